@@ -1,0 +1,214 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// LoadCSV reads a delimited file with a header and encodes it by a public schema.
+// name stands in error messages.
+func LoadCSV(r io.Reader, name string, s *Schema) (*Table, error) {
+	rec, err := ReadRecords(r, CSVOptions{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	return rec.Encode(s)
+}
+
+// Encode turns records into a table. Columns are found by name; columns that the
+// schema doesn't use are ignored and noted. The first value that the schema refuses
+// ends it with a *LineError.
+func (rec *Records) Encode(s *Schema) (*Table, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	e := &encoder{rec: rec, schema: s, dim: s.Dim()}
+	if err := e.bind(); err != nil {
+		return nil, err
+	}
+	return e.run()
+}
+
+// encoder holds the state of one Encode.
+type encoder struct {
+	rec    *Records
+	schema *Schema
+	dim    int
+	target boundColumn
+	cols   []boundColumn
+	table  *Table
+}
+
+// boundColumn is a schema column with its place in the file and in the row.
+type boundColumn struct {
+	Column
+	from     int            // cell index
+	to       int            // first encoded column
+	category map[string]int // category -> offset within the block
+}
+
+// cellError is the cause of a refusal, with its column.
+type cellError struct {
+	column string
+	err    error
+}
+
+func (e *cellError) Error() string { return e.err.Error() }
+func (e *cellError) Unwrap() error { return e.err }
+
+// errDrop asks for the row to be left out.
+var errDrop = errors.New("row dropped")
+
+func (e *encoder) bind() error {
+	used := map[string]bool{}
+	to := 0
+	for _, c := range append([]Column{e.schema.Target}, e.schema.Columns...) {
+		b := boundColumn{Column: c, from: e.rec.index(c.Name), to: to}
+		if b.from < 0 {
+			return &LineError{e.rec.Name, 1, c.Name, errors.New("the schema's column is not in the file")}
+		}
+		used[c.Name] = true
+		b.category = make(map[string]int, len(c.Categories))
+		for i, v := range c.Categories {
+			b.category[v] = i
+		}
+		if c.Name == e.schema.Target.Name {
+			e.target = b
+			continue
+		}
+		e.cols = append(e.cols, b)
+		to += c.width()
+	}
+	notes := Notes{Clipped: map[string]int{}, Unseen: map[string]int{}, Missing: map[string]int{}}
+	for _, h := range e.rec.Header {
+		if !used[h] {
+			notes.Ignored = append(notes.Ignored, h)
+		}
+	}
+	e.table = &Table{
+		Name: e.rec.Name, Columns: e.schema.EncodedColumns(),
+		Classification: e.schema.Classification(), Notes: notes,
+	}
+	return nil
+}
+
+func (e *encoder) run() (*Table, error) {
+	n := len(e.rec.Cells)
+	if n*e.dim > maxCells {
+		return nil, badDataf("%d rows of %d encoded columns are more than %d values", n, e.dim, maxCells)
+	}
+	t := e.table
+	t.X, t.Y = make([]float64, n*e.dim), make([]float64, n)
+	kept := 0
+	for i, cells := range e.rec.Cells {
+		row := t.X[kept*e.dim : (kept+1)*e.dim]
+		y, err := e.row(row, cells)
+		if errors.Is(err, errDrop) {
+			clear(row)
+			t.Notes.Dropped++
+			continue
+		}
+		if err != nil {
+			return nil, e.locate(i, err)
+		}
+		t.Y[kept] = y
+		kept++
+	}
+	if kept == 0 {
+		return nil, &LineError{File: e.rec.Name, Err: errors.New("no rows are left")}
+	}
+	t.X, t.Y = t.X[:kept*e.dim], t.Y[:kept]
+	return t, nil
+}
+
+func (e *encoder) locate(i int, err error) error {
+	le := &LineError{File: e.rec.Name, Err: err}
+	if i < len(e.rec.Lines) {
+		le.Line = e.rec.Lines[i]
+	}
+	var ce *cellError
+	if errors.As(err, &ce) {
+		le.Column, le.Err = ce.column, ce.err
+	}
+	return le
+}
+
+// row fills one encoded row and returns its target.
+func (e *encoder) row(row []float64, cells []string) (float64, error) {
+	if len(cells) != len(e.rec.Header) {
+		return 0, fmt.Errorf("%d cells for %d columns", len(cells), len(e.rec.Header))
+	}
+	for _, c := range e.cols {
+		if err := e.feature(row[c.to:], &c, cells[c.from]); err != nil {
+			return 0, err
+		}
+	}
+	row[e.dim-1] = 1
+	return e.label(cells[e.target.from])
+}
+
+func (e *encoder) feature(dst []float64, c *boundColumn, cell string) error {
+	if k, ok := c.category[cell]; ok {
+		dst[k] = 1
+		return nil
+	}
+	if missing(cell) {
+		return e.missing(c)
+	}
+	if c.Numeric == nil {
+		if e.schema.Unseen == Refuse {
+			return &cellError{c.Name, ErrUnseen}
+		}
+		e.table.Notes.Unseen[c.Name]++
+		return nil
+	}
+	v, err := e.number(c, cell)
+	if err == nil {
+		dst[0] = v
+	}
+	return err
+}
+
+// missing leaves the column's zeros in place, or refuses, or drops the row.
+func (e *encoder) missing(c *boundColumn) error {
+	switch e.schema.Missing {
+	case Refuse:
+		return &cellError{c.Name, ErrMissing}
+	case Drop:
+		return errDrop
+	default:
+		e.table.Notes.Missing[c.Name]++
+		return nil
+	}
+}
+
+func (e *encoder) number(c *boundColumn, cell string) (float64, error) {
+	v, err := parseNumber(cell)
+	if err != nil {
+		return 0, &cellError{c.Name, err}
+	}
+	v, clipped := c.Numeric.encode(v)
+	if clipped {
+		e.table.Notes.Clipped[c.Name]++
+	}
+	return v, nil
+}
+
+// label never invents a target: a missing one is refused unless rows may be dropped.
+func (e *encoder) label(cell string) (float64, error) {
+	c := &e.target
+	if k, ok := c.category[cell]; ok {
+		return float64(k), nil
+	}
+	if missing(cell) {
+		if e.schema.Missing == Drop {
+			return 0, errDrop
+		}
+		return 0, &cellError{c.Name, ErrMissing}
+	}
+	if c.Numeric == nil {
+		return 0, &cellError{c.Name, ErrUnseen}
+	}
+	return e.number(c, cell)
+}

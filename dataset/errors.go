@@ -1,0 +1,58 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Causes of a refusal. Every error about a file's content wraps ErrBadData, and
+// one of the narrower causes where a caller may want to react to it.
+var (
+	// ErrBadData says that the content of a file cannot be used.
+	ErrBadData = errors.New("bad data")
+	// ErrMissing says that a value is missing where the schema refuses that.
+	ErrMissing = errors.New("value is missing")
+	// ErrUnseen says that a category is not in the schema.
+	ErrUnseen = errors.New("category is not in the schema")
+	// ErrSchema says that a schema is not usable.
+	ErrSchema = errors.New("bad schema")
+	// ErrChecksum says that a file is not the published original.
+	ErrChecksum = errors.New("checksum mismatch")
+	// ErrUnknownSet says that no data set has that name.
+	ErrUnknownSet = errors.New("unknown data set")
+)
+
+// LineError locates a refusal in a text file. It never holds a cell's content.
+type LineError struct {
+	File   string // file name, may be empty
+	Line   int    // 1-based
+	Column string // name of the column, may be empty
+	Err    error
+}
+
+// Error names the file, line and column before the cause.
+func (e *LineError) Error() string {
+	var at []string
+	if e.File != "" {
+		at = append(at, e.File)
+	}
+	if e.Line > 0 {
+		at = append(at, fmt.Sprintf("line %d", e.Line))
+	}
+	if e.Column != "" {
+		at = append(at, fmt.Sprintf("column %q", e.Column))
+	}
+	return strings.Join(at, ", ") + ": " + e.Err.Error()
+}
+
+// Unwrap returns ErrBadData and the cause.
+func (e *LineError) Unwrap() []error { return []error{ErrBadData, e.Err} }
+
+func schemaErrorf(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrSchema, fmt.Errorf(format, args...))
+}
+
+func badDataf(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrBadData, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,132 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+)
+
+// InferSchema derives a schema from the rows: columns in file order; numbers with
+// their observed range, mean and population standard deviation; anything else one-hot
+// with the observed categories in byte order ("?" among them). With classification the
+// target must have two values, the second in byte order being the positive one.
+//
+// Bounds that were computed from the data reveal something of them: the result
+// is not private and its Source says so (SourceInferred).
+func (rec *Records) InferSchema(target string, classification bool) (*Schema, error) {
+	at := rec.index(target)
+	if at < 0 {
+		return nil, &LineError{rec.Name, 1, target, errors.New("the target is not a column of the file")}
+	}
+	s := &Schema{Version: SchemaVersion, Source: SourceInferred, Missing: Zero, Unseen: Zero}
+	for i, name := range rec.Header {
+		infer := rec.inferColumn
+		switch {
+		case i == at && classification:
+			infer = rec.inferLabels
+		case i == at:
+			infer = rec.inferTarget
+		}
+		c, err := infer(i)
+		if err != nil {
+			return nil, &LineError{rec.Name, 0, name, err}
+		}
+		if i == at {
+			s.Target = c
+		} else {
+			s.Columns = append(s.Columns, c)
+		}
+	}
+	return s, s.Validate()
+}
+
+func (rec *Records) inferColumn(i int) (Column, error) {
+	if values, ok := rec.numbers(i); ok {
+		if len(values) == 0 {
+			return Column{}, errors.New("all values are missing")
+		}
+		return standardise(rec.Header[i], values)
+	}
+	cats, err := rec.categories(i)
+	return Categorical(rec.Header[i], cats...), err
+}
+
+func (rec *Records) inferTarget(i int) (Column, error) {
+	values, ok := rec.numbers(i)
+	if !ok || len(values) == 0 {
+		return Column{}, errors.New("a regression target must be numeric")
+	}
+	return standardise(rec.Header[i], values)
+}
+
+func (rec *Records) inferLabels(i int) (Column, error) {
+	cats, err := rec.categories(i)
+	if err != nil {
+		return Column{}, err
+	}
+	if len(cats) != 2 {
+		return Column{}, fmt.Errorf("a classification target has two values, this one has %d", len(cats))
+	}
+	return Binary(rec.Header[i], cats[0], cats[1]), nil
+}
+
+// numbers returns the present values of a column, or false if one is not a number.
+func (rec *Records) numbers(i int) ([]float64, bool) {
+	values := make([]float64, 0, len(rec.Cells))
+	for _, cells := range rec.Cells {
+		if missing(cells[i]) {
+			continue
+		}
+		v, err := parseNumber(cells[i])
+		if err != nil {
+			return nil, false
+		}
+		values = append(values, v)
+	}
+	return values, true
+}
+
+func (rec *Records) categories(i int) ([]string, error) {
+	seen := map[string]bool{}
+	for _, cells := range rec.Cells {
+		if cells[i] != "" {
+			seen[cells[i]] = true
+		}
+		if len(seen) > maxCategories {
+			return nil, fmt.Errorf("more than %d different values: not a category", maxCategories)
+		}
+	}
+	if len(seen) == 0 {
+		return nil, errors.New("all values are missing")
+	}
+	cats := make([]string, 0, len(seen))
+	for v := range seen {
+		cats = append(cats, v)
+	}
+	sort.Strings(cats)
+	return cats, nil
+}
+
+// standardise describes values by mean and population standard deviation, in two
+// passes. A constant column is encoded as zero.
+func standardise(name string, values []float64) (Column, error) {
+	lo, hi, sum := values[0], values[0], 0.0
+	for _, v := range values {
+		lo, hi, sum = math.Min(lo, v), math.Max(hi, v), sum+v
+	}
+	n := float64(len(values))
+	mean := sum / n
+	if lo == hi {
+		return Standardised(name, lo, lo+math.Max(1, math.Abs(lo)), lo, 1), nil
+	}
+	square := 0.0
+	for _, v := range values {
+		square += (v - mean) * (v - mean)
+	}
+	sd := math.Sqrt(square / n)
+	if math.IsInf(sd, 0) || math.IsNaN(sd) || sd == 0 {
+		return Column{}, errors.New("values too far apart or too close to standardise")
+	}
+	return Standardised(name, lo, hi, mean, sd), nil
+}

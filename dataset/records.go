@@ -1,0 +1,247 @@
+package dataset
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxCells bounds the cells of one file and of one encoded table (512 MiB of floats).
+const maxCells = 1 << 26
+
+// Records is a delimited file as text: cells trimmed of surrounding space, not yet
+// interpreted.
+type Records struct {
+	Name   string     // for messages
+	Header []string   // unique column names
+	Cells  [][]string // rows of len(Header) cells
+	Lines  []int      // 1-based line of each row in its file
+}
+
+// CSVOptions says how to read a delimited file.
+type CSVOptions struct {
+	// Name stands in error messages, typically the file's name.
+	Name string
+	// Comma separates fields; 0 picks comma, semicolon or tab by the first line.
+	Comma rune
+	// Header names the columns of a file without a header line. If nil, the first
+	// line must be a header.
+	Header []string
+	// Comment starts a line to be skipped; 0 for none.
+	Comment rune
+}
+
+// ReadRecords reads a delimited file (RFC 4180, UTF-8, optional byte order mark).
+// Blank lines are skipped, every other line must have one field per column.
+func ReadRecords(r io.Reader, opt CSVOptions) (*Records, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	if err := skipMark(br); err != nil {
+		return nil, fmt.Errorf("dataset: read %s: %w", opt.Name, err)
+	}
+	if opt.Comma == 0 {
+		opt.Comma = detectComma(br)
+	}
+	cr := csv.NewReader(br)
+	cr.Comma, cr.Comment, cr.FieldsPerRecord, cr.TrimLeadingSpace = opt.Comma, opt.Comment, -1, true
+	rec := &Records{Name: opt.Name, Header: opt.Header}
+	if err := rec.readHeader(cr); err != nil {
+		return nil, err
+	}
+	if err := rec.readRows(cr); err != nil {
+		return nil, err
+	}
+	if len(rec.Cells) == 0 {
+		return nil, &LineError{File: opt.Name, Err: errors.New("no rows")}
+	}
+	return rec, nil
+}
+
+func (rec *Records) readHeader(cr *csv.Reader) error {
+	if rec.Header == nil {
+		names, err := cr.Read()
+		if errors.Is(err, io.EOF) {
+			return &LineError{File: rec.Name, Err: errors.New("empty file")}
+		}
+		if err != nil {
+			return rec.parseError(err, names)
+		}
+		rec.Header = trimAll(names)
+	}
+	const line = 1
+	seen := make(map[string]bool, len(rec.Header))
+	numbers := 0
+	for i, name := range rec.Header {
+		if err := checkName(name); err != nil {
+			return &LineError{rec.Name, line, fmt.Sprintf("#%d", i+1), fmt.Errorf("header: %w", err)}
+		}
+		if seen[name] {
+			return &LineError{rec.Name, line, name, errors.New("header: name appears twice")}
+		}
+		seen[name] = true
+		if _, err := parseNumber(name); err == nil {
+			numbers++
+		}
+	}
+	if numbers == len(rec.Header) {
+		return &LineError{rec.Name, line, "", errors.New("the first line holds numbers, not column names: a header is needed")}
+	}
+	if len(rec.Header) > maxColumns {
+		return &LineError{rec.Name, line, "", fmt.Errorf("%d columns, at most %d", len(rec.Header), maxColumns)}
+	}
+	return nil
+}
+
+func (rec *Records) readRows(cr *csv.Reader) error {
+	for {
+		cells, err := cr.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return rec.parseError(err, cells)
+		}
+		line, _ := cr.FieldPos(0)
+		if len(cells) != len(rec.Header) {
+			return rec.countError(line, len(cells))
+		}
+		if (len(rec.Cells)+1)*len(rec.Header) > maxCells {
+			return &LineError{rec.Name, line, "", fmt.Errorf("more than %d cells", maxCells)}
+		}
+		rec.Cells = append(rec.Cells, trimAll(cells))
+		rec.Lines = append(rec.Lines, line)
+	}
+}
+
+// parseError names the column by the fields that were read before the trouble.
+func (rec *Records) parseError(err error, partial []string) error {
+	var pe *csv.ParseError
+	if !errors.As(err, &pe) {
+		return fmt.Errorf("dataset: read %s: %w", rec.Name, err)
+	}
+	column := ""
+	if len(partial) < len(rec.Header) {
+		column = rec.Header[len(partial)]
+	}
+	return &LineError{rec.Name, pe.Line, column, pe.Err}
+}
+
+func (rec *Records) countError(line, got int) error {
+	want := len(rec.Header)
+	if got < want {
+		return &LineError{rec.Name, line, rec.Header[got],
+			fmt.Errorf("the line ends before this column: %d fields, want %d", got, want)}
+	}
+	return &LineError{rec.Name, line, rec.Header[want-1],
+		fmt.Errorf("the line goes on after the last column: %d fields, want %d", got, want)}
+}
+
+// WriteCSV writes the given rows with a header, comma separated; nil writes all.
+// What it writes, ReadRecords reads back.
+func (rec *Records) WriteCSV(w io.Writer, rows []int) error {
+	cw := csv.NewWriter(w)
+	if err := cw.Write(rec.Header); err != nil {
+		return fmt.Errorf("dataset: write %s: %w", rec.Name, err)
+	}
+	if rows == nil {
+		return rec.finish(cw, cw.WriteAll(rec.Cells))
+	}
+	for _, i := range rows {
+		if i < 0 || i >= len(rec.Cells) {
+			return fmt.Errorf("dataset: row %d of %d", i, len(rec.Cells))
+		}
+		if err := cw.Write(rec.Cells[i]); err != nil {
+			return rec.finish(cw, err)
+		}
+	}
+	return rec.finish(cw, nil)
+}
+
+func (rec *Records) finish(cw *csv.Writer, err error) error {
+	cw.Flush()
+	if err := errors.Join(err, cw.Error()); err != nil {
+		return fmt.Errorf("dataset: write %s: %w", rec.Name, err)
+	}
+	return nil
+}
+
+// index returns the position of a column, or -1.
+func (rec *Records) index(name string) int {
+	for i, h := range rec.Header {
+		if h == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func skipMark(br *bufio.Reader) error {
+	b, err := br.Peek(3)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if string(b) == "\ufeff" {
+		_, err := br.Discard(3)
+		return err
+	}
+	return nil
+}
+
+// detectComma counts separators outside quotes in the first line, as far as the
+// reader's buffer shows it. A comma wins ties.
+func detectComma(br *bufio.Reader) rune {
+	b, _ := br.Peek(br.Size())
+	count := map[rune]int{}
+	quoted := false
+	for _, r := range string(b) {
+		if r == '"' {
+			quoted = !quoted
+		}
+		if r == '\n' && !quoted {
+			break
+		}
+		if !quoted {
+			count[r]++
+		}
+	}
+	best := ','
+	for _, r := range []rune{';', '\t'} {
+		if count[r] > count[best] {
+			best = r
+		}
+	}
+	return best
+}
+
+func trim(s string) string { return strings.TrimSpace(s) }
+
+func trimAll(cells []string) []string {
+	for i, c := range cells {
+		cells[i] = trim(c)
+	}
+	return cells
+}
+
+// missing reports whether a cell holds no value, by the custom of the UCI archive.
+func missing(cell string) bool { return cell == "" || cell == "?" }
+
+var errNotNumber = errors.New("not a finite decimal number")
+
+// parseNumber reads a finite decimal number and nothing else: no "inf", no "nan",
+// no hexadecimal, no digit separators.
+func parseNumber(s string) (float64, error) {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, errNotNumber
+		}
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(v, 0) {
+		return 0, errNotNumber
+	}
+	return v, nil
+}

@@ -1,0 +1,83 @@
+package dataset
+
+import "fmt"
+
+// Bias is the name of the constant column that every Table has last.
+const Bias = "bias"
+
+// Table is a data set ready for a model.
+type Table struct {
+	Name string
+	// Columns names the encoded columns, Bias last.
+	Columns []string
+	// X holds the rows one after the other, len(Y) * len(Columns) values.
+	X []float64
+	// Y holds the targets: 0 or 1 if Classification, else the standardised value.
+	Y              []float64
+	Classification bool
+	// Notes counts what the encoder had to bend. It describes private rows: show it
+	// to their owner only.
+	Notes Notes
+}
+
+// Notes counts, by source column, the values that a schema's policies changed.
+type Notes struct {
+	Clipped map[string]int // numeric values outside the public range
+	Unseen  map[string]int // categories that the schema doesn't list, encoded as zeros
+	Missing map[string]int // missing values, encoded as zeros
+	Dropped int            // rows left out for a missing value
+	Ignored []string       // columns of the file that the schema doesn't use
+}
+
+// Rows returns the number of rows.
+func (t *Table) Rows() int { return len(t.Y) }
+
+// Cols returns the number of columns, the bias included.
+func (t *Table) Cols() int { return len(t.Columns) }
+
+// Row returns row i as a view into X, capped so that appending cannot reach the next row.
+func (t *Table) Row(i int) []float64 {
+	d := len(t.Columns)
+	return t.X[i*d : (i+1)*d : (i+1)*d]
+}
+
+// RowViews returns all rows as views into X.
+func (t *Table) RowViews() [][]float64 {
+	rows := make([][]float64, t.Rows())
+	for i := range rows {
+		rows[i] = t.Row(i)
+	}
+	return rows
+}
+
+// Select copies the given rows, in the given order, into a new table. The notes
+// stay behind: they counted all rows.
+func (t *Table) Select(rows []int) (*Table, error) {
+	out := &Table{
+		Name: t.Name, Columns: t.Columns, Classification: t.Classification,
+		X: make([]float64, 0, len(rows)*t.Cols()),
+		Y: make([]float64, 0, len(rows)),
+	}
+	for _, i := range rows {
+		if i < 0 || i >= t.Rows() {
+			return nil, fmt.Errorf("dataset: row %d of a table with %d rows", i, t.Rows())
+		}
+		out.X = append(out.X, t.Row(i)...)
+		out.Y = append(out.Y, t.Y[i])
+	}
+	return out, nil
+}
+
+// Positive returns the fraction of rows with a positive target (Y > 0), 0 for an empty table.
+func (t *Table) Positive() float64 {
+	if t.Rows() == 0 {
+		return 0
+	}
+	n := 0
+	for _, y := range t.Y {
+		if y > 0 {
+			n++
+		}
+	}
+	return float64(n) / float64(t.Rows())
+}
