@@ -1,0 +1,122 @@
+package channel
+
+import (
+	"crypto/hmac"
+	"crypto/hpke"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// SecretSize is the length of a channel secret in bytes.
+const SecretSize = 32
+
+// ErrChannel says that a public key or an enc cannot be used.
+var ErrChannel = errors.New("channel: cannot set up the channel")
+
+const (
+	exportLabel = "choir channel v1"
+	deriveLabel = "choir channel v1 key"
+)
+
+// Secret is what both ends of one channel know. It prints and logs as a
+// redaction. The zero value is not a secret. Copies share the material.
+type Secret struct {
+	material func() *[SecretSize]byte // a closure: see identity.PrivateKey
+}
+
+// Initiate sets up a channel to the holder of peerPublic. It returns enc, which
+// is public and goes to that peer, and the secret. It draws its randomness from
+// the standard library, which does not take an injected source here. It returns
+// ErrSuite or ErrChannel.
+func Initiate(suite Suite, peerPublic, info []byte) (enc []byte, s *Secret, err error) {
+	kem, err := suite.kem()
+	if err != nil {
+		return nil, nil, err
+	}
+	public, err := kem.NewPublicKey(peerPublic)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: public key: %w", ErrChannel, err)
+	}
+	enc, sender, err := hpke.NewSender(public, hpke.HKDFSHA256(), hpke.AES256GCM(), info)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrChannel, err)
+	}
+	exported, err := sender.Export(exportLabel, SecretSize)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrChannel, err)
+	}
+	s, err = NewSecret(exported)
+	return enc, s, err
+}
+
+// Accept recovers the secret of a channel from enc. An altered enc or another
+// info gives another secret or ErrChannel; which of the two is not a sign of
+// authenticity: only a Box that opens is.
+func Accept(key *PrivateKey, enc, info []byte) (*Secret, error) {
+	recipient, err := hpke.NewRecipient(enc, key.material().key, hpke.HKDFSHA256(), hpke.AES256GCM(), info)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrChannel, err)
+	}
+	exported, err := recipient.Export(exportLabel, SecretSize)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrChannel, err)
+	}
+	return NewSecret(exported)
+}
+
+// NewSecret restores a secret from what Bytes returned, 32 bytes.
+func NewSecret(b []byte) (*Secret, error) {
+	if len(b) != SecretSize {
+		return nil, fmt.Errorf("channel: a secret of %d bytes, want %d", len(b), SecretSize)
+	}
+	m := [SecretSize]byte(b)
+	return &Secret{func() *[SecretSize]byte { return &m }}, nil
+}
+
+// Bytes returns a copy of the secret for its owner's store.
+func (s Secret) Bytes() []byte {
+	m := *s.material()
+	return m[:]
+}
+
+// Derive returns the key for one use: HKDF-Expand (RFC 5869, section 2.3) with
+// SHA-256, the channel secret as the pseudorandom key, and as info, with
+// integers in big endian,
+//
+//	"choir channel v1 key" ‖ len(label) (8) ‖ label ‖ len(context) (8) ‖ context
+//
+// The label names the purpose; context carries round, attempt, direction and
+// whatever else sets this use apart from all others, in a fixed encoding.
+func (s Secret) Derive(label string, context []byte) [32]byte {
+	// With an output of one hash length, HKDF-Expand is a single HMAC over
+	// info ‖ 0x01.
+	mac := hmac.New(sha256.New, s.material()[:])
+	io.WriteString(mac, deriveLabel)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(label))))
+	io.WriteString(mac, label)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(context))))
+	mac.Write(context)
+	mac.Write([]byte{1})
+	return [32]byte(mac.Sum(nil))
+}
+
+const redactedSecret = "channel.Secret(redacted)"
+
+// String redacts.
+func (Secret) String() string { return redactedSecret }
+
+// GoString redacts.
+func (Secret) GoString() string { return redactedSecret }
+
+// Format redacts under every verb.
+func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redactedSecret) }
+
+// LogValue redacts.
+func (Secret) LogValue() slog.Value { return slog.StringValue(redactedSecret) }
+
+// MarshalText returns ErrSecret, for JSON, TOML and gob alike.
+func (Secret) MarshalText() ([]byte, error) { return nil, ErrSecret }

@@ -1,0 +1,134 @@
+package identity
+
+import (
+	"io"
+
+	"filippo.io/edwards25519"
+)
+
+// Item is one signature to verify.
+type Item struct {
+	Key PublicKey
+	Msg []byte
+	Sig Signature
+}
+
+// VerifyBatch verifies many signatures together and returns the indices, in
+// ascending order, of those that Verify refuses; nil means that all are good.
+//
+// It evaluates one random linear combination of all equations (Bernstein, Duif,
+// Lange, Schwabe and Yang, "High-speed high-security signatures", section 5):
+//
+//	[8]( -(Σ zᵢsᵢ)·B + Σ zᵢ·Rᵢ + Σ zᵢkᵢ·Aᵢ ) = 0,  zᵢ uniform in [0, 2^128)
+//
+// and halves the batch until it has found the culprits when that fails. A good
+// signature is never refused; a bad one passes with probability at most 2^-128,
+// provided that whoever made it could not predict r. If r fails, or is nil, the
+// signatures are verified one by one, so that the answer stays right.
+func VerifyBatch(items []Item, r io.Reader) (bad []int) {
+	claims := make([]claim, 0, len(items))
+	index := make([]int, 0, len(items))
+	refused := make([]bool, len(items))
+	for i, it := range items {
+		c, ok := decodeClaim(it.Key, it.Msg, it.Sig)
+		if !ok {
+			refused[i] = true
+			continue
+		}
+		claims = append(claims, c)
+		index = append(index, i)
+	}
+	b := bisector{rand: r, claims: claims, fail: func(j int) { refused[index[j]] = true }}
+	b.search(0, len(claims), false)
+	for i, no := range refused {
+		if no {
+			bad = append(bad, i)
+		}
+	}
+	return bad
+}
+
+// singleBelow is the size under which verifying one by one costs less than a
+// batch followed by a search inside it.
+const singleBelow = 4
+
+// bisector finds the claims that do not hold.
+type bisector struct {
+	rand   io.Reader
+	claims []claim
+	fail   func(j int)
+}
+
+// search reports whether claims[lo:hi] has a culprit, after naming each to
+// fail. knownBad skips the test of a range that is already known to fail.
+func (b *bisector) search(lo, hi int, knownBad bool) bool {
+	if hi-lo < singleBelow {
+		return b.oneByOne(lo, hi)
+	}
+	if !knownBad {
+		good, err := b.combined(lo, hi)
+		if err != nil {
+			return b.oneByOne(lo, hi)
+		}
+		if good {
+			return false
+		}
+	}
+	mid := lo + (hi-lo)/2
+	left := b.search(lo, mid, false)
+	// When the left half is clean, the fault is in the right one.
+	right := b.search(mid, hi, !left)
+	return left || right
+}
+
+func (b *bisector) oneByOne(lo, hi int) (found bool) {
+	for j := lo; j < hi; j++ {
+		if !b.claims[j].holds() {
+			b.fail(j)
+			found = true
+		}
+	}
+	return found
+}
+
+// combined evaluates the random linear combination over claims[lo:hi].
+func (b *bisector) combined(lo, hi int) (bool, error) {
+	z, err := coefficients(b.rand, hi-lo)
+	if err != nil {
+		return false, err
+	}
+	n := hi - lo
+	scalars := make([]*edwards25519.Scalar, 0, 2*n+1)
+	points := make([]*edwards25519.Point, 0, 2*n+1)
+	sum := edwards25519.NewScalar()
+	for i, c := range b.claims[lo:hi] {
+		sum.MultiplyAdd(z[i], c.s, sum)
+		scalars = append(scalars, z[i], edwards25519.NewScalar().Multiply(z[i], c.k))
+		points = append(points, c.r, c.a)
+	}
+	scalars = append(scalars, sum.Negate(sum))
+	points = append(points, edwards25519.NewGeneratorPoint())
+	return isSmallOrder(new(edwards25519.Point).VarTimeMultiScalarMult(scalars, points)), nil
+}
+
+// coefficients draws n uniform 128-bit scalars.
+func coefficients(r io.Reader, n int) ([]*edwards25519.Scalar, error) {
+	if r == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	buf := make([]byte, 16*n)
+	if _, err := io.ReadFull(r, buf); err != nil {
+		return nil, err
+	}
+	z := make([]*edwards25519.Scalar, n)
+	for i := range z {
+		var wide [32]byte
+		copy(wide[:], buf[16*i:16*i+16])
+		s, err := edwards25519.NewScalar().SetCanonicalBytes(wide[:])
+		if err != nil {
+			return nil, err
+		}
+		z[i] = s
+	}
+	return z, nil
+}

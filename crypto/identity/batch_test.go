@@ -1,0 +1,209 @@
+package identity
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"testing/iotest"
+
+	"filippo.io/edwards25519"
+	"pgregory.net/rapid"
+)
+
+// signedItem is an honest signature by one of 256 keys.
+func signedItem(n byte, msg string) Item {
+	key := testKey(n)
+	return Item{Key: key.Public(), Msg: []byte(msg), Sig: key.Sign([]byte(msg))}
+}
+
+// adversarial makes an item of a given kind. The kinds from 0 on are good ones,
+// crafted or not; kinds below zero are bad.
+func adversarial(t testing.TB, points [8]*edwards25519.Point, kind int, n byte) Item {
+	ta, tr := points[n%8], points[n/8%8]
+	it := signedItem(n, fmt.Sprint("message ", n))
+	switch kind {
+	case 1:
+		it = mixed(scalar(t, n|1), scalar(t, n^7), ta, tr, []byte{n})
+	case 2:
+		it = mixed(scalar(t, n|1), edwards25519.NewScalar(), ta, tr, []byte{n})
+	case -1:
+		it.Msg = append(it.Msg, '!')
+	case -2:
+		it.Sig[32+n%31] ^= 1 << (n % 8)
+	case -3:
+		it.Sig[n%32] ^= 1 << (n % 8)
+	case -4:
+		it = mixed(edwards25519.NewScalar(), scalar(t, n), ta, tr, []byte{n})
+	case -5:
+		copy(it.Sig[:32], nonCanonicalSample(n))
+	case -6:
+		it.Key = PublicKey(nonCanonicalSample(n))
+	case -7:
+		it.Sig[63] |= 0x80
+	case -8:
+		it.Key = testKey(n + 1).Public()
+	}
+	return it
+}
+
+func nonCanonicalSample(n byte) []byte {
+	all := nonCanonical()
+	e := all[int(n)%len(all)]
+	return e[:]
+}
+
+// TestBatchEqualsSingle compares the batch with one by one on mixes of honest,
+// crafted and broken signatures. A difference would come up by chance with
+// probability 2^-128.
+func TestBatchEqualsSingle(t *testing.T) {
+	points, r := torsion(t), testRand(1)
+	good, bad := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		kinds := rapid.SliceOfN(rapid.IntRange(-8, 2), 0, 24).Draw(rt, "kinds")
+		honest := rapid.IntRange(0, 16).Draw(rt, "honest")
+		items := make([]Item, 0, len(kinds)+honest)
+		for _, kind := range append(make([]int, honest), kinds...) {
+			items = append(items, adversarial(t, points, kind, rapid.Byte().Draw(rt, "n")))
+		}
+		var want []int
+		for i, it := range items {
+			if Verify(it.Key, it.Msg, it.Sig) {
+				good++
+				continue
+			}
+			want = append(want, i)
+			bad++
+		}
+		if got := VerifyBatch(items, r); !slices.Equal(got, want) {
+			rt.Fatalf("batch refuses %v, one by one %v", got, want)
+		}
+	})
+	if good < 100 || bad < 100 {
+		t.Errorf("only %d good and %d bad signatures", good, bad)
+	}
+}
+
+// TestAdversarialKinds checks that each kind is what its sign says, so that the
+// mixes above mix.
+func TestAdversarialKinds(t *testing.T) {
+	points := torsion(t)
+	for kind := -8; kind <= 2; kind++ {
+		for n := range 64 {
+			it := adversarial(t, points, kind, byte(n))
+			if got := Verify(it.Key, it.Msg, it.Sig); got != (kind >= 0) {
+				t.Errorf("kind %d, %d: accepted %v", kind, n, got)
+			}
+		}
+	}
+}
+
+// TestCancellingForgeries has two wrong signatures whose errors cancel in a
+// plain sum: S + 1 and S - 1. Only the random coefficients tell.
+func TestCancellingForgeries(t *testing.T) {
+	items := make([]Item, 16)
+	for i := range items {
+		items[i] = signedItem(byte(i), "round 1")
+	}
+	shift := func(it *Item, by *edwards25519.Scalar) {
+		s, err := edwards25519.NewScalar().SetCanonicalBytes(it.Sig[32:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(it.Sig[32:], s.Add(s, by).Bytes())
+	}
+	shift(&items[3], one(t))
+	shift(&items[4], edwards25519.NewScalar().Negate(one(t)))
+	if got := VerifyBatch(items, testRand(2)); !slices.Equal(got, []int{3, 4}) {
+		t.Errorf("refused %v, want [3 4]", got)
+	}
+}
+
+// TestCulprits puts bad signatures at every position and pair of positions.
+func TestCulprits(t *testing.T) {
+	const n = 13
+	good, bad := make([]Item, n), make([]Item, n)
+	for i := range good {
+		good[i] = signedItem(byte(i), "yes")
+		bad[i] = good[i]
+		bad[i].Msg = []byte("no")
+	}
+	r := testRand(3)
+	for i := range n {
+		for j := i; j < n; j++ {
+			items := slices.Clone(good)
+			items[i], items[j] = bad[i], bad[j]
+			want := slices.Compact([]int{i, j})
+			if got := VerifyBatch(items, r); !slices.Equal(got, want) {
+				t.Fatalf("refused %v, want %v", got, want)
+			}
+		}
+	}
+	if got := VerifyBatch(good, r); got != nil {
+		t.Errorf("all good: refused %v", got)
+	}
+	if got := VerifyBatch(bad, r); len(got) != n {
+		t.Errorf("all bad: refused %v", got)
+	}
+	if got := VerifyBatch(nil, r); got != nil {
+		t.Errorf("empty batch: refused %v", got)
+	}
+}
+
+// TestBatchWithoutRandomness must neither pass nor refuse everything.
+func TestBatchWithoutRandomness(t *testing.T) {
+	items := make([]Item, 20)
+	for i := range items {
+		items[i] = signedItem(byte(i), "yes")
+	}
+	items[7].Msg = []byte("no")
+	for name, r := range map[string]io.Reader{"nil": nil, "failing": iotest.ErrReader(io.ErrClosedPipe)} {
+		if got := VerifyBatch(items, r); !slices.Equal(got, []int{7}) {
+			t.Errorf("%s reader: refused %v, want [7]", name, got)
+		}
+	}
+}
+
+func benchmarkItems(n int) []Item {
+	items := make([]Item, n)
+	for i := range items {
+		seed := [32]byte{byte(i), byte(i >> 8), 1}
+		key, msg := FromSeed(seed), fmt.Appendf(nil, "contribution of party %d, round 1", i)
+		items[i] = Item{Key: key.Public(), Msg: msg, Sig: key.Sign(msg)}
+	}
+	return items
+}
+
+func BenchmarkVerify(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		items := benchmarkItems(n)
+		perSignature := func(b *testing.B) {
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "us/signature")
+		}
+		b.Run(fmt.Sprintf("single/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				for _, it := range items {
+					if !Verify(it.Key, it.Msg, it.Sig) {
+						b.Fatal("refused")
+					}
+				}
+			}
+			perSignature(b)
+		})
+		verifyBatch := func(items []Item, want int) func(b *testing.B) {
+			return func(b *testing.B) {
+				r := testRand(4)
+				for b.Loop() {
+					if got := VerifyBatch(items, r); len(got) != want {
+						b.Fatal("refused", got)
+					}
+				}
+				perSignature(b)
+			}
+		}
+		b.Run(fmt.Sprintf("batch/%d", n), verifyBatch(items, 0))
+		one := slices.Clone(items)
+		one[n/3].Msg = []byte("forged")
+		b.Run(fmt.Sprintf("batch-one-bad/%d", n), verifyBatch(one, 1))
+	}
+}

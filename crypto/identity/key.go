@@ -1,0 +1,178 @@
+package identity
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+)
+
+// Sizes in bytes.
+const (
+	PublicKeySize = 32
+	SignatureSize = 64
+	SeedSize      = 32
+)
+
+var (
+	// ErrPublicKey says that bytes or text are not an acceptable public key:
+	// wrong length, not a point, not canonically encoded, or of small order.
+	ErrPublicKey = errors.New("identity: not a valid public key")
+
+	// ErrSecret is returned by everything that would marshal a private key.
+	ErrSecret = errors.New("identity: a private key is only stored by WriteKeyFile")
+)
+
+// PublicKey is the canonical 32-byte encoding of an Ed25519 public key
+// (RFC 8032, section 5.1.5). Values are comparable. A PublicKey converted from
+// raw bytes has not been checked; Verify checks it again in any case.
+type PublicKey [PublicKeySize]byte
+
+// NewPublicKey checks and copies a 32-byte public key. It returns ErrPublicKey
+// if the length is wrong or the encoding is not canonical, and for the eight
+// points of small order, for which signatures on anything can be forged.
+func NewPublicKey(b []byte) (PublicKey, error) {
+	if len(b) != PublicKeySize {
+		return PublicKey{}, fmt.Errorf("%w: %d bytes, want %d", ErrPublicKey, len(b), PublicKeySize)
+	}
+	k := PublicKey(b)
+	if _, err := k.point(); err != nil {
+		return PublicKey{}, err
+	}
+	return k, nil
+}
+
+// ParsePublicKey reads the form that String writes, 64 lower-case hexadecimal
+// digits, with the checks of NewPublicKey.
+func ParsePublicKey(s string) (PublicKey, error) {
+	var b [PublicKeySize]byte
+	if err := decodeHex(b[:], s); err != nil {
+		return PublicKey{}, fmt.Errorf("%w: %w", ErrPublicKey, err)
+	}
+	return NewPublicKey(b[:])
+}
+
+// String returns 64 lower-case hexadecimal digits.
+func (k PublicKey) String() string { return hex.EncodeToString(k[:]) }
+
+// Fingerprint returns a short form to be read aloud or compared on a screen:
+// 80 bits of a hash as four groups of four letters and digits. It is for
+// people; programs compare keys.
+func (k PublicKey) Fingerprint() string {
+	h := sha256.New()
+	io.WriteString(h, "choir identity fingerprint v1")
+	h.Write(k[:])
+	s := strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:10]))
+	return s[0:4] + "-" + s[4:8] + "-" + s[8:12] + "-" + s[12:16]
+}
+
+// MarshalText returns the same as String.
+func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText is ParsePublicKey; on failure k keeps its value.
+func (k *PublicKey) UnmarshalText(text []byte) error {
+	parsed, err := ParsePublicKey(string(text))
+	if err != nil {
+		return err
+	}
+	*k = parsed
+	return nil
+}
+
+// Signature is an Ed25519 signature, R ‖ S (RFC 8032, section 5.1.6).
+type Signature [SignatureSize]byte
+
+// String returns 128 lower-case hexadecimal digits.
+func (s Signature) String() string { return hex.EncodeToString(s[:]) }
+
+// MarshalText returns the same as String.
+func (s Signature) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes and nothing else. Any 64 bytes
+// are accepted: whether they sign something is Verify's question.
+func (s *Signature) UnmarshalText(text []byte) error {
+	var b Signature
+	if err := decodeHex(b[:], string(text)); err != nil {
+		return fmt.Errorf("identity: signature: %w", err)
+	}
+	*s = b
+	return nil
+}
+
+// decodeHex fills dst from exactly 2*len(dst) lower-case hexadecimal digits.
+func decodeHex(dst []byte, s string) error {
+	if len(s) != 2*len(dst) {
+		return fmt.Errorf("%d characters, want %d hexadecimal digits", len(s), 2*len(dst))
+	}
+	if strings.ContainsAny(s, "ABCDEF") {
+		return errors.New("upper-case hexadecimal digits")
+	}
+	_, err := hex.Decode(dst, []byte(s))
+	return err
+}
+
+// PrivateKey is an Ed25519 private key. It prints and logs as a redaction and
+// refuses to be marshalled. The zero value is not a key: make one with Generate
+// or FromSeed. Copies share the key material.
+type PrivateKey struct {
+	// A closure, because fmt does not call the methods of a PrivateKey that
+	// stands in an unexported field of something else, and follows pointers
+	// under verbs that do not suit them. Of a function it prints the address.
+	material func() *material
+}
+
+type material struct {
+	expanded ed25519.PrivateKey
+	public   PublicKey
+}
+
+// Generate makes a key from 32 bytes of r, which must be crypto/rand.Reader
+// anywhere but in tests.
+func Generate(r io.Reader) (*PrivateKey, error) {
+	var seed [SeedSize]byte
+	if _, err := io.ReadFull(r, seed[:]); err != nil {
+		return nil, fmt.Errorf("identity: reading randomness: %w", err)
+	}
+	return FromSeed(seed), nil
+}
+
+// FromSeed makes the key of an RFC 8032 seed (the 32 bytes which that document
+// calls the private key). The seed must be uniformly random and secret.
+func FromSeed(seed [SeedSize]byte) *PrivateKey {
+	expanded := ed25519.NewKeyFromSeed(seed[:])
+	m := &material{
+		expanded: expanded,
+		public:   PublicKey(expanded.Public().(ed25519.PublicKey)),
+	}
+	return &PrivateKey{func() *material { return m }}
+}
+
+// Public returns the public key.
+func (k PrivateKey) Public() PublicKey { return k.material().public }
+
+// Sign signs msg, deterministically, after RFC 8032 (pure Ed25519).
+func (k PrivateKey) Sign(msg []byte) Signature {
+	return Signature(ed25519.Sign(k.material().expanded, msg))
+}
+
+const redacted = "identity.PrivateKey(redacted)"
+
+// String redacts.
+func (PrivateKey) String() string { return redacted }
+
+// GoString redacts.
+func (PrivateKey) GoString() string { return redacted }
+
+// Format redacts under every verb.
+func (PrivateKey) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
+
+// LogValue redacts.
+func (PrivateKey) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText returns ErrSecret, for JSON, TOML and gob alike.
+func (PrivateKey) MarshalText() ([]byte, error) { return nil, ErrSecret }

@@ -1,0 +1,111 @@
+package identity
+
+import (
+	"crypto/sha512"
+	"fmt"
+
+	"filippo.io/edwards25519"
+)
+
+// Verify reports whether sig is pub's signature of msg, by the definition in
+// the package comment.
+func Verify(pub PublicKey, msg []byte, sig Signature) bool {
+	c, ok := decodeClaim(pub, msg, sig)
+	return ok && c.holds()
+}
+
+// claim is a decoded signature that has passed every check but the equation
+// [8](S·B - R - k·A) = 0.
+type claim struct {
+	a, r *edwards25519.Point
+	s, k *edwards25519.Scalar
+}
+
+// decodeClaim makes all the checks that need no arithmetic with the message.
+// Verify and VerifyBatch both go through it; only the equation differs.
+func decodeClaim(pub PublicKey, msg []byte, sig Signature) (claim, bool) {
+	a, err := pub.point()
+	if err != nil {
+		return claim{}, false
+	}
+	r, ok := decodePoint([32]byte(sig[:32]))
+	if !ok {
+		return claim{}, false
+	}
+	s, err := edwards25519.NewScalar().SetCanonicalBytes(sig[32:])
+	if err != nil {
+		return claim{}, false
+	}
+	return claim{a: a, r: r, s: s, k: challenge(pub, msg, sig)}, true
+}
+
+// challenge is k = SHA-512(R ‖ A ‖ M) mod ℓ.
+func challenge(pub PublicKey, msg []byte, sig Signature) *edwards25519.Scalar {
+	h := sha512.New()
+	h.Write(sig[:32])
+	h.Write(pub[:])
+	h.Write(msg)
+	// SetUniformBytes fails only for a length other than 64.
+	k, _ := edwards25519.NewScalar().SetUniformBytes(h.Sum(nil))
+	return k
+}
+
+// holds evaluates the cofactored equation for one signature.
+func (c claim) holds() bool {
+	minusA := new(edwards25519.Point).Negate(c.a)
+	p := new(edwards25519.Point).VarTimeDoubleScalarBaseMult(c.k, minusA, c.s)
+	p.Subtract(p, c.r)
+	return isSmallOrder(p)
+}
+
+// isSmallOrder reports whether [8]p = 0.
+func isSmallOrder(p *edwards25519.Point) bool {
+	q := new(edwards25519.Point).MultByCofactor(p)
+	return q.Equal(edwards25519.NewIdentityPoint()) == 1
+}
+
+// point decodes and checks a public key.
+func (k PublicKey) point() (*edwards25519.Point, error) {
+	p, ok := decodePoint(k)
+	if !ok {
+		return nil, fmt.Errorf("%w: not the canonical encoding of a point", ErrPublicKey)
+	}
+	if isSmallOrder(p) {
+		return nil, fmt.Errorf("%w: a point of small order", ErrPublicKey)
+	}
+	return p, nil
+}
+
+// decodePoint decodes canonical encodings only. The library follows the lenient
+// reading of RFC 8032 and also takes y ≥ p and a sign bit on x = 0.
+func decodePoint(b [32]byte) (*edwards25519.Point, bool) {
+	if !isCanonical(b) {
+		return nil, false
+	}
+	p, err := new(edwards25519.Point).SetBytes(b[:])
+	return p, err == nil
+}
+
+// isCanonical reports whether b, if it encodes a point at all, is that point's
+// only canonical encoding: y < p = 2^255 - 19, and no sign on x = 0, which is
+// to say on y = 1 and y = p - 1.
+func isCanonical(b [32]byte) bool {
+	sign := b[31] >> 7
+	b[31] &= 0x7f
+	switch {
+	case b[31] == 0x7f && allEqual(b[1:31], 0xff):
+		return b[0] < 0xec || b[0] == 0xec && sign == 0 // 0xec is y = p - 1
+	case b[31] == 0 && allEqual(b[1:31], 0):
+		return b[0] != 1 || sign == 0
+	}
+	return true
+}
+
+func allEqual(b []byte, v byte) bool {
+	for _, x := range b {
+		if x != v {
+			return false
+		}
+	}
+	return true
+}
