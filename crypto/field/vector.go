@@ -1,0 +1,47 @@
+package field
+
+// Vector is a vector of canonical elements. It may be a secret (a share, a
+// keystream, a contribution) or public (a revealed sum); nothing here prints it.
+type Vector []Element
+
+// Add sets v to v + w, coordinate by coordinate, in constant time. v and w may be
+// the same vector but must not overlap otherwise. It panics if the lengths differ.
+func (v Vector) Add(w Vector) {
+	if len(v) != len(w) {
+		panic("field: Add of vectors of different length")
+	}
+	for i, b := range w {
+		v[i] = Add(v[i], b)
+	}
+}
+
+// Sub sets v to v - w, coordinate by coordinate, in constant time. v and w may be
+// the same vector but must not overlap otherwise. It panics if the lengths differ.
+func (v Vector) Sub(w Vector) {
+	if len(v) != len(w) {
+		panic("field: Sub of vectors of different length")
+	}
+	for i, b := range w {
+		v[i] = Sub(v[i], b)
+	}
+}
+
+// Neg sets v to -v, coordinate by coordinate, in constant time.
+func (v Vector) Neg() {
+	for i, a := range v {
+		v[i] = Neg(a)
+	}
+}
+
+// Equal tells whether v and w have the same length and the same elements. For
+// equal lengths its time does not depend on the elements.
+func (v Vector) Equal(w Vector) bool {
+	if len(v) != len(w) {
+		return false
+	}
+	var difference Element
+	for i, b := range w {
+		difference |= v[i] ^ b
+	}
+	return difference == 0
+}

@@ -1,0 +1,143 @@
+package fixedpoint
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// ClipReal scales x in place toward zero so that its L2 norm is at most c, up to
+// floating-point rounding, and tells whether it had to. The norm is computed
+// relative to the largest coordinate, so it neither overflows nor underflows.
+//
+// A vector with a NaN or an infinity is left as it is, for Round to refuse and name
+// it. A bound that is NaN, zero or negative leaves only the zero vector.
+func ClipReal(x []float64, c float64) (clipped bool) {
+	largest, finite := maxAbs(x)
+	if !finite || largest == 0 {
+		return false
+	}
+	if !(c > 0) {
+		clear(x)
+		return true
+	}
+	relative := relativeNorm(x, largest)
+	if largest*relative <= c { // an overflowing product is above any finite c
+		return false
+	}
+	for i, v := range x {
+		x[i] = v / largest / relative * c
+	}
+	return true
+}
+
+// maxAbs returns the largest magnitude in x and whether all of x is finite.
+func maxAbs(x []float64) (largest float64, finite bool) {
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return 0, false
+		}
+		largest = max(largest, math.Abs(v))
+	}
+	return largest, true
+}
+
+// relativeNorm returns the L2 norm of x / largest, between 1 and sqrt(len(x)).
+func relativeNorm(x []float64, largest float64) float64 {
+	var sum float64
+	for _, v := range x {
+		r := v / largest
+		sum += float64(r * r) // the conversion keeps the compiler from fusing, which differs by platform
+	}
+	return math.Sqrt(sum)
+}
+
+// NormSquaredAtMost tells whether the sum of v[i]^2 is at most bound^2, in exact
+// arithmetic.
+func NormSquaredAtMost(v []int64, bound uint64) bool {
+	hi, lo := bits.Mul64(bound, bound)
+	return normSquared(v).atMost(wide{lo, hi, 0})
+}
+
+// ClipInt scales v in place toward zero so that the sum of v[i]^2 is at most bound^2
+// exactly, and tells whether it had to: a vector that is inside already is untouched.
+// The result is the same on every platform.
+//
+// With n the norm rounded up, v[i] becomes sign(v[i]) * floor(|v[i]| * bound / n).
+// No coordinate exceeds |v[i]| * bound / norm, so that the new norm is at most
+// bound; the floors lose less than one unit a coordinate.
+func ClipInt(v []int64, bound uint64) (clipped bool) {
+	if NormSquaredAtMost(v, bound) {
+		return false
+	}
+	n, shift := normSquared(v).ceilSqrt()
+	for i, x := range v {
+		m := int64(scaleDown(magnitude(x), bound, n, shift))
+		if x < 0 {
+			m = -m
+		}
+		v[i] = m
+	}
+	return true
+}
+
+// scaleDown returns floor(floor(m * bound / 2^shift) / n). m is at most n * 2^shift,
+// so that the quotient is at most bound and the division cannot overflow.
+func scaleDown(m, bound, n uint64, shift uint) uint64 {
+	hi, lo := bits.Mul64(m, bound)
+	lo = lo>>shift | hi<<(64-shift)
+	q, _ := bits.Div64(hi>>shift, lo, n)
+	return q
+}
+
+// magnitude returns |x|, for the smallest int64 too.
+func magnitude(x int64) uint64 {
+	if x < 0 {
+		return -uint64(x)
+	}
+	return uint64(x)
+}
+
+// wide is an unsigned integer of 192 bits, least significant word first. The sum
+// of 2^64 squares of int64 values fits.
+type wide [3]uint64
+
+// normSquared returns the sum of v[i]^2.
+func normSquared(v []int64) wide {
+	var sum wide
+	for _, x := range v {
+		m := magnitude(x)
+		hi, lo := bits.Mul64(m, m)
+		var carry uint64
+		sum[0], carry = bits.Add64(sum[0], lo, 0)
+		sum[1], carry = bits.Add64(sum[1], hi, carry)
+		sum[2] += carry
+	}
+	return sum
+}
+
+// atMost tells whether a <= b.
+func (a wide) atMost(b wide) bool {
+	_, borrow := bits.Sub64(b[0], a[0], 0)
+	_, borrow = bits.Sub64(b[1], a[1], borrow)
+	_, borrow = bits.Sub64(b[2], a[2], borrow)
+	return borrow == 0
+}
+
+// ceilSqrt returns n and shift with sqrt(a) <= n * 2^shift, as tight as 64 bits
+// allow: shift is zero unless the root is 2^64 or more, and below 64 always.
+func (a wide) ceilSqrt() (n uint64, shift uint) {
+	square := new(big.Int)
+	for i := len(a) - 1; i >= 0; i-- {
+		square.Lsh(square, 64).Or(square, new(big.Int).SetUint64(a[i]))
+	}
+	root := new(big.Int).Sqrt(square)
+	if new(big.Int).Mul(root, root).Cmp(square) < 0 {
+		root.Add(root, big.NewInt(1))
+	}
+	for root.BitLen() > 64 {
+		shift++
+		root.Add(root, big.NewInt(1)).Rsh(root, 1) // ceil(ceil(r)/2) = ceil(r/2)
+	}
+	return root.Uint64(), shift
+}

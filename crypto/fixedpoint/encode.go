@@ -1,0 +1,35 @@
+package fixedpoint
+
+import (
+	"fmt"
+
+	"choir/crypto/field"
+)
+
+// ToField sets dst to the signed representation of v. It refuses |v[i]| > (p-1)/2
+// with [ErrRange], naming the first such coordinate.
+func ToField(dst field.Vector, v []int64) error {
+	if len(dst) != len(v) {
+		return fmt.Errorf("%w: %d and %d", ErrLength, len(dst), len(v))
+	}
+	for i, x := range v {
+		if x > field.MaxSigned || x < -field.MaxSigned {
+			return fmt.Errorf("coordinate %d: %w: more than (p-1)/2", i, ErrRange)
+		}
+	}
+	for i, x := range v {
+		dst[i], _ = field.FromInt64(x) // in range, as checked above
+	}
+	return nil
+}
+
+// FromField sets dst to the integers in [-(p-1)/2, (p-1)/2] that v stands for. It
+// panics if the lengths differ.
+func FromField(dst []int64, v field.Vector) {
+	if len(dst) != len(v) {
+		panic("fixedpoint: FromField of vectors of different length")
+	}
+	for i, e := range v {
+		dst[i] = e.Int64()
+	}
+}

@@ -1,0 +1,121 @@
+package fixedpoint
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"choir/crypto/field"
+)
+
+// failureBits says how unlikely a wrap-around has to be: 2^-failureBits over the
+// whole plan.
+const failureBits = 40
+
+var (
+	// ErrHeadroom says that a sum could leave the signed range of the field.
+	ErrHeadroom = errors.New("fixedpoint: no headroom")
+
+	// ErrHeadroomParameters says that there are no parties, coordinates or rounds.
+	ErrHeadroomParameters = errors.New("fixedpoint: headroom for nothing")
+)
+
+// Headroom describes everything that will be summed under a plan.
+type Headroom struct {
+	Parties       int    // the most contributions in one sum, at least 1
+	PerParty      uint64 // largest |coordinate| of a party's clipped contribution, in grid units
+	NoiseVariance uint64 // variance parameter of each party's noise, in grid units squared; 0 is none
+	Dim           int    // coordinates, at least 1
+	Rounds        int    // sums over the whole plan, further attempts included; at least 1
+}
+
+// Check refuses, with [ErrHeadroom] and the numbers, unless
+//
+//	Parties * PerParty + Tail() <= (p-1)/2,
+//
+// that is, unless every contribution and every sum decodes to the integer that it
+// is, except with probability 2^-40 over all coordinates, parties and rounds of
+// honest parties. What a dishonest party adds is not covered.
+func (h Headroom) Check() error {
+	if h.Parties < 1 || h.Dim < 1 || h.Rounds < 1 {
+		return fmt.Errorf("%w: %d parties, %d coordinates, %d rounds; each must be at least 1",
+			ErrHeadroomParameters, h.Parties, h.Dim, h.Rounds)
+	}
+	signal := product(uint64(h.Parties), h.PerParty)
+	tail := h.tail()
+	total := new(big.Int).Add(signal, tail)
+	excess := new(big.Int).Div(total, big.NewInt(field.MaxSigned)).BitLen()
+	if total.Cmp(big.NewInt(field.MaxSigned)) <= 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %d parties * %d + noise tail %v = %v exceeds (p-1)/2 = %d; "+
+		"a grid with %d fraction bits less would fit, as would a smaller clip or fewer parties",
+		ErrHeadroom, h.Parties, h.PerParty, tail, total, field.MaxSigned, excess)
+}
+
+// Tail returns, in grid units, what no coordinate's noise exceeds in magnitude, be it
+// one party's or the sum over all parties, except with probability 2^-40 over the
+// whole plan. It is math.MaxUint64 if it doesn't fit.
+//
+// The discrete Gaussian X with parameter s^2 is sub-Gaussian with that parameter
+// (Canonne, Kamath and Steinke 2020): completing the square,
+//
+//	E exp(aX) = exp(a^2 s^2 / 2) * sum_x exp(-(x - a s^2)^2 / 2s^2) / sum_x exp(-x^2 / 2s^2),
+//
+// where the sum over the shifted lattice is never above the sum over the lattice
+// itself, by Poisson summation. The sum of n <= N independent ones is hence
+// sub-Gaussian with N s^2, and Chernoff's bound gives
+//
+//	P(|sum| >= t) <= 2 exp(-t^2 / (2 N s^2)).
+//
+// A union bound over Dim * Rounds coordinates, each in N contributions and in one
+// sum, asks for t^2 >= 2 N s^2 (ln(2 Dim Rounds (N+1)) + 40 ln 2). The logarithm is
+// rounded up to whole bits, so that all is integer arithmetic and every member of a
+// plan comes to the same answer.
+func (h Headroom) Tail() uint64 {
+	t := h.tail()
+	if !t.IsUint64() {
+		return math.MaxUint64
+	}
+	return t.Uint64()
+}
+
+// tail is Tail without an end.
+func (h Headroom) tail() *big.Int {
+	// 6931471806 / 10^10 is just above ln 2.
+	t := product(uint64(h.Parties), h.NoiseVariance)
+	t.Mul(t, product(2*6931471806, h.eventBits()+failureBits))
+	return ceilSqrt(ceilDiv(t, big.NewInt(10_000_000_000)))
+}
+
+// eventBits returns ceil(log2(2 Dim Rounds (Parties + 1))).
+func (h Headroom) eventBits() uint64 {
+	events := product(2, uint64(h.Dim))
+	events.Mul(events, product(uint64(h.Rounds), uint64(h.Parties)+1))
+	return uint64(events.Sub(events, big.NewInt(1)).BitLen())
+}
+
+// product returns a * b.
+func product(a, b uint64) *big.Int {
+	x := new(big.Int).SetUint64(a)
+	return x.Mul(x, new(big.Int).SetUint64(b))
+}
+
+// ceilDiv returns a / b rounded up, for a >= 0 and b > 0.
+func ceilDiv(a, b *big.Int) *big.Int {
+	q, r := new(big.Int).DivMod(a, b, new(big.Int))
+	if r.Sign() > 0 {
+		q.Add(q, big.NewInt(1))
+	}
+	return q
+}
+
+// ceilSqrt returns the square root of a >= 0 rounded up.
+func ceilSqrt(a *big.Int) *big.Int {
+	root := new(big.Int).Sqrt(a)
+	if new(big.Int).Mul(root, root).Cmp(a) < 0 {
+		root.Add(root, big.NewInt(1))
+	}
+	return root
+}

@@ -1,0 +1,98 @@
+package noise
+
+import (
+	"math/big"
+	"math/bits"
+)
+
+const (
+	// maxChain bounds the chain of Algorithm 1: it gets beyond trial k with
+	// probability at most 1/k!, and 1/64! < 2^-295.
+	maxChain = 64
+
+	// maxTies bounds the words that agree with a threshold one after the other,
+	// each with probability 2^-64.
+	maxTies = 4
+)
+
+// fraction is num/den in [0, 1), together with the first 64 bits behind its binary
+// point. All that the sampler needs is to compare it, divided by a small k, with a
+// uniform number. The first word decides that except once in 2^64 times, and only
+// then the fraction itself is looked at.
+type fraction struct {
+	word     uint64 // floor(2^64 num / den)
+	num, den uint128
+}
+
+// ratio returns num/den, for num < den.
+func ratio(num, den uint64) fraction {
+	word, _ := bits.Div64(num, 0, den)
+	return fraction{word: word, num: uint128{lo: num}, den: uint128{lo: den}}
+}
+
+// bernoulliExp returns true with probability exp(-f): Algorithm 1 for gamma in
+// [0, 1). Trial k of the chain succeeds with probability f/k, and the result is
+// whether the first failure has an odd k.
+func bernoulliExp(s *source, f *fraction) bool {
+	for k := uint64(1); k <= maxChain; k++ {
+		if !bernoulli(s, f, k) {
+			return k%2 == 1
+		}
+	}
+	s.fail()
+	return false
+}
+
+// bernoulliExpOne returns true with probability exp(-1): Algorithm 1 for gamma = 1,
+// where trial 1 always succeeds and takes no randomness.
+func bernoulliExpOne(s *source) bool {
+	for k := uint64(2); k <= maxChain; k++ {
+		f := ratio(1, k)
+		if !bernoulli(s, &f, 1) {
+			return k%2 == 1
+		}
+	}
+	s.fail()
+	return false
+}
+
+// bernoulliExpInt returns true with probability exp(-n): Algorithm 1's first loop
+// for gamma > 1.
+func bernoulliExpInt(s *source, n uint64) bool {
+	for ; n > 0; n-- {
+		if !bernoulliExpOne(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// bernoulli returns true with probability f/k, for k >= 1. It compares a uniform
+// number in [0, 1), made up a word at a time, with f/k.
+func bernoulli(s *source, f *fraction, k uint64) bool {
+	// floor(floor(2^64 f) / k) = floor(2^64 f / k)
+	w, threshold := s.word(), f.word/k
+	if w != threshold {
+		return w < threshold
+	}
+	return bernoulliTied(s, f, k)
+}
+
+// bernoulliTied goes on after a first word that agrees with f/k.
+func bernoulliTied(s *source, f *fraction, k uint64) bool {
+	den := f.den.big()
+	den.Mul(den, new(big.Int).SetUint64(k))
+	rest, threshold := f.num.big(), new(big.Int)
+	for range maxTies {
+		rest.Mod(rest.Lsh(rest, 64), den)
+		if rest.Sign() == 0 {
+			return false // the number is f/k or more, whatever follows
+		}
+		threshold.Div(threshold.Lsh(rest, 64), den)
+		if w := s.word(); w != threshold.Uint64() {
+			return w < threshold.Uint64()
+		}
+	}
+	s.fail()
+	return false
+}

@@ -1,0 +1,167 @@
+package noise
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"math/bits"
+)
+
+// MaxVariance is the largest variance parameter, a standard deviation of 2^31.
+const MaxVariance uint64 = 1 << 62
+
+const (
+	// maxRestarts bounds the rejections of Algorithms 2 and 3. Both accept with
+	// probability above 1/4 for every variance, and (3/4)^1024 < 2^-400.
+	maxRestarts = 1024
+
+	// maxMultiples bounds the geometric loop of Algorithm 2: it gets beyond v with
+	// probability exp(-v), and exp(-512) < 2^-700.
+	maxMultiples = 512
+
+	// readAhead is how many bytes a sample takes, roughly and generously; with it
+	// Fill sizes its buffer, which never exceeds maxBuffer.
+	readAhead = 128
+	maxBuffer = 8192
+)
+
+// ErrVariance says that a variance is 0 or above [MaxVariance].
+var ErrVariance = errors.New("noise: variance outside [1, 2^62]")
+
+// Gaussian is the discrete Gaussian distribution N_Z(0, s^2). It is immutable and
+// safe for concurrent use. The zero value is not valid.
+type Gaussian struct {
+	variance uint64  // s^2
+	scale    uint64  // t = floor(s) + 1, at most 2^31 + 1
+	skew     uint64  // 2^64 mod t
+	gammaDen uint128 // 2 s^2 t^2, below 2^126
+}
+
+// NewGaussian returns the distribution with the given variance parameter s^2, in
+// grid units squared, from 1 to [MaxVariance]; it refuses anything else with
+// [ErrVariance]. The distribution's own variance is s^2 up to a relative error below
+// 80 s^2 exp(-2 pi^2 s^2), which is 3e-7 at most, and never larger than s^2.
+func NewGaussian(variance uint64) (*Gaussian, error) {
+	if variance == 0 || variance > MaxVariance {
+		return nil, fmt.Errorf("%w: %d", ErrVariance, variance)
+	}
+	root := new(big.Int).SetUint64(variance)
+	t := root.Sqrt(root).Uint64() + 1
+	hi, lo := bits.Mul64(2*variance, t)
+	return &Gaussian{
+		variance: variance,
+		scale:    t,
+		skew:     -t % t,
+		gammaDen: uint128{hi, lo}.mul64(t),
+	}, nil
+}
+
+// Variance returns the variance parameter.
+func (g *Gaussian) Variance() uint64 { return g.variance }
+
+// Sample returns one sample, and reads from r just what it needs. On an error of
+// the reader's, or [ErrRandomness], the sample is 0.
+func (g *Gaussian) Sample(r io.Reader) (int64, error) {
+	s := newSource(r, wordSize)
+	defer s.wipe()
+	x := g.sample(s)
+	if s.err != nil {
+		return 0, s.err
+	}
+	return x, nil
+}
+
+// Fill sets dst to independent samples. It reads r in blocks and more than it needs.
+// On an error of the reader's, or [ErrRandomness], all of dst is 0.
+func (g *Gaussian) Fill(dst []int64, r io.Reader) error {
+	s := newSource(r, min(readAhead*len(dst), maxBuffer))
+	defer s.wipe()
+	for i := range dst {
+		dst[i] = g.sample(s)
+		if s.err != nil {
+			clear(dst)
+			return s.err
+		}
+	}
+	return nil
+}
+
+// sample is Algorithm 3. Its magnitude is below 2^41 and needs no check. When the
+// source has failed, the sample is meaningless.
+func (g *Gaussian) sample(s *source) int64 {
+	for range maxRestarts {
+		y, negative := g.laplace(s)
+		if s.err != nil {
+			return 0
+		}
+		if !g.accept(s, y) {
+			continue
+		}
+		if negative {
+			return -int64(y)
+		}
+		return int64(y)
+	}
+	s.fail()
+	return 0
+}
+
+// laplace is Algorithm 2 for the discrete Laplace distribution of scale t, as a
+// magnitude and a sign.
+func (g *Gaussian) laplace(s *source) (y uint64, negative bool) {
+	for range maxRestarts {
+		u := g.uniform(s)
+		if f := ratio(u, g.scale); !bernoulliExp(s, &f) {
+			continue
+		}
+		y = u + g.scale*geometric(s)
+		negative = s.word()&1 == 1
+		if y != 0 || !negative { // zero has one sign only
+			return y, negative
+		}
+	}
+	s.fail()
+	return 0, false
+}
+
+// geometric returns v with probability proportional to exp(-v).
+func geometric(s *source) uint64 {
+	for v := range uint64(maxMultiples) {
+		if !bernoulliExpOne(s) {
+			return v
+		}
+	}
+	s.fail()
+	return 0
+}
+
+// uniform returns a uniform integer below t: the upper half of word * t, where
+// words are rejected that would favour some results (Lemire 2019).
+func (g *Gaussian) uniform(s *source) uint64 {
+	for range maxRestarts {
+		if hi, lo := bits.Mul64(s.word(), g.scale); lo >= g.skew {
+			return hi
+		}
+	}
+	s.fail()
+	return 0
+}
+
+// accept is the last step of Algorithm 3: it returns true with probability
+// exp(-gamma) for
+//
+//	gamma = (y - s^2/t)^2 / 2s^2 = (y t - s^2)^2 / (2 s^2 t^2).
+//
+// y is below 513 t, so that the numerator has at most 146 bits and gamma is below
+// 2^20. Its integer part and its fraction are dealt with as in Algorithm 1.
+func (g *Gaussian) accept(s *source, y uint64) bool {
+	hi, lo := bits.Mul64(y, g.scale)
+	n2, n1, n0 := uint128{hi, lo}.distance(uint128{lo: g.variance}).square()
+	whole, rest := divide(n2, n1, n0, g.gammaDen)
+	if !bernoulliExpInt(s, whole) {
+		return false
+	}
+	word, _ := divide(rest.hi, rest.lo, 0, g.gammaDen)
+	return bernoulliExp(s, &fraction{word: word, num: rest, den: g.gammaDen})
+}

@@ -1,0 +1,71 @@
+package noise
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// wordSize is how many bytes a word of randomness takes.
+const wordSize = 8
+
+// ErrRandomness says that the bytes read cannot be uniform ones: a loop passed a
+// limit that uniform bytes pass with probability below 2^-200.
+var ErrRandomness = errors.New("noise: the source of randomness is broken")
+
+// source hands out words of randomness and remembers the first error. After an
+// error every word is zero, which lets the loops below end at their limits, and
+// the sample is discarded.
+type source struct {
+	r          io.Reader
+	buf        []byte
+	start, end int // unread bytes are buf[start:end]
+	err        error
+}
+
+// newSource returns a source that reads up to size bytes at a time, and never more
+// than it needs when size is wordSize.
+func newSource(r io.Reader, size int) *source {
+	return &source{r: r, buf: make([]byte, max(size, wordSize))}
+}
+
+// word returns the next 64 bits.
+func (s *source) word() uint64 {
+	if s.end-s.start < wordSize && !s.refill() {
+		return 0
+	}
+	w := binary.LittleEndian.Uint64(s.buf[s.start:])
+	s.start += wordSize
+	return w
+}
+
+// refill moves the rest to the front and reads at least a whole word.
+func (s *source) refill() bool {
+	if s.err != nil {
+		return false
+	}
+	s.end = copy(s.buf, s.buf[s.start:s.end])
+	s.start = 0
+	n, err := io.ReadAtLeast(s.r, s.buf[s.end:], wordSize-s.end)
+	s.end += n
+	if err != nil {
+		s.end = 0
+		s.err = fmt.Errorf("noise: reading randomness: %w", err)
+		return false
+	}
+	return true
+}
+
+// fail records that a loop passed its limit.
+func (s *source) fail() {
+	if s.err == nil {
+		s.err = ErrRandomness
+	}
+}
+
+// wipe clears the words that were read.
+func (s *source) wipe() {
+	clear(s.buf)
+	s.start, s.end = 0, 0
+}

@@ -1,0 +1,106 @@
+package xof
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"sync"
+
+	"choir/crypto/field"
+)
+
+// ChunkElements is the number of elements in a chunk: 512 KiB of encoding.
+const ChunkElements = 65536
+
+// Chunks returns the number of chunks that a vector of n elements takes.
+func Chunks(n int) int {
+	return (n + ChunkElements - 1) / ChunkElements
+}
+
+// Chunk returns chunk i of v: at most [ChunkElements] elements that share memory
+// with v. It is empty when v ends before it.
+func Chunk(v field.Vector, i uint64) field.Vector {
+	if i >= uint64(Chunks(len(v))) {
+		return nil
+	}
+	start := int(i) * ChunkElements
+	end := min(start+ChunkElements, len(v))
+	return v[start:end:end]
+}
+
+const (
+	domain         = "choir xof v1"
+	redactedStream = "xof.Stream(redacted)"
+)
+
+// ErrLabel says that a label is empty or longer than 65535 bytes.
+var ErrLabel = errors.New("xof: a label has 1 to 65535 bytes")
+
+// Stream is one expanded use of a key. It is immutable and safe for concurrent
+// use; it must not be copied. Like a key, it doesn't print.
+type Stream struct {
+	block cipher.Block
+	pool  sync.Pool // of *scratch
+}
+
+// New returns the stream of key for one use. label names the use and must not be
+// empty ([ErrLabel]); context binds what the use is about (plan, round, attempt,
+// from, to) and may be empty. Neither is kept.
+func New(key Key, label string, context []byte) (*Stream, error) {
+	if len(label) == 0 || len(label) > math.MaxUint16 {
+		return nil, fmt.Errorf("%w, not %d", ErrLabel, len(label))
+	}
+	info := binary.BigEndian.AppendUint16([]byte(domain), uint16(len(label)))
+	info = append(info, label...)
+	info = append(info, context...)
+	sub, err := hkdf.Expand(sha256.New, key[:], string(info), KeySize)
+	if err != nil {
+		return nil, fmt.Errorf("xof: expanding the key: %w", err)
+	}
+	defer clear(sub)
+	block, err := aes.NewCipher(sub)
+	if err != nil {
+		return nil, fmt.Errorf("xof: keying AES: %w", err)
+	}
+	return &Stream{block: block, pool: sync.Pool{New: func() any { return new(scratch) }}}, nil
+}
+
+// Fill sets dst to the first len(dst) elements of the chunk. It panics if dst is
+// longer than [ChunkElements].
+func (s *Stream) Fill(dst field.Vector, chunk uint64) {
+	s.expand(len(dst), chunk, func(at int, part field.Vector) { copy(dst[at:], part) })
+}
+
+// AddTo adds the first len(dst) elements of the chunk to dst. It panics if dst is
+// longer than [ChunkElements].
+func (s *Stream) AddTo(dst field.Vector, chunk uint64) {
+	s.expand(len(dst), chunk, func(at int, part field.Vector) { dst[at : at+len(part)].Add(part) })
+}
+
+// SubFrom subtracts the first len(dst) elements of the chunk from dst. It panics if
+// dst is longer than [ChunkElements].
+func (s *Stream) SubFrom(dst field.Vector, chunk uint64) {
+	s.expand(len(dst), chunk, func(at int, part field.Vector) { dst[at : at+len(part)].Sub(part) })
+}
+
+// String returns a placeholder.
+func (s *Stream) String() string { return redactedStream }
+
+// GoString returns a placeholder.
+func (s *Stream) GoString() string { return redactedStream }
+
+// Format writes a placeholder, whatever the verb.
+func (s *Stream) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redactedStream) }
+
+// LogValue returns a placeholder.
+func (s *Stream) LogValue() slog.Value { return slog.StringValue(redactedStream) }
+
+// MarshalText returns a placeholder.
+func (s *Stream) MarshalText() ([]byte, error) { return []byte(redactedStream), nil }
