@@ -2,8 +2,6 @@ package dataset
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,18 +108,14 @@ func LoadAbalone(path string) (*Records, error) {
 	return readFile(path, CSVOptions{Comma: ',', Header: abaloneColumns})
 }
 
-func readFile(path string, opt CSVOptions) (rec *Records, err error) {
-	f, err := os.Open(path)
+func readFile(path string, opt CSVOptions) (*Records, error) {
+	f, err := openFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("dataset: %w", err)
+		return nil, err
 	}
-	defer closeInto(f, &err)
+	defer f.Close() // only read from
 	opt.Name = filepath.Base(path)
 	return ReadRecords(f, opt)
-}
-
-func closeInto(c io.Closer, err *error) {
-	*err = errors.Join(*err, c.Close())
 }
 
 func isDir(path string) bool {

@@ -1,0 +1,128 @@
+package dataset
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Matrix is a plain numeric matrix of finite values, row-major.
+type Matrix struct {
+	Rows, Cols int
+	Data       []float64
+	Columns    []string // names, if the file had any
+}
+
+// Row returns row i as a view into Data.
+func (m *Matrix) Row(i int) []float64 {
+	return m.Data[i*m.Cols : (i+1)*m.Cols : (i+1)*m.Cols]
+}
+
+// LoadMatrix reads a matrix from a .npy file, or from a delimited text file under any
+// other name.
+func LoadMatrix(path string) (*Matrix, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read from
+	name := filepath.Base(path)
+	if strings.EqualFold(filepath.Ext(name), ".npy") {
+		m, err := LoadNPY(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return m, nil
+	}
+	return LoadCSVMatrix(f, name)
+}
+
+// LoadCSVMatrix reads a delimited file (comma, semicolon or tab) of finite decimal
+// numbers. The first line is a header if none of its fields is a number, a row if all
+// are, and refused otherwise. Blank lines are skipped. name stands in errors.
+func LoadCSVMatrix(r io.Reader, name string) (*Matrix, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	if err := skipMark(br); err != nil {
+		return nil, fmt.Errorf("dataset: read %s: %w", name, err)
+	}
+	cr := csv.NewReader(br)
+	cr.Comma, cr.FieldsPerRecord, cr.ReuseRecord = detectComma(br), -1, true
+	cr.TrimLeadingSpace = cr.Comma != '\t'
+	m := &matrixReader{name: name, csv: cr}
+	for {
+		cells, err := cr.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, (&Records{Name: name, Header: m.header}).parseError(err, cells)
+		}
+		if err := m.add(cells); err != nil {
+			return nil, err
+		}
+	}
+	if m.out.Rows == 0 {
+		return nil, &LineError{File: name, Err: errors.New("no rows")}
+	}
+	return &m.out, nil
+}
+
+// matrixReader collects the rows of LoadCSVMatrix.
+type matrixReader struct {
+	name   string
+	csv    *csv.Reader
+	header []string // names for messages: the file's, or #1, #2, ...
+	out    Matrix
+}
+
+func (m *matrixReader) add(cells []string) error {
+	line, _ := m.csv.FieldPos(0)
+	if m.header == nil {
+		isHeader, err := m.first(line, cells)
+		if err != nil || isHeader {
+			return err
+		}
+	}
+	if len(cells) != m.out.Cols {
+		return (&Records{Name: m.name, Header: m.header}).countError(line, len(cells))
+	}
+	if (m.out.Rows+1)*m.out.Cols > maxCells {
+		return &LineError{m.name, line, "", fmt.Errorf("more than %d values", maxCells)}
+	}
+	for i, c := range cells {
+		v, err := parseNumber(trim(c))
+		if err != nil {
+			return &LineError{m.name, line, m.header[i], err}
+		}
+		m.out.Data = append(m.out.Data, v)
+	}
+	m.out.Rows++
+	return nil
+}
+
+// first fixes the columns by the first line and reports whether it was a header.
+func (m *matrixReader) first(line int, cells []string) (bool, error) {
+	m.out.Cols = len(cells)
+	numbers, odd := 0, 0
+	for i, c := range cells {
+		if _, err := parseNumber(trim(c)); err == nil {
+			numbers++
+		} else {
+			odd = i
+		}
+		m.header = append(m.header, fmt.Sprintf("#%d", i+1))
+	}
+	switch numbers {
+	case len(cells):
+		return false, nil
+	case 0:
+		m.header = trimAll(append([]string(nil), cells...))
+		m.out.Columns = m.header
+		return true, nil
+	}
+	return false, &LineError{m.name, line, m.header[odd], errors.New("neither a header nor a row of numbers")}
+}

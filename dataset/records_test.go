@@ -1,0 +1,227 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+const goodCSV = "\ufeffage,ward,dose,id,sick\n" +
+	"50, A & E ,5,p1,<=no\n" +
+	"\n" +
+	"75,\"B\",-3,p2,>yes\n"
+
+func TestLoadCSV(t *testing.T) {
+	want := &Table{
+		Name:           "t.csv",
+		Columns:        []string{"age", "ward=A & E", "ward=B", "dose", "bias"},
+		X:              []float64{0, 1, 0, 2, 1, .5, 0, 1, -.4, 1},
+		Y:              []float64{0, 1},
+		Classification: true,
+		Notes:          Notes{Clipped: map[string]int{"dose": 1}, Ignored: []string{"id"}},
+	}
+	for name, text := range map[string]string{
+		"comma":     goodCSV,
+		"semicolon": strings.ReplaceAll(goodCSV, ",", ";"),
+		"tab":       strings.ReplaceAll(goodCSV, ",", "\t"),
+		"CRLF":      strings.ReplaceAll(goodCSV, "\n", "\r\n"),
+	} {
+		got, err := LoadCSV(strings.NewReader(text), "t.csv", small())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestRegressionTarget(t *testing.T) {
+	table, err := LoadCSV(strings.NewReader("age,ward,dose,stay\n1,B,1,30\n1,B,1,0\n1,B,1,60\n"), "", regression())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]float64{1, -1, 1}, table.Y); diff != "" || table.Classification {
+		t.Error(diff)
+	}
+	if table.Notes.Clipped["stay"] != 1 {
+		t.Errorf("%+v", table.Notes)
+	}
+}
+
+// Every refusal names line and column and never shows the cell.
+func TestBadLinesAreNamed(t *testing.T) {
+	const head = "age,ward,dose,sick\n1,B,1,>yes\n"
+	for name, c := range map[string]struct {
+		text   string
+		line   int
+		column string
+		cause  error
+	}{
+		"not a number":     {head + "SECRET,B,1,>yes\n", 3, "age", errNotNumber},
+		"infinite":         {head + "inf,B,1,>yes\n", 3, "age", errNotNumber},
+		"overflow":         {head + "1,B,1e999,>yes\n", 3, "dose", errNotNumber},
+		"hexadecimal":      {head + "0x1p3,B,1,>yes\n", 3, "age", errNotNumber},
+		"unseen category":  {head + "1,SECRET,1,>yes\n", 3, "ward", ErrUnseen},
+		"unseen label":     {head + "1,B,1,SECRET\n", 3, "sick", ErrUnseen},
+		"missing number":   {head + "1,B,?,>yes\n", 3, "dose", ErrMissing},
+		"missing category": {head + "1,,1,>yes\n", 3, "ward", ErrMissing},
+		"missing label":    {head + "1,B,1,\n", 3, "sick", ErrMissing},
+		"short line":       {head + "1,B\n", 3, "dose", nil},
+		"long line":        {head + "1,B,1,>yes,SECRET\n", 3, "sick", nil},
+		"bare quote":       {head + "1,SEC\"RET,1,>yes\n", 3, "ward", nil},
+		"open quote":       {head + "\n1,\"SECRET\n", 4, "ward", nil},
+		"after blank":      {head + "\n\nSECRET,B,1,>yes\n", 5, "age", errNotNumber},
+		"no column":        {"age,ward,sick\n1,B,>yes\n", 1, "dose", nil},
+		"name twice":       {"age,ward,age,sick\n1,B,1,>yes\n", 1, "age", nil},
+		"nameless":         {"age,,dose,sick\n1,B,1,>yes\n", 1, "#2", nil},
+		"no header":        {"1,2,3,4\n5,6,7,8\n", 1, "", nil},
+		"empty":            {"", 0, "", nil},
+		"header only":      {"age,ward,dose,sick\n", 0, "", nil},
+	} {
+		_, err := LoadCSV(strings.NewReader(c.text), "ward7.csv", small())
+		var le *LineError
+		if !errors.As(err, &le) || !errors.Is(err, ErrBadData) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if le.Line != c.line || le.Column != c.column || le.File != "ward7.csv" {
+			t.Errorf("%s: %v, want line %d, column %q", name, err, c.line, c.column)
+		}
+		if c.cause != nil && !errors.Is(err, c.cause) {
+			t.Errorf("%s: %v, want %v", name, err, c.cause)
+		}
+		if strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: the message shows the cell: %v", name, err)
+		}
+	}
+}
+
+func TestErrorMessage(t *testing.T) {
+	_, err := LoadCSV(strings.NewReader("age,ward,dose,sick\nx,B,1,>yes\n"), "ward7.csv", small())
+	const want = `ward7.csv, line 2, column "age": not a finite decimal number`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	const text = "age,ward,dose,sick\n?,B,1,>yes\n1,C,1,<=no\n1,?,1,<=no\n50,B,0,>yes\n"
+	s := small()
+	s.Missing, s.Unseen = Zero, Zero
+	table, err := LoadCSV(strings.NewReader(text), "", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table.Rows() != 4 || table.Row(0)[0] != 0 || table.Row(1)[1]+table.Row(1)[2] != 0 {
+		t.Errorf("%v", table.X)
+	}
+	n := table.Notes
+	if n.Missing["age"] != 1 || n.Missing["ward"] != 1 || n.Unseen["ward"] != 1 {
+		t.Errorf("%+v", n)
+	}
+	s.Missing = Drop
+	if table, err = LoadCSV(strings.NewReader(text), "", s); err != nil {
+		t.Fatal(err)
+	}
+	// Rows 1 and 3 have gone, and left nothing behind in the rows that took their place.
+	want := []float64{-.98, 0, 0, .4, 1, 0, 0, 1, 0, 1}
+	if diff := cmp.Diff(want, table.X, cmpopts.EquateApprox(0, 1e-15)); diff != "" || table.Notes.Dropped != 2 {
+		t.Errorf("dropped %d, %s", table.Notes.Dropped, diff)
+	}
+	if _, err := LoadCSV(strings.NewReader("age,ward,dose,sick\n1,B,1,?\n"), "", s); !errors.Is(err, ErrBadData) {
+		t.Errorf("nothing left: %v", err)
+	}
+}
+
+func TestInferSchema(t *testing.T) {
+	const text = "n,c,k,y\n1,b,7,no\n3,?,7,yes\n?,a,7,no\n5,b,7,no\n"
+	rec, err := ReadRecords(strings.NewReader(text), CSVOptions{Name: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := rec.InferSchema("y", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Column{
+		Standardised("n", 1, 5, 3, math.Sqrt(8./3)),
+		Categorical("c", "?", "a", "b"),
+		Standardised("k", 7, 14, 7, 1),
+	}
+	if diff := cmp.Diff(want, s.Columns, cmpopts.EquateApprox(0, 1e-15)); diff != "" {
+		t.Error(diff)
+	}
+	if s.Private() || s.Source != SourceInferred || s.Target.Categories[1] != "yes" {
+		t.Errorf("%+v", s)
+	}
+	if table, err := rec.Encode(s); err != nil || table.Rows() != 4 {
+		t.Errorf("its own rows: %v", err)
+	}
+	for target, classification := range map[string]bool{"nowhere": true, "n": true, "c": false, "y": false} {
+		if _, err := rec.InferSchema(target, classification); !errors.Is(err, ErrBadData) {
+			t.Errorf("target %s: %v", target, err)
+		}
+	}
+}
+
+// What WriteCSV writes, ReadRecords reads: also separators, quotes and line breaks.
+func TestWriteCSVRoundTrip(t *testing.T) {
+	rec := &Records{
+		Header: []string{"a", "b;c", "d,e"},
+		Cells:  [][]string{{"1", `say "x"`, "two\nlines"}, {"", "?", ";;"}, {"0", "#", "é"}},
+	}
+	var buf bytes.Buffer
+	if err := rec.WriteCSV(&buf, []int{2, 0, 1}); err != nil {
+		t.Fatal(err)
+	}
+	back, err := ReadRecords(&buf, CSVOptions{Comma: ','})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]string{rec.Cells[2], rec.Cells[0], rec.Cells[1]}, back.Cells); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(rec.Header, back.Header); diff != "" {
+		t.Error(diff)
+	}
+	if err := rec.WriteCSV(&buf, []int{3}); err == nil {
+		t.Error("row 3 of 3 was written")
+	}
+}
+
+// Whatever text comes, loading ends in a table that keeps the contract or in an error
+// of the package.
+func FuzzLoadCSV(f *testing.F) {
+	f.Add(goodCSV)
+	f.Add("age;ward;dose;sick\n1;B;1;>yes\n")
+	f.Add("age,ward,dose,sick\n1,\"B\n")
+	f.Add("age\tward\tdose\tsick\n\t\t\t\n")
+	s := small()
+	s.Missing, s.Unseen = Zero, Zero
+	bound := s.RowNorm()
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := LoadCSV(strings.NewReader(text), "fuzz", s)
+		if err != nil {
+			if !errors.Is(err, ErrBadData) {
+				t.Fatalf("%T %v", err, err)
+			}
+			return
+		}
+		for i := range table.Rows() {
+			square := 0.0
+			for _, v := range table.Row(i) {
+				square += v * v
+			}
+			if !(math.Sqrt(square) <= bound) || table.Row(i)[table.Cols()-1] != 1 || (table.Y[i] != 0 && table.Y[i] != 1) {
+				t.Fatalf("row %v, target %v", table.Row(i), table.Y[i])
+			}
+		}
+	})
+}
