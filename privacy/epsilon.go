@@ -1,0 +1,114 @@
+package privacy
+
+import "math"
+
+// Bound is an epsilon with the argument that proves it.
+type Bound struct {
+	Epsilon float64 // true upper bound at the delta asked for; may be +Inf
+	Method  string  // MethodNearGaussian or MethodZCDP
+}
+
+// The arguments that prove a Bound.
+const (
+	MethodNearGaussian = "near-gaussian" // docs/privacy.md, Theorem 3: rounding of a Gaussian, exact Gaussian composition
+	MethodZCDP         = "zcdp"          // Canonne, Kamath and Steinke 2020 with Lemma 1 for sums
+)
+
+// Epsilon is an upper bound, rounded outward, on the epsilon at delta of everything
+// released, adaptively and in any order (later sums may depend on earlier ones; their
+// noise may not). Releases may differ in noise, sensitivity and dimension. It is the
+// better of two proven bounds: zCDP with the best order, and the exact Gaussian
+// curve of slightly less noise. No release at all costs 0.
+func Epsilon(releases []Release, delta float64) (Bound, error) {
+	if err := validateDelta(delta); err != nil {
+		return Bound{}, err
+	}
+	for i, r := range releases {
+		if err := r.Validate(); err != nil {
+			return Bound{}, refuse("release %d: %v", i, err)
+		}
+	}
+	return group(releases).epsilon(delta), nil
+}
+
+// grouped counts equal releases, so that thousands of rounds under one plan cost one.
+type grouped []struct {
+	Release
+	n float64
+}
+
+func group(releases []Release) grouped {
+	var g grouped
+	index := map[Release]int{}
+	for _, r := range releases {
+		i, ok := index[r]
+		if !ok {
+			i = len(g)
+			index[r] = i
+			g = append(g, struct {
+				Release
+				n float64
+			}{Release: r})
+		}
+		g[i].n++
+	}
+	return g
+}
+
+func (g grouped) epsilon(delta float64) Bound {
+	if len(g) == 0 {
+		return Bound{0, MethodZCDP}
+	}
+	best := Bound{g.zcdp(delta), MethodZCDP}
+	// Any r is valid. Larger ones cost variance, smaller ones closeness.
+	for _, r := range [...]float64{0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 10} {
+		if e := g.nearGaussian(r, delta); e < best.Epsilon {
+			best = Bound{e, MethodNearGaussian}
+		}
+	}
+	return best
+}
+
+// nearGaussian is Theorem 3 of docs/privacy.md: with every release's variance s
+// replaced by s - r, delta(epsilon) <= e^high GaussianDelta(mu, epsilon - low - high).
+func (g grouped) nearGaussian(r, delta float64) float64 {
+	var rho float64
+	var total deviation
+	for _, x := range g {
+		s := x.variance()
+		if s <= r {
+			return math.Inf(1)
+		}
+		one := sumDeviation(float64(x.PartVariance), x.Parts).plus(roundingDeviation(r))
+		total = total.plus(one.times(x.n * float64(x.Dim)))
+		rho = up(rho + x.n*x.rhoAt((s-r)*(1-0x1p-45)))
+	}
+	if total.low+total.high > 1 {
+		return math.Inf(1)
+	}
+	e := GaussianEpsilon(up(math.Sqrt(2*rho)), delta*math.Exp(-total.high)*(1-0x1p-45))
+	return up(e + total.low + total.high)
+}
+
+// zcdp composes Renyi divergences. One part is exactly rho-zCDP. For more, the sum
+// deviates from a discrete Gaussian by Lemma 1, which at order alpha adds at most
+// alpha/(alpha-1) high + low to the divergence.
+func (g grouped) zcdp(delta float64) float64 {
+	var rho float64
+	var total deviation
+	for _, x := range g {
+		rho = up(rho + x.n*x.Rho())
+		if x.Parts > 1 {
+			d := sumDeviation(float64(x.PartVariance), x.Parts)
+			d.high = up(d.high + math.Log1p(thetaTail(x.variance())))
+			total = total.plus(d.times(x.n * float64(x.Dim)))
+		}
+	}
+	if math.IsInf(total.low+total.high, 1) {
+		return math.Inf(1)
+	}
+	e, _ := bestOrder(delta, func(a float64) float64 {
+		return up(a*rho + a/(a-1)*total.high + total.low)
+	})
+	return e
+}

@@ -1,0 +1,73 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Relation is the neighbouring relation: what one individual may change.
+type Relation uint8
+
+const (
+	// ReplaceOne lets one record be exchanged for another; the number of
+	// records is public. Neighbouring sums of terms bounded by C differ by up to 2C.
+	ReplaceOne Relation = 1
+	// AddRemove lets one record appear or vanish; neighbouring sums differ by up to C.
+	AddRemove Relation = 2
+)
+
+// Errors on which callers decide.
+var (
+	// ErrInput marks impossible or unproven input; the message names the field.
+	ErrInput = errors.New("privacy: impossible input")
+	// ErrUnreachable marks a target that no noise in range can meet.
+	ErrUnreachable = errors.New("privacy: target out of reach")
+)
+
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrInput}, args...)...)
+}
+
+// String is the relation's name in plans and flags.
+func (r Relation) String() string {
+	switch r {
+	case ReplaceOne:
+		return "replace-one"
+	case AddRemove:
+		return "add-remove"
+	}
+	return fmt.Sprintf("relation(%d)", uint8(r))
+}
+
+// ParseRelation reads "replace-one" (or "replace") and "add-remove".
+func ParseRelation(s string) (Relation, error) {
+	switch s {
+	case "replace-one", "replace":
+		return ReplaceOne, nil
+	case "add-remove":
+		return AddRemove, nil
+	}
+	return 0, refuse("relation %q is neither replace-one nor add-remove", s)
+}
+
+// Sensitivity is the largest L2 distance, in grid units, between the sums over
+// neighbouring data when each record (in virtual-client PVI: each shard) enters
+// through one integer vector of L2 norm at most clip: 2 clip for ReplaceOne,
+// clip for AddRemove. It is exact: the clip is applied on the integers, after rounding.
+//
+// With AddRemove the caller promises that a record's absence leaves the other
+// records' terms as they are, and an empty shard's term zero.
+func (r Relation) Sensitivity(clip uint64) (uint64, error) {
+	switch {
+	case clip == 0:
+		return 0, refuse("clip 0 bounds nothing")
+	case r == AddRemove:
+		return clip, nil
+	case r != ReplaceOne:
+		return 0, refuse("unknown %v", r)
+	case clip > math.MaxUint64/2:
+		return 0, refuse("clip %d: twice that overflows 64 bits", clip)
+	}
+	return 2 * clip, nil
+}
