@@ -1,0 +1,162 @@
+// Package natsbus is a transport.Bus over NATS JetStream, and an embedded NATS server for
+// those who have no broker.
+//
+// Each plan has one stream, CHOIR_<plan>, which holds the subjects choir.<plan>.> under
+// limits retention: messages are never consumed away and can't be deleted or purged. A full stream
+// refuses what is new (transport.ErrFull); only MaxAge forgets. The stream's sequence is the
+// Bus's total order. Vectors never travel over core NATS, which drops them when a
+// reader is slow.
+//
+// A lost connection, a restarted broker, missing heartbeats and unacknowledged messages
+// are repaired inside. A broker that lost or replaced what a subscription had already
+// delivered is reported as transport.ErrLost, refused credentials and missing permissions
+// (which NATS reports asynchronously and otherwise shows as timeouts) as transport.ErrAuth.
+//
+// A broker's per-subject publish permissions do not stop spoofing (an acknowledgement can be
+// directed at another client's subject): only signatures above this package do.
+package natsbus
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"choir/transport"
+)
+
+// Times between attempts to repair something: the first and the longest.
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 2 * time.Second
+)
+
+// Bus is one connection to one plan's stream. See Open.
+type Bus struct {
+	config Config
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	window *window
+
+	ctx  context.Context // ends with the connection, its cause says why
+	fail context.CancelCauseFunc
+	gone chan struct{} // closed once the connection's goroutines were told to end
+
+	mu     sync.Mutex
+	last   error                      // why the latest connection attempt failed
+	epoch  chan struct{}              // closed and replaced at every reconnect
+	guards map[*guard]struct{}        // running operations
+	subs   map[*subscription]struct{} // open subscriptions
+}
+
+var _ transport.Bus = (*Bus)(nil)
+
+// Open connects to the broker and waits until it has accepted the client or ctx ends. It
+// creates nothing: see EnsureStream. A broker that isn't there yet is waited for; refused
+// credentials are transport.ErrAuth.
+func Open(ctx context.Context, config Config) (*Bus, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	if config.Rand == nil {
+		config.Rand = rand.Reader
+	}
+	b := &Bus{
+		config: config, window: newWindow(windowBytes),
+		gone: make(chan struct{}), epoch: make(chan struct{}),
+		guards: make(map[*guard]struct{}), subs: make(map[*subscription]struct{}),
+	}
+	b.ctx, b.fail = context.WithCancelCause(context.Background())
+	if err := b.connect(ctx); err != nil {
+		_ = b.Close()
+		return nil, fmt.Errorf("natsbus: %s: open: %w", config.name(), err)
+	}
+	return b, nil
+}
+
+func (b *Bus) connect(ctx context.Context) error {
+	options, err := b.options()
+	if err != nil {
+		return err
+	}
+	if b.conn, err = nats.Connect(b.config.URL, options...); err != nil {
+		return authError(err)
+	}
+	b.js, err = jetstream.New(b.conn,
+		jetstream.WithPublishAsyncMaxPending(2*windowBytes/messageCost),
+		jetstream.WithPublishAsyncTimeout(ackTimeout))
+	if err != nil {
+		return err
+	}
+	return b.awaitConnection(ctx)
+}
+
+// awaitConnection waits for the first connection: nats.Connect returns before there is one
+// when the broker is away.
+func (b *Bus) awaitConnection(parent context.Context) error {
+	ctx, release := b.guard(b.ctx, parent, deniedAPI)
+	defer release()
+	for pause := minBackoff; !b.conn.IsConnected(); {
+		if !sleep(ctx, &pause) {
+			return because(reason(ctx, parent), b.lastError())
+		}
+	}
+	if limit := b.conn.MaxPayload(); limit < transport.MaxPayload+headerRoom {
+		return fmt.Errorf("broker: max_payload is %d bytes, need %d", limit, transport.MaxPayload+headerRoom)
+	}
+	return nil
+}
+
+// Close implements transport.Bus. It returns when the connection's callbacks have ended.
+func (b *Bus) Close() error {
+	b.fail(transport.ErrClosed)
+	for _, s := range b.subscriptions() {
+		_ = s.Close()
+	}
+	if b.conn != nil {
+		b.conn.Close()
+		<-b.gone
+	}
+	return nil
+}
+
+func (b *Bus) subscriptions() []*subscription {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	subs := make([]*subscription, 0, len(b.subs))
+	for s := range b.subs {
+		subs = append(subs, s)
+	}
+	return subs
+}
+
+func (b *Bus) lastError() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
+// wrap says who failed at what.
+func (b *Bus) wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("natsbus: %s: %s: %w", b.config.name(), what, err)
+}
+
+// sleep waits and doubles the pause, up to maxBackoff. It returns false when ctx ended.
+func sleep(ctx context.Context, pause *time.Duration) bool {
+	timer := time.NewTimer(*pause)
+	defer timer.Stop()
+	*pause = min(2**pause, maxBackoff)
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,208 @@
+package natsbus
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"choir/transport"
+)
+
+// Storage says where the broker keeps a stream.
+type Storage int
+
+const (
+	// File storage survives the broker's restart. It is the default.
+	File Storage = iota
+	// Memory storage is lost with the broker: for demonstrations and tests.
+	Memory
+)
+
+// String names the storage as the configuration file does.
+func (s Storage) String() string {
+	switch s {
+	case File:
+		return "file"
+	case Memory:
+		return "memory"
+	}
+	return fmt.Sprintf("Storage(%d)", int(s))
+}
+
+func (s Storage) jetstream() jetstream.StorageType {
+	if s == Memory {
+		return jetstream.MemoryStorage
+	}
+	return jetstream.FileStorage
+}
+
+// Bounds of Config.Plan, in hexadecimal digits (4 to 64 bytes).
+const (
+	minPlan = 8
+	maxPlan = 128
+)
+
+// Config describes one connection to one plan's stream. Exactly one of URL and Server is
+// set, and Plan; everything else has a good zero value. Secrets are given by file path only.
+type Config struct {
+	// URL of the broker, nats:// or tls://, without credentials in it.
+	URL string
+	// Server is an embedded broker in this process, reached without a socket.
+	Server *Embedded
+
+	// Plan is the plan's identifier, 4 to 64 bytes in lower-case hexadecimal. The stream is
+	// CHOIR_<plan> and holds the subjects choir.<plan>.>
+	Plan string
+	// Name of this client, shown by the broker's tools; default "choir".
+	Name string
+
+	// At most one of these three identifies the client. The files hold, in turn: NATS user
+	// credentials (a .creds file), the broker's token, and the password of User. The last two
+	// are read again at every reconnect, so that they can be rotated; they are refused when
+	// others than the owner may read them, and sent only over TLS or to a loopback address.
+	CredentialsFile string
+	TokenFile       string
+	PasswordFile    string
+	// User is the name that goes with PasswordFile.
+	User string
+
+	// TLSCA is a PEM file with the roots that the broker's certificate must chain to
+	// (default: the system's); TLSCert and TLSKey are this client's certificate. Any of them
+	// makes TLS compulsory, at least version 1.3.
+	TLSCA, TLSCert, TLSKey string
+
+	// InboxPrefix is where the broker's replies arrive. It must be private to this client
+	// and the broker's permissions must say so, else others read what it pulls. A valid
+	// subject; default "_INBOX_<Name>".
+	InboxPrefix string
+
+	// What EnsureStream creates the stream with.
+	Storage  Storage
+	Replicas int           // 1 to 5; 0 means 1
+	MaxBytes int64         // the broker refuses more than this (transport.ErrFull); 0 means no limit
+	MaxAge   time.Duration // the broker forgets what is older, at least a minute; 0 means never
+
+	// Rand gives message identifiers for the broker's deduplication; nil means
+	// crypto/rand.Reader. They must be unpredictable: whoever guesses one can make the
+	// broker drop the message as a duplicate.
+	Rand io.Reader
+}
+
+// Validate says what is wrong with the configuration, naming the field. It reads no files.
+func (c Config) Validate() error {
+	checks := []func() error{c.checkServer, c.checkNames, c.checkIdentity, c.checkStream}
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return fmt.Errorf("natsbus: config: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c Config) checkServer() error {
+	if (c.URL == "") == (c.Server == nil) {
+		return errors.New("exactly one of URL and Server must be set")
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return errors.New("client certificate: TLSCert and TLSKey go together")
+	}
+	if c.Server != nil {
+		if c.wantsTLS() {
+			return errors.New("fields for TLS make no sense with an in-process Server")
+		}
+		return nil
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return errors.New("field URL: malformed") // url's own error would repeat any password in it
+	}
+	if u.Scheme != "nats" && u.Scheme != "tls" {
+		return fmt.Errorf("field URL: scheme %q, want nats or tls", u.Scheme)
+	}
+	if u.User != nil {
+		return errors.New("field URL: credentials belong in a file")
+	}
+	if u.Hostname() == "" {
+		return errors.New("field URL: no host")
+	}
+	if c.sendsSecret() && u.Scheme != "tls" && !c.wantsTLS() && !isLoopback(u.Hostname()) {
+		return fmt.Errorf("field URL: a token or password would travel to %s without TLS", u.Hostname())
+	}
+	return nil
+}
+
+func (c Config) checkNames() error {
+	_, err := hex.DecodeString(c.Plan)
+	if err != nil || len(c.Plan) < minPlan || len(c.Plan) > maxPlan || c.Plan != strings.ToLower(c.Plan) {
+		return fmt.Errorf("field Plan: %q is not %d to %d lower-case hexadecimal digits", c.Plan, minPlan, maxPlan)
+	}
+	if err := transport.ValidateSubject(c.inboxPrefix()); err != nil {
+		return fmt.Errorf("field InboxPrefix, or the Name it is derived from: %w", err)
+	}
+	return nil
+}
+
+func (c Config) checkIdentity() error {
+	given := 0
+	for _, file := range []string{c.CredentialsFile, c.TokenFile, c.PasswordFile} {
+		if file != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return errors.New("at most one of CredentialsFile, TokenFile and PasswordFile may be set")
+	}
+	if (c.User == "") != (c.PasswordFile == "") {
+		return errors.New("fields User and PasswordFile go together")
+	}
+	return nil
+}
+
+func (c Config) checkStream() error {
+	switch {
+	case c.Storage != File && c.Storage != Memory:
+		return fmt.Errorf("field Storage: unknown %v", c.Storage)
+	case c.Replicas < 0 || c.Replicas > 5:
+		return fmt.Errorf("field Replicas: %d, want 1 to 5", c.Replicas)
+	case c.MaxBytes < 0:
+		return fmt.Errorf("field MaxBytes: %d is negative", c.MaxBytes)
+	case c.MaxAge != 0 && c.MaxAge < time.Minute:
+		return fmt.Errorf("field MaxAge: %v is less than a minute", c.MaxAge)
+	}
+	return nil
+}
+
+func (c Config) wantsTLS() bool { return c.TLSCA != "" || c.TLSCert != "" }
+
+func (c Config) sendsSecret() bool { return c.TokenFile != "" || c.PasswordFile != "" }
+
+func (c Config) stream() string { return "CHOIR_" + c.Plan }
+
+// prefix is what every subject of the plan starts with.
+func (c Config) prefix() string { return "choir." + c.Plan + "." }
+
+func (c Config) name() string {
+	if c.Name == "" {
+		return "choir"
+	}
+	return c.Name
+}
+
+func (c Config) inboxPrefix() string {
+	if c.InboxPrefix == "" {
+		return "_INBOX_" + c.name()
+	}
+	return c.InboxPrefix
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

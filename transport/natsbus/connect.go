@@ -1,0 +1,184 @@
+package natsbus
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"choir/transport"
+)
+
+// options turns the configuration into nats.go's: reconnect without limit, buffer nothing
+// while disconnected (a publish fails at once and is repeated), report every event.
+func (b *Bus) options() ([]nats.Option, error) {
+	identity, err := b.identity()
+	if err != nil {
+		return nil, err
+	}
+	options := []nats.Option{
+		nats.Name(b.config.name()),
+		nats.CustomInboxPrefix(b.config.inboxPrefix()),
+		nats.MaxReconnects(-1),
+		nats.RetryOnFailedConnect(true),
+		nats.CustomReconnectDelay(reconnectDelay),
+		nats.ReconnectBufSize(-1),
+		nats.PingInterval(10 * time.Second),
+		nats.MaxPingsOutstanding(3),
+		nats.ReconnectErrHandler(b.onConnectError),
+		nats.ReconnectHandler(b.onReconnect),
+		nats.ClosedHandler(b.onClosed),
+		nats.ErrorHandler(b.onError),
+	}
+	return append(options, identity...), nil
+}
+
+func reconnectDelay(attempts int) time.Duration {
+	return min(minBackoff<<min(attempts, 10), maxBackoff)
+}
+
+// identity gives the options that reach the broker and prove who the client is.
+func (b *Bus) identity() ([]nats.Option, error) {
+	c := b.config
+	var options []nats.Option
+	if c.Server != nil {
+		options = append(options, nats.InProcessServer(c.Server))
+	}
+	if c.wantsTLS() {
+		tlsConfig, err := c.tls()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, nats.Secure(tlsConfig))
+	}
+	secret, err := c.secretOption()
+	if err != nil {
+		return nil, err
+	}
+	if secret != nil {
+		options = append(options, secret)
+	}
+	return options, nil
+}
+
+// secretOption reads the secret once, so that an unusable file is named at once, and again
+// at every connect.
+func (c Config) secretOption() (nats.Option, error) {
+	switch {
+	case c.CredentialsFile != "":
+		if _, err := os.Stat(c.CredentialsFile); err != nil {
+			return nil, fmt.Errorf("field CredentialsFile: %w", err)
+		}
+		return nats.UserCredentials(c.CredentialsFile), nil
+	case c.TokenFile != "":
+		if _, err := readSecret(c.TokenFile); err != nil {
+			return nil, fmt.Errorf("field TokenFile: %w", err)
+		}
+		return nats.TokenHandler(func() string { return readOrNothing(c.TokenFile) }), nil
+	case c.PasswordFile != "":
+		if _, err := readSecret(c.PasswordFile); err != nil {
+			return nil, fmt.Errorf("field PasswordFile: %w", err)
+		}
+		return nats.UserInfoHandler(func() (string, string) { return c.User, readOrNothing(c.PasswordFile) }), nil
+	case c.Server != nil && c.Server.token != "":
+		return nats.Token(string(c.Server.token)), nil
+	}
+	return nil, nil
+}
+
+// readOrNothing offers an empty secret, which the broker refuses, when the file has become
+// unusable.
+func readOrNothing(path string) string {
+	s, err := readSecret(path)
+	if err != nil {
+		return ""
+	}
+	return string(s)
+}
+
+func (c Config) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS13}
+	if c.TLSCA != "" {
+		roots, err := readRoots(c.TLSCA)
+		if err != nil {
+			return nil, fmt.Errorf("field TLSCA: %w", err)
+		}
+		config.RootCAs = roots
+	}
+	if c.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		if err != nil {
+			return nil, fmt.Errorf("fields TLSCert, TLSKey: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+func readRoots(path string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s: no certificate", path)
+	}
+	return roots, nil
+}
+
+func (b *Bus) onConnectError(_ *nats.Conn, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = err
+}
+
+// onReconnect makes everything that was under way over the old connection start again: what
+// the broker had sent into it is lost.
+func (b *Bus) onReconnect(*nats.Conn) {
+	b.mu.Lock()
+	close(b.epoch)
+	b.epoch = make(chan struct{})
+	b.mu.Unlock()
+	for _, s := range b.subscriptions() {
+		s.detach()
+	}
+}
+
+// onClosed runs last, after Close or after the broker has refused the client twice.
+func (b *Bus) onClosed(conn *nats.Conn) {
+	err := conn.LastError()
+	if err == nil {
+		err = transport.ErrClosed
+	}
+	b.fail(authError(err))
+	close(b.gone)
+}
+
+func (b *Bus) onError(_ *nats.Conn, _ *nats.Subscription, err error) {
+	if errors.Is(err, nats.ErrPermissionViolation) {
+		b.deny(parseViolation(err))
+	}
+	if errors.Is(err, nats.ErrSlowConsumer) {
+		for _, s := range b.subscriptions() {
+			s.detach()
+		}
+	}
+}
+
+// authError adds transport.ErrAuth to the errors that mean it.
+func authError(err error) error {
+	for _, auth := range []error{
+		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked,
+		nats.ErrAccountAuthExpired, nats.ErrPermissionViolation,
+	} {
+		if errors.Is(err, auth) {
+			return fmt.Errorf("%w: %w", transport.ErrAuth, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+package natsbus
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// clientBuffer is what the server buffers for a client before it calls it slow and
+// disconnects it: several subscriptions of pullBytes each.
+const clientBuffer = 256 << 20
+
+func (e *Embedded) options(c ServerConfig) (*server.Options, error) {
+	host, port, err := c.address()
+	if err != nil {
+		return nil, err
+	}
+	o := &server.Options{
+		ServerName: "choir", Host: host, Port: port, DontListen: c.Listen == "",
+		JetStream: true, StoreDir: c.StoreDir, SyncAlways: c.SyncAlways,
+		JetStreamMaxMemory: c.MaxMemory, JetStreamMaxStore: c.MaxStore,
+		DisableJetStreamBanner: true, MaxPending: clientBuffer, NoSigs: true,
+	}
+	if c.TokenFile != "" {
+		if e.token, err = readSecret(c.TokenFile); err != nil {
+			return nil, fmt.Errorf("field TokenFile: %w", err)
+		}
+		o.Authorization = string(e.token)
+	}
+	for _, u := range c.Users {
+		user, err := u.server()
+		if err != nil {
+			return nil, fmt.Errorf("user %s: %w", u.Name, err)
+		}
+		o.Users = append(o.Users, user)
+	}
+	if c.TLSCert != "" {
+		if o.TLSConfig, err = c.tls(); err != nil {
+			return nil, err
+		}
+		o.TLS, o.TLSVerify = true, c.TLSClientCA != ""
+		o.TLSTimeout = 10 // seconds
+	}
+	return o, nil
+}
+
+func (u User) server() (*server.User, error) {
+	password, err := readSecret(u.PasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	user := &server.User{Username: u.Name, Password: string(password)}
+	if len(u.Publish)+len(u.Subscribe) > 0 {
+		user.Permissions = &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: u.Publish},
+			Subscribe: &server.SubjectPermission{Allow: u.Subscribe},
+		}
+	}
+	return user, nil
+}
+
+func (c ServerConfig) tls() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("fields TLSCert, TLSKey: %w", err)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}}
+	if c.TLSClientCA != "" {
+		var roots *x509.CertPool
+		if roots, err = readRoots(c.TLSClientCA); err != nil {
+			return nil, fmt.Errorf("field TLSClientCA: %w", err)
+		}
+		config.ClientCAs, config.ClientAuth = roots, tls.RequireAndVerifyClientCert
+	}
+	return config, nil
+}
+
+// serverLog passes the server's warnings and errors on, and catches the first fatal one: the
+// server itself only logs it and stops half-started.
+type serverLog struct {
+	log   *slog.Logger
+	fatal chan error
+}
+
+var _ server.Logger = (*serverLog)(nil)
+
+func (l *serverLog) Noticef(string, ...any) {}
+func (l *serverLog) Debugf(string, ...any)  {}
+func (l *serverLog) Tracef(string, ...any)  {}
+
+func (l *serverLog) Warnf(format string, v ...any) {
+	if l.log != nil {
+		l.log.Warn("nats server", "message", fmt.Sprintf(format, v...))
+	}
+}
+
+func (l *serverLog) Errorf(format string, v ...any) {
+	if l.log != nil {
+		l.log.Error("nats server", "message", fmt.Sprintf(format, v...))
+	}
+}
+
+func (l *serverLog) Fatalf(format string, v ...any) {
+	l.Errorf(format, v...)
+	select {
+	case l.fatal <- fmt.Errorf(format, v...):
+	default:
+	}
+}

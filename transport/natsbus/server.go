@@ -1,0 +1,187 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// startTimeout bounds an embedded server's start; it takes 26 ms when nothing is recovered.
+const startTimeout = 30 * time.Second
+
+// User is someone an embedded server lets in.
+type User struct {
+	Name         string
+	PasswordFile string // one line, mode 0600
+	// Publish and Subscribe list the subjects (with wildcards) that the user may use; an empty
+	// list permits everything. NATS's permissions don't stop spoofing; see the package comment.
+	Publish, Subscribe []string
+}
+
+// ServerConfig describes an embedded broker. Its zero value is one without a socket
+// whose storage ends with it.
+type ServerConfig struct {
+	// StoreDir holds the streams (created with mode 0700). Empty: a temporary
+	// folder that Shutdown removes.
+	StoreDir string
+	// Listen is a TCP address; port 0 picks a free one. Empty: only this process can
+	// connect, through Config.Server. A listener needs TokenFile or Users: on a shared
+	// machine anybody can reach it.
+	Listen string
+	// TokenFile holds a secret that every client must know (one line, mode 0600). Clients of
+	// Config.Server are given it.
+	TokenFile string
+	// Users replaces TokenFile.
+	Users []User
+	// TLSCert and TLSKey make the listener speak TLS 1.3; TLSClientCA makes it demand a
+	// certificate of its clients that chains to it. PEM files.
+	TLSCert, TLSKey, TLSClientCA string
+	// SyncAlways makes an acknowledgement mean that the message is on the disk, at less than half the
+	// speed. Otherwise the disk is at most two minutes behind.
+	SyncAlways bool
+	// MaxMemory and MaxStore bound all streams together, in bytes; 0 lets the server choose
+	// from what the machine has.
+	MaxMemory, MaxStore int64
+	// Log gets the server's warnings and errors; nil drops them.
+	Log *slog.Logger
+}
+
+// Validate says what is wrong with the configuration, naming the field. It reads no files.
+func (c ServerConfig) Validate() error {
+	switch {
+	case c.TokenFile != "" && len(c.Users) > 0:
+		return errors.New("natsbus: server: TokenFile and Users exclude each other")
+	case c.Listen != "" && c.TokenFile == "" && len(c.Users) == 0:
+		return errors.New("natsbus: server: Listen needs TokenFile or Users")
+	case (c.TLSCert == "") != (c.TLSKey == "") || c.TLSClientCA != "" && c.TLSCert == "":
+		return errors.New("natsbus: server: TLSCert and TLSKey go together, and with TLSClientCA")
+	case c.TLSCert != "" && c.Listen == "":
+		return errors.New("natsbus: server: TLS needs Listen")
+	case c.MaxMemory < 0 || c.MaxStore < 0:
+		return errors.New("natsbus: server: MaxMemory and MaxStore can't be negative")
+	}
+	for _, u := range c.Users {
+		if u.Name == "" || u.PasswordFile == "" {
+			return errors.New("natsbus: server: Users: each needs a Name and a PasswordFile")
+		}
+	}
+	if _, _, err := c.address(); err != nil {
+		return fmt.Errorf("natsbus: server: Listen: %w", err)
+	}
+	return nil
+}
+
+// address splits Listen; a free port is -1 in the server's options.
+func (c ServerConfig) address() (host string, port int, err error) {
+	if c.Listen == "" {
+		return "", 0, nil
+	}
+	host, text, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return "", 0, err
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, err
+	}
+	if n == 0 {
+		return host, server.RANDOM_PORT, nil
+	}
+	return host, int(n), nil
+}
+
+// Embedded is a running NATS server with JetStream in this process.
+type Embedded struct {
+	server    *server.Server
+	token     secret
+	temporary string // folder to remove, or ""
+}
+
+// StartServer starts a server and returns when it is ready for clients. It installs
+// no signal handlers and opens no monitoring port.
+func StartServer(config ServerConfig) (*Embedded, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	e := &Embedded{}
+	err := e.start(config)
+	if err != nil {
+		e.Shutdown()
+		return nil, fmt.Errorf("natsbus: server: %w", err)
+	}
+	return e, nil
+}
+
+func (e *Embedded) start(config ServerConfig) error {
+	if config.StoreDir == "" {
+		dir, err := os.MkdirTemp("", "choir-nats-")
+		if err != nil {
+			return err
+		}
+		e.temporary, config.StoreDir = dir, dir
+	}
+	if err := os.MkdirAll(config.StoreDir, 0o700); err != nil {
+		return err
+	}
+	options, err := e.options(config)
+	if err != nil {
+		return err
+	}
+	s, err := server.NewServer(options)
+	if err != nil {
+		return err
+	}
+	log := &serverLog{log: config.Log, fatal: make(chan error, 1)}
+	s.SetLoggerV2(log, false, false, false)
+	e.server = s
+	go s.Start()
+	return awaitReady(s, log.fatal)
+}
+
+// awaitReady polls; what the server calls fatal it only logs.
+func awaitReady(s *server.Server, fatal <-chan error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	for ctx.Err() == nil {
+		ready := s.ReadyForConnections(minBackoff)
+		select {
+		case err := <-fatal:
+			return err
+		default:
+		}
+		if ready && s.JetStreamEnabled() {
+			return nil
+		}
+	}
+	return fmt.Errorf("not ready after %v", startTimeout)
+}
+
+// ClientURL is where clients of other processes connect; "" without a listener.
+func (e *Embedded) ClientURL() string {
+	if e.server.Addr() == nil {
+		return ""
+	}
+	return e.server.ClientURL()
+}
+
+// InProcessConn opens a connection without a socket; it lets Config.Server work.
+func (e *Embedded) InProcessConn() (net.Conn, error) { return e.server.InProcessConn() }
+
+// Shutdown stops the server and waits for it. Stored streams stay in StoreDir. Calling it
+// twice is harmless.
+func (e *Embedded) Shutdown() {
+	if e.server != nil {
+		e.server.Shutdown()
+		e.server.WaitForShutdown()
+	}
+	if e.temporary != "" {
+		_ = os.RemoveAll(e.temporary)
+	}
+}

@@ -1,0 +1,136 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"choir/transport"
+)
+
+// headerRoom is what a message's headers may add to its payload, in bytes.
+const headerRoom = 4 << 10
+
+// EnsureStream creates the plan's stream unless it is there, from the Config's storage
+// fields. Any number of processes may call it at once. A stream that is there but doesn't
+// keep what this package promises is refused and left as it is; its storage, replicas and limits are its
+// creator's choice and are not compared. It waits for a broker that is away until ctx ends.
+func (b *Bus) EnsureStream(parent context.Context) error {
+	ctx, release := b.guard(b.ctx, parent, deniedAPI)
+	defer release()
+	for pause := minBackoff; ; {
+		err := b.ensureOnce(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			if fatal := permanent(err); fatal != nil {
+				return b.wrap("ensure stream", fatal)
+			}
+		}
+		if !sleep(ctx, &pause) {
+			return b.wrap("ensure stream", because(reason(ctx, parent), err))
+		}
+	}
+}
+
+// errForeign: there is a stream of this name with other promises.
+var errForeign = errors.New("the stream exists with other settings")
+
+func (b *Bus) ensureOnce(ctx context.Context) error {
+	want := b.config.streamConfig()
+	stream, err := b.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		// Creating what another process has just created with the same settings succeeds; with
+		// others it fails, and the comparison below says what differs.
+		stream, err = b.js.CreateStream(ctx, want)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			stream, err = b.js.Stream(ctx, want.Name)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return compare(stream.CachedInfo().Config, want)
+}
+
+func (c Config) streamConfig() jetstream.StreamConfig {
+	config := jetstream.StreamConfig{
+		Name:        c.stream(),
+		Description: "choir plan " + c.Plan,
+		Subjects:    []string{c.prefix() + ">"},
+		Retention:   jetstream.LimitsPolicy,
+		Discard:     jetstream.DiscardNew,
+		Storage:     c.Storage.jetstream(),
+		Replicas:    max(c.Replicas, 1),
+		MaxBytes:    -1,
+		MaxAge:      c.MaxAge,
+		MaxMsgSize:  transport.MaxPayload + headerRoom,
+		DenyDelete:  true,
+		DenyPurge:   true,
+		Duplicates:  2 * time.Minute,
+	}
+	if c.MaxBytes > 0 {
+		config.MaxBytes = c.MaxBytes
+	}
+	if c.MaxAge > 0 {
+		config.Duplicates = min(config.Duplicates, c.MaxAge)
+	}
+	return config
+}
+
+// compare names the first promise that got doesn't keep.
+func compare(got, want jetstream.StreamConfig) error {
+	var what string
+	switch {
+	case !slices.Equal(got.Subjects, want.Subjects):
+		what = "subjects"
+	case got.Retention != want.Retention:
+		what = "retention"
+	case got.Discard != want.Discard:
+		what = "discard policy"
+	case !got.DenyDelete || !got.DenyPurge:
+		what = "deletion is allowed"
+	case got.MaxMsgSize >= 0 && got.MaxMsgSize < want.MaxMsgSize:
+		what = "message size"
+	case got.MaxMsgs > 0 || got.MaxMsgsPerSubject > 0:
+		what = "message count limit"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s: %s", errForeign, got.Name, what)
+}
+
+// permanent returns the error, with its sentinel, when trying again doesn't help, else nil.
+func permanent(err error) error {
+	if errors.Is(err, errForeign) {
+		return err
+	}
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return nil
+	}
+	switch {
+	case isFull(api):
+		return fmt.Errorf("%w: %w", transport.ErrFull, err)
+	case api.Code == 400 || api.Code == 403 || api.Code == 500:
+		return err
+	}
+	return nil // 404, 408, 429, 503: not there yet, or too busy
+}
+
+// isFull recognises the broker's answers at a limit of the stream or of its account. The
+// stream's limits have no error code of their own.
+func isFull(api *jetstream.APIError) bool {
+	const memoryExceeded, storageExceeded, resourcesExceeded = 10028, 10047, 10002
+	switch api.ErrorCode {
+	case memoryExceeded, storageExceeded, resourcesExceeded:
+		return true
+	}
+	return strings.Contains(api.Description, "maximum bytes exceeded")
+}

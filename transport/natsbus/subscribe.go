@@ -1,0 +1,263 @@
+package natsbus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"choir/transport"
+)
+
+const (
+	// A pull asks for at most this many bytes, and a subscription buffers at most this many
+	// messages. The bytes stay well below what the broker buffers for a client (64 MiB).
+	pullBytes    = 8 << 20
+	pullMessages = 512
+
+	pullExpiry    = 20 * time.Second
+	pullHeartbeat = 5 * time.Second
+	// A busy broker misses heartbeats: that many in a row before the consumer is replaced.
+	maxMissed = 2
+	// idleConsumer is when the broker forgets a consumer that nobody pulls from. The
+	// subscription then makes another.
+	idleConsumer = 5 * time.Minute
+)
+
+// position identifies a stored message beyond its sequence, so that a broker which lost the
+// end of its storage and numbered new messages like the lost ones is found out.
+type position struct {
+	seq     uint64
+	subject string
+	stored  time.Time
+}
+
+// subscription reads through an ephemeral consumer, without acknowledgements, that it replaces
+// whenever there is doubt, from the last message it received.
+type subscription struct {
+	bus     *Bus
+	filters transport.Filters // what the caller wants
+	broker  []string          // what the broker is asked for: at least that
+	ctx     context.Context   // ends with Close, with the Bus, or with the first fatal error
+	fail    context.CancelCauseFunc
+
+	// Next's own.
+	next     uint64    // where to start when nothing was received yet
+	created  time.Time // of the stream; zero until first attached
+	last     position  // received last; seq is 0 before
+	replayed bool      // the consumer's first message must be last
+	consumed uint64    // messages received from this consumer
+	missed   int       // heartbeats in a row
+
+	mu   sync.Mutex
+	iter jetstream.MessagesContext // nil: attach first
+}
+
+// Subscribe implements transport.Bus. Filters that match nothing under choir.<plan>. are
+// transport.ErrSubject. A stream that isn't there yet is waited for.
+func (b *Bus) Subscribe(parent context.Context, filters []string, from uint64) (transport.Subscription, error) {
+	compiled, err := transport.NewFilters(filters)
+	if err != nil {
+		return nil, b.wrap("subscribe", err)
+	}
+	broker, err := brokerFilters(filters, b.config.prefix())
+	if err != nil {
+		return nil, b.wrap("subscribe", err)
+	}
+	s := &subscription{bus: b, filters: compiled, broker: broker, next: max(from, 1)}
+	s.ctx, s.fail = context.WithCancelCause(b.ctx)
+	b.mu.Lock()
+	b.subs[s] = struct{}{}
+	b.mu.Unlock()
+	ctx, release := b.guard(s.ctx, parent, deniedAPI)
+	defer release()
+	if _, err := s.attached(ctx); err != nil {
+		_ = s.Close()
+		return nil, b.wrap("subscribe", because(reason(ctx, parent), err))
+	}
+	return s, nil
+}
+
+// Next implements transport.Subscription.
+func (s *subscription) Next(parent context.Context) (transport.Message, error) {
+	ctx, release := s.bus.guard(s.ctx, parent, deniedAPI)
+	defer release()
+	for ctx.Err() == nil {
+		iter, err := s.attached(ctx)
+		if err != nil {
+			return transport.Message{}, s.end(ctx, parent, err)
+		}
+		m, err := iter.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			s.stumble(ctx, err)
+			continue
+		}
+		message, ok, err := s.receive(m)
+		if err != nil {
+			return transport.Message{}, s.end(ctx, parent, err)
+		}
+		if ok {
+			return message, nil
+		}
+	}
+	return transport.Message{}, s.end(ctx, parent, nil)
+}
+
+// end reports why Next ends, and ends the subscription unless it was the caller's context.
+func (s *subscription) end(ctx, parent context.Context, err error) error {
+	if why := reason(ctx, parent); why != nil {
+		err = why
+	}
+	if parent.Err() == nil || !errors.Is(err, parent.Err()) {
+		s.fail(err)
+	}
+	return s.bus.wrap("next", err)
+}
+
+// stumble decides what an iterator's error means: nothing of its own is fatal.
+func (s *subscription) stumble(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	if errors.Is(err, jetstream.ErrNoHeartbeat) {
+		if s.missed++; s.missed < maxMissed {
+			return
+		}
+	}
+	s.detach()
+}
+
+// receive checks that m is what follows, and says whether the caller wants it.
+func (s *subscription) receive(m jetstream.Msg) (transport.Message, bool, error) {
+	meta, err := m.Metadata()
+	if err != nil || meta.Sequence.Consumer != s.consumed+1 {
+		s.detach() // something in between was lost on the way: read it again
+		return transport.Message{}, false, nil
+	}
+	s.consumed++
+	s.missed = 0
+	got := position{meta.Sequence.Stream, m.Subject(), meta.Timestamp}
+	if s.replayed {
+		s.replayed = false
+		if got.seq != s.last.seq || got.subject != s.last.subject || !got.stored.Equal(s.last.stored) {
+			return transport.Message{}, false, fmt.Errorf("%w: message %d has changed", transport.ErrLost, s.last.seq)
+		}
+		return transport.Message{}, false, nil
+	}
+	s.last = got
+	return transport.Message{Subject: got.subject, Data: m.Data(), Seq: got.seq}, s.filters.Match(got.subject), nil
+}
+
+// attached returns the iterator, making one if there is none, until the context ends. Its error
+// is fatal, or says what was tried last when the context ended.
+func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext, error) {
+	s.mu.Lock()
+	iter := s.iter
+	s.mu.Unlock()
+	for pause := minBackoff; iter == nil; {
+		var err error
+		if iter, err = s.attach(ctx); err == nil {
+			break
+		}
+		fatal := permanent(err)
+		if errors.Is(err, transport.ErrLost) {
+			fatal = err
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if fatal != nil {
+			return nil, fatal
+		}
+		if !sleep(ctx, &pause) {
+			return nil, err
+		}
+	}
+	return iter, nil
+}
+
+// attach makes a consumer that starts with the last message received, again, and an iterator over it.
+func (s *subscription) attach(ctx context.Context) (jetstream.MessagesContext, error) {
+	stream, err := s.bus.js.Stream(ctx, s.bus.config.stream())
+	if err != nil {
+		return nil, err
+	}
+	start, err := s.start(stream.CachedInfo())
+	if err != nil {
+		return nil, err
+	}
+	consumer, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       start,
+		FilterSubjects:    s.broker,
+		AckPolicy:         jetstream.AckNonePolicy,
+		InactiveThreshold: idleConsumer,
+		MemoryStorage:     true,
+		Replicas:          1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	iter, err := consumer.Messages(
+		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, pullBytes),
+		jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
+	if err != nil {
+		return nil, err
+	}
+	return iter, s.adopt(iter)
+}
+
+// start checks that the stream is the one that was read before and says where to go on.
+func (s *subscription) start(info *jetstream.StreamInfo) (uint64, error) {
+	if s.created.IsZero() {
+		s.created = info.Created
+	}
+	s.consumed, s.missed, s.replayed = 0, 0, false
+	switch {
+	case !info.Created.Equal(s.created):
+		return 0, fmt.Errorf("%w: the stream was replaced", transport.ErrLost)
+	case info.State.LastSeq < s.last.seq:
+		return 0, fmt.Errorf("%w: it ends at %d, before %d", transport.ErrLost, info.State.LastSeq, s.last.seq)
+	case s.last.seq == 0:
+		return s.next, nil
+	case info.State.FirstSeq > s.last.seq:
+		return s.last.seq + 1, nil // MaxAge took the last message: nothing to compare with
+	}
+	s.replayed = true
+	return s.last.seq, nil
+}
+
+// adopt makes iter the one that detach stops, unless it is too late for that.
+func (s *subscription) adopt(iter jetstream.MessagesContext) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		iter.Stop()
+		return context.Cause(s.ctx)
+	}
+	s.iter = iter
+	return nil
+}
+
+// detach lets go of the iterator; Next makes another.
+func (s *subscription) detach() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.iter != nil {
+		s.iter.Stop()
+		s.iter = nil
+	}
+}
+
+// Close implements transport.Subscription. It never fails.
+func (s *subscription) Close() error {
+	s.fail(transport.ErrClosed)
+	s.detach()
+	s.bus.mu.Lock()
+	delete(s.bus.subs, s)
+	s.bus.mu.Unlock()
+	return nil
+}
