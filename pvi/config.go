@@ -1,0 +1,177 @@
+package pvi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"choir/pvi/gauss"
+)
+
+// Model names the likelihood.
+type Model string
+
+// The models.
+const (
+	Logistic Model = "logistic" // y in {0, 1}; mean-field only
+	Linear   Model = "linear"   // Gaussian noise of known standard deviation
+)
+
+// Strategy says how many factors a party keeps.
+type Strategy string
+
+// The strategies.
+const (
+	// Dataset is one factor per party: the thesis's Algorithm 3 in its honest
+	// form, that is with the noise kept out of the factor.
+	Dataset Strategy = "dataset"
+	// Virtual is Shards factors per party, each with a part of its data: Paper IV, Algorithm 3.
+	Virtual Strategy = "virtual"
+)
+
+// Limits of a configuration.
+const (
+	MaxFeatures = 1 << 16
+	MaxShards   = 1 << 16
+	MaxSteps    = 1 << 20
+	MaxRounds   = 1 << 20
+)
+
+// ErrConfig is in the chain of every error about a bad configuration.
+var ErrConfig = errors.New("bad inference configuration")
+
+// Config is everything public that determines a run besides the data and the
+// noise. All members hold the same one; it belongs in the signed plan.
+type Config struct {
+	Model    Model        `json:"model"`
+	Family   gauss.Family `json:"family"`
+	Strategy Strategy     `json:"strategy"`
+	Features int          `json:"features"` // weights, the bias among them
+	Shards   int          `json:"shards"`   // factors per party; 1 for Dataset
+
+	PriorPrecision float64 `json:"prior_precision"` // of every weight, around 0; taken to the nearest grid point
+	NoiseSD        float64 `json:"noise_sd"`        // Linear: standard deviation of an observation; 0 for Logistic
+
+	// Clip is the L2 bound C of one shard's update in natural parameters, one norm
+	// over the whole vector. 0 means no clipping, for runs without noise.
+	Clip float64 `json:"clip"`
+
+	FracBits     uint8   `json:"frac_bits"`     // f: updates are multiples of 2^-f
+	DampingBits  uint8   `json:"damping_bits"`  // D: damping is a multiple of 2^-D
+	Damping      float64 `json:"damping"`       // a in (0, 1]: the damping of round 1
+	DampingDecay float64 `json:"damping_decay"` // r >= 0: round s is damped by a / (1 + r (s-1))
+
+	// Beta in [0, 1] ties the factor in the cavity to the public posterior:
+	// t = (1-Beta) t_private + Beta w (q/prior). 0 is PVI; 1 is the averaged factor of
+	// stochastic expectation propagation.
+	Beta float64 `json:"beta"`
+
+	Steps        int     `json:"steps"`         // Logistic: Adam steps per round; 0 for Linear
+	LearningRate float64 `json:"learning_rate"` // Logistic: Adam's rate; 0 for Linear
+
+	PrecisionFloor float64 `json:"precision_floor"` // least precision of the posterior, in (0, PriorPrecision]
+}
+
+// Validate names every field that is out of range or contradicts another.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(field string, value any, want string) {
+		errs = append(errs, fmt.Errorf("%w: %s is %v, want %s", ErrConfig, field, value, want))
+	}
+	c.checkShape(bad)
+	c.checkModel(bad)
+	c.checkGrid(bad)
+	return errors.Join(errs...)
+}
+
+type badField func(field string, value any, want string)
+
+func (c Config) checkShape(bad badField) {
+	if c.Family != gauss.MeanField && c.Family != gauss.Full {
+		bad("family", c.Family, `"mean-field" or "full"`)
+	}
+	if c.Features < 1 || c.Features > MaxFeatures {
+		bad("features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
+	}
+	switch c.Strategy {
+	case Dataset:
+		if c.Shards != 1 {
+			bad("shards", c.Shards, `1 with strategy "dataset"`)
+		}
+	case Virtual:
+		if c.Shards < 1 || c.Shards > MaxShards {
+			bad("shards", c.Shards, fmt.Sprintf("1 to %d", MaxShards))
+		}
+	default:
+		bad("strategy", c.Strategy, `"dataset" or "virtual"`)
+	}
+}
+
+func (c Config) checkModel(bad badField) {
+	switch c.Model {
+	case Logistic:
+		if c.Family == gauss.Full {
+			bad("family", c.Family, `"mean-field" with model "logistic"`)
+		}
+		if c.NoiseSD != 0 {
+			bad("noise_sd", c.NoiseSD, `0 with model "logistic"`)
+		}
+		if c.Steps < 1 || c.Steps > MaxSteps {
+			bad("steps", c.Steps, fmt.Sprintf("1 to %d", MaxSteps))
+		}
+		if !(c.LearningRate > 0 && c.LearningRate <= 1) {
+			bad("learning_rate", c.LearningRate, "in (0, 1]")
+		}
+	case Linear:
+		if !(c.NoiseSD > 0) || math.IsInf(c.NoiseSD, 0) {
+			bad("noise_sd", c.NoiseSD, "positive and finite")
+		}
+		if c.Steps != 0 {
+			bad("steps", c.Steps, `0 with model "linear"`)
+		}
+		if c.LearningRate != 0 {
+			bad("learning_rate", c.LearningRate, `0 with model "linear"`)
+		}
+	default:
+		bad("model", c.Model, `"logistic" or "linear"`)
+	}
+	if !(c.PriorPrecision > 0) || math.IsInf(c.PriorPrecision, 0) {
+		bad("prior_precision", c.PriorPrecision, "positive and finite")
+	}
+	if !(c.PrecisionFloor > 0 && c.PrecisionFloor <= c.PriorPrecision) {
+		bad("precision_floor", c.PrecisionFloor, "positive and at most prior_precision")
+	}
+	if !(c.Beta >= 0 && c.Beta <= 1) {
+		bad("beta", c.Beta, "in [0, 1]")
+	}
+}
+
+func (c Config) checkGrid(bad badField) {
+	if c.FracBits < 1 || c.FracBits > 40 {
+		bad("frac_bits", c.FracBits, "1 to 40")
+	}
+	if c.DampingBits > 24 {
+		bad("damping_bits", c.DampingBits, "at most 24")
+	}
+	if !(c.Damping > 0 && c.Damping <= 1) {
+		bad("damping", c.Damping, "in (0, 1]")
+	} else if math.Ldexp(c.Damping, int(c.DampingBits)) < 1 {
+		bad("damping", c.Damping, "at least 2^-damping_bits")
+	}
+	if !(c.DampingDecay >= 0) || math.IsInf(c.DampingDecay, 0) {
+		bad("damping_decay", c.DampingDecay, "at least 0 and finite")
+	}
+	if !(c.Clip >= 0) || math.IsInf(c.Clip, 0) {
+		bad("clip", c.Clip, "at least 0 and finite")
+	} else if b, err := c.grid().IntBound(c.Clip); c.Clip > 0 && (err != nil || b == 0) {
+		bad("clip", c.Clip, "at least 2^-frac_bits and below 2^(62-frac_bits)")
+	}
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"prior_precision", c.PriorPrecision}, {"precision_floor", c.PrecisionFloor}} {
+		if v := math.Ldexp(p.value/2, c.rawBits()); p.value > 0 && !(v >= 1 && v < 1<<60) {
+			bad(p.name, p.value, "representable on the grid 2^-(frac_bits+damping_bits)")
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package pvi
+
+import (
+	"context"
+	"fmt"
+
+	"choir/crypto/fixedpoint"
+	"choir/pvi/model"
+)
+
+// Learner is one party: its shards, made ready for the model. It holds no state that
+// changes, so its methods may be called from several goroutines; what changes
+// between rounds is the state that the caller keeps and hands back.
+type Learner struct {
+	cfg     Config
+	sites   []model.Site
+	weight  float64 // the public share of all data in one shard
+	maxRows int
+}
+
+// Proposal is a party's answer in a round.
+type Proposal struct {
+	// Update is the sum over shards of the clipped integer updates, in units of
+	// 2^-f, length Dim: what the party adds noise to and sends.
+	Update []int64
+	// Memo is what Settle needs. It is as secret as the data.
+	Memo []byte
+	// ClippedFraction is the share of shards whose update was clipped. For the
+	// party's own eyes: it depends on the data and has no noise.
+	ClippedFraction float64
+}
+
+// NewLearner makes a party with its data split into the configuration's shards
+// (Data.Split). weight is the party's public share of all records, in [0, 1]; it matters
+// only with Beta > 0, and is public, so it must not be derived from a
+// secret number of records.
+func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := cfg.check(data); err != nil {
+		return nil, err
+	}
+	return NewShardedLearner(cfg, data.Split(cfg.Shards), weight)
+}
+
+// NewShardedLearner is NewLearner with the shards given: exactly Shards of them,
+// each record in one. Shards may be empty.
+func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if len(shards) != cfg.Shards {
+		return nil, fmt.Errorf("%w: %d shards, want %d", ErrData, len(shards), cfg.Shards)
+	}
+	if !(weight >= 0 && weight <= 1) {
+		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", ErrData, weight)
+	}
+	l := &Learner{cfg: cfg, weight: weight / float64(cfg.Shards)}
+	for k, d := range shards {
+		if err := cfg.check(d); err != nil {
+			return nil, fmt.Errorf("shard %d: %w", k, err)
+		}
+		l.sites = append(l.sites, cfg.site(d))
+		l.maxRows = max(l.maxRows, d.Rows())
+	}
+	return l, nil
+}
+
+func (c Config) site(d Data) model.Site {
+	if c.Model == Linear {
+		return model.NewLinear(c.space(), d.X, d.Y, c.NoiseSD, c.PrecisionFloor)
+	}
+	return model.NewLogistic(c.Features, d.X, d.Y, c.Steps, c.LearningRate)
+}
+
+// Config is the configuration that the learner was made with.
+func (l *Learner) Config() Config { return l.cfg }
+
+// InitialState is the state before round 1: all factors are 1.
+func (l *Learner) InitialState() []byte {
+	return l.cfg.encode(l.cfg.newBlock(kindState, 0))
+}
+
+// Propose computes the party's update for a round that starts from the public raw
+// state. It changes nothing: the same arguments give the same proposal, so a
+// retry is harmless. Errors: ErrRound when the state has settled this
+// round already, ErrEncoding, ErrShape, the context's, and fixedpoint's for an update
+// that isn't finite or doesn't fit the grid.
+func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []byte) (Proposal, error) {
+	st, err := l.open(round, state)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	q, _, err := l.cfg.Repair(raw)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	w := l.newWork(q)
+	memo := l.cfg.newBlock(kindMemo, round)
+	p := Proposal{Update: make([]int64, l.cfg.Dim())}
+	clipped := 0
+	for k := range l.sites {
+		if err := ctx.Err(); err != nil {
+			return Proposal{}, fmt.Errorf("propose: %w", err)
+		}
+		w.propose(k, st.rows[k])
+		cut, err := l.quantise(memo.rows[k], w.update)
+		if err != nil {
+			return Proposal{}, fmt.Errorf("propose: round %d, shard %d: %w", round, k, err)
+		}
+		if cut {
+			clipped++
+		}
+		if i := addScaled(p.Update, p.Update, 1, memo.rows[k]); i >= 0 {
+			return Proposal{}, fmt.Errorf("propose: round %d, coordinate %d: %w", round, i, ErrOverflow)
+		}
+	}
+	p.ClippedFraction = float64(clipped) / float64(len(l.sites))
+	p.Memo = l.cfg.encode(memo)
+	return p, nil
+}
+
+// open decodes a state and checks that the round comes after it.
+func (l *Learner) open(round int, state []byte) (block, error) {
+	if err := checkRound(round); err != nil {
+		return block{}, err
+	}
+	st, err := l.cfg.decode(kindState, state)
+	if err != nil {
+		return block{}, err
+	}
+	if round <= st.round {
+		return block{}, fmt.Errorf("round %d after round %d was settled: %w", round, st.round, ErrRound)
+	}
+	return st, nil
+}
+
+// quantise clips in the reals, rounds, and clips again on the integers, where the
+// bound is exact: rounding may have carried the vector over it.
+func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err error) {
+	g := l.cfg.grid()
+	if l.cfg.Clip > 0 {
+		clipped = fixedpoint.ClipReal(update, l.cfg.Clip)
+	}
+	if err := g.Round(dst, update); err != nil || l.cfg.Clip == 0 {
+		return clipped, err
+	}
+	bound, err := g.IntBound(l.cfg.Clip)
+	if err != nil {
+		return clipped, err
+	}
+	return fixedpoint.ClipInt(dst, bound) || clipped, nil
+}
+
+// Settle takes the round's update into the private factors, without its noise: to
+// be called when the signed result says that this party's contribution was in the
+// accepted sum, and not otherwise. It is pure. Errors: ErrRound when memo isn't this round's or the round was
+// settled before, ErrEncoding, ErrOverflow.
+func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
+	st, err := l.open(round, state)
+	if err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	m, err := l.cfg.decode(kindMemo, memo)
+	if err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	if m.round != round {
+		return nil, fmt.Errorf("settle: memo of round %d in round %d: %w", m.round, round, ErrRound)
+	}
+	damping := l.cfg.DampingUnits(round)
+	for k, row := range st.rows {
+		if i := addScaled(row, row, damping, m.rows[k]); i >= 0 {
+			return nil, fmt.Errorf("settle: shard %d, coordinate %d: %w", k, i, ErrOverflow)
+		}
+	}
+	st.round = round
+	return l.cfg.encode(st), nil
+}
+
+// Factors are the private factors in a state, a row per shard in raw units. They are
+// secret; simulators use them to check the invariant.
+func (l *Learner) Factors(state []byte) ([][]int64, error) {
+	st, err := l.cfg.decode(kindState, state)
+	if err != nil {
+		return nil, fmt.Errorf("factors: %w", err)
+	}
+	return st.rows, nil
+}

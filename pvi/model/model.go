@@ -1,0 +1,68 @@
+// Package model holds the local optimisers of partitioned variational inference:
+// given the public global posterior q and a shard's cavity, both as natural
+// parameters (package gauss), what posterior would this shard choose?
+//
+// A Site is one shard's data made ready. Update maximises, exactly or by a stated
+// number of optimiser steps, the local free energy of Paper IV, equation 3.5 (the
+// thesis, equation 2.21):
+//
+//	E_q'[log p(data | w)] - KL(q' || cavity)
+//
+// Everything here is deterministic: no sampling, no map order, no goroutines, so
+// equal inputs give equal floating-point outputs on one platform. Nothing here
+// clips, rounds or adds noise; that is the caller's.
+//
+// A cavity may be improper, because the noise of a private session lives in q
+// and not in the factor that is divided out. Each Site says what it does then;
+// none returns a NaN for finite input.
+package model
+
+// Site is one shard's likelihood. It is read-only after construction: several
+// goroutines may call Update at once with a Workspace each.
+type Site interface {
+	// Rows is the number of records.
+	Rows() int
+	// Update writes the change of natural parameters, optimum minus q, into dst.
+	// dst, q and cavity have the length of the space and must not overlap; q is
+	// proper.
+	Update(ws *Workspace, dst, q, cavity []float64)
+}
+
+// Workspace is the scratch memory of Update, reused from shard to shard so that
+// a round allocates nothing. One goroutine at a time.
+type Workspace struct {
+	param  [6][]float64 // vectors of length d
+	row    [2][]float64 // vectors of length rows
+	double []float64    // 2d numbers
+	dense  []float64    // d*d numbers, for the mean-field linear solve only
+}
+
+// NewWorkspace makes scratch memory for sites over d weights with at most rows
+// records.
+func NewWorkspace(d, rows int) *Workspace {
+	ws := new(Workspace)
+	for i := range ws.param {
+		ws.param[i] = make([]float64, d)
+	}
+	for i := range ws.row {
+		ws.row[i] = make([]float64, rows)
+	}
+	return ws
+}
+
+// square is d*d numbers of scratch, made on first use: the logistic model
+// never asks.
+func (ws *Workspace) square(d int) []float64 {
+	if len(ws.dense) < d*d {
+		ws.dense = make([]float64, d*d)
+	}
+	return ws.dense[:d*d]
+}
+
+// pair is 2d numbers of scratch.
+func (ws *Workspace) pair(d int) []float64 {
+	if len(ws.double) < 2*d {
+		ws.double = make([]float64, 2*d)
+	}
+	return ws.double[:2*d]
+}

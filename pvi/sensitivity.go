@@ -1,0 +1,76 @@
+package pvi
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Relation says which data sets are neighbours.
+type Relation string
+
+// The relations.
+const (
+	// ReplaceRecord: one record at one party has another value.
+	ReplaceRecord Relation = "replace-record"
+	// AddRemoveRecord: one record's place at one party is empty instead; the other
+	// records stay in their shards and the public weights stay as they are.
+	AddRemoveRecord Relation = "add-remove-record"
+	// ReplaceParty: one party has an entirely different data set.
+	ReplaceParty Relation = "replace-party"
+	// AddRemoveParty: one party contributes zeros instead.
+	AddRemoveParty Relation = "add-remove-party"
+)
+
+// ErrUnbounded says that a bound was asked of a configuration without clipping.
+var ErrUnbounded = errors.New("updates are not clipped")
+
+// PerParty bounds the L2 norm, and so every coordinate, of one party's Update in
+// units of 2^-f: Shards times the integer clip. Headroom checks multiply it
+// by the number of parties and add the noise's tail. Errors: ErrUnbounded,
+// ErrOverflow.
+func (c Config) PerParty() (uint64, error) { return c.bound(uint64(c.Shards)) }
+
+// Sensitivity bounds the L2 distance, in units of 2^-f, between the sums that two
+// neighbouring data sets give in one round, given everything public before it.
+//
+// Argument. Write B for the integer clip. In round s a shard's clipped vector is a
+// deterministic function of public numbers (the raw states so far, the
+// configuration, the weight) and of the shard's own records: by induction its
+// private factor is, since it is the damped sum of its earlier clipped vectors and
+// takes in no noise. A record lies in one shard (Data.Split). So neighbours by a record
+// give equal vectors in all other shards, and in that one shard two vectors
+// of norm at most B each, hence at most 2B apart, whatever the record. With one
+// party exchanged the same holds for each of its Shards vectors: 2B Shards.
+//
+// AddRemoveRecord is 2B and not B: the shard without the record still sends a
+// clipped vector, which may point the other way. AddRemoveParty is Shards B, as
+// one of the two vectors is zero. Rounds compose adaptively over the public history. Errors: ErrUnbounded,
+// ErrOverflow, ErrConfig for an unknown relation.
+func (c Config) Sensitivity(r Relation) (uint64, error) {
+	switch r {
+	case ReplaceRecord, AddRemoveRecord:
+		return c.bound(2)
+	case ReplaceParty:
+		return c.bound(2 * uint64(c.Shards))
+	case AddRemoveParty:
+		return c.bound(uint64(c.Shards))
+	}
+	return 0, fmt.Errorf("%w: relation %q is unknown", ErrConfig, r)
+}
+
+// bound is n times the integer clip.
+func (c Config) bound(n uint64) (uint64, error) {
+	if c.Clip == 0 {
+		return 0, ErrUnbounded
+	}
+	b, err := c.grid().IntBound(c.Clip)
+	if err != nil {
+		return 0, fmt.Errorf("clip: %w", err)
+	}
+	hi, lo := bits.Mul64(n, b)
+	if hi != 0 {
+		return 0, fmt.Errorf("bound of %d clipped vectors: %w", n, ErrOverflow)
+	}
+	return lo, nil
+}
