@@ -1,0 +1,154 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+
+	"choir/privacy"
+)
+
+// ErrEntry marks bytes that no Marshal emits, or an entry that means nothing.
+var ErrEntry = errors.New("ledger: invalid entry")
+
+// Hash is SHA-256 over an entry's canonical form under the package's label.
+type Hash [32]byte
+
+// String is the whole hash in hexadecimal.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// Kind is what an entry records.
+type Kind uint8
+
+const (
+	// KindCharge spends budget on one attempt of one round.
+	KindCharge Kind = 1
+	// KindReset declares that what was spent before no longer concerns the data
+	// that the ledger protects. Its Note says why. The history stays in the chain.
+	KindReset Kind = 2
+)
+
+// Charge is the cost of one attempt: what an adversary gains if it is revealed.
+type Charge struct {
+	Plan     [32]byte // hash of the plan
+	Round    uint32
+	Attempt  uint32
+	FracBits uint8           // the grid of Release's units, 2^-FracBits, at most 52; for the reader, composition doesn't need it
+	Release  privacy.Release // with the noise that stays hidden from the plan's worst tolerated adversary
+}
+
+// Entry is one link of the chain.
+//
+// Layout, big endian, 108 bytes and the note:
+//
+//	u8 version = 1 | u8 kind | u64 seq | 32 prev
+//	32 plan | u32 round | u32 attempt | u8 frac_bits
+//	u64 sensitivity | u64 part_variance | u32 parts | u32 dim
+//	u8 length | note
+//
+// A reset's plan to dim are zero; a charge's note is empty.
+type Entry struct {
+	Seq    uint64 // 0, 1, 2, ...
+	Prev   Hash   // hash of the entry before; Genesis() for the first
+	Kind   Kind
+	Charge Charge // for KindCharge
+	Note   string // for KindReset: 1-200 bytes of printable UTF-8
+}
+
+const (
+	entryVersion = 1
+	entryFixed   = 108
+	maxNote      = 200
+	hashLabel    = "choir privacy ledger v1\x00"
+)
+
+// Genesis is what the first entry's Prev must be.
+func Genesis() Hash { return sha256.Sum256([]byte(hashLabel + "genesis")) }
+
+// Hash identifies the entry and, through Prev, all before it.
+func (e Entry) Hash() Hash {
+	return sha256.Sum256(append([]byte(hashLabel+"entry"), e.Marshal()...))
+}
+
+// Validate names what makes the entry meaningless.
+func (e Entry) Validate() error {
+	switch e.Kind {
+	case KindCharge:
+		if e.Note != "" {
+			return fmt.Errorf("%w: a charge carries no note", ErrEntry)
+		}
+		if e.Charge.FracBits > 52 {
+			return fmt.Errorf("%w: frac_bits %d is above 52", ErrEntry, e.Charge.FracBits)
+		}
+		if err := e.Charge.Release.Validate(); err != nil {
+			return fmt.Errorf("%w: %w", ErrEntry, err)
+		}
+		return nil
+	case KindReset:
+		if e.Charge != (Charge{}) {
+			return fmt.Errorf("%w: a reset charges nothing", ErrEntry)
+		}
+		return validateNote(e.Note)
+	}
+	return fmt.Errorf("%w: unknown kind %d", ErrEntry, e.Kind)
+}
+
+func validateNote(note string) error {
+	if len(note) < 1 || len(note) > maxNote || !utf8.ValidString(note) {
+		return fmt.Errorf("%w: a reset's reason is 1 to %d bytes of UTF-8", ErrEntry, maxNote)
+	}
+	for _, r := range note {
+		if !unicode.IsPrint(r) {
+			return fmt.Errorf("%w: a reset's reason holds the unprintable %U", ErrEntry, r)
+		}
+	}
+	return nil
+}
+
+// Marshal is the canonical form of a valid entry.
+func (e Entry) Marshal() []byte {
+	c := e.Charge
+	b := make([]byte, 0, entryFixed+len(e.Note))
+	b = append(b, entryVersion, byte(e.Kind))
+	b = binary.BigEndian.AppendUint64(b, e.Seq)
+	b = append(b, e.Prev[:]...)
+	b = append(b, c.Plan[:]...)
+	b = binary.BigEndian.AppendUint32(b, c.Round)
+	b = binary.BigEndian.AppendUint32(b, c.Attempt)
+	b = append(b, c.FracBits)
+	b = binary.BigEndian.AppendUint64(b, c.Release.Sensitivity)
+	b = binary.BigEndian.AppendUint64(b, c.Release.PartVariance)
+	b = binary.BigEndian.AppendUint32(b, c.Release.Parts)
+	b = binary.BigEndian.AppendUint32(b, c.Release.Dim)
+	b = append(b, byte(len(e.Note)))
+	return append(b, e.Note...)
+}
+
+// Unmarshal reads exactly what Marshal emits for a valid entry; anything else leaves
+// the receiver as it was.
+func (e *Entry) Unmarshal(b []byte) error {
+	if len(b) < entryFixed || len(b) != entryFixed+int(b[entryFixed-1]) {
+		return fmt.Errorf("%w: %d bytes", ErrEntry, len(b))
+	}
+	if b[0] != entryVersion {
+		return fmt.Errorf("%w: version %d isn't %d", ErrEntry, b[0], entryVersion)
+	}
+	be := binary.BigEndian
+	n := Entry{Kind: Kind(b[1]), Seq: be.Uint64(b[2:]), Prev: Hash(b[10:42]), Note: string(b[entryFixed:])}
+	n.Charge = Charge{
+		Plan: [32]byte(b[42:74]), Round: be.Uint32(b[74:]), Attempt: be.Uint32(b[78:]), FracBits: b[82],
+		Release: privacy.Release{
+			Sensitivity: be.Uint64(b[83:]), PartVariance: be.Uint64(b[91:]),
+			Parts: be.Uint32(b[99:]), Dim: be.Uint32(b[103:]),
+		},
+	}
+	if err := n.Validate(); err != nil {
+		return err
+	}
+	*e = n
+	return nil
+}

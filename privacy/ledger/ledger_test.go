@@ -1,0 +1,217 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+
+	"choir/privacy"
+
+	"pgregory.net/rapid"
+)
+
+func charge(plan byte, round uint32) Charge {
+	return Charge{
+		Plan: [32]byte{plan}, Round: round, FracBits: 20,
+		Release: privacy.Release{Sensitivity: 2 << 20, PartVariance: 1 << 48, Parts: 7, Dim: 218},
+	}
+}
+
+func filled(t testing.TB, n int) *Ledger {
+	t.Helper()
+	l := &Ledger{}
+	for i := range n {
+		if err := l.Append(l.Next(charge(byte(i%2), uint32(i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+func TestStoredLedgerOpensAsItWas(t *testing.T) {
+	l := filled(t, 20)
+	if err := l.Append(l.NextReset("data replaced by the release of May")); err != nil {
+		t.Fatal(err)
+	}
+	var stored [][]byte
+	for _, e := range l.Entries() {
+		stored = append(stored, e.Marshal())
+	}
+	back, err := Open(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.Head() != l.Head() || back.Len() != 21 {
+		t.Fatalf("head %v, %d entries", back.Head(), back.Len())
+	}
+	if err := VerifyHead(back.Entries(), l.Head()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever a thief of budget does to the stored chain, short of cutting its end,
+// Verify says so; with the head kept elsewhere the cut shows too.
+func TestTamperingShows(t *testing.T) {
+	honest := filled(t, 6)
+	for name, tamper := range map[string]func([]Entry) []Entry{
+		"less sensitivity": func(c []Entry) []Entry { c[2].Charge.Release.Sensitivity--; return c },
+		"more noise":       func(c []Entry) []Entry { c[0].Charge.Release.PartVariance++; return c },
+		"another plan":     func(c []Entry) []Entry { c[3].Charge.Plan[31]++; return c },
+		"removed":          func(c []Entry) []Entry { return append(c[:2], c[3:]...) },
+		"removed first":    func(c []Entry) []Entry { return c[1:] },
+		"swapped":          func(c []Entry) []Entry { c[1], c[2] = c[2], c[1]; return c },
+		"renumbered":       func(c []Entry) []Entry { c[4].Seq++; return c },
+		"inserted":         func(c []Entry) []Entry { return append(c[:1], c...) },
+	} {
+		if err := Verify(tamper(honest.Entries())); !errors.Is(err, ErrChain) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	cut := honest.Entries()[:5]
+	if err := Verify(cut); err != nil {
+		t.Errorf("a cut chain is a chain: %v", err)
+	}
+	if err := VerifyHead(cut, honest.Head()); !errors.Is(err, ErrChain) {
+		t.Errorf("a cut chain against its head: %v", err)
+	}
+}
+
+func TestAttemptIsChargedOnce(t *testing.T) {
+	l := filled(t, 3)
+	if err := l.Append(l.NextReset("new data")); err != nil {
+		t.Fatal(err)
+	}
+	before := l.Head()
+	if err := l.Append(l.Next(charge(0, 2))); !errors.Is(err, ErrCharged) {
+		t.Fatalf("second charge: %v", err)
+	}
+	if l.Head() != before || l.Len() != 4 {
+		t.Fatal("a refused entry changed the ledger")
+	}
+	again := charge(0, 2)
+	again.Attempt = 1
+	if err := l.Append(l.Next(again)); err != nil {
+		t.Fatalf("a new attempt: %v", err)
+	}
+}
+
+func TestSpentComposesAcrossPlans(t *testing.T) {
+	l := filled(t, 12)
+	got, err := l.Spent(1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu := float64(2<<20) / math.Sqrt(7*math.Exp2(48)) * math.Sqrt(12)
+	if want := privacy.GaussianEpsilon(mu, 1e-6); math.Abs(got.Epsilon/want-1) > 1e-6 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if c, err := Compose(l.Entries(), 1e-6); err != nil || c != got {
+		t.Errorf("Compose: %v, %v", c, err)
+	}
+	if err := l.Append(l.NextReset("new data")); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := l.Spent(1e-6); err != nil || b.Epsilon != 0 {
+		t.Errorf("after a reset: %v, %v", b, err)
+	}
+}
+
+func TestOverspendIsRefusedAtTheLastRelease(t *testing.T) {
+	l := &Ledger{}
+	target := privacy.Target{Epsilon: 1, Delta: 1e-5, Sensitivity: 2 << 20, Dim: 218, Releases: 15, Parts: 7}
+	noise, err := privacy.Calibrate(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget := Budget{Epsilon: 1, Delta: 1e-5}
+	for round := range uint32(16) {
+		c := charge(1, round)
+		c.Release.PartVariance = noise.PartVariance
+		spent, err := l.CanAfford(budget, c)
+		if round == 15 {
+			if !errors.Is(err, ErrOverspend) || spent.Epsilon <= 1 {
+				t.Fatalf("the sixteenth of fifteen: %v, %v", spent, err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Append(l.Next(c)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.CanAfford(budget, c); err != nil {
+			t.Fatalf("a charged attempt costs nothing more: %v", err)
+		}
+	}
+}
+
+func entryOf(t *rapid.T) Entry {
+	e := Entry{Seq: rapid.Uint64().Draw(t, "seq"), Kind: KindCharge, Charge: Charge{
+		Round: rapid.Uint32().Draw(t, "round"), Attempt: rapid.Uint32().Draw(t, "attempt"),
+		FracBits: rapid.Uint8Range(0, 52).Draw(t, "bits"),
+		Release: privacy.Release{
+			Sensitivity: rapid.Uint64Min(1).Draw(t, "sensitivity"), PartVariance: rapid.Uint64Min(1).Draw(t, "variance"),
+			Parts: rapid.Uint32Min(1).Draw(t, "parts"), Dim: rapid.Uint32Min(1).Draw(t, "dim"),
+		},
+	}}
+	copy(e.Prev[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "prev"))
+	copy(e.Charge.Plan[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "plan"))
+	if rapid.Bool().Draw(t, "reset") {
+		e.Kind, e.Charge, e.Note = KindReset, Charge{}, rapid.StringMatching(`[a-zäß ,.]{1,60}`).Draw(t, "note")
+	}
+	return e
+}
+
+func TestEntryRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := entryOf(t)
+		var back Entry
+		if err := back.Unmarshal(e.Marshal()); err != nil || back != e {
+			t.Fatalf("%+v became %+v: %v", e, back, err)
+		}
+	})
+}
+
+// Every field counts in the hash: two entries with one hash would be one entry.
+func TestEveryBitOfAnEntryIsRead(t *testing.T) {
+	e := (&Ledger{}).Next(charge(3, 4))
+	whole := e.Marshal()
+	for bit := range 8 * len(whole) {
+		b := bytes.Clone(whole)
+		b[bit/8] ^= 1 << (bit % 8)
+		before := Entry{Seq: 77}
+		got := before
+		if err := got.Unmarshal(b); err != nil {
+			if got != before {
+				t.Fatalf("bit %d: refused, yet the receiver changed", bit)
+			}
+			continue
+		}
+		if got.Hash() == e.Hash() || !bytes.Equal(got.Marshal(), b) {
+			t.Fatalf("bit %d isn't read", bit)
+		}
+	}
+}
+
+func FuzzEntry(f *testing.F) {
+	l := filled(f, 2)
+	f.Add(l.entries[0].Marshal())
+	f.Add(l.entries[1].Marshal())
+	f.Add(l.NextReset("why").Marshal())
+	f.Add([]byte{})
+	f.Add(make([]byte, entryFixed))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var e Entry
+		if e.Unmarshal(b) != nil {
+			if e != (Entry{}) {
+				t.Fatal("refused, yet the receiver changed")
+			}
+			return
+		}
+		if !bytes.Equal(e.Marshal(), b) {
+			t.Fatalf("accepted %x, which Marshal doesn't emit", b)
+		}
+	})
+}
