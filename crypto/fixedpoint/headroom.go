@@ -50,7 +50,7 @@ func (h Headroom) Check() error {
 		return nil
 	}
 	return fmt.Errorf("%w: %d parties * %d + noise tail %v = %v exceeds (p-1)/2 = %d; "+
-		"a grid with %d fraction bits less would fit, as would a smaller clip or fewer parties",
+		"taking %d off the fraction bits of the grid would do, or a smaller clip, or fewer parties",
 		ErrHeadroom, h.Parties, h.PerParty, tail, total, field.MaxSigned, excess)
 }
 

@@ -1,0 +1,122 @@
+package field
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestCodecRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v, _ := pair(t)
+		prefix := rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "prefix")
+		encoded := AppendVector(slices.Clone(prefix), v)
+		if !bytes.HasPrefix(encoded, prefix) || len(encoded) != len(prefix)+len(v)*ElementSize {
+			t.Fatalf("%d bytes appended to %d for %d elements", len(encoded), len(prefix), len(v))
+		}
+		decoded := make(Vector, len(v))
+		if err := DecodeVector(decoded, encoded[len(prefix):]); err != nil {
+			t.Fatal(err)
+		}
+		if !decoded.Equal(v) {
+			t.Fatalf("%v came back as %v", v, decoded)
+		}
+	})
+}
+
+func TestDecodeRefusesWrongLengths(t *testing.T) {
+	for elements := range 4 {
+		for size := range 40 {
+			dst := slices.Repeat(Vector{7}, elements)
+			err := DecodeVector(dst, make([]byte, size))
+			if size == elements*ElementSize {
+				if err != nil {
+					t.Errorf("%d bytes for %d elements: %v", size, elements, err)
+				}
+				continue
+			}
+			if !errors.Is(err, ErrLength) {
+				t.Errorf("%d bytes for %d elements: %v, want ErrLength", size, elements, err)
+			}
+			if !dst.Equal(slices.Repeat(Vector{7}, elements)) {
+				t.Errorf("%d bytes for %d elements: dst was touched", size, elements)
+			}
+		}
+	}
+}
+
+func TestDecodeNamesTheFirstNonCanonicalElement(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 20).Draw(t, "n")
+		words := make([]uint64, n)
+		for i := range words {
+			words[i] = uint64(elements().Draw(t, "word"))
+		}
+		first := rapid.IntRange(0, n-1).Draw(t, "first")
+		words[first] = rapid.SampledFrom([]uint64{Modulus, Modulus + 1, 1<<64 - 1}).Draw(t, "bad")
+		words[rapid.IntRange(first, n-1).Draw(t, "second")] = Modulus
+		dst := slices.Repeat(Vector{7}, n)
+		err := DecodeVector(dst, encodeWords(words))
+		if !errors.Is(err, ErrNonCanonical) || !strings.Contains(err.Error(), fmt.Sprintf("index %d of %d", first, n)) {
+			t.Fatalf("got %v, want ErrNonCanonical at %d of %d", err, first, n)
+		}
+		if !dst.Equal(slices.Repeat(Vector{7}, n)) {
+			t.Fatal("dst was touched")
+		}
+	})
+}
+
+// FuzzDecodeVector checks that what decodes encodes to the same bytes, and that
+// nothing else is accepted.
+func FuzzDecodeVector(f *testing.F) {
+	f.Add([]byte{}, 0)
+	f.Add(make([]byte, 16), 2)
+	f.Add(encodeWords([]uint64{Modulus - 1, 1}), 2)
+	f.Add(encodeWords([]uint64{1, Modulus}), 2)
+	f.Add(encodeWords([]uint64{1<<64 - 1}), 1)
+	f.Add([]byte{1, 2, 3}, 1)
+	f.Fuzz(func(t *testing.T, src []byte, n int) {
+		if n < 0 || n > 1<<12 {
+			return
+		}
+		dst := slices.Repeat(Vector{7}, n)
+		err := DecodeVector(dst, src)
+		if err != nil {
+			if !dst.Equal(slices.Repeat(Vector{7}, n)) {
+				t.Fatal("dst was touched by a refusal")
+			}
+			if len(src) == n*ElementSize && firstNonCanonical(src) < 0 {
+				t.Fatalf("a proper encoding was refused: %v", err)
+			}
+			return
+		}
+		if !bytes.Equal(AppendVector(nil, dst), src) {
+			t.Fatal("accepted bytes that encoding doesn't emit")
+		}
+	})
+}
+
+func encodeWords(words []uint64) []byte {
+	var out []byte
+	for _, w := range words {
+		out = binary.LittleEndian.AppendUint64(out, w)
+	}
+	return out
+}
+
+func BenchmarkDecodeVector(b *testing.B) {
+	v := make(Vector, 65536)
+	encoded := AppendVector(nil, v)
+	b.SetBytes(int64(len(encoded)))
+	for b.Loop() {
+		if err := DecodeVector(v, encoded); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
