@@ -1,0 +1,176 @@
+package commit
+
+import (
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/iotest"
+
+	"filippo.io/edwards25519"
+)
+
+func testRand(n byte) *rand.ChaCha8 { return rand.NewChaCha8([32]byte{n}) }
+
+func testGenerators(t testing.TB, dimension int) *Generators {
+	t.Helper()
+	g, err := NewGenerators(Config{Dimension: dimension, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func testScalar(t testing.TB, r io.Reader) *Scalar {
+	t.Helper()
+	s, err := RandomScalar(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAuditedRound(t *testing.T) {
+	const d, parties, nodes = 12, 5, 3
+	g, r := testGenerators(t, d), testRand(1)
+	rng := rand.New(testRand(2))
+	var commitments []Commitment
+	aggregate := make([]int64, d)
+	held := make([][]*Scalar, nodes)
+	for range parties {
+		update := make([]int64, d)
+		for i := range update {
+			update[i] = rng.Int64N(1<<60) - 1<<59
+			aggregate[i] += update[i]
+		}
+		blinding := testScalar(t, r)
+		c, err := g.Commit(update, blinding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commitments = append(commitments, c)
+		shares, err := blinding.Split(nodes, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, s := range shares {
+			held[j] = append(held[j], s)
+		}
+	}
+	var published []*Scalar
+	for _, shares := range held {
+		published = append(published, SumScalars(shares))
+	}
+	total, err := Sum(commitments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens := func(c Commitment, values []int64, blinding *Scalar) bool {
+		ok, err := g.Opens(c, values, blinding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if !opens(total, aggregate, SumScalars(published)) {
+		t.Error("an honest round does not open")
+	}
+	for i := range d {
+		cheated := slices.Clone(aggregate)
+		cheated[i]++
+		if opens(total, cheated, SumScalars(published)) {
+			t.Errorf("coordinate %d may be changed", i)
+		}
+	}
+	swapped := slices.Clone(aggregate)
+	swapped[0], swapped[1] = swapped[1], swapped[0]
+	if opens(total, swapped, SumScalars(published)) {
+		t.Error("coordinates may be swapped")
+	}
+	if opens(total, aggregate, SumScalars(published[1:])) {
+		t.Error("a node's blinding sum may be left out")
+	}
+	short, err := Sum(commitments[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opens(short, aggregate, SumScalars(published)) {
+		t.Error("a party's commitment may be left out")
+	}
+}
+
+// TestBlocks commits to a vector in two blocks.
+func TestBlocks(t *testing.T) {
+	whole, head := testGenerators(t, 10), testGenerators(t, 4)
+	tail, err := NewGenerators(Config{First: 4, Dimension: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := []int64{1, -2, 3, -4, 5, -6, 7, -8, 9, -10}
+	r := testScalar(t, testRand(5))
+	parts, err := r.Split(2, testRand(6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, errA := head.Commit(values[:4], parts[0])
+	b, errB := tail.Commit(values[4:], parts[1])
+	sum, errC := Sum([]Commitment{a, b})
+	want, errD := whole.Commit(values, r)
+	if err := errors.Join(errA, errB, errC, errD); err != nil || sum != want {
+		t.Errorf("%v, want %v (%v)", sum, want, err)
+	}
+}
+
+// TestGenerators: distinct, of prime order, and the same whatever the range and
+// the number of workers.
+func TestGenerators(t *testing.T) {
+	const d = 600 // more than two blocks
+	parallelised := testGenerators(t, d)
+	serial, err := NewGenerators(Config{First: 100, Dimension: d - 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[Commitment]bool{encode(parallelised.blinding): true, encode(edwards25519.NewIdentityPoint()): true, encode(edwards25519.NewGeneratorPoint()): true}
+	for i := range d {
+		p := &parallelised.values[i]
+		seen[encode(p)] = true
+		if !inPrimeSubgroup(p) {
+			t.Errorf("generator %d is not of prime order", i)
+		}
+		if i >= 100 && p.Equal(&serial.values[i-100]) != 1 {
+			t.Errorf("generator %d depends on the range", i)
+		}
+	}
+	if len(seen) != d+3 {
+		t.Errorf("%d distinct points, want %d", len(seen), d+3)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, cfg := range []Config{{}, {Dimension: -1}, {Dimension: MaxDimension + 1}, {Dimension: 2, First: math.MaxUint64 - 1}, {Dimension: 1, Workers: -1}} {
+		if _, err := NewGenerators(cfg); err == nil {
+			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+	g, s := testGenerators(t, 2), testScalar(t, testRand(1))
+	for _, n := range []int{0, 1, 3} {
+		_, commit := g.Commit(make([]int64, n), s)
+		_, opens := g.Opens(Commitment{}, make([]int64, n), s)
+		if !errors.Is(commit, ErrLength) || !errors.Is(opens, ErrLength) {
+			t.Errorf("%d values: %v, %v, want ErrLength", n, commit, opens)
+		}
+	}
+	for _, m := range []int{-1, 0, MaxShares + 1} {
+		if _, err := s.Split(m, testRand(1)); err == nil {
+			t.Errorf("%d shares are made", m)
+		}
+	}
+	broken := iotest.ErrReader(io.ErrClosedPipe)
+	_, random := RandomScalar(broken)
+	_, split := s.Split(2, broken)
+	if !errors.Is(random, io.ErrClosedPipe) || !errors.Is(split, io.ErrClosedPipe) {
+		t.Errorf("failing randomness: %v, %v", random, split)
+	}
+}

@@ -1,0 +1,82 @@
+package commit
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"filippo.io/edwards25519"
+)
+
+// Size is the length of a commitment in bytes.
+const Size = 32
+
+// ErrCommitment says that bytes are not a commitment.
+var ErrCommitment = errors.New("commit: not a valid commitment")
+
+// Commitment is the canonical encoding of a point of the prime-order subgroup.
+// It is public; values are comparable. The zero value is no commitment.
+type Commitment [Size]byte
+
+// ParseCommitment checks and copies a commitment that came from elsewhere:
+// canonical encoding, on the curve, in the prime-order subgroup. Otherwise it
+// returns ErrCommitment.
+func ParseCommitment(b []byte) (Commitment, error) {
+	if len(b) != Size {
+		return Commitment{}, fmt.Errorf("%w: %d bytes, want %d", ErrCommitment, len(b), Size)
+	}
+	c := Commitment(b)
+	p, err := c.point()
+	if err != nil {
+		return Commitment{}, err
+	}
+	if !inPrimeSubgroup(p) {
+		return Commitment{}, fmt.Errorf("%w: outside the prime-order subgroup", ErrCommitment)
+	}
+	return c, nil
+}
+
+// String returns 64 lower-case hexadecimal digits.
+func (c Commitment) String() string { return hex.EncodeToString(c[:]) }
+
+// Sum adds commitments: the result is the commitment to the sum of the vectors
+// with the sum of the blinding scalars. Without arguments it is the commitment
+// to zeros with a blinding scalar of zero. It returns ErrCommitment if one does
+// not decode; ParseCommitment must have checked those from elsewhere.
+func Sum(commitments []Commitment) (Commitment, error) {
+	total := edwards25519.NewIdentityPoint()
+	for i, c := range commitments {
+		p, err := c.point()
+		if err != nil {
+			return Commitment{}, fmt.Errorf("commitment %d: %w", i, err)
+		}
+		total.Add(total, p)
+	}
+	return encode(total), nil
+}
+
+func encode(p *edwards25519.Point) Commitment { return Commitment(p.Bytes()) }
+
+// point decodes the canonical encoding only, which the library alone would not.
+func (c Commitment) point() (*edwards25519.Point, error) {
+	p, err := new(edwards25519.Point).SetBytes(c[:])
+	if err != nil || encode(p) != c {
+		return nil, fmt.Errorf("%w: not the canonical encoding of a point", ErrCommitment)
+	}
+	return p, nil
+}
+
+// inPrimeSubgroup reports whether ℓ·p = 0, as (ℓ-1)·p = -p because scalars are
+// reduced modulo ℓ.
+func inPrimeSubgroup(p *edwards25519.Point) bool {
+	zero := edwards25519.NewScalar()
+	minusOne := edwards25519.NewScalar().Subtract(zero, scalarOne())
+	q := new(edwards25519.Point).VarTimeDoubleScalarBaseMult(minusOne, p, zero)
+	return q.Equal(new(edwards25519.Point).Negate(p)) == 1
+}
+
+func scalarOne() *edwards25519.Scalar {
+	// SetCanonicalBytes fails only for 32 bytes that are not below ℓ.
+	s, _ := edwards25519.NewScalar().SetCanonicalBytes(append([]byte{1}, make([]byte, 31)...))
+	return s
+}

@@ -1,0 +1,133 @@
+package commit
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"filippo.io/edwards25519"
+)
+
+// ErrLength says that a vector has another length than the generators.
+var ErrLength = errors.New("commit: the vector's length is not the generators'")
+
+// MaxDimension is the greatest number of generators in one Generators.
+const MaxDimension = 1 << 24
+
+// generatorDST is the domain separation tag of all generators.
+const generatorDST = "CHOIR-V01-PEDERSEN-edwards25519_XMD:SHA-512_ELL2_RO_"
+
+// Config says which generators to derive.
+type Config struct {
+	// First is the index of the first generator. A vector can be committed to
+	// in blocks, each with the generators of its own coordinates, and the
+	// commitments added.
+	First uint64
+	// Dimension is the number of coordinates, 1 to MaxDimension. A generator
+	// takes 160 bytes of memory.
+	Dimension int
+	// Workers is the number of goroutines for deriving and committing; 0 and 1
+	// mean none beside the caller's.
+	Workers int
+}
+
+// Validate refuses values out of the ranges given at the fields.
+func (c Config) Validate() error {
+	switch {
+	case c.Dimension < 1 || c.Dimension > MaxDimension:
+		return fmt.Errorf("commit: dimension %d is not in [1, %d]", c.Dimension, MaxDimension)
+	case c.First > math.MaxUint64-uint64(c.Dimension):
+		return fmt.Errorf("commit: %d generators from index %d wrap around", c.Dimension, c.First)
+	case c.Workers < 0:
+		return fmt.Errorf("commit: %d workers", c.Workers)
+	}
+	return nil
+}
+
+// Generators are the bases H and G_First ... G_{First+Dimension-1}. They depend
+// on nothing but their indices, so that one set serves all plans; deriving them
+// is the expensive part, so keep them. They may be used concurrently.
+//
+//	H   = hash_to_curve("blinding")
+//	G_i = hash_to_curve("value" ‖ i as 8 bytes, big endian)
+//
+// with edwards25519_XMD:SHA-512_ELL2_RO_ of RFC 9380 and the tag
+// "CHOIR-V01-PEDERSEN-edwards25519_XMD:SHA-512_ELL2_RO_".
+type Generators struct {
+	cfg      Config
+	blinding *edwards25519.Point
+	values   []edwards25519.Point
+}
+
+// NewGenerators derives generators.
+func NewGenerators(cfg Config) (*Generators, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	h, err := newCurveHash(generatorDST)
+	if err != nil {
+		return nil, err
+	}
+	g := &Generators{cfg: cfg, values: make([]edwards25519.Point, cfg.Dimension)}
+	if g.blinding, err = h.point([]byte("blinding")); err != nil {
+		return nil, err
+	}
+	// Blocks, so that goroutines don't write beside each other.
+	const block = 256
+	blocks := (cfg.Dimension + block - 1) / block
+	errs := make([]error, blocks)
+	parallel(blocks, cfg.Workers, func(b int) {
+		lo, hi := b*block, min((b+1)*block, cfg.Dimension)
+		errs[b] = h.valueGenerators(g.values[lo:hi], cfg.First+uint64(lo))
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// valueGenerators fills dst with G_first, G_{first+1}, ...
+func (h *curveHash) valueGenerators(dst []edwards25519.Point, first uint64) error {
+	for i := range dst {
+		msg := binary.BigEndian.AppendUint64([]byte("value"), first+uint64(i))
+		p, err := h.point(msg)
+		if err != nil {
+			return err
+		}
+		dst[i].Set(p)
+	}
+	return nil
+}
+
+// Dimension returns the length of the vectors to commit to.
+func (g *Generators) Dimension() int { return g.cfg.Dimension }
+
+// Commit commits to values with a blinding scalar, which must be fresh from
+// RandomScalar and stay secret but for its shares. All int64 values are
+// allowed. It returns ErrLength.
+func (g *Generators) Commit(values []int64, blinding *Scalar) (Commitment, error) {
+	p, err := g.combine(values, blinding)
+	if err != nil {
+		return Commitment{}, err
+	}
+	return encode(p), nil
+}
+
+// Opens reports whether c is the commitment to values with this blinding
+// scalar: of one party, or sums of all three over a set. It returns ErrLength.
+func (g *Generators) Opens(c Commitment, values []int64, blinding *Scalar) (bool, error) {
+	p, err := g.combine(values, blinding)
+	if err != nil {
+		return false, err
+	}
+	return encode(p) == c, nil
+}
+
+func (g *Generators) combine(values []int64, blinding *Scalar) (*edwards25519.Point, error) {
+	if len(values) != len(g.values) {
+		return nil, fmt.Errorf("%w: %d, want %d", ErrLength, len(values), len(g.values))
+	}
+	p := new(edwards25519.Point).ScalarMult(blinding.value(), g.blinding)
+	return p.Add(p, sumOfProducts(g.values, values, g.cfg.Workers)), nil
+}
