@@ -1,0 +1,72 @@
+package aggregator
+
+import (
+	"bytes"
+	"fmt"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// opened accepts a member's channel and answers with the group key; a repeated
+// Open gets the same answer again. Compute nodes get no group key: they need
+// nothing that is sealed under it.
+func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error {
+	if m.To != a.self {
+		return fmt.Errorf("%w: an open from %s isn't for the aggregator", protocol.ErrUnknown, a.s.Name(e.From))
+	}
+	if have := a.links[e.From]; have != nil {
+		if !bytes.Equal(have.Open, data) {
+			return fmt.Errorf("%w: %s opened another channel before", protocol.ErrEquivocate, a.s.Name(e.From))
+		}
+		if err := a.sendGroup(e.From, have); err != nil {
+			return err
+		}
+		return errDuplicate
+	}
+	if m.Key != protocol.KeyDigest(a.s, a.self, a.planKey.Public()) {
+		return fmt.Errorf("%w: %s opened a channel to a key that isn't the aggregator's", protocol.ErrMismatch, a.s.Name(e.From))
+	}
+	secret, err := channel.Accept(a.planKey, m.Enc, a.s.ChannelInfo(e.From, a.self, m.Key))
+	if err != nil {
+		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, a.s.Name(e.From), err)
+	}
+	link := &protocol.Link{Secret: secret, Open: data}
+	a.links[e.From] = link
+	a.eff.Put(fmt.Sprintf("channel/%d", e.From), protocol.MarshalLink(link))
+	a.record(data)
+	a.seen = a.now
+	a.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: a.s.Name(e.From), Count: len(a.links), Total: a.n + a.m})
+	return a.sendGroup(e.From, link)
+}
+
+func (a *Aggregator) sendGroup(to uint32, link *protocol.Link) error {
+	if !a.s.Plan.Is(to, protocol.RoleParty) {
+		return nil
+	}
+	sealed, err := a.s.SealGroup(link.Secret, to, a.group.Bytes())
+	if err != nil {
+		return err
+	}
+	b, err := a.sign(&protocol.Group{To: to, Sealed: sealed})
+	if err != nil {
+		return err
+	}
+	a.eff.Emit(a.s.SubjectGroup(to), b)
+	return nil
+}
+
+// gathered decides when the first round opens: every node is there, and every
+// party, or N_min of them once the deadline is over.
+func (a *Aggregator) gathered() bool {
+	parties, nodes := 0, 0
+	for i := range a.links {
+		if a.s.Plan.Is(i, protocol.RoleParty) {
+			parties++
+		} else {
+			nodes++
+		}
+	}
+	late := a.now >= a.began+int64(a.s.Plan.DeadlineMS)
+	return nodes == a.m && (parties == a.n || (late && parties >= int(a.s.Plan.MinParties)))
+}

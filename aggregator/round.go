@@ -1,0 +1,247 @@
+package aggregator
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"choir/crypto/field"
+	"choir/crypto/fixedpoint"
+	"choir/protocol"
+)
+
+// advance does whatever the session is ready for.
+func (a *Aggregator) advance() {
+	switch {
+	case a.at.round == 0:
+		if a.gathered() {
+			a.must(a.open(1, 1))
+		}
+	case a.summed():
+		a.must(a.settle())
+	case len(a.at.agrees) == a.m:
+		if why := a.voided(); why != nil {
+			a.must(a.void(why))
+		}
+	}
+}
+
+func (a *Aggregator) must(err error) {
+	if err != nil && !a.ended {
+		a.finish(fmt.Errorf("aggregator: round %d: %w", a.at.round, err))
+	}
+}
+
+// open starts an attempt on the current model.
+func (a *Aggregator) open(round, number uint32) error {
+	b, err := a.sign(&protocol.Round{Round: round, Attempt: number, Model: protocol.IntDigest(a.model)})
+	if err != nil {
+		return err
+	}
+	a.begin(round, number, b)
+	a.eff.Put("round", b)
+	a.record(b)
+	a.eff.Emit(a.s.SubjectControl(), b)
+	a.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: round, Attempt: number, Total: int(a.s.Plan.Rounds)})
+	a.seen = a.now
+	return nil
+}
+
+func (a *Aggregator) begin(round, number uint32, open []byte) {
+	a.at = attempt{round: round, attempt: number, open: open, holds: map[uint32]*protocol.Hold{},
+		agrees: map[uint32]*protocol.Agree{}, commits: map[uint32][]byte{}, partials: map[uint32]*partial{}}
+}
+
+// forget deletes what only the open attempt needed.
+func (a *Aggregator) forget() {
+	for _, kind := range []string{"commit", "hold", "agree", "psum"} {
+		for _, key := range a.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.attempt)) {
+			a.eff.Delete(key)
+		}
+	}
+}
+
+// when refuses what isn't for the open attempt.
+func (a *Aggregator) when(round, number uint32) error {
+	switch {
+	case round == a.at.round && number == a.at.attempt:
+		return nil
+	case round < a.at.round || (round == a.at.round && number < a.at.attempt):
+		return errDuplicate // of an attempt that is settled
+	}
+	return fmt.Errorf("%w: round %d attempt %d", protocol.ErrEarly, round, number)
+}
+
+func (a *Aggregator) key(kind string, member uint32, rest ...any) string {
+	key := fmt.Sprintf("%s/%d/%d/%d", kind, a.at.round, a.at.attempt, member)
+	for _, r := range rest {
+		key += fmt.Sprintf("/%v", r)
+	}
+	return key
+}
+
+// keep takes in a member's message for the attempt, once; another one for the
+// same purpose is equivocation.
+func (a *Aggregator) keep(kind string, from uint32, data []byte) error {
+	key := a.key(kind, from)
+	if have := (protocol.Memory{View: a.view, Step: a.eff}).Get(key); have != nil {
+		if !bytes.Equal(have, data) {
+			return fmt.Errorf("%w: %s by %s", protocol.ErrEquivocate, kind, a.s.Name(from))
+		}
+		return errDuplicate
+	}
+	a.eff.Put(key, data)
+	a.seen = a.now
+	return nil
+}
+
+// commit keeps a party's account for the transcript.
+func (a *Aggregator) commit(from uint32, m *protocol.Contribution, data []byte) error {
+	if err := a.when(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	if err := a.keep("commit", from, data); err != nil {
+		return err
+	}
+	a.at.commits[from] = data
+	return nil
+}
+
+func (a *Aggregator) hold(from uint32, m *protocol.Hold, data []byte) error {
+	if err := a.when(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	if err := a.s.CheckSet(m.Entries); err != nil {
+		return err
+	}
+	if err := a.keep("hold", from, data); err != nil {
+		return err
+	}
+	a.at.holds[from] = m
+	return nil
+}
+
+func (a *Aggregator) agree(from uint32, m *protocol.Agree, data []byte) error {
+	if err := a.when(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	if err := a.keep("agree", from, data); err != nil {
+		return err
+	}
+	a.at.agrees[from] = m
+	return nil
+}
+
+// voided says why the agreed sets allow no reveal, nil when they do. No honest
+// node reveals then, so a new attempt is safe.
+func (a *Aggregator) voided() error {
+	first := a.at.agrees[a.s.Plan.Compute(0)]
+	for k := range a.m {
+		if g := a.at.agrees[a.s.Plan.Compute(k)]; g.Set != first.Set || g.Count != first.Count {
+			return fmt.Errorf("%w: %s and %s signed different sets", protocol.ErrMismatch, a.s.Name(a.s.Plan.Compute(0)), a.s.Name(a.s.Plan.Compute(k)))
+		}
+	}
+	if first.Count < a.s.Plan.MinParties {
+		return fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, first.Count, a.s.Plan.MinParties)
+	}
+	return nil
+}
+
+// void ends an attempt in which nothing is revealed and opens another, as long
+// as the budget pays for one.
+func (a *Aggregator) void(why error) error {
+	r := &protocol.Result{Round: a.at.round, Attempt: a.at.attempt, Outcome: protocol.OutcomeVoid}
+	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Detail: r.Outcome.String(), Err: why})
+	a.recordAttempt()
+	if err := a.publish(r, nil); err != nil {
+		return err
+	}
+	a.forget()
+	if a.spares >= a.s.Plan.SpareAttempts {
+		return protocol.Fail(protocol.ClassQuorum, "no spare attempt is left: %w", why)
+	}
+	a.spares++
+	a.eff.Put("attempts", binary.BigEndian.AppendUint32(nil, a.spares))
+	return a.open(r.Round, r.Attempt+1)
+}
+
+// settle adds the partial sums, moves the model, publishes the result and
+// opens the next round.
+func (a *Aggregator) settle() error {
+	sum := make(field.Vector, a.s.Plan.Dim)
+	r := &protocol.Result{Round: a.at.round, Attempt: a.at.attempt, Set: a.set()}
+	for k := range a.m {
+		p := a.at.partials[a.s.Plan.Compute(k)]
+		sum.Add(p.sum)
+		r.Partials = append(r.Partials, p.head.Vector)
+	}
+	ints := make([]int64, len(sum))
+	fixedpoint.FromField(ints, sum)
+	next, why := a.fold(ints)
+	r.Outcome = protocol.OutcomeAccepted
+	if why != nil {
+		r.Outcome, next = protocol.OutcomeRejected, a.model
+	}
+	r.Aggregate, r.Next = protocol.IntDigest(ints), protocol.IntDigest(next)
+	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Count: len(r.Set), Total: a.n, Detail: r.Outcome.String(), Err: why})
+	a.recordAttempt()
+	a.recordPartials()
+	if err := a.publish(r, ints); err != nil {
+		return err
+	}
+	a.model = next
+	a.eff.Put("model", protocol.AppendInts(nil, next))
+	a.forget()
+	if r.Round == a.s.Plan.Rounds {
+		a.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: r.Round})
+		a.finish(nil)
+		return nil
+	}
+	return a.open(r.Round+1, 1)
+}
+
+// fold applies the sum, or says why it can't be one that the plan allows: an
+// overflow that happened anyway, or a node that summed something else.
+func (a *Aggregator) fold(sum []int64) ([]int64, error) {
+	if err := protocol.CheckSum(sum, a.maxSum); err != nil {
+		return nil, err
+	}
+	return a.cfg.Model.Fold(a.at.round, a.model, sum)
+}
+
+// set is the agreed set: the intersection of the nodes' lists, which their
+// agrees signed.
+func (a *Aggregator) set() []protocol.Entry {
+	holds := make([]*protocol.Hold, a.m)
+	for k := range holds {
+		holds[k] = a.at.holds[a.s.Plan.Compute(k)]
+	}
+	return protocol.Intersect(holds)
+}
+
+// publish signs a result and seals the aggregate for the members.
+func (a *Aggregator) publish(r *protocol.Result, sum []int64) error {
+	head, err := a.sign(r)
+	if err != nil {
+		return err
+	}
+	a.record(head)
+	a.last = []protocol.Outgoing{{Subject: a.s.SubjectResult(r.Round, r.Attempt, "head"), Data: head}}
+	if sum != nil {
+		c := protocol.Context{From: a.self, To: protocol.Everyone, Round: r.Round, Attempt: r.Attempt, Purpose: protocol.PurposeResult}
+		chunks, err := a.s.SealVector(a.group, c, protocol.AppendInts(nil, sum))
+		if err != nil {
+			return err
+		}
+		for _, ch := range chunks {
+			b, err := ch.Marshal()
+			if err != nil {
+				return err
+			}
+			a.last = append(a.last, protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, fmt.Sprint(ch.Index)), Data: b})
+		}
+	}
+	a.eff.Put("last", protocol.MarshalOutgoing(a.last))
+	a.eff.Send = append(a.eff.Send, a.last...)
+	return nil
+}

@@ -1,0 +1,154 @@
+package aggregator
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// recordAttempt puts on record what the members signed in the open attempt:
+// the parties' accounts, the nodes' lists and agrees, in roster order.
+func (a *Aggregator) recordAttempt() {
+	memory := protocol.Memory{View: a.view, Step: a.eff}
+	for i := range uint32(a.n) {
+		if b := a.at.commits[i]; b != nil {
+			a.record(b)
+		}
+	}
+	for _, kind := range []string{"hold", "agree"} {
+		for k := range a.m {
+			if b := memory.Get(a.key(kind, a.s.Plan.Compute(k))); b != nil {
+				a.record(b)
+			}
+		}
+	}
+}
+
+// recordPartials puts the partial sums on record, opened: what the nodes
+// signed, and the vectors that anybody can add up.
+func (a *Aggregator) recordPartials() {
+	for k := range a.m {
+		p := a.at.partials[a.s.Plan.Compute(k)]
+		a.record(p.headAt)
+		a.record(protocol.TranscriptVector(p.sum))
+	}
+}
+
+// restore rebuilds the aggregator from its view.
+func (a *Aggregator) restore() error {
+	for _, step := range []func() error{a.restoreKeys, a.restoreModel, a.restoreRound, a.restoreAttempt} {
+		if err := step(); err != nil {
+			return fmt.Errorf("aggregator: stored state: %w", err)
+		}
+	}
+	a.recorded = len(a.view.Keys("transcript/"))
+	a.ended = a.view.Get("done") != nil
+	return nil
+}
+
+func (a *Aggregator) restoreKeys() error {
+	if b := a.view.Get("plan-key"); b != nil {
+		key, err := channel.NewPrivateKey(a.s.Plan.Suite, b)
+		if err != nil {
+			return err
+		}
+		if err := a.useKey(key); err != nil {
+			return err
+		}
+	}
+	var err error
+	if b := a.view.Get("group"); b != nil {
+		if a.group, err = channel.NewSecret(b); err != nil {
+			return err
+		}
+	}
+	for _, key := range a.view.Keys("channel/") {
+		i, err := protocol.KeyNumber(key)
+		if err != nil {
+			return err
+		}
+		if a.links[i], err = protocol.UnmarshalLink(a.view.Get(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Aggregator) restoreModel() error {
+	if b := a.view.Get("model"); b != nil {
+		v, ok := protocol.Ints(b)
+		if !ok || len(v) != len(a.model) {
+			return fmt.Errorf("the model has %d bytes", len(b))
+		}
+		a.model = v
+	}
+	if b := a.view.Get("attempts"); len(b) == 4 {
+		a.spares = binary.BigEndian.Uint32(b)
+	}
+	var err error
+	if b := a.view.Get("last"); b != nil {
+		a.last, err = protocol.UnmarshalOutgoing(b)
+	}
+	return err
+}
+
+func (a *Aggregator) restoreRound() error {
+	b := a.view.Get("round")
+	if b == nil {
+		return nil
+	}
+	_, m, err := a.s.Receive(b)
+	if err != nil {
+		return err
+	}
+	r, ok := m.(*protocol.Round)
+	if !ok {
+		return fmt.Errorf("round record holds a %T", m)
+	}
+	a.begin(r.Round, r.Attempt, b)
+	return nil
+}
+
+// restoreAttempt takes in again what the members said in the open attempt. It
+// is all on disk: the effects have nothing new.
+func (a *Aggregator) restoreAttempt() error {
+	if a.at.round == 0 {
+		return nil
+	}
+	for _, kind := range []string{"commit", "hold", "agree", "psum"} {
+		for _, key := range a.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.attempt)) {
+			if err := a.restoreMessage(a.view.Get(key)); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *Aggregator) restoreMessage(data []byte) error {
+	if protocol.IsChunk(data) {
+		c, err := protocol.UnmarshalChunk(data)
+		if err != nil {
+			return err
+		}
+		return a.addChunk(c)
+	}
+	e, m, err := a.s.Receive(data)
+	if err != nil {
+		return err
+	}
+	switch m := m.(type) {
+	case *protocol.Contribution:
+		a.at.commits[e.From] = data
+	case *protocol.Hold:
+		a.at.holds[e.From] = m
+	case *protocol.Agree:
+		a.at.agrees[e.From] = m
+	case *protocol.Partial:
+		p := a.partialOf(e.From)
+		p.head, p.headAt = m, data
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package compute
+
+import (
+	"fmt"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// opened accepts the channel that a party sets up. The first Open counts: a
+// second, different one would change keys under contributions already taken in.
+func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error {
+	if m.To != n.self || !n.s.Plan.Is(e.From, protocol.RoleParty) {
+		return fmt.Errorf("%w: an open from %s isn't for this node", protocol.ErrUnknown, n.s.Name(e.From))
+	}
+	if have := n.channels[e.From]; have != nil {
+		if string(have.Open) != string(data) {
+			return fmt.Errorf("%w: %s opened another channel before", protocol.ErrEquivocate, n.s.Name(e.From))
+		}
+		return errDuplicate
+	}
+	if m.Key != protocol.KeyDigest(n.s, n.self, n.planKey.Public()) {
+		return fmt.Errorf("%w: %s opened a channel to a key that isn't this node's", protocol.ErrMismatch, n.s.Name(e.From))
+	}
+	secret, err := channel.Accept(n.planKey, m.Enc, n.s.ChannelInfo(e.From, n.self, m.Key))
+	if err != nil {
+		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, n.s.Name(e.From), err)
+	}
+	n.channels[e.From] = &protocol.Link{Secret: secret, Open: data}
+	n.eff.Put(fmt.Sprintf("channel/%d", e.From), protocol.MarshalLink(n.channels[e.From]))
+	n.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: n.s.Name(e.From), Count: len(n.channels), Total: n.n})
+	return nil
+}
+
+// aggregatorKey sets up this node's channel to the aggregator, which will
+// carry its partial sums.
+func (n *Node) aggregatorKey(e *protocol.Envelope, m *protocol.Key) error {
+	if e.From != n.s.Plan.Aggregator() {
+		return nil // another compute node's: meant for the parties
+	}
+	if n.agg != nil {
+		return errDuplicate
+	}
+	if n.now/1000 > m.NotAfter {
+		return fmt.Errorf("%w: the aggregator's key", protocol.ErrExpired)
+	}
+	kd := protocol.KeyDigest(n.s, e.From, m.Public)
+	enc, secret, err := n.cfg.Initiate(n.s.Plan.Suite, m.Public, n.s.ChannelInfo(n.self, e.From, kd))
+	if err != nil {
+		return fmt.Errorf("channel to the aggregator: %w", err)
+	}
+	open, err := n.sign(&protocol.Open{To: e.From, Key: kd, Enc: enc})
+	if err != nil {
+		return err
+	}
+	n.agg = &protocol.Link{Secret: secret, Open: open}
+	n.eff.Put("aggregator", protocol.MarshalLink(n.agg))
+	n.eff.Emit(n.s.SubjectOpen(n.self, e.From), open)
+	n.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: n.s.Name(e.From)})
+	return nil
+}

@@ -1,0 +1,277 @@
+package compute
+
+import (
+	"fmt"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/crypto/share"
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// contribution is what one party sent in the current attempt.
+type contribution struct {
+	head    *protocol.Contribution
+	bundle  protocol.Digest
+	chunks  map[uint32]protocol.Digest // taken into acc, explicit node only
+	whole   bool                       // everything is here, checked and in acc
+	refused bool                       // what came contradicts what was signed
+	receipt []byte
+}
+
+// party finds or makes the current attempt's entry of a party with a channel.
+func (n *Node) party(i uint32) (*contribution, *channel.Secret, error) {
+	ch := n.channels[i]
+	if ch == nil {
+		return nil, nil, fmt.Errorf("%w: %s has no channel to this node yet", protocol.ErrEarly, n.s.Name(i))
+	}
+	c := n.at.parties[i]
+	if c == nil {
+		c = &contribution{chunks: map[uint32]protocol.Digest{}}
+		n.at.parties[i] = c
+	}
+	return c, ch.Secret, nil
+}
+
+// when refuses what isn't for the open attempt, before anything is opened.
+func (n *Node) when(round, attempt uint32) error {
+	a := &n.at
+	switch {
+	case round > a.round || (round == a.round && attempt > a.attempt):
+		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrEarly, round, attempt)
+	case round < a.round || attempt < a.attempt:
+		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, round, attempt)
+	}
+	return nil
+}
+
+// chunk takes in one sealed piece of an explicit share. It is added to the sum
+// at once: its channel authenticates the party, and the signed contribution
+// that follows decides whether it stays.
+func (n *Node) chunk(data []byte) error {
+	c, err := protocol.UnmarshalChunk(data)
+	if err != nil {
+		return err
+	}
+	if c.To != n.self || c.Purpose != protocol.PurposeShare {
+		return fmt.Errorf("%w: a chunk that isn't for this node", protocol.ErrUnknown)
+	}
+	if err := n.when(c.Round, c.Attempt); err != nil {
+		return err
+	}
+	if n.at.phase != collecting {
+		return errDuplicate // late: what the party sent stays out of this attempt
+	}
+	return n.addChunk(c, data, true)
+}
+
+func (n *Node) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
+	if n.explicitNode(c.From) != n.k {
+		return fmt.Errorf("%w: %s's explicit share isn't this node's", protocol.ErrMismatch, n.s.Name(c.From))
+	}
+	p, secret, err := n.party(c.From)
+	if err != nil {
+		return err
+	}
+	if p.refused {
+		return errDuplicate
+	}
+	d := protocol.ChunkDigest(c.Ciphertext)
+	if have, ok := p.chunks[c.Index]; ok {
+		if have != d {
+			return fmt.Errorf("%w: chunk %d of %s", protocol.ErrEquivocate, c.Index, n.s.Name(c.From))
+		}
+		return errDuplicate
+	}
+	v, err := n.openShare(secret, c)
+	if err != nil {
+		return err
+	}
+	lo := int(c.Index) * xof.ChunkElements
+	n.at.acc[lo : lo+len(v)].Add(v)
+	p.chunks[c.Index] = d
+	if persist {
+		n.eff.Put(n.shareKey(c.From, c.Index), data)
+	}
+	return n.settleContribution(c.From, p, secret)
+}
+
+func (n *Node) openShare(secret *channel.Secret, c *protocol.Chunk) (field.Vector, error) {
+	plain, err := n.s.OpenChunk(secret, c)
+	if err != nil {
+		return nil, err
+	}
+	v := make(field.Vector, len(plain)/field.ElementSize)
+	if err := field.DecodeVector(v, plain); err != nil {
+		return nil, fmt.Errorf("%w: chunk %d of %s: %w", protocol.ErrMalformed, c.Index, n.s.Name(c.From), err)
+	}
+	return v, nil
+}
+
+// explicitNode is which node receives a party's explicit share this round.
+func (n *Node) explicitNode(party uint32) int {
+	return share.ExplicitIndex(int(party), int(n.at.round), n.m)
+}
+
+// contribution takes in a party's signed account of what it sent.
+func (n *Node) contribution(from uint32, m *protocol.Contribution, data []byte) error {
+	if err := n.when(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	bundle, err := m.BundleDigest(n.s, from)
+	if err != nil {
+		return err
+	}
+	if p := n.at.parties[from]; p != nil && p.head != nil {
+		return n.again(from, p, bundle)
+	}
+	if n.at.phase != collecting {
+		return errDuplicate
+	}
+	p, secret, err := n.party(from)
+	if err != nil {
+		return err
+	}
+	if err := n.checkHead(from, m, secret); err != nil {
+		return err
+	}
+	p.head, p.bundle = m, bundle
+	n.eff.Put(n.commitKey(from), data)
+	return n.settleContribution(from, p, secret)
+}
+
+// again answers a repeated contribution: with the receipt when it is whole, so
+// that a party whose receipt was lost can stop sending.
+func (n *Node) again(from uint32, p *contribution, bundle protocol.Digest) error {
+	if bundle != p.bundle {
+		return fmt.Errorf("%w: %s contributed something else before", protocol.ErrEquivocate, n.s.Name(from))
+	}
+	if p.receipt != nil {
+		n.eff.Emit(n.s.SubjectReceipt(n.self, from, n.at.round, n.at.attempt), p.receipt)
+	}
+	return errDuplicate
+}
+
+func (n *Node) checkHead(from uint32, m *protocol.Contribution, secret *channel.Secret) error {
+	switch {
+	case m.Model != n.at.model:
+		return fmt.Errorf("%w: %s contributed to another model", protocol.ErrMismatch, n.s.Name(from))
+	case int(m.Explicit) != n.explicitNode(from):
+		return fmt.Errorf("%w: %s's explicit share goes to node %d, not %d", protocol.ErrMismatch, n.s.Name(from), n.explicitNode(from), m.Explicit)
+	case len(m.Confirm) != n.m:
+		return fmt.Errorf("%w: %d confirmations for %d nodes", protocol.ErrMismatch, len(m.Confirm), n.m)
+	}
+	tag, err := n.s.Confirm(secret, n.context(from), m)
+	if err != nil {
+		return err
+	}
+	if tag != m.Confirm[n.k] {
+		return fmt.Errorf("%w: %s derives other keys than this node", protocol.ErrSealed, n.s.Name(from))
+	}
+	return nil
+}
+
+// context is that of a party's share to this node in the current attempt.
+func (n *Node) context(party uint32) protocol.Context {
+	return protocol.Context{From: party, To: n.self, Round: n.at.round, Attempt: n.at.attempt, Purpose: protocol.PurposeShare}
+}
+
+// settleContribution completes a contribution once its account and, at the
+// explicit node, all its chunks are here: then it is in the sum, and the party
+// gets its receipt.
+func (n *Node) settleContribution(from uint32, p *contribution, secret *channel.Secret) error {
+	if p.head == nil || p.whole || p.refused {
+		return nil
+	}
+	if n.explicitNode(from) == n.k {
+		if len(p.chunks) < n.s.Chunks() {
+			return nil
+		}
+		if n.chunkList(p) != p.head.Vector {
+			if err := n.refuse(from, p); err != nil {
+				return err
+			}
+			return fmt.Errorf("%w: %s signed another explicit share than it sent", protocol.ErrMismatch, n.s.Name(from))
+		}
+	} else if err := n.merge(from, secret, share.AddSeed); err != nil {
+		return err
+	}
+	return n.receive(from, p)
+}
+
+func (n *Node) receive(from uint32, p *contribution) error {
+	p.whole = true
+	n.at.complete++
+	receipt, err := n.sign(&protocol.Receipt{Round: n.at.round, Attempt: n.at.attempt, Party: from, Bundle: p.bundle})
+	if err != nil {
+		return err
+	}
+	p.receipt = receipt
+	n.eff.Emit(n.s.SubjectReceipt(n.self, from, n.at.round, n.at.attempt), receipt)
+	n.eff.Note(protocol.Notice{Code: protocol.NoteHeld, Round: n.at.round, Attempt: n.at.attempt, Peer: n.s.Name(from), Count: n.at.complete, Total: n.n})
+	return nil
+}
+
+func (n *Node) chunkList(p *contribution) protocol.Digest {
+	list := make([]protocol.Digest, n.s.Chunks())
+	for i := range list {
+		list[i] = p.chunks[uint32(i)]
+	}
+	return protocol.ChunkList(list)
+}
+
+// merge adds or subtracts a seed-derived share: whole vectors of keystream that
+// nobody sent.
+func (n *Node) merge(from uint32, secret *channel.Secret, into func(field.Vector, *xof.Stream)) error {
+	mask, err := n.s.Mask(secret, n.context(from))
+	if err != nil {
+		return err
+	}
+	into(n.at.acc, mask)
+	return nil
+}
+
+// refuse drops a contribution whose pieces contradict its account; the party
+// is out of this attempt.
+func (n *Node) refuse(from uint32, p *contribution) error {
+	err := n.expel(from, p)
+	for i := range p.chunks {
+		n.eff.Delete(n.shareKey(from, i))
+	}
+	p.refused, p.chunks = true, map[uint32]protocol.Digest{}
+	return err
+}
+
+// expel takes a party's share out of the sum again, from its stored ciphertext
+// or from its seed.
+func (n *Node) expel(from uint32, p *contribution) error {
+	secret := n.channels[from].Secret
+	if n.explicitNode(from) != n.k {
+		if p.whole {
+			return n.merge(from, secret, share.SubSeed)
+		}
+		return nil
+	}
+	for i := range p.chunks {
+		c, err := protocol.UnmarshalChunk(n.get(n.shareKey(from, i)))
+		if err != nil {
+			return fmt.Errorf("stored chunk %d of %s: %w", i, n.s.Name(from), err)
+		}
+		v, err := n.openShare(secret, c)
+		if err != nil {
+			return fmt.Errorf("stored chunk %d of %s: %w", i, n.s.Name(from), err)
+		}
+		lo := int(i) * xof.ChunkElements
+		n.at.acc[lo : lo+len(v)].Sub(v)
+	}
+	return nil
+}
+
+func (n *Node) shareKey(party, chunk uint32) string {
+	return fmt.Sprintf("share/%d/%d/%d/%d", n.at.round, n.at.attempt, party, chunk)
+}
+
+func (n *Node) commitKey(party uint32) string {
+	return fmt.Sprintf("commit/%d/%d/%d", n.at.round, n.at.attempt, party)
+}

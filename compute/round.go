@@ -1,0 +1,248 @@
+package compute
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"choir/crypto/field"
+	"choir/protocol"
+)
+
+// opens moves the node into an attempt that the aggregator opened. It goes
+// forward only, and never back into a round in which this node has revealed.
+func (n *Node) opens(m *protocol.Round, data []byte) error {
+	a := &n.at
+	switch {
+	case m.Round > n.s.Plan.Rounds:
+		return fmt.Errorf("%w: round %d of %d", protocol.ErrMismatch, m.Round, n.s.Plan.Rounds)
+	case m.Round <= n.newest:
+		if m.Round == a.round && m.Attempt == a.attempt {
+			return errDuplicate
+		}
+		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrRevealed, m.Round, m.Attempt)
+	case m.Round == a.round && m.Attempt == a.attempt:
+		if m.Model != a.model {
+			return fmt.Errorf("%w: round %d attempt %d on two models", protocol.ErrEquivocate, m.Round, m.Attempt)
+		}
+		return errDuplicate
+	case m.Round < a.round || (m.Round == a.round && m.Attempt < a.attempt):
+		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, m.Round, m.Attempt)
+	}
+	n.forget()
+	n.begin(m, n.now)
+	n.eff.Put("round", append(binary.BigEndian.AppendUint64(nil, uint64(n.now)), data...))
+	n.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: m.Round, Attempt: m.Attempt})
+	return nil
+}
+
+func (n *Node) begin(m *protocol.Round, openedAt int64) {
+	n.at = attempt{
+		round: m.Round, attempt: m.Attempt, openedAt: openedAt, model: m.Model, phase: collecting,
+		parties: map[uint32]*contribution{}, acc: make(field.Vector, n.s.Plan.Dim),
+		holds: map[uint32]*protocol.Hold{}, agrees: map[uint32]*protocol.Agree{},
+	}
+	n.current, n.seen = nil, n.now
+}
+
+// forget deletes what only the attempt needed. What was revealed stays.
+func (n *Node) forget() {
+	if n.at.round == 0 {
+		return
+	}
+	for _, kind := range []string{"share", "commit", "hold", "agree"} {
+		for _, key := range n.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, n.at.round, n.at.attempt)) {
+			n.eff.Delete(key)
+		}
+	}
+}
+
+// advance does whatever the attempt is ready for.
+func (n *Node) advance() {
+	if n.at.phase == collecting && n.closes() {
+		n.must(n.hold())
+	}
+	if n.at.phase == held && len(n.at.holds) == n.m {
+		n.must(n.agree())
+	}
+	if n.at.phase == agreed && len(n.at.agrees) == n.m && !n.at.void {
+		n.must(n.reveal())
+	}
+}
+
+// must ends the node on a failure of its own, which is never a peer's doing.
+func (n *Node) must(err error) {
+	if err != nil && !n.ended {
+		n.finish(fmt.Errorf("compute node: round %d: %w", n.at.round, err))
+	}
+}
+
+// closes decides when the node stops taking in contributions: everybody came;
+// or all who were there last time came and the grace is over; or the deadline
+// is over; or another node has closed and nothing more could count. Never with
+// fewer than N_min.
+func (n *Node) closes() bool {
+	a := &n.at
+	if a.complete == n.n {
+		return true
+	}
+	if a.complete < int(n.s.Plan.MinParties) {
+		return false
+	}
+	if a.allAt == 0 && n.allExpected() {
+		a.allAt = n.now
+	}
+	return (a.allAt > 0 && n.now >= a.allAt+int64(n.s.Plan.GraceMS)) ||
+		n.now >= a.openedAt+int64(n.s.Plan.DeadlineMS) || n.closedElsewhere()
+}
+
+func (n *Node) allExpected() bool {
+	if n.last == nil {
+		return false
+	}
+	for _, i := range n.last {
+		if c := n.at.parties[i]; c == nil || !c.whole {
+			return false
+		}
+	}
+	return true
+}
+
+// closedElsewhere: some node's hold lists nothing that this node lacks.
+func (n *Node) closedElsewhere() bool {
+	for _, h := range n.at.holds {
+		if n.covers(h.Entries) {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Node) covers(entries []protocol.Entry) bool {
+	for _, e := range entries {
+		if c := n.at.parties[e.Party]; c == nil || !c.whole || c.bundle != e.Bundle {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *Node) hold() error {
+	h := &protocol.Hold{Round: n.at.round, Attempt: n.at.attempt}
+	for i := range uint32(n.n) {
+		if c := n.at.parties[i]; c != nil && c.whole {
+			h.Entries = append(h.Entries, protocol.Entry{Party: i, Bundle: c.bundle})
+		}
+	}
+	n.at.phase, n.at.holds[n.self] = held, h
+	return n.say(n.peerKey("hold", n.self), n.s.SubjectHold(n.self, h.Round, h.Attempt), h)
+}
+
+// say signs and sends, and keeps the message to say it again.
+func (n *Node) say(key, subject string, m protocol.Message) error {
+	if err := n.send(key, subject, m); err != nil {
+		return err
+	}
+	n.current = append(n.current, n.eff.Send[len(n.eff.Send)-1])
+	return nil
+}
+
+func (n *Node) peerKey(kind string, node uint32) string {
+	return fmt.Sprintf("%s/%d/%d/%d", kind, n.at.round, n.at.attempt, node)
+}
+
+// peerHold takes in another node's list. A second, different one is
+// equivocation: the first stays, so that this node's own agree never changes.
+func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
+	if err := n.when(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	if err := n.s.CheckSet(m.Entries); err != nil {
+		return err
+	}
+	if n.at.holds[from] != nil {
+		return n.repeated("hold", from, data)
+	}
+	n.at.holds[from] = m
+	n.eff.Put(n.peerKey("hold", from), data)
+	n.seen = n.now
+	return nil
+}
+
+func (n *Node) repeated(kind string, from uint32, data []byte) error {
+	if from != n.self && !bytes.Equal(n.get(n.peerKey(kind, from)), data) {
+		return fmt.Errorf("%w: %s by %s", protocol.ErrEquivocate, kind, n.s.Name(from))
+	}
+	return errDuplicate
+}
+
+// agree signs the intersection of all M lists: phase two.
+func (n *Node) agree() error {
+	n.at.set = n.intersection()
+	a := &protocol.Agree{Round: n.at.round, Attempt: n.at.attempt, Count: uint32(len(n.at.set)),
+		Set: protocol.SetDigest(n.s, n.at.round, n.at.attempt, n.at.set)}
+	n.at.phase, n.at.agrees[n.self] = agreed, a
+	n.eff.Note(protocol.Notice{Code: protocol.NoteAgreed, Round: a.Round, Attempt: a.Attempt, Count: len(n.at.set), Total: n.n})
+	return n.say(n.peerKey("agree", n.self), n.s.SubjectAgree(n.self, a.Round, a.Attempt), a)
+}
+
+func (n *Node) intersection() []protocol.Entry {
+	holds := make([]*protocol.Hold, n.m)
+	for k := range holds {
+		holds[k] = n.at.holds[n.s.Plan.Compute(k)]
+	}
+	return protocol.Intersect(holds)
+}
+
+func (n *Node) peerAgree(from uint32, m *protocol.Agree, data []byte) error {
+	if err := n.when(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	if n.at.agrees[from] != nil {
+		return n.repeated("agree", from, data)
+	}
+	n.at.agrees[from] = m
+	n.eff.Put(n.peerKey("agree", from), data)
+	n.seen = n.now
+	return nil
+}
+
+// result tells the node that the aggregator is through with the attempt.
+func (n *Node) result(m *protocol.Result) error {
+	if err := n.when(m.Round, m.Attempt); err != nil {
+		if m.Round <= n.at.round {
+			return errDuplicate
+		}
+		return err
+	}
+	if m.Outcome == protocol.OutcomeVoid {
+		n.current = nil
+		return nil
+	}
+	if n.at.phase != revealed {
+		return fmt.Errorf("%w: a result for round %d, in which this node has revealed nothing", protocol.ErrMismatch, m.Round)
+	}
+	if want := n.at.agrees[n.self].Set; protocol.SetDigest(n.s, m.Round, m.Attempt, m.Set) != want {
+		return fmt.Errorf("%w: the result of round %d is over another set than was agreed", protocol.ErrMismatch, m.Round)
+	}
+	n.close(m)
+	return nil
+}
+
+func (n *Node) close(m *protocol.Result) {
+	n.last = make([]uint32, len(m.Set))
+	for i, e := range m.Set {
+		n.last[i] = e.Party
+	}
+	n.eff.Put("last", appendU32s(nil, n.last))
+	n.forget()
+	n.current = nil
+	n.eff.Put(n.revealKey(m.Round), []byte{}) // the fact stays, the vector isn't needed any more
+	n.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: m.Round, Attempt: m.Attempt, Count: len(m.Set), Total: n.n, Detail: m.Outcome.String()})
+	if m.Round == n.s.Plan.Rounds {
+		n.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: m.Round})
+		n.end(nil)
+	}
+}
+
+func (n *Node) revealKey(round uint32) string { return fmt.Sprintf("reveal/%d", round) }

@@ -1,0 +1,233 @@
+package host
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"choir/protocol"
+	"choir/transport"
+)
+
+// Config is what Run needs to drive one role.
+type Config struct {
+	Machine  protocol.Machine
+	Journal  *Journal          // the one that the machine reads as its view
+	Bus      transport.Bus     // closed by the caller
+	Filters  []string          // what the role listens to
+	Proposer protocol.Proposer // parties only
+	Notify   func(protocol.Notice)
+	Now      func() time.Time // nil: time.Now
+	// IdleTimeout ends Run with a timeout when nothing arrives for so long; 0: never.
+	IdleTimeout time.Duration
+}
+
+// maxBatch bounds how many messages share one transaction.
+const maxBatch = 256
+
+// maxBatchBytes bounds how much a batch's sends may weigh before they leave.
+const maxBatchBytes = 16 << 20
+
+// Run drives the machine until it is done, ctx ends, or something fails that
+// no retry heals. It returns the machine's own end: nil for a session that
+// completed.
+func Run(ctx context.Context, cfg Config) error {
+	ctx, cancel := context.WithCancel(ctx)
+	d := &driver{Config: cfg, in: make(chan transport.Message, maxBatch), proposals: make(chan protocol.Proposal, 4), readEnd: make(chan error, 1)}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Notify == nil {
+		d.Notify = func(protocol.Notice) {}
+	}
+	from := d.cursor()
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		d.readEnd <- d.read(ctx, from)
+	}()
+	err := d.loop(ctx)
+	cancel()
+	<-reading
+	d.work.wait()
+	return err
+}
+
+type driver struct {
+	Config
+	in        chan transport.Message
+	proposals chan protocol.Proposal
+	readEnd   chan error
+	work      workers
+
+	last   int64 // the machine's clock never goes back
+	seq    uint64
+	out    []transport.Message
+	weight int
+	wake   int64
+	done   bool
+	end    error
+}
+
+const cursorKey = "host/cursor"
+
+// cursor is the first position that an earlier life hasn't taken in.
+func (d *driver) cursor() uint64 {
+	if b := d.Journal.store.Get(cursorKey); len(b) == 8 {
+		return binary.BigEndian.Uint64(b) + 1
+	}
+	return 1
+}
+
+// read forwards messages. A broker that lost its history is read again from
+// the start: the machine knows what it has.
+func (d *driver) read(ctx context.Context, from uint64) error {
+	for {
+		err := d.readFrom(ctx, from)
+		if !errors.Is(err, transport.ErrLost) {
+			return err
+		}
+		from = 1
+	}
+}
+
+func (d *driver) readFrom(ctx context.Context, from uint64) error {
+	sub, err := d.Bus.Subscribe(ctx, d.Filters, from)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for {
+		m, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		select {
+		case d.in <- m:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (d *driver) loop(ctx context.Context) error {
+	d.step(protocol.Start{})
+	for {
+		if err := d.flush(ctx); err != nil {
+			return err
+		}
+		if d.done {
+			return d.end
+		}
+		if err := d.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// wait takes the next event and whatever else is there already.
+func (d *driver) wait(ctx context.Context) error {
+	tick := time.NewTimer(d.untilWake())
+	defer tick.Stop()
+	idle := make(<-chan time.Time)
+	if d.IdleTimeout > 0 {
+		t := time.NewTimer(d.IdleTimeout)
+		defer t.Stop()
+		idle = t.C
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case err := <-d.readEnd:
+		return fmt.Errorf("bus: %w", err)
+	case <-idle:
+		return protocol.Fail(protocol.ClassTimeout, "nothing has arrived for %s", d.IdleTimeout)
+	case <-tick.C:
+		d.step(protocol.Tick{})
+	case p := <-d.proposals:
+		d.step(p)
+	case m := <-d.in:
+		d.deliver(m)
+		d.drain()
+	}
+	return nil
+}
+
+func (d *driver) untilWake() time.Duration {
+	if d.wake == 0 {
+		return time.Hour
+	}
+	return max(0, time.Duration(d.wake-d.now())*time.Millisecond)
+}
+
+// drain steps through messages that are waiting already, so that they share a
+// transaction.
+func (d *driver) drain() {
+	for range maxBatch {
+		if d.done || d.weight > maxBatchBytes {
+			return
+		}
+		select {
+		case m := <-d.in:
+			d.deliver(m)
+		default:
+			return
+		}
+	}
+}
+
+func (d *driver) deliver(m transport.Message) {
+	d.seq = m.Seq
+	d.step(protocol.Delivery{Data: m.Data})
+}
+
+func (d *driver) now() int64 {
+	d.last = max(d.last, d.Now().UnixMilli())
+	return d.last
+}
+
+// step runs the machine and gathers its effects; nothing leaves before flush.
+func (d *driver) step(ev protocol.Event) {
+	if d.done {
+		return
+	}
+	eff := d.Machine.Step(d.now(), ev)
+	d.Journal.add(eff.Persist)
+	for _, o := range eff.Send {
+		d.out = append(d.out, transport.Message{Subject: o.Subject, Data: o.Data})
+		d.weight += len(o.Data)
+	}
+	d.wake = eff.Wake
+	if eff.Propose != nil {
+		d.work.queue(*eff.Propose)
+	}
+	for _, n := range eff.Notices {
+		d.Notify(n)
+	}
+	if eff.Done {
+		d.done, d.end = true, eff.Err
+	}
+}
+
+// flush makes what the steps asked for happen, in the order that the contract
+// of protocol.Machine gives.
+func (d *driver) flush(ctx context.Context) error {
+	if d.seq > 0 && len(d.Journal.pending) > 0 { // a position alone is worth no disk write
+		d.Journal.add([]protocol.Record{{Key: cursorKey, Value: binary.BigEndian.AppendUint64(nil, d.seq)}})
+		d.seq = 0
+	}
+	if err := d.Journal.commit(); err != nil {
+		return err
+	}
+	out := d.out
+	d.out, d.weight = nil, 0
+	if len(out) > 0 {
+		if err := d.Bus.Publish(ctx, out...); err != nil {
+			return fmt.Errorf("bus: %w", err)
+		}
+	}
+	d.work.start(ctx, d.Proposer, d.proposals)
+	return nil
+}

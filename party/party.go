@@ -1,0 +1,264 @@
+// Package party is the data holder's role: it contributes one noised, secret
+// shared update per attempt and settles its private state only when a signed
+// result says that it was counted. It is Client i of the DCA (dissertation,
+// Paper I, Algorithm 1), steps 1 and 2.
+//
+// Party is a pure state machine; see protocol.Machine for the driver's duties.
+// What it remembers across crashes:
+//
+//	link/<responder>                channel secret, and the Open that made it
+//	group                           the plan's group key
+//	settled                         u32: rounds settled so far
+//	model                           the public model after them, integers
+//	state                           the application's private state after them
+//	attempt                         u32 round, u32 attempt: the last one contributed to
+//	want                            an open attempt that this party hasn't contributed to
+//	outbox                          its messages, to be sent again until every node has them
+//	head, memo                      its Contribution, and what settling it needs
+//	receipt/<r>/<a>/<node>           receipts, kept for good
+//	agree/<r>/<a>/<node>, result/.. how a round ended, until it is settled
+//	ledger/<n>                      the privacy ledger: charges before contributions, never deleted
+//	done                            the session is over
+package party
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"choir/crypto/channel"
+	"choir/crypto/identity"
+	"choir/protocol"
+)
+
+// Config is what a party starts from.
+type Config struct {
+	Session  protocol.Session
+	Key      *identity.PrivateKey
+	App      protocol.Application
+	Ledger   Ledger        // charges every contribution
+	Rand     io.Reader     // noise; production passes crypto/rand.Reader
+	View     protocol.View // what an earlier life persisted
+	ResendMS int64         // how long to wait for progress before saying the last thing again
+	// Initiate sets up a channel; channel.Initiate when nil.
+	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
+}
+
+// Ledger is the party's own account of what it has paid. It is asked before
+// each contribution; an entry's bytes are persisted with the contribution, in
+// one transaction, before any byte of it leaves.
+type Ledger interface {
+	// Charge is the next entry, or an error when the budget refuses. It must
+	// not remember the entry: Commit does.
+	Charge(round, attempt uint32) (entry []byte, seq uint64, err error)
+	// Commit takes an entry in, after Charge or when the store is read back.
+	Commit(entry []byte) error
+}
+
+// Party is one party in one plan.
+type Party struct {
+	cfg   Config
+	s     protocol.Session
+	self  uint32
+	m     int
+	view  protocol.View
+	eff   *protocol.Effects
+	now   int64
+	seen  int64
+	ended bool
+
+	links map[uint32]*protocol.Link // to the compute nodes and the aggregator
+	group *channel.Secret
+
+	settled uint32
+	model   []int64
+	state   []byte
+	maxSum  uint64
+
+	did     pair            // the last attempt contributed to: never again
+	want    *protocol.Round // an open attempt that this party hasn't contributed to
+	asked   bool            // its update is being computed
+	mine    *mine           // the contribution that is out
+	results map[pair]*result
+	agreed  map[pair]map[uint32]*protocol.Agree
+}
+
+type pair struct{ round, attempt uint32 }
+
+// after orders attempts: by round, then by number.
+func (p pair) after(q pair) bool {
+	return p.round > q.round || (p.round == q.round && p.attempt > q.attempt)
+}
+
+// mine is this party's contribution to an attempt.
+type mine struct {
+	pair
+	bundle   protocol.Digest
+	memo     []byte
+	outbox   []protocol.Outgoing
+	receipts map[uint32]bool
+}
+
+// New builds the machine from its view.
+func New(cfg Config) (*Party, error) {
+	self, ok := cfg.Session.Plan.Index(cfg.Key.Public())
+	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleParty) {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "party: %w: this identity isn't a party of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
+	}
+	p := &Party{cfg: cfg, s: cfg.Session, self: self, m: cfg.Session.Plan.Computes(), view: cfg.View,
+		links: map[uint32]*protocol.Link{}, results: map[pair]*result{},
+		agreed: map[pair]map[uint32]*protocol.Agree{}}
+	if cfg.ResendMS <= 0 {
+		p.cfg.ResendMS = 15_000
+	}
+	if cfg.Initiate == nil {
+		p.cfg.Initiate = channel.Initiate
+	}
+	var err error
+	if p.maxSum, err = p.s.Plan.MaxSum(); err != nil {
+		return nil, err
+	}
+	p.model, p.state = cfg.App.Initial(), cfg.App.InitialState()
+	return p, p.restore()
+}
+
+// Model is the public model after the settled rounds.
+func (p *Party) Model() []int64 { return p.model }
+
+// State is the application's private state after the settled rounds.
+func (p *Party) State() []byte { return p.state }
+
+// Settled is how many rounds this party has settled.
+func (p *Party) Settled() uint32 { return p.settled }
+
+// Step takes one event. See protocol.Machine.
+func (p *Party) Step(now int64, ev protocol.Event) protocol.Effects {
+	var eff protocol.Effects
+	p.eff, p.now = &eff, now
+	switch e := ev.(type) {
+	case protocol.Start:
+		p.seen = now
+		p.start()
+	case protocol.Delivery:
+		p.deliver(e.Data)
+	case protocol.Proposal:
+		p.proposal(e)
+	}
+	if !p.ended {
+		p.advance()
+	}
+	if !p.ended {
+		p.idle()
+	}
+	p.eff = nil
+	return eff
+}
+
+func (p *Party) start() {
+	if p.ended {
+		p.eff.Finish(protocol.UnmarshalEnd(p.view.Get("done")))
+		return
+	}
+	if p.now/1000 > p.s.Plan.NotAfter {
+		p.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
+		return
+	}
+	p.repeat()
+}
+
+// finish stops the machine for a failure of this process alone, or because
+// this party refuses to go on; what is stored stays.
+func (p *Party) finish(err error) {
+	p.ended = true
+	p.eff.Finish(err)
+}
+
+// end stops the machine because the session is over, and forgets its keys.
+func (p *Party) end(err error) {
+	p.finish(err)
+	p.eff.Put("done", protocol.MarshalEnd(err))
+	p.eff.Delete("group")
+	for i := range p.links {
+		p.eff.Delete(fmt.Sprintf("link/%d", i))
+	}
+}
+
+// errDuplicate is a message that was taken in before: nothing to say about it.
+var errDuplicate = errors.New("duplicate")
+
+func (p *Party) deliver(data []byte) {
+	var e *protocol.Envelope
+	var err error
+	if protocol.IsChunk(data) {
+		err = p.chunk(data)
+	} else {
+		e, err = p.message(data)
+	}
+	if err != nil && !errors.Is(err, errDuplicate) {
+		p.eff.Note(p.s.Refused(e, err))
+	}
+}
+
+func (p *Party) message(data []byte) (*protocol.Envelope, error) {
+	e, m, err := p.s.Receive(data)
+	if err != nil {
+		return e, err
+	}
+	switch m := m.(type) {
+	case *protocol.Key:
+		return e, p.key(e.From, m)
+	case *protocol.Group:
+		return e, p.groupKey(m)
+	case *protocol.Round:
+		return e, p.opened(m, data)
+	case *protocol.Receipt:
+		return e, p.receipt(e.From, m, data)
+	case *protocol.Agree:
+		return e, p.agree(e.From, m, data)
+	case *protocol.Result:
+		return e, p.result(m, data)
+	case *protocol.Abort:
+		p.end(m.Cause())
+	}
+	return e, nil
+}
+
+// advance does whatever the party is ready for: settle what is known, in
+// order, then contribute to the attempt that is open.
+func (p *Party) advance() {
+	for !p.ended && p.settle() {
+	}
+	if !p.ended && p.want != nil && !p.asked && p.ready() {
+		p.ask()
+	}
+}
+
+// ready: every node and the aggregator have their channel, and the attempt is
+// on the model that this party has.
+func (p *Party) ready() bool {
+	return len(p.links) == p.m+1 && p.want.Round == p.settled+1
+}
+
+func (p *Party) idle() {
+	if p.now >= p.seen+p.cfg.ResendMS {
+		p.seen = p.now
+		p.repeat()
+	}
+	p.eff.Wake = max(p.seen+p.cfg.ResendMS, p.now+1)
+}
+
+// repeat says again what somebody may have missed: the channels until the
+// session runs, the contribution until every node has given its receipt.
+func (p *Party) repeat() {
+	waiting := p.mine != nil && len(p.mine.receipts) < p.m
+	if waiting || p.group == nil {
+		for i := range uint32(len(p.s.Plan.Members)) { // in order: a step is a function of its event
+			if l := p.links[i]; l != nil {
+				p.eff.Emit(p.s.SubjectOpen(p.self, i), l.Open)
+			}
+		}
+	}
+	if waiting {
+		p.eff.Send = append(p.eff.Send, p.mine.outbox...)
+	}
+}

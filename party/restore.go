@@ -1,0 +1,133 @@
+package party
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// restore rebuilds the party from its view.
+func (p *Party) restore() error {
+	p.eff = &protocol.Effects{}
+	defer func() { p.eff = nil }()
+	for _, step := range []func() error{p.restoreLinks, p.restoreLedger, p.restoreSettled, p.restoreMine, p.restoreResults} {
+		if err := step(); err != nil {
+			return fmt.Errorf("party: stored state: %w", err)
+		}
+	}
+	p.ended = p.view.Get("done") != nil
+	return nil
+}
+
+func (p *Party) restoreLinks() error {
+	for _, key := range p.view.Keys("link/") {
+		i, err := protocol.KeyNumber(key)
+		if err != nil {
+			return err
+		}
+		if p.links[i], err = protocol.UnmarshalLink(p.view.Get(key)); err != nil {
+			return err
+		}
+	}
+	if b := p.view.Get("group"); b != nil {
+		var err error
+		if p.group, err = channel.NewSecret(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Party) restoreLedger() error {
+	for _, key := range p.view.Keys("ledger/") {
+		if err := p.cfg.Ledger.Commit(p.view.Get(key)); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+func (p *Party) restoreSettled() error {
+	b := p.view.Get("settled")
+	if b == nil {
+		return nil
+	}
+	if len(b) != 4 {
+		return fmt.Errorf("settled has %d bytes", len(b))
+	}
+	p.settled = binary.BigEndian.Uint32(b)
+	v, ok := protocol.Ints(p.view.Get("model"))
+	if !ok || len(v) != len(p.model) {
+		return fmt.Errorf("the model has %d numbers, not %d", len(v), len(p.model))
+	}
+	p.model, p.state = v, append([]byte(nil), p.view.Get("state")...)
+	return nil
+}
+
+// restoreMine puts back the contribution that was out: it is sent again as it
+// was, never made again.
+func (p *Party) restoreMine() error {
+	if at := p.view.Get("attempt"); len(at) == 8 {
+		p.did = pair{binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])}
+	}
+	if err := p.restoreWant(); err != nil {
+		return err
+	}
+	head := p.view.Get("head")
+	if head == nil {
+		return nil
+	}
+	_, m, err := p.s.Receive(head)
+	if err != nil {
+		return err
+	}
+	c, ok := m.(*protocol.Contribution)
+	if !ok {
+		return fmt.Errorf("head holds a %T", m)
+	}
+	p.mine = &mine{pair: pair{c.Round, c.Attempt}, memo: p.view.Get("memo"), receipts: map[uint32]bool{}}
+	if p.mine.bundle, err = c.BundleDigest(p.s, p.self); err != nil {
+		return err
+	}
+	if p.mine.outbox, err = protocol.UnmarshalOutgoing(p.view.Get("outbox")); err != nil {
+		return err
+	}
+	for _, key := range p.view.Keys(fmt.Sprintf("receipt/%d/%d/", c.Round, c.Attempt)) {
+		node, err := protocol.KeyNumber(key)
+		if err != nil {
+			return err
+		}
+		p.mine.receipts[node] = true
+	}
+	return nil
+}
+
+// restoreWant puts back an attempt that was open when the process died before
+// it contributed.
+func (p *Party) restoreWant() error {
+	b := p.view.Get("want")
+	if b == nil {
+		return nil
+	}
+	_, m, err := p.s.Receive(b)
+	if err != nil {
+		return err
+	}
+	r, ok := m.(*protocol.Round)
+	if !ok {
+		return fmt.Errorf("want holds a %T", m)
+	}
+	p.want = r
+	return nil
+}
+
+func (p *Party) restoreResults() error {
+	for _, prefix := range []string{"agree/", "result/"} {
+		for _, key := range p.view.Keys(prefix) {
+			p.deliver(p.view.Get(key))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package party
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// result is what is known of how an attempt ended.
+type result struct {
+	head   *protocol.Result
+	sum    []int64
+	chunks map[uint32][]byte // sealed; opened once the group key is here
+	opened map[uint32]bool
+}
+
+func (p *Party) resultOf(at pair) *result {
+	r := p.results[at]
+	if r == nil {
+		r = &result{sum: make([]int64, p.s.Plan.Dim), chunks: map[uint32][]byte{}, opened: map[uint32]bool{}}
+		p.results[at] = r
+	}
+	return r
+}
+
+// agree keeps a node's signature on a set: the party believes a result only
+// when every node signed the set that it names.
+func (p *Party) agree(node uint32, m *protocol.Agree, data []byte) error {
+	if m.Round <= p.settled {
+		return errDuplicate
+	}
+	if err := p.plausible(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	at := pair{m.Round, m.Attempt}
+	if p.agreed[at] == nil {
+		p.agreed[at] = map[uint32]*protocol.Agree{}
+	}
+	if have := p.agreed[at][node]; have != nil {
+		if *have != *m {
+			return fmt.Errorf("%w: %s agreed to two sets", protocol.ErrEquivocate, p.s.Name(node))
+		}
+		return errDuplicate
+	}
+	p.agreed[at][node] = m
+	p.eff.Put(fmt.Sprintf("agree/%d/%d/%d", m.Round, m.Attempt, node), data)
+	return nil
+}
+
+func (p *Party) result(m *protocol.Result, data []byte) error {
+	if m.Round <= p.settled {
+		return errDuplicate
+	}
+	if err := p.s.CheckSet(m.Set); err != nil {
+		return err
+	}
+	if err := p.plausible(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	r := p.resultOf(pair{m.Round, m.Attempt})
+	if r.head != nil {
+		return errDuplicate
+	}
+	r.head = m
+	p.eff.Put(fmt.Sprintf("result/%d/%d/head", m.Round, m.Attempt), data)
+	return nil
+}
+
+// plausible bounds what this party keeps: attempts that the plan knows, and no
+// more of them at a time than a party that was away can have missed and read
+// back in order.
+func (p *Party) plausible(round, number uint32) error {
+	if round > p.s.Plan.Rounds || number > p.s.Plan.SpareAttempts+1 {
+		return fmt.Errorf("%w: round %d attempt %d isn't in the plan", protocol.ErrMismatch, round, number)
+	}
+	if round > p.settled+maxAhead {
+		return fmt.Errorf("%w: round %d while round %d isn't settled", protocol.ErrEarly, round, p.settled+1)
+	}
+	return nil
+}
+
+// maxAhead is how many rounds a party keeps results of before it has settled
+// the first of them.
+const maxAhead = 8
+
+// chunk takes in a sealed piece of a round's aggregate.
+func (p *Party) chunk(data []byte) error {
+	c, err := protocol.UnmarshalChunk(data)
+	if err != nil {
+		return err
+	}
+	if c.Purpose != protocol.PurposeResult || c.To != protocol.Everyone || c.From != p.s.Plan.Aggregator() {
+		return fmt.Errorf("%w: a chunk that isn't a result", protocol.ErrUnknown)
+	}
+	if c.Round <= p.settled {
+		return errDuplicate
+	}
+	if err := p.plausible(c.Round, c.Attempt); err != nil {
+		return err
+	}
+	r := p.resultOf(pair{c.Round, c.Attempt})
+	if r.opened[c.Index] || r.chunks[c.Index] != nil {
+		return errDuplicate
+	}
+	if p.group == nil {
+		if int(c.Index) >= p.s.Chunks() {
+			return fmt.Errorf("%w: a result before the group key", protocol.ErrEarly)
+		}
+		r.chunks[c.Index] = data
+	} else if err := p.openChunk(r, c); err != nil {
+		return err
+	}
+	p.eff.Put(fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index), data)
+	return nil
+}
+
+func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
+	plain, err := p.s.OpenChunk(p.group, c)
+	if err != nil {
+		return err
+	}
+	v, ok := protocol.Ints(plain)
+	if !ok {
+		return fmt.Errorf("%w: result chunk %d", protocol.ErrMalformed, c.Index)
+	}
+	copy(r.sum[int(c.Index)*xof.ChunkElements:], v)
+	r.opened[c.Index] = true
+	return nil
+}
+
+// retryChunks opens what came before the group key did.
+func (p *Party) retryChunks() error {
+	for _, r := range p.results {
+		for i, data := range r.chunks {
+			delete(r.chunks, i)
+			c, err := protocol.UnmarshalChunk(data)
+			if err != nil {
+				return err
+			}
+			if err := p.openChunk(r, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle takes the next round's result in, if all of it is here, and reports
+// whether it did. A void attempt settles nothing: its update is dropped.
+func (p *Party) settle() bool {
+	for number := uint32(1); number <= p.s.Plan.SpareAttempts+1; number++ {
+		at := pair{p.settled + 1, number}
+		r := p.results[at]
+		if r == nil || r.head == nil {
+			continue
+		}
+		if r.head.Outcome == protocol.OutcomeVoid {
+			p.dropVoid(at)
+			continue
+		}
+		if len(r.opened) == p.s.Chunks() && len(p.agreed[at]) == p.m {
+			p.take(at, r)
+			return !p.ended
+		}
+	}
+	return false
+}
+
+func (p *Party) dropVoid(at pair) {
+	if p.mine != nil && p.mine.pair == at {
+		p.mine = nil
+		for _, key := range []string{"outbox", "head", "memo"} {
+			p.eff.Delete(key)
+		}
+	}
+}
+
+// take checks a result against what the nodes signed and what anybody can
+// recompute, and moves the model and the private state. The private state
+// takes in exactly the clipped integers that were sent, without the noise, and
+// only when this party was counted and the sum accepted (DESIGN decision 10).
+func (p *Party) take(at pair, r *result) {
+	next, err := p.check(at, r)
+	if err != nil {
+		p.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w", at.round, err))
+		return
+	}
+	entry, in := protocol.Find(r.head.Set, p.self)
+	counted := in && p.mine != nil && p.mine.pair == at && entry.Bundle == p.mine.bundle
+	if in && !counted {
+		p.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w: it counts a contribution that this party didn't make", at.round, protocol.ErrMismatch))
+		return
+	}
+	if counted && r.head.Outcome == protocol.OutcomeAccepted {
+		if p.state, err = p.cfg.App.Settle(at.round, p.state, p.mine.memo); err != nil {
+			p.finish(fmt.Errorf("round %d: settle: %w", at.round, err))
+			return
+		}
+	}
+	p.note(at, r, counted)
+	p.move(at, next)
+}
+
+func (p *Party) note(at pair, r *result, counted bool) {
+	n := protocol.Notice{Code: protocol.NoteResult, Round: at.round, Attempt: at.attempt, Count: len(r.head.Set), Total: p.s.Plan.Parties(), Detail: r.head.Outcome.String()}
+	p.eff.Note(n)
+	if !counted {
+		n.Code = protocol.NoteUncounted
+		p.eff.Note(n)
+	}
+}
+
+// check returns the model after the round.
+func (p *Party) check(at pair, r *result) ([]int64, error) {
+	set := protocol.SetDigest(p.s, at.round, at.attempt, r.head.Set)
+	for node, g := range p.agreed[at] {
+		if g.Set != set || int(g.Count) != len(r.head.Set) {
+			return nil, fmt.Errorf("%w: %s signed another set than the result names", protocol.ErrMismatch, p.s.Name(node))
+		}
+	}
+	switch {
+	case len(r.head.Set) < int(p.s.Plan.MinParties):
+		return nil, fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(r.head.Set), p.s.Plan.MinParties)
+	case protocol.IntDigest(r.sum) != r.head.Aggregate:
+		return nil, fmt.Errorf("%w: the aggregate isn't the one that was signed", protocol.ErrMismatch)
+	}
+	next, foldErr := p.fold(at.round, r.sum)
+	if (foldErr == nil) != (r.head.Outcome == protocol.OutcomeAccepted) {
+		return nil, fmt.Errorf("%w: the aggregator says %s, recomputing says otherwise", protocol.ErrMismatch, r.head.Outcome)
+	}
+	if protocol.IntDigest(next) != r.head.Next {
+		return nil, fmt.Errorf("%w: the aggregate doesn't lead to the model that the aggregator announced", protocol.ErrMismatch)
+	}
+	return next, nil
+}
+
+// fold is the model after the round, the old one when the sum is rejected.
+func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
+	if err := protocol.CheckSum(sum, p.maxSum); err != nil {
+		return p.model, err
+	}
+	next, err := p.cfg.App.Fold(round, p.model, sum)
+	if err != nil {
+		return p.model, err
+	}
+	return next, nil
+}
+
+// move makes the round settled, all of it in one transaction.
+func (p *Party) move(at pair, next []int64) {
+	p.settled, p.model, p.mine, p.seen = at.round, next, nil, p.now
+	p.eff.Put("settled", binary.BigEndian.AppendUint32(nil, p.settled))
+	p.eff.Put("model", protocol.AppendInts(nil, p.model))
+	p.eff.Put("state", p.state)
+	for _, key := range []string{"outbox", "head", "memo"} {
+		p.eff.Delete(key)
+	}
+	for _, prefix := range []string{"agree", "result"} {
+		for _, key := range p.view.Keys(fmt.Sprintf("%s/%d/", prefix, at.round)) {
+			p.eff.Delete(key)
+		}
+	}
+	for have := range p.results {
+		if have.round <= p.settled {
+			delete(p.results, have)
+			delete(p.agreed, have)
+		}
+	}
+	if p.want != nil && p.want.Round <= p.settled {
+		p.want, p.asked = nil, false
+		p.eff.Delete("want")
+	}
+	if p.settled == p.s.Plan.Rounds {
+		p.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: p.settled})
+		p.end(nil)
+	}
+}

@@ -1,0 +1,216 @@
+package protocol
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/crypto/xof"
+)
+
+// Purpose says what a sealed vector is; it separates keys and associated data.
+type Purpose uint8
+
+const (
+	PurposeShare   Purpose = 1 // party -> compute node: the explicit share
+	PurposePartial Purpose = 2 // compute node -> aggregator: the partial sum
+	PurposeResult  Purpose = 3 // aggregator -> all members, under the group key
+)
+
+// Everyone is the receiver of what is sealed under the group key.
+const Everyone = ^uint32(0)
+
+// Context is everything that a sealed vector is bound to; all of it enters the
+// key derivation and the associated data.
+type Context struct {
+	From    uint32
+	To      uint32
+	Round   uint32
+	Attempt uint32
+	Purpose Purpose
+}
+
+// Chunk is one sealed piece of a vector: 65536 elements, fewer in the last. It
+// is authenticated by its channel's key, so it carries no signature.
+//
+// Layout: u8 kind (32) | 32 plan id | u32 from | u32 to | u32 round |
+// u32 attempt | u8 purpose | u32 index | u8 last | bytes ciphertext.
+type Chunk struct {
+	Plan PlanID
+	Context
+	Index      uint32
+	Last       bool
+	Ciphertext []byte
+}
+
+// maxCiphertext is a full chunk and its tag.
+const maxCiphertext = xof.ChunkElements*field.ElementSize + channel.Overhead
+
+func (c *Context) fields(w *wire) {
+	w.u32("from", &c.From)
+	w.u32("to", &c.To)
+	w.attempt(&c.Round, &c.Attempt)
+	w.u8("purpose", (*uint8)(&c.Purpose))
+	if w.err == nil && (c.Purpose < PurposeShare || c.Purpose > PurposeResult) {
+		w.fail("no such purpose %d", c.Purpose)
+	}
+}
+
+func (c *Chunk) fields(w *wire) {
+	kind := KindChunk
+	w.u8("kind", (*uint8)(&kind))
+	if kind != KindChunk {
+		w.fail("kind %d isn't a chunk", kind)
+	}
+	w.fixed("plan id", c.Plan[:])
+	c.Context.fields(w)
+	w.u32("index", &c.Index)
+	w.flag("last", &c.Last)
+	w.blob("ciphertext", &c.Ciphertext, maxCiphertext)
+}
+
+// Marshal is the chunk's canonical form.
+func (c *Chunk) Marshal() ([]byte, error) { return marshal(c) }
+
+// UnmarshalChunk reads the form alone; nothing is authenticated before the
+// ciphertext opens.
+func UnmarshalChunk(b []byte) (*Chunk, error) {
+	c := new(Chunk)
+	if err := unmarshal("chunk", b, c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// IsChunk tells a chunk from a signed message by its first byte.
+func IsChunk(b []byte) bool { return len(b) > 0 && Kind(b[0]) == KindChunk }
+
+// bytes is the context's canonical form under a plan.
+func (c Context) bytes(id PlanID) []byte {
+	b := append([]byte(nil), id[:]...)
+	for _, v := range []uint32{c.From, c.To, c.Round, c.Attempt} {
+		b = binary.BigEndian.AppendUint32(b, v)
+	}
+	return append(b, byte(c.Purpose))
+}
+
+// box is the sealing key of one vector in one context and of nothing else.
+func (s Session) box(secret *channel.Secret, c Context) (*channel.Box, error) {
+	ctx := c.bytes(s.ID)
+	ad := binary.BigEndian.AppendUint32(append([]byte("choir v1 chunk\x00"), ctx...), s.Plan.Dim)
+	return channel.NewBox(secret.Derive("seal", ctx), ad)
+}
+
+// Chunks is how many chunks a vector of the plan's dimension has.
+func (s Session) Chunks() int {
+	return (int(s.Plan.Dim) + xof.ChunkElements - 1) / xof.ChunkElements
+}
+
+// ChunkLen is how many elements chunk i has.
+func (s Session) ChunkLen(i int) int {
+	return min(xof.ChunkElements, int(s.Plan.Dim)-i*xof.ChunkElements)
+}
+
+// SealVector seals an encoded vector (8 bytes an element) chunk by chunk.
+func (s Session) SealVector(secret *channel.Secret, c Context, encoded []byte) ([]*Chunk, error) {
+	if len(encoded) != int(s.Plan.Dim)*field.ElementSize {
+		return nil, fmt.Errorf("seal: %d bytes for %d elements", len(encoded), s.Plan.Dim)
+	}
+	box, err := s.box(secret, c)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Chunk, s.Chunks())
+	for i := range out {
+		n := s.ChunkLen(i) * field.ElementSize
+		last := i == len(out)-1
+		sealed := box.Seal(nil, uint32(i), last, encoded[:n])
+		encoded = encoded[n:]
+		out[i] = &Chunk{Plan: s.ID, Context: c, Index: uint32(i), Last: last, Ciphertext: sealed}
+	}
+	return out, nil
+}
+
+// OpenChunk authenticates and opens one chunk; the plaintext has exactly the
+// length that its index calls for.
+func (s Session) OpenChunk(secret *channel.Secret, c *Chunk) ([]byte, error) {
+	if c.Plan != s.ID {
+		return nil, fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, c.Plan.Short(), s.ID.Short())
+	}
+	n := s.Chunks()
+	if uint64(c.Index) >= uint64(n) || c.Last != (int(c.Index) == n-1) {
+		return nil, fmt.Errorf("%w: chunk %d (last: %t) of %d", ErrMalformed, c.Index, c.Last, n)
+	}
+	box, err := s.box(secret, c.Context)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := box.Open(nil, c.Index, c.Last, c.Ciphertext)
+	if err != nil {
+		return nil, fmt.Errorf("%w: chunk %d from member %d", ErrSealed, c.Index, c.From)
+	}
+	if want := s.ChunkLen(int(c.Index)) * field.ElementSize; len(plain) != want {
+		return nil, fmt.Errorf("%w: chunk %d has %d bytes, not %d", ErrMalformed, c.Index, len(plain), want)
+	}
+	return plain, nil
+}
+
+// Mask is the keystream of a seed node's share in a context: both ends of the
+// channel derive it, nothing is sent.
+func (s Session) Mask(secret *channel.Secret, c Context) (*xof.Stream, error) {
+	ctx := c.bytes(s.ID)
+	return xof.New(xof.Key(secret.Derive("mask", ctx)), "choir v1 share", ctx)
+}
+
+// Confirm is a node's tag on a contribution: it shows that both ends of the
+// channel derive the same keys for this attempt, before anything is summed.
+func (s Session) Confirm(secret *channel.Secret, c Context, m *Contribution) ([16]byte, error) {
+	core := *m
+	core.Confirm = make([][16]byte, len(m.Confirm))
+	body, err := marshal(&core)
+	if err != nil {
+		return [16]byte{}, err
+	}
+	key := secret.Derive("confirm", c.bytes(s.ID))
+	h := hmac.New(sha256.New, key[:])
+	h.Write(body)
+	return [16]byte(h.Sum(nil)[:16]), nil
+}
+
+// SealGroup seals the group key for a member under the member's channel to the
+// aggregator.
+func (s Session) SealGroup(secret *channel.Secret, to uint32, group []byte) ([]byte, error) {
+	box, err := s.groupBox(secret, to)
+	if err != nil {
+		return nil, err
+	}
+	return box.Seal(nil, 0, true, group), nil
+}
+
+// OpenGroup is SealGroup's inverse at the member.
+func (s Session) OpenGroup(secret *channel.Secret, to uint32, sealed []byte) ([]byte, error) {
+	box, err := s.groupBox(secret, to)
+	if err != nil {
+		return nil, err
+	}
+	key, err := box.Open(nil, 0, true, sealed)
+	if err != nil || len(key) != 32 {
+		return nil, fmt.Errorf("%w: group key for member %d", ErrSealed, to)
+	}
+	return key, nil
+}
+
+func (s Session) groupBox(secret *channel.Secret, to uint32) (*channel.Box, error) {
+	ctx := append(append([]byte(nil), s.ID[:]...), u32bytes(to)...)
+	return channel.NewBox(secret.Derive("group", ctx), append([]byte("choir v1 group\x00"), ctx...))
+}
+
+// ChannelInfo is the HPKE info string of the channel from one member to
+// another: it binds the plan, both ends and the key.
+func (s Session) ChannelInfo(from, to uint32, key Digest) []byte {
+	d := digest("channel", s.ID[:], u32bytes(from), u32bytes(to), key[:])
+	return d[:]
+}

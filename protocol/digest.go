@@ -1,0 +1,80 @@
+package protocol
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"choir/crypto/field"
+)
+
+// digest hashes length-prefixed parts under a label, so that no two uses and no
+// two splits of the same bytes collide.
+func digest(label string, parts ...[]byte) Digest {
+	h := sha256.New()
+	h.Write([]byte("choir v1 " + label + "\x00"))
+	for _, p := range parts {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
+		h.Write(n[:])
+		h.Write(p)
+	}
+	return Digest(h.Sum(nil))
+}
+
+func u32bytes(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
+
+// SetDigest names the agreed set of an attempt.
+func SetDigest(s Session, round, attempt uint32, set []Entry) Digest {
+	var b []byte
+	for _, e := range set {
+		b = binary.BigEndian.AppendUint32(b, e.Party)
+		b = append(b, e.Bundle[:]...)
+	}
+	return digest("set", s.ID[:], u32bytes(round), u32bytes(attempt), b)
+}
+
+// KeyDigest names a responder's plan key.
+func KeyDigest(s Session, owner uint32, public []byte) Digest {
+	return digest("key", s.ID[:], u32bytes(owner), public)
+}
+
+// ChunkDigest is the digest of one sealed chunk.
+func ChunkDigest(ciphertext []byte) Digest { return digest("chunk", ciphertext) }
+
+// ChunkList is the digest of a sealed vector: of its chunks' digests in order.
+func ChunkList(chunks []Digest) Digest {
+	b := make([]byte, 0, 32*len(chunks))
+	for _, c := range chunks {
+		b = append(b, c[:]...)
+	}
+	return digest("chunks", b)
+}
+
+// VectorDigest is the digest of a vector of field elements.
+func VectorDigest(v field.Vector) Digest {
+	return digest("vector", field.AppendVector(nil, v))
+}
+
+// IntDigest is the digest of a vector of integers: a model or an aggregate.
+func IntDigest(v []int64) Digest { return digest("integers", AppendInts(nil, v)) }
+
+// AppendInts encodes integers as 8 bytes little endian each, two's complement.
+func AppendInts(dst []byte, v []int64) []byte {
+	for _, x := range v {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+	}
+	return dst
+}
+
+// Ints decodes what AppendInts encoded; ok is false for a length that isn't a
+// multiple of 8.
+func Ints(b []byte) (v []int64, ok bool) {
+	if len(b)%8 != 0 {
+		return nil, false
+	}
+	v = make([]int64, len(b)/8)
+	for i := range v {
+		v[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return v, true
+}

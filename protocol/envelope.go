@@ -1,0 +1,199 @@
+package protocol
+
+import (
+	"fmt"
+
+	"choir/crypto/identity"
+)
+
+// Kind names what a message is for; it is part of what is signed.
+type Kind uint8
+
+const (
+	KindAccept       Kind = 1  // member -> plan file: I sign this plan
+	KindKey          Kind = 2  // compute node, aggregator -> all: my key for this plan
+	KindOpen         Kind = 3  // party, compute node -> key owner: our channel
+	KindGroup        Kind = 4  // aggregator -> member: the group key, sealed
+	KindRound        Kind = 5  // aggregator -> all: a round's attempt is open
+	KindContribution Kind = 6  // party -> compute nodes: what I sent to each
+	KindReceipt      Kind = 7  // compute node -> party: I hold your contribution durably
+	KindHold         Kind = 8  // compute node -> all: whose contributions I hold
+	KindAgree        Kind = 9  // compute node -> all: the set I am ready to reveal
+	KindPartial      Kind = 10 // compute node -> aggregator: my partial sum
+	KindResult       Kind = 11 // aggregator -> all: what came of the attempt
+	KindAbort        Kind = 12 // aggregator -> all: the session ends here
+	KindChunk        Kind = 32 // a sealed piece of a vector; authenticated by its channel, unsigned
+)
+
+// MaxMessage bounds a whole encoded message on the bus.
+const MaxMessage = 16 << 20
+
+// Envelope is a signed message.
+//
+// Layout: u8 kind | 32 plan id | u32 sender | bytes body | 64 signature. The
+// signature (Ed25519) covers
+//
+//	"choir v1 message" 00 | u8 suite | 32 plan id | u8 kind | u32 sender | bytes body
+type Envelope struct {
+	Kind Kind
+	Plan PlanID
+	From uint32 // index into Plan.Members
+	Body []byte
+	Sig  identity.Signature
+}
+
+func (e *Envelope) fields(w *wire) {
+	w.u8("kind", (*uint8)(&e.Kind))
+	w.fixed("plan id", e.Plan[:])
+	w.u32("sender", &e.From)
+	w.blob("body", &e.Body, MaxMessage)
+	w.fixed("signature", e.Sig[:])
+	if e.Kind == 0 || e.Kind >= KindChunk {
+		w.fail("kind %d isn't a signed message", e.Kind)
+	}
+}
+
+// Marshal is the message's canonical form.
+func (e *Envelope) Marshal() ([]byte, error) { return marshal(e) }
+
+// UnmarshalEnvelope reads the form alone; nothing in it may be believed before
+// Verify.
+func UnmarshalEnvelope(b []byte) (*Envelope, error) {
+	e := new(Envelope)
+	if err := unmarshal("envelope", b, e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// signed is the byte string that the signature covers.
+type signed struct {
+	suite uint8
+	e     *Envelope
+}
+
+func (s signed) fields(w *wire) {
+	w.fixed("label", []byte("choir v1 message\x00"))
+	w.u8("suite", &s.suite)
+	w.fixed("plan id", s.e.Plan[:])
+	w.u8("kind", (*uint8)(&s.e.Kind))
+	w.u32("sender", &s.e.From)
+	w.blob("body", &s.e.Body, MaxMessage)
+}
+
+func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) { return marshal(signed{suite, e}) }
+
+// Signer is an identity key; *identity.PrivateKey is one.
+type Signer interface {
+	Public() identity.PublicKey
+	Sign(msg []byte) identity.Signature
+}
+
+// Session is a plan with its id worked out: what signing and checking need.
+type Session struct {
+	Plan *Plan
+	ID   PlanID
+}
+
+// NewSession takes a plan that Validate accepted.
+func NewSession(p *Plan) Session { return Session{Plan: p, ID: p.ID()} }
+
+// Sign encodes a message of member from.
+func (s Session) Sign(key Signer, from uint32, m Message) ([]byte, error) {
+	body, err := marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("sign %T: %w", m, err)
+	}
+	e := &Envelope{Kind: m.kind(), Plan: s.ID, From: from, Body: body}
+	tbs, err := e.toBeSigned(uint8(s.Plan.Suite))
+	if err != nil {
+		return nil, fmt.Errorf("sign %T: %w", m, err)
+	}
+	e.Sig = key.Sign(tbs)
+	return e.Marshal()
+}
+
+// Check refuses an envelope of another plan, of a stranger, or with a
+// signature that doesn't verify; only after it may the body be read.
+func (s Session) Check(e *Envelope) error {
+	if err := s.precheck(e); err != nil {
+		return err
+	}
+	tbs, err := e.toBeSigned(uint8(s.Plan.Suite))
+	if err != nil {
+		return err
+	}
+	if !identity.Verify(s.Plan.Members[e.From].Key, tbs, e.Sig) {
+		return fmt.Errorf("%w: %s by %s", ErrSignature, e.Kind, s.Plan.Members[e.From].Name)
+	}
+	return nil
+}
+
+// precheck is what needs no asymmetric operation: plan, sender, the sender's role.
+func (s Session) precheck(e *Envelope) error {
+	if e.Plan != s.ID {
+		return fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, e.Plan.Short(), s.ID.Short())
+	}
+	if uint64(e.From) >= uint64(len(s.Plan.Members)) {
+		return fmt.Errorf("%w: member %d", ErrUnknown, e.From)
+	}
+	m := s.Plan.Members[e.From]
+	if !e.Kind.from(m.Role) {
+		return fmt.Errorf("%w: %s isn't for a %s (%s) to send", ErrUnknown, e.Kind, m.Role, m.Name)
+	}
+	return nil
+}
+
+// from reports whether a role may send the kind at all.
+func (k Kind) from(r Role) bool {
+	switch k {
+	case KindAccept:
+		return true
+	case KindKey:
+		return r == RoleCompute || r == RoleAggregator
+	case KindOpen:
+		return r == RoleParty || r == RoleCompute
+	case KindContribution:
+		return r == RoleParty
+	case KindReceipt, KindHold, KindAgree, KindPartial:
+		return r == RoleCompute
+	case KindGroup, KindRound, KindResult, KindAbort:
+		return r == RoleAggregator
+	}
+	return false
+}
+
+// String is the kind's name in logs and errors.
+func (k Kind) String() string {
+	names := map[Kind]string{KindAccept: "accept", KindKey: "key", KindOpen: "open", KindGroup: "group key",
+		KindRound: "round", KindContribution: "contribution", KindReceipt: "receipt", KindHold: "hold",
+		KindAgree: "agree", KindPartial: "partial sum", KindResult: "result", KindAbort: "abort", KindChunk: "chunk"}
+	if n, ok := names[k]; ok {
+		return n
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Receive decodes a signed message, checks it, and decodes its body. The
+// envelope is returned with an error too when its form was right, so that a
+// refusal can name the claimed sender.
+func (s Session) Receive(data []byte) (*Envelope, Message, error) {
+	e, err := UnmarshalEnvelope(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.Check(e); err != nil {
+		return e, nil, err
+	}
+	m, err := Decode(e)
+	return e, m, err
+}
+
+// Refused is the notice for a message that was refused.
+func (s Session) Refused(e *Envelope, err error) Notice {
+	n := Notice{Code: NoteRefused, Err: err}
+	if e != nil {
+		n.Peer, n.Detail = s.Name(e.From), e.Kind.String()
+	}
+	return n
+}

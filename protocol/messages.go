@@ -1,0 +1,357 @@
+package protocol
+
+import "fmt"
+
+// Message is the body of a signed message.
+type Message interface {
+	fielder
+	kind() Kind
+}
+
+// Digest is a SHA-256 value under a label of its own.
+type Digest [32]byte
+
+// Accept is a member's signature on the plan itself; the envelope's plan id is
+// what it accepts. Layout: empty.
+type Accept struct{}
+
+// Key is a responder's HPKE public key for this plan alone; the owner deletes
+// the private half when the plan ends.
+//
+// Layout: bytes public | i64 not_after (unix seconds).
+type Key struct {
+	Public   []byte
+	NotAfter int64
+}
+
+// Open sets up the channel from the sender to one key owner: the HPKE
+// encapsulation to the key with this digest. One per pair and plan.
+//
+// Layout: u32 to | 32 key digest | bytes encapsulation.
+type Open struct {
+	To  uint32
+	Key Digest
+	Enc []byte
+}
+
+// Group carries the plan's group key to one member, sealed under their channel;
+// everything that the aggregator publishes to the members, and nobody else
+// may read, is sealed under it.
+//
+// Layout: u32 to | bytes sealed (32 bytes of key and the seal's overhead).
+type Group struct {
+	To     uint32
+	Sealed []byte
+}
+
+// Round opens an attempt of a round on the model with this digest.
+//
+// Layout: u32 round | u32 attempt | 32 model.
+type Round struct {
+	Round   uint32 // from 1
+	Attempt uint32 // from 1
+	Model   Digest
+}
+
+// Contribution binds everything that a party sent in an attempt: one digest
+// over the explicit share's ciphertext, and for every node a tag that only the
+// holder of their common key can check. Nodes compare its digest, so a party
+// can't send different bundles to different nodes.
+//
+// Layout: u32 round | u32 attempt | 32 model | u32 explicit | 32 vector |
+// n* 16 confirmation (one per compute node, in roster order).
+type Contribution struct {
+	Round    uint32
+	Attempt  uint32
+	Model    Digest
+	Explicit uint32 // which compute node (0..M-1) received the explicit share
+	Vector   Digest // ChunkList digest of the explicit share's ciphertext
+	Confirm  [][16]byte
+}
+
+// Receipt is a node's promise that it holds the contribution durably; the
+// party keeps its outbox until it has one from every node, and can later prove
+// with it that it was counted.
+//
+// Layout: u32 round | u32 attempt | u32 party | 32 bundle.
+type Receipt struct {
+	Round   uint32
+	Attempt uint32
+	Party   uint32
+	Bundle  Digest
+}
+
+// Entry is one party's contribution as a set names it.
+type Entry struct {
+	Party  uint32
+	Bundle Digest
+}
+
+// Hold lists the contributions that a node holds, in order of party: phase one
+// of the set agreement.
+//
+// Layout: u32 round | u32 attempt | n* (u32 party | 32 bundle).
+type Hold struct {
+	Round   uint32
+	Attempt uint32
+	Entries []Entry
+}
+
+// Agree is a node's signature on the set that it is ready to reveal: the
+// intersection of all M holds. Phase two; a partial sum is revealed only
+// against M equal ones.
+//
+// Layout: u32 round | u32 attempt | u32 count | 32 set.
+type Agree struct {
+	Round   uint32
+	Attempt uint32
+	Count   uint32
+	Set     Digest
+}
+
+// Partial announces a node's partial sum over the agreed set; the vector
+// follows in sealed chunks.
+//
+// Layout: u32 round | u32 attempt | 32 set | 32 vector.
+type Partial struct {
+	Round   uint32
+	Attempt uint32
+	Set     Digest
+	Vector  Digest // VectorDigest of the partial sum's field elements
+}
+
+// Outcome says what came of an attempt.
+type Outcome uint8
+
+const (
+	OutcomeAccepted Outcome = 1 // the sum was revealed and the model moved
+	OutcomeVoid     Outcome = 2 // nothing was revealed; a new attempt may follow
+	OutcomeRejected Outcome = 3 // revealed, but out of range: the model stays, the round is over
+)
+
+// String is the outcome's name in logs and metrics.
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeAccepted:
+		return "accepted"
+	case OutcomeVoid:
+		return "void"
+	case OutcomeRejected:
+		return "rejected"
+	}
+	return fmt.Sprintf("outcome(%d)", uint8(o))
+}
+
+// Result publishes what came of an attempt; the aggregate follows in chunks
+// sealed under the group key. A void result has an empty set and zero digests.
+//
+// Layout: u32 round | u32 attempt | u8 outcome | n* (u32 party | 32 bundle) |
+// 32 aggregate | 32 next model | n* 32 partial (one per compute node).
+type Result struct {
+	Round     uint32
+	Attempt   uint32
+	Outcome   Outcome
+	Set       []Entry
+	Aggregate Digest // IntDigest of the decoded sum
+	Next      Digest // IntDigest of the model after the round
+	Partials  []Digest
+}
+
+// Abort ends the session for good.
+//
+// Layout: u8 class | text reason.
+type Abort struct {
+	Class  uint8
+	Reason string // at most 512 printable characters
+}
+
+// NewAbort is the message for an error.
+func NewAbort(cause error) *Abort {
+	reason := []byte(cause.Error())
+	for i, c := range reason {
+		if c < ' ' || c > '~' {
+			reason[i] = '?'
+		}
+	}
+	return &Abort{Class: uint8(ClassOf(cause)), Reason: string(reason[:min(len(reason), 512)])}
+}
+
+// Cause is the error that a receiver ends with.
+func (m *Abort) Cause() error {
+	return Fail(Class(m.Class), "the aggregator ended the session: %s", m.Reason)
+}
+
+func (*Accept) kind() Kind       { return KindAccept }
+func (*Key) kind() Kind          { return KindKey }
+func (*Open) kind() Kind         { return KindOpen }
+func (*Group) kind() Kind        { return KindGroup }
+func (*Round) kind() Kind        { return KindRound }
+func (*Contribution) kind() Kind { return KindContribution }
+func (*Receipt) kind() Kind      { return KindReceipt }
+func (*Hold) kind() Kind         { return KindHold }
+func (*Agree) kind() Kind        { return KindAgree }
+func (*Partial) kind() Kind      { return KindPartial }
+func (*Result) kind() Kind       { return KindResult }
+func (*Abort) kind() Kind        { return KindAbort }
+
+func (*Accept) fields(*wire) {}
+
+func (m *Key) fields(w *wire) {
+	w.blob("public key", &m.Public, 4096)
+	w.i64("key expiry", &m.NotAfter)
+}
+
+func (m *Open) fields(w *wire) {
+	w.u32("to", &m.To)
+	w.fixed("key digest", m.Key[:])
+	w.blob("encapsulation", &m.Enc, 4096)
+}
+
+func (m *Group) fields(w *wire) {
+	w.u32("to", &m.To)
+	w.blob("sealed key", &m.Sealed, 64)
+}
+
+func (m *Round) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("model", m.Model[:])
+}
+
+func (m *Contribution) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("model", m.Model[:])
+	w.u32("explicit node", &m.Explicit)
+	w.fixed("vector digest", m.Vector[:])
+	if n := w.count("confirmations", len(m.Confirm), 16); w.reading() {
+		m.Confirm = make([][16]byte, n)
+	}
+	for i := range m.Confirm {
+		w.fixed("confirmation", m.Confirm[i][:])
+	}
+	if w.err == nil && uint64(m.Explicit) >= uint64(len(m.Confirm)) {
+		w.fail("explicit node %d of %d", m.Explicit, len(m.Confirm))
+	}
+}
+
+func (m *Receipt) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.u32("party", &m.Party)
+	w.fixed("bundle", m.Bundle[:])
+}
+
+func (m *Hold) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.entries("held", &m.Entries)
+}
+
+func (m *Agree) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.u32("count", &m.Count)
+	w.fixed("set", m.Set[:])
+}
+
+func (m *Partial) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("set", m.Set[:])
+	w.fixed("vector", m.Vector[:])
+}
+
+func (m *Result) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.u8("outcome", (*uint8)(&m.Outcome))
+	if w.err == nil && (m.Outcome < OutcomeAccepted || m.Outcome > OutcomeRejected) {
+		w.fail("no such outcome %d", m.Outcome)
+	}
+	w.entries("set", &m.Set)
+	w.fixed("aggregate", m.Aggregate[:])
+	w.fixed("next model", m.Next[:])
+	if n := w.count("partials", len(m.Partials), 32); w.reading() {
+		m.Partials = make([]Digest, n)
+	}
+	for i := range m.Partials {
+		w.fixed("partial", m.Partials[i][:])
+	}
+}
+
+func (m *Abort) fields(w *wire) {
+	w.u8("class", &m.Class)
+	w.text("reason", &m.Reason, 512)
+}
+
+// attempt is the (round, attempt) pair, both counted from 1.
+func (w *wire) attempt(round, attempt *uint32) {
+	w.u32("round", round)
+	w.u32("attempt", attempt)
+	if w.err == nil && (*round == 0 || *attempt == 0) {
+		w.fail("round %d, attempt %d: both count from 1", *round, *attempt)
+	}
+}
+
+// entries is a set in strictly increasing order of party, so that a set has
+// one encoding.
+func (w *wire) entries(name string, set *[]Entry) {
+	if n := w.count(name, len(*set), 36); w.reading() {
+		*set = make([]Entry, n)
+	}
+	for i := range *set {
+		e := &(*set)[i]
+		w.u32(name+" party", &e.Party)
+		w.fixed(name+" bundle", e.Bundle[:])
+		if w.err == nil && i > 0 && e.Party <= (*set)[i-1].Party {
+			w.fail("%s isn't in increasing order of party at entry %d", name, i)
+			return
+		}
+	}
+}
+
+// newMessage is an empty body of a kind, nil for a kind that has none.
+func newMessage(k Kind) Message {
+	switch k {
+	case KindAccept:
+		return new(Accept)
+	case KindKey:
+		return new(Key)
+	case KindOpen:
+		return new(Open)
+	case KindGroup:
+		return new(Group)
+	case KindRound:
+		return new(Round)
+	case KindContribution:
+		return new(Contribution)
+	case KindReceipt:
+		return new(Receipt)
+	case KindHold:
+		return new(Hold)
+	case KindAgree:
+		return new(Agree)
+	case KindPartial:
+		return new(Partial)
+	case KindResult:
+		return new(Result)
+	case KindAbort:
+		return new(Abort)
+	}
+	return nil
+}
+
+// Decode reads the body of an envelope that Check accepted.
+func Decode(e *Envelope) (Message, error) {
+	m := newMessage(e.Kind)
+	if m == nil {
+		return nil, fmt.Errorf("%w: no such kind %d", ErrMalformed, e.Kind)
+	}
+	if err := unmarshal(e.Kind.String(), e.Body, m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// BundleDigest names a contribution in holds, sets and receipts.
+func (m *Contribution) BundleDigest(s Session, party uint32) (Digest, error) {
+	body, err := marshal(m)
+	if err != nil {
+		return Digest{}, err
+	}
+	return digest("bundle", s.ID[:], u32bytes(party), body), nil
+}

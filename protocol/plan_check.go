@@ -1,0 +1,161 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+
+	"choir/crypto/channel"
+	"choir/crypto/fixedpoint"
+)
+
+var memberName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
+// Bounds on a plan that any member may enforce before it allocates anything.
+const (
+	MaxDim     = 1 << 28
+	MaxMembers = 1 << 20
+	MaxRounds  = 1 << 20
+)
+
+// Validate refuses a plan that no honest member would sign, naming the field.
+// It checks everything that needs no clock and no accountant: the roster, the
+// counts, the grid's headroom. The privacy claim itself is CheckPrivacy's.
+func (p *Plan) Validate() error {
+	for _, check := range []func() error{p.checkRoster, p.checkCounts, p.checkNoise, p.checkHeadroom} {
+		if err := check(); err != nil {
+			return Fail(ClassInput, "plan: %w", err)
+		}
+	}
+	return nil
+}
+
+func (p *Plan) checkRoster() error {
+	if len(p.Members) > MaxMembers {
+		return fmt.Errorf("members: %d is more than %d", len(p.Members), MaxMembers)
+	}
+	names, keys := map[string]bool{}, map[[32]byte]bool{}
+	for i, m := range p.Members {
+		switch {
+		case !memberName.MatchString(m.Name):
+			return fmt.Errorf("members[%d]: name %q isn't 1-32 of [a-z0-9-] starting with a letter", i, m.Name)
+		case m.Role < RoleParty || m.Role > RoleAggregator:
+			return fmt.Errorf("members[%d] (%s): no such role %d", i, m.Name, m.Role)
+		case names[m.Name]:
+			return fmt.Errorf("members[%d]: the name %q stands twice", i, m.Name)
+		case keys[m.Key]:
+			return fmt.Errorf("members[%d] (%s): the identity key stands twice", i, m.Name)
+		case i > 0 && compareMembers(p.Members[i-1], m) >= 0:
+			return fmt.Errorf("members[%d] (%s): roster isn't in order of role and name", i, m.Name)
+		case m.NotAfter < p.NotAfter:
+			return fmt.Errorf("members[%d] (%s): the identity expires before the plan does", i, m.Name)
+		}
+		names[m.Name], keys[m.Key] = true, true
+	}
+	if n := p.Parties(); n < 1 {
+		return fmt.Errorf("members: no party")
+	}
+	if m := p.Computes(); m < 2 {
+		return fmt.Errorf("members: %d compute nodes; one alone would see every contribution, so at least 2", m)
+	}
+	if a := p.countRole(RoleAggregator); a != 1 {
+		return fmt.Errorf("members: %d aggregators, not 1", a)
+	}
+	return nil
+}
+
+func (p *Plan) checkCounts() error {
+	n := uint32(p.Parties())
+	switch {
+	case p.NotAfter <= p.Created:
+		return fmt.Errorf("not_after: the plan ends before it begins")
+	case p.Suite != channel.SuiteHybrid && p.Suite != channel.SuiteX25519:
+		return fmt.Errorf("suite: unknown cipher suite %d", p.Suite)
+	case p.Dim < 1 || p.Dim > MaxDim:
+		return fmt.Errorf("dim: %d isn't in 1..%d", p.Dim, MaxDim)
+	case p.FracBits > 52:
+		return fmt.Errorf("frac_bits: %d is more than 52", p.FracBits)
+	case p.Rounds < 1 || p.Rounds > MaxRounds:
+		return fmt.Errorf("rounds: %d isn't in 1..%d", p.Rounds, MaxRounds)
+	case p.SpareAttempts > MaxRounds:
+		return fmt.Errorf("spare_attempts: %d is more than %d", p.SpareAttempts, MaxRounds)
+	case p.MinParties < 1 || p.MinParties > n:
+		return fmt.Errorf("min_parties: N_min = %d isn't in 1..N = %d", p.MinParties, n)
+	case p.Colluders >= n:
+		return fmt.Errorf("colluders: T = %d isn't below N = %d", p.Colluders, n)
+	case p.PerParty < p.Clip:
+		return fmt.Errorf("per_party: %d is below clip = %d", p.PerParty, p.Clip)
+	case p.DeadlineMS < 1 || p.GraceMS > p.DeadlineMS:
+		return fmt.Errorf("deadline_ms, grace_ms: %d, %d must satisfy 0 <= grace <= deadline, deadline >= 1", p.DeadlineMS, p.GraceMS)
+	}
+	return nil
+}
+
+func (p *Plan) checkNoise() error {
+	switch p.Noise {
+	case NoiseNone:
+		if p.Variance != 0 || p.Epsilon != 0 || p.Delta != 0 || p.Sensitivity != 0 {
+			return fmt.Errorf("noise: placement none claims no epsilon, so variance, sensitivity, epsilon and delta must be 0")
+		}
+		return nil
+	case NoiseParty:
+		if p.HiddenParts() < 1 {
+			return fmt.Errorf("noise: N_min - T - 1 = %d leaves no honest noise (N_min = %d, T = %d; Paper I, Theorem 1)",
+				int64(p.MinParties)-int64(p.Colluders)-1, p.MinParties, p.Colluders)
+		}
+	case NoiseCompute:
+	default:
+		return fmt.Errorf("noise: unknown placement %d", p.Noise)
+	}
+	switch {
+	case p.Variance < 1 || p.Variance > 1<<62:
+		return fmt.Errorf("variance: %d isn't in 1..2^62", p.Variance)
+	case p.Clip < 1:
+		return fmt.Errorf("clip: 0 bounds nothing, so it hides nothing")
+	case p.Sensitivity < p.Clip:
+		return fmt.Errorf("sensitivity: %d is below the clip %d of a single term", p.Sensitivity, p.Clip)
+	case !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 0):
+		return fmt.Errorf("epsilon: %v isn't positive", p.Epsilon)
+	case !(p.Delta > 0 && p.Delta < 1):
+		return fmt.Errorf("delta: %v isn't in (0, 1)", p.Delta)
+	}
+	return nil
+}
+
+// checkHeadroom refuses a grid on which a sum could wrap around the field
+// except with probability 2^-40 over the whole plan.
+func (p *Plan) checkHeadroom() error {
+	if err := p.headroom().Check(); err != nil {
+		return fmt.Errorf("frac_bits: %w", err)
+	}
+	return nil
+}
+
+// headroom describes the largest sum that the plan can produce. Under
+// NoiseCompute the M nodes' noises are what the sum carries.
+func (p *Plan) headroom() fixedpoint.Headroom {
+	h := fixedpoint.Headroom{
+		Parties: p.Parties(), PerParty: p.PerParty, NoiseVariance: p.Variance,
+		Dim: int(p.Dim), Rounds: p.Releases(),
+	}
+	if p.Noise == NoiseCompute {
+		h.Parties = max(h.Parties, p.Computes())
+	}
+	return h
+}
+
+// MaxSum bounds every coordinate of an aggregate except with probability
+// 2^-40 over the plan: N (per party bound + noise tail). A decoded aggregate
+// beyond it is an overflow or a fault and is refused by name.
+func (p *Plan) MaxSum() (uint64, error) {
+	h := p.headroom()
+	tail := uint64(0)
+	if p.Noise != NoiseNone {
+		tail = h.Tail()
+	}
+	perParty := h.PerParty + tail
+	if perParty < h.PerParty || perParty > math.MaxInt64/uint64(h.Parties) {
+		return 0, Fail(ClassInput, "plan: %d parties of up to %d grid units overflow", h.Parties, perParty)
+	}
+	return perParty * uint64(h.Parties), nil
+}

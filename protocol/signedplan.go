@@ -1,0 +1,179 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/pem"
+	"time"
+
+	"choir/crypto/identity"
+)
+
+// SignedPlan is a plan with the members' signatures, complete or not.
+//
+// Layout: bytes plan | n* bytes envelope (Accept), at most one a member, in
+// roster order. The file form is one PEM block, type "CHOIR PLAN".
+type SignedPlan struct {
+	Plan    *Plan
+	Accepts []*Envelope
+}
+
+func (sp *SignedPlan) fields(w *wire) {
+	var body []byte
+	if !w.reading() {
+		b, err := sp.Plan.Marshal()
+		if err != nil {
+			w.err = err
+			return
+		}
+		body = b
+	}
+	w.blob("plan", &body, maxBlob)
+	if w.reading() && w.err == nil {
+		sp.Plan, w.err = UnmarshalPlan(body)
+	}
+	if n := w.count("signatures", len(sp.Accepts), 105); w.reading() && w.err == nil {
+		sp.Accepts = make([]*Envelope, n)
+	}
+	last := int64(-1)
+	for i := range sp.Accepts {
+		if sp.Accepts[i] == nil {
+			sp.Accepts[i] = new(Envelope)
+		}
+		sp.Accepts[i].fields(w)
+		if w.err == nil && int64(sp.Accepts[i].From) <= last {
+			w.fail("signatures aren't in roster order")
+		}
+		last = int64(sp.Accepts[i].From)
+	}
+}
+
+const planBlock = "CHOIR PLAN"
+
+// MarshalText is the plan file.
+func (sp *SignedPlan) MarshalText() ([]byte, error) {
+	b, err := marshal(sp)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: planBlock, Bytes: b}), nil
+}
+
+// UnmarshalSignedPlan reads a plan file. The form, the plan's content and every
+// signature that stands in it are checked; missing signatures are Complete's.
+func UnmarshalSignedPlan(text []byte) (*SignedPlan, error) {
+	block, rest := pem.Decode(text)
+	if block == nil || block.Type != planBlock || len(block.Headers) != 0 || len(bytes.TrimSpace(rest)) != 0 {
+		return nil, Fail(ClassIntegrity, "plan file: %w: not one %q block", ErrMalformed, planBlock)
+	}
+	sp := new(SignedPlan)
+	if err := unmarshal("plan file", block.Bytes, sp); err != nil {
+		return nil, Fail(ClassIntegrity, "%w", err)
+	}
+	if err := sp.Plan.Validate(); err != nil {
+		return nil, err
+	}
+	s := NewSession(sp.Plan)
+	for _, e := range sp.Accepts {
+		if err := s.checkAccept(e); err != nil {
+			return nil, err
+		}
+	}
+	return sp, nil
+}
+
+func (s Session) checkAccept(e *Envelope) error {
+	if err := s.Check(e); err != nil {
+		return Fail(ClassIntegrity, "plan file: %w", err)
+	}
+	if _, err := Decode(e); err != nil || e.Kind != KindAccept {
+		return Fail(ClassIntegrity, "plan file: %w: a %s stands among the signatures", ErrMalformed, e.Kind)
+	}
+	return nil
+}
+
+// Sign adds the signature of the member that holds the key; signing twice
+// changes nothing.
+func (sp *SignedPlan) Sign(key Signer) error {
+	i, ok := sp.Plan.Index(key.Public())
+	if !ok {
+		return Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, key.Public().Fingerprint())
+	}
+	b, err := NewSession(sp.Plan).Sign(key, i, &Accept{})
+	if err != nil {
+		return err
+	}
+	e, err := UnmarshalEnvelope(b)
+	if err != nil {
+		return err
+	}
+	at := len(sp.Accepts)
+	for j, have := range sp.Accepts {
+		if have.From == i {
+			sp.Accepts[j] = e
+			return nil
+		}
+		if have.From > i {
+			at = j
+			break
+		}
+	}
+	sp.Accepts = append(sp.Accepts[:at], append([]*Envelope{e}, sp.Accepts[at:]...)...)
+	return nil
+}
+
+// Missing names the members that haven't signed.
+func (sp *SignedPlan) Missing() []string {
+	have := map[uint32]bool{}
+	for _, e := range sp.Accepts {
+		have[e.From] = true
+	}
+	var names []string
+	for i, m := range sp.Plan.Members {
+		if !have[uint32(i)] {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// Complete refuses a plan that some member hasn't signed or that isn't valid
+// at the given time.
+func (sp *SignedPlan) Complete(now time.Time) error {
+	if m := sp.Missing(); len(m) > 0 {
+		return Fail(ClassIntegrity, "plan: not signed by %v", m)
+	}
+	if t := now.Unix(); t > sp.Plan.NotAfter {
+		return Fail(ClassIntegrity, "plan: %w: at %s", ErrExpired, time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Merge adds the signatures of another copy of the same plan.
+func (sp *SignedPlan) Merge(other *SignedPlan) error {
+	if a, b := sp.Plan.ID(), other.Plan.ID(); a != b {
+		return Fail(ClassIntegrity, "plan: %w: %s, not %s", ErrWrongPlan, b.Short(), a.Short())
+	}
+	byMember := map[uint32]*Envelope{}
+	for _, e := range append(append([]*Envelope(nil), other.Accepts...), sp.Accepts...) {
+		byMember[e.From] = e
+	}
+	sp.Accepts = sp.Accepts[:0]
+	for i := range sp.Plan.Members {
+		if e := byMember[uint32(i)]; e != nil {
+			sp.Accepts = append(sp.Accepts, e)
+		}
+	}
+	return nil
+}
+
+// Member finds a member by its identity, with its role checked.
+func (sp *SignedPlan) Member(key identity.PublicKey, r Role) (uint32, error) {
+	i, ok := sp.Plan.Index(key)
+	if !ok {
+		return 0, Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, key.Fingerprint())
+	}
+	if !sp.Plan.Is(i, r) {
+		return 0, Fail(ClassIntegrity, "plan: %w: %s is enrolled as %s, not as %s", ErrUnknown, sp.Plan.Members[i].Name, sp.Plan.Members[i].Role, r)
+	}
+	return i, nil
+}

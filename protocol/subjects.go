@@ -1,0 +1,85 @@
+package protocol
+
+import "fmt"
+
+// Subjects are where messages travel. They route and let a broker's
+// permissions be written down; nobody believes anything because of the subject
+// it came on.
+
+func (s Session) subject(format string, args ...any) string {
+	return "choir." + s.ID.Short() + "." + fmt.Sprintf(format, args...)
+}
+
+func (s Session) name(i uint32) string {
+	if uint64(i) < uint64(len(s.Plan.Members)) {
+		return s.Plan.Members[i].Name
+	}
+	return fmt.Sprintf("member-%d", i)
+}
+
+// Name is a member's name, or "member-<i>" for an index outside the roster.
+func (s Session) Name(i uint32) string { return s.name(i) }
+
+// SubjectKey carries a member's Key.
+func (s Session) SubjectKey(owner uint32) string { return s.subject("key.%s", s.name(owner)) }
+
+// SubjectOpen carries an Open.
+func (s Session) SubjectOpen(from, to uint32) string {
+	return s.subject("open.%s.%s", s.name(from), s.name(to))
+}
+
+// SubjectGroup carries a member's Group.
+func (s Session) SubjectGroup(to uint32) string { return s.subject("group.%s", s.name(to)) }
+
+// SubjectControl carries Round and Abort.
+func (s Session) SubjectControl() string { return s.subject("ctl") }
+
+// SubjectShare carries a chunk of an explicit share.
+func (s Session) SubjectShare(c *Chunk) string {
+	return s.subject("share.%s.%s.%d.%d.%d", s.name(c.From), s.name(c.To), c.Round, c.Attempt, c.Index)
+}
+
+// SubjectCommit carries a Contribution.
+func (s Session) SubjectCommit(party, round, attempt uint32) string {
+	return s.subject("commit.%s.%d.%d", s.name(party), round, attempt)
+}
+
+// SubjectReceipt carries a Receipt.
+func (s Session) SubjectReceipt(node, party, round, attempt uint32) string {
+	return s.subject("receipt.%s.%s.%d.%d", s.name(node), s.name(party), round, attempt)
+}
+
+// SubjectHold carries a Hold.
+func (s Session) SubjectHold(node, round, attempt uint32) string {
+	return s.subject("hold.%s.%d.%d", s.name(node), round, attempt)
+}
+
+// SubjectAgree carries an Agree.
+func (s Session) SubjectAgree(node, round, attempt uint32) string {
+	return s.subject("agree.%s.%d.%d", s.name(node), round, attempt)
+}
+
+// SubjectPartial carries a Partial ("head") or a chunk of the partial sum.
+func (s Session) SubjectPartial(node, round, attempt uint32, piece string) string {
+	return s.subject("psum.%s.%d.%d.%s", s.name(node), round, attempt, piece)
+}
+
+// SubjectResult carries a Result ("head") or a chunk of the aggregate.
+func (s Session) SubjectResult(round, attempt uint32, piece string) string {
+	return s.subject("result.%d.%d.%s", round, attempt, piece)
+}
+
+// Filters are the subjects that a member listens to.
+func (s Session) Filters(member uint32) []string {
+	me := s.name(member)
+	f := []string{s.SubjectControl(), s.subject("agree.>")}
+	switch s.Plan.Members[member].Role {
+	case RoleParty:
+		return append(f, s.subject("key.*"), s.subject("group.%s", me), s.subject("receipt.*.%s.>", me), s.subject("result.>"))
+	case RoleCompute:
+		return append(f, s.subject("key.%s", s.name(s.Plan.Aggregator())), s.subject("open.*.%s", me),
+			s.subject("share.*.%s.>", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("result.*.*.head"))
+	default:
+		return append(f, s.subject("open.*.%s", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("psum.>"))
+	}
+}

@@ -1,0 +1,47 @@
+package protocol
+
+import (
+	"fmt"
+
+	"choir/crypto/field"
+)
+
+// A transcript is the aggregator's record of a session, in the order in which
+// it settled things: signed messages as they stood on the wire, and between
+// them the opened vectors that they signed for. Entry kinds are told apart by
+// the first byte: a signed message starts with its kind (1..31), a vector with
+// transcriptVector.
+//
+// For each attempt it holds the Round, the parties' Contributions, the nodes'
+// Holds and Agrees, then (unless the attempt is void) each node's Partial and
+// its vector, then the Result. The file form is a sequence of u32 length and
+// entry; the signed plan lies beside it.
+
+const transcriptVector = 64
+
+// TranscriptVector is the record of a vector of field elements: u8 64 | 8
+// bytes little endian an element.
+func TranscriptVector(v field.Vector) []byte {
+	return field.AppendVector([]byte{transcriptVector}, v)
+}
+
+// ParseTranscriptVector is its inverse; ok is false for an entry that isn't a
+// vector of dim elements.
+func ParseTranscriptVector(b []byte, dim int) (v field.Vector, ok bool) {
+	if len(b) != 1+dim*field.ElementSize || b[0] != transcriptVector {
+		return nil, false
+	}
+	v = make(field.Vector, dim)
+	return v, field.DecodeVector(v, b[1:]) == nil
+}
+
+// CheckSum refuses a decoded sum with a coordinate beyond what the plan can
+// produce: an overflow that happened against all odds, or a faulty share.
+func CheckSum(sum []int64, limit uint64) error {
+	for i, x := range sum {
+		if x > int64(limit) || x < -int64(limit) {
+			return fmt.Errorf("%w: coordinate %d of the sum is out of the plan's range (overflow or a faulty share)", ErrMismatch, i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/crypto/cryptobyte"
+)
+
+// ErrMalformed is wrapped by every refusal of bytes that no Marshal emits.
+var ErrMalformed = errors.New("malformed message")
+
+// maxBlob bounds a single length-prefixed byte string (16 MiB), so that a
+// hostile length can't make a reader allocate more than the input's own size.
+const maxBlob = 1 << 24
+
+// wire writes or reads a message's fields. Exactly one of b and s is set;
+// each method therefore states one field for both directions.
+type wire struct {
+	b   *cryptobyte.Builder
+	s   *cryptobyte.String
+	err error
+}
+
+func (w *wire) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
+	}
+}
+
+func (w *wire) reading() bool { return w.s != nil }
+
+func (w *wire) u8(name string, v *uint8) {
+	if !w.reading() {
+		w.b.AddUint8(*v)
+	} else if w.err == nil && !w.s.ReadUint8(v) {
+		w.fail("%s is cut short", name)
+	}
+}
+
+func (w *wire) u16(name string, v *uint16) {
+	if !w.reading() {
+		w.b.AddUint16(*v)
+	} else if w.err == nil && !w.s.ReadUint16(v) {
+		w.fail("%s is cut short", name)
+	}
+}
+
+func (w *wire) u32(name string, v *uint32) {
+	if !w.reading() {
+		w.b.AddUint32(*v)
+	} else if w.err == nil && !w.s.ReadUint32(v) {
+		w.fail("%s is cut short", name)
+	}
+}
+
+func (w *wire) u64(name string, v *uint64) {
+	if !w.reading() {
+		w.b.AddUint64(*v)
+	} else if w.err == nil && !w.s.ReadUint64(v) {
+		w.fail("%s is cut short", name)
+	}
+}
+
+// i64 is two's complement, as in the plan's times.
+func (w *wire) i64(name string, v *int64) {
+	u := uint64(*v)
+	w.u64(name, &u)
+	*v = int64(u)
+}
+
+// flag is one byte, 0 or 1 and nothing else.
+func (w *wire) flag(name string, v *bool) {
+	var u uint8
+	if *v {
+		u = 1
+	}
+	w.u8(name, &u)
+	if w.reading() && u > 1 {
+		w.fail("%s is %d, not 0 or 1", name, u)
+	}
+	*v = u == 1
+}
+
+// fixed copies exactly len(v) bytes.
+func (w *wire) fixed(name string, v []byte) {
+	if !w.reading() {
+		w.b.AddBytes(v)
+	} else if w.err == nil && !w.s.CopyBytes(v) {
+		w.fail("%s is cut short", name)
+	}
+}
+
+// blob is a byte string behind a 32-bit length of at most max bytes.
+func (w *wire) blob(name string, v *[]byte, max int) {
+	n := uint32(len(*v))
+	w.u32(name+" length", &n)
+	if int64(n) > int64(min(max, maxBlob)) {
+		w.fail("%s has %d bytes, more than %d", name, n, min(max, maxBlob))
+		return
+	}
+	if !w.reading() {
+		w.b.AddBytes(*v)
+		return
+	}
+	var out []byte
+	if w.err == nil && !w.s.ReadBytes(&out, int(n)) {
+		w.fail("%s is cut short", name)
+	}
+	if w.err == nil {
+		*v = append([]byte(nil), out...)
+	}
+}
+
+// text is a blob of printable ASCII, so that it can stand in a log line.
+func (w *wire) text(name string, v *string, max int) {
+	b := []byte(*v)
+	w.blob(name, &b, max)
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			w.fail("%s holds the byte %#x, which isn't printable ASCII", name, c)
+			return
+		}
+	}
+	*v = string(b)
+}
+
+// count is the length of a list; each element takes at least size bytes, so a
+// count that the remaining input can't hold is refused before allocating.
+func (w *wire) count(name string, n int, size int) int {
+	c := uint32(n)
+	w.u32(name+" count", &c)
+	if w.err != nil {
+		return 0
+	}
+	if w.reading() && uint64(c)*uint64(size) > uint64(len(*w.s)) {
+		w.fail("%s claims %d entries, more than the message holds", name, c)
+		return 0
+	}
+	return int(c)
+}
+
+// fielder is a message: it states its fields once, for both directions.
+type fielder interface{ fields(w *wire) }
+
+func marshal(m fielder) ([]byte, error) {
+	w := &wire{b: cryptobyte.NewBuilder(nil)}
+	m.fields(w)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.b.Bytes()
+}
+
+func unmarshal(name string, b []byte, m fielder) error {
+	s := cryptobyte.String(b)
+	w := &wire{s: &s}
+	m.fields(w)
+	if w.err != nil {
+		return fmt.Errorf("%s: %w", name, w.err)
+	}
+	if !s.Empty() {
+		return fmt.Errorf("%s: %w: %d bytes too many", name, ErrMalformed, len(s))
+	}
+	return nil
+}

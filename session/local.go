@@ -1,0 +1,155 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/party"
+	"choir/protocol"
+	"choir/transport"
+)
+
+// Local runs every member of a plan in this process, each with its own key,
+// connection and store.
+type Local struct {
+	Session  protocol.Session
+	Keys     []*identity.PrivateKey // by member index
+	Connect  func(member uint32) (transport.Bus, error)
+	Store    func(member uint32) (host.Store, error)
+	Rand     io.Reader
+	Notify   func(member uint32, n protocol.Notice)
+	Resend   time.Duration
+	GiveUp   time.Duration
+	Model    protocol.Model
+	App      func(party uint32) protocol.Application
+	Proposer func(party uint32) protocol.Proposer
+	Ledger   func(party uint32) party.Ledger
+	// Leave ends a party's process as soon as that many rounds are settled, without a
+	// word to anybody: a drop-out. 0: it stays.
+	Leave func(party uint32) uint32
+}
+
+// Report is what a local session leaves behind.
+type Report struct {
+	Model       []int64  // the public model after the last round
+	Transcript  [][]byte // in order
+	UploadBytes []int64  // by party: everything it published
+	Seconds     float64
+}
+
+// errLeft is how a drop-out's process ends.
+var errLeft = errors.New("left the session")
+
+// Run runs the session to its end. The first member that fails ends it for
+// all; a party that leaves does not.
+func (l *Local) Run(ctx context.Context) (*Report, error) {
+	began := time.Now()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	n := len(l.Session.Plan.Members)
+	stores, buses := make([]host.Store, n), make([]*counted, n)
+	defer func() {
+		for i := range n {
+			if buses[i] != nil {
+				buses[i].Close()
+			}
+			if stores[i] != nil {
+				stores[i].Close()
+			}
+		}
+	}()
+	for i := range n {
+		if err := l.open(uint32(i), stores, buses); err != nil {
+			return nil, err
+		}
+	}
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			errs[i] = l.runMember(ctx, uint32(i), stores[i], buses[i])
+			if errs[i] != nil && !errors.Is(errs[i], errLeft) {
+				cancel(fmt.Errorf("%s: %w", l.Session.Name(uint32(i)), errs[i]))
+			}
+		})
+	}
+	group.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return l.report(stores, buses, time.Since(began))
+}
+
+func (l *Local) open(i uint32, stores []host.Store, buses []*counted) error {
+	s, err := l.Store(i)
+	if err != nil {
+		return err
+	}
+	stores[i] = s
+	b, err := l.Connect(i)
+	if err != nil {
+		return err
+	}
+	buses[i] = &counted{Bus: b}
+	return nil
+}
+
+func (l *Local) runMember(ctx context.Context, i uint32, store host.Store, bus transport.Bus) error {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	r := &Role{Session: l.Session, Key: l.Keys[i], Store: store, Bus: bus, Rand: l.Rand, Resend: l.Resend, GiveUp: l.GiveUp, Model: l.Model}
+	last := uint32(0)
+	if l.Session.Plan.Is(i, protocol.RoleParty) {
+		r.App, r.Proposer, r.Ledger = l.App(i), l.Proposer(i), l.Ledger(i)
+		if l.Leave != nil {
+			last = l.Leave(i)
+		}
+	}
+	r.Notify = func(n protocol.Notice) {
+		if l.Notify != nil {
+			l.Notify(i, n)
+		}
+		if last > 0 && n.Code == protocol.NoteResult && n.Round >= last {
+			leave(errLeft)
+		}
+	}
+	return r.Run(ctx)
+}
+
+func (l *Local) report(stores []host.Store, buses []*counted, took time.Duration) (*Report, error) {
+	r := &Report{Seconds: took.Seconds()}
+	agg := stores[l.Session.Plan.Aggregator()]
+	model, ok := protocol.Ints(agg.Get("model"))
+	if !ok {
+		return nil, fmt.Errorf("the aggregator's store has no model")
+	}
+	r.Model = model
+	for _, key := range agg.Keys("transcript/") {
+		r.Transcript = append(r.Transcript, agg.Get(key))
+	}
+	for i := range l.Session.Plan.Parties() {
+		r.UploadBytes = append(r.UploadBytes, buses[i].sent.Load())
+	}
+	return r, nil
+}
+
+// counted counts what a member publishes, payload bytes only.
+type counted struct {
+	transport.Bus
+	sent atomic.Int64
+}
+
+// Publish implements transport.Bus.
+func (c *counted) Publish(ctx context.Context, msgs ...transport.Message) error {
+	for _, m := range msgs {
+		c.sent.Add(int64(len(m.Data)))
+	}
+	return c.Bus.Publish(ctx, msgs...)
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"choir/aggregator"
+	"choir/compute"
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/party"
+	"choir/protocol"
+	"choir/transport"
+)
+
+// Role is one member of a plan, ready to run in this process.
+type Role struct {
+	Session     protocol.Session
+	Key         *identity.PrivateKey
+	Store       host.Store
+	Bus         transport.Bus
+	Rand        io.Reader // crypto/rand.Reader in production
+	Notify      func(protocol.Notice)
+	Resend      time.Duration // how long to wait for progress before saying the last thing again; 0: 15 s
+	GiveUp      time.Duration // aggregator: end the session when nothing moves for so long; 0: never
+	IdleTimeout time.Duration // end with a timeout when nothing arrives for so long; 0: never
+
+	Model    protocol.Model       // aggregator
+	App      protocol.Application // party
+	Proposer protocol.Proposer    // party
+	Ledger   party.Ledger         // party
+}
+
+// Run drives the member to the end of the session. It may be called again
+// after a crash with the same store and goes on where the last life stopped.
+func (r *Role) Run(ctx context.Context) error {
+	index, ok := r.Session.Plan.Index(r.Key.Public())
+	if !ok {
+		return protocol.Fail(protocol.ClassIntegrity, "plan %s: %w: the key %s isn't on the roster", r.Session.ID.Short(), protocol.ErrUnknown, r.Key.Public().Fingerprint())
+	}
+	journal := host.NewJournal(r.Store)
+	machine, err := r.machine(r.Session.Plan.Members[index].Role, journal)
+	if err != nil {
+		return err
+	}
+	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: r.Bus, Filters: r.Session.Filters(index),
+		Proposer: r.Proposer, Notify: r.Notify, IdleTimeout: r.IdleTimeout})
+}
+
+func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine, error) {
+	switch role {
+	case protocol.RoleParty:
+		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds()})
+	case protocol.RoleCompute:
+		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds()})
+	case protocol.RoleAggregator:
+		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
+	}
+	return nil, fmt.Errorf("no such role: %s", role)
+}
