@@ -165,10 +165,15 @@ func awaitReady(s *server.Server, fatal <-chan error) error {
 
 // ClientURL is where clients of other processes connect; "" without a listener.
 func (e *Embedded) ClientURL() string {
-	if e.server.Addr() == nil {
+	if e.server == nil || e.server.Addr() == nil {
 		return ""
 	}
 	return e.server.ClientURL()
+}
+
+// Format prints where the server listens, under every verb: fmt would otherwise reach the token.
+func (e *Embedded) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "embedded NATS server [%s]", e.ClientURL())
 }
 
 // InProcessConn opens a connection without a socket; it lets Config.Server work.

@@ -1,0 +1,172 @@
+package natsbus_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"choir/transport"
+	"choir/transport/natsbus"
+)
+
+func TestEnsureStreamRace(t *testing.T) {
+	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	var group sync.WaitGroup
+	for i := range 8 {
+		config := natsbus.Config{Server: server, Plan: plan, MaxBytes: int64(i+1) << 20} // they don't even agree
+		b, err := natsbus.Open(newContext(t), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		group.Go(func() {
+			for range 3 {
+				if err := b.EnsureStream(newContext(t)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestStreamKeepsItsPromises(t *testing.T) {
+	r := startRestartable(t)
+	b := r.bus()
+	publishSome(t, b, 3)
+	got, err := r.admin().Stream(newContext(t), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := got.DeleteMsg(newContext(t), 2); err == nil {
+		t.Error("a message could be deleted")
+	}
+	if err := got.Purge(newContext(t)); err == nil {
+		t.Error("the stream could be purged")
+	}
+	info, err := got.Info(newContext(t))
+	if err != nil || info.State.Msgs != 3 || info.Config.Retention != jetstream.LimitsPolicy {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+func TestForeignStreamRefused(t *testing.T) {
+	subjects := []string{"choir." + plan + ".>"}
+	for name, config := range map[string]jetstream.StreamConfig{
+		"subjects":      {Subjects: []string{"other.>"}, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew},
+		"retention":     {Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew, Retention: jetstream.InterestPolicy},
+		"discard":       {Subjects: subjects, DenyDelete: true, DenyPurge: true},
+		"deletion":      {Subjects: subjects, Discard: jetstream.DiscardNew},
+		"message size":  {Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew, MaxMsgSize: 1000},
+		"message count": {Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew, MaxMsgs: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startRestartable(t)
+			config.Name = stream
+			if _, err := r.admin().CreateStream(newContext(t), config); err != nil {
+				t.Fatal(err)
+			}
+			b, err := natsbus.Open(newContext(t), natsbus.Config{Server: r.server, Plan: plan})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if err := b.EnsureStream(newContext(t)); err == nil || !strings.Contains(err.Error(), name) {
+				t.Fatalf("error %v, want one about %s", err, name)
+			}
+		})
+	}
+}
+
+func TestFull(t *testing.T) {
+	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	b := openBus(t, natsbus.Config{Server: server, MaxBytes: 1 << 20})
+	publishSome(t, b, 10)
+	msgs := make([]transport.Message, 20)
+	for i := range msgs {
+		msgs[i] = chunkOf(i)
+	}
+	err := b.Publish(newContext(t), msgs...)
+	if !errors.Is(err, transport.ErrFull) || !strings.Contains(err.Error(), subject) {
+		t.Fatalf("error %v, want %v", err, transport.ErrFull)
+	}
+	s, err := b.Subscribe(newContext(t), []string{">"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := s.Next(newContext(t)); err != nil || m.Seq != 1 {
+		t.Fatalf("the first message was given up: Seq %d, %v", m.Seq, err)
+	}
+}
+
+func TestServerLimits(t *testing.T) {
+	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), MaxStore: 1 << 20})
+	b, err := natsbus.Open(newContext(t), natsbus.Config{Server: server, Plan: plan, MaxBytes: 2 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.EnsureStream(newContext(t)); !errors.Is(err, transport.ErrFull) {
+		t.Fatalf("error %v, want %v", err, transport.ErrFull)
+	}
+}
+
+// Identifiers come from Config.Rand, and the broker drops what repeats one: with a
+// reader that repeats itself, the second message is taken for the first.
+func TestDeduplication(t *testing.T) {
+	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	b := openBus(t, natsbus.Config{Server: server, Rand: bytes.NewReader(append(make([]byte, 32), "sixteen bytes ok"...))})
+	publishSome(t, b, 3)
+	s, err := b.Subscribe(newContext(t), []string{">"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if m, err := s.Next(newContext(t)); err != nil || m.Seq != uint64(i)+1 || m.Data[3] != byte(2*i) {
+			t.Fatalf("Seq %d is number %d, %v", m.Seq, m.Data[3], err)
+		}
+	}
+	if err := b.Publish(newContext(t), chunkOf(0)); err == nil {
+		t.Fatal("published without an identifier")
+	}
+}
+
+func TestOutsideThePlan(t *testing.T) {
+	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	b := openBus(t, natsbus.Config{Server: server})
+	for _, foreign := range []string{"x", "choir", "choir." + plan, "choir.deadbeef.x", "$JS.API.INFO"} {
+		if err := b.Publish(newContext(t), transport.Message{Subject: foreign}); !errors.Is(err, transport.ErrSubject) {
+			t.Errorf("publish to %s: %v", foreign, err)
+		}
+		if _, err := b.Subscribe(newContext(t), []string{subject, foreign}, 0); !errors.Is(err, transport.ErrSubject) {
+			t.Errorf("subscribe to %s: %v", foreign, err)
+		}
+	}
+}
+
+// A plan without a stream is waited for, and the error names the reason.
+func TestNoStream(t *testing.T) {
+	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	b, err := natsbus.Open(newContext(t), natsbus.Config{Server: server, Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(newContext(t), 300e6)
+	defer cancel()
+	_, err = b.Subscribe(ctx, []string{">"}, 0)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "stream not found") {
+		t.Fatalf("subscribe: %v", err)
+	}
+	ctx, cancel = context.WithTimeout(newContext(t), 300e6)
+	defer cancel()
+	err = b.Publish(ctx, chunkOf(0))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), subject) || strings.Contains(err.Error(), "\n") {
+		t.Fatalf("publish: %v", err)
+	}
+}
