@@ -1,0 +1,106 @@
+package natsbus_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"choir/transport/natsbus"
+)
+
+func TestConfigValidate(t *testing.T) {
+	base := natsbus.Config{URL: "nats://localhost:4222", Plan: plan}
+	server := new(natsbus.Embedded)
+	rows := []struct {
+		name    string
+		change  func(*natsbus.Config)
+		mention string // "" when valid
+	}{
+		{"as it is", func(*natsbus.Config) {}, ""},
+		{"in process", func(c *natsbus.Config) { c.URL, c.Server = "", server }, ""},
+		{"no broker", func(c *natsbus.Config) { c.URL = "" }, "URL"},
+		{"two brokers", func(c *natsbus.Config) { c.Server = server }, "Server"},
+		{"scheme", func(c *natsbus.Config) { c.URL = "http://x" }, "http"},
+		{"no host", func(c *natsbus.Config) { c.URL = "nats://" }, "host"},
+		{"password in URL", func(c *natsbus.Config) { c.URL = "nats://u:hunter2@localhost" }, "file"},
+		{"broken URL", func(c *natsbus.Config) { c.URL = "nats://u:hunter2@[" }, "URL"},
+		{"no plan", func(c *natsbus.Config) { c.Plan = "" }, "Plan"},
+		{"odd plan", func(c *natsbus.Config) { c.Plan = "123456789" }, "Plan"},
+		{"short plan", func(c *natsbus.Config) { c.Plan = "123456" }, "Plan"},
+		{"long plan", func(c *natsbus.Config) { c.Plan = strings.Repeat("0", 130) }, "Plan"},
+		{"longest plan", func(c *natsbus.Config) { c.Plan = strings.Repeat("0", 128) }, ""},
+		{"upper-case plan", func(c *natsbus.Config) { c.Plan = "00C0FFEE" }, "Plan"},
+		{"wildcard plan", func(c *natsbus.Config) { c.Plan = "*.>" }, "Plan"},
+		{"name", func(c *natsbus.Config) { c.Name = "a b" }, "Name"},
+		{"inbox", func(c *natsbus.Config) { c.InboxPrefix = "_INBOX.>" }, "InboxPrefix"},
+		{"two identities", func(c *natsbus.Config) { c.TokenFile, c.CredentialsFile = "a", "b" }, "at most one"},
+		{"user alone", func(c *natsbus.Config) { c.User = "u" }, "PasswordFile"},
+		{"password alone", func(c *natsbus.Config) { c.PasswordFile = "p" }, "User"},
+		{"certificate alone", func(c *natsbus.Config) { c.TLSCert = "c" }, "TLSKey"},
+		{"TLS in process", func(c *natsbus.Config) { c.URL, c.Server, c.TLSCA = "", server, "ca" }, "TLS"},
+		{"token over loopback", func(c *natsbus.Config) { c.TokenFile = "t" }, ""},
+		{"token over loopback IP", func(c *natsbus.Config) { c.URL, c.TokenFile = "nats://[::1]:4222", "t" }, ""},
+		{"token in the clear", func(c *natsbus.Config) { c.URL, c.TokenFile = "nats://10.0.0.1", "t" }, "without TLS"},
+		{"password in the clear", func(c *natsbus.Config) { c.URL, c.User, c.PasswordFile = "nats://x", "u", "t" }, "without TLS"},
+		{"token over tls://", func(c *natsbus.Config) { c.URL, c.TokenFile = "tls://10.0.0.1", "t" }, ""},
+		{"token with TLSCA", func(c *natsbus.Config) { c.URL, c.TokenFile, c.TLSCA = "nats://10.0.0.1", "t", "ca" }, ""},
+		{"credentials are signed", func(c *natsbus.Config) { c.URL, c.CredentialsFile = "nats://10.0.0.1", "t" }, ""},
+		{"storage", func(c *natsbus.Config) { c.Storage = 2 }, "Storage"},
+		{"replicas", func(c *natsbus.Config) { c.Replicas = 6 }, "Replicas"},
+		{"bytes", func(c *natsbus.Config) { c.MaxBytes = -1 }, "MaxBytes"},
+		{"age", func(c *natsbus.Config) { c.MaxAge = time.Second }, "MaxAge"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			c := base
+			row.change(&c)
+			check(t, c.Validate(), row.mention)
+			if row.mention != "" {
+				_, err := natsbus.Open(newContext(t), c)
+				check(t, err, row.mention)
+			}
+		})
+	}
+}
+
+// check wants no error for "" and else one that mentions it and no password.
+func check(t *testing.T, err error, mention string) {
+	t.Helper()
+	switch {
+	case mention == "" && err != nil:
+		t.Errorf("refused: %v", err)
+	case mention != "" && err == nil:
+		t.Errorf("accepted, want an error that mentions %q", mention)
+	case mention != "" && (!strings.Contains(err.Error(), mention) || strings.Contains(err.Error(), "hunter2")):
+		t.Errorf("error %v, want one that mentions %q", err, mention)
+	}
+}
+
+func TestServerConfigValidate(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		config  natsbus.ServerConfig
+		mention string
+	}{
+		{"zero value", natsbus.ServerConfig{}, ""},
+		{"open listener", natsbus.ServerConfig{Listen: "127.0.0.1:0"}, "TokenFile or Users"},
+		{"token and users", natsbus.ServerConfig{TokenFile: "t", Users: []natsbus.User{{Name: "u", PasswordFile: "p"}}}, "exclude"},
+		{"user without password", natsbus.ServerConfig{Users: []natsbus.User{{Name: "u"}}}, "PasswordFile"},
+		{"no port", natsbus.ServerConfig{Listen: "127.0.0.1", TokenFile: "t"}, "Listen"},
+		{"bad port", natsbus.ServerConfig{Listen: "127.0.0.1:70000", TokenFile: "t"}, "Listen"},
+		{"negative port", natsbus.ServerConfig{Listen: "127.0.0.1:-1", TokenFile: "t"}, "Listen"},
+		{"key alone", natsbus.ServerConfig{Listen: "127.0.0.1:0", TokenFile: "t", TLSKey: "k"}, "TLSCert"},
+		{"client roots alone", natsbus.ServerConfig{Listen: "127.0.0.1:0", TokenFile: "t", TLSClientCA: "c"}, "TLSCert"},
+		{"TLS without listener", natsbus.ServerConfig{TLSCert: "c", TLSKey: "k"}, "Listen"},
+		{"negative memory", natsbus.ServerConfig{MaxMemory: -1}, "MaxMemory"},
+		{"negative store", natsbus.ServerConfig{MaxStore: -1}, "MaxStore"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			check(t, row.config.Validate(), row.mention)
+			if row.mention != "" {
+				_, err := natsbus.StartServer(row.config)
+				check(t, err, row.mention)
+			}
+		})
+	}
+}

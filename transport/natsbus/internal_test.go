@@ -1,0 +1,249 @@
+package natsbus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"pgregory.net/rapid"
+
+	"choir/transport"
+)
+
+// Filters that the broker is given don't overlap and cover what was asked for.
+func TestBrokerFilters(t *testing.T) {
+	token := rapid.SampledFrom([]string{"a", "b", "c", "*"})
+	filter := rapid.Custom(func(t *rapid.T) string {
+		tokens := rapid.SliceOfN(token, 1, 4).Draw(t, "tokens")
+		if rapid.Bool().Draw(t, "open") {
+			tokens = append(tokens, ">")
+		}
+		return "p.q." + strings.Join(tokens, ".")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		filters := rapid.SliceOfN(filter, 1, 6).Draw(t, "filters")
+		broker, err := brokerFilters(filters, "p.q.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := transport.NewFilters(filters)
+		for _, subject := range allSubjects() {
+			hits := 0
+			for _, f := range broker {
+				one, err := transport.NewFilters([]string{f})
+				if err != nil {
+					t.Fatalf("%v gives %v: %v", filters, broker, err)
+				}
+				if one.Match(subject) {
+					hits++
+				}
+			}
+			if hits > 1 || hits == 0 && want.Match(subject) {
+				t.Fatalf("%v gives %v, of which %d match %s", filters, broker, hits, subject)
+			}
+		}
+	})
+}
+
+// allSubjects below p.q with 1 to 5 tokens of a, b, c and a fourth that no filter names.
+func allSubjects() []string {
+	var subjects []string
+	level := []string{"p.q"}
+	for range 5 {
+		var next []string
+		for _, s := range level {
+			for _, token := range []string{"a", "b", "c", "d"} {
+				next = append(next, s+"."+token)
+			}
+		}
+		subjects = append(subjects, next...)
+		level = next
+	}
+	return subjects
+}
+
+func TestConfine(t *testing.T) {
+	for filter, want := range map[string]string{
+		">": "p.q.>", "p.>": "p.q.>", "*.*.x": "p.q.x", "*.>": "p.q.>", "p.*.*": "p.q.*", "p.q.>": "p.q.>",
+		"p": "", "p.q": "", "*": "", "*.*": "", "x.>": "", "p.x.y": "", "x.q.y": "",
+	} {
+		got, err := brokerFilters([]string{filter}, "p.q.")
+		if want == "" && !errors.Is(err, transport.ErrSubject) || want != "" && strings.Join(got, " ") != want {
+			t.Errorf("%s becomes %v, %v, want %q", filter, got, err, want)
+		}
+	}
+}
+
+// letterbox is a jetstream.Msg and an iterator that knows whether it was stopped.
+type letterbox struct {
+	jetstream.Msg
+	jetstream.MessagesContext
+	meta    jetstream.MsgMetadata
+	stopped bool
+}
+
+func (l *letterbox) Metadata() (*jetstream.MsgMetadata, error) { return &l.meta, nil }
+func (l *letterbox) Subject() string                           { return "a" }
+func (l *letterbox) Data() []byte                              { return nil }
+func (l *letterbox) Stop()                                     { l.stopped = true }
+
+func deliver(consumer, stream uint64, stored time.Time) *letterbox {
+	return &letterbox{meta: jetstream.MsgMetadata{
+		Sequence: jetstream.SequencePair{Consumer: consumer, Stream: stream}, Timestamp: stored,
+	}}
+}
+
+// A hole in what the consumer sent is never passed on: the consumer is replaced and reads again.
+func TestReceive(t *testing.T) {
+	filters, _ := transport.NewFilters([]string{">"})
+	stored := time.Unix(1, 0)
+	for name, row := range map[string]struct {
+		consumed uint64
+		replayed bool
+		msg      *letterbox
+		deliver  bool
+		detach   bool
+		lost     bool
+	}{
+		"next":               {1, false, deliver(2, 9, stored), true, false, false},
+		"hole":               {1, false, deliver(3, 9, stored), false, true, false},
+		"repeat":             {1, false, deliver(1, 7, stored), false, true, false},
+		"replayed":           {0, true, deliver(1, 7, stored), false, false, false},
+		"replayed, missing":  {0, true, deliver(1, 8, stored), false, false, true},
+		"replayed, replaced": {0, true, deliver(1, 7, stored.Add(1)), false, false, true},
+		"replayed, hole":     {0, true, deliver(2, 8, stored), false, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			iter := &letterbox{}
+			s := &subscription{filters: filters, iter: iter, consumed: row.consumed, replayed: row.replayed, last: position{7, "a", stored}}
+			_, ok, err := s.receive(row.msg)
+			if ok != row.deliver || iter.stopped != row.detach || errors.Is(err, transport.ErrLost) != row.lost {
+				t.Fatalf("delivered %v, detached %v, error %v", ok, iter.stopped, err)
+			}
+			if !row.deliver && s.last.seq != 7 {
+				t.Fatalf("the position moved to %d", s.last.seq)
+			}
+		})
+	}
+}
+
+// A missing heartbeat is forgiven once; then, and after any other error, the consumer is replaced.
+func TestStumble(t *testing.T) {
+	ctx := context.Background()
+	iter := &letterbox{}
+	s := &subscription{iter: iter}
+	s.stumble(ctx, jetstream.ErrNoHeartbeat)
+	if iter.stopped {
+		t.Fatal("replaced after one missing heartbeat")
+	}
+	s.stumble(ctx, jetstream.ErrNoHeartbeat)
+	if !iter.stopped {
+		t.Fatal("not replaced after two")
+	}
+	iter = &letterbox{}
+	s = &subscription{iter: iter}
+	if s.stumble(ctx, jetstream.ErrConsumerDeleted); !iter.stopped {
+		t.Fatal("not replaced")
+	}
+}
+
+// MaxAge may take the last message that was received: then there is nothing to compare with.
+func TestStartAfterExpiry(t *testing.T) {
+	created := time.Unix(1, 0)
+	s := &subscription{created: created, last: position{7, "a", created}}
+	info := &jetstream.StreamInfo{Created: created, State: jetstream.StreamState{FirstSeq: 9, LastSeq: 20}}
+	if start, err := s.start(info); err != nil || start != 8 || s.replayed {
+		t.Fatalf("start %d, replayed %v, %v", start, s.replayed, err)
+	}
+	info.State.FirstSeq = 7
+	if start, err := s.start(info); err != nil || start != 7 || !s.replayed {
+		t.Fatalf("start %d, replayed %v, %v", start, s.replayed, err)
+	}
+}
+
+func TestSecretIsNeverPrinted(t *testing.T) {
+	s := secret("hunter2")
+	marshalled, err := json.Marshal(struct{ S secret }{s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", s)
+	texts := []string{string(marshalled), log.String(), s.String(), s.GoString()}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		texts = append(texts, fmt.Sprintf(verb, s), fmt.Sprintf(verb, []secret{s}))
+	}
+	for _, text := range texts {
+		if strings.Contains(text, "hunter2") || strings.Contains(text, fmt.Sprintf("%x", "hunter2")) || !strings.Contains(text, redacted) {
+			t.Errorf("printed as %s", text)
+		}
+	}
+}
+
+func TestViolation(t *testing.T) {
+	for text, want := range map[string]violation{
+		`nats: permissions violation: Permissions Violation for Publish to "a.b"`:                       {publish: true, subject: "a.b"},
+		`nats: permissions violation: Permissions Violation for Subscription to "_INBOX.x" using queue`: {subject: "_INBOX.x"},
+		`nats: permissions violation`: {},
+	} {
+		want.err = errors.New(text)
+		got := parseViolation(want.err)
+		if got.publish != want.publish || got.subject != want.subject {
+			t.Errorf("%s: %+v", text, got)
+		}
+		if !deniedAPI(violation{subject: got.subject, publish: false}) {
+			t.Errorf("%s: an inbox is everybody's concern", text)
+		}
+	}
+}
+
+// The server's own log is quiet, and its warnings arrive.
+func TestServerLog(t *testing.T) {
+	var out strings.Builder
+	l := &serverLog{log: slog.New(slog.NewTextHandler(&out, nil)), fatal: make(chan error, 1)}
+	l.Noticef("quiet %d", 1)
+	l.Debugf("quiet %d", 1)
+	l.Tracef("quiet %d", 1)
+	l.Warnf("warning %d", 2)
+	l.Fatalf("fatal %d", 3)
+	l.Fatalf("fatal %d", 4)
+	if err := <-l.fatal; err.Error() != "fatal 3" {
+		t.Errorf("fatal: %v", err)
+	}
+	for _, want := range []string{"warning 2", "fatal 3", "fatal 4", "level=WARN"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing from %s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "quiet") {
+		t.Errorf("logged: %s", out.String())
+	}
+	(&serverLog{fatal: l.fatal}).Errorf("without a logger")
+}
+
+func TestWindow(t *testing.T) {
+	w := newWindow(10)
+	if ok, _ := w.take(7); !ok {
+		t.Fatal("7 of 10")
+	}
+	ok, retry := w.take(4)
+	if ok {
+		t.Fatal("11 of 10")
+	}
+	select {
+	case <-retry:
+		t.Fatal("nothing was given back")
+	default:
+	}
+	w.give(7)
+	<-retry
+	if ok, _ := w.take(10); !ok {
+		t.Fatal("10 of 10")
+	}
+}

@@ -1,0 +1,156 @@
+package natsbus_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"choir/transport"
+	"choir/transport/natsbus"
+)
+
+// authority is a certificate authority with its certificate in a file.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	file string
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{t: t, key: key}
+	a.cert = template(1)
+	a.cert.IsCA, a.cert.BasicConstraintsValid, a.cert.KeyUsage = true, true, x509.KeyUsageCertSign
+	a.file = a.sign("ca", a.cert, &key.PublicKey)
+	return a
+}
+
+func template(serial int64) *x509.Certificate {
+	return &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "choir test"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+}
+
+func (a *authority) sign(name string, cert *x509.Certificate, public *ecdsa.PublicKey) string {
+	a.t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, cert, a.cert, public, a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return write(a.t, name, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+}
+
+// pair issues a certificate and returns its files.
+func (a *authority) pair() (cert, key string) {
+	a.t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	key = write(a.t, "key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	return a.sign("cert", template(2), &private.PublicKey), key
+}
+
+func TestTLS(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	cert, key := ca.pair()
+	token := write(t, "token", "s3cret")
+	server := startServer(t, natsbus.ServerConfig{
+		StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token,
+		TLSCert: cert, TLSKey: key, TLSClientCA: ca.file,
+	})
+	url := "nats://" + server.ClientURL()[strings.LastIndex(server.ClientURL(), "/")+1:]
+	good := natsbus.Config{URL: url, TokenFile: token, Plan: plan, TLSCA: ca.file}
+	good.TLSCert, good.TLSKey = ca.pair()
+	b := openBus(t, good)
+	subscribedAfter(t, b, 3)
+
+	strangerCert, strangerKey := other.pair()
+	for name, change := range map[string]func(*natsbus.Config){
+		"unknown broker":         func(c *natsbus.Config) { c.TLSCA = other.file },
+		"system roots":           func(c *natsbus.Config) { c.TLSCA = "" },
+		"no client certificate":  func(c *natsbus.Config) { c.TLSCert, c.TLSKey = "", "" },
+		"stranger's certificate": func(c *natsbus.Config) { c.TLSCert, c.TLSKey = strangerCert, strangerKey },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := good
+			change(&c)
+			ctx, cancel := context.WithTimeout(newContext(t), 500*time.Millisecond)
+			defer cancel()
+			b, err := natsbus.Open(ctx, c)
+			if err == nil {
+				_ = b.Close()
+				t.Fatal("connected")
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, transport.ErrAuth) || !strings.Contains(err.Error(), "tls: ") {
+				t.Fatalf("error %v", err)
+			}
+		})
+	}
+}
+
+// A client that asks for TLS must not fall back to a broker without it: its token would be
+// readable on the way.
+func TestTLSNotOffered(t *testing.T) {
+	token := write(t, "token", "s3cret")
+	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
+	for name, c := range map[string]natsbus.Config{
+		"CA":     {URL: server.ClientURL(), TLSCA: newAuthority(t).file},
+		"scheme": {URL: strings.Replace(server.ClientURL(), "nats:", "tls:", 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.TokenFile, c.Plan = token, plan
+			ctx, cancel := context.WithTimeout(newContext(t), 300*time.Millisecond)
+			defer cancel()
+			b, err := natsbus.Open(ctx, c)
+			if err == nil {
+				_ = b.Close()
+				t.Fatal("connected without TLS")
+			}
+			if !strings.Contains(err.Error(), "secure connection not available") {
+				t.Fatalf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestTLSFiles(t *testing.T) {
+	ca := newAuthority(t)
+	cert, key := ca.pair()
+	junk := write(t, "junk", "no PEM")
+	for name, c := range map[string]natsbus.Config{
+		"TLSCA":           {TLSCA: junk},
+		"TLSCert, TLSKey": {TLSCert: cert, TLSKey: junk},
+	} {
+		c.URL, c.Plan = "nats://127.0.0.1:1", plan
+		_, err := natsbus.Open(newContext(t), c)
+		check(t, err, name)
+	}
+	token := write(t, "token", "s3cret")
+	_, err := natsbus.StartServer(natsbus.ServerConfig{Listen: "127.0.0.1:0", TokenFile: token, TLSCert: junk, TLSKey: key})
+	check(t, err, "TLSCert")
+	_, err = natsbus.StartServer(natsbus.ServerConfig{Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key, TLSClientCA: junk})
+	check(t, err, "TLSClientCA")
+}
