@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -311,6 +312,11 @@ func assertRedacted(t *testing.T, raw []byte, values ...any) {
 				}
 			}
 			printed++
+		}
+		var log strings.Builder
+		slog.New(slog.NewTextHandler(&log, nil)).Info("x", "v", v)
+		if strings.Contains(log.String(), fmt.Sprintf("%x", raw[:5])) || strings.Contains(log.String(), strings.Trim(fmt.Sprint(raw[:5]), "[]")) {
+			t.Errorf("%T leaks into the log: %s", v, log.String())
 		}
 	}
 	if printed == 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 )
@@ -77,6 +78,7 @@ func TestRedaction(t *testing.T) {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%b"} {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
 	}
 	for _, leak := range []string{"201 202 203", "c9cacb", "C9CACB", "cbcac9", "CBCAC9", "0xc9, 0xca", fmt.Sprint(0xcccbcac9)} {
 		if strings.Contains(out.String(), leak) {

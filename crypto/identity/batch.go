@@ -21,10 +21,11 @@ type Item struct {
 //
 //	[8]( -(Σ zᵢsᵢ)·B + Σ zᵢ·Rᵢ + Σ zᵢkᵢ·Aᵢ ) = 0,  zᵢ uniform in [0, 2^128)
 //
-// and halves the batch until it has found the culprits when that fails. A good
-// signature is never refused; a bad one passes with probability at most 2^-128,
-// provided that whoever made it could not predict r. If r fails, or is nil, the
-// signatures are verified one by one, so that the answer stays right.
+// and halves the batch until it has found the culprits when that fails; when
+// there are many, it goes on one by one. A good signature is never refused; a
+// bad one passes with probability at most 2^-128, provided that whoever made it
+// could not predict r. If r fails, or is nil, the signatures are verified one
+// by one, so that the answer stays right.
 func VerifyBatch(items []Item, r io.Reader) (bad []int) {
 	claims := make([]claim, 0, len(items))
 	index := make([]int, 0, len(items))
@@ -38,7 +39,10 @@ func VerifyBatch(items []Item, r io.Reader) (bad []int) {
 		claims = append(claims, c)
 		index = append(index, i)
 	}
-	b := bisector{rand: r, claims: claims, fail: func(j int) { refused[index[j]] = true }}
+	b := bisector{
+		rand: r, claims: claims, patience: len(claims) / 16,
+		fail: func(j int) { refused[index[j]] = true },
+	}
 	b.search(0, len(claims), false)
 	for i, no := range refused {
 		if no {
@@ -57,12 +61,17 @@ type bisector struct {
 	rand   io.Reader
 	claims []claim
 	fail   func(j int)
+
+	// patience is the number of culprits after which the rest is verified one
+	// by one: searching among many costs more, and whoever sends bad signatures
+	// should not multiply the work of those who check them.
+	patience int
 }
 
 // search reports whether claims[lo:hi] has a culprit, after naming each to
 // fail. knownBad skips the test of a range that is already known to fail.
 func (b *bisector) search(lo, hi int, knownBad bool) bool {
-	if hi-lo < singleBelow {
+	if hi-lo < singleBelow || b.patience < 0 {
 		return b.oneByOne(lo, hi)
 	}
 	if !knownBad {
@@ -85,6 +94,7 @@ func (b *bisector) oneByOne(lo, hi int) (found bool) {
 	for j := lo; j < hi; j++ {
 		if !b.claims[j].holds() {
 			b.fail(j)
+			b.patience--
 			found = true
 		}
 	}

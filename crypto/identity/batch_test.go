@@ -98,6 +98,33 @@ func TestAdversarialKinds(t *testing.T) {
 	}
 }
 
+// TestCombinedIsCofactored asks the combination itself, without the search that
+// would set a wrong refusal right: good signatures with components of small
+// order pass it, and one bad signature among them fails it.
+func TestCombinedIsCofactored(t *testing.T) {
+	points := torsion(t)
+	b := bisector{rand: testRand(5)}
+	for n := range 64 {
+		it := adversarial(t, points, 1, byte(n))
+		c, ok := decodeClaim(it.Key, it.Msg, it.Sig)
+		if !ok {
+			t.Fatal("not a well-formed signature")
+		}
+		b.claims = append(b.claims, c)
+	}
+	if good, err := b.combined(0, len(b.claims)); err != nil || !good {
+		t.Errorf("good signatures: %v, %v", good, err)
+	}
+	for i := range b.claims {
+		was := b.claims[i].k
+		b.claims[i].k = edwards25519.NewScalar().Add(was, one(t))
+		if good, err := b.combined(0, len(b.claims)); err != nil || good {
+			t.Errorf("signature %d is bad: %v, %v", i, good, err)
+		}
+		b.claims[i].k = was
+	}
+}
+
 // TestCancellingForgeries has two wrong signatures whose errors cancel in a
 // plain sum: S + 1 and S - 1. Only the random coefficients tell.
 func TestCancellingForgeries(t *testing.T) {
@@ -202,6 +229,11 @@ func BenchmarkVerify(b *testing.B) {
 			}
 		}
 		b.Run(fmt.Sprintf("batch/%d", n), verifyBatch(items, 0))
+		all := slices.Clone(items)
+		for i := range all {
+			all[i].Msg = []byte("forged")
+		}
+		b.Run(fmt.Sprintf("batch-all-bad/%d", n), verifyBatch(all, n))
 		one := slices.Clone(items)
 		one[n/3].Msg = []byte("forged")
 		b.Run(fmt.Sprintf("batch-one-bad/%d", n), verifyBatch(one, 1))
