@@ -8,9 +8,10 @@ import (
 	"choir/crypto/field"
 )
 
-// batch is how many elements are expanded at a time: few enough for keystream and
-// elements to stay in the first-level cache, enough to keep AES busy.
-const batch = 1024
+// batch is how many elements are expanded at a time: enough to keep AES busy (128
+// are too few, 1024 are no faster), and few enough for all of scratch to stay in the
+// first-level cache and to cost little where a stream serves a short vector once.
+const batch = 256
 
 // scratch is what one expansion needs; it holds secrets and is wiped after use.
 type scratch struct {

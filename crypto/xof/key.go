@@ -13,6 +13,10 @@ const redacted = "xof.Key(redacted)"
 
 // Key is a uniform secret that streams are derived from. It doesn't print: every
 // way to turn it into text gives the same placeholder. Its bytes are key[:].
+//
+// There is one hole that a type cannot close: package fmt calls no methods on a
+// structure's unexported fields. Who keeps a key in one redacts the structure too,
+// or keeps a [Stream] in it, which is a pointer and shows as an address.
 type Key [KeySize]byte
 
 // String returns a placeholder.

@@ -1,0 +1,113 @@
+package share
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"choir/crypto/field"
+	"choir/crypto/xof"
+)
+
+var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
+
+const (
+	vectorsPath = "../../testdata/share/v1.json"
+	vectorCases = 9
+	vectorLabel = "share vectors"
+)
+
+// vectorCase is a vector, the keys of the seed nodes, and the explicit share. The
+// streams have the label "share vectors" and the index of the key, one byte, as context.
+type vectorCase struct {
+	X        string   `json:"x"` // all hexadecimal
+	Keys     []string `json:"keys"`
+	Explicit string   `json:"explicit"`
+}
+
+type vectorFile struct {
+	Version int          `json:"version"`
+	Label   string       `json:"label"`
+	Cases   []vectorCase `json:"cases"`
+}
+
+// explicit computes the explicit share from the inputs.
+func (c vectorCase) explicit(t *testing.T) string {
+	t.Helper()
+	x := make(field.Vector, len(unhex(t, c.X))/field.ElementSize)
+	if err := field.DecodeVector(x, unhex(t, c.X)); err != nil {
+		t.Fatal(err)
+	}
+	var others []*xof.Stream
+	for i, k := range c.Keys {
+		s, err := xof.New(xof.Key(unhex(t, k)), vectorLabel, []byte{byte(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, s)
+	}
+	Explicit(x, others)
+	return hex.EncodeToString(field.AppendVector(nil, x))
+}
+
+func unhex(t *testing.T, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestVectors(t *testing.T) {
+	if *update {
+		writeVectors(t)
+	}
+	raw, err := os.ReadFile(vectorsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file vectorFile
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	if file.Version != 1 || file.Label != vectorLabel || len(file.Cases) != vectorCases {
+		t.Fatalf("version %d, label %q, %d cases", file.Version, file.Label, len(file.Cases))
+	}
+	for i, c := range file.Cases {
+		if len(c.Explicit) == 0 || c.explicit(t) != c.Explicit {
+			t.Errorf("case %d: the explicit share is not the recorded one", i)
+		}
+	}
+}
+
+func writeVectors(t *testing.T) {
+	file := vectorFile{Version: 1, Label: vectorLabel}
+	for i := range vectorCases {
+		var x field.Vector
+		for j := range 1 + i {
+			x = append(x, field.Mul(field.Element(field.Modulus-1-uint64(i)), field.Element(j*j+1)))
+		}
+		c := vectorCase{X: hex.EncodeToString(field.AppendVector(nil, x))}
+		for j := range 1 + i {
+			key := make([]byte, xof.KeySize)
+			key[0], key[31] = byte(i), byte(j)
+			c.Keys = append(c.Keys, hex.EncodeToString(key))
+		}
+		c.Explicit = c.explicit(t)
+		file.Cases = append(file.Cases, c)
+	}
+	raw, err := json.MarshalIndent(file, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(vectorsPath), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(vectorsPath, append(raw, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

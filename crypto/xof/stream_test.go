@@ -1,0 +1,227 @@
+package xof
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"choir/crypto/field"
+)
+
+// oracle is the definition in the package comment, block by block, from AES and
+// HMAC alone.
+func oracle(key Key, label string, context []byte, chunk uint64, n int) field.Vector {
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte("choir xof v1"))
+	mac.Write([]byte{byte(len(label) >> 8), byte(len(label))})
+	mac.Write([]byte(label))
+	mac.Write(context)
+	mac.Write([]byte{1}) // the one block of HKDF-Expand
+	block, err := aes.NewCipher(mac.Sum(nil))
+	if err != nil {
+		panic(err)
+	}
+	var out field.Vector
+	var in, words [16]byte
+	binary.BigEndian.PutUint64(in[:8], chunk)
+	for counter := uint64(0); len(out) < n+1; counter++ {
+		binary.BigEndian.PutUint64(in[8:], counter)
+		block.Encrypt(words[:], in[:])
+		for w := range slices.Chunk(words[:], 8) {
+			if e, ok := field.New(binary.LittleEndian.Uint64(w)); ok {
+				out = append(out, e)
+			}
+		}
+	}
+	return out[:n]
+}
+
+func mustNew(t testing.TB, key Key, label string, context []byte) *Stream {
+	t.Helper()
+	s, err := New(key, label, context)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func filled(s *Stream, n int, chunk uint64) field.Vector {
+	dst := make(field.Vector, n)
+	s.Fill(dst, chunk)
+	return dst
+}
+
+func TestFillFollowsTheDefinition(t *testing.T) {
+	for _, chunk := range []uint64{0, 1, 2, 1 << 32, 1<<64 - 1} {
+		for _, n := range []int{0, 1, 2, 3, 4, 5, batch - 1, batch, batch + 1, 3*batch + 7, ChunkElements} {
+			key, context := Key{1, 2, 3}, []byte{9, 8}
+			got := filled(mustNew(t, key, "a label", context), n, chunk)
+			if !got.Equal(oracle(key, "a label", context, chunk, n)) {
+				t.Errorf("chunk %d, %d elements: differs from the definition", chunk, n)
+			}
+		}
+	}
+}
+
+func TestShorterIsAPrefix(t *testing.T) {
+	s := mustNew(t, Key{1}, "prefix", nil)
+	whole := filled(s, 2*batch+5, 3)
+	for n := range whole {
+		if !filled(s, n, 3).Equal(whole[:n]) {
+			t.Fatalf("%d elements are no prefix of %d", n, len(whole))
+		}
+	}
+}
+
+func TestAddToAndSubFrom(t *testing.T) {
+	s := mustNew(t, Key{1}, "add", nil)
+	for _, n := range []int{0, 1, 5, batch, batch + 3, ChunkElements} {
+		start := filled(mustNew(t, Key{2}, "start", nil), n, 0)
+		want := slices.Clone(start)
+		want.Add(filled(s, n, 7))
+		got := slices.Clone(start)
+		if s.AddTo(got, 7); !got.Equal(want) {
+			t.Errorf("%d elements: AddTo differs from Fill and Add", n)
+		}
+		if s.SubFrom(got, 7); !got.Equal(start) {
+			t.Errorf("%d elements: SubFrom doesn't undo AddTo", n)
+		}
+	}
+}
+
+// TestEveryInputMatters: streams that differ in anything agree nowhere. Independent
+// ones would, by chance, with probability below 21 pairs * 64 * 2^-63 < 2^-52.
+func TestEveryInputMatters(t *testing.T) {
+	streams := map[string]field.Vector{
+		"base":           filled(mustNew(t, Key{1}, "ab", []byte("c")), 64, 0),
+		"other key":      filled(mustNew(t, Key{2}, "ab", []byte("c")), 64, 0),
+		"other label":    filled(mustNew(t, Key{1}, "ax", []byte("c")), 64, 0),
+		"other context":  filled(mustNew(t, Key{1}, "ab", []byte("x")), 64, 0),
+		"no context":     filled(mustNew(t, Key{1}, "ab", nil), 64, 0),
+		"shifted border": filled(mustNew(t, Key{1}, "a", []byte("bc")), 64, 0),
+		"other chunk":    filled(mustNew(t, Key{1}, "ab", []byte("c")), 64, 1),
+	}
+	for a, v := range streams {
+		for b, w := range streams {
+			for i := range v {
+				if a != b && v[i] == w[i] {
+					t.Errorf("%s and %s agree at %d", a, b, i)
+				}
+			}
+		}
+	}
+}
+
+// TestElementsAreUniform is a chi-square test on the 256 values of every byte of an
+// element, on one fixed stream. The statistic has 255 degrees of freedom, mean 255
+// and standard deviation 22.6; 400 is passed with probability 2e-8, so that the
+// false-alarm rate over eight bytes is below 2e-7.
+func TestElementsAreUniform(t *testing.T) {
+	v := filled(mustNew(t, Key{5}, "uniform", nil), ChunkElements, 0)
+	for shift := 0; shift < 64; shift += 8 {
+		var counts [256]float64
+		for _, e := range v {
+			counts[byte(e>>shift)]++
+		}
+		statistic, expected := 0.0, float64(len(v))/256
+		for _, c := range counts {
+			statistic += (c - expected) * (c - expected) / expected
+		}
+		if statistic > 400 {
+			t.Errorf("bits %d to %d: chi-square is %v", shift, shift+7, statistic)
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	s := mustNew(t, Key{1}, "concurrent", nil)
+	const chunks = 24
+	got := make([]field.Vector, chunks)
+	var wg sync.WaitGroup
+	for c := range got {
+		wg.Go(func() { got[c] = filled(s, batch+c, uint64(c)) })
+	}
+	wg.Wait()
+	for c, v := range got {
+		if !v.Equal(oracle(Key{1}, "concurrent", nil, uint64(c), batch+c)) {
+			t.Errorf("chunk %d differs from the definition", c)
+		}
+	}
+}
+
+func TestScratchIsWiped(t *testing.T) {
+	buf := new(scratch)
+	s := mustNew(t, Key{1}, "wipe", nil)
+	s.pool.New = func() any { return buf }
+	filled(s, batch, 0)
+	if *buf != (scratch{}) {
+		t.Error("keystream is left in the buffer")
+	}
+}
+
+func TestTooManyElementsPanic(t *testing.T) {
+	s := mustNew(t, Key{1}, "long", nil)
+	for name, f := range map[string]func(field.Vector, uint64){"Fill": s.Fill, "AddTo": s.AddTo, "SubFrom": s.SubFrom} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f(make(field.Vector, ChunkElements+1), 0)
+		})
+	}
+}
+
+func TestLabels(t *testing.T) {
+	for _, label := range []string{"", strings.Repeat("x", 65536)} {
+		if s, err := New(Key{}, label, nil); !errors.Is(err, ErrLabel) || s != nil {
+			t.Errorf("label of %d bytes: %v, want ErrLabel", len(label), err)
+		}
+	}
+	if _, err := New(Key{}, strings.Repeat("x", 65535), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewKeepsNothing(t *testing.T) {
+	context := []byte("context")
+	s := mustNew(t, Key{1}, "kept", context)
+	before := filled(s, 4, 0)
+	copy(context, bytes.Repeat([]byte{0}, len(context)))
+	if !filled(s, 4, 0).Equal(before) {
+		t.Error("changing the context afterwards changes the stream")
+	}
+}
+
+func TestChunks(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 1: 1, ChunkElements: 1, ChunkElements + 1: 2, 3 * ChunkElements: 3} {
+		if got := Chunks(n); got != want {
+			t.Errorf("Chunks(%d) = %d, want %d", n, got, want)
+		}
+	}
+	v := make(field.Vector, 2*ChunkElements+5)
+	total := 0
+	for c := range uint64(Chunks(len(v))) {
+		part := Chunk(v, c)
+		if &part[0] != &v[total] || cap(part) != len(part) {
+			t.Errorf("chunk %d doesn't lie where it should", c)
+		}
+		total += len(part)
+	}
+	if total != len(v) {
+		t.Errorf("chunks have %d elements, want %d", total, len(v))
+	}
+	for _, beyond := range []uint64{3, 1 << 48, 1<<64 - 1} {
+		if part := Chunk(v, beyond); len(part) != 0 {
+			t.Errorf("chunk %d has %d elements", beyond, len(part))
+		}
+	}
+}

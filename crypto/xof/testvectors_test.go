@@ -1,0 +1,100 @@
+package xof
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"choir/crypto/field"
+)
+
+var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
+
+const (
+	vectorsPath = "../../testdata/xof/v1.json"
+	vectorCases = 12
+)
+
+// vectorCase is the beginning of a chunk.
+type vectorCase struct {
+	Key      string `json:"key"` // hexadecimal, like everything without a number in it
+	Label    string `json:"label"`
+	Context  string `json:"context"`
+	Chunk    uint64 `json:"chunk,string"`
+	Elements int    `json:"elements"`
+	Encoding string `json:"encoding"`
+}
+
+type vectorFile struct {
+	Version int          `json:"version"`
+	Cases   []vectorCase `json:"cases"`
+}
+
+// encoding computes the encoded elements from the inputs.
+func (c vectorCase) encoding(t *testing.T) string {
+	t.Helper()
+	raw, err := hex.DecodeString(c.Key)
+	if err != nil || len(raw) != KeySize {
+		t.Fatalf("key of %d bytes: %v", len(raw), err)
+	}
+	context, err := hex.DecodeString(c.Context)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mustNew(t, Key(raw), c.Label, context)
+	return hex.EncodeToString(field.AppendVector(nil, filled(s, c.Elements, c.Chunk)))
+}
+
+func TestVectors(t *testing.T) {
+	if *update {
+		writeVectors(t)
+	}
+	raw, err := os.ReadFile(vectorsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file vectorFile
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	if file.Version != 1 || len(file.Cases) != vectorCases {
+		t.Fatalf("version %d, %d cases", file.Version, len(file.Cases))
+	}
+	for i, c := range file.Cases {
+		if len(c.Encoding) == 0 || c.encoding(t) != c.Encoding {
+			t.Errorf("case %d: the stream is not the recorded one", i)
+		}
+	}
+}
+
+func writeVectors(t *testing.T) {
+	file := vectorFile{Version: 1}
+	for i := range vectorCases {
+		key := make([]byte, KeySize)
+		for j := range key {
+			key[j] = byte(i*KeySize + j)
+		}
+		c := vectorCase{
+			Key:      hex.EncodeToString(key),
+			Label:    []string{"share", "mask", "a longer label, with spaces"}[i%3],
+			Context:  hex.EncodeToString(key[:i]),
+			Chunk:    []uint64{0, 1, 2, 1<<64 - 1}[i%4],
+			Elements: 1 + i,
+		}
+		c.Encoding = c.encoding(t)
+		file.Cases = append(file.Cases, c)
+	}
+	raw, err := json.MarshalIndent(file, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(vectorsPath), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(vectorsPath, append(raw, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
