@@ -177,6 +177,36 @@ func TestCulprits(t *testing.T) {
 	}
 }
 
+// TestPatience bounds the search when every signature is bad, by the randomness
+// that it draws: 16 bytes for each signature in each combination. Halving to the
+// end would take 256·16 bytes on each of 7 levels.
+func TestPatience(t *testing.T) {
+	const n = 256
+	items := make([]Item, n)
+	for i := range items {
+		items[i] = signedItem(byte(i), "yes")
+		items[i].Msg = []byte("no")
+	}
+	r := &countingReader{r: testRand(6)}
+	if got := VerifyBatch(items, r); len(got) != n {
+		t.Errorf("refused %d of %d", len(got), n)
+	}
+	if r.n < 16*n || r.n > 16*n*5/2 {
+		t.Errorf("drew %d bytes, want between 1 and 2.5 times %d", r.n, 16*n)
+	}
+}
+
+type countingReader struct {
+	r io.Reader
+	n int
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	return n, err
+}
+
 // TestBatchWithoutRandomness must neither pass nor refuse everything.
 func TestBatchWithoutRandomness(t *testing.T) {
 	items := make([]Item, 20)

@@ -174,7 +174,30 @@ func openText(text []byte, passphrase string) (*PrivateKey, error) {
 	return s.open([]byte(passphrase))
 }
 
-// TestTamperedName swaps the authenticated, readable fields for valid others.
+// TestForeignPublicKey seals one key under a header that shows another, which
+// takes the passphrase.
+func TestForeignPublicKey(t *testing.T) {
+	sealed, err := sealKey(testKey(1), "north-hospital", []byte("p"), cheap, testRand(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed.header.Public = testKey(2).Public().String()
+	aead, _, err := sealingKeys([]byte("p"), sealed.header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ad, err := sealed.header.associated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := [SeedSize]byte{1}
+	sealed.ciphertext = aead.Seal(nil, make([]byte, aead.NonceSize()), seed[:], ad)
+	if _, err := sealed.open([]byte("p")); !errors.Is(err, ErrTampered) {
+		t.Errorf("%v, want ErrTampered", err)
+	}
+}
+
+// TestTamperedHeader swaps the authenticated, readable fields for valid others.
 func TestTamperedHeader(t *testing.T) {
 	sealed, err := sealKey(testKey(1), "north-hospital", []byte("p"), cheap, testRand(9))
 	if err != nil {
