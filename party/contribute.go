@@ -106,7 +106,9 @@ func (p *Party) contribute(e protocol.Proposal) error {
 	if err := p.cfg.Ledger.Commit(entry); err != nil {
 		return err
 	}
-	p.eff.Put(fmt.Sprintf("ledger/%08d", seq), entry)
+	if entry != nil {
+		p.eff.Put(fmt.Sprintf("ledger/%08d", seq), entry)
+	}
 	p.persist(m, head)
 	p.eff.Send = append(p.eff.Send, m.outbox...)
 	p.mine, p.did, p.want, p.asked, p.seen = m, m.pair, nil, false, p.now

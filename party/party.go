@@ -49,7 +49,8 @@ type Config struct {
 // one transaction, before any byte of it leaves.
 type Ledger interface {
 	// Charge is the next entry, or an error when the budget refuses. It must
-	// not remember the entry: Commit does.
+	// not remember the entry: Commit does. A nil entry says that there is nothing
+	// to charge, under a plan without noise.
 	Charge(round, attempt uint32) (entry []byte, seq uint64, err error)
 	// Commit takes an entry in, after Charge or when the store is read back.
 	Commit(entry []byte) error

@@ -1,0 +1,47 @@
+package protocol
+
+import (
+	"choir/privacy"
+)
+
+// Release is one of the plan's noisy sums as the worst adversary that the plan
+// tolerates sees it: T colluding parties, one more curious party, and all
+// compute nodes but one (Paper I, Theorem 1; HiddenParts). ok is false for a
+// plan without noise.
+func (p *Plan) Release() (r privacy.Release, ok bool) {
+	if p.Noise == NoiseNone {
+		return privacy.Release{}, false
+	}
+	return privacy.Release{Sensitivity: p.Sensitivity, PartVariance: p.Variance,
+		Parts: uint32(p.HiddenParts()), Dim: p.Dim}, true
+}
+
+// Spends is what a number of releases under the plan cost at the plan's delta:
+// a true upper bound against the adversary of Release. Infinite without noise
+// is the caller's to say: ok is false then.
+func (p *Plan) Spends(releases int) (b privacy.Bound, ok bool, err error) {
+	r, ok := p.Release()
+	if !ok {
+		return privacy.Bound{}, false, nil
+	}
+	all := make([]privacy.Release, releases)
+	for i := range all {
+		all[i] = r
+	}
+	b, err = privacy.Epsilon(all, p.Delta)
+	return b, true, err
+}
+
+// CheckPrivacy recomputes the plan's claim: all rounds and spare attempts
+// together stay within (epsilon, delta). No member signs, and no role starts
+// under, a plan that claims more than its noise gives.
+func (p *Plan) CheckPrivacy() error {
+	b, ok, err := p.Spends(p.Releases())
+	if err != nil {
+		return Fail(ClassInput, "plan: epsilon: %w", err)
+	}
+	if ok && !(b.Epsilon <= p.Epsilon) {
+		return Fail(ClassInput, "plan: epsilon: %d releases spend %.6g at delta %g, more than the %.6g that the plan claims", p.Releases(), b.Epsilon, p.Delta, p.Epsilon)
+	}
+	return nil
+}
