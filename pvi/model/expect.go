@@ -26,8 +26,9 @@ var probits = [...]struct{ weight, scale float64 }{
 }
 
 // SigmoidMoments is E[sigma(a)] and E[sigma'(a)] for a ~ N(mu, v), v >= 0. They
-// are the derivatives of ExpectSoftplus by mu and, times 1/2, by v. The absolute
-// error is below 1e-8 in both, for every mu and v.
+// are the derivatives of ExpectSoftplus by mu and, times 1/2, by v. For every mu and v
+// the absolute error is below 3e-9 in the mean (the published minimax error is
+// 2.1e-9) and below 2e-8 in the slope.
 func SigmoidMoments(mu, v float64) (mean, slope float64) {
 	for _, p := range probits {
 		r := 1 / math.Sqrt(1/(p.scale*p.scale)+v)
@@ -39,7 +40,7 @@ func SigmoidMoments(mu, v float64) (mean, slope float64) {
 }
 
 // ExpectSoftplus is E[log(1 + exp(a))] for a ~ N(mu, v), v >= 0. The absolute
-// error is below 1e-7 for every mu and v.
+// error is below 1e-8 for every mu and v.
 func ExpectSoftplus(mu, v float64) float64 {
 	var e float64
 	for _, p := range probits {

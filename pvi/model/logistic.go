@@ -49,21 +49,21 @@ func (l *Logistic) Rows() int { return len(l.y) }
 func (l *Logistic) Update(ws *Workspace, dst, q, cavity []float64) {
 	d := l.x.Cols
 	mean, logSD, variance := ws.param[0], ws.param[1], ws.param[2]
-	gMean, gLogSD := ws.param[3], ws.param[4]
+	gMean, gLogSD, start := ws.param[3], ws.param[4], ws.param[5]
 	// dst has room for Adam's 2d second moments until the result is written.
 	opt := newAdam(ws.pair(d), dst, l.rate)
 	for i := range d {
 		variance[i] = -0.5 / q[d+i]
 		mean[i], logSD[i] = q[i]*variance[i], 0.5*math.Log(variance[i])
 	}
+	copy(start, logSD)
 	for range l.steps {
 		l.Gradient(ws, gMean, gLogSD, mean, variance, cavity)
 		opt.next()
 		opt.climb(mean, gMean, 0)
 		opt.climb(logSD, gLogSD, d)
 		for i := range d {
-			start := -0.5 * math.Log(-2*q[d+i])
-			logSD[i] = min(max(logSD[i], start-maxLogSD), start+maxLogSD)
+			logSD[i] = min(max(logSD[i], start[i]-maxLogSD), start[i]+maxLogSD)
 			variance[i] = math.Exp(2 * logSD[i])
 		}
 	}
