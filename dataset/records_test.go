@@ -158,7 +158,7 @@ func TestInferSchema(t *testing.T) {
 	if diff := cmp.Diff(want, s.Columns, cmpopts.EquateApprox(0, 1e-15)); diff != "" {
 		t.Error(diff)
 	}
-	if s.Private() || s.Source != SourceInferred || s.Target.Categories[1] != "yes" {
+	if s.Public() || s.Source != SourceInferred || s.Target.Categories[1] != "yes" {
 		t.Errorf("%+v", s)
 	}
 	if table, err := rec.Encode(s); err != nil || table.Rows() != 4 {

@@ -52,7 +52,7 @@ type Column struct {
 // signed plan: two parties with equal schemas encode equal rows equally.
 type Schema struct {
 	Version int `json:"version"` // 1
-	// Source says where bounds and categories come from; Private reads it.
+	// Source says where bounds and categories come from; Public reads it.
 	Source  string   `json:"source"`
 	Target  Column   `json:"target"`
 	Columns []Column `json:"columns"` // features, in encoded order
@@ -86,9 +86,9 @@ func Binary(name, negative, positive string) Column {
 	return Column{Name: name, Categories: []string{negative, positive}}
 }
 
-// Private reports whether the schema claims to be independent of the data. It is
+// Public reports whether the schema claims to be independent of the data. It is
 // the author's claim; nothing can check it.
-func (s *Schema) Private() bool { return s.Source != "" && !inferred(s.Source) }
+func (s *Schema) Public() bool { return s.Source != "" && !inferred(s.Source) }
 
 // Classification reports whether the target has categories.
 func (s *Schema) Classification() bool { return s.Target.Numeric == nil }

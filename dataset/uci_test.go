@@ -61,8 +61,8 @@ func TestAdultAsPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if schema.Private() {
-		t.Error("a schema standardised on all rows claims to be private")
+	if schema.Public() {
+		t.Error("a schema standardised on all rows claims to be public")
 	}
 	for j := range 6 {
 		near(t, "mean of "+schema.Columns[j].Name, schema.Columns[j].Numeric.Center, ref.Mean[j], 1e-12)
@@ -134,7 +134,7 @@ func TestPublicBoundsHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !schema.Private() {
+		if !schema.Public() {
 			t.Errorf("%v: schema is not public: %s", c.path, schema.Source)
 		}
 		table, err := rec.Encode(schema)

@@ -1,0 +1,94 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ParseColumn reads a column description as a flag gives it: "age=17:90" is a number
+// mapped from [17, 90] to [-1, 1], "age=17:90:40:14" has its own centre and scale, and
+// "ward=A|B|C" lists categories (two of them, negative first, for a classification
+// target). The name ends at the first "=".
+func ParseColumn(text string) (Column, error) {
+	name, rest, ok := strings.Cut(text, "=")
+	name = trim(name)
+	if !ok || name == "" {
+		return Column{}, schemaErrorf("%q is not NAME=LO:HI, NAME=LO:HI:CENTER:SCALE or NAME=A|B", text)
+	}
+	if strings.Contains(rest, "|") {
+		c := Categorical(name, trimAll(strings.Split(rest, "|"))...)
+		return c, c.validate()
+	}
+	var v []float64
+	for _, part := range strings.Split(rest, ":") {
+		x, err := parseNumber(trim(part))
+		if err != nil {
+			return Column{}, schemaErrorf("column %q: bound %q: %w", name, part, err)
+		}
+		v = append(v, x)
+	}
+	var c Column
+	switch len(v) {
+	case 2:
+		c = Numeric(name, v[0], v[1])
+	case 4:
+		c = Standardised(name, v[0], v[1], v[2], v[3])
+	default:
+		return Column{}, schemaErrorf("column %q: %d numbers, want LO:HI or LO:HI:CENTER:SCALE", name, len(v))
+	}
+	return c, c.validate()
+}
+
+// Override returns a copy of the schema in which the given public columns replace the
+// columns (or the target) of the same names. A schema that was inferred counts as
+// public only once every column and the target were replaced; until then its Source
+// goes on saying which were not.
+func (s *Schema) Override(public ...Column) (*Schema, error) {
+	out := *s
+	out.Columns = append([]Column(nil), s.Columns...)
+	given := map[string]bool{}
+	for _, c := range public {
+		if given[c.Name] {
+			return nil, schemaErrorf("column %q is described twice", c.Name)
+		}
+		given[c.Name] = true
+		if !out.replace(c) {
+			return nil, schemaErrorf("column %q is not in the schema", c.Name)
+		}
+	}
+	if len(given) > 0 {
+		out.Source = overridden(s, given)
+	}
+	return &out, out.Validate()
+}
+
+func (s *Schema) replace(c Column) bool {
+	if s.Target.Name == c.Name {
+		s.Target = c
+		return true
+	}
+	for i := range s.Columns {
+		if s.Columns[i].Name == c.Name {
+			s.Columns[i] = c
+			return true
+		}
+	}
+	return false
+}
+
+// overridden says where the bounds of the new schema come from.
+func overridden(s *Schema, given map[string]bool) string {
+	if s.Public() {
+		return s.Source
+	}
+	left := 0
+	for _, c := range append([]Column{s.Target}, s.Columns...) {
+		if !given[c.Name] {
+			left++
+		}
+	}
+	if left == 0 {
+		return "public: given by the user"
+	}
+	return fmt.Sprintf("%d columns given by the user, %d %s", len(given), left, SourceInferred)
+}

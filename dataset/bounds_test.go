@@ -1,0 +1,74 @@
+package dataset
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseColumn(t *testing.T) {
+	for text, want := range map[string]Column{
+		"age=17:90":           Numeric("age", 17, 90),
+		" age = -1.5 : 2e3 ":  Numeric("age", -1.5, 2000),
+		"age=17:90:40:14":     Standardised("age", 17, 90, 40, 14),
+		"income=<=50K|>50K":   Binary("income", "<=50K", ">50K"),
+		"ward=A & E | B | 12": Categorical("ward", "A & E", "B", "12"),
+	} {
+		got, err := ParseColumn(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	for _, text := range []string{
+		"", "age", "=1:2", "age=", "age=1", "age=1:2:3", "age=1:2:3:4:5", "age=2:1", "age=1:2:0:0",
+		"age=a:b", "age=nan:1", "ward=A|A", "ward=A|", "age=1:inf",
+	} {
+		if c, err := ParseColumn(text); !errors.Is(err, ErrSchema) {
+			t.Errorf("%q: %+v, %v", text, c, err)
+		}
+	}
+}
+
+func TestOverride(t *testing.T) {
+	rec, err := ReadRecords(strings.NewReader("a,b,y\n1,u,no\n2,v,yes\n"), CSVOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inferred, err := rec.InferSchema("y", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := inferred.Override(Numeric("a", 0, 9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if some.Public() || some.Columns[0].Numeric.Hi != 9 || inferred.Columns[0].Numeric.Hi != 2 {
+		t.Errorf("%+v from %+v", some, inferred)
+	}
+	all, err := inferred.Override(Numeric("a", 0, 9), Categorical("b", "u", "v", "w"), Binary("y", "no", "yes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !all.Public() || all.Dim() != 5 {
+		t.Errorf("%+v", all)
+	}
+	if same, err := AdultSchema().Override(Numeric("age", 0, 120)); err != nil || !same.Public() {
+		t.Errorf("a public schema lost its claim: %v", err)
+	}
+	for name, cols := range map[string][]Column{
+		"unknown": {Numeric("z", 0, 1)},
+		"twice":   {Numeric("a", 0, 1), Numeric("a", 0, 2)},
+		"target":  {Categorical("y", "a", "b", "c")},
+		"invalid": {Numeric("a", 1, 0)},
+	} {
+		if _, err := inferred.Override(cols...); !errors.Is(err, ErrSchema) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
