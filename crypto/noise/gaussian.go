@@ -112,7 +112,12 @@ func (g *Gaussian) sample(s *source) int64 {
 func (g *Gaussian) laplace(s *source) (y uint64, negative bool) {
 	for range maxRestarts {
 		u := g.uniform(s)
-		if f := ratio(u, g.scale); !bernoulliExp(s, &f) {
+		f := ratio(u, g.scale)
+		accepted := bernoulliExp(s, &f)
+		if s.err != nil {
+			return 0, false
+		}
+		if !accepted {
 			continue
 		}
 		y = u + g.scale*geometric(s)

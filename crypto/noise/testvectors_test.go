@@ -1,0 +1,105 @@
+package noise
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
+
+const (
+	vectorsPath    = "../../testdata/noise/v1.json"
+	vectorSamples  = 8
+	vectorVariants = 16
+)
+
+// vectorCase is randomness and the samples that it gives: all of its bytes, and no
+// more, are read.
+type vectorCase struct {
+	Variance   uint64  `json:"variance,string"`
+	Randomness string  `json:"randomness"` // hexadecimal
+	Samples    []int64 `json:"samples"`
+}
+
+type vectorFile struct {
+	Version int          `json:"version"`
+	Cases   []vectorCase `json:"cases"`
+}
+
+func TestVectors(t *testing.T) {
+	if *update {
+		writeVectors(t)
+	}
+	raw, err := os.ReadFile(vectorsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file vectorFile
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	if file.Version != 1 || len(file.Cases) != vectorVariants {
+		t.Fatalf("version %d, %d cases", file.Version, len(file.Cases))
+	}
+	for i, c := range file.Cases {
+		replayVector(t, i, c)
+	}
+}
+
+// replayVector replays a case through Sample, Fill and the oracle.
+func replayVector(t *testing.T, i int, c vectorCase) {
+	t.Helper()
+	randomness, err := hex.DecodeString(c.Randomness)
+	if err != nil || len(c.Samples) != vectorSamples {
+		t.Fatalf("case %d: %d samples, %v", i, len(c.Samples), err)
+	}
+	g, r, o := mustNew(t, c.Variance), bytes.NewReader(randomness), newOracle(t, c.Variance, bytes.NewReader(randomness))
+	for j, want := range c.Samples {
+		got, err := g.Sample(r)
+		if dumb := o.sample(); err != nil || got != want || dumb != want {
+			t.Errorf("case %d, sample %d: %d, %v, the oracle %d; recorded %d", i, j, got, err, dumb, want)
+		}
+	}
+	if r.Len() != 0 {
+		t.Errorf("case %d: %d bytes are left", i, r.Len())
+	}
+	filled := make([]int64, len(c.Samples))
+	if err := g.Fill(filled, bytes.NewReader(randomness)); err != nil || !slices.Equal(filled, c.Samples) {
+		t.Errorf("case %d: Fill gives %v, %v", i, filled, err)
+	}
+}
+
+func writeVectors(t *testing.T) {
+	file := vectorFile{Version: 1}
+	for i, variance := range testVariances {
+		var read bytes.Buffer
+		c := vectorCase{Variance: variance}
+		g, r := mustNew(t, variance), io.TeeReader(seeded(byte(100+i)), &read)
+		for range vectorSamples {
+			x, err := g.Sample(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Samples = append(c.Samples, x)
+		}
+		c.Randomness = hex.EncodeToString(read.Bytes())
+		file.Cases = append(file.Cases, c)
+	}
+	raw, err := json.MarshalIndent(file, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(vectorsPath), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(vectorsPath, append(raw, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
