@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -224,6 +225,26 @@ func TestFigureRefuses(t *testing.T) {
 	}
 	if _, err := (LearningCurve{}).Figure(); err == nil {
 		t.Error("learning curve without series: not refused")
+	}
+}
+
+// No two of 40 names look alike.
+func TestStylesDiffer(t *testing.T) {
+	f := &Figure{Panels: []Panel{{Curves: many(20)}}}
+	for i := range 20 {
+		f.Panels[0].Levels = append(f.Panels[0].Levels, Level{Name: "level " + string(rune('a'+i))})
+	}
+	seen := map[string]string{}
+	styles := f.styles()
+	if len(styles) != 40 {
+		t.Fatalf("%d styles", len(styles))
+	}
+	for _, s := range styles {
+		look := fmt.Sprintf("%v %v %T", s.line.Color, s.line.Dashes, s.glyph.Shape)
+		if other, ok := seen[look]; ok {
+			t.Errorf("%s looks like %s", s.name, other)
+		}
+		seen[look] = s.name
 	}
 }
 

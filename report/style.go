@@ -84,7 +84,12 @@ func newStyle(name string, i int, curve bool) style {
 		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{},
 		draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
 	}
-	s.glyph = draw.GlyphStyle{Color: c, Radius: 2.6, Shape: shapes[i%len(shapes)]}
+	// When the colours come round again, dashes and another marker set the curve apart.
+	turn := i / len(colors)
+	if turn > 0 {
+		s.line.Dashes = dashes(turn - 1)
+	}
+	s.glyph = draw.GlyphStyle{Color: c, Radius: 2.6, Shape: shapes[(i+3*turn)%len(shapes)]}
 	return s
 }
 
