@@ -1,0 +1,73 @@
+package pld
+
+import "math"
+
+// merged discretises a term so that its curve lies on or below the term's
+// everywhere. Outputs are merged into bins, each bin's loss a grid point: a bin that
+// begins short of a grid point l ends beyond it, where the masses balance to
+// P = e^l Q. Only the last bin has no end that balances; its loss is rounded down.
+func merged(t Term, step, tail float64) (*pmf, error) {
+	p := t.pieces(tail)[0]
+	d, err := newPMF([]piece{p}, step)
+	if err != nil {
+		return nil, err
+	}
+	for c := p.lo; c < p.hi; {
+		start, _ := p.at(c)
+		i := int(math.Floor(start/step)) + 1
+		end, balanced := p.balance(c, float64(i)*step, step)
+		mass, _ := p.integrate(c, end, 0)
+		if !balanced {
+			i--
+		}
+		d.put(i, mass)
+		c = end
+	}
+	return d, nil
+}
+
+// balance finds the end of the bin that begins at c, below loss l: where P = e^l Q, or
+// a 10^-10th of the deficit beyond, so that the bin's loss is at least l.
+func (p piece) balance(c, l, step float64) (end float64, balanced bool) {
+	lo := p.where(l)
+	_, lack := p.integrate(c, lo, l)
+	want := -lack
+	for k := 1.0; ; k++ {
+		hi := p.where(l + k*step)
+		_, got := p.integrate(lo, hi, l)
+		if got > want {
+			return p.solve(lo, hi, l, want), true
+		}
+		if hi >= p.hi {
+			return p.hi, false
+		}
+		lo, want = hi, want-got
+	}
+}
+
+// solve finds z in [a, b] with the integral of P - e^l Q over [a, z] just above
+// want, by Newton's method kept inside its bracket. The integral over [a, b] is above it.
+func (p piece) solve(a, b, l, want float64) float64 {
+	lo, hi := a, b
+	z := a + (b-a)/2
+	for range 60 {
+		_, got := p.integrate(a, z, l)
+		if got >= want {
+			hi = z
+			if got <= want*(1+1e-10) {
+				return z
+			}
+		} else {
+			lo = z
+		}
+		loss, density := p.at(z)
+		z += (want*(1+3e-11) - got) / (-density * math.Expm1(l-loss))
+		if !(z > lo && z < hi) {
+			z = lo + (hi-lo)/2
+		}
+		if hi-lo <= 0x1p-50*math.Abs(hi) {
+			break
+		}
+	}
+	return hi
+}

@@ -1,0 +1,163 @@
+package pld
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrTerm marks a term or a target outside of what is computed.
+var ErrTerm = errors.New("pld: impossible input")
+
+// Kind is the shape of a pair (P, Q). Noise has variance 1; N(m) is N(m, 1).
+type Kind uint8
+
+const (
+	// Remove: P = (1-Rate) N(0) + Rate N(Mu), Q = N(0). With Rate 1 the plain Gaussian.
+	Remove Kind = 1
+	// Add: P = N(0), Q = (1-Rate) N(0) + Rate N(Mu).
+	Add Kind = 2
+	// Replace: P = (1-Rate) N(0) + Rate N(Mu), Q = (1-Rate) N(0) + Rate N(-Mu).
+	Replace Kind = 3
+	// Amplified has no single pair: it is the curve of Remove for alpha >= 1 and that of Add
+	// below (dissertation, Theorem 21). It dominates; as a lower bound it is refused.
+	Amplified Kind = 4
+)
+
+// Term is Count steps of one kind.
+type Term struct {
+	Kind  Kind
+	Mu    float64 // distance over noise standard deviation, in (0, 50]
+	Rate  float64 // sampling rate, in (0, 1]
+	Count int     // >= 1
+}
+
+// Validate names the impossible field.
+func (t Term) Validate() error {
+	switch {
+	case t.Kind < Remove || t.Kind > Amplified:
+		return fmt.Errorf("%w: unknown kind %d", ErrTerm, t.Kind)
+	case !(t.Mu > 0 && t.Mu <= 50):
+		return fmt.Errorf("%w: mu %v isn't in (0, 50]", ErrTerm, t.Mu)
+	case !(t.Rate > 0 && t.Rate <= 1):
+		return fmt.Errorf("%w: rate %v isn't in (0, 1]", ErrTerm, t.Rate)
+	case t.Count < 1:
+		return fmt.Errorf("%w: count %d isn't positive", ErrTerm, t.Count)
+	}
+	return nil
+}
+
+// piece is a stretch of the line on which the loss increases with z.
+type piece struct {
+	kind   Kind
+	mu, q  float64
+	lo, hi float64 // in z
+	low    float64 // mass of P below lo that belongs to the piece
+	high   float64 // mass of P above hi that belongs to the piece
+}
+
+// pieces cuts the term's curve at tails of at most tail each.
+func (t Term) pieces(tail float64) []piece {
+	r := tailQuantile(tail)
+	whole := piece{kind: t.Kind, mu: t.Mu, q: t.Rate, lo: -r, hi: t.Mu + r, low: tail, high: tail}
+	switch t.Kind {
+	case Add:
+		whole.hi = r
+	case Replace:
+		if t.Rate == 1 {
+			whole.lo += t.Mu
+		}
+	case Remove:
+		if t.Rate == 1 {
+			whole.lo += t.Mu
+		}
+	case Amplified:
+		above, below := whole, whole
+		above.kind, below.kind, below.hi = Remove, Add, r
+		above.lo, above.low = t.Mu/2, 0 // Remove's loss is 0 at mu/2
+		below.hi, below.high = -t.Mu/2, 0
+		return []piece{above, below}
+	}
+	return []piece{whole}
+}
+
+// tailQuantile is a z with P(N(0,1) > z) <= tail.
+func tailQuantile(tail float64) float64 {
+	// The tail above z >= 1 is below exp(-z^2/2)/2.
+	return math.Max(1, math.Sqrt(-2*math.Log(2*tail)))
+}
+
+// atom is the mass at loss 0 that joins the two halves of an amplified curve.
+func (t Term) atom() float64 {
+	if t.Kind != Amplified {
+		return 0
+	}
+	return (1 - t.Rate) * math.Erf(t.Mu/(2*math.Sqrt2))
+}
+
+// mixLog is ln(1 - q + q e^x).
+func mixLog(q, x float64) float64 {
+	switch {
+	case q == 1:
+		return x
+	case x > 30:
+		return math.Log(q) + x + math.Log1p((1-q)/q*math.Exp(-x))
+	}
+	return math.Log1p(q * math.Expm1(x))
+}
+
+// unmix solves mixLog(q, x) = l; -Inf where l lies at or below its range.
+func unmix(q, l float64) float64 {
+	if q == 1 {
+		return l
+	}
+	if l > 30 {
+		return l - math.Log(q) + math.Log1p(-(1-q)*math.Exp(-l))
+	}
+	y := math.Expm1(l) / q
+	if y <= -1 {
+		return math.Inf(-1)
+	}
+	return math.Log1p(y)
+}
+
+// at is the loss and the density under P at z.
+func (p piece) at(z float64) (loss, density float64) {
+	x := p.mu*z - p.mu*p.mu/2
+	switch p.kind {
+	case Remove:
+		loss = mixLog(p.q, x)
+		return loss, math.Exp(loss-z*z/2) * invSqrt2Pi
+	case Add: // reflected, so that the loss increases
+		return -mixLog(p.q, -p.mu*z-p.mu*p.mu/2), math.Exp(-z*z/2) * invSqrt2Pi
+	}
+	up := mixLog(p.q, x)
+	return up - mixLog(p.q, -p.mu*z-p.mu*p.mu/2), math.Exp(up-z*z/2) * invSqrt2Pi
+}
+
+const invSqrt2Pi = 0.3989422804014327
+
+// where inverts the loss, clamped to [lo, hi].
+func (p piece) where(l float64) float64 {
+	var z float64
+	switch p.kind {
+	case Remove:
+		z = p.mu/2 + unmix(p.q, l)/p.mu
+	case Add:
+		z = -p.mu/2 - unmix(p.q, -l)/p.mu
+	default:
+		z = p.whereReplace(l)
+	}
+	return math.Min(p.hi, math.Max(p.lo, z))
+}
+
+// whereReplace solves the quadratic in e^(mu z); the loss is odd in z.
+func (p piece) whereReplace(l float64) float64 {
+	if l < 0 {
+		return -p.whereReplace(-l)
+	}
+	lnQC := math.Log(p.q) - p.mu*p.mu/2
+	a := (1 - p.q) * -math.Expm1(-l) / 2 // over e^l
+	// e^(mu z) = e^l (a + sqrt(a^2 + e^-l (qc)^2)) / (qc)
+	return (l + math.Log(a+math.Hypot(a, math.Exp(lnQC-l/2))) - lnQC) / p.mu
+}

@@ -1,0 +1,99 @@
+package pld
+
+import "math"
+
+// profile approximates the cumulant generating functions of the terms' losses on a few
+// thousand points, to choose a tilt and a window. Nothing rigorous rests on it.
+type profile struct {
+	counts []float64
+	loss   [][]float64
+	mass   [][]float64
+}
+
+func newProfile(terms []Term, tail float64) profile {
+	var f profile
+	for _, t := range terms {
+		var loss, mass []float64
+		for _, p := range t.pieces(tail) {
+			const n = 2000
+			w := (p.hi - p.lo) / n
+			for k := range n {
+				l, density := p.at(p.lo + (float64(k)+0.5)*w)
+				loss, mass = append(loss, l), append(mass, density*w)
+			}
+		}
+		f.counts = append(f.counts, float64(t.Count))
+		f.loss, f.mass = append(f.loss, append(loss, 0)), append(f.mass, append(mass, t.atom()))
+	}
+	return f
+}
+
+// cumulants are K(theta) and its first two derivatives, of the whole composition.
+func (f profile) cumulants(theta float64) (k0, k1, k2 float64) {
+	for j, n := range f.counts {
+		a, b, c := moments(f.loss[j], f.mass[j], theta)
+		k0, k1, k2 = k0+n*a, k1+n*b, k2+n*c
+	}
+	return k0, k1, k2
+}
+
+// moments are ln E e^(theta L), and mean and variance of L under the tilted mass.
+func moments(loss, mass []float64, theta float64) (lnM, mean, variance float64) {
+	peak := math.Inf(-1)
+	for i, l := range loss {
+		if mass[i] > 0 {
+			peak = math.Max(peak, theta*l+math.Log(mass[i]))
+		}
+	}
+	var s, s1, s2 float64
+	for i, l := range loss {
+		if mass[i] > 0 {
+			w := math.Exp(theta*l + math.Log(mass[i]) - peak)
+			s, s1, s2 = s+w, s1+w*l, s2+w*l*l
+		}
+	}
+	return peak + math.Log(s), s1 / s, math.Max(0, s2/s-s1/s*(s1/s))
+}
+
+// reach is how far above (side 1) or below (side -1) the sum tilted by theta can lie but
+// for a probability of about e^-34, and the exponent with which Chernoff's inequality says so.
+func (f profile) reach(theta, side float64) (edge, exponent float64) {
+	const rare = 34
+	k0, _, k2 := f.cumulants(theta)
+	at := func(u float64) float64 {
+		t := side * math.Exp(u)
+		k, _, _ := f.cumulants(theta + t)
+		return side * (rare + k - k0) / t
+	}
+	// For a Gaussian sum the best exponent is sqrt(2 rare) over its standard deviation.
+	mid := math.Log(math.Sqrt(2*rare/k2) + 1e-300)
+	best, value := mid, at(mid)
+	for u := mid - 6; u < mid+2; u += 0.25 {
+		if v := at(u); v < value {
+			best, value = u, v
+		}
+	}
+	return side * value, side * math.Exp(best)
+}
+
+// tilt is the theta >= 0 whose Chernoff bound exp(K - theta K') is about delta.
+func (f profile) tilt(delta float64) float64 {
+	exponent := func(theta float64) float64 {
+		k0, k1, _ := f.cumulants(theta)
+		return k0 - theta*k1
+	}
+	hi := 1.0
+	for exponent(hi) > math.Log(delta) && hi < 1e6 {
+		hi *= 2
+	}
+	lo := 0.0
+	for range 30 {
+		mid := (lo + hi) / 2
+		if exponent(mid) > math.Log(delta) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}

@@ -1,0 +1,109 @@
+package privacy
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestRenyiReferences(t *testing.T) {
+	covered := 0
+	for _, e := range references(t, "subsampled_gaussian") {
+		if !strings.Contains(e.Impl, "Opacus") {
+			continue
+		}
+		covered++
+		curve := func(a float64) float64 { return float64(e.Steps) * SampledRenyi(e.Sigma, e.Q, a) }
+		got, _ := CurveEpsilon(curve, DefaultOrders(), e.Delta)
+		// Both references truncate a series at fractional orders; they differ by 1.3e-5.
+		if relativeError(got, e.Epsilon) > 2e-5 || relativeError(got, e.CrossCheck) > 2e-5 {
+			t.Errorf("sigma %v, q %v x %d: %v, want %v or %v", e.Sigma, e.Q, e.Steps, got, e.Epsilon, e.CrossCheck)
+		}
+		best, _ := bestOrder(e.Delta, curve)
+		if best > got*(1+1e-9) {
+			t.Errorf("sigma %v: the best order gives %v, the grid %v", e.Sigma, best, got)
+		}
+	}
+	if covered != 6 {
+		t.Fatalf("covered %d entries, not 6", covered)
+	}
+}
+
+func TestMomentsReferences(t *testing.T) {
+	covered := 0
+	for _, e := range references(t, "subsampled_gaussian") {
+		if !strings.Contains(e.Impl, "classic moments") {
+			continue
+		}
+		covered++
+		got, lambda := MomentsEpsilon(e.Sigma, e.Q, e.Steps, e.Delta, 32)
+		if relativeError(got, e.Epsilon) > 1e-9 || lambda != e.Lambda {
+			t.Errorf("sigma %v, q %v x %d: %v at %d, want %v at %d", e.Sigma, e.Q, e.Steps, got, lambda, e.Epsilon, e.Lambda)
+		}
+	}
+	if covered != 3 {
+		t.Fatalf("covered %d entries, not 3", covered)
+	}
+}
+
+// Integer orders have a finite sum (Mironov, Talwar and Zhang 2019, section 3.3):
+// an independent calculation of the same integral.
+func TestSampledRenyiAgainstBinomialSum(t *testing.T) {
+	for _, c := range []struct{ sigma, q float64 }{{0.6, 0.3}, {1, 0.01}, {5, 0.2}, {20, 0.5}} {
+		for a := 2; a <= 24; a++ {
+			sum := math.Inf(-1)
+			for k := 0; k <= a; k++ {
+				x := float64(k)
+				sum = lnAdd(sum, lnBinomial(float64(a), x)+(float64(a)-x)*math.Log1p(-c.q)+x*math.Log(c.q)+x*(x-1)/(2*c.sigma*c.sigma))
+			}
+			want := sum / float64(a-1)
+			if got := SampledRenyi(c.sigma, c.q, float64(a)); got < want*(1-1e-13)-1e-14 || got > want*(1+1e-9)+1e-12 {
+				t.Errorf("%+v order %d: %v, want %v", c, a, got, want)
+			}
+		}
+	}
+	if got := SampledRenyi(2, 1, 3); relativeError(got, 3.0/8) > 1e-9 {
+		t.Errorf("q 1: %v", got)
+	}
+}
+
+func TestDistributedReferences(t *testing.T) {
+	orders := append(integerOrders(128), 256)
+	entries := references(t, "distributed_discrete_gaussian", "distributed_skellam")
+	if len(entries) != 6 {
+		t.Fatalf("%d entries, not 6", len(entries))
+	}
+	for _, e := range entries {
+		grid := 1 / e.Gamma
+		if e.Mechanism == "distributed_skellam" {
+			grid = e.Scale
+		}
+		l2 := grid * RoundedNorm(e.sensitivity(), 1/grid, e.Beta, e.Dim)
+		variance := grid * e.Sigma * grid * e.Sigma
+		curve := func(a float64) float64 { return a * l2 * l2 / (2 * variance) }
+		if e.Mechanism == "distributed_skellam" {
+			curve = func(a float64) float64 { return SkellamRenyi(variance, l2, IntegerL1(l2, e.Dim), a) }
+		}
+		sampled := curve
+		if e.Q < 1 {
+			sampled = func(a float64) float64 { return PoissonRenyi(curve, e.Q, int(a)) }
+		}
+		got, _ := CurveEpsilon(func(a float64) float64 { return float64(e.Steps) * sampled(a) }, orders, e.Delta)
+		if relativeError(got, e.Epsilon) > 1e-6 {
+			t.Errorf("%s sigma %v q %v x %d: %v, want %v", e.Mechanism, e.Sigma, e.Q, e.Steps, got, e.Epsilon)
+		}
+		if e.Mechanism == "distributed_skellam" || e.Q < 1 {
+			continue
+		}
+		// Our own bound for the same integers: never above theirs, never below the Gaussian's.
+		local := e.LocalStddev * grid
+		all := make([]Release, e.Steps)
+		for i := range all {
+			all[i] = Release{Sensitivity: uint64(math.Ceil(l2)), PartVariance: uint64(local * local), Parts: uint32(e.Shares), Dim: uint32(e.Dim)}
+		}
+		b, err := Epsilon(all, e.Delta)
+		if err != nil || b.Epsilon > e.Epsilon || b.Epsilon < e.Continuous {
+			t.Errorf("%v, %v isn't between the Gaussian %v and the reference %v", b, err, e.Continuous, e.Epsilon)
+		}
+	}
+}
