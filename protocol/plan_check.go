@@ -107,9 +107,19 @@ func (p *Plan) checkNoise() error {
 	default:
 		return fmt.Errorf("noise: unknown placement %d", p.Noise)
 	}
-	switch {
-	case p.Variance < 1 || p.Variance > 1<<62:
+	if p.Variance < 1 || p.Variance > 1<<62 {
 		return fmt.Errorf("variance: %d isn't in 1..2^62", p.Variance)
+	}
+	return p.checkClaim()
+}
+
+// checkClaim: noise comes with a whole claim or with none at all. Without one
+// the noise may still be of use, but nobody is told an epsilon.
+func (p *Plan) checkClaim() error {
+	if p.Sensitivity == 0 && p.Epsilon == 0 && p.Delta == 0 {
+		return nil
+	}
+	switch {
 	case p.Clip < 1:
 		return fmt.Errorf("clip: 0 bounds nothing, so it hides nothing")
 	case p.Sensitivity < p.Clip:
@@ -145,17 +155,21 @@ func (p *Plan) headroom() fixedpoint.Headroom {
 }
 
 // MaxSum bounds every coordinate of an aggregate except with probability
-// 2^-40 over the plan: N (per party bound + noise tail). A decoded aggregate
-// beyond it is an overflow or a fault and is refused by name.
+// 2^-40 over the plan: what N clipped updates and the noise of the whole sum
+// can reach. A decoded aggregate beyond it is an overflow or a fault and is
+// refused by name.
 func (p *Plan) MaxSum() (uint64, error) {
 	h := p.headroom()
-	tail := uint64(0)
+	limit := h.PerParty
+	if limit > math.MaxInt64/uint64(h.Parties) {
+		return 0, Fail(ClassInput, "plan: %d parties of up to %d grid units overflow", h.Parties, limit)
+	}
+	limit *= uint64(h.Parties)
 	if p.Noise != NoiseNone {
-		tail = h.Tail()
+		limit += h.Tail()
 	}
-	perParty := h.PerParty + tail
-	if perParty < h.PerParty || perParty > math.MaxInt64/uint64(h.Parties) {
-		return 0, Fail(ClassInput, "plan: %d parties of up to %d grid units overflow", h.Parties, perParty)
+	if limit > math.MaxInt64 {
+		return 0, Fail(ClassInput, "plan: a sum could reach %d grid units, beyond 64 bits", limit)
 	}
-	return perParty * uint64(h.Parties), nil
+	return limit, nil
 }

@@ -7,9 +7,9 @@ import (
 // Release is one of the plan's noisy sums as the worst adversary that the plan
 // tolerates sees it: T colluding parties, one more curious party, and all
 // compute nodes but one (Paper I, Theorem 1; HiddenParts). ok is false for a
-// plan without noise.
+// plan that claims no epsilon.
 func (p *Plan) Release() (r privacy.Release, ok bool) {
-	if p.Noise == NoiseNone {
+	if p.Noise == NoiseNone || p.Sensitivity == 0 {
 		return privacy.Release{}, false
 	}
 	return privacy.Release{Sensitivity: p.Sensitivity, PartVariance: p.Variance,
@@ -17,8 +17,8 @@ func (p *Plan) Release() (r privacy.Release, ok bool) {
 }
 
 // Spends is what a number of releases under the plan cost at the plan's delta:
-// a true upper bound against the adversary of Release. Infinite without noise
-// is the caller's to say: ok is false then.
+// a true upper bound against the adversary of Release. ok is false when the
+// plan claims nothing.
 func (p *Plan) Spends(releases int) (b privacy.Bound, ok bool, err error) {
 	r, ok := p.Release()
 	if !ok {

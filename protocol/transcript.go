@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"choir/crypto/field"
@@ -44,4 +45,27 @@ func CheckSum(sum []int64, limit uint64) error {
 		}
 	}
 	return nil
+}
+
+// MarshalTranscript is the file form of a transcript's entries: for each, u32
+// length and the bytes.
+func MarshalTranscript(entries [][]byte) []byte {
+	var b []byte
+	for _, e := range entries {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(e)))
+		b = append(b, e...)
+	}
+	return b
+}
+
+// UnmarshalTranscript is its inverse; it checks the framing alone.
+func UnmarshalTranscript(b []byte) (entries [][]byte, err error) {
+	for len(b) > 0 {
+		var e []byte
+		if e, b, err = cutPiece(b); err != nil {
+			return nil, fmt.Errorf("transcript: entry %d: %w", len(entries), ErrMalformed)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
 }

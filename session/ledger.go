@@ -24,8 +24,8 @@ func NewAccount(s protocol.Session, chain *ledger.Ledger) *Account {
 	return &Account{plan: s.Plan, id: s.ID, chain: chain, budget: ledger.Budget{Epsilon: s.Plan.Epsilon, Delta: s.Plan.Delta}}
 }
 
-// Charge implements party.Ledger. Without noise there is nothing to charge and
-// nothing that a ledger could promise: every attempt is allowed.
+// Charge implements party.Ledger. A plan that claims no epsilon charges
+// nothing, and a ledger can promise nothing for it.
 func (a *Account) Charge(round, attempt uint32) (entry []byte, seq uint64, err error) {
 	release, ok := a.plan.Release()
 	if !ok {
@@ -44,7 +44,7 @@ func (a *Account) Charge(round, attempt uint32) (entry []byte, seq uint64, err e
 
 // Commit implements party.Ledger.
 func (a *Account) Commit(entry []byte) error {
-	if entry == nil && a.plan.Noise == protocol.NoiseNone {
+	if entry == nil { // nothing was charged
 		return nil
 	}
 	var e ledger.Entry
@@ -56,8 +56,8 @@ func (a *Account) Commit(entry []byte) error {
 
 // Spent is what the chain has spent at the plan's delta.
 func (a *Account) Spent() (privacy.Bound, error) {
-	if a.plan.Noise == protocol.NoiseNone {
-		return privacy.Bound{}, errors.New("a plan without noise has no epsilon")
+	if _, ok := a.plan.Release(); !ok {
+		return privacy.Bound{}, errors.New("the plan claims no epsilon")
 	}
 	return a.chain.Spent(a.plan.Delta)
 }

@@ -1,0 +1,209 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"choir/dataset"
+	"choir/protocol"
+	"choir/pvi"
+)
+
+// Data is a data set that is ready to be learnt by several parties.
+type Data struct {
+	Name    string
+	Schema  *dataset.Schema
+	Parts   []pvi.Data // by party
+	Train   pvi.Data   // all parties' rows together
+	Test    pvi.Data
+	Columns []string
+	// Warnings are what the operator should know about how the data was read.
+	Warnings []string
+}
+
+// Source says where data comes from and how it is shared out.
+type Source struct {
+	Path    string          // a CSV with a header, a UCI original or its folder; empty: generated
+	Target  string          // the target column; empty: the schema's own
+	Schema  *dataset.Schema // public encoding; nil: the file's own, else inferred (and said so)
+	Linear  bool            // the target is a number
+	Rows    int             // generated data only; 0: 20,000
+	Seed    uint64
+	Parties int
+	Rho     float64 // how uneven the parties' sizes are (Paper IV, appendix B)
+	Kappa   float64 // how uneven their labels are
+	Train   float64 // share of the rows that train; the rest tests
+}
+
+// Load reads or generates the data, encodes it by its public schema, splits off
+// the test part and shares the rest out to the parties.
+func (s Source) Load() (*Data, error) {
+	table, schema, warnings, err := s.table()
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	if table.Classification == s.Linear {
+		return nil, protocol.Fail(protocol.ClassInput, "model: the target %q has %s, which model %s doesn't fit", schema.Target.Name, kindOf(table.Classification), modelName(s.Linear))
+	}
+	cut, err := dataset.Partition(table.Rows(), s.Seed, s.Train)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	train, err := table.Select(cut[0])
+	if err != nil {
+		return nil, err
+	}
+	test, err := table.Select(cut[1])
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{Name: table.Name, Schema: schema, Columns: table.Columns, Warnings: warnings, Test: rows(test)}
+	if d.Test.Rows() == 0 {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %d rows leave none to test on", table.Rows())
+	}
+	return d, s.share(d, train)
+}
+
+func kindOf(classes bool) string {
+	if classes {
+		return "two classes"
+	}
+	return "numbers"
+}
+
+func modelName(linear bool) string {
+	if linear {
+		return "linear"
+	}
+	return "logistic"
+}
+
+func rows(t *dataset.Table) pvi.Data { return pvi.Data{X: t.X, Y: t.Y} }
+
+func (s Source) table() (*dataset.Table, *dataset.Schema, []string, error) {
+	if s.Path == "" {
+		g := dataset.DefaultGenerator(s.Linear, s.Seed)
+		if s.Rows > 0 {
+			g.Rows = s.Rows
+		}
+		made, err := g.Generate()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		t, err := made.Table()
+		return t, made.Schema, nil, err
+	}
+	if _, err := os.Stat(s.Path); err != nil {
+		return nil, nil, nil, err
+	}
+	records, schema, err := dataset.Open(s.Path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var warnings []string
+	if s.Schema != nil {
+		schema = s.Schema
+	}
+	if schema != nil && s.Target != "" && schema.Target.Name != s.Target {
+		return nil, nil, nil, fmt.Errorf("target: the schema's target is %q, not %q", schema.Target.Name, s.Target)
+	}
+	if schema == nil {
+		if s.Target == "" {
+			return nil, nil, nil, fmt.Errorf("target: name the column of %s to predict", s.Path)
+		}
+		if schema, err = records.InferSchema(s.Target, !s.Linear); err != nil {
+			return nil, nil, nil, err
+		}
+		warnings = append(warnings, "column bounds and categories were inferred from the data itself, which is not private: give --schema for public ones")
+	}
+	t, err := records.Encode(schema)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return t, schema, append(warnings, notes(t)...), nil
+}
+
+// notes says what the encoder had to bend, by column.
+func notes(t *dataset.Table) (out []string) {
+	for _, n := range []struct {
+		what   string
+		counts map[string]int
+	}{{"outside their public range, clipped", t.Notes.Clipped}, {"of categories that the schema doesn't list", t.Notes.Unseen}, {"missing", t.Notes.Missing}} {
+		for _, c := range t.Columns {
+			if k := n.counts[c]; k > 0 {
+				out = append(out, fmt.Sprintf("column %s: %d values %s", c, k, n.what))
+			}
+		}
+	}
+	if t.Notes.Dropped > 0 {
+		out = append(out, fmt.Sprintf("%d rows left out for a missing value", t.Notes.Dropped))
+	}
+	return out
+}
+
+func (s Source) share(d *Data, train *dataset.Table) error {
+	split := dataset.ClientSplit{Clients: s.Parties, Rho: s.Rho, Kappa: s.Kappa, Seed: s.Seed}
+	parts, err := split.Split(train.Y, train.Classification)
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	for i, part := range parts {
+		if len(part) == 0 {
+			return protocol.Fail(protocol.ClassInput, "parties: %d rows leave party %d of %d without any", train.Rows(), i, s.Parties)
+		}
+		t, err := train.Select(part)
+		if err != nil {
+			return err
+		}
+		d.Parts = append(d.Parts, rows(t))
+		d.Train.X = append(d.Train.X, t.X...)
+		d.Train.Y = append(d.Train.Y, t.Y...)
+	}
+	return nil
+}
+
+// Weights is each party's share of all training rows. The demonstration treats
+// the numbers of rows as public (they are, under replace-one neighbours).
+func (d *Data) Weights() []float64 {
+	w := make([]float64, len(d.Parts))
+	for i, p := range d.Parts {
+		w[i] = float64(p.Rows()) / float64(d.Train.Rows())
+	}
+	return w
+}
+
+// Scores are the two figures that every learner is judged by.
+type Scores struct {
+	// Accuracy is the share of test rows on the right side of 1/2; for the linear model the
+	// share of the test targets' variance that the predictions explain (R squared).
+	Accuracy float64 `json:"test_accuracy"`
+	// LogLikelihood is the mean log predictive density or probability of a test row, nats.
+	LogLikelihood float64 `json:"test_log_likelihood"`
+}
+
+// evaluate scores a posterior on the test rows.
+func (d *Data) evaluate(p *pvi.Posterior, linear bool) (Scores, error) {
+	s, err := p.Evaluate(d.Test)
+	if err != nil {
+		return Scores{}, err
+	}
+	if !linear {
+		return Scores{s.Accuracy, s.LogLikelihood}, nil
+	}
+	return Scores{1 - s.RMSE*s.RMSE/variance(d.Test.Y), s.LogLikelihood}, nil
+}
+
+func variance(y []float64) float64 {
+	mean, sum := 0.0, 0.0
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	for _, v := range y {
+		sum += (v - mean) * (v - mean) / float64(len(y))
+	}
+	if sum == 0 {
+		return math.SmallestNonzeroFloat64
+	}
+	return sum
+}

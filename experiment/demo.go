@@ -1,0 +1,332 @@
+package experiment
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/party"
+	"choir/privacy/ledger"
+	"choir/protocol"
+	"choir/pvi"
+	"choir/pvi/gauss"
+	"choir/session"
+	"choir/transport"
+	"choir/transport/natsbus"
+)
+
+// Demo is one whole session with everything beside it that a newcomer needs to
+// judge it.
+type Demo struct {
+	Parties, Computes, Rounds int
+	Colluders, Dropouts       int
+	Epsilon, Delta            float64
+	Clip                      float64 // 0: the strategy's default
+	Model                     pvi.Model
+	Strategy                  pvi.Strategy
+	Shards                    int // 0: the strategy's default
+	Data                      Source
+	Out                       string // folder for everything that is left behind
+	Progress                  func(Progress)
+	Notify                    func(member string, n protocol.Notice)
+}
+
+// Progress is what can be told of a session while it runs.
+type Progress struct {
+	Phase   string  `json:"phase"` // "joining", "round", "references"
+	Round   int     `json:"round"`
+	Rounds  int     `json:"rounds"`
+	Counted int     `json:"counted"` // parties in the round's set
+	Parties int     `json:"parties"`
+	Scores  Scores  `json:"scores"`
+	Epsilon float64 `json:"epsilon"` // spent so far
+	Seconds float64 `json:"seconds"`
+}
+
+// Result is what a demonstration prints as JSON and leaves in result.json.
+type Result struct {
+	SchemaVersion     int        `json:"schema_version"`
+	Plan              string     `json:"plan"`
+	Data              string     `json:"data"`
+	TrainRows         int        `json:"train_rows"`
+	TestRows          int        `json:"test_rows"`
+	Features          int        `json:"features"`
+	Parties           int        `json:"parties"`
+	ComputeNodes      int        `json:"compute_nodes"`
+	Colluders         int        `json:"colluders"`
+	MinParties        int        `json:"min_parties"`
+	Rounds            int        `json:"rounds"`
+	Model             string     `json:"model"`
+	Strategy          string     `json:"strategy"`
+	Epsilon           float64    `json:"epsilon"` // spent
+	Delta             float64    `json:"delta"`
+	EpsilonBudget     float64    `json:"epsilon_budget"`
+	Accountant        string     `json:"accountant"`
+	Relation          string     `json:"relation"`
+	Clip              float64    `json:"clip"`
+	NoisePerParty     float64    `json:"noise_std_per_party"`
+	UploadPerRound    float64    `json:"upload_bytes_per_party_per_round"`
+	Result            Scores     `json:"result"`
+	References        References `json:"references"`
+	Warnings          []string   `json:"warnings"`
+	Seconds           float64    `json:"seconds"`
+	SecondsSession    float64    `json:"seconds_session"`
+	SecondsReferences float64    `json:"seconds_references"`
+	OutDir            string     `json:"out_dir"`
+}
+
+// Config is the inference that a demonstration's flags describe.
+func (d *Demo) Config(features int) pvi.Config {
+	c := pvi.Config{Model: d.Model, Family: gauss.MeanField, Strategy: d.Strategy, Features: features, Shards: max(1, d.Shards),
+		PriorPrecision: 1, PrecisionFloor: 0.1, DampingBits: 16, Clip: d.Clip}
+	if d.Model == pvi.Linear {
+		c.NoiseSD = 0.5
+	} else {
+		c.Steps, c.LearningRate = 5, 0.05
+	}
+	if d.Strategy == pvi.Virtual {
+		c.Damping, c.DampingDecay, c.Beta = 0.2, 0.2, 0.9
+	} else {
+		c.Shards, c.Damping, c.DampingDecay = 1, 0.4, 0.1
+	}
+	return c
+}
+
+// defaults fills in what depends on the strategy.
+func (d *Demo) defaults() {
+	if d.Strategy == pvi.Virtual && d.Shards == 0 {
+		d.Shards = 400
+	}
+	if d.Clip != 0 {
+		return
+	}
+	switch {
+	case d.Model == pvi.Logistic && d.Strategy == pvi.Virtual:
+		d.Clip = 0.1
+	case d.Model == pvi.Logistic:
+		d.Clip = 2
+	case d.Strategy == pvi.Virtual:
+		d.Clip = 2
+	default:
+		d.Clip = 50
+	}
+}
+
+// demoRun is a demonstration under way.
+type demoRun struct {
+	*Demo
+	began    time.Time
+	data     *Data
+	learning session.Learning
+	plan     *protocol.Plan
+	s        protocol.Session
+	keys     []*identity.PrivateKey
+	signed   *protocol.SignedPlan
+	models   *recorder
+	rounds   []Progress
+	mu       sync.Mutex
+}
+
+// Run runs the session and the references and leaves the results in Out.
+func (d *Demo) Run(ctx context.Context) (*Result, error) {
+	d.defaults()
+	r := &demoRun{Demo: d, began: time.Now()}
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	rep, err := r.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.tell(Progress{Phase: "references"})
+	refBegan := time.Now()
+	refs, err := reference{r.data, r.learning.PVI, r.plan, d.Rounds}.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.result(rep, refs)
+	if err != nil {
+		return nil, err
+	}
+	res.SecondsReferences = time.Since(refBegan).Seconds()
+	res.Seconds = time.Since(r.began).Seconds()
+	return res, r.write(res, rep)
+}
+
+// prepare loads the data, makes identities, and has every member sign the plan.
+func (r *demoRun) prepare() (err error) {
+	r.Data.Parties, r.Data.Linear = r.Parties, r.Model == pvi.Linear
+	if r.data, err = r.Data.Load(); err != nil {
+		return err
+	}
+	schema, err := r.data.Schema.Canonical()
+	if err != nil {
+		return err
+	}
+	r.learning = session.Learning{Version: 1, PVI: r.Config(r.data.Schema.Dim()), Weights: r.data.Weights(), Schema: json.RawMessage(schema)}
+	r.learning.PVI.FracBits = session.GridFor(r.learning.PVI.Clip)
+	members, keys, err := roster(r.Parties, r.Computes)
+	if err != nil {
+		return err
+	}
+	t := session.Terms{Name: "demo", Members: members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
+		Dropouts: r.Dropouts, Colluders: r.Colluders, Deadline: 10 * time.Second, Grace: 300 * time.Millisecond,
+		Noise: protocol.NoiseParty, Epsilon: r.Epsilon, Delta: r.Delta}
+	if r.plan, err = t.Learn(r.learning); err != nil {
+		return err
+	}
+	r.s = protocol.NewSession(r.plan)
+	r.signed = &protocol.SignedPlan{Plan: r.plan}
+	r.keys = make([]*identity.PrivateKey, len(keys))
+	for _, k := range keys {
+		i, _ := r.plan.Index(k.Public())
+		r.keys[i] = k
+		if err := r.signed.Sign(k); err != nil {
+			return err
+		}
+	}
+	return r.signed.Complete(r.began)
+}
+
+// roster makes fresh identities for everybody.
+func roster(parties, computes int) (members []protocol.Member, keys []*identity.PrivateKey, err error) {
+	add := func(name string, role protocol.Role) {
+		if err != nil {
+			return
+		}
+		var k *identity.PrivateKey
+		if k, err = identity.Generate(rand.Reader); err == nil {
+			keys = append(keys, k)
+			members = append(members, session.NewMember(name, role, k.Public()))
+		}
+	}
+	for i := range parties {
+		add(MemberName("party", i, parties), protocol.RoleParty)
+	}
+	for i := range computes {
+		add(MemberName("compute", i, computes), protocol.RoleCompute)
+	}
+	add("aggregator", protocol.RoleAggregator)
+	return members, keys, err
+}
+
+// MemberName numbers members from 1, padded so that names sort by number.
+func MemberName(role string, i, of int) string {
+	return fmt.Sprintf("%s-%0*d", role, max(2, len(fmt.Sprint(of))), i+1)
+}
+
+// session runs all members in this process over an embedded NATS server.
+func (r *demoRun) session(ctx context.Context) (*session.Report, error) {
+	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: filepath.Join(r.Out, "nats")})
+	if err != nil {
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	defer server.Shutdown()
+	model, err := session.NewModel(r.plan)
+	if err != nil {
+		return nil, err
+	}
+	r.models = &recorder{Model: model, next: r.scored}
+	ls, err := learners(r.learning.PVI, r.data.Parts, r.learning.Weights)
+	if err != nil {
+		return nil, err
+	}
+	apps := make([]learnerApp, len(ls))
+	for i, l := range ls {
+		apps[i] = session.NewLearner(l, nil)
+	}
+	l := &session.Local{Session: r.s, Keys: r.keys, Rand: rand.Reader, Model: r.models, Resend: 2 * time.Second, GiveUp: 5 * time.Minute,
+		Connect:  func(i uint32) (transport.Bus, error) { return r.connect(ctx, server, i) },
+		Store:    func(i uint32) (host.Store, error) { return r.store(i) },
+		App:      func(i uint32) protocol.Application { return apps[i] },
+		Proposer: func(i uint32) protocol.Proposer { return apps[i] },
+		Ledger:   func(uint32) party.Ledger { return session.NewAccount(r.s, new(ledger.Ledger)) },
+		Notify:   r.notify,
+		Leave:    r.leaves,
+	}
+	return l.Run(ctx)
+}
+
+type learnerApp interface {
+	protocol.Application
+	protocol.Proposer
+}
+
+func (r *demoRun) connect(ctx context.Context, server *natsbus.Embedded, i uint32) (transport.Bus, error) {
+	bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: r.s.ID.Short(), Name: r.s.Name(i), Storage: natsbus.File})
+	if err != nil {
+		return nil, err
+	}
+	if err := bus.EnsureStream(ctx); err != nil {
+		bus.Close()
+		return nil, err
+	}
+	return bus, nil
+}
+
+// leaves: the demonstration's drop-outs go without a word half way.
+func (r *demoRun) leaves(i uint32) uint32 {
+	if int(i) >= r.Parties-r.Dropouts {
+		return uint32(max(1, r.Rounds/2))
+	}
+	return 0
+}
+
+func (r *demoRun) notify(i uint32, n protocol.Notice) {
+	if r.Notify != nil {
+		r.Notify(r.s.Name(i), n)
+	}
+	if i != r.plan.Aggregator() || n.Code != protocol.NoteResult || n.Detail == protocol.OutcomeVoid.String() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := Progress{Phase: "round", Round: int(n.Round), Rounds: r.Rounds, Counted: n.Count, Parties: n.Total, Scores: r.models.last}
+	if b, ok, err := r.plan.Spends(int(n.Round)); ok && err == nil {
+		p.Epsilon = b.Epsilon
+	}
+	p.Seconds = time.Since(r.began).Seconds()
+	r.rounds = append(r.rounds, p)
+	r.tell(p)
+}
+
+func (r *demoRun) tell(p Progress) {
+	if r.Progress != nil {
+		r.Progress(p)
+	}
+}
+
+func (r *demoRun) scored(raw []int64) (Scores, error) {
+	return reference{data: r.data, cfg: r.learning.PVI}.score(raw)
+}
+
+// recorder is the aggregator's model with a look at every state. The scores
+// need the test rows, which only a demonstration has in one place.
+type recorder struct {
+	protocol.Model
+	next func(raw []int64) (Scores, error)
+	last Scores
+}
+
+// Fold implements protocol.Model.
+func (m *recorder) Fold(round uint32, model, sum []int64) ([]int64, error) {
+	next, err := m.Model.Fold(round, model, sum)
+	if err != nil {
+		return nil, err
+	}
+	m.last, err = m.next(next)
+	return next, err
+}
+
+// perPartyStd is the standard deviation of one party's noise in the unit of
+// the natural parameters.
+func (r *demoRun) perPartyStd() float64 {
+	return math.Ldexp(math.Sqrt(float64(r.plan.Variance)), -int(r.plan.FracBits))
+}
