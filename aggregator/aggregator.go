@@ -26,19 +26,20 @@ import (
 	"io"
 
 	"choir/crypto/channel"
-	"choir/crypto/identity"
 	"choir/protocol"
 )
 
 // Config is what an aggregator starts from.
 type Config struct {
 	Session  protocol.Session
-	Key      *identity.PrivateKey
+	Key      protocol.Signer // *identity.PrivateKey
 	Model    protocol.Model
 	Rand     io.Reader     // for the plan key and the group key
 	View     protocol.View // what an earlier life persisted
 	ResendMS int64         // how long to wait for progress before saying the last thing again
 	GiveUpMS int64         // end the session when nothing has moved for this long; 0: never
+	// Accept takes in a channel that a member sets up; channel.Accept when nil.
+	Accept func(key *channel.PrivateKey, enc, info []byte) (*channel.Secret, error)
 }
 
 // Aggregator is the aggregator in one plan.
@@ -88,6 +89,9 @@ func New(cfg Config) (*Aggregator, error) {
 	a := &Aggregator{cfg: cfg, s: cfg.Session, self: self, n: p.Parties(), m: p.Computes(), view: cfg.View, links: map[uint32]*protocol.Link{}}
 	if cfg.ResendMS <= 0 {
 		a.cfg.ResendMS = 15_000
+	}
+	if cfg.Accept == nil {
+		a.cfg.Accept = channel.Accept
 	}
 	var err error
 	if a.maxSum, err = p.MaxSum(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -27,7 +26,7 @@ func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte)
 	if m.Key != protocol.KeyDigest(a.s, a.self, a.planKey.Public()) {
 		return fmt.Errorf("%w: %s opened a channel to a key that isn't the aggregator's", protocol.ErrMismatch, a.s.Name(e.From))
 	}
-	secret, err := channel.Accept(a.planKey, m.Enc, a.s.ChannelInfo(e.From, a.self, m.Key))
+	secret, err := a.cfg.Accept(a.planKey, m.Enc, a.s.ChannelInfo(e.From, a.self, m.Key))
 	if err != nil {
 		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, a.s.Name(e.From), err)
 	}

@@ -3,7 +3,6 @@ package compute
 import (
 	"fmt"
 
-	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -22,7 +21,7 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 	if m.Key != protocol.KeyDigest(n.s, n.self, n.planKey.Public()) {
 		return fmt.Errorf("%w: %s opened a channel to a key that isn't this node's", protocol.ErrMismatch, n.s.Name(e.From))
 	}
-	secret, err := channel.Accept(n.planKey, m.Enc, n.s.ChannelInfo(e.From, n.self, m.Key))
+	secret, err := n.cfg.Accept(n.planKey, m.Enc, n.s.ChannelInfo(e.From, n.self, m.Key))
 	if err != nil {
 		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, n.s.Name(e.From), err)
 	}

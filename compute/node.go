@@ -26,19 +26,20 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
-	"choir/crypto/identity"
 	"choir/protocol"
 )
 
 // Config is what a compute node starts from.
 type Config struct {
 	Session  protocol.Session
-	Key      *identity.PrivateKey
-	Rand     io.Reader     // for the plan key and the noise of NoiseCompute
-	View     protocol.View // what an earlier life persisted
-	ResendMS int64         // how long to wait for progress before saying the last thing again
+	Key      protocol.Signer // *identity.PrivateKey
+	Rand     io.Reader       // for the plan key and the noise of NoiseCompute
+	View     protocol.View   // what an earlier life persisted
+	ResendMS int64           // how long to wait for progress before saying the last thing again
 	// Initiate sets up the channel to the aggregator; channel.Initiate when nil.
 	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
+	// Accept takes in a channel that a party sets up; channel.Accept when nil.
+	Accept func(key *channel.PrivateKey, enc, info []byte) (*channel.Secret, error)
 }
 
 // Node is one compute node in one plan.
@@ -106,6 +107,9 @@ func New(cfg Config) (*Node, error) {
 	}
 	if cfg.Initiate == nil {
 		n.cfg.Initiate = channel.Initiate
+	}
+	if cfg.Accept == nil {
+		n.cfg.Accept = channel.Accept
 	}
 	return n, n.restore()
 }

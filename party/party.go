@@ -27,14 +27,13 @@ import (
 	"io"
 
 	"choir/crypto/channel"
-	"choir/crypto/identity"
 	"choir/protocol"
 )
 
 // Config is what a party starts from.
 type Config struct {
 	Session  protocol.Session
-	Key      *identity.PrivateKey
+	Key      protocol.Signer // *identity.PrivateKey
 	App      protocol.Application
 	Ledger   Ledger        // charges every contribution
 	Rand     io.Reader     // noise; production passes crypto/rand.Reader
