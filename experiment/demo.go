@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"choir/crypto/identity"
-	"choir/host"
 	"choir/party"
 	"choir/privacy/ledger"
 	"choir/protocol"
@@ -19,6 +18,7 @@ import (
 	"choir/pvi/gauss"
 	"choir/session"
 	"choir/transport"
+	"choir/transport/memory"
 	"choir/transport/natsbus"
 )
 
@@ -33,7 +33,10 @@ type Demo struct {
 	Strategy                  pvi.Strategy
 	Shards                    int // 0: the strategy's default
 	Data                      Source
-	Out                       string // folder for everything that is left behind
+	Out                       string // folder for everything that is left behind; with InMemory it may be empty: nothing is
+	InMemory                  bool   // no broker and no files while it runs: for experiments
+	NoReferences              bool
+	Tune                      func(*pvi.Config) // last word on the inference; nil: the defaults
 	Progress                  func(Progress)
 	Notify                    func(member string, n protocol.Notice)
 }
@@ -85,7 +88,7 @@ type Result struct {
 // Config is the inference that a demonstration's flags describe.
 func (d *Demo) Config(features int) pvi.Config {
 	c := pvi.Config{Model: d.Model, Family: gauss.MeanField, Strategy: d.Strategy, Features: features, Shards: max(1, d.Shards),
-		PriorPrecision: 1, PrecisionFloor: 0.1, DampingBits: 16, Clip: d.Clip}
+		PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16, Clip: d.Clip}
 	if d.Model == pvi.Linear {
 		c.NoiseSD = 0.5
 	} else {
@@ -145,9 +148,8 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.tell(Progress{Phase: "references"})
 	refBegan := time.Now()
-	refs, err := reference{r.data, r.learning.PVI, r.plan, d.Rounds}.all(ctx)
+	refs, err := r.references(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +159,18 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	}
 	res.SecondsReferences = time.Since(refBegan).Seconds()
 	res.Seconds = time.Since(r.began).Seconds()
+	if r.Out == "" {
+		return res, nil
+	}
 	return res, r.write(res, rep)
+}
+
+func (r *demoRun) references(ctx context.Context) (References, error) {
+	if r.NoReferences {
+		return References{}, nil
+	}
+	r.tell(Progress{Phase: "references"})
+	return reference{r.data, r.learning.PVI, r.plan, r.Rounds}.all(ctx)
 }
 
 // prepare loads the data, makes identities, and has every member sign the plan.
@@ -171,6 +184,9 @@ func (r *demoRun) prepare() (err error) {
 		return err
 	}
 	r.learning = session.Learning{Version: 1, PVI: r.Config(r.data.Schema.Dim()), Weights: r.data.Weights(), Schema: json.RawMessage(schema)}
+	if r.Tune != nil {
+		r.Tune(&r.learning.PVI)
+	}
 	r.learning.PVI.FracBits = session.GridFor(r.learning.PVI.Clip)
 	members, keys, err := roster(r.Parties, r.Computes)
 	if err != nil {
@@ -222,13 +238,14 @@ func MemberName(role string, i, of int) string {
 	return fmt.Sprintf("%s-%0*d", role, max(2, len(fmt.Sprint(of))), i+1)
 }
 
-// session runs all members in this process over an embedded NATS server.
+// session runs all members in this process, over an embedded NATS server
+// unless everything stays in memory.
 func (r *demoRun) session(ctx context.Context) (*session.Report, error) {
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: filepath.Join(r.Out, "nats")})
+	connect, shutdown, err := r.network(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("embedded server: %w", err)
+		return nil, err
 	}
-	defer server.Shutdown()
+	defer shutdown()
 	model, err := session.NewModel(r.plan)
 	if err != nil {
 		return nil, err
@@ -243,15 +260,25 @@ func (r *demoRun) session(ctx context.Context) (*session.Report, error) {
 		apps[i] = session.NewLearner(l, nil)
 	}
 	l := &session.Local{Session: r.s, Keys: r.keys, Rand: rand.Reader, Model: r.models, Resend: 2 * time.Second, GiveUp: 5 * time.Minute,
-		Connect:  func(i uint32) (transport.Bus, error) { return r.connect(ctx, server, i) },
-		Store:    func(i uint32) (host.Store, error) { return r.store(i) },
+		Connect: connect, Store: r.store, Notify: r.notify, Leave: r.leaves,
 		App:      func(i uint32) protocol.Application { return apps[i] },
 		Proposer: func(i uint32) protocol.Proposer { return apps[i] },
 		Ledger:   func(uint32) party.Ledger { return session.NewAccount(r.s, new(ledger.Ledger)) },
-		Notify:   r.notify,
-		Leave:    r.leaves,
 	}
 	return l.Run(ctx)
+}
+
+// network is where the members meet.
+func (r *demoRun) network(ctx context.Context) (connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
+	if r.InMemory {
+		hub := memory.NewHub()
+		return func(i uint32) (transport.Bus, error) { return hub.Connect(r.s.Name(i)), nil }, func() {}, nil
+	}
+	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: filepath.Join(r.Out, "nats")})
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedded server: %w", err)
+	}
+	return func(i uint32) (transport.Bus, error) { return r.connect(ctx, server, i) }, server.Shutdown, nil
 }
 
 type learnerApp interface {

@@ -14,6 +14,9 @@ import (
 )
 
 func (r *demoRun) store(i uint32) (host.Store, error) {
+	if r.InMemory {
+		return host.NewRam(), nil
+	}
 	dir := filepath.Join(r.Out, "members", r.s.Name(i))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

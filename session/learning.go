@@ -31,8 +31,17 @@ type Learning struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// Marshal is the canonical form.
-func (l *Learning) Marshal() ([]byte, error) { return json.Marshal(l) }
+// Marshal is the canonical form. Nothing is escaped for HTML: the schema inside
+// has a canonical form of its own, byte for byte.
+func (l *Learning) Marshal() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(l); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
 
 // ParseLearning accepts exactly what Marshal emits.
 func ParseLearning(b []byte) (*Learning, error) {
