@@ -1,0 +1,179 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// may says which rooms of the module a room may import, by its first folder.
+// Whatever isn't listed is forbidden; a new room must be entered here.
+var may = map[string][]string{
+	"cmd":        {"experiment", "bench", "threat", "simulate", "supervise", "verify", "session", "host", "protocol", "transport", "pvi", "privacy", "crypto", "dataset", "report"},
+	"experiment": {"supervise", "verify", "session", "host", "party", "protocol", "transport", "pvi", "privacy", "crypto", "dataset", "report"},
+	"supervise":  {"session", "host", "protocol", "transport", "privacy", "crypto", "dataset", "report"},
+	"threat":     {"session", "simulate", "host", "party", "compute", "aggregator", "protocol", "transport", "pvi", "privacy", "crypto", "dataset", "report"},
+	"bench":      {"session", "host", "party", "compute", "aggregator", "protocol", "transport", "pvi", "privacy", "crypto", "report"},
+	"simulate":   {"party", "compute", "aggregator", "protocol", "privacy", "crypto"},
+	"session":    {"host", "party", "compute", "aggregator", "verify", "protocol", "transport", "pvi", "privacy", "crypto", "dataset", "report"},
+	"host":       {"protocol", "transport"},
+	"verify":     {"protocol", "privacy", "crypto"},
+	"party":      {"protocol", "privacy", "crypto"},
+	"compute":    {"protocol", "privacy", "crypto"},
+	"aggregator": {"protocol", "privacy", "crypto"},
+	"protocol":   {"privacy", "crypto"},
+	"privacy":    {"privacy"},
+	"crypto":     {"crypto"},
+	"transport":  {"transport"},
+	"pvi":        {"pvi", "crypto/fixedpoint"},
+	"dataset":    {"dataset"},
+	"report":     {},
+	"internal":   {},
+}
+
+// impure is what a role must not reach for: its clock, randomness and
+// input come with its events.
+var impure = []string{"time", "os", "net", "sync", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync/atomic", "net/http", "os/exec", "context"}
+
+type file struct {
+	room   string // first folder
+	pkg    string // folder
+	path   string
+	test   bool
+	syntax *ast.File
+}
+
+// files parses the whole module.
+func files(t *testing.T) []file {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []file
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "choir-out" || name == "peers") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(filepath.Dir(rel))
+		all = append(all, file{room: strings.Split(pkg, "/")[0], pkg: pkg, path: rel, test: strings.HasSuffix(name, "_test.go"), syntax: syntax})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 100 {
+		t.Fatalf("only %d Go files found under %s: the test would check nothing", len(all), root)
+	}
+	return all
+}
+
+func imports(f file) (paths []string) {
+	for _, s := range f.syntax.Imports {
+		paths = append(paths, strings.Trim(s.Path.Value, `"`))
+	}
+	return paths
+}
+
+func TestArrows(t *testing.T) {
+	checked := 0
+	for _, f := range files(t) {
+		allowed, known := may[f.room]
+		if !known {
+			t.Errorf("%s: the room %q isn't in the table of arrows", f.path, f.room)
+		}
+		if f.test {
+			continue // a test may look down from anywhere
+		}
+		for _, path := range imports(f) {
+			inner, ours := strings.CutPrefix(path, "choir/")
+			if ours && !permitted(inner, allowed) {
+				t.Errorf("%s imports %s: no such arrow", f.path, path)
+			}
+			checked++
+		}
+	}
+	if checked < 300 {
+		t.Errorf("only %d imports checked", checked)
+	}
+}
+
+func permitted(inner string, allowed []string) bool {
+	return slices.ContainsFunc(allowed, func(a string) bool { return inner == a || strings.HasPrefix(inner, a+"/") })
+}
+
+func TestRolesArePure(t *testing.T) {
+	checked := 0
+	for _, f := range files(t) {
+		if f.test || !slices.Contains([]string{"party", "compute", "aggregator"}, f.room) {
+			continue
+		}
+		for _, path := range imports(f) {
+			if slices.Contains(impure, path) {
+				t.Errorf("%s imports %s: a role does no I/O and keeps no clock", f.path, path)
+			}
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if g, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s starts a goroutine at offset %d", f.path, g.Pos())
+			}
+			return true
+		})
+		checked++
+	}
+	if checked < 10 {
+		t.Errorf("only %d files of roles checked", checked)
+	}
+}
+
+// TestNoWeakRandomness: outside tests, data handling and the simulator nobody
+// imports a statistical generator.
+func TestNoWeakRandomness(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test || f.room == "dataset" || f.room == "simulate" {
+			continue
+		}
+		for _, path := range imports(f) {
+			if strings.HasPrefix(path, "math/rand") {
+				t.Errorf("%s imports %s", f.path, path)
+			}
+		}
+	}
+}
+
+func TestPackagesSpeak(t *testing.T) {
+	doc := map[string]bool{}
+	for _, f := range files(t) {
+		if !f.test {
+			doc[f.pkg] = doc[f.pkg] || (f.syntax.Doc != nil && strings.TrimSpace(f.syntax.Doc.Text()) != "")
+		}
+	}
+	for pkg, has := range doc {
+		if !has {
+			t.Errorf("package %s has no package comment", pkg)
+		}
+	}
+}
