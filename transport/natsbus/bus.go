@@ -57,7 +57,7 @@ var _ transport.Bus = (*Bus)(nil)
 
 // Open connects to the broker and waits until it has accepted the client or ctx ends. It
 // creates nothing: see EnsureStream. A broker that isn't there yet is waited for; refused
-// credentials are transport.ErrAuth.
+// credentials, and certificates that one side doesn't accept, are transport.ErrAuth.
 func Open(ctx context.Context, config Config) (*Bus, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -95,14 +95,25 @@ func (b *Bus) connect(ctx context.Context) error {
 	return b.awaitConnection(ctx)
 }
 
+// maxBroken is how often awaitConnection may see TLS fail before it is a refusal: a broker
+// that goes down in a handshake looks the same, but then stops listening.
+const maxBroken = 4
+
 // awaitConnection waits for the first connection: nats.Connect returns before there is one
 // when the broker is away.
 func (b *Bus) awaitConnection(parent context.Context) error {
 	ctx, release := b.guard(b.ctx, parent, deniedAPI)
 	defer release()
+	broken := 0
 	for pause := minBackoff; !b.conn.IsConnected(); {
 		if !sleep(ctx, &pause) {
-			return because(reason(ctx, parent), b.lastError())
+			return because(reason(ctx, parent), b.attemptError())
+		}
+		err := b.attemptError()
+		if !failedTLS(err) {
+			broken = 0
+		} else if broken++; broken == maxBroken {
+			return fmt.Errorf("%w: %w", transport.ErrAuth, err)
 		}
 	}
 	if limit := b.conn.MaxPayload(); limit < transport.MaxPayload+headerRoom {
@@ -132,12 +143,6 @@ func (b *Bus) subscriptions() []*subscription {
 		subs = append(subs, s)
 	}
 	return subs
-}
-
-func (b *Bus) lastError() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.last
 }
 
 // wrap says who failed at what.

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
@@ -131,10 +132,33 @@ func readRoots(path string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
+// onConnectError sees attempts that fail before the handshake; the others show in the
+// connection's LastError.
 func (b *Bus) onConnectError(_ *nats.Conn, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = err
+}
+
+// attemptError is why the latest attempt to connect failed.
+func (b *Bus) attemptError() error {
+	if err := b.conn.LastError(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
+// failedTLS says whether one side didn't accept the other's certificate, or has no TLS.
+func failedTLS(err error) bool {
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return false // busy, not unwilling
+	}
+	var alert *net.OpError // how crypto/tls reports the other side's alert
+	refused := errors.As(err, &alert) && alert.Op == "remote error"
+	return refused || errors.Is(err, nats.ErrTLS) || errors.Is(err, nats.ErrSecureConnWanted)
 }
 
 // onReconnect makes everything that was under way over the old connection start again: what
