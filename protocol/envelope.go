@@ -25,8 +25,15 @@ const (
 	KindChunk        Kind = 32 // a sealed piece of a vector; authenticated by its channel, unsigned
 )
 
-// MaxMessage bounds a whole encoded message on the bus.
-const MaxMessage = 16 << 20
+// MaxMessage bounds a whole encoded message, in bytes: what every bus carries
+// in one piece (transport.MaxPayload).
+const MaxMessage = 528 << 10
+
+// envelopeSize is what an envelope adds to its body.
+const envelopeSize = 1 + 32 + 4 + 4 + 64
+
+// maxBody bounds a signed message's body, in bytes.
+const maxBody = MaxMessage - envelopeSize
 
 // Envelope is a signed message.
 //
@@ -46,7 +53,7 @@ func (e *Envelope) fields(w *wire) {
 	w.u8("kind", (*uint8)(&e.Kind))
 	w.fixed("plan id", e.Plan[:])
 	w.u32("sender", &e.From)
-	w.blob("body", &e.Body, MaxMessage)
+	w.blob("body", &e.Body, maxBody)
 	w.fixed("signature", e.Sig[:])
 	if e.Kind == 0 || e.Kind >= KindChunk {
 		w.fail("kind %d isn't a signed message", e.Kind)
@@ -78,7 +85,7 @@ func (s signed) fields(w *wire) {
 	w.fixed("plan id", s.e.Plan[:])
 	w.u8("kind", (*uint8)(&s.e.Kind))
 	w.u32("sender", &s.e.From)
-	w.blob("body", &s.e.Body, MaxMessage)
+	w.blob("body", &s.e.Body, maxBody)
 }
 
 func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) { return marshal(signed{suite, e}) }

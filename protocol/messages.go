@@ -1,6 +1,10 @@
 package protocol
 
-import "fmt"
+import (
+	"fmt"
+
+	"choir/crypto/commit"
+)
 
 // Message is the body of a signed message.
 type Message interface {
@@ -58,8 +62,13 @@ type Round struct {
 // holder of their common key can check. Nodes compare its digest, so a party
 // can't send different bundles to different nodes.
 //
+// In audit mode it also carries the party's commitment to its noised update and
+// shares of the commitment's blinding scalar, one sealed to each node; without,
+// the commitment is zero and there are no shares.
+//
 // Layout: u32 round | u32 attempt | 32 model | u32 explicit | 32 vector |
-// n* 16 confirmation (one per compute node, in roster order).
+// n* 16 confirmation (one per compute node, in roster order) |
+// 32 commitment | n* 48 blinding (none, or one per compute node in roster order).
 type Contribution struct {
 	Round    uint32
 	Attempt  uint32
@@ -67,6 +76,9 @@ type Contribution struct {
 	Explicit uint32 // which compute node (0..M-1) received the explicit share
 	Vector   Digest // ChunkList digest of the explicit share's ciphertext
 	Confirm  [][16]byte
+
+	Commitment commit.Commitment
+	Blinding   []SealedScalar
 }
 
 // Receipt is a node's promise that it holds the contribution durably; the
@@ -112,12 +124,13 @@ type Agree struct {
 // Partial announces a node's partial sum over the agreed set; the vector
 // follows in sealed chunks.
 //
-// Layout: u32 round | u32 attempt | 32 set | 32 vector.
+// Layout: u32 round | u32 attempt | 32 set | 32 vector | 32 blinding.
 type Partial struct {
-	Round   uint32
-	Attempt uint32
-	Set     Digest
-	Vector  Digest // VectorDigest of the partial sum's field elements
+	Round    uint32
+	Attempt  uint32
+	Set      Digest
+	Vector   Digest   // VectorDigest of the partial sum's field elements
+	Blinding [32]byte // sum of the set's blinding shares for this node; zero without audit
 }
 
 // Outcome says what came of an attempt.
@@ -159,9 +172,9 @@ type Result struct {
 
 // Abort ends the session for good.
 //
-// Layout: u8 class | text reason.
+// Layout: u8 class (1..7) | text reason.
 type Abort struct {
-	Class  uint8
+	Class  uint8  // a Class
 	Reason string // at most 512 printable characters
 }
 
@@ -231,6 +244,13 @@ func (m *Contribution) fields(w *wire) {
 	if w.err == nil && uint64(m.Explicit) >= uint64(len(m.Confirm)) {
 		w.fail("explicit node %d of %d", m.Explicit, len(m.Confirm))
 	}
+	w.fixed("commitment", m.Commitment[:])
+	if n := w.count("blinding shares", len(m.Blinding), sealedScalarSize); w.reading() {
+		m.Blinding = make([]SealedScalar, n)
+	}
+	for i := range m.Blinding {
+		w.fixed("blinding share", m.Blinding[i][:])
+	}
 }
 
 func (m *Receipt) fields(w *wire) {
@@ -254,6 +274,7 @@ func (m *Partial) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.fixed("set", m.Set[:])
 	w.fixed("vector", m.Vector[:])
+	w.fixed("blinding", m.Blinding[:])
 }
 
 func (m *Result) fields(w *wire) {
@@ -271,10 +292,21 @@ func (m *Result) fields(w *wire) {
 	for i := range m.Partials {
 		w.fixed("partial", m.Partials[i][:])
 	}
+	if w.err == nil && m.Outcome == OutcomeVoid && !m.empty() {
+		w.fail("a void result says more than that")
+	}
+}
+
+// empty reports that a result names no set, no sum and no model.
+func (m *Result) empty() bool {
+	return len(m.Set) == 0 && len(m.Partials) == 0 && m.Aggregate == Digest{} && m.Next == Digest{}
 }
 
 func (m *Abort) fields(w *wire) {
 	w.u8("class", &m.Class)
+	if c := Class(m.Class); w.err == nil && (c < ClassFailed || c > ClassIntegrity) {
+		w.fail("no such class %d", m.Class)
+	}
 	w.text("reason", &m.Reason, 512)
 }
 

@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"choir/crypto/channel"
+	"choir/crypto/commit"
 	"choir/crypto/fixedpoint"
 )
 
@@ -14,7 +15,7 @@ var memberName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 // Bounds on a plan that any member may enforce before it allocates anything.
 const (
 	MaxDim     = 1 << 28
-	MaxMembers = 1 << 20
+	MaxMembers = 1 << 16
 	MaxRounds  = 1 << 20
 )
 
@@ -22,7 +23,7 @@ const (
 // It checks everything that needs no clock and no accountant: the roster, the
 // counts, the grid's headroom. The privacy claim itself is CheckPrivacy's.
 func (p *Plan) Validate() error {
-	for _, check := range []func() error{p.checkRoster, p.checkCounts, p.checkNoise, p.checkHeadroom} {
+	for _, check := range []func() error{p.checkRoster, p.checkCounts, p.checkNoise, p.checkAudit, p.checkHeadroom, p.checkForm} {
 		if err := check(); err != nil {
 			return Fail(ClassInput, "plan: %w", err)
 		}
@@ -132,6 +133,40 @@ func (p *Plan) checkClaim() error {
 	return nil
 }
 
+// checkAudit: the commitments are to what the parties sent, so noise that a
+// compute node adds would keep them from ever opening.
+func (p *Plan) checkAudit() error {
+	switch {
+	case !p.Audit:
+		return nil
+	case p.Noise == NoiseCompute:
+		return fmt.Errorf("audit: the aggregate can't open the parties' commitments when compute nodes add the noise")
+	case p.Dim > commit.MaxDimension:
+		return fmt.Errorf("audit: dim %d is more than the %d that commitments are made for", p.Dim, commit.MaxDimension)
+	}
+	return nil
+}
+
+// checkForm: the plan and the largest messages under it have an encoding. A
+// Hold and a Result name up to N parties; both must fit the bus.
+func (p *Plan) checkForm() error {
+	b, err := p.Marshal()
+	if err != nil {
+		return err
+	}
+	if len(b) > maxBlob {
+		return fmt.Errorf("the encoding has %d bytes, more than %d", len(b), maxBlob)
+	}
+	n, m := p.Parties(), p.Computes()
+	if size := 4*4 + 1 + 36*n + 64 + 32*m; size > maxBody {
+		return fmt.Errorf("members: a result that names %d parties has %d bytes; a message carries %d", n, size, maxBody)
+	}
+	if size := 4*4 + 2*32 + 16*m + 32 + sealedScalarSize*m; size > maxBody {
+		return fmt.Errorf("members: a contribution to %d compute nodes has %d bytes; a message carries %d", m, size, maxBody)
+	}
+	return nil
+}
+
 // checkHeadroom refuses a grid on which a sum could wrap around the field
 // except with probability 2^-40 over the whole plan.
 func (p *Plan) checkHeadroom() error {
@@ -160,16 +195,12 @@ func (p *Plan) headroom() fixedpoint.Headroom {
 // refused by name.
 func (p *Plan) MaxSum() (uint64, error) {
 	h := p.headroom()
-	limit := h.PerParty
-	if limit > math.MaxInt64/uint64(h.Parties) {
-		return 0, Fail(ClassInput, "plan: %d parties of up to %d grid units overflow", h.Parties, limit)
+	if err := h.Check(); err != nil { // then nothing below overflows
+		return 0, Fail(ClassInput, "plan: %w", err)
 	}
-	limit *= uint64(h.Parties)
+	limit := h.PerParty * uint64(h.Parties)
 	if p.Noise != NoiseNone {
 		limit += h.Tail()
-	}
-	if limit > math.MaxInt64 {
-		return 0, Fail(ClassInput, "plan: a sum could reach %d grid units, beyond 64 bits", limit)
 	}
 	return limit, nil
 }

@@ -1,8 +1,14 @@
 package protocol
 
 import (
+	"fmt"
+
 	"choir/privacy"
 )
+
+// AccountantInteger is the accountant that CheckPrivacy recomputes: integer
+// Gaussian noise composed over the plan's releases, see privacy.Epsilon.
+const AccountantInteger = "gaussian-integer"
 
 // Release is one of the plan's noisy sums as the worst adversary that the plan
 // tolerates sees it: T colluding parties, one more curious party, and all
@@ -36,12 +42,29 @@ func (p *Plan) Spends(releases int) (b privacy.Bound, ok bool, err error) {
 // together stay within (epsilon, delta). No member signs, and no role starts
 // under, a plan that claims more than its noise gives.
 func (p *Plan) CheckPrivacy() error {
+	if err := p.checkTerms(); err != nil {
+		return Fail(ClassInput, "plan: %w", err)
+	}
 	b, ok, err := p.Spends(p.Releases())
 	if err != nil {
 		return Fail(ClassInput, "plan: epsilon: %w", err)
 	}
 	if ok && !(b.Epsilon <= p.Epsilon) {
 		return Fail(ClassInput, "plan: epsilon: %d releases spend %.6g at delta %g, more than the %.6g that the plan claims", p.Releases(), b.Epsilon, p.Delta, p.Epsilon)
+	}
+	return nil
+}
+
+// checkTerms: a claim says how neighbours are meant and who does the sums.
+func (p *Plan) checkTerms() error {
+	if _, ok := p.Release(); !ok {
+		return nil
+	}
+	if r := privacy.Relation(p.Relation); r != privacy.ReplaceOne && r != privacy.AddRemove {
+		return fmt.Errorf("relation: unknown %v", r)
+	}
+	if p.Accountant != AccountantInteger {
+		return fmt.Errorf("accountant: %q isn't %q", p.Accountant, AccountantInteger)
 	}
 	return nil
 }

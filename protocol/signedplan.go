@@ -31,7 +31,7 @@ func (sp *SignedPlan) fields(w *wire) {
 	if w.reading() && w.err == nil {
 		sp.Plan, w.err = UnmarshalPlan(body)
 	}
-	if n := w.count("signatures", len(sp.Accepts), 105); w.reading() && w.err == nil {
+	if n := w.count("signatures", len(sp.Accepts), envelopeSize); w.reading() && w.err == nil {
 		sp.Accepts = make([]*Envelope, n)
 	}
 	last := int64(-1)
@@ -61,13 +61,16 @@ func (sp *SignedPlan) MarshalText() ([]byte, error) {
 // UnmarshalSignedPlan reads a plan file. The form, the plan's content and every
 // signature that stands in it are checked; missing signatures are Complete's.
 func UnmarshalSignedPlan(text []byte) (*SignedPlan, error) {
-	block, rest := pem.Decode(text)
-	if block == nil || block.Type != planBlock || len(block.Headers) != 0 || len(bytes.TrimSpace(rest)) != 0 {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != planBlock {
 		return nil, Fail(ClassIntegrity, "plan file: %w: not one %q block", ErrMalformed, planBlock)
 	}
 	sp := new(SignedPlan)
 	if err := unmarshal("plan file", block.Bytes, sp); err != nil {
 		return nil, Fail(ClassIntegrity, "%w", err)
+	}
+	if canonical, err := sp.MarshalText(); err != nil || !bytes.Equal(canonical, text) {
+		return nil, Fail(ClassIntegrity, "plan file: %w: the armour isn't in canonical form", ErrMalformed)
 	}
 	if err := sp.Plan.Validate(); err != nil {
 		return nil, err

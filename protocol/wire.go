@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"golang.org/x/crypto/cryptobyte"
 )
@@ -10,8 +11,9 @@ import (
 // ErrMalformed is wrapped by every refusal of bytes that no Marshal emits.
 var ErrMalformed = errors.New("malformed message")
 
-// maxBlob bounds a single length-prefixed byte string (16 MiB), so that a
-// hostile length can't make a reader allocate more than the input's own size.
+// maxBlob is the largest bound on a length-prefixed byte string (16 MiB). Every
+// field states a bound of its own; a length beyond what the input still holds is
+// refused before anything is allocated.
 const maxBlob = 1 << 24
 
 // wire writes or reads a message's fields. Exactly one of b and s is set;
@@ -93,10 +95,14 @@ func (w *wire) fixed(name string, v []byte) {
 
 // blob is a byte string behind a 32-bit length of at most max bytes.
 func (w *wire) blob(name string, v *[]byte, max int) {
+	if len(*v) > max { // before the length is cut to 32 bits
+		w.fail("%s has %d bytes, more than %d", name, len(*v), max)
+		return
+	}
 	n := uint32(len(*v))
 	w.u32(name+" length", &n)
-	if int64(n) > int64(min(max, maxBlob)) {
-		w.fail("%s has %d bytes, more than %d", name, n, min(max, maxBlob))
+	if uint64(n) > uint64(max) {
+		w.fail("%s has %d bytes, more than %d", name, n, max)
 		return
 	}
 	if !w.reading() {
@@ -126,8 +132,13 @@ func (w *wire) text(name string, v *string, max int) {
 }
 
 // count is the length of a list; each element takes at least size bytes, so a
-// count that the remaining input can't hold is refused before allocating.
+// count that the remaining input can't hold is refused before allocating. That
+// also keeps it within an int where ints have 32 bits.
 func (w *wire) count(name string, n int, size int) int {
+	if uint64(n) > math.MaxUint32 {
+		w.fail("%s has %d entries", name, n)
+		return 0
+	}
 	c := uint32(n)
 	w.u32(name+" count", &c)
 	if w.err != nil {

@@ -1,0 +1,104 @@
+package protocol
+
+import (
+	"fmt"
+
+	"choir/crypto/channel"
+	"choir/crypto/commit"
+)
+
+// Audit mode (DESIGN decision 13): every party commits to its noised integer
+// update, the nodes reveal the sums of their blinding shares beside their
+// partial sums, and anybody checks that the commitments of the set open to the
+// published aggregate. What is committed to is the update itself, never the
+// integer lifts of its shares; see package commit.
+
+const sealedScalarSize = commit.ScalarSize + channel.Overhead
+
+// SealedScalar is a share of a blinding scalar, sealed to one compute node.
+type SealedScalar [sealedScalarSize]byte
+
+// SealBlinding seals a node's share of a party's blinding scalar. The key is
+// that of this use in this context alone.
+func (s Session) SealBlinding(secret *channel.Secret, c Context, share *commit.Scalar) (sealed SealedScalar, err error) {
+	box, err := s.blindingBox(secret, c)
+	if err != nil {
+		return sealed, err
+	}
+	copy(sealed[:], box.Seal(nil, 0, true, share.Bytes()))
+	return sealed, nil
+}
+
+// OpenBlinding is its inverse at the node; it refuses what isn't a canonical
+// scalar.
+func (s Session) OpenBlinding(secret *channel.Secret, c Context, sealed SealedScalar) (*commit.Scalar, error) {
+	box, err := s.blindingBox(secret, c)
+	if err != nil {
+		return nil, err
+	}
+	b, err := box.Open(nil, 0, true, sealed[:])
+	if err != nil {
+		return nil, fmt.Errorf("%w: blinding share from member %d", ErrSealed, c.From)
+	}
+	share, err := commit.ParseScalar(b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: blinding share from member %d: %w", ErrMalformed, c.From, err)
+	}
+	return share, nil
+}
+
+func (s Session) blindingBox(secret *channel.Secret, c Context) (*channel.Box, error) {
+	ctx := c.bytes(s.ID)
+	return channel.NewBox(secret.Derive("blinding", ctx), append([]byte("choir v1 blinding\x00"), ctx...))
+}
+
+// CheckAudit refuses a contribution that doesn't carry what the plan's audit
+// mode asks for, or carries it without being asked.
+func (s Session) CheckAudit(m *Contribution) error {
+	if !s.Plan.Audit {
+		if len(m.Blinding) != 0 || m.Commitment != (commit.Commitment{}) {
+			return fmt.Errorf("%w: a commitment under a plan without audit", ErrMismatch)
+		}
+		return nil
+	}
+	if len(m.Blinding) != s.Plan.Computes() {
+		return fmt.Errorf("%w: %d blinding shares for %d nodes", ErrMismatch, len(m.Blinding), s.Plan.Computes())
+	}
+	if _, err := commit.ParseCommitment(m.Commitment[:]); err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return nil
+}
+
+// Generators are the bases of the plan's commitments; nil without audit.
+// Deriving them takes time that grows with the plan's dimension: do it once.
+func (p *Plan) Generators() (*commit.Generators, error) {
+	if !p.Audit {
+		return nil, nil
+	}
+	return commit.NewGenerators(commit.Config{Dimension: int(p.Dim)})
+}
+
+// CheckOpening is the audit itself: the sum of the set's commitments opens to
+// the aggregate under the sum of the blinding sums that the nodes revealed. The
+// commitments must have passed CheckAudit.
+func CheckOpening(g *commit.Generators, set []commit.Commitment, blindings [][32]byte, aggregate []int64) error {
+	total, err := commit.Sum(set)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	parts := make([]*commit.Scalar, len(blindings))
+	for k := range blindings {
+		if parts[k], err = commit.ParseScalar(blindings[k][:]); err != nil {
+			return fmt.Errorf("%w: blinding sum of node %d: %w", ErrMalformed, k, err)
+		}
+	}
+	ok, err := g.Opens(total, aggregate, commit.SumScalars(parts))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%w: the commitments don't open to the aggregate: a compute node summed something else, or a party committed to something else", ErrMismatch)
+	}
+	return nil
+}
