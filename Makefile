@@ -1,0 +1,50 @@
+# Everything a developer runs. `make test` is what the README and CI call.
+
+# Where the public data sets lie: one folder a set. Fetched when it isn't there.
+CHOIR_DATA ?= $(CURDIR)/choir-data
+export CHOIR_DATA
+
+GO ?= go
+FUZZTIME ?= 10s
+
+.PHONY: test vet race plain vuln data fuzz fuzz-long demo build
+
+test: data vet race plain vuln
+
+build:
+	$(GO) build -o choir ./cmd/choir
+
+demo:
+	$(GO) run ./cmd/choir demo
+
+# A data set that is there is checked and kept; one that isn't is downloaded.
+data:
+	$(GO) run ./cmd/choir data get adult --dir "$(CHOIR_DATA)"
+	$(GO) run ./cmd/choir data get wine --dir "$(CHOIR_DATA)"
+	$(GO) run ./cmd/choir data get abalone --dir "$(CHOIR_DATA)"
+
+vet:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+# Everything under the race detector.
+race:
+	$(GO) test -race -timeout 18m ./...
+
+# What is too heavy for the race detector; the same code runs under it on
+# smaller data.
+plain:
+	$(GO) test -timeout 10m ./experiment/...
+
+# The vulnerability database is a service of its own: without a way to it, the
+# check says so and the build goes on (docs/decisions/0001-vulnerability-database.md).
+vuln:
+	@.ci/vuln
+
+# Every fuzz target for FUZZTIME each.
+fuzz:
+	@.ci/fuzz $(FUZZTIME)
+
+fuzz-long:
+	@.ci/fuzz 10m
