@@ -19,6 +19,8 @@ func (p *Party) opened(m *protocol.Round, data []byte) error {
 	switch {
 	case m.Round > p.s.Plan.Rounds:
 		return fmt.Errorf("%w: round %d of %d", protocol.ErrMismatch, m.Round, p.s.Plan.Rounds)
+	case m.Attempt > p.s.Plan.SpareAttempts+1:
+		return fmt.Errorf("%w: attempt %d, the plan allows %d", protocol.ErrMismatch, m.Attempt, p.s.Plan.SpareAttempts+1)
 	case m.Round <= p.settled:
 		return errDuplicate
 	case !at.after(p.did):
