@@ -92,6 +92,7 @@ func TestTLS(t *testing.T) {
 		"stranger's certificate": func(c *natsbus.Config) { c.TLSCert, c.TLSKey = strangerCert, strangerKey },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for several attempts
 			c := good
 			change(&c)
 			b, err := natsbus.Open(newContext(t), c)
@@ -113,6 +114,7 @@ func TestTLSNotOffered(t *testing.T) {
 		"scheme": {URL: strings.Replace(server.ClientURL(), "nats:", "tls:", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for several attempts
 			c.TokenFile, c.Plan = token, plan
 			b, err := natsbus.Open(newContext(t), c)
 			if err == nil {
