@@ -24,11 +24,12 @@ type Data struct {
 
 // Source says where data comes from and how it is shared out.
 type Source struct {
-	Path    string          // a CSV with a header, a UCI original or its folder; empty: generated
-	Target  string          // the target column; empty: the schema's own
-	Schema  *dataset.Schema // public encoding; nil: the file's own, else inferred (and said so)
-	Linear  bool            // the target is a number
-	Rows    int             // generated data only; 0: 20,000
+	Path    string           // a CSV with a header, a UCI original or its folder; empty: generated
+	Target  string           // the target column; empty: the schema's own
+	Schema  *dataset.Schema  // public encoding; nil: the file's own, else inferred (and said so)
+	Columns []dataset.Column // public columns that replace the schema's of the same names
+	Linear  bool             // the target is a number
+	Rows    int              // generated data only; 0: 20,000
 	Seed    uint64
 	Parties int
 	Rho     float64 // how uneven the parties' sizes are (Paper IV, appendix B)
@@ -115,7 +116,14 @@ func (s Source) table() (*dataset.Table, *dataset.Schema, []string, error) {
 		if schema, err = records.InferSchema(s.Target, !s.Linear); err != nil {
 			return nil, nil, nil, err
 		}
-		warnings = append(warnings, "column bounds and categories were inferred from the data itself, which is not private: give --schema for public ones")
+	}
+	if len(s.Columns) > 0 {
+		if schema, err = schema.Override(s.Columns...); err != nil {
+			return nil, nil, nil, fmt.Errorf("column: %w", err)
+		}
+	}
+	if !schema.Public() {
+		warnings = append(warnings, "the encoding of the columns isn't public ("+schema.Source+"): give --schema, or --column for each")
 	}
 	t, err := records.Encode(schema)
 	if err != nil {

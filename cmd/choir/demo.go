@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"choir/dataset"
+	"choir/experiment"
+	"choir/protocol"
+	"choir/pvi"
+)
+
+// demoFlags are the flags of choir demo as they were given.
+type demoFlags struct {
+	experiment.Demo
+	model, strategy string
+	data, target    string
+	schema          string
+	columns         []string
+	seed            uint64
+	processes       bool
+	resume          string
+	format          string
+}
+
+const demoLong = `Run a whole session on this machine: an embedded NATS server, parties, compute
+nodes and an aggregator, each with its own identity, connection and store. They
+agree on a signed plan and learn a Bayesian regression under joint
+(epsilon, delta)-differential privacy, beside four references computed in the
+same run. Without --data, the data is generated.`
+
+func (a *app) demo() *cobra.Command {
+	f := &demoFlags{}
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Run a whole session on this machine and compare it with its references", Long: demoLong,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd, f) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *demoFlags) register(cmd *cobra.Command) {
+	s := cmd.Flags()
+	s.IntVar(&f.Parties, "parties", 10, "parties that hold data")
+	s.IntVar(&f.Computes, "computes", 3, "compute nodes; one honest one is enough")
+	s.IntVar(&f.Rounds, "rounds", 15, "rounds of learning")
+	s.IntVar(&f.Colluders, "colluders", 0, "parties that may pool what they know")
+	s.IntVar(&f.Dropouts, "dropouts", 0, "parties that may be missing in a round; so many leave half way")
+	s.Float64Var(&f.Epsilon, "epsilon", 1, "privacy budget over all rounds")
+	s.Float64Var(&f.Delta, "delta", 1e-5, "delta of the privacy budget")
+	s.Float64Var(&f.Clip, "clip", 0, "bound on one update in natural parameters; 0: the strategy's default")
+	s.StringVar(&f.model, "model", "logistic", "logistic or linear")
+	s.StringVar(&f.strategy, "strategy", "virtual", "virtual (many factors a party) or dataset (one)")
+	s.IntVar(&f.Shards, "shards", 0, "factors a party under the virtual strategy; 0: the default")
+	s.StringVar(&f.data, "data", "", "CSV with a header, a UCI original or its folder; empty: generated")
+	s.StringVar(&f.target, "target", "", "column to predict")
+	s.StringVar(&f.schema, "schema", "", "file with the public encoding of the columns")
+	s.StringArrayVar(&f.columns, "column", nil, "public bounds or categories of a column: age=17:90 or ward=A|B (repeatable)")
+	s.Uint64Var(&f.seed, "seed", 1, "seed of the generated data and of the split; never of noise")
+	s.StringVar(&f.Out, "out", "", "folder for what is left behind; default choir-out/<time>")
+	s.BoolVar(&f.processes, "processes", false, "run every role in a process of its own")
+	s.StringVar(&f.resume, "resume", "", "carry on with the session in this folder, left by --processes")
+	s.StringVar(&f.format, "format", "text", "how to print the result: text or json")
+}
+
+func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
+	if err := checkFormat(f.format); err != nil {
+		return err
+	}
+	if f.resume != "" {
+		return protocol.Fail(protocol.ClassInput, "resume: not available")
+	}
+	d, err := f.build(time.Now())
+	if err != nil {
+		return err
+	}
+	return a.present(cmd.Context(), d, f.format, d.Run)
+}
+
+// present runs a demonstration with its progress on stderr and its result on
+// stdout.
+func (a *app) present(ctx context.Context, d *experiment.Demo, format string, run func(context.Context) (*experiment.Result, error)) error {
+	p := newProgress(a.err, format)
+	d.Progress = p.show
+	res, err := run(ctx)
+	p.end()
+	if err != nil {
+		return err
+	}
+	return a.print(format, res, func() { printResult(a.out, res) })
+}
+
+// build turns the flags into a demonstration that may run.
+func (f *demoFlags) build(now time.Time) (*experiment.Demo, error) {
+	d := &f.Demo
+	d.Model, d.Strategy = pvi.Model(f.model), pvi.Strategy(f.strategy)
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	if err := f.source(); err != nil {
+		return nil, err
+	}
+	var err error
+	d.Out, err = experiment.OutDir(d.Out, now)
+	return d, err
+}
+
+// source says where the data comes from.
+func (f *demoFlags) source() (err error) {
+	s := &f.Data
+	s.Path, s.Target, s.Seed, s.Train, s.Rho = f.data, f.target, f.seed, 0.8, 0.5
+	if f.data == "" {
+		for _, given := range []struct {
+			flag string
+			set  bool
+		}{{"target", f.target != ""}, {"schema", f.schema != ""}, {"column", len(f.columns) > 0}} {
+			if given.set {
+				return protocol.Fail(protocol.ClassInput, "%s: needs --data", given.flag)
+			}
+		}
+		return nil
+	}
+	if f.schema != "" {
+		if s.Schema, err = readSchema(f.schema); err != nil {
+			return err
+		}
+	}
+	for _, text := range f.columns {
+		c, err := dataset.ParseColumn(text)
+		if err != nil {
+			return protocol.Fail(protocol.ClassInput, "column: %w", err)
+		}
+		s.Columns = append(s.Columns, c)
+	}
+	return nil
+}
+
+func readSchema(path string) (*dataset.Schema, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
+	}
+	s, err := dataset.ParseSchema(b)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
+	}
+	return s, nil
+}

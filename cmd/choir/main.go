@@ -1,0 +1,69 @@
+// Command choir runs secure sums and what is learnt from them: a whole session
+// in one process, one role of a session, or the tools around it.
+//
+// Results go to stdout, everything else to stderr. The exit code says what kind
+// of failure ended the command: 0 ok, 1 failed, 2 authentication or connection,
+// 3 timeout, 4 bad input, 5 quorum lost, 6 privacy budget refused, 7 integrity
+// failure.
+//
+// There is no logic in this package: flags, files and printing only.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return execute(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is what every verb shares.
+type app struct {
+	streams
+	started bool // a verb began its work: errors before that are about the command line
+}
+
+// execute runs one command line and returns the exit code.
+func execute(ctx context.Context, args []string, s streams) int {
+	a := &app{streams: s}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.fail(ctx, err)
+	}
+	return 0
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "choir",
+		Short:         "Learn together while nobody sees anything but noisy sums",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.started = true
+		},
+	}
+	root.AddCommand(a.demo(), a.sum(), a.version())
+	return root
+}

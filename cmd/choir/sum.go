@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"choir/dataset"
+	"choir/protocol"
+	"choir/session"
+)
+
+type sumFlags struct {
+	input, transport, format string
+	computes, bits           int
+	sigma                    float64
+}
+
+const sumLong = `Sum the rows of a matrix without anybody seeing a row: every row is a party,
+which shares it out to the compute nodes. The file is a CSV of numbers, with or
+without a header, or a NumPy .npy file.
+
+Values are rounded to multiples of 2^-f; without noise the sum of those is
+printed exactly. --sigma adds noise of that standard deviation to the sum, shared
+out over the parties.`
+
+func (a *app) sum() *cobra.Command {
+	f := &sumFlags{}
+	cmd := &cobra.Command{
+		Use: "sum --input FILE", Short: "Sum the rows of a matrix, a party a row", Long: sumLong, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runSum(cmd, f) },
+	}
+	s := cmd.Flags()
+	s.StringVar(&f.input, "input", "", "CSV or .npy file")
+	s.IntVar(&f.computes, "computes", 3, "compute nodes")
+	s.Float64Var(&f.sigma, "sigma", 0, "standard deviation of the noise on the sum, in the inputs' unit")
+	s.IntVar(&f.bits, "frac-bits", -1, "resolution 2^-f; -1: as fine as fits, at most 2^-40")
+	s.StringVar(&f.transport, "transport", "nats", "nats (embedded server) or memory")
+	s.StringVar(&f.format, "format", "text", "how to print the result: text or json")
+	return cmd
+}
+
+// sumResult is what --format json prints.
+type sumResult struct {
+	SchemaVersion int           `json:"schema_version"`
+	Sum           []json.Number `json:"sum"`
+	Parties       int           `json:"parties"`
+	ComputeNodes  int           `json:"compute_nodes"`
+	FracBits      uint8         `json:"frac_bits"`
+	Sigma         float64       `json:"sigma"`
+	Seconds       float64       `json:"seconds"`
+}
+
+func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
+	if err := checkFormat(f.format); err != nil {
+		return err
+	}
+	if err := oneOf("transport", f.transport, "nats", "memory"); err != nil {
+		return err
+	}
+	if f.input == "" {
+		return protocol.Fail(protocol.ClassInput, "input: name a file")
+	}
+	m, err := dataset.LoadMatrix(f.input)
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "input: %w", err)
+	}
+	r := &session.RowSum{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Columns: m.Columns, Computes: f.computes,
+		FracBits: f.bits, Sigma: f.sigma, InMemory: f.transport == "memory"}
+	out, err := r.Run(cmd.Context())
+	if err != nil {
+		return err
+	}
+	res := sumResult{1, decimals(out), m.Rows, f.computes, out.FracBits, f.sigma, out.Seconds}
+	return a.print(f.format, res, func() {
+		for _, v := range res.Sum {
+			fmt.Fprintln(a.out, v)
+		}
+	})
+}
+
+// decimals writes units of 2^-f as exact decimal numbers.
+func decimals(s *session.Summed) []json.Number {
+	one := new(big.Int).Lsh(big.NewInt(1), uint(s.FracBits))
+	out := make([]json.Number, len(s.Units))
+	for i, u := range s.Units {
+		text := new(big.Rat).SetFrac(big.NewInt(u), one).FloatString(int(s.FracBits))
+		if strings.Contains(text, ".") {
+			text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+		}
+		out[i] = json.Number(text)
+	}
+	return out
+}

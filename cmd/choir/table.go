@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"choir/experiment"
+	"choir/pvi"
+)
+
+// printResult is the table at the end of a demonstration.
+func printResult(w io.Writer, r *experiment.Result) {
+	fmt.Fprintf(w, "%s: %d rows to learn from, %d to test on, %d features\n", r.Data, r.TrainRows, r.TestRows, r.Features)
+	fmt.Fprintf(w, "%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s regression, %s strategy\n\n",
+		r.Parties, r.Colluders, r.MinParties, r.ComputeNodes, r.Rounds, r.Model, r.Strategy)
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	score := "test accuracy"
+	if r.Model == string(pvi.Linear) {
+		score = "test R squared"
+	}
+	fmt.Fprintf(t, "\t%s\tmean test log-likelihood\n", score)
+	for _, row := range []struct {
+		name string
+		s    experiment.Scores
+	}{
+		{"secure sum (this session)", r.Result},
+		{"trusted aggregator, same noise", r.References.TrustedAggregator},
+		{"local noise, no secure sum", r.References.LocalNoise},
+		{"best single party, no noise", r.References.BestSingleParty},
+		{"no privacy at all", r.References.NonPrivate},
+	} {
+		fmt.Fprintf(t, "%s\t%.4f\t%.4f\n", row.name, row.s.Accuracy, row.s.LogLikelihood)
+	}
+	_ = t.Flush() // stdout's own errors show nowhere better
+	fmt.Fprintf(w, "\nepsilon %.4f of %g spent at delta %g (%s, %s)\n", r.Epsilon, r.EpsilonBudget, r.Delta, r.Relation, r.Accountant)
+	fmt.Fprintf(w, "%.0f bytes uploaded by a party in a round, %.1f s in all (%.1f s the session)\n", r.UploadPerRound, r.Seconds, r.SecondsSession)
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", warning)
+	}
+	fmt.Fprintf(w, "results, curve and transcript: %s\n", r.OutDir)
+}
