@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,6 +95,25 @@ func (m Memory) Get(key string) []byte {
 		}
 	}
 	return m.View.Get(key)
+}
+
+// Keys lists the keys under a prefix, in increasing order.
+func (m Memory) Keys(prefix string) []string {
+	keys := m.View.Keys(prefix)
+	if m.Step == nil {
+		return keys
+	}
+	for _, r := range m.Step.Persist {
+		if !strings.HasPrefix(r.Key, prefix) {
+			continue
+		}
+		if i, found := slices.BinarySearch(keys, r.Key); found && r.Value == nil {
+			keys = slices.Delete(keys, i, i+1)
+		} else if !found && r.Value != nil {
+			keys = slices.Insert(keys, i, r.Key)
+		}
+	}
+	return keys
 }
 
 // MarshalEnd is the stored form of how a session ended for a role: u8 class

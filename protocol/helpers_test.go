@@ -1,0 +1,143 @@
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"choir/crypto/channel"
+	"choir/crypto/identity"
+)
+
+// deterministic is a reader for tests that replays the same bytes for a seed.
+func deterministic(seed byte) *rand.ChaCha8 {
+	return rand.NewChaCha8([32]byte(bytes.Repeat([]byte{seed}, 32)))
+}
+
+func testKey(i int) *identity.PrivateKey {
+	return identity.FromSeed([32]byte(bytes.Repeat([]byte{byte(i + 1)}, 32)))
+}
+
+// testPlan is a valid plan of three parties, two compute nodes and an
+// aggregator, whose member i holds testKey(i). It claims no epsilon.
+func testPlan() *Plan {
+	p := &Plan{Name: "test plan", Created: 1_700_000_000, NotAfter: 1_800_000_000, Suite: channel.SuiteX25519,
+		Dim: 3, FracBits: 16, Rounds: 2, SpareAttempts: 1, MinParties: 2, DeadlineMS: 60_000, GraceMS: 1_000,
+		Clip: 1 << 16, PerParty: 1 << 20, Application: "sum", Parameters: []byte("parameters")}
+	for i, m := range []struct {
+		name string
+		role Role
+	}{{"alice", RoleParty}, {"bob", RoleParty}, {"carol", RoleParty}, {"node-1", RoleCompute}, {"node-2", RoleCompute}, {"sum", RoleAggregator}} {
+		p.Members = append(p.Members, Member{Name: m.name, Role: m.role, Key: testKey(i).Public(), NotAfter: 1_900_000_000})
+	}
+	return p
+}
+
+// private turns the plan into one that adds noise and claims an epsilon that
+// its noise more than gives: one release moves the sum by at most 2 * 65536
+// against a hidden standard deviation of 2^24.
+func private(p *Plan) *Plan {
+	p.Colluders, p.Noise, p.Variance = 0, NoiseParty, 1<<48
+	p.Relation, p.Sensitivity, p.Epsilon, p.Delta, p.Accountant = 1, 2<<16, 1, 1e-5, AccountantInteger
+	return p
+}
+
+func testSession(t testing.TB) Session {
+	t.Helper()
+	p := testPlan()
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return NewSession(p)
+}
+
+func signedTestPlan(t testing.TB) *SignedPlan {
+	t.Helper()
+	sp := &SignedPlan{Plan: testPlan()}
+	for i := range sp.Plan.Members {
+		if err := sp.Sign(testKey(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sp
+}
+
+func testSecret(t testing.TB, seed byte) *channel.Secret {
+	t.Helper()
+	s, err := channel.NewSecret(bytes.Repeat([]byte{seed}, channel.SecretSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func testDigest(b byte) Digest { return Digest(bytes.Repeat([]byte{b}, 32)) }
+
+// sample is one message of a kind, with the member that may send it.
+type sample struct {
+	name string
+	from uint32
+	m    Message
+}
+
+// samples has every kind at least once, and every variant whose encoding has
+// another shape.
+func samples() []sample {
+	entries := []Entry{{0, testDigest(1)}, {2, testDigest(2)}}
+	tags := [][16]byte{{1, 2, 3}, {4, 5, 6}}
+	blinding := []SealedScalar{{7}, {8}}
+	return []sample{
+		{"accept", 0, &Accept{}},
+		{"key", 3, &Key{Public: bytes.Repeat([]byte{9}, 32), NotAfter: 1_800_000_000}},
+		{"open", 1, &Open{To: 3, Key: testDigest(3), Enc: bytes.Repeat([]byte{5}, 32)}},
+		{"group", 5, &Group{To: 1, Sealed: bytes.Repeat([]byte{6}, 48)}},
+		{"round", 5, &Round{Round: 1, Attempt: 2, Model: testDigest(4)}},
+		{"contribution", 1, &Contribution{Round: 1, Attempt: 2, Model: testDigest(4), Explicit: 1, Vector: testDigest(5), Confirm: tags}},
+		{"contribution/audit", 1, &Contribution{Round: 1, Attempt: 2, Model: testDigest(4), Vector: testDigest(5), Confirm: tags, Commitment: [32]byte{1}, Blinding: blinding}},
+		{"receipt", 3, &Receipt{Round: 1, Attempt: 2, Party: 1, Bundle: testDigest(1)}},
+		{"hold", 4, &Hold{Round: 1, Attempt: 2, Entries: entries}},
+		{"hold/empty", 4, &Hold{Round: 1, Attempt: 2}},
+		{"agree", 4, &Agree{Round: 1, Attempt: 2, Count: 2, Set: testDigest(6)}},
+		{"partial", 3, &Partial{Round: 1, Attempt: 2, Set: testDigest(6), Vector: testDigest(7), Blinding: [32]byte{8}}},
+		{"result", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeAccepted, Set: entries, Aggregate: testDigest(8), Next: testDigest(9), Partials: []Digest{testDigest(7), testDigest(10)}}},
+		{"result/void", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeVoid}},
+		{"abort", 5, &Abort{Class: 5, Reason: "too few members are there"}},
+	}
+}
+
+// body encodes a message that must encode.
+func body(t testing.TB, m Message) []byte {
+	t.Helper()
+	b, err := marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// canonical fails unless decoding b is refused or encodes to b again.
+func canonical(t interface{ Fatalf(string, ...any) }, what string, b []byte, decode func([]byte) (fielder, error)) bool {
+	m, err := decode(b)
+	if err != nil {
+		return false
+	}
+	again, err := marshal(m)
+	if err != nil {
+		t.Fatalf("%s: decoded but doesn't encode: %v", what, err)
+	}
+	if !bytes.Equal(again, b) {
+		t.Fatalf("%s: decodes from %x but encodes to %x", what, b, again)
+	}
+	return true
+}
+
+func decodeBody(k Kind) func([]byte) (fielder, error) {
+	return func(b []byte) (fielder, error) {
+		m := newMessage(k)
+		if m == nil {
+			return nil, fmt.Errorf("kind %d", k)
+		}
+		return m, unmarshal(k.String(), b, m)
+	}
+}

@@ -1,0 +1,212 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"choir/crypto/channel"
+	"choir/crypto/commit"
+)
+
+func TestGoodPlans(t *testing.T) {
+	for name, alter := range map[string]func(p *Plan){
+		"plain":            func(*Plan) {},
+		"private":          func(p *Plan) { private(p) },
+		"hybrid":           func(p *Plan) { p.Suite = channel.SuiteHybrid },
+		"audit":            func(p *Plan) { p.Audit = true },
+		"compute noise":    func(p *Plan) { private(p).Noise = NoiseCompute },
+		"noise, no claim":  func(p *Plan) { p.Noise, p.Variance = NoiseParty, 5 },
+		"everybody needed": func(p *Plan) { p.MinParties = 3 },
+		"no grace":         func(p *Plan) { p.GraceMS = 0 },
+	} {
+		p := testPlan()
+		p.MinParties = 3
+		alter(p)
+		if err := p.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := p.CheckPrivacy(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPlanRefusals: each row breaks one field of a good plan; the message names it.
+func TestPlanRefusals(t *testing.T) {
+	for i, row := range []struct {
+		want  string
+		alter func(p *Plan)
+	}{
+		{"plan name", func(p *Plan) { p.Name = strings.Repeat("x", 65) }},
+		{"plan name", func(p *Plan) { p.Name = "a\tb" }},
+		{"not_after", func(p *Plan) { p.NotAfter = p.Created }},
+		{"suite", func(p *Plan) { p.Suite = 0 }},
+		{"suite", func(p *Plan) { p.Suite = 9 }},
+		{"no party", func(p *Plan) { p.Members = p.Members[3:] }},
+		{"compute nodes", func(p *Plan) { p.Members = append(p.Members[:4], p.Members[5]) }},
+		{"aggregators", func(p *Plan) { p.Members = p.Members[:5] }},
+		{"aggregators", func(p *Plan) {
+			p.Members = append(p.Members, Member{Name: "sum-2", Role: RoleAggregator, Key: testKey(9).Public(), NotAfter: p.NotAfter})
+		}},
+		{"members[1]: name", func(p *Plan) { p.Members[1].Name = "Bob" }},
+		{"members[1]: name", func(p *Plan) { p.Members[1].Name = "" }},
+		{"members[1]: name", func(p *Plan) { p.Members[1].Name = "b.ob" }},
+		{"members[1]: name", func(p *Plan) { p.Members[1].Name = "b" + strings.Repeat("o", 32) }},
+		{"stands twice", func(p *Plan) { p.Members[4].Name = "node-1" }},
+		{"stands twice", func(p *Plan) { p.Members[3].Name = "alice" }},
+		{"key stands twice", func(p *Plan) { p.Members[1].Key = p.Members[4].Key }},
+		{"no such role", func(p *Plan) { p.Members[5].Role = 4 }},
+		{"no such role", func(p *Plan) { p.Members[0].Role = 0 }},
+		{"order", func(p *Plan) { p.Members[0], p.Members[1] = p.Members[1], p.Members[0] }},
+		{"order", func(p *Plan) { p.Members[0].Role = RoleCompute }},
+		{"expires", func(p *Plan) { p.Members[2].NotAfter = p.NotAfter - 1 }},
+		{"dim", func(p *Plan) { p.Dim = 0 }},
+		{"dim", func(p *Plan) { p.Dim = MaxDim + 1 }},
+		{"frac_bits", func(p *Plan) { p.FracBits = 53 }},
+		{"rounds", func(p *Plan) { p.Rounds = 0 }},
+		{"rounds", func(p *Plan) { p.Rounds = MaxRounds + 1 }},
+		{"spare_attempts", func(p *Plan) { p.SpareAttempts = MaxRounds + 1 }},
+		{"min_parties", func(p *Plan) { p.MinParties = 0 }},
+		{"min_parties", func(p *Plan) { p.MinParties = 4 }},
+		{"colluders", func(p *Plan) { p.Colluders = 3 }},
+		{"deadline_ms", func(p *Plan) { p.DeadlineMS, p.GraceMS = 0, 0 }},
+		{"grace_ms", func(p *Plan) { p.GraceMS = p.DeadlineMS + 1 }},
+		{"per_party", func(p *Plan) { p.PerParty = p.Clip - 1 }},
+		{"frac_bits", func(p *Plan) { p.PerParty = 1 << 62 }},
+		{"frac_bits", func(p *Plan) { p.PerParty = math.MaxUint64 }},
+		{"noise", func(p *Plan) { p.Noise = 3; p.Variance = 1 }},
+		{"noise", func(p *Plan) { p.Variance = 1 }},
+		{"noise", func(p *Plan) { p.Epsilon = 1 }},
+		{"noise", func(p *Plan) { p.Epsilon = math.NaN() }},
+		{"noise", func(p *Plan) { p.Delta = 1e-5 }},
+		{"noise", func(p *Plan) { p.Sensitivity = 1 }},
+		{"N_min - T - 1", func(p *Plan) { private(p).Colluders = 1 }},
+		{"N_min - T - 1", func(p *Plan) { private(p).Colluders = 2 }},
+		{"variance", func(p *Plan) { private(p).Variance = 0 }},
+		{"variance", func(p *Plan) { private(p).Variance = 1<<62 + 1 }},
+		{"frac_bits", func(p *Plan) { private(p).PerParty = 3 << 60; p.Variance = 1 << 62 }},
+		{"clip", func(p *Plan) { private(p).Clip = 0 }},
+		{"sensitivity", func(p *Plan) { private(p).Sensitivity = p.Clip - 1 }},
+		{"epsilon", func(p *Plan) { private(p).Epsilon = 0 }},
+		{"epsilon", func(p *Plan) { private(p).Epsilon = -1 }},
+		{"epsilon", func(p *Plan) { private(p).Epsilon = math.Inf(1) }},
+		{"epsilon", func(p *Plan) { private(p).Epsilon = math.NaN() }},
+		{"delta", func(p *Plan) { private(p).Delta = 0 }},
+		{"delta", func(p *Plan) { private(p).Delta = 1 }},
+		{"delta", func(p *Plan) { private(p).Delta = math.NaN() }},
+		{"epsilon", func(p *Plan) { p.Epsilon = math.Copysign(0, -1) }},
+		{"accountant", func(p *Plan) { p.Accountant = strings.Repeat("x", 65) }},
+		{"application", func(p *Plan) { p.Application = strings.Repeat("x", 33) }},
+		{"parameters", func(p *Plan) { p.Parameters = make([]byte, maxBlob+1) }},
+		{"encoding", func(p *Plan) { p.Parameters = make([]byte, maxBlob) }},
+		{"audit", func(p *Plan) { private(p).Noise = NoiseCompute; p.Audit = true }},
+		{"audit", func(p *Plan) { p.Audit = true; p.Dim = commit.MaxDimension + 1 }},
+	} {
+		p := testPlan()
+		row.alter(p)
+		err := p.Validate()
+		if err == nil || ClassOf(err) != ClassInput || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("row %d, %s: %v", i, row.want, err)
+		}
+	}
+}
+
+// roster is a good plan of n parties and m compute nodes.
+func roster(n, m int) *Plan {
+	p := testPlan()
+	p.Members, p.MinParties = nil, uint32(n)
+	for i := range n + m + 1 {
+		k := Member{Role: RoleParty, NotAfter: p.NotAfter, Key: [32]byte{byte(i), byte(i >> 8), byte(i >> 16), 1}}
+		switch {
+		case i < n:
+			k.Name = fmt.Sprintf("p%06d", i)
+		case i < n+m:
+			k.Role, k.Name = RoleCompute, fmt.Sprintf("c%06d", i)
+		default:
+			k.Role, k.Name = RoleAggregator, "a"
+		}
+		p.Members = append(p.Members, k)
+	}
+	return p
+}
+
+// TestLargestRoster: what Validate lets through, the messages can carry.
+func TestLargestRoster(t *testing.T) {
+	n, m := 14_900, 3
+	p := roster(n, m)
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	set := make([]Entry, n)
+	for i := range set {
+		set[i].Party = uint32(i)
+	}
+	s := NewSession(p)
+	for _, msg := range []Message{&Hold{1, 1, set}, &Result{Round: 1, Attempt: 1, Outcome: OutcomeAccepted, Set: set, Partials: make([]Digest, m)}} {
+		b, err := s.Sign(testKey(0), 0, msg)
+		if err != nil || len(b) > MaxMessage {
+			t.Errorf("%T of %d bytes: %v", msg, len(b), err)
+		}
+	}
+	for _, p := range []*Plan{roster(15_100, 3), roster(3, 8_500), roster(MaxMembers, 2)} {
+		if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "members: ") {
+			t.Errorf("%d members: %v", len(p.Members), err)
+		}
+	}
+}
+
+func TestCheckPrivacy(t *testing.T) {
+	p := testPlan()
+	p.MinParties = 3
+	private(p)
+	spent, ok, err := p.Spends(p.Releases())
+	if err != nil || !ok || !(spent.Epsilon > 0) {
+		t.Fatal(spent, ok, err)
+	}
+	p.Epsilon = spent.Epsilon
+	if err := p.CheckPrivacy(); err != nil {
+		t.Errorf("exactly what it spends: %v", err)
+	}
+	for name, alter := range map[string]func(p *Plan){
+		"epsilon":     func(p *Plan) { p.Epsilon = math.Nextafter(p.Epsilon, 0) },
+		"delta":       func(p *Plan) { p.Delta /= 10 },
+		"rounds":      func(p *Plan) { p.Rounds++ },
+		"spares":      func(p *Plan) { p.SpareAttempts++ },
+		"variance":    func(p *Plan) { p.Variance /= 2 },
+		"sensitivity": func(p *Plan) { p.Sensitivity *= 2 },
+		"N_min":       func(p *Plan) { p.MinParties-- },
+		"colluders":   func(p *Plan) { p.Colluders++ },
+		"relation":    func(p *Plan) { p.Relation = 3 },
+		"no relation": func(p *Plan) { p.Relation = 0 },
+		"accountant":  func(p *Plan) { p.Accountant = "moments" },
+	} {
+		q := *p
+		alter(&q)
+		if err := q.CheckPrivacy(); ClassOf(err) != ClassInput || err == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestHiddenParts(t *testing.T) {
+	for _, row := range []struct {
+		noise  Placement
+		min, t uint32
+		want   uint64
+	}{{NoiseNone, 9, 0, 0}, {NoiseParty, 9, 2, 6}, {NoiseParty, 2, 0, 1}, {NoiseParty, 1, 0, 0}, {NoiseParty, 2, 5, 0}, {NoiseCompute, 1, 0, 1}} {
+		p := &Plan{Noise: row.noise, MinParties: row.min, Colluders: row.t}
+		if got := p.HiddenParts(); got != row.want {
+			t.Errorf("%+v: %d", row, got)
+		}
+	}
+}
+
+func TestMaxSumOfABrokenPlan(t *testing.T) {
+	for name, p := range map[string]*Plan{"no party": {Dim: 1, Rounds: 1}, "no headroom": func() *Plan { p := testPlan(); p.PerParty = math.MaxUint64; return p }()} {
+		if _, err := p.MaxSum(); ClassOf(err) != ClassInput || err == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

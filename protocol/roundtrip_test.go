@@ -1,0 +1,359 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"choir/crypto/channel"
+)
+
+// sameFields compares messages; an absent list and an empty one are the same.
+var sameFields = cmpopts.EquateEmpty()
+
+func digests() *rapid.Generator[Digest] {
+	return rapid.Custom(func(t *rapid.T) Digest {
+		return Digest(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "digest"))
+	})
+}
+
+func blobs(max int) *rapid.Generator[[]byte] { return rapid.SliceOfN(rapid.Byte(), 0, max) }
+
+func texts(max int) *rapid.Generator[string] {
+	return rapid.Map(rapid.SliceOfN(rapid.ByteRange(' ', '~'), 0, max), func(b []byte) string { return string(b) })
+}
+
+func fromOne() *rapid.Generator[uint32] { return rapid.Uint32Range(1, math.MaxUint32) }
+
+// entrySets are sets in increasing order of party, the extremes included.
+func entrySets() *rapid.Generator[[]Entry] {
+	return rapid.Custom(func(t *rapid.T) []Entry {
+		m := rapid.MapOfN(rapid.Uint32(), digests(), 0, 6).Draw(t, "set")
+		var set []Entry
+		for p, d := range m {
+			set = append(set, Entry{p, d})
+		}
+		sortEntries(set)
+		return set
+	})
+}
+
+func sortEntries(set []Entry) {
+	for i := range set {
+		for j := i; j > 0 && set[j].Party < set[j-1].Party; j-- {
+			set[j], set[j-1] = set[j-1], set[j]
+		}
+	}
+}
+
+// messageOf draws any message of a kind that has an encoding.
+func messageOf(t *rapid.T, k Kind) Message {
+	round, attempt := fromOne().Draw(t, "round"), fromOne().Draw(t, "attempt")
+	d := func() Digest { return digests().Draw(t, "digest") }
+	switch k {
+	case KindAccept:
+		return &Accept{}
+	case KindKey:
+		return &Key{blobs(64).Draw(t, "public"), rapid.Int64().Draw(t, "not after")}
+	case KindOpen:
+		return &Open{rapid.Uint32().Draw(t, "to"), d(), blobs(64).Draw(t, "enc")}
+	case KindGroup:
+		return &Group{rapid.Uint32().Draw(t, "to"), blobs(64).Draw(t, "sealed")}
+	case KindRound:
+		return &Round{round, attempt, d()}
+	case KindContribution:
+		return contributionOf(t, round, attempt)
+	case KindReceipt:
+		return &Receipt{round, attempt, rapid.Uint32().Draw(t, "party"), d()}
+	case KindHold:
+		return &Hold{round, attempt, entrySets().Draw(t, "entries")}
+	case KindAgree:
+		return &Agree{round, attempt, rapid.Uint32().Draw(t, "count"), d()}
+	case KindPartial:
+		return &Partial{round, attempt, d(), d(), d()}
+	case KindResult:
+		return resultOf(t, round, attempt)
+	case KindAbort:
+		return &Abort{rapid.Uint8Range(1, 7).Draw(t, "class"), texts(512).Draw(t, "reason")}
+	}
+	t.Fatalf("no generator for %s", k)
+	return nil
+}
+
+func contributionOf(t *rapid.T, round, attempt uint32) *Contribution {
+	c := &Contribution{Round: round, Attempt: attempt, Model: digests().Draw(t, "model"), Vector: digests().Draw(t, "vector"),
+		Commitment: [32]byte(digests().Draw(t, "commitment"))}
+	c.Confirm = make([][16]byte, rapid.IntRange(1, 5).Draw(t, "nodes"))
+	for i := range c.Confirm {
+		c.Confirm[i][0] = rapid.Byte().Draw(t, "tag")
+	}
+	c.Explicit = rapid.Uint32Range(0, uint32(len(c.Confirm)-1)).Draw(t, "explicit")
+	c.Blinding = make([]SealedScalar, rapid.IntRange(0, 5).Draw(t, "shares"))
+	for i := range c.Blinding {
+		c.Blinding[i][47] = rapid.Byte().Draw(t, "share")
+	}
+	return c
+}
+
+func resultOf(t *rapid.T, round, attempt uint32) *Result {
+	r := &Result{Round: round, Attempt: attempt, Outcome: Outcome(rapid.Uint8Range(1, 3).Draw(t, "outcome"))}
+	if r.Outcome != OutcomeVoid {
+		r.Set, r.Aggregate, r.Next = entrySets().Draw(t, "set"), digests().Draw(t, "sum"), digests().Draw(t, "next")
+		r.Partials = rapid.SliceOfN(digests(), 0, 4).Draw(t, "partials")
+	}
+	return r
+}
+
+func signedKinds() []Kind {
+	var kinds []Kind
+	for k := KindAccept; k <= KindAbort; k++ {
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+func TestMessagesRoundTrip(t *testing.T) {
+	for _, k := range signedKinds() {
+		t.Run(k.String(), rapid.MakeCheck(func(t *rapid.T) {
+			m := messageOf(t, k)
+			if m.kind() != k {
+				t.Fatalf("kind %s, not %s", m.kind(), k)
+			}
+			b, err := marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := decodeBody(k)(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(m, got, sameFields); d != "" {
+				t.Fatal(d)
+			}
+			canonical(t, k.String(), b, decodeBody(k))
+		}))
+	}
+}
+
+// mutate changes a valid encoding a little: that finds what random bytes, which
+// are refused at the first count, never reach.
+func mutate(t *rapid.T, b []byte) []byte {
+	b = bytes.Clone(b)
+	switch at := rapid.IntRange(0, len(b)).Draw(t, "at"); rapid.IntRange(0, 3).Draw(t, "how") {
+	case 0:
+		return b[:at]
+	case 1:
+		return append(b, blobs(8).Draw(t, "tail")...)
+	case 2:
+		if at < len(b) {
+			b[at] = rapid.Byte().Draw(t, "byte")
+		}
+	case 3:
+		if at < len(b) {
+			b = append(b[:at], b[at+1:]...)
+		}
+	}
+	return b
+}
+
+// TestUnmarshalIsCanonical: whatever decodes is exactly what encodes.
+func TestUnmarshalIsCanonical(t *testing.T) {
+	accepted := 0
+	for _, k := range signedKinds() {
+		t.Run(k.String(), rapid.MakeCheck(func(t *rapid.T) {
+			b, err := marshal(messageOf(t, k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if canonical(t, k.String(), mutate(t, b), decodeBody(k)) {
+				accepted++
+			}
+		}))
+	}
+	if accepted == 0 {
+		t.Error("no mutation decoded: the test shows nothing")
+	}
+}
+
+// TestTruncationIsRefused: no prefix of an encoding is an encoding, and none is
+// followed by anything.
+func TestTruncationIsRefused(t *testing.T) {
+	for _, s := range samples() {
+		b := body(t, s.m)
+		for i := range b {
+			if _, err := decodeBody(s.m.kind())(b[:i]); !errors.Is(err, ErrMalformed) {
+				t.Errorf("%s: %d of %d bytes: %v", s.name, i, len(b), err)
+			}
+		}
+		if _, err := decodeBody(s.m.kind())(append(b, 0)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: with a byte more: %v", s.name, err)
+		}
+	}
+}
+
+func TestMarshalRefusesWhatNobodyReads(t *testing.T) {
+	for name, m := range map[string]Message{
+		"round 0":               &Round{Round: 0, Attempt: 1},
+		"attempt 0":             &Round{Round: 1, Attempt: 0},
+		"set out of order":      &Hold{1, 1, []Entry{{2, Digest{}}, {1, Digest{}}}},
+		"party twice":           &Hold{1, 1, []Entry{{2, Digest{}}, {2, Digest{1}}}},
+		"explicit out of range": &Contribution{Round: 1, Attempt: 1, Explicit: 2, Confirm: make([][16]byte, 2)},
+		"no confirmations":      &Contribution{Round: 1, Attempt: 1},
+		"outcome 0":             &Result{Round: 1, Attempt: 1},
+		"outcome 4":             &Result{Round: 1, Attempt: 1, Outcome: 4},
+		"void with a set":       &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Set: []Entry{{}}},
+		"void with a sum":       &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Aggregate: Digest{1}},
+		"void with a model":     &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Next: Digest{1}},
+		"void with partials":    &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Partials: make([]Digest, 1)},
+		"class 0":               &Abort{Class: 0},
+		"class 8":               &Abort{Class: 8},
+		"reason too long":       &Abort{Class: 1, Reason: strings.Repeat("x", 513)},
+		"reason unprintable":    &Abort{Class: 1, Reason: "a\nb"},
+		"key too long":          &Key{Public: make([]byte, 4097)},
+		"group key too long":    &Group{Sealed: make([]byte, 65)},
+	} {
+		if b, err := marshal(m); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: encoded to %x, error %v", name, b, err)
+		}
+	}
+}
+
+// TestCountsDoNotAllocate: a count that the message can't hold is refused by
+// the count alone, however large.
+func TestCountsDoNotAllocate(t *testing.T) {
+	b := body(t, &Hold{Round: 1, Attempt: 1})
+	for _, n := range []uint32{1, 1 << 16, math.MaxUint32} {
+		copy(b[8:], []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+		got := testing.AllocsPerRun(10, func() {
+			if _, err := decodeBody(KindHold)(b); !errors.Is(err, ErrMalformed) {
+				t.Errorf("%d entries: %v", n, err)
+			}
+		})
+		if got > 20 {
+			t.Errorf("%d entries: %v allocations", n, got)
+		}
+	}
+}
+
+func plans() *rapid.Generator[*Plan] {
+	return rapid.Custom(func(t *rapid.T) *Plan {
+		u32 := func(n string) uint32 { return rapid.Uint32().Draw(t, n) }
+		u64 := func(n string) uint64 { return rapid.Uint64().Draw(t, n) }
+		finite := rapid.Float64().Filter(func(f float64) bool { return !math.IsInf(f, 0) && !math.IsNaN(f) && (f != 0 || !math.Signbit(f)) })
+		p := &Plan{Name: texts(64).Draw(t, "name"), Created: rapid.Int64().Draw(t, "created"), NotAfter: rapid.Int64().Draw(t, "not after"),
+			Suite: channel.Suite(rapid.Byte().Draw(t, "suite")), Dim: u32("dim"), FracBits: rapid.Byte().Draw(t, "frac"),
+			Rounds: u32("rounds"), SpareAttempts: u32("spare"), MinParties: u32("min"), Colluders: u32("colluders"), DeadlineMS: u32("deadline"), GraceMS: u32("grace"),
+			Clip: u64("clip"), PerParty: u64("per party"), Noise: Placement(rapid.Byte().Draw(t, "noise")), Variance: u64("variance"),
+			Relation: rapid.Byte().Draw(t, "relation"), Sensitivity: u64("sensitivity"), Epsilon: finite.Draw(t, "epsilon"), Delta: finite.Draw(t, "delta"),
+			Accountant: texts(64).Draw(t, "accountant"), Audit: rapid.Bool().Draw(t, "audit"), Application: texts(32).Draw(t, "app"), Parameters: blobs(64).Draw(t, "parameters")}
+		for range rapid.IntRange(0, 4).Draw(t, "members") {
+			p.Members = append(p.Members, Member{Name: texts(32).Draw(t, "member"), Role: Role(rapid.Byte().Draw(t, "role")),
+				Key: [32]byte(digests().Draw(t, "key")), NotAfter: rapid.Int64().Draw(t, "expiry")})
+		}
+		return p
+	})
+}
+
+func decodePlan(b []byte) (fielder, error) { return UnmarshalPlan(b) }
+
+func TestPlanRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := plans().Draw(t, "plan")
+		b, err := p.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := UnmarshalPlan(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(p, got, sameFields); d != "" {
+			t.Fatal(d)
+		}
+		if got.ID() != p.ID() {
+			t.Fatal("another id")
+		}
+		canonical(t, "plan", mutate(t, b), decodePlan)
+	})
+}
+
+// TestPlanIDCoversEveryByte: no byte of a plan can change without its id.
+func TestPlanIDCoversEveryByte(t *testing.T) {
+	b, err := testPlan().Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	for i := range b {
+		mut := bytes.Clone(b)
+		mut[i] ^= 1
+		p, err := UnmarshalPlan(mut)
+		if err != nil {
+			continue
+		}
+		changed++
+		if p.ID() == testPlan().ID() {
+			t.Errorf("byte %d isn't covered", i)
+		}
+	}
+	if changed < len(b)/2 {
+		t.Errorf("only %d of %d bytes could change", changed, len(b))
+	}
+}
+
+func TestEnvelopeAndChunkRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := &Envelope{Kind: Kind(rapid.ByteRange(1, 31).Draw(t, "kind")), Plan: PlanID(digests().Draw(t, "plan")), From: rapid.Uint32().Draw(t, "from"), Body: blobs(40).Draw(t, "body")}
+		c := &Chunk{Plan: e.Plan, Context: Context{e.From, rapid.Uint32().Draw(t, "to"), fromOne().Draw(t, "round"), fromOne().Draw(t, "attempt"), Purpose(rapid.ByteRange(1, 3).Draw(t, "purpose"))},
+			Index: rapid.Uint32().Draw(t, "index"), Last: rapid.Bool().Draw(t, "last"), Ciphertext: blobs(40).Draw(t, "ciphertext")}
+		for _, m := range []fielder{e, c} {
+			b, err := marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			decode := decodeEnvelope
+			if m == fielder(c) {
+				decode = decodeChunk
+			}
+			if IsChunk(b) != (m == fielder(c)) {
+				t.Fatal("the first byte doesn't tell chunks from messages")
+			}
+			got, err := decode(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(m, got, sameFields); d != "" {
+				t.Fatal(d)
+			}
+			canonical(t, "mutated", mutate(t, b), decode)
+		}
+	})
+}
+
+func decodeEnvelope(b []byte) (fielder, error) { return UnmarshalEnvelope(b) }
+func decodeChunk(b []byte) (fielder, error)    { return UnmarshalChunk(b) }
+
+func TestTranscriptRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		entries := rapid.SliceOfN(blobs(40), 0, 6).Draw(t, "entries")
+		b := MarshalTranscript(entries)
+		got, err := UnmarshalTranscript(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(entries, got, sameFields); d != "" {
+			t.Fatal(d)
+		}
+		if mut := mutate(t, b); len(mut) > 0 {
+			if got, err := UnmarshalTranscript(mut); err == nil && !bytes.Equal(MarshalTranscript(got), mut) {
+				t.Fatalf("%x encodes to %x", mut, MarshalTranscript(got))
+			}
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package protocol
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// holdSets draws lists over few parties and few digests, so that they agree
+// often and disagree in every way.
+func holdSets(nodes int) *rapid.Generator[[]*Hold] {
+	return rapid.Custom(func(t *rapid.T) []*Hold {
+		holds := make([]*Hold, nodes)
+		for k := range holds {
+			holds[k] = &Hold{Round: 1, Attempt: 1}
+			for p := range uint32(5) {
+				if d := rapid.ByteRange(0, 3).Draw(t, "digest"); d > 0 {
+					holds[k].Entries = append(holds[k].Entries, Entry{p, testDigest(d)})
+				}
+			}
+		}
+		return holds
+	})
+}
+
+// TestIntersect against the definition: what stands in every list.
+func TestIntersect(t *testing.T) {
+	sizes := map[int]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		holds := holdSets(rapid.IntRange(1, 4).Draw(t, "nodes")).Draw(t, "holds")
+		got := Intersect(holds)
+		sizes[len(got)] = true
+		for p := range uint32(5) {
+			for d := byte(1); d <= 3; d++ {
+				e := Entry{p, testDigest(d)}
+				all := true
+				for _, h := range holds {
+					all = all && slices.Contains(h.Entries, e)
+				}
+				if all != slices.Contains(got, e) {
+					t.Fatalf("party %d, digest %d: in every list %t", p, d, all)
+				}
+			}
+		}
+		if !slices.IsSortedFunc(got, func(a, b Entry) int { return int(a.Party) - int(b.Party) }) {
+			t.Fatal("out of order")
+		}
+		slices.Reverse(holds)
+		if !slices.Equal(Intersect(holds), got) {
+			t.Fatal("the order of the nodes matters")
+		}
+	})
+	if len(sizes) < 4 {
+		t.Errorf("only sets of sizes %v came up", sizes)
+	}
+	if Intersect(nil) != nil {
+		t.Error("an intersection of nothing")
+	}
+}
+
+func TestFind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set := entrySets().Draw(t, "set")
+		party := rapid.Uint32().Draw(t, "party")
+		if len(set) > 0 && rapid.Bool().Draw(t, "present") {
+			party = rapid.SampledFrom(set).Draw(t, "of the set").Party
+		}
+		i := slices.IndexFunc(set, func(e Entry) bool { return e.Party == party })
+		e, ok := Find(set, party)
+		if ok != (i >= 0) || (ok && e != set[i]) {
+			t.Fatalf("party %d: %v, %t; it stands at %d", party, e, ok, i)
+		}
+	})
+}
+
+func TestCheckSet(t *testing.T) {
+	s := testSession(t)
+	for party := range uint32(8) {
+		err := s.CheckSet([]Entry{{0, Digest{}}, {party, Digest{}}})
+		if (err == nil) != (party < 3) || (err != nil && !errors.Is(err, ErrUnknown)) {
+			t.Errorf("member %d: %v", party, err)
+		}
+	}
+	if s.CheckSet(nil) != nil {
+		t.Error("the empty set names nobody wrong")
+	}
+}
+
+// TestSetDigest: everything that makes a set another one changes its name.
+func TestSetDigest(t *testing.T) {
+	s := testSession(t)
+	other := s
+	other.ID[0]++
+	set := []Entry{{0, testDigest(1)}, {1, testDigest(2)}}
+	digests := []Digest{SetDigest(s, 1, 1, set), SetDigest(s, 2, 1, set), SetDigest(s, 1, 2, set), SetDigest(other, 1, 1, set),
+		SetDigest(s, 1, 1, set[:1]), SetDigest(s, 1, 1, nil), SetDigest(s, 1, 1, []Entry{{0, testDigest(1)}, {2, testDigest(2)}}),
+		SetDigest(s, 1, 1, []Entry{{0, testDigest(1)}, {1, testDigest(3)}})}
+	for i := range digests {
+		if slices.Index(digests, digests[i]) != i {
+			t.Errorf("digest %d stands for two sets", i)
+		}
+	}
+}
+
+func TestCheckSum(t *testing.T) {
+	for _, row := range []struct {
+		x  int64
+		ok bool
+	}{{0, true}, {10, true}, {-10, true}, {11, false}, {-11, false}, {1<<63 - 1, false}, {-1 << 63, false}} {
+		err := CheckSum([]int64{0, row.x}, 10)
+		if (err == nil) != row.ok || (err != nil && !errors.Is(err, ErrMismatch)) {
+			t.Errorf("%d: %v", row.x, err)
+		}
+	}
+}
