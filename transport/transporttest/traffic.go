@@ -163,10 +163,12 @@ func cancellation(h *harness) {
 
 	// Cancelled while messages arrive: whichever call gets them, none is lost.
 	const n = 200
-	go func() { h.publish(b, numbered(h.subject("x"), 0, n)...) }()
+	whole := h.ctx()
+	published := make(chan error, 1)
+	go func() { published <- b.Publish(whole, numbered(h.subject("x"), 0, n)...) }()
 	var msgs []transport.Message
-	for len(msgs) < n && h.ctx().Err() == nil {
-		ctx, cancel := context.WithTimeout(h.ctx(), 100*time.Microsecond)
+	for len(msgs) < n && whole.Err() == nil {
+		ctx, cancel := context.WithTimeout(whole, 100*time.Microsecond)
 		m, err := s.Next(ctx)
 		cancel()
 		if err == nil {
@@ -174,6 +176,9 @@ func cancellation(h *harness) {
 		} else {
 			h.wantErr(err, context.DeadlineExceeded)
 		}
+	}
+	if err := <-published; err != nil || len(msgs) != n {
+		h.t.Fatalf("%d of %d messages, publish: %v", len(msgs), n, err)
 	}
 	h.wantNumbers(msgs, 0)
 }
