@@ -7,8 +7,9 @@ import (
 
 // Precision is how fine the grid is.
 type Precision struct {
-	// Cells per standard deviation of one (tilted) step's loss. The gap between
-	// upper and lower bound falls with its square. 0 means 200.
+	// Cells per standard deviation of one (tilted) step's loss, for the upper bound; the
+	// lower takes half as many, since merging errs less than splitting. The gap falls with
+	// the square. 0 means 200.
 	Cells float64
 	// MaxBits limits the transform to 2^MaxBits points; a coarser grid is taken where
 	// Cells would need more. 0 means 20; at most 24.
@@ -34,7 +35,7 @@ func Upper(terms []Term, delta float64, prec Precision) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.invert(delta, s.upperDelta) + s.slack(terms), nil
+	return s.invert(delta) + s.slack(terms), nil
 }
 
 // Lower is a lower bound on the same: the terms, composed, are not (epsilon,
@@ -45,15 +46,20 @@ func Lower(terms []Term, delta float64, prec Precision) (float64, error) {
 			return 0, fmt.Errorf("%w: an amplified curve is no pair, so it gives no lower bound", ErrTerm)
 		}
 	}
+	prec, err := prec.fill()
+	if err != nil {
+		return 0, err
+	}
+	prec.Cells = math.Max(1, prec.Cells/2)
 	s, err := prepare(terms, delta, prec, merged)
 	if err != nil {
 		return 0, err
 	}
-	return math.Max(0, s.invert(delta, s.lowerDelta)-s.slack(terms)), nil
+	return math.Max(0, s.largest(delta)-s.slack(terms)), nil
 }
 
 // discretiser is dominate or merged.
-type discretiser func(t Term, step, tail float64) (*pmf, error)
+type discretiser func(t Term, step, tail float64) *pmf
 
 // prepare discretises and composes with a tilt and a grid that suit delta.
 func prepare(terms []Term, delta float64, prec Precision, discretise discretiser) (*sum, error) {
@@ -71,16 +77,10 @@ func prepare(terms []Term, delta float64, prec Precision, discretise discretiser
 		}
 		steps += float64(t.Count)
 	}
-	p := newPlan(terms, delta, steps, prec)
-	for {
-		s, err := onGrid(terms, p, discretise)
-		if err != errTooFine {
-			return s, err
-		}
-		p.step *= 2
-	}
+	return onGrid(terms, newPlan(terms, delta, steps, prec), discretise), nil
 }
 
+// newPlan chooses tilt, grid and window. Whatever it chooses, the bounds hold.
 func newPlan(terms []Term, delta, steps float64, prec Precision) plan {
 	p := plan{steps: steps, tail: 1e-12 * delta / steps}
 	f := newProfile(terms, p.tail)
@@ -89,7 +89,10 @@ func newPlan(terms []Term, delta, steps float64, prec Precision) plan {
 	var lo, hi float64
 	lo, p.edges[0] = f.reach(p.theta, -1)
 	hi, p.edges[1] = f.reach(p.theta, 1)
-	p.step = math.Sqrt(variance/steps) / prec.Cells
+	// A loss near its own bound has next to no deviation left: don't follow it down.
+	_, _, plain := f.cumulants(0)
+	deviation := math.Sqrt(math.Max(variance, plain/256) / steps)
+	p.step = math.Max(deviation/prec.Cells, finest(terms, p.tail))
 	p.first = lo - 8*p.step // room for the discretisation's own shift
 	width := hi - lo + 16*p.step
 	for p.bits = 8; float64(int(1)<<p.bits)*p.step < width; p.bits++ {
@@ -101,17 +104,13 @@ func newPlan(terms []Term, delta, steps float64, prec Precision) plan {
 	return p
 }
 
-func onGrid(terms []Term, p plan, discretise discretiser) (*sum, error) {
+func onGrid(terms []Term, p plan, discretise discretiser) *sum {
 	var steps []*pmf
 	var counts []int
 	for _, t := range terms {
-		d, err := discretise(t, p.step, p.tail)
-		if err != nil {
-			return nil, err
-		}
-		steps, counts = append(steps, d), append(counts, t.Count)
+		steps, counts = append(steps, discretise(t, p.step, p.tail)), append(counts, t.Count)
 	}
-	return compose(steps, counts, p), nil
+	return compose(steps, counts, p)
 }
 
 // core sums the window's part of delta(epsilon), and bounds the errors of all of it.
@@ -149,28 +148,44 @@ func (s *sum) slack(terms []Term) float64 {
 	return n * 64 * unit
 }
 
-// invert finds where the profile crosses delta, within the window, by bisection.
-func (s *sum) invert(delta float64, profile func(float64) float64) float64 {
-	if profile(0) <= delta {
+// invert finds the least epsilon, to 10^-11, with upperDelta <= delta; infinite if the
+// window holds none.
+func (s *sum) invert(delta float64) float64 {
+	if s.upperDelta(0) <= delta {
 		return 0
 	}
 	lo, hi := 0.0, float64(s.first+len(s.once))*s.step
-	if hi <= 0 || profile(hi) > delta {
+	if hi <= 0 || s.upperDelta(hi) > delta {
 		return math.Inf(1)
 	}
-	lo = math.Max(lo, float64(s.first)*s.step)
-	if profile(lo) <= delta {
-		hi, lo = lo, 0
-	}
-	for range 60 {
-		if mid := (lo + hi) / 2; profile(mid) > delta {
+	for hi-lo > 1e-11*hi {
+		if mid := (lo + hi) / 2; s.upperDelta(mid) > delta {
 			lo = mid
 		} else {
 			hi = mid
 		}
-		if hi-lo < 1e-11*hi {
-			break
-		}
 	}
 	return hi
+}
+
+// largest finds an epsilon with lowerDelta > delta, about the largest; 0 if it finds none. Far
+// from the tilt's centre errors drown the bound, so it looks down from the window's end.
+func (s *sum) largest(delta float64) float64 {
+	hi := float64(s.first+len(s.once)) * s.step
+	down := math.Min(hi, float64(len(s.once))*s.step) / 128
+	lo := hi
+	for lo > 0 && s.lowerDelta(lo) <= delta {
+		hi, lo = lo, lo-down
+	}
+	if lo <= 0 {
+		lo = 0
+	}
+	for hi-lo > 1e-11*hi {
+		if mid := (lo + hi) / 2; s.lowerDelta(mid) > delta {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }

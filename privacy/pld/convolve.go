@@ -104,8 +104,8 @@ func (s *sum) finish(fft *fourier.FFT, freq []complex128, errs []float64, bits i
 	// Turn by the window's first point, so that tilted[0] is that point.
 	var squares, magnitudes float64
 	for k, c := range freq {
-		turn := math.Mod(float64(k)*math.Mod(float64(s.first), float64(n)), float64(n))
-		sin, cos := math.Sincos(2 * math.Pi * turn / float64(n))
+		turn := k * (s.first % n) % n
+		sin, cos := math.Sincos(2 * math.Pi * float64(turn) / float64(n))
 		freq[k] = c * complex(cos, sin)
 		m := math.Hypot(real(c), imag(c))
 		e := errs[k] + 16*unit*m

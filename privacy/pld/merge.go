@@ -5,13 +5,11 @@ import "math"
 // merged discretises a term so that its curve lies on or below the term's
 // everywhere. Outputs are merged into bins, each bin's loss a grid point: a bin that
 // begins short of a grid point l ends beyond it, where the masses balance to
-// P = e^l Q. Only the last bin has no end that balances; its loss is rounded down.
-func merged(t Term, step, tail float64) (*pmf, error) {
+// P = e^l Q. Where the density changes by its own size within a cell, so that no
+// nearby end balances, the bin's loss is rounded down instead.
+func merged(t Term, step, tail float64) *pmf {
 	p := t.pieces(tail)[0]
-	d, err := newPMF([]piece{p}, step)
-	if err != nil {
-		return nil, err
-	}
+	d := newPMF([]piece{p}, step)
 	for c := p.lo; c < p.hi; {
 		start, _ := p.at(c)
 		i := int(math.Floor(start/step)) + 1
@@ -23,33 +21,40 @@ func merged(t Term, step, tail float64) (*pmf, error) {
 		d.put(i, mass)
 		c = end
 	}
-	return d, nil
+	return d
 }
 
 // balance finds the end of the bin that begins at c, below loss l: where P = e^l Q, or
-// a 10^-10th of the deficit beyond, so that the bin's loss is at least l.
+// a 10^-10th of the deficit beyond, so that the bin's loss is at least l. Failing
+// that, it ends the bin half a cell beyond l: its loss is then at least l - step.
 func (p piece) balance(c, l, step float64) (end float64, balanced bool) {
-	lo := p.where(l)
+	at := p.where(l)
+	lo := at
 	_, lack := p.integrate(c, lo, l)
 	want := -lack
-	for k := 1.0; ; k++ {
+	for k := 1.0; k <= 2; k++ {
 		hi := p.where(l + k*step)
 		_, got := p.integrate(lo, hi, l)
 		if got > want {
-			return p.solve(lo, hi, l, want), true
-		}
-		if hi >= p.hi {
-			return p.hi, false
+			// Density and slope change little within a cell: the balance is near the mirror image.
+			return p.solve(lo, hi, l, want, 2*at-c), true
 		}
 		lo, want = hi, want-got
 	}
+	if end = p.where(l + step/2); end > c {
+		return end, false
+	}
+	return p.hi, false
 }
 
 // solve finds z in [a, b] with the integral of P - e^l Q over [a, z] just above
 // want, by Newton's method kept inside its bracket. The integral over [a, b] is above it.
-func (p piece) solve(a, b, l, want float64) float64 {
+func (p piece) solve(a, b, l, want, guess float64) float64 {
 	lo, hi := a, b
-	z := a + (b-a)/2
+	z := guess
+	if !(z > a && z < b) {
+		z = a + (b-a)/2
+	}
 	for range 60 {
 		_, got := p.integrate(a, z, l)
 		if got >= want {

@@ -3,27 +3,27 @@ package pld
 import "math"
 
 // profile approximates the cumulant generating functions of the terms' losses on a few
-// thousand points, to choose a tilt and a window. Nothing rigorous rests on it.
+// hundred points, to choose a tilt and a window. Nothing rigorous rests on it.
 type profile struct {
 	counts []float64
 	loss   [][]float64
-	mass   [][]float64
+	lnMass [][]float64
 }
 
 func newProfile(terms []Term, tail float64) profile {
 	var f profile
 	for _, t := range terms {
-		var loss, mass []float64
+		loss, lnMass := []float64{0}, []float64{math.Log(t.atom())}
 		for _, p := range t.pieces(tail) {
-			const n = 2000
+			const n = 800
 			w := (p.hi - p.lo) / n
 			for k := range n {
 				l, density := p.at(p.lo + (float64(k)+0.5)*w)
-				loss, mass = append(loss, l), append(mass, density*w)
+				loss, lnMass = append(loss, l), append(lnMass, math.Log(density*w))
 			}
 		}
 		f.counts = append(f.counts, float64(t.Count))
-		f.loss, f.mass = append(f.loss, append(loss, 0)), append(f.mass, append(mass, t.atom()))
+		f.loss, f.lnMass = append(f.loss, loss), append(f.lnMass, lnMass)
 	}
 	return f
 }
@@ -31,26 +31,22 @@ func newProfile(terms []Term, tail float64) profile {
 // cumulants are K(theta) and its first two derivatives, of the whole composition.
 func (f profile) cumulants(theta float64) (k0, k1, k2 float64) {
 	for j, n := range f.counts {
-		a, b, c := moments(f.loss[j], f.mass[j], theta)
+		a, b, c := moments(f.loss[j], f.lnMass[j], theta)
 		k0, k1, k2 = k0+n*a, k1+n*b, k2+n*c
 	}
 	return k0, k1, k2
 }
 
 // moments are ln E e^(theta L), and mean and variance of L under the tilted mass.
-func moments(loss, mass []float64, theta float64) (lnM, mean, variance float64) {
+func moments(loss, lnMass []float64, theta float64) (lnM, mean, variance float64) {
 	peak := math.Inf(-1)
 	for i, l := range loss {
-		if mass[i] > 0 {
-			peak = math.Max(peak, theta*l+math.Log(mass[i]))
-		}
+		peak = math.Max(peak, theta*l+lnMass[i])
 	}
 	var s, s1, s2 float64
 	for i, l := range loss {
-		if mass[i] > 0 {
-			w := math.Exp(theta*l + math.Log(mass[i]) - peak)
-			s, s1, s2 = s+w, s1+w*l, s2+w*l*l
-		}
+		w := math.Exp(theta*l + lnMass[i] - peak)
+		s, s1, s2 = s+w, s1+w*l, s2+w*l*l
 	}
 	return peak + math.Log(s), s1 / s, math.Max(0, s2/s-s1/s*(s1/s))
 }
@@ -82,8 +78,12 @@ func (f profile) tilt(delta float64) float64 {
 		k0, k1, _ := f.cumulants(theta)
 		return k0 - theta*k1
 	}
-	hi := 1.0
-	for exponent(hi) > math.Log(delta) && hi < 1e6 {
+	// A Gaussian sum with delta above 1e-200 needs no more than 30 standard deviations;
+	// a bounded loss would ask for ever more and gain nothing.
+	_, _, variance := f.cumulants(0)
+	most := 30 / math.Sqrt(variance)
+	hi := most / 64
+	for exponent(hi) > math.Log(delta) && hi < most {
 		hi *= 2
 	}
 	lo := 0.0
