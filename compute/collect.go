@@ -236,8 +236,10 @@ func (n *Node) merge(from uint32, secret *channel.Secret, into func(field.Vector
 // is out of this attempt.
 func (n *Node) refuse(from uint32, p *contribution) error {
 	err := n.expel(from, p)
-	for i := range p.chunks {
-		n.eff.Delete(n.shareKey(from, i))
+	for i := range uint32(n.s.Chunks()) {
+		if _, ok := p.chunks[i]; ok {
+			n.eff.Delete(n.shareKey(from, i))
+		}
 	}
 	p.refused, p.chunks = true, map[uint32]protocol.Digest{}
 	return err

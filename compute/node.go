@@ -80,6 +80,7 @@ type attempt struct {
 	agrees         map[uint32]*protocol.Agree
 	set            []protocol.Entry
 	void           bool
+	over           bool // its result is here: nothing about it matters any more
 }
 
 // phase is how far the node has come in its attempt; it only moves forward.
@@ -134,7 +135,8 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 	return eff
 }
 
-// start publishes the plan key and says again whatever was said last.
+// start publishes the plan key, unless every party has it, and says again
+// whatever was said last.
 func (n *Node) start() {
 	if n.ended { // an earlier life saw the last result
 		n.eff.Finish(protocol.UnmarshalEnd(n.view.Get("done")))
@@ -150,7 +152,6 @@ func (n *Node) start() {
 			return
 		}
 	}
-	n.eff.Emit(n.s.SubjectKey(n.self), n.keyMsg)
 	n.repeat()
 }
 
@@ -243,7 +244,9 @@ func (n *Node) end(err error) {
 	n.eff.Put("done", protocol.MarshalEnd(err))
 	n.eff.Delete("plan-key")
 	n.eff.Delete("aggregator")
-	for p := range n.channels {
-		n.eff.Delete(fmt.Sprintf("channel/%d", p))
+	for p := range uint32(n.n) { // in order: a step is a function of its event
+		if n.channels[p] != nil {
+			n.eff.Delete(fmt.Sprintf("channel/%d", p))
+		}
 	}
 }

@@ -38,7 +38,7 @@ func (n *Node) resend() {
 }
 
 func (n *Node) repeat() {
-	if n.at.round == 0 {
+	if len(n.channels) < n.n { // somebody may have missed it, in any round
 		n.eff.Emit(n.s.SubjectKey(n.self), n.keyMsg)
 	}
 	if n.agg != nil && n.newest == 0 {
@@ -185,7 +185,11 @@ func (n *Node) restoreReveal() error {
 			return err
 		}
 		n.newest = max(n.newest, r)
-		if r != n.at.round || len(n.view.Get(key)) == 0 {
+		if r != n.at.round {
+			continue
+		}
+		if len(n.view.Get(key)) == 0 { // close's
+			n.at.over = true
 			continue
 		}
 		out, err := protocol.UnmarshalOutgoing(n.view.Get(key))

@@ -50,8 +50,9 @@ func (n *Node) forget() {
 	if n.at.round == 0 {
 		return
 	}
+	memory := protocol.Memory{View: n.view, Step: n.eff}
 	for _, kind := range []string{"share", "commit", "hold", "agree"} {
-		for _, key := range n.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, n.at.round, n.at.attempt)) {
+		for _, key := range memory.Keys(fmt.Sprintf("%s/%d/%d/", kind, n.at.round, n.at.attempt)) {
 			n.eff.Delete(key)
 		}
 	}
@@ -160,6 +161,9 @@ func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 	if err := n.s.CheckSet(m.Entries); err != nil {
 		return err
 	}
+	if n.at.over {
+		return errDuplicate
+	}
 	if n.at.holds[from] != nil {
 		return n.repeated("hold", from, data)
 	}
@@ -198,6 +202,9 @@ func (n *Node) peerAgree(from uint32, m *protocol.Agree, data []byte) error {
 	if err := n.when(m.Round, m.Attempt); err != nil {
 		return err
 	}
+	if n.at.over {
+		return errDuplicate
+	}
 	if n.at.agrees[from] != nil {
 		return n.repeated("agree", from, data)
 	}
@@ -214,6 +221,9 @@ func (n *Node) result(m *protocol.Result) error {
 			return errDuplicate
 		}
 		return err
+	}
+	if n.at.over {
+		return errDuplicate
 	}
 	if m.Outcome == protocol.OutcomeVoid {
 		n.current = nil
@@ -236,7 +246,7 @@ func (n *Node) close(m *protocol.Result) {
 	}
 	n.eff.Put("last", appendU32s(nil, n.last))
 	n.forget()
-	n.current = nil
+	n.current, n.at.over = nil, true
 	n.eff.Put(n.revealKey(m.Round), []byte{}) // the fact stays, the vector isn't needed any more
 	n.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: m.Round, Attempt: m.Attempt, Count: len(m.Set), Total: n.n, Detail: m.Outcome.String()})
 	if m.Round == n.s.Plan.Rounds {
