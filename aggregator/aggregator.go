@@ -203,8 +203,10 @@ func (a *Aggregator) finish(err error) {
 	a.eff.Put("done", protocol.MarshalEnd(err))
 	a.eff.Delete("plan-key")
 	a.eff.Delete("group")
-	for i := range a.links {
-		a.eff.Delete(fmt.Sprintf("channel/%d", i))
+	for i := range a.self { // in order: a step is a function of its event
+		if a.links[i] != nil {
+			a.eff.Delete(fmt.Sprintf("channel/%d", i))
+		}
 	}
 }
 

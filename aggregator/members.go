@@ -43,15 +43,39 @@ func (a *Aggregator) sendGroup(to uint32, link *protocol.Link) error {
 	if !a.s.Plan.Is(to, protocol.RoleParty) {
 		return nil
 	}
+	o, err := a.groupFor(to, link)
+	if err == nil {
+		a.eff.Send = append(a.eff.Send, o)
+	}
+	return err
+}
+
+func (a *Aggregator) groupFor(to uint32, link *protocol.Link) (protocol.Outgoing, error) {
 	sealed, err := a.s.SealGroup(link.Secret, to, a.group.Bytes())
 	if err != nil {
-		return err
+		return protocol.Outgoing{}, err
 	}
 	b, err := a.sign(&protocol.Group{To: to, Sealed: sealed})
-	if err != nil {
-		return err
+	return protocol.Outgoing{Subject: a.s.SubjectGroup(to), Data: b}, err
+}
+
+// lastWords adds every party's group key to what is said last: once the
+// aggregator has ended there is nobody to ask for a lost one, and without it a
+// party can't open the results.
+func (a *Aggregator) lastWords() error {
+	said := len(a.last)
+	for i := range uint32(a.n) {
+		if a.links[i] == nil {
+			continue
+		}
+		o, err := a.groupFor(i, a.links[i])
+		if err != nil {
+			return err
+		}
+		a.last = append(a.last, o)
 	}
-	a.eff.Emit(a.s.SubjectGroup(to), b)
+	a.eff.Send = append(a.eff.Send, a.last[said:]...)
+	a.eff.Put("last", protocol.MarshalOutgoing(a.last))
 	return nil
 }
 

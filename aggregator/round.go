@@ -54,8 +54,9 @@ func (a *Aggregator) begin(round, number uint32, open []byte) {
 
 // forget deletes what only the open attempt needed.
 func (a *Aggregator) forget() {
+	memory := protocol.Memory{View: a.view, Step: a.eff} // what this step took in goes as well
 	for _, kind := range []string{"commit", "hold", "agree", "psum"} {
-		for _, key := range a.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.attempt)) {
+		for _, key := range memory.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.attempt)) {
 			a.eff.Delete(key)
 		}
 	}
@@ -194,6 +195,9 @@ func (a *Aggregator) settle() error {
 	a.forget()
 	if r.Round == a.s.Plan.Rounds {
 		a.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: r.Round})
+		if err := a.lastWords(); err != nil {
+			return err
+		}
 		a.finish(nil)
 		return nil
 	}

@@ -114,8 +114,8 @@ func (a *Aggregator) restoreRound() error {
 // restoreAttempt takes in again what the members said in the open attempt. It
 // is all on disk: the effects have nothing new.
 func (a *Aggregator) restoreAttempt() error {
-	if a.at.round == 0 {
-		return nil
+	if a.at.round == 0 || a.view.Get("done") != nil {
+		return nil // nothing is open; with the session's end the keys to open it went as well
 	}
 	for _, kind := range []string{"commit", "hold", "agree", "psum"} {
 		for _, key := range a.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.attempt)) {
