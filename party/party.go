@@ -163,6 +163,9 @@ func (p *Party) start() {
 		p.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
 		return
 	}
+	if !p.waiting() && p.group != nil {
+		p.sayOpens() // a channel may be durable whose Open never left
+	}
 	p.repeat()
 }
 
@@ -178,8 +181,10 @@ func (p *Party) end(err error) {
 	p.finish(err)
 	p.eff.Put("done", protocol.MarshalEnd(err))
 	p.eff.Delete("group")
-	for i := range p.links {
-		p.eff.Delete(fmt.Sprintf("link/%d", i))
+	for i := range uint32(len(p.s.Plan.Members)) { // in order: a step is a function of its event
+		if p.links[i] != nil {
+			p.eff.Delete(fmt.Sprintf("link/%d", i))
+		}
 	}
 }
 
@@ -250,15 +255,21 @@ func (p *Party) idle() {
 // repeat says again what somebody may have missed: the channels until the
 // session runs, the contribution until every node has given its receipt.
 func (p *Party) repeat() {
-	waiting := p.mine != nil && len(p.mine.receipts) < p.m
+	waiting := p.waiting()
 	if waiting || p.group == nil {
-		for i := range uint32(len(p.s.Plan.Members)) { // in order: a step is a function of its event
-			if l := p.links[i]; l != nil {
-				p.eff.Emit(p.s.SubjectOpen(p.self, i), l.Open)
-			}
-		}
+		p.sayOpens()
 	}
 	if waiting {
 		p.eff.Send = append(p.eff.Send, p.mine.outbox...)
+	}
+}
+
+func (p *Party) waiting() bool { return p.mine != nil && len(p.mine.receipts) < p.m }
+
+func (p *Party) sayOpens() {
+	for i := range uint32(len(p.s.Plan.Members)) { // in order: a step is a function of its event
+		if l := p.links[i]; l != nil {
+			p.eff.Emit(p.s.SubjectOpen(p.self, i), l.Open)
+		}
 	}
 }

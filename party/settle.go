@@ -257,8 +257,9 @@ func (p *Party) move(at pair, next []int64) {
 	for _, key := range []string{"outbox", "head", "memo"} {
 		p.eff.Delete(key)
 	}
+	memory := protocol.Memory{View: p.view, Step: p.eff} // what this step took in goes as well
 	for _, prefix := range []string{"agree", "result"} {
-		for _, key := range p.view.Keys(fmt.Sprintf("%s/%d/", prefix, at.round)) {
+		for _, key := range memory.Keys(fmt.Sprintf("%s/%d/", prefix, at.round)) {
 			p.eff.Delete(key)
 		}
 	}
