@@ -187,11 +187,11 @@ func (k Kind) from(r Role) bool {
 
 // String is the kind's name in logs and errors.
 func (k Kind) String() string {
-	names := map[Kind]string{KindAccept: "accept", KindKey: "key", KindOpen: "open", KindGroup: "group key",
+	names := [...]string{KindAccept: "accept", KindKey: "key", KindOpen: "open", KindGroup: "group key",
 		KindRound: "round", KindContribution: "contribution", KindReceipt: "receipt", KindHold: "hold",
 		KindAgree: "agree", KindPartial: "partial sum", KindResult: "result", KindAbort: "abort", KindChunk: "chunk"}
-	if n, ok := names[k]; ok {
-		return n
+	if int(k) < len(names) && names[k] != "" {
+		return names[k]
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
