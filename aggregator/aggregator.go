@@ -75,8 +75,14 @@ type attempt struct {
 	open           []byte // the Round message
 	holds          map[uint32]*protocol.Hold
 	agrees         map[uint32]*protocol.Agree
-	commits        map[uint32][]byte
+	commits        map[uint32]account
 	partials       map[uint32]*partial
+}
+
+// account is a party's signed contribution.
+type account struct {
+	bundle protocol.Digest
+	data   []byte
 }
 
 // New builds the machine from its view.

@@ -99,6 +99,18 @@ func (a *Aggregator) summed() bool {
 			return false
 		}
 	}
+	return a.accounted()
+}
+
+// accounted: every contribution that the sum counts is here as its party signed
+// it, so that the transcript shows it. Nodes say them again with their partial
+// sums when one was lost.
+func (a *Aggregator) accounted() bool {
+	for _, e := range a.set() {
+		if c, ok := a.at.commits[e.Party]; !ok || c.bundle != e.Bundle {
+			return false
+		}
+	}
 	return true
 }
 

@@ -49,7 +49,7 @@ func (a *Aggregator) open(round, number uint32) error {
 
 func (a *Aggregator) begin(round, number uint32, open []byte) {
 	a.at = attempt{round: round, attempt: number, open: open, holds: map[uint32]*protocol.Hold{},
-		agrees: map[uint32]*protocol.Agree{}, commits: map[uint32][]byte{}, partials: map[uint32]*partial{}}
+		agrees: map[uint32]*protocol.Agree{}, commits: map[uint32]account{}, partials: map[uint32]*partial{}}
 }
 
 // forget deletes what only the open attempt needed.
@@ -96,16 +96,39 @@ func (a *Aggregator) keep(kind string, from uint32, data []byte) error {
 	return nil
 }
 
-// commit keeps a party's account for the transcript.
+// commit keeps a party's account for the transcript. Once the set is agreed, an
+// account that it doesn't count makes way for the one that it does: a party that
+// signed two, one for the nodes and one for the aggregator, must not stop the round.
 func (a *Aggregator) commit(from uint32, m *protocol.Contribution, data []byte) error {
 	if err := a.when(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	if err := a.keep("commit", from, data); err != nil {
+	bundle, err := m.BundleDigest(a.s, from)
+	if err != nil {
 		return err
 	}
-	a.at.commits[from] = data
+	if have, ok := a.at.commits[from]; ok && have.bundle != bundle && a.counts(from, bundle) {
+		a.eff.Put(a.key("commit", from), data)
+		a.seen = a.now
+	} else if err := a.keep("commit", from, data); err != nil {
+		return err
+	}
+	a.at.commits[from] = account{bundle, data}
 	return nil
+}
+
+// counts reports that all lists are here and have the contribution in common.
+func (a *Aggregator) counts(party uint32, bundle protocol.Digest) bool {
+	e, ok := protocol.Find(a.agreedSet(), party)
+	return ok && e.Bundle == bundle
+}
+
+// agreedSet is the set when all lists are here, nil before.
+func (a *Aggregator) agreedSet() []protocol.Entry {
+	if len(a.at.holds) < a.m {
+		return nil
+	}
+	return a.set()
 }
 
 func (a *Aggregator) hold(from uint32, m *protocol.Hold, data []byte) error {

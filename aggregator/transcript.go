@@ -13,8 +13,8 @@ import (
 func (a *Aggregator) recordAttempt() {
 	memory := protocol.Memory{View: a.view, Step: a.eff}
 	for i := range uint32(a.n) {
-		if b := a.at.commits[i]; b != nil {
-			a.record(b)
+		if c, ok := a.at.commits[i]; ok {
+			a.record(c.data)
 		}
 	}
 	for _, kind := range []string{"hold", "agree"} {
@@ -141,7 +141,11 @@ func (a *Aggregator) restoreMessage(data []byte) error {
 	}
 	switch m := m.(type) {
 	case *protocol.Contribution:
-		a.at.commits[e.From] = data
+		bundle, err := m.BundleDigest(a.s, e.From)
+		if err != nil {
+			return err
+		}
+		a.at.commits[e.From] = account{bundle, data}
 	case *protocol.Hold:
 		a.at.holds[e.From] = m
 	case *protocol.Agree:

@@ -45,6 +45,20 @@ func (n *Node) repeat() {
 		n.eff.Emit(n.s.SubjectOpen(n.self, n.s.Plan.Aggregator()), n.agg.Open)
 	}
 	n.eff.Send = append(n.eff.Send, n.current...)
+	n.sayAccounts()
+}
+
+// sayAccounts hands on the contributions of the revealed set: the aggregator
+// needs them all on record, and their parties may be gone.
+func (n *Node) sayAccounts() {
+	if n.at.phase != revealed || n.at.over {
+		return
+	}
+	for _, e := range n.at.set {
+		if data := n.get(n.commitKey(e.Party)); data != nil {
+			n.eff.Emit(n.s.SubjectPartial(n.self, n.at.round, n.at.attempt, fmt.Sprintf("account-%d", e.Party)), data)
+		}
+	}
 }
 
 // restore rebuilds the node from its view: the channels, the attempt it was
