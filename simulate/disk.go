@@ -1,0 +1,69 @@
+package simulate
+
+import (
+	"sort"
+	"strings"
+
+	"choir/protocol"
+)
+
+// disk is what a member has made durable, with the records of the batch under
+// way laid over it: a machine's view.
+type disk struct {
+	durable map[string][]byte
+	pending []protocol.Record
+	overlay map[string][]byte // nil: deleted
+}
+
+func newDisk() *disk { return &disk{durable: map[string][]byte{}, overlay: map[string][]byte{}} }
+
+// Get implements protocol.View.
+func (d *disk) Get(key string) []byte {
+	if v, ok := d.overlay[key]; ok {
+		return v
+	}
+	return d.durable[key]
+}
+
+// Keys implements protocol.View.
+func (d *disk) Keys(prefix string) []string {
+	var keys []string
+	for k := range d.durable {
+		if _, over := d.overlay[k]; !over && strings.HasPrefix(k, prefix) {
+			keys = append(keys, k)
+		}
+	}
+	for k, v := range d.overlay {
+		if v != nil && strings.HasPrefix(k, prefix) {
+			keys = append(keys, k)
+		}
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+func (d *disk) add(records []protocol.Record) {
+	d.pending = append(d.pending, records...)
+	for _, r := range records {
+		d.overlay[r.Key] = r.Value
+	}
+}
+
+// commit makes the batch durable. Values are copied now and not before: a
+// machine that changes one after handing it over is found out.
+func (d *disk) commit() {
+	for _, r := range d.pending {
+		if r.Value == nil {
+			delete(d.durable, r.Key)
+		} else {
+			d.durable[r.Key] = append([]byte{}, r.Value...)
+		}
+	}
+	d.drop()
+}
+
+// drop loses the batch.
+func (d *disk) drop() {
+	d.pending = nil
+	clear(d.overlay)
+}

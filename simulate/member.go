@@ -1,0 +1,268 @@
+package simulate
+
+import (
+	"fmt"
+
+	"choir/aggregator"
+	"choir/compute"
+	"choir/party"
+	"choir/protocol"
+)
+
+// member is one role's process, over all its lives.
+type member struct {
+	w    *world
+	i    int
+	name string
+	role protocol.Role
+	key  *signer
+	disk *disk
+
+	machine protocol.Machine
+	party   *party.Party // the machine itself, for a party
+	life    int
+	up      bool
+	gone    bool // left for good
+	done    bool
+	end     error
+
+	fresh     bool // Start is due
+	inbox     []*message
+	history   []*message
+	proposals []protocol.Proposal
+	batches   int
+	busy      int64 // takes no turn before
+	turning   bool  // a turn is on the way
+	wakeAt    int64 // 0: no tick is due
+
+	skew, slow, cutFrom, cutTo int64
+
+	taken []*message // by the batch under way
+	out   []protocol.Outgoing
+	stuck []protocol.Outgoing // waits for the connection
+	work  *protocol.Work
+}
+
+// proposal is an update under way: what was asked and when it will be there.
+type proposal struct {
+	protocol.Proposal
+}
+
+// build makes the machine from what is durable.
+func (m *member) build() (err error) {
+	w := m.w
+	m.disk.drop()
+	rand := random(w.setup.Seed, uint32(m.i), m.life)
+	view := protocol.View(m.disk)
+	switch m.role {
+	case protocol.RoleParty:
+		l := &account{free: w.setup.Noise == protocol.NoiseNone, limit: w.session.Plan.Releases(), charged: map[attempt]bool{}}
+		m.party, err = party.New(party.Config{Session: w.session, Key: m.key, App: w.app, Ledger: l, Rand: rand, View: view,
+			ResendMS: resendMS, Initiate: w.exchange.initiate(rand)})
+		m.machine = m.party
+	case protocol.RoleCompute:
+		m.machine, err = compute.New(compute.Config{Session: w.session, Key: m.key, Rand: rand, View: view,
+			ResendMS: resendMS, Initiate: w.exchange.initiate(rand), Accept: w.exchange.accept})
+	default:
+		m.machine, err = aggregator.New(aggregator.Config{Session: w.session, Key: m.key, Model: w.app, Rand: rand, View: view,
+			ResendMS: resendMS, Accept: w.exchange.accept})
+	}
+	if err == nil && w.seams.machine != nil {
+		m.machine = w.seams.machine(m, m.machine)
+	}
+	return err
+}
+
+// boot starts a life.
+func (m *member) boot() {
+	if m.up || m.gone {
+		return
+	}
+	if err := m.build(); err != nil {
+		m.w.oracle.violate("broken store", "%s can't start: %v", m.name, err)
+		return
+	}
+	m.up, m.done, m.end, m.fresh = true, false, nil, true
+	m.kick(m.w.now)
+}
+
+// kick schedules a turn, unless one is on the way.
+func (m *member) kick(at int64) {
+	if m.up && !m.done && !m.turning {
+		m.turning = true
+		m.w.queue.push(event{at: max(at, m.busy), kind: turn, to: m.i, life: m.life})
+	}
+}
+
+// turn takes one batch: what the contract of protocol.Machine allows to share a
+// transaction.
+func (m *member) turn() {
+	m.turning = false
+	if m.fresh {
+		m.fresh = false
+		m.step(protocol.Start{}, nil)
+	}
+	for _, p := range m.proposals {
+		m.step(p, nil)
+	}
+	m.proposals = nil
+	for n := m.batchSize(); n > 0 && len(m.inbox) > 0 && !m.done; n-- {
+		msg := m.inbox[0]
+		m.inbox = m.inbox[1:]
+		m.taken = append(m.taken, msg)
+		m.step(protocol.Delivery{Data: msg.data}, msg)
+	}
+	if m.wakeAt > 0 && m.w.now >= m.wakeAt && !m.done {
+		m.step(protocol.Tick{}, nil)
+	}
+	m.flush()
+}
+
+func (m *member) batchSize() int {
+	if len(m.inbox) < 2 {
+		return 1
+	}
+	args, ok := m.w.ask("batch", m.w.profile.Batch, m.batchID(), m.batchKey, func(d *dice) []int64 { return []int64{1 + d.upto(8)} })
+	if ok {
+		return int(args[0])
+	}
+	return 1
+}
+
+func (m *member) batchKey() string { return fmt.Sprintf("%s@%d", m.name, m.batches) }
+func (m *member) batchID() uint64  { return uint64(m.i)<<32 | uint64(m.batches) }
+
+// step runs the machine and gathers its effects; nothing leaves before flush.
+func (m *member) step(ev protocol.Event, msg *message) {
+	if m.done {
+		return
+	}
+	w := m.w
+	w.steps++
+	eff := m.machine.Step(epoch+w.now+m.skew, ev)
+	m.disk.add(eff.Persist)
+	m.out = append(m.out, eff.Send...)
+	if eff.Propose != nil {
+		work := *eff.Propose
+		m.work = &work
+	}
+	m.wakeAt = 0
+	if eff.Wake > 0 {
+		m.wakeAt = max(w.now, eff.Wake-epoch-m.skew)
+	}
+	if eff.Done {
+		m.done, m.end = true, eff.Err
+	}
+	w.record(m, ev, msg, &eff)
+	w.oracle.noticed(m, msg, eff.Notices)
+}
+
+// flush makes the batch durable and lets its messages go, unless the process
+// dies on the way.
+func (m *member) flush() {
+	w := m.w
+	m.batches++
+	how, away := m.crashes()
+	if how == 0 {
+		m.inbox = append(append([]*message(nil), m.taken...), m.inbox...)
+		m.crash(away)
+		return
+	}
+	w.oracle.durable(m)
+	m.disk.commit()
+	m.taken = nil
+	out := m.out
+	if how > 0 {
+		out = out[:min(len(out), how-1)]
+	}
+	m.out = nil
+	m.leave(out)
+	if how > 0 {
+		m.crash(away)
+		return
+	}
+	m.think()
+	w.oracle.settled(m)
+	if w.now < w.setup.Until && m.slow > 0 {
+		m.busy = w.now + m.slow
+	}
+	if len(m.inbox) > 0 {
+		m.kick(w.now)
+	}
+	if m.wakeAt > 0 && !m.done {
+		w.queue.push(event{at: max(m.wakeAt, w.now+1), kind: wake, to: m.i, life: m.life})
+	}
+}
+
+// crashes draws whether and how this batch kills the process; -1: it doesn't.
+func (m *member) crashes() (how int, away int64) {
+	args, ok := m.w.ask("crash", m.w.profile.Crash, m.batchID(), m.batchKey, func(d *dice) []int64 {
+		return []int64{int64(d.next() % 5), d.upto(500)}
+	})
+	if !ok {
+		return -1, 0
+	}
+	return int(args[0]), args[1]
+}
+
+// crash ends a life: what isn't durable is gone, what waited to leave as well.
+func (m *member) crash(away int64) {
+	m.stop()
+	if _, ok := m.w.ask("replay", m.w.profile.Replay, m.batchID(), m.batchKey, nil); ok {
+		m.inbox = append([]*message(nil), m.history...)
+	}
+	m.w.queue.push(event{at: m.w.now + away, kind: boot, to: m.i, life: m.life})
+}
+
+func (m *member) stop() {
+	m.up, m.life, m.turning, m.wakeAt, m.busy = false, m.life+1, false, 0, 0
+	m.out, m.stuck, m.work, m.proposals, m.taken = nil, nil, nil, nil, nil
+	m.disk.drop()
+}
+
+// leave hands messages to the bus, at once or when the connection is back.
+func (m *member) leave(out []protocol.Outgoing) {
+	w := m.w
+	if len(out) == 0 {
+		return
+	}
+	if len(m.stuck) > 0 || w.now >= m.cutFrom && w.now < m.cutTo {
+		m.stuck = append(m.stuck, out...)
+		w.queue.push(event{at: max(m.cutTo, w.now), kind: heal, to: m.i, life: m.life})
+		return
+	}
+	m.publish(out)
+}
+
+// heals lets go what waited for the connection.
+func (m *member) heals() {
+	out := m.stuck
+	m.stuck = nil
+	m.publish(out)
+}
+
+func (m *member) publish(out []protocol.Outgoing) {
+	for _, o := range out {
+		m.w.oracle.left(m, o)
+		m.w.publish(m, o)
+	}
+}
+
+// think has the update computed that the machine asked for.
+func (m *member) think() {
+	if m.work == nil {
+		return
+	}
+	work := *m.work
+	m.work = nil
+	at := attempt{work.Round, work.Attempt}
+	took := int64(5)
+	args, ok := m.w.ask("think", m.w.profile.Think, uint64(m.i)<<48|uint64(at.round)<<16|uint64(at.attempt),
+		func() string { return m.name + " " + at.String() }, func(d *dice) []int64 { return []int64{d.upto(600)} })
+	if ok {
+		took = args[0]
+	}
+	u := m.w.app.update(uint32(m.i), work)
+	p := &proposal{protocol.Proposal{Round: work.Round, Attempt: work.Attempt, Update: u, Memo: protocol.AppendInts(nil, u)}}
+	m.w.queue.push(event{at: m.w.now + took, kind: thought, to: m.i, life: m.life, work: p})
+}

@@ -1,0 +1,284 @@
+package simulate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// Violation is an invariant that didn't hold.
+type Violation struct {
+	Rule string // which one, in two or three words
+	At   int64  // virtual ms
+	What string
+}
+
+// String is the violation as reports show it.
+func (v Violation) String() string { return fmt.Sprintf("%s at %d ms: %s", v.Rule, v.At, v.What) }
+
+// oracle sees every byte that leaves a member, every disk and every channel
+// secret, and checks. It keeps its own account of the session, from the
+// messages alone.
+type oracle struct {
+	w          *world
+	violations []Violation
+	leaver     map[int]bool
+
+	seen    map[uint64]bool   // messages that left before, byte for byte
+	said    map[string]uint64 // by purpose, what a member signed for it
+	links   map[[2]uint32]*channel.Secret
+	chunks  map[protocol.Context][][]byte // ciphertexts, by index
+	charged map[int]map[attempt]bool      // durable charges, by party
+
+	updates  map[key]protocol.Proposal
+	given    map[key]*given
+	noises   map[protocol.Digest]key
+	receipts map[nodeAt][]protocol.Entry
+	holds    map[nodeAt]*protocol.Hold
+	agrees   map[nodeAt]*protocol.Agree
+	reveals  map[nodeRound]*reveal
+	voided   map[attempt]bool
+	rounds   []*settledRound // by round, from 1; index 0 is the prior
+	checked  map[int][2]int  // party: life and settled rounds that were checked
+}
+
+type key struct {
+	party uint32
+	at    attempt
+}
+
+type nodeAt struct {
+	node uint32
+	at   attempt
+}
+
+type nodeRound struct {
+	node  uint32
+	round uint32
+}
+
+func newOracle(w *world) *oracle {
+	return &oracle{w: w, leaver: map[int]bool{}, seen: map[uint64]bool{}, said: map[string]uint64{},
+		links: map[[2]uint32]*channel.Secret{}, chunks: map[protocol.Context][][]byte{}, charged: map[int]map[attempt]bool{},
+		updates: map[key]protocol.Proposal{}, given: map[key]*given{}, noises: map[protocol.Digest]key{},
+		receipts: map[nodeAt][]protocol.Entry{}, holds: map[nodeAt]*protocol.Hold{}, agrees: map[nodeAt]*protocol.Agree{},
+		reveals: map[nodeRound]*reveal{}, voided: map[attempt]bool{}, checked: map[int][2]int{},
+		rounds: []*settledRound{{model: w.app.Initial()}}}
+}
+
+func (o *oracle) violate(rule, format string, args ...any) {
+	o.violations = append(o.violations, Violation{rule, o.w.now, fmt.Sprintf(format, args...)})
+}
+
+// answers says whether the oracle answers for a member.
+func (o *oracle) answers(i int) bool { return o.w.seams.honest == nil || o.w.seams.honest(i) }
+
+// once holds a member to what it said for a purpose before: it may repeat it,
+// never contradict it. It reports whether this is the first time.
+func (o *oracle) once(rule, purpose string, content []byte) bool {
+	h := mixIn(0, content)
+	before, again := o.said[purpose]
+	if again && before != h {
+		o.violate(rule, "%s left with two contents", purpose)
+	}
+	o.said[purpose] = h
+	return !again
+}
+
+// left takes in a message on its way out of a member, lost by the bus or not.
+func (o *oracle) left(m *member, out protocol.Outgoing) {
+	if !o.answers(m.i) {
+		return
+	}
+	h := mixIn(uint64(m.i), out.Data)
+	if o.seen[h] {
+		return
+	}
+	o.seen[h] = true
+	if protocol.IsChunk(out.Data) {
+		o.chunkLeft(m, out.Data)
+		return
+	}
+	e, body, err := o.w.session.Receive(out.Data)
+	if err != nil {
+		o.violate("malformed", "%s sent what nobody accepts: %v", m.name, err)
+		return
+	}
+	if int(e.From) != m.i { // handed on: it must have been said
+		if o.answers(int(e.From)) && !o.seen[mixIn(uint64(e.From), out.Data)] {
+			o.violate("invented", "%s hands on a %s that %s never sent", m.name, e.Kind, o.w.session.Name(e.From))
+		}
+		return
+	}
+	o.messageLeft(m, e, body)
+}
+
+func (o *oracle) messageLeft(m *member, e *protocol.Envelope, body protocol.Message) {
+	purpose := func(format string, args ...any) string { return m.name + " " + fmt.Sprintf(format, args...) }
+	switch b := body.(type) {
+	case *protocol.Key:
+		o.once("contradiction", purpose("key"), e.Body)
+	case *protocol.Open:
+		if o.once("contradiction", purpose("open %d", b.To), e.Body) {
+			o.links[[2]uint32{e.From, b.To}] = o.w.exchange.secrets[string(b.Enc)]
+		}
+	case *protocol.Group:
+		o.once("contradiction", purpose("group %d", b.To), e.Body)
+	case *protocol.Round:
+		o.once("contradiction", purpose("round %d.%d", b.Round, b.Attempt), e.Body)
+	case *protocol.Contribution:
+		if o.once("noised twice", purpose("contribution %d.%d", b.Round, b.Attempt), e.Body) {
+			o.contributed(m, b)
+		}
+	case *protocol.Receipt:
+		if o.once("contradiction", purpose("receipt %d %d.%d", b.Party, b.Round, b.Attempt), e.Body) {
+			o.receipted(m, b)
+		}
+	case *protocol.Hold:
+		if o.once("contradiction", purpose("hold %d.%d", b.Round, b.Attempt), e.Body) {
+			o.held(m, b)
+		}
+	case *protocol.Agree:
+		if o.once("contradiction", purpose("agree %d.%d", b.Round, b.Attempt), e.Body) {
+			o.agreed(m, b)
+		}
+	case *protocol.Partial:
+		if o.once("two reveals", purpose("partial %d", b.Round), e.Body) {
+			o.revealed(m, b)
+		}
+	case *protocol.Result:
+		if o.once("contradiction", purpose("result %d.%d", b.Round, b.Attempt), e.Body) {
+			o.resulted(b)
+		}
+	}
+}
+
+func (o *oracle) chunkLeft(m *member, data []byte) {
+	c, err := protocol.UnmarshalChunk(data)
+	if err != nil || int(c.From) != m.i || c.Index > 1<<10 {
+		o.violate("malformed", "%s sent a chunk that nobody accepts: %v", m.name, err)
+		return
+	}
+	rule, what := "noised twice", fmt.Sprintf("%s %d.%d", o.w.session.Name(c.To), c.Round, c.Attempt)
+	switch c.Purpose {
+	case protocol.PurposePartial:
+		rule, what = "two reveals", fmt.Sprint(c.Round)
+	case protocol.PurposeResult:
+		rule = "contradiction"
+	}
+	if !o.once(rule, fmt.Sprintf("%s chunk %d of %s", m.name, c.Index, what), c.Ciphertext) {
+		return
+	}
+	if c.Purpose == protocol.PurposeShare {
+		o.paid(m, attempt{c.Round, c.Attempt})
+	}
+	list := o.chunks[c.Context]
+	for len(list) <= int(c.Index) {
+		list = append(list, nil)
+	}
+	list[c.Index] = c.Ciphertext
+	o.chunks[c.Context] = list
+	if c.Purpose == protocol.PurposePartial {
+		o.opened(c.From, c.Round)
+	}
+}
+
+// durable looks at a batch that is about to become durable.
+func (o *oracle) durable(m *member) {
+	for _, r := range m.disk.pending {
+		if !strings.HasPrefix(r.Key, "ledger/") {
+			continue
+		}
+		if have, ok := m.disk.durable[r.Key]; ok && !bytes.Equal(have, r.Value) {
+			o.violate("budget shrinks", "%s overwrites %s", m.name, r.Key)
+			continue
+		}
+		at, ok := parseCharge(r.Value)
+		if !ok {
+			o.violate("budget shrinks", "%s writes %x as %s", m.name, r.Value, r.Key)
+			continue
+		}
+		if o.charged[m.i] == nil {
+			o.charged[m.i] = map[attempt]bool{}
+		}
+		o.charged[m.i][at] = true
+	}
+}
+
+// paid: the charge for an attempt is durable before any of it leaves.
+func (o *oracle) paid(m *member, at attempt) {
+	if o.w.setup.Noise != protocol.NoiseNone && !o.charged[m.i][at] {
+		o.violate("not charged", "%s's contribution to %s leaves before its charge is durable", m.name, at)
+	}
+}
+
+// proposed remembers what a party is asked to contribute.
+func (o *oracle) proposed(m *member, p protocol.Proposal) {
+	o.updates[key{uint32(m.i), attempt{p.Round, p.Attempt}}] = p
+}
+
+// accusations are refusals that say that somebody lied.
+var accusations = []error{protocol.ErrWrongPlan, protocol.ErrSignature, protocol.ErrUnknown, protocol.ErrEquivocate, protocol.ErrMismatch,
+	protocol.ErrSealed, protocol.ErrMalformed, protocol.ErrSmallSet}
+
+// noticed: no honest member's message is refused as a lie.
+func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
+	if msg == nil || msg.mark == "!" || !o.answers(msg.from) || !o.answers(m.i) {
+		return
+	}
+	for _, n := range notices {
+		if n.Code != protocol.NoteRefused {
+			continue
+		}
+		for _, lie := range accusations {
+			if errors.Is(n.Err, lie) && !o.shortSet(n) {
+				o.violate("honest member accused", "%s on %s: %v", m.name, msg.key(), n.Err)
+			}
+		}
+	}
+}
+
+// shortSet: a node that refuses to reveal accuses nobody.
+func (o *oracle) shortSet(n protocol.Notice) bool {
+	return errors.Is(n.Err, protocol.ErrSmallSet) && n.Peer == ""
+}
+
+// close judges a session that has ended, or that should have.
+func (o *oracle) close() {
+	o.ends()
+	if len(o.violations) == 0 && len(o.rounds) == o.w.setup.Rounds+1 {
+		o.balance()
+	}
+}
+
+// ends: everybody who is there has ended, with the session or by its abort.
+func (o *oracle) ends() {
+	agg := o.w.members[len(o.w.members)-1]
+	for _, m := range o.w.members {
+		switch {
+		case m.gone || !o.answers(m.i):
+		case !m.done && !o.excused(m, agg):
+			o.violate("stuck", "%s hasn't ended", m.name)
+		case m.done && m.end != nil && !o.quorumLost(m.end):
+			o.violate("bad end", "%s: %v", m.name, m.end)
+		case m.done && m.end == nil && len(o.rounds) != o.w.setup.Rounds+1:
+			o.violate("bad end", "%s is done after %d rounds", m.name, len(o.rounds)-1)
+		}
+	}
+}
+
+// excused is a party that came too late to join before the session was over.
+func (o *oracle) excused(m, agg *member) bool {
+	_, joined := o.said[fmt.Sprintf("%s group %d", agg.name, m.i)]
+	return m.role == protocol.RoleParty && agg.done && !joined
+}
+
+// quorumLost is the one end besides completion that faults may bring: every
+// spare attempt was void.
+func (o *oracle) quorumLost(err error) bool {
+	return protocol.ClassOf(err) == protocol.ClassQuorum && len(o.voided) > o.w.setup.Spares
+}

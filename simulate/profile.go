@@ -1,0 +1,57 @@
+package simulate
+
+// Profile says how likely which fault is. Probabilities are per opportunity.
+type Profile struct {
+	Name    string
+	FaultMS int64 // virtual ms in which faults happen
+
+	Lose   float64 // a publish attempt is lost
+	Twice  float64 // a publish is stored twice
+	Forge  float64 // the broker adds an altered copy
+	Delay  float64 // a delivery is late, overtaken by others
+	Again  float64 // a delivery is repeated
+	Batch  float64 // several messages share a transaction
+	Think  float64 // a party computes for long
+	Crash  float64 // a process dies around a batch
+	Replay float64 // a process that comes back reads the whole past again
+
+	Cut   float64 // a member is cut off for a while
+	Slow  float64 // a member takes its time for every batch
+	Skew  float64 // a member's clock is wrong
+	Late  float64 // a member starts late
+	Leave float64 // a party leaves, for good or for a while
+
+	Tight bool // often N_min = N
+	Wide  bool // vectors of several chunks
+}
+
+// Profiles are the profiles by name, in order of unpleasantness.
+func Profiles() []Profile {
+	return []Profile{
+		{Name: "calm", FaultMS: 3000, Delay: .3, Batch: .1},
+		{Name: "lossy", FaultMS: 3000, Lose: .1, Twice: .05, Delay: .3, Again: .1, Batch: .1, Forge: .02},
+		{Name: "crashes", FaultMS: 3000, Delay: .2, Again: .02, Batch: .2, Crash: .04, Replay: .2, Think: .1},
+		{Name: "partitions", FaultMS: 3000, Delay: .3, Batch: .1, Cut: .4, Slow: .2, Skew: .3, Late: .2, Think: .1, Tight: true},
+		{Name: "dropouts", FaultMS: 3000, Delay: .2, Batch: .1, Late: .3, Leave: .5, Skew: .1, Think: .3, Crash: .01},
+		{Name: "chaos", FaultMS: 3000, Lose: .05, Twice: .03, Forge: .03, Delay: .4, Again: .1, Batch: .2, Think: .2,
+			Crash: .02, Replay: .2, Cut: .2, Slow: .1, Skew: .2, Late: .1, Leave: .2, Tight: true},
+		{Name: "wide", FaultMS: 3000, Lose: .05, Delay: .3, Again: .05, Batch: .2, Crash: .02, Wide: true},
+	}
+}
+
+// ProfileByName finds a profile.
+func ProfileByName(name string) (Profile, bool) {
+	for _, p := range Profiles() {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Profile{}, false
+}
+
+// odds are the probabilities by kind of fault.
+func (p Profile) odds() map[string]float64 {
+	return map[string]float64{"lose": p.Lose, "twice": p.Twice, "forge": p.Forge, "delay": p.Delay, "again": p.Again,
+		"batch": p.Batch, "think": p.Think, "crash": p.Crash, "replay": p.Replay, "cut": p.Cut, "slow": p.Slow,
+		"skew": p.Skew, "late": p.Late, "leave": p.Leave}
+}

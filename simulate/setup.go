@@ -1,0 +1,156 @@
+package simulate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// Setup is the plan of a simulated session in a few numbers, all that a script
+// needs to say about it.
+type Setup struct {
+	Seed       uint64 // what members draw at random; not the faults of a script
+	Parties    int
+	Computes   int
+	Dim        int
+	Rounds     int
+	Spares     int
+	MinParties int
+	Noise      protocol.Placement
+	Reject     bool  // the application refuses some sums
+	Until      int64 // virtual ms: no fault later than this
+}
+
+// Times of a simulated plan, virtual milliseconds.
+const (
+	epoch      = 1_700_000_000_000
+	deadlineMS = 400
+	graceMS    = 100
+	resendMS   = 300
+	// patience is how long after the last fault a session may take for a round.
+	patience = 5_000
+)
+
+// Numbers of the toy application. Updates are digits in base 64, a digit a
+// party, so that every double count and omission shows in the sum.
+const (
+	base     = 64
+	perParty = 1 << 40
+	variance = 1 << 56 // sigma 2^28: two draws that agree are no accident
+)
+
+// draw makes a session's setup from the seed.
+func draw(seed uint64, p Profile) Setup {
+	n := func(what string, k int) int { return int(mix(seed, "setup", what) % uint64(k)) }
+	s := Setup{Seed: seed, Parties: 3 + n("parties", 4), Computes: 2 + n("computes", 2), Dim: 1 + n("dim", 8),
+		Rounds: 1 + n("rounds", 3), Spares: n("spares", 3), Noise: protocol.NoiseParty, Reject: n("reject", 4) == 0, Until: p.FaultMS}
+	s.MinParties = max(2, s.Parties-n("slack", 3))
+	switch n("noise", 8) {
+	case 0:
+		s.Noise = protocol.NoiseNone
+	case 1:
+		s.Noise = protocol.NoiseCompute
+	}
+	if p.Tight && n("tight", 2) == 0 {
+		s.MinParties = s.Parties
+	}
+	if p.Wide {
+		s.Dim, s.Rounds, s.Parties, s.MinParties = 1<<16+1+n("dim", 3), 1, 3, 2
+	}
+	return s
+}
+
+// String is the setup as a script states it.
+func (s Setup) String() string {
+	reject := 0
+	if s.Reject {
+		reject = 1
+	}
+	return fmt.Sprintf("seed=%d parties=%d computes=%d dim=%d rounds=%d spares=%d min=%d noise=%s reject=%d until=%d",
+		s.Seed, s.Parties, s.Computes, s.Dim, s.Rounds, s.Spares, s.MinParties, s.Noise, reject, s.Until)
+}
+
+// parseSetup reads what String writes, fields in any order, none missing.
+func parseSetup(fields []string) (s Setup, err error) {
+	seen := map[string]bool{}
+	for _, f := range fields {
+		name, value, _ := strings.Cut(f, "=")
+		if err := s.set(name, value); err != nil {
+			return s, fmt.Errorf("setup: %s: %w", f, err)
+		}
+		seen[name] = true
+	}
+	if len(seen) != 10 {
+		return s, fmt.Errorf("setup: %d fields, want 10, each once", len(seen))
+	}
+	return s, nil
+}
+
+func (s *Setup) set(name, value string) (err error) {
+	numbers := map[string]*int{"parties": &s.Parties, "computes": &s.Computes, "dim": &s.Dim,
+		"rounds": &s.Rounds, "spares": &s.Spares, "min": &s.MinParties}
+	switch {
+	case numbers[name] != nil:
+		*numbers[name], err = strconv.Atoi(value)
+	case name == "seed":
+		s.Seed, err = strconv.ParseUint(value, 10, 64)
+	case name == "until":
+		s.Until, err = strconv.ParseInt(value, 10, 64)
+	case name == "reject":
+		s.Reject, err = strconv.ParseBool(value)
+	case name == "noise":
+		for _, p := range []protocol.Placement{protocol.NoiseNone, protocol.NoiseParty, protocol.NoiseCompute} {
+			if p.String() == value {
+				s.Noise = p
+				return nil
+			}
+		}
+		err = fmt.Errorf("no such placement")
+	default:
+		err = fmt.Errorf("no such field")
+	}
+	return err
+}
+
+// memberName is a member's name: p0.., c0.., agg.
+func (s Setup) memberName(i int) string {
+	switch {
+	case i < s.Parties:
+		return fmt.Sprintf("p%d", i)
+	case i < s.Parties+s.Computes:
+		return fmt.Sprintf("c%d", i-s.Parties)
+	}
+	return "agg"
+}
+
+// session is the plan and its members' keys.
+func (s Setup) session() (protocol.Session, []*signer, error) {
+	p := &protocol.Plan{Name: "simulation", Created: epoch/1000 - 1000, NotAfter: epoch/1000 + 1_000_000, Suite: channel.SuiteX25519,
+		Dim: uint32(s.Dim), FracBits: 16, Rounds: uint32(s.Rounds), SpareAttempts: uint32(s.Spares), MinParties: uint32(s.MinParties),
+		DeadlineMS: deadlineMS, GraceMS: graceMS, Clip: 1, PerParty: perParty, Noise: s.Noise, Application: "simulation"}
+	if s.Noise != protocol.NoiseNone {
+		p.Variance = variance
+	}
+	keys, known := make([]*signer, s.Parties+s.Computes+1), verifier{}
+	for i := range keys {
+		keys[i] = newSigner(s.Seed, uint32(i))
+		known[keys[i].public] = keys[i]
+		role := protocol.RoleParty
+		if i >= s.Parties {
+			role = protocol.RoleCompute
+		}
+		if i == len(keys)-1 {
+			role = protocol.RoleAggregator
+		}
+		p.Members = append(p.Members, protocol.Member{Name: s.memberName(i), Role: role, Key: keys[i].public, NotAfter: p.NotAfter})
+	}
+	if err := p.Validate(); err != nil {
+		return protocol.Session{}, nil, err
+	}
+	session := protocol.NewSession(p)
+	session.Verifier = known
+	return session, keys, nil
+}
