@@ -44,9 +44,7 @@ func (t Target) release(v uint64) Release {
 }
 
 func (t Target) spends(v uint64) Bound {
-	g := group([]Release{t.release(v)})
-	g[0].n = float64(t.Releases)
-	return g.epsilon(t.Delta)
+	return grouped{t.release(v).sums(float64(t.Releases))}.epsilon(t.Delta)
 }
 
 // Calibrate finds the least integer variance per part with which all releases

@@ -31,11 +31,20 @@ func Epsilon(releases []Release, delta float64) (Bound, error) {
 	return group(releases).epsilon(delta), nil
 }
 
-// grouped counts equal releases, so that thousands of rounds under one plan cost one.
-type grouped []struct {
-	Release
-	n float64
+// sums are n equal releases in floating point: what the bounds compute with.
+type sums struct {
+	sensitivity, part float64 // L2; variance of one part
+	parts             uint32
+	dim, n            float64
 }
+
+func (x sums) variance() float64 { return x.part * float64(x.parts) }
+
+// rho is the zCDP parameter of one of the sums at the given variance, rounded up.
+func (x sums) rho(variance float64) float64 { return rho(x.sensitivity, variance) }
+
+// grouped counts equal releases, so that thousands of rounds under one plan cost one.
+type grouped []sums
 
 func group(releases []Release) grouped {
 	var g grouped
@@ -45,10 +54,7 @@ func group(releases []Release) grouped {
 		if !ok {
 			i = len(g)
 			index[r] = i
-			g = append(g, struct {
-				Release
-				n float64
-			}{Release: r})
+			g = append(g, r.sums(0))
 		}
 		g[i].n++
 	}
@@ -60,11 +66,18 @@ func (g grouped) epsilon(delta float64) Bound {
 		return Bound{0, MethodZCDP}
 	}
 	best := Bound{g.zcdp(delta), MethodZCDP}
-	// Any r is valid. Larger ones cost variance, smaller ones closeness.
+	if e := g.bestNearGaussian(delta); e < best.Epsilon {
+		best = Bound{e, MethodNearGaussian}
+	}
+	return best
+}
+
+// bestNearGaussian tries a few rounding variances. Any is valid: larger ones cost
+// variance, smaller ones closeness.
+func (g grouped) bestNearGaussian(delta float64) float64 {
+	best := math.Inf(1)
 	for _, r := range [...]float64{0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 10} {
-		if e := g.nearGaussian(r, delta); e < best.Epsilon {
-			best = Bound{e, MethodNearGaussian}
-		}
+		best = math.Min(best, g.nearGaussian(r, delta))
 	}
 	return best
 }
@@ -79,9 +92,9 @@ func (g grouped) nearGaussian(r, delta float64) float64 {
 		if s <= r {
 			return math.Inf(1)
 		}
-		one := sumDeviation(float64(x.PartVariance), x.Parts).plus(roundingDeviation(r))
-		total = total.plus(one.times(x.n * float64(x.Dim)))
-		rho = up(rho + x.n*x.rhoAt((s-r)*(1-0x1p-45)))
+		one := sumDeviation(x.part, x.parts).plus(roundingDeviation(r))
+		total = total.plus(one.times(x.n * x.dim))
+		rho = up(rho + x.n*x.rho((s-r)*(1-0x1p-45)))
 	}
 	if total.low+total.high > 1 {
 		return math.Inf(1)
@@ -97,11 +110,11 @@ func (g grouped) zcdp(delta float64) float64 {
 	var rho float64
 	var total deviation
 	for _, x := range g {
-		rho = up(rho + x.n*x.Rho())
-		if x.Parts > 1 {
-			d := sumDeviation(float64(x.PartVariance), x.Parts)
+		rho = up(rho + x.n*x.rho(x.variance()))
+		if x.parts > 1 {
+			d := sumDeviation(x.part, x.parts)
 			d.high = up(d.high + math.Log1p(thetaTail(x.variance())))
-			total = total.plus(d.times(x.n * float64(x.Dim)))
+			total = total.plus(d.times(x.n * x.dim))
 		}
 	}
 	if math.IsInf(total.low+total.high, 1) {

@@ -117,7 +117,7 @@ func TestCalibrateIsLeastAndMeetsItsTarget(t *testing.T) {
 		target := Target{
 			Epsilon:     math.Exp(rapid.Float64Range(-3, 3).Draw(t, "ln epsilon")),
 			Delta:       math.Exp(rapid.Float64Range(-25, -4).Draw(t, "ln delta")),
-			Sensitivity: rapid.Uint64Range(1, 1<<22).Draw(t, "sensitivity"),
+			Sensitivity: rapid.Uint64Range(1, 1<<18).Draw(t, "sensitivity"),
 			Dim:         rapid.Uint32Range(1, 1e5).Draw(t, "dim"),
 			Releases:    rapid.Uint32Range(1, 200).Draw(t, "releases"),
 			Parts:       rapid.Uint32Range(1, 30).Draw(t, "parts"),

@@ -44,11 +44,15 @@ func (r Release) variance() float64 { return float64(r.PartVariance) * float64(r
 // Steinke 2020, Theorem 4; in any dimension, since integer shifts compose over
 // coordinates). For more than one part the sum's deviation from a single discrete
 // Gaussian comes on top: see Epsilon.
-func (r Release) Rho() float64 { return r.rhoAt(r.variance()) }
+func (r Release) Rho() float64 { return rho(float64(r.Sensitivity), r.variance()) }
 
-func (r Release) rhoAt(variance float64) float64 {
-	d := float64(r.Sensitivity)
-	return up(d * d / (2 * variance))
+func rho(sensitivity, variance float64) float64 {
+	return up(sensitivity * sensitivity / (2 * variance))
+}
+
+// sums is n such releases, for the bounds.
+func (r Release) sums(n float64) sums {
+	return sums{float64(r.Sensitivity), float64(r.PartVariance), r.Parts, float64(r.Dim), n}
 }
 
 // up moves a non-negative result of a few floating-point operations outward: its

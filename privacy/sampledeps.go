@@ -24,21 +24,12 @@ type SampledStep struct {
 // size for ReplaceOne; fixed size with AddRemove is refused, since the sample's size would
 // tell the relation (docs/privacy.md, section 6 has the pairs and the proof that they are worst).
 func SampledEpsilon(steps []SampledStep, relation Relation, sampling Sampling, delta float64, prec pld.Precision) (Interval, error) {
-	pairs, err := dominatingPairs(relation, sampling)
-	if err != nil {
-		return Interval{}, err
+	out := Interval{}
+	var err error
+	if out.Upper, err = sampledUpper(steps, relation, sampling, delta, prec); err != nil {
+		return out, err
 	}
-	if err := validateDelta(delta); err != nil {
-		return Interval{}, err
-	}
-	var out Interval
-	for _, kind := range pairs.upper {
-		e, err := pld.Upper(pairs.terms(steps, kind), delta, prec)
-		if err != nil {
-			return Interval{}, refuse("%v", err)
-		}
-		out.Upper = math.Max(out.Upper, e)
-	}
+	pairs, _ := dominatingPairs(relation, sampling)
 	for _, kind := range pairs.lower {
 		e, err := pld.Lower(pairs.terms(steps, kind), delta, prec)
 		if err != nil {
@@ -47,6 +38,26 @@ func SampledEpsilon(steps []SampledStep, relation Relation, sampling Sampling, d
 		out.Lower = math.Max(out.Lower, e)
 	}
 	return out, nil
+}
+
+// sampledUpper is SampledEpsilon without the lower bound's work.
+func sampledUpper(steps []SampledStep, relation Relation, sampling Sampling, delta float64, prec pld.Precision) (float64, error) {
+	pairs, err := dominatingPairs(relation, sampling)
+	if err != nil {
+		return 0, err
+	}
+	if err := validateDelta(delta); err != nil {
+		return 0, err
+	}
+	worst := 0.0
+	for _, kind := range pairs.upper {
+		e, err := pld.Upper(pairs.terms(steps, kind), delta, prec)
+		if err != nil {
+			return 0, refuse("%v", err)
+		}
+		worst = math.Max(worst, e)
+	}
+	return worst, nil
 }
 
 // pairSet says which curves bound a mechanism from above, every one of them needed,
@@ -95,20 +106,36 @@ type SampledRelease struct {
 // mixes the integer outputs with the Gaussian ones' weights, so the pointwise ratio of Theorem 3
 // carries over (docs/privacy.md, section 6). Infinite where the noise is too small for it.
 func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, sampling Sampling, delta float64, prec pld.Precision) (float64, error) {
+	var all []sampledSums
+	for i, x := range releases {
+		if err := x.Validate(); err != nil {
+			return 0, refuse("release %d: %v", i, err)
+		}
+		if x.Count < 1 {
+			return 0, refuse("release %d: count %d", i, x.Count)
+		}
+		all = append(all, sampledSums{x.sums(float64(x.Count)), x.Rate})
+	}
+	return sampledNearGaussian(all, relation, sampling, delta, prec)
+}
+
+type sampledSums struct {
+	sums
+	rate float64
+}
+
+func sampledNearGaussian(all []sampledSums, relation Relation, sampling Sampling, delta float64, prec pld.Precision) (float64, error) {
 	best := math.Inf(1)
 	for _, r := range []float64{1, 1.75, 3} {
-		steps, d, err := smoothed(releases, r)
-		if err != nil {
-			return 0, err
-		}
+		steps, d := smoothed(all, r)
 		if d.low+d.high > 1 {
 			continue
 		}
-		i, err := SampledEpsilon(steps, relation, sampling, delta*math.Exp(-d.high)*(1-0x1p-45), prec)
+		i, err := sampledUpper(steps, relation, sampling, delta*math.Exp(-d.high)*(1-0x1p-45), prec)
 		if err != nil {
 			return 0, err
 		}
-		best = math.Min(best, up(i.Upper+d.low+d.high))
+		best = math.Min(best, up(i+d.low+d.high))
 		if d.low+d.high < 1e-9 {
 			break // more rounding noise can only lose
 		}
@@ -117,24 +144,18 @@ func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, samplin
 }
 
 // smoothed replaces each sum's variance s by s - r, and adds up the deviations.
-func smoothed(releases []SampledRelease, r float64) ([]SampledStep, deviation, error) {
+func smoothed(all []sampledSums, r float64) ([]SampledStep, deviation) {
 	var steps []SampledStep
 	var total deviation
-	for i, x := range releases {
-		if err := x.Validate(); err != nil {
-			return nil, total, refuse("release %d: %v", i, err)
-		}
-		if x.Count < 1 {
-			return nil, total, refuse("release %d: count %d", i, x.Count)
-		}
+	for _, x := range all {
 		s := x.variance()
 		if s <= r {
-			return nil, deviation{math.Inf(1), math.Inf(1)}, nil
+			return nil, deviation{math.Inf(1), math.Inf(1)}
 		}
-		one := sumDeviation(float64(x.PartVariance), x.Parts).plus(roundingDeviation(r))
-		total = total.plus(one.times(float64(x.Count) * float64(x.Dim)))
-		mu := up(float64(x.Sensitivity) / math.Sqrt((s-r)*(1-0x1p-45)))
-		steps = append(steps, SampledStep{Mu: mu, Rate: x.Rate, Count: x.Count})
+		one := sumDeviation(x.part, x.parts).plus(roundingDeviation(r))
+		total = total.plus(one.times(x.n * x.dim))
+		mu := up(x.sensitivity / math.Sqrt((s-r)*(1-0x1p-45)))
+		steps = append(steps, SampledStep{Mu: mu, Rate: x.rate, Count: int(x.n)})
 	}
-	return steps, total, nil
+	return steps, total
 }

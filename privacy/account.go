@@ -1,0 +1,221 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+)
+
+// Account answers a query by the accountant it names, or by the tightest that is proven
+// for it. Combinations that are impossible, or for which no proof is known here, are
+// refused with the reason.
+func Account(q Query) (Answer, error) {
+	a, err := upperBound(q)
+	if err != nil {
+		return Answer{}, err
+	}
+	q, _ = q.validate()
+	d, _ := q.distance()
+	a.LowerBound = math.Max(a.LowerBound, math.Min(a.Epsilon, lowerBound(q, d)))
+	return a, nil
+}
+
+// upperBound is Account without the work for a lower bound that is not a by-product.
+func upperBound(q Query) (Answer, error) {
+	q, err := q.validate()
+	if err != nil {
+		return Answer{}, err
+	}
+	d, err := q.distance()
+	if err != nil {
+		return Answer{}, err
+	}
+	var a Answer
+	switch {
+	case q.Mechanism == Gaussian && q.sampled():
+		a, err = sampledGaussian(q, d)
+	case q.Mechanism == Gaussian:
+		a, err = plainGaussian(q, d)
+	case q.Mechanism == DiscreteGaussian:
+		a, err = discreteGaussian(q, d)
+	default:
+		a, err = skellam(q, d)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	if math.IsInf(a.Epsilon, 1) || math.IsNaN(a.Epsilon) {
+		return Answer{}, refuse("sigma %v: no finite epsilon is proven by accountant %q", q.Sigma, a.Accountant)
+	}
+	a.Assumptions = append(a.Assumptions, q.assumptions(d)...)
+	return a, nil
+}
+
+func (q Query) assumptions(d float64) []string {
+	out := []string{fmt.Sprintf("neighbouring sums differ by at most %g in L2 norm, in every step whatever came before", d)}
+	if q.sampled() {
+		out = append(out, fmt.Sprintf("%s sampling at rate %g, drawn afresh each step and kept secret, %v neighbours", q.Sampling, q.Rate, q.Relation))
+	}
+	if q.Mechanism == Gaussian {
+		return append(out, "noise is exactly Gaussian: no floating-point sampler is")
+	}
+	return append(out, "sums are integer vectors and the noise is exact over the integers")
+}
+
+func unproven(q Query) error {
+	s := "without sampling"
+	if q.sampled() {
+		s = fmt.Sprintf("under %v sampling with %v neighbours", q.Sampling, q.Relation)
+	}
+	return refuse("accountant %q isn't proven for %s %s", q.Accountant, q.Mechanism, s)
+}
+
+func plainGaussian(q Query, d float64) (Answer, error) {
+	mu := up(d / q.Sigma * math.Sqrt(float64(q.Steps)))
+	a := Answer{Accountant: q.Accountant}
+	switch q.Accountant {
+	case "", AccountantAnalytic:
+		a.Accountant, a.Epsilon = AccountantAnalytic, GaussianEpsilon(mu, q.Delta)
+		a.LowerBound = a.Epsilon * (1 - 1e-9)
+	case AccountantClassical:
+		if q.Steps != 1 {
+			return a, refuse("the classical Gaussian bound is for one step, not %d", q.Steps)
+		}
+		a.Epsilon = up(math.Sqrt(2*math.Log(1.25/q.Delta)) * mu)
+		if a.Epsilon >= 1 {
+			return a, refuse("the classical Gaussian bound is proven below epsilon 1 only; here it would say %g", a.Epsilon)
+		}
+	case AccountantZCDP:
+		a.Epsilon = ZCDPEpsilon(up(mu*mu/2), q.Delta)
+	case AccountantRDP:
+		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return up(x * mu * mu / 2) }, DefaultOrders(), q.Delta)
+	case AccountantMoments:
+		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, 1, q.Steps, q.Delta, 32)
+	case AccountantPLD:
+		e, err := sampledUpper([]SampledStep{{d / q.Sigma, 1, q.Steps}}, AddRemove, SamplingNone, q.Delta, q.Precision)
+		a.Epsilon = e
+		return a, err
+	default:
+		return a, unproven(q)
+	}
+	return a, nil
+}
+
+func sampledGaussian(q Query, d float64) (Answer, error) {
+	a := Answer{Accountant: q.Accountant}
+	steps, poisson := float64(q.Steps), q.Sampling == SamplingPoisson && q.Relation == AddRemove
+	plain := func(x float64) float64 { return up(x * d * d / (2 * q.Sigma * q.Sigma)) }
+	switch {
+	case q.Accountant == "" || q.Accountant == AccountantPLD:
+		e, err := sampledUpper([]SampledStep{{d / q.Sigma, q.Rate, q.Steps}}, q.Relation, q.Sampling, q.Delta, q.Precision)
+		return Answer{Epsilon: e, Accountant: AccountantPLD}, err
+	case q.Accountant == AccountantRDP && poisson:
+		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return steps * SampledRenyi(q.Sigma/d, q.Rate, x) }, DefaultOrders(), q.Delta)
+	case q.Accountant == AccountantRDP && q.Sampling == SamplingFixed && q.Relation == ReplaceOne:
+		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return steps * FixedRenyi(plain, q.Rate, int(x)) }, wholeOrders(), q.Delta)
+	case q.Accountant == AccountantMoments && poisson:
+		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, q.Rate, q.Steps, q.Delta, 32)
+	default:
+		return a, unproven(q)
+	}
+	return a, nil
+}
+
+// wholeOrders are the integer orders 2 to 256 that generic amplification knows.
+func wholeOrders() []float64 {
+	var orders []float64
+	for a := 2.0; a <= 64; a++ {
+		orders = append(orders, a)
+	}
+	return append(orders, 80, 96, 128, 192, 256)
+}
+
+// discreteGaussian takes one part of parameter Sigma^2.
+func discreteGaussian(q Query, d float64) (Answer, error) {
+	g := grouped{sums{d, q.Sigma * q.Sigma * (1 - 0x1p-45), 1, float64(q.Dim), float64(q.Steps)}}
+	if q.sampled() {
+		return sampledDiscrete(q, g[0])
+	}
+	a := Answer{Accountant: q.Accountant}
+	switch q.Accountant {
+	case "":
+		b := g.epsilon(q.Delta)
+		a.Epsilon, a.Accountant = b.Epsilon, b.Method
+		if l, err := exactDiscrete(q, d); err == nil && l.Epsilon < a.Epsilon {
+			return l, nil
+		}
+	case AccountantExact:
+		return exactDiscrete(q, d)
+	case AccountantNearGaussian:
+		a.Epsilon = g.bestNearGaussian(q.Delta)
+	case AccountantZCDP:
+		a.Epsilon = g.zcdp(q.Delta)
+	case AccountantRDP:
+		r := float64(q.Steps) * g[0].rho(g[0].variance())
+		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return up(x * r) }, DefaultOrders(), q.Delta)
+	default:
+		return a, unproven(q)
+	}
+	return a, nil
+}
+
+func exactDiscrete(q Query, d float64) (Answer, error) {
+	if q.Dim != 1 || d != math.Round(d) {
+		return Answer{}, refuse("exact summation needs one dimension and an integer sensitivity, not %d and %v", q.Dim, d)
+	}
+	l, err := DiscreteGaussianLattice(q.Sigma*q.Sigma, q.Steps)
+	if err != nil {
+		return Answer{}, err
+	}
+	e := l.Epsilon(int(d)*q.Steps, q.Delta*(1-1e-10))
+	return Answer{Epsilon: e, LowerBound: e * (1 - 1e-9), Accountant: AccountantExact}, nil
+}
+
+func sampledDiscrete(q Query, x sums) (Answer, error) {
+	a := Answer{Accountant: q.Accountant}
+	switch {
+	case q.Accountant == "" || q.Accountant == AccountantNearGaussian || q.Accountant == AccountantPLD:
+		e, err := sampledNearGaussian([]sampledSums{{x, q.Rate}}, q.Relation, q.Sampling, q.Delta, q.Precision)
+		if err == nil && math.IsInf(e, 1) {
+			err = refuse("sigma %v is too small for sampled discrete noise to be near Gaussian", q.Sigma)
+		}
+		return Answer{Epsilon: e, Accountant: AccountantNearGaussian}, err
+	case q.Accountant == AccountantRDP:
+		curve := func(order float64) float64 { return up(order * x.rho(x.variance())) }
+		return genericRenyi(q, curve)
+	}
+	return a, unproven(q)
+}
+
+// genericRenyi amplifies a curve that holds for both directions.
+func genericRenyi(q Query, curve func(float64) float64) (Answer, error) {
+	steps := float64(q.Steps)
+	amplify := curve
+	switch {
+	case !q.sampled():
+	case q.Sampling == SamplingPoisson && q.Relation == AddRemove:
+		amplify = func(x float64) float64 { return PoissonRenyi(curve, q.Rate, int(x)) }
+	case q.Sampling == SamplingFixed && q.Relation == ReplaceOne:
+		amplify = func(x float64) float64 { return FixedRenyi(curve, q.Rate, int(x)) }
+	default:
+		return Answer{}, unproven(q)
+	}
+	e, _ := CurveEpsilon(func(x float64) float64 { return steps * amplify(x) }, wholeOrders(), q.Delta)
+	return Answer{Epsilon: e, Accountant: AccountantRDP}, nil
+}
+
+func skellam(q Query, d float64) (Answer, error) {
+	curve := func(x float64) float64 { return SkellamRenyi(q.Sigma*q.Sigma, d, IntegerL1(d, q.Dim), x) }
+	rdp, err := genericRenyi(q, curve)
+	if q.Accountant == AccountantRDP {
+		return rdp, err
+	}
+	exact := q.Dim == 1 && q.Steps == 1 && !q.sampled() && d == math.Round(d)
+	if l, lerr := SkellamLattice(q.Sigma * q.Sigma); exact && lerr == nil && (q.Accountant == "" || q.Accountant == AccountantExact) {
+		e := l.Epsilon(int(d), q.Delta*(1-1e-10))
+		return Answer{Epsilon: e, LowerBound: e * (1 - 1e-9), Accountant: AccountantExact}, nil
+	}
+	if q.Accountant == "" {
+		return rdp, err
+	}
+	return Answer{}, unproven(q)
+}

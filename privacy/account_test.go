@@ -1,0 +1,183 @@
+package privacy
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"choir/privacy/pld"
+)
+
+var coarse = pld.Precision{Cells: 60, MaxBits: 16}
+
+// Every accountant that is proven for a query lies on or above the tightest one, which
+// lies on or above the lower bound.
+func TestAccountantsAreOrdered(t *testing.T) {
+	plain := Query{Sigma: 40, Sensitivity: 4, Steps: 10, Delta: 1e-5, Precision: coarse}
+	sampled := Query{Sigma: 2000, Clip: 1000, Steps: 200, Delta: 1e-5, Rate: 0.05, Precision: coarse}
+	gaps := 0
+	for _, c := range []struct {
+		name        string
+		q           Query
+		mechanism   Mechanism
+		relation    Relation
+		sampling    Sampling
+		accountants []string
+	}{
+		{"gaussian", plain, Gaussian, 0, 0, []string{AccountantAnalytic, AccountantZCDP, AccountantRDP, AccountantMoments, AccountantPLD}},
+		{"discrete", plain, DiscreteGaussian, 0, 0, []string{AccountantExact, AccountantNearGaussian, AccountantZCDP, AccountantRDP}},
+		{"skellam", plain, Skellam, 0, 0, []string{AccountantRDP}},
+		{"poisson", sampled, Gaussian, AddRemove, SamplingPoisson, []string{AccountantPLD, AccountantRDP, AccountantMoments}},
+		{"poisson replace", sampled, Gaussian, ReplaceOne, SamplingPoisson, []string{AccountantPLD}},
+		{"fixed", sampled, Gaussian, ReplaceOne, SamplingFixed, []string{AccountantPLD, AccountantRDP}},
+		{"discrete poisson", sampled, DiscreteGaussian, AddRemove, SamplingPoisson, []string{AccountantNearGaussian, AccountantRDP}},
+		{"skellam poisson", sampled, Skellam, AddRemove, SamplingPoisson, []string{AccountantRDP}},
+	} {
+		q := c.q
+		q.Mechanism, q.Relation, q.Sampling = c.mechanism, c.relation, c.sampling
+		best, err := Account(q)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if !(best.LowerBound <= best.Epsilon) || len(best.Assumptions) < 2 {
+			t.Errorf("%s: %+v", c.name, best)
+		}
+		for _, name := range c.accountants {
+			q.Accountant = name
+			a, err := Account(q)
+			if err != nil {
+				t.Errorf("%s by %s: %v", c.name, name, err)
+				continue
+			}
+			if a.Accountant != name || a.Epsilon < best.Epsilon*(1-1e-9) || a.Epsilon < best.LowerBound || a.LowerBound > a.Epsilon {
+				t.Errorf("%s by %s: %+v against the tightest %+v", c.name, name, a, best)
+			}
+			gaps++
+		}
+	}
+	if gaps != 19 {
+		t.Fatalf("compared %d accountants, not 19", gaps)
+	}
+}
+
+// dominating answers of the references through the front door.
+func TestAccountReferences(t *testing.T) {
+	covered := 0
+	for _, e := range references(t, "gaussian", "discrete_gaussian", "skellam") {
+		q := Query{Mechanism: Mechanism(strings.ReplaceAll(e.Mechanism, "_", "-")), Sigma: e.Sigma, Sensitivity: e.sensitivity(), Steps: e.Steps, Delta: e.Delta}
+		a, err := Account(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tolerance := 1e-6
+		if e.Mechanism == "discrete_gaussian" && e.Steps > 1 {
+			tolerance = 1e-4
+		}
+		if relativeError(a.Epsilon, e.Epsilon) > tolerance || relativeError(a.LowerBound, e.Epsilon) > tolerance {
+			t.Errorf("%+v: %+v, want %v", q, a, e.Epsilon)
+		}
+		covered++
+	}
+	if covered != 21 {
+		t.Fatalf("covered %d entries, not 21", covered)
+	}
+}
+
+func TestAccountRefusals(t *testing.T) {
+	good := Query{Mechanism: Gaussian, Sigma: 3, Clip: 1, Relation: ReplaceOne, Steps: 2, Delta: 1e-5}
+	if _, err := Account(good); err != nil {
+		t.Fatal(err)
+	}
+	cases := 0
+	for reason, spoil := range map[string]func(*Query){
+		"mechanism":                 func(q *Query) { q.Mechanism = "laplace" },
+		"sigma":                     func(q *Query) { q.Sigma = 0 },
+		"steps":                     func(q *Query) { q.Steps = 0 },
+		"delta":                     func(q *Query) { q.Delta = 2 },
+		"dim":                       func(q *Query) { q.Dim = -1 },
+		"both given":                func(q *Query) { q.Sensitivity = 1 },
+		"relation":                  func(q *Query) { q.Relation = 0 },
+		"neither":                   func(q *Query) { q.Clip = 0 },
+		"rate":                      func(q *Query) { q.Rate, q.Sampling = 1.5, SamplingPoisson },
+		"needs a sampling":          func(q *Query) { q.Rate = 0.5 },
+		"sampling needs a relation": func(q *Query) { q.Rate, q.Sampling, q.Clip, q.Sensitivity, q.Relation = 0.5, SamplingPoisson, 0, 1, 0 },
+		"one step":                  func(q *Query) { q.Accountant = AccountantClassical },
+		"below epsilon 1":           func(q *Query) { q.Accountant, q.Steps = AccountantClassical, 1 },
+		"isn't proven":              func(q *Query) { q.Accountant = AccountantExact },
+		"replace-one neighbours only": func(q *Query) {
+			q.Rate, q.Sampling, q.Relation = 0.5, SamplingFixed, AddRemove
+		},
+		"sampling with replace-one": func(q *Query) {
+			q.Rate, q.Sampling, q.Accountant = 0.5, SamplingPoisson, AccountantMoments
+		},
+		"one dimension":    func(q *Query) { q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, AccountantExact },
+		"no finite":        func(q *Query) { q.Mechanism, q.Sigma, q.Accountant = DiscreteGaussian, 0.1, AccountantNearGaussian },
+		"for skellam":      func(q *Query) { q.Mechanism, q.Accountant = Skellam, AccountantPLD },
+		"without sampling": func(q *Query) { q.Accountant = "magic" },
+	} {
+		q := good
+		spoil(&q)
+		_, err := Account(q)
+		if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%q: %v", reason, err)
+		}
+		cases++
+	}
+	if cases != 20 {
+		t.Fatalf("%d cases", cases)
+	}
+}
+
+func TestSolveSigmaMeetsItsTarget(t *testing.T) {
+	for _, q := range []Query{
+		{Mechanism: Gaussian, Clip: 1, Relation: ReplaceOne, Steps: 15, Delta: 1e-5},
+		{Mechanism: DiscreteGaussian, Sensitivity: 50, Steps: 15, Delta: 1e-5, Dim: 100},
+		{Mechanism: Skellam, Sensitivity: 50, Steps: 3, Delta: 1e-5, Dim: 10},
+		{Mechanism: Gaussian, Clip: 1, Relation: AddRemove, Sampling: SamplingPoisson, Rate: 0.1, Steps: 100, Delta: 1e-5, Precision: coarse},
+	} {
+		sigma, a, err := SolveSigma(q, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Epsilon > 1 || a.Epsilon < 0.9999 {
+			t.Errorf("%+v: sigma %v spends %v", q, sigma, a.Epsilon)
+		}
+	}
+	sigma, _, err := SolveSigma(Query{Mechanism: Gaussian, Clip: 1, Relation: ReplaceOne, Steps: 15, Delta: 1e-5}, 1)
+	if err != nil || relativeError(sigma, 28.897348384953386) > 2e-6 {
+		t.Errorf("sigma %v, %v", sigma, err)
+	}
+	if _, _, err := SolveSigma(Query{}, 1); !errors.Is(err, ErrInput) {
+		t.Errorf("an empty query: %v", err)
+	}
+}
+
+// The upper bound for integers meets a lower bound for the same integers, up to the lower
+// bound's own rounding of sums to integrals: about an integer in the sum's deviation.
+func TestLowerEpsilonMeetsEpsilon(t *testing.T) {
+	for _, r := range []Release{
+		{Sensitivity: 1 << 20, PartVariance: 1 << 46, Parts: 4, Dim: 1000},
+		{Sensitivity: 1 << 14, PartVariance: 1 << 30, Parts: 1, Dim: 10},
+		{Sensitivity: 40, PartVariance: 900, Parts: 7, Dim: 1},
+	} {
+		for _, delta := range []float64{1e-10, 1e-5, 1e-3} {
+			all := make([]Release, 5)
+			for i := range all {
+				all[i] = r
+			}
+			b, err := Epsilon(all, delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lower, err := LowerEpsilon(r, 5, delta)
+			if err != nil || lower > b.Epsilon || lower < b.Epsilon*(1-1e-6-2/math.Sqrt(r.variance())) {
+				t.Errorf("%+v at %v: lower %v, upper %+v, %v", r, delta, lower, b, err)
+			}
+		}
+	}
+	if _, err := LowerEpsilon(Release{}, 1, 1e-5); !errors.Is(err, ErrInput) {
+		t.Errorf("an empty release: %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+package privacy
+
+import "math"
+
+// lowerBound is what is certain from below: the neighbours differ along one axis by
+// the whole sensitivity, and the adversary looks at the sum of all steps only, which
+// is post-processing. 0 where nothing is known.
+func lowerBound(q Query, d float64) float64 {
+	switch {
+	case q.sampled() && q.Mechanism != Gaussian:
+		return 0
+	case q.Mechanism == Gaussian && q.sampled():
+		i, err := SampledEpsilon([]SampledStep{{d / q.Sigma, q.Rate, q.Steps}}, q.Relation, q.Sampling, q.Delta, q.Precision)
+		if err != nil {
+			return 0
+		}
+		return i.Lower
+	case q.Mechanism == Gaussian:
+		return GaussianEpsilon(d/q.Sigma*math.Sqrt(float64(q.Steps)), q.Delta) * (1 - 1e-9)
+	case q.Mechanism == Skellam:
+		l, err := SkellamLattice(q.Sigma * q.Sigma * float64(q.Steps))
+		if err != nil {
+			return 0
+		}
+		return l.Epsilon(int(math.Floor(d))*q.Steps, q.Delta*(1+1e-10)) * (1 - 1e-9)
+	}
+	return lowerInteger(sums{math.Floor(d), q.Sigma * q.Sigma, 1, 1, float64(q.Steps)}, q.Delta)
+}
+
+// LowerEpsilon is a lower bound on the epsilon at delta of count equal releases: real
+// neighbours (integer vectors that differ by Sensitivity along one axis) and a real test.
+// On a fine grid it meets Epsilon to a few parts in a million.
+func LowerEpsilon(r Release, count uint32, delta float64) (float64, error) {
+	if err := r.Validate(); err != nil {
+		return 0, err
+	}
+	if err := validateDelta(delta); err != nil {
+		return 0, err
+	}
+	return lowerInteger(r.sums(float64(count)), delta), nil
+}
+
+func lowerInteger(x sums, delta float64) float64 {
+	parts := x.n * float64(x.parts)
+	if parts < 1 || parts > math.MaxUint32 || x.sensitivity < 1 {
+		return 0
+	}
+	if x.part*parts <= 1e6 {
+		if l, err := DiscreteGaussianLattice(x.part, int(parts)); err == nil {
+			return l.Epsilon(int(x.sensitivity*x.n), delta*(1+1e-10)) * (1 - 1e-9)
+		}
+	}
+	d := sumDeviation(x.part, uint32(parts))
+	variance, shift := x.part*parts, x.sensitivity*x.n
+	if d.low > 1e-3 || math.IsInf(d.high, 1) {
+		return 0
+	}
+	profile := func(epsilon float64) float64 { return halfLine(variance, shift, epsilon, d) }
+	return largestEpsilon(delta, profile)
+}
+
+// halfLine is P(Z >= t - shift) - e^epsilon P(Z >= t), rounded down, for an integer Z whose
+// pmf lies within d of the Gaussian density, at the t that is best for the Gaussian. Sums
+// over the integers become integrals: from below the sum from a is at least the
+// integral from a (less the peak's height if a < 0), from above at most that from t - 1.
+func halfLine(variance, shift, epsilon float64, d deviation) float64 {
+	sd := math.Sqrt(variance)
+	t := math.Max(1, math.Round(variance*epsilon/shift+shift/2))
+	p := math.Erfc((t-shift)/sd/math.Sqrt2) / 2
+	if t < shift {
+		p -= 0.4 / sd
+	}
+	q := math.Erfc((t-1)/sd/math.Sqrt2) / 2
+	return p*math.Exp(-d.low)*(1-0x1p-40) - math.Exp(epsilon+d.high)*q*(1+0x1p-40)
+}
+
+// largestEpsilon finds an epsilon with profile > delta, about the largest.
+func largestEpsilon(delta float64, profile func(float64) float64) float64 {
+	hi := leastEpsilon(delta, profile)
+	for down := 1e-9; down < 0.1; down *= 2 {
+		if lo := hi * (1 - down); profile(lo) > delta {
+			return lo
+		}
+	}
+	return 0
+}
