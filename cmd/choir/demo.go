@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"choir/experiment"
 	"choir/protocol"
 	"choir/pvi"
+	"choir/session"
 )
 
 // demoFlags are the flags of choir demo as they were given.
@@ -125,7 +125,7 @@ func (f *demoFlags) source() (err error) {
 		return nil
 	}
 	if f.schema != "" {
-		if s.Schema, err = readSchema(f.schema); err != nil {
+		if s.Schema, err = session.ReadSchema(f.schema); err != nil {
 			return err
 		}
 	}
@@ -137,16 +137,4 @@ func (f *demoFlags) source() (err error) {
 		s.Columns = append(s.Columns, c)
 	}
 	return nil
-}
-
-func readSchema(path string) (*dataset.Schema, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
-	}
-	s, err := dataset.ParseSchema(b)
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
-	}
-	return s, nil
 }

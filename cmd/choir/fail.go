@@ -120,6 +120,8 @@ func hintOf(err error, class protocol.Class, started bool) string {
 		return "chmod 600 the file"
 	case errors.Is(err, identity.ErrPassphrase):
 		return "the passphrase file must hold the passphrase that the key was made with, on one line"
+	case errors.Is(err, errStopped):
+		return "start it again with the same configuration and it goes on where it stopped"
 	case errors.Is(err, host.ErrLocked):
 		return "another process of this member is still running"
 	case errors.Is(err, protocol.ErrExpired):

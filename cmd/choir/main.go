@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"choir/protocol"
 )
 
 func main() { os.Exit(run()) }
@@ -64,6 +66,9 @@ func (a *app) root() *cobra.Command {
 			a.started = true
 		},
 	}
-	root.AddCommand(a.demo(), a.sum(), a.version())
+	root.AddCommand(a.demo(), a.sum(), a.keygen(), a.plan(), a.data(), a.broker(), a.version(),
+		a.role(protocol.RoleParty, "Run a party: it holds data and contributes noised updates"),
+		a.role(protocol.RoleCompute, "Run a compute node: it adds shares and reveals one partial sum a round"),
+		a.role(protocol.RoleAggregator, "Run the aggregator: it opens rounds and publishes the results"))
 	return root
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"choir/session"
+)
+
+const brokerLong = `Run the embedded NATS server with JetStream until it is stopped. It carries
+sealed and signed messages and is trusted with nothing; an existing NATS cluster
+does as well.`
+
+func (a *app) broker() *cobra.Command {
+	var config string
+	var flags session.BrokerConfig
+	var followStdin bool
+	cmd := &cobra.Command{
+		Use: "broker --listen HOST:PORT --store DIR --token-file FILE", Short: "Run the embedded NATS server by itself", Long: brokerLong, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := session.LoadBrokerConfig(config, flags)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			if followStdin {
+				ctx = a.whileStdin(ctx)
+			}
+			return session.RunBroker(ctx, c, slog.New(slog.NewJSONHandler(a.err, nil)), func(url string) {
+				fmt.Fprintln(a.out, url)
+			})
+		},
+	}
+	s := cmd.Flags()
+	s.StringVar(&config, "config", "", "TOML file with the same settings: listen, store_dir, token_file, tls_cert, tls_key, tls_client_ca, sync_always")
+	s.StringVar(&flags.Listen, "listen", "", "TCP address; port 0 picks a free one")
+	s.StringVar(&flags.StoreDir, "store", "", "folder for the streams")
+	s.StringVar(&flags.TokenFile, "token-file", "", "file with the token that every client must know; made if it isn't there")
+	s.StringVar(&flags.TLSCert, "tls-cert", "", "PEM file with the server's certificate")
+	s.StringVar(&flags.TLSKey, "tls-key", "", "PEM file with the certificate's key")
+	s.StringVar(&flags.TLSClientCA, "tls-client-ca", "", "PEM file with the roots that clients' certificates must chain to")
+	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
+	_ = s.MarkHidden("follow-stdin") // fails only for a flag that isn't there
+	return cmd
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"choir/crypto/identity"
+	"choir/protocol"
+	"choir/session"
+)
+
+const keygenLong = `Make a member's identity: a key file, encrypted under the passphrase, and a card
+with the public key, signed by it, for whoever writes the plan. Compare the
+fingerprint over another way than the card travels.`
+
+func (a *app) keygen() *cobra.Command {
+	var name, out, passphrase, validFor string
+	format := "text"
+	cmd := &cobra.Command{
+		Use: "keygen --name NAME --passphrase-file FILE", Short: "Make a member's key and card", Long: keygenLong, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if passphrase == "" {
+				return protocol.Fail(protocol.ClassInput, "--passphrase-file: name a file with the passphrase, mode 0600")
+			}
+			validity, err := parseValidity(validFor)
+			if err != nil {
+				return protocol.Fail(protocol.ClassInput, "--valid-for: %w", err)
+			}
+			key, card, c, err := session.NewIdentity(out, name, passphrase, identity.DefaultParams(), time.Now(), validity)
+			if err != nil {
+				return err
+			}
+			return a.print(format, newKey{1, key, card, c.Name, c.Key.Fingerprint(), time.Unix(c.NotAfter, 0).UTC()}, func() {
+				fmt.Fprintf(a.out, "key:         %s\ncard:        %s\nfingerprint: %s\n", key, card, c.Key.Fingerprint())
+			})
+		},
+	}
+	s := cmd.Flags()
+	s.StringVar(&name, "name", "", "member's name: 1-32 of a-z, 0-9 and -, starting with a letter")
+	s.StringVar(&out, "out", ".", "folder for the two files")
+	s.StringVar(&passphrase, "passphrase-file", "", "file with the passphrase, mode 0600")
+	s.StringVar(&validFor, "valid-for", "1y", "how long the card is valid: 1y, 90d, 12h")
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+type newKey struct {
+	SchemaVersion int       `json:"schema_version"`
+	Key           string    `json:"key_file"`
+	Card          string    `json:"card_file"`
+	Name          string    `json:"name"`
+	Fingerprint   string    `json:"fingerprint"`
+	NotAfter      time.Time `json:"not_after"`
+}
+
+// parseValidity adds days and years of 365 days to Go's durations.
+func parseValidity(s string) (time.Duration, error) {
+	for suffix, days := range map[string]int{"d": 1, "y": 365} {
+		if text, ok := strings.CutSuffix(s, suffix); ok {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 || n*days > 36500 {
+				return 0, fmt.Errorf("%q isn't a validity such as 1y or 90d, at most 100y", s)
+			}
+			return time.Duration(n*days) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q isn't a validity such as 1y, 90d or 12h", s)
+	}
+	return d, nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"choir/protocol"
+	"choir/report"
+	"choir/session"
+)
+
+func (a *app) plan() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "plan", Short: "Make, show, sign and check plans", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.planNew(), a.planShow(), a.planSign(), a.planMerge(), a.planCheck())
+	return cmd
+}
+
+func (a *app) planNew() *cobra.Command {
+	var config, out string
+	format := "text"
+	cmd := &cobra.Command{
+		Use: "new --config FILE --out PLAN", Short: "Make a plan from the members' cards and the terms", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if config == "" || out == "" {
+				return protocol.Fail(protocol.ClassInput, "--config, --out: both are needed")
+			}
+			p, err := session.NewPlan(config, time.Now())
+			if err != nil {
+				return err
+			}
+			sp := &protocol.SignedPlan{Plan: p}
+			if err := writePlan(out, sp); err != nil {
+				return err
+			}
+			return a.showPlan(format, sp)
+		},
+	}
+	cmd.Flags().StringVar(&config, "config", "", "TOML file with cards and terms")
+	cmd.Flags().StringVar(&out, "out", "", "plan file to write")
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func (a *app) planShow() *cobra.Command {
+	format := "text"
+	cmd := &cobra.Command{
+		Use: "show PLAN", Short: "Show what a plan says and who has signed it", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			sp, err := session.ReadPlan(args[0])
+			if err != nil {
+				return err
+			}
+			return a.showPlan(format, sp)
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func (a *app) planSign() *cobra.Command {
+	var key, passphrase, out string
+	cmd := &cobra.Command{
+		Use: "sign PLAN --key FILE --passphrase-file FILE", Short: "Check a plan and sign it as one of its members", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			sp, err := session.SignPlan(args[0], key, passphrase, time.Now())
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				out = args[0]
+			}
+			if err := writePlan(out, sp); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "signed %s; %d of %d members have signed\n", sp.Plan.ID().Short(), len(sp.Accepts), len(sp.Plan.Members))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&key, "key", "", "key file")
+	cmd.Flags().StringVar(&passphrase, "passphrase-file", "", "file with the key's passphrase")
+	cmd.Flags().StringVar(&out, "out", "", "plan file to write; default: the one that was read")
+	return cmd
+}
+
+func (a *app) planMerge() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use: "merge PLAN PLAN... --out PLAN", Short: "Put the signatures of several copies of a plan together", Args: cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if out == "" {
+				return protocol.Fail(protocol.ClassInput, "out: name a file")
+			}
+			sp, err := session.MergePlans(args)
+			if err != nil {
+				return err
+			}
+			if err := writePlan(out, sp); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%d of %d members have signed\n", len(sp.Accepts), len(sp.Plan.Members))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "plan file to write")
+	return cmd
+}
+
+func (a *app) planCheck() *cobra.Command {
+	return &cobra.Command{
+		Use: "check PLAN", Short: "Check that a plan holds what it claims, is signed by all and hasn't expired", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			sp, err := session.ReadPlan(args[0])
+			if err != nil {
+				return err
+			}
+			if err := session.CheckPlan(sp.Plan); err != nil {
+				return err
+			}
+			if err := sp.Complete(time.Now()); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s: signed by all %d members, valid until %s\n", sp.Plan.ID(), len(sp.Plan.Members), time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339))
+			return nil
+		},
+	}
+}
+
+func writePlan(path string, sp *protocol.SignedPlan) error {
+	text, err := sp.MarshalText()
+	if err != nil {
+		return err
+	}
+	return report.WriteFile(path, text)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"choir/protocol"
+	"choir/session"
+)
+
+// showPlan prints what a plan says.
+func (a *app) showPlan(format string, sp *protocol.SignedPlan) error {
+	s, err := session.Summarise(sp)
+	if err != nil {
+		return err
+	}
+	return a.print(format, s, func() { printPlan(a.out, s) })
+}
+
+func printPlan(w io.Writer, s *session.Summary) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row("plan", "%s", s.Plan)
+	row("name", "%s", s.Name)
+	row("valid", "%s to %s", s.Created.Format(time.RFC3339), s.NotAfter.Format(time.RFC3339))
+	row("suite", "%s", s.Suite)
+	row("application", "%s, %d numbers on the grid 2^-%d", s.Application, s.Dim, s.FracBits)
+	row("rounds", "%d, and %d spare attempts", s.Rounds, s.SpareAttempts)
+	row("smallest set", "%d of %d parties; up to %d may collude", s.MinParties, s.Parties, s.Colluders)
+	row("deadline", "%s, grace %s", time.Duration(s.DeadlineMS)*time.Millisecond, time.Duration(s.GraceMS)*time.Millisecond)
+	if s.Noise == "none" {
+		row("privacy", "no noise: the sums are exact, and claim no epsilon")
+	} else {
+		row("noise", "standard deviation %.6g by each %s", s.NoiseStd, s.Noise)
+	}
+	if s.Epsilon > 0 {
+		row("privacy", "(%g, %g) over all, %s; %d releases spend %.6g", s.Epsilon, s.Delta, s.Relation, s.Rounds+s.SpareAttempts, s.Spends)
+		row("clip", "%g; one record moves a sum by at most %g", s.Clip, s.Sensitivity)
+	}
+	if len(s.Parameters) > 0 {
+		row("parameters", "%s", s.Parameters)
+	}
+	_ = t.Flush() // stdout's own errors show nowhere better
+	fmt.Fprintln(w)
+	for _, m := range s.Members {
+		signed := "not signed"
+		if m.Signed {
+			signed = "signed"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\tuntil %s\t%s\n", m.Name, m.Role, m.Fingerprint, m.NotAfter.Format(time.DateOnly), signed)
+	}
+	_ = t.Flush()
+}

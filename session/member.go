@@ -1,0 +1,228 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/privacy/ledger"
+	"choir/protocol"
+	"choir/transport"
+	"choir/transport/natsbus"
+)
+
+// Member is one role of a deployment, checked and ready to run.
+type Member struct {
+	Config  *RoleConfig
+	Signed  *protocol.SignedPlan
+	Session protocol.Session
+	Index   uint32
+	Key     *identity.PrivateKey
+	Log     *slog.Logger
+	// LeaveAfter ends a party, without a word, once so many rounds are settled: how
+	// a demonstration shows a drop-out. 0: never.
+	LeaveAfter uint32
+
+	work *work
+}
+
+// work is what differs by role.
+type work struct {
+	model    protocol.Model
+	app      protocol.Application
+	proposer protocol.Proposer
+}
+
+// OpenMember checks everything that can be checked before a connection is
+// made: the plan is signed by all, in time and holds what it claims; the key is
+// on its roster in this role; the card hasn't expired; the data fits. What was
+// altered, isn't signed or has expired is of protocol.ClassIntegrity, what
+// doesn't fit of protocol.ClassInput.
+func OpenMember(c *RoleConfig, role protocol.Role, log *slog.Logger, now time.Time) (*Member, error) {
+	if err := c.Validate(role); err != nil {
+		return nil, err
+	}
+	sp, err := ReadPlan(c.PlanFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := sp.Complete(now); err != nil {
+		return nil, err
+	}
+	if err := CheckPlan(sp.Plan); err != nil {
+		return nil, err
+	}
+	m := &Member{Config: c, Signed: sp, Session: protocol.NewSession(sp.Plan)}
+	if m.Key, err = ReadKey(c.KeyFile, c.PassphraseFile); err != nil {
+		return nil, err
+	}
+	if m.Index, err = sp.Member(m.Key.Public(), role); err != nil {
+		return nil, err
+	}
+	if err := m.checkCard(now); err != nil {
+		return nil, err
+	}
+	m.Log = log.With("role", role.String(), "member", m.Session.Name(m.Index), "plan", m.Session.ID.Short())
+	if err := m.bus().Validate(); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
+	return m, m.prepare(role)
+}
+
+// checkCard: the identity counts until its roster entry and its own card say.
+func (m *Member) checkCard(now time.Time) error {
+	if now.Unix() > m.Signed.Plan.Members[m.Index].NotAfter {
+		return protocol.Fail(protocol.ClassIntegrity, "plan: %w: the identity of %s", protocol.ErrExpired, m.Session.Name(m.Index))
+	}
+	if m.Config.CardFile == "" {
+		return nil
+	}
+	card, err := ReadCard(m.Config.CardFile, now)
+	if err != nil {
+		return err
+	}
+	if card.Key != m.Key.Public() {
+		return protocol.Fail(protocol.ClassIntegrity, "card %s: it shows another key than the key file", m.Config.CardFile)
+	}
+	return nil
+}
+
+func (m *Member) bus() natsbus.Config { return m.Config.bus(m.Session, m.Index) }
+
+func (m *Member) prepare(role protocol.Role) (err error) {
+	m.work = &work{}
+	switch role {
+	case protocol.RoleParty:
+		m.work.app, m.work.proposer, err = m.application()
+	case protocol.RoleAggregator:
+		m.work.model, err = NewModel(m.Session.Plan)
+	}
+	return err
+}
+
+// Run connects and drives the role to the session's end. Called again after a
+// crash, with the same store, it goes on where the last life stopped.
+func (m *Member) Run(ctx context.Context) error {
+	store, err := m.openStore()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	bus, err := m.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	err = m.drive(ctx, store, bus)
+	m.Log.Info("stopped", "event", "stopped", "sent_bytes", bus.sent.Load())
+	if err == nil && m.Session.Plan.Is(m.Index, protocol.RoleAggregator) {
+		return m.writeOutputs(store)
+	}
+	return err
+}
+
+const storePlan = "plan"
+
+// openStore opens the durable state and ties it to the plan: another plan's
+// would be read as this one's.
+func (m *Member) openStore() (host.Store, error) {
+	path := m.Config.StoreFile
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	s, err := host.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	switch id := s.Get(storePlan); {
+	case id == nil && len(s.Keys("")) == 0:
+		err = s.Apply([]protocol.Record{{Key: storePlan, Value: m.Session.ID[:]}})
+	case string(id) != string(m.Session.ID[:]):
+		err = protocol.Fail(protocol.ClassIntegrity, "store %s: %w: it belongs to another plan", path, protocol.ErrWrongPlan)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (m *Member) connect(ctx context.Context) (*counted, error) {
+	wait := time.Duration(m.Config.Timing.Connect)
+	if wait == 0 {
+		wait = time.Minute
+	}
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	bus, err := natsbus.Open(limited, m.bus())
+	if err == nil {
+		if err = bus.EnsureStream(limited); err != nil {
+			err = errors.Join(err, bus.Close())
+		}
+	}
+	switch {
+	case err == nil:
+		m.Log.Info("connected", "event", "connected")
+		return &counted{Bus: bus}, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, transport.ErrAuth):
+		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: %w", m.Config.Bus.URL, err)
+	}
+	return nil, fmt.Errorf("bus: %w", err)
+}
+
+// errDeparted ends a party that was told to leave.
+var errDeparted = errors.New("left the session")
+
+func (m *Member) drive(ctx context.Context, store host.Store, bus *counted) error {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	t := m.Config.Timing
+	r := &Role{Session: m.Session, Key: m.Key, Store: store, Bus: bus, Rand: rand.Reader,
+		Resend: time.Duration(t.Resend), GiveUp: time.Duration(t.GiveUp), IdleTimeout: time.Duration(t.Idle),
+		Model: m.work.model, App: m.work.app, Proposer: m.work.proposer, Ledger: NewAccount(m.Session, new(ledger.Ledger))}
+	r.Notify = func(n protocol.Notice) {
+		logNotice(m.Log, n, &bus.sent)
+		if m.LeaveAfter > 0 && n.Code == protocol.NoteResult && n.Round >= m.LeaveAfter {
+			leave(errDeparted)
+		}
+	}
+	err := r.Run(ctx)
+	if errors.Is(err, errDeparted) {
+		return nil
+	}
+	if errors.Is(err, transport.ErrAuth) {
+		return protocol.Fail(protocol.ClassAuth, "%w", err)
+	}
+	return err
+}
+
+// logNotice is one line about one event. Nothing in it comes from data.
+func logNotice(log *slog.Logger, n protocol.Notice, sent *atomic.Int64) {
+	attrs := []any{"event", string(n.Code), "sent_bytes", sent.Load()}
+	for _, a := range []struct {
+		key string
+		v   any
+		has bool
+	}{
+		{"round", n.Round, n.Round > 0}, {"attempt", n.Attempt, n.Attempt > 0}, {"peer", n.Peer, n.Peer != ""},
+		{"count", n.Count, n.Total > 0 || n.Count > 0}, {"total", n.Total, n.Total > 0}, {"detail", n.Detail, n.Detail != ""},
+	} {
+		if a.has {
+			attrs = append(attrs, a.key, a.v)
+		}
+	}
+	level := slog.LevelInfo
+	if n.Err != nil {
+		attrs, level = append(attrs, "error", n.Err.Error()), slog.LevelWarn
+	}
+	log.Log(context.Background(), level, string(n.Code), attrs...)
+}

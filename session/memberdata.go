@@ -1,0 +1,173 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"choir/crypto/fixedpoint"
+	"choir/dataset"
+	"choir/host"
+	"choir/protocol"
+	"choir/pvi"
+	"choir/report"
+)
+
+// application is a party's side: its data, read by the plan's public schema.
+func (m *Member) application() (protocol.Application, protocol.Proposer, error) {
+	if m.Session.Plan.Application == AppSum {
+		v, err := m.vector()
+		return Sum{int(m.Session.Plan.Dim)}, v, err
+	}
+	l, err := LearningOf(m.Session.Plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	schema, err := l.Encoding()
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := readData(m.Config.DataFile, schema)
+	if err != nil {
+		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	learner, err := pvi.NewLearner(l.PVI, data, l.Weights[m.Index])
+	if err != nil {
+		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	app := NewLearner(learner, m.keepPrivate)
+	return app, app, nil
+}
+
+func readData(path string, schema *dataset.Schema) (pvi.Data, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return pvi.Data{}, err
+	}
+	defer f.Close() // only read from
+	t, err := dataset.LoadCSV(f, filepath.Base(path), schema)
+	if err != nil {
+		return pvi.Data{}, err
+	}
+	return pvi.Data{X: t.X, Y: t.Y}, nil
+}
+
+// vector is a party's one row under a plan of sums.
+func (m *Member) vector() (Fixed, error) {
+	p := m.Session.Plan
+	x, err := dataset.LoadMatrix(m.Config.DataFile)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	if x.Rows != 1 || x.Cols != int(p.Dim) {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %s has %d rows of %d columns, the plan wants 1 of %d", m.Config.DataFile, x.Rows, x.Cols, p.Dim)
+	}
+	v := make(Fixed, p.Dim)
+	if err := (fixedpoint.Grid{FracBits: p.FracBits}).Round(v, x.Row(0)); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	if !fixedpoint.NormSquaredAtMost(v, p.PerParty) {
+		return nil, protocol.Fail(protocol.ClassInput, "data: the row is larger than the plan allows one party: %d units of 2^-%d", p.PerParty, p.FracBits)
+	}
+	return v, nil
+}
+
+// privateFile is for the party's own eyes: what it says comes from its data
+// without noise. It lies beside the store.
+const privateFile = "private.jsonl"
+
+// keepPrivate records the share of clipped updates. A failure to do so doesn't
+// stop the session; the log says so, without the number.
+func (m *Member) keepPrivate(round uint32, clipped float64) {
+	line, err := json.Marshal(struct {
+		Round   uint32  `json:"round"`
+		Clipped float64 `json:"clipped_fraction"`
+	}{round, clipped})
+	if err == nil {
+		err = appendLine(filepath.Join(filepath.Dir(m.Config.StoreFile), privateFile), line)
+	}
+	if err != nil {
+		m.Log.Warn("private record", "event", "private", "error", err.Error())
+	}
+}
+
+func appendLine(path string, line []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// FinalModel is what an aggregator leaves in model.json: public, like the
+// aggregates that lead to it.
+type FinalModel struct {
+	SchemaVersion int       `json:"schema_version"`
+	Plan          string    `json:"plan"`
+	Application   string    `json:"application"`
+	Rounds        uint32    `json:"rounds"`
+	FracBits      uint8     `json:"frac_bits"`
+	State         []int64   `json:"state"` // the public model, grid units
+	Columns       []string  `json:"columns,omitempty"`
+	Mean          []float64 `json:"mean,omitempty"` // posterior of the weights, by column; the sum itself under a plan of sums
+	SD            []float64 `json:"sd,omitempty"`
+}
+
+// writeOutputs leaves the signed plan, the transcript and the model in OutDir.
+func (m *Member) writeOutputs(store host.Store) error {
+	text, err := m.Signed.MarshalText()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(m.Config.OutDir, "transcript")
+	if err := report.WriteFile(filepath.Join(dir, "plan.choir"), text); err != nil {
+		return err
+	}
+	if err := report.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(Transcript(store))); err != nil {
+		return err
+	}
+	final, err := m.final(store)
+	if err != nil {
+		return err
+	}
+	return report.WriteJSON(filepath.Join(m.Config.OutDir, "model.json"), final)
+}
+
+// Transcript is the record in an aggregator's store, in order.
+func Transcript(v protocol.View) (entries [][]byte) {
+	for _, key := range v.Keys("transcript/") {
+		entries = append(entries, v.Get(key))
+	}
+	return entries
+}
+
+func (m *Member) final(store host.Store) (*FinalModel, error) {
+	p := m.Session.Plan
+	state, ok := protocol.Ints(store.Get("model"))
+	if !ok || len(state) == 0 {
+		return nil, fmt.Errorf("the store has no model")
+	}
+	f := &FinalModel{SchemaVersion: 1, Plan: m.Session.ID.String(), Application: p.Application, Rounds: p.Rounds, FracBits: p.FracBits, State: state}
+	if p.Application != AppPVI {
+		f.Mean = make([]float64, len(state))
+		(fixedpoint.Grid{FracBits: p.FracBits}).Float(f.Mean, state)
+		return f, nil
+	}
+	l, err := LearningOf(p)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := l.Encoding()
+	if err != nil {
+		return nil, err
+	}
+	posterior, err := l.PVI.Posterior(state)
+	if err != nil {
+		return nil, err
+	}
+	f.Columns, f.Mean, f.SD = schema.EncodedColumns(), posterior.Mean(), posterior.SD()
+	return f, nil
+}

@@ -1,0 +1,209 @@
+package session
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"choir/crypto/channel"
+	"choir/crypto/fixedpoint"
+	"choir/dataset"
+	"choir/protocol"
+	"choir/pvi"
+	"choir/pvi/gauss"
+)
+
+// PlanConfig is what people write down to make a plan. Paths are relative to
+// the file's folder.
+type PlanConfig struct {
+	Name       string   `toml:"name"`
+	Lifetime   Duration `toml:"lifetime"` // from its making
+	Suite      string   `toml:"suite"`    // hybrid (default) or x25519
+	Parties    []string `toml:"parties"`  // card files
+	Computes   []string `toml:"computes"`
+	Aggregator string   `toml:"aggregator"`
+
+	Rounds        int      `toml:"rounds"`
+	SpareAttempts int      `toml:"spare_attempts"`
+	Dropouts      int      `toml:"dropouts"`
+	Colluders     int      `toml:"colluders"`
+	Deadline      Duration `toml:"deadline"` // default 10m
+	Grace         Duration `toml:"grace"`    // default a tenth of the deadline
+
+	Privacy  PrivacyConfig   `toml:"privacy"`
+	Learning *LearningConfig `toml:"learning"` // exactly one of the two
+	Sum      *SumConfig      `toml:"sum"`
+}
+
+// PrivacyConfig is the budget over all rounds and spare attempts.
+type PrivacyConfig struct {
+	Noise   string  `toml:"noise"` // party (default), compute or none
+	Epsilon float64 `toml:"epsilon"`
+	Delta   float64 `toml:"delta"`
+}
+
+// LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning.
+type LearningConfig struct {
+	SchemaFile     string    `toml:"schema_file"`
+	Model          string    `toml:"model"`
+	Strategy       string    `toml:"strategy"`
+	Family         string    `toml:"family"`
+	Shards         int       `toml:"shards"`
+	Clip           float64   `toml:"clip"`
+	PriorPrecision float64   `toml:"prior_precision"`
+	PrecisionFloor float64   `toml:"precision_floor"`
+	NoiseSD        float64   `toml:"noise_sd"`
+	Damping        float64   `toml:"damping"`
+	DampingDecay   float64   `toml:"damping_decay"`
+	Beta           float64   `toml:"beta"`
+	Steps          int       `toml:"steps"`
+	LearningRate   float64   `toml:"learning_rate"`
+	Weights        []float64 `toml:"weights"` // by party in order of name; default equal
+}
+
+// SumConfig describes a plan for one secure sum.
+type SumConfig struct {
+	Columns  int     `toml:"columns"`
+	FracBits uint8   `toml:"frac_bits"`
+	Bound    float64 `toml:"bound"` // on one party's L2 norm, in the inputs' unit
+	Sigma    float64 `toml:"sigma"`
+}
+
+// NewPlan reads a PlanConfig and the cards that it names, and works out the
+// plan, unsigned.
+func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
+	c := new(PlanConfig)
+	if err := ReadTOML(path, c); err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(path)
+	t, err := c.terms(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case (c.Learning == nil) == (c.Sum == nil):
+		return nil, protocol.Fail(protocol.ClassInput, "config: %s: exactly one of [learning] and [sum] must be there", path)
+	case c.Sum != nil:
+		return c.Sum.plan(t)
+	}
+	return c.Learning.plan(t, dir)
+}
+
+func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
+	t = Terms{Name: c.Name, Created: now, Lifetime: time.Duration(c.Lifetime), Rounds: c.Rounds, SpareAttempts: c.SpareAttempts,
+		Dropouts: c.Dropouts, Colluders: c.Colluders, Deadline: time.Duration(c.Deadline), Grace: time.Duration(c.Grace),
+		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
+	if t.Deadline == 0 {
+		t.Deadline = 10 * time.Minute
+	}
+	if t.Grace == 0 {
+		t.Grace = t.Deadline / 10
+	}
+	if t.Lifetime <= 0 {
+		return t, protocol.Fail(protocol.ClassInput, "config: lifetime is missing")
+	}
+	var ok bool
+	if t.Suite, ok = map[string]channel.Suite{"": channel.SuiteHybrid, "hybrid": channel.SuiteHybrid, "x25519": channel.SuiteX25519}[c.Suite]; !ok {
+		return t, protocol.Fail(protocol.ClassInput, "config: suite: %q isn't hybrid or x25519", c.Suite)
+	}
+	if t.Noise, ok = map[string]protocol.Placement{"": protocol.NoiseParty, "party": protocol.NoiseParty, "compute": protocol.NoiseCompute, "none": protocol.NoiseNone}[c.Privacy.Noise]; !ok {
+		return t, protocol.Fail(protocol.ClassInput, "config: privacy.noise: %q isn't party, compute or none", c.Privacy.Noise)
+	}
+	t.Members, err = c.members(dir, now)
+	return t, err
+}
+
+// members reads the cards; each must outlive the plan, which Validate checks.
+func (c *PlanConfig) members(dir string, now time.Time) (members []protocol.Member, err error) {
+	if c.Aggregator == "" {
+		return nil, protocol.Fail(protocol.ClassInput, "config: aggregator is missing")
+	}
+	for _, group := range []struct {
+		role  protocol.Role
+		cards []string
+	}{{protocol.RoleParty, c.Parties}, {protocol.RoleCompute, c.Computes}, {protocol.RoleAggregator, []string{c.Aggregator}}} {
+		for _, path := range group.cards {
+			card, err := ReadCard(inDir(dir, path), now)
+			if err != nil {
+				return nil, err
+			}
+			m := NewMember(card.Name, group.role, card.Key)
+			m.NotAfter = card.NotAfter
+			members = append(members, m)
+		}
+	}
+	return members, nil
+}
+
+func inDir(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+func (l *LearningConfig) plan(t Terms, dir string) (*protocol.Plan, error) {
+	schema, err := ReadSchema(inDir(dir, l.SchemaFile))
+	if err != nil {
+		return nil, err
+	}
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
+	}
+	parties := 0
+	for _, m := range t.Members {
+		if m.Role == protocol.RoleParty {
+			parties++
+		}
+	}
+	cfg := pvi.Config{Model: pvi.Model(l.Model), Family: gauss.Family(l.Family), Strategy: pvi.Strategy(l.Strategy), Features: schema.Dim(),
+		Shards: max(1, l.Shards), PriorPrecision: orElse(l.PriorPrecision, 1), NoiseSD: l.NoiseSD, Clip: l.Clip, DampingBits: 16,
+		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
+	cfg.PrecisionFloor = orElse(l.PrecisionFloor, cfg.PriorPrecision)
+	if cfg.Family == "" {
+		cfg.Family = gauss.MeanField
+	}
+	weights := l.Weights
+	if weights == nil {
+		for range parties {
+			weights = append(weights, 1/float64(parties))
+		}
+	}
+	return t.Learn(Learning{PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical)})
+}
+
+func orElse(v, fallback float64) float64 {
+	if v == 0 {
+		return fallback
+	}
+	return v
+}
+
+func (s *SumConfig) plan(t Terms) (*protocol.Plan, error) {
+	bound, err := (fixedpoint.Grid{FracBits: s.FracBits}).IntBound(s.Bound)
+	if err != nil || bound < 1 {
+		return nil, protocol.Fail(protocol.ClassInput, "config: sum.bound: %v isn't a positive bound that the grid 2^-%d can carry", s.Bound, s.FracBits)
+	}
+	if s.Columns < 1 || s.Columns > math.MaxInt32 {
+		return nil, protocol.Fail(protocol.ClassInput, "config: sum.columns: %d isn't a number of columns", s.Columns)
+	}
+	return t.Sum(SumTerms{Dim: s.Columns, FracBits: s.FracBits, PerParty: bound, Sigma: s.Sigma})
+}
+
+// ReadSchema reads a schema that a person wrote.
+func ReadSchema(path string) (*dataset.Schema, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
+	}
+	defer f.Close() // only read from
+	s, err := dataset.ReadSchema(f)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "schema: %s: %w", path, err)
+	}
+	return s, nil
+}
