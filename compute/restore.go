@@ -64,6 +64,9 @@ func (n *Node) sayAccounts() {
 // restore rebuilds the node from its view: the channels, the attempt it was
 // in, everything it took in, and what it had said.
 func (n *Node) restore() error {
+	if n.ended = n.view.Get("done") != nil; n.ended {
+		return nil // the keys to what is left of the last attempt are gone
+	}
 	for _, step := range []func() error{n.restoreKeys, n.restoreRound, n.restoreShares, n.restorePeers, n.restoreReveal} {
 		if err := step(); err != nil {
 			return fmt.Errorf("compute node: stored state: %w", err)
@@ -98,7 +101,6 @@ func (n *Node) restoreKeys() error {
 		}
 		n.agg = p
 	}
-	n.ended = n.view.Get("done") != nil
 	if b := n.view.Get("last"); b != nil {
 		n.last = parseU32s(b)
 	}
