@@ -29,6 +29,7 @@ func (w *world) publish(from *member, o protocol.Outgoing) {
 	p := &w.profile
 	if !from.done { // who has ended can't repeat itself: its last words are stored
 		if _, lost := w.ask("lose", p.Lose, m.id, m.key, nil); lost {
+			w.say(from, "%s is lost", m.key())
 			return
 		}
 	}

@@ -161,7 +161,7 @@ func (m *member) step(ev protocol.Event, msg *message) {
 // dies on the way.
 func (m *member) flush() {
 	w := m.w
-	m.batches++
+	defer func() { m.batches++ }()
 	how, away := m.crashes()
 	if how == 0 {
 		m.inbox = append(append([]*message(nil), m.taken...), m.inbox...)
@@ -207,6 +207,7 @@ func (m *member) crashes() (how int, away int64) {
 
 // crash ends a life: what isn't durable is gone, what waited to leave as well.
 func (m *member) crash(away int64) {
+	m.w.say(m, "dies")
 	m.stop()
 	if _, ok := m.w.ask("replay", m.w.profile.Replay, m.batchID(), m.batchKey, nil); ok {
 		m.inbox = append([]*message(nil), m.history...)
@@ -214,6 +215,7 @@ func (m *member) crash(away int64) {
 	m.w.queue.push(event{at: m.w.now + away, kind: boot, to: m.i, life: m.life})
 }
 
+// stop ends a life without a word.
 func (m *member) stop() {
 	m.up, m.life, m.turning, m.wakeAt, m.busy = false, m.life+1, false, 0, 0
 	m.out, m.stuck, m.work, m.proposals, m.taken = nil, nil, nil, nil, nil

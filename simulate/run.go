@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 )
 
@@ -23,23 +24,24 @@ type Result struct {
 func Run(seed uint64, profile Profile) Result { return runSeams(seed, profile, seams{}) }
 
 func runSeams(seed uint64, profile Profile, s seams) Result {
-	return simulate(draw(seed, profile), profile, newChaos(seed, nil, false), s)
+	return simulate(draw(seed, profile), profile, newChaos(seed, nil, false), s, nil)
 }
 
 // Replay simulates one session with exactly the faults of a script.
 func Replay(setup Setup, script []Fault) Result { return replaySeams(setup, script, seams{}) }
 
 func replaySeams(setup Setup, script []Fault, s seams) Result {
-	return simulate(setup, Profile{Name: "script"}, newChaos(setup.Seed, script, true), s)
+	return simulate(setup, Profile{Name: "script"}, newChaos(setup.Seed, script, true), s, nil)
 }
 
-func simulate(setup Setup, profile Profile, c *chaos, s seams) (r Result) {
+func simulate(setup Setup, profile Profile, c *chaos, s seams, story *strings.Builder) (r Result) {
 	r = Result{Seed: setup.Seed, Setup: setup}
 	w, err := newWorld(setup, profile, c, s)
 	if err != nil {
 		r.Violations = []Violation{{Rule: "bad setup", What: err.Error()}}
 		return r
 	}
+	w.story = story
 	defer func() {
 		if p := recover(); p != nil {
 			w.oracle.violate("panic", "%v", p)

@@ -7,8 +7,15 @@ import (
 	"choir/protocol"
 )
 
-// tell writes what a step did, one line: time, member, event, and what it made
-// durable, sent and noticed. A step that did nothing is left out.
+// say writes a line: time, member and the number of its batch, what happens.
+func (w *world) say(m *member, format string, args ...any) {
+	if w.story != nil {
+		fmt.Fprintf(w.story, "%6d %-6s %s\n", w.now, m.batchKey(), fmt.Sprintf(format, args...))
+	}
+}
+
+// tell writes what a step did: the event, and what it noticed, sent and asked
+// for. A step that did nothing is left out.
 func (w *world) tell(m *member, ev protocol.Event, msg *message, eff *protocol.Effects) {
 	var parts []string
 	for _, n := range eff.Notices {
@@ -36,9 +43,9 @@ func (w *world) tell(m *member, ev protocol.Event, msg *message, eff *protocol.E
 	if len(parts) == 0 {
 		return
 	}
-	fmt.Fprintf(w.story, "%6d %-3s %s\n", w.now, m.name, eventName(ev, msg))
+	w.say(m, "%s", eventName(ev, msg))
 	for _, p := range parts {
-		fmt.Fprintf(w.story, "           %s\n", p)
+		fmt.Fprintf(w.story, "                %s\n", p)
 	}
 }
 

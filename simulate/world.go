@@ -151,6 +151,7 @@ func (w *world) happen(e *event) {
 	case boot:
 		m.boot()
 	case halt:
+		w.say(m, "leaves")
 		m.gone = w.oracle.leaver[m.i]
 		m.stop()
 	case heal:
