@@ -1,0 +1,216 @@
+package verify_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"choir/crypto/channel"
+	"choir/crypto/commit"
+	"choir/crypto/field"
+	"choir/crypto/fixedpoint"
+	"choir/crypto/identity"
+	"choir/crypto/share"
+	"choir/protocol"
+	"choir/session"
+)
+
+// script writes transcripts with everybody's keys at hand, so that a test can
+// let anybody sign anything.
+type script struct {
+	t       *testing.T
+	keys    []*identity.PrivateKey
+	signed  *protocol.SignedPlan
+	s       protocol.Session
+	model   protocol.Model
+	now     []int64
+	bases   *commit.Generators
+	rand    *rand.ChaCha8
+	entries [][]byte
+}
+
+// newScript signs a plan of three parties (N_min 2), two compute nodes and an
+// aggregator: two rounds of a sum of two coordinates, one spare attempt.
+func newScript(t *testing.T, alter func(*protocol.Plan)) *script {
+	t.Helper()
+	p := &protocol.Plan{Name: "script", Created: 1_700_000_000, NotAfter: 1_700_086_400, Suite: channel.SuiteX25519,
+		Dim: 2, FracBits: 8, Rounds: 2, SpareAttempts: 1, MinParties: 2, DeadlineMS: 1000, Clip: 1000, PerParty: 1000, Application: "sum"}
+	w := &script{t: t, rand: rand.NewChaCha8([32]byte{1})}
+	for i, m := range []struct {
+		name string
+		role protocol.Role
+	}{{"ann", protocol.RoleParty}, {"ben", protocol.RoleParty}, {"cleo", protocol.RoleParty}, {"node-a", protocol.RoleCompute}, {"node-b", protocol.RoleCompute}, {"sum", protocol.RoleAggregator}} {
+		w.keys = append(w.keys, identity.FromSeed([32]byte{byte(i + 1)}))
+		p.Members = append(p.Members, protocol.Member{Name: m.name, Role: m.role, Key: w.keys[i].Public(), NotAfter: p.NotAfter})
+	}
+	if alter != nil {
+		alter(p)
+	}
+	w.plan(p)
+	return w
+}
+
+// plan signs a plan and starts over under it.
+func (w *script) plan(p *protocol.Plan) {
+	w.t.Helper()
+	w.signed = &protocol.SignedPlan{Plan: p}
+	for _, k := range w.keys {
+		w.must(w.signed.Sign(k))
+	}
+	var err error
+	w.s = protocol.NewSession(p)
+	w.model, err = session.NewModel(p)
+	w.must(err)
+	w.bases, err = p.Generators()
+	w.must(err)
+	w.now = w.model.Initial()
+}
+
+func (w *script) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// say puts a message of a member on record.
+func (w *script) say(from uint32, m protocol.Message) {
+	w.t.Helper()
+	b, err := w.s.Sign(w.keys[from], from, m)
+	w.must(err)
+	w.entries = append(w.entries, b)
+}
+
+// begin puts the aggregator's key and everybody's channels on record.
+func (w *script) begin() *script {
+	public := bytes.Repeat([]byte{7}, 32)
+	w.say(5, &protocol.Key{Public: public, NotAfter: w.s.Plan.NotAfter})
+	for i := range uint32(5) {
+		w.say(i, &protocol.Open{To: 5, Key: protocol.KeyDigest(w.s, 5, public), Enc: bytes.Repeat([]byte{byte(i)}, 32)})
+	}
+	return w
+}
+
+// contribution is what a party signs for an attempt, and the blinding shares in it.
+func (w *script) contribution(round, attempt, party uint32, value []int64) (*protocol.Contribution, []*commit.Scalar) {
+	c := &protocol.Contribution{Round: round, Attempt: attempt, Model: protocol.IntDigest(w.now), Explicit: uint32(share.ExplicitIndex(int(party), int(round), 2)),
+		Vector: protocol.Digest{byte(party)}, Confirm: make([][16]byte, 2)}
+	if w.bases == nil {
+		return c, nil
+	}
+	r, err := commit.RandomScalar(w.rand)
+	w.must(err)
+	c.Commitment, err = w.bases.Commit(value, r)
+	w.must(err)
+	shares, err := r.Split(2, w.rand)
+	w.must(err)
+	c.Blinding = make([]protocol.SealedScalar, 2)
+	return c, shares
+}
+
+// attempt puts a whole honest attempt on record: Round, the contributions of
+// the given values' parties, both lists of the counted parties, agrees, and what
+// follows from them.
+func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, counted ...uint32) *script {
+	w.t.Helper()
+	w.say(5, &protocol.Round{Round: round, Attempt: attempt, Model: protocol.IntDigest(w.now)})
+	sum, entries, blind := make([]int64, len(w.now)), []protocol.Entry{}, [2][]*commit.Scalar{}
+	for p := range uint32(3) {
+		v, ok := values[p]
+		if !ok {
+			continue
+		}
+		c, shares := w.contribution(round, attempt, p, v)
+		w.say(p, c)
+		bundle, err := c.BundleDigest(w.s, p)
+		w.must(err)
+		if !contains(counted, p) {
+			continue
+		}
+		entries = append(entries, protocol.Entry{Party: p, Bundle: bundle})
+		for i := range sum {
+			sum[i] += v[i]
+		}
+		for k := range shares {
+			blind[k] = append(blind[k], shares[k])
+		}
+	}
+	for k := range uint32(2) {
+		w.say(3+k, &protocol.Hold{Round: round, Attempt: attempt, Entries: entries})
+	}
+	set := protocol.SetDigest(w.s, round, attempt, entries)
+	for k := range uint32(2) {
+		w.say(3+k, &protocol.Agree{Round: round, Attempt: attempt, Count: uint32(len(entries)), Set: set})
+	}
+	if len(entries) < int(w.s.Plan.MinParties) {
+		w.say(5, &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeVoid})
+		return w
+	}
+	w.reveal(round, attempt, entries, sum, blind)
+	return w
+}
+
+func contains(list []uint32, p uint32) bool {
+	for _, x := range list {
+		if x == p {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64, blind [2][]*commit.Scalar) {
+	w.t.Helper()
+	mask, whole := field.Vector{11, field.Element(field.MaxSigned)}, make(field.Vector, len(sum))
+	w.must(fixedpoint.ToField(whole, sum))
+	rest := append(field.Vector(nil), whole...)
+	rest.Sub(mask)
+	r := &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeAccepted, Set: set, Aggregate: protocol.IntDigest(sum)}
+	for k, v := range []field.Vector{mask, rest} {
+		m := &protocol.Partial{Round: round, Attempt: attempt, Set: protocol.SetDigest(w.s, round, attempt, set), Vector: protocol.VectorDigest(v)}
+		if w.bases != nil {
+			m.Blinding = [32]byte(commit.SumScalars(blind[k]).Bytes())
+		}
+		w.say(uint32(3+k), m)
+		w.entries = append(w.entries, protocol.TranscriptVector(v))
+		r.Partials = append(r.Partials, m.Vector)
+	}
+	limit, err := w.s.Plan.MaxSum()
+	w.must(err)
+	next := w.now
+	if protocol.CheckSum(sum, limit) != nil {
+		r.Outcome = protocol.OutcomeRejected
+	} else {
+		next, err = w.model.Fold(round, w.now, sum)
+		w.must(err)
+	}
+	r.Next, w.now = protocol.IntDigest(next), next
+	w.say(5, r)
+}
+
+// alter lets the author of the n-th message of type M sign another one.
+func alter[M protocol.Message](w *script, n int, change func(m M)) int {
+	w.t.Helper()
+	for i, b := range w.entries {
+		e, m, err := w.s.Receive(b)
+		if err != nil {
+			continue // a vector
+		}
+		if m, ok := m.(M); ok {
+			if n--; n < 0 {
+				change(m)
+				if w.entries[i], err = w.s.Sign(w.keys[e.From], e.From, m); err != nil {
+					w.t.Fatal(err)
+				}
+				return i
+			}
+		}
+	}
+	w.t.Fatal("no such entry")
+	return 0
+}
+
+// values are three parties' vectors.
+func values() map[uint32][]int64 {
+	return map[uint32][]int64{0: {1, -2}, 1: {10, 20}, 2: {-300, 400}}
+}
