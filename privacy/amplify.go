@@ -6,8 +6,8 @@ import "math"
 // the mechanism. Where the mechanism is (near) Gaussian, package pld is far tighter.
 
 // PoissonRenyi is the curve of a mechanism with the given Renyi curve on a Poisson
-// sample of rate q, add-remove neighbours, at an integer order alpha >= 2 (Zhu and Wang 2019,
-// Theorem 5). The curve must hold for both directions.
+// sample of rate q, add-remove neighbours, at an integer order alpha >= 2 (Zhu and Wang
+// 2019). The curve must hold for both directions.
 func PoissonRenyi(curve func(alpha float64) float64, q float64, alpha int) float64 {
 	a := float64(alpha)
 	ln := math.Log1p(-q)*(a-1) + math.Log1p((a-1)*q)

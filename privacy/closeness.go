@@ -31,8 +31,8 @@ func (d deviation) plus(e deviation) deviation {
 // sumDeviation is Lemma 1: how far one coordinate of the sum of k independent
 // discrete Gaussians of parameter v can lie from the Gaussian density of variance k v
 // at an integer. The correction for j parts plus one has the variance v j / (j + 1).
-// Sharper in its constant than Kairouz, Liu and Steinke 2021, Theorem 11 (10
-// there, 2 here), which it otherwise restates.
+// Kairouz, Liu and Steinke 2021 bound the distance to a discrete Gaussian in the same way
+// with a constant of 10 where this has 2.
 func sumDeviation(v float64, k uint32) deviation {
 	alone := math.Log1p(thetaTail(v)) // pmf of one part: density / (1 + at most this)
 	d := deviation{low: up(float64(k) * alone)}

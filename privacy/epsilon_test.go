@@ -35,6 +35,32 @@ func TestEpsilonOnFineGridIsTheGaussianCurve(t *testing.T) {
 	}
 }
 
+// How coarse a grid may be: with a noise of 11 grid units or more the integers need at most
+// 1% more of it than the Gaussian curve, across the promised range of targets.
+func TestElevenGridUnitsCostOnePercent(t *testing.T) {
+	for _, epsilon := range []float64{0.1, 0.3, 1, 3, 10} {
+		for _, delta := range []float64{1e-10, 1e-5, 1e-3} {
+			for _, parts := range []uint32{1, 10} {
+				mu, err := GaussianMu(epsilon, delta)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sensitivity := uint64(math.Ceil(11 * mu))
+				target := Target{Epsilon: epsilon, Delta: delta, Sensitivity: sensitivity, Dim: 1000, Releases: 1, Parts: parts}
+				n, err := Calibrate(target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Integer variances per part round up: compare with the variance before.
+				least := math.Sqrt(float64(n.PartVariance-1) * float64(parts))
+				if exact := float64(target.Sensitivity) / mu; least > 1.01*exact {
+					t.Errorf("(%v, %v) in %d parts: sigma %v, Gaussian %v", epsilon, delta, parts, least, exact)
+				}
+			}
+		}
+	}
+}
+
 func TestEpsilonNeverBelowTheGaussianCurveNorAboveZCDP(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := Release{

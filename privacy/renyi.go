@@ -4,7 +4,7 @@ import "math"
 
 // RenyiEpsilon converts a Renyi guarantee D_alpha <= divergence at one order
 // alpha > 1 into epsilon at delta (Canonne, Kamath and Steinke 2020, Proposition 12;
-// equal to Balle et al. 2020, Theorem 21): divergence + ln(1 - 1/alpha) -
+// Asoodeh et al. 2020 and Balle et al. 2020 arrive at the same): divergence + ln(1 - 1/alpha) -
 // (ln delta + ln alpha) / (alpha - 1), never below 0. Valid at every order, so a caller may
 // minimise over orders as coarsely as it likes.
 func RenyiEpsilon(alpha, divergence, delta float64) float64 {

@@ -40,7 +40,7 @@ func ParseSampling(s string) (Sampling, error) {
 // SampledRenyi is D_alpha of the Poisson-sampled Gaussian with noise multiplier sigma (noise
 // over the record's bound) and rate q, add-remove neighbours, any real alpha > 1:
 // ln E_{N(0,1)} (1 - q + q e^(x/sigma - 1/(2 sigma^2)))^alpha / (alpha - 1) (Mironov, Talwar and
-// Zhang 2019, whose Theorem 5 says that this direction is the larger). The integral is
+// Zhang 2019, who prove that this direction is the larger). The integral is
 // taken by the trapezoidal rule, which errs by less than 10^-13 relatively here.
 func SampledRenyi(sigma, q, alpha float64) float64 {
 	if q == 1 {
