@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 
@@ -20,6 +21,10 @@ type Data struct {
 	Columns []string
 	// Warnings are what the operator should know about how the data was read.
 	Warnings []string
+
+	records *dataset.Records // as they were read
+	kept    []int            // which of them became rows; nil: all
+	rows    [][]int          // by party: which rows it has
 }
 
 // Source says where data comes from and how it is shared out.
@@ -40,12 +45,12 @@ type Source struct {
 // Load reads or generates the data, encodes it by its public schema, splits off
 // the test part and shares the rest out to the parties.
 func (s Source) Load() (*Data, error) {
-	table, schema, warnings, err := s.table()
+	d, table, err := s.table()
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
 	if table.Classification == s.Linear {
-		return nil, protocol.Fail(protocol.ClassInput, "model: the target %q has %s, which model %s doesn't fit", schema.Target.Name, kindOf(table.Classification), modelName(s.Linear))
+		return nil, protocol.Fail(protocol.ClassInput, "model: the target %q has %s, which model %s doesn't fit", d.Schema.Target.Name, kindOf(table.Classification), modelName(s.Linear))
 	}
 	cut, err := dataset.Partition(table.Rows(), s.Seed, s.Train)
 	if err != nil {
@@ -59,11 +64,11 @@ func (s Source) Load() (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Name: table.Name, Schema: schema, Columns: table.Columns, Warnings: warnings, Test: rows(test)}
+	d.Name, d.Columns, d.Test = table.Name, table.Columns, rows(test)
 	if d.Test.Rows() == 0 {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %d rows leave none to test on", table.Rows())
 	}
-	return d, s.share(d, train)
+	return d, s.share(d, train, cut[0])
 }
 
 func kindOf(classes bool) string {
@@ -82,54 +87,83 @@ func modelName(linear bool) string {
 
 func rows(t *dataset.Table) pvi.Data { return pvi.Data{X: t.X, Y: t.Y} }
 
-func (s Source) table() (*dataset.Table, *dataset.Schema, []string, error) {
+// table reads the records and encodes them.
+func (s Source) table() (*Data, *dataset.Table, error) {
 	if s.Path == "" {
-		g := dataset.DefaultGenerator(s.Linear, s.Seed)
-		if s.Rows > 0 {
-			g.Rows = s.Rows
-		}
-		made, err := g.Generate()
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		t, err := made.Table()
-		return t, made.Schema, nil, err
+		return s.generate()
 	}
+	d, err := s.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(s.Columns) > 0 {
+		if d.Schema, err = d.Schema.Override(s.Columns...); err != nil {
+			return nil, nil, fmt.Errorf("column: %w", err)
+		}
+	}
+	if !d.Schema.Public() {
+		d.Warnings = append(d.Warnings, "the encoding of the columns isn't public ("+d.Schema.Source+"): give --schema, or --column for each")
+	}
+	t, err := d.records.Encode(d.Schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.Warnings = append(d.Warnings, notes(t)...)
+	if t.Notes.Dropped > 0 {
+		d.kept = encodable(d.records, d.Schema)
+	}
+	return d, t, nil
+}
+
+func (s Source) generate() (*Data, *dataset.Table, error) {
+	g := dataset.DefaultGenerator(s.Linear, s.Seed)
+	if s.Rows > 0 {
+		g.Rows = s.Rows
+	}
+	made, err := g.Generate()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := made.Table()
+	return &Data{Schema: made.Schema, records: made.Records}, t, err
+}
+
+// read opens the file and finds its schema: the given one, the file's own, or
+// one inferred from the rows.
+func (s Source) read() (*Data, error) {
 	if _, err := os.Stat(s.Path); err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	records, schema, err := dataset.Open(s.Path)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	var warnings []string
 	if s.Schema != nil {
 		schema = s.Schema
 	}
 	if schema != nil && s.Target != "" && schema.Target.Name != s.Target {
-		return nil, nil, nil, fmt.Errorf("target: the schema's target is %q, not %q", schema.Target.Name, s.Target)
+		return nil, fmt.Errorf("target: the schema's target is %q, not %q", schema.Target.Name, s.Target)
 	}
 	if schema == nil {
 		if s.Target == "" {
-			return nil, nil, nil, fmt.Errorf("target: name the column of %s to predict", s.Path)
+			return nil, fmt.Errorf("target: name the column of %s to predict", s.Path)
 		}
 		if schema, err = records.InferSchema(s.Target, !s.Linear); err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 	}
-	if len(s.Columns) > 0 {
-		if schema, err = schema.Override(s.Columns...); err != nil {
-			return nil, nil, nil, fmt.Errorf("column: %w", err)
+	return &Data{Schema: schema, records: records}, nil
+}
+
+// encodable lists the records that the schema doesn't drop.
+func encodable(all *dataset.Records, schema *dataset.Schema) (kept []int) {
+	for i := range all.Cells {
+		one := &dataset.Records{Name: all.Name, Header: all.Header, Cells: all.Cells[i : i+1], Lines: all.Lines[i : i+1]}
+		if t, err := one.Encode(schema); err == nil && t.Rows() == 1 {
+			kept = append(kept, i)
 		}
 	}
-	if !schema.Public() {
-		warnings = append(warnings, "the encoding of the columns isn't public ("+schema.Source+"): give --schema, or --column for each")
-	}
-	t, err := records.Encode(schema)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return t, schema, append(warnings, notes(t)...), nil
+	return kept
 }
 
 // notes says what the encoder had to bend, by column.
@@ -150,7 +184,9 @@ func notes(t *dataset.Table) (out []string) {
 	return out
 }
 
-func (s Source) share(d *Data, train *dataset.Table) error {
+// share deals the training rows out; at says which row of the whole table each
+// of them is.
+func (s Source) share(d *Data, train *dataset.Table, at []int) error {
 	split := dataset.ClientSplit{Clients: s.Parties, Rho: s.Rho, Kappa: s.Kappa, Seed: s.Seed}
 	parts, err := split.Split(train.Y, train.Classification)
 	if err != nil {
@@ -165,11 +201,28 @@ func (s Source) share(d *Data, train *dataset.Table) error {
 			return err
 		}
 		d.Parts = append(d.Parts, rows(t))
+		d.rows = append(d.rows, d.recordsOf(at, part))
 		d.Train.X = append(d.Train.X, t.X...)
 		d.Train.Y = append(d.Train.Y, t.Y...)
 	}
 	return nil
 }
+
+// recordsOf are the records behind rows of the training part.
+func (d *Data) recordsOf(at, part []int) []int {
+	out := make([]int, len(part))
+	for i, k := range part {
+		out[i] = at[k]
+		if d.kept != nil {
+			out[i] = d.kept[at[k]]
+		}
+	}
+	return out
+}
+
+// WritePart writes a party's own records as a CSV file: read by the same
+// schema, they are its part again, in the same order.
+func (d *Data) WritePart(w io.Writer, party int) error { return d.records.WriteCSV(w, d.rows[party]) }
 
 // Weights is each party's share of all training rows. The demonstration treats
 // the numbers of rows as public (they are, under replace-one neighbours).

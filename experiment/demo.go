@@ -43,13 +43,13 @@ type Demo struct {
 
 // Progress is what can be told of a session while it runs.
 type Progress struct {
-	Phase   string  `json:"phase"` // "joining", "round", "references"
-	Round   int     `json:"round"`
-	Rounds  int     `json:"rounds"`
-	Counted int     `json:"counted"` // parties in the round's set
-	Parties int     `json:"parties"`
-	Scores  Scores  `json:"scores"`
-	Epsilon float64 `json:"epsilon"` // spent so far
+	Phase   string  `json:"phase"` // "round", "references"
+	Round   int     `json:"round,omitempty"`
+	Rounds  int     `json:"rounds,omitempty"`
+	Counted int     `json:"counted,omitempty"` // parties in the round's set
+	Parties int     `json:"parties,omitempty"`
+	Scores  *Scores `json:"scores,omitempty"`  // nil while nobody knows them: with every role in a process of its own
+	Epsilon float64 `json:"epsilon,omitempty"` // spent so far
 	Seconds float64 `json:"seconds"`
 }
 
@@ -148,6 +148,12 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.conclude(ctx, rep)
+}
+
+// conclude computes the references beside a session that is over, and leaves
+// the results.
+func (r *demoRun) conclude(ctx context.Context, rep *session.Report) (*Result, error) {
 	refBegan := time.Now()
 	refs, err := r.references(ctx)
 	if err != nil {
@@ -169,14 +175,13 @@ func (r *demoRun) references(ctx context.Context) (References, error) {
 	if r.NoReferences {
 		return References{}, nil
 	}
-	r.tell(Progress{Phase: "references"})
+	r.tell(Progress{Phase: "references", Seconds: time.Since(r.began).Seconds()})
 	return reference{r.data, r.learning.PVI, r.plan, r.Rounds}.all(ctx)
 }
 
 // prepare loads the data, makes identities, and has every member sign the plan.
 func (r *demoRun) prepare() (err error) {
-	r.Data.Parties, r.Data.Linear = r.Parties, r.Model == pvi.Linear
-	if r.data, err = r.Data.Load(); err != nil {
+	if err := r.loadData(); err != nil {
 		return err
 	}
 	schema, err := r.data.Schema.Canonical()
@@ -209,6 +214,12 @@ func (r *demoRun) prepare() (err error) {
 		}
 	}
 	return r.signed.Complete(r.began)
+}
+
+func (r *demoRun) loadData() (err error) {
+	r.Data.Parties, r.Data.Linear = r.Parties, r.Model == pvi.Linear
+	r.data, err = r.Data.Load()
+	return err
 }
 
 // roster makes fresh identities for everybody.
@@ -315,13 +326,19 @@ func (r *demoRun) notify(i uint32, n protocol.Notice) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := Progress{Phase: "round", Round: int(n.Round), Rounds: r.Rounds, Counted: n.Count, Parties: n.Total, Scores: r.models.last}
-	if b, ok, err := r.plan.Spends(int(n.Round)); ok && err == nil {
-		p.Epsilon = b.Epsilon
-	}
-	p.Seconds = time.Since(r.began).Seconds()
+	p, scores := r.progress(n.Round, n.Count), r.models.last
+	p.Scores = &scores
 	r.rounds = append(r.rounds, p)
 	r.tell(p)
+}
+
+// progress is what can be told of a round that is over.
+func (r *demoRun) progress(round uint32, counted int) Progress {
+	p := Progress{Phase: "round", Round: int(round), Rounds: r.Rounds, Counted: counted, Parties: r.Parties, Seconds: time.Since(r.began).Seconds()}
+	if b, ok, err := r.plan.Spends(int(round)); ok && err == nil {
+		p.Epsilon = b.Epsilon
+	}
+	return p
 }
 
 func (r *demoRun) tell(p Progress) {

@@ -3,7 +3,9 @@ package experiment
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"sync"
 
 	"choir/crypto/noise"
 	"choir/privacy"
@@ -28,25 +30,36 @@ type reference struct {
 	rounds int
 }
 
+// all computes the references, side by side.
 func (r reference) all(ctx context.Context) (refs References, err error) {
 	full, err := r.fullNoise()
 	if err != nil {
 		return refs, err
 	}
-	if refs.NonPrivate, err = r.nonPrivate(ctx, r.data.Parts); err != nil {
-		return refs, fmt.Errorf("non-private reference: %w", err)
-	}
 	once := func(party int) bool { return party == 0 }
-	if refs.TrustedAggregator, err = r.noised(ctx, full, once); err != nil {
-		return refs, fmt.Errorf("trusted aggregator reference: %w", err)
+	everybody := func(int) bool { return true }
+	runs := []struct {
+		name string
+		to   *Scores
+		run  func() (Scores, error)
+	}{
+		{"best single party", &refs.BestSingleParty, func() (Scores, error) { return r.single(ctx) }},
+		{"non-private", &refs.NonPrivate, func() (Scores, error) { return r.nonPrivate(ctx, r.data.Parts) }},
+		{"trusted aggregator", &refs.TrustedAggregator, func() (Scores, error) { return r.noised(ctx, full, once) }},
+		{"local noise", &refs.LocalNoise, func() (Scores, error) { return r.noised(ctx, full, everybody) }},
 	}
-	if refs.LocalNoise, err = r.noised(ctx, full, func(int) bool { return true }); err != nil {
-		return refs, fmt.Errorf("local noise reference: %w", err)
+	errs := make([]error, len(runs))
+	var group sync.WaitGroup
+	for i, ref := range runs {
+		group.Go(func() {
+			s, err := ref.run()
+			if *ref.to = s; err != nil {
+				errs[i] = fmt.Errorf("%s reference: %w", ref.name, err)
+			}
+		})
 	}
-	if refs.BestSingleParty, err = r.single(ctx); err != nil {
-		return refs, fmt.Errorf("single party reference: %w", err)
-	}
-	return refs, nil
+	group.Wait()
+	return refs, errors.Join(errs...)
 }
 
 // fullNoise is the noise that one trusted contributor would have to add for the
@@ -78,18 +91,9 @@ func (r reference) noised(ctx context.Context, full *noise.Gaussian, adds func(p
 	}
 	h, err := pvi.Run(ctx, r.cfg, learners, draw, r.rounds)
 	if err != nil || drawErr != nil {
-		return Scores{}, firstError(err, drawErr)
+		return Scores{}, errors.Join(err, drawErr)
 	}
 	return r.score(h.Final())
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // nonPrivate is PVI with one factor a party, no clip and no noise, run until it

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,14 +72,41 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	if err := checkFormat(f.format); err != nil {
 		return err
 	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	if f.resume != "" {
-		return protocol.Fail(protocol.ClassInput, "resume: not available")
+		if err := resumesAlone(cmd); err != nil {
+			return err
+		}
+		d := &experiment.Demo{Out: f.resume}
+		return a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) { return d.Resume(ctx, exe) })
 	}
 	d, err := f.build(time.Now())
 	if err != nil {
 		return err
 	}
-	return a.present(cmd.Context(), d, f.format, d.Run)
+	start := d.Run
+	if f.processes {
+		start = func(ctx context.Context) (*experiment.Result, error) { return d.RunProcesses(ctx, exe) }
+	}
+	return a.present(cmd.Context(), d, f.format, start)
+}
+
+// sessionFlags describe a session, so they mean nothing to one that goes on.
+var sessionFlags = []string{"parties", "computes", "rounds", "colluders", "dropouts", "epsilon", "delta", "clip", "model", "strategy", "shards",
+	"data", "target", "schema", "column", "seed", "out", "processes"}
+
+// resumesAlone refuses flags that describe another session than the one that
+// is carried on with.
+func resumesAlone(cmd *cobra.Command) error {
+	for _, name := range sessionFlags {
+		if cmd.Flags().Changed(name) {
+			return protocol.Fail(protocol.ClassInput, "--%s: --resume goes on with the session in its folder, which has its own", name)
+		}
+	}
+	return nil
 }
 
 // present runs a demonstration with its progress on stderr and its result on

@@ -82,8 +82,12 @@ func (p *progress) draw(phase string) {
 func progressLine(e experiment.Progress) string {
 	switch e.Phase {
 	case "round":
-		return fmt.Sprintf("round %*d/%d  %d of %d parties  accuracy %.4f  log-likelihood %.4f  epsilon %.3f  %5.1f s",
-			len(fmt.Sprint(e.Rounds)), e.Round, e.Rounds, e.Counted, e.Parties, e.Scores.Accuracy, e.Scores.LogLikelihood, e.Epsilon, e.Seconds)
+		scores := ""
+		if e.Scores != nil {
+			scores = fmt.Sprintf("  accuracy %.4f  log-likelihood %.4f", e.Scores.Accuracy, e.Scores.LogLikelihood)
+		}
+		return fmt.Sprintf("round %*d/%d  %d of %d parties%s  epsilon %.3f  %5.1f s",
+			len(fmt.Sprint(e.Rounds)), e.Round, e.Rounds, e.Counted, e.Parties, scores, e.Epsilon, e.Seconds)
 	case "references":
 		return "computing the references"
 	}
