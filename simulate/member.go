@@ -52,19 +52,18 @@ type proposal struct {
 func (m *member) build() (err error) {
 	w := m.w
 	m.disk.drop()
-	rand := random(w.setup.Seed, uint32(m.i), m.life)
-	view := protocol.View(m.disk)
+	rand, session, view := w.seams.randomOf(m), w.seams.sessionOf(m), protocol.View(m.disk)
 	switch m.role {
 	case protocol.RoleParty:
 		l := &account{free: w.setup.Noise == protocol.NoiseNone, limit: w.session.Plan.Releases(), charged: map[attempt]bool{}}
-		m.party, err = party.New(party.Config{Session: w.session, Key: m.key, App: w.app, Ledger: l, Rand: rand, View: view,
+		m.party, err = party.New(party.Config{Session: session, Key: m.key, App: w.seams.appOf(m), Ledger: l, Rand: rand, View: view,
 			ResendMS: resendMS, Initiate: w.exchange.initiate(rand)})
 		m.machine = m.party
 	case protocol.RoleCompute:
-		m.machine, err = compute.New(compute.Config{Session: w.session, Key: m.key, Rand: rand, View: view,
+		m.machine, err = compute.New(compute.Config{Session: session, Key: m.key, Rand: rand, View: view,
 			ResendMS: resendMS, Initiate: w.exchange.initiate(rand), Accept: w.exchange.accept})
 	default:
-		m.machine, err = aggregator.New(aggregator.Config{Session: w.session, Key: m.key, Model: w.app, Rand: rand, View: view,
+		m.machine, err = aggregator.New(aggregator.Config{Session: session, Key: m.key, Model: w.seams.appOf(m), Rand: rand, View: view,
 			ResendMS: resendMS, Accept: w.exchange.accept})
 	}
 	if err == nil && w.seams.machine != nil {

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/binary"
+	"io"
 	"strings"
 
 	"choir/crypto/channel"
@@ -37,8 +38,33 @@ type world struct {
 
 // seams are where tests plant bugs and cheaters.
 type seams struct {
-	machine func(m *member, honest protocol.Machine) protocol.Machine
-	honest  func(member int) bool // nil: all are; the oracle only answers for those
+	session func(m *member) protocol.Session                          // what a member takes for the plan
+	random  func(m *member, life io.Reader) io.Reader                 // what it draws from
+	app     func(m *member) protocol.Application                      // what a party settles with
+	machine func(m *member, honest protocol.Machine) protocol.Machine // stands between machine and driver
+	honest  func(member int) bool                                     // nil: all are; the oracle answers for those only
+}
+
+func (s *seams) sessionOf(m *member) protocol.Session {
+	if s.session != nil {
+		return s.session(m)
+	}
+	return m.w.session
+}
+
+func (s *seams) randomOf(m *member) io.Reader {
+	r := random(m.w.setup.Seed, uint32(m.i), m.life)
+	if s.random != nil {
+		return s.random(m, r)
+	}
+	return r
+}
+
+func (s *seams) appOf(m *member) protocol.Application {
+	if s.app != nil {
+		return s.app(m)
+	}
+	return m.w.app
 }
 
 func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
