@@ -172,6 +172,13 @@ func (n *Node) restorePeers() error {
 			n.restorePeer(e.From, m, n.view.Get(key))
 		}
 	}
+	if n.at.phase < agreed {
+		return nil
+	}
+	if len(n.at.holds) < n.m {
+		return fmt.Errorf("this node agreed in round %d, and of the %d lists that it agreed on %d are left", n.at.round, n.m, len(n.at.holds))
+	}
+	n.at.set = n.intersection()
 	return nil
 }
 
@@ -188,7 +195,6 @@ func (n *Node) restorePeer(from uint32, m protocol.Message, data []byte) {
 		a.agrees[from] = m
 		if from == n.self {
 			a.phase = max(a.phase, agreed)
-			a.set = n.intersection()
 			n.current = append(n.current, protocol.Outgoing{Subject: n.s.SubjectAgree(from, a.round, a.attempt), Data: data})
 		}
 	}
