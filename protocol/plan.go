@@ -196,7 +196,9 @@ func (w *wire) float(name string, v *float64) {
 		w.fail("%s isn't a finite number", name)
 		return
 	}
-	*v = f
+	if w.reading() {
+		*v = f
+	}
 }
 
 // Marshal is the plan's canonical form; it fails for a plan that no reader

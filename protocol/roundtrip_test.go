@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -356,4 +357,28 @@ func TestTranscriptRoundTrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEncodingChangesNothing: goroutines share one plan and one message; the
+// race detector tells.
+func TestEncodingChangesNothing(t *testing.T) {
+	sp := signedTestPlan(t)
+	want, err := sp.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if got, err := sp.MarshalText(); err != nil || !bytes.Equal(got, want) {
+				t.Error("another encoding", err)
+			}
+			for _, s := range samples() {
+				if _, err := marshal(s.m); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }

@@ -17,7 +17,8 @@ var ErrMalformed = errors.New("malformed message")
 const maxBlob = 1 << 24
 
 // wire writes or reads a message's fields. Exactly one of b and s is set;
-// each method therefore states one field for both directions.
+// each method therefore states one field for both directions. Writing changes
+// nothing in the message, so that many goroutines may encode one plan.
 type wire struct {
 	b   *cryptobyte.Builder
 	s   *cryptobyte.String
@@ -68,7 +69,9 @@ func (w *wire) u64(name string, v *uint64) {
 func (w *wire) i64(name string, v *int64) {
 	u := uint64(*v)
 	w.u64(name, &u)
-	*v = int64(u)
+	if w.reading() {
+		*v = int64(u)
+	}
 }
 
 // flag is one byte, 0 or 1 and nothing else.
@@ -78,10 +81,12 @@ func (w *wire) flag(name string, v *bool) {
 		u = 1
 	}
 	w.u8(name, &u)
-	if w.reading() && u > 1 {
+	if u > 1 {
 		w.fail("%s is %d, not 0 or 1", name, u)
 	}
-	*v = u == 1
+	if w.reading() {
+		*v = u == 1
+	}
 }
 
 // fixed copies exactly len(v) bytes.
@@ -128,7 +133,9 @@ func (w *wire) text(name string, v *string, max int) {
 			return
 		}
 	}
-	*v = string(b)
+	if w.reading() {
+		*v = string(b)
+	}
 }
 
 // count is the length of a list; each element takes at least size bytes, so a
