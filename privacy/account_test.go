@@ -14,7 +14,7 @@ var coarse = pld.Precision{Cells: 60, MaxBits: 16}
 // Every accountant that is proven for a query lies on or above the tightest one, which
 // lies on or above the lower bound.
 func TestAccountantsAreOrdered(t *testing.T) {
-	plain := Query{Sigma: 40, Sensitivity: 4, Steps: 10, Delta: 1e-5, Precision: coarse}
+	plain := Query{Sigma: 12, Sensitivity: 1, Steps: 10, Delta: 1e-5, Precision: coarse}
 	sampled := Query{Sigma: 2000, Clip: 1000, Steps: 200, Delta: 1e-5, Rate: 0.05, Precision: coarse}
 	gaps := 0
 	for _, c := range []struct {

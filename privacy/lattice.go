@@ -23,7 +23,7 @@ func DiscreteGaussianLattice(variance float64, parts int) (*Lattice, error) {
 		return nil, refuse("a lattice of %d parts of variance %v", parts, variance)
 	}
 	r := int(math.Ceil(latticeReach * math.Sqrt(variance)))
-	if float64(2*r+1)*float64(parts) > maxLattice || float64(2*r+1)*float64(2*r+1)*float64(parts)*float64(parts) > 4e9 {
+	if float64(2*r+1)*float64(parts) > maxLattice || float64(2*r+1)*float64(2*r+1)*float64(parts)*float64(parts) > 1e9 {
 		return nil, refuse("%d parts of variance %v are too wide for exact summation", parts, variance)
 	}
 	one := &Lattice{first: -r, mass: make([]float64, 2*r+1)}

@@ -70,9 +70,9 @@ func HiddenParts(minParties, colluders uint32) (uint32, error) {
 	return uint32(left), nil
 }
 
-// MinDelta is the smallest delta that is accounted for: far below it the tails leave
-// the range of floating point.
-const MinDelta = 1e-100
+// MinDelta is the smallest delta that is accounted for: the samplers' own limit, at which they
+// give up with a probability of 2^-200 a sample, must stay far below it.
+const MinDelta = 1e-40
 
 func validateDelta(delta float64) error {
 	if !(delta >= MinDelta && delta < 1) {
