@@ -91,7 +91,7 @@ func plainGaussian(q Query, d float64) (Answer, error) {
 	case AccountantMoments:
 		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, 1, q.Steps, q.Delta, 32)
 	case AccountantPLD:
-		e, err := sampledUpper([]SampledStep{{d / q.Sigma, 1, q.Steps}}, AddRemove, SamplingNone, q.Delta, q.Precision)
+		e, err := sampledUpper([]SampledStep{{Mu: d / q.Sigma, Count: q.Steps}}, ReplaceOne, q.Delta, q.Precision)
 		a.Epsilon = e
 		return a, err
 	default:
@@ -106,7 +106,7 @@ func sampledGaussian(q Query, d float64) (Answer, error) {
 	plain := func(x float64) float64 { return up(x * d * d / (2 * q.Sigma * q.Sigma)) }
 	switch {
 	case q.Accountant == "" || q.Accountant == AccountantPLD:
-		e, err := sampledUpper([]SampledStep{{d / q.Sigma, q.Rate, q.Steps}}, q.Relation, q.Sampling, q.Delta, q.Precision)
+		e, err := sampledUpper([]SampledStep{{d / q.Sigma, q.Sampling, q.Rate, q.Steps}}, q.Relation, q.Delta, q.Precision)
 		return Answer{Epsilon: e, Accountant: AccountantPLD}, err
 	case q.Accountant == AccountantRDP && poisson:
 		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return steps * SampledRenyi(q.Sigma/d, q.Rate, x) }, DefaultOrders(), q.Delta)
@@ -174,7 +174,7 @@ func sampledDiscrete(q Query, x sums) (Answer, error) {
 	a := Answer{Accountant: q.Accountant}
 	switch {
 	case q.Accountant == "" || q.Accountant == AccountantNearGaussian || q.Accountant == AccountantPLD:
-		e, err := sampledNearGaussian([]sampledSums{{x, q.Rate}}, q.Relation, q.Sampling, q.Delta, q.Precision)
+		e, err := sampledNearGaussian([]sampledSums{{x, q.Sampling, q.Rate}}, q.Relation, q.Delta, q.Precision)
 		if err == nil && math.IsInf(e, 1) {
 			err = refuse("sigma %v is too small for sampled discrete noise to be near Gaussian", q.Sigma)
 		}

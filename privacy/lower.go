@@ -10,7 +10,7 @@ func lowerBound(q Query, d float64) float64 {
 	case q.sampled() && q.Mechanism != Gaussian:
 		return 0
 	case q.Mechanism == Gaussian && q.sampled():
-		i, err := SampledEpsilon([]SampledStep{{d / q.Sigma, q.Rate, q.Steps}}, q.Relation, q.Sampling, q.Delta, q.Precision)
+		i, err := SampledEpsilon([]SampledStep{{d / q.Sigma, q.Sampling, q.Rate, q.Steps}}, q.Relation, q.Delta, q.Precision)
 		if err != nil {
 			return 0
 		}

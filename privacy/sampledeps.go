@@ -14,24 +14,26 @@ type Interval struct {
 
 // SampledStep is Count rounds of a Gaussian sum over sampled records.
 type SampledStep struct {
-	Mu    float64 // full sensitivity over noise standard deviation: C/sigma for AddRemove, 2C/sigma for ReplaceOne
-	Rate  float64 // sampling rate, in (0, 1]
-	Count int
+	Mu       float64 // full sensitivity over noise standard deviation: C/sigma for AddRemove, 2C/sigma for ReplaceOne
+	Sampling Sampling
+	Rate     float64 // sampling rate, in (0, 1]; 0 or 1 with SamplingNone
+	Count    int
 }
 
-// SampledEpsilon composes sampled Gaussian rounds, which may differ, by their privacy
-// loss distributions (package pld). Poisson sampling is proven for both relations, fixed
-// size for ReplaceOne; fixed size with AddRemove is refused, since the sample's size would
-// tell the relation (docs/privacy.md, section 6 has the pairs and the proof that they are worst).
-func SampledEpsilon(steps []SampledStep, relation Relation, sampling Sampling, delta float64, prec pld.Precision) (Interval, error) {
-	out := Interval{}
+// SampledEpsilon composes Gaussian rounds, which may differ in everything but the relation,
+// by their privacy loss distributions (package pld). Poisson sampling is proven for both
+// relations, fixed size for ReplaceOne; fixed size with AddRemove is refused, since the sample's
+// size would tell the relation (docs/privacy.md, section 6 has the pairs and the proof that they
+// are worst).
+func SampledEpsilon(steps []SampledStep, relation Relation, delta float64, prec pld.Precision) (Interval, error) {
+	var out Interval
 	var err error
-	if out.Upper, err = sampledUpper(steps, relation, sampling, delta, prec); err != nil {
-		return out, err
+	if out.Upper, err = sampledUpper(steps, relation, delta, prec); err != nil {
+		return Interval{}, err
 	}
-	pairs, _ := dominatingPairs(relation, sampling)
-	for _, kind := range pairs.lower {
-		e, err := pld.Lower(pairs.terms(steps, kind), delta, prec)
+	for _, way := range []pld.Kind{pld.Remove, pld.Add} {
+		terms, _ := realised(steps, relation, way)
+		e, err := pld.Lower(terms, delta, prec)
 		if err != nil {
 			return Interval{}, refuse("%v", err)
 		}
@@ -40,18 +42,23 @@ func SampledEpsilon(steps []SampledStep, relation Relation, sampling Sampling, d
 	return out, nil
 }
 
-// sampledUpper is SampledEpsilon without the lower bound's work.
-func sampledUpper(steps []SampledStep, relation Relation, sampling Sampling, delta float64, prec pld.Precision) (float64, error) {
-	pairs, err := dominatingPairs(relation, sampling)
-	if err != nil {
-		return 0, err
-	}
+// sampledUpper is SampledEpsilon without the lower bound's work. With AddRemove both
+// directions are needed; the curves of ReplaceOne hold for both already.
+func sampledUpper(steps []SampledStep, relation Relation, delta float64, prec pld.Precision) (float64, error) {
 	if err := validateDelta(delta); err != nil {
 		return 0, err
 	}
+	ways := []pld.Kind{pld.Remove, pld.Add}
+	if relation == ReplaceOne {
+		ways = ways[:1]
+	}
 	worst := 0.0
-	for _, kind := range pairs.upper {
-		e, err := pld.Upper(pairs.terms(steps, kind), delta, prec)
+	for _, way := range ways {
+		terms, err := dominating(steps, relation, way)
+		if err != nil {
+			return 0, err
+		}
+		e, err := pld.Upper(terms, delta, prec)
 		if err != nil {
 			return 0, refuse("%v", err)
 		}
@@ -60,52 +67,56 @@ func sampledUpper(steps []SampledStep, relation Relation, sampling Sampling, del
 	return worst, nil
 }
 
-// pairSet says which curves bound a mechanism from above, every one of them needed,
-// which neighbours realise bounds from below, and how mu scales.
-type pairSet struct {
-	upper, lower []pld.Kind
-	scale        float64
-}
-
-func dominatingPairs(relation Relation, sampling Sampling) (pairSet, error) {
-	both := []pld.Kind{pld.Remove, pld.Add}
-	switch {
-	case relation != ReplaceOne && relation != AddRemove:
-		return pairSet{}, refuse("unknown %v", relation)
-	case sampling == SamplingNone:
-		return pairSet{both[:1], both[:1], 1}, nil
-	case sampling == SamplingPoisson && relation == AddRemove:
-		return pairSet{both, both, 1}, nil
-	case sampling == SamplingPoisson:
-		one := []pld.Kind{pld.Replace}
-		return pairSet{one, one, 0.5}, nil
-	case sampling == SamplingFixed && relation == ReplaceOne:
-		return pairSet{[]pld.Kind{pld.Amplified}, both, 1}, nil
-	case sampling == SamplingFixed:
-		return pairSet{}, refuse("sampling without replacement is proven for replace-one neighbours only")
-	}
-	return pairSet{}, refuse("unknown %v", sampling)
-}
-
-func (p pairSet) terms(steps []SampledStep, kind pld.Kind) []pld.Term {
+// dominating gives the curves that bound the steps from above in one direction.
+func dominating(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Term, error) {
 	var terms []pld.Term
 	for _, s := range steps {
-		terms = append(terms, pld.Term{Kind: kind, Mu: s.Mu * p.scale, Rate: s.Rate, Count: s.Count})
+		t := pld.Term{Kind: way, Mu: s.Mu, Rate: s.Rate, Count: s.Count}
+		switch {
+		case relation != ReplaceOne && relation != AddRemove:
+			return nil, refuse("unknown %v", relation)
+		case s.Sampling == SamplingNone && s.Rate != 0 && s.Rate != 1:
+			return nil, refuse("a sample rate of %v needs a sampling", s.Rate)
+		case s.Sampling == SamplingNone:
+			t.Rate = 1
+		case s.Sampling == SamplingPoisson && relation == ReplaceOne:
+			t.Kind, t.Mu = pld.Replace, s.Mu/2
+		case s.Sampling == SamplingFixed && relation == ReplaceOne:
+			t.Kind = pld.Amplified
+		case s.Sampling == SamplingFixed:
+			return nil, refuse("sampling without replacement is proven for replace-one neighbours only")
+		case s.Sampling != SamplingPoisson:
+			return nil, refuse("unknown %v", s.Sampling)
+		}
+		terms = append(terms, t)
 	}
-	return terms
+	return terms, nil
+}
+
+// realised gives pairs that real neighbours attain, for a bound from below.
+func realised(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Term, error) {
+	terms, err := dominating(steps, relation, way)
+	for i := range terms {
+		if terms[i].Kind == pld.Amplified { // all other records at -C
+			terms[i].Kind = way
+		}
+	}
+	return terms, err
 }
 
 // SampledRelease is Count integer sums over sampled records.
 type SampledRelease struct {
-	Release         // Sensitivity is the unsampled sum's for the relation at hand
-	Rate    float64 // sampling rate, in (0, 1]
-	Count   int
+	Release  // Sensitivity is the unsampled sum's for the relation at hand
+	Sampling Sampling
+	Rate     float64 // sampling rate, in (0, 1]; 0 or 1 with SamplingNone
+	Count    int
 }
 
-// SampledIntegerEpsilon is SampledEpsilon's upper bound for integer noise: sampling
-// mixes the integer outputs with the Gaussian ones' weights, so the pointwise ratio of Theorem 3
-// carries over (docs/privacy.md, section 6). Infinite where the noise is too small for it.
-func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, sampling Sampling, delta float64, prec pld.Precision) (float64, error) {
+// SampledIntegerEpsilon is SampledEpsilon's upper bound for integer noise, sampled and
+// unsampled sums mixed at will: sampling mixes the integer outputs with the Gaussian ones'
+// weights, so the pointwise ratio of Theorem 3 carries over (docs/privacy.md, section 6). Infinite
+// where the noise is too small for it.
+func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta float64, prec pld.Precision) (float64, error) {
 	var all []sampledSums
 	for i, x := range releases {
 		if err := x.Validate(); err != nil {
@@ -114,24 +125,25 @@ func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, samplin
 		if x.Count < 1 {
 			return 0, refuse("release %d: count %d", i, x.Count)
 		}
-		all = append(all, sampledSums{x.sums(float64(x.Count)), x.Rate})
+		all = append(all, sampledSums{x.sums(float64(x.Count)), x.Sampling, x.Rate})
 	}
-	return sampledNearGaussian(all, relation, sampling, delta, prec)
+	return sampledNearGaussian(all, relation, delta, prec)
 }
 
 type sampledSums struct {
 	sums
-	rate float64
+	sampling Sampling
+	rate     float64
 }
 
-func sampledNearGaussian(all []sampledSums, relation Relation, sampling Sampling, delta float64, prec pld.Precision) (float64, error) {
+func sampledNearGaussian(all []sampledSums, relation Relation, delta float64, prec pld.Precision) (float64, error) {
 	best := math.Inf(1)
 	for _, r := range []float64{1, 1.75, 3} {
 		steps, d := smoothed(all, r)
 		if d.low+d.high > 1 {
 			continue
 		}
-		i, err := sampledUpper(steps, relation, sampling, delta*math.Exp(-d.high)*(1-0x1p-45), prec)
+		i, err := sampledUpper(steps, relation, delta*math.Exp(-d.high)*(1-0x1p-45), prec)
 		if err != nil {
 			return 0, err
 		}
@@ -155,7 +167,7 @@ func smoothed(all []sampledSums, r float64) ([]SampledStep, deviation) {
 		one := sumDeviation(x.part, x.parts).plus(roundingDeviation(r))
 		total = total.plus(one.times(x.n * x.dim))
 		mu := up(x.sensitivity / math.Sqrt((s-r)*(1-0x1p-45)))
-		steps = append(steps, SampledStep{Mu: mu, Rate: x.rate, Count: int(x.n)})
+		steps = append(steps, SampledStep{Mu: mu, Sampling: x.sampling, Rate: x.rate, Count: int(x.n)})
 	}
 	return steps, total
 }
