@@ -26,6 +26,7 @@ import (
 	"io"
 
 	"choir/crypto/channel"
+	"choir/crypto/commit"
 	"choir/protocol"
 )
 
@@ -38,6 +39,8 @@ type Config struct {
 	View     protocol.View // what an earlier life persisted
 	ResendMS int64         // how long to wait for progress before saying the last thing again
 	GiveUpMS int64         // end the session when nothing has moved for this long; 0: never
+	// Bases are what commitments open with under a plan with audit; derived when nil.
+	Bases *commit.Generators
 	// Accept takes in a channel that a member sets up; channel.Accept when nil.
 	Accept func(key *channel.PrivateKey, enc, info []byte) (*channel.Secret, error)
 }
@@ -81,8 +84,9 @@ type attempt struct {
 
 // account is a party's signed contribution.
 type account struct {
-	bundle protocol.Digest
-	data   []byte
+	bundle     protocol.Digest
+	commitment commit.Commitment
+	data       []byte
 }
 
 // New builds the machine from its view.
@@ -102,6 +106,11 @@ func New(cfg Config) (*Aggregator, error) {
 	var err error
 	if a.maxSum, err = p.MaxSum(); err != nil {
 		return nil, err
+	}
+	if cfg.Bases == nil {
+		if a.cfg.Bases, err = p.Generators(); err != nil {
+			return nil, err
+		}
 	}
 	if a.model = cfg.Model.Initial(); len(a.model) == 0 {
 		return nil, fmt.Errorf("aggregator: the application has an empty model")

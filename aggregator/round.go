@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"choir/crypto/commit"
 	"choir/crypto/field"
 	"choir/crypto/fixedpoint"
 	"choir/protocol"
@@ -113,7 +114,7 @@ func (a *Aggregator) commit(from uint32, m *protocol.Contribution, data []byte) 
 	} else if err := a.keep("commit", from, data); err != nil {
 		return err
 	}
-	a.at.commits[from] = account{bundle, data}
+	a.at.commits[from] = account{bundle, m.Commitment, data}
 	return nil
 }
 
@@ -201,6 +202,9 @@ func (a *Aggregator) settle() error {
 	}
 	ints := make([]int64, len(sum))
 	fixedpoint.FromField(ints, sum)
+	if err := a.audit(r.Set, ints); err != nil {
+		return err
+	}
 	next, why := a.fold(ints)
 	r.Outcome = protocol.OutcomeAccepted
 	if why != nil {
@@ -225,6 +229,26 @@ func (a *Aggregator) settle() error {
 		return nil
 	}
 	return a.open(r.Round+1, 1)
+}
+
+// audit opens the set's commitments to the sum. When they don't open, a node
+// summed something else, or a party committed to something else: nobody can say
+// who, and the session can't go on.
+func (a *Aggregator) audit(set []protocol.Entry, sum []int64) error {
+	if !a.s.Plan.Audit {
+		return nil
+	}
+	commitments, blindings := make([]commit.Commitment, len(set)), make([][32]byte, a.m)
+	for i, e := range set {
+		commitments[i] = a.at.commits[e.Party].commitment
+	}
+	for k := range blindings {
+		blindings[k] = a.at.partials[a.s.Plan.Compute(k)].head.Blinding
+	}
+	if err := protocol.CheckOpening(a.cfg.Bases, commitments, blindings, sum); err != nil {
+		return protocol.Fail(protocol.ClassIntegrity, "audit: %w", err)
+	}
+	return nil
 }
 
 // fold applies the sum, or says why it can't be one that the plan allows: an

@@ -145,7 +145,7 @@ func (a *Aggregator) restoreMessage(data []byte) error {
 		if err != nil {
 			return err
 		}
-		a.at.commits[e.From] = account{bundle, data}
+		a.at.commits[e.From] = account{bundle, m.Commitment, data}
 	case *protocol.Hold:
 		a.at.holds[e.From] = m
 	case *protocol.Agree:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"choir/crypto/channel"
+	"choir/crypto/commit"
 	"choir/crypto/field"
 	"choir/crypto/share"
 	"choir/crypto/xof"
@@ -14,6 +15,7 @@ import (
 type contribution struct {
 	head    *protocol.Contribution
 	bundle  protocol.Digest
+	blind   *commit.Scalar             // this node's share, audit mode only
 	chunks  map[uint32]protocol.Digest // taken into acc, explicit node only
 	whole   bool                       // everything is here, checked and in acc
 	refused bool                       // what came contradicts what was signed
@@ -136,6 +138,9 @@ func (n *Node) contribution(from uint32, m *protocol.Contribution, data []byte) 
 	if err := n.checkHead(from, m, secret); err != nil {
 		return err
 	}
+	if p.blind, err = n.blinding(from, m, secret); err != nil {
+		return err
+	}
 	p.head, p.bundle = m, bundle
 	n.eff.Put(n.commitKey(from), data)
 	return n.settleContribution(from, p, secret)
@@ -170,6 +175,14 @@ func (n *Node) checkHead(from uint32, m *protocol.Contribution, secret *channel.
 		return fmt.Errorf("%w: %s derives other keys than this node", protocol.ErrSealed, n.s.Name(from))
 	}
 	return nil
+}
+
+// blinding opens this node's share of the blinding scalar, nil without audit.
+func (n *Node) blinding(from uint32, m *protocol.Contribution, secret *channel.Secret) (*commit.Scalar, error) {
+	if err := n.s.CheckAudit(m); err != nil || !n.s.Plan.Audit {
+		return nil, err
+	}
+	return n.s.OpenBlinding(secret, n.context(from), m.Blinding[n.k])
 }
 
 // context is that of a party's share to this node in the current attempt.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"choir/crypto/commit"
 	"choir/crypto/field"
 	"choir/crypto/noise"
 	"choir/protocol"
@@ -81,7 +82,7 @@ func (n *Node) addNoise(v field.Vector) error {
 
 func (n *Node) publish(partial field.Vector) error {
 	own, agg := n.at.agrees[n.self], n.s.Plan.Aggregator()
-	head, err := n.sign(&protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: protocol.VectorDigest(partial)})
+	head, err := n.sign(&protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: protocol.VectorDigest(partial), Blinding: n.blindingSum()})
 	if err != nil {
 		return err
 	}
@@ -105,6 +106,20 @@ func (n *Node) publish(partial field.Vector) error {
 	n.at.acc = nil // what was revealed is never computed again
 	n.eff.Note(protocol.Notice{Code: protocol.NoteRevealed, Round: own.Round, Attempt: own.Attempt, Count: len(n.at.set), Total: n.n})
 	return nil
+}
+
+// blindingSum is the sum of this node's blinding shares over the set, zero
+// without audit. Alone it says nothing; with all nodes' it opens the sum of the
+// set's commitments.
+func (n *Node) blindingSum() (sum [32]byte) {
+	if !n.s.Plan.Audit {
+		return sum
+	}
+	shares := make([]*commit.Scalar, len(n.at.set))
+	for i, e := range n.at.set {
+		shares[i] = n.at.parties[e.Party].blind
+	}
+	return [32]byte(commit.SumScalars(shares).Bytes())
 }
 
 func appendU32s(b []byte, v []uint32) []byte {

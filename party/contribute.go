@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"choir/crypto/commit"
 	"choir/crypto/field"
 	"choir/crypto/fixedpoint"
 	"choir/crypto/noise"
@@ -94,6 +95,12 @@ func (p *Party) contribute(e protocol.Proposal) error {
 	if err != nil {
 		return err
 	}
+	if err := p.commit(c, x); err != nil {
+		return err
+	}
+	if err := p.confirm(c); err != nil {
+		return err
+	}
 	m := &mine{pair: pair{e.Round, e.Attempt}, memo: e.Memo, receipts: map[uint32]bool{}}
 	if m.bundle, err = c.BundleDigest(p.s, p.self); err != nil {
 		return err
@@ -129,7 +136,7 @@ func (p *Party) persist(m *mine, head []byte) {
 // noised encodes the update with this party's part of the noise (Paper I,
 // Theorem 1): integers plus an exact discrete Gaussian, nothing in floating
 // point.
-func (p *Party) noised(update []int64) (field.Vector, error) {
+func (p *Party) noised(update []int64) ([]int64, error) {
 	x := make([]int64, len(update))
 	if p.s.Plan.Noise == protocol.NoiseParty {
 		g, err := noise.NewGaussian(p.s.Plan.Variance)
@@ -143,13 +150,16 @@ func (p *Party) noised(update []int64) (field.Vector, error) {
 	for i, u := range update {
 		x[i] += u // both are far below 2^62: the plan's headroom
 	}
-	v := make(field.Vector, len(x))
-	return v, fixedpoint.ToField(v, x)
+	return x, nil
 }
 
 // split makes the shares (Algorithm 1, steps 1 and 2, with M-1 of the M shares
 // derived from keys that the nodes already hold) and the account of them.
-func (p *Party) split(round, attempt uint32, x field.Vector) (*protocol.Contribution, []*protocol.Chunk, error) {
+func (p *Party) split(round, attempt uint32, noised []int64) (*protocol.Contribution, []*protocol.Chunk, error) {
+	x := make(field.Vector, len(noised))
+	if err := fixedpoint.ToField(x, noised); err != nil {
+		return nil, nil, err
+	}
 	explicit := share.ExplicitIndex(int(p.self), int(round), p.m)
 	var masks []*xof.Stream
 	for k := range p.m {
@@ -168,26 +178,56 @@ func (p *Party) split(round, attempt uint32, x field.Vector) (*protocol.Contribu
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := p.account(round, attempt, explicit, chunks)
-	return c, chunks, err
+	return p.account(round, attempt, explicit, chunks), chunks, nil
 }
 
-func (p *Party) account(round, attempt uint32, explicit int, chunks []*protocol.Chunk) (*protocol.Contribution, error) {
+func (p *Party) account(round, attempt uint32, explicit int, chunks []*protocol.Chunk) *protocol.Contribution {
 	digests := make([]protocol.Digest, len(chunks))
 	for i, c := range chunks {
 		digests[i] = protocol.ChunkDigest(c.Ciphertext)
 	}
-	c := &protocol.Contribution{Round: round, Attempt: attempt, Model: protocol.IntDigest(p.model), Explicit: uint32(explicit),
+	return &protocol.Contribution{Round: round, Attempt: attempt, Model: protocol.IntDigest(p.model), Explicit: uint32(explicit),
 		Vector: protocol.ChunkList(digests), Confirm: make([][16]byte, p.m)}
+}
+
+// commit adds audit mode's commitment to what was noised, and a share of its
+// blinding scalar for every node.
+func (p *Party) commit(c *protocol.Contribution, noised []int64) error {
+	if !p.s.Plan.Audit {
+		return nil
+	}
+	blinding, err := commit.RandomScalar(p.cfg.Rand)
+	if err != nil {
+		return err
+	}
+	if c.Commitment, err = p.cfg.Bases.Commit(noised, blinding); err != nil {
+		return err
+	}
+	shares, err := blinding.Split(p.m, p.cfg.Rand)
+	if err != nil {
+		return err
+	}
+	c.Blinding = make([]protocol.SealedScalar, p.m)
+	for k := range shares {
+		to := p.links[p.s.Plan.Compute(k)].Secret
+		if c.Blinding[k], err = p.s.SealBlinding(to, p.context(k, c.Round, c.Attempt), shares[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirm tags everything else in the account for each node.
+func (p *Party) confirm(c *protocol.Contribution) error {
 	tags := make([][16]byte, p.m)
 	for k := range tags {
 		var err error
-		if tags[k], err = p.s.Confirm(p.links[p.s.Plan.Compute(k)].Secret, p.context(k, round, attempt), c); err != nil {
-			return nil, err
+		if tags[k], err = p.s.Confirm(p.links[p.s.Plan.Compute(k)].Secret, p.context(k, c.Round, c.Attempt), c); err != nil {
+			return err
 		}
 	}
 	c.Confirm = tags
-	return c, nil
+	return nil
 }
 
 func (p *Party) context(k int, round, attempt uint32) protocol.Context {

@@ -27,6 +27,7 @@ import (
 	"io"
 
 	"choir/crypto/channel"
+	"choir/crypto/commit"
 	"choir/protocol"
 )
 
@@ -39,6 +40,9 @@ type Config struct {
 	Rand     io.Reader     // noise; production passes crypto/rand.Reader
 	View     protocol.View // what an earlier life persisted
 	ResendMS int64         // how long to wait for progress before saying the last thing again
+	// Bases are what commitments are made with under a plan with audit; derived
+	// when nil. Parties in one process may share them.
+	Bases *commit.Generators
 	// Initiate sets up a channel; channel.Initiate when nil.
 	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
 }
@@ -117,6 +121,11 @@ func New(cfg Config) (*Party, error) {
 	var err error
 	if p.maxSum, err = p.s.Plan.MaxSum(); err != nil {
 		return nil, err
+	}
+	if cfg.Bases == nil {
+		if p.cfg.Bases, err = p.s.Plan.Generators(); err != nil {
+			return nil, err
+		}
 	}
 	p.model, p.state = cfg.App.Initial(), cfg.App.InitialState()
 	return p, p.restore()

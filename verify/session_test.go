@@ -106,3 +106,21 @@ func TestRealSession(t *testing.T) {
 		t.Error("nobody asked for an audit")
 	}
 }
+
+// TestRealAudit: an audited session's commitments open to its aggregates, noise
+// and all.
+func TestRealAudit(t *testing.T) {
+	vectors := [][]int64{{1, -2, 3}, {10, 20, -30}, {-100, 200, 300}}
+	signed, left, stores := run(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit = true })
+	if r := checkRun(t, signed, left, stores, []int64{-89, 218, 273}); !r.Audited {
+		t.Error("not audited")
+	}
+	signed, left, _ = run(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit, p.Noise, p.Variance = true, protocol.NoiseParty, 1<<30 })
+	r, err := verify.Transcript(signed, left.Transcript, session.Sum{Dim: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Equal(r.Model(), []int64{-89, 218, 273}) {
+		t.Error("there is no noise in the sum")
+	}
+}
