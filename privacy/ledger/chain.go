@@ -3,8 +3,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-
-	"choir/privacy"
 )
 
 // Errors on which callers decide.
@@ -16,9 +14,6 @@ var (
 	// ErrCharged says that this attempt has been charged before: resend its bytes instead.
 	ErrCharged = errors.New("ledger: attempt already charged")
 )
-
-// Budget is what all charges together may spend.
-type Budget struct{ Epsilon, Delta float64 }
 
 // key names an attempt.
 type key struct {
@@ -122,60 +117,10 @@ func (l *Ledger) Charged(c Charge) bool { return l.charged[c.key()] }
 // Next is the entry that would charge c. The caller stores its bytes durably, then
 // appends it, then contributes.
 func (l *Ledger) Next(c Charge) Entry {
-	return Entry{Seq: uint64(len(l.entries)), Prev: l.Head(), Kind: KindCharge, Charge: c}
+	return Entry{Seq: uint64(len(l.entries)), Prev: l.Head(), Kind: KindCharge, Charge: c.filled()}
 }
 
 // NextReset is the entry that would record a reset for the given reason.
 func (l *Ledger) NextReset(reason string) Entry {
 	return Entry{Seq: uint64(len(l.entries)), Prev: l.Head(), Kind: KindReset, Note: reason}
-}
-
-// Releases lists what has been charged since the last reset.
-func (l *Ledger) Releases() []privacy.Release {
-	var out []privacy.Release
-	for _, e := range l.entries {
-		if e.Kind == KindReset {
-			out = out[:0]
-			continue
-		}
-		out = append(out, e.Charge.Release)
-	}
-	return out
-}
-
-// Spent is the epsilon at delta of everything charged since the last reset, over all plans.
-func (l *Ledger) Spent(delta float64) (privacy.Bound, error) {
-	return privacy.Epsilon(l.Releases(), delta)
-}
-
-// Compose is Spent over a chain that has yet to be verified.
-func Compose(chain []Entry, delta float64) (privacy.Bound, error) {
-	var l Ledger
-	for _, e := range chain {
-		if err := l.Append(e); err != nil {
-			return privacy.Bound{}, err
-		}
-	}
-	return l.Spent(delta)
-}
-
-// CanAfford says whether the budget bears the next charges on top of what was spent.
-// ErrOverspend if it doesn't; the bound is what would be spent either way. Charges
-// that were made before count once.
-func (l *Ledger) CanAfford(b Budget, next ...Charge) (privacy.Bound, error) {
-	all := l.Releases()
-	for _, c := range next {
-		if !l.Charged(c) {
-			all = append(all, c.Release)
-		}
-	}
-	spent, err := privacy.Epsilon(all, b.Delta)
-	if err != nil {
-		return privacy.Bound{}, err
-	}
-	if !(spent.Epsilon <= b.Epsilon) {
-		return spent, fmt.Errorf("%w: it would bring epsilon to %.6g of %.6g at delta %g",
-			ErrOverspend, spent.Epsilon, b.Epsilon, b.Delta)
-	}
-	return spent, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"unicode"
 	"unicode/utf8"
 
@@ -37,20 +38,56 @@ type Charge struct {
 	Plan     [32]byte // hash of the plan
 	Round    uint32
 	Attempt  uint32
-	FracBits uint8           // the grid of Release's units, 2^-FracBits, at most 52; for the reader, composition doesn't need it
-	Release  privacy.Release // with the noise that stays hidden from the plan's worst tolerated adversary
+	FracBits uint8            // the grid of Release's units, 2^-FracBits, at most 52; for the reader, composition doesn't need it
+	Release  privacy.Release  // with the noise that stays hidden from the plan's worst tolerated adversary, and Relation's sensitivity
+	Relation privacy.Relation // what one individual may change; 0 is read as ReplaceOne and stored as that
+	Sampling privacy.Sampling // how records enter the round
+	Rate     float64          // sampling rate in (0, 1]; 0 with SamplingNone
+}
+
+// filled spells the default out.
+func (c Charge) filled() Charge {
+	if c.Relation == 0 {
+		c.Relation = privacy.ReplaceOne
+	}
+	return c
+}
+
+// Validate names what makes the charge meaningless or unproven.
+func (c Charge) Validate() error {
+	switch {
+	case c.FracBits > 52:
+		return fmt.Errorf("%w: frac_bits %d is above 52", ErrEntry, c.FracBits)
+	case c.Relation != privacy.ReplaceOne && c.Relation != privacy.AddRemove:
+		return fmt.Errorf("%w: unknown %v", ErrEntry, c.Relation)
+	case c.Sampling > privacy.SamplingFixed:
+		return fmt.Errorf("%w: unknown %v", ErrEntry, c.Sampling)
+	case c.Sampling == privacy.SamplingNone && math.Float64bits(c.Rate) != 0:
+		return fmt.Errorf("%w: a rate of %v without sampling", ErrEntry, c.Rate)
+	case c.Sampling != privacy.SamplingNone && !(c.Rate > 0 && c.Rate <= 1):
+		return fmt.Errorf("%w: rate %v isn't in (0, 1]", ErrEntry, c.Rate)
+	case c.Sampling == privacy.SamplingFixed && c.Relation == privacy.AddRemove:
+		return fmt.Errorf("%w: sampling without replacement is proven for replace-one neighbours only", ErrEntry)
+	case c.Release.Sensitivity > math.MaxUint64/2:
+		return fmt.Errorf("%w: sensitivity %d: twice that overflows", ErrEntry, c.Release.Sensitivity)
+	}
+	if err := c.Release.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", ErrEntry, err)
+	}
+	return nil
 }
 
 // Entry is one link of the chain.
 //
-// Layout, big endian, 108 bytes and the note:
+// Layout, big endian, 118 bytes and the note:
 //
 //	u8 version = 1 | u8 kind | u64 seq | 32 prev
 //	32 plan | u32 round | u32 attempt | u8 frac_bits
 //	u64 sensitivity | u64 part_variance | u32 parts | u32 dim
+//	u8 relation | u8 sampling | u64 rate's IEEE 754 bits
 //	u8 length | note
 //
-// A reset's plan to dim are zero; a charge's note is empty.
+// A reset's plan to rate are zero; a charge's note is empty.
 type Entry struct {
 	Seq    uint64 // 0, 1, 2, ...
 	Prev   Hash   // hash of the entry before; Genesis() for the first
@@ -61,7 +98,7 @@ type Entry struct {
 
 const (
 	entryVersion = 1
-	entryFixed   = 108
+	entryFixed   = 118
 	maxNote      = 200
 	hashLabel    = "choir privacy ledger v1\x00"
 )
@@ -81,13 +118,7 @@ func (e Entry) Validate() error {
 		if e.Note != "" {
 			return fmt.Errorf("%w: a charge carries no note", ErrEntry)
 		}
-		if e.Charge.FracBits > 52 {
-			return fmt.Errorf("%w: frac_bits %d is above 52", ErrEntry, e.Charge.FracBits)
-		}
-		if err := e.Charge.Release.Validate(); err != nil {
-			return fmt.Errorf("%w: %w", ErrEntry, err)
-		}
-		return nil
+		return e.Charge.Validate()
 	case KindReset:
 		if e.Charge != (Charge{}) {
 			return fmt.Errorf("%w: a reset charges nothing", ErrEntry)
@@ -124,6 +155,8 @@ func (e Entry) Marshal() []byte {
 	b = binary.BigEndian.AppendUint64(b, c.Release.PartVariance)
 	b = binary.BigEndian.AppendUint32(b, c.Release.Parts)
 	b = binary.BigEndian.AppendUint32(b, c.Release.Dim)
+	b = append(b, byte(c.Relation), byte(c.Sampling))
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(c.Rate))
 	b = append(b, byte(len(e.Note)))
 	return append(b, e.Note...)
 }
@@ -145,6 +178,7 @@ func (e *Entry) Unmarshal(b []byte) error {
 			Sensitivity: be.Uint64(b[83:]), PartVariance: be.Uint64(b[91:]),
 			Parts: be.Uint32(b[99:]), Dim: be.Uint32(b[103:]),
 		},
+		Relation: privacy.Relation(b[107]), Sampling: privacy.Sampling(b[108]), Rate: math.Float64frombits(be.Uint64(b[109:])),
 	}
 	if err := n.Validate(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"choir/privacy"
+	"choir/privacy/pld"
 
 	"pgregory.net/rapid"
 )
@@ -152,10 +153,14 @@ func entryOf(t *rapid.T) Entry {
 		Round: rapid.Uint32().Draw(t, "round"), Attempt: rapid.Uint32().Draw(t, "attempt"),
 		FracBits: rapid.Uint8Range(0, 52).Draw(t, "bits"),
 		Release: privacy.Release{
-			Sensitivity: rapid.Uint64Min(1).Draw(t, "sensitivity"), PartVariance: rapid.Uint64Min(1).Draw(t, "variance"),
+			Sensitivity: rapid.Uint64Range(1, math.MaxInt64).Draw(t, "sensitivity"), PartVariance: rapid.Uint64Min(1).Draw(t, "variance"),
 			Parts: rapid.Uint32Min(1).Draw(t, "parts"), Dim: rapid.Uint32Min(1).Draw(t, "dim"),
 		},
+		Relation: rapid.SampledFrom([]privacy.Relation{privacy.ReplaceOne, privacy.AddRemove}).Draw(t, "relation"),
 	}}
+	if rapid.Bool().Draw(t, "sampled") {
+		e.Charge.Sampling, e.Charge.Rate = privacy.SamplingPoisson, rapid.Float64Range(1e-9, 1).Draw(t, "rate")
+	}
 	copy(e.Prev[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "prev"))
 	copy(e.Charge.Plan[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "plan"))
 	if rapid.Bool().Draw(t, "reset") {
@@ -191,6 +196,75 @@ func TestEveryBitOfAnEntryIsRead(t *testing.T) {
 		}
 		if got.Hash() == e.Hash() || !bytes.Equal(got.Marshal(), b) {
 			t.Fatalf("bit %d isn't read", bit)
+		}
+	}
+}
+
+// Charges of different relations count under the stricter one.
+func TestRelationsMixUnderTheStricter(t *testing.T) {
+	one, two := charge(1, 1), charge(1, 2)
+	one.Relation = privacy.AddRemove
+	l := &Ledger{}
+	for _, c := range []Charge{one, two} {
+		if err := l.Append(l.Next(c)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := l.Spent(1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu := float64(2<<20) / math.Sqrt(7*math.Exp2(48)) * math.Sqrt(4+1)
+	if want := privacy.GaussianEpsilon(mu, 1e-6); math.Abs(got.Epsilon/want-1) > 1e-6 {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Sampled rounds cost less than whole ones, as much as their accountant says.
+func TestSampledChargesAreAmplified(t *testing.T) {
+	l := &Ledger{}
+	for round := range uint32(60) {
+		c := charge(1, round)
+		c.Relation, c.Sampling, c.Rate = privacy.AddRemove, privacy.SamplingPoisson, 0.05
+		if err := l.Append(l.Next(c)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := l.Spent(1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := privacy.SampledEpsilon([]privacy.SampledStep{{
+		Mu: float64(2<<20) / math.Sqrt(7*math.Exp2(48)), Sampling: privacy.SamplingPoisson, Rate: 0.05, Count: 60,
+	}}, privacy.AddRemove, 1e-6, pld.Precision{})
+	if err != nil || got.Method != MethodPLD || got.Epsilon < want.Lower || got.Epsilon > want.Upper*1.001 {
+		t.Errorf("%+v, want %+v (%v)", got, want, err)
+	}
+	if _, err := l.CanAfford(Budget{Epsilon: want.Lower / 2, Delta: 1e-6}, charge(1, 99)); !errors.Is(err, ErrOverspend) {
+		t.Errorf("half of it buys another round: %v", err)
+	}
+}
+
+func TestUnprovenChargesAreRefused(t *testing.T) {
+	for name, spoil := range map[string]func(*Charge){
+		"rate without sampling": func(c *Charge) { c.Rate = 0.5 },
+		"negative zero":         func(c *Charge) { c.Rate = math.Copysign(0, -1) },
+		"rate":                  func(c *Charge) { c.Sampling, c.Rate = privacy.SamplingPoisson, math.NaN() },
+		"fixed add-remove":      func(c *Charge) { c.Sampling, c.Rate, c.Relation = privacy.SamplingFixed, 0.5, privacy.AddRemove },
+		"sampling":              func(c *Charge) { c.Sampling, c.Rate = 9, 0.5 },
+		"relation":              func(c *Charge) { c.Relation = 9 },
+		"frac bits":             func(c *Charge) { c.FracBits = 53 },
+		"sensitivity":           func(c *Charge) { c.Release.Sensitivity = 1 << 63 },
+		"no noise":              func(c *Charge) { c.Release.Parts = 0 },
+	} {
+		c := charge(1, 1)
+		spoil(&c)
+		l := &Ledger{}
+		if err := l.Append(l.Next(c)); !errors.Is(err, ErrEntry) || l.Len() != 0 {
+			t.Errorf("%s: appended, %v", name, err)
+		}
+		if _, err := l.CanAfford(Budget{Epsilon: 100, Delta: 1e-5}, c); err == nil || errors.Is(err, ErrOverspend) {
+			t.Errorf("%s: affordable, %v", name, err)
 		}
 	}
 }
