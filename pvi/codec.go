@@ -19,11 +19,11 @@ const (
 )
 
 // block is a number per shard and coordinate: the private factors in raw units (a
-// state, round being the last one settled, 0 for none) or the clipped updates
-// in units of 2^-f (a memo, round being theirs).
+// state, round being the last one settled, 0 for none) or the clipped updates in
+// units of 2^-f (a memo, round being theirs).
 //
-// Layout, little endian: u8 version | u8 kind | u8 f | u8 D | u32 round | u32 shards |
-// u32 dim | shards*dim i64.
+// Layout, little endian: u8 version | u8 kind | u8 f | u8 D | u32 round | u32
+// shards | u32 dim | shards*dim i64.
 type block struct {
 	kind  byte
 	round int

@@ -22,8 +22,8 @@ type Strategy string
 
 // The strategies.
 const (
-	// Dataset is one factor per party: the thesis's Algorithm 3 in its honest
-	// form, that is with the noise kept out of the factor.
+	// Dataset is one factor per party: the thesis's Algorithm 3 in its honest form,
+	// that is with the noise kept out of the factor.
 	Dataset Strategy = "dataset"
 	// Virtual is Shards factors per party, each with a part of its data: Paper IV, Algorithm 3.
 	Virtual Strategy = "virtual"
@@ -40,8 +40,8 @@ const (
 // ErrConfig is in the chain of every error about a bad configuration.
 var ErrConfig = errors.New("bad inference configuration")
 
-// Config is everything public that determines a run besides the data and the
-// noise. All members hold the same one; it belongs in the signed plan.
+// Config is everything public that determines a run besides the data and the noise.
+// All members hold the same one; it belongs in the signed plan.
 type Config struct {
 	Model    Model        `json:"model"`
 	Family   gauss.Family `json:"family"`
@@ -61,18 +61,19 @@ type Config struct {
 	Damping      float64 `json:"damping"`       // a in (0, 1]: the damping of round 1
 	DampingDecay float64 `json:"damping_decay"` // r >= 0: round s is damped by a / (1 + r (s-1))
 
-	// Beta in [0, 1] ties the factor in the cavity to the public posterior:
-	// t = (1-Beta) t_private + Beta w (q/prior). 0 is PVI; 1 is the averaged factor of
+	// Beta in [0, 1] ties the factor in the cavity to the public posterior: t =
+	// (1-Beta) t_private + Beta w (q/prior). 0 is PVI; 1 is the averaged factor of
 	// stochastic expectation propagation.
 	Beta float64 `json:"beta"`
 
 	Steps        int     `json:"steps"`         // Logistic: Adam steps per round; 0 for Linear
 	LearningRate float64 `json:"learning_rate"` // Logistic: Adam's rate; 0 for Linear
 
-	// PrecisionFloor is the least precision of the posterior, in (0, PriorPrecision]. PriorPrecision
-	// itself is the natural choice: both likelihoods are log-concave, so their
-	// factors never take precision away, and only noise leads below the prior. On the
-	// Adult data lower floors are clearly worse.
+	// PrecisionFloor is the least precision of the posterior, in (0,
+	// PriorPrecision]. PriorPrecision itself is the natural choice: both
+	// likelihoods are log-concave, so their factors never take precision away, and
+	// only noise leads below the prior. On the Adult data lower floors are clearly
+	// worse.
 	PrecisionFloor float64 `json:"precision_floor"`
 }
 
@@ -179,3 +180,7 @@ func (c Config) checkGrid(bad badField) {
 		}
 	}
 }
+
+// conjugate tells whether local updates are exact in closed form whatever the
+// cavity is.
+func (c Config) conjugate() bool { return c.Model == Linear && c.Family == gauss.Full }

@@ -9,8 +9,8 @@ import (
 // ErrData is in the chain of every error about records that a model can't take.
 var ErrData = errors.New("bad data")
 
-// Data is a set of records: features row by row and one target per row. The
-// caller appends the bias column. It is never modified here.
+// Data is a set of records: features row by row and one target per row. The caller
+// appends the bias column. It is never modified here.
 type Data struct {
 	X []float64 // row-major, len(Y) rows of the configuration's Features columns
 	Y []float64 // 0 or 1 for Logistic, any finite number for Linear
@@ -42,8 +42,8 @@ func (c Config) check(d Data) error {
 
 // Split deals the records to shards by position: row i goes to shard i mod n. A
 // record that is replaced in place changes one shard and moves no other record,
-// which is what Config.Sensitivity counts on. Shards differ in size by at most one; with
-// fewer rows than shards some are empty, which is allowed.
+// which is what Config.Sensitivity counts on. Shards differ in size by at most one;
+// with fewer rows than shards some are empty, which is allowed.
 func (d Data) Split(n int) []Data {
 	cols := 0
 	if len(d.Y) > 0 {

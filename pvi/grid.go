@@ -12,8 +12,8 @@ import (
 
 // Errors that callers decide on.
 var (
-	// ErrOverflow says that a state would leave the range of int64. The state
-	// that was given is untouched.
+	// ErrOverflow says that a state would leave the range of int64. The state that
+	// was given is untouched.
 	ErrOverflow = errors.New("state overflows 64 bits on this grid")
 	// ErrShape says that a vector has the wrong length.
 	ErrShape = errors.New("vector has the wrong length")
@@ -30,12 +30,12 @@ func (c Config) grid() fixedpoint.Grid { return fixedpoint.Grid{FracBits: c.Frac
 // rawBits is f + D: raw states and factors are in units of 2^-(f+D).
 func (c Config) rawBits() int { return int(c.FracBits) + int(c.DampingBits) }
 
-// Dim is the length of an update and of a raw state: 2d in the mean-field family,
-// d + d(d+1)/2 in the full one, for d = Features.
+// Dim is the length of an update and of a raw state: 2d in the mean-field family, d
+// + d(d+1)/2 in the full one, for d = Features.
 func (c Config) Dim() int { return c.space().Dim() }
 
-// Initial is the prior as a raw state. The prior precision is taken to the
-// nearest grid point, exactly as given when it is a power of two or a small integer.
+// Initial is the prior as a raw state. The prior precision is taken to the nearest
+// grid point, exactly as given when it is a power of two or a small integer.
 func (c Config) Initial() []int64 {
 	raw := make([]int64, c.Dim())
 	s, p := c.space(), c.precisionUnits(c.PriorPrecision)
@@ -50,8 +50,8 @@ func (c Config) precisionUnits(p float64) int64 {
 	return -int64(math.RoundToEven(math.Ldexp(p/2, c.rawBits())))
 }
 
-// DampingUnits is k_s of round s >= 1: the damping a / (1 + r (s-1)) in units of 2^-D,
-// rounded, at least 1 and at most 2^D.
+// DampingUnits is k_s of round s >= 1: the damping a / (1 + r (s-1)) in units of
+// 2^-D, rounded, at least 1 and at most 2^D.
 func (c Config) DampingUnits(round int) int64 {
 	// The conversion forbids a fused multiply-add, which some processors have:
 	// every member must get the same integer.
@@ -59,9 +59,9 @@ func (c Config) DampingUnits(round int) int64 {
 	return max(1, int64(math.RoundToEven(math.Ldexp(c.Damping/slow, int(c.DampingBits)))))
 }
 
-// Fold is the round's public step, raw + k_s sum, where sum is the revealed total of
-// the parties' updates and noise in units of 2^-f. It is pure: raw and sum are left
-// alone. Errors: ErrRound, ErrShape, ErrOverflow with the coordinate.
+// Fold is the round's public step, raw + k_s sum, where sum is the revealed total
+// of the parties' updates and noise in units of 2^-f. It is pure: raw and sum are
+// left alone. Errors: ErrRound, ErrShape, ErrOverflow with the coordinate.
 func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if err := checkRound(round); err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func checkRound(round int) error {
 	return nil
 }
 
-// addScaled sets dst = a + k b for k >= 0 and returns -1, or the first
-// coordinate that doesn't fit. dst may be a.
+// addScaled sets dst = a + k b for k >= 0 and returns -1, or the first coordinate
+// that doesn't fit. dst may be a.
 func addScaled(dst, a []int64, k int64, b []int64) int {
 	for i, x := range b {
 		p, ok := mul(k, x)

@@ -8,8 +8,8 @@ import (
 	"choir/pvi/model"
 )
 
-// Learner is one party: its shards, made ready for the model. It holds no state that
-// changes, so its methods may be called from several goroutines; what changes
+// Learner is one party: its shards, made ready for the model. It holds no state
+// that changes, so its methods may be called from several goroutines; what changes
 // between rounds is the state that the caller keeps and hands back.
 type Learner struct {
 	cfg     Config
@@ -31,8 +31,8 @@ type Proposal struct {
 }
 
 // NewLearner makes a party with its data split into the configuration's shards
-// (Data.Split). weight is the party's public share of all records, in [0, 1]; it matters
-// only with Beta > 0, and is public, so it must not be derived from a
+// (Data.Split). weight is the party's public share of all records, in [0, 1]; it
+// matters only with Beta > 0, and is public, so it must not be derived from a
 // secret number of records.
 func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
@@ -83,10 +83,10 @@ func (l *Learner) InitialState() []byte {
 }
 
 // Propose computes the party's update for a round that starts from the public raw
-// state. It changes nothing: the same arguments give the same proposal, so a
-// retry is harmless. Errors: ErrRound when the state has settled this
-// round already, ErrEncoding, ErrShape, the context's, and fixedpoint's for an update
-// that isn't finite or doesn't fit the grid.
+// state. It changes nothing: the same arguments give the same proposal, so a retry
+// is harmless. Errors: ErrRound when the state has settled this round already,
+// ErrEncoding, ErrShape, the context's, and fixedpoint's for an update that isn't
+// finite or doesn't fit the grid.
 func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []byte) (Proposal, error) {
 	st, err := l.open(round, state)
 	if err != nil {
@@ -96,29 +96,38 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
-	w := l.newWork(q)
 	memo := l.cfg.newBlock(kindMemo, round)
-	p := Proposal{Update: make([]int64, l.cfg.Dim())}
-	clipped := 0
+	clipped, err := l.updates(ctx, memo.rows, q, st.rows)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: round %d, %w", round, err)
+	}
+	p := Proposal{Update: make([]int64, l.cfg.Dim()), Memo: l.cfg.encode(memo)}
+	p.ClippedFraction = float64(clipped) / float64(len(l.sites))
+	for _, row := range memo.rows {
+		if i := addScaled(p.Update, p.Update, 1, row); i >= 0 {
+			return Proposal{}, fmt.Errorf("propose: round %d, coordinate %d: %w", round, i, ErrOverflow)
+		}
+	}
+	return p, nil
+}
+
+// updates writes every shard's clipped integers and counts the clipped ones.
+func (l *Learner) updates(ctx context.Context, dst [][]int64, q []int64, factors [][]int64) (clipped int, err error) {
+	w := l.newWork(q)
 	for k := range l.sites {
 		if err := ctx.Err(); err != nil {
-			return Proposal{}, fmt.Errorf("propose: %w", err)
+			return 0, fmt.Errorf("shard %d: %w", k, err)
 		}
-		w.propose(k, st.rows[k])
-		cut, err := l.quantise(memo.rows[k], w.update)
+		w.propose(k, factors[k])
+		cut, err := l.quantise(dst[k], w.update)
 		if err != nil {
-			return Proposal{}, fmt.Errorf("propose: round %d, shard %d: %w", round, k, err)
+			return 0, fmt.Errorf("shard %d: %w", k, err)
 		}
 		if cut {
 			clipped++
 		}
-		if i := addScaled(p.Update, p.Update, 1, memo.rows[k]); i >= 0 {
-			return Proposal{}, fmt.Errorf("propose: round %d, coordinate %d: %w", round, i, ErrOverflow)
-		}
 	}
-	p.ClippedFraction = float64(clipped) / float64(len(l.sites))
-	p.Memo = l.cfg.encode(memo)
-	return p, nil
+	return clipped, nil
 }
 
 // open decodes a state and checks that the round comes after it.
@@ -155,8 +164,8 @@ func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err err
 
 // Settle takes the round's update into the private factors, without its noise: to
 // be called when the signed result says that this party's contribution was in the
-// accepted sum, and not otherwise. It is pure. Errors: ErrRound when memo isn't this round's or the round was
-// settled before, ErrEncoding, ErrOverflow.
+// accepted sum, and not otherwise. It is pure. Errors: ErrRound when memo isn't
+// this round's or the round was settled before, ErrEncoding, ErrOverflow.
 func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	st, err := l.open(round, state)
 	if err != nil {
@@ -179,8 +188,8 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	return l.cfg.encode(st), nil
 }
 
-// Factors are the private factors in a state, a row per shard in raw units. They are
-// secret; simulators use them to check the invariant.
+// Factors are the private factors in a state, a row per shard in raw units. They
+// are secret; simulators use them to check the invariant.
 func (l *Learner) Factors(state []byte) ([][]int64, error) {
 	st, err := l.cfg.decode(kindState, state)
 	if err != nil {

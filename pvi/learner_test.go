@@ -215,9 +215,9 @@ func TestNewLearnerRefuses(t *testing.T) {
 }
 
 // TestOneRecordChangesOneShard is the sensitivity argument, played: two parties
-// whose data differ in one record see the same public history, noisy and
-// sometimes improper. In every round only that record's shard may differ, and the updates
-// by at most the sensitivity.
+// whose data differ in one record see the same public history, noisy and sometimes
+// improper. In every round only that record's shard may differ, and the updates by
+// at most the sensitivity.
 func TestOneRecordChangesOneShard(t *testing.T) {
 	for _, c := range []Config{logisticConfig(), clippedLinear(gauss.MeanField), clippedLinear(gauss.Full)} {
 		data := dense(c, 1, 40)
@@ -264,8 +264,8 @@ func settle(t testing.TB, l *Learner, round int, state []byte, p Proposal) []byt
 	return next
 }
 
-// checkPair fails unless two proposals agree but for one shard, and tells
-// whether they differ at all.
+// checkPair fails unless two proposals agree but for one shard, and tells whether
+// they differ at all.
 func checkPair(t *testing.T, c Config, a, b Proposal, shard int, limit uint64) bool {
 	t.Helper()
 	ma, err := c.decode(kindMemo, a.Memo)
@@ -297,8 +297,8 @@ func clippedLinear(f gauss.Family) Config {
 	return c
 }
 
-// A cavity ties the factor to the public posterior by the published formula. In
-// the conjugate model the update is then, in closed form, the likelihood minus t.
+// A cavity ties the factor to the public posterior by the published formula. In the
+// conjugate model the update is then, in closed form, the likelihood minus t.
 func TestTiedFactor(t *testing.T) {
 	c := linearConfig(gauss.Full)
 	c.Beta, c.Strategy, c.Shards, c.PrecisionFloor = 0.75, Virtual, 2, 0.25 // nothing is lifted

@@ -9,8 +9,8 @@ import (
 	"choir/pvi/gauss"
 )
 
-// Posterior is the proper Gaussian q over the weights, with the model that
-// predicts from it. It is immutable; don't modify what its methods return.
+// Posterior is the proper Gaussian q over the weights, with the model that predicts
+// from it. It is immutable; don't modify what its methods return.
 type Posterior struct {
 	cfg     Config
 	natural []float64
@@ -65,8 +65,8 @@ func (p *Posterior) Covariance() *mat.SymDense {
 // Lifted is how many directions of the precision the server's factor had to lift.
 func (p *Posterior) Lifted() int { return p.lifted }
 
-// KL is the divergence KL(p || other) in nats, at least 0 up to rounding: the thesis's measure of
-// quality (section 4.1.4). Both must be over the same weights.
+// KL is the divergence KL(p || other) in nats, at least 0 up to rounding: the
+// thesis's measure of quality (section 4.1.4). Both must be over the same weights.
 func (p *Posterior) KL(other *Posterior) (float64, error) {
 	d := p.cfg.Features
 	if other.cfg.Features != d {
@@ -81,5 +81,6 @@ func (p *Posterior) KL(other *Posterior) (float64, error) {
 	diff.SubVec(mat.NewVecDense(d, p.Mean()), mat.NewVecDense(d, other.Mean()))
 	var prod mat.Dense
 	prod.Mul(precision, p.Covariance())
-	return 0.5 * (mat.Trace(&prod) + mat.Inner(diff, precision, diff) - float64(d) + cholP.LogDet() - cholQ.LogDet()), nil
+	quad := mat.Trace(&prod) + mat.Inner(diff, precision, diff) - float64(d)
+	return 0.5 * (quad + cholP.LogDet() - cholQ.LogDet()), nil
 }

@@ -18,10 +18,15 @@ type Prediction struct {
 
 // Scores measure predictions on records that were not learnt from.
 type Scores struct {
-	Rows          int     `json:"rows"`
-	Accuracy      float64 `json:"accuracy"`       // Logistic: share of rows on the right side of 1/2. Linear: 0, it means nothing
-	RMSE          float64 `json:"rmse"`           // root of the mean squared distance from Prediction.Mean to the target
-	LogLikelihood float64 `json:"log_likelihood"` // mean log predictive density (Linear) or probability (Logistic), nats per row
+	Rows int `json:"rows"`
+	// Accuracy is the share of rows on the right side of probability 1/2. It means
+	// nothing for Linear and is 0 there.
+	Accuracy float64 `json:"accuracy"`
+	// RMSE is the root of the mean squared distance from Prediction.Mean to the target.
+	RMSE float64 `json:"rmse"`
+	// LogLikelihood is the mean log predictive probability (Logistic) or density
+	// (Linear) of the targets, in nats per row.
+	LogLikelihood float64 `json:"log_likelihood"`
 }
 
 // Predict is the predictive distribution at features x, of length Features.

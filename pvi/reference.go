@@ -7,9 +7,8 @@ import (
 
 // RunReal is non-private PVI in floating point: no grid, no clipping, no noise, the
 // damping as real numbers, and no server's factor. It is what the integer path
-// approximates, for tests and as a reference in reports. It returns the
-// posterior after the given number of rounds; an improper one on the way is an
-// error.
+// approximates, for tests and as a reference in reports. It returns the posterior
+// after the given number of rounds; an improper one on the way is an error.
 func RunReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (*Posterior, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return nil, err

@@ -9,13 +9,13 @@ import (
 	"choir/pvi/gauss"
 )
 
-// Repair is the public posterior q = raw + server(raw) as a raw state, and how
-// many directions the server's factor had to lift. It leaves raw alone, keeps no
-// state, and is post-processing.
+// Repair is the public posterior q = raw + server(raw) as a raw state, and how many
+// directions the server's factor had to lift. It leaves raw alone, keeps no state,
+// and is post-processing.
 //
 // In the mean-field family every coordinate whose precision is below the floor gets
-// the floor: integer arithmetic, so the result is the same on every machine. In
-// the full family eigenvalues below the floor are lifted to it and the matrix is
+// the floor: integer arithmetic, so the result is the same on every machine. In the
+// full family eigenvalues below the floor are lifted to it and the matrix is
 // rounded to the grid; that is floating-point, reproducible on one platform. A
 // proper raw state comes back unchanged, bit for bit. The linear part h = P m is
 // never touched.
@@ -46,8 +46,8 @@ func (c Config) liftEigenvalues(q []int64) (lifted int, err error) {
 		return 0, fmt.Errorf("repair: eigenvalues of the precision don't converge: %w", gauss.ErrImproper)
 	}
 	values := eigen.Values(nil)
-	// Rounding to the grid moves an eigenvalue by at most d units; the margin
-	// keeps the result at or above the floor.
+	// Rounding to the grid moves an eigenvalue by at most d units; the margin keeps
+	// the result at or above the floor.
 	margin := math.Ldexp(float64(c.Features), -c.rawBits())
 	for i, e := range values {
 		if e < c.PrecisionFloor {

@@ -14,14 +14,16 @@ type History struct {
 // Final is the last raw state.
 func (h History) Final() []int64 { return h.Raw[len(h.Raw)-1] }
 
+// NoiseFunc is the vector that a party (counted from 0) adds in a round (from 1),
+// in units of 2^-FracBits, length Dim. nil adds nothing.
+type NoiseFunc func(round, party int) []int64
+
 // Run drives learners for a number of rounds with a plain sum in place of a secret
-// one: the reference of a trusted aggregator. It takes the very steps of a
-// session, on the same integers, so a session with the same noise ends in the same state.
+// one: the reference of a trusted aggregator. It takes the very steps of a session,
+// on the same integers, so a session with the same noise ends in the same state.
 //
-// noise is the vector that a party (counted from 0) adds in a round, in units of
-// 2^-f, length Dim; nil noise, or a nil vector, adds nothing. All parties are in every
-// round.
-func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round, party int) []int64, rounds int) (History, error) {
+// A nil noise adds nothing. All parties are in every round.
+func Run(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, rounds int) (History, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return History{}, err
 	}
@@ -37,7 +39,7 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round,
 	return h, nil
 }
 
-func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, noise func(round, party int) []int64, round int) error {
+func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, round int) error {
 	sum := make([]int64, cfg.Dim())
 	memos := make([][]byte, len(learners))
 	for i, l := range learners {

@@ -16,8 +16,8 @@ import (
 	"choir/pvi/model"
 )
 
-// exactPosterior is the natural parameters of the exact full-covariance posterior of
-// linear regression, by the textbook.
+// exactPosterior is the natural parameters of the exact full-covariance posterior
+// of linear regression, by the textbook.
 func exactPosterior(c Config, d Data) []float64 {
 	full := gauss.Space{Family: gauss.Full, Features: c.Features}
 	v := make([]float64, full.Dim())
@@ -55,8 +55,9 @@ func run(t testing.TB, c Config, ls []*Learner, noise func(round, party int) []i
 	return h
 }
 
-// TestLinearFullIsExact: in the conjugate model one undamped round of PVI is
-// the exact posterior, in floating point to 1e-9 and on the grid to half a unit a shard.
+// TestLinearFullIsExact: in the conjugate model one undamped round of PVI is the
+// exact posterior, in floating point to 1e-9 and on the grid to half a unit a
+// shard.
 func TestLinearFullIsExact(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		c := linearConfig(gauss.Full)
@@ -124,16 +125,17 @@ func TestLinearMeanFieldReachesTheFixedPoint(t *testing.T) {
 		if math.Abs(post.Mean()[i]-m.Mean[i]) > 1e-9 || math.Abs(post.SD()[i]-sd) > 1e-9 {
 			t.Errorf("weight %d: N(%v, sd %v), want N(%v, sd %v)", i, post.Mean()[i], post.SD()[i], m.Mean[i], sd)
 		}
-		// Three factors, half a unit each, over precisions of at least 50: 1e-5 leaves a
-		// factor of 100 for the conditioning of the mean.
+		// Three factors, half a unit each, over precisions of at least 50: 1e-5
+		// leaves a factor of 100 for the conditioning of the mean.
 		if math.Abs(grid.Mean()[i]-m.Mean[i]) > 1e-5 || math.Abs(grid.SD()[i]-sd) > 1e-5 {
 			t.Errorf("weight %d on the grid: N(%v, sd %v), want N(%v, sd %v)", i, grid.Mean()[i], grid.SD()[i], m.Mean[i], sd)
 		}
 	}
 }
 
-// globalVI maximises the free energy of all data at once, by a quasi-Newton method that shares
-// nothing with the local optimiser but the (separately tested) free energy.
+// globalVI maximises the free energy of all data at once, by a quasi-Newton method
+// that shares nothing with the local optimiser but the (separately tested) free
+// energy.
 func globalVI(t *testing.T, c Config, all Data) (mean, sd []float64) {
 	t.Helper()
 	d := c.Features
@@ -241,8 +243,8 @@ func TestInvariant(t *testing.T) {
 	}
 }
 
-// A driver that calls the public steps itself, as a session does, and one in which a party drops
-// out and doesn't settle, stay on the invariant's path.
+// A driver that calls the public steps itself, as a session does, and one in which
+// a party drops out and doesn't settle, stay on the invariant's path.
 func TestAbsentPartyKeepsItsFactor(t *testing.T) {
 	c := logisticConfig()
 	ls, _ := parties(t, c, 2)
@@ -327,5 +329,35 @@ func TestRunRefuses(t *testing.T) {
 	}
 	if _, err := RunReal(ctx, c, ls, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled context, real: %v, want context.Canceled", err)
+	}
+}
+
+func TestNonPrivate(t *testing.T) {
+	for _, tc := range []struct {
+		cfg     Config
+		parties int
+		damping float64
+	}{
+		{logisticConfig(), 1, 1}, {logisticConfig(), 2, 0.5}, {logisticConfig(), 10, 0.2}, {logisticConfig(), 1 << 20, 1.0 / (1 << 16)},
+		{clippedLinear(gauss.MeanField), 10, 0.2}, {clippedLinear(gauss.Full), 10, 1},
+	} {
+		c := tc.cfg.NonPrivate(tc.parties)
+		if err := c.Validate(); err != nil {
+			t.Error(err)
+		}
+		if c.Clip != 0 || c.Shards != 1 || c.Damping != tc.damping || c.Model != tc.cfg.Model || c.PriorPrecision != tc.cfg.PriorPrecision {
+			t.Errorf("%s %s, %d parties: %+v", tc.cfg.Model, tc.cfg.Family, tc.parties, c)
+		}
+	}
+	c := logisticConfig().NonPrivate(3)
+	ls, all := parties(t, c, 3)
+	mean, sd := globalVI(t, c, all)
+	post, err := c.Posterior(run(t, c, ls, nil, 25).Final())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Posterior sds are 0.35 and more: a hundredth of that is what a reference may be off.
+	if dm, ds := floats.Distance(post.Mean(), mean, math.Inf(1)), floats.Distance(post.SD(), sd, math.Inf(1)); dm > 5e-3 || ds > 5e-3 {
+		t.Errorf("distances %v and %v to global VI after 25 rounds", dm, ds)
 	}
 }

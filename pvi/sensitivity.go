@@ -26,9 +26,8 @@ const (
 var ErrUnbounded = errors.New("updates are not clipped")
 
 // PerParty bounds the L2 norm, and so every coordinate, of one party's Update in
-// units of 2^-f: Shards times the integer clip. Headroom checks multiply it
-// by the number of parties and add the noise's tail. Errors: ErrUnbounded,
-// ErrOverflow.
+// units of 2^-f: Shards times the integer clip. Headroom checks multiply it by the
+// number of parties and add the noise's tail. Errors: ErrUnbounded, ErrOverflow.
 func (c Config) PerParty() (uint64, error) { return c.bound(uint64(c.Shards)) }
 
 // Sensitivity bounds the L2 distance, in units of 2^-f, between the sums that two
@@ -38,15 +37,15 @@ func (c Config) PerParty() (uint64, error) { return c.bound(uint64(c.Shards)) }
 // deterministic function of public numbers (the raw states so far, the
 // configuration, the weight) and of the shard's own records: by induction its
 // private factor is, since it is the damped sum of its earlier clipped vectors and
-// takes in no noise. A record lies in one shard (Data.Split). So neighbours by a record
-// give equal vectors in all other shards, and in that one shard two vectors
+// takes in no noise. A record lies in one shard (Data.Split). So neighbours by a
+// record give equal vectors in all other shards, and in that one shard two vectors
 // of norm at most B each, hence at most 2B apart, whatever the record. With one
 // party exchanged the same holds for each of its Shards vectors: 2B Shards.
 //
 // AddRemoveRecord is 2B and not B: the shard without the record still sends a
-// clipped vector, which may point the other way. AddRemoveParty is Shards B, as
-// one of the two vectors is zero. Rounds compose adaptively over the public history. Errors: ErrUnbounded,
-// ErrOverflow, ErrConfig for an unknown relation.
+// clipped vector, which may point the other way. AddRemoveParty is Shards B, as one
+// of the two vectors is zero. Rounds compose adaptively over the public history.
+// Errors: ErrUnbounded, ErrOverflow, ErrConfig for an unknown relation.
 func (c Config) Sensitivity(r Relation) (uint64, error) {
 	switch r {
 	case ReplaceRecord, AddRemoveRecord:

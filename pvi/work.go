@@ -33,8 +33,8 @@ func (l *Learner) newRealWork(q []float64) *work {
 }
 
 // propose leaves shard k's free update in w.update, given its private factor in raw
-// units: the local optimum minus q, with the cavity q / t and
-// t = (1-Beta) t_private + Beta w (q / prior).
+// units: the local optimum minus q, with the cavity q / t and t = (1-Beta)
+// t_private + Beta w (q / prior).
 func (w *work) propose(k int, factor []int64) {
 	w.l.cfg.toFloat(w.factor, factor)
 	w.optimise(k)

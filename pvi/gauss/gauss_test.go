@@ -68,8 +68,8 @@ func TestMomentsInvertNatural(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The covariance has eigenvalues in [0.3, 4 d^2 + 0.3], so a condition below
-			// 700 and errors of some 1e3 * 1e-16 * 200.
+			// The covariance has eigenvalues in [0.3, 4 d^2 + 0.3], so a condition
+			// below 700 and errors of some 1e3 * 1e-16 * 200.
 			near(t, "mean", got.Mean, want.Mean, 1e-9)
 			near(t, "variance", got.Variance, want.Variance, 1e-9)
 			if s.Family == Full && !mat.EqualApprox(got.Covariance, want.Covariance, 1e-9) {

@@ -50,8 +50,8 @@ func (s Space) fullMoments(v []float64) (*Moments, error) {
 	}
 	// An ill-conditioned but factorised matrix still gives finite moments; gonum
 	// reports it as a mat.Condition, which is a warning here.
-	mean := mat.NewVecDense(s.Features, m.Mean)
-	if err := chol.SolveVecTo(mean, mat.NewVecDense(s.Features, append([]float64(nil), v[:s.Features]...))); err != nil && !isCondition(err) {
+	mean, h := mat.NewVecDense(s.Features, m.Mean), mat.NewVecDense(s.Features, v[:s.Features:s.Features])
+	if err := chol.SolveVecTo(mean, h); err != nil && !isCondition(err) {
 		return nil, fmt.Errorf("mean: %w", err)
 	}
 	if err := chol.InverseTo(m.Covariance); err != nil && !isCondition(err) {
@@ -68,8 +68,8 @@ func isCondition(err error) bool {
 	return ok
 }
 
-// Natural is the inverse of Moments: the natural parameters of N(mean, diag(variance))
-// in the mean-field family, of N(mean, Covariance) in the full one.
+// Natural is the inverse of Moments: the natural parameters of N(mean,
+// diag(variance)) in the mean-field family, of N(mean, Covariance) in the full one.
 func (s Space) Natural(m *Moments) ([]float64, error) {
 	v := make([]float64, s.Dim())
 	if s.Family == Full {

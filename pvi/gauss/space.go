@@ -1,10 +1,10 @@
-// Package gauss holds the coordinates in which Choir adds Gaussians: the
-// natural parameters of a mean-field or full-covariance Gaussian over d weights.
+// Package gauss holds the coordinates in which Choir adds Gaussians: the natural
+// parameters of a mean-field or full-covariance Gaussian over d weights.
 //
 // Products and quotients of Gaussians are sums and differences of these vectors,
-// which is why factors, cavities and updates are plain vectors everywhere else,
-// and why improper factors (negative precision) need no special case: only
-// Moments asks for a proper Gaussian.
+// which is why factors, cavities and updates are plain vectors everywhere else, and
+// why improper factors (negative precision) need no special case: only Moments asks
+// for a proper Gaussian.
 //
 // With mean m and precision matrix P, the density is exp(h.x - x'Px/2) up to a
 // constant, h = P m. The coordinates are those of the minimal exponential family
@@ -14,8 +14,8 @@
 //	full:       h_0 .. h_{d-1}, then for i <= j in row order:
 //	            -P_ii/2 on the diagonal, -P_ij above it    d + d(d+1)/2 numbers
 //
-// The mean-field ones are those of Paper IV's code (m/s^2, -1/(2 s^2)); clipping
-// by one joint L2 norm means the norm of exactly this vector.
+// The mean-field ones are those of Paper IV's code (m/s^2, -1/(2 s^2)); clipping by
+// one joint L2 norm means the norm of exactly this vector.
 package gauss
 
 import (
@@ -34,8 +34,8 @@ const (
 	Full      Family = "full"       // full covariance
 )
 
-// ErrImproper says that a vector isn't the natural parameter of a proper
-// Gaussian: its precision isn't positive definite, or a number isn't finite.
+// ErrImproper says that a vector isn't the natural parameter of a proper Gaussian:
+// its precision isn't positive definite, or a number isn't finite.
 var ErrImproper = errors.New("precision is not positive definite")
 
 // Space is a family over a number of weights. The zero value is not valid.
@@ -52,8 +52,8 @@ func (s Space) Dim() int {
 	return 2 * s.Features
 }
 
-// Index is the place of the coordinate of P_ij. It needs 0 <= i <= j < d, and
-// i = j in the mean-field family.
+// Index is the place of the coordinate of P_ij. It needs 0 <= i <= j < d, and i = j
+// in the mean-field family.
 func (s Space) Index(i, j int) int {
 	if s.Family == Full {
 		return s.Features + i*s.Features - i*(i-1)/2 + (j - i)

@@ -2,8 +2,8 @@ package model
 
 import "math"
 
-// adam is the optimiser of Kingma and Ba (2014, algorithm 1) with their
-// constants, climbing. A new one is made for every global update: carrying its averages over
+// adam is the optimiser of Kingma and Ba (2014, algorithm 1) with their constants,
+// climbing. A new one is made for every global update: carrying its averages over
 // would be private state that isn't a factor, and was found to be no help.
 type adam struct {
 	first, second []float64 // moving averages of the gradient and of its square

@@ -6,9 +6,10 @@ import (
 )
 
 // average is E[f(a)] for a ~ N(mu, v) by Simpson's rule on 4001 points within 12
-// standard deviations: independent of the code under test. Simpson is (4 T_h - T_2h)/3 of two trapezoidal
-// sums; with 2h = 0.012 standard deviations, at most 0.36 in a for the variances
-// tried, and poles at distance pi, each is off by some exp(-2 pi^2/0.36), nothing.
+// standard deviations: independent of the code under test. Simpson is (4 T_h -
+// T_2h)/3 of two trapezoidal sums; with 2h = 0.012 standard deviations, at most
+// 0.36 in a for the variances tried, and poles at distance pi, each is off by some
+// exp(-2 pi^2/0.36), nothing.
 func average(f func(float64) float64, mu, v float64) float64 {
 	const n, reach = 4000, 12.0
 	h := 2 * reach / n
@@ -50,7 +51,8 @@ func TestSigmoidMomentsAgainstQuadrature(t *testing.T) {
 }
 
 // Without spread the approximation error is at its largest; a fine sweep of the
-// bare function bounds the error for every variance, since averaging can't raise it.
+// bare function bounds the error for every variance, since averaging can't raise
+// it.
 func TestProbitMixtureSupremum(t *testing.T) {
 	var worstMean, worstSlope, worstPlus float64
 	for a := -60.0; a <= 60; a += 0.001 {

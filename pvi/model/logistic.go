@@ -7,21 +7,21 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// maxLogSD is how far the optimiser may take a log standard deviation from where
-// it began. Under an improper cavity the free energy has no maximum; the bound
-// keeps every number finite for any number of steps and is out of reach in
-// a sane configuration.
+// maxLogSD is how far the optimiser may take a log standard deviation from where it
+// began. Under an improper cavity the free energy has no maximum; the bound keeps
+// every number finite for any number of steps and is out of reach in a sane
+// configuration.
 const maxLogSD = 16
 
-// Logistic is a shard under Bayesian logistic regression in the mean-field
-// family: p(y | x, w) = sigma(x.w)^y (1 - sigma(x.w))^(1-y), y in {0, 1}.
+// Logistic is a shard under Bayesian logistic regression in the mean-field family:
+// p(y | x, w) = sigma(x.w)^y (1 - sigma(x.w))^(1-y), y in {0, 1}.
 //
-// Update starts at q and takes a fixed number of Adam steps in (mean, log sd),
-// with the expected log-likelihood and its derivatives in closed form
-// (SigmoidMoments). A fixed number of steps is the published scheme (Paper IV's code): Steps
-// and the rate are part of the model. The log sd keeps every iterate proper
-// whatever the cavity is; an improper cavity only makes the pull of its
-// coordinate point outwards, for the bounded way that the steps can go.
+// Update starts at q and takes a fixed number of Adam steps in (mean, log sd), with
+// the expected log-likelihood and its derivatives in closed form (SigmoidMoments).
+// A fixed number of steps is the published scheme (Paper IV's code): Steps and the
+// rate are part of the model. The log sd keeps every iterate proper whatever the
+// cavity is; an improper cavity only makes the pull of its coordinate point
+// outwards, for the bounded way that the steps can go.
 type Logistic struct {
 	x, sq blas64.General // the features, and their squares
 	y     []float64
@@ -73,8 +73,8 @@ func (l *Logistic) Update(ws *Workspace, dst, q, cavity []float64) {
 	}
 }
 
-// Gradient writes the derivatives of the free energy by the means and by the
-// log standard deviations of q'. With a = x.mean and s = sum x_i^2 variance_i:
+// Gradient writes the derivatives of the free energy by the means and by the log
+// standard deviations of q'. With a = x.mean and s = sum x_i^2 variance_i:
 //
 //	d/dmean  = sum_rows x (y - E sigma)       + h_c - P_c mean
 //	d/dlogsd = (-sum_rows x^2 E sigma' - P_c) variance + 1
@@ -101,9 +101,9 @@ func (l *Logistic) Gradient(ws *Workspace, gMean, gLogSD, mean, variance, cavity
 	}
 }
 
-// Energy is the local free energy up to a constant that depends on the cavity
-// only: the expected log-likelihood, plus the entropy, plus the expected log
-// cavity. Gradient is its derivative.
+// Energy is the local free energy up to a constant that depends on the cavity only:
+// the expected log-likelihood, plus the entropy, plus the expected log cavity.
+// Gradient is its derivative.
 func (l *Logistic) Energy(ws *Workspace, mean, variance, cavity []float64) float64 {
 	d, n := l.x.Cols, len(l.y)
 	a, s := ws.row[0][:n], ws.row[1][:n]

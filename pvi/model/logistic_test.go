@@ -67,7 +67,8 @@ func TestGradientMatchesDifferences(t *testing.T) {
 		gMean, gLogSD := make([]float64, d), make([]float64, d)
 		l.Gradient(ws, gMean, gLogSD, mean, expTwice(logSD), cavity)
 		// Central differences: h^2/6 times third derivatives of some 1e3 at the
-		// corner of the range, so 1e-6 at h = 1e-4 is exceeded only by a wrong formula.
+		// corner of the range, so 1e-6 at h = 1e-4 is exceeded only by a wrong
+		// formula.
 		const h = 1e-4
 		for i := range d {
 			at := func(x []float64, by float64) float64 {

@@ -12,9 +12,9 @@
 // equal inputs give equal floating-point outputs on one platform. Nothing here
 // clips, rounds or adds noise; that is the caller's.
 //
-// A cavity may be improper, because the noise of a private session lives in q
-// and not in the factor that is divided out. Each Site says what it does then;
-// none returns a NaN for finite input.
+// A cavity may be improper, because the noise of a private session lives in q and
+// not in the factor that is divided out. Each Site says what it does then; none
+// returns a NaN for finite input.
 package model
 
 // Site is one shard's likelihood. It is read-only after construction: several
@@ -28,8 +28,8 @@ type Site interface {
 	Update(ws *Workspace, dst, q, cavity []float64)
 }
 
-// Workspace is the scratch memory of Update, reused from shard to shard so that
-// a round allocates nothing. One goroutine at a time.
+// Workspace is the scratch memory of Update, reused from shard to shard so that a
+// round allocates nothing. One goroutine at a time.
 type Workspace struct {
 	param  [6][]float64 // vectors of length d
 	row    [2][]float64 // vectors of length rows
@@ -50,8 +50,8 @@ func NewWorkspace(d, rows int) *Workspace {
 	return ws
 }
 
-// square is d*d numbers of scratch, made on first use: the logistic model
-// never asks.
+// square is d*d numbers of scratch, made on first use: the logistic model never
+// asks.
 func (ws *Workspace) square(d int) []float64 {
 	if len(ws.dense) < d*d {
 		ws.dense = make([]float64, d*d)

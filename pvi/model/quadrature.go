@@ -3,14 +3,16 @@ package model
 import "math"
 
 // LogExpectSigmoid is log E[sigma(a)] for a ~ N(mu, v), v >= 0: the log of a
-// logistic model's predictive probability. Unlike SigmoidMoments it is accurate
-// in relative terms, to about 1e-11, so that a confident mistake is charged its true price.
+// logistic model's predictive probability. Unlike SigmoidMoments it is accurate in
+// relative terms, to about 1e-11, so that a confident mistake is charged its true
+// price.
 //
-// The trapezoidal rule in standard units converges geometrically: for a step of h the
-// error is of the order exp(-2 pi^2 / (h s)) from the logistic poles at distance
-// pi/s off the real axis (s^2 = v), and exp(-2 pi^2 / h^2) from the Gaussian (Trefethen
-// and Weideman, "The exponentially convergent trapezoidal rule", 2014). The
-// number of nodes therefore grows with s; it is some tens in practice.
+// The trapezoidal rule in standard units converges geometrically: for a step of h
+// the error is of the order exp(-2 pi^2 / (h s)) from the logistic poles at
+// distance pi/s off the real axis (s^2 = v), and exp(-2 pi^2 / h^2) from the
+// Gaussian (Trefethen and Weideman, "The exponentially convergent trapezoidal
+// rule", 2014). The number of nodes therefore grows with s; it is some tens in
+// practice.
 func LogExpectSigmoid(mu, v float64) float64 {
 	if v == 0 {
 		return logSigmoid(mu)
@@ -31,9 +33,9 @@ func LogExpectSigmoid(mu, v float64) float64 {
 	return math.Min(0, top+math.Log(sum*h)-0.5*math.Log(2*math.Pi))
 }
 
-// gridFor is the range and the step of the standardised grid. The integrand's
-// peak lies between 0 and s, and not beyond the point where the sigmoid turns
-// flat; nine standard units on either side hold all but 1e-18 of it.
+// gridFor is the range and the step of the standardised grid. The integrand's peak
+// lies between 0 and s, and not beyond the point where the sigmoid turns flat; nine
+// standard units on either side hold all but 1e-18 of it.
 func gridFor(mu, s float64) (lo, hi, h float64) {
 	shift := 0.0
 	if mu < 0 {
