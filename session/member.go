@@ -154,13 +154,17 @@ func (m *Member) openStore() (host.Store, error) {
 	return s, nil
 }
 
+// connect reaches the broker and makes sure that the plan's stream is there. The
+// limit is no deadline of the context: one request that was lost with a broker
+// that died would otherwise be waited for until then.
 func (m *Member) connect(ctx context.Context) (*counted, error) {
 	wait := time.Duration(m.Config.Timing.Connect)
 	if wait == 0 {
 		wait = time.Minute
 	}
-	limited, cancel := context.WithTimeout(ctx, wait)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer time.AfterFunc(wait, cancel).Stop()
 	bus, err := natsbus.Open(limited, m.bus())
 	if err == nil {
 		if err = bus.EnsureStream(limited); err != nil {
@@ -173,7 +177,9 @@ func (m *Member) connect(ctx context.Context) (*counted, error) {
 		return &counted{Bus: bus}, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, transport.ErrAuth):
+	case limited.Err() != nil:
+		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w", m.Config.Bus.URL, wait, err)
+	case errors.Is(err, transport.ErrAuth):
 		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: %w", m.Config.Bus.URL, err)
 	}
 	return nil, fmt.Errorf("bus: %w", err)

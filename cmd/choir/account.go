@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"choir/privacy"
+	"choir/protocol"
+)
+
+// answer is what choir account prints.
+type answer struct {
+	SchemaVersion int      `json:"schema_version"`
+	Epsilon       float64  `json:"epsilon"`
+	LowerBound    float64  `json:"lower_bound"`
+	Delta         float64  `json:"delta"`
+	Sigma         float64  `json:"sigma"`
+	Accountant    string   `json:"accountant"`
+	Assumptions   []string `json:"assumptions"`
+}
+
+// accountFlags are a privacy.Query as the command line writes it.
+type accountFlags struct {
+	privacy.Query
+	mechanism, relation, sampling, solve, format string
+	epsilon                                      float64
+}
+
+func (a *app) account() *cobra.Command {
+	f := accountFlags{mechanism: "gaussian", format: "text"}
+	f.Steps, f.Delta = 1, 1e-5
+	cmd := &cobra.Command{
+		Use:   "account --sigma S --steps T --delta D",
+		Short: "Work out what a mechanism spends, or the noise for a budget",
+		Long: `Work out the epsilon of a mechanism that is run so many times, adaptively, as an
+upper bound with a lower bound beside it; or, with --solve sigma --epsilon E,
+the least noise that stays within E. Sigma is the standard deviation of the noise
+per coordinate, in the unit of --sensitivity or --clip (the grid's for integer
+mechanisms). What is impossible, or proven nowhere, is refused with the reason.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAccount(cmd, &f) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.mechanism, "mechanism", f.mechanism, "gaussian, discrete-gaussian or skellam")
+	fs.Float64Var(&f.Sigma, "sigma", 0, "standard deviation of the noise")
+	fs.IntVar(&f.Steps, "steps", f.Steps, "how many times it runs")
+	fs.Float64Var(&f.Delta, "delta", f.Delta, "delta")
+	fs.Float64Var(&f.Sensitivity, "sensitivity", 0, "L2 difference between neighbouring outputs")
+	fs.Float64Var(&f.Clip, "clip", 0, "a record's L2 bound C: the difference is C (add-remove) or 2C (replace)")
+	fs.StringVar(&f.relation, "relation", "", "add-remove or replace; needed with --clip and with sampling")
+	fs.Float64Var(&f.Rate, "sample-rate", 0, "share of the records in a run; 0 or 1: all")
+	fs.StringVar(&f.sampling, "sampling", "", "poisson or without-replacement; needed with --sample-rate")
+	fs.IntVar(&f.Dim, "dim", 1, "coordinates")
+	fs.StringVar(&f.Accountant, "accountant", "", "analytic, classical, zcdp, rdp, moments, pld, exact or near-gaussian; default: the tightest that is proven")
+	fs.StringVar(&f.solve, "solve", "", "sigma: find the noise for --epsilon")
+	fs.Float64Var(&f.epsilon, "epsilon", 0, "with --solve: the budget")
+	formatFlag(cmd, &f.format)
+	return cmd
+}
+
+func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
+	if err := f.parse(cmd); err != nil {
+		return err
+	}
+	var got privacy.Answer
+	var err error
+	if f.solve == "" {
+		got, err = privacy.Account(f.Query)
+	} else {
+		f.Sigma, got, err = privacy.SolveSigma(f.Query, f.epsilon)
+	}
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	if math.IsInf(got.Epsilon, 0) || math.IsNaN(got.Epsilon) {
+		return protocol.Fail(protocol.ClassInput, "sigma: %g is too little noise for any finite epsilon at delta %g by %s", f.Sigma, f.Delta, got.Accountant)
+	}
+	out := answer{1, got.Epsilon, got.LowerBound, f.Delta, f.Sigma, got.Accountant, got.Assumptions}
+	if out.Assumptions == nil {
+		out.Assumptions = []string{}
+	}
+	return a.print(f.format, out, func() {
+		fmt.Fprintf(a.out, "epsilon      %.6g at delta %g (no smaller one than %.6g holds)\nsigma        %.9g\naccountant   %s\n", out.Epsilon, out.Delta, out.LowerBound, out.Sigma, out.Accountant)
+		for _, s := range out.Assumptions {
+			fmt.Fprintf(a.out, "assumes      %s\n", s)
+		}
+	})
+}
+
+// parse turns names into the query's values and refuses flags that contradict
+// each other.
+func (f *accountFlags) parse(cmd *cobra.Command) error {
+	refuse := func(format string, args ...any) error { return protocol.Fail(protocol.ClassInput, format, args...) }
+	set := cmd.Flags().Changed
+	switch {
+	case set("sensitivity") == set("clip"):
+		return refuse("--sensitivity, --clip: give exactly one of the two")
+	case f.solve != "" && f.solve != "sigma":
+		return refuse("--solve: %q isn't %q", f.solve, "sigma")
+	case f.solve == "sigma" && set("sigma"):
+		return refuse("--sigma: contradicts --solve sigma")
+	case f.solve == "" && !set("sigma"):
+		return refuse("--sigma: is needed")
+	case (f.solve == "") == set("epsilon"):
+		return refuse("--epsilon: goes with --solve sigma, and --solve with it")
+	case set("sample-rate") != set("sampling"):
+		return refuse("--sample-rate, --sampling: one needs the other")
+	}
+	if err := oneOf("mechanism", f.mechanism, "gaussian", "discrete-gaussian", "skellam"); err != nil {
+		return err
+	}
+	f.Mechanism = privacy.Mechanism(f.mechanism)
+	if f.relation != "" {
+		r, err := privacy.ParseRelation(f.relation)
+		if err != nil {
+			return refuse("--relation: %w", err)
+		}
+		f.Relation = r
+	}
+	return f.parseSampling()
+}
+
+func (f *accountFlags) parseSampling() error {
+	switch f.sampling {
+	case "":
+		f.Sampling = privacy.SamplingNone
+	case "poisson":
+		f.Sampling = privacy.SamplingPoisson
+	case "without-replacement":
+		f.Sampling = privacy.SamplingFixed
+	default:
+		return protocol.Fail(protocol.ClassInput, "--sampling: %q isn't poisson or without-replacement", f.sampling)
+	}
+	return nil
+}
