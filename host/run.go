@@ -18,8 +18,11 @@ type Config struct {
 	Bus      transport.Bus     // closed by the caller
 	Filters  []string          // what the role listens to
 	Proposer protocol.Proposer // parties only
-	Notify   func(protocol.Notice)
-	Now      func() time.Time // nil: time.Now
+	// Prepare is shown the messages that are waiting together before the machine
+	// takes in the first of them; protocol.Batch's, or nil.
+	Prepare func(messages [][]byte)
+	Notify  func(protocol.Notice)
+	Now     func() time.Time // nil: time.Now
 	// IdleTimeout ends Run with a timeout when nothing arrives for so long; 0: never.
 	IdleTimeout time.Duration
 }
@@ -27,7 +30,8 @@ type Config struct {
 // maxBatch bounds how many messages share one transaction.
 const maxBatch = 256
 
-// maxBatchBytes bounds how much a batch's sends may weigh before they leave.
+// maxBatchBytes bounds how much a batch may weigh, and how much its sends may
+// before they leave.
 const maxBatchBytes = 16 << 20
 
 // Run drives the machine until it is done, ctx ends, or something fails that
@@ -62,7 +66,8 @@ type driver struct {
 	readEnd   chan error
 	work      workers
 
-	last   int64 // the machine's clock never goes back
+	last   int64               // the machine's clock never goes back
+	queued []transport.Message // of a batch whose sends grew too large
 	seq    uint64
 	out    []transport.Message
 	weight int
@@ -129,6 +134,10 @@ func (d *driver) loop(ctx context.Context) error {
 
 // wait takes the next event and whatever else is there already.
 func (d *driver) wait(ctx context.Context) error {
+	if len(d.queued) > 0 {
+		d.drain()
+		return nil
+	}
 	tick := time.NewTimer(d.untilWake())
 	defer tick.Stop()
 	idle := make(<-chan time.Time)
@@ -149,10 +158,33 @@ func (d *driver) wait(ctx context.Context) error {
 	case p := <-d.proposals:
 		d.step(p)
 	case m := <-d.in:
-		d.deliver(m)
+		d.gather(m)
 		d.drain()
 	}
 	return nil
+}
+
+// gather takes what is waiting behind the first message and prepares it.
+func (d *driver) gather(first transport.Message) {
+	d.queued = append(d.queued[:0], first)
+	for size := len(first.Data); len(d.queued) < maxBatch && size < maxBatchBytes; {
+		select {
+		case m := <-d.in:
+			d.queued = append(d.queued, m)
+			size += len(m.Data)
+			continue
+		default:
+		}
+		break
+	}
+	if d.Prepare == nil {
+		return
+	}
+	data := make([][]byte, len(d.queued))
+	for i, m := range d.queued {
+		data[i] = m.Data
+	}
+	d.Prepare(data)
 }
 
 func (d *driver) untilWake() time.Duration {
@@ -162,19 +194,12 @@ func (d *driver) untilWake() time.Duration {
 	return max(0, time.Duration(d.wake-d.now())*time.Millisecond)
 }
 
-// drain steps through messages that are waiting already, so that they share a
-// transaction.
+// drain steps through the messages that were gathered, so that they share a
+// transaction, up to where what they make the machine send must leave first.
 func (d *driver) drain() {
-	for range maxBatch {
-		if d.done || d.weight > maxBatchBytes {
-			return
-		}
-		select {
-		case m := <-d.in:
-			d.deliver(m)
-		default:
-			return
-		}
+	for len(d.queued) > 0 && !d.done && d.weight <= maxBatchBytes {
+		d.deliver(d.queued[0])
+		d.queued = d.queued[1:]
 	}
 }
 

@@ -106,7 +106,8 @@ type Session struct {
 	Plan *Plan
 	ID   PlanID
 	// Verifier replaces identity.Verify when it isn't nil. NewSession leaves it nil;
-	// only the simulator, whose members sign with something cheaper, sets it.
+	// a process sets a Batch, the simulator, whose members sign with something
+	// cheaper, its own.
 	Verifier Verifier
 }
 

@@ -41,12 +41,14 @@ func (r *Role) Run(ctx context.Context) error {
 		return protocol.Fail(protocol.ClassIntegrity, "plan %s: %w: the key %s isn't on the roster", r.Session.ID.Short(), protocol.ErrUnknown, r.Key.Public().Fingerprint())
 	}
 	journal := host.NewJournal(r.Store)
+	batch := protocol.NewBatch(r.Session, r.Rand)
+	r.Session.Verifier = batch
 	machine, err := r.machine(r.Session.Plan.Members[index].Role, journal)
 	if err != nil {
 		return err
 	}
 	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: r.Bus, Filters: r.Session.Filters(index),
-		Proposer: r.Proposer, Notify: r.Notify, IdleTimeout: r.IdleTimeout})
+		Prepare: batch.Prepare, Proposer: r.Proposer, Notify: r.Notify, IdleTimeout: r.IdleTimeout})
 }
 
 func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine, error) {

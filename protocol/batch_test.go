@@ -1,0 +1,124 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// receipts are n signed messages of the two nodes in turn.
+func receipts(t testing.TB, s Session, n int) [][]byte {
+	t.Helper()
+	out := make([][]byte, n)
+	for i := range out {
+		from := uint32(3 + i%2)
+		b, err := s.Sign(testKey(int(from)), from, &Receipt{Round: 1, Attempt: 1, Party: uint32(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = b
+	}
+	return out
+}
+
+// TestBatchAnswersAsOneByOne: with bad messages of every sort in between, and
+// with a batch too small to be one.
+func TestBatchAnswersAsOneByOne(t *testing.T) {
+	plain := testSession(t)
+	for _, n := range []int{0, 1, batchFrom - 1, batchFrom, 40} {
+		messages := receipts(t, plain, n)
+		for i, spoil := range []func(b []byte) []byte{
+			func(b []byte) []byte { b[len(b)-1] ^= 1; return b },      // signature
+			func(b []byte) []byte { b[45] ^= 1; return b },            // body
+			func(b []byte) []byte { b[3] ^= 1; return b },             // plan
+			func(b []byte) []byte { b[36] ^= 7; return b },            // sender
+			func(b []byte) []byte { return b[:len(b)-1] },             // form
+			func([]byte) []byte { return []byte{byte(KindChunk), 1} }, // no message
+			func([]byte) []byte { return nil },
+		} {
+			if at := 3 * i; at < n {
+				messages[at] = spoil(bytes.Clone(messages[at]))
+			}
+		}
+		batch := NewBatch(plain, deterministic(9))
+		batch.Prepare(messages)
+		s := plain
+		s.Verifier = batch
+		refused := 0
+		for i, b := range messages {
+			_, m, err := s.Receive(b)
+			_, want, wantErr := plain.Receive(b)
+			if (err == nil) != (wantErr == nil) || fmt.Sprint(m, err) != fmt.Sprint(want, wantErr) {
+				t.Errorf("%d messages: message %d: %v, %v; one by one %v, %v", n, i, m, err, want, wantErr)
+			}
+			if err != nil {
+				refused++
+			}
+		}
+		if n == 40 && (refused != 7 || len(batch.good) != 33) {
+			t.Errorf("%d refused, %d known to be good", refused, len(batch.good))
+		}
+	}
+}
+
+// TestBatchForgets: what an earlier batch found good isn't kept, and is
+// verified again when it comes back.
+func TestBatchForgets(t *testing.T) {
+	s := testSession(t)
+	messages := receipts(t, s, 20)
+	batch := NewBatch(s, deterministic(1))
+	batch.Prepare(messages)
+	if len(batch.good) != 20 {
+		t.Fatalf("%d good of 20", len(batch.good))
+	}
+	batch.Prepare(nil)
+	if len(batch.good) != 0 {
+		t.Error("it remembers")
+	}
+	s.Verifier = batch
+	if _, _, err := s.Receive(messages[0]); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBatchWithoutRandomness: every answer stays right.
+func TestBatchWithoutRandomness(t *testing.T) {
+	s := testSession(t)
+	messages := receipts(t, s, 20)
+	messages[7][len(messages[7])-40] ^= 1
+	batch := NewBatch(s, bytes.NewReader(nil))
+	batch.Prepare(messages)
+	s.Verifier = batch
+	for i, b := range messages {
+		if _, _, err := s.Receive(b); (i == 7) != errors.Is(err, ErrSignature) {
+			t.Errorf("message %d: %v", i, err)
+		}
+	}
+}
+
+// BenchmarkReceive takes n messages in, one by one and as a batch.
+func BenchmarkReceive(b *testing.B) {
+	plain := testSession(b)
+	for _, n := range []int{16, 64, 256} {
+		messages := receipts(b, plain, n)
+		run := func(b *testing.B, s Session, prepare func([][]byte)) {
+			for b.Loop() {
+				prepare(messages)
+				for _, m := range messages {
+					if _, _, err := s.Receive(m); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "us/message")
+		}
+		b.Run(fmt.Sprintf("single/%d", n), func(b *testing.B) { run(b, plain, func([][]byte) {}) })
+		b.Run(fmt.Sprintf("batch/%d", n), func(b *testing.B) {
+			batch := NewBatch(plain, deterministic(2))
+			s := plain
+			s.Verifier = batch
+			run(b, s, batch.Prepare)
+		})
+	}
+}
