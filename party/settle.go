@@ -1,6 +1,7 @@
 package party
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -59,12 +60,16 @@ func (p *Party) result(m *protocol.Result, data []byte) error {
 	if err := p.plausible(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	r := p.resultOf(pair{m.Round, m.Attempt})
+	r, key := p.resultOf(pair{m.Round, m.Attempt}), fmt.Sprintf("result/%d/%d/head", m.Round, m.Attempt)
 	if r.head != nil {
+		have := protocol.Memory{View: p.view, Step: p.eff}.Get(key)
+		if !bytes.Equal(have, data) {
+			return fmt.Errorf("%w: another result of round %d attempt %d", protocol.ErrEquivocate, m.Round, m.Attempt)
+		}
 		return errDuplicate
 	}
 	r.head = m
-	p.eff.Put(fmt.Sprintf("result/%d/%d/head", m.Round, m.Attempt), data)
+	p.eff.Put(key, data)
 	return nil
 }
 
