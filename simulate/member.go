@@ -64,7 +64,7 @@ func (m *member) build() (err error) {
 			ResendMS: resendMS, Initiate: w.exchange.initiate(rand), Accept: w.exchange.accept})
 	default:
 		m.machine, err = aggregator.New(aggregator.Config{Session: session, Key: m.key, Model: w.seams.appOf(m), Rand: rand, View: view,
-			ResendMS: resendMS, Accept: w.exchange.accept})
+			ResendMS: resendMS, GiveUpMS: w.seams.giveUp, Accept: w.exchange.accept})
 	}
 	if err == nil && w.seams.machine != nil {
 		m.machine = w.seams.machine(m, m.machine)

@@ -42,6 +42,7 @@ type seams struct {
 	random  func(m *member, life io.Reader) io.Reader                 // what it draws from
 	app     func(m *member) protocol.Application                      // what a party settles with
 	machine func(m *member, honest protocol.Machine) protocol.Machine // stands between machine and driver
+	giveUp  int64                                                     // the aggregator's, virtual ms
 	honest  func(member int) bool                                     // nil: all are; the oracle answers for those only
 }
 

@@ -1,0 +1,318 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/protocol"
+)
+
+// cheat is a member that runs the honest machine and changes what it sends: it
+// has the member's key, its store and everything that it was told.
+type cheat struct {
+	protocol.Machine
+	s      protocol.Session
+	key    protocol.Signer
+	self   uint32
+	view   protocol.View
+	eff    *protocol.Effects
+	heard  [][]byte
+	stored map[string][]byte // what a cheat wants to remember
+	change func(c *cheat)
+	deaf   func(data []byte) bool // what it pretends not to have received
+}
+
+func (c *cheat) Step(now int64, ev protocol.Event) protocol.Effects {
+	if d, ok := ev.(protocol.Delivery); ok {
+		if c.deaf != nil && c.deaf(d.Data) {
+			ev = protocol.Tick{}
+		}
+		c.heard = append(c.heard, d.Data)
+	}
+	eff := c.Machine.Step(now, ev)
+	c.eff = &eff
+	c.change(c)
+	return eff
+}
+
+// sign signs as somebody, with this member's key unless told otherwise.
+func (c *cheat) sign(key protocol.Signer, as uint32, m protocol.Message) []byte {
+	b, err := c.s.Sign(key, as, m)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// link is the secret of this member's channel to another.
+func (c *cheat) link(to uint32) *channel.Secret {
+	if to == protocol.Everyone {
+		return must(channel.NewSecret(c.store("group")))
+	}
+	for _, key := range []string{fmt.Sprintf("link/%d", to), fmt.Sprintf("channel/%d", to), "aggregator"} {
+		if b := c.store(key); b != nil {
+			return must(protocol.UnmarshalLink(b)).Secret
+		}
+	}
+	panic("no channel")
+}
+
+// store reads the member's store, even what this step deletes.
+func (c *cheat) store(key string) []byte {
+	if b := (protocol.Memory{View: c.view, Step: c.eff}).Get(key); b != nil {
+		return b
+	}
+	return c.view.Get(key)
+}
+
+// each changes every signed message of one kind on its way out; what change
+// returns is sent instead.
+func each[M protocol.Message](c *cheat, change func(m M, o protocol.Outgoing) []protocol.Outgoing) {
+	var out []protocol.Outgoing
+	for _, o := range c.eff.Send {
+		e, err := protocol.UnmarshalEnvelope(o.Data)
+		if err != nil || e.From != c.self {
+			out = append(out, o)
+			continue
+		}
+		m, err := protocol.Decode(e)
+		if said, ok := m.(M); err == nil && ok {
+			out = append(out, change(said, o)...)
+		} else {
+			out = append(out, o)
+		}
+	}
+	c.eff.Send = out
+}
+
+// lie changes the content of every message of one kind.
+func lie[M protocol.Message](change func(c *cheat, m M)) func(*cheat) {
+	return func(c *cheat) {
+		each(c, func(m M, o protocol.Outgoing) []protocol.Outgoing {
+			change(c, m)
+			o.Data = c.sign(c.key, c.self, m)
+			return []protocol.Outgoing{o}
+		})
+	}
+}
+
+// twoFaced says every message of one kind, and then another.
+func twoFaced[M protocol.Message](change func(c *cheat, m M)) func(*cheat) {
+	return func(c *cheat) {
+		each(c, func(m M, o protocol.Outgoing) []protocol.Outgoing {
+			change(c, m)
+			return []protocol.Outgoing{o, {Subject: o.Subject, Data: c.sign(c.key, c.self, m)}}
+		})
+	}
+}
+
+// silent says no message of one kind.
+func silent[M protocol.Message]() func(*cheat) {
+	return func(c *cheat) {
+		each(c, func(M, protocol.Outgoing) []protocol.Outgoing { return nil })
+	}
+}
+
+// eachChunk changes every sealed chunk on its way out.
+func eachChunk(change func(c *cheat, ch *protocol.Chunk)) func(*cheat) {
+	return func(c *cheat) {
+		for i, o := range c.eff.Send {
+			if ch, err := protocol.UnmarshalChunk(o.Data); err == nil {
+				change(c, ch)
+				c.eff.Send[i].Data = must(ch.Marshal())
+			}
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// box is the sealing key of a context, worked out as anybody with the channel's
+// secret can: package protocol seals only what is well formed.
+func (c *cheat) box(ctx protocol.Context) *channel.Box {
+	b := append([]byte(nil), c.s.ID[:]...)
+	for _, v := range []uint32{ctx.From, ctx.To, ctx.Round, ctx.Attempt} {
+		b = append(b, byte(v>>24), byte(v>>16), byte(v>>8), byte(v))
+	}
+	b = append(b, byte(ctx.Purpose))
+	dim := c.s.Plan.Dim
+	ad := append(append([]byte("choir v1 chunk\x00"), b...), byte(dim>>24), byte(dim>>16), byte(dim>>8), byte(dim))
+	return must(channel.NewBox(c.link(ctx.To).Derive("seal", b), ad))
+}
+
+// open opens one of the cheat's own chunks.
+func (c *cheat) open(ch *protocol.Chunk) field.Vector {
+	plain := must(c.box(ch.Context).Open(nil, ch.Index, ch.Last, ch.Ciphertext))
+	v := make(field.Vector, len(plain)/field.ElementSize)
+	if err := field.DecodeVector(v, plain); err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// vector replaces the vector in a chunk and in the message that accounts for it.
+func (c *cheat) vector(change func(v field.Vector) []byte) {
+	sealed := map[protocol.Context]protocol.Digest{}
+	eachChunk(func(c *cheat, ch *protocol.Chunk) {
+		plain := change(c.open(ch))
+		ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, plain)
+		sealed[ch.Context] = protocol.ChunkList([]protocol.Digest{protocol.ChunkDigest(ch.Ciphertext)})
+	})(c)
+	lie(func(c *cheat, m *protocol.Contribution) {
+		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(int(m.Explicit)), Round: m.Round, Attempt: m.Attempt, Purpose: protocol.PurposeShare}
+		if d, ok := sealed[ctx]; ok {
+			m.Vector = d
+			c.confirm(m)
+		}
+	})(c)
+}
+
+// confirm makes the tags that go with a changed contribution.
+func (c *cheat) confirm(m *protocol.Contribution) {
+	tags := make([][16]byte, len(m.Confirm))
+	for k := range tags {
+		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(k), Round: m.Round, Attempt: m.Attempt, Purpose: protocol.PurposeShare}
+		tags[k] = must(c.s.Confirm(c.link(ctx.To), ctx, m))
+	}
+	m.Confirm = tags
+}
+
+// intersection is what the lists that this node heard have in common.
+func (c *cheat) intersection(round, attempt uint32) []protocol.Entry {
+	lists := map[uint32]*protocol.Hold{}
+	for _, data := range c.heard {
+		if _, m, err := c.s.Receive(data); err == nil {
+			if h, ok := m.(*protocol.Hold); ok && h.Round == round && h.Attempt == attempt {
+				e := must(protocol.UnmarshalEnvelope(data))
+				lists[e.From] = h
+			}
+		}
+	}
+	var all []*protocol.Hold
+	for k := range c.s.Plan.Computes() {
+		if h := lists[c.s.Plan.Compute(k)]; h != nil {
+			all = append(all, h)
+		}
+	}
+	return protocol.Intersect(all)
+}
+
+// say adds a message of the cheat's own.
+func (c *cheat) say(subject string, m protocol.Message) {
+	c.eff.Emit(subject, c.sign(c.key, c.self, m))
+}
+
+// once reports true the first time for a name.
+func (c *cheat) once(name string) bool {
+	if c.stored[name] != nil {
+		return false
+	}
+	c.stored[name] = []byte{1}
+	return true
+}
+
+// noticed reports whether the machine noticed something in this step.
+func (c *cheat) noticed(code protocol.Code) (protocol.Notice, bool) {
+	for _, n := range c.eff.Notices {
+		if n.Code == code {
+			return n, true
+		}
+	}
+	return protocol.Notice{}, false
+}
+
+// outcome is what the honest members saw of a session with a cheat.
+type outcome struct {
+	mu      sync.Mutex
+	notices map[string][]protocol.Notice
+	ends    map[string]error
+	models  map[string][]int64
+}
+
+func newOutcome() *outcome {
+	return &outcome{notices: map[string][]protocol.Notice{}, ends: map[string]error{}, models: map[string][]int64{}}
+}
+
+func (o *outcome) notice(name string, n protocol.Notice) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.notices[name] = append(o.notices[name], n)
+}
+
+// refused reports whether a member of the role refused something for the
+// reason, under the culprit's name if one is given.
+func (o *outcome) refused(by, culprit string, why error) bool {
+	for name, list := range o.notices {
+		if !strings.HasPrefix(name, by) || name == culprit {
+			continue
+		}
+		if slices.ContainsFunc(list, func(n protocol.Notice) bool {
+			return n.Code == protocol.NoteRefused && errors.Is(n.Err, why) && (culprit == "" || n.Peer == culprit || strings.Contains(n.Err.Error(), culprit))
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusals is everything that was refused, for a failing test's message.
+func (o *outcome) refusals() (lines []string) {
+	for name, list := range o.notices {
+		for _, n := range list {
+			if n.Code == protocol.NoteRefused || n.Code == protocol.NoteDisagree {
+				lines = append(lines, fmt.Sprintf("%s: %s %s %s: %v", name, n.Code, n.Peer, n.Detail, n.Err))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// results are the settled rounds as a member saw them.
+func (o *outcome) results(name string) (list []protocol.Notice) {
+	for _, n := range o.notices[name] {
+		if n.Code == protocol.NoteResult && n.Detail != protocol.OutcomeVoid.String() {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// expected is the model that the counted parties' updates lead to.
+func (o *outcome) expected(setup Setup) []int64 {
+	app := toy{setup.Dim, setup.Reject}
+	model := app.Initial()
+	for _, r := range o.results("p3") {
+		if r.Detail != protocol.OutcomeAccepted.String() {
+			continue
+		}
+		before := model
+		for i := range uint32(setup.Parties) {
+			if o.counted(fmt.Sprintf("p%d", i), r.Round) {
+				model = plus(model, app.update(i, protocol.Work{Round: r.Round, Attempt: r.Attempt, Model: before}))
+			}
+		}
+	}
+	return model
+}
+
+func (o *outcome) counted(name string, round uint32) bool {
+	in := false
+	for _, n := range o.notices[name] {
+		in = in || (n.Code == protocol.NoteResult && n.Round == round)
+		if n.Code == protocol.NoteUncounted && n.Round == round {
+			return false
+		}
+	}
+	return in
+}

@@ -1,0 +1,411 @@
+package simulate
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"choir/crypto/field"
+	"choir/protocol"
+)
+
+// cheater is a row: what one member does, and what must come of it.
+type cheater struct {
+	what  string
+	who   string                 // the cheat: p0, c0 or agg
+	does  func(*cheat)           // on the effects of every step
+	deaf  func(data []byte) bool // what it pretends not to have received
+	comes comes
+}
+
+// comes is what must come of it, as the honest members see it.
+type comes struct {
+	refused   error          // why somebody refuses, nil: nobody can
+	by        string         // who refuses: a prefix of names
+	nameless  bool           // the refusal can't name the cheat
+	ends      protocol.Class // 0: the session completes
+	of        string         // who ends so: a prefix of names, "": all honest members
+	because   string         // part of how it ends; it names the culprit where one can be named
+	sets      []int          // sizes of the sums that were revealed, by round
+	uncounted string         // who is left out of round 1
+	wrong     bool           // the aggregate isn't the sum of the counted updates, and nobody notices
+	rejected  bool           // the sum is out of range: the round is lost, the model stays
+}
+
+// whole is how the session ends when the cheat achieves nothing.
+func whole(by string, why error) comes { return comes{refused: why, by: by, sets: []int{4, 4}} }
+
+// without is how it ends when the cheating party is left out.
+func without(by string, why error) comes {
+	return comes{refused: why, by: by, sets: []int{3, 3}, uncounted: "p0"}
+}
+
+// stalled is how it ends when a node's word is missing: nothing is revealed, and
+// the aggregator gives up.
+func stalled(by string, why error) comes {
+	return comes{refused: why, by: by, ends: protocol.ClassQuorum, because: "nothing has moved"}
+}
+
+func cheaters() []cheater {
+	return slices.Concat(cheatingParties(), cheatingContributions(), cheatingNodes(), cheatingSums(), cheatingAggregators(), cheatingResults())
+}
+
+type (
+	contribution = protocol.Contribution
+	hold         = protocol.Hold
+	agreement    = protocol.Agree
+	partialSum   = protocol.Partial
+	resulting    = protocol.Result
+	opening      = protocol.Round
+)
+
+// stranger is a key that isn't on the roster.
+var stranger = newSigner(0xbad, 0)
+
+// cheatingParties: channels, names and times.
+func cheatingParties() []cheater {
+	return []cheater{
+		{what: "contribution under a wrong signature", who: "p0", comes: without("c", protocol.ErrSignature),
+			does: func(c *cheat) {
+				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(stranger, c.self, m)}}
+				})
+			}},
+		{what: "Sybil: a stranger as a further member", who: "p0", comes: comes{refused: protocol.ErrUnknown, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+			does: func(c *cheat) {
+				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(stranger, uint32(len(c.s.Plan.Members)), m)}}
+				})
+			}},
+		{what: "contribution in another party's name", who: "p0", comes: comes{refused: protocol.ErrSignature, by: "c", nameless: true, sets: []int{4, 4}},
+			does: func(c *cheat) {
+				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(c.key, 1, m)}, o}
+				})
+			}},
+		{what: "share in another party's name", who: "p0", comes: comes{refused: protocol.ErrSealed, by: "c", nameless: true, sets: []int{4, 4}},
+			does: func(c *cheat) {
+				for _, o := range slices.Clone(c.eff.Send) {
+					ch, err := protocol.UnmarshalChunk(o.Data)
+					if err != nil {
+						continue
+					}
+					for i := range uint32(3) { // whoever's explicit share the node takes
+						ch.From = i + 1
+						c.eff.Send = append([]protocol.Outgoing{{Subject: o.Subject, Data: must(ch.Marshal())}}, c.eff.Send...)
+					}
+				}
+			}},
+		{what: "another plan", who: "p0", comes: without("c", protocol.ErrWrongPlan),
+			does: func(c *cheat) {
+				c.s.ID[0] ^= 1
+				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(c.key, c.self, m)}}
+				})
+				c.s.ID[0] ^= 1
+			}},
+		{what: "share of another plan", who: "p0", comes: comes{refused: protocol.ErrWrongPlan, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Plan[0] ^= 1 })},
+		{what: "a node's message from a party", who: "p0", comes: whole("c", protocol.ErrUnknown),
+			does: func(c *cheat) {
+				if n, ok := c.noticed(protocol.NoteContributed); ok {
+					c.say(c.s.SubjectHold(4, n.Round, n.Attempt), &hold{Round: n.Round, Attempt: n.Attempt})
+				}
+			}},
+		{what: "a second channel", who: "p0", comes: whole("c", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *protocol.Open) { m.Enc[0] ^= 1 })},
+		{what: "a channel to a key that isn't the node's", who: "p0", comes: without("c", protocol.ErrMismatch),
+			does: lie(func(c *cheat, m *protocol.Open) {
+				if m.To != c.s.Plan.Aggregator() {
+					m.Key[0] ^= 1
+				}
+			})},
+		{what: "a channel that opens to another secret", who: "p0", comes: without("c", protocol.ErrSealed),
+			does: lie(func(c *cheat, m *protocol.Open) {
+				if m.To == 4 {
+					m.Enc[0] ^= 1
+				}
+			})},
+		{what: "silence after joining", who: "p0", comes: without("", nil), does: func(c *cheat) { silent[*contribution]()(c) }},
+		{what: "an input that isn't its update", who: "p0", comes: comes{sets: []int{4, 3}, wrong: true},
+			does: func(c *cheat) {
+				c.vector(func(v field.Vector) []byte {
+					v[0] = field.Add(v[0], 1000)
+					return field.AppendVector(nil, v)
+				})
+			}},
+		{what: "an input beyond all bounds", who: "p0", comes: comes{sets: []int{4, 3}, rejected: true},
+			does: func(c *cheat) {
+				c.vector(func(v field.Vector) []byte {
+					v[0] = field.Add(v[0], 1<<62)
+					return field.AppendVector(nil, v)
+				})
+			}},
+	}
+}
+
+// cheatingContributions: what a party says about what it sent, and what it sent.
+func cheatingContributions() []cheater {
+	return []cheater{
+		{what: "contribution replayed from an earlier round", who: "p0", comes: comes{refused: protocol.ErrStale, by: "c", sets: []int{4, 3}},
+			does: func(c *cheat) {
+				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+					if m.Round == 1 {
+						c.stored["first"] = o.Data
+						return []protocol.Outgoing{o}
+					}
+					return []protocol.Outgoing{{Subject: o.Subject, Data: c.stored["first"]}}
+				})
+			}},
+		{what: "contribution to an attempt that isn't open", who: "p0", comes: without("c", protocol.ErrEarly),
+			does: lie(func(_ *cheat, m *contribution) { m.Attempt++ })},
+		{what: "contribution to another model", who: "p0", comes: without("c", protocol.ErrMismatch),
+			does: lie(func(c *cheat, m *contribution) { m.Model[0] ^= 1; c.confirm(m) })},
+		{what: "two contributions", who: "p0", comes: whole("c", protocol.ErrEquivocate),
+			does: twoFaced(func(c *cheat, m *contribution) { m.Vector[0] ^= 1; c.confirm(m) })},
+		{what: "account of another share than was sent", who: "p0", comes: without("c", protocol.ErrMismatch),
+			does: lie(func(c *cheat, m *contribution) { m.Vector[0] ^= 1; c.confirm(m) })},
+		{what: "explicit share at another node's", who: "p0", comes: without("c", protocol.ErrMismatch),
+			does: lie(func(c *cheat, m *contribution) { m.Explicit = (m.Explicit + 1) % uint32(len(m.Confirm)); c.confirm(m) })},
+		{what: "too few confirmations", who: "p0", comes: without("c", protocol.ErrMismatch),
+			does: lie(func(_ *cheat, m *contribution) { m.Explicit, m.Confirm = 0, m.Confirm[:2] })},
+		{what: "wrong confirmation for one node", who: "p0", comes: without("c1", protocol.ErrSealed),
+			does: lie(func(_ *cheat, m *contribution) { m.Confirm[1][0] ^= 1 })},
+		{what: "altered share", who: "p0", comes: comes{refused: protocol.ErrSealed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Ciphertext[0] ^= 1 })},
+		{what: "two shares", who: "p0", comes: comes{refused: protocol.ErrEquivocate, by: "c", nameless: true, sets: []int{4, 4}},
+			does: func(c *cheat) {
+				for _, o := range slices.Clone(c.eff.Send) {
+					if ch, err := protocol.UnmarshalChunk(o.Data); err == nil {
+						ch.Ciphertext[0] ^= 1
+						c.eff.Emit(o.Subject, must(ch.Marshal()))
+					}
+				}
+			}},
+		{what: "truncated vector", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+			does: func(c *cheat) {
+				c.vector(func(v field.Vector) []byte { return field.AppendVector(nil, v[1:]) })
+			}},
+		{what: "padded vector", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+			does: func(c *cheat) {
+				c.vector(func(v field.Vector) []byte { return field.AppendVector(nil, append(v, 0)) })
+			}},
+		{what: "element that isn't canonical", who: "p0", comes: comes{refused: field.ErrNonCanonical, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+			does: func(c *cheat) {
+				c.vector(func(v field.Vector) []byte {
+					b := field.AppendVector(nil, v)
+					binary.LittleEndian.PutUint64(b, field.Modulus)
+					return b
+				})
+			}},
+		{what: "chunk beyond the vector's end", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Index++ })},
+		{what: "vector without an end", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Last = false })},
+		{what: "garbage on the bus", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{4, 4}},
+			does: func(c *cheat) {
+				if n, ok := c.noticed(protocol.NoteContributed); ok {
+					c.eff.Emit(c.s.SubjectCommit(c.self, n.Round, n.Attempt), []byte{6, 0, 1})
+				}
+			}},
+	}
+}
+
+// cheatingNodes: lists, sets, receipts, keys.
+func cheatingNodes() []cheater {
+	return []cheater{
+		{what: "list that leaves a party out", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"}, does: func(*cheat) {}, deaf: deafTo(0)},
+		{what: "list that isolates two parties", who: "c0", comes: comes{refused: protocol.ErrSmallSet, by: "c", nameless: true, ends: protocol.ClassQuorum, because: "set is smaller"}, does: isolate},
+		{what: "list with an invented contribution", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"}, deaf: deafTo(0),
+			does: lie(func(_ *cheat, m *hold) { m.Entries = append([]protocol.Entry{{Party: 0}}, m.Entries...) })},
+		{what: "list and agreement that don't fit", who: "c0", comes: comes{ends: protocol.ClassQuorum, because: "c0 and c1 signed different sets"},
+			does: lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
+		{what: "list that names a node", who: "c0", comes: stalled("c", protocol.ErrUnknown),
+			does: lie(func(_ *cheat, m *hold) { m.Entries = append(m.Entries, protocol.Entry{Party: 5}) })},
+		{what: "list under a wrong signature", who: "c0", comes: stalled("c", protocol.ErrSignature),
+			does: func(c *cheat) {
+				each(c, func(m *hold, o protocol.Outgoing) []protocol.Outgoing {
+					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(stranger, c.self, m)}}
+				})
+			}},
+		{what: "two lists", who: "c0", comes: whole("c", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
+		{what: "list for an attempt that isn't open", who: "c0", comes: stalled("c", protocol.ErrEarly), does: lie(func(_ *cheat, m *hold) { m.Attempt++ })},
+		{what: "list from the round before", who: "c0", comes: comes{refused: protocol.ErrStale, by: "c", ends: protocol.ClassQuorum, because: "nothing has moved", sets: []int{4}},
+			does: lie(func(_ *cheat, m *hold) { m.Round = 1 })},
+		{what: "no list", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*hold]()(c) }},
+		{what: "agreement to another set", who: "c0", comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
+			does: lie(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
+		{what: "agreement with a false count", who: "c0", comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
+			does: lie(func(_ *cheat, m *agreement) { m.Count-- })},
+		{what: "two agreements", who: "c0", comes: whole("c", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
+		{what: "no agreement", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*agreement]()(c) }},
+		{what: "receipt for something else", who: "c0", comes: whole("p", protocol.ErrMismatch),
+			does: twoFaced(func(_ *cheat, m *protocol.Receipt) { m.Bundle[0] ^= 1 })},
+		{what: "a second key", who: "c0", comes: whole("p", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
+		{what: "expired key", who: "c0", comes: stalled("p", protocol.ErrExpired), does: lie(func(_ *cheat, m *protocol.Key) { m.NotAfter = 1 })},
+		{what: "the aggregator's messages from a node", who: "c0", comes: whole("p", protocol.ErrUnknown),
+			does: func(c *cheat) {
+				if c.once("coup") {
+					c.say(c.s.SubjectControl(), &opening{Round: 1, Attempt: 2})
+					c.say(c.s.SubjectControl(), &protocol.Abort{Class: 5, Reason: "coup"})
+					c.say(c.s.SubjectResult(1, 1, "head"), &resulting{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid})
+				}
+			}},
+	}
+}
+
+// deafTo: whatever a party sends.
+func deafTo(party uint32) func([]byte) bool {
+	return func(data []byte) bool {
+		if c, err := protocol.UnmarshalChunk(data); err == nil {
+			return c.From == party
+		}
+		e, err := protocol.UnmarshalEnvelope(data)
+		return err == nil && e.From == party
+	}
+}
+
+// isolate lists two parties only, and agrees to what all lists then give.
+func isolate(c *cheat) {
+	lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[len(m.Entries)-2:] })(c)
+	lie(func(c *cheat, m *agreement) {
+		set := c.intersection(m.Round, m.Attempt)
+		set = set[len(set)-2:]
+		m.Count, m.Set = uint32(len(set)), protocol.SetDigest(c.s, m.Round, m.Attempt, set)
+	})(c)
+}
+
+// cheatingSums: what a node reveals.
+func cheatingSums() []cheater {
+	return []cheater{
+		{what: "partial sum over another set", who: "c0", comes: comes{ends: protocol.ClassIntegrity, because: "c0 revealed over another set"},
+			does: lie(func(_ *cheat, m *partialSum) { m.Set[0] ^= 1 })},
+		{what: "another partial sum than signed", who: "c0", comes: comes{ends: protocol.ClassIntegrity, because: "c0 sent another partial sum than it signed"},
+			does: lie(func(_ *cheat, m *partialSum) { m.Vector[0] ^= 1 })},
+		{what: "sum of something else", who: "c0", comes: comes{sets: []int{4, 4}, wrong: true}, does: otherSum(7)},
+		{what: "sum that wraps around", who: "c0", comes: comes{sets: []int{4, 4}, rejected: true}, does: otherSum(1 << 62)},
+		{what: "two partial sums", who: "c0", comes: comes{refused: protocol.ErrEquivocate, by: "agg", sets: []int{4, 4}},
+			does: func(c *cheat) {
+				each(c, func(m *partialSum, o protocol.Outgoing) []protocol.Outgoing {
+					m.Vector[0] ^= 1
+					return []protocol.Outgoing{o, {Subject: o.Subject, Data: c.sign(c.key, c.self, m)}}
+				})
+			}},
+		{what: "altered partial sum", who: "c0", comes: comes{refused: protocol.ErrSealed, by: "agg", nameless: true, ends: protocol.ClassQuorum, because: "nothing has moved"},
+			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Ciphertext[0] ^= 1 })},
+		{what: "truncated partial sum", who: "c0", comes: comes{refused: protocol.ErrMalformed, by: "agg", nameless: true, ends: protocol.ClassQuorum, because: "nothing has moved"},
+			does: eachChunk(func(c *cheat, ch *protocol.Chunk) {
+				v := c.open(ch)
+				ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v[1:]))
+			})},
+		{what: "no partial sum", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*partialSum]()(c) }},
+	}
+}
+
+// otherSum reveals the sum and something.
+func otherSum(more field.Element) func(*cheat) {
+	return func(c *cheat) {
+		var vector protocol.Digest
+		eachChunk(func(c *cheat, ch *protocol.Chunk) {
+			v := c.open(ch)
+			v[0] = field.Add(v[0], more)
+			vector = protocol.VectorDigest(v)
+			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
+		})(c)
+		lie(func(_ *cheat, m *partialSum) { m.Vector = vector })(c)
+	}
+}
+
+// cheatingAggregators: what it opens and says.
+func cheatingAggregators() []cheater {
+	return []cheater{
+		{what: "round on another model", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "another model"},
+			does: lie(func(_ *cheat, m *opening) { m.Model[0] ^= 1 })},
+		{what: "round on a stale model", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "another model", sets: []int{4}},
+			does: lie(func(c *cheat, m *opening) { m.Model = protocol.IntDigest(toy{dim: int(c.s.Plan.Dim)}.Initial()) })},
+		{what: "one attempt on two models", who: "agg", comes: whole("c", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *opening) { m.Model[0] ^= 1 })},
+		{what: "a round beyond the plan", who: "agg", comes: whole("c", protocol.ErrMismatch),
+			does: func(c *cheat) {
+				if c.once("beyond") {
+					c.say(c.s.SubjectControl(), &opening{Round: 99, Attempt: 1})
+				}
+			}},
+		{what: "request for a second set", who: "agg", comes: whole("c", protocol.ErrRevealed),
+			does: func(c *cheat) {
+				if n, ok := c.noticed(protocol.NoteResult); ok {
+					c.say(c.s.SubjectControl(), &opening{Round: n.Round, Attempt: n.Attempt + 1})
+				}
+			}},
+		{what: "a second group key", who: "agg", comes: whole("p", protocol.ErrEquivocate),
+			does: func(c *cheat) {
+				each(c, func(m *protocol.Group, o protocol.Outgoing) []protocol.Outgoing {
+					sealed := must(c.s.SealGroup(c.link(m.To), m.To, make([]byte, 32)))
+					return []protocol.Outgoing{o, {Subject: o.Subject, Data: c.sign(c.key, c.self, &protocol.Group{To: m.To, Sealed: sealed})}}
+				})
+			}},
+		{what: "an abort without a reason", who: "agg", comes: comes{ends: protocol.ClassQuorum, of: "p", because: "at will"},
+			does: func(c *cheat) {
+				if _, ok := c.noticed(protocol.NoteRound); ok {
+					c.say(c.s.SubjectControl(), &protocol.Abort{Class: uint8(protocol.ClassQuorum), Reason: "at will"})
+				}
+			}},
+	}
+}
+
+// cheatingResults: what it publishes.
+func cheatingResults() []cheater {
+	return []cheater{
+		{what: "another aggregate, consistently", who: "agg", comes: comes{sets: []int{4, 4}, wrong: true}, does: otherAggregate},
+		{what: "another aggregate than signed", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "the aggregate isn't the one that was signed", sets: []int{4}},
+			does: lie(func(_ *cheat, m *resulting) { m.Aggregate[0] ^= 1 })},
+		{what: "a model that the aggregate doesn't lead to", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "doesn't lead to the model", sets: []int{4}},
+			does: lie(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
+		{what: "a result over another set", who: "agg", comes: comes{refused: protocol.ErrMismatch, by: "c", ends: protocol.ClassIntegrity, of: "p", because: "signed another set"},
+			does: lie(func(_ *cheat, m *resulting) { m.Set = m.Set[1:] })},
+		{what: "a result that names a node", who: "agg", comes: whole("p", protocol.ErrUnknown),
+			does: twoFaced(func(_ *cheat, m *resulting) { m.Set = append(m.Set, protocol.Entry{Party: 5}) })},
+		{what: "rejected, though it isn't", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "says rejected", sets: []int{4}},
+			does: lie(func(_ *cheat, m *resulting) { m.Outcome = protocol.OutcomeRejected })},
+		{what: "void, though it was revealed", who: "agg", comes: comes{refused: protocol.ErrRevealed, by: "c", of: "none"},
+			does: func(c *cheat) {
+				each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
+					m = &resulting{Round: m.Round, Attempt: m.Attempt, Outcome: protocol.OutcomeVoid}
+					o.Data = c.sign(c.key, c.self, m)
+					return []protocol.Outgoing{o, {Subject: c.s.SubjectControl(), Data: c.sign(c.key, c.self, &opening{Round: m.Round, Attempt: m.Attempt + 1})}}
+				})
+			}},
+		{what: "two results", who: "agg", comes: whole("p", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
+	}
+}
+
+// otherAggregate publishes something else than the sum of the partial sums, and
+// signs for it. The transcript shows it: the partial sums don't add up.
+func otherAggregate(c *cheat) {
+	var sum []int64
+	eachChunk(func(c *cheat, ch *protocol.Chunk) {
+		v := must(c.box(ch.Context).Open(nil, ch.Index, ch.Last, ch.Ciphertext))
+		sum, _ = protocol.Ints(v)
+		sum[0] += 7
+		ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, protocol.AppendInts(nil, sum))
+	})(c)
+	each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
+		if c.stored[o.Subject] == nil {
+			before := toy{dim: int(c.s.Plan.Dim)}.Initial()
+			if b := c.stored["next"]; b != nil {
+				before, _ = protocol.Ints(b)
+			}
+			next := plus(before, sum)
+			c.stored["next"] = protocol.AppendInts(nil, next)
+			m.Aggregate, m.Next = protocol.IntDigest(sum), protocol.IntDigest(next)
+			c.stored[o.Subject] = c.sign(c.key, c.self, m)
+		}
+		o.Data = c.stored[o.Subject]
+		return []protocol.Outgoing{o}
+	})
+	each(c, func(m *opening, o protocol.Outgoing) []protocol.Outgoing {
+		if b := c.stored["next"]; m.Round > 1 && b != nil {
+			next, _ := protocol.Ints(b)
+			m.Model = protocol.IntDigest(next)
+			o.Data = c.sign(c.key, c.self, m)
+		}
+		return []protocol.Outgoing{o}
+	})
+}
