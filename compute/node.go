@@ -74,25 +74,12 @@ type attempt struct {
 	parties        map[uint32]*contribution
 	complete       int
 	acc            field.Vector // sum of every share taken in so far
-	phase          phase
-	allAt          int64 // when all expected parties were complete, 0 before
+	phase          phase        // only enter and restore set it
+	allAt          int64        // when all expected parties were complete, 0 before
 	holds          map[uint32]*protocol.Hold
 	agrees         map[uint32]*protocol.Agree
 	set            []protocol.Entry
-	void           bool
-	over           bool // its result is here: nothing about it matters any more
 }
-
-// phase is how far the node has come in its attempt; it only moves forward.
-type phase int
-
-const (
-	idle       phase = iota // no attempt is open
-	collecting              // taking in contributions
-	held                    // its list is signed; nothing more is taken in
-	agreed                  // the intersection is signed
-	revealed                // the partial sum is out: the round is over for this node
-)
 
 // New builds the machine from its view.
 func New(cfg Config) (*Node, error) {

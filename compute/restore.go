@@ -51,7 +51,7 @@ func (n *Node) repeat() {
 // sayAccounts hands on the contributions of the revealed set: the aggregator
 // needs them all on record, and their parties may be gone.
 func (n *Node) sayAccounts() {
-	if n.at.phase != revealed || n.at.over {
+	if n.at.phase != revealed {
 		return
 	}
 	for _, e := range n.at.set {
@@ -201,6 +201,7 @@ func (n *Node) restorePeer(from uint32, m protocol.Message, data []byte) {
 }
 
 func (n *Node) restoreReveal() error {
+	now := revealed
 	for _, key := range n.view.Keys("reveal/") {
 		r, err := protocol.KeyNumber(key)
 		if err != nil {
@@ -211,7 +212,7 @@ func (n *Node) restoreReveal() error {
 			continue
 		}
 		if len(n.view.Get(key)) == 0 { // close's
-			n.at.over = true
+			now = settled
 			continue
 		}
 		out, err := protocol.UnmarshalOutgoing(n.view.Get(key))
@@ -221,7 +222,7 @@ func (n *Node) restoreReveal() error {
 		n.current = append(n.current, out...)
 	}
 	if n.at.round > 0 && n.newest >= n.at.round {
-		n.at.phase, n.at.acc = revealed, nil
+		n.at.phase, n.at.acc = now, nil
 	}
 	return nil
 }

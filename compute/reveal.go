@@ -17,16 +17,14 @@ func (n *Node) reveal() error {
 	own := n.at.agrees[n.self]
 	for k := range n.m {
 		if a := n.at.agrees[n.s.Plan.Compute(k)]; a.Set != own.Set || a.Count != own.Count {
-			n.at.void = true
 			n.eff.Note(protocol.Notice{Code: protocol.NoteDisagree, Round: own.Round, Attempt: own.Attempt, Peer: n.s.Name(n.s.Plan.Compute(k))})
-			return nil
+			return n.enter(void)
 		}
 	}
 	if len(n.at.set) < int(n.s.Plan.MinParties) {
-		n.at.void = true
 		n.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: own.Round, Attempt: own.Attempt, Count: len(n.at.set),
 			Err: fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(n.at.set), n.s.Plan.MinParties)})
-		return nil
+		return n.enter(void)
 	}
 	if n.at.round <= n.newest {
 		return fmt.Errorf("%w: round %d", protocol.ErrRevealed, n.at.round)
@@ -81,6 +79,9 @@ func (n *Node) addNoise(v field.Vector) error {
 }
 
 func (n *Node) publish(partial field.Vector) error {
+	if err := n.enter(revealed); err != nil {
+		return err
+	}
 	own, agg := n.at.agrees[n.self], n.s.Plan.Aggregator()
 	head, err := n.sign(&protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: protocol.VectorDigest(partial), Blinding: n.blindingSum()})
 	if err != nil {
@@ -102,7 +103,7 @@ func (n *Node) publish(partial field.Vector) error {
 	n.eff.Put(n.revealKey(own.Round), protocol.MarshalOutgoing(out))
 	n.eff.Send = append(n.eff.Send, out...)
 	n.current = append(n.current, out...)
-	n.newest, n.at.phase, n.seen = own.Round, revealed, n.now
+	n.newest, n.seen = own.Round, n.now
 	n.at.acc = nil // what was revealed is never computed again
 	n.eff.Note(protocol.Notice{Code: protocol.NoteRevealed, Round: own.Round, Attempt: own.Attempt, Count: len(n.at.set), Total: n.n})
 	return nil

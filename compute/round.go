@@ -30,6 +30,9 @@ func (n *Node) opens(m *protocol.Round, data []byte) error {
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, m.Round, m.Attempt)
 	}
 	n.forget()
+	if err := n.enter(collecting); err != nil {
+		return err
+	}
 	n.begin(m, n.now)
 	n.eff.Put("round", append(binary.BigEndian.AppendUint64(nil, uint64(n.now)), data...))
 	n.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: m.Round, Attempt: m.Attempt})
@@ -66,7 +69,7 @@ func (n *Node) advance() {
 	if n.at.phase == held && len(n.at.holds) == n.m {
 		n.must(n.agree())
 	}
-	if n.at.phase == agreed && len(n.at.agrees) == n.m && !n.at.void {
+	if n.at.phase == agreed && len(n.at.agrees) == n.m {
 		n.must(n.reveal())
 	}
 }
@@ -129,13 +132,16 @@ func (n *Node) covers(entries []protocol.Entry) bool {
 }
 
 func (n *Node) hold() error {
+	if err := n.enter(held); err != nil {
+		return err
+	}
 	h := &protocol.Hold{Round: n.at.round, Attempt: n.at.attempt}
 	for i := range uint32(n.n) {
 		if c := n.at.parties[i]; c != nil && c.whole {
 			h.Entries = append(h.Entries, protocol.Entry{Party: i, Bundle: c.bundle})
 		}
 	}
-	n.at.phase, n.at.holds[n.self] = held, h
+	n.at.holds[n.self] = h
 	return n.say(n.peerKey("hold", n.self), n.s.SubjectHold(n.self, h.Round, h.Attempt), h)
 }
 
@@ -161,7 +167,7 @@ func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 	if err := n.s.CheckSet(m.Entries); err != nil {
 		return err
 	}
-	if n.at.over {
+	if n.at.phase == settled {
 		return errDuplicate
 	}
 	if n.at.holds[from] != nil {
@@ -182,10 +188,13 @@ func (n *Node) repeated(kind string, from uint32, data []byte) error {
 
 // agree signs the intersection of all M lists: phase two.
 func (n *Node) agree() error {
+	if err := n.enter(agreed); err != nil {
+		return err
+	}
 	n.at.set = n.intersection()
 	a := &protocol.Agree{Round: n.at.round, Attempt: n.at.attempt, Count: uint32(len(n.at.set)),
 		Set: protocol.SetDigest(n.s, n.at.round, n.at.attempt, n.at.set)}
-	n.at.phase, n.at.agrees[n.self] = agreed, a
+	n.at.agrees[n.self] = a
 	n.eff.Note(protocol.Notice{Code: protocol.NoteAgreed, Round: a.Round, Attempt: a.Attempt, Count: len(n.at.set), Total: n.n})
 	return n.say(n.peerKey("agree", n.self), n.s.SubjectAgree(n.self, a.Round, a.Attempt), a)
 }
@@ -202,7 +211,7 @@ func (n *Node) peerAgree(from uint32, m *protocol.Agree, data []byte) error {
 	if err := n.when(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	if n.at.over {
+	if n.at.phase == settled {
 		return errDuplicate
 	}
 	if n.at.agrees[from] != nil {
@@ -222,7 +231,7 @@ func (n *Node) result(m *protocol.Result) error {
 		}
 		return err
 	}
-	if n.at.over {
+	if n.at.phase == settled {
 		return errDuplicate
 	}
 	if m.Outcome == protocol.OutcomeVoid {
@@ -235,24 +244,27 @@ func (n *Node) result(m *protocol.Result) error {
 	if want := n.at.agrees[n.self].Set; protocol.SetDigest(n.s, m.Round, m.Attempt, m.Set) != want {
 		return fmt.Errorf("%w: the result of round %d is over another set than was agreed", protocol.ErrMismatch, m.Round)
 	}
-	n.close(m)
-	return nil
+	return n.close(m)
 }
 
-func (n *Node) close(m *protocol.Result) {
+func (n *Node) close(m *protocol.Result) error {
+	if err := n.enter(settled); err != nil {
+		return err
+	}
 	n.last = make([]uint32, len(m.Set))
 	for i, e := range m.Set {
 		n.last[i] = e.Party
 	}
 	n.eff.Put("last", appendU32s(nil, n.last))
 	n.forget()
-	n.current, n.at.over = nil, true
+	n.current = nil
 	n.eff.Put(n.revealKey(m.Round), []byte{}) // the fact stays, the vector isn't needed any more
 	n.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: m.Round, Attempt: m.Attempt, Count: len(m.Set), Total: n.n, Detail: m.Outcome.String()})
 	if m.Round == n.s.Plan.Rounds {
 		n.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: m.Round})
 		n.end(nil)
 	}
+	return nil
 }
 
 func (n *Node) revealKey(round uint32) string { return fmt.Sprintf("reveal/%d", round) }

@@ -21,6 +21,10 @@ type Machine interface {
 	Step(now int64, ev Event) Effects // now in unix milliseconds, never decreasing
 }
 
+// Transition is one legal move of a role between its states, as the role's own
+// table and docs/protocol.md list them. On says what leads to it.
+type Transition struct{ From, To, On string }
+
 // Event is what can happen to a machine: Start, Tick, Delivery or Proposal.
 type Event interface{ event() }
 
