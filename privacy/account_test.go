@@ -134,6 +134,7 @@ func TestSolveSigmaMeetsItsTarget(t *testing.T) {
 	for _, q := range []Query{
 		{Mechanism: Gaussian, Clip: 1, Relation: ReplaceOne, Steps: 15, Delta: 1e-5},
 		{Mechanism: DiscreteGaussian, Sensitivity: 50, Steps: 15, Delta: 1e-5, Dim: 100},
+		{Mechanism: DiscreteGaussian, Sensitivity: 1, Relation: AddRemove, Sampling: SamplingPoisson, Rate: 0.5, Steps: 400, Delta: 1e-5, Precision: coarse},
 		{Mechanism: Skellam, Sensitivity: 50, Steps: 3, Delta: 1e-5, Dim: 10},
 		{Mechanism: Gaussian, Clip: 1, Relation: AddRemove, Sampling: SamplingPoisson, Rate: 0.1, Steps: 100, Delta: 1e-5, Precision: coarse},
 	} {
@@ -148,6 +149,9 @@ func TestSolveSigmaMeetsItsTarget(t *testing.T) {
 	sigma, _, err := SolveSigma(Query{Mechanism: Gaussian, Clip: 1, Relation: ReplaceOne, Steps: 15, Delta: 1e-5}, 1)
 	if err != nil || relativeError(sigma, 28.897348384953386) > 2e-6 {
 		t.Errorf("sigma %v, %v", sigma, err)
+	}
+	if _, _, err := SolveSigma(Query{Mechanism: Gaussian, Sensitivity: 1, Steps: 1, Delta: 2}, 1); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "delta") {
+		t.Errorf("delta 2: %v", err)
 	}
 	if _, _, err := SolveSigma(Query{}, 1); !errors.Is(err, ErrInput) {
 		t.Errorf("an empty query: %v", err)

@@ -108,31 +108,19 @@ func SolveSigma(q Query, epsilon float64) (float64, Answer, error) {
 	if err != nil {
 		return 0, Answer{}, err
 	}
-	spends := func(sigma float64) (Answer, error) {
+	meets := func(sigma float64) (bool, error) {
 		p := q
 		p.Sigma = sigma
-		return upperBound(p)
+		a, err := upperBound(p)
+		return err == nil && a.Epsilon <= epsilon, err
 	}
-	hi := d
-	for ; ; hi *= 2 {
-		a, err := spends(hi)
-		if err != nil {
-			return 0, Answer{}, err
-		}
-		if a.Epsilon <= epsilon {
-			break
-		}
-		if hi > 1e12*d {
-			return 0, Answer{}, refuse("no sigma below %v reaches epsilon %v", hi, epsilon)
-		}
-	}
-	lo := hi / 2
-	for a, err := spends(lo); err == nil && a.Epsilon <= epsilon && lo > d/64; a, err = spends(lo) {
-		lo, hi = lo/2, lo
+	lo, hi, err := bracketSigma(d, meets)
+	if err != nil {
+		return 0, Answer{}, err
 	}
 	for hi-lo > 1e-6*hi {
 		mid := (lo + hi) / 2
-		if a, err := spends(mid); err == nil && a.Epsilon <= epsilon {
+		if ok, _ := meets(mid); ok {
 			hi = mid
 		} else {
 			lo = mid
@@ -141,4 +129,29 @@ func SolveSigma(q Query, epsilon float64) (float64, Answer, error) {
 	q.Sigma = hi
 	a, err := Account(q)
 	return hi, a, err
+}
+
+// bracketSigma finds lo < hi, a factor of 2 apart, of which hi meets the target and lo
+// doesn't, or is as small as accountants are asked for: a 64th of the sensitivity d. A sigma
+// that is refused doesn't meet it; if all are, so is the query.
+func bracketSigma(d float64, meets func(sigma float64) (bool, error)) (lo, hi float64, err error) {
+	for hi = d; ; hi *= 2 {
+		ok, err := meets(hi)
+		if ok {
+			break
+		}
+		if hi > 1e9*d {
+			if err == nil {
+				err = refuse("no sigma below %v reaches the target", hi)
+			}
+			return 0, 0, err
+		}
+	}
+	for lo = hi / 2; lo > d/64; lo /= 2 {
+		if ok, _ := meets(lo); !ok {
+			break
+		}
+		hi = lo
+	}
+	return lo, hi, nil
 }

@@ -67,7 +67,7 @@ func bracket(t interface {
 	Fatalf(string, ...any)
 }, terms []Term, delta, exact, gap float64) {
 	t.Helper()
-	prec := Precision{Cells: 60, MaxBits: 14}
+	prec := Precision{Cells: 40, MaxBits: 13}
 	hi, err := Upper(terms, delta, prec)
 	if err != nil {
 		t.Fatalf("upper: %v", err)
@@ -112,7 +112,7 @@ func TestBracketsGaussianCompositions(t *testing.T) {
 		if delta < 1e-12 {
 			exact = epsilonOf(delta, func(e float64) float64 { return smallDelta(mu, e) })
 		}
-		bracket(t, terms, delta, exact, 3e-3)
+		bracket(t, terms, delta, exact, 6e-3)
 	})
 }
 
@@ -132,7 +132,7 @@ func TestBracketsTwoSampledSteps(t *testing.T) {
 	for _, kind := range []Kind{Remove, Add, Replace} {
 		a := Term{Kind: kind, Mu: 1.2, Rate: 0.15, Count: 1}
 		b := Term{Kind: kind, Mu: 0.7, Rate: 0.4, Count: 1}
-		const h = 0.03
+		const h = 0.04
 		type point struct{ loss, mass float64 }
 		points := func(t Term) (out []point) {
 			p := t.pieces(1e-20)[0]
@@ -158,7 +158,7 @@ func TestBracketsTwoSampledSteps(t *testing.T) {
 		hi, err1 := Upper([]Term{a, b}, 1e-3, prec)
 		lo, err2 := Lower([]Term{b, a}, 1e-3, prec)
 		// The sum's kink at the edge of the set makes its own error about h^2.
-		if err1 != nil || err2 != nil || math.Abs(hi-exact) > 2e-4*exact || math.Abs(lo-exact) > 2e-4*exact || lo > hi {
+		if err1 != nil || err2 != nil || math.Abs(hi-exact) > 4e-4*exact || math.Abs(lo-exact) > 4e-4*exact || lo > hi {
 			t.Errorf("kind %d: [%v, %v], sum says %v (%v, %v)", kind, lo, hi, exact, err1, err2)
 		}
 	}
