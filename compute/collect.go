@@ -80,15 +80,16 @@ func (n *Node) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 		return errDuplicate
 	}
 	d := protocol.ChunkDigest(c.Ciphertext)
-	if have, ok := p.chunks[c.Index]; ok {
-		if have != d {
-			return fmt.Errorf("%w: chunk %d of %s", protocol.ErrEquivocate, c.Index, n.s.Name(c.From))
-		}
+	have, again := p.chunks[c.Index]
+	if again && have == d {
 		return errDuplicate
 	}
-	v, err := n.openShare(secret, c)
+	v, err := n.openShare(secret, c) // before anybody is accused: only the party can have sealed it
 	if err != nil {
 		return err
+	}
+	if again {
+		return fmt.Errorf("%w: chunk %d of %s", protocol.ErrEquivocate, c.Index, n.s.Name(c.From))
 	}
 	lo := int(c.Index) * xof.ChunkElements
 	n.at.acc[lo : lo+len(v)].Add(v)

@@ -27,8 +27,8 @@ func (p phase) String() string {
 	return [...]string{"idle", "collecting", "held", "agreed", "void", "revealed", "settled"}[p]
 }
 
-// State is what the node is at, by the names of Transitions.
-func (n *Node) State() string {
+// Phase is what the node is at, by the names of Transitions.
+func (n *Node) Phase() string {
 	if n.ended {
 		return ended
 	}
