@@ -19,9 +19,9 @@ demo:
 
 # A data set that is there is checked and kept; one that isn't is downloaded.
 data:
-	$(GO) run ./cmd/choir data get adult --dir "$(CHOIR_DATA)"
-	$(GO) run ./cmd/choir data get wine --dir "$(CHOIR_DATA)"
-	$(GO) run ./cmd/choir data get abalone --dir "$(CHOIR_DATA)"
+	@env -u CHOIR_DATA $(GO) run ./cmd/choir data get adult --dir "$(CHOIR_DATA)"
+	@env -u CHOIR_DATA $(GO) run ./cmd/choir data get wine --dir "$(CHOIR_DATA)"
+	@env -u CHOIR_DATA $(GO) run ./cmd/choir data get abalone --dir "$(CHOIR_DATA)"
 
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -33,7 +33,9 @@ func TestAdultBalanced(t *testing.T) {
 	for seed := range uint64(seeds) {
 		d := &Demo{Parties: 10, Computes: 3, Rounds: 15, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic, Strategy: pvi.Virtual,
 			Shards: 200, Clip: 0.05, InMemory: true, NoReferences: true,
-			Tune: func(c *pvi.Config) { c.Damping, c.DampingDecay, c.Beta = 0.1, 0.1, 0.75; c.PrecisionFloor = 1 },
+			Tune: func(c *pvi.Config) {
+				c.Damping, c.DampingDecay, c.Beta, c.Steps, c.LearningRate = 0.1, 0.1, 0.75, 20, 0.02
+			},
 			Data: Source{Path: datasettest.Path(t, "adult"), Schema: schema, Seed: seed + 1, Train: 0.5}}
 		r, err := d.Run(t.Context())
 		if err != nil {

@@ -274,7 +274,7 @@ func (r *demoRun) session(ctx context.Context) (*session.Report, error) {
 		Connect: connect, Store: r.store, Notify: r.notify, Leave: r.leaves,
 		App:      func(i uint32) protocol.Application { return apps[i] },
 		Proposer: func(i uint32) protocol.Proposer { return apps[i] },
-		Ledger:   func(uint32) party.Ledger { return session.NewAccount(r.s, new(ledger.Ledger)) },
+		Ledger:   func(uint32) party.Ledger { return session.NewAccount(r.s, new(ledger.Ledger), nil) },
 	}
 	return l.Run(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"choir/crypto/identity"
@@ -56,11 +57,11 @@ func NewIdentity(dir, name, passphraseFile string, costs identity.Params, now ti
 func ReadKey(keyFile, passphraseFile string) (*identity.PrivateKey, error) {
 	passphrase, err := identity.ReadPassphraseFile(passphraseFile)
 	if err != nil {
-		return nil, inFile("passphrase file", passphraseFile, err)
+		return nil, inFile("passphrase", passphraseFile, err)
 	}
 	key, _, err := identity.ReadKeyFile(keyFile, passphrase)
 	if err != nil {
-		return nil, inFile("key file", keyFile, err)
+		return nil, inFile("key", keyFile, err)
 	}
 	return key, nil
 }
@@ -90,8 +91,7 @@ func inFile(what, path string, err error) error {
 			class = protocol.ClassIntegrity
 		}
 	}
-	var named *fs.PathError
-	if errors.As(err, &named) {
+	if strings.Contains(err.Error(), path) {
 		return protocol.Fail(class, "%s: %w", what, err)
 	}
 	return protocol.Fail(class, "%s %s: %w", what, path, err)

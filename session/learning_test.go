@@ -60,6 +60,19 @@ func randomParts(parties, rows, features int, classes bool) []pvi.Data {
 
 func learningPlan(t *testing.T, c learningCase, noise protocol.Placement, rounds int) (*Local, []*pvi.Learner) {
 	t.Helper()
+	return learningPlanOf(t, c, func(ts *Terms) { ts.Rounds, ts.Noise = rounds, noise })
+}
+
+// learningPlanAt is a private plan of three rounds.
+func learningPlanAt(t *testing.T, c learningCase, epsilon float64) (*Local, []*pvi.Learner) {
+	t.Helper()
+	return learningPlanOf(t, c, func(ts *Terms) {
+		ts.Rounds, ts.Noise, ts.Epsilon, ts.Delta = 3, protocol.NoiseParty, epsilon, 1e-5
+	})
+}
+
+func learningPlanOf(t *testing.T, c learningCase, adjust func(*Terms)) (*Local, []*pvi.Learner) {
+	t.Helper()
 	schema := &dataset.Schema{Version: 1, Source: "test", Target: dataset.Numeric("y", -1, 1), Missing: dataset.Refuse, Unseen: dataset.Refuse}
 	for j := range c.cfg.Features - 1 {
 		schema.Columns = append(schema.Columns, dataset.Numeric(fmt.Sprintf("x%d", j), -1, 1))
@@ -74,10 +87,7 @@ func learningPlan(t *testing.T, c learningCase, noise protocol.Placement, rounds
 	}
 	list, keys := members(t, len(c.parts), 3)
 	ts := terms(list)
-	ts.Rounds, ts.Noise = rounds, noise
-	if noise != protocol.NoiseNone {
-		ts.Epsilon, ts.Delta = 1, 1e-5
-	}
+	adjust(&ts)
 	p, err := ts.Learn(Learning{PVI: c.cfg, Weights: weights, Schema: json.RawMessage(canonical)})
 	if err != nil {
 		t.Fatal(err)

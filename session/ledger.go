@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"fmt"
 
 	"choir/party"
 	"choir/privacy"
@@ -12,16 +13,21 @@ import (
 // Account is a party's ledger under one plan, as its machine asks for it. The
 // machine persists what Charge returns with the contribution it pays for.
 type Account struct {
-	plan   *protocol.Plan
-	id     protocol.PlanID
-	chain  *ledger.Ledger
-	budget ledger.Budget
+	plan  *protocol.Plan
+	id    protocol.PlanID
+	chain *ledger.Ledger
+	own   *ledger.Budget
 }
 
-// NewAccount charges a plan to a chain, within the plan's budget. The chain may
-// hold charges of other plans on the same data: they count.
-func NewAccount(s protocol.Session, chain *ledger.Ledger) *Account {
-	return &Account{plan: s.Plan, id: s.ID, chain: chain, budget: ledger.Budget{Epsilon: s.Plan.Epsilon, Delta: s.Plan.Delta}}
+// NewAccount charges a plan to a chain, which may hold charges of other plans
+// on the same data. The plan's charges stay within the plan's budget, and
+// everything in the chain within the party's own; without one of its own (nil)
+// the plan's holds for everything.
+func NewAccount(s protocol.Session, chain *ledger.Ledger, own *ledger.Budget) *Account {
+	if own == nil {
+		own = &ledger.Budget{Epsilon: s.Plan.Epsilon, Delta: s.Plan.Delta}
+	}
+	return &Account{plan: s.Plan, id: s.ID, chain: chain, own: own}
 }
 
 // Charge implements party.Ledger. A plan that claims no epsilon charges
@@ -35,11 +41,32 @@ func (a *Account) Charge(round, attempt uint32) (entry []byte, seq uint64, err e
 	if a.chain.Charged(c) {
 		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: %w", round, attempt, ledger.ErrCharged)
 	}
-	if _, err := a.chain.CanAfford(a.budget, c); err != nil {
+	if err := a.withinPlan(c); err != nil {
+		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: the plan's budget: %w", round, attempt, err)
+	}
+	if _, err := a.chain.CanAfford(*a.own, c); err != nil {
 		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: %w", round, attempt, err)
 	}
 	e := a.chain.Next(c)
 	return e.Marshal(), e.Seq, nil
+}
+
+// withinPlan holds this plan's charges alone to this plan's budget.
+func (a *Account) withinPlan(next ledger.Charge) error {
+	releases := []privacy.Release{next.Release}
+	for _, c := range a.chain.Charges() {
+		if c.Plan == next.Plan {
+			releases = append(releases, c.Release)
+		}
+	}
+	spent, err := privacy.Epsilon(releases, a.plan.Delta)
+	if err != nil {
+		return err
+	}
+	if !(spent.Epsilon <= a.plan.Epsilon) {
+		return fmt.Errorf("%w: it would bring epsilon to %.6g of %.6g at delta %g", ledger.ErrOverspend, spent.Epsilon, a.plan.Epsilon, a.plan.Delta)
+	}
+	return nil
 }
 
 // Commit implements party.Ledger.

@@ -129,30 +129,28 @@ func (m *Member) Run(ctx context.Context) error {
 	return err
 }
 
-const storePlan = "plan"
-
-// openStore opens the durable state and ties it to the plan: another plan's
-// would be read as this one's.
+// openStore opens the durable state of this member under this plan.
 func (m *Member) openStore() (host.Store, error) {
 	path := m.Config.StoreFile
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}
-	s, err := host.OpenFile(path)
+	return OpenStore(path, m.Session)
+}
+
+// OpenStore opens a member's store for one plan. The same file may serve plan
+// after plan: each has its own state, and a party's ledger goes on over all of
+// them.
+func OpenStore(path string, s protocol.Session) (host.Store, error) {
+	f, err := host.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
-	switch id := s.Get(storePlan); {
-	case id == nil && len(s.Keys("")) == 0:
-		err = s.Apply([]protocol.Record{{Key: storePlan, Value: m.Session.ID[:]}})
-	case string(id) != string(m.Session.ID[:]):
-		err = protocol.Fail(protocol.ClassIntegrity, "store %s: %w: it belongs to another plan", path, protocol.ErrWrongPlan)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return host.Scope(f, "plan/"+s.ID.String()+"/", LedgerPrefix), nil
 }
+
+// LedgerPrefix is where a store keeps a party's ledger.
+const LedgerPrefix = "ledger/"
 
 // connect reaches the broker and makes sure that the plan's stream is there. The
 // limit is no deadline of the context: one request that was lost with a broker
@@ -191,17 +189,21 @@ var errDeparted = errors.New("left the session")
 func (m *Member) drive(ctx context.Context, store host.Store, bus *counted) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
+	own, err := m.Config.Budget.budget()
+	if err != nil {
+		return err
+	}
 	t := m.Config.Timing
 	r := &Role{Session: m.Session, Key: m.Key, Store: store, Bus: bus, Rand: rand.Reader,
 		Resend: time.Duration(t.Resend), GiveUp: time.Duration(t.GiveUp), IdleTimeout: time.Duration(t.Idle),
-		Model: m.work.model, App: m.work.app, Proposer: m.work.proposer, Ledger: NewAccount(m.Session, new(ledger.Ledger))}
+		Model: m.work.model, App: m.work.app, Proposer: m.work.proposer, Ledger: NewAccount(m.Session, new(ledger.Ledger), own)}
 	r.Notify = func(n protocol.Notice) {
 		logNotice(m.Log, n, &bus.sent)
 		if m.LeaveAfter > 0 && n.Code == protocol.NoteResult && n.Round >= m.LeaveAfter {
 			leave(errDeparted)
 		}
 	}
-	err := r.Run(ctx)
+	err = r.Run(ctx)
 	if errors.Is(err, errDeparted) {
 		return nil
 	}

@@ -29,6 +29,7 @@ type RoleConfig struct {
 	Bus    BusConfig    `toml:"bus"`
 	Timing TimingConfig `toml:"timing"`
 	Log    LogConfig    `toml:"log"`
+	Budget BudgetConfig `toml:"budget"` // party: its own limit over all plans on its data
 }
 
 // BusConfig says how to reach the broker; see natsbus.Config.

@@ -145,8 +145,8 @@ func (r *RowSum) encode(bits uint8) ([][]int64, error) {
 		rows[i] = make([]int64, r.Cols)
 		if err := g.Round(rows[i], r.row(i)); err != nil || !fixedpoint.NormSquaredAtMost(rows[i], r.bound()) {
 			j, _ := r.largest(i)
-			return nil, protocol.Fail(protocol.ClassInput, "input: %s is too large: %d rows on the grid 2^-%d could overflow the sum beyond about %.3g in a row",
-				r.cell(i, j), r.Rows, bits, math.Ldexp(float64(r.bound()), -int(bits)))
+			return nil, protocol.Fail(protocol.ClassInput, "input: %s is too large: on the grid 2^-%d a row may reach about %.3g, or the sum of all (%d) could overflow",
+				r.cell(i, j), bits, math.Ldexp(float64(r.bound()), -int(bits)), r.Rows)
 		}
 	}
 	return rows, nil
@@ -193,7 +193,7 @@ func (r *RowSum) session(ctx context.Context, p *protocol.Plan, keys []*identity
 		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
 		App:      func(uint32) protocol.Application { return app },
 		Proposer: func(i uint32) protocol.Proposer { return Fixed(rows[i]) },
-		Ledger:   func(uint32) party.Ledger { return NewAccount(s, new(ledger.Ledger)) },
+		Ledger:   func(uint32) party.Ledger { return NewAccount(s, new(ledger.Ledger), nil) },
 	}
 	return l.Run(ctx)
 }

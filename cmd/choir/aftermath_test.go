@@ -192,7 +192,7 @@ func (a *aftermath) compare() {
 func (a *aftermath) reveals(p *protocol.Plan) {
 	for k := range p.Computes() {
 		i := p.Compute(k)
-		f, err := host.OpenFile(filepath.Join(a.dir, "members", a.s.Name(i), "store.db"))
+		f, err := session.OpenStore(filepath.Join(a.dir, "members", a.s.Name(i), "store.db"), a.s)
 		if err != nil {
 			a.t.Fatal(err)
 		}

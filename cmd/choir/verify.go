@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"choir/protocol"
+	"choir/report"
+	"choir/session"
+	"choir/verify"
+)
+
+// verdict is what choir verify prints.
+type verdict struct {
+	SchemaVersion int              `json:"schema_version"`
+	Plan          string           `json:"plan"`
+	Rounds        int              `json:"rounds"`
+	Completed     bool             `json:"completed"`
+	Aborted       string           `json:"aborted,omitempty"`
+	Releases      int              `json:"releases"`
+	Audited       bool             `json:"audited"`
+	Epsilon       *float64         `json:"epsilon"` // null when the plan claims none
+	Delta         *float64         `json:"delta"`
+	Attempts      []attemptVerdict `json:"attempts"`
+}
+
+type attemptVerdict struct {
+	Round   uint32   `json:"round"`
+	Attempt uint32   `json:"attempt"`
+	Outcome string   `json:"outcome"`
+	Set     []string `json:"set"`
+}
+
+func (a *app) verify() *cobra.Command {
+	format := "text"
+	cmd := &cobra.Command{
+		Use:   "verify DIR",
+		Short: "Check a session's transcript offline",
+		Long: `Check, from the signed plan and the transcript in DIR alone, everything that the
+protocol promises about a session: signatures, set agreement, partial sums,
+results, models and charges. Exits with 7 and the cause when anything was altered.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := session.VerifyFolder(args[0])
+			if err != nil {
+				return err
+			}
+			v := verdictOf(r)
+			return a.print(format, v, func() { a.verified(v) })
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func verdictOf(r *verify.Report) verdict {
+	v := verdict{SchemaVersion: 1, Plan: r.Plan.String(), Rounds: r.Rounds(), Completed: r.Completed(), Aborted: r.Aborted,
+		Releases: r.Releases, Audited: r.Audited, Attempts: []attemptVerdict{}}
+	if r.Claimed {
+		v.Epsilon, v.Delta = &r.Epsilon, &r.Delta
+	}
+	for _, t := range r.Attempts {
+		set := t.Set
+		if set == nil {
+			set = []string{}
+		}
+		v.Attempts = append(v.Attempts, attemptVerdict{t.Round, t.Attempt, outcomeName(t.Outcome), set})
+	}
+	return v
+}
+
+func outcomeName(o protocol.Outcome) string {
+	if o == 0 {
+		return "open"
+	}
+	return o.String()
+}
+
+func (a *app) verified(v verdict) {
+	fmt.Fprintf(a.out, "plan %s: every signature, set, sum, result and model holds\n", v.Plan)
+	for _, t := range v.Attempts {
+		fmt.Fprintf(a.out, "round %d attempt %d: %s, %d parties: %s\n", t.Round, t.Attempt, t.Outcome, len(t.Set), strings.Join(t.Set, " "))
+	}
+	switch {
+	case v.Aborted != "":
+		fmt.Fprintf(a.out, "ended early: %s\n", v.Aborted)
+	case v.Completed:
+		fmt.Fprintf(a.out, "completed, %d rounds\n", v.Rounds)
+	}
+	if v.Epsilon != nil {
+		fmt.Fprintf(a.out, "charged: epsilon %.6g at delta %g\n", *v.Epsilon, *v.Delta)
+	}
+	if v.Audited {
+		fmt.Fprintln(a.out, "audited: every revealed sum opens the parties' commitments")
+	}
+}
+
+func (a *app) receipt() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "receipt", Short: "Show and check the proof that a party was counted", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.receiptShow(), a.receiptVerify())
+	return cmd
+}
+
+func (a *app) receiptShow() *cobra.Command {
+	var plan, out string
+	var round, attempt uint32
+	cmd := &cobra.Command{
+		Use: "show STORE --plan PLAN --round R --out FILE", Short: "Take a round's receipts out of a party's store", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			got, err := session.Receipts(args[0], plan, round, attempt)
+			if err != nil {
+				return err
+			}
+			if err := report.WriteFile(out, protocol.MarshalTranscript(got)); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%d receipts of round %d in %s\n", len(got), round, out)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&plan, "plan", "", "signed plan")
+	cmd.Flags().Uint32Var(&round, "round", 1, "round")
+	cmd.Flags().Uint32Var(&attempt, "attempt", 0, "attempt; 0: the last that has receipts")
+	cmd.Flags().StringVar(&out, "out", "receipts.bin", "file to write")
+	return cmd
+}
+
+func (a *app) receiptVerify() *cobra.Command {
+	format := "text"
+	cmd := &cobra.Command{
+		Use: "verify RECEIPTS DIR", Short: "Check receipts against a session's transcript", Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			b, err := os.ReadFile(args[0])
+			if err != nil {
+				return protocol.Fail(protocol.ClassInput, "%w", err)
+			}
+			messages, err := protocol.UnmarshalTranscript(b)
+			if err != nil {
+				return protocol.Fail(protocol.ClassIntegrity, "receipts: %w", err)
+			}
+			r, err := session.VerifyFolder(args[1])
+			if err != nil {
+				return err
+			}
+			in, err := verify.Receipt(r, messages)
+			if err != nil {
+				return err
+			}
+			return a.printInclusion(format, in)
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+// inclusion is what choir receipt verify prints.
+type inclusion struct {
+	SchemaVersion int      `json:"schema_version"`
+	Party         string   `json:"party"`
+	Round         uint32   `json:"round"`
+	Attempt       uint32   `json:"attempt"`
+	Nodes         []string `json:"nodes"`
+	Outcome       string   `json:"outcome"`
+	Counted       bool     `json:"counted"`
+}
+
+func (a *app) printInclusion(format string, in *verify.Inclusion) error {
+	v := inclusion{1, in.Party, in.Round, in.Attempt, in.Nodes, outcomeName(in.Outcome), in.Counted}
+	return a.print(format, v, func() {
+		verb := "was not counted"
+		if v.Counted {
+			verb = "was counted"
+		}
+		fmt.Fprintf(a.out, "%s %s in round %d attempt %d (%s); receipts of %s\n", v.Party, verb, v.Round, v.Attempt, v.Outcome, strings.Join(v.Nodes, ", "))
+	})
+}

@@ -1,0 +1,141 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"choir/protocol"
+)
+
+func openFile(t *testing.T, path string) *File {
+	t.Helper()
+	f, err := OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestStoresAgree drives the file store, the store in memory, a journal and a
+// scoped store with the same transactions and holds them to a plain map.
+func TestStoresAgree(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		file, err := OpenFile(filepath.Join(dir, "s"+string(rune('a'+n%26))+rapid.StringMatching(`[a-z]{12}`).Draw(t, "name")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		scoped := Scope(NewRam(), "plan/x/", "ledger/")
+		journal := NewJournal(NewRam())
+		stores := map[string]protocol.View{"file": file, "ram": NewRam(), "scoped": scoped, "journal": journal}
+		oracle := map[string]string{}
+		for range rapid.IntRange(1, 8).Draw(t, "transactions") {
+			records := drawRecords(t)
+			for name, s := range stores {
+				if name == "journal" {
+					journal.add(records)
+					if rapid.Bool().Draw(t, "commit") {
+						if err := journal.commit(); err != nil {
+							t.Fatal(err)
+						}
+					}
+				} else if err := s.(Store).Apply(records); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, r := range records {
+				if r.Value == nil {
+					delete(oracle, r.Key)
+				} else {
+					oracle[r.Key] = string(r.Value)
+				}
+			}
+			for name, s := range stores {
+				checkStore(t, name, s, oracle)
+			}
+		}
+	})
+}
+
+var storeKeys = []string{"a/1", "a/2", "b", "ledger/1", "ledger/2", "plan"}
+
+func drawRecords(t *rapid.T) (records []protocol.Record) {
+	for range rapid.IntRange(1, 5).Draw(t, "records") {
+		r := protocol.Record{Key: rapid.SampledFrom(storeKeys).Draw(t, "key")}
+		if rapid.IntRange(0, 3).Draw(t, "delete") > 0 {
+			r.Value = append([]byte{}, rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "value")...)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+func checkStore(t *rapid.T, name string, s protocol.View, oracle map[string]string) {
+	for _, k := range storeKeys {
+		want, there := oracle[k]
+		if got := s.Get(k); (got != nil) != there || string(got) != want {
+			t.Fatalf("%s: %s is %q (%t), want %q (%t)", name, k, got, got != nil, want, there)
+		}
+	}
+	for _, prefix := range []string{"a/", "ledger/", "b"} {
+		var want []string
+		for _, k := range storeKeys {
+			if _, there := oracle[k]; there && len(k) >= len(prefix) && k[:len(prefix)] == prefix {
+				want = append(want, k)
+			}
+		}
+		if got := s.Keys(prefix); !slices.Equal(got, want) {
+			t.Fatalf("%s: keys under %s are %v, want %v", name, prefix, got, want)
+		}
+	}
+}
+
+// TestFileStaysClosedToOthers: one process at a time, and nobody else's eyes.
+func TestFileStaysClosedToOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	f := openFile(t, path)
+	if _, err := OpenFile(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second opening: %v, want ErrLocked", err)
+	}
+	if err := f.Apply([]protocol.Record{{Key: "k", Value: []byte{}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openFile(t, path)
+	if v := again.Get("k"); v == nil || len(v) != 0 {
+		t.Errorf("an empty value came back as %v", v)
+	}
+	again.Close()
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFile(path); err == nil {
+		t.Error("a store that others may read was opened")
+	}
+}
+
+// TestScopesStayApart: two plans share a file and nothing but the ledger.
+func TestScopesStayApart(t *testing.T) {
+	file := openFile(t, filepath.Join(t.TempDir(), "store.db"))
+	one, two := Scope(file, "plan/1/", "ledger/"), Scope(file, "plan/2/", "ledger/")
+	if err := one.Apply([]protocol.Record{{Key: "state", Value: []byte("1")}, {Key: "ledger/0", Value: []byte("paid")}}); err != nil {
+		t.Fatal(err)
+	}
+	if v := two.Get("state"); v != nil {
+		t.Errorf("the second plan sees the first one's state %q", v)
+	}
+	if v := two.Get("ledger/0"); string(v) != "paid" {
+		t.Errorf("the second plan's ledger is %q", v)
+	}
+}

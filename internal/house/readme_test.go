@@ -1,0 +1,80 @@
+package house
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReadmeRuns runs everything that the README shows, block by block in one
+// shell, in a copy of nothing but the working tree: the module root is the
+// working folder, what the commands leave behind goes to a scratch folder.
+// `make test` is what CI runs: the test checks that, since it can't call itself.
+func TestReadmeRuns(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(readme, -1)
+	if len(blocks) < 7 {
+		t.Fatalf("the README has %d blocks of commands: too few to be all", len(blocks))
+	}
+	script, calls := "set -eu\n", 0
+	for _, b := range blocks {
+		if text := string(b[1]); text == "make test\n" {
+			calls++
+		} else {
+			script += text
+		}
+	}
+	if calls != 1 {
+		t.Errorf("the README calls `make test` %d times, not once", calls)
+	}
+	ci, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
+	if err != nil || !strings.Contains(string(ci), "exec make test\n") {
+		t.Errorf("CI doesn't call the README's test command (%v)", err)
+	}
+	runScript(t, root, script)
+}
+
+// runScript runs the script in a scratch folder that looks like the module
+// root: the same entries, linked.
+func runScript(t *testing.T, root, script string) {
+	t.Helper()
+	scratch := t.TempDir()
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() == "choir" || e.Name() == "choir-out" || e.Name() == ".git" {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(root, e.Name()), filepath.Join(scratch, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", "trap 'kill ${broker:-} 2>/dev/null' EXIT\n"+script)
+	cmd.Dir = scratch
+	cmd.WaitDelay = 5 * time.Second // what the script left in the background doesn't hold the test
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"secure sum (this session)", `"schema_version"`, "5.5", "28", "signed by all 7 members"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the README's commands don't print %q:\n%s", want, out)
+		}
+	}
+}

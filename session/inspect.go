@@ -1,0 +1,121 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"choir/host"
+	"choir/protocol"
+	"choir/verify"
+)
+
+// Names of a transcript's two files, in a folder of their own.
+const (
+	PlanFile       = "plan.choir"
+	TranscriptFile = "transcript.bin"
+)
+
+// VerifyFolder checks a session's transcript offline: the folder holds the two
+// files, or has a folder "transcript" with them and perhaps the model.json that
+// an aggregator leaves, which must then say what the transcript leads to. Anything
+// altered is of protocol.ClassIntegrity.
+func VerifyFolder(dir string) (*verify.Report, error) {
+	files := dir
+	if info, err := os.Stat(filepath.Join(dir, "transcript")); err == nil && info.IsDir() {
+		files = filepath.Join(dir, "transcript")
+	}
+	text, err := os.ReadFile(filepath.Join(files, PlanFile))
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	record, err := os.ReadFile(filepath.Join(files, TranscriptFile))
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	r, err := verifyBytes(text, record)
+	if err != nil {
+		return nil, err
+	}
+	return r, checkModelFile(filepath.Join(dir, "model.json"), r)
+}
+
+func verifyBytes(text, record []byte) (*verify.Report, error) {
+	signed, err := protocol.UnmarshalSignedPlan(text)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+	}
+	// The one text of a plan is the one that its writer emits: a file with
+	// anything else in it was altered, whatever a lenient reader makes of it.
+	if again, err := signed.MarshalText(); err != nil || !bytes.Equal(again, text) {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "plan file: %w: not in canonical form", protocol.ErrMalformed)
+	}
+	entries, err := protocol.UnmarshalTranscript(record)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+	}
+	model, err := NewModel(signed.Plan)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+	}
+	return verify.Transcript(signed, entries, model)
+}
+
+// checkModelFile holds a published model to the transcript; no file is no
+// fault.
+func checkModelFile(path string, r *verify.Report) error {
+	b, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	var m struct {
+		Plan  string  `json:"plan"`
+		State []int64 `json:"state"`
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return protocol.Fail(protocol.ClassIntegrity, "%s: %w", path, err)
+	}
+	if m.Plan != r.Plan.String() || protocol.IntDigest(m.State) != protocol.IntDigest(r.Model()) {
+		return protocol.Fail(protocol.ClassIntegrity, "%s: %w: it isn't the model that the transcript leads to", path, protocol.ErrMismatch)
+	}
+	return nil
+}
+
+// Receipts reads a party's receipts of one round from its store, in the file
+// form of a transcript's entries. attempt 0 takes the round's last.
+func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
+	text, err := os.ReadFile(plan)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	signed, err := protocol.UnmarshalSignedPlan(text)
+	if err != nil {
+		return nil, err
+	}
+	s, err := OpenStore(store, protocol.NewSession(signed.Plan))
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close() // only read from
+	for a := signed.Plan.SpareAttempts + 1; a >= 1; a-- {
+		if attempt != 0 && a != attempt {
+			continue
+		}
+		if got := receipts(s, round, a); len(got) > 0 {
+			return got, nil
+		}
+	}
+	return nil, protocol.Fail(protocol.ClassInput, "%s holds no receipt for round %d", store, round)
+}
+
+func receipts(s host.Store, round, attempt uint32) (out [][]byte) {
+	for _, key := range s.Keys(fmt.Sprintf("receipt/%d/%d/", round, attempt)) {
+		out = append(out, s.Get(key))
+	}
+	return out
+}
