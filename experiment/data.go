@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 
 	"choir/dataset"
 	"choir/protocol"
@@ -148,6 +149,9 @@ func (s Source) read() (*Data, error) {
 		if s.Target == "" {
 			return nil, fmt.Errorf("target: name the column of %s to predict", s.Path)
 		}
+		if !slices.Contains(records.Header, s.Target) {
+			return nil, fmt.Errorf("target: %s has no column %q", s.Path, s.Target)
+		}
 		if schema, err = records.InferSchema(s.Target, !s.Linear); err != nil {
 			return nil, err
 		}
@@ -190,7 +194,7 @@ func (s Source) share(d *Data, train *dataset.Table, at []int) error {
 	split := dataset.ClientSplit{Clients: s.Parties, Rho: s.Rho, Kappa: s.Kappa, Seed: s.Seed}
 	parts, err := split.Split(train.Y, train.Classification)
 	if err != nil {
-		return protocol.Fail(protocol.ClassInput, "data: %w", err)
+		return protocol.Fail(protocol.ClassInput, "parties: %w", err)
 	}
 	for i, part := range parts {
 		if len(part) == 0 {

@@ -21,6 +21,9 @@ const (
 	MaxShards   = 100_000
 )
 
+// Bounds on the clip: what the grids that session.GridFor chooses can carry.
+const minClip, maxClip = 1e-6, 1e9
+
 // Validate refuses settings that no demonstration can run with. Each error is
 // of protocol.ClassInput and starts with the name of the setting.
 func (d *Demo) Validate() error {
@@ -85,8 +88,8 @@ func (d *Demo) checkBudget() error {
 		return fmt.Errorf("epsilon: %v isn't a positive number", d.Epsilon)
 	case !(d.Delta > 0 && d.Delta < 1):
 		return fmt.Errorf("delta: %v isn't between 0 and 1", d.Delta)
-	case !(d.Clip >= 0) || math.IsInf(d.Clip, 0):
-		return fmt.Errorf("clip: %v isn't a positive number, nor 0 for the default", d.Clip)
+	case d.Clip != 0 && !(d.Clip >= minClip && d.Clip <= maxClip):
+		return fmt.Errorf("clip: %v isn't in %g..%g, nor 0 for the default", d.Clip, minClip, maxClip)
 	}
 	return nil
 }

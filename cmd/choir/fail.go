@@ -77,7 +77,7 @@ var fields = map[string]string{
 	"epsilon": "--epsilon", "delta": "--delta", "clip": "--clip", "model": "--model", "strategy": "--strategy", "shards": "--shards",
 	"data": "--data", "target": "--target", "schema": "--schema", "column": "--column", "seed": "--seed", "out": "--out",
 	"sigma": "--sigma", "frac_bits": "--frac-bits", "input": "--input", "transport": "--transport", "resume": "--resume",
-	"processes": "--processes", "format": "--format", "listen": "--listen", "token_file": "--token-file",
+	"processes": "--processes", "format": "--format", "listen": "--listen", "token_file": "--token-file", "store": "--store",
 }
 
 var fieldList = regexp.MustCompile(`^([a-z_]+(?:, [a-z_]+)*): `)

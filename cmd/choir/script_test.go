@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts pins the voice and the exit codes of the command line.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txt")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d scripts: %v", len(files), err)
+	}
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter}})
+}
+
+// exits N COMMAND...: the command must end with exactly this exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if e, ok := err.(*exec.ExitError); ok {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// alter FROM TO copies a text file with one character of its last line of
+// content changed into another that is as good there.
+func alter(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: alter FROM TO")
+	}
+	b, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	lines := strings.Split(string(b), "\n")
+	last := 0
+	for i, l := range lines {
+		if l != "" && !strings.HasPrefix(l, "-----") {
+			last = i
+		}
+	}
+	l := []byte(lines[last])
+	i := len(l) / 2
+	if l[i] == '0' {
+		l[i] = '1'
+	} else {
+		l[i] = '0' // a digit in hexadecimal and in base 64 alike
+	}
+	lines[last] = string(l)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(lines, "\n")), 0o600))
+}
