@@ -117,6 +117,9 @@ func CheckPlan(p *protocol.Plan) error {
 	if err := p.CheckPrivacy(); err != nil {
 		return err
 	}
+	if err := CheckGrid(p); err != nil {
+		return err
+	}
 	switch p.Application {
 	case AppSum:
 		return nil

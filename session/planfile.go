@@ -77,6 +77,8 @@ type Summary struct {
 	Parameters    json.RawMessage `json:"parameters,omitempty"`
 	Members       []SummaryMember `json:"members"`
 	Complete      bool            `json:"complete"` // every member has signed
+	Cost          PlanCost        `json:"cost"`
+	NoiseUse      *NoiseUse       `json:"noise_use"` // null for a plan that claims nothing
 }
 
 // SummaryMember is one line of the roster.
@@ -98,7 +100,7 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 		Application: p.Application, Dim: p.Dim, FracBits: p.FracBits, Rounds: p.Rounds, SpareAttempts: p.SpareAttempts,
 		Parties: p.Parties(), Computes: p.Computes(), MinParties: p.MinParties, Colluders: p.Colluders, DeadlineMS: p.DeadlineMS, GraceMS: p.GraceMS,
 		Noise: p.Noise.String(), NoiseStd: unit(math.Sqrt(float64(p.Variance))), Epsilon: p.Epsilon, Delta: p.Delta,
-		Clip: unit(float64(p.Clip)), Sensitivity: unit(float64(p.Sensitivity)), Complete: len(sp.Missing()) == 0}
+		Clip: unit(float64(p.Clip)), Sensitivity: unit(float64(p.Sensitivity)), Complete: len(sp.Missing()) == 0, Cost: costOf(p)}
 	if json.Valid(p.Parameters) {
 		s.Parameters = p.Parameters
 	}
@@ -108,6 +110,8 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 	}
 	if ok {
 		s.Spends, s.Relation = b.Epsilon, privacy.Relation(p.Relation).String()
+		u := noiseUse(p)
+		s.NoiseUse = &u
 	}
 	signed := map[uint32]bool{}
 	for _, e := range sp.Accepts {

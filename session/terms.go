@@ -90,6 +90,9 @@ func finished(p *protocol.Plan) (*protocol.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	if err := CheckGrid(p); err != nil {
+		return nil, err
+	}
 	return p, p.CheckPrivacy()
 }
 

@@ -39,6 +39,10 @@ func printPlan(w io.Writer, s *session.Summary) {
 		row("privacy", "(%g, %g) over all, %s; %d releases spend %.6g", s.Epsilon, s.Delta, s.Relation, s.Rounds+s.SpareAttempts, s.Spends)
 		row("clip", "%g; one record moves a sum by at most %g", s.Clip, s.Sensitivity)
 	}
+	if u := s.NoiseUse; u != nil {
+		row("noise on a sum", "%.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g of local noise's", u.Std, u.PerClip, u.Trusted, u.Local)
+	}
+	row("a round costs", "about %d bytes up and %d down for a party, %d down for a compute node", s.Cost.UploadPerParty, s.Cost.DownloadPerParty, s.Cost.DownloadPerCompute)
 	if len(s.Parameters) > 0 {
 		row("parameters", "%s", s.Parameters)
 	}
