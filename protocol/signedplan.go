@@ -10,7 +10,7 @@ import (
 
 // SignedPlan is a plan with the members' signatures, complete or not.
 //
-// Layout: bytes plan | n* bytes envelope (Accept), at most one a member, in
+// Layout: bytes plan | n* envelope (Accept), at most one a member, in
 // roster order. The file form is one PEM block, type "CHOIR PLAN".
 type SignedPlan struct {
 	Plan    *Plan
