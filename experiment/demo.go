@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"sync"
@@ -37,8 +38,10 @@ type Demo struct {
 	InMemory                  bool   // no broker and no files while it runs: for experiments
 	NoReferences              bool
 	Tune                      func(*pvi.Config) // last word on the inference; nil: the defaults
-	Progress                  func(Progress)
-	Notify                    func(member string, n protocol.Notice)
+	// Rand is for tests that must not depend on luck; nil is crypto/rand.Reader for all.
+	Rand     func(member uint32) io.Reader
+	Progress func(Progress)
+	Notify   func(member string, n protocol.Notice)
 }
 
 // Progress is what can be told of a session while it runs.
@@ -270,8 +273,8 @@ func (r *demoRun) session(ctx context.Context) (*session.Report, error) {
 	for i, l := range ls {
 		apps[i] = session.NewLearner(l, nil)
 	}
-	l := &session.Local{Session: r.s, Keys: r.keys, Rand: rand.Reader, Model: r.models, Resend: 2 * time.Second, GiveUp: 5 * time.Minute,
-		Connect: connect, Store: r.store, Notify: r.notify, Leave: r.leaves,
+	l := &session.Local{Session: r.s, Keys: r.keys, Model: r.models, Resend: 2 * time.Second, GiveUp: 5 * time.Minute,
+		Connect: connect, Store: r.store, Notify: r.notify, Leave: r.leaves, Rand: r.Rand,
 		App:      func(i uint32) protocol.Application { return apps[i] },
 		Proposer: func(i uint32) protocol.Proposer { return apps[i] },
 		Ledger:   func(uint32) party.Ledger { return session.NewAccount(r.s, new(ledger.Ledger), nil) },

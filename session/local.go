@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ type Local struct {
 	Keys     []*identity.PrivateKey // by member index
 	Connect  func(member uint32) (transport.Bus, error)
 	Store    func(member uint32) (host.Store, error)
-	Rand     io.Reader
+	Rand     func(member uint32) io.Reader // nil: crypto/rand.Reader for all; anything else is for tests
 	Notify   func(member uint32, n protocol.Notice)
 	Resend   time.Duration
 	GiveUp   time.Duration
@@ -104,7 +105,7 @@ func (l *Local) open(i uint32, stores []host.Store, buses []*counted) error {
 func (l *Local) runMember(ctx context.Context, i uint32, store host.Store, bus transport.Bus) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	r := &Role{Session: l.Session, Key: l.Keys[i], Store: store, Bus: bus, Rand: l.Rand, Resend: l.Resend, GiveUp: l.GiveUp, Model: l.Model}
+	r := &Role{Session: l.Session, Key: l.Keys[i], Store: store, Bus: bus, Rand: l.rand(i), Resend: l.Resend, GiveUp: l.GiveUp, Model: l.Model}
 	last := uint32(0)
 	if l.Session.Plan.Is(i, protocol.RoleParty) {
 		r.App, r.Proposer, r.Ledger = l.App(i), l.Proposer(i), l.Ledger(i)
@@ -121,6 +122,13 @@ func (l *Local) runMember(ctx context.Context, i uint32, store host.Store, bus t
 		}
 	}
 	return r.Run(ctx)
+}
+
+func (l *Local) rand(i uint32) io.Reader {
+	if l.Rand == nil {
+		return rand.Reader
+	}
+	return l.Rand(i)
 }
 
 func (l *Local) report(stores []host.Store, buses []*counted, took time.Duration) (*Report, error) {

@@ -189,7 +189,7 @@ func (r *RowSum) session(ctx context.Context, p *protocol.Plan, keys []*identity
 		return nil, err
 	}
 	defer shutdown()
-	l := &Local{Session: s, Keys: keys, Rand: rand.Reader, Connect: connect, Model: app,
+	l := &Local{Session: s, Keys: keys, Connect: connect, Model: app,
 		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
 		App:      func(uint32) protocol.Application { return app },
 		Proposer: func(i uint32) protocol.Proposer { return Fixed(rows[i]) },
