@@ -10,6 +10,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"choir/protocol"
 )
@@ -36,7 +37,7 @@ type File struct{ db *bolt.DB }
 func OpenFile(path string) (*File, error) {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
 	switch {
-	case errors.Is(err, bolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%s: %w", path, ErrLocked)
 	case err != nil:
 		return nil, fmt.Errorf("store %s: %w", path, err)
