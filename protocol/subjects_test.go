@@ -1,0 +1,106 @@
+package protocol
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// heard reports whether a filter with the bus's wildcards takes in a subject:
+// "*" is one token, a last ">" is one or more.
+func heard(filter, subject string) bool {
+	f, s := strings.Split(filter, "."), strings.Split(subject, ".")
+	for i := range f {
+		if f[i] == ">" {
+			return len(s) > i
+		}
+		if i >= len(s) || (f[i] != "*" && f[i] != s[i]) {
+			return false
+		}
+	}
+	return len(f) == len(s)
+}
+
+// TestSubjects: what a role needs reaches it, what isn't for it doesn't, and
+// nothing reaches anybody under another plan.
+func TestSubjects(t *testing.T) {
+	s := testSession(t)
+	share := &Chunk{Plan: s.ID, Context: shareContext, Index: 2} // alice to node-1
+	others := s
+	others.ID[0]++
+	token := regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	for subject, want := range map[string][]uint32{ // 0-2 parties, 3-4 nodes, 5 the aggregator
+		s.SubjectKey(3):                        {0, 1, 2},
+		s.SubjectKey(5):                        {0, 1, 2, 3, 4},
+		s.SubjectOpen(1, 3):                    {3},
+		s.SubjectOpen(1, 5):                    {5},
+		s.SubjectOpen(3, 5):                    {5},
+		s.SubjectGroup(1):                      {1},
+		s.SubjectControl():                     {0, 1, 2, 3, 4, 5},
+		s.SubjectShare(share):                  {3},
+		s.SubjectCommit(1, 2, 3):               {3, 4, 5},
+		s.SubjectReceipt(3, 1, 2, 3):           {1},
+		s.SubjectHold(3, 1, 2):                 {3, 4, 5},
+		s.SubjectAgree(3, 1, 2):                {0, 1, 2, 3, 4, 5},
+		s.SubjectPartial(3, 1, 2, "head"):      {5},
+		s.SubjectPartial(3, 1, 2, "0"):         {5},
+		s.SubjectPartial(3, 1, 2, "account-0"): {5},
+		s.SubjectResult(1, 2, "head"):          {0, 1, 2, 3, 4},
+		s.SubjectResult(1, 2, "7"):             {0, 1, 2},
+		others.SubjectControl():                nil,
+	} {
+		tokens := strings.Split(subject, ".")
+		if len(tokens) > 16 || !slices.ContainsFunc([]Session{s, others}, func(s Session) bool { return tokens[1] == s.ID.Short() }) {
+			t.Errorf("%s: %d tokens", subject, len(tokens))
+		}
+		for _, tok := range tokens {
+			if !token.MatchString(tok) {
+				t.Errorf("%s: the token %q", subject, tok)
+			}
+		}
+		var got []uint32
+		for i := range uint32(6) {
+			if slices.ContainsFunc(s.Filters(i), func(f string) bool { return heard(f, subject) }) {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s reaches %v, not %v", subject, got, want)
+		}
+	}
+	if s.Name(1) != "bob" || s.Name(77) != "member-77" {
+		t.Error("names")
+	}
+}
+
+func TestNames(t *testing.T) {
+	for got, want := range map[string]string{
+		RoleParty.String(): "party", RoleCompute.String(): "compute", RoleAggregator.String(): "aggregator", Role(9).String(): "role(9)",
+		NoiseNone.String(): "none", NoiseParty.String(): "party", NoiseCompute.String(): "compute", Placement(9).String(): "placement(9)",
+		OutcomeAccepted.String(): "accepted", OutcomeVoid.String(): "void", OutcomeRejected.String(): "rejected", Outcome(9).String(): "outcome(9)",
+		KindPartial.String(): "partial sum", Kind(99).String(): "kind(99)",
+	} {
+		if got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+func TestRoster(t *testing.T) {
+	p := testPlan()
+	slices.Reverse(p.Members)
+	p.SortMembers()
+	if !slices.Equal(p.Members, testPlan().Members) {
+		t.Error("another order")
+	}
+	if p.Parties() != 3 || p.Computes() != 2 || p.Compute(1) != 4 || p.Aggregator() != 5 {
+		t.Error("indices")
+	}
+	if i, ok := p.Index(testKey(4).Public()); !ok || i != 4 {
+		t.Error(i, ok)
+	}
+	if p.Is(6, RoleParty) || !p.Is(5, RoleAggregator) || p.Is(5, RoleParty) {
+		t.Error("roles")
+	}
+}
