@@ -64,15 +64,16 @@ func (a *Aggregator) addChunk(c *protocol.Chunk) error {
 	}
 	p := a.partialOf(c.From)
 	d := protocol.ChunkDigest(c.Ciphertext)
-	if have, ok := p.chunks[c.Index]; ok {
-		if have != d {
-			return fmt.Errorf("%w: chunk %d of %s's partial sum", protocol.ErrEquivocate, c.Index, a.s.Name(c.From))
-		}
+	have, again := p.chunks[c.Index]
+	if again && have == d {
 		return errDuplicate
 	}
-	plain, err := a.s.OpenChunk(link.Secret, c)
+	plain, err := a.s.OpenChunk(link.Secret, c) // before anybody is accused: only the node can have sealed it
 	if err != nil {
 		return err
+	}
+	if again {
+		return fmt.Errorf("%w: chunk %d of %s's partial sum", protocol.ErrEquivocate, c.Index, a.s.Name(c.From))
 	}
 	lo := int(c.Index) * xof.ChunkElements
 	if err := field.DecodeVector(p.sum[lo:lo+a.s.ChunkLen(int(c.Index))], plain); err != nil {

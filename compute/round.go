@@ -161,6 +161,9 @@ func (n *Node) peerKey(kind string, node uint32) string {
 // peerHold takes in another node's list. A second, different one is
 // equivocation: the first stays, so that this node's own agree never changes.
 func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
+	if from == n.self {
+		return n.ownWord("hold", m.Round, m.Attempt, data)
+	}
 	if err := n.when(m.Round, m.Attempt); err != nil {
 		return err
 	}
@@ -179,8 +182,24 @@ func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 	return nil
 }
 
+// ownWord compares what the bus says that this node said with what it
+// remembers. A word that it doesn't know of means that its store is an older
+// copy: it may have revealed what it has forgotten, so it must not go on.
+func (n *Node) ownWord(kind string, round, attempt uint32, data []byte) error {
+	a := &n.at
+	switch {
+	case round < a.round || (round == a.round && (attempt < a.attempt || a.phase == settled)):
+		return errDuplicate
+	case round == a.round && attempt == a.attempt && bytes.Equal(n.get(n.peerKey(kind, n.self)), data):
+		return errDuplicate
+	}
+	n.finish(protocol.Fail(protocol.ClassIntegrity, "%w: this node signed a %s in round %d attempt %d that its store doesn't have: the store was rolled back",
+		protocol.ErrMismatch, kind, round, attempt))
+	return nil
+}
+
 func (n *Node) repeated(kind string, from uint32, data []byte) error {
-	if from != n.self && !bytes.Equal(n.get(n.peerKey(kind, from)), data) {
+	if !bytes.Equal(n.get(n.peerKey(kind, from)), data) {
 		return fmt.Errorf("%w: %s by %s", protocol.ErrEquivocate, kind, n.s.Name(from))
 	}
 	return errDuplicate
@@ -208,6 +227,9 @@ func (n *Node) intersection() []protocol.Entry {
 }
 
 func (n *Node) peerAgree(from uint32, m *protocol.Agree, data []byte) error {
+	if from == n.self {
+		return n.ownWord("agree", m.Round, m.Attempt, data)
+	}
 	if err := n.when(m.Round, m.Attempt); err != nil {
 		return err
 	}
