@@ -29,7 +29,7 @@ type cheat struct {
 
 func (c *cheat) Step(now int64, ev protocol.Event) protocol.Effects {
 	if d, ok := ev.(protocol.Delivery); ok {
-		if c.deaf != nil && c.deaf(d.Data) {
+		if deafTo(c.self)(d.Data) || c.deaf != nil && c.deaf(d.Data) { // its own lies least of all
 			ev = protocol.Tick{}
 		}
 		c.heard = append(c.heard, d.Data)
@@ -265,8 +265,10 @@ func (o *outcome) refused(by, culprit string, why error) bool {
 	return false
 }
 
-// refusals is everything that was refused, for a failing test's message.
-func (o *outcome) refusals() (lines []string) {
+// String is everything that was refused and how members ended, for a failing
+// test's message.
+func (o *outcome) String() string {
+	var lines []string
 	for name, list := range o.notices {
 		for _, n := range list {
 			if n.Code == protocol.NoteRefused || n.Code == protocol.NoteDisagree {
@@ -275,7 +277,7 @@ func (o *outcome) refusals() (lines []string) {
 		}
 	}
 	slices.Sort(lines)
-	return slices.Compact(lines)
+	return fmt.Sprintf("ends: %v\n%s", o.ends, strings.Join(slices.Compact(lines), "\n"))
 }
 
 // results are the settled rounds as a member saw them.
@@ -286,24 +288,6 @@ func (o *outcome) results(name string) (list []protocol.Notice) {
 		}
 	}
 	return list
-}
-
-// expected is the model that the counted parties' updates lead to.
-func (o *outcome) expected(setup Setup) []int64 {
-	app := toy{setup.Dim, setup.Reject}
-	model := app.Initial()
-	for _, r := range o.results("p3") {
-		if r.Detail != protocol.OutcomeAccepted.String() {
-			continue
-		}
-		before := model
-		for i := range uint32(setup.Parties) {
-			if o.counted(fmt.Sprintf("p%d", i), r.Round) {
-				model = plus(model, app.update(i, protocol.Work{Round: r.Round, Attempt: r.Attempt, Model: before}))
-			}
-		}
-	}
-	return model
 }
 
 func (o *outcome) counted(name string, round uint32) bool {

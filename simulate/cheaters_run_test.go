@@ -28,7 +28,12 @@ func TestCheaters(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.who+": "+row.what, func(t *testing.T) {
 			o := row.simulate(t)
-			row.judge(t, table(), o)
+			for _, problem := range row.judge(table(), o) {
+				t.Error(problem)
+			}
+			if t.Failed() {
+				t.Log(o)
+			}
 		})
 	}
 }
@@ -81,75 +86,117 @@ func (l listener) Step(now int64, ev protocol.Event) protocol.Effects {
 	return eff
 }
 
-// judge compares what came of a row with what must.
-func (row cheater) judge(t *testing.T, setup Setup, o *outcome) {
-	defer func() {
-		if t.Failed() {
-			t.Logf("ends: %v\nrefusals:\n%s", o.ends, strings.Join(o.refusals(), "\n"))
-		}
-	}()
+// judge compares what came of a row with what must, and says what differs.
+func (row cheater) judge(setup Setup, o *outcome) []string {
+	j := judgement{row: row, setup: setup, o: o}
 	c := row.comes
-	culprit := row.who
-	if c.nameless {
-		culprit = ""
-	}
+	culprit := row.culprit()
 	if c.refused != nil && !o.refused(c.by, culprit, c.refused) {
-		t.Errorf("nobody among %q refused it as %q, naming %q", c.by, c.refused, culprit)
+		j.problem("nobody among %q refused it as %q, naming %q", c.by, c.refused, culprit)
 	}
 	for i := range setup.Parties + setup.Computes + 1 {
 		if name := setup.memberName(i); name != row.who && strings.HasPrefix(name, c.of) {
-			row.judgeEnd(t, name, o)
+			j.end(name)
 		}
 	}
-	row.judgeSets(t, o)
+	j.sets()
 	if c.ends == 0 && c.of == "" {
-		row.judgeSum(t, setup, o)
+		j.sum()
 	}
+	return j.problems
 }
 
-func (row cheater) judgeEnd(t *testing.T, name string, o *outcome) {
-	err, ended := o.ends[name]
+// culprit is the name that a refusal must give.
+func (row cheater) culprit() string {
+	if row.comes.nameless {
+		return ""
+	}
+	return row.who
+}
+
+type judgement struct {
+	row      cheater
+	setup    Setup
+	o        *outcome
+	problems []string
+}
+
+func (j *judgement) problem(format string, args ...any) {
+	j.problems = append(j.problems, fmt.Sprintf(format, args...))
+}
+
+func (j *judgement) end(name string) {
+	c := j.row.comes
+	err, ended := j.o.ends[name]
 	switch {
 	case !ended:
-		t.Errorf("%s hasn't ended", name)
-	case row.comes.ends == 0 && err != nil:
-		t.Errorf("%s ended with %v", name, err)
-	case row.comes.ends != 0 && (err == nil || protocol.ClassOf(err) != row.comes.ends || !strings.Contains(err.Error(), row.comes.because)):
-		t.Errorf("%s ended with %v, want class %d because %q", name, err, row.comes.ends, row.comes.because)
+		j.problem("%s hasn't ended", name)
+	case c.ends == 0 && err != nil:
+		j.problem("%s ended with %v", name, err)
+	case c.ends != 0 && (err == nil || protocol.ClassOf(err) != c.ends || !strings.Contains(err.Error(), c.because)):
+		j.problem("%s ended with %v, want class %d because %q", name, err, c.ends, c.because)
 	}
 }
 
-func (row cheater) judgeSets(t *testing.T, o *outcome) {
+func (j *judgement) sets() {
 	var sets []int
-	for _, r := range o.results("c1") {
+	for _, r := range j.o.results("c1") {
 		sets = append(sets, r.Count)
 	}
-	if !slices.Equal(sets, row.comes.sets) {
-		t.Errorf("sums over %v parties were revealed, want %v", sets, row.comes.sets)
+	if !slices.Equal(sets, j.row.comes.sets) {
+		j.problem("sums over %v parties were revealed, want %v", sets, j.row.comes.sets)
 	}
-	for i := range 4 {
-		name := fmt.Sprintf("p%d", i)
-		if len(o.results(name)) > 0 && o.counted(name, 1) == (name == row.comes.uncounted) {
-			t.Errorf("%s is counted in round 1: %t", name, o.counted(name, 1))
+	for i := range j.setup.Parties {
+		name := j.setup.memberName(i)
+		if len(j.o.results(name)) > 0 && name != j.row.who && j.o.counted(name, 1) == (name == j.row.comes.uncounted) {
+			j.problem("%s is counted in round 1: %t", name, j.o.counted(name, 1))
 		}
 	}
 }
 
-func (row cheater) judgeSum(t *testing.T, setup Setup, o *outcome) {
-	want, got := o.expected(setup), o.models["p3"]
-	if slices.Equal(want, got) == row.comes.wrong {
-		t.Errorf("the model is %v, the counted updates lead to %v", got, want)
+func (j *judgement) sum() {
+	want, got := j.expected(), j.o.models["p3"]
+	if slices.Equal(want, got) == j.row.comes.wrong {
+		j.problem("the model is %v, the counted updates lead to %v", got, want)
 	}
 	rejected := false
-	for _, r := range o.results("p3") {
+	for _, r := range j.o.results("p3") {
 		rejected = rejected || r.Detail == protocol.OutcomeRejected.String()
 	}
-	if rejected != row.comes.rejected {
-		t.Errorf("a round was rejected: %t", rejected)
+	if rejected != j.row.comes.rejected {
+		j.problem("a round was rejected: %t", rejected)
 	}
-	for i := range setup.Parties {
-		if name := setup.memberName(i); name != row.who && !slices.Equal(o.models[name], got) {
-			t.Errorf("%s's model is %v, p3's %v", name, o.models[name], got)
+	for i := range j.setup.Parties {
+		if name := j.setup.memberName(i); name != j.row.who && !slices.Equal(j.o.models[name], got) {
+			j.problem("%s's model is %v, p3's %v", name, j.o.models[name], got)
 		}
 	}
+}
+
+// expected is the model that the counted parties' updates lead to. Who among
+// the honest parties is counted they say themselves; the cheat is, when the set
+// has room for one more.
+func (j *judgement) expected() []int64 {
+	app := toy{j.setup.Dim, j.setup.Reject}
+	model := app.Initial()
+	for _, r := range j.o.results("p3") {
+		if r.Detail != protocol.OutcomeAccepted.String() {
+			continue
+		}
+		before, n := model, 0
+		add := func(i int) {
+			model, n = plus(model, app.update(uint32(i), protocol.Work{Round: r.Round, Attempt: r.Attempt, Model: before})), n+1
+		}
+		for i := range j.setup.Parties {
+			if name := j.setup.memberName(i); name != j.row.who && j.o.counted(name, r.Round) {
+				add(i)
+			}
+		}
+		for i := range j.setup.Parties {
+			if j.setup.memberName(i) == j.row.who && n < r.Count {
+				add(i)
+			}
+		}
+	}
+	return model
 }

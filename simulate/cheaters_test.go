@@ -83,7 +83,7 @@ func cheatingParties() []cheater {
 				})
 			}},
 		{what: "share in another party's name", who: "p0", comes: comes{refused: protocol.ErrSealed, by: "c", nameless: true, sets: []int{4, 4}},
-			does: func(c *cheat) {
+			does: func(c *cheat) { // whoever's own comes first
 				for _, o := range slices.Clone(c.eff.Send) {
 					ch, err := protocol.UnmarshalChunk(o.Data)
 					if err != nil {
@@ -175,7 +175,9 @@ func cheatingContributions() []cheater {
 			does: func(c *cheat) {
 				for _, o := range slices.Clone(c.eff.Send) {
 					if ch, err := protocol.UnmarshalChunk(o.Data); err == nil {
-						ch.Ciphertext[0] ^= 1
+						v := c.open(ch)
+						v[0] = field.Add(v[0], 1)
+						ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
 						c.eff.Emit(o.Subject, must(ch.Marshal()))
 					}
 				}

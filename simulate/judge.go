@@ -215,6 +215,9 @@ func (o *oracle) revealed(m *member, p *protocol.Partial) {
 	if m.disk.durable[fmt.Sprintf("reveal/%d", p.Round)] == nil {
 		o.violate("unrecorded reveal", "%s reveals in %s before the reveal is durable", m.name, at)
 	}
+	if own := o.agrees[nodeAt{uint32(m.i), at}]; own == nil || own.Set != p.Set || int(own.Count) < o.w.setup.MinParties {
+		o.violate("small set", "%s reveals in %s without having agreed to a set of %d", m.name, at, o.w.setup.MinParties)
+	}
 	if o.voided[at] {
 		o.violate("void reveal", "%s reveals in %s, which is void", m.name, at)
 	}

@@ -222,19 +222,23 @@ func (o *oracle) proposed(m *member, p protocol.Proposal) {
 }
 
 // accusations are refusals that say that somebody lied.
-var accusations = []error{protocol.ErrWrongPlan, protocol.ErrSignature, protocol.ErrUnknown, protocol.ErrEquivocate, protocol.ErrMismatch,
+var accusations = []error{protocol.ErrEquivocate, protocol.ErrWrongPlan, protocol.ErrSignature, protocol.ErrUnknown, protocol.ErrMismatch,
 	protocol.ErrSealed, protocol.ErrMalformed, protocol.ErrSmallSet}
 
 // noticed: no honest member's message is refused as a lie.
 func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
-	if msg == nil || msg.mark == "!" || !o.answers(msg.from) || !o.answers(m.i) {
+	if msg == nil || !o.answers(msg.from) || !o.answers(m.i) {
 		return
+	}
+	lies := accusations
+	if msg.mark == "!" {
+		lies = accusations[:1] // whoever forges is nobody's equivocation
 	}
 	for _, n := range notices {
 		if n.Code != protocol.NoteRefused {
 			continue
 		}
-		for _, lie := range accusations {
+		for _, lie := range lies {
 			if errors.Is(n.Err, lie) && !o.shortSet(n) {
 				o.violate("honest member accused", "%s on %s: %v", m.name, msg.key(), n.Err)
 			}

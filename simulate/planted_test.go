@@ -147,7 +147,7 @@ func (trusting) Verify(identity.PublicKey, []byte, identity.Signature) bool { re
 func plantedBugs() []planted {
 	nodes, everybody := []protocol.Role{protocol.RoleCompute}, []protocol.Role{protocol.RoleParty, protocol.RoleCompute, protocol.RoleAggregator}
 	return []planted{
-		{"skip the persist of a list", "crashes", []string{"contradiction", "honest member accused", "broken store"}, after(protocol.RoleCompute, forgetOwnWord)},
+		{"skip the persist of a list", "crashes", []string{"contradiction", "bad end", "stuck", "broken store"}, after(protocol.RoleCompute, forgetOwnWord)},
 		{"skip the persist of contributions", "crashes", []string{"broken receipt", "stuck"}, forgetful(protocol.RoleCompute, "share/", "commit/")},
 		{"skip the persist of the reveal", "chaos", []string{"unrecorded reveal"}, forgetful(protocol.RoleCompute, "reveal/")},
 		{"skip the persist of the charge", "crashes", []string{"not charged"}, forgetful(protocol.RoleParty, "ledger/")},

@@ -47,7 +47,7 @@ func TestSameSeedSameRun(t *testing.T) {
 		if p.Wide {
 			continue
 		}
-		for seed := range uint64(20) {
+		for seed := range uint64(8) {
 			a, b := Run(seed, p), Run(seed, p)
 			if !reflect.DeepEqual(a, b) {
 				t.Fatalf("%s seed %d: two runs, traces %x and %x", p.Name, seed, a.Trace, b.Trace)
@@ -55,7 +55,7 @@ func TestSameSeedSameRun(t *testing.T) {
 			traces[a.Trace] = true
 		}
 	}
-	if len(traces) != 20*(len(Profiles())-1) {
+	if len(traces) != 8*(len(Profiles())-1) {
 		t.Errorf("%d different traces", len(traces))
 	}
 }
@@ -66,7 +66,7 @@ func TestScriptSameRun(t *testing.T) {
 		if p.Wide {
 			continue
 		}
-		for seed := range uint64(20) {
+		for seed := range uint64(8) {
 			a := Run(seed, p)
 			b := Replay(a.Setup, a.Script)
 			if a.Trace != b.Trace || a.Steps != b.Steps || fmt.Sprint(a.Script) != fmt.Sprint(b.Script) {

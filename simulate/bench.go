@@ -1,0 +1,245 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"choir/protocol"
+)
+
+// Bench is one member of a recorded session whose machine is driven by a
+// program instead of a schedule: any messages in any order, altered ones, ones
+// that other members signed and no honest member would, updates that nobody
+// asked for, crashes anywhere. It is what fuzzing a machine's Step needs. Every
+// other member counts as dishonest; the oracle holds this one to its promises.
+type Bench struct {
+	setup    Setup
+	member   int
+	Messages [][]byte // what others sent it when the session was recorded, in order
+}
+
+// NewBench records the session of a setup, without faults, for the first member
+// of a role.
+func NewBench(setup Setup, role protocol.Role) (*Bench, error) {
+	w, err := newWorld(setup, Profile{}, newChaos(setup.Seed, nil, true), seams{})
+	if err != nil {
+		return nil, err
+	}
+	w.run()
+	if len(w.oracle.violations) > 0 {
+		return nil, fmt.Errorf("bench: %s", w.oracle.violations[0])
+	}
+	i := slices.IndexFunc(w.members, func(m *member) bool { return m.role == role })
+	b := &Bench{setup: setup, member: i}
+	for _, msg := range w.members[i].history {
+		if msg.from != i {
+			b.Messages = append(b.Messages, msg.data)
+		}
+	}
+	return b, nil
+}
+
+// The operations of a program: an operation's byte, then its operands.
+const (
+	OpDeliver   = iota // k, k: message k as it was
+	OpFlip             // k, k, p, p, x: message k with byte p changed by x
+	OpCut              // k, k, n: message k without its last n bytes
+	OpInsider          // k, k, how: another content of message k, under its sender's own signature
+	OpRaw              // n, then n bytes: anything
+	OpTick             // d: time moves by 16 d ms
+	OpFlush            // the batch becomes durable and leaves
+	OpLose             // the process dies before that, and comes back
+	OpDie              // the process dies after that, and comes back
+	OpUpdate           // the update that was asked for
+	OpOddUpdate        // how: an update that is wrong, late, or that nobody asked for
+	opCount
+)
+
+// Honest is the program that delivers the recorded session.
+func (b *Bench) Honest() (program []byte) {
+	for k := range b.Messages {
+		program = append(program, OpDeliver, byte(k>>8), byte(k), OpFlush, OpUpdate, OpFlush)
+	}
+	return program
+}
+
+// Progress says how far a program brought the machine.
+type Progress struct {
+	Steps   int
+	Done    bool
+	Settled int    // rounds, of a party
+	Reveals int    // of a node
+	Trace   uint64 // equal for equal programs
+}
+
+// errBroken wraps a violated invariant.
+var errBroken = errors.New("the machine broke a promise")
+
+// Drive runs a program, of any bytes, and reports a broken promise. A panic of
+// the machine is the caller's to see.
+func (b *Bench) Drive(program []byte) (p Progress, err error) {
+	w, err := newWorld(b.setup, Profile{}, newChaos(b.setup.Seed, nil, true), seams{honest: func(i int) bool { return i == b.member }})
+	if err != nil {
+		return p, err
+	}
+	d := &drive{bench: b, w: w, m: w.members[b.member], rest: program}
+	d.start()
+	for len(d.rest) > 0 && len(w.oracle.violations) == 0 {
+		d.operate(d.byte() % opCount)
+	}
+	d.flush()
+	p = Progress{Steps: w.steps, Done: d.m.done, Trace: w.trace, Reveals: len(w.oracle.reveals)}
+	if d.m.party != nil {
+		p.Settled = int(d.m.party.Settled())
+	}
+	if len(w.oracle.violations) > 0 {
+		return p, fmt.Errorf("%w: %s", errBroken, w.oracle.violations[0])
+	}
+	return p, nil
+}
+
+// drive is a program under way.
+type drive struct {
+	bench *Bench
+	w     *world
+	m     *member
+	rest  []byte
+	work  *protocol.Work
+}
+
+// byte is the program's next byte, 0 behind its end.
+func (d *drive) byte() byte {
+	if len(d.rest) == 0 {
+		return 0
+	}
+	b := d.rest[0]
+	d.rest = d.rest[1:]
+	return b
+}
+
+func (d *drive) start() {
+	d.w.queue = queue{} // nobody else takes part
+	d.m.boot()
+	d.m.fresh, d.work = false, nil
+	d.step(protocol.Start{})
+}
+
+func (d *drive) step(ev protocol.Event) {
+	if !d.m.up || d.m.done {
+		return
+	}
+	d.m.step(ev, nil)
+	if d.m.work != nil {
+		d.work, d.m.work = d.m.work, nil
+	}
+}
+
+func (d *drive) flush() {
+	if d.m.up {
+		d.m.flush()
+		d.w.queue = queue{}
+	}
+}
+
+func (d *drive) operate(op byte) {
+	switch op {
+	case OpDeliver:
+		d.step(protocol.Delivery{Data: d.message()})
+	case OpFlip:
+		data := d.message()
+		if at := int(d.byte())<<8 | int(d.byte()); len(data) > 0 {
+			data[at%len(data)] ^= d.byte()
+		}
+		d.step(protocol.Delivery{Data: data})
+	case OpCut:
+		data := d.message()
+		d.step(protocol.Delivery{Data: data[:len(data)-min(int(d.byte()), len(data))]})
+	case OpInsider:
+		d.step(protocol.Delivery{Data: d.insider()})
+	case OpRaw:
+		n := min(int(d.byte()), len(d.rest))
+		d.step(protocol.Delivery{Data: append([]byte(nil), d.rest[:n]...)})
+		d.rest = d.rest[n:]
+	case OpTick:
+		d.w.now += 16 * int64(d.byte())
+		d.step(protocol.Tick{})
+	case OpFlush:
+		d.flush()
+	case OpLose, OpDie:
+		if op == OpDie {
+			d.flush()
+		}
+		d.m.stop()
+		d.start()
+	case OpUpdate:
+		if d.work != nil {
+			d.propose(d.honestUpdate())
+		}
+	case OpOddUpdate:
+		d.propose(d.oddUpdate(d.byte()))
+	}
+}
+
+// message is a copy of one of the recorded messages.
+func (d *drive) message() []byte {
+	k := int(d.byte())<<8 | int(d.byte())
+	if len(d.bench.Messages) == 0 {
+		return nil
+	}
+	return append([]byte(nil), d.bench.Messages[k%len(d.bench.Messages)]...)
+}
+
+// insider is another content for a message, signed by the member that sent it.
+func (d *drive) insider() []byte {
+	data, how := d.message(), int64(d.byte()%8)
+	e, err := protocol.UnmarshalEnvelope(data)
+	if err != nil || int(e.From) == d.m.i {
+		return d.w.forge(data, how)
+	}
+	m, err := protocol.Decode(e)
+	if err != nil {
+		return data
+	}
+	b, err := d.w.session.Sign(d.w.members[e.From].key, e.From, altered(m, how))
+	if err != nil {
+		return data
+	}
+	return b
+}
+
+func (d *drive) propose(p protocol.Proposal) {
+	said := len(d.m.out)
+	d.step(p)
+	if len(d.m.out) > said { // the machine took it
+		d.w.oracle.proposed(d.m, p)
+	}
+}
+
+func (d *drive) honestUpdate() protocol.Proposal {
+	u := d.w.app.update(uint32(d.m.i), *d.work)
+	return protocol.Proposal{Round: d.work.Round, Attempt: d.work.Attempt, Update: u, Memo: protocol.AppendInts(nil, u)}
+}
+
+// oddUpdate is one that the application should never give.
+func (d *drive) oddUpdate(how byte) protocol.Proposal {
+	w := protocol.Work{Round: 1 + uint32(how>>6), Attempt: 1 + uint32(how>>4&3), Model: d.w.app.Initial()}
+	if d.work != nil && how&8 == 0 {
+		w = *d.work
+	}
+	u := d.w.app.update(uint32(d.m.i), w)
+	p := protocol.Proposal{Round: w.Round, Attempt: w.Attempt, Update: u, Memo: protocol.AppendInts(nil, u)}
+	switch how & 7 {
+	case 1:
+		p.Update = u[1:]
+	case 2:
+		p.Update[0] = perParty + 1
+	case 3:
+		p.Err = errors.New("the computation failed")
+	case 4:
+		p.Round++
+	case 5:
+		p.Attempt++
+	}
+	return p
+}
