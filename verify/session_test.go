@@ -29,6 +29,16 @@ func (noLedger) Commit([]byte) error                           { return nil }
 // leaves: the signed plan, the report, and every member's store.
 func run(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan)) (*protocol.SignedPlan, *session.Report, []*host.Ram) {
 	t.Helper()
+	signed, report, stores, err := try(t, n, m, vectors, change, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed, report, stores
+}
+
+// try is run for a session that may fail; cheat may change how it is put together.
+func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan), cheat func(*session.Local)) (*protocol.SignedPlan, *session.Report, []*host.Ram, error) {
+	t.Helper()
 	now := time.Now()
 	p := &protocol.Plan{Name: "real", Created: now.Unix(), NotAfter: now.Add(time.Hour).Unix(), Suite: channel.SuiteX25519,
 		Dim: uint32(len(vectors[0])), FracBits: 8, Rounds: 2, SpareAttempts: 1, MinParties: uint32(n), DeadlineMS: 30_000, PerParty: 1 << 40, Application: "sum"}
@@ -59,19 +69,24 @@ func run(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan))
 	}
 	hub, stores, sum := memory.NewHub(), make([]*host.Ram, len(keys)), session.Sum{Dim: int(p.Dim)}
 	l := &session.Local{Session: protocol.NewSession(p), Keys: keys, Rand: func(uint32) io.Reader { return rand.Reader }, Model: sum, Resend: time.Second,
-		Connect:  func(i uint32) (transport.Bus, error) { return hub.Connect(p.Members[i].Name), nil },
-		Store:    func(i uint32) (host.Store, error) { stores[i] = host.NewRam(); return stores[i], nil },
+		Connect: func(i uint32) (transport.Bus, error) { return hub.Connect(p.Members[i].Name), nil },
+		Store: func(i uint32) (host.Store, error) {
+			if stores[i] == nil {
+				stores[i] = host.NewRam()
+			}
+			return stores[i], nil
+		},
 		App:      func(uint32) protocol.Application { return sum },
 		Proposer: func(i uint32) protocol.Proposer { return session.Fixed(vectors[i]) },
 		Ledger:   func(uint32) party.Ledger { return noLedger{} },
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	report, err := l.Run(ctx)
-	if err != nil {
-		t.Fatal(err)
+	if cheat != nil {
+		cheat(l)
 	}
-	return signed, report, stores
+	report, err := l.Run(ctx)
+	return signed, report, stores, err
 }
 
 // checkRun verifies what a real session left, and every party's receipts.
