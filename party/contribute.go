@@ -54,8 +54,8 @@ func (p *Party) ask() {
 // proposal turns the computed update into a contribution: noise, shares,
 // seals, the signed account; persists all of it with the charge; then sends.
 func (p *Party) proposal(e protocol.Proposal) {
-	if p.want == nil || e.Round != p.want.Round || e.Attempt != p.want.Attempt || p.want.Round != p.settled+1 {
-		return // the attempt it was for is over
+	if p.want == nil || !p.asked || e.Round != p.want.Round || e.Attempt != p.want.Attempt || p.want.Round != p.settled+1 {
+		return // the attempt it was for is over, or nobody asked
 	}
 	if e.Err != nil {
 		p.finish(fmt.Errorf("round %d: update: %w", e.Round, e.Err))
