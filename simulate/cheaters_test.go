@@ -1,9 +1,11 @@
 package simulate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
+	"choir/crypto/commit"
 	"choir/crypto/field"
 	"choir/protocol"
 )
@@ -14,6 +16,7 @@ type cheater struct {
 	who   string                 // the cheat: p0, c0 or agg
 	does  func(*cheat)           // on the effects of every step
 	deaf  func(data []byte) bool // what it pretends not to have received
+	audit bool                   // under a plan with audit
 	comes comes
 }
 
@@ -46,7 +49,7 @@ func stalled(by string, why error) comes {
 }
 
 func cheaters() []cheater {
-	return slices.Concat(cheatingParties(), cheatingContributions(), cheatingNodes(), cheatingSums(), cheatingAggregators(), cheatingResults())
+	return slices.Concat(cheatingParties(), cheatingContributions(), cheatingNodes(), cheatingSums(), cheatingAggregators(), cheatingResults(), audited())
 }
 
 type (
@@ -375,6 +378,36 @@ func cheatingResults() []cheater {
 				})
 			}},
 		{what: "two results", who: "agg", comes: whole("p", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
+	}
+}
+
+// audited are cheats under a plan with audit: what a node sums, and what a party
+// commits to, is caught by the opening, though nobody can be named for it.
+func audited() []cheater {
+	caught := comes{ends: protocol.ClassIntegrity, because: "don't open to the aggregate"}
+	return []cheater{
+		{what: "audit: sum of something else", who: "c0", audit: true, comes: caught, does: otherSum(7)},
+		{what: "audit: false blinding sum", who: "c0", audit: true, comes: caught, does: lie(func(_ *cheat, m *partialSum) { m.Blinding = [32]byte{1} })},
+		{what: "audit: blinding sum that is no scalar", who: "c0", audit: true, comes: comes{ends: protocol.ClassIntegrity, because: "blinding sum of node 0"},
+			does: lie(func(_ *cheat, m *partialSum) { m.Blinding = [32]byte(bytes.Repeat([]byte{255}, 32)) })},
+		{what: "audit: input that isn't committed to", who: "p0", audit: true, comes: caught,
+			does: func(c *cheat) {
+				c.vector(func(v field.Vector) []byte {
+					v[0] = field.Add(v[0], 1000)
+					return field.AppendVector(nil, v)
+				})
+			}},
+		{what: "audit: no commitment", who: "p0", audit: true, comes: without("c", protocol.ErrMismatch),
+			does: lie(func(c *cheat, m *contribution) { m.Blinding = nil; c.confirm(m) })},
+		{what: "audit: commitment that is no point", who: "p0", audit: true, comes: without("c", protocol.ErrMalformed),
+			does: lie(func(c *cheat, m *contribution) {
+				m.Commitment = commit.Commitment(bytes.Repeat([]byte{255}, 32))
+				c.confirm(m)
+			})},
+		{what: "audit: blinding share that doesn't open", who: "p0", audit: true, comes: without("c", protocol.ErrSealed),
+			does: lie(func(c *cheat, m *contribution) { m.Blinding[1][0] ^= 1; c.confirm(m) })},
+		{what: "commitment without audit", who: "p0", comes: without("c", protocol.ErrMismatch),
+			does: lie(func(c *cheat, m *contribution) { m.Commitment[0] = 1; c.confirm(m) })},
 	}
 }
 

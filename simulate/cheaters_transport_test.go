@@ -76,7 +76,7 @@ func (row cheater) tryLive(connect connect, c clocks) ([]string, *outcome) {
 	if err != nil {
 		return []string{err.Error()}, o
 	}
-	return row.judge(table(), o), o
+	return row.judge(row.table(), o), o
 }
 
 // connect gives a session's members their connections.
@@ -115,8 +115,8 @@ var liveTimes = clocks{deadline: 1500, resend: 300, giveUp: 5000}
 func (c clocks) times(n int64) clocks { return clocks{n * c.deadline, n * c.resend, n * c.giveUp} }
 
 // liveSession is the table's plan with real keys.
-func liveSession(c clocks) (protocol.Session, []*identity.PrivateKey, error) {
-	s, _, err := table().session()
+func (row cheater) liveSession(c clocks) (protocol.Session, []*identity.PrivateKey, error) {
+	s, _, err := row.table().session()
 	if err != nil {
 		return s, nil, err
 	}
@@ -137,7 +137,7 @@ func liveSession(c clocks) (protocol.Session, []*identity.PrivateKey, error) {
 // live runs a row: every member in a goroutine of its own, until all that the
 // row judges have ended.
 func (row cheater) live(connect connect, c clocks) (*outcome, error) {
-	s, keys, err := liveSession(c)
+	s, keys, err := row.liveSession(c)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (m *member) build() (err error) {
 	switch m.role {
 	case protocol.RoleParty:
 		l := &account{free: w.setup.Noise == protocol.NoiseNone, limit: w.session.Plan.Releases(), charged: map[attempt]bool{}}
-		m.party, err = party.New(party.Config{Session: session, Key: m.key, App: w.seams.appOf(m), Ledger: l, Rand: rand, View: view,
+		m.party, err = party.New(party.Config{Session: session, Key: m.key, App: w.seams.appOf(m), Ledger: l, Bases: w.bases, Rand: rand, View: view,
 			ResendMS: resendMS, Initiate: w.exchange.initiate(rand)})
 		m.machine = m.party
 	case protocol.RoleCompute:
@@ -64,7 +64,7 @@ func (m *member) build() (err error) {
 			ResendMS: resendMS, Initiate: w.exchange.initiate(rand), Accept: w.exchange.accept})
 	default:
 		m.machine, err = aggregator.New(aggregator.Config{Session: session, Key: m.key, Model: w.seams.appOf(m), Rand: rand, View: view,
-			ResendMS: resendMS, GiveUpMS: w.seams.giveUp, Accept: w.exchange.accept})
+			ResendMS: resendMS, GiveUpMS: w.seams.giveUp, Bases: w.bases, Accept: w.exchange.accept})
 	}
 	if err == nil && w.seams.machine != nil {
 		m.machine = w.seams.machine(m, m.machine)

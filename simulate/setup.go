@@ -21,6 +21,7 @@ type Setup struct {
 	MinParties int
 	Noise      protocol.Placement
 	Reject     bool  // the application refuses some sums
+	Audit      bool  // parties commit to what they noised
 	Until      int64 // virtual ms: no fault later than this
 }
 
@@ -54,23 +55,27 @@ func draw(seed uint64, p Profile) Setup {
 	case 1:
 		s.Noise = protocol.NoiseCompute
 	}
+	s.Audit = s.Noise != protocol.NoiseCompute && n("audit", 50) == 0
 	if p.Tight && n("tight", 2) == 0 {
 		s.MinParties = s.Parties
 	}
 	if p.Wide {
-		s.Dim, s.Rounds, s.Parties, s.MinParties = 1<<16+1+n("dim", 3), 1, 3, 2
+		s.Dim, s.Rounds, s.Parties, s.MinParties, s.Audit = 1<<16+1+n("dim", 3), 1, 3, 2, false
 	}
 	return s
 }
 
 // String is the setup as a script states it.
 func (s Setup) String() string {
-	reject := 0
-	if s.Reject {
-		reject = 1
+	return fmt.Sprintf("seed=%d parties=%d computes=%d dim=%d rounds=%d spares=%d min=%d noise=%s reject=%d audit=%d until=%d",
+		s.Seed, s.Parties, s.Computes, s.Dim, s.Rounds, s.Spares, s.MinParties, s.Noise, bit(s.Reject), bit(s.Audit), s.Until)
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
 	}
-	return fmt.Sprintf("seed=%d parties=%d computes=%d dim=%d rounds=%d spares=%d min=%d noise=%s reject=%d until=%d",
-		s.Seed, s.Parties, s.Computes, s.Dim, s.Rounds, s.Spares, s.MinParties, s.Noise, reject, s.Until)
+	return 0
 }
 
 // parseSetup reads what String writes, fields in any order, none missing.
@@ -83,8 +88,8 @@ func parseSetup(fields []string) (s Setup, err error) {
 		}
 		seen[name] = true
 	}
-	if len(seen) != 10 {
-		return s, fmt.Errorf("setup: %d fields, want 10, each once", len(seen))
+	if len(seen) != 11 {
+		return s, fmt.Errorf("setup: %d fields, want 11, each once", len(seen))
 	}
 	return s, nil
 }
@@ -101,6 +106,8 @@ func (s *Setup) set(name, value string) (err error) {
 		s.Until, err = strconv.ParseInt(value, 10, 64)
 	case name == "reject":
 		s.Reject, err = strconv.ParseBool(value)
+	case name == "audit":
+		s.Audit, err = strconv.ParseBool(value)
 	case name == "noise":
 		for _, p := range []protocol.Placement{protocol.NoiseNone, protocol.NoiseParty, protocol.NoiseCompute} {
 			if p.String() == value {
@@ -130,7 +137,7 @@ func (s Setup) memberName(i int) string {
 func (s Setup) session() (protocol.Session, []*signer, error) {
 	p := &protocol.Plan{Name: "simulation", Created: epoch/1000 - 1000, NotAfter: epoch/1000 + 1_000_000, Suite: channel.SuiteX25519,
 		Dim: uint32(s.Dim), FracBits: 16, Rounds: uint32(s.Rounds), SpareAttempts: uint32(s.Spares), MinParties: uint32(s.MinParties),
-		DeadlineMS: deadlineMS, GraceMS: graceMS, Clip: 1, PerParty: perParty, Noise: s.Noise, Application: "simulation"}
+		DeadlineMS: deadlineMS, GraceMS: graceMS, Clip: 1, PerParty: perParty, Noise: s.Noise, Audit: s.Audit, Application: "simulation"}
 	if s.Noise != protocol.NoiseNone {
 		p.Variance = variance
 	}

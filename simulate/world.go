@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"choir/crypto/channel"
+	"choir/crypto/commit"
 	"choir/protocol"
 	"choir/transport"
 )
@@ -17,7 +18,8 @@ type world struct {
 	session  protocol.Session
 	app      toy
 	exchange *exchange
-	outsider *signer // signs what the broker forges
+	bases    *commit.Generators // nil without audit
+	outsider *signer            // signs what the broker forges
 	members  []*member
 	oracle   *oracle
 	chaos    *chaos
@@ -76,6 +78,9 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 	w := &world{setup: setup, profile: profile, session: session, app: toy{setup.Dim, setup.Reject},
 		exchange: &exchange{map[string]*channel.Secret{}}, outsider: newSigner(setup.Seed, 1<<31), chaos: c, seams: s,
 		routes: map[string][]int{}, published: map[string]int{}, trace: setup.Seed}
+	if w.bases, err = session.Plan.Generators(); err != nil {
+		return nil, err
+	}
 	w.prefix = strings.TrimSuffix(session.SubjectControl(), "ctl")
 	w.oracle = newOracle(w)
 	for i := range session.Plan.Members {
