@@ -10,6 +10,10 @@ const (
 	// probability at most 1/k!, and 1/64! < 2^-295.
 	maxChain = 64
 
+	// maxWhole bounds the ones of an exponent that are tried: all succeed with
+	// probability exp(-512) < 2^-700.
+	maxWhole = 512
+
 	// maxTies bounds the words that agree with a threshold one after the other,
 	// each with probability 2^-64.
 	maxTies = 4
@@ -59,12 +63,15 @@ func bernoulliExpOne(s *source) bool {
 // bernoulliExpInt returns true with probability exp(-n): Algorithm 1's first loop
 // for gamma > 1.
 func bernoulliExpInt(s *source, n uint64) bool {
-	for ; n > 0; n-- {
+	for range min(n, maxWhole) {
 		if !bernoulliExpOne(s) {
 			return false
 		}
 	}
-	return true
+	if n > maxWhole {
+		s.fail()
+	}
+	return n <= maxWhole
 }
 
 // bernoulli returns true with probability f/k, for k >= 1. It compares a uniform

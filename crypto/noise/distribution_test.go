@@ -18,8 +18,8 @@ const samples = 100_000
 // is one bin. The statistic has k-1 degrees of freedom.
 func TestSmallVariancesChiSquare(t *testing.T) {
 	const n = samples
-	for i, variance := range []uint64{1, 2, 5, 100} {
-		p := probabilities(float64(variance))
+	for i, variance := range []variance{{9, 100}, {1, 4}, {49, 100}, {1, 1}, {2, 1}, {9, 4}, {5, 1}, {100, 1}, {1 << 14, 1}} {
+		p := probabilities(variance.float())
 		counts := map[int64]float64{}
 		for _, x := range draw(t, variance, n, byte(40+i)) {
 			counts[x]++
@@ -34,7 +34,7 @@ func TestSmallVariancesChiSquare(t *testing.T) {
 		}
 		statistic += square(restCount-restP*n) / (restP * n)
 		if limit := chiSquareLimit(bins - 1); statistic > limit {
-			t.Errorf("variance %d: chi-square is %v with %v degrees of freedom, limit %v", variance, statistic, bins-1, limit)
+			t.Errorf("variance %v: chi-square is %v with %v degrees of freedom, limit %v", variance, statistic, bins-1, limit)
 		}
 	}
 }
@@ -62,8 +62,8 @@ func probabilities(variance float64) map[int64]float64 {
 
 // TestLargeVariances looks at the same samples in three ways.
 func TestLargeVariances(t *testing.T) {
-	for i, variance := range []uint64{1 << 20, 1 << 40, 1 << 60, MaxVariance} {
-		x := draw(t, variance, samples, byte(50+i))
+	for i, variance := range []uint64{1 << 14, 1 << 20, 1 << 40, 1 << 60, MaxVariance} {
+		x := draw(t, integer(variance), samples, byte(50+i))
 		checkMoments(t, variance, x)
 		checkTailsAndSigns(t, variance, x)
 		checkKolmogorov(t, variance, x)
@@ -141,7 +141,7 @@ func checkTailsAndSigns(t *testing.T, variance uint64, x []int64) {
 func TestLowBitsAreUniform(t *testing.T) {
 	const n = samples
 	var counts [64]float64
-	for _, x := range draw(t, 1<<60+12345, n, 80) {
+	for _, x := range draw(t, integer(1<<60+12345), n, 80) {
 		counts[x&63]++
 	}
 	statistic := 0.0
@@ -153,7 +153,7 @@ func TestLowBitsAreUniform(t *testing.T) {
 	}
 }
 
-func draw(t *testing.T, variance uint64, n int, seed byte) []int64 {
+func draw(t *testing.T, variance variance, n int, seed byte) []int64 {
 	t.Helper()
 	x := make([]int64, n)
 	if err := mustNew(t, variance).Fill(x, seeded(seed)); err != nil {
@@ -161,6 +161,9 @@ func draw(t *testing.T, variance uint64, n int, seed byte) []int64 {
 	}
 	return x
 }
+
+// float returns s^2.
+func (v variance) float() float64 { return float64(v.num) / float64(v.den) }
 
 func indicator(b bool) float64 {
 	if b {

@@ -1,15 +1,9 @@
 package noise
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"math/big"
 	"math/bits"
 )
-
-// MaxVariance is the largest variance parameter, a standard deviation of 2^31.
-const MaxVariance uint64 = 1 << 62
 
 const (
 	// maxRestarts bounds the rejections of Algorithms 2 and 3. Both accept with
@@ -26,16 +20,13 @@ const (
 	maxBuffer = 8192
 )
 
-// ErrVariance says that a variance is 0 or above [MaxVariance].
-var ErrVariance = errors.New("noise: variance outside [1, 2^62]")
-
 // Gaussian is the discrete Gaussian distribution N_Z(0, s^2). It is immutable and
 // safe for concurrent use. The zero value is not valid.
 type Gaussian struct {
-	variance uint64  // s^2
-	scale    uint64  // t = floor(s) + 1, at most 2^31 + 1
-	skew     uint64  // 2^64 mod t
-	gammaDen uint128 // 2 s^2 t^2, below 2^126
+	variance variance // s^2
+	scale    uint64   // t = floor(s) + 1, at most 2^31 + 1
+	skew     uint64   // 2^64 mod t
+	gammaDen uint128  // 2 num den t^2, at most 2^127 because den t^2 <= (sqrt(num) + sqrt(den))^2
 }
 
 // NewGaussian returns the distribution with the given variance parameter s^2, in
@@ -43,22 +34,29 @@ type Gaussian struct {
 // [ErrVariance]. The distribution's own variance is s^2 up to a relative error below
 // 80 s^2 exp(-2 pi^2 s^2), which is 3e-7 at most, and never larger than s^2.
 func NewGaussian(variance uint64) (*Gaussian, error) {
-	if variance == 0 || variance > MaxVariance {
-		return nil, fmt.Errorf("%w: %d", ErrVariance, variance)
+	return NewRational(variance, 1)
+}
+
+// NewRational returns the distribution with variance parameter s^2 = num/den, in grid
+// units squared. In lowest terms both must be at most [MaxVariance], and s^2 at least
+// 2^-32; it refuses anything else with [ErrVariance]. At s below 1 the distribution's
+// own variance is well below s^2: 0.0077 where s^2 is 9/100.
+func NewRational(num, den uint64) (*Gaussian, error) {
+	v, err := newVariance(num, den)
+	if err != nil {
+		return nil, err
 	}
-	root := new(big.Int).SetUint64(variance)
-	t := root.Sqrt(root).Uint64() + 1
-	hi, lo := bits.Mul64(2*variance, t)
+	t := v.root(1) + 1
 	return &Gaussian{
-		variance: variance,
+		variance: v,
 		scale:    t,
 		skew:     -t % t,
-		gammaDen: uint128{hi, lo}.mul64(t),
+		gammaDen: uint128{lo: t}.mul64(t).mul64(v.den).mul64(2 * v.num),
 	}, nil
 }
 
-// Variance returns the variance parameter.
-func (g *Gaussian) Variance() uint64 { return g.variance }
+// Variance returns the variance parameter num/den in lowest terms.
+func (g *Gaussian) Variance() (num, den uint64) { return g.variance.num, g.variance.den }
 
 // Sample returns one sample, and reads from r just what it needs. On an error of
 // the reader's, or [ErrRandomness], the sample is 0.
@@ -156,13 +154,13 @@ func (g *Gaussian) uniform(s *source) uint64 {
 // accept is the last step of Algorithm 3: it returns true with probability
 // exp(-gamma) for
 //
-//	gamma = (y - s^2/t)^2 / 2s^2 = (y t - s^2)^2 / (2 s^2 t^2).
+//	gamma = (y - s^2/t)^2 / 2s^2 = (y t den - num)^2 / (2 num den t^2).
 //
-// y is below 513 t, so that the numerator has at most 146 bits and gamma is below
-// 2^20. Its integer part and its fraction are dealt with as in Algorithm 1.
+// y is below 513 t, so that the numerator's root is below 2^74, and gamma below 2^50:
+// s >= 2^-16. Its integer part and its fraction are dealt with as in Algorithm 1.
 func (g *Gaussian) accept(s *source, y uint64) bool {
-	hi, lo := bits.Mul64(y, g.scale)
-	n2, n1, n0 := uint128{hi, lo}.distance(uint128{lo: g.variance}).square()
+	scaled := uint128{lo: y}.mul64(g.scale).mul64(g.variance.den)
+	n2, n1, n0 := scaled.distance(uint128{lo: g.variance.num}).square()
 	whole, rest := divide(n2, n1, n0, g.gammaDen)
 	if !bernoulliExpInt(s, whole) {
 		return false

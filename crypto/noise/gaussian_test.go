@@ -12,22 +12,33 @@ import (
 )
 
 func TestVarianceRange(t *testing.T) {
-	for _, v := range []uint64{1, 2, MaxVariance} {
-		if g, err := NewGaussian(v); err != nil || g.Variance() != v {
-			t.Errorf("variance %d: %v", v, err)
+	for _, c := range []struct{ num, den, wantNum, wantDen uint64 }{
+		{1, 1, 1, 1}, {2, 1, 2, 1}, {MaxVariance, 1, MaxVariance, 1}, {9, 100, 9, 100}, {18, 200, 9, 100}, {1 << 40, 1 << 20, 1 << 20, 1},
+		{1 << 63, 2, MaxVariance, 1}, {1 << 63, 1 << 63, 1, 1}, {1, 1 << 32, 1, 1 << 32}, {1 << 30, 1 << 62, 1, 1 << 32}, {1<<30 + 1, MaxVariance, 1<<30 + 1, MaxVariance},
+	} {
+		g, err := NewRational(c.num, c.den)
+		if err != nil {
+			t.Errorf("%d/%d: %v", c.num, c.den, err)
+		} else if num, den := g.Variance(); num != c.wantNum || den != c.wantDen {
+			t.Errorf("%d/%d: got %d/%d, want %d/%d", c.num, c.den, num, den, c.wantNum, c.wantDen)
 		}
 	}
-	for _, v := range []uint64{0, MaxVariance + 1, math.MaxUint64} {
-		if g, err := NewGaussian(v); !errors.Is(err, ErrVariance) || g != nil {
-			t.Errorf("variance %d: %v, want ErrVariance", v, err)
+	for _, c := range [][2]uint64{
+		{0, 1}, {1, 0}, {0, 0}, {MaxVariance + 1, 1}, {math.MaxUint64, 1}, {1, 1<<32 + 1}, {1<<30 - 1, MaxVariance}, {MaxVariance + 1, 3}, {MaxVariance, MaxVariance + 1},
+	} {
+		if g, err := NewRational(c[0], c[1]); !errors.Is(err, ErrVariance) || g != nil {
+			t.Errorf("%d/%d: %v, want ErrVariance", c[0], c[1], err)
 		}
+	}
+	if g, err := NewGaussian(0); !errors.Is(err, ErrVariance) || g != nil {
+		t.Errorf("0: %v, want ErrVariance", err)
 	}
 }
 
 // TestFillIsManySamples: reading ahead must not change a sample, whatever the
 // reader's habits.
 func TestFillIsManySamples(t *testing.T) {
-	for _, variance := range testVariances {
+	for _, variance := range testVariances() {
 		g, r := mustNew(t, variance), seeded(1)
 		want := make([]int64, 300)
 		for i := range want {
@@ -41,7 +52,7 @@ func TestFillIsManySamples(t *testing.T) {
 		} {
 			got := make([]int64, len(want))
 			if err := g.Fill(got, r); err != nil || !slices.Equal(got, want) {
-				t.Errorf("variance %d, %s: Fill differs from Sample (%v)", variance, name, err)
+				t.Errorf("variance %v, %s: Fill differs from Sample (%v)", variance, name, err)
 			}
 		}
 	}
@@ -49,9 +60,9 @@ func TestFillIsManySamples(t *testing.T) {
 
 func TestSampleReadsOnlyWhatItNeeds(t *testing.T) {
 	r := seeded(3)
-	o := newOracle(t, 100, seeded(3))
+	o := newOracle(t, integer(100), seeded(3))
 	counted := &countingReader{r: r}
-	g := mustNew(t, 100)
+	g := mustNew(t, integer(100))
 	for range 50 {
 		if _, err := g.Sample(counted); err != nil {
 			t.Fatal(err)
@@ -77,7 +88,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 // TestReaderErrors cuts the randomness off after every number of bytes.
 func TestReaderErrors(t *testing.T) {
 	cause := errors.New("no entropy today")
-	for _, variance := range []uint64{1, 1 << 20, MaxVariance} {
+	for _, variance := range []variance{integer(1), integer(1 << 20), integer(MaxVariance), {9, 100}} {
 		g := mustNew(t, variance)
 		for n := range 100 {
 			cut := func() io.Reader { return io.MultiReader(io.LimitReader(seeded(9), int64(n)), iotest.ErrReader(cause)) }
@@ -93,10 +104,10 @@ func TestReaderErrors(t *testing.T) {
 			}
 		}
 	}
-	if x, err := mustNew(t, 1).Sample(bytes.NewReader(nil)); !errors.Is(err, io.EOF) || x != 0 {
+	if x, err := mustNew(t, integer(1)).Sample(bytes.NewReader(nil)); !errors.Is(err, io.EOF) || x != 0 {
 		t.Errorf("empty reader: %d, %v, want EOF", x, err)
 	}
-	if x, err := mustNew(t, 1).Sample(bytes.NewReader([]byte{1, 2, 3})); !errors.Is(err, io.ErrUnexpectedEOF) || x != 0 {
+	if x, err := mustNew(t, integer(1)).Sample(bytes.NewReader([]byte{1, 2, 3})); !errors.Is(err, io.ErrUnexpectedEOF) || x != 0 {
 		t.Errorf("three bytes: %d, %v, want an unexpected EOF", x, err)
 	}
 }
@@ -114,15 +125,15 @@ func (c constantReader) Read(p []byte) (int, error) {
 // TestBrokenRandomnessIsNoticed: no constant source makes the sampler hang, and those
 // that would make a loop endless end in ErrRandomness.
 func TestBrokenRandomnessIsNoticed(t *testing.T) {
-	for _, variance := range testVariances {
+	for _, variance := range testVariances() {
 		g := mustNew(t, variance)
 		if x, err := g.Sample(constantReader(0)); !errors.Is(err, ErrRandomness) || x != 0 {
-			t.Errorf("variance %d, zeros: %d, %v, want ErrRandomness", variance, x, err)
+			t.Errorf("variance %v, zeros: %d, %v, want ErrRandomness", variance, x, err)
 		}
 		for c := range 256 {
 			dst := []int64{7}
 			if err := g.Fill(dst, constantReader(c)); err != nil && (!errors.Is(err, ErrRandomness) || dst[0] != 0) {
-				t.Errorf("variance %d, bytes %d: %d, %v", variance, c, dst[0], err)
+				t.Errorf("variance %v, bytes %d: %d, %v", variance, c, dst[0], err)
 			}
 		}
 	}
@@ -138,14 +149,14 @@ func TestEndlessTiesAreNoticed(t *testing.T) {
 }
 
 func TestEmptyFillReadsNothing(t *testing.T) {
-	if err := mustNew(t, 5).Fill(nil, iotest.ErrReader(io.EOF)); err != nil {
+	if err := mustNew(t, integer(5)).Fill(nil, iotest.ErrReader(io.EOF)); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestWithTheSystemsRandomness(t *testing.T) {
 	dst := make([]int64, 1000)
-	if err := mustNew(t, 1<<60).Fill(dst, rand.Reader); err != nil {
+	if err := mustNew(t, integer(1<<60)).Fill(dst, rand.Reader); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(dst)

@@ -17,15 +17,21 @@ import (
 type oracle struct {
 	t    interface{ Fatal(...any) }
 	r    io.Reader
-	s2   *big.Int
+	s2   *big.Rat
 	t2   *big.Int // t, floor(sqrt(s2)) + 1
 	word int      // words read
 }
 
-func newOracle(t interface{ Fatal(...any) }, variance uint64, r io.Reader) *oracle {
-	s2 := new(big.Int).SetUint64(variance)
-	scale := new(big.Int).Sqrt(s2)
+func newOracle(t interface{ Fatal(...any) }, v variance, r io.Reader) *oracle {
+	s2 := v.rat()
+	scale := new(big.Int).Div(s2.Num(), s2.Denom())
+	scale.Sqrt(scale)
 	return &oracle{t: t, r: r, s2: s2, t2: scale.Add(scale, big.NewInt(1))}
+}
+
+// rat returns s^2.
+func (v variance) rat() *big.Rat {
+	return new(big.Rat).SetFrac(new(big.Int).SetUint64(v.num), new(big.Int).SetUint64(v.den))
 }
 
 func (o *oracle) next() *big.Int {
@@ -114,23 +120,57 @@ func (o *oracle) sample() int64 {
 	for {
 		y := o.laplace()
 		off := new(big.Rat).SetInt(new(big.Int).Abs(y))
-		off.Sub(off, new(big.Rat).SetFrac(o.s2, o.t2))
+		off.Sub(off, new(big.Rat).Quo(o.s2, new(big.Rat).SetInt(o.t2)))
 		off.Mul(off, off)
-		off.Quo(off, new(big.Rat).SetInt(new(big.Int).Lsh(o.s2, 1)))
+		off.Quo(off, new(big.Rat).Add(o.s2, o.s2))
 		if o.exp(off) {
 			return y.Int64()
 		}
 	}
 }
 
-// testVariances are small ones, large ones, and neighbours of squares, where t changes.
-var testVariances = []uint64{1, 2, 3, 4, 5, 8, 9, 100, 1 << 20, 1<<20 - 1, 1<<32 - 1, 1<<40 + 12345, 1 << 46, 1<<60 + 7, MaxVariance - 1, MaxVariance}
+// integerVariances are small ones, large ones, and neighbours of squares, where t changes.
+var integerVariances = []uint64{1, 2, 3, 4, 5, 8, 9, 100, 1 << 20, 1<<20 - 1, 1<<32 - 1, 1<<40 + 12345, 1 << 46, 1<<60 + 7, MaxVariance - 1, MaxVariance}
 
 func seeded(seed byte) *rand.ChaCha8 { return rand.NewChaCha8([32]byte{seed}) }
 
-func mustNew(t testing.TB, variance uint64) *Gaussian {
+// rationalVariances are small ones, neighbours of squares, and the extremes.
+var rationalVariances = []variance{
+	{9, 100}, {1, 4}, {49, 100}, {9, 4}, {1, 1 << minShift}, {1 << 30, MaxVariance - 1},
+	{MaxVariance - 1, MaxVariance}, {MaxVariance, MaxVariance - 1}, {MaxVariance, 3}, {1<<61 + 1, 1 << 31}, {1<<40 + 1, 1 << 20},
+}
+
+// testVariances are all of them.
+func testVariances() []variance {
+	var all []variance
+	for _, v := range integerVariances {
+		all = append(all, integer(v))
+	}
+	return append(all, rationalVariances...)
+}
+
+func integer(v uint64) variance { return variance{num: v, den: 1} }
+
+// anyVariance draws one of those, or any.
+func anyVariance(t *rapid.T) variance {
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 0:
+		return rapid.SampledFrom(testVariances()).Draw(t, "variance")
+	case 1:
+		return integer(rapid.Uint64Range(1, MaxVariance).Draw(t, "variance"))
+	}
+	den := rapid.Uint64Range(1, MaxVariance).Draw(t, "den")
+	num := rapid.Uint64Range(den>>minShift+1, MaxVariance).Draw(t, "num")
+	v, err := newVariance(num, den)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func mustNew(t testing.TB, v variance) *Gaussian {
 	t.Helper()
-	g, err := NewGaussian(variance)
+	g, err := NewRational(v.num, v.den)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,12 +179,12 @@ func mustNew(t testing.TB, variance uint64) *Gaussian {
 
 // TestSamplesAreTheOracles compares 200 samples of every variance.
 func TestSamplesAreTheOracles(t *testing.T) {
-	for i, variance := range testVariances {
+	for i, variance := range testVariances() {
 		g, o, r := mustNew(t, variance), newOracle(t, variance, seeded(byte(i))), seeded(byte(i))
 		for n := range 200 {
 			got, err := g.Sample(r)
 			if want := o.sample(); err != nil || got != want {
-				t.Fatalf("variance %d, sample %d: %d, %v; the oracle has %d", variance, n, got, err, want)
+				t.Fatalf("variance %v, sample %d: %d, %v; the oracle has %d", variance, n, got, err, want)
 			}
 		}
 	}
@@ -154,14 +194,11 @@ func TestSamplesAreTheOracles(t *testing.T) {
 // many zeros, ones and other extremes, with fair ones behind them.
 func TestOddBytesGiveTheOraclesSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		variance := rapid.SampledFrom(testVariances).Draw(t, "variance")
-		if rapid.Bool().Draw(t, "any variance") {
-			variance = rapid.Uint64Range(1, MaxVariance).Draw(t, "variance")
-		}
+		variance := anyVariance(t)
 		odd := rapid.SampledFrom([]uint64{0, 1, 1<<64 - 1, 1 << 63, 1<<64 - 1<<32, (1<<64 - 1) / 3})
 		words := rapid.SliceOfN(rapid.OneOf(rapid.Uint64(), odd), 0, 30).Draw(t, "words")
 		seed := rapid.Byte().Draw(t, "seed")
-		g, err := NewGaussian(variance)
+		g, err := NewRational(variance.num, variance.den)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +251,7 @@ func TestTiesAreDecidedExactly(t *testing.T) {
 		last := rapid.SampledFrom([]uint64{0, 1<<64 - 1, 1 << 63}).Draw(t, "last")
 		words = append(words, last, 1<<63+1, 5)
 		s := newSource(replay(words, 0), wordSize)
-		o := newOracle(t, 1, replay(words, 0))
+		o := newOracle(t, integer(1), replay(words, 0))
 		got, want := bernoulli(s, &f, k), o.bernoulli(p)
 		if s.err != nil || got != want || s.word() != o.next().Uint64() {
 			t.Fatalf("got %v, %v; the oracle has %v after %d words", got, s.err, want, o.word-1)

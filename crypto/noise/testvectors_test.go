@@ -60,7 +60,7 @@ func replayVector(t *testing.T, i int, c vectorCase) {
 	if err != nil || len(c.Samples) != vectorSamples {
 		t.Fatalf("case %d: %d samples, %v", i, len(c.Samples), err)
 	}
-	g, r, o := mustNew(t, c.Variance), bytes.NewReader(randomness), newOracle(t, c.Variance, bytes.NewReader(randomness))
+	g, r, o := mustNew(t, integer(c.Variance)), bytes.NewReader(randomness), newOracle(t, integer(c.Variance), bytes.NewReader(randomness))
 	for j, want := range c.Samples {
 		got, err := g.Sample(r)
 		if dumb := o.sample(); err != nil || got != want || dumb != want {
@@ -78,10 +78,10 @@ func replayVector(t *testing.T, i int, c vectorCase) {
 
 func writeVectors(t *testing.T) {
 	file := vectorFile{Version: 1}
-	for i, variance := range testVariances {
+	for i, variance := range integerVariances {
 		var read bytes.Buffer
 		c := vectorCase{Variance: variance}
-		g, r := mustNew(t, variance), io.TeeReader(seeded(byte(100+i)), &read)
+		g, r := mustNew(t, integer(variance)), io.TeeReader(seeded(byte(100+i)), &read)
 		for range vectorSamples {
 			x, err := g.Sample(r)
 			if err != nil {

@@ -1,0 +1,51 @@
+package noise
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"math/bits"
+)
+
+// MaxVariance is the largest variance parameter, a standard deviation of 2^31. It is
+// also the largest numerator and the largest denominator of a rational one.
+const MaxVariance uint64 = 1 << 62
+
+// minShift: the smallest variance parameter is 2^-minShift, at which all but
+// exp(-2^31) of the distribution is at zero.
+const minShift = 32
+
+// ErrVariance says that a variance parameter is outside of the range supported.
+var ErrVariance = errors.New("noise: variance outside [2^-32, 2^62], or a numerator or denominator above 2^62 in lowest terms")
+
+// variance is the parameter s^2 = num/den in lowest terms.
+type variance struct{ num, den uint64 }
+
+// newVariance reduces num/den and checks its range.
+func newVariance(num, den uint64) (variance, error) {
+	v := variance{num: num, den: den}
+	if num == 0 || den == 0 {
+		return v, fmt.Errorf("%w: %d/%d", ErrVariance, num, den)
+	}
+	divisor := gcd(num, den)
+	v.num, v.den = num/divisor, den/divisor
+	hi, lo := bits.Mul64(v.num, 1<<minShift)
+	if v.num > MaxVariance || v.den > MaxVariance || hi == 0 && lo < v.den {
+		return v, fmt.Errorf("%w: %d/%d", ErrVariance, num, den)
+	}
+	return v, nil
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// root returns floor(sqrt(s^2 / divisor)), which is also the root of the quotient
+// rounded down.
+func (v variance) root(divisor uint64) uint64 {
+	x := new(big.Int).SetUint64(v.num / v.den / divisor)
+	return x.Sqrt(x).Uint64()
+}
