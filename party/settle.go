@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"choir/crypto/xof"
 	"choir/protocol"
@@ -13,14 +14,14 @@ import (
 type result struct {
 	head   *protocol.Result
 	sum    []int64
-	chunks map[uint32][]byte // sealed; opened once the group key is here
+	chunks map[uint32][][]byte // sealed, what came for each place; opened once the group key is here
 	opened map[uint32]bool
 }
 
 func (p *Party) resultOf(at pair) *result {
 	r := p.results[at]
 	if r == nil {
-		r = &result{sum: make([]int64, p.s.Plan.Dim), chunks: map[uint32][]byte{}, opened: map[uint32]bool{}}
+		r = &result{sum: make([]int64, p.s.Plan.Dim), chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}}
 		p.results[at] = r
 	}
 	return r
@@ -106,18 +107,37 @@ func (p *Party) chunk(data []byte) error {
 		return err
 	}
 	r := p.resultOf(pair{c.Round, c.Attempt})
-	if r.opened[c.Index] || r.chunks[c.Index] != nil {
+	if r.opened[c.Index] {
 		return errDuplicate
 	}
+	key := fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index)
 	if p.group == nil {
-		if int(c.Index) >= p.s.Chunks() {
-			return fmt.Errorf("%w: a result before the group key", protocol.ErrEarly)
+		err := p.shelve(r, c, data)
+		key = fmt.Sprintf("%s/%d", key, len(r.chunks[c.Index]))
+		if err != nil {
+			return err
 		}
-		r.chunks[c.Index] = data
 	} else if err := p.openChunk(r, c); err != nil {
 		return err
 	}
-	p.eff.Put(fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index), data)
+	p.eff.Put(key, data)
+	return nil
+}
+
+// maxShelved is how many chunks a party keeps for one place before it has the
+// key that tells the genuine one: anybody may have put the others on the bus.
+const maxShelved = 8
+
+// shelve keeps a chunk that came before the group key.
+func (p *Party) shelve(r *result, c *protocol.Chunk, data []byte) error {
+	have := r.chunks[c.Index]
+	if slices.ContainsFunc(have, func(b []byte) bool { return bytes.Equal(b, data) }) {
+		return errDuplicate
+	}
+	if int(c.Index) >= p.s.Chunks() || len(have) == maxShelved {
+		return fmt.Errorf("%w: a result before the group key", protocol.ErrEarly)
+	}
+	r.chunks[c.Index] = append(have, data)
 	return nil
 }
 
@@ -135,21 +155,19 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 	return nil
 }
 
-// retryChunks opens what came before the group key did.
-func (p *Party) retryChunks() error {
+// retryChunks opens what came before the group key did, and drops what doesn't
+// open: it isn't the aggregator's, who is not to blame for it.
+func (p *Party) retryChunks() {
 	for _, r := range p.results {
-		for i, data := range r.chunks {
-			delete(r.chunks, i)
-			c, err := protocol.UnmarshalChunk(data)
-			if err != nil {
-				return err
-			}
-			if err := p.openChunk(r, c); err != nil {
-				return err
+		for _, shelved := range r.chunks {
+			for _, data := range shelved {
+				if c, err := protocol.UnmarshalChunk(data); err == nil && p.openChunk(r, c) == nil {
+					break
+				}
 			}
 		}
+		clear(r.chunks)
 	}
-	return nil
 }
 
 // settle takes the next round's result in, if all of it is here, and reports
