@@ -24,7 +24,8 @@ func printGuarantees(w io.Writer, g *session.Guarantees) {
 		_ = t.Flush() // stdout's own errors show nowhere better
 		fmt.Fprintf(w, "\nnoise on a sum: standard deviation %.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g of local noise's\n", g.Noise.Std, g.Noise.PerClip, g.Noise.Trusted, g.Noise.Local)
 	}
-	fmt.Fprintf(w, "a round: a party sends about %d bytes and reads %d, a compute node reads %d; %d rounds\n", g.Cost.UploadPerParty, g.Cost.DownloadPerParty, g.Cost.DownloadPerCompute, g.Cost.Rounds)
+	fmt.Fprintf(w, "a round: a party sends about %d bytes and reads %d, a compute node reads %d; about %.2g s of a party and %.2g s of a node go into the vectors; %d rounds\n",
+		g.Cost.UploadPerParty, g.Cost.DownloadPerParty, g.Cost.DownloadPerCompute, g.Cost.SecondsPerParty, g.Cost.SecondsPerCompute, g.Cost.Rounds)
 	for _, s := range g.Assumptions {
 		fmt.Fprintf(w, "assumes: %s\n", s)
 	}

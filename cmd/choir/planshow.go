@@ -42,7 +42,7 @@ func printPlan(w io.Writer, s *session.Summary) {
 	if u := s.NoiseUse; u != nil {
 		row("noise on a sum", "%.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g of local noise's", u.Std, u.PerClip, u.Trusted, u.Local)
 	}
-	row("a round costs", "about %d bytes up and %d down for a party, %d down for a compute node", s.Cost.UploadPerParty, s.Cost.DownloadPerParty, s.Cost.DownloadPerCompute)
+	row("a round costs", "about %d bytes up and %d down for a party, %d down for a compute node; %.2g s and %.2g s of vectors", s.Cost.UploadPerParty, s.Cost.DownloadPerParty, s.Cost.DownloadPerCompute, s.Cost.SecondsPerParty, s.Cost.SecondsPerCompute)
 	if len(s.Parameters) > 0 {
 		row("parameters", "%s", s.Parameters)
 	}
