@@ -226,8 +226,13 @@ func (a *Aggregator) finish(err error) {
 }
 
 // abort tells the members that and why the session ends; a failure to say so
-// doesn't hide the failure itself.
+// doesn't hide the failure itself. When somebody contradicted what was signed,
+// what they signed goes on record first.
 func (a *Aggregator) abort(cause error) {
+	if protocol.ClassOf(cause) == protocol.ClassIntegrity && a.at.round > 0 {
+		a.recordAttempt()
+		a.recordPartials()
+	}
 	if b, err := a.sign(protocol.NewAbort(cause)); err == nil {
 		a.record(b)
 		a.last = append(a.last, protocol.Outgoing{Subject: a.s.SubjectControl(), Data: b})

@@ -27,12 +27,18 @@ func (a *Aggregator) recordAttempt() {
 }
 
 // recordPartials puts the partial sums on record, opened: what the nodes
-// signed, and the vectors that anybody can add up.
+// signed, and the vectors that anybody can add up. A vector other than its node
+// signed for proves nothing to others, so it stays out.
 func (a *Aggregator) recordPartials() {
 	for k := range a.m {
 		p := a.at.partials[a.s.Plan.Compute(k)]
+		if p == nil || p.head == nil {
+			continue
+		}
 		a.record(p.headAt)
-		a.record(protocol.TranscriptVector(p.sum))
+		if len(p.chunks) == a.s.Chunks() && protocol.VectorDigest(p.sum) == p.head.Vector {
+			a.record(protocol.TranscriptVector(p.sum))
+		}
 	}
 }
 

@@ -78,7 +78,8 @@ func (l *liar) resign(head []byte, v field.Vector) []byte {
 }
 
 // TestNodeThatSumsSomethingElse: without audit nobody can tell, and the model
-// is wrong; with audit the session stops, class 7, before anything is published.
+// is wrong; with audit the session stops, class 7, before anything is published,
+// and the record shows why.
 func TestNodeThatSumsSomethingElse(t *testing.T) {
 	vectors := [][]int64{{1, 2}, {10, 20}, {100, 200}}
 	cheat := func(l *session.Local) {
@@ -106,8 +107,16 @@ func TestNodeThatSumsSomethingElse(t *testing.T) {
 	if r.Model()[0] != 112 {
 		t.Fatalf("the node didn't lie: %v", r.Model())
 	}
-	_, _, _, err = try(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit = true }, cheat)
+	signed, _, stores, err := try(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit = true }, cheat)
 	if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity || !strings.Contains(err.Error(), "commitments don't open") {
-		t.Error(err)
+		t.Fatal(err)
+	}
+	var entries [][]byte
+	for _, key := range stores[5].Keys("transcript/") {
+		entries = append(entries, stores[5].Get(key))
+	}
+	r, err = verify.Transcript(signed, entries, session.Sum{Dim: 2})
+	if err != nil || !strings.Contains(r.Fault, "commitments don't open") || r.Releases != 0 {
+		t.Errorf("the record doesn't show it: %+v, %v", r, err)
 	}
 }

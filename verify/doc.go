@@ -6,8 +6,9 @@
 // entries), and nothing before, between or behind:
 //
 //	transcript = Key Open* attempt* [Abort]
-//	attempt    = Round Open* [ Contribution* Hold* Agree{M} outcome ]
+//	attempt    = Round Open* [ Contribution* Hold* Agree{M} outcome | testimony Abort ]
 //	outcome    = Result(void) | (Partial Vector){M} Result
+//	testimony  = Contribution* Hold* Agree* (Partial [Vector])*
 //
 // and of it:
 //
@@ -23,6 +24,10 @@
 //   - an attempt is void only if its signed sets allowed no reveal, and rejected
 //     only if its sum can't be folded in;
 //   - in audit mode, the commitments of the set open to the aggregate.
+//
+// The aggregator ends a session in which somebody contradicted what was signed.
+// What the members had signed in that attempt goes on record as testimony: its
+// signatures are checked, and Report.Fault says what doesn't hold in it.
 //
 // What it can't see: whether a party's update is honest, whether the noise was
 // drawn as the plan says, and, without audit mode, whether a compute node summed

@@ -12,6 +12,7 @@ type Report struct {
 	Releases int       // sums that were revealed: accepted or rejected
 	Audited  bool      // every revealed sum was opened against the parties' commitments
 	Aborted  string    // why the aggregator ended the session early, empty for one that completed
+	Fault    string    // what doesn't hold in the record of the attempt that it ended in; empty when nothing on record contradicts anything
 
 	// Claimed says that the plan claims an epsilon. Then Epsilon, at Delta, is what
 	// a party that took part in all attempts has spent of it, revealed or not.

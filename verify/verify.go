@@ -155,6 +155,9 @@ func (r *reader) step() (over bool, err error) {
 	if r.peek() == protocol.KindAbort {
 		return true, r.abort()
 	}
+	if r.broken() {
+		return true, r.testimonies(a)
+	}
 	if err := r.attempt(a); err != nil {
 		return false, err
 	}
