@@ -162,7 +162,7 @@ func (w *wire) count(name string, n int, size int) int {
 type fielder interface{ fields(w *wire) }
 
 func marshal(m fielder) ([]byte, error) {
-	w := &wire{b: cryptobyte.NewBuilder(nil)}
+	w := &wire{b: cryptobyte.NewBuilder(make([]byte, 0, 512))} // most messages fit
 	m.fields(w)
 	if w.err != nil {
 		return nil, w.err
