@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -136,12 +137,18 @@ func mix(seed uint64, words ...string) uint64 {
 	return seed
 }
 
-// mixIn is FNV-1a from a seed, finished by splitmix64.
+// mixIn hashes bytes under a seed, eight at a time, finished by splitmix64. It
+// tells different inputs apart unless somebody looks for equal ones.
 func mixIn[T string | []byte](seed uint64, w T) uint64 {
-	h := seed ^ 14695981039346656037
+	h, n := seed^uint64(len(w))*0x9e3779b97f4a7c15, len(w)
+	for ; len(w) >= 8; w = w[8:] {
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		h = bits.RotateLeft64((h^x)*0xff51afd7ed558ccd, 31)
+	}
 	for i := range len(w) {
 		h = (h ^ uint64(w[i])) * 1099511628211
 	}
-	d := dice(h)
+	d := dice(h ^ uint64(n))
 	return d.next()
 }
