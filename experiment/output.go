@@ -21,7 +21,7 @@ func (r *demoRun) store(i uint32) (host.Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return host.OpenFile(filepath.Join(dir, "store.db"))
+	return session.OpenStore(filepath.Join(dir, "store.db"), r.s)
 }
 
 func (r *demoRun) result(rep *session.Report, refs References) (*Result, error) {
