@@ -97,10 +97,13 @@ func (d *Demo) Config(features int) pvi.Config {
 	} else {
 		c.Steps, c.LearningRate = 5, 0.05
 	}
-	if d.Strategy == pvi.Virtual {
+	switch {
+	case d.Strategy == pvi.Dataset:
+		c.Shards, c.Damping, c.DampingDecay = 1, 0.2, 0.2
+	case d.Model == pvi.Linear:
+		c.Damping, c.DampingDecay = 0.3, 0.1
+	default:
 		c.Damping, c.DampingDecay, c.Beta = 0.2, 0.2, 0.9
-	} else {
-		c.Shards, c.Damping, c.DampingDecay = 1, 0.4, 0.1
 	}
 	return c
 }
@@ -114,14 +117,12 @@ func (d *Demo) defaults() {
 		return
 	}
 	switch {
-	case d.Model == pvi.Logistic && d.Strategy == pvi.Virtual:
-		d.Clip = 0.1
-	case d.Model == pvi.Logistic:
-		d.Clip = 2
-	case d.Strategy == pvi.Virtual:
-		d.Clip = 2
+	case d.Strategy == pvi.Dataset:
+		d.Clip = 0.02 // one clipped vector stands for a whole party: more only lets in more noise
+	case d.Model == pvi.Linear:
+		d.Clip = 35
 	default:
-		d.Clip = 50
+		d.Clip = 0.1
 	}
 }
 

@@ -38,10 +38,14 @@ func (a *app) sum() *cobra.Command {
 	s.IntVar(&f.computes, "computes", 3, "compute nodes")
 	s.Float64Var(&f.sigma, "sigma", 0, "standard deviation of the noise on the sum, in the inputs' unit")
 	s.IntVar(&f.bits, "frac-bits", -1, "resolution 2^-f; -1: as fine as fits, at most 2^-40")
-	s.StringVar(&f.transport, "transport", "nats", "nats (embedded server) or memory")
+	s.StringVar(&f.transport, "transport", "auto", "nats (embedded server), memory, or auto: nats for up to 300 rows")
 	s.StringVar(&f.format, "format", "text", "how to print the result: text or json")
 	return cmd
 }
+
+// manyRows is from where on a connection and a consumer for every row weigh
+// more than they show.
+const manyRows = 300
 
 // sumResult is what --format json prints.
 type sumResult struct {
@@ -58,7 +62,7 @@ func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
 	if err := checkFormat(f.format); err != nil {
 		return err
 	}
-	if err := oneOf("transport", f.transport, "nats", "memory"); err != nil {
+	if err := oneOf("transport", f.transport, "auto", "nats", "memory"); err != nil {
 		return err
 	}
 	if f.input == "" {
@@ -69,7 +73,7 @@ func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
 		return protocol.Fail(protocol.ClassInput, "input: %w", err)
 	}
 	r := &session.RowSum{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Columns: m.Columns, Computes: f.computes,
-		FracBits: f.bits, Sigma: f.sigma, InMemory: f.transport == "memory"}
+		FracBits: f.bits, Sigma: f.sigma, InMemory: f.transport == "memory" || f.transport == "auto" && m.Rows > manyRows}
 	out, err := r.Run(cmd.Context())
 	if err != nil {
 		return err
