@@ -150,7 +150,7 @@ func (d *driver) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case err := <-d.readEnd:
-		return fmt.Errorf("bus: %w", err)
+		return busError(ctx, err)
 	case <-idle:
 		return protocol.Fail(protocol.ClassTimeout, "nothing has arrived for %s", d.IdleTimeout)
 	case <-tick.C:
@@ -185,6 +185,15 @@ func (d *driver) gather(first transport.Message) {
 		data[i] = m.Data
 	}
 	d.Prepare(data)
+}
+
+// busError is why the bus failed: because the caller ended the run, for a cause
+// that it can tell from a broken bus, or by itself.
+func busError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("bus: %w", err)
 }
 
 func (d *driver) untilWake() time.Duration {
@@ -250,7 +259,7 @@ func (d *driver) flush(ctx context.Context) error {
 	d.out, d.weight = nil, 0
 	if len(out) > 0 {
 		if err := d.Bus.Publish(ctx, out...); err != nil {
-			return fmt.Errorf("bus: %w", err)
+			return busError(ctx, err)
 		}
 	}
 	d.work.start(ctx, d.Proposer, d.proposals)
