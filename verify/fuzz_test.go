@@ -1,0 +1,44 @@
+package verify_test
+
+import (
+	"os"
+	"testing"
+
+	"choir/protocol"
+	"choir/session"
+	"choir/verify"
+)
+
+// FuzzTranscript: no record makes the verifier panic, every refusal has class
+// integrity, and a session that passes went through all rounds or was aborted.
+func FuzzTranscript(f *testing.F) {
+	text, err := os.ReadFile(recorded + "/session.plan")
+	if err != nil {
+		f.Fatal(err)
+	}
+	signed, err := protocol.UnmarshalSignedPlan(text)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range []string{"session", "audit"} { // the second is of another plan
+		record, err := os.ReadFile(recorded + "/" + name + ".transcript")
+		if err != nil || len(record) == 0 {
+			f.Fatal(name, err)
+		}
+		f.Add(record)
+		f.Add(record[:len(record)/2])
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		entries, err := protocol.UnmarshalTranscript(record)
+		if err != nil {
+			return
+		}
+		r, err := verify.Transcript(signed, entries, session.Sum{Dim: int(signed.Plan.Dim)})
+		switch {
+		case err != nil && protocol.ClassOf(err) != protocol.ClassIntegrity:
+			t.Errorf("another class than integrity: %v", err)
+		case err == nil && r.Completed() != (r.Rounds() == int(signed.Plan.Rounds)):
+			t.Errorf("%d rounds of %d, aborted %q", r.Rounds(), signed.Plan.Rounds, r.Aborted)
+		}
+	})
+}
