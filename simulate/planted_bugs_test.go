@@ -1,0 +1,221 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"choir/crypto/field"
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// revealTwice reveals a second vector at the next tick.
+func revealTwice() seams {
+	return after(protocol.RoleCompute, func(m *member, ev protocol.Event, eff *protocol.Effects) {
+		if _, tick := ev.(protocol.Tick); !tick {
+			return
+		}
+		for i, o := range eff.Send {
+			if b := resign(m, o.Data, func(msg protocol.Message) bool {
+				p, ok := msg.(*protocol.Partial)
+				if ok {
+					p.Vector[0] ^= 1
+				}
+				return ok
+			}); b != nil {
+				eff.Send[i].Data = b
+			}
+		}
+	})
+}
+
+// forgetOwnWord persists what the other nodes said, not what this one did.
+func forgetOwnWord(m *member, _ protocol.Event, eff *protocol.Effects) {
+	eff.Persist = slices.DeleteFunc(eff.Persist, func(r protocol.Record) bool {
+		return strings.HasPrefix(r.Key, "hold/") && strings.HasSuffix(r.Key, fmt.Sprintf("/%d", m.i))
+	})
+}
+
+// reuseNoise starts a party's numbers over for every contribution.
+func reuseNoise() seams {
+	draws := map[*member]*rewound{}
+	return seams{
+		random: func(m *member, r io.Reader) io.Reader {
+			draws[m] = &rewound{Reader: r}
+			return draws[m]
+		},
+		machine: func(m *member, honest protocol.Machine) protocol.Machine {
+			return wrapper{honest, func(inner protocol.Machine, now int64, ev protocol.Event) protocol.Effects {
+				if _, ok := ev.(protocol.Proposal); ok {
+					draws[m].Reader = random(m.w.setup.Seed, uint32(m.i), 0)
+				}
+				return inner.Step(now, ev)
+			}}
+		},
+	}
+}
+
+type rewound struct{ io.Reader }
+
+func offByOne(_ *member, _ protocol.Event, eff *protocol.Effects) {
+	for i, o := range eff.Send {
+		c, err := protocol.UnmarshalChunk(o.Data)
+		if err != nil {
+			continue
+		}
+		c.Index++
+		if b, err := c.Marshal(); err == nil {
+			eff.Send[i].Data = b
+		}
+	}
+}
+
+// chargeLater makes a charge durable with the step after the one that sends.
+func chargeLater() seams {
+	late := map[*member][]protocol.Record{}
+	return after(protocol.RoleParty, func(m *member, _ protocol.Event, eff *protocol.Effects) {
+		eff.Persist = append(eff.Persist, late[m]...)
+		late[m] = nil
+		for i, r := range eff.Persist {
+			if strings.HasPrefix(r.Key, "ledger/") && len(eff.Send) > 0 {
+				late[m] = append(late[m], r)
+				eff.Persist = slices.Delete(eff.Persist, i, i+1)
+				return
+			}
+		}
+	})
+}
+
+type noisyApp struct{ toy }
+
+func (a noisyApp) Settle(round uint32, state, memo []byte) ([]byte, error) {
+	u, _ := protocol.Ints(memo)
+	u = append([]int64(nil), u...)
+	u[0] += 12345 // what the noise did to it
+	return a.toy.Settle(round, state, protocol.AppendInts(nil, u))
+}
+
+// settleUncounted takes an update in that the result doesn't count.
+func settleUncounted() seams {
+	return after(protocol.RoleParty, func(m *member, _ protocol.Event, eff *protocol.Effects) {
+		memo := m.disk.durable["memo"]
+		uncounted := slices.ContainsFunc(eff.Notices, func(n protocol.Notice) bool { return n.Code == protocol.NoteUncounted })
+		if !uncounted || memo == nil {
+			return
+		}
+		for i, r := range eff.Persist {
+			if r.Key == "state" {
+				eff.Persist[i].Value, _ = m.w.app.Settle(1, r.Value, memo)
+			}
+		}
+	})
+}
+
+// agreeOnUnion signs everything that any node holds.
+func agreeOnUnion() seams {
+	return resay(protocol.RoleCompute, func(m *member, a *protocol.Agree) bool {
+		union := map[uint32]protocol.Entry{}
+		for at, h := range m.w.oracle.holds {
+			if at.at == (attempt{a.Round, a.Attempt}) {
+				for _, e := range h.Entries {
+					union[e.Party] = e
+				}
+			}
+		}
+		var set []protocol.Entry
+		for i := range uint32(m.w.setup.Parties) {
+			if e, ok := union[i]; ok {
+				set = append(set, e)
+			}
+		}
+		a.Count, a.Set = uint32(len(set)), protocol.SetDigest(m.w.session, a.Round, a.Attempt, set)
+		return true
+	})
+}
+
+// countTwice adds the first party's share once more to a node's partial sum.
+func countTwice() seams {
+	return after(protocol.RoleCompute, func(m *member, _ protocol.Event, eff *protocol.Effects) {
+		for i, o := range eff.Send {
+			var wrong field.Vector
+			b := resign(m, o.Data, func(msg protocol.Message) bool {
+				p, ok := msg.(*protocol.Partial)
+				if ok {
+					wrong = doubled(m, p, eff.Send[i+1].Data)
+					p.Vector = protocol.VectorDigest(wrong)
+				}
+				return ok
+			})
+			if b != nil {
+				eff.Send[i].Data = b
+				eff.Send[i+1].Data = resealed(m, eff.Send[i+1].Data, wrong)
+			}
+		}
+	})
+}
+
+func partialContext(m *member, data []byte) (*protocol.Chunk, func() []byte) {
+	c, err := protocol.UnmarshalChunk(data)
+	if err != nil {
+		panic(err)
+	}
+	return c, func() []byte {
+		plain, err := m.w.session.OpenChunk(m.w.oracle.links[[2]uint32{c.From, c.To}], c)
+		if err != nil {
+			panic(err)
+		}
+		return plain
+	}
+}
+
+func doubled(m *member, p *protocol.Partial, chunk []byte) field.Vector {
+	_, open := partialContext(m, chunk)
+	v := make(field.Vector, m.w.setup.Dim)
+	if err := field.DecodeVector(v[:min(len(v), xof.ChunkElements)], open()); err != nil {
+		panic(err)
+	}
+	for _, e := range m.w.oracle.common(attempt{p.Round, p.Attempt})[:1] {
+		v.Add(m.w.oracle.given[key{e.Party, attempt{p.Round, p.Attempt}}].shares[m.i-m.w.setup.Parties])
+	}
+	return v
+}
+
+func resealed(m *member, data []byte, v field.Vector) []byte {
+	c, _ := partialContext(m, data)
+	chunks, err := m.w.session.SealVector(m.w.oracle.links[[2]uint32{c.From, c.To}], c.Context, field.AppendVector(nil, v))
+	if err != nil {
+		panic(err)
+	}
+	b, err := chunks[0].Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// voidEarly calls an attempt void that was revealed.
+func voidEarly() seams {
+	return resay(protocol.RoleAggregator, func(_ *member, r *protocol.Result) bool {
+		*r = protocol.Result{Round: r.Round, Attempt: r.Attempt, Outcome: protocol.OutcomeVoid}
+		return true
+	})
+}
+
+// noiseAgain makes a new share whenever the old one should be sent again.
+func noiseAgain() seams {
+	n := byte(0)
+	return after(protocol.RoleParty, func(m *member, ev protocol.Event, eff *protocol.Effects) {
+		if _, tick := ev.(protocol.Tick); !tick {
+			return
+		}
+		for i, o := range eff.Send {
+			if c, err := protocol.UnmarshalChunk(o.Data); err == nil {
+				n++
+				c.Ciphertext[0] ^= n | 1
+				eff.Send[i].Data, _ = c.Marshal()
+			}
+		}
+	})
+}
