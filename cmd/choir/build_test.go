@@ -10,14 +10,19 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"choir/dataset"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"choir": func() { os.Exit(run()) }})
+	code := m.Run()
+	if builtDir != "" {
+		os.RemoveAll(builtDir) // a folder left in the temporary ones is no failure
+	}
+	os.Exit(code)
 }
+
+// builtDir is where the real binary is, once it was needed.
+var builtDir string
 
 // built is the real binary, built once, without the race detector.
 var built = sync.OnceValues(func() (string, error) {
@@ -25,6 +30,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	builtDir = dir
 	path := filepath.Join(dir, "choir")
 	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

@@ -1,24 +1,31 @@
 package main
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts pins the voice and the exit codes of the command line.
+// TestScripts pins the voice and the exit codes of the command line, with the
+// real binary: opening key files takes too long under the race detector.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*.txt")
 	if err != nil || len(files) < 4 {
 		t.Fatalf("%d scripts: %v", len(files), err)
 	}
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter}})
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", filepath.Dir(binary(t))+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter, "freeport": freeport, "awaitfile": awaitFile}})
 }
 
 // exits N COMMAND...: the command must end with exactly this exit code.
@@ -64,4 +71,25 @@ func alter(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	lines[last] = string(l)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(lines, "\n")), 0o600))
+}
+
+// freeport VAR sets an environment variable to a TCP port that is free.
+func freeport(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	ts.Check(l.Close())
+	ts.Setenv(args[0], port)
+}
+
+// awaitfile FILE waits until a file that another process writes isn't empty.
+func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
+	for range 1000 {
+		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("%s never came", args[0])
 }
