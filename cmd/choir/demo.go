@@ -87,11 +87,14 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	if err != nil {
 		return err
 	}
-	start := d.Run
-	if f.processes {
-		start = func(ctx context.Context) (*experiment.Result, error) { return d.RunProcesses(ctx, exe) }
+	if !f.processes {
+		return a.present(cmd.Context(), d, f.format, d.Run)
 	}
-	return a.present(cmd.Context(), d, f.format, start)
+	err = a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) { return d.RunProcesses(ctx, exe) })
+	if interrupted(cmd.Context(), err) {
+		return a.stopped(err, "choir demo --resume "+d.Out+" carries on")
+	}
+	return err
 }
 
 // sessionFlags describe a session, so they mean nothing to one that goes on.

@@ -36,6 +36,12 @@ func (a *app) fail(ctx context.Context, err error) int {
 	return int(class)
 }
 
+// stopped reports that a command was interrupted, and how to go on.
+func (a *app) stopped(err error, hint string) error {
+	fmt.Fprintf(a.err, "choir: error: interrupted\nchoir: hint: %s\n", hint)
+	return reported{protocol.ClassFailed, err}
+}
+
 // reported is a failure that was told already, in full.
 type reported struct {
 	class protocol.Class
