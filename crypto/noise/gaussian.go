@@ -2,37 +2,38 @@ package noise
 
 import (
 	"io"
+	"math"
 	"math/bits"
-)
-
-const (
-	// maxRestarts bounds the rejections of Algorithms 2 and 3. Both accept with
-	// probability above 1/4 for every variance, and (3/4)^1024 < 2^-400.
-	maxRestarts = 1024
-
-	// maxMultiples bounds the geometric loop of Algorithm 2: it gets beyond v with
-	// probability exp(-v), and exp(-512) < 2^-700.
-	maxMultiples = 512
-
-	// readAhead is how many bytes a sample takes, roughly and generously; with it
-	// Fill sizes its buffer, which never exceeds maxBuffer.
-	readAhead = 128
-	maxBuffer = 8192
 )
 
 // Gaussian is the discrete Gaussian distribution N_Z(0, s^2). It is immutable and
 // safe for concurrent use. The zero value is not valid.
+//
+// A sample is proposed and then accepted or not (von Neumann's rejection). The
+// proposal is a cell of the envelope, that is a bin k, with a sign and an offset
+// r uniform in [0, w): all magnitudes x = kw + r of a bin are proposed equally often,
+// in proportion to f(k) = exp(-(kw)^2/2s^2). It is accepted with probability
+//
+//	exp(-x^2/2s^2) / f(k) = exp(-gamma),  gamma = r (2kw + r) / 2s^2,
+//
+// which leaves exp(-x^2/2s^2). Algorithm 1 decides that with a word that is above
+// gamma for most proposals: comparing it with the largest gamma of the bin first
+// spares the division. Zero keeps one sign. The cells are whole numbers and miss a
+// fraction of each f(k) and the bins beyond the last: see rare.go for those.
 type Gaussian struct {
-	variance variance // s^2
-	scale    uint64   // t = floor(s) + 1, at most 2^31 + 1
-	skew     uint64   // 2^64 mod t
-	gammaDen uint128  // 2 num den t^2, at most 2^127 because den t^2 <= (sqrt(num) + sqrt(den))^2
+	variance variance
+	envelope *envelope
+	skew     uint64          // 2^64 mod the width
+	rareSkew uint64          // 2^64 mod the number of rare cells
+	surely   [columns]uint64 // floor(2^64 gamma) at most, for any offset in the bin
 }
 
 // NewGaussian returns the distribution with the given variance parameter s^2, in
 // grid units squared, from 1 to [MaxVariance]; it refuses anything else with
 // [ErrVariance]. The distribution's own variance is s^2 up to a relative error below
 // 80 s^2 exp(-2 pi^2 s^2), which is 3e-7 at most, and never larger than s^2.
+//
+// It builds a table of 6 KiB, in the time of a few thousand samples: keep it.
 func NewGaussian(variance uint64) (*Gaussian, error) {
 	return NewRational(variance, 1)
 }
@@ -46,20 +47,23 @@ func NewRational(num, den uint64) (*Gaussian, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := v.root(1) + 1
-	return &Gaussian{
-		variance: v,
-		scale:    t,
-		skew:     -t % t,
-		gammaDen: uint128{lo: t}.mul64(t).mul64(v.den).mul64(2 * v.num),
-	}, nil
+	e := newEnvelope(v, envelopePrecision)
+	g := &Gaussian{variance: v, envelope: e, skew: -e.width % e.width, rareSkew: -e.rare % e.rare}
+	for k := range g.surely {
+		g.surely[k] = math.MaxUint64
+		if whole, f := g.gamma(uint64(k), e.width-1); whole == 0 {
+			g.surely[k] = f.word
+		}
+	}
+	return g, nil
 }
 
 // Variance returns the variance parameter num/den in lowest terms.
 func (g *Gaussian) Variance() (num, den uint64) { return g.variance.num, g.variance.den }
 
-// Sample returns one sample, and reads from r just what it needs. On an error of
-// the reader's, or [ErrRandomness], the sample is 0.
+// Sample returns one sample. Its words of randomness are r's own bytes, of which it
+// reads just what it needs. On an error of the reader's, or [ErrRandomness], the
+// sample is 0.
 func (g *Gaussian) Sample(r io.Reader) (int64, error) {
 	s := newSource(r, wordSize)
 	defer s.wipe()
@@ -70,101 +74,83 @@ func (g *Gaussian) Sample(r io.Reader) (int64, error) {
 	return x, nil
 }
 
-// Fill sets dst to independent samples. It reads r in blocks and more than it needs.
-// On an error of the reader's, or [ErrRandomness], all of dst is 0.
+// Fill sets dst to independent samples. It reads 32 bytes, a fresh AES-256 key, and
+// takes its words of randomness from the keystream: see the package comment. On an
+// error of the reader's, or [ErrRandomness], all of dst is 0.
 func (g *Gaussian) Fill(dst []int64, r io.Reader) error {
-	s := newSource(r, min(readAhead*len(dst), maxBuffer))
-	defer s.wipe()
-	for i := range dst {
-		dst[i] = g.sample(s)
-		if s.err != nil {
-			clear(dst)
-			return s.err
-		}
+	if len(dst) == 0 {
+		return nil
+	}
+	keystream, err := newKeystream(r)
+	if err != nil {
+		clear(dst)
+		return err
+	}
+	if err := g.fill(dst, newSource(keystream, min(4*wordSize*len(dst), maxKeystreamBuffer))); err != nil {
+		clear(dst)
+		return err
 	}
 	return nil
 }
 
-// sample is Algorithm 3. Its magnitude is below 2^41 and needs no check. When the
-// source has failed, the sample is meaningless.
+// fill sets dst to samples from s, which it wipes.
+func (g *Gaussian) fill(dst []int64, s *source) error {
+	defer s.wipe()
+	for len(dst) > 0 {
+		if n := g.run(dst, s); n > 0 {
+			dst = dst[n:]
+			continue
+		}
+		dst[0] = g.sample(s)
+		dst = dst[1:]
+	}
+	return s.err
+}
+
+// sample returns a sample, whose magnitude is below 2^37: 370 bins at most, of up to
+// 2^27 + 1. When the source has failed, the sample is meaningless.
 func (g *Gaussian) sample(s *source) int64 {
+	e := g.envelope
 	for range maxRestarts {
-		y, negative := g.laplace(s)
-		if s.err != nil {
-			return 0
+		w := s.word()
+		k, ok := e.choose(w), true
+		if k == uint64(len(e.cells)) {
+			if k, ok = g.rare(s); !ok {
+				continue
+			}
 		}
-		if !g.accept(s, y) {
+		r := uint64(0)
+		if e.width > 1 {
+			r = uniform(s, e.width, g.skew)
+		}
+		if e.width > 1 && !g.accept(s, k, r) {
 			continue
 		}
-		if negative {
-			return -int64(y)
-		}
-		return int64(y)
-	}
-	s.fail()
-	return 0
-}
-
-// laplace is Algorithm 2 for the discrete Laplace distribution of scale t, as a
-// magnitude and a sign.
-func (g *Gaussian) laplace(s *source) (y uint64, negative bool) {
-	for range maxRestarts {
-		u := g.uniform(s)
-		f := ratio(u, g.scale)
-		accepted := bernoulliExp(s, &f)
-		if s.err != nil {
-			return 0, false
-		}
-		if !accepted {
-			continue
-		}
-		y = u + g.scale*geometric(s)
-		negative = s.word()&1 == 1
-		if y != 0 || !negative { // zero has one sign only
-			return y, negative
-		}
-	}
-	s.fail()
-	return 0, false
-}
-
-// geometric returns v with probability proportional to exp(-v).
-func geometric(s *source) uint64 {
-	for v := range uint64(maxMultiples) {
-		if !bernoulliExpOne(s) {
-			return v
+		y := int64(k*e.width + r)
+		if negative := -int64(w & 1); y != 0 || negative == 0 {
+			return (y ^ negative) - negative
 		}
 	}
 	s.fail()
 	return 0
 }
 
-// uniform returns a uniform integer below t: the upper half of word * t, where
-// words are rejected that would favour some results (Lemire 2019).
-func (g *Gaussian) uniform(s *source) uint64 {
-	for range maxRestarts {
-		if hi, lo := bits.Mul64(s.word(), g.scale); lo >= g.skew {
-			return hi
-		}
+// accept returns true with probability exp(-gamma). Algorithm 1 ends with
+// true on a first word above gamma.
+func (g *Gaussian) accept(s *source, k, r uint64) bool {
+	if k < columns && s.wordIfAbove(g.surely[k]) {
+		return true
 	}
-	s.fail()
-	return 0
+	whole, f := g.gamma(k, r)
+	return bernoulliExpInt(s, whole) && bernoulliExp(s, &f)
 }
 
-// accept is the last step of Algorithm 3: it returns true with probability
-// exp(-gamma) for
-//
-//	gamma = (y - s^2/t)^2 / 2s^2 = (y t den - num)^2 / (2 num den t^2).
-//
-// y is below 513 t, so that the numerator's root is below 2^74, and gamma below 2^50:
-// s >= 2^-16. Its integer part and its fraction are dealt with as in Algorithm 1.
-func (g *Gaussian) accept(s *source, y uint64) bool {
-	scaled := uint128{lo: y}.mul64(g.scale).mul64(g.variance.den)
-	n2, n1, n0 := scaled.distance(uint128{lo: g.variance.num}).square()
-	whole, rest := divide(n2, n1, n0, g.gammaDen)
-	if !bernoulliExpInt(s, whole) {
-		return false
-	}
-	word, _ := divide(rest.hi, rest.lo, 0, g.gammaDen)
-	return bernoulliExp(s, &fraction{word: word, num: rest, den: g.gammaDen})
+// gamma returns r (2kw + r) den / 2 num as a whole number and a fraction. As k is
+// below 400, r at most w and w^2 den at most 1.2 MaxVariance, nothing overflows.
+func (g *Gaussian) gamma(k, r uint64) (uint64, fraction) {
+	hi, lo := bits.Mul64(r, 2*k*g.envelope.width+r)
+	n := uint128{hi: hi, lo: lo}.mul64(g.variance.den)
+	den := 2 * g.variance.num
+	whole, rest := divide(0, n.hi, n.lo, uint128{lo: den})
+	return whole, ratio(rest.lo, den)
 }

@@ -2,7 +2,9 @@ package noise
 
 import (
 	"bytes"
+	"crypto/aes"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
@@ -35,42 +37,73 @@ func TestVarianceRange(t *testing.T) {
 	}
 }
 
-// TestFillIsManySamples: reading ahead must not change a sample, whatever the
-// reader's habits.
+// TestFillIsManySamples: taking words in runs must not change a sample, nor must the
+// buffer's size, down to the smallest.
 func TestFillIsManySamples(t *testing.T) {
-	for _, variance := range testVariances() {
-		g, r := mustNew(t, variance), seeded(1)
-		want := make([]int64, 300)
+	for _, v := range testVariances() {
+		g, r := mustNew(t, v), seeded(1)
+		want := make([]int64, 2000)
 		for i := range want {
 			var err error
 			if want[i], err = g.Sample(r); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for name, r := range map[string]io.Reader{
-			"whole reads": seeded(1), "a byte at a time": iotest.OneByteReader(seeded(1)), "half reads": iotest.HalfReader(seeded(1)),
-		} {
+		for _, size := range []int{8, 24, 32, 40, 4096} {
 			got := make([]int64, len(want))
-			if err := g.Fill(got, r); err != nil || !slices.Equal(got, want) {
-				t.Errorf("variance %v, %s: Fill differs from Sample (%v)", variance, name, err)
+			if err := g.fill(got, newSource(seeded(1), size)); err != nil || !slices.Equal(got, want) {
+				t.Errorf("variance %v, buffer of %d: fill differs from Sample (%v)", v, size, err)
 			}
 		}
 	}
 }
 
-func TestSampleReadsOnlyWhatItNeeds(t *testing.T) {
-	r := seeded(3)
-	o := newOracle(t, integer(100), seeded(3))
-	counted := &countingReader{r: r}
-	g := mustNew(t, integer(100))
-	for range 50 {
-		if _, err := g.Sample(counted); err != nil {
-			t.Fatal(err)
-		}
-		o.sample()
+// TestFillExpandsAKey: Fill reads 32 bytes and samples from their keystream, which is
+// made here block by block.
+func TestFillExpandsAKey(t *testing.T) {
+	key := make([]byte, keySize)
+	if _, err := seeded(5).Read(key); err != nil {
+		t.Fatal(err)
 	}
-	if counted.n != o.word*wordSize {
-		t.Errorf("read %d bytes for %d words", counted.n, o.word)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stream []byte
+	for i := range uint64(8000) {
+		var counter, out [16]byte
+		binary.BigEndian.PutUint64(counter[8:], i)
+		block.Encrypt(out[:], counter[:])
+		stream = append(stream, out[:]...)
+	}
+	for _, v := range testVariances() {
+		g, r, counted := mustNew(t, v), bytes.NewReader(stream), &countingReader{r: bytes.NewReader(key)}
+		got := make([]int64, 1000)
+		if err := g.Fill(got, counted); err != nil || counted.n != keySize {
+			t.Fatalf("variance %v: read %d bytes, %v", v, counted.n, err)
+		}
+		for i := range got {
+			if want, err := g.Sample(r); err != nil || got[i] != want {
+				t.Fatalf("variance %v, sample %d: %d, want %d, %v", v, i, got[i], want, err)
+			}
+		}
+	}
+}
+
+// TestBrokenRandomnessIsNoticed: no constant source makes the sampler hang or panic, and
+// Fill refuses every one.
+func TestBrokenRandomnessIsNoticed(t *testing.T) {
+	for _, v := range testVariances() {
+		g := mustNew(t, v)
+		for c := range 256 {
+			if x, err := g.Sample(constantReader(c)); err != nil && (!errors.Is(err, ErrRandomness) || x != 0) {
+				t.Errorf("variance %v, bytes %d: %d, %v", v, c, x, err)
+			}
+			dst := []int64{7}
+			if err := g.Fill(dst, constantReader(c)); !errors.Is(err, ErrRandomness) || dst[0] != 0 {
+				t.Errorf("variance %v, bytes %d: %d, %v, want ErrRandomness", v, c, dst[0], err)
+			}
+		}
 	}
 }
 
@@ -87,23 +120,37 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 // TestReaderErrors cuts the randomness off after every number of bytes.
 func TestReaderErrors(t *testing.T) {
+	for _, v := range []variance{integer(1), integer(1 << 20), integer(MaxVariance), {9, 100}} {
+		checkReaderErrors(t, mustNew(t, v), keySize)
+		checkReaderErrors(t, mustNewReference(t, v), 100)
+	}
+}
+
+// sampler is what both samplers are.
+type sampler interface {
+	Sample(r io.Reader) (int64, error)
+	Fill(dst []int64, r io.Reader) error
+}
+
+func checkReaderErrors(t *testing.T, g sampler, upTo int) {
+	t.Helper()
 	cause := errors.New("no entropy today")
-	for _, variance := range []variance{integer(1), integer(1 << 20), integer(MaxVariance), {9, 100}} {
-		g := mustNew(t, variance)
-		for n := range 100 {
-			cut := func() io.Reader { return io.MultiReader(io.LimitReader(seeded(9), int64(n)), iotest.ErrReader(cause)) }
-			dst := slices.Repeat([]int64{7}, 50)
-			if err := g.Fill(dst, cut()); !errors.Is(err, cause) {
-				t.Fatalf("Fill after %d bytes: %v, want the reader's error", n, err)
-			}
-			if slices.ContainsFunc(dst, func(x int64) bool { return x != 0 }) {
-				t.Fatalf("Fill after %d bytes left samples: %v", n, dst)
-			}
-			if x, err := g.Sample(cut()); err != nil && (!errors.Is(err, cause) || x != 0) {
-				t.Fatalf("Sample after %d bytes: %d, %v", n, x, err)
-			}
+	for n := range upTo {
+		cut := func() io.Reader { return io.MultiReader(io.LimitReader(seeded(9), int64(n)), iotest.ErrReader(cause)) }
+		dst := slices.Repeat([]int64{7}, 50)
+		if err := g.Fill(dst, cut()); !errors.Is(err, cause) {
+			t.Fatalf("Fill after %d bytes: %v, want the reader's error", n, err)
+		}
+		if slices.ContainsFunc(dst, func(x int64) bool { return x != 0 }) {
+			t.Fatalf("Fill after %d bytes left samples: %v", n, dst)
+		}
+		if x, err := g.Sample(cut()); err != nil && (!errors.Is(err, cause) || x != 0) {
+			t.Fatalf("Sample after %d bytes: %d, %v", n, x, err)
 		}
 	}
+}
+
+func TestShortReaders(t *testing.T) {
 	if x, err := mustNew(t, integer(1)).Sample(bytes.NewReader(nil)); !errors.Is(err, io.EOF) || x != 0 {
 		t.Errorf("empty reader: %d, %v, want EOF", x, err)
 	}
@@ -120,23 +167,6 @@ func (c constantReader) Read(p []byte) (int, error) {
 		p[i] = byte(c)
 	}
 	return len(p), nil
-}
-
-// TestBrokenRandomnessIsNoticed: no constant source makes the sampler hang, and those
-// that would make a loop endless end in ErrRandomness.
-func TestBrokenRandomnessIsNoticed(t *testing.T) {
-	for _, variance := range testVariances() {
-		g := mustNew(t, variance)
-		if x, err := g.Sample(constantReader(0)); !errors.Is(err, ErrRandomness) || x != 0 {
-			t.Errorf("variance %v, zeros: %d, %v, want ErrRandomness", variance, x, err)
-		}
-		for c := range 256 {
-			dst := []int64{7}
-			if err := g.Fill(dst, constantReader(c)); err != nil && (!errors.Is(err, ErrRandomness) || dst[0] != 0) {
-				t.Errorf("variance %v, bytes %d: %d, %v", variance, c, dst[0], err)
-			}
-		}
-	}
 }
 
 func TestEndlessTiesAreNoticed(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 )
 
 // wordSize is how many bytes a word of randomness takes.
@@ -38,6 +39,30 @@ func (s *source) word() uint64 {
 	w := binary.LittleEndian.Uint64(s.buf[s.start:])
 	s.start += wordSize
 	return w
+}
+
+// wordIfAbove tells whether the next word is above the limit, and takes it only then.
+func (s *source) wordIfAbove(limit uint64) bool {
+	if s.end-s.start < wordSize && !s.refill() {
+		return false
+	}
+	if binary.LittleEndian.Uint64(s.buf[s.start:]) <= limit {
+		return false
+	}
+	s.start += wordSize
+	return true
+}
+
+// uniform returns a uniform integer below n, given skew = 2^64 mod n: the upper half
+// of word * n, where words are rejected that would favour some results (Lemire 2019).
+func uniform(s *source, n, skew uint64) uint64 {
+	for range maxRestarts {
+		if hi, lo := bits.Mul64(s.word(), n); lo >= skew {
+			return hi
+		}
+	}
+	s.fail()
+	return 0
 }
 
 // refill moves the rest to the front and reads at least a whole word.

@@ -15,12 +15,12 @@ import (
 var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
 
 const (
-	vectorsPath    = "../../testdata/noise/v1.json"
+	referencePath  = "../../testdata/noise/v1.json"
 	vectorSamples  = 8
 	vectorVariants = 16
 )
 
-// vectorCase is randomness and the samples that it gives: all of its bytes, and no
+// vectorCase is, for [Reference], randomness and the samples that it gives: all of its bytes, and no
 // more, are read.
 type vectorCase struct {
 	Variance   uint64  `json:"variance,string"`
@@ -33,11 +33,11 @@ type vectorFile struct {
 	Cases   []vectorCase `json:"cases"`
 }
 
-func TestVectors(t *testing.T) {
+func TestReferenceVectors(t *testing.T) {
 	if *update {
 		writeVectors(t)
 	}
-	raw, err := os.ReadFile(vectorsPath)
+	raw, err := os.ReadFile(referencePath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func replayVector(t *testing.T, i int, c vectorCase) {
 	if err != nil || len(c.Samples) != vectorSamples {
 		t.Fatalf("case %d: %d samples, %v", i, len(c.Samples), err)
 	}
-	g, r, o := mustNew(t, integer(c.Variance)), bytes.NewReader(randomness), newOracle(t, integer(c.Variance), bytes.NewReader(randomness))
+	g, r, o := mustNewReference(t, integer(c.Variance)), bytes.NewReader(randomness), newOracle(t, integer(c.Variance), bytes.NewReader(randomness))
 	for j, want := range c.Samples {
 		got, err := g.Sample(r)
 		if dumb := o.sample(); err != nil || got != want || dumb != want {
@@ -81,7 +81,7 @@ func writeVectors(t *testing.T) {
 	for i, variance := range integerVariances {
 		var read bytes.Buffer
 		c := vectorCase{Variance: variance}
-		g, r := mustNew(t, integer(variance)), io.TeeReader(seeded(byte(100+i)), &read)
+		g, r := mustNewReference(t, integer(variance)), io.TeeReader(seeded(byte(100+i)), &read)
 		for range vectorSamples {
 			x, err := g.Sample(r)
 			if err != nil {
@@ -92,14 +92,19 @@ func writeVectors(t *testing.T) {
 		c.Randomness = hex.EncodeToString(read.Bytes())
 		file.Cases = append(file.Cases, c)
 	}
+	writeJSON(t, referencePath, file)
+}
+
+func writeJSON(t *testing.T, path string, file any) {
+	t.Helper()
 	raw, err := json.MarshalIndent(file, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(vectorsPath), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(vectorsPath, append(raw, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,125 @@
+package noise
+
+import "math/big"
+
+const (
+	// columnBits and heightBits choose a cell, out of 2^63; the bit that is left
+	// of a word is the sign.
+	columnBits = 8
+	heightBits = 63 - columnBits
+	columns    = 1 << columnBits
+
+	// binsPerSigma is how many bins a standard deviation has at least, where
+	// integers allow it. Bins end before 178, so that columns suffice: see build.
+	binsPerSigma = 16
+
+	// envelopePrecision suffices to round the cells: it leaves about 170 bits below
+	// their unit, and is doubled should these happen to be all alike.
+	envelopePrecision = 256
+)
+
+// envelope spreads 2^63 cells over bins of magnitudes, bin k from k*width on, so
+// that it gets floor(C f(k)) of them, where f(k) = exp(-(k width)^2 / 2s^2) is the
+// weight of its first magnitude. The remaining cells, some hundreds, are the rare
+// ones: see rare.go.
+type envelope struct {
+	width  uint64    // w, at least 1 and above s/16
+	unit   [2]uint64 // w^2 / 2s^2 as a numerator's factors: see exponent
+	factor uint64    // C, at most 2^63
+	cells  []uint64  // floor(C f(k)), for every bin k
+	rare   uint64    // all other cells, at least len(cells) + 1
+	column [columns]column
+}
+
+// column is one of the equally likely columns of Walker's alias table: cells below
+// the threshold belong to the column's own bin, the others to the alias.
+type column struct{ threshold, alias uint64 }
+
+// newEnvelope returns the envelope for variance v.
+func newEnvelope(v variance, precision uint) *envelope {
+	e := &envelope{width: v.root(binsPerSigma*binsPerSigma) + 1, unit: [2]uint64{v.num, v.den}}
+	for !e.build(precision) {
+		precision *= 2
+	}
+	e.alias()
+	return e
+}
+
+// quotient encloses q = exp(-w^2/2s^2), of which f(k) = q^(k^2).
+func (e *envelope) quotient(p uint) interval {
+	num, den := new(big.Int).SetUint64(e.width), new(big.Int).SetUint64(e.unit[0])
+	num.Mul(num, num).Mul(num, new(big.Int).SetUint64(e.unit[1]))
+	return expMinus(num, den.Lsh(den, 1), p)
+}
+
+// build computes the weights and from them the cells. It says false when the
+// precision doesn't tell all of them.
+func (e *envelope) build(p uint) bool {
+	weights, ok := e.weights(p)
+	if !ok {
+		return false
+	}
+	sum := new(big.Int)
+	for _, f := range weights {
+		sum.Add(sum, f.hi())
+	}
+	c := new(big.Int).SetUint64(1<<63 - uint64(len(weights)) - 1)
+	c.Div(c.Lsh(c, p), sum)
+	e.factor, e.cells, e.rare = c.Uint64(), e.cells[:0], 1<<63
+	for _, f := range weights {
+		lo, hi := f.lo, f.hi()
+		lo, hi = lo.Mul(c, lo), hi.Mul(c, hi)
+		if lo.Rsh(lo, p).Cmp(hi.Rsh(hi, p)) != 0 {
+			return false
+		}
+		e.cells = append(e.cells, lo.Uint64())
+		e.rare -= lo.Uint64()
+	}
+	return true
+}
+
+// weights returns f(k) for all bins. They end with the first K > 0 for which 2^63 f(K)
+// and every f(k+1)/f(k) = q^(2k+1) from there on are at most 1/2, which is what the
+// tail needs. As w > s/16 the latter holds from K = 177 on, and the former before.
+func (e *envelope) weights(p uint) ([]interval, bool) {
+	f, step := one(p), e.quotient(p)
+	square := step.times(step, p)
+	half := new(big.Int).Rsh(f.lo, 1)
+	all := make([]interval, 0, columns)
+	for len(all) < columns-1 {
+		all = append(all, f)
+		f, step = f.times(step, p), step.times(square, p)
+		if hi := f.hi(); hi.Lsh(hi, 63).Cmp(half) <= 0 && step.hi().Cmp(half) <= 0 {
+			return all, true
+		}
+	}
+	return nil, false
+}
+
+// alias fills the columns, each with the rest of a bin that doesn't fill one and a
+// part of one that does (Walker 1977, Vose 1991), in whole cells. The rare cells are
+// the bin behind the last.
+func (e *envelope) alias() {
+	var rest [columns]uint64
+	copy(rest[:], e.cells)
+	rest[len(e.cells)] = e.rare
+	const height = 1 << heightBits
+	var low, high []uint64
+	for i := range rest {
+		e.column[i] = column{threshold: height}
+		if rest[i] < height {
+			low = append(low, uint64(i))
+		} else {
+			high = append(high, uint64(i))
+		}
+	}
+	for len(low) > 0 {
+		i, j := low[len(low)-1], high[len(high)-1]
+		low = low[:len(low)-1]
+		e.column[i] = column{threshold: rest[i], alias: j}
+		rest[j] -= height - rest[i]
+		if rest[j] < height {
+			high, low = high[:len(high)-1], append(low, j)
+		}
+	}
+}
