@@ -48,6 +48,9 @@ func (w *world) store(subject string, m *message) {
 		to := w.members[i]
 		key := func() string { return m.key() + " " + to.name }
 		id := m.id ^ uint64(i+1)<<56
+		if _, ok := w.ask("hole", w.profile.Hole, id, key, nil); ok {
+			continue
+		}
 		at := w.now + 1
 		if args, ok := w.ask("delay", w.profile.Delay, id, key, func(d *dice) []int64 { return []int64{d.delay()} }); ok {
 			at += args[0]

@@ -16,6 +16,7 @@ import (
 //	forge MSG n              an altered copy is stored as well, altered in way n
 //	delay MSG member ms      the delivery to a member takes so much longer
 //	again MSG member ms      it is delivered a second time, so much later
+//	hole MSG member          it never reaches a member
 //	batch member@n k         the member's n-th batch takes up to k messages
 //	think member r.a ms      the update for round r attempt a takes so long
 //	crash member@n HOW ms    it dies at its n-th batch and is away for so long
@@ -37,7 +38,7 @@ type Fault struct {
 }
 
 // kinds are the kinds of faults with their numbers of arguments.
-var kinds = map[string]int{"lose": 0, "twice": 0, "forge": 1, "delay": 1, "again": 1, "batch": 1, "think": 1, "crash": 2,
+var kinds = map[string]int{"lose": 0, "twice": 0, "forge": 1, "delay": 1, "again": 1, "hole": 0, "batch": 1, "think": 1, "crash": 2,
 	"replay": 0, "slow": 1, "skew": 1, "late": 1, "leave": 2, "cut": 2}
 
 // String is the fault's line.

@@ -10,6 +10,7 @@ type Profile struct {
 	Forge  float64 // the broker adds an altered copy
 	Delay  float64 // a delivery is late, overtaken by others
 	Again  float64 // a delivery is repeated
+	Hole   float64 // a stored message never reaches one of its listeners; the session may then not end
 	Batch  float64 // several messages share a transaction
 	Think  float64 // a party computes for long
 	Crash  float64 // a process dies around a batch
@@ -35,6 +36,7 @@ func Profiles() []Profile {
 		{Name: "dropouts", FaultMS: 3000, Delay: .2, Batch: .1, Late: .3, Leave: .5, Skew: .1, Think: .3, Crash: .01},
 		{Name: "chaos", FaultMS: 3000, Lose: .05, Twice: .03, Forge: .03, Delay: .4, Again: .1, Batch: .2, Think: .2,
 			Crash: .02, Replay: .2, Cut: .2, Slow: .1, Skew: .2, Late: .1, Leave: .2, Tight: true},
+		{Name: "holes", FaultMS: 3000, Hole: .05, Delay: .3, Again: .05, Batch: .1, Crash: .01, Replay: .3, Forge: .02},
 		{Name: "wide", FaultMS: 3000, Lose: .05, Delay: .3, Again: .05, Batch: .2, Crash: .02, Wide: true},
 	}
 }
@@ -51,7 +53,7 @@ func ProfileByName(name string) (Profile, bool) {
 
 // odds are the probabilities by kind of fault.
 func (p Profile) odds() map[string]float64 {
-	return map[string]float64{"lose": p.Lose, "twice": p.Twice, "forge": p.Forge, "delay": p.Delay, "again": p.Again,
+	return map[string]float64{"lose": p.Lose, "twice": p.Twice, "forge": p.Forge, "delay": p.Delay, "again": p.Again, "hole": p.Hole,
 		"batch": p.Batch, "think": p.Think, "crash": p.Crash, "replay": p.Replay, "cut": p.Cut, "slow": p.Slow,
 		"skew": p.Skew, "late": p.Late, "leave": p.Leave}
 }
