@@ -64,10 +64,10 @@ func deafTo(party uint32) func([]byte) bool {
 
 // isolate lists two parties only, and agrees to what all lists then give.
 func isolate(c *cheat) {
-	lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[len(m.Entries)-2:] })(c)
+	lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[max(0, len(m.Entries)-2):] })(c)
 	lie(func(c *cheat, m *agreement) {
 		set := c.intersection(m.Round, m.Attempt)
-		set = set[len(set)-2:]
+		set = set[max(0, len(set)-2):]
 		m.Count, m.Set = uint32(len(set)), protocol.SetDigest(c.s, m.Round, m.Attempt, set)
 	})(c)
 }
