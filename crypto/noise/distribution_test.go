@@ -18,8 +18,8 @@ type trial struct {
 }
 
 var trials = []trial{
-	{"Gaussian", 400_000, func(t testing.TB, v variance) sampler { return mustNew(t, v) }},
-	{"Reference", 40_000, func(t testing.TB, v variance) sampler { return mustNewReference(t, v) }},
+	{"Gaussian", 200_000, func(t testing.TB, v variance) sampler { return mustNew(t, v) }},
+	{"Reference", 20_000, func(t testing.TB, v variance) sampler { return mustNewReference(t, v) }},
 }
 
 func (c trial) draw(t *testing.T, v variance, seed byte) []int64 {

@@ -13,7 +13,7 @@
 //
 // [Reference] has the same distribution and contract. It is the sampler of Canonne,
 // Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
-// Algorithms 1 to 3, fifty times slower, and is what Gaussian is held against.
+// Algorithms 1 to 3, tens of times slower, and is what Gaussian is held against.
 //
 // # Why Gaussian is exact
 //
@@ -57,7 +57,7 @@
 //
 // Sampling is not constant time. Which table entries a sample loads depends on its
 // magnitude, and so does how often a proposal needs a closer look, or is rejected:
-// from once in 500 in the innermost bin to about once in two in the outermost.
+// from once in 500 in the innermost bin to most of the time in the outermost.
 // Zero with the wrong sign is drawn again. In Reference a geometric loop runs
 // once for each multiple of the standard deviation, roughly. Somebody who can time
 // single samples, or watch the cache, learns something about their magnitudes. The

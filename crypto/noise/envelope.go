@@ -59,37 +59,45 @@ func (e *envelope) build(p uint) bool {
 	if !ok {
 		return false
 	}
-	sum := new(big.Int)
+	sum, widths := new(big.Int), uint64(0)
 	for _, f := range weights {
-		sum.Add(sum, f.hi())
+		sum.Add(sum, f.lo)
+		widths += f.width
 	}
+	sum.Add(sum, new(big.Int).SetUint64(widths))
 	c := new(big.Int).SetUint64(1<<63 - uint64(len(weights)) - 1)
 	c.Div(c.Lsh(c, p), sum)
 	e.factor, e.cells, e.rare = c.Uint64(), e.cells[:0], 1<<63
 	for _, f := range weights {
-		lo, hi := f.lo, f.hi()
-		lo, hi = lo.Mul(c, lo), hi.Mul(c, hi)
-		if lo.Rsh(lo, p).Cmp(hi.Rsh(hi, p)) != 0 {
+		cells, ok := floor(f, c, p)
+		if !ok {
 			return false
 		}
-		e.cells = append(e.cells, lo.Uint64())
-		e.rare -= lo.Uint64()
+		e.cells = append(e.cells, cells)
+		e.rare -= cells
 	}
 	return true
 }
 
+// floor returns floor(c x) for an enclosed x, or false when that isn't certain.
+func floor(x interval, c *big.Int, p uint) (uint64, bool) {
+	lo, hi := new(big.Int).Mul(c, x.lo), new(big.Int).SetUint64(x.width)
+	hi.Add(hi.Mul(hi, c), lo)
+	lo.Rsh(lo, p)
+	return lo.Uint64(), lo.Cmp(hi.Rsh(hi, p)) == 0
+}
+
 // weights returns f(k) for all bins. They end with the first K > 0 for which 2^63 f(K)
-// and every f(k+1)/f(k) = q^(2k+1) from there on are at most 1/2, which is what the
+// and every f(k+1)/f(k) = q^(2k+1) from there on are below 1/2, which is what the
 // tail needs. As w > s/16 the latter holds from K = 177 on, and the former before.
 func (e *envelope) weights(p uint) ([]interval, bool) {
 	f, step := one(p), e.quotient(p)
 	square := step.times(step, p)
-	half := new(big.Int).Rsh(f.lo, 1)
 	all := make([]interval, 0, columns)
 	for len(all) < columns-1 {
 		all = append(all, f)
 		f, step = f.times(step, p), step.times(square, p)
-		if hi := f.hi(); hi.Lsh(hi, 63).Cmp(half) <= 0 && step.hi().Cmp(half) <= 0 {
+		if f.below(64, p) && step.below(1, p) {
 			return all, true
 		}
 	}

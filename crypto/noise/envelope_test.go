@@ -101,11 +101,20 @@ func TestEnvelopes(t *testing.T) {
 	})
 }
 
-// TestPrecisionIsRaised: too little is noticed, and leads to the same envelope.
+// TestPrecisionIsRaised: too little of it is noticed, and an envelope that is built
+// with little is as good as any.
 func TestPrecisionIsRaised(t *testing.T) {
-	for _, v := range []variance{{9, 100}, integer(1), integer(1 << 40)} {
-		e := &envelope{width: v.root(256) + 1, unit: [2]uint64{v.num, v.den}}
-		if e.build(66) {
+	for _, v := range []variance{{9, 100}, integer(1), integer(100), integer(1 << 40)} {
+		refused := 0
+		for p := uint(66); p < 90; p++ {
+			e := &envelope{width: v.root(256) + 1, unit: [2]uint64{v.num, v.den}}
+			if e.build(p) {
+				checkEnvelope(t, e, v)
+			} else {
+				refused++
+			}
+		}
+		if refused == 0 {
 			t.Errorf("variance %v: 66 bits pass for enough", v)
 		}
 		if !reflect.DeepEqual(newEnvelope(v, 66), newEnvelope(v, envelopePrecision)) {

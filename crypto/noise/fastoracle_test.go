@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -126,13 +127,15 @@ func TestOddBytesGiveTheOraclesSamples(t *testing.T) {
 		words := oddWords(t, g)
 		seed := rapid.Byte().Draw(t, "seed")
 		r, o := replay(words, seed), newFastOracle(t, g, replay(words, seed))
-		for range 4 {
+		filled := make([]int64, 4)
+		fillErr := g.fill(filled, newSource(io.MultiReader(bytes.NewReader(rawWords(words)), seeded(seed)), 4096))
+		for i := range filled {
 			got, err := g.Sample(r)
 			if errors.Is(err, ErrRandomness) && strings.Contains(fmt.Sprint(words), " 0 0 0") {
 				return // beyond what a tail's bin is drawn from
 			}
-			if want := o.sample(); err != nil || got != want {
-				t.Fatalf("variance %v: got %d, %v; the oracle has %d", v, got, err, want)
+			if want := o.sample(); err != nil || got != want || fillErr != nil || filled[i] != want {
+				t.Fatalf("variance %v: got %d, %v, in a run %d, %v; the oracle has %d", v, got, err, filled[i], fillErr, want)
 			}
 		}
 		var next [8]byte
@@ -142,9 +145,10 @@ func TestOddBytesGiveTheOraclesSamples(t *testing.T) {
 	})
 }
 
-// oddWords draws a rare cell, half of the time, and extremes behind it.
+// oddWords draws some ordinary words, a rare cell, half of the time, and extremes
+// behind it.
 func oddWords(t *rapid.T, g *Gaussian) []uint64 {
-	var words []uint64
+	words := rapid.SliceOfN(rapid.Uint64(), 0, 3).Draw(t, "ordinary")
 	if rapid.Bool().Draw(t, "rare") {
 		bins := uint64(len(g.envelope.cells))
 		index := rapid.OneOf(rapid.Uint64Range(0, g.envelope.rare-1), rapid.Just(bins)).Draw(t, "index")
@@ -202,4 +206,15 @@ func TestRareProbabilitiesAreDecidedExactly(t *testing.T) {
 			t.Fatalf("got %v, %v; the oracle has %v after %d words", got, s.err, want, o.word-1)
 		}
 	})
+}
+
+func TestEndlessRealTiesAreNoticed(t *testing.T) {
+	v := integer(3)
+	e := newEnvelope(v, envelopePrecision)
+	p := oracleWeight(e, v, 1)
+	p.Sub(p, new(big.Rat).SetInt(new(big.Int).SetUint64(e.cells[1])))
+	s := newSource(replay(expansion(p, maxTies), 0), wordSize)
+	if bernoulliReal(s, func(p uint) enclosure { return e.missing(1, p) }) || !errors.Is(s.err, ErrRandomness) {
+		t.Errorf("got %v, want ErrRandomness", s.err)
+	}
 }

@@ -33,7 +33,7 @@ type Gaussian struct {
 // [ErrVariance]. The distribution's own variance is s^2 up to a relative error below
 // 80 s^2 exp(-2 pi^2 s^2), which is 3e-7 at most, and never larger than s^2.
 //
-// It builds a table of 6 KiB, in the time of a few thousand samples: keep it.
+// It builds tables of 8 KiB in the time of some thousand samples: keep it.
 func NewGaussian(variance uint64) (*Gaussian, error) {
 	return NewRational(variance, 1)
 }
@@ -102,9 +102,12 @@ func (g *Gaussian) fill(dst []int64, s *source) error {
 			continue
 		}
 		dst[0] = g.sample(s)
+		if s.err != nil {
+			return s.err
+		}
 		dst = dst[1:]
 	}
-	return s.err
+	return nil
 }
 
 // sample returns a sample, whose magnitude is below 2^37: 370 bins at most, of up to
@@ -145,8 +148,8 @@ func (g *Gaussian) accept(s *source, k, r uint64) bool {
 	return bernoulliExpInt(s, whole) && bernoulliExp(s, &f)
 }
 
-// gamma returns r (2kw + r) den / 2 num as a whole number and a fraction. As k is
-// below 400, r at most w and w^2 den at most 1.2 MaxVariance, nothing overflows.
+// gamma returns r (2kw + r) den / 2 num as a whole number and a fraction. r is 0 where
+// w is 1, and elsewhere below w <= s/8, with k below 400: nothing overflows.
 func (g *Gaussian) gamma(k, r uint64) (uint64, fraction) {
 	hi, lo := bits.Mul64(r, 2*k*g.envelope.width+r)
 	n := uint128{hi: hi, lo: lo}.mul64(g.variance.den)

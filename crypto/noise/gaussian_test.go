@@ -24,11 +24,17 @@ func TestVarianceRange(t *testing.T) {
 		} else if num, den := g.Variance(); num != c.wantNum || den != c.wantDen {
 			t.Errorf("%d/%d: got %d/%d, want %d/%d", c.num, c.den, num, den, c.wantNum, c.wantDen)
 		}
+		if num, den := mustNewReference(t, variance{c.num, c.den}).Variance(); num != c.wantNum || den != c.wantDen {
+			t.Errorf("%d/%d: the reference has %d/%d, want %d/%d", c.num, c.den, num, den, c.wantNum, c.wantDen)
+		}
 	}
 	for _, c := range [][2]uint64{
 		{0, 1}, {1, 0}, {0, 0}, {MaxVariance + 1, 1}, {math.MaxUint64, 1}, {1, 1<<32 + 1}, {1<<30 - 1, MaxVariance}, {MaxVariance + 1, 3}, {MaxVariance, MaxVariance + 1},
 	} {
 		if g, err := NewRational(c[0], c[1]); !errors.Is(err, ErrVariance) || g != nil {
+			t.Errorf("%d/%d: %v, want ErrVariance", c[0], c[1], err)
+		}
+		if g, err := NewReference(c[0], c[1]); !errors.Is(err, ErrVariance) || g != nil {
 			t.Errorf("%d/%d: %v, want ErrVariance", c[0], c[1], err)
 		}
 	}
@@ -157,6 +163,10 @@ func TestShortReaders(t *testing.T) {
 	if x, err := mustNew(t, integer(1)).Sample(bytes.NewReader([]byte{1, 2, 3})); !errors.Is(err, io.ErrUnexpectedEOF) || x != 0 {
 		t.Errorf("three bytes: %d, %v, want an unexpected EOF", x, err)
 	}
+	dst := make([]int64, 100)
+	if err := mustNew(t, integer(1)).fill(dst, newSource(bytes.NewReader(make([]byte, 100)), 64)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a hundred bytes: %v, want an unexpected EOF", err)
+	}
 }
 
 // constantReader is a broken source of randomness.
@@ -175,6 +185,17 @@ func TestEndlessTiesAreNoticed(t *testing.T) {
 	s := newSource(replay(words, 0), wordSize)
 	if bernoulli(s, &f, 1) || !errors.Is(s.err, ErrRandomness) {
 		t.Errorf("got %v, want ErrRandomness", s.err)
+	}
+}
+
+// TestLongExponentsAreNoticed: zero and then ones make exp(-1) true every time.
+func TestLongExponentsAreNoticed(t *testing.T) {
+	words := slices.Repeat([]uint64{0, 1<<64 - 1}, maxWhole)
+	if s := newSource(replay(words, 0), wordSize); !bernoulliExpInt(s, maxWhole) || s.err != nil {
+		t.Errorf("exp(-%d): %v", maxWhole, s.err)
+	}
+	if s := newSource(replay(words, 0), wordSize); bernoulliExpInt(s, maxWhole+1) || !errors.Is(s.err, ErrRandomness) {
+		t.Errorf("exp(-%d): %v, want ErrRandomness", maxWhole+1, s.err)
 	}
 }
 

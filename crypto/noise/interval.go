@@ -18,6 +18,11 @@ func (a interval) hi() *big.Int {
 	return x.Add(x, a.lo)
 }
 
+// below tells whether the number is certainly below 2^-n.
+func (a interval) below(n, p uint) bool {
+	return a.lo.BitLen() <= int(p-n) && a.hi().BitLen() <= int(p-n)
+}
+
 // times returns the product. As no end is above 1, the products of the ends differ by
 // the sum of the widths at most, and rounding down costs 1 more. (Numbers here are 1
 // itself, whose width is 0, or powers of a q below 1 - 2^-10, far from 1 for the

@@ -224,11 +224,15 @@ func TestReferenceOnOddBytesGivesTheOraclesSamples(t *testing.T) {
 
 // replay returns a reader of the given words and uniform bytes behind them.
 func replay(words []uint64, seed byte) io.Reader {
+	return io.MultiReader(newBytesReader(rawWords(words)), seeded(seed))
+}
+
+func rawWords(words []uint64) []byte {
 	var raw []byte
 	for _, w := range words {
 		raw = binary.LittleEndian.AppendUint64(raw, w)
 	}
-	return io.MultiReader(newBytesReader(raw), seeded(seed))
+	return raw
 }
 
 // newBytesReader returns a reader that gives one byte at a time, which a reader may.

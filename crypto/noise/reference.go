@@ -18,8 +18,8 @@ const (
 )
 
 // Reference is the discrete Gaussian distribution N_Z(0, s^2) sampled as the paper
-// does it, Algorithms 1 to 3, at about 2 microseconds a sample. It has the same
-// distribution as [Gaussian] and stays as what that one is held against. It is
+// does it, Algorithms 1 to 3, tens of times slower than [Gaussian]. It
+// has the same distribution and stays as what that one is held against. It is
 // immutable and safe for concurrent use. The zero value is not valid.
 type Reference struct {
 	variance variance // s^2

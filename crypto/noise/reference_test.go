@@ -55,7 +55,7 @@ func TestReferenceNoticesBrokenRandomness(t *testing.T) {
 		if x, err := g.Sample(constantReader(0)); !errors.Is(err, ErrRandomness) || x != 0 {
 			t.Errorf("variance %v, zeros: %d, %v, want ErrRandomness", variance, x, err)
 		}
-		for c := range 256 {
+		for c := 0; c < 256; c += 5 {
 			dst := []int64{7}
 			if err := g.Fill(dst, constantReader(c)); err != nil && (!errors.Is(err, ErrRandomness) || dst[0] != 0) {
 				t.Errorf("variance %v, bytes %d: %d, %v", variance, c, dst[0], err)
