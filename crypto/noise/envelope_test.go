@@ -16,7 +16,9 @@ const digits = 700
 func oracleExp(z *big.Rat) *big.Float {
 	number := func() *big.Float { return new(big.Float).SetPrec(digits) }
 	if z.Cmp(big.NewRat(1<<20, 1)) > 0 {
-		return number() // below 2^-2^20
+		// Something small that falls with z and isn't 0: no comparison gets there.
+		whole := new(big.Int).Div(z.Num(), z.Denom())
+		return number().SetMantExp(big.NewFloat(1), -20_000-100*whole.BitLen())
 	}
 	const n = 36
 	small := number().SetRat(z)

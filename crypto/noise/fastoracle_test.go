@@ -129,11 +129,11 @@ func TestOddBytesGiveTheOraclesSamples(t *testing.T) {
 		r, o := replay(words, seed), newFastOracle(t, g, replay(words, seed))
 		filled := make([]int64, 4)
 		fillErr := g.fill(filled, newSource(io.MultiReader(bytes.NewReader(rawWords(words)), seeded(seed)), 4096))
+		if errors.Is(fillErr, ErrRandomness) && strings.Contains(fmt.Sprint(words), " 0 0 0") {
+			return // beyond what a tail's bin is drawn from
+		}
 		for i := range filled {
 			got, err := g.Sample(r)
-			if errors.Is(err, ErrRandomness) && strings.Contains(fmt.Sprint(words), " 0 0 0") {
-				return // beyond what a tail's bin is drawn from
-			}
 			if want := o.sample(); err != nil || got != want || fillErr != nil || filled[i] != want {
 				t.Fatalf("variance %v: got %d, %v, in a run %d, %v; the oracle has %d", v, got, err, filled[i], fillErr, want)
 			}
