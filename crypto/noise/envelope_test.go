@@ -141,3 +141,32 @@ func TestExpIsEnclosed(t *testing.T) {
 		}
 	})
 }
+
+// TestRareProbabilitiesAreEnclosed, closely enough for the words that are compared.
+func TestRareProbabilitiesAreEnclosed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SampledFrom(testVariances()).Draw(t, "variance")
+		if v.num < v.den>>10 {
+			return // f(1) is below 2^-700 then, where the oracle has no digits
+		}
+		e := newEnvelope(v, envelopePrecision)
+		bins, p := uint64(len(e.cells)), uint(64+realMargin)
+		k, far := rapid.Uint64Range(0, bins-1).Draw(t, "bin"), rapid.Uint64Range(0, 191).Draw(t, "v")
+		missing := oracleWeight(e, v, k)
+		missing.Sub(missing, new(big.Rat).SetInt(new(big.Int).SetUint64(e.cells[k])))
+		checkEnclosed(t, "missing", e.missing(k, p), missing, p)
+		tail := oracleWeight(e, v, bins+far)
+		tail.Mul(tail, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(2), uint(far))))
+		checkEnclosed(t, "tail", e.tail(far, p), tail, p)
+	})
+}
+
+func checkEnclosed(t *rapid.T, name string, got enclosure, want *big.Rat, p uint) {
+	t.Helper()
+	unit := new(big.Int).Lsh(big.NewInt(1), p)
+	want = new(big.Rat).Mul(want, new(big.Rat).SetInt(unit))
+	lo, hi := new(big.Rat).SetInt(got.lo), new(big.Rat).SetInt(got.hi)
+	if lo.Cmp(want) > 0 || hi.Cmp(want) < 0 || hi.Sub(hi, lo).Cmp(new(big.Rat).SetInt(unit.Rsh(unit, 64))) > 0 {
+		t.Fatalf("%s: %v is not in [%v, %v], or these are far apart", name, want, got.lo, got.hi)
+	}
+}

@@ -218,3 +218,40 @@ func TestEndlessRealTiesAreNoticed(t *testing.T) {
 		t.Errorf("got %v, want ErrRandomness", s.err)
 	}
 }
+
+// TestGammaIsExact compares the exponent of the acceptance, and its largest value in a
+// bin, with fractions.
+func TestGammaIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := anyVariance(t)
+		g, err := NewRational(v.num, v.den)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := g.envelope.width
+		k, r := rapid.Uint64Range(0, 400).Draw(t, "bin"), rapid.Uint64Range(0, w-1).Draw(t, "offset")
+		checkGamma(t, g, k, r)
+		whole, f := checkGamma(t, g, k%columns, w-1)
+		if got := g.surely[k%columns]; whole == 0 && got != f || whole > 0 && got != 1<<64-1 {
+			t.Fatalf("variance %v, bin %d: surely accepted above %d, want above %d + %d/2^64", v, k%columns, got, whole, f)
+		}
+	})
+}
+
+// checkGamma returns the whole part and the first word of the fraction.
+func checkGamma(t *rapid.T, g *Gaussian, k, r uint64) (whole, word uint64) {
+	o := &fastOracle{oracle: newOracle(t, g.variance, nil)}
+	from := new(big.Int).Mul(new(big.Int).SetUint64(k), new(big.Int).SetUint64(g.envelope.width))
+	want := o.over(new(big.Int).Add(from, new(big.Int).SetUint64(r)), from)
+	whole, f := g.gamma(k, r)
+	got := new(big.Rat).SetFrac(f.num.big(), f.den.big())
+	got.Add(got, new(big.Rat).SetInt(new(big.Int).SetUint64(whole)))
+	if got.Cmp(want) != 0 {
+		t.Fatalf("variance %v, bin %d, offset %d: gamma is %v, want %v", g.variance, k, r, got, want)
+	}
+	rest := want.Sub(want, new(big.Rat).SetInt(new(big.Int).SetUint64(whole)))
+	if first := expansion(rest, 1)[0]; f.word != first {
+		t.Fatalf("variance %v, bin %d, offset %d: the first word is %d, want %d", g.variance, k, r, f.word, first)
+	}
+	return whole, f.word
+}
