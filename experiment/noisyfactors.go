@@ -54,6 +54,7 @@ type NoisyFactorsCase struct {
 	Factors  int       `json:"factors"`             // that share the noise
 	Ratio    float64   `json:"mu_over_claimed"`     // exact
 	Epsilon  float64   `json:"epsilon_exact"`       // at Delta
+	AtClaim  float64   `json:"delta_exact"`         // at the claimed epsilon
 	Measured []float64 `json:"epsilon_lower_bound"` // by seed
 }
 
@@ -147,7 +148,7 @@ func (e *NoisyFactors) measure(ctx context.Context, s scheme, mu float64) (Noisy
 		}
 		c.Scheme, c.Ratio, weights = SchemeNoisy, loss.Ratio, loss.Weights
 	}
-	c.Epsilon = privacy.GaussianEpsilon(c.Ratio*mu, noisyDelta)
+	c.Epsilon, c.AtClaim = privacy.GaussianEpsilon(c.Ratio*mu, noisyDelta), privacy.GaussianDelta(c.Ratio*mu, noisyEpsilon)
 	for seed := range e.Seeds {
 		var sides [2][]float64
 		for i := range sides {

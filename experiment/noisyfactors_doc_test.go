@@ -80,7 +80,8 @@ func TestNoisyFactorsShowTheFault(t *testing.T) {
 			}
 			ratio = l.Ratio
 		}
-		if math.Abs(c.Ratio-ratio) > 1e-9 || math.Abs(c.Epsilon-privacy.GaussianEpsilon(ratio*mu, r.Delta)) > 1e-9 || c.least() > c.Epsilon {
+		if math.Abs(c.Ratio-ratio) > 1e-9 ||
+			math.Abs(c.Epsilon-privacy.GaussianEpsilon(ratio*mu, r.Delta)) > 1e-9 || math.Abs(c.AtClaim/privacy.GaussianDelta(ratio*mu, r.Claimed)-1) > 1e-6 || c.least() > c.Epsilon {
 			t.Errorf("%+v: the derivation gives a ratio of %v", c, ratio)
 		}
 		switch {
@@ -96,6 +97,23 @@ func TestNoisyFactorsShowTheFault(t *testing.T) {
 	for _, g := range r.Regimes[:2] {
 		if g.Cut != 0 || g.Deviation > 1e-9 {
 			t.Errorf("not the linear regime: %+v", g)
+		}
+	}
+}
+
+// TestNobodyElseIsCut: the document's bound on the probability that a clip cuts any of the
+// others' updates in a run, over all rounds and factors, from the deviation that a
+// noisy factor tends to from below.
+func TestNobodyElseIsCut(t *testing.T) {
+	r := kept(t)
+	for _, c := range []struct {
+		g     NoisyFactorsRegime
+		bound float64
+	}{{r.Regimes[0], 5e-7}, {r.Regimes[1], 1e-16}} {
+		deviation := r.Sigma / math.Sqrt(float64(c.g.Factors)) * math.Sqrt(c.g.Damping/(2-c.g.Damping))
+		p := float64(r.Rounds*(c.g.Factors-1)) * math.Erfc(1/deviation/math.Sqrt2)
+		if !(p < c.bound) || p < c.bound/10 {
+			t.Errorf("%+v: probability %v, the document says below %v", c.g, p, c.bound)
 		}
 	}
 }

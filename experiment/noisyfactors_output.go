@@ -29,10 +29,10 @@ func (r *NoisyFactorsResult) write(dir string) error {
 
 // rows has a row for each case and seed.
 func (r *NoisyFactorsResult) rows() (header []string, rows [][]any) {
-	header = []string{"scheme", "damping", "factors", "rounds", "delta", "epsilon_claimed", "mu_over_claimed", "epsilon_exact", "seed", "epsilon_lower_bound"}
+	header = []string{"scheme", "damping", "factors", "rounds", "delta", "epsilon_claimed", "mu_over_claimed", "epsilon_exact", "delta_exact", "seed", "epsilon_lower_bound"}
 	for _, c := range r.Cases {
 		for i, m := range c.Measured {
-			rows = append(rows, []any{c.Scheme, c.Damping, c.Factors, r.Rounds, r.Delta, r.Claimed, c.Ratio, c.Epsilon, i + 1, m})
+			rows = append(rows, []any{c.Scheme, c.Damping, c.Factors, r.Rounds, r.Delta, r.Claimed, c.Ratio, c.Epsilon, c.AtClaim, i + 1, m})
 		}
 	}
 	return header, rows
@@ -42,9 +42,9 @@ func (r *NoisyFactorsResult) rows() (header []string, rows [][]any) {
 // the seeds' bounds.
 func (r *NoisyFactorsResult) Table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| scheme | damping a | factors M | mu over claimed | epsilon claimed | epsilon, exact | epsilon, measured at least |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "| scheme | damping a | factors M | mu over claimed | delta at epsilon = %g | epsilon at delta = %g | the same, measured at least |\n|---|---|---|---|---|---|---|\n", r.Claimed, r.Delta)
 	for _, c := range r.Cases {
-		fmt.Fprintf(&b, "| %s | %g | %d | %.3f | %g | %.3f | %.3f |\n", c.Scheme, c.Damping, c.Factors, c.Ratio, r.Claimed, c.Epsilon, c.least())
+		fmt.Fprintf(&b, "| %s | %g | %d | %.3f | %.2g | %.3f | %.3f |\n", c.Scheme, c.Damping, c.Factors, c.Ratio, c.AtClaim, c.Epsilon, c.least())
 	}
 	return b.String()
 }
