@@ -38,10 +38,7 @@ func TestAdultBalanced(t *testing.T) {
 	var mean Scores
 	for seed := range uint64(seeds) {
 		d := &Demo{Parties: 10, Computes: 3, Rounds: 15, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic, Strategy: pvi.Virtual,
-			Shards: 200, Clip: 0.05, InMemory: true, NoReferences: true,
-			Tune: func(c *pvi.Config) {
-				c.Damping, c.DampingDecay, c.Beta, c.Steps, c.LearningRate = 0.1, 0.1, 0.75, 20, 0.02
-			},
+			InMemory: true, NoReferences: true,
 			Rand: func(member uint32) io.Reader { return mathrand.NewChaCha8([32]byte{byte(seed), byte(member)}) },
 			Data: Source{Path: datasettest.Path(t, "adult"), Schema: schema, Seed: seed + 1, Train: 0.5}}
 		r, err := d.Run(t.Context())

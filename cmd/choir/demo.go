@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"time"
 
@@ -22,6 +23,8 @@ type demoFlags struct {
 	schema          string
 	columns         []string
 	seed            uint64
+	train           float64
+	rho, kappa      float64
 	processes       bool
 	resume          string
 	format          string
@@ -61,6 +64,9 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.target, "target", "", "column to predict")
 	s.StringVar(&f.schema, "schema", "", "file with the public encoding of the columns")
 	s.StringArrayVar(&f.columns, "column", nil, "public bounds or categories of a column: age=17:90 or ward=A|B (repeatable)")
+	s.Float64Var(&f.train, "train", 0.8, "share of the rows to learn from; the rest tests")
+	s.Float64Var(&f.rho, "rho", -1, "how uneven the parties' sizes are, 0 (equal) to 1; default 0.5 for generated data, else 0")
+	s.Float64Var(&f.kappa, "kappa", 0, "how uneven their labels are, 1: small parties hold the majority class only; below 0: the minority")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the generated data and of the split; never of noise")
 	s.StringVar(&f.Out, "out", "", "folder for what is left behind; default choir-out/<time>")
 	s.BoolVar(&f.processes, "processes", false, "run every role in a process of its own")
@@ -99,7 +105,7 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 
 // sessionFlags describe a session, so they mean nothing to one that goes on.
 var sessionFlags = []string{"parties", "computes", "rounds", "colluders", "dropouts", "epsilon", "delta", "clip", "model", "strategy", "shards",
-	"data", "target", "schema", "column", "seed", "out", "processes"}
+	"data", "target", "schema", "column", "train", "rho", "kappa", "seed", "out", "processes"}
 
 // resumesAlone refuses flags that describe another session than the one that
 // is carried on with.
@@ -140,10 +146,32 @@ func (f *demoFlags) build(now time.Time) (*experiment.Demo, error) {
 	return d, err
 }
 
+// splits fills in and checks how the rows are shared out.
+func (f *demoFlags) splits() error {
+	if f.rho == -1 {
+		f.rho = 0
+		if f.data == "" {
+			f.rho = 0.5
+		}
+	}
+	switch {
+	case !(f.train > 0 && f.train < 1):
+		return protocol.Fail(protocol.ClassInput, "train: %v isn't in (0, 1)", f.train)
+	case !(f.rho >= 0 && f.rho < 1):
+		return protocol.Fail(protocol.ClassInput, "rho: %v isn't in [0, 1)", f.rho)
+	case !(f.kappa <= 1) || math.IsInf(f.kappa, 0):
+		return protocol.Fail(protocol.ClassInput, "kappa: %v isn't at most 1", f.kappa)
+	}
+	return nil
+}
+
 // source says where the data comes from.
 func (f *demoFlags) source() (err error) {
 	s := &f.Data
-	s.Path, s.Target, s.Seed, s.Train, s.Rho = f.data, f.target, f.seed, 0.8, 0.5
+	if err := f.splits(); err != nil {
+		return err
+	}
+	s.Path, s.Target, s.Seed, s.Train, s.Rho, s.Kappa = f.data, f.target, f.seed, f.train, f.rho, f.kappa
 	if f.data == "" {
 		for _, given := range []struct {
 			flag string

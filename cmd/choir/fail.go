@@ -81,7 +81,7 @@ func classOf(err error) protocol.Class {
 var fields = map[string]string{
 	"parties": "--parties", "computes": "--computes", "rounds": "--rounds", "colluders": "--colluders", "dropouts": "--dropouts",
 	"epsilon": "--epsilon", "delta": "--delta", "clip": "--clip", "model": "--model", "strategy": "--strategy", "shards": "--shards",
-	"data": "--data", "target": "--target", "schema": "--schema", "column": "--column", "seed": "--seed", "out": "--out",
+	"data": "--data", "target": "--target", "schema": "--schema", "column": "--column", "seed": "--seed", "train": "--train", "rho": "--rho", "kappa": "--kappa", "out": "--out",
 	"sigma": "--sigma", "frac_bits": "--frac-bits", "input": "--input", "transport": "--transport", "resume": "--resume",
 	"processes": "--processes", "format": "--format", "listen": "--listen", "token_file": "--token-file", "store": "--store",
 }
