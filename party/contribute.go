@@ -139,11 +139,14 @@ func (p *Party) persist(m *mine, head []byte) {
 func (p *Party) noised(update []int64) ([]int64, error) {
 	x := make([]int64, len(update))
 	if p.s.Plan.Noise == protocol.NoiseParty {
-		g, err := noise.NewGaussian(p.s.Plan.Variance)
-		if err != nil {
-			return nil, err
+		if p.noise == nil { // its table takes longer than a sample: once a life
+			g, err := noise.NewGaussian(p.s.Plan.Variance)
+			if err != nil {
+				return nil, err
+			}
+			p.noise = g
 		}
-		if err := g.Fill(x, p.cfg.Rand); err != nil {
+		if err := p.noise.Fill(x, p.cfg.Rand); err != nil {
 			return nil, err
 		}
 	}

@@ -28,6 +28,7 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/commit"
+	"choir/crypto/noise"
 	"choir/protocol"
 )
 
@@ -78,6 +79,7 @@ type Party struct {
 	model   []int64
 	state   []byte
 	maxSum  uint64
+	noise   *noise.Gaussian // made with the first contribution
 
 	did     pair            // the last attempt contributed to: never again
 	want    *protocol.Round // an open attempt that this party hasn't contributed to
