@@ -16,6 +16,7 @@
 //	attempts                     attempts beyond the first, over all rounds
 //	hold, agree, psum/<r>/<a>/.. what the nodes said in the open attempt
 //	last                         the last result's messages, to say again
+//	spent/<n>                    the plan's ledger: a charge before each attempt, never deleted
 //	transcript/<n>               the record for verification, in order
 //	done                         the session is over
 package aggregator
@@ -38,11 +39,22 @@ type Config struct {
 	Rand     io.Reader     // for the plan key and the group key
 	View     protocol.View // what an earlier life persisted
 	ResendMS int64         // how long to wait for progress before saying the last thing again
-	GiveUpMS int64         // end the session when nothing has moved for this long; 0: never
+	// Ledger charges every attempt before it opens; nil keeps none. It is the plan's
+	// alone: what the parties have spent elsewhere is theirs to know.
+	Ledger   Ledger
+	GiveUpMS int64 // end the session when nothing has moved for this long; 0: never
 	// Bases are what commitments open with under a plan with audit; derived when nil.
 	Bases *commit.Generators
 	// Accept takes in a channel that a member sets up; channel.Accept when nil.
 	Accept func(key *channel.PrivateKey, enc, info []byte) (*channel.Secret, error)
+}
+
+// Ledger is the account of what the plan's attempts cost, as a party keeps one
+// of its own. Its entries are persisted with the opening of the attempt that they
+// pay for.
+type Ledger interface {
+	Charge(round, attempt uint32) (entry []byte, seq uint64, err error)
+	Commit(entry []byte) error
 }
 
 // Aggregator is the aggregator in one plan.

@@ -35,6 +35,9 @@ func (a *Aggregator) must(err error) {
 
 // open starts an attempt on the current model.
 func (a *Aggregator) open(round, number uint32) error {
+	if err := a.charge(round, number); err != nil {
+		return err
+	}
 	b, err := a.sign(&protocol.Round{Round: round, Attempt: number, Model: protocol.IntDigest(a.model)})
 	if err != nil {
 		return err
@@ -46,6 +49,19 @@ func (a *Aggregator) open(round, number uint32) error {
 	a.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: round, Attempt: number, Total: int(a.s.Plan.Rounds)})
 	a.seen = a.now
 	return nil
+}
+
+// charge puts the attempt on the plan's ledger, durable with its opening.
+func (a *Aggregator) charge(round, number uint32) error {
+	if a.cfg.Ledger == nil {
+		return nil
+	}
+	entry, seq, err := a.cfg.Ledger.Charge(round, number)
+	if err != nil || entry == nil {
+		return err
+	}
+	a.eff.Put(fmt.Sprintf("spent/%08d", seq), entry)
+	return a.cfg.Ledger.Commit(entry)
 }
 
 func (a *Aggregator) begin(round, number uint32, open []byte) {

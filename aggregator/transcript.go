@@ -83,6 +83,14 @@ func (a *Aggregator) restoreKeys() error {
 }
 
 func (a *Aggregator) restoreModel() error {
+	for _, key := range a.view.Keys("spent/") {
+		if a.cfg.Ledger == nil {
+			return fmt.Errorf("%s: there is a ledger to carry on with, and none was given", key)
+		}
+		if err := a.cfg.Ledger.Commit(a.view.Get(key)); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
 	if b := a.view.Get("model"); b != nil {
 		v, ok := protocol.Ints(b)
 		if !ok || len(v) != len(a.model) {

@@ -95,3 +95,34 @@ func TestLedgerReset(t *testing.T) {
 		t.Errorf("an altered chain: %v", err)
 	}
 }
+
+// TestAggregatorKeepsALedger: the aggregator's own chain holds one charge for
+// each attempt of the plan, and verifies.
+func TestAggregatorKeepsALedger(t *testing.T) {
+	c := learningCases()["logistic"]
+	c.cfg.Clip = 0.1
+	l, _ := learningPlanAt(t, c, 0.9)
+	var kept host.Store
+	l.Store = func(i uint32) (host.Store, error) {
+		s := host.NewRam()
+		if i == l.Session.Plan.Aggregator() {
+			kept = s
+		}
+		return s, nil
+	}
+	if _, err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var stored [][]byte
+	for _, key := range kept.Keys("spent/") {
+		stored = append(stored, kept.Get(key))
+	}
+	chain, err := ledger.Open(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent, err := chain.Spent(1e-5)
+	if err != nil || chain.Len() != 3 || spent.Epsilon > 0.9 || spent.Epsilon < 0.89 {
+		t.Errorf("%d charges, epsilon %v (%v)", chain.Len(), spent.Epsilon, err)
+	}
+}

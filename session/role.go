@@ -11,6 +11,7 @@ import (
 	"choir/crypto/identity"
 	"choir/host"
 	"choir/party"
+	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/transport"
 )
@@ -58,7 +59,8 @@ func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine
 	case protocol.RoleCompute:
 		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds()})
 	case protocol.RoleAggregator:
-		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
+		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Rand: r.Rand, View: view,
+			Ledger: NewAccount(r.Session, new(ledger.Ledger), nil), ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
 	}
 	return nil, fmt.Errorf("no such role: %s", role)
 }
