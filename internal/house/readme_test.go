@@ -65,7 +65,7 @@ func runScript(t *testing.T, root, script string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", "trap 'kill ${broker:-} 2>/dev/null' EXIT\n"+script)
+	cmd := exec.CommandContext(ctx, "sh", "-c", "trap 'kill ${broker:-} 2>/dev/null || true' EXIT\n"+script)
 	cmd.Dir = scratch
 	cmd.WaitDelay = 5 * time.Second // what the script left in the background doesn't hold the test
 	out, err := cmd.CombinedOutput()
