@@ -3,6 +3,8 @@ package privacy
 import (
 	"fmt"
 	"math"
+
+	"choir/privacy/pld"
 )
 
 // Target asks for noise. Rounds that may be noised anew count once per attempt.
@@ -13,6 +15,10 @@ type Target struct {
 	Dim         uint32  // coordinates of a sum
 	Releases    uint32  // sums released in total, spare attempts included
 	Parts       uint32  // independent parts that stay hidden (HiddenParts)
+
+	Sampling Sampling // how records enter a release
+	Rate     float64  // sampling rate in (0, 1]; 0 with SamplingNone
+	Relation Relation // needed with a sampling, whose bound depends on it; 0 is read as ReplaceOne
 }
 
 // Noise is what a target needs.
@@ -39,12 +45,44 @@ func (t Target) Validate() error {
 	return t.release(1).Validate()
 }
 
-func (t Target) release(v uint64) Release {
-	return Release{Sensitivity: t.Sensitivity, PartVariance: v, Parts: t.Parts, Dim: t.Dim}
+// relation spells the default out.
+func (t Target) relation() Relation {
+	if t.Relation == 0 {
+		return ReplaceOne
+	}
+	return t.Relation
 }
 
+func (t Target) release(v uint64) SampledRelease {
+	return SampledRelease{Release: Release{Sensitivity: t.Sensitivity, PartVariance: v, Parts: t.Parts, Dim: t.Dim},
+		Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases)}
+}
+
+// spends is infinite where no bound is proven.
 func (t Target) spends(v uint64) Bound {
-	return grouped{t.release(v).sums(float64(t.Releases))}.epsilon(t.Delta)
+	b, err := Spent([]SampledRelease{t.release(v)}, t.relation(), t.Delta, PlanPrecision())
+	if err != nil {
+		return Bound{Epsilon: math.Inf(1)}
+	}
+	return b
+}
+
+// PlanPrecision is how finely the losses of sampled rounds are computed where a plan's
+// claim is set and checked and where a ledger is added up: all must come to the same number.
+func PlanPrecision() pld.Precision { return pld.Precision{Cells: 80, MaxBits: 18} }
+
+// leastSampled narrows the search where one bound takes a tenth of a second: to one part in
+// a thousand of the variance.
+func (t Target) leastSampled(lo, hi uint64) uint64 {
+	for float64(hi-lo) > 1e-3*float64(hi) {
+		mid := lo + (hi-lo)/2
+		if t.spends(mid).Epsilon <= t.Epsilon {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
 }
 
 // Calibrate finds the least integer variance per part with which all releases
@@ -59,6 +97,10 @@ func Calibrate(t Target) (Noise, error) {
 	if !(t.spends(hi).Epsilon <= t.Epsilon) {
 		return Noise{}, fmt.Errorf("%w: epsilon %v at delta %v over %d releases of sensitivity %d needs a variance above %d per part",
 			ErrUnreachable, t.Epsilon, t.Delta, t.Releases, t.Sensitivity, hi)
+	}
+	if t.Sampling != SamplingNone {
+		lo = t.leastSampled(lo, hi)
+		hi = lo
 	}
 	for lo < hi {
 		mid := lo + (hi-lo)/2
@@ -82,6 +124,16 @@ func (t Target) bracket() (lo, hi uint64) {
 		guess = d * d * float64(t.Releases) / float64(t.Parts)
 	}
 	lo = uint64(min(max(1, guess*0.9), maxPartVariance))
+	if t.Sampling != SamplingNone {
+		// Sampling makes a release cost less, never more: at best like rate^2 of the variance.
+		lo = uint64(max(1, float64(lo)*t.Rate*t.Rate/16))
+		for hi = lo; hi < maxPartVariance/4; hi *= 4 {
+			if t.spends(hi).Epsilon <= t.Epsilon {
+				return max(1, hi/4), hi
+			}
+		}
+		return lo, maxPartVariance
+	}
 	if t.spends(lo).Epsilon <= t.Epsilon {
 		lo = 1
 	}

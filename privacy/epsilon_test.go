@@ -154,7 +154,7 @@ func TestCalibrateIsLeastAndMeetsItsTarget(t *testing.T) {
 		}
 		all := make([]Release, target.Releases)
 		for i := range all {
-			all[i] = target.release(n.PartVariance)
+			all[i] = target.release(n.PartVariance).Release
 		}
 		b, err := Epsilon(all, target.Delta)
 		if err != nil || b.Epsilon != n.Epsilon || b.Epsilon > target.Epsilon {
@@ -164,6 +164,58 @@ func TestCalibrateIsLeastAndMeetsItsTarget(t *testing.T) {
 			t.Fatalf("variance %d would do as well", n.PartVariance-1)
 		}
 	})
+}
+
+// The variance of sampled rounds against a published setting: joint Poisson sampling at rate
+// 0.02, 4000 rounds, (1, 1e-5), replace-one, noise multiplier 9.44 over the clip
+// (the figure of an independent PLD accountant). The search stops within a thousandth.
+func TestCalibrateSampled(t *testing.T) {
+	const clip = 1 << 20
+	target := Target{Epsilon: 1, Delta: 1e-5, Sensitivity: 2 * clip, Dim: 218, Releases: 4000, Parts: 8,
+		Sampling: SamplingPoisson, Rate: 0.02}
+	n, err := Calibrate(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := math.Sqrt(8*float64(n.PartVariance)) / clip; math.Abs(got-9.44) > 0.02 {
+		t.Errorf("noise multiplier %.4f", got)
+	}
+	b, err := Spent([]SampledRelease{target.release(n.PartVariance)}, ReplaceOne, 1e-5, PlanPrecision())
+	if err != nil || b.Epsilon != n.Epsilon || b.Epsilon > 1 || b.Method != MethodPLD {
+		t.Errorf("spends %+v, said %v: %v", b, n.Epsilon, err)
+	}
+}
+
+// Equal releases cost the same whether they come one by one or counted.
+func TestSpentCounts(t *testing.T) {
+	one := SampledRelease{Release: Release{Sensitivity: 200, PartVariance: 1 << 20, Parts: 3, Dim: 5}, Sampling: SamplingPoisson, Rate: 0.1, Count: 1}
+	whole := one
+	whole.Sampling, whole.Rate = SamplingNone, 0
+	counted, apart := []SampledRelease{one, whole}, []SampledRelease{}
+	counted[0].Count, counted[1].Count = 5, 2
+	for i := range 7 {
+		if i%3 == 1 {
+			apart = append(apart, whole)
+		} else {
+			apart = append(apart, one)
+		}
+	}
+	a, errA := Spent(counted, ReplaceOne, 1e-6, PlanPrecision())
+	b, errB := Spent(apart, ReplaceOne, 1e-6, PlanPrecision())
+	if errA != nil || errB != nil || math.Abs(a.Epsilon/b.Epsilon-1) > 1e-9 || !(a.Epsilon > 0) {
+		t.Errorf("%v, %v; %v, %v", a, b, errA, errB)
+	}
+	for name, spoil := range map[string]func(*SampledRelease){
+		"count": func(x *SampledRelease) { x.Count = 0 }, "rate": func(x *SampledRelease) { x.Rate = 1.5 },
+		"sampling": func(x *SampledRelease) { x.Sampling = 7 }, "part variance": func(x *SampledRelease) { x.PartVariance = 0 },
+		"needs a sampling": func(x *SampledRelease) { x.Sampling = SamplingNone },
+	} {
+		bad := one
+		spoil(&bad)
+		if _, err := Spent([]SampledRelease{bad}, ReplaceOne, 1e-6, PlanPrecision()); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestRefusalsNameTheField(t *testing.T) {

@@ -14,13 +14,22 @@ type LayerTerms struct {
 	Colluders  uint32 // T, what the plan tolerates beside one curious party
 
 	ComputeNoise bool   // compute nodes add the noise, each all of it; else every party its part
+	LocalNoise   bool   // every party's contribution is private by itself; excludes ComputeNoise
 	PartVariance uint64 // sigma^2 of one party's noise, or of one compute node's
 
 	SampleSensitivity uint64 // of a sum, when one record (one shard's term) changes
 	PartySensitivity  uint64 // when all of a party's data changes; 0 where that has no meaning
 	Dim               uint32
-	Releases          uint32 // rounds and spare attempts
+	Releases          uint32 // rounds and spare attempts, times the local steps of each
 	Delta             float64
+
+	// Records enter each release by this sampling. It strengthens what is promised to one
+	// record; a whole party is there or not in any sample, so its epsilon is the unsampled one.
+	Sampling Sampling
+	Rate     float64  // in (0, 1]; 0 with SamplingNone
+	Relation Relation // for the sampling's bound; 0 is read as ReplaceOne
+
+	known map[SampledRelease]float64 // epsilons that several rows have in common
 }
 
 // Layer is what one adversary gets.
@@ -56,7 +65,10 @@ func (t LayerTerms) Validate() error {
 	if err := validateDelta(t.Delta); err != nil {
 		return err
 	}
-	return Release{t.SampleSensitivity, t.PartVariance, 1, t.Dim}.Validate()
+	if t.ComputeNoise && t.LocalNoise {
+		return refuse("noise is placed with the compute nodes and locally")
+	}
+	return t.release(t.SampleSensitivity, 1).Validate()
 }
 
 // Layers tables what every adversary of the threat model gets, at full attendance and
@@ -67,6 +79,7 @@ func Layers(t LayerTerms) ([]Layer, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
+	t.known = map[SampledRelease]float64{}
 	var out []Layer
 	for _, u := range t.attendances() {
 		out = append(out, t.outside(u)...)
@@ -116,7 +129,7 @@ func (t LayerTerms) coalitions(u uint32) []Layer {
 // silent lists sets in which some parties added no noise and said nothing, seen by one
 // curious party.
 func (t LayerTerms) silent(u uint32) []Layer {
-	if t.ComputeNoise || u < 2 {
+	if t.ComputeNoise || t.LocalNoise || u < 2 {
 		return nil
 	}
 	var out []Layer
@@ -140,7 +153,7 @@ func (t LayerTerms) nodes(u uint32) []Layer {
 		case k == t.Computes && t.ComputeNoise:
 			seen = "every party's own update, bare"
 		case k == t.Computes:
-			seen = "every party's own noised update"
+			seen = "every party's own noised update" // with LocalNoise as well
 		case t.ComputeNoise:
 			seen = seesSums + ", and these nodes' noise" + seesNothingElse
 		}
@@ -166,6 +179,9 @@ func counts(most uint32, named ...uint32) []uint32 {
 
 // hidden counts the noises that stay hidden.
 func (t LayerTerms) hidden(u, parties, silent, computes uint32) uint32 {
+	if t.LocalNoise {
+		return 1 // the victim's own, whoever the others are
+	}
 	if t.ComputeNoise {
 		return t.Computes - computes
 	}
@@ -178,22 +194,40 @@ func (t LayerTerms) hidden(u, parties, silent, computes uint32) uint32 {
 func (t LayerTerms) layer(who, seen string, u, parties, silent, computes uint32) Layer {
 	l := Layer{Adversary: who, Seen: seen, Attendance: u, Parties: parties, Silent: silent, Computes: computes}
 	l.HiddenParts = t.hidden(u, parties, silent, computes)
-	l.Sample = t.epsilon(t.SampleSensitivity, l.HiddenParts)
+	l.Sample = t.epsilon(t.release(t.SampleSensitivity, l.HiddenParts))
 	l.Party = math.NaN()
 	if t.PartySensitivity > 0 {
-		l.Party = t.epsilon(t.PartySensitivity, l.HiddenParts)
+		r := t.release(t.PartySensitivity, l.HiddenParts)
+		r.Sampling, r.Rate = SamplingNone, 0
+		l.Party = t.epsilon(r)
 	}
-	l.Tolerated = computes < t.Computes && parties+silent <= t.Colluders+1
+	l.Tolerated = t.LocalNoise || computes < t.Computes && parties+silent <= t.Colluders+1
 	return l
 }
 
-// epsilon of all releases with the given noise left.
-func (t LayerTerms) epsilon(sensitivity uint64, parts uint32) float64 {
-	if parts == 0 {
+// release is all releases with the given noise left.
+func (t LayerTerms) release(sensitivity uint64, parts uint32) SampledRelease {
+	return SampledRelease{Release: Release{Sensitivity: sensitivity, PartVariance: t.PartVariance, Parts: parts, Dim: t.Dim},
+		Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases)}
+}
+
+func (t LayerTerms) epsilon(r SampledRelease) float64 {
+	if r.Parts == 0 {
 		return math.Inf(1)
 	}
-	r := Release{Sensitivity: sensitivity, PartVariance: t.PartVariance, Parts: parts, Dim: t.Dim}
-	return grouped{r.sums(float64(t.Releases))}.epsilon(t.Delta).Epsilon
+	if e, ok := t.known[r]; ok {
+		return e
+	}
+	relation := t.Relation
+	if relation == 0 {
+		relation = ReplaceOne
+	}
+	b, err := Spent([]SampledRelease{r}, relation, t.Delta, PlanPrecision())
+	if err != nil { // nothing is proven then; Validate took in all that is needed
+		b.Epsilon = math.Inf(1)
+	}
+	t.known[r] = b.Epsilon
+	return b.Epsilon
 }
 
 // Overhead is the total noise's standard deviation at full attendance as a multiple

@@ -197,3 +197,27 @@ func TestNoiseOverhead(t *testing.T) {
 		t.Error("no honest noise, yet a finite factor")
 	}
 }
+
+// Noise placed locally hides the victim from everybody in the same way, whoever colludes and
+// whoever is silent.
+func TestLocalNoiseLayers(t *testing.T) {
+	terms := LayerTerms{Parties: 6, MinParties: 4, Computes: 3, Colluders: 1, LocalNoise: true, PartVariance: 1 << 30,
+		SampleSensitivity: 1 << 12, Dim: 9, Releases: 20, Delta: 1e-6, Sampling: SamplingPoisson, Rate: 0.1}
+	rows, err := Layers(terms)
+	if err != nil || len(rows) < 10 {
+		t.Fatalf("%d rows: %v", len(rows), err)
+	}
+	want, err := SampledEpsilon([]SampledStep{{Mu: math.Exp2(12 - 15), Sampling: SamplingPoisson, Rate: 0.1, Count: 20}}, ReplaceOne, 1e-6, PlanPrecision())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range rows {
+		if l.HiddenParts != 1 || !l.Tolerated || l.Sample < want.Lower || l.Sample > want.Upper*1.001 || !math.IsNaN(l.Party) {
+			t.Errorf("%+v, want %+v", l, want)
+		}
+	}
+	terms.ComputeNoise = true
+	if _, err := Layers(terms); !errors.Is(err, ErrInput) {
+		t.Errorf("two placements at once: %v", err)
+	}
+}

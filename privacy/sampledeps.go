@@ -112,6 +112,19 @@ type SampledRelease struct {
 	Count    int
 }
 
+// Validate names the field that makes the release meaningless.
+func (x SampledRelease) Validate() error {
+	switch {
+	case x.Sampling > SamplingFixed:
+		return refuse("unknown %v", x.Sampling)
+	case x.Sampling == SamplingNone && x.Rate != 0 && x.Rate != 1:
+		return refuse("a sample rate of %v needs a sampling", x.Rate)
+	case x.Sampling != SamplingNone && !(x.Rate > 0 && x.Rate <= 1):
+		return refuse("sample rate %v isn't in (0, 1]", x.Rate)
+	}
+	return x.Release.Validate()
+}
+
 // SampledIntegerEpsilon is SampledEpsilon's upper bound for integer noise, sampled and
 // unsampled sums mixed at will: sampling mixes the integer outputs with the Gaussian ones'
 // weights, so the pointwise ratio of Theorem 3 carries over (docs/privacy.md, section 6). Infinite
@@ -128,6 +141,61 @@ func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta f
 		all = append(all, sampledSums{x.sums(float64(x.Count)), x.Sampling, x.Rate})
 	}
 	return sampledNearGaussian(all, relation, delta, prec)
+}
+
+// MethodPLD marks bounds that rest on sampling: privacy loss distributions of
+// near-Gaussian integer noise (docs/privacy.md, section 6).
+const MethodPLD = "near-gaussian-pld"
+
+// Spent is the better upper bound of two on the epsilon at delta of all releases: as if
+// nothing were sampled ([Epsilon]), and, if something is, by its losses
+// ([SampledIntegerEpsilon]). Equal releases may come in one element or in many. No release
+// at all costs 0.
+func Spent(releases []SampledRelease, relation Relation, delta float64, prec pld.Precision) (Bound, error) {
+	if err := validateDelta(delta); err != nil {
+		return Bound{}, err
+	}
+	var whole grouped
+	merged, sampled, err := merge(releases)
+	if err != nil {
+		return Bound{}, err
+	}
+	for _, x := range merged {
+		whole = append(whole, x.sums(float64(x.Count)))
+	}
+	best := whole.epsilon(delta)
+	if !sampled {
+		return best, nil
+	}
+	// What the losses can't be computed for (a mu out of range) leaves the first bound standing.
+	if e, err := SampledIntegerEpsilon(merged, relation, delta, prec); err == nil && e < best.Epsilon {
+		best = Bound{Epsilon: e, Method: MethodPLD}
+	}
+	return best, nil
+}
+
+// merge adds up the counts of equal releases, in the order they came.
+func merge(releases []SampledRelease) (merged []SampledRelease, sampled bool, err error) {
+	index := map[SampledRelease]int{}
+	for i, x := range releases {
+		if err := x.Validate(); err != nil {
+			return nil, false, refuse("release %d: %v", i, err)
+		}
+		n := x.Count
+		if n < 1 {
+			return nil, false, refuse("release %d: count %d", i, n)
+		}
+		x.Count = 0
+		at, ok := index[x]
+		if !ok {
+			at = len(merged)
+			index[x] = at
+			merged = append(merged, x)
+		}
+		merged[at].Count += n
+		sampled = sampled || x.Sampling != SamplingNone
+	}
+	return merged, sampled, nil
 }
 
 type sampledSums struct {

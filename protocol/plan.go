@@ -12,7 +12,7 @@ import (
 )
 
 // PlanVersion is the version of the plan's layout and of every message under it.
-const PlanVersion = 1
+const PlanVersion = 2
 
 // Role is what a member does in a plan.
 type Role uint8
@@ -49,6 +49,11 @@ const (
 	// NoiseCompute lets every compute node add the whole noise to its partial
 	// sum. It costs a factor M in variance and survives parties that add none.
 	NoiseCompute Placement = 2
+	// NoiseLocal says that what a party contributes is private by itself, before it is
+	// shared: the application noised the steps that led to it, and the sum adds
+	// nothing. It protects each party from all others together, at the price of a noise
+	// that doesn't shrink with their number.
+	NoiseLocal Placement = 3
 )
 
 // String is the placement's name in plan files.
@@ -60,6 +65,8 @@ func (p Placement) String() string {
 		return "party"
 	case NoiseCompute:
 		return "compute"
+	case NoiseLocal:
+		return "local"
 	}
 	return fmt.Sprintf("placement(%d)", uint8(p))
 }
@@ -98,6 +105,7 @@ func (id PlanID) Short() string { return hex.EncodeToString(id[:8]) }
 //	u32 min_parties | u32 colluders | u32 deadline_ms | u32 grace_ms
 //	u64 clip | u64 per_party
 //	u8 placement | u64 variance
+//	u8 sampling | u64 sample rate bits | u32 local steps
 //	u8 relation | u64 sensitivity | u64 epsilon bits | u64 delta bits | text accountant
 //	u8 audit | text application | bytes parameters
 type Plan struct {
@@ -120,7 +128,11 @@ type Plan struct {
 	PerParty uint64 // bound on the L2 norm, so on every coordinate, of one party's summed terms, grid units
 
 	Noise    Placement
-	Variance uint64 // sigma^2 of one contributor's discrete Gaussian, grid units squared
+	Variance uint64 // sigma^2 of one contributor's discrete Gaussian, grid units squared; with NoiseLocal, of one local step's
+
+	Sampling   uint8   // how records enter a release, privacy.Sampling's number
+	SampleRate float64 // in (0, 1]; 0 without sampling
+	LocalSteps uint32  // noisy steps inside one contribution, with NoiseLocal alone; else 0
 
 	Relation    uint8   // neighbouring relation, privacy.Relation's number
 	Sensitivity uint64  // L2 distance of neighbouring sums, grid units
@@ -180,6 +192,9 @@ func (p *Plan) sumFields(w *wire) {
 func (p *Plan) privacyFields(w *wire) {
 	w.u8("placement", (*uint8)(&p.Noise))
 	w.u64("variance", &p.Variance)
+	w.u8("sampling", &p.Sampling)
+	w.float("sample rate", &p.SampleRate)
+	w.u32("local steps", &p.LocalSteps)
 	w.u8("relation", &p.Relation)
 	w.u64("sensitivity", &p.Sensitivity)
 	w.float("epsilon", &p.Epsilon)
@@ -285,18 +300,19 @@ func (p *Plan) Is(i uint32, r Role) bool {
 // HiddenParts is how many independent noise terms stay hidden from T colluding
 // parties that see a revealed sum over the smallest allowed set, when one of
 // the honest parties looks as well: N_min - T - 1 (Paper I, Theorem 1), or the
-// one honest compute node's under NoiseCompute. Zero without noise.
+// one honest compute node's under NoiseCompute, or the party's own under NoiseLocal.
+// Zero without noise.
 func (p *Plan) HiddenParts() uint64 {
 	switch p.Noise {
 	case NoiseParty:
 		if p.MinParties > p.Colluders+1 {
 			return uint64(p.MinParties - p.Colluders - 1)
 		}
-	case NoiseCompute:
+	case NoiseCompute, NoiseLocal:
 		return 1
 	}
 	return 0
 }
 
-// Releases is how many noisy sums the budget must pay for.
+// Releases is how many attempts the budget must pay for.
 func (p *Plan) Releases() int { return int(p.Rounds) + int(p.SpareAttempts) }

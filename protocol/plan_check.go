@@ -8,15 +8,17 @@ import (
 	"choir/crypto/channel"
 	"choir/crypto/commit"
 	"choir/crypto/fixedpoint"
+	"choir/privacy"
 )
 
 var memberName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
 // Bounds on a plan that any member may enforce before it allocates anything.
 const (
-	MaxDim     = 1 << 28
-	MaxMembers = 1 << 16
-	MaxRounds  = 1 << 20
+	MaxDim        = 1 << 28
+	MaxMembers    = 1 << 16
+	MaxRounds     = 1 << 20
+	MaxLocalSteps = 1 << 16
 )
 
 // Validate refuses a plan that no honest member would sign, naming the field.
@@ -95,8 +97,8 @@ func (p *Plan) checkCounts() error {
 func (p *Plan) checkNoise() error {
 	switch p.Noise {
 	case NoiseNone:
-		if p.Variance != 0 || p.Epsilon != 0 || p.Delta != 0 || p.Sensitivity != 0 {
-			return fmt.Errorf("noise: placement none claims no epsilon, so variance, sensitivity, epsilon and delta must be 0")
+		if p.Variance != 0 || p.Epsilon != 0 || p.Delta != 0 || p.Sensitivity != 0 || p.Sampling != 0 || p.SampleRate != 0 || p.LocalSteps != 0 {
+			return fmt.Errorf("noise: placement none claims no epsilon, so variance, sampling, local steps, sensitivity, epsilon and delta must be 0")
 		}
 		return nil
 	case NoiseParty:
@@ -105,13 +107,47 @@ func (p *Plan) checkNoise() error {
 				int64(p.MinParties)-int64(p.Colluders)-1, p.MinParties, p.Colluders)
 		}
 	case NoiseCompute:
+	case NoiseLocal:
+		if p.LocalSteps < 1 || p.LocalSteps > MaxLocalSteps {
+			return fmt.Errorf("local_steps: %d isn't in 1..%d with noise placed locally", p.LocalSteps, MaxLocalSteps)
+		}
+		if n := uint64(p.Releases()) * uint64(p.LocalSteps); n > 1<<31 {
+			return fmt.Errorf("local_steps: %d in each of %d attempts are more releases than anybody accounts for", p.LocalSteps, p.Releases())
+		}
+		if p.Sensitivity == 0 {
+			return fmt.Errorf("sensitivity: 0, but noise placed locally is there for its claim alone")
+		}
 	default:
 		return fmt.Errorf("noise: unknown placement %d", p.Noise)
 	}
 	if p.Variance < 1 || p.Variance > 1<<62 {
 		return fmt.Errorf("variance: %d isn't in 1..2^62", p.Variance)
 	}
+	if p.Noise != NoiseLocal && p.LocalSteps != 0 {
+		return fmt.Errorf("local_steps: %d, but noise is placed with %v", p.LocalSteps, p.Noise)
+	}
+	if err := p.checkSampling(); err != nil {
+		return err
+	}
 	return p.checkClaim()
+}
+
+// checkSampling: a rate comes with a sampling, and both with a claim.
+func (p *Plan) checkSampling() error {
+	s := privacy.Sampling(p.Sampling)
+	switch {
+	case s > privacy.SamplingFixed:
+		return fmt.Errorf("sampling: unknown number %d", p.Sampling)
+	case s == privacy.SamplingNone && p.SampleRate != 0:
+		return fmt.Errorf("sample_rate: %v without sampling", p.SampleRate)
+	case s != privacy.SamplingNone && !(p.SampleRate > 0 && p.SampleRate <= 1):
+		return fmt.Errorf("sample_rate: %v isn't in (0, 1]", p.SampleRate)
+	case s == privacy.SamplingFixed && privacy.Relation(p.Relation) == privacy.AddRemove:
+		return fmt.Errorf("sampling: without replacement is proven for replace-one neighbours only")
+	case s != privacy.SamplingNone && p.Sensitivity == 0:
+		return fmt.Errorf("sampling: without a sensitivity there is no claim that it could strengthen")
+	}
+	return nil
 }
 
 // checkClaim: noise comes with a whole claim or with none at all. Without one
@@ -123,7 +159,7 @@ func (p *Plan) checkClaim() error {
 	switch {
 	case p.Clip < 1:
 		return fmt.Errorf("clip: 0 bounds nothing, so it hides nothing")
-	case p.Sensitivity < p.Clip:
+	case p.Sensitivity < p.Clip && p.Noise != NoiseLocal:
 		return fmt.Errorf("sensitivity: %d is below the clip %d of a single term", p.Sensitivity, p.Clip)
 	case !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 0):
 		return fmt.Errorf("epsilon: %v isn't positive", p.Epsilon)
@@ -183,8 +219,11 @@ func (p *Plan) headroom() fixedpoint.Headroom {
 		Parties: p.Parties(), PerParty: p.PerParty, NoiseVariance: p.Variance,
 		Dim: int(p.Dim), Rounds: p.Releases(),
 	}
-	if p.Noise == NoiseCompute {
+	switch p.Noise {
+	case NoiseCompute:
 		h.Parties = max(h.Parties, p.Computes())
+	case NoiseLocal: // it went into the contributions before they were clipped
+		h.NoiseVariance = 0
 	}
 	return h
 }
@@ -199,7 +238,7 @@ func (p *Plan) MaxSum() (uint64, error) {
 		return 0, Fail(ClassInput, "plan: %w", err)
 	}
 	limit := h.PerParty * uint64(h.Parties)
-	if p.Noise != NoiseNone {
+	if h.NoiseVariance != 0 {
 		limit += h.Tail()
 	}
 	return limit, nil

@@ -8,6 +8,7 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/commit"
+	"choir/privacy"
 )
 
 func TestGoodPlans(t *testing.T) {
@@ -76,7 +77,24 @@ func TestPlanRefusals(t *testing.T) {
 		{"per_party", func(p *Plan) { p.PerParty = p.Clip - 1 }},
 		{"frac_bits", func(p *Plan) { p.PerParty = 1 << 62 }},
 		{"frac_bits", func(p *Plan) { p.PerParty = math.MaxUint64 }},
-		{"noise", func(p *Plan) { p.Noise = 3; p.Variance = 1 }},
+		{"noise", func(p *Plan) { p.Noise = 4; p.Variance = 1 }},
+		{"noise", func(p *Plan) { p.LocalSteps = 1 }},
+		{"noise", func(p *Plan) { p.Sampling = 1 }},
+		{"noise", func(p *Plan) { p.SampleRate = 0.5 }},
+		{"local_steps", func(p *Plan) { private(p).LocalSteps = 1 }},
+		{"local_steps", func(p *Plan) { local(p).LocalSteps = 0 }},
+		{"local_steps", func(p *Plan) { local(p).LocalSteps = MaxLocalSteps + 1 }},
+		{"local_steps", func(p *Plan) { local(p).LocalSteps = MaxLocalSteps; p.Rounds = MaxRounds }},
+		{"sensitivity", func(p *Plan) { local(p).Sensitivity, p.Epsilon, p.Delta = 0, 0, 0 }},
+		{"sampling", func(p *Plan) { private(p).Sampling = 3; p.SampleRate = 0.5 }},
+		{"sample_rate", func(p *Plan) { private(p).SampleRate = 0.5 }},
+		{"sample_rate", func(p *Plan) { private(p).Sampling = 1 }},
+		{"sample_rate", func(p *Plan) { private(p).Sampling = 1; p.SampleRate = 1.5 }},
+		{"sample_rate", func(p *Plan) { private(p).Sampling = 1; p.SampleRate = math.NaN() }},
+		{"replace-one", func(p *Plan) {
+			private(p).Sampling, p.SampleRate, p.Relation = 2, 0.5, uint8(privacy.AddRemove)
+		}},
+		{"sampling", func(p *Plan) { p.Noise, p.Variance, p.Sampling, p.SampleRate = NoiseCompute, 1, 1, 0.5 }},
 		{"noise", func(p *Plan) { p.Variance = 1 }},
 		{"noise", func(p *Plan) { p.Epsilon = 1 }},
 		{"noise", func(p *Plan) { p.Epsilon = math.NaN() }},
@@ -110,6 +128,55 @@ func TestPlanRefusals(t *testing.T) {
 		if err == nil || ClassOf(err) != ClassInput || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("row %d, %s: %v", i, row.want, err)
 		}
+	}
+}
+
+// local is a private plan whose parties noise three steps of their own a round.
+func local(p *Plan) *Plan {
+	private(p).Noise, p.LocalSteps = NoiseLocal, 3
+	return p
+}
+
+// TestLocalNoiseStaysOutOfTheSum: a local plan's largest sum has no noise's tail, however
+// small the smallest set is, and its steps are all charged.
+func TestLocalNoiseStaysOutOfTheSum(t *testing.T) {
+	p := local(testPlan())
+	p.MinParties, p.Variance = 1, 1<<61
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if limit, err := p.MaxSum(); err != nil || limit != p.PerParty*uint64(p.Parties()) {
+		t.Errorf("%d: %v", limit, err)
+	}
+	if c, ok := p.Charge(4); !ok || c.Count != 12 || c.Parts != 1 {
+		t.Errorf("%+v, %t", c, ok)
+	}
+}
+
+// TestSampledClaim: the same noise promises more to records that are drawn at random, as
+// much as their accountant says, and the plan must name that accountant.
+func TestSampledClaim(t *testing.T) {
+	p := private(testPlan())
+	whole, _, err := p.Spends(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Sampling, p.SampleRate = uint8(privacy.SamplingPoisson), 0.05
+	sampled, _, err := p.Spends(5)
+	if err != nil || !(sampled.Epsilon < whole.Epsilon/3) || sampled.Method != privacy.MethodPLD {
+		t.Fatalf("%+v after %+v: %v", sampled, whole, err)
+	}
+	if err := p.CheckPrivacy(); err == nil || !strings.Contains(err.Error(), "accountant") {
+		t.Errorf("the whole sums' accountant: %v", err)
+	}
+	p.Accountant, p.Epsilon = AccountantSampled, sampled.Epsilon*2
+	p.Rounds, p.SpareAttempts = 5, 0
+	if err := p.CheckPrivacy(); err != nil {
+		t.Error(err)
+	}
+	p.Epsilon = sampled.Epsilon * 0.99
+	if err := p.CheckPrivacy(); err == nil || !strings.Contains(err.Error(), "epsilon") {
+		t.Errorf("a claim below the spending: %v", err)
 	}
 }
 

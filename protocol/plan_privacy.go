@@ -10,10 +10,15 @@ import (
 // Gaussian noise composed over the plan's releases, see privacy.Epsilon.
 const AccountantInteger = "gaussian-integer"
 
+// AccountantSampled is AccountantInteger with the privacy losses of sampled records,
+// see privacy.SampledIntegerEpsilon. A plan with a sampling names it.
+const AccountantSampled = "gaussian-integer-pld"
+
 // Release is one of the plan's noisy sums as the worst adversary that the plan
 // tolerates sees it: T colluding parties, one more curious party, and all
-// compute nodes but one (Paper I, Theorem 1; HiddenParts). ok is false for a
-// plan that claims no epsilon.
+// compute nodes but one (Paper I, Theorem 1; HiddenParts). With NoiseLocal it is
+// one local step, seen by everybody else together. ok is false for a plan that
+// claims no epsilon.
 func (p *Plan) Release() (r privacy.Release, ok bool) {
 	if p.Noise == NoiseNone || p.Sensitivity == 0 {
 		return privacy.Release{}, false
@@ -22,19 +27,23 @@ func (p *Plan) Release() (r privacy.Release, ok bool) {
 		Parts: uint32(p.HiddenParts()), Dim: p.Dim}, true
 }
 
-// Spends is what a number of releases under the plan cost at the plan's delta:
-// a true upper bound against the adversary of Release. ok is false when the
-// plan claims nothing.
-func (p *Plan) Spends(releases int) (b privacy.Bound, ok bool, err error) {
+// Charge is what a number of attempts release: each one sum, or LocalSteps
+// steps, with the plan's sampling. ok is false for a plan that claims no epsilon.
+func (p *Plan) Charge(attempts int) (c privacy.SampledRelease, ok bool) {
 	r, ok := p.Release()
-	if !ok {
-		return privacy.Bound{}, false, nil
+	return privacy.SampledRelease{Release: r, Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate,
+		Count: attempts * int(max(1, p.LocalSteps))}, ok
+}
+
+// Spends is what a number of attempts under the plan cost at the plan's delta:
+// a true upper bound against the adversary of Release. ok is false when the
+// plan claims nothing. With sampling it takes some tenths of a second.
+func (p *Plan) Spends(attempts int) (b privacy.Bound, ok bool, err error) {
+	c, ok := p.Charge(attempts)
+	if !ok || attempts < 1 {
+		return privacy.Bound{}, ok, nil
 	}
-	all := make([]privacy.Release, releases)
-	for i := range all {
-		all[i] = r
-	}
-	b, err = privacy.Epsilon(all, p.Delta)
+	b, err = privacy.Spent([]privacy.SampledRelease{c}, privacy.Relation(p.Relation), p.Delta, privacy.PlanPrecision())
 	return b, true, err
 }
 
@@ -50,7 +59,7 @@ func (p *Plan) CheckPrivacy() error {
 		return Fail(ClassInput, "plan: epsilon: %w", err)
 	}
 	if ok && !(b.Epsilon <= p.Epsilon) {
-		return Fail(ClassInput, "plan: epsilon: %d releases spend %.6g at delta %g, more than the %.6g that the plan claims", p.Releases(), b.Epsilon, p.Delta, p.Epsilon)
+		return Fail(ClassInput, "plan: epsilon: %d attempts spend %.6g at delta %g, more than the %.6g that the plan claims", p.Releases(), b.Epsilon, p.Delta, p.Epsilon)
 	}
 	return nil
 }
@@ -63,8 +72,12 @@ func (p *Plan) checkTerms() error {
 	if r := privacy.Relation(p.Relation); r != privacy.ReplaceOne && r != privacy.AddRemove {
 		return fmt.Errorf("relation: unknown %v", r)
 	}
-	if p.Accountant != AccountantInteger {
-		return fmt.Errorf("accountant: %q isn't %q", p.Accountant, AccountantInteger)
+	want := AccountantInteger
+	if p.Sampling != 0 {
+		want = AccountantSampled
+	}
+	if p.Accountant != want {
+		return fmt.Errorf("accountant: %q isn't %q", p.Accountant, want)
 	}
 	return nil
 }

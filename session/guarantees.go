@@ -73,9 +73,10 @@ const maxRounding = 1e-3
 
 // CheckGrid refuses a grid on which rounding matters beside the noise: an error
 // of at most half a unit in every term, uniform at worst, against the hidden noise.
+// Noise placed locally is on a grid of the application's own, which checks it.
 func CheckGrid(p *protocol.Plan) error {
 	r, ok := p.Release()
-	if !ok {
+	if !ok || p.Noise == protocol.NoiseLocal {
 		return nil
 	}
 	variance, _ := r.HiddenVariance().Float64()
@@ -113,8 +114,9 @@ func finite(x float64) *float64 {
 
 func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 	t := privacy.LayerTerms{Parties: uint32(p.Parties()), MinParties: p.MinParties, Computes: uint32(p.Computes()), Colluders: p.Colluders,
-		ComputeNoise: p.Noise == protocol.NoiseCompute, PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
-		Dim: p.Dim, Releases: uint32(p.Releases()), Delta: p.Delta}
+		ComputeNoise: p.Noise == protocol.NoiseCompute, LocalNoise: p.Noise == protocol.NoiseLocal, PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
+		Dim: p.Dim, Releases: uint32(p.Releases()) * max(1, p.LocalSteps), Delta: p.Delta,
+		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)}
 	if l, err := LearningOf(p); err == nil {
 		if s, err := l.PVI.Sensitivity(pvi.ReplaceParty); err == nil {
 			t.PartySensitivity = s
@@ -161,15 +163,21 @@ func measure(variance uint64) (perElement, perNoise float64) {
 
 func noiseUse(p *protocol.Plan) NoiseUse {
 	parts := p.Parties()
-	if p.Noise == protocol.NoiseCompute {
+	switch p.Noise {
+	case protocol.NoiseCompute:
 		parts = p.Computes()
+	case protocol.NoiseLocal:
+		parts = 1 // of one step; what reaches the sum depends on what the application makes of it
 	}
 	std := math.Sqrt(float64(parts) * float64(p.Variance))
 	u := NoiseUse{Std: math.Ldexp(std, -int(p.FracBits)), PerClip: std / float64(p.Clip)}
 	o := privacy.NoiseOverhead(uint32(p.Parties()), p.MinParties, p.Colluders, uint32(p.Computes()))
 	u.Trusted = o.Distributed
-	if p.Noise == protocol.NoiseCompute {
+	switch p.Noise {
+	case protocol.NoiseCompute:
 		u.Trusted = o.Computed
+	case protocol.NoiseLocal:
+		u.Trusted = o.Local
 	}
 	u.Local = u.Trusted / o.Local
 	u.ComputeSide = finite(o.Computed)
@@ -183,11 +191,19 @@ func assumptions(p *protocol.Plan) []string {
 		a = append(a, fmt.Sprintf("of every revealed set (at least %d parties) at most %d besides one curious party pool what they know or leave out their noise", p.MinParties, p.Colluders))
 	case protocol.NoiseCompute:
 		a = append(a, "the honest compute node adds its noise")
+	case protocol.NoiseLocal:
+		a = []string{"each party noises its own steps; it needs to trust nobody else for its own claim"}
 	case protocol.NoiseNone:
 		return append(a, "no privacy is claimed for the sum itself")
 	}
 	if _, ok := p.Release(); !ok {
 		return append(a, "the noise claims no epsilon: what one row may change isn't stated")
+	}
+	switch privacy.Sampling(p.Sampling) {
+	case privacy.SamplingPoisson:
+		a = append(a, fmt.Sprintf("each record enters each release by a fresh secret draw of rate %g that nobody else learns", p.SampleRate))
+	case privacy.SamplingFixed:
+		a = append(a, fmt.Sprintf("each release uses a fresh secret subset of fixed size, a share %g of the records", p.SampleRate))
 	}
 	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are public",
 		"the choice of the plan's own parameters was not made on the private data")

@@ -17,6 +17,10 @@ type Account struct {
 	id    protocol.PlanID
 	chain *ledger.Ledger
 	own   *ledger.Budget
+
+	// others is how many charges of other plans the chain held when all of this plan's
+	// attempts together were found affordable; -1 before, and when they aren't.
+	others int
 }
 
 // NewAccount charges a plan to a chain, which may hold charges of other plans
@@ -27,39 +31,74 @@ func NewAccount(s protocol.Session, chain *ledger.Ledger, own *ledger.Budget) *A
 	if own == nil {
 		own = &ledger.Budget{Epsilon: s.Plan.Epsilon, Delta: s.Plan.Delta}
 	}
-	return &Account{plan: s.Plan, id: s.ID, chain: chain, own: own}
+	return &Account{plan: s.Plan, id: s.ID, chain: chain, own: own, others: -1}
 }
 
 // Charge implements party.Ledger. A plan that claims no epsilon charges
 // nothing, and a ledger can promise nothing for it.
 func (a *Account) Charge(round, attempt uint32) (entry []byte, seq uint64, err error) {
-	release, ok := a.plan.Release()
+	one, ok := a.plan.Charge(1)
 	if !ok {
 		return nil, 0, nil
 	}
-	c := ledger.Charge{Plan: a.id, Round: round, Attempt: attempt, FracBits: a.plan.FracBits, Release: release}
+	c := ledger.Charge{Plan: a.id, Round: round, Attempt: attempt, FracBits: a.plan.FracBits, Release: one.Release,
+		Relation: privacy.Relation(a.plan.Relation), Sampling: one.Sampling, Rate: one.Rate, Count: uint32(one.Count)}
 	if a.chain.Charged(c) {
 		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: %w", round, attempt, ledger.ErrCharged)
 	}
-	if err := a.withinPlan(c); err != nil {
-		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: the plan's budget: %w", round, attempt, err)
-	}
-	if _, err := a.chain.CanAfford(*a.own, c); err != nil {
+	if err := a.afford(c); err != nil {
 		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: %w", round, attempt, err)
 	}
 	e := a.chain.Next(c)
 	return e.Marshal(), e.Seq, nil
 }
 
-// withinPlan holds this plan's charges alone to this plan's budget.
-func (a *Account) withinPlan(next ledger.Charge) error {
-	releases := []privacy.Release{next.Release}
-	for _, c := range a.chain.Charges() {
-		if c.Plan == next.Plan {
-			releases = append(releases, c.Release)
+// afford holds this plan's charges to this plan's budget, and the whole chain to
+// the party's own. Once all attempts that the plan may make are known to be within
+// both, no single one is computed again: with thousands of rounds, or with sampling,
+// that would take longer than the rounds.
+func (a *Account) afford(next ledger.Charge) error {
+	mine, others := a.counts()
+	within := mine < a.plan.Releases() // CheckPrivacy held all of them to the plan's budget
+	if within && a.others == others {
+		return nil
+	}
+	if !within {
+		if err := a.withinPlan(mine + 1); err != nil {
+			return fmt.Errorf("the plan's budget: %w", err)
 		}
 	}
-	spent, err := privacy.Epsilon(releases, a.plan.Delta)
+	if within && a.reserve(next, a.plan.Releases()-mine) {
+		a.others = others
+		return nil
+	}
+	_, err := a.chain.CanAfford(*a.own, next)
+	return err
+}
+
+// counts are the chain's charges since its last reset, this plan's and others'.
+func (a *Account) counts() (mine, others int) {
+	for _, c := range a.chain.Charges() {
+		if c.Plan == a.id {
+			mine++
+		} else {
+			others++
+		}
+	}
+	return mine, others
+}
+
+// reserve says whether the party's own budget bears all of the plan's remaining
+// attempts on top of everything in the chain.
+func (a *Account) reserve(next ledger.Charge, attempts int) bool {
+	next.Count *= uint32(attempts)
+	_, err := a.chain.CanAfford(*a.own, next)
+	return err == nil
+}
+
+// withinPlan holds a number of attempts to this plan's budget alone.
+func (a *Account) withinPlan(attempts int) error {
+	spent, _, err := a.plan.Spends(attempts)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type Charge struct {
 	Relation privacy.Relation // what one individual may change; 0 is read as ReplaceOne and stored as that
 	Sampling privacy.Sampling // how records enter the round
 	Rate     float64          // sampling rate in (0, 1]; 0 with SamplingNone
+	Count    uint32           // how many such releases the attempt makes; 0 is read as 1 and stored as that
 }
 
 // filled spells the default out.
@@ -50,6 +51,7 @@ func (c Charge) filled() Charge {
 	if c.Relation == 0 {
 		c.Relation = privacy.ReplaceOne
 	}
+	c.Count = max(c.Count, 1)
 	return c
 }
 
@@ -60,6 +62,8 @@ func (c Charge) Validate() error {
 		return fmt.Errorf("%w: frac_bits %d is above 52", ErrEntry, c.FracBits)
 	case c.Relation != privacy.ReplaceOne && c.Relation != privacy.AddRemove:
 		return fmt.Errorf("%w: unknown %v", ErrEntry, c.Relation)
+	case c.Count < 1:
+		return fmt.Errorf("%w: it charges no release", ErrEntry)
 	case c.Sampling > privacy.SamplingFixed:
 		return fmt.Errorf("%w: unknown %v", ErrEntry, c.Sampling)
 	case c.Sampling == privacy.SamplingNone && math.Float64bits(c.Rate) != 0:
@@ -79,15 +83,15 @@ func (c Charge) Validate() error {
 
 // Entry is one link of the chain.
 //
-// Layout, big endian, 118 bytes and the note:
+// Layout, big endian, 122 bytes and the note:
 //
-//	u8 version = 1 | u8 kind | u64 seq | 32 prev
+//	u8 version = 2 | u8 kind | u64 seq | 32 prev
 //	32 plan | u32 round | u32 attempt | u8 frac_bits
 //	u64 sensitivity | u64 part_variance | u32 parts | u32 dim
-//	u8 relation | u8 sampling | u64 rate's IEEE 754 bits
+//	u8 relation | u8 sampling | u64 rate's IEEE 754 bits | u32 count
 //	u8 length | note
 //
-// A reset's plan to rate are zero; a charge's note is empty.
+// A reset's plan to count are zero; a charge's note is empty.
 type Entry struct {
 	Seq    uint64 // 0, 1, 2, ...
 	Prev   Hash   // hash of the entry before; Genesis() for the first
@@ -97,8 +101,8 @@ type Entry struct {
 }
 
 const (
-	entryVersion = 1
-	entryFixed   = 118
+	entryVersion = 2
+	entryFixed   = 122
 	maxNote      = 200
 	hashLabel    = "choir privacy ledger v1\x00"
 )
@@ -157,6 +161,7 @@ func (e Entry) Marshal() []byte {
 	b = binary.BigEndian.AppendUint32(b, c.Release.Dim)
 	b = append(b, byte(c.Relation), byte(c.Sampling))
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(c.Rate))
+	b = binary.BigEndian.AppendUint32(b, c.Count)
 	b = append(b, byte(len(e.Note)))
 	return append(b, e.Note...)
 }
@@ -179,6 +184,7 @@ func (e *Entry) Unmarshal(b []byte) error {
 			Parts: be.Uint32(b[99:]), Dim: be.Uint32(b[103:]),
 		},
 		Relation: privacy.Relation(b[107]), Sampling: privacy.Sampling(b[108]), Rate: math.Float64frombits(be.Uint64(b[109:])),
+		Count: be.Uint32(b[117:]),
 	}
 	if err := n.Validate(); err != nil {
 		return err

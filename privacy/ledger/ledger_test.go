@@ -161,6 +161,7 @@ func entryOf(t *rapid.T) Entry {
 	if rapid.Bool().Draw(t, "sampled") {
 		e.Charge.Sampling, e.Charge.Rate = privacy.SamplingPoisson, rapid.Float64Range(1e-9, 1).Draw(t, "rate")
 	}
+	e.Charge.Count = rapid.Uint32Min(1).Draw(t, "count")
 	copy(e.Prev[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "prev"))
 	copy(e.Charge.Plan[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "plan"))
 	if rapid.Bool().Draw(t, "reset") {
@@ -237,11 +238,32 @@ func TestSampledChargesAreAmplified(t *testing.T) {
 	want, err := privacy.SampledEpsilon([]privacy.SampledStep{{
 		Mu: float64(2<<20) / math.Sqrt(7*math.Exp2(48)), Sampling: privacy.SamplingPoisson, Rate: 0.05, Count: 60,
 	}}, privacy.AddRemove, 1e-6, pld.Precision{})
-	if err != nil || got.Method != MethodPLD || got.Epsilon < want.Lower || got.Epsilon > want.Upper*1.001 {
+	if err != nil || got.Method != privacy.MethodPLD || got.Epsilon < want.Lower || got.Epsilon > want.Upper*1.001 {
 		t.Errorf("%+v, want %+v (%v)", got, want, err)
 	}
 	if _, err := l.CanAfford(Budget{Epsilon: want.Lower / 2, Delta: 1e-6}, charge(1, 99)); !errors.Is(err, ErrOverspend) {
 		t.Errorf("half of it buys another round: %v", err)
+	}
+}
+
+// An attempt of several releases costs as much as that many attempts of one.
+func TestCountedCharge(t *testing.T) {
+	one, many := &Ledger{}, &Ledger{}
+	for round := range uint32(12) {
+		c := charge(1, round)
+		if err := one.Append(one.Next(c)); err != nil {
+			t.Fatal(err)
+		}
+		if c.Count = 4; round%4 == 0 {
+			if err := many.Append(many.Next(c)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a, errA := one.Spent(1e-6)
+	b, errB := many.Spent(1e-6)
+	if errA != nil || errB != nil || a != b {
+		t.Errorf("%v, %v; %v, %v", a, b, errA, errB)
 	}
 }
 
@@ -257,7 +279,7 @@ func TestUnprovenChargesAreRefused(t *testing.T) {
 		"sensitivity":           func(c *Charge) { c.Release.Sensitivity = 1 << 63 },
 		"no noise":              func(c *Charge) { c.Release.Parts = 0 },
 	} {
-		c := charge(1, 1)
+		c := charge(1, 1).filled()
 		spoil(&c)
 		l := &Ledger{}
 		if err := l.Append(l.Next(c)); !errors.Is(err, ErrEntry) || l.Len() != 0 {

@@ -4,15 +4,10 @@ import (
 	"fmt"
 
 	"choir/privacy"
-	"choir/privacy/pld"
 )
 
 // Budget is what all charges together may spend.
 type Budget struct{ Epsilon, Delta float64 }
-
-// MethodPLD marks bounds that rest on sampling: privacy loss distributions of
-// near-Gaussian integer noise (docs/privacy.md, section 6).
-const MethodPLD = "near-gaussian-pld"
 
 // Charges lists what has been charged since the last reset.
 func (l *Ledger) Charges() []Charge {
@@ -73,25 +68,14 @@ func compose(charges []Charge, delta float64) (privacy.Bound, error) {
 	if err != nil {
 		return privacy.Bound{}, err
 	}
-	var whole []privacy.Release
-	var mixed mixture
+	var all []privacy.SampledRelease
 	for _, c := range charges {
 		if c.Relation != relation {
 			c.Release.Sensitivity *= 2
 		}
-		whole = append(whole, c.Release)
-		mixed.add(c)
+		all = append(all, privacy.SampledRelease{Release: c.Release, Sampling: c.Sampling, Rate: c.Rate, Count: int(c.Count)})
 	}
-	best, err := privacy.Epsilon(whole, delta)
-	if err != nil || !mixed.sampled {
-		return best, err
-	}
-	// What the losses can't be computed for (a mu out of range) leaves the first bound standing.
-	e, err := privacy.SampledIntegerEpsilon(mixed.releases, relation, delta, pld.Precision{Cells: 80, MaxBits: 18})
-	if err == nil && e < best.Epsilon {
-		best = privacy.Bound{Epsilon: e, Method: MethodPLD}
-	}
-	return best, nil
+	return privacy.Spent(all, relation, delta, privacy.PlanPrecision())
 }
 
 // strictest validates the charges and is ReplaceOne if any of them is.
@@ -106,26 +90,4 @@ func strictest(charges []Charge) (privacy.Relation, error) {
 		}
 	}
 	return relation, nil
-}
-
-// mixture counts equal releases, in the order they came.
-type mixture struct {
-	releases []privacy.SampledRelease
-	index    map[privacy.SampledRelease]int
-	sampled  bool
-}
-
-func (m *mixture) add(c Charge) {
-	kind := privacy.SampledRelease{Release: c.Release, Sampling: c.Sampling, Rate: c.Rate}
-	i, ok := m.index[kind]
-	if !ok {
-		if m.index == nil {
-			m.index = map[privacy.SampledRelease]int{}
-		}
-		i = len(m.releases)
-		m.index[kind] = i
-		m.releases = append(m.releases, kind)
-	}
-	m.releases[i].Count++
-	m.sampled = m.sampled || c.Sampling != privacy.SamplingNone
 }
