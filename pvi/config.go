@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"choir/pvi/gauss"
+	"choir/pvi/model"
 )
 
-// Model names the likelihood.
+// Model names the likelihood, as model.Lookup knows it.
 type Model string
 
 // The models.
@@ -33,7 +35,7 @@ const (
 const (
 	MaxFeatures = 1 << 16
 	MaxShards   = 1 << 16
-	MaxSteps    = 1 << 20
+	MaxSteps    = model.MaxSteps
 	MaxRounds   = 1 << 20
 )
 
@@ -46,7 +48,7 @@ type Config struct {
 	Model    Model        `json:"model"`
 	Family   gauss.Family `json:"family"`
 	Strategy Strategy     `json:"strategy"`
-	Features int          `json:"features"` // weights, the bias among them
+	Features int          `json:"features"` // columns of a record, the bias among them
 	Shards   int          `json:"shards"`   // factors per party; 1 for Dataset
 
 	PriorPrecision float64 `json:"prior_precision"` // of every weight, around 0; taken to the nearest grid point
@@ -113,32 +115,10 @@ func (c Config) checkShape(bad badField) {
 }
 
 func (c Config) checkModel(bad badField) {
-	switch c.Model {
-	case Logistic:
-		if c.Family == gauss.Full {
-			bad("family", c.Family, `"mean-field" with model "logistic"`)
-		}
-		if c.NoiseSD != 0 {
-			bad("noise_sd", c.NoiseSD, `0 with model "logistic"`)
-		}
-		if c.Steps < 1 || c.Steps > MaxSteps {
-			bad("steps", c.Steps, fmt.Sprintf("1 to %d", MaxSteps))
-		}
-		if !(c.LearningRate > 0 && c.LearningRate <= 1) {
-			bad("learning_rate", c.LearningRate, "in (0, 1]")
-		}
-	case Linear:
-		if !(c.NoiseSD > 0) || math.IsInf(c.NoiseSD, 0) {
-			bad("noise_sd", c.NoiseSD, "positive and finite")
-		}
-		if c.Steps != 0 {
-			bad("steps", c.Steps, `0 with model "linear"`)
-		}
-		if c.LearningRate != 0 {
-			bad("learning_rate", c.LearningRate, `0 with model "linear"`)
-		}
-	default:
-		bad("model", c.Model, `"logistic" or "linear"`)
+	if kind, ok := model.Lookup(string(c.Model)); ok {
+		kind.Check(c.settings(), model.BadField(bad))
+	} else {
+		bad("model", c.Model, "one of "+strings.Join(model.Names(), ", "))
 	}
 	if !(c.PriorPrecision > 0) || math.IsInf(c.PriorPrecision, 0) {
 		bad("prior_precision", c.PriorPrecision, "positive and finite")
@@ -179,6 +159,27 @@ func (c Config) checkGrid(bad badField) {
 			bad(p.name, p.value, "representable on the grid 2^-(frac_bits+damping_bits)")
 		}
 	}
+}
+
+// kind is the model; Validate has made sure that there is one.
+func (c Config) kind() model.Kind {
+	kind, _ := model.Lookup(string(c.Model))
+	return kind
+}
+
+// settings is what a model needs to know of the configuration.
+func (c Config) settings() model.Settings {
+	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD,
+		Steps: c.Steps, LearningRate: c.LearningRate, Floor: c.PrecisionFloor}
+}
+
+// Weights is the number of Gaussian weights of the model: as many as Features for
+// the regressions. It is 0 for a model that isn't there.
+func (c Config) Weights() int {
+	if kind, ok := model.Lookup(string(c.Model)); ok {
+		return kind.Weights(c.settings())
+	}
+	return 0
 }
 
 // conjugate tells whether local updates are exact in closed form whatever the

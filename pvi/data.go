@@ -13,7 +13,7 @@ var ErrData = errors.New("bad data")
 // appends the bias column. It is never modified here.
 type Data struct {
 	X []float64 // row-major, len(Y) rows of the configuration's Features columns
-	Y []float64 // 0 or 1 for Logistic, any finite number for Linear
+	Y []float64 // 0 or 1 for a model of classes, any finite number for Linear
 }
 
 // Rows is the number of records.
@@ -29,11 +29,12 @@ func (c Config) check(d Data) error {
 			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/c.Features, i%c.Features, x)
 		}
 	}
+	binary := c.kind().Binary
 	for i, y := range d.Y {
 		if math.IsNaN(y) || math.IsInf(y, 0) {
 			return fmt.Errorf("%w: row %d, target is %v", ErrData, i, y)
 		}
-		if c.Model == Logistic && y != 0 && y != 1 {
+		if binary && y != 0 && y != 1 {
 			return fmt.Errorf("%w: row %d, target is %v, want 0 or 1", ErrData, i, y)
 		}
 	}

@@ -22,7 +22,7 @@ var (
 )
 
 func (c Config) space() gauss.Space {
-	return gauss.Space{Family: c.Family, Features: c.Features}
+	return gauss.Space{Family: c.Family, Features: c.Weights()}
 }
 
 func (c Config) grid() fixedpoint.Grid { return fixedpoint.Grid{FracBits: c.FracBits} }
@@ -31,7 +31,7 @@ func (c Config) grid() fixedpoint.Grid { return fixedpoint.Grid{FracBits: c.Frac
 func (c Config) rawBits() int { return int(c.FracBits) + int(c.DampingBits) }
 
 // Dim is the length of an update and of a raw state: 2d in the mean-field family, d
-// + d(d+1)/2 in the full one, for d = Features.
+// + d(d+1)/2 in the full one, for d = Weights.
 func (c Config) Dim() int { return c.space().Dim() }
 
 // Initial is the prior as a raw state. The prior precision is taken to the nearest
@@ -39,7 +39,7 @@ func (c Config) Dim() int { return c.space().Dim() }
 func (c Config) Initial() []int64 {
 	raw := make([]int64, c.Dim())
 	s, p := c.space(), c.precisionUnits(c.PriorPrecision)
-	for i := range c.Features {
+	for i := range s.Features {
 		raw[s.Index(i, i)] = p
 	}
 	return raw

@@ -68,10 +68,7 @@ func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, err
 }
 
 func (c Config) site(d Data) model.Site {
-	if c.Model == Linear {
-		return model.NewLinear(c.space(), d.X, d.Y, c.NoiseSD, c.PrecisionFloor)
-	}
-	return model.NewLogistic(c.Features, d.X, d.Y, c.Steps, c.LearningRate)
+	return c.kind().Site(c.settings(), d.X, d.Y)
 }
 
 // Config is the configuration that the learner was made with.

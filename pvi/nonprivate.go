@@ -14,7 +14,7 @@ import "math"
 func (c Config) NonPrivate(parties int) Config {
 	c.Strategy, c.Shards, c.Clip, c.Beta, c.DampingDecay = Dataset, 1, 0, 0, 0
 	c.Damping = 1
-	if c.Model == Logistic {
+	if c.kind().Iterative {
 		c.Steps, c.LearningRate = max(c.Steps, 50), min(c.LearningRate, 0.02)
 	}
 	if parties > 1 && !c.conjugate() {

@@ -68,9 +68,9 @@ func (p *Posterior) Lifted() int { return p.lifted }
 // KL is the divergence KL(p || other) in nats, at least 0 up to rounding: the
 // thesis's measure of quality (section 4.1.4). Both must be over the same weights.
 func (p *Posterior) KL(other *Posterior) (float64, error) {
-	d := p.cfg.Features
-	if other.cfg.Features != d {
-		return 0, fmt.Errorf("kl: %d and %d weights: %w", d, other.cfg.Features, ErrShape)
+	d := p.cfg.Weights()
+	if other.cfg.Weights() != d {
+		return 0, fmt.Errorf("kl: %d and %d weights: %w", d, other.cfg.Weights(), ErrShape)
 	}
 	precision := other.cfg.space().Precision(other.natural)
 	var cholP, cholQ mat.Cholesky

@@ -4,28 +4,22 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-
 	"choir/pvi/model"
 )
 
 // Prediction is the posterior predictive of one record.
-type Prediction struct {
-	Mean float64 // Logistic: the probability of 1. Linear: the expected target
-	SD   float64 // the standard deviation of the target, the observation's noise included
-}
+type Prediction = model.Prediction
 
 // Scores measure predictions on records that were not learnt from.
 type Scores struct {
 	Rows int `json:"rows"`
 	// Accuracy is the share of rows on the right side of probability 1/2. It means
-	// nothing for Linear and is 0 there.
+	// nothing for a model of numbers and is 0 there.
 	Accuracy float64 `json:"accuracy"`
 	// RMSE is the root of the mean squared distance from Prediction.Mean to the target.
 	RMSE float64 `json:"rmse"`
-	// LogLikelihood is the mean log predictive probability (Logistic) or density
-	// (Linear) of the targets, in nats per row.
+	// LogLikelihood is the mean log predictive probability of a class, or density
+	// of a number, of the targets, in nats per row.
 	LogLikelihood float64 `json:"log_likelihood"`
 }
 
@@ -34,8 +28,7 @@ func (p *Posterior) Predict(x []float64) (Prediction, error) {
 	if len(x) != p.cfg.Features {
 		return Prediction{}, fmt.Errorf("predict: %d features, want %d: %w", len(x), p.cfg.Features, ErrShape)
 	}
-	mu, v := p.activation(x)
-	return p.predict(mu, v), nil
+	return p.predictor().Predict(x), nil
 }
 
 // Evaluate scores the predictive distribution on records. It needs at least one.
@@ -47,14 +40,13 @@ func (p *Posterior) Evaluate(d Data) (Scores, error) {
 		return Scores{}, fmt.Errorf("evaluate: %w: no rows", ErrData)
 	}
 	s := Scores{Rows: d.Rows()}
-	n := float64(d.Rows())
+	n, predictor, binary := float64(d.Rows()), p.predictor(), p.cfg.kind().Binary
 	for i, y := range d.Y {
-		mu, v := p.activation(d.X[i*p.cfg.Features : (i+1)*p.cfg.Features])
-		miss := p.predict(mu, v).Mean - y
-		s.RMSE += miss * miss / n
-		s.LogLikelihood += p.logDensity(mu, v, y) / n
-		// The predictive probability is above 1/2 exactly when mu is positive.
-		if p.cfg.Model == Logistic && (mu > 0) == (y == 1) {
+		x := d.X[i*p.cfg.Features : (i+1)*p.cfg.Features]
+		mean, logDensity := predictor.Score(x, y)
+		s.RMSE += (mean - y) * (mean - y) / n
+		s.LogLikelihood += logDensity / n
+		if binary && (mean > 0.5) == (y == 1) {
 			s.Accuracy++
 		}
 	}
@@ -63,36 +55,6 @@ func (p *Posterior) Evaluate(d Data) (Scores, error) {
 	return s, nil
 }
 
-// activation is the mean and the variance of x.w.
-func (p *Posterior) activation(x []float64) (mu, v float64) {
-	mu = floats.Dot(x, p.moments.Mean)
-	if c := p.moments.Covariance; c != nil {
-		xv := mat.NewVecDense(len(x), x)
-		return mu, mat.Inner(xv, c, xv)
-	}
-	for i, xi := range x {
-		v += xi * xi * p.moments.Variance[i]
-	}
-	return mu, v
-}
-
-func (p *Posterior) predict(mu, v float64) Prediction {
-	if p.cfg.Model == Linear {
-		return Prediction{Mean: mu, SD: math.Sqrt(v + p.cfg.NoiseSD*p.cfg.NoiseSD)}
-	}
-	prob := math.Exp(model.LogExpectSigmoid(mu, v))
-	return Prediction{Mean: prob, SD: math.Sqrt(prob * (1 - prob))}
-}
-
-// logDensity is the log predictive density of a target, exact for Linear and by
-// quadrature for Logistic.
-func (p *Posterior) logDensity(mu, v, y float64) float64 {
-	if p.cfg.Model == Linear {
-		v += p.cfg.NoiseSD * p.cfg.NoiseSD
-		return -0.5 * (math.Log(2*math.Pi*v) + (y-mu)*(y-mu)/v)
-	}
-	if y == 0 {
-		mu = -mu
-	}
-	return model.LogExpectSigmoid(mu, v)
+func (p *Posterior) predictor() model.Predictor {
+	return p.cfg.kind().Predictor(p.cfg.settings(), p.moments)
 }

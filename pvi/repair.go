@@ -29,9 +29,9 @@ func (c Config) Repair(raw []int64) (q []int64, lifted int, err error) {
 		return q, lifted, err
 	}
 	most := c.precisionUnits(c.PrecisionFloor) // -floor/2
-	for i, x := range q[c.Features:] {
+	for i, x := range q[c.Weights():] {
 		if x > most {
-			q[c.Features+i] = most
+			q[c.Weights()+i] = most
 			lifted++
 		}
 	}
@@ -48,7 +48,7 @@ func (c Config) liftEigenvalues(q []int64) (lifted int, err error) {
 	values := eigen.Values(nil)
 	// Rounding to the grid moves an eigenvalue by at most d units; the margin keeps
 	// the result at or above the floor.
-	margin := math.Ldexp(float64(c.Features), -c.rawBits())
+	margin := math.Ldexp(float64(c.Weights()), -c.rawBits())
 	for i, e := range values {
 		if e < c.PrecisionFloor {
 			values[i] = c.PrecisionFloor + margin
@@ -61,7 +61,7 @@ func (c Config) liftEigenvalues(q []int64) (lifted int, err error) {
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	s.SetPrecision(v, rebuild(&vectors, values))
-	return lifted, c.roundRaw(q[c.Features:], v[c.Features:])
+	return lifted, c.roundRaw(q[c.Weights():], v[c.Weights():])
 }
 
 // rebuild is V diag(values) V'.

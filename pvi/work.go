@@ -20,7 +20,7 @@ func (l *Learner) newWork(q []int64) *work { return l.newRealWork(l.cfg.floats(q
 func (l *Learner) newRealWork(q []float64) *work {
 	dim := l.cfg.Dim()
 	w := &work{
-		l: l, ws: model.NewWorkspace(l.cfg.Features, l.maxRows),
+		l: l, ws: model.NewWorkspace(l.cfg.Weights(), l.maxRows),
 		q: q, moved: make([]float64, dim),
 		cavity: make([]float64, dim), factor: make([]float64, dim), update: make([]float64, dim),
 		private: 1 - l.cfg.Beta, tied: l.cfg.Beta * l.weight,

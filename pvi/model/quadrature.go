@@ -33,6 +33,28 @@ func LogExpectSigmoid(mu, v float64) float64 {
 	return math.Min(0, top+math.Log(sum*h)-0.5*math.Log(2*math.Pi))
 }
 
+// SigmoidSD is the standard deviation of sigma(a) for a ~ N(mu, v), v >= 0, on the
+// grid of LogExpectSigmoid. The deviations are summed as they are, so a small
+// result keeps its relative accuracy, which the difference of two moments would
+// lose.
+func SigmoidSD(mu, v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	s := math.Sqrt(v)
+	lo, hi, h := gridFor(mu, s)
+	var mass, first, second float64
+	center := math.Exp(logSigmoid(mu))
+	for z := lo; z <= hi; z += h {
+		w, d := math.Exp(-z*z/2), math.Exp(logSigmoid(mu+s*z))-center
+		mass += w
+		first += w * d
+		second += w * d * d
+	}
+	first, second = first/mass, second/mass
+	return math.Sqrt(max(0, second-first*first))
+}
+
 // gridFor is the range and the step of the standardised grid. The integrand's peak
 // lies between 0 and s, and not beyond the point where the sigmoid turns flat; nine
 // standard units on either side hold all but 1e-18 of it.

@@ -1,0 +1,110 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"choir/pvi/gauss"
+)
+
+// Settings are the public numbers that make a likelihood out of a kind of model.
+// Package pvi's Config has them under the same names.
+type Settings struct {
+	Family       gauss.Family
+	Features     int     // columns of a record, the bias among them
+	NoiseSD      float64 // of an observation
+	Steps        int     // of the local optimiser, per update
+	LearningRate float64
+	Floor        float64 // least precision of the posterior
+}
+
+// Kind is one model: what package pvi, and whoever predicts, needs to know of it.
+// To add a model, write its Site and its Predictor in this folder and enter a row
+// in Lookup.
+type Kind struct {
+	// Binary says that targets are 0 or 1; otherwise they are any finite number.
+	Binary bool
+	// Iterative says that Steps and LearningRate mean something to it.
+	Iterative bool
+	// Check calls bad for every setting of its own that is out of range. Family,
+	// Features and Floor are valid by themselves already.
+	Check func(s Settings, bad BadField)
+	// Weights is the number of Gaussian weights.
+	Weights func(s Settings) int
+	// Site makes a shard ready; x is row-major, Features numbers for each of y.
+	Site func(s Settings, x, y []float64) Site
+	// Predictor is the posterior predictive distribution under the posterior m.
+	Predictor func(s Settings, m *gauss.Moments) Predictor
+}
+
+// BadField is told a setting that is out of range, by its name in JSON.
+type BadField func(field string, value any, want string)
+
+// Lookup finds a model by name.
+func Lookup(name string) (Kind, bool) {
+	switch name {
+	case "logistic":
+		return logisticKind(), true
+	case "linear":
+		return linearKind(), true
+	}
+	return Kind{}, false
+}
+
+// Names lists what Lookup knows, for messages.
+func Names() []string { return []string{"logistic", "linear"} }
+
+func logisticKind() Kind {
+	return Kind{
+		Binary: true, Iterative: true,
+		Check: func(s Settings, bad BadField) {
+			checkMeanField("logistic", s, bad)
+			checkSteps(s, bad)
+		},
+		Weights:   func(s Settings) int { return s.Features },
+		Site:      func(s Settings, x, y []float64) Site { return NewLogistic(s.Features, x, y, s.Steps, s.LearningRate) },
+		Predictor: func(_ Settings, m *gauss.Moments) Predictor { return logisticPredictor{m} },
+	}
+}
+
+func linearKind() Kind {
+	return Kind{
+		Check: func(s Settings, bad BadField) {
+			if !(s.NoiseSD > 0) || math.IsInf(s.NoiseSD, 0) {
+				bad("noise_sd", s.NoiseSD, "positive and finite")
+			}
+			if s.Steps != 0 {
+				bad("steps", s.Steps, `0 with model "linear"`)
+			}
+			if s.LearningRate != 0 {
+				bad("learning_rate", s.LearningRate, `0 with model "linear"`)
+			}
+		},
+		Weights: func(s Settings) int { return s.Features },
+		Site: func(s Settings, x, y []float64) Site {
+			return NewLinear(gauss.Space{Family: s.Family, Features: s.Features}, x, y, s.NoiseSD, s.Floor)
+		},
+		Predictor: func(s Settings, m *gauss.Moments) Predictor { return linearPredictor{m, s.NoiseSD} },
+	}
+}
+
+// MaxSteps bounds the optimiser steps of one update.
+const MaxSteps = 1 << 20
+
+func checkMeanField(name string, s Settings, bad BadField) {
+	if s.Family == gauss.Full {
+		bad("family", s.Family, fmt.Sprintf("%q with model %q", gauss.MeanField, name))
+	}
+	if s.NoiseSD != 0 {
+		bad("noise_sd", s.NoiseSD, fmt.Sprintf("0 with model %q", name))
+	}
+}
+
+func checkSteps(s Settings, bad BadField) {
+	if s.Steps < 1 || s.Steps > MaxSteps {
+		bad("steps", s.Steps, fmt.Sprintf("1 to %d", MaxSteps))
+	}
+	if !(s.LearningRate > 0 && s.LearningRate <= 1) {
+		bad("learning_rate", s.LearningRate, "in (0, 1]")
+	}
+}
