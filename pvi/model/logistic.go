@@ -7,21 +7,11 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// maxLogSD is how far the optimiser may take a log standard deviation from where it
-// began. Under an improper cavity the free energy has no maximum; the bound keeps
-// every number finite for any number of steps and is out of reach in a sane
-// configuration.
-const maxLogSD = 16
-
 // Logistic is a shard under Bayesian logistic regression in the mean-field family:
 // p(y | x, w) = sigma(x.w)^y (1 - sigma(x.w))^(1-y), y in {0, 1}.
 //
 // Update starts at q and takes a fixed number of Adam steps in (mean, log sd), with
 // the expected log-likelihood and its derivatives in closed form (SigmoidMoments).
-// A fixed number of steps is the published scheme (Paper IV's code): Steps and the
-// rate are part of the model. The log sd keeps every iterate proper whatever the
-// cavity is; an improper cavity only makes the pull of its coordinate point
-// outwards, for the bounded way that the steps can go.
 type Logistic struct {
 	x, sq blas64.General // the features, and their squares
 	y     []float64
@@ -47,30 +37,9 @@ func (l *Logistic) Rows() int { return len(l.y) }
 
 // Update implements Site.
 func (l *Logistic) Update(ws *Workspace, dst, q, cavity []float64) {
-	d := l.x.Cols
-	mean, logSD, variance := ws.param[0], ws.param[1], ws.param[2]
-	gMean, gLogSD, start := ws.param[3], ws.param[4], ws.param[5]
-	// dst has room for Adam's 2d second moments until the result is written.
-	opt := newAdam(ws.pair(d), dst, l.rate)
-	for i := range d {
-		variance[i] = -0.5 / q[d+i]
-		mean[i], logSD[i] = q[i]*variance[i], 0.5*math.Log(variance[i])
-	}
-	copy(start, logSD)
-	for range l.steps {
+	ascend(ws, dst, q, l.steps, l.rate, func(gMean, gLogSD, mean, variance []float64) {
 		l.Gradient(ws, gMean, gLogSD, mean, variance, cavity)
-		opt.next()
-		opt.climb(mean, gMean, 0)
-		opt.climb(logSD, gLogSD, d)
-		for i := range d {
-			logSD[i] = min(max(logSD[i], start[i]-maxLogSD), start[i]+maxLogSD)
-			variance[i] = math.Exp(2 * logSD[i])
-		}
-	}
-	for i := range d {
-		dst[i] = mean[i]/variance[i] - q[i]
-		dst[d+i] = -0.5/variance[i] - q[d+i]
-	}
+	})
 }
 
 // Gradient writes the derivatives of the free energy by the means and by the log
@@ -94,11 +63,10 @@ func (l *Logistic) Gradient(ws *Workspace, gMean, gLogSD, mean, variance, cavity
 		blas64.Gemv(blas.Trans, 1, l.x, vec(residual), 0, vec(gMean))
 		blas64.Gemv(blas.Trans, 1, l.sq, vec(curve), 0, vec(gLogSD))
 	}
-	for i := range d {
-		p := -2 * cavity[d+i]
-		gMean[i] += cavity[i] - p*mean[i]
-		gLogSD[i] = (gLogSD[i]-p)*variance[i] + 1
+	for i, v := range variance[:d] {
+		gLogSD[i] *= v
 	}
+	pull(gMean[:d], gLogSD[:d], mean[:d], variance[:d], cavity)
 }
 
 // Energy is the local free energy up to a constant that depends on the cavity only:
