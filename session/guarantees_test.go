@@ -19,8 +19,17 @@ import (
 func layeredPlan(t *testing.T) *protocol.Plan {
 	t.Helper()
 	list, _ := members(t, 10, 3)
-	ts := terms(list)
-	ts.Rounds, ts.Noise, ts.Epsilon, ts.Delta, ts.Colluders, ts.Dropouts = 5, protocol.NoiseParty, 1, 1e-5, 2, 1
+	p, err := layeredTerms(t, terms(list), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// layeredTerms is that plan for some members and rounds.
+func layeredTerms(t *testing.T, ts Terms, rounds int) (*protocol.Plan, error) {
+	t.Helper()
+	ts.Rounds, ts.Noise, ts.Epsilon, ts.Delta, ts.Colluders, ts.Dropouts = rounds, protocol.NoiseParty, 1, 1e-5, 2, 1
 	cfg := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual, Features: 3, Shards: 7, PriorPrecision: 1, PrecisionFloor: 1,
 		Clip: 0.1, FracBits: 24, DampingBits: 16, Damping: 0.3, Steps: 5, LearningRate: 0.05}
 	schema := &dataset.Schema{Version: 1, Source: "test", Target: dataset.Binary("y", "no", "yes"), Missing: dataset.Refuse, Unseen: dataset.Refuse,
@@ -29,11 +38,7 @@ func layeredPlan(t *testing.T) *protocol.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := ts.Learn(Learning{PVI: cfg, Weights: make([]float64, 10), Schema: json.RawMessage(canonical)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return ts.Learn(Learning{PVI: cfg, Weights: make([]float64, 10), Schema: json.RawMessage(canonical)})
 }
 
 // TestLayersByHand recomputes the table of a plan with N = 10, M = 3, T = 2,

@@ -42,6 +42,9 @@ type PrivacyConfig struct {
 	Noise   string  `toml:"noise"` // party (default), compute or none
 	Epsilon float64 `toml:"epsilon"`
 	Delta   float64 `toml:"delta"`
+	// NoisePerClip asks for as many rounds as the budget pays for while the noise on a
+	// sum stays within so many clips a coordinate; rounds must be left out then.
+	NoisePerClip float64 `toml:"noise_per_clip"`
 }
 
 // LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning.
@@ -83,13 +86,24 @@ func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case (c.Learning == nil) == (c.Sum == nil):
-		return nil, protocol.Fail(protocol.ClassInput, "config: %s: exactly one of [learning] and [sum] must be there", path)
-	case c.Sum != nil:
-		return c.Sum.plan(t)
+	build := func(rounds int) (*protocol.Plan, error) {
+		t := t
+		t.Rounds = rounds
+		switch {
+		case (c.Learning == nil) == (c.Sum == nil):
+			return nil, protocol.Fail(protocol.ClassInput, "config: %s: exactly one of [learning] and [sum] must be there", path)
+		case c.Sum != nil:
+			return c.Sum.plan(t)
+		}
+		return c.Learning.plan(t, dir)
 	}
-	return c.Learning.plan(t, dir)
+	switch {
+	case c.Privacy.NoisePerClip == 0:
+		return build(c.Rounds)
+	case c.Rounds != 0:
+		return nil, protocol.Fail(protocol.ClassInput, "config: rounds, privacy.noise_per_clip: one follows from the other; leave one out")
+	}
+	return solveRounds(c.Privacy.NoisePerClip, build)
 }
 
 func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
