@@ -213,7 +213,7 @@ func (d *driver) drain() {
 }
 
 func (d *driver) deliver(m transport.Message) {
-	d.seq = m.Seq
+	d.seq = m.Resume - 1 // the first pieces of a message that isn't whole yet are read again
 	d.step(protocol.Delivery{Data: m.Data})
 }
 

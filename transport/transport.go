@@ -6,6 +6,8 @@
 //   - A Bus has one total order. Every stored message has a position in it, Seq, counted
 //     from 1, and every subscription delivers its messages in that order, without a gap
 //     and without a repeat.
+//   - A message may be larger than what a broker takes in one piece. Whoever resumes a
+//     subscription does it from Message.Resume, so that no piece is skipped.
 //   - A stored message stays: a subscription that starts at 0 replays the whole past before
 //     it delivers the present, so that a process can be restarted at any moment. A backend
 //     may be given limits (size, age); it then refuses what is new rather than
@@ -24,10 +26,9 @@ import (
 	"errors"
 )
 
-// MaxPayload is the largest Data, in bytes, that a Bus carries in one message: a chunk of
-// 512 KiB and 16 KiB for its envelope. Every backend accepts exactly this much. (NATS
-// allows 1 MiB by default and discourages more than 8 MiB.)
-const MaxPayload = 528 << 10
+// MaxPayload is the largest Data, in bytes, that a Bus carries in one message. Every backend
+// accepts exactly this much, in as many pieces as its broker needs; see package fragment.
+const MaxPayload = 64 << 20
 
 // Errors that callers decide on. They arrive wrapped: use errors.Is.
 var (
@@ -57,8 +58,14 @@ type Message struct {
 	Data []byte
 	// Seq is the position in the bus's total order, from 1. It is set on delivery and
 	// ignored by Publish. Between two messages that one subscription delivers it strictly
-	// increases; it skips what the filters skip.
+	// increases; it skips what the filters skip. A message that is stored in pieces stands
+	// where the piece stands that makes it whole.
 	Seq uint64
+	// Resume is where a subscription with the same filters has to start in order to miss
+	// nothing that comes after this message: Seq+1, or less while another message is stored
+	// in part. What is read again from there may contain messages that were delivered before.
+	// It is set on delivery, ignored by Publish, and never decreases within a subscription.
+	Resume uint64
 }
 
 // Bus is one member's connection. All methods may be called concurrently.
@@ -72,9 +79,9 @@ type Bus interface {
 	Publish(ctx context.Context, msgs ...Message) error
 
 	// Subscribe delivers every message, stored in the past or in the future, that matches
-	// at least one filter (see ValidateFilter; filters may overlap) and has Seq >= from, in
-	// order of Seq. There must be at least one filter. ctx bounds the call, not the life of
-	// the Subscription.
+	// at least one filter (see ValidateFilter; filters may overlap) and whose first piece is
+	// stored at from or later, in order of Seq. There must be at least one filter. ctx bounds
+	// the call, not the life of the Subscription.
 	//
 	// A position is only meaningful as long as the broker keeps its storage: who keeps
 	// one across restarts of the broker should rather start from 0.

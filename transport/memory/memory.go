@@ -136,7 +136,7 @@ func (s *subscription) scan(log []transport.Message) (transport.Message, bool) {
 	for _, m := range log {
 		s.seq = m.Seq
 		if s.filters.Match(m.Subject) {
-			m.Data = slices.Clone(m.Data)
+			m.Data, m.Resume = slices.Clone(m.Data), m.Seq+1
 			return m, true
 		}
 	}

@@ -7,6 +7,9 @@
 // Bus's total order. Vectors never travel over core NATS, which drops them when a
 // reader is slow.
 //
+// A message above 528 KiB travels in pieces, each a message of the stream with a
+// Choir-Piece header; see package fragment.
+//
 // A lost connection, a restarted broker, missing heartbeats and unacknowledged messages
 // are repaired inside. A broker that lost or replaced what a subscription had already
 // delivered is reported as transport.ErrLost, refused credentials and missing permissions
@@ -27,6 +30,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
+	"choir/transport/fragment"
 )
 
 // Times between attempts to repair something: the first and the longest.
@@ -116,8 +120,8 @@ func (b *Bus) awaitConnection(parent context.Context) error {
 			return fmt.Errorf("%w: %w", transport.ErrAuth, err)
 		}
 	}
-	if limit := b.conn.MaxPayload(); limit < transport.MaxPayload+headerRoom {
-		return fmt.Errorf("broker: max_payload is %d bytes, need %d", limit, transport.MaxPayload+headerRoom)
+	if limit := b.conn.MaxPayload(); limit < fragment.Size+headerRoom {
+		return fmt.Errorf("broker: max_payload is %d bytes, need %d", limit, fragment.Size+headerRoom)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"pgregory.net/rapid"
 
@@ -91,6 +92,7 @@ type letterbox struct {
 func (l *letterbox) Metadata() (*jetstream.MsgMetadata, error) { return &l.meta, nil }
 func (l *letterbox) Subject() string                           { return "a" }
 func (l *letterbox) Data() []byte                              { return nil }
+func (l *letterbox) Headers() nats.Header                      { return nil }
 func (l *letterbox) Stop()                                     { l.stopped = true }
 
 func deliver(consumer, stream uint64, stored time.Time) *letterbox {

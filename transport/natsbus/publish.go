@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
+	"choir/transport/fragment"
 )
 
 const (
@@ -62,22 +63,51 @@ func (b *Bus) validate(msgs []transport.Message) error {
 	return nil
 }
 
-// letter is a message with the identifier by which the broker recognises its repetition.
+// letter is what the broker takes in one piece, with the identifier by which it recognises
+// its repetition.
 type letter struct {
 	transport.Message
-	id string
+	id    string
+	piece string // the header of a piece; "" for a message that is whole
 }
 
+// pieceHeader is where a piece's fragment.Header stands.
+const pieceHeader = "Choir-Piece"
+
 func (b *Bus) letters(msgs []transport.Message) ([]letter, error) {
-	letters := make([]letter, len(msgs))
-	var id [16]byte
-	for i, m := range msgs {
-		if _, err := io.ReadFull(b.config.Rand, id[:]); err != nil {
-			return nil, fmt.Errorf("message identifier: %w", err)
+	letters := make([]letter, 0, len(msgs))
+	for _, m := range msgs {
+		id, err := b.newID()
+		if err != nil {
+			return nil, err
 		}
-		letters[i] = letter{m, hex.EncodeToString(id[:])}
+		h := fragment.Header{ID: id, Count: fragment.Count(len(m.Data))}
+		if h.Count == 1 {
+			letters = append(letters, letter{m, hex.EncodeToString(id[:]), ""})
+			continue
+		}
+		for ; h.Index < h.Count; h.Index++ { // a piece's header is an identifier of its own
+			piece := transport.Message{Subject: m.Subject, Data: fragment.Piece(m.Data, h.Index)}
+			letters = append(letters, letter{piece, h.String(), h.String()})
+		}
 	}
 	return letters, nil
+}
+
+func (b *Bus) newID() (id fragment.ID, err error) {
+	if _, err := io.ReadFull(b.config.Rand, id[:]); err != nil {
+		return id, fmt.Errorf("message identifier: %w", err)
+	}
+	return id, nil
+}
+
+// message is the letter as NATS carries it.
+func (l letter) message() *nats.Msg {
+	m := &nats.Msg{Subject: l.Subject, Data: l.Data}
+	if l.piece != "" {
+		m.Header = nats.Header{pieceHeader: {l.piece}}
+	}
+	return m
 }
 
 // cost is what the letter takes from the window, in bytes.
@@ -148,7 +178,7 @@ func (r *round) reserve(n int) (bool, error) {
 func (r *round) launch(l letter) bool {
 	epoch := r.bus.currentEpoch() // before sending: a reconnect in between must not be missed
 	ack, err := r.bus.js.PublishMsgAsync(
-		&nats.Msg{Subject: l.Subject, Data: l.Data},
+		l.message(),
 		jetstream.WithMsgID(l.id),
 		jetstream.WithExpectStream(r.bus.config.stream()),
 		jetstream.WithStallWait(stallWait),

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
+	"choir/transport/fragment"
 )
 
 // headerRoom is what a message's headers may add to its payload, in bytes.
@@ -70,7 +71,7 @@ func (c Config) streamConfig() jetstream.StreamConfig {
 		Replicas:    max(c.Replicas, 1),
 		MaxBytes:    -1,
 		MaxAge:      c.MaxAge,
-		MaxMsgSize:  transport.MaxPayload + headerRoom,
+		MaxMsgSize:  fragment.Size + headerRoom,
 		DenyDelete:  true,
 		DenyPurge:   true,
 		Duplicates:  2 * time.Minute,

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
+	"choir/transport/fragment"
 )
 
 const (
@@ -51,6 +52,7 @@ type subscription struct {
 	replayed bool      // the consumer's first message must be last
 	consumed uint64    // messages received from this consumer
 	missed   int       // heartbeats in a row
+	pieces   fragment.Assembler
 
 	mu   sync.Mutex
 	iter jetstream.MessagesContext // nil: attach first
@@ -148,7 +150,27 @@ func (s *subscription) receive(m jetstream.Msg) (transport.Message, bool, error)
 		return transport.Message{}, false, nil
 	}
 	s.last = got
-	return transport.Message{Subject: got.subject, Data: m.Data(), Seq: got.seq}, s.filters.Match(got.subject), nil
+	message, ok := s.open(m, got)
+	return message, ok, nil
+}
+
+// open is the message that m is, or makes whole, if the caller wants it.
+func (s *subscription) open(m jetstream.Msg, at position) (transport.Message, bool) {
+	if !s.filters.Match(at.subject) {
+		return transport.Message{}, false
+	}
+	data := m.Data()
+	if text := m.Headers().Get(pieceHeader); text != "" {
+		h, err := fragment.ParseHeader(text)
+		if err != nil {
+			return transport.Message{}, false // nobody here sends that
+		}
+		var whole bool
+		if data, whole = s.pieces.Add(at.subject, h, at.seq, data); !whole {
+			return transport.Message{}, false
+		}
+	}
+	return transport.Message{Subject: at.subject, Data: data, Seq: at.seq, Resume: s.pieces.Resume(at.seq)}, true
 }
 
 // attached returns the iterator, making one if there is none, until the context ends. Its error

@@ -136,7 +136,7 @@ func subjectValidity(h *harness) {
 
 func payloadLimit(h *harness) {
 	b, s := h.bus("a"), h.subscribe(h.bus("b"), 0, ">")
-	for _, size := range []int{0, 1, transport.MaxPayload} {
+	for _, size := range []int{0, 1, chunk} {
 		h.publish(b, transport.Message{Subject: h.subject("x"), Data: make([]byte, size)})
 		if m := h.read(s, 1)[0]; len(m.Data) != size {
 			h.t.Fatalf("%d bytes arrived as %d", size, len(m.Data))

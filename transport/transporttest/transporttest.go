@@ -84,6 +84,8 @@ func cases() []testCase {
 		{"filter validity", filterValidity},
 		{"subject validity", subjectValidity},
 		{"payload limit", payloadLimit},
+		{"large messages", largeMessages},
+		{"large messages interleaved", interleaved},
 		{"several subscribers", severalSubscribers},
 		{"concurrent publishers", concurrentPublishers},
 		{"chunks arrive whole", chunks},
@@ -154,10 +156,11 @@ func (h *harness) read(s transport.Subscription, n int) []transport.Message {
 	return msgs
 }
 
-// Read takes n messages from s and checks that Seq strictly increases, from 1 on.
+// Read takes n messages from s and checks that Seq strictly increases, from 1 on, and that
+// Resume doesn't decrease and skips nothing.
 func Read(ctx context.Context, s transport.Subscription, n int) ([]transport.Message, error) {
 	msgs := make([]transport.Message, 0, n)
-	last := uint64(0)
+	last, resume := uint64(0), uint64(1)
 	for len(msgs) < n {
 		m, err := s.Next(ctx)
 		if err != nil {
@@ -166,7 +169,10 @@ func Read(ctx context.Context, s transport.Subscription, n int) ([]transport.Mes
 		if m.Seq <= last {
 			return msgs, fmt.Errorf("message %d of %d: Seq %d after %d", len(msgs)+1, n, m.Seq, last)
 		}
-		last = m.Seq
+		if m.Resume < resume || m.Resume > m.Seq+1 {
+			return msgs, fmt.Errorf("message %d of %d: Resume %d after %d, at Seq %d", len(msgs)+1, n, m.Resume, resume, m.Seq)
+		}
+		last, resume = m.Seq, m.Resume
 		msgs = append(msgs, m)
 	}
 	return msgs, nil

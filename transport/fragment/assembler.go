@@ -1,0 +1,140 @@
+package fragment
+
+import "slices"
+
+// Bounds of an Assembler. Where one is reached, the message whose first piece is
+// oldest gives way: its sender says it again, as it does whatever a broker loses.
+const (
+	// MaxIncomplete is the largest number of messages of which pieces are missing.
+	MaxIncomplete = 256
+	// MaxBuffered bounds their pieces together, in bytes: four of the largest
+	// messages.
+	MaxBuffered = 256 << 20
+	// MaxAge is how many positions may pass after a message's latest piece before
+	// the message counts as lost.
+	MaxAge = 1 << 18
+	// remembered is how many complete messages are still known, so that a piece
+	// that comes twice doesn't begin its message anew.
+	remembered = 1024
+)
+
+// Assembler puts the messages of one subscription together. The zero value is
+// ready. It isn't for concurrent use.
+type Assembler struct {
+	parts    map[key]*partial
+	order    []*partial // in order of their first pieces
+	buffered int
+	done     map[key]bool
+	ring     []key // of done, in a circle
+	oldest   int   // of ring
+}
+
+// key names a message: the same ID on another subject is another message.
+type key struct {
+	subject string
+	id      ID
+}
+
+type partial struct {
+	key
+	pieces  [][]byte
+	missing int
+	size    int
+	first   uint64 // position of the piece that came first
+	latest  uint64
+}
+
+// Add takes in the piece at a position, which must not be smaller than that of
+// the call before. When it is the last one that was missing, Add returns the
+// whole message. A piece that doesn't fit its header, contradicts the pieces
+// before or repeats one is dropped; the first one with an index counts. Add keeps
+// piece and doesn't change it.
+func (a *Assembler) Add(subject string, h Header, position uint64, piece []byte) (message []byte, whole bool) {
+	k := key{subject, h.ID}
+	if !h.valid() || !h.fits(piece) || a.done[k] {
+		return nil, false
+	}
+	a.expire(position)
+	p := a.parts[k]
+	if p == nil {
+		p = a.begin(k, h.Count, position)
+	}
+	if len(p.pieces) != h.Count || p.pieces[h.Index] != nil {
+		return nil, false
+	}
+	a.makeRoom(p, len(piece))
+	p.pieces[h.Index] = piece
+	p.missing--
+	p.size += len(piece)
+	p.latest = position
+	a.buffered += len(piece)
+	if p.missing > 0 {
+		return nil, false
+	}
+	a.drop(p)
+	a.remember(k)
+	return slices.Concat(p.pieces...), true
+}
+
+// Resume is the smallest position from which a subscription must start again in
+// order to miss nothing, for one that has taken in everything up to position:
+// the next one, or the first piece of a message of which pieces are missing. It
+// never decreases.
+func (a *Assembler) Resume(position uint64) uint64 {
+	a.expire(position)
+	if len(a.order) > 0 {
+		return min(a.order[0].first, position+1)
+	}
+	return position + 1
+}
+
+// Incomplete is the number of messages of which pieces are missing.
+func (a *Assembler) Incomplete() int { return len(a.order) }
+
+func (a *Assembler) begin(k key, count int, position uint64) *partial {
+	if a.parts == nil {
+		a.parts, a.done = map[key]*partial{}, map[key]bool{}
+	}
+	if len(a.order) == MaxIncomplete {
+		a.drop(a.order[0])
+	}
+	p := &partial{key: k, pieces: make([][]byte, count), missing: count, first: position, latest: position}
+	a.parts[k] = p
+	a.order = append(a.order, p)
+	return p
+}
+
+// makeRoom drops the oldest messages but keep until n more bytes fit.
+func (a *Assembler) makeRoom(keep *partial, n int) {
+	for i := 0; a.buffered+n > MaxBuffered && i < len(a.order); {
+		if a.order[i] == keep {
+			i++
+			continue
+		}
+		a.drop(a.order[i])
+	}
+}
+
+// expire drops what is too old to become whole.
+func (a *Assembler) expire(position uint64) {
+	for len(a.order) > 0 && position > a.order[0].latest+MaxAge {
+		a.drop(a.order[0])
+	}
+}
+
+func (a *Assembler) drop(p *partial) {
+	delete(a.parts, p.key)
+	a.order = slices.DeleteFunc(a.order, func(q *partial) bool { return q == p })
+	a.buffered -= p.size
+}
+
+func (a *Assembler) remember(k key) {
+	if len(a.ring) < remembered {
+		a.ring = append(a.ring, k)
+	} else {
+		delete(a.done, a.ring[a.oldest])
+		a.ring[a.oldest] = k
+		a.oldest = (a.oldest + 1) % remembered
+	}
+	a.done[k] = true
+}
