@@ -34,14 +34,24 @@ func (s Session) SubjectGroup(to uint32) string { return s.subject("group.%s", s
 // SubjectControl carries Round and Abort.
 func (s Session) SubjectControl() string { return s.subject("ctl") }
 
+// Slots is how many slots the parties of any plan are spread over. What parties
+// send to compute nodes has the party's slot in its subject, so that several
+// processes of one node can each listen to a part of the parties.
+const Slots = 64
+
+// Slot is a party's slot: the golden ratio's multiples fill 0..Slots-1 evenly for
+// any number of parties, and independently of whose turn it is to send a node
+// its explicit share (Knuth, The Art of Computer Programming 3, section 6.4).
+func Slot(party uint32) uint32 { return party * 2654435769 >> 26 }
+
 // SubjectShare carries a chunk of an explicit share.
 func (s Session) SubjectShare(c *Chunk) string {
-	return s.subject("share.%s.%s.%d.%d.%d", s.name(c.From), s.name(c.To), c.Round, c.Attempt, c.Index)
+	return s.subject("share.%d.%s.%s.%d.%d.%d", Slot(c.From), s.name(c.From), s.name(c.To), c.Round, c.Attempt, c.Index)
 }
 
 // SubjectCommit carries a Contribution.
 func (s Session) SubjectCommit(party, round, attempt uint32) string {
-	return s.subject("commit.%s.%d.%d", s.name(party), round, attempt)
+	return s.subject("commit.%d.%s.%d.%d", Slot(party), s.name(party), round, attempt)
 }
 
 // SubjectReceipt carries a Receipt.
@@ -78,7 +88,7 @@ func (s Session) Filters(member uint32) []string {
 		return append(f, s.subject("key.*"), s.subject("group.%s", me), s.subject("receipt.*.%s.>", me), s.subject("result.>"))
 	case RoleCompute:
 		return append(f, s.subject("key.%s", s.name(s.Plan.Aggregator())), s.subject("open.*.%s", me),
-			s.subject("share.*.%s.>", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("result.*.*.head"))
+			s.subject("share.*.*.%s.>", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("result.*.*.head"))
 	default:
 		return append(f, s.subject("open.*.%s", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("psum.>"))
 	}

@@ -154,7 +154,7 @@ func opened(t *testing.T, hub *memory.Hub, s protocol.Session, k *keeper) map[ui
 	t.Helper()
 	bus := hub.Connect("observer")
 	defer bus.Close()
-	sub, err := bus.Subscribe(t.Context(), []string{"choir.*.share." + s.Name(0) + ".>"}, 0)
+	sub, err := bus.Subscribe(t.Context(), []string{"choir.*.share.*." + s.Name(0) + ".>"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
