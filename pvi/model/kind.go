@@ -13,8 +13,12 @@ type Settings struct {
 	Family       gauss.Family
 	Features     int     // columns of a record, the bias among them
 	NoiseSD      float64 // of an observation
+	Hidden       int     // units of the hidden layer
+	Samples      int     // Monte-Carlo samples of the hidden layer, per record and step
 	Steps        int     // of the local optimiser, per update
 	LearningRate float64
+	Stepped      bool    // a strategy takes the steps, by single records; Update isn't called and Steps and LearningRate are checked there
+	Copies       int     // how many times Update counts the data; 0 is once. Only a Tempered kind honours it
 	Floor        float64 // least precision of the posterior
 }
 
@@ -26,6 +30,8 @@ type Kind struct {
 	Binary bool
 	// Iterative says that Steps and LearningRate mean something to it.
 	Iterative bool
+	// Tempered says that Update honours Copies, which local averaging needs.
+	Tempered bool
 	// Check calls bad for every setting of its own that is out of range. Family,
 	// Features and Floor are valid by themselves already.
 	Check func(s Settings, bad BadField)
@@ -47,42 +53,51 @@ func Lookup(name string) (Kind, bool) {
 		return logisticKind(), true
 	case "linear":
 		return linearKind(), true
+	case "bnn":
+		return networkKind(), true
 	}
 	return Kind{}, false
 }
 
 // Names lists what Lookup knows, for messages.
-func Names() []string { return []string{"logistic", "linear"} }
+func Names() []string { return []string{"logistic", "linear", "bnn"} }
 
 func logisticKind() Kind {
 	return Kind{
-		Binary: true, Iterative: true,
+		Binary: true, Iterative: true, Tempered: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("logistic", s, bad)
 			checkSteps(s, bad)
 		},
-		Weights:   func(s Settings) int { return s.Features },
-		Site:      func(s Settings, x, y []float64) Site { return NewLogistic(s.Features, x, y, s.Steps, s.LearningRate) },
+		Weights: func(s Settings) int { return s.Features },
+		Site: func(s Settings, x, y []float64) Site {
+			l := NewLogistic(s.Features, x, y, s.Steps, s.LearningRate)
+			l.copies = float64(max(s.Copies, 1))
+			return l
+		},
 		Predictor: func(_ Settings, m *gauss.Moments) Predictor { return logisticPredictor{m} },
 	}
 }
 
 func linearKind() Kind {
 	return Kind{
+		Tempered: true,
 		Check: func(s Settings, bad BadField) {
 			if !(s.NoiseSD > 0) || math.IsInf(s.NoiseSD, 0) {
 				bad("noise_sd", s.NoiseSD, "positive and finite")
 			}
-			if s.Steps != 0 {
+			if s.Steps != 0 && !s.Stepped {
 				bad("steps", s.Steps, `0 with model "linear"`)
 			}
-			if s.LearningRate != 0 {
+			if s.LearningRate != 0 && !s.Stepped {
 				bad("learning_rate", s.LearningRate, `0 with model "linear"`)
 			}
 		},
 		Weights: func(s Settings) int { return s.Features },
 		Site: func(s Settings, x, y []float64) Site {
-			return NewLinear(gauss.Space{Family: s.Family, Features: s.Features}, x, y, s.NoiseSD, s.Floor)
+			// n copies of a record say as much as one whose noise is sqrt(n) times smaller.
+			noise := s.NoiseSD / math.Sqrt(float64(max(s.Copies, 1)))
+			return NewLinear(gauss.Space{Family: s.Family, Features: s.Features}, x, y, noise, s.Floor)
 		},
 		Predictor: func(s Settings, m *gauss.Moments) Predictor { return linearPredictor{m, s.NoiseSD} },
 	}
@@ -101,6 +116,9 @@ func checkMeanField(name string, s Settings, bad BadField) {
 }
 
 func checkSteps(s Settings, bad BadField) {
+	if s.Stepped {
+		return
+	}
 	if s.Steps < 1 || s.Steps > MaxSteps {
 		bad("steps", s.Steps, fmt.Sprintf("1 to %d", MaxSteps))
 	}

@@ -35,6 +35,8 @@ type Workspace struct {
 	row    [2][]float64 // vectors of length rows
 	double []float64    // 2d numbers
 	dense  []float64    // d*d numbers, for the mean-field linear solve only
+	layer  []float64    // what a network's hidden layer needs for all rows
+	unit   []float64    // what it needs for one row
 }
 
 // NewWorkspace makes scratch memory for sites over d weights with at most rows
@@ -65,4 +67,20 @@ func (ws *Workspace) pair(d int) []float64 {
 		ws.double = make([]float64, 2*d)
 	}
 	return ws.double[:2*d]
+}
+
+// matrices is n numbers of scratch for a hidden layer over all rows.
+func (ws *Workspace) matrices(n int) []float64 {
+	if len(ws.layer) < n {
+		ws.layer = make([]float64, n)
+	}
+	return ws.layer[:n]
+}
+
+// units is n numbers of scratch for a hidden layer over one row.
+func (ws *Workspace) units(n int) []float64 {
+	if len(ws.unit) < n {
+		ws.unit = make([]float64, n)
+	}
+	return ws.unit[:n]
 }
