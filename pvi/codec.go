@@ -18,12 +18,13 @@ const (
 	headerLen    = 16
 )
 
-// block is a number per shard and coordinate: the private factors in raw units (a
-// state, round being the last one settled, 0 for none) or the clipped updates in
-// units of 2^-f (a memo, round being theirs).
+// block is a number per row and coordinate, with a row for every shard or, if
+// factors are the party's released updates, a single row: the factors in raw units
+// (a state, round being the last one settled, 0 for none) or what they take in, in
+// units of 2^-f (a memo, round being its own).
 //
 // Layout, little endian: u8 version | u8 kind | u8 f | u8 D | u32 round | u32
-// shards | u32 dim | shards*dim i64.
+// rows | u32 dim | rows*dim i64.
 type block struct {
 	kind  byte
 	round int
@@ -31,22 +32,27 @@ type block struct {
 }
 
 func (c Config) newBlock(kind byte, round int) block {
-	flat := make([]int64, c.Shards*c.Dim())
-	b := block{kind: kind, round: round, rows: make([][]int64, c.Shards)}
-	for k := range b.rows {
-		b.rows[k] = flat[k*c.Dim() : (k+1)*c.Dim() : (k+1)*c.Dim()]
+	return block{kind: kind, round: round, rows: c.newVectors(c.rows())}
+}
+
+// newVectors is n zero vectors in one allocation.
+func (c Config) newVectors(n int) [][]int64 {
+	dim := c.Dim()
+	flat, rows := make([]int64, n*dim), make([][]int64, n)
+	for k := range rows {
+		rows[k] = flat[k*dim : (k+1)*dim : (k+1)*dim]
 	}
-	return b
+	return rows
 }
 
 func (c Config) header(kind byte, round int) []byte {
 	h := []byte{codecVersion, kind, c.FracBits, c.DampingBits}
 	h = binary.LittleEndian.AppendUint32(h, uint32(round))
-	h = binary.LittleEndian.AppendUint32(h, uint32(c.Shards))
+	h = binary.LittleEndian.AppendUint32(h, uint32(c.rows()))
 	return binary.LittleEndian.AppendUint32(h, uint32(c.Dim()))
 }
 
-func (c Config) blockLen() int { return headerLen + 8*c.Shards*c.Dim() }
+func (c Config) blockLen() int { return headerLen + 8*c.rows()*c.Dim() }
 
 func (c Config) encode(b block) []byte {
 	out := make([]byte, 0, c.blockLen())
@@ -84,18 +90,20 @@ func (c Config) decode(kind byte, data []byte) (block, error) {
 	return b, nil
 }
 
-// checkMemo refuses updates that clipping would have changed.
+// checkMemo refuses what a proposal would never hold.
 func (c Config) checkMemo(b block) error {
-	if c.Clip == 0 {
+	bound, err := c.clipUnits()
+	if c.released() {
+		bound, err = c.grid().IntBound(c.updateClip())
+	} else if c.Clip == 0 {
 		return nil
 	}
-	bound, err := c.grid().IntBound(c.Clip)
 	if err != nil {
 		return err
 	}
 	for k, row := range b.rows {
 		if !fixedpoint.NormSquaredAtMost(row, bound) {
-			return fmt.Errorf("%w: update of shard %d is beyond the clip", ErrEncoding, k)
+			return fmt.Errorf("%w: update of row %d is beyond the clip", ErrEncoding, k)
 		}
 	}
 	return nil

@@ -19,18 +19,6 @@ const (
 	Linear   Model = "linear"   // Gaussian noise of known standard deviation
 )
 
-// Strategy says how many factors a party keeps.
-type Strategy string
-
-// The strategies.
-const (
-	// Dataset is one factor per party: the thesis's Algorithm 3 in its honest form,
-	// that is with the noise kept out of the factor.
-	Dataset Strategy = "dataset"
-	// Virtual is Shards factors per party, each with a part of its data: Paper IV, Algorithm 3.
-	Virtual Strategy = "virtual"
-)
-
 // Limits of a configuration.
 const (
 	MaxFeatures = 1 << 16
@@ -49,13 +37,14 @@ type Config struct {
 	Family   gauss.Family `json:"family"`
 	Strategy Strategy     `json:"strategy"`
 	Features int          `json:"features"` // columns of a record, the bias among them
-	Shards   int          `json:"shards"`   // factors per party; 1 for Dataset
+	Shards   int          `json:"shards"`   // parts of a party's data; 1 unless Virtual or Averaging
 
 	PriorPrecision float64 `json:"prior_precision"` // of every weight, around 0; taken to the nearest grid point
 	NoiseSD        float64 `json:"noise_sd"`        // Linear: standard deviation of an observation; 0 for Logistic
 
-	// Clip is the L2 bound C of one shard's update in natural parameters, one norm
-	// over the whole vector. 0 means no clipping, for runs without noise.
+	// Clip is the L2 bound C of one term, one norm over the whole vector: of a
+	// shard's update in natural parameters, or of a record's gradient or statistic
+	// (see Strategy). 0 means no clipping, for runs without noise.
 	Clip float64 `json:"clip"`
 
 	FracBits     uint8   `json:"frac_bits"`     // f: updates are multiples of 2^-f
@@ -68,8 +57,10 @@ type Config struct {
 	// stochastic expectation propagation.
 	Beta float64 `json:"beta"`
 
-	Steps        int     `json:"steps"`         // Logistic: Adam steps per round; 0 for Linear
-	LearningRate float64 `json:"learning_rate"` // Logistic: Adam's rate; 0 for Linear
+	Steps        int     `json:"steps"`         // optimiser steps per round; 0 where updates are in closed form
+	LearningRate float64 `json:"learning_rate"` // the optimiser's rate; 0 where updates are in closed form
+
+	Method // beyond Strategy and Clip, how privacy is won
 
 	// PrecisionFloor is the least precision of the posterior, in (0,
 	// PriorPrecision]. PriorPrecision itself is the natural choice: both
@@ -86,6 +77,7 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("%w: %s is %v, want %s", ErrConfig, field, value, want))
 	}
 	c.checkShape(bad)
+	c.checkMethod(bad)
 	c.checkModel(bad)
 	c.checkGrid(bad)
 	return errors.Join(errs...)
@@ -100,17 +92,13 @@ func (c Config) checkShape(bad badField) {
 	if c.Features < 1 || c.Features > MaxFeatures {
 		bad("features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
 	}
-	switch c.Strategy {
-	case Dataset:
-		if c.Shards != 1 {
-			bad("shards", c.Shards, `1 with strategy "dataset"`)
-		}
-	case Virtual:
-		if c.Shards < 1 || c.Shards > MaxShards {
-			bad("shards", c.Shards, fmt.Sprintf("1 to %d", MaxShards))
-		}
-	default:
-		bad("strategy", c.Strategy, `"dataset" or "virtual"`)
+	switch t, known := c.traits(); {
+	case !known:
+		bad("strategy", c.Strategy, "one of "+strategyNames())
+	case t.sharded && (c.Shards < 1 || c.Shards > MaxShards):
+		bad("shards", c.Shards, fmt.Sprintf("1 to %d", MaxShards))
+	case !t.sharded && c.Shards != 1:
+		bad("shards", c.Shards, "1 with strategy "+quoted(c.Strategy))
 	}
 }
 
@@ -148,7 +136,7 @@ func (c Config) checkGrid(bad badField) {
 	}
 	if !(c.Clip >= 0) || math.IsInf(c.Clip, 0) {
 		bad("clip", c.Clip, "at least 0 and finite")
-	} else if b, err := c.grid().IntBound(c.Clip); c.Clip > 0 && (err != nil || b == 0) {
+	} else if b, err := c.clipUnits(); c.Clip > 0 && (err != nil || b == 0) {
 		bad("clip", c.Clip, "at least 2^-frac_bits and below 2^(62-frac_bits)")
 	}
 	for _, p := range []struct {
@@ -170,7 +158,7 @@ func (c Config) kind() model.Kind {
 // settings is what a model needs to know of the configuration.
 func (c Config) settings() model.Settings {
 	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD,
-		Steps: c.Steps, LearningRate: c.LearningRate, Floor: c.PrecisionFloor}
+		Steps: c.Steps, LearningRate: c.LearningRate, Stepped: c.stepped(), Copies: c.copies(), Floor: c.PrecisionFloor}
 }
 
 // Weights is the number of Gaussian weights of the model: as many as Features for

@@ -14,19 +14,22 @@ import (
 type Learner struct {
 	cfg     Config
 	sites   []model.Site
-	weight  float64 // the public share of all data in one shard
+	weight  float64 // the public share of all data at the party
 	maxRows int
+	noise   *localNoise // nil until WithNoise
 }
 
 // Proposal is a party's answer in a round.
 type Proposal struct {
 	// Update is the sum over shards of the clipped integer updates, in units of
-	// 2^-f, length Dim: what the party adds noise to and sends.
+	// 2^-f, length Dim: what the party adds noise to and sends. With local noise
+	// the noise is in it.
 	Update []int64
 	// Memo is what Settle needs. It is as secret as the data.
 	Memo []byte
-	// ClippedFraction is the share of shards whose update was clipped. For the
-	// party's own eyes: it depends on the data and has no noise.
+	// ClippedFraction is the share of terms (shards' updates, or records' vectors)
+	// that were clipped. For the party's own eyes: it depends on the data and has
+	// no noise.
 	ClippedFraction float64
 }
 
@@ -56,7 +59,10 @@ func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, err
 	if !(weight >= 0 && weight <= 1) {
 		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", ErrData, weight)
 	}
-	l := &Learner{cfg: cfg, weight: weight / float64(cfg.Shards)}
+	if t, _ := cfg.traits(); t.records {
+		return nil, fmt.Errorf("%w: strategy %q has no learner in this build", ErrConfig, cfg.Strategy)
+	}
+	l := &Learner{cfg: cfg, weight: weight}
 	for k, d := range shards {
 		if err := cfg.check(d); err != nil {
 			return nil, fmt.Errorf("shard %d: %w", k, err)
@@ -80,31 +86,54 @@ func (l *Learner) InitialState() []byte {
 }
 
 // Propose computes the party's update for a round that starts from the public raw
-// state. It changes nothing: the same arguments give the same proposal, so a retry
-// is harmless. Errors: ErrRound when the state has settled this round already,
-// ErrEncoding, ErrShape, the context's, and fixedpoint's for an update that isn't
-// finite or doesn't fit the grid.
+// state. It changes nothing. With joint noise the same arguments give the same
+// proposal, so a retry is harmless; with local noise every call draws anew, and
+// whatever is sent of it must be charged.
+//
+// Errors: ErrRound when the state has settled this round already, ErrNoise without
+// WithNoise where it is needed, ErrEncoding, ErrShape, the context's, and
+// fixedpoint's for an update that isn't finite or doesn't fit the grid.
 func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []byte) (Proposal, error) {
 	st, err := l.open(round, state)
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
+	if l.cfg.Local && l.noise == nil {
+		return Proposal{}, fmt.Errorf("propose: %w", ErrNoise)
+	}
 	q, _, err := l.cfg.Repair(raw)
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
-	memo := l.cfg.newBlock(kindMemo, round)
-	clipped, err := l.updates(ctx, memo.rows, q, st.rows)
+	p, err := l.proposeShards(ctx, round, q, st)
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: round %d, %w", round, err)
 	}
-	p := Proposal{Update: make([]int64, l.cfg.Dim()), Memo: l.cfg.encode(memo)}
-	p.ClippedFraction = float64(clipped) / float64(len(l.sites))
-	for _, row := range memo.rows {
-		if i := addScaled(p.Update, p.Update, 1, row); i >= 0 {
-			return Proposal{}, fmt.Errorf("propose: round %d, coordinate %d: %w", round, i, ErrOverflow)
+	return p, nil
+}
+
+// proposeShards is the round of the strategies whose terms are shards' updates.
+func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st block) (Proposal, error) {
+	cut := l.cfg.newVectors(l.cfg.Shards)
+	clipped, err := l.updates(ctx, cut, q, st.rows)
+	if err != nil {
+		return Proposal{}, err
+	}
+	p := Proposal{Update: make([]int64, l.cfg.Dim()), ClippedFraction: float64(clipped) / float64(len(l.sites))}
+	for _, row := range cut {
+		if err := addInto(p.Update, row); err != nil {
+			return Proposal{}, err
 		}
 	}
+	if l.cfg.Local {
+		if err := l.release(p.Update); err != nil {
+			return Proposal{}, err
+		}
+	}
+	if l.cfg.released() {
+		cut = [][]int64{p.Update}
+	}
+	p.Memo = l.cfg.encode(block{kind: kindMemo, round: round, rows: cut})
 	return p, nil
 }
 
@@ -115,7 +144,7 @@ func (l *Learner) updates(ctx context.Context, dst [][]int64, q []int64, factors
 		if err := ctx.Err(); err != nil {
 			return 0, fmt.Errorf("shard %d: %w", k, err)
 		}
-		w.propose(k, factors[k])
+		w.propose(k, factors[min(k, len(factors)-1)])
 		cut, err := l.quantise(dst[k], w.update)
 		if err != nil {
 			return 0, fmt.Errorf("shard %d: %w", k, err)
@@ -152,14 +181,15 @@ func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err err
 	if err := g.Round(dst, update); err != nil || l.cfg.Clip == 0 {
 		return clipped, err
 	}
-	bound, err := g.IntBound(l.cfg.Clip)
+	bound, err := l.cfg.clipUnits()
 	if err != nil {
 		return clipped, err
 	}
 	return fixedpoint.ClipInt(dst, bound) || clipped, nil
 }
 
-// Settle takes the round's update into the private factors, without its noise: to
+// Settle takes the round's update into the private factors, without the noise of
+// the sum (with what was sent, for FactorsNoisy and local noise): to
 // be called when the signed result says that this party's contribution was in the
 // accepted sum, and not otherwise. It is pure. Errors: ErrRound when memo isn't
 // this round's or the round was settled before, ErrEncoding, ErrOverflow.
@@ -185,8 +215,9 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	return l.cfg.encode(st), nil
 }
 
-// Factors are the private factors in a state, a row per shard in raw units. They
-// are secret; simulators use them to check the invariant.
+// Factors are the private factors in a state in raw units: a row per shard, or, if
+// factors are the party's released updates, a single one. Simulators use them to
+// check the invariant; other than released ones they are secret.
 func (l *Learner) Factors(state []byte) ([][]int64, error) {
 	st, err := l.cfg.decode(kindState, state)
 	if err != nil {

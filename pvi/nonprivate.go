@@ -13,9 +13,11 @@ import "math"
 // data ten parties settle with 0.2 and diverge with 1).
 func (c Config) NonPrivate(parties int) Config {
 	c.Strategy, c.Shards, c.Clip, c.Beta, c.DampingDecay = Dataset, 1, 0, 0, 0
-	c.Damping = 1
+	c.Damping, c.Method = 1, Method{}
 	if c.kind().Iterative {
 		c.Steps, c.LearningRate = max(c.Steps, 50), min(c.LearningRate, 0.02)
+	} else {
+		c.Steps, c.LearningRate = 0, 0
 	}
 	if parties > 1 && !c.conjugate() {
 		c.Damping = max(min(0.5, 2/float64(parties)), math.Ldexp(1, -int(c.DampingBits)))

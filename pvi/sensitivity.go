@@ -28,7 +28,16 @@ var ErrUnbounded = errors.New("updates are not clipped")
 // PerParty bounds the L2 norm, and so every coordinate, of one party's Update in
 // units of 2^-f: Shards times the integer clip. Headroom checks multiply it by the
 // number of parties and add the noise's tail. Errors: ErrUnbounded, ErrOverflow.
-func (c Config) PerParty() (uint64, error) { return c.bound(uint64(c.Shards)) }
+// With local noise it is UpdateClip's bound, which the noised update keeps.
+func (c Config) PerParty() (uint64, error) {
+	if !c.Local {
+		return c.bound(uint64(c.Shards))
+	}
+	if c.Clip == 0 {
+		return 0, ErrUnbounded
+	}
+	return c.grid().IntBound(c.updateClip())
+}
 
 // Sensitivity bounds the L2 distance, in units of 2^-f, between the sums that two
 // neighbouring data sets give in one round, given everything public before it.
@@ -63,7 +72,7 @@ func (c Config) bound(n uint64) (uint64, error) {
 	if c.Clip == 0 {
 		return 0, ErrUnbounded
 	}
-	b, err := c.grid().IntBound(c.Clip)
+	b, err := c.clipUnits()
 	if err != nil {
 		return 0, fmt.Errorf("clip: %w", err)
 	}

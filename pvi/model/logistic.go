@@ -13,10 +13,11 @@ import (
 // Update starts at q and takes a fixed number of Adam steps in (mean, log sd), with
 // the expected log-likelihood and its derivatives in closed form (SigmoidMoments).
 type Logistic struct {
-	x, sq blas64.General // the features, and their squares
-	y     []float64
-	steps int
-	rate  float64
+	x, sq  blas64.General // the features, and their squares
+	y      []float64
+	steps  int
+	rate   float64
+	copies float64 // how many times Update counts the data
 }
 
 // NewLogistic makes a shard of len(y) rows over d weights. x is row-major, with
@@ -29,7 +30,7 @@ func NewLogistic(d int, x, y []float64, steps int, rate float64) *Logistic {
 	general := func(data []float64) blas64.General {
 		return blas64.General{Rows: len(y), Cols: d, Stride: d, Data: data}
 	}
-	return &Logistic{x: general(x), sq: general(sq), y: y, steps: steps, rate: rate}
+	return &Logistic{x: general(x), sq: general(sq), y: y, steps: steps, rate: rate, copies: 1}
 }
 
 // Rows is the number of records.
@@ -60,8 +61,8 @@ func (l *Logistic) Gradient(ws *Workspace, gMean, gLogSD, mean, variance, cavity
 			p, c := SigmoidMoments(residual[i], curve[i])
 			residual[i], curve[i] = l.y[i]-p, -c
 		}
-		blas64.Gemv(blas.Trans, 1, l.x, vec(residual), 0, vec(gMean))
-		blas64.Gemv(blas.Trans, 1, l.sq, vec(curve), 0, vec(gLogSD))
+		blas64.Gemv(blas.Trans, l.copies, l.x, vec(residual), 0, vec(gMean))
+		blas64.Gemv(blas.Trans, l.copies, l.sq, vec(curve), 0, vec(gLogSD))
 	}
 	for i, v := range variance[:d] {
 		gLogSD[i] *= v
@@ -78,7 +79,7 @@ func (l *Logistic) Energy(ws *Workspace, mean, variance, cavity []float64) float
 	l.activations(a, s, mean, variance)
 	var e float64
 	for i := range a {
-		e += l.y[i]*a[i] - ExpectSoftplus(a[i], s[i])
+		e += l.copies * (l.y[i]*a[i] - ExpectSoftplus(a[i], s[i]))
 	}
 	for i := range d {
 		e += 0.5*math.Log(variance[i]) + cavity[i]*mean[i] + cavity[d+i]*(mean[i]*mean[i]+variance[i])

@@ -1,0 +1,80 @@
+package pvi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"choir/crypto/fixedpoint"
+	"choir/crypto/noise"
+)
+
+// ErrNoise says that a party must noise its own updates but doesn't know how:
+// WithNoise wasn't called, or not with what the configuration needs.
+var ErrNoise = errors.New("local noise isn't set")
+
+// localNoise is what a party draws by itself.
+type localNoise struct {
+	gaussian *noise.Gaussian // nil: none
+	rand     io.Reader
+}
+
+// WithNoise returns the learner with its local noise: the variance parameter of the
+// discrete Gaussian that every coordinate of every release gets, in units of
+// 2^-2FracBits (the plan's), and the source of it and of the secret samples,
+// crypto/rand.Reader outside of tests. A learner of a configuration with Local set
+// needs it before Propose. A variance of 0 is no noise and no privacy, for
+// references; rand may be nil if nothing is drawn.
+//
+// The reader is shared: if several goroutines call Propose it must be safe for
+// that. Errors: ErrNoise for a configuration without local noise or a missing
+// reader, noise.ErrVariance.
+func (l *Learner) WithNoise(variance uint64, rand io.Reader) (*Learner, error) {
+	if !l.cfg.Local {
+		return nil, fmt.Errorf("%w: the configuration's noise is joint", ErrNoise)
+	}
+	if rand == nil && (variance > 0 || l.cfg.Sampling != SamplingNone) {
+		return nil, fmt.Errorf("%w: no source of randomness", ErrNoise)
+	}
+	n := &localNoise{rand: rand}
+	if variance > 0 {
+		g, err := noise.NewGaussian(variance)
+		if err != nil {
+			return nil, fmt.Errorf("local noise: %w", err)
+		}
+		n.gaussian = g
+	}
+	with := *l
+	with.noise = n
+	return &with, nil
+}
+
+// add noises v in place. scratch has its length.
+func (n *localNoise) add(v, scratch []int64) error {
+	if n.gaussian == nil {
+		return nil
+	}
+	if err := n.gaussian.Fill(scratch, n.rand); err != nil {
+		return fmt.Errorf("local noise: %w", err)
+	}
+	return addInto(v, scratch)
+}
+
+// release makes a shards' sum private by itself: the noise, and then the bound on
+// what is sent, which is post-processing.
+func (l *Learner) release(sum []int64) error {
+	if err := l.noise.add(sum, make([]int64, len(sum))); err != nil {
+		return err
+	}
+	return l.boundUpdate(sum)
+}
+
+// boundUpdate holds a released update to UpdateClip.
+func (l *Learner) boundUpdate(update []int64) error {
+	bound, err := l.cfg.grid().IntBound(l.cfg.updateClip())
+	if err != nil {
+		return err
+	}
+	fixedpoint.ClipInt(update, bound)
+	return nil
+}
