@@ -208,7 +208,7 @@ func (n *Node) settleContribution(from uint32, p *contribution, secret *channel.
 			}
 			return fmt.Errorf("%w: %s signed another explicit share than it sent", protocol.ErrMismatch, n.s.Name(from))
 		}
-	} else if err := n.merge(from, secret, share.AddSeed); err != nil {
+	} else if err := n.merge(from, secret, share.AddSeeds); err != nil {
 		return err
 	}
 	return n.receive(from, p)
@@ -237,7 +237,7 @@ func (n *Node) chunkList(p *contribution) protocol.Digest {
 
 // merge adds or subtracts a seed-derived share: whole vectors of keystream that
 // nobody sent.
-func (n *Node) merge(from uint32, secret *channel.Secret, into func(field.Vector, *xof.Stream)) error {
+func (n *Node) merge(from uint32, secret *channel.Secret, into func(field.Vector, ...*xof.Stream)) error {
 	mask, err := n.s.Mask(secret, n.context(from))
 	if err != nil {
 		return err
@@ -265,7 +265,7 @@ func (n *Node) expel(from uint32, p *contribution) error {
 	secret := n.channels[from].Secret
 	if n.explicitNode(from) != n.k {
 		if p.whole {
-			return n.merge(from, secret, share.SubSeed)
+			return n.merge(from, secret, share.SubSeeds)
 		}
 		return nil
 	}

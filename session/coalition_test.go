@@ -97,7 +97,7 @@ func sharesOf(t *testing.T, n, m int, x []int64) []field.Vector {
 			t.Fatal(err)
 		}
 		shares[k] = make(field.Vector, len(x))
-		share.AddSeed(shares[k], mask)
+		share.AddSeeds(shares[k], mask)
 	}
 	if len(explicit) != 1 {
 		t.Fatalf("%d explicit shares, want 1", len(explicit))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // ElementSize is the size of an encoded element in bytes.
@@ -25,13 +26,21 @@ var (
 // The length is not part of the encoding; both sides know it from the plan.
 func AppendVector(dst []byte, v Vector) []byte {
 	start := len(dst)
-	dst = append(dst, make([]byte, len(v)*ElementSize)...)
-	out := dst[start:]
-	for _, e := range v {
-		binary.LittleEndian.PutUint64(out, uint64(e))
-		out = out[ElementSize:]
-	}
+	dst = slices.Grow(dst, len(v)*ElementSize)[:start+len(v)*ElementSize]
+	PutVector(dst[start:], v)
 	return dst
+}
+
+// PutVector writes the encoding of v to dst, which has exactly that many bytes;
+// anything else panics.
+func PutVector(dst []byte, v Vector) {
+	if len(dst) != len(v)*ElementSize {
+		panic("field: PutVector into another length")
+	}
+	for _, e := range v {
+		binary.LittleEndian.PutUint64(dst, uint64(e))
+		dst = dst[ElementSize:]
+	}
 }
 
 // DecodeVector sets dst to the vector that src encodes. src must hold exactly
@@ -41,16 +50,49 @@ func AppendVector(dst []byte, v Vector) []byte {
 // The canonical check accumulates over the whole vector and branches once, on its
 // outcome, so that a valid secret vector decodes in constant time.
 func DecodeVector(dst Vector, src []byte) error {
-	if len(src)%ElementSize != 0 || len(src)/ElementSize != len(dst) {
-		return fmt.Errorf("%w: %d bytes for %d elements of %d bytes",
-			ErrLength, len(src), len(dst), ElementSize)
-	}
-	if !canonical(src) {
-		return fmt.Errorf("%w: index %d of %d", ErrNonCanonical, firstNonCanonical(src), len(dst))
+	if err := refuse(len(dst), src); err != nil {
+		return err
 	}
 	for i := range dst {
 		dst[i] = Element(binary.LittleEndian.Uint64(src))
 		src = src[ElementSize:]
+	}
+	return nil
+}
+
+// AddEncoded adds to v the vector that src encodes, without a vector in between. It
+// refuses what DecodeVector refuses, and leaves v as it was then.
+func (v Vector) AddEncoded(src []byte) error {
+	if err := refuse(len(v), src); err != nil {
+		return err
+	}
+	for i := range v {
+		v[i] = Add(v[i], Element(binary.LittleEndian.Uint64(src)))
+		src = src[ElementSize:]
+	}
+	return nil
+}
+
+// SubEncoded subtracts from v the vector that src encodes, likewise.
+func (v Vector) SubEncoded(src []byte) error {
+	if err := refuse(len(v), src); err != nil {
+		return err
+	}
+	for i := range v {
+		v[i] = Sub(v[i], Element(binary.LittleEndian.Uint64(src)))
+		src = src[ElementSize:]
+	}
+	return nil
+}
+
+// refuse says why src isn't the encoding of a vector of n elements; nil when it is.
+func refuse(n int, src []byte) error {
+	if len(src)%ElementSize != 0 || len(src)/ElementSize != n {
+		return fmt.Errorf("%w: %d bytes for %d elements of %d bytes",
+			ErrLength, len(src), n, ElementSize)
+	}
+	if !canonical(src) {
+		return fmt.Errorf("%w: index %d of %d", ErrNonCanonical, firstNonCanonical(src), n)
 	}
 	return nil
 }

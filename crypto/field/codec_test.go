@@ -120,3 +120,46 @@ func BenchmarkDecodeVector(b *testing.B) {
 		}
 	}
 }
+
+// TestSumsWithEncodings: adding an encoding is decoding and adding; what decoding
+// refuses is refused and changes nothing.
+func TestSumsWithEncodings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v, w := pair(t)
+		encoded := make([]byte, len(w)*ElementSize)
+		PutVector(encoded, w)
+		if !bytes.Equal(encoded, AppendVector(nil, w)) {
+			t.Fatal("PutVector and AppendVector differ")
+		}
+		sum, want := slices.Clone(v), slices.Clone(v)
+		want.Add(w)
+		if err := sum.AddEncoded(encoded); err != nil || !sum.Equal(want) {
+			t.Fatalf("%v, want %v: %v", sum, want, err)
+		}
+		if err := sum.SubEncoded(encoded); err != nil || !sum.Equal(v) {
+			t.Fatalf("%v, want %v: %v", sum, v, err)
+		}
+		bad := binary.LittleEndian.AppendUint64(encoded, Modulus)
+		longer := append(slices.Clone(v), 7)
+		for _, f := range []func([]byte) error{longer.AddEncoded, longer.SubEncoded} {
+			if err := f(bad); !errors.Is(err, ErrNonCanonical) {
+				t.Fatalf("p is taken for an element: %v", err)
+			}
+			if err := f(bad[1:]); !errors.Is(err, ErrLength) {
+				t.Fatalf("a byte too few: %v", err)
+			}
+		}
+		if !longer.Equal(append(slices.Clone(v), 7)) {
+			t.Fatal("a refusal changed the vector")
+		}
+	})
+}
+
+func TestPutVectorPanicsOnAnotherLength(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	PutVector(make([]byte, 15), make(Vector, 2))
+}

@@ -53,6 +53,12 @@
 // tests, (epsilon, delta + (1 + e^epsilon) a) under keystreams, with a summed over
 // the calls. Reference needs no such assumption: it reads about 100 bytes a sample.
 //
+// A [Seed] stands for a vector that may have to be drawn again: FillChunk expands it
+// to a key for each chunk and goes on as Fill does, under the same assumption. The
+// keys of c chunks are 2c different blocks under one key, told from uniform ones with
+// an advantage below (2c)^2 2^-129, and each chunk of 65536 samples adds 2^-95: at
+// d = 10^7, where c = 153, less than 2^-87 in all.
+//
 // # Timing
 //
 // Sampling is not constant time. Which table entries a sample loads depends on its

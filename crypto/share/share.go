@@ -2,6 +2,7 @@ package share
 
 import (
 	"choir/crypto/field"
+	"choir/crypto/parallel"
 	"choir/crypto/xof"
 )
 
@@ -22,37 +23,31 @@ func ExplicitIndex(party, round, nodes int) int {
 // other nodes' streams, one a node. It panics without other streams, since what it
 // would return is the secret itself.
 func Explicit(x field.Vector, others []*xof.Stream) {
-	for c := range chunks(x) {
-		ExplicitChunk(xof.Chunk(x, c), c, others)
-	}
+	mustHave(others)
+	parallel.Do(xof.Chunks(len(x)), func(c int) { ExplicitChunk(xof.Chunk(x, uint64(c)), uint64(c), others) })
 }
 
 // ExplicitChunk does the same for one chunk: x holds the elements of that chunk
 // only, at most xof.ChunkElements.
 func ExplicitChunk(x field.Vector, chunk uint64, others []*xof.Stream) {
+	mustHave(others)
+	xof.SubAll(x, chunk, others)
+}
+
+func mustHave(others []*xof.Stream) {
 	if len(others) == 0 {
 		panic("share: an explicit share without other shares is the secret itself")
 	}
-	for _, s := range others {
-		s.SubFrom(x, chunk)
-	}
 }
 
-// AddSeed adds a seed node's share of a vector of len(acc) elements to the node's
-// accumulator.
-func AddSeed(acc field.Vector, s *xof.Stream) {
-	for c := range chunks(acc) {
-		s.AddTo(xof.Chunk(acc, c), c)
-	}
-}
+// AddSeeds adds seed nodes' shares of vectors of len(acc) elements, one a stream, to
+// the node's accumulator. It uses all cores, over the vector's chunks or, when it has
+// few, over the streams: many short vectors are best added many at a time.
+func AddSeeds(acc field.Vector, streams ...*xof.Stream) { merge(acc, streams, xof.AddAll) }
 
-// SubSeed takes a seed node's share out of its accumulator again, for a party that
+// SubSeeds takes seed nodes' shares out of the accumulator again, for parties that
 // the agreed set leaves out.
-func SubSeed(acc field.Vector, s *xof.Stream) {
-	for c := range chunks(acc) {
-		s.SubFrom(xof.Chunk(acc, c), c)
-	}
-}
+func SubSeeds(acc field.Vector, streams ...*xof.Stream) { merge(acc, streams, xof.SubAll) }
 
 // Combine sets dst to the sum of the partial sums, one from each node, all as long as
 // dst. The sum of none is zero. dst must not overlap any of them.
@@ -61,9 +56,4 @@ func Combine(dst field.Vector, partials ...field.Vector) {
 	for _, p := range partials {
 		dst.Add(p)
 	}
-}
-
-// chunks returns the number of chunks of v, for ranging over their indices.
-func chunks(v field.Vector) uint64 {
-	return uint64(xof.Chunks(len(v)))
 }

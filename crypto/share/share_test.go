@@ -39,7 +39,7 @@ func shares(t testing.TB, x field.Vector, nodes int, run uint64) []field.Vector 
 	out := []field.Vector{explicit}
 	for _, s := range seeds {
 		v := make(field.Vector, len(x))
-		AddSeed(v, s)
+		AddSeeds(v, s)
 		out = append(out, v)
 	}
 	return out
@@ -87,7 +87,7 @@ func TestManyPartiesOverManyChunks(t *testing.T) {
 			case i == explicitAt:
 				partials[i].Add(contribution)
 			default:
-				AddSeed(partials[i], s)
+				AddSeeds(partials[i], s)
 			}
 		}
 		if p == 1 { // left out by the agreed set
@@ -95,7 +95,7 @@ func TestManyPartiesOverManyChunks(t *testing.T) {
 				if i == explicitAt {
 					partials[i].Sub(contribution)
 				} else {
-					SubSeed(partials[i], s)
+					SubSeeds(partials[i], s)
 				}
 			}
 			continue

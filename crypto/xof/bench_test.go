@@ -31,3 +31,22 @@ func BenchmarkFill(b *testing.B) {
 		s.Fill(dst, i)
 	}
 }
+
+// BenchmarkLimit is what an expansion can't do without: the cipher's keystream into
+// a buffer, then a sum of field elements.
+func BenchmarkLimit(b *testing.B) {
+	s, err := New(Key{1}, "bench", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	dst, other := make(field.Vector, ChunkElements), make(field.Vector, batch)
+	buf := new(scratch)
+	b.SetBytes(ChunkElements * field.ElementSize)
+	for i := uint64(0); b.Loop(); i++ {
+		ctr := s.counter(i)
+		for at := 0; at < ChunkElements; at += batch {
+			ctr.XORKeyStream(buf[:], buf[:])
+			dst[at : at+batch].Add(other)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func TestAcceptSkipsRejectedWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stream := rapid.SliceOfN(words(), 0, 40).Draw(t, "stream")
 		dst := make(field.Vector, len(stream))
-		n := accept(dst, bytesOf(stream))
+		n := accept(dst, bytesOf(stream), set())
 		if want := canonical(stream); !slices.Equal(dst[:n], want) {
 			t.Fatalf("accepted %v, want %v", dst[:n], want)
 		}
@@ -81,8 +81,8 @@ func TestReadGoesOnAfterRejections(t *testing.T) {
 		ctr, buf := &recorded{t: t, stream: bytesOf(stream)}, new(scratch)
 		cut := rapid.IntRange(0, len(want)).Draw(t, "cut")
 		first, second := make(field.Vector, cut), make(field.Vector, len(want)-cut)
-		read(first, buf, ctr)
-		read(second, buf, ctr)
+		run(first, buf, ctr, set())
+		run(second, buf, ctr, set())
 		if got := append(first, second...); !slices.Equal(got, want) {
 			t.Fatalf("read %v, want %v", got, want)
 		}
@@ -92,8 +92,52 @@ func TestReadGoesOnAfterRejections(t *testing.T) {
 func TestReadThroughRejectionsOnly(t *testing.T) {
 	stream := append(slices.Repeat([]uint64{1<<64 - 1}, 5*batch), 1, 2, 3)
 	got := make(field.Vector, 3)
-	read(got, new(scratch), &recorded{t: t, stream: bytesOf(stream)})
+	run(got, new(scratch), &recorded{t: t, stream: bytesOf(stream)}, set())
 	if !got.Equal(field.Vector{1, 2, 3}) {
 		t.Fatalf("got %v", got)
+	}
+}
+
+// TestAddAndSubSkipRejectedWordsToo: the fused sums are Fill's elements added and
+// subtracted, wherever the rejected words stand.
+func TestAddAndSubSkipRejectedWordsToo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		stream := rapid.SliceOfN(words(), 0, 60).Draw(t, "stream")
+		next := canonical(stream)
+		start := make(field.Vector, len(next))
+		for i := range start {
+			start[i] = field.Element(rapid.Uint64Range(0, field.Modulus-1).Draw(t, "start"))
+		}
+		sum, difference := slices.Clone(start), slices.Clone(start)
+		run(sum, new(scratch), &recorded{t: t, stream: bytesOf(stream)}, add())
+		run(difference, new(scratch), &recorded{t: t, stream: bytesOf(stream)}, sub())
+		for i, e := range next {
+			if sum[i] != field.Add(start[i], e) || difference[i] != field.Sub(start[i], e) {
+				t.Fatalf("element %d: %v and %v", i, sum[i], difference[i])
+			}
+		}
+	})
+}
+
+// TestAllIsOneByOne: many streams in one call are the same streams in turn.
+func TestAllIsOneByOne(t *testing.T) {
+	var streams []*Stream
+	want := make(field.Vector, 300)
+	for i := range byte(5) {
+		s, err := New(Key{i}, "all", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams = append(streams, s)
+		s.AddTo(want, 2)
+	}
+	got := make(field.Vector, 300)
+	AddAll(got, 2, streams)
+	if !got.Equal(want) {
+		t.Fatal("the sums differ")
+	}
+	SubAll(got, 2, streams)
+	if !got.Equal(make(field.Vector, 300)) {
+		t.Fatal("what was added isn't what was taken away")
 	}
 }

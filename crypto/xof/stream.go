@@ -11,7 +11,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"sync"
 
 	"choir/crypto/field"
 )
@@ -47,7 +46,6 @@ var ErrLabel = errors.New("xof: a label has 1 to 65535 bytes")
 // use; it must not be copied. Like a key, it doesn't print.
 type Stream struct {
 	block cipher.Block
-	pool  sync.Pool // of *scratch
 }
 
 // New returns the stream of key for one use. label names the use and must not be
@@ -69,25 +67,33 @@ func New(key Key, label string, context []byte) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("xof: keying AES: %w", err)
 	}
-	return &Stream{block: block, pool: sync.Pool{New: func() any { return new(scratch) }}}, nil
+	return &Stream{block: block}, nil
 }
 
 // Fill sets dst to the first len(dst) elements of the chunk. It panics if dst is
 // longer than [ChunkElements].
-func (s *Stream) Fill(dst field.Vector, chunk uint64) {
-	s.expand(len(dst), chunk, func(at int, part field.Vector) { copy(dst[at:], part) })
-}
+func (s *Stream) Fill(dst field.Vector, chunk uint64) { s.expand(dst, chunk, new(scratch), set()) }
 
 // AddTo adds the first len(dst) elements of the chunk to dst. It panics if dst is
 // longer than [ChunkElements].
-func (s *Stream) AddTo(dst field.Vector, chunk uint64) {
-	s.expand(len(dst), chunk, func(at int, part field.Vector) { dst[at : at+len(part)].Add(part) })
-}
+func (s *Stream) AddTo(dst field.Vector, chunk uint64) { s.expand(dst, chunk, new(scratch), add()) }
 
 // SubFrom subtracts the first len(dst) elements of the chunk from dst. It panics if
 // dst is longer than [ChunkElements].
-func (s *Stream) SubFrom(dst field.Vector, chunk uint64) {
-	s.expand(len(dst), chunk, func(at int, part field.Vector) { dst[at : at+len(part)].Sub(part) })
+func (s *Stream) SubFrom(dst field.Vector, chunk uint64) { s.expand(dst, chunk, new(scratch), sub()) }
+
+// AddAll adds the same chunk of each of the streams to dst, as AddTo does, with one
+// buffer for all of them.
+func AddAll(dst field.Vector, chunk uint64, streams []*Stream) { all(dst, chunk, streams, add()) }
+
+// SubAll subtracts the same chunk of each of the streams from dst.
+func SubAll(dst field.Vector, chunk uint64, streams []*Stream) { all(dst, chunk, streams, sub()) }
+
+func all(dst field.Vector, chunk uint64, streams []*Stream, do combine) {
+	buf := new(scratch)
+	for _, s := range streams {
+		s.expand(dst, chunk, buf, do)
+	}
 }
 
 // String returns a placeholder.

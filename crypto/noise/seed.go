@@ -1,0 +1,88 @@
+package noise
+
+import (
+	"bytes"
+	"crypto/aes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"choir/crypto/parallel"
+)
+
+// SeedSize is the size of a [Seed] in bytes.
+const SeedSize = keySize
+
+// ChunkSamples is how many samples FillSeeded takes from each chunk of a seed.
+const ChunkSamples = 65536
+
+const redactedSeed = "noise.Seed(redacted)"
+
+// Seed stands for a whole vector of samples that can be drawn again, in pieces, in any
+// order and in parallel: see FillChunk. Whoever knows it knows the noise, and who
+// knows the noised vector as well knows what it hides. It doesn't print; its bytes,
+// for its owner's store, are seed[:]. Like xof.Key it has to be redacted by any
+// structure that keeps it in an unexported field.
+type Seed [SeedSize]byte
+
+// NewSeed reads a seed from r, crypto/rand.Reader outside of tests. 32 equal bytes,
+// which show a broken source, are [ErrRandomness].
+func NewSeed(r io.Reader) (s Seed, err error) {
+	if _, err := io.ReadFull(r, s[:]); err != nil {
+		return Seed{}, fmt.Errorf("noise: reading randomness: %w", err)
+	}
+	if bytes.Count(s[:], s[:1]) == SeedSize {
+		return Seed{}, ErrRandomness
+	}
+	return s, nil
+}
+
+// FillChunk sets dst to the first len(dst) samples of a chunk of the seed: always the
+// same ones, and independent of every other chunk's. The words of randomness are the
+// AES-256-CTR keystream from counter 0 under the key
+//
+//	AES-256(seed, chunk (8) | 0 (8)) | AES-256(seed, chunk (8) | 1 (8))
+//
+// with integers in big endian. On [ErrRandomness] all of dst is 0. It is safe for
+// concurrent use.
+func (g *Gaussian) FillChunk(dst []int64, seed Seed, chunk uint64) error {
+	block, err := aes.NewCipher(seed[:])
+	if err != nil {
+		return fmt.Errorf("noise: keying AES: %w", err)
+	}
+	var key [keySize]byte
+	defer clear(key[:])
+	for half := range uint64(2) {
+		part := key[half*aes.BlockSize:]
+		binary.BigEndian.PutUint64(part, chunk)
+		binary.BigEndian.PutUint64(part[8:], half)
+		block.Encrypt(part, part)
+	}
+	return g.Fill(dst, bytes.NewReader(key[:]))
+}
+
+// FillSeeded sets dst to the samples of the seed, [ChunkSamples] from each chunk from 0
+// on, on all cores. On [ErrRandomness] dst is not to be used.
+func (g *Gaussian) FillSeeded(dst []int64, seed Seed) error {
+	chunks := (len(dst) + ChunkSamples - 1) / ChunkSamples
+	return parallel.Try(chunks, func(c int) error {
+		return g.FillChunk(dst[c*ChunkSamples:min(len(dst), (c+1)*ChunkSamples)], seed, uint64(c))
+	})
+}
+
+// String returns a placeholder.
+func (Seed) String() string { return redactedSeed }
+
+// GoString returns a placeholder.
+func (Seed) GoString() string { return redactedSeed }
+
+// Format writes a placeholder, whatever the verb.
+func (Seed) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, redactedSeed) }
+
+// LogValue returns a placeholder.
+func (Seed) LogValue() slog.Value { return slog.StringValue(redactedSeed) }
+
+// MarshalText returns a placeholder, so that encoders that walk over a structure
+// don't write the seed.
+func (Seed) MarshalText() ([]byte, error) { return []byte(redactedSeed), nil }
