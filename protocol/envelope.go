@@ -25,15 +25,27 @@ const (
 	KindChunk        Kind = 32 // a sealed piece of a vector; authenticated by its channel, unsigned
 )
 
-// MaxMessage bounds a whole encoded message, in bytes: what every bus carries
-// in one piece (transport.MaxPayload).
-const MaxMessage = 528 << 10
+// MaxMessage bounds a whole encoded message, in bytes: a Result that names
+// MaxMembers parties takes 4.5 MiB. Every bus carries that, in as many pieces
+// as it needs.
+const MaxMessage = 8 << 20
 
 // envelopeSize is what an envelope adds to its body.
 const envelopeSize = 1 + 32 + 4 + 4 + 64
 
-// maxBody bounds a signed message's body, in bytes.
-const maxBody = MaxMessage - envelopeSize
+// maxBody bounds a signed message's body, in bytes, and maxSetBody that of one
+// that names a set of parties.
+const (
+	maxBody    = 528<<10 - envelopeSize
+	maxSetBody = MaxMessage - envelopeSize
+)
+
+func (k Kind) maxBody() int {
+	if k == KindHold || k == KindResult {
+		return maxSetBody
+	}
+	return maxBody
+}
 
 // Envelope is a signed message.
 //
@@ -53,7 +65,7 @@ func (e *Envelope) fields(w *wire) {
 	w.u8("kind", (*uint8)(&e.Kind))
 	w.fixed("plan id", e.Plan[:])
 	w.u32("sender", &e.From)
-	w.blob("body", &e.Body, maxBody)
+	w.blob("body", &e.Body, e.Kind.maxBody())
 	w.fixed("signature", e.Sig[:])
 	if e.Kind == 0 || e.Kind >= KindChunk {
 		w.fail("kind %d isn't a signed message", e.Kind)
@@ -85,7 +97,7 @@ func (s signed) fields(w *wire) {
 	w.fixed("plan id", s.e.Plan[:])
 	w.u8("kind", (*uint8)(&s.e.Kind))
 	w.u32("sender", &s.e.From)
-	w.blob("body", &s.e.Body, maxBody)
+	w.blob("body", &s.e.Body, s.e.Kind.maxBody())
 }
 
 func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) { return marshal(signed{suite, e}) }

@@ -16,7 +16,7 @@ var memberName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 // Bounds on a plan that any member may enforce before it allocates anything.
 const (
 	MaxDim        = 1 << 28
-	MaxMembers    = 1 << 16
+	MaxMembers    = 1 << 17
 	MaxRounds     = 1 << 20
 	MaxLocalSteps = 1 << 16
 )
@@ -183,8 +183,7 @@ func (p *Plan) checkAudit() error {
 	return nil
 }
 
-// checkForm: the plan and the largest messages under it have an encoding. A
-// Hold and a Result name up to N parties; both must fit the bus.
+// checkForm: the plan and the largest messages under it have an encoding.
 func (p *Plan) checkForm() error {
 	b, err := p.Marshal()
 	if err != nil {
@@ -194,8 +193,8 @@ func (p *Plan) checkForm() error {
 		return fmt.Errorf("the encoding has %d bytes, more than %d", len(b), maxBlob)
 	}
 	n, m := p.Parties(), p.Computes()
-	if size := 4*4 + 1 + 36*n + 64 + 32*m; size > maxBody {
-		return fmt.Errorf("members: a result that names %d parties has %d bytes; a message carries %d", n, size, maxBody)
+	if size := 4*4 + 1 + 36*n + 64 + 32*m; size > maxSetBody {
+		return fmt.Errorf("members: a result that names %d parties has %d bytes; a message carries %d", n, size, maxSetBody)
 	}
 	if size := 4*4 + 2*32 + 16*m + 32 + sealedScalarSize*m; size > maxBody {
 		return fmt.Errorf("members: a contribution to %d compute nodes has %d bytes; a message carries %d", m, size, maxBody)

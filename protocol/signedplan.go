@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"bytes"
+	"crypto/sha3"
 	"encoding/pem"
+	"slices"
 	"time"
 
 	"choir/crypto/identity"
@@ -75,53 +77,82 @@ func UnmarshalSignedPlan(text []byte) (*SignedPlan, error) {
 	if err := sp.Plan.Validate(); err != nil {
 		return nil, err
 	}
-	s := NewSession(sp.Plan)
-	for _, e := range sp.Accepts {
-		if err := s.checkAccept(e); err != nil {
-			return nil, err
-		}
+	if err := sp.checkAccepts(block.Bytes); err != nil {
+		return nil, err
 	}
 	return sp, nil
 }
 
-func (s Session) checkAccept(e *Envelope) error {
-	if err := s.Check(e); err != nil {
-		return Fail(ClassIntegrity, "plan file: %w", err)
-	}
-	if _, err := Decode(e); err != nil || e.Kind != KindAccept {
-		return Fail(ClassIntegrity, "plan file: %w: a %s stands among the signatures", ErrMalformed, e.Kind)
+// acceptBatch is how many of a plan file's signatures are verified together;
+// more at once save nothing and take memory.
+const acceptBatch = 1024
+
+// checkAccepts verifies the signatures in batches. The coefficients of the
+// combinations are expanded from a hash of the whole file, so that whoever wrote
+// a signature could not know them: to find a file in which a bad one passes takes
+// 2^128 tries of the hash.
+func (sp *SignedPlan) checkAccepts(file []byte) error {
+	s := NewSession(sp.Plan)
+	coefficients := sha3.NewSHAKE256()
+	seed := digest("plan file", file)
+	coefficients.Write(seed[:])
+	for batch := range slices.Chunk(sp.Accepts, acceptBatch) {
+		items := make([]identity.Item, len(batch))
+		for i, e := range batch {
+			if err := s.precheck(e); err != nil {
+				return Fail(ClassIntegrity, "plan file: %w", err)
+			}
+			if _, err := Decode(e); err != nil || e.Kind != KindAccept {
+				return Fail(ClassIntegrity, "plan file: %w: a %s stands among the signatures", ErrMalformed, e.Kind)
+			}
+			tbs, err := e.toBeSigned(uint8(s.Plan.Suite))
+			if err != nil {
+				return Fail(ClassIntegrity, "plan file: %w", err)
+			}
+			items[i] = identity.Item{Key: s.Plan.Members[e.From].Key, Msg: tbs, Sig: e.Sig}
+		}
+		if bad := identity.VerifyBatch(items, coefficients); len(bad) > 0 {
+			return Fail(ClassIntegrity, "plan file: %w: %s by %s", ErrSignature, KindAccept, s.Name(batch[bad[0]].From))
+		}
 	}
 	return nil
 }
 
-// Sign adds the signature of the member that holds the key; signing twice
+// Sign adds the signatures of the members that hold the keys; signing twice
 // changes nothing.
-func (sp *SignedPlan) Sign(key Signer) error {
-	i, ok := sp.Plan.Index(key.Public())
-	if !ok {
-		return Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, key.Public().Fingerprint())
+func (sp *SignedPlan) Sign(keys ...Signer) error {
+	s := NewSession(sp.Plan)
+	index := make(map[identity.PublicKey]uint32, len(sp.Plan.Members))
+	for i, m := range sp.Plan.Members {
+		index[m.Key] = uint32(i)
 	}
-	b, err := NewSession(sp.Plan).Sign(key, i, &Accept{})
-	if err != nil {
-		return err
-	}
-	e, err := UnmarshalEnvelope(b)
-	if err != nil {
-		return err
-	}
-	at := len(sp.Accepts)
-	for j, have := range sp.Accepts {
-		if have.From == i {
-			sp.Accepts[j] = e
-			return nil
+	accepts := make([]*Envelope, 0, len(keys))
+	for _, key := range keys {
+		i, ok := index[key.Public()]
+		if !ok {
+			return Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, key.Public().Fingerprint())
 		}
-		if have.From > i {
-			at = j
-			break
+		b, err := s.Sign(key, i, &Accept{})
+		if err != nil {
+			return err
 		}
+		e, err := UnmarshalEnvelope(b)
+		if err != nil {
+			return err
+		}
+		accepts = append(accepts, e)
 	}
-	sp.Accepts = append(sp.Accepts[:at], append([]*Envelope{e}, sp.Accepts[at:]...)...)
+	sp.add(accepts)
 	return nil
+}
+
+// add puts signatures in roster order, over older ones of the same members.
+func (sp *SignedPlan) add(accepts []*Envelope) {
+	byMember := make([]*Envelope, len(sp.Plan.Members))
+	for _, e := range slices.Concat(sp.Accepts, accepts) {
+		byMember[e.From] = e
+	}
+	sp.Accepts = slices.DeleteFunc(byMember, func(e *Envelope) bool { return e == nil })
 }
 
 // Missing names the members that haven't signed.
@@ -139,10 +170,15 @@ func (sp *SignedPlan) Missing() []string {
 	return names
 }
 
+// named is how many missing members an error lists.
+const named = 20
+
 // Complete refuses a plan that some member hasn't signed or that isn't valid
 // at the given time.
 func (sp *SignedPlan) Complete(now time.Time) error {
-	if m := sp.Missing(); len(m) > 0 {
+	if m := sp.Missing(); len(m) > named {
+		return Fail(ClassIntegrity, "plan: not signed by %v and %d more", m[:named], len(m)-named)
+	} else if len(m) > 0 {
 		return Fail(ClassIntegrity, "plan: not signed by %v", m)
 	}
 	if t := now.Unix(); t > sp.Plan.NotAfter {
@@ -156,16 +192,9 @@ func (sp *SignedPlan) Merge(other *SignedPlan) error {
 	if a, b := sp.Plan.ID(), other.Plan.ID(); a != b {
 		return Fail(ClassIntegrity, "plan: %w: %s, not %s", ErrWrongPlan, b.Short(), a.Short())
 	}
-	byMember := map[uint32]*Envelope{}
-	for _, e := range append(append([]*Envelope(nil), other.Accepts...), sp.Accepts...) {
-		byMember[e.From] = e
-	}
-	sp.Accepts = sp.Accepts[:0]
-	for i := range sp.Plan.Members {
-		if e := byMember[uint32(i)]; e != nil {
-			sp.Accepts = append(sp.Accepts, e)
-		}
-	}
+	own := sp.Accepts
+	sp.Accepts = other.Accepts
+	sp.add(own)
 	return nil
 }
 
