@@ -17,6 +17,7 @@ type Model string
 const (
 	Logistic Model = "logistic" // y in {0, 1}; mean-field only
 	Linear   Model = "linear"   // Gaussian noise of known standard deviation
+	BNN      Model = "bnn"      // y in {0, 1}; one hidden layer; mean-field only
 )
 
 // Limits of a configuration.
@@ -39,8 +40,15 @@ type Config struct {
 	Features int          `json:"features"` // columns of a record, the bias among them
 	Shards   int          `json:"shards"`   // parts of a party's data; 1 unless Virtual or Averaging
 
-	PriorPrecision float64 `json:"prior_precision"` // of every weight, around 0; taken to the nearest grid point
-	NoiseSD        float64 `json:"noise_sd"`        // Linear: standard deviation of an observation; 0 for Logistic
+	PriorPrecision float64 `json:"prior_precision"` // of every weight; taken to the nearest grid point
+	NoiseSD        float64 `json:"noise_sd"`        // Linear: standard deviation of an observation; otherwise 0
+
+	Hidden  int `json:"hidden,omitempty"`  // BNN: units of the hidden layer; otherwise 0
+	Samples int `json:"samples,omitempty"` // BNN: Monte-Carlo samples per record and step; otherwise 0
+	// PriorSpread is BNN's half-width of the interval around 0 in which the prior's
+	// means lie, one fixed public number for every weight: units that start alike
+	// would stay alike. Otherwise 0, and so are the prior's means.
+	PriorSpread float64 `json:"prior_spread,omitempty"`
 
 	// Clip is the L2 bound C of one term, one norm over the whole vector: of a
 	// shard's update in natural parameters, or of a record's gradient or statistic
@@ -139,6 +147,9 @@ func (c Config) checkGrid(bad badField) {
 	} else if b, err := c.clipUnits(); c.Clip > 0 && (err != nil || b == 0) {
 		bad("clip", c.Clip, "at least 2^-frac_bits and below 2^(62-frac_bits)")
 	}
+	if v := math.Ldexp(c.PriorSpread*c.PriorPrecision, c.rawBits()); !(math.Abs(v) < 1<<60) {
+		bad("prior_spread", c.PriorSpread, "representable on the grid 2^-(frac_bits+damping_bits)")
+	}
 	for _, p := range []struct {
 		name  string
 		value float64
@@ -157,7 +168,7 @@ func (c Config) kind() model.Kind {
 
 // settings is what a model needs to know of the configuration.
 func (c Config) settings() model.Settings {
-	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD,
+	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Hidden: c.Hidden, Samples: c.Samples, Spread: c.PriorSpread,
 		Steps: c.Steps, LearningRate: c.LearningRate, Stepped: c.stepped(), Copies: c.copies(), Floor: c.PrecisionFloor}
 }
 

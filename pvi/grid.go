@@ -8,6 +8,7 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/pvi/gauss"
+	"choir/pvi/model"
 )
 
 // Errors that callers decide on.
@@ -34,12 +35,14 @@ func (c Config) rawBits() int { return int(c.FracBits) + int(c.DampingBits) }
 // + d(d+1)/2 in the full one, for d = Weights.
 func (c Config) Dim() int { return c.space().Dim() }
 
-// Initial is the prior as a raw state. The prior precision is taken to the nearest
-// grid point, exactly as given when it is a power of two or a small integer.
+// Initial is the prior as a raw state, the same on every machine. The prior
+// precision is taken to the nearest grid point, exactly as given when it is a power of two or a small integer.
 func (c Config) Initial() []int64 {
 	raw := make([]int64, c.Dim())
 	s, p := c.space(), c.precisionUnits(c.PriorPrecision)
+	h := math.Ldexp(c.PriorSpread*c.PriorPrecision, c.rawBits())
 	for i := range s.Features {
+		raw[i] = int64(math.RoundToEven(h * model.Uniform(i)))
 		raw[s.Index(i, i)] = p
 	}
 	return raw

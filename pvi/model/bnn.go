@@ -38,6 +38,7 @@ type Network struct {
 	samples  int
 	steps    int
 	rate     float64
+	copies   float64 // how many times Update counts the data
 	features int
 }
 
@@ -45,13 +46,15 @@ type Network struct {
 const (
 	MaxHidden  = 1 << 12
 	MaxSamples = 1 << 12
+	MaxSpread  = 16
 )
 
 // NewNetwork makes a shard of len(y) rows over Settings.Features columns. x is
 // row-major; it is kept, not copied. The caller has checked the data and the
 // settings.
 func NewNetwork(s Settings, x, y []float64) *Network {
-	n := &Network{y: y, hidden: s.Hidden, samples: s.Samples, steps: s.Steps, rate: s.LearningRate, features: s.Features}
+	n := &Network{y: y, hidden: s.Hidden, samples: s.Samples, steps: s.Steps, rate: s.LearningRate,
+		copies: float64(max(s.Copies, 1)), features: s.Features}
 	sq := make([]float64, len(x))
 	for i, v := range x {
 		sq[i] = v * v
@@ -69,7 +72,7 @@ func NewNetwork(s Settings, x, y []float64) *Network {
 
 func networkKind() Kind {
 	return Kind{
-		Binary: true, Iterative: true,
+		Binary: true, Iterative: true, Tempered: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("bnn", s, bad)
 			checkSteps(s, bad)
@@ -78,6 +81,9 @@ func networkKind() Kind {
 			}
 			if s.Samples < 1 || s.Samples > MaxSamples {
 				bad("samples", s.Samples, fmt.Sprintf("1 to %d", MaxSamples))
+			}
+			if !(s.Spread > 0 && s.Spread <= MaxSpread) {
+				bad("prior_spread", s.Spread, fmt.Sprintf("in (0, %d]: units that start alike stay alike", MaxSpread))
 			}
 		},
 		Weights:   func(s Settings) int { return s.Hidden*(s.Features+1) + 1 },
@@ -100,6 +106,10 @@ func (n *Network) Update(ws *Workspace, dst, q, cavity []float64) {
 // means and by the log standard deviations of q'.
 func (n *Network) Gradient(ws *Workspace, gMean, gLogSD, mean, variance, cavity []float64) {
 	n.gradient(ws, gMean, gLogSD, mean, variance, digest(digest(0, mean), variance))
+	if n.copies > 1 {
+		blas64.Scal(n.copies, vec(gMean))
+		blas64.Scal(n.copies, vec(gLogSD))
+	}
 	pull(gMean, gLogSD, mean, variance, cavity)
 }
 

@@ -95,6 +95,12 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
+// Uniform is the i-th of a fixed sequence of numbers spread evenly over [-1, 1), the
+// same on every machine: public, and no secret's.
+func Uniform(i int) float64 {
+	return math.Ldexp(float64(int64(mix(uint64(i+1)*gamma))>>11), -52)
+}
+
 // normals is a stream of standard normal numbers for Monte-Carlo estimates:
 // SplitMix64 and the transform of Box and Muller. It is not for noise.
 type normals struct{ state uint64 }

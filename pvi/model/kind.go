@@ -15,6 +15,7 @@ type Settings struct {
 	NoiseSD      float64 // of an observation
 	Hidden       int     // units of the hidden layer
 	Samples      int     // Monte-Carlo samples of the hidden layer, per record and step
+	Spread       float64 // half-width of the interval that the prior's means lie in
 	Steps        int     // of the local optimiser, per update
 	LearningRate float64
 	Stepped      bool    // a strategy takes the steps, by single records; Update isn't called and Steps and LearningRate are checked there
@@ -67,6 +68,7 @@ func logisticKind() Kind {
 		Binary: true, Iterative: true, Tempered: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("logistic", s, bad)
+			checkFlat("logistic", s, bad)
 			checkSteps(s, bad)
 		},
 		Weights: func(s Settings) int { return s.Features },
@@ -92,6 +94,7 @@ func linearKind() Kind {
 			if s.LearningRate != 0 && !s.Stepped {
 				bad("learning_rate", s.LearningRate, `0 with model "linear"`)
 			}
+			checkFlat("linear", s, bad)
 		},
 		Weights: func(s Settings) int { return s.Features },
 		Site: func(s Settings, x, y []float64) Site {
@@ -112,6 +115,20 @@ func checkMeanField(name string, s Settings, bad BadField) {
 	}
 	if s.NoiseSD != 0 {
 		bad("noise_sd", s.NoiseSD, fmt.Sprintf("0 with model %q", name))
+	}
+}
+
+// checkFlat refuses what only a hidden layer has.
+func checkFlat(name string, s Settings, bad BadField) {
+	want := fmt.Sprintf("0 with model %q", name)
+	if s.Hidden != 0 {
+		bad("hidden", s.Hidden, want)
+	}
+	if s.Samples != 0 {
+		bad("samples", s.Samples, want)
+	}
+	if s.Spread != 0 {
+		bad("prior_spread", s.Spread, want)
 	}
 }
 
