@@ -1,0 +1,171 @@
+package global
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"choir/crypto/fixedpoint"
+	"choir/pvi"
+	"choir/pvi/gauss"
+	"choir/pvi/model"
+)
+
+// Optimiser names the public step.
+type Optimiser string
+
+// The optimisers.
+const (
+	// Adam is Kingma and Ba's (2014, algorithm 1) with their constants.
+	Adam Optimiser = "adam"
+	// SGD is a plain step along the gradient.
+	SGD Optimiser = "sgd"
+)
+
+// Limits of a configuration.
+const (
+	MaxFeatures = pvi.MaxFeatures
+	MaxRecords  = 1 << 32
+)
+
+// ErrConfig is in the chain of every error about a bad configuration.
+var ErrConfig = errors.New("bad configuration of global inference")
+
+// Config is everything public that determines a run besides the data, the samples
+// and the noise. All members hold the same one; it belongs in the signed plan.
+type Config struct {
+	Model          pvi.Model `json:"model"`           // one whose records can be taken one at a time (model.PerRecord)
+	Features       int       `json:"features"`        // columns of a record, the bias among them
+	PriorPrecision float64   `json:"prior_precision"` // of every weight, around 0
+	// InitialSD is the posterior standard deviation of every weight before round 1. The
+	// prior's is a slow start: the data's pull on a log standard deviation fades with
+	// its square, and below the noise the optimiser can't follow it.
+	InitialSD float64 `json:"initial_sd"`
+
+	Clip       float64 `json:"clip"`        // C > 0: L2 bound of one record's gradient in (mean, log sd)
+	FracBits   uint8   `json:"frac_bits"`   // gradients are multiples of 2^-FracBits
+	SampleRate float64 `json:"sample_rate"` // q in (0, 1]; 1 takes every record
+
+	// Records is the declared number of all parties' records. It scales the gradient
+	// that the optimiser sees, and nothing private rests on it.
+	Records int64 `json:"records"`
+	// MaxRecords is the most records that one party may hold: it bounds its sum. More
+	// are refused.
+	MaxRecords int64 `json:"max_records"`
+
+	Optimiser    Optimiser `json:"optimiser"`
+	LearningRate float64   `json:"learning_rate"` // of round 1, on the gradient divided by Records
+	RateDecay    float64   `json:"rate_decay"`    // r >= 0: round s has the rate LearningRate / (1 + r (s-1))
+
+	// Averaging is 0 for the last iterate as the posterior, or the eta >= 1 of
+	// polynomial-decay averaging (Shamir and Zhang 2013, section 4): after round s the
+	// average moves by (eta+1)/(s+eta) of the way to the iterate, so that about the
+	// last 1/(eta+1) of the rounds count. It is post-processing.
+	Averaging float64 `json:"averaging"`
+}
+
+// Validate names every field that is out of range or contradicts another.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(field string, value any, want string) {
+		errs = append(errs, fmt.Errorf("%w: %s is %v, want %s", ErrConfig, field, value, want))
+	}
+	c.checkModel(bad)
+	c.checkSums(bad)
+	c.checkSteps(bad)
+	return errors.Join(errs...)
+}
+
+type badField func(field string, value any, want string)
+
+func (c Config) checkModel(bad badField) {
+	if c.Features < 1 || c.Features > MaxFeatures {
+		bad("features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
+	} else if kind, ok := model.Lookup(string(c.Model)); !ok {
+		bad("model", c.Model, "one of "+strings.Join(model.Names(), ", "))
+	} else if _, ok := kind.Site(c.settings(), nil, nil).(model.PerRecord); !ok {
+		bad("model", c.Model, "a model whose records can be taken one at a time")
+	} else {
+		kind.Check(c.settings(), model.BadField(bad))
+	}
+	if !(c.PriorPrecision >= 0x1p-20 && c.PriorPrecision <= 0x1p20) {
+		bad("prior_precision", c.PriorPrecision, "2^-20 to 2^20")
+	}
+	if !(c.InitialSD >= 0x1p-20 && c.InitialSD <= 0x1p20) {
+		bad("initial_sd", c.InitialSD, "2^-20 to 2^20")
+	}
+}
+
+// settings is what the model needs to know. It takes no steps of its own here.
+func (c Config) settings() model.Settings {
+	return model.Settings{Family: gauss.MeanField, Features: c.Features, Steps: 1, LearningRate: 1, Floor: c.PriorPrecision}
+}
+
+// Weights is the number of Gaussian weights of the model, 0 for one that isn't there.
+func (c Config) Weights() int {
+	if kind, ok := model.Lookup(string(c.Model)); ok {
+		return kind.Weights(c.settings())
+	}
+	return 0
+}
+
+func (c Config) checkSums(bad badField) {
+	if c.FracBits < 1 || c.FracBits > 40 {
+		bad("frac_bits", c.FracBits, "1 to 40")
+	}
+	if b, err := c.grid().IntBound(c.Clip); !positive(c.Clip) || err != nil || b == 0 || b > 1<<40 {
+		bad("clip", c.Clip, "at least 2^-frac_bits and at most 2^(40-frac_bits)")
+	}
+	if !(c.SampleRate >= 0x1p-40 && c.SampleRate <= 1) {
+		bad("sample_rate", c.SampleRate, "2^-40 to 1")
+	}
+	if c.Records < 1 || c.Records > MaxRecords {
+		bad("records", c.Records, fmt.Sprintf("1 to %d", int64(MaxRecords)))
+	}
+	if c.MaxRecords < 1 || c.MaxRecords > 1<<22 {
+		bad("max_records", c.MaxRecords, "1 to 2^22")
+	}
+}
+
+func (c Config) checkSteps(bad badField) {
+	if c.Optimiser != Adam && c.Optimiser != SGD {
+		bad("optimiser", c.Optimiser, `"adam" or "sgd"`)
+	}
+	if !(c.LearningRate > 0 && c.LearningRate <= 1) {
+		bad("learning_rate", c.LearningRate, "in (0, 1]")
+	}
+	if !(c.RateDecay >= 0 && c.RateDecay <= 1) {
+		bad("rate_decay", c.RateDecay, "in [0, 1]")
+	}
+	if c.Averaging != 0 && !(c.Averaging >= 1 && c.Averaging <= 1000) {
+		bad("averaging", c.Averaging, "0, or 1 to 1000")
+	}
+}
+
+func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+
+func (c Config) grid() fixedpoint.Grid { return fixedpoint.Grid{FracBits: c.FracBits} }
+
+// Dim is the number of parameters, 2 Weights, and the length of a party's sum.
+func (c Config) Dim() int { return 2 * c.Weights() }
+
+// IntClip is B, the L2 bound of one record's gradient in units of 2^-FracBits.
+func (c Config) IntClip() (uint64, error) { return c.grid().IntBound(c.Clip) }
+
+// Sensitivity is 2B: the most, in L2 norm and in units of 2^-FracBits, by which the
+// sum over all records changes when one record is replaced by another, given
+// everything public before the round. A record's gradient is a function of the
+// record and the public state alone, and its norm is at most B; the other records'
+// gradients and coins stay as they are.
+func (c Config) Sensitivity() (uint64, error) {
+	b, err := c.IntClip()
+	return 2 * b, err
+}
+
+// PerParty bounds the L2 norm of one party's sum in units of 2^-FracBits: MaxRecords
+// gradients of norm B.
+func (c Config) PerParty() (uint64, error) {
+	b, err := c.IntClip()
+	return uint64(c.MaxRecords) * b, err
+}
