@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// small is a cell that takes some tenths of a second.
+func small(transport, driver string, sigma uint64) Config {
+	return Config{Parties: 5, Dim: 300, Computes: 3, Rounds: 2, Transport: transport, Driver: driver, Sigma: sigma, Suite: channel.SuiteX25519}
+}
+
+// TestCells: every driver and transport gives the right sum (Run fails otherwise),
+// with and without noise, and says what the document promises.
+func TestCells(t *testing.T) {
+	for _, cfg := range []Config{
+		small(Memory, DriverStream, 0), small(Memory, DriverStream, 1<<10),
+		small(Memory, DriverHost, 0), small(NATS, DriverHost, 1<<10),
+	} {
+		t.Run(cfg.Transport+" "+cfg.Driver, func(t *testing.T) {
+			r, err := Run(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkResult(t, r)
+		})
+	}
+}
+
+func checkResult(t *testing.T, r *Result) {
+	t.Helper()
+	m := map[string]any{}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"schema_version", "machine", "go", "parties", "dim", "compute_nodes", "transport", "rounds", "upload_bytes_per_party",
+		"node_peak_bytes", "seconds_setup", "seconds_round", "seconds_noise", "seconds_total", "phases", "limit_ratio"} {
+		if _, ok := m[key]; !ok {
+			t.Errorf("the document lacks %q", key)
+		}
+	}
+	if r.SecondsSetup <= 0 || r.SecondsRound <= 0 || r.SecondsTotal < r.SecondsRound+r.SecondsSetup || (r.SecondsNoise > 0) != (r.Sigma > 0) {
+		t.Errorf("set-up %g, round %g, noise %g, total %g s", r.SecondsSetup, r.SecondsRound, r.SecondsNoise, r.SecondsTotal)
+	}
+	if limit := int64(8*r.Dim + 4096*r.Computes); r.UploadBytesPerParty < int64(8*r.Dim) || r.UploadBytesPerParty+r.UploadSetupBytes > limit {
+		t.Errorf("a party uploads %d and %d bytes, the bound is %d", r.UploadBytesPerParty, r.UploadSetupBytes, limit)
+	}
+	if r.NodePeakBytes < int64(8*r.Dim) || r.LimitRatio <= 0 {
+		t.Errorf("a node's peak is %d, the limit ratio %g", r.NodePeakBytes, r.LimitRatio)
+	}
+	for _, want := range []string{"party share", "compute open", "compute add", "compute agree", "aggregator combine"} {
+		role, phase, _ := strings.Cut(want, " ")
+		if p := r.Phase(role, phase); !p.InRound || p.Seconds <= 0 || p.LimitRatio <= 0 || p.LimitSeconds <= 0 || p.Bytes <= 0 {
+			t.Errorf("%s: %+v", want, p)
+		}
+	}
+	if (r.Bare != nil) != (r.Transport == NATS) {
+		t.Errorf("bare transfer: %+v", r.Bare)
+	} else if r.Bare != nil && (len(r.Bare.All) != bareRuns || r.Bare.Bytes < int64(r.Rounds*8*r.Dim*(r.Parties+r.Computes+1)) || r.Bare.ReadBytes < r.Bare.Bytes) {
+		t.Errorf("bare transfer: %+v", r.Bare)
+	}
+}
+
+// TestWrongSums: the check that every run ends with notices a unit too much, and
+// noise that is missing, too large, or of one party too many.
+func TestWrongSums(t *testing.T) {
+	for _, sigma := range []uint64{0, 1 << 10} {
+		cfg := small(Memory, DriverStream, sigma).withDefaults()
+		cfg.Dim = 4000
+		w, err := newWorld(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := w.rows.plain(cfg.Parties)
+		if err := w.check(sum); (err == nil) != (sigma == 0) {
+			t.Errorf("sigma %d: the plain sum: %v", sigma, err)
+		}
+		sum[17]++
+		if err := w.check(sum); err == nil {
+			t.Errorf("sigma %d: a unit too much was taken", sigma)
+		}
+		for j := range sum { // a square wave of the standard deviation of six parties' noise
+			sum[j] += int64(2508) * int64(1-2*(j%2))
+		}
+		if err := w.check(sum); err == nil {
+			t.Errorf("sigma %d: the noise of a party too many was taken", sigma)
+		}
+	}
+}
+
+// TestRows: the plain sum in closed form is the sum of the rows.
+func TestRows(t *testing.T) {
+	r := newRows(7)
+	const n = 2*span + 5
+	want := make([]int64, 7)
+	for i := range n {
+		v, err := r.encode(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range want {
+			want[j] += v[j]
+		}
+	}
+	for j, v := range r.plain(n) {
+		if v != want[j] {
+			t.Errorf("coordinate %d is %d, not %d", j, v, want[j])
+		}
+	}
+}
+
+// TestRefused: bad cells are bad input, by field.
+func TestRefused(t *testing.T) {
+	good := small(Memory, DriverStream, 0)
+	for field, change := range map[string]func(*Config){
+		"parties":       func(c *Config) { c.Parties = 1 },
+		"dim":           func(c *Config) { c.Dim = 0 },
+		"compute_nodes": func(c *Config) { c.Computes = 1 },
+		"rounds":        func(c *Config) { c.Rounds = -1 },
+		"transport":     func(c *Config) { c.Transport = "pigeon" },
+		"driver":        func(c *Config) { c.Transport = NATS },
+		"sigma":         func(c *Config) { c.Sigma = 1 << 40 },
+		"workers":       func(c *Config) { c.Workers = -1 },
+	} {
+		cfg := good
+		change(&cfg)
+		_, err := Run(t.Context(), cfg)
+		var known *protocol.Error
+		if !errors.As(err, &known) || known.Class != protocol.ClassInput || !strings.HasPrefix(err.Error(), field+":") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"runtime"
+
+	"choir/crypto/noise"
+)
+
+// Run measures one cell.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	r := &Result{SchemaVersion: SchemaVersion, Machine: ThisMachine(), Go: runtime.Version(), Versions: Versions(), Suite: cfg.Suite.String(), Config: cfg}
+	r.Checked = "equal to the plain sum"
+	if cfg.Sigma > 0 {
+		r.Checked = "the plain sum and noise of its law (chi-squared, 7 standard deviations)"
+	}
+	profileFinely(cfg)
+	limits, err := measureLimits(cfg)
+	if err != nil {
+		return nil, err
+	}
+	r.Limits = limits
+	m := new(meter)
+	if cfg.Driver == DriverStream {
+		err = r.stream(ctx, m)
+	} else {
+		err = r.hosted(ctx, m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Phases = m.phases
+	if r.SecondsNoise == 0 && cfg.Sigma > 0 {
+		if err := r.sampleNoise(); err != nil {
+			return nil, err
+		}
+	}
+	r.total()
+	r.ProcessPeakBytes = peakResident()
+	return r, nil
+}
+
+// profileFinely makes the heap profile fine enough for what a node holds in a
+// small cell: one sample for so many bytes.
+func profileFinely(cfg Config) {
+	switch size := cfg.Parties * cfg.Dim; {
+	case size < 1<<20:
+		runtime.MemProfileRate = 1 << 10
+	case size < 1<<26:
+		runtime.MemProfileRate = 8 << 10
+	default:
+		runtime.MemProfileRate = 64 << 10
+	}
+}
+
+// stream runs whole sessions of one round each.
+func (r *Result) stream(ctx context.Context, m *meter) error {
+	one := r.Config
+	one.Rounds = 1
+	for range r.Rounds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w, err := newWorld(one)
+		if err != nil {
+			return err
+		}
+		s, err := newStream(one, w, m)
+		if err != nil {
+			return err
+		}
+		if err := s.run(); err != nil {
+			return err
+		}
+		s.splitSigning()
+		r.UploadBytesPerParty, r.UploadSetupBytes = max(r.UploadBytesPerParty, s.sent), max(r.UploadSetupBytes, s.setupSent)
+		r.NodeLiveBytes = max(r.NodeLiveBytes, s.nodeLive)
+		switch {
+		case r.Sigma == 0:
+		case s.noiseAhead:
+			r.NoiseIn = "apart"
+		default:
+			r.NoiseIn = "seconds_round"
+		}
+	}
+	r.NodePeakBytes = 2 * r.NodeLiveBytes
+	m.scale(r.Rounds)
+	r.streamLimits(m)
+	r.SecondsSetup, _ = m.seconds(func(p *Phase) bool { return p.Phase == "keys" || p.Phase == "channels" })
+	r.SecondsRound, r.CPURound = m.seconds(func(p *Phase) bool { return p.InRound })
+	r.SecondsNoise, _ = m.seconds(func(p *Phase) bool { return p.Phase == "noise" })
+	return nil
+}
+
+// streamLimits sets each phase's bytes and limit: vectors of 8d bytes, of which
+// M-1 a party are keystream and one is sealed.
+func (r *Result) streamLimits(m *meter) {
+	vectors := int64(r.Parties) * int64(8*r.Dim)
+	derived := float64(r.Computes-1) * float64(vectors) / r.Limits.KeystreamAdd
+	sealed := float64(vectors) / r.Limits.GCM
+	partials := float64(r.Computes*8*r.Dim) / r.Limits.GCM
+	for _, p := range m.phases {
+		switch p.Role + " " + p.Phase {
+		case "party encode":
+			p.Bytes = vectors
+		case "party noise":
+			p.Bytes = vectors
+		case "party share":
+			p.Bytes = vectors * int64(r.Computes)
+			p.limited("keystream and addition of M-1 vectors, AES-GCM of one", derived+sealed, r.Workers)
+		case "compute open":
+			p.Bytes = vectors
+			p.limited("AES-GCM of a vector for each party", sealed, r.Workers)
+		case "compute add":
+			p.Bytes = vectors * int64(r.Computes-1)
+			p.limited("keystream and addition of M-1 vectors for each party", derived, r.Workers)
+		case "compute agree":
+			p.Bytes = int64(r.Computes * 8 * r.Dim)
+			p.limited("AES-GCM of the partial sums", partials, r.Workers)
+		case "aggregator combine":
+			p.Bytes = int64(r.Computes * 8 * r.Dim)
+			p.limited("AES-GCM of the partial sums", partials, r.Workers)
+		}
+	}
+	r.LimitRound = (2*derived + 2*sealed + 2*partials) / float64(r.Workers)
+	add := m.phase("compute", "add", true, r.Computes)
+	r.LimitRatio, r.LimitOf = add.LimitRatio, "the compute nodes' add path: keystream and addition at the machine's limit over what taking in an account costs, its signatures measured apart"
+}
+
+// noiseSamples bounds how many samples measure the sampler when the noise can't be
+// told from the rest of a phase.
+const noiseSamples = 4 << 20
+
+// sampleNoise measures the parties' sampler on all cores, on as many samples as
+// there are but no more than noiseSamples, and scales.
+func (r *Result) sampleNoise() error {
+	g, err := noise.NewGaussian(r.Sigma * r.Sigma)
+	if err != nil {
+		return err
+	}
+	samples := r.Parties * r.Dim
+	each := min((samples+r.Workers-1)/r.Workers, noiseSamples/r.Workers)
+	buffers := make([][]int64, r.Workers)
+	for i := range buffers {
+		buffers[i] = make([]int64, each)
+	}
+	c, err := measure(func() error {
+		return parallel(r.Workers, r.Workers, func(i int) error { return g.Fill(buffers[i], rand.Reader) })
+	})
+	r.SecondsNoise = c.cpu / float64(r.Workers) * float64(samples) / float64(each*r.Workers)
+	return err
+}
+
+func (r *Result) total() {
+	r.SecondsTotal = r.SecondsSetup + r.SecondsRound
+	if r.NoiseIn == "apart" {
+		r.SecondsTotal += r.SecondsNoise
+	}
+}

@@ -1,0 +1,241 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"choir/aggregator"
+	"choir/compute"
+	"choir/host"
+	"choir/party"
+	"choir/protocol"
+	"choir/transport"
+	"choir/transport/memory"
+	"choir/transport/natsbus"
+)
+
+// hosted runs one session as a deployment does: host.Run for every member, over
+// the transport; over NATS with stores in files.
+func (r *Result) hosted(ctx context.Context, m *meter) error {
+	w, err := newWorld(r.Config)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(r.Dir, "choir-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	h := &hosted{cfg: r.Config, w: w, dir: dir, log: newTraffic(len(w.keys))}
+	if err := h.run(ctx); err != nil {
+		return fmt.Errorf("session over %s: %w", r.Transport, err)
+	}
+	r.SecondsSetup = h.opened.Sub(h.began).Seconds()
+	r.SecondsRound = h.ended.Sub(h.opened).Seconds() / float64(r.Rounds)
+	r.CPURound = h.cpu / float64(r.Rounds)
+	r.UploadSetupBytes, r.UploadBytesPerParty = h.log.uploads(r.Parties, r.Rounds)
+	if r.Sigma > 0 {
+		r.NoiseIn = "seconds_setup"
+		if h.drawnAtOpening < int64(r.Parties)*32*int64(r.Rounds) {
+			r.NoiseIn = "seconds_round"
+		}
+	}
+	if err := r.hostedLimit(ctx, h); err != nil {
+		return err
+	}
+	return r.stepsAlone(ctx, m)
+}
+
+// stepsAlone takes the phases, and what a node holds, from the stream driver on the
+// same cell: beside dozens of other goroutines neither can be told. What the session
+// took beyond them is the loop's, the stores' and the transport's.
+func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
+	pass := *r
+	pass.Driver, pass.Rounds, pass.Settle = DriverStream, 1, r.Parties
+	if err := pass.stream(ctx, m); err != nil {
+		return fmt.Errorf("steps alone: %w", err)
+	}
+	r.NodeLiveBytes, r.NodePeakBytes, r.LimitRound = pass.NodeLiveBytes, pass.NodePeakBytes, pass.LimitRound
+	if r.Transport == Memory {
+		r.LimitRatio, r.LimitOf = pass.LimitRatio, pass.LimitOf
+	}
+	_, steps := m.seconds(func(p *Phase) bool {
+		return p.InRound || p.Phase == "receipts" || p.Phase == "settle" || p.Phase == "close"
+	})
+	rest := m.phase("host", "loop, stores and transport", true, len(m.phases))
+	rest.Members = r.Parties + r.Computes + 1
+	rest.CPUSeconds = max(0, r.CPURound-steps)
+	rest.Seconds = rest.CPUSeconds / float64(r.Workers)
+	return nil
+}
+
+// hosted is a session under way.
+type hosted struct {
+	cfg Config
+	w   *world
+	dir string
+	log *traffic
+
+	mu                    sync.Mutex
+	began, opened, ended  time.Time
+	drawn, drawnAtOpening int64
+	cpu                   float64
+}
+
+// run runs the session to its end, with time taken from its start, its first
+// round's opening, and the last member's end.
+func (h *hosted) run(ctx context.Context) error {
+	connect, shutdown, err := network(ctx, h.w.session, h.cfg.Transport, filepath.Join(h.dir, "broker"))
+	if err != nil {
+		return err
+	}
+	defer shutdown()
+	n := len(h.w.keys)
+	members := make([]*hostedMember, n)
+	for i := range members {
+		if members[i], err = h.member(uint32(i), connect); err != nil {
+			return err
+		}
+		defer members[i].close()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	h.began = time.Now()
+	h.log.onOpening = h.opening
+	var group sync.WaitGroup
+	errs := make([]error, n)
+	for i, m := range members {
+		group.Go(func() {
+			if errs[i] = m.run(ctx); errs[i] != nil {
+				cancel(errs[i])
+			}
+		})
+	}
+	group.Wait()
+	h.ended, h.cpu = time.Now(), cpuSeconds()-h.cpu
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return h.check(members)
+}
+
+// opening notes the moment in which the first round opens.
+func (h *hosted) opening() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.opened, h.drawnAtOpening, h.cpu = time.Now(), h.drawn, cpuSeconds()
+}
+
+// Read implements io.Reader for all members' randomness and counts what parties
+// read.
+func (h *hosted) Read(b []byte) (int, error) {
+	h.mu.Lock()
+	h.drawn += int64(len(b))
+	h.mu.Unlock()
+	return rand.Reader.Read(b)
+}
+
+// check holds every member's model against the plain sum.
+func (h *hosted) check(members []*hostedMember) error {
+	sum := members[len(members)-1].machine.(modeller).Model()
+	for _, m := range members[:h.cfg.Parties] {
+		if !slices.Equal(m.machine.(modeller).Model(), sum) {
+			return errors.New("a party ended with another sum than the aggregator")
+		}
+	}
+	return h.w.check(sum)
+}
+
+type hostedMember struct {
+	host.Config
+	machine protocol.Machine
+	store   host.Store
+	bus     transport.Bus
+}
+
+func (m *hostedMember) close() {
+	_ = m.bus.Close() // the session is over; nothing is lost
+	_ = m.store.Close()
+}
+
+func (m *hostedMember) run(ctx context.Context) error { return host.Run(ctx, m.Config) }
+
+// member builds a member as session.Role does, its steps timed.
+func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (*hostedMember, error) {
+	m := &hostedMember{store: host.NewRam()}
+	if h.cfg.Transport == NATS {
+		file, err := host.OpenFile(filepath.Join(h.dir, h.w.session.Name(i)+".db"))
+		if err != nil {
+			return nil, err
+		}
+		m.store = file
+	}
+	bus, err := connect(i)
+	if err != nil {
+		return nil, errors.Join(err, m.store.Close())
+	}
+	m.bus = &recordedBus{Bus: bus, member: int(i), log: h.log}
+	journal, s := host.NewJournal(m.store), h.w.session
+	batch := protocol.NewBatch(s, rand.Reader)
+	s.Verifier = batch
+	var machine protocol.Machine
+	switch s.Plan.Members[i].Role {
+	case protocol.RoleParty:
+		machine, err = party.New(party.Config{Session: s, Key: h.w.keys[i], App: h.w.app, Ledger: unpaid{}, Rand: h, View: journal, ResendMS: longTime})
+	case protocol.RoleCompute:
+		machine, err = compute.New(compute.Config{Session: s, Key: h.w.keys[i], Rand: rand.Reader, View: journal, ResendMS: longTime})
+	default:
+		machine, err = aggregator.New(aggregator.Config{Session: s, Key: h.w.keys[i], Model: h.w.app, Rand: rand.Reader, View: journal, ResendMS: longTime})
+	}
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	m.machine = machine
+	m.Config = host.Config{Machine: machine, Journal: journal, Bus: m.bus, Filters: s.Filters(i), Prepare: batch.Prepare, Proposer: proposer{h.w.rows, int(i)}}
+	return m, nil
+}
+
+// proposer encodes a party's row.
+type proposer struct {
+	rows *rows
+	i    int
+}
+
+// Propose implements protocol.Proposer.
+func (p proposer) Propose(context.Context, protocol.Work) ([]int64, []byte, error) {
+	v, err := p.rows.encode(p.i)
+	return v, []byte{}, err
+}
+
+// network starts what the members meet over.
+func network(ctx context.Context, s protocol.Session, kind, dir string) (connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
+	if kind == Memory {
+		hub := memory.NewHub()
+		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }, func() {}, nil
+	}
+	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: dir})
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedded server: %w", err)
+	}
+	return func(i uint32) (transport.Bus, error) {
+		bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i)})
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 { // one creates the stream for all
+			return bus, nil
+		}
+		if err := bus.EnsureStream(ctx); err != nil {
+			return nil, errors.Join(err, bus.Close())
+		}
+		return bus, nil
+	}, server.Shutdown, nil
+}

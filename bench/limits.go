@@ -1,0 +1,144 @@
+package bench
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/crypto/identity"
+)
+
+// Limits are rates of this machine, measured in the run that they are compared
+// with, in bytes per second of processor time: one core's.
+type Limits struct {
+	KeystreamAdd float64 `json:"keystream_add_bytes_per_core_second"` // AES-256-CTR into a buffer, added to a vector mod p
+	GCM          float64 `json:"aes_gcm_bytes_per_core_second"`       // AES-256-GCM, sealing
+	Cores        int     `json:"cores"`
+}
+
+// maxLimitBytes is how much each of the workers processes for one limit at the
+// most; small cells are content with less.
+const maxLimitBytes = 96 << 20
+
+// measureLimits measures both rates with all workers at once, three times, and
+// keeps the fastest: a limit is what nothing exceeds.
+func measureLimits(cfg Config) (Limits, error) {
+	workers, l := cfg.Workers, Limits{Cores: cfg.Workers}
+	each := min(maxLimitBytes, max(4<<20, 8*cfg.Parties*cfg.Dim))
+	for range 3 {
+		for _, m := range []struct {
+			to *float64
+			f  func(dim, bytes int) error
+		}{{&l.KeystreamAdd, keystreamAdd}, {&l.GCM, sealChunks}} {
+			c, err := measure(func() error { return parallel(workers, workers, func(int) error { return m.f(cfg.Dim, each) }) })
+			if err != nil {
+				return l, fmt.Errorf("limit: %w", err)
+			}
+			*m.to = max(*m.to, float64(workers)*float64(each)/c.cpu)
+		}
+	}
+	return l, nil
+}
+
+// keystreamAdd is all that a derived share costs at the least: its keystream,
+// 16 KiB at a time (they stay in the first-level cache), and an addition for each
+// eight bytes of it.
+func keystreamAdd(dim, bytes int) error {
+	block, err := aes.NewCipher(make([]byte, 32))
+	if err != nil {
+		return err
+	}
+	ctr := cipher.NewCTR(block, make([]byte, 16))
+	acc, buf, zero := make(field.Vector, dim), make([]byte, 16<<10), make([]byte, 16<<10)
+	for done := 0; done < bytes; {
+		for lo := 0; lo < dim && done < bytes; lo += len(buf) / 8 {
+			v := acc[lo:min(dim, lo+len(buf)/8)]
+			ctr.XORKeyStream(buf[:8*len(v)], zero[:8*len(v)])
+			addBytes(v, buf)
+			done += 8 * len(v)
+		}
+	}
+	return nil
+}
+
+// addBytes adds words to a vector, four at a time and without a look at them: what
+// comes of words beyond p doesn't matter here.
+func addBytes(v field.Vector, b []byte) {
+	for len(v) >= 4 && len(b) >= 32 {
+		out, in := (*[4]field.Element)(v), (*[32]byte)(b)
+		out[0] = field.Add(out[0], field.Element(binary.LittleEndian.Uint64(in[0:])))
+		out[1] = field.Add(out[1], field.Element(binary.LittleEndian.Uint64(in[8:])))
+		out[2] = field.Add(out[2], field.Element(binary.LittleEndian.Uint64(in[16:])))
+		out[3] = field.Add(out[3], field.Element(binary.LittleEndian.Uint64(in[24:])))
+		v, b = v[4:], b[32:]
+	}
+	for i := range v {
+		v[i] = field.Add(v[i], field.Element(binary.LittleEndian.Uint64(b[8*i:])))
+	}
+}
+
+// signatures is how many signatures are made to know what one costs.
+const signatures = 512
+
+// signSeconds is the processor time of one signature on a message as long as a
+// receipt.
+func signSeconds(key *identity.PrivateKey) float64 {
+	msg := make([]byte, 128)
+	c, _ := measure(func() error { // signing doesn't fail
+		for range signatures {
+			key.Sign(msg)
+		}
+		return nil
+	})
+	return c.cpu / signatures
+}
+
+// sealChunks seals pieces as long as a vector's chunks.
+func sealChunks(dim, bytes int) error {
+	box, err := channel.NewBox([32]byte{}, nil)
+	if err != nil {
+		return err
+	}
+	plain := make([]byte, min(8*dim, 512<<10))
+	sealed := make([]byte, 0, len(plain)+channel.Overhead)
+	for done := 0; done < bytes; done += len(plain) {
+		sealed = box.Seal(sealed[:0], 0, false, plain)
+	}
+	return nil
+}
+
+// parallel runs f(0) ... f(n-1) on so many workers and returns the first error.
+func parallel(workers, n int, f func(i int) error) error {
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var first error
+	next := 0
+	take := func() (int, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if next >= n || first != nil {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	for range min(workers, n) {
+		group.Go(func() {
+			for i, ok := take(); ok; i, ok = take() {
+				if err := f(i); err != nil {
+					mu.Lock()
+					if first == nil {
+						first = err
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	return first
+}

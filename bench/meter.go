@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"runtime/metrics"
+	"time"
+)
+
+// Phase is what one role did in one step of the protocol, over all members of
+// the role and all rounds' mean.
+type Phase struct {
+	Role       string  `json:"role"`
+	Phase      string  `json:"phase"`
+	InRound    bool    `json:"in_round"`    // counted in seconds_round
+	Members    int     `json:"members"`     // how many did it
+	Seconds    float64 `json:"seconds"`     // wall time: of the phase alone on all cores (stream), or busy in steps (host)
+	CPUSeconds float64 `json:"cpu_seconds"` // processor time; 0 where it isn't measured apart
+	Bytes      int64   `json:"bytes"`       // sent, or taken in
+	Allocs     int64   `json:"allocs"`      // objects; 0 where it isn't measured apart
+	AllocBytes int64   `json:"alloc_bytes"`
+	// LimitSeconds is the same work at the machine's limit on all cores; LimitRatio
+	// the fraction of the limit's speed that was reached. 0: no limit applies.
+	LimitSeconds float64 `json:"limit_seconds"`
+	LimitRatio   float64 `json:"limit_ratio"`
+	Limit        string  `json:"limit,omitempty"` // what the limit counts
+}
+
+// cost is what a stretch of the process took.
+type cost struct {
+	wall, cpu     float64 // seconds
+	allocs, bytes int64
+}
+
+// measure runs f alone.
+func measure(f func() error) (cost, error) {
+	m, cpu, at := heapAllocs(), cpuSeconds(), time.Now()
+	err := f()
+	c := cost{wall: time.Since(at).Seconds(), cpu: cpuSeconds() - cpu}
+	n := heapAllocs()
+	c.allocs, c.bytes = n.objects-m.objects, n.bytes-m.bytes
+	if c.cpu <= 0 { // no clock of the processor's here
+		c.cpu = c.wall
+	}
+	return c, err
+}
+
+type allocated struct{ objects, bytes int64 }
+
+func heapAllocs() allocated {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return allocated{int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())}
+}
+
+// meter adds phases up, in the order in which they first came.
+type meter struct{ phases []*Phase }
+
+func (m *meter) phase(role, name string, inRound bool, members int) *Phase {
+	for _, p := range m.phases {
+		if p.Role == role && p.Phase == name {
+			return p
+		}
+	}
+	p := &Phase{Role: role, Phase: name, InRound: inRound, Members: members}
+	m.phases = append(m.phases, p)
+	return p
+}
+
+func (p *Phase) add(c cost) {
+	p.Seconds += c.wall
+	p.CPUSeconds += c.cpu
+	p.Allocs += c.allocs
+	p.AllocBytes += c.bytes
+}
+
+// move takes a share of a phase's time out of it and into another: what was
+// measured inside of it.
+func (p *Phase) move(to *Phase, share float64) {
+	share = min(max(share, 0), 1)
+	to.Seconds, to.CPUSeconds = to.Seconds+share*p.Seconds, to.CPUSeconds+share*p.CPUSeconds
+	p.Seconds, p.CPUSeconds = (1-share)*p.Seconds, (1-share)*p.CPUSeconds
+}
+
+// limited sets a phase's limit in processor seconds over so many cores.
+func (p *Phase) limited(what string, cpuSeconds float64, cores int) {
+	spent := p.CPUSeconds
+	if spent == 0 {
+		spent = p.Seconds
+	}
+	if cpuSeconds <= 0 || spent <= 0 {
+		return
+	}
+	p.Limit, p.LimitSeconds, p.LimitRatio = what, cpuSeconds/float64(cores), cpuSeconds/spent
+}
+
+func (m *meter) seconds(pick func(*Phase) bool) (wall, cpu float64) {
+	for _, p := range m.phases {
+		if pick(p) {
+			wall += p.Seconds
+			cpu += p.CPUSeconds
+		}
+	}
+	return wall, cpu
+}
+
+// scale divides all sums by a number of repetitions.
+func (m *meter) scale(times int) {
+	for _, p := range m.phases {
+		p.Seconds /= float64(times)
+		p.CPUSeconds /= float64(times)
+		p.Bytes /= int64(times)
+		p.Allocs /= int64(times)
+		p.AllocBytes /= int64(times)
+	}
+}

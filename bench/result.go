@@ -1,0 +1,138 @@
+package bench
+
+import (
+	"bufio"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// SchemaVersion is the version of every document that this package writes.
+const SchemaVersion = 1
+
+// Machine is what a figure was measured on: no names of hosts, no folders.
+type Machine struct {
+	CPU         string  `json:"cpu"`
+	Cores       int     `json:"cores"` // that this process may use
+	MemoryBytes int64   `json:"memory_bytes"`
+	OS          string  `json:"os"`
+	Arch        string  `json:"arch"`
+	Load        float64 `json:"load_average"` // of the last minute, as the run began; this many processes competed
+}
+
+// ThisMachine describes the machine as far as its system tells.
+func ThisMachine() Machine {
+	m := Machine{CPU: "unknown", Cores: runtime.GOMAXPROCS(0), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if v, ok := procField("/proc/cpuinfo", "model name"); ok {
+		m.CPU = v
+	}
+	if v, ok := procField("/proc/meminfo", "MemTotal"); ok {
+		kib, _ := strconv.ParseInt(strings.TrimSuffix(v, " kB"), 10, 64)
+		m.MemoryBytes = kib << 10
+	}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		first, _, _ := strings.Cut(string(b), " ")
+		m.Load, _ = strconv.ParseFloat(first, 64)
+	}
+	return m
+}
+
+// procField is the value of the first line "name: value" of a file.
+func procField(path, name string) (string, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value), true
+		}
+	}
+	return "", false
+}
+
+// Versions are those of the modules that a figure depends on.
+func Versions() map[string]string {
+	v := map[string]string{}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	for _, d := range info.Deps {
+		switch d.Path {
+		case "github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go", "filippo.io/edwards25519", "go.etcd.io/bbolt", "github.com/cloudflare/circl":
+			v[d.Path] = d.Version
+		}
+	}
+	return v
+}
+
+// Result is one cell, as choir bench dca prints it. All times are means over the
+// rounds. Phases say what they are made of: each by itself under the stream driver,
+// also when the session ran under the host driver.
+type Result struct {
+	SchemaVersion int               `json:"schema_version"`
+	Command       string            `json:"command"`
+	Machine       Machine           `json:"machine"`
+	Go            string            `json:"go"`
+	Versions      map[string]string `json:"versions"`
+	Suite         string            `json:"suite"`
+	Config
+
+	Checked string `json:"checked"` // how the sum was held against the plain one
+
+	UploadBytesPerParty int64 `json:"upload_bytes_per_party"` // the most that one party published in a round
+	UploadSetupBytes    int64 `json:"upload_setup_bytes"`     // and once a plan, for its channels
+	NodeLiveBytes       int64 `json:"node_live_bytes"`        // the most that a node held, right after a collection
+	NodePeakBytes       int64 `json:"node_peak_bytes"`        // twice that: Go's collector lets the heap double
+	ProcessPeakBytes    int64 `json:"process_peak_bytes"`     // resident, all members together; 0 where unknown
+
+	SecondsSetup float64 `json:"seconds_setup"` // channels, once a plan
+	SecondsRound float64 `json:"seconds_round"` // from the round's opening to the aggregate
+	SecondsNoise float64 `json:"seconds_noise"` // sampling all parties' noise, beside the round
+	SecondsTotal float64 `json:"seconds_total"` // all three
+	NoiseIn      string  `json:"noise_in"`      // where sampling took place: "apart", or which of the others it is part of; "" without noise
+	CPURound     float64 `json:"cpu_seconds_round"`
+
+	Limits     Limits   `json:"limits"`
+	LimitRound float64  `json:"limit_seconds_round"` // keystream, addition, sealing and opening of the round, on all cores
+	Bare       *Bare    `json:"bare_transfer,omitempty"`
+	LimitRatio float64  `json:"limit_ratio"` // see LimitOf
+	LimitOf    string   `json:"limit_of"`
+	Phases     []*Phase `json:"phases"`
+}
+
+// Bare is the transfer of a session's messages without the session: the same
+// members publish the same number of bytes in the same pieces to an equal broker,
+// and the same members read them.
+type Bare struct {
+	Seconds      float64   `json:"seconds"` // the median of the repetitions
+	All          []float64 `json:"all"`
+	SetupSeconds float64   `json:"setup_seconds"` // of the set-up's messages
+	Messages     int       `json:"messages"`
+	Bytes        int64     `json:"bytes"`      // published
+	ReadBytes    int64     `json:"read_bytes"` // delivered
+}
+
+// Phase finds a phase, or one of zeros.
+func (r *Result) Phase(role, name string) Phase {
+	for _, p := range r.Phases {
+		if p.Role == role && p.Phase == name {
+			return *p
+		}
+	}
+	return Phase{}
+}
+
+// peakResident is the process's largest resident size so far.
+func peakResident() int64 {
+	v, ok := procField("/proc/self/status", "VmHWM")
+	if !ok {
+		return 0
+	}
+	kib, _ := strconv.ParseInt(strings.TrimSuffix(v, " kB"), 10, 64)
+	return kib << 10
+}

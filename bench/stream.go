@@ -1,0 +1,251 @@
+package bench
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"choir/aggregator"
+	"choir/compute"
+	"choir/crypto/identity"
+	"choir/party"
+	"choir/protocol"
+	"choir/transport"
+)
+
+// stream is one session under the stream driver. Its stages, each of them some
+// phases: keys, channels (party by party), contributions (party by party), agreement
+// and result, settling.
+type stream struct {
+	cfg    Config
+	w      *world
+	meter  *meter
+	now    int64
+	byName map[string]uint32 // parties
+
+	nodes  []*node
+	agg    *node
+	keys   [][]byte            // Key messages of the nodes and the aggregator
+	parked [][]protocol.Record // by party: what its process would find when it starts again
+	round  []byte              // the Round message
+	drawn  atomic.Int64        // bytes of randomness that parties have read
+
+	settlers           []*actor
+	receipts           map[uint32][][]byte // for the settlers
+	setupSent, sent    int64               // the most that a party published
+	nodeLive           int64               // bytes that one node holds at the most
+	noiseAhead         bool                // noise was drawn before the round
+	result, resultHead [][]byte
+	sum                []int64
+	partialBytes       int64
+	signed             int64 // signatures of nodes while they took accounts in
+}
+
+// node is a compute node or the aggregator, with its messages for the next phase.
+type node struct {
+	actor
+	listens transport.Filters
+	batch   *protocol.Batch
+	signer  *countedSigner
+	inbox   [][]byte
+}
+
+// countedSigner counts what it signs.
+type countedSigner struct {
+	*identity.PrivateKey
+	n atomic.Int64
+}
+
+// Sign implements protocol.Signer.
+func (s *countedSigner) Sign(msg []byte) identity.Signature {
+	s.n.Add(1)
+	return s.PrivateKey.Sign(msg)
+}
+
+// reader counts what is read.
+type reader struct{ n *atomic.Int64 }
+
+func (r reader) Read(b []byte) (int, error) {
+	n, err := io.ReadFull(rand.Reader, b)
+	r.n.Add(int64(n))
+	return n, err
+}
+
+func newStream(cfg Config, w *world, m *meter) (*stream, error) {
+	s := &stream{cfg: cfg, w: w, meter: m, now: time.Now().UnixMilli(), byName: map[string]uint32{},
+		parked: make([][]protocol.Record, cfg.Parties), receipts: map[uint32][][]byte{}}
+	for i, member := range w.session.Plan.Members[:cfg.Parties] {
+		s.byName[member.Name] = uint32(i)
+	}
+	for i := cfg.Parties; i <= cfg.Parties+cfg.Computes; i++ {
+		n, err := s.node(uint32(i))
+		if err != nil {
+			return nil, err
+		}
+		if i < cfg.Parties+cfg.Computes {
+			s.nodes = append(s.nodes, n)
+		} else {
+			s.agg = n
+		}
+	}
+	return s, nil
+}
+
+// node builds a compute node's or the aggregator's machine as session.Role does.
+func (s *stream) node(i uint32) (*node, error) {
+	n := &node{batch: protocol.NewBatch(s.w.session, rand.Reader), signer: &countedSigner{PrivateKey: s.w.keys[i]}}
+	var err error
+	if n.listens, err = transport.NewFilters(s.w.session.Filters(i)); err != nil {
+		return nil, err
+	}
+	store := newMany("share/", "commit/")
+	n.actor = actor{index: i, store: store, clock: s.now}
+	session := s.w.session
+	session.Verifier = n.batch
+	if s.w.session.Plan.Is(i, protocol.RoleCompute) {
+		n.machine, err = compute.New(compute.Config{Session: session, Key: n.signer, Rand: rand.Reader, View: store, ResendMS: longTime})
+		return n, err
+	}
+	store.discard = []string{"transcript/"} // it looks accounts up again
+	n.machine, err = aggregator.New(aggregator.Config{Session: session, Key: n.signer, Model: s.w.app, Rand: rand.Reader, View: store, ResendMS: longTime})
+	return n, err
+}
+
+// party builds a party's machine over what its store holds.
+func (s *stream) party(i int, records []protocol.Record) (*actor, error) {
+	store := &few{records}
+	m, err := party.New(party.Config{Session: s.w.session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime})
+	return &actor{index: uint32(i), machine: m, store: store, clock: s.now}, err
+}
+
+// addressee is the party that a subject names last.
+func (s *stream) addressee(subject string) (uint32, bool) {
+	tokens := strings.Split(subject, ".")
+	for _, t := range slices.Backward(tokens) {
+		if i, ok := s.byName[t]; ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// run is the whole session.
+func (s *stream) run() error {
+	for _, stage := range []struct {
+		name string
+		f    func() error
+	}{{"keys", s.publishKeys}, {"channels", s.channels}, {"contributions", s.contributions}, {"agreement", s.agreement}, {"settling", s.settling}} {
+		if err := stage.f(); err != nil {
+			return fmt.Errorf("stream: %s: %w", stage.name, err)
+		}
+	}
+	for _, n := range append(s.nodes, s.agg) {
+		if missed := n.store.(*many).missed; missed != "" {
+			return fmt.Errorf("stream: member %d read %q, which the driver doesn't keep", n.index, missed)
+		}
+	}
+	return s.w.check(s.sum)
+}
+
+// batchBytes bounds the vectors of the parties that are in memory together.
+const batchBytes = 64 << 20
+
+// batches calls f for parties lo..hi-1, some at a time.
+func (s *stream) batches(f func(lo, hi int) error) error {
+	size := min(256, max(s.cfg.Workers, batchBytes/(8*s.cfg.Dim)))
+	for lo := 0; lo < s.cfg.Parties; lo += size {
+		if err := f(lo, min(lo+size, s.cfg.Parties)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// phase runs f alone and adds its cost to a phase.
+func (s *stream) phase(role, name string, inRound bool, members int, f func() error) (*Phase, error) {
+	c, err := measure(f)
+	p := s.meter.phase(role, name, inRound, members)
+	p.add(c)
+	return p, err
+}
+
+// eachNode runs f for every compute node, on all workers.
+func (s *stream) eachNode(f func(n *node) error) error {
+	return parallel(s.cfg.Workers, len(s.nodes), func(k int) error { return nodeWork(s.nodes[k], f) })
+}
+
+// nodeWork stands at the root of every stack on which a compute node's memory is
+// allocated: liveBytes finds it there.
+//
+//go:noinline
+func nodeWork(n *node, f func(n *node) error) error { return f(n) }
+
+// hand gives compute nodes copies of messages, as their connections would.
+func hand(n *node, messages [][]byte) {
+	_ = nodeWork(n, func(n *node) error {
+		for _, m := range messages {
+			n.inbox = append(n.inbox, append([]byte(nil), m...))
+		}
+		return nil
+	})
+}
+
+// prepare verifies the signatures of a node's inbox together.
+func (n *node) prepare() error {
+	n.batch.Prepare(n.inbox)
+	return nil
+}
+
+// deliver steps through the inbox.
+func (n *node) deliver() error {
+	for _, m := range n.inbox {
+		if err := n.step(protocol.Delivery{Data: m}); err != nil {
+			return err
+		}
+	}
+	n.inbox = n.inbox[:0]
+	return nil
+}
+
+// liveBytes estimates, from the sampled heap profile, what is alive of what was
+// allocated on stacks through a function whose name contains the mark.
+func liveBytes(mark string) int64 {
+	runtime.GC()
+	runtime.GC() // the profile shows the state of the last but one
+	records := make([]runtime.MemProfileRecord, 4096)
+	for {
+		n, ok := runtime.MemProfile(records, false)
+		if ok {
+			records = records[:n]
+			break
+		}
+		records = make([]runtime.MemProfileRecord, n+4096)
+	}
+	total := 0.0
+	for i := range records {
+		r := &records[i]
+		if r.InUseObjects() == 0 || !through(r.Stack(), mark) {
+			continue
+		}
+		total += unsample(float64(r.InUseObjects()), float64(r.InUseBytes()))
+	}
+	return int64(total)
+}
+
+func through(stack []uintptr, mark string) bool {
+	frames := runtime.CallersFrames(stack)
+	for {
+		f, more := frames.Next()
+		if strings.Contains(f.Function, mark) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package bench
+
+import (
+	"errors"
+
+	"choir/protocol"
+)
+
+// contributions is the round up to the last contribution.
+func (s *stream) contributions() error {
+	if s.round == nil {
+		return errors.New("the aggregator opened no round")
+	}
+	for _, n := range s.nodes {
+		hand(n, [][]byte{s.round})
+	}
+	if _, err := s.phase("compute", "add", true, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) }); err != nil {
+		return err
+	}
+	if err := s.batches(s.contribute); err != nil {
+		return err
+	}
+	s.noteMemory()
+	return nil
+}
+
+// contribute lets some parties encode, share, seal and sign, and everybody else
+// take that in.
+func (s *stream) contribute(lo, hi int) error {
+	parties, err := s.wake(lo, hi)
+	if err != nil {
+		return err
+	}
+	if err := s.share(parties); err != nil {
+		return err
+	}
+	s.route(parties, &s.sent)
+	if err := s.openChunks(); err != nil {
+		return err
+	}
+	signed := s.signing()
+	if err := s.takeIn("add", true); err != nil {
+		return err
+	}
+	s.signed += s.signing() - signed
+	s.keep(parties)
+	return nil
+}
+
+// wake starts parties again from what they stored. Noise that they draw while
+// nobody waits for it is a phase of its own.
+func (s *stream) wake(lo, hi int) ([]*actor, error) {
+	parties, before := make([]*actor, hi-lo), s.drawn.Load()
+	c, err := measure(func() error {
+		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
+			if parties[i], err = s.party(lo+i, s.parked[lo+i]); err != nil {
+				return err
+			}
+			s.parked[lo+i] = nil
+			if err := parties[i].step(protocol.Start{}); err != nil {
+				return err
+			}
+			return parties[i].step(protocol.Tick{})
+		})
+	})
+	for _, p := range parties {
+		p.sent() // its Opens again: everybody has them
+	}
+	name := "restart"
+	if s.drawn.Load() > before {
+		name, s.noiseAhead = "noise", true
+	}
+	s.meter.phase("party", name, false, s.cfg.Parties).add(c)
+	return parties, err
+}
+
+// share is the parties' own part of the round.
+func (s *stream) share(parties []*actor) error {
+	updates := make([][]int64, len(parties))
+	_, err := s.phase("party", "encode", true, s.cfg.Parties, func() error {
+		return parallel(s.cfg.Workers, len(parties), func(i int) (err error) {
+			updates[i], err = s.w.rows.encode(int(parties[i].index))
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.phase("party", "share", true, s.cfg.Parties, func() error {
+		return parallel(s.cfg.Workers, len(parties), func(i int) error {
+			p := parties[i]
+			if err := p.step(protocol.Delivery{Data: s.round}); err != nil {
+				return err
+			}
+			if p.work == nil {
+				return errors.New("a party doesn't take part")
+			}
+			return p.step(protocol.Proposal{Round: p.work.Round, Attempt: p.work.Attempt, Update: updates[i], Memo: []byte{}})
+		})
+	})
+	return err
+}
+
+// openChunks lets the nodes open the explicit shares and add them; the accounts of
+// them stay in the inboxes.
+func (s *stream) openChunks() error {
+	heads := make([][][]byte, len(s.nodes))
+	for k, n := range s.nodes {
+		chunks := n.inbox[:0:0]
+		for _, m := range n.inbox {
+			if protocol.IsChunk(m) {
+				chunks = append(chunks, m)
+			} else {
+				heads[k] = append(heads[k], m)
+			}
+		}
+		n.inbox = chunks
+	}
+	_, err := s.phase("compute", "open", true, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) })
+	for k, n := range s.nodes {
+		n.inbox = append(n.inbox[:0], heads[k]...)
+	}
+	return err
+}
+
+// signing is how often the nodes have signed so far.
+func (s *stream) signing() (n int64) {
+	for _, node := range s.nodes {
+		n += node.signer.n.Load()
+	}
+	return n
+}
+
+// splitSigning takes the receipts' signatures out of the phase in which nodes add:
+// their number, at what one was measured to cost.
+func (s *stream) splitSigning() {
+	add, receipts := s.meter.phase("compute", "add", true, s.cfg.Computes), s.meter.phase("compute", "receipts", true, s.cfg.Computes)
+	if add.CPUSeconds > 0 {
+		add.move(receipts, float64(s.signed)*signSeconds(s.w.keys[0])/add.CPUSeconds)
+	}
+}
+
+// keep lets the first parties go on; all others have done their part.
+func (s *stream) keep(parties []*actor) {
+	for _, p := range parties {
+		if len(s.settlers) < s.cfg.Settle {
+			s.settlers = append(s.settlers, p)
+		}
+	}
+	for _, n := range s.nodes {
+		for _, o := range n.sent() {
+			switch topic(o.Subject) {
+			case "receipt":
+				if to, ok := s.addressee(o.Subject); ok && int(to) < s.cfg.Settle {
+					s.receipts[to] = append(s.receipts[to], o.Data)
+				}
+			default: // the last contribution closes the list
+				n.out = append(n.out, o)
+			}
+		}
+	}
+}
+
+// agreement is the rest of the round: lists, the agreed set, the partial sums and
+// the aggregate.
+func (s *stream) agreement() error {
+	for _, about := range []string{"hold", "agree"} {
+		if err := s.exchange(about); err != nil {
+			return err
+		}
+		s.noteMemory()
+	}
+	for _, n := range s.nodes {
+		for _, o := range n.sent() {
+			if topic(o.Subject) == "psum" {
+				s.partialBytes += int64(len(o.Data))
+				s.agg.inbox = append(s.agg.inbox, o.Data)
+			}
+		}
+	}
+	_, err := s.phase("aggregator", "combine", true, 1, s.agg.deliver)
+	if err != nil {
+		return err
+	}
+	for _, o := range s.agg.sent() {
+		switch {
+		case topic(o.Subject) != "result":
+		case protocol.IsChunk(o.Data):
+			s.result = append(s.result, o.Data)
+		default:
+			s.resultHead = append(s.resultHead, o.Data)
+		}
+	}
+	if len(s.resultHead) == 0 {
+		return errors.New("the aggregator published no result")
+	}
+	return nil
+}
+
+// exchange delivers what the nodes say on one topic to all nodes and the aggregator.
+func (s *stream) exchange(about string) error {
+	said := make([][][]byte, len(s.nodes))
+	for k, n := range s.nodes {
+		kept := n.out[:0:0]
+		for _, o := range n.sent() {
+			if topic(o.Subject) == about {
+				said[k] = append(said[k], o.Data)
+			} else {
+				kept = append(kept, o)
+			}
+		}
+		n.out = kept
+		if len(said[k]) == 0 {
+			return errors.New("a node said no " + about)
+		}
+	}
+	for k, n := range s.nodes {
+		for from, messages := range said {
+			if from != k {
+				hand(n, messages)
+			}
+		}
+	}
+	for _, messages := range said {
+		s.agg.inbox = append(s.agg.inbox, messages...)
+		if about == "agree" {
+			s.result = append(s.result, messages...)
+		}
+	}
+	if _, err := s.phase("compute", "agree", true, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) }); err != nil {
+		return err
+	}
+	_, err := s.phase("aggregator", "combine", true, 1, s.agg.deliver)
+	return err
+}
+
+// settling is what follows the round: nodes close it, and the parties that were
+// kept take in their receipts and the result.
+func (s *stream) settling() error {
+	for _, n := range s.nodes {
+		hand(n, s.resultHead)
+	}
+	if _, err := s.phase("compute", "close", false, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) }); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		phase string
+		about func(p *actor) [][]byte
+	}{
+		{"receipts", func(p *actor) [][]byte { return s.receipts[p.index] }},
+		{"settle", func(*actor) [][]byte { return append(append([][]byte(nil), s.result...), s.resultHead...) }},
+	} {
+		_, err := s.phase("party", f.phase, false, len(s.settlers), func() error {
+			return parallel(s.cfg.Workers, len(s.settlers), func(i int) error {
+				for _, m := range f.about(s.settlers[i]) {
+					if err := s.settlers[i].step(protocol.Delivery{Data: m}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.compare()
+}
+
+// modeller is what parties and aggregators have in common in the end.
+type modeller interface{ Model() []int64 }
+
+// compare holds the parties' results against the aggregator's.
+func (s *stream) compare() error {
+	s.sum = s.agg.machine.(modeller).Model()
+	for _, p := range s.settlers {
+		if got := p.machine.(modeller).Model(); !p.done || protocol.IntDigest(got) != protocol.IntDigest(s.sum) {
+			return errors.New("a party ended with another sum than the aggregator")
+		}
+	}
+	return nil
+}

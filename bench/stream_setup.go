@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"math"
+	"runtime"
+	"slices"
+
+	"choir/protocol"
+)
+
+// publishKeys starts the nodes and the aggregator: each makes its key for the
+// plan; then the nodes set up their channels to the aggregator.
+func (s *stream) publishKeys() error {
+	_, err := s.phase("compute", "keys", false, s.cfg.Computes, func() error {
+		return s.eachNode(func(n *node) error { return n.step(protocol.Start{}) })
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.phase("aggregator", "keys", false, 1, func() error { return s.agg.step(protocol.Start{}) })
+	if err != nil {
+		return err
+	}
+	aggKey := only(s.agg.sent(), "key")
+	for _, n := range s.nodes {
+		s.keys = append(s.keys, only(n.sent(), "key")...)
+		hand(n, aggKey)
+	}
+	s.keys = append(s.keys, aggKey...)
+	_, err = s.phase("compute", "keys", false, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) })
+	if err != nil {
+		return err
+	}
+	for _, n := range s.nodes {
+		s.agg.inbox = append(s.agg.inbox, only(n.sent(), "open")...)
+	}
+	_, err = s.phase("aggregator", "channels", false, 1, s.agg.deliver)
+	return err
+}
+
+// only are the messages on one topic.
+func only(out []protocol.Outgoing, about string) (data [][]byte) {
+	for _, o := range out {
+		if topic(o.Subject) == about {
+			data = append(data, o.Data)
+		}
+	}
+	return data
+}
+
+// channels lets every party set up its channels, once a plan, and parks it: what
+// stays of it is what its store holds.
+func (s *stream) channels() error {
+	if err := s.batches(s.channelsOf); err != nil {
+		return err
+	}
+	s.noteMemory()
+	return nil
+}
+
+func (s *stream) channelsOf(lo, hi int) error {
+	parties := make([]*actor, hi-lo)
+	_, err := s.phase("party", "channels", false, s.cfg.Parties, func() error {
+		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
+			if parties[i], err = s.party(lo+i, nil); err != nil {
+				return err
+			}
+			if err := parties[i].step(protocol.Start{}); err != nil {
+				return err
+			}
+			for _, k := range s.keys {
+				if err := parties[i].step(protocol.Delivery{Data: k}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	s.route(parties, &s.setupSent)
+	if err := s.takeIn("channels", false); err != nil {
+		return err
+	}
+	return s.groups(parties)
+}
+
+// route puts parties' messages into the inboxes of those who listen to them, and
+// keeps the most that one party published.
+func (s *stream) route(parties []*actor, most *int64) {
+	perNode := make([][][]byte, len(s.nodes))
+	for _, p := range parties {
+		published := int64(0)
+		for _, o := range p.sent() {
+			published += int64(len(o.Data))
+			for k, n := range s.nodes {
+				if n.listens.Match(o.Subject) {
+					perNode[k] = append(perNode[k], o.Data)
+				}
+			}
+			if s.agg.listens.Match(o.Subject) {
+				s.agg.inbox = append(s.agg.inbox, o.Data)
+			}
+		}
+		*most = max(*most, published)
+	}
+	for k, n := range s.nodes {
+		hand(n, perNode[k])
+	}
+}
+
+// takeIn lets nodes and aggregator verify and take in what parties sent them,
+// without chunks.
+func (s *stream) takeIn(name string, inRound bool) error {
+	for _, f := range []struct {
+		phase string
+		node  func(*node) error
+	}{{"verify", (*node).prepare}, {name, (*node).deliver}} {
+		phase := f.phase
+		if !inRound && phase == "verify" {
+			phase = name
+		}
+		if _, err := s.phase("compute", phase, inRound, s.cfg.Computes, func() error { return s.eachNode(f.node) }); err != nil {
+			return err
+		}
+		if _, err := s.phase("aggregator", phase, inRound, 1, func() error { return f.node(s.agg) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groups hands the aggregator's answers to the parties and parks them.
+func (s *stream) groups(parties []*actor) error {
+	lo := int(parties[0].index)
+	answers := make([][]byte, len(parties))
+	for _, o := range s.agg.sent() {
+		switch topic(o.Subject) {
+		case "group":
+			if to, ok := s.addressee(o.Subject); ok {
+				answers[int(to)-lo] = o.Data
+			}
+		case "ctl":
+			s.round = o.Data
+		}
+	}
+	_, err := s.phase("party", "channels", false, s.cfg.Parties, func() error {
+		return parallel(s.cfg.Workers, len(parties), func(i int) error {
+			return parties[i].step(protocol.Delivery{Data: answers[i]})
+		})
+	})
+	for i, p := range parties {
+		s.parked[lo+i] = slices.Clip(p.store.(*few).records)
+	}
+	return err
+}
+
+// noteMemory notes what a node holds at this moment, if it is the most so far.
+func (s *stream) noteMemory() {
+	s.nodeLive = max(s.nodeLive, liveBytes("bench.nodeWork")/int64(len(s.nodes)))
+}
+
+// unsample scales what the profiler sampled of objects of one size to what there
+// is: it takes one byte in MemProfileRate, and an object with any byte taken.
+func unsample(objects, bytes float64) float64 {
+	rate := float64(runtime.MemProfileRate)
+	if rate <= 1 {
+		return bytes
+	}
+	return bytes / -math.Expm1(-bytes/objects/rate)
+}
