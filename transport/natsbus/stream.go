@@ -17,6 +17,10 @@ import (
 // headerRoom is what a message's headers may add to its payload, in bytes.
 const headerRoom = 4 << 10
 
+// maxConsumers is how many subscriptions a plan's stream can have at once. A broker's own
+// default is 1000. An account that allows fewer has its way.
+const maxConsumers = 1 << 18
+
 // EnsureStream creates the plan's stream unless it is there, from the Config's storage
 // fields. Any number of processes may call it at once. A stream that is there but doesn't
 // keep what this package promises is refused and left as it is; its storage, replicas and limits are its
@@ -49,7 +53,7 @@ func (b *Bus) ensureOnce(ctx context.Context) error {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		// Creating what another process has just created with the same settings succeeds; with
 		// others it fails, and the comparison below says what differs.
-		stream, err = b.js.CreateStream(ctx, want)
+		stream, err = b.create(ctx, want)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			stream, err = b.js.Stream(ctx, want.Name)
 		}
@@ -60,21 +64,33 @@ func (b *Bus) ensureOnce(ctx context.Context) error {
 	return compare(stream.CachedInfo().Config, want)
 }
 
+func (b *Bus) create(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
+	const tooManyConsumers = 10026
+	stream, err := b.js.CreateStream(ctx, want)
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == tooManyConsumers {
+		want.MaxConsumers = -1 // what the account allows
+		return b.js.CreateStream(ctx, want)
+	}
+	return stream, err
+}
+
 func (c Config) streamConfig() jetstream.StreamConfig {
 	config := jetstream.StreamConfig{
-		Name:        c.stream(),
-		Description: "choir plan " + c.Plan,
-		Subjects:    []string{c.prefix() + ">"},
-		Retention:   jetstream.LimitsPolicy,
-		Discard:     jetstream.DiscardNew,
-		Storage:     c.Storage.jetstream(),
-		Replicas:    max(c.Replicas, 1),
-		MaxBytes:    -1,
-		MaxAge:      c.MaxAge,
-		MaxMsgSize:  fragment.Size + headerRoom,
-		DenyDelete:  true,
-		DenyPurge:   true,
-		Duplicates:  2 * time.Minute,
+		Name:         c.stream(),
+		Description:  "choir plan " + c.Plan,
+		Subjects:     []string{c.prefix() + ">"},
+		Retention:    jetstream.LimitsPolicy,
+		Discard:      jetstream.DiscardNew,
+		Storage:      c.Storage.jetstream(),
+		Replicas:     max(c.Replicas, 1),
+		MaxBytes:     -1,
+		MaxAge:       c.MaxAge,
+		MaxMsgSize:   fragment.Size + headerRoom,
+		MaxConsumers: maxConsumers,
+		DenyDelete:   true,
+		DenyPurge:    true,
+		Duplicates:   2 * time.Minute,
 	}
 	if c.MaxBytes > 0 {
 		config.MaxBytes = c.MaxBytes
