@@ -3,32 +3,44 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"choir/experiment"
+	"choir/experiment/catalogue"
+	"choir/experiment/study"
 	"choir/protocol"
+	"choir/report"
 	"choir/threat"
 )
 
-// study is an experiment by name.
-type study struct {
+// listed is an experiment by name.
+type listed struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
 
-	// run writes figures to a folder and returns what it found, and that as text.
-	run func(ctx context.Context, out string, seeds int) (result any, text string, err error)
+	// run writes its results to o.Dir and returns what it found, and that as text.
+	run func(ctx context.Context, o study.Options) (result any, text string, err error)
 }
 
-func studies() []study {
-	return []study{
-		{"noisy-factors", "what joint noise in private factors does to the published privacy claim (docs/noisy-factors.md)", noisyFactors},
+func experiments() []listed {
+	all := []listed{{"noisy-factors", "what joint noise in private factors does to the published privacy claim (docs/noisy-factors.md)", noisyFactors}}
+	for _, s := range catalogue.All() {
+		all = append(all, listed{s.Name, s.About, func(ctx context.Context, o study.Options) (any, string, error) {
+			r, err := s.Run(ctx, o)
+			if err != nil {
+				return nil, "", err
+			}
+			return r, r.Table(), r.Write(o.Dir)
+		}})
 	}
+	return all
 }
 
-func noisyFactors(ctx context.Context, out string, seeds int) (any, string, error) {
-	e := experiment.NoisyFactors{Out: out, Seeds: seeds, Distinguish: func(delta, falseAlarm float64, p, q []float64) (float64, error) {
+func noisyFactors(ctx context.Context, o study.Options) (any, string, error) {
+	e := experiment.NoisyFactors{Out: o.Dir, Seeds: o.Seeds, Distinguish: func(delta, falseAlarm float64, p, q []float64) (float64, error) {
 		f, err := threat.Test{Delta: delta, FalseAlarm: falseAlarm}.Epsilon(p, q)
 		return f.Epsilon, err
 	}}
@@ -44,7 +56,7 @@ func (a *app) experiment() *cobra.Command {
 		Use: "experiment", Short: "Repeat studies whose figures stand in the documents", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.experimentList(), a.experimentRun())
+	cmd.AddCommand(a.experimentList(), a.experimentRun(), a.experimentReport())
 	return cmd
 }
 
@@ -54,12 +66,12 @@ func (a *app) experimentList() *cobra.Command {
 		Use: "list", Short: "List the experiments", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := struct {
-				SchemaVersion int     `json:"schema_version"`
-				Experiments   []study `json:"experiments"`
-			}{1, studies()}
+				SchemaVersion int      `json:"schema_version"`
+				Experiments   []listed `json:"experiments"`
+			}{1, experiments()}
 			return a.print(format, v, func() {
 				for _, s := range v.Experiments {
-					fmt.Fprintf(a.out, "%-16s %s\n", s.Name, s.About)
+					fmt.Fprintf(a.out, "%-18s %s\n", s.Name, s.About)
 				}
 			})
 		},
@@ -69,44 +81,68 @@ func (a *app) experimentList() *cobra.Command {
 }
 
 func (a *app) experimentRun() *cobra.Command {
-	format, out, seeds := "text", "", 1
+	format, out, over, o := "text", "", string(study.Memory), study.Options{Seeds: 1}
 	cmd := &cobra.Command{
-		Use: "run NAME", Short: "Run an experiment; JSON, CSV, SVG and PNG go to a folder", Args: cobra.ExactArgs(1),
+		Use: "run NAME", Short: "Run an experiment; JSON, CSV, Markdown, SVG and PNG go to a folder", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if seeds < 1 {
-				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", seeds)
+			if o.Seeds < 1 {
+				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", o.Seeds)
 			}
-			s, err := studyOf(args[0])
+			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS {
+				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q or %q", over, study.Memory, study.NATS)
+			}
+			e, err := experimentOf(args[0])
 			if err != nil {
 				return err
 			}
-			dir, err := experiment.OutDir(out, time.Now())
+			if o.Dir, err = experiment.OutDir(out, time.Now()); err != nil {
+				return err
+			}
+			o.DataDir = os.Getenv("CHOIR_DATA")
+			o.Progress = func(s string) { fmt.Fprintln(a.err, s) }
+			result, text, err := e.run(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
-			result, text, err := s.run(cmd.Context(), dir, seeds)
-			if err != nil {
-				return err
-			}
-			return a.print(format, result, func() { fmt.Fprintf(a.out, "%s\nresults: %s\n", text, dir) })
+			return a.print(format, result, func() { fmt.Fprintf(a.out, "%s\nresults: %s\n", text, o.Dir) })
 		},
 	}
-	cmd.Flags().IntVar(&seeds, "seeds", seeds, "independent repetitions")
+	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "independent repetitions")
 	cmd.Flags().StringVar(&out, "out", "", "folder for the results, empty or new (default choir-out/<time>)")
+	cmd.Flags().StringVar(&over, "transport", over, "where the sessions' members meet: memory or nats")
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "only the methods of these names, where an experiment compares several")
 	formatFlag(cmd, &format)
 	return cmd
 }
 
-func studyOf(name string) (study, error) {
-	names := []string{}
-	for _, s := range studies() {
-		if s.Name == name {
-			return s, nil
-		}
-		names = append(names, s.Name)
+func (a *app) experimentReport() *cobra.Command {
+	in, out, figures := "docs/figures/results", "docs/results.md", "figures/results"
+	cmd := &cobra.Command{
+		Use: "report", Short: "Write the page of all results from a folder of them", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			all, err := study.ReadAll(in)
+			if err != nil {
+				return protocol.Fail(protocol.ClassInput, "--in: %w", err)
+			}
+			return report.WriteFile(out, []byte(study.Page(all, figures)))
+		},
 	}
-	return study{}, protocol.Fail(protocol.ClassInput, "unknown experiment: %q is not one of %q", name, names)
+	cmd.Flags().StringVar(&in, "in", in, "folder with the experiments' JSON files")
+	cmd.Flags().StringVar(&out, "out", out, "the page")
+	cmd.Flags().StringVar(&figures, "figures", figures, "path from the page to the folder")
+	return cmd
+}
+
+func experimentOf(name string) (listed, error) {
+	names := []string{}
+	for _, e := range experiments() {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	return listed{}, protocol.Fail(protocol.ClassInput, "unknown experiment: %q is not one of %q", name, names)
 }

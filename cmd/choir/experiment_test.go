@@ -19,7 +19,7 @@ func TestExperimentList(t *testing.T) {
 		SchemaVersion int `json:"schema_version"`
 		Experiments   []struct{ Name, About string }
 	}
-	if err := json.Unmarshal([]byte(out), &v); code != 0 || err != nil || v.SchemaVersion != 1 || len(v.Experiments) != len(studies()) || v.Experiments[0].About == "" {
+	if err := json.Unmarshal([]byte(out), &v); code != 0 || err != nil || v.SchemaVersion != 1 || len(v.Experiments) != len(experiments()) || v.Experiments[0].About == "" {
 		t.Errorf("exit code %d, %q, %v", code, out, err)
 	}
 }
@@ -28,7 +28,7 @@ func TestExperimentList(t *testing.T) {
 // leaves nothing behind.
 func TestExperimentRefusals(t *testing.T) {
 	for _, c := range []struct{ args, named string }{
-		{"experiment run", "arg"}, {"experiment run nonsense", `"nonsense" is not one of ["noisy-factors"]`},
+		{"experiment run", "arg"}, {"experiment run nonsense", `"nonsense" is not one of ["noisy-factors"`},
 		{"experiment run noisy-factors --seeds 0", "--seeds"}, {"experiment run noisy-factors --seeds -1", "--seeds"},
 		{"experiment run noisy-factors --seeds many", "--seeds"}, {"experiment run noisy-factors --seeds 1001", "seeds"},
 		{"experiment run noisy-factors --format yaml", "--format"}, {"experiment list stray", `"stray"`},

@@ -1,0 +1,16 @@
+// Package catalogue lists the experiments that have the common form of package study.
+package catalogue
+
+import (
+	"choir/experiment/paper4"
+	"choir/experiment/study"
+)
+
+// All is every study, in the order in which people are shown them.
+func All() []study.Study {
+	var all []study.Study
+	for _, room := range [][]study.Study{paper4.Studies()} {
+		all = append(all, room...)
+	}
+	return all
+}

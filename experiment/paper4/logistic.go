@@ -1,0 +1,164 @@
+package paper4
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"choir/experiment/lab"
+	"choir/experiment/published"
+	"choir/experiment/study"
+)
+
+// comparison is Figure 1 or 3: logistic regression on Adult, three splits, several
+// methods.
+type comparison struct {
+	name, title, figure string
+	parties             int
+	epsilon             float64
+	methods             []method
+	about, notes        []string
+}
+
+// Studies are the paper's experiments.
+func Studies() []study.Study {
+	return []study.Study{
+		{Name: "paper4-adult", About: "Paper IV, Figure 1: logistic regression on Adult, 10 clients, (1, 1e-5)", Run: ten().run},
+		{Name: "paper4-adult200", About: "Paper IV, Figure 3: the same with 200 clients, (1/2, 1e-5)", Run: twoHundred().run},
+	}
+}
+
+// pair are the two scores.
+type pair = [2]float64
+
+func ten() comparison {
+	v := virtual(200)
+	v.bars = map[string]pair{"balanced": {0.843, -0.336}, "unbalanced 1": {0.840, -0.345}, "unbalanced 2": {0.842, -0.339}}
+	return comparison{name: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5)", figure: "Figure 1", parties: 10, epsilon: 1, methods: []method{v}}
+}
+
+func twoHundred() comparison {
+	v := virtual(10)
+	bar := pair{0.840, -0.345}
+	v.bars = map[string]pair{"balanced": bar, "unbalanced 1": bar, "unbalanced 2": bar}
+	return comparison{name: "paper4-adult200", title: "Logistic regression on Adult, 200 clients, (1/2, 1e-5)", figure: "Figure 3", parties: 200, epsilon: 0.5, methods: []method{v}}
+}
+
+// found is what one method gave on one split, by seed.
+type found struct {
+	method method
+	split  split
+	traces []*lab.Trace
+}
+
+func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, error) {
+	numbers, err := published.Of(c.name)
+	if err != nil {
+		return nil, err
+	}
+	r := &study.Result{SchemaVersion: 1, Name: c.name, Title: c.title, Seeds: o.Seeds, Transport: o.Transport, About: c.about, Notes: c.notes,
+		Source: "Paper IV, " + c.figure}
+	for _, s := range splits() {
+		var all []found
+		for _, m := range c.methods {
+			if len(o.Only) > 0 && !slices.Contains(o.Only, m.name) {
+				continue
+			}
+			f, err := c.learn(ctx, o, m, s)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, f)
+		}
+		c.add(r, numbers, s, all)
+	}
+	return r, nil
+}
+
+// learn runs the seeds of one method on one split.
+func (c comparison) learn(ctx context.Context, o study.Options, m method, s split) (found, error) {
+	f := found{method: m, split: s}
+	for seed := 1; seed <= o.Seeds; seed++ {
+		data, err := adult(o, s, c.parties, uint64(seed))
+		if err != nil {
+			return f, err
+		}
+		t, err := m.run(ctx, o, data, c.epsilon, uint64(seed))
+		if err != nil {
+			return f, fmt.Errorf("%s, %s: %w", c.name, s.name, err)
+		}
+		o.Tell(fmt.Sprintf("%s, %s, %s, seed %d: %.4f / %.4f", c.name, s.name, m.name, seed, t.Last().Accuracy, t.Last().LogLikelihood))
+		f.traces = append(f.traces, t)
+	}
+	return f, nil
+}
+
+// add puts a split's rows and curves into the result, and, once, what the methods
+// cost and how they were set.
+func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []found) {
+	for _, f := range all {
+		bar := f.method.bars[s.name]
+		for i, m := range []study.Measure{study.Accuracy, study.LogLikelihood} {
+			row := study.Row{Case: s.name, Method: f.method.name, Measure: m, Bar: bar[i], Paper: n.Figure(s.name, f.method.paper, m), Values: f.last(i)}
+			r.Rows = append(r.Rows, row.Mean())
+		}
+		if s.name == splits()[0].name {
+			r.Spent = append(r.Spent, f.traces[0].Spent)
+			r.Settings = append(r.Settings, f.method.describe())
+		}
+	}
+	for i, m := range []study.Measure{study.Accuracy, study.LogLikelihood} {
+		p := study.Panel{Title: s.name, XLabel: "communications", YLabel: "test " + string(m), LogX: true}
+		for _, f := range all {
+			p.Curves = append(p.Curves, f.curve(i, c.parties))
+			if k := n.Curve(s.name, f.method.paper, m); k != nil {
+				for j := range k.X {
+					k.X[j] *= float64(c.parties)
+				}
+				p.Curves = append(p.Curves, *k)
+			}
+		}
+		r.Panels = append(r.Panels, p)
+	}
+}
+
+// score is the accuracy (0) or the log-likelihood (1) of a seed after a round.
+func (f found) score(measure, seed, round int) float64 {
+	s := f.traces[seed].Scores[round]
+	return pair{s.Accuracy, s.LogLikelihood}[measure]
+}
+
+func (f found) last(measure int) (v []float64) {
+	for i, t := range f.traces {
+		v = append(v, f.score(measure, i, len(t.Scores)-1))
+	}
+	return v
+}
+
+// curve is the mean over seeds against communications, at most about 60 points.
+func (f found) curve(measure, parties int) study.Curve {
+	c := study.Curve{Name: f.method.name + " (ours)"}
+	rounds := len(f.traces[0].Scores)
+	for r := 0; r < rounds; r++ {
+		if rounds > 60 && r != rounds-1 && !mark(r+1) {
+			continue
+		}
+		var v []float64
+		for i := range f.traces {
+			v = append(v, f.score(measure, i, r))
+		}
+		mean, se := study.MeanSE(v)
+		c.X, c.Y, c.SE = append(c.X, float64((r+1)*parties)), append(c.Y, mean), append(c.SE, se)
+	}
+	return c
+}
+
+// mark thins long runs out: 1, 2, 3, ..., 20, 22, ... by a tenth at a time.
+func mark(round int) bool {
+	for at := 1; at <= round; at += max(1, at/10) {
+		if at == round {
+			return true
+		}
+	}
+	return false
+}

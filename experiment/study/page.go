@@ -1,0 +1,92 @@
+package study
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Page is the document of all results: docs/results.md. figures is the path from the
+// document to the folder with the results. Everything in it comes from them.
+func Page(all []*Result, figures string) string {
+	var b strings.Builder
+	b.WriteString(preface)
+	b.WriteString("\n## All at a glance\n\n| experiment | figures | reproduced | better | worse | not reproducible | bars reached |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range all {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", r.Name, anchor(r.Name), r.counts())
+	}
+	for _, r := range all {
+		b.WriteString("\n" + r.section(figures))
+	}
+	return b.String()
+}
+
+const preface = `# Results
+
+The papers' tables and figures, repeated by Choir, with the published number beside
+ours. This page is written by ` + "`choir experiment report`" + ` from the results in
+[figures/results](figures/results); a test holds it to them.
+
+- Every figure of ours is a mean (or a median, where it says so) over seeds 1, 2, 3, ...; a seed fixes the split of the data
+  and the noise. The number in brackets is its standard error.
+- "reproduced" means that the difference is within the 95 % interval of Student's t for our mean, widened by the precision
+  with which the published number could be read; "better" and "worse" lie outside. The papers' own errors aren't counted.
+- A bar is what this project set out to reach, not a published number.
+- Every epsilon is an accountant's upper bound for the noise that was really added (docs/privacy.md), on integers.
+- Hyper-parameters were chosen by the scores on the test half of the same data, as the papers did. No ledger charges
+  for that, so these epsilons cover the learning and not the choice. Where a study has a private validation part it says so.
+
+Repeat any of them with ` + "`choir experiment run NAME --seeds 5`" + `; the data sets come from ` + "`$CHOIR_DATA`" + `.
+`
+
+func anchor(s string) string { return strings.ReplaceAll(strings.ToLower(s), " ", "-") }
+
+// counts is the result's line in the overview.
+func (r *Result) counts() string {
+	n := map[Verdict]int{}
+	bars, reached := 0, 0
+	for _, row := range r.Rows {
+		n[row.Verdict]++
+		if row.Bar != 0 {
+			bars++
+			if row.Reaches() {
+				reached++
+			}
+		}
+	}
+	of := "-"
+	if bars > 0 {
+		of = fmt.Sprintf("%d of %d", reached, bars)
+	}
+	return fmt.Sprintf("%d | %d | %d | %d | %d | %s", len(r.Rows)-n[Unpublished], n[Reproduced], n[Better], n[Worse], n[NotReproducible], of)
+}
+
+func (r *Result) section(figures string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n**%s.** Source: %s.\n\n", r.Name, r.Title, r.Source)
+	for _, p := range r.About {
+		b.WriteString(p + "\n\n")
+	}
+	b.WriteString(r.Table() + "\n")
+	if len(r.Spent) > 0 {
+		b.WriteString(r.spent() + "\n")
+	}
+	for i := range r.figures() {
+		fmt.Fprintf(&b, "![%s](%s.svg)\n\n", r.Title, r.FigureBase(figures, i))
+	}
+	for _, n := range r.Notes {
+		b.WriteString(n + "\n\n")
+	}
+	fmt.Fprintf(&b, "Settings: %d seed%s, transport %s", r.Seeds, plural(r.Seeds), r.Transport)
+	for _, s := range r.Settings {
+		fmt.Fprintf(&b, "; %s %s", s.Name, s.Value)
+	}
+	fmt.Fprintf(&b, ".\n\nRepeat: `choir experiment run %s --seeds %d`. Files: [JSON](%[3]s/%[1]s.json), [CSV](%[3]s/%[1]s.csv).\n", r.Name, r.Seeds, figures)
+	return b.String()
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}

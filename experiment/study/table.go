@@ -1,0 +1,103 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Table is the result's rows as a table in Markdown.
+func (r *Result) Table() string {
+	var b strings.Builder
+	bars := false
+	for _, row := range r.Rows {
+		bars = bars || row.Bar != 0
+	}
+	b.WriteString("| case | method | measure | paper | ours (standard error) | difference |")
+	if bars {
+		b.WriteString(" bar |")
+	}
+	b.WriteString(" verdict |\n|---|---|---|---|---|---|")
+	if bars {
+		b.WriteString("---|")
+	}
+	b.WriteString("---|\n")
+	for _, row := range r.Rows {
+		fmt.Fprintf(&b, "| %s | %s | %s%s | %s | %s | %s |", row.Case, row.Method, median(row), row.Measure, row.paper(), row.ours(), row.difference())
+		if bars {
+			b.WriteString(" " + row.bar() + " |")
+		}
+		b.WriteString(" " + row.verdict() + " |\n")
+	}
+	return b.String()
+}
+
+func median(r Row) string {
+	if r.Statistic == "median" {
+		return "median "
+	}
+	return ""
+}
+
+func (r Row) paper() string {
+	if r.Paper == nil {
+		return "-"
+	}
+	return r.number(r.Paper.Value)
+}
+
+// number shows a value to a tenth of the usual standard error of its measure.
+func (r Row) number(v float64) string {
+	if r.Measure == Accuracy || r.Measure == LogLikelihood || r.Measure == MAE {
+		return strings.Replace(fmt.Sprintf("%.4f", v), "0.", ".", 1)
+	}
+	if math.Abs(v) >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+func (r Row) ours() string {
+	if len(r.Values) < 2 {
+		return r.number(r.Ours)
+	}
+	return fmt.Sprintf("%s (%s)", r.number(r.Ours), r.number(r.SE))
+}
+
+func (r Row) difference() string {
+	if r.Paper == nil {
+		return "-"
+	}
+	d := r.number(r.Ours - r.Paper.Value)
+	if d[0] != '-' {
+		d = "+" + d
+	}
+	return d
+}
+
+func (r Row) bar() string {
+	switch {
+	case r.Bar == 0:
+		return "-"
+	case r.Reaches():
+		return r.number(r.Bar) + ", reached"
+	}
+	return r.number(r.Bar) + ", missed"
+}
+
+func (r Row) verdict() string {
+	if r.Why == "" {
+		return string(r.Verdict)
+	}
+	return string(r.Verdict) + ": " + r.Why
+}
+
+// spent is a table of what the methods cost.
+func (r *Result) spent() string {
+	var b strings.Builder
+	b.WriteString("| method | epsilon | delta | accountant | neighbours | noise |\n|---|---|---|---|---|---|\n")
+	for _, s := range r.Spent {
+		fmt.Fprintf(&b, "| %s | %.4f | %g | %s | %s | %s |\n", s.Method, s.Epsilon, s.Delta, s.Accountant, s.Relation, s.Noise)
+	}
+	return b.String()
+}

@@ -1,0 +1,140 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Verdict is how a figure of ours stands to the published one.
+type Verdict string
+
+// The verdicts.
+const (
+	Reproduced      Verdict = "reproduced"
+	Better          Verdict = "better"
+	Worse           Verdict = "worse"
+	NotReproducible Verdict = "not reproducible"
+	Unpublished     Verdict = "no published figure"
+)
+
+// Mean is the row's mean over seeds with its standard error and verdict.
+func (r Row) Mean() Row {
+	r.Statistic = "mean"
+	r.Ours, r.SE = MeanSE(r.Values)
+	return r.judged()
+}
+
+// Median is the row's median over seeds. Its standard error is the large-sample one
+// of a median of normal values, 1.2533 times the mean's with the standard deviation
+// taken from the interquartile range, which outliers don't move.
+func (r Row) Median() Row {
+	r.Statistic = "median"
+	v := slices.Sorted(slices.Values(r.Values))
+	r.Ours = quantile(v, 0.5)
+	if n := len(v); n > 1 {
+		sd := (quantile(v, 0.75) - quantile(v, 0.25)) / 1.349
+		r.SE = math.Sqrt(math.Pi/2) * sd / math.Sqrt(float64(n))
+	}
+	return r.judged()
+}
+
+// judged fills in the verdict, unless the study has one of its own.
+func (r Row) judged() Row {
+	switch {
+	case r.Verdict == NotReproducible:
+	case r.Paper == nil:
+		r.Verdict = Unpublished
+	default:
+		r.Verdict = judge(r.Ours-r.Paper.Value, r.Tolerance(), r.Measure.more())
+	}
+	return r
+}
+
+func judge(diff, tolerance float64, more bool) Verdict {
+	switch {
+	case math.Abs(diff) <= tolerance:
+		return Reproduced
+	case (diff > 0) == more:
+		return Better
+	}
+	return Worse
+}
+
+// Tolerance is the difference that counts as none.
+func (r Row) Tolerance() float64 {
+	t := 0.0
+	if r.Paper != nil {
+		t = r.Paper.Precision
+	}
+	if n := len(r.Values); n > 1 {
+		t += distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975) * r.SE
+	}
+	return t
+}
+
+// Reaches tells whether the row is at its bar or beyond; true without one.
+func (r Row) Reaches() bool {
+	if r.Bar == 0 {
+		return true
+	}
+	if r.Measure.more() {
+		return r.Ours >= r.Bar
+	}
+	return r.Ours <= r.Bar
+}
+
+// MeanSE is the mean of values and its standard error, 0 for fewer than two.
+func MeanSE(v []float64) (mean, se float64) {
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	if len(v) < 2 {
+		return mean, 0
+	}
+	for _, x := range v {
+		se += (x - mean) * (x - mean)
+	}
+	return mean, math.Sqrt(se / float64(len(v)-1) / float64(len(v)))
+}
+
+// quantile interpolates between order statistics.
+func quantile(sorted []float64, p float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	at := p * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// Check refuses a result that tables and figures can't be made of, or whose rows don't
+// follow from their values.
+func (r *Result) Check() error {
+	if r.SchemaVersion != 1 || r.Name == "" || r.Title == "" || r.Source == "" || len(r.Rows) == 0 || r.Seeds < 1 {
+		return fmt.Errorf("study: the result %q is incomplete", r.Name)
+	}
+	for _, row := range r.Rows {
+		if len(row.Values) == 0 {
+			return fmt.Errorf("study: %s: %s, %s, %s has no values", r.Name, row.Case, row.Method, row.Measure)
+		}
+		again := row
+		if again.Verdict != NotReproducible {
+			again.Verdict = ""
+		}
+		if row.Statistic == "median" {
+			again = again.Median()
+		} else {
+			again = again.Mean()
+		}
+		if math.Abs(again.Ours-row.Ours) > 1e-12*(1+math.Abs(row.Ours)) || again.Verdict != row.Verdict || row.Verdict == NotReproducible && row.Why == "" {
+			return fmt.Errorf("study: %s: %s, %s, %s doesn't follow from its values", r.Name, row.Case, row.Method, row.Measure)
+		}
+	}
+	return nil
+}
