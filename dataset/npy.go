@@ -19,24 +19,38 @@ const (
 )
 
 // LoadNPY reads a NumPy array file (format 1.0, 2.0 or 3.0): two dimensions, C order,
-// little-endian f8, f4, i8 or i4, finite values, 8-byte integers at most 2^53 in
+// little-endian f8, f4, i8 or i4, or u1, finite values, 8-byte integers at most 2^53 in
 // magnitude. Anything else is refused, trailing bytes included.
 func LoadNPY(r io.Reader) (*Matrix, error) {
 	h, err := readNPYHeader(r)
-	if err != nil {
-		return nil, badDataf("npy: %w", err)
+	switch {
+	case err != nil:
+	case len(h.shape) != 2:
+		err = errors.New("header: want two dimensions: save x.reshape(parties, -1)")
+	case h.count() == 0:
+		err = errors.New("header: the array is empty")
+	default:
+		m := &Matrix{Rows: h.shape[0], Cols: h.shape[1]}
+		if m.Data, err = h.read(r); err == nil {
+			return m, nil
+		}
 	}
-	m := &Matrix{Rows: h.rows, Cols: h.cols}
-	if err := h.read(r, m); err != nil {
-		return nil, badDataf("npy: %w", err)
-	}
-	return m, nil
+	return nil, badDataf("npy: %w", err)
 }
 
 // npyHeader is the dictionary at the start of the file.
 type npyHeader struct {
-	descr      string
-	rows, cols int
+	descr string
+	shape []int
+}
+
+// count is the number of values.
+func (h *npyHeader) count() int {
+	n := 1
+	for _, d := range h.shape {
+		n *= d
+	}
+	return n
 }
 
 func readNPYHeader(r io.Reader) (*npyHeader, error) {
@@ -153,8 +167,8 @@ func (p *npyParser) integer() int {
 		n++
 	}
 	v, err := strconv.ParseInt(p.rest[:n], 10, 32)
-	if err != nil || v < 1 {
-		p.fail("a dimension is not a number in 1 to 2^31-1")
+	if err != nil {
+		p.fail("a dimension is not a number in 0 to 2^31-1")
 	}
 	p.rest = p.rest[n:]
 	return int(v)
@@ -179,20 +193,24 @@ func (p *npyParser) value(key string, h *npyHeader) {
 	}
 }
 
+// shape reads a tuple of at most two dimensions: (), (3,) or (3, 4).
 func (p *npyParser) shape(h *npyHeader) {
 	p.want("(")
-	h.rows = p.integer()
-	if !p.try(",") || p.try(")") {
-		p.fail("want two dimensions: save x.reshape(parties, -1)")
-		return
-	}
-	h.cols = p.integer()
-	p.try(",")
-	if !p.try(")") {
-		p.fail("want two dimensions")
-	}
-	if p.err == nil && h.rows > maxCells/h.cols {
-		p.fail(fmt.Sprintf("%d x %d are more than %d values", h.rows, h.cols, maxCells))
+	n := 1
+	for p.err == nil && !p.try(")") {
+		if len(h.shape) == 2 {
+			p.fail("more than two dimensions")
+			return
+		}
+		d := p.integer()
+		if h.shape = append(h.shape, d); d > 0 && n > maxCells/d {
+			p.fail(fmt.Sprintf("more than %d values", maxCells))
+			return
+		}
+		n *= d
+		if !p.try(",") && len(h.shape) == 1 {
+			p.want(",") // (3) is a number, not a tuple
+		}
 	}
 }
 
@@ -210,6 +228,8 @@ func decoderFor(descr string) (npyDecoder, error) {
 		return npyDecoder{8, func(b []byte) (float64, bool) { return finite(math.Float64frombits(le.Uint64(b))) }}, nil
 	case "<f4":
 		return npyDecoder{4, func(b []byte) (float64, bool) { return finite(float64(math.Float32frombits(le.Uint32(b)))) }}, nil
+	case "|u1":
+		return npyDecoder{1, func(b []byte) (float64, bool) { return float64(b[0]), true }}, nil
 	case "<i4":
 		return npyDecoder{4, func(b []byte) (float64, bool) { return float64(int32(le.Uint32(b))), true }}, nil
 	case "<i8":
@@ -218,51 +238,49 @@ func decoderFor(descr string) (npyDecoder, error) {
 			return float64(v), v >= -maxExact && v <= maxExact
 		}}, nil
 	}
-	return npyDecoder{}, fmt.Errorf("type %q is not <f8, <f4, <i8 or <i4", descr)
+	return npyDecoder{}, fmt.Errorf("type %q is not <f8, <f4, <i8, <i4 or |u1", descr)
 }
 
-// read appends row by row, so that a header that lies about the size cannot make the
-// reader allocate more than the file holds.
-func (h *npyHeader) read(r io.Reader, m *Matrix) error {
+// read appends chunk by chunk, so that a header that lies about the size cannot make
+// the reader allocate more than the file holds.
+func (h *npyHeader) read(r io.Reader) ([]float64, error) {
 	dec, err := decoderFor(h.descr)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	const chunk = 1 << 13
-	buf := make([]byte, chunk*dec.size)
-	for left := h.rows * h.cols; left > 0; {
+	buf, data := make([]byte, chunk*dec.size), []float64{}
+	for left := h.count(); left > 0; {
 		b := buf[:min(left, chunk)*dec.size]
 		if _, err := io.ReadFull(r, b); err != nil {
-			return fmt.Errorf("row %d: %w", len(m.Data)/h.cols, io.ErrUnexpectedEOF)
+			return nil, fmt.Errorf("%s: %w", h.place(len(data)), io.ErrUnexpectedEOF)
 		}
 		for ; len(b) > 0; b = b[dec.size:] {
 			v, ok := dec.read(b)
 			if !ok {
-				return fmt.Errorf("row %d, column %d: not a finite number that a float64 holds exactly",
-					len(m.Data)/h.cols, len(m.Data)%h.cols)
+				return nil, fmt.Errorf("%s: not a finite number that a float64 holds exactly", h.place(len(data)))
 			}
-			m.Data = append(m.Data, v)
+			data = append(data, v)
 			left--
 		}
 	}
 	if n, _ := io.ReadFull(r, buf[:1]); n != 0 {
-		return errors.New("bytes follow the last row")
+		return nil, errors.New("bytes follow the last value")
 	}
-	return nil
+	return data, nil
+}
+
+// place names the i-th value.
+func (h *npyHeader) place(i int) string {
+	if len(h.shape) != 2 {
+		return fmt.Sprintf("value %d", i)
+	}
+	return fmt.Sprintf("row %d, column %d", i/h.shape[1], i%h.shape[1])
 }
 
 // WriteNPY writes the matrix as <f8 in format 1.0, as numpy.save does.
 func (m *Matrix) WriteNPY(w io.Writer) error {
-	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", m.Rows, m.Cols)
-	pad := 64 - (10+len(head)+1)%64
-	head += strings.Repeat(" ", pad%64) + "\n"
-	b := append([]byte(npyMagic), 1, 0)
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(head)))
-	b = append(b, head...)
-	for _, v := range m.Data {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-	}
-	if _, err := w.Write(b); err != nil {
+	if err := (&Array{Shape: []int{m.Rows, m.Cols}, Data: m.Data}).WriteNPY(w); err != nil {
 		return fmt.Errorf("dataset: write npy: %w", err)
 	}
 	return nil

@@ -1,0 +1,108 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Arrays are the named arrays of a .npz file.
+type Arrays map[string]*Array
+
+// Limits of a .npz file: members, and bytes of the file itself.
+const (
+	maxMembers  = 64
+	maxNPZBytes = 1 << 30
+)
+
+// ReadNPZ reads a .npz file as numpy.savez and numpy.savez_compressed write it: a
+// zip of .npy members, each as ReadNPY takes it, together at most 2^26 values.
+// Anything else is refused: two members of one name, a name that isn't NAME.npy, a
+// damaged checksum.
+func ReadNPZ(r io.Reader) (Arrays, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxNPZBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("dataset: read npz: %w", err)
+	}
+	if len(b) > maxNPZBytes {
+		return nil, badDataf("npz: more than %d bytes", maxNPZBytes)
+	}
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, badDataf("npz: %w", err)
+	}
+	if len(z.File) > maxMembers {
+		return nil, badDataf("npz: %d members, at most %d", len(z.File), maxMembers)
+	}
+	all, left := Arrays{}, maxCells
+	for _, f := range z.File {
+		name, ok := strings.CutSuffix(f.Name, ".npy")
+		if err := checkName(name); !ok || err != nil {
+			return nil, badDataf("npz: member %q isn't the name of an array with .npy", f.Name)
+		}
+		if all[name] != nil {
+			return nil, badDataf("npz: two arrays are called %q", name)
+		}
+		if all[name], err = readMember(f, left); err != nil {
+			return nil, badDataf("npz: array %q: %w", name, err)
+		}
+		left -= len(all[name].Data)
+	}
+	return all, nil
+}
+
+// readMember reads one array of at most left values.
+func readMember(f *zip.File, left int) (*Array, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() // only read from; the checksum is compared at the end of the data
+	h, err := readNPYHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	if h.count() > left {
+		return nil, errors.New("too many values")
+	}
+	data, err := h.read(r)
+	if err != nil {
+		return nil, err
+	}
+	// read has asked for a byte beyond the end; a wrong checksum shows there.
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	return &Array{Shape: h.shape, Data: data, Text: h.descr == "|u1"}, nil
+}
+
+// WriteNPZ writes the arrays in order of name, uncompressed and without dates: equal
+// arrays give equal bytes.
+func (all Arrays) WriteNPZ(w io.Writer) error {
+	z := zip.NewWriter(w)
+	var names []string
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := checkName(name); err != nil {
+			return badDataf("npz: array %q: %w", name, err)
+		}
+		m, err := z.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+		if err == nil {
+			err = all[name].WriteNPY(m)
+		}
+		if err != nil {
+			return fmt.Errorf("dataset: write npz: array %q: %w", name, err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("dataset: write npz: %w", err)
+	}
+	return nil
+}
