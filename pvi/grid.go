@@ -69,6 +69,9 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if err := checkRound(round); err != nil {
 		return nil, err
 	}
+	if t, _ := c.traits(); t.once && round > 1 {
+		return nil, fmt.Errorf("fold: round %d of a committee, which has one: %w", round, ErrRound)
+	}
 	if len(raw) != c.Dim() || len(sum) != c.Dim() {
 		return nil, fmt.Errorf("fold: lengths %d and %d, want %d: %w", len(raw), len(sum), c.Dim(), ErrShape)
 	}

@@ -59,9 +59,6 @@ func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, err
 	if !(weight >= 0 && weight <= 1) {
 		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", ErrData, weight)
 	}
-	if t, _ := cfg.traits(); t.records {
-		return nil, fmt.Errorf("%w: strategy %q has no learner in this build", ErrConfig, cfg.Strategy)
-	}
 	l := &Learner{cfg: cfg, weight: weight}
 	for k, d := range shards {
 		if err := cfg.check(d); err != nil {
@@ -105,7 +102,11 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
-	p, err := l.proposeShards(ctx, round, q, st)
+	propose := l.proposeShards
+	if l.cfg.stepped() {
+		propose = l.proposeRecords
+	}
+	p, err := propose(ctx, round, q, st)
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: round %d, %w", round, err)
 	}

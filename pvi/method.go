@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"choir/pvi/gauss"
 	"choir/pvi/model"
 )
 
@@ -96,8 +97,8 @@ func (c Config) rows() int {
 	return c.Shards
 }
 
-// stepped: the strategy takes noisy optimiser steps of its own.
-func (c Config) stepped() bool { t, _ := c.traits(); return t.iterative }
+// stepped: the strategy works on single records, not by a site's Update.
+func (c Config) stepped() bool { t, _ := c.traits(); return t.records }
 
 // copies is how many times a shard counts its own data: as often as there are
 // shards where each of them stands for the whole party.
@@ -141,6 +142,12 @@ func (c Config) checkStepped(bad badField, t traits) {
 		if c.Optimiser != "" {
 			bad("optimiser", c.Optimiser, "none with strategy "+quoted(c.Strategy))
 		}
+		if t.records && c.Steps != 0 {
+			bad("steps", c.Steps, "0 with strategy "+quoted(c.Strategy))
+		}
+		if t.records && c.LearningRate != 0 {
+			bad("learning_rate", c.LearningRate, "0 with strategy "+quoted(c.Strategy))
+		}
 		return
 	}
 	if c.Steps < 1 || c.Steps > MaxSteps {
@@ -183,6 +190,9 @@ const minRate = 0x1p-32
 func (c Config) checkFit(bad badField, t traits) {
 	if (c.Strategy == Analytic || c.Strategy == Hybrid) && c.Model != Linear {
 		bad("strategy", c.Strategy, `another one unless the model is "linear"`)
+	}
+	if c.Strategy == Analytic && c.Family != gauss.Full && c.Features > 1 {
+		bad("family", c.Family, `"full" with strategy "analytic": a mean-field posterior isn't a sum over records`)
 	}
 	if kind, ok := model.Lookup(string(c.Model)); ok && c.Strategy == Averaging && !kind.Tempered {
 		bad("strategy", c.Strategy, fmt.Sprintf("another one with model %q", c.Model))

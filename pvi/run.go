@@ -89,6 +89,9 @@ func checkRun(cfg Config, learners []*Learner) error {
 	if len(learners) == 0 {
 		return fmt.Errorf("%w: no learners", ErrConfig)
 	}
+	if cfg.Parties > 0 && len(learners) != cfg.Parties {
+		return fmt.Errorf("%w: %d learners, parties is %d", ErrConfig, len(learners), cfg.Parties)
+	}
 	for i, l := range learners {
 		if l.cfg != cfg {
 			return fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)

@@ -18,7 +18,7 @@ type Settings struct {
 	Spread       float64 // half-width of the interval that the prior's means lie in
 	Steps        int     // of the local optimiser, per update
 	LearningRate float64
-	Stepped      bool    // a strategy takes the steps, by single records; Update isn't called and Steps and LearningRate are checked there
+	Stepped      bool    // a strategy works on single records: Update isn't called, Steps and LearningRate are checked there
 	Copies       int     // how many times Update counts the data; 0 is once. Only a Tempered kind honours it
 	Floor        float64 // least precision of the posterior
 }
@@ -100,7 +100,11 @@ func linearKind() Kind {
 		Site: func(s Settings, x, y []float64) Site {
 			// n copies of a record say as much as one whose noise is sqrt(n) times smaller.
 			noise := s.NoiseSD / math.Sqrt(float64(max(s.Copies, 1)))
-			return NewLinear(gauss.Space{Family: s.Family, Features: s.Features}, x, y, noise, s.Floor)
+			space := gauss.Space{Family: s.Family, Features: s.Features}
+			if s.Stepped {
+				return NewLinearRecords(space, x, y, noise, s.Floor)
+			}
+			return NewLinear(space, x, y, noise, s.Floor)
 		},
 		Predictor: func(s Settings, m *gauss.Moments) Predictor { return linearPredictor{m, s.NoiseSD} },
 	}

@@ -1,0 +1,54 @@
+package pvi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"choir/pvi/gauss"
+)
+
+// Without noise a committee of exact members is the textbook's product of posteriors:
+// with the prior at every member, prior + sum of (posterior_m - prior); with a part
+// of it at each, the sum of the posteriors under prior/M. In linear regression both
+// are the exact posterior.
+func TestCommitteesCombine(t *testing.T) {
+	for _, s := range []Strategy{BCMSame, BCMSplit} {
+		c := linearConfig(gauss.Full)
+		c.Strategy, c.Local, c.FracBits, c.DampingBits, c.Features, c.NoiseSD = s, true, 34, 10, 2, 1
+		c.Steps, c.LearningRate, c.Optimiser = 3000, 0.01, SGD
+		if s == BCMSplit {
+			c.Parties = 3
+		}
+		var ls []*Learner
+		var all Data
+		for i := range 3 {
+			d := dense(c, uint64(i), 15+5*i)
+			ls = append(ls, noised(t, learner(t, c, d, 1), 0, 1))
+			all.X, all.Y = append(all.X, d.X...), append(all.Y, d.Y...)
+		}
+		h := run(t, c, ls, nil, 1)
+		got, want := c.floats(h.Final()), exactPosterior(c, all)
+		for i := range want {
+			if math.Abs(got[i]-want[i]) > 1e-6*(1+math.Abs(want[i])) {
+				t.Errorf("%s, coordinate %d: %v, want %v", s, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+// A committee has one round, and the split one as many members as it was told.
+func TestCommitteeRefusals(t *testing.T) {
+	c := methodConfigs()[BCMSplit]
+	l := noised(t, learner(t, c, dense(c, 1, 20), 1), 0, 1)
+	if _, err := Run(context.Background(), c, []*Learner{l, l, l}, nil, 2); !errors.Is(err, ErrRound) {
+		t.Errorf("two rounds: %v", err)
+	}
+	if _, err := c.Fold(2, c.Initial(), make([]int64, c.Dim())); !errors.Is(err, ErrRound) {
+		t.Errorf("fold of round 2: %v", err)
+	}
+	if _, err := Run(context.Background(), c, []*Learner{l}, nil, 1); !errors.Is(err, ErrConfig) {
+		t.Errorf("one member of three: %v", err)
+	}
+}
