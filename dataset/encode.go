@@ -60,10 +60,17 @@ func (e *cellError) Unwrap() error { return e.err }
 // errDrop asks for the row to be left out.
 var errDrop = errors.New("row dropped")
 
-func (e *encoder) bind() error {
+func (e *encoder) bind() error { return e.bindColumns(true) }
+
+// bindColumns finds the columns; the target only if it is wanted.
+func (e *encoder) bindColumns(target bool) error {
 	used := map[string]bool{}
 	to := 0
-	for _, c := range append([]Column{e.schema.Target}, e.schema.Columns...) {
+	columns := e.schema.Columns
+	if target {
+		columns = append([]Column{e.schema.Target}, columns...)
+	}
+	for _, c := range columns {
 		b := boundColumn{Column: c, from: e.rec.index(c.Name), to: to}
 		if b.from < 0 {
 			return &LineError{e.rec.Name, 1, c.Name, errors.New("the schema's column is not in the file")}
@@ -136,16 +143,24 @@ func (e *encoder) locate(i int, err error) error {
 
 // row fills one encoded row and returns its target.
 func (e *encoder) row(row []float64, cells []string) (float64, error) {
+	if err := e.features(row, cells); err != nil {
+		return 0, err
+	}
+	return e.label(cells[e.target.from])
+}
+
+// features fills one encoded row.
+func (e *encoder) features(row []float64, cells []string) error {
 	if len(cells) != len(e.rec.Header) {
-		return 0, fmt.Errorf("%d cells for %d columns", len(cells), len(e.rec.Header))
+		return fmt.Errorf("%d cells for %d columns", len(cells), len(e.rec.Header))
 	}
 	for _, c := range e.cols {
 		if err := e.feature(row[c.to:], &c, cells[c.from]); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	row[e.dim-1] = 1
-	return e.label(cells[e.target.from])
+	return nil
 }
 
 func (e *encoder) feature(dst []float64, c *boundColumn, cell string) error {
