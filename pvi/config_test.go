@@ -55,7 +55,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"prior_precision", false, func(c *Config) { c.PriorPrecision = nan }},
 		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 1e15 }},
 		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 0 }},
-		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1.01 }},
+		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1024.5 }},
 		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1e-12 }},
 		{"noise_sd", false, func(c *Config) { c.NoiseSD = 1 }},
 		{"noise_sd", true, func(c *Config) { c.NoiseSD = 0 }},
