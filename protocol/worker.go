@@ -1,0 +1,253 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/crypto/xof"
+)
+
+// KindWorker is a message between a compute node and a worker of its own. It
+// never leaves the institution in clear: it is sealed under a key that they share
+// and carries no signature.
+const KindWorker Kind = 33
+
+// WorkerPath is which way a worker message goes; all of it enters the key and the
+// associated data.
+type WorkerPath struct {
+	Node   uint32 // member index
+	Worker uint32 // 0 <= Worker < Of
+	Of     uint32 // workers of the node, 1..Slots
+	Down   bool   // from the node to the worker
+}
+
+// WorkerMessage is a message between a compute node and its workers.
+type WorkerMessage interface {
+	fielder
+	workerType() uint8
+}
+
+// WorkerHello, worker to node: I am here and have nothing. Layout: empty.
+type WorkerHello struct{}
+
+// WorkerLinks, node to worker: the channel secrets of parties of this worker.
+//
+// Layout: n* (u32 party | 32 secret).
+type WorkerLinks struct {
+	Parties []uint32
+	Secrets []*channel.Secret // one a party
+}
+
+// WorkerHeld, worker to node: these contributions are whole, checked and durable.
+//
+// Layout: n* bytes (the signed Contribution).
+type WorkerHeld struct{ Contributions [][]byte }
+
+// WorkerAsk, node to worker: add the shares of exactly this part of the agreed
+// set.
+//
+// Layout: u32 round | u32 attempt | n* (u32 party | 32 bundle).
+type WorkerAsk struct {
+	Round   uint32
+	Attempt uint32
+	Set     []Entry
+}
+
+// WorkerSum, worker to node: a chunk of the sum that was asked for.
+//
+// Layout: u32 round | u32 attempt | 32 set | u32 index | 32 blinding |
+// bytes elements (8 bytes each).
+type WorkerSum struct {
+	Round    uint32
+	Attempt  uint32
+	Set      Digest // SetDigest of what was asked for
+	Index    uint32
+	Blinding [32]byte // sum of the blinding shares; zero without audit
+	Elements []byte
+}
+
+// WorkerEnd, node to worker: the session is over, forget everything. Layout:
+// empty.
+type WorkerEnd struct{}
+
+func (*WorkerHello) workerType() uint8 { return 1 }
+func (*WorkerLinks) workerType() uint8 { return 2 }
+func (*WorkerHeld) workerType() uint8  { return 3 }
+func (*WorkerAsk) workerType() uint8   { return 4 }
+func (*WorkerSum) workerType() uint8   { return 5 }
+func (*WorkerEnd) workerType() uint8   { return 6 }
+
+func newWorkerMessage(t uint8) WorkerMessage {
+	for _, m := range []WorkerMessage{&WorkerHello{}, &WorkerLinks{}, &WorkerHeld{}, &WorkerAsk{}, &WorkerSum{}, &WorkerEnd{}} {
+		if m.workerType() == t {
+			return m
+		}
+	}
+	return nil
+}
+
+func (*WorkerHello) fields(*wire) {}
+func (*WorkerEnd) fields(*wire)   {}
+
+func (m *WorkerLinks) fields(w *wire) {
+	if n := w.count("links", len(m.Parties), 4+channel.SecretSize); w.reading() {
+		m.Parties, m.Secrets = make([]uint32, n), make([]*channel.Secret, n)
+	}
+	for i := range m.Parties {
+		w.u32("party", &m.Parties[i])
+		secret := make([]byte, channel.SecretSize)
+		if !w.reading() {
+			secret = m.Secrets[i].Bytes()
+		}
+		w.fixed("secret", secret)
+		if w.reading() && w.err == nil {
+			m.Secrets[i], w.err = channel.NewSecret(secret)
+		}
+	}
+}
+
+func (m *WorkerHeld) fields(w *wire) {
+	if n := w.count("contributions", len(m.Contributions), 4+envelopeSize); w.reading() {
+		m.Contributions = make([][]byte, n)
+	}
+	for i := range m.Contributions {
+		w.blob("contribution", &m.Contributions[i], maxBody+envelopeSize)
+	}
+}
+
+func (m *WorkerAsk) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.entries("asked", &m.Set)
+}
+
+func (m *WorkerSum) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("set", m.Set[:])
+	w.u32("index", &m.Index)
+	w.fixed("blinding", m.Blinding[:])
+	w.blob("elements", &m.Elements, xof.ChunkElements*field.ElementSize)
+}
+
+// sealedWorker is a worker message on the bus.
+//
+// Layout: u8 kind (33) | 32 plan id | u32 node | u32 worker | u32 of | u8 down |
+// 32 salt | bytes ciphertext. The ciphertext is that of u8 type and the message,
+// one chunk under the key for everything before it.
+type sealedWorker struct {
+	plan       PlanID
+	path       WorkerPath
+	salt       [32]byte
+	ciphertext []byte
+}
+
+// maxWorker bounds the ciphertext of a worker message.
+const maxWorker = MaxMessage
+
+func (m *sealedWorker) fields(w *wire) {
+	kind := KindWorker
+	w.u8("kind", (*uint8)(&kind))
+	if kind != KindWorker {
+		w.fail("kind %d isn't a worker message", kind)
+	}
+	w.fixed("plan id", m.plan[:])
+	w.u32("node", &m.path.Node)
+	w.u32("worker", &m.path.Worker)
+	w.u32("workers", &m.path.Of)
+	w.flag("down", &m.path.Down)
+	w.fixed("salt", m.salt[:])
+	w.blob("ciphertext", &m.ciphertext, maxWorker)
+}
+
+func (m *sealedWorker) box(secret *channel.Secret) (*channel.Box, error) {
+	down := byte(0)
+	if m.path.Down {
+		down = 1
+	}
+	ctx := append([]byte(nil), m.plan[:]...)
+	for _, v := range []uint32{m.path.Node, m.path.Worker, m.path.Of} {
+		ctx = binary.BigEndian.AppendUint32(ctx, v)
+	}
+	ctx = append(append(ctx, down), m.salt[:]...)
+	return channel.NewBox(secret.Derive("worker", ctx), append([]byte("choir v1 worker\x00"), ctx...))
+}
+
+// SealWorker seals a worker message under the secret that the node and its workers
+// share. The salt, drawn from r, makes the key one of its own.
+func (s Session) SealWorker(secret *channel.Secret, path WorkerPath, m WorkerMessage, r io.Reader) ([]byte, error) {
+	body, err := marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("seal %T: %w", m, err)
+	}
+	out := &sealedWorker{plan: s.ID, path: path}
+	if _, err := io.ReadFull(r, out.salt[:]); err != nil {
+		return nil, fmt.Errorf("seal %T: salt: %w", m, err)
+	}
+	box, err := out.box(secret)
+	if err != nil {
+		return nil, fmt.Errorf("seal %T: %w", m, err)
+	}
+	out.ciphertext = box.Seal(nil, 0, true, append([]byte{m.workerType()}, body...))
+	return marshal(out)
+}
+
+// OpenWorker opens what SealWorker sealed. The path is authentic; that it is one
+// of the receiver's is for the receiver to check.
+func (s Session) OpenWorker(secret *channel.Secret, data []byte) (WorkerPath, WorkerMessage, error) {
+	in := new(sealedWorker)
+	if err := unmarshal("worker message", data, in); err != nil {
+		return WorkerPath{}, nil, err
+	}
+	if in.plan != s.ID {
+		return WorkerPath{}, nil, fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, in.plan.Short(), s.ID.Short())
+	}
+	box, err := in.box(secret)
+	if err != nil {
+		return WorkerPath{}, nil, err
+	}
+	plain, err := box.Open(nil, 0, true, in.ciphertext)
+	if err != nil || len(plain) == 0 {
+		return WorkerPath{}, nil, fmt.Errorf("%w: worker message", ErrSealed)
+	}
+	m := newWorkerMessage(plain[0])
+	if m == nil {
+		return WorkerPath{}, nil, fmt.Errorf("%w: worker message of type %d", ErrMalformed, plain[0])
+	}
+	return in.path, m, unmarshal("worker message", plain[1:], m)
+}
+
+// IsWorker tells a worker message by its first byte.
+func IsWorker(b []byte) bool { return len(b) > 0 && Kind(b[0]) == KindWorker }
+
+// WorkerOf is which of a node's workers takes in a party's contributions.
+func WorkerOf(party, of uint32) uint32 { return Slot(party) * of / Slots }
+
+// SubjectWorker carries a worker message.
+func (s Session) SubjectWorker(p WorkerPath) string {
+	if p.Down {
+		return s.subject("work.%s.%d.down", s.name(p.Node), p.Worker)
+	}
+	return s.subject("work.%s.%d.up", s.name(p.Node), p.Worker)
+}
+
+// WorkerFilters are the subjects that a worker listens to: its own parties' alone.
+func (s Session) WorkerFilters(p WorkerPath) []string {
+	p.Down = true
+	f := []string{s.SubjectControl(), s.SubjectWorker(p)}
+	for slot := range uint32(Slots) {
+		if slot*p.Of/Slots == p.Worker {
+			f = append(f, s.subject("share.%d.*.%s.>", slot, s.name(p.Node)), s.subject("commit.%d.>", slot))
+		}
+	}
+	return f
+}
+
+// GroupFilters are the subjects that a compute node with workers listens to:
+// everything but what its workers take in, and what they say.
+func (s Session) GroupFilters(node uint32) []string {
+	me := s.name(node)
+	return []string{s.SubjectControl(), s.subject("agree.>"), s.subject("key.%s", s.name(s.Plan.Aggregator())),
+		s.subject("open.*.%s", me), s.subject("hold.>"), s.subject("result.*.*.head"), s.subject("work.%s.*.up", me)}
+}

@@ -1,0 +1,163 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"choir/crypto/channel"
+)
+
+func workerSecret(t testing.TB, b byte) *channel.Secret {
+	t.Helper()
+	s, err := channel.NewSecret(bytes.Repeat([]byte{b}, channel.SecretSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func workerMessages(t testing.TB) []WorkerMessage {
+	return []WorkerMessage{&WorkerHello{}, &WorkerEnd{},
+		&WorkerLinks{Parties: []uint32{0, 2}, Secrets: []*channel.Secret{workerSecret(t, 8), workerSecret(t, 9)}},
+		&WorkerHeld{Contributions: [][]byte{bytes.Repeat([]byte{6}, 200), bytes.Repeat([]byte{7}, 300)}},
+		&WorkerAsk{Round: 1, Attempt: 2, Set: []Entry{{Party: 1, Bundle: Digest{1}}, {Party: 2}}},
+		&WorkerSum{Round: 1, Attempt: 2, Set: Digest{3}, Index: 4, Blinding: [32]byte{5}, Elements: make([]byte, 24)},
+	}
+}
+
+// TestWorkerMessages: what is sealed opens to the same, on its own path, under its own
+// plan and secret, and not after any change.
+func TestWorkerMessages(t *testing.T) {
+	s, secret := testSession(t), workerSecret(t, 1)
+	path := WorkerPath{Node: 3, Worker: 1, Of: 4, Down: true}
+	for _, m := range workerMessages(t) {
+		data, err := s.SealWorker(secret, path, m, new(seeded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, got, err := s.OpenWorker(secret, data)
+		if err != nil || at != path || !IsWorker(data) || IsChunk(data) {
+			t.Fatalf("%T: %v, %v", m, at, err)
+		}
+		if l, ok := got.(*WorkerLinks); ok {
+			want := m.(*WorkerLinks)
+			if !slices.Equal(l.Parties, want.Parties) || !bytes.Equal(l.Secrets[1].Bytes(), want.Secrets[1].Bytes()) || len(l.Secrets) != 2 {
+				t.Error("the links changed")
+			}
+		} else if !reflect.DeepEqual(got, m) {
+			t.Errorf("%+v became %+v", m, got)
+		}
+		if _, _, err := s.OpenWorker(workerSecret(t, 2), data); !errors.Is(err, ErrSealed) {
+			t.Errorf("%T under another secret: %v", m, err)
+		}
+		other := s
+		other.ID[0]++
+		if _, _, err := other.OpenWorker(secret, data); !errors.Is(err, ErrWrongPlan) {
+			t.Errorf("%T under another plan: %v", m, err)
+		}
+		for i := range data {
+			bad := slices.Clone(data)
+			bad[i] ^= 1
+			if _, _, err := s.OpenWorker(secret, bad); err == nil {
+				t.Fatalf("%T with byte %d changed was taken", m, i)
+			}
+			if _, _, err := s.OpenWorker(secret, data[:i]); err == nil {
+				t.Fatalf("%T of %d bytes was taken", m, i)
+			}
+		}
+	}
+	if _, err := s.SealWorker(secret, path, &WorkerAsk{Round: 0, Attempt: 1}, new(seeded)); err == nil {
+		t.Error("round 0 was sealed")
+	}
+	if _, err := s.SealWorker(secret, path, &WorkerHello{}, strings.NewReader("short")); err == nil {
+		t.Error("sealed without a salt")
+	}
+}
+
+func FuzzOpenWorker(f *testing.F) {
+	s, secret := testSession(f), workerSecret(f, 1)
+	for _, m := range workerMessages(f) {
+		data, err := s.SealWorker(secret, WorkerPath{Node: 3, Of: 1}, m, new(seeded))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, true)
+		body, err := marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append([]byte{m.workerType()}, body...), false)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, sealed bool) {
+		if sealed {
+			_, _, _ = s.OpenWorker(secret, data)
+			return
+		}
+		if len(data) == 0 {
+			return
+		}
+		m := newWorkerMessage(data[0])
+		if m == nil || unmarshal("worker message", data[1:], m) != nil {
+			return
+		}
+		again, err := marshal(m)
+		if err != nil || !bytes.Equal(again, data[1:]) {
+			t.Fatalf("%x was read and written as %x, %v", data[1:], again, err)
+		}
+	})
+}
+
+// TestWorkersShareTheParties: for any number of workers each party has exactly one, who hears
+// it; nobody hears another's; loads are even; and the node itself hears no share.
+func TestWorkersShareTheParties(t *testing.T) {
+	s := Session{Plan: roster(1000, 3)}
+	node := s.Plan.Compute(1)
+	for _, of := range []uint32{1, 2, 3, 4, 7, 64} {
+		load := make([]int, of)
+		for party := range uint32(1000) {
+			mine := WorkerOf(party, of)
+			load[mine]++
+			if party > 100 && of > 4 {
+				continue // the filters are the same for all
+			}
+			for w := range of {
+				f := s.WorkerFilters(WorkerPath{Node: node, Worker: w, Of: of})
+				for _, subject := range []string{s.SubjectCommit(party, 1, 1),
+					s.SubjectShare(&Chunk{Context: Context{From: party, To: node, Round: 1, Attempt: 1}})} {
+					if got := slices.ContainsFunc(f, func(f string) bool { return heard(f, subject) }); got != (w == mine) {
+						t.Fatalf("%s reaches worker %d of %d: %t, want worker %d", subject, w, of, got, mine)
+					}
+				}
+			}
+		}
+		for w, n := range load { // 1000 parties on 64 slots: 15 or 16 a slot, and rounding
+			if fair := 1000 / float64(of); float64(n) < 0.85*fair-2 || float64(n) > 1.15*fair+2 {
+				t.Errorf("worker %d of %d has %d of 1000 parties", w, of, n)
+			}
+		}
+	}
+	group, alone := s.GroupFilters(node), s.Filters(node)
+	for _, subject := range []string{s.SubjectControl(), s.SubjectKey(s.Plan.Aggregator()), s.SubjectOpen(0, node),
+		s.SubjectHold(s.Plan.Compute(0), 1, 1), s.SubjectAgree(s.Plan.Compute(0), 1, 1), s.SubjectResult(1, 1, "head")} {
+		for _, f := range [][]string{group, alone} {
+			if !slices.ContainsFunc(f, func(f string) bool { return heard(f, subject) }) {
+				t.Errorf("%s doesn't reach the node", subject)
+			}
+		}
+	}
+	for subject, want := range map[string]bool{
+		s.SubjectCommit(0, 1, 1):                                                 false,
+		s.SubjectWorker(WorkerPath{Node: node, Of: 2}):                           true,
+		s.SubjectWorker(WorkerPath{Node: node, Of: 2, Down: true}):               false,
+		s.SubjectWorker(WorkerPath{Node: s.Plan.Compute(0), Of: 2}):              false,
+		s.SubjectShare(&Chunk{Context: Context{To: node, Round: 1, Attempt: 1}}): false,
+	} {
+		if got := slices.ContainsFunc(group, func(f string) bool { return heard(f, subject) }); got != want {
+			t.Errorf("%s reaches the node: %t", subject, got)
+		}
+	}
+}
