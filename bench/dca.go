@@ -149,10 +149,10 @@ func (r *Result) sampleNoise() error {
 	for i := range buffers {
 		buffers[i] = make([]int64, each)
 	}
-	c, err := measure(func() error {
+	c, err := Measure(func() error {
 		return parallel(r.Workers, r.Workers, func(i int) error { return g.Fill(buffers[i], rand.Reader) })
 	})
-	r.SecondsNoise = c.cpu / float64(r.Workers) * float64(samples) / float64(each*r.Workers)
+	r.SecondsNoise = c.CPUSeconds / float64(r.Workers) * float64(samples) / float64(each*r.Workers)
 	return err
 }
 

@@ -34,11 +34,11 @@ func measureLimits(cfg Config) (Limits, error) {
 			to *float64
 			f  func(dim, bytes int) error
 		}{{&l.KeystreamAdd, keystreamAdd}, {&l.GCM, sealChunks}} {
-			c, err := measure(func() error { return parallel(workers, workers, func(int) error { return m.f(cfg.Dim, each) }) })
+			c, err := Measure(func() error { return parallel(workers, workers, func(int) error { return m.f(cfg.Dim, each) }) })
 			if err != nil {
 				return l, fmt.Errorf("limit: %w", err)
 			}
-			*m.to = max(*m.to, float64(workers)*float64(each)/c.cpu)
+			*m.to = max(*m.to, float64(workers)*float64(each)/c.CPUSeconds)
 		}
 	}
 	return l, nil
@@ -88,13 +88,13 @@ const signatures = 512
 // receipt.
 func signSeconds(key *identity.PrivateKey) float64 {
 	msg := make([]byte, 128)
-	c, _ := measure(func() error { // signing doesn't fail
+	c, _ := Measure(func() error { // signing doesn't fail
 		for range signatures {
 			key.Sign(msg)
 		}
 		return nil
 	})
-	return c.cpu / signatures
+	return c.CPUSeconds / signatures
 }
 
 // sealChunks seals pieces as long as a vector's chunks.

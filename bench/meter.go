@@ -24,21 +24,21 @@ type Phase struct {
 	Limit        string  `json:"limit,omitempty"` // what the limit counts
 }
 
-// cost is what a stretch of the process took.
-type cost struct {
-	wall, cpu     float64 // seconds
-	allocs, bytes int64
+// Cost is what a stretch of the process took.
+type Cost struct {
+	Seconds, CPUSeconds float64 // wall time; processor time of all threads
+	Allocs, AllocBytes  int64   // objects and bytes
 }
 
-// measure runs f alone.
-func measure(f func() error) (cost, error) {
+// Measure runs f. The figures are the whole process's: nothing else may run beside.
+func Measure(f func() error) (Cost, error) {
 	m, cpu, at := heapAllocs(), cpuSeconds(), time.Now()
 	err := f()
-	c := cost{wall: time.Since(at).Seconds(), cpu: cpuSeconds() - cpu}
+	c := Cost{Seconds: time.Since(at).Seconds(), CPUSeconds: cpuSeconds() - cpu}
 	n := heapAllocs()
-	c.allocs, c.bytes = n.objects-m.objects, n.bytes-m.bytes
-	if c.cpu <= 0 { // no clock of the processor's here
-		c.cpu = c.wall
+	c.Allocs, c.AllocBytes = n.objects-m.objects, n.bytes-m.bytes
+	if c.CPUSeconds <= 0 { // no clock of the processor's here
+		c.CPUSeconds = c.Seconds
 	}
 	return c, err
 }
@@ -65,11 +65,11 @@ func (m *meter) phase(role, name string, inRound bool, members int) *Phase {
 	return p
 }
 
-func (p *Phase) add(c cost) {
-	p.Seconds += c.wall
-	p.CPUSeconds += c.cpu
-	p.Allocs += c.allocs
-	p.AllocBytes += c.bytes
+func (p *Phase) add(c Cost) {
+	p.Seconds += c.Seconds
+	p.CPUSeconds += c.CPUSeconds
+	p.Allocs += c.Allocs
+	p.AllocBytes += c.AllocBytes
 }
 
 // move takes a share of a phase's time out of it and into another: what was

@@ -168,7 +168,7 @@ func (s *stream) batches(f func(lo, hi int) error) error {
 
 // phase runs f alone and adds its cost to a phase.
 func (s *stream) phase(role, name string, inRound bool, members int, f func() error) (*Phase, error) {
-	c, err := measure(f)
+	c, err := Measure(f)
 	p := s.meter.phase(role, name, inRound, members)
 	p.add(c)
 	return p, err

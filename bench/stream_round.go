@@ -51,7 +51,7 @@ func (s *stream) contribute(lo, hi int) error {
 // nobody waits for it is a phase of its own.
 func (s *stream) wake(lo, hi int) ([]*actor, error) {
 	parties, before := make([]*actor, hi-lo), s.drawn.Load()
-	c, err := measure(func() error {
+	c, err := Measure(func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
 			if parties[i], err = s.party(lo+i, s.parked[lo+i]); err != nil {
 				return err
