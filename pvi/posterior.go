@@ -27,6 +27,19 @@ func (c Config) Posterior(raw []int64) (*Posterior, error) {
 	return c.posterior(c.floats(q), lifted)
 }
 
+// PosteriorAt is the proper Gaussian with the given natural parameters, laid out as in
+// package gauss, however it was found: for other ways of inference than this
+// package's. Errors: ErrConfig, ErrShape, gauss.ErrImproper.
+func (c Config) PosteriorAt(natural []float64) (*Posterior, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	if len(natural) != c.Dim() {
+		return nil, fmt.Errorf("posterior: length %d, want %d: %w", len(natural), c.Dim(), ErrShape)
+	}
+	return c.posterior(append([]float64(nil), natural...), 0)
+}
+
 func (c Config) posterior(natural []float64, lifted int) (*Posterior, error) {
 	m, err := c.space().Moments(natural)
 	if err != nil {
