@@ -120,12 +120,9 @@ func CheckPlan(p *protocol.Plan) error {
 	if err := CheckGrid(p); err != nil {
 		return err
 	}
-	switch p.Application {
-	case AppSum:
+	if p.Application == AppSum {
 		return nil
-	case AppPVI:
-		_, err := LearningOf(p)
-		return err
 	}
-	return protocol.Fail(protocol.ClassInput, "plan: no such application %q", p.Application)
+	_, err := AppOf(p)
+	return err
 }

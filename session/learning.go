@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,12 +8,6 @@ import (
 	"choir/dataset"
 	"choir/protocol"
 	"choir/pvi"
-)
-
-// Application names in plans.
-const (
-	AppSum = "sum"
-	AppPVI = "dp-pvi"
 )
 
 // Learning is what a plan of application "dp-pvi" carries in its parameters:
@@ -31,39 +24,24 @@ type Learning struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// Marshal is the canonical form. Nothing is escaped for HTML: the schema inside
-// has a canonical form of its own, byte for byte.
-func (l *Learning) Marshal() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(l); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
+// Name is "dp-pvi".
+func (l *Learning) Name() string { return AppPVI }
+
+// Marshal is the canonical form.
+func (l *Learning) Marshal() ([]byte, error) { return canonical(l) }
 
 // ParseLearning accepts exactly what Marshal emits.
 func ParseLearning(b []byte) (*Learning, error) {
 	l := new(Learning)
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(l); err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
-	}
-	again, err := l.Marshal()
-	if err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
-	}
-	if !bytes.Equal(again, b) {
-		return nil, fmt.Errorf("parameters: not in canonical form")
+	if err := readCanonical(b, l); err != nil {
+		return nil, err
 	}
 	return l, l.validate()
 }
 
 func (l *Learning) validate() error {
-	if l.Version != 1 {
-		return fmt.Errorf("parameters: version %d isn't 1", l.Version)
+	if err := checkVersion(l.Version); err != nil {
+		return err
 	}
 	if err := l.PVI.Validate(); err != nil {
 		return fmt.Errorf("parameters: %w", err)
@@ -84,76 +62,60 @@ func (l *Learning) validate() error {
 // Encoding is the parsed schema.
 func (l *Learning) Encoding() (*dataset.Schema, error) { return dataset.ParseSchema(l.Schema) }
 
-// LearningOf reads a plan's parameters and holds them against the plan's own
-// numbers: a plan whose application produces larger terms than its privacy
-// claim covers must not be signed.
+// LearningOf is AppOf for plans of application "dp-pvi".
 func LearningOf(p *protocol.Plan) (*Learning, error) {
 	if p.Application != AppPVI {
 		return nil, protocol.Fail(protocol.ClassInput, "plan: application %q isn't %q", p.Application, AppPVI)
 	}
-	l, err := ParseLearning(p.Parameters)
+	a, err := AppOf(p)
 	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "plan: %w", err)
+		return nil, err
 	}
-	if err := l.check(p); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "plan: parameters: %w", err)
-	}
-	return l, nil
+	return a.(*Learning), nil
 }
 
-func (l *Learning) check(p *protocol.Plan) error {
-	switch {
-	case l.PVI.Dim() != int(p.Dim):
-		return fmt.Errorf("the model has %d numbers, the plan's dim is %d", l.PVI.Dim(), p.Dim)
-	case l.PVI.FracBits != p.FracBits:
-		return fmt.Errorf("frac_bits is %d, the plan's is %d", l.PVI.FracBits, p.FracBits)
-	case len(l.Weights) != p.Parties():
+// Size implements App.
+func (l *Learning) Size() (dim int, fracBits uint8) { return l.PVI.Dim(), l.PVI.FracBits }
+
+// Mechanism implements App.
+func (l *Learning) Mechanism() (pvi.Mechanism, error) { return l.PVI.Mechanism() }
+
+// Check implements App.
+func (l *Learning) Check(p *protocol.Plan) error {
+	if len(l.Weights) != p.Parties() {
 		return fmt.Errorf("%d weights for %d parties", len(l.Weights), p.Parties())
 	}
-	schema, err := l.Encoding()
-	if err != nil {
-		return err
+	if l.PVI.Parties != 0 && l.PVI.Parties != p.Parties() {
+		return fmt.Errorf("the prior is split among %d members, the plan has %d parties", l.PVI.Parties, p.Parties())
 	}
-	if schema.Dim() != l.PVI.Features {
-		return fmt.Errorf("the schema encodes %d columns, the model has %d features", schema.Dim(), l.PVI.Features)
-	}
-	if p.Noise == protocol.NoiseNone {
-		return nil
-	}
-	return l.checkBounds(p)
+	return checkSchema(l.Schema, l.PVI.Features)
 }
 
-// checkBounds: the application's clip and sensitivity are within the plan's.
-func (l *Learning) checkBounds(p *protocol.Plan) error {
-	per, err := l.PVI.PerParty()
+// Model implements App.
+func (l *Learning) Model() protocol.Model { return folding{l.PVI} }
+
+// Posterior implements App.
+func (l *Learning) Posterior(_ *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	return l.PVI.Posterior(state)
+}
+
+// Join implements App. With local noise the plan's variance is what the party adds
+// in each of its steps; a plan without noise adds none.
+func (l *Learning) Join(s Seat) (Learner, error) {
+	p, err := pvi.NewLearner(l.PVI, s.Data, l.Weights[s.Party])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sens, err := l.PVI.Sensitivity(pvi.ReplaceRecord)
-	if err != nil {
-		return err
+	if l.PVI.Local {
+		if p, err = p.WithNoise(s.Plan.Variance, s.Rand); err != nil {
+			return nil, err
+		}
 	}
-	if per > p.PerParty || sens > p.Sensitivity {
-		return fmt.Errorf("one party's update reaches %d grid units and one record moves the sum by %d; the plan's per_party and sensitivity, %d and %d, don't cover that",
-			per, sens, p.PerParty, p.Sensitivity)
-	}
-	return nil
+	return NewLearner(p, s.Report), nil
 }
 
 // folding is the public side of DP-PVI as the roles see it.
 type folding struct{ cfg pvi.Config }
-
-// NewModel is the model that a plan's application folds.
-func NewModel(p *protocol.Plan) (protocol.Model, error) {
-	if p.Application == AppSum {
-		return Sum{int(p.Dim)}, nil
-	}
-	l, err := LearningOf(p)
-	if err != nil {
-		return nil, err
-	}
-	return folding{l.PVI}, nil
-}
 
 func (f folding) Initial() []int64 { return f.cfg.Initial() }
 
@@ -164,17 +126,14 @@ func (f folding) Fold(round uint32, model, sum []int64) ([]int64, error) {
 // learner is a party's side of DP-PVI.
 type learner struct {
 	folding
-	l      *pvi.Learner
-	report func(round uint32, clipped float64)
+	l    *pvi.Learner
+	seat Seat
 }
 
 // NewLearner joins a pvi.Learner to the protocol. report, if not nil, is told
-// the share of clipped shard updates; it is for the party's own eyes only.
-func NewLearner(l *pvi.Learner, report func(round uint32, clipped float64)) interface {
-	protocol.Application
-	protocol.Proposer
-} {
-	return &learner{folding{l.Config()}, l, report}
+// the share of clipped terms; it is for the party's own eyes only.
+func NewLearner(l *pvi.Learner, report func(round uint32, clipped float64)) Learner {
+	return &learner{folding{l.Config()}, l, Seat{Report: report}}
 }
 
 func (a *learner) InitialState() []byte { return a.l.InitialState() }
@@ -188,8 +147,6 @@ func (a *learner) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.report != nil {
-		a.report(w.Round, p.ClippedFraction)
-	}
+	a.seat.report(w.Round, p.ClippedFraction)
 	return p.Update, p.Memo, nil
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,11 +22,11 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 		v, err := m.vector()
 		return Sum{int(m.Session.Plan.Dim)}, v, err
 	}
-	l, err := LearningOf(m.Session.Plan)
+	a, err := AppOf(m.Session.Plan)
 	if err != nil {
 		return nil, nil, err
 	}
-	schema, err := l.Encoding()
+	schema, err := a.Encoding()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,12 +34,11 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 	if err != nil {
 		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	learner, err := pvi.NewLearner(l.PVI, data, l.Weights[m.Index])
+	l, err := a.Join(Seat{Plan: m.Session.Plan, Party: m.Index, Data: data, Rand: rand.Reader, Report: m.keepPrivate})
 	if err != nil {
 		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	app := NewLearner(learner, m.keepPrivate)
-	return app, app, nil
+	return l, l, nil
 }
 
 func readData(path string, schema *dataset.Schema) (pvi.Data, error) {
@@ -151,20 +151,20 @@ func (m *Member) final(store host.Store) (*FinalModel, error) {
 		return nil, fmt.Errorf("the store has no model")
 	}
 	f := &FinalModel{SchemaVersion: 1, Plan: m.Session.ID.String(), Application: p.Application, Rounds: p.Rounds, FracBits: p.FracBits, State: state}
-	if p.Application != AppPVI {
+	if p.Application == AppSum {
 		f.Mean = make([]float64, len(state))
 		(fixedpoint.Grid{FracBits: p.FracBits}).Float(f.Mean, state)
 		return f, nil
 	}
-	l, err := LearningOf(p)
+	a, err := AppOf(p)
 	if err != nil {
 		return nil, err
 	}
-	schema, err := l.Encoding()
+	schema, err := a.Encoding()
 	if err != nil {
 		return nil, err
 	}
-	posterior, err := l.PVI.Posterior(state)
+	posterior, err := a.Posterior(p, state)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -71,14 +72,21 @@ func (t Terms) calibrate(p *protocol.Plan) error {
 	if t.Noise == protocol.NoiseNone {
 		return nil
 	}
-	p.Epsilon, p.Delta, p.Relation, p.Accountant = t.Epsilon, t.Delta, uint8(privacy.ReplaceOne), "gaussian-integer"
+	p.Epsilon, p.Delta, p.Relation, p.Accountant = t.Epsilon, t.Delta, uint8(privacy.ReplaceOne), protocol.AccountantInteger
+	if p.Sampling != 0 {
+		p.Accountant = protocol.AccountantSampled
+	}
 	parts := p.HiddenParts()
 	if parts < 1 {
 		return protocol.Fail(protocol.ClassInput, "colluders, dropouts: N_min - T - 1 = %d leaves no honest noise (N = %d, dropouts = %d, T = %d)",
 			int64(p.MinParties)-int64(p.Colluders)-1, p.Parties(), t.Dropouts, t.Colluders)
 	}
+	releases := uint64(p.Releases()) * uint64(max(1, p.LocalSteps))
+	if releases > 1<<31 {
+		return protocol.Fail(protocol.ClassInput, "rounds, steps: %d releases are more than anybody accounts for", releases)
+	}
 	n, err := privacy.Calibrate(privacy.Target{Epsilon: t.Epsilon, Delta: t.Delta, Sensitivity: p.Sensitivity, Dim: p.Dim,
-		Releases: uint32(p.Releases()), Parts: uint32(parts)})
+		Releases: uint32(releases), Parts: uint32(parts), Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)})
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "epsilon, delta: %w", err)
 	}
@@ -96,53 +104,70 @@ func finished(p *protocol.Plan) (*protocol.Plan, error) {
 	return p, p.CheckPrivacy()
 }
 
-// Learn is a plan to learn one model by DP-PVI. The learning's grid
-// (pvi.frac_bits) is chosen when it is 0.
-func (t Terms) Learn(l Learning) (*protocol.Plan, error) {
+// Plan is a plan to learn by an application. Its claim is exactly what the
+// application's mechanism needs. Noise that every party adds to its own steps is
+// placed by protocol.NoiseLocal, joint noise by one of the others; a placement that
+// the method doesn't have is refused.
+func (t Terms) Plan(a App) (*protocol.Plan, error) {
 	p, err := t.base()
 	if err != nil {
 		return nil, err
 	}
-	l.Version = 1
-	if l.PVI.FracBits == 0 {
-		l.PVI.FracBits = GridFor(l.PVI.Clip)
-	}
-	if err := l.validate(); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
-	}
-	p.Dim, p.FracBits, p.Application = uint32(l.PVI.Dim()), l.PVI.FracBits, AppPVI
-	if p.Parameters, err = l.Marshal(); err != nil {
+	dim, bits := a.Size()
+	p.Dim, p.FracBits, p.Application = uint32(dim), bits, a.Name()
+	if p.Parameters, err = a.Marshal(); err != nil {
 		return nil, err
 	}
-	if err := bounds(p, l.PVI); err != nil {
+	if _, err := parseApp(p.Application, p.Parameters); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	if err := cover(p, a); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "clip: %w", err)
 	}
 	if err := t.calibrate(p); err != nil {
 		return nil, err
 	}
-	if err := l.check(p); err != nil {
+	if err := checkApp(p, a); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
 	}
 	return finished(p)
 }
 
-func bounds(p *protocol.Plan, cfg pvi.Config) (err error) {
-	if cfg.Clip == 0 {
-		if p.Noise != protocol.NoiseNone {
-			return fmt.Errorf("a private plan needs a clip above 0")
-		}
+// Learn is a plan to learn one model by DP-PVI. The learning's grid
+// (pvi.frac_bits) is chosen when it is 0.
+func (t Terms) Learn(l Learning) (*protocol.Plan, error) {
+	l.Version = 1
+	if l.PVI.FracBits == 0 {
+		l.PVI.FracBits = GridFor(l.PVI.Clip)
+	}
+	return t.Plan(&l)
+}
+
+// cover makes the plan's claim cover what the application releases.
+func cover(p *protocol.Plan, a App) error {
+	m, err := a.Mechanism()
+	switch {
+	case errors.Is(err, pvi.ErrUnbounded) && p.Noise == protocol.NoiseNone:
 		p.Clip, p.PerParty = 0, unclippedBound(p.Parties())
 		return nil
-	}
-	if p.PerParty, err = cfg.PerParty(); err != nil {
+	case errors.Is(err, pvi.ErrUnbounded):
+		return fmt.Errorf("a private plan needs a clip above 0")
+	case err != nil:
 		return err
 	}
-	p.Clip = p.PerParty / uint64(cfg.Shards)
+	p.Clip, p.PerParty = m.Clip, max(m.Clip, m.PerParty)
 	if p.Noise == protocol.NoiseNone {
 		return nil
 	}
-	p.Sensitivity, err = cfg.Sensitivity(pvi.ReplaceRecord)
-	return err
+	if m.Local != (p.Noise == protocol.NoiseLocal) {
+		return fmt.Errorf("the method's noise is %s, it can't be placed with %v", placed(m), p.Noise)
+	}
+	sampling, rate := samplingOf(m)
+	p.Sensitivity, p.Sampling, p.SampleRate = m.Sensitivity, uint8(sampling), rate
+	if m.Local {
+		p.LocalSteps = uint32(m.Steps)
+	}
+	return nil
 }
 
 // unclippedBound is the largest bound on one party that the field has room for.
