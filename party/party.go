@@ -13,8 +13,9 @@
 //	state                           the application's private state after them
 //	attempt                         u32 round, u32 attempt: the last one contributed to
 //	want                            an open attempt that this party hasn't contributed to
-//	outbox                          its messages, to be sent again until every node has them
-//	head, memo                      its Contribution, and what settling it needs
+//	outbox                          the noise's seed and the update, until every node has the
+//	                                contribution that they make: it is made again to be sent again
+//	head, memo                      its signed Contribution, and what settling it needs
 //	receipt/<r>/<a>/<node>           receipts, kept for good
 //	agree/<r>/<a>/<node>, result/.. how a round ended, until it is settled
 //	ledger/<n>                      the privacy ledger: charges before contributions, never deleted
@@ -41,6 +42,13 @@ type Config struct {
 	Rand     io.Reader     // noise; production passes crypto/rand.Reader
 	View     protocol.View // what an earlier life persisted
 	ResendMS int64         // how long to wait for progress before saying the last thing again
+	// Window is how much of a contribution is made and sent in one step, in bytes, at
+	// least one chunk; 0: 8 MiB.
+	Window int
+	// Ahead is up to how many coordinates this party draws its next noise while it has
+	// nothing else to do, and keeps it in memory, 8 bytes each. Beyond it noise is drawn
+	// chunk by chunk when it is needed. 0: 2^20; negative: never.
+	Ahead int
 	// Bases are what commitments are made with under a plan with audit; derived
 	// when nil. Parties in one process may share them.
 	Bases *commit.Generators
@@ -65,7 +73,8 @@ type Party struct {
 	cfg   Config
 	s     protocol.Session
 	self  uint32
-	m     int
+	m     int    // compute nodes
+	nodes uint32 // index of the first
 	view  protocol.View
 	eff   *protocol.Effects
 	now   int64
@@ -79,7 +88,10 @@ type Party struct {
 	model   []int64
 	state   []byte
 	maxSum  uint64
-	noise   *noise.Gaussian // made with the first contribution
+	noise   *noise.Gaussian // made before the first contribution
+	next    *drawn          // noise for a contribution to come
+
+	modelDigest protocol.Digest // of model
 
 	did     pair            // the last attempt contributed to: never again
 	want    *protocol.Round // an open attempt that this party hasn't contributed to
@@ -99,10 +111,11 @@ func (p pair) after(q pair) bool {
 // mine is this party's contribution to an attempt.
 type mine struct {
 	pair
-	bundle   protocol.Digest
+	bundle   protocol.Digest // of the head
+	head     []byte          // nil until the last chunk was made
 	memo     []byte
-	outbox   []protocol.Outgoing
 	receipts map[uint32]bool
+	out      *sending // nil when nothing of it is on its way
 }
 
 // New builds the machine from its view.
@@ -111,11 +124,17 @@ func New(cfg Config) (*Party, error) {
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleParty) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "party: %w: this identity isn't a party of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
-	p := &Party{cfg: cfg, s: cfg.Session, self: self, m: cfg.Session.Plan.Computes(), view: cfg.View,
+	p := &Party{cfg: cfg, s: cfg.Session, self: self, m: cfg.Session.Plan.Computes(), nodes: cfg.Session.Plan.Compute(0), view: cfg.View,
 		links: map[uint32]*protocol.Link{}, results: map[pair]*result{},
 		agreed: map[pair]map[uint32]*protocol.Agree{}}
 	if cfg.ResendMS <= 0 {
 		p.cfg.ResendMS = 15_000
+	}
+	if cfg.Window <= 0 {
+		p.cfg.Window = defaultWindow
+	}
+	if cfg.Ahead == 0 {
+		p.cfg.Ahead = defaultAhead
 	}
 	if cfg.Initiate == nil {
 		p.cfg.Initiate = channel.Initiate
@@ -130,6 +149,7 @@ func New(cfg Config) (*Party, error) {
 		}
 	}
 	p.model, p.state = cfg.App.Initial(), cfg.App.InitialState()
+	p.modelDigest = protocol.IntDigest(p.model)
 	return p, p.restore()
 }
 
@@ -160,6 +180,9 @@ func (p *Party) Step(now int64, ev protocol.Event) protocol.Effects {
 	}
 	if !p.ended {
 		p.idle()
+	}
+	if !p.ended {
+		p.prepare()
 	}
 	p.eff = nil
 	return eff
@@ -255,12 +278,30 @@ func (p *Party) ready() bool {
 	return len(p.links) == p.m+1 && p.want.Round == p.settled+1
 }
 
+// idle sends what is on its way, a window a step, and says the last thing again when
+// nothing moves.
 func (p *Party) idle() {
 	if p.now >= p.seen+p.cfg.ResendMS {
 		p.seen = p.now
 		p.repeat()
 	}
+	if p.mine != nil && p.mine.out != nil {
+		p.must("contribution", p.push())
+	}
+	if p.ended {
+		return
+	}
 	p.eff.Wake = max(p.seen+p.cfg.ResendMS, p.now+1)
+	if p.mine != nil && p.mine.out != nil {
+		p.eff.Wake = p.now // there is more
+	}
+}
+
+// must ends this process on a failure of its own.
+func (p *Party) must(what string, err error) {
+	if err != nil {
+		p.finish(fmt.Errorf("round %d: %s: %w", p.did.round, what, err))
+	}
 }
 
 // repeat says again what somebody may have missed: the channels until the
@@ -270,10 +311,13 @@ func (p *Party) repeat() {
 	if waiting || p.group == nil {
 		p.sayOpens()
 	}
-	if waiting {
-		p.eff.Send = append(p.eff.Send, p.mine.outbox...)
+	if waiting && p.mine.out == nil {
+		p.must("contribution", p.sendAgain())
 	}
 }
+
+// get reads what this party persisted, the step under way included.
+func (p *Party) get(key string) []byte { return protocol.Memory{View: p.view, Step: p.eff}.Get(key) }
 
 func (p *Party) waiting() bool { return p.mine != nil && len(p.mine.receipts) < p.m }
 

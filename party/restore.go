@@ -63,11 +63,12 @@ func (p *Party) restoreSettled() error {
 		return fmt.Errorf("the model has %d numbers, not %d", len(v), len(p.model))
 	}
 	p.model, p.state = v, append([]byte(nil), p.view.Get("state")...)
+	p.modelDigest = protocol.IntDigest(v)
 	return nil
 }
 
-// restoreMine puts back the contribution that was out: it is sent again as it
-// was, never made again.
+// restoreMine puts back the contribution that was out: it is made again as it was,
+// with the same noise, and never another one.
 func (p *Party) restoreMine() error {
 	if at := p.view.Get("attempt"); len(at) == 8 {
 		p.did = pair{binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])}
@@ -75,6 +76,26 @@ func (p *Party) restoreMine() error {
 	if err := p.restoreWant(); err != nil {
 		return err
 	}
+	memo := p.view.Get("memo")
+	if memo == nil {
+		return nil
+	}
+	p.mine = &mine{pair: p.did, memo: memo, receipts: map[uint32]bool{}}
+	if err := p.restoreHead(); err != nil {
+		return err
+	}
+	for _, key := range p.view.Keys(fmt.Sprintf("receipt/%d/%d/", p.did.round, p.did.attempt)) {
+		node, err := protocol.KeyNumber(key)
+		if err != nil {
+			return err
+		}
+		p.mine.receipts[node] = true
+	}
+	return nil
+}
+
+// restoreHead puts back the signed account, if the last life came to it.
+func (p *Party) restoreHead() (err error) {
 	head := p.view.Get("head")
 	if head == nil {
 		return nil
@@ -84,24 +105,12 @@ func (p *Party) restoreMine() error {
 		return err
 	}
 	c, ok := m.(*protocol.Contribution)
-	if !ok {
-		return fmt.Errorf("head holds a %T", m)
+	if !ok || (pair{c.Round, c.Attempt}) != p.did {
+		return fmt.Errorf("head holds a %T of another attempt", m)
 	}
-	p.mine = &mine{pair: pair{c.Round, c.Attempt}, memo: p.view.Get("memo"), receipts: map[uint32]bool{}}
-	if p.mine.bundle, err = c.BundleDigest(p.s, p.self); err != nil {
-		return err
-	}
-	if p.mine.outbox, err = protocol.UnmarshalOutgoing(p.view.Get("outbox")); err != nil {
-		return err
-	}
-	for _, key := range p.view.Keys(fmt.Sprintf("receipt/%d/%d/", c.Round, c.Attempt)) {
-		node, err := protocol.KeyNumber(key)
-		if err != nil {
-			return err
-		}
-		p.mine.receipts[node] = true
-	}
-	return nil
+	p.mine.head = head
+	p.mine.bundle, err = c.BundleDigest(p.s, p.self)
+	return err
 }
 
 // restoreWant puts back an attempt that was open when the process died before

@@ -223,7 +223,7 @@ func (p *Party) take(at pair, r *result) {
 		}
 	}
 	p.note(at, r, counted)
-	p.move(at, next)
+	p.move(at, next, r.head.Next)
 }
 
 func (p *Party) note(at pair, r *result, counted bool) {
@@ -272,8 +272,8 @@ func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
 }
 
 // move makes the round settled, all of it in one transaction.
-func (p *Party) move(at pair, next []int64) {
-	p.settled, p.model, p.mine, p.seen = at.round, next, nil, p.now
+func (p *Party) move(at pair, next []int64, digest protocol.Digest) {
+	p.settled, p.model, p.modelDigest, p.mine, p.seen = at.round, next, digest, nil, p.now
 	p.eff.Put("settled", binary.BigEndian.AppendUint32(nil, p.settled))
 	p.eff.Put("model", protocol.AppendInts(nil, p.model))
 	p.eff.Put("state", p.state)

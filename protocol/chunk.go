@@ -69,7 +69,7 @@ func (c *Chunk) fields(w *wire) {
 	c.Context.fields(w)
 	w.u32("index", &c.Index)
 	w.flag("last", &c.Last)
-	w.blob("ciphertext", &c.Ciphertext, maxCiphertext)
+	w.view("ciphertext", &c.Ciphertext, maxCiphertext)
 }
 
 // Marshal is the chunk's canonical form.
@@ -78,6 +78,17 @@ func (c *Chunk) Marshal() ([]byte, error) { return marshal(c) }
 // UnmarshalChunk reads the form alone; nothing is authenticated before the
 // ciphertext opens.
 func UnmarshalChunk(b []byte) (*Chunk, error) {
+	c, err := ViewChunk(b)
+	if err != nil {
+		return nil, err
+	}
+	c.Ciphertext = append([]byte(nil), c.Ciphertext...)
+	return c, nil
+}
+
+// ViewChunk is UnmarshalChunk without a copy: the ciphertext is a part of b, which
+// must not change while it is in use.
+func ViewChunk(b []byte) (*Chunk, error) {
 	c := new(Chunk)
 	if err := unmarshal("chunk", b, c); err != nil {
 		return nil, err
@@ -112,50 +123,6 @@ func (s Session) Chunks() int {
 // ChunkLen is how many elements chunk i has.
 func (s Session) ChunkLen(i int) int {
 	return min(xof.ChunkElements, int(s.Plan.Dim)-i*xof.ChunkElements)
-}
-
-// SealVector seals an encoded vector (8 bytes an element) chunk by chunk.
-func (s Session) SealVector(secret *channel.Secret, c Context, encoded []byte) ([]*Chunk, error) {
-	if len(encoded) != int(s.Plan.Dim)*field.ElementSize {
-		return nil, fmt.Errorf("seal: %d bytes for %d elements", len(encoded), s.Plan.Dim)
-	}
-	box, err := s.box(secret, c)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*Chunk, s.Chunks())
-	for i := range out {
-		n := s.ChunkLen(i) * field.ElementSize
-		last := i == len(out)-1
-		sealed := box.Seal(nil, uint32(i), last, encoded[:n])
-		encoded = encoded[n:]
-		out[i] = &Chunk{Plan: s.ID, Context: c, Index: uint32(i), Last: last, Ciphertext: sealed}
-	}
-	return out, nil
-}
-
-// OpenChunk authenticates and opens one chunk; the plaintext has exactly the
-// length that its index calls for.
-func (s Session) OpenChunk(secret *channel.Secret, c *Chunk) ([]byte, error) {
-	if c.Plan != s.ID {
-		return nil, fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, c.Plan.Short(), s.ID.Short())
-	}
-	n := s.Chunks()
-	if uint64(c.Index) >= uint64(n) || c.Last != (int(c.Index) == n-1) {
-		return nil, fmt.Errorf("%w: chunk %d (last: %t) of %d", ErrMalformed, c.Index, c.Last, n)
-	}
-	box, err := s.box(secret, c.Context)
-	if err != nil {
-		return nil, err
-	}
-	plain, err := box.Open(nil, c.Index, c.Last, c.Ciphertext)
-	if err != nil {
-		return nil, fmt.Errorf("%w: chunk %d from member %d", ErrSealed, c.Index, c.From)
-	}
-	if want := s.ChunkLen(int(c.Index)) * field.ElementSize; len(plain) != want {
-		return nil, fmt.Errorf("%w: chunk %d has %d bytes, not %d", ErrMalformed, c.Index, len(plain), want)
-	}
-	return plain, nil
 }
 
 // Mask is the keystream of a seed node's share in a context: both ends of the

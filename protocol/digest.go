@@ -3,6 +3,7 @@ package protocol
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 
 	"choir/crypto/field"
 )
@@ -52,11 +53,50 @@ func ChunkList(chunks []Digest) Digest {
 
 // VectorDigest is the digest of a vector of field elements.
 func VectorDigest(v field.Vector) Digest {
-	return digest("vector", field.AppendVector(nil, v))
+	h := NewVectorHash(len(v))
+	for buf := make([]byte, 0, hashPiece); len(v) > 0; {
+		n := min(len(v), hashPiece/field.ElementSize)
+		h.Write(field.AppendVector(buf, v[:n]))
+		v = v[n:]
+	}
+	return h.Digest()
 }
 
+// VectorHash is VectorDigest for a vector that comes in pieces.
+type VectorHash struct{ h hash.Hash }
+
+// NewVectorHash begins the digest of a vector of so many elements.
+func NewVectorHash(elements int) *VectorHash {
+	return &VectorHash{begin("vector", elements*field.ElementSize)}
+}
+
+// Write takes the encoding of the elements that come next.
+func (v *VectorHash) Write(encoded []byte) { v.h.Write(encoded) }
+
+// Digest is the digest of all that was written.
+func (v *VectorHash) Digest() Digest { return Digest(v.h.Sum(nil)) }
+
 // IntDigest is the digest of a vector of integers: a model or an aggregate.
-func IntDigest(v []int64) Digest { return digest("integers", AppendInts(nil, v)) }
+func IntDigest(v []int64) Digest {
+	h := begin("integers", 8*len(v))
+	for buf := make([]byte, 0, hashPiece); len(v) > 0; {
+		n := min(len(v), hashPiece/8)
+		h.Write(AppendInts(buf, v[:n]))
+		v = v[n:]
+	}
+	return Digest(h.Sum(nil))
+}
+
+// hashPiece is how much of a vector is encoded at a time to be hashed, in bytes.
+const hashPiece = 4096
+
+// begin is digest up to a single part of n bytes.
+func begin(label string, n int) hash.Hash {
+	h := sha256.New()
+	h.Write([]byte("choir v1 " + label + "\x00"))
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
+	return h
+}
 
 // AppendInts encodes integers as 8 bytes little endian each, two's complement.
 func AppendInts(dst []byte, v []int64) []byte {

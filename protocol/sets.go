@@ -7,20 +7,23 @@ import (
 
 // Intersect is the set that all nodes can sum: the entries, party and bundle
 // digest alike, that stand in every hold. A party that sent different bundles
-// to different nodes falls out.
+// to different nodes falls out. Each list is in strictly increasing order of party,
+// as the decoder demands, so that one walk over all of them finds it.
 func Intersect(holds []*Hold) []Entry {
 	if len(holds) == 0 {
 		return nil
 	}
-	count := make(map[Entry]int)
-	for _, h := range holds {
-		for _, e := range h.Entries {
-			count[e]++
-		}
-	}
 	var set []Entry
+	at := make([]int, len(holds)) // where each list has come to
 	for _, e := range holds[0].Entries {
-		if count[e] == len(holds) {
+		everywhere := true
+		for k, h := range holds {
+			for at[k] < len(h.Entries) && h.Entries[at[k]].Party < e.Party {
+				at[k]++
+			}
+			everywhere = everywhere && at[k] < len(h.Entries) && h.Entries[at[k]] == e
+		}
+		if everywhere {
 			set = append(set, e)
 		}
 	}

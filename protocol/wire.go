@@ -123,6 +123,22 @@ func (w *wire) blob(name string, v *[]byte, max int) {
 	}
 }
 
+// view is a blob that isn't copied when it is read: it stays a part of the input.
+func (w *wire) view(name string, v *[]byte, max int) {
+	if !w.reading() {
+		w.blob(name, v, max)
+		return
+	}
+	var n uint32
+	w.u32(name+" length", &n)
+	if uint64(n) > uint64(max) {
+		w.fail("%s has %d bytes, more than %d", name, n, max)
+	}
+	if w.err == nil && !w.s.ReadBytes(v, int(n)) {
+		w.fail("%s is cut short", name)
+	}
+}
+
 // text is a blob of printable ASCII, so that it can stand in a log line.
 func (w *wire) text(name string, v *string, max int) {
 	b := []byte(*v)

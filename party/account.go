@@ -1,0 +1,73 @@
+package party
+
+import (
+	"choir/crypto/commit"
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// makeHead signs the account of what was sent: one digest over all chunks, a tag for
+// every node and, in audit mode, the commitment to what was noised.
+func (p *Party) makeHead() error {
+	m := p.mine
+	c := &protocol.Contribution{Round: m.round, Attempt: m.attempt, Model: p.modelDigest, Explicit: uint32(p.explicit(m.round)),
+		Vector: protocol.ChunkList(m.out.digests), Confirm: make([][16]byte, p.m)}
+	if p.s.Plan.Audit {
+		if err := p.commit(c, m.out); err != nil {
+			return err
+		}
+	}
+	if err := p.confirm(c); err != nil {
+		return err
+	}
+	var err error
+	if m.bundle, err = c.BundleDigest(p.s, p.self); err != nil {
+		return err
+	}
+	m.head, err = p.s.Sign(p.cfg.Key, p.self, c)
+	return err
+}
+
+// commit adds audit mode's commitment to what was noised, and a share of its
+// blinding scalar for every node. It takes the vector as a whole: the plan bounds its
+// dimension in this mode.
+func (p *Party) commit(c *protocol.Contribution, out *sending) error {
+	noised := make([]int64, p.s.Plan.Dim)
+	for i := range p.s.Chunks() {
+		from := i * xof.ChunkElements
+		if err := p.noised(out, noised[from:from+p.s.ChunkLen(i)], i, from); err != nil {
+			return err
+		}
+	}
+	blinding, err := commit.RandomScalar(p.cfg.Rand)
+	if err != nil {
+		return err
+	}
+	if c.Commitment, err = p.cfg.Bases.Commit(noised, blinding); err != nil {
+		return err
+	}
+	shares, err := blinding.Split(p.m, p.cfg.Rand)
+	if err != nil {
+		return err
+	}
+	c.Blinding = make([]protocol.SealedScalar, p.m)
+	for k := range shares {
+		if c.Blinding[k], err = p.s.SealBlinding(p.node(k), p.context(k, p.mine.pair), shares[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirm tags everything else in the account for each node.
+func (p *Party) confirm(c *protocol.Contribution) error {
+	tags := make([][16]byte, p.m)
+	for k := range tags {
+		var err error
+		if tags[k], err = p.s.Confirm(p.node(k), p.context(k, p.mine.pair), c); err != nil {
+			return err
+		}
+	}
+	c.Confirm = tags
+	return nil
+}

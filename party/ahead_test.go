@@ -1,0 +1,94 @@
+package party
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"choir/protocol"
+)
+
+// counted gives a rig's party a reader that counts.
+func counted(t *testing.T, change func(*protocol.Plan, *Config)) (*rig, *tally) {
+	reads := &tally{Reader: rand.NewChaCha8([32]byte{7})}
+	return newRig(t, 50, func(p *protocol.Plan, c *Config) {
+		c.Rand = reads
+		change(p, c)
+	}), reads
+}
+
+// TestNoiseIsDrawnAhead: when the request comes the samples are there, and answering it
+// draws nothing; with nothing under way the next noise is drawn.
+func TestNoiseIsDrawnAhead(t *testing.T) {
+	r, reads := counted(t, func(*protocol.Plan, *Config) {})
+	if r.p.next == nil || len(r.p.next.whole) != 50 || reads.n != 32 {
+		t.Fatalf("a party that has joined has read %d bytes", reads.n)
+	}
+	ahead := slices.Clone(r.p.next.whole)
+	r.open(1)
+	at := len(r.sent)
+	update := someUpdate(50)
+	r.propose(1, update)
+	if reads.n != 32 || r.p.next != nil {
+		t.Fatalf("answering a request reads %d bytes", reads.n-32)
+	}
+	if !slices.Equal(r.noise(r.contribution(at), update), ahead) {
+		t.Error("the contribution has other noise than was drawn for it")
+	}
+	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.mine.bundle}))
+	if reads.n != 64 || r.p.next == nil || slices.Equal(r.p.next.whole, ahead) {
+		t.Errorf("waiting for the result it has read %d bytes", reads.n)
+	}
+}
+
+// TestNoiseIsNeverUsedTwice: a void attempt's noise is gone, and so is what a process
+// that died had drawn ahead.
+func TestNoiseIsNeverUsedTwice(t *testing.T) {
+	for name, between := range map[string]func(r *rig){
+		"void": func(r *rig) {
+			r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
+		},
+		"crash and void": func(r *rig) {
+			r.boot()
+			r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
+		},
+		"not ahead": func(r *rig) { r.p.next = nil },
+	} {
+		r, _ := counted(t, func(*protocol.Plan, *Config) {})
+		update := someUpdate(50)
+		var noises [][]int64
+		for attempt := range uint32(2) {
+			r.open(attempt + 1)
+			at := len(r.sent)
+			r.propose(attempt+1, update)
+			noises = append(noises, r.noise(r.contribution(at), update))
+			between(r)
+		}
+		if slices.Equal(noises[0], noises[1]) {
+			t.Errorf("%s: two attempts have the same noise", name)
+		}
+	}
+}
+
+// TestNotAhead: without leave, beyond the bound, or without noise nothing is drawn
+// before it is needed.
+func TestNotAhead(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*protocol.Plan, *Config)
+		reads  int
+	}{
+		"never":        {func(_ *protocol.Plan, c *Config) { c.Ahead = -1 }, 32},
+		"too long":     {func(_ *protocol.Plan, c *Config) { c.Ahead = 49 }, 32},
+		"no noise":     {func(p *protocol.Plan, _ *Config) { p.Noise, p.Variance = protocol.NoiseNone, 0 }, 0},
+		"nodes' noise": {func(p *protocol.Plan, _ *Config) { p.Noise = protocol.NoiseCompute }, 0},
+	} {
+		r, reads := counted(t, c.change)
+		r.open(1)
+		if reads.n != 0 {
+			t.Errorf("%s: %d bytes are read before they are needed", name, reads.n)
+		}
+		if r.propose(1, someUpdate(50)); reads.n != c.reads {
+			t.Errorf("%s: a contribution reads %d bytes, not %d", name, reads.n, c.reads)
+		}
+	}
+}

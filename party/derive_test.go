@@ -1,0 +1,209 @@
+package party
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// someUpdate is one that packs to five bytes a coordinate.
+func someUpdate(dim int) []int64 {
+	r, u := rand.New(rand.NewPCG(1, 2)), make([]int64, dim)
+	for i := range u {
+		u[i] = r.Int64N(1<<36) - 1<<35
+	}
+	return u
+}
+
+func oneChunk(*protocol.Plan, *Config) {}
+
+// narrow lets a chunk leave in each step.
+func narrow(_ *protocol.Plan, c *Config) { c.Window = 1 }
+
+func sameMessages(t *testing.T, what string, got, want [][]byte) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d messages, not %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !bytes.Equal(got[i], want[i]) {
+			t.Errorf("%s: message %d differs", what, i)
+		}
+	}
+}
+
+// TestAContributionIsMadeAgainToTheByte: a resend, and another life after a crash at
+// any step, send exactly what was sent before, in windows of any size.
+func TestAContributionIsMadeAgainToTheByte(t *testing.T) {
+	const dim = 3*xof.ChunkElements + 10
+	update := someUpdate(dim)
+	for name, change := range map[string]func(*protocol.Plan, *Config){
+		"whole":        oneChunk,
+		"chunk a step": narrow,
+		"not ahead":    func(_ *protocol.Plan, c *Config) { c.Ahead, c.Window = -1, 1 },
+		"no noise":     func(p *protocol.Plan, c *Config) { p.Noise, p.Variance, c.Window = protocol.NoiseNone, 0, 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, dim, change)
+			r.open(1)
+			at := len(r.sent)
+			r.propose(1, update)
+			r.run()
+			first := r.contribution(at)
+			if len(first) != 5 {
+				t.Fatalf("%d messages, want 4 chunks and a head", len(first))
+			}
+			at, r.now = len(r.sent), r.now+100
+			r.step(protocol.Tick{})
+			r.run()
+			sameMessages(t, "resend", r.contribution(at), first)
+			at = len(r.sent)
+			r.boot()
+			r.run()
+			sameMessages(t, "another life", r.contribution(at), first)
+			silent := !slices.ContainsFunc(r.noise(first, update), func(x int64) bool { return x != 0 })
+			if silent != (name == "no noise") {
+				t.Errorf("noise is there: %t", !silent)
+			}
+		})
+	}
+}
+
+// TestACrashInTheMiddle: the process dies after each of the steps that send. What left
+// and what the next life sends is one contribution.
+func TestACrashInTheMiddle(t *testing.T) {
+	const dim = 3*xof.ChunkElements + 10
+	update := someUpdate(dim)
+	whole := newRig(t, dim, narrow)
+	whole.open(1)
+	at := len(whole.sent)
+	whole.propose(1, update)
+	whole.run()
+	want := whole.contribution(at)
+	for dead := range 4 {
+		r := newRig(t, dim, narrow)
+		r.open(1)
+		at := len(r.sent)
+		r.propose(1, update)
+		for range dead {
+			r.step(protocol.Tick{})
+		}
+		before := r.contribution(at)
+		if len(before) < dead+1 {
+			t.Fatalf("%d messages left before the crash, want %d", len(before), dead+1)
+		}
+		at = len(r.sent)
+		r.boot()
+		r.run()
+		sameMessages(t, "before", before, want[:len(before)])
+		sameMessages(t, "after", r.contribution(at), want)
+	}
+}
+
+// TestNothingLeavesBeforeItIsPaid: the charge and what the contribution is made from
+// are in the step that the first chunk leaves with, the head in its own.
+func TestNothingLeavesBeforeItIsPaid(t *testing.T) {
+	r := newRig(t, 2*xof.ChunkElements, narrow)
+	r.open(1)
+	eff := r.step(protocol.Proposal{Round: 1, Attempt: 1, Update: someUpdate(2 * xof.ChunkElements)})
+	for _, key := range []string{"ledger/00000000", "outbox", "attempt", "memo"} {
+		if r.store[key] == nil {
+			t.Errorf("no %s beside the first chunk", key)
+		}
+	}
+	if len(eff.Send) != 1 || r.store["head"] != nil || eff.Wake > r.now {
+		t.Errorf("%d messages, a head: %t, wake in %d ms", len(eff.Send), r.store["head"] != nil, eff.Wake-r.now)
+	}
+	r.run()
+	if r.store["head"] == nil {
+		t.Error("the head left and isn't durable")
+	}
+}
+
+// TestReceiptsEndTheOutbox: once every node has the contribution, the seed and the
+// update are gone, and nothing is sent again.
+func TestReceiptsEndTheOutbox(t *testing.T) {
+	r := newRig(t, 10, oneChunk)
+	r.open(1)
+	r.propose(1, someUpdate(10))
+	for k := range rigNodes {
+		if r.store["outbox"] == nil {
+			t.Fatalf("the outbox is gone after %d receipts", k)
+		}
+		r.deliver(r.sign(r.node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.mine.bundle}))
+	}
+	if r.store["outbox"] != nil || r.store["memo"] == nil || r.store["head"] == nil {
+		t.Errorf("left: outbox %t, memo %t, head %t", r.store["outbox"] != nil, r.store["memo"] != nil, r.store["head"] != nil)
+	}
+	at := len(r.sent)
+	r.now += 1000
+	r.step(protocol.Tick{})
+	r.boot()
+	if n := len(r.contribution(at)); n != 0 {
+		t.Errorf("%d messages are sent again", n)
+	}
+}
+
+// TestDamagedOutbox: other bytes than before would be sealed under the same keys.
+func TestDamagedOutbox(t *testing.T) {
+	for _, at := range []int{0, 4, 20, 36, 40} {
+		r := newRig(t, 10, oneChunk)
+		r.open(1)
+		r.propose(1, someUpdate(10))
+		r.store["outbox"][at] ^= 1
+		sent := len(r.sent)
+		p, err := New(r.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if eff := p.Step(r.now, protocol.Start{}); !eff.Done || eff.Err == nil || len(r.contribution(sent)) > 0 {
+			t.Errorf("byte %d: the party goes on: %v", at, eff.Err)
+		}
+	}
+}
+
+// TestWindow: a long vector leaves in steps of at most a window, and beside the packed
+// update the party holds no more than that.
+func TestWindow(t *testing.T) {
+	const dim, window = 40 * xof.ChunkElements, 2 << 20
+	r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Window, c.Ahead = window, -1 })
+	r.open(1)
+	before := heap()
+	r.propose(1, slices.Repeat([]int64{1}, dim)) // packs to a byte a coordinate
+	r.sent = nil
+	peak, sent := before, 0
+	for r.wake <= r.now {
+		eff := r.p.Step(r.now, protocol.Tick{})
+		size := 0
+		for _, o := range eff.Send {
+			size += len(o.Data)
+		}
+		if size > window+window/8 {
+			t.Fatalf("a step sends %d bytes", size)
+		}
+		sent, r.wake = sent+size, eff.Wake
+		peak = max(peak, heap())
+		runtime.KeepAlive(eff)
+	}
+	if sent < 35*xof.ChunkElements*8 {
+		t.Fatalf("only %d bytes left", sent)
+	}
+	// A window, scratch of a mebibyte a core, the packed update and the test's copy of
+	// it, and a mebibyte for the rest; the vector's ciphertext would be 20 MiB.
+	if limit := uint64(window + 2*dim + (1+runtime.GOMAXPROCS(0))<<20); peak-before > limit {
+		t.Errorf("%d bytes are held while it leaves, want at most %d", peak-before, limit)
+	}
+	runtime.KeepAlive(r)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,85 @@
+package party
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+
+	"choir/crypto/noise"
+)
+
+// The outbox's stored form is u32 CRC-32C of the rest; 32 bytes of seed, zeros without
+// noise; the packed update. The checksum is for a disk that lies: other bytes than
+// before would be sealed under the same key and nonce.
+
+const outboxHeader = 4 + noise.SeedSize
+
+func marshalOutbox(seed noise.Seed, update []int64) []byte {
+	b := appendPacked(append(make([]byte, 4), seed[:]...), update)
+	binary.BigEndian.PutUint32(b, checksum(b))
+	return b
+}
+
+// unmarshalOutbox returns a part of b.
+func unmarshalOutbox(b []byte) (seed noise.Seed, packed []byte, err error) {
+	if len(b) < outboxHeader || binary.BigEndian.Uint32(b) != checksum(b) {
+		return seed, nil, fmt.Errorf("the stored contribution is damaged: %d bytes", len(b))
+	}
+	return noise.Seed(b[4:outboxHeader]), b[outboxHeader:], nil
+}
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b[4:], crc32.MakeTable(crc32.Castagnoli)) }
+
+// A packed update is u8 width, 0 to 8; then width bytes a coordinate, little
+// endian, two's complement; then zeros up to 8 bytes behind the last coordinate's first,
+// so that every coordinate can be read as a whole word. The width is the smallest
+// that holds all of them: it is 0 for an update of zeros, and nobody but the party
+// sees it.
+
+func appendPacked(dst []byte, update []int64) []byte {
+	width := 0
+	for _, x := range update {
+		width = max(width, widthOf(x))
+	}
+	dst = append(dst, byte(width))
+	if width == 0 {
+		return dst
+	}
+	start, size := len(dst), len(update)*width
+	dst = append(dst, make([]byte, size+8-width)...)
+	words := dst[start:]
+	for i, x := range update { // each word's upper bytes are overwritten by the next one
+		binary.LittleEndian.PutUint64(words[i*width:], uint64(x))
+	}
+	clear(words[size:])
+	return dst
+}
+
+// widthOf is how many bytes two's complement takes; 0 for zero.
+func widthOf(x int64) int {
+	if x == 0 {
+		return 0
+	}
+	return bits.Len64(uint64(x^x>>63))/8 + 1
+}
+
+// addPacked adds to dst the coordinates of a stored update from the given one on. It
+// refuses what appendPacked doesn't write for an update of dim coordinates.
+func addPacked(dst []int64, packed []byte, dim, from int) error {
+	if len(packed) == 0 || packed[0] > 8 {
+		return fmt.Errorf("the stored update has no width")
+	}
+	width := int(packed[0])
+	if width == 0 && len(packed) == 1 {
+		return nil
+	}
+	if width == 0 || len(packed) != 1+dim*width+8-width {
+		return fmt.Errorf("the stored update has %d bytes for %d coordinates of %d", len(packed), dim, width)
+	}
+	words, unused := packed[1+from*width:], 64-8*width
+	for i := range dst {
+		dst[i] += int64(binary.LittleEndian.Uint64(words[i*width:])<<unused) >> unused
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package party
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"choir/crypto/noise"
+	"pgregory.net/rapid"
+)
+
+// TestUpdatesRoundTrip: whatever their size, and from any coordinate on.
+func TestUpdatesRoundTrip(t *testing.T) {
+	widths := map[byte]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		bound := int64(1) << rapid.IntRange(0, 62).Draw(t, "bits")
+		update := rapid.SliceOfN(rapid.Int64Range(-bound, bound), 1, 40).Draw(t, "update")
+		if rapid.IntRange(0, 9).Draw(t, "extremes") == 0 {
+			update[0] = rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, -1, 0, 127, 128, -128, -129}).Draw(t, "extreme")
+		}
+		seed := noise.Seed{5}
+		b := marshalOutbox(seed, update)
+		gotSeed, packed, err := unmarshalOutbox(b)
+		if err != nil || gotSeed != seed {
+			t.Fatal(err)
+		}
+		if len(packed) > 8*len(update)+1 {
+			t.Fatalf("%d coordinates take %d bytes", len(update), len(packed))
+		}
+		from := rapid.IntRange(0, len(update)-1).Draw(t, "from")
+		got := slices.Repeat([]int64{3}, rapid.IntRange(0, len(update)-from).Draw(t, "n"))
+		if err := addPacked(got, packed, len(update), from); err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range got {
+			if x != update[from+i]+3 {
+				t.Fatalf("coordinate %d: %d, want %d + 3", from+i, x, update[from+i])
+			}
+		}
+		widths[packed[0]] = true
+	})
+	if len(widths) < 8 {
+		t.Errorf("only %d widths came up", len(widths))
+	}
+}
+
+// FuzzOutbox: nothing that was damaged is taken for an update, and nothing panics.
+func FuzzOutbox(f *testing.F) {
+	f.Add(marshalOutbox(noise.Seed{1}, []int64{1, -2, 300}), 3)
+	f.Add(marshalOutbox(noise.Seed{}, []int64{0, 0}), 2)
+	f.Add([]byte{}, 0)
+	f.Add(make([]byte, 37), 1)
+	f.Fuzz(func(t *testing.T, b []byte, dim int) {
+		if dim < 1 || dim > 1<<10 {
+			return
+		}
+		seed, packed, err := unmarshalOutbox(b)
+		if err != nil {
+			return
+		}
+		update := make([]int64, dim)
+		if err := addPacked(update, packed, dim, 0); err != nil {
+			return
+		}
+		if s, again, err := unmarshalOutbox(marshalOutbox(seed, update)); err != nil || s != seed || len(again) > len(packed)+8 {
+			t.Fatalf("%d coordinates in %d bytes come back in %d: %v", dim, len(packed), len(again), err)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package protocol
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"testing"
+
+	"choir/crypto/field"
+	"choir/crypto/xof"
+)
+
+// TestSealerSealsWhatTravels: a Sealer's message is the canonical form of the chunk
+// that it is, in any order, in parallel and again.
+func TestSealerSealsWhatTravels(t *testing.T) {
+	p := testPlan()
+	p.Dim = 2*xof.ChunkElements + 5
+	s, encoded := NewSession(p), encodedVector(NewSession(p))
+	x, err := s.Sealer(testSecret(t, 1), shareContext)
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := make([][]byte, s.Chunks())
+	var group sync.WaitGroup
+	for i := range messages {
+		group.Go(func() {
+			messages[i], _ = x.Seal(i, func(plain []byte) { copy(plain, encoded[i*xof.ChunkElements*field.ElementSize:]) })
+		})
+	}
+	group.Wait()
+	want := sealedChunks(t, s, testSecret(t, 1))
+	for i, b := range messages {
+		canonical, err := want[i].Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b, canonical) {
+			t.Errorf("chunk %d travels in another form than the canonical one", i)
+		}
+		again, ciphertext := x.Seal(i, func(plain []byte) { copy(plain, encoded[i*xof.ChunkElements*field.ElementSize:]) })
+		if !bytes.Equal(again, b) || !bytes.Equal(ciphertext, want[i].Ciphertext) {
+			t.Errorf("chunk %d is sealed otherwise the second time", i)
+		}
+	}
+}
+
+// TestViewSharesTheBytes: ViewChunk copies nothing, UnmarshalChunk everything, and
+// OpenChunkTo uses the room that it is given.
+func TestViewSharesTheBytes(t *testing.T) {
+	p := testPlan()
+	p.Dim = 5
+	s := NewSession(p)
+	b, err := sealedChunks(t, s, testSecret(t, 1))[0].Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := ViewChunk(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if &view.Ciphertext[0] != &b[chunkHeader] {
+		t.Error("the view is a copy")
+	}
+	own, err := UnmarshalChunk(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := make([]byte, 0, 40)
+	plain, err := s.OpenChunkTo(room, testSecret(t, 1), view)
+	if err != nil || &plain[0] != &room[:1][0] {
+		t.Errorf("it opened somewhere else: %v", err)
+	}
+	clear(b)
+	if bytes.Equal(own.Ciphertext, view.Ciphertext) {
+		t.Error("the copy changed with the message")
+	}
+}
+
+// TestVectorHashTakesPieces: however a vector is cut, its digest is the same.
+func TestVectorHashTakesPieces(t *testing.T) {
+	v := make(field.Vector, 1500)
+	for i := range v {
+		v[i] = field.Element(i * i)
+	}
+	want := digest("vector", field.AppendVector(nil, v))
+	if VectorDigest(v) != want {
+		t.Error("VectorDigest isn't the digest of the encoding")
+	}
+	for _, size := range []int{1, 7, 512, 1500} {
+		h := NewVectorHash(len(v))
+		for part := range slices.Chunk(v, size) {
+			h.Write(field.AppendVector(nil, part))
+		}
+		if h.Digest() != want {
+			t.Errorf("in pieces of %d: another digest", size)
+		}
+	}
+	ints := []int64{-1, 0, 5}
+	if IntDigest(ints) != digest("integers", AppendInts(nil, ints)) {
+		t.Error("IntDigest isn't the digest of the encoding")
+	}
+}
