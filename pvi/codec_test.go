@@ -18,8 +18,11 @@ func dense(c Config, seed uint64, n int) Data {
 		for j := range row {
 			row[j] = r.NormFloat64()
 		}
-		row[c.Features-1] = 1
-		signal := 1.5*row[0] - row[1] + 0.5
+		signal := 2 * row[0]
+		if c.Features > 1 {
+			row[c.Features-1] = 1
+			signal = 1.5*row[0] - row[1] + 0.5
+		}
 		d.Y[i] = signal + c.NoiseSD*r.NormFloat64()
 		if c.Model == Logistic {
 			d.Y[i] = 0

@@ -3,6 +3,7 @@ package pvi
 import (
 	"context"
 	"fmt"
+	"math"
 )
 
 // RunReal is non-private PVI in floating point: no grid, no clipping, no noise, the
@@ -10,20 +11,40 @@ import (
 // approximates, for tests and as a reference in reports. It returns the posterior
 // after the given number of rounds; an improper one on the way is an error.
 func RunReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (*Posterior, error) {
+	p, _, err := RunRealCourse(ctx, cfg, learners, Course{Rounds: rounds})
+	return p, err
+}
+
+// RunRealCourse is RunReal with a schedule and an end of its own. It also tells
+// after how many rounds it ended. Local noise and joint noise have no place in it:
+// a course with Noise is refused, and so are strategies whose factors are released
+// updates.
+func RunRealCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (*Posterior, int, error) {
 	if err := checkRun(cfg, learners); err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if cfg.released() || course.Noise != nil {
+		return nil, 0, fmt.Errorf("%w: the run without a grid has no noise", ErrConfig)
 	}
 	r := newRealRun(cfg, learners)
-	for round := 1; round <= rounds; round++ {
+	for round := 1; round <= course.Rounds; round++ {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("round %d: %w", round, err)
+			return nil, 0, fmt.Errorf("round %d: %w", round, err)
 		}
-		r.step(round)
+		set, err := course.Schedule.of(round, len(learners))
+		if err != nil {
+			return nil, 0, err
+		}
+		r.step(round, set)
 		if _, err := cfg.space().Moments(r.q); err != nil {
-			return nil, fmt.Errorf("round %d: %w", round, err)
+			return nil, 0, fmt.Errorf("round %d: %w", round, err)
+		}
+		if course.converged(round, len(learners), r.change) {
+			break
 		}
 	}
-	return cfg.posterior(r.q, 0)
+	p, err := cfg.posterior(r.q, 0)
+	return p, len(r.changes), err
 }
 
 type realRun struct {
@@ -31,6 +52,7 @@ type realRun struct {
 	learners []*Learner
 	q        []float64
 	factors  [][][]float64 // party, shard, coordinate
+	changes  []float64     // the largest change of a coordinate in each round
 }
 
 func newRealRun(cfg Config, learners []*Learner) *realRun {
@@ -47,11 +69,11 @@ func newRealRun(cfg Config, learners []*Learner) *realRun {
 	return r
 }
 
-func (r *realRun) step(round int) {
+func (r *realRun) step(round int, set []int) {
 	a := r.cfg.Damping / (1 + r.cfg.DampingDecay*float64(round-1))
 	next := append([]float64(nil), r.q...)
-	for i, l := range r.learners {
-		w := l.newRealWork(r.q)
+	for _, i := range set {
+		w := r.learners[i].newRealWork(r.q)
 		for k, t := range r.factors[i] {
 			copy(w.factor, t)
 			w.optimise(k)
@@ -61,5 +83,17 @@ func (r *realRun) step(round int) {
 			}
 		}
 	}
-	r.q = next
+	var most float64
+	for j, x := range next {
+		most = max(most, math.Abs(x-r.q[j]))
+	}
+	r.q, r.changes = next, append(r.changes, most)
+}
+
+// change bounds the difference over the last rounds, by what each of them changed.
+func (r *realRun) change(back int) (sum float64) {
+	for _, c := range r.changes[len(r.changes)-back:] {
+		sum += c
+	}
+	return sum
 }

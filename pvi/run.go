@@ -3,20 +3,55 @@ package pvi
 import (
 	"context"
 	"fmt"
+	"math"
 )
 
 // History is a run in memory.
 type History struct {
-	Raw    [][]int64 // the raw state before round 1, after round 1, and so on
+	First  int       // the round that Raw starts after: 0, or where a run was taken up
+	Raw    [][]int64 // the raw state after round First, after round First+1, and so on
 	States [][]byte  // each learner's state after the last round
 }
 
 // Final is the last raw state.
 func (h History) Final() []int64 { return h.Raw[len(h.Raw)-1] }
 
+// Rounds is the number of the last round.
+func (h History) Rounds() int { return h.First + len(h.Raw) - 1 }
+
 // NoiseFunc is the vector that a party (counted from 0) adds in a round (from 1),
 // in units of 2^-FracBits, length Dim. nil adds nothing.
 type NoiseFunc func(round, party int) []int64
+
+// Course is how a run goes.
+type Course struct {
+	Rounds   int       // the number of the last round
+	Schedule Schedule  // nil: all parties in every round
+	Noise    NoiseFunc // joint noise; nil: none
+	// Tolerance, if above 0, ends the run before Rounds: when over Window rounds no
+	// natural parameter has changed by more. Window 0 is as many rounds as there are
+	// parties, so that each has had its turn in a sequential run.
+	Tolerance float64
+	Window    int
+}
+
+// converged tells whether the raw states (or real ones) of the last rounds are all
+// within the tolerance of the last.
+func (c Course) converged(rounds, parties int, change func(back int) float64) bool {
+	window := c.Window
+	if window == 0 {
+		window = parties
+	}
+	if c.Tolerance <= 0 || rounds < window {
+		return false
+	}
+	for back := 1; back <= window; back++ {
+		if change(back) > c.Tolerance {
+			return false
+		}
+	}
+	return true
+}
 
 // Run drives learners for a number of rounds with a plain sum in place of a secret
 // one: the reference of a trusted aggregator. It takes the very steps of a session,
@@ -24,6 +59,11 @@ type NoiseFunc func(round, party int) []int64
 //
 // A nil noise adds nothing. All parties are in every round.
 func Run(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, rounds int) (History, error) {
+	return RunCourse(ctx, cfg, learners, Course{Rounds: rounds, Noise: noise})
+}
+
+// RunCourse is Run with a schedule and an end of its own.
+func RunCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (History, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return History{}, err
 	}
@@ -31,19 +71,51 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, 
 	for i, l := range learners {
 		h.States[i] = l.InitialState()
 	}
-	for round := 1; round <= rounds; round++ {
-		if err := h.step(ctx, cfg, learners, noise, round); err != nil {
+	return Resume(ctx, cfg, learners, h, course)
+}
+
+// Resume carries on after the last round of a run, of which only the last raw state
+// and the learners' states matter, and returns the longer history. h itself is left
+// alone.
+func Resume(ctx context.Context, cfg Config, learners []*Learner, h History, course Course) (History, error) {
+	if err := checkRun(cfg, learners); err != nil {
+		return History{}, err
+	}
+	if len(h.Raw) == 0 || len(h.States) != len(learners) {
+		return History{}, fmt.Errorf("%w: a history of %d raw states and %d learners' states, for %d learners", ErrConfig, len(h.Raw), len(h.States), len(learners))
+	}
+	h.Raw, h.States = append([][]int64(nil), h.Raw...), append([][]byte(nil), h.States...)
+	for round := h.Rounds() + 1; round <= course.Rounds; round++ {
+		if err := h.step(ctx, cfg, learners, course, round); err != nil {
 			return History{}, fmt.Errorf("round %d: %w", round, err)
+		}
+		if course.converged(len(h.Raw)-1, len(learners), func(back int) float64 { return cfg.change(h.Raw, back) }) {
+			break
 		}
 	}
 	return h, nil
 }
 
-func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, round int) error {
+// change is the largest difference of a natural parameter between the last raw
+// state and the one that many rounds back.
+func (c Config) change(raw [][]int64, back int) float64 {
+	a, b := raw[len(raw)-1], raw[len(raw)-1-back]
+	var most float64
+	for i := range a {
+		most = max(most, math.Abs(float64(a[i])-float64(b[i])))
+	}
+	return math.Ldexp(most, -c.rawBits())
+}
+
+func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, course Course, round int) error {
+	set, err := course.Schedule.of(round, len(learners))
+	if err != nil {
+		return err
+	}
 	sum := make([]int64, cfg.Dim())
 	memos := make([][]byte, len(learners))
-	for i, l := range learners {
-		p, err := l.Propose(ctx, round, h.Final(), h.States[i])
+	for _, i := range set {
+		p, err := learners[i].Propose(ctx, round, h.Final(), h.States[i])
 		if err != nil {
 			return fmt.Errorf("party %d: %w", i, err)
 		}
@@ -51,10 +123,10 @@ func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, noi
 		if err := addInto(sum, p.Update); err != nil {
 			return fmt.Errorf("party %d: %w", i, err)
 		}
-		if noise == nil {
+		if course.Noise == nil {
 			continue
 		}
-		if err := addInto(sum, noise(round, i)); err != nil {
+		if err := addInto(sum, course.Noise(round, i)); err != nil {
 			return fmt.Errorf("noise of party %d: %w", i, err)
 		}
 	}
@@ -62,8 +134,8 @@ func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, noi
 	if err != nil {
 		return err
 	}
-	for i, l := range learners {
-		if h.States[i], err = l.Settle(round, h.States[i], memos[i]); err != nil {
+	for _, i := range set {
+		if h.States[i], err = learners[i].Settle(round, h.States[i], memos[i]); err != nil {
 			return fmt.Errorf("party %d: %w", i, err)
 		}
 	}

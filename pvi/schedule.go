@@ -1,0 +1,92 @@
+package pvi
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// Schedule lists the parties of a round: counted from 0, increasing, at least one.
+// Rounds count from 1. A schedule is public and a pure function, so a run may be
+// taken up at any round. Nil stands for every party in every round.
+type Schedule func(round int) []int
+
+// Sequential is one party a round, in turn.
+func Sequential(parties int) Schedule {
+	return func(round int) []int { return []int{(round - 1) % parties} }
+}
+
+// Subsets is size of parties a round, each set of that many equally likely (up to
+// 2^-40), drawn from a public seed.
+func Subsets(parties, size int, seed [32]byte) (Schedule, error) {
+	if size < 1 || size > parties {
+		return nil, fmt.Errorf("%w: subsets of %d out of %d parties", ErrConfig, size, parties)
+	}
+	return func(round int) []int {
+		all := make([]int, parties)
+		for i := range all {
+			all[i] = i
+		}
+		for i := range size {
+			j := i + int(uniform(seed, round, i)*float64(parties-i))
+			all[i], all[j] = all[j], all[i]
+		}
+		slices.Sort(all[:size])
+		return all[:size]
+	}, nil
+}
+
+// Asynchronous is the workshop paper's order of arrival: one party a round, drawn
+// with a probability in inverse proportion to its number of records, as if all
+// computed equally fast, from a public seed. sizes are the public numbers of
+// records, all above 0.
+func Asynchronous(sizes []int, seed [32]byte) (Schedule, error) {
+	up := make([]float64, len(sizes))
+	total := 0.0
+	for i, n := range sizes {
+		if n < 1 {
+			return nil, fmt.Errorf("%w: party %d has %d records", ErrConfig, i, n)
+		}
+		total += 1 / float64(n)
+		up[i] = total
+	}
+	if len(sizes) == 0 {
+		return nil, fmt.Errorf("%w: no parties", ErrConfig)
+	}
+	return func(round int) []int {
+		u := uniform(seed, round, 0) * total
+		i, _ := slices.BinarySearch(up, u)
+		return []int{min(i, len(up)-1)}
+	}, nil
+}
+
+// uniform is a multiple of 2^-53 in [0, 1) for a place in a round.
+func uniform(seed [32]byte, round, place int) float64 {
+	b := binary.LittleEndian.AppendUint64(seed[:], uint64(round))
+	h := sha256.Sum256(binary.LittleEndian.AppendUint64(b, uint64(place)))
+	return float64(binary.LittleEndian.Uint64(h[:])>>11) * 0x1p-53
+}
+
+// of is the round's parties, checked.
+func (s Schedule) of(round, parties int) ([]int, error) {
+	if s == nil {
+		all := make([]int, parties)
+		for i := range all {
+			all[i] = i
+		}
+		return all, nil
+	}
+	set := s(round)
+	last := -1
+	for _, i := range set {
+		if i <= last || i >= parties {
+			return nil, fmt.Errorf("%w: the schedule's round %d is %v, with %d parties", ErrConfig, round, set, parties)
+		}
+		last = i
+	}
+	if len(set) == 0 {
+		return nil, fmt.Errorf("%w: the schedule's round %d is empty", ErrConfig, round)
+	}
+	return set, nil
+}
