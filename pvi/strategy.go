@@ -63,6 +63,10 @@ var strategies = map[Strategy]traits{
 	BCMSplit:     {local: true, records: true, iterative: true, once: true},
 }
 
+// Local tells whether the strategy's noise is always at every party, whoever else
+// might add some: a configuration with it has Method.Local set.
+func (s Strategy) Local() bool { return strategies[s].local }
+
 func (c Config) traits() (traits, bool) {
 	t, known := strategies[c.Strategy]
 	return t, known
