@@ -18,6 +18,7 @@ const (
 	Logistic Model = "logistic" // y in {0, 1}; mean-field only
 	Linear   Model = "linear"   // Gaussian noise of known standard deviation
 	BNN      Model = "bnn"      // y in {0, 1}; one hidden layer; mean-field only
+	External Model = "external" // whatever a program of the party's own computes
 )
 
 // Limits of a configuration.
@@ -45,6 +46,8 @@ type Config struct {
 
 	PriorPrecision float64 `json:"prior_precision"` // of every weight; taken to the nearest grid point
 	NoiseSD        float64 `json:"noise_sd"`        // Linear: standard deviation of an observation; otherwise 0
+
+	Parameters int `json:"parameters,omitempty"` // External: weights; otherwise 0
 
 	Hidden  int `json:"hidden,omitempty"`  // BNN: units of the hidden layer; otherwise 0
 	Samples int `json:"samples,omitempty"` // BNN: Monte-Carlo samples per record and step; otherwise 0
@@ -173,7 +176,7 @@ func (c Config) kind() model.Kind {
 
 // settings is what a model needs to know of the configuration.
 func (c Config) settings() model.Settings {
-	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Hidden: c.Hidden, Samples: c.Samples, Spread: c.PriorSpread,
+	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Parameters: c.Parameters, Hidden: c.Hidden, Samples: c.Samples, Spread: c.PriorSpread,
 		Steps: c.Steps, LearningRate: c.LearningRate, Stepped: c.stepped(), Copies: c.copies(), Floor: c.PrecisionFloor}
 }
 

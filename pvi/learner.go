@@ -17,6 +17,7 @@ type Learner struct {
 	weight  float64 // the public share of all data at the party
 	maxRows int
 	noise   *localNoise // nil until WithNoise
+	outside Outside     // nil until WithOutside
 }
 
 // Proposal is a party's answer in a round.
@@ -116,7 +117,7 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 // proposeShards is the round of the strategies whose terms are shards' updates.
 func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st block) (Proposal, error) {
 	cut := l.cfg.newVectors(l.cfg.Shards)
-	clipped, err := l.updates(ctx, cut, q, st.rows)
+	clipped, err := l.updates(ctx, round, cut, q, st.rows)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -139,13 +140,21 @@ func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st bl
 }
 
 // updates writes every shard's clipped integers and counts the clipped ones.
-func (l *Learner) updates(ctx context.Context, dst [][]int64, q []int64, factors [][]int64) (clipped int, err error) {
+func (l *Learner) updates(ctx context.Context, round int, dst [][]int64, q []int64, factors [][]int64) (clipped int, err error) {
 	w := l.newWork(q)
+	elsewhere, err := l.elsewhere(ctx, round, w, factors)
+	if err != nil {
+		return 0, err
+	}
 	for k := range l.sites {
 		if err := ctx.Err(); err != nil {
 			return 0, fmt.Errorf("shard %d: %w", k, err)
 		}
-		w.propose(k, factors[min(k, len(factors)-1)])
+		if elsewhere != nil {
+			w.take(elsewhere[k])
+		} else {
+			w.propose(k, factors[min(k, len(factors)-1)])
+		}
 		cut, err := l.quantise(dst[k], w.update)
 		if err != nil {
 			return 0, fmt.Errorf("shard %d: %w", k, err)

@@ -1,6 +1,7 @@
 package pvi
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -23,10 +24,16 @@ type Scores struct {
 	LogLikelihood float64 `json:"log_likelihood"`
 }
 
+// ErrNoPredictor says that a model is computed elsewhere and can't predict here.
+var ErrNoPredictor = errors.New("only the program that computes the model predicts by it")
+
 // Predict is the predictive distribution at features x, of length Features.
 func (p *Posterior) Predict(x []float64) (Prediction, error) {
 	if len(x) != p.cfg.Features {
 		return Prediction{}, fmt.Errorf("predict: %d features, want %d: %w", len(x), p.cfg.Features, ErrShape)
+	}
+	if p.cfg.kind().Predictor == nil {
+		return Prediction{}, fmt.Errorf("predict: model %q: %w", p.cfg.Model, ErrNoPredictor)
 	}
 	return p.predictor().Predict(x), nil
 }
@@ -35,6 +42,9 @@ func (p *Posterior) Predict(x []float64) (Prediction, error) {
 func (p *Posterior) Evaluate(d Data) (Scores, error) {
 	if err := p.cfg.check(d); err != nil {
 		return Scores{}, fmt.Errorf("evaluate: %w", err)
+	}
+	if p.cfg.kind().Predictor == nil {
+		return Scores{}, fmt.Errorf("evaluate: model %q: %w", p.cfg.Model, ErrNoPredictor)
 	}
 	if d.Rows() == 0 {
 		return Scores{}, fmt.Errorf("evaluate: %w: no rows", ErrData)

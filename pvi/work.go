@@ -61,10 +61,19 @@ func (w *work) propose(k int, factor []int64) {
 }
 
 func (w *work) optimise(k int) {
+	w.divide()
+	w.l.sites[k].Update(w.ws, w.update, w.q, w.cavity)
+	w.average()
+}
+
+// divide leaves q / t in w.cavity for the stored factor in w.factor.
+func (w *work) divide() {
 	for i, t := range w.factor {
 		w.cavity[i] = w.q[i] - w.private*t - w.tied*w.moved[i]
 	}
-	w.l.sites[k].Update(w.ws, w.update, w.q, w.cavity)
+}
+
+func (w *work) average() {
 	if w.mean == 1 {
 		return
 	}

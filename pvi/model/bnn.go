@@ -75,6 +75,7 @@ func networkKind() Kind {
 		Binary: true, Iterative: true, Tempered: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("bnn", s, bad)
+			checkOwn("bnn", s, bad)
 			checkSteps(s, bad)
 			if s.Hidden < 1 || s.Hidden > MaxHidden {
 				bad("hidden", s.Hidden, fmt.Sprintf("1 to %d", MaxHidden))

@@ -13,6 +13,7 @@ type Settings struct {
 	Family       gauss.Family
 	Features     int     // columns of a record, the bias among them
 	NoiseSD      float64 // of an observation
+	Parameters   int     // weights of a model that is computed elsewhere
 	Hidden       int     // units of the hidden layer
 	Samples      int     // Monte-Carlo samples of the hidden layer, per record and step
 	Spread       float64 // half-width of the interval that the prior's means lie in
@@ -33,6 +34,9 @@ type Kind struct {
 	Iterative bool
 	// Tempered says that Update honours Copies, which local averaging needs.
 	Tempered bool
+	// External says that a program of the party's own computes the updates, and
+	// predicts: Site knows nothing but its size and there is no Predictor.
+	External bool
 	// Check calls bad for every setting of its own that is out of range. Family,
 	// Features and Floor are valid by themselves already.
 	Check func(s Settings, bad BadField)
@@ -56,12 +60,14 @@ func Lookup(name string) (Kind, bool) {
 		return linearKind(), true
 	case "bnn":
 		return networkKind(), true
+	case "external":
+		return externalKind(), true
 	}
 	return Kind{}, false
 }
 
 // Names lists what Lookup knows, for messages.
-func Names() []string { return []string{"logistic", "linear", "bnn"} }
+func Names() []string { return []string{"logistic", "linear", "bnn", "external"} }
 
 func logisticKind() Kind {
 	return Kind{
@@ -133,6 +139,14 @@ func checkFlat(name string, s Settings, bad BadField) {
 	}
 	if s.Spread != 0 {
 		bad("prior_spread", s.Spread, want)
+	}
+	checkOwn(name, s, bad)
+}
+
+// checkOwn refuses what only a model that is computed elsewhere has.
+func checkOwn(name string, s Settings, bad BadField) {
+	if s.Parameters != 0 {
+		bad("parameters", s.Parameters, fmt.Sprintf("0 with model %q", name))
 	}
 }
 

@@ -57,7 +57,7 @@ func TestLogisticTieIsNoClass(t *testing.T) {
 
 func TestEveryNameIsAModel(t *testing.T) {
 	for _, name := range Names() {
-		if kind, ok := Lookup(name); !ok || kind.Site == nil || kind.Predictor == nil || kind.Weights == nil || kind.Check == nil {
+		if kind, ok := Lookup(name); !ok || kind.Site == nil || (kind.Predictor == nil) != kind.External || kind.Weights == nil || kind.Check == nil {
 			t.Errorf("%s: %+v, %v", name, kind, ok)
 		}
 	}

@@ -1,0 +1,93 @@
+package pvi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Outside computes shards' updates in place of the model's own optimiser: a program
+// of the party's own. Clipping, rounding, noise and the factors stay here, so the
+// bound on what one clipped update can change holds whatever comes back.
+//
+// With one shard (strategy dataset or perturbation) that is all of the privacy
+// claim: the update may be any function of the party's data, of the past and of
+// chance. With several, an Outside must also make a shard's update from that shard's
+// records alone, without a memory of the others': one record then moves one clipped
+// update, and nobody but the party can see to it.
+type Outside interface {
+	// Updates returns, for every shard, the natural parameters of the posterior that
+	// it would choose, minus global: vectors of Dim finite numbers. A failed call
+	// changes nothing.
+	Updates(ctx context.Context, w OutsideWork) ([][]float64, error)
+}
+
+// OutsideWork is what a party's program gets to know in a round. Its fields are not
+// to be modified.
+type OutsideWork struct {
+	Round  int
+	Global []float64   // natural parameters of the public posterior q
+	Cavity [][]float64 // q without the shard's factor, for every shard; maybe improper
+}
+
+// ErrOutside is in the chain of every error about updates that come from outside:
+// none where the model needs them, or ones that can't be taken.
+var ErrOutside = errors.New("update from outside")
+
+// WithOutside returns the learner with its updates computed elsewhere. A model
+// "external" needs it before Propose; other models then leave their own optimiser
+// out. Errors: ErrOutside for a strategy that clips single records.
+func (l *Learner) WithOutside(o Outside) (*Learner, error) {
+	if t, _ := l.cfg.traits(); t.records {
+		return nil, fmt.Errorf("%w: strategy %q clips single records, which only a model in here can give", ErrOutside, l.cfg.Strategy)
+	}
+	with := *l
+	with.outside = o
+	return &with, nil
+}
+
+// elsewhere asks the outside for all shards; nil without one.
+func (l *Learner) elsewhere(ctx context.Context, round int, w *work, factors [][]int64) ([][]float64, error) {
+	if l.outside == nil {
+		if l.cfg.kind().External {
+			return nil, fmt.Errorf("%w: model %q is computed by a program, and none is set", ErrOutside, l.cfg.Model)
+		}
+		return nil, nil
+	}
+	ask := OutsideWork{Round: round, Global: append([]float64(nil), w.q...), Cavity: make([][]float64, len(l.sites))}
+	for k := range ask.Cavity {
+		l.cfg.toFloat(w.factor, factors[min(k, len(factors)-1)])
+		w.divide()
+		ask.Cavity[k] = append([]float64(nil), w.cavity...)
+	}
+	updates, err := l.outside.Updates(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	return updates, l.checkOutside(updates)
+}
+
+// checkOutside names what can't be taken.
+func (l *Learner) checkOutside(updates [][]float64) error {
+	if len(updates) != len(l.sites) {
+		return fmt.Errorf("%w: %d shards' updates, want %d", ErrOutside, len(updates), len(l.sites))
+	}
+	for k, u := range updates {
+		if len(u) != l.cfg.Dim() {
+			return fmt.Errorf("%w: shard %d has %d numbers, want %d", ErrOutside, k, len(u), l.cfg.Dim())
+		}
+		for i, v := range u {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("%w: shard %d, coordinate %d is %v", ErrOutside, k, i, v)
+			}
+		}
+	}
+	return nil
+}
+
+// take leaves an update from outside in w.update.
+func (w *work) take(update []float64) {
+	copy(w.update, update)
+	w.average()
+}
