@@ -95,7 +95,7 @@ func (c Config) checkMemo(b block) error {
 	bound, err := c.clipUnits()
 	if c.released() {
 		bound, err = c.grid().IntBound(c.updateClip())
-	} else if c.Clip == 0 {
+	} else if c.Clip == 0 || c.Factors == FactorsNoisy {
 		return nil
 	}
 	if err != nil {

@@ -126,8 +126,14 @@ func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, cou
 		if course.Noise == nil {
 			continue
 		}
-		if err := addInto(sum, course.Noise(round, i)); err != nil {
+		z := course.Noise(round, i)
+		if err := addInto(sum, z); err != nil {
 			return fmt.Errorf("noise of party %d: %w", i, err)
+		}
+		if cfg.Factors == FactorsNoisy && !cfg.Local {
+			if memos[i], err = learners[i].takeNoise(p.Memo, z); err != nil {
+				return fmt.Errorf("party %d: %w", i, err)
+			}
 		}
 	}
 	next, err := cfg.Fold(round, h.Final(), sum)
