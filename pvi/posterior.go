@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/pvi/gauss"
+	"choir/pvi/model"
 )
 
 // Posterior is the proper Gaussian q over the weights, with the model that predicts
@@ -16,6 +17,7 @@ type Posterior struct {
 	natural []float64
 	moments *gauss.Moments
 	lifted  int
+	by      model.Predictive
 }
 
 // Posterior is the repaired global posterior of a raw state: public, like raw.

@@ -32,10 +32,11 @@ func (p *Posterior) Predict(x []float64) (Prediction, error) {
 	if len(x) != p.cfg.Features {
 		return Prediction{}, fmt.Errorf("predict: %d features, want %d: %w", len(x), p.cfg.Features, ErrShape)
 	}
-	if p.cfg.kind().Predictor == nil {
-		return Prediction{}, fmt.Errorf("predict: model %q: %w", p.cfg.Model, ErrNoPredictor)
+	predictor, err := p.predictor()
+	if err != nil {
+		return Prediction{}, fmt.Errorf("predict: %w", err)
 	}
-	return p.predictor().Predict(x), nil
+	return predictor.Predict(x), nil
 }
 
 // Evaluate scores the predictive distribution on records. It needs at least one.
@@ -43,14 +44,15 @@ func (p *Posterior) Evaluate(d Data) (Scores, error) {
 	if err := p.cfg.check(d); err != nil {
 		return Scores{}, fmt.Errorf("evaluate: %w", err)
 	}
-	if p.cfg.kind().Predictor == nil {
-		return Scores{}, fmt.Errorf("evaluate: model %q: %w", p.cfg.Model, ErrNoPredictor)
+	predictor, err := p.predictor()
+	if err != nil {
+		return Scores{}, fmt.Errorf("evaluate: %w", err)
 	}
 	if d.Rows() == 0 {
 		return Scores{}, fmt.Errorf("evaluate: %w: no rows", ErrData)
 	}
 	s := Scores{Rows: d.Rows()}
-	n, predictor, binary := float64(d.Rows()), p.predictor(), p.cfg.kind().Binary
+	n, binary := float64(d.Rows()), p.cfg.kind().Binary
 	for i, y := range d.Y {
 		x := d.X[i*p.cfg.Features : (i+1)*p.cfg.Features]
 		mean, logDensity := predictor.Score(x, y)
@@ -65,6 +67,19 @@ func (p *Posterior) Evaluate(d Data) (Scores, error) {
 	return s, nil
 }
 
-func (p *Posterior) predictor() model.Predictor {
-	return p.cfg.kind().Predictor(p.cfg.settings(), p.moments)
+// By is the posterior with another way of averaging predictions over it; the default
+// is model.Quadrature. Errors: model.ErrPredictive, ErrNoPredictor.
+func (p *Posterior) By(way model.Predictive) (*Posterior, error) {
+	with := *p
+	with.by = way
+	_, err := with.predictor()
+	return &with, err
+}
+
+func (p *Posterior) predictor() (model.Predictor, error) {
+	kind := p.cfg.kind()
+	if kind.Predictor == nil {
+		return nil, fmt.Errorf("model %q: %w", p.cfg.Model, ErrNoPredictor)
+	}
+	return model.Approximate(kind.Predictor(p.cfg.settings(), p.moments), p.by)
 }
