@@ -28,6 +28,9 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 	n.channels[e.From] = &protocol.Link{Secret: secret, Open: data}
 	n.eff.Put(fmt.Sprintf("channel/%d", e.From), protocol.MarshalLink(n.channels[e.From]))
 	n.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: n.s.Name(e.From), Count: len(n.channels), Total: n.n})
+	if n.group != nil {
+		return n.tellLink(e.From)
+	}
 	return nil
 }
 

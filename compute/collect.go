@@ -56,6 +56,14 @@ func (n *Node) chunk(data []byte) error {
 	if err != nil {
 		return err
 	}
+	if n.group != nil {
+		return fmt.Errorf("%w: a chunk, which is for a worker", protocol.ErrUnknown)
+	}
+	return n.sealed(c, data)
+}
+
+// sealed takes in a chunk of any party.
+func (n *Node) sealed(c *protocol.Chunk, data []byte) error {
 	if c.To != n.self || c.Purpose != protocol.PurposeShare {
 		return fmt.Errorf("%w: a chunk that isn't for this node", protocol.ErrUnknown)
 	}
@@ -153,7 +161,12 @@ func (n *Node) again(from uint32, p *contribution, bundle protocol.Digest) error
 	if bundle != p.bundle {
 		return fmt.Errorf("%w: %s contributed something else before", protocol.ErrEquivocate, n.s.Name(from))
 	}
-	if p.receipt != nil {
+	switch {
+	case n.worker != nil && p.whole:
+		if err := n.worker.held(from); err != nil {
+			return err
+		}
+	case p.receipt != nil:
 		n.eff.Emit(n.s.SubjectReceipt(n.self, from, n.at.round, n.at.attempt), p.receipt)
 	}
 	return errDuplicate
@@ -217,6 +230,9 @@ func (n *Node) settleContribution(from uint32, p *contribution, secret *channel.
 func (n *Node) receive(from uint32, p *contribution) error {
 	p.whole = true
 	n.at.complete++
+	if n.worker != nil {
+		return n.worker.held(from)
+	}
 	receipt, err := n.sign(&protocol.Receipt{Round: n.at.round, Attempt: n.at.attempt, Party: from, Bundle: p.bundle})
 	if err != nil {
 		return err

@@ -17,6 +17,9 @@
 //	reveal/<r>                    what was revealed in the round: never two
 //	last                          the parties of the last revealed set
 //	done                          the plan's last result was seen
+//	workers                       how many workers it shares its work out to, if any
+//
+// A node may be several processes: see Group and Worker.
 package compute
 
 import (
@@ -36,6 +39,7 @@ type Config struct {
 	Rand     io.Reader       // for the plan key and the noise of NoiseCompute
 	View     protocol.View   // what an earlier life persisted
 	ResendMS int64           // how long to wait for progress before saying the last thing again
+	Group    Group           // the workers that take in the contributions; zero: none
 	// Initiate sets up the channel to the aggregator; channel.Initiate when nil.
 	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
 	// Accept takes in a channel that a party sets up; channel.Accept when nil.
@@ -64,6 +68,9 @@ type Node struct {
 	last    []uint32            // parties in the previous round's set
 	newest  uint32              // highest round this node has revealed in
 	current []protocol.Outgoing // what this node says again until something moves
+
+	group  *group  // of a node with workers
+	worker *Worker // whose intake this is, when it isn't a node's own
 }
 
 // attempt is everything about the attempt that the node is in.
@@ -87,6 +94,9 @@ func New(cfg Config) (*Node, error) {
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleCompute) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "compute node: %w: this identity isn't a compute node of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
+	if err := cfg.Group.Validate(); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "compute node: %w", err)
+	}
 	p := cfg.Session.Plan
 	n := &Node{cfg: cfg, s: cfg.Session, self: self, k: int(self) - p.Parties(), n: p.Parties(), m: p.Computes(),
 		view: cfg.View, channels: map[uint32]*protocol.Link{}}
@@ -98,6 +108,9 @@ func New(cfg Config) (*Node, error) {
 	}
 	if cfg.Accept == nil {
 		n.cfg.Accept = channel.Accept
+	}
+	if cfg.Group.Workers > 0 {
+		n.group = newGroup(n.s)
 	}
 	return n, n.restore()
 }
@@ -131,6 +144,10 @@ func (n *Node) start() {
 	}
 	if n.now/1000 > n.s.Plan.NotAfter {
 		n.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
+		return
+	}
+	if err := n.pinWorkers(); err != nil {
+		n.finish(err)
 		return
 	}
 	if n.planKey == nil {
@@ -179,9 +196,12 @@ func (n *Node) send(key, subject string, m protocol.Message) error {
 func (n *Node) deliver(data []byte) {
 	var e *protocol.Envelope
 	var err error
-	if protocol.IsChunk(data) {
+	switch {
+	case protocol.IsWorker(data):
+		err = n.fromWorker(data)
+	case protocol.IsChunk(data):
 		err = n.chunk(data)
-	} else {
+	default:
 		e, err = n.message(data)
 	}
 	if err != nil && !errors.Is(err, errDuplicate) {
@@ -205,6 +225,9 @@ func (n *Node) message(data []byte) (*protocol.Envelope, error) {
 	case *protocol.Round:
 		return e, n.opens(m, data)
 	case *protocol.Contribution:
+		if n.group != nil {
+			return e, fmt.Errorf("%w: a contribution, which is for a worker", protocol.ErrUnknown)
+		}
 		return e, n.contribution(e.From, m, data)
 	case *protocol.Hold:
 		return e, n.peerHold(e.From, m, data)
@@ -228,6 +251,7 @@ func (n *Node) finish(err error) {
 // end stops the machine because the session is over, and forgets its keys.
 func (n *Node) end(err error) {
 	n.finish(err)
+	n.dismiss()
 	n.eff.Put("done", protocol.MarshalEnd(err))
 	n.eff.Delete("plan-key")
 	n.eff.Delete("aggregator")

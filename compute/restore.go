@@ -45,6 +45,9 @@ func (n *Node) repeat() {
 		n.eff.Emit(n.s.SubjectOpen(n.self, n.s.Plan.Aggregator()), n.agg.Open)
 	}
 	n.eff.Send = append(n.eff.Send, n.current...)
+	if n.group != nil && n.at.phase == agreed {
+		n.eff.Send = append(n.eff.Send, n.group.asks...)
+	}
 	n.sayAccounts()
 }
 
@@ -152,6 +155,12 @@ func (n *Node) restoreShares() error {
 		head, ok := m.(*protocol.Contribution)
 		if !ok {
 			return fmt.Errorf("%s holds a %T", key, m)
+		}
+		if n.group != nil {
+			if err := n.readopt(e.From, head); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := n.contribution(e.From, head, n.view.Get(key)); err != nil {
 			n.at.parties[e.From].refused = true // it contradicted its chunks before, too

@@ -32,6 +32,9 @@ func (n *Node) reveal() error {
 	if n.agg == nil {
 		return nil // its key is on the way
 	}
+	if n.group != nil && !n.summed() {
+		return n.ask() // its workers' sums are on the way
+	}
 	partial, err := n.partial()
 	if err != nil {
 		return err
@@ -39,14 +42,11 @@ func (n *Node) reveal() error {
 	return n.publish(partial)
 }
 
-// partial is the sum of the set's shares: everything taken in, less whoever
-// isn't in the set.
+// partial is the sum of the set's shares, with this node's noise if the plan
+// places it here.
 func (n *Node) partial() (field.Vector, error) {
-	for i, c := range n.at.parties {
-		if _, in := protocol.Find(n.at.set, i); in {
-			continue
-		}
-		if err := n.expel(i, c); err != nil {
+	if n.group == nil {
+		if err := n.keepSet(); err != nil {
 			return nil, err
 		}
 	}
@@ -56,6 +56,20 @@ func (n *Node) partial() (field.Vector, error) {
 		}
 	}
 	return n.at.acc, nil
+}
+
+// keepSet turns the sum of everything taken in into the set's: it takes out again
+// whoever isn't in it.
+func (n *Node) keepSet() error {
+	for i, c := range n.at.parties {
+		if _, in := protocol.Find(n.at.set, i); in {
+			continue
+		}
+		if err := n.expel(i, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addNoise is the other placement: this node alone makes the release private.
@@ -115,6 +129,9 @@ func (n *Node) publish(partial field.Vector) error {
 func (n *Node) blindingSum() (sum [32]byte) {
 	if !n.s.Plan.Audit {
 		return sum
+	}
+	if n.group != nil {
+		return n.group.blindings()
 	}
 	shares := make([]*commit.Scalar, len(n.at.set))
 	for i, e := range n.at.set {

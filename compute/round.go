@@ -46,6 +46,9 @@ func (n *Node) begin(m *protocol.Round, openedAt int64) {
 		holds: map[uint32]*protocol.Hold{}, agrees: map[uint32]*protocol.Agree{},
 	}
 	n.current, n.seen = nil, n.now
+	if n.group != nil {
+		n.group = newGroup(n.s)
+	}
 }
 
 // forget deletes what only the attempt needed. What was revealed stays.
