@@ -15,7 +15,7 @@
 //	round                        the attempt that is open
 //	attempts                     attempts beyond the first, over all rounds
 //	hold, agree, psum/<r>/<a>/.. what the nodes said in the open attempt
-//	last                         the last result's messages, to say again
+//	last/<n>                     the last result's messages, to say again
 //	spent/<n>                    the plan's ledger: a charge before each attempt, never deleted
 //	transcript/<n>               the record for verification, in order
 //	done                         the session is over
@@ -28,6 +28,7 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/commit"
+	"choir/crypto/field"
 	"choir/protocol"
 )
 
@@ -73,15 +74,17 @@ type Aggregator struct {
 	planKey *channel.PrivateKey
 	keyMsg  []byte
 	group   *channel.Secret
-	links   map[uint32]*protocol.Link
-	began   int64 // when this life started waiting for parties
+	links   map[uint32]*protocol.Link // without the Opens, which are on disk
+	parties int                       // of links, those of parties
+	began   int64                     // when this life started waiting for parties
 
-	model    []int64
-	maxSum   uint64
-	spares   uint32 // attempts beyond the first, used so far
-	at       attempt
-	last     []protocol.Outgoing // the last result, to say again
-	recorded int                 // transcript entries
+	model       []int64
+	modelDigest protocol.Digest
+	maxSum      uint64
+	spares      uint32 // attempts beyond the first, used so far
+	at          attempt
+	last        []protocol.Outgoing // the last result, to say again
+	recorded    int                 // transcript entries
 }
 
 // attempt is the open attempt; round 0 before the first.
@@ -92,13 +95,16 @@ type attempt struct {
 	agrees         map[uint32]*protocol.Agree
 	commits        map[uint32]account
 	partials       map[uint32]*partial
+	sum            field.Vector     // of all chunks of partial sums that are here
+	agreed         []protocol.Entry // the set, once all lists are here
+	digest         *protocol.Digest // its digest
+	accounts       int              // how many of the set's accounts, from the front, are known to be here
 }
 
-// account is a party's signed contribution.
+// account is what matters of a party's signed contribution, which is on disk.
 type account struct {
 	bundle     protocol.Digest
 	commitment commit.Commitment
-	data       []byte
 }
 
 // New builds the machine from its view.
@@ -127,6 +133,7 @@ func New(cfg Config) (*Aggregator, error) {
 	if a.model = cfg.Model.Initial(); len(a.model) == 0 {
 		return nil, fmt.Errorf("aggregator: the application has an empty model")
 	}
+	a.modelDigest = protocol.IntDigest(a.model)
 	return a, a.restore()
 }
 
@@ -247,9 +254,7 @@ func (a *Aggregator) abort(cause error) {
 	}
 	if b, err := a.sign(protocol.NewAbort(cause)); err == nil {
 		a.record(b)
-		a.last = append(a.last, protocol.Outgoing{Subject: a.s.SubjectControl(), Data: b})
-		a.eff.Put("last", protocol.MarshalOutgoing(a.last))
-		a.eff.Emit(a.s.SubjectControl(), b)
+		a.say(protocol.Outgoing{Subject: a.s.SubjectControl(), Data: b})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -15,7 +16,7 @@ func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte)
 		return fmt.Errorf("%w: an open from %s isn't for the aggregator", protocol.ErrUnknown, a.s.Name(e.From))
 	}
 	if have := a.links[e.From]; have != nil {
-		if !bytes.Equal(have.Open, data) {
+		if !bytes.Equal(a.storedOpen(e.From), data) {
 			return fmt.Errorf("%w: %s opened another channel before", protocol.ErrEquivocate, a.s.Name(e.From))
 		}
 		if err := a.sendGroup(e.From, have); err != nil {
@@ -30,13 +31,29 @@ func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte)
 	if err != nil {
 		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, a.s.Name(e.From), err)
 	}
-	link := &protocol.Link{Secret: secret, Open: data}
-	a.links[e.From] = link
-	a.eff.Put(fmt.Sprintf("channel/%d", e.From), protocol.MarshalLink(link))
+	link := &protocol.Link{Secret: secret}
+	a.keepLink(e.From, link)
+	a.eff.Put(fmt.Sprintf("channel/%d", e.From), protocol.MarshalLink(&protocol.Link{Secret: secret, Open: data}))
 	a.record(data)
 	a.seen = a.now
 	a.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: a.s.Name(e.From), Count: len(a.links), Total: a.n + a.m})
 	return a.sendGroup(e.From, link)
+}
+
+func (a *Aggregator) keepLink(from uint32, link *protocol.Link) {
+	a.links[from] = link
+	if a.s.Plan.Is(from, protocol.RoleParty) {
+		a.parties++
+	}
+}
+
+// storedOpen is the Open that made a member's channel.
+func (a *Aggregator) storedOpen(from uint32) []byte {
+	b := protocol.Memory{View: a.view, Step: a.eff}.Get(fmt.Sprintf("channel/%d", from))
+	if len(b) < channel.SecretSize {
+		return nil
+	}
+	return b[channel.SecretSize:]
 }
 
 func (a *Aggregator) sendGroup(to uint32, link *protocol.Link) error {
@@ -63,7 +80,6 @@ func (a *Aggregator) groupFor(to uint32, link *protocol.Link) (protocol.Outgoing
 // aggregator has ended there is nobody to ask for a lost one, and without it a
 // party can't open the results.
 func (a *Aggregator) lastWords() error {
-	said := len(a.last)
 	for i := range uint32(a.n) {
 		if a.links[i] == nil {
 			continue
@@ -72,24 +88,15 @@ func (a *Aggregator) lastWords() error {
 		if err != nil {
 			return err
 		}
-		a.last = append(a.last, o)
+		a.say(o)
 	}
-	a.eff.Send = append(a.eff.Send, a.last[said:]...)
-	a.eff.Put("last", protocol.MarshalOutgoing(a.last))
 	return nil
 }
 
 // gathered decides when the first round opens: every node is there, and every
 // party, or N_min of them once the deadline is over.
 func (a *Aggregator) gathered() bool {
-	parties, nodes := 0, 0
-	for i := range a.links {
-		if a.s.Plan.Is(i, protocol.RoleParty) {
-			parties++
-		} else {
-			nodes++
-		}
-	}
 	late := a.now >= a.began+int64(a.s.Plan.DeadlineMS)
-	return nodes == a.m && (parties == a.n || (late && parties >= int(a.s.Plan.MinParties)))
+	nodes := len(a.links) - a.parties
+	return nodes == a.m && (a.parties == a.n || (late && a.parties >= int(a.s.Plan.MinParties)))
 }

@@ -8,21 +8,38 @@ import (
 	"choir/protocol"
 )
 
-// partial is what a node has sent of its partial sum.
+// partial is what a node has sent of its partial sum. The vector is kept once, in the
+// form that the transcript records; the round's sum takes it in as it comes.
 type partial struct {
 	head   *protocol.Partial
 	headAt []byte
-	sum    field.Vector
-	chunks map[uint32]protocol.Digest
+	record []byte            // the transcript's entry; elements from its second byte on
+	chunks []protocol.Digest // of the ciphertexts; zero for those that aren't here
+	count  int               // chunks that are here
+	hash   *protocol.VectorHash
+	hashed int             // chunks that hash has taken in, in order
+	vector protocol.Digest // once all of it is here
+	fits   bool            // checkPartial found nothing to say
 }
 
 func (a *Aggregator) partialOf(node uint32) *partial {
 	p := a.at.partials[node]
 	if p == nil {
-		p = &partial{sum: make(field.Vector, a.s.Plan.Dim), chunks: map[uint32]protocol.Digest{}}
+		dim := int(a.s.Plan.Dim)
+		p = &partial{record: protocol.EmptyTranscriptVector(dim), chunks: make([]protocol.Digest, a.s.Chunks()), hash: protocol.NewVectorHash(dim)}
 		a.at.partials[node] = p
 	}
+	if a.at.sum == nil {
+		a.at.sum = make(field.Vector, a.s.Plan.Dim)
+	}
 	return p
+}
+
+// place is where the record has a chunk's elements: room for them, and no more.
+func (a *Aggregator) place(p *partial, chunk int) []byte {
+	lo := 1 + chunk*xof.ChunkElements*field.ElementSize
+	hi := lo + a.s.ChunkLen(chunk)*field.ElementSize
+	return p.record[lo:hi:hi]
 }
 
 func (a *Aggregator) partial(from uint32, m *protocol.Partial, data []byte) error {
@@ -39,7 +56,7 @@ func (a *Aggregator) partial(from uint32, m *protocol.Partial, data []byte) erro
 
 // chunk takes in a piece of a partial sum.
 func (a *Aggregator) chunk(data []byte) error {
-	c, err := protocol.UnmarshalChunk(data)
+	c, err := protocol.ViewChunk(data)
 	if err != nil {
 		return err
 	}
@@ -62,26 +79,45 @@ func (a *Aggregator) addChunk(c *protocol.Chunk) error {
 	if link == nil {
 		return fmt.Errorf("%w: %s has no channel to the aggregator", protocol.ErrEarly, a.s.Name(c.From))
 	}
-	p := a.partialOf(c.From)
+	p, i := a.partialOf(c.From), int(c.Index)
+	if uint64(c.Index) >= uint64(len(p.chunks)) {
+		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, len(p.chunks))
+	}
 	d := protocol.ChunkDigest(c.Ciphertext)
-	have, again := p.chunks[c.Index]
-	if again && have == d {
+	if p.chunks[i] == d {
 		return errDuplicate
 	}
-	plain, err := a.s.OpenChunk(link.Secret, c) // before anybody is accused: only the node can have sealed it
+	if again := p.chunks[i] != (protocol.Digest{}); again {
+		if _, err := a.s.OpenChunk(link.Secret, c); err != nil { // before anybody is accused: only the node can have sealed it
+			return err
+		}
+		return fmt.Errorf("%w: chunk %d of %s's partial sum", protocol.ErrEquivocate, c.Index, a.s.Name(c.From))
+	}
+	plain, err := a.s.OpenChunkTo(a.place(p, i)[:0], link.Secret, c)
 	if err != nil {
 		return err
 	}
-	if again {
-		return fmt.Errorf("%w: chunk %d of %s's partial sum", protocol.ErrEquivocate, c.Index, a.s.Name(c.From))
-	}
-	lo := int(c.Index) * xof.ChunkElements
-	if err := field.DecodeVector(p.sum[lo:lo+a.s.ChunkLen(int(c.Index))], plain); err != nil {
+	if err := xof.Chunk(a.at.sum, uint64(i)).AddEncoded(plain); err != nil {
 		return fmt.Errorf("%w: chunk %d of %s's partial sum: %w", protocol.ErrMalformed, c.Index, a.s.Name(c.From), err)
 	}
-	p.chunks[c.Index] = d
+	p.chunks[i], p.count = d, p.count+1
+	a.digest(p)
 	return nil
 }
+
+// digest takes into the vector's digest what has come in order: each chunk once, when
+// it comes, and not the whole vector whenever something else does.
+func (a *Aggregator) digest(p *partial) {
+	for p.hashed < len(p.chunks) && p.chunks[p.hashed] != (protocol.Digest{}) {
+		p.hash.Write(a.place(p, p.hashed))
+		p.hashed++
+	}
+	if p.whole() {
+		p.vector = p.hash.Digest()
+	}
+}
+
+func (p *partial) whole() bool { return p.hashed == len(p.chunks) }
 
 // summed: every node has revealed, over the set that all of them signed, the
 // vector that it signed for.
@@ -90,15 +126,18 @@ func (a *Aggregator) summed() bool {
 		return false
 	}
 	for k := range a.m {
-		node := a.s.Plan.Compute(k)
-		p := a.at.partials[node]
-		if p == nil || p.head == nil || len(p.chunks) < a.s.Chunks() {
+		p := a.at.partials[a.node(k)]
+		if p == nil || p.head == nil || !p.whole() {
 			return false
 		}
-		if err := a.checkPartial(node, p); err != nil {
+		if p.fits {
+			continue
+		}
+		if err := a.checkPartial(a.node(k), p); err != nil {
 			a.finish(err)
 			return false
 		}
+		p.fits = true
 	}
 	return a.accounted()
 }
@@ -107,7 +146,8 @@ func (a *Aggregator) summed() bool {
 // it, so that the transcript shows it. Nodes say them again with their partial
 // sums when one was lost.
 func (a *Aggregator) accounted() bool {
-	for _, e := range a.set() {
+	for set := a.set(); a.at.accounts < len(set); a.at.accounts++ {
+		e := set[a.at.accounts]
 		if c, ok := a.at.commits[e.Party]; !ok || c.bundle != e.Bundle {
 			return false
 		}
@@ -121,9 +161,9 @@ func (a *Aggregator) checkPartial(node uint32, p *partial) error {
 	switch {
 	case p.head.Set != a.at.agrees[node].Set:
 		return protocol.Fail(protocol.ClassIntegrity, "%w: %s revealed over another set than it agreed to", protocol.ErrMismatch, a.s.Name(node))
-	case protocol.VectorDigest(p.sum) != p.head.Vector:
+	case p.vector != p.head.Vector:
 		return protocol.Fail(protocol.ClassIntegrity, "%w: %s sent another partial sum than it signed", protocol.ErrMismatch, a.s.Name(node))
-	case protocol.SetDigest(a.s, a.at.round, a.at.attempt, a.set()) != p.head.Set:
+	case a.setDigest() != p.head.Set:
 		return protocol.Fail(protocol.ClassIntegrity, "%w: the nodes agreed to another set than the intersection of their lists", protocol.ErrMismatch)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"choir/crypto/commit"
-	"choir/crypto/field"
 	"choir/crypto/fixedpoint"
 	"choir/protocol"
 )
@@ -38,7 +37,7 @@ func (a *Aggregator) open(round, number uint32) error {
 	if err := a.charge(round, number); err != nil {
 		return err
 	}
-	b, err := a.sign(&protocol.Round{Round: round, Attempt: number, Model: protocol.IntDigest(a.model)})
+	b, err := a.sign(&protocol.Round{Round: round, Attempt: number, Model: a.modelDigest})
 	if err != nil {
 		return err
 	}
@@ -130,7 +129,7 @@ func (a *Aggregator) commit(from uint32, m *protocol.Contribution, data []byte) 
 	} else if err := a.keep("commit", from, data); err != nil {
 		return err
 	}
-	a.at.commits[from] = account{bundle, m.Commitment, data}
+	a.at.commits[from] = account{bundle, m.Commitment}
 	return nil
 }
 
@@ -176,10 +175,10 @@ func (a *Aggregator) agree(from uint32, m *protocol.Agree, data []byte) error {
 // voided says why the agreed sets allow no reveal, nil when they do. No honest
 // node reveals then, so a new attempt is safe.
 func (a *Aggregator) voided() error {
-	first := a.at.agrees[a.s.Plan.Compute(0)]
+	first := a.at.agrees[a.node(0)]
 	for k := range a.m {
-		if g := a.at.agrees[a.s.Plan.Compute(k)]; g.Set != first.Set || g.Count != first.Count {
-			return fmt.Errorf("%w: %s and %s signed different sets", protocol.ErrMismatch, a.s.Name(a.s.Plan.Compute(0)), a.s.Name(a.s.Plan.Compute(k)))
+		if g := a.at.agrees[a.node(k)]; g.Set != first.Set || g.Count != first.Count {
+			return fmt.Errorf("%w: %s and %s signed different sets", protocol.ErrMismatch, a.s.Name(a.node(0)), a.s.Name(a.node(k)))
 		}
 	}
 	if first.Count < a.s.Plan.MinParties {
@@ -206,18 +205,15 @@ func (a *Aggregator) void(why error) error {
 	return a.open(r.Round, r.Attempt+1)
 }
 
-// settle adds the partial sums, moves the model, publishes the result and
+// settle takes the sum of the partial sums, moves the model, publishes the result and
 // opens the next round.
 func (a *Aggregator) settle() error {
-	sum := make(field.Vector, a.s.Plan.Dim)
 	r := &protocol.Result{Round: a.at.round, Attempt: a.at.attempt, Set: a.set()}
 	for k := range a.m {
-		p := a.at.partials[a.s.Plan.Compute(k)]
-		sum.Add(p.sum)
-		r.Partials = append(r.Partials, p.head.Vector)
+		r.Partials = append(r.Partials, a.at.partials[a.node(k)].head.Vector)
 	}
-	ints := make([]int64, len(sum))
-	fixedpoint.FromField(ints, sum)
+	ints := make([]int64, len(a.at.sum))
+	fixedpoint.FromField(ints, a.at.sum)
 	if err := a.audit(r.Set, ints); err != nil {
 		return err
 	}
@@ -226,14 +222,14 @@ func (a *Aggregator) settle() error {
 	if why != nil {
 		r.Outcome, next = protocol.OutcomeRejected, a.model
 	}
-	r.Aggregate, r.Next = protocol.IntDigest(ints), protocol.IntDigest(next)
+	r.Aggregate, r.Next = protocol.IntDigests(ints, next)
 	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Count: len(r.Set), Total: a.n, Detail: r.Outcome.String(), Err: why})
 	a.recordAttempt()
 	a.recordPartials()
 	if err := a.publish(r, ints); err != nil {
 		return err
 	}
-	a.model = next
+	a.model, a.modelDigest = next, r.Next
 	a.eff.Put("model", protocol.AppendInts(nil, next))
 	a.forget()
 	if r.Round == a.s.Plan.Rounds {
@@ -259,7 +255,7 @@ func (a *Aggregator) audit(set []protocol.Entry, sum []int64) error {
 		commitments[i] = a.at.commits[e.Party].commitment
 	}
 	for k := range blindings {
-		blindings[k] = a.at.partials[a.s.Plan.Compute(k)].head.Blinding
+		blindings[k] = a.at.partials[a.node(k)].head.Blinding
 	}
 	if err := protocol.CheckOpening(a.cfg.Bases, commitments, blindings, sum); err != nil {
 		return protocol.Fail(protocol.ClassIntegrity, "audit: %w", err)
@@ -277,38 +273,27 @@ func (a *Aggregator) fold(sum []int64) ([]int64, error) {
 }
 
 // set is the agreed set: the intersection of the nodes' lists, which their
-// agrees signed.
+// agrees signed. All lists must be here; the first of each node counts, so it is
+// worked out once.
 func (a *Aggregator) set() []protocol.Entry {
-	holds := make([]*protocol.Hold, a.m)
-	for k := range holds {
-		holds[k] = a.at.holds[a.s.Plan.Compute(k)]
+	if a.at.agreed == nil {
+		holds := make([]*protocol.Hold, a.m)
+		for k := range holds {
+			holds[k] = a.at.holds[a.node(k)]
+		}
+		a.at.agreed = protocol.Intersect(holds)
 	}
-	return protocol.Intersect(holds)
+	return a.at.agreed
 }
 
-// publish signs a result and seals the aggregate for the members.
-func (a *Aggregator) publish(r *protocol.Result, sum []int64) error {
-	head, err := a.sign(r)
-	if err != nil {
-		return err
+// setDigest is the agreed set's digest.
+func (a *Aggregator) setDigest() protocol.Digest {
+	if a.at.digest == nil {
+		d := protocol.SetDigest(a.s, a.at.round, a.at.attempt, a.set())
+		a.at.digest = &d
 	}
-	a.record(head)
-	a.last = []protocol.Outgoing{{Subject: a.s.SubjectResult(r.Round, r.Attempt, "head"), Data: head}}
-	if sum != nil {
-		c := protocol.Context{From: a.self, To: protocol.Everyone, Round: r.Round, Attempt: r.Attempt, Purpose: protocol.PurposeResult}
-		chunks, err := a.s.SealVector(a.group, c, protocol.AppendInts(nil, sum))
-		if err != nil {
-			return err
-		}
-		for _, ch := range chunks {
-			b, err := ch.Marshal()
-			if err != nil {
-				return err
-			}
-			a.last = append(a.last, protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, fmt.Sprint(ch.Index)), Data: b})
-		}
-	}
-	a.eff.Put("last", protocol.MarshalOutgoing(a.last))
-	a.eff.Send = append(a.eff.Send, a.last...)
-	return nil
+	return *a.at.digest
 }
+
+// node is the k-th compute node's index.
+func (a *Aggregator) node(k int) uint32 { return uint32(a.n + k) }

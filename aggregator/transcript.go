@@ -13,13 +13,13 @@ import (
 func (a *Aggregator) recordAttempt() {
 	memory := protocol.Memory{View: a.view, Step: a.eff}
 	for i := range uint32(a.n) {
-		if c, ok := a.at.commits[i]; ok {
-			a.record(c.data)
+		if _, ok := a.at.commits[i]; ok {
+			a.record(memory.Get(a.key("commit", i)))
 		}
 	}
 	for _, kind := range []string{"hold", "agree"} {
 		for k := range a.m {
-			if b := memory.Get(a.key(kind, a.s.Plan.Compute(k))); b != nil {
+			if b := memory.Get(a.key(kind, a.node(k))); b != nil {
 				a.record(b)
 			}
 		}
@@ -31,13 +31,13 @@ func (a *Aggregator) recordAttempt() {
 // signed for proves nothing to others, so it stays out.
 func (a *Aggregator) recordPartials() {
 	for k := range a.m {
-		p := a.at.partials[a.s.Plan.Compute(k)]
+		p := a.at.partials[a.node(k)]
 		if p == nil || p.head == nil {
 			continue
 		}
 		a.record(p.headAt)
-		if len(p.chunks) == a.s.Chunks() && protocol.VectorDigest(p.sum) == p.head.Vector {
-			a.record(protocol.TranscriptVector(p.sum))
+		if p.whole() && p.vector == p.head.Vector {
+			a.record(p.record)
 		}
 	}
 }
@@ -75,9 +75,11 @@ func (a *Aggregator) restoreKeys() error {
 		if err != nil {
 			return err
 		}
-		if a.links[i], err = protocol.UnmarshalLink(a.view.Get(key)); err != nil {
+		link, err := protocol.UnmarshalLink(a.view.Get(key))
+		if err != nil {
 			return err
 		}
+		a.keepLink(i, &protocol.Link{Secret: link.Secret})
 	}
 	return nil
 }
@@ -96,16 +98,20 @@ func (a *Aggregator) restoreModel() error {
 		if !ok || len(v) != len(a.model) {
 			return fmt.Errorf("the model has %d bytes", len(b))
 		}
-		a.model = v
+		a.model, a.modelDigest = v, protocol.IntDigest(v)
 	}
 	if b := a.view.Get("attempts"); len(b) == 4 {
 		a.spares = binary.BigEndian.Uint32(b)
 	}
-	var err error
-	if b := a.view.Get("last"); b != nil {
-		a.last, err = protocol.UnmarshalOutgoing(b)
+	for _, key := range a.view.Keys("last/") {
+		data := a.view.Get(key)
+		subject, err := a.lastSubject(data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		a.last = append(a.last, protocol.Outgoing{Subject: subject, Data: data})
 	}
-	return err
+	return nil
 }
 
 func (a *Aggregator) restoreRound() error {
@@ -143,7 +149,7 @@ func (a *Aggregator) restoreAttempt() error {
 
 func (a *Aggregator) restoreMessage(data []byte) error {
 	if protocol.IsChunk(data) {
-		c, err := protocol.UnmarshalChunk(data)
+		c, err := protocol.ViewChunk(data)
 		if err != nil {
 			return err
 		}
@@ -159,7 +165,7 @@ func (a *Aggregator) restoreMessage(data []byte) error {
 		if err != nil {
 			return err
 		}
-		a.at.commits[e.From] = account{bundle, m.Commitment, data}
+		a.at.commits[e.From] = account{bundle, m.Commitment}
 	case *protocol.Hold:
 		a.at.holds[e.From] = m
 	case *protocol.Agree:

@@ -11,7 +11,6 @@ import (
 
 // TestUpdatesRoundTrip: whatever their size, and from any coordinate on.
 func TestUpdatesRoundTrip(t *testing.T) {
-	widths := map[byte]bool{}
 	rapid.Check(t, func(t *rapid.T) {
 		bound := int64(1) << rapid.IntRange(0, 62).Draw(t, "bits")
 		update := rapid.SliceOfN(rapid.Int64Range(-bound, bound), 1, 40).Draw(t, "update")
@@ -37,10 +36,26 @@ func TestUpdatesRoundTrip(t *testing.T) {
 				t.Fatalf("coordinate %d: %d, want %d + 3", from+i, x, update[from+i])
 			}
 		}
-		widths[packed[0]] = true
 	})
-	if len(widths) < 8 {
-		t.Errorf("only %d widths came up", len(widths))
+}
+
+// TestWidths: the width is the smallest that two's complement allows.
+func TestWidths(t *testing.T) {
+	for width := 1; width <= 8; width++ {
+		most := int64(1)<<(8*width-1) - 1
+		for _, x := range []int64{most, -most - 1} {
+			if got := appendPacked(nil, []int64{0, x}); int(got[0]) != width || len(got) != 1+2*width+8-width {
+				t.Errorf("%d takes %d bytes in %d", x, got[0], len(got))
+			}
+		}
+		if width < 8 {
+			if got := appendPacked(nil, []int64{most + 1}); int(got[0]) != width+1 {
+				t.Errorf("%d takes %d bytes", most+1, got[0])
+			}
+		}
+	}
+	if got := appendPacked(nil, make([]int64, 100)); len(got) != 1 || got[0] != 0 {
+		t.Errorf("zeros take %d bytes", len(got))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"slices"
 
 	"choir/crypto/field"
 )
@@ -85,6 +86,16 @@ func IntDigest(v []int64) Digest {
 		v = v[n:]
 	}
 	return Digest(h.Sum(nil))
+}
+
+// IntDigests is IntDigest of each of two vectors, hashed once when they are equal: for
+// a sum that becomes the model as it is.
+func IntDigests(a, b []int64) (Digest, Digest) {
+	d := IntDigest(a)
+	if slices.Equal(a, b) {
+		return d, d
+	}
+	return d, IntDigest(b)
 }
 
 // hashPiece is how much of a vector is encoded at a time to be hashed, in bytes.

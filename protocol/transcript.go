@@ -26,6 +26,14 @@ func TranscriptVector(v field.Vector) []byte {
 	return field.AppendVector([]byte{transcriptVector}, v)
 }
 
+// EmptyTranscriptVector is the record of n zeros; the elements stand from its second
+// byte on, for a caller that receives them piece by piece.
+func EmptyTranscriptVector(n int) []byte {
+	b := make([]byte, 1+n*field.ElementSize)
+	b[0] = transcriptVector
+	return b
+}
+
 // ParseTranscriptVector is its inverse; ok is false for an entry that isn't a
 // vector of dim elements.
 func ParseTranscriptVector(b []byte, dim int) (v field.Vector, ok bool) {

@@ -135,7 +135,11 @@ func (r ran) noiseOf(t *testing.T, member int) []int64 {
 		t.Fatal(err)
 	}
 	z, reads := make([]int64, r.runs), &counted{Reader: r.reader(member)}
-	if err := g.Fill(z, reads); err != nil {
+	seed, err := noise.NewSeed(reads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.FillSeeded(z, seed); err != nil {
 		t.Fatal(err)
 	}
 	if reads.n != 1 {
@@ -156,7 +160,7 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // again is a member's randomness: whatever it reads starts with the same bytes.
-// Its noise is expanded from one key, read once; the coefficients that signatures
+// Its noise is expanded from one seed, read once; the coefficients that signatures
 // are verified with are read whenever messages arrive. So the noise doesn't depend
 // on the order of messages, and the test is a fixed computation.
 type again [32]byte
