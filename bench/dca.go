@@ -14,7 +14,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	r := &Result{SchemaVersion: SchemaVersion, Machine: ThisMachine(), Go: runtime.Version(), Versions: Versions(), Suite: cfg.Suite.String(), Config: cfg}
+	r := &Result{Header: newHeader(), Suite: cfg.Suite.String(), Config: cfg}
 	r.Checked = "equal to the plain sum"
 	if cfg.Sigma > 0 {
 		r.Checked = "the plain sum and noise of its law (chi-squared, 7 standard deviations)"

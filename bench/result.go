@@ -74,12 +74,8 @@ func Versions() map[string]string {
 // rounds. Phases say what they are made of: each by itself under the stream driver,
 // also when the session ran under the host driver.
 type Result struct {
-	SchemaVersion int               `json:"schema_version"`
-	Command       string            `json:"command"`
-	Machine       Machine           `json:"machine"`
-	Go            string            `json:"go"`
-	Versions      map[string]string `json:"versions"`
-	Suite         string            `json:"suite"`
+	Header
+	Suite string `json:"suite"`
 	Config
 
 	Checked string `json:"checked"` // how the sum was held against the plain one

@@ -116,10 +116,11 @@ func (s *stream) node(i uint32) (*node, error) {
 	return n, err
 }
 
-// party builds a party's machine over what its store holds.
-func (s *stream) party(i int, records []protocol.Record) (*actor, error) {
+// party builds a party's machine over what its store holds. Up to ahead coordinates
+// of noise are drawn when it has nothing else to do; 0: as it does by itself.
+func (s *stream) party(i int, records []protocol.Record, ahead int) (*actor, error) {
 	store := &few{records}
-	m, err := party.New(party.Config{Session: s.w.session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime})
+	m, err := party.New(party.Config{Session: s.w.session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead})
 	return &actor{index: uint32(i), machine: m, store: store, clock: s.now}, err
 }
 

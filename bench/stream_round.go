@@ -53,7 +53,7 @@ func (s *stream) wake(lo, hi int) ([]*actor, error) {
 	parties, before := make([]*actor, hi-lo), s.drawn.Load()
 	c, err := Measure(func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
-			if parties[i], err = s.party(lo+i, s.parked[lo+i]); err != nil {
+			if parties[i], err = s.party(lo+i, s.parked[lo+i], 0); err != nil {
 				return err
 			}
 			s.parked[lo+i] = nil

@@ -19,7 +19,11 @@ func (a *app) bench() *cobra.Command {
 		Use: "bench", Short: "Measure the protocol beside the limits of this machine", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.benchDCA())
+	cmd.AddCommand(a.benchDCA(), a.benchTable1(), a.benchScale(), a.benchCheck(), a.benchDocs(),
+		a.benchPart("noise", "Measure the noise samplers at sigma = 2^4 to 2^30"),
+		a.benchPart("channel", "Measure setting up channels in both suites"),
+		a.benchPart("verify", "Measure signatures, alone and in batches with and without a bad one"),
+		a.benchPart("audit", "Measure commitments at d = 1e2 to 1e5"))
 	return cmd
 }
 
@@ -29,10 +33,9 @@ type cellFlags struct {
 	suite, noise, format string
 }
 
-func (f *cellFlags) add(cmd *cobra.Command) {
+// addCell adds the flags that every verb with cells has.
+func (f *cellFlags) addCell(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.StringVar(&f.Transport, "transport", bench.Memory, "memory, or nats: an embedded server with file-backed JetStream")
-	s.StringVar(&f.Driver, "driver", bench.DriverAuto, "host: members as in a deployment; stream: their machines alone, for any number; auto")
 	s.StringVar(&f.suite, "suite", "hybrid", "cipher suite: hybrid or x25519")
 	s.StringVar(&f.noise, "noise", "party", "who adds noise: party or none")
 	s.Uint64Var(&f.Sigma, "sigma", 1<<10, "standard deviation of a party's noise, grid units")
@@ -103,7 +106,9 @@ noise. A limit's ratio is the fraction of the limit that was reached.`,
 	cmd.Flags().IntVar(&f.Dim, "dim", 10000, "coordinates, d")
 	cmd.Flags().IntVar(&f.Computes, "compute-nodes", 3, "compute nodes, M")
 	cmd.Flags().IntVar(&f.Rounds, "rounds", 1, "rounds of the session; under the stream driver, sessions")
-	f.add(cmd)
+	cmd.Flags().StringVar(&f.Transport, "transport", bench.Memory, "memory, or nats: an embedded server with file-backed JetStream")
+	cmd.Flags().StringVar(&f.Driver, "driver", bench.DriverAuto, "host: members as in a deployment; stream: their machines alone, for any number; auto")
+	f.addCell(cmd)
 	return cmd
 }
 

@@ -84,6 +84,7 @@ var fields = map[string]string{
 	"data": "--data", "target": "--target", "schema": "--schema", "column": "--column", "seed": "--seed", "train": "--train", "rho": "--rho", "kappa": "--kappa", "out": "--out",
 	"sigma": "--sigma", "frac_bits": "--frac-bits", "input": "--input", "transport": "--transport", "resume": "--resume",
 	"dim": "--dim", "compute_nodes": "--compute-nodes", "suite": "--suite", "driver": "--driver", "noise": "--noise", "workers": "--workers",
+	"repeats": "--repeats", "threshold": "--threshold", "baseline": "--baseline", "dir": "--dir",
 	"processes": "--processes", "format": "--format", "listen": "--listen", "token_file": "--token-file", "store": "--store",
 }
 

@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"context"
+	"slices"
+
+	"choir/protocol"
+)
+
+// paperSeconds are the runtimes of dissertation, Paper I, Table 1: means of five
+// runs with M = 10 on Spark, without encryption.
+var paperSeconds = []struct {
+	parties, dim int
+	seconds      float64
+}{
+	{1e2, 1e1, 1.72}, {1e2, 1e2, 2.03}, {1e2, 1e3, 3.43}, {1e2, 1e4, 15.30},
+	{1e3, 1e1, 1.89}, {1e3, 1e2, 2.86}, {1e3, 1e3, 10.56}, {1e3, 1e4, 84.95},
+	{1e4, 1e1, 2.99}, {1e4, 1e2, 12.36}, {1e4, 1e3, 101.2}, {1e4, 1e4, 994.96},
+	{1e5, 1e1, 8.58}, {1e5, 1e2, 65.64}, {1e5, 1e3, 610.55}, {1e5, 1e4, 1592.29},
+}
+
+// Grid selects cells of the paper's table.
+type Grid struct {
+	MinParties int // 0: no bound
+	MaxParties int
+	MinDim     int
+	MaxDim     int
+	Cell       Config // everything but parties and dimension; Computes 0: the paper's 10
+}
+
+// Table1 is the paper's grid with our figures beside its own.
+type Table1 struct {
+	Header
+	Suite    string       `json:"suite"`
+	Sigma    uint64       `json:"sigma"`
+	Computes int          `json:"compute_nodes"`
+	Cells    []Table1Cell `json:"cells"`
+}
+
+// Table1Cell is one of them. Ratios are the paper's seconds over ours.
+type Table1Cell struct {
+	Parties      int     `json:"parties"`
+	Dim          int     `json:"dim"`
+	PaperSeconds float64 `json:"paper_seconds"`
+	RoundRatio   float64 `json:"round_ratio"`
+	TotalRatio   float64 `json:"total_ratio"`
+	Result       *Result `json:"result"`
+}
+
+// RunTable1 measures the selected cells with the stream driver, small ones first.
+// done, if set, is told of every cell that is finished.
+func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, error) {
+	cell := g.Cell
+	cell.Driver, cell.Transport = DriverStream, Memory
+	if cell.Computes == 0 {
+		cell.Computes = 10
+	}
+	cell = cell.withDefaults()
+	t := &Table1{Header: newHeader(), Suite: cell.Suite.String(), Sigma: cell.Sigma, Computes: cell.Computes}
+	within := func(v, lo, hi int) bool { return v >= lo && (hi == 0 || v <= hi) }
+	cells := slices.Clone(paperSeconds)
+	slices.SortStableFunc(cells, func(a, b struct {
+		parties, dim int
+		seconds      float64
+	}) int {
+		return a.parties*a.dim - b.parties*b.dim
+	})
+	for _, p := range cells {
+		if !within(p.parties, g.MinParties, g.MaxParties) || !within(p.dim, g.MinDim, g.MaxDim) {
+			continue
+		}
+		cell.Parties, cell.Dim, cell.Settle = p.parties, p.dim, 0
+		r, err := Run(ctx, cell)
+		if err != nil {
+			return nil, err
+		}
+		c := Table1Cell{p.parties, p.dim, p.seconds, p.seconds / r.SecondsRound, p.seconds / r.SecondsTotal, r}
+		t.Cells = append(t.Cells, c)
+		if done != nil {
+			done(c)
+		}
+	}
+	if len(t.Cells) == 0 {
+		return nil, protocol.Fail(protocol.ClassInput, "parties, dim: no cell of the paper's table lies within the bounds")
+	}
+	return t, nil
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"choir/bench"
+	"choir/protocol"
+	"choir/report"
+)
+
+func (a *app) benchTable1() *cobra.Command {
+	f, g := &cellFlags{format: "text"}, bench.Grid{}
+	cmd := &cobra.Command{
+		Use:   "table1",
+		Short: "Run the grid of the DCA paper's Table 1 and set our column beside its own",
+		Long: `Run the grid of the DCA paper's table, N = 1e2 to 1e5 parties and d = 10 to 1e4
+coordinates with 10 compute nodes, and set our figures beside the paper's. The
+paper left encryption out; here everything is sealed, signed and verified.
+
+The largest cells take minutes and gigabytes: --max-parties and --max-dim bound them.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.parse(cmd); err != nil {
+				return err
+			}
+			g.Cell = f.Config
+			t, err := bench.RunTable1(cmd.Context(), g, func(c bench.Table1Cell) {
+				fmt.Fprintf(a.err, "N = %d, d = %d: %.4g s a round, %.4g s in all; the paper's %.2f s\n", c.Parties, c.Dim, c.Result.SecondsRound, c.Result.SecondsTotal, c.PaperSeconds)
+			})
+			if err != nil {
+				return err
+			}
+			t.Command = commandLine()
+			return a.print(f.format, t, func() { fmt.Fprint(a.out, t.Markdown()) })
+		},
+	}
+	s := cmd.Flags()
+	s.IntVar(&g.MinParties, "min-parties", 0, "leave out cells with fewer parties")
+	s.IntVar(&g.MaxParties, "max-parties", 0, "leave out cells with more parties; 0: none")
+	s.IntVar(&g.MinDim, "min-dim", 0, "leave out cells with fewer coordinates")
+	s.IntVar(&g.MaxDim, "max-dim", 0, "leave out cells with more coordinates; 0: none")
+	s.IntVar(&f.Computes, "compute-nodes", 10, "compute nodes, M; the paper's are 10")
+	s.IntVar(&f.Rounds, "rounds", 1, "sessions of each cell; the mean counts")
+	f.addCell(cmd)
+	return cmd
+}
+
+func (a *app) benchScale() *cobra.Command {
+	f, s := &cellFlags{format: "text"}, bench.Sweep{}
+	cmd := &cobra.Command{
+		Use:   "scale",
+		Short: "Measure cost against N, d and M, and fit exponents",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.parse(cmd); err != nil {
+				return err
+			}
+			s.Cell = f.Config
+			out, err := bench.RunScale(cmd.Context(), s, func(p bench.ScalePoint) {
+				fmt.Fprintf(a.err, "%s = %d: %.4g cpu s a round\n", p.Over, p.X, p.CPURound)
+			})
+			if err != nil {
+				return err
+			}
+			out.Command = commandLine()
+			return a.print(f.format, out, func() { fmt.Fprint(a.out, out.Markdown()) })
+		},
+	}
+	fs := cmd.Flags()
+	fs.IntVar(&s.MaxParties, "max-parties", 4096, "the most parties, from 16, at d = 1000 and M = 3")
+	fs.IntVar(&s.MaxDim, "max-dim", 1<<18, "the most coordinates, from 64, at N = 32 and M = 3")
+	fs.IntVar(&s.MaxComputes, "max-compute-nodes", 20, "the most compute nodes, from 2, at N = 64 and d = 10000")
+	fs.IntVar(&f.Rounds, "rounds", 1, "sessions of each cell; the mean counts")
+	f.addCell(cmd)
+	return cmd
+}
+
+// benchPart is one verb for each building block.
+func (a *app) benchPart(name, short string) *cobra.Command {
+	format, repeats, quick := "text", 5, false
+	cmd := &cobra.Command{
+		Use: name, Short: short, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			p, err := bench.MeasurePart(name, repeats, quick)
+			if err != nil {
+				return err
+			}
+			p.Command = commandLine()
+			return a.print(format, p, func() { fmt.Fprint(a.out, p.Markdown()) })
+		},
+	}
+	cmd.Flags().IntVar(&repeats, "repeats", repeats, "repetitions of each figure; the median counts")
+	cmd.Flags().BoolVar(&quick, "quick", false, "the smallest size only")
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func (a *app) benchCheck() *cobra.Command {
+	format, path, repeats, threshold, update := "text", "docs/benchmarks/baseline.json", 7, 0.25, false
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Compare with the committed baseline and name what got slower",
+		Long: `Repeat a fixed set of cells and parts and compare them with a baseline. What is
+compared are ratios within one run (processor time over that of keystream and
+addition for as many bytes), never seconds. A case is slower when its median grew by
+more than the threshold and the ranks of all repetitions say that chance doesn't
+explain it (Mann and Whitney). Exits with 1 when something got slower.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			before, err := readBaseline(path, update)
+			if err != nil {
+				return err
+			}
+			now, err := bench.MeasureBaseline(cmd.Context(), repeats)
+			if err != nil {
+				return err
+			}
+			now.Command = commandLine()
+			if update {
+				return report.WriteJSON(path, now)
+			}
+			c, err := bench.Compare(before, now, threshold)
+			if err != nil {
+				return err
+			}
+			if err := a.print(format, c, func() { a.compared(c) }); err != nil {
+				return err
+			}
+			return c.Err()
+		},
+	}
+	s := cmd.Flags()
+	s.StringVar(&path, "baseline", path, "the baseline's file")
+	s.IntVar(&repeats, "repeats", repeats, "repetitions of every case")
+	s.Float64Var(&threshold, "threshold", threshold, "growth of the median that is still no matter")
+	s.BoolVar(&update, "update", false, "write the baseline instead of comparing")
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func readBaseline(path string, update bool) (*bench.Baseline, error) {
+	if update {
+		return nil, nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "baseline: %w", err)
+	}
+	before := new(bench.Baseline)
+	if err := json.Unmarshal(b, before); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "baseline: %s: %w", path, err)
+	}
+	return before, nil
+}
+
+func (a *app) compared(c *bench.Comparison) {
+	for _, d := range c.Changes {
+		fmt.Fprintf(a.out, "%-7s %8.4g -> %8.4g  (+- %.0f %%, p = %.4f)  %s\n", d.Verdict, d.Before, d.Now, 100*d.Spread, d.P, d.Name)
+	}
+	fmt.Fprintf(a.out, "%d of %d cases got slower\n", len(c.Slower), len(c.Changes))
+}
+
+func (a *app) benchDocs() *cobra.Command {
+	dir := "docs/benchmarks"
+	cmd := &cobra.Command{
+		Use: "docs", Short: "Draw the figures and fill the tables of a folder of results", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			changed, err := bench.WriteRendered(dir)
+			for _, name := range changed {
+				fmt.Fprintln(a.out, name)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", dir, "the folder")
+	return cmd
+}
