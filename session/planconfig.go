@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 	"choir/crypto/fixedpoint"
 	"choir/dataset"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/gauss"
 )
 
 // PlanConfig is what people write down to make a plan. Paths are relative to
@@ -32,38 +29,25 @@ type PlanConfig struct {
 	Deadline      Duration `toml:"deadline"` // default 10m
 	Grace         Duration `toml:"grace"`    // default a tenth of the deadline
 
-	Privacy  PrivacyConfig   `toml:"privacy"`
-	Learning *LearningConfig `toml:"learning"` // exactly one of the two
-	Sum      *SumConfig      `toml:"sum"`
+	Privacy PrivacyConfig `toml:"privacy"`
+
+	// Exactly one of these says what the sums are for.
+	Learning   *LearningConfig   `toml:"learning"`
+	Global     *GlobalConfig     `toml:"global"`
+	Statistics *StatisticsConfig `toml:"statistics"`
+	Sum        *SumConfig        `toml:"sum"`
 }
 
 // PrivacyConfig is the budget over all rounds and spare attempts.
 type PrivacyConfig struct {
-	Noise   string  `toml:"noise"` // party (default), compute or none
+	// Noise is party, compute, local or none. Left out, it is local for the methods that
+	// have no other, and party for the rest.
+	Noise   string  `toml:"noise"`
 	Epsilon float64 `toml:"epsilon"`
 	Delta   float64 `toml:"delta"`
 	// NoisePerClip asks for as many rounds as the budget pays for while the noise on a
 	// sum stays within so many clips a coordinate; rounds must be left out then.
 	NoisePerClip float64 `toml:"noise_per_clip"`
-}
-
-// LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning.
-type LearningConfig struct {
-	SchemaFile     string    `toml:"schema_file"`
-	Model          string    `toml:"model"`
-	Strategy       string    `toml:"strategy"`
-	Family         string    `toml:"family"`
-	Shards         int       `toml:"shards"`
-	Clip           float64   `toml:"clip"`
-	PriorPrecision float64   `toml:"prior_precision"`
-	PrecisionFloor float64   `toml:"precision_floor"`
-	NoiseSD        float64   `toml:"noise_sd"`
-	Damping        float64   `toml:"damping"`
-	DampingDecay   float64   `toml:"damping_decay"`
-	Beta           float64   `toml:"beta"`
-	Steps          int       `toml:"steps"`
-	LearningRate   float64   `toml:"learning_rate"`
-	Weights        []float64 `toml:"weights"` // by party in order of name; default equal
 }
 
 // SumConfig describes a plan for one secure sum.
@@ -86,16 +70,14 @@ func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	make, err := c.maker(path)
+	if err != nil {
+		return nil, err
+	}
 	build := func(rounds int) (*protocol.Plan, error) {
 		t := t
 		t.Rounds = rounds
-		switch {
-		case (c.Learning == nil) == (c.Sum == nil):
-			return nil, protocol.Fail(protocol.ClassInput, "config: %s: exactly one of [learning] and [sum] must be there", path)
-		case c.Sum != nil:
-			return c.Sum.plan(t)
-		}
-		return c.Learning.plan(t, dir)
+		return make(t)
 	}
 	switch {
 	case c.Privacy.NoisePerClip == 0:
@@ -104,6 +86,47 @@ func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "config: rounds, privacy.noise_per_clip: one follows from the other; leave one out")
 	}
 	return solveRounds(c.Privacy.NoisePerClip, build)
+}
+
+// section is one of the tables that say what the sums are for.
+type section interface {
+	// app is the application that the table describes.
+	app(c *PlanConfig, schema *dataset.Schema) (App, error)
+	schema() string // the schema's file
+}
+
+// maker finds the one table and reads its files; what it returns makes the plan.
+func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), error) {
+	var found []section
+	if c.Learning != nil {
+		found = append(found, c.Learning)
+	}
+	if c.Global != nil {
+		found = append(found, c.Global)
+	}
+	if c.Statistics != nil {
+		found = append(found, c.Statistics)
+	}
+	switch {
+	case c.Sum != nil && len(found) == 0:
+		return c.Sum.plan, nil
+	case c.Sum != nil || len(found) != 1:
+		return nil, protocol.Fail(protocol.ClassInput, "config: %s: exactly one of [learning], [global], [statistics] and [sum] must be there", path)
+	}
+	schema, err := ReadSchema(inDir(filepath.Dir(path), found[0].schema()))
+	if err != nil {
+		return nil, err
+	}
+	a, err := found[0].app(c, schema)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
+	return func(t Terms) (*protocol.Plan, error) {
+		if m, err := a.Mechanism(); err == nil && m.Local && c.Privacy.Noise == "" {
+			t.Noise = protocol.NoiseLocal
+		}
+		return t.Plan(a)
+	}, nil
 }
 
 func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
@@ -123,8 +146,8 @@ func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
 	if t.Suite, ok = map[string]channel.Suite{"": channel.SuiteHybrid, "hybrid": channel.SuiteHybrid, "x25519": channel.SuiteX25519}[c.Suite]; !ok {
 		return t, protocol.Fail(protocol.ClassInput, "config: suite: %q isn't hybrid or x25519", c.Suite)
 	}
-	if t.Noise, ok = map[string]protocol.Placement{"": protocol.NoiseParty, "party": protocol.NoiseParty, "compute": protocol.NoiseCompute, "none": protocol.NoiseNone}[c.Privacy.Noise]; !ok {
-		return t, protocol.Fail(protocol.ClassInput, "config: privacy.noise: %q isn't party, compute or none", c.Privacy.Noise)
+	if t.Noise, ok = map[string]protocol.Placement{"": protocol.NoiseParty, "party": protocol.NoiseParty, "compute": protocol.NoiseCompute, "local": protocol.NoiseLocal, "none": protocol.NoiseNone}[c.Privacy.Noise]; !ok {
+		return t, protocol.Fail(protocol.ClassInput, "config: privacy.noise: %q isn't party, compute, local or none", c.Privacy.Noise)
 	}
 	t.Members, err = c.members(dir, now)
 	return t, err
@@ -159,39 +182,10 @@ func inDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-func (l *LearningConfig) plan(t Terms, dir string) (*protocol.Plan, error) {
-	schema, err := ReadSchema(inDir(dir, l.SchemaFile))
-	if err != nil {
-		return nil, err
-	}
-	canonical, err := schema.Canonical()
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
-	}
-	parties := 0
-	for _, m := range t.Members {
-		if m.Role == protocol.RoleParty {
-			parties++
-		}
-	}
-	cfg := pvi.Config{Model: pvi.Model(l.Model), Family: gauss.Family(l.Family), Strategy: pvi.Strategy(l.Strategy), Features: schema.Dim(),
-		Shards: max(1, l.Shards), PriorPrecision: orElse(l.PriorPrecision, 1), NoiseSD: l.NoiseSD, Clip: l.Clip, DampingBits: 16,
-		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
-	cfg.PrecisionFloor = orElse(l.PrecisionFloor, cfg.PriorPrecision)
-	if cfg.Family == "" {
-		cfg.Family = gauss.MeanField
-	}
-	weights := l.Weights
-	if weights == nil {
-		for range parties {
-			weights = append(weights, 1/float64(parties))
-		}
-	}
-	return t.Learn(Learning{PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical)})
-}
-
-func orElse(v, fallback float64) float64 {
-	if v == 0 {
+// orElse is a setting, or its default when it was left out.
+func orElse[T comparable](v, fallback T) T {
+	var zero T
+	if v == zero {
 		return fallback
 	}
 	return v

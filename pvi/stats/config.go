@@ -71,7 +71,7 @@ func (c Config) Validate() error {
 	check(c.MomentRounds >= 0 && c.MomentRounds < pvi.MaxRounds, "moment_rounds", c.MomentRounds, fmt.Sprintf("0 to %d", pvi.MaxRounds-1))
 	check(c.Threshold == 0 || sane(c.Threshold), "threshold", c.Threshold, "0 or "+range20)
 	check(c.TargetThreshold == 0 || sane(c.TargetThreshold), "target_threshold", c.TargetThreshold, "0 or "+range20)
-	check(c.FracBits >= 6 && c.FracBits <= 16, "frac_bits", c.FracBits, "6 to 16")
+	check(c.FracBits >= 4 && c.FracBits <= 16, "frac_bits", c.FracBits, "4 to 16")
 	check(c.Radius >= 1 && c.Radius <= 64, "radius", c.Radius, "1 to 64")
 	check(c.Records >= 1 && c.Records <= 1<<40, "records", c.Records, "1 to 2^40")
 	check(c.MaxRecords >= 1 && c.MaxRecords <= MaxRecords, "max_records", c.MaxRecords, fmt.Sprintf("1 to %d", MaxRecords))
@@ -141,7 +141,7 @@ func (c Config) Sensitivity() uint64 {
 
 // momentBits is the grid of the moment rounds: a column within its bound is at most U =
 // 2^momentBits.
-const momentBits = 10
+const momentBits = 8
 
 // momentScale is what moments are multiplied by: the largest whole number with which their
 // sensitivity, sqrt(1.2862 Features) U^2, stays within the statistics'.

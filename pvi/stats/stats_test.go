@@ -106,8 +106,8 @@ func TestMomentRounds(t *testing.T) {
 		v := column(j)
 		mean := floats.Sum(v) / 200
 		sd := math.Sqrt(floats.Dot(v, v)/200 - mean*mean)
-		// A value is rounded to bound / 2^10: its mean errs by at most bound / 2^11.
-		if math.Abs(scales[j].center-mean) > cfg.bound(j)/(1<<11) || math.Abs(scales[j].unit-sd) > 0.01*sd {
+		// A value is rounded to bound / 2^8: its mean errs by at most bound / 2^9.
+		if math.Abs(scales[j].center-mean) > cfg.bound(j)/(1<<9) || math.Abs(scales[j].unit-sd) > 0.01*sd {
 			t.Errorf("column %d: scale %v, want %v and %v", j, scales[j], mean, sd)
 		}
 	}
@@ -318,7 +318,7 @@ func TestValidateNamesFields(t *testing.T) {
 		"radius":           func(c *Config) { c.Radius = 0.5 },
 		"threshold":        func(c *Config) { c.Threshold = -1 },
 		"target_threshold": func(c *Config) { c.TargetThreshold = 1 << 21 },
-		"frac_bits":        func(c *Config) { c.FracBits = 5 },
+		"frac_bits":        func(c *Config) { c.FracBits = 3 },
 		"records":          func(c *Config) { c.Records = 0 },
 		"max_records":      func(c *Config) { c.MaxRecords, c.FracBits, c.Radius = MaxRecords, 16, 64 },
 	} {
@@ -332,7 +332,7 @@ func TestValidateNamesFields(t *testing.T) {
 		t.Error(err)
 	}
 	crowded := small()
-	crowded.Features, crowded.Radius, crowded.FracBits = 1000, 1, 6
+	crowded.Features, crowded.Radius, crowded.FracBits = 1000, 1, 4
 	if err := crowded.Validate(); !containsField(err, "radius") {
 		t.Errorf("moments larger than the statistics: %v", err)
 	}

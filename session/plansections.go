@@ -1,0 +1,135 @@
+package session
+
+import (
+	"encoding/json"
+
+	"choir/dataset"
+	"choir/pvi"
+	"choir/pvi/gauss"
+	"choir/pvi/global"
+	"choir/pvi/stats"
+)
+
+// LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning.
+type LearningConfig struct {
+	SchemaFile     string    `toml:"schema_file"`
+	Model          string    `toml:"model"`
+	Strategy       string    `toml:"strategy"`
+	Family         string    `toml:"family"` // mean-field (default) or full
+	Shards         int       `toml:"shards"`
+	Clip           float64   `toml:"clip"`
+	PriorPrecision float64   `toml:"prior_precision"` // default 1
+	PrecisionFloor float64   `toml:"precision_floor"` // default the prior's
+	NoiseSD        float64   `toml:"noise_sd"`
+	Hidden         int       `toml:"hidden"`
+	Samples        int       `toml:"samples"`
+	PriorSpread    float64   `toml:"prior_spread"`
+	Damping        float64   `toml:"damping"`
+	DampingDecay   float64   `toml:"damping_decay"`
+	Beta           float64   `toml:"beta"`
+	Factors        string    `toml:"factors"`
+	Steps          int       `toml:"steps"`
+	LearningRate   float64   `toml:"learning_rate"`
+	Optimiser      string    `toml:"optimiser"`
+	Sampling       string    `toml:"sampling"`
+	SampleRate     float64   `toml:"sample_rate"`
+	StatisticClip  float64   `toml:"statistic_clip"`
+	UpdateClip     float64   `toml:"update_clip"`
+	Weights        []float64 `toml:"weights"` // by party in order of name; default equal
+}
+
+func (l *LearningConfig) schema() string { return l.SchemaFile }
+
+func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (App, error) {
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	prior := orElse(l.PriorPrecision, 1)
+	cfg := pvi.Config{Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Strategy: pvi.Strategy(l.Strategy), Features: schema.Dim(),
+		Shards: max(1, l.Shards), PriorPrecision: prior, PrecisionFloor: orElse(l.PrecisionFloor, prior), NoiseSD: l.NoiseSD,
+		Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread, Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16,
+		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
+	cfg.Method = pvi.Method{Factors: pvi.Factors(l.Factors), Optimiser: pvi.Optimiser(l.Optimiser), Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate,
+		StatisticClip: l.StatisticClip, UpdateClip: l.UpdateClip}
+	cfg.Local = c.Privacy.Noise == "local" || cfg.Strategy.Local()
+	if cfg.Strategy == pvi.BCMSplit {
+		cfg.Parties = len(c.Parties)
+	}
+	weights := l.Weights
+	if weights == nil {
+		for range c.Parties {
+			weights = append(weights, 1/float64(len(c.Parties)))
+		}
+	}
+	return &Learning{Version: 1, PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical)}, nil
+}
+
+// GlobalConfig describes a plan of global inference; see global.Config for the fields'
+// meaning. The defaults were found on UCI Adult and on generated data.
+type GlobalConfig struct {
+	SchemaFile     string  `toml:"schema_file"`
+	Model          string  `toml:"model"`           // default logistic
+	PriorPrecision float64 `toml:"prior_precision"` // default 1
+	InitialSD      float64 `toml:"initial_sd"`      // default 0.1
+	Clip           float64 `toml:"clip"`            // default 3
+	SampleRate     float64 `toml:"sample_rate"`     // default 0.02
+	Records        int64   `toml:"records"`
+	MaxRecords     int64   `toml:"max_records"`   // default 2^20
+	Optimiser      string  `toml:"optimiser"`     // default adam
+	LearningRate   float64 `toml:"learning_rate"` // default 0.01
+	RateDecay      float64 `toml:"rate_decay"`
+	Averaging      float64 `toml:"averaging"`
+}
+
+func (g *GlobalConfig) schema() string { return g.SchemaFile }
+
+func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, error) {
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	cfg := DefaultGlobal(schema.Dim(), g.Records)
+	cfg.Model, cfg.PriorPrecision, cfg.InitialSD = orElse(pvi.Model(g.Model), cfg.Model), orElse(g.PriorPrecision, cfg.PriorPrecision), orElse(g.InitialSD, cfg.InitialSD)
+	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate, cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
+	cfg.Optimiser, cfg.LearningRate = orElse(global.Optimiser(g.Optimiser), cfg.Optimiser), orElse(g.LearningRate, cfg.LearningRate)
+	cfg.RateDecay, cfg.Averaging = g.RateDecay, orElse(g.Averaging, cfg.Averaging)
+	cfg.FracBits = GridFor(cfg.Clip)
+	return &GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, nil
+}
+
+// DefaultGlobal is global inference for a logistic regression with settings that do well
+// over a thousand rounds on some ten thousand records of columns of size 1.
+func DefaultGlobal(features int, records int64) global.Config {
+	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: GridFor(3), SampleRate: 0.02,
+		Records: records, MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.01, Averaging: 3}
+}
+
+// StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
+// fields' meaning.
+type StatisticsConfig struct {
+	SchemaFile      string  `toml:"schema_file"`
+	PriorPrecision  float64 `toml:"prior_precision"` // default 1
+	NoiseSD         float64 `toml:"noise_sd"`        // default estimated
+	Bound           float64 `toml:"bound"`           // default 1, which all columns with bounds of their own are within
+	TargetBound     float64 `toml:"target_bound"`    // default 1
+	MomentRounds    int     `toml:"moment_rounds"`
+	Radius          float64 `toml:"radius"`
+	Threshold       float64 `toml:"threshold"`
+	TargetThreshold float64 `toml:"target_threshold"`
+	Records         int64   `toml:"records"`
+	MaxRecords      int64   `toml:"max_records"` // default 2^20
+}
+
+func (s *StatisticsConfig) schema() string { return s.SchemaFile }
+
+func (s *StatisticsConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, error) {
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	cfg := stats.Config{Features: schema.Dim(), PriorPrecision: orElse(s.PriorPrecision, 1), NoiseSD: s.NoiseSD, Bound: orElse(s.Bound, 1), TargetBound: orElse(s.TargetBound, 1),
+		MomentRounds: s.MomentRounds, Radius: s.Radius, Threshold: s.Threshold, TargetThreshold: s.TargetThreshold, FracBits: 8,
+		Records: s.Records, MaxRecords: orElse(s.MaxRecords, 1<<20)}
+	return &Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, nil
+}
