@@ -48,8 +48,8 @@ func (r *demoRun) result(rep *session.Report, refs References) (*Result, error) 
 		UploadPerRound: upload, Result: final, References: refs, Warnings: warnings, SecondsSession: rep.Seconds, OutDir: r.Out}, nil
 }
 
-// write leaves the results in the folder: result.json, rounds.csv, the
-// learning curve, the signed plan and the transcript.
+// write leaves the results in the folder: result.json, rounds.csv, the learning
+// curve, the signed plan, the transcript and the model.
 func (r *demoRun) write(res *Result, rep *session.Report) error {
 	if err := report.WriteJSON(filepath.Join(r.Out, "result.json"), res); err != nil {
 		return err
@@ -68,7 +68,14 @@ func (r *demoRun) write(res *Result, rep *session.Report) error {
 	if err := report.WriteFile(filepath.Join(dir, "plan.choir"), plan); err != nil {
 		return err
 	}
-	return report.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(rep.Transcript))
+	if err := report.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(rep.Transcript)); err != nil {
+		return err
+	}
+	model, err := session.NewModelFile(r.s, rep.Model)
+	if err != nil {
+		return err
+	}
+	return model.Write(r.Out)
 }
 
 func (r *demoRun) writeRounds() error {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"choir/experiment/lab"
 	"choir/experiment/published"
 	"choir/experiment/study"
+	"choir/pvi"
+	"choir/pvi/global"
 )
 
 // comparison is Figure 1 or 3: logistic regression on Adult, three splits, several
@@ -28,27 +29,34 @@ func Studies() []study.Study {
 	}
 }
 
-// pair are the two scores.
-type pair = [2]float64
+// bar is what Choir set out to reach with a method on the three splits.
+func bar(balanced, unbalanced1, unbalanced2 pair) map[string]pair {
+	return map[string]pair{"balanced": balanced, "unbalanced 1": unbalanced1, "unbalanced 2": unbalanced2}
+}
 
 func ten() comparison {
-	v := virtual(200)
-	v.bars = map[string]pair{"balanced": {0.843, -0.336}, "unbalanced 1": {0.840, -0.345}, "unbalanced 2": {0.842, -0.339}}
-	return comparison{name: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5)", figure: "Figure 1", parties: 10, epsilon: 1, methods: []method{v}}
+	v := virtual(pvi.Config{Shards: 632, Clip: 0.05, Steps: 10, LearningRate: 0.03, Damping: 0.15, DampingDecay: 0.3, Beta: 0.5, PrecisionFloor: 1.5}, 0.5)
+	v.bars = bar(pair{0.843, -0.336}, pair{0.840, -0.345}, pair{0.842, -0.339})
+	d := optimisation(pvi.Config{Steps: 5, LearningRate: 0.05, Clip: 2, Damping: 0.2, Method: pvi.Method{SampleRate: 0.1}}, 20)
+	d.bars = map[string]pair{"balanced": {0.845, -0.338}}
+	g := globalVI(global.Config{Clip: 2, SampleRate: 0.02, LearningRate: 0.01, InitialSD: 0.5}, 1000)
+	g.bars = bar(pair{0.849, -0.328}, pair{0.849, -0.328}, pair{0.849, -0.328})
+	return comparison{name: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5)", figure: "Figure 1", parties: 10, epsilon: 1, methods: []method{v, d, g}}
 }
 
 func twoHundred() comparison {
-	v := virtual(10)
-	bar := pair{0.840, -0.345}
-	v.bars = map[string]pair{"balanced": bar, "unbalanced 1": bar, "unbalanced 2": bar}
-	return comparison{name: "paper4-adult200", title: "Logistic regression on Adult, 200 clients, (1/2, 1e-5)", figure: "Figure 3", parties: 200, epsilon: 0.5, methods: []method{v}}
+	v := virtual(pvi.Config{Shards: 141, Clip: 0.05, Steps: 10, LearningRate: 0.03, Damping: 0.15, DampingDecay: 0.3, Beta: 0.5, PrecisionFloor: 1.5}, 0.5)
+	b := pair{0.840, -0.345}
+	v.bars = bar(b, b, b)
+	g := globalVI(global.Config{Clip: 2, SampleRate: 0.02, LearningRate: 0.01, InitialSD: 0.5}, 1000)
+	return comparison{name: "paper4-adult200", title: "Logistic regression on Adult, 200 clients, (1/2, 1e-5)", figure: "Figure 3", parties: 200, epsilon: 0.5, methods: []method{v, g}}
 }
 
 // found is what one method gave on one split, by seed.
 type found struct {
 	method method
 	split  split
-	traces []*lab.Trace
+	traces []*trace
 }
 
 func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, error) {
@@ -87,7 +95,7 @@ func (c comparison) learn(ctx context.Context, o study.Options, m method, s spli
 		if err != nil {
 			return f, fmt.Errorf("%s, %s: %w", c.name, s.name, err)
 		}
-		o.Tell(fmt.Sprintf("%s, %s, %s, seed %d: %.4f / %.4f", c.name, s.name, m.name, seed, t.Last().Accuracy, t.Last().LogLikelihood))
+		o.Tell(fmt.Sprintf("%s, %s, %s, seed %d: %.4f / %.4f", c.name, s.name, m.name, seed, t.last()[0], t.last()[1]))
 		f.traces = append(f.traces, t)
 	}
 	return f, nil
@@ -103,8 +111,8 @@ func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []fo
 			r.Rows = append(r.Rows, row.Mean())
 		}
 		if s.name == splits()[0].name {
-			r.Spent = append(r.Spent, f.traces[0].Spent)
-			r.Settings = append(r.Settings, f.method.describe())
+			r.Spent = append(r.Spent, f.traces[0].spent)
+			r.Settings = append(r.Settings, study.Setting{Name: f.method.name, Value: f.method.settings})
 		}
 	}
 	for i, m := range []study.Measure{study.Accuracy, study.LogLikelihood} {
@@ -122,43 +130,26 @@ func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []fo
 	}
 }
 
-// score is the accuracy (0) or the log-likelihood (1) of a seed after a round.
-func (f found) score(measure, seed, round int) float64 {
-	s := f.traces[seed].Scores[round]
-	return pair{s.Accuracy, s.LogLikelihood}[measure]
-}
+// last is the scores at the end.
+func (t *trace) last() pair { return t.scores[len(t.scores)-1] }
 
 func (f found) last(measure int) (v []float64) {
-	for i, t := range f.traces {
-		v = append(v, f.score(measure, i, len(t.Scores)-1))
+	for _, t := range f.traces {
+		v = append(v, t.last()[measure])
 	}
 	return v
 }
 
-// curve is the mean over seeds against communications, at most about 60 points.
+// curve is the mean over seeds against communications.
 func (f found) curve(measure, parties int) study.Curve {
 	c := study.Curve{Name: f.method.name + " (ours)"}
-	rounds := len(f.traces[0].Scores)
-	for r := 0; r < rounds; r++ {
-		if rounds > 60 && r != rounds-1 && !mark(r+1) {
-			continue
-		}
+	for i, round := range f.traces[0].rounds {
 		var v []float64
-		for i := range f.traces {
-			v = append(v, f.score(measure, i, r))
+		for _, t := range f.traces {
+			v = append(v, t.scores[i][measure])
 		}
 		mean, se := study.MeanSE(v)
-		c.X, c.Y, c.SE = append(c.X, float64((r+1)*parties)), append(c.Y, mean), append(c.SE, se)
+		c.X, c.Y, c.SE = append(c.X, float64(round*parties)), append(c.Y, mean), append(c.SE, se)
 	}
 	return c
-}
-
-// mark thins long runs out: 1, 2, 3, ..., 20, 22, ... by a tenth at a time.
-func mark(round int) bool {
-	for at := 1; at <= round; at += max(1, at/10) {
-		if at == round {
-			return true
-		}
-	}
-	return false
 }
