@@ -102,20 +102,6 @@ func appendLine(path string, line []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// FinalModel is what an aggregator leaves in model.json: public, like the
-// aggregates that lead to it.
-type FinalModel struct {
-	SchemaVersion int       `json:"schema_version"`
-	Plan          string    `json:"plan"`
-	Application   string    `json:"application"`
-	Rounds        uint32    `json:"rounds"`
-	FracBits      uint8     `json:"frac_bits"`
-	State         []int64   `json:"state"` // the public model, grid units
-	Columns       []string  `json:"columns,omitempty"`
-	Mean          []float64 `json:"mean,omitempty"` // posterior of the weights, by column; the sum itself under a plan of sums
-	SD            []float64 `json:"sd,omitempty"`
-}
-
 // writeOutputs leaves the signed plan, the transcript and the model in OutDir.
 func (m *Member) writeOutputs(store host.Store) error {
 	text, err := m.Signed.MarshalText()
@@ -129,11 +115,15 @@ func (m *Member) writeOutputs(store host.Store) error {
 	if err := report.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(Transcript(store))); err != nil {
 		return err
 	}
-	final, err := m.final(store)
+	state, ok := protocol.Ints(store.Get("model"))
+	if !ok || len(state) == 0 {
+		return fmt.Errorf("the store has no model")
+	}
+	final, err := NewModelFile(m.Session, state)
 	if err != nil {
 		return err
 	}
-	return report.WriteJSON(filepath.Join(m.Config.OutDir, "model.json"), final)
+	return final.Write(m.Config.OutDir)
 }
 
 // Transcript is the record in an aggregator's store, in order.
@@ -142,32 +132,4 @@ func Transcript(v protocol.View) (entries [][]byte) {
 		entries = append(entries, v.Get(key))
 	}
 	return entries
-}
-
-func (m *Member) final(store host.Store) (*FinalModel, error) {
-	p := m.Session.Plan
-	state, ok := protocol.Ints(store.Get("model"))
-	if !ok || len(state) == 0 {
-		return nil, fmt.Errorf("the store has no model")
-	}
-	f := &FinalModel{SchemaVersion: 1, Plan: m.Session.ID.String(), Application: p.Application, Rounds: p.Rounds, FracBits: p.FracBits, State: state}
-	if p.Application == AppSum {
-		f.Mean = make([]float64, len(state))
-		(fixedpoint.Grid{FracBits: p.FracBits}).Float(f.Mean, state)
-		return f, nil
-	}
-	a, err := AppOf(p)
-	if err != nil {
-		return nil, err
-	}
-	schema, err := a.Encoding()
-	if err != nil {
-		return nil, err
-	}
-	posterior, err := a.Posterior(p, state)
-	if err != nil {
-		return nil, err
-	}
-	f.Columns, f.Mean, f.SD = schema.EncodedColumns(), posterior.Mean(), posterior.SD()
-	return f, nil
 }

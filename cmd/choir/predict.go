@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"choir/dataset"
+	"choir/protocol"
+	"choir/pvi/model"
+	"choir/report"
+	"choir/session"
+)
+
+const predictLong = `Score a CSV by a model that a session has left (model.json or model.npz in its
+results folder). Records are encoded by the model's own public schema; the file
+needs its columns, and may have the target. What a record lacks, or a category
+that the schema doesn't know, is handled as the plan says and named in the
+column "remark".
+
+Of every record the table has the expected target (for classes: the probability
+of the positive one), the standard deviation of that expectation over the
+posterior, that is how well the model knows it, and for numbers the standard
+deviation of the target itself. If the file has targets, scores go to stderr,
+and into the JSON.`
+
+func (a *app) predict() *cobra.Command {
+	var file, data, format, by string
+	cmd := &cobra.Command{
+		Use: "predict --model FILE --data CSV", Short: "Score a CSV by a trained model, with uncertainty", Long: predictLong, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" || data == "" {
+				return protocol.Fail(protocol.ClassInput, "predict: --model and --data are both needed")
+			}
+			if err := oneOf("format", format, "csv", "json"); err != nil {
+				return err
+			}
+			p, err := predict(file, data, model.Predictive(by))
+			if err != nil {
+				return err
+			}
+			return a.printPredictions(p, format)
+		},
+	}
+	s := cmd.Flags()
+	s.StringVar(&file, "model", "", "model.json or model.npz of a session")
+	s.StringVar(&data, "data", "", "CSV with a header")
+	s.StringVar(&format, "format", "csv", "how to print the predictions: csv or json")
+	s.StringVar(&by, "predictive", string(model.Quadrature), "how a logistic model averages over its posterior: quadrature, probit or monte-carlo")
+	return cmd
+}
+
+func predict(file, data string, by model.Predictive) (*session.Predictions, error) {
+	m, err := session.ReadModel(file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(data)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	defer f.Close() // only read from
+	records, err := dataset.ReadRecords(f, dataset.CSVOptions{Name: data})
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	return m.Predict(records, by)
+}
+
+func (a *app) printPredictions(p *session.Predictions, format string) error {
+	if format == "json" {
+		return a.print(format, p, nil)
+	}
+	b, err := report.EncodeCSV(p.CSV())
+	if err != nil {
+		return err
+	}
+	if _, err := a.out.Write(b); err != nil {
+		return err
+	}
+	if s := p.Scores; s != nil && p.Classes != nil {
+		fmt.Fprintf(a.err, "%d records have a target: accuracy %.4f, mean log-likelihood %.4f\n", s.Rows, s.Accuracy, s.LogLikelihood)
+	} else if s != nil {
+		fmt.Fprintf(a.err, "%d records have a target: root mean squared error %.4g, mean log-likelihood %.4f\n", s.Rows, s.RMSE, s.LogLikelihood)
+	}
+	return nil
+}
