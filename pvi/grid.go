@@ -35,9 +35,20 @@ func (c Config) rawBits() int { return int(c.FracBits) + int(c.DampingBits) }
 // + d(d+1)/2 in the full one, for d = Weights.
 func (c Config) Dim() int { return c.space().Dim() }
 
-// Initial is the prior as a raw state, the same on every machine. The prior
-// precision is taken to the nearest grid point, exactly as given when it is a power of two or a small integer.
+// Initial is the raw state before round 1: the prior, and StartPrecision on top.
 func (c Config) Initial() []int64 {
+	raw := c.Prior()
+	s, p := c.space(), c.precisionUnits(c.StartPrecision)
+	for i := range s.Features {
+		raw[s.Index(i, i)] += p
+	}
+	return raw
+}
+
+// Prior is the prior as a raw state, the same on every machine. The prior precision
+// is taken to the nearest grid point, exactly as given when it is a power of two or
+// a small integer.
+func (c Config) Prior() []int64 {
 	raw := make([]int64, c.Dim())
 	s, p := c.space(), c.precisionUnits(c.PriorPrecision)
 	h := math.Ldexp(c.PriorSpread*c.PriorPrecision, c.rawBits())

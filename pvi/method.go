@@ -25,6 +25,12 @@ type Method struct {
 	Sampling   Sampling  `json:"sampling,omitempty"`    // how records enter a noisy step; empty is all of them
 	SampleRate float64   `json:"sample_rate,omitempty"` // in (0, 1] with Sampling, otherwise 0
 
+	// StartPrecision is what all factors together begin with: this precision for
+	// every weight, around 0, of which a party has its public share (NewLearner's
+	// weight). A public guess of the posterior's precision spares the rounds in
+	// which noise drowns the way to it. 0 is PVI's start, the prior.
+	StartPrecision float64 `json:"start_precision,omitempty"`
+
 	// StatisticClip is Hybrid's L2 bound of one record's natural parameters.
 	StatisticClip float64 `json:"statistic_clip,omitempty"`
 	// UpdateClip bounds, in L2, the whole update that a party sends with local
@@ -127,6 +133,9 @@ func (c Config) checkMethod(bad badField) {
 	} else if c.StatisticClip != 0 {
 		bad("statistic_clip", c.StatisticClip, `0 unless the strategy is "hybrid"`)
 	}
+	if v := math.Ldexp(c.StartPrecision, c.rawBits()); !(v == 0 || (v >= 1 && v < 1<<60)) {
+		bad("start_precision", c.StartPrecision, "0, or positive and representable on the grid 2^-(frac_bits+damping_bits)")
+	}
 	c.checkFit(bad, t)
 	c.checkOnce(bad, t)
 }
@@ -215,6 +224,9 @@ func (c Config) checkOnce(bad badField, t traits) {
 	}
 	if c.Damping != 1 {
 		bad("damping", c.Damping, "1 with strategy "+quoted(c.Strategy))
+	}
+	if c.StartPrecision != 0 {
+		bad("start_precision", c.StartPrecision, "0 with strategy "+quoted(c.Strategy))
 	}
 	if c.Beta != 0 {
 		bad("beta", c.Beta, "0 with strategy "+quoted(c.Strategy))

@@ -115,6 +115,8 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"update_clip", Optimisation, func(c *Config) { c.UpdateClip = 1e-9 }},
 		{"shards", Averaging, func(c *Config) { c.Shards = 0 }},
 		{"shards", Optimisation, func(c *Config) { c.Shards = 2 }},
+		{"start_precision", Virtual, func(c *Config) { c.StartPrecision = -1 }},
+		{"start_precision", BCMSame, func(c *Config) { c.StartPrecision = 1 }},
 		{"parties", BCMSplit, func(c *Config) { c.Parties = 0 }},
 		{"parties", BCMSame, func(c *Config) { c.Parties = 2 }},
 		{"damping", BCMSame, func(c *Config) { c.Damping = 0.5 }},

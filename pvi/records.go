@@ -63,7 +63,7 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 		units: make([]int64, dim), sum: make([]int64, dim), scratch: make([]int64, dim)}
 	d.chart = c.chart(d.site)
 	base = c.floats(q)
-	prior := c.floats(c.Initial())
+	prior := c.floats(c.Prior())
 	if c.Strategy == BCMSplit {
 		for i := range prior {
 			prior[i] /= float64(c.Parties)
@@ -74,10 +74,12 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 		d.cavity = prior
 		return d, base
 	}
-	d.cavity = c.floats(factor)
-	for i, t := range d.cavity {
-		d.cavity[i] = base[i] - (1-c.Beta)*t - c.Beta*l.weight*(base[i]-prior[i])
+	moved := make([]float64, dim)
+	for i, p := range prior {
+		moved[i] = base[i] - p
 	}
+	d.cavity = make([]float64, dim)
+	c.shares(l.weight).without(c.space(), d.cavity, base, c.floats(factor), moved)
 	return d, base
 }
 

@@ -57,8 +57,9 @@ type realRun struct {
 
 func newRealRun(cfg Config, learners []*Learner) *realRun {
 	r := &realRun{cfg: cfg, learners: learners, q: make([]float64, cfg.Dim())}
-	cfg.space().Prior(r.q, cfg.PriorPrecision)
-	copy(r.q, cfg.floats(cfg.Initial())[:cfg.Weights()])
+	s := cfg.space()
+	s.Prior(r.q, cfg.PriorPrecision+cfg.StartPrecision)
+	copy(r.q, cfg.floats(cfg.Initial())[:s.Features])
 	r.factors = make([][][]float64, len(learners))
 	for i := range r.factors {
 		r.factors[i] = make([][]float64, cfg.Shards)

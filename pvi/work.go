@@ -1,17 +1,19 @@
 package pvi
 
-import "choir/pvi/model"
+import (
+	"choir/pvi/gauss"
+	"choir/pvi/model"
+)
 
 // work is the scratch memory of one round at one party.
 type work struct {
-	l             *Learner
-	ws            *model.Workspace
-	q, moved      []float64 // the posterior; the posterior over the prior
-	cavity        []float64
-	factor        []float64
-	update        []float64
-	private, tied float64 // what a stored factor, and the public posterior over the prior, count in the cavity
-	mean          float64 // what an update is divided by: the shards, where they are averaged
+	l        *Learner
+	ws       *model.Workspace
+	q, moved []float64 // the posterior; the posterior over the prior
+	cavity   []float64
+	factor   []float64
+	update   []float64
+	shares
 }
 
 // newWork starts a round from the public posterior in raw units.
@@ -25,32 +27,53 @@ func (l *Learner) newRealWork(q []float64) *work {
 		q: q, moved: make([]float64, dim),
 		cavity: make([]float64, dim), factor: make([]float64, dim), update: make([]float64, dim),
 	}
-	w.private, w.tied, w.mean = l.cfg.shares(l.weight)
-	l.cfg.toFloat(w.moved, l.cfg.Initial())
+	w.shares = l.cfg.shares(l.weight)
+	l.cfg.toFloat(w.moved, l.cfg.Prior())
 	for i := range w.moved {
 		w.moved[i] = w.q[i] - w.moved[i]
 	}
 	return w
 }
 
-// shares says how a shard's factor t = (1-Beta) t_stored + Beta w (q / prior) is
-// made of what is at hand. Virtual: a stored factor is the shard's own, or the
+// shares is how a shard's factor t = (1-Beta) t_private + Beta w (q / prior) is made
+// of what is at hand.
+type shares struct {
+	stored float64 // what the stored factor counts
+	start  float64 // the part of StartPrecision, which isn't stored
+	tied   float64 // what the public posterior over the prior counts
+	mean   float64 // what an update is divided by: the shards, where they are averaged
+}
+
+// shares: where a shard stands for itself, a stored factor is its own, or the
 // party's released one, of which the shard has a part like all others; w is the
 // shard's share of all data. Averaging: a shard stands for its whole party, so its
 // factor is Shards times what it took in (the divided updates), or the party's
 // released one, and w is the party's share.
-func (c Config) shares(weight float64) (stored, tied, mean float64) {
+func (c Config) shares(weight float64) shares {
 	n := float64(c.Shards)
-	stored, tied, mean = 1, weight/n, 1
+	s := shares{stored: 1, tied: weight / n, mean: 1}
 	switch averaging := c.Strategy == Averaging; {
 	case averaging && c.released():
-		tied, mean = weight, n
+		s.tied, s.mean = weight, n
 	case averaging:
-		stored, tied, mean = n, weight, n
+		s.stored, s.tied, s.mean = n, weight, n
 	case c.released():
-		stored = 1 / n
+		s.stored = 1 / n
 	}
-	return (1 - c.Beta) * stored, c.Beta * tied, mean
+	s.stored *= 1 - c.Beta
+	s.start = (1 - c.Beta) * s.tied * c.StartPrecision
+	s.tied *= c.Beta
+	return s
+}
+
+// without writes the cavity q / t. moved is the posterior over the prior.
+func (s shares) without(space gauss.Space, dst, q, stored, moved []float64) {
+	for i, t := range stored {
+		dst[i] = q[i] - s.stored*t - s.tied*moved[i]
+	}
+	for i := range space.Features {
+		dst[space.Index(i, i)] += s.start / 2
+	}
 }
 
 // propose leaves shard k's free update in w.update, given its stored factor in raw
@@ -68,9 +91,7 @@ func (w *work) optimise(k int) {
 
 // divide leaves q / t in w.cavity for the stored factor in w.factor.
 func (w *work) divide() {
-	for i, t := range w.factor {
-		w.cavity[i] = w.q[i] - w.private*t - w.tied*w.moved[i]
-	}
+	w.without(w.l.cfg.space(), w.cavity, w.q, w.factor, w.moved)
 }
 
 func (w *work) average() {
