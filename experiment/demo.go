@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -31,6 +30,7 @@ type Demo struct {
 	Epsilon, Delta            float64
 	Clip                      float64 // 0: the strategy's default
 	Model                     pvi.Model
+	Method                    Method // "": MethodPVI
 	Strategy                  pvi.Strategy
 	Shards                    int // 0: the strategy's default
 	Data                      Source
@@ -70,8 +70,8 @@ type Result struct {
 	MinParties        int        `json:"min_parties"`
 	Rounds            int        `json:"rounds"`
 	Model             string     `json:"model"`
-	Strategy          string     `json:"strategy"`
-	Epsilon           float64    `json:"epsilon"` // spent
+	Strategy          string     `json:"strategy"` // or the method, where there is none
+	Epsilon           float64    `json:"epsilon"`  // spent
 	Delta             float64    `json:"delta"`
 	EpsilonBudget     float64    `json:"epsilon_budget"`
 	Accountant        string     `json:"accountant"`
@@ -121,6 +121,9 @@ func (d *Demo) generated() bool { return d.Data.Path == "" }
 
 // defaults fills in what depends on the strategy.
 func (d *Demo) defaults() {
+	if d.method() != MethodPVI {
+		return
+	}
 	if d.Strategy == pvi.Virtual && d.Shards == 0 {
 		d.Shards = 300
 		if d.generated() {
@@ -145,16 +148,16 @@ func (d *Demo) defaults() {
 // demoRun is a demonstration under way.
 type demoRun struct {
 	*Demo
-	began    time.Time
-	data     *Data
-	learning session.Learning
-	plan     *protocol.Plan
-	s        protocol.Session
-	keys     []*identity.PrivateKey
-	signed   *protocol.SignedPlan
-	models   *recorder
-	rounds   []Progress
-	mu       sync.Mutex
+	began  time.Time
+	data   *Data
+	app    session.App
+	plan   *protocol.Plan
+	s      protocol.Session
+	keys   []*identity.PrivateKey
+	signed *protocol.SignedPlan
+	models *recorder
+	rounds []Progress
+	mu     sync.Mutex
 }
 
 // Run runs the session and the references and leaves the results in Out.
@@ -196,7 +199,7 @@ func (r *demoRun) references(ctx context.Context) (References, error) {
 		return References{}, nil
 	}
 	r.tell(Progress{Phase: "references", Seconds: time.Since(r.began).Seconds()})
-	return reference{r.data, r.learning.PVI, r.plan, r.Rounds}.all(ctx)
+	return reference{r.data, r.app, r.plan, r.Model == pvi.Linear}.all(ctx)
 }
 
 // prepare loads the data, makes identities, and has every member sign the plan.
@@ -204,15 +207,9 @@ func (r *demoRun) prepare() (err error) {
 	if err := r.loadData(); err != nil {
 		return err
 	}
-	schema, err := r.data.Schema.Canonical()
-	if err != nil {
+	if r.app, err = r.Demo.app(r.data); err != nil {
 		return err
 	}
-	r.learning = session.Learning{Version: 1, PVI: r.Config(r.data.Schema.Dim()), Weights: r.data.Weights(), Schema: json.RawMessage(schema)}
-	if r.Tune != nil {
-		r.Tune(&r.learning.PVI)
-	}
-	r.learning.PVI.FracBits = session.GridFor(r.learning.PVI.Clip)
 	members, keys, err := roster(r.Parties, r.Computes)
 	if err != nil {
 		return err
@@ -220,7 +217,7 @@ func (r *demoRun) prepare() (err error) {
 	t := session.Terms{Name: "demo", Members: members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
 		Dropouts: r.Dropouts, Colluders: r.Colluders, Deadline: 10 * time.Second, Grace: 300 * time.Millisecond,
 		Noise: protocol.NoiseParty, Epsilon: r.Epsilon, Delta: r.Delta}
-	if r.plan, err = t.Learn(r.learning); err != nil {
+	if r.plan, err = t.Plan(r.app); err != nil {
 		return err
 	}
 	r.s = protocol.NewSession(r.plan)
@@ -277,18 +274,10 @@ func (r *demoRun) session(ctx context.Context) (*session.Report, error) {
 		return nil, err
 	}
 	defer shutdown()
-	model, err := session.NewModel(r.plan)
+	r.models = &recorder{Model: r.app.Model(), next: r.scored}
+	apps, err := r.seats()
 	if err != nil {
 		return nil, err
-	}
-	r.models = &recorder{Model: model, next: r.scored}
-	ls, err := learners(r.learning.PVI, r.data.Parts, r.learning.Weights)
-	if err != nil {
-		return nil, err
-	}
-	apps := make([]learnerApp, len(ls))
-	for i, l := range ls {
-		apps[i] = session.NewLearner(l, nil)
 	}
 	l := &session.Local{Session: r.s, Keys: r.keys, Model: r.models, Resend: 2 * time.Second, GiveUp: 5 * time.Minute,
 		Connect: connect, Store: r.store, Notify: r.notify, Leave: r.leaves, Rand: r.Rand,
@@ -310,11 +299,6 @@ func (r *demoRun) network(ctx context.Context) (connect func(uint32) (transport.
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}
 	return func(i uint32) (transport.Bus, error) { return r.connect(ctx, server, i) }, server.Shutdown, nil
-}
-
-type learnerApp interface {
-	protocol.Application
-	protocol.Proposer
 }
 
 func (r *demoRun) connect(ctx context.Context, server *natsbus.Embedded, i uint32) (transport.Bus, error) {
@@ -368,7 +352,7 @@ func (r *demoRun) tell(p Progress) {
 }
 
 func (r *demoRun) scored(raw []int64) (Scores, error) {
-	return reference{data: r.data, cfg: r.learning.PVI}.score(raw)
+	return reference{r.data, r.app, r.plan, r.Model == pvi.Linear}.score(raw)
 }
 
 // recorder is the aggregator's model with a look at every state. The scores

@@ -31,6 +31,7 @@ type saved struct {
 	Clip          float64      `json:"clip"`
 	Model         pvi.Model    `json:"model"`
 	Strategy      pvi.Strategy `json:"strategy"`
+	Method        Method       `json:"method,omitempty"`
 	Shards        int          `json:"shards"`
 	Data          savedSource  `json:"data"`
 	Broker        string       `json:"broker"` // HOST:PORT
@@ -56,7 +57,7 @@ const (
 
 func (r *demoRun) save(broker string) error {
 	v := saved{SchemaVersion: 1, Began: r.began, Parties: r.Parties, Computes: r.Computes, Rounds: r.Rounds, Colluders: r.Colluders, Dropouts: r.Dropouts,
-		Epsilon: r.Epsilon, Delta: r.Delta, Clip: r.Clip, Model: r.Model, Strategy: r.Strategy, Shards: r.Shards, Broker: broker}
+		Epsilon: r.Epsilon, Delta: r.Delta, Clip: r.Clip, Model: r.Model, Strategy: r.Strategy, Method: r.Method, Shards: r.Shards, Broker: broker}
 	s := r.Data
 	v.Data = savedSource{Target: s.Target, Columns: s.Columns, Rows: s.Rows, Seed: s.Seed, Rho: s.Rho, Kappa: s.Kappa, Train: s.Train}
 	var err error
@@ -86,7 +87,7 @@ func (r *demoRun) load() (broker string, err error) {
 	}
 	r.began = v.Began
 	r.Parties, r.Computes, r.Rounds, r.Colluders, r.Dropouts = v.Parties, v.Computes, v.Rounds, v.Colluders, v.Dropouts
-	r.Epsilon, r.Delta, r.Clip, r.Model, r.Strategy, r.Shards = v.Epsilon, v.Delta, v.Clip, v.Model, v.Strategy, v.Shards
+	r.Epsilon, r.Delta, r.Clip, r.Model, r.Strategy, r.Method, r.Shards = v.Epsilon, v.Delta, v.Clip, v.Model, v.Strategy, v.Method, v.Shards
 	d := v.Data
 	r.Data = Source{Path: d.Path, Target: d.Target, Columns: d.Columns, Rows: d.Rows, Seed: d.Seed, Rho: d.Rho, Kappa: d.Kappa, Train: d.Train}
 	if len(d.Schema) > 0 {
@@ -107,11 +108,9 @@ func (r *demoRun) reload() (err error) {
 	}
 	r.plan = r.signed.Plan
 	r.s = protocol.NewSession(r.plan)
-	l, err := session.LearningOf(r.plan)
-	if err != nil {
+	if r.app, err = session.AppOf(r.plan); err != nil {
 		return err
 	}
-	r.learning = *l
 	if err := r.loadData(); err != nil {
 		return err
 	}
@@ -119,7 +118,16 @@ func (r *demoRun) reload() (err error) {
 	if err != nil {
 		return err
 	}
-	if string(schema) != string(l.Schema) || !slices.Equal(r.data.Weights(), l.Weights) {
+	planned, err := r.app.Encoding()
+	if err != nil {
+		return err
+	}
+	want, err := planned.Canonical()
+	if err != nil {
+		return err
+	}
+	l, weighted := r.app.(*session.Learning)
+	if string(schema) != string(want) || (weighted && !slices.Equal(r.data.Weights(), l.Weights)) {
 		return protocol.Fail(protocol.ClassIntegrity, "resume: the data isn't what the plan was made for")
 	}
 	return nil

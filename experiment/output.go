@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -42,9 +43,9 @@ func (r *demoRun) result(rep *session.Report, refs References) (*Result, error) 
 		warnings = []string{}
 	}
 	return &Result{SchemaVersion: 1, Plan: r.s.ID.String(), Data: r.data.Name, TrainRows: r.data.Train.Rows(), TestRows: r.data.Test.Rows(),
-		Features: r.learning.PVI.Features, Parties: r.Parties, ComputeNodes: r.Computes, Colluders: r.Colluders, MinParties: int(r.plan.MinParties),
-		Rounds: r.Rounds, Model: string(r.Model), Strategy: string(r.Strategy), Epsilon: spent.Epsilon, Delta: r.Delta, EpsilonBudget: r.Epsilon,
-		Accountant: spent.Method, Relation: privacy.Relation(r.plan.Relation).String(), Clip: r.learning.PVI.Clip, NoisePerParty: r.perPartyStd(),
+		Features: r.data.Schema.Dim(), Parties: r.Parties, ComputeNodes: r.Computes, Colluders: r.Colluders, MinParties: int(r.plan.MinParties),
+		Rounds: r.Rounds, Model: string(r.Model), Strategy: r.label(), Epsilon: spent.Epsilon, Delta: r.Delta, EpsilonBudget: r.Epsilon,
+		Accountant: spent.Method, Relation: privacy.Relation(r.plan.Relation).String(), Clip: math.Ldexp(float64(r.plan.Clip), -int(r.plan.FracBits)), NoisePerParty: r.perPartyStd(),
 		UploadPerRound: upload, Result: final, References: refs, Warnings: warnings, SecondsSession: rep.Seconds, OutDir: r.Out}, nil
 }
 

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"choir/privacy"
 	"choir/protocol"
 	"choir/pvi"
+	"choir/session"
 )
 
 // References are what a secure run is to be judged by, computed on the same
@@ -25,9 +25,9 @@ type References struct {
 // reference runs everything that needs no protocol.
 type reference struct {
 	data   *Data
-	cfg    pvi.Config // the plan's
+	app    session.App // the plan's
 	plan   *protocol.Plan
-	rounds int
+	linear bool
 }
 
 // all computes the references, side by side.
@@ -66,7 +66,8 @@ func (r reference) all(ctx context.Context) (refs References, err error) {
 // plan's budget.
 func (r reference) fullNoise() (*noise.Gaussian, error) {
 	n, err := privacy.Calibrate(privacy.Target{Epsilon: r.plan.Epsilon, Delta: r.plan.Delta, Sensitivity: r.plan.Sensitivity,
-		Dim: r.plan.Dim, Releases: uint32(r.plan.Releases()), Parts: 1})
+		Dim: r.plan.Dim, Releases: uint32(r.plan.Releases()), Parts: 1,
+		Sampling: privacy.Sampling(r.plan.Sampling), Rate: r.plan.SampleRate, Relation: privacy.Relation(r.plan.Relation)})
 	if err != nil {
 		return nil, err
 	}
@@ -76,30 +77,34 @@ func (r reference) fullNoise() (*noise.Gaussian, error) {
 // noised is the plan's own learning with the sum in the clear and the full
 // noise added by the parties that adds names.
 func (r reference) noised(ctx context.Context, full *noise.Gaussian, adds func(party int) bool) (Scores, error) {
-	learners, err := learners(r.cfg, r.data.Parts, r.data.Weights())
+	state, err := plainly(ctx, r.app, r.plan, r.data.Parts, full, adds)
 	if err != nil {
 		return Scores{}, err
 	}
-	var drawErr error
-	draw := func(_, party int) []int64 {
-		if !adds(party) || drawErr != nil {
-			return nil
-		}
-		x := make([]int64, r.cfg.Dim())
-		drawErr = full.Fill(x, rand.Reader)
-		return x
-	}
-	h, err := pvi.Run(ctx, r.cfg, learners, draw, r.rounds)
-	if err != nil || drawErr != nil {
-		return Scores{}, errors.Join(err, drawErr)
-	}
-	return r.score(h.Final())
+	return r.score(state)
 }
 
-// nonPrivate is PVI with one factor a party, no clip and no noise, run until it
-// has settled.
+// nonPrivate is the learning without noise: PVI with one factor a party and no clip, run
+// until it has settled, or the plan's own method with its noise left out.
 func (r reference) nonPrivate(ctx context.Context, parts []pvi.Data) (Scores, error) {
-	cfg := r.cfg
+	if l, ok := r.app.(*session.Learning); ok {
+		return r.settled(ctx, l.PVI, parts)
+	}
+	p := *r.plan
+	p.Noise, p.Variance = protocol.NoiseNone, 0
+	state, err := plainly(ctx, r.app, &p, parts, nil, func(int) bool { return false })
+	if err != nil {
+		return Scores{}, err
+	}
+	q, err := r.app.Posterior(&p, state)
+	if err != nil {
+		return Scores{}, err
+	}
+	return r.data.evaluate(q, r.linear)
+}
+
+// settled is non-private PVI.
+func (r reference) settled(ctx context.Context, cfg pvi.Config, parts []pvi.Data) (Scores, error) {
 	cfg.Strategy, cfg.Shards, cfg.Clip, cfg.Beta, cfg.DampingDecay = pvi.Dataset, 1, 0, 0, 0
 	rounds := 1
 	switch {
@@ -143,11 +148,11 @@ func (r reference) single(ctx context.Context) (best Scores, err error) {
 }
 
 func (r reference) score(raw []int64) (Scores, error) {
-	p, err := r.cfg.Posterior(raw)
+	p, err := r.app.Posterior(r.plan, raw)
 	if err != nil {
 		return Scores{}, err
 	}
-	return r.data.evaluate(p, r.cfg.Model == pvi.Linear)
+	return r.data.evaluate(p, r.linear)
 }
 
 func learners(cfg pvi.Config, parts []pvi.Data, weights []float64) ([]*pvi.Learner, error) {

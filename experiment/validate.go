@@ -95,7 +95,17 @@ func (d *Demo) checkBudget() error {
 }
 
 func (d *Demo) checkLearning() error {
-	switch {
+	switch m := d.method(); {
+	case m != MethodPVI && m != MethodGlobal && m != MethodStatistics:
+		return fmt.Errorf("method: %q isn't %q, %q or %q", m, MethodPVI, MethodGlobal, MethodStatistics)
+	case m == MethodGlobal && d.Model != pvi.Logistic:
+		return fmt.Errorf("model: method %q has %q alone", m, pvi.Logistic)
+	case m == MethodStatistics && d.Model != pvi.Linear:
+		return fmt.Errorf("model: method %q has %q alone", m, pvi.Linear)
+	case m == MethodStatistics && d.Rounds < 2:
+		return fmt.Errorf("rounds: method %q takes at least 2: one to find the columns' scales and one to learn", m)
+	case m != MethodPVI:
+		return nil
 	case d.Model != pvi.Logistic && d.Model != pvi.Linear:
 		return fmt.Errorf("model: %q isn't %q or %q", d.Model, pvi.Logistic, pvi.Linear)
 	case d.Strategy != pvi.Virtual && d.Strategy != pvi.Dataset:

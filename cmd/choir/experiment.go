@@ -10,6 +10,7 @@ import (
 
 	"choir/experiment"
 	"choir/experiment/catalogue"
+	"choir/experiment/lab"
 	"choir/experiment/study"
 	"choir/protocol"
 	"choir/report"
@@ -91,8 +92,8 @@ func (a *app) experimentRun() *cobra.Command {
 			if o.Seeds < 1 {
 				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", o.Seeds)
 			}
-			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS {
-				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q or %q", over, study.Memory, study.NATS)
+			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS && o.Transport != lab.Clear {
+				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q, %q or %q", over, study.Memory, study.NATS, lab.Clear)
 			}
 			e, err := experimentOf(args[0])
 			if err != nil {
@@ -112,7 +113,7 @@ func (a *app) experimentRun() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "independent repetitions")
 	cmd.Flags().StringVar(&out, "out", "", "folder for the results, empty or new (default choir-out/<time>)")
-	cmd.Flags().StringVar(&over, "transport", over, "where the sessions' members meet: memory or nats")
+	cmd.Flags().StringVar(&over, "transport", over, "where the sessions' members meet: memory, nats, or clear for sums without a protocol")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "only the methods of these names, where an experiment compares several")
 	formatFlag(cmd, &format)
 	return cmd

@@ -2,6 +2,7 @@
 package catalogue
 
 import (
+	"choir/experiment/paper1"
 	"choir/experiment/paper4"
 	"choir/experiment/study"
 )
@@ -9,7 +10,7 @@ import (
 // All is every study, in the order in which people are shown them.
 func All() []study.Study {
 	var all []study.Study
-	for _, room := range [][]study.Study{paper4.Studies()} {
+	for _, room := range [][]study.Study{paper1.Studies(), paper4.Studies()} {
 		all = append(all, room...)
 	}
 	return all

@@ -29,6 +29,10 @@ type Run struct {
 	// the one curious party that it always does.
 	Colluders int
 
+	// Trusted has the noise of only as many parties added as the plan counts as hidden,
+	// in the clear: together what one trusted aggregator would add.
+	Trusted bool
+
 	Transport study.Transport // empty: Clear
 	Dir       string          // with NATS: an existing folder; what is left there is removed
 
@@ -62,7 +66,7 @@ func (r Run) Do(ctx context.Context) (*Outcome, error) {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
 	o := &Outcome{Plan: s.plan}
-	if r.Transport == Clear || r.Transport == "" {
+	if r.Transport == Clear || r.Transport == "" || r.Trusted {
 		o.State, err = s.clear(ctx)
 	} else {
 		o.State, err = s.session(ctx)

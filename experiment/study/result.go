@@ -81,6 +81,7 @@ const (
 	Accuracy      Measure = "accuracy"
 	LogLikelihood Measure = "log-likelihood" // mean, nats a test row
 	MAE           Measure = "mean absolute error"
+	RelativeMAE   Measure = "mean absolute error, relative"
 	KL            Measure = "KL divergence" // nats
 	EpsilonOf     Measure = "epsilon"
 	Seconds       Measure = "seconds"
