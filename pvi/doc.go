@@ -31,14 +31,23 @@
 //
 // # A party's rule
 //
-// A factor takes in exactly what was sent, without the noise, and only when the
-// round's result says that it counted. So a party's private state is a
-// deterministic function of its own data and the public history, and, given the
-// public history, changing one record changes one shard's clipped vector in every
-// round: Config.Sensitivity is 2C. Paper IV and the thesis (Algorithm 3) let a
-// party fold its own noise into its factor; under noise that is added jointly, the
-// claimed sensitivity then fails, because the next round's update takes the noise
-// out again.
+// Under joint noise a factor takes in exactly the clipped update that was sent,
+// without the noise, and only when the round's result says that it counted. So a
+// party's private state is a deterministic function of its own data and the public
+// history, and, given the public history, changing one record changes one shard's
+// clipped vector in every round: Config.Sensitivity is 2C. Paper IV and the thesis
+// (Algorithm 3) let a party fold its own noise into its factor; under noise that is
+// added jointly, the claimed sensitivity then fails, because the next round's update
+// takes the noise out again.
+//
+// # Methods
+//
+// Config.Strategy names the method and Config.Mechanism says what it releases under
+// noise: on the sum over parties, or, with Method.Local, at every party by itself
+// (Learner.WithNoise). A party that releases its own noised updates may keep a
+// factor made of them, noise and all, since that factor is public. Strategies that
+// clip single records (Optimisation and its kin) draw secret samples and make
+// several releases in a round. docs/methods.md has the theorems.
 //
 // # Rounds
 //

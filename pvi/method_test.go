@@ -85,6 +85,23 @@ func TestMechanismRefusals(t *testing.T) {
 	}
 }
 
+// A party's records may all change, so strategies that clip records bound no party.
+func TestPartySensitivity(t *testing.T) {
+	for s, c := range methodConfigs() {
+		got, err := c.Sensitivity(ReplaceParty)
+		if c.stepped() {
+			if !errors.Is(err, ErrUnbounded) {
+				t.Errorf("%s: %v, %v", s, got, err)
+			}
+			continue
+		}
+		m, err2 := c.Mechanism()
+		if err != nil || err2 != nil || got != uint64(c.Shards)*m.Sensitivity {
+			t.Errorf("%s: %v, %v, %v", s, got, err, err2)
+		}
+	}
+}
+
 func TestMethodValidateNamesTheField(t *testing.T) {
 	for _, c := range []struct {
 		field string

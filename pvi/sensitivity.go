@@ -40,9 +40,11 @@ func (c Config) PerParty() (uint64, error) {
 }
 
 // Sensitivity bounds the L2 distance, in units of 2^-f, between the sums that two
-// neighbouring data sets give in one round, given everything public before it.
+// neighbouring data sets give in one release (with local noise: one party's; before
+// sampling), given everything that was released before. docs/methods.md has the
+// theorems for every strategy.
 //
-// Argument. Write B for the integer clip. In round s a shard's clipped vector is a
+// Argument for shards. Write B for the integer clip. In round s a shard's clipped vector is a
 // deterministic function of public numbers (the raw states so far, the
 // configuration, the weight) and of the shard's own records: by induction its
 // private factor is, since it is the damped sum of its earlier clipped vectors and
@@ -54,8 +56,15 @@ func (c Config) PerParty() (uint64, error) {
 // AddRemoveRecord is 2B and not B: the shard without the record still sends a
 // clipped vector, which may point the other way. AddRemoveParty is Shards B, as one
 // of the two vectors is zero. Rounds compose adaptively over the public history.
+//
+// For strategies that clip single records B bounds a record's vector, a function of
+// the record and of what was released before: 2B for neighbours by a record, and no
+// bound for those by a party, whose number of records isn't known here.
 // Errors: ErrUnbounded, ErrOverflow, ErrConfig for an unknown relation.
 func (c Config) Sensitivity(r Relation) (uint64, error) {
+	if c.stepped() && (r == ReplaceParty || r == AddRemoveParty) {
+		return 0, fmt.Errorf("all records of a party: %w", ErrUnbounded)
+	}
 	switch r {
 	case ReplaceRecord, AddRemoveRecord:
 		return c.bound(2)
