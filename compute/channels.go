@@ -3,6 +3,7 @@ package compute
 import (
 	"fmt"
 
+	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -13,7 +14,7 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 		return fmt.Errorf("%w: an open from %s isn't for this node", protocol.ErrUnknown, n.s.Name(e.From))
 	}
 	if have := n.channels[e.From]; have != nil {
-		if string(have.Open) != string(data) {
+		if string(n.storedOpen(e.From)) != string(data) {
 			return fmt.Errorf("%w: %s opened another channel before", protocol.ErrEquivocate, n.s.Name(e.From))
 		}
 		return errDuplicate
@@ -25,13 +26,22 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 	if err != nil {
 		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, n.s.Name(e.From), err)
 	}
-	n.channels[e.From] = &protocol.Link{Secret: secret, Open: data}
-	n.eff.Put(fmt.Sprintf("channel/%d", e.From), protocol.MarshalLink(n.channels[e.From]))
+	n.channels[e.From] = &protocol.Link{Secret: secret}
+	n.eff.Put(protocol.RecordKey("channel", e.From), protocol.MarshalLink(&protocol.Link{Secret: secret, Open: data}))
 	n.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: n.s.Name(e.From), Count: len(n.channels), Total: n.n})
 	if n.group != nil {
 		return n.tellLink(e.From)
 	}
 	return nil
+}
+
+// storedOpen is the Open that made a party's channel; it stays on disk.
+func (n *Node) storedOpen(party uint32) []byte {
+	b := n.get(protocol.RecordKey("channel", party))
+	if len(b) < channel.SecretSize {
+		return nil
+	}
+	return b[channel.SecretSize:]
 }
 
 // aggregatorKey sets up this node's channel to the aggregator, which will

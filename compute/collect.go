@@ -2,6 +2,7 @@ package compute
 
 import (
 	"fmt"
+	"slices"
 
 	"choir/crypto/channel"
 	"choir/crypto/commit"
@@ -11,15 +12,16 @@ import (
 	"choir/protocol"
 )
 
-// contribution is what one party sent in the current attempt.
+// contribution is what one party sent in the current attempt. Once it is whole no more
+// of it is kept in memory than digests: a node remembers as many as there are parties.
 type contribution struct {
-	head    *protocol.Contribution
+	head    *protocol.Contribution // until it is whole
 	bundle  protocol.Digest
-	blind   *commit.Scalar             // this node's share, audit mode only
-	chunks  map[uint32]protocol.Digest // taken into acc, explicit node only
-	whole   bool                       // everything is here, checked and in acc
-	refused bool                       // what came contradicts what was signed
-	receipt []byte
+	blind   *commit.Scalar    // this node's share, audit mode only
+	chunks  []protocol.Digest // taken into acc, zero for those that weren't; explicit node only
+	count   int               // of chunks taken in
+	whole   bool              // everything is here, checked, and in acc or in pending
+	refused bool              // what came contradicts what was signed
 }
 
 // party finds or makes the current attempt's entry of a party with a channel.
@@ -30,7 +32,7 @@ func (n *Node) party(i uint32) (*contribution, *channel.Secret, error) {
 	}
 	c := n.at.parties[i]
 	if c == nil {
-		c = &contribution{chunks: map[uint32]protocol.Digest{}}
+		c = new(contribution)
 		n.at.parties[i] = c
 	}
 	return c, ch.Secret, nil
@@ -52,7 +54,7 @@ func (n *Node) when(round, attempt uint32) error {
 // at once: its channel authenticates the party, and the signed contribution
 // that follows decides whether it stays.
 func (n *Node) chunk(data []byte) error {
-	c, err := protocol.UnmarshalChunk(data)
+	c, err := protocol.ViewChunk(data)
 	if err != nil {
 		return err
 	}
@@ -87,37 +89,44 @@ func (n *Node) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 	if p.refused {
 		return errDuplicate
 	}
+	if p.chunks == nil {
+		p.chunks = make([]protocol.Digest, n.s.Chunks())
+	}
+	if uint64(c.Index) >= uint64(len(p.chunks)) {
+		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, len(p.chunks))
+	}
 	d := protocol.ChunkDigest(c.Ciphertext)
-	have, again := p.chunks[c.Index]
-	if again && have == d {
+	have := p.chunks[c.Index]
+	if have == d {
 		return errDuplicate
 	}
-	v, err := n.openShare(secret, c) // before anybody is accused: only the party can have sealed it
+	plain, err := n.openShare(secret, c) // before anybody is accused: only the party can have sealed it
 	if err != nil {
 		return err
 	}
-	if again {
+	if have != (protocol.Digest{}) {
 		return fmt.Errorf("%w: chunk %d of %s", protocol.ErrEquivocate, c.Index, n.s.Name(c.From))
 	}
-	lo := int(c.Index) * xof.ChunkElements
-	n.at.acc[lo : lo+len(v)].Add(v)
-	p.chunks[c.Index] = d
+	if err := xof.Chunk(n.at.acc, uint64(c.Index)).AddEncoded(plain); err != nil {
+		return n.malformed(c, err)
+	}
+	p.chunks[c.Index], p.count = d, p.count+1
 	if persist {
 		n.eff.Put(n.shareKey(c.From, c.Index), data)
 	}
 	return n.settleContribution(c.From, p, secret)
 }
 
-func (n *Node) openShare(secret *channel.Secret, c *protocol.Chunk) (field.Vector, error) {
-	plain, err := n.s.OpenChunk(secret, c)
-	if err != nil {
-		return nil, err
+// openShare opens a chunk into a buffer that the next one overwrites.
+func (n *Node) openShare(secret *channel.Secret, c *protocol.Chunk) ([]byte, error) {
+	if n.scratch == nil {
+		n.scratch = make([]byte, 0, n.s.ChunkLen(0)*field.ElementSize)
 	}
-	v := make(field.Vector, len(plain)/field.ElementSize)
-	if err := field.DecodeVector(v, plain); err != nil {
-		return nil, fmt.Errorf("%w: chunk %d of %s: %w", protocol.ErrMalformed, c.Index, n.s.Name(c.From), err)
-	}
-	return v, nil
+	return n.s.OpenChunkTo(n.scratch, secret, c)
+}
+
+func (n *Node) malformed(c *protocol.Chunk, err error) error {
+	return fmt.Errorf("%w: chunk %d of %s: %w", protocol.ErrMalformed, c.Index, n.s.Name(c.From), err)
 }
 
 // explicitNode is which node receives a party's explicit share this round.
@@ -134,7 +143,7 @@ func (n *Node) contribution(from uint32, m *protocol.Contribution, data []byte) 
 	if err != nil {
 		return err
 	}
-	if p := n.at.parties[from]; p != nil && p.head != nil {
+	if p := n.at.parties[from]; p != nil && (p.head != nil || p.whole || p.refused) {
 		return n.again(from, p, bundle)
 	}
 	if n.at.phase != collecting {
@@ -166,10 +175,22 @@ func (n *Node) again(from uint32, p *contribution, bundle protocol.Digest) error
 		if err := n.worker.held(from); err != nil {
 			return err
 		}
-	case p.receipt != nil:
-		n.eff.Emit(n.s.SubjectReceipt(n.self, from, n.at.round, n.at.attempt), p.receipt)
+	case p.whole:
+		if err := n.giveReceipt(from, p); err != nil {
+			return err
+		}
 	}
 	return errDuplicate
+}
+
+// giveReceipt signs the receipt for a contribution that is whole. Signing it again
+// gives the same bytes, so none is kept.
+func (n *Node) giveReceipt(from uint32, p *contribution) error {
+	receipt, err := n.sign(&protocol.Receipt{Round: n.at.round, Attempt: n.at.attempt, Party: from, Bundle: p.bundle})
+	if err == nil {
+		n.eff.Emit(n.s.SubjectReceipt(n.self, from, n.at.round, n.at.attempt), receipt)
+	}
+	return err
 }
 
 func (n *Node) checkHead(from uint32, m *protocol.Contribution, secret *channel.Secret) error {
@@ -212,98 +233,41 @@ func (n *Node) settleContribution(from uint32, p *contribution, secret *channel.
 		return nil
 	}
 	if n.explicitNode(from) == n.k {
-		if len(p.chunks) < n.s.Chunks() {
+		if p.count < n.s.Chunks() {
 			return nil
 		}
-		if n.chunkList(p) != p.head.Vector {
+		if protocol.ChunkList(p.chunks) != p.head.Vector {
 			if err := n.refuse(from, p); err != nil {
 				return err
 			}
 			return fmt.Errorf("%w: %s signed another explicit share than it sent", protocol.ErrMismatch, n.s.Name(from))
 		}
-	} else if err := n.merge(from, secret, share.AddSeeds); err != nil {
+	} else if err := n.addSeed(from, secret); err != nil {
 		return err
 	}
 	return n.receive(from, p)
 }
 
 func (n *Node) receive(from uint32, p *contribution) error {
-	p.whole = true
+	p.whole, p.head = true, nil
 	n.at.complete++
+	if _, expected := slices.BinarySearch(n.last, from); expected {
+		n.at.expected++
+	}
 	if n.worker != nil {
 		return n.worker.held(from)
 	}
-	receipt, err := n.sign(&protocol.Receipt{Round: n.at.round, Attempt: n.at.attempt, Party: from, Bundle: p.bundle})
-	if err != nil {
+	if err := n.giveReceipt(from, p); err != nil {
 		return err
 	}
-	p.receipt = receipt
-	n.eff.Emit(n.s.SubjectReceipt(n.self, from, n.at.round, n.at.attempt), receipt)
 	n.eff.Note(protocol.Notice{Code: protocol.NoteHeld, Round: n.at.round, Attempt: n.at.attempt, Peer: n.s.Name(from), Count: n.at.complete, Total: n.n})
 	return nil
 }
 
-func (n *Node) chunkList(p *contribution) protocol.Digest {
-	list := make([]protocol.Digest, n.s.Chunks())
-	for i := range list {
-		list[i] = p.chunks[uint32(i)]
-	}
-	return protocol.ChunkList(list)
-}
-
-// merge adds or subtracts a seed-derived share: whole vectors of keystream that
-// nobody sent.
-func (n *Node) merge(from uint32, secret *channel.Secret, into func(field.Vector, ...*xof.Stream)) error {
-	mask, err := n.s.Mask(secret, n.context(from))
-	if err != nil {
-		return err
-	}
-	into(n.at.acc, mask)
-	return nil
-}
-
-// refuse drops a contribution whose pieces contradict its account; the party
-// is out of this attempt.
-func (n *Node) refuse(from uint32, p *contribution) error {
-	err := n.expel(from, p)
-	for i := range uint32(n.s.Chunks()) {
-		if _, ok := p.chunks[i]; ok {
-			n.eff.Delete(n.shareKey(from, i))
-		}
-	}
-	p.refused, p.chunks = true, map[uint32]protocol.Digest{}
-	return err
-}
-
-// expel takes a party's share out of the sum again, from its stored ciphertext
-// or from its seed.
-func (n *Node) expel(from uint32, p *contribution) error {
-	secret := n.channels[from].Secret
-	if n.explicitNode(from) != n.k {
-		if p.whole {
-			return n.merge(from, secret, share.SubSeeds)
-		}
-		return nil
-	}
-	for i := range p.chunks {
-		c, err := protocol.UnmarshalChunk(n.get(n.shareKey(from, i)))
-		if err != nil {
-			return fmt.Errorf("stored chunk %d of %s: %w", i, n.s.Name(from), err)
-		}
-		v, err := n.openShare(secret, c)
-		if err != nil {
-			return fmt.Errorf("stored chunk %d of %s: %w", i, n.s.Name(from), err)
-		}
-		lo := int(i) * xof.ChunkElements
-		n.at.acc[lo : lo+len(v)].Sub(v)
-	}
-	return nil
-}
-
 func (n *Node) shareKey(party, chunk uint32) string {
-	return fmt.Sprintf("share/%d/%d/%d/%d", n.at.round, n.at.attempt, party, chunk)
+	return protocol.RecordKey("share", n.at.round, n.at.attempt, party, chunk)
 }
 
 func (n *Node) commitKey(party uint32) string {
-	return fmt.Sprintf("commit/%d/%d/%d", n.at.round, n.at.attempt, party)
+	return protocol.RecordKey("commit", n.at.round, n.at.attempt, party)
 }

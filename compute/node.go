@@ -14,7 +14,8 @@
 //	commit/<r>/<a>/<party>        a complete contribution's envelope
 //	hold/<r>/<a>/<node>           holds, its own and the others'
 //	agree/<r>/<a>/<node>          agrees, its own and the others'
-//	reveal/<r>                    what was revealed in the round: never two
+//	reveal/<r>                    what was signed to be revealed in the round: never two
+//	partial/<r>/<i>               a sealed chunk of it, until the round is settled
 //	last                          the parties of the last revealed set
 //	done                          the plan's last result was seen
 //	workers                       how many workers it shares its work out to, if any
@@ -29,6 +30,7 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
+	"choir/crypto/xof"
 	"choir/protocol"
 )
 
@@ -61,11 +63,12 @@ type Node struct {
 
 	planKey  *channel.PrivateKey
 	keyMsg   []byte
-	channels map[uint32]*protocol.Link
-	agg      *protocol.Link // nil until the aggregator's key is known
+	channels map[uint32]*protocol.Link // without the Opens, which are on disk
+	scratch  []byte                    // room for an opened chunk
+	agg      *protocol.Link            // nil until the aggregator's key is known
 
 	at      attempt
-	last    []uint32            // parties in the previous round's set
+	last    []uint32            // parties in the previous round's set, in order
 	newest  uint32              // highest round this node has revealed in
 	current []protocol.Outgoing // what this node says again until something moves
 
@@ -80,10 +83,13 @@ type attempt struct {
 	model          protocol.Digest
 	parties        map[uint32]*contribution
 	complete       int
-	acc            field.Vector // sum of every share taken in so far
-	phase          phase        // only enter and restore set it
-	allAt          int64        // when all expected parties were complete, 0 before
+	expected       int           // of those complete, parties of the previous round's set
+	acc            field.Vector  // sum of every share taken in so far, less
+	pending        []*xof.Stream // those that wait to be added
+	phase          phase         // only enter and restore set it
+	allAt          int64         // when all expected parties were complete, 0 before
 	holds          map[uint32]*protocol.Hold
+	covered        map[uint32]int // by hold, how many of its entries, from the front, this node has
 	agrees         map[uint32]*protocol.Agree
 	set            []protocol.Entry
 }

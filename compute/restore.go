@@ -3,6 +3,7 @@ package compute
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	"choir/crypto/channel"
 	"choir/protocol"
@@ -48,18 +49,18 @@ func (n *Node) repeat() {
 	if n.group != nil && n.at.phase == agreed {
 		n.eff.Send = append(n.eff.Send, n.group.asks...)
 	}
-	n.sayAccounts()
+	if n.at.phase == revealed {
+		n.sayChunks()
+		n.sayAccounts()
+	}
 }
 
 // sayAccounts hands on the contributions of the revealed set: the aggregator
 // needs them all on record, and their parties may be gone.
 func (n *Node) sayAccounts() {
-	if n.at.phase != revealed {
-		return
-	}
 	for _, e := range n.at.set {
 		if data := n.get(n.commitKey(e.Party)); data != nil {
-			n.eff.Emit(n.s.SubjectPartial(n.self, n.at.round, n.at.attempt, fmt.Sprintf("account-%d", e.Party)), data)
+			n.eff.Emit(n.s.SubjectPartial(n.self, n.at.round, n.at.attempt, "account-"+strconv.Itoa(int(e.Party))), data)
 		}
 	}
 }
@@ -93,9 +94,11 @@ func (n *Node) restoreKeys() error {
 		if err != nil {
 			return err
 		}
-		if n.channels[i], err = protocol.UnmarshalLink(n.view.Get(key)); err != nil {
+		link, err := protocol.UnmarshalLink(n.view.Get(key))
+		if err != nil {
 			return err
 		}
+		n.channels[i] = &protocol.Link{Secret: link.Secret}
 	}
 	if b := n.view.Get("aggregator"); b != nil {
 		p, err := protocol.UnmarshalLink(b)
@@ -139,7 +142,7 @@ func (n *Node) restoreShares() error {
 	n.eff = &protocol.Effects{}
 	defer func() { n.eff = nil }()
 	for _, key := range n.view.Keys(fmt.Sprintf("share/%d/%d/", n.at.round, n.at.attempt)) {
-		c, err := protocol.UnmarshalChunk(n.view.Get(key))
+		c, err := protocol.ViewChunk(n.view.Get(key))
 		if err != nil {
 			return err
 		}
@@ -224,14 +227,10 @@ func (n *Node) restoreReveal() error {
 			now = settled
 			continue
 		}
-		out, err := protocol.UnmarshalOutgoing(n.view.Get(key))
-		if err != nil {
-			return err
-		}
-		n.current = append(n.current, out...)
+		n.current = append(n.current, n.headOf(n.view.Get(key)))
 	}
 	if n.at.round > 0 && n.newest >= n.at.round {
-		n.at.phase, n.at.acc = now, nil
+		n.at.phase, n.at.acc, n.at.pending = now, nil, nil
 	}
 	return nil
 }

@@ -3,10 +3,14 @@ package compute
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	"choir/crypto/commit"
 	"choir/crypto/field"
+	"choir/crypto/fixedpoint"
 	"choir/crypto/noise"
+	"choir/crypto/parallel"
+	"choir/crypto/xof"
 	"choir/protocol"
 )
 
@@ -16,8 +20,8 @@ import (
 func (n *Node) reveal() error {
 	own := n.at.agrees[n.self]
 	for k := range n.m {
-		if a := n.at.agrees[n.s.Plan.Compute(k)]; a.Set != own.Set || a.Count != own.Count {
-			n.eff.Note(protocol.Notice{Code: protocol.NoteDisagree, Round: own.Round, Attempt: own.Attempt, Peer: n.s.Name(n.s.Plan.Compute(k))})
+		if a := n.at.agrees[n.node(k)]; a.Set != own.Set || a.Count != own.Count {
+			n.eff.Note(protocol.Notice{Code: protocol.NoteDisagree, Round: own.Round, Attempt: own.Attempt, Peer: n.s.Name(n.node(k))})
 			return n.enter(void)
 		}
 	}
@@ -58,69 +62,82 @@ func (n *Node) partial() (field.Vector, error) {
 	return n.at.acc, nil
 }
 
-// keepSet turns the sum of everything taken in into the set's: it takes out again
-// whoever isn't in it.
-func (n *Node) keepSet() error {
-	for i, c := range n.at.parties {
-		if _, in := protocol.Find(n.at.set, i); in {
-			continue
-		}
-		if err := n.expel(i, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addNoise is the other placement: this node alone makes the release private.
+// addNoise is the other placement: this node alone makes the release private. The
+// noise comes from a fresh seed, chunk by chunk on all cores.
 func (n *Node) addNoise(v field.Vector) error {
 	g, err := noise.NewGaussian(n.s.Plan.Variance)
 	if err != nil {
 		return err
 	}
-	x := make([]int64, len(v))
-	if err := g.Fill(x, n.cfg.Rand); err != nil {
+	seed, err := noise.NewSeed(n.cfg.Rand)
+	if err != nil {
 		return err
 	}
-	for i, e := range x {
-		f, err := field.FromInt64(e)
-		if err != nil {
+	return parallel.Try(n.s.Chunks(), func(i int) error {
+		part := xof.Chunk(v, uint64(i))
+		x, f := make([]int64, len(part)), make(field.Vector, len(part))
+		if err := g.FillChunk(x, seed, uint64(i)); err != nil {
 			return err
 		}
-		v[i] = field.Add(v[i], f)
-	}
-	return nil
+		if err := fixedpoint.ToField(f, x); err != nil {
+			return err
+		}
+		part.Add(f)
+		return nil
+	})
 }
 
+// publish seals the partial sum, chunk by chunk, each in the message that is made
+// durable and sent, and signs for the whole.
 func (n *Node) publish(partial field.Vector) error {
 	if err := n.enter(revealed); err != nil {
 		return err
 	}
 	own, agg := n.at.agrees[n.self], n.s.Plan.Aggregator()
-	head, err := n.sign(&protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: protocol.VectorDigest(partial), Blinding: n.blindingSum()})
-	if err != nil {
-		return err
-	}
 	c := protocol.Context{From: n.self, To: agg, Round: own.Round, Attempt: own.Attempt, Purpose: protocol.PurposePartial}
-	chunks, err := n.s.SealVector(n.agg.Secret, c, field.AppendVector(nil, partial))
+	sealer, err := n.s.Sealer(n.agg.Secret, c)
 	if err != nil {
 		return err
 	}
-	out := []protocol.Outgoing{{Subject: n.s.SubjectPartial(n.self, own.Round, own.Attempt, "head"), Data: head}}
-	for _, ch := range chunks {
-		b, err := ch.Marshal()
-		if err != nil {
-			return err
-		}
-		out = append(out, protocol.Outgoing{Subject: n.s.SubjectPartial(n.self, own.Round, own.Attempt, fmt.Sprint(ch.Index)), Data: b})
+	chunks, hash := make([][]byte, n.s.Chunks()), protocol.NewVectorHash(len(partial))
+	for i := range chunks {
+		chunks[i], _ = sealer.Seal(i, func(plain []byte) {
+			field.PutVector(plain, xof.Chunk(partial, uint64(i)))
+			hash.Write(plain)
+		})
 	}
-	n.eff.Put(n.revealKey(own.Round), protocol.MarshalOutgoing(out))
-	n.eff.Send = append(n.eff.Send, out...)
-	n.current = append(n.current, out...)
+	head, err := n.sign(&protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: hash.Digest(), Blinding: n.blindingSum()})
+	if err != nil {
+		return err
+	}
+	n.eff.Put(n.revealKey(own.Round), head)
 	n.newest, n.seen = own.Round, n.now
-	n.at.acc = nil // what was revealed is never computed again
+	n.at.acc, n.at.pending = nil, nil // what was revealed is never computed again
+	n.current = append(n.current, n.headOf(head))
+	n.eff.Send = append(n.eff.Send, n.headOf(head))
+	for i, b := range chunks {
+		n.eff.Put(n.partialKey(own.Round, uint32(i)), b)
+		n.sayChunk(i, b)
+	}
 	n.eff.Note(protocol.Notice{Code: protocol.NoteRevealed, Round: own.Round, Attempt: own.Attempt, Count: len(n.at.set), Total: n.n})
 	return nil
+}
+
+func (n *Node) headOf(head []byte) protocol.Outgoing {
+	return protocol.Outgoing{Subject: n.s.SubjectPartial(n.self, n.at.round, n.at.attempt, "head"), Data: head}
+}
+
+func (n *Node) sayChunk(i int, b []byte) {
+	n.eff.Emit(n.s.SubjectPartial(n.self, n.at.round, n.at.attempt, strconv.Itoa(i)), b)
+}
+
+// sayChunks says the revealed vector again, from the disk.
+func (n *Node) sayChunks() {
+	for i := range n.s.Chunks() {
+		if b := n.get(n.partialKey(n.at.round, uint32(i))); b != nil {
+			n.sayChunk(i, b)
+		}
+	}
 }
 
 // blindingSum is the sum of this node's blinding shares over the set, zero

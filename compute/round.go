@@ -43,7 +43,7 @@ func (n *Node) begin(m *protocol.Round, openedAt int64) {
 	n.at = attempt{
 		round: m.Round, attempt: m.Attempt, openedAt: openedAt, model: m.Model, phase: collecting,
 		parties: map[uint32]*contribution{}, acc: make(field.Vector, n.s.Plan.Dim),
-		holds: map[uint32]*protocol.Hold{}, agrees: map[uint32]*protocol.Agree{},
+		holds: map[uint32]*protocol.Hold{}, covered: map[uint32]int{}, agrees: map[uint32]*protocol.Agree{},
 	}
 	n.current, n.seen = nil, n.now
 	if n.group != nil {
@@ -104,40 +104,37 @@ func (n *Node) closes() bool {
 }
 
 func (n *Node) allExpected() bool {
-	if n.last == nil {
-		return false
-	}
-	for _, i := range n.last {
-		if c := n.at.parties[i]; c == nil || !c.whole {
-			return false
-		}
-	}
-	return true
+	return n.last != nil && n.at.expected == len(n.last)
 }
 
 // closedElsewhere: some node's hold lists nothing that this node lacks.
 func (n *Node) closedElsewhere() bool {
-	for _, h := range n.at.holds {
-		if n.covers(h.Entries) {
+	for node, h := range n.at.holds {
+		if n.at.covered[node] += n.reach(h.Entries[n.at.covered[node]:]); n.at.covered[node] == len(h.Entries) {
 			return true
 		}
 	}
 	return false
 }
 
-func (n *Node) covers(entries []protocol.Entry) bool {
-	for _, e := range entries {
+// reach is how many of the entries, from the front, this node holds. What it holds it
+// keeps holding, so that a list is walked once, however many messages come.
+func (n *Node) reach(entries []protocol.Entry) int {
+	for i, e := range entries {
 		if c := n.at.parties[e.Party]; c == nil || !c.whole || c.bundle != e.Bundle {
-			return false
+			return i
 		}
 	}
-	return true
+	return len(entries)
 }
+
+func (n *Node) covers(entries []protocol.Entry) bool { return n.reach(entries) == len(entries) }
 
 func (n *Node) hold() error {
 	if err := n.enter(held); err != nil {
 		return err
 	}
+	n.addPending() // while the others' lists are on the way
 	h := &protocol.Hold{Round: n.at.round, Attempt: n.at.attempt}
 	for i := range uint32(n.n) {
 		if c := n.at.parties[i]; c != nil && c.whole {
@@ -224,7 +221,7 @@ func (n *Node) agree() error {
 func (n *Node) intersection() []protocol.Entry {
 	holds := make([]*protocol.Hold, n.m)
 	for k := range holds {
-		holds[k] = n.at.holds[n.s.Plan.Compute(k)]
+		holds[k] = n.at.holds[n.node(k)]
 	}
 	return protocol.Intersect(holds)
 }
@@ -284,6 +281,9 @@ func (n *Node) close(m *protocol.Result) error {
 	n.forget()
 	n.current = nil
 	n.eff.Put(n.revealKey(m.Round), []byte{}) // the fact stays, the vector isn't needed any more
+	for i := range uint32(n.s.Chunks()) {
+		n.eff.Delete(n.partialKey(m.Round, i))
+	}
 	n.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: m.Round, Attempt: m.Attempt, Count: len(m.Set), Total: n.n, Detail: m.Outcome.String()})
 	if m.Round == n.s.Plan.Rounds {
 		n.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: m.Round})
@@ -292,4 +292,11 @@ func (n *Node) close(m *protocol.Result) error {
 	return nil
 }
 
-func (n *Node) revealKey(round uint32) string { return fmt.Sprintf("reveal/%d", round) }
+func (n *Node) revealKey(round uint32) string { return protocol.RecordKey("reveal", round) }
+
+func (n *Node) partialKey(round, chunk uint32) string {
+	return protocol.RecordKey("partial", round, chunk)
+}
+
+// node is the k-th compute node's index.
+func (n *Node) node(k int) uint32 { return uint32(n.n + k) }
