@@ -199,10 +199,29 @@ func (j *Journal) commit() error {
 	if len(j.pending) == 0 {
 		return nil
 	}
-	if err := j.store.Apply(j.pending); err != nil {
+	if err := j.store.Apply(j.last()); err != nil {
 		return err
 	}
-	j.pending = nil
+	clear(j.pending) // it may be long and hold much
+	j.pending = j.pending[:0]
 	clear(j.overlay)
 	return nil
+}
+
+// last is what is pending without the records that a later one in the same
+// transaction replaces: what comes and goes within a batch is never written.
+func (j *Journal) last() []protocol.Record {
+	if len(j.overlay) == len(j.pending) {
+		return j.pending
+	}
+	seen := make(map[string]bool, len(j.overlay))
+	keep := make([]protocol.Record, 0, len(j.overlay))
+	for i := len(j.pending) - 1; i >= 0; i-- {
+		if r := j.pending[i]; !seen[r.Key] {
+			seen[r.Key] = true
+			keep = append(keep, r)
+		}
+	}
+	slices.Reverse(keep)
+	return keep
 }

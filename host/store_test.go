@@ -139,3 +139,41 @@ func TestScopesStayApart(t *testing.T) {
 		t.Errorf("the second plan's ledger is %q", v)
 	}
 }
+
+// recorder is a store that remembers what it was given to apply.
+type recorder struct {
+	*Ram
+	applied [][]protocol.Record
+}
+
+func (r *recorder) Apply(records []protocol.Record) error {
+	r.applied = append(r.applied, slices.Clone(records))
+	return r.Ram.Apply(records)
+}
+
+// TestWhatComesAndGoesIsNotWritten: of several records of a key in one transaction only
+// the last reaches the store, and every key's last does.
+func TestWhatComesAndGoesIsNotWritten(t *testing.T) {
+	store := &recorder{Ram: NewRam()}
+	j := NewJournal(store)
+	j.add([]protocol.Record{{Key: "a", Value: []byte("1")}, {Key: "b", Value: []byte("2")}})
+	j.add([]protocol.Record{{Key: "a"}, {Key: "c", Value: []byte("3")}, {Key: "b", Value: []byte("4")}})
+	if err := j.commit(); err != nil {
+		t.Fatal(err)
+	}
+	j.add([]protocol.Record{{Key: "b"}})
+	if err := j.commit(); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]protocol.Record{{{Key: "a"}, {Key: "c", Value: []byte("3")}, {Key: "b", Value: []byte("4")}}, {{Key: "b"}}}
+	for i := range max(len(want), len(store.applied)) {
+		if !slices.EqualFunc(store.applied[i], want[i], func(a, b protocol.Record) bool {
+			return a.Key == b.Key && string(a.Value) == string(b.Value) && (a.Value == nil) == (b.Value == nil)
+		}) {
+			t.Errorf("transaction %d: %v, want %v", i, store.applied[i], want[i])
+		}
+	}
+	if j.Get("a") != nil || j.Get("b") != nil || string(j.Get("c")) != "3" {
+		t.Error("the journal shows something else")
+	}
+}
