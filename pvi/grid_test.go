@@ -169,3 +169,19 @@ func TestRepairFull(t *testing.T) {
 		t.Errorf("proper and improper states weren't both tried: %v", kinds)
 	}
 }
+
+// Sums are exact or refused, and never wrap.
+func TestAddIntoAgainstBigIntegers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := int64s().Draw(t, "a"), int64s().Draw(t, "b")
+		want := new(big.Int).Add(big.NewInt(a), big.NewInt(b))
+		sum := []int64{a}
+		if err := addInto(sum, []int64{b}); want.IsInt64() {
+			if err != nil || sum[0] != want.Int64() {
+				t.Fatalf("%d + %d: %d, %v", a, b, sum[0], err)
+			}
+		} else if !errors.Is(err, ErrOverflow) || sum[0] != a {
+			t.Fatalf("%d + %d: %d, %v", a, b, sum[0], err)
+		}
+	})
+}

@@ -154,8 +154,12 @@ func addInto(sum, v []int64) error {
 	if v != nil && len(v) != len(sum) {
 		return fmt.Errorf("length %d, want %d: %w", len(v), len(sum), ErrShape)
 	}
-	if i := addScaled(sum, sum, 1, v); i >= 0 {
-		return fmt.Errorf("coordinate %d: %w", i, ErrOverflow)
+	for i, x := range v {
+		next := sum[i] + x
+		if (x > 0) != (next > sum[i]) && x != 0 {
+			return fmt.Errorf("coordinate %d: %w", i, ErrOverflow)
+		}
+		sum[i] = next
 	}
 	return nil
 }
