@@ -148,16 +148,17 @@ func (d *Demo) defaults() {
 // demoRun is a demonstration under way.
 type demoRun struct {
 	*Demo
-	began  time.Time
-	data   *Data
-	app    session.App
-	plan   *protocol.Plan
-	s      protocol.Session
-	keys   []*identity.PrivateKey
-	signed *protocol.SignedPlan
-	models *recorder
-	rounds []Progress
-	mu     sync.Mutex
+	began    time.Time
+	data     *Data
+	app      session.App
+	plan     *protocol.Plan
+	s        protocol.Session
+	keys     []*identity.PrivateKey
+	signed   *protocol.SignedPlan
+	models   *recorder
+	rounds   []Progress
+	epsilons map[int]float64 // spent, by rounds
+	mu       sync.Mutex
 }
 
 // Run runs the session and the references and leaves the results in Out.
@@ -339,9 +340,7 @@ func (r *demoRun) notify(i uint32, n protocol.Notice) {
 // progress is what can be told of a round that is over.
 func (r *demoRun) progress(round uint32, counted int) Progress {
 	p := Progress{Phase: "round", Round: int(round), Rounds: r.Rounds, Counted: counted, Parties: r.Parties, Seconds: time.Since(r.began).Seconds()}
-	if b, ok, err := r.plan.Spends(int(round)); ok && err == nil {
-		p.Epsilon = b.Epsilon
-	}
+	p.Epsilon = r.spent(int(round))
 	return p
 }
 

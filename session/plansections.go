@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"math"
 
 	"choir/dataset"
 	"choir/pvi"
@@ -77,7 +78,7 @@ type GlobalConfig struct {
 	Records        int64   `toml:"records"`
 	MaxRecords     int64   `toml:"max_records"`   // default 2^20
 	Optimiser      string  `toml:"optimiser"`     // default adam
-	LearningRate   float64 `toml:"learning_rate"` // default 0.01
+	LearningRate   float64 `toml:"learning_rate"` // default 0.015
 	RateDecay      float64 `toml:"rate_decay"`
 	Averaging      float64 `toml:"averaging"`
 }
@@ -102,7 +103,7 @@ func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, error) {
 // over a thousand rounds on some ten thousand records of columns of size 1.
 func DefaultGlobal(features int, records int64) global.Config {
 	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: GridFor(3), SampleRate: 0.02,
-		Records: records, MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.01, Averaging: 3}
+		Records: records, MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}
 }
 
 // StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
@@ -111,10 +112,10 @@ type StatisticsConfig struct {
 	SchemaFile      string  `toml:"schema_file"`
 	PriorPrecision  float64 `toml:"prior_precision"` // default 1
 	NoiseSD         float64 `toml:"noise_sd"`        // default estimated
-	Bound           float64 `toml:"bound"`           // default 1, which all columns with bounds of their own are within
-	TargetBound     float64 `toml:"target_bound"`    // default 1
+	Bound           float64 `toml:"bound"`           // default the widest column's
+	TargetBound     float64 `toml:"target_bound"`    // default the target's
 	MomentRounds    int     `toml:"moment_rounds"`
-	Radius          float64 `toml:"radius"`
+	Radius          float64 `toml:"radius"` // default 0.9 sqrt(columns)
 	Threshold       float64 `toml:"threshold"`
 	TargetThreshold float64 `toml:"target_threshold"`
 	Records         int64   `toml:"records"`
@@ -128,8 +129,31 @@ func (s *StatisticsConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, erro
 	if err != nil {
 		return nil, err
 	}
-	cfg := stats.Config{Features: schema.Dim(), PriorPrecision: orElse(s.PriorPrecision, 1), NoiseSD: s.NoiseSD, Bound: orElse(s.Bound, 1), TargetBound: orElse(s.TargetBound, 1),
-		MomentRounds: s.MomentRounds, Radius: s.Radius, Threshold: s.Threshold, TargetThreshold: s.TargetThreshold, FracBits: 8,
-		Records: s.Records, MaxRecords: orElse(s.MaxRecords, 1<<20)}
+	cfg := DefaultStatistics(schema, s.Records)
+	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision, cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
+	cfg.Bound, cfg.TargetBound, cfg.Radius = orElse(s.Bound, cfg.Bound), orElse(s.TargetBound, cfg.TargetBound), orElse(s.Radius, cfg.Radius)
+	cfg.MomentRounds, cfg.Threshold, cfg.TargetThreshold = s.MomentRounds, s.Threshold, s.TargetThreshold
 	return &Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, nil
+}
+
+// DefaultStatistics is linear regression by sufficient statistics within a schema's public
+// ranges: no moment rounds, and a radius somewhat below what a record of independent
+// columns of size 1 has, so that about half of the records are scaled down a little.
+func DefaultStatistics(schema *dataset.Schema, records int64) stats.Config {
+	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8, Records: records, MaxRecords: 1 << 20}
+	for _, column := range schema.Columns {
+		c.Bound = max(c.Bound, reach(column))
+	}
+	c.TargetBound = max(0x1p-20, reach(schema.Target))
+	c.Radius = min(64, max(2, 0.9*math.Sqrt(float64(c.Features+1))))
+	return c
+}
+
+// reach is the largest magnitude that a column can have once it is encoded.
+func reach(c dataset.Column) float64 {
+	if c.Numeric == nil {
+		return 1
+	}
+	r := c.Numeric
+	return max(math.Abs(r.Lo-r.Center), math.Abs(r.Hi-r.Center)) / r.Scale
 }

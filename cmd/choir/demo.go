@@ -19,6 +19,7 @@ import (
 type demoFlags struct {
 	experiment.Demo
 	model, strategy string
+	method          string
 	data, target    string
 	schema          string
 	columns         []string
@@ -51,13 +52,14 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.IntVar(&f.Parties, "parties", 10, "parties that hold data")
 	s.IntVar(&f.Computes, "computes", 3, "compute nodes; one honest one is enough")
-	s.IntVar(&f.Rounds, "rounds", 15, "rounds of learning")
+	s.IntVar(&f.Rounds, "rounds", experiment.MethodPVI.DefaultRounds(), "rounds of learning; with --method global 200, statistics 10, unless given")
 	s.IntVar(&f.Colluders, "colluders", 0, "parties that may pool what they know")
 	s.IntVar(&f.Dropouts, "dropouts", 0, "parties that may be missing in a round; so many leave half way")
 	s.Float64Var(&f.Epsilon, "epsilon", 1, "privacy budget over all rounds")
 	s.Float64Var(&f.Delta, "delta", 1e-5, "delta of the privacy budget")
 	s.Float64Var(&f.Clip, "clip", 0, "bound on one update in natural parameters; 0: the strategy's default")
-	s.StringVar(&f.model, "model", "logistic", "logistic or linear")
+	s.StringVar(&f.method, "method", "dp-pvi", "dp-pvi (few rounds of many local steps), global (many rounds of one gradient) or statistics (linear regression from sums)")
+	s.StringVar(&f.model, "model", "", "logistic or linear; default what the method has, first logistic")
 	s.StringVar(&f.strategy, "strategy", "virtual", "virtual (many factors a party) or dataset (one)")
 	s.IntVar(&f.Shards, "shards", 0, "factors a party under the virtual strategy; 0: the default")
 	s.StringVar(&f.data, "data", "", "CSV with a header, a UCI original or its folder; empty: generated")
@@ -89,6 +91,9 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 		d := &experiment.Demo{Out: f.resume}
 		return a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) { return d.Resume(ctx, exe) })
 	}
+	if !cmd.Flags().Changed("rounds") {
+		f.Rounds = experiment.Method(f.method).DefaultRounds()
+	}
 	d, err := f.build(time.Now())
 	if err != nil {
 		return err
@@ -104,7 +109,7 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 }
 
 // sessionFlags describe a session, so they mean nothing to one that goes on.
-var sessionFlags = []string{"parties", "computes", "rounds", "colluders", "dropouts", "epsilon", "delta", "clip", "model", "strategy", "shards",
+var sessionFlags = []string{"parties", "computes", "rounds", "colluders", "dropouts", "epsilon", "delta", "clip", "method", "model", "strategy", "shards",
 	"data", "target", "schema", "column", "train", "rho", "kappa", "seed", "out", "processes"}
 
 // resumesAlone refuses flags that describe another session than the one that
@@ -134,7 +139,10 @@ func (a *app) present(ctx context.Context, d *experiment.Demo, format string, ru
 // build turns the flags into a demonstration that may run.
 func (f *demoFlags) build(now time.Time) (*experiment.Demo, error) {
 	d := &f.Demo
-	d.Model, d.Strategy = pvi.Model(f.model), pvi.Strategy(f.strategy)
+	d.Method, d.Model, d.Strategy = experiment.Method(f.method), pvi.Model(f.model), pvi.Strategy(f.strategy)
+	if d.Model == "" {
+		d.Model = d.Method.DefaultModel()
+	}
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
