@@ -103,7 +103,7 @@ func (s *stream) node(i uint32) (*node, error) {
 	if n.listens, err = transport.NewFilters(s.w.session.Filters(i)); err != nil {
 		return nil, err
 	}
-	store := newMany("share/", "commit/")
+	store := newMany("share/", "commit/", "channel/")
 	n.actor = actor{index: i, store: store, clock: s.now}
 	session := s.w.session
 	session.Verifier = n.batch
