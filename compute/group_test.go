@@ -1,0 +1,388 @@
+package compute_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"choir/aggregator"
+	"choir/compute"
+	"choir/crypto/channel"
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/party"
+	"choir/protocol"
+)
+
+// crowd is a whole session stepped in one thread, with every message shown to
+// everybody. Node 0 has workers.
+type crowd struct {
+	t       *testing.T
+	s       protocol.Session
+	group   compute.Group
+	seats   []*seat
+	queue   [][]byte
+	tap     func(from *seat, data []byte) [][]byte // what travels instead of a worker message
+	refused []error                                // by node 0 and its workers
+	held    map[string]int
+	reveals int
+}
+
+type seat struct {
+	name    string
+	machine protocol.Machine
+	store   *host.Ram
+	build   func(protocol.View) (protocol.Machine, error)
+	done    bool
+	err     error
+}
+
+const crowdParties, crowdNodes = 6, 2
+
+// plain is an application and a budget for sums without noise.
+type plain struct{ dim int }
+
+func (a plain) Initial() []int64 { return make([]int64, a.dim) }
+func (a plain) Fold(_ uint32, _, sum []int64) ([]int64, error) {
+	return slices.Clone(sum), nil
+}
+func (plain) InitialState() []byte                             { return []byte{} }
+func (plain) Settle(_ uint32, state, _ []byte) ([]byte, error) { return state, nil }
+func (plain) Charge(uint32, uint32) ([]byte, uint64, error)    { return nil, 0, nil }
+func (plain) Commit([]byte) error                              { return nil }
+
+func newCrowd(t *testing.T, workers int, audit bool) *crowd {
+	t.Helper()
+	secret, err := channel.NewSecret(bytes.Repeat([]byte{3}, channel.SecretSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &crowd{t: t, group: compute.Group{Workers: workers, Secret: secret}, held: map[string]int{}}
+	p := &protocol.Plan{Name: "crowd", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: 3, FracBits: 8, Rounds: 2, MinParties: 3,
+		DeadlineMS: 1000, GraceMS: 10, Clip: 1, PerParty: 1 << 20, Audit: audit, Application: "plain"}
+	keys := map[identity.PublicKey]*identity.PrivateKey{}
+	for i := range crowdParties + crowdNodes + 1 {
+		k, err := identity.Generate(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := protocol.Member{Name: fmt.Sprintf("p%d", i), Role: protocol.RoleParty, Key: k.Public(), NotAfter: 1 << 41}
+		if i >= crowdParties {
+			m.Name, m.Role = fmt.Sprintf("c%d", i-crowdParties), protocol.RoleCompute
+		}
+		if i == crowdParties+crowdNodes {
+			m.Name, m.Role = "a", protocol.RoleAggregator
+		}
+		keys[m.Key], p.Members = k, append(p.Members, m)
+	}
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	c.s = protocol.NewSession(p)
+	bases, err := p.Generators()
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := plain{3}
+	for i, m := range p.Members {
+		key := keys[m.Key]
+		c.sit(m.Name, func(v protocol.View) (protocol.Machine, error) {
+			switch m.Role {
+			case protocol.RoleParty:
+				return party.New(party.Config{Session: c.s, Key: key, App: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v})
+			case protocol.RoleCompute:
+				cfg := compute.Config{Session: c.s, Key: key, Rand: rand.Reader, View: v}
+				if i == crowdParties {
+					cfg.Group = c.group
+				}
+				return compute.New(cfg)
+			}
+			return aggregator.New(aggregator.Config{Session: c.s, Key: key, Model: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v})
+		})
+	}
+	for w := range workers {
+		c.sit(fmt.Sprintf("worker-%d", w), func(v protocol.View) (protocol.Machine, error) {
+			return compute.NewWorker(compute.WorkerConfig{Session: c.s, Node: crowdParties, Worker: w, Group: c.group, Rand: rand.Reader, View: v})
+		})
+	}
+	return c
+}
+
+func (c *crowd) sit(name string, build func(protocol.View) (protocol.Machine, error)) {
+	s := &seat{name: name, store: host.NewRam(), build: build}
+	c.seats = append(c.seats, s)
+	c.restart(s)
+}
+
+// restart gives a seat another life on its store.
+func (c *crowd) restart(s *seat) {
+	c.t.Helper()
+	m, err := s.build(s.store)
+	if err != nil {
+		c.t.Fatalf("%s: %v", s.name, err)
+	}
+	s.machine, s.done = m, false
+}
+
+func (c *crowd) seat(name string) *seat {
+	return c.seats[slices.IndexFunc(c.seats, func(s *seat) bool { return s.name == name })]
+}
+
+func (c *crowd) step(s *seat, ev protocol.Event, now int64) {
+	if s.done {
+		return
+	}
+	eff := s.machine.Step(now, ev)
+	if err := s.store.Apply(eff.Persist); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, o := range eff.Send {
+		out := [][]byte{o.Data}
+		if c.tap != nil && protocol.IsWorker(o.Data) {
+			out = c.tap(s, o.Data)
+		}
+		c.queue = append(c.queue, out...)
+	}
+	for _, n := range eff.Notices {
+		switch {
+		case n.Code == protocol.NoteRefused && (s.name == "c0" || s.name[0] == 'w'):
+			c.refused = append(c.refused, n.Err)
+		case n.Code == protocol.NoteHeld && s.name == "c0":
+			c.held[fmt.Sprint(n.Round, " ", n.Peer)]++
+		case n.Code == protocol.NoteRevealed && s.name == "c0":
+			c.reveals++
+		}
+	}
+	if eff.Done {
+		s.done, s.err = true, eff.Err
+	}
+	if w := eff.Propose; w != nil {
+		i := int64(s.name[1] - '0')
+		c.step(s, protocol.Proposal{Round: w.Round, Attempt: w.Attempt, Update: []int64{1 << i, -i, int64(w.Round)}, Memo: []byte{}}, now)
+	}
+}
+
+// run goes on until everybody is done.
+func (c *crowd) run() { c.t.Helper(); c.runWith(func(int64) {}) }
+
+// runWith calls between before each message.
+func (c *crowd) runWith(between func(now int64)) {
+	c.t.Helper()
+	now := int64(2_000_000)
+	for _, s := range c.seats {
+		c.step(s, protocol.Start{}, now)
+	}
+	for range 200 {
+		for len(c.queue) > 0 {
+			data := c.queue[0]
+			c.queue = c.queue[1:]
+			between(now)
+			for _, s := range c.seats {
+				c.step(s, protocol.Delivery{Data: data}, now)
+			}
+		}
+		now += 16_000
+		for _, s := range c.seats {
+			c.step(s, protocol.Tick{}, now)
+		}
+		if !slices.ContainsFunc(c.seats, func(s *seat) bool { return !s.done }) {
+			return
+		}
+	}
+	for _, s := range c.seats {
+		if !s.done {
+			c.t.Errorf("%s hasn't ended", s.name)
+		}
+	}
+}
+
+// check holds a session to its promises: the right model, each contribution counted once,
+// one reveal a round.
+func (c *crowd) check() {
+	c.t.Helper()
+	for _, s := range c.seats {
+		if s.err != nil {
+			c.t.Errorf("%s: %v", s.name, s.err)
+		}
+	}
+	model, ok := protocol.Ints(c.seat("a").store.Get("model"))
+	if want := []int64{1<<crowdParties - 1, -15, 2 * crowdParties}; !ok || !slices.Equal(model, want) {
+		c.t.Errorf("the model is %v, want %v", model, want)
+	}
+	if len(c.held) != 2*crowdParties || c.reveals != 2 {
+		c.t.Errorf("%d contributions, %d reveals", len(c.held), c.reveals)
+	}
+	for what, n := range c.held {
+		if n != 1 {
+			c.t.Errorf("%s was counted %d times", what, n)
+		}
+	}
+}
+
+func TestGroupAddsExactly(t *testing.T) {
+	for _, workers := range []int{1, 2, 4, 9} {
+		for _, audit := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d,audit=%t", workers, audit), func(t *testing.T) {
+				c := newCrowd(t, workers, audit)
+				c.run()
+				c.check()
+			})
+		}
+	}
+}
+
+// TestGroupSurvivesReplays: every message of a worker or for it comes again, twice, much
+// later, and goes back to whom it came from.
+func TestGroupSurvivesReplays(t *testing.T) {
+	c := newCrowd(t, 3, true)
+	var old [][]byte
+	again := 0
+	c.tap = func(_ *seat, data []byte) [][]byte {
+		out := [][]byte{data}
+		for i := 0; i < 3 && again < 600; i++ { // an answer to a repetition is repeated, too
+			if at := len(old) - 1 - 7*i; at >= 0 {
+				out = append(out, old[at])
+				again++
+			}
+		}
+		old = append(old, data)
+		return out
+	}
+	c.run()
+	c.check()
+	if again < 100 {
+		t.Fatalf("only %d messages were repeated", again)
+	}
+}
+
+// TestGroupRefusesLies: a worker that says what it may not is refused and counted for
+// nothing; the sum of the set stays the one that the honest workers gave.
+func TestGroupRefusesLies(t *testing.T) {
+	c := newCrowd(t, 2, false)
+	lies := 0
+	c.tap = func(from *seat, data []byte) [][]byte {
+		path, m, err := c.s.OpenWorker(c.group.Secret, data)
+		if err != nil || path.Down {
+			return [][]byte{data}
+		}
+		var out [][]byte
+		lie := func(p protocol.WorkerPath, m protocol.WorkerMessage) {
+			b, err := c.s.SealWorker(c.group.Secret, p, m, rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lies++
+			out = append(out, b)
+		}
+		other := path
+		other.Worker = 1 - path.Worker
+		alien, wide, foreign := path, path, path
+		alien.Worker, wide.Of, foreign.Node = 2, 3, crowdParties+1
+		switch m := m.(type) {
+		case *protocol.WorkerHeld:
+			for _, p := range []protocol.WorkerPath{other, alien, wide, foreign} {
+				lie(p, m)
+			}
+			bad := slices.Clone(m.Contributions[0])
+			bad[50] ^= 1
+			lie(path, &protocol.WorkerHeld{Contributions: [][]byte{bad, []byte("no"), m.Contributions[0][:70]}})
+		case *protocol.WorkerSum:
+			short, beyond, set, junk, blind := *m, *m, *m, *m, *m
+			short.Elements = m.Elements[8:]
+			beyond.Index = 9
+			set.Set[0] ^= 1
+			junk.Elements = bytes.Repeat([]byte{255}, len(m.Elements)) // not below p
+			blind.Blinding = [32]byte(bytes.Repeat([]byte{255}, 32))
+			for _, m := range []*protocol.WorkerSum{&short, &beyond, &set, &junk, &blind} {
+				lie(path, m)
+			}
+			lie(other, m)
+			lie(alien, m)
+		case *protocol.WorkerHello:
+			lie(path, &protocol.WorkerAsk{Round: 1, Attempt: 1})
+			lie(path, &protocol.WorkerEnd{})
+		}
+		return append(out, data)
+	}
+	c.run()
+	c.check()
+	if lies < 40 {
+		t.Fatalf("only %d lies", lies)
+	}
+	for _, want := range []error{protocol.ErrUnknown, protocol.ErrMismatch, protocol.ErrMalformed} {
+		if !slices.ContainsFunc(c.refused, func(err error) bool { return errors.Is(err, want) }) {
+			t.Errorf("no lie was refused as %v", want)
+		}
+	}
+}
+
+// TestGroupRestarts: node and workers are built anew from their stores at moments all over
+// a session, a worker once from nothing.
+func TestGroupRestarts(t *testing.T) {
+	moments := 0
+	for at := 0; ; at += 2 {
+		c, n := newCrowd(t, 2, false), 0
+		hit := false
+		c.tap = func(_ *seat, data []byte) [][]byte {
+			if n == at {
+				hit = true
+			}
+			n++
+			return [][]byte{data}
+		}
+		c.runWith(func(now int64) {
+			if hit {
+				hit = false
+				for _, name := range []string{"c0", "worker-0", "worker-1"} {
+					if s := c.seat(name); !s.done {
+						c.restart(s)
+						c.step(s, protocol.Start{}, now)
+					}
+				}
+			}
+		})
+		c.check()
+		if t.Failed() {
+			t.Fatalf("restarted at worker message %d", at)
+		}
+		if n <= at {
+			break
+		}
+		moments++
+	}
+	if moments < 10 {
+		t.Errorf("only %d moments", moments)
+	}
+}
+
+// TestWorkerConfig names what is wrong, and a store is one worker's, of one number of
+// them.
+func TestWorkerConfig(t *testing.T) {
+	c := newCrowd(t, 2, false)
+	c.run()
+	good := compute.WorkerConfig{Session: c.s, Node: crowdParties, Worker: 1, Group: c.group, Rand: rand.Reader, View: host.NewRam()}
+	for name, change := range map[string]func(*compute.WorkerConfig){
+		"no compute node": func(w *compute.WorkerConfig) { w.Node = 0 },
+		"no such worker":  func(w *compute.WorkerConfig) { w.Worker = 2 },
+		"no workers":      func(w *compute.WorkerConfig) { w.Group.Workers = 0 },
+		"too many":        func(w *compute.WorkerConfig) { w.Group.Workers = protocol.Slots + 1 },
+		"no secret":       func(w *compute.WorkerConfig) { w.Group.Secret = nil },
+		"another's store": func(w *compute.WorkerConfig) {
+			r := host.NewRam()
+			_ = r.Apply([]protocol.Record{{Key: "worker", Value: []byte("0 of 2")}}) // a Ram doesn't fail
+			w.View = r
+		},
+	} {
+		bad := good
+		change(&bad)
+		if _, err := compute.NewWorker(bad); protocol.ClassOf(err) != protocol.ClassInput {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := compute.NewWorker(good); err != nil {
+		t.Error(err)
+	}
+}
