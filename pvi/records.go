@@ -2,6 +2,7 @@ package pvi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -119,7 +120,24 @@ func (d *descent) run(q []float64, first bool) ([]float64, error) {
 		opt.Step(theta, g)
 		d.chart.Confine(theta, start)
 	}
-	return q, d.chart.Natural(q, theta)
+	return d.natural(q, theta)
+}
+
+// natural is theta as natural parameters, or q where steps have led so far that
+// they can't be computed: the party then has nothing to say in this round. Either
+// way it is post-processing.
+func (d *descent) natural(q, theta []float64) ([]float64, error) {
+	next := make([]float64, len(q))
+	err := d.chart.Natural(next, theta)
+	if errors.Is(err, gauss.ErrImproper) {
+		return q, nil
+	}
+	for _, x := range next {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return q, nil
+		}
+	}
+	return next, err
 }
 
 // proper lifts precisions below the floor: post-processing of noisy sums.

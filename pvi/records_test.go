@@ -271,3 +271,16 @@ func TestAbsurdRecordsCountAsZero(t *testing.T) {
 		t.Errorf("%v, want %v", a[0], b[0])
 	}
 }
+
+// A rate that is far too large diverges to an absurd update, bounded and without a
+// NaN: the round goes on, and so do the others.
+func TestDivergenceIsSurvived(t *testing.T) {
+	for _, c := range []Config{methodConfigs()[Optimisation], methodConfigs()[Hybrid]} {
+		c.Optimiser, c.LearningRate, c.Steps = SGD, 1000, 200
+		l := noised(t, learner(t, c, dense(c, 2, 30), 1), 1<<40, 3)
+		p := propose(t, l, 1, c.Initial(), l.InitialState())
+		if !fixedpoint.NormSquaredAtMost(p.Update, DefaultUpdateClip<<20) {
+			t.Errorf("%s: norm %v", c.Strategy, norm(p.Update))
+		}
+	}
+}

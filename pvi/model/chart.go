@@ -57,8 +57,18 @@ func (meanFieldChart) Pull(g, theta, cavity []float64) {
 	}
 }
 
+// maxStep is how far from 0 a mean or an element of a Cholesky factor may be.
+const maxStep = 0x1p40
+
+func within(theta []float64) {
+	for i, x := range theta {
+		theta[i] = min(max(x, -maxStep), maxStep)
+	}
+}
+
 func (meanFieldChart) Confine(theta, start []float64) {
 	d := len(theta) / 2
+	within(theta[:d])
 	for i, s := range start[d:] {
 		theta[d+i] = min(max(theta[d+i], s-maxLogSD), s+maxLogSD)
 	}
@@ -162,6 +172,7 @@ func (c choleskyChart) Pull(g, theta, cavity []float64) {
 }
 
 func (c choleskyChart) Confine(theta, start []float64) {
+	within(theta)
 	for i := range c.space.Features {
 		at := c.space.Index(i, i)
 		theta[at] = min(max(theta[at], start[at]-maxLogSD), start[at]+maxLogSD)

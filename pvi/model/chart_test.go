@@ -162,10 +162,13 @@ func TestChartRoundTrip(t *testing.T) {
 				t.Errorf("%s: %v became %v", family, q[i], back[i])
 			}
 		}
-		theta[l.space.Index(0, 0)] = 1e9
+		theta[l.space.Index(0, 0)], theta[1] = 1e9, -1e300
 		c.Confine(theta, start)
 		if got := theta[l.space.Index(0, 0)] - start[l.space.Index(0, 0)]; got != maxLogSD {
 			t.Errorf("%s: confined to %v", family, got)
+		}
+		if theta[1] != -maxStep {
+			t.Errorf("%s: a mean of %v", family, theta[1])
 		}
 		q[l.space.Index(0, 0)] = 1
 		if err := c.Open(theta, q); err == nil {
