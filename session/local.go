@@ -32,6 +32,9 @@ type Local struct {
 	App      func(party uint32) protocol.Application
 	Proposer func(party uint32) protocol.Proposer
 	Ledger   func(party uint32) party.Ledger
+	// Workers is how many workers each compute node shares its work out to, each with a
+	// connection of its own and a store that forgets; 0: none.
+	Workers int
 	// Leave ends a party's process as soon as that many rounds are settled, without a
 	// word to anybody: a drop-out. 0: it stays.
 	Leave func(party uint32) uint32
@@ -120,6 +123,9 @@ func (l *Local) runMember(ctx context.Context, i uint32, store host.Store, bus t
 		if last > 0 && n.Code == protocol.NoteResult && n.Round >= last {
 			leave(errLeft)
 		}
+	}
+	if l.Workers > 0 && l.Session.Plan.Is(i, protocol.RoleCompute) {
+		return l.runGroup(ctx, i, r)
 	}
 	return r.Run(ctx)
 }

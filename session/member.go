@@ -30,8 +30,12 @@ type Member struct {
 	// LeaveAfter ends a party, without a word, once so many rounds are settled: how
 	// a demonstration shows a drop-out. 0: never.
 	LeaveAfter uint32
+	// Workers is how many worker processes a compute node shares its work out to; see
+	// MemberWorker. 0: none.
+	Workers int
 
-	work *work
+	work   *work
+	suffix string // of the name at the broker
 }
 
 // work is what differs by role.
@@ -95,7 +99,11 @@ func (m *Member) checkCard(now time.Time) error {
 	return nil
 }
 
-func (m *Member) bus() natsbus.Config { return m.Config.bus(m.Session, m.Index) }
+func (m *Member) bus() natsbus.Config {
+	b := m.Config.bus(m.Session, m.Index)
+	b.Name += m.suffix
+	return b
+}
 
 func (m *Member) prepare(role protocol.Role) (err error) {
 	m.work = &work{}
@@ -197,6 +205,14 @@ func (m *Member) drive(ctx context.Context, store host.Store, bus *counted) erro
 	r := &Role{Session: m.Session, Key: m.Key, Store: store, Bus: bus, Rand: rand.Reader,
 		Resend: time.Duration(t.Resend), GiveUp: time.Duration(t.GiveUp), IdleTimeout: time.Duration(t.Idle),
 		Model: m.work.model, App: m.work.app, Proposer: m.work.proposer, Ledger: NewAccount(m.Session, new(ledger.Ledger), own)}
+	if m.Workers > 0 {
+		if err := m.Config.EnsureWorkerKey(); err != nil {
+			return err
+		}
+		if r.Group, err = m.Config.WorkerGroup(m.Workers); err != nil {
+			return err
+		}
+	}
 	r.Notify = func(n protocol.Notice) {
 		logNotice(m.Log, n, &bus.sent)
 		if m.LeaveAfter > 0 && n.Code == protocol.NoteResult && n.Round >= m.LeaveAfter {

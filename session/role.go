@@ -32,6 +32,7 @@ type Role struct {
 	App      protocol.Application // party
 	Proposer protocol.Proposer    // party
 	Ledger   party.Ledger         // party
+	Group    compute.Group        // compute: the workers that take in contributions; see Worker
 }
 
 // Run drives the member to the end of the session. It may be called again
@@ -48,7 +49,11 @@ func (r *Role) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: r.Bus, Filters: r.Session.Filters(index),
+	filters := r.Session.Filters(index)
+	if r.Group.Workers > 0 {
+		filters = r.Session.GroupFilters(index)
+	}
+	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: r.Bus, Filters: filters,
 		Prepare: batch.Prepare, Proposer: r.Proposer, Notify: r.Notify, IdleTimeout: r.IdleTimeout})
 }
 
@@ -57,7 +62,7 @@ func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine
 	case protocol.RoleParty:
 		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds()})
 	case protocol.RoleCompute:
-		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds()})
+		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Group: r.Group})
 	case protocol.RoleAggregator:
 		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Rand: r.Rand, View: view,
 			Ledger: NewAccount(r.Session, new(ledger.Ledger), nil), ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})

@@ -25,6 +25,8 @@ type RoleConfig struct {
 	StoreFile      string `toml:"store_file"`      // durable state of this member under this plan
 	DataFile       string `toml:"data_file"`       // party: CSV (.npy or CSV matrix of one row under a plan of sums)
 	OutDir         string `toml:"out_dir"`         // aggregator: transcript and model
+	Exec           string `toml:"exec"`            // party: program that computes its updates, as external.Split splits it; optional
+	WorkerKeyFile  string `toml:"worker_key_file"` // compute: secret that it shares with its workers; default: beside the store
 
 	Bus    BusConfig    `toml:"bus"`
 	Timing TimingConfig `toml:"timing"`
@@ -51,6 +53,7 @@ type TimingConfig struct {
 	Resend  Duration `toml:"resend"`  // without progress before the last thing is said again (15s)
 	Idle    Duration `toml:"idle"`    // without any message before the role ends with a timeout (never)
 	GiveUp  Duration `toml:"give_up"` // aggregator: without progress before the session ends for all (never)
+	Exec    Duration `toml:"exec"`    // party: that exec may take over one round (10m)
 }
 
 // LogConfig says what is logged.
@@ -128,6 +131,20 @@ func ReadTOML(path string, into any) error {
 	return nil
 }
 
+// ValidateWorker names the setting that a compute node's worker misses. What only
+// the node itself needs may stand in the file.
+func (c *RoleConfig) ValidateWorker() error {
+	for _, need := range []struct{ key, value string }{{"plan_file", c.PlanFile}, {"store_file", c.StoreFile}, {"bus.url", c.Bus.URL}} {
+		if need.value == "" {
+			return protocol.Fail(protocol.ClassInput, "config: %s is missing", need.key)
+		}
+	}
+	if _, err := c.Log.Threshold(); err != nil {
+		return protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
+	}
+	return nil
+}
+
 // Validate names the setting that is missing or makes no sense for the role.
 func (c *RoleConfig) Validate(role protocol.Role) error {
 	for _, need := range []struct {
@@ -144,6 +161,12 @@ func (c *RoleConfig) Validate(role protocol.Role) error {
 		case !need.applies && need.value != "":
 			return protocol.Fail(protocol.ClassInput, "config: %s means nothing to a role of %s", need.key, role)
 		}
+	}
+	if c.WorkerKeyFile != "" && role != protocol.RoleCompute {
+		return protocol.Fail(protocol.ClassInput, "config: worker_key_file means nothing to a role of %s", role)
+	}
+	if (c.Exec != "" || c.Timing.Exec != 0) && role != protocol.RoleParty {
+		return protocol.Fail(protocol.ClassInput, "config: exec means nothing to a role of %s", role)
 	}
 	if c.Timing.GiveUp != 0 && role != protocol.RoleAggregator {
 		return protocol.Fail(protocol.ClassInput, "config: timing.give_up means nothing to a role of %s", role)

@@ -63,6 +63,8 @@ func (c *RoleConfig) settings() []Setting {
 		file("store_file", &c.StoreFile, "durable state of this member under this plan"),
 		file("data_file", &c.DataFile, "party: the data"),
 		file("out_dir", &c.OutDir, "aggregator: folder for the transcript and the model"),
+		text("exec", &c.Exec, "party: program that computes its updates (docs/own-model.md)"),
+		file("worker_key_file", &c.WorkerKeyFile, "compute: file with the secret that it shares with its workers"),
 		text("bus.url", &c.Bus.URL, "broker, nats://host:port or tls://host:port"),
 		file("bus.credentials_file", &c.Bus.CredentialsFile, "NATS user credentials"),
 		file("bus.token_file", &c.Bus.TokenFile, "file with the broker's token"),
@@ -76,6 +78,7 @@ func (c *RoleConfig) settings() []Setting {
 		wait("timing.resend", &c.Timing.Resend, "how long without progress before saying the last thing again (default 15s)"),
 		wait("timing.idle", &c.Timing.Idle, "how long without any message before ending with a timeout (default never)"),
 		wait("timing.give_up", &c.Timing.GiveUp, "aggregator: how long without progress before ending the session (default never)"),
+		wait("timing.exec", &c.Timing.Exec, "party: how long exec may take over one round (default 10m)"),
 		text("log.level", &c.Log.Level, "debug, info, warn or error"),
 	}
 }
