@@ -59,7 +59,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s.Float64Var(&f.Delta, "delta", 1e-5, "delta of the privacy budget")
 	s.Float64Var(&f.Clip, "clip", 0, "bound on one update in natural parameters; 0: the strategy's default")
 	s.StringVar(&f.method, "method", "dp-pvi", "dp-pvi (few rounds of many local steps), global (many rounds of one gradient) or statistics (linear regression from sums)")
-	s.StringVar(&f.model, "model", "", "logistic or linear; default what the method has, first logistic")
+	s.StringVar(&f.model, "model", string(pvi.Logistic), "logistic or linear; with --method statistics linear, unless given")
 	s.StringVar(&f.strategy, "strategy", "virtual", "virtual (many factors a party) or dataset (one)")
 	s.IntVar(&f.Shards, "shards", 0, "factors a party under the virtual strategy; 0: the default")
 	s.StringVar(&f.data, "data", "", "CSV with a header, a UCI original or its folder; empty: generated")
@@ -93,6 +93,9 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	}
 	if !cmd.Flags().Changed("rounds") {
 		f.Rounds = experiment.Method(f.method).DefaultRounds()
+	}
+	if !cmd.Flags().Changed("model") {
+		f.model = string(experiment.Method(f.method).DefaultModel())
 	}
 	d, err := f.build(time.Now())
 	if err != nil {
@@ -140,9 +143,6 @@ func (a *app) present(ctx context.Context, d *experiment.Demo, format string, ru
 func (f *demoFlags) build(now time.Time) (*experiment.Demo, error) {
 	d := &f.Demo
 	d.Method, d.Model, d.Strategy = experiment.Method(f.method), pvi.Model(f.model), pvi.Strategy(f.strategy)
-	if d.Model == "" {
-		d.Model = d.Method.DefaultModel()
-	}
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}

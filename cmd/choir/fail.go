@@ -80,11 +80,11 @@ func classOf(err error) protocol.Class {
 // about one of them names the flag.
 var fields = map[string]string{
 	"parties": "--parties", "computes": "--computes", "rounds": "--rounds", "colluders": "--colluders", "dropouts": "--dropouts",
-	"epsilon": "--epsilon", "delta": "--delta", "clip": "--clip", "model": "--model", "strategy": "--strategy", "shards": "--shards",
+	"epsilon": "--epsilon", "delta": "--delta", "clip": "--clip", "model": "--model", "method": "--method", "strategy": "--strategy", "shards": "--shards",
 	"data": "--data", "target": "--target", "schema": "--schema", "column": "--column", "seed": "--seed", "train": "--train", "rho": "--rho", "kappa": "--kappa", "out": "--out",
 	"sigma": "--sigma", "frac_bits": "--frac-bits", "input": "--input", "transport": "--transport", "resume": "--resume",
 	"dim": "--dim", "compute_nodes": "--compute-nodes", "suite": "--suite", "driver": "--driver", "noise": "--noise", "workers": "--workers",
-	"repeats": "--repeats", "threshold": "--threshold", "baseline": "--baseline", "dir": "--dir",
+	"repeats": "--repeats", "threshold": "--threshold", "baseline": "--baseline", "dir": "--dir", "add": "--add",
 	"processes": "--processes", "format": "--format", "listen": "--listen", "token_file": "--token-file", "store": "--store",
 }
 

@@ -34,6 +34,7 @@ func TestIllegalFlags(t *testing.T) {
 		{"--parties 0", "--parties"}, {"--parties 1", "--parties"}, {"--parties -3", "--parties"}, {"--parties 1000000", "--parties"},
 		{"--parties 99999999999999999999", "--parties"},
 		{"--computes 0", "--computes"}, {"--computes 1", "--computes"}, {"--computes 100000", "--computes"},
+		{"--method magic", "--method"}, {"--method global --model linear", "--model"}, {"--method statistics --rounds 1", "--rounds"},
 		{"--rounds 0", "--rounds"}, {"--rounds -1", "--rounds"}, {"--rounds 1000000000", "--rounds"},
 		{"--colluders -1", "--colluders"}, {"--colluders 10", "--colluders"}, {"--colluders 9", "--colluders"},
 		{"--parties 4 --colluders 4", "--colluders"}, {"--parties 2 --colluders 1", "--colluders"},
