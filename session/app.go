@@ -62,6 +62,9 @@ type Seat struct {
 	// production. It is read beside the party's machine, so a reader that isn't safe for
 	// that must be another one than the machine's.
 	Rand io.Reader
+	// Outside, if not nil, computes the shards' updates instead of the model's own
+	// optimiser: a program of the party's own. Only DP-PVI takes one.
+	Outside pvi.Outside
 	// Report, if not nil, is told the share of clipped terms of each round. It is for the
 	// party's own eyes.
 	Report func(round uint32, clipped float64)

@@ -106,6 +106,11 @@ func (l *Learning) Join(s Seat) (Learner, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Outside != nil {
+		if p, err = p.WithOutside(s.Outside); err != nil {
+			return nil, err
+		}
+	}
 	if l.PVI.Local {
 		if p, err = p.WithNoise(s.Plan.Variance, s.Rand); err != nil {
 			return nil, err

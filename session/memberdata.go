@@ -34,7 +34,11 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 	if err != nil {
 		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	l, err := a.Join(Seat{Plan: m.Session.Plan, Party: m.Index, Data: data, Rand: rand.Reader, Report: m.keepPrivate})
+	own, err := m.outside(a, data, schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := a.Join(Seat{Plan: m.Session.Plan, Party: m.Index, Data: data, Rand: rand.Reader, Outside: own, Report: m.keepPrivate})
 	if err != nil {
 		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}

@@ -22,6 +22,7 @@ type LearningConfig struct {
 	PriorPrecision float64   `toml:"prior_precision"` // default 1
 	PrecisionFloor float64   `toml:"precision_floor"` // default the prior's
 	NoiseSD        float64   `toml:"noise_sd"`
+	Parameters     int       `toml:"parameters"`
 	Hidden         int       `toml:"hidden"`
 	Samples        int       `toml:"samples"`
 	PriorSpread    float64   `toml:"prior_spread"`
@@ -49,7 +50,7 @@ func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (App, error)
 	prior := orElse(l.PriorPrecision, 1)
 	cfg := pvi.Config{Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Strategy: pvi.Strategy(l.Strategy), Features: schema.Dim(),
 		Shards: max(1, l.Shards), PriorPrecision: prior, PrecisionFloor: orElse(l.PrecisionFloor, prior), NoiseSD: l.NoiseSD,
-		Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread, Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16,
+		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread, Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16,
 		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
 	cfg.Method = pvi.Method{Factors: pvi.Factors(l.Factors), Optimiser: pvi.Optimiser(l.Optimiser), Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate,
 		StatisticClip: l.StatisticClip, UpdateClip: l.UpdateClip}

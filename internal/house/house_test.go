@@ -32,6 +32,7 @@ var may = map[string][]string{
 	"transport":  {"transport"},
 	"pvi":        {"pvi", "crypto/fixedpoint", "crypto/noise"},
 	"external":   {"pvi", "dataset"},
+	"examples":   {"pvi", "dataset"},
 	"dataset":    {"dataset"},
 	"report":     {},
 	"docs":       {}, // tests that hold the documents to the code

@@ -1,0 +1,159 @@
+// Package external tests the examples of parties' own programs against Choir's own
+// optimiser.
+package external
+
+import (
+	"context"
+	"encoding/json"
+	mathrand "math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"choir/crypto/channel"
+	"choir/crypto/identity"
+	"choir/dataset"
+	"choir/external"
+	"choir/host"
+	"choir/party"
+	"choir/privacy/ledger"
+	"choir/protocol"
+	"choir/pvi"
+	"choir/pvi/gauss"
+	"choir/session"
+	"choir/transport"
+	"choir/transport/natsbus"
+)
+
+const parties, features, rounds = 3, 4, 3
+
+// config is logistic regression with two shards a party.
+func config() pvi.Config {
+	return pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual, Features: features, Shards: 2, PriorPrecision: 1, PrecisionFloor: 1,
+		Clip: 0.5, FracBits: 22, DampingBits: 16, Damping: 0.5, DampingDecay: 0.1, Beta: 0.5, Steps: 5, LearningRate: 0.05}
+}
+
+// records are a party's, from a seed.
+func records(party int) pvi.Data {
+	r := mathrand.New(mathrand.NewPCG(uint64(party), 5))
+	var d pvi.Data
+	for range 30 {
+		x := []float64{r.Float64()*2 - 1, r.Float64()*2 - 1, r.Float64()*2 - 1, 1}
+		d.X = append(d.X, x...)
+		y := 0.0
+		if 3*x[0]-2*x[1]+r.NormFloat64() > 0 {
+			y = 1
+		}
+		d.Y = append(d.Y, y)
+	}
+	return d
+}
+
+// plan is a plan without noise, so that two sessions of it can be compared.
+func plan(t *testing.T) (protocol.Session, []*identity.PrivateKey, *session.Learning) {
+	t.Helper()
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test", Target: dataset.Binary("y", "no", "yes"),
+		Missing: dataset.Refuse, Unseen: dataset.Refuse}
+	for _, name := range []string{"a", "b", "c"} {
+		schema.Columns = append(schema.Columns, dataset.Numeric(name, -1, 1))
+	}
+	raw, err := schema.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members []protocol.Member
+	var keys []*identity.PrivateKey
+	for i, role := range []protocol.Role{protocol.RoleParty, protocol.RoleParty, protocol.RoleParty, protocol.RoleCompute, protocol.RoleCompute, protocol.RoleAggregator} {
+		k, err := identity.Generate(mathrand.NewChaCha8([32]byte{byte(i)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, k)
+		members = append(members, session.NewMember([]string{"p-1", "p-2", "p-3", "c-1", "c-2", "agg"}[i], role, k.Public()))
+	}
+	terms := session.Terms{Name: "own", Members: members, Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
+		Rounds: rounds, Deadline: 30 * time.Second, Grace: 20 * time.Millisecond, Noise: protocol.NoiseNone}
+	l := &session.Learning{Version: 1, PVI: config(), Weights: []float64{0.25, 0.25, 0.5}, Schema: json.RawMessage(raw)}
+	p, err := terms.Plan(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byIndex := make([]*identity.PrivateKey, len(keys))
+	for _, k := range keys {
+		i, ok := p.Index(k.Public())
+		if !ok {
+			t.Fatal("a key isn't on the roster")
+		}
+		byIndex[i] = k
+	}
+	return protocol.NewSession(p), byIndex, l
+}
+
+// learn runs a session over an embedded NATS server, with the parties' updates
+// computed by command, or by Choir itself, and returns the final state.
+func learn(t *testing.T, command []string) []int64 {
+	t.Helper()
+	s, keys, l := plan(t)
+	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Shutdown)
+	sides := make([]session.Learner, parties)
+	for i := range sides {
+		seat := session.Seat{Plan: s.Plan, Party: uint32(i), Data: records(i)}
+		if command != nil {
+			p, err := external.New(external.Config{Command: command, Stderr: os.Stderr}, l.PVI, external.Records{Data: seat.Data})
+			if err != nil {
+				t.Fatal(err)
+			}
+			seat.Outside = p
+		}
+		if sides[i], err = l.Join(seat); err != nil {
+			t.Fatal(err)
+		}
+	}
+	local := &session.Local{Session: s, Keys: keys, Resend: 5 * time.Second, GiveUp: time.Minute, Model: l.Model(),
+		Connect: func(i uint32) (transport.Bus, error) {
+			bus, err := natsbus.Open(t.Context(), natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i)})
+			if err != nil {
+				return nil, err
+			}
+			return bus, bus.EnsureStream(t.Context())
+		},
+		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
+		App:      func(i uint32) protocol.Application { return sides[i] },
+		Proposer: func(i uint32) protocol.Proposer { return sides[i] },
+		Ledger:   func(uint32) party.Ledger { return session.NewAccount(s, new(ledger.Ledger), nil) },
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	report, err := local.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report.Model
+}
+
+// TestGoExample: three parties whose updates a separate program computes end, over
+// NATS, in exactly the state that Choir's own optimiser leads to.
+func TestGoExample(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "logistic")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", program, "./go").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	got, want := learn(t, []string{program}), learn(t, nil)
+	if !slices.Equal(got, want) {
+		t.Errorf("the program leads to %v, Choir to %v", got, want)
+	}
+	if start := config().Initial(); slices.Equal(want, start) {
+		t.Error("nothing was learnt: the comparison would hold for any program")
+	}
+}
