@@ -69,11 +69,10 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 		for i := range prior {
 			prior[i] /= float64(c.Parties)
 		}
-		base = prior
 	}
 	if t, _ := c.traits(); t.once {
 		d.cavity = prior
-		return d, base
+		return d, prior // not q, which a floor may have lifted
 	}
 	moved := make([]float64, dim)
 	for i, p := range prior {
