@@ -1,8 +1,10 @@
 package aggregator
 
 import (
+	"bytes"
 	"fmt"
 
+	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/xof"
 	"choir/protocol"
@@ -13,9 +15,8 @@ import (
 type partial struct {
 	head   *protocol.Partial
 	headAt []byte
-	record []byte            // the transcript's entry; elements from its second byte on
-	chunks []protocol.Digest // of the ciphertexts; zero for those that aren't here
-	count  int               // chunks that are here
+	record []byte   // the transcript's entry; elements from its second byte on
+	seals  [][]byte // of the chunks: the last bytes of their ciphertexts; nil for those that aren't here
 	hash   *protocol.VectorHash
 	hashed int             // chunks that hash has taken in, in order
 	vector protocol.Digest // once all of it is here
@@ -26,7 +27,7 @@ func (a *Aggregator) partialOf(node uint32) *partial {
 	p := a.at.partials[node]
 	if p == nil {
 		dim := int(a.s.Plan.Dim)
-		p = &partial{record: protocol.EmptyTranscriptVector(dim), chunks: make([]protocol.Digest, a.s.Chunks()), hash: protocol.NewVectorHash(dim)}
+		p = &partial{record: protocol.EmptyTranscriptVector(dim), seals: make([][]byte, a.s.Chunks()), hash: protocol.NewVectorHash(dim)}
 		a.at.partials[node] = p
 	}
 	if a.at.sum == nil {
@@ -80,14 +81,14 @@ func (a *Aggregator) addChunk(c *protocol.Chunk) error {
 		return fmt.Errorf("%w: %s has no channel to the aggregator", protocol.ErrEarly, a.s.Name(c.From))
 	}
 	p, i := a.partialOf(c.From), int(c.Index)
-	if uint64(c.Index) >= uint64(len(p.chunks)) {
-		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, len(p.chunks))
+	if uint64(c.Index) >= uint64(len(p.seals)) {
+		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, len(p.seals))
 	}
-	d := protocol.ChunkDigest(c.Ciphertext)
-	if p.chunks[i] == d {
+	seal := sealOf(c.Ciphertext)
+	if have := p.seals[i]; bytes.Equal(have, seal) && have != nil {
 		return errDuplicate
 	}
-	if again := p.chunks[i] != (protocol.Digest{}); again {
+	if p.seals[i] != nil {
 		if _, err := a.s.OpenChunk(link.Secret, c); err != nil { // before anybody is accused: only the node can have sealed it
 			return err
 		}
@@ -100,15 +101,23 @@ func (a *Aggregator) addChunk(c *protocol.Chunk) error {
 	if err := xof.Chunk(a.at.sum, uint64(i)).AddEncoded(plain); err != nil {
 		return fmt.Errorf("%w: chunk %d of %s's partial sum: %w", protocol.ErrMalformed, c.Index, a.s.Name(c.From), err)
 	}
-	p.chunks[i], p.count = d, p.count+1
+	p.seals[i] = seal
 	a.digest(p)
 	return nil
+}
+
+// sealOf is what tells a chunk that came before from another one: the tag. Who doesn't
+// know the key can't make another chunk with it; the node itself could, and would
+// have it overlooked, as it is bound by the digest that it signs for the vector.
+// Hashing the chunk as well would cost as much as that digest does.
+func sealOf(ciphertext []byte) []byte {
+	return append([]byte{}, ciphertext[max(0, len(ciphertext)-channel.Overhead):]...)
 }
 
 // digest takes into the vector's digest what has come in order: each chunk once, when
 // it comes, and not the whole vector whenever something else does.
 func (a *Aggregator) digest(p *partial) {
-	for p.hashed < len(p.chunks) && p.chunks[p.hashed] != (protocol.Digest{}) {
+	for p.hashed < len(p.seals) && p.seals[p.hashed] != nil {
 		p.hash.Write(a.place(p, p.hashed))
 		p.hashed++
 	}
@@ -117,7 +126,7 @@ func (a *Aggregator) digest(p *partial) {
 	}
 }
 
-func (p *partial) whole() bool { return p.hashed == len(p.chunks) }
+func (p *partial) whole() bool { return p.hashed == len(p.seals) }
 
 // summed: every node has revealed, over the set that all of them signed, the
 // vector that it signed for.

@@ -222,7 +222,8 @@ func (a *Aggregator) settle() error {
 	if why != nil {
 		r.Outcome, next = protocol.OutcomeRejected, a.model
 	}
-	r.Aggregate, r.Next = protocol.IntDigests(ints, next)
+	r.Aggregate = protocol.IntDigest(ints)
+	r.Next = protocol.IntDigestBeside(r.Aggregate, ints, next)
 	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Count: len(r.Set), Total: a.n, Detail: r.Outcome.String(), Err: why})
 	a.recordAttempt()
 	a.recordPartials()

@@ -97,6 +97,7 @@ type Party struct {
 	want    *protocol.Round // an open attempt that this party hasn't contributed to
 	asked   bool            // its update is being computed
 	mine    *mine           // the contribution that is out
+	scratch []byte          // room for an opened chunk of a result
 	results map[pair]*result
 	agreed  map[pair]map[uint32]*protocol.Agree
 }

@@ -93,7 +93,7 @@ const maxAhead = 8
 
 // chunk takes in a sealed piece of a round's aggregate.
 func (p *Party) chunk(data []byte) error {
-	c, err := protocol.UnmarshalChunk(data)
+	c, err := protocol.ViewChunk(data)
 	if err != nil {
 		return err
 	}
@@ -142,15 +142,14 @@ func (p *Party) shelve(r *result, c *protocol.Chunk, data []byte) error {
 }
 
 func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
-	plain, err := p.s.OpenChunk(p.group, c)
+	if p.scratch == nil {
+		p.scratch = make([]byte, 0, 8*p.s.ChunkLen(0))
+	}
+	plain, err := p.s.OpenChunkTo(p.scratch, p.group, c)
 	if err != nil {
 		return err
 	}
-	v, ok := protocol.Ints(plain)
-	if !ok {
-		return fmt.Errorf("%w: result chunk %d", protocol.ErrMalformed, c.Index)
-	}
-	copy(r.sum[int(c.Index)*xof.ChunkElements:], v)
+	protocol.DecodeInts(r.sum[int(c.Index)*xof.ChunkElements:], plain)
 	r.opened[c.Index] = true
 	return nil
 }
@@ -161,7 +160,7 @@ func (p *Party) retryChunks() {
 	for _, r := range p.results {
 		for _, shelved := range r.chunks {
 			for _, data := range shelved {
-				if c, err := protocol.UnmarshalChunk(data); err == nil && p.openChunk(r, c) == nil {
+				if c, err := protocol.ViewChunk(data); err == nil && p.openChunk(r, c) == nil {
 					break
 				}
 			}
@@ -253,7 +252,7 @@ func (p *Party) check(at pair, r *result) ([]int64, error) {
 	if (foldErr == nil) != (r.head.Outcome == protocol.OutcomeAccepted) {
 		return nil, fmt.Errorf("%w: the aggregator says %s, recomputing says otherwise", protocol.ErrMismatch, r.head.Outcome)
 	}
-	if protocol.IntDigest(next) != r.head.Next {
+	if protocol.IntDigestBeside(r.head.Aggregate, r.sum, next) != r.head.Next {
 		return nil, fmt.Errorf("%w: the aggregate doesn't lead to the model that the aggregator announced", protocol.ErrMismatch)
 	}
 	return next, nil

@@ -88,14 +88,13 @@ func IntDigest(v []int64) Digest {
 	return Digest(h.Sum(nil))
 }
 
-// IntDigests is IntDigest of each of two vectors, hashed once when they are equal: for
-// a sum that becomes the model as it is.
-func IntDigests(a, b []int64) (Digest, Digest) {
-	d := IntDigest(a)
-	if slices.Equal(a, b) {
-		return d, d
+// IntDigestBeside is IntDigest(v), given the digest of a vector that it may be equal
+// to, as a sum is that becomes the model as it is: comparing costs far less.
+func IntDigestBeside(known Digest, of, v []int64) Digest {
+	if slices.Equal(of, v) {
+		return known
 	}
-	return d, IntDigest(b)
+	return IntDigest(v)
 }
 
 // hashPiece is how much of a vector is encoded at a time to be hashed, in bytes.
@@ -111,10 +110,20 @@ func begin(label string, n int) hash.Hash {
 
 // AppendInts encodes integers as 8 bytes little endian each, two's complement.
 func AppendInts(dst []byte, v []int64) []byte {
-	for _, x := range v {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+	start := len(dst)
+	dst = slices.Grow(dst, 8*len(v))[:start+8*len(v)]
+	for i, x := range v {
+		binary.LittleEndian.PutUint64(dst[start+8*i:], uint64(x))
 	}
 	return dst
+}
+
+// DecodeInts sets the first integers of dst to those that b, a multiple of 8 bytes,
+// encodes. It panics when dst is shorter.
+func DecodeInts(dst []int64, b []byte) {
+	for i := range len(b) / 8 {
+		dst[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
+	}
 }
 
 // Ints decodes what AppendInts encoded; ok is false for a length that isn't a
@@ -124,8 +133,6 @@ func Ints(b []byte) (v []int64, ok bool) {
 		return nil, false
 	}
 	v = make([]int64, len(b)/8)
-	for i := range v {
-		v[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
-	}
+	DecodeInts(v, b)
 	return v, true
 }

@@ -99,4 +99,9 @@ func TestVectorHashTakesPieces(t *testing.T) {
 	if IntDigest(ints) != digest("integers", AppendInts(nil, ints)) {
 		t.Error("IntDigest isn't the digest of the encoding")
 	}
+	for _, of := range [][]int64{ints, {-1, 0, 6}, {-1, 0}, nil} {
+		if IntDigestBeside(IntDigest(of), of, ints) != IntDigest(ints) {
+			t.Errorf("beside %v: another digest", of)
+		}
+	}
 }
