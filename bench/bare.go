@@ -32,6 +32,7 @@ func (r *Result) hostedLimit(ctx context.Context, h *hosted) error {
 	}
 	sorted := slices.Sorted(slices.Values(b.All))
 	b.Seconds = sorted[len(sorted)/2]
+	b.CPUSeconds /= float64(r.Rounds)
 	r.Bare, r.LimitRatio = b, b.Seconds/r.SecondsRound
 	r.LimitOf = "the bare transfer of the round's messages over an equal broker, over the round's wall time"
 	return nil
@@ -62,7 +63,9 @@ func replay(ctx context.Context, s protocol.Session, log *traffic, dir string, b
 		return 0, 0, err
 	}
 	b.Messages, b.Bytes, b.ReadBytes = 0, 0, 0
+	cpu := cpuSeconds()
 	round, err = p.play(ctx, log.round, b)
+	b.CPUSeconds = cpuSeconds() - cpu
 	return setup, round, err
 }
 

@@ -148,7 +148,7 @@ func (r *Result) Markdown() string {
 		r.SecondsRound, r.CPURound, r.LimitRound, r.SecondsSetup, r.SecondsNoise, noiseWhere(r.NoiseIn), r.SecondsTotal, r.UploadBytesPerParty, r.UploadSetupBytes,
 		float64(r.NodePeakBytes)/(1<<20), r.Limits.KeystreamAdd/1e9, r.Limits.GCM/1e9, r.Checked)
 	if r.Bare != nil {
-		fmt.Fprintf(&b, " The bare transfer of the same %d bytes takes %.4g s.", r.Bare.Bytes, r.Bare.Seconds)
+		fmt.Fprintf(&b, " The bare transfer of the same %d bytes takes %.4g s (%.4g cpu s, the broker's included).", r.Bare.Bytes, r.Bare.Seconds, r.Bare.CPUSeconds)
 	}
 	fmt.Fprintf(&b, " Limit ratio %.2f: %s.\n\n", r.LimitRatio, r.LimitOf)
 	b.WriteString("| role | phase | in the round | s | cpu s | share of the round's cpu | objects | of its limit |\n|---|---|---|---|---|---|---|---|\n")

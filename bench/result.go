@@ -107,6 +107,7 @@ type Result struct {
 type Bare struct {
 	Seconds      float64   `json:"seconds"` // the median of the repetitions
 	All          []float64 `json:"all"`
+	CPUSeconds   float64   `json:"cpu_seconds"`   // of the whole process, broker included; of the last repetition
 	SetupSeconds float64   `json:"setup_seconds"` // of the set-up's messages
 	Messages     int       `json:"messages"`
 	Bytes        int64     `json:"bytes"`      // published

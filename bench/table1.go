@@ -85,3 +85,19 @@ func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, err
 	}
 	return t, nil
 }
+
+// Merge takes in an earlier run's cells that this one doesn't have. Each cell's
+// result says what it was measured by and on.
+func (t *Table1) Merge(earlier *Table1) {
+	for _, c := range earlier.Cells {
+		if c.Result != nil && !slices.ContainsFunc(t.Cells, func(have Table1Cell) bool { return have.Parties == c.Parties && have.Dim == c.Dim }) {
+			t.Cells = append(t.Cells, c)
+		}
+	}
+	slices.SortFunc(t.Cells, func(a, b Table1Cell) int {
+		if a.Parties != b.Parties {
+			return a.Parties - b.Parties
+		}
+		return a.Dim - b.Dim
+	})
+}

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) benchTable1() *cobra.Command {
-	f, g := &cellFlags{format: "text"}, bench.Grid{}
+	f, g, add := &cellFlags{format: "text"}, bench.Grid{}, ""
 	cmd := &cobra.Command{
 		Use:   "table1",
 		Short: "Run the grid of the DCA paper's Table 1 and set our column beside its own",
@@ -27,6 +27,10 @@ The largest cells take minutes and gigabytes: --max-parties and --max-dim bound 
 			if err := f.parse(cmd); err != nil {
 				return err
 			}
+			var earlier bench.Table1
+			if err := readDocument("add", add, &earlier); err != nil {
+				return err
+			}
 			g.Cell = f.Config
 			t, err := bench.RunTable1(cmd.Context(), g, func(c bench.Table1Cell) {
 				fmt.Fprintf(a.err, "N = %d, d = %d: %.4g s a round, %.4g s in all; the paper's %.2f s\n", c.Parties, c.Dim, c.Result.SecondsRound, c.Result.SecondsTotal, c.PaperSeconds)
@@ -35,6 +39,10 @@ The largest cells take minutes and gigabytes: --max-parties and --max-dim bound 
 				return err
 			}
 			t.Command = commandLine()
+			for i := range t.Cells {
+				t.Cells[i].Result.Command = t.Command
+			}
+			t.Merge(&earlier)
 			return a.print(f.format, t, func() { fmt.Fprint(a.out, t.Markdown()) })
 		},
 	}
@@ -43,6 +51,7 @@ The largest cells take minutes and gigabytes: --max-parties and --max-dim bound 
 	s.IntVar(&g.MaxParties, "max-parties", 0, "leave out cells with more parties; 0: none")
 	s.IntVar(&g.MinDim, "min-dim", 0, "leave out cells with fewer coordinates")
 	s.IntVar(&g.MaxDim, "max-dim", 0, "leave out cells with more coordinates; 0: none")
+	s.StringVar(&add, "add", "", "take in the other cells of an earlier run's JSON")
 	s.IntVar(&f.Computes, "compute-nodes", 10, "compute nodes, M; the paper's are 10")
 	s.IntVar(&f.Rounds, "rounds", 1, "sessions of each cell; the mean counts")
 	f.addCell(cmd)
@@ -152,15 +161,23 @@ func readBaseline(path string, update bool) (*bench.Baseline, error) {
 	if update {
 		return nil, nil
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "baseline: %w", err)
-	}
 	before := new(bench.Baseline)
-	if err := json.Unmarshal(b, before); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "baseline: %s: %w", path, err)
+	return before, readDocument("baseline", path, before)
+}
+
+// readDocument reads a JSON file that a flag names; without a name it is nothing.
+func readDocument(flag, path string, v any) error {
+	if path == "" {
+		return nil
 	}
-	return before, nil
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "%s: %w", flag, err)
+	}
+	return nil
 }
 
 func (a *app) compared(c *bench.Comparison) {
