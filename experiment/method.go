@@ -175,11 +175,11 @@ func addNoised(sum, update, draw []int64, full *noise.Gaussian, adds bool) error
 }
 
 // spent is the epsilon of so many rounds, 0 where it isn't known. With sampling each costs
-// a good part of a second to compute: then it is that of the next twentieth of the plan,
+// a good part of a second to compute: then it is that of the next tenth of the plan,
 // which is no less.
 func (r *demoRun) spent(rounds int) float64 {
 	if r.plan.Sampling != 0 {
-		step := max(1, r.Rounds/20)
+		step := max(1, r.Rounds/10)
 		rounds = min(r.Rounds, (rounds+step-1)/step*step)
 	}
 	if e, ok := r.epsilons[rounds]; ok {
