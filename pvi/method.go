@@ -200,6 +200,9 @@ func (c Config) checkFit(bad badField, t traits) {
 	if (c.Strategy == Analytic || c.Strategy == Hybrid) && c.Model != Linear {
 		bad("strategy", c.Strategy, `another one unless the model is "linear"`)
 	}
+	if kind, ok := model.Lookup(string(c.Model)); ok && t.records && kind.External {
+		bad("strategy", c.Strategy, fmt.Sprintf("another one with model %q, whose records can't be taken one at a time", c.Model))
+	}
 	if c.Strategy == Analytic && c.Family != gauss.Full && c.Features > 1 {
 		bad("family", c.Family, `"full" with strategy "analytic": a mean-field posterior isn't a sum over records`)
 	}

@@ -128,6 +128,8 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"strategy", Analytic, func(c *Config) {
 			c.Model, c.Family, c.NoiseSD, c.Steps, c.LearningRate = Logistic, gauss.MeanField, 0, 5, 0.1
 		}},
+		{"strategy", Optimisation, func(c *Config) { c.Model, c.Parameters = "external", 3 }},
+		{"strategy", Averaging, func(c *Config) { c.Model, c.Parameters, c.Steps, c.LearningRate = "external", 3, 0, 0 }},
 		{"update_clip", Virtual, func(c *Config) { c.UpdateClip = 1 }},
 		{"update_clip", Optimisation, func(c *Config) { c.UpdateClip = 1e-9 }},
 		{"shards", Averaging, func(c *Config) { c.Shards = 0 }},

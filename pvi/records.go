@@ -36,7 +36,10 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 	if t, _ := l.cfg.traits(); t.once && round != 1 {
 		return Proposal{}, fmt.Errorf("a committee has one round: %w", ErrRound)
 	}
-	d, base := l.newDescent(ctx, q, st.rows[0])
+	d, base, err := l.newDescent(ctx, q, st.rows[0])
+	if err != nil {
+		return Proposal{}, err
+	}
 	natural, err := d.run(l.cfg.floats(q), st.round == 0)
 	if err != nil {
 		return Proposal{}, err
@@ -58,11 +61,13 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 
 // newDescent finds the cavity, and what the update is the difference from: q, or a
 // committee member's own part of the prior.
-func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d *descent, base []float64) {
+func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d *descent, base []float64, err error) {
 	c, dim := l.cfg, l.cfg.Dim()
 	d = &descent{l: l, ctx: ctx, site: l.sites[0], ws: model.NewWorkspace(c.Weights(), 0),
 		units: make([]int64, dim), sum: make([]int64, dim), scratch: make([]int64, dim)}
-	d.chart = c.chart(d.site)
+	if d.chart, err = c.chart(d.site); err != nil {
+		return nil, nil, err
+	}
 	base = c.floats(q)
 	prior := c.floats(c.Prior())
 	if c.Strategy == BCMSplit {
@@ -72,7 +77,7 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 	}
 	if t, _ := c.traits(); t.once {
 		d.cavity = prior
-		return d, prior // not q, which a floor may have lifted
+		return d, prior, nil // not q, which a floor may have lifted
 	}
 	moved := make([]float64, dim)
 	for i, p := range prior {
@@ -80,14 +85,17 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 	}
 	d.cavity = make([]float64, dim)
 	c.shares(l.weight).without(c.space(), d.cavity, base, c.floats(factor), moved)
-	return d, base
+	return d, base, nil
 }
 
-func (c Config) chart(site model.Site) model.Chart {
+func (c Config) chart(site model.Site) (model.Chart, error) {
 	if linear, ok := site.(*model.LinearRecords); ok && c.Family == gauss.Full {
-		return model.NewCholeskyChart(linear)
+		return model.NewCholeskyChart(linear), nil
 	}
-	return model.NewMeanFieldChart(site.(model.PerRecord)) // Validate has made sure
+	if records, ok := site.(model.PerRecord); ok {
+		return model.NewMeanFieldChart(records), nil
+	}
+	return nil, fmt.Errorf("%w: the records of model %q can't be taken one at a time", ErrConfig, c.Model)
 }
 
 // run is the party's posterior as natural parameters: the analytic sum where the

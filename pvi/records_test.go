@@ -102,7 +102,10 @@ func releases(t testing.TB, c Config, data Data, seed byte) (sums [][]int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, _ := l.newDescent(t.Context(), q, make([]int64, c.Dim()))
+	d, _, err := l.newDescent(t.Context(), q, make([]int64, c.Dim()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	d.observe = func(sum []int64) { sums = append(sums, slices.Clone(sum)) }
 	if _, err := d.run(c.floats(q), true); err != nil {
 		t.Fatal(err)
@@ -167,7 +170,10 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 	for name, c := range recordConfigs() {
 		var sum, count float64
 		empty := noised(t, learner(t, c, Data{}, 1), variance, 9)
-		d, _ := empty.newDescent(t.Context(), c.Initial(), make([]int64, c.Dim()))
+		d, _, err := empty.newDescent(t.Context(), c.Initial(), make([]int64, c.Dim()))
+		if err != nil {
+			t.Fatal(err)
+		}
 		out := make([]float64, c.Dim())
 		for count < 400 {
 			if err := d.release(out, 1, func([]int, func(int, []float64) error) error { return nil }); err != nil {
