@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,6 +119,37 @@ func (f *few) apply(records []protocol.Record) {
 			f.records = append(f.records, r)
 		}
 	}
+}
+
+// pack lays a memory's records end to end, so that a hundred thousand parked parties
+// are as many objects to the collector.
+func (f *few) pack() []byte {
+	size := 0
+	for _, r := range f.records {
+		size += 8 + len(r.Key) + len(r.Value)
+	}
+	b := make([]byte, 0, size)
+	for _, r := range f.records {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(r.Key))), r.Key...)
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(r.Value))), r.Value...)
+	}
+	return b
+}
+
+// unpack is pack's inverse.
+func unpack(b []byte) *few {
+	f := new(few)
+	next := func() []byte {
+		n := binary.BigEndian.Uint32(b)
+		piece := b[4 : 4+n : 4+n]
+		b = b[4+n:]
+		return piece
+	}
+	for len(b) > 0 {
+		key := string(next())
+		f.records = append(f.records, protocol.Record{Key: key, Value: next()})
+	}
+	return f
 }
 
 // many is a compute node's or the aggregator's memory. What lies under the

@@ -140,3 +140,16 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestPack: what a parked party's store held is there again.
+func TestPack(t *testing.T) {
+	f := new(few)
+	f.apply([]protocol.Record{{Key: "a", Value: []byte("1")}, {Key: "b/1", Value: []byte{}}, {Key: "b/2", Value: []byte("xyz")}, {Key: "a"}})
+	got := unpack(f.pack())
+	if len(got.records) != 2 || string(got.Get("b/2")) != "xyz" || got.Get("b/1") == nil || got.Get("a") != nil || len(got.Keys("b/")) != 2 {
+		t.Errorf("%+v", got.records)
+	}
+	if empty := unpack(nil); len(empty.records) != 0 {
+		t.Errorf("%+v", empty.records)
+	}
+}

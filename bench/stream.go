@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,10 +31,10 @@ type stream struct {
 
 	nodes  []*node
 	agg    *node
-	keys   [][]byte            // Key messages of the nodes and the aggregator
-	parked [][]protocol.Record // by party: what its process would find when it starts again
-	round  []byte              // the Round message
-	drawn  atomic.Int64        // bytes of randomness that parties have read
+	keys   [][]byte     // Key messages of the nodes and the aggregator
+	parked [][]byte     // by party: what its process would find when it starts again
+	round  []byte       // the Round message
+	drawn  atomic.Int64 // bytes of randomness that parties have read
 
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
@@ -78,7 +79,7 @@ func (r reader) Read(b []byte) (int, error) {
 
 func newStream(cfg Config, w *world, m *meter) (*stream, error) {
 	s := &stream{cfg: cfg, w: w, meter: m, now: time.Now().UnixMilli(), byName: map[string]uint32{},
-		parked: make([][]protocol.Record, cfg.Parties), receipts: map[uint32][][]byte{}}
+		parked: make([][]byte, cfg.Parties), receipts: map[uint32][][]byte{}}
 	for i, member := range w.session.Plan.Members[:cfg.Parties] {
 		s.byName[member.Name] = uint32(i)
 	}
@@ -118,8 +119,8 @@ func (s *stream) node(i uint32) (*node, error) {
 
 // party builds a party's machine over what its store holds. Up to ahead coordinates
 // of noise are drawn when it has nothing else to do; 0: as it does by itself.
-func (s *stream) party(i int, records []protocol.Record, ahead int) (*actor, error) {
-	store := &few{records}
+func (s *stream) party(i int, packed []byte, ahead int) (*actor, error) {
+	store := unpack(packed)
 	m, err := party.New(party.Config{Session: s.w.session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead})
 	return &actor{index: uint32(i), machine: m, store: store, clock: s.now}, err
 }
@@ -135,8 +136,15 @@ func (s *stream) addressee(subject string) (uint32, bool) {
 	return 0, false
 }
 
+// manyParties is from where on the collector is told to wait for three times as much
+// garbage: all members' heaps together are one process's only here.
+const manyParties = 4096
+
 // run is the whole session.
 func (s *stream) run() error {
+	if s.cfg.Parties >= manyParties {
+		defer debug.SetGCPercent(debug.SetGCPercent(300))
+	}
 	for _, stage := range []struct {
 		name string
 		f    func() error

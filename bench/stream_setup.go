@@ -3,7 +3,6 @@ package bench
 import (
 	"math"
 	"runtime"
-	"slices"
 
 	"choir/protocol"
 )
@@ -151,7 +150,7 @@ func (s *stream) groups(parties []*actor) error {
 		})
 	})
 	for i, p := range parties {
-		s.parked[lo+i] = slices.Clip(p.store.(*few).records)
+		s.parked[lo+i] = p.store.(*few).pack()
 	}
 	return err
 }
