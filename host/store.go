@@ -115,16 +115,26 @@ func (f *File) Close() error { return f.db.Close() }
 
 // Ram is a Store that forgets when the process ends: for experiments in which
 // nothing needs to survive. The zero value isn't usable; see NewRam.
-type Ram struct{ m map[string][]byte }
+type Ram struct {
+	m map[string][]byte
+	// groups are the keys by what stands before their first slash, so that asking for a
+	// round's keys doesn't look through the record of all rounds.
+	groups map[string]map[string][]byte
+}
 
 // NewRam is an empty store.
-func NewRam() *Ram { return &Ram{m: map[string][]byte{}} }
+func NewRam() *Ram { return &Ram{m: map[string][]byte{}, groups: map[string]map[string][]byte{}} }
 
 // Get implements protocol.View.
 func (r *Ram) Get(key string) []byte { return r.m[key] }
 
 // Keys implements protocol.View.
-func (r *Ram) Keys(prefix string) []string { return sortedKeys(r.m, prefix) }
+func (r *Ram) Keys(prefix string) []string {
+	if group, _, ok := strings.Cut(prefix, "/"); ok {
+		return sortedKeys(r.groups[group], prefix)
+	}
+	return sortedKeys(r.m, prefix)
+}
 
 func sortedKeys(m map[string][]byte, prefix string) []string {
 	var keys []string
@@ -140,13 +150,23 @@ func sortedKeys(m map[string][]byte, prefix string) []string {
 // Apply implements Store.
 func (r *Ram) Apply(records []protocol.Record) error {
 	for _, rec := range records {
-		if rec.Value == nil {
-			delete(r.m, rec.Key)
-		} else {
-			r.m[rec.Key] = rec.Value
+		put(r.m, rec)
+		if group, _, ok := strings.Cut(rec.Key, "/"); ok {
+			if r.groups[group] == nil {
+				r.groups[group] = map[string][]byte{}
+			}
+			put(r.groups[group], rec)
 		}
 	}
 	return nil
+}
+
+func put(m map[string][]byte, rec protocol.Record) {
+	if rec.Value == nil {
+		delete(m, rec.Key)
+	} else {
+		m[rec.Key] = rec.Value
+	}
 }
 
 // Close implements Store.
