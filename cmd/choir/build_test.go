@@ -24,7 +24,8 @@ func TestMain(m *testing.M) {
 // builtDir is where the real binary is, once it was needed.
 var builtDir string
 
-// built is the real binary, built once, without the race detector.
+// built is the real binary, built once, without the race detector. The example of a
+// party's own program lies beside it.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "choir-built-")
 	if err != nil {
@@ -32,8 +33,10 @@ var built = sync.OnceValues(func() (string, error) {
 	}
 	builtDir = dir
 	path := filepath.Join(dir, "choir")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	for to, source := range map[string]string{path: ".", filepath.Join(dir, "logistic"): "../../examples/external/go"} {
+		if out, err := exec.Command("go", "build", "-o", to, source).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build: %w\n%s", err, out)
+		}
 	}
 	return path, nil
 })
