@@ -52,6 +52,9 @@ type Config struct {
 	// Bases are what commitments are made with under a plan with audit; derived
 	// when nil. Parties in one process may share them.
 	Bases *commit.Generators
+	// Sampler draws noise of the plan's variance; made when nil and needed. Its tables take
+	// longer than most contributions' noise, so parties in one process may share it.
+	Sampler *noise.Gaussian
 	// Initiate sets up a channel; channel.Initiate when nil.
 	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
 }
@@ -147,6 +150,11 @@ func New(cfg Config) (*Party, error) {
 	if cfg.Bases == nil {
 		if p.cfg.Bases, err = p.s.Plan.Generators(); err != nil {
 			return nil, err
+		}
+	}
+	if p.noise = cfg.Sampler; p.noise != nil {
+		if num, den := p.noise.Variance(); num != p.s.Plan.Variance || den != 1 {
+			return nil, protocol.Fail(protocol.ClassFailed, "party: the sampler's variance %d/%d isn't the plan's %d", num, den, p.s.Plan.Variance)
 		}
 	}
 	p.model, p.state = cfg.App.Initial(), cfg.App.InitialState()

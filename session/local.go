@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"choir/crypto/identity"
+	"choir/crypto/noise"
 	"choir/host"
 	"choir/party"
 	"choir/protocol"
@@ -74,11 +75,15 @@ func (l *Local) Run(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
+	sampler, err := l.sampler()
+	if err != nil {
+		return nil, err
+	}
 	errs := make([]error, n)
 	var group sync.WaitGroup
 	for i := range n {
 		group.Go(func() {
-			errs[i] = l.runMember(ctx, uint32(i), stores[i], buses[i])
+			errs[i] = l.runMember(ctx, uint32(i), stores[i], buses[i], sampler)
 			if errs[i] != nil && !errors.Is(errs[i], errLeft) {
 				cancel(fmt.Errorf("%s: %w", l.Session.Name(uint32(i)), errs[i]))
 			}
@@ -105,10 +110,10 @@ func (l *Local) open(i uint32, stores []host.Store, buses []*counted) error {
 	return nil
 }
 
-func (l *Local) runMember(ctx context.Context, i uint32, store host.Store, bus transport.Bus) error {
+func (l *Local) runMember(ctx context.Context, i uint32, store host.Store, bus transport.Bus, sampler *noise.Gaussian) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	r := &Role{Session: l.Session, Key: l.Keys[i], Store: store, Bus: bus, Rand: l.rand(i), Resend: l.Resend, GiveUp: l.GiveUp, Model: l.Model}
+	r := &Role{Session: l.Session, Key: l.Keys[i], Store: store, Bus: bus, Rand: l.rand(i), Resend: l.Resend, GiveUp: l.GiveUp, Model: l.Model, Sampler: sampler}
 	last := uint32(0)
 	if l.Session.Plan.Is(i, protocol.RoleParty) {
 		r.App, r.Proposer, r.Ledger = l.App(i), l.Proposer(i), l.Ledger(i)
@@ -128,6 +133,14 @@ func (l *Local) runMember(ctx context.Context, i uint32, store host.Store, bus t
 		return l.runGroup(ctx, i, r)
 	}
 	return r.Run(ctx)
+}
+
+// sampler is the parties' common one: its tables are the same for all of them.
+func (l *Local) sampler() (*noise.Gaussian, error) {
+	if l.Session.Plan.Noise != protocol.NoiseParty {
+		return nil, nil
+	}
+	return noise.NewGaussian(l.Session.Plan.Variance)
 }
 
 func (l *Local) rand(i uint32) io.Reader {

@@ -9,6 +9,7 @@ import (
 	"choir/aggregator"
 	"choir/compute"
 	"choir/crypto/identity"
+	"choir/crypto/noise"
 	"choir/host"
 	"choir/party"
 	"choir/privacy/ledger"
@@ -32,6 +33,7 @@ type Role struct {
 	App      protocol.Application // party
 	Proposer protocol.Proposer    // party
 	Ledger   party.Ledger         // party
+	Sampler  *noise.Gaussian      // party: of the plan's noise, if others in this process use it too; nil: its own
 	Group    compute.Group        // compute: the workers that take in contributions; see Worker
 }
 
@@ -60,7 +62,7 @@ func (r *Role) Run(ctx context.Context) error {
 func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine, error) {
 	switch role {
 	case protocol.RoleParty:
-		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds()})
+		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger, Sampler: r.Sampler, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds()})
 	case protocol.RoleCompute:
 		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Group: r.Group})
 	case protocol.RoleAggregator:

@@ -56,7 +56,7 @@ func (m *member) build() (err error) {
 	switch m.role {
 	case protocol.RoleParty:
 		l := &account{free: w.setup.Noise == protocol.NoiseNone, limit: w.session.Plan.Releases(), charged: map[attempt]bool{}}
-		m.party, err = party.New(party.Config{Session: session, Key: m.key, App: w.seams.appOf(m), Ledger: l, Bases: w.bases, Rand: rand, View: view,
+		m.party, err = party.New(party.Config{Session: session, Key: m.key, App: w.seams.appOf(m), Ledger: l, Bases: w.bases, Sampler: w.samplerFor(session.Plan), Rand: rand, View: view,
 			ResendMS: resendMS, Initiate: w.exchange.initiate(rand)})
 		m.machine = m.party
 	case protocol.RoleCompute:

@@ -7,6 +7,7 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/commit"
+	"choir/crypto/noise"
 	"choir/protocol"
 	"choir/transport"
 )
@@ -19,6 +20,7 @@ type world struct {
 	app      toy
 	exchange *exchange
 	bases    *commit.Generators // nil without audit
+	sampler  *noise.Gaussian    // nil unless parties add noise
 	outsider *signer            // signs what the broker forges
 	members  []*member
 	oracle   *oracle
@@ -81,6 +83,11 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 	if w.bases, err = session.Plan.Generators(); err != nil {
 		return nil, err
 	}
+	if session.Plan.Noise == protocol.NoiseParty {
+		if w.sampler, err = noise.NewGaussian(session.Plan.Variance); err != nil {
+			return nil, err
+		}
+	}
 	w.prefix = strings.TrimSuffix(session.SubjectControl(), "ctl")
 	w.oracle = newOracle(w)
 	for i := range session.Plan.Members {
@@ -93,6 +100,15 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 	}
 	w.fate()
 	return w, nil
+}
+
+// samplerFor is what a party under the plan may share with the others, nil for a plan that
+// a seam has altered.
+func (w *world) samplerFor(p *protocol.Plan) *noise.Gaussian {
+	if p.Noise == w.session.Plan.Noise && p.Variance == w.session.Plan.Variance {
+		return w.sampler
+	}
+	return nil
 }
 
 // ask is chaos.ask, within the time of faults.
