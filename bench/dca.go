@@ -20,11 +20,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		r.Checked = "the plain sum and noise of its law (chi-squared, 7 standard deviations)"
 	}
 	profileFinely(cfg)
-	limits, err := measureLimits(cfg)
-	if err != nil {
-		return nil, err
-	}
-	r.Limits = limits
+	var err error
 	m := new(meter)
 	if cfg.Driver == DriverStream {
 		err = r.stream(ctx, m)
@@ -77,6 +73,11 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 		if err := s.run(); err != nil {
 			return err
 		}
+		if r.AddPath.Contributions == 0 {
+			if r.AddPath, r.Limits, err = measureAddPath(one, w.session); err != nil {
+				return err
+			}
+		}
 		s.splitSigning()
 		r.UploadBytesPerParty, r.UploadSetupBytes = max(r.UploadBytesPerParty, s.sent), max(r.UploadSetupBytes, s.setupSent)
 		r.NodeLiveBytes = max(r.NodeLiveBytes, s.nodeLive)
@@ -128,8 +129,8 @@ func (r *Result) streamLimits(m *meter) {
 		}
 	}
 	r.LimitRound = (2*derived + 2*sealed + 2*partials) / float64(r.Workers)
-	add := m.phase("compute", "add", true, r.Computes)
-	r.LimitRatio, r.LimitOf = add.LimitRatio, "the compute nodes' add path: keystream and addition at the machine's limit over what taking in an account costs, its signatures measured apart"
+	r.LimitRatio = r.AddPath.LimitRatio
+	r.LimitOf = "the compute nodes' add path, key derivation, keystream and addition, in processor time"
 }
 
 // noiseSamples bounds how many samples measure the sampler when the noise can't be

@@ -62,7 +62,8 @@ func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
 	if err := pass.stream(ctx, m); err != nil {
 		return fmt.Errorf("steps alone: %w", err)
 	}
-	r.NodeLiveBytes, r.NodePeakBytes, r.LimitRound = pass.NodeLiveBytes, pass.NodePeakBytes, pass.LimitRound
+	r.NodeLiveBytes, r.NodePeakBytes = pass.NodeLiveBytes, pass.NodePeakBytes
+	r.Limits, r.LimitRound, r.AddPath = pass.Limits, pass.LimitRound, pass.AddPath
 	if r.Transport == Memory {
 		r.LimitRatio, r.LimitOf = pass.LimitRatio, pass.LimitOf
 	}

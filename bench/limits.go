@@ -20,26 +20,26 @@ type Limits struct {
 	Cores        int     `json:"cores"`
 }
 
-// maxLimitBytes is how much each of the workers processes for one limit at the
-// most; small cells are content with less.
-const maxLimitBytes = 96 << 20
+// Each of the workers processes so much for one limit: small cells less than large
+// ones, and never less than what takes some milliseconds.
+const (
+	minLimitBytes = 16 << 20
+	maxLimitBytes = 64 << 20
+)
 
-// measureLimits measures both rates with all workers at once, three times, and
-// keeps the fastest: a limit is what nothing exceeds.
+// measureLimits measures both rates with all workers at once.
 func measureLimits(cfg Config) (Limits, error) {
 	workers, l := cfg.Workers, Limits{Cores: cfg.Workers}
-	each := min(maxLimitBytes, max(4<<20, 8*cfg.Parties*cfg.Dim))
-	for range 3 {
-		for _, m := range []struct {
-			to *float64
-			f  func(dim, bytes int) error
-		}{{&l.KeystreamAdd, keystreamAdd}, {&l.GCM, sealChunks}} {
-			c, err := Measure(func() error { return parallel(workers, workers, func(int) error { return m.f(cfg.Dim, each) }) })
-			if err != nil {
-				return l, fmt.Errorf("limit: %w", err)
-			}
-			*m.to = max(*m.to, float64(workers)*float64(each)/c.CPUSeconds)
+	each := min(maxLimitBytes, max(minLimitBytes, 8*cfg.Parties*cfg.Dim))
+	for _, m := range []struct {
+		to *float64
+		f  func(dim, bytes int) error
+	}{{&l.KeystreamAdd, keystreamAdd}, {&l.GCM, sealChunks}} {
+		c, err := Measure(func() error { return parallel(workers, workers, func(int) error { return m.f(cfg.Dim, each) }) })
+		if err != nil {
+			return l, fmt.Errorf("limit: %w", err)
 		}
+		*m.to = float64(workers) * float64(each) / c.CPUSeconds
 	}
 	return l, nil
 }

@@ -94,6 +94,7 @@ type Result struct {
 	CPURound     float64 `json:"cpu_seconds_round"`
 
 	Limits     Limits   `json:"limits"`
+	AddPath    AddPath  `json:"add_path"`
 	LimitRound float64  `json:"limit_seconds_round"` // keystream, addition, sealing and opening of the round, on all cores
 	Bare       *Bare    `json:"bare_transfer,omitempty"`
 	LimitRatio float64  `json:"limit_ratio"` // see LimitOf

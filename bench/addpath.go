@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"crypto/rand"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/crypto/share"
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// AddPath is what a compute node does to a vector whose key it holds, and nothing
+// else: derive the keystream's key, expand, add, some parties in one call as
+// compute.Node has it. The phase "add" has the account's bookkeeping as well.
+type AddPath struct {
+	Contributions int       `json:"contributions"`
+	CPUSeconds    float64   `json:"cpu_seconds"` // for one contribution, the fastest turn
+	LimitRatio    float64   `json:"limit_ratio"` // the median of the turns
+	All           []float64 `json:"all"`
+}
+
+// together and enough bound how many vectors are added in one call, and of how many
+// elements, as in compute.Node.
+const (
+	together = 64
+	enough   = 1 << 20
+)
+
+// turns is how often the add path and the limit take turns.
+const turns = 5
+
+// measureAddPath takes turns with the limit, so that whatever else runs on the machine
+// disturbs both alike, and takes the median of the turns' ratios. The limits that it
+// returns are the fastest: what nothing exceeded.
+func measureAddPath(cfg Config, s protocol.Session) (a AddPath, l Limits, err error) {
+	a.Contributions = min(512, max(4, (64<<20)/(8*cfg.Dim)))
+	secrets := make([]*channel.Secret, a.Contributions)
+	for i := range secrets {
+		b := make([]byte, channel.SecretSize)
+		if _, err := rand.Read(b); err != nil {
+			return a, l, err
+		}
+		if secrets[i], err = channel.NewSecret(b); err != nil {
+			return a, l, err
+		}
+	}
+	acc := make(field.Vector, cfg.Dim)
+	for range turns {
+		now, err := measureLimits(cfg)
+		if err != nil {
+			return a, l, err
+		}
+		l = Limits{max(l.KeystreamAdd, now.KeystreamAdd), max(l.GCM, now.GCM), now.Cores}
+		c, err := Measure(func() error { return addAll(s, acc, secrets) })
+		if err != nil {
+			return a, l, err
+		}
+		each := c.CPUSeconds / float64(len(secrets))
+		a.All = append(a.All, float64(8*cfg.Dim)/now.KeystreamAdd/each)
+		if a.CPUSeconds == 0 || each < a.CPUSeconds {
+			a.CPUSeconds = each
+		}
+	}
+	a.LimitRatio = medianOf(a.All)
+	return a, l, nil
+}
+
+func addAll(s protocol.Session, acc field.Vector, secrets []*channel.Secret) error {
+	var pending []*xof.Stream
+	for i, secret := range secrets {
+		mask, err := s.Mask(secret, protocol.Context{From: uint32(i), To: 1, Round: 1, Attempt: 1, Purpose: protocol.PurposeShare})
+		if err != nil {
+			return err
+		}
+		if pending = append(pending, mask); len(pending) == together || len(pending)*len(acc) >= enough || i == len(secrets)-1 {
+			share.AddSeeds(acc, pending...)
+			pending = pending[:0]
+		}
+	}
+	return nil
+}
