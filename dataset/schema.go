@@ -26,7 +26,9 @@ const (
 	// Zero encodes a missing number as the public centre and a missing or unseen
 	// category as a block of zeros, and counts it in Notes.
 	Zero Policy = "zero"
-	// Drop leaves the row out and counts it in Notes; for missing values only.
+	// Drop leaves the row out and counts it in Notes; for missing values only. The
+	// rows after it move up, so whoever deals rows out by position must not rely on
+	// one row's value to move none of the others.
 	Drop Policy = "drop"
 )
 

@@ -88,7 +88,24 @@ func (l *Learning) Check(p *protocol.Plan) error {
 	if l.PVI.Parties != 0 && l.PVI.Parties != p.Parties() {
 		return fmt.Errorf("the prior is split among %d members, the plan has %d parties", l.PVI.Parties, p.Parties())
 	}
-	return checkSchema(l.Schema, l.PVI.Features)
+	if err := checkSchema(l.Schema, l.PVI.Features); err != nil || p.Noise == protocol.NoiseNone {
+		return err
+	}
+	return l.checkPlaces()
+}
+
+// checkPlaces: one changed record must leave the others where they are. A record that
+// is dropped for a missing value moves those after it to other shards, and changes how
+// many a draw of fixed size takes; the sensitivity counts on neither.
+func (l *Learning) checkPlaces() error {
+	schema, err := l.Encoding()
+	if err != nil || schema.Missing != dataset.Drop {
+		return err
+	}
+	if l.PVI.Shards > 1 || l.PVI.Sampling == pvi.SamplingFixed {
+		return fmt.Errorf("the schema drops records with missing values, which moves others between shards or changes the size of a draw: missing must be zero or refuse")
+	}
+	return nil
 }
 
 // Model implements App.
