@@ -88,7 +88,7 @@ func (d *Demo) global(data *Data) global.Config {
 	c := session.DefaultGlobal(data.Schema.Dim(), int64(data.Train.Rows()))
 	c.LearningRate = min(0.05, 0.015*math.Sqrt(1000/float64(d.Rounds)))
 	if d.Clip != 0 {
-		c.Clip, c.FracBits = d.Clip, session.GridFor(d.Clip)
+		c.Clip, c.FracBits = d.Clip, session.GlobalGrid(d.Clip)
 	}
 	return c
 }

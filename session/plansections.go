@@ -96,16 +96,20 @@ func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, error) {
 	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate, cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
 	cfg.Optimiser, cfg.LearningRate = orElse(global.Optimiser(g.Optimiser), cfg.Optimiser), orElse(g.LearningRate, cfg.LearningRate)
 	cfg.RateDecay, cfg.Averaging = g.RateDecay, orElse(g.Averaging, cfg.Averaging)
-	cfg.FracBits = GridFor(cfg.Clip)
+	cfg.FracBits = GlobalGrid(cfg.Clip)
 	return &GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, nil
 }
 
 // DefaultGlobal is global inference for a logistic regression with settings that do well
 // over a thousand rounds on some ten thousand records of columns of size 1.
 func DefaultGlobal(features int, records int64) global.Config {
-	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: GridFor(3), SampleRate: 0.02,
+	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: GlobalGrid(3), SampleRate: 0.02,
 		Records: records, MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}
 }
+
+// GlobalGrid is the resolution for gradients with a clip: eight times GridFor's, because as
+// many as MaxRecords of them may be rounded at each party.
+func GlobalGrid(clip float64) uint8 { return GridFor(clip) + 3 }
 
 // StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
 // fields' meaning.
