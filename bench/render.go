@@ -142,9 +142,9 @@ func (t *Table1) figure() *report.Figure {
 		of    func(Table1Cell) float64
 	}{
 		{"Paper I, Table 1 (Spark, no encryption)", func(c Table1Cell) float64 { return c.PaperSeconds }},
-		{"Choir (everything sealed and signed, no noise)", func(c Table1Cell) float64 { return c.Result.SecondsRound }},
+		{"Choir (everything sealed, signed and verified)", func(c Table1Cell) float64 { return c.Result.SecondsRound }},
 	} {
-		p := report.Panel{Title: side.title, XLabel: "parties, N", YLabel: "log10 of seconds a round", LogX: true, YMin: -3, YMax: 3.5}
+		p := report.Panel{Title: side.title, XLabel: "parties, N", YLabel: "log10 of seconds a round", LogX: true, YMin: -1, YMax: 3.5}
 		for _, d := range []int{10, 100, 1000, 10000} {
 			c := report.Curve{Name: fmt.Sprintf("d = %d", d)}
 			for _, n := range []int{100, 1000, 10000, 100000} {

@@ -48,13 +48,14 @@ func (s *Scale) Markdown() string {
 // figure shows what one party and one node spend against N, d and M.
 func (s *Scale) figure() *report.Figure {
 	f := &report.Figure{Title: "What a contribution costs", Width: 1300, Height: 460}
+	labels := map[string]string{"parties": "log10 of N, parties", "dim": "log10 of d, coordinates", "compute_nodes": "log10 of M, compute nodes"}
 	for _, over := range []string{"parties", "dim", "compute_nodes"} {
-		p := report.Panel{Title: "against " + over, XLabel: over, YLabel: "log10 of cpu seconds", LogX: true, YMin: -5, YMax: 0}
+		p := report.Panel{XLabel: labels[over], YLabel: "log10 of cpu seconds", YMin: -5, YMax: 0}
 		for _, c := range sweepCosts[1:3] {
 			curve := report.Curve{Name: map[string]string{"cpu_seconds_party": "one party", "cpu_seconds_contribution": "one node, one contribution"}[c.name]}
 			for _, point := range s.Points {
 				if point.Over == over && c.of(point) > 0 {
-					curve.X, curve.Y = append(curve.X, float64(point.X)), append(curve.Y, math.Log10(c.of(point)))
+					curve.X, curve.Y = append(curve.X, math.Log10(float64(point.X))), append(curve.Y, math.Log10(c.of(point)))
 				}
 			}
 			p.Curves = append(p.Curves, curve)
