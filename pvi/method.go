@@ -65,6 +65,10 @@ const (
 	Adam    Optimiser = "adam"
 	Adagrad Optimiser = "adagrad"
 	SGD     Optimiser = "sgd"
+	// Proximal is SGD with an implicit step on the public part of the free energy,
+	// for the mean-field family: a sharp cavity doesn't make it diverge, so that it
+	// takes larger rates.
+	Proximal Optimiser = "proximal"
 )
 
 // Sampling names how records enter a noisy step.
@@ -144,8 +148,12 @@ func (c Config) checkMethod(bad badField) {
 func (c Config) checkStepped(bad badField, t traits) {
 	switch c.Optimiser {
 	case "", Adam, Adagrad, SGD:
+	case Proximal:
+		if c.Family == gauss.Full {
+			bad("optimiser", c.Optimiser, `another one with family "full"`)
+		}
 	default:
-		bad("optimiser", c.Optimiser, `"adam", "adagrad" or "sgd"`)
+		bad("optimiser", c.Optimiser, `"adam", "adagrad", "sgd" or "proximal"`)
 	}
 	if !t.iterative {
 		if c.Optimiser != "" {

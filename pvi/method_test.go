@@ -115,6 +115,7 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"factors", Virtual, func(c *Config) { c.Factors, c.Beta = FactorsPrivate, 0.5 }},
 		{"factors", Perturbation, func(c *Config) { c.Factors = FactorsPrivate }},
 		{"optimiser", Optimisation, func(c *Config) { c.Optimiser = "newton" }},
+		{"optimiser", Hybrid, func(c *Config) { c.Optimiser = Proximal }},
 		{"optimiser", Virtual, func(c *Config) { c.Optimiser = Adam }},
 		{"sampling", Optimisation, func(c *Config) { c.Sampling = "shuffle" }},
 		{"sampling", Virtual, func(c *Config) { c.Sampling, c.SampleRate = SamplingPoisson, 0.5 }},

@@ -123,8 +123,12 @@ func (d *descent) run(q []float64, first bool) ([]float64, error) {
 		if err := d.gradient(g, theta); err != nil {
 			return nil, err
 		}
-		d.chart.Pull(g, theta, d.cavity)
-		opt.Step(theta, g)
+		if c.Optimiser == Proximal {
+			model.ProximalStep(theta, g, d.cavity, c.LearningRate)
+		} else {
+			d.chart.Pull(g, theta, d.cavity)
+			opt.Step(theta, g)
+		}
 		d.chart.Confine(theta, start)
 	}
 	return d.natural(q, theta)
