@@ -170,9 +170,7 @@ func (n *Node) adopt(worker uint32, data []byte) error {
 	if !ok || protocol.WorkerOf(e.From, uint32(n.cfg.Group.Workers)) != worker {
 		return fmt.Errorf("%w: worker %d holds a %s of %s", protocol.ErrUnknown, worker, e.Kind, n.s.Name(e.From))
 	}
-	if err := n.when(m.Round, m.Attempt); errors.Is(err, protocol.ErrStale) {
-		return errDuplicate // the worker couldn't know
-	} else if err != nil {
+	if err := n.whenTold(m.Round, m.Attempt); err != nil {
 		return err
 	}
 	bundle, err := m.BundleDigest(n.s, e.From)
@@ -190,6 +188,15 @@ func (n *Node) adopt(worker uint32, data []byte) error {
 	}
 	n.eff.Put(n.commitKey(e.From), data)
 	return n.adopted(e.From, m, bundle)
+}
+
+// whenTold is when for what comes from within the group: that it is late is
+// nobody's fault.
+func (n *Node) whenTold(round, attempt uint32) error {
+	if err := n.when(round, attempt); !errors.Is(err, protocol.ErrStale) {
+		return err
+	}
+	return errDuplicate
 }
 
 // adopted counts a contribution that some worker holds.
@@ -251,7 +258,7 @@ func (n *Node) summed() bool {
 // workerSum adds a chunk of a worker's sum. The set fixes its value, so whichever
 // life of the worker it comes from, it is taken in once.
 func (n *Node) workerSum(worker uint32, m *protocol.WorkerSum) error {
-	if err := n.when(m.Round, m.Attempt); err != nil {
+	if err := n.whenTold(m.Round, m.Attempt); err != nil {
 		return err
 	}
 	if n.at.phase != agreed || len(n.group.sums) == 0 {

@@ -323,7 +323,7 @@ func TestGroupRefusesLies(t *testing.T) {
 // a session, a worker once from nothing.
 func TestGroupRestarts(t *testing.T) {
 	moments := 0
-	for at := 0; ; at += 2 {
+	for at := 0; ; at += 4 {
 		c, n := newCrowd(t, 2, false), 0
 		hit := false
 		c.tap = func(_ *seat, data []byte) [][]byte {
@@ -353,7 +353,7 @@ func TestGroupRestarts(t *testing.T) {
 		}
 		moments++
 	}
-	if moments < 10 {
+	if moments < 5 {
 		t.Errorf("only %d moments", moments)
 	}
 }

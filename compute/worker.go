@@ -77,7 +77,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	defer func() { w.quiet = false }()
 	for _, step := range []func() error{w.checkPin, n.restoreKeys, n.restoreRound, n.restoreShares, w.restoreEarly} {
 		if err := step(); err != nil {
-			return nil, fmt.Errorf("worker: stored state: %w", err)
+			return nil, fmt.Errorf("compute worker: stored state: %w", err)
 		}
 	}
 	return w, nil
@@ -148,7 +148,7 @@ func (w *Worker) say(m protocol.WorkerMessage) error {
 
 func (w *Worker) must(err error) {
 	if err != nil && !w.node.ended {
-		w.node.finish(fmt.Errorf("worker: round %d: %w", w.node.at.round, err))
+		w.node.finish(fmt.Errorf("compute worker: round %d: %w", w.node.at.round, err))
 	}
 }
 
@@ -292,7 +292,7 @@ func (w *Worker) links(m *protocol.WorkerLinks) error {
 // askedFor notes which sum the node wants. It wants one an attempt.
 func (w *Worker) askedFor(m *protocol.WorkerAsk) error {
 	n := w.node
-	if err := n.when(m.Round, m.Attempt); err != nil {
+	if err := n.whenTold(m.Round, m.Attempt); err != nil {
 		return err
 	}
 	for _, e := range m.Set {

@@ -53,12 +53,11 @@ func TestSumWithWorkers(t *testing.T) {
 	}{{9, 1, 5, false}, {9, 2, 5, false}, {9, 4, 5, false}, {2, 7, 3, false}, {5, 2, 1<<16 + 9, false}, {9, 2, 5, true}, {5, 4, 1<<16 + 9, true}} {
 		t.Run(fmt.Sprintf("N=%d,K=%d,d=%d,nats=%t", c.parties, c.workers, c.dim, c.nats), func(t *testing.T) {
 			list, keys := members(t, c.parties, 2)
-			terms := terms(list)
-			terms.Rounds = 2
-			p, err := terms.Sum(SumTerms{Dim: c.dim, PerParty: 1 << 40})
+			p, err := terms(list).Sum(SumTerms{Dim: c.dim, PerParty: 1 << 40})
 			if err != nil {
 				t.Fatal(err)
 			}
+			p.Rounds = 2 // a plan of sums has one
 			l := local(t, p, keys)
 			if l.Workers = c.workers; c.nats {
 				overNATS(t, l)

@@ -69,6 +69,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.demo(), a.sum(), a.keygen(), a.plan(), a.data(), a.broker(), a.version(), a.verify(), a.receipt(), a.account(), a.budget(), a.simulate(), a.predict(), a.experiment(), a.bench(),
 		a.role(protocol.RoleParty, "Run a party: it holds data and contributes noised updates"),
 		a.role(protocol.RoleCompute, "Run a compute node: it adds shares and reveals one partial sum a round"),
+		a.computeWorker(),
 		a.role(protocol.RoleAggregator, "Run the aggregator: it opens rounds and publishes the results"))
 	return root
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"time"
 
@@ -26,6 +25,7 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 	var config string
 	var followStdin bool
 	var leaveAfter uint32
+	var workers workerFlags
 	cmd := &cobra.Command{
 		Use: role.String() + " --config FILE", Short: short, Long: fmt.Sprintf(roleLong, role), Args: cobra.NoArgs,
 	}
@@ -34,6 +34,9 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 	given := settingFlags(cmd)
 	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
 	s.Uint32Var(&leaveAfter, "leave-after", 0, "leave without a word after so many rounds")
+	if role == protocol.RoleCompute {
+		workers.add(cmd)
+	}
 	for _, hidden := range []string{"follow-stdin", "leave-after"} {
 		_ = s.MarkHidden(hidden) // fails only for a flag that isn't there
 	}
@@ -42,19 +45,25 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		level, err := c.Log.Threshold()
+		log, err := a.logger(c)
 		if err != nil {
-			return protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
+			return err
 		}
-		log := slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level}))
+		n, err := workers.count()
+		if err != nil {
+			return err
+		}
 		m, err := session.OpenMember(c, role, log, time.Now())
 		if err != nil {
 			return err
 		}
-		m.LeaveAfter = leaveAfter
+		m.LeaveAfter, m.Workers = leaveAfter, n
 		ctx := cmd.Context()
 		if followStdin {
 			ctx = a.whileStdin(ctx)
+		}
+		if workers.local > 0 {
+			return resumable(ctx, a.withWorkers(ctx, m, config, given()))
 		}
 		return resumable(ctx, m.Run(ctx))
 	}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"choir/protocol"
+	"choir/session"
+	"choir/supervise"
+)
+
+const computeWorkerLong = `Run one worker of a compute node, until the session ends: it opens, verifies and
+adds the contributions of its part of the parties. The node itself runs with
+--workers N, which starts its workers by itself, or with --remote-workers N, which
+leaves that to you: start N of these, --worker 0/N to N-1/N, on any machines that
+have the plan and the node's worker key file.
+
+The configuration may be the node's own; a worker needs plan_file, store_file,
+worker_key_file and [bus] of it, and reads no identity key. Its state is in
+store_file with its number behind it. A worker that dies is started again with the
+same store, or anywhere with none: it then reads what its parties sent from the
+broker again.`
+
+func (a *app) computeWorker() *cobra.Command {
+	var config, node, worker string
+	var followStdin bool
+	cmd := &cobra.Command{
+		Use: "compute-worker --config FILE --node NAME --worker I/N", Short: "Run a worker process of a compute node",
+		Long: computeWorkerLong, Args: cobra.NoArgs,
+	}
+	s := cmd.Flags()
+	s.StringVar(&config, "config", "", "TOML file; its relative paths are relative to its folder")
+	s.StringVar(&node, "node", "", "name of the compute node in the plan")
+	s.StringVar(&worker, "worker", "", "which worker of how many, such as 0/4")
+	given := settingFlags(cmd)
+	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
+	_ = s.MarkHidden("follow-stdin") // fails only for a flag that isn't there
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		k, of, err := parseWorker(worker)
+		if err != nil {
+			return err
+		}
+		c, err := session.LoadRoleConfig(config, os.LookupEnv, given())
+		if err != nil {
+			return err
+		}
+		log, err := a.logger(c)
+		if err != nil {
+			return err
+		}
+		w, err := session.OpenWorker(c, node, k, of, log, time.Now())
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		if followStdin {
+			ctx = a.whileStdin(ctx)
+		}
+		return resumable(ctx, w.Run(ctx))
+	}
+	return cmd
+}
+
+func (a *app) logger(c *session.RoleConfig) (*slog.Logger, error) {
+	level, err := c.Log.Threshold()
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level})), nil
+}
+
+// parseWorker reads "1/4".
+func parseWorker(text string) (k, of int, err error) {
+	left, right, ok := strings.Cut(text, "/")
+	k, errK := strconv.Atoi(left)
+	of, errOf := strconv.Atoi(right)
+	if !ok || errK != nil || errOf != nil || of < 1 || of > protocol.Slots || k < 0 || k >= of {
+		return 0, 0, protocol.Fail(protocol.ClassInput, "worker: %q isn't a number below another, such as 0/4, of at most %d", text, protocol.Slots)
+	}
+	return k, of, nil
+}
+
+// workerFlags are a compute node's.
+type workerFlags struct{ local, remote int }
+
+func (f *workerFlags) add(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.local, "workers", 0, "share the work out to so many worker processes, and keep them running")
+	cmd.Flags().IntVar(&f.remote, "remote-workers", 0, "share the work out to so many workers that are started elsewhere")
+}
+
+func (f *workerFlags) count() (int, error) {
+	switch {
+	case f.local < 0 || f.local > protocol.Slots:
+		return 0, protocol.Fail(protocol.ClassInput, "workers: %d isn't in 0..%d", f.local, protocol.Slots)
+	case f.remote < 0 || f.remote > protocol.Slots:
+		return 0, protocol.Fail(protocol.ClassInput, "--remote-workers: %d isn't in 0..%d", f.remote, protocol.Slots)
+	case f.local > 0 && f.remote > 0:
+		return 0, protocol.Fail(protocol.ClassInput, "workers: and --remote-workers exclude each other")
+	}
+	return f.local + f.remote, nil
+}
+
+// lastWord is how long workers may take to end once their node has.
+const lastWord = 15 * time.Second
+
+// withWorkers runs a compute node and keeps its workers running beside it.
+func (a *app) withWorkers(ctx context.Context, m *session.Member, config string, given map[string]string) error {
+	if err := m.Config.EnsureWorkerKey(); err != nil {
+		return err
+	}
+	cfg, err := a.workerProcesses(m, config, given)
+	if err != nil {
+		return err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	workers, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		err := supervise.Run(workers, cfg)
+		if err != nil && workers.Err() == nil {
+			fail(fmt.Errorf("a worker: %w", err))
+		}
+		ended <- err
+	}()
+	err = m.Run(ctx)
+	if err == nil {
+		defer time.AfterFunc(lastWord, stop).Stop()
+	} else {
+		stop()
+	}
+	workersErr := <-ended
+	var lost *supervise.Failure
+	if err != nil && errors.As(workersErr, &lost) {
+		return protocol.Fail(protocol.Class(max(lost.Code, 1)), "a worker: %w", lost)
+	}
+	return err
+}
+
+func (a *app) workerProcesses(m *session.Member, config string, given map[string]string) (supervise.Config, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return supervise.Config{}, err
+	}
+	c := supervise.Config{Executable: executable, Table: m.Config.StoreFile + ".workers.json",
+		Line:  func(_ string, line []byte) { fmt.Fprintf(a.err, "%s\n", line) },
+		Fatal: func(code int) bool { return code >= int(protocol.ClassInput) && code <= int(protocol.ClassIntegrity) }}
+	for k := range m.Workers {
+		p := supervise.Process{Name: fmt.Sprintf("%s-worker-%d", m.Session.Name(m.Index), k), Role: "compute-worker",
+			Args: []string{"compute-worker", "--node", m.Session.Name(m.Index), "--worker", fmt.Sprintf("%d/%d", k, m.Workers), "--follow-stdin"}}
+		if config != "" {
+			p.Args = append(p.Args, "--config", config)
+		}
+		for _, s := range session.Settings() {
+			if v, ok := given[s.Key()]; ok {
+				p.Args = append(p.Args, "--"+s.Flag(), v)
+			}
+		}
+		c.Processes = append(c.Processes, p)
+	}
+	return c, nil
+}

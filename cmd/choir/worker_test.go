@@ -1,0 +1,253 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"choir/crypto/channel"
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/privacy/ledger"
+	"choir/protocol"
+	"choir/session"
+	"choir/supervise"
+	"choir/transport/natsbus"
+)
+
+const (
+	workerParties = 8
+	workerRounds  = 6
+	workerDim     = 70_000 // two chunks
+)
+
+// workerSession is a sum under one plan, whose first compute node is a process with two
+// workers of its own; everybody else runs in the test.
+type workerSession struct {
+	t      *testing.T
+	dir    string
+	server *natsbus.Embedded
+	s      protocol.Session
+	keys   []*identity.PrivateKey // by member
+	rounds atomic.Int64           // settled, as the aggregator sees it
+	stores []host.Store
+}
+
+func newWorkerSession(t *testing.T) *workerSession {
+	t.Helper()
+	w := &workerSession{t: t, dir: t.TempDir()}
+	w.write("pass", "a long passphrase\n")
+	w.write("token", "s3cret\n")
+	var err error
+	if w.server, err = natsbus.StartServer(natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: w.path("token")}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.server.Shutdown)
+	terms := session.Terms{Name: "workers", Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519, Deadline: time.Minute}
+	for i := range workerParties + 3 {
+		k, err := identity.Generate(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, role := fmt.Sprintf("party-%d", i), protocol.RoleParty
+		if i >= workerParties {
+			name, role = fmt.Sprintf("node-%d", i-workerParties), protocol.RoleCompute
+		}
+		if i == workerParties+2 {
+			name, role = "aggregator", protocol.RoleAggregator
+		}
+		w.keys, terms.Members = append(w.keys, k), append(terms.Members, session.NewMember(name, role, k.Public()))
+	}
+	p, err := terms.Sum(session.SumTerms{Dim: workerDim, PerParty: 1 << 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Rounds = workerRounds // a plan of sums has one
+	w.s = protocol.NewSession(p)
+	signed := &protocol.SignedPlan{Plan: p}
+	for _, k := range w.keys {
+		if err := signed.Sign(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := signed.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("plan.choir", string(text))
+	costs := identity.KeyFileConfig{Params: identity.Params{Time: 1, MemoryKiB: 64, Lanes: 1}, Rand: rand.Reader}
+	if err := identity.WriteKeyFile(w.path("node.key"), w.keys[workerParties], "node-0", []byte("a long passphrase"), costs); err != nil {
+		t.Fatal(err)
+	}
+	w.write("node.toml", fmt.Sprintf("plan_file = \"plan.choir\"\nkey_file = \"node.key\"\npassphrase_file = \"pass\"\nstore_file = \"node.db\"\n"+
+		"[bus]\nurl = %q\ntoken_file = \"token\"\n[timing]\nresend = \"1s\"\n", w.server.ClientURL()))
+	return w
+}
+
+func (w *workerSession) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w *workerSession) write(name, content string) {
+	w.t.Helper()
+	if err := os.WriteFile(w.path(name), []byte(content), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// slow proposes a party's vector after a moment.
+type slow struct{ session.Fixed }
+
+func (s slow) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte, error) {
+	select {
+	case <-time.After(200 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return s.Fixed.Propose(ctx, w)
+}
+
+// value is a party's coordinate j.
+func value(party, j int) int64 { return int64(party+1) * int64(j%1000-300) }
+
+// role runs a member in this process to its end.
+func (w *workerSession) role(ctx context.Context, i uint32) error {
+	bus, err := natsbus.Open(ctx, natsbus.Config{URL: w.server.ClientURL(), TokenFile: w.path("token"), Plan: w.s.ID.Short(), Name: w.s.Name(i)})
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	if err := bus.EnsureStream(ctx); err != nil {
+		return err
+	}
+	app := session.Sum{Dim: workerDim}
+	r := &session.Role{Session: w.s, Key: w.keys[i], Store: w.stores[i], Bus: bus, Rand: rand.Reader, Resend: time.Second, Model: app, App: app,
+		Ledger: session.NewAccount(w.s, new(ledger.Ledger), nil)}
+	v := make(session.Fixed, workerDim)
+	for j := range v {
+		v[j] = value(int(i), j)
+	}
+	r.Proposer = slow{v}
+	r.Notify = func(n protocol.Notice) {
+		if i == w.s.Plan.Aggregator() && n.Code == protocol.NoteResult {
+			w.rounds.Add(1)
+			if n.Count != workerParties {
+				w.t.Errorf("round %d counts %d parties", n.Round, n.Count)
+			}
+		}
+	}
+	return r.Run(ctx)
+}
+
+// node starts the compute node's process; it ends with ctx, and its workers with it.
+func (w *workerSession) node(ctx context.Context, log *bytes.Buffer) (*exec.Cmd, <-chan error) {
+	cmd := exec.CommandContext(ctx, binary(w.t), "compute", "--config", w.path("node.toml"), "--workers", "2")
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	return cmd, done
+}
+
+// killWorker kills one of the workers with SIGKILL, unless none runs, and takes its store
+// away, perhaps.
+func (w *workerSession) killWorker(rng *mathrand.Rand, wipe bool) bool {
+	b, err := os.ReadFile(w.path("node.db.workers.json"))
+	var table supervise.Table
+	if err != nil || json.Unmarshal(b, &table) != nil || len(table.Processes) != 2 {
+		return false // it isn't there yet
+	}
+	rows, k := table.Processes, rng.IntN(2)
+	if rows[k].PID <= 0 || syscall.Kill(rows[k].PID, syscall.SIGKILL) != nil {
+		return false
+	}
+	if wipe {
+		_ = os.Remove(w.path(fmt.Sprintf("node.db.worker-%d", k))) // it may not have made it yet
+	}
+	return true
+}
+
+// TestWorkersKilled kills the workers of a compute node with SIGKILL again and again, some
+// with their stores, and the node's own process once, over a real broker. Every round's
+// sum is exact, over all parties, and the session ends.
+func TestWorkersKilled(t *testing.T) {
+	w := newWorkerSession(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var group sync.WaitGroup
+	for i := range uint32(len(w.keys)) {
+		w.stores = append(w.stores, host.NewRam())
+		if i == workerParties {
+			continue
+		}
+		group.Go(func() {
+			if err := w.role(ctx, i); err != nil {
+				t.Errorf("%s: %v", w.s.Name(i), err)
+				cancel()
+			}
+		})
+	}
+	var log bytes.Buffer
+	cmd, done := w.node(ctx, &log)
+	rng := mathrand.New(mathrand.NewPCG(6, 3))
+	kills, wiped, nodeKilled, last := 0, 0, false, int64(-1)
+	for running := true; running; {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("the node: %v\n%s", err, tail(log.String()))
+				cancel()
+			}
+			running = false
+		case <-time.After(time.Duration(100+rng.IntN(300)) * time.Millisecond):
+			settled := w.rounds.Load()
+			switch {
+			case settled >= workerRounds-2 || settled == last: // let it go on
+			case settled >= workerRounds/2 && !nodeKilled:
+				nodeKilled = true
+				if err := cmd.Process.Kill(); err != nil {
+					t.Error(err)
+				}
+				<-done
+				cmd, done = w.node(ctx, &log)
+			case w.killWorker(rng, kills%2 == 1):
+				last = settled
+				if kills++; kills%2 == 0 {
+					wiped++
+				}
+			}
+		}
+	}
+	group.Wait()
+	if w.rounds.Load() != workerRounds || kills < 2 || wiped < 1 || !nodeKilled {
+		t.Errorf("%d rounds, %d kills, %d with the store, of the node: %t\n%s", w.rounds.Load(), kills, wiped, nodeKilled, tail(log.String()))
+	}
+	model, _ := protocol.Ints(w.stores[w.s.Plan.Aggregator()].Get("model"))
+	if len(model) != workerDim {
+		t.Fatalf("a model of %d coordinates", len(model))
+	}
+	for j, got := range model {
+		if want := value(0, j) * workerParties * (workerParties + 1) / 2; got != want {
+			t.Fatalf("coordinate %d: %d, want %d", j, got, want)
+		}
+	}
+	if n := strings.Count(log.String(), `"event":"revealed"`); n < workerRounds {
+		t.Errorf("the node tells of %d reveals", n)
+	}
+	t.Logf("%d rounds, %d kills of workers, %d with their stores", workerRounds, kills, wiped)
+}
+
+func tail(s string) string { return s[max(0, len(s)-4000):] }
