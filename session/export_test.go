@@ -208,6 +208,25 @@ func TestReadModelRefuses(t *testing.T) {
 	}
 }
 
+// A published posterior that was altered isn't what the transcript leads to.
+func TestAlteredPosteriorIsSeen(t *testing.T) {
+	want := wardModel(t, dataset.Zero, dataset.Zero)
+	for name, alter := range map[string]func(*ModelFile){
+		"natural": func(f *ModelFile) { f.Predictive.Natural[0] += 1e-6 },
+		"schema":  func(f *ModelFile) { f.Schema = bytes.Replace(f.Schema, []byte(`"hi":100`), []byte(`"hi":101`), 1) },
+		"model":   func(f *ModelFile) { f.Predictive.Hidden = 1 },
+		"nothing": func(f *ModelFile) { f.Predictive = nil },
+	} {
+		f := wardModel(t, dataset.Zero, dataset.Zero)
+		if !f.predictsLike(want) {
+			t.Fatal("a model isn't like itself")
+		}
+		if alter(f); f.predictsLike(want) {
+			t.Errorf("%s was altered and it went unseen", name)
+		}
+	}
+}
+
 // Whatever bytes claim to be a model, reading them ends, and what is taken is whole.
 func FuzzParseModel(f *testing.F) {
 	f.Add([]byte(`{"schema_version":1,"plan":"00","application":"sum","rounds":1,"frac_bits":4,"state":[1],"mean":[0.0625]}`))

@@ -2,8 +2,8 @@ package session
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -19,9 +19,9 @@ const (
 )
 
 // VerifyFolder checks a session's transcript offline: the folder holds the two
-// files, or has a folder "transcript" with them and perhaps the model.json that
-// an aggregator leaves, which must then say what the transcript leads to. Anything
-// altered is of protocol.ClassIntegrity.
+// files, or has a folder "transcript" with them and perhaps the model.json and
+// model.npz that an aggregator leaves, which must then say what the transcript leads
+// to. Anything altered is of protocol.ClassIntegrity.
 func VerifyFolder(dir string) (*verify.Report, error) {
 	files := dir
 	if info, err := os.Stat(filepath.Join(dir, "transcript")); err == nil && info.IsDir() {
@@ -39,7 +39,16 @@ func VerifyFolder(dir string) (*verify.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, checkModelFile(filepath.Join(dir, "model.json"), r)
+	signed, err := protocol.UnmarshalSignedPlan(text)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+	}
+	for _, name := range []string{"model.json", "model.npz"} {
+		if err := checkModelFile(filepath.Join(dir, name), signed.Plan, r); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
 }
 
 func verifyBytes(text, record []byte) (*verify.Report, error) {
@@ -63,27 +72,40 @@ func verifyBytes(text, record []byte) (*verify.Report, error) {
 	return verify.Transcript(signed, entries, model)
 }
 
-// checkModelFile holds a published model to the transcript; no file is no
-// fault.
-func checkModelFile(path string, r *verify.Report) error {
-	b, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
+// checkModelFile holds a published model to the transcript, the posterior that it
+// predicts by included; no file is no fault.
+func checkModelFile(path string, p *protocol.Plan, r *verify.Report) error {
+	if _, err := os.Stat(path); os.IsNotExist(err) {
 		return nil
 	}
+	m, err := ReadModel(path)
 	if err != nil {
-		return protocol.Fail(protocol.ClassInput, "%w", err)
+		return protocol.Fail(protocol.ClassIntegrity, "%w", err)
 	}
-	var m struct {
-		Plan  string  `json:"plan"`
-		State []int64 `json:"state"`
+	want, err := NewModelFile(protocol.NewSession(p), r.Model())
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal(b, &m); err != nil {
-		return protocol.Fail(protocol.ClassIntegrity, "%s: %w", path, err)
-	}
-	if m.Plan != r.Plan.String() || protocol.IntDigest(m.State) != protocol.IntDigest(r.Model()) {
+	if m.Plan != r.Plan.String() || protocol.IntDigest(m.State) != protocol.IntDigest(want.State) || !m.predictsLike(want) {
 		return protocol.Fail(protocol.ClassIntegrity, "%s: %w: it isn't the model that the transcript leads to", path, protocol.ErrMismatch)
 	}
 	return nil
+}
+
+// predictsLike compares what predictions come from, up to another machine's rounding.
+func (f *ModelFile) predictsLike(want *ModelFile) bool {
+	if f.Predictive == nil || want.Predictive == nil {
+		return f.Predictive == want.Predictive
+	}
+	if f.Predictive.Likelihood != want.Predictive.Likelihood || !bytes.Equal(f.Schema, want.Schema) || len(f.Predictive.Natural) != len(want.Predictive.Natural) {
+		return false
+	}
+	for i, v := range want.Predictive.Natural {
+		if !(math.Abs(f.Predictive.Natural[i]-v) <= 1e-9*(1+math.Abs(v))) {
+			return false
+		}
+	}
+	return true
 }
 
 // Receipts reads a party's receipts of one round from its store, in the file
