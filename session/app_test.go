@@ -25,7 +25,7 @@ type appCase struct {
 }
 
 // schemaOf encodes so many columns, the bias among them.
-func schemaOf(t *testing.T, features int, classes bool) json.RawMessage {
+func schemaOf(t testing.TB, features int, classes bool) json.RawMessage {
 	t.Helper()
 	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test", Target: dataset.Numeric("y", -8, 8), Missing: dataset.Refuse, Unseen: dataset.Refuse}
 	if classes {
@@ -68,7 +68,7 @@ func appCases(t *testing.T) map[string]appCase {
 }
 
 // plan is the case's plan; the caller may change the terms.
-func (c appCase) plan(t *testing.T, noise protocol.Placement, adjust func(*Terms)) *Local {
+func (c appCase) plan(t testing.TB, noise protocol.Placement, adjust func(*Terms)) *Local {
 	t.Helper()
 	list, keys := members(t, len(c.parts), 3)
 	ts := terms(list)
@@ -92,7 +92,7 @@ func (c appCase) plan(t *testing.T, noise protocol.Placement, adjust func(*Terms
 }
 
 // learners are the parties' sides, with seeded samples and local noise.
-func (c appCase) learners(t *testing.T, p *protocol.Plan) []Learner {
+func (c appCase) learners(t testing.TB, p *protocol.Plan) []Learner {
 	t.Helper()
 	ls := make([]Learner, len(c.parts))
 	for i, part := range c.parts {

@@ -19,7 +19,7 @@ import (
 
 // members makes fresh identities for n parties, m compute nodes and an
 // aggregator.
-func members(t *testing.T, n, m int) (list []protocol.Member, keys []*identity.PrivateKey) {
+func members(t testing.TB, n, m int) (list []protocol.Member, keys []*identity.PrivateKey) {
 	t.Helper()
 	add := func(name string, role protocol.Role) {
 		k, err := identity.Generate(rand.Reader)
@@ -46,7 +46,7 @@ func terms(list []protocol.Member) Terms {
 }
 
 // local is a session of the plan in memory; the caller adds the application.
-func local(t *testing.T, p *protocol.Plan, keys []*identity.PrivateKey) *Local {
+func local(t testing.TB, p *protocol.Plan, keys []*identity.PrivateKey) *Local {
 	t.Helper()
 	byIndex := make([]*identity.PrivateKey, len(keys))
 	for _, k := range keys {

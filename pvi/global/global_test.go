@@ -354,3 +354,49 @@ func TestValidateNamesFields(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAnotherAttemptDrawsAnew: a spare attempt at the same state is over another sample.
+func TestAnotherAttemptDrawsAnew(t *testing.T) {
+	cfg := small()
+	cfg.SampleRate = 0.3
+	l, r := learner(t, cfg, classes(5, 200, cfg.Features)), seeded(3)
+	var updates [2][]int64
+	for i := range updates {
+		p, err := l.Propose(t.Context(), cfg.Initial(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		updates[i] = p.Update
+	}
+	if slices.Equal(updates[0], updates[1]) { // equal samples of 200 coins: below 2^-100
+		t.Error("two attempts had the same sample")
+	}
+}
+
+// TestPosteriorIsTheState: what predicts has the state's moments.
+func TestPosteriorIsTheState(t *testing.T) {
+	cfg := small()
+	data := classes(6, 300, cfg.Features)
+	raw, err := Run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, sd, err := cfg.Moments(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := cfg.Posterior(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !floats.EqualApprox(p.Mean(), mean, 1e-12) || !floats.EqualApprox(p.SD(), sd, 1e-12) {
+		t.Errorf("moments %v, %v, want %v, %v", p.Mean(), p.SD(), mean, sd)
+	}
+	scores, err := p.Evaluate(data)
+	if err != nil || scores.Accuracy < 0.6 || scores.LogLikelihood < -0.69 {
+		t.Errorf("scores %+v, %v: no better than a coin", scores, err)
+	}
+	if m, err := cfg.Mechanism(); err != nil || m.Sampling != pvi.SamplingNone || m.Sensitivity != 2*m.Clip {
+		t.Errorf("mechanism %+v, %v", m, err)
+	}
+}

@@ -1,0 +1,46 @@
+package session
+
+import (
+	"math"
+	mathrand "math/rand/v2"
+	"testing"
+
+	"choir/protocol"
+	"choir/pvi"
+)
+
+// BenchmarkGlobalRounds is a private session of global inference in memory: 10 parties
+// with 2442 records of 109 columns each, 3 nodes, a sum of 218 numbers a round. An
+// operation is a round of a session of 100, the joining of its members included.
+func BenchmarkGlobalRounds(b *testing.B) {
+	const parties, records, features, rounds = 10, 2442, 109, 100
+	rng := mathrand.New(mathrand.NewPCG(1, 1))
+	c := appCase{noise: protocol.NoiseParty, rounds: rounds, parts: make([]pvi.Data, parties)}
+	for i := range c.parts {
+		d := &c.parts[i]
+		for range records {
+			for j := range features {
+				x := 1.0
+				if j < features-1 {
+					x = rng.NormFloat64() / 4
+				}
+				d.X = append(d.X, x)
+			}
+			d.Y = append(d.Y, math.Round(rng.Float64()))
+		}
+	}
+	c.app = &GlobalVI{Version: 1, Global: DefaultGlobal(features, parties*records), Schema: schemaOf(b, features, true)}
+	done := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if done%rounds == 0 {
+			b.StopTimer()
+			l := c.plan(b, c.noise, func(*Terms) {})
+			b.StartTimer()
+			if _, err := l.Run(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		done++
+	}
+}
