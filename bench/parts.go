@@ -39,6 +39,7 @@ type PartRow struct {
 	Case    string  `json:"case"`
 	Size    int64   `json:"size"`    // what Case says
 	Seconds float64 `json:"seconds"` // processor time of one operation, the median of the repetitions
+	Fastest float64 `json:"fastest"` // of the repetitions
 	Spread  float64 `json:"spread"`  // slowest less fastest, over the median
 	Allocs  float64 `json:"allocs"`  // objects, by operation
 	Bytes   int64   `json:"bytes,omitempty"`
@@ -81,7 +82,7 @@ func (p *Part) row(name string, size int64, operations int, f func() error) erro
 		seconds[i], allocs = c.CPUSeconds/float64(operations), float64(c.Allocs)/float64(operations)
 	}
 	slices.Sort(seconds)
-	r := PartRow{Case: name, Size: size, Seconds: seconds[len(seconds)/2], Allocs: allocs}
+	r := PartRow{Case: name, Size: size, Seconds: seconds[len(seconds)/2], Fastest: seconds[0], Allocs: allocs}
 	if r.Seconds > 0 {
 		r.Spread = (seconds[len(seconds)-1] - seconds[0]) / r.Seconds
 	}

@@ -14,6 +14,7 @@ import (
 	"choir/aggregator"
 	"choir/compute"
 	"choir/crypto/identity"
+	"choir/crypto/noise"
 	"choir/party"
 	"choir/protocol"
 	"choir/transport"
@@ -29,12 +30,13 @@ type stream struct {
 	now    int64
 	byName map[string]uint32 // parties
 
-	nodes  []*node
-	agg    *node
-	keys   [][]byte     // Key messages of the nodes and the aggregator
-	parked [][]byte     // by party: what its process would find when it starts again
-	round  []byte       // the Round message
-	drawn  atomic.Int64 // bytes of randomness that parties have read
+	nodes   []*node
+	agg     *node
+	keys    [][]byte        // Key messages of the nodes and the aggregator
+	parked  [][]byte        // by party: what its process would find when it starts again
+	round   []byte          // the Round message
+	drawn   atomic.Int64    // bytes of randomness that parties have read
+	sampler *noise.Gaussian // its tables belong to the variance, not to a party
 
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
@@ -83,6 +85,12 @@ func newStream(cfg Config, w *world, m *meter) (*stream, error) {
 	for i, member := range w.session.Plan.Members[:cfg.Parties] {
 		s.byName[member.Name] = uint32(i)
 	}
+	if cfg.Sigma > 0 {
+		var err error
+		if s.sampler, err = noise.NewGaussian(cfg.Sigma * cfg.Sigma); err != nil {
+			return nil, err
+		}
+	}
 	for i := cfg.Parties; i <= cfg.Parties+cfg.Computes; i++ {
 		n, err := s.node(uint32(i))
 		if err != nil {
@@ -121,7 +129,8 @@ func (s *stream) node(i uint32) (*node, error) {
 // of noise are drawn when it has nothing else to do; 0: as it does by itself.
 func (s *stream) party(i int, packed []byte, ahead int) (*actor, error) {
 	store := unpack(packed)
-	m, err := party.New(party.Config{Session: s.w.session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead})
+	m, err := party.New(party.Config{Session: s.w.session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead,
+		Sampler: s.sampler})
 	return &actor{index: uint32(i), machine: m, store: store, clock: s.now}, err
 }
 

@@ -47,30 +47,33 @@ func (s *stream) contribute(lo, hi int) error {
 	return nil
 }
 
-// wake starts parties again from what they stored. Noise that they draw while
-// nobody waits for it is a phase of its own.
+// wake starts parties again from what they stored, and then leaves them a moment in
+// which nobody waits for them: noise that they draw in it is a phase of its own.
 func (s *stream) wake(lo, hi int) ([]*actor, error) {
-	parties, before := make([]*actor, hi-lo), s.drawn.Load()
-	c, err := Measure(func() error {
+	parties := make([]*actor, hi-lo)
+	_, err := s.phase("party", "restart", false, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
 			if parties[i], err = s.party(lo+i, s.parked[lo+i], 0); err != nil {
 				return err
 			}
 			s.parked[lo+i] = nil
-			if err := parties[i].step(protocol.Start{}); err != nil {
-				return err
-			}
-			return parties[i].step(protocol.Tick{})
+			return parties[i].step(protocol.Start{})
 		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	before := s.drawn.Load()
+	c, err := Measure(func() error {
+		return parallel(s.cfg.Workers, hi-lo, func(i int) error { return parties[i].step(protocol.Tick{}) })
 	})
 	for _, p := range parties {
 		p.sent() // its Opens again: everybody has them
 	}
-	name := "restart"
 	if s.drawn.Load() > before {
-		name, s.noiseAhead = "noise", true
+		s.noiseAhead = true
+		s.meter.phase("party", "noise", false, s.cfg.Parties).add(c)
 	}
-	s.meter.phase("party", name, false, s.cfg.Parties).add(c)
 	return parties, err
 }
 
