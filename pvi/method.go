@@ -21,9 +21,15 @@ type Method struct {
 	// and otherwise FactorsTied or FactorsPrivate as Beta is above 0 or not.
 	Factors Factors `json:"factors,omitempty"`
 
-	Optimiser  Optimiser `json:"optimiser,omitempty"`   // of the noisy steps; empty is Adam
-	Sampling   Sampling  `json:"sampling,omitempty"`    // how records enter a noisy step; empty is all of them
-	SampleRate float64   `json:"sample_rate,omitempty"` // in (0, 1] with Sampling, otherwise 0
+	Optimiser Optimiser `json:"optimiser,omitempty"` // of the noisy steps; empty is Adam
+	// SDUnit, if above 0, is the unit in which the noisy steps measure log standard
+	// deviations in the mean-field family; 0 is 1. It weighs them against the means in
+	// a record's clipped gradient, and with it the noise: a small unit suits a
+	// StartPrecision that is near the truth, since noise in a precision moves the mean
+	// that it multiplies.
+	SDUnit     float64  `json:"sd_unit,omitempty"`
+	Sampling   Sampling `json:"sampling,omitempty"`    // how records enter a noisy step; empty is all of them
+	SampleRate float64  `json:"sample_rate,omitempty"` // in (0, 1] with Sampling, otherwise 0
 
 	// StartPrecision is what all factors together begin with: this precision for
 	// every weight, around 0, of which a party has its public share (NewLearner's
@@ -110,6 +116,13 @@ func (c Config) rows() int {
 // stepped: the strategy works on single records, not by a site's Update.
 func (c Config) stepped() bool { t, _ := c.traits(); return t.records }
 
+func (c Config) sdUnit() float64 {
+	if c.SDUnit == 0 {
+		return 1
+	}
+	return c.SDUnit
+}
+
 // copies is how many times a shard counts its own data: as often as there are
 // shards where each of them stands for the whole party.
 func (c Config) copies() int {
@@ -159,6 +172,9 @@ func (c Config) checkStepped(bad badField, t traits) {
 		if c.Optimiser != "" {
 			bad("optimiser", c.Optimiser, "none with strategy "+quoted(c.Strategy))
 		}
+		if c.SDUnit != 0 {
+			bad("sd_unit", c.SDUnit, "0 with strategy "+quoted(c.Strategy))
+		}
 		if t.records && c.Steps != 0 {
 			bad("steps", c.Steps, "0 with strategy "+quoted(c.Strategy))
 		}
@@ -166,6 +182,9 @@ func (c Config) checkStepped(bad badField, t traits) {
 			bad("learning_rate", c.LearningRate, "0 with strategy "+quoted(c.Strategy))
 		}
 		return
+	}
+	if c.SDUnit != 0 && (c.Family != gauss.MeanField || !(c.SDUnit >= 0x1p-20 && c.SDUnit <= 0x1p10)) {
+		bad("sd_unit", c.SDUnit, "0, or 2^-20 to 2^10 in the mean-field family")
 	}
 	if c.Steps < 1 || c.Steps > MaxSteps {
 		bad("steps", c.Steps, fmt.Sprintf("1 to %d", MaxSteps))

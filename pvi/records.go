@@ -93,7 +93,7 @@ func (c Config) chart(site model.Site) (model.Chart, error) {
 		return model.NewCholeskyChart(linear), nil
 	}
 	if records, ok := site.(model.PerRecord); ok {
-		return model.NewMeanFieldChart(records), nil
+		return model.NewMeanFieldChart(records, c.sdUnit()), nil
 	}
 	return nil, fmt.Errorf("%w: the records of model %q can't be taken one at a time", ErrConfig, c.Model)
 }
@@ -124,7 +124,7 @@ func (d *descent) run(q []float64, first bool) ([]float64, error) {
 			return nil, err
 		}
 		if c.Optimiser == Proximal {
-			model.ProximalStep(theta, g, d.cavity, c.LearningRate)
+			model.ProximalStep(theta, g, d.cavity, c.LearningRate, c.sdUnit())
 		} else {
 			d.chart.Pull(g, theta, d.cavity)
 			opt.Step(theta, g)

@@ -26,34 +26,50 @@ type Chart interface {
 	Natural(dst, theta []float64) error
 }
 
-// NewMeanFieldChart is (mean, log sd) of a mean-field Gaussian.
-func NewMeanFieldChart(site PerRecord) Chart { return meanFieldChart{site} }
+// NewMeanFieldChart is (mean, log sd / unit) of a mean-field Gaussian, unit > 0. A
+// small unit makes steps in the log sds short, and the noise in them with the steps.
+func NewMeanFieldChart(site PerRecord, unit float64) Chart { return meanFieldChart{site, unit} }
 
-type meanFieldChart struct{ site PerRecord }
+type meanFieldChart struct {
+	site PerRecord
+	unit float64
+}
 
-func (meanFieldChart) Open(theta, q []float64) error {
+func (c meanFieldChart) Open(theta, q []float64) error {
 	d := len(q) / 2
 	for i := range d {
 		p := -2 * q[d+i]
 		if !(p > 0) {
 			return gauss.ErrImproper
 		}
-		theta[i], theta[d+i] = q[i]/p, -0.5*math.Log(p)
+		theta[i], theta[d+i] = q[i]/p, -0.5*math.Log(p)/c.unit
 	}
 	return nil
 }
 
 func (c meanFieldChart) RecordGradients(ws *Workspace, theta []float64, rows []int, f func(int, []float64) error) error {
 	d := len(theta) / 2
-	return c.site.RecordGradients(ws, theta[:d], theta[d:], rows, f)
+	if c.unit == 1 {
+		return c.site.RecordGradients(ws, theta[:d], theta[d:], rows, f)
+	}
+	logSD := make([]float64, d)
+	for i, t := range theta[d:] {
+		logSD[i] = c.unit * t
+	}
+	return c.site.RecordGradients(ws, theta[:d], logSD, rows, func(row int, grad []float64) error {
+		for i := range grad[d:] {
+			grad[d+i] *= c.unit
+		}
+		return f(row, grad)
+	})
 }
 
-func (meanFieldChart) Pull(g, theta, cavity []float64) {
+func (c meanFieldChart) Pull(g, theta, cavity []float64) {
 	d := len(theta) / 2
 	for i := range d {
 		p := -2 * cavity[d+i]
 		g[i] += cavity[i] - p*theta[i]
-		g[d+i] += 1 - p*math.Exp(2*theta[d+i])
+		g[d+i] += c.unit * (1 - p*math.Exp(2*c.unit*theta[d+i]))
 	}
 }
 
@@ -66,18 +82,18 @@ func within(theta []float64) {
 	}
 }
 
-func (meanFieldChart) Confine(theta, start []float64) {
+func (c meanFieldChart) Confine(theta, start []float64) {
 	d := len(theta) / 2
 	within(theta[:d])
 	for i, s := range start[d:] {
-		theta[d+i] = min(max(theta[d+i], s-maxLogSD), s+maxLogSD)
+		theta[d+i] = min(max(theta[d+i], s-maxLogSD/c.unit), s+maxLogSD/c.unit)
 	}
 }
 
-func (meanFieldChart) Natural(dst, theta []float64) error {
+func (c meanFieldChart) Natural(dst, theta []float64) error {
 	d := len(theta) / 2
 	for i := range d {
-		p := math.Exp(-2 * theta[d+i])
+		p := math.Exp(-2 * c.unit * theta[d+i])
 		dst[i], dst[d+i] = theta[i]*p, -p/2
 	}
 	return nil

@@ -2,29 +2,29 @@ package model
 
 import "math"
 
-// ProximalStep moves theta = (mean, log sd) of a mean-field Gaussian along the
-// gradient g of the data's part of the free energy, explicitly, and along the
+// ProximalStep moves theta = (mean, t = log sd / unit), a mean-field chart's, along
+// the gradient g of the data's part of the free energy, explicitly, and along the
 // entropy's and the cavity's part implicitly, at the point where the step ends:
 //
-//	mean'  = mean  + rate (g + h_c - P_c mean')
-//	logsd' = logsd + rate (g + 1 - P_c exp(2 logsd'))
+//	mean' = mean + rate (g + h_c - P_c mean')
+//	t'    = t    + rate (g + unit (1 - P_c exp(2 unit t')))
 //
 // The fixed points are those of plain steps. But however large rate P_c is, the step
 // neither overshoots nor diverges, which plain ones do beyond 2; and what noise there
 // is in g counts less where the cavity knows more. Where an improper cavity has no
 // minimum, the step is plain.
-func ProximalStep(theta, g, cavity []float64, rate float64) {
+func ProximalStep(theta, g, cavity []float64, rate, unit float64) {
 	d := len(theta) / 2
 	for i := range d {
 		p := -2 * cavity[d+i]
 		to := theta[i] + rate*(g[i]+cavity[i])
-		up := theta[d+i] + rate*(g[d+i]+1)
+		up := theta[d+i] + rate*(g[d+i]+unit)
 		if p > 0 {
 			theta[i] = to / (1 + rate*p)
-			theta[d+i] = implicitLogSD(up, rate*p)
+			theta[d+i] = implicitLogSD(unit*up, rate*unit*unit*p) / unit
 		} else {
 			theta[i] = to - rate*p*theta[i]
-			theta[d+i] = up - rate*p*math.Exp(2*theta[d+i])
+			theta[d+i] = up - rate*unit*p*math.Exp(2*unit*theta[d+i])
 		}
 	}
 }

@@ -16,15 +16,18 @@ func TestProximalStepSolvesItsEquations(t *testing.T) {
 		cavity := []float64{draw("h", -1e4, 1e4), -math.Exp(draw("log precision", -10, 15)) / 2}
 		rate := math.Exp(draw("log rate", -12, 3))
 		at := append([]float64(nil), theta...)
-		ProximalStep(at, g, cavity, rate)
+		unit := draw("unit", 0.01, 4)
+		theta[1] /= unit
+		at[1] /= unit
+		ProximalStep(at, g, cavity, rate, unit)
 		p := -2 * cavity[1]
 		for i, want := range []float64{
 			theta[0] + rate*(g[0]+cavity[0]-p*at[0]),
-			theta[1] + rate*(g[1]+1-p*math.Exp(2*at[1])),
+			theta[1] + rate*(g[1]+unit*(1-p*math.Exp(2*unit*at[1]))),
 		} {
 			// Errors in the implicit term count times its slope.
-			scale := 1 + math.Abs(at[i]) + math.Abs(theta[i]) + rate*(math.Abs(g[i])+math.Abs(cavity[0])+1)
-			slope := 1 + rate*p*max(1, 2*math.Exp(2*at[1]))
+			scale := 1 + math.Abs(at[i]) + math.Abs(theta[i]) + rate*(math.Abs(g[i])+math.Abs(cavity[0])+unit)
+			slope := 1 + rate*p*max(1, 2*unit*unit*math.Exp(2*unit*at[1]))
 			if math.Abs(at[i]-want) > 1e-12*scale*slope {
 				t.Fatalf("coordinate %d: %v, want %v", i, at[i], want)
 			}
@@ -35,7 +38,8 @@ func TestProximalStepSolvesItsEquations(t *testing.T) {
 // With small rates it is a plain step, and under an improper cavity always.
 func TestProximalStepIsPlainInTheLimit(t *testing.T) {
 	l := regression("mean-field", 3, 6)
-	c := NewMeanFieldChart(l)
+	const unit = 0.5
+	c := NewMeanFieldChart(l, unit)
 	q, cavity := some(l.space)
 	theta, g, plain := make([]float64, 6), make([]float64, 6), make([]float64, 6)
 	if err := c.Open(theta, q); err != nil {
@@ -49,7 +53,7 @@ func TestProximalStepIsPlainInTheLimit(t *testing.T) {
 	pulled := append([]float64(nil), g...)
 	c.Pull(pulled, theta, cavity)
 	NewSGD(rate).Step(plain, pulled)
-	ProximalStep(theta, g, cavity, rate)
+	ProximalStep(theta, g, cavity, rate, unit)
 	for i := range theta {
 		if math.Abs(theta[i]-plain[i]) > 1e-10 {
 			t.Errorf("coordinate %d: %v, want %v", i, theta[i], plain[i])
