@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -20,6 +21,22 @@ type Matrix struct {
 // Row returns row i as a view into Data.
 func (m *Matrix) Row(i int) []float64 {
 	return m.Data[i*m.Cols : (i+1)*m.Cols : (i+1)*m.Cols]
+}
+
+// records writes the matrix out as text that reads back as the same numbers.
+func (m *Matrix) records(name string) *Records {
+	rec := &Records{Name: name}
+	for j := range m.Cols {
+		rec.Header = append(rec.Header, fmt.Sprintf("x%d", j+1))
+	}
+	for i := range m.Rows {
+		cells := make([]string, m.Cols)
+		for j, v := range m.Row(i) {
+			cells[j] = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		rec.Cells, rec.Lines = append(rec.Cells, cells), append(rec.Lines, i+1)
+	}
+	return rec
 }
 
 // LoadMatrix reads a matrix from a .npy file, or from a delimited text file under any

@@ -25,7 +25,7 @@ var abaloneColumns = []string{
 // Open reads the file or folder that a user names. UCI Adult (a folder with adult.data,
 // or that file: adult.test beside it is read after it), abalone.data and the wine
 // quality files are known by their file names and come with a public schema; for any
-// other file with a header the schema is nil.
+// other file (see LoadRecords) the schema is nil.
 func Open(path string) (*Records, *Schema, error) {
 	if isDir(path) {
 		return openFolder(path)
@@ -41,8 +41,21 @@ func Open(path string) (*Records, *Schema, error) {
 		rec, err := LoadWine(path)
 		return rec, WineSchema(), err
 	}
-	rec, err := readFile(path, CSVOptions{})
+	rec, err := LoadRecords(path)
 	return rec, nil, err
+}
+
+// LoadRecords reads a delimited file with a header, or a .npy matrix, whose columns
+// are called x1, x2 and so on.
+func LoadRecords(path string) (*Records, error) {
+	if !strings.EqualFold(filepath.Ext(path), ".npy") {
+		return readFile(path, CSVOptions{})
+	}
+	m, err := LoadMatrix(path)
+	if err != nil {
+		return nil, err
+	}
+	return m.records(filepath.Base(path)), nil
 }
 
 func openFolder(dir string) (*Records, *Schema, error) {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -176,10 +177,8 @@ func notes(t *dataset.Table) (out []string) {
 		what   string
 		counts map[string]int
 	}{{"outside their public range, clipped", t.Notes.Clipped}, {"of categories that the schema doesn't list", t.Notes.Unseen}, {"missing", t.Notes.Missing}} {
-		for _, c := range t.Columns {
-			if k := n.counts[c]; k > 0 {
-				out = append(out, fmt.Sprintf("column %s: %d values %s", c, k, n.what))
-			}
+		for _, c := range slices.Sorted(maps.Keys(n.counts)) { // source columns, not encoded ones
+			out = append(out, fmt.Sprintf("column %s: %d values %s", c, n.counts[c], n.what))
 		}
 	}
 	if t.Notes.Dropped > 0 {

@@ -46,12 +46,11 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 }
 
 func readData(path string, schema *dataset.Schema) (pvi.Data, error) {
-	f, err := os.Open(path)
+	records, err := dataset.LoadRecords(path)
 	if err != nil {
 		return pvi.Data{}, err
 	}
-	defer f.Close() // only read from
-	t, err := dataset.LoadCSV(f, filepath.Base(path), schema)
+	t, err := records.Encode(schema)
 	if err != nil {
 		return pvi.Data{}, err
 	}

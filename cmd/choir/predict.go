@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +44,7 @@ func (a *app) predict() *cobra.Command {
 	}
 	s := cmd.Flags()
 	s.StringVar(&file, "model", "", "model.json or model.npz of a session")
-	s.StringVar(&data, "data", "", "CSV with a header")
+	s.StringVar(&data, "data", "", "CSV with a header, or .npy with the columns x1, x2, ...")
 	s.StringVar(&format, "format", "csv", "how to print the predictions: csv or json")
 	s.StringVar(&by, "predictive", string(model.Quadrature), "how a logistic model averages over its posterior: quadrature, probit or monte-carlo")
 	return cmd
@@ -56,12 +55,7 @@ func predict(file, data string, by model.Predictive) (*session.Predictions, erro
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(data)
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
-	}
-	defer f.Close() // only read from
-	records, err := dataset.ReadRecords(f, dataset.CSVOptions{Name: data})
+	records, err := dataset.LoadRecords(data)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
