@@ -15,17 +15,20 @@ import (
 	"choir/host"
 	"choir/party"
 	"choir/protocol"
+	"choir/transport"
 )
 
-// crowd is a whole session stepped in one thread, with every message shown to
-// everybody. Node 0 has workers.
+// crowd is a whole session stepped in one thread. Node 0 has workers.
 type crowd struct {
-	t       *testing.T
+	t       testing.TB
+	parties uint32
+	dim     int
 	s       protocol.Session
 	group   compute.Group
 	seats   []*seat
-	queue   [][]byte
+	queue   []protocol.Outgoing
 	tap     func(from *seat, data []byte) [][]byte // what travels instead of a worker message
+	between func(data []byte)                      // before each message
 	refused []error                                // by node 0 and its workers
 	held    map[string]int
 	reveals int
@@ -35,6 +38,7 @@ type seat struct {
 	name    string
 	machine protocol.Machine
 	store   *host.Ram
+	filters transport.Filters
 	build   func(protocol.View) (protocol.Machine, error)
 	done    bool
 	err     error
@@ -54,26 +58,31 @@ func (plain) Settle(_ uint32, state, _ []byte) ([]byte, error) { return state, n
 func (plain) Charge(uint32, uint32) ([]byte, uint64, error)    { return nil, 0, nil }
 func (plain) Commit([]byte) error                              { return nil }
 
-func newCrowd(t *testing.T, workers int, audit bool) *crowd {
+func newCrowd(t testing.TB, workers int, audit bool) *crowd {
+	t.Helper()
+	return newCrowdOf(t, crowdParties, 3, workers, audit)
+}
+
+func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *crowd {
 	t.Helper()
 	secret, err := channel.NewSecret(bytes.Repeat([]byte{3}, channel.SecretSize))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crowd{t: t, group: compute.Group{Workers: workers, Secret: secret}, held: map[string]int{}}
-	p := &protocol.Plan{Name: "crowd", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: 3, FracBits: 8, Rounds: 2, MinParties: 3,
+	c := &crowd{t: t, parties: parties, dim: dim, group: compute.Group{Workers: workers, Secret: secret}, held: map[string]int{}}
+	p := &protocol.Plan{Name: "crowd", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: uint32(dim), FracBits: 8, Rounds: 2, MinParties: 3,
 		DeadlineMS: 1000, GraceMS: 10, Clip: 1, PerParty: 1 << 20, Audit: audit, Application: "plain"}
 	keys := map[identity.PublicKey]*identity.PrivateKey{}
-	for i := range crowdParties + crowdNodes + 1 {
+	for i := range int(parties) + crowdNodes + 1 {
 		k, err := identity.Generate(rand.Reader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := protocol.Member{Name: fmt.Sprintf("p%d", i), Role: protocol.RoleParty, Key: k.Public(), NotAfter: 1 << 41}
-		if i >= crowdParties {
-			m.Name, m.Role = fmt.Sprintf("c%d", i-crowdParties), protocol.RoleCompute
+		m := protocol.Member{Name: fmt.Sprintf("p%03d", i), Role: protocol.RoleParty, Key: k.Public(), NotAfter: 1 << 41}
+		if i >= int(parties) {
+			m.Name, m.Role = fmt.Sprintf("c%d", i-int(parties)), protocol.RoleCompute
 		}
-		if i == crowdParties+crowdNodes {
+		if i == int(parties)+crowdNodes {
 			m.Name, m.Role = "a", protocol.RoleAggregator
 		}
 		keys[m.Key], p.Members = k, append(p.Members, m)
@@ -86,16 +95,20 @@ func newCrowd(t *testing.T, workers int, audit bool) *crowd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := plain{3}
+	app := plain{dim}
 	for i, m := range p.Members {
 		key := keys[m.Key]
-		c.sit(m.Name, func(v protocol.View) (protocol.Machine, error) {
+		filters := c.s.Filters(uint32(i))
+		if i == int(parties) {
+			filters = c.s.GroupFilters(parties)
+		}
+		c.sit(m.Name, filters, func(v protocol.View) (protocol.Machine, error) {
 			switch m.Role {
 			case protocol.RoleParty:
 				return party.New(party.Config{Session: c.s, Key: key, App: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v})
 			case protocol.RoleCompute:
 				cfg := compute.Config{Session: c.s, Key: key, Rand: rand.Reader, View: v}
-				if i == crowdParties {
+				if i == int(parties) {
 					cfg.Group = c.group
 				}
 				return compute.New(cfg)
@@ -104,15 +117,21 @@ func newCrowd(t *testing.T, workers int, audit bool) *crowd {
 		})
 	}
 	for w := range workers {
-		c.sit(fmt.Sprintf("worker-%d", w), func(v protocol.View) (protocol.Machine, error) {
-			return compute.NewWorker(compute.WorkerConfig{Session: c.s, Node: crowdParties, Worker: w, Group: c.group, Rand: rand.Reader, View: v})
+		path := protocol.WorkerPath{Node: parties, Worker: uint32(w), Of: uint32(workers)}
+		c.sit(fmt.Sprintf("worker-%d", w), c.s.WorkerFilters(path), func(v protocol.View) (protocol.Machine, error) {
+			return compute.NewWorker(compute.WorkerConfig{Session: c.s, Node: parties, Worker: w, Group: c.group, Rand: rand.Reader, View: v})
 		})
 	}
 	return c
 }
 
-func (c *crowd) sit(name string, build func(protocol.View) (protocol.Machine, error)) {
-	s := &seat{name: name, store: host.NewRam(), build: build}
+func (c *crowd) sit(name string, filters []string, build func(protocol.View) (protocol.Machine, error)) {
+	c.t.Helper()
+	f, err := transport.NewFilters(filters)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	s := &seat{name: name, store: host.NewRam(), filters: f, build: build}
 	c.seats = append(c.seats, s)
 	c.restart(s)
 }
@@ -144,7 +163,9 @@ func (c *crowd) step(s *seat, ev protocol.Event, now int64) {
 		if c.tap != nil && protocol.IsWorker(o.Data) {
 			out = c.tap(s, o.Data)
 		}
-		c.queue = append(c.queue, out...)
+		for _, data := range out {
+			c.queue = append(c.queue, protocol.Outgoing{Subject: o.Subject, Data: data})
+		}
 	}
 	for _, n := range eff.Notices {
 		switch {
@@ -160,16 +181,15 @@ func (c *crowd) step(s *seat, ev protocol.Event, now int64) {
 		s.done, s.err = true, eff.Err
 	}
 	if w := eff.Propose; w != nil {
-		i := int64(s.name[1] - '0')
-		c.step(s, protocol.Proposal{Round: w.Round, Attempt: w.Attempt, Update: []int64{1 << i, -i, int64(w.Round)}, Memo: []byte{}}, now)
+		i := int64(s.name[3] - '0')
+		u := make([]int64, c.dim)
+		u[0], u[1], u[2] = 1<<i, -i, int64(w.Round)
+		c.step(s, protocol.Proposal{Round: w.Round, Attempt: w.Attempt, Update: u, Memo: []byte{}}, now)
 	}
 }
 
 // run goes on until everybody is done.
-func (c *crowd) run() { c.t.Helper(); c.runWith(func(int64) {}) }
-
-// runWith calls between before each message.
-func (c *crowd) runWith(between func(now int64)) {
+func (c *crowd) run() {
 	c.t.Helper()
 	now := int64(2_000_000)
 	for _, s := range c.seats {
@@ -177,11 +197,15 @@ func (c *crowd) runWith(between func(now int64)) {
 	}
 	for range 200 {
 		for len(c.queue) > 0 {
-			data := c.queue[0]
+			m := c.queue[0]
 			c.queue = c.queue[1:]
-			between(now)
+			if c.between != nil {
+				c.between(m.Data)
+			}
 			for _, s := range c.seats {
-				c.step(s, protocol.Delivery{Data: data}, now)
+				if s.filters.Match(m.Subject) {
+					c.step(s, protocol.Delivery{Data: m.Data}, now)
+				}
 			}
 		}
 		now += 16_000
@@ -253,7 +277,7 @@ func TestGroupSurvivesReplays(t *testing.T) {
 	}
 	c.run()
 	c.check()
-	if again < 100 {
+	if again < 60 {
 		t.Fatalf("only %d messages were repeated", again)
 	}
 }
@@ -333,17 +357,19 @@ func TestGroupRestarts(t *testing.T) {
 			n++
 			return [][]byte{data}
 		}
-		c.runWith(func(now int64) {
-			if hit {
-				hit = false
-				for _, name := range []string{"c0", "worker-0", "worker-1"} {
-					if s := c.seat(name); !s.done {
-						c.restart(s)
-						c.step(s, protocol.Start{}, now)
-					}
+		c.between = func([]byte) {
+			if !hit {
+				return
+			}
+			hit = false
+			for _, name := range []string{"c0", "worker-0", "worker-1"} {
+				if s := c.seat(name); !s.done {
+					c.restart(s)
+					c.step(s, protocol.Start{}, 2_000_000)
 				}
 			}
-		})
+		}
+		c.run()
 		c.check()
 		if t.Failed() {
 			t.Fatalf("restarted at worker message %d", at)
