@@ -117,7 +117,7 @@ type StatisticsConfig struct {
 	SchemaFile      string  `toml:"schema_file"`
 	PriorPrecision  float64 `toml:"prior_precision"` // default 1
 	NoiseSD         float64 `toml:"noise_sd"`        // default estimated
-	Bound           float64 `toml:"bound"`           // default the widest column's
+	Bound           float64 `toml:"bound"`           // of all columns; default each its own by the schema
 	TargetBound     float64 `toml:"target_bound"`    // default the target's
 	MomentRounds    int     `toml:"moment_rounds"`
 	Radius          float64 `toml:"radius"` // default 0.9 sqrt(columns)
@@ -136,7 +136,10 @@ func (s *StatisticsConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, erro
 	}
 	cfg := DefaultStatistics(schema, s.Records)
 	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision, cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
-	cfg.Bound, cfg.TargetBound, cfg.Radius = orElse(s.Bound, cfg.Bound), orElse(s.TargetBound, cfg.TargetBound), orElse(s.Radius, cfg.Radius)
+	if s.Bound != 0 {
+		cfg.Bound, cfg.Bounds = s.Bound, nil
+	}
+	cfg.TargetBound, cfg.Radius = orElse(s.TargetBound, cfg.TargetBound), orElse(s.Radius, cfg.Radius)
 	cfg.MomentRounds, cfg.Threshold, cfg.TargetThreshold = s.MomentRounds, s.Threshold, s.TargetThreshold
 	return &Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, nil
 }
@@ -147,7 +150,9 @@ func (s *StatisticsConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, erro
 func DefaultStatistics(schema *dataset.Schema, records int64) stats.Config {
 	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8, Records: records, MaxRecords: 1 << 20}
 	for _, column := range schema.Columns {
-		c.Bound = max(c.Bound, reach(column))
+		for range max(1, len(column.Categories)) {
+			c.Bounds = append(c.Bounds, max(0x1p-20, reach(column)))
+		}
 	}
 	c.TargetBound = max(0x1p-20, reach(schema.Target))
 	c.Radius = min(64, max(2, 0.9*math.Sqrt(float64(c.Features+1))))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
+	"slices"
 
 	"choir/crypto/fixedpoint"
 	"choir/pvi"
@@ -36,6 +38,9 @@ type Config struct {
 	// moment rounds cut at, and without these the units of everything.
 	Bound       float64 `json:"bound"`
 	TargetBound float64 `json:"target_bound"`
+	// Bounds, if there are any, are every feature's own, without the bias's, in the place
+	// of Bound: a wide column then doesn't blur the others' moments.
+	Bounds []float64 `json:"bounds,omitempty"`
 
 	// MomentRounds is how many rounds, from the first, find means and standard
 	// deviations; 0 goes by the bounds alone.
@@ -53,6 +58,13 @@ type Config struct {
 	MaxRecords int64 `json:"max_records"` // most records of one party; more are refused
 }
 
+// equal tells whether two configurations are the same.
+func (c Config) equal(o Config) bool {
+	same := slices.Equal(c.Bounds, o.Bounds)
+	c.Bounds, o.Bounds = nil, nil
+	return same && reflect.DeepEqual(c, o)
+}
+
 // Validate names every field that is out of range or contradicts another.
 func (c Config) Validate() error {
 	var errs []error
@@ -68,6 +80,10 @@ func (c Config) Validate() error {
 	check(c.NoiseSD == 0 || sane(c.NoiseSD), "noise_sd", c.NoiseSD, "0 or "+range20)
 	check(sane(c.Bound), "bound", c.Bound, range20)
 	check(sane(c.TargetBound), "target_bound", c.TargetBound, range20)
+	check(len(c.Bounds) == 0 || len(c.Bounds) == c.Features-1, "bounds", len(c.Bounds), fmt.Sprintf("none, or %d numbers", c.Features-1))
+	for i, b := range c.Bounds {
+		check(sane(b), fmt.Sprintf("bounds[%d]", i), b, range20)
+	}
 	check(c.MomentRounds >= 0 && c.MomentRounds < pvi.MaxRounds, "moment_rounds", c.MomentRounds, fmt.Sprintf("0 to %d", pvi.MaxRounds-1))
 	check(c.Threshold == 0 || sane(c.Threshold), "threshold", c.Threshold, "0 or "+range20)
 	check(c.TargetThreshold == 0 || sane(c.TargetThreshold), "target_threshold", c.TargetThreshold, "0 or "+range20)

@@ -20,7 +20,7 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round 
 	for round := 1; round <= rounds; round++ {
 		sum := make([]int64, cfg.Dim())
 		for i, l := range learners {
-			if l.cfg != cfg {
+			if !l.cfg.equal(cfg) {
 				return nil, fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
 			}
 			p, err := l.Propose(ctx, round, raw)

@@ -106,5 +106,8 @@ func (c Config) bound(j int) float64 {
 	if j == c.Features {
 		return c.TargetBound
 	}
+	if j < len(c.Bounds) {
+		return c.Bounds[j]
+	}
 	return c.Bound
 }

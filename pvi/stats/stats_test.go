@@ -77,7 +77,7 @@ func TestExactPosterior(t *testing.T) {
 // deviations, and the posterior has the prior in units of these.
 func TestMomentRounds(t *testing.T) {
 	cfg := small()
-	cfg.MomentRounds, cfg.Bound, cfg.TargetBound, cfg.Radius, cfg.FracBits = 2, 4, 8, 20, 16
+	cfg.MomentRounds, cfg.Bounds, cfg.TargetBound, cfg.Radius, cfg.FracBits = 2, []float64{4, 2}, 8, 20, 16
 	data := line(2, 200, 3)
 	for i := range data.Y {
 		data.Y[i] += 1.5
@@ -314,6 +314,8 @@ func TestValidateNamesFields(t *testing.T) {
 		"noise_sd":         func(c *Config) { c.NoiseSD = -1 },
 		"bound":            func(c *Config) { c.Bound = math.Inf(1) },
 		"target_bound":     func(c *Config) { c.TargetBound = math.NaN() },
+		"bounds":           func(c *Config) { c.Bounds = []float64{1} },
+		"bounds[1]":        func(c *Config) { c.Bounds = []float64{1, 0} },
 		"moment_rounds":    func(c *Config) { c.MomentRounds = -1 },
 		"radius":           func(c *Config) { c.Radius = 0.5 },
 		"threshold":        func(c *Config) { c.Threshold = -1 },
