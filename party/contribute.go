@@ -127,7 +127,7 @@ func (p *Party) receipt(node uint32, m *protocol.Receipt, data []byte) error {
 	if p.mine.receipts[node] {
 		return errDuplicate
 	}
-	p.mine.receipts[node] = true
+	p.mine.receipts[node], p.mine.asked = true, false
 	p.seen = p.now
 	p.eff.Put(fmt.Sprintf("receipt/%d/%d/%d", m.Round, m.Attempt, node), data)
 	if !p.waiting() { // it will not be sent again: the seed goes, and the update with it

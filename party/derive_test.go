@@ -58,10 +58,12 @@ func TestAContributionIsMadeAgainToTheByte(t *testing.T) {
 			if len(first) != 5 {
 				t.Fatalf("%d messages, want 4 chunks and a head", len(first))
 			}
-			at, r.now = len(r.sent), r.now+100
-			r.step(protocol.Tick{})
-			r.run()
-			sameMessages(t, "resend", r.contribution(at), first)
+			for _, want := range [][][]byte{first[4:], first, first[4:], first} { // the head alone, then everything
+				at, r.now = len(r.sent), r.now+100
+				r.step(protocol.Tick{})
+				r.run()
+				sameMessages(t, "resend", r.contribution(at), want)
+			}
 			at = len(r.sent)
 			r.boot()
 			r.run()
