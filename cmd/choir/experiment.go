@@ -112,6 +112,7 @@ func (a *app) experimentRun() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "independent repetitions")
+	cmd.Flags().IntVar(&o.First, "first-seed", 1, "number of the first of them")
 	cmd.Flags().StringVar(&out, "out", "", "folder for the results, empty or new (default choir-out/<time>)")
 	cmd.Flags().StringVar(&over, "transport", over, "where the sessions' members meet: memory, nats, or clear for sums without a protocol")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "only the methods of these names, where an experiment compares several")
@@ -122,11 +123,16 @@ func (a *app) experimentRun() *cobra.Command {
 func (a *app) experimentReport() *cobra.Command {
 	in, out, figures := "docs/figures/results", "docs/results.md", "figures/results"
 	cmd := &cobra.Command{
-		Use: "report", Short: "Write the page of all results from a folder of them", Args: cobra.NoArgs,
+		Use: "report", Short: "Write the page of all results, and their tables and figures, from a folder of them", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			all, err := study.ReadAll(in)
 			if err != nil {
 				return protocol.Fail(protocol.ClassInput, "--in: %w", err)
+			}
+			for _, r := range all {
+				if err := r.Write(in); err != nil {
+					return err
+				}
 			}
 			return report.WriteFile(out, []byte(study.Page(all, figures)))
 		},

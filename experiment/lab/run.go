@@ -40,7 +40,8 @@ type Run struct {
 	Join func(s session.Seat) (session.Learner, error)
 	// Watch is shown the posterior after rounds, all of the first twenty and then ever
 	// fewer, and always the last.
-	Watch func(round int, p *pvi.Posterior) error
+	Watch    func(round int, p *pvi.Posterior) error
+	WatchAll bool // every round
 }
 
 // Clear in the place of a transport sums in the clear, with the very noise that a session's
@@ -166,7 +167,7 @@ func (s *signed) learner(party int) (session.Learner, error) {
 
 // see shows a state to whoever watches.
 func (s *signed) see(round int, state []int64) error {
-	if s.Watch == nil || !(Marked(round) || round == s.Rounds) {
+	if s.Watch == nil || !(s.WatchAll || Marked(round) || round == s.Rounds) {
 		return nil
 	}
 	p, err := s.App.Posterior(s.plan, state)

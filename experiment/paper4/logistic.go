@@ -3,7 +3,6 @@ package paper4
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"choir/experiment/published"
 	"choir/experiment/study"
@@ -35,20 +34,21 @@ func bar(balanced, unbalanced1, unbalanced2 pair) map[string]pair {
 }
 
 func ten() comparison {
-	v := virtual(pvi.Config{Shards: 632, Clip: 0.05, Steps: 10, LearningRate: 0.03, Damping: 0.15, DampingDecay: 0.3, Beta: 0.5, PrecisionFloor: 1.5}, 0.5)
+	v := virtual(pvi.Config{Shards: 796, Clip: 0.05, Steps: 12, LearningRate: 0.035, Damping: 0.12, DampingDecay: 0.15, PrecisionFloor: 1.75}, 0.6)
 	v.bars = bar(pair{0.843, -0.336}, pair{0.840, -0.345}, pair{0.842, -0.339})
-	d := optimisation(pvi.Config{Steps: 5, LearningRate: 0.05, Clip: 2, Damping: 0.2, Method: pvi.Method{SampleRate: 0.1}}, 20)
+	d := optimisation(pvi.Config{Steps: 5, LearningRate: 0.0002, Clip: 2, Damping: 0.4, DampingDecay: 0.1,
+		Method: pvi.Method{Optimiser: pvi.SGD, SampleRate: 0.2}}, 40)
 	d.bars = map[string]pair{"balanced": {0.845, -0.338}}
-	g := globalVI(global.Config{Clip: 2, SampleRate: 0.02, LearningRate: 0.01, InitialSD: 0.5}, 1000)
+	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000)
 	g.bars = bar(pair{0.849, -0.328}, pair{0.849, -0.328}, pair{0.849, -0.328})
 	return comparison{name: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5)", figure: "Figure 1", parties: 10, epsilon: 1, methods: []method{v, d, g}}
 }
 
 func twoHundred() comparison {
-	v := virtual(pvi.Config{Shards: 141, Clip: 0.05, Steps: 10, LearningRate: 0.03, Damping: 0.15, DampingDecay: 0.3, Beta: 0.5, PrecisionFloor: 1.5}, 0.5)
+	v := virtual(pvi.Config{Shards: 240, Clip: 0.05, Steps: 12, LearningRate: 0.035, Damping: 0.12, DampingDecay: 0.15, PrecisionFloor: 1.75}, 0.6)
 	b := pair{0.840, -0.345}
 	v.bars = bar(b, b, b)
-	g := globalVI(global.Config{Clip: 2, SampleRate: 0.02, LearningRate: 0.01, InitialSD: 0.5}, 1000)
+	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000)
 	return comparison{name: "paper4-adult200", title: "Logistic regression on Adult, 200 clients, (1/2, 1e-5)", figure: "Figure 3", parties: 200, epsilon: 0.5, methods: []method{v, g}}
 }
 
@@ -67,9 +67,12 @@ func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, er
 	r := &study.Result{SchemaVersion: 1, Name: c.name, Title: c.title, Seeds: o.Seeds, Transport: o.Transport, About: c.about, Notes: c.notes,
 		Source: "Paper IV, " + c.figure}
 	for _, s := range splits() {
+		if !o.Picks(s.name, "balanced", "unbalanced 1", "unbalanced 2") {
+			continue
+		}
 		var all []found
 		for _, m := range c.methods {
-			if len(o.Only) > 0 && !slices.Contains(o.Only, m.name) {
+			if !o.Picks(m.name, c.names()...) {
 				continue
 			}
 			f, err := c.learn(ctx, o, m, s)
@@ -83,10 +86,17 @@ func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, er
 	return r, nil
 }
 
+func (c comparison) names() (all []string) {
+	for _, m := range c.methods {
+		all = append(all, m.name)
+	}
+	return all
+}
+
 // learn runs the seeds of one method on one split.
 func (c comparison) learn(ctx context.Context, o study.Options, m method, s split) (found, error) {
 	f := found{method: m, split: s}
-	for seed := 1; seed <= o.Seeds; seed++ {
+	for _, seed := range o.Each() {
 		data, err := adult(o, s, c.parties, uint64(seed))
 		if err != nil {
 			return f, err

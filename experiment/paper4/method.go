@@ -117,9 +117,9 @@ func (t task) pvi(c pvi.Config) session.App {
 // virtual is virtual clients with noise-free, tied factors and decreasing damping.
 func virtual(c pvi.Config, power float64) method {
 	c.Strategy = pvi.Virtual
-	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: 15, power: power,
+	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: 20, power: power,
 		app: func(t task) session.App { return t.pvi(c) },
-		settings: fmt.Sprintf("15 rounds, %d w^%g shards at a client with the share w of the records, C %g, %d Adam steps of %g, damping %g / (1 + %g (s-1)), beta %g, precisions of at least %g",
+		settings: fmt.Sprintf("20 rounds, %d w^%g shards at a client with the share w of the records, C %g, %d Adam steps of %g, damping %g / (1 + %g (s-1)), beta %g, precisions of at least %g",
 			c.Shards, power, c.Clip, c.Steps, c.LearningRate, c.Damping, c.DampingDecay, c.Beta, c.PrecisionFloor)}
 }
 
@@ -128,8 +128,8 @@ func optimisation(c pvi.Config, rounds int) method {
 	c.Strategy, c.Shards, c.Local, c.Sampling = pvi.Optimisation, 1, true, pvi.SamplingPoisson
 	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds,
 		app: func(t task) session.App { return t.pvi(c) },
-		settings: fmt.Sprintf("%d rounds of %d Adam steps of %g, Poisson samples at rate %g, C %g a record, damping %g / (1 + %g (s-1))",
-			rounds, c.Steps, c.LearningRate, c.SampleRate, c.Clip, c.Damping, c.DampingDecay)}
+		settings: fmt.Sprintf("%d rounds of %d steps of %s at %g, Poisson samples at rate %g, C %g a record, damping %g / (1 + %g (s-1))",
+			rounds, c.Steps, c.Optimiser, c.LearningRate, c.SampleRate, c.Clip, c.Damping, c.DampingDecay)}
 }
 
 // globalVI is global inference by secure gradient sums over joint samples.
@@ -137,7 +137,10 @@ func globalVI(c global.Config, rounds int) method {
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds, long: true,
 		app: func(t task) session.App {
 			c := c
-			c.Model, c.Features, c.PriorPrecision, c.Optimiser = pvi.Logistic, t.features, 1, global.Adam
+			c.Model, c.Features, c.PriorPrecision = pvi.Logistic, t.features, 1
+			if c.Optimiser == "" {
+				c.Optimiser = global.Adam
+			}
 			c.Records, c.MaxRecords, c.FracBits = int64(t.rows), int64(2*t.rows), session.GridFor(c.Clip)
 			return &session.GlobalVI{Version: 1, Global: c, Schema: t.schema}
 		},

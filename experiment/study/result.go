@@ -1,6 +1,9 @@
 package study
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Study is an experiment by name.
 type Study struct {
@@ -22,10 +25,11 @@ const (
 // Options are what whoever starts a study decides.
 type Options struct {
 	Seeds     int
+	First     int // the first seed; 0 is 1
 	Transport Transport
 	Dir       string // for what a session over NATS keeps while it runs
 	DataDir   string // the folder of the papers' data sets
-	// Only, if not empty, runs the cases of these names only.
+	// Only restricts a study to some of its methods or cases, by name; see Picks.
 	Only []string
 	// Progress is told what is being done; nil: nobody.
 	Progress func(string)
@@ -38,6 +42,21 @@ func (o Options) Tell(s string) {
 	if o.Progress != nil {
 		o.Progress(s)
 	}
+}
+
+// Each lists the seeds.
+func (o Options) Each() (seeds []int) {
+	for i := range o.Seeds {
+		seeds = append(seeds, max(1, o.First)+i)
+	}
+	return seeds
+}
+
+// Picks tells whether one of several methods, or cases, is to be run: all are unless Only
+// names some of them.
+func (o Options) Picks(name string, all ...string) bool {
+	named := slices.ContainsFunc(all, func(s string) bool { return slices.Contains(o.Only, s) })
+	return !named || slices.Contains(o.Only, name)
 }
 
 // Result is what a study found.
