@@ -35,6 +35,8 @@ type LearningConfig struct {
 	Optimiser      string    `toml:"optimiser"`
 	Sampling       string    `toml:"sampling"`
 	SampleRate     float64   `toml:"sample_rate"`
+	StartPrecision float64   `toml:"start_precision"`
+	SDUnit         float64   `toml:"sd_unit"`
 	StatisticClip  float64   `toml:"statistic_clip"`
 	UpdateClip     float64   `toml:"update_clip"`
 	Weights        []float64 `toml:"weights"` // by party in order of name; default equal
@@ -53,7 +55,7 @@ func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (App, error)
 		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread, Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16,
 		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
 	cfg.Method = pvi.Method{Factors: pvi.Factors(l.Factors), Optimiser: pvi.Optimiser(l.Optimiser), Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate,
-		StatisticClip: l.StatisticClip, UpdateClip: l.UpdateClip}
+		StartPrecision: l.StartPrecision, SDUnit: l.SDUnit, StatisticClip: l.StatisticClip, UpdateClip: l.UpdateClip}
 	cfg.Local = c.Privacy.Noise == "local" || cfg.Strategy.Local()
 	if cfg.Strategy == pvi.BCMSplit {
 		cfg.Parties = len(c.Parties)
