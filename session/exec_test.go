@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"choir/external"
 	"choir/protocol"
 	"choir/pvi"
+	"choir/pvi/gauss"
 )
 
 // moody is an Outside that fails so many times before it answers.
@@ -107,5 +110,47 @@ func TestExecLogIsPrivate(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, execLog))
 	if err != nil || info.Mode().Perm() != 0o600 || info.Size() != 18 {
 		t.Errorf("%v, %v, want 18 bytes for the owner alone", info, err)
+	}
+}
+
+// constant is an Outside that always answers the same.
+type constant []float64
+
+func (c constant) Updates(context.Context, pvi.OutsideWork) ([][]float64, error) {
+	return [][]float64{c}, nil
+}
+
+// A plan about a model that only programs know: its updates are clipped like any
+// other's, its posterior is left by weight, and predictions are refused with the cause.
+func TestExternalModelInAPlan(t *testing.T) {
+	c := appCases(t)["virtual"]
+	l := *c.app.(*Learning)
+	l.PVI = pvi.Config{Model: pvi.External, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: 4, Shards: 1, Parameters: 2, PriorPrecision: 1,
+		PrecisionFloor: 1, Clip: 0.5, FracBits: 20, DampingBits: 16, Damping: 1}
+	list, _ := members(t, len(c.parts), 3)
+	ts := terms(list)
+	ts.Noise, ts.Epsilon, ts.Delta = protocol.NoiseParty, 2, 1e-5
+	p, err := ts.Plan(&l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	side, err := l.Join(Seat{Plan: p, Data: c.parts[0], Outside: constant{3, 4, 0, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	update, _, err := side.Propose(t.Context(), protocol.Work{Round: 1, Model: side.Initial(), State: side.InitialState()})
+	if want := []int64{314573, 419430, 0, 0}; err != nil || !slices.Equal(update, want) { // 0.3 and 0.4 of 2^20: norm 524287.8 of 524288
+		t.Errorf("update %v, %v, want %v", update, err, want)
+	}
+	state, err := side.Fold(1, side.Initial(), update)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := NewModelFile(protocol.NewSession(p), state)
+	if err != nil || !slices.Equal(f.Columns, []string{"weight 1", "weight 2"}) || math.Abs(f.Mean[1]-0.4) > 1e-5 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if _, err := f.Predict(records(t, "x0,x1,x2\n0,0,0\n"), ""); !errors.Is(err, pvi.ErrNoPredictor) {
+		t.Errorf("prediction: %v, want ErrNoPredictor", err)
 	}
 }
