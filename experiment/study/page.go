@@ -36,7 +36,8 @@ ours. This page is written by ` + "`choir experiment report`" + ` from the resul
   for that, so these epsilons cover the learning and not the choice. Where a study has a private validation part it says so.
 
 What isn't here, and why: Paper IV's Figure 2 and Figure 5 use MIMIC-III and Paper I's Figure 3 uses GDSC, which we don't have: not reproducible here. Paper I's Figure 1b is ` + "`choir plan check --plot`" + `
-and its Table 1 belongs to ` + "`choir bench`" + `. Paper IV's Figure 4 (Bayesian neural network) wasn't run. An experiment that ` + "`choir experiment list`" + ` names and this page doesn't have was written but not run in full: no figure of it is claimed.
+and its Table 1 belongs to ` + "`choir bench`" + `. Paper IV's Figure 4 (Bayesian neural network) wasn't run. An experiment that ` + "`choir experiment list`" + ` names and this page doesn't have was written but not run in full: no figure of it is claimed. Of paper4-adult only the virtual clients were run for this page, with fewer seeds than five; global VI over
+secure sums with five seeds stands in [sums.md](sums.md).
 
 Repeat any of them with ` + "`choir experiment run NAME --seeds 5`" + `; the data sets come from ` + "`$CHOIR_DATA`" + `.
 `
