@@ -7,9 +7,9 @@ export CHOIR_DATA
 GO ?= go
 FUZZTIME ?= 10s
 
-.PHONY: test vet race plain vuln data fuzz fuzz-long demo build
+.PHONY: test vet race plain peers vuln data fuzz fuzz-long bench-check demo build
 
-test: data vet race plain vuln
+test: data vet race plain peers vuln
 
 build:
 	$(GO) build -o choir ./cmd/choir
@@ -37,6 +37,15 @@ race:
 # In full, without the race detector: every row, every byte, every seed.
 plain:
 	$(GO) test -timeout 15m ./simulate/... ./verify/... ./threat/... ./experiment/... ./cmd/...
+
+# What the protocol is measured beside: a module of its own, so that its libraries
+# never weigh on users.
+peers:
+	cd bench/peers && $(GO) vet ./... && $(GO) test ./...
+
+# Ratios to the machine's limits against the committed baseline; names what got slower.
+bench-check:
+	$(GO) run ./cmd/choir bench check
 
 # The vulnerability database is a service of its own: without a way to it, the
 # check says so and the build goes on (docs/decisions/0001-vulnerability-database.md).

@@ -134,7 +134,7 @@ func (l *Learner) sum(ctx context.Context, s state, drawn []int) (Proposal, erro
 func (l *Learner) quantise(units []int64, grad []float64) (clipped bool, err error) {
 	clipped = fixedpoint.ClipReal(grad, l.cfg.Clip)
 	if err := l.cfg.grid().Round(units, grad); err != nil {
-		if errors.Is(err, fixedpoint.ErrNotFinite) {
+		if errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange) { // an error would tell of the record
 			clear(units)
 			return true, nil
 		}
