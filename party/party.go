@@ -314,11 +314,15 @@ func (p *Party) must(what string, err error) {
 	}
 }
 
+// shortVector is up to how many coordinates a resend is all of the contribution: 64 KiB.
+const shortVector = 1 << 13
+
 // repeat says again what somebody may have missed: the channels until the
-// session runs, the contribution until every node has given its receipt. The account
-// alone goes first: a node that has the rest answers it with its receipt, and one that
-// is slow isn't made slower by another 8 bytes a coordinate. If that brings nothing,
-// and first thing in a life, all of it goes.
+// session runs, the contribution until every node has given its receipt. Of a long
+// vector the account alone goes first: a node that has the rest answers it with its
+// receipt, and one that is slow isn't made slower by another 8 bytes a coordinate. If
+// that brings nothing, first thing in a life, and of a short vector, which costs little
+// more than its account, all of it goes.
 func (p *Party) repeat(first bool) {
 	waiting := p.waiting()
 	if waiting || p.group == nil {
@@ -326,7 +330,7 @@ func (p *Party) repeat(first bool) {
 	}
 	switch {
 	case !waiting || p.mine.out != nil:
-	case p.mine.head != nil && !p.mine.asked && !first:
+	case p.mine.head != nil && !p.mine.asked && !first && int(p.s.Plan.Dim) > shortVector:
 		p.mine.asked = true
 		p.eff.Emit(p.s.SubjectCommit(p.self, p.mine.round, p.mine.attempt), p.mine.head)
 	default:
