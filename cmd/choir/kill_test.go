@@ -21,7 +21,7 @@ import (
 
 const (
 	killRuns   = 21 // three for each of the seven processes
-	killRounds = 12
+	killRounds = 40 // enough that a session is still under way when the last process is hit
 )
 
 // tally counts, over all runs, who was hit.
@@ -86,24 +86,39 @@ func (k *killRun) run(names []string, first string, parent bool) {
 	k.olds = map[string][]string{}
 	demo := k.start("demo", "--processes", "--format", "json", "--out", k.out(), "--parties", "3", "--computes", "2",
 		"--rounds", fmt.Sprint(killRounds), "--data", data, "--schema", schema, "--shards", "4", "--epsilon", "5")
+	when := k.rng.IntN(3) // the supervisor goes before one of the three, never after the last: it is over soonest
 	for i, name := range []string{first, names[k.rng.IntN(len(names))], names[k.rng.IntN(len(names))]} {
+		if parent && i == when {
+			demo = k.killSupervisor(demo)
+		}
 		if !k.kill(name, demo) && i == 0 {
 			k.t.Logf("%s was done before it could be killed", name)
 		}
-	}
-	if parent && demo.running() {
-		if err := demo.cmd.Process.Kill(); err != nil {
-			k.t.Fatal(err)
-		}
-		<-demo.done
-		k.hit("supervisor")
-		demo = k.start("demo", "--resume", k.out(), "--format", "json")
 	}
 	res := demo.result(k.t)
 	if res.Rounds != killRounds || res.Parties != 3 || !(res.Epsilon > 0 && res.Epsilon <= 5) || res.Result == (experiment.Scores{}) {
 		k.t.Errorf("result: %+v", res)
 	}
 	(&aftermath{t: k.t, dir: k.out(), rounds: killRounds}).check(k)
+}
+
+// killSupervisor kills the supervising process a random moment after its table
+// of processes appears and lets another carry on, unless the demonstration is
+// over.
+func (k *killRun) killSupervisor(demo *demoProcess) *demoProcess {
+	for started := false; !started && demo.running(); _, started = k.row("aggregator") {
+		time.Sleep(5 * time.Millisecond)
+	}
+	time.Sleep(time.Duration(k.rng.Int64N(int64(600 * time.Millisecond))))
+	if !demo.running() {
+		return demo
+	}
+	if err := demo.cmd.Process.Kill(); err != nil {
+		k.t.Fatal(err)
+	}
+	<-demo.done
+	k.hit("supervisor")
+	return k.start("demo", "--resume", k.out(), "--format", "json")
 }
 
 // kill waits a random moment, then kills the process that has the name by
