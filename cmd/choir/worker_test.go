@@ -31,7 +31,7 @@ import (
 
 const (
 	workerParties = 8
-	workerRounds  = 6
+	workerRounds  = 12     // so many that a look every 400 ms at the most finds each half of them under way
 	workerDim     = 70_000 // two chunks
 )
 
