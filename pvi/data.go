@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"choir/pvi/secret"
 )
 
 // ErrData is in the chain of every error about records that a model can't take.
@@ -12,6 +14,8 @@ var ErrData = errors.New("bad data")
 // Data is a set of records: features row by row and one target per row. The caller
 // appends the bias column. It is never modified here.
 type Data struct {
+	secret.Hidden
+
 	X []float64 // row-major, len(Y) rows of the configuration's Features columns
 	Y []float64 // 0 or 1 for a model of classes, any finite number for Linear
 }

@@ -6,12 +6,15 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/pvi/model"
+	"choir/pvi/secret"
 )
 
 // Learner is one party: its shards, made ready for the model. It holds no state
 // that changes, so its methods may be called from several goroutines; what changes
 // between rounds is the state that the caller keeps and hands back.
 type Learner struct {
+	secret.Hidden
+
 	cfg     Config
 	sites   []model.Site
 	weight  float64 // the public share of all data at the party
@@ -22,6 +25,8 @@ type Learner struct {
 
 // Proposal is a party's answer in a round.
 type Proposal struct {
+	secret.Hidden
+
 	// Update is the sum over shards of the clipped integer updates, in units of
 	// 2^-f, length Dim: what the party adds noise to and sends. With local noise
 	// the noise is in it.

@@ -10,6 +10,7 @@ import (
 	"choir/crypto/fixedpoint"
 	"choir/pvi"
 	"choir/pvi/model"
+	"choir/pvi/secret"
 )
 
 // ErrData is in the chain of every error about records that a model can't take.
@@ -18,6 +19,8 @@ var ErrData = pvi.ErrData
 // Learner is one party. It keeps no private state: what it sends is a function of
 // its records, the public state and the coins of the round.
 type Learner struct {
+	secret.Hidden
+
 	cfg  Config
 	site model.PerRecord
 	clip uint64
@@ -26,6 +29,8 @@ type Learner struct {
 
 // Proposal is a party's answer in a round.
 type Proposal struct {
+	secret.Hidden
+
 	// Update is the sum of the drawn records' clipped integer gradients, in units of
 	// 2^-FracBits, length Dim: what noise is added to.
 	Update []int64

@@ -7,6 +7,7 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/pvi"
+	"choir/pvi/secret"
 )
 
 // ErrData is in the chain of every error about records that can't be taken.
@@ -14,6 +15,8 @@ var ErrData = pvi.ErrData
 
 // Learner is one party. It keeps no private state.
 type Learner struct {
+	secret.Hidden
+
 	cfg   Config
 	data  pvi.Data
 	noise float64
@@ -21,6 +24,8 @@ type Learner struct {
 
 // Proposal is a party's answer in a round.
 type Proposal struct {
+	secret.Hidden
+
 	// Update is the sum over the party's records, in units of 2^-2f, length Dim: what
 	// noise is added to.
 	Update []int64
@@ -39,7 +44,7 @@ func NewLearner(cfg Config, data pvi.Data, noise float64) (*Learner, error) {
 	if int64(data.Rows()) > cfg.MaxRecords {
 		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(), cfg.MaxRecords)
 	}
-	return &Learner{cfg, data, noise}, cfg.check(data)
+	return &Learner{cfg: cfg, data: data, noise: noise}, cfg.check(data)
 }
 
 // check names the first record that can't be taken.
