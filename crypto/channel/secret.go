@@ -1,14 +1,14 @@
 package channel
 
 import (
-	"crypto/hmac"
 	"crypto/hpke"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+
+	"choir/crypto/prf"
 )
 
 // SecretSize is the length of a channel secret in bytes.
@@ -92,16 +92,10 @@ func (s Secret) Bytes() []byte {
 // The label names the purpose; context carries round, attempt, direction and
 // whatever else sets this use apart from all others, in a fixed encoding.
 func (s Secret) Derive(label string, context []byte) [32]byte {
-	// With an output of one hash length, HKDF-Expand is a single HMAC over
-	// info ‖ 0x01.
-	mac := hmac.New(sha256.New, s.material()[:])
-	io.WriteString(mac, deriveLabel)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(label))))
-	io.WriteString(mac, label)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(context))))
-	mac.Write(context)
-	mac.Write([]byte{1})
-	return [32]byte(mac.Sum(nil))
+	var room [len(deriveLabel) + 8 + 64 + 8]byte
+	info := binary.BigEndian.AppendUint64(append(room[:0], deriveLabel...), uint64(len(label)))
+	info = binary.BigEndian.AppendUint64(append(info, label...), uint64(len(context)))
+	return prf.Expand(s.material(), info, context)
 }
 
 const redactedSecret = "channel.Secret(redacted)"

@@ -37,26 +37,20 @@ func PutVector(dst []byte, v Vector) {
 	if len(dst) != len(v)*ElementSize {
 		panic("field: PutVector into another length")
 	}
-	for _, e := range v {
-		binary.LittleEndian.PutUint64(dst, uint64(e))
-		dst = dst[ElementSize:]
-	}
+	putWords(dst, v)
 }
 
 // DecodeVector sets dst to the vector that src encodes. src must hold exactly
 // len(dst) elements ([ErrLength]), all of them canonical ([ErrNonCanonical], with
 // the index of the first one that is not). On failure dst is untouched.
 //
-// The canonical check accumulates over the whole vector and branches once, on its
-// outcome, so that a valid secret vector decodes in constant time.
+// The canonical check branches on nothing but whether there is such an element, so
+// that a valid secret vector decodes in constant time.
 func DecodeVector(dst Vector, src []byte) error {
 	if err := refuse(len(dst), src); err != nil {
 		return err
 	}
-	for i := range dst {
-		dst[i] = Element(binary.LittleEndian.Uint64(src))
-		src = src[ElementSize:]
-	}
+	dst.SetWords(src)
 	return nil
 }
 
@@ -66,10 +60,7 @@ func (v Vector) AddEncoded(src []byte) error {
 	if err := refuse(len(v), src); err != nil {
 		return err
 	}
-	for i := range v {
-		v[i] = Add(v[i], Element(binary.LittleEndian.Uint64(src)))
-		src = src[ElementSize:]
-	}
+	v.AddWords(src)
 	return nil
 }
 
@@ -78,10 +69,7 @@ func (v Vector) SubEncoded(src []byte) error {
 	if err := refuse(len(v), src); err != nil {
 		return err
 	}
-	for i := range v {
-		v[i] = Sub(v[i], Element(binary.LittleEndian.Uint64(src)))
-		src = src[ElementSize:]
-	}
+	v.SubWords(src)
 	return nil
 }
 
@@ -99,6 +87,7 @@ func refuse(n int, src []byte) error {
 
 // canonical tells whether every word of src is below p.
 func canonical(src []byte) bool {
+	src = src[canonicalBlocks(src)*ElementSize:]
 	below := uint64(1)
 	for ; len(src) >= ElementSize; src = src[ElementSize:] {
 		_, borrow := bits.Sub64(binary.LittleEndian.Uint64(src), Modulus, 0)

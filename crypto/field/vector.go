@@ -10,8 +10,8 @@ func (v Vector) Add(w Vector) {
 	if len(v) != len(w) {
 		panic("field: Add of vectors of different length")
 	}
-	for i, b := range w {
-		v[i] = Add(v[i], b)
+	for i := addElements(v, w); i < len(v); i++ {
+		v[i] = Add(v[i], w[i])
 	}
 }
 
@@ -21,8 +21,8 @@ func (v Vector) Sub(w Vector) {
 	if len(v) != len(w) {
 		panic("field: Sub of vectors of different length")
 	}
-	for i, b := range w {
-		v[i] = Sub(v[i], b)
+	for i := subElements(v, w); i < len(v); i++ {
+		v[i] = Sub(v[i], w[i])
 	}
 }
 

@@ -3,8 +3,6 @@ package xof
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"math"
 
 	"choir/crypto/field"
+	"choir/crypto/prf"
 )
 
 // ChunkElements is the number of elements in a chunk: 512 KiB of encoding.
@@ -55,15 +54,11 @@ func New(key Key, label string, context []byte) (*Stream, error) {
 	if len(label) == 0 || len(label) > math.MaxUint16 {
 		return nil, fmt.Errorf("%w, not %d", ErrLabel, len(label))
 	}
-	info := binary.BigEndian.AppendUint16([]byte(domain), uint16(len(label)))
-	info = append(info, label...)
-	info = append(info, context...)
-	sub, err := hkdf.Expand(sha256.New, key[:], string(info), KeySize)
-	if err != nil {
-		return nil, fmt.Errorf("xof: expanding the key: %w", err)
-	}
-	defer clear(sub)
-	block, err := aes.NewCipher(sub)
+	var room [len(domain) + 2 + 64]byte
+	info := binary.BigEndian.AppendUint16(append(room[:0], domain...), uint16(len(label)))
+	sub := prf.Expand((*[KeySize]byte)(&key), append(info, label...), context)
+	defer clear(sub[:])
+	block, err := aes.NewCipher(sub[:])
 	if err != nil {
 		return nil, fmt.Errorf("xof: keying AES: %w", err)
 	}
@@ -72,22 +67,32 @@ func New(key Key, label string, context []byte) (*Stream, error) {
 
 // Fill sets dst to the first len(dst) elements of the chunk. It panics if dst is
 // longer than [ChunkElements].
-func (s *Stream) Fill(dst field.Vector, chunk uint64) { s.expand(dst, chunk, new(scratch), set()) }
+func (s *Stream) Fill(dst field.Vector, chunk uint64) {
+	s.expand(dst, chunk, new(scratch), field.Vector.SetWords)
+}
 
 // AddTo adds the first len(dst) elements of the chunk to dst. It panics if dst is
 // longer than [ChunkElements].
-func (s *Stream) AddTo(dst field.Vector, chunk uint64) { s.expand(dst, chunk, new(scratch), add()) }
+func (s *Stream) AddTo(dst field.Vector, chunk uint64) {
+	s.expand(dst, chunk, new(scratch), field.Vector.AddWords)
+}
 
 // SubFrom subtracts the first len(dst) elements of the chunk from dst. It panics if
 // dst is longer than [ChunkElements].
-func (s *Stream) SubFrom(dst field.Vector, chunk uint64) { s.expand(dst, chunk, new(scratch), sub()) }
+func (s *Stream) SubFrom(dst field.Vector, chunk uint64) {
+	s.expand(dst, chunk, new(scratch), field.Vector.SubWords)
+}
 
 // AddAll adds the same chunk of each of the streams to dst, as AddTo does, with one
 // buffer for all of them.
-func AddAll(dst field.Vector, chunk uint64, streams []*Stream) { all(dst, chunk, streams, add()) }
+func AddAll(dst field.Vector, chunk uint64, streams []*Stream) {
+	all(dst, chunk, streams, field.Vector.AddWords)
+}
 
 // SubAll subtracts the same chunk of each of the streams from dst.
-func SubAll(dst field.Vector, chunk uint64, streams []*Stream) { all(dst, chunk, streams, sub()) }
+func SubAll(dst field.Vector, chunk uint64, streams []*Stream) {
+	all(dst, chunk, streams, field.Vector.SubWords)
+}
 
 func all(dst field.Vector, chunk uint64, streams []*Stream, do combine) {
 	buf := new(scratch)

@@ -1,0 +1,27 @@
+//go:build !amd64 || purego
+
+package field
+
+import "encoding/binary"
+
+// accelerated: this build has no vector instructions.
+func accelerated() bool { return false }
+
+func setBlocks(v Vector, src []byte) int { return setFours(v, src) }
+
+func addBlocks(v Vector, src []byte) int { return addFours(v, src) }
+
+func subBlocks(v Vector, src []byte) int { return subFours(v, src) }
+
+func addElements(_, _ Vector) int { return 0 }
+
+func subElements(_, _ Vector) int { return 0 }
+
+func canonicalBlocks(_ []byte) int { return 0 }
+
+// putWords writes v to dst, which is as long as its encoding.
+func putWords(dst []byte, v Vector) {
+	for i, e := range v {
+		binary.LittleEndian.PutUint64(dst[i*ElementSize:], uint64(e))
+	}
+}
