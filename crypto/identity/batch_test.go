@@ -106,8 +106,8 @@ func TestCombinedIsCofactored(t *testing.T) {
 	b := bisector{rand: testRand(5)}
 	for n := range 64 {
 		it := adversarial(t, points, 1, byte(n))
-		c, ok := decodeClaim(it.Key, it.Msg, it.Sig)
-		if !ok {
+		var c claim
+		if !newDecoder(nil).decode(&c, it.Key, it.Msg, it.Sig) {
 			t.Fatal("not a well-formed signature")
 		}
 		b.claims = append(b.claims, c)
@@ -117,7 +117,7 @@ func TestCombinedIsCofactored(t *testing.T) {
 	}
 	for i := range b.claims {
 		was := b.claims[i].k
-		b.claims[i].k = edwards25519.NewScalar().Add(was, one(t))
+		b.claims[i].k.Add(&was, one(t))
 		if good, err := b.combined(0, len(b.claims)); err != nil || good {
 			t.Errorf("signature %d is bad: %v, %v", i, good, err)
 		}
@@ -259,6 +259,16 @@ func BenchmarkVerify(b *testing.B) {
 			}
 		}
 		b.Run(fmt.Sprintf("batch/%d", n), verifyBatch(items, 0))
+		b.Run(fmt.Sprintf("batch-known-keys/%d", n), func(b *testing.B) {
+			r, keys := testRand(4), new(Keys)
+			keys.VerifyBatch(items, r)
+			for b.Loop() {
+				if bad := keys.VerifyBatch(items, r); bad != nil {
+					b.Fatal("refused", bad)
+				}
+			}
+			perSignature(b)
+		})
 		all := slices.Clone(items)
 		for i := range all {
 			all[i].Msg = []byte("forged")

@@ -3,6 +3,7 @@ package identity
 import (
 	"crypto/sha512"
 	"fmt"
+	"hash"
 
 	"filippo.io/edwards25519"
 )
@@ -10,51 +11,63 @@ import (
 // Verify reports whether sig is pub's signature of msg, by the definition in
 // the package comment.
 func Verify(pub PublicKey, msg []byte, sig Signature) bool {
-	c, ok := decodeClaim(pub, msg, sig)
-	return ok && c.holds()
+	var c claim
+	return newDecoder(nil).decode(&c, pub, msg, sig) && c.holds()
 }
 
 // claim is a decoded signature that has passed every check but the equation
 // [8](S·B - R - k·A) = 0.
 type claim struct {
-	a, r *edwards25519.Point
-	s, k *edwards25519.Scalar
+	a    *edwards25519.Point
+	r    edwards25519.Point
+	s, k edwards25519.Scalar
 }
 
-// decodeClaim makes all the checks that need no arithmetic with the message.
-// Verify and VerifyBatch both go through it; only the equation differs.
-func decodeClaim(pub PublicKey, msg []byte, sig Signature) (claim, bool) {
-	a, err := pub.point()
-	if err != nil {
-		return claim{}, false
-	}
-	r, ok := decodePoint([32]byte(sig[:32]))
-	if !ok {
-		return claim{}, false
-	}
-	s, err := edwards25519.NewScalar().SetCanonicalBytes(sig[32:])
-	if err != nil {
-		return claim{}, false
-	}
-	return claim{a: a, r: r, s: s, k: challenge(pub, msg, sig)}, true
+// decoder makes claims, and reuses what it needs for that.
+type decoder struct {
+	keys *Keys // may be nil
+	hash hash.Hash
+	sum  [sha512.Size]byte
 }
 
-// challenge is k = SHA-512(R ‖ A ‖ M) mod ℓ.
-func challenge(pub PublicKey, msg []byte, sig Signature) *edwards25519.Scalar {
-	h := sha512.New()
-	h.Write(sig[:32])
-	h.Write(pub[:])
-	h.Write(msg)
+func newDecoder(keys *Keys) *decoder { return &decoder{keys: keys, hash: sha512.New()} }
+
+// decode makes all the checks that need no arithmetic with the message, and says
+// whether c has passed them. Verify and VerifyBatch both go through it; only the
+// equation differs.
+func (d *decoder) decode(c *claim, pub PublicKey, msg []byte, sig Signature) bool {
+	var err error
+	if c.a, err = d.keys.point(pub); err != nil {
+		return false
+	}
+	if !isCanonical([32]byte(sig[:32])) {
+		return false
+	}
+	if _, err = c.r.SetBytes(sig[:32]); err != nil {
+		return false
+	}
+	if _, err = c.s.SetCanonicalBytes(sig[32:]); err != nil {
+		return false
+	}
+	d.challenge(&c.k, pub, msg, sig)
+	return true
+}
+
+// challenge sets k to SHA-512(R ‖ A ‖ M) mod ℓ.
+func (d *decoder) challenge(k *edwards25519.Scalar, pub PublicKey, msg []byte, sig Signature) {
+	d.hash.Reset()
+	d.hash.Write(sig[:32])
+	d.hash.Write(pub[:])
+	d.hash.Write(msg)
 	// SetUniformBytes fails only for a length other than 64.
-	k, _ := edwards25519.NewScalar().SetUniformBytes(h.Sum(nil))
-	return k
+	_, _ = k.SetUniformBytes(d.hash.Sum(d.sum[:0]))
 }
 
 // holds evaluates the cofactored equation for one signature.
-func (c claim) holds() bool {
+func (c *claim) holds() bool {
 	minusA := new(edwards25519.Point).Negate(c.a)
-	p := new(edwards25519.Point).VarTimeDoubleScalarBaseMult(c.k, minusA, c.s)
-	p.Subtract(p, c.r)
+	p := new(edwards25519.Point).VarTimeDoubleScalarBaseMult(&c.k, minusA, &c.s)
+	p.Subtract(p, &c.r)
 	return isSmallOrder(p)
 }
 

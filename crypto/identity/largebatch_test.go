@@ -1,0 +1,137 @@
+package identity
+
+import (
+	"slices"
+	"testing"
+
+	"filippo.io/edwards25519"
+	"pgregory.net/rapid"
+)
+
+// TestLargeBatchEqualsSingle is TestBatchEqualsSingle for batches that go through
+// buckets, with and without keys decoded before. A difference would come up by chance
+// with probability 2^-128.
+func TestLargeBatchEqualsSingle(t *testing.T) {
+	points, r, keys := torsion(t), testRand(11), new(Keys)
+	var honest []Item
+	for i := range 2 * bucketsFrom {
+		honest = append(honest, signedItem(byte(i), "honest"))
+	}
+	buckets := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		kinds := rapid.SliceOfN(rapid.IntRange(-8, 2), 0, 4).Draw(rt, "kinds")
+		items := slices.Clone(honest[:rapid.IntRange(bucketsFrom, len(honest)).Draw(rt, "honest")])
+		for _, kind := range kinds {
+			it := adversarial(t, points, kind, rapid.Byte().Draw(rt, "n"))
+			items = slices.Insert(items, rapid.IntRange(0, len(items)).Draw(rt, "place"), it)
+		}
+		var want []int
+		for i, it := range items {
+			if !Verify(it.Key, it.Msg, it.Sig) {
+				want = append(want, i)
+			}
+		}
+		if len(items)-len(want) >= bucketsFrom {
+			buckets++
+		}
+		if got := VerifyBatch(items, r); !slices.Equal(got, want) {
+			rt.Fatalf("batch refuses %v, one by one %v", got, want)
+		}
+		if got := keys.VerifyBatch(items, r); !slices.Equal(got, want) {
+			rt.Fatalf("with known keys the batch refuses %v, one by one %v", got, want)
+		}
+	})
+	if buckets == 0 {
+		t.Error("no batch was large")
+	}
+}
+
+// TestCulpritAtEachPlace of a batch that goes through buckets.
+func TestCulpritAtEachPlace(t *testing.T) {
+	items := make([]Item, bucketsFrom+3)
+	for i := range items {
+		items[i] = signedItem(byte(i), "yes")
+	}
+	r, keys := testRand(12), new(Keys)
+	for i := range items {
+		was := items[i]
+		items[i].Msg = []byte("no")
+		if got := keys.VerifyBatch(items, r); !slices.Equal(got, []int{i}) {
+			t.Fatalf("refused %v, want [%d]", got, i)
+		}
+		items[i] = was
+	}
+	if got := keys.VerifyBatch(items, r); got != nil {
+		t.Errorf("refused %v of good ones", got)
+	}
+}
+
+// TestBothCombinationsAreOne: tables and buckets give the same point, for claims that
+// hold only with the cofactor and for some that don't hold at all.
+func TestBothCombinationsAreOne(t *testing.T) {
+	points, zero := torsion(t), 0
+	for n := range 12 {
+		var claims []claim
+		for i := range n {
+			it := adversarial(t, points, 1, byte(17*i+n))
+			var c claim
+			if !newDecoder(nil).decode(&c, it.Key, it.Msg, it.Sig) {
+				t.Fatal("not a well-formed signature")
+			}
+			claims = append(claims, c)
+		}
+		z, err := coefficients(testRand(13), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var base edwards25519.Scalar
+		for i := range claims {
+			base.MultiplyAdd(&z[i], &claims[i].s, &base)
+		}
+		base.Negate(&base)
+		if n%3 == 2 {
+			base.Add(&base, one(t)) // now it doesn't hold
+		}
+		want := straus(claims, z, &base)
+		got, err := buckets(claims, z, &base)
+		if err != nil || got.Equal(want) != 1 {
+			t.Errorf("%d claims: buckets give another point: %v", n, err)
+		}
+		if isSmallOrder(got) {
+			zero++
+		} else if n%3 != 2 {
+			t.Errorf("%d claims that hold don't combine to zero", n)
+		}
+	}
+	if zero != 8 {
+		t.Errorf("%d of 12 combinations are zero, want 8", zero)
+	}
+}
+
+// TestKeysRemembersGoodKeysOnly: a key that isn't acceptable is refused each time, and
+// nothing of it is kept.
+func TestKeysRemembersGoodKeysOnly(t *testing.T) {
+	k, good := new(Keys), testKey(1).Public()
+	for range 3 {
+		for n := range nonCanonical() {
+			if _, err := k.point(PublicKey(nonCanonicalSample(byte(n)))); err == nil {
+				t.Fatal("a key that isn't canonical is accepted")
+			}
+		}
+		for _, p := range torsion(t) {
+			if _, err := k.point(PublicKey(p.Bytes())); err == nil {
+				t.Fatal("a key of small order is accepted")
+			}
+		}
+		p, err := k.point(good)
+		if err != nil || PublicKey(p.Bytes()) != good {
+			t.Fatalf("a good key is another point or refused: %v", err)
+		}
+	}
+	if k.Len() != 1 {
+		t.Errorf("%d keys remembered, want 1", k.Len())
+	}
+	if (*Keys)(nil).VerifyBatch([]Item{signedItem(2, "x")}, testRand(1)) != nil {
+		t.Error("no keys: a good signature is refused")
+	}
+}

@@ -1,0 +1,15 @@
+// Package msm sums products of scalars and points of edwards25519: what a batch of
+// signatures costs.
+//
+// # Contract
+//
+// [Sum] returns Σ scalar·point by the bucket method (Pippenger; Bernstein, Doumen,
+// Lange and Oosterwijk, "Faster batch forgery identification", INDOCRYPT 2012,
+// section 4). The additions are those of Hisil, Wong, Carter and Dawson, "Twisted
+// Edwards curves revisited", ASIACRYPT 2008, section 3.1, which hold for all points of
+// this curve, those of small order among them. It takes VARIABLE TIME and is for
+// public inputs only.
+//
+// Points enter through [Point.Set], from points that the curve's library has checked;
+// scalars are 256-bit words below 2^255, reduced or not.
+package msm

@@ -1,0 +1,182 @@
+package msm
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"filippo.io/edwards25519"
+)
+
+// point makes a random point; every fourth has a component of small order, every
+// seventh is of small order, and some aren't affine.
+func point(t testing.TB, r *rand.ChaCha8, i int) *edwards25519.Point {
+	t.Helper()
+	p := new(edwards25519.Point).ScalarBaseMult(scalar(t, r))
+	for i%4 == 3 || i%7 == 6 {
+		var b [32]byte
+		r.Read(b[:])
+		q, err := new(edwards25519.Point).SetBytes(b[:])
+		if err != nil {
+			continue
+		}
+		if i%7 == 6 { // ℓ·q is its component of small order
+			minusOne := edwards25519.NewScalar().Negate(one(t))
+			q.Add(q, new(edwards25519.Point).ScalarMult(minusOne, q))
+		}
+		p = q
+		break
+	}
+	if i%2 == 0 {
+		if q, err := new(edwards25519.Point).SetBytes(p.Bytes()); err == nil {
+			return q
+		}
+	}
+	return p
+}
+
+func one(t testing.TB) *edwards25519.Scalar {
+	t.Helper()
+	s, err := edwards25519.NewScalar().SetCanonicalBytes(append([]byte{1}, make([]byte, 31)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func scalar(t testing.TB, r *rand.ChaCha8) *edwards25519.Scalar {
+	t.Helper()
+	var b [64]byte
+	r.Read(b[:])
+	s, err := edwards25519.NewScalar().SetUniformBytes(b[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// terms makes n terms with full, half and special scalars, and their sum as the
+// library multiplies one by one.
+func terms(t testing.TB, r *rand.ChaCha8, n int) ([]Term, *edwards25519.Point) {
+	t.Helper()
+	all, want := make([]Term, n), edwards25519.NewIdentityPoint()
+	for i := range all {
+		s := scalar(t, r)
+		switch i % 5 {
+		case 1: // half as long
+			b := s.Bytes()
+			clear(b[16:])
+			s, _ = edwards25519.NewScalar().SetCanonicalBytes(b)
+		case 2:
+			s = [...]*edwards25519.Scalar{edwards25519.NewScalar(), one(t), edwards25519.NewScalar().Negate(one(t))}[i/5%3]
+		}
+		p := point(t, r, i)
+		all[i] = Term{Point: p, Scalar: [32]byte(s.Bytes())}
+		want.Add(want, new(edwards25519.Point).ScalarMult(s, p))
+	}
+	return all, want
+}
+
+func TestSumAgainstTheLibrary(t *testing.T) {
+	r := rand.NewChaCha8([32]byte{1})
+	for _, n := range []int{0, 1, 2, 3, 5, 8, 20, 64, 200, 700} {
+		all, want := terms(t, r, n)
+		got, err := Sum(all)
+		if err != nil || got.Equal(want) != 1 {
+			t.Errorf("%d terms: another sum, %v", n, err)
+		}
+	}
+}
+
+// TestWindows: every size of window gives the same sum; the cost's minimum visits few.
+func TestWindows(t *testing.T) {
+	r := rand.NewChaCha8([32]byte{2})
+	all, want := terms(t, r, 12)
+	c := newCurve()
+	for size := 1; size <= 14; size++ {
+		ts := make([]term, len(all))
+		for i := range all {
+			c.set(&ts[i].point, all[i].Point)
+			ts[i].bits = 253
+			for w := range ts[i].scalar {
+				for b := 7; b >= 0; b-- {
+					ts[i].scalar[w] = ts[i].scalar[w]<<8 | uint64(all[i].Scalar[8*w+b])
+				}
+			}
+		}
+		total, buckets := extended{}, make([]extended, 1<<(size-1))
+		total.identity()
+		for w := windows(253, size) - 1; w >= 0; w-- {
+			for range size {
+				total.double()
+			}
+			c.addWindow(&total, ts, w, size, buckets)
+		}
+		got, err := new(edwards25519.Point).SetExtendedCoordinates(&total.x, &total.y, &total.z, &total.t)
+		if err != nil || got.Equal(want) != 1 {
+			t.Errorf("windows of %d bits: another sum, %v", size, err)
+		}
+	}
+}
+
+// TestDigits: they stand for the scalar, up to 2^255 - 1, and are in their range.
+func TestDigits(t *testing.T) {
+	r := rand.New(rand.NewChaCha8([32]byte{3}))
+	for i := range 300 {
+		tm := term{scalar: [4]uint64{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64() >> 1}}
+		switch i {
+		case 0:
+			tm.scalar = [4]uint64{1<<64 - 1, 1<<64 - 1, 1<<64 - 1, 1<<63 - 1}
+		case 1:
+			tm.scalar = [4]uint64{}
+		}
+		want := new(big.Int)
+		for w := 3; w >= 0; w-- {
+			want.Lsh(want, 64).Or(want, new(big.Int).SetUint64(tm.scalar[w]))
+		}
+		for size := 1; size <= 14; size++ {
+			sum := new(big.Int)
+			for w := windows(255, size) - 1; w >= 0; w-- {
+				d := tm.digit(w, size)
+				if d > 1<<(size-1) || -d > 1<<(size-1) {
+					t.Fatalf("digit %d of %d bits", d, size)
+				}
+				sum.Lsh(sum, uint(size)).Add(sum, big.NewInt(int64(d)))
+			}
+			if sum.Cmp(want) != 0 {
+				t.Fatalf("digits of %d bits stand for %v, want %v", size, sum, want)
+			}
+		}
+	}
+}
+
+func TestSumRefusesLongScalars(t *testing.T) {
+	if _, err := Sum([]Term{{Point: edwards25519.NewGeneratorPoint(), Scalar: [32]byte{31: 0x80}}}); err == nil {
+		t.Error("a scalar of 256 bits is accepted")
+	}
+}
+
+func BenchmarkSum(b *testing.B) {
+	for _, n := range []int{64, 256, 1024, 4096} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			r := rand.NewChaCha8([32]byte{4})
+			all, _ := terms(b, r, n)
+			for i := range all { // as in a batch of signatures: decoded points, half of the scalars short
+				if _, err := all[i].Point.SetBytes(all[i].Point.Bytes()); err != nil {
+					b.Fatal(err)
+				}
+				if r.Read(all[i].Scalar[:31]); i%2 == 1 {
+					clear(all[i].Scalar[16:])
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Sum(all); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/term")
+		})
+	}
+}
