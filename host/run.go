@@ -54,6 +54,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}()
 	err := d.loop(ctx)
 	cancel()
+	err = d.stop(ctx, err)
 	<-reading
 	d.work.wait()
 	return err
@@ -68,12 +69,12 @@ type driver struct {
 
 	last   int64               // the machine's clock never goes back
 	queued []transport.Message // of a batch whose sends grew too large
-	seq    uint64
-	out    []transport.Message
-	weight int
 	wake   int64
 	done   bool
 	end    error
+	batch
+	flight *flight // what is being made durable and sent; nil: nothing
+	broken bool    // a flight's records didn't become durable
 }
 
 const cursorKey = "host/cursor"
@@ -120,10 +121,11 @@ func (d *driver) readFrom(ctx context.Context, from uint64) error {
 func (d *driver) loop(ctx context.Context) error {
 	d.step(protocol.Start{})
 	for {
-		if err := d.flush(ctx); err != nil {
-			return err
-		}
-		if d.done {
+		switch {
+		case d.flight != nil:
+		case d.due():
+			d.launch(ctx)
+		case d.done:
 			return d.end
 		}
 		if err := d.wait(ctx); err != nil {
@@ -134,11 +136,14 @@ func (d *driver) loop(ctx context.Context) error {
 
 // wait takes the next event and whatever else is there already.
 func (d *driver) wait(ctx context.Context) error {
+	if d.done || d.full() {
+		return d.land(ctx, <-d.flight.landed)
+	}
 	if len(d.queued) > 0 {
 		d.drain()
 		return nil
 	}
-	tick := time.NewTimer(d.untilWake())
+	tick := time.NewTimer(min(d.untilWake(), d.untilDue()))
 	defer tick.Stop()
 	idle := make(<-chan time.Time)
 	if d.IdleTimeout > 0 {
@@ -154,7 +159,11 @@ func (d *driver) wait(ctx context.Context) error {
 	case <-idle:
 		return protocol.Fail(protocol.ClassTimeout, "nothing has arrived for %s", d.IdleTimeout)
 	case <-tick.C:
-		d.step(protocol.Tick{})
+		if d.untilWake() == 0 {
+			d.step(protocol.Tick{})
+		}
+	case o := <-d.landing():
+		return d.land(ctx, o)
 	case p := <-d.proposals:
 		d.step(p)
 	case m := <-d.in:
@@ -214,7 +223,7 @@ func (d *driver) drain() {
 
 func (d *driver) deliver(m transport.Message) {
 	d.seq = m.Resume - 1 // the first pieces of a message that isn't whole yet are read again
-	d.step(protocol.Delivery{Data: m.Data})
+	d.step(protocol.Delivery{Data: m.Data, More: len(d.queued) > 1})
 }
 
 func (d *driver) now() int64 {
@@ -228,11 +237,7 @@ func (d *driver) step(ev protocol.Event) {
 		return
 	}
 	eff := d.Machine.Step(d.now(), ev)
-	d.Journal.add(eff.Persist)
-	for _, o := range eff.Send {
-		d.out = append(d.out, transport.Message{Subject: o.Subject, Data: o.Data})
-		d.weight += len(o.Data)
-	}
+	d.collect(eff)
 	d.wake = eff.Wake
 	if eff.Propose != nil {
 		d.work.queue(*eff.Propose)
@@ -243,25 +248,4 @@ func (d *driver) step(ev protocol.Event) {
 	if eff.Done {
 		d.done, d.end = true, eff.Err
 	}
-}
-
-// flush makes what the steps asked for happen, in the order that the contract
-// of protocol.Machine gives.
-func (d *driver) flush(ctx context.Context) error {
-	if d.seq > 0 && len(d.Journal.pending) > 0 { // a position alone is worth no disk write
-		d.Journal.add([]protocol.Record{{Key: cursorKey, Value: binary.BigEndian.AppendUint64(nil, d.seq)}})
-		d.seq = 0
-	}
-	if err := d.Journal.commit(); err != nil {
-		return err
-	}
-	out := d.out
-	d.out, d.weight = nil, 0
-	if len(out) > 0 {
-		if err := d.Bus.Publish(ctx, out...); err != nil {
-			return busError(ctx, err)
-		}
-	}
-	d.work.start(ctx, d.Proposer, d.proposals)
-	return nil
 }

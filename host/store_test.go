@@ -165,7 +165,7 @@ func TestWhatComesAndGoesIsNotWritten(t *testing.T) {
 	if err := j.commit(); err != nil {
 		t.Fatal(err)
 	}
-	want := [][]protocol.Record{{{Key: "a"}, {Key: "c", Value: []byte("3")}, {Key: "b", Value: []byte("4")}}, {{Key: "b"}}}
+	want := [][]protocol.Record{{{Key: "a"}, {Key: "b", Value: []byte("4")}, {Key: "c", Value: []byte("3")}}, {{Key: "b"}}}
 	for i := range max(len(want), len(store.applied)) {
 		if !slices.EqualFunc(store.applied[i], want[i], func(a, b protocol.Record) bool {
 			return a.Key == b.Key && string(a.Value) == string(b.Value) && (a.Value == nil) == (b.Value == nil)

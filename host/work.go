@@ -17,17 +17,18 @@ type workers struct {
 
 func (w *workers) queue(work protocol.Work) { w.waiting = &work }
 
-// start runs the request that is waiting, if there is one; call it once what
-// led to it is durable.
-func (w *workers) start(ctx context.Context, p protocol.Proposer, out chan<- protocol.Proposal) {
-	if w.waiting == nil {
-		return
-	}
+// take is the request that is waiting, or nil.
+func (w *workers) take() *protocol.Work {
+	work := w.waiting
+	w.waiting = nil
+	return work
+}
+
+// start runs a request; call it once what led to it is durable.
+func (w *workers) start(ctx context.Context, work protocol.Work, p protocol.Proposer, out chan<- protocol.Proposal) {
 	if w.cancel != nil {
 		w.cancel()
 	}
-	work := *w.waiting
-	w.waiting = nil
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.group.Go(func() {
 		answer := protocol.Proposal{Round: work.Round, Attempt: work.Attempt}

@@ -1,0 +1,257 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"choir/protocol"
+)
+
+// A key is in one of two buckets: with its value, or with the place where its value
+// stands in the file of values.
+var (
+	bucket = []byte("choir")
+	places = []byte("places")
+)
+
+// valuesSuffix is what the file of values is called, behind the store's path.
+const valuesSuffix = ".values"
+
+// File is a Store in a bbolt file and, beside it, one for the long values, with
+// ".values" behind its name; both have mode 0600 and belong together. It is for
+// one process at a time.
+type File struct {
+	db   *bolt.DB
+	long values
+	// places that a transaction takes out of the tree aren't written to before those
+	// who read them have ended.
+	reading sync.RWMutex
+	apply   sync.Mutex
+	broken  atomic.Pointer[error] // what Get couldn't read
+}
+
+// OpenFile opens or creates a store; a store that another process has open is
+// refused with ErrLocked after a second. Every long value is read and held to its
+// checksum: what is damaged is refused here, with its key, and not found out in the
+// middle of a round.
+func OpenFile(path string) (*File, error) {
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("%s: %w", path, ErrLocked)
+	case err != nil:
+		return nil, fmt.Errorf("store %s: %w", path, err)
+	}
+	f := &File{db: db}
+	if err := f.open(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("store %w", err), f.Close())
+	}
+	return f, nil
+}
+
+func (f *File) open(path string) (err error) {
+	if f.long.f, err = os.OpenFile(path+valuesSuffix, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	for _, p := range []string{path, path + valuesSuffix} {
+		if err := private(p); err != nil {
+			return err
+		}
+	}
+	err = f.db.Update(func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(bucket)
+		_, placesErr := tx.CreateBucketIfNotExists(places)
+		return errors.Join(err, placesErr)
+	})
+	if err == nil {
+		err = f.check()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// check reads every long value and learns which places are taken.
+func (f *File) check() error {
+	taken, err := f.taken()
+	if err != nil {
+		return err
+	}
+	return f.long.use(taken)
+}
+
+// taken are all places that the tree names, each read.
+func (f *File) taken() (taken []place, err error) {
+	err = f.db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket(places).ForEach(func(k, b []byte) error {
+			p, err := unmarshalPlace(b)
+			if err == nil {
+				_, err = f.long.read(p)
+			}
+			if err != nil {
+				return fmt.Errorf("the value of %s: %w", k, err)
+			}
+			taken = append(taken, p)
+			return nil
+		})
+	})
+	return taken, err
+}
+
+// private refuses a store that others may read: it holds channel keys.
+func private(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s: mode %#o lets others read it, want 0600", path, info.Mode().Perm())
+	}
+	return nil
+}
+
+// Get implements protocol.View. A long value that can't be read any more, though it
+// could when the store was opened, is as good as none, and the store takes no
+// transaction any more: nothing that follows from it leaves.
+func (f *File) Get(key string) (value []byte) {
+	f.reading.RLock()
+	defer f.reading.RUnlock()
+	err := f.db.View(func(tx *bolt.Tx) (err error) {
+		if v := tx.Bucket(bucket).Get([]byte(key)); v != nil {
+			value = append([]byte{}, v...)
+			return nil
+		}
+		b := tx.Bucket(places).Get([]byte(key))
+		if b == nil {
+			return nil
+		}
+		p, err := unmarshalPlace(b)
+		if err == nil {
+			value, err = f.long.read(p)
+		}
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("the value of %s: %w", key, err)
+		f.broken.CompareAndSwap(nil, &err)
+		return nil
+	}
+	return value
+}
+
+// Keys implements protocol.View.
+func (f *File) Keys(prefix string) (keys []string) {
+	_ = f.db.View(func(tx *bolt.Tx) error {
+		for _, name := range [][]byte{bucket, places} {
+			c := tx.Bucket(name).Cursor()
+			for k, _ := c.Seek([]byte(prefix)); k != nil && strings.HasPrefix(string(k), prefix); k, _ = c.Next() {
+				keys = append(keys, string(k))
+			}
+		}
+		return nil
+	})
+	slices.Sort(keys)
+	return keys
+}
+
+// Apply implements Store. Long values are durable before the transaction that names
+// their places begins; bbolt syncs its file before it returns.
+func (f *File) Apply(records []protocol.Record) error {
+	f.apply.Lock()
+	defer f.apply.Unlock()
+	if broken := f.broken.Load(); broken != nil {
+		return fmt.Errorf("store: %w", *broken)
+	}
+	written, err := f.writeLong(records)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	var gone []place
+	err = f.db.Update(func(tx *bolt.Tx) error {
+		t := transaction{tx.Bucket(bucket), tx.Bucket(places), nil}
+		for i, r := range records {
+			if err := t.apply(r, written[i]); err != nil {
+				return fmt.Errorf("store: %s: %w", r.Key, err)
+			}
+		}
+		gone = t.gone
+		return nil
+	})
+	if err != nil {
+		return err // whether the tree names the new places is unknown: nothing else is written there
+	}
+	f.reading.Lock() // whoever still reads what is gone ends first
+	defer f.reading.Unlock()
+	f.long.give(gone)
+	return nil
+}
+
+// writeLong makes the long values among the records durable and returns their places,
+// by record.
+func (f *File) writeLong(records []protocol.Record) (written []place, err error) {
+	written = make([]place, len(records))
+	long := false
+	for i, r := range records {
+		if len(r.Value) < longValue {
+			continue
+		}
+		long = true
+		if written[i], err = f.long.write(r.Value); err != nil {
+			break
+		}
+	}
+	if err == nil && long {
+		err = syncData(f.long.f)
+	}
+	if err != nil {
+		f.long.give(slices.DeleteFunc(written, func(p place) bool { return p.length == 0 }))
+	}
+	return written, err
+}
+
+// transaction is a change of the tree under way.
+type transaction struct {
+	values, places *bolt.Bucket
+	gone           []place // that nothing names any more once it is through
+}
+
+func (t *transaction) apply(r protocol.Record, at place) error {
+	if b := t.places.Get([]byte(r.Key)); b != nil {
+		p, err := unmarshalPlace(b)
+		if err != nil {
+			return err
+		}
+		t.gone = append(t.gone, p)
+		if at.length == 0 {
+			if err := t.places.Delete([]byte(r.Key)); err != nil {
+				return err
+			}
+		}
+	}
+	if at.length > 0 {
+		return errors.Join(t.values.Delete([]byte(r.Key)), t.places.Put([]byte(r.Key), at.marshal()))
+	}
+	if r.Value == nil {
+		return t.values.Delete([]byte(r.Key))
+	}
+	return t.values.Put([]byte(r.Key), r.Value)
+}
+
+// Close closes both files.
+func (f *File) Close() error {
+	err := f.db.Close()
+	if f.long.f != nil {
+		err = errors.Join(err, f.long.f.Close())
+	}
+	return err
+}

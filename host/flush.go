@@ -1,0 +1,145 @@
+package host
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"choir/protocol"
+	"choir/transport"
+)
+
+// What a step asks to be stored has to be durable before anything leaves that
+// follows from it, and no earlier. So records wait in memory until something is
+// to leave, or there are too many, or for lateness at most: then they go in one
+// transaction. A process that dies before loses nothing but its own time: nobody
+// has heard of the steps, and the position on the bus that goes with their
+// records makes it read their messages again.
+const (
+	// lazyBytes is how much waits in memory at most, in bytes.
+	lazyBytes = 32 << 20
+	// lateness is how long it waits at most.
+	lateness = 5 * time.Second
+)
+
+// batch is what steps asked for since the last flight began.
+type batch struct {
+	out    []transport.Message
+	weight int       // bytes of out
+	stored int       // bytes of records
+	since  time.Time // when the oldest record came; zero: there is none
+	seq    uint64    // the last position whose message was stepped through
+}
+
+// flight is a batch that is being made durable and, after that, sent, beside the
+// steps that follow. There is one at a time, so that nothing overtakes.
+type flight struct {
+	landed chan outcome
+	work   *protocol.Work // to begin once what led to it is durable
+}
+
+// outcome is how a flight ended.
+type outcome struct {
+	stored bool  // the records are durable, whatever became of the messages
+	err    error // nil: all of it was done
+}
+
+// collect adds a step's effects to the batch.
+func (d *driver) collect(eff protocol.Effects) {
+	if len(eff.Persist) > 0 {
+		d.stored += d.Journal.add(eff.Persist)
+		if d.since.IsZero() {
+			d.since = time.Now()
+		}
+	}
+	for _, o := range eff.Send {
+		d.out = append(d.out, transport.Message{Subject: o.Subject, Data: o.Data})
+		d.weight += len(o.Data)
+	}
+}
+
+// due says whether the batch must not wait any longer.
+func (d *driver) due() bool {
+	if len(d.out) > 0 || d.work.waiting != nil {
+		return true
+	}
+	return !d.since.IsZero() && (d.done || d.stored > lazyBytes || d.untilDue() == 0)
+}
+
+// untilDue is how long the batch may wait; long when it is empty or has to wait
+// for the flight before it anyway.
+func (d *driver) untilDue() time.Duration {
+	if d.since.IsZero() || d.flight != nil {
+		return time.Hour
+	}
+	return max(0, lateness-time.Since(d.since))
+}
+
+// full says whether nothing more may be stepped through before the flight lands.
+func (d *driver) full() bool {
+	return d.flight != nil && (d.weight > maxBatchBytes || d.stored > lazyBytes)
+}
+
+// launch sends the batch on its way, in the order that the contract of
+// protocol.Machine gives.
+func (d *driver) launch(ctx context.Context) {
+	out, f := d.out, &flight{landed: make(chan outcome, 1), work: d.work.take()}
+	records := d.records()
+	d.flight = f
+	go func() {
+		o := outcome{err: d.Journal.apply(records)}
+		if o.stored = o.err == nil; o.stored && len(out) > 0 {
+			if err := d.Bus.Publish(ctx, out...); err != nil {
+				o.err = busError(ctx, err)
+			}
+		}
+		f.landed <- o
+	}()
+}
+
+// records takes the batch's, with the position that goes with them: alone it is
+// worth no disk write.
+func (d *driver) records() []protocol.Record {
+	if d.seq > 0 && !d.since.IsZero() {
+		d.Journal.add([]protocol.Record{{Key: cursorKey, Value: binary.BigEndian.AppendUint64(nil, d.seq)}})
+		d.seq = 0
+	}
+	d.batch = batch{seq: d.seq}
+	return d.Journal.begin()
+}
+
+// landing is where the flight's end is told; nil while there is none.
+func (d *driver) landing() <-chan outcome {
+	if d.flight == nil {
+		return nil
+	}
+	return d.flight.landed
+}
+
+// land takes note of the flight's end. Behind records that aren't durable no others
+// may be stored.
+func (d *driver) land(ctx context.Context, o outcome) error {
+	work := d.flight.work
+	d.flight, d.broken = nil, !o.stored
+	d.Journal.end()
+	if o.err == nil && work != nil && ctx.Err() == nil {
+		d.work.start(ctx, *work, d.Proposer, d.proposals)
+	}
+	return o.err
+}
+
+// stop ends a run for the reason given: it waits for the flight, and makes durable
+// what was gathered behind it, so that the next life needn't read it again.
+func (d *driver) stop(ctx context.Context, why error) error {
+	if d.flight != nil {
+		_ = d.land(ctx, <-d.flight.landed) // ctx has ended: its publishing failed, and why is known
+	}
+	if why == nil || d.broken || d.since.IsZero() {
+		return why
+	}
+	if err := d.Journal.apply(d.records()); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}

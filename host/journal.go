@@ -1,0 +1,113 @@
+package host
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"choir/protocol"
+)
+
+// Journal is a Store with the records of steps that aren't durable yet laid
+// over it: what a machine reads as its own memory while a batch is under way.
+//
+// Of several records of a key only the last is kept: what comes and goes before
+// anything must be durable is never written. While one batch is being made
+// durable the next one gathers.
+//
+// Everything but apply belongs to the goroutine that steps the machine.
+type Journal struct {
+	store   Store
+	pending overlay
+	leaving overlay // being made durable; nil when nothing is
+}
+
+// NewJournal starts with nothing pending.
+func NewJournal(s Store) *Journal { return &Journal{store: s, pending: overlay{}} }
+
+// overlay maps keys to values; nil: deleted.
+type overlay map[string][]byte
+
+// Get implements protocol.View.
+func (j *Journal) Get(key string) []byte {
+	for _, o := range []overlay{j.pending, j.leaving} {
+		if v, ok := o[key]; ok {
+			return v
+		}
+	}
+	return j.store.Get(key)
+}
+
+// Keys implements protocol.View.
+func (j *Journal) Keys(prefix string) []string {
+	keys := j.store.Keys(prefix)
+	for _, o := range []overlay{j.leaving, j.pending} {
+		keys = o.over(keys, prefix)
+	}
+	return keys
+}
+
+// over is what sorted keys become with the overlay laid over them.
+func (o overlay) over(keys []string, prefix string) []string {
+	var more []string
+	gone := map[string]bool{}
+	for k, v := range o {
+		if !strings.HasPrefix(k, prefix) {
+			continue
+		}
+		if _, there := slices.BinarySearch(keys, k); there && v == nil {
+			gone[k] = true
+		} else if !there && v != nil {
+			more = append(more, k)
+		}
+	}
+	if len(gone) > 0 {
+		keys = slices.DeleteFunc(keys, func(k string) bool { return gone[k] })
+	}
+	if len(more) > 0 {
+		keys = append(keys, more...)
+		slices.Sort(keys)
+	}
+	return keys
+}
+
+// add lays a step's records over the store and returns by how many bytes what is
+// pending has grown.
+func (j *Journal) add(records []protocol.Record) (grown int) {
+	for _, r := range records {
+		grown += len(r.Value) - len(j.pending[r.Key])
+		j.pending[r.Key] = r.Value
+	}
+	return grown
+}
+
+// begin takes what is pending as the next batch to be made durable, in order of
+// the keys. The batch before must have ended.
+func (j *Journal) begin() []protocol.Record {
+	j.leaving, j.pending = j.pending, overlay{}
+	records := make([]protocol.Record, 0, len(j.leaving))
+	for _, k := range slices.Sorted(maps.Keys(j.leaving)) {
+		records = append(records, protocol.Record{Key: k, Value: j.leaving[k]})
+	}
+	return records
+}
+
+// apply makes a batch durable. It may run beside the rest.
+func (j *Journal) apply(batch []protocol.Record) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	return j.store.Apply(batch)
+}
+
+// end says that the batch is durable.
+func (j *Journal) end() { j.leaving = nil }
+
+// commit makes everything pending durable.
+func (j *Journal) commit() error {
+	if err := j.apply(j.begin()); err != nil {
+		return err
+	}
+	j.end()
+	return nil
+}

@@ -1,0 +1,257 @@
+package host
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"choir/protocol"
+)
+
+// words are n integers of at most so many bits, as roles store models.
+func words(rng *rand.Rand, n, width int) []byte {
+	b := make([]byte, 0, 8*n)
+	for range n {
+		b = binary.LittleEndian.AppendUint64(b, uint64(int64(rng.Uint64())>>(64-width)))
+	}
+	return b
+}
+
+// longKeys and the lengths of what stands under them: on both sides of the limit
+// from which on a value stands in its own file.
+var longKeys = []string{"share/1/1", "share/1/2", "model", "short", "x"}
+
+func drawLong(t *rapid.T, rng *rand.Rand) (records []protocol.Record) {
+	for range rapid.IntRange(1, 4).Draw(t, "records") {
+		r := protocol.Record{Key: rapid.SampledFrom(longKeys).Draw(t, "key")}
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		case 0:
+		case 1:
+			r.Value = bytes.Repeat([]byte{7}, rapid.SampledFrom([]int{0, 1, 100, longValue - 1, longValue, longValue + 1}).Draw(t, "length"))
+		default:
+			r.Value = words(rng, rapid.IntRange(longValue/8-2, 3*longValue/8).Draw(t, "words"), rapid.IntRange(1, 64).Draw(t, "bits"))
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// TestLongValuesAreAMap: with values on both sides of the limit, opened anew at any
+// moment, the file store is a map, and every byte of the file of values is taken once or
+// free.
+func TestLongValuesAreAMap(t *testing.T) {
+	dir, n := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		path := filepath.Join(dir, rapid.StringMatching(`[a-z]{16}`).Draw(t, "name"))
+		rng := rand.New(rand.NewChaCha8([32]byte{byte(n)}))
+		f, err := OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { f.Close() }()
+		oracle := map[string][]byte{}
+		for range rapid.IntRange(1, 8).Draw(t, "transactions") {
+			records := drawLong(t, rng)
+			if err := f.Apply(records); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range records {
+				if delete(oracle, r.Key); r.Value != nil {
+					oracle[r.Key] = r.Value
+				}
+			}
+			if rapid.Bool().Draw(t, "reopen") {
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if f, err = OpenFile(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			checkLong(t, f, oracle)
+		}
+	})
+}
+
+func checkLong(t *rapid.T, f *File, oracle map[string][]byte) {
+	for _, k := range longKeys {
+		want, there := oracle[k]
+		if got := f.Get(k); (got != nil) != there || !bytes.Equal(got, want) {
+			t.Fatalf("%s: %d bytes (%t), want %d (%t)", k, len(got), got != nil, len(want), there)
+		}
+	}
+	if got := len(f.Keys("")); got != len(oracle) {
+		t.Fatalf("%d keys, want %d", got, len(oracle))
+	}
+	var used int64
+	taken, err := f.taken()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range taken {
+		used += p.extent().size
+	}
+	for _, e := range f.long.free {
+		used += e.size
+	}
+	if used != f.long.end {
+		t.Fatalf("%d bytes are taken or free, of %d", used, f.long.end)
+	}
+}
+
+// TestRoomIsUsedAgain: rounds that store and delete the same amount take no more room
+// than two of them (the next one is written before the last one is gone).
+func TestRoomIsUsedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	f, rng := openFile(t, path), rand.New(rand.NewChaCha8([32]byte{1}))
+	const chunk = 40_000
+	for round := range 20 {
+		for part := range 5 {
+			r := []protocol.Record{{Key: "share/" + string(rune('a'+part)), Value: words(rng, chunk/8, 64)}}
+			if err := f.Apply(append(r, protocol.Record{Key: "model", Value: words(rng, chunk/8, 64)})); err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+		}
+	}
+	info, err := os.Stat(path + valuesSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(8 * (chunk + align)); info.Size() > most {
+		t.Errorf("the file of values has %d bytes after 20 rounds, want at most %d", info.Size(), most)
+	}
+}
+
+// TestSmallIntegersTakeTheirWidth: a model of 16 bits a coordinate takes two bytes each.
+func TestSmallIntegersTakeTheirWidth(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	f, v := openFile(t, path), words(rand.New(rand.NewChaCha8([32]byte{2})), 100_000, 16)
+	if err := f.Apply([]protocol.Record{{Key: "model", Value: v}}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path + valuesSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > 200_000+align || !bytes.Equal(f.Get("model"), v) {
+		t.Errorf("%d bytes on the disk for 100000 words of 16 bits", info.Size())
+	}
+}
+
+// TestWhatACrashLeavesIsFree: values that were written for a transaction which never came
+// take no room in the next life, and what was there stays.
+func TestWhatACrashLeavesIsFree(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	f, rng := openFile(t, path), rand.New(rand.NewChaCha8([32]byte{3}))
+	kept, lost := words(rng, longValue, 64), words(rng, longValue, 64)
+	if err := f.Apply([]protocol.Record{{Key: "kept", Value: kept}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.writeLong([]protocol.Record{{Key: "lost", Value: lost}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = openFile(t, path)
+	if f.Get("lost") != nil || !bytes.Equal(f.Get("kept"), kept) {
+		t.Error("a transaction that never was shows, or one that was doesn't")
+	}
+	end := f.long.end
+	if err := f.Apply([]protocol.Record{{Key: "next", Value: lost}}); err != nil {
+		t.Fatal(err)
+	}
+	if f.long.end != end+(place{length: 8 * longValue}).extent().size || !bytes.Equal(f.Get("next"), lost) {
+		t.Errorf("the file ends at %d, then at %d", end, f.long.end)
+	}
+}
+
+// TestDamageIsRefused: a byte that changed, a file that was cut or lost, before and after
+// the store was opened. Nothing is stored that could follow from it.
+func TestDamageIsRefused(t *testing.T) {
+	damage := map[string]func(path string) error{
+		"changed": func(path string) error {
+			b, err := os.ReadFile(path)
+			if err == nil {
+				b[len(b)/2] ^= 1
+				err = os.WriteFile(path, b, 0o600)
+			}
+			return err
+		},
+		"cut":  func(path string) error { return os.Truncate(path, longValue) },
+		"lost": os.Remove,
+	}
+	for name, do := range damage {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.db")
+			f := openFile(t, path)
+			if err := f.Apply([]protocol.Record{{Key: "share/1", Value: bytes.Repeat([]byte{1, 2, 3}, longValue)}}); err != nil {
+				t.Fatal(err)
+			}
+			if name == "changed" { // the file that is open is the one that changes
+				if err := do(path + valuesSuffix); err != nil {
+					t.Fatal(err)
+				}
+				if f.Get("share/1") != nil {
+					t.Error("a damaged value was read")
+				}
+				if err := f.Apply([]protocol.Record{{Key: "a", Value: []byte{}}}); err == nil || !strings.Contains(err.Error(), "share/1") {
+					t.Errorf("a store with a damaged value stores: %v", err)
+				}
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if name != "changed" {
+				if err := do(path + valuesSuffix); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if f, err := OpenFile(path); err == nil || !strings.Contains(err.Error(), "share/1") {
+				t.Errorf("opened: %v", err)
+				f.Close()
+			}
+		})
+	}
+}
+
+// FuzzWords: narrow words are the same words.
+func FuzzWords(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0})
+	f.Add([]byte{0, 0, 0, 0x80, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		width := widthOf(b)
+		if width == 0 {
+			return
+		}
+		if got := narrow(b, width); len(got) != len(b)/8*width || !bytes.Equal(widen(got, width), b) {
+			t.Errorf("%x in %d bytes a word: %x", b, width, got)
+		}
+	})
+}
+
+// FuzzPlace: a place has one form, and one that is read lies within bounds.
+func FuzzPlace(f *testing.F) {
+	f.Add(place{at: 1 << 20, length: 524363, sum: 1}.marshal())
+	f.Add(place{at: 0, length: 2_000_000, width: 2, sum: 1 << 31}.marshal())
+	f.Add(make([]byte, placeSize))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := unmarshalPlace(b)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(p.marshal(), b) || p.extent().end() < p.length || p.extent().size%align != 0 {
+			t.Errorf("%x is %+v", b, p)
+		}
+	})
+}
