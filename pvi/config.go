@@ -42,7 +42,13 @@ type Config struct {
 	Family   gauss.Family `json:"family"`
 	Strategy Strategy     `json:"strategy"`
 	Features int          `json:"features"` // columns of a record, the bias among them
-	Shards   int          `json:"shards"`   // parts of a party's data; 1 unless Virtual or Averaging
+
+	Shards int `json:"shards"` // parts of a party's data; 1 unless Virtual or Averaging
+	// ShardPower p in [0, 2], with Virtual, deals the parts by size: Shards is what a
+	// party with all the records would keep, and one with the public share w keeps
+	// Shards w^p of them, rounded, at least 1. With 1 all shards everywhere have about as
+	// many records; 0 gives every party Shards.
+	ShardPower float64 `json:"shard_power,omitempty"`
 
 	PriorPrecision float64 `json:"prior_precision"` // of every weight; taken to the nearest grid point
 	NoiseSD        float64 `json:"noise_sd"`        // Linear: standard deviation of an observation; otherwise 0
@@ -116,6 +122,9 @@ func (c Config) checkShape(bad badField) {
 	case !t.sharded && c.Shards != 1:
 		bad("shards", c.Shards, "1 with strategy "+quoted(c.Strategy))
 	}
+	if c.ShardPower != 0 && (c.Strategy != Virtual || !(c.ShardPower > 0 && c.ShardPower <= 2)) {
+		bad("shard_power", c.ShardPower, `0, or up to 2 with strategy "virtual"`)
+	}
 }
 
 func (c Config) checkModel(bad badField) {
@@ -177,7 +186,7 @@ func (c Config) kind() model.Kind {
 // settings is what a model needs to know of the configuration.
 func (c Config) settings() model.Settings {
 	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Parameters: c.Parameters, Hidden: c.Hidden, Samples: c.Samples, Spread: c.PriorSpread,
-		Steps: c.Steps, LearningRate: c.LearningRate, Stepped: c.stepped(), Copies: c.copies(), Floor: c.PrecisionFloor}
+		Steps: c.Steps, LearningRate: c.LearningRate, Stepped: c.stepped(), Copies: c.copies(), Floor: c.PrecisionFloor, Natural: c.Optimiser == Natural}
 }
 
 // Weights is the number of Gaussian weights of the model: as many as Features for

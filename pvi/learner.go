@@ -3,6 +3,7 @@ package pvi
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"choir/crypto/fixedpoint"
 	"choir/pvi/model"
@@ -15,7 +16,8 @@ import (
 type Learner struct {
 	secret.Hidden
 
-	cfg     Config
+	cfg     Config // its Shards is this party's own number of them
+	shared  Config // as it was given
 	sites   []model.Site
 	weight  float64 // the public share of all data at the party
 	maxRows int
@@ -41,8 +43,8 @@ type Proposal struct {
 
 // NewLearner makes a party with its data split into the configuration's shards
 // (Data.Split). weight is the party's public share of all records, in [0, 1]; it
-// matters only with Beta > 0, and is public, so it must not be derived from a
-// secret number of records.
+// matters only with Beta, StartPrecision or ShardPower above 0, and is public, so it must
+// not be derived from a secret number of records.
 func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -50,22 +52,23 @@ func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
 	if err := cfg.check(data); err != nil {
 		return nil, err
 	}
-	return NewShardedLearner(cfg, data.Split(cfg.Shards), weight)
+	return NewShardedLearner(cfg, data.Split(cfg.ShardsOf(weight)), weight)
 }
 
-// NewShardedLearner is NewLearner with the shards given: exactly Shards of them,
+// NewShardedLearner is NewLearner with the shards given: exactly ShardsOf(weight) of them,
 // each record in one. Shards may be empty.
 func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if len(shards) != cfg.Shards {
-		return nil, fmt.Errorf("%w: %d shards, want %d", ErrData, len(shards), cfg.Shards)
-	}
 	if !(weight >= 0 && weight <= 1) {
 		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", ErrData, weight)
 	}
-	l := &Learner{cfg: cfg, weight: weight}
+	l := &Learner{cfg: cfg, shared: cfg, weight: weight}
+	l.cfg.Shards, l.cfg.ShardPower = cfg.ShardsOf(weight), 0
+	if len(shards) != l.cfg.Shards {
+		return nil, fmt.Errorf("%w: %d shards, want %d", ErrData, len(shards), l.cfg.Shards)
+	}
 	for k, d := range shards {
 		if err := cfg.check(d); err != nil {
 			return nil, fmt.Errorf("shard %d: %w", k, err)
@@ -81,7 +84,17 @@ func (c Config) site(d Data) model.Site {
 }
 
 // Config is the configuration that the learner was made with.
-func (l *Learner) Config() Config { return l.cfg }
+func (l *Learner) Config() Config { return l.shared }
+
+// ShardsOf is how many shards a party with this public share of all records keeps.
+// Nobody else needs to come to the same number: it is at most Shards, and a record
+// is in one of them.
+func (c Config) ShardsOf(weight float64) int {
+	if c.ShardPower == 0 || !(weight < 1) {
+		return c.Shards
+	}
+	return max(1, int(math.RoundToEven(float64(c.Shards)*math.Pow(max(weight, 0), c.ShardPower))))
+}
 
 // InitialState is the state before round 1: all factors are 1.
 func (l *Learner) InitialState() []byte {

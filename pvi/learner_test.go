@@ -219,7 +219,9 @@ func TestNewLearnerRefuses(t *testing.T) {
 // improper. In every round only that record's shard may differ, and the updates by
 // at most the sensitivity.
 func TestOneRecordChangesOneShard(t *testing.T) {
-	for _, c := range []Config{logisticConfig(), clippedLinear(gauss.MeanField), clippedLinear(gauss.Full)} {
+	natural := logisticConfig()
+	natural.Optimiser, natural.Steps, natural.LearningRate, natural.StartPrecision = Natural, 1, 1, 8
+	for _, c := range []Config{logisticConfig(), natural, clippedLinear(gauss.MeanField), clippedLinear(gauss.Full)} {
 		data := dense(c, 1, 40)
 		other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 		const victim = 19

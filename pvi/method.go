@@ -21,7 +21,7 @@ type Method struct {
 	// and otherwise FactorsTied or FactorsPrivate as Beta is above 0 or not.
 	Factors Factors `json:"factors,omitempty"`
 
-	Optimiser Optimiser `json:"optimiser,omitempty"` // of the noisy steps; empty is Adam
+	Optimiser Optimiser `json:"optimiser,omitempty"` // of the noisy steps, or Natural of a shard's; empty is Adam
 	// SDUnit, if above 0, is the unit in which the noisy steps measure log standard
 	// deviations in the mean-field family; 0 is 1. It weighs them against the means in
 	// a record's clipped gradient, and with it the noise: a small unit suits a
@@ -66,7 +66,8 @@ const (
 // Optimiser names the rule of the noisy steps.
 type Optimiser string
 
-// The optimisers. Their state is made anew in every round.
+// The optimisers. Their state is made anew in every round. Natural is for shards, the
+// others are for noisy steps; a shard's Adam has no name.
 const (
 	Adam    Optimiser = "adam"
 	Adagrad Optimiser = "adagrad"
@@ -75,6 +76,9 @@ const (
 	// for the mean-field family: a sharp cavity doesn't make it diverge, so that it
 	// takes larger rates.
 	Proximal Optimiser = "proximal"
+	// Natural is a shard's natural-gradient steps on its local free energy, LearningRate
+	// of the way each: for the logistic model. One step of rate 1 is a single pass.
+	Natural Optimiser = "natural"
 )
 
 // Sampling names how records enter a noisy step.
@@ -165,11 +169,15 @@ func (c Config) checkStepped(bad badField, t traits) {
 		if c.Family == gauss.Full {
 			bad("optimiser", c.Optimiser, `another one with family "full"`)
 		}
+	case Natural:
+		if kind, ok := model.Lookup(string(c.Model)); t.records || ok && !kind.Natural {
+			bad("optimiser", c.Optimiser, `another one unless terms are shards of the model "logistic"`)
+		}
 	default:
-		bad("optimiser", c.Optimiser, `"adam", "adagrad", "sgd" or "proximal"`)
+		bad("optimiser", c.Optimiser, `"adam", "adagrad", "sgd", "proximal" or "natural"`)
 	}
 	if !t.iterative {
-		if c.Optimiser != "" {
+		if c.Optimiser != "" && c.Optimiser != Natural {
 			bad("optimiser", c.Optimiser, "none with strategy "+quoted(c.Strategy))
 		}
 		if c.SDUnit != 0 {

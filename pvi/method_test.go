@@ -3,6 +3,7 @@ package pvi
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -120,6 +121,15 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"sd_unit", Virtual, func(c *Config) { c.SDUnit = 1 }},
 		{"sd_unit", Hybrid, func(c *Config) { c.SDUnit = 1 }},
 		{"optimiser", Virtual, func(c *Config) { c.Optimiser = Adam }},
+		{"optimiser", Optimisation, func(c *Config) { c.Optimiser = Natural }},
+		{"optimiser", Virtual, func(c *Config) {
+			c.Model, c.NoiseSD, c.Steps, c.LearningRate, c.Optimiser = Linear, 1, 0, 0, Natural
+		}},
+		{"shard_power", Virtual, func(c *Config) { c.ShardPower = -1 }},
+		{"shard_power", Virtual, func(c *Config) { c.ShardPower = 2.1 }},
+		{"shard_power", Virtual, func(c *Config) { c.ShardPower = math.NaN() }},
+		{"shard_power", Averaging, func(c *Config) { c.ShardPower = 1 }},
+		{"shard_power", Dataset, func(c *Config) { c.ShardPower = 1 }},
 		{"sampling", Optimisation, func(c *Config) { c.Sampling = "shuffle" }},
 		{"sampling", Virtual, func(c *Config) { c.Sampling, c.SampleRate = SamplingPoisson, 0.5 }},
 		{"sample_rate", Optimisation, func(c *Config) { c.Sampling = "" }},

@@ -62,7 +62,7 @@ func newRealRun(cfg Config, learners []*Learner) *realRun {
 	copy(r.q, cfg.floats(cfg.Initial())[:s.Features])
 	r.factors = make([][][]float64, len(learners))
 	for i := range r.factors {
-		r.factors[i] = make([][]float64, cfg.Shards)
+		r.factors[i] = make([][]float64, len(learners[i].sites))
 		for k := range r.factors[i] {
 			r.factors[i][k] = make([]float64, cfg.Dim())
 		}

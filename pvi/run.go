@@ -175,7 +175,7 @@ func checkRun(cfg Config, learners []*Learner) error {
 		return fmt.Errorf("%w: %d learners, parties is %d", ErrConfig, len(learners), cfg.Parties)
 	}
 	for i, l := range learners {
-		if l.cfg != cfg {
+		if l.shared != cfg {
 			return fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
 		}
 	}

@@ -18,6 +18,7 @@ type LearningConfig struct {
 	Strategy       string    `toml:"strategy"`
 	Family         string    `toml:"family"` // mean-field (default) or full
 	Shards         int       `toml:"shards"`
+	ShardPower     float64   `toml:"shard_power"`
 	Clip           float64   `toml:"clip"`
 	PriorPrecision float64   `toml:"prior_precision"` // default 1
 	PrecisionFloor float64   `toml:"precision_floor"` // default the prior's
@@ -51,7 +52,7 @@ func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (App, error)
 	}
 	prior := orElse(l.PriorPrecision, 1)
 	cfg := pvi.Config{Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Strategy: pvi.Strategy(l.Strategy), Features: schema.Dim(),
-		Shards: max(1, l.Shards), PriorPrecision: prior, PrecisionFloor: orElse(l.PrecisionFloor, prior), NoiseSD: l.NoiseSD,
+		Shards: max(1, l.Shards), ShardPower: l.ShardPower, PriorPrecision: prior, PrecisionFloor: orElse(l.PrecisionFloor, prior), NoiseSD: l.NoiseSD,
 		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread, Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16,
 		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
 	cfg.Method = pvi.Method{Factors: pvi.Factors(l.Factors), Optimiser: pvi.Optimiser(l.Optimiser), Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate,

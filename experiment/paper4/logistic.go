@@ -34,7 +34,7 @@ func bar(balanced, unbalanced1, unbalanced2 pair) map[string]pair {
 }
 
 func ten() comparison {
-	v := virtual(pvi.Config{Shards: 796, Clip: 0.05, Steps: 12, LearningRate: 0.035, Damping: 0.12, DampingDecay: 0.15, PrecisionFloor: 1.75}, 0.6)
+	v := virtual(pvi.Config{Clip: 0.75, Damping: 0.18, PrecisionFloor: 100, Method: pvi.Method{StartPrecision: 150}}, 1, 20)
 	v.bars = bar(pair{0.843, -0.336}, pair{0.840, -0.345}, pair{0.842, -0.339})
 	d := optimisation(pvi.Config{Steps: 5, LearningRate: 0.0002, Clip: 2, Damping: 0.4, DampingDecay: 0.1,
 		Method: pvi.Method{Optimiser: pvi.SGD, SampleRate: 0.2}}, 40)
@@ -45,7 +45,7 @@ func ten() comparison {
 }
 
 func twoHundred() comparison {
-	v := virtual(pvi.Config{Shards: 240, Clip: 0.05, Steps: 12, LearningRate: 0.035, Damping: 0.12, DampingDecay: 0.15, PrecisionFloor: 1.75}, 0.6)
+	v := virtual(pvi.Config{Clip: 0.75, Damping: 0.18, PrecisionFloor: 100, Method: pvi.Method{StartPrecision: 150}}, 1, 20)
 	b := pair{0.840, -0.345}
 	v.bars = bar(b, b, b)
 	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"choir/experiment"
 	"choir/experiment/lab"
@@ -25,10 +24,7 @@ type method struct {
 	rounds   int
 	bars     map[string]pair // by split: what to reach
 	app      func(t task) session.App
-	power    float64 // see shardsOf
 	settings string
-	// long has so many rounds that it runs in the clear, whatever the transport.
-	long bool
 }
 
 // task is what an application is made for.
@@ -73,18 +69,8 @@ func (m method) run(ctx context.Context, o study.Options, data *experiment.Data,
 			tr.rounds, tr.scores = append(tr.rounds, round), append(tr.scores, pair{s.Accuracy, s.LogLikelihood})
 			return err
 		}}
-	if m.long {
-		r.Transport = lab.Clear
-	}
 	if o.Quick {
 		r.Rounds = min(r.Rounds, 2)
-	}
-	if l, ok := r.App.(*session.Learning); ok && m.power > 0 {
-		r.Join = func(s session.Seat) (session.Learner, error) {
-			own := *l
-			own.PVI.Shards = shardsOf(l.PVI.Shards, l.Weights[s.Party], m.power)
-			return own.Join(s)
-		}
 	}
 	out, err := r.Do(ctx)
 	if err != nil {
@@ -92,14 +78,6 @@ func (m method) run(ctx context.Context, o study.Options, data *experiment.Data,
 	}
 	tr.spent = out.Spent
 	return tr, nil
-}
-
-// shardsOf is how many factors a party with the public share w of all records keeps:
-// most times w^power, where most is what a party with all the data would keep. A
-// record still moves one clipped vector, and the party's sum is bounded by fewer of
-// them than the plan allows for.
-func shardsOf(most int, w, power float64) int {
-	return max(1, int(math.Round(float64(most)*math.Pow(w, power))))
 }
 
 func (t task) pvi(c pvi.Config) session.App {
@@ -114,13 +92,18 @@ func (t task) pvi(c pvi.Config) session.App {
 	return &session.Learning{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
 }
 
-// virtual is virtual clients with noise-free, tied factors and decreasing damping.
-func virtual(c pvi.Config, power float64) method {
-	c.Strategy = pvi.Virtual
-	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: 20, power: power,
-		app: func(t task) session.App { return t.pvi(c) },
-		settings: fmt.Sprintf("20 rounds, %d w^%g shards at a client with the share w of the records, C %g, %d Adam steps of %g, damping %g / (1 + %g (s-1)), beta %g, precisions of at least %g",
-			c.Shards, power, c.Clip, c.Steps, c.LearningRate, c.Damping, c.DampingDecay, c.Beta, c.PrecisionFloor)}
+// virtual is virtual clients of so many records each, at every client alike, with
+// noise-free factors and one natural-gradient step.
+func virtual(c pvi.Config, records, rounds int) method {
+	c.Strategy, c.ShardPower, c.Optimiser, c.Steps, c.LearningRate = pvi.Virtual, 1, pvi.Natural, 1, 1
+	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: rounds,
+		app: func(t task) session.App {
+			c := c
+			c.Shards = t.rows / records
+			return t.pvi(c)
+		},
+		settings: fmt.Sprintf("%d rounds, a virtual client for every %d records, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), beta %g, precision %g to start with, precisions of at least %g",
+			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.Beta, c.StartPrecision, c.PrecisionFloor)}
 }
 
 // optimisation is DP optimisation with local noise.
@@ -134,7 +117,7 @@ func optimisation(c pvi.Config, rounds int) method {
 
 // globalVI is global inference by secure gradient sums over joint samples.
 func globalVI(c global.Config, rounds int) method {
-	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds, long: true,
+	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds,
 		app: func(t task) session.App {
 			c := c
 			c.Model, c.Features, c.PriorPrecision = pvi.Logistic, t.features, 1
@@ -144,6 +127,6 @@ func globalVI(c global.Config, rounds int) method {
 			c.Records, c.MaxRecords, c.FracBits = int64(t.rows), int64(2*t.rows), session.GridFor(c.Clip)
 			return &session.GlobalVI{Version: 1, Global: c, Schema: t.schema}
 		},
-		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / (1 + %g (s-1)) on the mean gradient, first standard deviation %g, averaging %g; summed in the clear on the session's integers",
+		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / (1 + %g (s-1)) on the mean gradient, first standard deviation %g, averaging %g",
 			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.Averaging)}
 }

@@ -21,7 +21,8 @@ type Settings struct {
 	LearningRate float64
 	Stepped      bool    // a strategy works on single records: Update isn't called, Steps and LearningRate are checked there
 	Copies       int     // how many times Update counts the data; 0 is once. Only a Tempered kind honours it
-	Floor        float64 // least precision of the posterior
+	Floor        float64 // least precision of the posterior, above 0
+	Natural      bool    // Update takes natural-gradient steps. Only a Natural kind honours it
 }
 
 // Kind is one model: what package pvi, and whoever predicts, needs to know of it.
@@ -34,6 +35,8 @@ type Kind struct {
 	Iterative bool
 	// Tempered says that Update honours Copies, which local averaging needs.
 	Tempered bool
+	// Natural says that Update can take natural-gradient steps.
+	Natural bool
 	// External says that a program of the party's own computes the updates, and
 	// predicts: Site knows nothing but its size and there is no Predictor.
 	External bool
@@ -71,7 +74,7 @@ func Names() []string { return []string{"logistic", "linear", "bnn", "external"}
 
 func logisticKind() Kind {
 	return Kind{
-		Binary: true, Iterative: true, Tempered: true,
+		Binary: true, Iterative: true, Tempered: true, Natural: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("logistic", s, bad)
 			checkFlat("logistic", s, bad)
@@ -81,6 +84,9 @@ func logisticKind() Kind {
 		Site: func(s Settings, x, y []float64) Site {
 			l := NewLogistic(s.Features, x, y, s.Steps, s.LearningRate)
 			l.copies = float64(max(s.Copies, 1))
+			if s.Natural {
+				l.floor = s.Floor
+			}
 			return l
 		},
 		Predictor: func(_ Settings, m *gauss.Moments) Predictor { return logisticPredictor{m} },

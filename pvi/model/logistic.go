@@ -10,14 +10,16 @@ import (
 // Logistic is a shard under Bayesian logistic regression in the mean-field family:
 // p(y | x, w) = sigma(x.w)^y (1 - sigma(x.w))^(1-y), y in {0, 1}.
 //
-// Update starts at q and takes a fixed number of Adam steps in (mean, log sd), with
-// the expected log-likelihood and its derivatives in closed form (SigmoidMoments).
+// Update starts at q and takes a fixed number of Adam steps in (mean, log sd), or of
+// natural-gradient steps, with the expected log-likelihood and its derivatives in
+// closed form (SigmoidMoments).
 type Logistic struct {
 	x, sq  blas64.General // the features, and their squares
 	y      []float64
 	steps  int
 	rate   float64
 	copies float64 // how many times Update counts the data
+	floor  float64 // natural gradients: see natural; 0: Adam
 }
 
 // NewLogistic makes a shard of len(y) rows over d weights. x is row-major, with
@@ -38,6 +40,10 @@ func (l *Logistic) Rows() int { return len(l.y) }
 
 // Update implements Site.
 func (l *Logistic) Update(ws *Workspace, dst, q, cavity []float64) {
+	if l.floor > 0 {
+		l.natural(ws, dst, q, cavity)
+		return
+	}
 	ascend(ws, dst, q, l.steps, l.rate, func(gMean, gLogSD, mean, variance []float64) {
 		l.Gradient(ws, gMean, gLogSD, mean, variance, cavity)
 	})
@@ -52,18 +58,7 @@ func (l *Logistic) Update(ws *Workspace, dst, q, cavity []float64) {
 // where h_c, P_c are the cavity's; the 1 is the entropy's.
 func (l *Logistic) Gradient(ws *Workspace, gMean, gLogSD, mean, variance, cavity []float64) {
 	d := l.x.Cols
-	clear(gMean)
-	clear(gLogSD)
-	if n := len(l.y); n > 0 {
-		residual, curve := ws.row[0][:n], ws.row[1][:n]
-		l.activations(residual, curve, mean, variance)
-		for i := range residual {
-			p, c := SigmoidMoments(residual[i], curve[i])
-			residual[i], curve[i] = l.y[i]-p, -c
-		}
-		blas64.Gemv(blas.Trans, l.copies, l.x, vec(residual), 0, vec(gMean))
-		blas64.Gemv(blas.Trans, l.copies, l.sq, vec(curve), 0, vec(gLogSD))
-	}
+	l.likelihood(ws, gMean, gLogSD, mean, variance)
 	for i, v := range variance[:d] {
 		gLogSD[i] *= v
 	}

@@ -1,0 +1,63 @@
+package pvi
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+)
+
+func TestShardsOf(t *testing.T) {
+	c := logisticConfig()
+	for _, tc := range []struct {
+		shards        int
+		power, weight float64
+		want          int
+	}{
+		{300, 0, 0.1, 300}, {300, 0, 0, 300}, {300, 1, 0.1, 30}, {300, 1, 0.025, 8}, {300, 1, 0, 1}, {300, 1, 1, 300}, {300, 1, 1e-9, 1},
+		{400, 0.5, 0.25, 200}, {400, 2, 0.5, 100}, {1, 1, 0.5, 1},
+	} {
+		if c.Shards, c.ShardPower = tc.shards, tc.power; c.ShardsOf(tc.weight) != tc.want {
+			t.Errorf("%+v: %d", tc, c.ShardsOf(tc.weight))
+		}
+	}
+}
+
+// TestShardPower: a party whose share gives it two shards of a plan's eight is, in what it
+// sends and in the bytes of its state, the party of a plan that gives two to everybody,
+// and its sum keeps the bound of the plan's eight. It is in a run with parties of
+// other sizes, under the plan's one configuration.
+func TestShardPower(t *testing.T) {
+	plain := logisticConfig()
+	plain.Shards, plain.Optimiser, plain.Steps, plain.LearningRate = 2, Natural, 1, 1
+	c := plain
+	c.Shards, c.ShardPower = 8, 1
+	data := dense(c, 1, 20)
+	a, b := learner(t, c, data, 0.25), learner(t, plain, data, 0.25)
+	sa, sb := a.InitialState(), b.InitialState()
+	for round := 1; round <= 3; round++ {
+		pa, pb := propose(t, a, round, c.Initial(), sa), propose(t, b, round, c.Initial(), sb)
+		if !slices.Equal(pa.Update, pb.Update) || !bytes.Equal(pa.Memo, pb.Memo) {
+			t.Fatalf("round %d: the parties differ", round)
+		}
+		sa, sb = settle(t, a, round, sa, pa), settle(t, b, round, sb, pb)
+	}
+	if f, err := a.Factors(sa); err != nil || len(f) != 2 || !bytes.Equal(sa, sb) {
+		t.Errorf("%d factors, %v", len(f), err)
+	}
+	if _, err := NewShardedLearner(c, data.Split(8), 0.25); err == nil {
+		t.Error("eight shards were taken where the share gives two")
+	}
+	if a.Config() != c {
+		t.Error("the configuration isn't the plan's")
+	}
+	ls := []*Learner{a, learner(t, c, dense(c, 2, 60), 0.75)}
+	h := run(t, c, ls, nil, 5)
+	for i, want := range []int{2, 6} {
+		if f, err := ls[i].Factors(h.States[i]); err != nil || len(f) != want {
+			t.Errorf("party %d: %d factors, %v", i, len(f), err)
+		}
+	}
+	if slices.Equal(h.Final(), c.Initial()) {
+		t.Error("nothing was learnt")
+	}
+}
