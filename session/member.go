@@ -213,13 +213,19 @@ func (m *Member) drive(ctx context.Context, store host.Store, bus *counted) erro
 			return err
 		}
 	}
+	watch, stopped, err := m.watch(ctx)
+	if err != nil {
+		return err
+	}
 	r.Notify = func(n protocol.Notice) {
 		logNotice(m.Log, n, &bus.sent)
+		watch(n)
 		if m.LeaveAfter > 0 && n.Code == protocol.NoteResult && n.Round >= m.LeaveAfter {
 			leave(errDeparted)
 		}
 	}
 	err = r.Run(ctx)
+	stopped(err)
 	if errors.Is(err, errDeparted) {
 		return nil
 	}

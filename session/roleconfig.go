@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +34,8 @@ type RoleConfig struct {
 	Timing TimingConfig `toml:"timing"`
 	Log    LogConfig    `toml:"log"`
 	Budget BudgetConfig `toml:"budget"` // party: its own limit over all plans on its data
+
+	Station StationConfig `toml:"station"`
 }
 
 // BusConfig says how to reach the broker; see natsbus.Config.
@@ -59,6 +63,22 @@ type TimingConfig struct {
 // LogConfig says what is logged.
 type LogConfig struct {
 	Level string `toml:"level"` // debug, info, warn or error; default info
+}
+
+// StationConfig says where an operator can watch the member; see package station.
+type StationConfig struct {
+	Listen string `toml:"listen"` // host:port of the page and of Prometheus' figures; default: none
+}
+
+func (c StationConfig) validate() error {
+	if c.Listen == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return err
 }
 
 // Duration is a time.Duration in Go's notation, such as "15s".
@@ -173,6 +193,9 @@ func (c *RoleConfig) Validate(role protocol.Role) error {
 	}
 	if _, err := c.Log.Threshold(); err != nil {
 		return protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
+	}
+	if err := c.Station.validate(); err != nil {
+		return protocol.Fail(protocol.ClassInput, "config: station.listen: %q is not host:port: %w", c.Station.Listen, err)
 	}
 	return nil
 }

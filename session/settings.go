@@ -80,6 +80,7 @@ func (c *RoleConfig) settings() []Setting {
 		wait("timing.give_up", &c.Timing.GiveUp, "aggregator: how long without progress before ending the session (default never)"),
 		wait("timing.exec", &c.Timing.Exec, "party: how long exec may take over one round (default 10m)"),
 		text("log.level", &c.Log.Level, "debug, info, warn or error"),
+		text("station.listen", &c.Station.Listen, "host:port of a status page and of Prometheus figures (default none)"),
 	}
 }
 
