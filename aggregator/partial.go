@@ -27,7 +27,7 @@ func (a *Aggregator) partialOf(node uint32) *partial {
 	p := a.at.partials[node]
 	if p == nil {
 		dim := int(a.s.Plan.Dim)
-		p = &partial{record: protocol.EmptyTranscriptVector(dim), seals: make([][]byte, a.s.Chunks()), hash: protocol.NewVectorHash(dim)}
+		p = &partial{record: protocol.EmptyTranscriptVector(dim), seals: make([][]byte, a.s.Chunks()), hash: protocol.NewVectorHash()}
 		a.at.partials[node] = p
 	}
 	if a.at.sum == nil {

@@ -221,8 +221,8 @@ func (n *node) prepare() error {
 
 // deliver steps through the inbox.
 func (n *node) deliver() error {
-	for _, m := range n.inbox {
-		if err := n.step(protocol.Delivery{Data: m}); err != nil {
+	for i, m := range n.inbox {
+		if err := n.step(protocol.Delivery{Data: m, More: i < len(n.inbox)-1}); err != nil {
 			return err
 		}
 	}

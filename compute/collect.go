@@ -95,7 +95,10 @@ func (n *Node) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 	if uint64(c.Index) >= uint64(len(p.chunks)) {
 		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, len(p.chunks))
 	}
-	d := protocol.ChunkDigest(c.Ciphertext)
+	if n.chunkSum == nil {
+		n.chunkSum = protocol.NewChunkHash()
+	}
+	d := n.chunkSum.Digest(c.Ciphertext)
 	have := p.chunks[c.Index]
 	if have == d {
 		return errDuplicate
@@ -139,7 +142,11 @@ func (n *Node) contribution(from uint32, m *protocol.Contribution, data []byte) 
 	if err := n.when(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	bundle, err := m.BundleDigest(n.s, from)
+	account, err := m.AccountDigest(n.s, from)
+	if err != nil {
+		return err
+	}
+	bundle, err := m.BundleOf(n.s, from, account)
 	if err != nil {
 		return err
 	}
@@ -153,7 +160,7 @@ func (n *Node) contribution(from uint32, m *protocol.Contribution, data []byte) 
 	if err != nil {
 		return err
 	}
-	if err := n.checkHead(from, m, secret); err != nil {
+	if err := n.checkHead(from, m, account, secret); err != nil {
 		return err
 	}
 	if p.blind, err = n.blinding(from, m, secret); err != nil {
@@ -172,28 +179,36 @@ func (n *Node) again(from uint32, p *contribution, bundle protocol.Digest) error
 	}
 	switch {
 	case n.worker != nil && p.whole:
-		if err := n.worker.held(from); err != nil {
-			return err
-		}
+		n.worker.held(from)
 	case p.whole:
-		if err := n.giveReceipt(from, p); err != nil {
-			return err
-		}
+		n.oweReceipt(from, p)
 	}
 	return errDuplicate
 }
 
-// giveReceipt signs the receipt for a contribution that is whole. Signing it again
-// gives the same bytes, so none is kept.
-func (n *Node) giveReceipt(from uint32, p *contribution) error {
-	receipt, err := n.sign(&protocol.Receipt{Round: n.at.round, Attempt: n.at.attempt, Party: from, Bundle: p.bundle})
-	if err == nil {
-		n.eff.Emit(n.s.SubjectReceipt(n.self, from, n.at.round, n.at.attempt), receipt)
-	}
-	return err
+// oweReceipt notes the receipt for a contribution that is whole. None is kept once it
+// was given: a party that lost it asks for another, whatever that one is signed with.
+func (n *Node) oweReceipt(from uint32, p *contribution) {
+	n.at.receipts = append(n.at.receipts, &protocol.Receipt{Round: n.at.round, Attempt: n.at.attempt, Party: from, Bundle: p.bundle})
 }
 
-func (n *Node) checkHead(from uint32, m *protocol.Contribution, secret *channel.Secret) error {
+// giveReceipts signs all receipts that wait, with one signature, and sends each to its
+// party.
+func (n *Node) giveReceipts() error {
+	for waiting := range slices.Chunk(n.at.receipts, protocol.MaxMembers) {
+		signed, err := n.s.SignReceipts(n.cfg.Key, n.self, waiting)
+		if err != nil {
+			return err
+		}
+		for i, b := range signed {
+			n.eff.Emit(n.s.SubjectReceipt(n.self, waiting[i].Party, n.at.round, n.at.attempt), b)
+		}
+	}
+	n.at.receipts = nil
+	return nil
+}
+
+func (n *Node) checkHead(from uint32, m *protocol.Contribution, account protocol.Digest, secret *channel.Secret) error {
 	switch {
 	case m.Model != n.at.model:
 		return fmt.Errorf("%w: %s contributed to another model", protocol.ErrMismatch, n.s.Name(from))
@@ -202,11 +217,7 @@ func (n *Node) checkHead(from uint32, m *protocol.Contribution, secret *channel.
 	case len(m.Confirm) != n.m:
 		return fmt.Errorf("%w: %d confirmations for %d nodes", protocol.ErrMismatch, len(m.Confirm), n.m)
 	}
-	tag, err := n.s.Confirm(secret, n.context(from), m)
-	if err != nil {
-		return err
-	}
-	if tag != m.Confirm[n.k] {
+	if n.s.Confirm(secret, n.context(from), account) != m.Confirm[n.k] {
 		return fmt.Errorf("%w: %s derives other keys than this node", protocol.ErrSealed, n.s.Name(from))
 	}
 	return nil
@@ -255,11 +266,10 @@ func (n *Node) receive(from uint32, p *contribution) error {
 		n.at.expected++
 	}
 	if n.worker != nil {
-		return n.worker.held(from)
+		n.worker.held(from)
+		return nil
 	}
-	if err := n.giveReceipt(from, p); err != nil {
-		return err
-	}
+	n.oweReceipt(from, p)
 	n.eff.Note(protocol.Notice{Code: protocol.NoteHeld, Round: n.at.round, Attempt: n.at.attempt, Peer: n.s.Name(from), Count: n.at.complete, Total: n.n})
 	return nil
 }

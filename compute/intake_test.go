@@ -125,11 +125,11 @@ func (x *intake) contribution(party uint32) (messages [][]byte) {
 		m.Vector = protocol.ChunkList(digests)
 	}
 	ctx.To = x.node.self
-	tag, err := x.s.Confirm(x.secret(party, 0), ctx, m)
+	account, err := m.AccountDigest(x.s, party)
 	if err != nil {
 		x.tb.Fatal(err)
 	}
-	m.Confirm[0] = tag
+	m.Confirm[0] = x.s.Confirm(x.secret(party, 0), ctx, account)
 	return append(messages, x.sign(party, m))
 }
 

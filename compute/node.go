@@ -65,6 +65,7 @@ type Node struct {
 	keyMsg   []byte
 	channels map[uint32]*protocol.Link // without the Opens, which are on disk
 	scratch  []byte                    // room for an opened chunk
+	chunkSum *protocol.ChunkHash       // and for a chunk's digest
 	agg      *protocol.Link            // nil until the aggregator's key is known
 
 	at      attempt
@@ -92,6 +93,7 @@ type attempt struct {
 	covered        map[uint32]int // by hold, how many of its entries, from the front, this node has
 	agrees         map[uint32]*protocol.Agree
 	set            []protocol.Entry
+	receipts       []*protocol.Receipt // to be signed and given
 }
 
 // New builds the machine from its view.
@@ -131,6 +133,9 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 		n.start()
 	case protocol.Delivery:
 		n.deliver(e.Data)
+	}
+	if d, ok := ev.(protocol.Delivery); (!ok || !d.More) && !n.ended {
+		n.must(n.giveReceipts())
 	}
 	if !n.ended {
 		n.advance()

@@ -169,6 +169,7 @@ func (n *Node) restoreShares() error {
 			n.at.parties[e.From].refused = true // it contradicted its chunks before, too
 		}
 	}
+	n.at.receipts = nil // whoever lacks one asks for it
 	return nil
 }
 

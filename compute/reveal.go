@@ -99,7 +99,7 @@ func (n *Node) publish(partial field.Vector) error {
 	if err != nil {
 		return err
 	}
-	chunks, hash := make([][]byte, n.s.Chunks()), protocol.NewVectorHash(len(partial))
+	chunks, hash := make([][]byte, n.s.Chunks()), protocol.NewVectorHash()
 	for i := range chunks {
 		chunks[i], _ = sealer.Seal(i, func(plain []byte) {
 			field.PutVector(plain, xof.Chunk(partial, uint64(i)))

@@ -29,6 +29,9 @@ func (n *Node) opens(m *protocol.Round, data []byte) error {
 	case m.Round < a.round || (m.Round == a.round && m.Attempt < a.attempt):
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, m.Round, m.Attempt)
 	}
+	if err := n.giveReceipts(); err != nil { // of the attempt before
+		return err
+	}
 	n.forget()
 	if err := n.enter(collecting); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"choir/crypto/field"
 	"choir/crypto/xof"
@@ -52,6 +53,7 @@ type Worker struct {
 	path  protocol.WorkerPath
 	node  *Node // the intake, with this worker's parties only
 	early early
+	holds []uint32 // parties whose contributions the node is to be told of
 	asked *protocol.WorkerAsk
 	sum   *protocol.WorkerSum // what every chunk of the answer says; nil before
 	quiet bool                // while it restores: what it holds it says at its start
@@ -111,6 +113,9 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 			w.must(w.say(&protocol.WorkerHello{})) // it may have missed a link
 		}
 	}
+	if d, ok := ev.(protocol.Delivery); (!ok || !d.More) && !n.ended {
+		w.must(w.tellHeld())
+	}
 	if !n.ended {
 		w.must(w.answer())
 		eff.Wake = max(n.seen+w.cfg.ResendMS, now+1)
@@ -133,7 +138,7 @@ func (w *Worker) start() {
 		n.eff.Put(pinKey, []byte(w.pin()))
 	}
 	w.must(w.say(&protocol.WorkerHello{}))
-	w.must(w.sayHeld()) // a party that knows its contribution to be here doesn't send it again
+	w.allHeld() // a party that knows its contribution to be here doesn't send it again
 }
 
 // say seals a message for the node.
@@ -152,28 +157,36 @@ func (w *Worker) must(err error) {
 	}
 }
 
-// held tells the node of a contribution that is whole and, with this step,
-// durable.
-func (w *Worker) held(from uint32) error {
-	if w.quiet {
-		return nil
+// held notes that the node is to be told of a contribution that is whole and, with
+// this step, durable.
+func (w *Worker) held(from uint32) {
+	if !w.quiet {
+		w.holds = append(w.holds, from)
 	}
-	return w.say(&protocol.WorkerHeld{Contributions: [][]byte{w.node.get(w.node.commitKey(from))}})
 }
 
-func (w *Worker) sayHeld() error {
-	n, all := w.node, &protocol.WorkerHeld{}
-	for i := range uint32(n.n) {
-		if p := n.at.parties[i]; p != nil && p.whole {
-			all.Contributions = append(all.Contributions, n.get(n.commitKey(i)))
-		}
-		if full := len(all.Contributions) == heldPerMessage; full || i == uint32(n.n)-1 && len(all.Contributions) > 0 {
-			if err := w.say(all); err != nil {
-				return err
-			}
-			all = &protocol.WorkerHeld{}
+// allHeld notes all of them.
+func (w *Worker) allHeld() {
+	w.holds = w.holds[:0]
+	for i := range uint32(w.node.n) {
+		if p := w.node.at.parties[i]; p != nil && p.whole {
+			w.holds = append(w.holds, i)
 		}
 	}
+}
+
+// tellHeld tells the node of everything that was noted.
+func (w *Worker) tellHeld() error {
+	for some := range slices.Chunk(w.holds, heldPerMessage) {
+		m := &protocol.WorkerHeld{}
+		for _, party := range some {
+			m.Contributions = append(m.Contributions, w.node.get(w.node.commitKey(party)))
+		}
+		if err := w.say(m); err != nil {
+			return err
+		}
+	}
+	w.holds = w.holds[:0]
 	return nil
 }
 
@@ -242,7 +255,7 @@ func (w *Worker) opens(m *protocol.Round, data []byte) error {
 	if err := w.node.opens(m, data); err != nil {
 		return err
 	}
-	w.asked, w.sum = nil, nil
+	w.asked, w.sum, w.holds = nil, nil, nil
 	for party := range uint32(w.node.n) { // in order: a step is a function of its event
 		w.retry(party)
 	}

@@ -17,11 +17,14 @@ func (p *Party) makeHead() error {
 			return err
 		}
 	}
-	if err := p.confirm(c); err != nil {
+	account, err := c.AccountDigest(p.s, p.self)
+	if err != nil {
 		return err
 	}
-	var err error
-	if m.bundle, err = c.BundleDigest(p.s, p.self); err != nil {
+	for k := range c.Confirm {
+		c.Confirm[k] = p.s.Confirm(p.node(k), p.context(k, m.pair), account)
+	}
+	if m.bundle, err = c.BundleOf(p.s, p.self, account); err != nil {
 		return err
 	}
 	m.head, err = p.s.Sign(p.cfg.Key, p.self, c)
@@ -56,18 +59,5 @@ func (p *Party) commit(c *protocol.Contribution, out *sending) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// confirm tags everything else in the account for each node.
-func (p *Party) confirm(c *protocol.Contribution) error {
-	tags := make([][16]byte, p.m)
-	for k := range tags {
-		var err error
-		if tags[k], err = p.s.Confirm(p.node(k), p.context(k, p.mine.pair), c); err != nil {
-			return err
-		}
-	}
-	c.Confirm = tags
 	return nil
 }

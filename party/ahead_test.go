@@ -35,7 +35,7 @@ func TestNoiseIsDrawnAhead(t *testing.T) {
 	if !slices.Equal(r.noise(r.contribution(at), update), ahead) {
 		t.Error("the contribution has other noise than was drawn for it")
 	}
-	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.mine.bundle}))
+	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.mine.bundle, Count: 1}))
 	if reads.n != 64 || r.p.next == nil || slices.Equal(r.p.next.whole, ahead) {
 		t.Errorf("waiting for the result it has read %d bytes", reads.n)
 	}

@@ -33,6 +33,7 @@ type sending struct {
 type scratch struct {
 	noised []int64
 	x      field.Vector
+	sum    *protocol.ChunkHash
 }
 
 // send begins to send the contribution that is out, from its first chunk.
@@ -89,7 +90,7 @@ func (p *Party) push() error {
 				return err
 			}
 			if messages[i] = m; p.mine.head == nil {
-				digests[i] = protocol.ChunkDigest(ciphertext)
+				digests[i] = out.scratch[core].sum.Digest(ciphertext)
 			}
 		}
 		return nil
@@ -110,7 +111,7 @@ func (p *Party) push() error {
 
 func (p *Party) newScratch() scratch {
 	n := min(xof.ChunkElements, int(p.s.Plan.Dim))
-	return scratch{make([]int64, n), make(field.Vector, n)}
+	return scratch{make([]int64, n), make(field.Vector, n), protocol.NewChunkHash()}
 }
 
 // chunkOf makes a chunk: the update's coordinates, with this party's part of the

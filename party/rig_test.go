@@ -189,7 +189,8 @@ func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 	}
 	for k := range rigNodes {
 		ctx := protocol.Context{From: 0, To: r.node(k), Round: head.Round, Attempt: head.Attempt, Purpose: protocol.PurposeShare}
-		if tag, err := s.Confirm(r.secrets[r.node(k)], ctx, head); err != nil || tag != head.Confirm[k] {
+		account, err := head.AccountDigest(s, ctx.From)
+		if tag := s.Confirm(r.secrets[r.node(k)], ctx, account); err != nil || tag != head.Confirm[k] {
 			r.t.Fatalf("node %d's confirmation is wrong (%v)", k, err)
 		}
 		if k == int(head.Explicit) {

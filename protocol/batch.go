@@ -1,7 +1,7 @@
 package protocol
 
 import (
-	"crypto/sha256"
+	"bytes"
 	"io"
 
 	"choir/crypto/identity"
@@ -9,14 +9,14 @@ import (
 
 // Batch verifies the signatures of messages that are waiting together in one
 // multi-scalar multiplication, before a machine sees the first of them, and is
-// the machine's Verifier afterwards: what it has found good costs a hash, and
+// the machine's Verifier afterwards: what it has found good costs a look-up, and
 // everything else is verified by itself. A machine can't tell the difference.
 //
 // One goroutine uses a Batch: the one that steps the machine.
 type Batch struct {
 	session Session
 	rand    io.Reader
-	good    map[[32]byte]bool
+	good    map[identity.Signature]identity.Item // by signature, one each
 }
 
 // batchFrom is the number of signatures from which on verifying together costs
@@ -28,7 +28,7 @@ const batchFrom = 16
 // bad signature pass.
 func NewBatch(s Session, r io.Reader) *Batch {
 	s.Verifier = nil
-	return &Batch{session: s, rand: r, good: map[[32]byte]bool{}}
+	return &Batch{session: s, rand: r, good: map[identity.Signature]identity.Item{}}
 }
 
 // Prepare verifies what of the messages is signed by a member that may send it,
@@ -53,7 +53,7 @@ func (b *Batch) Prepare(messages [][]byte) {
 			bad = bad[1:]
 			continue
 		}
-		b.good[claim(it.Key, it.Msg, it.Sig)] = true
+		b.good[it.Sig] = it
 	}
 }
 
@@ -75,13 +75,8 @@ func (b *Batch) item(data []byte) (it identity.Item, ok bool) {
 
 // Verify implements Verifier.
 func (b *Batch) Verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool {
-	return b.good[claim(key, msg, sig)] || identity.Verify(key, msg, sig)
-}
-
-func claim(key identity.PublicKey, msg []byte, sig identity.Signature) [32]byte {
-	h := sha256.New()
-	h.Write(key[:])
-	h.Write(sig[:])
-	h.Write(msg)
-	return [32]byte(h.Sum(nil))
+	if it, ok := b.good[sig]; ok && it.Key == key && bytes.Equal(it.Msg, msg) {
+		return true
+	}
+	return identity.Verify(key, msg, sig)
 }

@@ -13,7 +13,7 @@ func receipts(t testing.TB, s Session, n int) [][]byte {
 	out := make([][]byte, n)
 	for i := range out {
 		from := uint32(3 + i%2)
-		b, err := s.Sign(testKey(int(from)), from, &Receipt{Round: 1, Attempt: 1, Party: uint32(i)})
+		b, err := s.Sign(testKey(int(from)), from, &Receipt{Round: 1, Attempt: 1, Party: uint32(i), Count: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

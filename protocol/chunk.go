@@ -1,8 +1,6 @@
 package protocol
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 
@@ -130,21 +128,6 @@ func (s Session) ChunkLen(i int) int {
 func (s Session) Mask(secret *channel.Secret, c Context) (*xof.Stream, error) {
 	ctx := c.bytes(s.ID)
 	return xof.New(xof.Key(secret.Derive("mask", ctx)), "choir v1 share", ctx)
-}
-
-// Confirm is a node's tag on a contribution: it shows that both ends of the
-// channel derive the same keys for this attempt, before anything is summed.
-func (s Session) Confirm(secret *channel.Secret, c Context, m *Contribution) ([16]byte, error) {
-	core := *m
-	core.Confirm = make([][16]byte, len(m.Confirm))
-	body, err := marshal(&core)
-	if err != nil {
-		return [16]byte{}, err
-	}
-	key := secret.Derive("confirm", c.bytes(s.ID))
-	h := hmac.New(sha256.New, key[:])
-	h.Write(body)
-	return [16]byte(h.Sum(nil)[:16]), nil
 }
 
 // SealGroup seals the group key for a member under the member's channel to the

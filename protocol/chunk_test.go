@@ -121,11 +121,11 @@ func TestConfirmCoversTheContribution(t *testing.T) {
 		return &Contribution{Round: 1, Attempt: 2, Model: testDigest(1), Vector: testDigest(2), Confirm: make([][16]byte, 2), Blinding: make([]SealedScalar, 2)}
 	}
 	tag := func(secret *channel.Secret, c Context, m *Contribution) [16]byte {
-		b, err := s.Confirm(secret, c, m)
+		account, err := m.AccountDigest(s, c.From)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return b
+		return s.Confirm(secret, c, account)
 	}
 	want := tag(secret, shareContext, base())
 	tags := base()
@@ -139,7 +139,6 @@ func TestConfirmCoversTheContribution(t *testing.T) {
 		"model":      func(m *Contribution) { m.Model[0]++ },
 		"explicit":   func(m *Contribution) { m.Explicit++ },
 		"vector":     func(m *Contribution) { m.Vector[0]++ },
-		"nodes":      func(m *Contribution) { m.Confirm = append(m.Confirm, [16]byte{}) },
 		"commitment": func(m *Contribution) { m.Commitment[0]++ },
 		"blinding":   func(m *Contribution) { m.Blinding[1][0]++ },
 	} {

@@ -3,36 +3,54 @@ package protocol
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"slices"
+
+	"github.com/zeebo/blake3"
 
 	"choir/crypto/field"
 )
 
+// Short things are hashed with SHA-256, under a label and with their lengths; what
+// grows with the dimension or the roster with BLAKE3, whose key derivation mode takes
+// a context string for each use (docs/decisions/0013-blake3.md).
+const (
+	chunkContext    = "choir v3 chunk"
+	vectorContext   = "choir v3 vector"
+	integersContext = "choir v3 integers"
+	setContext      = "choir v3 set"
+)
+
+// shortDigest is what digest hashes without an allocation, in bytes.
+const shortDigest = 768
+
 // digest hashes length-prefixed parts under a label, so that no two uses and no
 // two splits of the same bytes collide.
 func digest(label string, parts ...[]byte) Digest {
-	h := sha256.New()
-	h.Write([]byte("choir v1 " + label + "\x00"))
+	var room [shortDigest]byte
+	b := append(append(append(room[:0], "choir v1 "...), label...), 0)
 	for _, p := range parts {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
-		h.Write(n[:])
-		h.Write(p)
+		b = binary.BigEndian.AppendUint64(b, uint64(len(p)))
+		b = append(b, p...)
 	}
-	return Digest(h.Sum(nil))
+	return Digest(sha256.Sum256(b))
 }
 
 func u32bytes(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
 
 // SetDigest names the agreed set of an attempt.
 func SetDigest(s Session, round, attempt uint32, set []Entry) Digest {
-	var b []byte
+	h := longHash(setContext)
+	b := make([]byte, 0, min(hashPiece, 40+entrySize*len(set)))
+	b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(append(b, s.ID[:]...), round), attempt)
 	for _, e := range set {
-		b = binary.BigEndian.AppendUint32(b, e.Party)
-		b = append(b, e.Bundle[:]...)
+		if len(b)+entrySize > hashPiece {
+			h.write(b)
+			b = b[:0]
+		}
+		b = append(binary.BigEndian.AppendUint32(b, e.Party), e.Bundle[:]...)
 	}
-	return digest("set", s.ID[:], u32bytes(round), u32bytes(attempt), b)
+	h.write(b)
+	return h.digest()
 }
 
 // KeyDigest names a responder's plan key.
@@ -41,7 +59,21 @@ func KeyDigest(s Session, owner uint32, public []byte) Digest {
 }
 
 // ChunkDigest is the digest of one sealed chunk.
-func ChunkDigest(ciphertext []byte) Digest { return digest("chunk", ciphertext) }
+func ChunkDigest(ciphertext []byte) Digest { return NewChunkHash().Digest(ciphertext) }
+
+// ChunkHash is ChunkDigest for whoever hashes many: it has 10 KiB of room that each
+// call would allocate otherwise. One goroutine uses it.
+type ChunkHash struct{ h long }
+
+// NewChunkHash makes the room.
+func NewChunkHash() *ChunkHash { return &ChunkHash{longHash(chunkContext)} }
+
+// Digest is the digest of one sealed chunk.
+func (c *ChunkHash) Digest(ciphertext []byte) Digest {
+	c.h.Reset()
+	c.h.write(ciphertext)
+	return c.h.digest()
+}
 
 // ChunkList is the digest of a sealed vector: of its chunks' digests in order.
 func ChunkList(chunks []Digest) Digest {
@@ -54,8 +86,8 @@ func ChunkList(chunks []Digest) Digest {
 
 // VectorDigest is the digest of a vector of field elements.
 func VectorDigest(v field.Vector) Digest {
-	h := NewVectorHash(len(v))
-	for buf := make([]byte, 0, hashPiece); len(v) > 0; {
+	h := NewVectorHash()
+	for buf := make([]byte, 0, min(hashPiece, field.ElementSize*len(v))); len(v) > 0; {
 		n := min(len(v), hashPiece/field.ElementSize)
 		h.Write(field.AppendVector(buf, v[:n]))
 		v = v[n:]
@@ -64,28 +96,26 @@ func VectorDigest(v field.Vector) Digest {
 }
 
 // VectorHash is VectorDigest for a vector that comes in pieces.
-type VectorHash struct{ h hash.Hash }
+type VectorHash struct{ h long }
 
-// NewVectorHash begins the digest of a vector of so many elements.
-func NewVectorHash(elements int) *VectorHash {
-	return &VectorHash{begin("vector", elements*field.ElementSize)}
-}
+// NewVectorHash begins the digest of a vector.
+func NewVectorHash() *VectorHash { return &VectorHash{longHash(vectorContext)} }
 
 // Write takes the encoding of the elements that come next.
-func (v *VectorHash) Write(encoded []byte) { v.h.Write(encoded) }
+func (v *VectorHash) Write(encoded []byte) { v.h.write(encoded) }
 
 // Digest is the digest of all that was written.
-func (v *VectorHash) Digest() Digest { return Digest(v.h.Sum(nil)) }
+func (v *VectorHash) Digest() Digest { return v.h.digest() }
 
 // IntDigest is the digest of a vector of integers: a model or an aggregate.
 func IntDigest(v []int64) Digest {
-	h := begin("integers", 8*len(v))
-	for buf := make([]byte, 0, hashPiece); len(v) > 0; {
+	h := longHash(integersContext)
+	for buf := make([]byte, 0, min(hashPiece, 8*len(v))); len(v) > 0; {
 		n := min(len(v), hashPiece/8)
-		h.Write(AppendInts(buf, v[:n]))
+		h.write(AppendInts(buf, v[:n]))
 		v = v[n:]
 	}
-	return Digest(h.Sum(nil))
+	return h.digest()
 }
 
 // IntDigestBeside is IntDigest(v), given the digest of a vector that it may be equal
@@ -97,15 +127,24 @@ func IntDigestBeside(known Digest, of, v []int64) Digest {
 	return IntDigest(v)
 }
 
-// hashPiece is how much of a vector is encoded at a time to be hashed, in bytes.
-const hashPiece = 4096
+// hashPiece is how much of a vector is encoded at a time to be hashed, in bytes: a
+// multiple of what BLAKE3 takes in at once, and small enough for the nearest cache.
+const hashPiece = 16 << 10
 
-// begin is digest up to a single part of n bytes.
-func begin(label string, n int) hash.Hash {
-	h := sha256.New()
-	h.Write([]byte("choir v1 " + label + "\x00"))
-	h.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
-	return h
+// entrySize is an Entry's encoding, in bytes.
+const entrySize = 4 + 32
+
+// long is a hash of long data.
+type long struct{ *blake3.Hasher }
+
+// longHash begins a digest in a context.
+func longHash(context string) long { return long{blake3.NewDeriveKey(context)} }
+
+func (l long) write(b []byte) { l.Write(b) } // it never fails
+
+func (l long) digest() (d Digest) {
+	l.Sum(d[:0])
+	return d
 }
 
 // AppendInts encodes integers as 8 bytes little endian each, two's complement.

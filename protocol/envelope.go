@@ -53,6 +53,9 @@ func (k Kind) maxBody() int {
 // signature (Ed25519) covers
 //
 //	"choir v1 message" 00 | u8 suite | 32 plan id | u8 kind | u32 sender | bytes body
+//
+// with, for a receipt, the root of the receipts that were signed together in place of
+// the body (see SignReceipts).
 type Envelope struct {
 	Kind Kind
 	Plan PlanID
@@ -100,7 +103,19 @@ func (s signed) fields(w *wire) {
 	w.blob("body", &s.e.Body, s.e.Kind.maxBody())
 }
 
-func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) { return marshal(signed{suite, e}) }
+// toBeSigned is for a receipt the root of the tree that it stands in, not its body.
+func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) {
+	if e.Kind != KindReceipt {
+		return marshal(signed{suite, e})
+	}
+	statement, err := receiptStatement(e.Body)
+	if err != nil {
+		return nil, err
+	}
+	of := *e
+	of.Body = statement
+	return marshal(signed{suite, &of})
+}
 
 // Signer is an identity key; *identity.PrivateKey is one.
 type Signer interface {
@@ -133,12 +148,18 @@ func (s Session) Sign(key Signer, from uint32, m Message) ([]byte, error) {
 		return nil, fmt.Errorf("sign %T: %w", m, err)
 	}
 	e := &Envelope{Kind: m.kind(), Plan: s.ID, From: from, Body: body}
-	tbs, err := e.toBeSigned(uint8(s.Plan.Suite))
-	if err != nil {
+	if e.Sig, err = s.signature(key, e); err != nil {
 		return nil, fmt.Errorf("sign %T: %w", m, err)
 	}
-	e.Sig = key.Sign(tbs)
 	return e.Marshal()
+}
+
+func (s Session) signature(key Signer, e *Envelope) (sig identity.Signature, err error) {
+	tbs, err := e.toBeSigned(uint8(s.Plan.Suite))
+	if err != nil {
+		return sig, err
+	}
+	return key.Sign(tbs), nil
 }
 
 // Check refuses an envelope of another plan, of a stranger, or with a

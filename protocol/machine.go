@@ -14,7 +14,8 @@ import "context"
 //  4. when Done is set, stop: Err says why, nil for a session that completed.
 //
 // Several steps may be put together before 1 as long as no Send of any of them
-// leaves before the Persists of all of them are durable. A driver that dies
+// leaves before the Persists of all of them are durable; Delivery.More tells the
+// machine of it. A driver that dies
 // anywhere builds the machine anew from what was persisted and starts with
 // Start; messages may be delivered again, late or in another order.
 type Machine interface {
@@ -35,7 +36,12 @@ type Start struct{}
 type Tick struct{}
 
 // Delivery is a message from the bus, not to be trusted.
-type Delivery struct{ Data []byte }
+type Delivery struct {
+	Data []byte
+	// More: another Delivery follows at once. What costs little more for many messages
+	// than for one, a machine may leave to the last.
+	More bool
+}
 
 // Proposal is a party's locally computed update for an attempt: what
 // Effects.Propose asked for. Err is set instead when the computation failed.

@@ -12,7 +12,8 @@ type Message interface {
 	kind() Kind
 }
 
-// Digest is a SHA-256 value under a label of its own.
+// Digest is a hash of 256 bits under a label of its own: SHA-256 for short things,
+// BLAKE3 for long ones.
 type Digest [32]byte
 
 // Accept is a member's signature on the plan itself; the envelope's plan id is
@@ -67,30 +68,47 @@ type Round struct {
 // the commitment is zero and there are no shares.
 //
 // Layout: u32 round | u32 attempt | 32 model | u32 explicit | 32 vector |
-// n* 16 confirmation (one per compute node, in roster order) |
-// 32 commitment | n* 48 blinding (none, or one per compute node in roster order).
+// 32 commitment | n* 48 blinding (none, or one per compute node in roster order) |
+// n* 16 confirmation (one per compute node, in roster order). The account is what
+// stands before the confirmations, which confirm it.
 type Contribution struct {
 	Round    uint32
 	Attempt  uint32
 	Model    Digest
 	Explicit uint32 // which compute node (0..M-1) received the explicit share
 	Vector   Digest // ChunkList digest of the explicit share's ciphertext
-	Confirm  [][16]byte
 
 	Commitment commit.Commitment
 	Blinding   []SealedScalar
+
+	Confirm [][16]byte
 }
 
 // Receipt is a node's promise that it holds the contribution durably; the
 // party keeps its outbox until it has one from every node, and can later prove
 // with it that it was counted.
 //
-// Layout: u32 round | u32 attempt | u32 party | 32 bundle.
+// A node signs all receipts of an attempt that it gives at a time at once: its
+// signature is on the root of a tree over them, and each receipt carries its way to
+// the root (see SignReceipts).
+//
+// Layout: u32 round | u32 attempt | u32 party | 32 bundle | u32 index | u32 count |
+// 32 hash, as many as index and count call for.
 type Receipt struct {
 	Round   uint32
 	Attempt uint32
 	Party   uint32
 	Bundle  Digest
+
+	Index uint32   // which of those that were signed together, from 0
+	Count uint32   // how many those are, 1 to MaxMembers
+	Path  []Digest // the hashes beside its way to the root, from the leaf on: at most 17
+}
+
+// Same reports that two receipts are for one contribution to one attempt, however
+// they were signed.
+func (m *Receipt) Same(o *Receipt) bool {
+	return m.Round == o.Round && m.Attempt == o.Attempt && m.Party == o.Party && m.Bundle == o.Bundle
 }
 
 // Entry is one party's contribution as a set names it.
@@ -231,10 +249,7 @@ func (m *Round) fields(w *wire) {
 }
 
 func (m *Contribution) fields(w *wire) {
-	w.attempt(&m.Round, &m.Attempt)
-	w.fixed("model", m.Model[:])
-	w.u32("explicit node", &m.Explicit)
-	w.fixed("vector digest", m.Vector[:])
+	m.account(w)
 	if n := w.count("confirmations", len(m.Confirm), 16); w.reading() {
 		m.Confirm = make([][16]byte, n)
 	}
@@ -244,6 +259,14 @@ func (m *Contribution) fields(w *wire) {
 	if w.err == nil && uint64(m.Explicit) >= uint64(len(m.Confirm)) {
 		w.fail("explicit node %d of %d", m.Explicit, len(m.Confirm))
 	}
+}
+
+// account is everything but the confirmations.
+func (m *Contribution) account(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("model", m.Model[:])
+	w.u32("explicit node", &m.Explicit)
+	w.fixed("vector digest", m.Vector[:])
 	w.fixed("commitment", m.Commitment[:])
 	if n := w.count("blinding shares", len(m.Blinding), sealedScalarSize); w.reading() {
 		m.Blinding = make([]SealedScalar, n)
@@ -257,6 +280,25 @@ func (m *Receipt) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.u32("party", &m.Party)
 	w.fixed("bundle", m.Bundle[:])
+	w.u32("index", &m.Index)
+	w.u32("count", &m.Count)
+	if w.err == nil && (m.Count > MaxMembers || m.Index >= m.Count) {
+		w.fail("receipt %d of %d", m.Index, m.Count)
+	}
+	if w.err != nil {
+		return
+	}
+	n := pathLength(m.Index, m.Count)
+	if w.reading() {
+		m.Path = make([]Digest, n)
+	}
+	if len(m.Path) != n {
+		w.fail("%d hashes lead receipt %d of %d to its root, not %d", n, m.Index, m.Count, len(m.Path))
+		return
+	}
+	for i := range m.Path {
+		w.fixed("path", m.Path[i][:])
+	}
 }
 
 func (m *Hold) fields(w *wire) {
@@ -377,13 +419,4 @@ func Decode(e *Envelope) (Message, error) {
 		return nil, err
 	}
 	return m, nil
-}
-
-// BundleDigest names a contribution in holds, sets and receipts.
-func (m *Contribution) BundleDigest(s Session, party uint32) (Digest, error) {
-	body, err := marshal(m)
-	if err != nil {
-		return Digest{}, err
-	}
-	return digest("bundle", s.ID[:], u32bytes(party), body), nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // PlanVersion is the version of the plan's layout and of every message under it.
-const PlanVersion = 2
+const PlanVersion = 3
 
 // Role is what a member does in a plan.
 type Role uint8

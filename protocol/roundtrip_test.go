@@ -71,7 +71,7 @@ func messageOf(t *rapid.T, k Kind) Message {
 	case KindContribution:
 		return contributionOf(t, round, attempt)
 	case KindReceipt:
-		return &Receipt{round, attempt, rapid.Uint32().Draw(t, "party"), d()}
+		return receiptOf(t, round, attempt)
 	case KindHold:
 		return &Hold{round, attempt, entrySets().Draw(t, "entries")}
 	case KindAgree:
@@ -100,6 +100,16 @@ func contributionOf(t *rapid.T, round, attempt uint32) *Contribution {
 		c.Blinding[i][47] = rapid.Byte().Draw(t, "share")
 	}
 	return c
+}
+
+func receiptOf(t *rapid.T, round, attempt uint32) *Receipt {
+	m := &Receipt{Round: round, Attempt: attempt, Party: rapid.Uint32().Draw(t, "party"), Bundle: digests().Draw(t, "bundle"),
+		Count: rapid.Uint32Range(1, MaxMembers).Draw(t, "count")}
+	m.Index = rapid.Uint32Range(0, m.Count-1).Draw(t, "index")
+	for range pathLength(m.Index, m.Count) {
+		m.Path = append(m.Path, digests().Draw(t, "beside"))
+	}
+	return m
 }
 
 func resultOf(t *rapid.T, round, attempt uint32) *Result {
@@ -206,6 +216,11 @@ func TestMarshalRefusesWhatNobodyReads(t *testing.T) {
 		"party twice":           &Hold{1, 1, []Entry{{2, Digest{}}, {2, Digest{1}}}},
 		"explicit out of range": &Contribution{Round: 1, Attempt: 1, Explicit: 2, Confirm: make([][16]byte, 2)},
 		"no confirmations":      &Contribution{Round: 1, Attempt: 1},
+		"receipt of none":       &Receipt{Round: 1, Attempt: 1},
+		"receipt out of range":  &Receipt{Round: 1, Attempt: 1, Index: 1, Count: 1},
+		"too many receipts":     &Receipt{Round: 1, Attempt: 1, Count: MaxMembers + 1, Path: make([]Digest, 18)},
+		"path too short":        &Receipt{Round: 1, Attempt: 1, Count: 2},
+		"path too long":         &Receipt{Round: 1, Attempt: 1, Count: 1, Path: make([]Digest, 1)},
 		"outcome 0":             &Result{Round: 1, Attempt: 1},
 		"outcome 4":             &Result{Round: 1, Attempt: 1, Outcome: 4},
 		"void with a set":       &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Set: []Entry{{}}},

@@ -82,12 +82,12 @@ func TestVectorHashTakesPieces(t *testing.T) {
 	for i := range v {
 		v[i] = field.Element(i * i)
 	}
-	want := digest("vector", field.AppendVector(nil, v))
+	want := long3(vectorContext, field.AppendVector(nil, v))
 	if VectorDigest(v) != want {
 		t.Error("VectorDigest isn't the digest of the encoding")
 	}
 	for _, size := range []int{1, 7, 512, 1500} {
-		h := NewVectorHash(len(v))
+		h := NewVectorHash()
 		for part := range slices.Chunk(v, size) {
 			h.Write(field.AppendVector(nil, part))
 		}
@@ -96,7 +96,7 @@ func TestVectorHashTakesPieces(t *testing.T) {
 		}
 	}
 	ints := []int64{-1, 0, 5}
-	if IntDigest(ints) != digest("integers", AppendInts(nil, ints)) {
+	if IntDigest(ints) != long3(integersContext, AppendInts(nil, ints)) {
 		t.Error("IntDigest isn't the digest of the encoding")
 	}
 	for _, of := range [][]int64{ints, {-1, 0, 6}, {-1, 0}, nil} {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
 
-const vectorsPath = "../testdata/protocol/v2.json"
+const vectorsPath = "../testdata/protocol/v3.json"
 
 // hexBytes stands in the file as lower-case hexadecimal.
 type hexBytes []byte
@@ -79,7 +79,7 @@ type digestVector struct {
 
 func computedVectors(t *testing.T) *vectorFile {
 	t.Helper()
-	s, f := testSession(t), &vectorFile{Version: 1}
+	s, f := testSession(t), &vectorFile{Version: 3}
 	for i := range s.Plan.Members {
 		f.Seeds = append(f.Seeds, bytes.Repeat([]byte{byte(i + 1)}, 32))
 	}
@@ -133,10 +133,11 @@ func (f *vectorFile) sealed(t *testing.T, s Session) {
 		}
 		f.Chunks = append(f.Chunks, chunkVector{c.From, c.To, c.Round, c.Attempt, uint8(c.Purpose), encodedVector(s), chunks[0].Ciphertext, b})
 	}
-	tag, err := s.Confirm(secret, shareContext, samples()[5].m.(*Contribution))
+	account, err := samples()[5].m.(*Contribution).AccountDigest(s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+	tag := s.Confirm(secret, shareContext, account)
 	group := bytes.Repeat([]byte{0x17}, 32)
 	sealed, err := s.SealGroup(secret, 1, group)
 	if err != nil {
@@ -163,11 +164,16 @@ func (f *vectorFile) sealed(t *testing.T, s Session) {
 func (f *vectorFile) digests(t *testing.T, s Session) {
 	t.Helper()
 	add := func(name string, d Digest) { f.Digests = append(f.Digests, digestVector{name, d[:]}) }
-	hold := samples()[8].m.(*Hold)
+	hold := samples()[9].m.(*Hold)
 	bundle, err := samples()[5].m.(*Contribution).BundleDigest(s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+	account, err := samples()[5].m.(*Contribution).AccountDigest(s, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("account of message contribution by member 1", account)
 	add("bundle of message contribution by member 1", bundle)
 	add("set of message hold in round 1, attempt 2", SetDigest(s, 1, 2, hold.Entries))
 	add("empty set in round 1, attempt 2", SetDigest(s, 1, 2, nil))
@@ -179,6 +185,14 @@ func (f *vectorFile) digests(t *testing.T, s Session) {
 	add("chunk list of that digest alone", ChunkList([]Digest{chunk}))
 	add("vector of field elements 1, 2, p-1", VectorDigest(field.Vector{1, 2, field.Element(uint64(field.Modulus) - 1)}))
 	add("integers 1, -2, 2^62", IntDigest([]int64{1, -2, 1 << 62}))
+	many := make([]int64, 5000)
+	for i := range many {
+		many[i] = int64(i)
+	}
+	add("integers 0 to 4999", IntDigest(many))
+	receipt := samples()[8].m.(*Receipt)
+	add("leaf of message receipt/of three", receipt.leaf())
+	add("root of message receipt/of three", receipt.root())
 }
 
 func TestVectors(t *testing.T) {
@@ -203,7 +217,7 @@ func TestVectors(t *testing.T) {
 	if err := json.Unmarshal(raw, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Messages) != len(samples()) || len(got.Chunks) != 3 || len(got.Digests) != 9 || len(got.Plan) == 0 {
+	if len(got.Messages) != len(samples()) || len(got.Chunks) != 3 || len(got.Digests) != 13 || len(got.Plan) == 0 {
 		t.Fatalf("%d messages, %d chunks, %d digests", len(got.Messages), len(got.Chunks), len(got.Digests))
 	}
 	if d := cmp.Diff(want, &got, sameFields); d != "" {

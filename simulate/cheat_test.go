@@ -182,7 +182,7 @@ func (c *cheat) confirm(m *protocol.Contribution) {
 	tags := make([][16]byte, len(m.Confirm))
 	for k := range tags {
 		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(k), Round: m.Round, Attempt: m.Attempt, Purpose: protocol.PurposeShare}
-		tags[k] = must(c.s.Confirm(c.link(ctx.To), ctx, m))
+		tags[k] = c.s.Confirm(c.link(ctx.To), ctx, must(m.AccountDigest(c.s, c.self)))
 	}
 	m.Confirm = tags
 }

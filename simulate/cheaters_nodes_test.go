@@ -38,6 +38,14 @@ func cheatingNodes() []cheater {
 		{what: "no agreement", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*agreement]()(c) }},
 		{what: "receipt for something else", who: "c0", comes: whole("p", protocol.ErrMismatch),
 			does: twoFaced(func(_ *cheat, m *protocol.Receipt) { m.Bundle[0] ^= 1 })},
+		{what: "receipt on a wrong path", who: "c0", comes: whole("p", protocol.ErrSignature),
+			does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Path[1][0] ^= 1 })},
+		{what: "receipt on another one's path", who: "c0", comes: whole("p", protocol.ErrSignature),
+			does: misled(func(m *protocol.Receipt, all []*protocol.Receipt) { m.Index, m.Path = 1, all[1].Path })},
+		{what: "receipt that stands where two hashes do", who: "c0", comes: whole("p", protocol.ErrSignature),
+			does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Count, m.Path = 2, m.Path[1:] })},
+		{what: "receipt under another round's root", who: "c0", comes: whole("p", protocol.ErrSignature),
+			does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Round++ })},
 		{what: "a second key", who: "c0", comes: whole("p", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
 		{what: "expired key", who: "c0", comes: stalled("p", protocol.ErrExpired), does: lie(func(_ *cheat, m *protocol.Key) { m.NotAfter = 1 })},
 		{what: "the aggregator's messages from a node", who: "c0", comes: whole("p", protocol.ErrUnknown),
@@ -48,6 +56,24 @@ func cheatingNodes() []cheater {
 					c.say(c.s.SubjectResult(1, 1, "head"), &resulting{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid})
 				}
 			}},
+	}
+}
+
+// misled sends beside each receipt another one that was changed after it was signed
+// with three more.
+func misled(change func(m *protocol.Receipt, all []*protocol.Receipt)) func(*cheat) {
+	return func(c *cheat) {
+		each(c, func(m *protocol.Receipt, o protocol.Outgoing) []protocol.Outgoing {
+			var all []*protocol.Receipt
+			for i := range uint32(4) {
+				all = append(all, &protocol.Receipt{Round: m.Round, Attempt: m.Attempt, Party: (m.Party + i) % 4, Bundle: m.Bundle})
+			}
+			e := must(protocol.UnmarshalEnvelope(must(c.s.SignReceipts(c.key, c.self, all))[0]))
+			m = all[0]
+			change(m, all)
+			e.Body = must(protocol.UnmarshalEnvelope(c.sign(c.key, c.self, m))).Body
+			return []protocol.Outgoing{o, {Subject: o.Subject, Data: must(e.Marshal())}}
+		})
 	}
 }
 

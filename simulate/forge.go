@@ -64,7 +64,11 @@ func altered(m protocol.Message, way int64) protocol.Message {
 	case *protocol.Contribution:
 		m.Vector[0] ^= 1
 	case *protocol.Receipt:
-		m.Bundle[0] ^= 1
+		if way%2 == 0 && len(m.Path) > 0 {
+			m.Path[0][0] ^= 1
+		} else {
+			m.Bundle[0] ^= 1
+		}
 	case *protocol.Hold:
 		if way%2 == 0 && len(m.Entries) > 0 {
 			m.Entries = m.Entries[1:]

@@ -109,7 +109,7 @@ func (m *member) turn() {
 		msg := m.inbox[0]
 		m.inbox = m.inbox[1:]
 		m.taken = append(m.taken, msg)
-		m.step(protocol.Delivery{Data: msg.data}, msg)
+		m.step(protocol.Delivery{Data: msg.data, More: n > 1 && len(m.inbox) > 0}, msg)
 	}
 	if m.wakeAt > 0 && m.w.now >= m.wakeAt && !m.done {
 		m.step(protocol.Tick{}, nil)

@@ -135,7 +135,8 @@ func (o *oracle) messageLeft(m *member, e *protocol.Envelope, body protocol.Mess
 			o.contributed(m, b)
 		}
 	case *protocol.Receipt:
-		if o.once("contradiction", purpose("receipt %d %d.%d", b.Party, b.Round, b.Attempt), e.Body) {
+		// Whoever asks again gets it with what is signed then, under another root.
+		if o.once("contradiction", purpose("receipt %d %d.%d", b.Party, b.Round, b.Attempt), b.Bundle[:]) {
 			o.receipted(m, b)
 		}
 	case *protocol.Hold:

@@ -62,13 +62,13 @@ func after(from uint32, last *int64) error {
 }
 
 func (r *reader) contributions(a *Attempt) (map[uint32]account, error) {
-	accounts, last := map[uint32]account{}, int64(-1)
+	accounts, last, model := map[uint32]account{}, int64(-1), protocol.IntDigest(r.now)
 	for r.peek() == protocol.KindContribution {
 		from, m, err := expect[*protocol.Contribution](r)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.checkContribution(a, from, m); err != nil {
+		if err := r.checkContribution(a, from, m, model); err != nil {
 			return nil, err
 		}
 		if err := after(from, &last); err != nil {
@@ -83,12 +83,12 @@ func (r *reader) contributions(a *Attempt) (map[uint32]account, error) {
 	return accounts, nil
 }
 
-func (r *reader) checkContribution(a *Attempt, from uint32, m *protocol.Contribution) error {
+func (r *reader) checkContribution(a *Attempt, from uint32, m *protocol.Contribution, model protocol.Digest) error {
 	if err := timely(a, m.Round, m.Attempt); err != nil {
 		return err
 	}
 	switch {
-	case m.Model != protocol.IntDigest(r.now):
+	case m.Model != model:
 		return fmt.Errorf("%w: %s contributed to another model", protocol.ErrMismatch, r.s.Name(from))
 	case int(m.Explicit) != share.ExplicitIndex(int(from), int(a.Round), r.m) || len(m.Confirm) != r.m:
 		return fmt.Errorf("%w: %s sent its explicit share to another node than its turn", protocol.ErrMismatch, r.s.Name(from))
@@ -273,7 +273,7 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 		return fmt.Errorf("%w: the result names another aggregate than the partial sums add up to", protocol.ErrMismatch)
 	case m.Outcome != outcome:
 		return fmt.Errorf("%w: the result says %s, recomputing says %s", protocol.ErrMismatch, m.Outcome, outcome)
-	case m.Next != protocol.IntDigest(next):
+	case m.Next != protocol.IntDigestBeside(m.Aggregate, sum, next):
 		return fmt.Errorf("%w: the result names another model than the aggregate leads to", protocol.ErrMismatch)
 	}
 	a.Outcome, a.Aggregate, r.now = outcome, sum, next

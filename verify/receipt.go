@@ -59,7 +59,7 @@ func (r *Report) receipts(messages [][]byte) (nodes []uint32, first *protocol.Re
 			return nil, nil, fmt.Errorf("message %d: %w: a %s", i, protocol.ErrMismatch, e.Kind)
 		case first == nil:
 			first = receipt
-		case *receipt != *first:
+		case !receipt.Same(first):
 			return nil, nil, fmt.Errorf("message %d: %w: it is for another contribution than the first", i, protocol.ErrMismatch)
 		case seen[e.From]:
 			return nil, nil, fmt.Errorf("message %d: %w: a second one by %s", i, protocol.ErrMismatch, r.session.Name(e.From))

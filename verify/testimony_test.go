@@ -68,7 +68,7 @@ func TestTestimonyIsChecked(t *testing.T) {
 		"a flipped bit":   {func(w *script) { w.entries[8][60] ^= 1 }, "signature doesn't verify"},
 		"another vector":  {func(w *script) { i := len(w.entries) - 1; w.entries[i][3] ^= 1 }, "isn't the one that was signed"},
 		"a vector cut":    {func(w *script) { i := len(w.entries) - 1; w.entries[i] = w.entries[i][:9] }, "malformed"},
-		"a stray receipt": {func(w *script) { w.say(3, &protocol.Receipt{Round: 1, Attempt: 1}) }, "out of order"},
+		"a stray receipt": {func(w *script) { w.say(3, &protocol.Receipt{Round: 1, Attempt: 1, Count: 1}) }, "out of order"},
 		"a stray key": {func(w *script) {
 			w.rewrite(6, 5, &protocol.Round{Round: 1, Attempt: 1})
 			w.say(4, &protocol.Partial{Round: 2, Attempt: 1})

@@ -1,0 +1,59 @@
+package protocol
+
+import (
+	"fmt"
+
+	"golang.org/x/crypto/cryptobyte"
+
+	"choir/crypto/channel"
+)
+
+// accountOf is a contribution without its confirmations.
+type accountOf struct{ m *Contribution }
+
+func (a accountOf) fields(w *wire) { a.m.account(w) }
+
+// AccountDigest names everything in a party's contribution but the confirmations: what
+// they confirm. Each end works it out once, for however many nodes.
+func (m *Contribution) AccountDigest(s Session, party uint32) (Digest, error) {
+	var room [shortDigest]byte
+	w := &wire{b: cryptobyte.NewBuilder(room[:0])}
+	accountOf{m}.fields(w)
+	if w.err != nil {
+		return Digest{}, w.err
+	}
+	body, err := w.b.Bytes()
+	if err != nil {
+		return Digest{}, err
+	}
+	return digest("account", s.ID[:], u32bytes(party), body), nil
+}
+
+// BundleDigest names a contribution in holds, sets and receipts.
+func (m *Contribution) BundleDigest(s Session, party uint32) (Digest, error) {
+	account, err := m.AccountDigest(s, party)
+	if err != nil {
+		return Digest{}, err
+	}
+	return m.BundleOf(s, party, account)
+}
+
+// BundleOf is BundleDigest, given the account's digest.
+func (m *Contribution) BundleOf(s Session, party uint32, account Digest) (Digest, error) {
+	if uint64(m.Explicit) >= uint64(len(m.Confirm)) {
+		return Digest{}, fmt.Errorf("%w: explicit node %d of %d", ErrMalformed, m.Explicit, len(m.Confirm))
+	}
+	tags := make([]byte, 0, 16*len(m.Confirm))
+	for i := range m.Confirm {
+		tags = append(tags, m.Confirm[i][:]...)
+	}
+	return digest("bundle", s.ID[:], u32bytes(party), account[:], tags), nil
+}
+
+// Confirm is a node's tag on a contribution, given its AccountDigest: it shows that
+// both ends of the channel derive the same keys for this attempt, before anything is
+// summed. The context is that of the party's share to the node.
+func (s Session) Confirm(secret *channel.Secret, c Context, account Digest) [16]byte {
+	key := secret.Derive("confirm", append(c.bytes(s.ID), account[:]...))
+	return [16]byte(key[:16])
+}

@@ -1,0 +1,154 @@
+package protocol
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"choir/crypto/identity"
+)
+
+// Receipts that a node gives at a time are the leaves of a hash tree as in RFC 9162,
+// section 2.1 (SHA-256, a 0 before a leaf, a 1 before two hashes; a subtree on the
+// right may be lower). One signature, on the root, stands for all of them, and each
+// travels with the hashes beside its way to the root. What is signed in place of a
+// receipt's body is
+//
+//	u32 round | u32 attempt | u32 count | 32 root
+//
+// with the root that the receipt itself leads to. So a receipt that leads to another
+// root is one under a wrong signature, and there is nothing else to compare.
+
+// receiptRoot is what a node signs for the receipts that it gives at a time.
+type receiptRoot struct {
+	round, attempt, count uint32
+	root                  Digest
+}
+
+func (r *receiptRoot) fields(w *wire) {
+	w.u32("round", &r.round)
+	w.u32("attempt", &r.attempt)
+	w.u32("count", &r.count)
+	w.fixed("root", r.root[:])
+}
+
+// statement is what the signature on a receipt with this body covers instead.
+func receiptStatement(body []byte) ([]byte, error) {
+	m := new(Receipt)
+	if err := unmarshal(KindReceipt.String(), body, m); err != nil {
+		return nil, err
+	}
+	return marshal(&receiptRoot{m.Round, m.Attempt, m.Count, m.root()})
+}
+
+// leaf is the tree's leaf for a receipt.
+func (m *Receipt) leaf() Digest {
+	var room [1 + 12 + 32]byte
+	b := append(room[:0], 0)
+	for _, v := range []uint32{m.Round, m.Attempt, m.Party} {
+		b = binary.BigEndian.AppendUint32(b, v)
+	}
+	return Digest(sha256.Sum256(append(b, m.Bundle[:]...)))
+}
+
+// inner is the hash of two neighbours.
+func inner(left, right *Digest) Digest {
+	var b [1 + 64]byte
+	b[0] = 1
+	copy(b[1:], left[:])
+	copy(b[33:], right[:])
+	return Digest(sha256.Sum256(b[:]))
+}
+
+// root is where the receipt's path leads to. The path has the right length: the
+// encoding has no other.
+func (m *Receipt) root() Digest {
+	at := m.leaf()
+	path := m.Path
+	climb(m.Index, m.Count, func(onTheRight bool) {
+		beside := path[0]
+		path = path[1:]
+		if onTheRight {
+			at = inner(&beside, &at)
+		} else {
+			at = inner(&at, &beside)
+		}
+	})
+	return at
+}
+
+// climb walks from a leaf of a tree of so many to the root and calls join wherever
+// it meets a neighbour; onTheRight says that the walk comes from the right.
+func climb(index, count uint32, join func(onTheRight bool)) {
+	for last := count - 1; last > 0; index, last = index/2, last/2 {
+		if index%2 == 1 || index < last { // else: nobody is beside it on this level
+			join(index%2 == 1)
+		}
+	}
+}
+
+// pathLength is how many hashes stand beside the way from a leaf to the root.
+func pathLength(index, count uint32) (n int) {
+	climb(index, count, func(bool) { n++ })
+	return n
+}
+
+// tree sets each receipt's place and path and returns the root.
+func tree(receipts []*Receipt) Digest {
+	level := make([]Digest, len(receipts))
+	for i, m := range receipts {
+		m.Index, m.Count = uint32(i), uint32(len(receipts))
+		m.Path = make([]Digest, 0, pathLength(m.Index, m.Count))
+		level[i] = m.leaf()
+	}
+	for height := 0; len(level) > 1; height++ {
+		for i, m := range receipts {
+			if beside := i>>height ^ 1; beside < len(level) {
+				m.Path = append(m.Path, level[beside])
+			}
+		}
+		for i := 0; i < len(level); i += 2 {
+			if i+1 < len(level) {
+				level[i/2] = inner(&level[i], &level[i+1])
+			} else {
+				level[i/2] = level[i]
+			}
+		}
+		level = level[:(len(level)+1)/2]
+	}
+	return level[0]
+}
+
+// SignReceipts encodes a node's receipts for contributions to one attempt, at least one
+// and at most MaxMembers, under one signature. It sets their places and paths.
+func (s Session) SignReceipts(key Signer, from uint32, receipts []*Receipt) ([][]byte, error) {
+	if len(receipts) == 0 || len(receipts) > MaxMembers {
+		return nil, fmt.Errorf("sign receipts: %w: %d of them", ErrMalformed, len(receipts))
+	}
+	first := receipts[0]
+	for _, m := range receipts {
+		if m.Round != first.Round || m.Attempt != first.Attempt {
+			return nil, fmt.Errorf("sign receipts: %w: for round %d attempt %d and round %d attempt %d", ErrMismatch, first.Round, first.Attempt, m.Round, m.Attempt)
+		}
+	}
+	tree(receipts)
+	out := make([][]byte, len(receipts))
+	var sig identity.Signature
+	for i, m := range receipts {
+		body, err := marshal(m)
+		if err != nil {
+			return nil, fmt.Errorf("sign receipts: %w", err)
+		}
+		e := &Envelope{Kind: KindReceipt, Plan: s.ID, From: from, Body: body, Sig: sig}
+		if i == 0 {
+			if sig, err = s.signature(key, e); err != nil {
+				return nil, fmt.Errorf("sign receipts: %w", err)
+			}
+			e.Sig = sig
+		}
+		if out[i], err = e.Marshal(); err != nil {
+			return nil, fmt.Errorf("sign receipts: %w", err)
+		}
+	}
+	return out, nil
+}

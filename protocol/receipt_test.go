@@ -1,0 +1,241 @@
+package protocol
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"testing"
+
+	"choir/crypto/identity"
+)
+
+func receiptsFor(n int) []*Receipt {
+	all := make([]*Receipt, n)
+	for i := range all {
+		all[i] = &Receipt{Round: 3, Attempt: 2, Party: uint32(i), Bundle: Digest{byte(i), byte(i >> 8), 7}}
+	}
+	return all
+}
+
+// mth is RFC 9162's Merkle Tree Hash as it is defined there, over the receipts'
+// contents: an independent value for every root.
+func mth(leaves [][]byte) []byte {
+	if len(leaves) == 1 {
+		h := sha256.Sum256(append([]byte{0}, leaves[0]...))
+		return h[:]
+	}
+	k := 1
+	for 2*k < len(leaves) {
+		k *= 2
+	}
+	h := sha256.Sum256(slices.Concat([]byte{1}, mth(leaves[:k]), mth(leaves[k:])))
+	return h[:]
+}
+
+// inclusion is RFC 9162's PATH, as it is defined there.
+func inclusion(m int, leaves [][]byte) [][]byte {
+	if len(leaves) == 1 {
+		return nil
+	}
+	k := 1
+	for 2*k < len(leaves) {
+		k *= 2
+	}
+	if m < k {
+		return append(inclusion(m, leaves[:k]), mth(leaves[k:]))
+	}
+	return append(inclusion(m-k, leaves[k:]), mth(leaves[:k]))
+}
+
+func TestReceiptTreeIsRFC9162(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 31, 33, 100} {
+		all := receiptsFor(n)
+		got := tree(all)
+		var leaves [][]byte
+		for _, m := range all {
+			leaves = append(leaves, body(t, m)[:12+32])
+		}
+		if !bytes.Equal(got[:], mth(leaves)) {
+			t.Fatalf("%d receipts: another root", n)
+		}
+		for i, m := range all {
+			want := inclusion(i, leaves)
+			if len(want) != len(m.Path) || len(want) != pathLength(uint32(i), uint32(n)) || m.Index != uint32(i) || m.Count != uint32(n) {
+				t.Fatalf("receipt %d of %d: %d hashes, not %d", i, n, len(m.Path), len(want))
+			}
+			for j := range want {
+				if !bytes.Equal(want[j], m.Path[j][:]) {
+					t.Fatalf("receipt %d of %d: hash %d is another one", i, n, j)
+				}
+			}
+			if m.root() != got {
+				t.Fatalf("receipt %d of %d leads to another root", i, n)
+			}
+		}
+	}
+}
+
+func TestReceiptPathsAreShort(t *testing.T) {
+	for _, n := range []uint32{1, 2, 1000, MaxMembers - 1, MaxMembers} {
+		for _, i := range []uint32{0, n / 3, n / 2, n - 1} {
+			if got := pathLength(i, n); got > 17 {
+				t.Errorf("receipt %d of %d needs %d hashes", i, n, got)
+			}
+		}
+	}
+}
+
+// counting is a signer that counts its signatures.
+type counting struct {
+	*identity.PrivateKey
+	n int
+}
+
+func (c *counting) Sign(msg []byte) identity.Signature { c.n++; return c.PrivateKey.Sign(msg) }
+
+func TestOneSignatureForAllReceipts(t *testing.T) {
+	s := testSession(t)
+	for _, n := range []int{1, 2, 5, 200} {
+		key := &counting{PrivateKey: testKey(3)}
+		signed, err := s.SignReceipts(key, 3, receiptsFor(n))
+		if err != nil || len(signed) != n || key.n != 1 {
+			t.Fatalf("%d receipts: %d messages under %d signatures, %v", n, len(signed), key.n, err)
+		}
+		for i, b := range signed {
+			e, m, err := s.Receive(b)
+			if err != nil || e.From != 3 || !m.(*Receipt).Same(receiptsFor(n)[i]) {
+				t.Fatalf("receipt %d of %d: %v", i, n, err)
+			}
+		}
+	}
+	alone, err := s.Sign(testKey(3), 3, &Receipt{Round: 3, Attempt: 2, Bundle: Digest{0, 0, 7}, Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := s.SignReceipts(testKey(3), 3, receiptsFor(1))
+	if err != nil || !bytes.Equal(alone, one[0]) {
+		t.Errorf("a receipt by itself isn't a tree of one: %v", err)
+	}
+}
+
+func TestSignReceiptsRefuses(t *testing.T) {
+	s := testSession(t)
+	if _, err := s.SignReceipts(testKey(3), 3, nil); err == nil {
+		t.Error("none were signed")
+	}
+	mixed := receiptsFor(3)
+	mixed[2].Attempt++
+	if _, err := s.SignReceipts(testKey(3), 3, mixed); err == nil {
+		t.Error("receipts of two attempts were signed together")
+	}
+}
+
+// TestReceiptsThatLeadElsewhere: whatever is changed in a receipt, or taken from
+// another one, the signature doesn't hold. One seed of a receipt is good, so that the
+// test can fail.
+func TestReceiptsThatLeadElsewhere(t *testing.T) {
+	s := testSession(t)
+	all := receiptsFor(6)
+	signed, err := s.SignReceipts(testKey(3), 3, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := receiptsFor(6)
+	for _, m := range others {
+		m.Round++
+	}
+	if _, err := s.SignReceipts(testKey(3), 3, others); err != nil {
+		t.Fatal(err)
+	}
+	hash := func(level, i int) Digest { // of the tree of six
+		switch level {
+		case 0:
+			return all[i].leaf()
+		default:
+			l, r := all[2*i].leaf(), all[2*i+1].leaf()
+			return inner(&l, &r)
+		}
+	}
+	good := func() Receipt {
+		m := *all[2]
+		m.Path = slices.Clone(m.Path)
+		return m
+	}
+	for name, alter := range map[string]func(m *Receipt){
+		"round":                   func(m *Receipt) { m.Round++ },
+		"attempt":                 func(m *Receipt) { m.Attempt++ },
+		"party":                   func(m *Receipt) { m.Party++ },
+		"bundle":                  func(m *Receipt) { m.Bundle[31] ^= 1 },
+		"place":                   func(m *Receipt) { m.Index ^= 1 },
+		"number of receipts":      func(m *Receipt) { m.Count = 7 },
+		"first hash":              func(m *Receipt) { m.Path[0][0] ^= 1 },
+		"last hash":               func(m *Receipt) { m.Path[len(m.Path)-1][31] ^= 1 },
+		"hashes in another order": func(m *Receipt) { slices.Reverse(m.Path) },
+		"another receipt's path":  func(m *Receipt) { m.Path = slices.Clone(all[0].Path) },
+		"another receipt's way":   func(m *Receipt) { m.Index, m.Path = all[3].Index, slices.Clone(all[3].Path) },
+		"a shorter tree":          func(m *Receipt) { m.Index, m.Count, m.Path = 1, 3, []Digest{hash(1, 0), hash(1, 2)} },
+		"alone":                   func(m *Receipt) { m.Index, m.Count, m.Path = 0, 1, nil },
+		"a root of another round": func(m *Receipt) { *m = *others[2]; m.Round-- },
+		"an inner hash as leaf's": func(m *Receipt) { m.Path[0] = hash(1, 1) },
+	} {
+		m := good()
+		alter(&m)
+		e, err := UnmarshalEnvelope(signed[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Body = body(t, &m)
+		b, err := e.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Receive(b); !errors.Is(err, ErrSignature) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if m := good(); !bytes.Equal(mustBody(t, s, signed[2]), body(t, &m)) {
+		t.Error("what was altered isn't what was signed")
+	}
+}
+
+func mustBody(t *testing.T, s Session, data []byte) []byte {
+	t.Helper()
+	e, _, err := s.Receive(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Body
+}
+
+// TestInnerNodeIsNoReceipt: the two halves of an inner node's input are hashes that
+// somebody may choose; no receipt has that node for its leaf, since a leaf's input
+// begins with another byte and has another length.
+func TestInnerNodeIsNoReceipt(t *testing.T) {
+	all := receiptsFor(2)
+	l, r := all[0].leaf(), all[1].leaf()
+	node := inner(&l, &r)
+	unmarked := sha256.Sum256(append(l[:], r[:]...))
+	if node == Digest(unmarked) || l == Digest(sha256.Sum256(body(t, &Receipt{Round: 3, Attempt: 2, Bundle: Digest{0, 0, 7}, Count: 1})[:44])) {
+		t.Error("leaves and inner nodes are hashed alike")
+	}
+}
+
+// TestReceiptsInABatch: receipts under one signature verify together, and one that
+// leads elsewhere is found among them.
+func TestReceiptsInABatch(t *testing.T) {
+	s := testSession(t)
+	signed, err := s.SignReceipts(testKey(3), 3, receiptsFor(40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed[11][len(signed[11])-64-1] ^= 1 // the last byte of its path
+	b := NewBatch(s, deterministic(1))
+	b.Prepare(signed)
+	s.Verifier = b
+	for i, data := range signed {
+		if _, _, err := s.Receive(data); errors.Is(err, ErrSignature) != (i == 11) {
+			t.Errorf("receipt %d: %v", i, err)
+		}
+	}
+}
