@@ -33,6 +33,25 @@ func (v Vector) Neg() {
 	}
 }
 
+// SetSigned sets v to the signed representation of x, which is as long; else it
+// panics. It returns len(x), or the index of the first integer beyond [MaxSigned] in
+// magnitude, and leaves v as it was then. For integers in the range its time doesn't
+// depend on them.
+func (v Vector) SetSigned(x []int64) int {
+	if len(v) != len(x) {
+		panic("field: SetSigned of another length")
+	}
+	for i, n := range x {
+		if n > MaxSigned || n < -MaxSigned {
+			return i
+		}
+	}
+	for i, n := range x {
+		v[i] = Element(uint64(n) + Modulus&uint64(n>>63))
+	}
+	return len(x)
+}
+
 // Equal tells whether v and w have the same length and the same elements. For
 // equal lengths its time does not depend on the elements.
 func (v Vector) Equal(w Vector) bool {

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -77,4 +78,33 @@ func BenchmarkVectorAdd(b *testing.B) {
 	for b.Loop() {
 		v.Add(w)
 	}
+}
+
+// TestSetSigned is FromInt64 for a whole vector.
+func TestSetSigned(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 40).Draw(t, "n")
+		x, want, first := make([]int64, n), make(Vector, n), n
+		for i := range x {
+			x[i] = rapid.OneOf(rapid.Int64Range(-9, 9), rapid.Int64Range(MaxSigned-2, MaxSigned+1), rapid.Int64Range(-MaxSigned-1, -MaxSigned+2),
+				rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64})).Draw(t, "x")
+			if i%5 > 0 {
+				x[i] >>= 1
+			}
+			var err error
+			if want[i], err = FromInt64(x[i]); err != nil {
+				first = min(first, i)
+			}
+		}
+		v := slices.Repeat(Vector{7}, n)
+		if got := v.SetSigned(x); got != first {
+			t.Fatalf("stopped at %d, want %d", got, first)
+		}
+		if first < n {
+			want = slices.Repeat(Vector{7}, n)
+		}
+		if !v.Equal(want) {
+			t.Fatalf("%v, want %v", v, want)
+		}
+	})
 }

@@ -102,18 +102,47 @@ func magnitude(x int64) uint64 {
 // of 2^64 squares of int64 values fits.
 type wide [3]uint64
 
+// Squares of magnitudes up to 2^small - 1 are summed up in one word, a run of them at a
+// time: 2^10 · (2^27 - 1)^2 < 2^64.
+const (
+	small = 27
+	run   = 1 << 10
+)
+
 // normSquared returns the sum of v[i]^2.
 func normSquared(v []int64) wide {
 	var sum wide
-	for _, x := range v {
-		m := magnitude(x)
-		hi, lo := bits.Mul64(m, m)
-		var carry uint64
-		sum[0], carry = bits.Add64(sum[0], lo, 0)
-		sum[1], carry = bits.Add64(sum[1], hi, carry)
-		sum[2] += carry
+	for len(v) > 0 {
+		now := v[:min(run, len(v))]
+		var squares, largest uint64
+		for _, x := range now {
+			m := uint64(x ^ x>>63) // |x|, or one less
+			largest |= m
+			squares += uint64(x) * uint64(x)
+		}
+		if largest+1 >= 1<<small {
+			sum.addSquares(now)
+		} else {
+			sum.add(0, squares)
+		}
+		v = v[len(now):]
 	}
 	return sum
+}
+
+// addSquares adds squares of any size.
+func (a *wide) addSquares(v []int64) {
+	for _, x := range v {
+		m := magnitude(x)
+		a.add(bits.Mul64(m, m))
+	}
+}
+
+func (a *wide) add(hi, lo uint64) {
+	var carry uint64
+	a[0], carry = bits.Add64(a[0], lo, 0)
+	a[1], carry = bits.Add64(a[1], hi, carry)
+	a[2] += carry
 }
 
 // atMost tells whether a <= b.

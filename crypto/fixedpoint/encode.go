@@ -12,13 +12,8 @@ func ToField(dst field.Vector, v []int64) error {
 	if len(dst) != len(v) {
 		return fmt.Errorf("%w: %d and %d", ErrLength, len(dst), len(v))
 	}
-	for i, x := range v {
-		if x > field.MaxSigned || x < -field.MaxSigned {
-			return fmt.Errorf("coordinate %d: %w: more than (p-1)/2", i, ErrRange)
-		}
-	}
-	for i, x := range v {
-		dst[i], _ = field.FromInt64(x) // in range, as checked above
+	if i := dst.SetSigned(v); i < len(v) {
+		return fmt.Errorf("coordinate %d: %w: more than (p-1)/2", i, ErrRange)
 	}
 	return nil
 }

@@ -55,13 +55,14 @@ func (g Grid) Round(dst []int64, x []float64) error {
 	if len(dst) != len(x) {
 		return fmt.Errorf("%w: %d and %d", ErrLength, len(dst), len(x))
 	}
+	scale := g.scale(1)
 	for i, v := range x {
-		if err := g.check(v); err != nil {
-			return fmt.Errorf("coordinate %d: %w", i, err)
+		if !(math.Abs(v*scale) < limit) { // NaN isn't below anything
+			return fmt.Errorf("coordinate %d: %w", i, g.check(v))
 		}
 	}
 	for i, v := range x {
-		dst[i] = int64(math.RoundToEven(g.scale(v)))
+		dst[i] = int64(math.RoundToEven(v * scale))
 	}
 	return nil
 }
