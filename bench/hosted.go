@@ -189,7 +189,7 @@ func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (
 	var machine protocol.Machine
 	switch s.Plan.Members[i].Role {
 	case protocol.RoleParty:
-		machine, err = party.New(party.Config{Session: s, Key: h.w.keys[i], App: h.w.app, Ledger: unpaid{}, Rand: h, View: journal, ResendMS: longTime})
+		machine, err = party.New(party.Config{Session: s, Key: h.w.keys[i], App: h.w.app, Ledger: unpaid{}, Rand: h, View: journal, ResendMS: longTime, Window: host.Window})
 	case protocol.RoleCompute:
 		machine, err = compute.New(compute.Config{Session: s, Key: h.w.keys[i], Rand: rand.Reader, View: journal, ResendMS: longTime})
 	default:
@@ -200,7 +200,8 @@ func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (
 		return nil, err
 	}
 	m.machine = machine
-	m.Config = host.Config{Machine: machine, Journal: journal, Bus: m.bus, Filters: s.Filters(i), Prepare: batch.Prepare, Proposer: proposer{h.w.rows, int(i)}}
+	m.Config = host.Config{Machine: machine, Journal: journal, Bus: m.bus, Filters: s.Filters(i), Prepare: batch.Prepare, Proposer: proposer{h.w.rows, int(i)},
+		Gather: host.Gather(s.Plan.Members[i].Role)}
 	return m, nil
 }
 

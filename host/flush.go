@@ -23,6 +23,20 @@ const (
 	lateness = 5 * time.Second
 )
 
+// Gather is Config.Gather for a role. What a compute node takes in stays until the
+// round ends, so its disk had better begin at once; a party and the aggregator forget
+// most of what they store as soon as the rest of it is here.
+func Gather(role protocol.Role) int {
+	if role == protocol.RoleCompute {
+		return 2 << 20
+	}
+	return lazyBytes
+}
+
+// Window is how much of a contribution a party should make in one step, in bytes
+// (party.Config.Window): the next window is made while this one is on its way.
+const Window = 1 << 20
+
 // batch is what steps asked for since the last flight began.
 type batch struct {
 	out    []transport.Message
@@ -64,7 +78,7 @@ func (d *driver) due() bool {
 	if len(d.out) > 0 || d.work.waiting != nil {
 		return true
 	}
-	return !d.since.IsZero() && (d.done || d.stored > lazyBytes || d.untilDue() == 0)
+	return !d.since.IsZero() && (d.done || d.stored > d.Gather || d.untilDue() == 0)
 }
 
 // untilDue is how long the batch may wait; long when it is empty or has to wait

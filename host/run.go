@@ -23,6 +23,10 @@ type Config struct {
 	Prepare func(messages [][]byte)
 	Notify  func(protocol.Notice)
 	Now     func() time.Time // nil: time.Now
+	// Gather is how many bytes of records wait for others before they are made durable,
+	// unless something is to leave before; 0: 32 MiB. Roles that delete most of what they
+	// store before anything leaves want much, those that keep it little: see Gather.
+	Gather int
 	// IdleTimeout ends Run with a timeout when nothing arrives for so long; 0: never.
 	IdleTimeout time.Duration
 }
@@ -45,6 +49,9 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	if d.Notify == nil {
 		d.Notify = func(protocol.Notice) {}
+	}
+	if d.Gather <= 0 {
+		d.Gather = lazyBytes
 	}
 	from := d.cursor()
 	reading := make(chan struct{})

@@ -199,10 +199,10 @@ func TestNoRecordWaitsForEver(t *testing.T) {
 		want bool
 	}{
 		{"nothing waits", &driver{}, false},
-		{"it came now", &driver{batch: batch{since: time.Now()}}, false},
+		{"it came now", &driver{Config: Config{Gather: 10}, batch: batch{since: time.Now(), stored: 10}}, false},
 		{"it came long ago", &driver{batch: batch{since: long}}, true},
 		{"there is a flight", &driver{batch: batch{since: long}, flight: new(flight)}, false},
-		{"too much", &driver{batch: batch{since: time.Now(), stored: lazyBytes + 1}}, true},
+		{"too much", &driver{Config: Config{Gather: 10}, batch: batch{since: time.Now(), stored: 11}}, true},
 		{"done", &driver{batch: batch{since: time.Now()}, done: true}, true},
 		{"done without records", &driver{done: true}, false},
 		{"a message", &driver{batch: batch{out: make([]transport.Message, 1)}}, true},

@@ -56,13 +56,13 @@ func (r *Role) Run(ctx context.Context) error {
 		filters = r.Session.GroupFilters(index)
 	}
 	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: r.Bus, Filters: filters,
-		Prepare: batch.Prepare, Proposer: r.Proposer, Notify: r.Notify, IdleTimeout: r.IdleTimeout})
+		Prepare: batch.Prepare, Proposer: r.Proposer, Notify: r.Notify, Gather: host.Gather(r.Session.Plan.Members[index].Role), IdleTimeout: r.IdleTimeout})
 }
 
 func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine, error) {
 	switch role {
 	case protocol.RoleParty:
-		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger, Sampler: r.Sampler, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds()})
+		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger, Sampler: r.Sampler, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Window: host.Window})
 	case protocol.RoleCompute:
 		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Group: r.Group})
 	case protocol.RoleAggregator:
