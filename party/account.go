@@ -36,9 +36,14 @@ func (p *Party) makeHead() error {
 // dimension in this mode.
 func (p *Party) commit(c *protocol.Contribution, out *sending) error {
 	noised := make([]int64, p.s.Plan.Dim)
+	var buf scratch
 	for i := range p.s.Chunks() {
+		samples, err := p.samples(out, i, &buf)
+		if err != nil {
+			return err
+		}
 		from := i * xof.ChunkElements
-		if err := p.noised(out, noised[from:from+p.s.ChunkLen(i)], i, from); err != nil {
+		if err := p.noised(out, noised[from:from+p.s.ChunkLen(i)], samples, from, 0); err != nil {
 			return err
 		}
 	}

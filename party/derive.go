@@ -30,11 +30,17 @@ type sending struct {
 	scratch []scratch         // one a core
 }
 
+// scratch is what making a chunk takes beside the message that it becomes.
 type scratch struct {
-	noised []int64
-	x      field.Vector
-	sum    *protocol.ChunkHash
+	samples []int64 // a chunk's noise, when it wasn't drawn ahead
+	noised  [windowElements]int64
+	x       [windowElements]field.Element
+	sum     *protocol.ChunkHash
 }
+
+// windowElements is how many coordinates are made at a time: few enough for every step
+// to find them in the first-level cache.
+const windowElements = 512
 
 // send begins to send the contribution that is out, from its first chunk.
 func (p *Party) send(update []byte, d *drawn) error {
@@ -109,42 +115,60 @@ func (p *Party) push() error {
 	return p.sendHead()
 }
 
-func (p *Party) newScratch() scratch {
-	n := min(xof.ChunkElements, int(p.s.Plan.Dim))
-	return scratch{make([]int64, n), make(field.Vector, n), protocol.NewChunkHash()}
-}
+func (p *Party) newScratch() scratch { return scratch{sum: protocol.NewChunkHash()} }
 
 // chunkOf makes a chunk: the update's coordinates, with this party's part of the
 // noise (Paper I, Theorem 1), less the masks, sealed. Integers and an exact
-// discrete Gaussian: nothing in floating point.
+// discrete Gaussian: nothing in floating point. Window by window, it is made where it is
+// sealed then.
 func (p *Party) chunkOf(out *sending, i int, buf *scratch) (message, ciphertext []byte, err error) {
-	n, from := p.s.ChunkLen(i), i*xof.ChunkElements
-	noised, x := buf.noised[:n], buf.x[:n]
-	if err := p.noised(out, noised, i, from); err != nil {
+	samples, err := p.samples(out, i, buf)
+	if err != nil {
 		return nil, nil, err
 	}
-	if err := fixedpoint.ToField(x, noised); err != nil {
-		return nil, nil, err
+	explicit := share.ExplicitWindows(uint64(i), out.masks)
+	message, ciphertext = out.sealer.Seal(i, func(plain []byte) {
+		for at := 0; at < len(plain)/field.ElementSize && err == nil; at += windowElements {
+			n := min(windowElements, len(plain)/field.ElementSize-at)
+			noised, x := buf.noised[:n], field.Vector(buf.x[:n])
+			if err = p.noised(out, noised, samples, i*xof.ChunkElements, at); err == nil {
+				err = fixedpoint.ToField(x, noised)
+			}
+			explicit.SubFrom(x)
+			field.PutVector(plain[at*field.ElementSize:][:n*field.ElementSize], x)
+		}
+	})
+	if err != nil {
+		return nil, nil, err // what was sealed leaves with nobody
 	}
-	share.ExplicitChunk(x, uint64(i), out.masks)
-	message, ciphertext = out.sealer.Seal(i, func(plain []byte) { field.PutVector(plain, x) })
 	return message, ciphertext, nil
 }
 
-// noised sets dst to coordinates of the update with their noise. Both are far below
-// 2^62: the plan's headroom.
-func (p *Party) noised(out *sending, dst []int64, chunk, from int) error {
+// samples is a chunk's noise; nil without any.
+func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
+	n, from := p.s.ChunkLen(i), i*xof.ChunkElements
 	switch {
 	case out.noise == nil:
-		clear(dst)
+		return nil, nil
 	case out.noise.whole != nil:
-		copy(dst, out.noise.whole[from:])
-	default:
-		if err := p.noise.FillChunk(dst, out.noise.seed, uint64(chunk)); err != nil {
-			return err
-		}
+		return out.noise.whole[from : from+n], nil
 	}
-	return addPacked(dst, out.update, int(p.s.Plan.Dim), from)
+	if buf.samples == nil {
+		buf.samples = make([]int64, min(xof.ChunkElements, int(p.s.Plan.Dim)))
+	}
+	return buf.samples[:n], p.noise.FillChunk(buf.samples[:n], out.noise.seed, uint64(i))
+}
+
+// noised sets dst to coordinates of the update with their noise: those of a chunk that
+// begins at the update's coordinate from, at its place at. Both are far below 2^62: the
+// plan's headroom.
+func (p *Party) noised(out *sending, dst, samples []int64, from, at int) error {
+	if samples == nil {
+		clear(dst)
+	} else {
+		copy(dst, samples[at:])
+	}
+	return addPacked(dst, out.update, int(p.s.Plan.Dim), from+at)
 }
 
 // sendHead ends the sending with the signed account. The first time it is made, and

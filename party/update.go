@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/bits"
+	"slices"
 
 	"choir/crypto/noise"
 )
@@ -16,7 +17,7 @@ import (
 const outboxHeader = 4 + noise.SeedSize
 
 func marshalOutbox(seed noise.Seed, update []int64) []byte {
-	b := appendPacked(append(make([]byte, 4), seed[:]...), update)
+	b := appendPacked(append(make([]byte, 4, outboxHeader), seed[:]...), update)
 	binary.BigEndian.PutUint32(b, checksum(b))
 	return b
 }
@@ -38,16 +39,12 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b[4:], crc32.MakeTable(cr
 // sees it.
 
 func appendPacked(dst []byte, update []int64) []byte {
-	width := 0
-	for _, x := range update {
-		width = max(width, widthOf(x))
-	}
-	dst = append(dst, byte(width))
+	width := widthOf(update)
 	if width == 0 {
-		return dst
+		return append(dst, 0)
 	}
-	start, size := len(dst), len(update)*width
-	dst = append(dst, make([]byte, size+8-width)...)
+	start, size := len(dst)+1, len(update)*width
+	dst = append(slices.Grow(dst, 1+size+8-width), byte(width))[:start+size+8-width]
 	words := dst[start:]
 	for i, x := range update { // each word's upper bytes are overwritten by the next one
 		binary.LittleEndian.PutUint64(words[i*width:], uint64(x))
@@ -56,12 +53,17 @@ func appendPacked(dst []byte, update []int64) []byte {
 	return dst
 }
 
-// widthOf is how many bytes two's complement takes; 0 for zero.
-func widthOf(x int64) int {
-	if x == 0 {
+// widthOf is how many bytes two's complement takes for the widest; 0 for zeros only.
+func widthOf(update []int64) int {
+	var some, bitsOf uint64
+	for _, x := range update {
+		some |= uint64(x)
+		bitsOf |= uint64(x ^ x>>63)
+	}
+	if some == 0 {
 		return 0
 	}
-	return bits.Len64(uint64(x^x>>63))/8 + 1
+	return bits.Len64(bitsOf)/8 + 1
 }
 
 // addPacked adds to dst the coordinates of a stored update from the given one on. It

@@ -34,6 +34,13 @@ func ExplicitChunk(x field.Vector, chunk uint64, others []*xof.Stream) {
 	xof.SubAll(x, chunk, others)
 }
 
+// ExplicitWindows does the same window by window: SubFrom turns the next elements of the
+// chunk into those of the explicit share.
+func ExplicitWindows(chunk uint64, others []*xof.Stream) *xof.Sweep {
+	mustHave(others)
+	return xof.NewSweep(chunk, others)
+}
+
 func mustHave(others []*xof.Stream) {
 	if len(others) == 0 {
 		panic("share: an explicit share without other shares is the secret itself")

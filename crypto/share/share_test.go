@@ -111,13 +111,17 @@ func TestManyPartiesOverManyChunks(t *testing.T) {
 func TestChunksMakeTheWhole(t *testing.T) {
 	const n = 2*xof.ChunkElements + 3
 	others := streams(t, 2, 1)
-	whole, parts := make(field.Vector, n), make(field.Vector, n)
+	whole, parts, windows := make(field.Vector, n), make(field.Vector, n), make(field.Vector, n)
 	Explicit(whole, others)
 	for _, c := range []uint64{2, 0, 1} { // in any order
 		ExplicitChunk(xof.Chunk(parts, c), c, others)
+		explicit := ExplicitWindows(c, others)
+		for w := range slices.Chunk(xof.Chunk(windows, c), 1000) {
+			explicit.SubFrom(w)
+		}
 	}
-	if !whole.Equal(parts) {
-		t.Fatal("sharing by chunks differs from sharing the whole")
+	if !whole.Equal(parts) || !whole.Equal(windows) {
+		t.Fatal("sharing by chunks or windows differs from sharing the whole")
 	}
 }
 
@@ -160,6 +164,7 @@ func TestMistakesPanic(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no other streams":      func() { Explicit(make(field.Vector, 1), nil) },
 		"no others for a chunk": func() { ExplicitChunk(make(field.Vector, 1), 0, nil) },
+		"no others for windows": func() { ExplicitWindows(0, nil) },
 		"partials too long":     func() { Combine(make(field.Vector, 1), make(field.Vector, 2)) },
 		"partials too short":    func() { Combine(make(field.Vector, 2), make(field.Vector, 1)) },
 		"negative party":        func() { ExplicitIndex(-1, 0, 2) },
