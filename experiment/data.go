@@ -33,6 +33,7 @@ type Data struct {
 type Source struct {
 	Path    string           // a CSV with a header, a UCI original or its folder; empty: generated
 	Target  string           // the target column; empty: the schema's own
+	Records *dataset.Records // rows that are read already, in the place of a path; with Schema
 	Schema  *dataset.Schema  // public encoding; nil: the file's own, else inferred (and said so)
 	Columns []dataset.Column // public columns that replace the schema's of the same names
 	Linear  bool             // the target is a number
@@ -91,7 +92,7 @@ func rows(t *dataset.Table) pvi.Data { return pvi.Data{X: t.X, Y: t.Y} }
 
 // table reads the records and encodes them.
 func (s Source) table() (*Data, *dataset.Table, error) {
-	if s.Path == "" {
+	if s.Path == "" && s.Records == nil {
 		return s.generate()
 	}
 	d, err := s.read()
@@ -133,6 +134,9 @@ func (s Source) generate() (*Data, *dataset.Table, error) {
 // read opens the file and finds its schema: the given one, the file's own, or
 // one inferred from the rows.
 func (s Source) read() (*Data, error) {
+	if s.Records != nil {
+		return &Data{Schema: s.Schema, records: s.Records}, s.Schema.Validate()
+	}
 	if _, err := os.Stat(s.Path); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 // Package own tries the methods on data that the papers don't use: classes drawn from a
-// known logistic model over twenty correlated columns (package dataset's Generator),
-// encoded by public bounds.
+// known logistic model, and a real data set that ships with the source.
+//
+// No setting was chosen on these data: each was found on Adult or is the
+// demonstration's default.
 package own
 
 import (
@@ -20,42 +22,78 @@ import (
 
 // Studies are the experiments on data of our own.
 func Studies() []study.Study {
-	return []study.Study{{Name: "own-generated", About: "generated classes with known weights: virtual clients and global VI over the secure sum, 10 clients", Run: run}}
-}
-
-type method struct {
-	name   string
-	rounds int
-	app    func(schema json.RawMessage, d *experiment.Data) session.App
-	long   bool
-}
-
-func methods() []method {
-	return []method{
-		{"virtual clients", 15, func(schema json.RawMessage, d *experiment.Data) session.App {
-			return &session.Learning{Version: 1, Schema: schema, Weights: d.Weights(), PVI: pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual, Features: d.Schema.Dim(),
-				Shards: 400, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.1, FracBits: session.GridFor(0.1), DampingBits: 16, Damping: 0.2, DampingDecay: 0.2, Beta: 0.9, Steps: 5, LearningRate: 0.05}}
-		}, false},
-		{"global VI over secure sums", 500, func(schema json.RawMessage, d *experiment.Data) session.App {
-			rows := int64(d.Train.Rows())
-			return &session.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: d.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
-				FracBits: session.GridFor(3), SampleRate: 0.02, Records: rows, MaxRecords: rows, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}}
-		}, true},
+	return []study.Study{
+		{Name: "own-generated", About: "generated classes with known weights: virtual clients and global VI over the secure sum, 10 clients", Run: generated().run},
+		{Name: "own-randhie", About: "RAND Health Insurance Experiment, which ships with the source: four methods over the secure sum, 10 clients", Run: hie().run},
 	}
 }
 
-// cases are how the rows are shared out, as in Paper IV.
-func cases() map[string][2]float64 {
-	return map[string][2]float64{"balanced": {0, 0}, "unbalanced": {0.75, 0.5}}
+// trial is a study on one data set: every method on every way to share it out.
+type trial struct {
+	name, title, source string
+	about, notes        []string
+	cases               []sharing
+	methods             []method
+	load                func(o study.Options, c sharing, seed uint64) (*experiment.Data, error)
 }
 
-func run(ctx context.Context, o study.Options) (*study.Result, error) {
-	r := &study.Result{SchemaVersion: 1, Name: "own-generated", Title: "Generated classes, 10 clients, (1, 1e-5)", Seeds: o.Seeds, Transport: o.Transport, Source: "none: data of our own, which no paper uses",
-		About:    []string{"20,000 rows of 20 correlated columns over six orders of magnitude, 80 % to learn from."},
-		Settings: []study.Setting{{Name: "virtual clients", Value: "the demonstration's defaults: 400 shards a client, C 0.1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), beta 0.9, 15 rounds"}, {Name: "global VI over secure sums", Value: "500 rounds, q 0.02, C 3, Adam at 0.015, averaging 3, summed in the clear on the session's integers"}},
-		Notes:    []string{"No setting was chosen on these data: the first is the demonstration's default, the second the one for Adult with half of the rounds."}}
-	for _, name := range []string{"balanced", "unbalanced"} {
-		if err := add(ctx, o, r, name); err != nil {
+// sharing is how the rows are dealt to the parties, as in Paper IV.
+type sharing struct {
+	name       string
+	rho, kappa float64
+}
+
+const parties = 10
+
+type method struct {
+	name     string
+	rounds   int
+	app      func(schema json.RawMessage, d *experiment.Data) session.App
+	settings string
+}
+
+// learning is DP-PVI on the logistic model.
+func learning(schema json.RawMessage, d *experiment.Data, c pvi.Config) session.App {
+	c.Model, c.Family, c.Features, c.PriorPrecision, c.DampingBits, c.FracBits = pvi.Logistic, gauss.MeanField, d.Schema.Dim(), 1, 16, session.GridFor(c.Clip)
+	return &session.Learning{Version: 1, Schema: schema, Weights: d.Weights(), PVI: c}
+}
+
+// single is virtual clients as on Adult (experiment paper4-adult).
+func single() method {
+	return method{"virtual clients, one a row", 20, func(schema json.RawMessage, d *experiment.Data) session.App {
+		return learning(schema, d, pvi.Config{Strategy: pvi.Virtual, Shards: d.Train.Rows(), ShardPower: 1, PrecisionFloor: 100, Clip: 0.75, Damping: 0.18, Steps: 1, LearningRate: 1,
+			Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}})
+	}, "the setting for Adult: one natural-gradient step, C 0.75, damping 0.18, precision 150 to start with, precisions of at least 100, 20 rounds"}
+}
+
+func demonstration() method {
+	return method{"virtual clients, 400 each", 15, func(schema json.RawMessage, d *experiment.Data) session.App {
+		return learning(schema, d, pvi.Config{Strategy: pvi.Virtual, Shards: 400, PrecisionFloor: 1, Clip: 0.1, Damping: 0.2, DampingDecay: 0.2, Beta: 0.9, Steps: 5, LearningRate: 0.05})
+	}, "the demonstration's defaults: C 0.1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), beta 0.9, 15 rounds"}
+}
+
+// datasetLevel is one factor a party: every party's update is clipped as a whole.
+func datasetLevel() method {
+	return method{"dataset level", 15, func(schema json.RawMessage, d *experiment.Data) session.App {
+		return learning(schema, d, pvi.Config{Strategy: pvi.Dataset, Shards: 1, PrecisionFloor: 1, Clip: 1, Damping: 0.2, DampingDecay: 0.2, Steps: 5, LearningRate: 0.05})
+	}, "C 1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), 15 rounds"}
+}
+
+func globalVI(rounds int) method {
+	return method{"global VI over secure sums", rounds, func(schema json.RawMessage, d *experiment.Data) session.App {
+		rows := int64(d.Train.Rows())
+		return &session.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: d.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
+			FracBits: session.GridFor(3), SampleRate: 0.02, Records: rows, MaxRecords: rows, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}}
+	}, fmt.Sprintf("%d rounds, otherwise the setting for Adult: q 0.02, C 3, Adam at 0.015, averaging 3", rounds)}
+}
+
+func (t trial) run(ctx context.Context, o study.Options) (*study.Result, error) {
+	r := &study.Result{SchemaVersion: 1, Name: t.name, Title: t.title, Seeds: o.Seeds, Transport: o.Transport, Source: t.source, About: t.about, Notes: t.notes}
+	for _, m := range t.methods {
+		r.Settings = append(r.Settings, study.Setting{Name: m.name, Value: m.settings})
+	}
+	for _, c := range t.cases {
+		if err := t.add(ctx, o, r, c); err != nil {
 			return nil, err
 		}
 	}
@@ -71,58 +109,64 @@ func (f found) note(method string, accuracy, logLik float64) {
 	f[method] = v
 }
 
-func add(ctx context.Context, o study.Options, r *study.Result, name string) error {
+func (t trial) add(ctx context.Context, o study.Options, r *study.Result, c sharing) error {
 	f := found{}
 	for _, seed := range o.Each() {
-		rows := 0
-		if o.Quick {
-			rows = 1000
-		}
-		split := cases()[name]
-		d, err := experiment.Source{Seed: uint64(seed), Rows: rows, Parties: 10, Rho: split[0], Kappa: split[1], Train: 0.8}.Load()
+		d, err := t.load(o, c, uint64(seed))
 		if err != nil {
 			return err
 		}
-		schema, err := d.Schema.Canonical()
+		spent, err := t.learn(ctx, o, d, uint64(seed), f)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s, %s: %w", t.name, c.name, err)
 		}
-		accuracy, logLik := majority(d.Test)
-		f.note("majority", accuracy, logLik)
-		for _, m := range methods() {
-			run := lab.Run{Name: m.name, Seed: uint64(seed), App: m.app(json.RawMessage(schema), d), Parts: d.Parts, Rounds: m.rounds, Epsilon: 1, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
-			if m.long {
-				run.Transport = lab.Clear
-			}
-			if o.Quick {
-				run.Rounds = 2
-			}
-			out, err := run.Do(ctx)
-			if err != nil {
-				return err
-			}
-			s, err := out.Last.Evaluate(d.Test)
-			if err != nil {
-				return err
-			}
-			f.note(m.name, s.Accuracy, s.LogLikelihood)
-			o.Tell(fmt.Sprintf("own-generated, %s, %s, seed %d: %.4f / %.4f", name, m.name, seed, s.Accuracy, s.LogLikelihood))
-			if seed == o.Each()[0] && name == "balanced" {
-				r.Spent = append(r.Spent, out.Spent)
-			}
+		o.Tell(fmt.Sprintf("%s, %s, seed %d", t.name, c.name, seed))
+		if seed == o.Each()[0] && c == t.cases[0] {
+			r.Spent = spent
 		}
-		s, err := without(ctx, d, schema)
-		if err != nil {
-			return err
-		}
-		f.note("without privacy", s.Accuracy, s.LogLikelihood)
 	}
-	for _, m := range []string{"virtual clients", "global VI over secure sums", "without privacy", "majority"} {
+	names := []string{}
+	for _, m := range t.methods {
+		names = append(names, m.name)
+	}
+	for _, m := range append(names, "without privacy", "majority") {
 		for i, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
-			r.Rows = append(r.Rows, study.Row{Case: name, Method: m, Measure: measure, Values: f[m][i]}.Mean())
+			r.Rows = append(r.Rows, study.Row{Case: c.name, Method: m, Measure: measure, Values: f[m][i]}.Mean())
 		}
 	}
 	return nil
+}
+
+// learn runs all methods, and the references, on one seed's data.
+func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, seed uint64, f found) (spent []study.Spent, err error) {
+	schema, err := d.Schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	accuracy, logLik := majority(d)
+	f.note("majority", accuracy, logLik)
+	for _, m := range t.methods {
+		run := lab.Run{Name: m.name, Seed: seed, App: m.app(json.RawMessage(schema), d), Parts: d.Parts, Rounds: m.rounds, Epsilon: 1, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+		if o.Quick {
+			run.Rounds = 2
+		}
+		out, err := run.Do(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s, err := out.Last.Evaluate(d.Test)
+		if err != nil {
+			return nil, err
+		}
+		f.note(m.name, s.Accuracy, s.LogLikelihood)
+		spent = append(spent, out.Spent)
+	}
+	s, err := without(ctx, d, schema)
+	if err != nil {
+		return nil, err
+	}
+	f.note("without privacy", s.Accuracy, s.LogLikelihood)
+	return spent, nil
 }
 
 // without is variational inference on all rows at one place, without privacy.
@@ -137,11 +181,17 @@ func without(ctx context.Context, d *experiment.Data, schema []byte) (pvi.Scores
 	return out.Last.Evaluate(d.Test)
 }
 
-// majority predicts the test rows' own share of ones for everybody.
-func majority(d pvi.Data) (accuracy, logLik float64) {
-	p := 0.0
-	for _, y := range d.Y {
-		p += y / float64(len(d.Y))
+// majority predicts the training rows' share of ones for everybody.
+func majority(d *experiment.Data) (accuracy, logLik float64) {
+	share := func(y []float64) (p float64) {
+		for _, v := range y {
+			p += v / float64(len(y))
+		}
+		return p
 	}
-	return max(p, 1-p), p*math.Log(p) + (1-p)*math.Log(1-p)
+	p, q := share(d.Train.Y), share(d.Test.Y)
+	if accuracy = q; p < 0.5 {
+		accuracy = 1 - q
+	}
+	return accuracy, q*math.Log(p) + (1-q)*math.Log(1-p)
 }
