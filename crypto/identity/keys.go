@@ -30,5 +30,11 @@ func (k *Keys) point(pub PublicKey) (*edwards25519.Point, error) {
 	return p, nil
 }
 
+// Verify is the function of that name, with keys that are decoded already.
+func (k *Keys) Verify(pub PublicKey, msg []byte, sig Signature) bool {
+	var c claim
+	return newDecoder(k).decode(&c, pub, msg, sig) && c.holds()
+}
+
 // Len returns how many keys it remembers.
 func (k *Keys) Len() int { return len(k.points) }
