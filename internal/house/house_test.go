@@ -19,7 +19,7 @@ var may = map[string][]string{
 	"supervise":  {"session", "host", "protocol", "transport", "privacy", "crypto", "dataset", "report"},
 	"threat":     {"session", "simulate", "host", "party", "compute", "aggregator", "protocol", "transport", "pvi", "privacy", "crypto", "dataset", "report"},
 	"bench":      {"session", "host", "party", "compute", "aggregator", "protocol", "transport", "pvi", "privacy", "crypto", "report"},
-	"simulate":   {"party", "compute", "aggregator", "protocol", "transport", "privacy", "crypto"},
+	"simulate":   {"simulate", "party", "compute", "aggregator", "protocol", "transport", "privacy", "crypto"},
 	"session":    {"external", "host", "station", "party", "compute", "aggregator", "verify", "protocol", "transport", "pvi", "privacy", "crypto", "dataset", "report"},
 	"host":       {"protocol", "transport"},
 	"station":    {"protocol"},
