@@ -16,6 +16,7 @@ import (
 type Batch struct {
 	session Session
 	rand    io.Reader
+	keys    identity.Keys                        // the roster's, as they come
 	good    map[identity.Signature]identity.Item // by signature, one each
 }
 
@@ -47,7 +48,7 @@ func (b *Batch) Prepare(messages [][]byte) {
 	if len(items) < batchFrom {
 		return
 	}
-	bad := identity.VerifyBatch(items, b.rand)
+	bad := b.keys.VerifyBatch(items, b.rand)
 	for i, it := range items {
 		if len(bad) > 0 && bad[0] == i {
 			bad = bad[1:]
@@ -78,5 +79,5 @@ func (b *Batch) Verify(key identity.PublicKey, msg []byte, sig identity.Signatur
 	if it, ok := b.good[sig]; ok && it.Key == key && bytes.Equal(it.Msg, msg) {
 		return true
 	}
-	return identity.Verify(key, msg, sig)
+	return b.keys.Verify(key, msg, sig)
 }
