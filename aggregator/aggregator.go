@@ -75,6 +75,7 @@ type Aggregator struct {
 	keyMsg  []byte
 	group   *channel.Secret
 	links   map[uint32]*protocol.Link // without the Opens, which are on disk
+	groups  map[uint32][]byte         // Group messages that this life has signed
 	parties int                       // of links, those of parties
 	began   int64                     // when this life started waiting for parties
 
@@ -114,7 +115,7 @@ func New(cfg Config) (*Aggregator, error) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "aggregator: %w: this identity isn't the aggregator of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
 	p := cfg.Session.Plan
-	a := &Aggregator{cfg: cfg, s: cfg.Session, self: self, n: p.Parties(), m: p.Computes(), view: cfg.View, links: map[uint32]*protocol.Link{}}
+	a := &Aggregator{cfg: cfg, s: cfg.Session, self: self, n: p.Parties(), m: p.Computes(), view: cfg.View, links: map[uint32]*protocol.Link{}, groups: map[uint32][]byte{}}
 	if cfg.ResendMS <= 0 {
 		a.cfg.ResendMS = 15_000
 	}

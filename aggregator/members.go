@@ -67,13 +67,21 @@ func (a *Aggregator) sendGroup(to uint32, link *protocol.Link) error {
 	return err
 }
 
+// groupFor is a party's group key, signed once in a life: everybody gets it again when
+// the session ends.
 func (a *Aggregator) groupFor(to uint32, link *protocol.Link) (protocol.Outgoing, error) {
+	o := protocol.Outgoing{Subject: a.s.SubjectGroup(to), Data: a.groups[to]}
+	if o.Data != nil {
+		return o, nil
+	}
 	sealed, err := a.s.SealGroup(link.Secret, to, a.group.Bytes())
 	if err != nil {
-		return protocol.Outgoing{}, err
+		return o, err
 	}
-	b, err := a.sign(&protocol.Group{To: to, Sealed: sealed})
-	return protocol.Outgoing{Subject: a.s.SubjectGroup(to), Data: b}, err
+	if o.Data, err = a.sign(&protocol.Group{To: to, Sealed: sealed}); err == nil {
+		a.groups[to] = o.Data
+	}
+	return o, err
 }
 
 // lastWords adds every party's group key to what is said last: once the
