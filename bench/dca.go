@@ -42,15 +42,16 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 }
 
 // profileFinely makes the heap profile fine enough for what a node holds in a
-// small cell: one sample for so many bytes.
+// small cell: one sample for so many bytes. No finer: a sample costs microseconds, and
+// an account some ten thousand bytes.
 func profileFinely(cfg Config) {
 	switch size := cfg.Parties * cfg.Dim; {
 	case size < 1<<20:
-		runtime.MemProfileRate = 1 << 10
+		runtime.MemProfileRate = 16 << 10
 	case size < 1<<26:
-		runtime.MemProfileRate = 8 << 10
-	default:
 		runtime.MemProfileRate = 64 << 10
+	default:
+		runtime.MemProfileRate = 512 << 10
 	}
 }
 

@@ -145,14 +145,19 @@ func (s *stream) addressee(subject string) (uint32, bool) {
 	return 0, false
 }
 
-// manyParties is from where on the collector is told to wait for three times as much
-// garbage: all members' heaps together are one process's only here.
-const manyParties = 4096
+// Every member's heap is one process's only here: from so many parties on the collector
+// waits for more garbage, but not beyond so much memory in all.
+const (
+	manyParties = 1024
+	manyGarbage = 800     // percent of what is alive
+	muchMemory  = 8 << 30 // bytes
+)
 
 // run is the whole session.
 func (s *stream) run() error {
 	if s.cfg.Parties >= manyParties {
-		defer debug.SetGCPercent(debug.SetGCPercent(300))
+		defer debug.SetGCPercent(debug.SetGCPercent(manyGarbage))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(muchMemory))
 	}
 	for _, stage := range []struct {
 		name string
@@ -190,6 +195,34 @@ func (s *stream) phase(role, name string, inRound bool, members int, f func() er
 	p := s.meter.phase(role, name, inRound, members)
 	p.add(c)
 	return p, err
+}
+
+// nodesAndAggregator runs f for every compute node and the aggregator, on all workers,
+// and adds the cost to a phase of each role: shared out by how long they were busy.
+func (s *stream) nodesAndAggregator(name string, inRound bool, f func(n *node) error) error {
+	busy := make([]float64, len(s.nodes)+1)
+	c, err := Measure(func() error {
+		return parallel(s.cfg.Workers, len(busy), func(k int) error {
+			at := time.Now()
+			defer func() { busy[k] = time.Since(at).Seconds() }()
+			if k == 0 {
+				return f(s.agg) // first: it has more to do than any node
+			}
+			return nodeWork(s.nodes[k-1], f)
+		})
+	})
+	total := 0.0
+	for _, b := range busy {
+		total += b
+	}
+	nodes, agg := s.meter.phase("compute", name, inRound, len(s.nodes)), s.meter.phase("aggregator", name, inRound, 1)
+	of := Phase{}
+	of.add(c)
+	if total > 0 {
+		of.move(agg, busy[0]/total)
+	}
+	nodes.add(Cost{of.Seconds, of.CPUSeconds, c.Allocs, c.AllocBytes})
+	return err
 }
 
 // eachNode runs f for every compute node, on all workers.

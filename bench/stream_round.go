@@ -34,7 +34,7 @@ func (s *stream) contribute(lo, hi int) error {
 	if err := s.share(parties); err != nil {
 		return err
 	}
-	s.route(parties, &s.sent)
+	s.handOver(parties, true, &s.sent)
 	if err := s.openChunks(); err != nil {
 		return err
 	}
@@ -154,6 +154,9 @@ func (s *stream) keep(parties []*actor) {
 		for _, o := range n.sent() {
 			switch topic(o.Subject) {
 			case "receipt":
+				if int(parties[0].index) >= s.cfg.Settle {
+					continue // all others have done their part
+				}
 				if to, ok := s.addressee(o.Subject); ok && int(to) < s.cfg.Settle {
 					s.receipts[to] = append(s.receipts[to], o.Data)
 				}

@@ -78,11 +78,24 @@ func (s *stream) channelsOf(lo, hi int) error {
 	if err != nil {
 		return err
 	}
-	s.route(parties, &s.setupSent)
+	s.handOver(parties, false, &s.setupSent)
 	if err := s.takeIn("channels", false); err != nil {
 		return err
 	}
 	return s.groups(parties)
+}
+
+// handOver routes what parties said, as a phase: a copy of each message for whoever
+// listens to it stands for the bus.
+func (s *stream) handOver(parties []*actor, inRound bool, most *int64) {
+	name := "hand over"
+	if !inRound {
+		name = "channels"
+	}
+	_, _ = s.phase("memory", name, inRound, 1, func() error { // it doesn't fail
+		s.route(parties, most)
+		return nil
+	})
 }
 
 // route puts parties' messages into the inboxes of those who listen to them, and
@@ -104,9 +117,10 @@ func (s *stream) route(parties []*actor, most *int64) {
 		}
 		*most = max(*most, published)
 	}
-	for k, n := range s.nodes {
-		hand(n, perNode[k])
-	}
+	_ = s.eachNode(func(n *node) error { // it doesn't fail
+		hand(n, perNode[int(n.index)-s.cfg.Parties])
+		return nil
+	})
 }
 
 // takeIn lets nodes and aggregator verify and take in what parties sent them,
@@ -120,10 +134,7 @@ func (s *stream) takeIn(name string, inRound bool) error {
 		if !inRound && phase == "verify" {
 			phase = name
 		}
-		if _, err := s.phase("compute", phase, inRound, s.cfg.Computes, func() error { return s.eachNode(f.node) }); err != nil {
-			return err
-		}
-		if _, err := s.phase("aggregator", phase, inRound, 1, func() error { return f.node(s.agg) }); err != nil {
+		if err := s.nodesAndAggregator(phase, inRound, f.node); err != nil {
 			return err
 		}
 	}
