@@ -59,7 +59,7 @@ func OpenFile(path string) (*File, error) {
 }
 
 func (f *File) open(path string) (err error) {
-	if f.long.f, err = os.OpenFile(path+valuesSuffix, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if err := f.long.open(path + valuesSuffix); err != nil {
 		return err
 	}
 	for _, p := range []string{path, path + valuesSuffix} {
@@ -211,7 +211,7 @@ func (f *File) writeLong(records []protocol.Record) (written []place, err error)
 		}
 	}
 	if err == nil && long {
-		err = syncData(f.long.f)
+		err = f.long.sync()
 	}
 	if err != nil {
 		f.long.give(slices.DeleteFunc(written, func(p place) bool { return p.length == 0 }))
@@ -249,9 +249,5 @@ func (t *transaction) apply(r protocol.Record, at place) error {
 
 // Close closes both files.
 func (f *File) Close() error {
-	err := f.db.Close()
-	if f.long.f != nil {
-		err = errors.Join(err, f.long.f.Close())
-	}
-	return err
+	return errors.Join(f.db.Close(), f.long.close())
 }

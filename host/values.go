@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -55,19 +56,53 @@ func unmarshalPlace(b []byte) (place, error) {
 	return p, nil
 }
 
+// staging is how much is copied, summed and written at a time: it stays in the
+// processor's cache between the three.
+const staging = 1 << 20
+
 // values is the file with a store's long values. Which of it is in use is what the
 // tree says: a value counts from the moment the tree's transaction names its place,
 // and its place is free from the moment a transaction doesn't any more.
 type values struct {
-	f    *os.File
-	mu   sync.Mutex
-	free []extent // in order, none touching another; below end
-	end  int64
+	f     *os.File // to read
+	w     *os.File // to write: whole pages
+	plain bool     // w is like f
+	stage []byte
+	mu    sync.Mutex
+	free  []extent // in order, none touching another; below end
+	end   int64
+}
+
+// open opens the file, or creates it.
+func (v *values) open(path string) (err error) {
+	if v.f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	if v.w, err = openDirect(path); err != nil {
+		return err
+	}
+	v.stage, err = stagingBuffer(staging)
+	return err
+}
+
+// close closes what open opened of it.
+func (v *values) close() error {
+	var errs []error
+	for _, f := range []*os.File{v.f, v.w} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	if v.stage != nil {
+		errs = append(errs, freeStagingBuffer(v.stage))
+	}
+	v.f, v.w, v.stage = nil, nil, nil
+	return errors.Join(errs...)
 }
 
 // use says which places the tree names; once, before anything is written.
 func (v *values) use(places []place) error {
-	slices.SortFunc(places, func(a, b place) int { return int(min(max(a.at-b.at, -1), 1)) })
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range places {
 		e := p.extent()
 		if e.at < v.end {
@@ -82,19 +117,52 @@ func (v *values) use(places []place) error {
 }
 
 // write puts a value where nothing else stands. It is durable after the next sync.
+// One goroutine writes at a time.
 func (v *values) write(value []byte) (place, error) {
-	p := place{}
-	if width := widthOf(value); width > 0 {
-		p.width, value = width, narrow(value, width)
+	p := place{width: widthOf(value), length: int64(len(value))}
+	if p.width > 0 {
+		p.length = int64(len(value) / 8 * p.width)
 	}
-	p.length, p.sum = int64(len(value)), crc32.Checksum(value, castagnoli)
 	p.at = v.take(p.extent().size)
-	if _, err := v.f.WriteAt(value, p.at); err != nil {
-		v.give([]place{p})
-		return place{}, err
+	for at := p.at; len(value) > 0; {
+		n := 0
+		if p.width > 0 {
+			n, value = narrow(v.stage, value, p.width)
+		} else {
+			n = copy(v.stage, value)
+			value = value[n:]
+		}
+		p.sum = crc32.Update(p.sum, castagnoli, v.stage[:n])
+		whole := (n + align - 1) / align * align
+		clear(v.stage[n:whole]) // of what stood there before
+		if err := v.put(v.stage[:whole], at); err != nil {
+			v.give([]place{p})
+			return place{}, err
+		}
+		at += int64(n)
 	}
 	return p, nil
 }
+
+// put writes pages. A file system may know the flag for direct writes and refuse the
+// writes: then they are ordinary ones from there on.
+func (v *values) put(pages []byte, at int64) error {
+	_, err := v.w.WriteAt(pages, at)
+	if err == nil || v.plain {
+		return err
+	}
+	w, openErr := os.OpenFile(v.f.Name(), os.O_WRONLY, 0)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	_ = v.w.Close() // what it has written is in the file, and durable after the new one's sync
+	v.w, v.plain = w, true
+	_, err = v.w.WriteAt(pages, at)
+	return err
+}
+
+// sync makes what was written durable.
+func (v *values) sync() error { return syncData(v.w) }
 
 // read is the value that stands in a place.
 func (v *values) read(p place) ([]byte, error) {
@@ -139,7 +207,7 @@ func (v *values) give(places []place) {
 	defer v.mu.Unlock()
 	for _, p := range places {
 		e := p.extent()
-		i, _ := slices.BinarySearchFunc(v.free, e.at, func(x extent, at int64) int { return int(min(max(x.at-at, -1), 1)) })
+		i, _ := slices.BinarySearchFunc(v.free, e.at, func(x extent, at int64) int { return cmp.Compare(x.at, at) })
 		if i < len(v.free) && v.free[i].at == e.end() {
 			e.size += v.free[i].size
 			v.free = slices.Delete(v.free, i, i+1)

@@ -28,14 +28,16 @@ func widthOf(value []byte) int {
 	return max(1, (bits.Len64(all)+8)/8)
 }
 
-// narrow writes a value's words in width bytes each; widthOf says that they fit.
-func narrow(value []byte, width int) []byte {
-	n := len(value) / 8
-	b := make([]byte, n*width+8-width) // each word is written whole; the next one overwrites its rest
+// narrow writes as many of a value's words as fit, a multiple of a page of them, in
+// width bytes each, and returns how many bytes that took and the words that are left.
+// widthOf says that they fit; dst has at least maxWidth+1 pages.
+func narrow(dst, value []byte, width int) (size int, rest []byte) {
+	n := min(len(value)/8, (len(dst)-8)/(align*width)*align)
 	for i := range n {
-		copy(b[i*width:i*width+8], value[8*i:8*i+8])
+		// Each word is written whole; the next one overwrites what is too much.
+		copy(dst[i*width:i*width+8], value[8*i:8*i+8])
 	}
-	return b[:n*width]
+	return n * width, value[8*n:]
 }
 
 // widen is narrow's inverse; the length of b is a multiple of width.
