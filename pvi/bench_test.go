@@ -75,3 +75,27 @@ func BenchmarkOptimisationRound(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkNaturalRound is a virtual client for every record, as experiment paper4-adult
+// has it, with what the party keeps of it: again a tenth of a round.
+func BenchmarkNaturalRound(b *testing.B) {
+	c := adultConfig()
+	c.Shards, c.ShardPower, c.Beta, c.Clip, c.FracBits = 24420, 1, 0, 0.75, 21
+	c.Steps, c.LearningRate, c.PrecisionFloor = 1, 1, 100
+	c.Optimiser, c.StartPrecision = Natural, 150
+	l, err := NewLearner(c, adultShaped(1, 2442), 0.1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw, state := c.Initial(), l.InitialState()
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := l.Propose(context.Background(), 1, raw, state)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := l.Settle(1, state, p.Memo); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -99,7 +99,10 @@ func (p problem) exact() (*pvi.Posterior, error) {
 }
 
 func (p problem) config(c pvi.Config) pvi.Config {
-	c.Model, c.Family, c.Features, c.Shards = pvi.Linear, gauss.Full, 1, 1
+	if c.Family == "" {
+		c.Family = gauss.Full
+	}
+	c.Model, c.Features, c.Shards = pvi.Linear, 1, 1
 	c.PriorPrecision, c.PrecisionFloor, c.NoiseSD, c.DampingBits = prior, prior, p.sd, 16
 	if c.FracBits == 0 {
 		c.FracBits = session.GridFor(c.Clip)
