@@ -23,7 +23,7 @@ type descent struct {
 	site    model.Site
 	ws      *model.Workspace
 	cavity  []float64
-	units   []int64 // one record's vector on the grid
+	terms   *Terms
 	sum     []int64 // of the records' vectors
 	scratch []int64
 
@@ -64,7 +64,10 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d *descent, base []float64, err error) {
 	c, dim := l.cfg, l.cfg.Dim()
 	d = &descent{l: l, ctx: ctx, site: l.sites[0], ws: model.NewWorkspace(c.Weights(), 0),
-		units: make([]int64, dim), sum: make([]int64, dim), scratch: make([]int64, dim)}
+		sum: make([]int64, dim), scratch: make([]int64, dim)}
+	if d.terms, err = c.terms(); err != nil {
+		return nil, nil, err
+	}
 	if d.chart, err = c.chart(d.site); err != nil {
 		return nil, nil, err
 	}
@@ -239,16 +242,22 @@ func (d *descent) add(v []float64, unit float64) error {
 		}
 	}
 	d.seen++
-	cut, err := d.l.quantise(d.units, v)
-	switch {
-	case err != nil && d.l.cfg.Clip > 0:
+	cut, err := d.terms.Add(d.sum, v)
+	unfit := errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange)
+	if cut || unfit {
 		d.clipped++
+	}
+	if unfit && d.l.cfg.Clip > 0 {
 		return nil
-	case err != nil:
-		return err
 	}
-	if cut {
-		d.clipped++
+	return err
+}
+
+// terms adds records up under the configuration's clip.
+func (c Config) terms() (*Terms, error) {
+	if c.Clip == 0 {
+		return NewTerms(c.grid(), 0, 0), nil
 	}
-	return addInto(d.sum, d.units)
+	bound, err := c.clipUnits()
+	return NewTerms(c.grid(), c.Clip, bound), err
 }

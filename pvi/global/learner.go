@@ -105,22 +105,24 @@ func (l *Learner) Propose(ctx context.Context, raw []int64, rand io.Reader) (Pro
 	return p, nil
 }
 
-// sum adds up the clipped integer gradients of the drawn records.
+// sum adds up the clipped integer gradients of the drawn records. One that isn't finite,
+// which only records of absurd size can have, counts as zero: refusing the round would
+// tell of it.
 func (l *Learner) sum(ctx context.Context, s state, drawn []int) (Proposal, error) {
 	mean, logSD := l.cfg.parameters(s.param)
-	units := make([]int64, l.cfg.Dim())
+	terms := pvi.NewTerms(l.cfg.grid(), l.cfg.Clip, l.clip)
 	p := Proposal{Update: make([]int64, l.cfg.Dim())}
 	n, clipped := 0, 0
 	err := l.site.RecordGradients(model.NewWorkspace(len(mean), 0), mean, logSD, drawn, func(_ int, grad []float64) error {
 		if n++; n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		cut, err := l.quantise(units, grad)
+		cut, err := terms.Add(p.Update, grad)
+		if errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange) {
+			cut, err = true, nil // counts as zero: an error would tell of the record
+		}
 		if cut {
 			clipped++
-		}
-		for i, v := range units {
-			p.Update[i] += v // at most MaxRecords times 2^40 in all
 		}
 		return err
 	})
@@ -131,19 +133,4 @@ func (l *Learner) sum(ctx context.Context, s state, drawn []int) (Proposal, erro
 		p.ClippedFraction = float64(clipped) / float64(n)
 	}
 	return p, nil
-}
-
-// quantise clips in the reals, rounds, and clips again on the integers, where the
-// bound is exact. A gradient that isn't finite, which only records of absurd size
-// can have, counts as zero: refusing the round would tell of it.
-func (l *Learner) quantise(units []int64, grad []float64) (clipped bool, err error) {
-	clipped = fixedpoint.ClipReal(grad, l.cfg.Clip)
-	if err := l.cfg.grid().Round(units, grad); err != nil {
-		if errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange) { // an error would tell of the record
-			clear(units)
-			return true, nil
-		}
-		return false, err
-	}
-	return fixedpoint.ClipInt(units, l.clip) || clipped, nil
 }

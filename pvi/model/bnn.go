@@ -167,19 +167,29 @@ func (n *Network) RecordGradients(ws *Workspace, mean, logSD []float64, rows []i
 		x, sq := n.x.Data[r*cols:(r+1)*cols], n.sq.Data[r*cols:(r+1)*cols]
 		blas64.Gemv(blas.NoTrans, 1, n.layer(mean), vec(x), 0, vec(a))
 		blas64.Gemv(blas.NoTrans, 1, n.layer(variance), vec(sq), 0, vec(s))
-		clear(grad[inner:d])
-		clear(grad[d+inner:])
+		clear(grad)
 		p.row(a, s, grad[inner:d], grad[d+inner:], n.y[r], seed^n.seed[r])
-		for u := range h {
-			for j, xj := range x {
-				at := u*cols + j
-				grad[at] = a[u] * xj
-				grad[d+at] = s[u] * sq[j] * variance[at]
-			}
-		}
+		n.spread(grad, a, s, x, sq, variance)
 		if err := f(r, grad); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// spread writes a record's derivatives by the hidden layer: products of those by the
+// units' inputs and of the features. Features that are 0, as most of one-hot columns
+// are, and units that are off stay 0.
+func (n *Network) spread(grad, a, s, x, sq, variance []float64) {
+	d, cols := len(variance), n.features
+	for j, xj := range x {
+		if xj == 0 {
+			continue
+		}
+		for u, au := range a {
+			at := u*cols + j
+			grad[at] = au * xj
+			grad[d+at] = s[u] * sq[j] * variance[at]
+		}
+	}
 }

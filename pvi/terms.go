@@ -1,0 +1,71 @@
+package pvi
+
+import (
+	"fmt"
+
+	"choir/crypto/fixedpoint"
+)
+
+// Terms adds single records' vectors up: each is clipped in the reals, rounded to the
+// grid, and clipped again on the integers, where the bound is exact. It works on a
+// vector's coordinates other than 0 alone, which add nothing to a norm and round to 0:
+// the sum is the same integers, and a record with few features costs little. Not for
+// several goroutines.
+type Terms struct {
+	grid  fixedpoint.Grid
+	clip  float64
+	bound uint64
+	at    []int32   // the coordinates other than 0 of the vector at hand
+	real  []float64 // their values
+	units []int64   // the same on the grid
+}
+
+// NewTerms bounds every vector's L2 norm by clip in the reals and by bound in units of
+// the grid; clip 0 bounds nothing.
+func NewTerms(grid fixedpoint.Grid, clip float64, bound uint64) *Terms {
+	return &Terms{grid: grid, clip: clip, bound: bound}
+}
+
+// Add adds v to sum, which has its length, and tells whether it had to be cut. On an error
+// sum is as it was. Errors: fixedpoint's for a vector that isn't finite or doesn't fit
+// the grid, with the coordinate's place among those other than 0; ErrOverflow.
+func (t *Terms) Add(sum []int64, v []float64) (clipped bool, err error) {
+	t.gather(v)
+	if t.clip > 0 {
+		clipped = fixedpoint.ClipReal(t.real, t.clip)
+	}
+	if cap(t.units) < len(t.real) {
+		t.units = make([]int64, len(v))
+	}
+	units := t.units[:len(t.real)]
+	if err := t.grid.Round(units, t.real); err != nil {
+		return clipped, err
+	}
+	if t.clip > 0 {
+		clipped = fixedpoint.ClipInt(units, t.bound) || clipped
+	}
+	for k, i := range t.at {
+		if x, next := units[k], sum[i]+units[k]; (x > 0) != (next > sum[i]) && x != 0 {
+			return clipped, fmt.Errorf("coordinate %d: %w", i, ErrOverflow)
+		}
+	}
+	for k, i := range t.at {
+		sum[i] += units[k]
+	}
+	return clipped, nil
+}
+
+// gather finds the coordinates other than 0. NaN is one.
+func (t *Terms) gather(v []float64) {
+	if cap(t.at) < len(v) {
+		t.at, t.real = make([]int32, len(v)), make([]float64, len(v))
+	}
+	at, real, n := t.at[:len(v)], t.real[:len(v)], 0
+	for i, x := range v {
+		if x != 0 {
+			at[n], real[n] = int32(i), x
+			n++
+		}
+	}
+	t.at, t.real = at[:n], real[:n]
+}
