@@ -17,22 +17,20 @@ import (
 // Hub is the broker: the messages of one session, shared by its connections. The zero value
 // is not usable; see NewHub. All methods may be called concurrently.
 type Hub struct {
-	mu   sync.Mutex
-	log  []transport.Message // log[i] has Seq i+1; entries are never changed
-	more chan struct{}       // closed and replaced whenever log grows
+	mu    sync.Mutex
+	log   []transport.Message // log[i] has Seq i+1; entries are never changed
+	index transport.Index[*subscription]
 }
 
 // NewHub returns an empty Hub.
-func NewHub() *Hub {
-	return &Hub{more: make(chan struct{})}
-}
+func NewHub() *Hub { return new(Hub) }
 
 // Connect opens a connection. The name appears in its errors and need not be unique.
 func (h *Hub) Connect(name string) *Bus {
-	return &Bus{name: name, hub: h, closed: make(chan struct{})}
+	return &Bus{name: name, hub: h, closed: make(chan struct{}), subs: map[*subscription]struct{}{}}
 }
 
-// store appends copies of msgs, all together.
+// store appends copies of msgs, all together, and tells those who want them.
 func (h *Hub) store(msgs []transport.Message) {
 	copies := make([]transport.Message, len(msgs))
 	for i, m := range msgs {
@@ -43,16 +41,36 @@ func (h *Hub) store(msgs []transport.Message) {
 	for _, m := range copies {
 		m.Seq = uint64(len(h.log)) + 1
 		h.log = append(h.log, m)
+		h.index.Match(m.Subject, func(s *subscription) { s.offer(m.Seq) })
 	}
-	close(h.more)
-	h.more = make(chan struct{})
 }
 
-// since returns the messages with Seq > seq and a channel that closes when there are more.
-func (h *Hub) since(seq uint64) ([]transport.Message, <-chan struct{}) {
+// join lets a subscription take part, from a position on.
+func (h *Hub) join(s *subscription, from uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.log[min(seq, uint64(len(h.log))):], h.more
+	s.from = max(from, 1)
+	for i := s.from; i <= uint64(len(h.log)); i++ {
+		if s.compiled.Match(h.log[i-1].Subject) {
+			s.offer(i)
+		}
+	}
+	h.index.Add(s, s.filters)
+	s.bus.subs[s] = struct{}{}
+}
+
+// leave ends a connection's part in what is to come: one subscription's, or, with nil,
+// all of them.
+func (h *Hub) leave(b *Bus, only *subscription) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range b.subs {
+		if only == nil || s == only {
+			h.index.Remove(s, s.filters)
+			s.queue = nil
+			delete(b.subs, s)
+		}
+	}
 }
 
 // Bus is one connection to a Hub.
@@ -61,6 +79,7 @@ type Bus struct {
 	hub    *Hub
 	once   sync.Once
 	closed chan struct{}
+	subs   map[*subscription]struct{} // the hub's lock guards it
 }
 
 var _ transport.Bus = (*Bus)(nil)
@@ -86,12 +105,17 @@ func (b *Bus) Subscribe(ctx context.Context, filters []string, from uint64) (tra
 	if err != nil {
 		return nil, fmt.Errorf("memory: %s: subscribe: %w", b.name, err)
 	}
-	return &subscription{bus: b, filters: compiled, seq: max(from, 1) - 1, closed: make(chan struct{})}, nil
+	s := &subscription{bus: b, filters: slices.Clone(filters), compiled: compiled, more: make(chan struct{}, 1), closed: make(chan struct{})}
+	b.hub.join(s, from)
+	return s, nil
 }
 
 // Close implements transport.Bus. It never fails.
 func (b *Bus) Close() error {
-	b.once.Do(func() { close(b.closed) })
+	b.once.Do(func() {
+		close(b.closed)
+		b.hub.leave(b, nil)
+	})
 	return nil
 }
 
@@ -105,11 +129,29 @@ func (b *Bus) check(ctx context.Context) error {
 }
 
 type subscription struct {
-	bus     *Bus
-	filters transport.Filters
-	seq     uint64 // everything up to here was delivered or filtered out
-	once    sync.Once
-	closed  chan struct{}
+	bus      *Bus
+	filters  []string
+	compiled transport.Filters
+	more     chan struct{} // holds a token when something was queued since Next last looked
+	once     sync.Once
+	closed   chan struct{}
+
+	// The hub's lock guards these.
+	from  uint64   // the first position that may be queued
+	queue []uint64 // positions to deliver, in order
+}
+
+// offer queues a message, which several filters may have found. The hub's lock is held.
+func (s *subscription) offer(seq uint64) {
+	if seq < s.from {
+		return
+	}
+	s.from = seq + 1
+	s.queue = append(s.queue, seq)
+	select {
+	case s.more <- struct{}{}:
+	default: // Next will look anyway
+	}
 }
 
 // Next implements transport.Subscription.
@@ -118,12 +160,12 @@ func (s *subscription) Next(ctx context.Context) (transport.Message, error) {
 		if err := s.check(ctx); err != nil {
 			return transport.Message{}, fmt.Errorf("memory: %s: next: %w", s.bus.name, err)
 		}
-		log, more := s.bus.hub.since(s.seq)
-		if m, ok := s.scan(log); ok {
+		if m, ok := s.take(); ok {
+			m.Data, m.Resume = slices.Clone(m.Data), m.Seq+1
 			return m, nil
 		}
 		select {
-		case <-more:
+		case <-s.more:
 		case <-ctx.Done():
 		case <-s.closed:
 		case <-s.bus.closed:
@@ -131,16 +173,16 @@ func (s *subscription) Next(ctx context.Context) (transport.Message, error) {
 	}
 }
 
-// scan moves past the first message that the filters let through and returns a copy of it.
-func (s *subscription) scan(log []transport.Message) (transport.Message, bool) {
-	for _, m := range log {
-		s.seq = m.Seq
-		if s.filters.Match(m.Subject) {
-			m.Data, m.Resume = slices.Clone(m.Data), m.Seq+1
-			return m, true
-		}
+// take is the message that is delivered next, if it is there.
+func (s *subscription) take() (transport.Message, bool) {
+	s.bus.hub.mu.Lock()
+	defer s.bus.hub.mu.Unlock()
+	if len(s.queue) == 0 {
+		return transport.Message{}, false
 	}
-	return transport.Message{}, false
+	seq := s.queue[0]
+	s.queue = s.queue[1:]
+	return s.bus.hub.log[seq-1], true
 }
 
 func (s *subscription) check(ctx context.Context) error {
@@ -154,6 +196,9 @@ func (s *subscription) check(ctx context.Context) error {
 
 // Close implements transport.Subscription. It never fails.
 func (s *subscription) Close() error {
-	s.once.Do(func() { close(s.closed) })
+	s.once.Do(func() {
+		close(s.closed)
+		s.bus.hub.leave(s.bus, s)
+	})
 	return nil
 }

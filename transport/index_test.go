@@ -1,0 +1,64 @@
+package transport_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"choir/transport"
+)
+
+// TestIndexAgreesWithFilters: whoever comes and goes, the index finds whom matching
+// filter by filter finds, once a filter.
+func TestIndexAgreesWithFilters(t *testing.T) {
+	token := rapid.SampledFrom([]string{"a", "b", "ab"})
+	wild := rapid.SampledFrom([]string{"a", "b", "ab", "*"})
+	matched := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var index transport.Index[int]
+		there := map[int][]string{}
+		for who := range rapid.IntRange(1, 12).Draw(t, "who") {
+			for range rapid.IntRange(1, 3).Draw(t, "filters") {
+				tokens := rapid.SliceOfN(wild, 1, 4).Draw(t, "tokens")
+				if rapid.Bool().Draw(t, "open") {
+					tokens = append(tokens, ">")
+				}
+				there[who] = append(there[who], strings.Join(tokens, "."))
+			}
+			index.Add(who, there[who])
+			if gone := rapid.IntRange(0, 3*who+3).Draw(t, "gone"); there[gone] != nil {
+				index.Remove(gone, there[gone])
+				delete(there, gone)
+			}
+		}
+		for range 5 {
+			subject := strings.Join(rapid.SliceOfN(token, 1, 5).Draw(t, "subject"), ".")
+			got := map[int]int{}
+			index.Match(subject, func(who int) { got[who]++ })
+			for who, filters := range there {
+				want := 0
+				for _, f := range filters {
+					compiled, err := transport.NewFilters([]string{f})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if compiled.Match(subject) {
+						want++
+					}
+				}
+				if got[who] != want {
+					t.Fatalf("%s is found %d times under %v, want %d", subject, got[who], filters, want)
+				}
+				matched += want
+				delete(got, who)
+			}
+			if len(got) > 0 {
+				t.Fatalf("%s: somebody was found who isn't there: %v", subject, got)
+			}
+		}
+	})
+	if matched == 0 {
+		t.Fatal("nothing ever matched: the test shows nothing")
+	}
+}
