@@ -98,7 +98,7 @@ type attempt struct {
 
 // New builds the machine from its view.
 func New(cfg Config) (*Node, error) {
-	self, ok := cfg.Session.Plan.Index(cfg.Key.Public())
+	self, ok := cfg.Session.Index(cfg.Key.Public())
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleCompute) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "compute node: %w: this identity isn't a compute node of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
 	}

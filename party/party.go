@@ -125,7 +125,7 @@ type mine struct {
 
 // New builds the machine from its view.
 func New(cfg Config) (*Party, error) {
-	self, ok := cfg.Session.Plan.Index(cfg.Key.Public())
+	self, ok := cfg.Session.Index(cfg.Key.Public())
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleParty) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "party: %w: this identity isn't a party of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
@@ -225,7 +225,7 @@ func (p *Party) end(err error) {
 	p.finish(err)
 	p.eff.Put("done", protocol.MarshalEnd(err))
 	p.eff.Delete("group")
-	for i := range uint32(len(p.s.Plan.Members)) { // in order: a step is a function of its event
+	for i := p.nodes; i < uint32(len(p.s.Plan.Members)); i++ { // in order: a step is a function of its event
 		if p.links[i] != nil {
 			p.eff.Delete(fmt.Sprintf("link/%d", i))
 		}
@@ -345,7 +345,7 @@ func (p *Party) get(key string) []byte { return protocol.Memory{View: p.view, St
 func (p *Party) waiting() bool { return p.mine != nil && len(p.mine.receipts) < p.m }
 
 func (p *Party) sayOpens() {
-	for i := range uint32(len(p.s.Plan.Members)) { // in order: a step is a function of its event
+	for i := p.nodes; i < uint32(len(p.s.Plan.Members)); i++ { // in order: a step is a function of its event
 		if l := p.links[i]; l != nil {
 			p.eff.Emit(p.s.SubjectOpen(p.self, i), l.Open)
 		}

@@ -136,10 +136,24 @@ type Session struct {
 	// a process sets a Batch, the simulator, whose members sign with something
 	// cheaper, its own.
 	Verifier Verifier
+
+	members map[identity.PublicKey]uint32 // index by key
 }
 
 // NewSession takes a plan that Validate accepted.
-func NewSession(p *Plan) Session { return Session{Plan: p, ID: p.ID()} }
+func NewSession(p *Plan) Session {
+	s := Session{Plan: p, ID: p.ID(), members: make(map[identity.PublicKey]uint32, len(p.Members))}
+	for i := range p.Members {
+		s.members[p.Members[i].Key] = uint32(i)
+	}
+	return s
+}
+
+// Index finds the member that holds an identity key, however long the roster is.
+func (s Session) Index(key identity.PublicKey) (uint32, bool) {
+	i, ok := s.members[key]
+	return i, ok
+}
 
 // Sign encodes a message of member from.
 func (s Session) Sign(key Signer, from uint32, m Message) ([]byte, error) {
