@@ -21,7 +21,7 @@ func splits() []split {
 }
 
 // adult is the data of one seed; the seed fixes which half trains and who has what.
-func adult(o study.Options, s split, parties int, seed uint64) (*experiment.Data, error) {
+func adult(o study.Options, s split, parties int, train float64, seed uint64) (*experiment.Data, error) {
 	path := filepath.Join(o.DataDir, "adult")
 	records, err := dataset.LoadAdult(path)
 	if err != nil {
@@ -31,5 +31,5 @@ func adult(o study.Options, s split, parties int, seed uint64) (*experiment.Data
 	if err != nil {
 		return nil, err
 	}
-	return experiment.Source{Path: path, Schema: schema, Seed: seed, Parties: parties, Rho: s.rho, Kappa: s.kappa, Train: 0.5}.Load()
+	return experiment.Source{Path: path, Schema: schema, Seed: seed, Parties: parties, Rho: s.rho, Kappa: s.kappa, Train: train}.Load()
 }

@@ -28,6 +28,8 @@ type method struct {
 	// average, if above 0, has the predictions made from the mean of the natural parameters
 	// after the last so many rounds: they are public, so it costs no privacy.
 	average int
+	free    bool // without privacy, in the clear
+	joined  bool // all rows at one party
 }
 
 // task is what an application is made for.
@@ -65,6 +67,9 @@ func (m method) run(ctx context.Context, o study.Options, data *experiment.Data,
 	if err != nil {
 		return nil, err
 	}
+	if m.joined {
+		t.weights = []float64{1}
+	}
 	tr, recent := new(trace), recent{most: m.average}
 	r := lab.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir, WatchAll: m.average > 0}
 	r.Watch = func(round int, p *pvi.Posterior) error {
@@ -76,8 +81,17 @@ func (m method) run(ctx context.Context, o study.Options, data *experiment.Data,
 		tr.rounds, tr.scores = append(tr.rounds, round), append(tr.scores, pair{s.Accuracy, s.LogLikelihood})
 		return err
 	}
+	if m.free {
+		r.Epsilon, r.Transport = 0, lab.Clear
+	}
+	if m.joined {
+		r.Parts = []pvi.Data{data.Train}
+	}
 	if o.Quick {
 		r.Rounds = min(r.Rounds, 2)
+		if l, ok := r.App.(*session.Learning); ok {
+			l.PVI.Steps = min(l.PVI.Steps, 5)
+		}
 	}
 	out, err := r.Do(ctx)
 	if err != nil {
@@ -160,4 +174,18 @@ func globalVI(c global.Config, rounds int) method {
 		},
 		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / (1 + %g (s-1)) on the mean gradient, first standard deviation %g, averaging %g",
 			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.Averaging)}
+}
+
+// partitioned is PVI without privacy: every party's own fit, damped.
+func partitioned() method {
+	c := pvi.Config{Strategy: pvi.Dataset, Shards: 1, FracBits: 24, Damping: 0.3, Steps: 5, LearningRate: 0.2, Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}}
+	return method{name: "PVI without privacy", rounds: 40, free: true, app: func(t task) session.App { return t.pvi(c) },
+		settings: fmt.Sprintf("40 rounds of %d natural-gradient steps of %g at every client's rows, damping %g, in the clear", c.Steps, c.LearningRate, c.Damping)}
+}
+
+// together is variational inference on all rows at one place.
+func together() method {
+	c := pvi.Config{Strategy: pvi.Dataset, Shards: 1, FracBits: 24, Damping: 1, Steps: 250, LearningRate: 0.1, Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}}
+	return method{name: "global VI without privacy", rounds: 1, free: true, joined: true, app: func(t task) session.App { return t.pvi(c) },
+		settings: fmt.Sprintf("%d natural-gradient steps of %g on all rows, in the clear", c.Steps, c.LearningRate)}
 }
