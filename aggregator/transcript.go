@@ -12,17 +12,21 @@ import (
 // the parties' accounts, the nodes' lists and agrees, in roster order.
 func (a *Aggregator) recordAttempt() {
 	memory := protocol.Memory{View: a.view, Step: a.eff}
+	var said [][]byte // all of it before any is recorded: a read walks the step's records
 	for i := range uint32(a.n) {
 		if _, ok := a.at.commits[i]; ok {
-			a.record(memory.Get(a.key("commit", i)))
+			said = append(said, memory.Get(a.key("commit", i)))
 		}
 	}
 	for _, kind := range []string{"hold", "agree"} {
 		for k := range a.m {
 			if b := memory.Get(a.key(kind, a.node(k))); b != nil {
-				a.record(b)
+				said = append(said, b)
 			}
 		}
+	}
+	for _, b := range said {
+		a.record(b)
 	}
 }
 
