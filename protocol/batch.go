@@ -16,8 +16,14 @@ import (
 type Batch struct {
 	session Session
 	rand    io.Reader
-	keys    identity.Keys                        // the roster's, as they come
-	good    map[identity.Signature]identity.Item // by signature, one each
+	keys    identity.Keys                // the roster's, as they come
+	good    map[identity.Signature]known // by signature, one each
+}
+
+// known is a message whose signature holds.
+type known struct {
+	item     identity.Item
+	envelope *Envelope
 }
 
 // batchFrom is the number of signatures from which on verifying together costs
@@ -29,7 +35,7 @@ const batchFrom = 16
 // bad signature pass.
 func NewBatch(s Session, r io.Reader) *Batch {
 	s.Verifier = nil
-	return &Batch{session: s, rand: r, good: map[identity.Signature]identity.Item{}}
+	return &Batch{session: s, rand: r, good: map[identity.Signature]known{}}
 }
 
 // Prepare verifies what of the messages is signed by a member that may send it,
@@ -39,10 +45,10 @@ func (b *Batch) Prepare(messages [][]byte) {
 	if len(messages) < batchFrom {
 		return
 	}
-	items := make([]identity.Item, 0, len(messages))
+	items, envelopes := make([]identity.Item, 0, len(messages)), make([]*Envelope, 0, len(messages))
 	for _, data := range messages {
-		if it, ok := b.item(data); ok {
-			items = append(items, it)
+		if it, e, ok := b.item(data); ok {
+			items, envelopes = append(items, it), append(envelopes, e)
 		}
 	}
 	if len(items) < batchFrom {
@@ -54,29 +60,36 @@ func (b *Batch) Prepare(messages [][]byte) {
 			bad = bad[1:]
 			continue
 		}
-		b.good[it.Sig] = it
+		b.good[it.Sig] = known{it, envelopes[i]}
 	}
 }
 
 // item is a message's claim, if everything about it that needs no curve is right.
-func (b *Batch) item(data []byte) (it identity.Item, ok bool) {
+func (b *Batch) item(data []byte) (it identity.Item, e *Envelope, ok bool) {
 	if IsChunk(data) {
-		return it, false
+		return it, nil, false
 	}
 	e, err := UnmarshalEnvelope(data)
 	if err != nil || b.session.precheck(e) != nil {
-		return it, false
+		return it, nil, false
 	}
 	tbs, err := e.toBeSigned(uint8(b.session.Plan.Suite))
 	if err != nil {
-		return it, false
+		return it, nil, false
 	}
-	return identity.Item{Key: b.session.Plan.Members[e.From].Key, Msg: tbs, Sig: e.Sig}, true
+	return identity.Item{Key: b.session.Plan.Members[e.From].Key, Msg: tbs, Sig: e.Sig}, e, true
+}
+
+// knows reports that this very envelope was found good: what is signed follows from
+// it, and need not be laid out again.
+func (b *Batch) knows(e *Envelope) bool {
+	k, ok := b.good[e.Sig]
+	return ok && k.envelope.Kind == e.Kind && k.envelope.Plan == e.Plan && k.envelope.From == e.From && bytes.Equal(k.envelope.Body, e.Body)
 }
 
 // Verify implements Verifier.
 func (b *Batch) Verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool {
-	if it, ok := b.good[sig]; ok && it.Key == key && bytes.Equal(it.Msg, msg) {
+	if k, ok := b.good[sig]; ok && k.item.Key == key && bytes.Equal(k.item.Msg, msg) {
 		return true
 	}
 	return b.keys.Verify(key, msg, sig)

@@ -122,3 +122,36 @@ func BenchmarkReceive(b *testing.B) {
 		})
 	}
 }
+
+// TestBatchKnowsWhatItSaw: a good signature under anything else than what it was
+// prepared with is looked at again, and doesn't hold.
+func TestBatchKnowsWhatItSaw(t *testing.T) {
+	s := testSession(t)
+	var messages [][]byte
+	for i := range byte(20) {
+		b, err := s.Sign(testKey(3), 3, &Agree{Round: 1, Attempt: 1, Count: uint32(i), Set: testDigest(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages = append(messages, b)
+	}
+	batch := NewBatch(s, deterministic(1))
+	batch.Prepare(messages)
+	s.Verifier = batch
+	for name, change := range map[string]func(e *Envelope){
+		"nothing":   func(*Envelope) {},
+		"kind":      func(e *Envelope) { e.Kind = KindPartial },
+		"sender":    func(e *Envelope) { e.From = 4 },
+		"body":      func(e *Envelope) { e.Body[11] ^= 1 },
+		"signature": func(e *Envelope) { e.Sig[40] ^= 1 },
+	} {
+		e, err := UnmarshalEnvelope(messages[7])
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(e)
+		if err := s.Check(e); errors.Is(err, ErrSignature) != (name != "nothing") {
+			t.Errorf("%s changed: %v", name, err)
+		}
+	}
+}

@@ -182,6 +182,9 @@ func (s Session) Check(e *Envelope) error {
 	if err := s.precheck(e); err != nil {
 		return err
 	}
+	if b, ok := s.Verifier.(*Batch); ok && b.knows(e) {
+		return nil
+	}
 	tbs, err := e.toBeSigned(uint8(s.Plan.Suite))
 	if err != nil {
 		return err
