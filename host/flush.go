@@ -46,17 +46,22 @@ type batch struct {
 	seq    uint64    // the last position whose message was stepped through
 }
 
-// flight is a batch that is being made durable and, after that, sent, beside the
-// steps that follow. There is one at a time, so that nothing overtakes.
+// flight is a batch that is being made durable beside the steps that follow. There
+// is one at a time, so that nothing overtakes.
 type flight struct {
-	landed chan outcome
-	work   *protocol.Work // to begin once what led to it is durable
+	landed chan error
+	out    []transport.Message // to leave once what led to them is durable
+	weight int
+	work   *protocol.Work // to begin then
 }
 
-// outcome is how a flight ended.
-type outcome struct {
-	stored bool  // the records are durable, whatever became of the messages
-	err    error // nil: all of it was done
+// outbox is what is durable and leaves, in order, one call at a time. While it does
+// the next flight may be on its way.
+type outbox struct {
+	ready  []transport.Message
+	weight int        // bytes of ready
+	moving int        // bytes that are being sent
+	sent   chan error // nil: nothing is being sent
 }
 
 // collect adds a step's effects to the batch.
@@ -90,26 +95,24 @@ func (d *driver) untilDue() time.Duration {
 	return max(0, lateness-time.Since(d.since))
 }
 
-// full says whether nothing more may be stepped through before the flight lands.
+// full says whether nothing more may be stepped through before something has left.
 func (d *driver) full() bool {
-	return d.flight != nil && (d.weight > maxBatchBytes || d.stored > lazyBytes)
+	if d.flight != nil && d.stored > lazyBytes {
+		return true
+	}
+	weight := d.weight + d.outbox.weight + d.outbox.moving
+	if d.flight != nil {
+		weight += d.flight.weight
+	}
+	return weight > 2*maxBatchBytes || d.weight > maxBatchBytes
 }
 
-// launch sends the batch on its way, in the order that the contract of
-// protocol.Machine gives.
-func (d *driver) launch(ctx context.Context) {
-	out, f := d.out, &flight{landed: make(chan outcome, 1), work: d.work.take()}
+// launch begins to make the batch durable.
+func (d *driver) launch() {
+	f := &flight{landed: make(chan error, 1), out: d.out, weight: d.weight, work: d.work.take()}
 	records := d.records()
 	d.flight = f
-	go func() {
-		o := outcome{err: d.Journal.apply(records)}
-		if o.stored = o.err == nil; o.stored && len(out) > 0 {
-			if err := d.Bus.Publish(ctx, out...); err != nil {
-				o.err = busError(ctx, err)
-			}
-		}
-		f.landed <- o
-	}()
+	go func() { f.landed <- d.Journal.apply(records) }()
 }
 
 // records takes the batch's, with the position that goes with them: alone it is
@@ -124,30 +127,58 @@ func (d *driver) records() []protocol.Record {
 }
 
 // landing is where the flight's end is told; nil while there is none.
-func (d *driver) landing() <-chan outcome {
+func (d *driver) landing() <-chan error {
 	if d.flight == nil {
 		return nil
 	}
 	return d.flight.landed
 }
 
-// land takes note of the flight's end. Behind records that aren't durable no others
-// may be stored.
-func (d *driver) land(ctx context.Context, o outcome) error {
-	work := d.flight.work
-	d.flight, d.broken = nil, !o.stored
+// land takes note of the flight's end. Behind records that didn't become durable no
+// others may be stored, and nothing may leave.
+func (d *driver) land(ctx context.Context, err error) error {
+	f := d.flight
+	d.flight, d.broken = nil, err != nil
 	d.Journal.end()
-	if o.err == nil && work != nil && ctx.Err() == nil {
-		d.work.start(ctx, *work, d.Proposer, d.proposals)
+	if err != nil || ctx.Err() != nil {
+		return err
 	}
-	return o.err
+	d.outbox.ready = append(d.outbox.ready, f.out...)
+	d.outbox.weight += f.weight
+	if f.work != nil {
+		d.work.start(ctx, *f.work, d.Proposer, d.proposals)
+	}
+	return nil
 }
 
-// stop ends a run for the reason given: it waits for the flight, and makes durable
-// what was gathered behind it, so that the next life needn't read it again.
+// send begins to send what is ready, in the order that the steps gave.
+func (d *driver) send(ctx context.Context) {
+	o := &d.outbox
+	out, sent := o.ready, make(chan error, 1)
+	o.ready, o.moving, o.weight, o.sent = nil, o.weight, 0, sent
+	go func() {
+		err := d.Bus.Publish(ctx, out...)
+		if err != nil {
+			err = busError(ctx, err)
+		}
+		sent <- err
+	}()
+}
+
+// left takes note that what was being sent has left.
+func (d *driver) left(err error) error {
+	d.outbox.sent, d.outbox.moving = nil, 0
+	return err
+}
+
+// stop ends a run for the reason given: it waits for what is under way, and makes
+// durable what was gathered behind it, so that the next life needn't read it again.
 func (d *driver) stop(ctx context.Context, why error) error {
 	if d.flight != nil {
-		_ = d.land(ctx, <-d.flight.landed) // ctx has ended: its publishing failed, and why is known
+		_ = d.land(ctx, <-d.flight.landed) // ctx has ended, and why is known
+	}
+	if d.outbox.sent != nil {
+		_ = d.left(<-d.outbox.sent)
 	}
 	if why == nil || d.broken || d.since.IsZero() {
 		return why

@@ -80,8 +80,9 @@ type driver struct {
 	done   bool
 	end    error
 	batch
-	flight *flight // what is being made durable and sent; nil: nothing
-	broken bool    // a flight's records didn't become durable
+	flight *flight // what is being made durable; nil: nothing
+	outbox outbox
+	broken bool // a flight's records didn't become durable
 }
 
 const cursorKey = "host/cursor"
@@ -128,11 +129,13 @@ func (d *driver) readFrom(ctx context.Context, from uint64) error {
 func (d *driver) loop(ctx context.Context) error {
 	d.step(protocol.Start{})
 	for {
-		switch {
-		case d.flight != nil:
-		case d.due():
-			d.launch(ctx)
-		case d.done:
+		if d.flight == nil && d.due() {
+			d.launch()
+		}
+		if d.outbox.sent == nil && len(d.outbox.ready) > 0 {
+			d.send(ctx)
+		}
+		if d.done && d.flight == nil && d.outbox.sent == nil {
 			return d.end
 		}
 		if err := d.wait(ctx); err != nil {
@@ -144,7 +147,12 @@ func (d *driver) loop(ctx context.Context) error {
 // wait takes the next event and whatever else is there already.
 func (d *driver) wait(ctx context.Context) error {
 	if d.done || d.full() {
-		return d.land(ctx, <-d.flight.landed)
+		select {
+		case err := <-d.landing():
+			return d.land(ctx, err)
+		case err := <-d.outbox.sent:
+			return d.left(err)
+		}
 	}
 	if len(d.queued) > 0 {
 		d.drain()
@@ -169,8 +177,10 @@ func (d *driver) wait(ctx context.Context) error {
 		if d.untilWake() == 0 {
 			d.step(protocol.Tick{})
 		}
-	case o := <-d.landing():
-		return d.land(ctx, o)
+	case err := <-d.landing():
+		return d.land(ctx, err)
+	case err := <-d.outbox.sent:
+		return d.left(err)
 	case p := <-d.proposals:
 		d.step(p)
 	case m := <-d.in:
