@@ -17,7 +17,10 @@ import (
 
 // Studies are the paper's experiments.
 func Studies() []study.Study {
-	return []study.Study{{Name: "paper1-figure2", About: "Paper I, Figure 2: Bayesian linear regression on wine and abalone from noisy statistics", Run: figure2}}
+	return []study.Study{
+		{Name: "paper1-figure1b", About: "Paper I, Figure 1b: the extra noise of the distributed setting", Run: figure1b},
+		{Name: "paper1-figure2", About: "Paper I, Figure 2: Bayesian linear regression on wine and abalone from noisy statistics", Run: figure2},
+	}
 }
 
 const (

@@ -33,11 +33,10 @@ ours. This page is written by ` + "`choir experiment report`" + ` from the resul
 - A bar is what this project set out to reach, not a published number.
 - Every epsilon is an accountant's upper bound for the noise that was really added (docs/privacy.md), on integers.
 - Hyper-parameters were chosen by the scores on the test half of the same data, as the papers did. No ledger charges
-  for that, so these epsilons cover the learning and not the choice. Where a study has a private validation part it says so.
+  for that, so these epsilons cover the learning and not the choice. Where none was chosen on the rows that are scored, the study says so.
 
-What isn't here, and why: Paper IV's Figure 2 and Figure 5 use MIMIC-III and Paper I's Figure 3 uses GDSC, which we don't have: not reproducible here. Paper I's Figure 1b is ` + "`choir plan check --plot`" + `
-and its Table 1 belongs to ` + "`choir bench`" + `. Paper IV's Figure 4 (Bayesian neural network) wasn't run. An experiment that ` + "`choir experiment list`" + ` names and this page doesn't have was written but not run in full: no figure of it is claimed. Of paper4-adult only the virtual clients were run for this page, with fewer seeds than five; global VI over
-secure sums with five seeds stands in [sums.md](sums.md).
+Not reproducible here: Paper IV's Figure 2 and Figure 5 (MIMIC-III) and Paper I's Figure 3 (GDSC), whose data we don't have. Paper I's Table 1 is ` + "`choir bench table1`" + `, with its results
+in [benchmarks](benchmarks/README.md).
 
 Repeat any of them with ` + "`choir experiment run NAME --seeds 5`" + `; the data sets come from ` + "`$CHOIR_DATA`" + `.
 `

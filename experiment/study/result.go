@@ -104,6 +104,7 @@ const (
 	KL            Measure = "KL divergence" // nats
 	EpsilonOf     Measure = "epsilon"
 	Seconds       Measure = "seconds"
+	Variance      Measure = "variance, relative"
 )
 
 // more tells whether more of a measure is better.

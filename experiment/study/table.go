@@ -48,7 +48,7 @@ func (r Row) paper() string {
 
 // number shows a value to a tenth of the usual standard error of its measure.
 func (r Row) number(v float64) string {
-	if r.Measure == Accuracy || r.Measure == LogLikelihood || r.Measure == MAE || r.Measure == RelativeMAE {
+	if r.Measure == Accuracy || r.Measure == LogLikelihood || r.Measure == MAE || r.Measure == RelativeMAE || r.Measure == Variance {
 		return strings.Replace(fmt.Sprintf("%.4f", v), "0.", ".", 1)
 	}
 	if math.Abs(v) >= 100 {
