@@ -154,7 +154,7 @@ func (s *sum) Initial() []int64 { return s.zeros }
 
 // Fold replaces the model.
 func (s *sum) Fold(_ uint32, _, sum []int64) ([]int64, error) {
-	return append([]int64(nil), sum...), nil
+	return sum, nil
 }
 
 // InitialState is empty.

@@ -121,7 +121,7 @@ func IntDigest(v []int64) Digest {
 // IntDigestBeside is IntDigest(v), given the digest of a vector that it may be equal
 // to, as a sum is that becomes the model as it is: comparing costs far less.
 func IntDigestBeside(known Digest, of, v []int64) Digest {
-	if slices.Equal(of, v) {
+	if len(v) == len(of) && len(v) > 0 && &v[0] == &of[0] || slices.Equal(of, v) { // often the same memory
 		return known
 	}
 	return IntDigest(v)

@@ -155,7 +155,8 @@ type View interface {
 type Model interface {
 	// Initial is the model before round 1.
 	Initial() []int64
-	// Fold is the model after a round whose decoded sum was accepted.
+	// Fold is the model after a round whose decoded sum was accepted. It changes neither
+	// model nor sum and may return either; nobody changes them afterwards.
 	Fold(round uint32, model, sum []int64) ([]int64, error)
 }
 

@@ -19,7 +19,7 @@ func (s Sum) Fold(_ uint32, _, sum []int64) ([]int64, error) {
 	if len(sum) != s.Dim {
 		return nil, fmt.Errorf("sum: %d coordinates, not %d", len(sum), s.Dim)
 	}
-	return append([]int64(nil), sum...), nil
+	return sum, nil
 }
 
 // InitialState is empty.
