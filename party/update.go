@@ -46,10 +46,11 @@ func appendPacked(dst []byte, update []int64) []byte {
 	start, size := len(dst)+1, len(update)*width
 	dst = append(slices.Grow(dst, 1+size+8-width), byte(width))[:start+size+8-width]
 	words := dst[start:]
-	for i, x := range update { // each word's upper bytes are overwritten by the next one
-		binary.LittleEndian.PutUint64(words[i*width:], uint64(x))
+	for _, x := range update { // each word's upper bytes are overwritten by the next one
+		binary.LittleEndian.PutUint64(words, uint64(x))
+		words = words[width:]
 	}
-	clear(words[size:])
+	clear(dst[start+size:])
 	return dst
 }
 
@@ -79,9 +80,11 @@ func addPacked(dst []int64, packed []byte, dim, from int) error {
 	if width == 0 || len(packed) != 1+dim*width+8-width {
 		return fmt.Errorf("the stored update has %d bytes for %d coordinates of %d", len(packed), dim, width)
 	}
-	words, unused := packed[1+from*width:], 64-8*width
-	for i := range dst {
-		dst[i] += int64(binary.LittleEndian.Uint64(words[i*width:])<<unused) >> unused
+	words, sign := packed[1+from*width:], uint64(1)<<(8*width-1)
+	for i := range dst { // the lowest bytes, whose sign bit stands for what is above them
+		x := binary.LittleEndian.Uint64(words) & (sign<<1 - 1)
+		dst[i] += int64((x ^ sign) - sign)
+		words = words[width:]
 	}
 	return nil
 }

@@ -35,19 +35,18 @@ func (v Vector) Neg() {
 
 // SetSigned sets v to the signed representation of x, which is as long; else it
 // panics. It returns len(x), or the index of the first integer beyond [MaxSigned] in
-// magnitude, and leaves v as it was then. For integers in the range its time doesn't
-// depend on them.
+// magnitude: what stands before it is set then, and nothing else. For integers in the
+// range its time doesn't depend on them.
 func (v Vector) SetSigned(x []int64) int {
 	if len(v) != len(x) {
 		panic("field: SetSigned of another length")
 	}
-	for i, n := range x {
-		if n > MaxSigned || n < -MaxSigned {
+	for i := setSignedBlocks(v, x); i < len(x); i++ {
+		n := uint64(x[i])
+		if n+uint64(MaxSigned) > 2*uint64(MaxSigned) { // one comparison for both ends
 			return i
 		}
-	}
-	for i, n := range x {
-		v[i] = Element(uint64(n) + Modulus&uint64(n>>63))
+		v[i] = Element(n + Modulus&-(n>>63))
 	}
 	return len(x)
 }

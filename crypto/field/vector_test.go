@@ -80,28 +80,31 @@ func BenchmarkVectorAdd(b *testing.B) {
 	}
 }
 
-// TestSetSigned is FromInt64 for a whole vector.
+// TestSetSigned is FromInt64 for a whole vector, up to the first integer that it
+// refuses, over lengths around whole blocks.
 func TestSetSigned(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 40).Draw(t, "n")
-		x, want, first := make([]int64, n), make(Vector, n), n
+		n := rapid.IntRange(0, 4*block+1).Draw(t, "n")
+		refusals := rapid.IntRange(0, 3).Draw(t, "refusals") == 0
+		x, want, first := make([]int64, n), slices.Repeat(Vector{7}, n), n
 		for i := range x {
-			x[i] = rapid.OneOf(rapid.Int64Range(-9, 9), rapid.Int64Range(MaxSigned-2, MaxSigned+1), rapid.Int64Range(-MaxSigned-1, -MaxSigned+2),
-				rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64})).Draw(t, "x")
-			if i%5 > 0 {
-				x[i] >>= 1
+			edge := rapid.SampledFrom([]int64{0, 1, -1, MaxSigned, -MaxSigned, MaxSigned - 1, 1 - MaxSigned, 1 << 32, -1 << 32}).Draw(t, "edge")
+			x[i] = rapid.OneOf(rapid.Just(edge), rapid.Int64Range(-MaxSigned, MaxSigned)).Draw(t, "x")
+			if refusals && rapid.IntRange(0, 20).Draw(t, "here") == 0 {
+				x[i] = rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, MaxSigned + 1, -MaxSigned - 1}).Draw(t, "beyond")
 			}
-			var err error
-			if want[i], err = FromInt64(x[i]); err != nil {
-				first = min(first, i)
+		}
+		for i := range x {
+			e, err := FromInt64(x[i])
+			if err != nil {
+				first = i
+				break
 			}
+			want[i] = e
 		}
 		v := slices.Repeat(Vector{7}, n)
 		if got := v.SetSigned(x); got != first {
 			t.Fatalf("stopped at %d, want %d", got, first)
-		}
-		if first < n {
-			want = slices.Repeat(Vector{7}, n)
 		}
 		if !v.Equal(want) {
 			t.Fatalf("%v, want %v", v, want)

@@ -20,6 +20,11 @@ func addBlocksAVX2(v *Element, src *byte, blocks int) int
 //go:noescape
 func subBlocksAVX2(v *Element, src *byte, blocks int) int
 
+// setSignedBlocksAVX2 does the same with signed integers in the range of an element.
+//
+//go:noescape
+func setSignedBlocksAVX2(v *Element, x *int64, blocks int) int
+
 //go:noescape
 func canonicalBlocksAVX2(src *byte, blocks int) int
 
@@ -79,4 +84,13 @@ func putWords(dst []byte, v Vector) {
 	if len(v) > 0 {
 		copy(dst, unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*ElementSize))
 	}
+}
+
+// setSignedBlocks sets the front of v to whole blocks of x, up to the first block with
+// an integer that stands for no element, and returns how many it took.
+func setSignedBlocks(v Vector, x []int64) int {
+	if n := min(len(v), len(x)) / block; n > 0 && accelerated() {
+		return block * setSignedBlocksAVX2(&v[0], &x[0], n)
+	}
+	return 0
 }

@@ -170,3 +170,59 @@ done:
 	VZEROUPPER
 	MOVQ AX, ret+16(FP)
 	RET
+
+// OUTSIDE sets bad where the four signed integers in n are beyond (p-1)/2, which
+// Y12 holds, or beyond -(p-1)/2, which Y11 holds.
+#define OUTSIDE(n, bad, t) \
+	VPCMPGTQ Y12, n, bad \
+	VPCMPGTQ n, Y11, t   \
+	VPOR     t, bad, bad
+
+// SIGNED adds p to what is negative.
+#define SIGNED(n, t) \
+	VPCMPGTQ n, Y15, t \
+	VPAND    Y14, t, t \
+	VPADDQ   t, n, n
+
+// func setSignedBlocksAVX2(v *Element, x *int64, blocks int) int
+TEXT ·setSignedBlocksAVX2(SB), NOSPLIT, $0-32
+	MOVQ     v+0(FP), DI
+	MOVQ     x+8(FP), SI
+	MOVQ     blocks+16(FP), CX
+	XORQ     AX, AX
+	VPXOR    Y15, Y15, Y15
+	VPCMPEQQ Y13, Y13, Y13
+	VPSRLQ   $63, Y13, Y11
+	VPSLLQ   $32, Y13, Y14
+	VPADDQ   Y11, Y14, Y14 // p = 2^64 - 2^32 + 1
+	VPSRLQ   $1, Y14, Y12
+	VPSUBQ   Y12, Y15, Y11
+
+loop:
+	VMOVDQU 0(SI), Y4
+	VMOVDQU 32(SI), Y5
+	VMOVDQU 64(SI), Y6
+	VMOVDQU 96(SI), Y7
+	OUTSIDE(Y4, Y0, Y8)
+	OUTSIDE(Y5, Y1, Y9)
+	OUTSIDE(Y6, Y2, Y10)
+	OUTSIDE(Y7, Y3, Y8)
+	VPOR    Y1, Y0, Y0
+	VPOR    Y3, Y2, Y2
+	VPOR    Y2, Y0, Y0
+	VPTEST  Y0, Y0
+	JNZ     done
+	SIGNED(Y4, Y0)
+	SIGNED(Y5, Y1)
+	SIGNED(Y6, Y2)
+	SIGNED(Y7, Y3)
+	VMOVDQU Y4, 0(DI)
+	VMOVDQU Y5, 32(DI)
+	VMOVDQU Y6, 64(DI)
+	VMOVDQU Y7, 96(DI)
+	NEXT
+
+done:
+	VZEROUPPER
+	MOVQ AX, ret+24(FP)
+	RET

@@ -7,12 +7,13 @@ import (
 )
 
 // ToField sets dst to the signed representation of v. It refuses |v[i]| > (p-1)/2
-// with [ErrRange], naming the first such coordinate.
+// with [ErrRange], naming the first such coordinate; dst is zero then.
 func ToField(dst field.Vector, v []int64) error {
 	if len(dst) != len(v) {
 		return fmt.Errorf("%w: %d and %d", ErrLength, len(dst), len(v))
 	}
 	if i := dst.SetSigned(v); i < len(v) {
+		clear(dst)
 		return fmt.Errorf("coordinate %d: %w: more than (p-1)/2", i, ErrRange)
 	}
 	return nil

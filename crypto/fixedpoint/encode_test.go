@@ -59,8 +59,8 @@ func TestToFieldRefusals(t *testing.T) {
 		if !errors.Is(err, ErrRange) || !strings.Contains(err.Error(), "coordinate 1") {
 			t.Errorf("%d: %v, want ErrRange at coordinate 1", bad, err)
 		}
-		if !dst.Equal(field.Vector{7, 7, 7}) {
-			t.Errorf("%d: dst was touched", bad)
+		if !dst.Equal(field.Vector{0, 0, 0}) {
+			t.Errorf("%d: a part of the vector is left in dst", bad)
 		}
 	}
 	if err := ToField(make(field.Vector, 1), make([]int64, 2)); !errors.Is(err, ErrLength) {

@@ -55,16 +55,41 @@ func (g Grid) Round(dst []int64, x []float64) error {
 	if len(dst) != len(x) {
 		return fmt.Errorf("%w: %d and %d", ErrLength, len(dst), len(x))
 	}
-	scale := g.scale(1)
+	scale, largest := g.scale(1), 0.0
 	for i, v := range x {
-		if !(math.Abs(v*scale) < limit) { // NaN isn't below anything
+		m := math.Abs(v * scale)
+		if !(m < limit) { // NaN isn't below anything
 			return fmt.Errorf("coordinate %d: %w", i, g.check(v))
 		}
+		if m > largest {
+			largest = m
+		}
+	}
+	if largest < exact {
+		roundSmall(dst, x, scale)
+		return nil
 	}
 	for i, v := range x {
 		dst[i] = int64(math.RoundToEven(v * scale))
 	}
 	return nil
+}
+
+// exact is the magnitude below which roundSmall rounds.
+const exact = 1 << 51
+
+// roundSmall rounds products below exact in magnitude, ties to even. Beside 3·2^51 a
+// float64 has no room for a fraction: the sum is rounded to an integer as the standard
+// (IEEE 754) says, to an even one in a tie since 3·2^51 is even, and its last bits are
+// the integer.
+func roundSmall(dst []int64, x []float64, scale float64) {
+	const beside = 3 << 51
+	none := int64(math.Float64bits(beside))
+	dst = dst[:len(x)]
+	for i, v := range x {
+		scaled := float64(v * scale) // exact, as scale says; the conversion forbids fusing it with the sum
+		dst[i] = int64(math.Float64bits(scaled+beside)) - none
+	}
 }
 
 // Float sets dst to the reals that the grid values v stand for, each rounded once

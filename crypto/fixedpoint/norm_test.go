@@ -59,3 +59,27 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 }
+
+// TestRoundSmallIsRoundToEven, at and around ties, integers and the largest products
+// that it takes.
+func TestRoundSmallIsRoundToEven(t *testing.T) {
+	r := rand.New(rand.NewChaCha8([32]byte{2}))
+	below := math.Nextafter(exact, 0)
+	x := []float64{0, math.Copysign(0, -1), 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, below, -below, exact - 1, exact - 0.5, 0.5 - exact, exact/2 + 0.5, exact/2 + 1.5,
+		math.SmallestNonzeroFloat64, math.Nextafter(0.5, 1), math.Nextafter(0.5, 0)}
+	for range 5000 {
+		x = append(x, math.Ldexp(r.Float64()-0.5, r.IntN(53)), math.Round(math.Ldexp(r.Float64()-0.5, r.IntN(50)))+0.5)
+	}
+	got := make([]int64, len(x))
+	roundSmall(got, x, 1)
+	for i, v := range x {
+		if want := int64(math.RoundToEven(v)); got[i] != want {
+			t.Errorf("%v rounds to %d, want %d", v, got[i], want)
+		}
+	}
+	// One coordinate that is too large for it sends the whole vector the other way.
+	mixed := []float64{0.5, 1.5, exact, -exact - 1, 1 << 61}
+	if err := (Grid{}).Round(got[:5], mixed); err != nil || !slices.Equal(got[:5], []int64{0, 2, exact, -exact - 1, 1 << 61}) {
+		t.Errorf("%v: %v", got[:5], err)
+	}
+}
