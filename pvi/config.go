@@ -185,7 +185,7 @@ func (c Config) kind() model.Kind {
 
 // settings is what a model needs to know of the configuration.
 func (c Config) settings() model.Settings {
-	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Parameters: c.Parameters, Hidden: c.Hidden, Samples: c.Samples, Spread: c.PriorSpread,
+	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Parameters: c.Parameters, Hidden: c.Hidden, Samples: c.Samples, Spread: c.PriorSpread, StartSpread: c.StartSpread,
 		Steps: c.Steps, LearningRate: c.LearningRate, Stepped: c.stepped(), Copies: c.copies(), Floor: c.PrecisionFloor, Natural: c.Optimiser == Natural}
 }
 

@@ -35,11 +35,14 @@ func (c Config) rawBits() int { return int(c.FracBits) + int(c.DampingBits) }
 // + d(d+1)/2 in the full one, for d = Weights.
 func (c Config) Dim() int { return c.space().Dim() }
 
-// Initial is the raw state before round 1: the prior, and StartPrecision on top.
+// Initial is the raw state before round 1: the prior, and on top StartPrecision, around
+// means within StartSpread.
 func (c Config) Initial() []int64 {
 	raw := c.Prior()
 	s, p := c.space(), c.precisionUnits(c.StartPrecision)
+	h := math.Ldexp(c.StartSpread*c.StartPrecision, c.rawBits())
 	for i := range s.Features {
+		raw[i] += int64(math.RoundToEven(h * model.Uniform(i)))
 		raw[s.Index(i, i)] += p
 	}
 	return raw

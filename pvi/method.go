@@ -36,6 +36,11 @@ type Method struct {
 	// weight). A public guess of the posterior's precision spares the rounds in
 	// which noise drowns the way to it. 0 is PVI's start, the prior.
 	StartPrecision float64 `json:"start_precision,omitempty"`
+	// StartSpread is the half-width of the interval around 0 in which the means of what
+	// the factors begin with lie, one fixed public number for every weight. Units of a
+	// network that start alike would stay alike; StartPrecision says how firmly they
+	// are held there. Otherwise 0.
+	StartSpread float64 `json:"start_spread,omitempty"`
 
 	// StatisticClip is Hybrid's L2 bound of one record's natural parameters.
 	StatisticClip float64 `json:"statistic_clip,omitempty"`
@@ -156,6 +161,9 @@ func (c Config) checkMethod(bad badField) {
 	}
 	if v := math.Ldexp(c.StartPrecision, c.rawBits()); !(v == 0 || (v >= 1 && v < 1<<60)) {
 		bad("start_precision", c.StartPrecision, "0, or positive and representable on the grid 2^-(frac_bits+damping_bits)")
+	}
+	if c.StartSpread != 0 && !(c.StartSpread > 0 && c.StartSpread <= model.MaxSpread && c.StartPrecision > 0) {
+		bad("start_spread", c.StartSpread, fmt.Sprintf("0, or at most %d with a start_precision above 0", model.MaxSpread))
 	}
 	c.checkFit(bad, t)
 	c.checkOnce(bad, t)

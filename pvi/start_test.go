@@ -2,10 +2,12 @@ package pvi
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 
 	"choir/pvi/gauss"
+	"choir/pvi/model"
 )
 
 // Factors that start with a public precision change the way and not the end: linear
@@ -15,7 +17,7 @@ func TestStartPrecisionIsTakenOut(t *testing.T) {
 	for _, s := range []Strategy{Dataset, Averaging, Virtual} {
 		for _, declared := range []float64{1, 0.5} {
 			c := linearConfig(gauss.Full)
-			c.Strategy, c.Damping, c.StartPrecision = s, 0.5, 64
+			c.Strategy, c.Damping, c.StartPrecision, c.StartSpread = s, 0.5, 64, 0.25
 			if s != Dataset {
 				c.Shards = 3
 			}
@@ -33,6 +35,7 @@ func TestStartPrecisionIsTakenOut(t *testing.T) {
 			want := exactPosterior(c, all)
 			for i := range c.Features {
 				want[c.space().Index(i, i)] -= (1 - declared) * c.StartPrecision / 2
+				want[i] += (1 - declared) * c.StartPrecision * 0.25 * model.Uniform(i)
 			}
 			for i, got := range post.Natural() {
 				if math.Abs(got-want[i]) > 1e-9*(1+math.Abs(want[i])) {
@@ -58,6 +61,31 @@ func TestStartPrecisionOfOptimisation(t *testing.T) {
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-4*(1+math.Abs(want[i])) {
 			t.Errorf("coordinate %d: %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
+// A network may begin at spread means with the prior around 0.
+func TestStartSpread(t *testing.T) {
+	c := networkConfig()
+	c.PriorSpread, c.StartPrecision, c.StartSpread = 0, 200, 0.5
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Posterior(c.Initial())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range p.Mean() {
+		if want := 0.5 * model.Uniform(i) * 200 / 210; math.Abs(m-want) > 1e-6 || c.Prior()[i] != 0 {
+			t.Fatalf("weight %d begins at %v, want %v", i, m, want)
+		}
+	}
+	for _, bad := range []func(*Config){func(c *Config) { c.StartSpread = 0 }, func(c *Config) { c.StartPrecision = 0 }, func(c *Config) { c.StartSpread = -1 }, func(c *Config) { c.StartSpread = math.NaN() }} {
+		broken := c
+		bad(&broken)
+		if err := broken.Validate(); !errors.Is(err, ErrConfig) {
+			t.Errorf("%+v: %v", broken.Method, err)
 		}
 	}
 }

@@ -40,6 +40,7 @@ func (l *Learner) newRealWork(q []float64) *work {
 type shares struct {
 	stored float64 // what the stored factor counts
 	start  float64 // the part of StartPrecision, which isn't stored
+	spread float64 // of the means that it is around
 	tied   float64 // what the public posterior over the prior counts
 	mean   float64 // what an update is divided by: the shards, where they are averaged
 }
@@ -61,7 +62,7 @@ func (c Config) shares(weight float64) shares {
 		s.stored = 1 / n
 	}
 	s.stored *= 1 - c.Beta
-	s.start = (1 - c.Beta) * s.tied * c.StartPrecision
+	s.start, s.spread = (1-c.Beta)*s.tied*c.StartPrecision, c.StartSpread
 	s.tied *= c.Beta
 	return s
 }
@@ -72,6 +73,7 @@ func (s shares) without(space gauss.Space, dst, q, stored, moved []float64) {
 		dst[i] = q[i] - s.stored*t - s.tied*moved[i]
 	}
 	for i := range space.Features {
+		dst[i] -= s.start * s.spread * model.Uniform(i)
 		dst[space.Index(i, i)] += s.start / 2
 	}
 }

@@ -37,6 +37,7 @@ type LearningConfig struct {
 	Sampling       string    `toml:"sampling"`
 	SampleRate     float64   `toml:"sample_rate"`
 	StartPrecision float64   `toml:"start_precision"`
+	StartSpread    float64   `toml:"start_spread"`
 	SDUnit         float64   `toml:"sd_unit"`
 	StatisticClip  float64   `toml:"statistic_clip"`
 	UpdateClip     float64   `toml:"update_clip"`
@@ -56,7 +57,7 @@ func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (App, error)
 		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread, Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16,
 		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
 	cfg.Method = pvi.Method{Factors: pvi.Factors(l.Factors), Optimiser: pvi.Optimiser(l.Optimiser), Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate,
-		StartPrecision: l.StartPrecision, SDUnit: l.SDUnit, StatisticClip: l.StatisticClip, UpdateClip: l.UpdateClip}
+		StartPrecision: l.StartPrecision, StartSpread: l.StartSpread, SDUnit: l.SDUnit, StatisticClip: l.StatisticClip, UpdateClip: l.UpdateClip}
 	cfg.Local = c.Privacy.Noise == "local" || cfg.Strategy.Local()
 	if cfg.Strategy == pvi.BCMSplit {
 		cfg.Parties = len(c.Parties)

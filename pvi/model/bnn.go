@@ -83,8 +83,8 @@ func networkKind() Kind {
 			if s.Samples < 1 || s.Samples > MaxSamples {
 				bad("samples", s.Samples, fmt.Sprintf("1 to %d", MaxSamples))
 			}
-			if !(s.Spread > 0 && s.Spread <= MaxSpread) {
-				bad("prior_spread", s.Spread, fmt.Sprintf("in (0, %d]: units that start alike stay alike", MaxSpread))
+			if !(s.Spread >= 0 && s.Spread <= MaxSpread && s.Spread+s.StartSpread > 0) {
+				bad("prior_spread", s.Spread, fmt.Sprintf("in (0, %d], or 0 with a start_spread: units that start alike stay alike", MaxSpread))
 			}
 		},
 		Weights:   func(s Settings) int { return s.Hidden*(s.Features+1) + 1 },

@@ -17,6 +17,7 @@ type Settings struct {
 	Hidden       int     // units of the hidden layer
 	Samples      int     // Monte-Carlo samples of the hidden layer, per record and step
 	Spread       float64 // half-width of the interval that the prior's means lie in
+	StartSpread  float64 // the same of what the factors begin with
 	Steps        int     // of the local optimiser, per update
 	LearningRate float64
 	Stepped      bool    // a strategy works on single records: Update isn't called, Steps and LearningRate are checked there
