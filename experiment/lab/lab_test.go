@@ -44,7 +44,9 @@ func virtual(schema json.RawMessage, features int) *session.Learning {
 // with secret samples; and what is watched is the same.
 func TestClearIsTheSession(t *testing.T) {
 	schema, parts := data(t, 4)
-	apps := map[string]session.App{"virtual": virtual(schema, 4),
+	single := virtual(schema, 4)
+	single.PVI.Shards, single.PVI.ShardPower, single.PVI.Optimiser, single.PVI.Steps, single.PVI.LearningRate = 300, 1, pvi.Natural, 1, 1
+	apps := map[string]session.App{"virtual": virtual(schema, 4), "a virtual client for every record": single,
 		"global": &session.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
 			SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}}
 	for name, app := range apps {
