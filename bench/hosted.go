@@ -62,6 +62,7 @@ func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
 	if err := pass.stream(ctx, m); err != nil {
 		return fmt.Errorf("steps alone: %w", err)
 	}
+	m.phases = slices.DeleteFunc(m.phases, func(p *Phase) bool { return p.Role == "memory" }) // here a bus carries the messages
 	r.NodeLiveBytes, r.NodePeakBytes = pass.NodeLiveBytes, pass.NodePeakBytes
 	r.Limits, r.LimitRound, r.AddPath = pass.Limits, pass.LimitRound, pass.AddPath
 	if r.Transport == Memory {
