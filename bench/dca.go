@@ -19,10 +19,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Sigma > 0 {
 		r.Checked = "the plain sum and noise of its law (chi-squared, 7 standard deviations)"
 	}
-	profileFinely(cfg)
 	var err error
 	m := new(meter)
 	if cfg.Driver == DriverStream {
+		profileFinely(cfg)
 		err = r.stream(ctx, m)
 	} else {
 		err = r.hosted(ctx, m)

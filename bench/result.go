@@ -86,12 +86,13 @@ type Result struct {
 	NodePeakBytes       int64 `json:"node_peak_bytes"`        // twice that: Go's collector lets the heap double
 	ProcessPeakBytes    int64 `json:"process_peak_bytes"`     // resident, all members together; 0 where unknown
 
-	SecondsSetup float64 `json:"seconds_setup"` // channels, once a plan
-	SecondsRound float64 `json:"seconds_round"` // from the round's opening to the aggregate
-	SecondsNoise float64 `json:"seconds_noise"` // sampling all parties' noise, beside the round
-	SecondsTotal float64 `json:"seconds_total"` // all three
-	NoiseIn      string  `json:"noise_in"`      // where sampling took place: "apart", or which of the others it is part of; "" without noise
-	CPURound     float64 `json:"cpu_seconds_round"`
+	SecondsSetup float64   `json:"seconds_setup"`               // channels, once a plan
+	SecondsRound float64   `json:"seconds_round"`               // from the round's opening to the aggregate
+	RoundsAll    []float64 `json:"seconds_round_all,omitempty"` // host driver: of each session, in order; the median one is this document's
+	SecondsNoise float64   `json:"seconds_noise"`               // sampling all parties' noise, beside the round
+	SecondsTotal float64   `json:"seconds_total"`               // all three
+	NoiseIn      string    `json:"noise_in"`                    // where sampling took place: "apart", or which of the others it is part of; "" without noise
+	CPURound     float64   `json:"cpu_seconds_round"`
 
 	Limits     Limits   `json:"limits"`
 	AddPath    AddPath  `json:"add_path"`
