@@ -94,6 +94,9 @@ type signed struct {
 	e     *Envelope
 }
 
+// signedSize is what is signed beside the body, in bytes.
+const signedSize = 17 + 1 + 32 + 1 + 4 + 4
+
 func (s signed) fields(w *wire) {
 	w.fixed("label", []byte("choir v1 message\x00"))
 	w.u8("suite", &s.suite)
@@ -106,7 +109,7 @@ func (s signed) fields(w *wire) {
 // toBeSigned is for a receipt the root of the tree that it stands in, not its body.
 func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) {
 	if e.Kind != KindReceipt {
-		return marshal(signed{suite, e})
+		return marshalSized(signed{suite, e}, signedSize+len(e.Body))
 	}
 	statement, err := receiptStatement(e.Body)
 	if err != nil {

@@ -1,6 +1,9 @@
 package protocol
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Subjects are where messages travel. They route and let a broker's
 // permissions be written down; nobody believes anything because of the subject
@@ -56,7 +59,11 @@ func (s Session) SubjectCommit(party, round, attempt uint32) string {
 
 // SubjectReceipt carries a Receipt.
 func (s Session) SubjectReceipt(node, party, round, attempt uint32) string {
-	return s.subject("receipt.%s.%s.%d.%d", s.name(node), s.name(party), round, attempt)
+	b := append(make([]byte, 0, 96), "choir."...) // a node gives many
+	b = append(append(b, s.ID.Short()...), ".receipt."...)
+	b = append(append(append(append(b, s.name(node)...), '.'), s.name(party)...), '.')
+	b = append(strconv.AppendUint(b, uint64(round), 10), '.')
+	return string(strconv.AppendUint(b, uint64(attempt), 10))
 }
 
 // SubjectHold carries a Hold.

@@ -57,6 +57,15 @@ func (w *wire) u32(name string, v *uint32) {
 	}
 }
 
+// number is a u32 about a field; the name of both is put together only to refuse.
+func (w *wire) number(name, about string, v *uint32) {
+	if !w.reading() {
+		w.b.AddUint32(*v)
+	} else if w.err == nil && !w.s.ReadUint32(v) {
+		w.fail("%s %s is cut short", name, about)
+	}
+}
+
 func (w *wire) u64(name string, v *uint64) {
 	if !w.reading() {
 		w.b.AddUint64(*v)
@@ -105,7 +114,7 @@ func (w *wire) blob(name string, v *[]byte, max int) {
 		return
 	}
 	n := uint32(len(*v))
-	w.u32(name+" length", &n)
+	w.number(name, "length", &n)
 	if uint64(n) > uint64(max) {
 		w.fail("%s has %d bytes, more than %d", name, n, max)
 		return
@@ -130,7 +139,7 @@ func (w *wire) view(name string, v *[]byte, max int) {
 		return
 	}
 	var n uint32
-	w.u32(name+" length", &n)
+	w.number(name, "length", &n)
 	if uint64(n) > uint64(max) {
 		w.fail("%s has %d bytes, more than %d", name, n, max)
 	}
@@ -163,7 +172,7 @@ func (w *wire) count(name string, n int, size int) int {
 		return 0
 	}
 	c := uint32(n)
-	w.u32(name+" count", &c)
+	w.number(name, "count", &c)
 	if w.err != nil {
 		return 0
 	}
@@ -177,8 +186,11 @@ func (w *wire) count(name string, n int, size int) int {
 // fielder is a message: it states its fields once, for both directions.
 type fielder interface{ fields(w *wire) }
 
-func marshal(m fielder) ([]byte, error) {
-	w := &wire{b: cryptobyte.NewBuilder(make([]byte, 0, 512))} // most messages fit
+func marshal(m fielder) ([]byte, error) { return marshalSized(m, 512) } // most messages fit
+
+// marshalSized is marshal for a message of about so many bytes.
+func marshalSized(m fielder, size int) ([]byte, error) {
+	w := &wire{b: cryptobyte.NewBuilder(make([]byte, 0, size))}
 	m.fields(w)
 	if w.err != nil {
 		return nil, w.err
