@@ -2,15 +2,15 @@ package pvi
 
 import (
 	"fmt"
+	"math"
 
 	"choir/crypto/fixedpoint"
 )
 
 // Terms adds single records' vectors up: each is clipped in the reals, rounded to the
 // grid, and clipped again on the integers, where the bound is exact. It works on a
-// vector's coordinates other than 0 alone, which add nothing to a norm and round to 0:
-// the sum is the same integers, and a record with few features costs little. Not for
-// several goroutines.
+// vector's coordinates other than 0 alone, as others add nothing to a norm and round to
+// 0: a record with few features costs little. Not for several goroutines.
 type Terms struct {
 	grid  fixedpoint.Grid
 	clip  float64
@@ -32,7 +32,7 @@ func NewTerms(grid fixedpoint.Grid, clip float64, bound uint64) *Terms {
 func (t *Terms) Add(sum []int64, v []float64) (clipped bool, err error) {
 	t.gather(v)
 	if t.clip > 0 {
-		clipped = fixedpoint.ClipReal(t.real, t.clip)
+		clipped = t.cut()
 	}
 	if cap(t.units) < len(t.real) {
 		t.units = make([]int64, len(v))
@@ -53,6 +53,39 @@ func (t *Terms) Add(sum []int64, v []float64) (clipped bool, err error) {
 		sum[i] += units[k]
 	}
 	return clipped, nil
+}
+
+// cut scales the vector at hand to the real bound less what rounding may add to its norm,
+// half a unit a coordinate, so that the integers need no second, dearer cut. The plain sum
+// of squares is good enough where it neither overflows nor underflows; the integer bound
+// rests on neither.
+func (t *Terms) cut() bool {
+	var a, b float64
+	x := t.real
+	for ; len(x) > 1; x = x[2:] {
+		a += float64(x[0] * x[0])
+		b += float64(x[1] * x[1])
+	}
+	if len(x) > 0 {
+		a += float64(x[0] * x[0])
+	}
+	square := a + b
+	if !(square > 0x1p-400 && square < 0x1p400) {
+		return fixedpoint.ClipReal(t.real, t.clip)
+	}
+	norm := math.Sqrt(square)
+	to := t.clip - math.Ldexp(math.Sqrt(float64(len(t.real)))/2, -int(t.grid.FracBits))
+	switch {
+	case to <= 0: // a clip of few units: the integers' cut does it
+		return fixedpoint.ClipReal(t.real, t.clip)
+	case norm <= to:
+		return false
+	}
+	scale := to / norm
+	for i, x := range t.real {
+		t.real[i] = float64(x * scale)
+	}
+	return true
 }
 
 // gather finds the coordinates other than 0. NaN is one.

@@ -10,37 +10,47 @@ import (
 	"choir/crypto/fixedpoint"
 )
 
-// TestTermsAreTheDenseOnes: leaving zeros out changes no integer.
+// TestTermsAreTheDenseOnes: leaving zeros out changes no integer that isn't cut, and a cut
+// one by little: the two cuts aim at norms that are half a unit a coordinate apart, and
+// each rounds. And the integer bound holds exactly, for any record.
 func TestTermsAreTheDenseOnes(t *testing.T) {
 	grid := fixedpoint.Grid{FracBits: 12}
+	cuts := 0
 	rapid.Check(t, func(t *rapid.T) {
-		clip := rapid.SampledFrom([]float64{0, 0.5, 3, 1e4}).Draw(t, "clip")
-		bound := uint64(clip * (1 << 12))
-		terms, sum, want := NewTerms(grid, clip, bound), make([]int64, 9), make([]int64, 9)
-		for range rapid.IntRange(1, 4).Draw(t, "records") {
-			v := rapid.SliceOfN(rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(-50, 50)), 9, 9).Draw(t, "v")
-			cut, err := terms.Add(sum, v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			units, dense := make([]int64, 9), false
-			if clip > 0 {
-				dense = fixedpoint.ClipReal(v, clip)
-			}
-			if err := grid.Round(units, v); err != nil {
-				t.Fatal(err)
-			}
-			if clip > 0 {
-				dense = fixedpoint.ClipInt(units, bound) || dense
-			}
-			for i, x := range units {
-				want[i] += x
-			}
-			if cut != dense || !slices.Equal(sum, want) {
-				t.Fatalf("%v, clipped %v; want %v, %v", sum, cut, want, dense)
+		clip := rapid.SampledFrom([]float64{0, 0.0004, 0.5, 3, 1e4}).Draw(t, "clip")
+		bound, err := grid.IntBound(clip)
+		if err != nil && clip > 0 {
+			t.Fatal(err)
+		}
+		v := rapid.SliceOfN(rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(-50, 50)), 9, 9).Draw(t, "v")
+		sum, want := make([]int64, 9), make([]int64, 9)
+		cut, err := NewTerms(grid, clip, bound).Add(sum, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dense := clip > 0 && fixedpoint.ClipReal(v, clip)
+		if err := grid.Round(want, v); err != nil {
+			t.Fatal(err)
+		}
+		dense = clip > 0 && fixedpoint.ClipInt(want, bound) || dense
+		if clip > 0 && !fixedpoint.NormSquaredAtMost(sum, bound) {
+			t.Fatalf("%v is longer than %d", sum, bound)
+		}
+		if dense {
+			cuts++
+		}
+		if !cut && !slices.Equal(sum, want) || dense && !cut {
+			t.Fatalf("%v, clipped %v; want %v, %v", sum, cut, want, dense)
+		}
+		for i := range sum {
+			if math.Abs(float64(sum[i]-want[i])) > 4 {
+				t.Fatalf("%v, want about %v", sum, want)
 			}
 		}
 	})
+	if cuts == 0 {
+		t.Error("nothing was cut")
+	}
 }
 
 // TestTermsRefuse: what can't be added leaves the sum alone.

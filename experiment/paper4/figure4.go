@@ -31,7 +31,7 @@ func Network() study.Study {
 func figure4() network {
 	n := network{rounds: 40, power: 0.5, config: pvi.Config{Model: pvi.BNN, Family: gauss.MeanField, Strategy: pvi.Optimisation, Shards: 1, Hidden: 50, Samples: 2,
 		PriorPrecision: 1, PrecisionFloor: 1, Clip: 4, FracBits: session.GridFor(4), DampingBits: 16, Damping: 0.3, DampingDecay: 0.05, Steps: 5, LearningRate: 1e-4,
-		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.1, StartPrecision: 200, StartSpread: 0.1}}}
+		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.05, StartPrecision: 200, StartSpread: 0.1}}}
 	c := n.config
 	settings := fmt.Sprintf("%d hidden units, prior N(0, I); factors begin with a precision of %g together around fixed means within %g of 0; %d rounds of %d SGD steps of %g (10 w)^%g at a client with the share w of the records, %d samples of the hidden layer for a record, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g, damping %g / (1 + %g (s-1))",
 		c.Hidden, c.StartPrecision, c.StartSpread, n.rounds, c.Steps, c.LearningRate, n.power, c.Samples, c.SampleRate, c.Clip, c.SDUnit, c.Damping, c.DampingDecay)
@@ -88,7 +88,7 @@ func (n network) learn(ctx context.Context, o study.Options, data *experiment.Da
 		return (&session.Learning{Version: 1, PVI: own, Weights: t.weights, Schema: t.schema}).Join(s)
 	}
 	r.Watch = func(round int, p *pvi.Posterior) error {
-		if round != 1 && round != 4 && round != 16 && round != r.Rounds {
+		if round != 8 && round != r.Rounds {
 			return nil
 		}
 		s, err := p.Evaluate(data.Test)

@@ -60,9 +60,12 @@ func noiseWithin(epsilon, delta float64, releases int) float64 {
 // ours runs the authors' method with Choir's setting within their accountant's budget.
 func (d distribution) ours(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (s scores, spent study.Spent, err error) {
 	run, updates := arrival{name: "workshop ours", curve: epsilon == 1}, ourUpdates(epsilon)
-	releases := ourSteps * updates
+	releases, noise := ourSteps*updates, map[float64]float64{}
 	for i := range clients {
-		c := client{config: ours(data.Schema.Dim(), data.Weights()[i]), noise: noiseWithin(epsilon, d.delta(i), releases), updates: updates}
+		if noise[d.delta(i)] == 0 {
+			noise[d.delta(i)] = noiseWithin(epsilon, d.delta(i), releases)
+		}
+		c := client{config: ours(data.Schema.Dim(), data.Weights()[i]), noise: noise[d.delta(i)], updates: updates}
 		if o.Quick {
 			c.updates = 1
 		}

@@ -121,7 +121,12 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 		if !o.Picks(d.name, "A", "B", "C") || o.Quick && d.name != "B" {
 			continue
 		}
-		panels := [2]study.Panel{}
+		all, panels := map[int]*experiment.Data{}, [2]study.Panel{}
+		for _, seed := range o.Each() {
+			if all[seed], err = d.adult(o, uint64(seed)); err != nil {
+				return nil, err
+			}
+		}
 		for i, m := range measures() {
 			panels[i] = study.Panel{Title: "distribution " + d.name, XLabel: "communications", YLabel: "test " + string(m), LogX: true}
 		}
@@ -133,7 +138,7 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 				if o.Quick && e != 1 {
 					continue
 				}
-				if err := w.add(ctx, o, r, paper, d, e, &panels); err != nil {
+				if err := w.add(ctx, o, r, paper, d, all, e, &panels); err != nil {
 					return nil, err
 				}
 			}
@@ -150,14 +155,10 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 func measures() [2]study.Measure { return [2]study.Measure{study.Accuracy, study.LogLikelihood} }
 
 // add runs the seeds of one way on one distribution.
-func (w way) add(ctx context.Context, o study.Options, r *study.Result, n *numbers.Numbers, d distribution, epsilon float64, panels *[2]study.Panel) error {
+func (w way) add(ctx context.Context, o study.Options, r *study.Result, n *numbers.Numbers, d distribution, data map[int]*experiment.Data, epsilon float64, panels *[2]study.Panel) error {
 	var all []scores
 	for _, seed := range o.Each() {
-		data, err := d.adult(o, uint64(seed))
-		if err != nil {
-			return err
-		}
-		s, spent, err := w.run(d, ctx, o, data, epsilon, uint64(seed))
+		s, spent, err := w.run(d, ctx, o, data[seed], epsilon, uint64(seed))
 		if err != nil {
 			return fmt.Errorf("workshop-table5, %s, %s, epsilon %g, seed %d: %w", d.name, w.name, epsilon, seed, err)
 		}
