@@ -20,6 +20,12 @@ func addBlocksAVX2(v *Element, src *byte, blocks int) int
 //go:noescape
 func subBlocksAVX2(v *Element, src *byte, blocks int) int
 
+//go:noescape
+func addBlocksAVX512(v *Element, src *byte, blocks int) int
+
+//go:noescape
+func subBlocksAVX512(v *Element, src *byte, blocks int) int
+
 // setSignedBlocksAVX2 does the same with signed integers in the range of an element.
 //
 //go:noescape
@@ -31,6 +37,25 @@ func canonicalBlocksAVX2(src *byte, blocks int) int
 // accelerated: AVX2 is there, and the operating system keeps its registers.
 func accelerated() bool { return cpu.X86.HasAVX2 }
 
+// masked: AVX-512 is there as well, with its instructions on shorter vectors.
+func masked() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512VL }
+
+// addWords and subWords choose between the two forms.
+
+func addWords(v *Element, src *byte, blocks int) int {
+	if masked() {
+		return addBlocksAVX512(v, src, blocks)
+	}
+	return addBlocksAVX2(v, src, blocks)
+}
+
+func subWords(v *Element, src *byte, blocks int) int {
+	if masked() {
+		return subBlocksAVX512(v, src, blocks)
+	}
+	return subBlocksAVX2(v, src, blocks)
+}
+
 func setBlocks(v Vector, src []byte) int {
 	if n := min(len(v), len(src)/ElementSize) / block; n > 0 && accelerated() {
 		return block * setBlocksAVX2(&v[0], &src[0], n)
@@ -40,14 +65,14 @@ func setBlocks(v Vector, src []byte) int {
 
 func addBlocks(v Vector, src []byte) int {
 	if n := min(len(v), len(src)/ElementSize) / block; n > 0 && accelerated() {
-		return block * addBlocksAVX2(&v[0], &src[0], n)
+		return block * addWords(&v[0], &src[0], n)
 	}
 	return addFours(v, src)
 }
 
 func subBlocks(v Vector, src []byte) int {
 	if n := min(len(v), len(src)/ElementSize) / block; n > 0 && accelerated() {
-		return block * subBlocksAVX2(&v[0], &src[0], n)
+		return block * subWords(&v[0], &src[0], n)
 	}
 	return subFours(v, src)
 }
@@ -57,14 +82,14 @@ func subBlocks(v Vector, src []byte) int {
 
 func addElements(v, w Vector) int {
 	if n := min(len(v), len(w)) / block; n > 0 && accelerated() {
-		return block * addBlocksAVX2(&v[0], (*byte)(unsafe.Pointer(&w[0])), n)
+		return block * addWords(&v[0], (*byte)(unsafe.Pointer(&w[0])), n)
 	}
 	return 0
 }
 
 func subElements(v, w Vector) int {
 	if n := min(len(v), len(w)) / block; n > 0 && accelerated() {
-		return block * subBlocksAVX2(&v[0], (*byte)(unsafe.Pointer(&w[0])), n)
+		return block * subWords(&v[0], (*byte)(unsafe.Pointer(&w[0])), n)
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package field
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -18,12 +19,13 @@ type operation struct {
 	public         func(v Vector, src []byte) int
 	fast, portable blocks
 	one            func(have, next Element) Element
+	other          []blocks // all forms that this machine can run, chosen or not
 }
 
 var operations = []operation{
-	{"set", Vector.SetWords, setBlocks, setFours, setOne},
-	{"add", Vector.AddWords, addBlocks, addFours, Add},
-	{"sub", Vector.SubWords, subBlocks, subFours, Sub},
+	{"set", Vector.SetWords, setBlocks, setFours, setOne, nil},
+	{"add", Vector.AddWords, addBlocks, addFours, Add, otherAdds()},
+	{"sub", Vector.SubWords, subBlocks, subFours, Sub, otherSubs()},
 }
 
 // want is what an operation must make of v and src.
@@ -54,7 +56,7 @@ func checkWords(t interface {
 	words := slices.Concat(make([]byte, misalign), src, make([]byte, 64))[misalign:][:len(src):len(src)]
 	for _, o := range operations {
 		want, n := o.want(v, src)
-		for form, f := range map[string]func(Vector, []byte) int{
+		forms := map[string]func(Vector, []byte) int{
 			"public": o.public,
 			"fast":   func(v Vector, src []byte) int { return combine(v, src, o.fast, o.one) },
 			"portable": func(v Vector, src []byte) int {
@@ -63,7 +65,11 @@ func checkWords(t interface {
 			"without blocks": func(v Vector, src []byte) int {
 				return combine(v, src, func(Vector, []byte) int { return 0 }, o.one)
 			},
-		} {
+		}
+		for i, f := range o.other {
+			forms[fmt.Sprint("other ", i)] = func(v Vector, src []byte) int { return combine(v, src, f, o.one) }
+		}
+		for form, f := range forms {
 			room := slices.Concat(slices.Repeat(Vector{guard}, misalign), v, slices.Repeat(Vector{guard}, block))
 			got := f(room[misalign:][:len(v):len(v)], words)
 			if got != n || !room[misalign:][:len(v)].Equal(want) {

@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package field
+
+func otherAdds() []blocks { return nil }
+
+func otherSubs() []blocks { return nil }
