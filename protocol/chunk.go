@@ -97,9 +97,12 @@ func ViewChunk(b []byte) (*Chunk, error) {
 // IsChunk tells a chunk from a signed message by its first byte.
 func IsChunk(b []byte) bool { return len(b) > 0 && Kind(b[0]) == KindChunk }
 
+// contextSize is a context's canonical form's, in bytes.
+const contextSize = 32 + 4*4 + 1
+
 // bytes is the context's canonical form under a plan.
 func (c Context) bytes(id PlanID) []byte {
-	b := append([]byte(nil), id[:]...)
+	b := append(make([]byte, 0, contextSize+len(Digest{})), id[:]...) // with room for a digest behind it
 	for _, v := range []uint32{c.From, c.To, c.Round, c.Attempt} {
 		b = binary.BigEndian.AppendUint32(b, v)
 	}
