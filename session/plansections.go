@@ -78,8 +78,11 @@ type GlobalConfig struct {
 	Model          string  `toml:"model"`           // default logistic
 	PriorPrecision float64 `toml:"prior_precision"` // default 1
 	InitialSD      float64 `toml:"initial_sd"`      // default 0.1
-	Clip           float64 `toml:"clip"`            // default 3
-	SampleRate     float64 `toml:"sample_rate"`     // default 0.02
+	InitialSpread  float64 `toml:"initial_spread"`
+	Hidden         int     `toml:"hidden"`
+	Samples        int     `toml:"samples"`
+	Clip           float64 `toml:"clip"`        // default 3
+	SampleRate     float64 `toml:"sample_rate"` // default 0.02
 	Records        int64   `toml:"records"`
 	MaxRecords     int64   `toml:"max_records"`   // default 2^20
 	Optimiser      string  `toml:"optimiser"`     // default adam
@@ -97,6 +100,7 @@ func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, error) {
 	}
 	cfg := DefaultGlobal(schema.Dim(), g.Records)
 	cfg.Model, cfg.PriorPrecision, cfg.InitialSD = orElse(pvi.Model(g.Model), cfg.Model), orElse(g.PriorPrecision, cfg.PriorPrecision), orElse(g.InitialSD, cfg.InitialSD)
+	cfg.InitialSpread, cfg.Hidden, cfg.Samples = g.InitialSpread, g.Hidden, g.Samples
 	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate, cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
 	cfg.Optimiser, cfg.LearningRate = orElse(global.Optimiser(g.Optimiser), cfg.Optimiser), orElse(g.LearningRate, cfg.LearningRate)
 	cfg.RateDecay, cfg.Averaging = g.RateDecay, orElse(g.Averaging, cfg.Averaging)

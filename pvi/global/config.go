@@ -42,6 +42,13 @@ type Config struct {
 	// prior's is a slow start: the data's pull on a log standard deviation fades with
 	// its square, and below the noise the optimiser can't follow it.
 	InitialSD float64 `json:"initial_sd"`
+	// InitialSpread is the half-width of the interval around 0 in which the means lie
+	// before round 1, one fixed public number for every weight: a network's units that
+	// start alike would stay alike. 0 is means of 0.
+	InitialSpread float64 `json:"initial_spread,omitempty"`
+
+	Hidden  int `json:"hidden,omitempty"`  // the network's units; otherwise 0
+	Samples int `json:"samples,omitempty"` // the network's Monte-Carlo samples per record; otherwise 0
 
 	Clip       float64 `json:"clip"`        // C > 0: L2 bound of one record's gradient in (mean, log sd)
 	FracBits   uint8   `json:"frac_bits"`   // gradients are multiples of 2^-FracBits
@@ -84,7 +91,7 @@ func (c Config) checkModel(bad badField) {
 		bad("features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
 	} else if kind, ok := model.Lookup(string(c.Model)); !ok {
 		bad("model", c.Model, "one of "+strings.Join(model.Names(), ", "))
-	} else if _, ok := kind.Site(c.settings(), nil, nil).(model.PerRecord); !ok {
+	} else if !kind.PerRecord {
 		bad("model", c.Model, "a model whose records can be taken one at a time")
 	} else {
 		kind.Check(c.settings(), model.BadField(bad))
@@ -95,11 +102,14 @@ func (c Config) checkModel(bad badField) {
 	if !(c.InitialSD >= 0x1p-20 && c.InitialSD <= 0x1p20) {
 		bad("initial_sd", c.InitialSD, "2^-20 to 2^20")
 	}
+	if !(c.InitialSpread >= 0 && c.InitialSpread <= model.MaxSpread) {
+		bad("initial_spread", c.InitialSpread, fmt.Sprintf("in [0, %d]", model.MaxSpread))
+	}
 }
 
 // settings is what the model needs to know. It takes no steps of its own here.
 func (c Config) settings() model.Settings {
-	return model.Settings{Family: gauss.MeanField, Features: c.Features, Steps: 1, LearningRate: 1, Floor: c.PriorPrecision}
+	return model.Settings{Family: gauss.MeanField, Features: c.Features, Hidden: c.Hidden, Samples: c.Samples, StartSpread: c.InitialSpread, Steps: 1, LearningRate: 1, Floor: c.PriorPrecision}
 }
 
 // Weights is the number of Gaussian weights of the model, 0 for one that isn't there.

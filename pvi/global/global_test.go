@@ -255,6 +255,8 @@ func TestValidateNamesFields(t *testing.T) {
 		"features":        func(c *Config) { c.Features = 0 },
 		"prior_precision": func(c *Config) { c.PriorPrecision = math.NaN() },
 		"initial_sd":      func(c *Config) { c.InitialSD = 0 },
+		"initial_spread":  func(c *Config) { c.InitialSpread = -1 },
+		"hidden":          func(c *Config) { c.Hidden = 3 },
 		"clip":            func(c *Config) { c.Clip = 0 },
 		"frac_bits":       func(c *Config) { c.FracBits = 41 },
 		"sample_rate":     func(c *Config) { c.SampleRate = 1.1 },

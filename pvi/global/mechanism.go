@@ -44,6 +44,14 @@ func (c Config) Posterior(raw []int64) (*pvi.Posterior, error) {
 
 // inference is the same model as a configuration of package pvi, which predicts.
 func (c Config) inference() pvi.Config {
-	return pvi.Config{Model: c.Model, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: c.Features, Shards: 1, PriorPrecision: c.PriorPrecision,
-		PrecisionFloor: c.PriorPrecision, FracBits: 16, DampingBits: 16, Damping: 1, Steps: 1, LearningRate: 1}
+	return pvi.Config{Model: c.Model, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: c.Features, Hidden: c.Hidden, Samples: c.Samples, Shards: 1, PriorPrecision: c.PriorPrecision,
+		PrecisionFloor: c.PriorPrecision, FracBits: 16, DampingBits: 16, Damping: 1, Steps: 1, LearningRate: 1, Method: c.start()}
+}
+
+// start says to package pvi where a network begins, which has no part in predictions.
+func (c Config) start() pvi.Method {
+	if c.InitialSpread == 0 {
+		return pvi.Method{}
+	}
+	return pvi.Method{StartPrecision: 1, StartSpread: c.InitialSpread}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"choir/pvi"
+	"choir/pvi/model"
 )
 
 // The public grids of the state: parameters in units of 2^-32, the optimiser's
@@ -64,13 +65,18 @@ func (c Config) open(raw []int64) (s state, err error) {
 
 func outside(logSD int64) bool { return logSD > maxLogSD<<paramBits || logSD < -maxLogSD<<paramBits }
 
-// Initial is the public state before round 1: means 0, standard deviations InitialSD.
+// Initial is the public state before round 1: means within InitialSpread of 0, standard
+// deviations InitialSD.
 func (c Config) Initial() []int64 {
 	raw := make([]int64, c.StateDim())
 	s, _ := c.open(raw)
 	// The same on every machine: a logarithm that is off by a unit in its last place
 	// rounds to the same grid point but in a near tie.
 	log := int64(math.RoundToEven(math.Ldexp(math.Log(c.InitialSD), 20))) << (paramBits - 20)
+	for i := range c.Weights() {
+		m := int64(math.RoundToEven(math.Ldexp(c.InitialSpread*model.Uniform(i), paramBits)))
+		s.param[i], s.mean[i] = m, m
+	}
 	for i := c.Weights(); i < c.Dim(); i++ {
 		s.param[i], s.mean[i] = log, log
 	}

@@ -72,7 +72,7 @@ func NewNetwork(s Settings, x, y []float64) *Network {
 
 func networkKind() Kind {
 	return Kind{
-		Binary: true, Iterative: true, Tempered: true,
+		Binary: true, Iterative: true, Tempered: true, PerRecord: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("bnn", s, bad)
 			checkOwn("bnn", s, bad)
@@ -84,7 +84,7 @@ func networkKind() Kind {
 				bad("samples", s.Samples, fmt.Sprintf("1 to %d", MaxSamples))
 			}
 			if !(s.Spread >= 0 && s.Spread <= MaxSpread && s.Spread+s.StartSpread > 0) {
-				bad("prior_spread", s.Spread, fmt.Sprintf("in (0, %d], or 0 with a start_spread: units that start alike stay alike", MaxSpread))
+				bad("prior_spread", s.Spread, fmt.Sprintf("in (0, %d], or 0 with means that start spread: units that start alike stay alike", MaxSpread))
 			}
 		},
 		Weights:   func(s Settings) int { return s.Hidden*(s.Features+1) + 1 },

@@ -38,6 +38,8 @@ type Kind struct {
 	Tempered bool
 	// Natural says that Update can take natural-gradient steps.
 	Natural bool
+	// PerRecord says that its mean-field Site is a PerRecord.
+	PerRecord bool
 	// External says that a program of the party's own computes the updates, and
 	// predicts: Site knows nothing but its size and there is no Predictor.
 	External bool
@@ -75,7 +77,7 @@ func Names() []string { return []string{"logistic", "linear", "bnn", "external"}
 
 func logisticKind() Kind {
 	return Kind{
-		Binary: true, Iterative: true, Tempered: true, Natural: true,
+		Binary: true, Iterative: true, Tempered: true, Natural: true, PerRecord: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("logistic", s, bad)
 			checkFlat("logistic", s, bad)

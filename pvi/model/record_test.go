@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"pgregory.net/rapid"
+
+	"choir/pvi/gauss"
 )
 
 // The records' gradients add up to the shard's, without cavity and entropy.
@@ -74,5 +76,22 @@ func TestRecordGradientsStop(t *testing.T) {
 	})
 	if err != enough || calls != 3 {
 		t.Errorf("error %v after %d calls, want f's own after 3", err, calls)
+	}
+}
+
+// TestPerRecordKinds: what a kind says of its Site is so.
+func TestPerRecordKinds(t *testing.T) {
+	s := Settings{Family: gauss.MeanField, Features: 2, Hidden: 2, Samples: 1, Spread: 1, Steps: 1, LearningRate: 0.1, Floor: 1, NoiseSD: 1, Parameters: 2}
+	found := 0
+	for _, name := range Names() {
+		kind, _ := Lookup(name)
+		if _, ok := kind.Site(s, nil, nil).(PerRecord); ok != kind.PerRecord {
+			t.Errorf("%s: its site is %v, the kind says %v", name, ok, kind.PerRecord)
+		} else if ok {
+			found++
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d kinds have records that can be taken one at a time", found)
 	}
 }
