@@ -15,7 +15,7 @@ func generated() trial {
 		about:   []string{"20,000 rows of 20 correlated columns over six orders of magnitude, 80 % to learn from."},
 		notes:   []string{untuned()},
 		cases:   []sharing{{"balanced", 0, 0}, {"unbalanced", 0.75, 0.5}},
-		methods: []method{single(), demonstration(), globalVI(500)},
+		methods: []method{single(), demonstration(), globalVI(300)},
 		load: func(o study.Options, c sharing, seed uint64) (*experiment.Data, error) {
 			return experiment.Source{Seed: seed, Rows: quick(o), Parties: parties, Rho: c.rho, Kappa: c.kappa, Train: 0.8}.Load()
 		}}
@@ -28,7 +28,7 @@ func hie() trial {
 			"A person has up to %d rows, which the published extract doesn't mark as one person's: the epsilon protects a row, and what protects a person is larger, as by group privacy. Rows were dealt out without regard to persons, so that "+
 			"a person may be at several clients, and in both parts.", randhie.Rows, randhie.Yearly)},
 		notes: []string{untuned(), "The classes are hard to tell apart: even without privacy the accuracy is little above the majority's, and the log-likelihood is the better measure."},
-		cases: []sharing{{"balanced", 0, 0}, {"unbalanced", 0.7, 0.5}}, methods: []method{single(), demonstration(), datasetLevel(), globalVI(1000)},
+		cases: []sharing{{"balanced", 0, 0}, {"unbalanced", 0.7, 0.5}}, methods: []method{single(), demonstration(), datasetLevel(), globalVI(300)},
 		load: func(o study.Options, c sharing, seed uint64) (*experiment.Data, error) {
 			records, err := randhie.Records()
 			if err != nil {
