@@ -47,6 +47,7 @@ type stream struct {
 	sum                []int64
 	partialBytes       int64
 	signed             int64 // signatures of nodes while they took accounts in
+	waiting            int   // accounts in each node's inbox
 }
 
 // node is a compute node or the aggregator, with its messages for the next phase.
@@ -175,10 +176,16 @@ func (s *stream) run() error {
 	return s.w.check(s.sum)
 }
 
-// batchBytes bounds the vectors of the parties that are in memory together.
-const batchBytes = 64 << 20
+// batchBytes bounds the vectors of the parties that are in memory together: they stay in
+// the last cache until their nodes have opened them.
+const batchBytes = 8 << 20
 
-// batches calls f for parties lo..hi-1, some at a time.
+// accountsTogether is how many accounts wait at a node before it verifies and takes them
+// in, fewer at the end: what a node finds waiting when so many parties contribute.
+const accountsTogether = 1024
+
+// batches calls f for parties lo..hi-1, some at a time: what one node's backlog is when
+// contributions come faster than it takes them in.
 func (s *stream) batches(f func(lo, hi int) error) error {
 	size := min(256, max(s.cfg.Workers, batchBytes/(8*s.cfg.Dim)))
 	for lo := 0; lo < s.cfg.Parties; lo += size {
@@ -236,12 +243,11 @@ func (s *stream) eachNode(f func(n *node) error) error {
 //go:noinline
 func nodeWork(n *node, f func(n *node) error) error { return f(n) }
 
-// hand gives compute nodes copies of messages, as their connections would.
+// hand gives a compute node messages. They are the senders' own bytes: nobody changes a
+// message.
 func hand(n *node, messages [][]byte) {
 	_ = nodeWork(n, func(n *node) error {
-		for _, m := range messages {
-			n.inbox = append(n.inbox, append([]byte(nil), m...))
-		}
+		n.inbox = append(n.inbox, messages...)
 		return nil
 	})
 }
