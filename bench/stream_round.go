@@ -38,12 +38,21 @@ func (s *stream) contribute(lo, hi int) error {
 	if err := s.openChunks(); err != nil {
 		return err
 	}
+	for _, p := range parties {
+		if len(s.settlers) < s.cfg.Settle {
+			s.settlers = append(s.settlers, p)
+		}
+	}
+	if s.waiting += len(parties); s.waiting < accountsTogether && hi < s.cfg.Parties {
+		return nil
+	}
 	signed := s.signing()
 	if err := s.takeIn("add", true); err != nil {
 		return err
 	}
 	s.signed += s.signing() - signed
-	s.keep(parties)
+	s.keepReceipts(hi - s.waiting)
+	s.waiting = 0
 	return nil
 }
 
@@ -143,18 +152,14 @@ func (s *stream) splitSigning() {
 	}
 }
 
-// keep lets the first parties go on; all others have done their part.
-func (s *stream) keep(parties []*actor) {
-	for _, p := range parties {
-		if len(s.settlers) < s.cfg.Settle {
-			s.settlers = append(s.settlers, p)
-		}
-	}
+// keepReceipts keeps those for the parties that go on; all others have done their part.
+// lo is the first of those that were answered.
+func (s *stream) keepReceipts(lo int) {
 	for _, n := range s.nodes {
 		for _, o := range n.sent() {
 			switch topic(o.Subject) {
 			case "receipt":
-				if int(parties[0].index) >= s.cfg.Settle {
+				if lo >= s.cfg.Settle {
 					continue // all others have done their part
 				}
 				if to, ok := s.addressee(o.Subject); ok && int(to) < s.cfg.Settle {

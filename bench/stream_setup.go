@@ -85,8 +85,8 @@ func (s *stream) channelsOf(lo, hi int) error {
 	return s.groups(parties)
 }
 
-// handOver routes what parties said, as a phase: a copy of each message for whoever
-// listens to it stands for the bus.
+// handOver routes what parties said, as a phase. The bus is left out: no message is
+// copied.
 func (s *stream) handOver(parties []*actor, inRound bool, most *int64) {
 	name := "hand over"
 	if !inRound {
