@@ -219,3 +219,28 @@ func noiseAgain() seams {
 		}
 	})
 }
+
+// wrongPath sends receipts that were signed together with another hash than their
+// neighbour's at the foot of their way to the root.
+func wrongPath(m *member, _ protocol.Event, eff *protocol.Effects) {
+	for i, o := range eff.Send {
+		e, msg, err := m.w.session.Receive(o.Data)
+		r, ok := msg.(*protocol.Receipt)
+		if err != nil || !ok || len(r.Path) == 0 {
+			continue
+		}
+		r.Path[0] = r.Bundle
+		b, err := m.w.session.Sign(m.key, e.From, r)
+		if err != nil {
+			panic(err)
+		}
+		changed, err := protocol.UnmarshalEnvelope(b)
+		if err != nil {
+			panic(err)
+		}
+		e.Body = changed.Body
+		if eff.Send[i].Data, err = e.Marshal(); err != nil {
+			panic(err)
+		}
+	}
+}

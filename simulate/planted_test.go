@@ -161,6 +161,7 @@ func plantedBugs() []planted {
 		{"count a party twice", "calm", []string{"wrong sum"}, countTwice()},
 		{"void what may be revealed", "chaos", []string{"void reveal", "contradiction"}, voidEarly()},
 		{"noise again when sending again", "lossy", []string{"noised twice", "not charged", "noise reused"}, noiseAgain()},
+		{"receipts on a wrong path", "chaos", []string{"malformed"}, after(protocol.RoleCompute, wrongPath)},
 		{"open on a stale model", "calm", []string{"bad end"}, resay(protocol.RoleAggregator, func(m *member, r *protocol.Round) bool {
 			r.Model = protocol.IntDigest(m.w.app.Initial())
 			return r.Round > 1
