@@ -38,6 +38,7 @@ type stream struct {
 	drawn   atomic.Int64    // bytes of randomness that parties have read
 	sampler *noise.Gaussian // its tables belong to the variance, not to a party
 
+	updates            [][]int64 // a party's own room, used again by those who come after it
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
 	setupSent, sent    int64               // the most that a party published

@@ -88,12 +88,11 @@ func (s *stream) wake(lo, hi int) ([]*actor, error) {
 
 // share is the parties' own part of the round.
 func (s *stream) share(parties []*actor) error {
-	updates := make([][]int64, len(parties))
+	for len(s.updates) < len(parties) {
+		s.updates = append(s.updates, make([]int64, s.cfg.Dim))
+	}
 	_, err := s.phase("party", "encode", true, s.cfg.Parties, func() error {
-		return parallel(s.cfg.Workers, len(parties), func(i int) (err error) {
-			updates[i], err = s.w.rows.encode(int(parties[i].index))
-			return err
-		})
+		return parallel(s.cfg.Workers, len(parties), func(i int) error { return s.w.rows.encodeTo(s.updates[i], int(parties[i].index)) })
 	})
 	if err != nil {
 		return err
@@ -107,7 +106,7 @@ func (s *stream) share(parties []*actor) error {
 			if p.work == nil {
 				return errors.New("a party doesn't take part")
 			}
-			return p.step(protocol.Proposal{Round: p.work.Round, Attempt: p.work.Attempt, Update: updates[i], Memo: []byte{}})
+			return p.step(protocol.Proposal{Round: p.work.Round, Attempt: p.work.Attempt, Update: s.updates[i], Memo: []byte{}})
 		})
 	})
 	return err

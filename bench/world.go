@@ -98,11 +98,16 @@ func (r *rows) bound() uint64 { return units * uint64(math.Ceil(math.Sqrt(float6
 // clipped on the integers.
 func (r *rows) encode(i int) ([]int64, error) {
 	dst := make([]int64, r.dim)
+	return dst, r.encodeTo(dst, i)
+}
+
+// encodeTo does it where the party did it the round before.
+func (r *rows) encodeTo(dst []int64, i int) error {
 	if err := (fixedpoint.Grid{FracBits: fracBits}).Round(dst, r.row(i)); err != nil {
-		return nil, err
+		return err
 	}
 	fixedpoint.ClipInt(dst, r.bound())
-	return dst, nil
+	return nil
 }
 
 // plain is the sum of the first n rows in plain arithmetic.
