@@ -59,7 +59,7 @@ var layout = regexp.MustCompile(`(?m)^// Layout[^:]*:((?:.*\n//)*?.*)\n(?://\n|t
 func TestLayouts(t *testing.T) {
 	doc := words(read(t, "wire.md"))
 	found := 0
-	for _, file := range []string{"messages.go", "chunk.go", "envelope.go", "signedplan.go"} {
+	for _, file := range []string{"messages.go", "receipt.go", "chunk.go", "envelope.go", "signedplan.go"} {
 		for _, m := range layout.FindAllStringSubmatch(read(t, filepath.Join("../protocol", file)), -1) {
 			text := words(strings.ReplaceAll(m[1], "\n//", " "))
 			text = strings.TrimSuffix(regexp.MustCompile(`\. (The|At|A) .*`).ReplaceAllString(text, ""), ".")

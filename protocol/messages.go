@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"choir/crypto/commit"
@@ -82,33 +83,6 @@ type Contribution struct {
 	Blinding   []SealedScalar
 
 	Confirm [][16]byte
-}
-
-// Receipt is a node's promise that it holds the contribution durably; the
-// party keeps its outbox until it has one from every node, and can later prove
-// with it that it was counted.
-//
-// A node signs all receipts of an attempt that it gives at a time at once: its
-// signature is on the root of a tree over them, and each receipt carries its way to
-// the root (see SignReceipts).
-//
-// Layout: u32 round | u32 attempt | u32 party | 32 bundle | u32 index | u32 count |
-// 32 hash, as many as index and count call for.
-type Receipt struct {
-	Round   uint32
-	Attempt uint32
-	Party   uint32
-	Bundle  Digest
-
-	Index uint32   // which of those that were signed together, from 0
-	Count uint32   // how many those are, 1 to MaxMembers
-	Path  []Digest // the hashes beside its way to the root, from the leaf on: at most 17
-}
-
-// Same reports that two receipts are for one contribution to one attempt, however
-// they were signed.
-func (m *Receipt) Same(o *Receipt) bool {
-	return m.Round == o.Round && m.Attempt == o.Attempt && m.Party == o.Party && m.Bundle == o.Bundle
 }
 
 // Entry is one party's contribution as a set names it.
@@ -276,31 +250,6 @@ func (m *Contribution) account(w *wire) {
 	}
 }
 
-func (m *Receipt) fields(w *wire) {
-	w.attempt(&m.Round, &m.Attempt)
-	w.u32("party", &m.Party)
-	w.fixed("bundle", m.Bundle[:])
-	w.u32("index", &m.Index)
-	w.u32("count", &m.Count)
-	if w.err == nil && (m.Count > MaxMembers || m.Index >= m.Count) {
-		w.fail("receipt %d of %d", m.Index, m.Count)
-	}
-	if w.err != nil {
-		return
-	}
-	n := pathLength(m.Index, m.Count)
-	if w.reading() {
-		m.Path = make([]Digest, n)
-	}
-	if len(m.Path) != n {
-		w.fail("%d hashes lead receipt %d of %d to its root, not %d", n, m.Index, m.Count, len(m.Path))
-		return
-	}
-	for i := range m.Path {
-		w.fixed("path", m.Path[i][:])
-	}
-}
-
 func (m *Hold) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.entries("held", &m.Entries)
@@ -364,17 +313,33 @@ func (w *wire) attempt(round, attempt *uint32) {
 // entries is a set in strictly increasing order of party, so that a set has
 // one encoding.
 func (w *wire) entries(name string, set *[]Entry) {
-	if n := w.count(name, len(*set), 36); w.reading() {
+	n := w.count(name, len(*set), entrySize)
+	var all []byte // a list has up to a hundred thousand, so it is read and written at once
+	if w.reading() {
 		*set = make([]Entry, n)
+		if w.err == nil && !w.s.ReadBytes(&all, entrySize*n) {
+			w.fail("%s is cut short", name)
+		}
+		for i := range *set {
+			if w.err != nil {
+				return
+			}
+			b := all[entrySize*i:]
+			(*set)[i] = Entry{binary.BigEndian.Uint32(b), Digest(b[4:entrySize])}
+		}
 	}
-	for i := range *set {
-		e := &(*set)[i]
-		w.u32(name+" party", &e.Party)
-		w.fixed(name+" bundle", e.Bundle[:])
-		if w.err == nil && i > 0 && e.Party <= (*set)[i-1].Party {
+	for i := 1; i < len(*set); i++ {
+		if (*set)[i].Party <= (*set)[i-1].Party {
 			w.fail("%s isn't in increasing order of party at entry %d", name, i)
 			return
 		}
+	}
+	if !w.reading() {
+		all = make([]byte, 0, entrySize*n)
+		for _, e := range *set {
+			all = append(binary.BigEndian.AppendUint32(all, e.Party), e.Bundle[:]...)
+		}
+		w.b.AddBytes(all)
 	}
 }
 

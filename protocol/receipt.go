@@ -8,6 +8,58 @@ import (
 	"choir/crypto/identity"
 )
 
+// Receipt is a node's promise that it holds the contribution durably; the
+// party keeps its outbox until it has one from every node, and can later prove
+// with it that it was counted.
+//
+// A node signs all receipts of an attempt that it gives at a time at once: its
+// signature is on the root of a tree over them, and each receipt carries its way to
+// the root (see SignReceipts).
+//
+// Layout: u32 round | u32 attempt | u32 party | 32 bundle | u32 index | u32 count |
+// 32 hash, as many as index and count call for.
+type Receipt struct {
+	Round   uint32
+	Attempt uint32
+	Party   uint32
+	Bundle  Digest
+
+	Index uint32   // which of those that were signed together, from 0
+	Count uint32   // how many those are, 1 to MaxMembers
+	Path  []Digest // the hashes beside its way to the root, from the leaf on: at most 17
+}
+
+// Same reports that two receipts are for one contribution to one attempt, however
+// they were signed.
+func (m *Receipt) Same(o *Receipt) bool {
+	return m.Round == o.Round && m.Attempt == o.Attempt && m.Party == o.Party && m.Bundle == o.Bundle
+}
+
+func (m *Receipt) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.u32("party", &m.Party)
+	w.fixed("bundle", m.Bundle[:])
+	w.u32("index", &m.Index)
+	w.u32("count", &m.Count)
+	if w.err == nil && (m.Count > MaxMembers || m.Index >= m.Count) {
+		w.fail("receipt %d of %d", m.Index, m.Count)
+	}
+	if w.err != nil {
+		return
+	}
+	n := pathLength(m.Index, m.Count)
+	if w.reading() {
+		m.Path = make([]Digest, n)
+	}
+	if len(m.Path) != n {
+		w.fail("%d hashes lead receipt %d of %d to its root, not %d", n, m.Index, m.Count, len(m.Path))
+		return
+	}
+	for i := range m.Path {
+		w.fixed("path", m.Path[i][:])
+	}
+}
+
 // Receipts that a node gives at a time are the leaves of a hash tree as in RFC 9162,
 // section 2.1 (SHA-256, a 0 before a leaf, a 1 before two hashes; a subtree on the
 // right may be lower). One signature, on the root, stands for all of them, and each
@@ -32,7 +84,7 @@ func (r *receiptRoot) fields(w *wire) {
 	w.fixed("root", r.root[:])
 }
 
-// statement is what the signature on a receipt with this body covers instead.
+// receiptStatement is what the signature on a receipt with this body covers instead.
 func receiptStatement(body []byte) ([]byte, error) {
 	m := new(Receipt)
 	if err := unmarshal(KindReceipt.String(), body, m); err != nil {
