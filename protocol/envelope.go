@@ -76,7 +76,7 @@ func (e *Envelope) fields(w *wire) {
 }
 
 // Marshal is the message's canonical form.
-func (e *Envelope) Marshal() ([]byte, error) { return marshal(e) }
+func (e *Envelope) Marshal() ([]byte, error) { return marshalSized(e, envelopeSize+len(e.Body)) }
 
 // UnmarshalEnvelope reads the form alone; nothing in it may be believed before
 // Verify.

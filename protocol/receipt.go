@@ -147,11 +147,16 @@ func pathLength(index, count uint32) (n int) {
 
 // tree sets each receipt's place and path and returns the root.
 func tree(receipts []*Receipt) Digest {
-	level := make([]Digest, len(receipts))
+	level, hashes := make([]Digest, len(receipts)), 0
 	for i, m := range receipts {
 		m.Index, m.Count = uint32(i), uint32(len(receipts))
-		m.Path = make([]Digest, 0, pathLength(m.Index, m.Count))
+		hashes += pathLength(m.Index, m.Count)
 		level[i] = m.leaf()
+	}
+	room := make([]Digest, hashes) // for all paths
+	for _, m := range receipts {
+		n := pathLength(m.Index, m.Count)
+		m.Path, room = room[:0:n], room[n:]
 	}
 	for height := 0; len(level) > 1; height++ {
 		for i, m := range receipts {
@@ -187,7 +192,7 @@ func (s Session) SignReceipts(key Signer, from uint32, receipts []*Receipt) ([][
 	out := make([][]byte, len(receipts))
 	var sig identity.Signature
 	for i, m := range receipts {
-		body, err := marshal(m)
+		body, err := marshalSized(m, 56+len(Digest{})*len(m.Path))
 		if err != nil {
 			return nil, fmt.Errorf("sign receipts: %w", err)
 		}
