@@ -182,6 +182,9 @@ func (p *Party) sendHead() error {
 		p.eff.Put("head", m.head)
 	}
 	p.eff.Emit(p.s.SubjectCommit(p.self, m.round, m.attempt), m.head)
+	if d := m.out.noise; d != nil && d.whole != nil {
+		p.spare = d.whole // it is in the chunks now
+	}
 	m.out = nil
 	return nil
 }

@@ -93,6 +93,7 @@ type Party struct {
 	maxSum  uint64
 	noise   *noise.Gaussian // made before the first contribution
 	next    *drawn          // noise for a contribution to come
+	spare   []int64         // room for a result, dim coordinates of no meaning; or nil
 
 	modelDigest protocol.Digest // of model
 

@@ -16,12 +16,25 @@ type result struct {
 	sum    []int64
 	chunks map[uint32][][]byte // sealed, what came for each place; opened once the group key is here
 	opened map[uint32]bool
+	hash   *protocol.IntHash // of the chunks that came in order, from the first one on, as they came
+	hashed int               // how many
+}
+
+// digest is the sum's, once all chunks are here.
+func (r *result) digest(chunks int) protocol.Digest {
+	if r.hashed == chunks {
+		return r.hash.Digest()
+	}
+	return protocol.IntDigest(r.sum)
 }
 
 func (p *Party) resultOf(at pair) *result {
 	r := p.results[at]
 	if r == nil {
-		r = &result{sum: make([]int64, p.s.Plan.Dim), chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}}
+		r = &result{sum: p.spare, chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}, hash: protocol.NewIntHash()}
+		if p.spare = nil; r.sum == nil {
+			r.sum = make([]int64, p.s.Plan.Dim)
+		}
 		p.results[at] = r
 	}
 	return r
@@ -151,6 +164,10 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 	}
 	protocol.DecodeInts(r.sum[int(c.Index)*xof.ChunkElements:], plain)
 	r.opened[c.Index] = true
+	if int(c.Index) == r.hashed {
+		r.hash.Write(plain)
+		r.hashed++
+	}
 	return nil
 }
 
@@ -245,7 +262,7 @@ func (p *Party) check(at pair, r *result) ([]int64, error) {
 	switch {
 	case len(r.head.Set) < int(p.s.Plan.MinParties):
 		return nil, fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(r.head.Set), p.s.Plan.MinParties)
-	case protocol.IntDigest(r.sum) != r.head.Aggregate:
+	case r.digest(p.s.Chunks()) != r.head.Aggregate:
 		return nil, fmt.Errorf("%w: the aggregate isn't the one that was signed", protocol.ErrMismatch)
 	}
 	next, foldErr := p.fold(at.round, r.sum)

@@ -118,6 +118,18 @@ func IntDigest(v []int64) Digest {
 	return h.digest()
 }
 
+// IntHash is IntDigest for a vector that comes encoded, in pieces.
+type IntHash struct{ h long }
+
+// NewIntHash begins the digest of a vector of integers.
+func NewIntHash() *IntHash { return &IntHash{longHash(integersContext)} }
+
+// Write takes the encoding (AppendInts) of the integers that come next.
+func (i *IntHash) Write(encoded []byte) { i.h.write(encoded) }
+
+// Digest is the digest of all that was written.
+func (i *IntHash) Digest() Digest { return i.h.digest() }
+
 // IntDigestBeside is IntDigest(v), given the digest of a vector that it may be equal
 // to, as a sum is that becomes the model as it is: comparing costs far less.
 func IntDigestBeside(known Digest, of, v []int64) Digest {

@@ -114,6 +114,15 @@ func TestLongDigests(t *testing.T) {
 		if IntDigest(ints) != long3(integersContext, b) {
 			t.Errorf("%d integers: another digest", n)
 		}
+		pieces := NewIntHash()
+		for rest := b; len(rest) > 0; {
+			k := min(len(rest), 8*300)
+			pieces.Write(rest[:k])
+			rest = rest[k:]
+		}
+		if pieces.Digest() != IntDigest(ints) {
+			t.Errorf("%d integers in pieces: another digest", n)
+		}
 		v := make(field.Vector, n)
 		for i := range v {
 			v[i] = field.Element(i)
