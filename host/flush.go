@@ -146,6 +146,7 @@ func (d *driver) land(ctx context.Context, err error) error {
 	d.outbox.ready = append(d.outbox.ready, f.out...)
 	d.outbox.weight += f.weight
 	if f.work != nil {
+		d.computing = true
 		d.work.start(ctx, *f.work, d.Proposer, d.proposals)
 	}
 	return nil

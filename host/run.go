@@ -27,7 +27,8 @@ type Config struct {
 	// unless something is to leave before; 0: 32 MiB. Roles that delete most of what they
 	// store before anything leaves want much, those that keep it little: see Gather.
 	Gather int
-	// IdleTimeout ends Run with a timeout when nothing arrives for so long; 0: never.
+	// IdleTimeout ends Run with a timeout when nothing arrives for so long, whatever the
+	// machine says meanwhile, unless it waits for its own update; 0: never.
 	IdleTimeout time.Duration
 }
 
@@ -53,6 +54,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if d.Gather <= 0 {
 		d.Gather = lazyBytes
 	}
+	d.heard = time.Now()
 	from := d.cursor()
 	reading := make(chan struct{})
 	go func() {
@@ -77,12 +79,15 @@ type driver struct {
 	last   int64               // the machine's clock never goes back
 	queued []transport.Message // of a batch whose sends grew too large
 	wake   int64
+	heard  time.Time // when something last came
 	done   bool
 	end    error
 	batch
 	flight *flight // what is being made durable; nil: nothing
 	outbox outbox
-	broken bool // a flight's records didn't become durable
+	// computing: the party's update is under way.
+	computing bool
+	broken    bool // a flight's records didn't become durable
 }
 
 const cursorKey = "host/cursor"
@@ -161,8 +166,8 @@ func (d *driver) wait(ctx context.Context) error {
 	tick := time.NewTimer(min(d.untilWake(), d.untilDue()))
 	defer tick.Stop()
 	idle := make(<-chan time.Time)
-	if d.IdleTimeout > 0 {
-		t := time.NewTimer(d.IdleTimeout)
+	if d.IdleTimeout > 0 && !d.computing {
+		t := time.NewTimer(d.IdleTimeout - time.Since(d.heard))
 		defer t.Stop()
 		idle = t.C
 	}
@@ -172,7 +177,12 @@ func (d *driver) wait(ctx context.Context) error {
 	case err := <-d.readEnd:
 		return busError(ctx, err)
 	case <-idle:
-		return protocol.Fail(protocol.ClassTimeout, "nothing has arrived for %s", d.IdleTimeout)
+		select {
+		case m := <-d.in: // it came while this goroutine was busy
+			d.arrived(m)
+		default:
+			return protocol.Fail(protocol.ClassTimeout, "nothing has arrived for %s", d.IdleTimeout)
+		}
 	case <-tick.C:
 		if d.untilWake() == 0 {
 			d.step(protocol.Tick{})
@@ -182,12 +192,18 @@ func (d *driver) wait(ctx context.Context) error {
 	case err := <-d.outbox.sent:
 		return d.left(err)
 	case p := <-d.proposals:
+		d.computing, d.heard = false, time.Now()
 		d.step(p)
 	case m := <-d.in:
-		d.gather(m)
-		d.drain()
+		d.arrived(m)
 	}
 	return nil
+}
+
+func (d *driver) arrived(first transport.Message) {
+	d.heard = time.Now()
+	d.gather(first)
+	d.drain()
 }
 
 // gather takes what is waiting behind the first message and prepares it.

@@ -245,3 +245,43 @@ func (w watchedMachine) Step(now int64, ev protocol.Event) protocol.Effects {
 	defer w.after()
 	return w.Machine.Step(now, ev)
 }
+
+// restless asks for a tick every millisecond, as roles do that say things again.
+type restless struct{ proposes bool }
+
+func (r *restless) Step(now int64, ev protocol.Event) (eff protocol.Effects) {
+	eff.Wake = now + 1
+	switch ev.(type) {
+	case protocol.Start:
+		if r.proposes {
+			eff.Propose = &protocol.Work{Round: 1}
+		}
+	case protocol.Proposal:
+		eff.Finish(nil)
+	}
+	return eff
+}
+
+// slow answers after a while.
+type slow time.Duration
+
+func (s slow) Propose(context.Context, protocol.Work) ([]int64, []byte, error) {
+	time.Sleep(time.Duration(s))
+	return nil, nil, nil
+}
+
+// TestIdleIsWhenNothingComes: a role that nobody answers ends, however often it says
+// something; one that computes isn't idle.
+func TestIdleIsWhenNothingComes(t *testing.T) {
+	run := func(m *restless) error {
+		j := NewJournal(NewRam())
+		return Run(t.Context(), Config{Machine: m, Journal: j, Bus: memory.NewHub().Connect("m"), Filters: []string{"n"},
+			Proposer: slow(300 * time.Millisecond), IdleTimeout: 100 * time.Millisecond})
+	}
+	if err := run(&restless{}); protocol.ClassOf(err) != protocol.ClassTimeout {
+		t.Errorf("nobody answers: %v", err)
+	}
+	if err := run(&restless{proposes: true}); err != nil {
+		t.Errorf("it computes: %v", err)
+	}
+}
