@@ -43,7 +43,7 @@ func BenchmarkLimit(b *testing.B) {
 	buf := new(scratch)
 	b.SetBytes(ChunkElements * field.ElementSize)
 	for i := uint64(0); b.Loop(); i++ {
-		ctr := s.counter(i)
+		ctr := s.counter(i, 0)
 		for at := 0; at < ChunkElements; at += batch {
 			ctr.XORKeyStream(buf.words[:], buf.zeros[:])
 			dst[at : at+batch].Add(other)

@@ -159,7 +159,7 @@ func TestConcurrentUse(t *testing.T) {
 func TestScratchIsWiped(t *testing.T) {
 	buf := new(scratch)
 	s := mustNew(t, Key{1}, "wipe", nil)
-	s.expand(make(field.Vector, batch), 0, buf, field.Vector.SetWords)
+	s.expand(make(field.Vector, batch), 0, buf, set())
 	if *buf != (scratch{}) {
 		t.Error("keystream is left in the buffer")
 	}
