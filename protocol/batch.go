@@ -23,6 +23,7 @@ type Batch struct {
 // known is a message whose signature holds.
 type known struct {
 	item     identity.Item
+	data     []byte // the whole message
 	envelope *Envelope
 }
 
@@ -45,10 +46,10 @@ func (b *Batch) Prepare(messages [][]byte) {
 	if len(messages) < batchFrom {
 		return
 	}
-	items, envelopes := make([]identity.Item, 0, len(messages)), make([]*Envelope, 0, len(messages))
+	items, claimed := make([]identity.Item, 0, len(messages)), make([]known, 0, len(messages))
 	for _, data := range messages {
 		if it, e, ok := b.item(data); ok {
-			items, envelopes = append(items, it), append(envelopes, e)
+			items, claimed = append(items, it), append(claimed, known{it, data, e})
 		}
 	}
 	if len(items) < batchFrom {
@@ -60,7 +61,7 @@ func (b *Batch) Prepare(messages [][]byte) {
 			bad = bad[1:]
 			continue
 		}
-		b.good[it.Sig] = known{it, envelopes[i]}
+		b.good[it.Sig] = claimed[i]
 	}
 }
 
@@ -78,6 +79,19 @@ func (b *Batch) item(data []byte) (it identity.Item, e *Envelope, ok bool) {
 		return it, nil, false
 	}
 	return identity.Item{Key: b.session.Plan.Members[e.From].Key, Msg: tbs, Sig: e.Sig}, e, true
+}
+
+// read is the envelope of a message that was found good as it stands, nil for any
+// other: it has been read and checked, and isn't read again.
+func (b *Batch) read(data []byte) *Envelope {
+	if len(data) < identity.SignatureSize {
+		return nil
+	}
+	k, ok := b.good[identity.Signature(data[len(data)-identity.SignatureSize:])]
+	if !ok || !bytes.Equal(k.data, data) {
+		return nil
+	}
+	return k.envelope
 }
 
 // knows reports that this very envelope was found good: what is signed follows from

@@ -155,3 +155,32 @@ func TestBatchKnowsWhatItSaw(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchReadsOnce: a message that was found good is read as it stands, and one that
+// differs from it in a byte anywhere is not.
+func TestBatchReadsOnce(t *testing.T) {
+	s := testSession(t)
+	messages := receipts(t, s, 20)
+	batch := NewBatch(s, deterministic(1))
+	batch.Prepare(messages)
+	s.Verifier = batch
+	e, m, err := s.Receive(messages[4])
+	if want := batch.read(messages[4]); err != nil || want == nil || e != want || m.(*Receipt).Party != 4 {
+		t.Fatalf("%v, %v", m, err)
+	}
+	other := s
+	other.ID[0] ^= 1
+	if _, _, err := other.Receive(messages[4]); !errors.Is(err, ErrWrongPlan) {
+		t.Errorf("in another plan: %v", err)
+	}
+	for i := range messages[4] {
+		b := bytes.Clone(messages[4])
+		b[i] ^= 1
+		if _, _, err := s.Receive(b); err == nil {
+			t.Errorf("with byte %d changed it is taken in", i)
+		}
+	}
+	if _, _, err := s.Receive(messages[4][:40]); err == nil {
+		t.Error("cut short it is taken in")
+	}
+}

@@ -254,6 +254,12 @@ func (k Kind) String() string {
 // envelope is returned with an error too when its form was right, so that a
 // refusal can name the claimed sender.
 func (s Session) Receive(data []byte) (*Envelope, Message, error) {
+	if b, ok := s.Verifier.(*Batch); ok {
+		if e := b.read(data); e != nil && e.Plan == s.ID {
+			m, err := Decode(e)
+			return e, m, err
+		}
+	}
 	e, err := UnmarshalEnvelope(data)
 	if err != nil {
 		return nil, nil, err
