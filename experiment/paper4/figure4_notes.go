@@ -23,6 +23,7 @@ func searchedNetwork() []string {
 		"| steps of .00006 | .8464/-.3283 |\n" +
 		"| C 3 | .8478/-.3328 |\n" +
 		"| 20 rounds | .8469/-.3297 |\n" +
+		"| 40 rounds, q .05 (what runs: half the work; on the integers, whole test half) | .8473/-.3284 |\n" +
 		"| unbalanced 1 and 2, equal steps | .8426/-.3443, .8434/-.3387 |\n" +
 		"| unbalanced 1 and 2, steps in proportion to the root of the share | .8469/-.3349, .8475/-.3306 |",
 		"What it found: at the prior's standard deviation of 1 a unit's input is noise of standard deviation 4, and the data's pull drowns in it; and around means near 0 all units are alike. The authors' code starts at a variance of .001 to .005 around random means, which is what `start_precision` and `start_spread` say here, " +
