@@ -36,7 +36,7 @@ ours. This page is written by ` + "`choir experiment report`" + ` from the resul
   for that, so these epsilons cover the learning and not the choice. Where none was chosen on the rows that are scored, the study says so.
 
 Not reproducible here: Paper IV's Figure 2 and Figure 5 (MIMIC-III) and Paper I's Figure 3 (GDSC), whose data we don't have. Paper I's Table 1 is ` + "`choir bench table1`" + `, with its results
-in [benchmarks](benchmarks/README.md).
+in [benchmarks](benchmarks/README.md). A study that ` + "`choir experiment list`" + ` names and this page lacks hasn't been run in full: no figure of it is claimed.
 
 Repeat any of them with ` + "`choir experiment run NAME --seeds 5`" + `; the data sets come from ` + "`$CHOIR_DATA`" + `.
 `
