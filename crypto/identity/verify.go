@@ -26,6 +26,7 @@ type claim struct {
 type decoder struct {
 	keys *Keys // may be nil
 	hash hash.Hash
+	head [SignatureSize/2 + PublicKeySize]byte // what is hashed before the message
 	sum  [sha512.Size]byte
 }
 
@@ -54,9 +55,10 @@ func (d *decoder) decode(c *claim, pub PublicKey, msg []byte, sig Signature) boo
 
 // challenge sets k to SHA-512(R ‖ A ‖ M) mod ℓ.
 func (d *decoder) challenge(k *edwards25519.Scalar, pub PublicKey, msg []byte, sig Signature) {
+	copy(d.head[:], sig[:32])
+	copy(d.head[32:], pub[:])
 	d.hash.Reset()
-	d.hash.Write(sig[:32])
-	d.hash.Write(pub[:])
+	d.hash.Write(d.head[:])
 	d.hash.Write(msg)
 	// SetUniformBytes fails only for a length other than 64.
 	_, _ = k.SetUniformBytes(d.hash.Sum(d.sum[:0]))
