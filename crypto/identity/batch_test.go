@@ -79,7 +79,11 @@ func TestBatchEqualsSingle(t *testing.T) {
 			rt.Fatalf("batch refuses %v, one by one %v", got, want)
 		}
 	})
-	if good < 100 || bad < 100 {
+	enough := 100
+	if testing.Short() { // a fifth of the mixes
+		enough = 20
+	}
+	if good < enough || bad < enough {
 		t.Errorf("only %d good and %d bad signatures", good, bad)
 	}
 }
