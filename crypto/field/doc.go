@@ -17,6 +17,10 @@
 // depends on an element. Refusals are not constant time, and reveal where the
 // refused value stood.
 //
+// On amd64 processors with AVX2, vectors go through assembly, 16 elements at a time
+// (docs/decisions/0012-vector-instructions.md); the build tag purego leaves it out, and
+// the results are the same.
+//
 // Vector operations on different lengths are a mistake of the caller's, not of
 // the input's, and panic as crypto/cipher does. Bytes from outside never lead to
 // a panic.
