@@ -166,7 +166,7 @@ func (d *driver) wait(ctx context.Context) error {
 	tick := time.NewTimer(min(d.untilWake(), d.untilDue()))
 	defer tick.Stop()
 	idle := make(<-chan time.Time)
-	if d.IdleTimeout > 0 && !d.computing {
+	if d.IdleTimeout > 0 && !d.computing && d.flight == nil {
 		t := time.NewTimer(d.IdleTimeout - time.Since(d.heard))
 		defer t.Stop()
 		idle = t.C
