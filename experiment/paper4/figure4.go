@@ -100,5 +100,6 @@ func (n network) learn(ctx context.Context, o study.Options, data *experiment.Da
 		return nil, err
 	}
 	tr.spent = out.Spent
+	tr.spent.Method = n.methods[0].name
 	return tr, nil
 }

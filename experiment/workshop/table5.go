@@ -180,10 +180,10 @@ func (w way) add(ctx context.Context, o study.Options, r *study.Result, n *numbe
 		if epsilon != 1 {
 			continue
 		}
-		panels[i].Curves = append(panels[i].Curves, curve(w.name+" (ours)", all, i))
-		if k := n.Curve(d.name, "DP-PVI, epsilon 1", m); k != nil && w.name == "DP-PVI as published" {
+		if k := n.Curve(d.name, "DP-PVI, epsilon 1", m); k != nil && len(panels[i].Curves) == 0 {
 			panels[i].Curves = append(panels[i].Curves, *k)
 		}
+		panels[i].Curves = append(panels[i].Curves, curve(w.name+" (ours)", all, i))
 	}
 	return nil
 }
