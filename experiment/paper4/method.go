@@ -147,7 +147,7 @@ func virtual(c pvi.Config, records, rounds int) method {
 			c.Shards = t.rows / records
 			return t.pvi(c)
 		},
-		settings: fmt.Sprintf("%d rounds, a virtual client for every %d records, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), beta %g, precision %g to start with, precisions of at least %g",
+		settings: fmt.Sprintf("%d rounds, virtual clients of %d record(s) each, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), beta %g, precision %g to start with, precisions of at least %g",
 			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.Beta, c.StartPrecision, c.PrecisionFloor)}
 }
 
