@@ -75,12 +75,12 @@ func (n network) learn(ctx context.Context, o study.Options, data *experiment.Da
 	if err != nil {
 		return nil, err
 	}
-	c, tr := n.config, new(trace)
+	c, tr, test := n.config, new(trace), data.Test
 	c.Features = t.features
 	r := lab.Run{Name: "network", Seed: seed, App: &session.Learning{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}, Parts: data.Parts, Rounds: n.rounds,
 		Epsilon: n.epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
 	if o.Quick {
-		r.Rounds = 2
+		r.Rounds, test = 2, pvi.Data{X: test.X[:2000*t.features], Y: test.Y[:2000]}
 	}
 	r.Join = func(s session.Seat) (session.Learner, error) {
 		own := c
@@ -91,7 +91,7 @@ func (n network) learn(ctx context.Context, o study.Options, data *experiment.Da
 		if round != 8 && round != r.Rounds {
 			return nil
 		}
-		s, err := p.Evaluate(data.Test)
+		s, err := p.Evaluate(test)
 		tr.rounds, tr.scores = append(tr.rounds, round), append(tr.scores, pair{s.Accuracy, s.LogLikelihood})
 		return err
 	}
