@@ -25,7 +25,6 @@
 // Expansion has no branch or address that depends on accepted elements: only the
 // presence of a rejected word, which is never used, shows in the time.
 //
-// On amd64 processors with AES and AVX2, adding and subtracting a stream is one pass in
-// assembly (docs/decisions/0012-vector-instructions.md); the build tag purego leaves
-// it out, and the bytes are the same.
+// AES is the standard library's; the addition is package field's, in assembly where that
+// pays (docs/decisions/0012-vector-instructions.md).
 package xof

@@ -81,8 +81,8 @@ func TestReadGoesOnAfterRejections(t *testing.T) {
 		ctr, buf := &recorded{t: t, stream: bytesOf(stream)}, new(scratch)
 		cut := rapid.IntRange(0, len(want)).Draw(t, "cut")
 		first, second := make(field.Vector, cut), make(field.Vector, len(want)-cut)
-		run(first, buf, ctr, field.Vector.SetWords)
-		run(second, buf, ctr, field.Vector.SetWords)
+		cursor{ctr}.combine(first, buf, field.Vector.SetWords)
+		cursor{ctr}.combine(second, buf, field.Vector.SetWords)
 		if got := append(first, second...); !slices.Equal(got, want) {
 			t.Fatalf("read %v, want %v", got, want)
 		}
@@ -92,7 +92,7 @@ func TestReadGoesOnAfterRejections(t *testing.T) {
 func TestReadThroughRejectionsOnly(t *testing.T) {
 	stream := append(slices.Repeat([]uint64{1<<64 - 1}, 5*batch), 1, 2, 3)
 	got := make(field.Vector, 3)
-	run(got, new(scratch), &recorded{t: t, stream: bytesOf(stream)}, field.Vector.SetWords)
+	cursor{&recorded{t: t, stream: bytesOf(stream)}}.combine(got, new(scratch), field.Vector.SetWords)
 	if !got.Equal(field.Vector{1, 2, 3}) {
 		t.Fatalf("got %v", got)
 	}
@@ -109,8 +109,8 @@ func TestAddAndSubSkipRejectedWordsToo(t *testing.T) {
 			start[i] = field.Element(rapid.Uint64Range(0, field.Modulus-1).Draw(t, "start"))
 		}
 		sum, difference := slices.Clone(start), slices.Clone(start)
-		run(sum, new(scratch), &recorded{t: t, stream: bytesOf(stream)}, field.Vector.AddWords)
-		run(difference, new(scratch), &recorded{t: t, stream: bytesOf(stream)}, field.Vector.SubWords)
+		cursor{&recorded{t: t, stream: bytesOf(stream)}}.combine(sum, new(scratch), field.Vector.AddWords)
+		cursor{&recorded{t: t, stream: bytesOf(stream)}}.combine(difference, new(scratch), field.Vector.SubWords)
 		for i, e := range next {
 			if sum[i] != field.Add(start[i], e) || difference[i] != field.Sub(start[i], e) {
 				t.Fatalf("element %d: %v and %v", i, sum[i], difference[i])

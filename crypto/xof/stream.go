@@ -45,7 +45,6 @@ var ErrLabel = errors.New("xof: a label has 1 to 65535 bytes")
 // use; it must not be copied. Like a key, it doesn't print.
 type Stream struct {
 	block cipher.Block
-	key   *roundKeys // nil where only the block is used
 }
 
 // New returns the stream of key for one use. label names the use and must not be
@@ -63,25 +62,25 @@ func New(key Key, label string, context []byte) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("xof: keying AES: %w", err)
 	}
-	return &Stream{block: block, key: expandKey(&sub)}, nil
+	return &Stream{block: block}, nil
 }
 
 // Fill sets dst to the first len(dst) elements of the chunk. It panics if dst is
 // longer than [ChunkElements].
 func (s *Stream) Fill(dst field.Vector, chunk uint64) {
-	s.expand(dst, chunk, nil, set())
+	s.expand(dst, chunk, new(scratch), set())
 }
 
 // AddTo adds the first len(dst) elements of the chunk to dst. It panics if dst is
 // longer than [ChunkElements].
 func (s *Stream) AddTo(dst field.Vector, chunk uint64) {
-	s.expand(dst, chunk, nil, add())
+	s.expand(dst, chunk, new(scratch), add())
 }
 
 // SubFrom subtracts the first len(dst) elements of the chunk from dst. It panics if
 // dst is longer than [ChunkElements].
 func (s *Stream) SubFrom(dst field.Vector, chunk uint64) {
-	s.expand(dst, chunk, nil, sub())
+	s.expand(dst, chunk, new(scratch), sub())
 }
 
 // AddAll adds the same chunk of each of the streams to dst, as AddTo does, with one
@@ -95,8 +94,8 @@ func SubAll(dst field.Vector, chunk uint64, streams []*Stream) {
 	all(dst, chunk, streams, sub())
 }
 
-func all(dst field.Vector, chunk uint64, streams []*Stream, do operation) {
-	buf := room()
+func all(dst field.Vector, chunk uint64, streams []*Stream, do combine) {
+	buf := new(scratch)
 	for _, s := range streams {
 		s.expand(dst, chunk, buf, do)
 	}

@@ -13,9 +13,9 @@ type Sweep struct {
 
 // NewSweep begins at the first element of the chunk.
 func NewSweep(chunk uint64, streams []*Stream) *Sweep {
-	s := &Sweep{cursors: make([]cursor, len(streams)), buf: room(), left: ChunkElements}
+	s := &Sweep{cursors: make([]cursor, len(streams)), buf: new(scratch), left: ChunkElements}
 	for i, stream := range streams {
-		s.cursors[i] = cursor{stream: stream, chunk: chunk}
+		s.cursors[i] = stream.at(chunk)
 	}
 	return s
 }
@@ -28,7 +28,7 @@ func (s *Sweep) AddTo(dst field.Vector) { s.each(dst, add()) }
 // the end of the chunk.
 func (s *Sweep) SubFrom(dst field.Vector) { s.each(dst, sub()) }
 
-func (s *Sweep) each(dst field.Vector, do operation) {
+func (s *Sweep) each(dst field.Vector, do combine) {
 	if s.left -= len(dst); s.left < 0 {
 		panic("xof: more elements than a chunk has")
 	}

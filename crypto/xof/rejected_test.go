@@ -1,0 +1,57 @@
+package xof
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"choir/crypto/field"
+)
+
+// group is how many words the addition takes at a time.
+const group = 16
+
+// TestRejectedWords: these three chunks, found by search, have a word of p or more
+// (one chunk of 65536 has), so that what follows it moves up by one place. All ways to
+// combine a chunk agree with the definition there.
+func TestRejectedWords(t *testing.T) {
+	key := Key{1, 2, 3}
+	s, other := mustNew(t, key, "rejection", nil), mustNew(t, Key{4}, "other", nil)
+	for chunk, place := range map[uint64]int{7871: 452 * group, 18245: 627 * group, 38969: 1895 * group} {
+		want := oracle(key, "rejection", nil, chunk, ChunkElements)
+		if !moved(s, chunk, place, want) {
+			t.Fatalf("chunk %d: no word is skipped behind place %d: this test would show nothing", chunk, place)
+		}
+		for _, n := range []int{ChunkElements, place + 1, place + group - 1, place + group + 3} {
+			if got := filled(s, n, chunk); !got.Equal(want[:n]) {
+				t.Errorf("chunk %d: Fill of %d differs", chunk, n)
+			}
+			sum := make(field.Vector, n)
+			if s.AddTo(sum, chunk); !sum.Equal(want[:n]) {
+				t.Errorf("chunk %d: AddTo of %d differs", chunk, n)
+			}
+			if s.SubFrom(sum, chunk); !sum.Equal(make(field.Vector, n)) {
+				t.Errorf("chunk %d: SubFrom of %d doesn't undo it", chunk, n)
+			}
+		}
+		for _, window := range []int{512, 100, 33, 7} {
+			got, sweep := filled(other, place+200, chunk), NewSweep(chunk, []*Stream{s, other})
+			got.Neg()
+			for w := range slices.Chunk(got, window) {
+				sweep.AddTo(w)
+			}
+			if !got.Equal(want[:len(got)]) {
+				t.Errorf("chunk %d: windows of %d differ", chunk, window)
+			}
+		}
+	}
+}
+
+// moved: a group of words behind the place stands one place further back in the
+// keystream than among its elements.
+func moved(s *Stream, chunk uint64, place int, elements field.Vector) bool {
+	raw := make([]byte, 2*group*field.ElementSize)
+	s.counter(chunk, uint64(place/2)).XORKeyStream(raw, raw)
+	last := field.Element(binary.LittleEndian.Uint64(raw[len(raw)-field.ElementSize:]))
+	return elements[place+2*group-2] == last && elements[place+2*group-1] != last
+}
