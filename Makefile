@@ -35,9 +35,11 @@ race:
 	$(GO) test -race -timeout 18m $$($(GO) list ./... | grep -v -E '^choir/(simulate|experiment/(paper1|paper4|workshop|thesis|own|catalogue))$$')
 	$(GO) test -race -short -timeout 10m ./simulate
 
-# In full, without the race detector: every row, every byte, every seed.
+# In full, without the race detector: every row, every byte, every seed. Then what is in
+# assembly, without it.
 plain:
 	$(GO) test -timeout 15m ./simulate/... ./verify/... ./threat/... ./experiment/... ./cmd/...
+	$(GO) test -tags purego ./crypto/field ./crypto/xof ./crypto/share ./crypto/fixedpoint
 
 # What the protocol is measured beside: a module of its own, so that its libraries
 # never weigh on users.
