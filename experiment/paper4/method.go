@@ -25,11 +25,8 @@ type method struct {
 	bars     map[string]pair // by split: what to reach
 	app      func(t task) session.App
 	settings string
-	// average, if above 0, has the predictions made from the mean of the natural parameters
-	// after the last so many rounds: they are public, so it costs no privacy.
-	average int
-	free    bool // without privacy, in the clear
-	joined  bool // all rows at one party
+	free     bool // without privacy, in the clear
+	joined   bool // all rows at one party
 }
 
 // task is what an application is made for.
@@ -70,13 +67,9 @@ func (m method) run(ctx context.Context, o study.Options, data *experiment.Data,
 	if m.joined {
 		t.weights = []float64{1}
 	}
-	tr, recent := new(trace), recent{most: m.average}
-	r := lab.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir, WatchAll: m.average > 0}
+	tr := new(trace)
+	r := lab.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
 	r.Watch = func(round int, p *pvi.Posterior) error {
-		p, err := recent.add(p)
-		if err != nil || !lab.Marked(round) && round != r.Rounds {
-			return err
-		}
 		s, err := p.Evaluate(data.Test)
 		tr.rounds, tr.scores = append(tr.rounds, round), append(tr.scores, pair{s.Accuracy, s.LogLikelihood})
 		return err
@@ -113,30 +106,6 @@ func (t task) pvi(c pvi.Config) session.App {
 	return &session.Learning{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
 }
 
-// recent are the last posteriors of a run.
-type recent struct {
-	most    int
-	natural [][]float64
-}
-
-// add takes a posterior in and gives the one with the mean natural parameters of the
-// last ones; with most 0 the same.
-func (r *recent) add(p *pvi.Posterior) (*pvi.Posterior, error) {
-	if r.most == 0 {
-		return p, nil
-	}
-	if r.natural = append(r.natural, p.Natural()); len(r.natural) > r.most {
-		r.natural = r.natural[1:]
-	}
-	mean := make([]float64, len(p.Natural()))
-	for _, natural := range r.natural {
-		for i, v := range natural {
-			mean[i] += v / float64(len(r.natural))
-		}
-	}
-	return p.Likelihood().Posterior(mean)
-}
-
 // virtual is virtual clients of so many records each, at every client alike, with
 // noise-free factors and one natural-gradient step.
 func virtual(c pvi.Config, records, rounds int) method {
@@ -154,10 +123,10 @@ func virtual(c pvi.Config, records, rounds int) method {
 // optimisation is DP optimisation with local noise.
 func optimisation(c pvi.Config, rounds int) method {
 	c.Strategy, c.Shards, c.Local, c.Sampling = pvi.Optimisation, 1, true, pvi.SamplingPoisson
-	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds, average: rounds / 4,
+	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds,
 		app: func(t task) session.App { return t.pvi(c) },
-		settings: fmt.Sprintf("%d rounds of %d steps of %s at %g, Poisson samples at rate %g, C %g a record, damping %g / (1 + %g (s-1)); the posteriors after the last %d rounds averaged",
-			rounds, c.Steps, c.Optimiser, c.LearningRate, c.SampleRate, c.Clip, c.Damping, c.DampingDecay, rounds/4)}
+		settings: fmt.Sprintf("%d rounds of %d steps of %s at %g, Poisson samples at rate %g, C %g a record, damping %g / (1 + %g (s-1))",
+			rounds, c.Steps, c.Optimiser, c.LearningRate, c.SampleRate, c.Clip, c.Damping, c.DampingDecay)}
 }
 
 // globalVI is global inference by secure gradient sums over joint samples.
