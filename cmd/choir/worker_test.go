@@ -187,9 +187,11 @@ func TestWorkersKilled(t *testing.T) {
 	w := newWorkerSession(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	for range w.keys {
+		w.stores = append(w.stores, host.NewRam())
+	}
 	var group sync.WaitGroup
 	for i := range uint32(len(w.keys)) {
-		w.stores = append(w.stores, host.NewRam())
 		if i == workerParties {
 			continue
 		}
