@@ -39,8 +39,8 @@ func bar(balanced, unbalanced1, unbalanced2 pair) map[string]pair {
 func ten() comparison {
 	v := virtual(pvi.Config{Clip: 0.75, Damping: 0.18, PrecisionFloor: 100, Method: pvi.Method{StartPrecision: 150}}, 1, 20)
 	v.bars = bar(pair{0.843, -0.336}, pair{0.840, -0.345}, pair{0.842, -0.339})
-	d := optimisation(pvi.Config{Steps: 5, LearningRate: 0.00022, Clip: 2, Damping: 0.4, DampingDecay: 0.1,
-		Method: pvi.Method{Optimiser: pvi.SGD, SampleRate: 0.25, StartPrecision: 100}}, 40)
+	d := optimisation(pvi.Config{Steps: 5, LearningRate: 0.00015, Clip: 2.5, Damping: 0.4, DampingDecay: 0.05,
+		Method: pvi.Method{Optimiser: pvi.SGD, SDUnit: 0.2, SampleRate: 0.1, StartPrecision: 300}}, 20)
 	d.bars = map[string]pair{"balanced": {0.845, -0.338}}
 	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000)
 	g.bars = bar(pair{0.849, -0.328}, pair{0.849, -0.328}, pair{0.849, -0.328})

@@ -125,8 +125,8 @@ func optimisation(c pvi.Config, rounds int) method {
 	c.Strategy, c.Shards, c.Local, c.Sampling = pvi.Optimisation, 1, true, pvi.SamplingPoisson
 	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds,
 		app: func(t task) session.App { return t.pvi(c) },
-		settings: fmt.Sprintf("%d rounds of %d steps of %s at %g, Poisson samples at rate %g, C %g a record, damping %g / (1 + %g (s-1))",
-			rounds, c.Steps, c.Optimiser, c.LearningRate, c.SampleRate, c.Clip, c.Damping, c.DampingDecay)}
+		settings: fmt.Sprintf("%d rounds of %d steps of %s at %g, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g, precision %g to start with, damping %g / (1 + %g (s-1))",
+			rounds, c.Steps, c.Optimiser, c.LearningRate, c.SampleRate, c.Clip, c.SDUnit, c.StartPrecision, c.Damping, c.DampingDecay)}
 }
 
 // globalVI is global inference by secure gradient sums over joint samples.
