@@ -25,10 +25,10 @@ func TestClopperPearson(t *testing.T) {
 			t.Fatalf("limits %v, %v around %d of %d", lo, hi, hits, n)
 		}
 		if hits > 0 {
-			near(t, "lower", tail(n, lo, hits, n), alpha)
+			turns(t, "lower", tail(n, lo, hits, n), tail(n, beyond(lo, 1), hits, n), alpha)
 		}
 		if hits < n {
-			near(t, "upper", tail(n, hi, 0, hits), alpha)
+			turns(t, "upper", tail(n, hi, 0, hits), tail(n, beyond(hi, 0), 0, hits), alpha)
 		}
 	})
 	if got, want := UpperRate(0, 1000, 1e-5), 1-math.Pow(1e-5, 1e-3); math.Abs(got/want-1) > 1e-9 {
@@ -39,10 +39,23 @@ func TestClopperPearson(t *testing.T) {
 	}
 }
 
-func near(t *rapid.T, what string, got, want float64) {
-	if math.Abs(got/want-1) > 1e-3 { // near 1, a limit has no finer neighbours
-		t.Fatalf("%s limit: the tail beyond it is %v, want %v", what, got, want)
+// turns says that the tail is alpha at most at the limit and alpha at least at the
+// nearest value on the other side. Between the two it can jump: near 1 a limit has no finer
+// neighbours, so a relative tolerance would have to grow with 1/(1-p).
+func turns(t *rapid.T, what string, at, past, alpha float64) {
+	const computed = 1e-9 // the relative error of both ways to compute a tail
+	if !(at <= alpha*(1+computed) && past >= alpha*(1-computed)) {
+		t.Fatalf("%s limit: the tail is %v there and %v beside it, want %v between them", what, at, past, alpha)
 	}
+}
+
+// beyond is the value nearest to p, towards 0 or 1, that the limits tell from it.
+func beyond(p, towards float64) float64 {
+	next := math.Nextafter(p, towards)
+	if fine := p + math.Copysign(0x1p-60, towards-p); math.Abs(fine-p) > math.Abs(next-p) {
+		next = fine
+	}
+	return next
 }
 
 // tail is the binomial probability of from..to, summed.
