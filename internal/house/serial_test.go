@@ -1,0 +1,92 @@
+package house
+
+import (
+	"go/ast"
+	"go/build/constraint"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// recipe is a line of the Makefile that begins with this, as words.
+func recipe(t *testing.T, begins string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(begins) + `(.*)$`).FindSubmatch(text)
+	if line == nil {
+		t.Fatalf("the Makefile has no line that begins with %q", begins)
+	}
+	return strings.Fields(string(line[1]))
+}
+
+// TestSerialRoomsAreSerial: what the Makefile leaves out of the race detector starts no
+// goroutine.
+func TestSerialRoomsAreSerial(t *testing.T) {
+	serial, seen := recipe(t, "SERIAL :="), map[string]bool{}
+	for _, f := range files(t) {
+		if !slices.Contains(serial, f.pkg) {
+			continue
+		}
+		seen[f.pkg] = true
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if _, starts := n.(*ast.GoStmt); starts {
+				t.Errorf("%s starts a goroutine and isn't run under the race detector", f.path)
+			}
+			return true
+		})
+	}
+	if len(serial) == 0 || len(seen) != len(serial) {
+		t.Errorf("SERIAL names %d rooms, of which %d are there", len(serial), len(seen))
+	}
+}
+
+// TestUntaggedRunSeesEveryTest: a test file that is left out under the race detector is in
+// a room that the Makefile runs without it.
+func TestUntaggedRunSeesEveryTest(t *testing.T) {
+	var plain []string
+	for _, word := range append(recipe(t, "SERIAL :="), recipe(t, "\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL))")...) {
+		plain = append(plain, strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/..."))
+	}
+	tagged := 0
+	for _, f := range files(t) {
+		if !f.test {
+			continue
+		}
+		for _, group := range f.syntax.Comments {
+			line := group.List[0].Text
+			if !constraint.IsGoBuild(line) {
+				continue
+			}
+			tag, err := constraint.Parse(line)
+			if err != nil {
+				t.Fatalf("%s: %v", f.path, err)
+			}
+			if tag.Eval(func(tag string) bool { return tag == "race" }) || !tag.Eval(func(string) bool { return false }) {
+				continue
+			}
+			tagged++
+			if !slices.Contains(plain, f.pkg) {
+				t.Errorf("%s doesn't run under the race detector, and %s isn't run without it", f.path, f.pkg)
+			}
+		}
+	}
+	if tagged == 0 {
+		t.Error("no file is tagged !race: the parsing is wrong")
+	}
+}
+
+// TestRoomsExist: every package that a recipe names is there.
+func TestRoomsExist(t *testing.T) {
+	for _, word := range recipe(t, "\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL))") {
+		dir := strings.TrimSuffix(word, "/...")
+		if found, _ := filepath.Glob(filepath.Join("../..", dir, "*.go")); len(found) == 0 {
+			t.Errorf("the Makefile tests %s, which has no Go file", word)
+		}
+	}
+}
