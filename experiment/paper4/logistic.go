@@ -48,25 +48,6 @@ func ten() comparison {
 		train: 0.5, splits: splits(), methods: []method{v, d, g, partitioned(), together()}, notes: searched(), about: about()}
 }
 
-// eightyTwenty repeats the two best methods with their settings for half and half: what
-// was chosen there was not chosen on this test part, though rows of it were in the other one.
-func eightyTwenty() comparison {
-	c := ten()
-	c.name, c.title, c.figure, c.train, c.splits = "paper4-adult8020", "Logistic regression on Adult, 10 clients, (1, 1e-5), 80 : 20", "section 6.1", 0.8, splits()[:1]
-	c.methods, c.notes = []method{c.methods[0], c.methods[2]}, []string{"The settings are those for half and half, unchanged; none was chosen on this division. The paper's pictures are of half and half, as its code has it: there is no published figure."}
-	for i := range c.methods {
-		c.methods[i].bars = nil
-	}
-	return c
-}
-
-func twoHundred() comparison {
-	v := virtual(pvi.Config{Clip: 0.75, Damping: 0.18, PrecisionFloor: 200, Method: pvi.Method{StartPrecision: 150}}, 1, 20)
-	b := pair{0.840, -0.345}
-	v.bars = bar(b, b, b)
-	return comparison{name: "paper4-adult200", title: "Logistic regression on Adult, 200 clients, (1/2, 1e-5)", figure: "Figure 3", parties: 200, epsilon: 0.5, train: 0.5, splits: splits(), methods: []method{v}, about: about(), notes: []string{"With a virtual client for every record the sum doesn't depend on who has what, and 200 clients' shares of the noise lose less to the one that is curious than ten clients' do. Only the balanced split was run for this page (`--only balanced`); experiment paper4-adult shows three splits that give the same. Settings are those for ten clients but for the floor, which twice the noise asks to be higher (100, 200 and 400 were tried in the prototype)."}}
-}
-
 func about() []string {
 	return []string{"Half of Adult trains and half tests, as in the paper's code (its text says 80 : 20); numbers are standardised on all rows, which isn't private. Virtual clients and global VI have joint noise, of which the share of one curious party isn't counted; " +
 		"DP optimisation has all of its noise at every client. Private factors take in no noise (docs/noisy-factors.md): the paper's virtual clients with a trusted aggregator do, so that their epsilon is larger than printed."}
