@@ -2,13 +2,10 @@ package channel
 
 import (
 	"bytes"
-	"encoding/json"
-	"flag"
-	"os"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata/channel/vectors.json")
+	"choir/crypto/vectortest"
+)
 
 const vectorFile = "../../testdata/channel/vectors.json"
 
@@ -74,7 +71,7 @@ func (v *channelVector) complete(t *testing.T) {
 	}
 }
 
-// freshVectors makes inputs, with a new enc, for a file that has none.
+// freshVectors makes inputs, with a new enc.
 func freshVectors(t *testing.T) (v channelVectors) {
 	t.Helper()
 	v.Version = 1
@@ -102,18 +99,7 @@ func freshVectors(t *testing.T) (v channelVectors) {
 }
 
 func TestVectors(t *testing.T) {
-	want, err := os.ReadFile(vectorFile)
-	if err != nil && !*update {
-		t.Fatal(err)
-	}
-	var v channelVectors
-	if err == nil {
-		if err := json.Unmarshal(want, &v); err != nil {
-			t.Fatal(err)
-		}
-	} else {
-		v = freshVectors(t)
-	}
+	v := vectortest.Load(t, vectorFile, func() channelVectors { return freshVectors(t) })
 	if len(v.Cases) != len(suites) {
 		t.Fatalf("%d cases, want one for each of %d suites", len(v.Cases), len(suites))
 	}
@@ -123,18 +109,5 @@ func TestVectors(t *testing.T) {
 		}
 		v.Cases[i].complete(t)
 	}
-	got, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got = append(got, '\n')
-	if *update {
-		if err := os.WriteFile(vectorFile, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("computed\n%s\nwant\n%s", got, want)
-	}
+	vectortest.Hold(t, vectorFile, v)
 }

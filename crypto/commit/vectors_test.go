@@ -2,15 +2,12 @@ package commit
 
 import (
 	"bytes"
-	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata/commit/vectors.json")
+	"choir/crypto/vectortest"
+)
 
 type commitVectors struct {
 	Version    int      `json:"version"`
@@ -34,22 +31,5 @@ func TestVectors(t *testing.T) {
 	for i := range g.values {
 		v.G = append(v.G, encode(&g.values[i]).String())
 	}
-	got, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got = append(got, '\n')
-	const path = "../../testdata/commit/vectors.json"
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("computed\n%s\nwant\n%s", got, want)
-	}
+	vectortest.Hold(t, "../../testdata/commit/vectors.json", v)
 }

@@ -2,14 +2,10 @@ package field
 
 import (
 	"encoding/hex"
-	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
+	"choir/crypto/vectortest"
+)
 
 const vectorsPath = "../../testdata/field/v1.json"
 
@@ -42,17 +38,7 @@ func computed(a, b Element) vectorCase {
 }
 
 func TestVectors(t *testing.T) {
-	if *update {
-		writeVectors(t)
-	}
-	raw, err := os.ReadFile(vectorsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file vectorFile
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	file := vectortest.Load(t, vectorsPath, func() vectorFile { return freshVectors(t) })
 	if file.Version != 1 || file.Modulus != Modulus || len(file.Cases) != len(interesting)*len(interesting) {
 		t.Fatalf("version %d, modulus %d, %d cases", file.Version, file.Modulus, len(file.Cases))
 	}
@@ -63,21 +49,13 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func writeVectors(t *testing.T) {
+func freshVectors(t *testing.T) vectorFile {
+	t.Helper()
 	file := vectorFile{Version: 1, Modulus: Modulus}
 	for _, a := range interesting {
 		for _, b := range interesting {
 			file.Cases = append(file.Cases, computed(Element(a), Element(b)))
 		}
 	}
-	raw, err := json.MarshalIndent(file, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(vectorsPath), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(vectorsPath, append(raw, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return file
 }

@@ -2,19 +2,14 @@ package fixedpoint
 
 import (
 	"encoding/hex"
-	"encoding/json"
-	"flag"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
 	"choir/crypto/field"
+	"choir/crypto/vectortest"
 )
-
-var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
 
 const (
 	vectorsPath = "../../testdata/fixedpoint/v1.json"
@@ -63,17 +58,7 @@ func (c *vectorCase) compute(t *testing.T) {
 }
 
 func TestVectors(t *testing.T) {
-	if *update {
-		writeVectors(t)
-	}
-	raw, err := os.ReadFile(vectorsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file vectorFile
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	file := vectortest.Load(t, vectorsPath, func() vectorFile { return freshVectors(t) })
 	if file.Version != 1 || len(file.Cases) != vectorCases {
 		t.Fatalf("version %d, %d cases", file.Version, len(file.Cases))
 	}
@@ -93,7 +78,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func writeVectors(t *testing.T) {
+func freshVectors(t *testing.T) vectorFile {
+	t.Helper()
 	r := rand.New(rand.NewChaCha8([32]byte{1}))
 	file := vectorFile{Version: 1}
 	for i := range vectorCases {
@@ -104,14 +90,5 @@ func writeVectors(t *testing.T) {
 		c.compute(t)
 		file.Cases = append(file.Cases, c)
 	}
-	raw, err := json.MarshalIndent(file, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(vectorsPath), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(vectorsPath, append(raw, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return file
 }

@@ -3,13 +3,12 @@ package identity
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"slices"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata/identity/vectors.json")
+	"choir/crypto/vectortest"
+)
 
 const vectorDir = "../../testdata/identity/"
 
@@ -34,14 +33,14 @@ func TestRFC8032(t *testing.T) {
 	}
 	var items []Item
 	for _, c := range file.Cases {
-		key, msg := FromSeed([32]byte(unhex(t, c.Seed))), unhex(t, c.Message)
+		key, msg := FromSeed([32]byte(vectortest.Unhex(t, c.Seed))), vectortest.Unhex(t, c.Message)
 		if key.Public().String() != c.Public {
 			t.Errorf("%s: public key %v, want %s", c.Name, key.Public(), c.Public)
 		}
 		if sig := key.Sign(msg); sig.String() != c.Signature {
 			t.Errorf("%s: signature %v, want %s", c.Name, sig, c.Signature)
 		}
-		it := Item{key.Public(), msg, Signature(unhex(t, c.Signature))}
+		it := Item{key.Public(), msg, Signature(vectortest.Unhex(t, c.Signature))}
 		if !Verify(it.Key, it.Msg, it.Sig) {
 			t.Errorf("%s: refused", c.Name)
 		}
@@ -66,7 +65,7 @@ func TestEdgeCases(t *testing.T) {
 	var items []Item
 	var want []int
 	for i, c := range file.Cases {
-		it := Item{PublicKey(unhex(t, c.Public)), unhex(t, c.Message), Signature(unhex(t, c.Signature))}
+		it := Item{PublicKey(vectortest.Unhex(t, c.Public)), vectortest.Unhex(t, c.Message), Signature(vectortest.Unhex(t, c.Signature))}
 		if got := Verify(it.Key, it.Msg, it.Sig); got != c.Accept {
 			t.Errorf("%s: accepted %v, want %v", c.Name, got, c.Accept)
 		}
@@ -109,7 +108,7 @@ type keyFileCase struct {
 func computeVectors(t *testing.T) ownVectors {
 	t.Helper()
 	v := ownVectors{Version: 1, Seed: "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}
-	key := FromSeed([32]byte(unhex(t, v.Seed)))
+	key := FromSeed([32]byte(vectortest.Unhex(t, v.Seed)))
 	v.Public, v.Fingerprint = key.Public().String(), key.Public().Fingerprint()
 	card, err := NewCard(key, "north-hospital", 1767225600, 1798761600)
 	if err != nil {
@@ -137,24 +136,7 @@ func computeVectors(t *testing.T) ownVectors {
 }
 
 func TestVectors(t *testing.T) {
-	got, err := json.MarshalIndent(computeVectors(t), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got = append(got, '\n')
-	path := vectorDir + "vectors.json"
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("computed\n%s\nwant\n%s", got, want)
-	}
+	vectortest.Hold(t, vectorDir+"vectors.json", computeVectors(t))
 }
 
 // TestReadVectorKeyFile opens the committed key file rather than a new one.

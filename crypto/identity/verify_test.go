@@ -3,26 +3,18 @@ package identity
 import (
 	"bytes"
 	"crypto/ed25519"
-	"encoding/hex"
 	"math/rand/v2"
 	"testing"
 
 	"filippo.io/edwards25519"
 	"pgregory.net/rapid"
+
+	"choir/crypto/vectortest"
 )
 
 func testRand(n byte) *rand.ChaCha8 { return rand.NewChaCha8([32]byte{n}) }
 
 func testKey(n byte) *PrivateKey { return FromSeed([32]byte{n}) }
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // TestAgainstStandardLibrary signs here and verifies there, and the reverse.
 func TestAgainstStandardLibrary(t *testing.T) {
@@ -217,7 +209,7 @@ func TestNonCanonicalEncodings(t *testing.T) {
 
 // TestNonCanonicalS adds the group order to S, once and as often as fits.
 func TestNonCanonicalS(t *testing.T) {
-	order := unhex(t, "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010")
+	order := vectortest.Unhex(t, "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010")
 	key, msg := testKey(2), []byte("malleable")
 	sig := key.Sign(msg)
 	times := 0

@@ -3,16 +3,12 @@ package noise
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
+	"choir/crypto/vectortest"
+)
 
 const (
 	referencePath  = "../../testdata/noise/v1.json"
@@ -34,17 +30,7 @@ type vectorFile struct {
 }
 
 func TestReferenceVectors(t *testing.T) {
-	if *update {
-		writeVectors(t)
-	}
-	raw, err := os.ReadFile(referencePath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file vectorFile
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	file := vectortest.Load(t, referencePath, func() vectorFile { return freshVectors(t) })
 	if file.Version != 1 || len(file.Cases) != vectorVariants {
 		t.Fatalf("version %d, %d cases", file.Version, len(file.Cases))
 	}
@@ -76,7 +62,8 @@ func replayVector(t *testing.T, i int, c vectorCase) {
 	}
 }
 
-func writeVectors(t *testing.T) {
+func freshVectors(t *testing.T) vectorFile {
+	t.Helper()
 	file := vectorFile{Version: 1}
 	for i, variance := range integerVariances {
 		var read bytes.Buffer
@@ -92,19 +79,5 @@ func writeVectors(t *testing.T) {
 		c.Randomness = hex.EncodeToString(read.Bytes())
 		file.Cases = append(file.Cases, c)
 	}
-	writeJSON(t, referencePath, file)
-}
-
-func writeJSON(t *testing.T, path string, file any) {
-	t.Helper()
-	raw, err := json.MarshalIndent(file, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return file
 }

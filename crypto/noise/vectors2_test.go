@@ -3,11 +3,11 @@ package noise
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"io"
-	"os"
 	"slices"
 	"testing"
+
+	"choir/crypto/vectortest"
 )
 
 const vectors2Path = "../../testdata/noise/v2.json"
@@ -29,17 +29,7 @@ type vector2File struct {
 }
 
 func TestVectors(t *testing.T) {
-	if *update {
-		writeVectors2(t)
-	}
-	raw, err := os.ReadFile(vectors2Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file vector2File
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	file := vectortest.Load(t, vectors2Path, func() vector2File { return freshVectors2(t) })
 	if file.Version != 2 || len(file.Cases) != len(testVariances()) {
 		t.Fatalf("version %d, %d cases", file.Version, len(file.Cases))
 	}
@@ -73,7 +63,8 @@ func replayVector2(t *testing.T, i int, c vector2Case) {
 	}
 }
 
-func writeVectors2(t *testing.T) {
+func freshVectors2(t *testing.T) vector2File {
+	t.Helper()
 	file := vector2File{Version: 2}
 	for i, v := range testVariances() {
 		var read bytes.Buffer
@@ -96,5 +87,5 @@ func writeVectors2(t *testing.T) {
 		c.Randomness, c.Key = hex.EncodeToString(read.Bytes()), hex.EncodeToString(key)
 		file.Cases = append(file.Cases, c)
 	}
-	writeJSON(t, vectors2Path, file)
+	return file
 }

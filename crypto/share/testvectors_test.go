@@ -2,17 +2,12 @@ package share
 
 import (
 	"encoding/hex"
-	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"choir/crypto/field"
+	"choir/crypto/vectortest"
 	"choir/crypto/xof"
 )
-
-var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
 
 const (
 	vectorsPath = "../../testdata/share/v1.json"
@@ -37,13 +32,13 @@ type vectorFile struct {
 // explicit computes the explicit share from the inputs.
 func (c vectorCase) explicit(t *testing.T) string {
 	t.Helper()
-	x := make(field.Vector, len(unhex(t, c.X))/field.ElementSize)
-	if err := field.DecodeVector(x, unhex(t, c.X)); err != nil {
+	x := make(field.Vector, len(vectortest.Unhex(t, c.X))/field.ElementSize)
+	if err := field.DecodeVector(x, vectortest.Unhex(t, c.X)); err != nil {
 		t.Fatal(err)
 	}
 	var others []*xof.Stream
 	for i, k := range c.Keys {
-		s, err := xof.New(xof.Key(unhex(t, k)), vectorLabel, []byte{byte(i)})
+		s, err := xof.New(xof.Key(vectortest.Unhex(t, k)), vectorLabel, []byte{byte(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,27 +48,8 @@ func (c vectorCase) explicit(t *testing.T) string {
 	return hex.EncodeToString(field.AppendVector(nil, x))
 }
 
-func unhex(t *testing.T, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func TestVectors(t *testing.T) {
-	if *update {
-		writeVectors(t)
-	}
-	raw, err := os.ReadFile(vectorsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file vectorFile
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	file := vectortest.Load(t, vectorsPath, func() vectorFile { return freshVectors(t) })
 	if file.Version != 1 || file.Label != vectorLabel || len(file.Cases) != vectorCases {
 		t.Fatalf("version %d, label %q, %d cases", file.Version, file.Label, len(file.Cases))
 	}
@@ -84,7 +60,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func writeVectors(t *testing.T) {
+func freshVectors(t *testing.T) vectorFile {
+	t.Helper()
 	file := vectorFile{Version: 1, Label: vectorLabel}
 	for i := range vectorCases {
 		var x field.Vector
@@ -100,14 +77,5 @@ func writeVectors(t *testing.T) {
 		c.Explicit = c.explicit(t)
 		file.Cases = append(file.Cases, c)
 	}
-	raw, err := json.MarshalIndent(file, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(vectorsPath), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(vectorsPath, append(raw, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return file
 }

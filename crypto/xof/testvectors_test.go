@@ -2,16 +2,11 @@ package xof
 
 import (
 	"encoding/hex"
-	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"choir/crypto/field"
+	"choir/crypto/vectortest"
 )
-
-var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
 
 const (
 	vectorsPath = "../../testdata/xof/v1.json"
@@ -49,17 +44,7 @@ func (c vectorCase) encoding(t *testing.T) string {
 }
 
 func TestVectors(t *testing.T) {
-	if *update {
-		writeVectors(t)
-	}
-	raw, err := os.ReadFile(vectorsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file vectorFile
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	file := vectortest.Load(t, vectorsPath, func() vectorFile { return freshVectors(t) })
 	if file.Version != 1 || len(file.Cases) != vectorCases {
 		t.Fatalf("version %d, %d cases", file.Version, len(file.Cases))
 	}
@@ -70,7 +55,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func writeVectors(t *testing.T) {
+func freshVectors(t *testing.T) vectorFile {
+	t.Helper()
 	file := vectorFile{Version: 1}
 	for i := range vectorCases {
 		key := make([]byte, KeySize)
@@ -87,14 +73,5 @@ func writeVectors(t *testing.T) {
 		c.Encoding = c.encoding(t)
 		file.Cases = append(file.Cases, c)
 	}
-	raw, err := json.MarshalIndent(file, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(vectorsPath), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(vectorsPath, append(raw, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return file
 }
