@@ -55,6 +55,8 @@ func (f *cellFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	switch {
+	case f.Rounds < 1: // in a Config, 0 stands for the default
+		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..1000", f.Rounds)
 	case f.noise == "none" && cmd.Flags().Changed("sigma"):
 		return protocol.Fail(protocol.ClassInput, "sigma: contradicts --noise none")
 	case f.noise == "none":
