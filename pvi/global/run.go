@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"choir/pvi"
 )
 
 // Run drives learners for a number of rounds with a plain sum in place of a secret
@@ -16,33 +18,16 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party 
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	raw := cfg.Initial()
-	for round := 1; round <= rounds; round++ {
-		sum := make([]int64, cfg.Dim())
-		for i, l := range learners {
-			if l.cfg != cfg {
-				return nil, fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
-			}
-			p, err := l.Propose(ctx, raw, coins(i))
-			if err != nil {
-				return nil, fmt.Errorf("round %d, party %d: %w", round, i, err)
-			}
-			for j, v := range p.Update {
-				sum[j] += v
-			}
+	for i, l := range learners {
+		if l.cfg != cfg {
+			return nil, fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
 		}
-		if noise != nil {
-			if err := noise(round, sum); err != nil {
-				return nil, fmt.Errorf("round %d: noise: %w", round, err)
-			}
-		}
-		next, err := cfg.Fold(round, raw, sum)
-		if err != nil {
-			return nil, err
-		}
-		raw = next
 	}
-	return raw, nil
+	propose := func(_, party int, raw []int64) ([]int64, error) {
+		p, err := learners[party].Propose(ctx, raw, coins(party))
+		return p.Update, err
+	}
+	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise, Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
 }
 
 // Moments are the posterior's means and standard deviations in a public state: the

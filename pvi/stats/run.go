@@ -16,33 +16,16 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round 
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	raw := cfg.Initial()
-	for round := 1; round <= rounds; round++ {
-		sum := make([]int64, cfg.Dim())
-		for i, l := range learners {
-			if !l.cfg.equal(cfg) {
-				return nil, fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
-			}
-			p, err := l.Propose(ctx, round, raw)
-			if err != nil {
-				return nil, fmt.Errorf("round %d, party %d: %w", round, i, err)
-			}
-			for j, v := range p.Update {
-				sum[j] += v
-			}
+	for i, l := range learners {
+		if !l.cfg.equal(cfg) {
+			return nil, fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
 		}
-		if noise != nil {
-			if err := noise(round, sum); err != nil {
-				return nil, fmt.Errorf("round %d: noise: %w", round, err)
-			}
-		}
-		next, err := cfg.Fold(round, raw, sum)
-		if err != nil {
-			return nil, err
-		}
-		raw = next
 	}
-	return raw, nil
+	propose := func(round, party int, raw []int64) ([]int64, error) {
+		p, err := learners[party].Propose(ctx, round, raw)
+		return p.Update, err
+	}
+	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise, Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
 }
 
 // InputRadius is the sensitivity of InputPerturbation: the L2 distance of two values of

@@ -1,0 +1,43 @@
+package pvi
+
+import "fmt"
+
+// Trusted is an application of sums with a plain sum in place of a secret one: what a
+// trusted aggregator would do, by the very steps and on the very integers of a session. The
+// applications of packages global and stats run as it for references and tests.
+type Trusted struct {
+	Dim, Parties int
+	// Propose is a party's vector, counted from 0, in a round, counted from 1.
+	Propose func(round, party int, raw []int64) ([]int64, error)
+	// Noise adds a round's noise to the sum, in units of 2^-FracBits; nil adds none.
+	Noise func(round int, sum []int64) error
+	// Fold is the next public state.
+	Fold func(round int, raw, sum []int64) ([]int64, error)
+}
+
+// Rounds begins at a public state and returns the one after that many rounds.
+func (t Trusted) Rounds(raw []int64, rounds int) ([]int64, error) {
+	for round := 1; round <= rounds; round++ {
+		sum := make([]int64, t.Dim)
+		for party := range t.Parties {
+			update, err := t.Propose(round, party, raw)
+			if err != nil {
+				return nil, fmt.Errorf("round %d, party %d: %w", round, party, err)
+			}
+			for j, v := range update {
+				sum[j] += v
+			}
+		}
+		if t.Noise != nil {
+			if err := t.Noise(round, sum); err != nil {
+				return nil, fmt.Errorf("round %d: noise: %w", round, err)
+			}
+		}
+		next, err := t.Fold(round, raw, sum)
+		if err != nil {
+			return nil, err
+		}
+		raw = next
+	}
+	return raw, nil
+}
