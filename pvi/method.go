@@ -21,12 +21,13 @@ type Method struct {
 	// and otherwise FactorsTied or FactorsPrivate as Beta is above 0 or not.
 	Factors Factors `json:"factors,omitempty"`
 
-	Optimiser Optimiser `json:"optimiser,omitempty"` // of the noisy steps, or Natural of a shard's; empty is Adam
+	Optimiser Optimiser `json:"optimiser,omitempty"` // of the noisy steps, or of a shard's; empty is Adam
 	// SDUnit, if above 0, is the unit in which the noisy steps measure log standard
 	// deviations in the mean-field family; 0 is 1. It weighs them against the means in
 	// a record's clipped gradient, and with it the noise: a small unit suits a
 	// StartPrecision that is near the truth, since noise in a precision moves the mean
-	// that it multiplies.
+	// that it multiplies. Natural's steps don't depend on the unit, only their noise does:
+	// there a large one keeps it out of the precisions.
 	SDUnit     float64  `json:"sd_unit,omitempty"`
 	Sampling   Sampling `json:"sampling,omitempty"`    // how records enter a noisy step; empty is all of them
 	SampleRate float64  `json:"sample_rate,omitempty"` // in (0, 1] with Sampling, otherwise 0
@@ -71,8 +72,8 @@ const (
 // Optimiser names the rule of the noisy steps.
 type Optimiser string
 
-// The optimisers. Their state is made anew in every round. Natural is for shards, the
-// others are for noisy steps; a shard's Adam has no name.
+// The optimisers. Their state is made anew in every round. A shard's Adam has no name;
+// the other ones but Natural are for noisy steps alone.
 const (
 	Adam    Optimiser = "adam"
 	Adagrad Optimiser = "adagrad"
@@ -81,8 +82,10 @@ const (
 	// for the mean-field family: a sharp cavity doesn't make it diverge, so that it
 	// takes larger rates.
 	Proximal Optimiser = "proximal"
-	// Natural is a shard's natural-gradient steps on its local free energy, LearningRate
-	// of the way each: for the logistic model. One step of rate 1 is a single pass.
+	// Natural is natural-gradient steps on the local free energy, LearningRate of the way
+	// each. For the shards of the logistic model, where one step of rate 1 is a single pass;
+	// and for noisy steps in the mean-field family, where a record's vector is measured in
+	// the posterior's own units before it is clipped (docs/methods.md, section 5).
 	Natural Optimiser = "natural"
 )
 
@@ -178,9 +181,7 @@ func (c Config) checkStepped(bad badField, t traits) {
 			bad("optimiser", c.Optimiser, `another one with family "full"`)
 		}
 	case Natural:
-		if kind, ok := model.Lookup(string(c.Model)); t.records || ok && !kind.Natural {
-			bad("optimiser", c.Optimiser, `another one unless terms are shards of the model "logistic"`)
-		}
+		c.checkNatural(bad, t)
 	default:
 		bad("optimiser", c.Optimiser, `"adam", "adagrad", "sgd", "proximal" or "natural"`)
 	}
@@ -207,6 +208,21 @@ func (c Config) checkStepped(bad badField, t traits) {
 	}
 	if !(c.LearningRate > 0 && c.LearningRate <= 1e3) {
 		bad("learning_rate", c.LearningRate, "in (0, 1000]")
+	}
+}
+
+// checkNatural: a noisy step of more than the whole way overshoots what it aims at.
+func (c Config) checkNatural(bad badField, t traits) {
+	kind, ok := model.Lookup(string(c.Model))
+	switch {
+	case ok && !t.records && !kind.Natural:
+		bad("optimiser", c.Optimiser, `another one unless terms are shards of the model "logistic"`)
+	case t.records && !t.iterative:
+		bad("optimiser", c.Optimiser, "none with strategy "+quoted(c.Strategy))
+	case t.records && c.Family == gauss.Full:
+		bad("optimiser", c.Optimiser, `another one with family "full"`)
+	case t.records && c.LearningRate > 1:
+		bad("learning_rate", c.LearningRate, `in (0, 1] with optimiser "natural"`)
 	}
 }
 

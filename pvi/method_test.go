@@ -121,7 +121,9 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"sd_unit", Virtual, func(c *Config) { c.SDUnit = 1 }},
 		{"sd_unit", Hybrid, func(c *Config) { c.SDUnit = 1 }},
 		{"optimiser", Virtual, func(c *Config) { c.Optimiser = Adam }},
-		{"optimiser", Optimisation, func(c *Config) { c.Optimiser = Natural }},
+		{"optimiser", Hybrid, func(c *Config) { c.Optimiser = Natural }},
+		{"optimiser", Analytic, func(c *Config) { c.Optimiser = Natural }},
+		{"learning_rate", Optimisation, func(c *Config) { c.Optimiser, c.LearningRate = Natural, 1.5 }},
 		{"optimiser", Virtual, func(c *Config) {
 			c.Model, c.NoiseSD, c.Steps, c.LearningRate, c.Optimiser = Linear, 1, 0, 0, Natural
 		}},

@@ -96,7 +96,11 @@ func (c Config) chart(site model.Site) (model.Chart, error) {
 		return model.NewCholeskyChart(linear), nil
 	}
 	if records, ok := site.(model.PerRecord); ok {
-		return model.NewMeanFieldChart(records, c.sdUnit()), nil
+		unit := c.sdUnit()
+		if c.Optimiser == Natural {
+			unit = 1 // climb has units of its own
+		}
+		return model.NewMeanFieldChart(records, unit), nil
 	}
 	return nil, fmt.Errorf("%w: the records of model %q can't be taken one at a time", ErrConfig, c.Model)
 }
@@ -115,6 +119,9 @@ func (d *descent) run(q []float64, first bool) ([]float64, error) {
 			return nil, err
 		}
 		steps--
+	}
+	if c.Optimiser == Natural {
+		return d.climb(q, steps)
 	}
 	theta, g := make([]float64, len(q)), make([]float64, len(q))
 	if err := d.chart.Open(theta, q); err != nil {
@@ -146,12 +153,7 @@ func (d *descent) natural(q, theta []float64) ([]float64, error) {
 	if errors.Is(err, gauss.ErrImproper) {
 		return q, nil
 	}
-	for _, x := range next {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return q, nil
-		}
-	}
-	return next, err
+	return finite(next, q), err
 }
 
 // proper lifts precisions below the floor: post-processing of noisy sums.

@@ -29,7 +29,9 @@ func recordConfigs() map[string]Config {
 	meanField.Family, meanField.Strategy, meanField.StatisticClip = gauss.MeanField, Optimisation, 0
 	fixedSize := logistic
 	fixedSize.Sampling, fixedSize.SampleRate = SamplingFixed, 0.3
-	return map[string]Config{"logistic": logistic, "fixed size": fixedSize, "linear full": full, "linear mean-field": meanField, "analytic": methodConfigs()[Analytic]}
+	natural := meanField
+	natural.Optimiser, natural.LearningRate, natural.SDUnit = Natural, 0.1, 5
+	return map[string]Config{"logistic": logistic, "natural": natural, "fixed size": fixedSize, "linear full": full, "linear mean-field": meanField, "analytic": methodConfigs()[Analytic]}
 }
 
 // One record's exchange, however far, moves a release by at most the mechanism's

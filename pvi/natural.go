@@ -1,0 +1,86 @@
+package pvi
+
+import "math"
+
+// climb takes natural-gradient steps on the party's local free energy, from noisy
+// sums over samples of records, and is the party's posterior as natural parameters. In the
+// mean-field family the natural gradient of the records' expected log-likelihood is
+// their best Gaussian factor at the current means m (Khan and Lin 2017, equation 7):
+//
+//	precision c = sum of -E[d^2 log p / dw^2],   linear part g + c m,   g = sum of E[d log p / dw]
+//
+// and a step moves the party's factor LearningRate of the way there. The parts of
+// the noise of many steps then average, as rates fall, instead of staying in the posterior.
+//
+// A record's vector is its gradient by the means in units of q's standard deviations and
+// by the log standard deviations, SDUnit times as long, of a Gaussian as wide as q: lengths
+// in q's own metric, so that neither a feature's unit nor how often it occurs decides
+// what the clip cuts. q, which the round started from, is public.
+func (d *descent) climb(q []float64, steps int) ([]float64, error) {
+	c := d.l.cfg
+	sd, theta := make([]float64, c.Weights()), make([]float64, len(q))
+	for i := range sd {
+		sd[i] = 1 / math.Sqrt(-2*q[len(sd)+i])
+	}
+	site, next, g := make([]float64, len(q)), append([]float64(nil), q...), make([]float64, len(q))
+	for i, x := range q {
+		site[i] = x - d.cavity[i]
+	}
+	for range steps {
+		if err := d.chart.Open(theta, next); err != nil {
+			return nil, err
+		}
+		if err := d.fisher(g, theta, sd); err != nil {
+			return nil, err
+		}
+		d.approach(next, site, g, theta, sd)
+	}
+	for i, x := range site {
+		site[i] = x + d.cavity[i]
+	}
+	return finite(site, q), nil
+}
+
+// fisher writes an estimate of the sum of all records' vectors, each within the clip.
+func (d *descent) fisher(g, theta, sd []float64) error {
+	n, unit := len(sd), d.l.cfg.sdUnit()
+	width := make([]float64, n) // from the current log sds' metric to q's
+	for i, s := range sd {
+		width[i] = unit * s * s * math.Exp(-2*theta[n+i])
+	}
+	return d.release(g, 1, func(rows []int, f func(int, []float64) error) error {
+		return d.chart.RecordGradients(d.ws, theta, rows, func(row int, v []float64) error {
+			for i, s := range sd {
+				v[i] *= s
+				v[n+i] *= width[i]
+			}
+			return f(row, v)
+		})
+	})
+}
+
+// approach is one step: the factor goes to the one that the noisy sum g stands for, and
+// next is the cavity times it, with precisions of at least the floor, so that
+// noise can't lead out of the proper Gaussians. What the party says keeps what noise
+// did to its factor; the server's floor is for the product of all.
+func (d *descent) approach(next, site, g, theta, sd []float64) {
+	n, c := len(sd), d.l.cfg
+	for i, s := range sd {
+		curvature := -g[n+i] / (c.sdUnit() * s * s)
+		site[i] += c.LearningRate * (g[i]/s + curvature*theta[i] - site[i])
+		site[n+i] += c.LearningRate * (-curvature/2 - site[n+i])
+		next[i] = d.cavity[i] + site[i]
+		next[n+i] = min(d.cavity[n+i]+site[n+i], -c.PrecisionFloor/2)
+	}
+}
+
+// finite is v, or otherwise, where steps have led so far that v can't be computed: the
+// party then has nothing to say in this round. Either way it is post-processing.
+func finite(v, otherwise []float64) []float64 {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return otherwise
+		}
+	}
+	return v
+}
