@@ -120,15 +120,6 @@ func virtual(c pvi.Config, records, rounds int) method {
 			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.Beta, c.StartPrecision, c.PrecisionFloor)}
 }
 
-// optimisation is DP optimisation with local noise.
-func optimisation(c pvi.Config, rounds int) method {
-	c.Strategy, c.Shards, c.Local, c.Sampling = pvi.Optimisation, 1, true, pvi.SamplingPoisson
-	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds,
-		app: func(t task) session.App { return t.pvi(c) },
-		settings: fmt.Sprintf("%d rounds of %d steps of %s at %g, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g, precision %g to start with, damping %g / (1 + %g (s-1))",
-			rounds, c.Steps, c.Optimiser, c.LearningRate, c.SampleRate, c.Clip, c.SDUnit, c.StartPrecision, c.Damping, c.DampingDecay)}
-}
-
 // globalVI is global inference by secure gradient sums over joint samples.
 func globalVI(c global.Config, rounds int) method {
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds,
