@@ -43,6 +43,7 @@ type Source struct {
 	Rho     float64 // how uneven the parties' sizes are (Paper IV, appendix B)
 	Kappa   float64 // how uneven their labels are
 	Train   float64 // share of the rows that train; the rest tests
+	Order   []int   // the order in which rows are taken for training and testing; nil: Seed's
 }
 
 // Load reads or generates the data, encodes it by its public schema, splits off
@@ -55,7 +56,7 @@ func (s Source) Load() (*Data, error) {
 	if table.Classification == s.Linear {
 		return nil, protocol.Fail(protocol.ClassInput, "model: the target %q has %s, which model %s doesn't fit", d.Schema.Target.Name, kindOf(table.Classification), modelName(s.Linear))
 	}
-	cut, err := dataset.Partition(table.Rows(), s.Seed, s.Train)
+	cut, err := s.cut(table.Rows())
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
@@ -72,6 +73,18 @@ func (s Source) Load() (*Data, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %d rows leave none to test on", table.Rows())
 	}
 	return d, s.share(d, train, cut[0])
+}
+
+// cut is the rows that train and those that test.
+func (s Source) cut(rows int) ([][]int, error) {
+	if s.Order == nil {
+		return dataset.Partition(rows, s.Seed, s.Train)
+	}
+	if len(s.Order) != rows || !(s.Train >= 0 && s.Train <= 1) {
+		return nil, fmt.Errorf("an order of %d rows for %d, of which %g train", len(s.Order), rows, s.Train)
+	}
+	at := int(float64(rows) * s.Train)
+	return [][]int{s.Order[:at], s.Order[at:]}, nil
 }
 
 func kindOf(classes bool) string {
