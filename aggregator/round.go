@@ -231,7 +231,7 @@ func (a *Aggregator) settle() error {
 		return err
 	}
 	a.model, a.modelDigest = next, r.Next
-	a.eff.Put("model", protocol.AppendInts(nil, next))
+	a.eff.Put("model", protocol.PackInts(next))
 	a.forget()
 	if r.Round == a.s.Plan.Rounds {
 		a.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: r.Round})

@@ -98,7 +98,7 @@ func (a *Aggregator) restoreModel() error {
 		}
 	}
 	if b := a.view.Get("model"); b != nil {
-		v, ok := protocol.Ints(b)
+		v, ok := protocol.UnpackInts(b)
 		if !ok || len(v) != len(a.model) {
 			return fmt.Errorf("the model has %d bytes", len(b))
 		}

@@ -39,7 +39,7 @@ func (a *actor) step(ev protocol.Event) error {
 		if err := a.take(eff); err != nil || a.done {
 			return err
 		}
-		if eff.Wake == 0 || eff.Wake-a.clock >= soon || (len(eff.Send) == 0 && ev == protocol.Event(protocol.Tick{})) {
+		if eff.Wake == 0 || eff.Wake-a.clock >= soon || (len(eff.Send) == 0 && eff.Wake > a.clock && ev == protocol.Event(protocol.Tick{})) {
 			return nil
 		}
 		a.clock, ev = max(eff.Wake, a.clock), protocol.Tick{}

@@ -101,10 +101,9 @@ func TestWrongSums(t *testing.T) {
 func TestRows(t *testing.T) {
 	r := newRows(7)
 	const n = 2*span + 5
-	want := make([]int64, 7)
+	want, v := make([]int64, 7), make([]int64, 7)
 	for i := range n {
-		v, err := r.encode(i)
-		if err != nil {
+		if err := r.encodeTo(v, i); err != nil {
 			t.Fatal(err)
 		}
 		for j := range want {

@@ -232,21 +232,25 @@ func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (
 		return nil, err
 	}
 	m.machine = machine
-	m.Config = host.Config{Machine: machine, Journal: journal, Bus: m.bus, Filters: s.Filters(i), Prepare: batch.Prepare, Proposer: proposer{h.w.rows, int(i)},
+	m.Config = host.Config{Machine: machine, Journal: journal, Bus: m.bus, Filters: s.Filters(i), Prepare: batch.Prepare, Proposer: &proposer{rows: h.w.rows, i: int(i)},
 		Gather: host.Gather(s.Plan.Members[i].Role)}
 	return m, nil
 }
 
-// proposer encodes a party's row.
+// proposer encodes a party's row, in the same memory each time: a machine takes an
+// update in before it asks for the next.
 type proposer struct {
-	rows *rows
-	i    int
+	rows   *rows
+	i      int
+	update []int64
 }
 
 // Propose implements protocol.Proposer.
-func (p proposer) Propose(context.Context, protocol.Work) ([]int64, []byte, error) {
-	v, err := p.rows.encode(p.i)
-	return v, []byte{}, err
+func (p *proposer) Propose(context.Context, protocol.Work) ([]int64, []byte, error) {
+	if p.update == nil {
+		p.update = make([]int64, p.rows.dim)
+	}
+	return p.update, []byte{}, p.rows.encodeTo(p.update, p.i)
 }
 
 // network starts what the members meet over.

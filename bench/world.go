@@ -94,14 +94,8 @@ func (r *rows) row(i int) []float64 {
 // bound is an L2 bound on every row, in grid units.
 func (r *rows) bound() uint64 { return units * uint64(math.Ceil(math.Sqrt(float64(r.dim)))) }
 
-// encode is what a party does before the protocol begins: reals onto the grid,
-// clipped on the integers.
-func (r *rows) encode(i int) ([]int64, error) {
-	dst := make([]int64, r.dim)
-	return dst, r.encodeTo(dst, i)
-}
-
-// encodeTo does it where the party did it the round before.
+// encodeTo is what a party does before the protocol begins, into memory of its own:
+// reals onto the grid, clipped on the integers.
 func (r *rows) encodeTo(dst []int64, i int) error {
 	if err := (fixedpoint.Grid{FracBits: fracBits}).Round(dst, r.row(i)); err != nil {
 		return err

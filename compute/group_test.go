@@ -232,7 +232,7 @@ func (c *crowd) check() {
 			c.t.Errorf("%s: %v", s.name, s.err)
 		}
 	}
-	model, ok := protocol.Ints(c.seat("a").store.Get("model"))
+	model, ok := protocol.UnpackInts(c.seat("a").store.Get("model"))
 	if want := []int64{1<<crowdParties - 1, -15, 2 * crowdParties}; !ok || !slices.Equal(model, want) {
 		c.t.Errorf("the model is %v, want %v", model, want)
 	}

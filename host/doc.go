@@ -1,7 +1,7 @@
 // Package host is the one place that does I/O. It drives a role's pure machine
 // by the contract of protocol.Machine:
 //
-//	bus -> Step -> make durable -> publish -> compute -> wait
+//	bus -> Step -> make durable -> publish -> wait
 //
 // Messages that are waiting are stepped through together. What their steps store
 // becomes durable, in one transaction with the position on the bus up to which was

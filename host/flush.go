@@ -43,6 +43,7 @@ type batch struct {
 	weight int       // bytes of out
 	stored int       // bytes of records
 	since  time.Time // when the oldest record came; zero: there is none
+	soon   bool      // an update is being computed: the disk had better work beside it
 	seq    uint64    // the last position whose message was stepped through
 }
 
@@ -52,7 +53,6 @@ type flight struct {
 	landed chan error
 	out    []transport.Message // to leave once what led to them is durable
 	weight int
-	work   *protocol.Work // to begin then
 }
 
 // outbox is what is durable and leaves, in order, one call at a time. While it does
@@ -80,7 +80,7 @@ func (d *driver) collect(eff protocol.Effects) {
 
 // due says whether the batch must not wait any longer.
 func (d *driver) due() bool {
-	if len(d.out) > 0 || d.work.waiting != nil {
+	if len(d.out) > 0 || d.soon {
 		return true
 	}
 	return !d.since.IsZero() && (d.done || d.stored > d.Gather || d.untilDue() == 0)
@@ -109,7 +109,7 @@ func (d *driver) full() bool {
 
 // launch begins to make the batch durable.
 func (d *driver) launch() {
-	f := &flight{landed: make(chan error, 1), out: d.out, weight: d.weight, work: d.work.take()}
+	f := &flight{landed: make(chan error, 1), out: d.out, weight: d.weight}
 	records := d.records()
 	d.flight = f
 	go func() { f.landed <- d.Journal.apply(records) }()
@@ -145,10 +145,6 @@ func (d *driver) land(ctx context.Context, err error) error {
 	}
 	d.outbox.ready = append(d.outbox.ready, f.out...)
 	d.outbox.weight += f.weight
-	if f.work != nil {
-		d.computing = true
-		d.work.start(ctx, *f.work, d.Proposer, d.proposals)
-	}
 	return nil
 }
 

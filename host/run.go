@@ -54,7 +54,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if d.Gather <= 0 {
 		d.Gather = lazyBytes
 	}
-	d.heard = time.Now()
+	d.heard, d.work.parent = time.Now(), ctx
 	from := d.cursor()
 	reading := make(chan struct{})
 	go func() {
@@ -273,7 +273,8 @@ func (d *driver) step(ev protocol.Event) {
 	d.collect(eff)
 	d.wake = eff.Wake
 	if eff.Propose != nil {
-		d.work.queue(*eff.Propose)
+		d.computing, d.soon = true, true
+		d.work.start(*eff.Propose, d.Proposer, d.proposals)
 	}
 	for _, n := range eff.Notices {
 		d.Notify(n)

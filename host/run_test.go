@@ -207,7 +207,7 @@ func TestNoRecordWaitsForEver(t *testing.T) {
 		{"done", &driver{batch: batch{since: time.Now()}, done: true}, true},
 		{"done without records", &driver{done: true}, false},
 		{"a message", &driver{batch: batch{out: make([]transport.Message, 1)}}, true},
-		{"work", &driver{work: workers{waiting: new(protocol.Work)}}, true},
+		{"an update under way", &driver{batch: batch{soon: true}}, true},
 	} {
 		if got := c.d.due(); got != c.want {
 			t.Errorf("%s: due is %t", c.name, got)

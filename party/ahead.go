@@ -2,35 +2,72 @@ package party
 
 import (
 	"choir/crypto/noise"
+	"choir/crypto/parallel"
+	"choir/crypto/xof"
 	"choir/protocol"
 )
 
 // defaultAhead is up to how many coordinates noise is drawn ahead, 8 bytes each.
 const defaultAhead = 1 << 20
 
+// aheadChunks is how many chunks of noise a step draws at most: a few milliseconds'
+// work for a core or two, behind which whatever else came is taken in.
+const aheadChunks = 4
+
 // drawn is the noise of one contribution: a seed that has never been used, and what
-// it expands to, nil when that is made chunk by chunk. It lives in memory only. A
-// crash, or the end of the plan, throws it away; what it was for gets other noise.
+// it expands to, as far as that is there; the rest is made chunk by chunk when it is
+// needed. It lives in memory only. A crash, or the end of the plan, throws it away; what
+// it was for gets other noise.
 type drawn struct {
 	seed  noise.Seed
-	whole []int64
+	whole []int64 // nil: none of it was made ahead
+	ready int     // how many coordinates of whole are there, from the front
 }
 
 // prepare draws the noise of the next contribution while this party has nothing else
 // to do: no attempt is open that it knows of and nothing is on its way. So the time
 // that sampling takes, which depends on the samples, passes before the request that
-// they are for, and doesn't show in the answer.
+// they are for, and doesn't show in the answer. It is drawn a few chunks a step.
+//
+// A party that has contributed waits until a node signed the set that counts: then all
+// contributions are where they belong, and what is left of the round is the nodes'
+// and the aggregator's work. Parties that share a machine don't delay each other's so.
 func (p *Party) prepare() {
-	busy := len(p.eff.Send) > 0 || p.want != nil || (p.mine != nil && p.mine.out != nil)
-	if busy || p.next != nil || len(p.links) < p.m+1 || !p.noisy() || int(p.s.Plan.Dim) > p.cfg.Ahead || p.last() {
+	busy := len(p.eff.Send) > 0 || p.want != nil || (p.mine != nil && (p.mine.out != nil || len(p.agreed[p.mine.pair]) == 0))
+	if busy || len(p.links) < p.m+1 || !p.noisy() || int(p.s.Plan.Dim) > p.cfg.Ahead || p.last() {
 		return
 	}
-	d, err := p.draw(true)
-	if err != nil {
+	if p.next == nil {
+		d, err := p.draw()
+		if err != nil {
+			p.finish(err)
+			return
+		}
+		d.whole = make([]int64, p.s.Plan.Dim)
+		p.next = d
+	}
+	if p.next.ready == len(p.next.whole) {
+		return
+	}
+	if err := p.fill(p.next); err != nil {
 		p.finish(err)
 		return
 	}
-	p.next = d
+	if p.next.ready < len(p.next.whole) {
+		p.eff.Wake = p.now // there is more
+	}
+}
+
+// fill makes the next chunks of the noise.
+func (p *Party) fill(d *drawn) error {
+	from := d.ready / xof.ChunkElements
+	n := min(aheadChunks, p.s.Chunks()-from)
+	err := parallel.Try(n, func(i int) error {
+		at := (from + i) * xof.ChunkElements
+		return p.noise.FillChunk(d.whole[at:at+p.s.ChunkLen(from+i)], d.seed, uint64(from+i))
+	})
+	d.ready = min((from+n)*xof.ChunkElements, len(d.whole))
+	return err
 }
 
 // noisy: it is the parties who add the noise.
@@ -49,21 +86,16 @@ func (p *Party) takeNoise() (*drawn, error) {
 	if d != nil || !p.noisy() {
 		return d, nil
 	}
-	return p.draw(false)
+	return p.draw()
 }
 
-// draw reads a fresh seed, and expands it.
-func (p *Party) draw(expand bool) (*drawn, error) {
+// draw reads a fresh seed.
+func (p *Party) draw() (*drawn, error) {
 	if err := p.makeSampler(); err != nil {
 		return nil, err
 	}
-	d := new(drawn)
-	var err error
-	if d.seed, err = noise.NewSeed(p.cfg.Rand); err != nil || !expand {
-		return d, err
-	}
-	d.whole = make([]int64, p.s.Plan.Dim)
-	return d, p.noise.FillSeeded(d.whole, d.seed)
+	seed, err := noise.NewSeed(p.cfg.Rand)
+	return &drawn{seed: seed}, err
 }
 
 // makeSampler builds the sampler's tables, once a life: they take longer than a

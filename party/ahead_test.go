@@ -36,8 +36,47 @@ func TestNoiseIsDrawnAhead(t *testing.T) {
 		t.Error("the contribution has other noise than was drawn for it")
 	}
 	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.mine.bundle, Count: 1}))
-	if reads.n != 64 || r.p.next == nil || slices.Equal(r.p.next.whole, ahead) {
+	if reads.n != 32 || r.p.next != nil {
+		t.Errorf("while others may still contribute it has read %d bytes", reads.n)
+	}
+	r.deliver(r.sign(r.node(1), &protocol.Agree{Round: 1, Attempt: 1, Count: rigParties}))
+	if reads.n != 64 || r.p.next == nil || r.p.next.ready != 50 || slices.Equal(r.p.next.whole, ahead) {
 		t.Errorf("waiting for the result it has read %d bytes", reads.n)
+	}
+}
+
+// TestNoiseAheadInSteps: long noise is drawn over several steps, and a request that
+// comes between them gets the noise of the seed, half of it drawn then.
+func TestNoiseAheadInSteps(t *testing.T) {
+	const dim = 5*65536 + 9
+	update := make([]int64, dim)
+	for steps := range 2 {
+		reads := &tally{Reader: rand.NewChaCha8([32]byte{7})}
+		r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Rand = reads })
+		for range steps {
+			if eff := r.step(protocol.Tick{}); (r.p.next.ready < dim) != (eff.Wake == r.now) {
+				t.Errorf("after a step with %d of %d samples the party sleeps", r.p.next.ready, dim)
+			}
+		}
+		ready, want := 0, make([]int64, dim)
+		if r.p.next != nil {
+			ready = r.p.next.ready
+			if err := r.p.noise.FillSeeded(want, r.p.next.seed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if expect := min(dim, (1+steps)*4*65536); ready != expect {
+			t.Fatalf("after %d more steps %d samples are there, not %d", steps, ready, expect)
+		}
+		r.open(1)
+		at := len(r.sent)
+		r.propose(1, update)
+		if !slices.Equal(r.noise(r.contribution(at), update), want) {
+			t.Errorf("with %d samples drawn ahead the contribution has other noise than its seed's", ready)
+		}
+		if reads.n != 32 {
+			t.Errorf("%d bytes are read", reads.n)
+		}
 	}
 }
 

@@ -150,7 +150,7 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 	switch {
 	case out.noise == nil:
 		return nil, nil
-	case out.noise.whole != nil:
+	case from+n <= out.noise.ready:
 		return out.noise.whole[from : from+n], nil
 	}
 	if buf.samples == nil {

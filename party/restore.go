@@ -58,7 +58,7 @@ func (p *Party) restoreSettled() error {
 		return fmt.Errorf("settled has %d bytes", len(b))
 	}
 	p.settled = binary.BigEndian.Uint32(b)
-	v, ok := protocol.Ints(p.view.Get("model"))
+	v, ok := protocol.UnpackInts(p.view.Get("model"))
 	if !ok || len(v) != len(p.model) {
 		return fmt.Errorf("the model has %d numbers, not %d", len(v), len(p.model))
 	}

@@ -291,7 +291,7 @@ func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
 func (p *Party) move(at pair, next []int64, digest protocol.Digest) {
 	p.settled, p.model, p.modelDigest, p.mine, p.seen = at.round, next, digest, nil, p.now
 	p.eff.Put("settled", binary.BigEndian.AppendUint32(nil, p.settled))
-	p.eff.Put("model", protocol.AppendInts(nil, p.model))
+	p.eff.Put("model", protocol.PackInts(p.model))
 	p.eff.Put("state", p.state)
 	for _, key := range []string{"outbox", "head", "memo"} {
 		p.eff.Delete(key)

@@ -9,7 +9,8 @@ import "context"
 // The driver's duties, in this order, for the effects of each step:
 //
 //  1. make Persist durable, all of it or nothing;
-//  2. only then hand Send to the bus, in order, and start Propose;
+//  2. only then hand Send to the bus, in order; Propose may start at once, since all
+//     that comes of it is a Proposal;
 //  3. call Step with a Tick no later than Wake;
 //  4. when Done is set, stop: Err says why, nil for a session that completed.
 //

@@ -153,7 +153,7 @@ func (l *Local) rand(i uint32) io.Reader {
 func (l *Local) report(stores []host.Store, buses []*counted, took time.Duration) (*Report, error) {
 	r := &Report{Seconds: took.Seconds()}
 	agg := stores[l.Session.Plan.Aggregator()]
-	model, ok := protocol.Ints(agg.Get("model"))
+	model, ok := protocol.UnpackInts(agg.Get("model"))
 	if !ok {
 		return nil, fmt.Errorf("the aggregator's store has no model")
 	}

@@ -118,7 +118,7 @@ func (m *Member) writeOutputs(store host.Store) error {
 	if err := report.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(Transcript(store))); err != nil {
 		return err
 	}
-	state, ok := protocol.Ints(store.Get("model"))
+	state, ok := protocol.UnpackInts(store.Get("model"))
 	if !ok || len(state) == 0 {
 		return fmt.Errorf("the store has no model")
 	}

@@ -66,7 +66,7 @@ func (row cheater) simulate(t *testing.T) *outcome {
 		if m.done {
 			o.ends[m.name] = m.end
 		}
-		o.models[m.name], _ = protocol.Ints(m.disk.durable["model"])
+		o.models[m.name], _ = protocol.UnpackInts(m.disk.durable["model"])
 	}
 	return o
 }

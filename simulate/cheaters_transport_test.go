@@ -185,7 +185,7 @@ func (row cheater) live(connect connect, c clocks) (*outcome, error) {
 	cancel()
 	all.Wait()
 	for i := range keys {
-		o.models[s.Name(uint32(i))], _ = protocol.Ints(stores[i].Get("model"))
+		o.models[s.Name(uint32(i))], _ = protocol.UnpackInts(stores[i].Get("model"))
 	}
 	return o, nil
 }

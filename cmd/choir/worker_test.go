@@ -237,7 +237,7 @@ func TestWorkersKilled(t *testing.T) {
 	if w.rounds.Load() != workerRounds || kills < 2 || wiped < 1 || !nodeKilled {
 		t.Errorf("%d rounds, %d kills, %d with the store, of the node: %t\n%s", w.rounds.Load(), kills, wiped, nodeKilled, tail(log.String()))
 	}
-	model, _ := protocol.Ints(w.stores[w.s.Plan.Aggregator()].Get("model"))
+	model, _ := protocol.UnpackInts(w.stores[w.s.Plan.Aggregator()].Get("model"))
 	if len(model) != workerDim {
 		t.Fatalf("a model of %d coordinates", len(model))
 	}
