@@ -100,6 +100,8 @@ func (d *Demo) Config(features int) pvi.Config {
 		c.Steps, c.LearningRate = 20, 0.02
 	}
 	switch {
+	case d.Strategy == pvi.Optimisation:
+		return d.optimisation(c)
 	case d.Strategy == pvi.Dataset:
 		c.Shards, c.Damping, c.DampingDecay = 1, 0.2, 0.2
 	case d.Model == pvi.Linear:
@@ -134,6 +136,10 @@ func (d *Demo) defaults() {
 		return
 	}
 	switch {
+	case d.Model == pvi.BNN:
+		d.Clip = 4
+	case d.Strategy == pvi.Optimisation:
+		d.Clip = 0.1
 	case d.Strategy == pvi.Dataset:
 		d.Clip = 0.02 // one clipped vector stands for a whole party: more only lets in more noise
 	case d.Model == pvi.Linear:
@@ -217,7 +223,7 @@ func (r *demoRun) prepare() (err error) {
 	}
 	t := session.Terms{Name: "demo", Members: members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
 		Dropouts: r.Dropouts, Colluders: r.Colluders, Deadline: 10 * time.Second, Grace: 300 * time.Millisecond,
-		Noise: protocol.NoiseParty, Epsilon: r.Epsilon, Delta: r.Delta}
+		Noise: r.placement(), Epsilon: r.Epsilon, Delta: r.Delta}
 	if r.plan, err = t.Plan(r.app); err != nil {
 		return err
 	}

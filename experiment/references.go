@@ -36,8 +36,12 @@ func (r reference) all(ctx context.Context) (refs References, err error) {
 	if err != nil {
 		return refs, err
 	}
-	once := func(party int) bool { return party == 0 }
-	everybody := func(int) bool { return true }
+	trusted := func() (Scores, error) { return r.noised(ctx, full, func(party int) bool { return party == 0 }) }
+	local := func() (Scores, error) { return r.noised(ctx, full, func(int) bool { return true }) }
+	if r.plan.Noise == protocol.NoiseLocal {
+		trusted = func() (Scores, error) { return r.localNoise(ctx, true) }
+		local = func() (Scores, error) { return r.localNoise(ctx, false) }
+	}
 	runs := []struct {
 		name string
 		to   *Scores
@@ -45,8 +49,8 @@ func (r reference) all(ctx context.Context) (refs References, err error) {
 	}{
 		{"best single party", &refs.BestSingleParty, func() (Scores, error) { return r.single(ctx) }},
 		{"non-private", &refs.NonPrivate, func() (Scores, error) { return r.nonPrivate(ctx, r.data.Parts) }},
-		{"trusted aggregator", &refs.TrustedAggregator, func() (Scores, error) { return r.noised(ctx, full, once) }},
-		{"local noise", &refs.LocalNoise, func() (Scores, error) { return r.noised(ctx, full, everybody) }},
+		{"trusted aggregator", &refs.TrustedAggregator, trusted},
+		{"local noise", &refs.LocalNoise, local},
 	}
 	errs := make([]error, len(runs))
 	var group sync.WaitGroup
@@ -87,7 +91,9 @@ func (r reference) noised(ctx context.Context, full *noise.Gaussian, adds func(p
 // nonPrivate is the learning without noise: PVI with one factor a party and no clip, run
 // until it has settled, or the plan's own method with its noise left out.
 func (r reference) nonPrivate(ctx context.Context, parts []pvi.Data) (Scores, error) {
-	if l, ok := r.app.(*session.Learning); ok {
+	if l, ok := r.app.(*session.Learning); ok && l.PVI.Strategy.Local() {
+		return r.withoutNoise(ctx, l, parts)
+	} else if ok {
 		return r.settled(ctx, l.PVI, parts)
 	}
 	p := *r.plan

@@ -33,8 +33,8 @@ type demoFlags struct {
 
 const demoLong = `Run a whole session on this machine: an embedded NATS server, parties, compute
 nodes and an aggregator, each with its own identity, connection and store. They
-agree on a signed plan and learn a Bayesian regression under joint
-(epsilon, delta)-differential privacy, beside four references computed in the
+agree on a signed plan and learn a Bayesian model under (epsilon,
+delta)-differential privacy, beside four references computed in the
 same run. Without --data, the data is generated.`
 
 func (a *app) demo() *cobra.Command {
@@ -59,8 +59,8 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s.Float64Var(&f.Delta, "delta", 1e-5, "delta of the privacy budget")
 	s.Float64Var(&f.Clip, "clip", 0, "bound on one update in natural parameters; 0: the strategy's default")
 	s.StringVar(&f.method, "method", "dp-pvi", "dp-pvi (few rounds of many local steps), global (many rounds of one gradient) or statistics (linear regression from sums)")
-	s.StringVar(&f.model, "model", string(pvi.Logistic), "logistic or linear; with --method statistics linear, unless given")
-	s.StringVar(&f.strategy, "strategy", "virtual", "virtual (many factors a party) or dataset (one)")
+	s.StringVar(&f.model, "model", string(pvi.Logistic), "logistic, linear or bnn (a network, by strategy optimisation); with --method statistics linear, unless given")
+	s.StringVar(&f.strategy, "strategy", "virtual", "virtual (many factors a party), dataset (one) or optimisation (noisy gradients of single records, all noise at every party)")
 	s.IntVar(&f.Shards, "shards", 0, "factors a party under the virtual strategy; 0: the default")
 	s.StringVar(&f.data, "data", "", "CSV with a header, a UCI original or its folder; empty: generated")
 	s.StringVar(&f.target, "target", "", "column to predict")
@@ -96,6 +96,9 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	}
 	if !cmd.Flags().Changed("model") {
 		f.model = string(experiment.Method(f.method).DefaultModel())
+	}
+	if !cmd.Flags().Changed("strategy") && f.model == string(pvi.BNN) {
+		f.strategy = string(pvi.Optimisation)
 	}
 	d, err := f.build(time.Now())
 	if err != nil {

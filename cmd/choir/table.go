@@ -12,7 +12,7 @@ import (
 // printResult is the table at the end of a demonstration.
 func printResult(w io.Writer, r *experiment.Result) {
 	fmt.Fprintf(w, "%s: %d rows to learn from, %d to test on, %d features\n", r.Data, r.TrainRows, r.TestRows, r.Features)
-	fmt.Fprintf(w, "%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s regression, %s strategy\n\n",
+	fmt.Fprintf(w, "%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s model, %s strategy\n\n",
 		r.Parties, r.Colluders, r.MinParties, r.ComputeNodes, r.Rounds, r.Model, r.Strategy)
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	score := "test accuracy"
