@@ -38,7 +38,8 @@ type stream struct {
 	drawn   atomic.Int64    // bytes of randomness that parties have read
 	sampler *noise.Gaussian // its tables belong to the variance, not to a party
 
-	updates            [][]int64 // a party's own room, used again by those who come after it
+	updates            [][]int64     // a party's own room, used again by those who come after it
+	rooms              []*party.Room // the same
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
 	setupSent, sent    int64               // the most that a party published
@@ -128,11 +129,12 @@ func (s *stream) node(i uint32) (*node, error) {
 }
 
 // party builds a party's machine over what its store holds. Up to ahead coordinates
-// of noise are drawn when it has nothing else to do; 0: as it does by itself.
-func (s *stream) party(i int, packed []byte, ahead int) (*actor, error) {
+// of noise are drawn when it has nothing else to do; 0: as it does by itself. Its messages
+// are in room, unless that is nil.
+func (s *stream) party(i int, packed []byte, ahead int, room *party.Room) (*actor, error) {
 	store := unpack(packed)
 	m, err := party.New(party.Config{Session: s.w.session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead,
-		Sampler: s.sampler})
+		Sampler: s.sampler, Room: room})
 	return &actor{index: uint32(i), machine: m, store: store, clock: s.now}, err
 }
 
@@ -177,9 +179,10 @@ func (s *stream) run() error {
 	return s.w.check(s.sum)
 }
 
-// batchBytes bounds the vectors of the parties that are in memory together: they stay in
-// the last cache until their nodes have opened them.
-const batchBytes = 8 << 20
+// batchBytes bounds the vectors of the parties that are in memory together. Of each of them
+// there are its row, noise and message: they stay in the caches until their nodes have
+// opened them, and the next parties use the same room.
+const batchBytes = 2 << 20
 
 // accountsTogether is how many accounts wait at a node before it verifies and takes them
 // in, fewer at the end: what a node finds waiting when so many parties contribute.

@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 
+	"choir/party"
 	"choir/protocol"
 )
 
@@ -60,9 +61,12 @@ func (s *stream) contribute(lo, hi int) error {
 // which nobody waits for them: noise that they draw in it is a phase of its own.
 func (s *stream) wake(lo, hi int) ([]*actor, error) {
 	parties := make([]*actor, hi-lo)
+	for len(s.rooms) < len(parties) {
+		s.rooms = append(s.rooms, new(party.Room))
+	}
 	_, err := s.phase("party", "restart", false, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
-			if parties[i], err = s.party(lo+i, s.parked[lo+i], 0); err != nil {
+			if parties[i], err = s.party(lo+i, s.parked[lo+i], 0, s.rooms[i]); err != nil {
 				return err
 			}
 			s.parked[lo+i] = nil

@@ -43,7 +43,7 @@ func (p *Party) prepare() {
 			p.finish(err)
 			return
 		}
-		d.whole = make([]int64, p.s.Plan.Dim)
+		d.whole = p.cfg.Room.forNoise(int(p.s.Plan.Dim))
 		p.next = d
 	}
 	if p.next.ready == len(p.next.whole) {

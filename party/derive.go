@@ -27,25 +27,16 @@ type sending struct {
 	sealer  *protocol.Sealer
 	next    int               // the chunk that leaves next
 	digests []protocol.Digest // of the chunks that have left, while there is no head
-	scratch []scratch         // one a core
+	room    *Room
 }
-
-// scratch is what making a chunk takes beside the message that it becomes.
-type scratch struct {
-	samples []int64 // a chunk's noise, when it wasn't drawn ahead
-	noised  [windowElements]int64
-	x       [windowElements]field.Element
-	sum     *protocol.ChunkHash
-}
-
-// windowElements is how many coordinates are made at a time: few enough for every step
-// to find them in the first-level cache.
-const windowElements = 512
 
 // send begins to send the contribution that is out, from its first chunk.
 func (p *Party) send(update []byte, d *drawn) error {
 	at := p.mine.pair
-	out := &sending{update: update, noise: d}
+	out := &sending{update: update, noise: d, room: p.cfg.Room}
+	if out.room == nil {
+		out.room = new(Room)
+	}
 	for k := range p.m {
 		if k == p.explicit(at.round) {
 			continue
@@ -86,17 +77,16 @@ func (p *Party) push() error {
 	n := min(max(1, p.cfg.Window/perChunk), p.s.Chunks()-out.next)
 	messages, digests := make([][]byte, n), make([]protocol.Digest, n)
 	cores := parallel.Workers(n)
-	for len(out.scratch) < cores {
-		out.scratch = append(out.scratch, p.newScratch())
-	}
+	out.room.forCores(cores)
+	out.room.forMessages(out.next + n)
 	err := parallel.Try(cores, func(core int) error {
 		for i := core; i < n; i += cores {
-			m, ciphertext, err := p.chunkOf(out, out.next+i, &out.scratch[core])
+			m, ciphertext, err := p.chunkOf(out, out.next+i, &out.room.cores[core])
 			if err != nil {
 				return err
 			}
 			if messages[i] = m; p.mine.head == nil {
-				digests[i] = out.scratch[core].sum.Digest(ciphertext)
+				digests[i] = out.room.cores[core].sum.Digest(ciphertext)
 			}
 		}
 		return nil
@@ -115,8 +105,6 @@ func (p *Party) push() error {
 	return p.sendHead()
 }
 
-func (p *Party) newScratch() scratch { return scratch{sum: protocol.NewChunkHash()} }
-
 // chunkOf makes a chunk: the update's coordinates, with this party's part of the
 // noise (Paper I, Theorem 1), less the masks, sealed. Integers and an exact
 // discrete Gaussian: nothing in floating point. Window by window, it is made where it is
@@ -126,20 +114,23 @@ func (p *Party) chunkOf(out *sending, i int, buf *scratch) (message, ciphertext 
 	if err != nil {
 		return nil, nil, err
 	}
-	explicit := share.ExplicitWindows(uint64(i), out.masks)
-	message, ciphertext = out.sealer.Seal(i, func(plain []byte) {
+	share.ExplicitWindows(&buf.explicit, uint64(i), out.masks)
+	message, ciphertext = out.sealer.SealIn(out.room.messages[i], i, func(plain []byte) {
 		for at := 0; at < len(plain)/field.ElementSize && err == nil; at += windowElements {
 			n := min(windowElements, len(plain)/field.ElementSize-at)
 			noised, x := buf.noised[:n], field.Vector(buf.x[:n])
 			if err = p.noised(out, noised, samples, i*xof.ChunkElements, at); err == nil {
 				err = fixedpoint.ToField(x, noised)
 			}
-			explicit.SubFrom(x)
+			buf.explicit.SubFrom(x)
 			field.PutVector(plain[at*field.ElementSize:][:n*field.ElementSize], x)
 		}
 	})
 	if err != nil {
 		return nil, nil, err // what was sealed leaves with nobody
+	}
+	if p.cfg.Room != nil {
+		out.room.messages[i] = message
 	}
 	return message, ciphertext, nil
 }
@@ -153,7 +144,7 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 	case from+n <= out.noise.ready:
 		return out.noise.whole[from : from+n], nil
 	}
-	if buf.samples == nil {
+	if len(buf.samples) < n {
 		buf.samples = make([]int64, min(xof.ChunkElements, int(p.s.Plan.Dim)))
 	}
 	return buf.samples[:n], p.noise.FillChunk(buf.samples[:n], out.noise.seed, uint64(i))
@@ -182,7 +173,7 @@ func (p *Party) sendHead() error {
 		p.eff.Put("head", m.head)
 	}
 	p.eff.Emit(p.s.SubjectCommit(p.self, m.round, m.attempt), m.head)
-	if d := m.out.noise; d != nil && d.whole != nil {
+	if d := m.out.noise; d != nil && d.whole != nil && p.cfg.Room == nil {
 		p.spare = d.whole // it is in the chunks now
 	}
 	m.out = nil

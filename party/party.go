@@ -55,6 +55,9 @@ type Config struct {
 	// Sampler draws noise of the plan's variance; made when nil and needed. Its tables take
 	// longer than most contributions' noise, so parties in one process may share it.
 	Sampler *noise.Gaussian
+	// Room is used for one contribution after another; each has fresh memory when nil.
+	// See its promise.
+	Room *Room
 	// Initiate sets up a channel; channel.Initiate when nil.
 	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
 }

@@ -44,14 +44,38 @@ func appendPacked(dst []byte, update []int64) []byte {
 		return append(dst, 0)
 	}
 	start, size := len(dst)+1, len(update)*width
-	dst = append(slices.Grow(dst, 1+size+8-width), byte(width))[:start+size+8-width]
+	dst = append(slices.Grow(dst, packedSize(len(update), width)), byte(width))[:start+size+8-width]
 	words := dst[start:]
+	if width == 2 { // what most grids and clips need
+		n := packFours(words, update)
+		words, update = words[2*n:], update[n:]
+	}
 	for _, x := range update { // each word's upper bytes are overwritten by the next one
 		binary.LittleEndian.PutUint64(words, uint64(x))
 		words = words[width:]
 	}
 	clear(dst[start+size:])
 	return dst
+}
+
+// packFours packs coordinates of two bytes, four at a time, and returns how many.
+func packFours(words []byte, update []int64) (n int) {
+	for len(update) >= 4 && len(words) >= 8 {
+		four := (*[4]int64)(update)
+		lower := uint64(uint16(four[0])) | uint64(uint16(four[1]))<<16
+		upper := uint64(uint16(four[2])) | uint64(uint16(four[3]))<<16
+		binary.LittleEndian.PutUint64(words, lower|upper<<32)
+		words, update, n = words[8:], update[4:], n+4
+	}
+	return n
+}
+
+// packedSize is the size of a packed update.
+func packedSize(dim, width int) int {
+	if width == 0 {
+		return 1
+	}
+	return 1 + dim*width + 8 - width
 }
 
 // widthOf is how many bytes two's complement takes for the widest; 0 for zeros only.
@@ -77,14 +101,31 @@ func addPacked(dst []int64, packed []byte, dim, from int) error {
 	if width == 0 && len(packed) == 1 {
 		return nil
 	}
-	if width == 0 || len(packed) != 1+dim*width+8-width {
+	if width == 0 || len(packed) != packedSize(dim, width) {
 		return fmt.Errorf("the stored update has %d bytes for %d coordinates of %d", len(packed), dim, width)
 	}
 	words, sign := packed[1+from*width:], uint64(1)<<(8*width-1)
+	if width == 2 {
+		n := addFours(dst, words)
+		words, dst = words[2*n:], dst[n:]
+	}
 	for i := range dst { // the lowest bytes, whose sign bit stands for what is above them
 		x := binary.LittleEndian.Uint64(words) & (sign<<1 - 1)
 		dst[i] += int64((x ^ sign) - sign)
 		words = words[width:]
 	}
 	return nil
+}
+
+// addFours adds to dst coordinates of two bytes, four at a time, and returns how many.
+func addFours(dst []int64, words []byte) (n int) {
+	for len(dst) >= 4 && len(words) >= 8 {
+		four, w := (*[4]int64)(dst), binary.LittleEndian.Uint64(words)
+		four[0] += int64(int16(w))
+		four[1] += int64(int16(w >> 16))
+		four[2] += int64(int16(w >> 32))
+		four[3] += int64(int16(w >> 48))
+		dst, words, n = dst[4:], words[8:], n+4
+	}
+	return n
 }

@@ -34,9 +34,18 @@ const chunkHeader = 1 + 32 + 4*4 + 1 + 4 + 1 + 4
 // writes the plaintext, 8 bytes an element, into the place that it is given, where it
 // is then sealed: the message is the only copy.
 func (x *Sealer) Seal(i int, put func(plain []byte)) (message, ciphertext []byte) {
+	return x.SealIn(nil, i, put)
+}
+
+// SealIn does it in room, from its first byte on, whatever stands there, when it has the
+// capacity, and in fresh memory otherwise.
+func (x *Sealer) SealIn(room []byte, i int, put func(plain []byte)) (message, ciphertext []byte) {
 	n := x.s.ChunkLen(i) * field.ElementSize
 	last := i == x.s.Chunks()-1
-	message = x.header(make([]byte, 0, chunkHeader+n+channel.Overhead), uint32(i), last, uint32(n+channel.Overhead))
+	if cap(room) < chunkHeader+n+channel.Overhead {
+		room = make([]byte, 0, chunkHeader+n+channel.Overhead)
+	}
+	message = x.header(room[:0], uint32(i), last, uint32(n+channel.Overhead))
 	plain := message[chunkHeader : chunkHeader+n]
 	put(plain)
 	ciphertext = x.box.Seal(plain[:0], uint32(i), last, plain)

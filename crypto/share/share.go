@@ -34,11 +34,11 @@ func ExplicitChunk(x field.Vector, chunk uint64, others []*xof.Stream) {
 	xof.SubAll(x, chunk, others)
 }
 
-// ExplicitWindows does the same window by window: SubFrom turns the next elements of the
-// chunk into those of the explicit share.
-func ExplicitWindows(chunk uint64, others []*xof.Stream) *xof.Sweep {
+// ExplicitWindows does the same window by window, with a sweep that may have been in use
+// before: its SubFrom turns the next elements of the chunk into those of the explicit share.
+func ExplicitWindows(sweep *xof.Sweep, chunk uint64, others []*xof.Stream) {
 	mustHave(others)
-	return xof.NewSweep(chunk, others)
+	sweep.Begin(chunk, others)
 }
 
 func mustHave(others []*xof.Stream) {

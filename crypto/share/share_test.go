@@ -113,9 +113,10 @@ func TestChunksMakeTheWhole(t *testing.T) {
 	others := streams(t, 2, 1)
 	whole, parts, windows := make(field.Vector, n), make(field.Vector, n), make(field.Vector, n)
 	Explicit(whole, others)
+	var explicit xof.Sweep                // used again
 	for _, c := range []uint64{2, 0, 1} { // in any order
 		ExplicitChunk(xof.Chunk(parts, c), c, others)
-		explicit := ExplicitWindows(c, others)
+		ExplicitWindows(&explicit, c, others)
 		for w := range slices.Chunk(xof.Chunk(windows, c), 1000) {
 			explicit.SubFrom(w)
 		}
@@ -164,7 +165,7 @@ func TestMistakesPanic(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no other streams":      func() { Explicit(make(field.Vector, 1), nil) },
 		"no others for a chunk": func() { ExplicitChunk(make(field.Vector, 1), 0, nil) },
-		"no others for windows": func() { ExplicitWindows(0, nil) },
+		"no others for windows": func() { ExplicitWindows(new(xof.Sweep), 0, nil) },
 		"partials too long":     func() { Combine(make(field.Vector, 1), make(field.Vector, 2)) },
 		"partials too short":    func() { Combine(make(field.Vector, 2), make(field.Vector, 1)) },
 		"negative party":        func() { ExplicitIndex(-1, 0, 2) },

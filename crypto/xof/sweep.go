@@ -4,7 +4,9 @@ import "choir/crypto/field"
 
 // Sweep walks over the same chunk of several streams at once, some elements at a time:
 // a window of the destination is combined with all of them while it is in the
-// first-level cache, and need not exist before or after. One goroutine uses it.
+// first-level cache, and need not exist before or after. One goroutine uses it. The zero
+// value is at the end of a chunk of no streams: [Sweep.Begin] sets it to work, as often
+// as there are chunks.
 type Sweep struct {
 	cursors []cursor
 	buf     *scratch
@@ -13,11 +15,22 @@ type Sweep struct {
 
 // NewSweep begins at the first element of the chunk.
 func NewSweep(chunk uint64, streams []*Stream) *Sweep {
-	s := &Sweep{cursors: make([]cursor, len(streams)), buf: new(scratch), left: ChunkElements}
-	for i, stream := range streams {
-		s.cursors[i] = stream.at(chunk)
-	}
+	s := new(Sweep)
+	s.Begin(chunk, streams)
 	return s
+}
+
+// Begin goes to the first element of the chunk of these streams, and keeps the room that
+// it had before.
+func (s *Sweep) Begin(chunk uint64, streams []*Stream) {
+	if s.buf == nil {
+		s.buf = new(scratch)
+	}
+	clear(s.cursors)
+	s.cursors, s.left = s.cursors[:0], ChunkElements
+	for _, stream := range streams {
+		s.cursors = append(s.cursors, stream.at(chunk))
+	}
 }
 
 // AddTo adds the next len(dst) elements of each stream to dst. It panics at the end of

@@ -1,0 +1,58 @@
+package party
+
+import (
+	"choir/crypto/field"
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// Room is the memory that making a contribution takes: its messages, its noise and what
+// making a chunk needs. Parties in one process that contribute one after the other may be
+// given the same, and none of it is allocated, and cleared by the system, for each of
+// them anew. The zero value is ready. One party at a time uses it.
+//
+// Whoever gives a party a Room promises to be through with every message of a
+// contribution before that party, or another one with the same Room, makes its next.
+type Room struct {
+	cores    []scratch
+	noise    []int64  // a contribution's
+	messages [][]byte // by chunk
+}
+
+// scratch is what making a chunk takes beside the message that it becomes.
+type scratch struct {
+	samples  []int64 // a chunk's noise, when it wasn't drawn ahead
+	noised   [windowElements]int64
+	x        [windowElements]field.Element
+	sum      *protocol.ChunkHash
+	explicit xof.Sweep
+}
+
+// windowElements is how many coordinates are made at a time: few enough for every step
+// to find them in the first-level cache.
+const windowElements = 512
+
+// forCores makes room for so many cores.
+func (r *Room) forCores(n int) {
+	for len(r.cores) < n {
+		r.cores = append(r.cores, scratch{sum: protocol.NewChunkHash()})
+	}
+}
+
+// forMessages makes places for so many messages.
+func (r *Room) forMessages(n int) {
+	for len(r.messages) < n {
+		r.messages = append(r.messages, nil)
+	}
+}
+
+// forNoise is a place for so many samples; fresh when r is nil.
+func (r *Room) forNoise(n int) []int64 {
+	if r == nil {
+		return make([]int64, n)
+	}
+	if cap(r.noise) < n {
+		r.noise = make([]int64, n)
+	}
+	return r.noise[:n]
+}

@@ -1,0 +1,42 @@
+package party
+
+import (
+	"slices"
+	"testing"
+
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// TestRoomIsUsedAgainAndChangesNothing: a party makes the same contribution to the byte in
+// room that another one filled before, with noise drawn ahead and without, of more
+// coordinates, fewer or as many; and where the room is large enough no other is taken.
+func TestRoomIsUsedAgainAndChangesNothing(t *testing.T) {
+	const dim = xof.ChunkElements + 10
+	for _, ahead := range []int{-1, 0} {
+		for _, before := range []int{dim / 2, dim, 2 * dim} {
+			room := new(Room)
+			contribute := func(dim int, room *Room, sign int64) [][]byte {
+				r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead, c.Room, c.Window = ahead, room, 1 })
+				r.open(1)
+				at := len(r.sent)
+				update := someUpdate(dim)
+				for i := range update {
+					update[i] *= sign
+				}
+				r.propose(1, update)
+				r.run()
+				return r.contribution(at)
+			}
+			want, other := contribute(dim, nil, 1), contribute(before, room, -1)
+			was := &room.messages[0][0]
+			sameMessages(t, "in used room", contribute(dim, room, 1), want)
+			if same := &room.messages[0][0] == was; same != (before >= dim) {
+				t.Errorf("%d coordinates after %d: the first message is where another was: %t", dim, before, same)
+			}
+			if slices.Equal(other[0], want[0]) {
+				t.Error("both contributions are the same: the test shows nothing")
+			}
+		}
+	}
+}
