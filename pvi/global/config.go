@@ -21,6 +21,12 @@ const (
 	Adam Optimiser = "adam"
 	// SGD is a plain step along the gradient.
 	SGD Optimiser = "sgd"
+	// Natural is steps along the natural gradient, which average the noise of many rounds:
+	// after round s the posterior is LearningRate / (1 + RateDecay (s-1)) of the way
+	// nearer to what the round's sum says. A record's gradient is measured in the
+	// posterior's own units before it is clipped, so that neither a column's unit nor
+	// how often it occurs decides what the clip cuts. It takes a tenth of Adam's rounds.
+	Natural Optimiser = "natural"
 )
 
 // Limits of a configuration.
@@ -50,7 +56,7 @@ type Config struct {
 	Hidden  int `json:"hidden,omitempty"`  // the network's units; otherwise 0
 	Samples int `json:"samples,omitempty"` // the network's Monte-Carlo samples per record; otherwise 0
 
-	Clip       float64 `json:"clip"`        // C > 0: L2 bound of one record's gradient in (mean, log sd)
+	Clip       float64 `json:"clip"`        // C > 0: L2 bound of one record's gradient in (mean, log sd); with Natural in (mean/sd, log sd)
 	FracBits   uint8   `json:"frac_bits"`   // gradients are multiples of 2^-FracBits
 	SampleRate float64 `json:"sample_rate"` // q in (0, 1]; 1 takes every record
 
@@ -64,6 +70,14 @@ type Config struct {
 	Optimiser    Optimiser `json:"optimiser"`
 	LearningRate float64   `json:"learning_rate"` // of round 1, on the gradient divided by Records
 	RateDecay    float64   `json:"rate_decay"`    // r >= 0: round s has the rate LearningRate / (1 + r (s-1))
+
+	// SDUnit is how many times as long Natural makes a record's gradient by the log
+	// standard deviations: more of it keeps noise out of the precisions. Otherwise 0;
+	// with Natural 0 is 1.
+	SDUnit float64 `json:"sd_unit,omitempty"`
+	// PrecisionFloor is the least precision of the posterior with Natural, at least
+	// PriorPrecision, which 0 stands for. It holds directions that are mostly noise near 0.
+	PrecisionFloor float64 `json:"precision_floor,omitempty"`
 
 	// Averaging is 0 for the last iterate as the posterior, or the eta >= 1 of
 	// polynomial-decay averaging (Shamir and Zhang 2013, section 4): after round s the
@@ -139,9 +153,10 @@ func (c Config) checkSums(bad badField) {
 }
 
 func (c Config) checkSteps(bad badField) {
-	if c.Optimiser != Adam && c.Optimiser != SGD {
-		bad("optimiser", c.Optimiser, `"adam" or "sgd"`)
+	if c.Optimiser != Adam && c.Optimiser != SGD && c.Optimiser != Natural {
+		bad("optimiser", c.Optimiser, `"adam", "sgd" or "natural"`)
 	}
+	c.checkNatural(bad)
 	if !(c.LearningRate > 0 && c.LearningRate <= 1) {
 		bad("learning_rate", c.LearningRate, "in (0, 1]")
 	}
@@ -150,6 +165,19 @@ func (c Config) checkSteps(bad badField) {
 	}
 	if c.Averaging != 0 && !(c.Averaging >= 1 && c.Averaging <= 1000) {
 		bad("averaging", c.Averaging, "0, or 1 to 1000")
+	}
+}
+
+func (c Config) checkNatural(bad badField) {
+	natural := c.Optimiser == Natural
+	if c.SDUnit != 0 && !(natural && c.SDUnit >= 0x1p-20 && c.SDUnit <= 0x1p10) {
+		bad("sd_unit", c.SDUnit, `0, or 2^-20 to 2^10 with optimiser "natural"`)
+	}
+	if c.PrecisionFloor != 0 && !(natural && c.PrecisionFloor >= c.PriorPrecision && c.PrecisionFloor <= 0x1p24) {
+		bad("precision_floor", c.PrecisionFloor, `0, or prior_precision to 2^24 with optimiser "natural"`)
+	}
+	if natural && !(c.InitialSD >= 0x1p-12) {
+		bad("initial_sd", c.InitialSD, `at least 2^-12 with optimiser "natural"`)
 	}
 }
 

@@ -110,12 +110,19 @@ func (l *Learner) Propose(ctx context.Context, raw []int64, rand io.Reader) (Pro
 // tell of it.
 func (l *Learner) sum(ctx context.Context, s state, drawn []int) (Proposal, error) {
 	mean, logSD := l.cfg.parameters(s.param)
+	sd := make([]float64, len(logSD))
+	for i, v := range logSD {
+		sd[i] = math.Exp(v)
+	}
 	terms := pvi.NewTerms(l.cfg.grid(), l.cfg.Clip, l.clip)
 	p := Proposal{Update: make([]int64, l.cfg.Dim())}
 	n, clipped := 0, 0
 	err := l.site.RecordGradients(model.NewWorkspace(len(mean), 0), mean, logSD, drawn, func(_ int, grad []float64) error {
 		if n++; n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if l.cfg.Optimiser == Natural {
+			l.cfg.measure(grad, sd)
 		}
 		cut, err := terms.Add(p.Update, grad)
 		if errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange) {

@@ -44,12 +44,17 @@ func (c Config) Moments(raw []int64) (mean, sd []float64, err error) {
 	return mean, sd, nil
 }
 
-// parameters converts parameters to real numbers.
+// parameters are the means and log standard deviations of a state's parameters.
 func (c Config) parameters(units []int64) (mean, logSD []float64) {
 	d := c.Weights()
 	all := make([]float64, 2*d)
 	for i, v := range units {
 		all[i] = math.Ldexp(float64(v), -paramBits)
+	}
+	if c.Optimiser == Natural {
+		for i, p := range all[d:] {
+			all[i], all[d+i] = all[i]/p, -0.5*math.Log(p)
+		}
 	}
 	return all[:d], all[d:]
 }

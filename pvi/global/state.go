@@ -43,7 +43,7 @@ func (c Config) StateDim() int { return 4 * c.Dim() }
 
 // state is the parts of a public state, each of Dim numbers.
 type state struct {
-	param  []int64 // means, then log standard deviations; 2^-32
+	param  []int64 // means, then log standard deviations; with Natural h, then precisions; 2^-32
 	first  []int64 // Adam's average gradient; 2^-40
 	second []int64 // square root of Adam's average squared gradient; 2^-40
 	mean   []int64 // averaged parameters; 2^-32
@@ -56,20 +56,36 @@ func (c Config) open(raw []int64) (s state, err error) {
 	}
 	s = state{raw[:n], raw[n : 2*n], raw[2*n : 3*n], raw[3*n:]}
 	for i := range n {
-		if sd := i >= n/2; sd && (outside(s.param[i]) || outside(s.mean[i])) || s.second[i] < 0 {
+		if sd := i >= n/2; sd && (c.outside(s.param[i]) || c.outside(s.mean[i])) || s.second[i] < 0 {
 			return s, fmt.Errorf("state, parameter %d: %w", i, ErrShape)
 		}
 	}
 	return s, nil
 }
 
-func outside(logSD int64) bool { return logSD > maxLogSD<<paramBits || logSD < -maxLogSD<<paramBits }
+// outside: what a log standard deviation, or a precision, can't be.
+func (c Config) outside(v int64) bool {
+	if c.Optimiser == Natural {
+		return v <= 0
+	}
+	return v > maxLogSD<<paramBits || v < -maxLogSD<<paramBits
+}
 
 // Initial is the public state before round 1: means within InitialSpread of 0, standard
 // deviations InitialSD.
 func (c Config) Initial() []int64 {
 	raw := make([]int64, c.StateDim())
-	s, _ := c.open(raw)
+	n := c.Dim()
+	s := state{raw[:n], raw[n : 2*n], raw[2*n : 3*n], raw[3*n:]}
+	if c.Optimiser == Natural {
+		for i := range c.Weights() {
+			h, p := c.naturalStart(float64(c.InitialSpread * model.Uniform(i)))
+			toGrid(&s.param[i], h, paramBits)
+			toGrid(&s.param[i+c.Weights()], p, paramBits)
+		}
+		copy(s.mean, s.param)
+		return raw
+	}
 	// The same on every machine: a logarithm that is off by a unit in its last place
 	// rounds to the same grid point but in a near tie.
 	log := int64(math.RoundToEven(math.Ldexp(math.Log(c.InitialSD), 20))) << (paramBits - 20)
@@ -99,6 +115,14 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	next := append([]int64(nil), raw...)
 	s, _ := c.open(next)
 	p := c.pace(round)
+	if c.Optimiser == Natural {
+		for i := range p.weights {
+			if err := c.naturalStep(s, i, sum, p); err != nil {
+				return nil, fmt.Errorf("fold of round %d, weight %d: %w", round, i, err)
+			}
+		}
+		return next, nil
+	}
 	for i, x := range sum {
 		if err := c.step(s, i, x, p); err != nil {
 			return nil, fmt.Errorf("fold of round %d, parameter %d: %w", round, i, err)
