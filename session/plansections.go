@@ -85,9 +85,11 @@ type GlobalConfig struct {
 	SampleRate     float64 `toml:"sample_rate"` // default 0.02
 	Records        int64   `toml:"records"`
 	MaxRecords     int64   `toml:"max_records"`   // default 2^20
-	Optimiser      string  `toml:"optimiser"`     // default adam
+	Optimiser      string  `toml:"optimiser"`     // default adam; with natural the defaults are NaturalGlobal's
 	LearningRate   float64 `toml:"learning_rate"` // default 0.015
 	RateDecay      float64 `toml:"rate_decay"`
+	SDUnit         float64 `toml:"sd_unit"`
+	PrecisionFloor float64 `toml:"precision_floor"`
 	Averaging      float64 `toml:"averaging"`
 }
 
@@ -99,11 +101,15 @@ func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, error) {
 		return nil, err
 	}
 	cfg := DefaultGlobal(schema.Dim(), g.Records)
+	if global.Optimiser(g.Optimiser) == global.Natural {
+		cfg = NaturalGlobal(schema.Dim(), g.Records)
+	}
 	cfg.Model, cfg.PriorPrecision, cfg.InitialSD = orElse(pvi.Model(g.Model), cfg.Model), orElse(g.PriorPrecision, cfg.PriorPrecision), orElse(g.InitialSD, cfg.InitialSD)
 	cfg.InitialSpread, cfg.Hidden, cfg.Samples = g.InitialSpread, g.Hidden, g.Samples
 	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate, cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
 	cfg.Optimiser, cfg.LearningRate = orElse(global.Optimiser(g.Optimiser), cfg.Optimiser), orElse(g.LearningRate, cfg.LearningRate)
-	cfg.RateDecay, cfg.Averaging = g.RateDecay, orElse(g.Averaging, cfg.Averaging)
+	cfg.RateDecay, cfg.Averaging = orElse(g.RateDecay, cfg.RateDecay), orElse(g.Averaging, cfg.Averaging)
+	cfg.SDUnit, cfg.PrecisionFloor = orElse(g.SDUnit, cfg.SDUnit), orElse(g.PrecisionFloor, cfg.PrecisionFloor)
 	cfg.FracBits = GlobalGrid(cfg.Clip)
 	return &GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, nil
 }
@@ -113,6 +119,12 @@ func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (App, error) {
 func DefaultGlobal(features int, records int64) global.Config {
 	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: GlobalGrid(3), SampleRate: 0.02,
 		Records: records, MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}
+}
+
+// NaturalGlobal is the same by natural-gradient steps, with settings for fifty rounds.
+func NaturalGlobal(features int, records int64) global.Config {
+	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.06, Clip: 0.15, FracBits: GlobalGrid(0.15), SampleRate: 0.1,
+		Records: records, MaxRecords: 1 << 20, Optimiser: global.Natural, LearningRate: 0.2, RateDecay: 0.1, SDUnit: 20, PrecisionFloor: 50}
 }
 
 // GlobalGrid is the resolution for gradients with a clip: eight times GridFor's, because as
