@@ -71,6 +71,9 @@ func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, er
 		Source: "Paper IV, " + c.figure}
 	if o.Quick {
 		c.splits, c.parties = c.splits[len(c.splits)-1:], min(c.parties, 20)
+		if c.half { // its methods are paper4-adult's
+			c.methods = c.methods[1:2]
+		}
 	}
 	for _, s := range c.splits {
 		if !o.Picks(s.name, "balanced", "unbalanced 1", "unbalanced 2") {
