@@ -12,8 +12,10 @@
 // parties' sums are added with noise, and Config.Fold, which anybody can compute,
 // takes the optimiser's step on
 //
-//	sum / q - gradient of KL(posterior || prior).
+//	sum / q - gradient of KL(posterior || prior),
 //
+// or, with Natural, a natural-gradient step; the state is then natural parameters, and a
+// record's gradient is measured in units of the public posterior before it is clipped.
 // A party keeps no private state. It is as if one trusted aggregator held all
 // records: how they are spread over the parties doesn't matter.
 //

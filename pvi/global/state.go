@@ -37,8 +37,8 @@ var (
 	ErrRound = errors.New("round is out of range")
 )
 
-// StateDim is the length of the public state: the parameters, Adam's two averages,
-// and the averaged parameters, Dim numbers each.
+// StateDim is the length of the public state: the parameters, Adam's two averages (0 for
+// the other optimisers), and the averaged parameters, Dim numbers each.
 func (c Config) StateDim() int { return 4 * c.Dim() }
 
 // state is the parts of a public state, each of Dim numbers.
