@@ -68,13 +68,14 @@ func measureAddPath(cfg Config, s protocol.Session) (a AddPath, l Limits, err er
 
 func addAll(s protocol.Session, acc field.Vector, secrets []*channel.Secret) error {
 	var pending []*xof.Stream
+	var adder share.Adder
 	for i, secret := range secrets {
 		mask, err := s.Mask(secret, protocol.Context{From: uint32(i), To: 1, Round: 1, Attempt: 1, Purpose: protocol.PurposeShare})
 		if err != nil {
 			return err
 		}
 		if pending = append(pending, mask); len(pending) == together || len(pending)*len(acc) >= enough || i == len(secrets)-1 {
-			share.AddSeeds(acc, pending...)
+			adder.Add(acc, pending...)
 			pending = pending[:0]
 		}
 	}

@@ -150,11 +150,12 @@ func (s *stream) addressee(subject string) (uint32, bool) {
 }
 
 // Every member's heap is one process's only here: from so many parties on the collector
-// waits for more garbage, but not beyond so much memory in all.
+// waits for more garbage. The bound on all memory is for the system's sake and must not be
+// near: there the runtime gives memory back as fast as it takes it, and collects for ever.
 const (
 	manyParties = 1024
-	manyGarbage = 800     // percent of what is alive
-	muchMemory  = 8 << 30 // bytes
+	manyGarbage = 800      // percent of what is alive
+	muchMemory  = 12 << 30 // bytes
 )
 
 // run is the whole session.
@@ -188,10 +189,17 @@ const batchBytes = 2 << 20
 // in, fewer at the end: what a node finds waiting when so many parties contribute.
 const accountsTogether = 1024
 
-// batches calls f for parties lo..hi-1, some at a time: what one node's backlog is when
-// contributions come faster than it takes them in.
-func (s *stream) batches(f func(lo, hi int) error) error {
-	size := min(256, max(s.cfg.Workers, batchBytes/(8*s.cfg.Dim)))
+// mostTogether is how many parties there are in memory together at the most.
+const mostTogether = 256
+
+// together is how many of them with vectors.
+func (s *stream) together() int {
+	return min(mostTogether, max(s.cfg.Workers, batchBytes/(8*s.cfg.Dim)))
+}
+
+// batches calls f for parties lo..hi-1, so many at a time: what one node's backlog is when
+// they send faster than it takes in what they send.
+func (s *stream) batches(size int, f func(lo, hi int) error) error {
 	for lo := 0; lo < s.cfg.Parties; lo += size {
 		if err := f(lo, min(lo+size, s.cfg.Parties)); err != nil {
 			return err

@@ -18,7 +18,7 @@ func (s *stream) contributions() error {
 	if _, err := s.phase("compute", "add", true, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
-	if err := s.batches(s.contribute); err != nil {
+	if err := s.batches(s.together(), s.contribute); err != nil {
 		return err
 	}
 	s.noteMemory()

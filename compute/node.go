@@ -30,6 +30,7 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
+	"choir/crypto/share"
 	"choir/crypto/xof"
 	"choir/protocol"
 )
@@ -66,7 +67,8 @@ type Node struct {
 	channels map[uint32]*protocol.Link // without the Opens, which are on disk
 	scratch  []byte                    // room for an opened chunk
 	chunkSum *protocol.ChunkHash       // and for a chunk's digest
-	agg      *protocol.Link            // nil until the aggregator's key is known
+	adder    share.Adder
+	agg      *protocol.Link // nil until the aggregator's key is known
 
 	at      attempt
 	last    []uint32            // parties in the previous round's set, in order

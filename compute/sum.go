@@ -33,7 +33,7 @@ func (n *Node) addSeed(from uint32, secret *channel.Secret) error {
 
 // addPending adds what waits.
 func (n *Node) addPending() {
-	share.AddSeeds(n.at.acc, n.at.pending...)
+	n.adder.Add(n.at.acc, n.at.pending...)
 	clear(n.at.pending)
 	n.at.pending = n.at.pending[:0]
 }

@@ -13,10 +13,13 @@ type accountOf struct{ m *Contribution }
 
 func (a accountOf) fields(w *wire) { a.m.account(w) }
 
+// accountRoom is what an account without audit's scalars takes, in bytes, and more.
+const accountRoom = 128
+
 // AccountDigest names everything in a party's contribution but the confirmations: what
 // they confirm. Each end works it out once, for however many nodes.
 func (m *Contribution) AccountDigest(s Session, party uint32) (Digest, error) {
-	var room [shortDigest]byte
+	var room [accountRoom]byte
 	w := &wire{b: cryptobyte.NewBuilder(room[:0])}
 	accountOf{m}.fields(w)
 	if w.err != nil {

@@ -13,8 +13,9 @@ import (
 // streams, the sum is that of the streams one by one, on top of what was there.
 func TestMergeDoesNotDependOnCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var adder Adder // one for all: what it keeps fits no next time, or is left over
 	for _, c := range []struct{ elements, streams int }{
-		{0, 3}, {5, 0}, {7, 3}, {10_000, 40}, {xof.ChunkElements, 9}, {2*xof.ChunkElements + 3, 5},
+		{0, 3}, {5, 0}, {7, 3}, {10_000, 40}, {xof.ChunkElements, 9}, {2*xof.ChunkElements + 3, 5}, {9_000, 50}, {11_000, 50},
 	} {
 		seeds := streams(t, c.streams, uint64(77+c.elements))
 		before := slices.Repeat(field.Vector{12345}, c.elements)
@@ -29,6 +30,10 @@ func TestMergeDoesNotDependOnCores(t *testing.T) {
 			got := slices.Clone(before)
 			if AddSeeds(got, seeds...); !got.Equal(want) {
 				t.Errorf("%v on %d cores: the sum differs", c, cores)
+			}
+			again := slices.Clone(before)
+			if adder.Add(again, seeds...); !again.Equal(want) {
+				t.Errorf("%v on %d cores: an adder's sum differs", c, cores)
 			}
 			if SubSeeds(got, seeds...); !got.Equal(before) {
 				t.Errorf("%v on %d cores: taking out doesn't undo adding", c, cores)

@@ -50,11 +50,15 @@ func mustHave(others []*xof.Stream) {
 // AddSeeds adds seed nodes' shares of vectors of len(acc) elements, one a stream, to
 // the node's accumulator. It uses all cores, over the vector's chunks or, when it has
 // few, over the streams: many short vectors are best added many at a time.
-func AddSeeds(acc field.Vector, streams ...*xof.Stream) { merge(acc, streams, xof.AddAll) }
+func AddSeeds(acc field.Vector, streams ...*xof.Stream) {
+	new(Adder).merge(acc, streams, xof.AddAll)
+}
 
 // SubSeeds takes seed nodes' shares out of the accumulator again, for parties that
 // the agreed set leaves out.
-func SubSeeds(acc field.Vector, streams ...*xof.Stream) { merge(acc, streams, xof.SubAll) }
+func SubSeeds(acc field.Vector, streams ...*xof.Stream) {
+	new(Adder).merge(acc, streams, xof.SubAll)
+}
 
 // Combine sets dst to the sum of the partial sums, one from each node, all as long as
 // dst. The sum of none is zero. dst must not overlap any of them.
