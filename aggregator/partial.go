@@ -72,6 +72,9 @@ func (a *Aggregator) chunk(data []byte) error {
 	}
 	a.eff.Put(a.key("psum", c.From, c.Index), data)
 	a.seen = a.now
+	if p := a.partialOf(c.From); p.whole() {
+		a.eff.Ahead = append(a.eff.Ahead, p.record) // what the transcript gets of it stays as it is
+	}
 	return nil
 }
 

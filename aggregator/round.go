@@ -7,6 +7,8 @@ import (
 
 	"choir/crypto/commit"
 	"choir/crypto/fixedpoint"
+	"choir/crypto/parallel"
+	"choir/crypto/xof"
 	"choir/protocol"
 )
 
@@ -213,17 +215,14 @@ func (a *Aggregator) settle() error {
 		r.Partials = append(r.Partials, a.at.partials[a.node(k)].head.Vector)
 	}
 	ints := make([]int64, len(a.at.sum))
-	fixedpoint.FromField(ints, a.at.sum)
+	parallel.Do(a.s.Chunks(), func(i int) {
+		lo := i * xof.ChunkElements
+		fixedpoint.FromField(ints[lo:lo+a.s.ChunkLen(i)], xof.Chunk(a.at.sum, uint64(i)))
+	})
 	if err := a.audit(r.Set, ints); err != nil {
 		return err
 	}
-	next, why := a.fold(ints)
-	r.Outcome = protocol.OutcomeAccepted
-	if why != nil {
-		r.Outcome, next = protocol.OutcomeRejected, a.model
-	}
-	r.Aggregate = protocol.IntDigest(ints)
-	r.Next = protocol.IntDigestBeside(r.Aggregate, ints, next)
+	next, packed, why := a.decide(r, ints)
 	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Count: len(r.Set), Total: a.n, Detail: r.Outcome.String(), Err: why})
 	a.recordAttempt()
 	a.recordPartials()
@@ -231,7 +230,7 @@ func (a *Aggregator) settle() error {
 		return err
 	}
 	a.model, a.modelDigest = next, r.Next
-	a.eff.Put("model", protocol.PackInts(next))
+	a.eff.Put("model", packed)
 	a.forget()
 	if r.Round == a.s.Plan.Rounds {
 		a.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: r.Round})
@@ -242,6 +241,24 @@ func (a *Aggregator) settle() error {
 		return nil
 	}
 	return a.open(r.Round+1, 1)
+}
+
+// decide digests the sum and moves the model by it, side by side: everybody waits for
+// this step. why is what the sum is rejected for; the model stays then.
+func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, packed []byte, why error) {
+	parallel.Do(2, func(half int) {
+		if half == 0 {
+			r.Aggregate = protocol.IntDigest(sum)
+		} else if next, why = a.fold(sum); why == nil {
+			packed = protocol.PackInts(next)
+		}
+	})
+	r.Outcome = protocol.OutcomeAccepted
+	if why != nil {
+		r.Outcome, next, packed = protocol.OutcomeRejected, a.model, protocol.PackInts(a.model)
+	}
+	r.Next = protocol.IntDigestBeside(r.Aggregate, sum, next)
+	return next, packed, why
 }
 
 // audit opens the set's commitments to the sum. When they don't open, a node

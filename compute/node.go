@@ -95,6 +95,7 @@ type attempt struct {
 	covered        map[uint32]int // by hold, how many of its entries, from the front, this node has
 	agrees         map[uint32]*protocol.Agree
 	set            []protocol.Entry
+	sealed         *sealed             // of what will be revealed, from agreed on
 	receipts       []*protocol.Receipt // to be signed and given
 }
 
@@ -143,6 +144,7 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 		n.advance()
 		n.resend()
 		n.eff.Wake = n.wake()
+		n.prepare()
 	}
 	n.eff = nil
 	return eff

@@ -22,6 +22,7 @@ func (n *Node) reveal() error {
 	for k := range n.m {
 		if a := n.at.agrees[n.node(k)]; a.Set != own.Set || a.Count != own.Count {
 			n.eff.Note(protocol.Notice{Code: protocol.NoteDisagree, Round: own.Round, Attempt: own.Attempt, Peer: n.s.Name(n.node(k))})
+			n.at.sealed = nil
 			return n.enter(void)
 		}
 	}
@@ -39,11 +40,75 @@ func (n *Node) reveal() error {
 	if n.group != nil && !n.summed() {
 		return n.ask() // its workers' sums are on the way
 	}
+	if n.at.sealed == nil {
+		if err := n.beginSealing(); err != nil {
+			return err
+		}
+	}
+	return n.publish()
+}
+
+// sealed is the partial sum on its way into the messages that reveal it.
+type sealed struct {
+	partial field.Vector
+	sealer  *protocol.Sealer
+	hash    *protocol.VectorHash
+	chunks  [][]byte // so far, in order
+}
+
+// chunksAhead is how many chunks a node seals in one step while it waits for others:
+// about a millisecond's work, behind which whatever came is taken in.
+const chunksAhead = 2
+
+// prepare seals the partial sum while the others' agrees are on their way, a few chunks
+// a step. Its own agree has fixed the set; what was sealed leaves with nothing but
+// the M-th equal agree, and for another set than this one it never leaves. Under
+// NoiseCompute there is nothing ahead: a node that dies would draw other noise.
+func (n *Node) prepare() {
+	a := &n.at
+	if a.phase != agreed || n.agg == nil || n.group != nil || n.s.Plan.Noise == protocol.NoiseCompute || len(a.set) < int(n.s.Plan.MinParties) {
+		return
+	}
+	switch {
+	case len(n.eff.Send) > 0: // that leaves first
+	case a.sealed == nil:
+		n.must(n.beginSealing())
+	default:
+		n.seal(chunksAhead)
+	}
+	if a.sealed == nil || len(a.sealed.chunks) < n.s.Chunks() {
+		n.eff.Wake = n.now // there is more
+	}
+}
+
+// beginSealing takes the sum of the set's shares. What is taken in later counts for no
+// attempt that this node is in.
+func (n *Node) beginSealing() error {
 	partial, err := n.partial()
 	if err != nil {
 		return err
 	}
-	return n.publish(partial)
+	c := protocol.Context{From: n.self, To: n.s.Plan.Aggregator(), Round: n.at.round, Attempt: n.at.attempt, Purpose: protocol.PurposePartial}
+	sealer, err := n.s.Sealer(n.agg.Secret, c)
+	if err != nil {
+		return err
+	}
+	n.at.sealed = &sealed{partial: partial, sealer: sealer, hash: protocol.NewVectorHash()}
+	return nil
+}
+
+// seal makes up to so many more chunks, each in the message that is made durable and
+// sent.
+func (n *Node) seal(chunks int) {
+	s := n.at.sealed
+	for i := len(s.chunks); i < n.s.Chunks() && chunks > 0; i, chunks = i+1, chunks-1 {
+		b, _ := s.sealer.Seal(i, func(plain []byte) {
+			field.PutVector(plain, xof.Chunk(s.partial, uint64(i)))
+			s.hash.Write(plain)
+		})
+		s.chunks = append(s.chunks, b)
+		n.eff.Ahead = append(n.eff.Ahead, b)
+	}
 }
 
 // partial is the sum of the set's shares, with this node's noise if the plan
@@ -87,32 +152,21 @@ func (n *Node) addNoise(v field.Vector) error {
 	})
 }
 
-// publish seals the partial sum, chunk by chunk, each in the message that is made
-// durable and sent, and signs for the whole.
-func (n *Node) publish(partial field.Vector) error {
+// publish seals what isn't sealed yet and signs for the whole.
+func (n *Node) publish() error {
 	if err := n.enter(revealed); err != nil {
 		return err
 	}
-	own, agg := n.at.agrees[n.self], n.s.Plan.Aggregator()
-	c := protocol.Context{From: n.self, To: agg, Round: own.Round, Attempt: own.Attempt, Purpose: protocol.PurposePartial}
-	sealer, err := n.s.Sealer(n.agg.Secret, c)
-	if err != nil {
-		return err
-	}
-	chunks, hash := make([][]byte, n.s.Chunks()), protocol.NewVectorHash()
-	for i := range chunks {
-		chunks[i], _ = sealer.Seal(i, func(plain []byte) {
-			field.PutVector(plain, xof.Chunk(partial, uint64(i)))
-			hash.Write(plain)
-		})
-	}
+	own := n.at.agrees[n.self]
+	n.seal(n.s.Chunks())
+	chunks, hash := n.at.sealed.chunks, n.at.sealed.hash
 	head, err := n.sign(&protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: hash.Digest(), Blinding: n.blindingSum()})
 	if err != nil {
 		return err
 	}
 	n.eff.Put(n.revealKey(own.Round), head)
 	n.newest, n.seen = own.Round, n.now
-	n.at.acc, n.at.pending = nil, nil // what was revealed is never computed again
+	n.at.acc, n.at.pending, n.at.sealed = nil, nil, nil // what was revealed is never computed again
 	n.current = append(n.current, n.headOf(head))
 	n.eff.Send = append(n.eff.Send, n.headOf(head))
 	for i, b := range chunks {

@@ -36,6 +36,7 @@ type File struct {
 	// who read them have ended.
 	reading sync.RWMutex
 	apply   sync.Mutex
+	ahead   ahead
 	broken  atomic.Pointer[error] // what Get couldn't read
 }
 
@@ -172,6 +173,7 @@ func (f *File) Apply(records []protocol.Record) error {
 	if broken := f.broken.Load(); broken != nil {
 		return fmt.Errorf("store: %w", *broken)
 	}
+	f.long.give(f.ahead.stale())
 	written, err := f.writeLong(records)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -206,6 +208,10 @@ func (f *File) writeLong(records []protocol.Record) (written []place, err error)
 			continue
 		}
 		long = true
+		if at, ok := f.ahead.take(r.Value); ok {
+			written[i] = at
+			continue
+		}
 		if written[i], err = f.long.write(r.Value); err != nil {
 			break
 		}

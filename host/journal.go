@@ -111,3 +111,11 @@ func (j *Journal) commit() error {
 	j.end()
 	return nil
 }
+
+// stage lets the store begin with a value that a step to come will store.
+func (j *Journal) stage(value []byte) (write func()) {
+	if s, ok := j.store.(Stager); ok {
+		return s.Stage(value)
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"choir/protocol"
@@ -66,6 +67,7 @@ func Run(ctx context.Context, cfg Config) error {
 	err = d.stop(ctx, err)
 	<-reading
 	d.work.wait()
+	d.staging.Wait()
 	return err
 }
 
@@ -75,6 +77,7 @@ type driver struct {
 	proposals chan protocol.Proposal
 	readEnd   chan error
 	work      workers
+	staging   sync.WaitGroup
 
 	last   int64               // the machine's clock never goes back
 	queued []transport.Message // of a batch whose sends grew too large
@@ -272,6 +275,11 @@ func (d *driver) step(ev protocol.Event) {
 	eff := d.Machine.Step(d.now(), ev)
 	d.collect(eff)
 	d.wake = eff.Wake
+	for _, value := range eff.Ahead {
+		if write := d.Journal.stage(value); write != nil {
+			d.staging.Go(write)
+		}
+	}
 	if eff.Propose != nil {
 		d.computing, d.soon = true, true
 		d.work.start(*eff.Propose, d.Proposer, d.proposals)

@@ -50,3 +50,11 @@ func (s *Scoped) Apply(records []protocol.Record) error {
 	}
 	return s.Store.Apply(records)
 }
+
+// Stage implements Stager when what is below does.
+func (s *Scoped) Stage(value []byte) (write func()) {
+	if below, ok := s.Store.(Stager); ok {
+		return below.Stage(value)
+	}
+	return nil
+}

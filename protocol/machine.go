@@ -86,6 +86,10 @@ type Effects struct {
 	Send    []Outgoing
 	Propose *Work
 	Wake    int64 // unix milliseconds; 0: only another event matters
+	// Ahead are long values that a step to come is expected to persist, as they are now
+	// and in the same memory: a driver may bring them to the disk already. Nothing follows
+	// from them before they are persisted.
+	Ahead   [][]byte
 	Notices []Notice
 	Done    bool
 	Err     error
