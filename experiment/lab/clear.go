@@ -21,7 +21,7 @@ func (s *signed) clear(ctx context.Context) ([]int64, error) {
 	sides := make([]side, len(s.Parts))
 	for i := range sides {
 		var err error
-		if sides[i].learner, err = s.learner(i); err != nil {
+		if sides[i].learner, err = s.seat(i); err != nil {
 			return nil, err
 		}
 		sides[i].state = sides[i].learner.InitialState()
@@ -29,10 +29,9 @@ func (s *signed) clear(ctx context.Context) ([]int64, error) {
 			return nil, err
 		}
 	}
-	model := s.App.Model()
-	state := model.Initial()
+	state := s.model.Initial()
 	for round := uint32(1); round <= s.plan.Rounds; round++ {
-		next, err := s.round(ctx, round, model, state, sides)
+		next, err := s.round(ctx, round, state, sides)
 		if err != nil {
 			return nil, fmt.Errorf("round %d: %w", round, err)
 		}
@@ -41,7 +40,7 @@ func (s *signed) clear(ctx context.Context) ([]int64, error) {
 	return state, nil
 }
 
-func (s *signed) round(ctx context.Context, round uint32, model protocol.Model, state []int64, sides []side) ([]int64, error) {
+func (s *signed) round(ctx context.Context, round uint32, state []int64, sides []side) ([]int64, error) {
 	sum, memos := make([]int64, s.plan.Dim), make([][]byte, len(sides))
 	for i, p := range sides {
 		update, memo, err := p.learner.Propose(ctx, protocol.Work{Round: round, Attempt: 1, Model: state, State: p.state})
@@ -56,7 +55,7 @@ func (s *signed) round(ctx context.Context, round uint32, model protocol.Model, 
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}
 	}
-	next, err := model.Fold(round, state, sum)
+	next, err := s.model.Fold(round, state, sum)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,9 @@ type Run struct {
 	Rounds   int
 	Epsilon  float64 // 0: no noise
 	Delta    float64
+	// Of is how many runs like this one, on the same records, Epsilon and Delta pay for
+	// together: the noise is for Of times Rounds releases; 0: 1. See Together.
+	Of int
 	// Colluders is the number T of colluding parties that the noise allows for, beside
 	// the one curious party that it always does.
 	Colluders int
@@ -87,21 +90,36 @@ func (r Run) Do(ctx context.Context) (*Outcome, error) {
 // signed is a run with everything that its members must have agreed on.
 type signed struct {
 	Run
-	plan *protocol.Plan
-	s    protocol.Session
-	keys []*identity.PrivateKey
+	plan  *protocol.Plan
+	s     protocol.Session
+	keys  []*identity.PrivateKey
+	model protocol.Model
+	seat  func(party int) (session.Learner, error)
 }
 
-// sign makes identities and the plan, and has every member sign it.
+// sign has every member sign the plan to learn.
 func (r Run) sign() (*signed, error) {
-	s := &signed{Run: r}
+	t, keys, err := r.terms()
+	if err != nil {
+		return nil, err
+	}
+	s := &signed{Run: r, model: r.App.Model()}
+	s.seat = s.learner
+	if s.plan, err = t.Plan(r.App); err != nil {
+		return nil, err
+	}
+	return s, s.signAll(keys)
+}
+
+// terms makes the roster with its identities, and what a plan needs beside.
+func (r Run) terms() (session.Terms, []*identity.PrivateKey, error) {
 	from := r.stream("identities")
-	t := session.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour, Grace: time.Second,
+	t := session.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour, Grace: time.Second, SpareAttempts: r.Rounds * (max(1, r.Of) - 1),
 		Rounds: r.Rounds, Colluders: r.Colluders, Noise: protocol.NoiseNone, Epsilon: r.Epsilon, Delta: r.Delta}
 	if r.Epsilon > 0 {
 		m, err := r.App.Mechanism()
 		if err != nil {
-			return nil, err
+			return t, nil, err
 		}
 		t.Noise = protocol.NoiseParty
 		if m.Local {
@@ -117,21 +135,17 @@ func (r Run) sign() (*signed, error) {
 		for i := range group.n {
 			k, err := identity.Generate(from)
 			if err != nil {
-				return nil, err
+				return t, nil, err
 			}
 			keys = append(keys, k)
 			t.Members = append(t.Members, session.NewMember(fmt.Sprintf("%s-%03d", group.name, i+1), group.role, k.Public()))
 		}
 	}
-	var err error
-	if s.plan, err = t.Plan(r.App); err != nil {
-		return nil, err
-	}
-	s.s = protocol.NewSession(s.plan)
-	return s, s.signAll(keys)
+	return t, keys, nil
 }
 
 func (s *signed) signAll(keys []*identity.PrivateKey) error {
+	s.s = protocol.NewSession(s.plan)
 	plan := &protocol.SignedPlan{Plan: s.plan}
 	s.keys = make([]*identity.PrivateKey, len(keys))
 	for _, k := range keys {
@@ -194,7 +208,7 @@ func spent(method string, p *protocol.Plan) (study.Spent, error) {
 		return study.Spent{}, fmt.Errorf("lab: the plan of %s has no account: %w", method, err)
 	}
 	sd := math.Sqrt(float64(p.Variance)) / float64(p.Clip)
-	text := fmt.Sprintf("standard deviation %.4g C from each of %d parties, of which %d count as hidden", sd, p.Parties(), p.HiddenParts())
+	text := joint(sd, p)
 	if p.Noise == protocol.NoiseLocal {
 		text = fmt.Sprintf("standard deviation %.4g C at every party by itself", sd)
 	}
@@ -203,4 +217,9 @@ func spent(method string, p *protocol.Plan) (study.Spent, error) {
 		text += fmt.Sprintf(", sampling %v at rate %g", privacy.Sampling(p.Sampling), p.SampleRate)
 	}
 	return study.Spent{Method: method, Epsilon: b.Epsilon, Delta: p.Delta, Accountant: b.Method, Relation: privacy.Relation(p.Relation).String(), Noise: text}, nil
+}
+
+// joint describes noise that all parties add a part of, in clips.
+func joint(sd float64, p *protocol.Plan) string {
+	return fmt.Sprintf("standard deviation %.4g C from each of %d parties, of which %d count as hidden", sd, p.Parties(), p.HiddenParts())
 }

@@ -27,11 +27,11 @@ func (s *signed) session(ctx context.Context) ([]int64, error) {
 	defer shutdown()
 	learners := make([]session.Learner, len(s.Parts))
 	for i := range learners {
-		if learners[i], err = s.learner(i); err != nil {
+		if learners[i], err = s.seat(i); err != nil {
 			return nil, err
 		}
 	}
-	l := &session.Local{Session: s.s, Keys: s.keys, Model: watched{s.App.Model(), s}, Resend: 5 * time.Minute, GiveUp: time.Hour, Connect: connect,
+	l := &session.Local{Session: s.s, Keys: s.keys, Model: watched{s.model, s}, Resend: 5 * time.Minute, GiveUp: time.Hour, Connect: connect,
 		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
 		Rand:     func(i uint32) io.Reader { return s.stream(fmt.Sprintf("member %d", i)) },
 		App:      func(i uint32) protocol.Application { return learners[i] },

@@ -138,8 +138,8 @@ func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []fo
 			r.Rows = append(r.Rows, row.Mean())
 		}
 		if s == c.splits[0] {
-			if !f.method.free {
-				r.Spent = append(r.Spent, f.traces[0].spent)
+			if spent := f.traces[0].spent; spent.Method != "" {
+				r.Spent = append(r.Spent, spent)
 			}
 			r.Settings = append(r.Settings, study.Setting{Name: f.method.name, Value: f.method.settings})
 		}

@@ -27,6 +27,7 @@ type method struct {
 	settings string
 	free     bool // without privacy, in the clear
 	joined   bool // all rows at one party
+	of       int  // runs that share the budget; 0: 1
 }
 
 // task is what an application is made for.
@@ -60,15 +61,21 @@ type trace struct {
 
 // run learns once.
 func (m method) run(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (*trace, error) {
+	tr, _, err := m.learn(ctx, o, data, epsilon, seed)
+	return tr, err
+}
+
+// learn is run, with everything that the session left.
+func (m method) learn(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (*trace, *lab.Outcome, error) {
 	t, err := taskOf(data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.joined {
 		t.weights = []float64{1}
 	}
 	tr := new(trace)
-	r := lab.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+	r := lab.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Of: m.of, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
 	r.Watch = func(round int, p *pvi.Posterior) error {
 		s, err := p.Evaluate(data.Test)
 		tr.rounds, tr.scores = append(tr.rounds, round), append(tr.scores, pair{s.Accuracy, s.LogLikelihood})
@@ -88,10 +95,10 @@ func (m method) run(ctx context.Context, o study.Options, data *experiment.Data,
 	}
 	out, err := r.Do(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tr.spent = out.Spent
-	return tr, nil
+	return tr, out, nil
 }
 
 func (t task) pvi(c pvi.Config) session.App {
