@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"choir/experiment"
 	"choir/experiment/published"
@@ -47,7 +48,7 @@ func ten() comparison {
 	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000)
 	g.bars = bar(pair{0.849, -0.328}, pair{0.849, -0.328}, pair{0.849, -0.328})
 	return comparison{name: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5)", figure: "Figure 1", parties: 10, epsilon: 1,
-		train: 0.5, splits: splits(), methods: []method{v, optimisation(), g, partitioned(), together(), naturalGlobal()}, notes: append(searched(), searchedOptimisation()...), about: about()}
+		train: 0.5, splits: splits(), methods: []method{v, optimisation(), g, partitioned(), together(), naturalGlobal()}, notes: slices.Concat(searched(), searchedOptimisation(), searchedGlobal()), about: about()}
 }
 
 func about() []string {
