@@ -53,6 +53,24 @@ func (v *extended) identity() {
 	v.t.Zero()
 }
 
+// set makes v the point p, in place of what it was; setNegative makes it -p. One
+// multiplication: p has 2x and 2y as a difference and a sum, and (4x : 4y : 4 : 4xy) is
+// the same point.
+func (v *extended) set(p *Point) { v.fromHalves(&p.plus, &p.minus) }
+
+func (v *extended) setNegative(p *Point) { v.fromHalves(&p.minus, &p.plus) }
+
+func (v *extended) fromHalves(plus, minus *field.Element) {
+	v.x.Subtract(plus, minus)
+	v.y.Add(plus, minus)
+	v.t.Multiply(&v.x, &v.y)
+	v.x.Add(&v.x, &v.x)
+	v.y.Add(&v.y, &v.y)
+	v.z.One()
+	v.z.Add(&v.z, &v.z)
+	v.z.Add(&v.z, &v.z)
+}
+
 // add adds p; subtract adds -p, which has x and with it the product negated.
 func (v *extended) add(p *Point) { v.mixed(&p.plus, &p.minus, &p.product, false) }
 

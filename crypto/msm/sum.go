@@ -44,7 +44,7 @@ type term struct {
 // sumOfProducts is Σ scalar·point, window by window from the top.
 func (c *curve) sumOfProducts(terms []term, width int) (*edwards25519.Point, error) {
 	size := windowSize(terms, width)
-	buckets := make([]extended, 1<<(size-1))
+	buckets := make([]bucket, 1<<(size-1))
 	var total extended
 	total.identity()
 	for w := windows(width, size) - 1; w >= 0; w-- {
@@ -65,13 +65,14 @@ func (c *curve) sumOfProducts(terms []term, width int) (*edwards25519.Point, err
 func windows(width, size int) int { return width/size + 1 }
 
 // windowSize returns the size for which adding the points to buckets and the buckets up
-// costs least: 7 multiplications for each digit, 18 for each bucket of each window.
+// costs least: 7 multiplications for each digit, 18 for each bucket of each window, less 6
+// for the first point in it.
 func windowSize(terms []term, width int) int {
 	cost := func(size int) (sum int) {
 		for i := range terms {
 			sum += 7 * windows(terms[i].bits, size)
 		}
-		return sum + windows(width, size)*18<<(size-1)
+		return sum + windows(width, size)*12<<(size-1)
 	}
 	best, least := 1, cost(1)
 	for size := 2; size <= 14; size++ {
@@ -101,10 +102,35 @@ func (t *term) digit(w, size int) int {
 	return int((x+1)>>1) - int(x>>size)<<size
 }
 
+// bucket is the sum of the points with one digit, or minus it. Without any it stands for
+// the identity.
+type bucket struct {
+	sum  extended
+	some bool
+}
+
+func (b *bucket) add(p *Point) {
+	if b.some {
+		b.sum.add(p)
+		return
+	}
+	b.sum.set(p)
+	b.some = true
+}
+
+func (b *bucket) subtract(p *Point) {
+	if b.some {
+		b.sum.subtract(p)
+		return
+	}
+	b.sum.setNegative(p)
+	b.some = true
+}
+
 // addWindow adds Σ digit·point for one window to total.
-func (c *curve) addWindow(total *extended, terms []term, w, size int, buckets []extended) {
+func (c *curve) addWindow(total *extended, terms []term, w, size int, buckets []bucket) {
 	for b := range buckets {
-		buckets[b].identity()
+		buckets[b].some = false
 	}
 	for i := range terms {
 		t := &terms[i]
@@ -123,7 +149,9 @@ func (c *curve) addWindow(total *extended, terms []term, w, size int, buckets []
 	running.identity()
 	sum.identity()
 	for b := len(buckets) - 1; b >= 0; b-- {
-		c.sum(&running, &buckets[b])
+		if buckets[b].some {
+			c.sum(&running, &buckets[b].sum)
+		}
 		c.sum(&sum, &running)
 	}
 	c.sum(total, &sum)

@@ -105,7 +105,7 @@ func TestWindows(t *testing.T) {
 				}
 			}
 		}
-		total, buckets := extended{}, make([]extended, 1<<(size-1))
+		total, buckets := extended{}, make([]bucket, 1<<(size-1))
 		total.identity()
 		for w := windows(253, size) - 1; w >= 0; w-- {
 			for range size {
@@ -116,6 +116,28 @@ func TestWindows(t *testing.T) {
 		got, err := new(edwards25519.Point).SetExtendedCoordinates(&total.x, &total.y, &total.z, &total.t)
 		if err != nil || got.Equal(want) != 1 {
 			t.Errorf("windows of %d bits: another sum, %v", size, err)
+		}
+	}
+}
+
+// TestSetIsThePoint: what begins a bucket is the point, or minus it, with all four
+// coordinates right, for points of small order too.
+func TestSetIsThePoint(t *testing.T) {
+	r, c := rand.NewChaCha8([32]byte{4}), newCurve()
+	for i := range 100 {
+		var p Point
+		want := point(t, r, i)
+		c.set(&p, want)
+		for _, negative := range []bool{false, true} {
+			var v extended
+			if v.set(&p); negative {
+				v.setNegative(&p)
+				want = new(edwards25519.Point).Negate(want)
+			}
+			got, err := new(edwards25519.Point).SetExtendedCoordinates(&v.x, &v.y, &v.z, &v.t)
+			if err != nil || got.Equal(want) != 1 {
+				t.Errorf("point %d, negative: %t: another point, %v", i, negative, err)
+			}
 		}
 	}
 }

@@ -51,16 +51,24 @@ func (s *Stream) counter(chunk, block uint64) cipher.Stream {
 	return cipher.NewCTR(s.block, iv[:])
 }
 
-// combine combines dst with the next elements. It asks for exactly as many words as
-// elements are missing, so that none is lost at the end.
+// combine combines dst with the next elements, and wipes the keystream.
 func (c cursor) combine(dst field.Vector, buf *scratch, do combine) {
-	used := min(batch, len(dst)) * field.ElementSize
+	c.overwriting(dst, buf, do)
+	clear(buf.words[:wordsOf(dst)])
+}
+
+// wordsOf is how many bytes of keystream are in scratch at the most after a combination
+// with dst.
+func wordsOf(dst field.Vector) int { return min(batch, len(dst)) * field.ElementSize }
+
+// overwriting is combine for a scratch that the next use, or the caller, wipes. It asks
+// for exactly as many words as elements are missing, so that none is lost at the end.
+func (c cursor) overwriting(dst field.Vector, buf *scratch, do combine) {
 	for len(dst) > 0 {
-		n := min(batch, len(dst)) * field.ElementSize
+		n := wordsOf(dst)
 		c.ctr.XORKeyStream(buf.words[:n], buf.zeros[:n])
 		dst = dst[accept(dst, buf.words[:n], do):]
 	}
-	clear(buf.words[:used])
 }
 
 // accept combines the front of dst with the words of the keystream that are below p,

@@ -46,6 +46,7 @@ func (s *Sweep) each(dst field.Vector, do combine) {
 		panic("xof: more elements than a chunk has")
 	}
 	for i := range s.cursors {
-		s.cursors[i].combine(dst, s.buf, do)
+		s.cursors[i].overwriting(dst, s.buf, do)
 	}
+	clear(s.buf.words[:wordsOf(dst)])
 }
