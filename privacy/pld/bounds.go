@@ -31,11 +31,11 @@ func (p Precision) fill() (Precision, error) {
 
 // Upper is an upper bound on the epsilon at delta of the terms composed.
 func Upper(terms []Term, delta float64, prec Precision) (float64, error) {
-	s, err := prepare(terms, delta, prec, dominate)
+	s, slack, err := prepare(terms, delta, prec, dominate)
 	if err != nil {
 		return 0, err
 	}
-	return s.invert(delta) + s.slack(terms), nil
+	return s.invert(delta) + slack, nil
 }
 
 // Lower is a lower bound on the same: the terms, composed, are not (epsilon,
@@ -51,33 +51,34 @@ func Lower(terms []Term, delta float64, prec Precision) (float64, error) {
 		return 0, err
 	}
 	prec.Cells = math.Max(1, prec.Cells/2)
-	s, err := prepare(terms, delta, prec, merged)
+	s, slack, err := prepare(terms, delta, prec, merged)
 	if err != nil {
 		return 0, err
 	}
-	return math.Max(0, s.largest(delta)-s.slack(terms)), nil
+	return math.Max(0, s.largest(delta)-slack), nil
 }
 
 // discretiser is dominate or merged.
 type discretiser func(t Term, step, tail float64) *pmf
 
 // prepare discretises and composes with a tilt and a grid that suit delta.
-func prepare(terms []Term, delta float64, prec Precision, discretise discretiser) (*sum, error) {
+func prepare(terms []Term, delta float64, prec Precision, discretise discretiser) (*sum, float64, error) {
 	prec, err := prec.fill()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if !(delta > 0 && delta < 1) || len(terms) == 0 {
-		return nil, fmt.Errorf("%w: %d terms at delta %v", ErrTerm, len(terms), delta)
+		return nil, 0, fmt.Errorf("%w: %d terms at delta %v", ErrTerm, len(terms), delta)
 	}
 	var steps float64
 	for _, t := range terms {
 		if err := t.Validate(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		steps += float64(t.Count)
 	}
-	return onGrid(terms, newPlan(terms, delta, steps, prec), discretise), nil
+	p := newPlan(terms, delta, steps, prec)
+	return onGrid(terms, p, discretise), slack(terms, p.tail), nil
 }
 
 // newPlan chooses tilt, grid and window. Whatever it chooses, the bounds hold.
@@ -85,6 +86,7 @@ func newPlan(terms []Term, delta, steps float64, prec Precision) plan {
 	p := plan{steps: steps, tail: 1e-12 * delta / steps}
 	f := newProfile(terms, p.tail)
 	p.theta = f.tilt(delta)
+	floor := f.resolution()
 	_, _, variance := f.cumulants(p.theta)
 	var lo, hi float64
 	lo, p.edges[0] = f.reach(p.theta, -1)
@@ -92,7 +94,7 @@ func newPlan(terms []Term, delta, steps float64, prec Precision) plan {
 	// A loss near its own bound has next to no deviation left: don't follow it down.
 	_, _, plain := f.cumulants(0)
 	deviation := math.Sqrt(math.Max(variance, plain/256) / steps)
-	p.step = math.Max(deviation/prec.Cells, finest(terms, p.tail))
+	p.step = math.Max(floor, math.Max(deviation/prec.Cells, finest(terms, p.tail)))
 	p.first = lo - 8*p.step // room for the discretisation's own shift
 	width := hi - lo + 16*p.step
 	for p.bits = 8; float64(int(1)<<p.bits)*p.step < width; p.bits++ {
@@ -114,48 +116,60 @@ func onGrid(terms []Term, p plan, discretise discretiser) *sum {
 }
 
 // core sums the window's part of delta(epsilon), and bounds the errors of all of it.
-// Both are relative to e^(lnM - theta epsilon).
-func (s *sum) core(epsilon float64) (delta, errs, scale float64) {
-	scale = math.Exp(s.lnM - s.theta*epsilon)
-	errs = s.roundoff + s.outside
+func (s *sum) core(epsilon float64) (delta, errs float64) {
+	errs = (s.roundoff + s.outside) * math.Exp(s.lnM-s.theta*epsilon)
 	k := max(0, int(math.Floor(epsilon/s.step))+1-s.first)
 	if k >= len(s.once) {
-		return 0, errs, scale
+		return 0, errs
 	}
 	// Each loss above epsilon counts 1 - e^(epsilon - loss).
-	above := float64(s.first+k)*s.step - epsilon
-	once, twice := s.once[k]*math.Exp(-s.theta*above), s.twice[k]*math.Exp(-(s.theta+1)*above)
-	return once - twice, errs + 8*unit*float64(len(s.once))*(once+twice), scale
+	loss := float64(s.first+k) * s.step
+	scale := math.Exp(s.lnM - s.theta*loss)
+	once, twice := s.once[k]*scale, s.twice[k]*scale*math.Exp(epsilon-loss)
+	return once - twice, errs + 8*unit*float64(len(s.once))*(once+twice)
 }
 
+// upperDelta is infinite where a factor leaves the range of floats: nothing is claimed there.
+// No finite loss is above the largest one, whatever the transform's round-off says.
 func (s *sum) upperDelta(epsilon float64) float64 {
-	d, errs, scale := s.core(epsilon)
-	return (d+errs)*scale*math.Exp(s.drift)*(1+1e-12) + s.infinite*(1+1e-12)
+	if epsilon >= s.most {
+		return s.infinite * (1 + 1e-12)
+	}
+	d, errs := s.core(epsilon)
+	d = (d+errs)*math.Exp(s.drift)*(1+1e-12) + s.infinite*(1+1e-12)
+	if math.IsNaN(d) {
+		return math.Inf(1)
+	}
+	return d
 }
 
+// lowerDelta is 0 there.
 func (s *sum) lowerDelta(epsilon float64) float64 {
-	d, errs, scale := s.core(epsilon)
-	return (d - errs) * scale * math.Exp(-s.drift) * (1 - 1e-12)
+	d, errs := s.core(epsilon)
+	if d = (d - errs) * math.Exp(-s.drift) * (1 - 1e-12); math.IsNaN(d) {
+		return 0
+	}
+	return d
 }
 
 // slack covers how far the computed losses may lie from the true ones: their
 // round-off, relative to a cell, shifts mass between neighbouring grid points.
-func (s *sum) slack(terms []Term) float64 {
-	var n float64
+func slack(terms []Term, tail float64) (total float64) {
 	for _, t := range terms {
-		n += float64(t.Count)
+		lo, hi := span(t.pieces(tail))
+		total += float64(t.Count) * 64 * unit * math.Max(1, math.Max(-lo, hi))
 	}
-	return n * 64 * unit
+	return total
 }
 
-// invert finds the least epsilon, to 10^-11, with upperDelta <= delta; infinite if the
-// window holds none.
+// invert finds the least epsilon, to 10^-11, with upperDelta <= delta; infinite if there is
+// none.
 func (s *sum) invert(delta float64) float64 {
 	if s.upperDelta(0) <= delta {
 		return 0
 	}
-	lo, hi := 0.0, float64(s.first+len(s.once))*s.step
-	if hi <= 0 || s.upperDelta(hi) > delta {
+	lo, hi := 0.0, s.most
+	if s.upperDelta(hi) > delta {
 		return math.Inf(1)
 	}
 	for hi-lo > 1e-11*hi {
@@ -169,15 +183,16 @@ func (s *sum) invert(delta float64) float64 {
 }
 
 // largest finds an epsilon with lowerDelta > delta, about the largest; 0 if it finds none. Far
-// from the tilt's centre errors drown the bound, so it looks down from the window's end.
+// from the tilt's centre errors drown the bound, so it looks down from the window's end, to
+// its beginning and then at 0.
 func (s *sum) largest(delta float64) float64 {
 	hi := float64(s.first+len(s.once)) * s.step
 	down := math.Min(hi, float64(len(s.once))*s.step) / 128
-	lo := hi
-	for lo > 0 && s.lowerDelta(lo) <= delta {
+	lo, end := hi, math.Max(0, float64(s.first)*s.step)
+	for lo > end && s.lowerDelta(lo) <= delta {
 		hi, lo = lo, lo-down
 	}
-	if lo <= 0 {
+	if lo <= end {
 		lo = 0
 	}
 	for hi-lo > 1e-11*hi {

@@ -2,6 +2,7 @@ package pld
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 )
@@ -23,7 +24,8 @@ type sum struct {
 	roundoff float64 // bound on the summed errors of t
 	outside  float64 // bound on the tilted mass outside of the window, which is folded into it
 	infinite float64 // bound on the mass at infinite loss
-	drift    float64 // bound on the relative error of all masses, steps times one step's
+	most     float64 // no finite loss is above
+	drift    float64 // bound on the relative error of all masses, over all steps
 }
 
 // massError bounds the relative error of one computed cell: exponentials of
@@ -57,13 +59,18 @@ func compose(steps []*pmf, counts []int, p plan) *sum {
 		c := float64(counts[j])
 		lnM := d.cumulant(p.theta)
 		s.lnM += c * lnM
+		s.drift += c * 8 * unit * (math.Abs(lnM) + p.theta*d.farthest())
 		s.infinite += c * d.infinite
+		_, top := d.top()
+		s.most += c * float64(top) * d.step * (1 + math.Copysign(4*unit, float64(top)))
 		below += c * (d.cumulant(p.theta+p.edges[0]) - lnM)
 		above += c * (d.cumulant(p.theta+p.edges[1]) - lnM)
 		d.fold(fold, p.theta, lnM)
 		multiply(freq, errs, fft.Coefficients(nil, fold), c, transformError(p.bits))
 	}
-	s.drift = p.steps * massError
+	// Exponentials of the tilt are as exact as their arguments.
+	far := s.theta * math.Max(math.Abs(p.first), math.Abs(p.first+float64(n)*p.step))
+	s.drift += p.steps*massError + 8*unit*(math.Abs(s.lnM)+far)
 	s.finish(fft, freq, errs, p.bits)
 	// Chernoff: P(S <= a) <= e^(K(t) - t a) for t < 0, and so on.
 	below -= p.edges[0] * float64(s.first) * s.step
@@ -155,12 +162,10 @@ func (d *pmf) tilted(theta, shift float64, f func(i int, mass float64)) {
 
 // cumulant is ln E e^(theta L) over the finite losses.
 func (d *pmf) cumulant(theta float64) float64 {
-	peak := math.Inf(-1)
+	peak := math.Inf(-1) // to within the tilt over 16 cells
 	for i := 0; i < len(d.mass); i += 16 {
-		for _, m := range d.mass[i:min(i+1, len(d.mass))] {
-			if m > 0 {
-				peak = math.Max(peak, theta*float64(d.first+i)*d.step+math.Log(m))
-			}
+		if m := slices.Max(d.mass[i:min(i+16, len(d.mass))]); m > 0 {
+			peak = math.Max(peak, theta*float64(d.first+i)*d.step+math.Log(m))
 		}
 	}
 	if math.IsInf(peak, -1) {
@@ -169,6 +174,11 @@ func (d *pmf) cumulant(theta float64) float64 {
 	var sum float64
 	d.tilted(theta, peak, func(_ int, m float64) { sum += m })
 	return peak + math.Log(sum)
+}
+
+// farthest is the largest magnitude of a loss.
+func (d *pmf) farthest() float64 {
+	return d.step * math.Max(math.Abs(float64(d.first)), math.Abs(float64(d.first+len(d.mass))))
 }
 
 // fold lays the tilted mass, divided by e^lnM, onto the residues modulo len(dst).

@@ -52,7 +52,9 @@ func dominate(t Term, step, tail float64) *pmf {
 		d.split(p)
 		d.infinite += p.high
 	}
-	d.put(0, t.atom())
+	if atom := t.atom(); atom > 0 { // far from 0, a pair without one has no cell there
+		d.put(0, atom)
+	}
 	return d
 }
 

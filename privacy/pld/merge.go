@@ -6,7 +6,9 @@ import "math"
 // everywhere. Outputs are merged into bins, each bin's loss a grid point: a bin that
 // begins short of a grid point l ends beyond it, where the masses balance to
 // P = e^l Q. Where the density changes by its own size within a cell, so that no
-// nearby end balances, the bin's loss is rounded down instead.
+// nearby end balances, the bin's loss is rounded down instead. Where that leaves no loss
+// above 0, all outputs are one bin of loss 0: a pair that tells nothing, and still more than
+// this one. It happens where a term's losses are all within a cell, beside larger terms.
 func merged(t Term, step, tail float64) *pmf {
 	p := t.pieces(tail)[0]
 	d := newPMF([]piece{p}, step)
@@ -21,7 +23,20 @@ func merged(t Term, step, tail float64) *pmf {
 		d.put(i, mass)
 		c = end
 	}
+	if mass, top := d.top(); top <= 0 {
+		return &pmf{step: step, mass: []float64{mass}}
+	}
 	return d
+}
+
+// top is the mass, and the index of the largest loss that has any.
+func (d *pmf) top() (mass float64, index int) {
+	for i, m := range d.mass {
+		if m > 0 {
+			mass, index = mass+m, d.first+i
+		}
+	}
+	return mass, index
 }
 
 // balance finds the end of the bin that begins at c, below loss l: where P = e^l Q, or

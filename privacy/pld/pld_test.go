@@ -116,6 +116,26 @@ func TestBracketsGaussianCompositions(t *testing.T) {
 	})
 }
 
+// Small steps beside large ones lie within a cell of the grid that suits the large ones. The
+// lower bound does without them then, and isn't dragged down by them.
+func TestBracketsSmallStepsBesideLarge(t *testing.T) {
+	for _, small := range []Term{
+		{Kind: Remove, Mu: 0.0067, Rate: 1, Count: 19},
+		{Kind: Replace, Mu: 0.001, Rate: 1, Count: 300},
+		{Kind: Add, Mu: 0.02, Rate: 1, Count: 300},
+		{Kind: Remove, Mu: 0.05, Rate: 1, Count: 100},
+	} {
+		large := Term{Kind: Replace, Mu: 1, Rate: 1, Count: 22}
+		mu := small.Mu
+		if small.Kind == Replace {
+			mu *= 2
+		}
+		mu = math.Sqrt(4*22 + mu*mu*float64(small.Count))
+		exact := epsilonOf(0.003, func(e float64) float64 { return gaussianDelta(mu, e) })
+		bracket(t, []Term{large, small}, 0.003, exact, 6e-3)
+	}
+}
+
 // smallDelta is gaussianDelta by quadrature, for deltas where the difference cancels.
 func smallDelta(mu, e float64) float64 {
 	a := e/mu - mu/2

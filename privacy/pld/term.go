@@ -59,6 +59,9 @@ type piece struct {
 // pieces cuts the term's curve at tails of at most tail each.
 func (t Term) pieces(tail float64) []piece {
 	r := tailQuantile(tail)
+	if t.Kind == Amplified && t.Rate == 1 { // nothing is amplified, and both halves are Gaussian
+		t.Kind = Remove
+	}
 	whole := piece{kind: t.Kind, mu: t.Mu, q: t.Rate, lo: -r, hi: t.Mu + r, low: tail, high: tail}
 	switch t.Kind {
 	case Add:
@@ -76,6 +79,10 @@ func (t Term) pieces(tail float64) []piece {
 		above.kind, below.kind, below.hi = Remove, Add, r
 		above.lo, above.low = t.Mu/2, 0 // Remove's loss is 0 at mu/2
 		below.hi, below.high = -t.Mu/2, 0
+		if below.hi <= below.lo { // all of this half is tail
+			above.high += tail
+			return []piece{above}
+		}
 		return []piece{above, below}
 	}
 	return []piece{whole}
@@ -155,6 +162,9 @@ func (p piece) where(l float64) float64 {
 func (p piece) whereReplace(l float64) float64 {
 	if l < 0 {
 		return -p.whereReplace(-l)
+	}
+	if p.q == 1 { // where the exponentials below would leave the range of floats
+		return l / (2 * p.mu)
 	}
 	lnQC := math.Log(p.q) - p.mu*p.mu/2
 	a := (1 - p.q) * -math.Expm1(-l) / 2 // over e^l

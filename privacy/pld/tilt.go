@@ -62,7 +62,7 @@ func (f profile) reach(theta, side float64) (edge, exponent float64) {
 		return side * (rare + k - k0) / t
 	}
 	// For a Gaussian sum the best exponent is sqrt(2 rare) over its standard deviation.
-	mid := math.Log(math.Sqrt(2*rare/k2) + 1e-300)
+	mid := math.Log(math.Sqrt(2*rare) / math.Max(math.Sqrt(k2), f.resolution()))
 	best, value := mid, at(mid)
 	for u := mid - 6; u < mid+2; u += 0.25 {
 		if v := at(u); v < value {
@@ -72,24 +72,42 @@ func (f profile) reach(theta, side float64) (edge, exponent float64) {
 	return side * value, side * math.Exp(best)
 }
 
-// tilt is the theta >= 0 whose Chernoff bound exp(K - theta K') is about delta.
+// resolution is what floats can tell apart on the scale of the losses.
+func (f profile) resolution() float64 {
+	most := 0x1p-60
+	for _, losses := range f.loss {
+		for _, l := range losses {
+			most = math.Max(most, math.Abs(l))
+		}
+	}
+	return 0x1p-40 * most
+}
+
+// tilt is the theta >= 0 whose Chernoff bound exp(K - theta K') is about delta: about the tail
+// that decides. Losses that all lie within s < 1 count s of their mass at the most, so that
+// the tail is as much larger.
 func (f profile) tilt(delta float64) float64 {
+	_, _, variance := f.cumulants(0)
+	deviation := math.Max(math.Sqrt(variance), f.resolution())
+	goal := math.Log(delta) - math.Min(0, math.Log(deviation))
 	exponent := func(theta float64) float64 {
 		k0, k1, _ := f.cumulants(theta)
 		return k0 - theta*k1
 	}
+	if goal >= 0 {
+		return 0
+	}
 	// A Gaussian sum with delta above 1e-200 needs no more than 30 standard deviations;
 	// a bounded loss would ask for ever more and gain nothing.
-	_, _, variance := f.cumulants(0)
-	most := 30 / math.Sqrt(variance)
+	most := 30 / deviation
 	hi := most / 64
-	for exponent(hi) > math.Log(delta) && hi < most {
+	for exponent(hi) > goal && hi < most {
 		hi *= 2
 	}
 	lo := 0.0
 	for range 30 {
 		mid := (lo + hi) / 2
-		if exponent(mid) > math.Log(delta) {
+		if exponent(mid) > goal {
 			lo = mid
 		} else {
 			hi = mid

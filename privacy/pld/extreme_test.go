@@ -1,0 +1,81 @@
+package pld
+
+import (
+	"math"
+	mathrand "math/rand/v2"
+	"testing"
+)
+
+// extremes are terms and deltas that once left the range of floats: losses that are all the
+// same, losses far from 0, halves of a curve that are all tail, and more steps or smaller
+// deltas than a transform's round-off allows.
+func extremes() (all []extreme) {
+	all = []extreme{
+		{[]Term{{Kind: Add, Mu: 17.7, Rate: 0.0183, Count: 1}}, 0.174},
+		{[]Term{{Kind: Add, Mu: 17.7, Rate: 0.0183, Count: 1}}, 0.01},
+		{[]Term{{Kind: Remove, Mu: 50, Rate: 1, Count: 1}}, 0.3},
+		{[]Term{{Kind: Remove, Mu: 15.6, Rate: 1, Count: 1}}, 0.37},
+		{[]Term{{Kind: Amplified, Mu: 22.5, Rate: 0.039, Count: 1}, {Kind: Amplified, Mu: 0.23, Rate: 1, Count: 3}}, 4e-6},
+		{[]Term{{Kind: Amplified, Mu: 39.5, Rate: 0.39, Count: 1}}, 4e-11},
+		{[]Term{{Kind: Add, Mu: 7.29, Rate: 0.11, Count: 842}}, 1.5e-24},
+		{[]Term{{Kind: Remove, Mu: 0.5, Rate: 0.1, Count: 100000}}, 0.1},
+	}
+	rng := mathrand.New(mathrand.NewPCG(7, 11))
+	between := func(a, b float64) float64 { return a + (b-a)*rng.Float64() }
+	for range 40 {
+		x := extreme{delta: math.Exp(between(-60, -0.01))}
+		for range 1 + rng.IntN(2) {
+			x.terms = append(x.terms, Term{Kind: Kind(1 + rng.IntN(4)), Mu: math.Exp(between(-12, math.Log(50))),
+				Rate: math.Exp(-max(0, between(-5, 10))), Count: int(math.Exp(max(0, between(-5, 9))))})
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+type extreme struct {
+	terms []Term
+	delta float64
+}
+
+// Whatever the terms: the upper bound is a number, and not below the lower one.
+func TestExtremes(t *testing.T) {
+	for _, x := range extremes() {
+		prec := Precision{Cells: 10, MaxBits: 11}
+		hi, err := Upper(x.terms, x.delta, prec)
+		if err != nil || !(hi >= 0) || math.IsInf(hi, 1) {
+			t.Errorf("%+v: upper bound %v, %v", x, hi, err)
+		}
+		for _, term := range x.terms {
+			if term.Kind == Amplified {
+				x.terms = nil // it has no lower bound
+			}
+		}
+		if len(x.terms) == 0 {
+			continue
+		}
+		lo, err := Lower(x.terms, x.delta, prec)
+		if err != nil || !(lo >= 0 && lo <= hi) {
+			t.Errorf("%+v: lower bound %v, upper bound %v, %v", x, lo, hi, err)
+		}
+	}
+}
+
+// Far from 0, single steps against their closed form.
+func TestBracketsFarSteps(t *testing.T) {
+	for _, term := range []Term{
+		{Kind: Add, Mu: 17.7, Rate: 0.0183, Count: 1},
+		{Kind: Remove, Mu: 15.6, Rate: 1, Count: 1},
+		{Kind: Remove, Mu: 12, Rate: 0.3, Count: 1},
+		{Kind: Replace, Mu: 8, Rate: 0.5, Count: 1},
+		{Kind: Replace, Mu: 20, Rate: 1, Count: 1},
+	} {
+		for _, delta := range []float64{0.3, 0.1, 0.012, 1e-4, 1e-8} {
+			exact := epsilonOf(delta, func(e float64) float64 { return singleDelta(term, e) })
+			if term.Kind == Replace && term.Rate == 1 { // e^epsilon leaves the range of floats
+				exact = epsilonOf(delta, func(e float64) float64 { return smallDelta(2*term.Mu, e) })
+			}
+			bracket(t, []Term{term}, delta, exact, 0.03)
+		}
+	}
+}
