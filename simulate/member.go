@@ -41,6 +41,7 @@ type member struct {
 	out   []protocol.Outgoing
 	stuck []protocol.Outgoing // waits for the connection
 	work  *protocol.Work
+	ahead announced
 }
 
 // proposal is an update under way: what was asked and when it will be there.
@@ -154,6 +155,7 @@ func (m *member) step(ev protocol.Event, msg *message) {
 	}
 	w.record(m, ev, msg, &eff)
 	w.oracle.noticed(m, msg, eff.Notices)
+	w.oracle.keepsWord(m, &eff)
 }
 
 // flush makes the batch durable and lets its messages go, unless the process
@@ -217,7 +219,7 @@ func (m *member) crash(away int64) {
 // stop ends a life without a word.
 func (m *member) stop() {
 	m.up, m.life, m.turning, m.wakeAt, m.busy = false, m.life+1, false, 0, 0
-	m.out, m.stuck, m.work, m.proposals, m.taken = nil, nil, nil, nil, nil
+	m.out, m.stuck, m.work, m.proposals, m.taken, m.ahead = nil, nil, nil, nil, nil, nil
 	m.disk.drop()
 }
 

@@ -44,6 +44,7 @@ type oracle struct {
 	voided   map[attempt]bool
 	rounds   []*settledRound // by round, from 1; index 0 is the prior
 	checked  map[int][2]int  // party: life and settled rounds that were checked
+	kept     int             // values that were announced and persisted as they were
 }
 
 type key struct {
