@@ -166,8 +166,16 @@ func exactDiscrete(q Query, d float64) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	e := l.Epsilon(int(d)*q.Steps, q.Delta*(1-1e-10))
-	return Answer{Epsilon: e, LowerBound: e * (1 - 1e-9), Accountant: AccountantExact}, nil
+	return l.answer(int(d)*q.Steps, q)
+}
+
+// answer is exact, but where the noise is too narrow.
+func (l *Lattice) answer(shift int, q Query) (Answer, error) {
+	e := l.Epsilon(shift, q.Delta*(1-1e-10))
+	if math.IsInf(e, 1) {
+		return Answer{}, refuse("sigma %v is too small beside the sensitivity for exact summation", q.Sigma)
+	}
+	return Answer{Epsilon: e, LowerBound: math.Min(e, l.LowerEpsilon(shift, q.Delta)), Accountant: AccountantExact}, nil
 }
 
 func sampledDiscrete(q Query, x sums) (Answer, error) {
@@ -211,8 +219,9 @@ func skellam(q Query, d float64) (Answer, error) {
 	}
 	exact := q.Dim == 1 && q.Steps == 1 && !q.sampled() && d == math.Round(d)
 	if l, lerr := SkellamLattice(q.Sigma * q.Sigma); exact && lerr == nil && (q.Accountant == "" || q.Accountant == AccountantExact) {
-		e := l.Epsilon(int(d), q.Delta*(1-1e-10))
-		return Answer{Epsilon: e, LowerBound: e * (1 - 1e-9), Accountant: AccountantExact}, nil
+		if exact, err := l.answer(int(d), q); err == nil || q.Accountant != "" {
+			return exact, err
+		}
 	}
 	if q.Accountant == "" {
 		return rdp, err

@@ -115,20 +115,43 @@ func (l *Lattice) Variance() float64 {
 }
 
 // Delta is the hockey-stick divergence between the noise shifted by shift and the noise:
-// sum of max(0, p(z - shift) - e^epsilon p(z)), to about 10^-11 relatively.
+// sum of max(0, p(z - shift) - e^epsilon p(z)), from above, to about 10^-11 relatively.
 // The noises here are symmetric and log-concave, so smaller shifts are no worse.
 func (l *Lattice) Delta(shift int, epsilon float64) float64 {
-	var d float64
+	return l.divergence(shift, epsilon, true)
+}
+
+// tiny is where a mass is no longer held to all of a float's digits, or was cut off.
+const tiny = 1e-290
+
+// divergence counts what has no mass, or a tiny one, on the other side whole if it is to be
+// an upper bound, and not at all otherwise.
+func (l *Lattice) divergence(shift int, epsilon float64, upper bool) (d float64) {
 	e := math.Exp(epsilon)
-	for i := range l.mass {
-		if x := l.mass[i] - e*l.at(l.first+i+shift); x > 0 {
-			d += x
+	for i, m := range l.mass {
+		q := l.at(l.first + i + shift)
+		switch {
+		case m == 0:
+		case q < tiny:
+			if upper {
+				d += m
+			}
+		case epsilon > 600: // where e^epsilon nears the end of floats' range
+			d += m * math.Max(0, -math.Expm1(epsilon+math.Log(q)-math.Log(m)))
+		default:
+			d += math.Max(0, m-e*q)
 		}
 	}
 	return d
 }
 
-// Epsilon is the least epsilon of a shift at delta.
+// Epsilon is the least epsilon of a shift at delta, rounded up; infinite where the noise is so
+// narrow that the two hardly overlap.
 func (l *Lattice) Epsilon(shift int, delta float64) float64 {
-	return leastEpsilon(delta, func(e float64) float64 { return l.Delta(shift, e) })
+	return leastEpsilon(delta, func(e float64) float64 { return l.divergence(shift, e, true) })
+}
+
+// LowerEpsilon is a lower bound on it.
+func (l *Lattice) LowerEpsilon(shift int, delta float64) float64 {
+	return leastEpsilon(delta*(1+1e-10), func(e float64) float64 { return l.divergence(shift, e, false) }) * (1 - 1e-9)
 }

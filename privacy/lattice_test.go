@@ -178,3 +178,24 @@ func TestLatticeVariance(t *testing.T) {
 		}
 	}
 }
+
+// Where the noise is narrow beside the sensitivity s, nearly all mass is at 0, and its loss
+// is s^2/(2 sigma^2): a claim below it is false, however large e^epsilon gets.
+func TestNarrowNoiseHasALargeEpsilon(t *testing.T) {
+	for _, sigma := range []float64{0.05, 0.1, 0.3} {
+		for _, s := range []float64{1, 2, 3, 7, 250} {
+			for _, steps := range []int{1, 3, 5000} {
+				q := Query{Mechanism: DiscreteGaussian, Sigma: sigma, Sensitivity: s, Steps: steps, Delta: 1e-9}
+				a, err := Account(q)
+				loss := s * s / (2 * sigma * sigma)
+				if err != nil || !(a.Epsilon >= loss*(1-1e-9)) || a.LowerBound > a.Epsilon {
+					t.Errorf("%+v: %+v, %v; one step's loss is %v", q, a, err, loss)
+				}
+				q.Accountant = AccountantExact
+				if a, err := Account(q); err == nil && !(a.Epsilon >= loss*(1-1e-9)) || err != nil && !errors.Is(err, ErrInput) {
+					t.Errorf("%+v: %+v, %v; one step's loss is %v", q, a, err, loss)
+				}
+			}
+		}
+	}
+}

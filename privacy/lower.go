@@ -22,7 +22,7 @@ func lowerBound(q Query, d float64) float64 {
 		if err != nil {
 			return 0
 		}
-		return l.Epsilon(int(math.Floor(d))*q.Steps, q.Delta*(1+1e-10)) * (1 - 1e-9)
+		return l.LowerEpsilon(int(math.Floor(d))*q.Steps, q.Delta)
 	}
 	return lowerInteger(sums{math.Floor(d), q.Sigma * q.Sigma, 1, 1, float64(q.Steps)}, q.Delta)
 }
@@ -47,7 +47,7 @@ func lowerInteger(x sums, delta float64) float64 {
 	}
 	if x.part*parts <= 1e6 {
 		if l, err := DiscreteGaussianLattice(x.part, int(parts)); err == nil {
-			return l.Epsilon(int(x.sensitivity*x.n), delta*(1+1e-10)) * (1 - 1e-9)
+			return l.LowerEpsilon(int(x.sensitivity*x.n), delta)
 		}
 	}
 	d := sumDeviation(x.part, uint32(parts))
