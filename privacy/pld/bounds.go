@@ -31,7 +31,7 @@ func (p Precision) fill() (Precision, error) {
 
 // Upper is an upper bound on the epsilon at delta of the terms composed.
 func Upper(terms []Term, delta float64, prec Precision) (float64, error) {
-	s, slack, err := prepare(terms, delta, prec, dominate)
+	s, slack, err := prepare(terms, delta, prec, maxCells, dominate)
 	if err != nil {
 		return 0, err
 	}
@@ -51,7 +51,7 @@ func Lower(terms []Term, delta float64, prec Precision) (float64, error) {
 		return 0, err
 	}
 	prec.Cells = math.Max(1, prec.Cells/2)
-	s, slack, err := prepare(terms, delta, prec, merged)
+	s, slack, err := prepare(terms, delta, prec, maxMerged, merged)
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func Lower(terms []Term, delta float64, prec Precision) (float64, error) {
 type discretiser func(t Term, step, tail float64) *pmf
 
 // prepare discretises and composes with a tilt and a grid that suit delta.
-func prepare(terms []Term, delta float64, prec Precision, discretise discretiser) (*sum, float64, error) {
+func prepare(terms []Term, delta float64, prec Precision, cells int, discretise discretiser) (*sum, float64, error) {
 	prec, err := prec.fill()
 	if err != nil {
 		return nil, 0, err
@@ -77,12 +77,12 @@ func prepare(terms []Term, delta float64, prec Precision, discretise discretiser
 		}
 		steps += float64(t.Count)
 	}
-	p := newPlan(terms, delta, steps, prec)
+	p := newPlan(terms, delta, steps, prec, cells)
 	return onGrid(terms, p, discretise), slack(terms, p.tail), nil
 }
 
 // newPlan chooses tilt, grid and window. Whatever it chooses, the bounds hold.
-func newPlan(terms []Term, delta, steps float64, prec Precision) plan {
+func newPlan(terms []Term, delta, steps float64, prec Precision, cells int) plan {
 	p := plan{steps: steps, tail: 1e-12 * delta / steps}
 	f := newProfile(terms, p.tail)
 	p.theta = f.tilt(delta)
@@ -94,7 +94,7 @@ func newPlan(terms []Term, delta, steps float64, prec Precision) plan {
 	// A loss near its own bound has next to no deviation left: don't follow it down.
 	_, _, plain := f.cumulants(0)
 	deviation := math.Sqrt(math.Max(variance, plain/256) / steps)
-	p.step = math.Max(floor, math.Max(deviation/prec.Cells, finest(terms, p.tail)))
+	p.step = math.Max(floor, math.Max(deviation/prec.Cells, finest(terms, p.tail, cells)))
 	p.first = lo - 8*p.step // room for the discretisation's own shift
 	width := hi - lo + 16*p.step
 	for p.bits = 8; float64(int(1)<<p.bits)*p.step < width; p.bits++ {

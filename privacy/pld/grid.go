@@ -10,8 +10,12 @@ type pmf struct {
 	infinite float64 // mass at infinite loss
 }
 
-// maxCells bounds the memory and time of one step's distribution.
-const maxCells = 1 << 21
+// These bound the memory and time of one step's distribution. Merging solves for every bin's
+// end, which takes ten times as long as splitting a cell.
+const (
+	maxCells  = 1 << 21
+	maxMerged = 1 << 17
+)
 
 // span is the range of a term's losses between its tails.
 func span(pieces []piece) (lo, hi float64) {
@@ -24,12 +28,12 @@ func span(pieces []piece) (lo, hi float64) {
 	return lo, hi
 }
 
-// finest is the smallest step with which every term keeps to maxCells.
-func finest(terms []Term, tail float64) float64 {
+// finest is the smallest step with which every term keeps to so many cells.
+func finest(terms []Term, tail float64, cells int) float64 {
 	var step float64
 	for _, t := range terms {
 		lo, hi := span(t.pieces(tail))
-		step = math.Max(step, (hi-lo)/maxCells)
+		step = math.Max(step, (hi-lo)/float64(cells))
 	}
 	return step
 }
