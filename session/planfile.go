@@ -70,7 +70,8 @@ type Summary struct {
 	NoiseStd      float64         `json:"noise_std"` // of one contributor, in the unit of the application
 	Epsilon       float64         `json:"epsilon"`
 	Delta         float64         `json:"delta"`
-	Spends        float64         `json:"spends"` // epsilon of all releases
+	Releases      uint32          `json:"releases"` // noisy vectors at most: rounds, spare attempts, and steps inside each
+	Spends        float64         `json:"spends"`   // epsilon of all releases
 	Relation      string          `json:"relation"`
 	Clip          float64         `json:"clip"`
 	Sensitivity   float64         `json:"sensitivity"`
@@ -109,6 +110,7 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "plan: epsilon: %w", err)
 	}
 	if ok {
+		s.Releases = uint32(p.Releases()) * max(1, p.LocalSteps)
 		s.Spends, s.Relation = b.Epsilon, privacy.Relation(p.Relation).String()
 		u := noiseUse(p)
 		s.NoiseUse = &u

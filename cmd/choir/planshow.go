@@ -36,7 +36,7 @@ func printPlan(w io.Writer, s *session.Summary) {
 		row("noise", "standard deviation %.6g by each %s", s.NoiseStd, s.Noise)
 	}
 	if s.Epsilon > 0 {
-		row("privacy", "(%g, %g) over all, %s; %d releases spend %.6g", s.Epsilon, s.Delta, s.Relation, s.Rounds+s.SpareAttempts, s.Spends)
+		row("privacy", "(%g, %g) over all, %s; %d releases spend %.6g", s.Epsilon, s.Delta, s.Relation, s.Releases, s.Spends)
 		row("clip", "%g; one record moves a sum by at most %g", s.Clip, s.Sensitivity)
 	}
 	if u := s.NoiseUse; u != nil {
