@@ -69,13 +69,14 @@ func TestBracketsFarSteps(t *testing.T) {
 		{Kind: Remove, Mu: 12, Rate: 0.3, Count: 1},
 		{Kind: Replace, Mu: 8, Rate: 0.5, Count: 1},
 		{Kind: Replace, Mu: 20, Rate: 1, Count: 1},
+		{Kind: Replace, Mu: 3.32, Rate: 1 - 0x1p-47, Count: 1}, // 1 - q + q e^x is a difference of nearly equal numbers
 	} {
-		for _, delta := range []float64{0.3, 0.1, 0.012, 1e-4, 1e-8} {
+		for _, delta := range []float64{0.3, 0.1, 0.012, 1e-4, 1e-8, 7.6e-10} {
 			exact := epsilonOf(delta, func(e float64) float64 { return singleDelta(term, e) })
 			if term.Kind == Replace && term.Rate == 1 { // e^epsilon leaves the range of floats
 				exact = epsilonOf(delta, func(e float64) float64 { return smallDelta(2*term.Mu, e) })
 			}
-			bracket(t, []Term{term}, delta, exact, 0.03)
+			tight(t, []Term{term}, delta, exact, 0.03)
 		}
 	}
 }

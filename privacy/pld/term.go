@@ -110,7 +110,10 @@ func mixLog(q, x float64) float64 {
 	case x > 30:
 		return math.Log(q) + x + math.Log1p((1-q)/q*math.Exp(-x))
 	}
-	return math.Log1p(q * math.Expm1(x))
+	if s := q * math.Expm1(x); s > -0.5 {
+		return math.Log1p(s)
+	}
+	return math.Log((1 - q) + q*math.Exp(x)) // 1 + s would cancel
 }
 
 // unmix solves mixLog(q, x) = l; -Inf where l lies at or below its range.
@@ -122,10 +125,13 @@ func unmix(q, l float64) float64 {
 		return l - math.Log(q) + math.Log1p(-(1-q)*math.Exp(-l))
 	}
 	y := math.Expm1(l) / q
-	if y <= -1 {
-		return math.Inf(-1)
+	switch {
+	case y > -0.5:
+		return math.Log1p(y)
+	case math.Exp(l) > 1-q:
+		return math.Log((math.Exp(l) - (1 - q)) / q)
 	}
-	return math.Log1p(y)
+	return math.Inf(-1)
 }
 
 // at is the loss and the density under P at z.
