@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"math/bits"
 	"slices"
 
 	"choir/crypto/noise"
+	"choir/protocol"
 )
 
 // The outbox's stored form is u32 CRC-32C of the rest; 32 bytes of seed, zeros without
@@ -39,7 +39,7 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b[4:], crc32.MakeTable(cr
 // sees it.
 
 func appendPacked(dst []byte, update []int64) []byte {
-	width := widthOf(update)
+	width := protocol.IntWidth(update)
 	if width == 0 {
 		return append(dst, 0)
 	}
@@ -76,19 +76,6 @@ func packedSize(dim, width int) int {
 		return 1
 	}
 	return 1 + dim*width + 8 - width
-}
-
-// widthOf is how many bytes two's complement takes for the widest; 0 for zeros only.
-func widthOf(update []int64) int {
-	var some, bitsOf uint64
-	for _, x := range update {
-		some |= uint64(x)
-		bitsOf |= uint64(x ^ x>>63)
-	}
-	if some == 0 {
-		return 0
-	}
-	return bits.Len64(bitsOf)/8 + 1
 }
 
 // addPacked adds to dst the coordinates of a stored update from the given one on. It

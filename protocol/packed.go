@@ -18,7 +18,7 @@ const packedBlock = 4096
 
 // PackInts packs integers, in one pass over them.
 func PackInts(v []int64) []byte {
-	first := widthOf(v[:min(len(v), packedBlock)]) // what most blocks take
+	first := IntWidth(v[:min(len(v), packedBlock)]) // what most blocks take
 	b := make([]byte, 0, 32+len(v)/packedBlock+len(v)*first)
 	for b = binary.LittleEndian.AppendUint64(b, uint64(len(v))); len(v) > 0; v = v[min(len(v), packedBlock):] {
 		b = packBlock(b, v[:min(len(v), packedBlock)])
@@ -30,7 +30,7 @@ func PackInts(v []int64) []byte {
 }
 
 func packBlock(b []byte, block []int64) []byte {
-	width := widthOf(block)
+	width := IntWidth(block)
 	start, size := len(b)+1, len(block)*width
 	b = append(slices.Grow(b, 1+size+8), byte(width))
 	words := b[start : start+size+8]
@@ -41,8 +41,8 @@ func packBlock(b []byte, block []int64) []byte {
 	return b[:start+size]
 }
 
-// widthOf is how many bytes two's complement takes for the widest; 0 for zeros only.
-func widthOf(v []int64) int {
+// IntWidth is how many bytes two's complement takes for the widest; 0 for zeros only.
+func IntWidth(v []int64) int {
 	var some, bitsOf uint64
 	for _, x := range v {
 		some |= uint64(x)
@@ -88,7 +88,7 @@ func unpackBlock(dst []int64, b []byte) (rest []byte, ok bool) {
 		copy(word[:], b[i*width:(i+1)*width])
 		dst[i] = int64(binary.LittleEndian.Uint64(word[:])) << shift >> shift
 	}
-	return b[len(dst)*width:], widthOf(dst) == width
+	return b[len(dst)*width:], IntWidth(dst) == width
 }
 
 func allZero(b []byte) bool {
