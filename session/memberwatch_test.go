@@ -41,8 +41,9 @@ func TestMemberIsWatched(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		done[name] = make(chan error, 1)
-		go func() { done[name] <- m.Run(t.Context()) }()
+		ended := make(chan error, 1)
+		done[name] = ended
+		go func() { ended <- m.Run(t.Context()) }()
 	}
 	start("party-a", protocol.RoleParty, in)
 	url := "http://" + address(t, out)
