@@ -194,7 +194,7 @@ func (row cheater) live(connect connect, c clocks) (*outcome, error) {
 // nodes saw settled. It gives up quietly: judge says what is missing.
 func (row cheater) linger(o *outcome) {
 	culprit := row.culprit()
-	for range 500 {
+	for range 3000 { // a minute, far beyond what a busy machine needs
 		o.mu.Lock()
 		seen := (row.comes.refused == nil || o.refused(row.comes.by, culprit, row.comes.refused)) && len(o.results("c1")) >= len(row.comes.sets)
 		o.mu.Unlock()

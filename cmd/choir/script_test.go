@@ -85,7 +85,7 @@ func freeport(ts *testscript.TestScript, _ bool, args []string) {
 
 // awaitfile FILE waits until a file that another process writes isn't empty.
 func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
-	for range 1000 {
+	for range 12000 { // two minutes, far beyond what a busy machine needs
 		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
 			return
 		}
