@@ -45,6 +45,8 @@ type Run struct {
 	// fewer, and always the last.
 	Watch    func(round int, p *pvi.Posterior) error
 	WatchAll bool // every round
+	// States, if not nil, is shown the public state after every round.
+	States func(p *protocol.Plan, round int, state []int64) error
 }
 
 // Clear in the place of a transport sums in the clear, with the very noise that a session's
@@ -181,6 +183,11 @@ func (s *signed) learner(party int) (session.Learner, error) {
 
 // see shows a state to whoever watches.
 func (s *signed) see(round int, state []int64) error {
+	if s.States != nil {
+		if err := s.States(s.plan, round, state); err != nil {
+			return err
+		}
+	}
 	if s.Watch == nil || !(s.WatchAll || Marked(round) || round == s.Rounds) {
 		return nil
 	}

@@ -137,28 +137,48 @@ func (t *trace) last() float64 {
 	return mean
 }
 
-// run learns by a configuration. epsilon 0 is without noise.
+// run learns one problem by a configuration. epsilon 0 is without noise.
 func (p problem) run(ctx context.Context, name string, seed int, c pvi.Config, rounds int, epsilon float64, over study.Options) (*trace, error) {
-	want, err := p.exact()
+	t, err := learn(ctx, name, seed, []problem{p}, []pvi.Config{c}, rounds, epsilon, over)
 	if err != nil {
 		return nil, err
 	}
-	weights := make([]float64, len(p.parts))
-	for i := range weights {
-		weights[i] = 1 / float64(len(weights))
+	return t[0], nil
+}
+
+// learn learns many problems in one session, each by its own configuration: a sum has a
+// block for every problem.
+func learn(ctx context.Context, name string, seed int, all []problem, configs []pvi.Config, rounds int, epsilon float64, over study.Options) ([]*trace, error) {
+	var b lab.Blocks
+	var want []*pvi.Posterior
+	traces := make([]*trace, len(all))
+	for i, p := range all {
+		exact, err := p.exact()
+		if err != nil {
+			return nil, err
+		}
+		weights := make([]float64, len(p.parts))
+		for j := range weights {
+			weights[j] = 1 / float64(len(weights))
+		}
+		want, traces[i] = append(want, exact), new(trace)
+		b.Apps = append(b.Apps, oneWeight{&session.Learning{Version: 1, PVI: p.config(configs[i]), Weights: weights, Schema: []byte("{}")}})
+		b.Parts = append(b.Parts, p.parts)
 	}
-	t := new(trace)
-	r := lab.Run{Name: name, Seed: uint64(seed), App: oneWeight{&session.Learning{Version: 1, PVI: p.config(c), Weights: weights, Schema: []byte("{}")}}, Parts: p.parts,
-		Rounds: rounds, Epsilon: epsilon, Delta: delta, Transport: over.Transport, Dir: over.Dir, WatchAll: true,
-		Watch: func(_ int, q *pvi.Posterior) error {
-			kl, err := q.KL(want)
-			t.kl, t.linear, t.precision = append(t.kl, kl), append(t.linear, q.Natural()[0]), append(t.precision, -2*q.Natural()[1])
-			return err
-		}}
-	out, err := r.Do(ctx)
+	out, err := lab.Run{Name: name, Seed: uint64(seed), App: b, Parts: all[0].parts, Rounds: rounds, Epsilon: epsilon, Delta: delta, Transport: over.Transport, Dir: over.Dir,
+		States: func(plan *protocol.Plan, _ int, state []int64) error {
+			return b.Each(plan, state, func(i int, q *pvi.Posterior) error { return traces[i].add(q, want[i]) })
+		}}.Do(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", name, seed, err)
 	}
-	t.spent = out.Spent
-	return t, nil
+	traces[0].spent = out.Spent
+	return traces, nil
+}
+
+// add is a round's posterior, against the exact one.
+func (t *trace) add(q, exact *pvi.Posterior) error {
+	kl, err := q.KL(exact)
+	t.kl, t.linear, t.precision = append(t.kl, kl), append(t.linear, q.Natural()[0]), append(t.precision, -2*q.Natural()[1])
+	return err
 }
