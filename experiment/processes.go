@@ -167,13 +167,13 @@ func (r *demoRun) writeData(i uint32) error {
 func (r *demoRun) configure(i uint32, address string) error {
 	c := session.RoleConfig{PlanFile: filepath.Join(r.Out, planFile), KeyFile: "key", PassphraseFile: "passphrase", StoreFile: "store.db",
 		Bus:    session.BusConfig{URL: "nats://" + address, TokenFile: r.broker("token")},
-		Timing: session.TimingConfig{Connect: session.Duration(time.Minute), Resend: session.Duration(2 * time.Second)},
+		Timing: session.TimingConfig{Connect: session.Duration{Duration: time.Minute}, Resend: session.Duration{Duration: 2 * time.Second}},
 		Log:    session.LogConfig{Level: "info"}}
 	switch r.plan.Members[i].Role {
 	case protocol.RoleParty:
 		c.DataFile = "data.csv"
 	case protocol.RoleAggregator:
-		c.OutDir, c.Timing.GiveUp = r.Out, session.Duration(5*time.Minute)
+		c.OutDir, c.Timing.GiveUp = r.Out, session.Duration{Duration: 5 * time.Minute}
 	}
 	b, err := toml.Marshal(c)
 	if err != nil {

@@ -32,7 +32,7 @@ func (m *Member) outside(a App, data pvi.Data, schema *dataset.Schema) (pvi.Outs
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "config: exec: %w", err)
 	}
-	p, err := external.New(external.Config{Command: command, Timeout: time.Duration(m.Config.Timing.Exec), Stderr: m.private(execLog)},
+	p, err := external.New(external.Config{Command: command, Timeout: m.Config.Timing.Exec.Duration, Stderr: m.private(execLog)},
 		l.PVI, external.Records{Data: data, Columns: schema.EncodedColumns(), Classes: schema.Target.Categories})
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "config: exec: %w", err)

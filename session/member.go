@@ -164,7 +164,7 @@ const LedgerPrefix = "ledger/"
 // limit is no deadline of the context: one request that was lost with a broker
 // that died would otherwise be waited for until then.
 func (m *Member) connect(ctx context.Context) (*counted, error) {
-	wait := time.Duration(m.Config.Timing.Connect)
+	wait := m.Config.Timing.Connect.Duration
 	if wait == 0 {
 		wait = time.Minute
 	}
@@ -203,7 +203,7 @@ func (m *Member) drive(ctx context.Context, store host.Store, bus *counted) erro
 	}
 	t := m.Config.Timing
 	r := &Role{Session: m.Session, Key: m.Key, Store: store, Bus: bus, Rand: rand.Reader,
-		Resend: time.Duration(t.Resend), GiveUp: time.Duration(t.GiveUp), IdleTimeout: time.Duration(t.Idle),
+		Resend: t.Resend.Duration, GiveUp: t.GiveUp.Duration, IdleTimeout: t.Idle.Duration,
 		Model: m.work.model, App: m.work.app, Proposer: m.work.proposer, Ledger: NewAccount(m.Session, new(ledger.Ledger), own)}
 	if m.Workers > 0 {
 		if err := m.Config.EnsureWorkerKey(); err != nil {

@@ -136,7 +136,7 @@ func (w *MemberWorker) Run(ctx context.Context) error {
 	defer bus.Close()
 	t := m.Config.Timing
 	r := &Worker{Session: m.Session, Node: m.Index, Worker: w.worker, Group: w.group, Store: store, Bus: bus, Rand: rand.Reader,
-		Notify: func(n protocol.Notice) { logNotice(m.Log, n, &bus.sent) }, Resend: time.Duration(t.Resend), IdleTimeout: time.Duration(t.Idle)}
+		Notify: func(n protocol.Notice) { logNotice(m.Log, n, &bus.sent) }, Resend: t.Resend.Duration, IdleTimeout: t.Idle.Duration}
 	err = r.Run(ctx)
 	m.Log.Info("stopped", "event", "stopped", "sent_bytes", bus.sent.Load())
 	if errors.Is(err, transport.ErrAuth) {

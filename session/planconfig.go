@@ -109,7 +109,7 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 	}
 	switch {
 	case c.Sum != nil && len(found) == 0:
-		return c.Sum.plan, nil
+		return c.Sum.plan, c.onlySum()
 	case c.Sum != nil || len(found) != 1:
 		return nil, protocol.Fail(protocol.ClassInput, "config: %s: exactly one of [learning], [global], [statistics] and [sum] must be there", path)
 	}
@@ -130,8 +130,8 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 }
 
 func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
-	t = Terms{Name: c.Name, Created: now, Lifetime: time.Duration(c.Lifetime), Rounds: c.Rounds, SpareAttempts: c.SpareAttempts,
-		Dropouts: c.Dropouts, Colluders: c.Colluders, Deadline: time.Duration(c.Deadline), Grace: time.Duration(c.Grace),
+	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds, SpareAttempts: c.SpareAttempts,
+		Dropouts: c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration,
 		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
 	if t.Deadline == 0 {
 		t.Deadline = 10 * time.Minute
@@ -148,6 +148,9 @@ func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
 	}
 	if t.Noise, ok = map[string]protocol.Placement{"": protocol.NoiseParty, "party": protocol.NoiseParty, "compute": protocol.NoiseCompute, "local": protocol.NoiseLocal, "none": protocol.NoiseNone}[c.Privacy.Noise]; !ok {
 		return t, protocol.Fail(protocol.ClassInput, "config: privacy.noise: %q isn't party, compute, local or none", c.Privacy.Noise)
+	}
+	if t.Noise == protocol.NoiseNone && (t.Epsilon != 0 || t.Delta != 0) {
+		return t, protocol.Fail(protocol.ClassInput, "config: privacy.epsilon, privacy.delta: a plan whose privacy.noise is none claims nothing; leave them out")
 	}
 	t.Members, err = c.members(dir, now)
 	return t, err
@@ -189,6 +192,27 @@ func orElse[T comparable](v, fallback T) T {
 		return fallback
 	}
 	return v
+}
+
+// onlySum refuses what a plan for one sum can't promise, rather than leave it out
+// of the plan unsaid.
+func (c *PlanConfig) onlySum() error {
+	noise, sigma := c.Privacy.Noise, c.Sum.Sigma != 0
+	switch {
+	case c.Rounds != 0 && c.Rounds != 1:
+		return protocol.Fail(protocol.ClassInput, "config: rounds: %d, but a plan with [sum] has one round; make a plan for each sum", c.Rounds)
+	case c.SpareAttempts != 0:
+		return protocol.Fail(protocol.ClassInput, "config: spare_attempts: %d, but a plan with [sum] has none", c.SpareAttempts)
+	case c.Privacy.Epsilon != 0 || c.Privacy.Delta != 0 || c.Privacy.NoisePerClip != 0:
+		return protocol.Fail(protocol.ClassInput, "config: privacy.epsilon, privacy.delta, privacy.noise_per_clip: a plan with [sum] claims no epsilon; sum.sigma says how much noise there is")
+	case noise != "" && noise != "none" && noise != "party":
+		return protocol.Fail(protocol.ClassInput, "config: privacy.noise: %s, but the noise of a plan with [sum] is none, or the parties'", noise)
+	case noise == "party" && !sigma:
+		return protocol.Fail(protocol.ClassInput, "config: sum.sigma is missing: privacy.noise is party")
+	case noise == "none" && sigma:
+		return protocol.Fail(protocol.ClassInput, "config: sum.sigma: %v, but privacy.noise is none", c.Sum.Sigma)
+	}
+	return nil
 }
 
 func (s *SumConfig) plan(t Terms) (*protocol.Plan, error) {

@@ -51,7 +51,7 @@ func keys(section reflect.Type, name string, into map[string][]string) {
 		if typ.Kind() == reflect.Pointer {
 			typ = typ.Elem()
 		}
-		if typ.Kind() == reflect.Struct {
+		if typ.Kind() == reflect.Struct && typ != reflect.TypeFor[Duration]() {
 			keys(typ, key, into)
 			continue
 		}

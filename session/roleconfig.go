@@ -81,8 +81,9 @@ func (c StationConfig) validate() error {
 	return err
 }
 
-// Duration is a time.Duration in Go's notation, such as "15s".
-type Duration time.Duration
+// Duration is a time.Duration in Go's notation, such as "15s". It is no integer
+// itself: TOML's 15 would otherwise be read as 15 nanoseconds.
+type Duration struct{ time.Duration }
 
 // UnmarshalText reads what time.ParseDuration reads, nothing negative.
 func (d *Duration) UnmarshalText(text []byte) error {
@@ -90,12 +91,12 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	if err != nil || v < 0 {
 		return fmt.Errorf("%q isn't a duration such as \"15s\"", text)
 	}
-	*d = Duration(v)
+	d.Duration = v
 	return nil
 }
 
 // MarshalText is its inverse.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // LoadRoleConfig reads a configuration file strictly and lays over it what the
 // environment (CHOIR_PLAN_FILE, CHOIR_BUS_URL, ...) and then the flags say;
@@ -133,6 +134,7 @@ func ReadTOML(path string, into any) error {
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "config: %w", err)
 	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // editors on Windows put it there
 	d := toml.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	err = d.Decode(into)
@@ -185,10 +187,10 @@ func (c *RoleConfig) Validate(role protocol.Role) error {
 	if c.WorkerKeyFile != "" && role != protocol.RoleCompute {
 		return protocol.Fail(protocol.ClassInput, "config: worker_key_file means nothing to a role of %s", role)
 	}
-	if (c.Exec != "" || c.Timing.Exec != 0) && role != protocol.RoleParty {
+	if (c.Exec != "" || c.Timing.Exec.Duration != 0) && role != protocol.RoleParty {
 		return protocol.Fail(protocol.ClassInput, "config: exec means nothing to a role of %s", role)
 	}
-	if c.Timing.GiveUp != 0 && role != protocol.RoleAggregator {
+	if c.Timing.GiveUp.Duration != 0 && role != protocol.RoleAggregator {
 		return protocol.Fail(protocol.ClassInput, "config: timing.give_up means nothing to a role of %s", role)
 	}
 	if _, err := c.Log.Threshold(); err != nil {

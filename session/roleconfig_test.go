@@ -37,7 +37,7 @@ func TestPrecedence(t *testing.T) {
 	if c.PlanFile != filepath.Join(dir, "p") || c.KeyFile != "/k" || c.StoreFile != "here" {
 		t.Errorf("paths: %q, %q, %q", c.PlanFile, c.KeyFile, c.StoreFile)
 	}
-	if c.Bus.URL != "nats://flag:1" || time.Duration(c.Timing.Resend) != 3*time.Second || time.Duration(c.Timing.Idle) != 2*time.Second {
+	if c.Bus.URL != "nats://flag:1" || c.Timing.Resend.Duration != 3*time.Second || c.Timing.Idle.Duration != 2*time.Second {
 		t.Errorf("settings: %+v %+v", c.Bus, c.Timing)
 	}
 }
@@ -51,6 +51,8 @@ func TestStrictTOML(t *testing.T) {
 		"plan_file = \n":                          "r.toml:1:",
 		"[timing]\nresend = \"soon\"\n":           "isn't a duration",
 		"[timing]\nresend = \"-1s\"\n":            "isn't a duration",
+		"[timing]\nresend = 15\n":                 "\"15\" isn't a duration",
+		"[timing]\nidle = 1.5\n":                  "\"1.5\" isn't a duration",
 		"plan_file = \"p\"\nplan_file = \"q\"\n ": "r.toml:",
 	} {
 		_, err := LoadRoleConfig(writeFile(t, t.TempDir(), "r.toml", text), noEnv, nil)
@@ -77,7 +79,7 @@ func TestSettingsAreComplete(t *testing.T) {
 	set := 0
 	for _, s := range c.settings() {
 		if s.any != nil {
-			if d, ok := s.any.(*Duration); ok && time.Duration(*d) == 7*time.Second {
+			if d, ok := s.any.(*Duration); ok && d.Duration == 7*time.Second {
 				set++
 			}
 		} else if *s.text == "7s" {

@@ -52,6 +52,8 @@ func (t Terms) base() (*protocol.Plan, error) {
 		}
 	}
 	switch n := p.Parties(); {
+	case t.Deadline.Milliseconds() > math.MaxUint32 || t.Grace.Milliseconds() > math.MaxUint32:
+		return nil, protocol.Fail(protocol.ClassInput, "deadline, grace: %v, %v: more than 1193h can't be waited for", t.Deadline, t.Grace)
 	case t.Dropouts < 0 || t.Dropouts >= n:
 		return nil, protocol.Fail(protocol.ClassInput, "dropouts: %d of %d parties can't drop out", t.Dropouts, n)
 	case t.Colluders < 0 || t.Colluders >= n:
