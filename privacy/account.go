@@ -166,12 +166,16 @@ func exactDiscrete(q Query, d float64) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return l.answer(int(d)*q.Steps, q)
+	return l.answer(d*float64(q.Steps), q)
 }
 
 // answer is exact, but where the noise is too narrow.
-func (l *Lattice) answer(shift int, q Query) (Answer, error) {
-	e := l.Epsilon(shift, q.Delta*(1-1e-10))
+func (l *Lattice) answer(distance float64, q Query) (Answer, error) {
+	shift, ok := wholeShift(distance)
+	e := math.Inf(1)
+	if ok {
+		e = l.Epsilon(shift, q.Delta*(1-1e-10))
+	}
 	if math.IsInf(e, 1) {
 		return Answer{}, refuse("sigma %v is too small beside the sensitivity for exact summation", q.Sigma)
 	}
@@ -219,7 +223,7 @@ func skellam(q Query, d float64) (Answer, error) {
 	}
 	exact := q.Dim == 1 && q.Steps == 1 && !q.sampled() && d == math.Round(d)
 	if l, lerr := SkellamLattice(q.Sigma * q.Sigma); exact && lerr == nil && (q.Accountant == "" || q.Accountant == AccountantExact) {
-		if exact, err := l.answer(int(d), q); err == nil || q.Accountant != "" {
+		if exact, err := l.answer(d, q); err == nil || q.Accountant != "" {
 			return exact, err
 		}
 	}

@@ -59,6 +59,14 @@ func SkellamLattice(variance float64) (*Lattice, error) {
 	return l, nil
 }
 
+// wholeShift is a shift by so many integers, if that is one with which two lattices can overlap.
+func wholeShift(distance float64) (shift int, ok bool) {
+	if !(distance >= 0 && distance <= 2*maxLattice) {
+		return 0, false
+	}
+	return int(distance), true
+}
+
 func (l *Lattice) normalise() {
 	var sum float64
 	for _, m := range l.mass {

@@ -22,7 +22,7 @@ func lowerBound(q Query, d float64) float64 {
 		if err != nil {
 			return 0
 		}
-		return l.LowerEpsilon(int(math.Floor(d))*q.Steps, q.Delta)
+		return l.lowerEpsilon(math.Floor(d)*float64(q.Steps), q.Delta)
 	}
 	return lowerInteger(sums{math.Floor(d), q.Sigma * q.Sigma, 1, 1, float64(q.Steps)}, q.Delta)
 }
@@ -40,6 +40,15 @@ func LowerEpsilon(r Release, count uint32, delta float64) (float64, error) {
 	return lowerInteger(r.sums(float64(count)), delta), nil
 }
 
+// lowerEpsilon is 0 for shifts beyond the lattice: they count for no less, but nothing is known.
+func (l *Lattice) lowerEpsilon(distance, delta float64) float64 {
+	shift, ok := wholeShift(distance)
+	if !ok {
+		return 0
+	}
+	return l.LowerEpsilon(shift, delta)
+}
+
 func lowerInteger(x sums, delta float64) float64 {
 	parts := x.n * float64(x.parts)
 	if parts < 1 || parts > math.MaxUint32 || x.sensitivity < 1 {
@@ -47,7 +56,7 @@ func lowerInteger(x sums, delta float64) float64 {
 	}
 	if x.part*parts <= 1e6 {
 		if l, err := DiscreteGaussianLattice(x.part, int(parts)); err == nil {
-			return l.LowerEpsilon(int(x.sensitivity*x.n), delta)
+			return l.lowerEpsilon(x.sensitivity*x.n, delta)
 		}
 	}
 	d := sumDeviation(x.part, uint32(parts))
