@@ -7,25 +7,39 @@ import "math"
 // compositions of Gaussian releases have the profile of
 // mu = sqrt(sum Delta_i^2 / sigma_i^2) (dissertation, Theorem 29, whose "mu" is
 // half of this one's square). It never lies below the true value, and above it by
-// no more than 2^-40 of it plus 2^-45 of the event's probability.
+// no more than 2^-40 of it plus the event's probability times 2^-44 + 2^-50 (|a| + 1) b, with
+// a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2.
 func GaussianDelta(mu, epsilon float64) float64 {
+	_, hi := gaussianDelta(mu, epsilon)
+	return hi
+}
+
+// gaussianDelta brackets the profile.
+func gaussianDelta(mu, epsilon float64) (lo, hi float64) {
 	if mu == 0 {
-		return 0
+		return 0, 0
 	}
 	if math.IsInf(mu, 1) {
-		return 1
+		return 0, 1
 	}
 	a, b := epsilon/mu-mu/2, epsilon/mu+mu/2
+	if a > 38 { // delta is below exp(-a^2/2)
+		return 0, 0x1p-1040
+	}
+	// The difference a errs by 2^-52 b, its normal tail relatively by |a| + 1 times that.
+	pad := 0x1p-45 + 0x1p-51*(math.Abs(a)+1)*b
+	var first, second float64
 	if a < 0 {
 		// Nothing is small here: no cancellation worth scaling away.
-		first := math.Erfc(a/math.Sqrt2) / 2
-		second := math.Exp(-a*a/2) * erfcx(b/math.Sqrt2) / 2
-		return min(1, up(first-second)+0x1p-45*first)
+		first = math.Erfc(a/math.Sqrt2) / 2
+		second = math.Exp(-a*a/2) * erfcx(b/math.Sqrt2) / 2
+	} else {
+		// Both terms share the factor exp(-a^2/2), since epsilon - b^2/2 = -a^2/2.
+		scale := math.Exp(-a*a/2) / 2
+		first, second = scale*erfcx(a/math.Sqrt2), scale*erfcx(b/math.Sqrt2)
 	}
-	// Both terms share the factor exp(-a^2/2), since epsilon - b^2/2 = -a^2/2.
-	scale := math.Exp(-a*a/2) / 2
-	first := erfcx(a / math.Sqrt2)
-	return min(1, up(scale*(first-erfcx(b/math.Sqrt2)))+0x1p-45*scale*first)
+	d := first - second
+	return max(0, d*(1-0x1p-41)-pad*first), min(1, up(d)+pad*first)
 }
 
 // erfcx is exp(x^2) erfc(x) for x >= 0 to a relative 2^-46: by the library's erfc
@@ -45,6 +59,11 @@ func erfcx(x float64) float64 {
 // rounded up; infinite if delta is 0 and mu isn't.
 func GaussianEpsilon(mu, delta float64) float64 {
 	return leastEpsilon(delta, func(e float64) float64 { return GaussianDelta(mu, e) })
+}
+
+// gaussianLower is an epsilon that is certainly not larger than the least one.
+func gaussianLower(mu, delta float64) float64 {
+	return largestEpsilon(delta, func(e float64) float64 { lo, _ := gaussianDelta(mu, e); return lo })
 }
 
 // leastEpsilon inverts a non-increasing profile from above: the result's delta has

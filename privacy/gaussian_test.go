@@ -71,3 +71,32 @@ func TestClassicalGaussian(t *testing.T) {
 		t.Errorf("epsilon 1 gave %v, want a refusal", err)
 	}
 }
+
+// Where a small mu or a large one leaves few of a float's digits, against sixty digits. The
+// bounds lie on their sides to a rounding of the literals, and near: the evaluation's padding is
+// worth 2^-44/0.5 of epsilon at small mu, and a billionth elsewhere covers the bisection.
+func TestGaussianBracketsTheTruthAtExtremes(t *testing.T) {
+	const ulp = 0x1p-51
+	for _, c := range []struct{ mu, delta, epsilon float64 }{
+		{1.4249442571e-05, 2.19744915e-06, 9.3264311052914818711e-6},
+		{1e-09, 3e-10, 2.1651349777048910261e-10},
+		{1e-09, 3.9e-10, 1.801401598284985141e-11},
+		{0.001, 1e-15, 0.0067576396351844954119},
+		{3e-07, 1e-10, 9.1155286424229916323e-7},
+		{0.01, 0.0039, 0.0001808219214089581755},
+		{1e5, 1e-09, 5000599779.7015307546},
+		{1e6, 1e-15, 500007941344.32617474},
+		{1e6, 0.3, 500000524399.51270819},
+		{3e4, 1e-40, 450399326.64136453858},
+		{20, 0.3, 209.50166890684540011},
+		{1, 1e-40, 13.610920940989339814},
+	} {
+		hi, lo := GaussianEpsilon(c.mu, c.delta), gaussianLower(c.mu, c.delta)
+		if hi < c.epsilon*(1-ulp) || lo > c.epsilon*(1+ulp) {
+			t.Errorf("%+v: bounds %v and %v", c, lo, hi)
+		}
+		if near := 1e-8*c.epsilon + 3e-13; hi-c.epsilon > near || c.epsilon-lo > near {
+			t.Errorf("%+v: bounds %v and %v lie far apart", c, lo, hi)
+		}
+	}
+}

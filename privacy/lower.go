@@ -16,7 +16,7 @@ func lowerBound(q Query, d float64) float64 {
 		}
 		return i.Lower
 	case q.Mechanism == Gaussian:
-		return GaussianEpsilon(d/q.Sigma*math.Sqrt(float64(q.Steps)), q.Delta) * (1 - 1e-9)
+		return gaussianLower(d/q.Sigma*math.Sqrt(float64(q.Steps))*(1-0x1p-50), q.Delta)
 	case q.Mechanism == Skellam:
 		l, err := SkellamLattice(q.Sigma * q.Sigma * float64(q.Steps))
 		if err != nil {
