@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 )
 
 // InferSchema derives a schema from the rows: columns in file order; numbers with
 // their observed range, mean and population standard deviation; anything else one-hot
-// with the observed categories in byte order ("?" among them). With classification the
+// with the observed categories in byte order ("?" among them). A column that would be
+// of numbers but for words such as NA or inf, or numbers out of range, is refused. With classification the
 // target must have two values, the second in byte order being the positive one.
 //
 // Bounds that were computed from the data reveal something of them: the result
@@ -48,14 +50,45 @@ func (rec *Records) inferColumn(i int) (Column, error) {
 		}
 		return standardise(rec.Header[i], values)
 	}
+	if err := rec.almostNumbers(i); err != nil {
+		return Column{}, err
+	}
 	cats, err := rec.categories(i)
 	return Categorical(rec.Header[i], cats...), err
+}
+
+// almostNumbers refuses a column that only words in the place of numbers, or numbers
+// that aren't finite, keep from being one of numbers: as categories, each of its
+// numbers would become a column of its own.
+func (rec *Records) almostNumbers(i int) error {
+	numbers, line := 0, 0
+	for row, cells := range rec.Cells {
+		_, err := parseNumber(cells[i])
+		switch {
+		case err == nil:
+			numbers++
+		case missing(cells[i]):
+		case figure(cells[i]) || absent(cells[i]):
+			if line == 0 {
+				line = rec.Lines[row]
+			}
+		default:
+			return nil
+		}
+	}
+	if numbers == 0 || line == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w, in line %d of a column of numbers; leave a missing value empty", errNotNumber, line)
 }
 
 func (rec *Records) inferTarget(i int) (Column, error) {
 	values, ok := rec.numbers(i)
 	if !ok || len(values) == 0 {
 		return Column{}, errors.New("a regression target must be numeric")
+	}
+	if slices.Min(values) == slices.Max(values) {
+		return Column{}, errors.New("all values are the same: there is nothing to learn")
 	}
 	return standardise(rec.Header[i], values)
 }

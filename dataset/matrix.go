@@ -59,8 +59,10 @@ func LoadMatrix(path string) (*Matrix, error) {
 }
 
 // LoadCSVMatrix reads a delimited file (comma, semicolon or tab) of finite decimal
-// numbers. The first line is a header if none of its fields is a number, a row if all
-// are, and refused otherwise. Blank lines are skipped. name stands in errors.
+// numbers. The first line is a row if all of its fields are numbers, and a header if
+// none is and one at least can be a name; anything else is refused, so that a row of
+// values that are missing, aren't finite or have a decimal comma is never taken for a
+// header. Blank lines are skipped. name stands in errors.
 func LoadCSVMatrix(r io.Reader, name string) (*Matrix, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	if err := skipMark(br); err != nil {
@@ -124,19 +126,25 @@ func (m *matrixReader) add(cells []string) error {
 // first fixes the columns by the first line and reports whether it was a header.
 func (m *matrixReader) first(line int, cells []string) (bool, error) {
 	m.out.Cols = len(cells)
-	numbers, odd := 0, 0
+	numbers, figures, names, odd := 0, 0, 0, 0
 	for i, c := range cells {
 		if _, err := parseNumber(trim(c)); err == nil {
 			numbers++
 		} else {
 			odd = i
 		}
+		switch {
+		case figure(trim(c)):
+			figures++
+		case !absent(trim(c)):
+			names++
+		}
 		m.header = append(m.header, fmt.Sprintf("#%d", i+1))
 	}
-	switch numbers {
-	case len(cells):
+	switch {
+	case numbers == len(cells):
 		return false, nil
-	case 0:
+	case figures == 0 && names > 0:
 		m.header = trimAll(append([]string(nil), cells...))
 		m.out.Columns = m.header
 		return true, nil

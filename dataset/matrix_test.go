@@ -104,6 +104,10 @@ func TestLoadNPYRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// The place that is named is where the data ends.
+	if _, err := LoadNPY(bytes.NewReader(npy(1, f8Header, body[:15]))); !strings.Contains(err.Error(), "row 0, column 1") {
+		t.Errorf("short data: %v", err)
+	}
 }
 
 func TestNPYRoundTrip(t *testing.T) {
@@ -135,6 +139,8 @@ func TestLoadCSVMatrix(t *testing.T) {
 	}{
 		"plain":     {"1,2\n3,-4e-1\n", Matrix{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, -.4}}, nil},
 		"header":    {"a,b\n1,2\n", Matrix{Rows: 1, Cols: 2, Data: []float64{1, 2}}, []string{"a", "b"}},
+		"sodium":    {"NA,K\n1,2\n", Matrix{Rows: 1, Cols: 2, Data: []float64{1, 2}}, []string{"NA", "K"}},
+		"index":     {",a\n1,2\n", Matrix{Rows: 1, Cols: 2, Data: []float64{1, 2}}, []string{"", "a"}},
 		"semicolon": {"1; 2\n", Matrix{Rows: 1, Cols: 2, Data: []float64{1, 2}}, nil},
 		"column":    {"1\n2\n\n3", Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}, nil},
 	} {
@@ -162,6 +168,12 @@ func TestLoadCSVMatrix(t *testing.T) {
 		"empty cell":       {"1,2\n,3\n", 2, "#1"},
 		"nothing":          {"", 0, ""},
 		"header only":      {"a,b\n", 0, ""},
+		// A row that is no header, and must not go missing as one.
+		"first not finite": {"nan,inf\n1,4\n2,3\n", 1, "#2"},
+		"first missing":    {"?,\n1,4\n", 1, "#2"},
+		"first absent":     {"NA,-Inf\n1,4\n", 1, "#2"},
+		"first too large":  {"x,1e400\n1,4\n", 1, "#2"},
+		"decimal commas":   {"1,5;2,5\n3;4\n", 1, "#2"},
 	} {
 		_, err := LoadCSVMatrix(strings.NewReader(c.text), "m.csv")
 		var le *LineError

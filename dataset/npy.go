@@ -252,8 +252,8 @@ func (h *npyHeader) read(r io.Reader) ([]float64, error) {
 	buf, data := make([]byte, chunk*dec.size), []float64{}
 	for left := h.count(); left > 0; {
 		b := buf[:min(left, chunk)*dec.size]
-		if _, err := io.ReadFull(r, b); err != nil {
-			return nil, fmt.Errorf("%s: %w", h.place(len(data)), io.ErrUnexpectedEOF)
+		if n, err := io.ReadFull(r, b); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.place(len(data)+n/dec.size), io.ErrUnexpectedEOF)
 		}
 		for ; len(b) > 0; b = b[dec.size:] {
 			v, ok := dec.read(b)

@@ -186,6 +186,9 @@ func skipMark(br *bufio.Reader) error {
 	if err != nil && err != io.EOF {
 		return err
 	}
+	if len(b) >= 2 && (string(b[:2]) == "\xff\xfe" || string(b[:2]) == "\xfe\xff") {
+		return badDataf("the text is UTF-16; save it as UTF-8")
+	}
 	if string(b) == "\ufeff" {
 		_, err := br.Discard(3)
 		return err
@@ -246,4 +249,21 @@ func parseNumber(s string) (float64, error) {
 		return 0, errNotNumber
 	}
 	return v, nil
+}
+
+// figure reports whether a cell is a number to somebody, even if not to parseNumber:
+// one with a decimal comma, out of range, hexadecimal. It is no name.
+func figure(cell string) bool {
+	_, err := strconv.ParseFloat(strings.ReplaceAll(cell, ",", "."), 64)
+	return (err == nil || errors.Is(err, strconv.ErrRange)) && strings.ContainsAny(cell, "0123456789")
+}
+
+// absent reports whether a cell holds no value, or says in the way of another program
+// that it has none or one that isn't finite. Such a word may also be a name.
+func absent(cell string) bool {
+	switch strings.TrimLeft(cell, "+-") {
+	case "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "inf", "Inf", "INF", "infinity", "Infinity", "":
+		return true
+	}
+	return missing(cell)
 }

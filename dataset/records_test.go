@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -167,6 +168,40 @@ func TestInferSchema(t *testing.T) {
 	for target, classification := range map[string]bool{"nowhere": true, "n": true, "c": false, "y": false} {
 		if _, err := rec.InferSchema(target, classification); !errors.Is(err, ErrBadData) {
 			t.Errorf("target %s: %v", target, err)
+		}
+	}
+}
+
+// TestInferRefusesAlmostNumbers: one word among numbers doesn't make categories of
+// them, and a target that is always the same is none.
+func TestInferRefusesAlmostNumbers(t *testing.T) {
+	for column, line := range map[string]string{
+		"1 2 NaN 4 NaN": "line 4", "1 2 3 1e400 5": "line 5", "NA 2 ? 4 5": "line 2", "1 -inf 3 4 5": "line 3", "1 2 3 4,5 5": "line 5",
+		"1 2 3 4 5": "", "A12 2 NaN 4 5": "", "250 V27 250 ? 8": "", "NA NA ? NA NA": "",
+	} {
+		text := "x;y\n"
+		for i, cell := range strings.Fields(column) {
+			text += fmt.Sprintf("%s;%d\n", cell, i%2)
+		}
+		_, err := read(t, text).InferSchema("y", true)
+		if (err == nil) != (line == "") || err != nil && (!errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), line)) {
+			t.Errorf("%s: %v, want %q", column, err, line)
+		}
+	}
+	if _, err := read(t, "x,y\n1,5\n2,5\n").InferSchema("y", false); !errors.Is(err, ErrBadData) {
+		t.Errorf("constant target: %v", err)
+	}
+}
+
+// TestWrongEncoding is named as such.
+func TestWrongEncoding(t *testing.T) {
+	for _, text := range []string{"\xff\xfea\x00,\x00b\x00\n\x00", "\xfe\xff\x00a\x00\n"} {
+		_, err := ReadRecords(strings.NewReader(text), CSVOptions{Name: "t"})
+		_, err2 := LoadCSVMatrix(strings.NewReader(text), "t")
+		for _, err := range []error{err, err2} {
+			if !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), "UTF-16") {
+				t.Errorf("%q: %v", text, err)
+			}
 		}
 	}
 }
