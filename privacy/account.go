@@ -75,14 +75,13 @@ func plainGaussian(q Query, d float64) (Answer, error) {
 	switch q.Accountant {
 	case "", AccountantAnalytic:
 		a.Accountant, a.Epsilon = AccountantAnalytic, GaussianEpsilon(mu, q.Delta)
-		a.LowerBound = a.Epsilon * (1 - 1e-9)
 	case AccountantClassical:
 		if q.Steps != 1 {
-			return a, refuse("the classical Gaussian bound is for one step, not %d", q.Steps)
+			return a, refuse("accountant classical: the bound is for one step, not %d steps", q.Steps)
 		}
 		a.Epsilon = up(math.Sqrt(2*math.Log(1.25/q.Delta)) * mu)
 		if a.Epsilon >= 1 {
-			return a, refuse("the classical Gaussian bound is proven below epsilon 1 only; here it would say %g", a.Epsilon)
+			return a, refuse("accountant classical: the bound is proven below epsilon 1 only; with this sigma it would say %g", a.Epsilon)
 		}
 	case AccountantZCDP:
 		a.Epsilon = ZCDPEpsilon(up(mu*mu/2), q.Delta)
@@ -160,11 +159,11 @@ func discreteGaussian(q Query, d float64) (Answer, error) {
 
 func exactDiscrete(q Query, d float64) (Answer, error) {
 	if q.Dim != 1 || d != math.Round(d) {
-		return Answer{}, refuse("exact summation needs one dimension and an integer sensitivity, not %d and %v", q.Dim, d)
+		return Answer{}, refuse("accountant exact: summation needs dim 1 and an integer sensitivity, not %d and %v", q.Dim, d)
 	}
 	l, err := DiscreteGaussianLattice(q.Sigma*q.Sigma, q.Steps)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, refuse("accountant exact, sigma %v, steps %d: %v", q.Sigma, q.Steps, err)
 	}
 	return l.answer(d*float64(q.Steps), q)
 }

@@ -112,7 +112,13 @@ func TestAccountRefusals(t *testing.T) {
 		"sampling with replace-one": func(q *Query) {
 			q.Rate, q.Sampling, q.Accountant = 0.5, SamplingPoisson, AccountantMoments
 		},
-		"one dimension":    func(q *Query) { q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, AccountantExact },
+		"needs the clip": func(q *Query) {
+			q.Rate, q.Sampling, q.Clip, q.Sensitivity = 0.5, SamplingPoisson, 0, 2
+		},
+		"sigma is too small": func(q *Query) {
+			q.Rate, q.Sampling, q.Sigma = 0.5, SamplingFixed, 0.03
+		},
+		"needs dim 1":      func(q *Query) { q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, AccountantExact },
 		"no finite":        func(q *Query) { q.Mechanism, q.Sigma, q.Accountant = DiscreteGaussian, 0.1, AccountantNearGaussian },
 		"for skellam":      func(q *Query) { q.Mechanism, q.Accountant = Skellam, AccountantPLD },
 		"without sampling": func(q *Query) { q.Accountant = "magic" },
@@ -125,7 +131,7 @@ func TestAccountRefusals(t *testing.T) {
 		}
 		cases++
 	}
-	if cases != 20 {
+	if cases != 22 {
 		t.Fatalf("%d cases", cases)
 	}
 }

@@ -32,7 +32,7 @@ const (
 type Query struct {
 	Mechanism   Mechanism
 	Sigma       float64  // standard deviation of the noise per coordinate, > 0
-	Sensitivity float64  // L2 difference of neighbouring sums; 0 means from Clip
+	Sensitivity float64  // L2 difference of neighbouring sums; 0 means from Clip, which Poisson sampling with ReplaceOne needs
 	Clip        float64  // a record's L2 bound, if Sensitivity is 0: the difference is Clip or 2 Clip
 	Relation    Relation // needed with Clip or with sampling
 	Steps       int      // >= 1
@@ -94,6 +94,9 @@ func (q Query) validate() (Query, error) {
 		return q, refuse("a sample rate of %v needs a sampling, poisson or without-replacement", q.Rate)
 	case q.sampled() && q.Relation != AddRemove && q.Relation != ReplaceOne:
 		return q, refuse("sampling needs a relation, add-remove or replace-one")
+	case q.sampled() && q.Sampling == SamplingPoisson && q.Relation == ReplaceOne && q.Sensitivity > 0:
+		// Two records may be near each other and far from no record: whether one was drawn shows then.
+		return q, refuse("sensitivity doesn't bound what a record adds: poisson sampling with replace-one neighbours needs the clip")
 	}
 	return q, validateDelta(q.Delta)
 }

@@ -67,6 +67,39 @@ func TestSampledRenyiAgainstBinomialSum(t *testing.T) {
 	}
 }
 
+// Records far beyond the noise cost no memory: the bound is closed there, above the integral and
+// within the logarithm of 2 per order of it.
+func TestSampledMomentsOfFarRecords(t *testing.T) {
+	for _, q := range []float64{1e-6, 0.01, 0.5, 1 - 0x1p-20} {
+		for _, mu := range []float64{20, 40, 2e5, 1e150, math.Inf(1)} {
+			for _, a := range []float64{1.1, 2, 33, 63} {
+				// The larger of the integrand's two humps is less than the integral.
+				hump := math.Max(a*math.Log1p(-q), a*math.Log(q)+a*(a-1)*mu*mu/2)
+				got := farMoment(mu, q, a)
+				if !(got >= hump*(1-1e-15)) || got > math.Max(0, hump)*(1+1e-15)+a*math.Ln2 {
+					t.Errorf("mu %v, q %v, order %v: %v, above %v", mu, q, a, got, hump)
+				}
+			}
+			if got := SampledRenyi(1/mu, q, 1.1); mu <= 40 && !(got <= SampledRenyi(1/mu, 1, 1.1)*(1+1e-9)) {
+				t.Errorf("mu %v, q %v: sampling costs %v", mu, q, got)
+			}
+		}
+	}
+	for _, power := range []float64{-32, -1, 1.1, 5, 33} {
+		integral, bound := lnMoment(farMu, 0.01, power), farMoment(farMu, 0.01, power)
+		if integral > bound*(1+1e-13)+1e-14 || bound > math.Abs(integral)*(1+1e-9)+math.Abs(power)*math.Ln2 {
+			t.Errorf("power %v: integral %v, bound %v", power, integral, bound)
+		}
+	}
+	for _, accountant := range []string{AccountantRDP, AccountantMoments} {
+		q := Query{Mechanism: Gaussian, Sigma: 0.05, Clip: 1000, Relation: AddRemove, Steps: 3, Delta: 1e-5,
+			Rate: 0.01, Sampling: SamplingPoisson, Accountant: accountant}
+		if a, err := Account(q); err != nil || a.Epsilon < 1e7 {
+			t.Errorf("%s: %+v, %v", accountant, a, err)
+		}
+	}
+}
+
 func TestDistributedReferences(t *testing.T) {
 	orders := append(integerOrders(128), 256)
 	entries := references(t, "distributed_discrete_gaussian", "distributed_skellam")

@@ -14,7 +14,7 @@ type Interval struct {
 
 // SampledStep is Count rounds of a Gaussian sum over sampled records.
 type SampledStep struct {
-	Mu       float64 // full sensitivity over noise standard deviation: C/sigma for AddRemove, 2C/sigma for ReplaceOne
+	Mu       float64 // full sensitivity over noise standard deviation: C/sigma for AddRemove, 2C/sigma for ReplaceOne, C the bound of a record's term
 	Sampling Sampling
 	Rate     float64 // sampling rate, in (0, 1]; 0 or 1 with SamplingNone
 	Count    int
@@ -88,6 +88,9 @@ func dominating(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Ter
 		case s.Sampling != SamplingPoisson:
 			return nil, refuse("unknown %v", s.Sampling)
 		}
+		if t.Mu > pld.MaxMu {
+			return nil, refuse("sigma is too small: losses are computed for distances of up to %d sigma, not %g", pld.MaxMu, t.Mu)
+		}
 		terms = append(terms, t)
 	}
 	return terms, nil
@@ -106,7 +109,7 @@ func realised(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Term,
 
 // SampledRelease is Count integer sums over sampled records.
 type SampledRelease struct {
-	Release  // Sensitivity is the unsampled sum's for the relation at hand
+	Release  // Sensitivity is the unsampled sum's for the relation at hand: C or 2C, C the bound of a record's term
 	Sampling Sampling
 	Rate     float64 // sampling rate, in (0, 1]; 0 or 1 with SamplingNone
 	Count    int

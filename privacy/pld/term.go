@@ -24,10 +24,13 @@ const (
 	Amplified Kind = 4
 )
 
+// MaxMu is the largest distance that is computed, in standard deviations of the noise.
+const MaxMu = 50
+
 // Term is Count steps of one kind.
 type Term struct {
 	Kind  Kind
-	Mu    float64 // distance over noise standard deviation, in (0, 50]
+	Mu    float64 // distance over noise standard deviation, in (0, MaxMu]
 	Rate  float64 // sampling rate, in (0, 1]
 	Count int     // >= 1
 }
@@ -37,8 +40,8 @@ func (t Term) Validate() error {
 	switch {
 	case t.Kind < Remove || t.Kind > Amplified:
 		return fmt.Errorf("%w: unknown kind %d", ErrTerm, t.Kind)
-	case !(t.Mu > 0 && t.Mu <= 50):
-		return fmt.Errorf("%w: mu %v isn't in (0, 50]", ErrTerm, t.Mu)
+	case !(t.Mu > 0 && t.Mu <= MaxMu):
+		return fmt.Errorf("%w: mu %v isn't in (0, %d]", ErrTerm, t.Mu, MaxMu)
 	case !(t.Rate > 0 && t.Rate <= 1):
 		return fmt.Errorf("%w: rate %v isn't in (0, 1]", ErrTerm, t.Rate)
 	case t.Count < 1:
