@@ -82,7 +82,7 @@ func CheckGrid(p *protocol.Plan) error {
 	variance, _ := r.HiddenVariance().Float64()
 	terms := float64(p.Parties()) * math.Max(1, float64(p.PerParty)/float64(p.Clip))
 	if rounding := math.Sqrt(terms / 12); rounding > maxRounding*math.Sqrt(variance) {
-		return protocol.Fail(protocol.ClassInput, "plan: frac_bits: rounding to the grid 2^-%d is %.2g of the noise, more than %g: take a finer grid", p.FracBits, rounding/math.Sqrt(variance), maxRounding)
+		return protocol.Fail(protocol.ClassInput, "plan: frac_bits: rounding to the grid 2^-%d is %.2g of the noise, more than %g: take a finer grid, or a smaller epsilon", p.FracBits, rounding/math.Sqrt(variance), maxRounding)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (a *app) fail(ctx context.Context, err error) int {
 	if !a.started {
 		class = protocol.ClassInput
 	}
-	message := named(err.Error())
+	message := named(err.Error(), a.hasFlag)
 	if interrupted(ctx, err) {
 		class, message = protocol.ClassFailed, "interrupted"
 	}
@@ -92,7 +92,8 @@ var fieldList = regexp.MustCompile(`^([a-z_]+(?:, [a-z_]+)*): `)
 
 // named puts the flag in front of an error about what it sets: "plan: epsilon:
 // ..." becomes "--epsilon: ...". The innermost of several fields counts.
-func named(message string) string {
+// Only flags that the verb has are named.
+func named(message string, has func(flag string) bool) string {
 	rest, prefix := message, ""
 	for {
 		m := fieldList.FindStringSubmatch(rest)
@@ -101,7 +102,7 @@ func named(message string) string {
 		}
 		var flags []string
 		for _, f := range strings.Split(m[1], ", ") {
-			if flag, ok := fields[f]; ok {
+			if flag, ok := fields[f]; ok && has(flag) {
 				flags = append(flags, flag)
 			}
 		}
@@ -117,6 +118,11 @@ func named(message string) string {
 		return message
 	}
 	return prefix + rest
+}
+
+// hasFlag reports whether the verb that runs has a flag, such as --out.
+func (a *app) hasFlag(flag string) bool {
+	return a.verb != nil && a.verb.Flags().Lookup(strings.TrimPrefix(flag, "--")) != nil
 }
 
 // hintOf is a next step, where there is a likely one.

@@ -50,6 +50,7 @@ func TestIllegalFlags(t *testing.T) {
 		{"--data " + data, "--target"}, {"--data " + data + " --target z", "--target"}, {"--data nowhere.csv --target y", "--data"},
 		{"--data " + data + " --target y --schema nowhere.json", "--schema"}, {"--data " + data + " --target y --column a", "--column"},
 		{"--data " + data + " --target y --parties 100", "--parties"}, {"--data " + data + " --target a --model logistic", "--data"},
+		{"--data " + data + " --target a --model linear --parties 2 --rounds 1 --train 0.9", "--data"},
 		{"--processes=perhaps", "--processes"}, {"--resume x --parties 4", "--parties"}, {"--resume x --processes", "--processes"}, {"--resume nowhere", "--resume"},
 		{"--parties 6 --processes --computes 1", "--computes"},
 		{"stray", `"stray"`}, {"--nonsense 1", "--nonsense"},
@@ -99,6 +100,24 @@ func find(t *testing.T, root *cobra.Command, name string) *cobra.Command {
 	return cmd
 }
 
+func anyFlag(string) bool { return true }
+
+// TestNamedByVerb: what a verb has no flag for keeps its own name.
+func TestNamedByVerb(t *testing.T) {
+	few := func(flag string) bool { return flag == "--config" || flag == "--clip" }
+	for in, want := range map[string]string{
+		"dropouts: 3 of 3 parties can't drop out": "dropouts: 3 of 3 parties can't drop out",
+		"sigma: -1 isn't positive":                "sigma: -1 isn't positive",
+		"plan: frac_bits: 99":                     "plan: frac_bits: 99",
+		"epsilon, clip: both":                     "--clip: both",
+		"plan: clip: bad":                         "--clip: bad",
+	} {
+		if got := named(in, few); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
 // TestNamed: errors of the packages below name the flag in front.
 func TestNamed(t *testing.T) {
 	for in, want := range map[string]string{
@@ -111,7 +130,7 @@ func TestNamed(t *testing.T) {
 		"round 3: epsilon: mentioned in passing":       "round 3: epsilon: mentioned in passing",
 		"frac_bits: fixedpoint: no headroom: 3 > 2^62": "--frac-bits: fixedpoint: no headroom: 3 > 2^62",
 	} {
-		if got := named(in); got != want {
+		if got := named(in, anyFlag); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}

@@ -39,6 +39,7 @@ type streams struct {
 type app struct {
 	streams
 	started bool // a verb began its work: errors before that are about the command line
+	verb    *cobra.Command
 }
 
 // execute runs one command line and returns the exit code.
@@ -62,8 +63,8 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun: func(*cobra.Command, []string) {
-			a.started = true
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			a.started, a.verb = true, cmd
 		},
 	}
 	root.AddCommand(a.demo(), a.sum(), a.keygen(), a.plan(), a.data(), a.broker(), a.version(), a.verify(), a.receipt(), a.account(), a.budget(), a.simulate(), a.predict(), a.experiment(), a.bench(),

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,14 +74,23 @@ func alter(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(lines, "\n")), 0o600))
 }
 
-// freeport VAR sets an environment variable to a TCP port that is free.
+// ports is how many ports freeport has tried.
+var ports atomic.Int64
+
+// freeport VAR sets an environment variable to a TCP port that is free and stays so: it is
+// below those that systems give away unasked, and no other script or test process gets it.
 func freeport(ts *testscript.TestScript, _ bool, args []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	ts.Check(err)
-	ts.Check(l.Close())
-	ts.Setenv(args[0], port)
+	for range 100 {
+		port := strconv.FormatInt(20000+int64(os.Getpid()%100)*100+ports.Add(1)%100, 10)
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		ts.Check(l.Close())
+		ts.Setenv(args[0], port)
+		return
+	}
+	ts.Fatalf("no port is free")
 }
 
 // awaitfile FILE waits until a file that another process writes isn't empty.
