@@ -102,8 +102,12 @@ func named(message string, has func(flag string) bool) string {
 		}
 		var flags []string
 		for _, f := range strings.Split(m[1], ", ") {
-			if flag, ok := fields[f]; ok && has(flag) {
+			flag, ok := fields[f]
+			switch {
+			case ok && has(flag):
 				flags = append(flags, flag)
+			case ok && has(flag+"-file"): // a role's --data-file
+				flags = append(flags, flag+"-file")
 			}
 		}
 		if len(flags) == 0 && m[1] != "plan" && m[1] != "parameters" {

@@ -30,6 +30,9 @@ func printPlan(w io.Writer, s *session.Summary) {
 	row("rounds", "%d, and %d spare attempts", s.Rounds, s.SpareAttempts)
 	row("smallest set", "%d of %d parties; up to %d may collude", s.MinParties, s.Parties, s.Colluders)
 	row("deadline", "%s, grace %s", time.Duration(s.DeadlineMS)*time.Millisecond, time.Duration(s.GraceMS)*time.Millisecond)
+	if s.Audit {
+		row("audit", "every sum is opened against the parties' commitments")
+	}
 	if s.Noise == "none" {
 		row("privacy", "no noise: the sums are exact, and claim no epsilon")
 	} else {
