@@ -43,10 +43,10 @@ func (p *Party) prepare() {
 			p.finish(err)
 			return
 		}
-		d.whole = p.cfg.Room.forNoise(int(p.s.Plan.Dim))
+		d.whole = p.cfg.Room.forNoise(d, int(p.s.Plan.Dim))
 		p.next = d
 	}
-	if p.next.ready == len(p.next.whole) {
+	if p.next.ready == len(p.next.whole) || !p.cfg.Room.has(p.next) {
 		return
 	}
 	if err := p.fill(p.next); err != nil {

@@ -24,6 +24,8 @@ func (p *Party) opened(m *protocol.Round, data []byte) error {
 		return errDuplicate
 	case p.want != nil && !at.after(pair{p.want.Round, p.want.Attempt}):
 		return errDuplicate
+	case p.now/1000 > p.s.Plan.NotAfter:
+		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrExpired, m.Round, m.Attempt)
 	}
 	p.eff.Put("want", data)
 	p.want, p.asked, p.seen = m, false, p.now

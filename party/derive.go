@@ -141,7 +141,7 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 	switch {
 	case out.noise == nil:
 		return nil, nil
-	case from+n <= out.noise.ready:
+	case from+n <= out.noise.ready && p.cfg.Room.has(out.noise):
 		return out.noise.whole[from : from+n], nil
 	}
 	if len(buf.samples) < n {

@@ -224,11 +224,16 @@ func (p *Party) finish(err error) {
 	p.eff.Finish(err)
 }
 
-// end stops the machine because the session is over, and forgets its keys.
+// end stops the machine because the session is over, and forgets its keys and what was
+// on its way: with the seed of its noise, somebody who gets the store later would take the
+// noise off what others may have kept.
 func (p *Party) end(err error) {
 	p.finish(err)
 	p.eff.Put("done", protocol.MarshalEnd(err))
 	p.eff.Delete("group")
+	p.forget()
+	p.next, p.mine, p.want = nil, nil, nil
+	p.eff.Delete("want")
 	for i := p.nodes; i < uint32(len(p.s.Plan.Members)); i++ { // in order: a step is a function of its event
 		if p.links[i] != nil {
 			p.eff.Delete(fmt.Sprintf("link/%d", i))

@@ -112,6 +112,15 @@ func (r *rig) deliver(data []byte) { r.step(protocol.Delivery{Data: data}) }
 
 // step makes a step's records durable and lets its messages go.
 func (r *rig) step(ev protocol.Event) protocol.Effects {
+	eff := r.ends(ev)
+	if eff.Done && eff.Err != nil {
+		r.t.Fatal(eff.Err)
+	}
+	return eff
+}
+
+// ends is step for one that the party may end with.
+func (r *rig) ends(ev protocol.Event) protocol.Effects {
 	eff := r.p.Step(r.now, ev)
 	for _, rec := range eff.Persist {
 		if rec.Value == nil {
@@ -126,9 +135,6 @@ func (r *rig) step(ev protocol.Event) protocol.Effects {
 		size += len(o.Data)
 	}
 	r.steps, r.wake = append(r.steps, size), eff.Wake
-	if eff.Done && eff.Err != nil {
-		r.t.Fatal(eff.Err)
-	}
 	return eff
 }
 

@@ -16,6 +16,7 @@ import (
 type Room struct {
 	cores    []scratch
 	noise    []int64  // a contribution's
+	of       *drawn   // which one's
 	messages [][]byte // by chunk
 }
 
@@ -46,13 +47,20 @@ func (r *Room) forMessages(n int) {
 	}
 }
 
-// forNoise is a place for so many samples; fresh when r is nil.
-func (r *Room) forNoise(n int) []int64 {
+// forNoise is a place for so many samples; fresh when r is nil. Whoever had the place before
+// has lost it.
+func (r *Room) forNoise(of *drawn, n int) []int64 {
 	if r == nil {
 		return make([]int64, n)
 	}
+	r.of = of
 	if cap(r.noise) < n {
 		r.noise = make([]int64, n)
 	}
 	return r.noise[:n]
 }
+
+// has reports that the place for noise is still the one's that asks. Noise that another
+// party has drawn over it would stand in two contributions, and in neither again when it is
+// sent again: so nobody takes it for granted.
+func (r *Room) has(d *drawn) bool { return r == nil || r.of == d }

@@ -1,6 +1,7 @@
 package party
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -38,5 +39,38 @@ func TestRoomIsUsedAgainAndChangesNothing(t *testing.T) {
 				t.Error("both contributions are the same: the test shows nothing")
 			}
 		}
+	}
+}
+
+// TestNoiseInASharedRoom: two parties of one room that have both drawn ahead contribute with
+// noise of their own, each that of its seed, and send the same again.
+func TestNoiseInASharedRoom(t *testing.T) {
+	const dim = 50
+	room := new(Room)
+	var rigs []*rig
+	for i := range 2 {
+		rigs = append(rigs, newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Room, c.Rand = room, rand.NewChaCha8([32]byte{byte(i)}) }))
+	}
+	update := someUpdate(dim)
+	var noises [][]int64
+	for i, r := range rigs {
+		want := make([]int64, dim)
+		if err := r.p.noise.FillSeeded(want, r.p.next.seed); err != nil {
+			t.Fatal(err)
+		}
+		r.open(1)
+		at := len(r.sent)
+		r.propose(1, update)
+		first := r.contribution(at)
+		noises = append(noises, r.noise(first, update))
+		if !slices.Equal(noises[i], want) {
+			t.Errorf("party %d contributes with other noise than its seed's", i)
+		}
+		at = len(r.sent)
+		r.boot()
+		sameMessages(t, "said again", r.contribution(at), first)
+	}
+	if slices.Equal(noises[0], noises[1]) {
+		t.Error("two parties have the same noise")
 	}
 }

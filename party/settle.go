@@ -13,7 +13,7 @@ import (
 // result is what is known of how an attempt ended.
 type result struct {
 	head   *protocol.Result
-	sum    []int64
+	sum    []int64             // nil before a chunk has opened
 	chunks map[uint32][][]byte // sealed, what came for each place; opened once the group key is here
 	opened map[uint32]bool
 	hash   *protocol.IntHash // of the chunks that came in order, from the first one on, as they came
@@ -31,10 +31,7 @@ func (r *result) digest(chunks int) protocol.Digest {
 func (p *Party) resultOf(at pair) *result {
 	r := p.results[at]
 	if r == nil {
-		r = &result{sum: p.spare, chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}, hash: protocol.NewIntHash()}
-		if p.spare = nil; r.sum == nil {
-			r.sum = make([]int64, p.s.Plan.Dim)
-		}
+		r = &result{chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}, hash: protocol.NewIntHash()}
 		p.results[at] = r
 	}
 	return r
@@ -154,6 +151,8 @@ func (p *Party) shelve(r *result, c *protocol.Chunk, data []byte) error {
 	return nil
 }
 
+// openChunk takes a chunk into the sum, for which there is room once one has opened: what
+// doesn't open costs no memory.
 func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 	if p.scratch == nil {
 		p.scratch = make([]byte, 0, 8*p.s.ChunkLen(0))
@@ -161,6 +160,11 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 	plain, err := p.s.OpenChunkTo(p.scratch, p.group, c)
 	if err != nil {
 		return err
+	}
+	if r.sum == nil {
+		if r.sum, p.spare = p.spare, nil; r.sum == nil {
+			r.sum = make([]int64, p.s.Plan.Dim)
+		}
 	}
 	protocol.DecodeInts(r.sum[int(c.Index)*xof.ChunkElements:], plain)
 	r.opened[c.Index] = true
@@ -210,9 +214,15 @@ func (p *Party) settle() bool {
 func (p *Party) dropVoid(at pair) {
 	if p.mine != nil && p.mine.pair == at {
 		p.mine = nil
-		for _, key := range []string{"outbox", "head", "memo"} {
-			p.eff.Delete(key)
-		}
+		p.forget()
+	}
+}
+
+// forget deletes what the contribution that was out was made from, and what settling it
+// needed.
+func (p *Party) forget() {
+	for _, key := range []string{"outbox", "head", "memo"} {
+		p.eff.Delete(key)
 	}
 }
 
@@ -223,6 +233,9 @@ func (p *Party) dropVoid(at pair) {
 func (p *Party) take(at pair, r *result) {
 	next, err := p.check(at, r)
 	if err != nil {
+		if r.digest(p.s.Chunks()) != r.head.Aggregate {
+			p.distrust(at)
+		}
 		p.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w", at.round, err))
 		return
 	}
@@ -242,6 +255,19 @@ func (p *Party) take(at pair, r *result) {
 	p.move(at, next, r.head.Next)
 }
 
+// distrust forgets the chunks of an aggregate that isn't the one that was signed. Whoever has
+// the group key, which is every party, can have sealed one of them: that the aggregator
+// lies is not proven. This process stops; the next one takes in what the aggregator says
+// again, and finds the same or the right one.
+func (p *Party) distrust(at pair) {
+	prefix := fmt.Sprintf("result/%d/%d/", at.round, at.attempt)
+	for _, key := range (protocol.Memory{View: p.view, Step: p.eff}).Keys(prefix) {
+		if key != prefix+"head" {
+			p.eff.Delete(key)
+		}
+	}
+}
+
 func (p *Party) note(at pair, r *result, counted bool) {
 	n := protocol.Notice{Code: protocol.NoteResult, Round: at.round, Attempt: at.attempt, Count: len(r.head.Set), Total: p.s.Plan.Parties(), Detail: r.head.Outcome.String()}
 	p.eff.Note(n)
@@ -254,8 +280,9 @@ func (p *Party) note(at pair, r *result, counted bool) {
 // check returns the model after the round.
 func (p *Party) check(at pair, r *result) ([]int64, error) {
 	set := protocol.SetDigest(p.s, at.round, at.attempt, r.head.Set)
-	for node, g := range p.agreed[at] {
-		if g.Set != set || int(g.Count) != len(r.head.Set) {
+	for k := range p.m { // in order: a step is a function of its event
+		node := p.compute(k)
+		if g := p.agreed[at][node]; g.Set != set || int(g.Count) != len(r.head.Set) {
 			return nil, fmt.Errorf("%w: %s signed another set than the result names", protocol.ErrMismatch, p.s.Name(node))
 		}
 	}
@@ -293,9 +320,7 @@ func (p *Party) move(at pair, next []int64, digest protocol.Digest) {
 	p.eff.Put("settled", binary.BigEndian.AppendUint32(nil, p.settled))
 	p.eff.Put("model", protocol.PackInts(p.model))
 	p.eff.Put("state", p.state)
-	for _, key := range []string{"outbox", "head", "memo"} {
-		p.eff.Delete(key)
-	}
+	p.forget()
 	memory := protocol.Memory{View: p.view, Step: p.eff} // what this step took in goes as well
 	for _, prefix := range []string{"agree", "result"} {
 		for _, key := range memory.Keys(fmt.Sprintf("%s/%d/", prefix, at.round)) {

@@ -1,0 +1,132 @@
+package party
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// TestNothingOfAContributionOutlivesTheSession: when the aggregator ends the session, what a
+// contribution was made from goes with the keys. Else whoever gets the store later has the
+// noise of a contribution that others may have kept.
+func TestNothingOfAContributionOutlivesTheSession(t *testing.T) {
+	for _, contributed := range []bool{false, true} {
+		r := newRig(t, 50, func(*protocol.Plan, *Config) {})
+		r.open(1)
+		if contributed {
+			r.propose(1, someUpdate(50))
+		}
+		if had := r.store["outbox"] != nil && r.store["memo"] != nil && r.store["head"] != nil; had != contributed {
+			t.Fatalf("contributed: %t, and the store says %t", contributed, had)
+		}
+		eff := r.ends(protocol.Delivery{Data: r.sign(r.agg(), &protocol.Abort{Class: 5, Reason: "enough"})})
+		if !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassQuorum {
+			t.Fatalf("the party ends with %v", eff.Err)
+		}
+		for key := range r.store {
+			for _, secret := range []string{"outbox", "memo", "head", "want", "group", "link/"} {
+				if strings.HasPrefix(key, secret) {
+					t.Errorf("contributed: %t: %s is still there", contributed, key)
+				}
+			}
+		}
+		if eff := r.ends(protocol.Tick{}); len(eff.Send) > 0 || len(eff.Persist) > 0 {
+			t.Error("a party whose session is over goes on")
+		}
+	}
+}
+
+// published is an aggregate as the aggregator seals it, or whoever has its group key.
+func (r *rig) published(sum []int64) [][]byte {
+	group, err := channel.NewSecret(make([]byte, 32)) // newRig's
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c := protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: 1, Purpose: protocol.PurposeResult}
+	chunks, err := r.cfg.Session.SealVector(group, c, protocol.AppendInts(nil, sum))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	messages := make([][]byte, len(chunks))
+	for i, c := range chunks {
+		if messages[i], err = c.Marshal(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return messages
+}
+
+// TestForgedAggregateStopsOneLife: every party has the group key and can put another chunk in
+// the place of the aggregator's. The party that it is done to stops, and does not stop for
+// ever: once the aggregator has said its result again, the next life goes on with it.
+func TestForgedAggregateStopsOneLife(t *testing.T) {
+	const dim = 65536 + 5
+	r := newRig(t, dim, func(p *protocol.Plan, c *Config) { c.Ahead = -1 })
+	sum := someUpdate(dim)
+	set := []protocol.Entry{{Party: 1}, {Party: 2}}
+	digest := protocol.IntDigest(sum)
+	for k := range rigNodes {
+		r.deliver(r.sign(r.node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2, Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
+	}
+	r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set, Aggregate: digest, Next: digest, Partials: make([]protocol.Digest, rigNodes)}))
+	forged := slices.Clone(sum)
+	forged[0]++
+	genuine, other := r.published(sum), r.published(forged)
+	r.deliver(other[0])
+	eff := r.ends(protocol.Delivery{Data: genuine[1]})
+	if !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity {
+		t.Fatalf("a forged aggregate: %v", eff.Err)
+	}
+	if r.store["result/1/1/head"] == nil {
+		t.Error("what the aggregator signed is forgotten, so it could sign something else")
+	}
+	r.boot()
+	for _, b := range genuine {
+		r.deliver(b)
+	}
+	if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), sum) {
+		t.Errorf("the next life has settled %d rounds", r.p.Settled())
+	}
+}
+
+// TestNoRoomForWhatDoesNotOpen: a chunk that anybody may have put on the bus makes the
+// party keep no vector.
+func TestNoRoomForWhatDoesNotOpen(t *testing.T) {
+	r := newRig(t, 50, func(p *protocol.Plan, _ *Config) { p.SpareAttempts = 3 })
+	for attempt := range uint32(4) {
+		c := &protocol.Chunk{Plan: r.cfg.Session.ID, Last: true, Ciphertext: make([]byte, 50*8+channel.Overhead),
+			Context: protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: attempt + 1, Purpose: protocol.PurposeResult}}
+		b, err := c.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if eff := r.step(protocol.Delivery{Data: b}); len(eff.Notices) != 1 || len(eff.Persist) > 0 {
+			t.Fatalf("attempt %d: %+v", attempt+1, eff)
+		}
+	}
+	for at, res := range r.p.results {
+		if res.sum != nil {
+			t.Errorf("round %d attempt %d has a vector of %d coordinates", at.round, at.attempt, len(res.sum))
+		}
+	}
+}
+
+// TestNoRoundBeginsUnderAnExpiredPlan: a party refuses to contribute then, and settles what
+// it has contributed to.
+func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		r := newRig(t, 50, func(p *protocol.Plan, c *Config) { c.ResendMS = 1 << 60 })
+		if r.now = 1000 * r.cfg.Session.Plan.NotAfter; late {
+			r.now += 1000
+		}
+		eff := r.open(1)
+		refused := len(eff.Notices) == 1 && errors.Is(eff.Notices[0].Err, protocol.ErrExpired)
+		if refused != late || (eff.Propose == nil) != late {
+			t.Errorf("late: %t; refused: %t; asked to compute: %t", late, refused, eff.Propose != nil)
+		}
+	}
+}
