@@ -34,8 +34,12 @@ func (a *Aggregator) must(err error) {
 	}
 }
 
-// open starts an attempt on the current model.
+// open starts an attempt on the current model. Under a plan that has expired none starts.
 func (a *Aggregator) open(round, number uint32) error {
+	if a.now/1000 > a.s.Plan.NotAfter {
+		a.at = attempt{round: a.at.round, attempt: a.at.attempt} // it is over, and on record
+		return protocol.Fail(protocol.ClassIntegrity, "%w: round %d doesn't begin", protocol.ErrExpired, round)
+	}
 	if err := a.charge(round, number); err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ func (n *Node) opens(m *protocol.Round, data []byte) error {
 		return errDuplicate
 	case m.Round < a.round || (m.Round == a.round && m.Attempt < a.attempt):
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, m.Round, m.Attempt)
+	case n.now/1000 > n.s.Plan.NotAfter:
+		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrExpired, m.Round, m.Attempt)
 	}
 	if err := n.giveReceipts(); err != nil { // of the attempt before
 		return err
