@@ -28,6 +28,7 @@ type Terms struct {
 	Colluders     int // T
 	Deadline      time.Duration
 	Grace         time.Duration
+	Audit         bool // every sum is opened against the parties' commitments
 
 	Noise   protocol.Placement
 	Epsilon float64 // with noise
@@ -40,7 +41,7 @@ func (t Terms) base() (*protocol.Plan, error) {
 		Name: t.Name, Created: t.Created.Unix(), NotAfter: t.Created.Add(t.Lifetime).Unix(), Suite: t.Suite,
 		Members: append([]protocol.Member(nil), t.Members...), Rounds: uint32(t.Rounds), SpareAttempts: uint32(t.SpareAttempts),
 		Colluders: uint32(t.Colluders), DeadlineMS: uint32(t.Deadline.Milliseconds()), GraceMS: uint32(t.Grace.Milliseconds()),
-		Noise: t.Noise,
+		Noise: t.Noise, Audit: t.Audit,
 	}
 	if p.Suite == 0 {
 		p.Suite = channel.SuiteHybrid

@@ -1,0 +1,73 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"choir/protocol"
+	"choir/verify"
+)
+
+// TestAuditedSession: under terms that ask for it every party commits, the sums are what
+// they are without, and a verifier finds them opened.
+func TestAuditedSession(t *testing.T) {
+	vectors := [][]int64{{1, -2, 3}, {40, 50, -60}, {0, 7, 0}}
+	for _, audit := range []bool{false, true} {
+		list, keys := members(t, len(vectors), 2)
+		terms := terms(list)
+		terms.Audit = audit
+		p, err := terms.Sum(SumTerms{Dim: 3, PerParty: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := local(t, p, keys)
+		sums(l, vectors)
+		r, err := l.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed := &protocol.SignedPlan{Plan: p}
+		for _, k := range keys {
+			if err := signed.Sign(k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		report, err := verify.Transcript(signed, r.Transcript, Sum{3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := report.Model(); report.Audited != audit || m[0] != 41 || m[1] != 55 || m[2] != -57 {
+			t.Errorf("audit %t: audited %t, sum %v", audit, report.Audited, m)
+		}
+	}
+}
+
+// TestPlanFileAsksForAudit: the plan's file can, the summary says so, and noise of the
+// compute nodes, which nobody commits to, is refused beside it.
+func TestPlanFileAsksForAudit(t *testing.T) {
+	now := time.Unix(1_900_000_000, 0)
+	dir, _ := deployment(t, now)
+	head := "lifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\naggregator = \"agg.card\"\n"
+	sum := "[sum]\ncolumns = 1\nfrac_bits = 4\nbound = 10.0\n"
+	for text, want := range map[string]bool{"": false, "audit = false\n": false, "audit = true\n": true} {
+		p, err := NewPlan(writeFile(t, dir, "audit.toml", head+text+sum), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Summarise(&protocol.SignedPlan{Plan: p})
+		if err != nil || p.Audit != want || s.Audit != want {
+			t.Errorf("%q: the plan says %t, its summary %t, %v", text, p.Audit, s.Audit, err)
+		}
+	}
+	c := appCases(t)["virtual"]
+	list, _ := members(t, len(c.parts), 2)
+	both := terms(list)
+	both.Rounds, both.Epsilon, both.Delta, both.Audit = c.rounds, 2, 1e-5, true
+	for noise, want := range map[protocol.Placement]bool{protocol.NoiseParty: true, protocol.NoiseCompute: false} {
+		both.Noise = noise
+		if _, err := both.Plan(c.app); (err == nil) != want || err != nil && !strings.Contains(err.Error(), "audit") {
+			t.Errorf("audit, and noise of each %s: %v", noise, err)
+		}
+	}
+}
