@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"choir/experiment"
 	"choir/experiment/lab"
@@ -28,6 +29,10 @@ type method struct {
 	free     bool // without privacy, in the clear
 	joined   bool // all rows at one party
 	of       int  // runs that share the budget; 0: 1
+	few      bool // is scored in few rounds: its predictions take long
+	// power, if not 0, makes a party's steps proportional to this power of its public share
+	// of the records. No sensitivity depends on the size of a step.
+	power float64
 }
 
 // task is what an application is made for.
@@ -76,8 +81,12 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	}
 	tr := new(trace)
 	r := lab.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Of: m.of, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+	test := data.Test
 	r.Watch = func(round int, p *pvi.Posterior) error {
-		s, err := p.Evaluate(data.Test)
+		if m.few && round != r.Rounds && round != 4 && round != 16 && round != 64 {
+			return nil
+		}
+		s, err := p.Evaluate(test)
 		tr.rounds, tr.scores = append(tr.rounds, round), append(tr.scores, pair{s.Accuracy, s.LogLikelihood})
 		return err
 	}
@@ -87,10 +96,18 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	if m.joined {
 		r.Parts = []pvi.Data{data.Train}
 	}
+	if m.power != 0 {
+		r.Join = m.rated(r.App, t)
+	}
 	if o.Quick {
-		r.Rounds = min(r.Rounds, 2)
+		if r.Rounds = min(r.Rounds, 2); m.few {
+			test = pvi.Data{X: test.X[:2000*t.features], Y: test.Y[:2000]}
+		}
 		if l, ok := r.App.(*session.Learning); ok {
 			l.PVI.Steps = min(l.PVI.Steps, 5)
+			if m.few && l.PVI.Shards > 1 {
+				l.PVI.Shards = 20
+			}
 		}
 	}
 	out, err := r.Do(ctx)
@@ -99,6 +116,19 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	}
 	tr.spent = out.Spent
 	return tr, out, nil
+}
+
+// rated has every party take steps of its own size.
+func (m method) rated(app session.App, t task) func(session.Seat) (session.Learner, error) {
+	return func(s session.Seat) (session.Learner, error) {
+		l, ok := app.(*session.Learning)
+		if !ok {
+			return nil, fmt.Errorf("%s: steps of a party's own size are for DP-PVI", m.name)
+		}
+		own := *l
+		own.PVI.LearningRate *= math.Pow(t.weights[s.Party]*float64(t.parties), m.power)
+		return own.Join(s)
+	}
 }
 
 func (t task) pvi(c pvi.Config) session.App {

@@ -17,13 +17,20 @@ const predictiveSamples = 100
 // in closed form. The samples come from one fixed stream, the same for every
 // record, so predictions are reproducible and vary smoothly with the record.
 type networkPredictor struct {
-	n *Network
-	m *gauss.Moments
+	n   *Network
+	m   *gauss.Moments
+	eps []float64 // the samples, one behind the other
 }
 
 func newNetworkPredictor(s Settings, m *gauss.Moments) networkPredictor {
 	s.Samples = predictiveSamples
-	return networkPredictor{NewNetwork(s, nil, nil), m}
+	p, from := networkPredictor{n: NewNetwork(s, nil, nil), m: m}, normals{}
+	sample := make([]float64, s.Hidden)
+	for k := range s.Samples {
+		from.antithetic(sample, k)
+		p.eps = append(p.eps, sample...)
+	}
+	return p
 }
 
 // outputs calls f with the mean and the variance of the output under every sample.
@@ -36,12 +43,12 @@ func (p networkPredictor) outputs(x []float64, f func(mu, v float64)) {
 	}
 	blas64.Gemv(blas.NoTrans, 1, p.n.layer(p.m.Mean), vec(x), 0, vec(a))
 	blas64.Gemv(blas.NoTrans, 1, p.n.layer(p.m.Variance), vec(sq), 0, vec(s))
-	pass, from := p.n.newPass(new(Workspace), p.m.Mean, p.m.Variance), normals{}
+	pass := p.n.newPass(new(Workspace), p.m.Mean, p.m.Variance)
 	for i, v := range s {
 		pass.sd[i] = math.Sqrt(v)
 	}
 	for k := range p.n.samples {
-		from.antithetic(pass.eps, k)
+		pass.eps = p.eps[k*h : (k+1)*h]
 		f(pass.forward(a))
 	}
 }
