@@ -121,7 +121,7 @@ func CheckPlan(p *protocol.Plan) error {
 		return err
 	}
 	if p.Application == AppSum {
-		return nil
+		return checkSumClaim(p)
 	}
 	_, err := AppOf(p)
 	return err

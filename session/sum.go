@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"choir/privacy"
 	"choir/protocol"
 )
 
@@ -34,4 +35,23 @@ type Fixed []int64
 // Propose implements protocol.Proposer.
 func (f Fixed) Propose(context.Context, protocol.Work) ([]int64, []byte, error) {
 	return append([]int64(nil), f...), []byte{}, nil
+}
+
+// checkSumClaim refuses a claim that a bare sum can't keep. It takes whatever vector a party
+// gives, within per_party, and knows of no records in it that anything would have clipped or
+// sampled: what it hides is a party's whole vector, or nothing.
+func checkSumClaim(p *protocol.Plan) error {
+	if _, claims := p.Release(); !claims {
+		return nil
+	}
+	whole, err := privacy.Relation(p.Relation).Sensitivity(p.PerParty)
+	switch {
+	case err != nil:
+		return protocol.Fail(protocol.ClassInput, "plan: per_party: %w", err)
+	case p.Noise == protocol.NoiseLocal || p.Sampling != 0:
+		return protocol.Fail(protocol.ClassInput, "plan: the application %q neither noises nor samples, the claim says that it does", AppSum)
+	case p.Sensitivity < whole:
+		return protocol.Fail(protocol.ClassInput, "plan: sensitivity: one party moves the sum by %d grid units; the claim is for %d", whole, p.Sensitivity)
+	}
+	return nil
 }
