@@ -179,6 +179,8 @@ func (p *Plan) checkAudit() error {
 		return fmt.Errorf("audit: the aggregate can't open the parties' commitments when compute nodes add the noise")
 	case p.Dim > commit.MaxDimension:
 		return fmt.Errorf("audit: dim %d is more than the %d that commitments are made for", p.Dim, commit.MaxDimension)
+	case p.Computes() > commit.MaxShares:
+		return fmt.Errorf("audit: %d compute nodes are more than the %d that a blinding scalar is split for", p.Computes(), commit.MaxShares)
 	}
 	return nil
 }

@@ -3,11 +3,13 @@ package protocol
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"choir/crypto/channel"
 	"choir/crypto/commit"
+	"choir/crypto/identity"
 	"choir/privacy"
 )
 
@@ -121,6 +123,7 @@ func TestPlanRefusals(t *testing.T) {
 		{"encoding", func(p *Plan) { p.Parameters = make([]byte, maxBlob) }},
 		{"audit", func(p *Plan) { private(p).Noise = NoiseCompute; p.Audit = true }},
 		{"audit", func(p *Plan) { p.Audit = true; p.Dim = commit.MaxDimension + 1 }},
+		{"audit", func(p *Plan) { p.Audit = true; computes(p, commit.MaxShares+1) }},
 	} {
 		p := testPlan()
 		row.alter(p)
@@ -128,6 +131,15 @@ func TestPlanRefusals(t *testing.T) {
 		if err == nil || ClassOf(err) != ClassInput || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("row %d, %s: %v", i, row.want, err)
 		}
+	}
+}
+
+// computes gives the plan so many compute nodes.
+func computes(p *Plan, m int) {
+	p.Members = slices.Concat(p.Members[:3], make([]Member, m), p.Members[5:])
+	for i := range m {
+		key := identity.PublicKey{1: byte(i), 2: byte(i >> 8), 3: 1}
+		p.Members[3+i] = Member{Name: fmt.Sprintf("node-%05d", i), Role: RoleCompute, Key: key, NotAfter: p.NotAfter}
 	}
 }
 
