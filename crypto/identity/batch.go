@@ -1,7 +1,9 @@
 package identity
 
 import (
+	"encoding/binary"
 	"io"
+	"math/bits"
 
 	"filippo.io/edwards25519"
 
@@ -21,7 +23,7 @@ type Item struct {
 // It evaluates one random linear combination of all equations (Bernstein, Duif,
 // Lange, Schwabe and Yang, "High-speed high-security signatures", section 5):
 //
-//	[8]( -(Σ zᵢsᵢ)·B + Σ zᵢ·Rᵢ + Σ zᵢkᵢ·Aᵢ ) = 0,  zᵢ uniform in [0, 2^128)
+//	[8]( -(Σ zᵢsᵢ)·B + Σ zᵢ·Rᵢ + Σ zᵢkᵢ·Aᵢ ) = 0,  zᵢ uniform in [-2^127, 2^127)
 //
 // and halves the batch until it has found the culprits when that fails; when
 // there are many, it goes on one by one. A good signature is never refused; a
@@ -34,18 +36,13 @@ func VerifyBatch(items []Item, r io.Reader) (bad []int) {
 
 // VerifyBatch is the function of that name, with keys that are decoded already.
 func (k *Keys) VerifyBatch(items []Item, r io.Reader) (bad []int) {
-	claims := make([]claim, 0, len(items))
-	index := make([]int, 0, len(items))
+	claims, index := k.claims(items)
 	refused := make([]bool, len(items))
-	d := newDecoder(k)
-	for i, it := range items {
-		n := len(claims)
-		claims = claims[:n+1]
-		if !d.decode(&claims[n], it.Key, it.Msg, it.Sig) {
-			refused[i], claims = true, claims[:n]
-			continue
-		}
-		index = append(index, i)
+	for i := range refused {
+		refused[i] = true
+	}
+	for _, i := range index {
+		refused[i] = false
 	}
 	b := bisector{
 		rand: r, claims: claims, patience: len(claims) / 16,
@@ -58,6 +55,32 @@ func (k *Keys) VerifyBatch(items []Item, r io.Reader) (bad []int) {
 		}
 	}
 	return bad
+}
+
+// claims makes all checks but the equation, decoding the keys and the points R of all
+// signatures together, and returns the claims that pass with their places among the items.
+func (k *Keys) claims(items []Item) (claims []claim, index []int) {
+	claims, index = make([]claim, len(items)), make([]int, 0, len(items))
+	n, d, keys := 0, newReader(), k.verifiers(items)
+	for i, it := range items {
+		if keys[i] != nil && d.read(&claims[n], keys[i], it.Key, it.Msg, it.Sig) {
+			index = append(index, i)
+			n++
+		}
+	}
+	encodings, points := make([][32]byte, n), make([]msm.Point, n)
+	for j := range encodings {
+		encodings[j] = claims[j].encoding
+	}
+	kept := 0
+	for j, ok := range msm.Decode(points, encodings) {
+		if ok {
+			claims[kept], index[kept] = claims[j], index[j]
+			claims[kept].r = points[j]
+			kept++
+		}
+	}
+	return claims[:kept], index[:kept]
 }
 
 // singleBelow is the size under which verifying one by one costs less than a
@@ -100,7 +123,7 @@ func (b *bisector) search(lo, hi int, knownBad bool) bool {
 
 func (b *bisector) oneByOne(lo, hi int) (found bool) {
 	for j := lo; j < hi; j++ {
-		if !b.claims[j].holds() {
+		if r, err := b.claims[j].r.Edwards(); err != nil || !b.claims[j].holds(r) {
 			b.fail(j)
 			b.patience--
 			found = true
@@ -109,9 +132,21 @@ func (b *bisector) oneByOne(lo, hi int) (found bool) {
 	return found
 }
 
-// bucketsFrom is how many signatures are worth the bucket method; fewer are cheaper
-// with a table for each point (measured: even at 64 to 96).
-const bucketsFrom = 80
+// bucketsFrom and fastFrom are how many signatures are worth package msm's method, the
+// latter where that is fast; fewer are cheaper with a table for each point (measured:
+// even at 64 to 96, and at 10 to 12).
+const (
+	bucketsFrom = 80
+	fastFrom    = 12
+)
+
+// combination chooses between straus and buckets, for n signatures.
+func combination(n int) func([]claim, []coefficient, *edwards25519.Scalar) (*edwards25519.Point, error) {
+	if n >= bucketsFrom || n >= fastFrom && msm.Fast() {
+		return buckets
+	}
+	return straus
+}
 
 // combined evaluates the random linear combination over claims[lo:hi].
 func (b *bisector) combined(lo, hi int) (bool, error) {
@@ -121,45 +156,57 @@ func (b *bisector) combined(lo, hi int) (bool, error) {
 	}
 	var sum edwards25519.Scalar
 	for i := range z {
-		sum.MultiplyAdd(&z[i], &b.claims[lo+i].s, &sum)
+		sum.MultiplyAdd(&z[i].value, &b.claims[lo+i].s, &sum)
 	}
 	sum.Negate(&sum)
-	if hi-lo < bucketsFrom {
-		return isSmallOrder(straus(b.claims[lo:hi], z, &sum)), nil
-	}
-	p, err := buckets(b.claims[lo:hi], z, &sum)
+	p, err := combination(hi-lo)(b.claims[lo:hi], z, &sum)
 	return err == nil && isSmallOrder(p), err
 }
 
 // straus is base·B + Σ zᵢ·Rᵢ + zᵢkᵢ·Aᵢ with the library's interleaved tables.
-func straus(claims []claim, z []edwards25519.Scalar, base *edwards25519.Scalar) *edwards25519.Point {
+func straus(claims []claim, z []coefficient, base *edwards25519.Scalar) (*edwards25519.Point, error) {
 	n := len(claims)
 	zk := make([]edwards25519.Scalar, n)
 	scalars := make([]*edwards25519.Scalar, 0, 2*n+1)
 	points := make([]*edwards25519.Point, 0, 2*n+1)
 	for i := range claims {
 		c := &claims[i]
-		scalars = append(scalars, &z[i], zk[i].Multiply(&z[i], &c.k))
-		points = append(points, &c.r, c.a)
+		r, err := c.r.Edwards()
+		if err != nil {
+			return nil, err
+		}
+		scalars = append(scalars, &z[i].value, zk[i].Multiply(&z[i].value, &c.k))
+		points = append(points, r, c.a.point)
 	}
 	scalars, points = append(scalars, base), append(points, edwards25519.NewGeneratorPoint())
-	return new(edwards25519.Point).VarTimeMultiScalarMult(scalars, points)
+	return new(edwards25519.Point).VarTimeMultiScalarMult(scalars, points), nil
 }
 
-// buckets is the same by the bucket method.
-func buckets(claims []claim, z []edwards25519.Scalar, base *edwards25519.Scalar) (*edwards25519.Point, error) {
+// buckets is the same by package msm.
+func buckets(claims []claim, z []coefficient, base *edwards25519.Scalar) (*edwards25519.Point, error) {
 	var zk edwards25519.Scalar
 	terms := make([]msm.Term, 0, 2*len(claims)+1)
 	for i := range claims {
 		c := &claims[i]
-		zk.Multiply(&z[i], &c.k)
-		terms = append(terms, msm.Term{Point: &c.r, Scalar: [32]byte(z[i].Bytes())}, msm.Term{Point: c.a, Scalar: [32]byte(zk.Bytes())})
+		zk.Multiply(&z[i].value, &c.k)
+		terms = append(terms,
+			msm.Term{Point: &c.r, Scalar: z[i].magnitude, Negative: z[i].negative},
+			msm.Term{Point: &c.a.prepared, Scalar: [32]byte(zk.Bytes())})
 	}
-	return msm.Sum(append(terms, msm.Term{Point: edwards25519.NewGeneratorPoint(), Scalar: [32]byte(base.Bytes())}))
+	generator := new(msm.Point).Set(edwards25519.NewGeneratorPoint())
+	return msm.Sum(append(terms, msm.Term{Point: generator, Scalar: [32]byte(base.Bytes())}))
 }
 
-// coefficients draws n uniform 128-bit scalars.
-func coefficients(r io.Reader, n int) ([]edwards25519.Scalar, error) {
+// coefficient is an integer in [-2^127, 2^127): as short as 2^128 different ones can be
+// with package msm's signed digits.
+type coefficient struct {
+	value     edwards25519.Scalar // modulo ℓ
+	magnitude [32]byte            // the same as a magnitude, little endian, and a sign
+	negative  bool
+}
+
+// coefficients draws n uniform ones.
+func coefficients(r io.Reader, n int) ([]coefficient, error) {
 	if r == nil {
 		return nil, io.ErrUnexpectedEOF
 	}
@@ -167,13 +214,30 @@ func coefficients(r io.Reader, n int) ([]edwards25519.Scalar, error) {
 	if _, err := io.ReadFull(r, buf); err != nil {
 		return nil, err
 	}
-	z := make([]edwards25519.Scalar, n)
+	z := make([]coefficient, n)
 	for i := range z {
-		var wide [32]byte
-		copy(wide[:], buf[16*i:16*i+16])
-		if _, err := z[i].SetCanonicalBytes(wide[:]); err != nil {
+		if err := z[i].set((*[16]byte)(buf[16*i:])); err != nil {
 			return nil, err
 		}
 	}
 	return z, nil
+}
+
+// set reads two's complement, little endian.
+func (z *coefficient) set(b *[16]byte) error {
+	lo, hi := binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:])
+	if z.negative = hi>>63 == 1; z.negative {
+		var borrow uint64
+		lo, borrow = bits.Sub64(0, lo, 0)
+		hi, _ = bits.Sub64(0, hi, borrow)
+	}
+	binary.LittleEndian.PutUint64(z.magnitude[0:], lo)
+	binary.LittleEndian.PutUint64(z.magnitude[8:], hi)
+	if _, err := z.value.SetCanonicalBytes(z.magnitude[:]); err != nil {
+		return err
+	}
+	if z.negative {
+		z.value.Negate(&z.value)
+	}
+	return nil
 }

@@ -108,13 +108,12 @@ func TestAdversarialKinds(t *testing.T) {
 func TestCombinedIsCofactored(t *testing.T) {
 	points := torsion(t)
 	b := bisector{rand: testRand(5)}
+	var items []Item
 	for n := range 64 {
-		it := adversarial(t, points, 1, byte(n))
-		var c claim
-		if !newDecoder(nil).decode(&c, it.Key, it.Msg, it.Sig) {
-			t.Fatal("not a well-formed signature")
-		}
-		b.claims = append(b.claims, c)
+		items = append(items, adversarial(t, points, 1, byte(n)))
+	}
+	if b.claims, _ = new(Keys).claims(items); len(b.claims) != len(items) {
+		t.Fatal("not all are well-formed signatures")
 	}
 	if good, err := b.combined(0, len(b.claims)); err != nil || !good {
 		t.Errorf("good signatures: %v, %v", good, err)

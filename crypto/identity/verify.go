@@ -6,6 +6,8 @@ import (
 	"hash"
 
 	"filippo.io/edwards25519"
+
+	"choir/crypto/msm"
 )
 
 // Verify reports whether sig is pub's signature of msg, by the definition in
@@ -14,39 +16,33 @@ func Verify(pub PublicKey, msg []byte, sig Signature) bool {
 	return (*Keys)(nil).Verify(pub, msg, sig)
 }
 
-// claim is a decoded signature that has passed every check but the equation
-// [8](S·B - R - k·A) = 0.
+// claim is a signature that has passed every check but two: that R is a point, and the
+// equation [8](S·B - R - k·A) = 0.
 type claim struct {
-	a    *edwards25519.Point
-	r    edwards25519.Point
-	s, k edwards25519.Scalar
+	a        *verifier
+	encoding [32]byte  // of R, canonical if there is such a point
+	r        msm.Point // R, decoded later
+	s, k     edwards25519.Scalar
 }
 
-// decoder makes claims, and reuses what it needs for that.
-type decoder struct {
-	keys *Keys // may be nil
+// reader makes claims, and reuses what it needs for that.
+type reader struct {
 	hash hash.Hash
 	head [SignatureSize/2 + PublicKeySize]byte // what is hashed before the message
 	sum  [sha512.Size]byte
 }
 
-func newDecoder(keys *Keys) *decoder { return &decoder{keys: keys, hash: sha512.New()} }
+func newReader() *reader { return &reader{hash: sha512.New()} }
 
-// decode makes all the checks that need no arithmetic with the message, and says
-// whether c has passed them. Verify and VerifyBatch both go through it; only the
-// equation differs.
-func (d *decoder) decode(c *claim, pub PublicKey, msg []byte, sig Signature) bool {
-	var err error
-	if c.a, err = d.keys.point(pub); err != nil {
+// read makes all the checks that need neither R nor arithmetic with the message, and
+// says whether c has passed them; a is the key, which has passed its own. Verify and
+// VerifyBatch both go through it.
+func (d *reader) read(c *claim, a *verifier, pub PublicKey, msg []byte, sig Signature) bool {
+	c.a = a
+	if c.encoding = [32]byte(sig[:32]); !isCanonical(c.encoding) {
 		return false
 	}
-	if !isCanonical([32]byte(sig[:32])) {
-		return false
-	}
-	if _, err = c.r.SetBytes(sig[:32]); err != nil {
-		return false
-	}
-	if _, err = c.s.SetCanonicalBytes(sig[32:]); err != nil {
+	if _, err := c.s.SetCanonicalBytes(sig[32:]); err != nil {
 		return false
 	}
 	d.challenge(&c.k, pub, msg, sig)
@@ -54,7 +50,7 @@ func (d *decoder) decode(c *claim, pub PublicKey, msg []byte, sig Signature) boo
 }
 
 // challenge sets k to SHA-512(R ‖ A ‖ M) mod ℓ.
-func (d *decoder) challenge(k *edwards25519.Scalar, pub PublicKey, msg []byte, sig Signature) {
+func (d *reader) challenge(k *edwards25519.Scalar, pub PublicKey, msg []byte, sig Signature) {
 	copy(d.head[:], sig[:32])
 	copy(d.head[32:], pub[:])
 	d.hash.Reset()
@@ -64,11 +60,17 @@ func (d *decoder) challenge(k *edwards25519.Scalar, pub PublicKey, msg []byte, s
 	_, _ = k.SetUniformBytes(d.hash.Sum(d.sum[:0]))
 }
 
-// holds evaluates the cofactored equation for one signature.
-func (c *claim) holds() bool {
-	minusA := new(edwards25519.Point).Negate(c.a)
+// verify decodes R and evaluates the equation for this signature alone.
+func (c *claim) verify() bool {
+	r, err := new(edwards25519.Point).SetBytes(c.encoding[:])
+	return err == nil && c.holds(r)
+}
+
+// holds evaluates the cofactored equation with R decoded.
+func (c *claim) holds(r *edwards25519.Point) bool {
+	minusA := new(edwards25519.Point).Negate(c.a.point)
 	p := new(edwards25519.Point).VarTimeDoubleScalarBaseMult(&c.k, minusA, &c.s)
-	p.Subtract(p, &c.r)
+	p.Subtract(p, r)
 	return isSmallOrder(p)
 }
 

@@ -105,7 +105,7 @@ func mixed(a, r *edwards25519.Scalar, ta, tr *edwards25519.Point, msg []byte) It
 	it := Item{Key: PublicKey(point(a, ta)), Msg: msg}
 	copy(it.Sig[:32], point(r, tr))
 	k := edwards25519.NewScalar()
-	newDecoder(nil).challenge(k, it.Key, msg, it.Sig)
+	newReader().challenge(k, it.Key, msg, it.Sig)
 	s := edwards25519.NewScalar().MultiplyAdd(k, a, r)
 	copy(it.Sig[32:], s.Bytes())
 	return it

@@ -3,13 +3,20 @@
 //
 // # Contract
 //
-// [Sum] returns Σ scalar·point by the bucket method (Pippenger; Bernstein, Doumen,
+// [Sum] returns Σ ±scalar·point by the bucket method (Pippenger; Bernstein, Doumen,
 // Lange and Oosterwijk, "Faster batch forgery identification", INDOCRYPT 2012,
 // section 4). The additions are those of Hisil, Wong, Carter and Dawson, "Twisted
 // Edwards curves revisited", ASIACRYPT 2008, section 3.1, which hold for all points of
-// this curve, those of small order among them. It takes VARIABLE TIME and is for
-// public inputs only.
+// this curve, those of small order among them. [Decode] decodes many points, with the
+// verdict and the result that edwards25519.Point.SetBytes has for each.
 //
-// Points enter through [Point.Set], from points that the curve's library has checked;
-// scalars are 256-bit words below 2^255, reduced or not.
+// Where package lanes is fast, eight windows of all scalars are summed side by side, and
+// eight square roots taken; elsewhere it is done one by one. The tests hold both to the
+// same results, and those to the curve's library.
+//
+// Everything takes VARIABLE TIME and is for public inputs only: keys, signatures and the
+// coefficients of a batch, which nobody may know beforehand and anybody afterwards.
+//
+// Points enter through [Point.Set], from points that the curve's library has checked, or
+// through [Decode]; scalars are 256-bit words below 2^255, reduced or not.
 package msm

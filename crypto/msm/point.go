@@ -1,6 +1,8 @@
 package msm
 
 import (
+	"fmt"
+
 	"filippo.io/edwards25519"
 	"filippo.io/edwards25519/field"
 )
@@ -11,39 +13,76 @@ type Point struct {
 	plus, minus, product field.Element
 }
 
+// Set sets p to q, which edwards25519 has checked to be on the curve, and returns p.
+func (p *Point) Set(q *edwards25519.Point) *Point {
+	c := newCurve()
+	c.set(p, q)
+	return p
+}
+
+// Edwards returns p as edwards25519 has it; it fails if p has not been set.
+func (p *Point) Edwards() (*edwards25519.Point, error) {
+	var v extended
+	v.set(p)
+	return v.edwards()
+}
+
 // extended is a point as it is summed up: x = X/Z, y = Y/Z, xy = T/Z.
 type extended struct {
 	x, y, z, t field.Element
 }
 
-// curve is the constant 2d of the addition formulas.
-type curve struct{ twoD field.Element }
+// curve has the constants: d and 2d of the addition formulas, and a root of -1.
+type curve struct{ d, twoD, sqrtM1 field.Element }
 
+// newCurve reads d = -121665/121666 and √-1 = 2^((p-1)/4) (RFC 8032, section 5.1), which
+// a test computes.
 func newCurve() (c curve) {
-	// d = -121665/121666 (RFC 7748, section 4.1)
-	var one, d field.Element
-	one.One()
-	d.Mult32(&one, 121666)
-	d.Invert(&d)
-	d.Mult32(&d, 121665)
-	d.Negate(&d)
-	c.twoD.Add(&d, &d)
+	// SetBytes fails only for lengths other than 32.
+	_, _ = c.d.SetBytes([]byte("\xa3\x78\x59\x13\xca\x4d\xeb\x75\xab\xd8\x41\x41\x4d\x0a\x70\x00" +
+		"\x98\xe8\x79\x77\x79\x40\xc7\x8c\x73\xfe\x6f\x2b\xee\x6c\x03\x52"))
+	_, _ = c.sqrtM1.SetBytes([]byte("\xb0\xa0\x0e\x4a\x27\x1b\xee\xc4\x78\xe4\x2f\xad\x06\x18\x43\x2f" +
+		"\xa7\xd7\xfb\x3d\x99\x00\x4d\x2b\x0b\xdf\xc1\x4f\x80\x24\x83\x2b"))
+	c.twoD.Add(&c.d, &c.d)
 	return c
 }
 
 // set sets p to q.
 func (c *curve) set(p *Point, q *edwards25519.Point) {
-	qx, qy, qz, qt := q.ExtendedCoordinates()
+	qx, qy, qz, _ := q.ExtendedCoordinates()
 	var one field.Element
 	if qz.Equal(one.One()) == 0 { // a decoded point is affine already
 		qz.Invert(qz)
 		qx.Multiply(qx, qz)
 		qy.Multiply(qy, qz)
-		qt.Multiply(qx, qy)
 	}
-	p.plus.Add(qy, qx)
-	p.minus.Subtract(qy, qx)
-	p.product.Multiply(qt, &c.twoD)
+	c.setAffine(p, qx, qy)
+}
+
+// setAffine sets p to (x, y).
+func (c *curve) setAffine(p *Point, x, y *field.Element) {
+	p.plus.Add(y, x)
+	p.minus.Subtract(y, x)
+	p.product.Multiply(x, y)
+	p.product.Multiply(&p.product, &c.twoD)
+}
+
+// decode sets p to what 32 bytes encode and reports whether that is a point.
+func (c *curve) decode(p *Point, encoding *[32]byte) bool {
+	q, err := new(edwards25519.Point).SetBytes(encoding[:])
+	if err == nil {
+		c.set(p, q)
+	}
+	return err == nil
+}
+
+// edwards checks that v is on the curve.
+func (v *extended) edwards() (*edwards25519.Point, error) {
+	p, err := new(edwards25519.Point).SetExtendedCoordinates(&v.x, &v.y, &v.z, &v.t)
+	if err != nil {
+		return nil, fmt.Errorf("msm: not a point of the curve: %w", err) // not set, or a fault of the machine
+	}
+	return p, nil
 }
 
 func (v *extended) identity() {

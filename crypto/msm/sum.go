@@ -6,46 +6,74 @@ import (
 	"math/bits"
 
 	"filippo.io/edwards25519"
+
+	"choir/crypto/msm/lanes"
 )
 
-// Term is one product. Scalar is an integer below 2^255 in 32 bytes, little endian, as
-// edwards25519.Scalar has it.
+// Term is one product. Scalar is an integer of at most 2^255 - 1 in 32 bytes, little
+// endian, as edwards25519.Scalar has it, and Negative says that it counts negatively.
 type Term struct {
-	Point  *edwards25519.Point
-	Scalar [32]byte
+	Point    *Point
+	Scalar   [32]byte
+	Negative bool
 }
 
-// Sum returns Σ Scalar·Point; the sum of no terms is the identity.
+// Sum returns Σ ±Scalar·Point; the sum of no terms is the identity.
 func Sum(terms []Term) (*edwards25519.Point, error) {
-	c, ts, width := newCurve(), make([]term, len(terms)), 0
+	for i := range terms {
+		if terms[i].Scalar[31] > 0x7f {
+			return nil, fmt.Errorf("msm: scalar %d has 256 bits, at most 255 are allowed", i)
+		}
+	}
+	c := newCurve()
+	var total extended
+	switch {
+	case !lanes.Fast():
+		total = c.sumOneByOne(terms)
+	case len(terms) < bytesFrom:
+		total = c.sumSideBySide(terms, 4)
+	default:
+		total = c.sumSideBySide(terms, 8)
+	}
+	return total.edwards()
+}
+
+// Fast reports whether sums are computed eight windows side by side, by the processor's
+// vector instructions: from very few terms on.
+func Fast() bool { return lanes.Fast() }
+
+// bytesFrom is the number of terms from which on windows of 8 bits cost less than those
+// of 4.
+const bytesFrom = 256
+
+// sumOneByOne is Σ ±scalar·point without lanes.
+func (c *curve) sumOneByOne(terms []Term) extended {
+	ts, width := make([]term, len(terms)), 0
 	for i := range terms {
 		t := &ts[i]
-		c.set(&t.point, terms[i].Point)
+		t.point, t.negative = terms[i].Point, terms[i].Negative
 		for w := range t.scalar {
 			t.scalar[w] = binary.LittleEndian.Uint64(terms[i].Scalar[8*w:])
 			if t.scalar[w] > 0 {
 				t.bits = 64*w + bits.Len64(t.scalar[w])
 			}
 		}
-		if width = max(width, t.bits); width > 255 {
-			return nil, fmt.Errorf("msm: scalar %d has %d bits, at most 255 are allowed", i, width)
-		}
+		width = max(width, t.bits)
 	}
-	return c.sumOfProducts(ts, width)
+	return c.sumOfProducts(ts, width, windowSize(ts, width))
 }
 
 // term is a product as it is summed up.
 type term struct {
-	point  Point
-	scalar [4]uint64 // little endian
-	bits   int       // the scalar's length
+	point    *Point
+	scalar   [4]uint64 // little endian
+	bits     int       // the scalar's length
+	negative bool
 }
 
-// sumOfProducts is Σ scalar·point, window by window from the top.
-func (c *curve) sumOfProducts(terms []term, width int) (*edwards25519.Point, error) {
-	size := windowSize(terms, width)
+// sumOfProducts is Σ ±scalar·point, window by window from the top.
+func (c *curve) sumOfProducts(terms []term, width, size int) (total extended) {
 	buckets := make([]bucket, 1<<(size-1))
-	var total extended
 	total.identity()
 	for w := windows(width, size) - 1; w >= 0; w-- {
 		for range size {
@@ -53,11 +81,7 @@ func (c *curve) sumOfProducts(terms []term, width int) (*edwards25519.Point, err
 		}
 		c.addWindow(&total, terms, w, size, buckets)
 	}
-	sum, err := new(edwards25519.Point).SetExtendedCoordinates(&total.x, &total.y, &total.z, &total.t)
-	if err != nil {
-		return nil, fmt.Errorf("msm: the sum isn't on the curve: %w", err) // a fault of the machine
-	}
-	return sum, nil
+	return total
 }
 
 // windows is how many digits of so many bits a scalar has; the last one has room for
@@ -137,11 +161,15 @@ func (c *curve) addWindow(total *extended, terms []term, w, size int, buckets []
 		if size*w > t.bits {
 			continue
 		}
-		switch d := t.digit(w, size); {
+		d := t.digit(w, size)
+		if t.negative {
+			d = -d
+		}
+		switch {
 		case d > 0:
-			buckets[d-1].add(&t.point)
+			buckets[d-1].add(t.point)
 		case d < 0:
-			buckets[-d-1].subtract(&t.point)
+			buckets[-d-1].subtract(t.point)
 		}
 	}
 	// Σ (b+1)·buckets[b], as the sum of all the sums from the top down to b.

@@ -1,6 +1,7 @@
 package msm
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -72,8 +73,12 @@ func terms(t testing.TB, r *rand.ChaCha8, n int) ([]Term, *edwards25519.Point) {
 			s = [...]*edwards25519.Scalar{edwards25519.NewScalar(), one(t), edwards25519.NewScalar().Negate(one(t))}[i/5%3]
 		}
 		p := point(t, r, i)
-		all[i] = Term{Point: p, Scalar: [32]byte(s.Bytes())}
-		want.Add(want, new(edwards25519.Point).ScalarMult(s, p))
+		all[i] = Term{Point: new(Point).Set(p), Scalar: [32]byte(s.Bytes()), Negative: i%3 == 1}
+		product := new(edwards25519.Point).ScalarMult(s, p)
+		if all[i].Negative { // which isn't ℓ - s times a point outside the subgroup
+			product.Negate(product)
+		}
+		want.Add(want, product)
 	}
 	return all, want
 }
@@ -89,35 +94,30 @@ func TestSumAgainstTheLibrary(t *testing.T) {
 	}
 }
 
-// TestWindows: every size of window gives the same sum; the cost's minimum visits few.
+// TestWindows: every size of window gives the same sum, one by one and side by side; what
+// is chosen visits few.
 func TestWindows(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{2})
-	all, want := terms(t, r, 12)
+	all, want := terms(t, r, 30)
 	c := newCurve()
+	check := func(name string, size int, total extended) {
+		if got, err := total.edwards(); err != nil || got.Equal(want) != 1 {
+			t.Errorf("%s, windows of %d bits: another sum, %v", name, size, err)
+		}
+	}
 	for size := 1; size <= 14; size++ {
 		ts := make([]term, len(all))
 		for i := range all {
-			c.set(&ts[i].point, all[i].Point)
-			ts[i].bits = 253
+			ts[i] = term{point: all[i].Point, bits: 253, negative: all[i].Negative}
 			for w := range ts[i].scalar {
-				for b := 7; b >= 0; b-- {
-					ts[i].scalar[w] = ts[i].scalar[w]<<8 | uint64(all[i].Scalar[8*w+b])
-				}
+				ts[i].scalar[w] = binary.LittleEndian.Uint64(all[i].Scalar[8*w:])
 			}
 		}
-		total, buckets := extended{}, make([]bucket, 1<<(size-1))
-		total.identity()
-		for w := windows(253, size) - 1; w >= 0; w-- {
-			for range size {
-				total.double()
-			}
-			c.addWindow(&total, ts, w, size, buckets)
-		}
-		got, err := new(edwards25519.Point).SetExtendedCoordinates(&total.x, &total.y, &total.z, &total.t)
-		if err != nil || got.Equal(want) != 1 {
-			t.Errorf("windows of %d bits: another sum, %v", size, err)
-		}
+		check("one by one", size, c.sumOfProducts(ts, 253, size))
 	}
+	check("one by one", 0, c.sumOneByOne(all))
+	check("side by side", 4, c.sumSideBySide(all, 4))
+	check("side by side", 8, c.sumSideBySide(all, 8))
 }
 
 // TestSetIsThePoint: what begins a bucket is the point, or minus it, with all four
@@ -174,7 +174,7 @@ func TestDigits(t *testing.T) {
 }
 
 func TestSumRefusesLongScalars(t *testing.T) {
-	if _, err := Sum([]Term{{Point: edwards25519.NewGeneratorPoint(), Scalar: [32]byte{31: 0x80}}}); err == nil {
+	if _, err := Sum([]Term{{Point: new(Point).Set(edwards25519.NewGeneratorPoint()), Scalar: [32]byte{31: 0x80}}}); err == nil {
 		t.Error("a scalar of 256 bits is accepted")
 	}
 }
@@ -184,12 +184,10 @@ func BenchmarkSum(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r := rand.NewChaCha8([32]byte{4})
 			all, _ := terms(b, r, n)
-			for i := range all { // as in a batch of signatures: decoded points, half of the scalars short
-				if _, err := all[i].Point.SetBytes(all[i].Point.Bytes()); err != nil {
-					b.Fatal(err)
-				}
+			for i := range all { // as in a batch of signatures: half of the scalars short
 				if r.Read(all[i].Scalar[:31]); i%2 == 1 {
 					clear(all[i].Scalar[16:])
+					all[i].Scalar[15] &= 0x7f
 				}
 			}
 			b.ReportAllocs()

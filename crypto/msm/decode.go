@@ -1,0 +1,114 @@
+package msm
+
+import (
+	"filippo.io/edwards25519/field"
+
+	"choir/crypto/msm/lanes"
+)
+
+// Decode decodes points[i] from encodings[i] and reports for each whether it is a point's
+// encoding. It accepts what edwards25519.Point.SetBytes accepts, encodings that aren't
+// canonical among it, and gives the same points. The slices have the same length.
+func Decode(points []Point, encodings [][32]byte) (ok []bool) {
+	ok = make([]bool, len(points))
+	c := newCurve()
+	if !lanes.Fast() {
+		for i := range points {
+			ok[i] = c.decode(&points[i], &encodings[i])
+		}
+		return ok
+	}
+	d := newDecoder(&c)
+	for i := 0; i < len(points); i += lanes.Width {
+		n := min(len(points)-i, lanes.Width)
+		d.decode(&c, points[i:i+n], encodings[i:i+n], ok[i:i+n])
+	}
+	return ok
+}
+
+// decoder decodes eight points side by side.
+type decoder struct {
+	one, d, y, u, v, uv3, root, check, long, longer lanes.Elements
+	sqrtM1                                          field.Element
+}
+
+func newDecoder(c *curve) *decoder {
+	d := &decoder{sqrtM1: c.sqrtM1}
+	one, cd := lanes.Packed{1}, lanes.PackElement(&c.d)
+	d.one.Broadcast(&one)
+	d.d.Broadcast(&cd)
+	return d
+}
+
+// decode is RFC 8032, section 5.1.3: x is the root of u/v for u = y² - 1 and
+// v = dy² + 1, which is, if there is one,
+//
+//	r = uv³·(uv⁷)^((p-5)/8)
+//
+// if vr² = u, and r·√-1 if vr² = -u. Lanes without a point hold 0.
+func (d *decoder) decode(c *curve, points []Point, encodings [][32]byte, ok []bool) {
+	d.y = lanes.Elements{}
+	for l := range encodings {
+		y := lanes.Pack(&encodings[l])
+		d.y.SetLane(l, &y)
+	}
+	d.candidates()
+	for l := range encodings {
+		x, y, u, check := d.root.Lane(l), d.y.Lane(l), d.u.Lane(l), d.check.Lane(l)
+		ok[l] = true
+		if check.Equal(&u) == 0 {
+			ok[l] = check.Equal(u.Negate(&u)) == 1
+			x.Multiply(&x, &d.sqrtM1)
+		}
+		if ok[l] {
+			if x.IsNegative() != int(encodings[l][31]>>7) {
+				x.Negate(&x)
+			}
+			c.setAffine(&points[l], &x, &y)
+		}
+	}
+}
+
+// candidates computes r, u and vr². The factors are tight but for u, which is loose, and
+// v, which is twice as long as tight.
+func (d *decoder) candidates() {
+	lanes.Square(&d.u, &d.y, 1)
+	lanes.Multiply(&d.v, &d.u, &d.d)
+	lanes.Add(&d.v, &d.v, &d.one)
+	lanes.Subtract(&d.u, &d.u, &d.one)
+	lanes.Square(&d.check, &d.v, 1)           // v²
+	lanes.Multiply(&d.uv3, &d.check, &d.v)    // v³
+	lanes.Multiply(&d.uv3, &d.uv3, &d.u)      // uv³
+	lanes.Square(&d.check, &d.check, 1)       // v⁴
+	lanes.Multiply(&d.root, &d.uv3, &d.check) // uv⁷
+	d.pow22523(&d.root)                       // (uv⁷)^((p-5)/8)
+	lanes.Multiply(&d.root, &d.root, &d.uv3)  // r
+	lanes.Square(&d.check, &d.root, 1)        // r²
+	lanes.Multiply(&d.check, &d.check, &d.v)  // vr²
+}
+
+// pow22523 raises z to (p-5)/8 = 2^252 - 3. Beside each step stands the exponent.
+func (d *decoder) pow22523(z *lanes.Elements) {
+	t, x, w := &d.check, &d.long, &d.longer
+	lanes.Square(t, z, 1)   // 2
+	lanes.Square(x, t, 2)   // 8
+	lanes.Multiply(x, x, z) // 9
+	lanes.Multiply(t, t, x) // 11
+	lanes.Square(t, t, 1)   // 22
+	lanes.Multiply(x, x, t) // 31 = 2^5 - 1
+	raise(t, x, 5, x)       // 2^10 - 1
+	raise(x, t, 10, t)      // 2^20 - 1
+	raise(w, x, 20, x)      // 2^40 - 1
+	raise(t, w, 10, t)      // 2^50 - 1
+	raise(x, t, 50, t)      // 2^100 - 1
+	raise(w, x, 100, x)     // 2^200 - 1
+	raise(w, w, 50, t)      // 2^250 - 1
+	raise(z, w, 2, z)       // 2^252 - 3
+}
+
+// raise sets out to f^(2^n)·g.
+func raise(out, f *lanes.Elements, n int, g *lanes.Elements) {
+	var t lanes.Elements
+	lanes.Square(&t, f, n)
+	lanes.Multiply(out, &t, g)
+}

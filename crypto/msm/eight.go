@@ -1,0 +1,98 @@
+package msm
+
+import (
+	"filippo.io/edwards25519/field"
+
+	"choir/crypto/msm/lanes"
+)
+
+// eight are points side by side, one in each lane: X, Y, Z and T, all tight.
+type eight struct{ rows lanes.Rows }
+
+func (v *eight) x() *lanes.Elements { return v.rows.Pick(0) }
+func (v *eight) y() *lanes.Elements { return v.rows.Pick(1) }
+func (v *eight) z() *lanes.Elements { return v.rows.Pick(2) }
+func (v *eight) t() *lanes.Elements { return v.rows.Pick(3) }
+
+// identity sets all lanes to (0 : 1 : 1 : 0).
+func (v *eight) identity() {
+	one := lanes.Packed{1}
+	*v = eight{}
+	v.y().Broadcast(&one)
+	v.z().Broadcast(&one)
+}
+
+// lane returns the point in one lane.
+func (v *eight) lane(l int) extended {
+	return extended{x: v.x().Lane(l), y: v.y().Lane(l), z: v.z().Lane(l), t: v.t().Lane(l)}
+}
+
+// packed is a Point for lanes, all four tight.
+type packed struct {
+	plus, minus, product, negated lanes.Packed // negated is -product
+}
+
+func (q *packed) set(p *Point) {
+	var negated field.Element
+	negated.Negate(&p.product)
+	q.plus, q.minus = lanes.PackElement(&p.plus), lanes.PackElement(&p.minus)
+	q.product, q.negated = lanes.PackElement(&p.product), lanes.PackElement(&negated)
+}
+
+// arithmetic adds points side by side: constants, and memory for what is between.
+type arithmetic struct {
+	a, b, c, d, e, f, g, h, twoD lanes.Elements
+}
+
+func (m *arithmetic) init(c *curve) {
+	twoD := lanes.PackElement(&c.twoD)
+	m.twoD.Broadcast(&twoD)
+}
+
+// mixed adds q to all lanes, or -q in those whose bit in negative is set: extended.mixed
+// with y - x, y + x and 2dxy of the point that is added.
+//
+//	A = (Y-X)·(y-x)   loose·tight        E = B-A   loose
+//	B = (Y+X)·(y+x)   twice·tight        H = B+A   twice
+//	C = T·2dxy        tight·tight        F = D-C   wide, D being twice as long
+//	D = 2Z            twice as long      G = D+C   loose
+func (m *arithmetic) mixed(v *eight, q *packed, negative uint8) {
+	lanes.Choose(&m.e, &q.minus, &q.plus, negative)
+	lanes.Choose(&m.f, &q.plus, &q.minus, negative)
+	lanes.Choose(&m.g, &q.product, &q.negated, negative)
+	lanes.Subtract(&m.a, v.y(), v.x())
+	lanes.Multiply(&m.a, &m.a, &m.e)
+	lanes.Add(&m.b, v.y(), v.x())
+	lanes.Multiply(&m.b, &m.b, &m.f)
+	lanes.Multiply(&m.c, v.t(), &m.g)
+	lanes.Add(&m.d, v.z(), v.z())
+	m.finish(v)
+}
+
+// sum adds w to v, lane by lane: extended.sum. The factors of A and B are loose or twice
+// as long as tight ones, all others tight; D is twice as long again.
+func (m *arithmetic) sum(v, w *eight) {
+	lanes.Subtract(&m.a, v.y(), v.x())
+	lanes.Subtract(&m.e, w.y(), w.x())
+	lanes.Multiply(&m.a, &m.a, &m.e)
+	lanes.Add(&m.b, v.y(), v.x())
+	lanes.Add(&m.f, w.y(), w.x())
+	lanes.Multiply(&m.b, &m.b, &m.f)
+	lanes.Multiply(&m.c, v.t(), &m.twoD)
+	lanes.Multiply(&m.c, &m.c, w.t())
+	lanes.Multiply(&m.d, v.z(), w.z())
+	lanes.Add(&m.d, &m.d, &m.d)
+	m.finish(v)
+}
+
+// finish is the second half of both. F, the one that is wide, is always the first factor.
+func (m *arithmetic) finish(v *eight) {
+	lanes.Subtract(&m.e, &m.b, &m.a)
+	lanes.Add(&m.h, &m.b, &m.a)
+	lanes.Subtract(&m.f, &m.d, &m.c)
+	lanes.Add(&m.g, &m.d, &m.c)
+	lanes.Multiply(v.x(), &m.f, &m.e)
+	lanes.Multiply(v.y(), &m.g, &m.h)
+	lanes.Multiply(v.z(), &m.f, &m.g)
+	lanes.Multiply(v.t(), &m.e, &m.h)
+}

@@ -1,0 +1,107 @@
+package msm
+
+import "choir/crypto/msm/lanes"
+
+// The bucket method with eight windows of a scalar side by side: each lane has the buckets
+// of its own window, so that adding a point to eight buckets, one in each lane, is one
+// addition in lanes and no two of them ever meet. Windows are of 8 or of 4 bits; group g
+// of them has windows 8g ... 8g+7, which lie side by side in the scalar's bytes.
+
+// maxGroups is how many groups of windows of 4 bits there are.
+const maxGroups = 256 / 4 / lanes.Width
+
+// digits are a scalar's, signed: where |digit| is the bucket, and negative has a bit for
+// each lane. Bucket 0 takes what isn't to be added anywhere.
+type digits struct {
+	bucket   [maxGroups][lanes.Width]uint8
+	negative [maxGroups]uint8
+	groups   int // those above are all 0
+}
+
+// set cuts a scalar of at most 2^255 into digits in [-(2^(size-1) - 1), 2^(size-1)] whose
+// sum Σ digit·2^(size·w) is the scalar, or minus it. The top digit has no carry: its
+// bits and the carry from below are 2^(size-1) at most.
+func (d *digits) set(scalar *[32]byte, size int, negative bool) {
+	*d = digits{}
+	var sign uint8
+	if negative {
+		sign = 1
+	}
+	perByte, mask, carry := 8/size, uint(1)<<size-1, uint(0)
+	for w := range 256 / size {
+		g, l := w/lanes.Width, w%lanes.Width
+		x := uint(scalar[w/perByte])>>(w%perByte*size)&mask + carry
+		carry = (x + mask/2) >> size // 1 if x > 2^(size-1)
+		bucket := uint8((x ^ -carry) + carry + carry<<size)
+		d.bucket[g][l] = bucket
+		d.negative[g] |= (uint8(carry) ^ sign) << l
+		if bucket != 0 {
+			d.groups = g + 1
+		}
+	}
+}
+
+// sideBySide is what a sum of products in lanes works with.
+type sideBySide struct {
+	arithmetic
+	v, running, total eight
+	empty             lanes.Row
+	buckets           []lanes.Row // bucket b of lane l is 8b + l
+}
+
+func newSideBySide(c *curve, size int) *sideBySide {
+	s := &sideBySide{buckets: make([]lanes.Row, lanes.Width*(1<<(size-1)+1))}
+	s.init(c)
+	s.empty[lanes.Words], s.empty[2*lanes.Words] = 1, 1 // Y = Z = 1
+	return s
+}
+
+// group sums one group of windows: lane l of s.total is Σ digit·point for window 8g+l.
+func (s *sideBySide) group(points []packed, all []digits, g int) {
+	for b := range s.buckets {
+		s.buckets[b] = s.empty
+	}
+	for i := range all {
+		if d := &all[i]; g < d.groups {
+			lanes.Load(&s.v.rows, s.buckets, &d.bucket[g])
+			s.mixed(&s.v, &points[i], d.negative[g])
+			lanes.Store(s.buckets, &s.v.rows, &d.bucket[g])
+		}
+	}
+	// Σ b·bucket b, as the sum of all the sums from the top down to b.
+	s.running.identity()
+	s.total.identity()
+	for b := len(s.buckets)/lanes.Width - 1; b > 0; b-- {
+		at := [lanes.Width]uint8{}
+		for l := range at {
+			at[l] = uint8(b)
+		}
+		lanes.Load(&s.v.rows, s.buckets, &at)
+		s.sum(&s.running, &s.v)
+		s.sum(&s.total, &s.running)
+	}
+}
+
+// sumSideBySide is Σ scalar·point with windows of so many bits, 4 or 8.
+func (c *curve) sumSideBySide(terms []Term, size int) extended {
+	points, all, groups := make([]packed, len(terms)), make([]digits, len(terms)), 0
+	for i := range terms {
+		points[i].set(terms[i].Point)
+		all[i].set(&terms[i].Scalar, size, terms[i].Negative)
+		groups = max(groups, all[i].groups)
+	}
+	s := newSideBySide(c, size)
+	var total extended
+	total.identity()
+	for g := groups - 1; g >= 0; g-- {
+		s.group(points, all, g)
+		for l := lanes.Width - 1; l >= 0; l-- {
+			for range size {
+				total.double()
+			}
+			window := s.total.lane(l)
+			c.sum(&total, &window)
+		}
+	}
+	return total
+}
