@@ -3,11 +3,13 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -43,12 +45,16 @@ type File struct {
 // OpenFile opens or creates a store; a store that another process has open is
 // refused with ErrLocked after a second. Every long value is read and held to its
 // checksum: what is damaged is refused here, with its key, and not found out in the
-// middle of a round.
+// middle of a round. A path that can't be a store is of protocol.ClassInput.
 func OpenFile(path string) (*File, error) {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%s: %w", path, ErrLocked)
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrChecksum):
+		return nil, protocol.Fail(protocol.ClassInput, "store %s: the file is no store, or a damaged one: %w", path, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
+		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("store %s: %w", path, err)
 	}
@@ -116,7 +122,7 @@ func private(path string) error {
 		return err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s: mode %#o lets others read it, want 0600", path, info.Mode().Perm())
+		return protocol.Fail(protocol.ClassInput, "%s: mode %#o lets others read it, want 0600", path, info.Mode().Perm())
 	}
 	return nil
 }

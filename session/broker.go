@@ -65,8 +65,8 @@ func RunBroker(ctx context.Context, c *BrokerConfig, log *slog.Logger, ready fun
 		return protocol.Fail(protocol.ClassInput, "config: %w", err)
 	}
 	server, err := natsbus.StartServer(cfg)
-	if err != nil {
-		return err
+	if err != nil { // its address, folder or files can't be used
+		return protocol.Fail(protocol.ClassInput, "broker: %w", err)
 	}
 	defer server.Shutdown()
 	log.Info("serving", "event", "serving", "url", server.ClientURL())

@@ -111,9 +111,25 @@ func (m *Member) prepare(role protocol.Role) (err error) {
 	case protocol.RoleParty:
 		m.work.app, m.work.proposer, err = m.application()
 	case protocol.RoleAggregator:
+		if err := writable(m.Config.OutDir); err != nil {
+			return protocol.Fail(protocol.ClassInput, "config: out_dir: %w", err)
+		}
 		m.work.model, err = NewModel(m.Session.Plan)
 	}
 	return err
+}
+
+// writable makes a folder, for its owner only unless it is there already, and tries
+// whether files can be made in it: better now than when there is a result.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".choir.*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // Run connects and drives the role to the session's end. Called again after a
@@ -172,7 +188,8 @@ func (m *Member) connect(ctx context.Context) (*counted, error) {
 	defer cancel()
 	defer time.AfterFunc(wait, cancel).Stop()
 	bus, err := natsbus.Open(limited, m.bus())
-	if err == nil {
+	opened := err == nil
+	if opened {
 		if err = bus.EnsureStream(limited); err != nil {
 			err = errors.Join(err, bus.Close())
 		}
@@ -187,6 +204,8 @@ func (m *Member) connect(ctx context.Context) (*counted, error) {
 		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w", m.Config.Bus.URL, wait, err)
 	case errors.Is(err, transport.ErrAuth):
 		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: %w", m.Config.Bus.URL, err)
+	case !opened: // a broker that isn't there is tried again until the limit: some setting is of no use
+		return nil, protocol.Fail(protocol.ClassInput, "bus: %w", err)
 	}
 	return nil, fmt.Errorf("bus: %w", err)
 }

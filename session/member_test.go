@@ -97,6 +97,59 @@ func TestMemberStartsInTimeOnly(t *testing.T) {
 	}
 }
 
+// TestMemberRefusesWhatCannotEnd: what would only fail after the session, or be
+// ignored in it, is refused before a connection is made.
+func TestMemberRefusesWhatCannotEnd(t *testing.T) {
+	now := time.Unix(1_900_000_000, 0)
+	dir, config := deployment(t, now)
+	file := writeFile(t, dir, "file", "x")
+	for name, c := range map[string]struct {
+		member string
+		role   protocol.Role
+		change func(*RoleConfig)
+		want   string
+	}{
+		"results into a file":  {"agg", protocol.RoleAggregator, func(c *RoleConfig) { c.OutDir = file }, "out_dir"},
+		"results below a file": {"agg", protocol.RoleAggregator, func(c *RoleConfig) { c.OutDir = filepath.Join(file, "x") }, "out_dir"},
+		"results":              {"agg", protocol.RoleAggregator, func(c *RoleConfig) { c.OutDir = filepath.Join(dir, "out") }, ""},
+		"a program for a sum":  {"party-a", protocol.RoleParty, func(c *RoleConfig) { c.Exec = "true" }, "exec"},
+	} {
+		cfg := config(c.member)
+		c.change(cfg)
+		_, err := OpenMember(cfg, c.role, slog.New(slog.DiscardHandler), now)
+		if c.want == "" && err != nil || c.want != "" && (protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "out", "*")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestMemberNamesUnusableFiles: a store or a token that can't be one is bad input.
+func TestMemberNamesUnusableFiles(t *testing.T) {
+	now := time.Unix(1_900_000_000, 0)
+	dir, config := deployment(t, now)
+	junk := writeFile(t, dir, "junk", strings.Repeat("no store", 4096))
+	empty := writeFile(t, dir, "empty", "\n")
+	for name, change := range map[string]func(*RoleConfig){
+		"store is junk":     func(c *RoleConfig) { c.StoreFile = junk },
+		"store is a folder": func(c *RoleConfig) { c.StoreFile = dir },
+		"token is empty":    func(c *RoleConfig) { c.Bus.TokenFile = empty },
+		"token is a folder": func(c *RoleConfig) { c.Bus.TokenFile = dir },
+	} {
+		cfg := config("party-a")
+		change(cfg)
+		m, err := OpenMember(cfg, protocol.RoleParty, slog.New(slog.DiscardHandler), now)
+		if err == nil {
+			err = m.Run(t.Context())
+		}
+		if protocol.ClassOf(err) != protocol.ClassInput {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestPlanOutlivesCard: a plan can't be made for longer than a card is valid.
 func TestPlanOutlivesCard(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)

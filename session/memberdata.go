@@ -19,6 +19,9 @@ import (
 // application is a party's side: its data, read by the plan's public schema.
 func (m *Member) application() (protocol.Application, protocol.Proposer, error) {
 	if m.Session.Plan.Application == AppSum {
+		if m.Config.Exec != "" {
+			return nil, nil, protocol.Fail(protocol.ClassInput, "config: exec: a plan of application %q leaves nothing for a program to compute", AppSum)
+		}
 		v, err := m.vector()
 		return Sum{int(m.Session.Plan.Dim)}, v, err
 	}

@@ -49,6 +49,7 @@ type BusConfig struct {
 	TLSCert         string `toml:"tls_cert"`
 	TLSKey          string `toml:"tls_key"`
 	InboxPrefix     string `toml:"inbox_prefix"`
+	APIPrefix       string `toml:"api_prefix"`
 }
 
 // TimingConfig bounds waits. Zero values stand for the defaults in brackets.
@@ -206,5 +207,5 @@ func (c *RoleConfig) Validate(role protocol.Role) error {
 func (c *RoleConfig) bus(s protocol.Session, member uint32) natsbus.Config {
 	b := c.Bus
 	return natsbus.Config{URL: b.URL, Plan: s.ID.Short(), Name: s.Name(member), CredentialsFile: b.CredentialsFile, TokenFile: b.TokenFile,
-		User: b.User, PasswordFile: b.PasswordFile, TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix}
+		User: b.User, PasswordFile: b.PasswordFile, TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix}
 }

@@ -74,6 +74,7 @@ func (c *RoleConfig) settings() []Setting {
 		file("bus.tls_cert", &c.Bus.TLSCert, "PEM file with this client's certificate"),
 		file("bus.tls_key", &c.Bus.TLSKey, "PEM file with the certificate's key"),
 		text("bus.inbox_prefix", &c.Bus.InboxPrefix, "where the broker's replies arrive"),
+		text("bus.api_prefix", &c.Bus.APIPrefix, "where requests to JetStream go, in an account other than the stream's (default $JS.API)"),
 		wait("timing.connect", &c.Timing.Connect, "how long to try to reach the broker (default 1m)"),
 		wait("timing.resend", &c.Timing.Resend, "how long without progress before saying the last thing again (default 15s)"),
 		wait("timing.idle", &c.Timing.Idle, "how long without any message before ending with a timeout (default never)"),
