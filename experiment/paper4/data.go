@@ -1,10 +1,6 @@
 package paper4
 
 import (
-	"fmt"
-	"path/filepath"
-
-	"choir/dataset"
 	"choir/experiment"
 	"choir/experiment/study"
 )
@@ -22,14 +18,10 @@ func splits() []split {
 
 // adult is the data of one seed; the seed fixes which half trains and who has what.
 func adult(o study.Options, s split, parties int, train float64, seed uint64) (*experiment.Data, error) {
-	path := filepath.Join(o.DataDir, "adult")
-	records, err := dataset.LoadAdult(path)
-	if err != nil {
-		return nil, fmt.Errorf("adult: %w", err)
-	}
-	schema, err := dataset.AdultPaperSchema(records)
+	from, err := experiment.Adult(o.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	return experiment.Source{Path: path, Schema: schema, Seed: seed, Parties: parties, Rho: s.rho, Kappa: s.kappa, Train: train}.Load()
+	from.Seed, from.Parties, from.Rho, from.Kappa, from.Train = seed, parties, s.rho, s.kappa, train
+	return from.Load()
 }

@@ -1,10 +1,6 @@
 package paper4
 
 import (
-	"fmt"
-	"path/filepath"
-
-	"choir/dataset"
 	"choir/experiment"
 	"choir/experiment/study"
 )
@@ -25,19 +21,15 @@ func authorsHalf() comparison {
 
 // adultHalf is Adult, its first half in numpy's order to test and its second to train.
 func adultHalf(o study.Options, s split, parties int, seed uint64) (*experiment.Data, error) {
-	path := filepath.Join(o.DataDir, "adult")
-	records, err := dataset.LoadAdult(path)
-	if err != nil {
-		return nil, fmt.Errorf("adult: %w", err)
-	}
-	schema, err := dataset.AdultPaperSchema(records)
+	from, err := experiment.Adult(o.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	order := numpyPermutation(len(records.Cells), 0)
+	order := numpyPermutation(len(from.Records.Cells), 0)
 	half := len(order) / 2
-	order = append(order[half:len(order):len(order)], order[:half]...)
-	return experiment.Source{Path: path, Records: records, Schema: schema, Seed: seed, Parties: parties, Rho: s.rho, Kappa: s.kappa, Train: 0.5, Order: order}.Load()
+	from.Order = append(order[half:len(order):len(order)], order[:half]...)
+	from.Seed, from.Parties, from.Rho, from.Kappa, from.Train = seed, parties, s.rho, s.kappa, 0.5
+	return from.Load()
 }
 
 // numpyPermutation is numpy.random.RandomState(seed).permutation(n): Fisher and Yates's

@@ -3,10 +3,8 @@ package workshop
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
-	"choir/dataset"
 	"choir/experiment"
 	"choir/experiment/lab"
 	numbers "choir/experiment/published"
@@ -26,16 +24,12 @@ func epsilons() []float64 { return []float64{0.5, 0.75, 1} }
 
 // adult is the data of one seed: 80 % trains.
 func (d distribution) adult(o study.Options, seed uint64) (*experiment.Data, error) {
-	path := filepath.Join(o.DataDir, "adult")
-	records, err := dataset.LoadAdult(path)
-	if err != nil {
-		return nil, fmt.Errorf("adult: %w", err)
-	}
-	schema, err := dataset.AdultPaperSchema(records)
+	from, err := experiment.Adult(o.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	return experiment.Source{Path: path, Schema: schema, Seed: seed, Parties: clients, Rho: d.rho, Kappa: d.kappa, Train: 0.8}.Load()
+	from.Seed, from.Parties, from.Rho, from.Kappa, from.Train = seed, clients, d.rho, d.kappa, 0.8
+	return from.Load()
 }
 
 // way is one of the ways to learn that are compared.
