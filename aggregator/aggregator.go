@@ -1,9 +1,10 @@
 // Package aggregator is the aggregator's role: it opens rounds, adds the
 // compute nodes' partial sums, moves the public model and publishes the result
 // (dissertation, Paper I, Algorithm 1, the last step: "a final aggregator").
-// It is trusted with nothing: it sees only the noisy sum, the set that it sums
-// over is the nodes' to choose, and everybody recomputes the model that it
-// announces.
+// It is trusted with no party's update: it sees only the noisy sum, the set that it
+// sums over is the nodes' to choose, and everybody recomputes the model that follows
+// from the sum that it announces. That it announces the sum of the partial sums, its
+// transcript shows, and nothing before.
 //
 // Aggregator is a pure state machine; see protocol.Machine for the driver's
 // duties. What it remembers across crashes:
