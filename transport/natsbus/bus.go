@@ -50,11 +50,12 @@ type Bus struct {
 	fail context.CancelCauseFunc
 	gone chan struct{} // closed once the connection's goroutines were told to end
 
-	mu     sync.Mutex
-	last   error                      // why the latest connection attempt failed
-	epoch  chan struct{}              // closed and replaced at every reconnect
-	guards map[*guard]struct{}        // running operations
-	subs   map[*subscription]struct{} // open subscriptions
+	mu       sync.Mutex
+	last     error           // why the latest connection attempt failed
+	epoch    context.Context // ends at every reconnect, and another begins
+	endEpoch context.CancelFunc
+	guards   map[*guard]struct{}        // running operations
+	subs     map[*subscription]struct{} // open subscriptions
 }
 
 var _ transport.Bus = (*Bus)(nil)
@@ -71,9 +72,10 @@ func Open(ctx context.Context, config Config) (*Bus, error) {
 	}
 	b := &Bus{
 		config: config, window: newWindow(windowBytes),
-		gone: make(chan struct{}), epoch: make(chan struct{}),
+		gone:   make(chan struct{}),
 		guards: make(map[*guard]struct{}), subs: make(map[*subscription]struct{}),
 	}
+	b.epoch, b.endEpoch = context.WithCancel(context.Background())
 	b.ctx, b.fail = context.WithCancelCause(context.Background())
 	if err := b.connect(ctx); err != nil {
 		_ = b.Close()
@@ -90,7 +92,7 @@ func (b *Bus) connect(ctx context.Context) error {
 	if b.conn, err = nats.Connect(b.config.URL, options...); err != nil {
 		return authError(err)
 	}
-	b.js, err = jetstream.New(b.conn,
+	b.js, err = jetstream.NewWithAPIPrefix(b.conn, b.config.apiPrefix(),
 		jetstream.WithPublishAsyncMaxPending(2*windowBytes/messageCost),
 		jetstream.WithPublishAsyncTimeout(ackTimeout))
 	if err != nil {
@@ -106,7 +108,7 @@ const maxBroken = 4
 // awaitConnection waits for the first connection: nats.Connect returns before there is one
 // when the broker is away.
 func (b *Bus) awaitConnection(parent context.Context) error {
-	ctx, release := b.guard(b.ctx, parent, deniedAPI)
+	ctx, release := b.guard(b.ctx, parent, b.deniedAPI)
 	defer release()
 	broken := 0
 	for pause := minBackoff; !b.conn.IsConnected(); {

@@ -83,6 +83,10 @@ type Config struct {
 	// subject; default "_INBOX_<Name>".
 	InboxPrefix string
 
+	// APIPrefix is where requests to JetStream go; default "$JS.API". A client in another
+	// account than the stream's imports them under a subject of its own.
+	APIPrefix string
+
 	// What EnsureStream creates the stream with.
 	Storage  Storage
 	Replicas int           // 1 to 5; 0 means 1
@@ -146,6 +150,12 @@ func (c Config) checkNames() error {
 	if err := transport.ValidateSubject(c.inboxPrefix()); err != nil {
 		return fmt.Errorf("field InboxPrefix, or the Name it is derived from: %w", err)
 	}
+	if c.APIPrefix == "" {
+		return nil
+	}
+	if err := transport.ValidateSubject(c.APIPrefix); err != nil {
+		return fmt.Errorf("field APIPrefix: %w", err)
+	}
 	return nil
 }
 
@@ -200,6 +210,13 @@ func (c Config) inboxPrefix() string {
 		return "_INBOX_" + c.name()
 	}
 	return c.InboxPrefix
+}
+
+func (c Config) apiPrefix() string {
+	if c.APIPrefix == "" {
+		return "$JS.API"
+	}
+	return c.APIPrefix
 }
 
 func isLoopback(host string) bool {

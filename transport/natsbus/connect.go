@@ -1,6 +1,7 @@
 package natsbus
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -165,8 +166,8 @@ func failedTLS(err error) bool {
 // the broker had sent into it is lost.
 func (b *Bus) onReconnect(*nats.Conn) {
 	b.mu.Lock()
-	close(b.epoch)
-	b.epoch = make(chan struct{})
+	b.endEpoch()
+	b.epoch, b.endEpoch = context.WithCancel(context.Background())
 	b.mu.Unlock()
 	for _, s := range b.subscriptions() {
 		s.detach()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"choir/transport"
 )
@@ -34,6 +35,22 @@ func (b *Bus) guard(base, parent context.Context, denied func(violation) bool) (
 		b.mu.Unlock()
 		stop()
 		fail(nil)
+	}
+}
+
+// requestTimeout is when a request of the broker's API without an answer is asked again.
+const requestTimeout = 30 * time.Second
+
+// request derives the context of one attempt to ask the broker's API for something. A request
+// that was lost with its connection isn't answered, however long the caller waits, so the
+// attempt ends with the connection, too.
+func (b *Bus) request(parent context.Context) (context.Context, func()) {
+	epoch := b.currentEpoch() // before asking: a reconnect in between must not be missed
+	ctx, cancel := context.WithTimeout(parent, requestTimeout)
+	stop := context.AfterFunc(epoch, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
 	}
 }
 
@@ -82,8 +99,8 @@ func (b *Bus) deny(v violation) {
 
 // deniedAPI picks out what concerns a JetStream request: its subject, or the inbox of
 // its answer (this package subscribes to nothing but inboxes).
-func deniedAPI(v violation) bool {
-	return !v.publish || v.subject == "" || strings.HasPrefix(v.subject, "$JS.")
+func (b *Bus) deniedAPI(v violation) bool {
+	return !v.publish || v.subject == "" || strings.HasPrefix(v.subject, "$JS.") || strings.HasPrefix(v.subject, b.config.apiPrefix()+".")
 }
 
 // deniedPublish picks out what concerns the publishing of msgs.

@@ -20,7 +20,7 @@ const plan = "00c0ffee"
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

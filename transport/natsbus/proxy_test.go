@@ -1,30 +1,36 @@
 package natsbus_test
 
 import (
+	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
+
+	"choir/transport/natsbus"
 )
 
-// proxy is a TCP relay that can be cut and refused: a network that fails while the broker lives.
+// proxy is a TCP relay: an address that stays while brokers behind it come and go, and a
+// network that can be cut while the broker lives.
 type proxy struct {
 	listener net.Listener
-	target   string
 	group    sync.WaitGroup
 
-	mu    sync.Mutex
-	conns []net.Conn
-	cuts  int // connections ended by cut
+	mu     sync.Mutex
+	target string // "": nobody is there
+	conns  []net.Conn
+	cuts   int           // connections ended by cut
+	deaf   chan struct{} // not nil: swallows what clients say, and closes when there was something
 }
 
-func startProxy(t *testing.T, target string) *proxy {
+func startProxy(t *testing.T) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: listener, target: target}
+	p := &proxy{listener: listener}
 	p.group.Go(p.accept)
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -36,13 +42,29 @@ func startProxy(t *testing.T, target string) *proxy {
 
 func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
 
+// aim sends the connections to come to a broker.
+func (p *proxy) aim(broker *natsbus.Embedded) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = strings.TrimPrefix(broker.ClientURL(), "nats://")
+}
+
+func (p *proxy) dial() (net.Conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.target == "" {
+		return nil, errors.New("nobody is there")
+	}
+	return net.Dial("tcp", p.target)
+}
+
 func (p *proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		server, err := p.dial()
 		if err != nil {
 			_ = client.Close()
 			continue
@@ -51,12 +73,44 @@ func (p *proxy) accept() {
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
 		p.group.Go(func() { relay(client, server) })
-		p.group.Go(func() { relay(server, client) })
+		p.group.Go(func() { relay(hearing{p, server}, client) })
 	}
 }
 
-func relay(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
+// swallow loses what clients say from now on, until cut; the channel closes when something
+// was lost.
+func (p *proxy) swallow() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = make(chan struct{})
+	return p.deaf
+}
+
+// hearing is a broker's connection as a client reaches it.
+type hearing struct {
+	proxy *proxy
+	net.Conn
+}
+
+func (h hearing) Write(b []byte) (int, error) {
+	h.proxy.mu.Lock()
+	deaf := h.proxy.deaf
+	if deaf == nil {
+		h.proxy.mu.Unlock()
+		return h.Conn.Write(b)
+	}
+	defer h.proxy.mu.Unlock()
+	select {
+	case <-deaf:
+	default:
+		close(deaf)
+	}
+	return len(b), nil
+}
+
+// relay copies in plain Go: with *net.TCPConn the kernel would, past Write.
+func relay(to io.WriteCloser, from net.Conn) {
+	_, _ = io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{from})
 	_ = to.Close()
 	_ = from.Close()
 }
@@ -69,5 +123,5 @@ func (p *proxy) cut() {
 		_ = c.Close()
 	}
 	p.cuts += len(p.conns) / 2
-	p.conns = nil
+	p.conns, p.deaf = nil, nil
 }

@@ -126,7 +126,7 @@ type round struct {
 type flight struct {
 	letter
 	ack   jetstream.PubAckFuture
-	epoch <-chan struct{} // closes when the connection that carried it is gone
+	epoch context.Context // ends when the connection that carried it is gone
 }
 
 // send returns an error when repeating would not help. It returns with nothing in the window.
@@ -203,7 +203,7 @@ func (r *round) land() error {
 	case <-f.ack.Ok():
 		return nil
 	case err = <-f.ack.Err():
-	case <-f.epoch:
+	case <-f.epoch.Done():
 		err = nats.ErrDisconnected
 	case <-r.ctx.Done():
 		err = nil // Publish reports why
@@ -226,7 +226,7 @@ func (r *round) abandon() {
 	r.flights = nil
 }
 
-func (b *Bus) currentEpoch() <-chan struct{} {
+func (b *Bus) currentEpoch() context.Context {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.epoch

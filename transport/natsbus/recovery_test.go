@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,15 +21,17 @@ import (
 
 const subject = "choir." + plan + ".share"
 
-// restartable is a broker over TCP that comes back on the same address.
+// restartable is a broker over TCP that comes back on the same address. The address is a
+// proxy's: a port of the broker's own could be taken by somebody else meanwhile.
 type restartable struct {
 	t      *testing.T
 	config natsbus.ServerConfig
 	server *natsbus.Embedded
+	proxy  *proxy
 }
 
 func startRestartable(t *testing.T) *restartable {
-	r := &restartable{t: t, config: natsbus.ServerConfig{
+	r := &restartable{t: t, proxy: startProxy(t), config: natsbus.ServerConfig{
 		StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret"),
 	}}
 	r.start()
@@ -46,11 +47,11 @@ func (r *restartable) start() {
 		return
 	}
 	r.server = server
-	r.config.Listen = strings.TrimPrefix(server.ClientURL(), "nats://")
+	r.proxy.aim(server)
 }
 
 func (r *restartable) bus() *natsbus.Bus {
-	return openBus(r.t, natsbus.Config{URL: r.server.ClientURL(), TokenFile: r.config.TokenFile})
+	return openBus(r.t, natsbus.Config{URL: r.proxy.url(), TokenFile: r.config.TokenFile})
 }
 
 func index(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
@@ -156,7 +157,7 @@ func TestBrokerRestarts(t *testing.T) {
 
 func TestConnectionsCut(t *testing.T) {
 	r := startRestartable(t)
-	p := startProxy(t, r.config.Listen)
+	p := r.proxy
 	config := natsbus.Config{URL: p.url(), TokenFile: r.config.TokenFile}
 	b, reader := openBus(t, config), openBus(t, config)
 	s, err := reader.Subscribe(newContext(t), []string{">"}, 0)
@@ -176,6 +177,35 @@ func TestConnectionsCut(t *testing.T) {
 	}
 	if repeats > 0 {
 		t.Errorf("%d of %d messages were stored twice in spite of their identifiers", repeats, total)
+	}
+}
+
+// TestRequestsLostWithTheirConnection: a request that went into a connection which then broke
+// is asked again over the next one, though its caller would wait for a long time.
+func TestRequestsLostWithTheirConnection(t *testing.T) {
+	for name, ask := range map[string]func(context.Context, *natsbus.Bus) error{
+		"ensure stream": func(ctx context.Context, b *natsbus.Bus) error { return b.EnsureStream(ctx) },
+		"subscribe": func(ctx context.Context, b *natsbus.Bus) error {
+			s, err := b.Subscribe(ctx, []string{">"}, 0)
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startRestartable(t)
+			b := r.bus()
+			lost := r.proxy.swallow()
+			answered := make(chan error, 1)
+			ctx := newContext(t)
+			go func() { answered <- ask(ctx, b) }()
+			<-lost
+			r.proxy.cut()
+			if err := <-answered; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -319,18 +349,13 @@ func wantLost(t *testing.T, s transport.Subscription) {
 
 // Clients may come before the broker, and before the stream.
 func TestBrokerComesLate(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
+	p := startProxy(t)
 	token := write(t, "token", "s3cret")
 
 	var stored atomic.Bool
 	early := make(chan error, 1)
 	go func() {
-		b, err := natsbus.Open(newContext(t), natsbus.Config{URL: "nats://" + address, TokenFile: token, Plan: plan})
+		b, err := natsbus.Open(newContext(t), natsbus.Config{URL: p.url(), TokenFile: token, Plan: plan})
 		if err == nil {
 			defer b.Close()
 			err = b.Publish(newContext(t), chunkOf(7))
@@ -339,7 +364,8 @@ func TestBrokerComesLate(t *testing.T) {
 		early <- err
 	}()
 	time.Sleep(50 * time.Millisecond) // so that the first attempts fail; nothing depends on it
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: address, TokenFile: token})
+	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
+	p.aim(server)
 	b, err := natsbus.Open(newContext(t), natsbus.Config{Server: server, Plan: plan})
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ const maxConsumers = 1 << 18
 // keep what this package promises is refused and left as it is; its storage, replicas and limits are its
 // creator's choice and are not compared. It waits for a broker that is away until ctx ends.
 func (b *Bus) EnsureStream(parent context.Context) error {
-	ctx, release := b.guard(b.ctx, parent, deniedAPI)
+	ctx, release := b.guard(b.ctx, parent, b.deniedAPI)
 	defer release()
 	for pause := minBackoff; ; {
 		err := b.ensureOnce(ctx)
@@ -47,7 +47,9 @@ func (b *Bus) EnsureStream(parent context.Context) error {
 // errForeign: there is a stream of this name with other promises.
 var errForeign = errors.New("the stream exists with other settings")
 
-func (b *Bus) ensureOnce(ctx context.Context) error {
+func (b *Bus) ensureOnce(parent context.Context) error {
+	ctx, release := b.request(parent)
+	defer release()
 	want := b.config.streamConfig()
 	stream, err := b.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

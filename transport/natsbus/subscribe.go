@@ -74,7 +74,7 @@ func (b *Bus) Subscribe(parent context.Context, filters []string, from uint64) (
 	b.mu.Lock()
 	b.subs[s] = struct{}{}
 	b.mu.Unlock()
-	ctx, release := b.guard(s.ctx, parent, deniedAPI)
+	ctx, release := b.guard(s.ctx, parent, b.deniedAPI)
 	defer release()
 	if _, err := s.attached(ctx); err != nil {
 		_ = s.Close()
@@ -85,7 +85,7 @@ func (b *Bus) Subscribe(parent context.Context, filters []string, from uint64) (
 
 // Next implements transport.Subscription.
 func (s *subscription) Next(parent context.Context) (transport.Message, error) {
-	ctx, release := s.bus.guard(s.ctx, parent, deniedAPI)
+	ctx, release := s.bus.guard(s.ctx, parent, s.bus.deniedAPI)
 	defer release()
 	for ctx.Err() == nil {
 		iter, err := s.attached(ctx)
@@ -202,7 +202,9 @@ func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext,
 }
 
 // attach makes a consumer that starts with the last message received, again, and an iterator over it.
-func (s *subscription) attach(ctx context.Context) (jetstream.MessagesContext, error) {
+func (s *subscription) attach(parent context.Context) (jetstream.MessagesContext, error) {
+	ctx, release := s.bus.request(parent)
+	defer release()
 	stream, err := s.bus.js.Stream(ctx, s.bus.config.stream())
 	if err != nil {
 		return nil, err
