@@ -123,7 +123,7 @@ func (p *Party) receipt(node uint32, m *protocol.Receipt, data []byte) error {
 	if m.Party != p.self || p.mine == nil || p.mine.pair != (pair{m.Round, m.Attempt}) {
 		return errDuplicate
 	}
-	if m.Bundle != p.mine.bundle {
+	if p.mine.head == nil || m.Bundle != p.mine.bundle {
 		return fmt.Errorf("%w: %s gave a receipt for something else", protocol.ErrMismatch, p.s.Name(node))
 	}
 	if p.mine.receipts[node] {
