@@ -1,10 +1,6 @@
 package msm
 
-import (
-	"filippo.io/edwards25519/field"
-
-	"choir/crypto/msm/lanes"
-)
+import "choir/crypto/msm/lanes"
 
 // Decode decodes points[i] from encodings[i] and reports for each whether it is a point's
 // encoding. It accepts what edwards25519.Point.SetBytes accepts, encodings that aren't
@@ -21,23 +17,27 @@ func Decode(points []Point, encodings [][32]byte) (ok []bool) {
 	d := newDecoder(&c)
 	for i := 0; i < len(points); i += lanes.Width {
 		n := min(len(points)-i, lanes.Width)
-		d.decode(&c, points[i:i+n], encodings[i:i+n], ok[i:i+n])
+		d.decode(points[i:i+n], encodings[i:i+n], ok[i:i+n])
 	}
 	return ok
 }
 
 // decoder decodes eight points side by side.
 type decoder struct {
-	one, d, y, u, v, uv3, root, check, long, longer lanes.Elements
-	sqrtM1                                          field.Element
+	y, u, v, uv3, root, check, long, longer lanes.Elements
+	plus, minus, product, negated           lanes.Elements
+
+	zero, oneLanes, d, twoD lanes.Elements
+	one, sqrtM1             lanes.Packed
 }
 
 func newDecoder(c *curve) *decoder {
-	d := &decoder{sqrtM1: c.sqrtM1}
-	one, cd := lanes.Packed{1}, lanes.PackElement(&c.d)
-	d.one.Broadcast(&one)
-	d.d.Broadcast(&cd)
-	return d
+	dec := &decoder{one: lanes.Packed{1}, sqrtM1: lanes.PackElement(&c.sqrtM1)}
+	d, twoD := lanes.PackElement(&c.d), lanes.PackElement(&c.twoD)
+	dec.oneLanes.Broadcast(&dec.one)
+	dec.d.Broadcast(&d)
+	dec.twoD.Broadcast(&twoD)
+	return dec
 }
 
 // decode is RFC 8032, section 5.1.3: x is the root of u/v for u = y² - 1 and
@@ -45,28 +45,46 @@ func newDecoder(c *curve) *decoder {
 //
 //	r = uv³·(uv⁷)^((p-5)/8)
 //
-// if vr² = u, and r·√-1 if vr² = -u. Lanes without a point hold 0.
-func (d *decoder) decode(c *curve, points []Point, encodings [][32]byte, ok []bool) {
+// if vr² = u, and r·√-1 if vr² = -u; the other root is -x. Lanes without a point hold
+// y = 0.
+func (d *decoder) decode(points []Point, encodings [][32]byte, ok []bool) {
 	d.y = lanes.Elements{}
 	for l := range encodings {
 		y := lanes.Pack(&encodings[l])
 		d.y.SetLane(l, &y)
 	}
 	d.candidates()
+	lanes.Add(&d.long, &d.check, &d.u) // vr² + u, whose limbs are wide
+	var turned uint8
 	for l := range encodings {
-		x, y, u, check := d.root.Lane(l), d.y.Lane(l), d.u.Lane(l), d.check.Lane(l)
-		ok[l] = true
-		if check.Equal(&u) == 0 {
-			ok[l] = check.Equal(u.Negate(&u)) == 1
-			x.Multiply(&x, &d.sqrtM1)
-		}
-		if ok[l] {
-			if x.IsNegative() != int(encodings[l][31]>>7) {
-				x.Negate(&x)
-			}
-			c.setAffine(&points[l], &x, &y)
+		if ok[l] = d.check.Digits(l) == d.u.Digits(l); !ok[l] {
+			ok[l] = d.long.Digits(l) == lanes.Digits{}
+			turned |= 1 << l
 		}
 	}
+	lanes.Choose(&d.check, &d.one, &d.sqrtM1, turned)
+	lanes.Multiply(&d.root, &d.root, &d.check)
+	d.finish()
+	for l := range encodings {
+		if !ok[l] {
+			continue
+		}
+		p := &points[l]
+		p.plus, p.minus = d.plus.Packed(l), d.minus.Packed(l)
+		p.product, p.negated = d.product.Packed(l), d.negated.Packed(l)
+		if x := d.root.Digits(l); x.Odd() != (encodings[l][31]>>7 == 1) {
+			p.plus, p.minus, p.product, p.negated = p.minus, p.plus, p.negated, p.product
+		}
+	}
+}
+
+// finish computes what a Point has, from x and y: both are tight.
+func (d *decoder) finish() {
+	lanes.Add(&d.plus, &d.y, &d.root)
+	lanes.Subtract(&d.minus, &d.y, &d.root)
+	lanes.Multiply(&d.product, &d.y, &d.root)
+	lanes.Multiply(&d.product, &d.product, &d.twoD)
+	lanes.Subtract(&d.negated, &d.zero, &d.product)
 }
 
 // candidates computes r, u and vr². The factors are tight but for u, which is loose, and
@@ -74,8 +92,8 @@ func (d *decoder) decode(c *curve, points []Point, encodings [][32]byte, ok []bo
 func (d *decoder) candidates() {
 	lanes.Square(&d.u, &d.y, 1)
 	lanes.Multiply(&d.v, &d.u, &d.d)
-	lanes.Add(&d.v, &d.v, &d.one)
-	lanes.Subtract(&d.u, &d.u, &d.one)
+	lanes.Add(&d.v, &d.v, &d.oneLanes)
+	lanes.Subtract(&d.u, &d.u, &d.oneLanes)
 	lanes.Square(&d.check, &d.v, 1)           // v²
 	lanes.Multiply(&d.uv3, &d.check, &d.v)    // v³
 	lanes.Multiply(&d.uv3, &d.uv3, &d.u)      // uv³

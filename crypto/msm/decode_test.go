@@ -48,8 +48,12 @@ func decodesLikeTheLibrary(t interface {
 		points++
 		var p Point
 		c.set(&p, want)
-		if got[i].plus.Equal(&p.plus)&got[i].minus.Equal(&p.minus)&got[i].product.Equal(&p.product) != 1 {
+		is, should := got[i].addend(), p.addend()
+		if is.plus.Equal(&should.plus)&is.minus.Equal(&should.minus)&is.product.Equal(&should.product) != 1 {
 			t.Fatalf("%x: another point", b)
+		}
+		if n := got[i].negated.Element(); n.Equal(new(field.Element).Negate(&should.product)) != 1 {
+			t.Fatalf("%x: 2dxy is negated to something else", b)
 		}
 		if back, err := got[i].Edwards(); err != nil || back.Equal(want) != 1 {
 			t.Fatalf("%x: another point afterwards, %v", b, err)

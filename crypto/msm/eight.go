@@ -1,10 +1,6 @@
 package msm
 
-import (
-	"filippo.io/edwards25519/field"
-
-	"choir/crypto/msm/lanes"
-)
+import "choir/crypto/msm/lanes"
 
 // eight are points side by side, one in each lane: X, Y, Z and T, all tight.
 type eight struct{ rows lanes.Rows }
@@ -27,18 +23,6 @@ func (v *eight) lane(l int) extended {
 	return extended{x: v.x().Lane(l), y: v.y().Lane(l), z: v.z().Lane(l), t: v.t().Lane(l)}
 }
 
-// packed is a Point for lanes, all four tight.
-type packed struct {
-	plus, minus, product, negated lanes.Packed // negated is -product
-}
-
-func (q *packed) set(p *Point) {
-	var negated field.Element
-	negated.Negate(&p.product)
-	q.plus, q.minus = lanes.PackElement(&p.plus), lanes.PackElement(&p.minus)
-	q.product, q.negated = lanes.PackElement(&p.product), lanes.PackElement(&negated)
-}
-
 // arithmetic adds points side by side: constants, and memory for what is between.
 type arithmetic struct {
 	a, b, c, d, e, f, g, h, twoD lanes.Elements
@@ -49,17 +33,17 @@ func (m *arithmetic) init(c *curve) {
 	m.twoD.Broadcast(&twoD)
 }
 
-// mixed adds q to all lanes, or -q in those whose bit in negative is set: extended.mixed
-// with y - x, y + x and 2dxy of the point that is added.
+// mixed adds p to all lanes, or -p in those whose bit in negative is set: extended.mixed
+// with y - x, y + x and 2dxy of the point that is added, all of them at most loose.
 //
-//	A = (Y-X)·(y-x)   loose·tight        E = B-A   loose
-//	B = (Y+X)·(y+x)   twice·tight        H = B+A   twice
-//	C = T·2dxy        tight·tight        F = D-C   wide, D being twice as long
+//	A = (Y-X)·(y-x)   loose·loose        E = B-A   loose
+//	B = (Y+X)·(y+x)   twice·loose        H = B+A   twice
+//	C = T·2dxy        tight·loose        F = D-C   wide, D being twice as long
 //	D = 2Z            twice as long      G = D+C   loose
-func (m *arithmetic) mixed(v *eight, q *packed, negative uint8) {
-	lanes.Choose(&m.e, &q.minus, &q.plus, negative)
-	lanes.Choose(&m.f, &q.plus, &q.minus, negative)
-	lanes.Choose(&m.g, &q.product, &q.negated, negative)
+func (m *arithmetic) mixed(v *eight, p *Point, negative uint8) {
+	lanes.Choose(&m.e, &p.minus, &p.plus, negative)
+	lanes.Choose(&m.f, &p.plus, &p.minus, negative)
+	lanes.Choose(&m.g, &p.product, &p.negated, negative)
 	lanes.Subtract(&m.a, v.y(), v.x())
 	lanes.Multiply(&m.a, &m.a, &m.e)
 	lanes.Add(&m.b, v.y(), v.x())

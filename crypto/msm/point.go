@@ -5,12 +5,14 @@ import (
 
 	"filippo.io/edwards25519"
 	"filippo.io/edwards25519/field"
+
+	"choir/crypto/msm/lanes"
 )
 
-// Point is a point in the form in which it is added: y + x, y - x and 2dxy. The zero
-// value is no point.
+// Point is a point in the form in which it is added: y + x, y - x, 2dxy and -2dxy, all
+// at most loose, packed for lanes. The zero value is no point. It takes 160 bytes.
 type Point struct {
-	plus, minus, product field.Element
+	plus, minus, product, negated lanes.Packed
 }
 
 // Set sets p to q, which edwards25519 has checked to be on the curve, and returns p.
@@ -23,8 +25,16 @@ func (p *Point) Set(q *edwards25519.Point) *Point {
 // Edwards returns p as edwards25519 has it; it fails if p has not been set.
 func (p *Point) Edwards() (*edwards25519.Point, error) {
 	var v extended
-	v.set(p)
+	a := p.addend()
+	v.set(&a)
 	return v.edwards()
+}
+
+// addend is a Point for adding without lanes.
+type addend struct{ plus, minus, product field.Element }
+
+func (p *Point) addend() addend {
+	return addend{p.plus.Element(), p.minus.Element(), p.product.Element()}
 }
 
 // extended is a point as it is summed up: x = X/Z, y = Y/Z, xy = T/Z.
@@ -61,10 +71,12 @@ func (c *curve) set(p *Point, q *edwards25519.Point) {
 
 // setAffine sets p to (x, y).
 func (c *curve) setAffine(p *Point, x, y *field.Element) {
-	p.plus.Add(y, x)
-	p.minus.Subtract(y, x)
-	p.product.Multiply(x, y)
-	p.product.Multiply(&p.product, &c.twoD)
+	var t field.Element
+	p.plus = lanes.PackElement(t.Add(y, x))
+	p.minus = lanes.PackElement(t.Subtract(y, x))
+	t.Multiply(x, y)
+	p.product = lanes.PackElement(t.Multiply(&t, &c.twoD))
+	p.negated = lanes.PackElement(t.Negate(&t))
 }
 
 // decode sets p to what 32 bytes encode and reports whether that is a point.
@@ -95,9 +107,9 @@ func (v *extended) identity() {
 // set makes v the point p, in place of what it was; setNegative makes it -p. One
 // multiplication: p has 2x and 2y as a difference and a sum, and (4x : 4y : 4 : 4xy) is
 // the same point.
-func (v *extended) set(p *Point) { v.fromHalves(&p.plus, &p.minus) }
+func (v *extended) set(p *addend) { v.fromHalves(&p.plus, &p.minus) }
 
-func (v *extended) setNegative(p *Point) { v.fromHalves(&p.minus, &p.plus) }
+func (v *extended) setNegative(p *addend) { v.fromHalves(&p.minus, &p.plus) }
 
 func (v *extended) fromHalves(plus, minus *field.Element) {
 	v.x.Subtract(plus, minus)
@@ -111,9 +123,9 @@ func (v *extended) fromHalves(plus, minus *field.Element) {
 }
 
 // add adds p; subtract adds -p, which has x and with it the product negated.
-func (v *extended) add(p *Point) { v.mixed(&p.plus, &p.minus, &p.product, false) }
+func (v *extended) add(p *addend) { v.mixed(&p.plus, &p.minus, &p.product, false) }
 
-func (v *extended) subtract(p *Point) { v.mixed(&p.minus, &p.plus, &p.product, true) }
+func (v *extended) subtract(p *addend) { v.mixed(&p.minus, &p.plus, &p.product, true) }
 
 // mixed is 7 multiplications.
 func (v *extended) mixed(plus, minus, product *field.Element, negative bool) {

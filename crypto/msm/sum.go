@@ -51,7 +51,7 @@ func (c *curve) sumOneByOne(terms []Term) extended {
 	ts, width := make([]term, len(terms)), 0
 	for i := range terms {
 		t := &ts[i]
-		t.point, t.negative = terms[i].Point, terms[i].Negative
+		t.point, t.negative = terms[i].Point.addend(), terms[i].Negative
 		for w := range t.scalar {
 			t.scalar[w] = binary.LittleEndian.Uint64(terms[i].Scalar[8*w:])
 			if t.scalar[w] > 0 {
@@ -65,7 +65,7 @@ func (c *curve) sumOneByOne(terms []Term) extended {
 
 // term is a product as it is summed up.
 type term struct {
-	point    *Point
+	point    addend
 	scalar   [4]uint64 // little endian
 	bits     int       // the scalar's length
 	negative bool
@@ -133,7 +133,7 @@ type bucket struct {
 	some bool
 }
 
-func (b *bucket) add(p *Point) {
+func (b *bucket) add(p *addend) {
 	if b.some {
 		b.sum.add(p)
 		return
@@ -142,7 +142,7 @@ func (b *bucket) add(p *Point) {
 	b.some = true
 }
 
-func (b *bucket) subtract(p *Point) {
+func (b *bucket) subtract(p *addend) {
 	if b.some {
 		b.sum.subtract(p)
 		return
@@ -167,9 +167,9 @@ func (c *curve) addWindow(total *extended, terms []term, w, size int, buckets []
 		}
 		switch {
 		case d > 0:
-			buckets[d-1].add(t.point)
+			buckets[d-1].add(&t.point)
 		case d < 0:
-			buckets[-d-1].subtract(t.point)
+			buckets[-d-1].subtract(&t.point)
 		}
 	}
 	// Σ (b+1)·buckets[b], as the sum of all the sums from the top down to b.

@@ -108,7 +108,7 @@ func TestWindows(t *testing.T) {
 	for size := 1; size <= 14; size++ {
 		ts := make([]term, len(all))
 		for i := range all {
-			ts[i] = term{point: all[i].Point, bits: 253, negative: all[i].Negative}
+			ts[i] = term{point: all[i].Point.addend(), bits: 253, negative: all[i].Negative}
 			for w := range ts[i].scalar {
 				ts[i].scalar[w] = binary.LittleEndian.Uint64(all[i].Scalar[8*w:])
 			}
@@ -125,9 +125,10 @@ func TestWindows(t *testing.T) {
 func TestSetIsThePoint(t *testing.T) {
 	r, c := rand.NewChaCha8([32]byte{4}), newCurve()
 	for i := range 100 {
-		var p Point
+		var set Point
 		want := point(t, r, i)
-		c.set(&p, want)
+		c.set(&set, want)
+		p := set.addend()
 		for _, negative := range []bool{false, true} {
 			var v extended
 			if v.set(&p); negative {

@@ -1,6 +1,10 @@
 package msm
 
-import "choir/crypto/msm/lanes"
+import (
+	"encoding/binary"
+
+	"choir/crypto/msm/lanes"
+)
 
 // The bucket method with eight windows of a scalar side by side: each lane has the buckets
 // of its own window, so that adding a point to eight buckets, one in each lane, is one
@@ -25,20 +29,37 @@ func (d *digits) set(scalar *[32]byte, size int, negative bool) {
 	*d = digits{}
 	var sign uint8
 	if negative {
-		sign = 1
+		sign = 0xff
 	}
-	perByte, mask, carry := 8/size, uint(1)<<size-1, uint(0)
-	for w := range 256 / size {
-		g, l := w/lanes.Width, w%lanes.Width
-		x := uint(scalar[w/perByte])>>(w%perByte*size)&mask + carry
-		carry = (x + mask/2) >> size // 1 if x > 2^(size-1)
-		bucket := uint8((x ^ -carry) + carry + carry<<size)
-		d.bucket[g][l] = bucket
-		d.negative[g] |= (uint8(carry) ^ sign) << l
-		if bucket != 0 {
-			d.groups = g + 1
+	carry := uint64(0)
+	for g := range 256 / size / lanes.Width {
+		var word uint64 // the group's windows
+		if size == 8 {
+			word = binary.LittleEndian.Uint64(scalar[8*g:])
+		} else {
+			word = uint64(binary.LittleEndian.Uint32(scalar[4*g:]))
 		}
+		if word|carry == 0 {
+			continue
+		}
+		d.groups = g + 1
+		d.negative[g], carry = cut(&d.bucket[g], word, carry, uint(size))
+		d.negative[g] ^= sign
 	}
+}
+
+// cut cuts eight digits from a word and what is carried from below, and returns which
+// are negative and what is carried from the last.
+func cut(buckets *[lanes.Width]uint8, word, carry uint64, size uint) (negative uint8, out uint64) {
+	half := uint64(1) << (size & 63) / 2
+	for l := range buckets {
+		x := word&(2*half-1) + carry
+		word >>= size & 63
+		carry = (x + half - 1) >> (size & 63) // 1 if x > 2^(size-1), and x - 2^size is taken
+		buckets[l] = uint8((x ^ -carry) + carry + carry<<(size&63))
+		negative |= uint8(carry) << l
+	}
+	return negative, carry
 }
 
 // sideBySide is what a sum of products in lanes works with.
@@ -57,14 +78,14 @@ func newSideBySide(c *curve, size int) *sideBySide {
 }
 
 // group sums one group of windows: lane l of s.total is Σ digit·point for window 8g+l.
-func (s *sideBySide) group(points []packed, all []digits, g int) {
+func (s *sideBySide) group(terms []Term, all []digits, g int) {
 	for b := range s.buckets {
 		s.buckets[b] = s.empty
 	}
 	for i := range all {
 		if d := &all[i]; g < d.groups {
 			lanes.Load(&s.v.rows, s.buckets, &d.bucket[g])
-			s.mixed(&s.v, &points[i], d.negative[g])
+			s.mixed(&s.v, terms[i].Point, d.negative[g])
 			lanes.Store(s.buckets, &s.v.rows, &d.bucket[g])
 		}
 	}
@@ -84,9 +105,8 @@ func (s *sideBySide) group(points []packed, all []digits, g int) {
 
 // sumSideBySide is Σ scalar·point with windows of so many bits, 4 or 8.
 func (c *curve) sumSideBySide(terms []Term, size int) extended {
-	points, all, groups := make([]packed, len(terms)), make([]digits, len(terms)), 0
+	all, groups := make([]digits, len(terms)), 0
 	for i := range terms {
-		points[i].set(terms[i].Point)
 		all[i].set(&terms[i].Scalar, size, terms[i].Negative)
 		groups = max(groups, all[i].groups)
 	}
@@ -94,7 +114,7 @@ func (c *curve) sumSideBySide(terms []Term, size int) extended {
 	var total extended
 	total.identity()
 	for g := groups - 1; g >= 0; g-- {
-		s.group(points, all, g)
+		s.group(terms, all, g)
 		for l := lanes.Width - 1; l >= 0; l-- {
 			for range size {
 				total.double()

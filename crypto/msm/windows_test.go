@@ -138,10 +138,8 @@ func TestSideBySideIsTheLibrarys(t *testing.T) {
 			if step%2 == 1 {
 				p.Set(sums[turn%lanes.Width]) // doubles that lane, or empties it
 			}
-			var q packed
-			var prepared Point
-			c.set(&prepared, p)
-			q.set(&prepared)
+			var q Point
+			c.set(&q, p)
 			negative := uint8(r.Uint64())
 			s.mixed(&v, &q, negative)
 			for l := range sums {

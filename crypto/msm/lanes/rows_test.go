@@ -35,6 +35,10 @@ func TestElements(t *testing.T) {
 			if got.Cmp(want.Mod(want, p)) != 0 {
 				t.Fatalf("lane %d of %x is %x, want %x", l, e, got, want)
 			}
+			d := e.Digits(l)
+			if digits := value51(&d); digits.Cmp(want) != 0 || d.Odd() != (want.Bit(0) == 1) {
+				t.Fatalf("lane %d of %x has digits %x, want %x", l, e, d, want)
+			}
 		}
 	}
 	for _, n := range special() {
@@ -50,11 +54,22 @@ func TestElements(t *testing.T) {
 			t.Fatal(err)
 		}
 		canonical := PackElement(v)
+		if d := packed.Digits(); d != canonical.Digits() || value51(&d).Cmp(new(big.Int).Mod(n, p)) != 0 {
+			t.Errorf("digits of %x: %x", n, d)
+		}
 		is, too := packed.Element(), canonical.Element()
 		if v.Equal(&is) != 1 || v.Equal(&too) != 1 {
 			t.Errorf("unpacking %x: another element", n)
 		}
 	}
+}
+
+func value51(d *Digits) *big.Int {
+	sum := new(big.Int)
+	for i := Words - 1; i >= 0; i-- {
+		sum.Lsh(sum, 51).Add(sum, new(big.Int).SetUint64(d[i]))
+	}
+	return sum
 }
 
 func laneBytes(e *Elements, l int) []byte {
