@@ -103,15 +103,6 @@ func (j *Journal) apply(batch []protocol.Record) error {
 // end says that the batch is durable.
 func (j *Journal) end() { j.leaving = nil }
 
-// commit makes everything pending durable.
-func (j *Journal) commit() error {
-	if err := j.apply(j.begin()); err != nil {
-		return err
-	}
-	j.end()
-	return nil
-}
-
 // stage lets the store begin with a value that a step to come will store.
 func (j *Journal) stage(value []byte) (write func()) {
 	if s, ok := j.store.(Stager); ok {

@@ -34,36 +34,7 @@ func UnmarshalLink(b []byte) (*Link, error) {
 	return &Link{secret, append([]byte(nil), b[channel.SecretSize:]...)}, nil
 }
 
-// MarshalOutgoing is the stored form of messages that may have to be sent
-// again: for each, u32 length and subject, u32 length and data.
-func MarshalOutgoing(out []Outgoing) []byte {
-	var b []byte
-	for _, o := range out {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(o.Subject)))
-		b = append(b, o.Subject...)
-		b = binary.BigEndian.AppendUint32(b, uint32(len(o.Data)))
-		b = append(b, o.Data...)
-	}
-	return b
-}
-
-// UnmarshalOutgoing is its inverse.
-func UnmarshalOutgoing(b []byte) (out []Outgoing, err error) {
-	for len(b) > 0 {
-		var o Outgoing
-		var subject []byte
-		if subject, b, err = cutPiece(b); err != nil {
-			return nil, err
-		}
-		if o.Data, b, err = cutPiece(b); err != nil {
-			return nil, err
-		}
-		o.Subject = string(subject)
-		out = append(out, o)
-	}
-	return out, nil
-}
-
+// cutPiece takes a piece with its u32 length in front off b.
 func cutPiece(b []byte) (piece, rest []byte, err error) {
 	if len(b) < 4 || uint64(binary.BigEndian.Uint32(b)) > uint64(len(b)-4) {
 		return nil, nil, fmt.Errorf("stored message is cut short")

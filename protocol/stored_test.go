@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"choir/crypto/field"
@@ -62,25 +61,6 @@ func TestMemory(t *testing.T) {
 	if got := (Memory{View: mapView{"k": {1}}}).Get("k"); !bytes.Equal(got, []byte{1}) {
 		t.Errorf("between steps: %v", got)
 	}
-}
-
-func TestOutgoingRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		out := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Outgoing { return Outgoing{texts(9).Draw(t, "subject"), blobs(9).Draw(t, "data")} }), 0, 4).Draw(t, "out")
-		b := MarshalOutgoing(out)
-		got, err := UnmarshalOutgoing(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(out, got, sameFields); d != "" {
-			t.Fatal(d)
-		}
-		if len(b) > 0 {
-			if _, err := UnmarshalOutgoing(b[:len(b)-1]); err == nil {
-				t.Fatal("a piece is missing and nothing is said")
-			}
-		}
-	})
 }
 
 func TestLinkAndKeyNumber(t *testing.T) {

@@ -30,15 +30,6 @@ func (l *Learning) Name() string { return AppPVI }
 // Marshal is the canonical form.
 func (l *Learning) Marshal() ([]byte, error) { return canonical(l) }
 
-// ParseLearning accepts exactly what Marshal emits.
-func ParseLearning(b []byte) (*Learning, error) {
-	l := new(Learning)
-	if err := readCanonical(b, l); err != nil {
-		return nil, err
-	}
-	return l, l.validate()
-}
-
 func (l *Learning) validate() error {
 	if err := checkVersion(l.Version); err != nil {
 		return err

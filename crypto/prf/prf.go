@@ -4,9 +4,8 @@
 //
 // # Contract
 //
-// [Sum] equals crypto/hmac over the parts, one after the other. As the first block of
-// HKDF-Expand (RFC 5869, section 2.3) it is [Expand]: an output of one hash length is
-// one HMAC over info and a byte 1. Parts are not delimited here: who derives keys
+// [Expand] is HKDF-Expand (RFC 5869, section 2.3) for an output of one hash length: one
+// HMAC over info and a byte 1. It equals crypto/hkdf over the parts, one after the other. Parts are not delimited here: who derives keys
 // encodes lengths. Time depends on lengths only. Copies of the key are wiped.
 package prf
 
@@ -19,14 +18,11 @@ const Size = 32
 // message.
 const room = 1024
 
-// Sum returns HMAC-SHA256(key, parts[0] | parts[1] | ...).
-func Sum(key *[Size]byte, parts ...[]byte) [Size]byte { return sum(key, parts, nil) }
-
 // Expand is HKDF-Expand with SHA-256 for an output of 32 bytes; info is the parts, one
 // after the other.
 func Expand(key *[Size]byte, info ...[]byte) [Size]byte { return sum(key, info, []byte{1}) }
 
-// sum is the HMAC of the parts and a last one.
+// sum is HMAC-SHA256(key, parts[0] | parts[1] | ... | last).
 func sum(key *[Size]byte, parts [][]byte, last []byte) [Size]byte {
 	length := sha256.BlockSize + len(last)
 	for _, p := range parts {

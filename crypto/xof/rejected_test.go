@@ -35,7 +35,7 @@ func TestRejectedWords(t *testing.T) {
 			}
 		}
 		for _, window := range []int{512, 100, 33, 7} {
-			got, sweep := filled(other, place+200, chunk), NewSweep(chunk, []*Stream{s, other})
+			got, sweep := filled(other, place+200, chunk), newSweep(chunk, []*Stream{s, other})
 			got.Neg()
 			for w := range slices.Chunk(got, window) {
 				sweep.AddTo(w)

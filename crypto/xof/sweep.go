@@ -13,13 +13,6 @@ type Sweep struct {
 	left    int // elements until the chunk's end
 }
 
-// NewSweep begins at the first element of the chunk.
-func NewSweep(chunk uint64, streams []*Stream) *Sweep {
-	s := new(Sweep)
-	s.Begin(chunk, streams)
-	return s
-}
-
 // Begin goes to the first element of the chunk of these streams, and keeps the room that
 // it had before.
 func (s *Sweep) Begin(chunk uint64, streams []*Stream) {

@@ -27,7 +27,7 @@ func TestSweepIsTheWholeChunk(t *testing.T) {
 		sum, difference := slices.Clone(start), slices.Clone(start)
 		AddAll(sum, chunk, streams)
 		SubAll(difference, chunk, streams)
-		add, sub := NewSweep(chunk, streams), NewSweep(chunk, streams)
+		add, sub := newSweep(chunk, streams), newSweep(chunk, streams)
 		gotSum, gotDifference := slices.Clone(start), slices.Clone(start)
 		for lo := 0; lo < n; {
 			hi := min(n, lo+rapid.IntRange(1, batch+3).Draw(t, "window"))
@@ -42,7 +42,7 @@ func TestSweepIsTheWholeChunk(t *testing.T) {
 }
 
 func TestSweepEndsWithTheChunk(t *testing.T) {
-	s := NewSweep(0, []*Stream{mustNew(t, Key{1}, "end", nil)})
+	s := newSweep(0, []*Stream{mustNew(t, Key{1}, "end", nil)})
 	whole := make(field.Vector, ChunkElements)
 	s.AddTo(whole[:ChunkElements-1])
 	s.AddTo(whole[ChunkElements-1:])
@@ -52,4 +52,11 @@ func TestSweepEndsWithTheChunk(t *testing.T) {
 		}
 	}()
 	s.AddTo(whole[:1])
+}
+
+// newSweep is a sweep at the first element of the chunk.
+func newSweep(chunk uint64, streams []*Stream) *Sweep {
+	s := new(Sweep)
+	s.Begin(chunk, streams)
+	return s
 }
