@@ -159,7 +159,14 @@ func (m *Member) openStore() (host.Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}
-	return OpenStore(path, m.Session)
+	store, err := OpenStore(path, m.Session)
+	if err != nil {
+		return nil, err
+	}
+	if err := claim(store, m.Session.Name(m.Index)); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
 }
 
 // OpenStore opens a member's store for one plan. The same file may serve plan

@@ -150,6 +150,38 @@ func TestMemberNamesUnusableFiles(t *testing.T) {
 	}
 }
 
+// TestStoreHasOneOwner: two members that share a file would share their state.
+func TestStoreHasOneOwner(t *testing.T) {
+	now := time.Unix(1_900_000_000, 0)
+	dir, config := deployment(t, now)
+	open := func(member string, role protocol.Role) error {
+		c := config(member)
+		c.StoreFile = filepath.Join(dir, "shared.db")
+		m, err := OpenMember(c, role, slog.New(slog.DiscardHandler), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := m.openStore()
+		if err != nil {
+			return err
+		}
+		return store.Close()
+	}
+	for range 2 {
+		if err := open("party-a", protocol.RoleParty); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for member, role := range map[string]protocol.Role{"party-b": protocol.RoleParty, "node-a": protocol.RoleCompute} {
+		if err := open(member, role); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "party-a's") {
+			t.Errorf("%s: %v", member, err)
+		}
+	}
+	if err := open("party-a", protocol.RoleParty); err != nil {
+		t.Errorf("its owner, after the others: %v", err)
+	}
+}
+
 // TestPlanOutlivesCard: a plan can't be made for longer than a card is valid.
 func TestPlanOutlivesCard(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)
