@@ -31,5 +31,6 @@
 // above is exact.
 //
 // Nothing here but the multiplication by r is constant time. A party's Commit
-// takes time that depends on its noised update: do it where no one measures.
+// takes time, and uses memory at places, that depend on its noised update: do it
+// where no one measures.
 package commit

@@ -7,6 +7,8 @@ import (
 	"math"
 
 	"filippo.io/edwards25519"
+
+	"choir/crypto/msm"
 )
 
 // ErrLength says that a vector has another length than the generators.
@@ -57,7 +59,7 @@ func (c Config) Validate() error {
 type Generators struct {
 	cfg      Config
 	blinding *edwards25519.Point
-	values   []edwards25519.Point
+	values   []msm.Point
 }
 
 // NewGenerators derives generators.
@@ -69,7 +71,7 @@ func NewGenerators(cfg Config) (*Generators, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generators{cfg: cfg, values: make([]edwards25519.Point, cfg.Dimension)}
+	g := &Generators{cfg: cfg, values: make([]msm.Point, cfg.Dimension)}
 	if g.blinding, err = h.point([]byte("blinding")); err != nil {
 		return nil, err
 	}
@@ -88,15 +90,16 @@ func NewGenerators(cfg Config) (*Generators, error) {
 }
 
 // valueGenerators fills dst with G_first, G_{first+1}, ...
-func (h *curveHash) valueGenerators(dst []edwards25519.Point, first uint64) error {
-	for i := range dst {
+func (h *curveHash) valueGenerators(dst []msm.Point, first uint64) error {
+	points := make([]*edwards25519.Point, len(dst))
+	for i := range points {
 		msg := binary.BigEndian.AppendUint64([]byte("value"), first+uint64(i))
-		p, err := h.point(msg)
-		if err != nil {
+		var err error
+		if points[i], err = h.point(msg); err != nil {
 			return err
 		}
-		dst[i].Set(p)
 	}
+	msm.SetAll(dst, points)
 	return nil
 }
 
@@ -128,6 +131,9 @@ func (g *Generators) combine(values []int64, blinding *Scalar) (*edwards25519.Po
 	if len(values) != len(g.values) {
 		return nil, fmt.Errorf("%w: %d, want %d", ErrLength, len(values), len(g.values))
 	}
-	p := new(edwards25519.Point).ScalarMult(blinding.value(), g.blinding)
-	return p.Add(p, sumOfProducts(g.values, values, g.cfg.Workers)), nil
+	sum, err := sumOfProducts(g.values, values, g.cfg.Workers)
+	if err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	return sum.Add(sum, new(edwards25519.Point).ScalarMult(blinding.value(), g.blinding)), nil
 }

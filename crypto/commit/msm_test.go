@@ -7,6 +7,8 @@ import (
 
 	"filippo.io/edwards25519"
 	"pgregory.net/rapid"
+
+	"choir/crypto/msm"
 )
 
 // edgy draws int64 values weighted to the ends and to powers of two.
@@ -37,13 +39,23 @@ func integerScalar(t fataler, v int64) *edwards25519.Scalar {
 	return s
 }
 
-func naiveSum(t fataler, points []edwards25519.Point, values []int64) *edwards25519.Point {
+func naiveSum(t fataler, points []msm.Point, values []int64) *edwards25519.Point {
 	t.Helper()
 	total := edwards25519.NewIdentityPoint()
 	for i, v := range values {
-		total.Add(total, new(edwards25519.Point).ScalarMult(integerScalar(t, v), &points[i]))
+		total.Add(total, new(edwards25519.Point).ScalarMult(integerScalar(t, v), edwards(t, &points[i])))
 	}
 	return total
+}
+
+// edwards is a generator as the curve's library has it.
+func edwards(t fataler, p *msm.Point) *edwards25519.Point {
+	t.Helper()
+	q, err := p.Edwards()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
 }
 
 func TestSumOfProducts(t *testing.T) {
@@ -52,48 +64,31 @@ func TestSumOfProducts(t *testing.T) {
 		values := rapid.SliceOfN(edgy(), 0, 40).Draw(rt, "values")
 		workers := rapid.IntRange(0, 3).Draw(rt, "workers")
 		points := g.values[:len(values)]
-		if sumOfProducts(points, values, workers).Equal(naiveSum(rt, points, values)) != 1 {
-			rt.Fatal("not the sum of products")
+		if got, err := sumOfProducts(points, values, workers); err != nil || got.Equal(naiveSum(rt, points, values)) != 1 {
+			rt.Fatal("not the sum of products", err)
 		}
 	})
 }
 
-// TestWindowsOfEverySize runs each window size, whatever windowSize prefers.
-func TestWindowsOfEverySize(t *testing.T) {
-	g := testGenerators(t, 6)
-	values := []int64{math.MinInt64, math.MaxInt64, -1, 0, 1 << 62, -0x0123456789abcdef}
-	want := naiveSum(t, g.values, values)
-	for c := 1; c <= 16; c++ {
-		got := edwards25519.NewIdentityPoint()
-		for w := windows(64, c) - 1; w >= 0; w-- {
-			for range c {
-				got.Double(got)
-			}
-			got.Add(got, windowSum(g.values, values, w, c))
+// TestSumsOfBlocks: sums of several blocks, with any number of goroutines, are the sum.
+func TestSumsOfBlocks(t *testing.T) {
+	g, want := testGenerators(t, 40), edwards25519.NewIdentityPoint()
+	points, values := make([]msm.Point, blockSize+blockSize/2), make([]int64, blockSize+blockSize/2)
+	for i := range points {
+		points[i], values[i] = g.values[i%40], int64(1)<<(i%64)
+	}
+	for i := range 40 { // each generator with the sum of its values
+		s := edwards25519.NewScalar()
+		for j := i; j < len(values); j += 40 {
+			s.Add(s, integerScalar(t, values[j]))
 		}
-		if got.Equal(want) != 1 {
-			t.Errorf("windows of %d bits give another sum", c)
+		want.Add(want, new(edwards25519.Point).ScalarMult(s, edwards(t, &g.values[i])))
+	}
+	for _, workers := range []int{0, 1, 2, 3} {
+		if got, err := sumOfProducts(points, values, workers); err != nil || got.Equal(want) != 1 {
+			t.Errorf("%d workers: another sum, %v", workers, err)
 		}
 	}
-}
-
-func TestDigits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := magnitude(edgy().Draw(t, "value"))
-		c := rapid.IntRange(1, 16).Draw(t, "c")
-		var sum uint64 // modulo 2^64, which determines m
-		top := windows(64, c) - 1
-		for w := top; w >= 0; w-- {
-			d := digit(m, w, c)
-			if d < -(1<<(c-1)) || d > 1<<(c-1) {
-				t.Fatalf("digit %d is %d", w, d)
-			}
-			sum = sum<<c + uint64(d)
-		}
-		if sum != m {
-			t.Fatalf("the digits give %d, want %d", sum, m)
-		}
-	})
 }
 
 func TestParallel(t *testing.T) {

@@ -29,7 +29,7 @@ func TestVectors(t *testing.T) {
 	v.Blinding, v.Commitment = fmt.Sprintf("%x", r.Bytes()), c.String()
 	v.H = encode(g.blinding).String()
 	for i := range g.values {
-		v.G = append(v.G, encode(&g.values[i]).String())
+		v.G = append(v.G, encode(edwards(t, &g.values[i])).String())
 	}
 	vectortest.Hold(t, "../../testdata/commit/vectors.json", v)
 }

@@ -166,7 +166,7 @@ func (b *bisector) combined(lo, hi int) (bool, error) {
 // straus is base·B + Σ zᵢ·Rᵢ + zᵢkᵢ·Aᵢ with the library's interleaved tables.
 func straus(claims []claim, z []coefficient, base *edwards25519.Scalar) (*edwards25519.Point, error) {
 	n := len(claims)
-	zk := make([]edwards25519.Scalar, n)
+	short, zk := make([]edwards25519.Scalar, n), make([]edwards25519.Scalar, n)
 	scalars := make([]*edwards25519.Scalar, 0, 2*n+1)
 	points := make([]*edwards25519.Point, 0, 2*n+1)
 	for i := range claims {
@@ -175,7 +175,11 @@ func straus(claims []claim, z []coefficient, base *edwards25519.Scalar) (*edward
 		if err != nil {
 			return nil, err
 		}
-		scalars = append(scalars, &z[i].value, zk[i].Multiply(&z[i].value, &c.k))
+		if short[i] = z[i].value; z[i].negative {
+			short[i].Negate(&short[i])
+			r.Negate(r)
+		}
+		scalars = append(scalars, &short[i], zk[i].Multiply(&z[i].value, &c.k))
 		points = append(points, r, c.a.point)
 	}
 	scalars, points = append(scalars, base), append(points, edwards25519.NewGeneratorPoint())

@@ -1,5 +1,5 @@
 // Package msm sums products of scalars and points of edwards25519: what a batch of
-// signatures costs.
+// signatures costs, and a commitment to a vector.
 //
 // # Contract
 //
@@ -14,9 +14,11 @@
 // eight square roots taken; elsewhere it is done one by one. The tests hold both to the
 // same results, and those to the curve's library.
 //
-// Everything takes VARIABLE TIME and is for public inputs only: keys, signatures and the
-// coefficients of a batch, which nobody may know beforehand and anybody afterwards.
+// Everything takes VARIABLE TIME and touches memory at places that depend on the scalars.
+// What package identity sums up is public: keys, signatures, and coefficients that nobody
+// may know beforehand and anybody afterwards. Package commit's scalars are a party's
+// noised update, which is not: its comment says where that may be done.
 //
-// Points enter through [Point.Set], from points that the curve's library has checked, or
-// through [Decode]; scalars are 256-bit words below 2^255, reduced or not.
+// Points enter through [Point.Set] and [SetAll], from points that the curve's library has
+// checked, or through [Decode]; scalars are 256-bit words below 2^255, reduced or not.
 package msm

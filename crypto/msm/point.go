@@ -2,6 +2,7 @@ package msm
 
 import (
 	"fmt"
+	"slices"
 
 	"filippo.io/edwards25519"
 	"filippo.io/edwards25519/field"
@@ -20,6 +21,30 @@ func (p *Point) Set(q *edwards25519.Point) *Point {
 	c := newCurve()
 	c.set(p, q)
 	return p
+}
+
+// SetAll sets points[i] to from[i], with one inversion for all of them (Montgomery,
+// "Speeding the Pollard and elliptic curve methods of factorization", 1987, section
+// 10.3.1). The slices have the same length.
+func SetAll(points []Point, from []*edwards25519.Point) {
+	// products[i] is the product of the Z below i.
+	products := make([]field.Element, len(from))
+	var all field.Element
+	all.One()
+	for i, q := range from {
+		_, _, z, _ := q.ExtendedCoordinates()
+		products[i] = all
+		all.Multiply(&all, z)
+	}
+	all.Invert(&all) // no Z is 0
+	c := newCurve()
+	for i, q := range slices.Backward(from) {
+		x, y, z, _ := q.ExtendedCoordinates()
+		var inverse field.Element
+		inverse.Multiply(&all, &products[i])
+		all.Multiply(&all, z)
+		c.setAffine(&points[i], x.Multiply(x, &inverse), y.Multiply(y, &inverse))
+	}
 }
 
 // Edwards returns p as edwards25519 has it; it fails if p has not been set.

@@ -28,6 +28,6 @@
 //
 // On amd64 with AVX-512F the operations are assembly ([Fast] says so), elsewhere and with
 // the build tag purego plain Go that is written to be compared with and is slow. Both
-// give the same limbs. Neither has branches or addresses that depend on elements, but
-// nothing here has been made for secrets: package msm uses it for public inputs.
+// give the same limbs. Neither has branches or addresses that depend on elements; [Load]
+// and [Store] go where they are told. Package msm says what is public.
 package lanes
