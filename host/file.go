@@ -3,17 +3,13 @@ package host
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"choir/protocol"
 )
@@ -47,16 +43,9 @@ type File struct {
 // checksum: what is damaged is refused here, with its key, and not found out in the
 // middle of a round. A path that can't be a store is of protocol.ClassInput.
 func OpenFile(path string) (*File, error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
-	switch {
-	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("%s: %w", path, ErrLocked)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrChecksum):
-		return nil, protocol.Fail(protocol.ClassInput, "store %s: the file is no store, or a damaged one: %w", path, err)
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
-		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
-	case err != nil:
-		return nil, fmt.Errorf("store %s: %w", path, err)
+	db, err := openTree(path)
+	if err != nil {
+		return nil, err
 	}
 	f := &File{db: db}
 	if err := f.open(path); err != nil {
