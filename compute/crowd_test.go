@@ -1,0 +1,246 @@
+package compute_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"testing"
+
+	"choir/aggregator"
+	"choir/compute"
+	"choir/crypto/channel"
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/party"
+	"choir/protocol"
+	"choir/transport"
+)
+
+// crowd is a whole session stepped in one thread. Node 0 has workers.
+type crowd struct {
+	t       testing.TB
+	parties uint32
+	dim     int
+	s       protocol.Session
+	group   compute.Group
+	seats   []*seat
+	queue   []protocol.Outgoing
+	tap     func(from *seat, data []byte) [][]byte // what travels instead of a worker message
+	between func(data []byte)                      // before each message
+	refused []error                                // by node 0 and its workers
+	held    map[string]int
+	reveals int
+}
+
+type seat struct {
+	name    string
+	machine protocol.Machine
+	store   *host.Ram
+	filters transport.Filters
+	build   func(protocol.View) (protocol.Machine, error)
+	done    bool
+	err     error
+}
+
+const crowdParties, crowdNodes = 6, 2
+
+// plain is an application and a budget for sums without noise.
+type plain struct{ dim int }
+
+func (a plain) Initial() []int64 { return make([]int64, a.dim) }
+func (a plain) Fold(_ uint32, _, sum []int64) ([]int64, error) {
+	return slices.Clone(sum), nil
+}
+func (plain) InitialState() []byte                             { return []byte{} }
+func (plain) Settle(_ uint32, state, _ []byte) ([]byte, error) { return state, nil }
+func (plain) Charge(uint32, uint32) ([]byte, uint64, error)    { return nil, 0, nil }
+func (plain) Commit([]byte) error                              { return nil }
+
+func newCrowd(t testing.TB, workers int, audit bool) *crowd {
+	t.Helper()
+	return newCrowdOf(t, crowdParties, 3, workers, audit)
+}
+
+func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *crowd {
+	t.Helper()
+	secret, err := channel.NewSecret(bytes.Repeat([]byte{3}, channel.SecretSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &crowd{t: t, parties: parties, dim: dim, group: compute.Group{Workers: workers, Secret: secret}, held: map[string]int{}}
+	p := &protocol.Plan{Name: "crowd", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: uint32(dim), FracBits: 8, Rounds: 2, MinParties: 3,
+		DeadlineMS: 1000, GraceMS: 10, Clip: 1, PerParty: 1 << 20, Audit: audit, Application: "plain"}
+	keys := map[identity.PublicKey]*identity.PrivateKey{}
+	for i := range int(parties) + crowdNodes + 1 {
+		k, err := identity.Generate(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := protocol.Member{Name: fmt.Sprintf("p%03d", i), Role: protocol.RoleParty, Key: k.Public(), NotAfter: 1 << 41}
+		if i >= int(parties) {
+			m.Name, m.Role = fmt.Sprintf("c%d", i-int(parties)), protocol.RoleCompute
+		}
+		if i == int(parties)+crowdNodes {
+			m.Name, m.Role = "a", protocol.RoleAggregator
+		}
+		keys[m.Key], p.Members = k, append(p.Members, m)
+	}
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	c.s = protocol.NewSession(p)
+	bases, err := p.Generators()
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := plain{dim}
+	for i, m := range p.Members {
+		key := keys[m.Key]
+		filters := c.s.Filters(uint32(i))
+		if i == int(parties) {
+			filters = c.s.GroupFilters(parties)
+		}
+		c.sit(m.Name, filters, func(v protocol.View) (protocol.Machine, error) {
+			switch m.Role {
+			case protocol.RoleParty:
+				return party.New(party.Config{Session: c.s, Key: key, App: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v})
+			case protocol.RoleCompute:
+				cfg := compute.Config{Session: c.s, Key: key, Rand: rand.Reader, View: v}
+				if i == int(parties) {
+					cfg.Group = c.group
+				}
+				return compute.New(cfg)
+			}
+			return aggregator.New(aggregator.Config{Session: c.s, Key: key, Model: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v})
+		})
+	}
+	for w := range workers {
+		path := protocol.WorkerPath{Node: parties, Worker: uint32(w), Of: uint32(workers)}
+		c.sit(fmt.Sprintf("worker-%d", w), c.s.WorkerFilters(path), func(v protocol.View) (protocol.Machine, error) {
+			return compute.NewWorker(compute.WorkerConfig{Session: c.s, Node: parties, Worker: w, Group: c.group, Rand: rand.Reader, View: v})
+		})
+	}
+	return c
+}
+
+func (c *crowd) sit(name string, filters []string, build func(protocol.View) (protocol.Machine, error)) {
+	c.t.Helper()
+	f, err := transport.NewFilters(filters)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	s := &seat{name: name, store: host.NewRam(), filters: f, build: build}
+	c.seats = append(c.seats, s)
+	c.restart(s)
+}
+
+// restart gives a seat another life on its store.
+func (c *crowd) restart(s *seat) {
+	c.t.Helper()
+	m, err := s.build(s.store)
+	if err != nil {
+		c.t.Fatalf("%s: %v", s.name, err)
+	}
+	s.machine, s.done = m, false
+}
+
+func (c *crowd) seat(name string) *seat {
+	return c.seats[slices.IndexFunc(c.seats, func(s *seat) bool { return s.name == name })]
+}
+
+func (c *crowd) step(s *seat, ev protocol.Event, now int64) {
+	if s.done {
+		return
+	}
+	eff := s.machine.Step(now, ev)
+	if err := s.store.Apply(eff.Persist); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, o := range eff.Send {
+		out := [][]byte{o.Data}
+		if c.tap != nil && protocol.IsWorker(o.Data) {
+			out = c.tap(s, o.Data)
+		}
+		for _, data := range out {
+			c.queue = append(c.queue, protocol.Outgoing{Subject: o.Subject, Data: data})
+		}
+	}
+	for _, n := range eff.Notices {
+		switch {
+		case n.Code == protocol.NoteRefused && (s.name == "c0" || s.name[0] == 'w'):
+			c.refused = append(c.refused, n.Err)
+		case n.Code == protocol.NoteHeld && s.name == "c0":
+			c.held[fmt.Sprint(n.Round, " ", n.Peer)]++
+		case n.Code == protocol.NoteRevealed && s.name == "c0":
+			c.reveals++
+		}
+	}
+	if eff.Done {
+		s.done, s.err = true, eff.Err
+	}
+	if w := eff.Propose; w != nil {
+		i := int64(s.name[3] - '0')
+		u := make([]int64, c.dim)
+		u[0], u[1], u[2] = 1<<i, -i, int64(w.Round)
+		c.step(s, protocol.Proposal{Round: w.Round, Attempt: w.Attempt, Update: u, Memo: []byte{}}, now)
+	}
+}
+
+// run goes on until everybody is done.
+func (c *crowd) run() {
+	c.t.Helper()
+	now := int64(2_000_000)
+	for _, s := range c.seats {
+		c.step(s, protocol.Start{}, now)
+	}
+	for range 200 {
+		for len(c.queue) > 0 {
+			m := c.queue[0]
+			c.queue = c.queue[1:]
+			if c.between != nil {
+				c.between(m.Data)
+			}
+			for _, s := range c.seats {
+				if s.filters.Match(m.Subject) {
+					c.step(s, protocol.Delivery{Data: m.Data}, now)
+				}
+			}
+		}
+		now += 16_000
+		for _, s := range c.seats {
+			c.step(s, protocol.Tick{}, now)
+		}
+		if !slices.ContainsFunc(c.seats, func(s *seat) bool { return !s.done }) {
+			return
+		}
+	}
+	for _, s := range c.seats {
+		if !s.done {
+			c.t.Errorf("%s hasn't ended", s.name)
+		}
+	}
+}
+
+// check holds a session to its promises: the right model, each contribution counted once,
+// one reveal a round.
+func (c *crowd) check() {
+	c.t.Helper()
+	for _, s := range c.seats {
+		if s.err != nil {
+			c.t.Errorf("%s: %v", s.name, s.err)
+		}
+	}
+	model, ok := protocol.UnpackInts(c.seat("a").store.Get("model"))
+	if want := []int64{1<<crowdParties - 1, -15, 2 * crowdParties}; !ok || !slices.Equal(model, want) {
+		c.t.Errorf("the model is %v, want %v", model, want)
+	}
+	if len(c.held) != 2*crowdParties || c.reveals != 2 {
+		c.t.Errorf("%d contributions, %d reveals", len(c.held), c.reveals)
+	}
+	for what, n := range c.held {
+		if n != 1 {
+			c.t.Errorf("%s was counted %d times", what, n)
+		}
+	}
+}
