@@ -117,15 +117,18 @@ func TestPagesAreReached(t *testing.T) {
 }
 
 // TestNamedDocuments: a document that the code's comments name is there, and so is every
-// test that a page tells its reader to run.
+// test that a page names, or tells its reader to run.
 func TestNamedDocuments(t *testing.T) {
 	named := regexp.MustCompile(`\bdocs/[a-z0-9/-]+\.md`)
 	run := regexp.MustCompile(`go test(?: -[a-z]+)* \.?/?([a-z0-9/.]+) -(run|bench) '?([A-Za-z/_]+)`)
 	var documents, runs int
+	tests := regexp.MustCompile("`(Test[A-Z]\\w+)`")
 	functions := map[string]string{} // the test functions of a folder
+	all := ""
 	walk(t, func(path, text string) {
 		if strings.HasSuffix(path, "_test.go") {
 			functions[filepath.ToSlash(filepath.Dir(path))] += text
+			all += text
 		}
 	})
 	walk(t, func(path, text string) {
@@ -137,6 +140,11 @@ func TestNamedDocuments(t *testing.T) {
 		}
 		if !strings.HasSuffix(path, ".md") {
 			return
+		}
+		for _, m := range tests.FindAllStringSubmatch(text, -1) {
+			if runs++; !strings.Contains(all, "func "+m[1]+"(") {
+				t.Errorf("%s: there is no test %s", path, m[1])
+			}
 		}
 		for _, m := range run.FindAllStringSubmatch(text, -1) {
 			if m[3] == "none" { // benchmarks alone
@@ -153,7 +161,7 @@ func TestNamedDocuments(t *testing.T) {
 			}
 		}
 	})
-	if documents < 20 || runs < 8 {
+	if documents < 20 || runs < 40 {
 		t.Errorf("only %d documents and %d runs checked", documents, runs)
 	}
 }
