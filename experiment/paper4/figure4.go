@@ -23,7 +23,7 @@ const (
 )
 
 func figure4() comparison {
-	return comparison{name: "paper4-bnn", title: "A Bayesian neural network on Adult, 10 clients, (2, 1e-5)", figure: "Figure 4", parties: 10, epsilon: networkBudget, train: 0.5, splits: splits(),
+	return comparison{name: "paper4-bnn", title: "A Bayesian neural network on Adult, 10 clients, (2, 1e-5)", figure: "Figure 4", parties: 10, epsilon: networkBudget, half: true, splits: splits(),
 		methods: []method{networkOptimisation(), networkGlobal(), networkVirtual(), networkAveraging(), networkCommittee(pvi.BCMSame, "BCM same"), networkCommittee(pvi.BCMSplit, "BCM split")},
 		about:   aboutNetwork(), notes: searchedNetwork()}
 }
@@ -46,16 +46,17 @@ func networkOptimisation() method {
 	const rounds, power = 40, 0.5
 	c := pvi.Config{Strategy: pvi.Optimisation, Shards: 1, Clip: 4, Damping: 0.3, DampingDecay: 0.05, Steps: 5, LearningRate: 1e-4,
 		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.05, StartPrecision: 200, StartSpread: 0.1}}
-	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds, few: true, power: power, app: func(t task) session.App { return t.network(c) },
+	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds, few: true, power: power, bars: withinFigure4(),
+		app: func(t task) session.App { return t.network(c) },
 		settings: fmt.Sprintf("%d hidden units, prior N(0, I); factors begin with a precision of %g together around fixed means within %g of 0; %d rounds of %d SGD steps of %g (10 w)^%g at a client with the share w of the records, 2 samples of the hidden layer for a record, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g, damping %g / (1 + %g (s-1))",
 			hidden, c.StartPrecision, c.StartSpread, rounds, c.Steps, c.LearningRate, power, c.SampleRate, c.Clip, c.SDUnit, c.Damping, c.DampingDecay)}
 }
 
 // networkGlobal is global inference by secure gradient sums.
 func networkGlobal() method {
-	const rounds = 300
+	const rounds = 200
 	c := global.Config{Model: pvi.BNN, Hidden: hidden, Samples: 2, PriorPrecision: 1, InitialSD: 0.07, InitialSpread: 0.1, Clip: 4, FracBits: session.GridFor(4), SampleRate: 0.02,
-		Optimiser: global.Adam, LearningRate: 0.01, Averaging: 3}
+		Optimiser: global.Adam, LearningRate: 0.02, Averaging: 3}
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds, few: true,
 		app: func(t task) session.App {
 			c := c
@@ -71,7 +72,7 @@ func networkVirtual() method {
 	const rounds = 20
 	c := pvi.Config{Strategy: pvi.Virtual, ShardPower: 1, Shards: 1000, Clip: 0.5, Damping: 0.2, DampingDecay: 0.1, Beta: 0.5, Steps: 2, LearningRate: 0.02,
 		Method: pvi.Method{StartPrecision: 200, StartSpread: 0.1}}
-	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: rounds, few: true, app: func(t task) session.App { return t.network(c) },
+	return method{name: "virtual clients", paper: "virtual clients", rounds: rounds, few: true, app: func(t task) session.App { return t.network(c) },
 		settings: fmt.Sprintf("%d rounds, %d virtual clients in all, in proportion to the records, %d Adam steps of %g, C %g, damping %g / (1 + %g (s-1)), beta %g, the same start",
 			rounds, c.Shards, c.Steps, c.LearningRate, c.Clip, c.Damping, c.DampingDecay, c.Beta)}
 }
@@ -81,7 +82,7 @@ func networkAveraging() method {
 	const rounds, each = 20, 0.5
 	c := pvi.Config{Strategy: pvi.Averaging, Shards: 100, Clip: each * 100, FracBits: session.GridFor(each), Damping: 0.2, DampingDecay: 0.1, Steps: 2, LearningRate: 0.02,
 		Method: pvi.Method{StartPrecision: 200, StartSpread: 0.1}}
-	return method{name: "local averaging", paper: "local averaging, trusted aggregator", rounds: rounds, few: true, app: func(t task) session.App { return t.network(c) },
+	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true, app: func(t task) session.App { return t.network(c) },
 		settings: fmt.Sprintf("%d rounds, %d shards at every client, %d Adam steps of %g, C %g for a shard's part of the mean, damping %g / (1 + %g (s-1)), the same start",
 			rounds, c.Shards, c.Steps, c.LearningRate, each, c.Damping, c.DampingDecay)}
 }
@@ -99,4 +100,11 @@ func networkCommittee(s pvi.Strategy, name string) method {
 		}
 		return t.network(c)
 	}, settings: fmt.Sprintf("%d SGD steps of %g, Poisson samples at rate %g, C %g a record, prior N(m, I) with fixed means m within %g of 0", c.Steps, c.LearningRate, c.SampleRate, c.Clip, spread)}
+}
+
+// withinFigure4 is the paper's DP optimisation less one standard error, as far as it could
+// be read: .0006 and .0012, .0008 in unbalanced 1, which its code divides by n in the place
+// of n - 1 under the root, so that they count sqrt(5/4) times.
+func withinFigure4() map[string]pair {
+	return map[string]pair{"balanced": {0.8502 - 0.0007, -0.3234 - 0.0013}, "unbalanced 1": {0.8509 - 0.0009, 0}}
 }

@@ -36,7 +36,7 @@ func TestQuickNetwork(t *testing.T) {
 // (2, 1e-5). Two rounds of few records teach it nothing: that is the study's business.
 func TestQuickNetworks(t *testing.T) {
 	c := figure4()
-	data, err := adult(study.Options{DataDir: filepath.Dir(datasettest.Path(t, "adult"))}, c.splits[1], c.parties, c.train, 1)
+	data, err := c.data(study.Options{DataDir: filepath.Dir(datasettest.Path(t, "adult"))}, c.splits[1], 1)
 	if err != nil {
 		t.Fatal(err)
 	}

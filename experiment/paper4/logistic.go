@@ -72,7 +72,7 @@ func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, er
 		Source: "Paper IV, " + c.figure}
 	if o.Quick {
 		c.splits, c.parties = c.splits[len(c.splits)-1:], min(c.parties, 20)
-		if c.half { // its methods are paper4-adult's
+		if c.half && c.published != "" { // its methods are that study's
 			c.methods = c.methods[1:2]
 		}
 	}
@@ -155,7 +155,7 @@ func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []fo
 				p.Levels = append(p.Levels, study.Level{Name: f.method.name, Y: mean})
 			}
 		}
-		for _, name := range []string{"virtual clients, trusted aggregator", "local averaging, trusted aggregator", "DP optimisation", "global VI, trusted aggregator"} {
+		for _, name := range []string{"virtual clients, trusted aggregator", "virtual clients", "local averaging", "local averaging, trusted aggregator", "DP optimisation", "global VI, trusted aggregator"} {
 			if k := n.Curve(s.name, name, m); k != nil {
 				p.Curves = append(p.Curves, *k)
 			}
