@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -54,6 +55,9 @@ func guarded(path string) (db *bolt.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
+			if _, fault := r.(runtime.Error); fault {
+				err = errors.New("a page is missing")
+			}
 			if db != nil {
 				err = errors.Join(err, db.Close())
 			}

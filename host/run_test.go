@@ -171,7 +171,7 @@ func TestNothingIsStoredBehindAGap(t *testing.T) {
 		d := &disk{Ram: NewRam(), fails: fails}
 		b := &strict{Bus: hub.Connect("counter"), disk: d, kill: func() bool { return false }}
 		j := NewJournal(d)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 		defer cancel()
 		ended := make(chan struct{})
 		go func() {
