@@ -27,13 +27,10 @@ func Sum(terms []Term) (*edwards25519.Point, error) {
 	}
 	c := newCurve()
 	var total extended
-	switch {
-	case !lanes.Fast():
+	if lanes.Fast() {
+		total = c.sumEight(terms)
+	} else {
 		total = c.sumOneByOne(terms)
-	case len(terms) < bytesFrom:
-		total = c.sumSideBySide(terms, 4)
-	default:
-		total = c.sumSideBySide(terms, 8)
 	}
 	return total.edwards()
 }
@@ -41,10 +38,6 @@ func Sum(terms []Term) (*edwards25519.Point, error) {
 // Fast reports whether sums are computed eight windows side by side, by the processor's
 // vector instructions: from very few terms on.
 func Fast() bool { return lanes.Fast() }
-
-// bytesFrom is the number of terms from which on windows of 8 bits cost less than those
-// of 4.
-const bytesFrom = 256
 
 // sumOneByOne is Σ ±scalar·point without lanes.
 func (c *curve) sumOneByOne(terms []Term) extended {

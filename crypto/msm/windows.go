@@ -103,15 +103,32 @@ func (s *sideBySide) group(terms []Term, all []digits, g int) {
 	}
 }
 
-// sumSideBySide is Σ scalar·point with windows of so many bits, 4 or 8.
-func (c *curve) sumSideBySide(terms []Term, size int) extended {
-	all, groups := make([]digits, len(terms)), 0
+// cutAll cuts all scalars and returns how many groups there are and how many additions of
+// a point they take.
+func cutAll(terms []Term, size int) (all []digits, groups, additions int) {
+	all = make([]digits, len(terms))
 	for i := range terms {
 		all[i].set(&terms[i].Scalar, size, terms[i].Negative)
-		groups = max(groups, all[i].groups)
+		groups, additions = max(groups, all[i].groups), additions+all[i].groups
 	}
+	return all, groups, additions
+}
+
+// sumEight is Σ ±scalar·point side by side, with windows of 8 bits or of 4. Windows of 4
+// bits take twice as many groups and additions of a point, but a group's buckets, 8
+// for 128, two additions each.
+func (c *curve) sumEight(terms []Term) extended {
+	all, groups, additions := cutAll(terms, 8)
+	if additions < groups*2*(128-2*8) {
+		all, groups, _ = cutAll(terms, 4)
+		return c.sumGroups(terms, all, groups, 4)
+	}
+	return c.sumGroups(terms, all, groups, 8)
+}
+
+// sumGroups is the sum for scalars that have been cut.
+func (c *curve) sumGroups(terms []Term, all []digits, groups, size int) (total extended) {
 	s := newSideBySide(c, size)
-	var total extended
 	total.identity()
 	for g := groups - 1; g >= 0; g-- {
 		s.group(terms, all, g)

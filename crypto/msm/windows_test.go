@@ -81,6 +81,12 @@ func TestSumsOfExtremeScalars(t *testing.T) {
 	sameSums(t, all)
 }
 
+// sumSideBySide is sumEight with windows of a given size.
+func (c *curve) sumSideBySide(terms []Term, size int) extended {
+	all, groups, _ := cutAll(terms, size)
+	return c.sumGroups(terms, all, groups, size)
+}
+
 // sameSums compares the sums that there are.
 func sameSums(t interface {
 	Helper()
