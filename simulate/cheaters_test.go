@@ -203,6 +203,14 @@ func cheatingContributions() []cheater {
 			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Index++ })},
 		{what: "vector without an end", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
 			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Last = false })},
+		{what: "a chunk of a result under the group key", who: "p0", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "the aggregate isn't the one that was signed", sets: []int{4}},
+			does: func(c *cheat) {
+				if n, ok := c.noticed(protocol.NoteContributed); ok && c.once("forged") {
+					ctx := protocol.Context{From: c.s.Plan.Aggregator(), To: protocol.Everyone, Round: n.Round, Attempt: n.Attempt, Purpose: protocol.PurposeResult}
+					ch := &protocol.Chunk{Plan: c.s.ID, Context: ctx, Last: true, Ciphertext: c.box(ctx).Seal(nil, 0, true, protocol.AppendInts(nil, make([]int64, c.s.Plan.Dim)))}
+					c.eff.Send = append([]protocol.Outgoing{{Subject: c.s.SubjectResult(n.Round, n.Attempt, "0"), Data: must(ch.Marshal())}}, c.eff.Send...)
+				}
+			}},
 		{what: "garbage on the bus", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{4, 4}},
 			does: func(c *cheat) {
 				if n, ok := c.noticed(protocol.NoteContributed); ok {
