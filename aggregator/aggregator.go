@@ -69,7 +69,7 @@ type Aggregator struct {
 	eff   *protocol.Effects
 	now   int64
 	seen  int64 // when something last moved
-	said  int64 // when something was last said
+	pause protocol.Pause
 	ended bool
 
 	planKey *channel.PrivateKey
@@ -120,6 +120,7 @@ func New(cfg Config) (*Aggregator, error) {
 	if cfg.ResendMS <= 0 {
 		a.cfg.ResendMS = 15_000
 	}
+	a.pause.Base = a.cfg.ResendMS
 	if cfg.Accept == nil {
 		a.cfg.Accept = channel.Accept
 	}
@@ -163,7 +164,7 @@ func (a *Aggregator) Step(now int64, ev protocol.Event) protocol.Effects {
 }
 
 func (a *Aggregator) start() {
-	a.seen, a.said, a.began = a.now, a.now, a.now
+	a.seen, a.began = a.now, a.now
 	if a.ended {
 		a.eff.Send = append(a.eff.Send, a.last...)
 		a.eff.Finish(protocol.UnmarshalEnd(a.view.Get("done")))
@@ -303,10 +304,11 @@ func (a *Aggregator) idle() {
 		a.finish(protocol.Fail(protocol.ClassQuorum, "round %d attempt %d: nothing has moved for %d s; too few members are there", a.at.round, a.at.attempt, a.cfg.GiveUpMS/1000))
 		return
 	}
-	if a.now >= max(a.seen, a.said)+a.cfg.ResendMS {
+	if a.now >= a.pause.End(a.seen) {
+		a.pause.Said(a.now)
 		a.repeat()
 	}
-	wake := max(a.seen, a.said) + a.cfg.ResendMS
+	wake := a.pause.End(a.seen)
 	if a.at.round == 0 {
 		if d := a.began + int64(a.s.Plan.DeadlineMS); d > a.now {
 			wake = min(wake, d)
@@ -319,7 +321,6 @@ func (a *Aggregator) idle() {
 }
 
 func (a *Aggregator) repeat() {
-	a.said = a.now
 	a.eff.Emit(a.s.SubjectKey(a.self), a.keyMsg)
 	a.eff.Send = append(a.eff.Send, a.last...)
 	if a.at.open != nil {

@@ -59,7 +59,8 @@ type Node struct {
 	view  protocol.View
 	eff   *protocol.Effects // of the step under way
 	now   int64
-	seen  int64 // when something last moved, for resends
+	seen  int64 // when something last moved
+	pause protocol.Pause
 	ended bool
 
 	planKey  *channel.PrivateKey
@@ -114,6 +115,7 @@ func New(cfg Config) (*Node, error) {
 	if cfg.ResendMS <= 0 {
 		n.cfg.ResendMS = 15_000
 	}
+	n.pause.Base = n.cfg.ResendMS
 	if cfg.Initiate == nil {
 		n.cfg.Initiate = channel.Initiate
 	}

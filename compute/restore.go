@@ -15,7 +15,7 @@ func (n *Node) get(key string) []byte { return protocol.Memory{View: n.view, Ste
 // wake is when the node wants a tick: the attempt's next deadline, or the time
 // to say the last thing again.
 func (n *Node) wake() int64 {
-	at := n.seen + n.cfg.ResendMS
+	at := n.pause.End(n.seen)
 	if a := &n.at; a.phase == collecting {
 		if d := a.openedAt + int64(n.s.Plan.DeadlineMS); d > n.now {
 			at = min(at, d)
@@ -31,10 +31,10 @@ func (n *Node) wake() int64 {
 // message may have been lost, and what was signed once is signed the same way
 // again.
 func (n *Node) resend() {
-	if n.now < n.seen+n.cfg.ResendMS {
+	if n.now < n.pause.End(n.seen) {
 		return
 	}
-	n.seen = n.now
+	n.pause.Said(n.now)
 	n.repeat()
 }
 

@@ -70,7 +70,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	p := cfg.Session.Plan
 	w := &Worker{cfg: cfg, path: protocol.WorkerPath{Node: cfg.Node, Worker: uint32(cfg.Worker), Of: uint32(cfg.Group.Workers)}}
 	w.node = &Node{s: cfg.Session, self: cfg.Node, k: int(cfg.Node) - p.Parties(), n: p.Parties(), m: p.Computes(),
-		view: cfg.View, channels: map[uint32]*protocol.Link{}, worker: w}
+		view: cfg.View, channels: map[uint32]*protocol.Link{}, worker: w, pause: protocol.Pause{Base: cfg.ResendMS}}
 	n := w.node
 	if n.ended = n.view.Get("done") != nil; n.ended {
 		return w, nil
@@ -108,8 +108,8 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 	case protocol.Delivery:
 		w.deliver(e.Data)
 	case protocol.Tick:
-		if now >= n.seen+w.cfg.ResendMS && !n.ended {
-			n.seen = now
+		if now >= n.pause.End(n.seen) && !n.ended {
+			n.pause.Said(now)
 			w.must(w.say(&protocol.WorkerHello{})) // it may have missed a link
 		}
 	}
@@ -118,7 +118,7 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 	}
 	if !n.ended {
 		w.must(w.answer())
-		eff.Wake = max(n.seen+w.cfg.ResendMS, now+1)
+		eff.Wake = max(n.pause.End(n.seen), now+1)
 	}
 	n.eff = nil
 	return eff

@@ -59,7 +59,7 @@ func TestAContributionIsMadeAgainToTheByte(t *testing.T) {
 				t.Fatalf("%d messages, want 4 chunks and a head", len(first))
 			}
 			for _, want := range [][][]byte{first[4:], first, first[4:], first} { // the head alone, then everything
-				at, r.now = len(r.sent), r.now+100
+				at, r.now = len(r.sent), r.wake // each pause is twice as long as the one before
 				r.step(protocol.Tick{})
 				r.run()
 				sameMessages(t, "resend", r.contribution(at), want)

@@ -84,7 +84,8 @@ type Party struct {
 	view  protocol.View
 	eff   *protocol.Effects
 	now   int64
-	seen  int64
+	seen  int64 // when something last moved
+	pause protocol.Pause
 	ended bool
 
 	links map[uint32]*protocol.Link // to the compute nodes and the aggregator
@@ -139,6 +140,7 @@ func New(cfg Config) (*Party, error) {
 	if cfg.ResendMS <= 0 {
 		p.cfg.ResendMS = 15_000
 	}
+	p.pause.Base = p.cfg.ResendMS
 	if cfg.Window <= 0 {
 		p.cfg.Window = defaultWindow
 	}
@@ -300,8 +302,8 @@ func (p *Party) ready() bool {
 // idle sends what is on its way, a window a step, and says the last thing again when
 // nothing moves.
 func (p *Party) idle() {
-	if p.now >= p.seen+p.cfg.ResendMS {
-		p.seen = p.now
+	if p.now >= p.pause.End(p.seen) {
+		p.pause.Said(p.now)
 		p.repeat(false)
 	}
 	if p.mine != nil && p.mine.out != nil {
@@ -310,7 +312,7 @@ func (p *Party) idle() {
 	if p.ended {
 		return
 	}
-	p.eff.Wake = max(p.seen+p.cfg.ResendMS, p.now+1)
+	p.eff.Wake = max(p.pause.End(p.seen), p.now+1)
 	if p.mine != nil && p.mine.out != nil {
 		p.eff.Wake = p.now // there is more
 	}

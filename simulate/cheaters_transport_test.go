@@ -152,7 +152,7 @@ func (row cheater) live(connect connect, c clocks) (*outcome, error) {
 		return nil, err
 	}
 	bus, o := connect(s), newOutcome()
-	ctx, cancel := context.WithTimeout(context.Background(), 120*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
 	stores := make([]*host.Ram, len(keys))
 	var all, judged sync.WaitGroup

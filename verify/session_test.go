@@ -80,7 +80,7 @@ func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 		Proposer: func(i uint32) protocol.Proposer { return session.Fixed(vectors[i]) },
 		Ledger:   func(uint32) party.Ledger { return noLedger{} },
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	if cheat != nil {
 		cheat(l)

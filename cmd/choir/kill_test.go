@@ -205,7 +205,7 @@ func (d *demoProcess) running() bool {
 }
 
 // patience is far beyond what a run takes on a busy machine.
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 func (d *demoProcess) result(t *testing.T) experiment.Result {
 	t.Helper()

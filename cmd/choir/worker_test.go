@@ -184,8 +184,9 @@ func (w *workerSession) killWorker(rng *mathrand.Rand, wipe bool) bool {
 // with their stores, and the node's own process once, over a real broker. Every round's
 // sum is exact, over all parties, and the session ends.
 func TestWorkersKilled(t *testing.T) {
+	binary(t) // before the time begins to run
 	w := newWorkerSession(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for range w.keys {
 		w.stores = append(w.stores, host.NewRam())

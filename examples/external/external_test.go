@@ -130,7 +130,7 @@ func learn(t *testing.T, command []string) []int64 {
 		Proposer: func(i uint32) protocol.Proposer { return sides[i] },
 		Ledger:   func(uint32) party.Ledger { return session.NewAccount(s, new(ledger.Ledger), nil) },
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	report, err := local.Run(ctx)
 	if err != nil {

@@ -63,7 +63,7 @@ func runScript(t *testing.T, root, script string) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", "trap 'kill ${broker:-} 2>/dev/null || true' EXIT\n"+script)
 	cmd.Dir = scratch

@@ -17,7 +17,7 @@ func TestConsumerLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Shutdown()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for i, want := range []int{maxConsumers, -1} {
 		if want < 0 {
