@@ -7,17 +7,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"choir/protocol"
 	"choir/station"
+	"choir/transport/transporttest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(transporttest.Main(m)) }
 
 // watched is a station, its address and a clock that the test moves.
 type watched struct {

@@ -1,16 +1,15 @@
 package memory_test
 
 import (
+	"os"
 	"testing"
-
-	"go.uber.org/goleak"
 
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/transporttest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(transporttest.Main(m)) }
 
 type factory struct{ hub *memory.Hub }
 

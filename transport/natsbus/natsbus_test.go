@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"choir/transport"
 	"choir/transport/natsbus"
 	"choir/transport/transporttest"
@@ -17,7 +15,7 @@ import (
 
 const plan = "00c0ffee"
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(transporttest.Main(m)) }
 
 func newContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
