@@ -8,7 +8,7 @@ import "choir/crypto/msm/lanes"
 func Decode(points []Point, encodings [][32]byte) (ok []bool) {
 	ok = make([]bool, len(points))
 	c := newCurve()
-	if !lanes.Fast() {
+	if !lanes.Fast() || len(points) < decodeFrom {
 		for i := range points {
 			ok[i] = c.decode(&points[i], &encodings[i])
 		}
@@ -21,6 +21,10 @@ func Decode(points []Point, encodings [][32]byte) (ok []bool) {
 	}
 	return ok
 }
+
+// decodeFrom is how many points are worth lanes: fewer take as long, as the processor
+// lowers its clock for a while after long vectors.
+const decodeFrom = 12
 
 // decoder decodes eight points side by side.
 type decoder struct {

@@ -89,7 +89,7 @@ func TestDecodeIsTheLibrarys(t *testing.T) {
 	if n := decodesLikeTheLibrary(t, all); n < len(all)/3 || n > 2*len(all)/3 {
 		t.Errorf("%d of %d are points", n, len(all))
 	}
-	for n := range 20 {
+	for n := range 40 {
 		decodesLikeTheLibrary(t, all[7*n:8*n])
 	}
 }
@@ -108,7 +108,7 @@ func encoding(n *big.Int) (b [32]byte) {
 
 func TestDecodeRapid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		encodings := make([][32]byte, rapid.IntRange(1, 20).Draw(t, "n"))
+		encodings := make([][32]byte, rapid.IntRange(1, 2*decodeFrom).Draw(t, "n"))
 		for i := range encodings {
 			encodings[i] = [32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "encoding"))
 		}
@@ -123,11 +123,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(edwards25519.NewGeneratorPoint().Bytes(), uint8(0))
 	f.Fuzz(func(t *testing.T, data []byte, lane uint8) {
 		// Others stand beside it: a point, no point, and the next y.
-		encodings := make([][32]byte, 9)
+		encodings := make([][32]byte, decodeFrom)
 		for i := range encodings {
 			encodings[i] = [32]byte{byte(i)}
 		}
-		copy(encodings[lane%9][:], data)
+		copy(encodings[lane%decodeFrom][:], data)
 		decodesLikeTheLibrary(t, encodings)
 	})
 }
