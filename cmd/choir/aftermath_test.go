@@ -3,16 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"choir/host"
 	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/session"
+	"choir/transport"
 	"choir/transport/natsbus"
 )
 
@@ -107,24 +106,28 @@ func (a *aftermath) history() {
 		a.t.Fatal(err)
 	}
 	defer server.Shutdown()
-	bus, err := natsbus.Open(a.t.Context(), natsbus.Config{Server: server, Plan: a.s.ID.Short(), Name: "reader"})
+	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
+	defer cancel()
+	bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: a.s.ID.Short(), Name: "reader"})
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	defer bus.Close()
-	sub, err := bus.Subscribe(a.t.Context(), []string{"choir." + a.s.ID.Short() + ".>"}, 1)
+	sub, err := bus.Subscribe(ctx, []string{"choir." + a.s.ID.Short() + ".>"}, 1)
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	end := "choir." + a.s.ID.Short() + ".end" // nobody else writes any more
+	if err := bus.Publish(ctx, transport.Message{Subject: end}); err != nil {
+		a.t.Fatal(err)
+	}
 	for {
-		ctx, cancel := context.WithTimeout(a.t.Context(), time.Second)
 		m, err := sub.Next(ctx)
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) {
-			return // nobody writes any more
-		}
 		if err != nil {
 			a.t.Fatal(err)
+		}
+		if m.Subject == end {
+			return
 		}
 		a.once(m.Data)
 	}
