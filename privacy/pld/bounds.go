@@ -31,88 +31,77 @@ func (p Precision) fill() (Precision, error) {
 
 // Upper is an upper bound on the epsilon at delta of the terms composed.
 func Upper(terms []Term, delta float64, prec Precision) (float64, error) {
-	s, slack, err := prepare(terms, delta, prec, maxCells, dominate)
+	prec, err := check(terms, delta, prec)
 	if err != nil {
 		return 0, err
 	}
-	return s.invert(delta) + slack, nil
+	if alone(terms) {
+		return terms[0].upperAlone(delta), nil
+	}
+	return upperOnGrid(terms, delta, prec), nil
+}
+
+// upperOnGrid is Upper for any number of steps.
+func upperOnGrid(terms []Term, delta float64, prec Precision) float64 {
+	c := newChoice(terms, delta)
+	theta, best := c.tilt()
+	for bits := prec.MaxBits; bits > roughBits; bits -= 2 {
+		e := onGrid(terms, c.plan(theta, Precision{prec.Cells, bits}, maxCells), dominate).invert(delta)
+		if e <= best {
+			best = e
+			break
+		}
+		// More points have made more round-off than they resolve: fewer are worth a try.
+	}
+	return best + slack(terms, c.tail)
 }
 
 // Lower is a lower bound on the same: the terms, composed, are not (epsilon,
 // delta)-indistinguishable for any smaller epsilon. Amplified has no pair and is refused.
 func Lower(terms []Term, delta float64, prec Precision) (float64, error) {
+	prec, err := check(terms, delta, prec)
+	if err != nil {
+		return 0, err
+	}
 	for _, t := range terms {
 		if t.Kind == Amplified {
 			return 0, fmt.Errorf("%w: an amplified curve is no pair, so it gives no lower bound", ErrTerm)
 		}
 	}
-	prec, err := prec.fill()
-	if err != nil {
-		return 0, err
+	if alone(terms) {
+		return terms[0].lowerAlone(delta), nil
 	}
-	prec.Cells = math.Max(1, prec.Cells/2)
-	s, slack, err := prepare(terms, delta, prec, maxMerged, merged)
-	if err != nil {
-		return 0, err
-	}
-	return math.Max(0, s.largest(delta)-slack), nil
+	return lowerOnGrid(terms, delta, prec), nil
 }
 
-// discretiser is dominate or merged.
-type discretiser func(t Term, step, tail float64) *pmf
+// lowerOnGrid is Lower for any number of steps. Where it is far from what the upper bound says
+// on a rough grid, round-off may be the reason, and fewer points have less.
+func lowerOnGrid(terms []Term, delta float64, prec Precision) float64 {
+	c := newChoice(terms, delta)
+	theta, near := c.tilt()
+	best := 0.0
+	for bits := prec.MaxBits; bits >= roughBits && best < 0.98*near; bits -= 2 {
+		p := c.plan(theta, Precision{math.Max(1, prec.Cells/2), bits}, maxMerged)
+		best = math.Max(best, onGrid(terms, p, merged).largest(delta))
+	}
+	return math.Max(0, best-slack(terms, c.tail))
+}
 
-// prepare discretises and composes with a tilt and a grid that suit delta.
-func prepare(terms []Term, delta float64, prec Precision, cells int, discretise discretiser) (*sum, float64, error) {
+// check fills the precision in and refuses what isn't computed.
+func check(terms []Term, delta float64, prec Precision) (Precision, error) {
 	prec, err := prec.fill()
 	if err != nil {
-		return nil, 0, err
+		return prec, err
 	}
 	if !(delta > 0 && delta < 1) || len(terms) == 0 {
-		return nil, 0, fmt.Errorf("%w: %d terms at delta %v", ErrTerm, len(terms), delta)
+		return prec, fmt.Errorf("%w: %d terms at delta %v", ErrTerm, len(terms), delta)
 	}
-	var steps float64
 	for _, t := range terms {
 		if err := t.Validate(); err != nil {
-			return nil, 0, err
-		}
-		steps += float64(t.Count)
-	}
-	p := newPlan(terms, delta, steps, prec, cells)
-	return onGrid(terms, p, discretise), slack(terms, p.tail), nil
-}
-
-// newPlan chooses tilt, grid and window. Whatever it chooses, the bounds hold.
-func newPlan(terms []Term, delta, steps float64, prec Precision, cells int) plan {
-	p := plan{steps: steps, tail: 1e-12 * delta / steps}
-	f := newProfile(terms, p.tail)
-	p.theta = f.tilt(delta)
-	floor := f.resolution()
-	_, _, variance := f.cumulants(p.theta)
-	var lo, hi float64
-	lo, p.edges[0] = f.reach(p.theta, -1)
-	hi, p.edges[1] = f.reach(p.theta, 1)
-	// A loss near its own bound has next to no deviation left: don't follow it down.
-	_, _, plain := f.cumulants(0)
-	deviation := math.Sqrt(math.Max(variance, plain/256) / steps)
-	p.step = math.Max(floor, math.Max(deviation/prec.Cells, finest(terms, p.tail, cells)))
-	p.first = lo - 8*p.step // room for the discretisation's own shift
-	width := hi - lo + 16*p.step
-	for p.bits = 8; float64(int(1)<<p.bits)*p.step < width; p.bits++ {
-		if p.bits == prec.MaxBits {
-			p.step = width / float64(int(1)<<p.bits)
-			break
+			return prec, err
 		}
 	}
-	return p
-}
-
-func onGrid(terms []Term, p plan, discretise discretiser) *sum {
-	var steps []*pmf
-	var counts []int
-	for _, t := range terms {
-		steps, counts = append(steps, discretise(t, p.step, p.tail)), append(counts, t.Count)
-	}
-	return compose(steps, counts, p)
+	return prec, nil
 }
 
 // core sums the window's part of delta(epsilon), and bounds the errors of all of it.
@@ -145,7 +134,7 @@ func (s *sum) upperDelta(epsilon float64) float64 {
 
 // lowerDelta is 0 there.
 func (s *sum) lowerDelta(epsilon float64) float64 {
-	d, errs := s.core(epsilon)
+	d, errs := s.core(epsilon - s.shift)
 	if d = (d - errs) * math.Exp(-s.drift) * (1 - 1e-12); math.IsNaN(d) {
 		return 0
 	}
@@ -186,9 +175,9 @@ func (s *sum) invert(delta float64) float64 {
 // from the tilt's centre errors drown the bound, so it looks down from the window's end, to
 // its beginning and then at 0.
 func (s *sum) largest(delta float64) float64 {
-	hi := float64(s.first+len(s.once)) * s.step
+	hi := math.Max(0, float64(s.first+len(s.once))*s.step+s.shift)
 	down := math.Min(hi, float64(len(s.once))*s.step) / 128
-	lo, end := hi, math.Max(0, float64(s.first)*s.step)
+	lo, end := hi, math.Max(0, float64(s.first)*s.step+s.shift)
 	for lo > end && s.lowerDelta(lo) <= delta {
 		hi, lo = lo, lo-down
 	}

@@ -61,6 +61,27 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
+// Whatever the grid, no mass gets lost: all losses of the first term are one float, a grid point of
+// the grid that suits it, and once fell between the cells.
+func TestDominatingMassIsWhole(t *testing.T) {
+	for _, x := range append(extremes(), extreme{[]Term{{Kind: Add, Mu: 17.7, Rate: 0.0183, Count: 1}}, 0.012},
+		extreme{[]Term{{Kind: Add, Mu: 40, Rate: 0.01, Count: 1}}, 1e-9}) {
+		c := newChoice(x.terms, x.delta)
+		p := c.plan(0, Precision{12, 12}, maxCells)
+		for _, term := range x.terms {
+			d := dominate(term, p.step, c.tail)
+			sum := d.infinite
+			for _, m := range d.mass {
+				sum += m
+			}
+			// Tails count twice at most; cells err by 2^-41 each, relatively.
+			if math.Abs(sum-1) > 4*c.tail+1e-11 {
+				t.Errorf("%+v at %v: mass %v", term, x.delta, sum)
+			}
+		}
+	}
+}
+
 // Far from 0, single steps against their closed form.
 func TestBracketsFarSteps(t *testing.T) {
 	for _, term := range []Term{

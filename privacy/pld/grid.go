@@ -2,9 +2,10 @@ package pld
 
 import "math"
 
-// pmf is a privacy loss distribution on the grid: mass[i] at loss (first + i) step.
+// pmf is a privacy loss distribution on the grid: mass[i] at loss (first + i) step + shift.
 type pmf struct {
 	step     float64
+	shift    float64 // from 0 to step; 0 but for lower bounds
 	first    int
 	mass     []float64
 	infinite float64 // mass at infinite loss
@@ -68,8 +69,8 @@ func (d *pmf) split(p piece) {
 	l0, _ := p.at(p.lo)
 	l1, _ := p.at(p.hi)
 	i := int(math.Floor(l0 / d.step))
-	d.put(i+1, p.low) // rounded up
-	end := int(math.Ceil(l1 / d.step))
+	d.put(i+1, p.low)                          // rounded up
+	end := max(i+1, int(math.Ceil(l1/d.step))) // losses that are all one grid point fill a cell, too
 	norm := -1 / math.Expm1(-d.step)
 	for z := p.lo; i < end; i++ {
 		next := p.hi
@@ -87,6 +88,14 @@ func (d *pmf) split(p piece) {
 // node is one of a Gauss-Legendre rule on [-1, 1].
 type node struct{ x, w float64 }
 
+// sixPoints is the rule of order six.
+func sixPoints() []node {
+	return []node{
+		{-0.9324695142031521, 0.1713244923791704}, {-0.6612093864662645, 0.3607615730481386}, {-0.2386191860831969, 0.4679139345726910},
+		{0.2386191860831969, 0.4679139345726910}, {0.6612093864662645, 0.3607615730481386}, {0.9324695142031521, 0.1713244923791704},
+	}
+}
+
 // integrate returns P[a, b] and the integral of P (1 - e^(l - loss)), which is
 // P - e^l Q. The rule's relative error is below 2^-43: three points err by
 // (z w)^6 / 2e6 and six by 2e-16 (z w)^12 on a stretch of width w at |z|, and the
@@ -99,14 +108,11 @@ func (p piece) integrate(a, b, l float64) (mass, excess float64) {
 		rule := [...]node{{-0.7745966692414834, 5.0 / 9}, {0, 8.0 / 9}, {0.7745966692414834, 5.0 / 9}}
 		return p.stretch(rule[:], a, (b-a)/2, l)
 	}
-	rule := [...]node{
-		{-0.9324695142031521, 0.1713244923791704}, {-0.6612093864662645, 0.3607615730481386}, {-0.2386191860831969, 0.4679139345726910},
-		{0.2386191860831969, 0.4679139345726910}, {0.6612093864662645, 0.3607615730481386}, {0.9324695142031521, 0.1713244923791704},
-	}
+	rule := sixPoints()
 	n := math.Ceil((b - a) / math.Min(0.05, 0.25/p.mu))
 	half := (b - a) / n / 2
 	for k := 0.0; k < n; k++ {
-		m, e := p.stretch(rule[:], a+2*k*half, half, l)
+		m, e := p.stretch(rule, a+2*k*half, half, l)
 		mass, excess = mass+m, excess+e
 	}
 	return mass, excess

@@ -12,10 +12,11 @@ import "math"
 func merged(t Term, step, tail float64) *pmf {
 	p := t.pieces(tail)[0]
 	d := newPMF([]piece{p}, step)
+	d.shift = p.alignment(step)
 	for c := p.lo; c < p.hi; {
 		start, _ := p.at(c)
-		i := int(math.Floor(start/step)) + 1
-		end, balanced := p.balance(c, float64(i)*step, step)
+		i := int(math.Floor((start-d.shift)/step)) + 1
+		end, balanced := p.balance(c, float64(i)*step+d.shift, step)
 		mass, _ := p.integrate(c, end, 0)
 		if !balanced {
 			i--
@@ -23,10 +24,28 @@ func merged(t Term, step, tail float64) *pmf {
 		d.put(i, mass)
 		c = end
 	}
-	if mass, top := d.top(); top <= 0 {
+	if mass, top := d.top(); float64(top)*step+d.shift <= 0 {
 		return &pmf{step: step, mass: []float64{mass}}
 	}
 	return d
+}
+
+// alignment is a shift of the grid with which the first bin balances. The losses of a sampled
+// record's removal crowd at their lower end, with nothing to balance them where the grid is about
+// as coarse as they are near each other: rounded down, in every step, they would cost as much as
+// the rest tells.
+func (p piece) alignment(step float64) float64 {
+	if p.kind != Remove || p.q == 1 {
+		return 0
+	}
+	start, _ := p.at(p.lo)
+	mass, excess := p.integrate(p.lo, p.where(start+step/2), start)
+	if !(mass > 0 && excess < mass) {
+		return 0
+	}
+	// Q's share of the bin is (mass - excess) e^-start.
+	mean := start - math.Log1p(-excess/mass) - 1e-6*step
+	return mean - math.Floor(mean/step)*step
 }
 
 // top is the mass, and the index of the largest loss that has any.

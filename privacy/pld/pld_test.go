@@ -77,6 +77,13 @@ func bracket(t interface {
 	if err != nil {
 		t.Fatalf("lower: %v", err)
 	}
+	if alone(terms) { // what composition makes of one step, too
+		if lo < exact*(1-1e-9)-1e-11 || hi > exact*(1+1e-9)+1e-11 {
+			t.Fatalf("%+v at %v: [%v, %v] isn't %v", terms, delta, lo, hi, exact)
+		}
+		hi = upperOnGrid(terms, delta, Precision{Cells: 40, MaxBits: 13})
+		lo = lowerOnGrid(terms, delta, Precision{Cells: 200, MaxBits: 16})
+	}
 	if lo > exact*(1+1e-12)+1e-13 || hi < exact*(1-1e-12)-1e-13 {
 		t.Fatalf("%+v at %v: [%v, %v] misses %v", terms, delta, lo, hi, exact)
 	}
@@ -141,11 +148,15 @@ func TestBracketsSmallStepsBesideLarge(t *testing.T) {
 func smallDelta(mu, e float64) float64 {
 	a := e/mu - mu/2
 	var s float64
-	const h = 1e-3
-	for x := h / 2; x < 12; x += h {
-		s += h * math.Exp(-(x+a)*(x+a)/2) * invSqrt2Pi * -math.Expm1(-mu*x)
+	const n = 12000 // Simpson's rule, so that its error is of order 10^-12
+	for k := range n + 1 {
+		x, w := 12*float64(k)/n, float64(2+k%2*2)
+		if k == 0 || k == n {
+			w = 1
+		}
+		s += w * math.Exp(-(x+a)*(x+a)/2) * invSqrt2Pi * -math.Expm1(-mu*x)
 	}
-	return s
+	return s * 12 / n / 3
 }
 
 // Two sampled steps against a two-dimensional sum: nothing in common with the accountant.
@@ -191,7 +202,7 @@ func TestDiscretisedCurvesDominate(t *testing.T) {
 	curve := func(d *pmf, e float64) float64 {
 		s := d.infinite
 		for i, m := range d.mass {
-			if l := float64(d.first+i) * d.step; l > e {
+			if l := float64(d.first+i)*d.step + d.shift; l > e {
 				s += m * -math.Expm1(e-l)
 			}
 		}

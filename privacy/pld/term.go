@@ -65,7 +65,9 @@ func (t Term) pieces(tail float64) []piece {
 	if t.Kind == Amplified && t.Rate == 1 { // nothing is amplified, and both halves are Gaussian
 		t.Kind = Remove
 	}
-	whole := piece{kind: t.Kind, mu: t.Mu, q: t.Rate, lo: -r, hi: t.Mu + r, low: tail, high: tail}
+	// Half of the upper tail may be that of the records' absence, and half the rarer one's.
+	top := math.Max(tailQuantile(tail/2), t.Mu+tailQuantile(tail/2/t.Rate))
+	whole := piece{kind: t.Kind, mu: t.Mu, q: t.Rate, lo: -r, hi: top, low: tail, high: tail}
 	switch t.Kind {
 	case Add:
 		whole.hi = r
@@ -93,6 +95,9 @@ func (t Term) pieces(tail float64) []piece {
 
 // tailQuantile is a z with P(N(0,1) > z) <= tail.
 func tailQuantile(tail float64) float64 {
+	if tail > 0.16 {
+		return 1
+	}
 	// The tail above z >= 1 is below exp(-z^2/2)/2.
 	return math.Max(1, math.Sqrt(-2*math.Log(2*tail)))
 }

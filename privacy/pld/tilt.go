@@ -17,6 +17,8 @@ func newProfile(terms []Term, tail float64) profile {
 		for _, p := range t.pieces(tail) {
 			const n = 800
 			w := (p.hi - p.lo) / n
+			end, _ := p.at(p.lo)
+			loss, lnMass = append(loss, end), append(lnMass, math.Log(p.low))
 			for k := range n {
 				l, density := p.at(p.lo + (float64(k)+0.5)*w)
 				loss, lnMass = append(loss, l), append(lnMass, math.Log(density*w))
@@ -52,8 +54,9 @@ func moments(loss, lnMass []float64, theta float64) (lnM, mean, variance float64
 }
 
 // reach is how far above (side 1) or below (side -1) the sum tilted by theta can lie but
-// for a probability of about e^-34, and the exponent with which Chernoff's inequality says so.
-func (f profile) reach(theta, side float64) (edge, exponent float64) {
+// for a probability of about e^-34, and the exponent with which Chernoff's inequality says so, of
+// a magnitude of at most most: with more, a grid's own rounding would count.
+func (f profile) reach(theta, side, most float64) (edge, exponent float64) {
 	const rare = 34
 	k0, _, k2 := f.cumulants(theta)
 	at := func(u float64) float64 {
@@ -62,9 +65,9 @@ func (f profile) reach(theta, side float64) (edge, exponent float64) {
 		return side * (rare + k - k0) / t
 	}
 	// For a Gaussian sum the best exponent is sqrt(2 rare) over its standard deviation.
-	mid := math.Log(math.Sqrt(2*rare) / math.Max(math.Sqrt(k2), f.resolution()))
+	mid := math.Min(math.Log(most), math.Log(math.Sqrt(2*rare)/math.Max(math.Sqrt(k2), f.resolution())))
 	best, value := mid, at(mid)
-	for u := mid - 6; u < mid+2; u += 0.25 {
+	for u := mid - 6; u < math.Min(mid+2, math.Log(most)); u += 0.25 {
 		if v := at(u); v < value {
 			best, value = u, v
 		}
@@ -114,4 +117,23 @@ func (f profile) tilt(delta float64) float64 {
 		}
 	}
 	return hi
+}
+
+// saddle is the tilt >= 0 at which the sum's mean is about epsilon.
+func (f profile) saddle(epsilon float64) float64 {
+	mean := func(theta float64) float64 { _, k1, _ := f.cumulants(theta); return k1 }
+	_, _, variance := f.cumulants(0)
+	most := 60 / math.Max(math.Sqrt(variance), f.resolution())
+	lo, hi := 0.0, most/1024
+	for mean(hi) < epsilon && hi < most {
+		lo, hi = hi, 2*hi
+	}
+	for range 30 {
+		if mid := (lo + hi) / 2; mean(mid) < epsilon {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }

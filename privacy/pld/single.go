@@ -1,0 +1,103 @@
+package pld
+
+import "math"
+
+// alone says whether the terms are one single step, whose curve has a closed form.
+func alone(terms []Term) bool { return len(terms) == 1 && terms[0].Count == 1 }
+
+// upperAlone is the least epsilon with a step's curve at or below delta, rounded up.
+func (t Term) upperAlone(delta float64) float64 {
+	return crossing(delta, func(e float64) float64 { _, hi := t.curve(e); return hi })
+}
+
+// lowerAlone is the same, rounded down.
+func (t Term) lowerAlone(delta float64) float64 {
+	return crossing(delta, func(e float64) float64 { lo, _ := t.curve(e); return lo }) * (1 - 1e-11)
+}
+
+// crossing bisects a non-increasing curve to 10^-12, and returns the end at or below delta.
+func crossing(delta float64, curve func(epsilon float64) float64) float64 {
+	if curve(0) <= delta {
+		return 0
+	}
+	lo, hi := 0.0, 0x1p-40
+	for curve(hi) > delta {
+		lo, hi = hi, 2*hi
+	}
+	for hi-lo > 1e-12*hi {
+		if mid := (lo + hi) / 2; curve(mid) > delta {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// curve brackets H_(e^epsilon)(P||Q) of a step for epsilon >= 0. Losses increase with z, so those
+// above epsilon are a half line from some z on, and the divergence is the half line's mass
+// under P less e^epsilon times that under Q. It is written in masses of short intervals, such as
+// N(0) gives to [z - mu, z], so that nothing cancels for small rates and distances. A half line
+// that begins elsewhere gives less, by the second order of the difference: z's own rounding
+// doesn't count. The padding covers some thirty roundings and arguments of exponentials up to
+// epsilon.
+func (t Term) curve(epsilon float64) (lo, hi float64) {
+	if t.Kind == Amplified {
+		t.Kind = Remove // its curve at multipliers e^epsilon >= 1
+	}
+	p := t.pieces(1e-300)[0]
+	z, q, mu := p.where(epsilon), t.Rate, t.Mu
+	plus, minus := q*strip(z-mu, mu), surplus(epsilon, z) // Remove
+	switch {
+	case t.Kind == Add && epsilon < 1: // reflected
+		plus = math.Exp(epsilon) * q * strip(z, mu)
+	case t.Kind == Replace && epsilon < 1:
+		plus, minus = q*strip(z-mu, 2*mu), (1-q)*minus+q*surplus(epsilon, z+mu)
+	case t.Kind == Remove && epsilon >= 1: // from here on it is the strips that would cancel
+		plus, minus = (1-q)*above(0, z)+q*above(0, z-mu), above(epsilon, z)
+	case t.Kind == Add:
+		plus, minus = above(0, z), (1-q)*above(epsilon, z)+q*above(epsilon, z+mu)
+	case t.Kind == Replace:
+		plus, minus = (1-q)*above(0, z)+q*above(0, z-mu), (1-q)*above(epsilon, z)+q*above(epsilon, z+mu)
+	}
+	pad := 0x1p-45 * (plus + minus) * (1 + epsilon)
+	return math.Max(0, plus-minus-pad), math.Min(1, math.Max(0, plus-minus)+pad)
+}
+
+// above is e^epsilon P(N(0,1) > z).
+func above(epsilon, z float64) float64 {
+	if z < 8 {
+		return math.Exp(epsilon) * math.Erfc(z/math.Sqrt2) / 2
+	}
+	// The tail is exp(-z^2/2)/sqrt(2 pi) over a continued fraction.
+	f := z
+	for k := 60; k > 0; k-- {
+		f = z + float64(k)/f
+	}
+	return math.Exp(epsilon-z*z/2) * invSqrt2Pi / f
+}
+
+// surplus is (e^epsilon - 1) P(N(0,1) > z).
+func surplus(epsilon, z float64) float64 { return -math.Expm1(-epsilon) * above(epsilon, z) }
+
+// strip is P(a < N(0,1) < a + w). Short strips are integrated: their width has all its digits,
+// where the difference of two ends near a would have few.
+func strip(a, w float64) float64 {
+	switch {
+	case w > 0.5 && a < 0 && a+w > 0:
+		return 1 - (math.Erfc(-a/math.Sqrt2)+math.Erfc((a+w)/math.Sqrt2))/2
+	case w > 0.5 && a < 0:
+		return strip(-a-w, w)
+	case w > 0.5:
+		return (math.Erfc(a/math.Sqrt2) - math.Erfc((a+w)/math.Sqrt2)) / 2
+	}
+	rule := sixPoints()
+	density := piece{kind: Add, mu: 1, q: 1}
+	n := math.Ceil(w * 20 * (1 + math.Abs(a)/16))
+	var mass float64
+	for k := 0.0; k < n; k++ {
+		m, _ := density.stretch(rule, a+w*k/n, w/n/2, 0)
+		mass += m
+	}
+	return mass
+}
