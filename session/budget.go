@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 
 	"choir/host"
 	"choir/privacy"
@@ -53,7 +54,7 @@ type Charge struct {
 // ReadSpending verifies the ledger in a member's store and composes it at
 // delta. The member must not be running.
 func ReadSpending(path string, delta float64) (*Spending, error) {
-	f, err := host.OpenFile(path)
+	f, err := openThere(path)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func chargeOf(e ledger.Entry) Charge {
 // ResetSpending records, in the chain and for good, that what was spent before
 // no longer concerns the data that the ledger protects.
 func ResetSpending(path, reason string) error {
-	f, err := host.OpenFile(path)
+	f, err := openThere(path)
 	if err != nil {
 		return err
 	}
@@ -118,4 +119,12 @@ func (c BudgetConfig) budget() (*ledger.Budget, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "budget: epsilon %v must be positive and delta %v in [%g, 1)", c.Epsilon, c.Delta, privacy.MinDelta)
 	}
 	return &ledger.Budget{Epsilon: c.Epsilon, Delta: c.Delta}, nil
+}
+
+// openThere opens a store that is there: to look at one mustn't make it.
+func openThere(path string) (*host.File, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	return host.OpenFile(path)
 }

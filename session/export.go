@@ -91,7 +91,13 @@ func (f *ModelFile) Write(dir string) error {
 	if err := report.WriteFile(filepath.Join(dir, "model.npz"), npz.Bytes()); err != nil {
 		return err
 	}
-	header, rows := []string{"weight", "mean", "sd"}, make([][]any, len(f.Mean))
+	header, rows := f.table()
+	return report.WriteCSV(filepath.Join(dir, "model.csv"), header, rows)
+}
+
+// table is what model.csv says.
+func (f *ModelFile) table() (header []string, rows [][]any) {
+	header, rows = []string{"weight", "mean", "sd"}, make([][]any, len(f.Mean))
 	for i, m := range f.Mean {
 		switch {
 		case f.Predictive == nil:
@@ -100,7 +106,7 @@ func (f *ModelFile) Write(dir string) error {
 			rows[i] = []any{f.Columns[i], m, f.SD[i]}
 		}
 	}
-	return report.WriteCSV(filepath.Join(dir, "model.csv"), header, rows)
+	return header, rows
 }
 
 // Arrays are the file's numbers by name: mean and sd by weight, natural, covariance in

@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -19,9 +18,9 @@ const (
 )
 
 // VerifyFolder checks a session's transcript offline: the folder holds the two
-// files, or has a folder "transcript" with them and perhaps the model.json and
-// model.npz that an aggregator leaves, which must then say what the transcript leads
-// to. Anything altered is of protocol.ClassIntegrity.
+// files, or has a folder "transcript" with them and perhaps the model.json, model.npz
+// and model.csv that an aggregator leaves, every number of which must then be what the
+// transcript leads to. Anything altered is of protocol.ClassIntegrity.
 func VerifyFolder(dir string) (*verify.Report, error) {
 	files := dir
 	if info, err := os.Stat(filepath.Join(dir, "transcript")); err == nil && info.IsDir() {
@@ -43,12 +42,7 @@ func VerifyFolder(dir string) (*verify.Report, error) {
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
 	}
-	for _, name := range []string{"model.json", "model.npz"} {
-		if err := checkModelFile(filepath.Join(dir, name), signed.Plan, r); err != nil {
-			return r, err
-		}
-	}
-	return r, nil
+	return r, checkModelFiles(dir, signed.Plan, r)
 }
 
 func verifyBytes(text, record []byte) (*verify.Report, error) {
@@ -72,52 +66,15 @@ func verifyBytes(text, record []byte) (*verify.Report, error) {
 	return verify.Transcript(signed, entries, model)
 }
 
-// checkModelFile holds a published model to the transcript, the posterior that it
-// predicts by included; no file is no fault.
-func checkModelFile(path string, p *protocol.Plan, r *verify.Report) error {
-	if _, err := os.Stat(path); os.IsNotExist(err) {
-		return nil
-	}
-	m, err := ReadModel(path)
-	if err != nil {
-		return protocol.Fail(protocol.ClassIntegrity, "%w", err)
-	}
-	want, err := NewModelFile(protocol.NewSession(p), r.Model())
-	if err != nil {
-		return err
-	}
-	if m.Plan != r.Plan.String() || protocol.IntDigest(m.State) != protocol.IntDigest(want.State) || !m.predictsLike(want) {
-		return protocol.Fail(protocol.ClassIntegrity, "%s: %w: it isn't the model that the transcript leads to", path, protocol.ErrMismatch)
-	}
-	return nil
-}
-
-// predictsLike compares what predictions come from, up to another machine's rounding.
-func (f *ModelFile) predictsLike(want *ModelFile) bool {
-	if f.Predictive == nil || want.Predictive == nil {
-		return f.Predictive == want.Predictive
-	}
-	if f.Predictive.Likelihood != want.Predictive.Likelihood || !bytes.Equal(f.Schema, want.Schema) || len(f.Predictive.Natural) != len(want.Predictive.Natural) {
-		return false
-	}
-	for i, v := range want.Predictive.Natural {
-		if !(math.Abs(f.Predictive.Natural[i]-v) <= 1e-9*(1+math.Abs(v))) {
-			return false
-		}
-	}
-	return true
-}
-
 // Receipts reads a party's receipts of one round from its store, in the file
 // form of a transcript's entries. attempt 0 takes the round's last.
 func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
-	text, err := os.ReadFile(plan)
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
-	}
-	signed, err := protocol.UnmarshalSignedPlan(text)
+	signed, err := ReadPlan(plan)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := os.Stat(store); err != nil { // opening it would make it
+		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}
 	s, err := OpenStore(store, protocol.NewSession(signed.Plan))
 	if err != nil {
