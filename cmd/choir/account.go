@@ -44,10 +44,10 @@ mechanisms). What is impossible, or proven nowhere, is refused with the reason.`
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.mechanism, "mechanism", f.mechanism, "gaussian, discrete-gaussian or skellam")
-	fs.Float64Var(&f.Sigma, "sigma", 0, "standard deviation of the noise")
+	fs.Float64Var(&f.Sigma, "sigma", 0, "standard deviation of the noise; of discrete-gaussian, the root of its parameter")
 	fs.IntVar(&f.Steps, "steps", f.Steps, "how many times it runs")
 	fs.Float64Var(&f.Delta, "delta", f.Delta, "delta")
-	fs.Float64Var(&f.Sensitivity, "sensitivity", 0, "L2 difference between neighbouring outputs")
+	fs.Float64Var(&f.Sensitivity, "sensitivity", 0, "L2 difference between neighbouring outputs; not with poisson and replace")
 	fs.Float64Var(&f.Clip, "clip", 0, "a record's L2 bound C: the difference is C (add-remove) or 2C (replace)")
 	fs.StringVar(&f.relation, "relation", "", "add-remove or replace; needed with --clip and with sampling")
 	fs.Float64Var(&f.Rate, "sample-rate", 0, "share of the records in a run; 0 or 1: all")
@@ -66,10 +66,19 @@ func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
 	}
 	var got privacy.Answer
 	var err error
-	if f.solve == "" {
-		got, err = privacy.Account(f.Query)
-	} else {
-		f.Sigma, got, err = privacy.SolveSigma(f.Query, f.epsilon)
+	done := make(chan struct{})
+	go func() { // accountants know no context; a search may take a minute
+		defer close(done)
+		if f.solve == "" {
+			got, err = privacy.Account(f.Query)
+		} else {
+			f.Sigma, got, err = privacy.SolveSigma(f.Query, f.epsilon)
+		}
+	}()
+	select {
+	case <-done:
+	case <-cmd.Context().Done():
+		return protocol.Fail(protocol.ClassFailed, "stopped before the answer")
 	}
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "%w", err)
