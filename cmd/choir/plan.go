@@ -36,6 +36,9 @@ func (a *app) planNew() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if old, err := session.ReadPlan(out); err == nil && len(old.Accepts) > 0 {
+				return protocol.Fail(protocol.ClassInput, "out: %s holds plan %s, which %d members have signed; remove it, or name another file", out, old.Plan.ID().Short(), len(old.Accepts))
+			}
 			sp := &protocol.SignedPlan{Plan: p}
 			if err := writePlan(out, sp); err != nil {
 				return err

@@ -113,6 +113,9 @@ func (a *app) receiptShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show STORE --plan PLAN --round R --out FILE", Short: "Take a round's receipts out of a party's store", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if plan == "" {
+				return protocol.Fail(protocol.ClassInput, "--plan: name the signed plan")
+			}
 			got, err := session.Receipts(args[0], plan, round, attempt)
 			if err != nil {
 				return err
