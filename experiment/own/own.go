@@ -134,7 +134,29 @@ func (t trial) add(ctx context.Context, o study.Options, r *study.Result, c shar
 			r.Rows = append(r.Rows, study.Row{Case: c.name, Method: m, Measure: measure, Values: f[m][i]}.Mean())
 		}
 	}
+	r.Panels = append(r.Panels, pictures(c.name, r.Rows[len(r.Rows)-2*(len(names)+2):], o.Each())...)
 	return nil
+}
+
+// pictures are the scores seed by seed. What is more than 1 below the last row's, the
+// majority's, is left out: it would leave no room for the others.
+func pictures(name string, rows []study.Row, seeds []int) []study.Panel {
+	var all []study.Panel
+	for i, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
+		p, least := study.Panel{Title: name, XLabel: "seed", YLabel: "test " + string(measure)}, rows[len(rows)-2+i].Ours-1
+		for _, row := range rows {
+			if row.Measure != measure || row.Ours < least {
+				continue
+			}
+			k := study.Curve{Name: row.Method, Y: row.Values}
+			for _, seed := range seeds {
+				k.X = append(k.X, float64(seed))
+			}
+			p.Curves = append(p.Curves, k)
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // learn runs all methods, and the references, on one seed's data.
