@@ -40,23 +40,25 @@ in [benchmarks](benchmarks/README.md). A study that ` + "`choir experiment list`
 
 Repeat any of them with ` + "`choir experiment run NAME --seeds 5`" + `; the data sets come from ` + "`$CHOIR_DATA`" + `.
 
-What it takes, in seconds of one processor for a seed (two cores of a small machine of 2026, in memory). Those with a check mark were run from a fresh clone, one seed of what the page has: every row
-came out as the page's first seed, within 1e-7.
+What it takes, in seconds of one processor for a seed (one of two cores of a small machine of 2026, in memory), and what was run from a fresh clone, for one seed: there every row
+came out as the page's first seed, within 1e-7, but for thesis-regression, whose noise depends on the number of problems: its medians of ten problems lie between the quartiles of the page's fifty.
 
-| experiment | seconds a seed | fresh clone |
+| experiment | seconds a seed | run from a fresh clone |
 |---|---|---|
-| noisy-factors | 49 | ✓, its own page |
-| own-generated | 36 | ✓ |
-| own-randhie | 33 | ✓ |
-| paper1-figure1b | 1 | ✓ |
-| paper1-figure2 | 8 | ✓ |
-| paper4-adult-half, DP optimisation | 15 | ✓ |
-| paper4-adult-others | 51 | |
-| paper4-bnn, DP optimisation on three splits | 80 | |
-| paper4-bnn, global VI on one | 32 | |
-| thesis-regression | 56 | |
-| workshop-table5, DP-PVI with our steps | 47 | ✓ |
-| paper4-adult, paper4-adult200, paper4-adult8020 | not measured | |
+| noisy-factors | 49 | all of it |
+| own-generated | 36 | all of it |
+| own-randhie | 33 | all of it |
+| paper1-figure1b | 1 | all of it |
+| paper1-figure2 | 8 | all of it |
+| paper4-adult | not measured | virtual clients (35) |
+| paper4-adult-half, DP optimisation | 15 | all of it |
+| paper4-adult-others | 51 | BCM same (6) |
+| paper4-adult200 | 60 | all of it |
+| paper4-adult8020 | not measured | virtual clients, setting chosen in private (42) |
+| paper4-bnn, DP optimisation | 80 | balanced (28) |
+| paper4-bnn, global VI on the balanced split | 32 | no |
+| thesis-regression | 56 | all of it |
+| workshop-table5, DP-PVI with our steps | 47 | all of it |
 `
 
 func anchor(s string) string { return strings.ReplaceAll(strings.ToLower(s), " ", "-") }
