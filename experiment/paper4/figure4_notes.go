@@ -2,9 +2,9 @@ package paper4
 
 func aboutNetwork() []string {
 	return []string{"One hidden layer of 50 rectified linear units and the prior N(0, I), as in the paper, on the half of Adult that the authors' code trains on and the other to test (paper4-adult-half says which). DP optimisation has all of its noise at every client; global VI has joint noise, of which the share of one curious party isn't counted.",
-		"**What can be compared with Figure 4, and how far.** The paper prints it as a picture alone: means of five seeds with their standard errors, by communications, for three splits. Its numbers here were read off the picture in the authors' notebook, from a copy that isn't whole and whose checksum couldn't be verified: the balanced split down to a log-likelihood of -.53, and the accuracies above .82 of unbalanced 1. " +
-			"Curves, axes and ticks of the part that was read fit each other, global VI is the same in both pictures, as it must be, and a pixel is .0004 in accuracy and .001 in log-likelihood. Of unbalanced 2 nothing was read. The band around the paper's DP optimisation is at most .0006 and .0012 wide on either side (.0008 in unbalanced 1); its code divides by n in the place of n - 1 under the root, so that the standard errors of five seeds are 1.12 times that. " +
-			"The bars are the paper's DP optimisation less one such standard error: .8495/-.3247 and .8500.",
+		"**What can be compared with Figure 4, and how far.** The paper prints it as a picture alone: means of five seeds with their standard errors, by communications, for three splits. Its numbers here were read off the pictures in the authors' notebook, from copies that aren't whole: the balanced split down to a log-likelihood of -.53 and the accuracies above .82 of unbalanced 1, whose checksums couldn't be verified, and unbalanced 2, whose part that was read has a checksum, which holds. " +
+			"Curves, axes and ticks of the part that was read fit each other, global VI is the same in all three pictures, as it must be, and a pixel is .0004 in accuracy and .001 in log-likelihood. The band around the paper's DP optimisation is at most .0006 and .0012 wide on either side (.0008 in unbalanced 1, .0006 and .0009 in unbalanced 2); its code divides by n in the place of n - 1 under the root, so that the standard errors of five seeds are 1.12 times that. " +
+			"The bars are the paper's DP optimisation less one such standard error: .8495/-.3247, .8500 and .8505/-.3242.",
 	}
 }
 
