@@ -30,7 +30,7 @@ vet:
 
 # Rooms that start no goroutine, and so run without the race detector, which would cost them
 # a factor of four. A test in internal/house reads this line and holds them to it.
-SERIAL := experiment/catalogue experiment/own experiment/paper1 experiment/paper4 experiment/thesis experiment/workshop privacy privacy/pld
+SERIAL := crypto/identity crypto/msm crypto/msm/lanes dataset experiment/catalogue experiment/own experiment/paper1 experiment/paper4 experiment/thesis experiment/workshop privacy privacy/pld pvi/global pvi/model report
 
 # Everything else under the race detector; the simulator's tables run on a sample of their
 # rows there (-short), and in full right below.
