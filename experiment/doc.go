@@ -1,4 +1,4 @@
-// Package experiment runs whole studies: the demonstration, and later the
-// papers' tables and figures, each beside the references that it is to be
-// judged by. It assembles sessions; it knows nothing of how they work inside.
+// Package experiment runs the demonstration beside the references that it is to be
+// judged by, and the experiment with noisy factors; the rooms below it have the papers'
+// tables and figures. It assembles sessions; it knows nothing of how they work inside.
 package experiment

@@ -122,13 +122,6 @@ func (l *Lattice) Variance() float64 {
 	return v
 }
 
-// Delta is the hockey-stick divergence between the noise shifted by shift and the noise:
-// sum of max(0, p(z - shift) - e^epsilon p(z)), from above, to about 10^-11 relatively.
-// The noises here are symmetric and log-concave, so smaller shifts are no worse.
-func (l *Lattice) Delta(shift int, epsilon float64) float64 {
-	return l.divergence(shift, epsilon, true)
-}
-
 // tiny is where a mass is no longer held to all of a float's digits, or was cut off.
 const tiny = 1e-290
 

@@ -27,16 +27,6 @@ func (s Sampling) String() string {
 	return "sampling(?)"
 }
 
-// ParseSampling reads what String prints, and "" as none.
-func ParseSampling(s string) (Sampling, error) {
-	for _, x := range []Sampling{SamplingNone, SamplingPoisson, SamplingFixed} {
-		if s == x.String() || s == "" && x == SamplingNone {
-			return x, nil
-		}
-	}
-	return 0, refuse("sampling %q is neither none, poisson nor without-replacement", s)
-}
-
 // SampledRenyi is D_alpha of the Poisson-sampled Gaussian with noise multiplier sigma (noise
 // over the record's bound) and rate q, add-remove neighbours, any real alpha > 1:
 // ln E_{N(0,1)} (1 - q + q e^(x/sigma - 1/(2 sigma^2)))^alpha / (alpha - 1) (Mironov, Talwar and
