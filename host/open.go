@@ -24,8 +24,14 @@ var errDamaged = errors.New("the file is no store, or a damaged one")
 // it is read; here that is an error. A file that couldn't be made is taken away again.
 func openTree(path string) (*bolt.DB, error) {
 	_, missing := os.Stat(path)
+	return openOrMake(path, missing)
+}
+
+// openOrMake opens the tree; missing is why the file wasn't seen before. One that somebody
+// else has locked by now is that process's store, whoever saw it first, and is left alone.
+func openOrMake(path string, missing error) (*bolt.DB, error) {
 	db, err := guarded(path)
-	if err != nil && errors.Is(missing, fs.ErrNotExist) {
+	if err != nil && errors.Is(missing, fs.ErrNotExist) && !errors.Is(err, bolterrors.ErrTimeout) {
 		err = errors.Join(err, removeIfThere(path))
 	}
 	var io *fs.PathError

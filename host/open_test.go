@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -81,5 +82,22 @@ func TestStoreThatCannotBeMade(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("left behind: %v", err)
+	}
+}
+
+// TestStoreOfAnotherIsLeftAlone: two processes begin with one file, and the one that saw
+// none comes second to the lock. The first one's store must stay where it is.
+func TestStoreOfAnotherIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	first, err := openTree(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if _, err := openOrMake(path, fs.ErrNotExist); !errors.Is(err, ErrLocked) {
+		t.Errorf("error %v, want %v", err, ErrLocked)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the store of the process that runs: %v", err)
 	}
 }
