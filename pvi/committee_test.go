@@ -12,29 +12,39 @@ import (
 // Without noise a committee of exact members is the textbook's product of posteriors:
 // with the prior at every member, prior + sum of (posterior_m - prior); with a part
 // of it at each, the sum of the posteriors under prior/M. In linear regression both
-// are the exact posterior.
+// are the exact posterior, wherever members start from: a start changes the way of their
+// steps, and all together take it out of the sum.
 func TestCommitteesCombine(t *testing.T) {
-	for _, s := range []Strategy{BCMSame, BCMSplit} {
-		c := linearConfig(gauss.Full)
-		c.Strategy, c.Local, c.FracBits, c.DampingBits, c.Features, c.NoiseSD = s, true, 34, 10, 2, 1
-		c.Steps, c.LearningRate, c.Optimiser = 3000, 0.01, SGD
-		c.PrecisionFloor = 2 // lifts where members start, and nothing else
-		if s == BCMSplit {
-			c.Parties = 3
+	for _, start := range []float64{0, 8} {
+		for _, s := range []Strategy{BCMSame, BCMSplit} {
+			committeeIsExact(t, s, start)
 		}
-		var ls []*Learner
-		var all Data
-		for i := range 3 {
-			d := dense(c, uint64(i), 15+5*i)
-			ls = append(ls, noised(t, learner(t, c, d, 1), 0, 1))
-			all.X, all.Y = append(all.X, d.X...), append(all.Y, d.Y...)
-		}
-		h := run(t, c, ls, nil, 1)
-		got, want := c.floats(h.Final()), exactPosterior(c, all)
-		for i := range want {
-			if math.Abs(got[i]-want[i]) > 1e-6*(1+math.Abs(want[i])) {
-				t.Errorf("%s, coordinate %d: %v, want %v", s, i, got[i], want[i])
-			}
+	}
+}
+
+func committeeIsExact(t *testing.T, s Strategy, start float64) {
+	c := linearConfig(gauss.Full)
+	c.Strategy, c.Local, c.FracBits, c.DampingBits, c.Features, c.NoiseSD = s, true, 34, 10, 2, 1
+	c.Steps, c.LearningRate, c.Optimiser = 3000, 0.01, SGD
+	c.PrecisionFloor = 2 // lifts where members start, and nothing else
+	if c.StartPrecision = start; start > 0 {
+		c.StartSpread = 0.5
+	}
+	if s == BCMSplit {
+		c.Parties = 3
+	}
+	var ls []*Learner
+	var all Data
+	for i, share := range []float64{0.25, 0.25, 0.5} {
+		d := dense(c, uint64(i), 15+5*i)
+		ls = append(ls, noised(t, learner(t, c, d, share), 0, 1))
+		all.X, all.Y = append(all.X, d.X...), append(all.Y, d.Y...)
+	}
+	h := run(t, c, ls, nil, 1)
+	got, want := c.floats(h.Final()), exactPosterior(c, all)
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-6*(1+math.Abs(want[i])) {
+			t.Errorf("%s from %v, coordinate %d: %v, want %v", s, start, i, got[i], want[i])
 		}
 	}
 }

@@ -83,7 +83,8 @@ const (
 	// takes larger rates.
 	Proximal Optimiser = "proximal"
 	// Natural is natural-gradient steps on the local free energy, LearningRate of the way
-	// each. For the shards of the logistic model, where one step of rate 1 is a single pass;
+	// each. For the shards of the logistic model and the network, where one step of rate 1 is a
+	// single pass;
 	// and for noisy steps in the mean-field family, where a record's vector is measured in
 	// the posterior's own units before it is clipped (docs/methods.md, section 5).
 	Natural Optimiser = "natural"
@@ -216,7 +217,7 @@ func (c Config) checkNatural(bad badField, t traits) {
 	kind, ok := model.Lookup(string(c.Model))
 	switch {
 	case ok && !t.records && !kind.Natural:
-		bad("optimiser", c.Optimiser, `another one unless terms are shards of the model "logistic"`)
+		bad("optimiser", c.Optimiser, `another one unless terms are shards of the model "logistic" or "bnn"`)
 	case t.records && !t.iterative:
 		bad("optimiser", c.Optimiser, "none with strategy "+quoted(c.Strategy))
 	case t.records && c.Family == gauss.Full:
@@ -286,9 +287,6 @@ func (c Config) checkOnce(bad badField, t traits) {
 	}
 	if c.Damping != 1 {
 		bad("damping", c.Damping, "1 with strategy "+quoted(c.Strategy))
-	}
-	if c.StartPrecision != 0 {
-		bad("start_precision", c.StartPrecision, "0 with strategy "+quoted(c.Strategy))
 	}
 	if c.Beta != 0 {
 		bad("beta", c.Beta, "0 with strategy "+quoted(c.Strategy))

@@ -151,7 +151,6 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"shards", Averaging, func(c *Config) { c.Shards = 0 }},
 		{"shards", Optimisation, func(c *Config) { c.Shards = 2 }},
 		{"start_precision", Virtual, func(c *Config) { c.StartPrecision = -1 }},
-		{"start_precision", BCMSame, func(c *Config) { c.StartPrecision = 1 }},
 		{"parties", BCMSplit, func(c *Config) { c.Parties = 0 }},
 		{"parties", BCMSame, func(c *Config) { c.Parties = 2 }},
 		{"damping", BCMSame, func(c *Config) { c.Damping = 0.5 }},

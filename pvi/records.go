@@ -60,7 +60,8 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 }
 
 // newDescent finds the cavity, and what the update is the difference from: q, or a
-// committee member's own part of the prior.
+// committee member's own part of the prior with its share of what the run starts from, which all
+// updates together take out of the sum.
 func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d *descent, base []float64, err error) {
 	c, dim := l.cfg, l.cfg.Dim()
 	d = &descent{l: l, ctx: ctx, site: l.sites[0], ws: model.NewWorkspace(c.Weights(), 0),
@@ -79,7 +80,8 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 		}
 	}
 	if t, _ := c.traits(); t.once {
-		d.cavity = prior
+		d.cavity = append([]float64(nil), prior...)
+		addStart(c.space(), prior, l.weight*c.StartPrecision, c.StartSpread)
 		return d, prior, nil // not q, which a floor may have lifted
 	}
 	moved := make([]float64, dim)

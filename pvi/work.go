@@ -72,9 +72,15 @@ func (s shares) without(space gauss.Space, dst, q, stored, moved []float64) {
 	for i, t := range stored {
 		dst[i] = q[i] - s.stored*t - s.tied*moved[i]
 	}
+	addStart(space, dst, -s.start, s.spread)
+}
+
+// addStart multiplies a factor of this precision around the fixed means within spread into v,
+// or with a negative one takes it out.
+func addStart(space gauss.Space, v []float64, precision, spread float64) {
 	for i := range space.Features {
-		dst[i] -= s.start * s.spread * model.Uniform(i)
-		dst[space.Index(i, i)] += s.start / 2
+		v[i] += precision * spread * model.Uniform(i)
+		v[space.Index(i, i)] -= precision / 2
 	}
 }
 

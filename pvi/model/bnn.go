@@ -39,6 +39,7 @@ type Network struct {
 	steps    int
 	rate     float64
 	copies   float64 // how many times Update counts the data
+	floor    float64 // natural gradients: see natural; 0: Adam
 	features int
 }
 
@@ -55,6 +56,9 @@ const (
 func NewNetwork(s Settings, x, y []float64) *Network {
 	n := &Network{y: y, hidden: s.Hidden, samples: s.Samples, steps: s.Steps, rate: s.LearningRate,
 		copies: float64(max(s.Copies, 1)), features: s.Features}
+	if s.Natural {
+		n.floor = s.Floor
+	}
 	sq := make([]float64, len(x))
 	for i, v := range x {
 		sq[i] = v * v
@@ -72,7 +76,7 @@ func NewNetwork(s Settings, x, y []float64) *Network {
 
 func networkKind() Kind {
 	return Kind{
-		Binary: true, Iterative: true, Tempered: true, PerRecord: true,
+		Binary: true, Iterative: true, Tempered: true, Natural: true, PerRecord: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("bnn", s, bad)
 			checkOwn("bnn", s, bad)
@@ -96,8 +100,12 @@ func networkKind() Kind {
 // Rows is the number of records.
 func (n *Network) Rows() int { return len(n.y) }
 
-// Update implements Site: see ascend.
+// Update implements Site: see ascend, and natural.
 func (n *Network) Update(ws *Workspace, dst, q, cavity []float64) {
+	if n.floor > 0 {
+		n.natural(ws, dst, q, cavity)
+		return
+	}
 	ascend(ws, dst, q, n.steps, n.rate, func(gMean, gLogSD, mean, variance []float64) {
 		n.Gradient(ws, gMean, gLogSD, mean, variance, cavity)
 	})

@@ -1,0 +1,41 @@
+package model
+
+// climb is natural-gradient steps on the local free energy (Khan and Lin 2017,
+// "Conjugate-computation variational inference", equation 13), in the mean-field family. In
+// natural parameters that gradient is
+//
+//	cavity + f - q'   with   f = (g - v mean, v/2)
+//
+// where g is the derivative of the expected log-likelihood by the means and v twice the
+// one by the variances, a negative curvature: for the logistic model g = sum x (y - E sigma) and
+// v = -sum x^2 E sigma'. f, at q', is the factor that a Gaussian model would have in the likelihood's
+// place. A step goes rate of the way, and the fixed point is Gradient's. A single step
+// of rate 1 leaves cavity + f - q, that is f less the factor that is taken out: one
+// pass over the data, no dependence on the noise in q but through f, and no pull where
+// the shard has nothing to say. Shards of few records are learnt best that way.
+//
+// The moments of an iterate whose precision is below the floor, which only an
+// improper cavity leads to, are taken at the floor.
+type climb struct {
+	steps int
+	rate  float64
+	floor float64 // above 0
+}
+
+// run leaves the optimum minus q in dst. likelihood writes g and v.
+func (c climb) run(ws *Workspace, dst, q, cavity []float64, likelihood func(gMean, gVar, mean, variance []float64)) {
+	d := len(q) / 2
+	mean, variance, gMean, gVar := ws.param[0][:d], ws.param[1][:d], ws.param[2][:d], ws.param[3][:d]
+	clear(dst)
+	for range c.steps {
+		for i := range d {
+			variance[i] = 1 / max(-2*(q[d+i]+dst[d+i]), c.floor)
+			mean[i] = (q[i] + dst[i]) * variance[i]
+		}
+		likelihood(gMean, gVar, mean, variance)
+		for i := range d {
+			dst[i] += c.rate * (cavity[i] + gMean[i] - gVar[i]*mean[i] - q[i] - dst[i])
+			dst[d+i] += c.rate * (cavity[d+i] + gVar[i]/2 - q[d+i] - dst[d+i])
+		}
+	}
+}
