@@ -9,7 +9,10 @@ import (
 	"choir/crypto/fixedpoint"
 	"choir/experiment"
 	"choir/experiment/lab"
+	"choir/experiment/study"
+	"choir/protocol"
 	"choir/pvi"
+	"choir/session"
 )
 
 // client is one side of an asynchronous run. What the clients' configurations share is
@@ -22,7 +25,8 @@ type client struct {
 
 // arrival is the authors' asynchronous schedule: clients drawn with probability
 // proportional to 1/n until their updates are used up. Every client's noise is its own, so
-// nothing is gained by a secure sum of one update, and none is used.
+// that the accounting asks nothing of a sum; in the secure sum of a round, to which all others
+// give zeros, nobody learns whose update it was but from the order, which is public.
 type arrival struct {
 	name    string // with the seed it determines all noise
 	clients []client
@@ -64,40 +68,57 @@ func (a arrival) learner(data *experiment.Data, i int, seed uint64) (*pvi.Learne
 	return l.WithNoise(variance, lab.Stream(fmt.Sprintf("%s seed %d client %d", a.name, seed, i)))
 }
 
-// do runs it to its end.
-func (a arrival) do(ctx context.Context, data *experiment.Data, seed uint64) (s scores, err error) {
+// do runs it to its end: a session without noise of its own, since that is in what clients
+// send, whose rounds are the updates.
+func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data, seed uint64) (s scores, err error) {
 	order, err := a.order(data, seed)
 	if err != nil {
 		return s, err
 	}
-	learners, states := make([]*pvi.Learner, len(a.clients)), make([][]byte, len(a.clients))
-	for i := range learners {
-		if learners[i], err = a.learner(data, i, seed); err != nil {
-			return s, err
-		}
-		states[i] = learners[i].InitialState()
+	schema, err := data.Schema.Canonical()
+	if err != nil {
+		return s, err
 	}
-	cfg := a.clients[0].config
-	raw := cfg.Initial()
-	for n, i := range order {
-		round := n + 1
-		p, err := learners[i].Propose(ctx, round, raw, states[i])
+	r := lab.Run{Name: a.name, Seed: seed, App: &session.Learning{Version: 1, PVI: a.clients[0].config, Weights: data.Weights(), Schema: schema},
+		Parts: data.Parts, Rounds: len(order), Transport: o.Transport, Dir: o.Dir}
+	r.Join = func(at session.Seat) (session.Learner, error) {
+		l, err := a.learner(data, int(at.Party), seed)
 		if err != nil {
-			return s, fmt.Errorf("update %d, client %d: %w", round, i, err)
+			return nil, err
 		}
-		if raw, err = cfg.Fold(round, raw, p.Update); err != nil {
-			return s, err
-		}
-		if states[i], err = learners[i].Settle(round, states[i], p.Memo); err != nil {
-			return s, err
-		}
-		if a.curve && lab.Marked(round) && round%10 == 0 || round == len(order) {
-			if err := s.evaluate(cfg, round, raw, data.Test); err != nil {
-				return s, err
-			}
-		}
+		return turns{session.NewLearner(l, nil), int(at.Party), order}, nil
 	}
-	return s, nil
+	r.Watch = func(round int, p *pvi.Posterior) error {
+		if round != len(order) && (!a.curve || round%10 != 0) {
+			return nil
+		}
+		return s.evaluate(round, p, data.Test)
+	}
+	_, err = r.Do(ctx)
+	return s, err
+}
+
+// turns is a client that has something to say in its own rounds only.
+type turns struct {
+	session.Learner
+	client int
+	order  []int // by round, counted from 1
+}
+
+// Propose implements protocol.Proposer.
+func (t turns) Propose(ctx context.Context, w protocol.Work) (update []int64, memo []byte, err error) {
+	if t.order[w.Round-1] != t.client {
+		return make([]int64, len(w.Model)), nil, nil
+	}
+	return t.Learner.Propose(ctx, w)
+}
+
+// Settle implements protocol.Application.
+func (t turns) Settle(round uint32, state, memo []byte) ([]byte, error) {
+	if t.order[round-1] != t.client {
+		return state, nil
+	}
+	return t.Learner.Settle(round, state, memo)
 }
 
 // scores are accuracy and log-likelihood after numbers of communications.
@@ -108,11 +129,7 @@ type scores struct {
 
 func (s scores) last() [2]float64 { return s.of[len(s.of)-1] }
 
-func (s *scores) evaluate(cfg pvi.Config, at int, raw []int64, test pvi.Data) error {
-	p, err := cfg.Posterior(raw)
-	if err != nil {
-		return err
-	}
+func (s *scores) evaluate(at int, p *pvi.Posterior, test pvi.Data) error {
 	e, err := p.Evaluate(test)
 	if err != nil {
 		return err

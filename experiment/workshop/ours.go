@@ -80,6 +80,6 @@ func (d distribution) ours(ctx context.Context, o study.Options, data *experimen
 	spent = study.Spent{Method: fmt.Sprintf("DP-PVI with our steps, %s, epsilon %g", d.name, epsilon), Epsilon: moments, Delta: delta, Accountant: "moments, orders to 32", Relation: "add-remove",
 		Noise: fmt.Sprintf("standard deviation %.4g C at every client by itself; %d updates of %d steps, Poisson samples at rate %g (large clients). The same noise by Choir's accountant: %.3f add-remove, %.3f replace-one",
 			large.noise, updates, ourSteps, ourRate, tight, replaced)}
-	s, err = run.do(ctx, data, seed)
+	s, err = run.do(ctx, o, data, seed)
 	return s, spent, err
 }

@@ -70,7 +70,7 @@ func (d distribution) published(ctx context.Context, o study.Options, data *expe
 	spent = study.Spent{Method: fmt.Sprintf("DP-PVI as published, %s, epsilon %g", d.name, epsilon), Epsilon: moments, Delta: delta, Accountant: "moments, orders to 32", Relation: "add-remove",
 		Noise: fmt.Sprintf("standard deviation %g C at every client by itself; %d updates of %d steps, Poisson samples at rate %g (large clients). The same noise by Choir's accountant: %.3f add-remove, %.3f replace-one",
 			float64(sigma), allowed, steps, rate, tight, replaced)}
-	s, err = run.do(ctx, data, seed)
+	s, err = run.do(ctx, o, data, seed)
 	return s, spent, err
 }
 
@@ -88,7 +88,7 @@ func (d distribution) global(ctx context.Context, o study.Options, data *experim
 		rounds = 2
 	}
 	r := lab.Run{Name: fmt.Sprintf("global VI over secure sums, %s, epsilon %g", d.name, epsilon), Seed: seed, App: &session.GlobalVI{Version: 1, Global: cfg, Schema: schema},
-		Parts: data.Parts, Rounds: rounds, Epsilon: epsilon, Delta: slices.Min(d.deltas[:]), Transport: lab.Clear,
+		Parts: data.Parts, Rounds: rounds, Epsilon: epsilon, Delta: slices.Min(d.deltas[:]), Transport: o.Transport, Dir: o.Dir,
 		Watch: func(round int, p *pvi.Posterior) error {
 			if epsilon != 1 && round < rounds {
 				return nil // only the curves of one epsilon are shown
@@ -109,7 +109,7 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &study.Result{SchemaVersion: 1, Name: "workshop-table5", Title: "Asynchronous DP-PVI on Adult, 10 clients, three distributions", Seeds: o.Seeds, Transport: lab.Clear,
+	r := &study.Result{SchemaVersion: 1, Name: "workshop-table5", Title: "Asynchronous DP-PVI on Adult, 10 clients, three distributions", Seeds: o.Seeds, Transport: o.Transport,
 		Source: "workshop paper, Table 5 and Figures 1, 4, 5", About: about(), Notes: notes(), Settings: settings()}
 	for _, d := range distributions() {
 		if !o.Picks(d.name, "A", "B", "C") || o.Quick && d.name != "B" {
