@@ -102,11 +102,11 @@ func magnitude(x int64) uint64 {
 // of 2^64 squares of int64 values fits.
 type wide [3]uint64
 
-// Squares of magnitudes up to 2^small - 1 are summed up in one word, a run of them at a
-// time: 2^10 · (2^27 - 1)^2 < 2^64.
+// Squares of integers from -2^small to 2^small - 1 are summed up in one word, a run of them
+// at a time: 2^9 · (2^27)^2 < 2^64.
 const (
 	small = 27
-	run   = 1 << 10
+	run   = 1 << 9
 )
 
 // normSquared returns the sum of v[i]^2.
@@ -114,20 +114,34 @@ func normSquared(v []int64) wide {
 	var sum wide
 	for len(v) > 0 {
 		now := v[:min(run, len(v))]
-		var squares, largest uint64
-		for _, x := range now {
-			m := uint64(x ^ x>>63) // |x|, or one less
-			largest |= m
-			squares += uint64(x) * uint64(x)
-		}
-		if largest+1 >= 1<<small {
-			sum.addSquares(now)
-		} else {
+		if squares, ok := smallSquares(now); ok {
 			sum.add(0, squares)
+		} else {
+			sum.addSquares(now)
 		}
 		v = v[len(now):]
 	}
 	return sum
+}
+
+// smallSquares returns the sum of the squares of a run, and whether all of it is so small
+// that they fit.
+func smallSquares(v []int64) (squares uint64, ok bool) {
+	const half = 1 << small
+	var sum, more, moved uint64 // moved: x + 2^small, below 2^(small+1) for each x
+	for len(v) >= 4 {
+		four := (*[4]int64)(v)
+		a, b, c, d := uint64(four[0]), uint64(four[1]), uint64(four[2]), uint64(four[3])
+		moved |= (a + half) | (b + half) | (c + half) | (d + half)
+		sum += a*a + b*b
+		more += c*c + d*d
+		v = v[4:]
+	}
+	for _, x := range v {
+		moved |= uint64(x) + half
+		sum += uint64(x) * uint64(x)
+	}
+	return sum + more, moved < 2*half
 }
 
 // addSquares adds squares of any size.

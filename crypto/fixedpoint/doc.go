@@ -5,9 +5,9 @@
 //
 // The way of an update is
 //
-//	ClipReal -> Grid.Round -> ClipInt -> (+ integer noise) -> ToField
+//	ClipReal -> Grid.Round -> ClipInt -> (+ integer noise) -> (Pair) -> ToField
 //
-// and that of an aggregate FromField -> Grid.Float. Only [ClipInt] carries the
+// and that of an aggregate FromField -> (Unpair) -> Grid.Float. Only [ClipInt] carries the
 // sensitivity: clipping reals merely makes it rarely necessary, since rounding
 // can push a vector that was on the sphere over it again.
 //
@@ -15,7 +15,8 @@
 //
 // Integer results are exact and the same on every platform. A value that is NaN,
 // infinite or out of range is refused with the index of the coordinate, never its
-// value, and a refusal leaves the receiver untouched. Vectors of different length
+// value, and a refusal leaves the receiver as it was, or zero where the function says
+// so: never half done. Vectors of different length
 // are refused where the function returns an error and panic where it doesn't.
 //
 // Rounding, clipping and refusing are not constant time: whether a vector was

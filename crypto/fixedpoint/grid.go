@@ -47,7 +47,7 @@ func (g Grid) Resolution() float64 {
 
 // Round sets dst to x in units of the grid, each coordinate rounded to the nearest
 // integer, ties to even. It refuses NaN and infinities ([ErrNotFinite]) and
-// |x[i] * 2^f| >= 2^62 ([ErrRange]), naming the first such coordinate.
+// |x[i] * 2^f| >= 2^62 ([ErrRange]), naming the first such coordinate; dst is zero then.
 func (g Grid) Round(dst []int64, x []float64) error {
 	if err := g.Validate(); err != nil {
 		return err
@@ -55,42 +55,56 @@ func (g Grid) Round(dst []int64, x []float64) error {
 	if len(dst) != len(x) {
 		return fmt.Errorf("%w: %d and %d", ErrLength, len(dst), len(x))
 	}
-	scale, largest := g.scale(1), 0.0
-	for i, v := range x {
-		m := math.Abs(v * scale)
-		if !(m < limit) { // NaN isn't below anything
-			return fmt.Errorf("coordinate %d: %w", i, g.check(v))
+	scale := g.scale(1)
+	for at := 0; at < len(x); at += run {
+		to := min(at+run, len(x))
+		if roundSmall(dst[at:to], x[at:to], scale) {
+			continue
 		}
-		if m > largest {
-			largest = m
+		for i, v := range x[at:to] {
+			if err := g.check(v); err != nil {
+				clear(dst)
+				return fmt.Errorf("coordinate %d: %w", at+i, err)
+			}
+			dst[at+i] = int64(math.RoundToEven(v * scale))
 		}
-	}
-	if largest < exact {
-		roundSmall(dst, x, scale)
-		return nil
-	}
-	for i, v := range x {
-		dst[i] = int64(math.RoundToEven(v * scale))
 	}
 	return nil
 }
 
-// exact is the magnitude below which roundSmall rounds.
+// exact is a magnitude: what is one unit below it or less, roundSmall rounds.
 const exact = 1 << 51
 
-// roundSmall rounds products below exact in magnitude, ties to even. Beside 3·2^51 a
-// float64 has no room for a fraction: the sum is rounded to an integer as the standard
-// (IEEE 754) says, to an even one in a tie since 3·2^51 is even, and its last bits are
-// the integer.
-func roundSmall(dst []int64, x []float64, scale float64) {
-	const beside = 3 << 51
-	none := int64(math.Float64bits(beside))
+// roundSmall rounds products, ties to even, and tells whether it could: some beyond exact -
+// 1 in magnitude it can't, and dst is of no meaning then. Beside 3·2^51 a float64 has no
+// room for a fraction: the sum is rounded to an integer as the standard (IEEE 754) says, to
+// an even one in a tie since 3·2^51 is even, and its last bits are the integer, as long as
+// its sign and exponent are those of 3·2^51.
+func roundSmall(dst []int64, x []float64, scale float64) (small bool) {
+	none := math.Float64bits(beside)
+	var other uint64 // where sums' bits differ from none's
 	dst = dst[:len(x)]
-	for i, v := range x {
-		scaled := float64(v * scale) // exact, as scale says; the conversion forbids fusing it with the sum
-		dst[i] = int64(math.Float64bits(scaled+beside)) - none
+	for len(x) >= 4 && len(dst) >= 4 { // a product is exact, as scale says
+		four, to := (*[4]float64)(x), (*[4]int64)(dst)
+		a, b := besides(four[0]*scale), besides(four[1]*scale)
+		c, d := besides(four[2]*scale), besides(four[3]*scale)
+		to[0], to[1], to[2], to[3] = int64(a-none), int64(b-none), int64(c-none), int64(d-none)
+		other |= (a ^ none) | (b ^ none) | (c ^ none) | (d ^ none)
+		x, dst = x[4:], dst[4:]
 	}
+	for i, v := range x {
+		a := besides(v * scale)
+		dst[i] = int64(a - none)
+		other |= a ^ none
+	}
+	return other>>52 == 0
 }
+
+const beside = 3 << 51
+
+// besides returns the bits of x + 3·2^51. The conversion forbids fusing the sum with the
+// product that x is.
+func besides(x float64) uint64 { return math.Float64bits(float64(x) + beside) }
 
 // Float sets dst to the reals that the grid values v stand for, each rounded once
 // to the nearest float64 (exact below 2^53). It panics if the lengths differ.

@@ -73,16 +73,25 @@ func TestRoundRefusals(t *testing.T) {
 		{"at the negative limit", 52, []float64{-1024}, ErrRange, "coordinate 0"},
 		{"overflowing to infinity", 52, []float64{math.MaxFloat64}, ErrRange, "coordinate 0"},
 		{"too fine a grid", 53, []float64{1}, ErrGrid, "53"},
+		{"NaN behind what is large", 0, append(slices.Repeat([]float64{1 << 60}, run+3), nan), ErrNotFinite, "coordinate 515"},
+		{"infinite among what is small", 0, append(slices.Repeat([]float64{1.5}, 2*run+1), -inf, 0), ErrNotFinite, "coordinate 1025"},
 		{"longer than the result", 0, make([]float64, 9), ErrLength, "9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dst := slices.Repeat([]int64{7}, min(len(c.x), 8))
+			dst := slices.Repeat([]int64{7}, len(c.x))
+			if c.cause == ErrLength {
+				dst = dst[1:]
+			}
 			err := Grid{c.fracBits}.Round(dst, c.x)
 			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.names) {
 				t.Fatalf("got %v, want %v that names %q", err, c.cause, c.names)
 			}
-			if slices.ContainsFunc(dst, func(x int64) bool { return x != 7 }) {
-				t.Fatal("dst was touched")
+			want := int64(0) // of a coordinate that is refused; 7 of vectors that can't be right
+			if c.cause == ErrGrid || c.cause == ErrLength {
+				want = 7
+			}
+			if slices.ContainsFunc(dst, func(x int64) bool { return x != want }) {
+				t.Fatalf("dst is %d, not %d everywhere", dst, want)
 			}
 		})
 	}
