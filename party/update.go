@@ -44,30 +44,10 @@ func appendPacked(dst []byte, update []int64) []byte {
 		return append(dst, 0)
 	}
 	start, size := len(dst)+1, len(update)*width
-	dst = append(slices.Grow(dst, packedSize(len(update), width)), byte(width))[:start+size+8-width]
-	words := dst[start:]
-	if width == 2 { // what most grids and clips need
-		n := packFours(words, update)
-		words, update = words[2*n:], update[n:]
-	}
-	for _, x := range update { // each word's upper bytes are overwritten by the next one
-		binary.LittleEndian.PutUint64(words, uint64(x))
-		words = words[width:]
-	}
+	dst = append(slices.Grow(dst, 1+size+8), byte(width))[:start+size+8]
+	protocol.PutInts(dst[start:], update, width)
 	clear(dst[start+size:])
-	return dst
-}
-
-// packFours packs coordinates of two bytes, four at a time, and returns how many.
-func packFours(words []byte, update []int64) (n int) {
-	for len(update) >= 4 && len(words) >= 8 {
-		four := (*[4]int64)(update)
-		lower := uint64(uint16(four[0])) | uint64(uint16(four[1]))<<16
-		upper := uint64(uint16(four[2])) | uint64(uint16(four[3]))<<16
-		binary.LittleEndian.PutUint64(words, lower|upper<<32)
-		words, update, n = words[8:], update[4:], n+4
-	}
-	return n
+	return dst[:start+size+8-width]
 }
 
 // packedSize is the size of a packed update.

@@ -163,8 +163,16 @@ func (l long) digest() (d Digest) {
 func AppendInts(dst []byte, v []int64) []byte {
 	start := len(dst)
 	dst = slices.Grow(dst, 8*len(v))[:start+8*len(v)]
+	b := dst[start:]
+	for ; len(v) >= 4 && len(b) >= 32; v, b = v[4:], b[32:] {
+		x, to := (*[4]int64)(v), (*[32]byte)(b)
+		binary.LittleEndian.PutUint64(to[:], uint64(x[0]))
+		binary.LittleEndian.PutUint64(to[8:], uint64(x[1]))
+		binary.LittleEndian.PutUint64(to[16:], uint64(x[2]))
+		binary.LittleEndian.PutUint64(to[24:], uint64(x[3]))
+	}
 	for i, x := range v {
-		binary.LittleEndian.PutUint64(dst[start+8*i:], uint64(x))
+		binary.LittleEndian.PutUint64(b[8*i:], uint64(x))
 	}
 	return dst
 }
@@ -172,7 +180,14 @@ func AppendInts(dst []byte, v []int64) []byte {
 // DecodeInts sets the first integers of dst to those that b, a multiple of 8 bytes,
 // encodes. It panics when dst is shorter.
 func DecodeInts(dst []int64, b []byte) {
-	for i := range len(b) / 8 {
+	for dst = dst[:len(b)/8]; len(dst) >= 4 && len(b) >= 32; dst, b = dst[4:], b[32:] {
+		x, from := (*[4]int64)(dst), (*[32]byte)(b)
+		x[0] = int64(binary.LittleEndian.Uint64(from[:]))
+		x[1] = int64(binary.LittleEndian.Uint64(from[8:]))
+		x[2] = int64(binary.LittleEndian.Uint64(from[16:]))
+		x[3] = int64(binary.LittleEndian.Uint64(from[24:]))
+	}
+	for i := range dst {
 		dst[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
 	}
 }

@@ -50,6 +50,56 @@ func TestPackedSizes(t *testing.T) {
 	}
 }
 
+// TestIntBits against the smallest range that holds an integer, at each turn of two's
+// complement and at each place of a group and behind it.
+func TestIntBits(t *testing.T) {
+	fits := func(x int64, width int) bool {
+		return width == 64 || width > 0 && x >= -1<<(width-1) && x < 1<<(width-1) || x == 0
+	}
+	for shift := range 64 {
+		for _, x := range []int64{1 << shift, 1<<shift - 1, -1 << shift, -1<<shift - 1, -1<<shift + 1} {
+			for at := range 7 {
+				v := make([]int64, 7)
+				v[at] = x
+				if n := intBits(v); !fits(x, n) || n > 0 && fits(x, n-1) {
+					t.Errorf("%d takes %d bits", x, n)
+				}
+			}
+		}
+	}
+}
+
+// TestPutInts: integers of every width, in every number up to some groups, come back, and
+// nothing is written behind the room.
+func TestPutInts(t *testing.T) {
+	for width := range 9 {
+		for n := range 30 {
+			v, seed := make([]int64, n), uint64(n)
+			for i := range v {
+				seed = seed*6364136223846793005 + 1442695040888963407
+				if width > 0 {
+					v[i] = int64(seed) >> (64 - 8*width)
+				}
+			}
+			b := bytes.Repeat([]byte{0xa5}, n*width+8+3)
+			PutInts(b[:n*width+8], v, width)
+			if !bytes.Equal(b[n*width+8:], []byte{0xa5, 0xa5, 0xa5}) {
+				t.Fatalf("%d integers of %d bytes: written behind the room", n, width)
+			}
+			got := make([]int64, n)
+			for i := range got {
+				for j := width - 1; j >= 0; j-- {
+					got[i] = got[i]<<8 | int64(b[i*width+j])
+				}
+				got[i] = got[i] << (64 - 8*width) >> (64 - 8*width)
+			}
+			if !slices.Equal(got, v) {
+				t.Fatalf("width %d: %d comes back as %d", width, v, got)
+			}
+		}
+	}
+}
+
 // FuzzUnpackInts: whatever is taken for packed is what PackInts writes for it.
 func FuzzUnpackInts(f *testing.F) {
 	f.Add([]byte{})
