@@ -26,12 +26,11 @@ type partial struct {
 func (a *Aggregator) partialOf(node uint32) *partial {
 	p := a.at.partials[node]
 	if p == nil {
-		dim := int(a.s.Plan.Dim)
-		p = &partial{record: protocol.EmptyTranscriptVector(dim), seals: make([][]byte, a.s.Chunks()), hash: protocol.NewVectorHash()}
+		p = &partial{record: protocol.EmptyTranscriptVector(a.s.Plan.Elements()), seals: make([][]byte, a.s.Chunks()), hash: protocol.NewVectorHash()}
 		a.at.partials[node] = p
 	}
 	if a.at.sum == nil {
-		a.at.sum = make(field.Vector, a.s.Plan.Dim)
+		a.at.sum = make(field.Vector, a.s.Plan.Elements())
 	}
 	return p
 }

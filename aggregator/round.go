@@ -288,10 +288,11 @@ func (a *Aggregator) audit(set []protocol.Entry, sum []int64) error {
 // fold applies the sum, or says why it can't be one that the plan allows: an
 // overflow that happened anyway, or a node that summed something else.
 func (a *Aggregator) fold(sum []int64) ([]int64, error) {
-	if err := protocol.CheckSum(sum, a.maxSum); err != nil {
+	coordinates, err := a.s.Plan.OpenSum(sum, a.maxSum)
+	if err != nil {
 		return nil, err
 	}
-	return a.cfg.Model.Fold(a.at.round, a.model, sum)
+	return a.cfg.Model.Fold(a.at.round, a.model, coordinates)
 }
 
 // set is the agreed set: the intersection of the nodes' lists, which their

@@ -34,7 +34,7 @@ const turns = 5
 // disturbs both alike, and takes the median of the turns' ratios. The limits that it
 // returns are the fastest: what nothing exceeded.
 func measureAddPath(cfg Config, s protocol.Session) (a AddPath, l Limits, err error) {
-	a.Contributions = min(512, max(4, (64<<20)/(8*cfg.Dim)))
+	a.Contributions = min(512, max(4, (64<<20)/(8*cfg.elements())))
 	secrets := make([]*channel.Secret, a.Contributions)
 	for i := range secrets {
 		b := make([]byte, channel.SecretSize)
@@ -45,7 +45,7 @@ func measureAddPath(cfg Config, s protocol.Session) (a AddPath, l Limits, err er
 			return a, l, err
 		}
 	}
-	acc := make(field.Vector, cfg.Dim)
+	acc := make(field.Vector, cfg.elements())
 	for range turns {
 		now, err := measureLimits(cfg)
 		if err != nil {
@@ -57,7 +57,7 @@ func measureAddPath(cfg Config, s protocol.Session) (a AddPath, l Limits, err er
 			return a, l, err
 		}
 		each := c.CPUSeconds / float64(len(secrets))
-		a.All = append(a.All, float64(8*cfg.Dim)/now.KeystreamAdd/each)
+		a.All = append(a.All, float64(8*cfg.elements())/now.KeystreamAdd/each)
 		if a.CPUSeconds == 0 || each < a.CPUSeconds {
 			a.CPUSeconds = each
 		}

@@ -18,11 +18,15 @@ func small(transport, driver string, sigma uint64) Config {
 // TestCells: every driver and transport gives the right sum (Run fails otherwise),
 // with and without noise, and says what the document promises.
 func TestCells(t *testing.T) {
+	with := func(pairs string, c Config) Config {
+		c.Pairs = pairs
+		return c
+	}
 	for _, cfg := range []Config{
-		small(Memory, DriverStream, 0), small(Memory, DriverStream, 1<<10),
-		small(Memory, DriverHost, 0), small(NATS, DriverHost, 1<<10),
+		small(Memory, DriverStream, 0), small(Memory, DriverStream, 1<<10), with(PairsNo, small(Memory, DriverStream, 1<<10)),
+		small(Memory, DriverHost, 0), small(NATS, DriverHost, 1<<10), with(PairsYes, small(NATS, DriverHost, 1<<10)),
 	} {
-		t.Run(cfg.Transport+" "+cfg.Driver, func(t *testing.T) {
+		t.Run(cfg.Transport+" "+cfg.Driver+" "+cfg.Pairs, func(t *testing.T) {
 			r, err := Run(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -51,10 +55,10 @@ func checkResult(t *testing.T, r *Result) {
 	if r.SecondsSetup <= 0 || r.SecondsRound <= 0 || r.SecondsTotal < r.SecondsRound+r.SecondsSetup || (r.SecondsNoise > 0) != (r.Sigma > 0) {
 		t.Errorf("set-up %g, round %g, noise %g, total %g s", r.SecondsSetup, r.SecondsRound, r.SecondsNoise, r.SecondsTotal)
 	}
-	if limit := int64(8*r.Dim + 4096*r.Computes); r.UploadBytesPerParty < int64(8*r.Dim) || r.UploadBytesPerParty+r.UploadSetupBytes > limit {
+	if limit := int64(8*r.elements() + 4096*r.Computes); r.UploadBytesPerParty < int64(8*r.elements()) || r.UploadBytesPerParty+r.UploadSetupBytes > limit {
 		t.Errorf("a party uploads %d and %d bytes, the bound is %d", r.UploadBytesPerParty, r.UploadSetupBytes, limit)
 	}
-	if r.NodePeakBytes < int64(8*r.Dim) || r.LimitRatio <= 0 {
+	if r.NodePeakBytes < int64(8*r.elements()) || r.LimitRatio <= 0 {
 		t.Errorf("a node's peak is %d, the limit ratio %g", r.NodePeakBytes, r.LimitRatio)
 	}
 	for _, want := range []string{"party share", "compute open", "compute add", "compute agree", "aggregator combine"} {
@@ -65,8 +69,33 @@ func checkResult(t *testing.T, r *Result) {
 	}
 	if (r.Bare != nil) != (r.Transport == NATS) {
 		t.Errorf("bare transfer: %+v", r.Bare)
-	} else if r.Bare != nil && (len(r.Bare.All) != bareRuns || r.Bare.Bytes < int64(r.Rounds*8*r.Dim*(r.Parties+r.Computes+1)) || r.Bare.ReadBytes < r.Bare.Bytes) {
+	} else if r.Bare != nil && (len(r.Bare.All) != bareRuns || r.Bare.Bytes < int64(r.Rounds*8*r.elements()*(r.Parties+r.Computes+1)) || r.Bare.ReadBytes < r.Bare.Bytes) {
 		t.Errorf("bare transfer: %+v", r.Bare)
+	}
+}
+
+// TestUnits: rows in pairs are as large as the plan's headroom allows, and pairs are chosen where
+// that is enough.
+func TestUnits(t *testing.T) {
+	for _, row := range []struct {
+		cfg   Config
+		pairs string
+		units uint64
+	}{
+		{Config{Parties: 1000, Dim: 10000, Computes: 10, Sigma: 1 << 10}, PairsYes, 1023},
+		{Config{Parties: 100000, Dim: 10000, Computes: 10, Sigma: 1 << 10}, PairsYes, 127},
+		{Config{Parties: 100000, Dim: 1000000, Computes: 10, Sigma: 1 << 10}, PairsNo, 1023},
+		{Config{Parties: 100000, Dim: 1000000, Computes: 10, Sigma: 1 << 10, Pairs: PairsYes}, PairsYes, 15},
+		{Config{Parties: 10, Dim: 1000000, Computes: 3, Sigma: 1 << 10}, PairsNo, 1023},
+		{Config{Parties: 1000, Dim: 10, Computes: 3, Sigma: 1 << 24, Pairs: PairsYes}, PairsYes, 0},
+	} {
+		cfg := row.cfg.withDefaults()
+		if cfg.Pairs != row.pairs || cfg.units() != row.units {
+			t.Errorf("%+v: pairs %s, units %d, want %s and %d", row.cfg, cfg.Pairs, cfg.units(), row.pairs, row.units)
+		}
+		if err := row.cfg.Validate(); (err == nil) != (row.units > 0) {
+			t.Errorf("%+v: %v", row.cfg, err)
+		}
 	}
 }
 
@@ -99,7 +128,7 @@ func TestWrongSums(t *testing.T) {
 
 // TestRows: the plain sum in closed form is the sum of the rows.
 func TestRows(t *testing.T) {
-	r := newRows(7)
+	r := newRows(7, maxUnits)
 	const n = 2*span + 5
 	want, v := make([]int64, 7), make([]int64, 7)
 	for i := range n {

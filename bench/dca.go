@@ -99,19 +99,19 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 	return nil
 }
 
-// streamLimits sets each phase's bytes and limit: vectors of 8d bytes, of which
+// streamLimits sets each phase's bytes and limit: vectors of 8 bytes an element, of which
 // M-1 a party are keystream and one is sealed.
 func (r *Result) streamLimits(m *meter) {
-	vectors := int64(r.Parties) * int64(8*r.Dim)
+	vectors, reals := int64(r.Parties)*int64(8*r.elements()), int64(r.Parties)*int64(8*r.Dim)
 	derived := float64(r.Computes-1) * float64(vectors) / r.Limits.KeystreamAdd
 	sealed := float64(vectors) / r.Limits.GCM
-	partials := float64(r.Computes*8*r.Dim) / r.Limits.GCM
+	partials := float64(r.Computes*8*r.elements()) / r.Limits.GCM
 	for _, p := range m.phases {
 		switch p.Role + " " + p.Phase {
 		case "party encode":
-			p.Bytes = vectors
+			p.Bytes = reals
 		case "party noise":
-			p.Bytes = vectors
+			p.Bytes = reals
 		case "party share":
 			p.Bytes = vectors * int64(r.Computes)
 			p.limited("keystream and addition of M-1 vectors, AES-GCM of one", derived+sealed, r.Workers)
@@ -122,10 +122,10 @@ func (r *Result) streamLimits(m *meter) {
 			p.Bytes = vectors * int64(r.Computes-1)
 			p.limited("keystream and addition of M-1 vectors for each party", derived, r.Workers)
 		case "compute agree":
-			p.Bytes = int64(r.Computes * 8 * r.Dim)
+			p.Bytes = int64(r.Computes * 8 * r.elements())
 			p.limited("AES-GCM of the partial sums", partials, r.Workers)
 		case "aggregator combine":
-			p.Bytes = int64(r.Computes * 8 * r.Dim)
+			p.Bytes = int64(r.Computes * 8 * r.elements())
 			p.limited("AES-GCM of the partial sums", partials, r.Workers)
 		}
 	}

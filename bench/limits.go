@@ -29,12 +29,12 @@ const (
 // measureLimits measures both rates with all workers at once.
 func measureLimits(cfg Config) (Limits, error) {
 	workers, l := cfg.Workers, Limits{Cores: cfg.Workers}
-	each := min(maxLimitBytes, max(minLimitBytes, 8*cfg.Parties*cfg.Dim))
+	each := min(maxLimitBytes, max(minLimitBytes, 8*cfg.Parties*cfg.elements()))
 	for _, m := range []struct {
 		to *float64
 		f  func(dim, bytes int) error
 	}{{&l.KeystreamAdd, keystreamAdd}, {&l.GCM, sealChunks}} {
-		c, err := Measure(func() error { return parallel(workers, workers, func(int) error { return m.f(cfg.Dim, each) }) })
+		c, err := Measure(func() error { return parallel(workers, workers, func(int) error { return m.f(cfg.elements(), each) }) })
 		if err != nil {
 			return l, fmt.Errorf("limit: %w", err)
 		}

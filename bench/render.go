@@ -116,11 +116,11 @@ func renderTable1(dir string, files map[string][]byte, sections map[string]strin
 func (t *Table1) Markdown() string {
 	var b strings.Builder
 	b.WriteString(t.origin())
-	fmt.Fprintf(&b, "M = %d; a party's noise has sigma %d. The set-up depends on the suite, the round doesn't. The last column is the load average as the cell began.\n\n", t.Computes, t.Sigma)
-	b.WriteString("| N | d | suite | paper, s | round, s | paper / round | round if the cores were ours alone, s | noise, s | set-up, s | in all, s | paper / all | upload, bytes | node peak, MiB | of the limit | competing |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "M = %d; a party's noise has sigma %d. The set-up depends on the suite, the round doesn't. Coordinates are 8 bytes each, or two in 8 bytes. The last column is the load average as the cell began.\n\n", t.Computes, t.Sigma)
+	b.WriteString("| N | d | coordinates in 8 bytes | suite | paper, s | round, s | paper / round | round if the cores were ours alone, s | noise, s | set-up, s | in all, s | paper / all | upload, bytes | node peak, MiB | of the limit | competing |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range t.Cells {
 		r := c.Result
-		fmt.Fprintf(&b, "| %d | %d | %s | %.2f | %.3g | %s | %.3g | %.3g | %.3g | %.3g | %s | %d | %.1f | %.0f %% | %.0f |\n", c.Parties, c.Dim, kem(r.Suite), c.PaperSeconds, r.SecondsRound, times(c.RoundRatio),
+		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.2f | %.3g | %s | %.3g | %.3g | %.3g | %.3g | %s | %d | %.1f | %.0f %% | %.0f |\n", c.Parties, c.Dim, r.perElement(), kem(r.Suite), c.PaperSeconds, r.SecondsRound, times(c.RoundRatio),
 			r.CPURound/float64(r.Limits.Cores), r.SecondsNoise, r.SecondsSetup, r.SecondsTotal, times(c.TotalRatio), r.UploadBytesPerParty, float64(r.NodePeakBytes)/(1<<20),
 			100*r.LimitRound*float64(r.Limits.Cores)/r.CPURound, r.Machine.Load)
 	}

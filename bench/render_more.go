@@ -145,8 +145,8 @@ func (r *Result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### N = %d, d = %d, M = %d over %s\n\n", r.Parties, r.Dim, r.Computes, r.Transport)
 	b.WriteString(r.origin())
-	fmt.Fprintf(&b, "Round %.4g s (%.4g cpu s; limit %.4g s), set-up %.4g s, noise %.4g s (%s), in all %.4g s; a party uploads %d bytes a round and %d once; a node peaks below %.1f MiB; keystream and addition %.3g, AES-GCM %.3g GB a core and second. Checked: %s.",
-		r.SecondsRound, r.CPURound, r.LimitRound, r.SecondsSetup, r.SecondsNoise, noiseWhere(r.NoiseIn), r.SecondsTotal, r.UploadBytesPerParty, r.UploadSetupBytes,
+	fmt.Fprintf(&b, "Round %.4g s (%.4g cpu s; limit %.4g s), set-up %.4g s, noise %.4g s (%s), in all %.4g s; %s; a party uploads %d bytes a round and %d once; a node peaks below %.1f MiB; keystream and addition %.3g, AES-GCM %.3g GB a core and second. Checked: %s.",
+		r.SecondsRound, r.CPURound, r.LimitRound, r.SecondsSetup, r.SecondsNoise, noiseWhere(r.NoiseIn), r.SecondsTotal, r.pairing(), r.UploadBytesPerParty, r.UploadSetupBytes,
 		float64(r.NodePeakBytes)/(1<<20), r.Limits.KeystreamAdd/1e9, r.Limits.GCM/1e9, r.Checked)
 	if r.Bare != nil {
 		fmt.Fprintf(&b, " The bare transfer of the same %d bytes takes %.4g s (%.4g cpu s, the broker's included).", r.Bare.Bytes, r.Bare.Seconds, r.Bare.CPUSeconds)

@@ -77,7 +77,7 @@ func RunScale(ctx context.Context, s Sweep, done func(ScalePoint)) (*Scale, erro
 	} {
 		for x := sweep.from; x <= sweep.to; x = int(float64(x) * sweep.factor) {
 			cell := s.Cell
-			cell.Driver, cell.Transport, cell.Sigma = DriverStream, Memory, 0
+			cell.Driver, cell.Transport, cell.Sigma, cell.Pairs = DriverStream, Memory, 0, PairsNo
 			cell.Parties, cell.Dim, cell.Computes = orElse(sweep.n, x), orElse(sweep.d, x), orElse(sweep.m, x)
 			r, err := Run(ctx, cell)
 			if err != nil {

@@ -28,10 +28,10 @@ const fracBits = 8
 const longTime = 1 << 30 // ms
 
 func newWorld(cfg Config) (*world, error) {
-	w := &world{cfg: cfg, rows: newRows(cfg.Dim)}
+	w := &world{cfg: cfg, rows: newRows(cfg.Dim, cfg.units())}
 	now := time.Now()
 	p := &protocol.Plan{Name: "bench", Created: now.Unix(), NotAfter: now.Add(240 * time.Hour).Unix(), Suite: cfg.Suite,
-		Dim: uint32(cfg.Dim), FracBits: fracBits, Rounds: uint32(cfg.Rounds), MinParties: uint32(cfg.Parties), DeadlineMS: longTime,
+		Dim: uint32(cfg.Dim), Paired: cfg.Pairs == PairsYes, FracBits: fracBits, Rounds: uint32(cfg.Rounds), MinParties: uint32(cfg.Parties), DeadlineMS: longTime,
 		PerParty: w.rows.bound(), Clip: w.rows.bound(), Application: "sum"}
 	if cfg.Sigma > 0 {
 		p.Noise, p.Variance = protocol.NoiseParty, cfg.Sigma*cfg.Sigma
@@ -67,21 +67,19 @@ func newWorld(cfg Config) (*world, error) {
 // rows are the parties' vectors: windows into one sequence of reals, so that any
 // number of them costs no memory.
 type rows struct {
-	dim  int
-	base []float64
+	dim   int
+	units uint64 // the largest magnitude of a coordinate on the grid
+	base  []float64
 }
 
 // span is how many different rows there are; a prime, so that no stride of the
 // protocol's meets it.
 const span = 1021
 
-// units is the largest magnitude of a coordinate on the grid.
-const units = 1023
-
-func newRows(dim int) *rows {
-	r := &rows{dim, make([]float64, dim+span)}
+func newRows(dim int, units uint64) *rows {
+	r, most := &rows{dim, units, make([]float64, dim+span)}, int(units)
 	for k := range r.base {
-		r.base[k] = math.Ldexp(float64((k*7919)%(2*units+1)-units), -fracBits)
+		r.base[k] = math.Ldexp(float64((k*7919)%(2*most+1)-most), -fracBits)
 	}
 	return r
 }
@@ -92,7 +90,11 @@ func (r *rows) row(i int) []float64 {
 }
 
 // bound is an L2 bound on every row, in grid units.
-func (r *rows) bound() uint64 { return units * uint64(math.Ceil(math.Sqrt(float64(r.dim)))) }
+func (r *rows) bound() uint64 { return rowBound(r.units, r.dim) }
+
+func rowBound(units uint64, dim int) uint64 {
+	return units * uint64(math.Ceil(math.Sqrt(float64(dim))))
+}
 
 // encodeTo is what a party does before the protocol begins, into memory of its own:
 // reals onto the grid, clipped on the integers.

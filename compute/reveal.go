@@ -7,7 +7,6 @@ import (
 
 	"choir/crypto/commit"
 	"choir/crypto/field"
-	"choir/crypto/fixedpoint"
 	"choir/crypto/noise"
 	"choir/crypto/parallel"
 	"choir/crypto/xof"
@@ -140,11 +139,14 @@ func (n *Node) addNoise(v field.Vector) error {
 	}
 	return parallel.Try(n.s.Chunks(), func(i int) error {
 		part := xof.Chunk(v, uint64(i))
-		x, f := make([]int64, len(part)), make(field.Vector, len(part))
-		if err := g.FillChunk(x, seed, uint64(i)); err != nil {
-			return err
+		from, size := n.s.ChunkCoordinates(i)
+		x, room, f := make([]int64, size), make([]int64, len(part)), make(field.Vector, len(part))
+		for lo := 0; lo < size; lo += noise.ChunkSamples {
+			if err := g.FillChunk(x[lo:min(size, lo+noise.ChunkSamples)], seed, uint64((from+lo)/noise.ChunkSamples)); err != nil {
+				return err
+			}
 		}
-		if err := fixedpoint.ToField(f, x); err != nil {
+		if err := n.s.Plan.ToField(f, room, x); err != nil {
 			return err
 		}
 		part.Add(f)

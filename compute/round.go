@@ -47,7 +47,7 @@ func (n *Node) opens(m *protocol.Round, data []byte) error {
 func (n *Node) begin(m *protocol.Round, openedAt int64) {
 	n.at = attempt{
 		round: m.Round, attempt: m.Attempt, openedAt: openedAt, model: m.Model, phase: collecting,
-		parties: map[uint32]*contribution{}, acc: make(field.Vector, n.s.Plan.Dim),
+		parties: map[uint32]*contribution{}, acc: make(field.Vector, n.s.Plan.Elements()),
 		holds: map[uint32]*protocol.Hold{}, covered: map[uint32]int{}, agrees: map[uint32]*protocol.Agree{},
 	}
 	n.current, n.seen = nil, n.now

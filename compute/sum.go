@@ -25,7 +25,7 @@ func (n *Node) addSeed(from uint32, secret *channel.Secret) error {
 		return err
 	}
 	n.at.pending = append(n.at.pending, mask)
-	if waiting := len(n.at.pending); waiting >= maxPending || waiting*int(n.s.Plan.Dim) >= muchWork {
+	if waiting := len(n.at.pending); waiting >= maxPending || waiting*n.s.Plan.Elements() >= muchWork {
 		n.addPending()
 	}
 	return nil

@@ -2,7 +2,6 @@ package party
 
 import (
 	"choir/crypto/commit"
-	"choir/crypto/xof"
 	"choir/protocol"
 )
 
@@ -42,16 +41,20 @@ func (p *Party) commit(c *protocol.Contribution, out *sending) error {
 		if err != nil {
 			return err
 		}
-		from := i * xof.ChunkElements
-		if err := p.noised(out, noised[from:from+p.s.ChunkLen(i)], samples, from, 0); err != nil {
+		from, n := p.s.ChunkCoordinates(i)
+		if err := p.noised(out, noised[from:from+n], samples, from, 0); err != nil {
 			return err
 		}
+	}
+	ints, err := p.s.Plan.Integers(make([]int64, p.s.Plan.Elements()), noised)
+	if err != nil {
+		return err
 	}
 	blinding, err := commit.RandomScalar(p.cfg.Rand)
 	if err != nil {
 		return err
 	}
-	if c.Commitment, err = p.cfg.Bases.Commit(noised, blinding); err != nil {
+	if c.Commitment, err = p.cfg.Bases.Commit(ints, blinding); err != nil {
 		return err
 	}
 	shares, err := blinding.Split(p.m, p.cfg.Rand)

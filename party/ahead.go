@@ -3,7 +3,6 @@ package party
 import (
 	"choir/crypto/noise"
 	"choir/crypto/parallel"
-	"choir/crypto/xof"
 	"choir/protocol"
 )
 
@@ -60,13 +59,13 @@ func (p *Party) prepare() {
 
 // fill makes the next chunks of the noise.
 func (p *Party) fill(d *drawn) error {
-	from := d.ready / xof.ChunkElements
-	n := min(aheadChunks, p.s.Chunks()-from)
+	from := d.ready / noise.ChunkSamples
+	n := min(aheadChunks, (len(d.whole)-d.ready+noise.ChunkSamples-1)/noise.ChunkSamples)
 	err := parallel.Try(n, func(i int) error {
-		at := (from + i) * xof.ChunkElements
-		return p.noise.FillChunk(d.whole[at:at+p.s.ChunkLen(from+i)], d.seed, uint64(from+i))
+		at := (from + i) * noise.ChunkSamples
+		return p.noise.FillChunk(d.whole[at:min(at+noise.ChunkSamples, len(d.whole))], d.seed, uint64(from+i))
 	})
-	d.ready = min((from+n)*xof.ChunkElements, len(d.whole))
+	d.ready = min((from+n)*noise.ChunkSamples, len(d.whole))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package party
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -50,9 +51,14 @@ func TestNoiseIsDrawnAhead(t *testing.T) {
 func TestNoiseAheadInSteps(t *testing.T) {
 	const dim = 5*65536 + 9
 	update := make([]int64, dim)
-	for steps := range 2 {
+	for i := range 4 {
+		steps, paired := i%2, i >= 2
 		reads := &tally{Reader: rand.NewChaCha8([32]byte{7})}
-		r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Rand = reads })
+		r := newRig(t, dim, func(p *protocol.Plan, c *Config) {
+			if c.Rand = reads; paired {
+				inPairs(p)
+			}
+		})
 		for range steps {
 			if eff := r.step(protocol.Tick{}); (r.p.next.ready < dim) != (eff.Wake == r.now) {
 				t.Errorf("after a step with %d of %d samples the party sleeps", r.p.next.ready, dim)
@@ -76,6 +82,47 @@ func TestNoiseAheadInSteps(t *testing.T) {
 		}
 		if reads.n != 32 {
 			t.Errorf("%d bytes are read", reads.n)
+		}
+	}
+}
+
+// inPairs lets a rig's plan have two coordinates in an element, and numbers that fit.
+func inPairs(p *protocol.Plan) { p.Paired, p.PerParty, p.Variance = true, 1<<20, 1<<40 }
+
+// TestPairedContribution: an element carries two coordinates with their noise, in as many chunks
+// as the elements take, and the same bytes when it is sent again by another life of the party.
+func TestPairedContribution(t *testing.T) {
+	for _, dim := range []int{1, 2, 49, 1025, 2*65536 - 1, 2*65536 + 1, 4*65536 + 3} {
+		r := newRig(t, dim, func(p *protocol.Plan, c *Config) {
+			if inPairs(p); dim%2 == 0 {
+				c.Ahead = -1
+			}
+		})
+		r.open(1)
+		at := len(r.sent)
+		update := make([]int64, dim)
+		update[0], update[dim-1] = -(1 << 19), 1<<19
+		r.propose(1, update)
+		sent := r.contribution(at)
+		if chunks := len(sent) - 1; chunks != (dim/2+dim%2+65535)/65536 {
+			t.Errorf("%d coordinates are %d chunks", dim, chunks)
+		}
+		seed, _, err := unmarshalOutbox(r.Get("outbox"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]int64, dim)
+		if err := r.p.noise.FillSeeded(want, seed); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(r.noise(sent, update), want) {
+			t.Errorf("%d coordinates: the contribution isn't the update and its seed's noise", dim)
+		}
+		r.boot()
+		at = len(r.sent)
+		r.step(protocol.Start{})
+		if again := r.contribution(at); !slices.EqualFunc(sent, again, bytes.Equal) {
+			t.Errorf("%d coordinates: %d messages are sent again as %d others", dim, len(sent), len(again))
 		}
 	}
 }

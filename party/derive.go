@@ -3,7 +3,7 @@ package party
 import (
 	"choir/crypto/channel"
 	"choir/crypto/field"
-	"choir/crypto/fixedpoint"
+	"choir/crypto/noise"
 	"choir/crypto/parallel"
 	"choir/crypto/share"
 	"choir/crypto/xof"
@@ -115,12 +115,14 @@ func (p *Party) chunkOf(out *sending, i int, buf *scratch) (message, ciphertext 
 		return nil, nil, err
 	}
 	share.ExplicitWindows(&buf.explicit, uint64(i), out.masks)
+	per := p.s.Plan.PerElement()
+	from, coordinates := p.s.ChunkCoordinates(i)
 	message, ciphertext = out.sealer.SealIn(out.room.messages[i], i, func(plain []byte) {
 		for at := 0; at < len(plain)/field.ElementSize && err == nil; at += windowElements {
 			n := min(windowElements, len(plain)/field.ElementSize-at)
-			noised, x := buf.noised[:n], field.Vector(buf.x[:n])
-			if err = p.noised(out, noised, samples, i*xof.ChunkElements, at); err == nil {
-				err = fixedpoint.ToField(x, noised)
+			noised, x := buf.noised[:min(n*per, coordinates-at*per)], field.Vector(buf.x[:n])
+			if err = p.noised(out, noised, samples, from, at*per); err == nil {
+				err = p.s.Plan.ToField(x, buf.pairs[:], noised)
 			}
 			buf.explicit.SubFrom(x)
 			field.PutVector(plain[at*field.ElementSize:][:n*field.ElementSize], x)
@@ -137,7 +139,7 @@ func (p *Party) chunkOf(out *sending, i int, buf *scratch) (message, ciphertext 
 
 // samples is a chunk's noise; nil without any.
 func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
-	n, from := p.s.ChunkLen(i), i*xof.ChunkElements
+	from, n := p.s.ChunkCoordinates(i)
 	switch {
 	case out.noise == nil:
 		return nil, nil
@@ -145,9 +147,16 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 		return out.noise.whole[from : from+n], nil
 	}
 	if len(buf.samples) < n {
-		buf.samples = make([]int64, min(xof.ChunkElements, int(p.s.Plan.Dim)))
+		_, most := p.s.ChunkCoordinates(0)
+		buf.samples = make([]int64, most)
 	}
-	return buf.samples[:n], p.noise.FillChunk(buf.samples[:n], out.noise.seed, uint64(i))
+	for lo := 0; lo < n; lo += noise.ChunkSamples {
+		part := buf.samples[lo:min(n, lo+noise.ChunkSamples)]
+		if err := p.noise.FillChunk(part, out.noise.seed, uint64((from+lo)/noise.ChunkSamples)); err != nil {
+			return nil, err
+		}
+	}
+	return buf.samples[:n], nil
 }
 
 // noised sets dst to coordinates of the update with their noise: those of a chunk that

@@ -97,7 +97,7 @@ type Party struct {
 	maxSum  uint64
 	noise   *noise.Gaussian // made before the first contribution
 	next    *drawn          // noise for a contribution to come
-	spare   []int64         // room for a result, dim coordinates of no meaning; or nil
+	spare   []int64         // room for a result, at least as many integers as it has, of no meaning; or nil
 
 	modelDigest protocol.Digest // of model
 
@@ -325,13 +325,13 @@ func (p *Party) must(what string, err error) {
 	}
 }
 
-// shortVector is up to how many coordinates a resend is all of the contribution: 64 KiB.
+// shortVector is up to how many elements a resend is all of the contribution: 64 KiB.
 const shortVector = 1 << 13
 
 // repeat says again what somebody may have missed: the channels until the
 // session runs, the contribution until every node has given its receipt. Of a long
 // vector the account alone goes first: a node that has the rest answers it with its
-// receipt, and one that is slow isn't made slower by another 8 bytes a coordinate. If
+// receipt, and one that is slow isn't made slower by another 8 bytes an element. If
 // that brings nothing, first thing in a life, and of a short vector, which costs little
 // more than its account, all of it goes.
 func (p *Party) repeat(first bool) {
@@ -341,7 +341,7 @@ func (p *Party) repeat(first bool) {
 	}
 	switch {
 	case !waiting || p.mine.out != nil:
-	case p.mine.head != nil && !p.mine.asked && !first && int(p.s.Plan.Dim) > shortVector:
+	case p.mine.head != nil && !p.mine.asked && !first && p.s.Plan.Elements() > shortVector:
 		p.mine.asked = true
 		p.eff.Emit(p.s.SubjectCommit(p.self, p.mine.round, p.mine.attempt), p.mine.head)
 	default:

@@ -2,6 +2,7 @@ package party
 
 import (
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -169,7 +170,7 @@ func (r *rig) contribution(from int) (messages [][]byte) {
 // the update.
 func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 	r.t.Helper()
-	s, sum := r.cfg.Session, make(field.Vector, len(update))
+	s, sum := r.cfg.Session, make(field.Vector, r.cfg.Session.Plan.Elements())
 	_, m, err := s.Receive(messages[len(messages)-1])
 	if err != nil {
 		r.t.Fatal(err)
@@ -210,8 +211,12 @@ func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 			mask.AddTo(xof.Chunk(sum, i), i)
 		}
 	}
-	out := make([]int64, len(sum))
-	fixedpoint.FromField(out, sum)
+	ints := make([]int64, len(sum))
+	fixedpoint.FromField(ints, sum)
+	out, err := s.Plan.OpenSum(ints, math.MaxInt64)
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	for i, u := range update {
 		out[i] -= u
 	}

@@ -22,14 +22,15 @@ type Room struct {
 
 // scratch is what making a chunk takes beside the message that it becomes.
 type scratch struct {
-	samples  []int64 // a chunk's noise, when it wasn't drawn ahead
-	noised   [windowElements]int64
+	samples  []int64                   // a chunk's noise, when it wasn't drawn ahead
+	noised   [2 * windowElements]int64 // two coordinates in an element at the most
+	pairs    [windowElements]int64
 	x        [windowElements]field.Element
 	sum      *protocol.ChunkHash
 	explicit xof.Sweep
 }
 
-// windowElements is how many coordinates are made at a time: few enough for every step
+// windowElements is how many elements are made at a time: few enough for every step
 // to find them in the first-level cache.
 const windowElements = 512
 

@@ -13,7 +13,7 @@ import (
 // result is what is known of how an attempt ended.
 type result struct {
 	head   *protocol.Result
-	sum    []int64             // nil before a chunk has opened
+	sum    []int64             // by element; nil before a chunk has opened
 	chunks map[uint32][][]byte // sealed, what came for each place; opened once the group key is here
 	opened map[uint32]bool
 	hash   *protocol.IntHash // of the chunks that came in order, from the first one on, as they came
@@ -162,9 +162,10 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 		return err
 	}
 	if r.sum == nil {
-		if r.sum, p.spare = p.spare, nil; r.sum == nil {
-			r.sum = make([]int64, p.s.Plan.Dim)
+		if p.spare == nil {
+			p.spare = make([]int64, p.s.Plan.Elements())
 		}
+		r.sum, p.spare = p.spare[:p.s.Plan.Elements()], nil
 	}
 	protocol.DecodeInts(r.sum[int(c.Index)*xof.ChunkElements:], plain)
 	r.opened[c.Index] = true
@@ -304,10 +305,11 @@ func (p *Party) check(at pair, r *result) ([]int64, error) {
 
 // fold is the model after the round, the old one when the sum is rejected.
 func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
-	if err := protocol.CheckSum(sum, p.maxSum); err != nil {
+	coordinates, err := p.s.Plan.OpenSum(sum, p.maxSum)
+	if err != nil {
 		return p.model, err
 	}
-	next, err := p.cfg.App.Fold(round, p.model, sum)
+	next, err := p.cfg.App.Fold(round, p.model, coordinates)
 	if err != nil {
 		return p.model, err
 	}

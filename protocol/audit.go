@@ -76,7 +76,7 @@ func (p *Plan) Generators() (*commit.Generators, error) {
 	if !p.Audit {
 		return nil, nil
 	}
-	return commit.NewGenerators(commit.Config{Dimension: int(p.Dim)})
+	return commit.NewGenerators(commit.Config{Dimension: p.Elements()})
 }
 
 // CheckOpening is the audit itself: the sum of the set's commitments opens to

@@ -116,14 +116,20 @@ func (s Session) box(secret *channel.Secret, c Context) (*channel.Box, error) {
 	return channel.NewBox(secret.Derive("seal", ctx), ad)
 }
 
-// Chunks is how many chunks a vector of the plan's dimension has.
-func (s Session) Chunks() int {
-	return (int(s.Plan.Dim) + xof.ChunkElements - 1) / xof.ChunkElements
-}
+// Chunks is how many chunks a vector under the plan has.
+func (s Session) Chunks() int { return xof.Chunks(s.Plan.Elements()) }
 
 // ChunkLen is how many elements chunk i has.
 func (s Session) ChunkLen(i int) int {
-	return min(xof.ChunkElements, int(s.Plan.Dim)-i*xof.ChunkElements)
+	return min(xof.ChunkElements, s.Plan.Elements()-i*xof.ChunkElements)
+}
+
+// ChunkCoordinates are the coordinates that chunk i of an update stands for: the first of
+// them, and how many.
+func (s Session) ChunkCoordinates(i int) (from, n int) {
+	per := s.Plan.PerElement()
+	from = i * xof.ChunkElements * per
+	return from, min(s.ChunkLen(i)*per, int(s.Plan.Dim)-from)
 }
 
 // Mask is the keystream of a seed node's share in a context: both ends of the

@@ -13,7 +13,7 @@ import (
 )
 
 // PlanVersion is the version of the plan's layout and of every message under it.
-const PlanVersion = 3
+const PlanVersion = 4
 
 // Role is what a member does in a plan.
 type Role uint8
@@ -102,7 +102,7 @@ func (id PlanID) Short() string { return hex.EncodeToString(id[:8]) }
 //
 //	u16 version | text name | i64 created | i64 not_after | u8 suite
 //	n* members: text name | u8 role | 32 key | i64 not_after
-//	u32 dim | u8 frac_bits | u32 rounds | u32 spare_attempts
+//	u32 dim | u8 paired | u8 frac_bits | u32 rounds | u32 spare_attempts
 //	u32 min_parties | u32 colluders | u32 deadline_ms | u32 grace_ms
 //	u64 clip | u64 per_party
 //	u8 placement | u64 variance
@@ -117,6 +117,7 @@ type Plan struct {
 	Members  []Member // parties, then compute nodes, then the aggregator; each by name
 
 	Dim           uint32 // coordinates of an update
+	Paired        bool   // two coordinates share a field element (fixedpoint.Pair)
 	FracBits      uint8  // the grid's resolution is 2^-FracBits
 	Rounds        uint32
 	SpareAttempts uint32 // further attempts in total that the budget pays for
@@ -179,6 +180,7 @@ func (p *Plan) fields(w *wire) {
 
 func (p *Plan) sumFields(w *wire) {
 	w.u32("dim", &p.Dim)
+	w.flag("paired", &p.Paired)
 	w.u8("frac bits", &p.FracBits)
 	w.u32("rounds", &p.Rounds)
 	w.u32("spare attempts", &p.SpareAttempts)

@@ -177,8 +177,8 @@ func (p *Plan) checkAudit() error {
 		return nil
 	case p.Noise == NoiseCompute:
 		return fmt.Errorf("audit: the aggregate can't open the parties' commitments when compute nodes add the noise")
-	case p.Dim > commit.MaxDimension:
-		return fmt.Errorf("audit: dim %d is more than the %d that commitments are made for", p.Dim, commit.MaxDimension)
+	case p.Elements() > commit.MaxDimension:
+		return fmt.Errorf("audit: %d elements are more than the %d that commitments are made for", p.Elements(), commit.MaxDimension)
 	case p.Computes() > commit.MaxShares:
 		return fmt.Errorf("audit: %d compute nodes are more than the %d that a blinding scalar is split for", p.Computes(), commit.MaxShares)
 	}
@@ -218,7 +218,7 @@ func (p *Plan) checkHeadroom() error {
 func (p *Plan) headroom() fixedpoint.Headroom {
 	h := fixedpoint.Headroom{
 		Parties: p.Parties(), PerParty: p.PerParty, NoiseVariance: p.Variance,
-		Dim: int(p.Dim), Rounds: p.Releases(),
+		Dim: int(p.Dim), Rounds: p.Releases(), Paired: p.Paired,
 	}
 	switch p.Noise {
 	case NoiseCompute:

@@ -267,7 +267,7 @@ func plans() *rapid.Generator[*Plan] {
 			Rounds: u32("rounds"), SpareAttempts: u32("spare"), MinParties: u32("min"), Colluders: u32("colluders"), DeadlineMS: u32("deadline"), GraceMS: u32("grace"),
 			Clip: u64("clip"), PerParty: u64("per party"), Noise: Placement(rapid.Byte().Draw(t, "noise")), Variance: u64("variance"),
 			Relation: rapid.Byte().Draw(t, "relation"), Sensitivity: u64("sensitivity"), Epsilon: finite.Draw(t, "epsilon"), Delta: finite.Draw(t, "delta"),
-			Accountant: texts(64).Draw(t, "accountant"), Audit: rapid.Bool().Draw(t, "audit"), Application: texts(32).Draw(t, "app"), Parameters: blobs(64).Draw(t, "parameters")}
+			Paired: rapid.Bool().Draw(t, "paired"), Accountant: texts(64).Draw(t, "accountant"), Audit: rapid.Bool().Draw(t, "audit"), Application: texts(32).Draw(t, "app"), Parameters: blobs(64).Draw(t, "parameters")}
 		for range rapid.IntRange(0, 4).Draw(t, "members") {
 			p.Members = append(p.Members, Member{Name: texts(32).Draw(t, "member"), Role: Role(rapid.Byte().Draw(t, "role")),
 				Key: [32]byte(digests().Draw(t, "key")), NotAfter: rapid.Int64().Draw(t, "expiry")})

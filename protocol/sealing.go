@@ -67,8 +67,8 @@ func (x *Sealer) header(b []byte, index uint32, last bool, size uint32) []byte {
 
 // SealVector seals an encoded vector (8 bytes an element) chunk by chunk.
 func (s Session) SealVector(secret *channel.Secret, c Context, encoded []byte) ([]*Chunk, error) {
-	if len(encoded) != int(s.Plan.Dim)*field.ElementSize {
-		return nil, fmt.Errorf("seal: %d bytes for %d elements", len(encoded), s.Plan.Dim)
+	if len(encoded) != s.Plan.Elements()*field.ElementSize {
+		return nil, fmt.Errorf("seal: %d bytes for %d elements", len(encoded), s.Plan.Elements())
 	}
 	x, err := s.Sealer(secret, c)
 	if err != nil {

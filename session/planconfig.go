@@ -28,6 +28,7 @@ type PlanConfig struct {
 	Colluders     int      `toml:"colluders"`
 	Deadline      Duration `toml:"deadline"` // default 10m
 	Grace         Duration `toml:"grace"`    // default a tenth of the deadline
+	Paired        bool     `toml:"paired"`   // two coordinates share a field element
 	Audit         bool     `toml:"audit"`    // parties commit to what they send, and every sum is opened against it
 
 	Privacy PrivacyConfig `toml:"privacy"`
@@ -132,7 +133,7 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 
 func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
 	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds, SpareAttempts: c.SpareAttempts,
-		Dropouts: c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration, Audit: c.Audit,
+		Dropouts: c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration, Paired: c.Paired, Audit: c.Audit,
 		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
 	if t.Deadline == 0 {
 		t.Deadline = 10 * time.Minute

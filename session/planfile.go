@@ -66,6 +66,7 @@ type Summary struct {
 	Colluders     uint32          `json:"colluders"`
 	DeadlineMS    uint32          `json:"deadline_ms"`
 	GraceMS       uint32          `json:"grace_ms"`
+	Paired        bool            `json:"paired"` // two coordinates share a field element
 	Audit         bool            `json:"audit"` // every sum is opened against the parties' commitments
 	Noise         string          `json:"noise"`
 	NoiseStd      float64         `json:"noise_std"` // of one contributor, in the unit of the application
@@ -100,7 +101,7 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 	unit := func(v float64) float64 { return math.Ldexp(v, -int(p.FracBits)) }
 	s := &Summary{SchemaVersion: 1, Plan: p.ID().String(), Name: p.Name, Created: utc(p.Created), NotAfter: utc(p.NotAfter), Suite: suiteName(p.Suite),
 		Application: p.Application, Dim: p.Dim, FracBits: p.FracBits, Rounds: p.Rounds, SpareAttempts: p.SpareAttempts,
-		Parties: p.Parties(), Computes: p.Computes(), MinParties: p.MinParties, Colluders: p.Colluders, DeadlineMS: p.DeadlineMS, GraceMS: p.GraceMS, Audit: p.Audit,
+		Parties: p.Parties(), Computes: p.Computes(), MinParties: p.MinParties, Colluders: p.Colluders, DeadlineMS: p.DeadlineMS, GraceMS: p.GraceMS, Paired: p.Paired, Audit: p.Audit,
 		Noise: p.Noise.String(), NoiseStd: unit(math.Sqrt(float64(p.Variance))), Epsilon: p.Epsilon, Delta: p.Delta,
 		Clip: unit(float64(p.Clip)), Sensitivity: unit(float64(p.Sensitivity)), Complete: len(sp.Missing()) == 0, Cost: costOf(p)}
 	if json.Valid(p.Parameters) {

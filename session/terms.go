@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"choir/crypto/channel"
+	"choir/crypto/fixedpoint"
 	"choir/crypto/identity"
 	"choir/privacy"
 	"choir/protocol"
@@ -28,6 +29,7 @@ type Terms struct {
 	Colluders     int // T
 	Deadline      time.Duration
 	Grace         time.Duration
+	Paired        bool // two coordinates share a field element
 	Audit         bool // every sum is opened against the parties' commitments
 
 	Noise   protocol.Placement
@@ -41,7 +43,7 @@ func (t Terms) base() (*protocol.Plan, error) {
 		Name: t.Name, Created: t.Created.Unix(), NotAfter: t.Created.Add(t.Lifetime).Unix(), Suite: t.Suite,
 		Members: append([]protocol.Member(nil), t.Members...), Rounds: uint32(t.Rounds), SpareAttempts: uint32(t.SpareAttempts),
 		Colluders: uint32(t.Colluders), DeadlineMS: uint32(t.Deadline.Milliseconds()), GraceMS: uint32(t.Grace.Milliseconds()),
-		Noise: t.Noise, Audit: t.Audit,
+		Noise: t.Noise, Paired: t.Paired, Audit: t.Audit,
 	}
 	if p.Suite == 0 {
 		p.Suite = channel.SuiteHybrid
@@ -151,7 +153,7 @@ func cover(p *protocol.Plan, a App) error {
 	m, err := a.Mechanism()
 	switch {
 	case errors.Is(err, pvi.ErrUnbounded) && p.Noise == protocol.NoiseNone:
-		p.Clip, p.PerParty = 0, unclippedBound(p.Parties())
+		p.Clip, p.PerParty = 0, unclippedBound(p)
 		return nil
 	case errors.Is(err, pvi.ErrUnbounded):
 		return fmt.Errorf("a private plan needs a clip above 0")
@@ -173,8 +175,13 @@ func cover(p *protocol.Plan, a App) error {
 	return nil
 }
 
-// unclippedBound is the largest bound on one party that the field has room for.
-func unclippedBound(parties int) uint64 { return (1 << 62) / uint64(parties) }
+// unclippedBound is about the largest bound on one party that an element has room for.
+func unclippedBound(p *protocol.Plan) uint64 {
+	if p.Paired {
+		return fixedpoint.MaxPaired / uint64(p.Parties())
+	}
+	return (1 << 62) / uint64(p.Parties())
+}
 
 // GridFor is the resolution, in bits behind the point, on which a clip is about
 // 2^20 grid units: rounding then is a millionth of the clip, far below any

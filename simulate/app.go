@@ -14,7 +14,11 @@ import (
 type toy struct {
 	dim    int
 	reject bool
+	digit  int // bits of a party's digit
 }
+
+// app is the application of a session.
+func (s Setup) app() toy { return toy{s.Dim, s.Reject, s.scale().digit} }
 
 // errRefused is how toy refuses a sum.
 var errRefused = errors.New("the toy application refuses this sum")
@@ -57,8 +61,8 @@ func (a toy) Settle(_ uint32, state, memo []byte) ([]byte, error) {
 func (a toy) update(party uint32, w protocol.Work) []int64 {
 	u := make([]int64, a.dim)
 	d := protocol.IntDigest(w.Model)
-	digit := 1 + (uint32(d[0])+5*w.Round+w.Attempt)%(base-1)
-	u[0] = int64(digit) << (6 * party)
+	digit := 1 + (uint32(d[0])+5*w.Round+w.Attempt)%(1<<a.digit-1)
+	u[0] = int64(digit) << (a.digit * int(party))
 	if a.dim > 1 {
 		u[1+int(party)%(a.dim-1)] += 1
 	}

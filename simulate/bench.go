@@ -233,7 +233,7 @@ func (d *drive) oddUpdate(how byte) protocol.Proposal {
 	case 1:
 		p.Update = u[1:]
 	case 2:
-		p.Update[0] = perParty + 1
+		p.Update[0] = int64(d.w.setup.scale().perParty) + 1
 	case 3:
 		p.Err = errors.New("the computation failed")
 	case 4:

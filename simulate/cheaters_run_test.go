@@ -177,7 +177,7 @@ func (j *judgement) sum() {
 // the honest parties is counted they say themselves; the cheat is, when the set
 // has room for one more.
 func (j *judgement) expected() []int64 {
-	app := toy{j.setup.Dim, j.setup.Reject}
+	app := j.setup.app()
 	model := app.Initial()
 	for _, r := range j.o.results("p3") {
 		if r.Detail != protocol.OutcomeAccepted.String() {

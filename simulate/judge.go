@@ -3,6 +3,7 @@ package simulate
 import (
 	"bytes"
 	"fmt"
+	"math"
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
@@ -51,16 +52,26 @@ func (o *oracle) contributed(m *member, c *protocol.Contribution) {
 		o.violate("unsound contribution", "%s contributes to %s what nobody computed", m.name, k.at)
 		return
 	}
-	ints := make([]int64, len(g.x))
-	fixedpoint.FromField(ints, g.x)
+	ints, err := o.coordinates(g.x)
+	if err != nil {
+		o.violate("unsound contribution", "%s %s: %v", m.name, k.at, err)
+		return
+	}
 	g.noise = minus(ints, p.Update)
 	o.noisy(k, g.noise)
+}
+
+// coordinates are those that a vector of elements stands for.
+func (o *oracle) coordinates(v field.Vector) ([]int64, error) {
+	ints := make([]int64, len(v))
+	fixedpoint.FromField(ints, v)
+	return o.w.session.Plan.OpenSum(ints, math.MaxInt64)
 }
 
 // open adds up a contribution's shares.
 func (o *oracle) open(k key, c *protocol.Contribution) (g *given, err error) {
 	s := o.w.session
-	g = &given{x: make(field.Vector, s.Plan.Dim)}
+	g = &given{x: make(field.Vector, s.Plan.Elements())}
 	if g.bundle, err = c.BundleDigest(s, k.party); err != nil {
 		return nil, err
 	}
@@ -90,7 +101,7 @@ func (o *oracle) expand(link *channel.Secret, ctx protocol.Context) (field.Vecto
 	if err != nil {
 		return nil, err
 	}
-	v := make(field.Vector, o.w.session.Plan.Dim)
+	v := make(field.Vector, o.w.session.Plan.Elements())
 	for i := range o.w.session.Chunks() {
 		lo := i * xof.ChunkElements
 		mask.Fill(v[lo:lo+o.w.session.ChunkLen(i)], uint64(i))
@@ -101,7 +112,7 @@ func (o *oracle) expand(link *channel.Secret, ctx protocol.Context) (field.Vecto
 // openVector opens the chunks that left in a context.
 func (o *oracle) openVector(link *channel.Secret, ctx protocol.Context) (field.Vector, error) {
 	s := o.w.session
-	v, list := make(field.Vector, s.Plan.Dim), o.chunks[ctx]
+	v, list := make(field.Vector, s.Plan.Elements()), o.chunks[ctx]
 	if len(list) != s.Chunks() {
 		return nil, fmt.Errorf("%d chunks left, not %d", len(list), s.Chunks())
 	}
@@ -262,8 +273,10 @@ func (o *oracle) opened(node, round uint32) {
 			v.Sub(g.shares[int(node)-o.w.setup.Parties])
 		}
 	}
-	r.noise = make([]int64, len(v))
-	fixedpoint.FromField(r.noise, v)
+	if r.noise, err = o.coordinates(v); err != nil {
+		o.violate("wrong sum", "node %d reveals in %s what isn't coordinates: %v", node, r.at, err)
+		return
+	}
 	silent := true
 	for _, x := range r.noise {
 		silent = silent && x == 0
@@ -319,10 +332,19 @@ func (o *oracle) resulted(r *protocol.Result) {
 		now.model = before.model
 	}
 	same := protocol.SetDigest(o.w.session, r.Round, r.Attempt, r.Set) == protocol.SetDigest(o.w.session, r.Round, r.Attempt, set)
-	if !same || r.Aggregate != protocol.IntDigest(total) || r.Next != protocol.IntDigest(now.model) || now.accepted != (r.Outcome == protocol.OutcomeAccepted) {
+	if !same || r.Aggregate != o.digest(total) || r.Next != protocol.IntDigest(now.model) || now.accepted != (r.Outcome == protocol.OutcomeAccepted) {
 		o.violate("wrong result", "%s: the result isn't the sum over the set, or the model not what it leads to", at)
 	}
 	o.rounds = append(o.rounds, now)
+}
+
+// digest is the digest of a sum as it is published.
+func (o *oracle) digest(sum []int64) (d protocol.Digest) {
+	ints, err := o.w.session.Plan.Integers(make([]int64, o.w.session.Plan.Elements()), sum)
+	if err != nil {
+		return d
+	}
+	return protocol.IntDigest(ints)
 }
 
 // settled: a party is where the results lead to, and its private state took in

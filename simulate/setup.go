@@ -22,6 +22,7 @@ type Setup struct {
 	Noise      protocol.Placement
 	Reject     bool  // the application refuses some sums
 	Audit      bool  // parties commit to what they noised
+	Paired     bool  // two coordinates share an element
 	Until      int64 // virtual ms: no fault later than this
 }
 
@@ -35,13 +36,22 @@ const (
 	patience = 5_000
 )
 
-// Numbers of the toy application. Updates are digits in base 64, a digit a
-// party, so that every double count and omission shows in the sum.
-const (
-	base     = 64
-	perParty = 1 << 40
-	variance = 1 << 56 // sigma 2^28: two draws that agree are no accident
-)
+// scale are the numbers of the toy application. Updates are digits in base 2^digit, a digit
+// a party, so that every double count and omission shows in the sum.
+type scale struct {
+	digit    int // bits
+	perParty uint64
+	variance uint64
+}
+
+// scale is what there is room for. Two draws of noise that agree are no accident: sigma is 2^28, or
+// 2^25 in each of two coordinates or more.
+func (s Setup) scale() scale {
+	if s.Paired {
+		return scale{4, 1 << 25, 1 << 50}
+	}
+	return scale{6, 1 << 40, 1 << 56}
+}
 
 // draw makes a session's setup from the seed.
 func draw(seed uint64, p Profile) Setup {
@@ -59,16 +69,22 @@ func draw(seed uint64, p Profile) Setup {
 	if p.Tight && n("tight", 2) == 0 {
 		s.MinParties = s.Parties
 	}
+	if s.Paired = n("paired", 4) == 0; s.Paired {
+		s.Dim = max(s.Dim, 2)
+	}
 	if p.Wide {
 		s.Dim, s.Rounds, s.Parties, s.MinParties, s.Audit = 1<<16+1+n("dim", 3), 1, 3, 2, false
+		if s.Paired {
+			s.Dim += 1 << 16 // two chunks again
+		}
 	}
 	return s
 }
 
 // String is the setup as a script states it.
 func (s Setup) String() string {
-	return fmt.Sprintf("seed=%d parties=%d computes=%d dim=%d rounds=%d spares=%d min=%d noise=%s reject=%d audit=%d until=%d",
-		s.Seed, s.Parties, s.Computes, s.Dim, s.Rounds, s.Spares, s.MinParties, s.Noise, bit(s.Reject), bit(s.Audit), s.Until)
+	return fmt.Sprintf("seed=%d parties=%d computes=%d dim=%d rounds=%d spares=%d min=%d noise=%s reject=%d audit=%d paired=%d until=%d",
+		s.Seed, s.Parties, s.Computes, s.Dim, s.Rounds, s.Spares, s.MinParties, s.Noise, bit(s.Reject), bit(s.Audit), bit(s.Paired), s.Until)
 }
 
 func bit(b bool) int {
@@ -88,8 +104,8 @@ func parseSetup(fields []string) (s Setup, err error) {
 		}
 		seen[name] = true
 	}
-	if len(seen) != 11 {
-		return s, fmt.Errorf("setup: %d fields, want 11, each once", len(seen))
+	if len(seen) != 12 {
+		return s, fmt.Errorf("setup: %d fields, want 12, each once", len(seen))
 	}
 	return s, nil
 }
@@ -108,6 +124,8 @@ func (s *Setup) set(name, value string) (err error) {
 		s.Reject, err = strconv.ParseBool(value)
 	case name == "audit":
 		s.Audit, err = strconv.ParseBool(value)
+	case name == "paired":
+		s.Paired, err = strconv.ParseBool(value)
 	case name == "noise":
 		for _, p := range []protocol.Placement{protocol.NoiseNone, protocol.NoiseParty, protocol.NoiseCompute} {
 			if p.String() == value {
@@ -136,10 +154,10 @@ func (s Setup) memberName(i int) string {
 // session is the plan and its members' keys.
 func (s Setup) session() (protocol.Session, []*signer, error) {
 	p := &protocol.Plan{Name: "simulation", Created: epoch/1000 - 1000, NotAfter: epoch/1000 + 1_000_000, Suite: channel.SuiteX25519,
-		Dim: uint32(s.Dim), FracBits: 16, Rounds: uint32(s.Rounds), SpareAttempts: uint32(s.Spares), MinParties: uint32(s.MinParties),
-		DeadlineMS: deadlineMS, GraceMS: graceMS, Clip: 1, PerParty: perParty, Noise: s.Noise, Audit: s.Audit, Application: "simulation"}
+		Dim: uint32(s.Dim), Paired: s.Paired, FracBits: 16, Rounds: uint32(s.Rounds), SpareAttempts: uint32(s.Spares), MinParties: uint32(s.MinParties),
+		DeadlineMS: deadlineMS, GraceMS: graceMS, Clip: 1, PerParty: s.scale().perParty, Noise: s.Noise, Audit: s.Audit, Application: "simulation"}
 	if s.Noise != protocol.NoiseNone {
-		p.Variance = variance
+		p.Variance = s.scale().variance
 	}
 	keys, known := make([]*signer, s.Parties+s.Computes+1), verifier{}
 	for i := range keys {

@@ -77,7 +77,7 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{setup: setup, profile: profile, session: session, app: toy{setup.Dim, setup.Reject},
+	w := &world{setup: setup, profile: profile, session: session, app: setup.app(),
 		exchange: &exchange{map[string]*channel.Secret{}}, outsider: newSigner(setup.Seed, 1<<31), chaos: c, seams: s,
 		routes: map[string][]int{}, published: map[string]int{}, trace: setup.Seed}
 	if w.bases, err = session.Plan.Generators(); err != nil {

@@ -198,7 +198,7 @@ func (r *reader) agreedSet(a *Attempt, agree *protocol.Agree, accounts map[uint3
 
 // revealed takes the partial sums and the result that they lead to.
 func (r *reader) revealed(a *Attempt, agree *protocol.Agree, accounts map[uint32]account) error {
-	sum, partials, blindings := make(field.Vector, r.s.Plan.Dim), make([]protocol.Digest, r.m), make([][32]byte, r.m)
+	sum, partials, blindings := make(field.Vector, r.s.Plan.Elements()), make([]protocol.Digest, r.m), make([][32]byte, r.m)
 	for k := range r.m {
 		m, v, err := r.partial(a, k, agree)
 		if err != nil {
@@ -235,7 +235,7 @@ func (r *reader) partial(a *Attempt, k int, agree *protocol.Agree) (*protocol.Pa
 	if r.next++; r.next > len(r.entries) {
 		return nil, nil, fmt.Errorf("%w: the vector of %s is missing", protocol.ErrMismatch, r.s.Name(from))
 	}
-	v, ok := protocol.ParseTranscriptVector(r.entries[r.next-1], int(r.s.Plan.Dim))
+	v, ok := protocol.ParseTranscriptVector(r.entries[r.next-1], r.s.Plan.Elements())
 	if !ok || protocol.VectorDigest(v) != m.Vector {
 		return nil, nil, fmt.Errorf("%w: the vector isn't the one that %s signed", protocol.ErrMismatch, r.s.Name(from))
 	}
@@ -263,7 +263,7 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 	if err := timely(a, m.Round, m.Attempt); err != nil {
 		return err
 	}
-	outcome, next := r.fold(a.Round, sum)
+	outcome, next, coordinates := r.fold(a.Round, sum)
 	switch {
 	case !slices.Equal(m.Set, a.set):
 		return fmt.Errorf("%w: the result names another set than was agreed", protocol.ErrMismatch)
@@ -276,20 +276,21 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 	case m.Next != protocol.IntDigestBeside(m.Aggregate, sum, next):
 		return fmt.Errorf("%w: the result names another model than the aggregate leads to", protocol.ErrMismatch)
 	}
-	a.Outcome, a.Aggregate, r.now = outcome, sum, next
+	a.Outcome, a.Aggregate, r.now = outcome, coordinates, next
 	r.report.Models = append(r.report.Models, next)
 	r.report.Releases++
 	return nil
 }
 
-// fold is the model after the round: the old one when the sum can't be folded in.
-func (r *reader) fold(round uint32, sum []int64) (protocol.Outcome, []int64) {
-	if protocol.CheckSum(sum, r.maxSum) != nil {
-		return protocol.OutcomeRejected, r.now
+// fold is the model after the round, the old one when the sum can't be folded in, and the
+// sum's coordinates.
+func (r *reader) fold(round uint32, sum []int64) (outcome protocol.Outcome, next, coordinates []int64) {
+	coordinates, err := r.s.Plan.OpenSum(sum, r.maxSum)
+	if err == nil {
+		next, err = r.model.Fold(round, r.now, coordinates)
 	}
-	next, err := r.model.Fold(round, r.now, sum)
 	if err != nil {
-		return protocol.OutcomeRejected, r.now
+		return protocol.OutcomeRejected, r.now, coordinates
 	}
-	return protocol.OutcomeAccepted, next
+	return protocol.OutcomeAccepted, next, coordinates
 }

@@ -30,7 +30,7 @@ type Attempt struct {
 	Outcome   protocol.Outcome // 0: the session ended while the attempt was open
 	Set       []string         // the parties that the sum counts, in roster order
 	Uncounted []string         // parties whose contribution is on record but not in the set
-	Aggregate []int64          // the revealed sum, grid units; nil when nothing was revealed
+	Aggregate []int64          // the revealed sum, grid units; nil when nothing was revealed, or nothing that is coordinates
 
 	set   []protocol.Entry
 	holds map[uint32]*protocol.Hold // by node

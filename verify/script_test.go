@@ -100,7 +100,7 @@ func (w *script) contribution(round, attempt, party uint32, value []int64) (*pro
 	}
 	r, err := commit.RandomScalar(w.rand)
 	w.must(err)
-	c.Commitment, err = w.bases.Commit(value, r)
+	c.Commitment, err = w.bases.Commit(w.integers(value), r)
 	w.must(err)
 	shares, err := r.Split(2, w.rand)
 	w.must(err)
@@ -150,6 +150,14 @@ func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, count
 	return w
 }
 
+// integers are those of coordinates' elements.
+func (w *script) integers(coordinates []int64) []int64 {
+	w.t.Helper()
+	ints, err := w.s.Plan.Integers(make([]int64, w.s.Plan.Elements()), coordinates)
+	w.must(err)
+	return ints
+}
+
 func contains(list []uint32, p uint32) bool {
 	for _, x := range list {
 		if x == p {
@@ -161,11 +169,12 @@ func contains(list []uint32, p uint32) bool {
 
 func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64, blind [2][]*commit.Scalar) {
 	w.t.Helper()
-	mask, whole := field.Vector{11, field.Element(field.MaxSigned)}, make(field.Vector, len(sum))
-	w.must(fixedpoint.ToField(whole, sum))
+	ints := w.integers(sum)
+	mask, whole := field.Vector{11, field.Element(field.MaxSigned)}[:len(ints)], make(field.Vector, len(ints))
+	w.must(fixedpoint.ToField(whole, ints))
 	rest := append(field.Vector(nil), whole...)
 	rest.Sub(mask)
-	r := &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeAccepted, Set: set, Aggregate: protocol.IntDigest(sum)}
+	r := &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeAccepted, Set: set, Aggregate: protocol.IntDigest(ints)}
 	for k, v := range []field.Vector{mask, rest} {
 		m := &protocol.Partial{Round: round, Attempt: attempt, Set: protocol.SetDigest(w.s, round, attempt, set), Vector: protocol.VectorDigest(v)}
 		if w.bases != nil {

@@ -116,10 +116,16 @@ func checkRun(t *testing.T, signed *protocol.SignedPlan, left *session.Report, s
 
 func TestRealSession(t *testing.T) {
 	vectors := [][]int64{{1, -2, 3}, {10, 20, -30}, {-100, 200, 300}}
-	signed, left, stores := run(t, 3, 3, vectors, nil)
-	r := checkRun(t, signed, left, stores, []int64{-89, 218, 273})
-	if r.Audited {
-		t.Error("nobody asked for an audit")
+	for _, paired := range []bool{false, true} {
+		signed, left, stores := run(t, 3, 3, vectors, func(p *protocol.Plan) {
+			if p.Paired = paired; paired {
+				p.PerParty = 1 << 20
+			}
+		})
+		r := checkRun(t, signed, left, stores, []int64{-89, 218, 273})
+		if r.Audited {
+			t.Error("nobody asked for an audit")
+		}
 	}
 }
 
@@ -135,6 +141,10 @@ func TestRealAudit(t *testing.T) {
 	r, err := verify.Transcript(signed, left.Transcript, session.Sum{Dim: 3})
 	if err != nil {
 		t.Fatal(err)
+	}
+	pairs, left, stores := run(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit, p.Paired, p.PerParty = true, true, 1<<20 })
+	if r := checkRun(t, pairs, left, stores, []int64{-89, 218, 273}); !r.Audited {
+		t.Error("pairs are not audited")
 	}
 	if slices.Equal(r.Model(), []int64{-89, 218, 273}) {
 		t.Error("there is no noise in the sum")

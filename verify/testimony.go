@@ -71,7 +71,7 @@ func (r *reader) testimony(a *Attempt, before *uint64) error {
 
 // vectorOf takes the vector behind a partial sum, if there is one.
 func (r *reader) vectorOf(m *protocol.Partial) error {
-	v, ok := protocol.ParseTranscriptVector(r.entries[r.next], int(r.s.Plan.Dim))
+	v, ok := protocol.ParseTranscriptVector(r.entries[r.next], r.s.Plan.Elements())
 	if !ok {
 		return nil
 	}

@@ -26,7 +26,7 @@ func choirName(cfg Config) string { return fmt.Sprintf("Choir, M = %d, all nodes
 // receipt at a node.
 func choirRow(ctx context.Context, name string, cfg Config, nodes int) (Row, error) {
 	row := Row{Name: name, Source: dca, Parties: cfg.Parties, Servers: nodes, Messages: 1}
-	r, err := bench.Run(ctx, bench.Config{Parties: cfg.Parties, Dim: cfg.Dim, Computes: nodes, Driver: bench.DriverStream})
+	r, err := bench.Run(ctx, bench.Config{Parties: cfg.Parties, Dim: cfg.Dim, Computes: nodes, Driver: bench.DriverStream, Pairs: bench.PairsNo})
 	if err != nil {
 		return row, err
 	}

@@ -39,6 +39,7 @@ func (f *cellFlags) addCell(cmd *cobra.Command) {
 	s.StringVar(&f.suite, "suite", "hybrid", "cipher suite: hybrid or x25519")
 	s.StringVar(&f.noise, "noise", "party", "who adds noise: party or none")
 	s.Uint64Var(&f.Sigma, "sigma", 1<<10, "standard deviation of a party's noise, grid units")
+	s.StringVar(&f.Pairs, "pairs", bench.PairsAuto, "two coordinates in a field element: auto, yes or no; auto: under the stream driver where the headroom allows it")
 	s.IntVar(&f.Workers, "workers", 0, "goroutines that step machines and measure limits; 0: one a core")
 	formatFlag(cmd, &f.format)
 }
@@ -52,6 +53,9 @@ func (f *cellFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if err := oneOf("noise", f.noise, "party", "none"); err != nil {
+		return err
+	}
+	if err := oneOf("pairs", f.Pairs, bench.PairsAuto, bench.PairsYes, bench.PairsNo); err != nil {
 		return err
 	}
 	switch {
@@ -115,7 +119,7 @@ noise. A limit's ratio is the fraction of the limit that was reached.`,
 }
 
 func printCell(w io.Writer, r *bench.Result) {
-	fmt.Fprintf(w, "N = %d, d = %d, M = %d, %s, %s driver, %s, sigma %d: %s\n", r.Parties, r.Dim, r.Computes, r.Transport, r.Driver, r.Suite, r.Sigma, r.Checked)
+	fmt.Fprintf(w, "N = %d, d = %d, M = %d, %s, %s driver, %s, sigma %d, %s: %s\n", r.Parties, r.Dim, r.Computes, r.Transport, r.Driver, r.Suite, r.Sigma, r.Pairing(), r.Checked)
 	fmt.Fprintf(w, "%s, %d cores, %.1f processes competing\n\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Load)
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "role\tphase\tin round\tseconds\tcpu seconds\tbytes\tallocs\tlimit seconds\tof the limit")

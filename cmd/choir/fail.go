@@ -83,7 +83,7 @@ var fields = map[string]string{
 	"epsilon": "--epsilon", "delta": "--delta", "clip": "--clip", "model": "--model", "method": "--method", "strategy": "--strategy", "shards": "--shards",
 	"data": "--data", "target": "--target", "schema": "--schema", "column": "--column", "seed": "--seed", "train": "--train", "rho": "--rho", "kappa": "--kappa", "out": "--out",
 	"sigma": "--sigma", "frac_bits": "--frac-bits", "input": "--input", "transport": "--transport", "resume": "--resume",
-	"dim": "--dim", "compute_nodes": "--compute-nodes", "suite": "--suite", "driver": "--driver", "noise": "--noise", "workers": "--workers", "worker": "--worker", "node": "--node",
+	"dim": "--dim", "compute_nodes": "--compute-nodes", "suite": "--suite", "driver": "--driver", "noise": "--noise", "pairs": "--pairs", "workers": "--workers", "worker": "--worker", "node": "--node",
 	"repeats": "--repeats", "threshold": "--threshold", "baseline": "--baseline", "dir": "--dir", "add": "--add",
 	"processes": "--processes", "format": "--format", "listen": "--listen", "token_file": "--token-file", "store": "--store",
 }

@@ -26,7 +26,11 @@ func printPlan(w io.Writer, s *session.Summary) {
 	row("name", "%s", s.Name)
 	row("valid", "%s to %s", s.Created.Format(time.RFC3339), s.NotAfter.Format(time.RFC3339))
 	row("suite", "%s", s.Suite)
-	row("application", "%s, %d numbers on the grid 2^-%d", s.Application, s.Dim, s.FracBits)
+	shared := ""
+	if s.Paired {
+		shared = ", two to an element"
+	}
+	row("application", "%s, %d numbers on the grid 2^-%d%s", s.Application, s.Dim, s.FracBits, shared)
 	row("rounds", "%d, and %d spare attempts", s.Rounds, s.SpareAttempts)
 	row("smallest set", "%d of %d parties; up to %d may collude", s.MinParties, s.Parties, s.Colluders)
 	row("deadline", "%s, grace %s", time.Duration(s.DeadlineMS)*time.Millisecond, time.Duration(s.GraceMS)*time.Millisecond)

@@ -28,11 +28,21 @@ type Headroom struct {
 	NoiseVariance uint64 // variance parameter of each party's noise, in grid units squared; 0 is none
 	Dim           int    // coordinates, at least 1
 	Rounds        int    // sums over the whole plan, further attempts included; at least 1
+	Paired        bool   // two coordinates share an element ([Pair])
+}
+
+// Limit is the largest magnitude that a coordinate of a sum may have: (p-1)/2, or
+// [MaxPaired] of one that shares its element.
+func (h Headroom) Limit() uint64 {
+	if h.Paired {
+		return MaxPaired
+	}
+	return uint64(field.MaxSigned)
 }
 
 // Check refuses, with [ErrHeadroom] and the numbers, unless
 //
-//	Parties * PerParty + Tail() <= (p-1)/2,
+//	Parties * PerParty + Tail() <= Limit(),
 //
 // that is, unless every contribution and every sum decodes to the integer that it
 // is, except with probability 2^-40 over all coordinates, parties and rounds of
@@ -45,13 +55,18 @@ func (h Headroom) Check() error {
 	signal := product(uint64(h.Parties), h.PerParty)
 	tail := h.tail()
 	total := new(big.Int).Add(signal, tail)
-	excess := new(big.Int).Div(total, big.NewInt(field.MaxSigned)).BitLen()
-	if total.Cmp(big.NewInt(field.MaxSigned)) <= 0 {
+	limit := new(big.Int).SetUint64(h.Limit())
+	excess := new(big.Int).Div(total, limit).BitLen()
+	if total.Cmp(limit) <= 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d parties * %d + noise tail %v = %v exceeds (p-1)/2 = %d; "+
-		"taking %d off the fraction bits of the grid would do, or a smaller clip, or fewer parties",
-		ErrHeadroom, h.Parties, h.PerParty, tail, total, field.MaxSigned, excess)
+	name, remedy := "(p-1)/2", "fewer parties"
+	if h.Paired {
+		name, remedy = "2^31 - 1", "fewer parties, or an element for each coordinate"
+	}
+	return fmt.Errorf("%w: %d parties * %d + noise tail %v = %v exceeds %s = %v; "+
+		"taking %d off the fraction bits of the grid would do, or a smaller clip, or %s",
+		ErrHeadroom, h.Parties, h.PerParty, tail, total, name, limit, excess, remedy)
 }
 
 // Tail returns, in grid units, what no coordinate's noise exceeds in magnitude, be it
