@@ -30,7 +30,10 @@ func figure4() comparison {
 
 // network fills in what all of DP-PVI's methods have in common with a network.
 func (t task) network(c pvi.Config) session.App {
-	c.Model, c.Family, c.Features, c.Hidden, c.PriorPrecision, c.PrecisionFloor, c.DampingBits = pvi.BNN, gauss.MeanField, t.features, hidden, 1, 1, 16
+	c.Model, c.Family, c.Features, c.Hidden, c.PriorPrecision, c.DampingBits = pvi.BNN, gauss.MeanField, t.features, hidden, 1, 16
+	if c.PrecisionFloor == 0 {
+		c.PrecisionFloor = 1
+	}
 	if c.Samples == 0 {
 		c.Samples = 2
 	}
@@ -67,39 +70,51 @@ func networkGlobal() method {
 			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.InitialSpread, c.Averaging)}
 }
 
-// networkVirtual is virtual clients, noise-free factors, Adam's steps.
+// networkShards is what virtual clients and local averaging have in common: shards of
+// some twenty records, one natural-gradient step, noise-free factors. each is the clip of a
+// shard's part of the sum.
+func networkShards(s pvi.Strategy, each float64) pvi.Config {
+	return pvi.Config{Strategy: s, Clip: each, FracBits: session.GridFor(each), Damping: 0.06, DampingDecay: 0.05, Steps: 1, LearningRate: 1, PrecisionFloor: 200,
+		Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 200, StartSpread: 0.4}}
+}
+
+// networkVirtual is virtual clients.
 func networkVirtual() method {
-	const rounds = 20
-	c := pvi.Config{Strategy: pvi.Virtual, ShardPower: 1, Shards: 1000, Clip: 0.5, Damping: 0.2, DampingDecay: 0.1, Beta: 0.5, Steps: 2, LearningRate: 0.02,
-		Method: pvi.Method{StartPrecision: 200, StartSpread: 0.1}}
-	return method{name: "virtual clients", paper: "virtual clients", rounds: rounds, few: true, app: func(t task) session.App { return t.network(c) },
-		settings: fmt.Sprintf("%d rounds, %d virtual clients in all, in proportion to the records, %d Adam steps of %g, C %g, damping %g / (1 + %g (s-1)), beta %g, the same start",
-			rounds, c.Shards, c.Steps, c.LearningRate, c.Clip, c.Damping, c.DampingDecay, c.Beta)}
+	const rounds, records = 20, 20
+	c := networkShards(pvi.Virtual, 6)
+	c.ShardPower = 1
+	return method{name: "virtual clients", paper: "virtual clients", rounds: rounds, few: true,
+		app: func(t task) session.App {
+			c := c
+			c.Shards = t.rows / records
+			return t.network(c)
+		},
+		settings: fmt.Sprintf("%d rounds, virtual clients of %d records each, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), factors begin with a precision of %g together around fixed means within %g of 0, precisions of at least %g",
+			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.StartPrecision, c.StartSpread, c.PrecisionFloor)}
 }
 
-// networkAveraging is local averaging in the form with a proof.
+// networkAveraging is local averaging in the form with a proof, with half as many shards in all.
 func networkAveraging() method {
-	const rounds, each = 20, 0.5
-	c := pvi.Config{Strategy: pvi.Averaging, Shards: 100, Clip: each * 100, FracBits: session.GridFor(each), Damping: 0.2, DampingDecay: 0.1, Steps: 2, LearningRate: 0.02,
-		Method: pvi.Method{StartPrecision: 200, StartSpread: 0.1}}
+	const rounds, shards = 20, 61
+	c := networkShards(pvi.Averaging, 6)
+	each := c.Clip
+	c.Shards, c.Clip = shards, each*shards
 	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true, app: func(t task) session.App { return t.network(c) },
-		settings: fmt.Sprintf("%d rounds, %d shards at every client, %d Adam steps of %g, C %g for a shard's part of the mean, damping %g / (1 + %g (s-1)), the same start",
-			rounds, c.Shards, c.Steps, c.LearningRate, each, c.Damping, c.DampingDecay)}
+		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for a shard's part of the mean; damping, start and precisions as with virtual clients", rounds, shards, each)}
 }
 
-// networkCommittee is one round of DP optimisation at every client by itself, from a prior
-// whose means are spread: a committee has no public start.
+// networkCommittee is one round of DP optimisation at every client by itself, whose steps
+// begin at the same fixed means.
 func networkCommittee(s pvi.Strategy, name string) method {
-	const spread = 0.1
-	c := pvi.Config{Strategy: s, Shards: 1, Clip: 4, Damping: 1, Steps: 200, LearningRate: 1e-4, PriorSpread: spread,
-		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.05}}
+	c := pvi.Config{Strategy: s, Shards: 1, Clip: 3, Damping: 1, Steps: 100, LearningRate: 1e-4,
+		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.05, StartPrecision: 200, StartSpread: 0.25}}
 	return method{name: name, paper: name, rounds: 1, few: true, app: func(t task) session.App {
 		c := c
 		if s == pvi.BCMSplit {
 			c.Parties = t.parties
 		}
 		return t.network(c)
-	}, settings: fmt.Sprintf("%d SGD steps of %g, Poisson samples at rate %g, C %g a record, prior N(m, I) with fixed means m within %g of 0", c.Steps, c.LearningRate, c.SampleRate, c.Clip, spread)}
+	}, settings: fmt.Sprintf("%d SGD steps of %g from the prior with a precision of %g around fixed means within %g of 0, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g", c.Steps, c.LearningRate, c.StartPrecision, c.StartSpread, c.SampleRate, c.Clip, c.SDUnit)}
 }
 
 // withinFigure4 is the paper's DP optimisation less one standard error, as far as it could
