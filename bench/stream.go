@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +41,7 @@ type stream struct {
 
 	updates            [][]int64     // a party's own room, used again by those who come after it
 	rooms              []*party.Room // the same
+	verifiers          []*verifier   // and what they know of keys, as a party does in a session's later rounds
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
 	setupSent, sent    int64               // the most that a party published
@@ -71,6 +73,19 @@ type countedSigner struct {
 func (s *countedSigner) Sign(msg []byte) identity.Signature {
 	s.n.Add(1)
 	return s.PrivateKey.Sign(msg)
+}
+
+// verifier is a process's memory of keys, which parties that take its turns share.
+type verifier struct {
+	mu   sync.Mutex
+	keys identity.Keys
+}
+
+// Verify implements protocol.Verifier.
+func (v *verifier) Verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.keys.Verify(key, msg, sig)
 }
 
 // reader counts what is read.
@@ -130,10 +145,11 @@ func (s *stream) node(i uint32) (*node, error) {
 
 // party builds a party's machine over what its store holds. Up to ahead coordinates
 // of noise are drawn when it has nothing else to do; 0: as it does by itself. Its messages
-// are in room, unless that is nil.
-func (s *stream) party(i int, packed []byte, ahead int, room *party.Room) (*actor, error) {
-	store := unpack(packed)
-	m, err := party.New(party.Config{Session: s.w.session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead,
+// are in room, unless that is nil, and v verifies for it.
+func (s *stream) party(i int, packed []byte, ahead int, room *party.Room, v protocol.Verifier) (*actor, error) {
+	store, session := unpack(packed), s.w.session
+	session.Verifier = v
+	m, err := party.New(party.Config{Session: session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead,
 		Sampler: s.sampler, Room: room})
 	return &actor{index: uint32(i), machine: m, store: store, clock: s.now}, err
 }

@@ -1,6 +1,8 @@
 package identity
 
 import (
+	"sync"
+
 	"filippo.io/edwards25519"
 
 	"choir/crypto/msm"
@@ -9,10 +11,13 @@ import (
 // Keys remembers public keys in the form in which signatures are verified, so that
 // each is decoded and checked once: half of what a signature costs in a large
 // batch. Keys are few: who keeps one verifies signatures of a roster's members only,
-// else it grows with what strangers send. About 400 bytes a key. The zero value is
-// empty and ready; one goroutine uses it at a time.
+// else it grows with what strangers send. About 400 bytes a key, and 108 KiB for each of up
+// to maxTables whose signatures come one by one and again and again, as a session's
+// aggregator's and nodes' do ([msm.Table], where that is fast). The zero value is empty and
+// ready; one goroutine uses it at a time.
 type Keys struct {
-	known map[PublicKey]*verifier
+	known  map[PublicKey]*verifier
+	tables int
 }
 
 // verifier is a public key that has been checked, in the forms in which the equation
@@ -20,6 +25,29 @@ type Keys struct {
 type verifier struct {
 	point    *edwards25519.Point
 	prepared msm.Point
+	table    *msm.Table // nil before it has paid
+	alone    int        // signatures that were verified alone, without a table
+}
+
+// A key gets a table after so many signatures that were verified alone, which took about as
+// long, and no more than so many keys do.
+const (
+	manyAlone = 6
+	maxTables = 64
+)
+
+// basePoint is the table of B.
+var basePoint = sync.OnceValue(func() *msm.Table { return msm.NewTable(edwards25519.NewGeneratorPoint()) })
+
+// another notes that a signature of v's is verified alone, and makes the table in time.
+func (k *Keys) another(v *verifier) {
+	if k == nil || v.table != nil || k.tables == maxTables || !msm.Fast() {
+		return
+	}
+	if v.alone++; v.alone > manyAlone {
+		v.table = msm.NewTable(v.point)
+		k.tables++
+	}
 }
 
 // verifier decodes and checks a public key, once. A nil Keys remembers nothing.
@@ -88,6 +116,7 @@ func (k *Keys) Verify(pub PublicKey, msg []byte, sig Signature) bool {
 	if err != nil {
 		return false
 	}
+	k.another(v)
 	var c claim
 	return newReader().read(&c, v, pub, msg, sig) && c.verify()
 }

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"filippo.io/edwards25519"
+
 	"pgregory.net/rapid"
 
+	"choir/crypto/msm"
 	"choir/crypto/vectortest"
 )
 
@@ -37,6 +39,34 @@ func TestAgainstStandardLibrary(t *testing.T) {
 			t.Fatal("a signature holds for another message")
 		}
 	})
+}
+
+// TestTableChangesNoVerdict verifies every kind of signature, good, bad, and with components of
+// small order, with keys that have signed so much that they have tables.
+func TestTableChangesNoVerdict(t *testing.T) {
+	points, keys := torsion(t), new(Keys)
+	for kind := -8; kind <= 2; kind++ {
+		for n := 0; n < 64; n += 3 {
+			it := adversarial(t, points, kind, byte(n))
+			for again := range 2 {
+				if got := keys.Verify(it.Key, it.Msg, it.Sig); got != (kind >= 0) {
+					t.Errorf("kind %d, %d, time %d: accepted %v", kind, n, again, got)
+				}
+			}
+		}
+	}
+	if msm.Fast() != (keys.tables > 0) || keys.tables > maxTables {
+		t.Errorf("%d of %d keys have a table", keys.tables, len(keys.known))
+	}
+	key, msg := testKey(1), []byte("message")
+	sig := key.Sign(msg)
+	for bit := range 8 * SignatureSize {
+		bad := sig
+		bad[bit/8] ^= 1 << (bit % 8)
+		if keys.Verify(key.Public(), msg, bad) || !keys.Verify(key.Public(), msg, sig) {
+			t.Errorf("signature bit %d does not matter, or nothing does", bit)
+		}
+	}
 }
 
 // TestEverySignatureBit flips each bit of a signature and of a key.
