@@ -41,7 +41,7 @@ in [benchmarks](benchmarks/README.md). A study that ` + "`choir experiment list`
 Repeat any of them with ` + "`choir experiment run NAME --seeds 5`" + `; the data sets come from ` + "`$CHOIR_DATA`" + `.
 
 What it takes, in seconds of one processor for a seed (one of two cores of a small machine of 2026, in memory), and what was run from a fresh clone, for one seed: there every row
-came out as the page's first seed, within 1e-7, but for thesis-regression, whose noise depends on the number of problems: its medians of ten problems lie between the quartiles of the page's fifty.
+came out as the page's first seed, within 1e-7 (within their four digits where the page keeps four), but for thesis-regression, whose noise depends on the number of problems: its medians of ten problems lie between the quartiles of the page's fifty.
 
 | experiment | seconds a seed | run from a fresh clone |
 |---|---|---|
@@ -50,13 +50,13 @@ came out as the page's first seed, within 1e-7, but for thesis-regression, whose
 | own-randhie | 33 | all of it |
 | paper1-figure1b | 1 | all of it |
 | paper1-figure2 | 8 | all of it |
-| paper4-adult | not measured | virtual clients (35) |
+| paper4-adult | 239 | all of it |
 | paper4-adult-half, DP optimisation | 15 | all of it |
 | paper4-adult-others | 51 | BCM same (6) |
 | paper4-adult200 | 60 | all of it |
 | paper4-adult8020 | not measured | virtual clients, setting chosen in private (42) |
-| paper4-bnn, DP optimisation | 80 | balanced (28) |
-| paper4-bnn, global VI on the balanced split | 32 | no |
+| paper4-bnn, DP optimisation | 80 | all of it |
+| paper4-bnn, global VI on the balanced split | 33 | all of it |
 | thesis-regression | 56 | all of it |
 | workshop-table5, DP-PVI with our steps | 47 | all of it |
 `
