@@ -127,14 +127,14 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 
 // costOf counts payload bytes, as the bus sees them: vectors, tags, headers.
 func costOf(p *protocol.Plan) PlanCost {
-	n, m, d := p.Parties(), p.Computes(), int(p.Dim)
-	chunks := (d + xof.ChunkElements - 1) / xof.ChunkElements
+	n, m, d := p.Parties(), p.Computes(), p.Elements()
+	chunks := xof.Chunks(d)
 	vector := 8*d + chunks*(channel.Overhead+64)
 	head := 105 + 32*3 + 16 + 16*m
 	c := PlanCost{UploadPerParty: vector + head, DownloadPerParty: vector + 105 + 36*n + 32*m + m*(105+44) + m*(105+44),
 		DownloadPerCompute: n*head + (n+m-1)/m*vector + m*(105+36*n) + m*(105+44), Rounds: int(p.Rounds)}
 	perElement, perNoise := measure(p.Variance)
-	c.SecondsPerParty = float64(d) * (float64(m)*perElement + perNoise)
+	c.SecondsPerParty = float64(d)*float64(m)*perElement + float64(p.Dim)*perNoise
 	c.SecondsPerCompute = float64(n) * float64(d) * perElement
 	return c
 }

@@ -107,6 +107,43 @@ func learningPlanOf(t *testing.T, c learningCase, adjust func(*Terms)) (*Local, 
 	return l, learners
 }
 
+// TestPairsLearnTheSame: two coordinates in an element change no integer of what is learnt, and
+// no number of a private plan's claim.
+func TestPairsLearnTheSame(t *testing.T) {
+	c := learningCases()["logistic"]
+	c.cfg.Clip = 0.1
+	plan := func(paired bool, noise protocol.Placement, epsilon, delta float64) (*Local, []*pvi.Learner) {
+		return learningPlanOf(t, c, func(ts *Terms) {
+			ts.Rounds, ts.Paired, ts.Noise, ts.Epsilon, ts.Delta = 4, paired, noise, epsilon, delta
+		})
+	}
+	l, learners := plan(true, protocol.NoiseNone, 0, 0)
+	secure, err := l.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := pvi.Run(t.Context(), c.cfg, learners, nil, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(secure.Model, plain.Final()) || slices.Equal(plain.Final(), c.cfg.Initial()) {
+		t.Errorf("secure %v\nplain  %v", secure.Model, plain.Final())
+	}
+	pairs, _ := plan(true, protocol.NoiseParty, 1, 1e-5)
+	single, _ := plan(false, protocol.NoiseParty, 1, 1e-5)
+	with, without := *pairs.Session.Plan, *single.Session.Plan
+	if with.Variance == 0 || with.Variance != without.Variance || with.Sensitivity != without.Sensitivity || with.Elements() != (int(with.Dim)+1)/2 {
+		t.Errorf("%+v\n%+v", with, without)
+	}
+	cost, whole := costOf(&with), costOf(&without)
+	if saved := whole.UploadPerParty - cost.UploadPerParty; saved != 8*(int(with.Dim)/2) {
+		t.Errorf("pairs save %d bytes of %d", saved, whole.UploadPerParty)
+	}
+	if report, err := pairs.Run(t.Context()); err != nil || slices.Equal(report.Model, secure.Model) {
+		t.Errorf("a private session of pairs: %v", err)
+	}
+}
+
 // TestSecureEqualsPlain: with the noise off, the secure session ends in the
 // very integers of a plain in-memory run, for both models, in memory and over
 // NATS; the posterior is then equal on the grid.

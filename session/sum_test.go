@@ -119,14 +119,18 @@ func (h *history) over(parties int) (kept [][]int64) {
 // smallest allowed set. S = sum x^2 / (|U| sigma_i^2) over the R rounds with that set is
 // chi-square with R degrees of freedom (the discrete Gaussian at sigma = 1000
 // has the Gaussian's moments to far more digits than a test can see); with
-// 2 x 16 coordinates and 2 pooled tests, each two-sided at 1e-9, the
-// false-alarm rate is below 4e-8. At R = 300 a variance that is off by 55% at
+// 3 x 16 coordinates and 3 pooled tests, each two-sided at 1e-9, the
+// false-alarm rate is below 6e-8. At R = 300 a variance that is off by 55% at
 // one coordinate, or by 13% at all of them, is found with near certainty.
 func TestAggregateNoiseVariance(t *testing.T) {
 	const n, m, d, rounds, dropouts, sigma2 = 5, 3, 16, 300, 2, 1_000_000
-	for _, absent := range []int{0, dropouts} {
-		t.Run(fmt.Sprintf("absent=%d", absent), func(t *testing.T) {
-			sums := noiseOf(t, n, m, d, rounds, dropouts, absent, sigma2)
+	for _, c := range []struct {
+		absent int
+		paired bool
+	}{{0, false}, {dropouts, false}, {0, true}} {
+		absent := c.absent
+		t.Run(fmt.Sprintf("absent=%d paired=%t", absent, c.paired), func(t *testing.T) {
+			sums := noiseOf(t, n, m, d, rounds, dropouts, absent, sigma2, c.paired)
 			variance := float64(n-absent) * sigma2
 			if len(sums) < rounds-10*absent { // the first rounds may have had more
 				t.Fatalf("%d of %d rounds had %d parties", len(sums), rounds, n-absent)
@@ -153,7 +157,7 @@ func checkChiSquare(t *testing.T, what string, s float64, df float64) {
 	}
 }
 
-func noiseOf(t *testing.T, n, m, d, rounds, dropouts, absent int, sigma2 uint64) [][]int64 {
+func noiseOf(t *testing.T, n, m, d, rounds, dropouts, absent int, sigma2 uint64, paired bool) [][]int64 {
 	list, keys := members(t, n, m)
 	ts := terms(list)
 	ts.Rounds, ts.Dropouts = rounds, dropouts
@@ -162,7 +166,7 @@ func noiseOf(t *testing.T, n, m, d, rounds, dropouts, absent int, sigma2 uint64)
 		t.Fatal(err)
 	}
 	p.Dim, p.FracBits, p.PerParty, p.Application, p.Noise, p.Variance = uint32(d), 10, 1, AppSum, protocol.NoiseParty, sigma2
-	p.GraceMS, p.DeadlineMS = 0, 60_000
+	p.Paired, p.GraceMS, p.DeadlineMS = paired, 0, 60_000
 	if absent > 0 { // some leave, and are waited for once
 		p.DeadlineMS = 300
 	}
