@@ -234,6 +234,27 @@ func benchmarkItems(n int) []Item {
 	return items
 }
 
+// BenchmarkOneKey verifies one key's signatures one by one: a key that is decoded anew, one
+// that is remembered, and one that has a table.
+func BenchmarkOneKey(b *testing.B) {
+	it := benchmarkItems(1)[0]
+	for _, c := range []struct {
+		name string
+		keys *Keys
+	}{{"anew", nil}, {"remembered", &Keys{tables: maxTables}}, {"table", new(Keys)}} {
+		b.Run(c.name, func(b *testing.B) {
+			for range manyAlone + 1 {
+				c.keys.Verify(it.Key, it.Msg, it.Sig)
+			}
+			for b.Loop() {
+				if !c.keys.Verify(it.Key, it.Msg, it.Sig) {
+					b.Fatal("refused")
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkVerify(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		items := benchmarkItems(n)
