@@ -99,11 +99,8 @@ func rowBound(units uint64, dim int) uint64 {
 // encodeTo is what a party does before the protocol begins, into memory of its own:
 // reals onto the grid, clipped on the integers.
 func (r *rows) encodeTo(dst []int64, i int) error {
-	if err := (fixedpoint.Grid{FracBits: fracBits}).Round(dst, r.row(i)); err != nil {
-		return err
-	}
-	fixedpoint.ClipInt(dst, r.bound())
-	return nil
+	_, err := (fixedpoint.Grid{FracBits: fracBits}).RoundClip(dst, r.row(i), r.bound())
+	return err
 }
 
 // plain is the sum of the first n rows in plain arithmetic.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"choir/crypto/fixedpoint"
 	"choir/crypto/noise"
 	"choir/protocol"
 )
@@ -58,30 +57,32 @@ func (p *Party) proposal(e protocol.Proposal) {
 		p.finish(fmt.Errorf("round %d: update: %w", e.Round, e.Err))
 		return
 	}
-	if err := p.checkUpdate(e.Update); err != nil {
+	outbox, err := p.pack(e.Update)
+	if err != nil {
 		p.finish(err)
 		return
 	}
-	if err := p.contribute(e); err != nil {
+	if err := p.contribute(e, outbox); err != nil {
 		p.finish(fmt.Errorf("round %d: contribution: %w", e.Round, err))
 	}
 }
 
-// checkUpdate holds the application to the plan's bound: an update outside it
-// would break the sensitivity that everybody signed.
-func (p *Party) checkUpdate(update []int64) error {
+// pack takes an update in, and holds the application to the plan's bound: an update outside
+// it would break the sensitivity that everybody signed.
+func (p *Party) pack(update []int64) (outbox []byte, err error) {
 	if len(update) != int(p.s.Plan.Dim) {
-		return protocol.Fail(protocol.ClassInput, "update: %d coordinates, the plan has %d", len(update), p.s.Plan.Dim)
+		return nil, protocol.Fail(protocol.ClassInput, "update: %d coordinates, the plan has %d", len(update), p.s.Plan.Dim)
 	}
-	if !fixedpoint.NormSquaredAtMost(update, p.s.Plan.PerParty) {
-		return protocol.Fail(protocol.ClassInput, "update: its L2 norm is beyond the plan's bound of %d grid units for one party", p.s.Plan.PerParty)
+	outbox, within := packOutbox(update, p.s.Plan.PerParty)
+	if !within {
+		return nil, protocol.Fail(protocol.ClassInput, "update: its L2 norm is beyond the plan's bound of %d grid units for one party", p.s.Plan.PerParty)
 	}
-	return nil
+	return outbox, nil
 }
 
 // contribute makes the attempt this party's own: the charge, the noise's seed and the
 // update are durable in one transaction, and everything that leaves follows from them.
-func (p *Party) contribute(e protocol.Proposal) error {
+func (p *Party) contribute(e protocol.Proposal, outbox []byte) error {
 	entry, seq, err := p.cfg.Ledger.Charge(e.Round, e.Attempt)
 	if err != nil {
 		return err
@@ -97,25 +98,24 @@ func (p *Party) contribute(e protocol.Proposal) error {
 		p.eff.Put(fmt.Sprintf("ledger/%08d", seq), entry)
 	}
 	m := &mine{pair: pair{e.Round, e.Attempt}, memo: e.Memo, receipts: map[uint32]bool{}}
-	packed := p.persist(m, e.Update, d)
+	p.persist(m, outbox, d)
 	p.mine, p.did, p.want, p.asked, p.seen = m, m.pair, nil, false, p.now
 	p.eff.Note(protocol.Notice{Code: protocol.NoteContributed, Round: e.Round, Attempt: e.Attempt})
-	return p.send(packed, d)
+	return p.send(outbox[outboxHeader:], d)
 }
 
-// persist stores what the contribution is made from, and returns the packed update.
-func (p *Party) persist(m *mine, update []int64, d *drawn) []byte {
+// persist stores what the contribution is made from.
+func (p *Party) persist(m *mine, outbox []byte, d *drawn) {
 	var seed noise.Seed
 	if d != nil {
 		seed = d.seed
 	}
-	outbox := marshalOutbox(seed, update)
+	completeOutbox(outbox, seed)
 	p.eff.Put("attempt", binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, m.round), m.attempt))
 	p.eff.Put("outbox", outbox)
 	p.eff.Put("memo", m.memo)
 	p.eff.Delete("want")
 	p.eff.Delete("head") // of the attempt before, if that was void
-	return outbox[outboxHeader:]
 }
 
 // receipt keeps a node's promise for good.

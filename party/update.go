@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"slices"
 
+	"choir/crypto/fixedpoint"
 	"choir/crypto/noise"
 	"choir/protocol"
 )
@@ -16,10 +17,18 @@ import (
 
 const outboxHeader = 4 + noise.SeedSize
 
-func marshalOutbox(seed noise.Seed, update []int64) []byte {
-	b := appendPacked(append(make([]byte, 4, outboxHeader), seed[:]...), update)
-	binary.BigEndian.PutUint32(b, checksum(b))
-	return b
+// packOutbox packs an update into an outbox that lacks its seed, and tells whether the
+// update's L2 norm is at most bound.
+func packOutbox(update []int64, bound uint64) (outbox []byte, within bool) {
+	var squares fixedpoint.Squares
+	outbox = appendPacked(make([]byte, outboxHeader), update, squares.Add)
+	return outbox, squares.AtMost(bound)
+}
+
+// completeOutbox gives it the seed, and the checksum.
+func completeOutbox(outbox []byte, seed noise.Seed) {
+	copy(outbox[4:], seed[:])
+	binary.BigEndian.PutUint32(outbox, checksum(outbox))
 }
 
 // unmarshalOutbox returns a part of b.
@@ -38,17 +47,36 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b[4:], crc32.MakeTable(cr
 // that holds all of them: it is 0 for an update of zeros, and nobody but the party
 // sees it.
 
-func appendPacked(dst []byte, update []int64) []byte {
-	width := protocol.IntWidth(update)
-	if width == 0 {
-		return append(dst, 0)
+// appendPacked packs block by block, as wide as what it has seen, and begins again with a
+// wider one: seldom more than once, since most blocks are alike. show sees each block once.
+func appendPacked(dst []byte, update []int64, show func(block []int64)) []byte {
+	start, shown := len(dst), 0
+	for width := 0; ; {
+		size := len(update) * width
+		dst = append(slices.Grow(dst[:start], 1+size+8), byte(width))
+		words := dst[start+1:][:size+8]
+		at := 0
+		for wider := width; at < len(update); at += blockElements {
+			block := update[at:min(at+blockElements, len(update))]
+			if at >= shown {
+				show(block)
+				shown = at + len(block)
+			}
+			if wider = protocol.IntWidth(block); wider > width {
+				width = wider
+				break
+			}
+			protocol.PutInts(words[at*width:], block, width)
+		}
+		if at >= len(update) {
+			clear(words[size:])
+			return dst[:start+packedSize(len(update), width)]
+		}
 	}
-	start, size := len(dst)+1, len(update)*width
-	dst = append(slices.Grow(dst, 1+size+8), byte(width))[:start+size+8]
-	protocol.PutInts(dst[start:], update, width)
-	clear(dst[start+size:])
-	return dst[:start+size+8-width]
 }
+
+// blockElements is how many coordinates are looked at while they are in the nearest cache.
+const blockElements = 2048
 
 // packedSize is the size of a packed update.
 func packedSize(dim, width int) int {

@@ -9,6 +9,48 @@ import (
 	"pgregory.net/rapid"
 )
 
+// marshalOutbox is an outbox as it is stored.
+func marshalOutbox(seed noise.Seed, update []int64) []byte {
+	outbox, _ := packOutbox(update, math.MaxUint64)
+	completeOutbox(outbox, seed)
+	return outbox
+}
+
+func unseen([]int64) {}
+
+// TestPackedOnce: wherever in an update the widest coordinate is, each coordinate is
+// shown once, in order, and what is packed is as wide as that one and no wider; whether the
+// norm is within the bound is told to the unit.
+func TestPackedOnce(t *testing.T) {
+	for _, n := range []int{1, blockElements - 1, blockElements, blockElements + 1, 3*blockElements + 2} {
+		for _, at := range []int{0, n / 2, n - 1} {
+			for width := range 8 {
+				update := make([]int64, n)
+				if width > 0 {
+					update[0], update[at] = -1, 1<<(8*width-2)
+				}
+				var seen []int64
+				packed := appendPacked([]byte{7}, update, func(block []int64) { seen = append(seen, block...) })
+				if !slices.Equal(seen, update) {
+					t.Fatalf("%d coordinates, the widest at %d: %d are shown", n, at, len(seen))
+				}
+				got := make([]int64, n)
+				if err := addPacked(got, packed[1:], n, 0); err != nil || !slices.Equal(got, update) || int(packed[1]) != width || packed[0] != 7 {
+					t.Fatalf("%d coordinates, the widest, %d, at %d: packed %d wide: %v", n, update[at], at, packed[1], err)
+				}
+			}
+		}
+	}
+	for _, c := range []struct {
+		bound  uint64
+		within bool
+	}{{5, true}, {4, false}} {
+		if _, within := packOutbox([]int64{3, 0, -4}, c.bound); within != c.within {
+			t.Errorf("a norm of 5 is within %d: %t", c.bound, within)
+		}
+	}
+}
+
 // TestUpdatesRoundTrip: whatever their size, and from any coordinate on.
 func TestUpdatesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -44,17 +86,17 @@ func TestWidths(t *testing.T) {
 	for width := 1; width <= 8; width++ {
 		most := int64(1)<<(8*width-1) - 1
 		for _, x := range []int64{most, -most - 1} {
-			if got := appendPacked(nil, []int64{0, x}); int(got[0]) != width || len(got) != 1+2*width+8-width {
+			if got := appendPacked(nil, []int64{0, x}, unseen); int(got[0]) != width || len(got) != 1+2*width+8-width {
 				t.Errorf("%d takes %d bytes in %d", x, got[0], len(got))
 			}
 		}
 		if width < 8 {
-			if got := appendPacked(nil, []int64{most + 1}); int(got[0]) != width+1 {
+			if got := appendPacked(nil, []int64{most + 1}, unseen); int(got[0]) != width+1 {
 				t.Errorf("%d takes %d bytes", most+1, got[0])
 			}
 		}
 	}
-	if got := appendPacked(nil, make([]int64, 100)); len(got) != 1 || got[0] != 0 {
+	if got := appendPacked(nil, make([]int64, 100), unseen); len(got) != 1 || got[0] != 0 {
 		t.Errorf("zeros take %d bytes", len(got))
 	}
 }

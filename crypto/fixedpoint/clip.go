@@ -52,11 +52,35 @@ func relativeNorm(x []float64, largest float64) float64 {
 	return math.Sqrt(sum)
 }
 
+// Squares is the exact sum of squares of a vector that is taken in piece by piece. The zero
+// value has taken in nothing.
+type Squares struct{ sum wide }
+
+// Add takes in the next coordinates.
+func (s *Squares) Add(v []int64) { s.sum.addVector(v) }
+
+// AtMost tells whether the sum is at most bound^2.
+func (s *Squares) AtMost(bound uint64) bool {
+	hi, lo := bits.Mul64(bound, bound)
+	return s.sum.atMost(wide{lo, hi, 0})
+}
+
 // NormSquaredAtMost tells whether the sum of v[i]^2 is at most bound^2, in exact
 // arithmetic.
 func NormSquaredAtMost(v []int64, bound uint64) bool {
-	hi, lo := bits.Mul64(bound, bound)
-	return normSquared(v).atMost(wide{lo, hi, 0})
+	var s Squares
+	s.Add(v)
+	return s.AtMost(bound)
+}
+
+// RoundClip is Round and then ClipInt: a vector that is inside, as most are, is gone
+// through once.
+func (g Grid) RoundClip(dst []int64, x []float64, bound uint64) (clipped bool, err error) {
+	var s Squares
+	if err := g.round(dst, x, s.Add); err != nil || s.AtMost(bound) {
+		return false, err
+	}
+	return ClipInt(dst, bound), nil
 }
 
 // ClipInt scales v in place toward zero so that the sum of v[i]^2 is at most bound^2
@@ -110,18 +134,22 @@ const (
 )
 
 // normSquared returns the sum of v[i]^2.
-func normSquared(v []int64) wide {
-	var sum wide
+func normSquared(v []int64) (sum wide) {
+	sum.addVector(v)
+	return sum
+}
+
+// addVector adds v[i]^2 for each i.
+func (a *wide) addVector(v []int64) {
 	for len(v) > 0 {
 		now := v[:min(run, len(v))]
 		if squares, ok := smallSquares(now); ok {
-			sum.add(0, squares)
+			a.add(0, squares)
 		} else {
-			sum.addSquares(now)
+			a.addSquares(now)
 		}
 		v = v[len(now):]
 	}
-	return sum
 }
 
 // smallSquares returns the sum of the squares of a run, and whether all of it is so small

@@ -49,6 +49,11 @@ func (g Grid) Resolution() float64 {
 // integer, ties to even. It refuses NaN and infinities ([ErrNotFinite]) and
 // |x[i] * 2^f| >= 2^62 ([ErrRange]), naming the first such coordinate; dst is zero then.
 func (g Grid) Round(dst []int64, x []float64) error {
+	return g.round(dst, x, func([]int64) {})
+}
+
+// round shows each run of the result, once, while it is in the nearest cache.
+func (g Grid) round(dst []int64, x []float64, show func(run []int64)) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
@@ -58,18 +63,26 @@ func (g Grid) Round(dst []int64, x []float64) error {
 	scale := g.scale(1)
 	for at := 0; at < len(x); at += run {
 		to := min(at+run, len(x))
-		if roundSmall(dst[at:to], x[at:to], scale) {
-			continue
-		}
-		for i, v := range x[at:to] {
-			if err := g.check(v); err != nil {
+		if !roundSmall(dst[at:to], x[at:to], scale) {
+			if i, err := g.roundAny(dst[at:to], x[at:to]); err != nil {
 				clear(dst)
 				return fmt.Errorf("coordinate %d: %w", at+i, err)
 			}
-			dst[at+i] = int64(math.RoundToEven(v * scale))
 		}
+		show(dst[at:to])
 	}
 	return nil
+}
+
+// roundAny rounds products of any size, up to the first coordinate that it refuses.
+func (g Grid) roundAny(dst []int64, x []float64) (refused int, err error) {
+	for i, v := range x {
+		if err := g.check(v); err != nil {
+			return i, err
+		}
+		dst[i] = int64(math.RoundToEven(g.scale(v)))
+	}
+	return 0, nil
 }
 
 // exact is a magnitude: what is one unit below it or less, roundSmall rounds.

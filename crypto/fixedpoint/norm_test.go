@@ -31,6 +31,62 @@ func TestNormSquaredAcrossRuns(t *testing.T) {
 	}
 }
 
+// TestRoundClipIsRoundAndClipInt, inside and outside the bound, over lengths around a run
+// and magnitudes on both ways to round.
+func TestRoundClipIsRoundAndClipInt(t *testing.T) {
+	r := rand.New(rand.NewChaCha8([32]byte{3}))
+	counts := map[bool]int{}
+	for _, n := range []int{0, 1, run - 1, run, run + 1, 2*run + 7} {
+		for _, exponent := range []int{0, 20, 52, 60} {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = math.Ldexp(r.Float64()-0.5, exponent)
+			}
+			got, want := make([]int64, n), make([]int64, n)
+			if err := (Grid{}).Round(want, x); err != nil {
+				t.Fatal(err)
+			}
+			inside, _ := normSquared(want).ceilSqrt()
+			for _, bound := range []uint64{inside, inside / 2} {
+				v := slices.Clone(want)
+				should := ClipInt(v, bound)
+				clipped, err := (Grid{}).RoundClip(got, x, bound)
+				if err != nil || clipped != should || !slices.Equal(got, v) {
+					t.Fatalf("%d coordinates below 2^%d, bound %d: clipped %t, not %t, or another vector: %v", n, exponent, bound, clipped, should, err)
+				}
+				counts[clipped]++
+			}
+		}
+	}
+	if counts[true] < 10 || counts[false] < 10 {
+		t.Errorf("clipped or not: %v", counts)
+	}
+	if _, err := (Grid{}).RoundClip(make([]int64, 1), []float64{math.NaN()}, 1); err == nil {
+		t.Error("no number is refused")
+	}
+}
+
+// TestSquaresInPieces: it makes no difference where a vector is cut.
+func TestSquaresInPieces(t *testing.T) {
+	r := rand.New(rand.NewChaCha8([32]byte{4}))
+	for range 200 {
+		v := make([]int64, r.IntN(4*run))
+		shift := r.IntN(64)
+		for i := range v {
+			v[i] = int64(r.Uint64()) >> shift
+		}
+		var s Squares
+		for rest := v; len(rest) > 0; {
+			n := 1 + r.IntN(len(rest))
+			s.Add(rest[:n])
+			rest = rest[n:]
+		}
+		if s.sum != normSquared(v) {
+			t.Fatalf("%d coordinates in pieces: %v, in one %v", len(v), s.sum, normSquared(v))
+		}
+	}
+}
+
 func BenchmarkEncode(b *testing.B) {
 	r := rand.New(rand.NewChaCha8([32]byte{1}))
 	x, v := make([]float64, 10000), make([]int64, 10000)
