@@ -136,7 +136,7 @@ func (s Session) ChunkCoordinates(i int) (from, n int) {
 // channel derive it, nothing is sent.
 func (s Session) Mask(secret *channel.Secret, c Context) (*xof.Stream, error) {
 	ctx := c.bytes(s.ID)
-	return xof.New(xof.Key(secret.Derive("mask", ctx)), "choir v1 share", ctx)
+	return xof.OneUse(xof.Key(secret.Derive("mask", ctx)))
 }
 
 // SealGroup seals the group key for a member under the member's channel to the

@@ -10,7 +10,8 @@
 // so that one key serves any number of uses, a label per use, and two different
 // (label, context) pairs never share a keystream. The key must be uniform, as the
 // output of a key exchange's export or another expansion is; there is no extract
-// step to repair one that is not.
+// step to repair one that is not. A key that was derived for one use, with all that this
+// use is about in its derivation, is the AES-256 key itself ([OneUse]): a share's mask.
 //
 // The stream is cut into chunks of [ChunkElements] elements. Chunk c is AES-256 in
 // counter mode from the initial counter block

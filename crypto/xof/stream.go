@@ -58,7 +58,14 @@ func New(key Key, label string, context []byte) (*Stream, error) {
 	info := binary.BigEndian.AppendUint16(append(room[:0], domain...), uint16(len(label)))
 	sub := prf.Expand((*[KeySize]byte)(&key), append(info, label...), context)
 	defer clear(sub[:])
-	block, err := aes.NewCipher(sub[:])
+	return OneUse(sub)
+}
+
+// OneUse is the stream of a key that was derived for this use and has no other: the key is
+// AES's.
+func OneUse(key Key) (*Stream, error) {
+	defer clear(key[:])
+	block, err := aes.NewCipher(key[:])
 	if err != nil {
 		return nil, fmt.Errorf("xof: keying AES: %w", err)
 	}

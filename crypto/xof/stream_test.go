@@ -24,7 +24,12 @@ func oracle(key Key, label string, context []byte, chunk uint64, n int) field.Ve
 	mac.Write([]byte(label))
 	mac.Write(context)
 	mac.Write([]byte{1}) // the one block of HKDF-Expand
-	block, err := aes.NewCipher(mac.Sum(nil))
+	return keystream(Key(mac.Sum(nil)), chunk, n)
+}
+
+// keystream is the definition from an AES key on.
+func keystream(key Key, chunk uint64, n int) field.Vector {
+	block, err := aes.NewCipher(key[:])
 	if err != nil {
 		panic(err)
 	}
@@ -66,6 +71,22 @@ func TestFillFollowsTheDefinition(t *testing.T) {
 			if !got.Equal(oracle(key, "a label", context, chunk, n)) {
 				t.Errorf("chunk %d, %d elements: differs from the definition", chunk, n)
 			}
+		}
+	}
+}
+
+func TestOneUseFollowsTheDefinition(t *testing.T) {
+	key := Key{3, 2, 1}
+	s, err := OneUse(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != (Key{3, 2, 1}) {
+		t.Error("the caller's key was wiped")
+	}
+	for _, chunk := range []uint64{0, 1, 1<<64 - 1} {
+		if !filled(s, 3*batch+7, chunk).Equal(keystream(key, chunk, 3*batch+7)) {
+			t.Errorf("chunk %d differs from the definition", chunk)
 		}
 	}
 }
