@@ -160,7 +160,9 @@ func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []fo
 				p.Curves = append(p.Curves, *k)
 			}
 		}
-		r.Panels = append(r.Panels, p)
+		if len(p.Curves) > 0 { // levels alone have no abscissa
+			r.Panels = append(r.Panels, p)
+		}
 	}
 }
 
