@@ -81,7 +81,7 @@ func FuzzChunk(f *testing.F) {
 }
 
 func FuzzPlan(f *testing.F) {
-	for _, p := range []*Plan{testPlan(), private(testPlan()), {}} {
+	for _, p := range []*Plan{testPlan(), private(testPlan()), pairs(3), {}} {
 		b, err := p.Marshal()
 		if err != nil {
 			f.Fatal(err)

@@ -79,7 +79,7 @@ type digestVector struct {
 
 func computedVectors(t *testing.T) *vectorFile {
 	t.Helper()
-	s, f := testSession(t), &vectorFile{Version: 3}
+	s, f := testSession(t), &vectorFile{Version: PlanVersion}
 	for i := range s.Plan.Members {
 		f.Seeds = append(f.Seeds, bytes.Repeat([]byte{byte(i + 1)}, 32))
 	}

@@ -9,18 +9,23 @@ import (
 	"choir/verify"
 )
 
-// FuzzTranscript: no record makes the verifier panic, every refusal has class
-// integrity, and a session that passes went through all rounds or was aborted.
+// FuzzTranscript: under a plan of coordinates and under one of pairs with an audit, no record
+// makes the verifier panic, every refusal has class integrity, and a session that passes went
+// through all rounds or was aborted.
 func FuzzTranscript(f *testing.F) {
-	text, err := os.ReadFile(recorded + "/session.plan")
-	if err != nil {
-		f.Fatal(err)
+	var plans []*protocol.SignedPlan
+	for _, name := range []string{"session", "paired"} {
+		text, err := os.ReadFile(recorded + "/" + name + ".plan")
+		if err != nil {
+			f.Fatal(err)
+		}
+		signed, err := protocol.UnmarshalSignedPlan(text)
+		if err != nil {
+			f.Fatal(err)
+		}
+		plans = append(plans, signed)
 	}
-	signed, err := protocol.UnmarshalSignedPlan(text)
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, name := range []string{"session", "audit"} { // the second is of another plan
+	for _, name := range []string{"session", "audit", "paired"} { // the second is of another plan
 		record, err := os.ReadFile(recorded + "/" + name + ".transcript")
 		if err != nil || len(record) == 0 {
 			f.Fatal(name, err)
@@ -33,12 +38,14 @@ func FuzzTranscript(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r, err := verify.Transcript(signed, entries, session.Sum{Dim: int(signed.Plan.Dim)})
-		switch {
-		case err != nil && protocol.ClassOf(err) != protocol.ClassIntegrity:
-			t.Errorf("another class than integrity: %v", err)
-		case err == nil && r.Completed() != (r.Rounds() == int(signed.Plan.Rounds)):
-			t.Errorf("%d rounds of %d, aborted %q", r.Rounds(), signed.Plan.Rounds, r.Aborted)
+		for _, signed := range plans {
+			r, err := verify.Transcript(signed, entries, session.Sum{Dim: int(signed.Plan.Dim)})
+			switch {
+			case err != nil && protocol.ClassOf(err) != protocol.ClassIntegrity:
+				t.Errorf("another class than integrity: %v", err)
+			case err == nil && r.Completed() != (r.Rounds() == int(signed.Plan.Rounds)):
+				t.Errorf("%d rounds of %d, aborted %q", r.Rounds(), signed.Plan.Rounds, r.Aborted)
+			}
 		}
 	})
 }
