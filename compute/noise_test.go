@@ -1,0 +1,55 @@
+package compute
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"choir/crypto/field"
+	"choir/crypto/fixedpoint"
+	"choir/crypto/noise"
+	"choir/protocol"
+)
+
+// TestNodeNoiseIsTheSeeds: what a node adds to its partial sum is a fresh seed's noise, each sample in
+// one coordinate and every coordinate with its own, an element for each and two in an element,
+// in as many chunks as there are.
+func TestNodeNoiseIsTheSeeds(t *testing.T) {
+	for _, paired := range []bool{false, true} {
+		for _, dim := range []int{1, 2, 5, 65536 + 3, 2 * 65536, 2*65536 + 1, 3*65536 + 2} {
+			p := &protocol.Plan{Dim: uint32(dim), Paired: paired, Noise: protocol.NoiseCompute, Variance: 1 << 40}
+			n := &Node{s: protocol.NewSession(p), cfg: Config{Rand: rand.NewChaCha8([32]byte{byte(dim)})}}
+			before, after := make(field.Vector, p.Elements()), make(field.Vector, p.Elements())
+			for i := range before {
+				before[i] = field.Element(uint64(i) * 0x1_0000_0001) // what is there stays under it
+			}
+			copy(after, before)
+			if err := n.addNoise(after); err != nil {
+				t.Fatal(err)
+			}
+			after.Sub(before)
+			ints := make([]int64, len(after))
+			fixedpoint.FromField(ints, after)
+			got, err := p.OpenSum(ints, math.MaxInt64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := noise.NewGaussian(p.Variance)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seed, err := noise.NewSeed(rand.NewChaCha8([32]byte{byte(dim)}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := make([]int64, dim)
+			if err := g.FillSeeded(want, seed); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("dim %d, pairs %t: a node adds other noise than its seed's", dim, paired)
+			}
+		}
+	}
+}
