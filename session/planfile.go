@@ -67,7 +67,7 @@ type Summary struct {
 	DeadlineMS    uint32          `json:"deadline_ms"`
 	GraceMS       uint32          `json:"grace_ms"`
 	Paired        bool            `json:"paired"` // two coordinates share a field element
-	Audit         bool            `json:"audit"` // every sum is opened against the parties' commitments
+	Audit         bool            `json:"audit"`  // every sum is opened against the parties' commitments
 	Noise         string          `json:"noise"`
 	NoiseStd      float64         `json:"noise_std"` // of one contributor, in the unit of the application
 	Epsilon       float64         `json:"epsilon"`
