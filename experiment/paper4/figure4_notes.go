@@ -33,7 +33,7 @@ func searchedNetwork() []string {
 		"What it found: at the prior's standard deviation of 1 a unit's input is noise of standard deviation 4, and the data's pull drowns in it; and around means near 0 all units are alike. The authors' code starts at a variance of .001 to .005 around random means, which is what `start_precision` and `start_spread` say here, " +
 			"without bending the prior. After that the clip costs more than the noise: gradients of a network are longer than a regression's.",
 		"Global VI's setting is a first guess but for one try, on seed 6 of halves at random in the clear: 200 rounds of Adam at .02 gave .8544/-.3169, and 50 rounds of natural gradients with the regression's setting, for which a network's estimates of curvature are too noisy, .8381/-.4399.",
-		"For this page global VI was run on the balanced split alone (`--only \"global VI over secure sums,balanced\"`): its sums don't depend on who has what but for the coins.",
+		"For this page global VI was run on the balanced split alone (`--only \"global VI over secure sums,balanced\"`): its sums don't depend on who has what but for the coins. Virtual clients' scores on the balanced split have four digits, as the run reported them. Rows that the table lacks weren't run.",
 		"DP optimisation is at least as good as Figure 4 wherever that could be read, beyond the paper's standard error in accuracy on both splits, with forty rounds where the paper has twenty.",
 		searchedShards(), searchedCommittees()}
 }
