@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"choir/crypto/commit"
 	"choir/crypto/field"
 	"choir/crypto/fixedpoint"
 )
@@ -111,5 +112,22 @@ func TestPlanOfPairsNeedsRoom(t *testing.T) {
 	}
 	if p.Paired = false; p.Validate() != nil {
 		t.Error("an element for each coordinate has room")
+	}
+}
+
+// TestAuditOfPairsCountsElements: commitments are to elements, and it is those that there may be
+// so many of.
+func TestAuditOfPairsCountsElements(t *testing.T) {
+	p := pairs(2 * commit.MaxDimension)
+	p.Audit = true
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if p.Dim++; p.Validate() == nil {
+		t.Error("more elements than commitments are made for")
+	}
+	p.Dim, p.Paired = commit.MaxDimension+1, false
+	if p.Validate() == nil {
+		t.Error("more coordinates than commitments are made for")
 	}
 }
