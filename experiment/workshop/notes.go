@@ -15,7 +15,7 @@ func settings() []study.Setting {
 }
 
 func notes() []string {
-	return []string{"In the authors' method every client adds all of its noise by itself, so that it needs no secure sum and has none here. Delta is 1e-4, for B's small clients 1e-3 as in the paper's Table 1; " +
+	return []string{"In the authors' method every client adds all of its noise by itself, so that its accounting asks for no secure sum. It has one all the same if it is run in memory or over NATS: a round of the session is one client's update, to which the others give zeros, and scores are those in the clear to the last bit (`TestArrivalsOverTheSecureSum`). Delta is 1e-4, for B's small clients 1e-3 as in the paper's Table 1; " +
 		"the secure method has one delta for everybody, the smallest. Where the authors' code scales a loss by n/L, a record's own gradient is clipped here to 75 q. Their predictions are by the probit approximation, ours by quadrature.",
 		"Both accountants. The column epsilon above is the authors' for the two ways of DP-PVI; the text beside it has Choir's for the very same noise, which is smaller for the same neighbours: whoever meets a row in theirs meets it in ours. Their accountant stops at order 32, which costs a quarter of the noise to a third of it.",
 		"What isn't among the rows: the published steps on all of them (A at epsilon 0.5, five seeds: .8389 / -.3487, below the paper's .8457 / -.3439), and five seeds of global VI over secure sums, which doesn't depend on how the data is spread. " +
