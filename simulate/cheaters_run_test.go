@@ -15,7 +15,7 @@ const wantCheaters = 70
 // table is the session that cheats meet: four parties of which three are
 // enough, three compute nodes, two rounds, no noise, so that sums are exact.
 func (row cheater) table() Setup {
-	return Setup{Seed: 1, Parties: 4, Computes: 3, Dim: 3, Rounds: 2, Spares: 1, MinParties: 3, Noise: protocol.NoiseNone, Audit: row.audit}
+	return Setup{Seed: 1, Parties: 4, Computes: 3, Dim: 3, Rounds: 2, Spares: 1, MinParties: 3, Noise: protocol.NoiseNone, Audit: row.audit, Paired: row.pairs}
 }
 
 // TestCheaters runs every row of the table under the simulator, whose oracle

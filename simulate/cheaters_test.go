@@ -15,6 +15,7 @@ type cheater struct {
 	does  func(*cheat)           // on the effects of every step
 	deaf  func(data []byte) bool // what it pretends not to have received
 	audit bool                   // under a plan with audit
+	pairs bool                   // under a plan with two coordinates in an element
 	comes comes
 }
 
@@ -47,7 +48,7 @@ func stalled(by string, why error) comes {
 }
 
 func cheaters() []cheater {
-	return slices.Concat(cheatingParties(), cheatingContributions(), cheatingNodes(), cheatingSums(), cheatingAggregators(), cheatingResults(), audited())
+	return slices.Concat(cheatingParties(), cheatingContributions(), cheatingNodes(), cheatingSums(), cheatingAggregators(), cheatingResults(), audited(), cheatingPairs())
 }
 
 type (
