@@ -1,6 +1,8 @@
 package party
 
 import (
+	"fmt"
+
 	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/noise"
@@ -123,6 +125,9 @@ func (p *Party) chunkOf(out *sending, i int, buf *scratch) (message, ciphertext 
 			noised, x := buf.noised[:min(n*per, coordinates-at*per)], field.Vector(buf.x[:n])
 			if err = p.noised(out, noised, samples, from, at*per); err == nil {
 				err = p.s.Plan.ToField(x, buf.pairs[:], noised)
+			}
+			if err != nil {
+				err = fmt.Errorf("from coordinate %d on: %w", from+at*per, err)
 			}
 			buf.explicit.SubFrom(x)
 			field.PutVector(plain[at*field.ElementSize:][:n*field.ElementSize], x)

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"sync"
+	"weak"
 
 	"filippo.io/edwards25519"
 
@@ -11,8 +12,8 @@ import (
 // Keys remembers public keys in the form in which signatures are verified, so that
 // each is decoded and checked once: half of what a signature costs in a large
 // batch. Keys are few: who keeps one verifies signatures of a roster's members only,
-// else it grows with what strangers send. About 400 bytes a key, and 108 KiB for each of up
-// to maxTables whose signatures come one by one and again and again, as a session's
+// else it grows with what strangers send. About 400 bytes a key, and 115 kB a process for each
+// of up to maxTables whose signatures come one by one and again and again, as a session's
 // aggregator's and nodes' do ([msm.Table], where that is fast). The zero value is empty and
 // ready; one goroutine uses it at a time.
 type Keys struct {
@@ -33,19 +34,46 @@ type verifier struct {
 // long, and no more than so many keys do.
 const (
 	manyAlone = 6
-	maxTables = 64
+	maxTables = 32
 )
+
+// tables are this process's, by key: its members verify the same few keys' signatures, and what
+// they need for that is public. A table that nobody has any more goes.
+var tables struct {
+	mu sync.Mutex
+	of map[PublicKey]weak.Pointer[msm.Table]
+}
+
+// tableOf is a key's table, made if there is none.
+func tableOf(pub PublicKey, p *edwards25519.Point) *msm.Table {
+	tables.mu.Lock()
+	defer tables.mu.Unlock()
+	if t := tables.of[pub].Value(); t != nil {
+		return t
+	}
+	if tables.of == nil {
+		tables.of = map[PublicKey]weak.Pointer[msm.Table]{}
+	}
+	for other, t := range tables.of {
+		if t.Value() == nil {
+			delete(tables.of, other)
+		}
+	}
+	t := msm.NewTable(p)
+	tables.of[pub] = weak.Make(t)
+	return t
+}
 
 // basePoint is the table of B.
 var basePoint = sync.OnceValue(func() *msm.Table { return msm.NewTable(edwards25519.NewGeneratorPoint()) })
 
-// another notes that a signature of v's is verified alone, and makes the table in time.
-func (k *Keys) another(v *verifier) {
+// another notes that a signature of a key's is verified alone, and gets the table in time.
+func (k *Keys) another(pub PublicKey, v *verifier) {
 	if k == nil || v.table != nil || k.tables == maxTables || !msm.Fast() {
 		return
 	}
 	if v.alone++; v.alone > manyAlone {
-		v.table = msm.NewTable(v.point)
+		v.table = tableOf(pub, v.point)
 		k.tables++
 	}
 }
@@ -116,7 +144,7 @@ func (k *Keys) Verify(pub PublicKey, msg []byte, sig Signature) bool {
 	if err != nil {
 		return false
 	}
-	k.another(v)
+	k.another(pub, v)
 	var c claim
 	return newReader().read(&c, v, pub, msg, sig) && c.verify()
 }

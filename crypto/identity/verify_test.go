@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"filippo.io/edwards25519"
@@ -66,6 +67,40 @@ func TestTableChangesNoVerdict(t *testing.T) {
 		if keys.Verify(key.Public(), msg, bad) || !keys.Verify(key.Public(), msg, sig) {
 			t.Errorf("signature bit %d does not matter, or nothing does", bit)
 		}
+	}
+}
+
+// TestTablesAreShared: members of one process have one table a key, and none is kept when
+// nobody has it any more. (Members that run side by side are under the race detector in package
+// session.)
+func TestTablesAreShared(t *testing.T) {
+	if !msm.Fast() {
+		return // nobody has a table: TestTableChangesNoVerdict says so
+	}
+	key, msg := testKey(77), []byte("message")
+	sig, all := key.Sign(msg), make([]*Keys, 8)
+	for i := range all {
+		all[i] = new(Keys)
+		for range manyAlone + 2 {
+			if !all[i].Verify(key.Public(), msg, sig) {
+				t.Fatal("refused")
+			}
+		}
+	}
+	for _, k := range all {
+		if table := k.known[key.Public()].table; table == nil || table != all[0].known[key.Public()].table {
+			t.Fatal("a member has no table, or one of its own")
+		}
+	}
+	runtime.KeepAlive(all)
+	all = nil
+	runtime.GC()
+	other := testKey(78)
+	tableOf(other.Public(), new(edwards25519.Point).ScalarBaseMult(edwards25519.NewScalar()))
+	tables.mu.Lock()
+	defer tables.mu.Unlock()
+	if _, there := tables.of[key.Public()]; there {
+		t.Error("a table that nobody has is kept")
 	}
 }
 
