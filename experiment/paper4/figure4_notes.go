@@ -33,7 +33,7 @@ func searchedNetwork() []string {
 		"What it found: at the prior's standard deviation of 1 a unit's input is noise of standard deviation 4, and the data's pull drowns in it; and around means near 0 all units are alike. The authors' code starts at a variance of .001 to .005 around random means, which is what `start_precision` and `start_spread` say here, " +
 			"without bending the prior. After that the clip costs more than the noise: gradients of a network are longer than a regression's.",
 		"Global VI's setting is a first guess but for one try, on seed 6 of halves at random in the clear: 200 rounds of Adam at .02 gave .8544/-.3169, and 50 rounds of natural gradients with the regression's setting, for which a network's estimates of curvature are too noisy, .8381/-.4399.",
-		"For this page global VI was run on the balanced split alone (`--only \"global VI over secure sums,balanced\"`): its sums don't depend on who has what but for the coins. Virtual clients' scores on the balanced split have four digits, as the run reported them.",
+		"Global VI's sums don't depend on who has what but for the coins. Virtual clients' scores on the balanced split have four digits, as the run reported them.",
 		"DP optimisation is at least as good as Figure 4 wherever that could be read, beyond the paper's standard error in accuracy on both splits, with forty rounds where the paper has twenty.",
 		searchedShards(), searchedCommittees()}
 }
@@ -57,7 +57,7 @@ func searchedShards() string {
 		"| C 6, damping .1/(1+.05(s-1)), precisions 500 | .8429/-.3324 |\n" +
 		"| C 6, damping .06/(1+.05(s-1)), first means within .25 | .8479/-.3241 |\n" +
 		"| the same within .4, which runs | .8490/-.3231 |\n\n" +
-		"What it found: all output weights pull one way when the classes' balance is wrong, so that long steps throw the network from one class to the other, and only the clip holds them; with short ones the clip may be wide. First means of .4 give the hidden units something to tell apart from the first round on. Local averaging has the setting of the virtual clients with half as many shards in all, untried. Where it is behind the figure, on unbalanced 2, it is for those: every client has 61 shards however many records it has, so that those of a large client are long and cut to the length of a small one's, with the classes that the small ones happen to have. The regression's has 2442 shards at every client (paper4-adult-others), which a network's factors, 11,000 numbers each, make heavy."
+		"What it found: all output weights pull one way when the classes' balance is wrong, so that long steps throw the network from one class to the other, and only the clip holds them; with short ones the clip may be wide. First means of .4 give the hidden units something to tell apart from the first round on. Local averaging has the setting of the virtual clients with half as many shards in all, untried. It has 20 rounds where the figure has 40 communications, and is behind the figure's end on unbalanced 2, for its shards: every client has 61 shards however many records it has, so that those of a large client are long and cut to the length of a small one's, with the classes that the small ones happen to have. The regression's has 2442 shards at every client (paper4-adult-others), which a network's factors, 11,000 numbers each, make heavy."
 }
 
 // searchedCommittees is the search behind the committees.

@@ -56,7 +56,7 @@ came out as the page's first seed, within 1e-7 (within their four digits where t
 | paper4-adult200 | 60 | all of it |
 | paper4-adult8020 | not measured | virtual clients, setting chosen in private (42) |
 | paper4-bnn, DP optimisation | 80 | all of it |
-| paper4-bnn, global VI on the balanced split | 33 | all of it |
+| paper4-bnn, global VI on one split | 33 | balanced |
 | paper4-bnn, virtual clients on one split | 45 | no |
 | paper4-bnn, local averaging on one split | 34 | no |
 | paper4-bnn, both committees | 70 | no |
