@@ -52,9 +52,9 @@ came out as the page's first seed, within 1e-7 (within their four digits where t
 | paper1-figure2 | 8 | all of it |
 | paper4-adult | 239 | all of it |
 | paper4-adult-half, DP optimisation | 15 | all of it |
-| paper4-adult-others | 51 | BCM same (6) |
+| paper4-adult-others | 60 | all of it |
 | paper4-adult200 | 60 | all of it |
-| paper4-adult8020 | not measured | virtual clients, setting chosen in private (42) |
+| paper4-adult8020 | 177 | all of it |
 | paper4-bnn, DP optimisation | 80 | all of it |
 | paper4-bnn, global VI on one split | 33 | balanced |
 | paper4-bnn, virtual clients on one split | 45 | no |
