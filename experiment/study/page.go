@@ -56,7 +56,7 @@ came out as the page's first seed, within 1e-7 (within their four digits where t
 | paper4-adult200 | 60 | all of it |
 | paper4-adult8020 | 177 | all of it |
 | paper4-bnn, DP optimisation | 80 | all of it |
-| paper4-bnn, global VI on one split | 33 | balanced, unbalanced 1 |
+| paper4-bnn, global VI on one split | 33 | all of it |
 | paper4-bnn, virtual clients on one split | 43 | all of it |
 | paper4-bnn, local averaging on one split | 29 | all of it |
 | paper4-bnn, both committees | 57 | all of it |
