@@ -14,7 +14,7 @@ func Path(t testing.TB, name string) string {
 	t.Helper()
 	root := os.Getenv("CHOIR_DATA")
 	if root == "" {
-		t.Fatalf("CHOIR_DATA is not set: point it to a folder that holds %s/ (choir data get %s --out DIR fetches it)", name, name)
+		t.Fatalf("CHOIR_DATA is not set: point it to a folder that holds %s/ (choir data get %s --dir DIR fetches it)", name, name)
 	}
 	dir := filepath.Join(root, name)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
