@@ -248,20 +248,25 @@ func (a *Aggregator) settle() error {
 }
 
 // decide digests the sum and moves the model by it, side by side: everybody waits for
-// this step. why is what the sum is rejected for; the model stays then.
+// this step. why is what the sum is rejected for; the model stays then. packed is the next
+// model's packed form.
 func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, packed []byte, why error) {
 	parallel.Do(2, func(half int) {
 		if half == 0 {
-			r.Aggregate = protocol.IntDigest(sum)
-		} else if next, why = a.fold(sum); why == nil {
-			packed = protocol.PackInts(next)
+			p := protocol.NewIntPacker(len(sum))
+			p.Write(sum)
+			r.Aggregate, packed = p.End()
+		} else {
+			next, why = a.fold(sum)
 		}
 	})
 	r.Outcome = protocol.OutcomeAccepted
 	if why != nil {
-		r.Outcome, next, packed = protocol.OutcomeRejected, a.model, protocol.PackInts(a.model)
+		r.Outcome, next = protocol.OutcomeRejected, a.model
 	}
-	r.Next = protocol.IntDigestBeside(r.Aggregate, sum, next)
+	if r.Next = protocol.IntDigestBeside(r.Aggregate, sum, next); r.Next != r.Aggregate {
+		packed = protocol.PackInts(next)
+	}
 	return next, packed, why
 }
 

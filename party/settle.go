@@ -16,22 +16,28 @@ type result struct {
 	sum    []int64             // by element; nil before a chunk has opened
 	chunks map[uint32][][]byte // sealed, what came for each place; opened once the group key is here
 	opened map[uint32]bool
-	hash   *protocol.IntHash // of the chunks that came in order, from the first one on, as they came
-	hashed int               // how many
+	packer *protocol.IntPacker // of the chunks that came in order, from the first one on, as they came
+	packed int                 // how many
+	form   []byte              // the sum's packed form, once all of it is here
+	known  protocol.Digest     // its digest then
 }
 
 // digest is the sum's, once all chunks are here.
 func (r *result) digest(chunks int) protocol.Digest {
-	if r.hashed == chunks {
-		return r.hash.Digest()
+	if r.form == nil {
+		if r.packed < chunks {
+			r.packer = protocol.NewIntPacker(len(r.sum))
+			r.packer.Write(r.sum)
+		}
+		r.known, r.form = r.packer.End()
 	}
-	return protocol.IntDigest(r.sum)
+	return r.known
 }
 
 func (p *Party) resultOf(at pair) *result {
 	r := p.results[at]
 	if r == nil {
-		r = &result{chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}, hash: protocol.NewIntHash()}
+		r = &result{chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}, packer: protocol.NewIntPacker(p.s.Plan.Elements())}
 		p.results[at] = r
 	}
 	return r
@@ -167,11 +173,12 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 		}
 		r.sum, p.spare = p.spare[:p.s.Plan.Elements()], nil
 	}
-	protocol.DecodeInts(r.sum[int(c.Index)*xof.ChunkElements:], plain)
+	ints := r.sum[int(c.Index)*xof.ChunkElements:][:len(plain)/8]
+	protocol.DecodeInts(ints, plain)
 	r.opened[c.Index] = true
-	if int(c.Index) == r.hashed {
-		r.hash.Write(plain)
-		r.hashed++
+	if int(c.Index) == r.packed {
+		r.packer.Write(ints)
+		r.packed++
 	}
 	return nil
 }
@@ -253,7 +260,11 @@ func (p *Party) take(at pair, r *result) {
 		}
 	}
 	p.note(at, r, counted)
-	p.move(at, next, r.head.Next)
+	packed := r.form // of the sum, which often is the model
+	if r.head.Next != r.head.Aggregate {
+		packed = protocol.PackInts(next)
+	}
+	p.move(at, next, packed, r.head.Next)
 }
 
 // distrust forgets the chunks of an aggregate that isn't the one that was signed. Whoever has
@@ -316,11 +327,12 @@ func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// move makes the round settled, all of it in one transaction.
-func (p *Party) move(at pair, next []int64, digest protocol.Digest) {
+// move makes the round settled, all of it in one transaction. The model comes with its packed
+// form and its digest.
+func (p *Party) move(at pair, next []int64, packed []byte, digest protocol.Digest) {
 	p.settled, p.model, p.modelDigest, p.mine, p.seen = at.round, next, digest, nil, p.now
 	p.eff.Put("settled", binary.BigEndian.AppendUint32(nil, p.settled))
-	p.eff.Put("model", protocol.PackInts(p.model))
+	p.eff.Put("model", packed)
 	p.eff.Put("state", p.state)
 	p.forget()
 	memory := protocol.Memory{View: p.view, Step: p.eff} // what this step took in goes as well

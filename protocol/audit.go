@@ -49,7 +49,7 @@ func (s Session) OpenBlinding(secret *channel.Secret, c Context, sealed SealedSc
 
 func (s Session) blindingBox(secret *channel.Secret, c Context) (*channel.Box, error) {
 	ctx := c.bytes(s.ID)
-	return channel.NewBox(secret.Derive("blinding", ctx), append([]byte("choir v1 blinding\x00"), ctx...))
+	return channel.NewBox(secret.Derive(blindingKey, ctx), append([]byte("choir v1 blinding\x00"), ctx...))
 }
 
 // CheckAudit refuses a contribution that doesn't carry what the plan's audit

@@ -29,7 +29,7 @@ func (m *Contribution) AccountDigest(s Session, party uint32) (Digest, error) {
 	if err != nil {
 		return Digest{}, err
 	}
-	return digest("account", s.ID[:], u32bytes(party), body), nil
+	return digest(accountContext, s.ID[:], u32bytes(party), body), nil
 }
 
 // BundleDigest names a contribution in holds, sets and receipts.
@@ -50,13 +50,13 @@ func (m *Contribution) BundleOf(s Session, party uint32, account Digest) (Digest
 	for i := range m.Confirm {
 		tags = append(tags, m.Confirm[i][:]...)
 	}
-	return digest("bundle", s.ID[:], u32bytes(party), account[:], tags), nil
+	return digest(bundleContext, s.ID[:], u32bytes(party), account[:], tags), nil
 }
 
 // Confirm is a node's tag on a contribution, given its AccountDigest: it shows that
 // both ends of the channel derive the same keys for this attempt, before anything is
 // summed. The context is that of the party's share to the node.
 func (s Session) Confirm(secret *channel.Secret, c Context, account Digest) [16]byte {
-	key := secret.Derive("confirm", append(c.bytes(s.ID), account[:]...))
+	key := secret.Derive(confirmKey, append(c.bytes(s.ID), account[:]...))
 	return [16]byte(key[:16])
 }

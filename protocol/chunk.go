@@ -113,7 +113,7 @@ func (c Context) bytes(id PlanID) []byte {
 func (s Session) box(secret *channel.Secret, c Context) (*channel.Box, error) {
 	ctx := c.bytes(s.ID)
 	ad := binary.BigEndian.AppendUint32(append([]byte("choir v1 chunk\x00"), ctx...), s.Plan.Dim)
-	return channel.NewBox(secret.Derive("seal", ctx), ad)
+	return channel.NewBox(secret.Derive(sealKey, ctx), ad)
 }
 
 // Chunks is how many chunks a vector under the plan has.
@@ -136,7 +136,7 @@ func (s Session) ChunkCoordinates(i int) (from, n int) {
 // channel derive it, nothing is sent.
 func (s Session) Mask(secret *channel.Secret, c Context) (*xof.Stream, error) {
 	ctx := c.bytes(s.ID)
-	return xof.OneUse(xof.Key(secret.Derive("mask", ctx)))
+	return xof.New(secret.Derive(maskKey, ctx))
 }
 
 // SealGroup seals the group key for a member under the member's channel to the
@@ -164,12 +164,12 @@ func (s Session) OpenGroup(secret *channel.Secret, to uint32, sealed []byte) ([]
 
 func (s Session) groupBox(secret *channel.Secret, to uint32) (*channel.Box, error) {
 	ctx := append(append([]byte(nil), s.ID[:]...), u32bytes(to)...)
-	return channel.NewBox(secret.Derive("group", ctx), append([]byte("choir v1 group\x00"), ctx...))
+	return channel.NewBox(secret.Derive(groupKey, ctx), append([]byte("choir v1 group\x00"), ctx...))
 }
 
 // ChannelInfo is the HPKE info string of the channel from one member to
 // another: it binds the plan, both ends and the key.
 func (s Session) ChannelInfo(from, to uint32, key Digest) []byte {
-	d := digest("channel", s.ID[:], u32bytes(from), u32bytes(to), key[:])
+	d := digest(channelContext, s.ID[:], u32bytes(from), u32bytes(to), key[:])
 	return d[:]
 }

@@ -99,18 +99,18 @@ func TestChunkIsBoundToItsContext(t *testing.T) {
 	}
 }
 
-// TestKeysDifferByUse: one channel secret, four uses, four unrelated keys.
+// TestKeysDifferByUse: one channel secret, five purposes, five unrelated keys.
 func TestKeysDifferByUse(t *testing.T) {
 	s := testSession(t)
 	secret := testSecret(t, 1)
 	ctx := shareContext.bytes(s.ID)
 	seen := map[[32]byte]string{}
-	for _, label := range []string{"seal", "mask", "confirm", "blinding", "group"} {
-		k := secret.Derive(label, ctx)
+	for _, purpose := range []string{sealKey, maskKey, confirmKey, blindingKey, groupKey} {
+		k := secret.Derive(purpose, ctx)
 		if other, ok := seen[k]; ok {
-			t.Errorf("%s and %s share a key", label, other)
+			t.Errorf("%s and %s share a key", purpose, other)
 		}
-		seen[k] = label
+		seen[k] = purpose
 	}
 }
 

@@ -1,61 +1,49 @@
 package protocol
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"slices"
 
-	"github.com/zeebo/blake3"
-
+	"choir/crypto/blake"
 	"choir/crypto/field"
-)
-
-// Short things are hashed with SHA-256, under a label and with their lengths; what
-// grows with the dimension or the roster with BLAKE3, whose key derivation mode takes
-// a context string for each use (docs/decisions/0013-blake3.md).
-const (
-	chunkContext    = "choir v3 chunk"
-	vectorContext   = "choir v3 vector"
-	integersContext = "choir v3 integers"
-	setContext      = "choir v3 set"
 )
 
 // shortDigest is what digest hashes without an allocation, in bytes.
 const shortDigest = 768
 
-// digest hashes length-prefixed parts under a label, so that no two uses and no
-// two splits of the same bytes collide.
-func digest(label string, parts ...[]byte) Digest {
+// digest hashes parts with their lengths in front, so that no two splits of the same bytes
+// collide.
+func digest(context string, parts ...[]byte) Digest {
 	var room [shortDigest]byte
-	b := append(append(append(room[:0], "choir v1 "...), label...), 0)
+	b := room[:0]
 	for _, p := range parts {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(p)))
 		b = append(b, p...)
 	}
-	return Digest(sha256.Sum256(b))
+	return blake.Derive(context, b)
 }
 
 func u32bytes(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
 
 // SetDigest names the agreed set of an attempt.
 func SetDigest(s Session, round, attempt uint32, set []Entry) Digest {
-	h := longHash(setContext)
+	h := blake.NewHash(setContext)
 	b := make([]byte, 0, min(hashPiece, 40+entrySize*len(set)))
 	b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(append(b, s.ID[:]...), round), attempt)
 	for _, e := range set {
 		if len(b)+entrySize > hashPiece {
-			h.write(b)
+			h.Write(b)
 			b = b[:0]
 		}
 		b = append(binary.BigEndian.AppendUint32(b, e.Party), e.Bundle[:]...)
 	}
-	h.write(b)
-	return h.digest()
+	h.Write(b)
+	return h.Sum()
 }
 
 // KeyDigest names a responder's plan key.
 func KeyDigest(s Session, owner uint32, public []byte) Digest {
-	return digest("key", s.ID[:], u32bytes(owner), public)
+	return digest(ownerContext, s.ID[:], u32bytes(owner), public)
 }
 
 // ChunkDigest is the digest of one sealed chunk.
@@ -63,16 +51,16 @@ func ChunkDigest(ciphertext []byte) Digest { return NewChunkHash().Digest(cipher
 
 // ChunkHash is ChunkDigest for whoever hashes many: it has 10 KiB of room that each
 // call would allocate otherwise. One goroutine uses it.
-type ChunkHash struct{ h long }
+type ChunkHash struct{ h *blake.Hash }
 
 // NewChunkHash makes the room.
-func NewChunkHash() *ChunkHash { return &ChunkHash{longHash(chunkContext)} }
+func NewChunkHash() *ChunkHash { return &ChunkHash{blake.NewHash(chunkContext)} }
 
 // Digest is the digest of one sealed chunk.
 func (c *ChunkHash) Digest(ciphertext []byte) Digest {
 	c.h.Reset()
-	c.h.write(ciphertext)
-	return c.h.digest()
+	c.h.Write(ciphertext)
+	return c.h.Sum()
 }
 
 // ChunkList is the digest of a sealed vector: of its chunks' digests in order.
@@ -81,7 +69,7 @@ func ChunkList(chunks []Digest) Digest {
 	for _, c := range chunks {
 		b = append(b, c[:]...)
 	}
-	return digest("chunks", b)
+	return digest(chunksContext, b)
 }
 
 // VectorDigest is the digest of a vector of field elements.
@@ -96,39 +84,72 @@ func VectorDigest(v field.Vector) Digest {
 }
 
 // VectorHash is VectorDigest for a vector that comes in pieces.
-type VectorHash struct{ h long }
+type VectorHash struct{ h *blake.Hash }
 
 // NewVectorHash begins the digest of a vector.
-func NewVectorHash() *VectorHash { return &VectorHash{longHash(vectorContext)} }
+func NewVectorHash() *VectorHash { return &VectorHash{blake.NewHash(vectorContext)} }
 
 // Write takes the encoding of the elements that come next.
-func (v *VectorHash) Write(encoded []byte) { v.h.write(encoded) }
+func (v *VectorHash) Write(encoded []byte) { v.h.Write(encoded) }
 
 // Digest is the digest of all that was written.
-func (v *VectorHash) Digest() Digest { return v.h.digest() }
+func (v *VectorHash) Digest() Digest { return v.h.Sum() }
 
-// IntDigest is the digest of a vector of integers: a model or an aggregate.
+// IntDigest is the digest of a vector of integers: a model or an aggregate. It is one of
+// their packed form (PackInts), of which there is less to hash, and which members store.
 func IntDigest(v []int64) Digest {
-	h := longHash(integersContext)
-	for buf := make([]byte, 0, min(hashPiece, 8*len(v))); len(v) > 0; {
-		n := min(len(v), hashPiece/8)
-		h.write(AppendInts(buf, v[:n]))
-		v = v[n:]
-	}
-	return h.digest()
+	p := NewIntPacker(len(v))
+	p.forget = true
+	p.Write(v)
+	return p.digest()
 }
 
-// IntHash is IntDigest for a vector that comes encoded, in pieces.
-type IntHash struct{ h long }
+// IntPacker packs integers that come in order, and digests the packed form on the way.
+type IntPacker struct {
+	h      *blake.Hash
+	packed []byte // all of it, or what isn't in the hash yet
+	forget bool   // what is in the hash
+	hashed int    // how much of packed is
+	size   int    // of all that was packed
+}
 
-// NewIntHash begins the digest of a vector of integers.
-func NewIntHash() *IntHash { return &IntHash{longHash(integersContext)} }
+// NewIntPacker begins to pack so many integers.
+func NewIntPacker(count int) *IntPacker {
+	return &IntPacker{h: blake.NewHash(integersContext), packed: binary.LittleEndian.AppendUint64(nil, uint64(count))}
+}
 
-// Write takes the encoding (AppendInts) of the integers that come next.
-func (i *IntHash) Write(encoded []byte) { i.h.write(encoded) }
+// Write takes the integers that come next: a multiple of 4096, and the last ones.
+func (p *IntPacker) Write(v []int64) {
+	for block := range slices.Chunk(v, packedBlock) {
+		if len(p.packed)-p.hashed > hashPiece {
+			p.hash()
+		}
+		p.packed = packBlock(p.packed, block)
+	}
+}
 
-// Digest is the digest of all that was written.
-func (i *IntHash) Digest() Digest { return i.h.digest() }
+// hash takes what was packed into the hash.
+func (p *IntPacker) hash() {
+	p.h.Write(p.packed[p.hashed:])
+	p.size += len(p.packed) - p.hashed
+	if p.hashed = len(p.packed); p.forget {
+		p.packed, p.hashed = p.packed[:0], 0
+	}
+}
+
+func (p *IntPacker) digest() Digest {
+	p.hash()
+	p.packed = append(p.packed, make([]byte, packedPadding(p.size))...)
+	p.hash()
+	return p.h.Sum()
+}
+
+// End returns the digest of all integers, which is IntDigest's, and their packed form, which
+// is PackInts's. Nothing may be written after it.
+func (p *IntPacker) End() (Digest, []byte) {
+	d := p.digest()
+	return d, p.packed
+}
 
 // IntDigestBeside is IntDigest(v), given the digest of a vector that it may be equal
 // to, as a sum is that becomes the model as it is: comparing costs far less.
@@ -145,19 +166,6 @@ const hashPiece = 16 << 10
 
 // entrySize is an Entry's encoding, in bytes.
 const entrySize = 4 + 32
-
-// long is a hash of long data.
-type long struct{ *blake3.Hasher }
-
-// longHash begins a digest in a context.
-func longHash(context string) long { return long{blake3.NewDeriveKey(context)} }
-
-func (l long) write(b []byte) { l.Write(b) } // it never fails
-
-func (l long) digest() (d Digest) {
-	l.Sum(d[:0])
-	return d
-}
 
 // AppendInts encodes integers as 8 bytes little endian each, two's complement.
 func AppendInts(dst []byte, v []int64) []byte {

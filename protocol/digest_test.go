@@ -1,105 +1,20 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/binary"
-	"encoding/hex"
-	"math/bits"
+	"slices"
 	"testing"
 
+	"choir/crypto/blake"
 	"choir/crypto/field"
+
+	"pgregory.net/rapid"
 )
-
-// The functions below are BLAKE3 written down from its specification (O'Connor,
-// Aumasson, Neves, Wilcox-O'Hearn, 2020, section 2), one block at a time, with key
-// derivation as the only mode: an independent value for every digest of long data.
-
-var iv = [8]uint32{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}
-
-const (
-	chunkStart, chunkEnd, parent, rootFlag = 1, 2, 4, 8
-	contextMode, materialMode              = 32, 64
-)
-
-func compress3(cv [8]uint32, block [64]byte, counter uint64, size, flags uint32) (out [8]uint32) {
-	var m [16]uint32
-	for i := range m {
-		m[i] = binary.LittleEndian.Uint32(block[4*i:])
-	}
-	v := [16]uint32{cv[0], cv[1], cv[2], cv[3], cv[4], cv[5], cv[6], cv[7], iv[0], iv[1], iv[2], iv[3],
-		uint32(counter), uint32(counter >> 32), size, flags}
-	g := func(a, b, c, d int, x, y uint32) {
-		v[a] += v[b] + x
-		v[d] = bits.RotateLeft32(v[d]^v[a], -16)
-		v[c] += v[d]
-		v[b] = bits.RotateLeft32(v[b]^v[c], -12)
-		v[a] += v[b] + y
-		v[d] = bits.RotateLeft32(v[d]^v[a], -8)
-		v[c] += v[d]
-		v[b] = bits.RotateLeft32(v[b]^v[c], -7)
-	}
-	for range 7 {
-		for i := range 4 {
-			g(i, 4+i, 8+i, 12+i, m[2*i], m[2*i+1])
-		}
-		for i := range 4 {
-			g(i, 4+(i+1)%4, 8+(i+2)%4, 12+(i+3)%4, m[8+2*i], m[9+2*i])
-		}
-		p := m
-		for i, from := range []int{2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8} {
-			m[i] = p[from]
-		}
-	}
-	for i := range out {
-		out[i] = v[i] ^ v[8+i]
-	}
-	return out
-}
-
-// node3 is the chaining value of some input whose first chunk has the given number,
-// with more flags at its last compression.
-func node3(key [8]uint32, in []byte, first uint64, mode, more uint32) [8]uint32 {
-	if len(in) > 1024 {
-		left := 1024
-		for 2*left < len(in) {
-			left *= 2
-		}
-		var block [64]byte
-		for i, half := range [][8]uint32{node3(key, in[:left], first, mode, 0), node3(key, in[left:], first+uint64(left/1024), mode, 0)} {
-			for j, w := range half {
-				binary.LittleEndian.PutUint32(block[32*i+4*j:], w)
-			}
-		}
-		return compress3(key, block, 0, 64, parent|mode|more)
-	}
-	cv, flags := key, uint32(chunkStart)
-	for len(in) > 64 {
-		cv, in, flags = compress3(cv, [64]byte(in), first, 64, flags|mode), in[64:], 0
-	}
-	var block [64]byte
-	size := copy(block[:], in)
-	return compress3(cv, block, first, uint32(size), flags|chunkEnd|mode|more)
-}
-
-// long3 is BLAKE3's derive_key of 32 bytes.
-func long3(context string, material []byte) (d Digest) {
-	key := node3(iv, []byte(context), 0, contextMode, rootFlag)
-	for i, w := range node3(key, material, 0, materialMode, rootFlag) {
-		binary.LittleEndian.PutUint32(d[4*i:], w)
-	}
-	return d
-}
-
-// TestReferenceIsBLAKE3: the reference gives what BLAKE3's own test vectors have for
-// the empty input (test_vectors.json of the BLAKE3 team).
-func TestReferenceIsBLAKE3(t *testing.T) {
-	d := long3("BLAKE3 2019-12-27 16:29:52 test vectors context", nil)
-	if got := hex.EncodeToString(d[:]); got != "2cc39783c223154fea8dfb7c1b1660f2ac2dcbd1c1de8277b0b0dd39b7e50d7d" {
-		t.Errorf("derive_key of nothing is %s", got)
-	}
-}
 
 // TestLongDigests: around every boundary of blocks, chunks and what the library takes
-// in at once, each digest is BLAKE3's in its own context.
+// in at once, each digest is BLAKE3's (which crypto/blake is held to its specification for) in
+// its own context, of what docs/wire.md says.
 func TestLongDigests(t *testing.T) {
 	s := testSession(t)
 	for _, n := range []int{0, 1, 7, 8, 9, 127, 128, 129, 1023, 1024, 1025, 2047, 2048, 2049, 4100, 10_000} {
@@ -107,27 +22,14 @@ func TestLongDigests(t *testing.T) {
 		for i := range b {
 			b[i] = byte(i % 251)
 		}
-		if ChunkDigest(b) != long3(chunkContext, b) {
+		if ChunkDigest(b) != blake.Derive(chunkContext, b) {
 			t.Errorf("%d bytes: another digest of a chunk", len(b))
-		}
-		ints, _ := Ints(b)
-		if IntDigest(ints) != long3(integersContext, b) {
-			t.Errorf("%d integers: another digest", n)
-		}
-		pieces := NewIntHash()
-		for rest := b; len(rest) > 0; {
-			k := min(len(rest), 8*300)
-			pieces.Write(rest[:k])
-			rest = rest[k:]
-		}
-		if pieces.Digest() != IntDigest(ints) {
-			t.Errorf("%d integers in pieces: another digest", n)
 		}
 		v := make(field.Vector, n)
 		for i := range v {
 			v[i] = field.Element(i)
 		}
-		if VectorDigest(v) != long3(vectorContext, field.AppendVector(nil, v)) {
+		if VectorDigest(v) != blake.Derive(vectorContext, field.AppendVector(nil, v)) {
 			t.Errorf("%d elements: another digest", n)
 		}
 		set := make([]Entry, n)
@@ -136,10 +38,63 @@ func TestLongDigests(t *testing.T) {
 			set[i] = Entry{uint32(3 * i), testDigest(byte(i))}
 			want = append(binary.BigEndian.AppendUint32(want, set[i].Party), set[i].Bundle[:]...)
 		}
-		if SetDigest(s, 2, 5, set) != long3(setContext, want) {
+		if SetDigest(s, 2, 5, set) != blake.Derive(setContext, want) {
 			t.Errorf("a set of %d: another digest", n)
 		}
 	}
+}
+
+// packedByHand is the form of docs/wire.md, integer by integer.
+func packedByHand(v []int64) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
+	for block := range slices.Chunk(v, 4096) {
+		width := 0
+		for _, x := range block {
+			for w := 8; w > width; w-- { // the least that sign extension brings back
+				if shift := 64 - 8*(w-1); w == 1 && x != 0 || w > 1 && x<<shift>>shift != x {
+					width = w
+					break
+				}
+			}
+		}
+		b = append(b, byte(width))
+		for _, x := range block {
+			b = append(b, binary.LittleEndian.AppendUint64(nil, uint64(x))[:width]...)
+		}
+	}
+	for len(b)%8 != 1 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// TestIntDigest: a digest of integers is one of their packed form, whole or in pieces, wide
+// and narrow blocks side by side.
+func TestIntDigest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var v []int64
+		for range rapid.IntRange(0, 4).Draw(t, "blocks") {
+			bound := int64(1) << rapid.IntRange(0, 62).Draw(t, "bits")
+			for i := range int64(packedBlock) {
+				v = append(v, (i*0x9e3779b97f4a7c1+i<<60)%bound)
+			}
+		}
+		v = append(v, rapid.SliceOfN(rapid.Int64(), 0, 20).Draw(t, "last")...)
+		want := packedByHand(v)
+		p := NewIntPacker(len(v))
+		for rest := v; len(rest) > 0; {
+			n := min(len(rest), packedBlock*rapid.IntRange(1, 3).Draw(t, "piece"))
+			p.Write(rest[:n])
+			rest = rest[n:]
+		}
+		d, packed := p.End()
+		if !bytes.Equal(packed, want) || !bytes.Equal(PackInts(v), want) {
+			t.Fatalf("%d integers: another packed form", len(v))
+		}
+		if d != blake.Derive(integersContext, want) || d != IntDigest(v) {
+			t.Fatalf("%d integers: another digest", len(v))
+		}
+	})
 }
 
 // TestChunkHashIsUsedAgain: nothing of the chunk before stays.
@@ -157,11 +112,13 @@ func TestChunkHashIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestContextsDiffer: the same bytes have another digest in each use.
+// TestContextsDiffer: the same bytes have another digest, or key, in each use.
 func TestContextsDiffer(t *testing.T) {
 	seen := map[Digest]string{}
-	for _, c := range []string{chunkContext, vectorContext, integersContext, setContext} {
-		d := long3(c, []byte{1})
+	for _, c := range []string{sealKey, maskKey, confirmKey, groupKey, blindingKey, workerKey,
+		ownerContext, channelContext, accountContext, bundleContext, chunksContext, leafContext, innerContext,
+		fileContext, chunkContext, vectorContext, integersContext, setContext} {
+		d := Digest(blake.Derive(c, []byte{1}))
 		if seen[d] != "" {
 			t.Errorf("%s and %s are one", c, seen[d])
 		}

@@ -23,11 +23,11 @@ func PackInts(v []int64) []byte {
 	for b = binary.LittleEndian.AppendUint64(b, uint64(len(v))); len(v) > 0; v = v[min(len(v), packedBlock):] {
 		b = packBlock(b, v[:min(len(v), packedBlock)])
 	}
-	for len(b)%8 != 1 {
-		b = append(b, 0)
-	}
-	return b
+	return append(b, make([]byte, packedPadding(len(b)))...)
 }
+
+// packedPadding is how many zeros end a packed form of so many bytes.
+func packedPadding(size int) int { return (9 - size%8) % 8 }
 
 func packBlock(b []byte, block []int64) []byte {
 	width := IntWidth(block)

@@ -13,7 +13,7 @@ import (
 )
 
 // PlanVersion is the version of the plan's layout and of every message under it.
-const PlanVersion = 4
+const PlanVersion = 5
 
 // Role is what a member does in a plan.
 type Role uint8

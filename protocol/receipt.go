@@ -1,10 +1,10 @@
 package protocol
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 
+	"choir/crypto/blake"
 	"choir/crypto/identity"
 )
 
@@ -60,9 +60,9 @@ func (m *Receipt) fields(w *wire) {
 	}
 }
 
-// Receipts that a node gives at a time are the leaves of a hash tree as in RFC 9162,
-// section 2.1 (SHA-256, a 0 before a leaf, a 1 before two hashes; a subtree on the
-// right may be lower). One signature, on the root, stands for all of them, and each
+// Receipts that a node gives at a time are the leaves of a hash tree of the shape of RFC 9162's,
+// section 2.1 (a subtree on the right may be lower), with a hash of its own for leaves and one
+// for two neighbours. One signature, on the root, stands for all of them, and each
 // travels with the hashes beside its way to the root. What is signed in place of a
 // receipt's body is
 //
@@ -95,22 +95,16 @@ func receiptStatement(body []byte) ([]byte, error) {
 
 // leaf is the tree's leaf for a receipt.
 func (m *Receipt) leaf() Digest {
-	var room [1 + 12 + 32]byte
-	b := append(room[:0], 0)
+	var room [12 + 32]byte
+	b := room[:0]
 	for _, v := range []uint32{m.Round, m.Attempt, m.Party} {
 		b = binary.BigEndian.AppendUint32(b, v)
 	}
-	return Digest(sha256.Sum256(append(b, m.Bundle[:]...)))
+	return blake.Derive(leafContext, append(b, m.Bundle[:]...))
 }
 
 // inner is the hash of two neighbours.
-func inner(left, right *Digest) Digest {
-	var b [1 + 64]byte
-	b[0] = 1
-	copy(b[1:], left[:])
-	copy(b[33:], right[:])
-	return Digest(sha256.Sum256(b[:]))
-}
+func inner(left, right *Digest) Digest { return blake.Derive(innerContext, left[:], right[:]) }
 
 // root is where the receipt's path leads to. The path has the right length: the
 // encoding has no other.

@@ -2,11 +2,11 @@ package protocol
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"slices"
 	"testing"
 
+	"choir/crypto/blake"
 	"choir/crypto/identity"
 )
 
@@ -18,18 +18,18 @@ func receiptsFor(n int) []*Receipt {
 	return all
 }
 
-// mth is RFC 9162's Merkle Tree Hash as it is defined there, over the receipts'
-// contents: an independent value for every root.
+// mth is RFC 9162's Merkle Tree Hash as it is defined there, with this protocol's hashes, over
+// the receipts' contents: an independent value for every root.
 func mth(leaves [][]byte) []byte {
 	if len(leaves) == 1 {
-		h := sha256.Sum256(append([]byte{0}, leaves[0]...))
+		h := blake.Derive(leafContext, leaves[0])
 		return h[:]
 	}
 	k := 1
 	for 2*k < len(leaves) {
 		k *= 2
 	}
-	h := sha256.Sum256(slices.Concat([]byte{1}, mth(leaves[:k]), mth(leaves[k:])))
+	h := blake.Derive(innerContext, slices.Concat(mth(leaves[:k]), mth(leaves[k:])))
 	return h[:]
 }
 
@@ -48,7 +48,7 @@ func inclusion(m int, leaves [][]byte) [][]byte {
 	return append(inclusion(m-k, leaves[k:]), mth(leaves[:k]))
 }
 
-func TestReceiptTreeIsRFC9162(t *testing.T) {
+func TestReceiptTreeIsOfRFC9162sShape(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 31, 33, 100} {
 		all := receiptsFor(n)
 		got := tree(all)
@@ -209,14 +209,17 @@ func mustBody(t *testing.T, s Session, data []byte) []byte {
 }
 
 // TestInnerNodeIsNoReceipt: the two halves of an inner node's input are hashes that
-// somebody may choose; no receipt has that node for its leaf, since a leaf's input
-// begins with another byte and has another length.
+// somebody may choose; no receipt has that node for its leaf, since leaves are hashed in a
+// context of their own, and their input has another length.
 func TestInnerNodeIsNoReceipt(t *testing.T) {
 	all := receiptsFor(2)
 	l, r := all[0].leaf(), all[1].leaf()
 	node := inner(&l, &r)
-	unmarked := sha256.Sum256(append(l[:], r[:]...))
-	if node == Digest(unmarked) || l == Digest(sha256.Sum256(body(t, &Receipt{Round: 3, Attempt: 2, Bundle: Digest{0, 0, 7}, Count: 1})[:44])) {
+	leaf := body(t, &Receipt{Round: 3, Attempt: 2, Bundle: Digest{0, 0, 7}, Count: 1})[:44]
+	if l != blake.Derive(leafContext, leaf) {
+		t.Fatal("a leaf isn't the hash of what this test takes for its input")
+	}
+	if node == blake.Derive(leafContext, l[:], r[:]) || l == blake.Derive(innerContext, leaf) {
 		t.Error("leaves and inner nodes are hashed alike")
 	}
 }

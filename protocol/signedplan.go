@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"choir/crypto/blake"
 	"choir/crypto/identity"
 )
 
@@ -94,7 +95,9 @@ const acceptBatch = 1024
 func (sp *SignedPlan) checkAccepts(file []byte) error {
 	s := NewSession(sp.Plan)
 	coefficients := sha3.NewSHAKE256()
-	seed := digest("plan file", file)
+	whole := blake.NewHash(fileContext)
+	whole.Write(file)
+	seed := whole.Sum()
 	coefficients.Write(seed[:])
 	for batch := range slices.Chunk(sp.Accepts, acceptBatch) {
 		items := make([]identity.Item, len(batch))

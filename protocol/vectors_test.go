@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
 
-const vectorsPath = "../testdata/protocol/v4.json"
+const vectorsPath = "../testdata/protocol/v5.json"
 
 // hexBytes stands in the file as lower-case hexadecimal.
 type hexBytes []byte

@@ -171,7 +171,7 @@ func (m *sealedWorker) box(secret *channel.Secret) (*channel.Box, error) {
 		ctx = binary.BigEndian.AppendUint32(ctx, v)
 	}
 	ctx = append(append(ctx, down), m.salt[:]...)
-	return channel.NewBox(secret.Derive("worker", ctx), append([]byte("choir v1 worker\x00"), ctx...))
+	return channel.NewBox(secret.Derive(workerKey, ctx), append([]byte("choir v1 worker\x00"), ctx...))
 }
 
 // SealWorker seals a worker message under the secret that the node and its workers

@@ -143,7 +143,7 @@ func costOf(p *protocol.Plan) PlanCost {
 // the same, and one sample of noise, in seconds.
 func measure(variance uint64) (perElement, perNoise float64) {
 	const piece = 1 << 14
-	stream, err := xof.New(xof.Key{1}, "choir v1 measure", nil)
+	stream, err := xof.New(xof.Key{1})
 	if err != nil {
 		return 0, 0
 	}

@@ -57,14 +57,14 @@ func classic(_ context.Context, cfg Config) (Row, error) {
 func classicShares(x field.Vector, keys []xof.Key) ([][]byte, error) {
 	rest, share := append(field.Vector(nil), x...), make(field.Vector, len(x))
 	out := make([][]byte, len(keys))
-	source, err := fresh()
-	if err != nil {
-		return nil, err
-	}
 	for k, key := range keys {
 		s := rest
 		if k < len(keys)-1 {
-			stream, err := xof.New(source, "classic share", []byte{byte(k)})
+			seed, err := fresh()
+			if err != nil {
+				return nil, err
+			}
+			stream, err := xof.New(seed)
 			if err != nil {
 				return nil, err
 			}

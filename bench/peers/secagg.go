@@ -117,7 +117,7 @@ func coefficients(n int) ([]shard, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := xof.New(key, "coefficients", nil)
+	stream, err := xof.New(key)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func agree(own *ecdh.PrivateKey, peer *ecdh.PublicKey, u, v int) (xof.Key, error
 // client, added towards those behind it and subtracted towards those before.
 func (s *secaggRun) mask(u int, x field.Vector) (field.Vector, error) {
 	y := append(field.Vector(nil), x...)
-	own, err := xof.New(s.self[u], "self", nil)
+	own, err := xof.New(s.self[u])
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (s *secaggRun) pairwise(y field.Vector, key *ecdh.PrivateKey, u, n int) err
 		if err != nil {
 			return err
 		}
-		stream, err := xof.New(seed, "pair", nil)
+		stream, err := xof.New(seed)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (s *secaggRun) unmask(masked []field.Vector) (field.Vector, error) {
 			return nil, err
 		}
 		if kind == 1 {
-			own, err := xof.New(xof.Key(secret), "self", nil)
+			own, err := xof.New(xof.Key(secret))
 			if err != nil {
 				return nil, err
 			}

@@ -2,18 +2,18 @@ package channel
 
 import (
 	"bytes"
-	"crypto/hkdf"
 	"crypto/hpke"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"choir/crypto/blake"
 
 	"pgregory.net/rapid"
 )
@@ -215,8 +215,8 @@ func TestSecretBytesIsACopy(t *testing.T) {
 	}
 }
 
-// TestAgainstHPKE recomputes the secret with crypto/hpke and the derivation
-// with crypto/hkdf.
+// TestAgainstHPKE recomputes the secret with crypto/hpke, and the derivation from its
+// definition.
 func TestAgainstHPKE(t *testing.T) {
 	key := mustKey(t, SuiteX25519, 7)
 	enc, secret, err := Initiate(SuiteX25519, key.Public(), []byte("info"))
@@ -235,39 +235,32 @@ func TestAgainstHPKE(t *testing.T) {
 		t.Error("the secret is not the HPKE export")
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		label := rapid.String().Draw(t, "label")
+		purpose := rapid.SampledFrom([]string{"choir test a", "choir test b"}).Draw(t, "purpose")
 		context := rapid.SliceOf(rapid.Byte()).Draw(t, "context")
-		info := []byte("choir channel v1 key")
-		info = append(binary.BigEndian.AppendUint64(info, uint64(len(label))), label...)
-		info = append(binary.BigEndian.AppendUint64(info, uint64(len(context))), context...)
-		want, err := hkdf.Expand(sha256.New, exported, string(info), 32)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := secret.Derive(label, context); !bytes.Equal(got[:], want) {
-			t.Error("Derive is not HKDF-Expand")
+		if secret.Derive(purpose, context) != blake.Derive(purpose, slices.Concat(exported, context)) {
+			t.Error("Derive is not derive_key of the secret and the context")
 		}
 	})
 }
 
-// TestDeriveSeparates checks that the boundary between label and context
-// matters: "ab","c" is not "a","bc".
+// TestDeriveSeparates: keys for other purposes, in other contexts or of other secrets are
+// other keys; what could be taken for the boundary between secret and context isn't one.
 func TestDeriveSeparates(t *testing.T) {
-	s, err := NewSecret(make([]byte, SecretSize))
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[[32]byte]string{}
-	text := "roundattempt"
-	for i := range len(text) + 1 {
-		k := s.Derive(text[:i], []byte(text[i:]))
-		if was, ok := seen[k]; ok {
-			t.Errorf("split at %d collides with %s", i, was)
+	for _, secret := range []byte{1, 2} {
+		s, err := NewSecret(bytes.Repeat([]byte{secret}, SecretSize))
+		if err != nil {
+			t.Fatal(err)
 		}
-		seen[k] = fmt.Sprint("split at ", i)
-	}
-	if len(seen) != len(text)+1 {
-		t.Errorf("%d keys from %d splits", len(seen), len(text)+1)
+		for _, purpose := range []string{"choir test a", "choir test b", "choir test"} {
+			for _, context := range []string{"", "a", "b", "ab", "\x00", "\x01", "\x02"} {
+				k, name := s.Derive(purpose, []byte(context)), fmt.Sprintf("%d %q %q", secret, purpose, context)
+				if was, ok := seen[k]; ok {
+					t.Errorf("%s has the key of %s", name, was)
+				}
+				seen[k] = name
+			}
+		}
 	}
 }
 

@@ -14,7 +14,7 @@
 // initiator signs enc with its identity. Either side then derives a key for
 // each round, attempt, direction and purpose:
 //
-//	key = secret.Derive(label, context)
+//	key = secret.Derive(purpose, context)
 //
 // and seals one message under each key with a Box. Nothing in here is
 // negotiated: the suite stands in the plan.

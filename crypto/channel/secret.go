@@ -2,13 +2,12 @@ package channel
 
 import (
 	"crypto/hpke"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 
-	"choir/crypto/prf"
+	"choir/crypto/blake"
 )
 
 // SecretSize is the length of a channel secret in bytes.
@@ -17,10 +16,7 @@ const SecretSize = 32
 // ErrChannel says that a public key or an enc cannot be used.
 var ErrChannel = errors.New("channel: cannot set up the channel")
 
-const (
-	exportLabel = "choir channel v1"
-	deriveLabel = "choir channel v1 key"
-)
+const exportLabel = "choir channel v1"
 
 // Secret is what both ends of one channel know. It prints and logs as a
 // redaction. The zero value is not a secret. Copies share the material.
@@ -83,19 +79,15 @@ func (s Secret) Bytes() []byte {
 	return m[:]
 }
 
-// Derive returns the key for one use: HKDF-Expand (RFC 5869, section 2.3) with
-// SHA-256, the channel secret as the pseudorandom key, and as info, with
-// integers in big endian,
+// Derive returns the key for one use: BLAKE3's derive_key with the purpose, a constant, as
+// the context string and
 //
-//	"choir channel v1 key" ‖ len(label) (8) ‖ label ‖ len(context) (8) ‖ context
+//	secret ‖ context
 //
-// The label names the purpose; context carries round, attempt, direction and
-// whatever else sets this use apart from all others, in a fixed encoding.
-func (s Secret) Derive(label string, context []byte) [32]byte {
-	var room [len(deriveLabel) + 8 + 64 + 8]byte
-	info := binary.BigEndian.AppendUint64(append(room[:0], deriveLabel...), uint64(len(label)))
-	info = binary.BigEndian.AppendUint64(append(info, label...), uint64(len(context)))
-	return prf.Expand(s.material(), info, context)
+// as the material. context carries round, attempt, direction and whatever else sets this
+// use apart from all others of its purpose, in an encoding that is prefix-free for it.
+func (s Secret) Derive(purpose string, context []byte) [32]byte {
+	return blake.Derive(purpose, s.material()[:], context)
 }
 
 const redactedSecret = "channel.Secret(redacted)"

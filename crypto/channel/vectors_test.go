@@ -22,7 +22,7 @@ type channelVector struct {
 	Seed    []byte       `json:"seed"` // what GenerateKey reads
 	Enc     []byte       `json:"enc"`
 	Info    []byte       `json:"info"`
-	Label   string       `json:"label"`
+	Purpose string       `json:"purpose"`
 	Context []byte       `json:"context"`
 	AD      []byte       `json:"ad"`
 	Chunks  []sealedCase `json:"chunks"`
@@ -60,7 +60,7 @@ func (v *channelVector) complete(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.Secret = secret.Bytes()
-	derived := secret.Derive(v.Label, v.Context)
+	derived := secret.Derive(v.Purpose, v.Context)
 	v.Key = derived[:]
 	box, err := NewBox(derived, v.AD)
 	if err != nil {
@@ -74,11 +74,11 @@ func (v *channelVector) complete(t *testing.T) {
 // freshVectors makes inputs, with a new enc.
 func freshVectors(t *testing.T) (v channelVectors) {
 	t.Helper()
-	v.Version = 1
+	v.Version = 2
 	for i, suite := range suites {
 		c := channelVector{
 			Suite: suite.String(), Seed: bytes.Repeat([]byte{byte(i + 1)}, 32),
-			Info: []byte("plan and members"), Label: "contribution", Context: []byte("round 1, attempt 1"),
+			Info: []byte("plan and members"), Purpose: "choir test contribution", Context: []byte("round 1, attempt 1"),
 			AD: []byte("full context"),
 			Chunks: []sealedCase{
 				{Index: 0, Plaintext: []byte("first chunk")},

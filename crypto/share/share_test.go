@@ -21,7 +21,7 @@ func streams(t testing.TB, n int, run uint64) []*xof.Stream {
 		var key xof.Key
 		binary.BigEndian.PutUint64(key[:], run)
 		binary.BigEndian.PutUint64(key[8:], uint64(i))
-		s, err := xof.New(key, "share test", nil)
+		s, err := xof.New(key)
 		if err != nil {
 			t.Fatal(err)
 		}

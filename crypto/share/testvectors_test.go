@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	vectorsPath = "../../testdata/share/v1.json"
+	vectorsPath = "../../testdata/share/v2.json"
 	vectorCases = 9
-	vectorLabel = "share vectors"
 )
 
-// vectorCase is a vector, the keys of the seed nodes, and the explicit share. The
-// streams have the label "share vectors" and the index of the key, one byte, as context.
+// vectorCase is a vector, the keys of the seed nodes, and the explicit share.
 type vectorCase struct {
 	X        string   `json:"x"` // all hexadecimal
 	Keys     []string `json:"keys"`
@@ -25,7 +23,6 @@ type vectorCase struct {
 
 type vectorFile struct {
 	Version int          `json:"version"`
-	Label   string       `json:"label"`
 	Cases   []vectorCase `json:"cases"`
 }
 
@@ -37,8 +34,8 @@ func (c vectorCase) explicit(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var others []*xof.Stream
-	for i, k := range c.Keys {
-		s, err := xof.New(xof.Key(vectortest.Unhex(t, k)), vectorLabel, []byte{byte(i)})
+	for _, k := range c.Keys {
+		s, err := xof.New(xof.Key(vectortest.Unhex(t, k)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,8 +47,8 @@ func (c vectorCase) explicit(t *testing.T) string {
 
 func TestVectors(t *testing.T) {
 	file := vectortest.Load(t, vectorsPath, func() vectorFile { return freshVectors(t) })
-	if file.Version != 1 || file.Label != vectorLabel || len(file.Cases) != vectorCases {
-		t.Fatalf("version %d, label %q, %d cases", file.Version, file.Label, len(file.Cases))
+	if file.Version != 2 || len(file.Cases) != vectorCases {
+		t.Fatalf("version %d, %d cases", file.Version, len(file.Cases))
 	}
 	for i, c := range file.Cases {
 		if len(c.Explicit) == 0 || c.explicit(t) != c.Explicit {
@@ -62,7 +59,7 @@ func TestVectors(t *testing.T) {
 
 func freshVectors(t *testing.T) vectorFile {
 	t.Helper()
-	file := vectorFile{Version: 1, Label: vectorLabel}
+	file := vectorFile{Version: 2}
 	for i := range vectorCases {
 		var x field.Vector
 		for j := range 1 + i {

@@ -7,7 +7,7 @@ import (
 )
 
 func BenchmarkAddTo(b *testing.B) {
-	s, err := New(Key{1}, "bench", nil)
+	s, err := New(Key{1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func BenchmarkAddTo(b *testing.B) {
 }
 
 func BenchmarkFill(b *testing.B) {
-	s, err := New(Key{1}, "bench", nil)
+	s, err := New(Key{1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func BenchmarkFill(b *testing.B) {
 // BenchmarkLimit is what an expansion can't do without: the cipher's keystream into
 // a buffer, then a sum of field elements.
 func BenchmarkLimit(b *testing.B) {
-	s, err := New(Key{1}, "bench", nil)
+	s, err := New(Key{1})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,15 +3,9 @@
 //
 // # Contract
 //
-// A stream is a function of (key, label, context). The AES-256 key is
-//
-//	HKDF-SHA256-Expand(key, "choir xof v1" | len(label) as 2 bytes, big endian | label | context, 32)
-//
-// so that one key serves any number of uses, a label per use, and two different
-// (label, context) pairs never share a keystream. The key must be uniform, as the
-// output of a key exchange's export or another expansion is; there is no extract
-// step to repair one that is not. A key that was derived for one use, with all that this
-// use is about in its derivation, is the AES-256 key itself ([OneUse]): a share's mask.
+// A stream is a function of its key, which is an AES-256 key. The key must be uniform and
+// was derived for this one stream: whoever needs two derives two keys, each with all that
+// its use is about in the derivation (plan, round, attempt, from, to; channel.Secret.Derive).
 //
 // The stream is cut into chunks of [ChunkElements] elements. Chunk c is AES-256 in
 // counter mode from the initial counter block

@@ -124,7 +124,7 @@ func TestAllIsOneByOne(t *testing.T) {
 	var streams []*Stream
 	want := make(field.Vector, 300)
 	for i := range byte(5) {
-		s, err := New(Key{i}, "all", nil)
+		s, err := New(Key{i})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func TestNothingPrintsSecrets(t *testing.T) {
 	for i := range key {
 		key[i] = 0xA0 + byte(i)
 	}
-	s := mustNew(t, key, "printed", nil)
+	s := mustNew(t, key)
 	var out bytes.Buffer
 	for _, value := range []any{key, &key, s, struct{ K Key }{key}, []Key{key}, map[string]Key{"k": key}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%c"} {

@@ -3,15 +3,11 @@ package xof
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 
 	"choir/crypto/field"
-	"choir/crypto/prf"
 )
 
 // ChunkElements is the number of elements in a chunk: 512 KiB of encoding.
@@ -33,37 +29,16 @@ func Chunk(v field.Vector, i uint64) field.Vector {
 	return v[start:end:end]
 }
 
-const (
-	domain         = "choir xof v1"
-	redactedStream = "xof.Stream(redacted)"
-)
+const redactedStream = "xof.Stream(redacted)"
 
-// ErrLabel says that a label is empty or longer than 65535 bytes.
-var ErrLabel = errors.New("xof: a label has 1 to 65535 bytes")
-
-// Stream is one expanded use of a key. It is immutable and safe for concurrent
+// Stream is the expansion of a key. It is immutable and safe for concurrent
 // use; it must not be copied. Like a key, it doesn't print.
 type Stream struct {
 	block cipher.Block
 }
 
-// New returns the stream of key for one use. label names the use and must not be
-// empty ([ErrLabel]); context binds what the use is about (plan, round, attempt,
-// from, to) and may be empty. Neither is kept.
-func New(key Key, label string, context []byte) (*Stream, error) {
-	if len(label) == 0 || len(label) > math.MaxUint16 {
-		return nil, fmt.Errorf("%w, not %d", ErrLabel, len(label))
-	}
-	var room [len(domain) + 2 + 64]byte
-	info := binary.BigEndian.AppendUint16(append(room[:0], domain...), uint16(len(label)))
-	sub := prf.Expand((*[KeySize]byte)(&key), append(info, label...), context)
-	defer clear(sub[:])
-	return OneUse(sub)
-}
-
-// OneUse is the stream of a key that was derived for this use and has no other: the key is
-// AES's.
-func OneUse(key Key) (*Stream, error) {
+// New returns the stream of a key. The key isn't kept.
+func New(key Key) (*Stream, error) {
 	defer clear(key[:])
 	block, err := aes.NewCipher(key[:])
 	if err != nil {

@@ -13,7 +13,7 @@ func TestSweepIsTheWholeChunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var streams []*Stream
 		for i := range rapid.IntRange(0, 4).Draw(t, "streams") {
-			s, err := New(Key{byte(i)}, "sweep", nil)
+			s, err := New(Key{byte(i)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +42,7 @@ func TestSweepIsTheWholeChunk(t *testing.T) {
 }
 
 func TestSweepEndsWithTheChunk(t *testing.T) {
-	s := newSweep(0, []*Stream{mustNew(t, Key{1}, "end", nil)})
+	s := newSweep(0, []*Stream{mustNew(t, Key{1})})
 	whole := make(field.Vector, ChunkElements)
 	s.AddTo(whole[:ChunkElements-1])
 	s.AddTo(whole[ChunkElements-1:])
