@@ -140,13 +140,13 @@ func (n *Node) addNoise(v field.Vector) error {
 	return parallel.Try(n.s.Chunks(), func(i int) error {
 		part := xof.Chunk(v, uint64(i))
 		from, size := n.s.ChunkCoordinates(i)
-		x, room, f := make([]int64, size), make([]int64, len(part)), make(field.Vector, len(part))
+		x, f := make([]int64, size), make(field.Vector, len(part))
 		for lo := 0; lo < size; lo += noise.ChunkSamples {
 			if err := g.FillChunk(x[lo:min(size, lo+noise.ChunkSamples)], seed, uint64((from+lo)/noise.ChunkSamples)); err != nil {
 				return err
 			}
 		}
-		if err := n.s.Plan.ToField(f, room, x); err != nil {
+		if err := n.s.Plan.ToField(f, x); err != nil {
 			return err
 		}
 		part.Add(f)

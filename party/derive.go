@@ -124,7 +124,7 @@ func (p *Party) chunkOf(out *sending, i int, buf *scratch) (message, ciphertext 
 			n := min(windowElements, len(plain)/field.ElementSize-at)
 			noised, x := buf.noised[:min(n*per, coordinates-at*per)], field.Vector(buf.x[:n])
 			if err = p.noised(out, noised, samples, from, at*per); err == nil {
-				err = p.s.Plan.ToField(x, buf.pairs[:], noised)
+				err = p.s.Plan.ToField(x, noised)
 			}
 			if err != nil {
 				err = fmt.Errorf("from coordinate %d on: %w", from+at*per, err)
@@ -170,10 +170,9 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 func (p *Party) noised(out *sending, dst, samples []int64, from, at int) error {
 	if samples == nil {
 		clear(dst)
-	} else {
-		copy(dst, samples[at:])
+		samples, at, from = dst, 0, from+at
 	}
-	return addPacked(dst, out.update, int(p.s.Plan.Dim), from+at)
+	return addPacked(dst, samples[at:], out.update, int(p.s.Plan.Dim), from+at)
 }
 
 // sendHead ends the sending with the signed account. The first time it is made, and

@@ -24,7 +24,6 @@ type Room struct {
 type scratch struct {
 	samples  []int64                   // a chunk's noise, when it wasn't drawn ahead
 	noised   [2 * windowElements]int64 // two coordinates in an element at the most
-	pairs    [windowElements]int64
 	x        [windowElements]field.Element
 	sum      *protocol.ChunkHash
 	explicit xof.Sweep

@@ -20,8 +20,7 @@ const outboxHeader = 4 + noise.SeedSize
 // packOutbox packs an update into an outbox that lacks its seed, and tells whether the
 // update's L2 norm is at most bound.
 func packOutbox(update []int64, bound uint64) (outbox []byte, within bool) {
-	var squares fixedpoint.Squares
-	outbox = appendPacked(make([]byte, outboxHeader), update, squares.Add)
+	outbox, squares := appendPacked(make([]byte, outboxHeader), update)
 	return outbox, squares.AtMost(bound)
 }
 
@@ -47,32 +46,39 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b[4:], crc32.MakeTable(cr
 // that holds all of them: it is 0 for an update of zeros, and nobody but the party
 // sees it.
 
-// appendPacked packs block by block, as wide as what it has seen, and begins again with a
-// wider one: seldom more than once, since most blocks are alike. show sees each block once.
-func appendPacked(dst []byte, update []int64, show func(block []int64)) []byte {
-	start, shown := len(dst), 0
-	for width := 0; ; {
+// appendPacked packs an update and takes its norm, in one pass: it is as wide as what it has
+// seen, and begins again with a wider one, seldom more than once, since most blocks are alike.
+func appendPacked(dst []byte, update []int64) ([]byte, fixedpoint.Squares) {
+	start, width := len(dst), protocol.IntWidth(update[:min(blockElements, len(update))])
+	for {
 		size := len(update) * width
 		dst = append(slices.Grow(dst[:start], 1+size+8), byte(width))
 		words := dst[start+1:][:size+8]
-		at := 0
-		for wider := width; at < len(update); at += blockElements {
-			block := update[at:min(at+blockElements, len(update))]
-			if at >= shown {
-				show(block)
-				shown = at + len(block)
-			}
-			if wider = protocol.IntWidth(block); wider > width {
-				width = wider
-				break
-			}
-			protocol.PutInts(words[at*width:], block, width)
-		}
-		if at >= len(update) {
+		squares, wider := packAs(words, update, width)
+		if wider == width {
 			clear(words[size:])
-			return dst[:start+packedSize(len(update), width)]
+			return dst[:start+packedSize(len(update), width)], squares
 		}
+		width = wider
 	}
+}
+
+// packAs packs an update block by block, up to one that takes more bytes a coordinate, and
+// returns how many that one takes.
+func packAs(words []byte, update []int64, width int) (squares fixedpoint.Squares, wider int) {
+	for len(update) > 0 {
+		block := update[:min(blockElements, len(update))]
+		if sum, ok := fixedpoint.PackShort(words, block, width); ok {
+			squares.AddSum(sum)
+		} else if wider = protocol.IntWidth(block); wider > width {
+			return squares, wider
+		} else {
+			protocol.PutInts(words, block, width)
+			squares.Add(block)
+		}
+		update, words = update[len(block):], words[len(block)*width:]
+	}
+	return squares, width
 }
 
 // blockElements is how many coordinates are looked at while they are in the nearest cache.
@@ -86,41 +92,29 @@ func packedSize(dim, width int) int {
 	return 1 + dim*width + 8 - width
 }
 
-// addPacked adds to dst the coordinates of a stored update from the given one on. It
-// refuses what appendPacked doesn't write for an update of dim coordinates.
-func addPacked(dst []int64, packed []byte, dim, from int) error {
+// addPacked sets dst to the samples with the coordinates of a stored update from the given
+// one on. There are as many samples, or more, and dst may be their front. It refuses what
+// appendPacked doesn't write for an update of dim coordinates.
+func addPacked(dst, samples []int64, packed []byte, dim, from int) error {
 	if len(packed) == 0 || packed[0] > 8 {
 		return fmt.Errorf("the stored update has no width")
 	}
+	samples = samples[:len(dst)]
 	width := int(packed[0])
 	if width == 0 && len(packed) == 1 {
+		copy(dst, samples)
 		return nil
 	}
 	if width == 0 || len(packed) != packedSize(dim, width) {
 		return fmt.Errorf("the stored update has %d bytes for %d coordinates of %d", len(packed), dim, width)
 	}
 	words, sign := packed[1+from*width:], uint64(1)<<(8*width-1)
-	if width == 2 {
-		n := addFours(dst, words)
-		words, dst = words[2*n:], dst[n:]
-	}
-	for i := range dst { // the lowest bytes, whose sign bit stands for what is above them
+	n := fixedpoint.AddShort(dst, samples, words, width)
+	words, samples, dst = words[n*width:], samples[n:], dst[n:]
+	for i, s := range samples { // the lowest bytes, whose sign bit stands for what is above them
 		x := binary.LittleEndian.Uint64(words) & (sign<<1 - 1)
-		dst[i] += int64((x ^ sign) - sign)
+		dst[i] = s + int64((x^sign)-sign)
 		words = words[width:]
 	}
 	return nil
-}
-
-// addFours adds to dst coordinates of two bytes, four at a time, and returns how many.
-func addFours(dst []int64, words []byte) (n int) {
-	for len(dst) >= 4 && len(words) >= 8 {
-		four, w := (*[4]int64)(dst), binary.LittleEndian.Uint64(words)
-		four[0] += int64(int16(w))
-		four[1] += int64(int16(w >> 16))
-		four[2] += int64(int16(w >> 32))
-		four[3] += int64(int16(w >> 48))
-		dst, words, n = dst[4:], words[8:], n+4
-	}
-	return n
 }

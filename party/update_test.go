@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"choir/crypto/fixedpoint"
 	"choir/crypto/noise"
 	"pgregory.net/rapid"
 )
@@ -16,27 +17,36 @@ func marshalOutbox(seed noise.Seed, update []int64) []byte {
 	return outbox
 }
 
-func unseen([]int64) {}
-
-// TestPackedOnce: wherever in an update the widest coordinate is, each coordinate is
-// shown once, in order, and what is packed is as wide as that one and no wider; whether the
-// norm is within the bound is told to the unit.
+// TestPackedOnce: wherever in an update the widest coordinate is, what is packed is as wide
+// as that one and no wider, the sum of squares is that of the coordinates, each once, and
+// they come back, on top of samples that need not be where they go.
 func TestPackedOnce(t *testing.T) {
-	for _, n := range []int{1, blockElements - 1, blockElements, blockElements + 1, 3*blockElements + 2} {
+	for _, n := range []int{1, 3, 4, 8, 13, blockElements - 1, blockElements, blockElements + 1, 3*blockElements + 2} {
 		for _, at := range []int{0, n / 2, n - 1} {
 			for width := range 8 {
-				update := make([]int64, n)
-				if width > 0 {
+				update := benchUpdate(byte(n), n, max(width, 1)) // a bit less than width
+				if width == 0 {
+					clear(update)
+				} else {
 					update[0], update[at] = -1, 1<<(8*width-2)
 				}
-				var seen []int64
-				packed := appendPacked([]byte{7}, update, func(block []int64) { seen = append(seen, block...) })
-				if !slices.Equal(seen, update) {
-					t.Fatalf("%d coordinates, the widest at %d: %d are shown", n, at, len(seen))
+				packed, squares := appendPacked([]byte{7}, update)
+				var want fixedpoint.Squares
+				if want.Add(update); squares != want {
+					t.Fatalf("%d coordinates, the widest at %d: sum of squares %v, want %v", n, at, squares, want)
 				}
-				got := make([]int64, n)
-				if err := addPacked(got, packed[1:], n, 0); err != nil || !slices.Equal(got, update) || int(packed[1]) != width || packed[0] != 7 {
+				samples, got := slices.Repeat([]int64{3}, n), make([]int64, n)
+				err := addPacked(got, samples, packed[1:], n, 0)
+				if err != nil || int(packed[1]) != width || packed[0] != 7 {
 					t.Fatalf("%d coordinates, the widest, %d, at %d: packed %d wide: %v", n, update[at], at, packed[1], err)
+				}
+				for i := range got {
+					if got[i] -= 3; samples[i] != 3 {
+						t.Fatal("the samples are written to")
+					}
+				}
+				if !slices.Equal(got, update) {
+					t.Fatalf("%d coordinates, the widest, %d, at %d: others come back", n, update[at], at)
 				}
 			}
 		}
@@ -70,7 +80,7 @@ func TestUpdatesRoundTrip(t *testing.T) {
 		}
 		from := rapid.IntRange(0, len(update)-1).Draw(t, "from")
 		got := slices.Repeat([]int64{3}, rapid.IntRange(0, len(update)-from).Draw(t, "n"))
-		if err := addPacked(got, packed, len(update), from); err != nil {
+		if err := addPacked(got, got, packed, len(update), from); err != nil {
 			t.Fatal(err)
 		}
 		for i, x := range got {
@@ -86,17 +96,17 @@ func TestWidths(t *testing.T) {
 	for width := 1; width <= 8; width++ {
 		most := int64(1)<<(8*width-1) - 1
 		for _, x := range []int64{most, -most - 1} {
-			if got := appendPacked(nil, []int64{0, x}, unseen); int(got[0]) != width || len(got) != 1+2*width+8-width {
+			if got, _ := appendPacked(nil, []int64{0, x}); int(got[0]) != width || len(got) != 1+2*width+8-width {
 				t.Errorf("%d takes %d bytes in %d", x, got[0], len(got))
 			}
 		}
 		if width < 8 {
-			if got := appendPacked(nil, []int64{most + 1}, unseen); int(got[0]) != width+1 {
+			if got, _ := appendPacked(nil, []int64{most + 1}); int(got[0]) != width+1 {
 				t.Errorf("%d takes %d bytes", most+1, got[0])
 			}
 		}
 	}
-	if got := appendPacked(nil, make([]int64, 100), unseen); len(got) != 1 || got[0] != 0 {
+	if got, _ := appendPacked(nil, make([]int64, 100)); len(got) != 1 || got[0] != 0 {
 		t.Errorf("zeros take %d bytes", len(got))
 	}
 }
@@ -116,7 +126,7 @@ func FuzzOutbox(f *testing.F) {
 			return
 		}
 		update := make([]int64, dim)
-		if err := addPacked(update, packed, dim, 0); err != nil {
+		if err := addPacked(update, update, packed, dim, 0); err != nil {
 			return
 		}
 		if s, again, err := unmarshalOutbox(marshalOutbox(seed, update)); err != nil || s != seed || len(again) > len(packed)+8 {

@@ -37,13 +37,12 @@ func (p *Plan) Integers(dst, coordinates []int64) ([]int64, error) {
 	return dst, fixedpoint.Pair(dst, coordinates)
 }
 
-// ToField sets dst to the elements of such coordinates; room is for the integers between.
-func (p *Plan) ToField(dst field.Vector, room, coordinates []int64) error {
-	ints, err := p.Integers(room, coordinates)
-	if err != nil {
-		return err
+// ToField sets dst to the elements of such coordinates, in one pass over them.
+func (p *Plan) ToField(dst field.Vector, coordinates []int64) error {
+	if p.Paired {
+		return fixedpoint.PairToField(dst, coordinates)
 	}
-	return fixedpoint.ToField(dst, ints)
+	return fixedpoint.ToField(dst, coordinates)
 }
 
 // OpenSum returns the coordinates of a sum of such integers: what the application folds. It

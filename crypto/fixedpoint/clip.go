@@ -59,6 +59,9 @@ type Squares struct{ sum wide }
 // Add takes in the next coordinates.
 func (s *Squares) Add(v []int64) { s.sum.addVector(v) }
 
+// AddSum takes in coordinates whose sum of squares somebody else has taken.
+func (s *Squares) AddSum(squares uint64) { s.sum.add(0, squares) }
+
 // AtMost tells whether the sum is at most bound^2.
 func (s *Squares) AtMost(bound uint64) bool {
 	hi, lo := bits.Mul64(bound, bound)
@@ -77,7 +80,7 @@ func NormSquaredAtMost(v []int64, bound uint64) bool {
 // through once.
 func (g Grid) RoundClip(dst []int64, x []float64, bound uint64) (clipped bool, err error) {
 	var s Squares
-	if err := g.round(dst, x, s.Add); err != nil || s.AtMost(bound) {
+	if err := g.round(dst, x, &s); err != nil || s.AtMost(bound) {
 		return false, err
 	}
 	return ClipInt(dst, bound), nil

@@ -49,11 +49,11 @@ func (g Grid) Resolution() float64 {
 // integer, ties to even. It refuses NaN and infinities ([ErrNotFinite]) and
 // |x[i] * 2^f| >= 2^62 ([ErrRange]), naming the first such coordinate; dst is zero then.
 func (g Grid) Round(dst []int64, x []float64) error {
-	return g.round(dst, x, func([]int64) {})
+	return g.round(dst, x, new(Squares))
 }
 
-// round shows each run of the result, once, while it is in the nearest cache.
-func (g Grid) round(dst []int64, x []float64, show func(run []int64)) error {
+// round is Round, and takes the result's norm, each run of it while it is in the nearest cache.
+func (g Grid) round(dst []int64, x []float64, norm *Squares) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
@@ -62,16 +62,54 @@ func (g Grid) round(dst []int64, x []float64, show func(run []int64)) error {
 	}
 	scale := g.scale(1)
 	for at := 0; at < len(x); at += run {
-		to := min(at+run, len(x))
-		if !roundSmall(dst[at:to], x[at:to], scale) {
-			if i, err := g.roundAny(dst[at:to], x[at:to]); err != nil {
+		to, from := dst[at:min(at+run, len(x))], x[at:min(at+run, len(x))]
+		if squares, ok := roundNear(to, from, scale); ok {
+			norm.AddSum(squares)
+			continue
+		}
+		if !roundSmall(to, from, scale) {
+			if i, err := g.roundAny(to, from); err != nil {
 				clear(dst)
 				return fmt.Errorf("coordinate %d: %w", at+i, err)
 			}
 		}
-		show(dst[at:to])
+		norm.Add(to)
 	}
 	return nil
+}
+
+// roundNear rounds a run of products as roundSmall does, and takes the sum of the results'
+// squares in the same pass. It is not ok, and both are of no meaning, unless all results are
+// from -2^small to 2^small - 1, and so the sum below 2^64: what roundSmall can't round gives a
+// difference of 2^51 at least.
+func roundNear(dst []int64, x []float64, scale float64) (squares uint64, ok bool) {
+	const half = 1 << small
+	none := math.Float64bits(beside)
+	n, squares, moved := roundSquares(dst, x, scale)
+	for dst = dst[:len(x)]; n < len(x); n++ {
+		a := besides(x[n]*scale) - none
+		dst[n] = int64(a)
+		moved |= a + half
+		squares += a * a
+	}
+	return squares, moved < 2*half
+}
+
+// roundSquaresGo rounds from the front of x, as many as it likes. moved is the OR of all
+// results + 2^small.
+func roundSquaresGo(dst []int64, x []float64, scale float64) (n int, squares, moved uint64) {
+	const half = 1 << small
+	none := math.Float64bits(beside)
+	for len(x)-n >= 4 && len(dst)-n >= 4 {
+		four, to := (*[4]float64)(x[n:]), (*[4]int64)(dst[n:])
+		a, b := besides(four[0]*scale)-none, besides(four[1]*scale)-none
+		c, d := besides(four[2]*scale)-none, besides(four[3]*scale)-none
+		to[0], to[1], to[2], to[3] = int64(a), int64(b), int64(c), int64(d)
+		moved |= (a + half) | (b + half) | (c + half) | (d + half)
+		squares += a*a + b*b + c*c + d*d
+		n += 4
+	}
+	return n, squares, moved
 }
 
 // roundAny rounds products of any size, up to the first coordinate that it refuses.

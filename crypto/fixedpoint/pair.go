@@ -3,6 +3,8 @@ package fixedpoint
 import (
 	"errors"
 	"fmt"
+
+	"choir/crypto/field"
 )
 
 // MaxPaired is the largest magnitude of a coordinate that shares an element with
@@ -36,24 +38,75 @@ func Pair(dst, v []int64) error {
 	whole := v[:len(v)&^1]
 	for i := range dst[:len(whole)/2] {
 		a, b := whole[2*i], whole[2*i+1]
-		if uint64(a+MaxPaired) > 2*MaxPaired || uint64(b+MaxPaired) > 2*MaxPaired {
-			return unpairable(dst, v)
+		if !inHalf(a) || !inHalf(b) {
+			clear(dst)
+			return unpairable(v)
 		}
 		dst[i] = a + b<<32
 	}
 	if len(v)%2 == 1 {
 		last := v[len(v)-1]
-		if uint64(last+MaxPaired) > 2*MaxPaired {
-			return unpairable(dst, v)
+		if !inHalf(last) {
+			clear(dst)
+			return unpairable(v)
 		}
 		dst[len(dst)-1] = last
 	}
 	return nil
 }
 
+// PairToField is Pair and then [ToField], with no pairs in between.
+func PairToField(dst field.Vector, v []int64) error {
+	if len(dst) != Paired(len(v)) {
+		return fmt.Errorf("%w: %d pairs of %d coordinates", ErrLength, len(dst), len(v))
+	}
+	n, moved := pairs(dst, v)
+	if moved >= 2*smallHalf { // something is large: each is looked at, for the one that is too large
+		n = 0
+	}
+	for i := n; i < len(dst); i++ {
+		a, b := v[2*i], int64(0)
+		if 2*i+1 < len(v) {
+			b = v[2*i+1]
+		}
+		if !inHalf(a) || !inHalf(b) {
+			clear(dst)
+			return unpairable(v)
+		}
+		dst[i] = pairElement(a, b)
+	}
+	return nil
+}
+
+// smallHalf is what coordinates stay within that are paired several at a time, from
+// -smallHalf to smallHalf - 1: the bits of all of them together tell.
+const smallHalf = 1 << 30
+
+// pairsGo sets elements from the front of dst to the pairs from the front of v, as many as it
+// likes, of no meaning unless moved, the OR of all v[j] + smallHalf that they are made of, is
+// below 2 smallHalf.
+func pairsGo(dst field.Vector, v []int64) (n int, moved uint64) {
+	for ; len(dst)-n >= 2 && len(v) >= 4; v = v[4:] {
+		to, four := (*[2]field.Element)(dst[n:]), (*[4]int64)(v)
+		a, b, c, d := four[0], four[1], four[2], four[3]
+		moved |= uint64(a+smallHalf) | uint64(b+smallHalf) | uint64(c+smallHalf) | uint64(d+smallHalf)
+		to[0], to[1] = pairElement(a, b), pairElement(c, d)
+		n += 2
+	}
+	return n, moved
+}
+
+// pairElement is the element of the pair of a and b, both in range.
+func pairElement(a, b int64) field.Element {
+	s := a + b<<32
+	return field.Element(uint64(s) + field.Modulus&uint64(s>>63))
+}
+
+// inHalf: |x| is at most MaxPaired. One comparison for both ends.
+func inHalf(x int64) bool { return uint64(x+MaxPaired) <= 2*MaxPaired }
+
 // unpairable names the first coordinate that is out of range.
-func unpairable(dst, v []int64) error {
-	clear(dst)
+func unpairable(v []int64) error {
 	for j, x := range v {
 		if x > MaxPaired || x < -MaxPaired {
 			return fmt.Errorf("coordinate %d: %w: more than 2^31 - 1, two in an element", j, ErrRange)

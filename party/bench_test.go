@@ -1,0 +1,79 @@
+package party
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// benchUpdate is one of width bytes a coordinate.
+func benchUpdate(seed byte, dim, width int) []int64 {
+	r, u := rand.New(rand.NewChaCha8([32]byte{seed})), make([]int64, dim)
+	for i := range u {
+		u[i] = int64(r.Uint64()) >> (65 - 8*width)
+	}
+	return u
+}
+
+// several are how many parties' vectors take turns, so that none is in the nearest caches
+// from the time before.
+const several = 24
+
+// BenchmarkPack is the price of taking an update in.
+func BenchmarkPack(b *testing.B) {
+	for _, dim := range []int{10_000, 1_000_000} {
+		for _, width := range []int{1, 2, 3, 5} {
+			b.Run(fmt.Sprintf("%d/%d", dim, width), func(b *testing.B) {
+				updates := make([][]int64, max(2, several*10_000/dim))
+				for i := range updates {
+					updates[i] = benchUpdate(byte(i), dim, width)
+				}
+				for i := 0; b.Loop(); i++ {
+					if _, within := packOutbox(updates[i%len(updates)], math.MaxUint64); !within {
+						b.Fatal("beyond any bound")
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(dim), "ns/coordinate")
+			})
+		}
+	}
+}
+
+// BenchmarkChunk is the price of a chunk whose noise is drawn, with one mask.
+func BenchmarkChunk(b *testing.B) {
+	for _, c := range []struct {
+		dim, width int
+		paired     bool
+	}{{10_000, 2, true}, {10_000, 3, true}, {65_536, 2, false}, {65_536, 3, false}, {65_536, 5, false}} {
+		b.Run(fmt.Sprintf("%d/%d/%t", c.dim, c.width, c.paired), func(b *testing.B) {
+			r := newRig(b, c.dim, func(p *protocol.Plan, _ *Config) { p.Paired, p.PerParty, p.Variance = c.paired, 1<<20, 1<<20 })
+			mask, err := xof.New(xof.Key{1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			sealer, err := r.p.s.Sealer(r.p.node(0), r.p.context(0, pair{1, 1}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			var out []*sending
+			for i := range max(2, several*10_000/c.dim) {
+				outbox, _ := packOutbox(benchUpdate(byte(i), c.dim, c.width), math.MaxUint64)
+				s := &sending{update: outbox[outboxHeader:], noise: &drawn{whole: benchUpdate(byte(i), c.dim, 2), ready: c.dim}, room: new(Room), sealer: sealer, masks: []*xof.Stream{mask}}
+				s.room.forMessages(1)
+				s.room.messages[0] = make([]byte, 0, 8*c.dim+1000)
+				out = append(out, s)
+			}
+			var buf scratch
+			for i := 0; b.Loop(); i++ {
+				if _, _, err := r.p.chunkOf(out[i%len(out)], 0, &buf); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(c.dim), "ns/coordinate")
+		})
+	}
+}
