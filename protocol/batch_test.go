@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -58,6 +59,50 @@ func TestBatchAnswersAsOneByOne(t *testing.T) {
 		}
 		if n == 40 && (refused != 7 || len(batch.good) != 33) {
 			t.Errorf("%d refused, %d known to be good", refused, len(batch.good))
+		}
+	}
+}
+
+// TestBatchInAnyOrder: what was found good is found again in whatever order it is asked for,
+// and as often.
+func TestBatchInAnyOrder(t *testing.T) {
+	s := testSession(t)
+	messages := receipts(t, s, 40)
+	batch := NewBatch(s, deterministic(1))
+	batch.Prepare(append(messages, messages[5], messages[5])) // some came more than once
+	backwards := slices.Clone(messages)
+	slices.Reverse(backwards)
+	twice := append(slices.Clone(messages[:3]), messages[:3]...)
+	for _, order := range [][][]byte{messages, backwards, twice, messages} {
+		for i, b := range order {
+			if e := batch.read(b); e == nil || !bytes.HasSuffix(b, e.Sig[:]) {
+				t.Fatalf("message %d isn't known", i)
+			}
+		}
+	}
+}
+
+// TestBatchAgain: the memory of one batch is the next one's, of another size, and no answer
+// follows from what stood there.
+func TestBatchAgain(t *testing.T) {
+	s := testSession(t)
+	all := receipts(t, s, 200)
+	batch := NewBatch(s, deterministic(1))
+	s.Verifier = batch
+	for _, part := range [][2]int{{0, 40}, {40, 60}, {60, 160}, {160, 180}, {0, 200}} {
+		messages := all[part[0]:part[1]]
+		spoilt := bytes.Clone(messages[7])
+		spoilt[len(spoilt)-1] ^= 1
+		mixed := slices.Concat(messages[:7], [][]byte{spoilt}, messages[8:])
+		batch.Prepare(mixed)
+		for i, b := range mixed {
+			_, m, err := s.Receive(b)
+			if (i == 7) != errors.Is(err, ErrSignature) {
+				t.Fatalf("messages %v: message %d: %v", part, i, err)
+			}
+			if i != 7 && m.(*Receipt).Party != uint32(part[0]+i) {
+				t.Fatalf("messages %v: message %d is about party %d", part, i, m.(*Receipt).Party)
+			}
 		}
 	}
 }

@@ -3,8 +3,6 @@ package protocol
 import (
 	"fmt"
 
-	"golang.org/x/crypto/cryptobyte"
-
 	"choir/crypto/channel"
 )
 
@@ -20,12 +18,7 @@ const accountRoom = 128
 // they confirm. Each end works it out once, for however many nodes.
 func (m *Contribution) AccountDigest(s Session, party uint32) (Digest, error) {
 	var room [accountRoom]byte
-	w := &wire{b: cryptobyte.NewBuilder(room[:0])}
-	accountOf{m}.fields(w)
-	if w.err != nil {
-		return Digest{}, w.err
-	}
-	body, err := w.b.Bytes()
+	body, err := marshalTo(room[:0], accountOf{m})
 	if err != nil {
 		return Digest{}, err
 	}

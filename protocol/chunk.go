@@ -67,7 +67,7 @@ func (c *Chunk) fields(w *wire) {
 	c.Context.fields(w)
 	w.u32("index", &c.Index)
 	w.flag("last", &c.Last)
-	w.view("ciphertext", &c.Ciphertext, maxCiphertext)
+	w.blob("ciphertext", &c.Ciphertext, maxCiphertext)
 }
 
 // Marshal is the chunk's canonical form.
@@ -88,7 +88,7 @@ func UnmarshalChunk(b []byte) (*Chunk, error) {
 // must not change while it is in use.
 func ViewChunk(b []byte) (*Chunk, error) {
 	c := new(Chunk)
-	if err := unmarshal("chunk", b, c); err != nil {
+	if err := view("chunk", b, c); err != nil {
 		return nil, err
 	}
 	return c, nil

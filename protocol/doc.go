@@ -2,7 +2,7 @@
 // messages and their one canonical wire form, the contract of the pure state
 // machines, and the rules that anybody can recompute.
 //
-// Wire form. Integers are fixed width and big endian (cryptobyte), byte
+// Wire form. Integers are fixed width and big endian, byte
 // strings carry a length, field elements are 8 bytes little endian and
 // canonical. Every message type lists its fields once, in one function that
 // both writes and reads them, so Unmarshal accepts exactly what Marshal emits:

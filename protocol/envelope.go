@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"choir/crypto/identity"
@@ -75,6 +76,15 @@ func (e *Envelope) fields(w *wire) {
 	}
 }
 
+// head writes what stands before a body of so many bytes.
+func (w *wire) head(e *Envelope, body int) {
+	n := uint32(body)
+	w.u8("kind", (*uint8)(&e.Kind))
+	w.fixed("plan id", e.Plan[:])
+	w.u32("sender", &e.From)
+	w.u32("body length", &n)
+}
+
 // Marshal is the message's canonical form.
 func (e *Envelope) Marshal() ([]byte, error) { return marshalSized(e, envelopeSize+len(e.Body)) }
 
@@ -88,36 +98,31 @@ func UnmarshalEnvelope(b []byte) (*Envelope, error) {
 	return e, nil
 }
 
-// signed is the byte string that the signature covers.
-type signed struct {
-	suite uint8
-	e     *Envelope
-}
-
 // signedSize is what is signed beside the body, in bytes.
 const signedSize = 17 + 1 + 32 + 1 + 4 + 4
 
-func (s signed) fields(w *wire) {
-	w.fixed("label", []byte("choir v1 message\x00"))
-	w.u8("suite", &s.suite)
-	w.fixed("plan id", s.e.Plan[:])
-	w.u8("kind", (*uint8)(&s.e.Kind))
-	w.u32("sender", &s.e.From)
-	w.blob("body", &s.e.Body, s.e.Kind.maxBody())
+// toBeSigned is the byte string that the signature covers.
+func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) {
+	return e.appendSigned(make([]byte, 0, signedSize+len(e.Body)), suite)
 }
 
-// toBeSigned is for a receipt the root of the tree that it stands in, not its body.
-func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) {
-	if e.Kind != KindReceipt {
-		return marshalSized(signed{suite, e}, signedSize+len(e.Body))
+// appendSigned appends it to b: no more than signedSize bytes and the body's length.
+func (e *Envelope) appendSigned(b []byte, suite uint8) ([]byte, error) {
+	body := e.Body
+	if e.Kind == KindReceipt { // the root of the tree that it stands in
+		var err error
+		if body, err = receiptStatement(e.Body); err != nil {
+			return nil, err
+		}
 	}
-	statement, err := receiptStatement(e.Body)
-	if err != nil {
-		return nil, err
+	if max := e.Kind.maxBody(); len(body) > max {
+		return nil, fmt.Errorf("%w: body has %d bytes, more than %d", ErrMalformed, len(body), max)
 	}
-	of := *e
-	of.Body = statement
-	return marshal(signed{suite, &of})
+	b = append(append(b, "choir v1 message\x00"...), suite)
+	b = append(append(b, e.Plan[:]...), byte(e.Kind))
+	b = binary.BigEndian.AppendUint32(b, e.From)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(body)))
+	return append(b, body...), nil
 }
 
 // Signer is an identity key; *identity.PrivateKey is one.

@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"choir/crypto/commit"
 )
@@ -317,9 +318,7 @@ func (w *wire) entries(name string, set *[]Entry) {
 	var all []byte // a list has up to a hundred thousand, so it is read and written at once
 	if w.reading() {
 		*set = make([]Entry, n)
-		if w.err == nil && !w.s.ReadBytes(&all, entrySize*n) {
-			w.fail("%s is cut short", name)
-		}
+		all = w.take(name, entrySize*n)
 		for i := range *set {
 			if w.err != nil {
 				return
@@ -335,11 +334,10 @@ func (w *wire) entries(name string, set *[]Entry) {
 		}
 	}
 	if !w.reading() {
-		all = make([]byte, 0, entrySize*n)
+		w.b = slices.Grow(w.b, entrySize*n)
 		for _, e := range *set {
-			all = append(binary.BigEndian.AppendUint32(all, e.Party), e.Bundle[:]...)
+			w.b = append(binary.BigEndian.AppendUint32(w.b, e.Party), e.Bundle[:]...)
 		}
-		w.b.AddBytes(all)
 	}
 }
 

@@ -60,6 +60,9 @@ func (m *Receipt) fields(w *wire) {
 	}
 }
 
+// size is the encoding's, in bytes.
+func (m *Receipt) size() int { return 4*5 + 32 + 32*len(m.Path) }
+
 // Receipts that a node gives at a time are the leaves of a hash tree of the shape of RFC 9162's,
 // section 2.1 (a subtree on the right may be lower), with a hash of its own for leaves and one
 // for two neighbours. One signature, on the root, stands for all of them, and each
@@ -183,23 +186,29 @@ func (s Session) SignReceipts(key Signer, from uint32, receipts []*Receipt) ([][
 		}
 	}
 	tree(receipts)
+	size := 0
+	for _, m := range receipts {
+		size += envelopeSize + m.size()
+	}
 	out := make([][]byte, len(receipts))
+	w := &wire{b: make([]byte, 0, size)} // all receipts stand in it, one behind the other
 	var sig identity.Signature
 	for i, m := range receipts {
-		body, err := marshalSized(m, 56+len(Digest{})*len(m.Path))
-		if err != nil {
-			return nil, fmt.Errorf("sign receipts: %w", err)
+		start := len(w.b)
+		e := Envelope{Kind: KindReceipt, Plan: s.ID, From: from}
+		w.head(&e, m.size())
+		if m.fields(w); w.err != nil {
+			return nil, fmt.Errorf("sign receipts: %w", w.err)
 		}
-		e := &Envelope{Kind: KindReceipt, Plan: s.ID, From: from, Body: body, Sig: sig}
 		if i == 0 {
-			if sig, err = s.signature(key, e); err != nil {
+			e.Body = w.b[len(w.b)-m.size():]
+			var err error
+			if sig, err = s.signature(key, &e); err != nil {
 				return nil, fmt.Errorf("sign receipts: %w", err)
 			}
-			e.Sig = sig
 		}
-		if out[i], err = e.Marshal(); err != nil {
-			return nil, fmt.Errorf("sign receipts: %w", err)
-		}
+		w.b = append(w.b, sig[:]...)
+		out[i] = w.b[start:len(w.b):len(w.b)]
 	}
 	return out, nil
 }

@@ -46,8 +46,7 @@ func cutPiece(b []byte) (piece, rest []byte, err error) {
 // RecordKey is the key of a record about so many numbers: "kind/1/2". It is made for
 // every contribution, so it costs one allocation.
 func RecordKey(kind string, numbers ...uint32) string {
-	b := make([]byte, 0, len(kind)+11*len(numbers))
-	b = append(b, kind...)
+	b := append(make([]byte, 0, 64), kind...) // no key is longer
 	for _, n := range numbers {
 		b = strconv.AppendUint(append(b, '/'), uint64(n), 10)
 	}

@@ -1,11 +1,10 @@
 package protocol
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-
-	"golang.org/x/crypto/cryptobyte"
 )
 
 // ErrMalformed is wrapped by every refusal of bytes that no Marshal emits.
@@ -16,13 +15,14 @@ var ErrMalformed = errors.New("malformed message")
 // refused before anything is allocated.
 const maxBlob = 1 << 24
 
-// wire writes or reads a message's fields. Exactly one of b and s is set;
-// each method therefore states one field for both directions. Writing changes
-// nothing in the message, so that many goroutines may encode one plan.
+// wire writes or reads a message's fields; each method therefore states one field for
+// both directions. Writing changes nothing in the message, so that many goroutines may
+// encode one plan. Integers are big endian.
 type wire struct {
-	b   *cryptobyte.Builder
-	s   *cryptobyte.String
-	err error
+	b    []byte // what was written so far, or what is left to read
+	in   bool   // reading
+	view bool   // when it is read, a byte string stays a part of the input
+	err  error
 }
 
 func (w *wire) fail(format string, args ...any) {
@@ -31,46 +31,60 @@ func (w *wire) fail(format string, args ...any) {
 	}
 }
 
-func (w *wire) reading() bool { return w.s != nil }
+func (w *wire) reading() bool { return w.in }
+
+// take is the next n bytes of the input, nil after a refusal.
+func (w *wire) take(name string, n int) []byte {
+	if w.err != nil {
+		return nil
+	}
+	if n > len(w.b) {
+		w.fail("%s is cut short", name)
+		return nil
+	}
+	b := w.b[:n:n]
+	w.b = w.b[n:]
+	return b
+}
 
 func (w *wire) u8(name string, v *uint8) {
-	if !w.reading() {
-		w.b.AddUint8(*v)
-	} else if w.err == nil && !w.s.ReadUint8(v) {
-		w.fail("%s is cut short", name)
+	if !w.in {
+		w.b = append(w.b, *v)
+	} else if b := w.take(name, 1); b != nil {
+		*v = b[0]
 	}
 }
 
 func (w *wire) u16(name string, v *uint16) {
-	if !w.reading() {
-		w.b.AddUint16(*v)
-	} else if w.err == nil && !w.s.ReadUint16(v) {
-		w.fail("%s is cut short", name)
+	if !w.in {
+		w.b = binary.BigEndian.AppendUint16(w.b, *v)
+	} else if b := w.take(name, 2); b != nil {
+		*v = binary.BigEndian.Uint16(b)
 	}
 }
 
 func (w *wire) u32(name string, v *uint32) {
-	if !w.reading() {
-		w.b.AddUint32(*v)
-	} else if w.err == nil && !w.s.ReadUint32(v) {
-		w.fail("%s is cut short", name)
+	if !w.in {
+		w.b = binary.BigEndian.AppendUint32(w.b, *v)
+	} else if b := w.take(name, 4); b != nil {
+		*v = binary.BigEndian.Uint32(b)
 	}
 }
 
 // number is a u32 about a field; the name of both is put together only to refuse.
 func (w *wire) number(name, about string, v *uint32) {
-	if !w.reading() {
-		w.b.AddUint32(*v)
-	} else if w.err == nil && !w.s.ReadUint32(v) {
+	if w.in && w.err == nil && len(w.b) < 4 {
 		w.fail("%s %s is cut short", name, about)
+		return
 	}
+	w.u32(name, v)
 }
 
 func (w *wire) u64(name string, v *uint64) {
-	if !w.reading() {
-		w.b.AddUint64(*v)
-	} else if w.err == nil && !w.s.ReadUint64(v) {
-		w.fail("%s is cut short", name)
+	if !w.in {
+		w.b = binary.BigEndian.AppendUint64(w.b, *v)
+	} else if b := w.take(name, 8); b != nil {
+		*v = binary.BigEndian.Uint64(b)
 	}
 }
 
@@ -100,16 +114,16 @@ func (w *wire) flag(name string, v *bool) {
 
 // fixed copies exactly len(v) bytes.
 func (w *wire) fixed(name string, v []byte) {
-	if !w.reading() {
-		w.b.AddBytes(v)
-	} else if w.err == nil && !w.s.CopyBytes(v) {
-		w.fail("%s is cut short", name)
+	if !w.in {
+		w.b = append(w.b, v...)
+		return
 	}
+	copy(v, w.take(name, len(v)))
 }
 
 // blob is a byte string behind a 32-bit length of at most max bytes.
 func (w *wire) blob(name string, v *[]byte, max int) {
-	if len(*v) > max { // before the length is cut to 32 bits
+	if !w.in && len(*v) > max { // before the length is cut to 32 bits
 		w.fail("%s has %d bytes, more than %d", name, len(*v), max)
 		return
 	}
@@ -119,32 +133,17 @@ func (w *wire) blob(name string, v *[]byte, max int) {
 		w.fail("%s has %d bytes, more than %d", name, n, max)
 		return
 	}
-	if !w.reading() {
-		w.b.AddBytes(*v)
+	if !w.in {
+		w.b = append(w.b, *v...)
 		return
 	}
-	var out []byte
-	if w.err == nil && !w.s.ReadBytes(&out, int(n)) {
-		w.fail("%s is cut short", name)
-	}
-	if w.err == nil {
+	out := w.take(name, int(n))
+	switch {
+	case w.err != nil:
+	case w.view:
+		*v = out
+	default:
 		*v = append([]byte(nil), out...)
-	}
-}
-
-// view is a blob that isn't copied when it is read: it stays a part of the input.
-func (w *wire) view(name string, v *[]byte, max int) {
-	if !w.reading() {
-		w.blob(name, v, max)
-		return
-	}
-	var n uint32
-	w.number(name, "length", &n)
-	if uint64(n) > uint64(max) {
-		w.fail("%s has %d bytes, more than %d", name, n, max)
-	}
-	if w.err == nil && !w.s.ReadBytes(v, int(n)) {
-		w.fail("%s is cut short", name)
 	}
 }
 
@@ -176,7 +175,7 @@ func (w *wire) count(name string, n int, size int) int {
 	if w.err != nil {
 		return 0
 	}
-	if w.reading() && uint64(c)*uint64(size) > uint64(len(*w.s)) {
+	if w.reading() && uint64(c)*uint64(size) > uint64(len(w.b)) {
 		w.fail("%s claims %d entries, more than the message holds", name, c)
 		return 0
 	}
@@ -189,24 +188,33 @@ type fielder interface{ fields(w *wire) }
 func marshal(m fielder) ([]byte, error) { return marshalSized(m, 512) } // most messages fit
 
 // marshalSized is marshal for a message of about so many bytes.
-func marshalSized(m fielder, size int) ([]byte, error) {
-	w := &wire{b: cryptobyte.NewBuilder(make([]byte, 0, size))}
+func marshalSized(m fielder, size int) ([]byte, error) { return marshalTo(make([]byte, 0, size), m) }
+
+// marshalTo appends a message to b.
+func marshalTo(b []byte, m fielder) ([]byte, error) {
+	w := &wire{b: b}
 	m.fields(w)
 	if w.err != nil {
 		return nil, w.err
 	}
-	return w.b.Bytes()
+	return w.b, nil
 }
 
-func unmarshal(name string, b []byte, m fielder) error {
-	s := cryptobyte.String(b)
-	w := &wire{s: &s}
+func unmarshal(name string, b []byte, m fielder) error { return (&wire{b: b, in: true}).read(name, m) }
+
+// view is unmarshal without copies of byte strings: they stay parts of b.
+func view(name string, b []byte, m fielder) error {
+	return (&wire{b: b, in: true, view: true}).read(name, m)
+}
+
+// read reads a message to the last byte.
+func (w *wire) read(name string, m fielder) error {
 	m.fields(w)
-	if w.err != nil {
+	switch {
+	case w.err != nil:
 		return fmt.Errorf("%s: %w", name, w.err)
-	}
-	if !s.Empty() {
-		return fmt.Errorf("%s: %w: %d bytes too many", name, ErrMalformed, len(s))
+	case len(w.b) > 0:
+		return fmt.Errorf("%s: %w: %d bytes too many", name, ErrMalformed, len(w.b))
 	}
 	return nil
 }
