@@ -13,7 +13,7 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 	if m.To != n.self || !n.s.Plan.Is(e.From, protocol.RoleParty) {
 		return fmt.Errorf("%w: an open from %s isn't for this node", protocol.ErrUnknown, n.s.Name(e.From))
 	}
-	if have := n.channels[e.From]; have != nil {
+	if n.channels[e.From] != nil {
 		if string(n.storedOpen(e.From)) != string(data) {
 			return fmt.Errorf("%w: %s opened another channel before", protocol.ErrEquivocate, n.s.Name(e.From))
 		}
@@ -26,13 +26,38 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 	if err != nil {
 		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, n.s.Name(e.From), err)
 	}
-	n.channels[e.From] = &protocol.Link{Secret: secret}
+	n.keepChannel(e.From, secret)
 	n.eff.Put(protocol.RecordKey("channel", e.From), protocol.MarshalLink(&protocol.Link{Secret: secret, Open: data}))
-	n.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: n.s.Name(e.From), Count: len(n.channels), Total: n.n})
+	n.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: n.s.Name(e.From), Count: n.joined, Total: n.n})
 	if n.group != nil {
 		return n.tellLink(e.From)
 	}
 	return nil
+}
+
+// keepChannel enters a party's channel.
+func (n *Node) keepChannel(party uint32, secret *channel.Secret) {
+	if n.channels[party] == nil {
+		n.joined++
+	}
+	n.channels[party] = secret
+}
+
+// channel is a member's channel, nil when there is none.
+func (n *Node) channel(member uint32) *channel.Secret {
+	if uint64(member) >= uint64(len(n.channels)) {
+		return nil
+	}
+	return n.channels[member]
+}
+
+// forgetChannels deletes all channels' records.
+func (n *Node) forgetChannels() {
+	for party, secret := range n.channels { // in order: a step is a function of its event
+		if secret != nil {
+			n.eff.Delete(protocol.RecordKey("channel", uint32(party)))
+		}
+	}
 }
 
 // storedOpen is the Open that made a party's channel; it stays on disk.

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -12,30 +13,40 @@ import (
 	"choir/protocol"
 )
 
-// contribution is what one party sent in the current attempt. Once it is whole no more
-// of it is kept in memory than digests: a node remembers as many as there are parties.
+// contribution is what one party sent in the current attempt; the zero value is one of
+// which nothing is here. A node remembers as many as there are parties, so that once it is
+// whole no more of it is in memory than this.
 type contribution struct {
-	head    *protocol.Contribution // until it is whole
-	bundle  protocol.Digest
-	blind   *commit.Scalar    // this node's share, audit mode only
-	chunks  []protocol.Digest // taken into acc, zero for those that weren't; explicit node only
-	count   int               // of chunks taken in
-	whole   bool              // everything is here, checked, and in acc or in pending
-	refused bool              // what came contradicts what was signed
+	bundle  protocol.Digest // once its head is here
+	parts   *parts          // what is here of one that isn't whole
+	blind   *commit.Scalar  // this node's share, audit mode only
+	whole   bool            // everything is here, checked, and in acc or in pending
+	refused bool            // what came contradicts what was signed
 }
 
-// party finds or makes the current attempt's entry of a party with a channel.
+// parts are what a contribution is put together from.
+type parts struct {
+	head   *protocol.Contribution // nil before it came
+	chunks []protocol.Digest      // taken into acc, zero for those that weren't; explicit node only
+	count  int                    // of chunks taken in
+}
+
+// party finds the current attempt's entry of a party with a channel.
 func (n *Node) party(i uint32) (*contribution, *channel.Secret, error) {
-	ch := n.channels[i]
-	if ch == nil {
+	secret := n.channel(i)
+	if secret == nil {
 		return nil, nil, fmt.Errorf("%w: %s has no channel to this node yet", protocol.ErrEarly, n.s.Name(i))
 	}
-	c := n.at.parties[i]
-	if c == nil {
-		c = new(contribution)
-		n.at.parties[i] = c
+	return &n.at.parties[i], secret, nil
+}
+
+// have is what is here of a member's contribution to the current attempt: nothing, if it
+// can't have any.
+func (n *Node) have(member uint32) *contribution {
+	if uint64(member) >= uint64(len(n.at.parties)) {
+		return new(contribution)
 	}
-	return c, ch.Secret, nil
+	return &n.at.parties[member]
 }
 
 // when refuses what isn't for the open attempt, before anything is opened.
@@ -89,35 +100,58 @@ func (n *Node) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 	if p.refused {
 		return errDuplicate
 	}
-	if p.chunks == nil {
-		p.chunks = make([]protocol.Digest, n.s.Chunks())
+	if chunks := n.s.Chunks(); uint64(c.Index) >= uint64(chunks) {
+		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, chunks)
 	}
-	if uint64(c.Index) >= uint64(len(p.chunks)) {
-		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, len(p.chunks))
+	if p.whole {
+		return n.chunkAgain(secret, c, data)
+	}
+	if p.parts == nil {
+		p.parts = new(parts)
+	}
+	if p.parts.chunks == nil {
+		p.parts.chunks = make([]protocol.Digest, n.s.Chunks())
 	}
 	if n.chunkSum == nil {
 		n.chunkSum = protocol.NewChunkHash()
 	}
 	d := n.chunkSum.Digest(c.Ciphertext)
-	have := p.chunks[c.Index]
-	if have == d {
+	have := &p.parts.chunks[c.Index]
+	if *have == d {
 		return errDuplicate
 	}
 	plain, err := n.openShare(secret, c) // before anybody is accused: only the party can have sealed it
 	if err != nil {
 		return err
 	}
-	if have != (protocol.Digest{}) {
-		return fmt.Errorf("%w: chunk %d of %s", protocol.ErrEquivocate, c.Index, n.s.Name(c.From))
+	if *have != (protocol.Digest{}) {
+		return n.sentTwice(c)
 	}
 	if err := xof.Chunk(n.at.acc, uint64(c.Index)).AddEncoded(plain); err != nil {
 		return n.malformed(c, err)
 	}
-	p.chunks[c.Index], p.count = d, p.count+1
+	*have = d
+	p.parts.count++
 	if persist {
 		n.eff.Put(n.shareKey(c.From, c.Index), data)
 	}
 	return n.settleContribution(c.From, p, secret)
+}
+
+// chunkAgain refuses a chunk of a contribution that is whole: it is the one that is on disk,
+// or one with which the party contradicts itself.
+func (n *Node) chunkAgain(secret *channel.Secret, c *protocol.Chunk, data []byte) error {
+	if bytes.Equal(n.get(n.shareKey(c.From, c.Index)), data) {
+		return errDuplicate
+	}
+	if _, err := n.openShare(secret, c); err != nil {
+		return err
+	}
+	return n.sentTwice(c)
+}
+
+func (n *Node) sentTwice(c *protocol.Chunk) error {
+	return fmt.Errorf("%w: chunk %d of %s", protocol.ErrEquivocate, c.Index, n.s.Name(c.From))
 }
 
 // openShare opens a chunk into a buffer that the next one overwrites.
@@ -150,7 +184,7 @@ func (n *Node) contribution(from uint32, m *protocol.Contribution, data []byte) 
 	if err != nil {
 		return err
 	}
-	if p := n.at.parties[from]; p != nil && (p.head != nil || p.whole || p.refused) {
+	if p := n.have(from); p.whole || p.refused || p.parts != nil && p.parts.head != nil {
 		return n.again(from, p, bundle)
 	}
 	if n.at.phase != collecting {
@@ -166,7 +200,10 @@ func (n *Node) contribution(from uint32, m *protocol.Contribution, data []byte) 
 	if p.blind, err = n.blinding(from, m, secret); err != nil {
 		return err
 	}
-	p.head, p.bundle = m, bundle
+	if p.parts == nil {
+		p.parts = new(parts)
+	}
+	p.parts.head, p.bundle = m, bundle
 	n.eff.Put(n.commitKey(from), data)
 	return n.settleContribution(from, p, secret)
 }
@@ -240,14 +277,14 @@ func (n *Node) context(party uint32) protocol.Context {
 // explicit node, all its chunks are here: then it is in the sum, and the party
 // gets its receipt.
 func (n *Node) settleContribution(from uint32, p *contribution, secret *channel.Secret) error {
-	if p.head == nil || p.whole || p.refused {
+	if p.whole || p.refused || p.parts == nil || p.parts.head == nil {
 		return nil
 	}
 	if n.explicitNode(from) == n.k {
-		if p.count < n.s.Chunks() {
+		if p.parts.count < n.s.Chunks() {
 			return nil
 		}
-		if protocol.ChunkList(p.chunks) != p.head.Vector {
+		if protocol.ChunkList(p.parts.chunks) != p.parts.head.Vector {
 			if err := n.refuse(from, p); err != nil {
 				return err
 			}
@@ -260,7 +297,7 @@ func (n *Node) settleContribution(from uint32, p *contribution, secret *channel.
 }
 
 func (n *Node) receive(from uint32, p *contribution) error {
-	p.whole, p.head = true, nil
+	p.whole, p.parts = true, nil
 	n.at.complete++
 	if _, expected := slices.BinarySearch(n.last, from); expected {
 		n.at.expected++

@@ -96,7 +96,7 @@ func (n *Node) pinWorkers() error {
 // tellLink hands a party's channel on to the party's worker.
 func (n *Node) tellLink(party uint32) error {
 	return n.tell(protocol.WorkerOf(party, uint32(n.cfg.Group.Workers)),
-		&protocol.WorkerLinks{Parties: []uint32{party}, Secrets: []*channel.Secret{n.channels[party].Secret}})
+		&protocol.WorkerLinks{Parties: []uint32{party}, Secrets: []*channel.Secret{n.channels[party]}})
 }
 
 // fromWorker takes in what a worker says.
@@ -131,11 +131,11 @@ func (n *Node) fromWorker(data []byte) error {
 func (n *Node) greet(worker uint32) error {
 	all := &protocol.WorkerLinks{}
 	for i := range uint32(n.n) {
-		ch := n.channels[i]
-		if ch == nil || protocol.WorkerOf(i, uint32(n.cfg.Group.Workers)) != worker {
+		secret := n.channels[i]
+		if secret == nil || protocol.WorkerOf(i, uint32(n.cfg.Group.Workers)) != worker {
 			continue
 		}
-		all.Parties, all.Secrets = append(all.Parties, i), append(all.Secrets, ch.Secret)
+		all.Parties, all.Secrets = append(all.Parties, i), append(all.Secrets, secret)
 	}
 	for lo := 0; lo < len(all.Parties); lo += linksPerMessage {
 		hi := min(lo+linksPerMessage, len(all.Parties))
@@ -177,7 +177,7 @@ func (n *Node) adopt(worker uint32, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if p := n.at.parties[e.From]; p != nil && p.whole {
+	if p := n.have(e.From); p.whole {
 		return n.again(e.From, p, bundle)
 	}
 	switch {
@@ -187,7 +187,7 @@ func (n *Node) adopt(worker uint32, data []byte) error {
 		return fmt.Errorf("%w: %s contributed to another model", protocol.ErrMismatch, n.s.Name(e.From))
 	}
 	n.eff.Put(n.commitKey(e.From), data)
-	return n.adopted(e.From, m, bundle)
+	return n.adopted(e.From, bundle)
 }
 
 // whenTold is when for what comes from within the group: that it is late is
@@ -200,12 +200,12 @@ func (n *Node) whenTold(round, attempt uint32) error {
 }
 
 // adopted counts a contribution that some worker holds.
-func (n *Node) adopted(from uint32, m *protocol.Contribution, bundle protocol.Digest) error {
+func (n *Node) adopted(from uint32, bundle protocol.Digest) error {
 	p, _, err := n.party(from)
 	if err != nil {
 		return err
 	}
-	p.head, p.bundle = m, bundle
+	p.bundle = bundle
 	return n.receive(from, p)
 }
 
@@ -215,7 +215,7 @@ func (n *Node) readopt(from uint32, m *protocol.Contribution) error {
 	if err != nil {
 		return err
 	}
-	return n.adopted(from, m, bundle)
+	return n.adopted(from, bundle)
 }
 
 // ask asks each worker for its part of the agreed set's sum, once; repeat says it

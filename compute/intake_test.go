@@ -78,7 +78,7 @@ func newIntake(tb testing.TB, parties, dim int) *intake {
 	}
 	x.step(protocol.Start{})
 	for i := range uint32(parties) {
-		x.node.channels[i] = &protocol.Link{Secret: x.secret(i, 0)}
+		x.node.keepChannel(i, x.secret(i, 0))
 	}
 	x.step(protocol.Delivery{Data: x.sign(uint32(parties+intakeNodes), &protocol.Round{Round: 1, Attempt: 1})})
 	return x
@@ -169,7 +169,7 @@ func TestAllocationsDoNotDependOnTheRoster(t *testing.T) {
 			t.Errorf("%v allocations a contribution with %d parties of which %d are there, %v with 70", many, c[0], c[1], few)
 		}
 	}
-	if few > 120 {
+	if few > 40 { // measured: 29
 		t.Errorf("%v allocations a contribution", few)
 	}
 }
@@ -179,10 +179,10 @@ func TestAllocationsDoNotDependOnTheRoster(t *testing.T) {
 func TestMemoryPerParty(t *testing.T) {
 	const parties = 4000
 	x := newIntake(t, parties, 100)
-	x.node.channels = map[uint32]*protocol.Link{}
+	clear(x.node.channels)
 	before := heap()
 	for i := range uint32(parties) {
-		x.node.channels[i] = &protocol.Link{Secret: x.secret(i, 0)}
+		x.node.keepChannel(i, x.secret(i, 0))
 		x.take(i, x.contribution(i))
 		clear(x.store) // what is on disk doesn't count
 	}
@@ -279,5 +279,5 @@ func BenchmarkIntake(b *testing.B) {
 
 // maskOf is a party's mask in the current attempt.
 func (n *Node) maskOf(party uint32) (*xof.Stream, error) {
-	return n.s.Mask(n.channels[party].Secret, n.context(party))
+	return n.s.Mask(n.channels[party], n.context(party))
 }

@@ -62,12 +62,14 @@ type Node struct {
 	seen  int64 // when something last moved
 	pause protocol.Pause
 	ended bool
+	room  protocol.Effects // where eff is, in a step
 
 	planKey  *channel.PrivateKey
 	keyMsg   []byte
-	channels map[uint32]*protocol.Link // without the Opens, which are on disk
-	scratch  []byte                    // room for an opened chunk
-	chunkSum *protocol.ChunkHash       // and for a chunk's digest
+	channels []*channel.Secret   // by party, nil before its Open, which is on disk
+	joined   int                 // how many there are
+	scratch  []byte              // room for an opened chunk
+	chunkSum *protocol.ChunkHash // and for a chunk's digest
 	adder    share.Adder
 	agg      *protocol.Link // nil until the aggregator's key is known
 
@@ -85,7 +87,7 @@ type attempt struct {
 	round, attempt uint32
 	openedAt       int64
 	model          protocol.Digest
-	parties        map[uint32]*contribution
+	parties        []contribution // by party
 	complete       int
 	expected       int           // of those complete, parties of the previous round's set
 	acc            field.Vector  // sum of every share taken in so far, less
@@ -111,7 +113,7 @@ func New(cfg Config) (*Node, error) {
 	}
 	p := cfg.Session.Plan
 	n := &Node{cfg: cfg, s: cfg.Session, self: self, k: int(self) - p.Parties(), n: p.Parties(), m: p.Computes(),
-		view: cfg.View, channels: map[uint32]*protocol.Link{}}
+		view: cfg.View, channels: make([]*channel.Secret, p.Parties())}
 	if cfg.ResendMS <= 0 {
 		n.cfg.ResendMS = 15_000
 	}
@@ -130,8 +132,7 @@ func New(cfg Config) (*Node, error) {
 
 // Step takes one event. See protocol.Machine.
 func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
-	var eff protocol.Effects
-	n.eff, n.now = &eff, now
+	n.eff, n.now = &n.room, now
 	switch e := ev.(type) {
 	case protocol.Start:
 		n.seen = now
@@ -148,7 +149,8 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 		n.eff.Wake = n.wake()
 		n.prepare()
 	}
-	n.eff = nil
+	eff := n.room
+	n.eff, n.room = nil, protocol.Effects{} // what is in it is the driver's now
 	return eff
 }
 
@@ -272,9 +274,5 @@ func (n *Node) end(err error) {
 	n.eff.Put("done", protocol.MarshalEnd(err))
 	n.eff.Delete("plan-key")
 	n.eff.Delete("aggregator")
-	for p := range uint32(n.n) { // in order: a step is a function of its event
-		if n.channels[p] != nil {
-			n.eff.Delete(fmt.Sprintf("channel/%d", p))
-		}
-	}
+	n.forgetChannels()
 }

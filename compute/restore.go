@@ -39,7 +39,7 @@ func (n *Node) resend() {
 }
 
 func (n *Node) repeat() {
-	if len(n.channels) < n.n { // somebody may have missed it, in any round
+	if n.joined < n.n { // somebody may have missed it, in any round
 		n.eff.Emit(n.s.SubjectKey(n.self), n.keyMsg)
 	}
 	if n.agg != nil && n.newest == 0 {
@@ -98,7 +98,10 @@ func (n *Node) restoreKeys() error {
 		if err != nil {
 			return err
 		}
-		n.channels[i] = &protocol.Link{Secret: link.Secret}
+		if i >= uint32(n.n) {
+			return fmt.Errorf("%s: %d parties", key, n.n)
+		}
+		n.keepChannel(i, link.Secret)
 	}
 	if b := n.view.Get("aggregator"); b != nil {
 		p, err := protocol.UnmarshalLink(b)

@@ -47,7 +47,7 @@ func (n *Node) opens(m *protocol.Round, data []byte) error {
 func (n *Node) begin(m *protocol.Round, openedAt int64) {
 	n.at = attempt{
 		round: m.Round, attempt: m.Attempt, openedAt: openedAt, model: m.Model, phase: collecting,
-		parties: map[uint32]*contribution{}, acc: make(field.Vector, n.s.Plan.Elements()),
+		parties: make([]contribution, n.n), acc: make(field.Vector, n.s.Plan.Elements()),
 		holds: map[uint32]*protocol.Hold{}, covered: map[uint32]int{}, agrees: map[uint32]*protocol.Agree{},
 	}
 	n.current, n.seen = nil, n.now
@@ -126,7 +126,7 @@ func (n *Node) closedElsewhere() bool {
 // keeps holding, so that a list is walked once, however many messages come.
 func (n *Node) reach(entries []protocol.Entry) int {
 	for i, e := range entries {
-		if c := n.at.parties[e.Party]; c == nil || !c.whole || c.bundle != e.Bundle {
+		if c := n.have(e.Party); !c.whole || c.bundle != e.Bundle {
 			return i
 		}
 	}
@@ -141,9 +141,10 @@ func (n *Node) hold() error {
 	}
 	n.addPending() // while the others' lists are on the way
 	h := &protocol.Hold{Round: n.at.round, Attempt: n.at.attempt}
-	for i := range uint32(n.n) {
-		if c := n.at.parties[i]; c != nil && c.whole {
-			h.Entries = append(h.Entries, protocol.Entry{Party: i, Bundle: c.bundle})
+	h.Entries = make([]protocol.Entry, 0, n.at.complete)
+	for i := range n.at.parties {
+		if c := &n.at.parties[i]; c.whole {
+			h.Entries = append(h.Entries, protocol.Entry{Party: uint32(i), Bundle: c.bundle})
 		}
 	}
 	n.at.holds[n.self] = h

@@ -42,11 +42,11 @@ func (n *Node) addPending() {
 // whoever isn't in it.
 func (n *Node) keepSet() error {
 	n.addPending()
-	for i, c := range n.at.parties {
-		if _, in := protocol.Find(n.at.set, i); in {
+	for i := range n.at.parties {
+		if _, in := protocol.Find(n.at.set, uint32(i)); in {
 			continue
 		}
-		if err := n.expel(i, c); err != nil {
+		if err := n.expel(uint32(i), &n.at.parties[i]); err != nil {
 			return err
 		}
 	}
@@ -57,19 +57,19 @@ func (n *Node) keepSet() error {
 // is out of this attempt.
 func (n *Node) refuse(from uint32, p *contribution) error {
 	err := n.expel(from, p)
-	for i, d := range p.chunks {
-		if d != (protocol.Digest{}) {
+	for i := range n.s.Chunks() {
+		if p.took(i) {
 			n.eff.Delete(n.shareKey(from, uint32(i)))
 		}
 	}
-	p.refused, p.chunks, p.count = true, nil, 0
+	p.refused, p.parts = true, nil
 	return err
 }
 
 // expel takes a party's share out of the sum again, from its stored ciphertext
 // or from its seed. Nothing of the sum may be pending, or nothing of the party.
 func (n *Node) expel(from uint32, p *contribution) error {
-	secret := n.channels[from].Secret
+	secret := n.channels[from]
 	if n.explicitNode(from) != n.k {
 		if !p.whole {
 			return nil
@@ -80,15 +80,20 @@ func (n *Node) expel(from uint32, p *contribution) error {
 		}
 		return err
 	}
-	for i := range uint32(n.s.Chunks()) {
-		if p.count == 0 || p.chunks[i] == (protocol.Digest{}) {
+	for i := range n.s.Chunks() {
+		if !p.took(i) {
 			continue
 		}
-		if err := n.expelChunk(from, i, secret); err != nil {
+		if err := n.expelChunk(from, uint32(i), secret); err != nil {
 			return fmt.Errorf("stored chunk %d of %s: %w", i, n.s.Name(from), err)
 		}
 	}
 	return nil
+}
+
+// took says whether a chunk of an explicit share is in the sum.
+func (p *contribution) took(chunk int) bool {
+	return p.whole || p.parts != nil && p.parts.chunks != nil && p.parts.chunks[chunk] != (protocol.Digest{})
 }
 
 func (n *Node) expelChunk(from, i uint32, secret *channel.Secret) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/xof"
 	"choir/protocol"
@@ -70,7 +71,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	p := cfg.Session.Plan
 	w := &Worker{cfg: cfg, path: protocol.WorkerPath{Node: cfg.Node, Worker: uint32(cfg.Worker), Of: uint32(cfg.Group.Workers)}}
 	w.node = &Node{s: cfg.Session, self: cfg.Node, k: int(cfg.Node) - p.Parties(), n: p.Parties(), m: p.Computes(),
-		view: cfg.View, channels: map[uint32]*protocol.Link{}, worker: w, pause: protocol.Pause{Base: cfg.ResendMS}}
+		view: cfg.View, channels: make([]*channel.Secret, p.Parties()), worker: w, pause: protocol.Pause{Base: cfg.ResendMS}}
 	n := w.node
 	if n.ended = n.view.Get("done") != nil; n.ended {
 		return w, nil
@@ -168,9 +169,9 @@ func (w *Worker) held(from uint32) {
 // allHeld notes all of them.
 func (w *Worker) allHeld() {
 	w.holds = w.holds[:0]
-	for i := range uint32(w.node.n) {
-		if p := w.node.at.parties[i]; p != nil && p.whole {
-			w.holds = append(w.holds, i)
+	for i := range w.node.at.parties {
+		if w.node.at.parties[i].whole {
+			w.holds = append(w.holds, uint32(i))
 		}
 	}
 }
@@ -295,8 +296,8 @@ func (w *Worker) links(m *protocol.WorkerLinks) error {
 		if n.channels[party] != nil {
 			continue
 		}
-		n.channels[party] = &protocol.Link{Secret: m.Secrets[i]}
-		n.eff.Put(fmt.Sprintf("channel/%d", party), protocol.MarshalLink(n.channels[party]))
+		n.keepChannel(party, m.Secrets[i])
+		n.eff.Put(protocol.RecordKey("channel", party), protocol.MarshalLink(&protocol.Link{Secret: m.Secrets[i]}))
 		w.retry(party)
 	}
 	return nil
@@ -359,11 +360,7 @@ func (w *Worker) end(err error) {
 	n := w.node
 	n.finish(err)
 	n.eff.Put("done", protocol.MarshalEnd(err))
-	for party := range uint32(n.n) {
-		if n.channels[party] != nil {
-			n.eff.Delete(fmt.Sprintf("channel/%d", party))
-		}
-	}
+	n.forgetChannels()
 	n.forget()
 }
 
