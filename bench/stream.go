@@ -52,15 +52,17 @@ type stream struct {
 	partialBytes       int64
 	signed             int64 // signatures of nodes while they took accounts in
 	waiting            int   // accounts in each node's inbox
+	listeners          transport.Index[*node]
 }
 
 // node is a compute node or the aggregator, with its messages for the next phase.
 type node struct {
 	actor
-	listens transport.Filters
-	batch   *protocol.Batch
-	signer  *countedSigner
-	inbox   [][]byte
+	batch  *protocol.Batch
+	signer *countedSigner
+	chunks [][]byte // of them, those that are opened as they come
+	inbox  [][]byte // the rest
+	routed [][]byte // to be handed over
 }
 
 // countedSigner counts what it signs.
@@ -126,14 +128,12 @@ func newStream(cfg Config, w *world, m *meter) (*stream, error) {
 // node builds a compute node's or the aggregator's machine as session.Role does.
 func (s *stream) node(i uint32) (*node, error) {
 	n := &node{batch: protocol.NewBatch(s.w.session, rand.Reader), signer: &countedSigner{PrivateKey: s.w.keys[i]}}
-	var err error
-	if n.listens, err = transport.NewFilters(s.w.session.Filters(i)); err != nil {
-		return nil, err
-	}
+	s.listeners.Add(n, s.w.session.Filters(i))
 	store := newMany("share/", "commit/", "channel/")
 	n.actor = actor{index: i, store: store, clock: s.now}
 	session := s.w.session
 	session.Verifier = n.batch
+	var err error
 	if s.w.session.Plan.Is(i, protocol.RoleCompute) {
 		n.machine, err = compute.New(compute.Config{Session: session, Key: n.signer, Rand: rand.Reader, View: store, ResendMS: longTime})
 		return n, err
@@ -275,7 +275,13 @@ func nodeWork(n *node, f func(n *node) error) error { return f(n) }
 // message.
 func hand(n *node, messages [][]byte) {
 	_ = nodeWork(n, func(n *node) error {
-		n.inbox = append(n.inbox, messages...)
+		for _, m := range messages {
+			if protocol.IsChunk(m) {
+				n.chunks = append(n.chunks, m)
+			} else {
+				n.inbox = append(n.inbox, m)
+			}
+		}
 		return nil
 	})
 }
@@ -287,13 +293,19 @@ func (n *node) prepare() error {
 }
 
 // deliver steps through the inbox.
-func (n *node) deliver() error {
-	for i, m := range n.inbox {
-		if err := n.step(protocol.Delivery{Data: m, More: i < len(n.inbox)-1}); err != nil {
+func (n *node) deliver() error { return n.through(&n.inbox) }
+
+// open steps through the chunks.
+func (n *node) open() error { return n.through(&n.chunks) }
+
+func (n *node) through(messages *[][]byte) error {
+	for i, m := range *messages {
+		if err := n.step(protocol.Delivery{Data: m, More: i < len(*messages)-1}); err != nil {
 			return err
 		}
 	}
-	n.inbox = n.inbox[:0]
+	clear(*messages)
+	*messages = (*messages)[:0]
 	return nil
 }
 

@@ -119,22 +119,7 @@ func (s *stream) share(parties []*actor) error {
 // openChunks lets the nodes open the explicit shares and add them; the accounts of
 // them stay in the inboxes.
 func (s *stream) openChunks() error {
-	heads := make([][][]byte, len(s.nodes))
-	for k, n := range s.nodes {
-		chunks := n.inbox[:0:0]
-		for _, m := range n.inbox {
-			if protocol.IsChunk(m) {
-				chunks = append(chunks, m)
-			} else {
-				heads[k] = append(heads[k], m)
-			}
-		}
-		n.inbox = chunks
-	}
-	_, err := s.phase("compute", "open", true, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) })
-	for k, n := range s.nodes {
-		n.inbox = append(n.inbox[:0], heads[k]...)
-	}
+	_, err := s.phase("compute", "open", true, s.cfg.Computes, func() error { return s.eachNode((*node).open) })
 	return err
 }
 

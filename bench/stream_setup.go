@@ -101,26 +101,20 @@ func (s *stream) handOver(parties []*actor, inRound bool, most *int64) {
 // route puts parties' messages into the inboxes of those who listen to them, and
 // keeps the most that one party published.
 func (s *stream) route(parties []*actor, most *int64) {
-	perNode := make([][][]byte, len(s.nodes))
 	for _, p := range parties {
 		published := int64(0)
 		for _, o := range p.sent() {
 			published += int64(len(o.Data))
-			for k, n := range s.nodes {
-				if n.listens.Match(o.Subject) {
-					perNode[k] = append(perNode[k], o.Data)
-				}
-			}
-			if s.agg.listens.Match(o.Subject) {
-				s.agg.inbox = append(s.agg.inbox, o.Data)
-			}
+			s.listeners.Match(o.Subject, func(n *node) { n.routed = append(n.routed, o.Data) })
 		}
 		*most = max(*most, published)
 	}
 	_ = s.eachNode(func(n *node) error { // it doesn't fail
-		hand(n, perNode[int(n.index)-s.cfg.Parties])
+		hand(n, n.routed)
+		n.routed = n.routed[:0]
 		return nil
 	})
+	s.agg.inbox, s.agg.routed = append(s.agg.inbox, s.agg.routed...), s.agg.routed[:0]
 }
 
 // takeIn lets nodes and aggregator verify and take in what parties sent them,
