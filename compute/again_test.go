@@ -43,6 +43,10 @@ func TestChunksOfAWholeContribution(t *testing.T) {
 			t.Errorf("%s: %v, %d records, %d messages", c.what, got, len(eff.Persist), len(eff.Send))
 		}
 	}
+	clear(x.store)
+	if eff := x.step(protocol.Delivery{Data: other}); len(eff.Notices) > 0 {
+		t.Errorf("with nothing to compare it with: %v", eff.Notices[0].Err)
+	}
 	if !slices.Equal(x.node.at.acc, sum) {
 		t.Error("the sum moved")
 	}

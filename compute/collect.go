@@ -141,7 +141,8 @@ func (n *Node) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 // chunkAgain refuses a chunk of a contribution that is whole: it is the one that is on disk,
 // or one with which the party contradicts itself.
 func (n *Node) chunkAgain(secret *channel.Secret, c *protocol.Chunk, data []byte) error {
-	if bytes.Equal(n.get(n.shareKey(c.From, c.Index)), data) {
+	have := n.get(n.shareKey(c.From, c.Index))
+	if have == nil || bytes.Equal(have, data) { // a store that lost it is nobody else's doing
 		return errDuplicate
 	}
 	if _, err := n.openShare(secret, c); err != nil {
