@@ -16,7 +16,9 @@
 //	round                        the attempt that is open
 //	attempts                     attempts beyond the first, over all rounds
 //	hold, agree, psum/<r>/<a>/.. what the nodes said in the open attempt
-//	last/<n>                     the last result's messages, to say again
+//	last/<n>                     the last result's signed messages, to say again
+//	last/sum                     its aggregate, packed, to be sealed again; empty if that is the model. Once
+//	                             the key for that is gone, the sealed chunks are among last/<n>
 //	spent/<n>                    the plan's ledger: a charge before each attempt, never deleted
 //	transcript/<n>               the record for verification, in order
 //	done                         the session is over
@@ -86,6 +88,7 @@ type Aggregator struct {
 	spares      uint32 // attempts beyond the first, used so far
 	at          attempt
 	last        []protocol.Outgoing // the last result, to say again
+	kept        int                 // how many of its messages are on record; its chunks follow from the sum
 	recorded    int                 // transcript entries
 }
 
@@ -239,6 +242,7 @@ func (a *Aggregator) finish(err error) {
 	}
 	a.eff.Put("done", protocol.MarshalEnd(err))
 	a.eff.Delete("plan-key")
+	a.keepChunks()
 	a.eff.Delete("group")
 	for i := range a.self { // in order: a step is a function of its event
 		if a.links[i] != nil {

@@ -70,7 +70,9 @@ func (r *rig) says(from uint32, m protocol.Message) protocol.Effects {
 	return r.step(protocol.Delivery{Data: b})
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigOf(t, flat{}) }
+
+func newRigOf(t *testing.T, model protocol.Model) *rig {
 	r := &rig{t: t, store: map[string][]byte{}, now: 1000 * (rigEnd - 1)}
 	p := &protocol.Plan{Name: "rig", Created: 1, NotAfter: rigEnd, Suite: channel.SuiteX25519, Dim: 2, Rounds: 2, MinParties: 1,
 		DeadlineMS: 1000, PerParty: 100, Application: "rig"}
@@ -79,16 +81,22 @@ func newRig(t *testing.T) *rig {
 		p.Members = append(p.Members, protocol.Member{Name: string(rune('a' + i)), Role: role, Key: r.keys[i].Public(), NotAfter: rigEnd})
 	}
 	r.s = protocol.NewSession(p)
-	var err error
-	r.a, err = New(Config{Session: r.s, Key: r.keys[3], Model: flat{}, Rand: rand.NewChaCha8([32]byte{1}), View: r, ResendMS: 1 << 40,
+	if err := r.start(model); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// start begins a life of the aggregator with what is in the store.
+func (r *rig) start(model protocol.Model) (err error) {
+	r.a, err = New(Config{Session: r.s, Key: r.keys[3], Model: model, Rand: rand.NewChaCha8([32]byte{1}), View: r, ResendMS: 1 << 40,
 		Accept: func(_ *channel.PrivateKey, enc, _ []byte) (*channel.Secret, error) {
 			return r.secret(uint32(enc[0])), nil
 		}})
-	if err != nil {
-		t.Fatal(err)
+	if err == nil {
+		r.step(protocol.Start{})
 	}
-	r.step(protocol.Start{})
-	return r
+	return err
 }
 
 // join opens all channels to the aggregator and returns what the last of them brings about.

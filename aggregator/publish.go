@@ -9,67 +9,135 @@ import (
 	"choir/protocol"
 )
 
-// publish signs a result and seals the aggregate for the members.
-func (a *Aggregator) publish(r *protocol.Result, sum []int64) error {
+// sumKey is the record of the last result's aggregate, in its packed form; empty when it is
+// the model. Its sealed chunks follow from it, to the byte, and aren't kept as long as there is
+// the group key.
+const sumKey = "last/sum"
+
+// publish signs a result and seals the aggregate for the members; packed is the record of it.
+func (a *Aggregator) publish(r *protocol.Result, sum []int64, packed []byte) error {
 	head, err := a.sign(r)
 	if err != nil {
 		return err
 	}
 	a.record(head)
-	for i := range a.last {
+	for i := range a.kept {
 		a.eff.Delete(lastKey(i))
 	}
-	a.last = nil
+	a.eff.Delete(sumKey)
+	a.last, a.kept = nil, 0
 	a.say(protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, "head"), Data: head})
 	if sum == nil {
 		return nil
 	}
-	c := protocol.Context{From: a.self, To: protocol.Everyone, Round: r.Round, Attempt: r.Attempt, Purpose: protocol.PurposeResult}
-	sealer, err := a.s.Sealer(a.group, c)
+	chunks, err := a.seal(r, sum)
 	if err != nil {
 		return err
 	}
-	messages := make([][]byte, a.s.Chunks())
-	parallel.Do(len(messages), func(i int) {
-		lo := i * xof.ChunkElements
-		messages[i], _ = sealer.Seal(i, func(plain []byte) { protocol.AppendInts(plain[:0], sum[lo:lo+a.s.ChunkLen(i)]) })
-	})
-	for i, b := range messages {
-		a.say(protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, strconv.Itoa(i)), Data: b})
-	}
+	a.eff.Put(sumKey, packed)
+	a.eff.Send, a.last = append(a.eff.Send, chunks...), append(a.last, chunks...)
 	return nil
 }
 
-// say sends a message of the last result, and keeps it, one record a message, to say
+// seal makes the aggregate's chunks for the members, the same ones each time.
+func (a *Aggregator) seal(r *protocol.Result, sum []int64) ([]protocol.Outgoing, error) {
+	c := protocol.Context{From: a.self, To: protocol.Everyone, Round: r.Round, Attempt: r.Attempt, Purpose: protocol.PurposeResult}
+	sealer, err := a.s.Sealer(a.group, c)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]protocol.Outgoing, a.s.Chunks())
+	parallel.Do(len(out), func(i int) {
+		lo := i * xof.ChunkElements
+		b, _ := sealer.Seal(i, func(plain []byte) { protocol.AppendInts(plain[:0], sum[lo:lo+a.s.ChunkLen(i)]) })
+		out[i] = protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, strconv.Itoa(i)), Data: b}
+	})
+	return out, nil
+}
+
+// say sends a signed message of the last result, and keeps it, one record a message, to say
 // it again.
 func (a *Aggregator) say(o protocol.Outgoing) {
-	a.eff.Put(lastKey(len(a.last)), o.Data)
+	a.eff.Put(lastKey(a.kept), o.Data)
 	a.eff.Send = append(a.eff.Send, o)
-	a.last = append(a.last, o)
+	a.last, a.kept = append(a.last, o), a.kept+1
+}
+
+// keepChunks puts all of the last result on record, in order: nobody can seal its chunks
+// again without the group key.
+func (a *Aggregator) keepChunks() {
+	for i, o := range a.last {
+		a.eff.Put(lastKey(i), o.Data)
+	}
+	a.kept = len(a.last)
+	a.eff.Delete(sumKey)
 }
 
 func lastKey(i int) string { return fmt.Sprintf("last/%08d", i) }
 
-// lastSubject is the subject that a message of the last result was sent on.
-func (a *Aggregator) lastSubject(data []byte) (string, error) {
+// restoreLast reads what the last result was said with, and seals its aggregate again.
+func (a *Aggregator) restoreLast() error {
+	for _, key := range a.view.Keys("last/") {
+		if key == sumKey {
+			continue
+		}
+		data := a.view.Get(key)
+		if err := a.restoreSaid(data); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// restoreSaid takes in a message of the last result, with the aggregate behind a result whose
+// chunks aren't on record.
+func (a *Aggregator) restoreSaid(data []byte) error {
 	if protocol.IsChunk(data) {
 		c, err := protocol.ViewChunk(data)
-		if err != nil {
-			return "", err
+		if err == nil {
+			a.restored(a.s.SubjectResult(c.Round, c.Attempt, strconv.Itoa(int(c.Index))), data)
 		}
-		return a.s.SubjectResult(c.Round, c.Attempt, strconv.Itoa(int(c.Index))), nil
+		return err
 	}
 	_, m, err := a.s.Receive(data)
 	if err != nil {
-		return "", err
+		return err
 	}
 	switch m := m.(type) {
 	case *protocol.Result:
-		return a.s.SubjectResult(m.Round, m.Attempt, "head"), nil
+		a.restored(a.s.SubjectResult(m.Round, m.Attempt, "head"), data)
+		return a.restoreSum(m)
 	case *protocol.Group:
-		return a.s.SubjectGroup(m.To), nil
+		a.restored(a.s.SubjectGroup(m.To), data)
 	case *protocol.Abort:
-		return a.s.SubjectControl(), nil
+		a.restored(a.s.SubjectControl(), data)
+	default:
+		return fmt.Errorf("a %T isn't a part of a result", m)
 	}
-	return "", fmt.Errorf("a %T isn't a part of a result", m)
+	return nil
+}
+
+func (a *Aggregator) restored(subject string, data []byte) {
+	a.last, a.kept = append(a.last, protocol.Outgoing{Subject: subject, Data: data}), a.kept+1
+}
+
+// restoreSum seals the aggregate of the last result again, if it is on record.
+func (a *Aggregator) restoreSum(r *protocol.Result) error {
+	b := a.view.Get(sumKey)
+	if b == nil {
+		return nil
+	}
+	sum := a.model
+	if len(b) > 0 {
+		var ok bool
+		if sum, ok = protocol.UnpackInts(b); !ok {
+			return fmt.Errorf("%s has %d bytes", sumKey, len(b))
+		}
+	}
+	if len(sum) != a.s.Plan.Elements() || protocol.IntDigest(sum) != r.Aggregate {
+		return fmt.Errorf("%s: %w: not the aggregate of the result", sumKey, protocol.ErrMismatch)
+	}
+	chunks, err := a.seal(r, sum)
+	a.last = append(a.last, chunks...)
+	return err
 }

@@ -199,7 +199,7 @@ func (a *Aggregator) void(why error) error {
 	r := &protocol.Result{Round: a.at.round, Attempt: a.at.attempt, Outcome: protocol.OutcomeVoid}
 	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Detail: r.Outcome.String(), Err: why})
 	a.recordAttempt()
-	if err := a.publish(r, nil); err != nil {
+	if err := a.publish(r, nil, nil); err != nil {
 		return err
 	}
 	a.forget()
@@ -226,15 +226,15 @@ func (a *Aggregator) settle() error {
 	if err := a.audit(r.Set, ints); err != nil {
 		return err
 	}
-	next, packed, why := a.decide(r, ints)
+	next, model, packed, why := a.decide(r, ints)
 	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Count: len(r.Set), Total: a.n, Detail: r.Outcome.String(), Err: why})
 	a.recordAttempt()
 	a.recordPartials()
-	if err := a.publish(r, ints); err != nil {
+	if err := a.publish(r, ints, packed); err != nil {
 		return err
 	}
 	a.model, a.modelDigest = next, r.Next
-	a.eff.Put("model", packed)
+	a.eff.Put("model", model)
 	a.forget()
 	if r.Round == a.s.Plan.Rounds {
 		a.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: r.Round})
@@ -248,9 +248,9 @@ func (a *Aggregator) settle() error {
 }
 
 // decide digests the sum and moves the model by it, side by side: everybody waits for
-// this step. why is what the sum is rejected for; the model stays then. packed is the next
-// model's packed form.
-func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, packed []byte, why error) {
+// this step. why is what the sum is rejected for; the model stays then. model is the next
+// model's packed form, packed the sum's, empty when that is the model.
+func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, model, packed []byte, why error) {
 	parallel.Do(2, func(half int) {
 		if half == 0 {
 			p := protocol.NewIntPacker(len(sum))
@@ -264,10 +264,10 @@ func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, pack
 	if why != nil {
 		r.Outcome, next = protocol.OutcomeRejected, a.model
 	}
-	if r.Next = protocol.IntDigestBeside(r.Aggregate, sum, next); r.Next != r.Aggregate {
-		packed = protocol.PackInts(next)
+	if r.Next = protocol.IntDigestBeside(r.Aggregate, sum, next); r.Next == r.Aggregate {
+		return next, packed, []byte{}, why
 	}
-	return next, packed, why
+	return next, protocol.PackInts(next), packed, why
 }
 
 // audit opens the set's commitments to the sum. When they don't open, a node

@@ -107,15 +107,7 @@ func (a *Aggregator) restoreModel() error {
 	if b := a.view.Get("attempts"); len(b) == 4 {
 		a.spares = binary.BigEndian.Uint32(b)
 	}
-	for _, key := range a.view.Keys("last/") {
-		data := a.view.Get(key)
-		subject, err := a.lastSubject(data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-		a.last = append(a.last, protocol.Outgoing{Subject: subject, Data: data})
-	}
-	return nil
+	return a.restoreLast()
 }
 
 func (a *Aggregator) restoreRound() error {
