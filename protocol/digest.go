@@ -109,13 +109,14 @@ type IntPacker struct {
 	h      *blake.Hash
 	packed []byte // all of it, or what isn't in the hash yet
 	forget bool   // what is in the hash
+	count  int    // of all integers
 	hashed int    // how much of packed is
 	size   int    // of all that was packed
 }
 
 // NewIntPacker begins to pack so many integers.
 func NewIntPacker(count int) *IntPacker {
-	return &IntPacker{h: blake.NewHash(integersContext), packed: binary.LittleEndian.AppendUint64(nil, uint64(count))}
+	return &IntPacker{h: blake.NewHash(integersContext), packed: binary.LittleEndian.AppendUint64(nil, uint64(count)), count: count}
 }
 
 // Write takes the integers that come next: a multiple of 4096, and the last ones.
@@ -123,6 +124,9 @@ func (p *IntPacker) Write(v []int64) {
 	for block := range slices.Chunk(v, packedBlock) {
 		if len(p.packed)-p.hashed > hashPiece {
 			p.hash()
+		}
+		if len(p.packed) == 8 && !p.forget { // room for all, as wide as most blocks are
+			p.packed = slices.Grow(p.packed, packedRoom(p.count, block))
 		}
 		p.packed = packBlock(p.packed, block)
 	}

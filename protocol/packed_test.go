@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"choir/crypto/fixedpoint"
+
 	"pgregory.net/rapid"
 )
 
@@ -61,7 +63,7 @@ func TestIntBits(t *testing.T) {
 			for at := range 7 {
 				v := make([]int64, 7)
 				v[at] = x
-				if n := intBits(v); !fits(x, n) || n > 0 && fits(x, n-1) {
+				if n := fixedpoint.Bits(v); !fits(x, n) || n > 0 && fits(x, n-1) {
 					t.Errorf("%d takes %d bits", x, n)
 				}
 			}

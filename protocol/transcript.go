@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"choir/crypto/field"
+	"choir/crypto/fixedpoint"
 )
 
 // A transcript is the aggregator's record of a session, in the order in which
@@ -47,7 +48,7 @@ func ParseTranscriptVector(b []byte, dim int) (v field.Vector, ok bool) {
 // CheckSum refuses a decoded sum with a coordinate beyond what the plan can
 // produce: an overflow that happened against all odds, or a faulty share.
 func CheckSum(sum []int64, limit uint64) error {
-	if n := intBits(sum); n == 0 || n <= 63 && limit >= 1<<(n-1) {
+	if n := fixedpoint.Bits(sum); n == 0 || n <= 63 && limit >= 1<<(n-1) {
 		return nil // as most sums are, far from the limit
 	}
 	for i, x := range sum {

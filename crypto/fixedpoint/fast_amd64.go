@@ -11,6 +11,9 @@ import (
 // The functions of fast_amd64.s take so many blocks of coordinates, at least one.
 
 //go:noescape
+func turnsAVX2(v *int64, blocks int) (turned uint64)
+
+//go:noescape
 func packTwosAVX2(dst *byte, v *int64, blocks int) (squares, moved uint64)
 
 //go:noescape
@@ -33,6 +36,15 @@ const block = 16
 
 // accelerated: AVX2 is there, and the operating system keeps its registers.
 func accelerated() bool { return cpu.X86.HasAVX2 }
+
+// turns is the OR of all x^2x of coordinates from the front of v, as many as it likes.
+func turns(v []int64) (n int, turned uint64) {
+	blocks := len(v) / block
+	if blocks == 0 || !accelerated() {
+		return turnsGo(v)
+	}
+	return blocks * block, turnsAVX2(&v[0], blocks)
+}
 
 func packTwos(dst []byte, v []int64) (n int, squares, moved uint64) {
 	blocks := min(len(v), len(dst)/2) / block

@@ -59,6 +59,32 @@
 	VPADDQ       X0, X11, X11 \
 	VMOVQ        X11, DX
 
+// TURN takes x^2x into the OR.
+#define TURN(x, t) \
+	VPADDQ x, x, t     \
+	VPXOR  t, x, x     \
+	VPOR   x, Y12, Y12
+
+// func turnsAVX2(v *int64, blocks int) (turned uint64)
+TEXT ·turnsAVX2(SB), NOSPLIT, $0-24
+	MOVQ  v+0(FP), SI
+	MOVQ  blocks+8(FP), CX
+	VPXOR Y12, Y12, Y12
+
+loop:
+	LOAD
+	TURN(Y0, Y4)
+	TURN(Y1, Y5)
+	TURN(Y2, Y6)
+	TURN(Y3, Y7)
+	ADDQ $128, SI
+	DECQ CX
+	JNZ  loop
+	OR
+	VZEROUPPER
+	MOVQ AX, turned+16(FP)
+	RET
+
 // order<> puts the eight pairs of coordinates that packing leaves in two lanes in order.
 DATA order<>+0(SB)/4, $0
 DATA order<>+4(SB)/4, $4

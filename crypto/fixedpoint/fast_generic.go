@@ -7,6 +7,8 @@ import "choir/crypto/field"
 // accelerated: this build has no vector instructions.
 func accelerated() bool { return false }
 
+func turns(v []int64) (n int, turned uint64) { return turnsGo(v) }
+
 func packTwos(dst []byte, v []int64) (n int, squares, moved uint64) { return packTwosGo(dst, v) }
 
 func packThrees(dst []byte, v []int64) (n int, squares, moved uint64) { return packThreesGo(dst, v) }

@@ -1,6 +1,9 @@
 package fixedpoint
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Most updates take two bytes a coordinate, or three. Such coordinates are packed and read
 // several at a time, in one pass that does all there is to do with them while they are in
@@ -8,6 +11,16 @@ import "encoding/binary"
 // (docs/decisions/0012); the build tag purego leaves them out. Both give the same bytes,
 // sums and refusals, and neither has a branch or an address that depends on a
 // coordinate, but for whether all of them are narrow.
+
+// Bits is how many bits two's complement takes for the widest; 0 for zeros only. The
+// highest bit of x that differs from the one below it is the sign's lowest.
+func Bits(v []int64) int {
+	n, turned := turns(v)
+	for _, x := range v[n:] {
+		turned |= uint64(x ^ x<<1)
+	}
+	return bits.Len64(turned)
+}
 
 // mostShort is how many coordinates there may be for the sum of their squares, at most
 // 2^46 each, to be below 2^64.
@@ -65,6 +78,16 @@ func AddShort(dst, samples []int64, words []byte, width int) int {
 }
 
 // What follows is the fast functions' fallback.
+
+func turnsGo(v []int64) (n int, turned uint64) {
+	var more uint64
+	for ; n <= len(v)-4; n += 4 {
+		x := v[n : n+4 : n+4]
+		turned |= uint64(x[0]^x[0]<<1) | uint64(x[1]^x[1]<<1)
+		more |= uint64(x[2]^x[2]<<1) | uint64(x[3]^x[3]<<1)
+	}
+	return n, turned | more
+}
 
 func packTwosGo(dst []byte, v []int64) (n int, squares, moved uint64) {
 	const half = 1 << 15

@@ -135,6 +135,34 @@ func TestWideIsNotShort(t *testing.T) {
 	}
 }
 
+// TestBits: one coordinate of each magnitude at each place of several blocks among zeros,
+// small ones and negative ones, at both ends of what so many bits hold.
+func TestBits(t *testing.T) {
+	for length := range 2*16 + 6 {
+		if Bits(make([]int64, length)) != 0 {
+			t.Fatalf("%d zeros take bits", length)
+		}
+		for place := range length {
+			for n := 1; n <= 64; n++ {
+				most := int64(uint64(1)<<(n-1) - 1)
+				for _, x := range []int64{most, -most - 1} {
+					v := make([]int64, length)
+					if v[length-1-place] = -1; n > 1 {
+						v[length/2] = 1
+					}
+					if v[place] = x; n == 1 && x == 0 && length-1-place == place {
+						continue // nothing but zeros
+					}
+					k, turned := turnsGo(v)
+					if got := Bits(v); got != n || k > length || bits.Len64(turned) > n {
+						t.Fatalf("%d at %d of %d takes %d bits, want %d", x, place, length, got, n)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestPairToFieldIsPairAndToField, and refuses what Pair refuses, at every length and place.
 func TestPairToFieldIsPairAndToField(t *testing.T) {
 	r := rand.New(rand.NewChaCha8([32]byte{6}))
@@ -250,6 +278,7 @@ func TestFastFormTakesWholeBlocks(t *testing.T) {
 	const n = 40
 	v, x, b := make([]int64, n), make([]float64, n), make([]byte, 8*n)
 	taken := map[string]int{"add 2": addTwos(v, v, b), "add 3": addThrees(v, v, b)}
+	taken["bits"], _ = turns(v)
 	taken["pack 2"], _, _ = packTwos(b, v)
 	taken["pack 3"], _, _ = packThrees(b, v)
 	taken["round"], _, _ = roundSquares(v, x, 1)
