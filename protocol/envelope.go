@@ -257,7 +257,8 @@ func (k Kind) String() string {
 
 // Receive decodes a signed message, checks it, and decodes its body. The
 // envelope is returned with an error too when its form was right, so that a
-// refusal can name the claimed sender.
+// refusal can name the claimed sender; its own body is a part of data, which must
+// not change while that is in use.
 func (s Session) Receive(data []byte) (*Envelope, Message, error) {
 	if b, ok := s.Verifier.(*Batch); ok {
 		if e := b.read(data); e != nil && e.Plan == s.ID {
@@ -265,8 +266,8 @@ func (s Session) Receive(data []byte) (*Envelope, Message, error) {
 			return e, m, err
 		}
 	}
-	e, err := UnmarshalEnvelope(data)
-	if err != nil {
+	e := new(Envelope)
+	if err := view("envelope", data, e); err != nil {
 		return nil, nil, err
 	}
 	if err := s.Check(e); err != nil {
