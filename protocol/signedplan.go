@@ -72,6 +72,9 @@ func UnmarshalSignedPlan(text []byte) (*SignedPlan, error) {
 	if err := unmarshal("plan file", block.Bytes, sp); err != nil {
 		return nil, Fail(ClassIntegrity, "%w", err)
 	}
+	if bytes.Contains(text, []byte("\r\n")) {
+		return nil, Fail(ClassIntegrity, "plan file: %w: its lines end in CR LF; a plan file is passed on byte for byte, and its lines end in LF", ErrMalformed)
+	}
 	if canonical, err := sp.MarshalText(); err != nil || !bytes.Equal(canonical, text) {
 		return nil, Fail(ClassIntegrity, "plan file: %w: the armour isn't in canonical form", ErrMalformed)
 	}

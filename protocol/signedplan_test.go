@@ -82,8 +82,12 @@ func TestPlanFileRefusals(t *testing.T) {
 		if name == "an invalid plan" {
 			want = ClassInput
 		}
-		if _, err := UnmarshalSignedPlan(text); err == nil || ClassOf(err) != want {
+		_, err := UnmarshalSignedPlan(text)
+		if err == nil || ClassOf(err) != want {
 			t.Errorf("%s: %v", name, err)
+		}
+		if name == "crlf" && !strings.Contains(err.Error(), "CR LF") {
+			t.Errorf("%s: the error doesn't say what is wrong: %v", name, err)
 		}
 	}
 }

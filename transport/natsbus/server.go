@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	bolt "go.etcd.io/bbolt"
 )
 
 // startTimeout bounds an embedded server's start; it takes 26 ms when nothing is recovered.
@@ -28,8 +29,8 @@ type User struct {
 // ServerConfig describes an embedded broker. Its zero value is one without a socket
 // whose storage ends with it.
 type ServerConfig struct {
-	// StoreDir holds the streams (created with mode 0700). Empty: a temporary
-	// folder that Shutdown removes.
+	// StoreDir holds the streams (created with mode 0700); one broker at a time has it
+	// (ErrLocked). Empty: a temporary folder that Shutdown removes.
 	StoreDir string
 	// Listen is a TCP address; port 0 picks a free one. Empty: only this process can
 	// connect, through Config.Server. A listener needs TokenFile or Users: on a shared
@@ -102,6 +103,7 @@ type Embedded struct {
 	server    *server.Server
 	token     secret
 	temporary string // folder to remove, or ""
+	held      *bolt.DB
 }
 
 // StartServer starts a server and returns when it is ready for clients. It installs
@@ -129,6 +131,13 @@ func (e *Embedded) start(config ServerConfig) error {
 	}
 	if err := os.MkdirAll(config.StoreDir, 0o700); err != nil {
 		return err
+	}
+	if e.temporary == "" {
+		held, err := lock(config.StoreDir)
+		if err != nil {
+			return err
+		}
+		e.held = held
 	}
 	options, err := e.options(config)
 	if err != nil {
@@ -185,6 +194,9 @@ func (e *Embedded) Shutdown() {
 	if e.server != nil {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()
+	}
+	if e.held != nil {
+		_ = e.held.Close()
 	}
 	if e.temporary != "" {
 		_ = os.RemoveAll(e.temporary)

@@ -1,0 +1,39 @@
+package natsbus_test
+
+import (
+	"errors"
+	"testing"
+
+	"choir/transport/natsbus"
+)
+
+// TestOneBrokerAFolder: a second one is refused and disturbs nothing; when the first has ended the
+// folder is free.
+func TestOneBrokerAFolder(t *testing.T) {
+	config := natsbus.ServerConfig{StoreDir: t.TempDir()}
+	first, err := natsbus.StartServer(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Shutdown()
+	if second, err := natsbus.StartServer(config); !errors.Is(err, natsbus.ErrLocked) {
+		if err == nil {
+			second.Shutdown()
+		}
+		t.Fatalf("a second broker on the folder: %v", err)
+	}
+	bus, err := natsbus.Open(newContext(t), natsbus.Config{Server: first, Plan: "0000abcd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bus.EnsureStream(newContext(t)); err != nil {
+		t.Errorf("the first broker after the second was refused: %v", err)
+	}
+	bus.Close()
+	first.Shutdown()
+	again, err := natsbus.StartServer(config)
+	if err != nil {
+		t.Fatalf("after the first has ended: %v", err)
+	}
+	again.Shutdown()
+}
