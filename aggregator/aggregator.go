@@ -31,7 +31,6 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/commit"
-	"choir/crypto/field"
 	"choir/protocol"
 )
 
@@ -100,7 +99,7 @@ type attempt struct {
 	agrees         map[uint32]*protocol.Agree
 	commits        map[uint32]account
 	partials       map[uint32]*partial
-	sum            field.Vector     // of all chunks of partial sums that are here
+	total          *total           // of all chunks of partial sums that are here
 	agreed         []protocol.Entry // the set, once all lists are here
 	digest         *protocol.Digest // its digest
 	accounts       int              // how many of the set's accounts, from the front, are known to be here

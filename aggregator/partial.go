@@ -29,8 +29,8 @@ func (a *Aggregator) partialOf(node uint32) *partial {
 		p = &partial{record: protocol.EmptyTranscriptVector(a.s.Plan.Elements()), seals: make([][]byte, a.s.Chunks()), hash: protocol.NewVectorHash()}
 		a.at.partials[node] = p
 	}
-	if a.at.sum == nil {
-		a.at.sum = make(field.Vector, a.s.Plan.Elements())
+	if a.at.total == nil {
+		a.at.total = newTotal(a.s.Plan.Elements())
 	}
 	return p
 }
@@ -100,7 +100,7 @@ func (a *Aggregator) addChunk(c *protocol.Chunk) error {
 	if err != nil {
 		return err
 	}
-	if err := xof.Chunk(a.at.sum, uint64(i)).AddEncoded(plain); err != nil {
+	if err := a.at.total.add(i, plain, a.m); err != nil {
 		return fmt.Errorf("%w: chunk %d of %s's partial sum: %w", protocol.ErrMalformed, c.Index, a.s.Name(c.From), err)
 	}
 	p.seals[i] = seal

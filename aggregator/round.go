@@ -6,9 +6,6 @@ import (
 	"fmt"
 
 	"choir/crypto/commit"
-	"choir/crypto/fixedpoint"
-	"choir/crypto/parallel"
-	"choir/crypto/xof"
 	"choir/protocol"
 )
 
@@ -218,15 +215,15 @@ func (a *Aggregator) settle() error {
 	for k := range a.m {
 		r.Partials = append(r.Partials, a.at.partials[a.node(k)].head.Vector)
 	}
-	ints := make([]int64, len(a.at.sum))
-	parallel.Do(a.s.Chunks(), func(i int) {
-		lo := i * xof.ChunkElements
-		fixedpoint.FromField(ints[lo:lo+a.s.ChunkLen(i)], xof.Chunk(a.at.sum, uint64(i)))
-	})
+	ints, digest, packed := a.at.total.end()
+	r.Aggregate = digest
 	if err := a.audit(r.Set, ints); err != nil {
 		return err
 	}
-	next, model, packed, why := a.decide(r, ints)
+	next, model, why := a.decide(r, ints)
+	if model == nil { // the sum is the model: one record has both
+		model, packed = packed, nil
+	}
 	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Count: len(r.Set), Total: a.n, Detail: r.Outcome.String(), Err: why})
 	a.recordAttempt()
 	a.recordPartials()
@@ -247,27 +244,17 @@ func (a *Aggregator) settle() error {
 	return a.open(r.Round+1, 1)
 }
 
-// decide digests the sum and moves the model by it, side by side: everybody waits for
-// this step. why is what the sum is rejected for; the model stays then. model is the next
-// model's packed form, packed the sum's, empty when that is the model.
-func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, model, packed []byte, why error) {
-	parallel.Do(2, func(half int) {
-		if half == 0 {
-			p := protocol.NewIntPacker(len(sum))
-			p.Write(sum)
-			r.Aggregate, packed = p.End()
-		} else {
-			next, why = a.fold(sum)
-		}
-	})
+// decide moves the model by the sum. why is what the sum is rejected for; the model stays
+// then. packed is the next model's packed form, nil when the model is the sum.
+func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, packed []byte, why error) {
 	r.Outcome = protocol.OutcomeAccepted
-	if why != nil {
+	if next, why = a.fold(sum); why != nil {
 		r.Outcome, next = protocol.OutcomeRejected, a.model
 	}
-	if r.Next = protocol.IntDigestBeside(r.Aggregate, sum, next); r.Next == r.Aggregate {
-		return next, packed, []byte{}, why
+	if r.Next = protocol.IntDigestBeside(r.Aggregate, sum, next); r.Next != r.Aggregate {
+		packed = protocol.PackInts(next)
 	}
-	return next, protocol.PackInts(next), packed, why
+	return next, packed, why
 }
 
 // audit opens the set's commitments to the sum. When they don't open, a node

@@ -111,7 +111,8 @@ type IntPacker struct {
 	forget bool   // what is in the hash
 	count  int    // of all integers
 	hashed int    // how much of packed is
-	size   int    // of all that was packed
+	size   int    // of all that is
+	end    *Digest
 }
 
 // NewIntPacker begins to pack so many integers.
@@ -122,8 +123,8 @@ func NewIntPacker(count int) *IntPacker {
 // Write takes the integers that come next: a multiple of 4096, and the last ones.
 func (p *IntPacker) Write(v []int64) {
 	for block := range slices.Chunk(v, packedBlock) {
-		if len(p.packed)-p.hashed > hashPiece {
-			p.hash()
+		if waiting := len(p.packed) - p.hashed; waiting > packPiece {
+			p.hash(waiting &^ (packPiece - 1))
 		}
 		if len(p.packed) == 8 && !p.forget { // room for all, as wide as most blocks are
 			p.packed = slices.Grow(p.packed, packedRoom(p.count, block))
@@ -132,27 +133,34 @@ func (p *IntPacker) Write(v []int64) {
 	}
 }
 
-// hash takes what was packed into the hash.
-func (p *IntPacker) hash() {
-	p.h.Write(p.packed[p.hashed:])
-	p.size += len(p.packed) - p.hashed
-	if p.hashed = len(p.packed); p.forget {
-		p.packed, p.hashed = p.packed[:0], 0
+// packPiece is how much of the packed form is hashed at a time, in bytes; a power of two.
+const packPiece = 32 << 10
+
+// hash takes the next bytes of the packed form into the hash.
+func (p *IntPacker) hash(n int) {
+	p.h.Write(p.packed[p.hashed:][:n])
+	p.hashed, p.size = p.hashed+n, p.size+n
+	if p.forget {
+		p.packed, p.hashed = p.packed[:copy(p.packed, p.packed[p.hashed:])], 0
 	}
 }
 
 func (p *IntPacker) digest() Digest {
-	p.hash()
-	p.packed = append(p.packed, make([]byte, packedPadding(p.size))...)
-	p.hash()
+	waiting := len(p.packed) - p.hashed
+	padding := packedPadding(p.size + waiting)
+	p.packed = append(p.packed, make([]byte, padding)...)
+	p.hash(waiting + padding)
 	return p.h.Sum()
 }
 
 // End returns the digest of all integers, which is IntDigest's, and their packed form, which
 // is PackInts's. Nothing may be written after it.
 func (p *IntPacker) End() (Digest, []byte) {
-	d := p.digest()
-	return d, p.packed
+	if p.end == nil {
+		d := p.digest()
+		p.end = &d
+	}
+	return *p.end, p.packed
 }
 
 // IntDigestBeside is IntDigest(v), given the digest of a vector that it may be equal

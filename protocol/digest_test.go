@@ -73,7 +73,7 @@ func packedByHand(v []int64) []byte {
 func TestIntDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var v []int64
-		for range rapid.IntRange(0, 4).Draw(t, "blocks") {
+		for range rapid.IntRange(0, 20).Draw(t, "blocks") {
 			bound := int64(1) << rapid.IntRange(0, 62).Draw(t, "bits")
 			for i := range int64(packedBlock) {
 				v = append(v, (i*0x9e3779b97f4a7c1+i<<60)%bound)
@@ -93,6 +93,9 @@ func TestIntDigest(t *testing.T) {
 		}
 		if d != blake.Derive(integersContext, want) || d != IntDigest(v) {
 			t.Fatalf("%d integers: another digest", len(v))
+		}
+		if again, same := p.End(); again != d || !bytes.Equal(same, packed) {
+			t.Fatalf("%d integers: another end", len(v))
 		}
 	})
 }

@@ -1,0 +1,66 @@
+package aggregator
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"choir/crypto/field"
+	"choir/crypto/fixedpoint"
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// TestTotal: in whatever order nodes' chunks come, the total is the sum of the vectors that
+// they share, with the digest and the packed form of it; what isn't an encoding of elements
+// changes nothing.
+func TestTotal(t *testing.T) {
+	const nodes = 3
+	rng := rand.New(rand.NewChaCha8([32]byte{7}))
+	for _, n := range []int{1, xof.ChunkElements, xof.ChunkElements + 1, 3*xof.ChunkElements + 4097} {
+		want := make([]int64, n)
+		rest := make(field.Vector, n)
+		for i := range want {
+			want[i] = rng.Int64N(1<<20) - 1<<19
+		}
+		if err := fixedpoint.ToField(rest, want); err != nil {
+			t.Fatal(err)
+		}
+		vectors := make([]field.Vector, nodes)
+		for k := range vectors {
+			vectors[k] = make(field.Vector, n)
+			for i := range vectors[k] {
+				vectors[k][i] = field.Element(rng.Uint64N(field.Modulus))
+			}
+			rest.Sub(vectors[k])
+		}
+		vectors[0].Add(rest)
+		type piece struct{ node, chunk int }
+		var pieces []piece
+		for k := range nodes {
+			for c := range xof.Chunks(n) {
+				pieces = append(pieces, piece{k, c})
+			}
+		}
+		for range 5 {
+			rng.Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
+			total := newTotal(n)
+			for i, p := range pieces {
+				encoded := field.AppendVector(nil, xof.Chunk(vectors[p.node], uint64(p.chunk)))
+				if i%4 == 1 {
+					if err := total.add(p.chunk, bytes.Repeat([]byte{0xff}, len(encoded)), nodes); err == nil {
+						t.Fatal("words of p and more were added")
+					}
+				}
+				if err := total.add(p.chunk, encoded, nodes); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ints, d, packed := total.end()
+			if !slices.Equal(ints, want) || d != protocol.IntDigest(want) || !bytes.Equal(packed, protocol.PackInts(want)) {
+				t.Fatalf("%d elements: another total", n)
+			}
+		}
+	}
+}
