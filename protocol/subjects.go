@@ -49,22 +49,32 @@ func Slot(party uint32) uint32 { return party * 2654435769 >> 26 }
 
 // SubjectShare carries a chunk of an explicit share.
 func (s Session) SubjectShare(c *Chunk) string {
-	return s.subject("share.%d.%s.%s.%d.%d.%d", Slot(c.From), s.name(c.From), s.name(c.To), c.Round, c.Attempt, c.Index)
+	p := s.path("share").number(Slot(c.From)).name(s.name(c.From)).name(s.name(c.To))
+	return string(p.number(c.Round).number(c.Attempt).number(c.Index))
 }
 
 // SubjectCommit carries a Contribution.
 func (s Session) SubjectCommit(party, round, attempt uint32) string {
-	return s.subject("commit.%d.%s.%d.%d", Slot(party), s.name(party), round, attempt)
+	return string(s.path("commit").number(Slot(party)).name(s.name(party)).number(round).number(attempt))
 }
 
 // SubjectReceipt carries a Receipt.
 func (s Session) SubjectReceipt(node, party, round, attempt uint32) string {
-	b := append(make([]byte, 0, 96), "choir."...) // a node gives many
-	b = append(append(b, s.ID.Short()...), ".receipt."...)
-	b = append(append(append(append(b, s.name(node)...), '.'), s.name(party)...), '.')
-	b = append(strconv.AppendUint(b, uint64(round), 10), '.')
-	return string(strconv.AppendUint(b, uint64(attempt), 10))
+	return string(s.path("receipt").name(s.name(node)).name(s.name(party)).number(round).number(attempt))
 }
+
+// path is a subject that is put together without a format: of what every contribution is
+// sent and answered on there are many.
+type path []byte
+
+func (s Session) path(topic string) path {
+	b := append(make([]byte, 0, 128), "choir."...)
+	return append(append(append(b, s.ID.Short()...), '.'), topic...)
+}
+
+func (p path) name(s string) path { return append(append(p, '.'), s...) }
+
+func (p path) number(n uint32) path { return strconv.AppendUint(append(p, '.'), uint64(n), 10) }
 
 // SubjectHold carries a Hold.
 func (s Session) SubjectHold(node, round, attempt uint32) string {
