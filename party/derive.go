@@ -170,7 +170,7 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 func (p *Party) noised(out *sending, dst, samples []int64, from, at int) error {
 	if samples == nil {
 		clear(dst)
-		samples, at, from = dst, 0, from+at
+		return addPacked(dst, dst, out.update, int(p.s.Plan.Dim), from+at)
 	}
 	return addPacked(dst, samples[at:], out.update, int(p.s.Plan.Dim), from+at)
 }
