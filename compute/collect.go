@@ -238,6 +238,7 @@ func (n *Node) giveReceipts() error {
 		if err != nil {
 			return err
 		}
+		n.eff.Send = slices.Grow(n.eff.Send, len(signed))
 		for i, b := range signed {
 			n.eff.Emit(n.s.SubjectReceipt(n.self, waiting[i].Party, n.at.round, n.at.attempt), b)
 		}
