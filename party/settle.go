@@ -16,7 +16,7 @@ type result struct {
 	sum    []int64             // by element; nil before a chunk has opened
 	chunks map[uint32][][]byte // sealed, what came for each place; opened once the group key is here
 	opened map[uint32]bool
-	packer *protocol.IntPacker // of the chunks that came in order, from the first one on, as they came
+	packer *protocol.IntPacker // of the chunks that came in order, from the first one on, as they came; nil like sum
 	packed int                 // how many
 	form   []byte              // the sum's packed form, once all of it is here
 	known  protocol.Digest     // its digest then
@@ -37,7 +37,7 @@ func (r *result) digest(chunks int) protocol.Digest {
 func (p *Party) resultOf(at pair) *result {
 	r := p.results[at]
 	if r == nil {
-		r = &result{chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}, packer: protocol.NewIntPacker(p.s.Plan.Elements())}
+		r = &result{chunks: map[uint32][][]byte{}, opened: map[uint32]bool{}}
 		p.results[at] = r
 	}
 	return r
@@ -172,6 +172,7 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 			p.spare = make([]int64, p.s.Plan.Elements())
 		}
 		r.sum, p.spare = p.spare[:p.s.Plan.Elements()], nil
+		r.packer = protocol.NewIntPacker(len(r.sum))
 	}
 	ints := r.sum[int(c.Index)*xof.ChunkElements:][:len(plain)/8]
 	protocol.DecodeInts(ints, plain)

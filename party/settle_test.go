@@ -1,0 +1,106 @@
+package party
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// onward is an application whose model isn't the sum.
+type onward struct{ flat }
+
+func (onward) Fold(_ uint32, model, sum []int64) ([]int64, error) {
+	next := slices.Clone(model)
+	for i := range next {
+		next[i] += sum[i] + 1
+	}
+	return next, nil
+}
+
+// orders are all orders of three.
+var orders = [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+
+// TestResultsInAnyOrder: in whatever order a result's chunks come, and between whichever two of
+// them the process dies, the party has the model that follows, and so has its next life; the
+// record is the model's packed form, whether the sum is the model, leads to it, or is of pairs.
+func TestResultsInAnyOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		dim    int
+		paired bool
+		app    func(flat) protocol.Application
+	}{
+		"the sum is the model": {2*65536 + 5, false, func(a flat) protocol.Application { return a }},
+		"it leads to it":       {2*65536 + 5, false, func(a flat) protocol.Application { return onward{a} }},
+		"pairs":                {4*65536 + 5, true, func(a flat) protocol.Application { return a }},
+	} {
+		update := someUpdate(c.dim)
+		for i := range update {
+			update[i] >>= 16 // pairs hold it as well
+		}
+		for i, order := range orders {
+			r := newRig(t, c.dim, func(p *protocol.Plan, cfg *Config) {
+				cfg.Ahead, cfg.App, p.Paired, p.PerParty, p.Variance = -1, c.app(flat{c.dim}), c.paired, 1<<20, 1<<20
+			})
+			want, err := r.cfg.App.Fold(1, r.p.Model(), update)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chunks := r.announced(update, want)
+			for j, at := range order {
+				if j == i%4 {
+					r.boot()
+				}
+				r.deliver(chunks[at])
+			}
+			for life := range 2 {
+				if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), want) {
+					t.Fatalf("%s, chunks %v, life %d: %d rounds settled, or another model", name, order, life, r.p.Settled())
+				}
+				if !bytes.Equal(r.store["model"], protocol.PackInts(want)) {
+					t.Fatalf("%s, chunks %v: another model is on record", name, order)
+				}
+				r.boot()
+			}
+		}
+	}
+}
+
+// announced delivers all that the party needs of a result but for its chunks, and returns them.
+func (r *rig) announced(update, next []int64) [][]byte {
+	r.t.Helper()
+	p := r.cfg.Session.Plan
+	sum, err := p.Integers(make([]int64, p.Elements()), update)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	set := []protocol.Entry{{Party: 1}, {Party: 2}}
+	for k := range rigNodes {
+		r.deliver(r.sign(r.node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2, Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
+	}
+	r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
+		Aggregate: protocol.IntDigest(sum), Next: protocol.IntDigest(next), Partials: make([]protocol.Digest, rigNodes)}))
+	return r.published(sum)
+}
+
+// TestNoHashForWhatDoesNotOpen: nor does it keep a hasher, which takes 10 KiB, for each of the
+// attempts that anybody may have named.
+func TestNoHashForWhatDoesNotOpen(t *testing.T) {
+	r := newRig(t, 50, func(p *protocol.Plan, _ *Config) { p.SpareAttempts = 3 })
+	for attempt := range uint32(4) {
+		c := &protocol.Chunk{Plan: r.cfg.Session.ID, Last: true, Ciphertext: make([]byte, 50*8+channel.Overhead),
+			Context: protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: attempt + 1, Purpose: protocol.PurposeResult}}
+		b, err := c.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.step(protocol.Delivery{Data: b})
+	}
+	for at, res := range r.p.results {
+		if res.packer != nil {
+			t.Errorf("round %d attempt %d has a hasher", at.round, at.attempt)
+		}
+	}
+}
