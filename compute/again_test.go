@@ -66,3 +66,75 @@ func TestAWholeContributionIsTakenOutAgain(t *testing.T) {
 		t.Error("something is left")
 	}
 }
+
+// TestContradictionsAreTakenOut: of a party that signed another explicit share than it sent, in
+// whichever order the two came, nothing stays in the sum or on disk, and nothing that it
+// sends afterwards gets there. One that sends two chunks for one place is told so, and the first
+// counts.
+func TestContradictionsAreTakenOut(t *testing.T) {
+	var from uint32
+	for share.ExplicitIndex(int(from), 1, intakeNodes) != 0 {
+		from++
+	}
+	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
+		x := newIntake(t, 8, 70_000) // two chunks and the head
+		messages := x.contribution(from)
+		messages[2] = x.lying(from)
+		var last protocol.Effects
+		for _, i := range order {
+			last = x.step(protocol.Delivery{Data: messages[i]})
+		}
+		if len(last.Notices) != 1 || !errors.Is(last.Notices[0].Err, protocol.ErrMismatch) {
+			t.Fatalf("%v: %+v", order, last.Notices)
+		}
+		for i := range uint32(2) {
+			if b, ok := x.store[x.node.shareKey(from, i)]; !ok || b != nil {
+				t.Errorf("%v: chunk %d stays on disk", order, i)
+			}
+		}
+		for _, b := range append(messages, x.contribution(from)...) {
+			if eff := x.step(protocol.Delivery{Data: b}); len(eff.Persist) > 0 || len(eff.Send) > 0 {
+				t.Errorf("%v: more of it was taken in", order)
+			}
+		}
+		if !slices.Equal(x.node.at.acc, make(field.Vector, len(x.node.at.acc))) || x.node.at.complete != 0 {
+			t.Errorf("%v: something is left", order)
+		}
+	}
+}
+
+// TestTwoChunksForOnePlace of a contribution that isn't whole.
+func TestTwoChunksForOnePlace(t *testing.T) {
+	x := newIntake(t, 8, 70_000)
+	var from uint32
+	for share.ExplicitIndex(int(from), 1, intakeNodes) != 0 {
+		from++
+	}
+	messages := x.contribution(from)
+	x.step(protocol.Delivery{Data: messages[1]})
+	sealer, err := x.s.Sealer(x.secret(from, 0), x.node.context(from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := sealer.Seal(1, func(plain []byte) { clear(plain) })
+	eff := x.step(protocol.Delivery{Data: other})
+	if len(eff.Notices) != 1 || !errors.Is(eff.Notices[0].Err, protocol.ErrEquivocate) || len(eff.Persist) > 0 {
+		t.Errorf("%+v", eff.Notices)
+	}
+	x.take(from, [][]byte{messages[0], messages[2]})
+	if !slices.Equal(x.node.at.acc, x.explicitOf(from)) {
+		t.Error("the sum is another one")
+	}
+}
+
+// lying is a contribution's head that names another explicit share than the party's.
+func (x *intake) lying(party uint32) []byte {
+	ctx := x.node.context(party)
+	m := &protocol.Contribution{Round: 1, Attempt: 1, Vector: protocol.ChunkList([]protocol.Digest{{1}, {2}}), Confirm: make([][16]byte, intakeNodes)}
+	account, err := m.AccountDigest(x.s, party)
+	if err != nil {
+		x.tb.Fatal(err)
+	}
+	m.Confirm[0] = x.s.Confirm(x.secret(party, 0), ctx, account)
+	return x.sign(party, m)
+}

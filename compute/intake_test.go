@@ -105,8 +105,13 @@ func (x *intake) step(ev protocol.Event) protocol.Effects {
 	return eff
 }
 
-// contribution is a party's messages for this node: a chunk for each 65536 elements of
-// zeros if it is the explicit one, and the head.
+// explicitOf is an explicit share: the same element everywhere, another one for each party.
+func (x *intake) explicitOf(party uint32) field.Vector {
+	return slices.Repeat(field.Vector{field.Element(party + 1)}, x.s.Plan.Elements())
+}
+
+// contribution is a party's messages for this node: a chunk for each 65536 elements of its
+// explicit share if this is the explicit node, and the head.
 func (x *intake) contribution(party uint32) (messages [][]byte) {
 	k := share.ExplicitIndex(int(party), 1, intakeNodes)
 	ctx := protocol.Context{From: party, Round: 1, Attempt: 1, Purpose: protocol.PurposeShare}
@@ -119,7 +124,7 @@ func (x *intake) contribution(party uint32) (messages [][]byte) {
 		}
 		var digests []protocol.Digest
 		for i := range x.s.Chunks() {
-			b, ciphertext := sealer.Seal(i, func(plain []byte) { clear(plain) })
+			b, ciphertext := sealer.Seal(i, func(plain []byte) { field.PutVector(plain, xof.Chunk(x.explicitOf(party), uint64(i))) })
 			messages, digests = append(messages, b), append(digests, protocol.ChunkDigest(ciphertext))
 		}
 		m.Vector = protocol.ChunkList(digests)
@@ -215,7 +220,8 @@ func TestPendingSeedsAreInTheSum(t *testing.T) {
 			}
 			set = append(set, protocol.Entry{Party: i, Bundle: x.node.at.parties[i].bundle})
 			if share.ExplicitIndex(int(i), 1, intakeNodes) == 0 {
-				continue // zeros
+				want.Add(x.explicitOf(i))
+				continue
 			}
 			mask, err := x.s.Mask(x.secret(i, 0), x.node.context(i))
 			if err != nil {
