@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"choir/crypto/channel"
+	"choir/crypto/field"
 	"choir/crypto/identity"
 	"choir/protocol"
 )
@@ -74,7 +75,7 @@ func newRig(t *testing.T) *rig { return newRigOf(t, flat{}) }
 
 func newRigOf(t *testing.T, model protocol.Model) *rig {
 	r := &rig{t: t, store: map[string][]byte{}, now: 1000 * (rigEnd - 1)}
-	p := &protocol.Plan{Name: "rig", Created: 1, NotAfter: rigEnd, Suite: channel.SuiteX25519, Dim: 2, Rounds: 2, MinParties: 1,
+	p := &protocol.Plan{Name: "rig", Created: 1, NotAfter: rigEnd, Suite: channel.SuiteX25519, Dim: 2, Rounds: 2, SpareAttempts: 1, MinParties: 1,
 		DeadlineMS: 1000, PerParty: 100, Application: "rig"}
 	for i, role := range []protocol.Role{1, 2, 2, 3} {
 		r.keys = append(r.keys, identity.FromSeed([32]byte{byte(i + 1)}))
@@ -108,7 +109,7 @@ func (r *rig) join() (eff protocol.Effects) {
 	return eff
 }
 
-// round plays a round to its result.
+// round plays a round to its result: the sum is twice its number, and 3.
 func (r *rig) round(number uint32) (eff protocol.Effects) {
 	m := &protocol.Contribution{Round: number, Attempt: 1, Confirm: make([][16]byte, 2)}
 	bundle, err := m.BundleDigest(r.s, 0)
@@ -119,10 +120,10 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 	digest := protocol.SetDigest(r.s, number, 1, set)
 	r.says(0, m)
 	for node := uint32(1); node <= 2; node++ {
-		zeros := make([]byte, 16)
+		share := field.AppendVector(nil, field.Vector{field.Element(number), field.Element(node)})
 		hash := protocol.NewVectorHash()
-		hash.Write(zeros)
-		chunks, err := r.s.SealVector(r.secret(node), protocol.Context{From: node, To: 3, Round: number, Attempt: 1, Purpose: protocol.PurposePartial}, zeros)
+		hash.Write(share)
+		chunks, err := r.s.SealVector(r.secret(node), protocol.Context{From: node, To: 3, Round: number, Attempt: 1, Purpose: protocol.PurposePartial}, share)
 		if err != nil {
 			r.t.Fatal(err)
 		}

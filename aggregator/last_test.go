@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"choir/protocol"
@@ -31,7 +32,7 @@ func TestTheLastResultIsSaidAgain(t *testing.T) {
 		r.join()
 		for round := uint32(1); round <= 2; round++ {
 			r.round(round)
-			said := r.a.last
+			said, now := r.a.last, r.a.model
 			if len(said) < 2 || !protocol.IsChunk(said[1].Data) {
 				t.Fatalf("%s, round %d: no result with a chunk was said", name, round)
 			}
@@ -41,6 +42,9 @@ func TestTheLastResultIsSaidAgain(t *testing.T) {
 				}
 				if diff := cmp.Diff(said, r.a.last); diff != "" {
 					t.Fatalf("%s, round %d, life %d: says something else:\n%s", name, round, life, diff)
+				}
+				if !slices.Equal(r.a.model, now) {
+					t.Fatalf("%s, round %d, life %d: the model is %v, not %v", name, round, life, r.a.model, now)
 				}
 			}
 			if _, sum := r.store[sumKey]; sum != (round == 1) || (r.store["group"] != nil) != (round == 1) {
@@ -65,6 +69,32 @@ func TestADamagedSumIsRefused(t *testing.T) {
 		r.store[sumKey] = damage
 		if err := r.start(folding{}); err == nil {
 			t.Errorf("%s: taken for the aggregate", name)
+		}
+	}
+}
+
+// TestNothingOfTheLastSumAfterAVoidAttempt: a void result has no aggregate, and a life that
+// begins after it seals none.
+func TestNothingOfTheLastSumAfterAVoidAttempt(t *testing.T) {
+	for name, model := range map[string]protocol.Model{"the sum is the model": flat{}, "the sum leads to the model": folding{}} {
+		r := newRigOf(t, model)
+		r.join()
+		r.round(1)
+		for node := uint32(1); node <= 2; node++ {
+			r.says(node, &protocol.Hold{Round: 2, Attempt: 1})
+		}
+		for node := uint32(1); node <= 2; node++ {
+			r.says(node, &protocol.Agree{Round: 2, Attempt: 1, Set: protocol.SetDigest(r.s, 2, 1, nil)})
+		}
+		said := r.a.last
+		if len(said) != 1 || r.a.at.attempt != 2 {
+			t.Fatalf("%s: no void attempt: %d messages, attempt %d", name, len(said), r.a.at.attempt)
+		}
+		if err := r.start(model); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(said, r.a.last); diff != "" {
+			t.Errorf("%s: says something else:\n%s", name, diff)
 		}
 	}
 }
