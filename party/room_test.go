@@ -74,3 +74,27 @@ func TestNoiseInASharedRoom(t *testing.T) {
 		t.Error("two parties have the same noise")
 	}
 }
+
+// TestAModelIsNotInTheRoom: what a party makes of a result stays as it is, whatever another
+// party of the same room draws where the first one's noise was.
+func TestAModelIsNotInTheRoom(t *testing.T) {
+	const dim = 50
+	room := new(Room)
+	r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Room = room })
+	update := someUpdate(dim)
+	r.open(1)
+	r.propose(1, update)
+	r.run()
+	if len(room.noise) == 0 {
+		t.Fatal("no noise was drawn ahead: the test shows nothing")
+	}
+	for _, b := range r.announced(update, update) {
+		r.deliver(b)
+	}
+	for i := range room.noise {
+		room.noise[i] = 7
+	}
+	if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), update) {
+		t.Error("the model is another one")
+	}
+}

@@ -199,6 +199,14 @@ func TestBatchKnowsWhatItSaw(t *testing.T) {
 			t.Errorf("%s changed: %v", name, err)
 		}
 	}
+	e, err := UnmarshalEnvelope(messages[7])
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := e.toBeSigned(uint8(s.Plan.Suite))
+	if err != nil || !batch.Verify(testKey(3).Public(), all, e.Sig) || batch.Verify(testKey(4).Public(), all, e.Sig) {
+		t.Errorf("under another key: %v", err)
+	}
 }
 
 // TestBatchReadsOnce: a message that was found good is read as it stands, and one that

@@ -107,6 +107,9 @@ func TestOneSignatureForAllReceipts(t *testing.T) {
 			if err != nil || e.From != 3 || !m.(*Receipt).Same(receiptsFor(n)[i]) {
 				t.Fatalf("receipt %d of %d: %v", i, n, err)
 			}
+			if cap(b) != len(b) { // they share memory
+				t.Fatalf("receipt %d of %d can be made longer, into the next one", i, n)
+			}
 		}
 	}
 	alone, err := s.Sign(testKey(3), 3, &Receipt{Round: 3, Attempt: 2, Bundle: Digest{0, 0, 7}, Count: 1})
