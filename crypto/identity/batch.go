@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"crypto/sha512"
 	"encoding/binary"
 	"io"
 	"math/bits"
@@ -9,7 +8,6 @@ import (
 	"filippo.io/edwards25519"
 
 	"choir/crypto/msm"
-	"choir/crypto/multibuffer"
 )
 
 // Item is one signature to verify.
@@ -63,14 +61,13 @@ func (k *Keys) VerifyBatch(items []Item, r io.Reader) (bad []int) {
 // signatures together, and returns the claims that pass with their places among the items.
 func (k *Keys) claims(items []Item) (claims []claim, index []int) {
 	claims, index = make([]claim, len(items)), make([]int, 0, len(items))
-	n, keys := 0, k.verifiers(items)
+	n, d, keys := 0, newReader(), k.verifiers(items)
 	for i, it := range items {
-		if keys[i] != nil && claims[n].form(keys[i], it.Sig) {
+		if keys[i] != nil && d.read(&claims[n], keys[i], it.Key, it.Msg, it.Sig) {
 			index = append(index, i)
 			n++
 		}
 	}
-	challenges(claims[:n], items, index)
 	encodings, points := make([][32]byte, n), make([]msm.Point, n)
 	for j := range encodings {
 		encodings[j] = claims[j].encoding
@@ -84,30 +81,6 @@ func (k *Keys) claims(items []Item) (claims []claim, index []int) {
 		}
 	}
 	return claims[:kept], index[:kept]
-}
-
-// challenges sets the claims' k to SHA-512(R ‖ A ‖ M) mod ℓ: side by side where the sums are
-// as well.
-func challenges(claims []claim, items []Item, index []int) {
-	if len(claims) < fastFrom {
-		d := newReader()
-		for j, i := range index {
-			d.challenge(&claims[j].k, items[i].Key, items[i].Msg, items[i].Sig)
-		}
-		return
-	}
-	messages, digests := make([]multibuffer.Message, len(claims)), make([][sha512.Size]byte, len(claims))
-	for j, i := range index {
-		m := &messages[j]
-		copy(m.Head[:], items[i].Sig[:32])
-		copy(m.Head[32:], items[i].Key[:])
-		m.Tail = items[i].Msg
-	}
-	multibuffer.Sum512(digests, messages)
-	for j := range claims {
-		// SetUniformBytes fails only for a length other than 64.
-		_, _ = claims[j].k.SetUniformBytes(digests[j][:])
-	}
 }
 
 // singleBelow is the size under which verifying one by one costs less than a

@@ -228,7 +228,7 @@ func benchmarkItems(n int) []Item {
 	items := make([]Item, n)
 	for i := range items {
 		seed := [32]byte{byte(i), byte(i >> 8), 1}
-		key, msg := FromSeed(seed), fmt.Appendf(nil, "contribution of party %d, round 1%300s", i, "") // as long as one for ten nodes
+		key, msg := FromSeed(seed), fmt.Appendf(nil, "contribution of party %d, round 1", i)
 		items[i] = Item{Key: key.Public(), Msg: msg, Sig: key.Sign(msg)}
 	}
 	return items

@@ -35,23 +35,18 @@ type reader struct {
 func newReader() *reader { return &reader{hash: sha512.New()} }
 
 // read makes all the checks that need neither R nor arithmetic with the message, and
-// says whether c has passed them; a is the key, which has passed its own.
+// says whether c has passed them; a is the key, which has passed its own. Verify and
+// VerifyBatch both go through it.
 func (d *reader) read(c *claim, a *verifier, pub PublicKey, msg []byte, sig Signature) bool {
-	if !c.form(a, sig) {
-		return false
-	}
-	d.challenge(&c.k, pub, msg, sig)
-	return true
-}
-
-// form makes those that don't need the message either.
-func (c *claim) form(a *verifier, sig Signature) bool {
 	c.a = a
 	if c.encoding = [32]byte(sig[:32]); !isCanonical(c.encoding) {
 		return false
 	}
-	_, err := c.s.SetCanonicalBytes(sig[32:])
-	return err == nil
+	if _, err := c.s.SetCanonicalBytes(sig[32:]); err != nil {
+		return false
+	}
+	d.challenge(&c.k, pub, msg, sig)
+	return true
 }
 
 // challenge sets k to SHA-512(R ‖ A ‖ M) mod ℓ.
