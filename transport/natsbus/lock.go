@@ -19,9 +19,13 @@ const lockWait = 2 * time.Second
 // lock takes a folder for one broker: two that write the same streams' files would destroy
 // them. The system lets go of it when the process ends, however it does.
 func lock(folder string) (*bolt.DB, error) {
-	held, err := bolt.Open(filepath.Join(folder, "broker.lock"), 0o600, &bolt.Options{Timeout: lockWait})
-	if errors.Is(err, bolterrors.ErrTimeout) {
+	file := filepath.Join(folder, "broker.lock")
+	held, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: lockWait})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%s: %w", folder, ErrLocked)
+	case err != nil: // damaged, say; a process that took it away could take it from another that has just made it
+		return nil, fmt.Errorf("lock %s, a file with nothing in it that is needed: %w", file, err)
 	}
-	return held, err
+	return held, nil
 }

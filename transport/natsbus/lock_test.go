@@ -2,6 +2,9 @@ package natsbus_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"choir/transport/natsbus"
@@ -36,4 +39,23 @@ func TestOneBrokerAFolder(t *testing.T) {
 		t.Fatalf("after the first has ended: %v", err)
 	}
 	again.Shutdown()
+}
+
+// TestADamagedLockIsNamed: a lock file that a crash has left without its content doesn't pass for
+// another broker, and the error says which file it is.
+func TestADamagedLockIsNamed(t *testing.T) {
+	for name, damage := range map[string][]byte{"zeros": make([]byte, 1<<15), "cut short": {1, 2, 3}} {
+		folder := t.TempDir()
+		file := filepath.Join(folder, "broker.lock")
+		if err := os.WriteFile(file, damage, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: folder})
+		if err == nil {
+			server.Shutdown()
+		}
+		if err == nil || errors.Is(err, natsbus.ErrLocked) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
