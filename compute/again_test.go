@@ -138,3 +138,24 @@ func (x *intake) lying(party uint32) []byte {
 	m.Confirm[0] = x.s.Confirm(x.secret(party, 0), ctx, account)
 	return x.sign(party, m)
 }
+
+// TestReachIsOfTheSameContributions: another node's list goes as far as it names what this node
+// holds, and not what another bundle of the same party would be.
+func TestReachIsOfTheSameContributions(t *testing.T) {
+	x := newIntake(t, 8, 100)
+	var entries []protocol.Entry
+	for party := range uint32(3) {
+		x.take(party, x.contribution(party))
+		entries = append(entries, protocol.Entry{Party: party, Bundle: x.node.at.parties[party].bundle})
+	}
+	for want := range entries {
+		other := slices.Clone(entries)
+		other[want].Bundle[5] ^= 1
+		if got := x.node.reach(other); got != want {
+			t.Errorf("the entry %d is of another bundle: %d are reached", want, got)
+		}
+	}
+	if got := x.node.reach(append(entries, protocol.Entry{Party: 5}, protocol.Entry{Party: 1000})); got != len(entries) {
+		t.Errorf("%d of %d are reached", got, len(entries))
+	}
+}

@@ -14,8 +14,7 @@ type Message interface {
 	kind() Kind
 }
 
-// Digest is a hash of 256 bits under a label of its own: SHA-256 for short things,
-// BLAKE3 for long ones.
+// Digest is a hash of 256 bits: BLAKE3's in a context of its own for each use.
 type Digest [32]byte
 
 // Accept is a member's signature on the plan itself; the envelope's plan id is
