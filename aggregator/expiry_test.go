@@ -123,20 +123,25 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 		share := field.AppendVector(nil, field.Vector{field.Element(number), field.Element(node)})
 		hash := protocol.NewVectorHash()
 		hash.Write(share)
-		chunks, err := r.s.SealVector(r.secret(node), protocol.Context{From: node, To: 3, Round: number, Attempt: 1, Purpose: protocol.PurposePartial}, share)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		b, err := chunks[0].Marshal()
-		if err != nil {
-			r.t.Fatal(err)
-		}
 		r.says(node, &protocol.Hold{Round: number, Attempt: 1, Entries: set})
 		r.says(node, &protocol.Agree{Round: number, Attempt: 1, Count: 1, Set: digest})
 		r.says(node, &protocol.Partial{Round: number, Attempt: 1, Set: digest, Vector: hash.Digest()})
-		eff = r.step(protocol.Delivery{Data: b})
+		eff = r.step(protocol.Delivery{Data: r.part(node, number, share)})
 	}
 	return eff
+}
+
+// part is a node's sealed partial sum in a round.
+func (r *rig) part(node, number uint32, share []byte) []byte {
+	chunks, err := r.s.SealVector(r.secret(node), protocol.Context{From: node, To: 3, Round: number, Attempt: 1, Purpose: protocol.PurposePartial}, share)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	b, err := chunks[0].Marshal()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return b
 }
 
 // recorded are the kinds of the transcript's entries.

@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -62,5 +63,34 @@ func TestTotal(t *testing.T) {
 				t.Fatalf("%d elements: another total", n)
 			}
 		}
+	}
+}
+
+// TestAPartCountsOnce: the chunk of a partial sum that came first is in the total, once; another
+// one for its place is a contradiction, and one that the node didn't seal is refused.
+func TestAPartCountsOnce(t *testing.T) {
+	r := newRig(t)
+	r.join()
+	share := field.AppendVector(nil, field.Vector{1, 1}) // node 1's in round 1
+	first, other := r.part(1, 1, share), r.part(1, 1, field.AppendVector(nil, field.Vector{5, 5}))
+	forged := bytes.Clone(other)
+	forged[len(forged)-1] ^= 1
+	for _, c := range []struct {
+		what string
+		data []byte
+		want error
+	}{{"the first", first, nil}, {"the same", first, nil}, {"another", other, protocol.ErrEquivocate}, {"a forged one", forged, protocol.ErrSealed}} {
+		eff := r.step(protocol.Delivery{Data: c.data})
+		var got error
+		if len(eff.Notices) > 0 {
+			got = eff.Notices[0].Err
+		}
+		if !errors.Is(got, c.want) || (len(eff.Persist) > 0) != (c.what == "the first") {
+			t.Errorf("%s: %v, %d records", c.what, got, len(eff.Persist))
+		}
+	}
+	r.round(1)
+	if want := []int64{2, 3}; !slices.Equal(r.a.model, want) {
+		t.Errorf("the sum is %v, not %v", r.a.model, want)
 	}
 }

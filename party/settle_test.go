@@ -104,3 +104,52 @@ func TestNoHashForWhatDoesNotOpen(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFirstChunkCounts: another one for its place, which whoever has the group key can seal,
+// changes nothing: not after the first has opened, and not when both came before the group key.
+func TestTheFirstChunkCounts(t *testing.T) {
+	const dim = 65536 + 5
+	update := someUpdate(dim)
+	forged := slices.Clone(update)
+	forged[0]++
+	for _, late := range []bool{false, true} {
+		r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
+		if late {
+			delete(r.store, "group")
+			r.boot()
+		}
+		chunks, other := r.announced(update, update), r.published(forged)
+		for _, b := range [][]byte{chunks[0], other[0], chunks[1]} {
+			r.deliver(b)
+		}
+		if late {
+			sealed, err := r.cfg.Session.SealGroup(r.secrets[r.agg()], 0, make([]byte, 32))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.p.Settled() != 0 {
+				t.Fatal("settled without the group key")
+			}
+			r.deliver(r.sign(r.agg(), &protocol.Group{To: 0, Sealed: sealed}))
+		}
+		if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), update) {
+			t.Errorf("group key late: %t: %d rounds settled, or another model", late, r.p.Settled())
+		}
+	}
+}
+
+// TestAnotherNextModelIsRefused: a party takes no model on the aggregator's word.
+func TestAnotherNextModelIsRefused(t *testing.T) {
+	for name, app := range map[string]func(flat) protocol.Application{
+		"the sum is the model": func(a flat) protocol.Application { return a },
+		"it leads to it":       func(a flat) protocol.Application { return onward{a} },
+	} {
+		const dim = 50
+		r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead, c.App = -1, app(flat{dim}) })
+		update := someUpdate(dim)
+		chunks := r.announced(update, make([]int64, dim))
+		if eff := r.ends(protocol.Delivery{Data: chunks[0]}); !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity || r.p.Settled() != 0 {
+			t.Errorf("%s: %v, %d rounds settled", name, eff.Err, r.p.Settled())
+		}
+	}
+}
