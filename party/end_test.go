@@ -94,7 +94,7 @@ func TestForgedAggregateStopsOneLife(t *testing.T) {
 }
 
 // TestNoRoomForWhatDoesNotOpen: a chunk that anybody may have put on the bus makes the
-// party keep no vector.
+// party keep no vector, and no hasher, which takes 10 KiB, for any of the attempts it may name.
 func TestNoRoomForWhatDoesNotOpen(t *testing.T) {
 	r := newRig(t, 50, func(p *protocol.Plan, _ *Config) { p.SpareAttempts = 3 })
 	for attempt := range uint32(4) {
@@ -109,8 +109,8 @@ func TestNoRoomForWhatDoesNotOpen(t *testing.T) {
 		}
 	}
 	for at, res := range r.p.results {
-		if res.sum != nil {
-			t.Errorf("round %d attempt %d has a vector of %d coordinates", at.round, at.attempt, len(res.sum))
+		if res.sum != nil || res.packer != nil {
+			t.Errorf("round %d attempt %d has a vector of %d coordinates, a hasher: %t", at.round, at.attempt, len(res.sum), res.packer != nil)
 		}
 	}
 }

@@ -18,20 +18,15 @@ type result struct {
 	opened map[uint32]bool
 	packer *protocol.IntPacker // of the chunks that came in order, from the first one on, as they came; nil like sum
 	packed int                 // how many
-	form   []byte              // the sum's packed form, once all of it is here
-	known  protocol.Digest     // its digest then
 }
 
-// digest is the sum's, once all chunks are here.
-func (r *result) digest(chunks int) protocol.Digest {
-	if r.form == nil {
-		if r.packed < chunks {
-			r.packer = protocol.NewIntPacker(len(r.sum))
-			r.packer.Write(r.sum)
-		}
-		r.known, r.form = r.packer.End()
+// whole is the sum's digest and its packed form, once all chunks are here.
+func (r *result) whole(chunks int) (protocol.Digest, []byte) {
+	if r.packed < chunks { // they came in another order
+		r.packer, r.packed = protocol.NewIntPacker(len(r.sum)), chunks
+		r.packer.Write(r.sum)
 	}
-	return r.known
+	return r.packer.End()
 }
 
 func (p *Party) resultOf(at pair) *result {
@@ -240,9 +235,10 @@ func (p *Party) forget() {
 // takes in exactly the clipped integers that were sent, without the noise, and
 // only when this party was counted and the sum accepted (DESIGN decision 10).
 func (p *Party) take(at pair, r *result) {
-	next, err := p.check(at, r)
+	aggregate, packed := r.whole(p.s.Chunks())
+	next, err := p.check(at, r, aggregate)
 	if err != nil {
-		if r.digest(p.s.Chunks()) != r.head.Aggregate {
+		if aggregate != r.head.Aggregate {
 			p.distrust(at)
 		}
 		p.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w", at.round, err))
@@ -261,8 +257,7 @@ func (p *Party) take(at pair, r *result) {
 		}
 	}
 	p.note(at, r, counted)
-	packed := r.form // of the sum, which often is the model
-	if r.head.Next != r.head.Aggregate {
+	if r.head.Next != aggregate { // the sum isn't the model
 		packed = protocol.PackInts(next)
 	}
 	p.move(at, next, packed, r.head.Next)
@@ -290,8 +285,8 @@ func (p *Party) note(at pair, r *result, counted bool) {
 	}
 }
 
-// check returns the model after the round.
-func (p *Party) check(at pair, r *result) ([]int64, error) {
+// check returns the model after the round, given the digest of the sum that came.
+func (p *Party) check(at pair, r *result, aggregate protocol.Digest) ([]int64, error) {
 	set := protocol.SetDigest(p.s, at.round, at.attempt, r.head.Set)
 	for k := range p.m { // in order: a step is a function of its event
 		node := p.compute(k)
@@ -302,7 +297,7 @@ func (p *Party) check(at pair, r *result) ([]int64, error) {
 	switch {
 	case len(r.head.Set) < int(p.s.Plan.MinParties):
 		return nil, fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(r.head.Set), p.s.Plan.MinParties)
-	case r.digest(p.s.Chunks()) != r.head.Aggregate:
+	case aggregate != r.head.Aggregate:
 		return nil, fmt.Errorf("%w: the aggregate isn't the one that was signed", protocol.ErrMismatch)
 	}
 	next, foldErr := p.fold(at.round, r.sum)

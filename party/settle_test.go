@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -84,26 +83,6 @@ func (r *rig) announced(update, next []int64) [][]byte {
 	r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
 		Aggregate: protocol.IntDigest(sum), Next: protocol.IntDigest(next), Partials: make([]protocol.Digest, rigNodes)}))
 	return r.published(sum)
-}
-
-// TestNoHashForWhatDoesNotOpen: nor does it keep a hasher, which takes 10 KiB, for each of the
-// attempts that anybody may have named.
-func TestNoHashForWhatDoesNotOpen(t *testing.T) {
-	r := newRig(t, 50, func(p *protocol.Plan, _ *Config) { p.SpareAttempts = 3 })
-	for attempt := range uint32(4) {
-		c := &protocol.Chunk{Plan: r.cfg.Session.ID, Last: true, Ciphertext: make([]byte, 50*8+channel.Overhead),
-			Context: protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: attempt + 1, Purpose: protocol.PurposeResult}}
-		b, err := c.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.step(protocol.Delivery{Data: b})
-	}
-	for at, res := range r.p.results {
-		if res.packer != nil {
-			t.Errorf("round %d attempt %d has a hasher", at.round, at.attempt)
-		}
-	}
 }
 
 // TestTheFirstChunkCounts: another one for its place, which whoever has the group key can seal,
