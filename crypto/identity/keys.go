@@ -12,10 +12,10 @@ import (
 // Keys remembers public keys in the form in which signatures are verified, so that
 // each is decoded and checked once: half of what a signature costs in a large
 // batch. Keys are few: who keeps one verifies signatures of a roster's members only,
-// else it grows with what strangers send. About 400 bytes a key, and 115 kB a process for each
+// else it grows with what strangers send. About 400 bytes a key, and 165 kB a process for each
 // of up to maxTables whose signatures come one by one and again and again, as a session's
-// aggregator's and nodes' do ([msm.Table], where that is fast). The zero value is empty and
-// ready; one goroutine uses it at a time.
+// aggregator's and nodes' do ([msm.Table]). The zero value is empty and ready; one goroutine
+// uses it at a time.
 type Keys struct {
 	known  map[PublicKey]*verifier
 	tables int
@@ -33,7 +33,7 @@ type verifier struct {
 // A key gets a table after so many signatures that were verified alone, which took about as
 // long, and no more than so many keys do.
 const (
-	manyAlone = 6
+	manyAlone = 20
 	maxTables = 32
 )
 
@@ -69,7 +69,7 @@ var basePoint = sync.OnceValue(func() *msm.Table { return msm.NewTable(edwards25
 
 // another notes that a signature of a key's is verified alone, and gets the table in time.
 func (k *Keys) another(pub PublicKey, v *verifier) {
-	if k == nil || v.table != nil || k.tables == maxTables || !msm.Fast() {
+	if k == nil || v.table != nil || k.tables == maxTables {
 		return
 	}
 	if v.alone++; v.alone > manyAlone {
