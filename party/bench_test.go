@@ -33,7 +33,7 @@ func BenchmarkPack(b *testing.B) {
 					updates[i] = benchUpdate(byte(i), dim, width)
 				}
 				for i := 0; b.Loop(); i++ {
-					if _, within := packOutbox(updates[i%len(updates)], math.MaxUint64); !within {
+					if _, within := packOutbox(nil, updates[i%len(updates)], math.MaxUint64); !within {
 						b.Fatal("beyond any bound")
 					}
 				}
@@ -61,7 +61,7 @@ func BenchmarkChunk(b *testing.B) {
 			}
 			var out []*sending
 			for i := range max(2, several*10_000/c.dim) {
-				outbox, _ := packOutbox(benchUpdate(byte(i), c.dim, c.width), math.MaxUint64)
+				outbox, _ := packOutbox(nil, benchUpdate(byte(i), c.dim, c.width), math.MaxUint64)
 				s := &sending{update: outbox[outboxHeader:], noise: &drawn{whole: benchUpdate(byte(i), c.dim, 2), ready: c.dim}, room: new(Room), sealer: sealer, masks: []*xof.Stream{mask}}
 				s.room.forMessages(1)
 				s.room.messages[0] = make([]byte, 0, 8*c.dim+1000)

@@ -73,7 +73,8 @@ func (p *Party) pack(update []int64) (outbox []byte, err error) {
 	if len(update) != int(p.s.Plan.Dim) {
 		return nil, protocol.Fail(protocol.ClassInput, "update: %d coordinates, the plan has %d", len(update), p.s.Plan.Dim)
 	}
-	outbox, within := packOutbox(update, p.s.Plan.PerParty)
+	outbox, within := packOutbox(p.cfg.Room.forOutbox(), update, p.s.Plan.PerParty)
+	p.cfg.Room.keepOutbox(outbox)
 	if !within {
 		return nil, protocol.Fail(protocol.ClassInput, "update: its L2 norm is beyond the plan's bound of %d grid units for one party", p.s.Plan.PerParty)
 	}

@@ -6,18 +6,20 @@ import (
 	"choir/protocol"
 )
 
-// Room is the memory that making a contribution takes: its messages, its noise and what
-// making a chunk needs. Parties in one process that contribute one after the other may be
+// Room is the memory that making a contribution takes: its messages, its noise, what it is
+// stored as and what making a chunk needs. Parties in one process that contribute one after the other may be
 // given the same, and none of it is allocated, and cleared by the system, for each of
 // them anew. The zero value is ready. One party at a time uses it.
 //
 // Whoever gives a party a Room promises to be through with every message of a
-// contribution before that party, or another one with the same Room, makes its next.
+// contribution, and with what the party stored of it, before that party, or another one with the
+// same Room, makes its next. (A stored contribution that was overwritten is refused as damaged.)
 type Room struct {
 	cores    []scratch
 	noise    []int64  // a contribution's
 	of       *drawn   // which one's
 	messages [][]byte // by chunk
+	outbox   []byte
 }
 
 // scratch is what making a chunk takes beside the message that it becomes.
@@ -44,6 +46,20 @@ func (r *Room) forCores(n int) {
 func (r *Room) forMessages(n int) {
 	for len(r.messages) < n {
 		r.messages = append(r.messages, nil)
+	}
+}
+
+// forOutbox is a place to append an outbox to; keepOutbox takes it back, grown.
+func (r *Room) forOutbox() []byte {
+	if r == nil {
+		return nil
+	}
+	return r.outbox[:0]
+}
+
+func (r *Room) keepOutbox(b []byte) {
+	if r != nil {
+		r.outbox = b
 	}
 }
 

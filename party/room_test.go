@@ -30,10 +30,13 @@ func TestRoomIsUsedAgainAndChangesNothing(t *testing.T) {
 				return r.contribution(at)
 			}
 			want, other := contribute(dim, nil, 1), contribute(before, room, -1)
-			was := &room.messages[0][0]
+			was, stored := &room.messages[0][0], &room.outbox[0]
 			sameMessages(t, "in used room", contribute(dim, room, 1), want)
 			if same := &room.messages[0][0] == was; same != (before >= dim) {
 				t.Errorf("%d coordinates after %d: the first message is where another was: %t", dim, before, same)
+			}
+			if same := &room.outbox[0] == stored; same != (before >= dim) {
+				t.Errorf("%d coordinates after %d: the outbox is where another was: %t", dim, before, same)
 			}
 			if slices.Equal(other[0], want[0]) {
 				t.Error("both contributions are the same: the test shows nothing")

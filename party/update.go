@@ -17,10 +17,11 @@ import (
 
 const outboxHeader = 4 + noise.SeedSize
 
-// packOutbox packs an update into an outbox that lacks its seed, and tells whether the
-// update's L2 norm is at most bound.
-func packOutbox(update []int64, bound uint64) (outbox []byte, within bool) {
-	outbox, squares := appendPacked(make([]byte, outboxHeader), update)
+// packOutbox packs an update into an outbox that lacks its seed, in room if that is large enough,
+// and tells whether the update's L2 norm is at most bound.
+func packOutbox(room []byte, update []int64, bound uint64) (outbox []byte, within bool) {
+	var header [outboxHeader]byte
+	outbox, squares := appendPacked(append(room[:0], header[:]...), update)
 	return outbox, squares.AtMost(bound)
 }
 

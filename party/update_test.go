@@ -12,7 +12,7 @@ import (
 
 // marshalOutbox is an outbox as it is stored.
 func marshalOutbox(seed noise.Seed, update []int64) []byte {
-	outbox, _ := packOutbox(update, math.MaxUint64)
+	outbox, _ := packOutbox(nil, update, math.MaxUint64)
 	completeOutbox(outbox, seed)
 	return outbox
 }
@@ -55,7 +55,7 @@ func TestPackedOnce(t *testing.T) {
 		bound  uint64
 		within bool
 	}{{5, true}, {4, false}} {
-		if _, within := packOutbox([]int64{3, 0, -4}, c.bound); within != c.within {
+		if _, within := packOutbox(nil, []int64{3, 0, -4}, c.bound); within != c.within {
 			t.Errorf("a norm of 5 is within %d: %t", c.bound, within)
 		}
 	}
