@@ -259,12 +259,17 @@ func network(ctx context.Context, s protocol.Session, kind, dir string) (connect
 		hub := memory.NewHub()
 		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }, func() {}, nil
 	}
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: dir})
+	token := dir + ".token"
+	if err := os.WriteFile(token, []byte(rand.Text()), 0o600); err != nil {
+		return nil, nil, err
+	}
+	// Sockets: a member of a deployment has one.
+	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: dir, Listen: "127.0.0.1:0", TokenFile: token})
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}
 	return func(i uint32) (transport.Bus, error) {
-		bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i)})
+		bus, err := natsbus.Open(ctx, natsbus.Config{URL: server.ClientURL(), TokenFile: token, Plan: s.ID.Short(), Name: s.Name(i)})
 		if err != nil {
 			return nil, err
 		}

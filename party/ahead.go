@@ -26,14 +26,15 @@ type drawn struct {
 // prepare draws the noise of the next contribution while this party has nothing else
 // to do: no attempt is open that it knows of and nothing is on its way. So the time
 // that sampling takes, which depends on the samples, passes before the request that
-// they are for, and doesn't show in the answer. It is drawn a few chunks a step.
+// they are for, and doesn't show in the answer. It is drawn a few chunks a step, the
+// first while others join: a round's opening finds it there.
 //
 // A party that has contributed waits until a node signed the set that counts: then all
 // contributions are where they belong, and what is left of the round is the nodes'
 // and the aggregator's work. Parties that share a machine don't delay each other's so.
 func (p *Party) prepare() {
 	busy := len(p.eff.Send) > 0 || p.want != nil || (p.mine != nil && (p.mine.out != nil || len(p.agreed[p.mine.pair]) == 0))
-	if busy || len(p.links) < p.m+1 || !p.noisy() || int(p.s.Plan.Dim) > p.cfg.Ahead || p.last() {
+	if busy || !p.noisy() || int(p.s.Plan.Dim) > p.cfg.Ahead || p.last() {
 		return
 	}
 	if p.next == nil {

@@ -18,6 +18,16 @@ func counted(t *testing.T, change func(*protocol.Plan, *Config)) (*rig, *tally) 
 	}), reads
 }
 
+// TestNoiseIsDrawnWhileOthersJoin: a party that waits for the other members' keys has its first
+// noise before the first of them is there.
+func TestNoiseIsDrawnWhileOthersJoin(t *testing.T) {
+	r, reads := counted(t, func(*protocol.Plan, *Config) {})
+	r.store, reads.n = map[string][]byte{}, 0
+	if r.boot(); r.p.next == nil || r.p.next.ready != 50 || reads.n != 32 || len(r.p.links) > 0 {
+		t.Errorf("a party with %d channels has read %d bytes", len(r.p.links), reads.n)
+	}
+}
+
 // TestNoiseIsDrawnAhead: when the request comes the samples are there, and answering it
 // draws nothing; with nothing under way the next noise is drawn.
 func TestNoiseIsDrawnAhead(t *testing.T) {
@@ -49,7 +59,7 @@ func TestNoiseIsDrawnAhead(t *testing.T) {
 // TestNoiseAheadInSteps: long noise is drawn over several steps, and a request that
 // comes between them gets the noise of the seed, half of it drawn then.
 func TestNoiseAheadInSteps(t *testing.T) {
-	const dim = 5*65536 + 9
+	const dim = 9*65536 + 9 // two steps' and a bit: that of the start, and that of the last key
 	update := make([]int64, dim)
 	for i := range 4 {
 		steps, paired := i%2, i >= 2
@@ -71,7 +81,7 @@ func TestNoiseAheadInSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if expect := min(dim, (1+steps)*4*65536); ready != expect {
+		if expect := min(dim, (2+steps)*4*65536); ready != expect {
 			t.Fatalf("after %d more steps %d samples are there, not %d", steps, ready, expect)
 		}
 		r.open(1)
