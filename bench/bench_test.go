@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"choir/crypto/channel"
 	"choir/protocol"
@@ -71,6 +73,18 @@ func checkResult(t *testing.T, r *Result) {
 		t.Errorf("bare transfer: %+v", r.Bare)
 	} else if r.Bare != nil && (len(r.Bare.All) != bareRuns || r.Bare.Bytes < int64(r.Rounds*8*r.elements()*(r.Parties+r.Computes+1)) || r.Bare.ReadBytes < r.Bare.Bytes) {
 		t.Errorf("bare transfer: %+v", r.Bare)
+	}
+}
+
+// TestInterrupted: a run ends when its context does, within a phase's work on some parties, and
+// says so. This one would take a quarter of a minute.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	cfg := small(Memory, DriverStream, 0)
+	cfg.Parties = 5000
+	if _, err := Run(ctx, cfg); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a run whose context has ended: %v", err)
 	}
 }
 

@@ -60,9 +60,6 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 	one := r.Config
 	one.Rounds = 1
 	for range r.Rounds {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		w, err := newWorld(one)
 		if err != nil {
 			return err
@@ -71,6 +68,7 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 		if err != nil {
 			return err
 		}
+		s.interrupted = ctx.Err
 		if err := s.run(); err != nil {
 			return err
 		}

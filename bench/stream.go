@@ -25,11 +25,12 @@ import (
 // phases: keys, channels (party by party), contributions (party by party), agreement
 // and result, settling.
 type stream struct {
-	cfg    Config
-	w      *world
-	meter  *meter
-	now    int64
-	byName map[string]uint32 // parties
+	cfg         Config
+	w           *world
+	meter       *meter
+	interrupted func() error // before each phase: whether to go on
+	now         int64
+	byName      map[string]uint32 // parties
 
 	nodes   []*node
 	agg     *node
@@ -226,6 +227,9 @@ func (s *stream) batches(size int, f func(lo, hi int) error) error {
 
 // phase runs f alone and adds its cost to a phase.
 func (s *stream) phase(role, name string, inRound bool, members int, f func() error) (*Phase, error) {
+	if err := s.interrupted(); err != nil {
+		return nil, err
+	}
 	c, err := Measure(f)
 	p := s.meter.phase(role, name, inRound, members)
 	p.add(c)

@@ -92,7 +92,7 @@ func (s *stream) handOver(parties []*actor, inRound bool, most *int64) {
 	if !inRound {
 		name = "channels"
 	}
-	_, _ = s.phase("memory", name, inRound, 1, func() error { // it doesn't fail
+	_, _ = s.phase("memory", name, inRound, 1, func() error { // fails only when it is interrupted, and then so does the next
 		s.route(parties, most)
 		return nil
 	})
