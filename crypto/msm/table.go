@@ -12,7 +12,7 @@ import (
 // precomputation", EUROCRYPT '92). A product is then at most one addition a digit, without a
 // doubling. It takes 161 KiB and, to build, as long as some twenty signatures take to verify.
 //
-// One point after the other, though eight lanes would do them in a sixth less: vectors of eight
+// One point after the other, though eight lanes would do them in a tenth less: vectors of eight
 // words lower the clock for what a member does behind a signature, its keystreams above all
 // (docs/decisions/0017).
 type Table struct {

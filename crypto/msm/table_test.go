@@ -8,16 +8,18 @@ import (
 )
 
 // TestTables holds sums of tables' products to the curve's library: points with and without a
-// component of small order, random scalars and those at which a digit, a carry or a group turns.
+// component of small order, random scalars and those at which a digit or a carry turns.
 func TestTables(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{21})
-	special := [][32]byte{{}, {1}, {8}, {9}, {15}, {16}, {0x88}, {0x98}, {31: 0x08}, {31: 0x10}}
-	var sevens, eights, all [32]byte
-	for i := range sevens {
-		sevens[i], eights[i], all[i] = 0x77, 0x88, 0xff
+	special := [][32]byte{{}, {1}, {31}, {32}, {33}, {63}, {64}, {0x20, 0x08}, {31: 0x08}, {31: 0x10}, {31: 0x7f}}
+	for _, digits := range [][3]byte{{0xdf, 0xf7, 0x7d}, {0x20, 0x08, 0x82}, {0x61, 0x18, 0x86}, {0xff, 0xff, 0xff}} { // all 31, 32, 33 and 63
+		var all [32]byte
+		for i := range all {
+			all[i] = digits[i%3]
+		}
+		all[31] &= 0x7f
+		special = append(special, all)
 	}
-	sevens[31], eights[31], all[31] = 0x07, 0x08, 0x0f
-	special = append(special, sevens, eights, all)
 	points := make([]*edwards25519.Point, 12)
 	tables := make([]*Table, len(points))
 	for i := range points {
