@@ -7,13 +7,14 @@ import (
 )
 
 // Room is the memory that making a contribution takes: its messages, its noise, what it is
-// stored as and what making a chunk needs. Parties in one process that contribute one after the other may be
-// given the same, and none of it is allocated, and cleared by the system, for each of
-// them anew. The zero value is ready. One party at a time uses it.
+// stored as and what making a chunk needs. Parties in one process that contribute one after
+// the other may be given the same, and none of it is allocated, and cleared by the system,
+// for each of them anew. The zero value is ready. One party at a time uses it.
 //
 // Whoever gives a party a Room promises to be through with every message of a
-// contribution, and with what the party stored of it, before that party, or another one with the
-// same Room, makes its next. (A stored contribution that was overwritten is refused as damaged.)
+// contribution, and with the record that the party stored it as, before that party, or another
+// one with the same Room, makes its next: a party that began another life from a store that
+// shares that record's memory would take another's contribution for its own.
 type Room struct {
 	cores    []scratch
 	noise    []int64  // a contribution's
