@@ -77,13 +77,17 @@ func (r *Result) sessions(ctx context.Context, w *world, dir string) error {
 	return r.hostedLimit(ctx, h)
 }
 
+// alonePasses is how many sessions of one round the phases are the mean of: the noise of a
+// single one, which a round over NATS is compared with, takes up to half as long again.
+const alonePasses = 3
+
 // stepsAlone takes the phases, and what a node holds, from the stream driver on the
 // same cell: beside dozens of other goroutines neither can be told. What the session
 // took beyond them is the loop's, the stores' and the transport's.
 func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
 	profileFinely(r.Config)
 	pass := *r
-	pass.Driver, pass.Rounds, pass.Settle = DriverStream, 1, r.Parties
+	pass.Driver, pass.Rounds, pass.Settle = DriverStream, alonePasses, r.Parties
 	if err := pass.stream(ctx, m); err != nil {
 		return fmt.Errorf("steps alone: %w", err)
 	}
