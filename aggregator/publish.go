@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"choir/crypto/parallel"
 	"choir/crypto/xof"
+	"choir/internal/parallel"
 	"choir/protocol"
 )
 

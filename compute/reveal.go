@@ -8,8 +8,8 @@ import (
 	"choir/crypto/commit"
 	"choir/crypto/field"
 	"choir/crypto/noise"
-	"choir/crypto/parallel"
 	"choir/crypto/xof"
+	"choir/internal/parallel"
 	"choir/protocol"
 )
 

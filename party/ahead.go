@@ -2,7 +2,7 @@ package party
 
 import (
 	"choir/crypto/noise"
-	"choir/crypto/parallel"
+	"choir/internal/parallel"
 	"choir/protocol"
 )
 

@@ -6,9 +6,9 @@ import (
 	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/noise"
-	"choir/crypto/parallel"
 	"choir/crypto/share"
 	"choir/crypto/xof"
+	"choir/internal/parallel"
 	"choir/protocol"
 )
 

@@ -3,8 +3,8 @@ package party_test
 import (
 	"testing"
 
+	"choir/attack/simulate/steptest"
 	"choir/protocol"
-	"choir/simulate/steptest"
 )
 
 // TestStepCorpus: there is something to fuzz from, and the recorded session of three

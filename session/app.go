@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 
-	"choir/dataset"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
-	"choir/pvi"
 )
 
 // Application names in plans.

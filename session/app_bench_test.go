@@ -5,8 +5,8 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
 )
 
 // BenchmarkGlobalRounds is a private session of global inference in memory: 10 parties

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"choir/dataset"
+	"choir/learn/dataset"
+	"choir/learn/global"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/global"
 )
 
 // GlobalVI is what a plan of application "global-vi" carries in its parameters: global

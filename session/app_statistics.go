@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"choir/dataset"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/learn/stats"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/stats"
 )
 
 // Statistics is what a plan of application "statistics" carries in its parameters:

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"choir/dataset"
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/global"
+	"choir/learn/pvi"
+	"choir/learn/stats"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/gauss"
-	"choir/pvi/global"
-	"choir/pvi/stats"
 )
 
 // appCase is an application on a small learning problem.

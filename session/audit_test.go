@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"choir/protocol"
-	"choir/verify"
+	"choir/protocol/verify"
 )
 
 // TestAuditedSession: under terms that ask for it every party commits, the sums are what

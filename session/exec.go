@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"choir/dataset"
-	"choir/external"
+	"choir/learn/dataset"
+	"choir/learn/external"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
 )
 
 // execLog is where a party's program says what it likes: for the party's own eyes,

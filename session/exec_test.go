@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"choir/dataset"
-	"choir/external"
+	"choir/learn/dataset"
+	"choir/learn/external"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/gauss"
 )
 
 // moody is an Outside that fails so many times before it answers.

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"choir/crypto/fixedpoint"
-	"choir/dataset"
+	"choir/internal/atomicfile"
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/gauss"
-	"choir/report"
 )
 
 // ModelFile is what a session leaves of its model, in model.json and model.npz:
@@ -77,7 +77,7 @@ func NewModelFile(s protocol.Session, state []int64) (*ModelFile, error) {
 // weight with its marginal mean and standard deviation (a coordinate under a plan of
 // sums).
 func (f *ModelFile) Write(dir string) error {
-	if err := report.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
+	if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
 		return err
 	}
 	arrays, err := f.Arrays()
@@ -88,11 +88,11 @@ func (f *ModelFile) Write(dir string) error {
 	if err := arrays.WriteNPZ(&npz); err != nil {
 		return err
 	}
-	if err := report.WriteFile(filepath.Join(dir, "model.npz"), npz.Bytes()); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(dir, "model.npz"), npz.Bytes()); err != nil {
 		return err
 	}
 	header, rows := f.table()
-	return report.WriteCSV(filepath.Join(dir, "model.csv"), header, rows)
+	return atomicfile.WriteCSV(filepath.Join(dir, "model.csv"), header, rows)
 }
 
 // table is what model.csv says.

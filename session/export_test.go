@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"choir/dataset"
+	"choir/internal/atomicfile"
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/gauss"
-	"choir/report"
 )
 
 // wardModel is a small posterior over an age, two wards and the bias: means 2, -1,
@@ -85,7 +85,7 @@ func TestPredictionsOfLabelled(t *testing.T) {
 		t.Errorf("%+v, %+v, want log-likelihood %v", p, p.Scores, ll)
 	}
 	header, rows := p.CSV()
-	b, err := report.EncodeCSV(header, rows)
+	b, err := atomicfile.EncodeCSV(header, rows)
 	if err != nil || !strings.HasPrefix(string(b), "record,probability,probability_sd,class,remark\n1,0.38107") || !strings.Contains(string(b), "\n3,,,,no prediction: a value is missing\n") {
 		t.Errorf("%s, %v", b, err)
 	}
@@ -188,7 +188,7 @@ func TestReadModelRefuses(t *testing.T) {
 	} {
 		f := wardModel(t, dataset.Zero, dataset.Zero)
 		spoil(f)
-		if err := report.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
+		if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := ReadModel(filepath.Join(dir, "model.json")); protocol.ClassOf(err) != protocol.ClassInput {

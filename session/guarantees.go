@@ -4,17 +4,15 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/noise"
 	"choir/crypto/xof"
+	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/report"
 )
 
 // Guarantees is what a plan gives against everybody, and what it costs: the
@@ -207,23 +205,4 @@ func assumptions(p *protocol.Plan) []string {
 	}
 	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are public",
 		"the choice of the plan's own parameters was not made on the private data")
-}
-
-// NoiseCurve draws the extra noise of the distributed setting against the number
-// of parties (Paper I, Figure 1b), the plan's own T among others, to base.svg
-// and base.png.
-func NoiseCurve(p *protocol.Plan, base string) error {
-	panel := report.Panel{Title: "Noise on the sum over a trusted aggregator's", XLabel: "parties N", YLabel: "ratio of standard deviations", LogX: true}
-	for _, t := range slices.Compact(slices.Sorted(slices.Values([]uint32{0, 1, 5, p.Colluders}))) {
-		c := report.Curve{Name: fmt.Sprintf("T = %d", t)}
-		if t == p.Colluders {
-			c.Name += " (this plan's)"
-		}
-		for n := t + 2; n <= 1000; n += 1 + n/20 {
-			c.X = append(c.X, float64(n))
-			c.Y = append(c.Y, privacy.NoiseOverhead(n, n, t, 2).Distributed)
-		}
-		panel.Curves = append(panel.Curves, c)
-	}
-	return (&report.Figure{Panels: []report.Panel{panel}}).Write(base)
 }

@@ -8,7 +8,7 @@ import (
 
 	"choir/host"
 	"choir/protocol"
-	"choir/verify"
+	"choir/protocol/verify"
 )
 
 // Names of a transcript's two files, in a folder of their own.

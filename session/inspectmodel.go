@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strconv"
 
-	"choir/dataset"
+	"choir/learn/dataset"
 	"choir/protocol"
-	"choir/verify"
+	"choir/protocol/verify"
 )
 
 // checkModelFiles holds the published model to the transcript, in all the forms that it

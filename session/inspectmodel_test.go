@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"choir/dataset"
+	"choir/learn/dataset"
 	"choir/protocol"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"choir/crypto/identity"
+	"choir/internal/atomicfile"
 	"choir/protocol"
-	"choir/report"
 )
 
 // NewIdentity makes a member's key and card: DIR/<name>.key, encrypted under
@@ -50,7 +50,7 @@ func NewIdentity(dir, name, passphraseFile string, costs identity.Params, now ti
 	if err := identity.WriteKeyFile(keyPath, key, name, passphrase, identity.KeyFileConfig{Params: costs, Rand: rand.Reader}); err != nil {
 		return fail(fmt.Errorf("key file: %w", err))
 	}
-	return keyPath, cardPath, card, report.WriteFile(cardPath, text)
+	return keyPath, cardPath, card, atomicfile.WriteFile(cardPath, text)
 }
 
 // ReadKey opens a member's key file.

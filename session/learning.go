@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"choir/dataset"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
 )
 
 // Learning is what a plan of application "dp-pvi" carries in its parameters:

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"choir/dataset"
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/gauss"
 )
 
 // learningCase is a small learning problem.

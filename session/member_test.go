@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"choir/crypto/identity"
+	"choir/internal/atomicfile"
 	"choir/protocol"
-	"choir/report"
 )
 
 // costs are the cheapest that key files allow.
@@ -44,7 +44,7 @@ func deployment(t *testing.T, now time.Time) (dir string, config func(member str
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := report.WriteFile(plan, text); err != nil {
+		if err := atomicfile.WriteFile(plan, text); err != nil {
 			t.Fatal(err)
 		}
 	}

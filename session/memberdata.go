@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 
 	"choir/crypto/fixedpoint"
-	"choir/dataset"
 	"choir/host"
+	"choir/internal/atomicfile"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/report"
 )
 
 // application is a party's side: its data, read by the plan's public schema.
@@ -115,10 +115,10 @@ func (m *Member) writeOutputs(store host.Store) error {
 		return err
 	}
 	dir := filepath.Join(m.Config.OutDir, "transcript")
-	if err := report.WriteFile(filepath.Join(dir, "plan.choir"), text); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(dir, "plan.choir"), text); err != nil {
 		return err
 	}
-	if err := report.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(Transcript(store))); err != nil {
+	if err := atomicfile.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(Transcript(store))); err != nil {
 		return err
 	}
 	state, ok := protocol.UnpackInts(store.Get("model"))

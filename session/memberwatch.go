@@ -3,8 +3,8 @@ package session
 import (
 	"context"
 
+	"choir/host/status"
 	"choir/protocol"
-	"choir/station"
 )
 
 // watch opens the member's station, if it has one: the first function takes notices, the
@@ -14,7 +14,7 @@ func (m *Member) watch(ctx context.Context) (notify func(protocol.Notice), stopp
 	if listen == "" {
 		return func(protocol.Notice) {}, func(error) {}, nil
 	}
-	s := station.New(station.Config{Session: m.Session, Member: m.Index})
+	s := status.New(status.Config{Session: m.Session, Member: m.Index})
 	address, shut, err := s.Listen(ctx, listen)
 	if err != nil {
 		return nil, nil, protocol.Fail(protocol.ClassInput, "config: station.listen: %w", err)

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"choir/host/status"
 	"choir/protocol"
-	"choir/station"
 	"choir/transport/natsbus"
 )
 
@@ -82,7 +82,7 @@ func address(t *testing.T, log io.Reader) string {
 	return ""
 }
 
-func statusOf(t *testing.T, url string) (v station.Status) {
+func statusOf(t *testing.T, url string) (v status.Status) {
 	t.Helper()
 	r, err := http.Get(url + "/status")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
 )
 
 // A private plan doesn't let one record's missing value move other records: with two

@@ -8,7 +8,7 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/fixedpoint"
-	"choir/dataset"
+	"choir/learn/dataset"
 	"choir/protocol"
 )
 

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"math"
 
-	"choir/dataset"
-	"choir/pvi"
-	"choir/pvi/gauss"
-	"choir/pvi/global"
-	"choir/pvi/stats"
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/global"
+	"choir/learn/pvi"
+	"choir/learn/stats"
 )
 
 // LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"choir/dataset"
+	"choir/learn/dataset"
+	"choir/learn/model"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
-	"choir/pvi/model"
 )
 
 // Predictions are what a model says of new records, in the target's own units.

@@ -9,9 +9,9 @@ import (
 	"choir/crypto/channel"
 	"choir/crypto/fixedpoint"
 	"choir/crypto/identity"
+	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
-	"choir/pvi"
 )
 
 // Terms are what people decide about a plan; Plan works out the rest: the

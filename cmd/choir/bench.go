@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/bench"
 	"choir/crypto/channel"
+	"choir/lab/bench"
 	"choir/protocol"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/bench"
+	"choir/internal/atomicfile"
+	"choir/lab/bench"
 	"choir/protocol"
-	"choir/report"
 )
 
 func (a *app) benchTable1() *cobra.Command {
@@ -136,7 +136,7 @@ explain it (Mann and Whitney). Exits with 1 when something got slower.`,
 			}
 			now.Command = commandLine()
 			if update {
-				return report.WriteJSON(path, now)
+				return atomicfile.WriteJSON(path, now)
 			}
 			c, err := bench.Compare(before, now, threshold)
 			if err != nil {

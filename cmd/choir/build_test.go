@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"choir/dataset"
+	"choir/learn/dataset"
 )
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/dataset"
+	"choir/learn/dataset"
 	"choir/protocol"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/dataset"
-	"choir/experiment"
+	"choir/lab/experiment"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/pvi"
 	"choir/session"
 )
 

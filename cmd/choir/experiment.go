@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/experiment"
-	"choir/experiment/catalogue"
-	"choir/experiment/lab"
-	"choir/experiment/study"
+	"choir/attack/threat"
+	"choir/internal/atomicfile"
+	"choir/lab/bed"
+	"choir/lab/catalogue"
+	"choir/lab/experiment"
+	"choir/lab/study"
 	"choir/protocol"
-	"choir/report"
-	"choir/threat"
 )
 
 // listed is an experiment by name.
@@ -92,8 +92,8 @@ func (a *app) experimentRun() *cobra.Command {
 			if o.Seeds < 1 {
 				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", o.Seeds)
 			}
-			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS && o.Transport != lab.Clear {
-				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q, %q or %q", over, study.Memory, study.NATS, lab.Clear)
+			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS && o.Transport != bed.Clear {
+				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q, %q or %q", over, study.Memory, study.NATS, bed.Clear)
 			}
 			e, err := experimentOf(args[0])
 			if err != nil {
@@ -134,7 +134,7 @@ func (a *app) experimentReport() *cobra.Command {
 					return err
 				}
 			}
-			return report.WriteFile(out, []byte(study.Page(all, figures)))
+			return atomicfile.WriteFile(out, []byte(study.Page(all, figures)))
 		},
 	}
 	cmd.Flags().StringVar(&in, "in", in, "folder with the experiments' JSON files")

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"choir/crypto/identity"
-	"choir/dataset"
 	"choir/host"
+	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/transport"
 )

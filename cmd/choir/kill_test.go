@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"choir/experiment"
-	"choir/supervise"
+	"choir/internal/supervise"
+	"choir/lab/experiment"
 )
 
 const (

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"choir/lab/experiment"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"choir/internal/atomicfile"
 	"choir/protocol"
-	"choir/report"
 	"choir/session"
 )
 
@@ -138,7 +139,7 @@ out, what a round costs, and what the noise is beside a trusted aggregator's.`,
 				return err
 			}
 			if plot != "" {
-				if err := session.NoiseCurve(sp.Plan, plot); err != nil {
+				if err := experiment.NoiseCurve(sp.Plan, plot); err != nil {
 					return err
 				}
 			}
@@ -164,5 +165,5 @@ func writePlan(path string, sp *protocol.SignedPlan) error {
 	if err != nil {
 		return err
 	}
-	return report.WriteFile(path, text)
+	return atomicfile.WriteFile(path, text)
 }

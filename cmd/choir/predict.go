@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/dataset"
+	"choir/internal/atomicfile"
+	"choir/learn/dataset"
+	"choir/learn/model"
 	"choir/protocol"
-	"choir/pvi/model"
-	"choir/report"
 	"choir/session"
 )
 
@@ -66,7 +66,7 @@ func (a *app) printPredictions(p *session.Predictions, format string) error {
 	if format == "json" {
 		return a.print(format, p, nil)
 	}
-	b, err := report.EncodeCSV(p.CSV())
+	b, err := atomicfile.EncodeCSV(p.CSV())
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/internal/atomicfile"
 	"choir/protocol"
-	"choir/report"
 )
 
 // formatFlag adds --format.
@@ -32,7 +32,7 @@ func (a *app) print(format string, v any, text func()) error {
 		text()
 		return nil
 	}
-	b, err := report.EncodeJSON(v)
+	b, err := atomicfile.EncodeJSON(v)
 	if err != nil {
 		return err
 	}

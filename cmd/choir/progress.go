@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"choir/experiment"
+	"choir/lab/experiment"
 )
 
 // progress shows how far a session is: a bar under the lines of the rounds on

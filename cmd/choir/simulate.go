@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/attack/simulate"
 	"choir/protocol"
-	"choir/simulate"
 )
 
 func (a *app) simulate() *cobra.Command {

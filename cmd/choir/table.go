@@ -5,8 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"choir/experiment"
-	"choir/pvi"
+	"choir/lab/experiment"
+	"choir/learn/pvi"
 )
 
 // printResult is the table at the end of a demonstration.

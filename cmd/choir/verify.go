@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/internal/atomicfile"
 	"choir/protocol"
-	"choir/report"
+	"choir/protocol/verify"
 	"choir/session"
-	"choir/verify"
 )
 
 // verdict is what choir verify prints.
@@ -120,7 +120,7 @@ func (a *app) receiptShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := report.WriteFile(out, protocol.MarshalTranscript(got)); err != nil {
+			if err := atomicfile.WriteFile(out, protocol.MarshalTranscript(got)); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.out, "%d receipts of round %d in %s\n", len(got), round, out)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/internal/supervise"
 	"choir/protocol"
 	"choir/session"
-	"choir/supervise"
 )
 
 const computeWorkerLong = `Run one worker of a compute node, until the session ends: it opens, verifies and

@@ -22,10 +22,10 @@ import (
 	"choir/crypto/channel"
 	"choir/crypto/identity"
 	"choir/host"
+	"choir/internal/supervise"
 	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/session"
-	"choir/supervise"
 	"choir/transport/natsbus"
 )
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"choir/crypto/vectortest"
+	"choir/internal/vectortest"
 )
 
 const vectorFile = "../../testdata/channel/vectors.json"

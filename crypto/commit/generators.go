@@ -8,7 +8,7 @@ import (
 
 	"filippo.io/edwards25519"
 
-	"choir/crypto/msm"
+	"choir/crypto/internal/msm"
 )
 
 // ErrLength says that a vector has another length than the generators.

@@ -7,7 +7,7 @@ import (
 
 	"filippo.io/edwards25519"
 
-	"choir/crypto/msm"
+	"choir/crypto/internal/msm"
 )
 
 // blockSize is how many products are summed together. More would save less than a

@@ -8,7 +8,7 @@ import (
 	"filippo.io/edwards25519"
 	"pgregory.net/rapid"
 
-	"choir/crypto/msm"
+	"choir/crypto/internal/msm"
 )
 
 // edgy draws int64 values weighted to the ends and to powers of two.

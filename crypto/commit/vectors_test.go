@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"choir/crypto/vectortest"
+	"choir/internal/vectortest"
 )
 
 type commitVectors struct {

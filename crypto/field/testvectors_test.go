@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"choir/crypto/vectortest"
+	"choir/internal/vectortest"
 )
 
 const vectorsPath = "../../testdata/field/v1.json"

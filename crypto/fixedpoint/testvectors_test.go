@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"choir/crypto/field"
-	"choir/crypto/vectortest"
+	"choir/internal/vectortest"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 
 	"filippo.io/edwards25519"
 
-	"choir/crypto/msm"
+	"choir/crypto/internal/msm"
 )
 
 // Item is one signature to verify.

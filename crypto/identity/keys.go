@@ -6,7 +6,7 @@ import (
 
 	"filippo.io/edwards25519"
 
-	"choir/crypto/msm"
+	"choir/crypto/internal/msm"
 )
 
 // Keys remembers public keys in the form in which signatures are verified, so that

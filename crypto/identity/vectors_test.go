@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"choir/crypto/vectortest"
+	"choir/internal/vectortest"
 )
 
 const vectorDir = "../../testdata/identity/"

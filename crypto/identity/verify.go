@@ -7,7 +7,7 @@ import (
 
 	"filippo.io/edwards25519"
 
-	"choir/crypto/msm"
+	"choir/crypto/internal/msm"
 )
 
 // Verify reports whether sig is pub's signature of msg, by the definition in

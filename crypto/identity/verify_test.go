@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"choir/crypto/vectortest"
+	"choir/internal/vectortest"
 )
 
 func testRand(n byte) *rand.ChaCha8 { return rand.NewChaCha8([32]byte{n}) }

@@ -8,7 +8,7 @@ import (
 	"io"
 	"log/slog"
 
-	"choir/crypto/parallel"
+	"choir/internal/parallel"
 )
 
 // SeedSize is the size of a [Seed] in bytes.

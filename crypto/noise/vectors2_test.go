@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"choir/crypto/vectortest"
+	"choir/internal/vectortest"
 )
 
 const vectors2Path = "../../testdata/noise/v2.json"

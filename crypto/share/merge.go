@@ -2,8 +2,8 @@ package share
 
 import (
 	"choir/crypto/field"
-	"choir/crypto/parallel"
 	"choir/crypto/xof"
+	"choir/internal/parallel"
 )
 
 // worthwhile is how many elements of keystream, about a third of a millisecond's, are

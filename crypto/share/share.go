@@ -2,8 +2,8 @@ package share
 
 import (
 	"choir/crypto/field"
-	"choir/crypto/parallel"
 	"choir/crypto/xof"
+	"choir/internal/parallel"
 )
 
 // ExplicitIndex returns which of the nodes, in 0..nodes-1, receives the explicit

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"choir/crypto/field"
-	"choir/crypto/vectortest"
 	"choir/crypto/xof"
+	"choir/internal/vectortest"
 )
 
 const (

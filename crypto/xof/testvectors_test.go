@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"choir/crypto/field"
-	"choir/crypto/vectortest"
+	"choir/internal/vectortest"
 )
 
 const (

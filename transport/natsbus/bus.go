@@ -30,7 +30,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
-	"choir/transport/fragment"
+	"choir/transport/internal/fragment"
 )
 
 // Times between attempts to repair something: the first and the longest.

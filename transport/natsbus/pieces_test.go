@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"choir/transport"
-	"choir/transport/fragment"
+	"choir/transport/internal/fragment"
 )
 
 // TestForgedPieces: whoever may publish can put any piece beside a message's own, and any

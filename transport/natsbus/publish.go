@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
-	"choir/transport/fragment"
+	"choir/transport/internal/fragment"
 )
 
 const (

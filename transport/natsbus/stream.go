@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
-	"choir/transport/fragment"
+	"choir/transport/internal/fragment"
 )
 
 // headerRoom is what a message's headers may add to its payload, in bytes.

@@ -1,8 +1,8 @@
 // Command go is an example of a party's own program (docs/own-model.md): Bayesian
 // logistic regression, computed outside of Choir. It reads a request on standard
-// input and answers on standard output; package choir/external has the format.
+// input and answers on standard output; package choir/learn/external has the format.
 //
-// With the optimiser of package choir/pvi/model it answers exactly what Choir would
+// With the optimiser of package choir/learn/model it answers exactly what Choir would
 // compute itself, which a test uses. A program of one's own would have a model of its
 // own in update.
 package main
@@ -13,8 +13,8 @@ import (
 	"io"
 	"os"
 
-	"choir/dataset"
-	"choir/pvi/model"
+	"choir/learn/dataset"
+	"choir/learn/model"
 )
 
 func main() {

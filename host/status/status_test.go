@@ -1,0 +1,227 @@
+package status_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"choir/host/status"
+	"choir/protocol"
+	"choir/transport/transporttest"
+)
+
+func TestMain(m *testing.M) { os.Exit(transporttest.Main(m)) }
+
+// watched is a station, its address and a clock that the test moves.
+type watched struct {
+	*status.Station
+	t    *testing.T
+	url  string
+	stop func()
+	now  time.Time
+}
+
+func watch(t *testing.T, member uint32) *watched {
+	t.Helper()
+	p := &protocol.Plan{Name: "hearts", Rounds: 3}
+	for _, m := range []struct {
+		name string
+		role protocol.Role
+	}{{"ada", protocol.RoleParty}, {"bob", protocol.RoleParty}, {"<b>eve", protocol.RoleParty}, {"n1", protocol.RoleCompute}, {"n2", protocol.RoleCompute}, {"sum", protocol.RoleAggregator}} {
+		p.Members = append(p.Members, protocol.Member{Name: m.name, Role: m.role})
+	}
+	w := &watched{t: t, now: time.Unix(1_700_000_000, 0)}
+	w.Station = status.New(status.Config{Session: protocol.NewSession(p), Member: member, Now: func() time.Time { return w.now }})
+	address, stop, err := w.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	w.url, w.stop = "http://"+address, stop
+	return w
+}
+
+// get fetches a page over a connection of its own.
+func (w *watched) get(method, path string) (int, string) {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Close = true
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+func (w *watched) status() (v status.Status) {
+	w.t.Helper()
+	if _, body := w.get("GET", "/status"); json.Unmarshal([]byte(body), &v) != nil {
+		w.t.Fatalf("not JSON: %s", body)
+	}
+	return v
+}
+
+// wants holds lines of the figures.
+func (w *watched) wants(lines ...string) {
+	w.t.Helper()
+	code, body := w.get("GET", "/metrics")
+	if code != http.StatusOK {
+		w.t.Fatalf("figures: %d", code)
+	}
+	for _, line := range lines {
+		if !strings.Contains(body, "\n"+line+"\n") {
+			w.t.Errorf("no %q in\n%s", line, choirLines(body))
+		}
+	}
+}
+
+func choirLines(body string) (only string) {
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(line, "choir_") {
+			only += line
+		}
+	}
+	return only
+}
+
+// TestNode follows a compute node through two attempts: a void one, and one that counts
+// two parties of three.
+func TestNode(t *testing.T) {
+	w := watch(t, 3)
+	if v := w.status(); v.SchemaVersion != 1 || v.State != "joining" || v.Member != "n1" || v.Role != "compute" || v.Rounds != 3 || v.Expected != 3 || len(v.Returned) != 0 {
+		t.Errorf("at first %+v", v)
+	}
+	at := func(attempt uint32, code protocol.Code, peer string) protocol.Notice {
+		return protocol.Notice{Code: code, Round: 1, Attempt: attempt, Peer: peer}
+	}
+	w.Notify(protocol.Notice{Code: protocol.NoteJoined, Peer: "ada"})
+	w.Notify(at(1, protocol.NoteRound, ""))
+	w.Notify(at(1, protocol.NoteHeld, "bob"))
+	w.Notify(protocol.Notice{Code: protocol.NoteResult, Round: 1, Attempt: 1, Detail: "void"})
+	w.Notify(at(2, protocol.NoteRound, ""))
+	w.Notify(at(2, protocol.NoteHeld, "bob"))
+	w.Notify(at(2, protocol.NoteHeld, "bob")) // said again
+	w.Notify(at(2, protocol.NoteHeld, "<b>eve"))
+	w.Notify(protocol.Notice{Code: protocol.NoteRefused, Peer: "ada", Err: errors.New("a wrong signature")})
+	w.now = w.now.Add(5 * time.Second)
+	w.Notify(at(2, protocol.NoteAgreed, ""))
+	w.now = w.now.Add(2 * time.Second)
+	w.Notify(at(2, protocol.NoteRevealed, ""))
+	if v := w.status(); v.State != "working" || v.Round != 1 || v.Attempt != 2 || fmt.Sprint(v.Returned) != "[<b>eve bob]" || v.Settled != 0 || v.Refused != 1 || v.Channels != 1 {
+		t.Errorf("before the result %+v", v)
+	}
+	w.now = w.now.Add(time.Second)
+	w.Notify(protocol.Notice{Code: protocol.NoteResult, Round: 1, Attempt: 2, Count: 2, Total: 3, Detail: "accepted"})
+	w.wants(`choir_plan_rounds{role="compute"} 3`, `choir_round{role="compute"} 1`, `choir_attempt{role="compute"} 2`, `choir_settled_round{role="compute"} 1`,
+		`choir_counted_parties{role="compute"} 2`, `choir_returned_members{role="compute"} 2`, `choir_refused_messages_total{role="compute"} 1`,
+		`choir_results_total{result="accepted",role="compute"} 1`, `choir_results_total{result="void",role="compute"} 1`, `choir_last_event_timestamp_seconds{role="compute"} 1.700000008e+09`,
+		`choir_phase_seconds_sum{phase="agree",role="compute"} 5`, `choir_phase_seconds_sum{phase="reveal",role="compute"} 7`, `choir_phase_seconds_sum{phase="result",role="compute"} 8`,
+		`choir_phase_seconds_count{phase="result",role="compute"} 2`)
+	_, page := w.get("GET", "/")
+	for _, want := range []string{"n1", "1 of 3 settled", "2 of 3: &lt;b&gt;eve, bob", "a wrong signature", "round 1.2"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q on the page:\n%s", want, page)
+		}
+	}
+	if _, figures := w.get("GET", "/metrics"); strings.Contains(figures, "bob") || strings.Contains(figures, "<b>") {
+		t.Error("names among the figures")
+	}
+}
+
+// TestParty: receipts are what returns, and a result without the party is told apart.
+func TestParty(t *testing.T) {
+	w := watch(t, 0)
+	w.Notify(protocol.Notice{Code: protocol.NoteRound, Round: 1, Attempt: 1})
+	w.now = w.now.Add(time.Second)
+	w.Notify(protocol.Notice{Code: protocol.NoteContributed, Round: 1, Attempt: 1})
+	w.Notify(protocol.Notice{Code: protocol.NoteReceipt, Round: 1, Attempt: 1, Peer: "n2"})
+	if v := w.status(); v.Expected != 2 || fmt.Sprint(v.Returned) != "[n2]" {
+		t.Errorf("%+v", v)
+	}
+	w.Notify(protocol.Notice{Code: protocol.NoteUncounted, Round: 1, Attempt: 1, Count: 2, Detail: "accepted"})
+	w.Notify(protocol.Notice{Code: protocol.NoteResult, Round: 2, Attempt: 1, Count: 3, Detail: "accepted"}) // it came late to this one
+	w.wants(`choir_results_total{result="uncounted",role="party"} 1`, `choir_results_total{result="accepted",role="party"} 1`, `choir_settled_round{role="party"} 2`,
+		`choir_phase_seconds_sum{phase="contribute",role="party"} 1`, `choir_phase_seconds_count{phase="result",role="party"} 1`)
+}
+
+// TestHealth: healthy until it has stopped for another reason than the session's end.
+func TestHealth(t *testing.T) {
+	done, failed := watch(t, 5), watch(t, 5)
+	done.Notify(protocol.Notice{Code: protocol.NoteCompleted, Round: 3})
+	done.Stopped(nil)
+	failed.Stopped(errors.New("the broker is gone"))
+	if code, body := done.get("GET", "/healthz"); code != http.StatusOK || body != "completed\n" {
+		t.Errorf("completed: %d %q", code, body)
+	}
+	if code, body := failed.get("GET", "/healthz"); code != http.StatusServiceUnavailable || body != "stopped\n" {
+		t.Errorf("failed: %d %q", code, body)
+	}
+	if v := failed.status(); v.Problem != "the broker is gone" {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestNothingElseIsServed(t *testing.T) {
+	w := watch(t, 0)
+	for _, c := range []struct {
+		method, path string
+		code         int
+	}{{"GET", "/debug/pprof/", 404}, {"GET", "/x", 404}, {"POST", "/status", 405}, {"DELETE", "/metrics", 405}} {
+		if code, _ := w.get(c.method, c.path); code != c.code {
+			t.Errorf("%s %s: %d, want %d", c.method, c.path, code, c.code)
+		}
+	}
+}
+
+func TestEventsAreBounded(t *testing.T) {
+	w := watch(t, 3)
+	for i := range uint32(100) {
+		w.Notify(protocol.Notice{Code: protocol.NoteRound, Round: i + 1, Attempt: 1})
+	}
+	if v := w.status(); len(v.Events) != 20 || v.Events[0].Round != 100 {
+		t.Errorf("%d events, the first %+v", len(v.Events), v.Events[0])
+	}
+}
+
+func TestListenRefuses(t *testing.T) {
+	w := watch(t, 0)
+	taken := strings.TrimPrefix(w.url, "http://")
+	for _, address := range []string{taken, "nonsense", "127.0.0.1:99999"} {
+		if _, _, err := w.Listen(t.Context(), address); err == nil || !strings.HasPrefix(err.Error(), "station: ") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestEnds: with its context, and by the function, nobody listens any more.
+func TestEnds(t *testing.T) {
+	w := watch(t, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	address, stop, err := w.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	stop() // waits
+	w.stop()
+	for _, url := range []string{"http://" + address, w.url} {
+		if _, err := http.Get(url); err == nil {
+			t.Errorf("%s still answers", url)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+package bed
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session"
+)
+
+// Blocks are several learnings of one method side by side in one session: what they sum,
+// one after the other, is one vector, so that many small problems cost the messages of
+// one. Every problem has records of its own. A record exchanged moves the part of its own
+// problem alone, so that a release's sensitivity is one problem's, whose records are
+// hidden as well as if it had the session to itself.
+//
+// The plan carries the first problem's parameters; the others may differ in what doesn't
+// change the mechanism, and whoever runs the study knows how.
+type Blocks struct {
+	Apps  []session.App
+	Parts [][]pvi.Data // by problem and party
+}
+
+var errBlocks = errors.New("problems that don't fit into one session")
+
+// Name implements session.App.
+func (b Blocks) Name() string { return b.Apps[0].Name() }
+
+// Marshal implements session.App: the first problem's.
+func (b Blocks) Marshal() ([]byte, error) { return b.Apps[0].Marshal() }
+
+// Encoding implements session.App.
+func (b Blocks) Encoding() (*dataset.Schema, error) { return b.Apps[0].Encoding() }
+
+// Size implements session.App.
+func (b Blocks) Size() (dim int, fracBits uint8) {
+	for _, a := range b.Apps {
+		n, bits := a.Size()
+		dim, fracBits = dim+n, max(fracBits, bits)
+	}
+	return dim, fracBits
+}
+
+// Mechanism implements session.App: the problems' own, which must be the same, on vectors
+// as long as all of theirs. A party's sum is at most as long as its parts together.
+func (b Blocks) Mechanism() (pvi.Mechanism, error) {
+	var all pvi.Mechanism
+	for i, a := range b.Apps {
+		m, err := a.Mechanism()
+		if err != nil {
+			return m, fmt.Errorf("problem %d: %w", i, err)
+		}
+		one := m
+		one.Dim, one.PerParty = all.Dim, all.PerParty
+		if i > 0 && one != all {
+			return m, fmt.Errorf("%w: problem %d has another mechanism than the first", errBlocks, i)
+		}
+		dim, perParty := all.Dim+m.Dim, all.PerParty+m.PerParty
+		if perParty < m.PerParty {
+			return m, fmt.Errorf("%w: a party's sum overflows", errBlocks)
+		}
+		all = m
+		all.Dim, all.PerParty = dim, perParty
+	}
+	return all, nil
+}
+
+// Check implements session.App.
+func (b Blocks) Check(p *protocol.Plan) error {
+	if len(b.Parts) != len(b.Apps) {
+		return fmt.Errorf("%w: data for %d, %d in all", errBlocks, len(b.Parts), len(b.Apps))
+	}
+	for i, a := range b.Apps {
+		if _, bits := a.Size(); bits != p.FracBits || len(b.Parts[i]) != p.Parties() {
+			return fmt.Errorf("%w: problem %d is on the grid of %d bits at %d parties", errBlocks, i, bits, len(b.Parts[i]))
+		}
+		if err := a.Check(p); err != nil {
+			return fmt.Errorf("problem %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// Posterior implements session.App: the first problem's. Each has the others.
+func (b Blocks) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	var first *pvi.Posterior
+	err := b.Each(p, state, func(i int, q *pvi.Posterior) error {
+		if i == 0 {
+			first = q
+		}
+		return nil
+	})
+	return first, err
+}
+
+// Each shows every problem's posterior.
+func (b Blocks) Each(p *protocol.Plan, state []int64, see func(problem int, q *pvi.Posterior) error) error {
+	parts, err := b.models().split(state, b.models().states())
+	if err != nil {
+		return err
+	}
+	for i, a := range b.Apps {
+		q, err := a.Posterior(p, parts[i])
+		if err == nil {
+			err = see(i, q)
+		}
+		if err != nil {
+			return fmt.Errorf("problem %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (b Blocks) models() models {
+	var all models
+	for _, a := range b.Apps {
+		dim, _ := a.Size()
+		all.of, all.sums = append(all.of, a.Model()), append(all.sums, dim)
+	}
+	return all
+}
+
+// Model implements session.App.
+func (b Blocks) Model() protocol.Model { return b.models() }
+
+// Join implements session.App. The problems' local noise and samples come from the seat's
+// randomness, one problem after the other.
+func (b Blocks) Join(s session.Seat) (session.Learner, error) {
+	all := sides{models: b.models()}
+	for i, a := range b.Apps {
+		seat := s
+		seat.Data = b.Parts[i][s.Party]
+		l, err := a.Join(seat)
+		if err != nil {
+			return nil, fmt.Errorf("problem %d: %w", i, err)
+		}
+		all.learners = append(all.learners, l)
+	}
+	return all, nil
+}
+
+// models fold every problem's part of a sum into its part of the state.
+type models struct {
+	of   []protocol.Model
+	sums []int // lengths of the parts of a sum
+}
+
+// states are the lengths of the parts of a state.
+func (m models) states() (all []int) {
+	for _, one := range m.of {
+		all = append(all, len(one.Initial()))
+	}
+	return all
+}
+
+func (m models) split(v []int64, lengths []int) (parts [][]int64, err error) {
+	for _, n := range lengths {
+		if n > len(v) {
+			return nil, fmt.Errorf("%w: a vector that is too short", errBlocks)
+		}
+		parts, v = append(parts, v[:n:n]), v[n:]
+	}
+	if len(v) > 0 {
+		return nil, fmt.Errorf("%w: a vector with %d numbers too many", errBlocks, len(v))
+	}
+	return parts, nil
+}
+
+// Initial implements protocol.Model.
+func (m models) Initial() (state []int64) {
+	for _, one := range m.of {
+		state = append(state, one.Initial()...)
+	}
+	return state
+}
+
+// Fold implements protocol.Model.
+func (m models) Fold(round uint32, state, sum []int64) ([]int64, error) {
+	states, err := m.split(state, m.states())
+	if err != nil {
+		return nil, err
+	}
+	sums, err := m.split(sum, m.sums)
+	if err != nil {
+		return nil, err
+	}
+	var next []int64
+	for i, one := range m.of {
+		part, err := one.Fold(round, states[i], sums[i])
+		if err != nil {
+			return nil, fmt.Errorf("problem %d: %w", i, err)
+		}
+		next = append(next, part...)
+	}
+	return next, nil
+}
+
+// sides are a party's sides of all problems.
+type sides struct {
+	models
+	learners []session.Learner
+}
+
+// InitialState implements protocol.Application.
+func (s sides) InitialState() []byte {
+	var all [][]byte
+	for _, l := range s.learners {
+		all = append(all, l.InitialState())
+	}
+	return join(all)
+}
+
+// Propose implements protocol.Proposer.
+func (s sides) Propose(ctx context.Context, w protocol.Work) (update []int64, memo []byte, err error) {
+	public, err := s.split(w.Model, s.states())
+	if err != nil {
+		return nil, nil, err
+	}
+	private, err := s.unjoin(w.State)
+	if err != nil {
+		return nil, nil, err
+	}
+	var memos [][]byte
+	for i, l := range s.learners {
+		one := w
+		one.Model, one.State = public[i], private[i]
+		u, m, err := l.Propose(ctx, one)
+		if err != nil {
+			return nil, nil, fmt.Errorf("problem %d: %w", i, err)
+		}
+		update, memos = append(update, u...), append(memos, m)
+	}
+	return update, join(memos), nil
+}
+
+// Settle implements protocol.Application.
+func (s sides) Settle(round uint32, state, memo []byte) ([]byte, error) {
+	states, err := s.unjoin(state)
+	if err != nil {
+		return nil, err
+	}
+	memos, err := s.unjoin(memo)
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range s.learners {
+		if states[i], err = l.Settle(round, states[i], memos[i]); err != nil {
+			return nil, fmt.Errorf("problem %d: %w", i, err)
+		}
+	}
+	return join(states), nil
+}
+
+// join puts texts behind each other, each with its length before it.
+func join(all [][]byte) (b []byte) {
+	for _, one := range all {
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(one))), one...)
+	}
+	return b
+}
+
+func (s sides) unjoin(b []byte) (all [][]byte, err error) {
+	for range s.learners {
+		if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+			return nil, fmt.Errorf("%w: a private state that was cut off", errBlocks)
+		}
+		n := 4 + int(binary.LittleEndian.Uint32(b))
+		all, b = append(all, slices.Clone(b[4:n])), b[n:]
+	}
+	if len(b) > 0 {
+		return nil, fmt.Errorf("%w: a private state with %d bytes too many", errBlocks, len(b))
+	}
+	return all, nil
+}

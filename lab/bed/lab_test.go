@@ -1,0 +1,121 @@
+package bed
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"choir/lab/study"
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/global"
+	"choir/learn/pvi"
+	"choir/session"
+)
+
+// data is a small generated task of three parties.
+func data(t *testing.T, features int) (json.RawMessage, []pvi.Data) {
+	t.Helper()
+	g := dataset.DefaultGenerator(false, 1)
+	g.Rows, g.Features = 300, features
+	made, err := g.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := made.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := made.Schema.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return json.RawMessage(schema), pvi.Data{X: table.X, Y: table.Y}.Split(3)
+}
+
+func virtual(schema json.RawMessage, features int) *session.Learning {
+	return &session.Learning{Version: 1, Schema: schema, Weights: []float64{0.3, 0.3, 0.4}, PVI: pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual,
+		Features: features + 1, Shards: 5, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20, DampingBits: 16, Damping: 0.3, Beta: 0.5, Steps: 3, LearningRate: 0.05}}
+}
+
+// TestClearIsTheSession: without noise the state in the clear is the session's on the
+// integers, over every transport, for an application with private state and for one
+// with secret samples; and what is watched is the same.
+func TestClearIsTheSession(t *testing.T) {
+	schema, parts := data(t, 4)
+	single := virtual(schema, 4)
+	single.PVI.Shards, single.PVI.ShardPower, single.PVI.Optimiser, single.PVI.Steps, single.PVI.LearningRate = 300, 1, pvi.Natural, 1, 1
+	apps := map[string]session.App{"virtual": virtual(schema, 4), "a virtual client for every record": single,
+		"global": &session.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
+			SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}}
+	for name, app := range apps {
+		var first []int64
+		var seen [][]float64
+		for i, transport := range []study.Transport{Clear, study.Memory, study.NATS} {
+			var means [][]float64
+			r := Run{Name: name, Seed: 7, App: app, Parts: parts, Rounds: 4, Transport: transport, Dir: t.TempDir(),
+				Watch: func(_ int, p *pvi.Posterior) error { means = append(means, p.Mean()); return nil }}
+			o, err := r.Do(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				first, seen = o.State, means
+			}
+			if !slices.Equal(o.State, first) || len(means) != 4 || !slices.EqualFunc(means, seen, slices.Equal) {
+				t.Errorf("%s over %s ends in another state than in the clear", name, transport)
+			}
+			if slices.Equal(o.State, app.Model().Initial()) {
+				t.Errorf("%s over %s learnt nothing", name, transport)
+			}
+		}
+	}
+}
+
+// TestNoiseIsThePlans: parties without records send noise only. Its mean square over
+// n = 5 x 902 numbers is the parties' number times the plan's variance, with relative
+// standard deviation sqrt(2/n) = .021; six of them make a false alarm rarer than 1e-8.
+func TestNoiseIsThePlans(t *testing.T) {
+	schema, _ := data(t, 40)
+	app := virtual(schema, 40)
+	app.PVI.Model, app.PVI.Family, app.PVI.Strategy, app.PVI.Shards = pvi.Linear, gauss.Full, pvi.Dataset, 1
+	app.PVI.Steps, app.PVI.LearningRate, app.PVI.NoiseSD, app.PVI.Beta, app.PVI.Damping = 0, 0, 1, 0, 1
+	for _, transport := range []study.Transport{Clear, study.Memory} {
+		previous := app.Model().Initial()
+		var sum float64
+		n := 0
+		for rounds := 1; rounds <= 5; rounds++ {
+			r := Run{Name: "noise", Seed: uint64(rounds), App: app, Parts: make([]pvi.Data, 3), Rounds: 1, Epsilon: 1, Delta: 1e-5, Transport: transport}
+			o, err := r.Do(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range o.State {
+				z := float64(v-previous[i]) / (1 << 16)
+				sum += z * z / float64(o.Plan.Variance) / 3
+				n++
+			}
+			if !(o.Spent.Epsilon > 0.99 && o.Spent.Epsilon <= 1) {
+				t.Errorf("spent %v", o.Spent)
+			}
+		}
+		if n != 5*902 || math.Abs(sum/float64(n)-1) > 6*math.Sqrt(2/float64(n)) {
+			t.Errorf("%s: %d numbers with %v of the plan's variance", transport, n, sum/float64(n))
+		}
+	}
+}
+
+func TestMarked(t *testing.T) {
+	n := 0
+	for r := 1; r <= 4000; r++ {
+		if Marked(r) {
+			n++
+		} else if r <= 20 {
+			t.Errorf("round %d isn't shown", r)
+		}
+	}
+	if n < 60 || n > 90 {
+		t.Errorf("%d of 4000 rounds are shown", n)
+	}
+}

@@ -1,0 +1,87 @@
+package bed
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"choir/host"
+	"choir/lab/study"
+	"choir/party"
+	"choir/privacy/ledger"
+	"choir/protocol"
+	"choir/session"
+	"choir/transport"
+	"choir/transport/memory"
+	"choir/transport/natsbus"
+)
+
+// session runs every role in this process.
+func (s *signed) session(ctx context.Context) ([]int64, error) {
+	connect, shutdown, err := s.network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer shutdown()
+	learners := make([]session.Learner, len(s.Parts))
+	for i := range learners {
+		if learners[i], err = s.seat(i); err != nil {
+			return nil, err
+		}
+	}
+	l := &session.Local{Session: s.s, Keys: s.keys, Model: watched{s.model, s}, Resend: 5 * time.Minute, GiveUp: time.Hour, Connect: connect,
+		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
+		Rand:     func(i uint32) io.Reader { return s.stream(fmt.Sprintf("member %d", i)) },
+		App:      func(i uint32) protocol.Application { return learners[i] },
+		Proposer: func(i uint32) protocol.Proposer { return learners[i] },
+		Ledger:   func(uint32) party.Ledger { return session.NewAccount(s.s, new(ledger.Ledger), nil) }}
+	rep, err := l.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return rep.Model, nil
+}
+
+func (s *signed) network(ctx context.Context) (connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
+	if s.Transport != study.NATS {
+		hub := memory.NewHub()
+		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.s.Name(i)), nil }, func() {}, nil
+	}
+	dir, err := os.MkdirTemp(s.Dir, "nats-")
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: dir})
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedded server: %w", err)
+	}
+	connect = func(i uint32) (transport.Bus, error) {
+		bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: s.s.ID.Short(), Name: s.s.Name(i), Storage: natsbus.File})
+		if err != nil {
+			return nil, err
+		}
+		if err := bus.EnsureStream(ctx); err != nil {
+			bus.Close()
+			return nil, err
+		}
+		return bus, nil
+	}
+	return connect, func() { server.Shutdown(); os.RemoveAll(dir) }, nil
+}
+
+// watched shows every state of the model.
+type watched struct {
+	protocol.Model
+	s *signed
+}
+
+// Fold implements protocol.Model.
+func (w watched) Fold(round uint32, model, sum []int64) ([]int64, error) {
+	next, err := w.Model.Fold(round, model, sum)
+	if err != nil {
+		return nil, err
+	}
+	return next, w.s.see(int(round), next)
+}

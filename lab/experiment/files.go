@@ -1,0 +1,134 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"choir/internal/atomicfile"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session"
+)
+
+// saved is what session.json keeps of a demonstration whose members run in
+// processes of their own, so that another process can carry on with it. It is
+// written last: a folder that has it is complete.
+type saved struct {
+	SchemaVersion int          `json:"schema_version"`
+	Began         time.Time    `json:"began"`
+	Parties       int          `json:"parties"`
+	Computes      int          `json:"compute_nodes"`
+	Rounds        int          `json:"rounds"`
+	Colluders     int          `json:"colluders"`
+	Dropouts      int          `json:"dropouts"`
+	Epsilon       float64      `json:"epsilon"`
+	Delta         float64      `json:"delta"`
+	Clip          float64      `json:"clip"`
+	Model         pvi.Model    `json:"model"`
+	Strategy      pvi.Strategy `json:"strategy"`
+	Method        Method       `json:"method,omitempty"`
+	Shards        int          `json:"shards"`
+	Data          savedSource  `json:"data"`
+	Broker        string       `json:"broker"` // HOST:PORT
+}
+
+// savedSource is a Source; the path is absolute.
+type savedSource struct {
+	Path    string           `json:"path"`
+	Target  string           `json:"target"`
+	Schema  json.RawMessage  `json:"schema,omitempty"`
+	Columns []dataset.Column `json:"columns,omitempty"`
+	Rows    int              `json:"rows"`
+	Seed    uint64           `json:"seed"`
+	Rho     float64          `json:"rho"`
+	Kappa   float64          `json:"kappa"`
+	Train   float64          `json:"train"`
+}
+
+const (
+	sessionFile = "session.json"
+	planFile    = "plan.choir"
+)
+
+func (r *demoRun) save(broker string) error {
+	v := saved{SchemaVersion: 1, Began: r.began, Parties: r.Parties, Computes: r.Computes, Rounds: r.Rounds, Colluders: r.Colluders, Dropouts: r.Dropouts,
+		Epsilon: r.Epsilon, Delta: r.Delta, Clip: r.Clip, Model: r.Model, Strategy: r.Strategy, Method: r.Method, Shards: r.Shards, Broker: broker}
+	s := r.Data
+	v.Data = savedSource{Target: s.Target, Columns: s.Columns, Rows: s.Rows, Seed: s.Seed, Rho: s.Rho, Kappa: s.Kappa, Train: s.Train}
+	var err error
+	if s.Path != "" {
+		if v.Data.Path, err = filepath.Abs(s.Path); err != nil {
+			return err
+		}
+	}
+	if s.Schema != nil {
+		if v.Data.Schema, err = s.Schema.Canonical(); err != nil {
+			return err
+		}
+	}
+	return atomicfile.WriteJSON(filepath.Join(r.Out, sessionFile), v)
+}
+
+// load reads what save wrote into a fresh run, with the data as it was: a plan
+// for other data than is there now is refused.
+func (r *demoRun) load() (broker string, err error) {
+	b, err := os.ReadFile(filepath.Join(r.Out, sessionFile))
+	if err != nil {
+		return "", protocol.Fail(protocol.ClassInput, "resume: %s holds no session of choir demo --processes that can be carried on: %w", r.Out, err)
+	}
+	var v saved
+	if err := json.Unmarshal(b, &v); err != nil || v.SchemaVersion != 1 {
+		return "", protocol.Fail(protocol.ClassInput, "resume: %s isn't a session file of version 1: %v", sessionFile, err)
+	}
+	r.began = v.Began
+	r.Parties, r.Computes, r.Rounds, r.Colluders, r.Dropouts = v.Parties, v.Computes, v.Rounds, v.Colluders, v.Dropouts
+	r.Epsilon, r.Delta, r.Clip, r.Model, r.Strategy, r.Method, r.Shards = v.Epsilon, v.Delta, v.Clip, v.Model, v.Strategy, v.Method, v.Shards
+	d := v.Data
+	r.Data = Source{Path: d.Path, Target: d.Target, Columns: d.Columns, Rows: d.Rows, Seed: d.Seed, Rho: d.Rho, Kappa: d.Kappa, Train: d.Train}
+	if len(d.Schema) > 0 {
+		if r.Data.Schema, err = dataset.ReadSchema(bytes.NewReader(d.Schema)); err != nil {
+			return "", protocol.Fail(protocol.ClassInput, "resume: %w", err)
+		}
+	}
+	return v.Broker, r.reload()
+}
+
+// reload reads the plan and the data that it was made for.
+func (r *demoRun) reload() (err error) {
+	if r.signed, err = session.ReadPlan(filepath.Join(r.Out, planFile)); err != nil {
+		return err
+	}
+	if err := r.signed.Complete(time.Now()); err != nil {
+		return err
+	}
+	r.plan = r.signed.Plan
+	r.s = protocol.NewSession(r.plan)
+	if r.app, err = session.AppOf(r.plan); err != nil {
+		return err
+	}
+	if err := r.loadData(); err != nil {
+		return err
+	}
+	schema, err := r.data.Schema.Canonical()
+	if err != nil {
+		return err
+	}
+	planned, err := r.app.Encoding()
+	if err != nil {
+		return err
+	}
+	want, err := planned.Canonical()
+	if err != nil {
+		return err
+	}
+	l, weighted := r.app.(*session.Learning)
+	if string(schema) != string(want) || (weighted && !slices.Equal(r.data.Weights(), l.Weights)) {
+		return protocol.Fail(protocol.ClassIntegrity, "resume: the data isn't what the plan was made for")
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package experiment
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"choir/crypto/noise"
+	"choir/learn/global"
+	"choir/learn/pvi"
+	"choir/learn/stats"
+	"choir/protocol"
+	"choir/session"
+)
+
+// Method is how a demonstration learns.
+type Method string
+
+const (
+	// MethodPVI is DP-PVI by the demonstration's Strategy: a few rounds of many local steps.
+	MethodPVI Method = "dp-pvi"
+	// MethodGlobal is global variational inference: many rounds of one gradient each.
+	MethodGlobal Method = "global"
+	// MethodStatistics is linear regression from sufficient statistics.
+	MethodStatistics Method = "statistics"
+)
+
+// DefaultRounds is how many rounds a method takes when nobody says.
+func (m Method) DefaultRounds() int {
+	switch m {
+	case MethodGlobal:
+		return 200
+	case MethodStatistics:
+		return 10
+	}
+	return 15
+}
+
+// DefaultModel is the model when nobody says.
+func (m Method) DefaultModel() pvi.Model {
+	if m == MethodStatistics {
+		return pvi.Linear
+	}
+	return pvi.Logistic
+}
+
+// label names the way of learning in results.
+func (d *Demo) label() string {
+	if d.method() == MethodPVI {
+		return string(d.Strategy)
+	}
+	return string(d.method())
+}
+
+func (d *Demo) method() Method {
+	if d.Method == "" {
+		return MethodPVI
+	}
+	return d.Method
+}
+
+// app is the application that the demonstration's settings describe, on its data.
+func (d *Demo) app(data *Data) (session.App, error) {
+	canonical, err := data.Schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	schema := json.RawMessage(canonical)
+	switch d.method() {
+	case MethodGlobal:
+		return &session.GlobalVI{Version: 1, Global: d.global(data), Schema: schema}, nil
+	case MethodStatistics:
+		return &session.Statistics{Version: 1, Statistics: d.statistics(data), Schema: schema}, nil
+	}
+	l := &session.Learning{Version: 1, PVI: d.Config(data.Schema.Dim()), Weights: data.Weights(), Schema: schema}
+	if d.Tune != nil {
+		d.Tune(&l.PVI)
+	}
+	l.PVI.FracBits = session.GridFor(l.PVI.Clip)
+	return l, nil
+}
+
+// global: few rounds take longer steps.
+func (d *Demo) global(data *Data) global.Config {
+	c := session.DefaultGlobal(data.Schema.Dim(), int64(data.Train.Rows()))
+	c.LearningRate = min(0.05, 0.015*math.Sqrt(1000/float64(d.Rounds)))
+	if d.Clip != 0 {
+		c.Clip, c.FracBits = d.Clip, session.GlobalGrid(d.Clip)
+	}
+	return c
+}
+
+// statistics: one round in ten, or the first of two or more, finds the columns' scales.
+func (d *Demo) statistics(data *Data) stats.Config {
+	c := session.DefaultStatistics(data.Schema, int64(data.Train.Rows()))
+	c.MomentRounds = min(d.Rounds-1, max(1, d.Rounds/10))
+	if d.Clip != 0 {
+		c.Radius = d.Clip
+	}
+	return c
+}
+
+// seats gives every party its side. With seeded members, a party's samples have a seed
+// of their own beside its machine's.
+func (r *demoRun) seats() ([]session.Learner, error) {
+	ls := make([]session.Learner, len(r.data.Parts))
+	for i, part := range r.data.Parts {
+		from := io.Reader(rand.Reader)
+		if r.Rand != nil {
+			from = r.Rand(uint32(len(r.plan.Members) + i))
+		}
+		var err error
+		if ls[i], err = r.app.Join(session.Seat{Plan: r.plan, Party: uint32(i), Data: part, Rand: from}); err != nil {
+			return nil, fmt.Errorf("party %d: %w", i, err)
+		}
+	}
+	return ls, nil
+}
+
+// plainly is an application's learning with the sum in the clear, over the given
+// records, which may be one party's alone. Parties that adds names add the noise of full.
+func plainly(ctx context.Context, app session.App, p *protocol.Plan, parts []pvi.Data, full *noise.Gaussian, adds func(party int) bool) ([]int64, error) {
+	ls, states := make([]session.Learner, len(parts)), make([][]byte, len(parts))
+	for i, part := range parts {
+		var err error
+		if ls[i], err = app.Join(session.Seat{Plan: p, Party: uint32(i), Data: part, Rand: rand.Reader}); err != nil {
+			return nil, fmt.Errorf("party %d: %w", i, err)
+		}
+		states[i] = ls[i].InitialState()
+	}
+	model := app.Model().Initial()
+	draw := make([]int64, p.Dim)
+	for round := uint32(1); round <= p.Rounds; round++ {
+		sum, memos := make([]int64, p.Dim), make([][]byte, len(parts))
+		for i, l := range ls {
+			update, memo, err := l.Propose(ctx, protocol.Work{Round: round, Attempt: 1, Model: model, State: states[i]})
+			if err != nil {
+				return nil, fmt.Errorf("round %d, party %d: %w", round, i, err)
+			}
+			memos[i] = memo
+			if err := addNoised(sum, update, draw, full, adds(i)); err != nil {
+				return nil, err
+			}
+		}
+		next, err := app.Model().Fold(round, model, sum)
+		if err != nil {
+			return nil, fmt.Errorf("round %d: %w", round, err)
+		}
+		for i, l := range ls {
+			if states[i], err = l.Settle(round, states[i], memos[i]); err != nil {
+				return nil, fmt.Errorf("round %d, party %d: %w", round, i, err)
+			}
+		}
+		model = next
+	}
+	return model, nil
+}
+
+func addNoised(sum, update, draw []int64, full *noise.Gaussian, adds bool) error {
+	if adds {
+		if err := full.Fill(draw, rand.Reader); err != nil {
+			return err
+		}
+	}
+	for j, v := range update {
+		sum[j] += v
+		if adds {
+			sum[j] += draw[j]
+		}
+	}
+	return nil
+}
+
+// spent is the epsilon of so many rounds, 0 where it isn't known. With sampling each costs
+// a good part of a second to compute: then it is that of the next tenth of the plan,
+// which is no less.
+func (r *demoRun) spent(rounds int) float64 {
+	if r.plan.Sampling != 0 {
+		step := max(1, r.Rounds/10)
+		rounds = min(r.Rounds, (rounds+step-1)/step*step)
+	}
+	if e, ok := r.epsilons[rounds]; ok {
+		return e
+	}
+	b, ok, err := r.plan.Spends(rounds)
+	if !ok || err != nil {
+		return 0
+	}
+	if r.epsilons == nil {
+		r.epsilons = map[int]float64{}
+	}
+	r.epsilons[rounds] = b.Epsilon
+	return b.Epsilon
+}

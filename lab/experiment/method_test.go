@@ -1,0 +1,70 @@
+package experiment
+
+import (
+	"io"
+	mathrand "math/rand/v2"
+	"testing"
+
+	"choir/learn/pvi"
+)
+
+// TestMethodsLearn runs both other methods with their references on generated data.
+// All randomness of the members is seeded, so the session is a fixed computation; the
+// references' noise is fresh, and they are held to being computed at all.
+func TestMethodsLearn(t *testing.T) {
+	for _, c := range []struct {
+		method         Method
+		model          pvi.Model
+		rounds         int
+		accuracy, loss float64
+	}{
+		// The non-private scores here are .80 and .94.
+		{MethodGlobal, pvi.Logistic, 40, 0.74, -0.55},
+		{MethodStatistics, pvi.Linear, 4, 0.85, -1.2},
+	} {
+		t.Run(string(c.method), func(t *testing.T) {
+			d := &Demo{Parties: 4, Computes: 2, Rounds: c.rounds, Epsilon: 4, Delta: 1e-5, Model: c.model, Method: c.method, InMemory: true,
+				Rand: func(member uint32) io.Reader { return mathrand.NewChaCha8([32]byte{9, byte(member)}) },
+				Data: Source{Rows: 4000, Seed: 3, Train: 0.8, Rho: 0.5}}
+			if err := d.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := d.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Result.Accuracy < c.accuracy || r.Result.LogLikelihood < c.loss {
+				t.Errorf("scores %+v, want %v and %v at least", r.Result, c.accuracy, c.loss)
+			}
+			if r.Epsilon > 4 || r.Epsilon < 3.9 || r.Strategy != string(c.method) || r.Clip <= 0 {
+				t.Errorf("epsilon %v, strategy %q, clip %v", r.Epsilon, r.Strategy, r.Clip)
+			}
+			none := Scores{}
+			for name, s := range map[string]Scores{"non-private": r.References.NonPrivate, "trusted": r.References.TrustedAggregator,
+				"local": r.References.LocalNoise, "single": r.References.BestSingleParty} {
+				if s == none {
+					t.Errorf("no %s reference", name)
+				}
+			}
+		})
+	}
+}
+
+func TestMethodsRefuse(t *testing.T) {
+	good := Demo{Parties: 4, Computes: 2, Rounds: 5, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic, Method: MethodGlobal}
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*Demo){
+		"unknown":          func(d *Demo) { d.Method = "magic" },
+		"global, linear":   func(d *Demo) { d.Model = pvi.Linear },
+		"statistics":       func(d *Demo) { d.Method = MethodStatistics },
+		"statistics, once": func(d *Demo) { d.Method, d.Model, d.Rounds = MethodStatistics, pvi.Linear, 1 },
+	} {
+		d := good
+		spoil(&d)
+		if d.Validate() == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

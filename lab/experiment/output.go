@@ -1,0 +1,112 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"choir/host"
+	"choir/internal/atomicfile"
+	"choir/lab/figure"
+	"choir/learn/pvi"
+	"choir/privacy"
+	"choir/protocol"
+	"choir/session"
+)
+
+func (r *demoRun) store(i uint32) (host.Store, error) {
+	if r.InMemory {
+		return host.NewRam(), nil
+	}
+	dir := filepath.Join(r.Out, "members", r.s.Name(i))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return session.OpenStore(filepath.Join(dir, "store.db"), r.s)
+}
+
+func (r *demoRun) result(rep *session.Report, refs References) (*Result, error) {
+	final, err := r.scored(rep.Model)
+	if err != nil {
+		return nil, err
+	}
+	spent, _, err := r.plan.Spends(r.Rounds)
+	if err != nil {
+		return nil, err
+	}
+	upload := 0.0
+	for _, b := range rep.UploadBytes {
+		upload += float64(b) / float64(len(rep.UploadBytes)) / float64(r.Rounds)
+	}
+	warnings := r.data.Warnings
+	if warnings == nil {
+		warnings = []string{}
+	}
+	return &Result{SchemaVersion: 1, Plan: r.s.ID.String(), Data: r.data.Name, TrainRows: r.data.Train.Rows(), TestRows: r.data.Test.Rows(),
+		Features: r.data.Schema.Dim(), Parties: r.Parties, ComputeNodes: r.Computes, Colluders: r.Colluders, MinParties: int(r.plan.MinParties),
+		Rounds: r.Rounds, Model: string(r.Model), Strategy: r.label(), Epsilon: spent.Epsilon, Delta: r.Delta, EpsilonBudget: r.Epsilon,
+		Accountant: spent.Method, Relation: privacy.Relation(r.plan.Relation).String(), Clip: math.Ldexp(float64(r.plan.Clip), -int(r.plan.FracBits)), NoisePerParty: r.perPartyStd(),
+		UploadPerRound: upload, Result: final, References: refs, Warnings: warnings, SecondsSession: rep.Seconds, OutDir: r.Out}, nil
+}
+
+// write leaves the results in the folder: result.json, rounds.csv, the learning
+// curve, the signed plan, the transcript and the model.
+func (r *demoRun) write(res *Result, rep *session.Report) error {
+	if err := atomicfile.WriteJSON(filepath.Join(r.Out, "result.json"), res); err != nil {
+		return err
+	}
+	if err := r.writeRounds(); err != nil {
+		return err
+	}
+	if err := r.curve(res).Write(r.Out); err != nil {
+		return err
+	}
+	plan, err := r.signed.MarshalText()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(r.Out, "transcript")
+	if err := atomicfile.WriteFile(filepath.Join(dir, "plan.choir"), plan); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(rep.Transcript)); err != nil {
+		return err
+	}
+	model, err := session.NewModelFile(r.s, rep.Model)
+	if err != nil {
+		return err
+	}
+	return model.Write(r.Out)
+}
+
+func (r *demoRun) writeRounds() error {
+	header := []string{"round", "parties_counted", "parties", "test_accuracy", "test_log_likelihood", "epsilon_spent", "seconds"}
+	var rows [][]any
+	for _, p := range r.rounds {
+		rows = append(rows, []any{p.Round, p.Counted, p.Parties, p.Scores.Accuracy, p.Scores.LogLikelihood, p.Epsilon, p.Seconds})
+	}
+	return atomicfile.WriteCSV(filepath.Join(r.Out, "rounds.csv"), header, rows)
+}
+
+func (r *demoRun) curve(res *Result) figure.LearningCurve {
+	own := figure.Series{Name: fmt.Sprintf("secure, epsilon = %g", r.Epsilon)}
+	for _, p := range r.rounds {
+		own.X = append(own.X, float64(p.Round))
+		own.Accuracy = append(own.Accuracy, p.Scores.Accuracy)
+		own.LogLik = append(own.LogLik, p.Scores.LogLikelihood)
+	}
+	ref := func(name string, s Scores) figure.Reference {
+		return figure.Reference{Name: name, Accuracy: s.Accuracy, LogLik: s.LogLikelihood}
+	}
+	c := figure.LearningCurve{
+		Title:  fmt.Sprintf("%s, %d parties, %d compute nodes, (%g, %g)-DP", r.data.Name, r.Parties, r.Computes, r.Epsilon, r.Delta),
+		Series: []figure.Series{own},
+		References: []figure.Reference{ref("non-private", res.References.NonPrivate), ref("trusted aggregator", res.References.TrustedAggregator),
+			ref("local noise", res.References.LocalNoise), ref("best single party", res.References.BestSingleParty)},
+	}
+	if r.Model == pvi.Linear {
+		c.Score = "Test R squared"
+	}
+	return c
+}

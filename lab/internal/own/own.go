@@ -1,0 +1,219 @@
+// Package own tries the methods on data that the papers don't use: classes drawn from a
+// known logistic model, and a real data set that ships with the source.
+//
+// No setting was chosen on these data: each was found on Adult or is the
+// demonstration's default.
+package own
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"choir/lab/bed"
+	"choir/lab/experiment"
+	"choir/lab/study"
+	"choir/learn/gauss"
+	"choir/learn/global"
+	"choir/learn/pvi"
+	"choir/session"
+)
+
+// Studies are the experiments on data of our own.
+func Studies() []study.Study {
+	return []study.Study{
+		{Name: "own-generated", About: "generated classes with known weights: virtual clients and global VI over the secure sum, 10 clients", Run: generated().run},
+		{Name: "own-randhie", About: "RAND Health Insurance Experiment, which ships with the source: four methods over the secure sum, 10 clients", Run: hie().run},
+	}
+}
+
+// trial is a study on one data set: every method on every way to share it out.
+type trial struct {
+	name, title, source string
+	about, notes        []string
+	cases               []sharing
+	methods             []method
+	load                func(o study.Options, c sharing, seed uint64) (*experiment.Data, error)
+}
+
+// sharing is how the rows are dealt to the parties, as in Paper IV.
+type sharing struct {
+	name       string
+	rho, kappa float64
+}
+
+const parties = 10
+
+type method struct {
+	name     string
+	rounds   int
+	app      func(schema json.RawMessage, d *experiment.Data) session.App
+	settings string
+}
+
+// learning is DP-PVI on the logistic model.
+func learning(schema json.RawMessage, d *experiment.Data, c pvi.Config) session.App {
+	c.Model, c.Family, c.Features, c.PriorPrecision, c.DampingBits, c.FracBits = pvi.Logistic, gauss.MeanField, d.Schema.Dim(), 1, 16, session.GridFor(c.Clip)
+	return &session.Learning{Version: 1, Schema: schema, Weights: d.Weights(), PVI: c}
+}
+
+// single is virtual clients as on Adult (experiment paper4-adult).
+func single() method {
+	return method{"virtual clients, one a row", 20, func(schema json.RawMessage, d *experiment.Data) session.App {
+		return learning(schema, d, pvi.Config{Strategy: pvi.Virtual, Shards: d.Train.Rows(), ShardPower: 1, PrecisionFloor: 100, Clip: 0.75, Damping: 0.18, Steps: 1, LearningRate: 1,
+			Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}})
+	}, "the setting for Adult: one natural-gradient step, C 0.75, damping 0.18, precision 150 to start with, precisions of at least 100, 20 rounds"}
+}
+
+func demonstration() method {
+	return method{"virtual clients, 400 each", 15, func(schema json.RawMessage, d *experiment.Data) session.App {
+		return learning(schema, d, pvi.Config{Strategy: pvi.Virtual, Shards: 400, PrecisionFloor: 1, Clip: 0.1, Damping: 0.2, DampingDecay: 0.2, Beta: 0.9, Steps: 5, LearningRate: 0.05})
+	}, "the demonstration's defaults: C 0.1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), beta 0.9, 15 rounds"}
+}
+
+// datasetLevel is one factor a party: every party's update is clipped as a whole.
+func datasetLevel() method {
+	return method{"dataset level", 15, func(schema json.RawMessage, d *experiment.Data) session.App {
+		return learning(schema, d, pvi.Config{Strategy: pvi.Dataset, Shards: 1, PrecisionFloor: 1, Clip: 1, Damping: 0.2, DampingDecay: 0.2, Steps: 5, LearningRate: 0.05})
+	}, "C 1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), 15 rounds"}
+}
+
+func globalVI(rounds int) method {
+	return method{"global VI over secure sums", rounds, func(schema json.RawMessage, d *experiment.Data) session.App {
+		rows := int64(d.Train.Rows())
+		return &session.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: d.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
+			FracBits: session.GridFor(3), SampleRate: 0.02, Records: rows, MaxRecords: rows, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}}
+	}, fmt.Sprintf("%d rounds, otherwise the setting for Adult: q 0.02, C 3, Adam at 0.015, averaging 3", rounds)}
+}
+
+func (t trial) run(ctx context.Context, o study.Options) (*study.Result, error) {
+	r := &study.Result{SchemaVersion: 1, Name: t.name, Title: t.title, Seeds: o.Seeds, Transport: o.Transport, Source: t.source, About: t.about, Notes: t.notes}
+	for _, m := range t.methods {
+		r.Settings = append(r.Settings, study.Setting{Name: m.name, Value: m.settings})
+	}
+	for _, c := range t.cases {
+		if err := t.add(ctx, o, r, c); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// found are the two scores of each method by seed.
+type found map[string][2][]float64
+
+func (f found) note(method string, accuracy, logLik float64) {
+	v := f[method]
+	v[0], v[1] = append(v[0], accuracy), append(v[1], logLik)
+	f[method] = v
+}
+
+func (t trial) add(ctx context.Context, o study.Options, r *study.Result, c sharing) error {
+	f := found{}
+	for _, seed := range o.Each() {
+		d, err := t.load(o, c, uint64(seed))
+		if err != nil {
+			return err
+		}
+		spent, err := t.learn(ctx, o, d, uint64(seed), f)
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", t.name, c.name, err)
+		}
+		o.Tell(fmt.Sprintf("%s, %s, seed %d", t.name, c.name, seed))
+		if seed == o.Each()[0] && c == t.cases[0] {
+			r.Spent = spent
+		}
+	}
+	names := []string{}
+	for _, m := range t.methods {
+		names = append(names, m.name)
+	}
+	for _, m := range append(names, "without privacy", "majority") {
+		for i, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
+			r.Rows = append(r.Rows, study.Row{Case: c.name, Method: m, Measure: measure, Values: f[m][i]}.Mean())
+		}
+	}
+	r.Panels = append(r.Panels, pictures(c.name, r.Rows[len(r.Rows)-2*(len(names)+2):], o.Each())...)
+	return nil
+}
+
+// pictures are the scores seed by seed. What is more than 1 below the last row's, the
+// majority's, is left out: it would leave no room for the others.
+func pictures(name string, rows []study.Row, seeds []int) []study.Panel {
+	var all []study.Panel
+	for i, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
+		p, least := study.Panel{Title: name, XLabel: "seed", YLabel: "test " + string(measure)}, rows[len(rows)-2+i].Ours-1
+		for _, row := range rows {
+			if row.Measure != measure || row.Ours < least {
+				continue
+			}
+			k := study.Curve{Name: row.Method, Y: row.Values}
+			for _, seed := range seeds {
+				k.X = append(k.X, float64(seed))
+			}
+			p.Curves = append(p.Curves, k)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// learn runs all methods, and the references, on one seed's data.
+func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, seed uint64, f found) (spent []study.Spent, err error) {
+	schema, err := d.Schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	accuracy, logLik := majority(d)
+	f.note("majority", accuracy, logLik)
+	for _, m := range t.methods {
+		run := bed.Run{Name: m.name, Seed: seed, App: m.app(json.RawMessage(schema), d), Parts: d.Parts, Rounds: m.rounds, Epsilon: 1, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+		if o.Quick {
+			run.Rounds = 2
+		}
+		out, err := run.Do(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s, err := out.Last.Evaluate(d.Test)
+		if err != nil {
+			return nil, err
+		}
+		f.note(m.name, s.Accuracy, s.LogLikelihood)
+		spent = append(spent, out.Spent)
+	}
+	s, err := without(ctx, d, schema)
+	if err != nil {
+		return nil, err
+	}
+	f.note("without privacy", s.Accuracy, s.LogLikelihood)
+	return spent, nil
+}
+
+// without is variational inference on all rows at one place, without privacy.
+func without(ctx context.Context, d *experiment.Data, schema []byte) (pvi.Scores, error) {
+	cfg := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: d.Schema.Dim(), Shards: 1, PriorPrecision: 1, PrecisionFloor: 1,
+		FracBits: 24, DampingBits: 16, Damping: 1, Steps: 200, LearningRate: 0.05}
+	run := bed.Run{Name: "without privacy", App: &session.Learning{Version: 1, Schema: schema, Weights: []float64{1}, PVI: cfg}, Parts: []pvi.Data{d.Train}, Rounds: 1}
+	out, err := run.Do(ctx)
+	if err != nil {
+		return pvi.Scores{}, err
+	}
+	return out.Last.Evaluate(d.Test)
+}
+
+// majority predicts the training rows' share of ones for everybody.
+func majority(d *experiment.Data) (accuracy, logLik float64) {
+	share := func(y []float64) (p float64) {
+		for _, v := range y {
+			p += v / float64(len(y))
+		}
+		return p
+	}
+	p, q := share(d.Train.Y), share(d.Test.Y)
+	if accuracy = q; p < 0.5 {
+		accuracy = 1 - q
+	}
+	return accuracy, q*math.Log(p) + (1-q)*math.Log(1-p)
+}

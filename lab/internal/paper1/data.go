@@ -1,0 +1,77 @@
+package paper1
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"choir/lab/study"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+)
+
+// set is one of the figure's data sets.
+type set struct {
+	name, folder, file string
+	test               int // rows
+}
+
+func sets() []set {
+	return []set{{"red wine", "wine", "winequality-red.csv", 500}, {"white wine", "wine", "winequality-white.csv", 1000}, {"abalone", "abalone", "abalone.data", 1000}}
+}
+
+// task is a set with a test part drawn by a seed.
+type task struct {
+	train, test pvi.Data
+	parts       []pvi.Data
+	features    int
+	schema      json.RawMessage
+}
+
+// load centres and scales every column to a range of length 10, as the paper does.
+func (s set) load(o study.Options, parties int, seed uint64) (*task, error) {
+	records, schema, err := dataset.Open(filepath.Join(o.DataDir, s.folder, s.file))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	table, err := records.Encode(schema)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	d := pvi.Data{X: append([]float64(nil), table.X...), Y: append([]float64(nil), table.Y...)}
+	t := &task{features: schema.Dim(), schema: json.RawMessage(canonical)}
+	for j := range t.features - 1 {
+		stretch(d.X[j:], t.features)
+	}
+	stretch(d.Y, 1)
+	cut, err := dataset.Partition(d.Rows(), seed, 1-float64(s.test)/float64(d.Rows()))
+	if err != nil {
+		return nil, err
+	}
+	t.train, t.test = pick(d, cut[0], t.features), pick(d, cut[1], t.features)
+	t.parts = t.train.Split(parties)
+	return t, nil
+}
+
+// stretch moves every step-th number to mean 0 and a range of length 10.
+func stretch(x []float64, step int) {
+	lo, hi, mean, n := x[0], x[0], 0.0, 0
+	for i := 0; i < len(x); i += step {
+		lo, hi, mean, n = min(lo, x[i]), max(hi, x[i]), mean+x[i], n+1
+	}
+	mean /= float64(n)
+	for i := 0; i < len(x); i += step {
+		x[i] = (x[i] - mean) * 10 / (hi - lo)
+	}
+}
+
+func pick(d pvi.Data, rows []int, features int) (out pvi.Data) {
+	for _, i := range rows {
+		out.X, out.Y = append(out.X, d.X[i*features:(i+1)*features]...), append(out.Y, d.Y[i])
+	}
+	return out
+}

@@ -1,0 +1,188 @@
+package paper4
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"choir/lab/bed"
+	"choir/lab/experiment"
+	"choir/lab/study"
+	"choir/learn/gauss"
+	"choir/learn/global"
+	"choir/learn/pvi"
+	"choir/session"
+)
+
+// pair are the two scores: accuracy and log-likelihood.
+type pair = [2]float64
+
+// method is one way to learn, with one setting of everything for all splits.
+type method struct {
+	name     string
+	paper    string // its relative in the paper, empty: none
+	rounds   int
+	bars     map[string]pair // by split: what to reach
+	app      func(t task) session.App
+	settings string
+	free     bool // without privacy, in the clear
+	joined   bool // all rows at one party
+	of       int  // runs that share the budget; 0: 1
+	few      bool // is scored in few rounds: its predictions take long
+	// power, if not 0, makes a party's steps proportional to this power of its public share
+	// of the records. No sensitivity depends on the size of a step.
+	power float64
+}
+
+// task is what an application is made for.
+type task struct {
+	features int
+	parties  int
+	rows     int // that train
+	largest  int // rows of the largest party
+	weights  []float64
+	schema   json.RawMessage
+}
+
+func taskOf(d *experiment.Data) (task, error) {
+	schema, err := d.Schema.Canonical()
+	if err != nil {
+		return task{}, err
+	}
+	t := task{features: d.Schema.Dim(), parties: len(d.Parts), rows: d.Train.Rows(), weights: d.Weights(), schema: json.RawMessage(schema)}
+	for _, p := range d.Parts {
+		t.largest = max(t.largest, p.Rows())
+	}
+	return t, nil
+}
+
+// trace is the scores after the watched rounds.
+type trace struct {
+	rounds []int
+	scores []pair
+	spent  study.Spent
+}
+
+// run learns once.
+func (m method) run(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (*trace, error) {
+	tr, _, err := m.learn(ctx, o, data, epsilon, seed)
+	return tr, err
+}
+
+// learn is run, with everything that the session left.
+func (m method) learn(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (*trace, *bed.Outcome, error) {
+	t, err := taskOf(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.joined {
+		t.weights = []float64{1}
+	}
+	tr := new(trace)
+	r := bed.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Of: m.of, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+	test := data.Test
+	r.Watch = func(round int, p *pvi.Posterior) error {
+		if m.few && round != r.Rounds && round != 4 && round != 16 && round != 64 {
+			return nil
+		}
+		s, err := p.Evaluate(test)
+		tr.rounds, tr.scores = append(tr.rounds, round), append(tr.scores, pair{s.Accuracy, s.LogLikelihood})
+		return err
+	}
+	if m.free {
+		r.Epsilon, r.Transport = 0, bed.Clear
+	}
+	if m.joined {
+		r.Parts = []pvi.Data{data.Train}
+	}
+	if m.power != 0 {
+		r.Join = m.rated(r.App, t)
+	}
+	if o.Quick {
+		if r.Rounds = min(r.Rounds, 2); m.few {
+			test = pvi.Data{X: test.X[:2000*t.features], Y: test.Y[:2000]}
+		}
+		if l, ok := r.App.(*session.Learning); ok {
+			l.PVI.Steps = min(l.PVI.Steps, 5)
+			if m.few && l.PVI.Shards > 1 {
+				l.PVI.Shards = 20
+			}
+		}
+	}
+	out, err := r.Do(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	tr.spent = out.Spent
+	return tr, out, nil
+}
+
+// rated has every party take steps of its own size.
+func (m method) rated(app session.App, t task) func(session.Seat) (session.Learner, error) {
+	return func(s session.Seat) (session.Learner, error) {
+		l, ok := app.(*session.Learning)
+		if !ok {
+			return nil, fmt.Errorf("%s: steps of a party's own size are for DP-PVI", m.name)
+		}
+		own := *l
+		own.PVI.LearningRate *= math.Pow(t.weights[s.Party]*float64(t.parties), m.power)
+		return own.Join(s)
+	}
+}
+
+func (t task) pvi(c pvi.Config) session.App {
+	c.Model, c.Features, c.PriorPrecision, c.DampingBits = pvi.Logistic, t.features, 1, 16
+	c.Family = gauss.MeanField
+	if c.PrecisionFloor == 0 {
+		c.PrecisionFloor = 1
+	}
+	if c.FracBits == 0 {
+		c.FracBits = session.GridFor(c.Clip)
+	}
+	return &session.Learning{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
+}
+
+// virtual is virtual clients of so many records each, at every client alike, with
+// noise-free factors and one natural-gradient step.
+func virtual(c pvi.Config, records, rounds int) method {
+	c.Strategy, c.ShardPower, c.Optimiser, c.Steps, c.LearningRate = pvi.Virtual, 1, pvi.Natural, 1, 1
+	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: rounds,
+		app: func(t task) session.App {
+			c := c
+			c.Shards = t.rows / records
+			return t.pvi(c)
+		},
+		settings: fmt.Sprintf("%d rounds, virtual clients of %d record(s) each, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), beta %g, precision %g to start with, precisions of at least %g",
+			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.Beta, c.StartPrecision, c.PrecisionFloor)}
+}
+
+// globalVI is global inference by secure gradient sums over joint samples.
+func globalVI(c global.Config, rounds int) method {
+	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds,
+		app: func(t task) session.App {
+			c := c
+			c.Model, c.Features, c.PriorPrecision = pvi.Logistic, t.features, 1
+			if c.Optimiser == "" {
+				c.Optimiser = global.Adam
+			}
+			c.Records, c.MaxRecords, c.FracBits = int64(t.rows), int64(2*t.rows), session.GridFor(c.Clip)
+			return &session.GlobalVI{Version: 1, Global: c, Schema: t.schema}
+		},
+		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / (1 + %g (s-1)) on the mean gradient, first standard deviation %g, averaging %g",
+			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.Averaging)}
+}
+
+// partitioned is PVI without privacy: every party's own fit, damped.
+func partitioned() method {
+	c := pvi.Config{Strategy: pvi.Dataset, Shards: 1, FracBits: 24, Damping: 0.3, Steps: 5, LearningRate: 0.2, Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}}
+	return method{name: "PVI without privacy", rounds: 40, free: true, app: func(t task) session.App { return t.pvi(c) },
+		settings: fmt.Sprintf("40 rounds of %d natural-gradient steps of %g at every client's rows, damping %g, in the clear", c.Steps, c.LearningRate, c.Damping)}
+}
+
+// together is variational inference on all rows at one place.
+func together() method {
+	c := pvi.Config{Strategy: pvi.Dataset, Shards: 1, FracBits: 24, Damping: 1, Steps: 250, LearningRate: 0.1, Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}}
+	return method{name: "global VI without privacy", rounds: 1, free: true, joined: true, app: func(t task) session.App { return t.pvi(c) },
+		settings: fmt.Sprintf("%d natural-gradient steps of %g on all rows, in the clear", c.Steps, c.LearningRate)}
+}

@@ -1,0 +1,63 @@
+package published
+
+import (
+	"strings"
+	"testing"
+
+	"choir/lab/study"
+)
+
+// TestNumbers: every number is of a known measure, in its range, with its source, and
+// entered once; some are held to what the papers print.
+func TestNumbers(t *testing.T) {
+	n, err := Of("workshop-table5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, f := range n.doc.Figures {
+		key := strings.Join([]string{f.Study, f.Case, f.Method, string(f.Measure)}, "|")
+		if seen[key] {
+			t.Errorf("%s twice", key)
+		}
+		seen[key] = true
+		switch f.Measure {
+		case study.Accuracy:
+			if !(f.Value > 0.5 && f.Value < 0.9) {
+				t.Errorf("%+v", f)
+			}
+		case study.LogLikelihood:
+			if !(f.Value > -1.3 && f.Value < -0.3) {
+				t.Errorf("%+v", f)
+			}
+		case study.MAE, study.Seconds:
+			if !(f.Value > 0) {
+				t.Errorf("%+v", f)
+			}
+		default:
+			t.Errorf("%+v: unknown measure", f)
+		}
+		if f.Where == "" || !(f.Precision >= 0) {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, c := range n.doc.Curves {
+		if len(c.X) < 2 || len(c.X) != len(c.Y) {
+			t.Errorf("%s, %s, %s: %d and %d numbers", c.Study, c.Case, c.Method, len(c.X), len(c.Y))
+		}
+		for i := 1; i < len(c.X); i++ {
+			if !(c.X[i] > c.X[i-1]) {
+				t.Errorf("%s, %s, %s: x isn't ascending", c.Study, c.Case, c.Method)
+			}
+		}
+	}
+	if len(seen) < 100 || len(n.doc.Curves) < 40 || len(n.Sources()) != 3 {
+		t.Errorf("%d figures, %d curves, %d sources", len(seen), len(n.doc.Curves), len(n.Sources()))
+	}
+	if f := n.Figure("B", "DP-PVI, epsilon 0.75", study.LogLikelihood); f == nil || f.Value != -0.3332 {
+		t.Errorf("%+v", f)
+	}
+	if n.Figure("B", "nothing", study.Accuracy) != nil || n.Curve("A", "PVI", study.Accuracy) == nil {
+		t.Error("a number that isn't there, or one that is")
+	}
+}

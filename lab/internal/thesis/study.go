@@ -1,0 +1,250 @@
+package thesis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"choir/lab/study"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+	"choir/privacy"
+)
+
+// Studies are the thesis's experiments.
+func Studies() []study.Study {
+	return []study.Study{
+		{Name: "thesis-regression", About: "thesis, Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16, 4.17: linear regression of one weight by many clients", Run: regression},
+	}
+}
+
+// seedsEach is how many problems stand for one seed: the thesis has 50.
+const seedsEach = 10
+
+// figure is a group of runs whose median divergence is a row.
+type figure struct {
+	name, method string
+	clients      int
+	points       int
+	theta, sd    float64 // 0: drawn
+	config       pvi.Config
+	scaled       bool // the clip is of x^2 and xy, which the observations' variance divides
+	rounds       int
+	epsilon      float64 // 0: what the thesis's noise costs
+	paper        *study.Figure
+	bar          float64
+}
+
+func datasetLevel(c, damping float64) pvi.Config {
+	return pvi.Config{Strategy: pvi.Dataset, Clip: c, Damping: damping}
+}
+
+func analytic(c, damping float64) pvi.Config {
+	return pvi.Config{Strategy: pvi.Analytic, Clip: c, Damping: damping, Method: pvi.Method{Local: true}}
+}
+
+// descent starts at a precision of 200, what 50 points of unit variance under noise of
+// 0.5 are expected to give.
+func descent() pvi.Config {
+	return pvi.Config{Strategy: pvi.Optimisation, Family: gauss.MeanField, Clip: 5, Damping: 0.5, DampingDecay: 0.05, Steps: 10, LearningRate: 1e-3,
+		Method: pvi.Method{Local: true, Optimiser: pvi.Proximal, StartPrecision: 200, SDUnit: 0.003}}
+}
+
+// asInThesis is the noise over the clip in the thesis's runs.
+const asInThesis = 5
+
+// cost is the epsilon of that noise over all rounds, for replace-one neighbours, whose
+// clipped statistics are up to two clips apart.
+func cost() (float64, error) {
+	a, err := privacy.Account(privacy.Query{Mechanism: privacy.Gaussian, Sigma: asInThesis, Clip: 1, Relation: privacy.ReplaceOne, Steps: rounds, Delta: delta})
+	return a.Epsilon, err
+}
+
+// figures are the thesis's, as far as a number can stand for them.
+func figures() (all []figure) {
+	all = append(all, figure{name: "Figure 4.1: 5 clients of 10 points, epsilon 500", method: "DP-SGD", clients: 5, points: 10, theta: 2, sd: 0.5, config: descent(), rounds: 40, epsilon: 500,
+		paper: &study.Figure{Value: 1e-3, Precision: 4e-3, Where: "thesis, section 4.2.1: of the order of 1e-3"}})
+	for _, e := range []float64{0, epsilon} {
+		name := "Figure 4.4, the thesis's noise of 5 C: C %g"
+		if e > 0 {
+			name = "Figure 4.4, epsilon 10: C %g"
+		}
+		for _, c := range []float64{0.25, 0.5, 1, 2} {
+			f := figure{name: fmt.Sprintf(name, c), method: "analytic, datapoint level", clients: 20, points: 10, sd: 0.5, config: analytic(c, 0.1), scaled: true, rounds: rounds, epsilon: e}
+			if c == 0.25 && e == 0 {
+				f.paper = &study.Figure{Value: 22, Precision: 1, Where: "thesis, section 4.2.2: the best median, approximately 22"}
+			}
+			all = append(all, f)
+		}
+	}
+	for _, c := range []float64{1, 2, 5, 10} {
+		for _, a := range []float64{0.05, 0.1} {
+			all = append(all, figure{name: fmt.Sprintf("Figure 4.8: C %g, alpha %g", c, a), method: "dataset level", clients: 20, points: 10, config: datasetLevel(c, a), rounds: rounds, epsilon: epsilon})
+		}
+	}
+	for _, m := range []int{10, 30, 50} {
+		all = append(all, figure{name: fmt.Sprintf("Figure 4.13: %d clients of 10 points", m), method: "dataset level", clients: m, points: 10, config: datasetLevel(5, 0.1), rounds: rounds, epsilon: epsilon})
+	}
+	for _, rho := range []int{30, 90} {
+		all = append(all, figure{name: fmt.Sprintf("Figure 4.13: 20 clients of %d points", rho), method: "dataset level", clients: 20, points: rho, config: datasetLevel(0.5*float64(rho), 0.1), rounds: rounds, epsilon: epsilon})
+	}
+	return append(all, figure{name: "Figure 4.17: datapoint level, C 1", method: "analytic, datapoint level", clients: 20, points: 10, config: analytic(1, 0.1), scaled: true, rounds: rounds, epsilon: epsilon})
+}
+
+func regression(ctx context.Context, o study.Options) (*study.Result, error) {
+	r := &study.Result{SchemaVersion: 1, Name: "thesis-regression", Title: "Linear regression of one weight by many clients", Seeds: o.Seeds, Transport: o.Transport,
+		Source: "thesis, Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16 and 4.17", About: about(), Notes: notes(), Settings: settings()}
+	per := seedsEach
+	if o.Quick {
+		per = 2
+	}
+	for i, f := range figures() {
+		if o.Quick && i > 2 && f.name != "Figure 4.8: C 5, alpha 0.1" && f.name != "Figure 4.8: C 1, alpha 0.1" && f.name != "Figure 4.17: datapoint level, C 1" {
+			continue
+		}
+		row := study.Row{Case: f.name, Method: f.method, Measure: study.KL, Paper: f.paper, Bar: f.bar}
+		traces, err := f.run(ctx, o, per)
+		if err != nil {
+			return nil, err
+		}
+		r.Spent = append(r.Spent, traces[0].spent)
+		for _, t := range traces {
+			row.Values = append(row.Values, t.last())
+		}
+		row = row.Median()
+		o.Tell(fmt.Sprintf("thesis-regression, %s, %s: median %.3g", f.name, f.method, row.Ours))
+		r.Rows = append(r.Rows, row)
+	}
+	r.Spent = distinct(r.Spent)
+	compare(r)
+	return r, curves(ctx, o, r)
+}
+
+// run learns the problems of all seeds, per of them each, in one session: its messages
+// cost as much as one problem's. A problem's noise depends on how many there are. Where
+// the clip is a problem's own, and with it the noise, it has a session to itself.
+func (f figure) run(ctx context.Context, o study.Options, per int) (traces []*trace, err error) {
+	if f.epsilon == 0 {
+		if f.epsilon, err = cost(); err != nil {
+			return nil, err
+		}
+	}
+	var all []problem
+	var configs []pvi.Config
+	seeds := o.Each()
+	for i := range len(seeds) * per {
+		p, err := draw((seeds[0]-1)*per+i+1, f.clients, f.points, f.theta, f.sd)
+		if err != nil {
+			return nil, err
+		}
+		c := f.config
+		if f.scaled {
+			c.Clip /= p.sd * p.sd
+		}
+		all, configs = append(all, p), append(configs, c)
+	}
+	name := f.method + ", " + f.name
+	if !f.scaled || f.sd != 0 {
+		return learn(ctx, name, seeds[0], all, configs, f.rounds, f.epsilon, o)
+	}
+	for i, p := range all {
+		t, err := p.run(ctx, name, i+1, configs[i], f.rounds, f.epsilon, o)
+		if err != nil {
+			return nil, err
+		}
+		traces = append(traces, t)
+	}
+	return traces, nil
+}
+
+// distinct keeps the first account of every method.
+func distinct(all []study.Spent) (out []study.Spent) {
+	seen := map[string]bool{}
+	for _, s := range all {
+		method := s.Method[:max(0, strings.Index(s.Method, ":"))]
+		if !seen[method] {
+			seen[method] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// compare is Figure 4.17: the dataset level against the datapoint level with C = 1,
+// problem by problem. The thesis finds the dataset level with C = 5 better.
+func compare(r *study.Result) {
+	values := map[string][]float64{}
+	for _, row := range r.Rows {
+		values[row.Case] = row.Values
+	}
+	for _, c := range []int{5, 1} {
+		row := study.Row{Case: fmt.Sprintf("Figure 4.17: dataset level, C %d, less datapoint level, C 1", c), Method: "difference of log10 KL", Measure: study.KL}
+		points := values["Figure 4.17: datapoint level, C 1"]
+		for i, v := range values[fmt.Sprintf("Figure 4.8: C %d, alpha 0.1", c)] {
+			row.Values = append(row.Values, math.Log10(v)-math.Log10(points[i]))
+		}
+		r.Rows = append(r.Rows, row.Median())
+	}
+}
+
+// curves are Figures 4.11, 4.12 and 4.16: the precision round by round, good settings and
+// poor ones.
+func curves(ctx context.Context, o study.Options, r *study.Result) error {
+	for _, g := range []struct {
+		title string
+		runs  []pvi.Config
+	}{
+		{"Figure 4.11: good settings", []pvi.Config{datasetLevel(5, 0.1), datasetLevel(2, 0.1)}},
+		{"Figure 4.12: too small, too large", []pvi.Config{datasetLevel(1, 0.05), datasetLevel(20, 0.5)}},
+		{"Figure 4.16: no local lifting", []pvi.Config{datasetLevel(5, 0.1)}},
+	} {
+		p, err := draw(1000, 20, 10, 2, 2)
+		if err != nil {
+			return err
+		}
+		want, err := p.exact()
+		if err != nil {
+			return err
+		}
+		panel := study.Panel{Title: g.title, XLabel: "round", YLabel: "precision of q", Levels: []study.Level{{Name: "non-private", Y: -2 * want.Natural()[1]}}}
+		for _, c := range g.runs {
+			t, err := p.run(ctx, g.title, 1, c, rounds, epsilon, o)
+			if err != nil {
+				return err
+			}
+			k := study.Curve{Name: fmt.Sprintf("C %g, alpha %g", c.Clip, c.Damping), Y: t.precision}
+			for i := range t.precision {
+				k.X = append(k.X, float64(i+1))
+			}
+			panel.Curves = append(panel.Curves, k)
+		}
+		r.Panels = append(r.Panels, panel)
+	}
+	return nil
+}
+
+func settings() []study.Setting {
+	return []study.Setting{{Name: "problems", Value: fmt.Sprintf("%d for each seed", seedsEach)}, {Name: "clients", Value: "20 of 10 points where not said otherwise"},
+		{Name: "rounds", Value: fmt.Sprint(rounds)}, {Name: "natural parameters", Value: "(h, -P/2), clipped in their joint norm"}}
+}
+
+func about() []string {
+	return []string{"The thesis prints its results as pictures; two of them come with a number in the text. The others stand here with ours only, for what they claim: that small clips at the dataset level work, " +
+		"that too large ones overestimate the precision, that more clients help, and that the dataset level beats the datapoint level (a negative difference). Figures 4.11, 4.12 and 4.16 are the pictures below."}
+}
+
+func notes() []string {
+	return []string{"At the dataset level a party's factor takes in its clipped update without noise, so that the accounting holds (docs/noisy-factors.md); noise-free factors let the noise add up in the global parameters like a random walk, " +
+		"which the thesis's noisy factors correct and pay for with a wrong epsilon. Where our median is higher than what its pictures show, that is the price.",
+		"Figure 4.1: ours was searched for over some fifty settings, among them the thesis's own samples and rate (1.7), and starts from a public precision. What is left isn't mainly noise. Measured on 12 to 16 other problems with a setting that is as good (100 rounds of 5 steps of .003, damping .1): .031 at epsilon 500, .022 with half of the noise, which is what the thesis's add-remove neighbours ask for, and .025 without any; " +
+			"without noise, C 20 in the place of 5 gives .0099, and with log standard deviations in units of 3 in the place of .003 besides .0001, far below the thesis's .001. So the method converges to the exact posterior where nothing is clipped. At C 5 the clip moves the mean (.015), and the precision stays near its public start (.01), since units in which it would be learnt let in as much noise as they gain; " +
+			"a larger C has more noise than it saves (C 8: .033 to .055). The thesis has C 10 with noise of 10 on one point at a time, steps of 1e-5, and one run that was tuned by hand as its picture. A divergence of .02 is a mean that is wrong by a fifth of its own standard deviation.",
+		"Figure 4.4: the thesis's C bounds the vector (x^2, xy), which the observations' variance of 1/4 divides afterwards: four times C in natural parameters. Its noise of 5 C is what it calls epsilon 10, by add-remove neighbours and the moments accountant; " +
+			"replace-one neighbours pay more for it, as the table of accounts shows, and epsilon 10 for them takes 8.8 C. With the thesis's noise ours is below its figure.",
+		"Figure 4.17: with C = 5 the thesis finds the dataset level better than the datapoint level. Under honest noise that holds for smaller C, or for half of the damping: with alpha 0.05 and C 5 the median above is 4.05 against 7.4. The reason is the random walk: after 77 rounds the global parameters carry noise of standard deviation alpha sqrt(77 20) 2.01 C, 40 at C 5 and alpha 0.1 where half of the precision is some 65, and 8 at C 1. The rows of Figure 4.8 grow accordingly with alpha C.",
+		"**The pictures without a number.** Figure 4.8: small alpha C is good and large alpha C bad, as in the thesis (its own range is wider, by the factors with noise). Figure 4.11: with C 2 the precision stays within a sixth of the non-private one (51 to 65 in the last 24 rounds, 57.0 without privacy), with C 5 it fluctuates around it and above, as the thesis says: reproduced. " +
+			"Figure 4.12: with too small a step the budget ends before the way does (34 of 57, and rising): reproduced. With too large a one the thesis's precision is far too high, since negative ones are lifted at the clients; here nothing is lifted there, and the noise's random walk takes it to the prior's: just as useless, and not the same. " +
+			"Figure 4.13: more clients help (37.8, 5.48, 5.81 for 10, 30, 50), more points at each hurt where C grows with them (73.7, 296): reproduced. Figure 4.16: the thesis's one run without local lifting stays near the non-private precision, and beyond its budget too; ours, without noise in the factors, rises to 39 of 57 and falls to the prior's after some forty rounds, with the setting that did well in Figure 4.11 under another draw of noise: worse, by the random walk that is worked out under Figure 4.17.",
+		"All problems of a row are blocks of one vector in one session over the secure sum, with noise in every coordinate and the clip for each problem by itself: a record is in one problem, and what hides it there is the noise that a session for that problem alone would have (`TestBlocksCostWhatOneCosts`). Where the clip depends on a problem's own noise (Figure 4.17), each problem has a session. There the noise is every client's own, and every one of its fifty values is within 2 in 100,000 of what it was when sums were in the clear; the others draw other noise in one session than in fifty."}
+}

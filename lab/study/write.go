@@ -1,0 +1,127 @@
+package study
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"choir/internal/atomicfile"
+	"choir/lab/figure"
+)
+
+// Write leaves the result in a folder as name.json, .csv, .md, and, if it has curves,
+// .svg and .png.
+func (r *Result) Write(dir string) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	base := filepath.Join(dir, r.Name)
+	if err := atomicfile.WriteJSON(base+".json", r); err != nil {
+		return err
+	}
+	header, rows := r.cells()
+	if err := atomicfile.WriteCSV(base+".csv", header, rows); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(base+".md", []byte(r.Table())); err != nil {
+		return err
+	}
+	for i := range r.figures() {
+		if err := r.figure(i).Write(r.FigureBase(dir, i)); err != nil {
+			return fmt.Errorf("study: %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// panelsAFigure is how many panels stand side by side.
+const panelsAFigure = 3
+
+// figures counts the pictures.
+func (r *Result) figures() int { return (len(r.Panels) + panelsAFigure - 1) / panelsAFigure }
+
+// FigureBase is the path of a picture without its extension.
+func (r *Result) FigureBase(dir string, i int) string {
+	if i == 0 {
+		return filepath.Join(dir, r.Name)
+	}
+	return filepath.Join(dir, fmt.Sprintf("%s-%d", r.Name, i+1))
+}
+
+func (r *Result) figure(i int) *figure.Figure {
+	f := &figure.Figure{Title: r.Title, Width: 1500, Height: 560}
+	for _, p := range r.Panels[i*panelsAFigure : min(len(r.Panels), (i+1)*panelsAFigure)] {
+		q := figure.Panel{Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, LogX: p.LogX, YMin: p.YMin, YMax: p.YMax}
+		for _, c := range p.Curves {
+			q.Curves = append(q.Curves, c.drawn())
+		}
+		for _, l := range p.Levels {
+			q.Levels = append(q.Levels, figure.Level{Name: l.Name, Y: l.Y})
+		}
+		f.Panels = append(f.Panels, q)
+	}
+	return f
+}
+
+func (c Curve) drawn() figure.Curve {
+	d := figure.Curve{Name: c.Name, X: c.X, Y: c.Y}
+	for i, se := range c.SE {
+		d.Lo, d.Hi = append(d.Lo, c.Y[i]-se), append(d.Hi, c.Y[i]+se)
+	}
+	return d
+}
+
+// cells has a line for each row and seed.
+func (r *Result) cells() (header []string, rows [][]any) {
+	header = []string{"experiment", "case", "method", "measure", "seed", "value", "statistic", "ours", "standard_error", "paper", "bar", "verdict"}
+	for _, row := range r.Rows {
+		var paper, bar any
+		if row.Paper != nil {
+			paper = row.Paper.Value
+		}
+		if row.Bar != 0 {
+			bar = row.Bar
+		}
+		for i, v := range row.Values {
+			rows = append(rows, []any{r.Name, row.Case, row.Method, string(row.Measure), i + 1, v, row.Statistic, row.Ours, row.SE, paper, bar, string(row.Verdict)})
+		}
+	}
+	return header, rows
+}
+
+// Read reads a result that Write left.
+func Read(path string) (*Result, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Result)
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, fmt.Errorf("study: %s: %w", path, err)
+	}
+	return r, r.Check()
+}
+
+// ReadAll reads every result in a folder, by name. Files of other kinds are no
+// results and are left alone.
+func ReadAll(dir string) ([]*Result, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(paths)
+	var all []*Result
+	for _, p := range paths {
+		r, err := Read(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("study: no results in %s", dir)
+	}
+	return all, nil
+}

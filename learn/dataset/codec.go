@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxSchemaBytes bounds what ParseSchema reads.
+const maxSchemaBytes = 4 << 20
+
+// schemaLabel separates schema hashes from every other hash.
+const schemaLabel = "choir/learn/dataset/schema/v1\x00"
+
+// Canonical returns the one byte form of a valid schema: JSON on one line, fields
+// in the order of the type, no space, shortest decimal floats, no HTML escapes.
+func (s *Schema) Canonical() ([]byte, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return nil, fmt.Errorf("dataset: schema: %w", err)
+	}
+	b := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if len(b) > maxSchemaBytes {
+		return nil, schemaErrorf("%d bytes, at most %d", len(b), maxSchemaBytes)
+	}
+	return b, nil
+}
+
+// Hash is SHA-256 over a label and the canonical form.
+func (s *Schema) Hash() ([32]byte, error) {
+	b, err := s.Canonical()
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return sha256.Sum256(append([]byte(schemaLabel), b...)), nil
+}
+
+// ParseSchema accepts exactly what Canonical emits.
+func ParseSchema(b []byte) (*Schema, error) {
+	s, err := decodeSchema(b)
+	if err != nil {
+		return nil, err
+	}
+	again, err := s.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(b, again) {
+		return nil, schemaErrorf("not in canonical form")
+	}
+	return s, nil
+}
+
+// ReadSchema reads a schema that a person wrote: any layout of JSON, but no unknown
+// field and nothing after it. The result is validated.
+func ReadSchema(r io.Reader) (*Schema, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxSchemaBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("dataset: read schema: %w", err)
+	}
+	s, err := decodeSchema(b)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Validate()
+}
+
+func decodeSchema(b []byte) (*Schema, error) {
+	if len(b) > maxSchemaBytes {
+		return nil, schemaErrorf("more than %d bytes", maxSchemaBytes)
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	var s Schema
+	if err := dec.Decode(&s); err != nil {
+		return nil, schemaErrorf("%w", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, schemaErrorf("something follows the schema")
+	}
+	return &s, nil
+}
+
+// inferred reports whether a source says that the data were looked at.
+func inferred(source string) bool { return strings.Contains(source, "not private") }

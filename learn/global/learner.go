@@ -1,0 +1,143 @@
+package global
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/internal/secret"
+	"choir/learn/model"
+	"choir/learn/pvi"
+)
+
+// ErrData is in the chain of every error about records that a model can't take.
+var ErrData = pvi.ErrData
+
+// Learner is one party. It keeps no private state: what it sends is a function of
+// its records, the public state and the coins of the round.
+type Learner struct {
+	secret.Hidden
+
+	cfg  Config
+	site model.PerRecord
+	clip uint64
+	coin coin
+}
+
+// Proposal is a party's answer in a round.
+type Proposal struct {
+	secret.Hidden
+
+	// Update is the sum of the drawn records' clipped integer gradients, in units of
+	// 2^-FracBits, length Dim: what noise is added to.
+	Update []int64
+	// ClippedFraction is the share of drawn records whose gradient was clipped, 0 when
+	// none was drawn. For the party's own eyes.
+	ClippedFraction float64
+}
+
+// NewLearner makes a party. The data is kept, not copied, and never modified.
+// Errors: ErrConfig, ErrData.
+func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if int64(data.Rows()) > cfg.MaxRecords {
+		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(), cfg.MaxRecords)
+	}
+	if err := cfg.check(data); err != nil {
+		return nil, err
+	}
+	kind, _ := model.Lookup(string(cfg.Model))
+	site, ok := kind.Site(cfg.settings(), data.X, data.Y).(model.PerRecord)
+	if !ok {
+		return nil, fmt.Errorf("%w: model is %q", ErrConfig, cfg.Model)
+	}
+	clip, err := cfg.IntClip()
+	return &Learner{cfg: cfg, site: site, clip: clip, coin: newCoin(cfg.SampleRate)}, err
+}
+
+// check names the first record that the model can't take.
+func (c Config) check(d pvi.Data) error {
+	if len(d.X) != len(d.Y)*c.Features {
+		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y), c.Features)
+	}
+	for i, x := range d.X {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/c.Features, i%c.Features, x)
+		}
+	}
+	kind, _ := model.Lookup(string(c.Model))
+	for i, y := range d.Y {
+		if math.IsNaN(y) || math.IsInf(y, 0) {
+			return fmt.Errorf("%w: row %d, target is %v", ErrData, i, y)
+		}
+		if kind.Binary && y != 0 && y != 1 {
+			return fmt.Errorf("%w: row %d, target is %v, want 0 or 1", ErrData, i, y)
+		}
+	}
+	return nil
+}
+
+// Config is the configuration that the learner was made with.
+func (l *Learner) Config() Config { return l.cfg }
+
+// Propose tosses the round's coins from rand, which must be secret and uniform
+// (crypto/rand.Reader in production), and sums the drawn records' gradients at the
+// public state. Called again it draws another sample. Errors: ErrShape, rand's, the
+// context's.
+func (l *Learner) Propose(ctx context.Context, raw []int64, rand io.Reader) (Proposal, error) {
+	s, err := l.cfg.open(raw)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	drawn, err := l.coin.draw(l.site.Rows(), rand)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: sample: %w", err)
+	}
+	p, err := l.sum(ctx, s, drawn)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	return p, nil
+}
+
+// sum adds up the clipped integer gradients of the drawn records. One that isn't finite,
+// which only records of absurd size can have, counts as zero: refusing the round would
+// tell of it.
+func (l *Learner) sum(ctx context.Context, s state, drawn []int) (Proposal, error) {
+	mean, logSD := l.cfg.parameters(s.param)
+	sd := make([]float64, len(logSD))
+	for i, v := range logSD {
+		sd[i] = math.Exp(v)
+	}
+	terms := pvi.NewTerms(l.cfg.grid(), l.cfg.Clip, l.clip)
+	p := Proposal{Update: make([]int64, l.cfg.Dim())}
+	n, clipped := 0, 0
+	err := l.site.RecordGradients(model.NewWorkspace(len(mean), 0), mean, logSD, drawn, func(_ int, grad []float64) error {
+		if n++; n%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if l.cfg.Optimiser == Natural {
+			l.cfg.measure(grad, sd)
+		}
+		cut, err := terms.Add(p.Update, grad)
+		if errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange) {
+			cut, err = true, nil // counts as zero: an error would tell of the record
+		}
+		if cut {
+			clipped++
+		}
+		return err
+	})
+	if err != nil {
+		return Proposal{}, err
+	}
+	if n > 0 {
+		p.ClippedFraction = float64(clipped) / float64(n)
+	}
+	return p, nil
+}

@@ -1,0 +1,101 @@
+package pvi
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"choir/learn/gauss"
+)
+
+// adultShaped is a party's data of Adult's size and texture: 6 standardised columns,
+// 102 of eight one-hot groups, a bias.
+func adultShaped(seed uint64, rows int) Data {
+	r := rand.New(rand.NewPCG(seed, 1))
+	groups := []int{9, 16, 7, 15, 6, 5, 2, 42}
+	d := Data{X: make([]float64, rows*109), Y: make([]float64, rows)}
+	for i := range d.Y {
+		row, at := d.X[i*109:(i+1)*109], 6
+		for j := range 6 {
+			row[j] = r.NormFloat64()
+		}
+		for _, n := range groups {
+			row[at+r.IntN(n)] = 1
+			at += n
+		}
+		row[108] = 1
+		if row[0]+r.NormFloat64() > 1 {
+			d.Y[i] = 1
+		}
+	}
+	return d
+}
+
+func adultConfig() Config {
+	return Config{Model: Logistic, Family: gauss.MeanField, Strategy: Virtual, Features: 109, Shards: 200,
+		PriorPrecision: 1, Clip: 0.05, FracBits: 25, DampingBits: 16, Damping: 0.1, DampingDecay: 0.1,
+		Beta: 0.75, Steps: 5, LearningRate: 0.05, PrecisionFloor: 1}
+}
+
+// BenchmarkVirtualRound is one round at one of ten parties that share half of Adult
+// (2442 rows each) over 200 shards each: a tenth of a round.
+func BenchmarkVirtualRound(b *testing.B) {
+	c := adultConfig()
+	l, err := NewLearner(c, adultShaped(1, 2442), 0.1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw, state := c.Initial(), l.InitialState()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := l.Propose(context.Background(), 1, raw, state); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOptimisationRound is one round of DP optimisation at the same party: 5
+// steps over Poisson samples of a tenth.
+func BenchmarkOptimisationRound(b *testing.B) {
+	c := adultConfig()
+	c.Strategy, c.Shards, c.Beta, c.Clip, c.FracBits = Optimisation, 1, 0, 2, 19
+	c.Local, c.Sampling, c.SampleRate = true, SamplingPoisson, 0.1
+	l, err := NewLearner(c, adultShaped(1, 2442), 0.1)
+	if err == nil {
+		l, err = l.WithNoise(1<<46, chacha(1))
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw, state := c.Initial(), l.InitialState()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := l.Propose(context.Background(), 1, raw, state); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkNaturalRound is a virtual client for every record, as experiment paper4-adult
+// has it, with what the party keeps of it: again a tenth of a round.
+func BenchmarkNaturalRound(b *testing.B) {
+	c := adultConfig()
+	c.Shards, c.ShardPower, c.Beta, c.Clip, c.FracBits = 24420, 1, 0, 0.75, 21
+	c.Steps, c.LearningRate, c.PrecisionFloor = 1, 1, 100
+	c.Optimiser, c.StartPrecision = Natural, 150
+	l, err := NewLearner(c, adultShaped(1, 2442), 0.1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw, state := c.Initial(), l.InitialState()
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := l.Propose(context.Background(), 1, raw, state)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := l.Settle(1, state, p.Memo); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

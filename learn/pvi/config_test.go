@@ -1,0 +1,139 @@
+package pvi
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"choir/learn/gauss"
+)
+
+// logisticConfig is a small private configuration.
+func logisticConfig() Config {
+	return Config{
+		Model: Logistic, Family: gauss.MeanField, Strategy: Virtual, Features: 4, Shards: 3,
+		PriorPrecision: 1, Clip: 0.05, FracBits: 20, DampingBits: 16, Damping: 0.1, DampingDecay: 0.1,
+		Beta: 0.75, Steps: 5, LearningRate: 0.05, PrecisionFloor: 1,
+	}
+}
+
+// linearConfig is a small configuration without clipping or damping.
+func linearConfig(f gauss.Family) Config {
+	return Config{
+		Model: Linear, Family: f, Strategy: Dataset, Features: 4, Shards: 1,
+		PriorPrecision: 1, NoiseSD: 0.5, FracBits: 20, DampingBits: 16, Damping: 1, PrecisionFloor: 1,
+	}
+}
+
+func TestValidateAccepts(t *testing.T) {
+	for _, c := range []Config{logisticConfig(), linearConfig(gauss.MeanField), linearConfig(gauss.Full)} {
+		if err := c.Validate(); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestValidateNamesTheField(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	cases := []struct {
+		field  string
+		linear bool
+		spoil  func(*Config)
+	}{
+		{"model", false, func(c *Config) { c.Model = "probit" }},
+		{"family", false, func(c *Config) { c.Family = "" }},
+		{"family", false, func(c *Config) { c.Family = gauss.Full }},
+		{"strategy", false, func(c *Config) { c.Strategy = "local" }},
+		{"features", false, func(c *Config) { c.Features = 0 }},
+		{"features", false, func(c *Config) { c.Features = MaxFeatures + 1 }},
+		{"shards", false, func(c *Config) { c.Shards = 0 }},
+		{"shards", false, func(c *Config) { c.Shards = MaxShards + 1 }},
+		{"shards", true, func(c *Config) { c.Shards = 2 }},
+		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 0 }},
+		{"prior_precision", false, func(c *Config) { c.PriorPrecision = nan }},
+		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 1e15 }},
+		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 0 }},
+		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1024.5 }},
+		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1e-12 }},
+		{"noise_sd", false, func(c *Config) { c.NoiseSD = 1 }},
+		{"noise_sd", true, func(c *Config) { c.NoiseSD = 0 }},
+		{"noise_sd", true, func(c *Config) { c.NoiseSD = inf }},
+		{"clip", false, func(c *Config) { c.Clip = -1 }},
+		{"clip", false, func(c *Config) { c.Clip = inf }},
+		{"clip", false, func(c *Config) { c.Clip = 1e-9 }},
+		{"clip", false, func(c *Config) { c.Clip = 1e18 }},
+		{"frac_bits", false, func(c *Config) { c.FracBits = 0 }},
+		{"frac_bits", false, func(c *Config) { c.FracBits = 41 }},
+		{"damping_bits", false, func(c *Config) { c.DampingBits = 25 }},
+		{"damping", false, func(c *Config) { c.Damping = 0 }},
+		{"damping", false, func(c *Config) { c.Damping = 1.5 }},
+		{"damping", false, func(c *Config) { c.Damping = 1e-6 }},
+		{"damping_decay", false, func(c *Config) { c.DampingDecay = -0.1 }},
+		{"damping_decay", false, func(c *Config) { c.DampingDecay = nan }},
+		{"beta", false, func(c *Config) { c.Beta = -0.1 }},
+		{"beta", false, func(c *Config) { c.Beta = nan }},
+		{"steps", false, func(c *Config) { c.Steps = 0 }},
+		{"steps", true, func(c *Config) { c.Steps = 1 }},
+		{"learning_rate", false, func(c *Config) { c.LearningRate = 0 }},
+		{"learning_rate", true, func(c *Config) { c.LearningRate = 0.1 }},
+	}
+	for _, tc := range cases {
+		c := logisticConfig()
+		if tc.linear {
+			c = linearConfig(gauss.Full)
+		}
+		tc.spoil(&c)
+		err := c.Validate()
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), ": "+tc.field+" is") {
+			t.Errorf("%+v: error %v, want one that names %s", c, err, tc.field)
+		}
+	}
+}
+
+func TestValidateNamesEveryField(t *testing.T) {
+	err := (Config{}).Validate()
+	for _, field := range []string{"family", "features", "strategy", "model", "prior_precision", "precision_floor", "frac_bits", "damping"} {
+		if err == nil || !strings.Contains(err.Error(), ": "+field+" is") {
+			t.Errorf("the empty configuration's error doesn't name %s: %v", field, err)
+		}
+	}
+}
+
+func TestConfigSurvivesJSON(t *testing.T) {
+	want := logisticConfig()
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Config
+	if err := json.Unmarshal(b, &got); err != nil || got != want {
+		t.Errorf("%+v came back as %+v, %v", want, got, err)
+	}
+}
+
+func TestSensitivity(t *testing.T) {
+	c := logisticConfig()
+	b := uint64(math.Floor(0.05 * (1 << 20)))
+	for r, want := range map[Relation]uint64{
+		ReplaceRecord: 2 * b, AddRemoveRecord: 2 * b, ReplaceParty: 6 * b, AddRemoveParty: 3 * b,
+	} {
+		if got, err := c.Sensitivity(r); err != nil || got != want {
+			t.Errorf("%s: %d, %v, want %d", r, got, err, want)
+		}
+	}
+	if got, err := c.PerParty(); err != nil || got != 3*b {
+		t.Errorf("per party: %d, %v, want %d", got, err, 3*b)
+	}
+	if _, err := c.Sensitivity("whatever"); !errors.Is(err, ErrConfig) {
+		t.Errorf("an unknown relation: %v, want ErrConfig", err)
+	}
+	c.Clip = 0
+	if _, err := c.Sensitivity(ReplaceRecord); !errors.Is(err, ErrUnbounded) {
+		t.Errorf("without clipping: %v, want ErrUnbounded", err)
+	}
+	if _, err := c.PerParty(); !errors.Is(err, ErrUnbounded) {
+		t.Errorf("without clipping, per party: %v, want ErrUnbounded", err)
+	}
+}

@@ -1,0 +1,148 @@
+package pvi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/gauss"
+	"choir/learn/model"
+)
+
+// Errors that callers decide on.
+var (
+	// ErrOverflow says that a state would leave the range of int64. The state that
+	// was given is untouched.
+	ErrOverflow = errors.New("state overflows 64 bits on this grid")
+	// ErrShape says that a vector has the wrong length.
+	ErrShape = errors.New("vector has the wrong length")
+	// ErrRound says that a round number is out of range or out of order.
+	ErrRound = errors.New("round is out of order")
+)
+
+func (c Config) space() gauss.Space {
+	return gauss.Space{Family: c.Family, Features: c.Weights()}
+}
+
+func (c Config) grid() fixedpoint.Grid { return fixedpoint.Grid{FracBits: c.FracBits} }
+
+// rawBits is f + D: raw states and factors are in units of 2^-(f+D).
+func (c Config) rawBits() int { return int(c.FracBits) + int(c.DampingBits) }
+
+// Dim is the length of an update and of a raw state: 2d in the mean-field family, d
+// + d(d+1)/2 in the full one, for d = Weights.
+func (c Config) Dim() int { return c.space().Dim() }
+
+// Initial is the raw state before round 1: the prior, and on top StartPrecision, around
+// means within StartSpread.
+func (c Config) Initial() []int64 {
+	raw := c.Prior()
+	s, p := c.space(), c.precisionUnits(c.StartPrecision)
+	h := math.Ldexp(c.StartSpread*c.StartPrecision, c.rawBits())
+	for i := range s.Features {
+		raw[i] += int64(math.RoundToEven(h * model.Uniform(i)))
+		raw[s.Index(i, i)] += p
+	}
+	return raw
+}
+
+// Prior is the prior as a raw state, the same on every machine. The prior precision
+// is taken to the nearest grid point, exactly as given when it is a power of two or
+// a small integer.
+func (c Config) Prior() []int64 {
+	raw := make([]int64, c.Dim())
+	s, p := c.space(), c.precisionUnits(c.PriorPrecision)
+	h := math.Ldexp(c.PriorSpread*c.PriorPrecision, c.rawBits())
+	for i := range s.Features {
+		raw[i] = int64(math.RoundToEven(h * model.Uniform(i)))
+		raw[s.Index(i, i)] = p
+	}
+	return raw
+}
+
+// precisionUnits is the natural parameter -p/2 in raw units.
+func (c Config) precisionUnits(p float64) int64 {
+	return -int64(math.RoundToEven(math.Ldexp(p/2, c.rawBits())))
+}
+
+// DampingUnits is k_s of round s >= 1: the damping a / (1 + r (s-1)) in units of
+// 2^-D, rounded, at least 1 and at most 2^D.
+func (c Config) DampingUnits(round int) int64 {
+	// The conversion forbids a fused multiply-add, which some processors have:
+	// every member must get the same integer.
+	slow := 1 + float64(c.DampingDecay*float64(round-1))
+	return max(1, int64(math.RoundToEven(math.Ldexp(c.Damping/slow, int(c.DampingBits)))))
+}
+
+// Fold is the round's public step, raw + k_s sum, where sum is the revealed total
+// of the parties' updates and noise in units of 2^-f. It is pure: raw and sum are
+// left alone. Errors: ErrRound, ErrShape, ErrOverflow with the coordinate.
+func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
+	if err := checkRound(round); err != nil {
+		return nil, err
+	}
+	if t, _ := c.traits(); t.once && round > 1 {
+		return nil, fmt.Errorf("fold: round %d of a committee, which has one: %w", round, ErrRound)
+	}
+	if len(raw) != c.Dim() || len(sum) != c.Dim() {
+		return nil, fmt.Errorf("fold: lengths %d and %d, want %d: %w", len(raw), len(sum), c.Dim(), ErrShape)
+	}
+	next := make([]int64, len(raw))
+	if i := addScaled(next, raw, c.DampingUnits(round), sum); i >= 0 {
+		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)
+	}
+	return next, nil
+}
+
+func checkRound(round int) error {
+	if round < 1 || round > MaxRounds {
+		return fmt.Errorf("round %d, want 1 to %d: %w", round, MaxRounds, ErrRound)
+	}
+	return nil
+}
+
+// addScaled sets dst = a + k b for k >= 0 and returns -1, or the first coordinate
+// that doesn't fit. dst may be a.
+func addScaled(dst, a []int64, k int64, b []int64) int {
+	for i, x := range b {
+		p, ok := mul(k, x)
+		sum := a[i] + p
+		if !ok || (p > 0 && sum < a[i]) || (p < 0 && sum > a[i]) {
+			return i
+		}
+		dst[i] = sum
+	}
+	return -1
+}
+
+// mul is k x for k >= 0, and whether it fits. The least int64 counts as unfit.
+func mul(k, x int64) (int64, bool) {
+	abs, neg := uint64(x), x < 0
+	if neg {
+		abs = -abs
+	}
+	hi, lo := bits.Mul64(uint64(k), abs)
+	if hi != 0 || lo > math.MaxInt64 {
+		return 0, false
+	}
+	if neg {
+		return -int64(lo), true
+	}
+	return int64(lo), true
+}
+
+// floats converts a raw state to natural parameters.
+func (c Config) floats(raw []int64) []float64 {
+	v := make([]float64, len(raw))
+	c.toFloat(v, raw)
+	return v
+}
+
+func (c Config) toFloat(dst []float64, raw []int64) {
+	unit := math.Ldexp(1, -c.rawBits())
+	for i, x := range raw {
+		dst[i] = float64(x) * unit
+	}
+}

@@ -1,0 +1,255 @@
+package pvi
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/internal/secret"
+	"choir/learn/model"
+)
+
+// Learner is one party: its shards, made ready for the model. It holds no state
+// that changes, so its methods may be called from several goroutines; what changes
+// between rounds is the state that the caller keeps and hands back.
+type Learner struct {
+	secret.Hidden
+
+	cfg     Config // its Shards is this party's own number of them
+	shared  Config // as it was given
+	sites   []model.Site
+	weight  float64 // the public share of all data at the party
+	maxRows int
+	noise   *localNoise // nil until WithNoise
+	outside Outside     // nil until WithOutside
+}
+
+// Proposal is a party's answer in a round.
+type Proposal struct {
+	secret.Hidden
+
+	// Update is the sum over shards of the clipped integer updates, in units of
+	// 2^-f, length Dim: what the party adds noise to and sends. With local noise
+	// the noise is in it.
+	Update []int64
+	// Memo is what Settle needs. It is as secret as the data.
+	Memo []byte
+	// ClippedFraction is the share of terms (shards' updates, or records' vectors)
+	// that were clipped. For the party's own eyes: it depends on the data and has
+	// no noise.
+	ClippedFraction float64
+}
+
+// NewLearner makes a party with its data split into the configuration's shards
+// (Data.Split). weight is the party's public share of all records, in [0, 1]; it
+// matters only with Beta, StartPrecision or ShardPower above 0, and is public, so it must
+// not be derived from a secret number of records.
+func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := cfg.check(data); err != nil {
+		return nil, err
+	}
+	return NewShardedLearner(cfg, data.Split(cfg.ShardsOf(weight)), weight)
+}
+
+// NewShardedLearner is NewLearner with the shards given: exactly ShardsOf(weight) of them,
+// each record in one. Shards may be empty.
+func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if !(weight >= 0 && weight <= 1) {
+		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", ErrData, weight)
+	}
+	l := &Learner{cfg: cfg, shared: cfg, weight: weight}
+	l.cfg.Shards, l.cfg.ShardPower = cfg.ShardsOf(weight), 0
+	if len(shards) != l.cfg.Shards {
+		return nil, fmt.Errorf("%w: %d shards, want %d", ErrData, len(shards), l.cfg.Shards)
+	}
+	for k, d := range shards {
+		if err := cfg.check(d); err != nil {
+			return nil, fmt.Errorf("shard %d: %w", k, err)
+		}
+		l.sites = append(l.sites, cfg.site(d))
+		l.maxRows = max(l.maxRows, d.Rows())
+	}
+	return l, nil
+}
+
+func (c Config) site(d Data) model.Site {
+	return c.kind().Site(c.settings(), d.X, d.Y)
+}
+
+// Config is the configuration that the learner was made with.
+func (l *Learner) Config() Config { return l.shared }
+
+// ShardsOf is how many shards a party with this public share of all records keeps.
+// Nobody else needs to come to the same number: it is at most Shards, and a record
+// is in one of them.
+func (c Config) ShardsOf(weight float64) int {
+	if c.ShardPower == 0 || !(weight < 1) {
+		return c.Shards
+	}
+	return max(1, int(math.RoundToEven(float64(c.Shards)*math.Pow(max(weight, 0), c.ShardPower))))
+}
+
+// InitialState is the state before round 1: all factors are 1.
+func (l *Learner) InitialState() []byte {
+	return l.cfg.encode(l.cfg.newBlock(kindState, 0))
+}
+
+// Propose computes the party's update for a round that starts from the public raw
+// state. It changes nothing. With joint noise the same arguments give the same
+// proposal, so a retry is harmless; with local noise every call draws anew, and
+// whatever is sent of it must be charged.
+//
+// Errors: ErrRound when the state has settled this round already, ErrNoise without
+// WithNoise where it is needed, ErrEncoding, ErrShape, the context's, and
+// fixedpoint's for an update that isn't finite or doesn't fit the grid.
+func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []byte) (Proposal, error) {
+	st, err := l.open(round, state)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	if l.cfg.Local && l.noise == nil {
+		return Proposal{}, fmt.Errorf("propose: %w", ErrNoise)
+	}
+	q, _, err := l.cfg.Repair(raw)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	propose := l.proposeShards
+	if l.cfg.stepped() {
+		propose = l.proposeRecords
+	}
+	p, err := propose(ctx, round, q, st)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: round %d, %w", round, err)
+	}
+	return p, nil
+}
+
+// proposeShards is the round of the strategies whose terms are shards' updates.
+func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st block) (Proposal, error) {
+	cut := l.cfg.newVectors(l.cfg.Shards)
+	clipped, err := l.updates(ctx, round, cut, q, st.rows)
+	if err != nil {
+		return Proposal{}, err
+	}
+	p := Proposal{Update: make([]int64, l.cfg.Dim()), ClippedFraction: float64(clipped) / float64(len(l.sites))}
+	for _, row := range cut {
+		if err := addInto(p.Update, row); err != nil {
+			return Proposal{}, err
+		}
+	}
+	if l.cfg.Local {
+		if err := l.release(p.Update); err != nil {
+			return Proposal{}, err
+		}
+	}
+	if l.cfg.released() {
+		cut = [][]int64{p.Update}
+	}
+	p.Memo = l.cfg.encode(block{kind: kindMemo, round: round, rows: cut})
+	return p, nil
+}
+
+// updates writes every shard's clipped integers and counts the clipped ones.
+func (l *Learner) updates(ctx context.Context, round int, dst [][]int64, q []int64, factors [][]int64) (clipped int, err error) {
+	w := l.newWork(q)
+	elsewhere, err := l.elsewhere(ctx, round, w, factors)
+	if err != nil {
+		return 0, err
+	}
+	for k := range l.sites {
+		if err := ctx.Err(); err != nil {
+			return 0, fmt.Errorf("shard %d: %w", k, err)
+		}
+		if elsewhere != nil {
+			w.take(elsewhere[k])
+		} else {
+			w.propose(k, factors[min(k, len(factors)-1)])
+		}
+		cut, err := l.quantise(dst[k], w.update)
+		if err != nil {
+			return 0, fmt.Errorf("shard %d: %w", k, err)
+		}
+		if cut {
+			clipped++
+		}
+	}
+	return clipped, nil
+}
+
+// open decodes a state and checks that the round comes after it.
+func (l *Learner) open(round int, state []byte) (block, error) {
+	if err := checkRound(round); err != nil {
+		return block{}, err
+	}
+	st, err := l.cfg.decode(kindState, state)
+	if err != nil {
+		return block{}, err
+	}
+	if round <= st.round {
+		return block{}, fmt.Errorf("round %d after round %d was settled: %w", round, st.round, ErrRound)
+	}
+	return st, nil
+}
+
+// quantise clips in the reals, rounds, and clips again on the integers, where the
+// bound is exact: rounding may have carried the vector over it.
+func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err error) {
+	g := l.cfg.grid()
+	if l.cfg.Clip > 0 {
+		clipped = fixedpoint.ClipReal(update, l.cfg.Clip)
+	}
+	if err := g.Round(dst, update); err != nil || l.cfg.Clip == 0 {
+		return clipped, err
+	}
+	bound, err := l.cfg.clipUnits()
+	if err != nil {
+		return clipped, err
+	}
+	return fixedpoint.ClipInt(dst, bound) || clipped, nil
+}
+
+// Settle takes the round's update into the private factors, without the noise of
+// the sum (with what was sent, for FactorsNoisy and local noise): to
+// be called when the signed result says that this party's contribution was in the
+// accepted sum, and not otherwise. It is pure. Errors: ErrRound when memo isn't
+// this round's or the round was settled before, ErrEncoding, ErrOverflow.
+func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
+	st, err := l.open(round, state)
+	if err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	m, err := l.cfg.decode(kindMemo, memo)
+	if err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	if m.round != round {
+		return nil, fmt.Errorf("settle: memo of round %d in round %d: %w", m.round, round, ErrRound)
+	}
+	damping := l.cfg.DampingUnits(round)
+	for k, row := range st.rows {
+		if i := addScaled(row, row, damping, m.rows[k]); i >= 0 {
+			return nil, fmt.Errorf("settle: shard %d, coordinate %d: %w", k, i, ErrOverflow)
+		}
+	}
+	st.round = round
+	return l.cfg.encode(st), nil
+}
+
+// Factors are the private factors in a state in raw units: a row per shard, or, if
+// factors are the party's released updates, a single one. Simulators use them to
+// check the invariant; other than released ones they are secret.
+func (l *Learner) Factors(state []byte) ([][]int64, error) {
+	st, err := l.cfg.decode(kindState, state)
+	if err != nil {
+		return nil, fmt.Errorf("factors: %w", err)
+	}
+	return st.rows, nil
+}

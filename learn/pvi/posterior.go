@@ -1,0 +1,101 @@
+package pvi
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+	"choir/learn/model"
+)
+
+// Posterior is the proper Gaussian q over the weights, with the model that predicts
+// from it. It is immutable; don't modify what its methods return.
+type Posterior struct {
+	cfg     Config
+	natural []float64
+	moments *gauss.Moments
+	lifted  int
+	by      model.Predictive
+}
+
+// Posterior is the repaired global posterior of a raw state: public, like raw.
+func (c Config) Posterior(raw []int64) (*Posterior, error) {
+	q, lifted, err := c.Repair(raw)
+	if err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	return c.posterior(c.floats(q), lifted)
+}
+
+// PosteriorAt is the proper Gaussian with the given natural parameters, laid out as in
+// package gauss, however it was found: for other ways of inference than this
+// package's. Errors: ErrConfig, ErrShape, gauss.ErrImproper.
+func (c Config) PosteriorAt(natural []float64) (*Posterior, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	if len(natural) != c.Dim() {
+		return nil, fmt.Errorf("posterior: length %d, want %d: %w", len(natural), c.Dim(), ErrShape)
+	}
+	return c.posterior(append([]float64(nil), natural...), 0)
+}
+
+func (c Config) posterior(natural []float64, lifted int) (*Posterior, error) {
+	m, err := c.space().Moments(natural)
+	if err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	return &Posterior{cfg: c, natural: natural, moments: m, lifted: lifted}, nil
+}
+
+// Natural is the natural parameters, length Config.Dim, laid out as in package gauss.
+func (p *Posterior) Natural() []float64 { return p.natural }
+
+// Mean is the posterior mean of every weight.
+func (p *Posterior) Mean() []float64 { return p.moments.Mean }
+
+// SD is the marginal posterior standard deviation of every weight.
+func (p *Posterior) SD() []float64 {
+	sd := make([]float64, len(p.moments.Variance))
+	for i, v := range p.moments.Variance {
+		sd[i] = math.Sqrt(v)
+	}
+	return sd
+}
+
+// Covariance is the posterior covariance, diagonal in the mean-field family.
+func (p *Posterior) Covariance() *mat.SymDense {
+	if p.moments.Covariance != nil {
+		return p.moments.Covariance
+	}
+	c := mat.NewSymDense(len(p.moments.Variance), nil)
+	for i, v := range p.moments.Variance {
+		c.SetSym(i, i, v)
+	}
+	return c
+}
+
+// Lifted is how many directions of the precision the server's factor had to lift.
+func (p *Posterior) Lifted() int { return p.lifted }
+
+// KL is the divergence KL(p || other) in nats, at least 0 up to rounding: the
+// thesis's measure of quality (section 4.1.4). Both must be over the same weights.
+func (p *Posterior) KL(other *Posterior) (float64, error) {
+	d := p.cfg.Weights()
+	if other.cfg.Weights() != d {
+		return 0, fmt.Errorf("kl: %d and %d weights: %w", d, other.cfg.Weights(), ErrShape)
+	}
+	precision := other.cfg.space().Precision(other.natural)
+	var cholP, cholQ mat.Cholesky
+	if !cholP.Factorize(p.cfg.space().Precision(p.natural)) || !cholQ.Factorize(precision) {
+		return 0, fmt.Errorf("kl: %w", gauss.ErrImproper)
+	}
+	diff := mat.NewVecDense(d, nil)
+	diff.SubVec(mat.NewVecDense(d, p.Mean()), mat.NewVecDense(d, other.Mean()))
+	var prod mat.Dense
+	prod.Mul(precision, p.Covariance())
+	quad := mat.Trace(&prod) + mat.Inner(diff, precision, diff) - float64(d)
+	return 0.5 * (quad + cholP.LogDet() - cholQ.LogDet()), nil
+}

@@ -1,0 +1,267 @@
+package pvi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/gauss"
+	"choir/learn/model"
+)
+
+// descent is one round at one party of a strategy that clips single records. It is
+// a chain of noisy sums over records; between them are only public numbers: the
+// configuration, the posterior q, the factor made of the party's own released
+// updates, and the noisy sums before. What the party sends is a function of these.
+// docs/methods.md has the theorem.
+type descent struct {
+	l       *Learner
+	ctx     context.Context
+	chart   model.Chart
+	site    model.Site
+	ws      *model.Workspace
+	cavity  []float64
+	terms   *Terms
+	sum     []int64 // of the records' vectors
+	scratch []int64
+
+	seen, clipped int               // of records, over all releases
+	observe       func(sum []int64) // tests see sums before the noise; otherwise nil
+}
+
+// proposeRecords is the round of Optimisation, Analytic, Hybrid and the committees.
+func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st block) (Proposal, error) {
+	if t, _ := l.cfg.traits(); t.once && round != 1 {
+		return Proposal{}, fmt.Errorf("a committee has one round: %w", ErrRound)
+	}
+	d, base, err := l.newDescent(ctx, q, st.rows[0])
+	if err != nil {
+		return Proposal{}, err
+	}
+	natural, err := d.run(l.cfg.floats(q), st.round == 0)
+	if err != nil {
+		return Proposal{}, err
+	}
+	for i := range natural {
+		natural[i] -= base[i]
+	}
+	p := Proposal{Update: make([]int64, len(natural)), ClippedFraction: float64(d.clipped) / float64(max(d.seen, 1))}
+	fixedpoint.ClipReal(natural, l.cfg.updateClip())
+	if err := l.cfg.grid().Round(p.Update, natural); err != nil {
+		return Proposal{}, err
+	}
+	if err := l.boundUpdate(p.Update); err != nil {
+		return Proposal{}, err
+	}
+	p.Memo = l.cfg.encode(block{kind: kindMemo, round: round, rows: [][]int64{p.Update}})
+	return p, nil
+}
+
+// newDescent finds the cavity, and what the update is the difference from: q, or a
+// committee member's own part of the prior with its share of what the run starts from, which all
+// updates together take out of the sum.
+func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d *descent, base []float64, err error) {
+	c, dim := l.cfg, l.cfg.Dim()
+	d = &descent{l: l, ctx: ctx, site: l.sites[0], ws: model.NewWorkspace(c.Weights(), 0),
+		sum: make([]int64, dim), scratch: make([]int64, dim)}
+	if d.terms, err = c.terms(); err != nil {
+		return nil, nil, err
+	}
+	if d.chart, err = c.chart(d.site); err != nil {
+		return nil, nil, err
+	}
+	base = c.floats(q)
+	prior := c.floats(c.Prior())
+	if c.Strategy == BCMSplit {
+		for i := range prior {
+			prior[i] /= float64(c.Parties)
+		}
+	}
+	if t, _ := c.traits(); t.once {
+		d.cavity = append([]float64(nil), prior...)
+		addStart(c.space(), prior, l.weight*c.StartPrecision, c.StartSpread)
+		return d, prior, nil // not q, which a floor may have lifted
+	}
+	moved := make([]float64, dim)
+	for i, p := range prior {
+		moved[i] = base[i] - p
+	}
+	d.cavity = make([]float64, dim)
+	c.shares(l.weight).without(c.space(), d.cavity, base, c.floats(factor), moved)
+	return d, base, nil
+}
+
+func (c Config) chart(site model.Site) (model.Chart, error) {
+	if linear, ok := site.(*model.LinearRecords); ok && c.Family == gauss.Full {
+		return model.NewCholeskyChart(linear), nil
+	}
+	if records, ok := site.(model.PerRecord); ok {
+		unit := c.sdUnit()
+		if c.Optimiser == Natural {
+			unit = 1 // climb has units of its own
+		}
+		return model.NewMeanFieldChart(records, unit), nil
+	}
+	return nil, fmt.Errorf("%w: the records of model %q can't be taken one at a time", ErrConfig, c.Model)
+}
+
+// run is the party's posterior as natural parameters: the analytic sum where the
+// strategy has one, then the steps. first says that the party has settled no round.
+func (d *descent) run(q []float64, first bool) ([]float64, error) {
+	c := d.l.cfg
+	steps := c.Steps
+	if c.Strategy == Analytic || (c.Strategy == Hybrid && first) {
+		analytic, err := d.statistics()
+		if err != nil || c.Strategy == Analytic {
+			return analytic, err
+		}
+		if q, err = c.proper(analytic); err != nil {
+			return nil, err
+		}
+		steps--
+	}
+	if c.Optimiser == Natural {
+		return d.climb(q, steps)
+	}
+	theta, g := make([]float64, len(q)), make([]float64, len(q))
+	if err := d.chart.Open(theta, q); err != nil {
+		return nil, err
+	}
+	start := append([]float64(nil), theta...)
+	opt := c.optimiser()
+	for range steps {
+		if err := d.gradient(g, theta); err != nil {
+			return nil, err
+		}
+		if c.Optimiser == Proximal {
+			model.ProximalStep(theta, g, d.cavity, c.LearningRate, c.sdUnit())
+		} else {
+			d.chart.Pull(g, theta, d.cavity)
+			opt.Step(theta, g)
+		}
+		d.chart.Confine(theta, start)
+	}
+	return d.natural(q, theta)
+}
+
+// natural is theta as natural parameters, or q where steps have led so far that
+// they can't be computed: the party then has nothing to say in this round. Either
+// way it is post-processing.
+func (d *descent) natural(q, theta []float64) ([]float64, error) {
+	next := make([]float64, len(q))
+	err := d.chart.Natural(next, theta)
+	if errors.Is(err, gauss.ErrImproper) {
+		return q, nil
+	}
+	return finite(next, q), err
+}
+
+// proper lifts precisions below the floor: post-processing of noisy sums.
+func (c Config) proper(natural []float64) ([]float64, error) {
+	raw := make([]int64, len(natural))
+	if err := c.roundRaw(raw, natural); err != nil {
+		return nil, err
+	}
+	q, _, err := c.Repair(raw)
+	if err != nil {
+		return nil, err
+	}
+	return c.floats(q), nil
+}
+
+func (c Config) optimiser() model.Optimiser {
+	switch c.Optimiser {
+	case Adagrad:
+		return model.NewAdagrad(c.Dim(), c.LearningRate)
+	case SGD:
+		return model.NewSGD(c.LearningRate)
+	}
+	return model.NewAdam(c.Dim(), c.LearningRate)
+}
+
+// gradient writes an unbiased estimate of the derivative of the expected
+// log-likelihood of all the party's records, but for clipping.
+func (d *descent) gradient(g, theta []float64) error {
+	return d.release(g, 1, func(rows []int, f func(int, []float64) error) error {
+		return d.chart.RecordGradients(d.ws, theta, rows, f)
+	})
+}
+
+// statistics is the cavity and a noisy sum of the records' natural parameters. In
+// units of the releases' clip, StatisticClip is Clip.
+func (d *descent) statistics() ([]float64, error) {
+	site, ok := d.site.(*model.LinearRecords)
+	if !ok {
+		return nil, fmt.Errorf("%w: strategy %q has no statistics here", ErrConfig, d.l.cfg.Strategy)
+	}
+	unit := 1.0
+	if c := d.l.cfg; c.Strategy == Hybrid && c.Clip > 0 {
+		unit = c.StatisticClip / c.Clip
+	}
+	out := make([]float64, len(d.cavity))
+	err := d.release(out, unit, func(rows []int, f func(int, []float64) error) error {
+		return site.RecordStatistics(d.ws, rows, f)
+	})
+	for i, x := range d.cavity {
+		out[i] += x
+	}
+	return out, err
+}
+
+// release is one noisy sum over a fresh sample of records: dst estimates the sum
+// over all of them. Each record's vector over unit is clipped to Clip on the
+// integers. A clipped vector that isn't finite counts as 0: an error would tell of
+// the record.
+func (d *descent) release(dst []float64, unit float64, each func(rows []int, f func(int, []float64) error) error) error {
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
+	rows, scale, err := d.l.cfg.draw(d.site.Rows(), d.l.noise.rand)
+	if err != nil {
+		return err
+	}
+	clear(d.sum)
+	if err := each(rows, func(_ int, v []float64) error { return d.add(v, unit) }); err != nil {
+		return err
+	}
+	if d.observe != nil {
+		d.observe(d.sum)
+	}
+	if err := d.l.noise.add(d.sum, d.scratch); err != nil {
+		return err
+	}
+	back := math.Ldexp(unit*scale, -int(d.l.cfg.FracBits))
+	for i, x := range d.sum {
+		dst[i] = float64(x) * back
+	}
+	return nil
+}
+
+func (d *descent) add(v []float64, unit float64) error {
+	if unit != 1 {
+		for i := range v {
+			v[i] /= unit
+		}
+	}
+	d.seen++
+	cut, err := d.terms.Add(d.sum, v)
+	unfit := errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange)
+	if cut || unfit {
+		d.clipped++
+	}
+	if unfit && d.l.cfg.Clip > 0 {
+		return nil
+	}
+	return err
+}
+
+// terms adds records up under the configuration's clip.
+func (c Config) terms() (*Terms, error) {
+	if c.Clip == 0 {
+		return NewTerms(c.grid(), 0, 0), nil
+	}
+	bound, err := c.clipUnits()
+	return NewTerms(c.grid(), c.Clip, bound), err
+}

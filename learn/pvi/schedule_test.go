@@ -1,0 +1,159 @@
+package pvi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"choir/learn/gauss"
+)
+
+// everySchedule is each kind of schedule over four parties.
+func everySchedule(t testing.TB) map[string]Schedule {
+	t.Helper()
+	subsets, err := Subsets(4, 2, [32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrivals, err := Asynchronous([]int{10, 17, 24, 31}, [32]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]Schedule{"synchronous": nil, "sequential": Sequential(4), "subsets": subsets, "asynchronous": arrivals}
+}
+
+// Without privacy every schedule ends at the exact posterior of linear regression:
+// to 1e-9 in floating point, and on the grid to half a unit of 2^-34 a party. In one
+// dimension the mean-field family is the same model (the thesis's case study).
+func TestSchedulesReachTheExactPosterior(t *testing.T) {
+	for name, schedule := range everySchedule(t) {
+		for _, features := range []int{1, 3} {
+			c := linearConfig(gauss.Full)
+			c.Features, c.FracBits, c.DampingBits = features, 34, 10
+			ls, all := parties(t, c, 4)
+			course := Course{Rounds: 400, Schedule: schedule, Tolerance: 1e-10, Window: 40}
+			post, rounds, err := RunRealCourse(context.Background(), c, ls, course)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := RunCourse(context.Background(), c, ls, course)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rounds >= 400 || h.Rounds() >= 400 {
+				t.Errorf("%s: no end after %d and %d rounds", name, rounds, h.Rounds())
+			}
+			grid, want := c.floats(h.Final()), exactPosterior(c, all)
+			for i := range want {
+				if math.Abs(post.Natural()[i]-want[i]) > 1e-9 || math.Abs(grid[i]-want[i]) > 1e-9 {
+					t.Errorf("%s, %d features, coordinate %d: %v and %v, want %v", name, features, i, post.Natural()[i], grid[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// Damped runs converge to it too, constant or decreasing (which is then a power of
+// the round: what is left after 1500 of them is 16^-15 of the way or so).
+func TestDampedSchedulesConverge(t *testing.T) {
+	for name, schedule := range everySchedule(t) {
+		for decay, tolerance := range map[float64]float64{0: 1e-9, 0.01: 1e-6} {
+			c := linearConfig(gauss.Full)
+			c.Damping, c.DampingDecay = 0.4, decay
+			ls, all := parties(t, c, 4)
+			post, _, err := RunRealCourse(context.Background(), c, ls, Course{Rounds: 1500, Schedule: schedule})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range exactPosterior(c, all) {
+				if math.Abs(post.Natural()[i]-want) > tolerance*(1+math.Abs(want)) {
+					t.Errorf("%s, decay %v, coordinate %d: %v, want %v", name, decay, i, post.Natural()[i], want)
+				}
+			}
+		}
+	}
+}
+
+// A run taken up at any round is the run that was never interrupted.
+func TestResume(t *testing.T) {
+	c := logisticConfig()
+	ls, _ := parties(t, c, 4)
+	for name, schedule := range everySchedule(t) {
+		whole, err := RunCourse(context.Background(), c, ls, Course{Rounds: 9, Schedule: schedule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for stop := range 9 {
+			h, err := RunCourse(context.Background(), c, ls, Course{Rounds: stop, Schedule: schedule})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := History{First: h.Rounds(), Raw: [][]int64{h.Final()}, States: h.States}
+			rest, err := Resume(context.Background(), c, ls, last, Course{Rounds: 9, Schedule: schedule})
+			if err != nil || rest.Rounds() != 9 || !slices.Equal(rest.Final(), whole.Final()) {
+				t.Errorf("%s, from round %d: round %d, %v", name, stop, rest.Rounds(), err)
+			}
+		}
+	}
+}
+
+// The asynchronous schedule draws in inverse proportion to sizes, subsets draw alike:
+// frequencies within six standard errors.
+func TestScheduleFrequencies(t *testing.T) {
+	const rounds = 20000
+	all := everySchedule(t)
+	count := func(s Schedule) (n [4]float64) {
+		for round := 1; round <= rounds; round++ {
+			for _, i := range s(round) {
+				n[i]++
+			}
+		}
+		return n
+	}
+	total := 1.0/10 + 1.0/17 + 1.0/24 + 1.0/31
+	for i, n := range count(all["asynchronous"]) {
+		p := 1 / float64(10+7*i) / total
+		if math.Abs(n-rounds*p) > 6*math.Sqrt(rounds*p*(1-p)) {
+			t.Errorf("party %d: %v of %d rounds, want a share of %v", i, n, rounds, p)
+		}
+	}
+	for i, n := range count(all["subsets"]) {
+		if math.Abs(n-rounds/2) > 6*math.Sqrt(rounds)/2 {
+			t.Errorf("party %d: in %v of %d subsets", i, n, rounds)
+		}
+	}
+	if got := []int{all["sequential"](1)[0], all["sequential"](4)[0], all["sequential"](5)[0]}; !slices.Equal(got, []int{0, 3, 0}) {
+		t.Errorf("in turn: %v", got)
+	}
+}
+
+func TestScheduleRefusals(t *testing.T) {
+	if _, err := Subsets(3, 4, [32]byte{}); !errors.Is(err, ErrConfig) {
+		t.Error(err)
+	}
+	if _, err := Asynchronous([]int{3, 0}, [32]byte{}); !errors.Is(err, ErrConfig) {
+		t.Error(err)
+	}
+	if _, err := Asynchronous(nil, [32]byte{}); !errors.Is(err, ErrConfig) {
+		t.Error(err)
+	}
+	c := linearConfig(gauss.Full)
+	ls, _ := parties(t, c, 2)
+	for _, set := range [][]int{{}, {1, 1}, {1, 0}, {2}, {-1}} {
+		course := Course{Rounds: 1, Schedule: func(int) []int { return set }}
+		if _, err := RunCourse(context.Background(), c, ls, course); !errors.Is(err, ErrConfig) {
+			t.Errorf("%v: %v", set, err)
+		}
+		if _, _, err := RunRealCourse(context.Background(), c, ls, course); !errors.Is(err, ErrConfig) {
+			t.Errorf("%v: %v", set, err)
+		}
+	}
+	if _, err := Resume(context.Background(), c, ls, History{}, Course{Rounds: 1}); !errors.Is(err, ErrConfig) {
+		t.Error(err)
+	}
+	if _, _, err := RunRealCourse(context.Background(), c, ls, Course{Rounds: 1, Noise: func(int, int) []int64 { return nil }}); !errors.Is(err, ErrConfig) {
+		t.Error(err)
+	}
+}

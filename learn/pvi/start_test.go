@@ -1,0 +1,91 @@
+package pvi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"choir/learn/gauss"
+	"choir/learn/model"
+)
+
+// Factors that start with a public precision change the way and not the end: linear
+// regression still reaches the exact posterior, since each party takes its share of
+// the start out. With declared shares that don't add up to 1, what is nobody's stays.
+func TestStartPrecisionIsTakenOut(t *testing.T) {
+	for _, s := range []Strategy{Dataset, Averaging, Virtual} {
+		for _, declared := range []float64{1, 0.5} {
+			c := linearConfig(gauss.Full)
+			c.Strategy, c.Damping, c.StartPrecision, c.StartSpread = s, 0.5, 64, 0.25
+			if s != Dataset {
+				c.Shards = 3
+			}
+			var ls []*Learner
+			var all Data
+			for i := range 4 {
+				d := dense(c, uint64(i), 10+7*i)
+				ls = append(ls, learner(t, c, d, declared/4))
+				all.X, all.Y = append(all.X, d.X...), append(all.Y, d.Y...)
+			}
+			post, err := RunReal(context.Background(), c, ls, 80)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := exactPosterior(c, all)
+			for i := range c.Features {
+				want[c.space().Index(i, i)] -= (1 - declared) * c.StartPrecision / 2
+				want[i] += (1 - declared) * c.StartPrecision * 0.25 * model.Uniform(i)
+			}
+			for i, got := range post.Natural() {
+				if math.Abs(got-want[i]) > 1e-9*(1+math.Abs(want[i])) {
+					t.Errorf("%s, %v, coordinate %d: %v, want %v", s, declared, i, got, want[i])
+				}
+			}
+		}
+	}
+}
+
+// DP optimisation takes the same share out: without noise it ends where the exact
+// posterior is, from any start.
+func TestStartPrecisionOfOptimisation(t *testing.T) {
+	c := linearConfig(gauss.Full)
+	c.Strategy, c.Local, c.Features, c.NoiseSD, c.StartPrecision = Optimisation, true, 2, 1, 16
+	c.FracBits, c.DampingBits, c.Steps, c.LearningRate, c.Optimiser = 34, 10, 100, 0.02, SGD
+	data := dense(c, 5, 40)
+	h := run(t, c, []*Learner{noised(t, learner(t, c, data, 1), 0, 1)}, nil, 30)
+	if got := -2 * c.floats(c.Initial())[c.Features]; got != 17 {
+		t.Errorf("starts with precision %v, want 17", got)
+	}
+	got, want := c.floats(h.Final()), exactPosterior(c, data)
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-4*(1+math.Abs(want[i])) {
+			t.Errorf("coordinate %d: %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
+// A network may begin at spread means with the prior around 0.
+func TestStartSpread(t *testing.T) {
+	c := networkConfig()
+	c.PriorSpread, c.StartPrecision, c.StartSpread = 0, 200, 0.5
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Posterior(c.Initial())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range p.Mean() {
+		if want := 0.5 * model.Uniform(i) * 200 / 210; math.Abs(m-want) > 1e-6 || c.Prior()[i] != 0 {
+			t.Fatalf("weight %d begins at %v, want %v", i, m, want)
+		}
+	}
+	for _, bad := range []func(*Config){func(c *Config) { c.StartSpread = 0 }, func(c *Config) { c.StartPrecision = 0 }, func(c *Config) { c.StartSpread = -1 }, func(c *Config) { c.StartSpread = math.NaN() }} {
+		broken := c
+		bad(&broken)
+		if err := broken.Validate(); !errors.Is(err, ErrConfig) {
+			t.Errorf("%+v: %v", broken.Method, err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package pvi
+
+import (
+	"choir/learn/gauss"
+	"choir/learn/model"
+)
+
+// work is the scratch memory of one round at one party.
+type work struct {
+	l        *Learner
+	ws       *model.Workspace
+	q, moved []float64 // the posterior; the posterior over the prior
+	cavity   []float64
+	factor   []float64
+	update   []float64
+	shares
+}
+
+// newWork starts a round from the public posterior in raw units.
+func (l *Learner) newWork(q []int64) *work { return l.newRealWork(l.cfg.floats(q)) }
+
+// newRealWork is newWork with the posterior in real natural parameters.
+func (l *Learner) newRealWork(q []float64) *work {
+	dim := l.cfg.Dim()
+	w := &work{
+		l: l, ws: model.NewWorkspace(l.cfg.Weights(), l.maxRows),
+		q: q, moved: make([]float64, dim),
+		cavity: make([]float64, dim), factor: make([]float64, dim), update: make([]float64, dim),
+	}
+	w.shares = l.cfg.shares(l.weight)
+	l.cfg.toFloat(w.moved, l.cfg.Prior())
+	for i := range w.moved {
+		w.moved[i] = w.q[i] - w.moved[i]
+	}
+	return w
+}
+
+// shares is how a shard's factor t = (1-Beta) t_private + Beta w (q / prior) is made
+// of what is at hand.
+type shares struct {
+	stored float64 // what the stored factor counts
+	start  float64 // the part of StartPrecision, which isn't stored
+	spread float64 // of the means that it is around
+	tied   float64 // what the public posterior over the prior counts
+	mean   float64 // what an update is divided by: the shards, where they are averaged
+}
+
+// shares: where a shard stands for itself, a stored factor is its own, or the
+// party's released one, of which the shard has a part like all others; w is the
+// shard's share of all data. Averaging: a shard stands for its whole party, so its
+// factor is Shards times what it took in (the divided updates), or the party's
+// released one, and w is the party's share.
+func (c Config) shares(weight float64) shares {
+	n := float64(c.Shards)
+	s := shares{stored: 1, tied: weight / n, mean: 1}
+	switch averaging := c.Strategy == Averaging; {
+	case averaging && c.released():
+		s.tied, s.mean = weight, n
+	case averaging:
+		s.stored, s.tied, s.mean = n, weight, n
+	case c.released():
+		s.stored = 1 / n
+	}
+	s.stored *= 1 - c.Beta
+	s.start, s.spread = (1-c.Beta)*s.tied*c.StartPrecision, c.StartSpread
+	s.tied *= c.Beta
+	return s
+}
+
+// without writes the cavity q / t. moved is the posterior over the prior.
+func (s shares) without(space gauss.Space, dst, q, stored, moved []float64) {
+	for i, t := range stored {
+		dst[i] = q[i] - s.stored*t - s.tied*moved[i]
+	}
+	addStart(space, dst, -s.start, s.spread)
+}
+
+// addStart multiplies a factor of this precision around the fixed means within spread into v,
+// or with a negative one takes it out.
+func addStart(space gauss.Space, v []float64, precision, spread float64) {
+	for i := range space.Features {
+		v[i] += precision * spread * model.Uniform(i)
+		v[space.Index(i, i)] -= precision / 2
+	}
+}
+
+// propose leaves shard k's free update in w.update, given its stored factor in raw
+// units: the local optimum minus q, with the cavity q / t, over w.mean.
+func (w *work) propose(k int, factor []int64) {
+	w.l.cfg.toFloat(w.factor, factor)
+	w.optimise(k)
+}
+
+func (w *work) optimise(k int) {
+	w.divide()
+	w.l.sites[k].Update(w.ws, w.update, w.q, w.cavity)
+	w.average()
+}
+
+// divide leaves q / t in w.cavity for the stored factor in w.factor.
+func (w *work) divide() {
+	w.without(w.l.cfg.space(), w.cavity, w.q, w.factor, w.moved)
+}
+
+func (w *work) average() {
+	if w.mean == 1 {
+		return
+	}
+	for i := range w.update {
+		w.update[i] /= w.mean
+	}
+}

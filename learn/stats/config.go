@@ -1,0 +1,175 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"reflect"
+	"slices"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/pvi"
+)
+
+// Limits of a configuration.
+const (
+	MaxFeatures = 1 << 10
+	MaxRecords  = 1 << 22 // of one party
+)
+
+// ErrConfig is in the chain of every error about a bad configuration.
+var ErrConfig = errors.New("bad configuration of sufficient statistics")
+
+// Config is everything public that determines a run besides the data and the noise.
+// All members hold the same one; it belongs in the signed plan.
+type Config struct {
+	Features int `json:"features"` // columns of a record, the bias, always 1, last
+
+	// PriorPrecision is that of every weight around 0, with the target and the
+	// features (not the bias) measured in their public scales: the bounds, or with
+	// moment rounds the standard deviations found in them.
+	PriorPrecision float64 `json:"prior_precision"`
+	// NoiseSD is the standard deviation of an observation in the target's own unit; 0
+	// has it estimated from the noisy statistics.
+	NoiseSD float64 `json:"noise_sd"`
+
+	// Bound and TargetBound are public bounds of |x|, for every feature, and of |y|: what
+	// moment rounds cut at, and without these the units of everything.
+	Bound       float64 `json:"bound"`
+	TargetBound float64 `json:"target_bound"`
+	// Bounds, if there are any, are every feature's own, without the bias's, in the place
+	// of Bound: a wide column then doesn't blur the others' moments.
+	Bounds []float64 `json:"bounds,omitempty"`
+
+	// MomentRounds is how many rounds, from the first, find means and standard
+	// deviations; 0 goes by the bounds alone.
+	MomentRounds int `json:"moment_rounds"`
+	// Radius is R, the most that a record's scaled norm may be, its bias of 1 included:
+	// in units of the bounds, or with moment rounds of standard deviations.
+	Radius float64 `json:"radius"`
+	// Threshold and TargetThreshold cut single scaled features and targets, as Paper
+	// I's projection does; 0 doesn't.
+	Threshold       float64 `json:"threshold"`
+	TargetThreshold float64 `json:"target_threshold"`
+
+	FracBits   uint8 `json:"frac_bits"`   // f: scaled values are multiples of 2^-f, products of 2^-2f
+	Records    int64 `json:"records"`     // declared number of all parties' records: turns sums into means, and promises nothing
+	MaxRecords int64 `json:"max_records"` // most records of one party; more are refused
+}
+
+// equal tells whether two configurations are the same.
+func (c Config) equal(o Config) bool {
+	same := slices.Equal(c.Bounds, o.Bounds)
+	c.Bounds, o.Bounds = nil, nil
+	return same && reflect.DeepEqual(c, o)
+}
+
+// Validate names every field that is out of range or contradicts another.
+func (c Config) Validate() error {
+	var errs []error
+	check := func(ok bool, field string, value any, want string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("%w: %s is %v, want %s", ErrConfig, field, value, want))
+		}
+	}
+	sane := func(v float64) bool { return v >= 0x1p-20 && v <= 0x1p20 }
+	const range20 = "2^-20 to 2^20"
+	check(c.Features >= 1 && c.Features <= MaxFeatures, "features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
+	check(sane(c.PriorPrecision), "prior_precision", c.PriorPrecision, range20)
+	check(c.NoiseSD == 0 || sane(c.NoiseSD), "noise_sd", c.NoiseSD, "0 or "+range20)
+	check(sane(c.Bound), "bound", c.Bound, range20)
+	check(sane(c.TargetBound), "target_bound", c.TargetBound, range20)
+	check(len(c.Bounds) == 0 || len(c.Bounds) == c.Features-1, "bounds", len(c.Bounds), fmt.Sprintf("none, or %d numbers", c.Features-1))
+	for i, b := range c.Bounds {
+		check(sane(b), fmt.Sprintf("bounds[%d]", i), b, range20)
+	}
+	check(c.MomentRounds >= 0 && c.MomentRounds < pvi.MaxRounds, "moment_rounds", c.MomentRounds, fmt.Sprintf("0 to %d", pvi.MaxRounds-1))
+	check(c.Threshold == 0 || sane(c.Threshold), "threshold", c.Threshold, "0 or "+range20)
+	check(c.TargetThreshold == 0 || sane(c.TargetThreshold), "target_threshold", c.TargetThreshold, "0 or "+range20)
+	check(c.FracBits >= 4 && c.FracBits <= 16, "frac_bits", c.FracBits, "4 to 16")
+	check(c.Radius >= 1 && c.Radius <= 64, "radius", c.Radius, "1 to 64")
+	check(c.Records >= 1 && c.Records <= 1<<40, "records", c.Records, "1 to 2^40")
+	check(c.MaxRecords >= 1 && c.MaxRecords <= MaxRecords, "max_records", c.MaxRecords, fmt.Sprintf("1 to %d", MaxRecords))
+	if len(errs) == 0 && c.momentScale() < 1 {
+		check(false, "radius", c.Radius, fmt.Sprintf("more than that beside %d features, whose moments would be the larger", c.Features))
+	}
+	if len(errs) == 0 && c.Sensitivity() > 1<<60/uint64(c.MaxRecords) {
+		check(false, "max_records", c.MaxRecords, "less, or a smaller radius or frac_bits: their sum could leave 60 bits")
+	}
+	return errors.Join(errs...)
+}
+
+// columns is D: the features, the bias among them, and the target.
+func (c Config) columns() int { return c.Features + 1 }
+
+// moved is the number of columns that moments are taken of: all but the bias.
+func (c Config) moved() int { return c.Features }
+
+// Dim is the length of a party's sum: D(D+1)/2 products. Moments, two numbers for each
+// column but the bias, take the first places.
+func (c Config) Dim() int { return c.columns() * (c.columns() + 1) / 2 }
+
+// SumFracBits is the grid of the sums: their unit is 2^-SumFracBits.
+func (c Config) SumFracBits() uint8 { return 2 * c.FracBits }
+
+// radius is R in units of 2^-f.
+func (c Config) radius() uint64 {
+	r, err := fixedpoint.Grid{FracBits: c.FracBits}.IntBound(c.Radius)
+	if err != nil {
+		return 0
+	}
+	return r
+}
+
+// The weights of the products, see the package comment.
+const (
+	onDiagonal  = 5
+	offDiagonal = 7
+)
+
+// Sensitivity bounds the L2 distance, in units of 2^-2f, between the sums that
+// neighbouring data sets give in one round, given everything public before it, when
+// one record is replaced by another. It is ceil(sqrt(50) R^2) with R in units of
+// 2^-f.
+//
+// Statistics. With M = zz' - z'z” for the two values z, z' of the record, all
+// integers, the squared distance is 25 sum_i M_ii^2 + 49 sum_{i<j} M_ij^2 = 24.5 |M|^2 + 0.5
+// sum_i M_ii^2 in Frobenius' norm. |M|^2 = |z|^4 + |z'|^4 - 2 (z.z')^2 <= 2 R^4, and sum_i
+// M_ii^2 = sum_i (z_i^2 - z'_i^2)^2 <= sum_i (z_i^4 + z'_i^4) <= 2 R^4. Together: at most 50 R^4.
+//
+// Moments. A column's (U v / 2, v^2), for |v| <= U, moves by at most sqrt(1.2862) U^2 =
+// 1.13411 U^2: with s = |v - v'| / U and t = |v + v'| / U, s + t <= 2, the square over U^4 is
+// s^2 (1/4 + t^2), whose maximum on t = 2 - s is 1.28614 at s = (6 - sqrt 2) / 4. The columns
+// together move by sqrt(Features) times that, and Config.momentScale, a whole number, keeps
+// its multiple at or below the statistics' bound.
+func (c Config) Sensitivity() uint64 {
+	r := new(big.Int).SetUint64(c.radius())
+	r.Mul(r, r)
+	square := new(big.Int).Mul(r, r)
+	square.Mul(square, big.NewInt(2*onDiagonal*onDiagonal))
+	root := new(big.Int).Sqrt(square)
+	if new(big.Int).Mul(root, root).Cmp(square) < 0 {
+		root.Add(root, big.NewInt(1))
+	}
+	return root.Uint64()
+}
+
+// momentBits is the grid of the moment rounds: a column within its bound is at most U =
+// 2^momentBits.
+const momentBits = 8
+
+// momentScale is what moments are multiplied by: the largest whole number with which their
+// sensitivity, sqrt(1.2862 Features) U^2, stays within the statistics'.
+func (c Config) momentScale() int64 {
+	one := math.Sqrt(1.2862*float64(c.moved())) * (1 + 1e-9) * (1 << (2 * momentBits))
+	return int64(math.Floor(float64(c.Sensitivity()) / one))
+}
+
+// TermBound bounds the L2 norm of one record's contribution: a record's products have norm
+// at most 5 R^2, and its moments at most sqrt(5/4 Features) U^2 times the scale; both are below
+// the sensitivity.
+func (c Config) TermBound() uint64 { return c.Sensitivity() }
+
+// PerParty bounds the L2 norm of one party's sum: MaxRecords terms.
+func (c Config) PerParty() uint64 { return uint64(c.MaxRecords) * c.TermBound() }

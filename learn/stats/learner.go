@@ -1,0 +1,173 @@
+package stats
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/internal/secret"
+	"choir/learn/pvi"
+)
+
+// ErrData is in the chain of every error about records that can't be taken.
+var ErrData = pvi.ErrData
+
+// Learner is one party. It keeps no private state.
+type Learner struct {
+	secret.Hidden
+
+	cfg   Config
+	data  pvi.Data
+	noise float64
+}
+
+// Proposal is a party's answer in a round.
+type Proposal struct {
+	secret.Hidden
+
+	// Update is the sum over the party's records, in units of 2^-2f, length Dim: what
+	// noise is added to.
+	Update []int64
+	// ClippedFraction is the share of records that were cut or scaled down. For the
+	// party's own eyes.
+	ClippedFraction float64
+}
+
+// NewLearner makes a party. noise is the variance of all parties' noise on one sum, in
+// its unit squared; it is public, and 0 without noise. The data is kept, not copied,
+// and never modified. Errors: ErrConfig, ErrData.
+func NewLearner(cfg Config, data pvi.Data, noise float64) (*Learner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if int64(data.Rows()) > cfg.MaxRecords {
+		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(), cfg.MaxRecords)
+	}
+	return &Learner{cfg: cfg, data: data, noise: noise}, cfg.check(data)
+}
+
+// check names the first record that can't be taken.
+func (c Config) check(d pvi.Data) error {
+	if len(d.X) != len(d.Y)*c.Features {
+		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y), c.Features)
+	}
+	for i, x := range d.X {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/c.Features, i%c.Features, x)
+		}
+		if i%c.Features == c.Features-1 && x != 1 {
+			return fmt.Errorf("%w: row %d, the bias is %v, want 1", ErrData, i/c.Features, x)
+		}
+	}
+	for i, y := range d.Y {
+		if math.IsNaN(y) || math.IsInf(y, 0) {
+			return fmt.Errorf("%w: row %d, target is %v", ErrData, i, y)
+		}
+	}
+	return nil
+}
+
+// Config is the configuration that the learner was made with.
+func (l *Learner) Config() Config { return l.cfg }
+
+// Propose sums the party's records for a round, given the public state. The same
+// arguments give the same proposal. Errors: ErrRound, ErrShape, the context's.
+func (l *Learner) Propose(ctx context.Context, round int, raw []int64) (Proposal, error) {
+	if round < 1 || round > pvi.MaxRounds {
+		return Proposal{}, fmt.Errorf("propose: round %d: %w", round, ErrRound)
+	}
+	s, err := l.cfg.open(raw)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return Proposal{}, err
+	}
+	p := Proposal{Update: make([]int64, l.cfg.Dim())}
+	clipped := 0
+	if round <= l.cfg.MomentRounds {
+		clipped = l.moments(p.Update)
+	} else {
+		clipped = l.products(p.Update, l.cfg.scales(s, l.noise))
+	}
+	if n := l.data.Rows(); n > 0 {
+		p.ClippedFraction = float64(clipped) / float64(n)
+	}
+	return p, nil
+}
+
+// value is column j of a row.
+func (l *Learner) value(row, j int) float64 {
+	if j == l.cfg.Features {
+		return l.data.Y[row]
+	}
+	return l.data.X[row*l.cfg.Features+j]
+}
+
+// moments adds U v / 2 and v^2 of every column to dst, times the scale.
+func (l *Learner) moments(dst []int64) (clipped int) {
+	const top = 1 << momentBits
+	by := l.cfg.momentScale()
+	for row := range l.data.Rows() {
+		cut := false
+		for k := range l.cfg.moved() {
+			j := l.cfg.column(k)
+			v := math.RoundToEven(l.value(row, j) / l.cfg.bound(j) * top)
+			if math.Abs(v) > top {
+				v, cut = math.Copysign(top, v), true
+			}
+			dst[2*k] += by * int64(v) * (top / 2)
+			dst[2*k+1] += by * int64(v) * int64(v)
+		}
+		if cut {
+			clipped++
+		}
+	}
+	return clipped
+}
+
+// products adds the weighted products of every record to dst.
+func (l *Learner) products(dst []int64, scales []scale) (clipped int) {
+	z, radius := make([]int64, l.cfg.columns()), l.cfg.radius()
+	for row := range l.data.Rows() {
+		cut := l.scaled(z, row, scales)
+		if fixedpoint.ClipInt(z, radius) || cut {
+			clipped++
+		}
+		addProducts(dst, z)
+	}
+	return clipped
+}
+
+// addProducts adds a record's weighted products to dst.
+func addProducts(dst, z []int64) {
+	at := 0
+	for i, a := range z {
+		dst[at] += onDiagonal * a * a
+		for k, b := range z[i+1:] {
+			dst[at+1+k] += offDiagonal * a * b
+		}
+		at += len(z) - i
+	}
+}
+
+// scaled writes the record in public units, cut by the thresholds, onto the grid. A
+// value that is far beyond every radius is cut first: it could overflow the grid.
+func (l *Learner) scaled(z []int64, row int, scales []scale) (cut bool) {
+	for j, s := range scales {
+		limit := l.cfg.Threshold
+		if j == l.cfg.Features {
+			limit = l.cfg.TargetThreshold
+		}
+		if limit == 0 || j == l.cfg.Features-1 {
+			limit = 0x1p30
+		}
+		v := (l.value(row, j) - s.center) / s.unit
+		if math.Abs(v) > limit {
+			v, cut = math.Copysign(limit, v), true
+		}
+		z[j] = int64(math.RoundToEven(math.Ldexp(v, int(l.cfg.FracBits))))
+	}
+	return cut
+}

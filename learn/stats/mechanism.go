@@ -1,0 +1,46 @@
+package stats
+
+import (
+	"fmt"
+
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+)
+
+// Mechanism is what a round releases, of either kind: the sum over all parties, noised
+// jointly.
+func (c Config) Mechanism() (pvi.Mechanism, error) {
+	if err := c.Validate(); err != nil {
+		return pvi.Mechanism{}, err
+	}
+	return pvi.Mechanism{Clip: c.TermBound(), Sensitivity: c.Sensitivity(), Dim: c.Dim(), Steps: 1, PerParty: c.PerParty()}, nil
+}
+
+// Predictive is Posterior with the model that predicts from it. Before the first
+// statistics it is the prior, with an observation's noise of 1 if it isn't known.
+func (c Config) Predictive(raw []int64, noise float64) (*pvi.Posterior, error) {
+	s, err := c.open(raw)
+	if err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	like := pvi.Config{Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset, Features: c.Features, Shards: 1, PriorPrecision: c.PriorPrecision,
+		PrecisionFloor: c.PriorPrecision, FracBits: 16, DampingBits: 16, Damping: 1, NoiseSD: c.NoiseSD}
+	if s.rounds == 0 {
+		if like.NoiseSD == 0 {
+			like.NoiseSD = 1
+		}
+		natural := make([]float64, like.Dim())
+		gauss.Space{Family: gauss.Full, Features: c.Features}.Prior(natural, c.PriorPrecision)
+		return like.PosteriorAt(natural)
+	}
+	p, err := c.Posterior(raw, noise)
+	if err != nil {
+		return nil, err
+	}
+	natural, err := p.Natural()
+	if err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	like.NoiseSD = p.NoiseSD
+	return like.PosteriorAt(natural)
+}

@@ -1,0 +1,76 @@
+package stats
+
+import (
+	"context"
+	"fmt"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/pvi"
+)
+
+// Run drives learners for a number of rounds with a plain sum in place of a secret
+// one: the reference of a trusted aggregator. noise adds a round's noise to the sum;
+// nil adds none. It returns the last public state, on the integers of a session with
+// the same noise.
+func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round int, sum []int64) error, rounds int) ([]int64, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	for i, l := range learners {
+		if !l.cfg.equal(cfg) {
+			return nil, fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
+		}
+	}
+	propose := func(round, party int, raw []int64) ([]int64, error) {
+		p, err := learners[party].Propose(ctx, round, raw)
+		return p.Update, err
+	}
+	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise, Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
+}
+
+// InputRadius is the sensitivity of InputPerturbation: the L2 distance of two values of
+// a record on the grid 2^-f, 2R at most.
+func (c Config) InputRadius() uint64 { return 2 * c.radius() }
+
+// InputPerturbation is the baseline without any protocol: every record's owner adds
+// noise to the record itself (Paper I's baseline, after Foulds et al. 2016), scaled by
+// the public bounds and held to the radius. It is private in one release of sensitivity
+// InputRadius over Features+1 numbers, in units of 2^-f; noise writes such noise of the
+// given variance. What it adds to the squares on average, known in public, is taken off
+// again.
+func InputPerturbation(cfg Config, parts []pvi.Data, noise func(dst []int64) error, variance float64) (*Posterior, error) {
+	cfg.MomentRounds = 0
+	raw := cfg.Initial()
+	s, _ := cfg.open(raw)
+	scales := cfg.scales(s, 0)
+	z, e := make([]int64, cfg.columns()), make([]int64, cfg.columns())
+	records := 0
+	for i, part := range parts {
+		l, err := NewLearner(cfg, part, 0)
+		if err != nil {
+			return nil, fmt.Errorf("party %d: %w", i, err)
+		}
+		for row := range part.Rows() {
+			l.scaled(z, row, scales)
+			fixedpoint.ClipInt(z, cfg.radius())
+			if err := noise(e); err != nil {
+				return nil, fmt.Errorf("noise: %w", err)
+			}
+			for j := range z {
+				z[j] += e[j]
+			}
+			addProducts(s.products, z)
+			records++
+		}
+	}
+	at := 0
+	for i := range z {
+		s.products[at] -= int64(onDiagonal * variance * float64(records))
+		at += len(z) - i
+	}
+	raw[1] = 1
+	// The products' noise, as if it were added to their sum: per record the variance of
+	// e_i e_j, and more where a record is large, which is left out.
+	own := variance * variance * float64(records) * offDiagonal * offDiagonal
+	return cfg.Posterior(raw, own)
+}

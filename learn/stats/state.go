@@ -1,0 +1,113 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"choir/learn/pvi"
+)
+
+var (
+	// ErrOverflow says that a state would leave the range of int64.
+	ErrOverflow = errors.New("state overflows 64 bits on this grid")
+	// ErrShape says that a vector has the wrong length or holds an impossible value.
+	ErrShape = errors.New("malformed state or sum")
+	// ErrRound says that a round number is out of range.
+	ErrRound = errors.New("round is out of range")
+)
+
+// StateDim is the length of the public state: the numbers of accepted moment and
+// statistics rounds, and the sums of both.
+func (c Config) StateDim() int { return 2 + 2*c.moved() + c.Dim() }
+
+type state struct {
+	momentRounds, rounds int64
+	moments, products    []int64
+}
+
+func (c Config) open(raw []int64) (s state, err error) {
+	if len(raw) != c.StateDim() || raw[0] < 0 || raw[1] < 0 {
+		return s, fmt.Errorf("state: %w", ErrShape)
+	}
+	split := 2 + 2*c.moved()
+	return state{raw[0], raw[1], raw[2:split], raw[split:]}, nil
+}
+
+// Initial is the state before round 1: nothing is known.
+func (c Config) Initial() []int64 { return make([]int64, c.StateDim()) }
+
+// Fold adds a round's revealed sum up, by the kind of the round. It is pure. Errors:
+// ErrRound, ErrShape, ErrOverflow.
+func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
+	if round < 1 || round > pvi.MaxRounds {
+		return nil, fmt.Errorf("fold of round %d: %w", round, ErrRound)
+	}
+	if _, err := c.open(raw); err != nil || len(sum) != c.Dim() {
+		return nil, fmt.Errorf("fold: %w", ErrShape)
+	}
+	next := append([]int64(nil), raw...)
+	s, _ := c.open(next)
+	into, count := s.products, &next[1]
+	if round <= c.MomentRounds {
+		into, count = s.moments, &next[0]
+	}
+	*count++
+	for i := range into {
+		v := into[i] + sum[i]
+		if (sum[i] > 0 && v < into[i]) || (sum[i] < 0 && v > into[i]) {
+			return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)
+		}
+		into[i] = v
+	}
+	return next, nil
+}
+
+// scale is where a column's centre is and what its unit is, in the data's unit.
+type scale struct{ center, unit float64 }
+
+// scales are the columns', the target last: what the records of a statistics round are
+// moved and measured by. noise is the variance of the noise on one round's sum, in the
+// sum's unit squared: an estimated variance below its own standard error counts as
+// that. The bias is left alone.
+func (c Config) scales(s state, noise float64) []scale {
+	out := make([]scale, c.columns())
+	bias := c.Features - 1
+	for j := range out {
+		out[j] = scale{0, c.bound(j)}
+	}
+	out[bias] = scale{0, 1}
+	if s.momentRounds == 0 {
+		return out
+	}
+	unit := float64(s.momentRounds) * float64(c.Records) * float64(c.momentScale()) * (1 << (2 * momentBits))
+	least := math.Sqrt(float64(s.momentRounds)*noise) / unit
+	for k := range c.moved() {
+		j := c.column(k)
+		mean := min(max(2*float64(s.moments[2*k])/unit, -1), 1)
+		variance := float64(s.moments[2*k+1])/unit - float64(mean*mean)
+		variance = min(max(variance, least, 0x1p-20), 1)
+		out[j] = scale{c.bound(j) * mean, c.bound(j) * math.Sqrt(variance)}
+	}
+	return out
+}
+
+// column is the k-th column that has moments: the features before the bias, then the
+// target.
+func (c Config) column(k int) int {
+	if k == c.Features-1 {
+		return c.Features
+	}
+	return k
+}
+
+// bound is a column's public bound.
+func (c Config) bound(j int) float64 {
+	if j == c.Features {
+		return c.TargetBound
+	}
+	if j < len(c.Bounds) {
+		return c.Bounds[j]
+	}
+	return c.Bound
+}

@@ -1,0 +1,122 @@
+package verify_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/protocol"
+	"choir/protocol/verify"
+	"choir/session"
+	"choir/transport"
+)
+
+// liar is a compute node's bus: whatever partial sum the node reveals, it adds
+// one to the first coordinate, signs that and seals it, as the node itself could.
+type liar struct {
+	transport.Bus
+	t     *testing.T
+	s     protocol.Session
+	self  uint32
+	key   *identity.PrivateKey
+	store host.Store
+}
+
+func (l *liar) Publish(ctx context.Context, messages ...transport.Message) error {
+	out := append([]transport.Message(nil), messages...)
+	for i, m := range messages {
+		c, err := protocol.UnmarshalChunk(m.Data)
+		if err != nil || c.Purpose != protocol.PurposePartial {
+			continue
+		}
+		v, chunk := l.another(c)
+		out[i].Data = chunk
+		out[i-1].Data = l.resign(messages[i-1].Data, v) // the head goes before its only chunk
+	}
+	return l.Bus.Publish(ctx, out...)
+}
+
+func (l *liar) must(err error) {
+	if err != nil {
+		l.t.Error(err)
+	}
+}
+
+func (l *liar) another(c *protocol.Chunk) (field.Vector, []byte) {
+	link, err := protocol.UnmarshalLink(l.store.Get("aggregator"))
+	l.must(err)
+	secret, err := channel.NewSecret(link.Secret.Bytes())
+	l.must(err)
+	plain, err := l.s.OpenChunk(secret, c)
+	l.must(err)
+	v := make(field.Vector, len(plain)/field.ElementSize)
+	l.must(field.DecodeVector(v, plain))
+	v[0] = field.Add(v[0], 1)
+	chunks, err := l.s.SealVector(secret, c.Context, field.AppendVector(nil, v))
+	l.must(err)
+	b, err := chunks[0].Marshal()
+	l.must(err)
+	return v, b
+}
+
+func (l *liar) resign(head []byte, v field.Vector) []byte {
+	_, m, err := l.s.Receive(head)
+	l.must(err)
+	p, ok := m.(*protocol.Partial)
+	if !ok {
+		l.t.Errorf("a %T goes before a partial sum's chunk", m)
+		return head
+	}
+	p.Vector = protocol.VectorDigest(v)
+	b, err := l.s.Sign(l.key, l.self, p)
+	l.must(err)
+	return b
+}
+
+// TestNodeThatSumsSomethingElse: without audit nobody can tell, and the model
+// is wrong; with audit the session stops, class 7, before anything is published,
+// and the record shows why.
+func TestNodeThatSumsSomethingElse(t *testing.T) {
+	vectors := [][]int64{{1, 2}, {10, 20}, {100, 200}}
+	cheat := func(l *session.Local) {
+		honest := l.Connect
+		l.Connect = func(i uint32) (transport.Bus, error) {
+			bus, err := honest(i)
+			if i == 4 { // opened after its store
+				store, storeErr := l.Store(i)
+				if storeErr != nil {
+					return nil, storeErr
+				}
+				return &liar{bus, t, l.Session, i, l.Keys[i], store}, err
+			}
+			return bus, err
+		}
+	}
+	signed, left, _, err := try(t, 3, 2, vectors, nil, cheat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := verify.Transcript(signed, left.Transcript, session.Sum{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Model()[0] != 112 {
+		t.Fatalf("the node didn't lie: %v", r.Model())
+	}
+	signed, _, stores, err := try(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit = true }, cheat)
+	if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity || !strings.Contains(err.Error(), "commitments don't open") {
+		t.Fatal(err)
+	}
+	var entries [][]byte
+	for _, key := range stores[5].Keys("transcript/") {
+		entries = append(entries, stores[5].Get(key))
+	}
+	r, err = verify.Transcript(signed, entries, session.Sum{Dim: 2})
+	if err != nil || !strings.Contains(r.Fault, "commitments don't open") || r.Releases != 0 {
+		t.Errorf("the record doesn't show it: %+v, %v", r, err)
+	}
+}

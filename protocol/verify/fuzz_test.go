@@ -1,0 +1,54 @@
+package verify_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"choir/protocol"
+	"choir/protocol/verify"
+	"choir/session"
+)
+
+// FuzzTranscript: under a plan of coordinates, and under one of pairs with an audit if the record
+// names it, no record makes the verifier panic, every refusal has class integrity, and a
+// session that passes went through all rounds or was aborted.
+func FuzzTranscript(f *testing.F) {
+	var plans []*protocol.SignedPlan
+	for _, name := range []string{"session", "paired"} {
+		text, err := os.ReadFile(recorded + "/" + name + ".plan")
+		if err != nil {
+			f.Fatal(err)
+		}
+		signed, err := protocol.UnmarshalSignedPlan(text)
+		if err != nil {
+			f.Fatal(err)
+		}
+		plans = append(plans, signed)
+	}
+	for _, name := range []string{"session", "audit", "paired"} { // the second is of another plan
+		record, err := os.ReadFile(recorded + "/" + name + ".transcript")
+		if err != nil || len(record) == 0 {
+			f.Fatal(name, err)
+		}
+		f.Add(record)
+		f.Add(record[:len(record)/2])
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		entries, err := protocol.UnmarshalTranscript(record)
+		if err != nil {
+			return
+		}
+		signed := plans[0]
+		if id := plans[1].Plan.ID(); bytes.Contains(record, id[:]) {
+			signed = plans[1]
+		}
+		r, err := verify.Transcript(signed, entries, session.Sum{Dim: int(signed.Plan.Dim)})
+		switch {
+		case err != nil && protocol.ClassOf(err) != protocol.ClassIntegrity:
+			t.Errorf("another class than integrity: %v", err)
+		case err == nil && r.Completed() != (r.Rounds() == int(signed.Plan.Rounds)):
+			t.Errorf("%d rounds of %d, aborted %q", r.Rounds(), signed.Plan.Rounds, r.Aborted)
+		}
+	})
+}

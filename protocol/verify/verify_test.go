@@ -1,0 +1,349 @@
+package verify_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"choir/crypto/commit"
+	"choir/crypto/field"
+	"choir/protocol"
+	"choir/protocol/verify"
+)
+
+// full is a session with everything in it: a void attempt, a party that isn't
+// counted, a completed second round.
+func full(t *testing.T, change func(*protocol.Plan)) *script {
+	return newScript(t, change).begin().
+		attempt(1, 1, values(), 2).
+		attempt(1, 2, values(), 0, 2).
+		attempt(2, 1, values(), 0, 1, 2)
+}
+
+func TestTranscript(t *testing.T) {
+	w := full(t, nil)
+	r, err := verify.Transcript(w.signed, w.entries, w.model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sets, uncounted [][]string
+	var outcomes []protocol.Outcome
+	for _, a := range r.Attempts {
+		sets, uncounted, outcomes = append(sets, a.Set), append(uncounted, a.Uncounted), append(outcomes, a.Outcome)
+	}
+	if d := cmp.Diff(sets, [][]string{nil, {"ann", "cleo"}, {"ann", "ben", "cleo"}}); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(uncounted, [][]string{nil, {"ben"}, nil}); d != "" {
+		t.Error(d)
+	}
+	if !slices.Equal(outcomes, []protocol.Outcome{protocol.OutcomeVoid, protocol.OutcomeAccepted, protocol.OutcomeAccepted}) {
+		t.Error(outcomes)
+	}
+	if d := cmp.Diff(r.Models, [][]int64{{0, 0}, {-299, 398}, {-289, 418}}); d != "" {
+		t.Error(d)
+	}
+	if r.Rounds() != 2 || r.Releases != 2 || !r.Completed() || r.Claimed || r.Audited || !slices.Equal(r.Model(), []int64{-289, 418}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestRejected: a sum beyond the plan's range leaves the model as it was.
+func TestRejected(t *testing.T) {
+	huge := map[uint32][]int64{0: {1 << 50, 1}, 1: {1, 1}}
+	w := newScript(t, nil).begin().attempt(1, 1, huge, 0, 1).attempt(2, 1, values(), 0, 1)
+	r, err := verify.Transcript(w.signed, w.entries, w.model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Attempts[0].Outcome != protocol.OutcomeRejected || r.Releases != 2 || !slices.Equal(r.Models[1], []int64{0, 0}) {
+		t.Errorf("%+v", r)
+	}
+	i := alter(w, 0, func(m *protocol.Result) { m.Outcome = protocol.OutcomeAccepted })
+	refused(t, w, i, "recomputing says rejected")
+}
+
+func TestBudget(t *testing.T) {
+	private := func(p *protocol.Plan) {
+		p.MinParties, p.Noise, p.Variance, p.Relation, p.Sensitivity = 2, protocol.NoiseParty, 1<<24, 1, 2000
+		p.Epsilon, p.Delta, p.Accountant = 4, 1e-5, protocol.AccountantInteger
+	}
+	w := full(t, private)
+	r, err := verify.Transcript(w.signed, w.entries, w.model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := w.s.Plan.Spends(3) // the void attempt was charged as well
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Claimed || r.Epsilon != want.Epsilon || r.Delta != 1e-5 || r.Releases != 2 {
+		t.Errorf("%+v, want epsilon %v", r, want.Epsilon)
+	}
+	w.signed.Plan.Epsilon = want.Epsilon / 2
+	w.plan(w.signed.Plan)
+	if _, err := verify.Transcript(w.signed, w.entries, w.model); protocol.ClassOf(err) != protocol.ClassIntegrity {
+		t.Errorf("a plan that claims too little: %v", err)
+	}
+}
+
+func TestAborted(t *testing.T) {
+	why := &protocol.Abort{Class: 5, Reason: "too few members"}
+	for name, build := range map[string]func(w *script){
+		"before round 1":     func(w *script) {},
+		"in an open attempt": func(w *script) { w.say(5, &protocol.Round{Round: 1, Attempt: 1, Model: protocol.IntDigest(w.now)}) },
+		"after a void one":   func(w *script) { w.attempt(1, 1, values(), 1) },
+		"between rounds":     func(w *script) { w.attempt(1, 1, values(), 1, 2) },
+	} {
+		w := newScript(t, nil).begin()
+		build(w)
+		w.say(5, why)
+		r, err := verify.Transcript(w.signed, w.entries, w.model)
+		if err != nil || r.Completed() || !strings.Contains(r.Aborted, why.Reason) {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.say(5, why)
+		refused(t, w, len(w.entries)-1, "the session was over")
+	}
+}
+
+// refused fails unless the transcript is refused at that entry with that cause.
+func refused(t *testing.T, w *script, entry int, cause string) {
+	t.Helper()
+	_, err := verify.Transcript(w.signed, w.entries, w.model)
+	if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity {
+		t.Errorf("%v, want an integrity error with %q", err, cause)
+		return
+	}
+	if where := fmt.Sprintf("transcript: entry %d: ", entry); !strings.HasPrefix(err.Error(), where) || !strings.Contains(err.Error(), cause) {
+		t.Errorf("%v, want %q at entry %d", err, cause, entry)
+	}
+}
+
+// TestLies: whoever signs something wrong, with their own good key, is found at
+// the entry that is wrong, or at the first that contradicts it.
+func TestLies(t *testing.T) {
+	other := protocol.Digest{42}
+	for name, row := range map[string]struct {
+		lie   func(w *script) int
+		later int // how many entries behind the lie it shows
+		cause string
+	}{
+		"another node's key first":      {func(w *script) int { w.entries[0] = nil; w.rewrite(0, 3, &protocol.Key{}); return 0 }, 0, "not the aggregator's"},
+		"a channel to another key":      {func(w *script) int { return alter(w, 2, func(m *protocol.Open) { m.Key = other }) }, 0, "another key"},
+		"a channel to another member":   {func(w *script) int { return alter(w, 2, func(m *protocol.Open) { m.To = 3 }) }, 0, "another key"},
+		"round 2 first":                 {func(w *script) int { return alter(w, 0, func(m *protocol.Round) { m.Round = 2 }) }, 0, "where round 1 attempt 1 is due"},
+		"attempt 2 first":               {func(w *script) int { return alter(w, 0, func(m *protocol.Round) { m.Attempt = 2 }) }, 0, "where round 1 attempt 1 is due"},
+		"attempt 1 again":               {func(w *script) int { return alter(w, 1, func(m *protocol.Round) { m.Attempt = 1 }) }, 0, "where round 1 attempt 2 is due"},
+		"another model opened":          {func(w *script) int { return alter(w, 2, func(m *protocol.Round) { m.Model = other }) }, 0, "another model"},
+		"contribution to another round": {func(w *script) int { return alter(w, 0, func(m *protocol.Contribution) { m.Round = 2 }) }, 0, "it is for round 2"},
+		"contribution to another model": {func(w *script) int { return alter(w, 0, func(m *protocol.Contribution) { m.Model = other }) }, 0, "another model"},
+		"explicit share out of turn":    {func(w *script) int { return alter(w, 0, func(m *protocol.Contribution) { m.Explicit ^= 1 }) }, 0, "another node than its turn"},
+		"a node too many": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Contribution) { m.Confirm = make([][16]byte, 3) })
+		}, 0, "another node than its turn"},
+		"a commitment unasked":           {func(w *script) int { return alter(w, 0, func(m *protocol.Contribution) { m.Commitment[0] = 1 }) }, 0, "without audit"},
+		"a counted contribution altered": {func(w *script) int { return alter(w, 3, func(m *protocol.Contribution) { m.Vector = other }) }, 6, "isn't on record"},
+		"list of another round":          {func(w *script) int { return alter(w, 2, func(m *protocol.Hold) { m.Round = 2 }) }, 0, "it is for round 2"},
+		"list of a stranger":             {func(w *script) int { return alter(w, 2, func(m *protocol.Hold) { m.Entries[1].Party = 3 }) }, 0, "names member 3"},
+		"a party less listed":            {func(w *script) int { return alter(w, 2, func(m *protocol.Hold) { m.Entries = m.Entries[1:] }) }, 3, "another set than their lists have in common"},
+		"another bundle listed":          {func(w *script) int { return alter(w, 3, func(m *protocol.Hold) { m.Entries[0].Bundle = other }) }, 2, "another set than their lists have in common"},
+		"agree of another round":         {func(w *script) int { return alter(w, 2, func(m *protocol.Agree) { m.Round = 2 }) }, 0, "it is for round 2"},
+		"agree to another set":           {func(w *script) int { return alter(w, 3, func(m *protocol.Agree) { m.Set = other }) }, 1, "signed different sets"},
+		"both agree to another set": {func(w *script) int {
+			alter(w, 2, func(m *protocol.Agree) { m.Set = other })
+			return alter(w, 3, func(m *protocol.Agree) { m.Set = other })
+		}, 0, "another set than their lists"},
+		"both count one more": {func(w *script) int {
+			alter(w, 2, func(m *protocol.Agree) { m.Count++ })
+			return alter(w, 3, func(m *protocol.Agree) { m.Count++ })
+		}, 0, "another set than their lists"},
+		"both count too few": {func(w *script) int {
+			alter(w, 2, func(m *protocol.Agree) { m.Count = 1 })
+			return alter(w, 3, func(m *protocol.Agree) { m.Count = 1 })
+		}, 1, "smaller than the plan's N_min"},
+		"reveal over another set":  {func(w *script) int { return alter(w, 0, func(m *protocol.Partial) { m.Set = other }) }, 0, "another set than it agreed to"},
+		"reveal of another vector": {func(w *script) int { return alter(w, 0, func(m *protocol.Partial) { m.Vector = other }) }, 1, "isn't the one that node-a signed"},
+		"reveal of another round":  {func(w *script) int { return alter(w, 0, func(m *protocol.Partial) { m.Attempt = 1 }) }, 0, "it is for round 1 attempt 1"},
+		"a blinding unasked":       {func(w *script) int { return alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] = 1 }) }, 0, "without audit"},
+		"another sum altogether":   {func(w *script) int { return w.anotherSum(1) }, 3, "other partial sums"},
+		"void without a reason":    {func(w *script) int { return w.voidInstead() }, 0, "void although"},
+		"accepted without sums": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Result) { m.Outcome = protocol.OutcomeAccepted })
+		}, 0, "accepted without partial sums"},
+		"result of another attempt": {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Attempt = 1 }) }, 0, "it is for round 1 attempt 1"},
+		"result over a smaller set": {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Set = m.Set[:1] }) }, 0, "another set"},
+		"result of another bundle":  {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Set[0].Bundle = other }) }, 0, "another set"},
+		"another aggregate":         {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Aggregate = other }) }, 0, "another aggregate"},
+		"another next model":        {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Next = other }) }, 0, "another model"},
+		"rejected without a reason": {func(w *script) int {
+			return alter(w, 1, func(m *protocol.Result) { m.Outcome = protocol.OutcomeRejected })
+		}, 0, "recomputing says accepted"},
+		"a partial less named": {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Partials = m.Partials[:1] }) }, 0, "other partial sums"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := full(t, nil)
+			i := row.lie(w)
+			refused(t, w, i+row.later, row.cause)
+		})
+	}
+}
+
+func (w *script) rewrite(i int, from uint32, m protocol.Message) {
+	rest := w.entries[i+1:]
+	w.entries = append([][]byte(nil), w.entries[:i]...)
+	w.say(from, m)
+	w.entries = append(w.entries, rest...)
+}
+
+// anotherSum lets a node reveal another vector and sign for it.
+func (w *script) anotherSum(n int) int {
+	v := field.Vector{5, 6}
+	i := alter(w, n, func(m *protocol.Partial) { m.Vector = protocol.VectorDigest(v) })
+	w.entries[i+1] = protocol.TranscriptVector(v)
+	return i - 1
+}
+
+// voidInstead replaces the last attempt's reveal by a void result.
+func (w *script) voidInstead() int {
+	i := len(w.entries) - 5
+	w.entries = w.entries[:i]
+	w.say(5, &protocol.Result{Round: 2, Attempt: 1, Outcome: protocol.OutcomeVoid})
+	return i
+}
+
+// TestTooManySpares: one spare attempt is paid for, a second isn't.
+func TestTooManySpares(t *testing.T) {
+	w := newScript(t, nil).begin().attempt(1, 1, values(), 0).attempt(1, 2, values(), 0)
+	i := len(w.entries)
+	w.attempt(1, 3, values(), 0, 1, 2)
+	refused(t, w, i, "one more than the plan's 1 spare attempts")
+	w = newScript(t, nil).begin().attempt(1, 1, values(), 0).attempt(1, 2, values(), 0, 1).attempt(2, 1, values(), 0)
+	i = len(w.entries)
+	w.attempt(2, 2, values(), 0, 1, 2)
+	refused(t, w, i, "one more than the plan's 1 spare attempts")
+}
+
+// TestDropRepeatSwap: no entry can be left out, said twice or moved. Channels
+// may be left out and come in any order: nothing follows from them. So may a
+// contribution that no list names.
+func TestDropRepeatSwap(t *testing.T) {
+	w := full(t, nil)
+	tried := 0
+	for i := range w.entries {
+		kind := protocol.Kind(w.entries[i][0])
+		variants := map[string][][]byte{
+			"repeat": slices.Concat(w.entries[:i+1], w.entries[i:]),
+			"cut":    w.entries[:i],
+		}
+		if kind != protocol.KindOpen && !w.unlisted(i) {
+			variants["drop"] = slices.Concat(w.entries[:i], w.entries[i+1:])
+		}
+		if i+1 < len(w.entries) && (kind != protocol.KindOpen || protocol.Kind(w.entries[i+1][0]) != protocol.KindOpen) {
+			variants["swap"] = slices.Concat(w.entries[:i], [][]byte{w.entries[i+1], w.entries[i]}, w.entries[i+2:])
+		}
+		if w.mayMove(i) {
+			delete(variants, "swap")
+		}
+		for name, entries := range variants {
+			tried++
+			if _, err := verify.Transcript(w.signed, entries, w.model); protocol.ClassOf(err) != protocol.ClassIntegrity || err == nil {
+				t.Errorf("%s entry %d (%s): %v", name, i, kind, err)
+			}
+		}
+	}
+	if tried < 3*len(w.entries) {
+		t.Errorf("only %d variants", tried)
+	}
+}
+
+// unlisted: the contributions that the lists of full leave out, and the lists of
+// the void attempt, without which its agrees are as void.
+func (w *script) unlisted(i int) bool {
+	e, m, err := w.s.Receive(w.entries[i])
+	if err != nil {
+		return false
+	}
+	switch m := m.(type) {
+	case *protocol.Contribution:
+		return m.Round == 1 && (m.Attempt == 1 || e.From == 1)
+	case *protocol.Hold:
+		return m.Round == 1 && m.Attempt == 1
+	}
+	return false
+}
+
+// mayMove: the last channel may be opened after the first round.
+func (w *script) mayMove(i int) bool {
+	return protocol.Kind(w.entries[i][0]) == protocol.KindOpen && protocol.Kind(w.entries[i+1][0]) == protocol.KindRound
+}
+
+// TestPlanIsChecked: a SignedPlan that never went through a file.
+func TestPlanIsChecked(t *testing.T) {
+	for name, spoil := range map[string]func(sp *protocol.SignedPlan){
+		"unsigned":          func(sp *protocol.SignedPlan) { sp.Accepts = sp.Accepts[:5] },
+		"wrongly signed":    func(sp *protocol.SignedPlan) { sp.Accepts[1].Sig[3] ^= 1 },
+		"an accept's body":  func(sp *protocol.SignedPlan) { sp.Accepts[1].Body = []byte{1} },
+		"altered afterward": func(sp *protocol.SignedPlan) { sp.Plan.PerParty++ },
+		"invalid":           func(sp *protocol.SignedPlan) { sp.Plan.Dim = 0 },
+	} {
+		w := full(t, nil)
+		spoil(w.signed)
+		if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w := full(t, nil)
+	b, err := w.s.Sign(w.keys[5], 5, &protocol.Round{Round: 1, Attempt: 1})
+	w.must(err)
+	w.signed.Accepts[5], err = protocol.UnmarshalEnvelope(b)
+	w.must(err)
+	if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil || !strings.Contains(err.Error(), "stands among the signatures") {
+		t.Errorf("a round for a signature: %v", err)
+	}
+}
+
+func TestAudit(t *testing.T) {
+	audit := func(p *protocol.Plan) { p.Audit = true }
+	w := full(t, audit)
+	r, err := verify.Transcript(w.signed, w.entries, w.model)
+	if err != nil || !r.Audited {
+		t.Fatal(err)
+	}
+	t.Run("a node sums something else", func(t *testing.T) {
+		// Everything is signed and consistent; only the commitments tell.
+		w := newScript(t, audit).begin()
+		w.attempt(1, 1, values(), 0, 1, 2)
+		w.entries, w.now = w.entries[:len(w.entries)-5], w.model.Initial()
+		_, m, err := w.s.Receive(w.entries[len(w.entries)-4])
+		w.must(err)
+		w.reveal(1, 1, m.(*protocol.Hold).Entries, []int64{-289, 419}, [2][]*commit.Scalar{})
+		_, err = verify.Transcript(w.signed, w.entries, w.model)
+		if !errors.Is(err, protocol.ErrMismatch) || !strings.Contains(err.Error(), "commitments don't open") {
+			t.Error(err)
+		}
+	})
+	t.Run("another blinding sum", func(t *testing.T) {
+		w := full(t, audit)
+		i := alter(w, 1, func(m *protocol.Partial) { m.Blinding[0] ^= 1 })
+		refused(t, w, i+1, "commitments don't open")
+	})
+	t.Run("no commitment", func(t *testing.T) {
+		w := full(t, audit)
+		i := alter(w, 3, func(m *protocol.Contribution) { m.Commitment, m.Blinding = commit.Commitment{}, nil })
+		refused(t, w, i, "0 blinding shares")
+	})
+}
+
+func TestEmpty(t *testing.T) {
+	w := newScript(t, nil)
+	for name, entries := range map[string][][]byte{"nothing": nil, "an empty entry": {nil}, "noise": {{1, 2, 3}}, "a vector": {protocol.TranscriptVector(field.Vector{1, 2})}} {
+		if _, err := verify.Transcript(w.signed, entries, w.model); err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
