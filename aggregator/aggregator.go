@@ -36,7 +36,7 @@ import (
 
 // Config is what an aggregator starts from.
 type Config struct {
-	Session  protocol.Session
+	Session  protocol.BoundPlan
 	Key      protocol.Signer // *identity.PrivateKey
 	Model    protocol.Model
 	Rand     io.Reader     // for the plan key and the group key
@@ -63,7 +63,7 @@ type Ledger interface {
 // Aggregator is the aggregator in one plan.
 type Aggregator struct {
 	cfg   Config
-	s     protocol.Session
+	s     protocol.BoundPlan
 	self  uint32
 	n, m  int
 	view  protocol.View

@@ -18,7 +18,7 @@ import (
 type rig struct {
 	t     *testing.T
 	a     *Aggregator
-	s     protocol.Session
+	s     protocol.BoundPlan
 	keys  []*identity.PrivateKey
 	store map[string][]byte
 	now   int64
@@ -81,7 +81,7 @@ func newRigOf(t *testing.T, model protocol.Model) *rig {
 		r.keys = append(r.keys, identity.FromSeed([32]byte{byte(i + 1)}))
 		p.Members = append(p.Members, protocol.Member{Name: string(rune('a' + i)), Role: role, Key: r.keys[i].Public(), NotAfter: rigEnd})
 	}
-	r.s = protocol.NewSession(p)
+	r.s = protocol.Bind(p)
 	if err := r.start(model); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type crowd struct {
 	t       testing.TB
 	parties uint32
 	dim     int
-	s       protocol.Session
+	s       protocol.BoundPlan
 	group   compute.Group
 	seats   []*seat
 	queue   []protocol.Outgoing
@@ -89,7 +89,7 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	c.s = protocol.NewSession(p)
+	c.s = protocol.Bind(p)
 	bases, err := p.Generators()
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func (g Group) Validate() error {
 // group is what a node remembers of its workers' sums; all of it can be asked for
 // again. Contributions stand in the node's own records.
 type group struct {
-	trusted protocol.Session // for contributions whose signatures a worker has verified
+	trusted protocol.BoundPlan // for contributions whose signatures a worker has verified
 	asks    []protocol.Outgoing
 	parts   [][]protocol.Entry // by worker: its part of the set that is asked for
 	sums    []workerSum        // by worker
@@ -53,7 +53,7 @@ type believed struct{}
 
 func (believed) Verify(identity.PublicKey, []byte, identity.Signature) bool { return true }
 
-func newGroup(s protocol.Session) *group {
+func newGroup(s protocol.BoundPlan) *group {
 	s.Verifier = believed{}
 	return &group{trusted: s}
 }

@@ -20,7 +20,7 @@ import (
 // of all channels, and signatures count as good.
 type intake struct {
 	tb    testing.TB
-	s     protocol.Session
+	s     protocol.BoundPlan
 	node  *Node
 	store map[string][]byte
 	now   int64
@@ -68,7 +68,7 @@ func newIntake(tb testing.TB, parties, dim int) *intake {
 		}
 		p.Members = append(p.Members, m)
 	}
-	x := &intake{tb: tb, s: protocol.NewSession(p), store: map[string][]byte{}, now: 1000}
+	x := &intake{tb: tb, s: protocol.Bind(p), store: map[string][]byte{}, now: 1000}
 	key := anySigner{p.Members[parties].Key}
 	x.s.Verifier = key
 	var err error

@@ -37,7 +37,7 @@ import (
 
 // Config is what a compute node starts from.
 type Config struct {
-	Session  protocol.Session
+	Session  protocol.BoundPlan
 	Key      protocol.Signer // *identity.PrivateKey
 	Rand     io.Reader       // for the plan key and the noise of NoiseCompute
 	View     protocol.View   // what an earlier life persisted
@@ -52,7 +52,7 @@ type Config struct {
 // Node is one compute node in one plan.
 type Node struct {
 	cfg   Config
-	s     protocol.Session
+	s     protocol.BoundPlan
 	self  uint32 // member index
 	k     int    // 0..M-1
 	n, m  int    // parties, nodes

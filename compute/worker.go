@@ -15,7 +15,7 @@ import (
 // WorkerConfig is what a worker of a compute node starts from. It knows neither
 // the node's identity nor its plan key.
 type WorkerConfig struct {
-	Session  protocol.Session
+	Session  protocol.BoundPlan
 	Node     uint32 // member index of the compute node
 	Worker   int    // 0 <= Worker < Group.Workers
 	Group    Group

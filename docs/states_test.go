@@ -24,7 +24,7 @@ type phased interface {
 // world steps every role of a plan in one thread and writes down its moves.
 type world struct {
 	t     *testing.T
-	s     protocol.Session
+	s     protocol.BoundPlan
 	roles []phased
 	views []*host.Ram
 	over  []bool
@@ -54,7 +54,7 @@ func newWorld(t *testing.T, change func(*protocol.Plan)) *world {
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, s: protocol.NewSession(p), over: make([]bool, 6), wake: make([]int64, 6), moves: map[protocol.Role][][2]string{},
+	w := &world{t: t, s: protocol.Bind(p), over: make([]bool, 6), wake: make([]int64, 6), moves: map[protocol.Role][][2]string{},
 		drop: func(uint32, *protocol.Envelope, protocol.Message) bool { return false }}
 	for i, k := range keys {
 		w.views = append(w.views, host.NewRam())

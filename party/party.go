@@ -35,7 +35,7 @@ import (
 
 // Config is what a party starts from.
 type Config struct {
-	Session  protocol.Session
+	Session  protocol.BoundPlan
 	Key      protocol.Signer // *identity.PrivateKey
 	App      protocol.Application
 	Ledger   Ledger        // charges every contribution
@@ -77,7 +77,7 @@ type Ledger interface {
 // Party is one party in one plan.
 type Party struct {
 	cfg   Config
-	s     protocol.Session
+	s     protocol.BoundPlan
 	self  uint32
 	m     int    // compute nodes
 	nodes uint32 // index of the first

@@ -83,7 +83,7 @@ func newRig(t testing.TB, dim int, change func(*protocol.Plan, *Config)) *rig {
 			return info, s, err
 		}}
 	change(p, &r.cfg)
-	r.cfg.Session = protocol.NewSession(p)
+	r.cfg.Session = protocol.Bind(p)
 	r.boot()
 	for _, owner := range []uint32{r.node(0), r.node(1), r.node(2), r.agg()} {
 		public := []byte{byte(owner)}

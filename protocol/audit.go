@@ -20,7 +20,7 @@ type SealedScalar [sealedScalarSize]byte
 
 // SealBlinding seals a node's share of a party's blinding scalar. The key is
 // that of this use in this context alone.
-func (s Session) SealBlinding(secret *channel.Secret, c Context, share *commit.Scalar) (sealed SealedScalar, err error) {
+func (s BoundPlan) SealBlinding(secret *channel.Secret, c Context, share *commit.Scalar) (sealed SealedScalar, err error) {
 	box, err := s.blindingBox(secret, c)
 	if err != nil {
 		return sealed, err
@@ -31,7 +31,7 @@ func (s Session) SealBlinding(secret *channel.Secret, c Context, share *commit.S
 
 // OpenBlinding is its inverse at the node; it refuses what isn't a canonical
 // scalar.
-func (s Session) OpenBlinding(secret *channel.Secret, c Context, sealed SealedScalar) (*commit.Scalar, error) {
+func (s BoundPlan) OpenBlinding(secret *channel.Secret, c Context, sealed SealedScalar) (*commit.Scalar, error) {
 	box, err := s.blindingBox(secret, c)
 	if err != nil {
 		return nil, err
@@ -47,14 +47,14 @@ func (s Session) OpenBlinding(secret *channel.Secret, c Context, sealed SealedSc
 	return share, nil
 }
 
-func (s Session) blindingBox(secret *channel.Secret, c Context) (*channel.Box, error) {
+func (s BoundPlan) blindingBox(secret *channel.Secret, c Context) (*channel.Box, error) {
 	ctx := c.bytes(s.ID)
 	return channel.NewBox(secret.Derive(blindingKey, ctx), append([]byte("choir v1 blinding\x00"), ctx...))
 }
 
 // CheckAudit refuses a contribution that doesn't carry what the plan's audit
 // mode asks for, or carries it without being asked.
-func (s Session) CheckAudit(m *Contribution) error {
+func (s BoundPlan) CheckAudit(m *Contribution) error {
 	if !s.Plan.Audit {
 		if len(m.Blinding) != 0 || m.Commitment != (commit.Commitment{}) {
 			return fmt.Errorf("%w: a commitment under a plan without audit", ErrMismatch)

@@ -16,7 +16,7 @@ import (
 // One goroutine uses a Batch: the one that steps the machine. It has a copy of what was
 // signed of each message, up to keptRoom in memory that it uses again.
 type Batch struct {
-	session Session
+	session BoundPlan
 	rand    io.Reader
 	keys    identity.Keys   // the roster's, as they come
 	items   []identity.Item // of what is being verified
@@ -44,7 +44,7 @@ const keptRoom = 1 << 20
 // NewBatch draws the coefficients of the combination from r, which must be
 // crypto/rand.Reader anywhere but in tests: whoever can predict them can make a
 // bad signature pass.
-func NewBatch(s Session, r io.Reader) *Batch {
+func NewBatch(s BoundPlan, r io.Reader) *Batch {
 	s.Verifier = nil
 	return &Batch{session: s, rand: r}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // receipts are n signed messages of the two nodes in turn.
-func receipts(t testing.TB, s Session, n int) [][]byte {
+func receipts(t testing.TB, s BoundPlan, n int) [][]byte {
 	t.Helper()
 	out := make([][]byte, n)
 	for i := range out {
@@ -147,7 +147,7 @@ func BenchmarkReceive(b *testing.B) {
 	plain := testSession(b)
 	for _, n := range []int{16, 64, 256} {
 		messages := receipts(b, plain, n)
-		run := func(b *testing.B, s Session, prepare func([][]byte)) {
+		run := func(b *testing.B, s BoundPlan, prepare func([][]byte)) {
 			for b.Loop() {
 				prepare(messages)
 				for _, m := range messages {

@@ -16,7 +16,7 @@ const accountRoom = 128
 
 // AccountDigest names everything in a party's contribution but the confirmations: what
 // they confirm. Each end works it out once, for however many nodes.
-func (m *Contribution) AccountDigest(s Session, party uint32) (Digest, error) {
+func (m *Contribution) AccountDigest(s BoundPlan, party uint32) (Digest, error) {
 	var room [accountRoom]byte
 	body, err := marshalTo(room[:0], accountOf{m})
 	if err != nil {
@@ -26,7 +26,7 @@ func (m *Contribution) AccountDigest(s Session, party uint32) (Digest, error) {
 }
 
 // BundleDigest names a contribution in holds, sets and receipts.
-func (m *Contribution) BundleDigest(s Session, party uint32) (Digest, error) {
+func (m *Contribution) BundleDigest(s BoundPlan, party uint32) (Digest, error) {
 	account, err := m.AccountDigest(s, party)
 	if err != nil {
 		return Digest{}, err
@@ -35,7 +35,7 @@ func (m *Contribution) BundleDigest(s Session, party uint32) (Digest, error) {
 }
 
 // BundleOf is BundleDigest, given the account's digest.
-func (m *Contribution) BundleOf(s Session, party uint32, account Digest) (Digest, error) {
+func (m *Contribution) BundleOf(s BoundPlan, party uint32, account Digest) (Digest, error) {
 	if uint64(m.Explicit) >= uint64(len(m.Confirm)) {
 		return Digest{}, fmt.Errorf("%w: explicit node %d of %d", ErrMalformed, m.Explicit, len(m.Confirm))
 	}
@@ -49,7 +49,7 @@ func (m *Contribution) BundleOf(s Session, party uint32, account Digest) (Digest
 // Confirm is a node's tag on a contribution, given its AccountDigest: it shows that
 // both ends of the channel derive the same keys for this attempt, before anything is
 // summed. The context is that of the party's share to the node.
-func (s Session) Confirm(secret *channel.Secret, c Context, account Digest) [16]byte {
+func (s BoundPlan) Confirm(secret *channel.Secret, c Context, account Digest) [16]byte {
 	key := secret.Derive(confirmKey, append(c.bytes(s.ID), account[:]...))
 	return [16]byte(key[:16])
 }

@@ -110,23 +110,23 @@ func (c Context) bytes(id PlanID) []byte {
 }
 
 // box is the sealing key of one vector in one context and of nothing else.
-func (s Session) box(secret *channel.Secret, c Context) (*channel.Box, error) {
+func (s BoundPlan) box(secret *channel.Secret, c Context) (*channel.Box, error) {
 	ctx := c.bytes(s.ID)
 	ad := binary.BigEndian.AppendUint32(append([]byte("choir v1 chunk\x00"), ctx...), s.Plan.Dim)
 	return channel.NewBox(secret.Derive(sealKey, ctx), ad)
 }
 
 // Chunks is how many chunks a vector under the plan has.
-func (s Session) Chunks() int { return xof.Chunks(s.Plan.Elements()) }
+func (s BoundPlan) Chunks() int { return xof.Chunks(s.Plan.Elements()) }
 
 // ChunkLen is how many elements chunk i has.
-func (s Session) ChunkLen(i int) int {
+func (s BoundPlan) ChunkLen(i int) int {
 	return min(xof.ChunkElements, s.Plan.Elements()-i*xof.ChunkElements)
 }
 
 // ChunkCoordinates are the coordinates that chunk i of an update stands for: the first of
 // them, and how many.
-func (s Session) ChunkCoordinates(i int) (from, n int) {
+func (s BoundPlan) ChunkCoordinates(i int) (from, n int) {
 	per := s.Plan.PerElement()
 	from = i * xof.ChunkElements * per
 	return from, min(s.ChunkLen(i)*per, int(s.Plan.Dim)-from)
@@ -134,14 +134,14 @@ func (s Session) ChunkCoordinates(i int) (from, n int) {
 
 // Mask is the keystream of a seed node's share in a context: both ends of the
 // channel derive it, nothing is sent.
-func (s Session) Mask(secret *channel.Secret, c Context) (*xof.Stream, error) {
+func (s BoundPlan) Mask(secret *channel.Secret, c Context) (*xof.Stream, error) {
 	ctx := c.bytes(s.ID)
 	return xof.New(secret.Derive(maskKey, ctx))
 }
 
 // SealGroup seals the group key for a member under the member's channel to the
 // aggregator.
-func (s Session) SealGroup(secret *channel.Secret, to uint32, group []byte) ([]byte, error) {
+func (s BoundPlan) SealGroup(secret *channel.Secret, to uint32, group []byte) ([]byte, error) {
 	box, err := s.groupBox(secret, to)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (s Session) SealGroup(secret *channel.Secret, to uint32, group []byte) ([]b
 }
 
 // OpenGroup is SealGroup's inverse at the member.
-func (s Session) OpenGroup(secret *channel.Secret, to uint32, sealed []byte) ([]byte, error) {
+func (s BoundPlan) OpenGroup(secret *channel.Secret, to uint32, sealed []byte) ([]byte, error) {
 	box, err := s.groupBox(secret, to)
 	if err != nil {
 		return nil, err
@@ -162,14 +162,14 @@ func (s Session) OpenGroup(secret *channel.Secret, to uint32, sealed []byte) ([]
 	return key, nil
 }
 
-func (s Session) groupBox(secret *channel.Secret, to uint32) (*channel.Box, error) {
+func (s BoundPlan) groupBox(secret *channel.Secret, to uint32) (*channel.Box, error) {
 	ctx := append(append([]byte(nil), s.ID[:]...), u32bytes(to)...)
 	return channel.NewBox(secret.Derive(groupKey, ctx), append([]byte("choir v1 group\x00"), ctx...))
 }
 
 // ChannelInfo is the HPKE info string of the channel from one member to
 // another: it binds the plan, both ends and the key.
-func (s Session) ChannelInfo(from, to uint32, key Digest) []byte {
+func (s BoundPlan) ChannelInfo(from, to uint32, key Digest) []byte {
 	d := digest(channelContext, s.ID[:], u32bytes(from), u32bytes(to), key[:])
 	return d[:]
 }

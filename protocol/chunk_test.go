@@ -13,7 +13,7 @@ import (
 
 var shareContext = Context{From: 0, To: 3, Round: 1, Attempt: 2, Purpose: PurposeShare}
 
-func encodedVector(s Session) []byte {
+func encodedVector(s BoundPlan) []byte {
 	v := make(field.Vector, s.Plan.Dim)
 	for i := range v {
 		v[i] = field.Element(i + 1)
@@ -21,7 +21,7 @@ func encodedVector(s Session) []byte {
 	return field.AppendVector(nil, v)
 }
 
-func sealedChunks(t testing.TB, s Session, secret *channel.Secret) []*Chunk {
+func sealedChunks(t testing.TB, s BoundPlan, secret *channel.Secret) []*Chunk {
 	t.Helper()
 	chunks, err := s.SealVector(secret, shareContext, encodedVector(s))
 	if err != nil {
@@ -35,7 +35,7 @@ func TestChunksCoverTheVector(t *testing.T) {
 	for dim, want := range map[uint32]int{1: 1, xof.ChunkElements - 1: 1, xof.ChunkElements: 1, xof.ChunkElements + 1: 2, 2*xof.ChunkElements + 5: 3} {
 		p := testPlan()
 		p.Dim = dim
-		s := NewSession(p)
+		s := Bind(p)
 		chunks := sealedChunks(t, s, testSecret(t, 1))
 		if len(chunks) != want || s.Chunks() != want {
 			t.Fatalf("dim %d: %d chunks, not %d", dim, len(chunks), want)
@@ -65,7 +65,7 @@ func TestChunksCoverTheVector(t *testing.T) {
 func TestChunkIsBoundToItsContext(t *testing.T) {
 	p := testPlan()
 	p.Dim = xof.ChunkElements + 5
-	s := NewSession(p)
+	s := Bind(p)
 	secret := testSecret(t, 1)
 	for name, alter := range map[string]func(c *Chunk){
 		"plan":       func(c *Chunk) { c.Plan[0] ^= 1 },

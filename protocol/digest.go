@@ -26,7 +26,7 @@ func digest(context string, parts ...[]byte) Digest {
 func u32bytes(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
 
 // SetDigest names the agreed set of an attempt.
-func SetDigest(s Session, round, attempt uint32, set []Entry) Digest {
+func SetDigest(s BoundPlan, round, attempt uint32, set []Entry) Digest {
 	h := blake.NewHash(setContext)
 	b := make([]byte, 0, min(hashPiece, 40+entrySize*len(set)))
 	b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(append(b, s.ID[:]...), round), attempt)
@@ -42,7 +42,7 @@ func SetDigest(s Session, round, attempt uint32, set []Entry) Digest {
 }
 
 // KeyDigest names a responder's plan key.
-func KeyDigest(s Session, owner uint32, public []byte) Digest {
+func KeyDigest(s BoundPlan, owner uint32, public []byte) Digest {
 	return digest(ownerContext, s.ID[:], u32bytes(owner), public)
 }
 

@@ -35,7 +35,7 @@ func TestChunksOfPairs(t *testing.T) {
 		{131_074, 65_537, [2]int{131_072, 2}, 2},
 		{262_145, 131_073, [2]int{262_144, 1}, 3},
 	} {
-		s := NewSession(pairs(row.dim))
+		s := Bind(pairs(row.dim))
 		if s.Plan.Elements() != row.elements || s.Chunks() != row.chunks {
 			t.Errorf("%d coordinates are %d elements in %d chunks, want %d in %d", row.dim, s.Plan.Elements(), s.Chunks(), row.elements, row.chunks)
 		}

@@ -136,11 +136,11 @@ type Verifier interface {
 	Verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool
 }
 
-// Session is a plan with its id worked out: what signing and checking need.
-type Session struct {
+// BoundPlan is a plan with its id worked out: what signing and checking need.
+type BoundPlan struct {
 	Plan *Plan
 	ID   PlanID
-	// Verifier replaces identity.Verify when it isn't nil. NewSession leaves it nil;
+	// Verifier replaces identity.Verify when it isn't nil. Bind leaves it nil;
 	// a process sets a Batch, the simulator, whose members sign with something
 	// cheaper, its own.
 	Verifier Verifier
@@ -148,9 +148,9 @@ type Session struct {
 	members map[identity.PublicKey]uint32 // index by key
 }
 
-// NewSession takes a plan that Validate accepted.
-func NewSession(p *Plan) Session {
-	s := Session{Plan: p, ID: p.ID(), members: make(map[identity.PublicKey]uint32, len(p.Members))}
+// Bind takes a plan that Validate accepted.
+func Bind(p *Plan) BoundPlan {
+	s := BoundPlan{Plan: p, ID: p.ID(), members: make(map[identity.PublicKey]uint32, len(p.Members))}
 	for i := range p.Members {
 		s.members[p.Members[i].Key] = uint32(i)
 	}
@@ -158,13 +158,13 @@ func NewSession(p *Plan) Session {
 }
 
 // Index finds the member that holds an identity key, however long the roster is.
-func (s Session) Index(key identity.PublicKey) (uint32, bool) {
+func (s BoundPlan) Index(key identity.PublicKey) (uint32, bool) {
 	i, ok := s.members[key]
 	return i, ok
 }
 
 // Sign encodes a message of member from.
-func (s Session) Sign(key Signer, from uint32, m Message) ([]byte, error) {
+func (s BoundPlan) Sign(key Signer, from uint32, m Message) ([]byte, error) {
 	body, err := marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("sign %T: %w", m, err)
@@ -176,7 +176,7 @@ func (s Session) Sign(key Signer, from uint32, m Message) ([]byte, error) {
 	return e.Marshal()
 }
 
-func (s Session) signature(key Signer, e *Envelope) (sig identity.Signature, err error) {
+func (s BoundPlan) signature(key Signer, e *Envelope) (sig identity.Signature, err error) {
 	tbs, err := e.toBeSigned(uint8(s.Plan.Suite))
 	if err != nil {
 		return sig, err
@@ -186,7 +186,7 @@ func (s Session) signature(key Signer, e *Envelope) (sig identity.Signature, err
 
 // Check refuses an envelope of another plan, of a stranger, or with a
 // signature that doesn't verify; only after it may the body be read.
-func (s Session) Check(e *Envelope) error {
+func (s BoundPlan) Check(e *Envelope) error {
 	if err := s.precheck(e); err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s Session) Check(e *Envelope) error {
 	return nil
 }
 
-func (s Session) verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool {
+func (s BoundPlan) verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool {
 	if s.Verifier != nil {
 		return s.Verifier.Verify(key, msg, sig)
 	}
@@ -211,7 +211,7 @@ func (s Session) verify(key identity.PublicKey, msg []byte, sig identity.Signatu
 }
 
 // precheck is what needs no asymmetric operation: plan, sender, the sender's role.
-func (s Session) precheck(e *Envelope) error {
+func (s BoundPlan) precheck(e *Envelope) error {
 	if e.Plan != s.ID {
 		return fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, e.Plan.Short(), s.ID.Short())
 	}
@@ -259,7 +259,7 @@ func (k Kind) String() string {
 // envelope is returned with an error too when its form was right, so that a
 // refusal can name the claimed sender; its own body is a part of data, which must
 // not change while that is in use.
-func (s Session) Receive(data []byte) (*Envelope, Message, error) {
+func (s BoundPlan) Receive(data []byte) (*Envelope, Message, error) {
 	if b, ok := s.Verifier.(*Batch); ok {
 		if e := b.read(data); e != nil && e.Plan == s.ID {
 			m, err := Decode(e)
@@ -278,7 +278,7 @@ func (s Session) Receive(data []byte) (*Envelope, Message, error) {
 }
 
 // Refused is the notice for a message that was refused.
-func (s Session) Refused(e *Envelope, err error) Notice {
+func (s BoundPlan) Refused(e *Envelope, err error) Notice {
 	n := Notice{Code: NoteRefused, Err: err}
 	if e != nil {
 		n.Peer, n.Detail = s.Name(e.From), e.Kind.String()

@@ -43,13 +43,13 @@ func private(p *Plan) *Plan {
 	return p
 }
 
-func testSession(t testing.TB) Session {
+func testSession(t testing.TB) BoundPlan {
 	t.Helper()
 	p := testPlan()
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return NewSession(p)
+	return Bind(p)
 }
 
 func signedTestPlan(t testing.TB) *SignedPlan {

@@ -222,7 +222,7 @@ func TestLargestRoster(t *testing.T) {
 	for i := range set {
 		set[i].Party = uint32(i)
 	}
-	s := NewSession(p)
+	s := Bind(p)
 	for _, msg := range []Message{&Hold{1, 1, set}, &Result{Round: 1, Attempt: 1, Outcome: OutcomeAccepted, Set: set, Partials: make([]Digest, m)}} {
 		b, err := s.Sign(testKey(0), 0, msg)
 		if err != nil || len(b) > MaxMessage {

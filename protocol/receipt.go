@@ -175,7 +175,7 @@ func tree(receipts []*Receipt) Digest {
 
 // SignReceipts encodes a node's receipts for contributions to one attempt, at least one
 // and at most MaxMembers, under one signature. It sets their places and paths.
-func (s Session) SignReceipts(key Signer, from uint32, receipts []*Receipt) ([][]byte, error) {
+func (s BoundPlan) SignReceipts(key Signer, from uint32, receipts []*Receipt) ([][]byte, error) {
 	if len(receipts) == 0 || len(receipts) > MaxMembers {
 		return nil, fmt.Errorf("sign receipts: %w: %d of them", ErrMalformed, len(receipts))
 	}

@@ -202,7 +202,7 @@ func TestReceiptsThatLeadElsewhere(t *testing.T) {
 	}
 }
 
-func mustBody(t *testing.T, s Session, data []byte) []byte {
+func mustBody(t *testing.T, s BoundPlan, data []byte) []byte {
 	t.Helper()
 	e, _, err := s.Receive(data)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 // another plaintext for a chunk that was sealed before must never be given to it, or
 // to another Sealer of the same secret and context, once a byte of it has left.
 type Sealer struct {
-	s   Session
+	s   BoundPlan
 	c   Context
 	box *channel.Box
 }
 
 // Sealer prepares the sealing of a vector under a channel's secret.
-func (s Session) Sealer(secret *channel.Secret, c Context) (*Sealer, error) {
+func (s BoundPlan) Sealer(secret *channel.Secret, c Context) (*Sealer, error) {
 	box, err := s.box(secret, c)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (x *Sealer) header(b []byte, index uint32, last bool, size uint32) []byte {
 }
 
 // SealVector seals an encoded vector (8 bytes an element) chunk by chunk.
-func (s Session) SealVector(secret *channel.Secret, c Context, encoded []byte) ([]*Chunk, error) {
+func (s BoundPlan) SealVector(secret *channel.Secret, c Context, encoded []byte) ([]*Chunk, error) {
 	if len(encoded) != s.Plan.Elements()*field.ElementSize {
 		return nil, fmt.Errorf("seal: %d bytes for %d elements", len(encoded), s.Plan.Elements())
 	}
@@ -84,13 +84,13 @@ func (s Session) SealVector(secret *channel.Secret, c Context, encoded []byte) (
 
 // OpenChunk authenticates and opens one chunk; the plaintext has exactly the
 // length that its index calls for.
-func (s Session) OpenChunk(secret *channel.Secret, c *Chunk) ([]byte, error) {
+func (s BoundPlan) OpenChunk(secret *channel.Secret, c *Chunk) ([]byte, error) {
 	return s.OpenChunkTo(nil, secret, c)
 }
 
 // OpenChunkTo appends the plaintext to dst, which must not overlap the ciphertext;
 // with 512 KiB of room in dst it allocates nothing for it.
-func (s Session) OpenChunkTo(dst []byte, secret *channel.Secret, c *Chunk) ([]byte, error) {
+func (s BoundPlan) OpenChunkTo(dst []byte, secret *channel.Secret, c *Chunk) ([]byte, error) {
 	if c.Plan != s.ID {
 		return nil, fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, c.Plan.Short(), s.ID.Short())
 	}

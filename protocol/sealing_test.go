@@ -16,7 +16,7 @@ import (
 func TestSealerSealsWhatTravels(t *testing.T) {
 	p := testPlan()
 	p.Dim = 2*xof.ChunkElements + 5
-	s, encoded := NewSession(p), encodedVector(NewSession(p))
+	s, encoded := Bind(p), encodedVector(Bind(p))
 	x, err := s.Sealer(testSecret(t, 1), shareContext)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestSealerSealsWhatTravels(t *testing.T) {
 func TestViewSharesTheBytes(t *testing.T) {
 	p := testPlan()
 	p.Dim = 5
-	s := NewSession(p)
+	s := Bind(p)
 	b, err := sealedChunks(t, s, testSecret(t, 1))[0].Marshal()
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func Intersect(holds []*Hold) []Entry {
 
 // CheckSet refuses a set that names anyone but enrolled parties. The order is
 // already the decoder's to check.
-func (s Session) CheckSet(set []Entry) error {
+func (s BoundPlan) CheckSet(set []Entry) error {
 	for _, e := range set {
 		if !s.Plan.Is(e.Party, RoleParty) {
 			return fmt.Errorf("%w: set names member %d", ErrUnknown, e.Party)

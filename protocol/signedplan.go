@@ -96,7 +96,7 @@ const acceptBatch = 1024
 // a signature could not know them: to find a file in which a bad one passes takes
 // 2^128 tries of the hash.
 func (sp *SignedPlan) checkAccepts(file []byte) error {
-	s := NewSession(sp.Plan)
+	s := Bind(sp.Plan)
 	coefficients := sha3.NewSHAKE256()
 	whole := blake.NewHash(fileContext)
 	whole.Write(file)
@@ -127,7 +127,7 @@ func (sp *SignedPlan) checkAccepts(file []byte) error {
 // Sign adds the signatures of the members that hold the keys; signing twice
 // changes nothing.
 func (sp *SignedPlan) Sign(keys ...Signer) error {
-	s := NewSession(sp.Plan)
+	s := Bind(sp.Plan)
 	index := make(map[identity.PublicKey]uint32, len(sp.Plan.Members))
 	for i, m := range sp.Plan.Members {
 		index[m.Key] = uint32(i)

@@ -55,7 +55,7 @@ func TestPlanFileRefusals(t *testing.T) {
 	wrong := signedTestPlan(t)
 	wrong.Accepts[2].Sig[0] ^= 1
 	kind := signedTestPlan(t)
-	b, err := NewSession(kind.Plan).Sign(testKey(5), 5, &Round{Round: 1, Attempt: 1})
+	b, err := Bind(kind.Plan).Sign(testKey(5), 5, &Round{Round: 1, Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

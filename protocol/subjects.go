@@ -9,11 +9,11 @@ import (
 // permissions be written down; nobody believes anything because of the subject
 // it came on.
 
-func (s Session) subject(format string, args ...any) string {
+func (s BoundPlan) subject(format string, args ...any) string {
 	return "choir." + s.ID.Short() + "." + fmt.Sprintf(format, args...)
 }
 
-func (s Session) name(i uint32) string {
+func (s BoundPlan) name(i uint32) string {
 	if uint64(i) < uint64(len(s.Plan.Members)) {
 		return s.Plan.Members[i].Name
 	}
@@ -21,21 +21,21 @@ func (s Session) name(i uint32) string {
 }
 
 // Name is a member's name, or "member-<i>" for an index outside the roster.
-func (s Session) Name(i uint32) string { return s.name(i) }
+func (s BoundPlan) Name(i uint32) string { return s.name(i) }
 
 // SubjectKey carries a member's Key.
-func (s Session) SubjectKey(owner uint32) string { return s.subject("key.%s", s.name(owner)) }
+func (s BoundPlan) SubjectKey(owner uint32) string { return s.subject("key.%s", s.name(owner)) }
 
 // SubjectOpen carries an Open.
-func (s Session) SubjectOpen(from, to uint32) string {
+func (s BoundPlan) SubjectOpen(from, to uint32) string {
 	return s.subject("open.%s.%s", s.name(from), s.name(to))
 }
 
 // SubjectGroup carries a member's Group.
-func (s Session) SubjectGroup(to uint32) string { return s.subject("group.%s", s.name(to)) }
+func (s BoundPlan) SubjectGroup(to uint32) string { return s.subject("group.%s", s.name(to)) }
 
 // SubjectControl carries Round and Abort.
-func (s Session) SubjectControl() string { return s.subject("ctl") }
+func (s BoundPlan) SubjectControl() string { return s.subject("ctl") }
 
 // Slots is how many slots the parties of any plan are spread over. What parties
 // send to compute nodes has the party's slot in its subject, so that several
@@ -48,18 +48,18 @@ const Slots = 64
 func Slot(party uint32) uint32 { return party * 2654435769 >> 26 }
 
 // SubjectShare carries a chunk of an explicit share.
-func (s Session) SubjectShare(c *Chunk) string {
+func (s BoundPlan) SubjectShare(c *Chunk) string {
 	p := s.path("share").number(Slot(c.From)).name(s.name(c.From)).name(s.name(c.To))
 	return string(p.number(c.Round).number(c.Attempt).number(c.Index))
 }
 
 // SubjectCommit carries a Contribution.
-func (s Session) SubjectCommit(party, round, attempt uint32) string {
+func (s BoundPlan) SubjectCommit(party, round, attempt uint32) string {
 	return string(s.path("commit").number(Slot(party)).name(s.name(party)).number(round).number(attempt))
 }
 
 // SubjectReceipt carries a Receipt.
-func (s Session) SubjectReceipt(node, party, round, attempt uint32) string {
+func (s BoundPlan) SubjectReceipt(node, party, round, attempt uint32) string {
 	return string(s.path("receipt").name(s.name(node)).name(s.name(party)).number(round).number(attempt))
 }
 
@@ -67,7 +67,7 @@ func (s Session) SubjectReceipt(node, party, round, attempt uint32) string {
 // sent and answered on there are many.
 type path []byte
 
-func (s Session) path(topic string) path {
+func (s BoundPlan) path(topic string) path {
 	b := append(make([]byte, 0, 128), "choir."...)
 	return append(append(append(b, s.ID.Short()...), '.'), topic...)
 }
@@ -77,27 +77,27 @@ func (p path) name(s string) path { return append(append(p, '.'), s...) }
 func (p path) number(n uint32) path { return strconv.AppendUint(append(p, '.'), uint64(n), 10) }
 
 // SubjectHold carries a Hold.
-func (s Session) SubjectHold(node, round, attempt uint32) string {
+func (s BoundPlan) SubjectHold(node, round, attempt uint32) string {
 	return s.subject("hold.%s.%d.%d", s.name(node), round, attempt)
 }
 
 // SubjectAgree carries an Agree.
-func (s Session) SubjectAgree(node, round, attempt uint32) string {
+func (s BoundPlan) SubjectAgree(node, round, attempt uint32) string {
 	return s.subject("agree.%s.%d.%d", s.name(node), round, attempt)
 }
 
 // SubjectPartial carries a Partial ("head") or a chunk of the partial sum.
-func (s Session) SubjectPartial(node, round, attempt uint32, piece string) string {
+func (s BoundPlan) SubjectPartial(node, round, attempt uint32, piece string) string {
 	return s.subject("psum.%s.%d.%d.%s", s.name(node), round, attempt, piece)
 }
 
 // SubjectResult carries a Result ("head") or a chunk of the aggregate.
-func (s Session) SubjectResult(round, attempt uint32, piece string) string {
+func (s BoundPlan) SubjectResult(round, attempt uint32, piece string) string {
 	return s.subject("result.%d.%d.%s", round, attempt, piece)
 }
 
 // Filters are the subjects that a member listens to.
-func (s Session) Filters(member uint32) []string {
+func (s BoundPlan) Filters(member uint32) []string {
 	me := s.name(member)
 	f := []string{s.SubjectControl(), s.subject("agree.>")}
 	switch s.Plan.Members[member].Role {

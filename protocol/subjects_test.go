@@ -52,7 +52,7 @@ func TestSubjects(t *testing.T) {
 		others.SubjectControl():                nil,
 	} {
 		tokens := strings.Split(subject, ".")
-		if len(tokens) > 16 || !slices.ContainsFunc([]Session{s, others}, func(s Session) bool { return tokens[1] == s.ID.Short() }) {
+		if len(tokens) > 16 || !slices.ContainsFunc([]BoundPlan{s, others}, func(s BoundPlan) bool { return tokens[1] == s.ID.Short() }) {
 			t.Errorf("%s: %d tokens", subject, len(tokens))
 		}
 		for _, tok := range tokens {

@@ -101,7 +101,7 @@ func computedVectors(t *testing.T) *vectorFile {
 	return f
 }
 
-func messageVectorOf(t *testing.T, s Session, sm sample) messageVector {
+func messageVectorOf(t *testing.T, s BoundPlan, sm sample) messageVector {
 	t.Helper()
 	b, err := s.Sign(testKey(int(sm.from)), sm.from, sm.m)
 	if err != nil {
@@ -118,7 +118,7 @@ func messageVectorOf(t *testing.T, s Session, sm sample) messageVector {
 	return messageVector{sm.name, uint8(e.Kind), e.From, e.Body, tbs, e.Sig[:], b}
 }
 
-func (f *vectorFile) sealed(t *testing.T, s Session) {
+func (f *vectorFile) sealed(t *testing.T, s BoundPlan) {
 	t.Helper()
 	secret := testSecret(t, 0x42)
 	contexts := []Context{shareContext, {From: 3, To: 5, Round: 1, Attempt: 1, Purpose: PurposePartial}, {From: 5, To: Everyone, Round: 2, Attempt: 1, Purpose: PurposeResult}}
@@ -161,7 +161,7 @@ func (f *vectorFile) sealed(t *testing.T, s Session) {
 	f.Mask = field.AppendVector(nil, v)
 }
 
-func (f *vectorFile) digests(t *testing.T, s Session) {
+func (f *vectorFile) digests(t *testing.T, s BoundPlan) {
 	t.Helper()
 	add := func(name string, d Digest) { f.Digests = append(f.Digests, digestVector{name, d[:]}) }
 	hold := samples()[9].m.(*Hold)
@@ -239,7 +239,7 @@ func TestVectorsAreTakenIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewSession(sp.Plan)
+	s := Bind(sp.Plan)
 	if len(sp.Missing()) != 0 || !bytes.Equal(s.ID[:], f.PlanID) {
 		t.Fatal("the plan isn't the file's")
 	}

@@ -176,7 +176,7 @@ func (m *sealedWorker) box(secret *channel.Secret) (*channel.Box, error) {
 
 // SealWorker seals a worker message under the secret that the node and its workers
 // share. The salt, drawn from r, makes the key one of its own.
-func (s Session) SealWorker(secret *channel.Secret, path WorkerPath, m WorkerMessage, r io.Reader) ([]byte, error) {
+func (s BoundPlan) SealWorker(secret *channel.Secret, path WorkerPath, m WorkerMessage, r io.Reader) ([]byte, error) {
 	body, err := marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("seal %T: %w", m, err)
@@ -195,7 +195,7 @@ func (s Session) SealWorker(secret *channel.Secret, path WorkerPath, m WorkerMes
 
 // OpenWorker opens what SealWorker sealed. The path is authentic; that it is one
 // of the receiver's is for the receiver to check.
-func (s Session) OpenWorker(secret *channel.Secret, data []byte) (WorkerPath, WorkerMessage, error) {
+func (s BoundPlan) OpenWorker(secret *channel.Secret, data []byte) (WorkerPath, WorkerMessage, error) {
 	in := new(sealedWorker)
 	if err := unmarshal("worker message", data, in); err != nil {
 		return WorkerPath{}, nil, err
@@ -225,7 +225,7 @@ func IsWorker(b []byte) bool { return len(b) > 0 && Kind(b[0]) == KindWorker }
 func WorkerOf(party, of uint32) uint32 { return Slot(party) * of / Slots }
 
 // SubjectWorker carries a worker message.
-func (s Session) SubjectWorker(p WorkerPath) string {
+func (s BoundPlan) SubjectWorker(p WorkerPath) string {
 	if p.Down {
 		return s.subject("work.%s.%d.down", s.name(p.Node), p.Worker)
 	}
@@ -233,7 +233,7 @@ func (s Session) SubjectWorker(p WorkerPath) string {
 }
 
 // WorkerFilters are the subjects that a worker listens to: its own parties' alone.
-func (s Session) WorkerFilters(p WorkerPath) []string {
+func (s BoundPlan) WorkerFilters(p WorkerPath) []string {
 	p.Down = true
 	f := []string{s.SubjectControl(), s.SubjectWorker(p)}
 	for slot := range uint32(Slots) {
@@ -246,7 +246,7 @@ func (s Session) WorkerFilters(p WorkerPath) []string {
 
 // GroupFilters are the subjects that a compute node with workers listens to:
 // everything but what its workers take in, and what they say.
-func (s Session) GroupFilters(node uint32) []string {
+func (s BoundPlan) GroupFilters(node uint32) []string {
 	me := s.name(node)
 	return []string{s.SubjectControl(), s.subject("agree.>"), s.subject("key.%s", s.name(s.Plan.Aggregator())),
 		s.subject("open.*.%s", me), s.subject("hold.>"), s.subject("result.*.*.head"), s.subject("work.%s.*.up", me)}

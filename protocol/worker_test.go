@@ -114,7 +114,7 @@ func FuzzOpenWorker(f *testing.F) {
 // TestWorkersShareTheParties: for any number of workers each party has exactly one, who hears
 // it; nobody hears another's; loads are even; and the node itself hears no share.
 func TestWorkersShareTheParties(t *testing.T) {
-	s := Session{Plan: roster(1000, 3)}
+	s := BoundPlan{Plan: roster(1000, 3)}
 	node := s.Plan.Compute(1)
 	for _, of := range []uint32{1, 2, 3, 4, 7, 64} {
 		load := make([]int, of)

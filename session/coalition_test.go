@@ -150,7 +150,7 @@ func (k *keeper) link(t *testing.T, node uint32) *protocol.Link {
 }
 
 // opened is the explicit share of party 0, by the node that it was sent to.
-func opened(t *testing.T, hub *memory.Hub, s protocol.Session, k *keeper) map[uint32]field.Vector {
+func opened(t *testing.T, hub *memory.Hub, s protocol.BoundPlan, k *keeper) map[uint32]field.Vector {
 	t.Helper()
 	bus := hub.Connect("observer")
 	defer bus.Close()

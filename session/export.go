@@ -45,7 +45,7 @@ type Predictive struct {
 var ErrNoPredictions = errors.New("the file holds no posterior of a model that predicts")
 
 // NewModelFile makes a model file of a plan's public state.
-func NewModelFile(s protocol.Session, state []int64) (*ModelFile, error) {
+func NewModelFile(s protocol.BoundPlan, state []int64) (*ModelFile, error) {
 	p := s.Plan
 	f := &ModelFile{SchemaVersion: 1, Plan: s.ID.String(), Application: p.Application, Rounds: p.Rounds, FracBits: p.FracBits, State: state}
 	if p.Application == AppSum {

@@ -56,7 +56,7 @@ func local(t testing.TB, p *protocol.Plan, keys []*identity.PrivateKey) *Local {
 		}
 		byIndex[i] = k
 	}
-	s, hub := protocol.NewSession(p), memory.NewHub()
+	s, hub := protocol.Bind(p), memory.NewHub()
 	return &Local{Session: s, Keys: byIndex, Resend: 5 * time.Second, GiveUp: time.Minute,
 		Connect: func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil },
 		Store:   func(uint32) (host.Store, error) { return host.NewRam(), nil },

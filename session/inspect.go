@@ -76,7 +76,7 @@ func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
 	if _, err := os.Stat(store); err != nil { // opening it would make it
 		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}
-	s, err := OpenStore(store, protocol.NewSession(signed.Plan))
+	s, err := OpenStore(store, protocol.Bind(signed.Plan))
 	if err != nil {
 		return nil, err
 	}

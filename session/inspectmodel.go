@@ -30,7 +30,7 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 		}
 		if want == nil {
 			var err error
-			if want, err = NewModelFile(protocol.NewSession(p), r.Model()); err != nil {
+			if want, err = NewModelFile(protocol.Bind(p), r.Model()); err != nil {
 				return err
 			}
 		}

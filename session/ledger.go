@@ -27,7 +27,7 @@ type Account struct {
 // on the same data. The plan's charges stay within the plan's budget, and
 // everything in the chain within the party's own; without one of its own (nil)
 // the plan's holds for everything.
-func NewAccount(s protocol.Session, chain *ledger.Ledger, own *ledger.Budget) *Account {
+func NewAccount(s protocol.BoundPlan, chain *ledger.Ledger, own *ledger.Budget) *Account {
 	if own == nil {
 		own = &ledger.Budget{Epsilon: s.Plan.Epsilon, Delta: s.Plan.Delta}
 	}

@@ -21,7 +21,7 @@ import (
 // Local runs every member of a plan in this process, each with its own key,
 // connection and store.
 type Local struct {
-	Session  protocol.Session
+	Session  protocol.BoundPlan
 	Keys     []*identity.PrivateKey // by member index
 	Connect  func(member uint32) (transport.Bus, error)
 	Store    func(member uint32) (host.Store, error)

@@ -23,7 +23,7 @@ import (
 type Member struct {
 	Config  *RoleConfig
 	Signed  *protocol.SignedPlan
-	Session protocol.Session
+	Session protocol.BoundPlan
 	Index   uint32
 	Key     *identity.PrivateKey
 	Log     *slog.Logger
@@ -64,7 +64,7 @@ func OpenMember(c *RoleConfig, role protocol.Role, log *slog.Logger, now time.Ti
 	if err := CheckPlan(sp.Plan); err != nil {
 		return nil, err
 	}
-	m := &Member{Config: c, Signed: sp, Session: protocol.NewSession(sp.Plan)}
+	m := &Member{Config: c, Signed: sp, Session: protocol.Bind(sp.Plan)}
 	if m.Key, err = ReadKey(c.KeyFile, c.PassphraseFile); err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (m *Member) openStore() (host.Store, error) {
 // OpenStore opens a member's store for one plan. The same file may serve plan
 // after plan: each has its own state, and a party's ledger goes on over all of
 // them.
-func OpenStore(path string, s protocol.Session) (host.Store, error) {
+func OpenStore(path string, s protocol.BoundPlan) (host.Store, error) {
 	f, err := host.OpenFile(path)
 	if err != nil {
 		return nil, err

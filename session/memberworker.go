@@ -95,7 +95,7 @@ func OpenWorker(c *RoleConfig, node string, worker, of int, log *slog.Logger, no
 	if err != nil {
 		return nil, err
 	}
-	m := Member{Config: c, Signed: sp, Session: protocol.NewSession(sp.Plan)}
+	m := Member{Config: c, Signed: sp, Session: protocol.Bind(sp.Plan)}
 	if m.Index, err = computeNamed(sp.Plan, node); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 
 // Role is one member of a plan, ready to run in this process.
 type Role struct {
-	Session     protocol.Session
+	Session     protocol.BoundPlan
 	Key         *identity.PrivateKey
 	Store       host.Store
 	Bus         transport.Bus

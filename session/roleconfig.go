@@ -204,7 +204,7 @@ func (c *RoleConfig) Validate(role protocol.Role) error {
 }
 
 // bus is the connection of a member under a plan.
-func (c *RoleConfig) bus(s protocol.Session, member uint32) natsbus.Config {
+func (c *RoleConfig) bus(s protocol.BoundPlan, member uint32) natsbus.Config {
 	b := c.Bus
 	return natsbus.Config{URL: b.URL, Plan: s.ID.Short(), Name: s.Name(member), CredentialsFile: b.CredentialsFile, TokenFile: b.TokenFile,
 		User: b.User, PasswordFile: b.PasswordFile, TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix}

@@ -183,7 +183,7 @@ func (r *RowSum) roster() (members []protocol.Member, keys []*identity.PrivateKe
 // session runs the plan. The members' keys are in roster order already: names
 // sort by number. Nothing needs to survive this process, so stores forget.
 func (r *RowSum) session(ctx context.Context, p *protocol.Plan, keys []*identity.PrivateKey, rows [][]int64) (*Report, error) {
-	s, app := protocol.NewSession(p), Sum{r.Cols}
+	s, app := protocol.Bind(p), Sum{r.Cols}
 	connect, shutdown, err := r.network(ctx, s)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (r *RowSum) session(ctx context.Context, p *protocol.Plan, keys []*identity
 	return l.Run(ctx)
 }
 
-func (r *RowSum) network(ctx context.Context, s protocol.Session) (func(uint32) (transport.Bus, error), func(), error) {
+func (r *RowSum) network(ctx context.Context, s protocol.BoundPlan) (func(uint32) (transport.Bus, error), func(), error) {
 	if r.InMemory {
 		hub := memory.NewHub()
 		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }, func() {}, nil

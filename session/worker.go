@@ -14,7 +14,7 @@ import (
 // Worker is one worker of a compute node, ready to run in this process. See
 // compute.Worker.
 type Worker struct {
-	Session     protocol.Session
+	Session     protocol.BoundPlan
 	Node        uint32 // member index of the compute node
 	Worker      int
 	Group       compute.Group

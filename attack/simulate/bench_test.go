@@ -20,7 +20,7 @@ func benchSetup() Setup {
 
 // wander is a program that goes through the recorded session forwards, mostly,
 // and does something odd now and then.
-func wander(b *Bench, d *dice, odd float64) (program []byte) {
+func wander(b *Harness, d *dice, odd float64) (program []byte) {
 	for k := 0; k < len(b.Messages); k++ {
 		at := []byte{byte(k >> 8), byte(k)}
 		if d.chance(odd) {
@@ -86,7 +86,7 @@ func TestWanderingPrograms(t *testing.T) {
 	}
 }
 
-func tryDrive(t *testing.T, b *Bench, program []byte, seed int) Progress {
+func tryDrive(t *testing.T, b *Harness, program []byte, seed int) Progress {
 	defer func() {
 		if p := recover(); p != nil {
 			t.Errorf("program %d: panic: %v", seed, p)
@@ -101,7 +101,7 @@ func tryDrive(t *testing.T, b *Bench, program []byte, seed int) Progress {
 }
 
 // writeCorpus writes seeds for a machine's fuzz target, when asked to.
-func writeCorpus(t *testing.T, b *Bench, name string) {
+func writeCorpus(t *testing.T, b *Harness, name string) {
 	if *corpora == "" {
 		return
 	}

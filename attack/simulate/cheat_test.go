@@ -16,7 +16,7 @@ import (
 // has the member's key, its store and everything that it was told.
 type cheat struct {
 	protocol.Machine
-	s      protocol.Session
+	s      protocol.BoundPlan
 	key    protocol.Signer
 	self   uint32
 	view   protocol.View

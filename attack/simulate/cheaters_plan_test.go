@@ -40,13 +40,13 @@ func TestCheatingWithThePlan(t *testing.T) {
 		"a member hasn't signed": {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) { sp.Accepts = sp.Accepts[1:] }, nil, "not signed by [p0]"},
 		"a member stands twice":  {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) { sp.Accepts[1] = sp.Accepts[0] }, protocol.ErrMalformed, "roster order"},
 		"signed in another's name": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
-			sp.Accepts[1] = envelope(must(protocol.NewSession(sp.Plan).Sign(keys[0], 1, &protocol.Accept{})))
+			sp.Accepts[1] = envelope(must(protocol.Bind(sp.Plan).Sign(keys[0], 1, &protocol.Accept{})))
 		}, protocol.ErrSignature, "p1"},
 		"signed by a stranger": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
-			sp.Accepts = append(sp.Accepts, envelope(must(protocol.NewSession(sp.Plan).Sign(keys[0], 8, &protocol.Accept{}))))
+			sp.Accepts = append(sp.Accepts, envelope(must(protocol.Bind(sp.Plan).Sign(keys[0], 8, &protocol.Accept{}))))
 		}, protocol.ErrUnknown, "member 8"},
 		"another message for a signature": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
-			sp.Accepts[7] = envelope(must(protocol.NewSession(sp.Plan).Sign(keys[7], 7, &protocol.Abort{Class: 1})))
+			sp.Accepts[7] = envelope(must(protocol.Bind(sp.Plan).Sign(keys[7], 7, &protocol.Abort{Class: 1})))
 		}, protocol.ErrMalformed, "stands among the signatures"},
 		"a party more, after the signing": {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
 			p := *sp.Plan

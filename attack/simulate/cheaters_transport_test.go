@@ -90,12 +90,12 @@ func (row cheater) tryLive(connect connect, c clocks) ([]string, *outcome) {
 }
 
 // connect gives a session's members their connections.
-type connect func(s protocol.Session) func(member uint32) (transport.Bus, error)
+type connect func(s protocol.BoundPlan) func(member uint32) (transport.Bus, error)
 
 // connector gives each session its bus.
 func connector(t *testing.T, backend string) connect {
 	if backend == "memory" {
-		return func(s protocol.Session) func(uint32) (transport.Bus, error) {
+		return func(s protocol.BoundPlan) func(uint32) (transport.Bus, error) {
 			hub := memory.NewHub()
 			return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }
 		}
@@ -105,7 +105,7 @@ func connector(t *testing.T, backend string) connect {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Shutdown() })
-	return func(s protocol.Session) func(uint32) (transport.Bus, error) {
+	return func(s protocol.BoundPlan) func(uint32) (transport.Bus, error) {
 		return func(i uint32) (transport.Bus, error) {
 			b, err := natsbus.Open(context.Background(), natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i), Storage: natsbus.Memory})
 			if err != nil {
@@ -125,7 +125,7 @@ var liveTimes = clocks{deadline: 1500, resend: 300, giveUp: 5000}
 func (c clocks) times(n int64) clocks { return clocks{n * c.deadline, n * c.resend, n * c.giveUp} }
 
 // liveSession is the table's plan with real keys.
-func (row cheater) liveSession(c clocks) (protocol.Session, []*identity.PrivateKey, error) {
+func (row cheater) liveSession(c clocks) (protocol.BoundPlan, []*identity.PrivateKey, error) {
 	s, _, err := row.table().session()
 	if err != nil {
 		return s, nil, err
@@ -141,7 +141,7 @@ func (row cheater) liveSession(c clocks) (protocol.Session, []*identity.PrivateK
 		}
 		p.Members[i].Key, p.Members[i].NotAfter = keys[i].Public(), p.NotAfter
 	}
-	return protocol.NewSession(&p), keys, p.Validate()
+	return protocol.Bind(&p), keys, p.Validate()
 }
 
 // live runs a row: every member in a goroutine of its own, until all that the
@@ -205,7 +205,7 @@ func (row cheater) linger(o *outcome) {
 	}
 }
 
-func (row cheater) member(ctx context.Context, s protocol.Session, i uint32, key *identity.PrivateKey, store host.Store, bus transport.Bus, o *outcome, c clocks) error {
+func (row cheater) member(ctx context.Context, s protocol.BoundPlan, i uint32, key *identity.PrivateKey, store host.Store, bus transport.Bus, o *outcome, c clocks) error {
 	journal, name := host.NewJournal(store), s.Name(i)
 	app := liveApp{Setup{Dim: int(s.Plan.Dim), Paired: s.Plan.Paired}.app(), i}
 	m, err := liveMachine(s, i, key, journal, app, c)
@@ -219,7 +219,7 @@ func (row cheater) member(ctx context.Context, s protocol.Session, i uint32, key
 		Notify: func(n protocol.Notice) { o.notice(name, n) }})
 }
 
-func liveMachine(s protocol.Session, i uint32, key *identity.PrivateKey, view protocol.View, app liveApp, c clocks) (protocol.Machine, error) {
+func liveMachine(s protocol.BoundPlan, i uint32, key *identity.PrivateKey, view protocol.View, app liveApp, c clocks) (protocol.Machine, error) {
 	switch s.Plan.Members[i].Role {
 	case protocol.RoleParty:
 		return party.New(party.Config{Session: s, Key: key, App: app, Ledger: &account{free: true}, Rand: rand.Reader, View: view, ResendMS: c.resend})

@@ -93,8 +93,8 @@ func forgetful(role protocol.Role, prefixes ...string) seams {
 }
 
 // misplanned gives a member another plan under the same id.
-func misplanned(roles []protocol.Role, change func(s *protocol.Session)) seams {
-	return seams{session: func(m *member) protocol.Session {
+func misplanned(roles []protocol.Role, change func(s *protocol.BoundPlan)) seams {
+	return seams{session: func(m *member) protocol.BoundPlan {
 		s := m.w.session
 		if slices.Contains(roles, m.role) {
 			plan := *s.Plan
@@ -149,10 +149,10 @@ func plantedBugs() []planted {
 		{"skip the persist of the charge", "crashes", []string{"not charged"}, forgetful(protocol.RoleParty, "ledger/")},
 		{"reveal twice", "chaos", []string{"two reveals"}, revealTwice()},
 		{"accept a short set", "chaos", []string{"small set"},
-			misplanned(everybody, func(s *protocol.Session) { s.Plan.MinParties = 2 })},
+			misplanned(everybody, func(s *protocol.BoundPlan) { s.Plan.MinParties = 2 })},
 		{"reuse noise", "calm", []string{"noise reused"}, reuseNoise()},
 		{"drop a signature check", "lossy", []string{"honest member accused", "bad end", "stuck", "panic", "contradiction", "wrong set", "void reveal", "wrong result", "out of step"},
-			misplanned(nodes, func(s *protocol.Session) { s.Verifier = trusting{} })},
+			misplanned(nodes, func(s *protocol.BoundPlan) { s.Verifier = trusting{} })},
 		{"off-by-one chunk", "calm", []string{"honest member accused", "noised twice", "unsound contribution"}, after(protocol.RoleParty, offByOne)},
 		{"charge after send", "calm", []string{"not charged"}, chargeLater()},
 		{"settle with noise", "calm", []string{"out of step"}, seams{app: func(m *member) protocol.Application { return noisyApp{m.w.app} }}},

@@ -152,7 +152,7 @@ func (s Setup) memberName(i int) string {
 }
 
 // session is the plan and its members' keys.
-func (s Setup) session() (protocol.Session, []*signer, error) {
+func (s Setup) session() (protocol.BoundPlan, []*signer, error) {
 	p := &protocol.Plan{Name: "simulation", Created: epoch/1000 - 1000, NotAfter: epoch/1000 + 1_000_000, Suite: channel.SuiteX25519,
 		Dim: uint32(s.Dim), Paired: s.Paired, FracBits: 16, Rounds: uint32(s.Rounds), SpareAttempts: uint32(s.Spares), MinParties: uint32(s.MinParties),
 		DeadlineMS: deadlineMS, GraceMS: graceMS, Clip: 1, PerParty: s.scale().perParty, Noise: s.Noise, Audit: s.Audit, Application: "simulation"}
@@ -173,9 +173,9 @@ func (s Setup) session() (protocol.Session, []*signer, error) {
 		p.Members = append(p.Members, protocol.Member{Name: s.memberName(i), Role: role, Key: keys[i].public, NotAfter: p.NotAfter})
 	}
 	if err := p.Validate(); err != nil {
-		return protocol.Session{}, nil, err
+		return protocol.BoundPlan{}, nil, err
 	}
-	session := protocol.NewSession(p)
+	session := protocol.Bind(p)
 	session.Verifier = known
 	return session, keys, nil
 }

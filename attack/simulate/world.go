@@ -16,7 +16,7 @@ import (
 type world struct {
 	setup    Setup
 	profile  Profile
-	session  protocol.Session
+	session  protocol.BoundPlan
 	app      toy
 	exchange *exchange
 	bases    *commit.Generators // nil without audit
@@ -42,7 +42,7 @@ type world struct {
 
 // seams are where tests plant bugs and cheaters.
 type seams struct {
-	session func(m *member) protocol.Session                          // what a member takes for the plan
+	session func(m *member) protocol.BoundPlan                          // what a member takes for the plan
 	random  func(m *member, life io.Reader) io.Reader                 // what it draws from
 	app     func(m *member) protocol.Application                      // what a party settles with
 	machine func(m *member, honest protocol.Machine) protocol.Machine // stands between machine and driver
@@ -50,7 +50,7 @@ type seams struct {
 	honest  func(member int) bool                                     // nil: all are; the oracle answers for those only
 }
 
-func (s *seams) sessionOf(m *member) protocol.Session {
+func (s *seams) sessionOf(m *member) protocol.BoundPlan {
 	if s.session != nil {
 		return s.session(m)
 	}

@@ -56,7 +56,7 @@ func (r round) run(t *testing.T, victim int) ran {
 	if int(plan.MinParties) != r.parties || int(plan.HiddenParts()) != r.parties-r.colluders-1 {
 		t.Fatalf("N_min = %d and %d hidden parts aren't the ones meant", plan.MinParties, plan.HiddenParts())
 	}
-	s, hub, sum := protocol.NewSession(plan), memory.NewHub(), session.Sum{Dim: r.runs}
+	s, hub, sum := protocol.Bind(plan), memory.NewHub(), session.Sum{Dim: r.runs}
 	keys := make([]*identity.PrivateKey, len(plan.Members))
 	for i, m := range plan.Members {
 		keys[i] = byKey[m.Name]

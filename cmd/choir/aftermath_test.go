@@ -20,7 +20,7 @@ type aftermath struct {
 	t      *testing.T
 	dir    string
 	rounds int
-	s      protocol.Session
+	s      protocol.BoundPlan
 	seen   map[string][]byte // what was said for each purpose, the first time
 	counts map[protocol.Kind]int
 }
@@ -30,7 +30,7 @@ func (a *aftermath) check(k *killRun) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	a.s = protocol.NewSession(sp.Plan)
+	a.s = protocol.Bind(sp.Plan)
 	a.seen, a.counts = map[string][]byte{}, map[protocol.Kind]int{}
 	a.history()
 	a.compare()

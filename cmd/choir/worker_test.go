@@ -41,7 +41,7 @@ type workerSession struct {
 	t      *testing.T
 	dir    string
 	server *natsbus.Embedded
-	s      protocol.Session
+	s      protocol.BoundPlan
 	keys   []*identity.PrivateKey // by member
 	rounds atomic.Int64           // settled, as the aggregator sees it
 	stores []host.Store
@@ -77,7 +77,7 @@ func newWorkerSession(t *testing.T) *workerSession {
 		t.Fatal(err)
 	}
 	p.Rounds = workerRounds // a plan of sums has one
-	w.s = protocol.NewSession(p)
+	w.s = protocol.Bind(p)
 	signed := &protocol.SignedPlan{Plan: p}
 	for _, k := range w.keys {
 		if err := signed.Sign(k); err != nil {

@@ -54,7 +54,7 @@ func records(party int) pvi.Data {
 }
 
 // plan is a plan without noise, so that two sessions of it can be compared.
-func plan(t *testing.T) (protocol.Session, []*identity.PrivateKey, *session.Learning) {
+func plan(t *testing.T) (protocol.BoundPlan, []*identity.PrivateKey, *session.Learning) {
 	t.Helper()
 	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test", Target: dataset.Binary("y", "no", "yes"),
 		Missing: dataset.Refuse, Unseen: dataset.Refuse}
@@ -90,7 +90,7 @@ func plan(t *testing.T) (protocol.Session, []*identity.PrivateKey, *session.Lear
 		}
 		byIndex[i] = k
 	}
-	return protocol.NewSession(p), byIndex, l
+	return protocol.Bind(p), byIndex, l
 }
 
 // learn runs a session over an embedded NATS server, with the parties' updates

@@ -18,7 +18,7 @@ const maxEvents = 20
 
 // Config says whose station it is.
 type Config struct {
-	Session protocol.Session
+	Session protocol.BoundPlan
 	Member  uint32
 	Now     func() time.Time // nil: time.Now
 }

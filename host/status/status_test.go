@@ -38,7 +38,7 @@ func watch(t *testing.T, member uint32) *watched {
 		p.Members = append(p.Members, protocol.Member{Name: m.name, Role: m.role})
 	}
 	w := &watched{t: t, now: time.Unix(1_700_000_000, 0)}
-	w.Station = status.New(status.Config{Session: protocol.NewSession(p), Member: member, Now: func() time.Time { return w.now }})
+	w.Station = status.New(status.Config{Session: protocol.Bind(p), Member: member, Now: func() time.Time { return w.now }})
 	address, stop, err := w.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

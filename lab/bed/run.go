@@ -93,7 +93,7 @@ func (r Run) Do(ctx context.Context) (*Outcome, error) {
 type signed struct {
 	Run
 	plan  *protocol.Plan
-	s     protocol.Session
+	s     protocol.BoundPlan
 	keys  []*identity.PrivateKey
 	model protocol.Model
 	seat  func(party int) (session.Learner, error)
@@ -147,7 +147,7 @@ func (r Run) terms() (session.Terms, []*identity.PrivateKey, error) {
 }
 
 func (s *signed) signAll(keys []*identity.PrivateKey) error {
-	s.s = protocol.NewSession(s.plan)
+	s.s = protocol.Bind(s.plan)
 	plan := &protocol.SignedPlan{Plan: s.plan}
 	s.keys = make([]*identity.PrivateKey, len(keys))
 	for _, k := range keys {

@@ -33,7 +33,7 @@ const turns = 5
 // measureAddPath takes turns with the limit, so that whatever else runs on the machine
 // disturbs both alike, and takes the median of the turns' ratios. The limits that it
 // returns are the fastest: what nothing exceeded.
-func measureAddPath(cfg Config, s protocol.Session) (a AddPath, l Limits, err error) {
+func measureAddPath(cfg Config, s protocol.BoundPlan) (a AddPath, l Limits, err error) {
 	a.Contributions = min(512, max(4, (64<<20)/(8*cfg.elements())))
 	secrets := make([]*channel.Secret, a.Contributions)
 	for i := range secrets {
@@ -66,7 +66,7 @@ func measureAddPath(cfg Config, s protocol.Session) (a AddPath, l Limits, err er
 	return a, l, nil
 }
 
-func addAll(s protocol.Session, acc field.Vector, secrets []*channel.Secret) error {
+func addAll(s protocol.BoundPlan, acc field.Vector, secrets []*channel.Secret) error {
 	var pending []*xof.Stream
 	var adder share.Adder
 	for i, secret := range secrets {

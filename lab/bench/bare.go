@@ -40,7 +40,7 @@ func (r *Result) hostedLimit(ctx context.Context, h *hosted) error {
 
 // replay sends a session's messages over a fresh broker and reads them, first those
 // of the set-up, then those of the rounds, and returns what both took.
-func replay(ctx context.Context, s protocol.Session, log *traffic, dir string, b *Bare) (setup, round float64, err error) {
+func replay(ctx context.Context, s protocol.BoundPlan, log *traffic, dir string, b *Bare) (setup, round float64, err error) {
 	connect, shutdown, err := network(ctx, s, NATS, dir)
 	if err != nil {
 		return 0, 0, err

@@ -258,7 +258,7 @@ func (p *proposer) Propose(context.Context, protocol.Work) ([]int64, []byte, err
 }
 
 // network starts what the members meet over.
-func network(ctx context.Context, s protocol.Session, kind, dir string) (connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
+func network(ctx context.Context, s protocol.BoundPlan, kind, dir string) (connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
 	if kind == Memory {
 		hub := memory.NewHub()
 		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }, func() {}, nil

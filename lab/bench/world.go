@@ -15,7 +15,7 @@ import (
 // keys, the plan and the rows to sum.
 type world struct {
 	cfg     Config
-	session protocol.Session
+	session protocol.BoundPlan
 	keys    []*identity.PrivateKey // by member
 	rows    *rows
 	app     *sum
@@ -59,7 +59,7 @@ func newWorld(cfg Config) (*world, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	w.session = protocol.NewSession(p)
+	w.session = protocol.Bind(p)
 	w.app = &sum{zeros: make([]int64, cfg.Dim)}
 	return w, nil
 }

@@ -158,7 +158,7 @@ type demoRun struct {
 	data     *Data
 	app      session.App
 	plan     *protocol.Plan
-	s        protocol.Session
+	s        protocol.BoundPlan
 	keys     []*identity.PrivateKey
 	signed   *protocol.SignedPlan
 	models   *recorder
@@ -227,7 +227,7 @@ func (r *demoRun) prepare() (err error) {
 	if r.plan, err = t.Plan(r.app); err != nil {
 		return err
 	}
-	r.s = protocol.NewSession(r.plan)
+	r.s = protocol.Bind(r.plan)
 	r.signed = &protocol.SignedPlan{Plan: r.plan}
 	r.keys = make([]*identity.PrivateKey, len(keys))
 	for _, k := range keys {

@@ -107,7 +107,7 @@ func (r *demoRun) reload() (err error) {
 		return err
 	}
 	r.plan = r.signed.Plan
-	r.s = protocol.NewSession(r.plan)
+	r.s = protocol.Bind(r.plan)
 	if r.app, err = session.AppOf(r.plan); err != nil {
 		return err
 	}

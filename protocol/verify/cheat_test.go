@@ -20,7 +20,7 @@ import (
 type liar struct {
 	transport.Bus
 	t     *testing.T
-	s     protocol.Session
+	s     protocol.BoundPlan
 	self  uint32
 	key   *identity.PrivateKey
 	store host.Store

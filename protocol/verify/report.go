@@ -20,7 +20,7 @@ type Report struct {
 	Epsilon float64
 	Delta   float64
 
-	session protocol.Session
+	session protocol.BoundPlan
 }
 
 // Attempt is one attempt of a round.

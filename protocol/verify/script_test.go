@@ -21,7 +21,7 @@ type script struct {
 	t       *testing.T
 	keys    []*identity.PrivateKey
 	signed  *protocol.SignedPlan
-	s       protocol.Session
+	s       protocol.BoundPlan
 	model   protocol.Model
 	now     []int64
 	bases   *commit.Generators
@@ -58,7 +58,7 @@ func (w *script) plan(p *protocol.Plan) {
 		w.must(w.signed.Sign(k))
 	}
 	var err error
-	w.s = protocol.NewSession(p)
+	w.s = protocol.Bind(p)
 	w.model, err = session.NewModel(p)
 	w.must(err)
 	w.bases, err = p.Generators()

@@ -68,7 +68,7 @@ func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 		}
 	}
 	hub, stores, sum := memory.NewHub(), make([]*host.Ram, len(keys)), session.Sum{Dim: int(p.Dim)}
-	l := &session.Local{Session: protocol.NewSession(p), Keys: keys, Rand: func(uint32) io.Reader { return rand.Reader }, Model: sum, Resend: time.Second,
+	l := &session.Local{Session: protocol.Bind(p), Keys: keys, Rand: func(uint32) io.Reader { return rand.Reader }, Model: sum, Resend: time.Second,
 		Connect: func(i uint32) (transport.Bus, error) { return hub.Connect(p.Members[i].Name), nil },
 		Store: func(i uint32) (host.Store, error) {
 			if stores[i] == nil {

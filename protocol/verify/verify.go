@@ -37,7 +37,7 @@ func checkPlan(signed *protocol.SignedPlan) error {
 	if m := signed.Missing(); len(m) > 0 {
 		return protocol.Fail(protocol.ClassIntegrity, "plan: not signed by %v", m)
 	}
-	s := protocol.NewSession(signed.Plan)
+	s := protocol.Bind(signed.Plan)
 	for _, e := range signed.Accepts {
 		if err := s.Check(e); err != nil {
 			return protocol.Fail(protocol.ClassIntegrity, "plan: %w", err)
@@ -53,7 +53,7 @@ func checkPlan(signed *protocol.SignedPlan) error {
 
 // reader walks through a transcript.
 type reader struct {
-	s       protocol.Session
+	s       protocol.BoundPlan
 	n, m    int
 	entries [][]byte
 	next    int // entries taken
@@ -68,7 +68,7 @@ type reader struct {
 }
 
 func newReader(p *protocol.Plan, entries [][]byte, model protocol.Model) (*reader, error) {
-	r := &reader{s: protocol.NewSession(p), n: p.Parties(), m: p.Computes(), entries: entries, model: model, now: model.Initial(), opens: map[uint32]bool{}}
+	r := &reader{s: protocol.Bind(p), n: p.Parties(), m: p.Computes(), entries: entries, model: model, now: model.Initial(), opens: map[uint32]bool{}}
 	var err error
 	if r.maxSum, err = p.MaxSum(); err != nil {
 		return nil, err

@@ -8,12 +8,12 @@ import (
 	"choir/protocol"
 )
 
-// Bench is one member of a recorded session whose machine is driven by a
+// Harness is one member of a recorded session whose machine is driven by a
 // program instead of a schedule: any messages in any order, altered ones, ones
 // that other members signed and no honest member would, updates that nobody
 // asked for, crashes anywhere. It is what fuzzing a machine's Step needs. Every
 // other member counts as dishonest; the oracle holds this one to its promises.
-type Bench struct {
+type Harness struct {
 	setup    Setup
 	member   int
 	Messages [][]byte // what others sent it when the session was recorded, in order
@@ -21,7 +21,7 @@ type Bench struct {
 
 // NewBench records the session of a setup, without faults, for the first member
 // of a role.
-func NewBench(setup Setup, role protocol.Role) (*Bench, error) {
+func NewBench(setup Setup, role protocol.Role) (*Harness, error) {
 	w, err := newWorld(setup, Profile{}, newChaos(setup.Seed, nil, true), seams{})
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func NewBench(setup Setup, role protocol.Role) (*Bench, error) {
 		return nil, fmt.Errorf("bench: %s", w.oracle.violations[0])
 	}
 	i := slices.IndexFunc(w.members, func(m *member) bool { return m.role == role })
-	b := &Bench{setup: setup, member: i}
+	b := &Harness{setup: setup, member: i}
 	for _, msg := range w.members[i].history {
 		if msg.from != i {
 			b.Messages = append(b.Messages, msg.data)
@@ -57,7 +57,7 @@ const (
 )
 
 // Honest is the program that delivers the recorded session.
-func (b *Bench) Honest() (program []byte) {
+func (b *Harness) Honest() (program []byte) {
 	for k := range b.Messages {
 		program = append(program, OpDeliver, byte(k>>8), byte(k), OpFlush, OpUpdate, OpFlush)
 	}
@@ -78,7 +78,7 @@ var errBroken = errors.New("the machine broke a promise")
 
 // Drive runs a program, of any bytes, and reports a broken promise. A panic of
 // the machine is the caller's to see.
-func (b *Bench) Drive(program []byte) (p Progress, err error) {
+func (b *Harness) Drive(program []byte) (p Progress, err error) {
 	w, err := newWorld(b.setup, Profile{}, newChaos(b.setup.Seed, nil, true), seams{honest: func(i int) bool { return i == b.member }})
 	if err != nil {
 		return p, err
@@ -101,7 +101,7 @@ func (b *Bench) Drive(program []byte) (p Progress, err error) {
 
 // drive is a program under way.
 type drive struct {
-	bench *Bench
+	bench *Harness
 	w     *world
 	m     *member
 	rest  []byte
