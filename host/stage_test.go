@@ -17,7 +17,7 @@ import (
 func announced(t *testing.T, f *File, n int) (records []protocol.Record, writes []func()) {
 	rng := rand.New(rand.NewChaCha8([32]byte{3}))
 	for i := range n {
-		r := protocol.Record{Key: fmt.Sprintf("long/%d", i), Value: words(rng, longValue/8+i, 64)}
+		r := protocol.Record{Key: fmt.Sprintf("long/%d", i), Value: random(rng, longValue+8*i)}
 		records = append(records, r)
 		write := f.Stage(r.Value)
 		if write == nil {

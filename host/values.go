@@ -28,20 +28,19 @@ func (e extent) end() int64 { return e.at + e.size }
 // broken disk left there.
 type place struct {
 	at     int64
-	length int64 // as written
-	width  int   // bytes a word, if its 64-bit words were written in fewer; 0: as it is
+	length int64
 	sum    uint32
 }
 
 func (p place) extent() extent { return extent{p.at, (p.length + align - 1) / align * align} }
 
-const placeSize = 8 + 8 + 1 + 4
+const placeSize = 8 + 8 + 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (p place) marshal() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, placeSize), uint64(p.at))
-	b = append(binary.BigEndian.AppendUint64(b, uint64(p.length)), byte(p.width))
+	b = binary.BigEndian.AppendUint64(b, uint64(p.length))
 	return binary.BigEndian.AppendUint32(b, p.sum)
 }
 
@@ -49,8 +48,12 @@ func unmarshalPlace(b []byte) (place, error) {
 	if len(b) != placeSize {
 		return place{}, fmt.Errorf("a place has %d bytes, not %d", len(b), placeSize)
 	}
-	p := place{at: int64(binary.BigEndian.Uint64(b)), length: int64(binary.BigEndian.Uint64(b[8:])), width: int(b[16]), sum: binary.BigEndian.Uint32(b[17:])}
-	if p.at < 0 || p.at%align != 0 || p.length < 1 || p.length > 1<<40 || p.at > 1<<60 || p.width > maxWidth {
+	p := place{
+		at:     int64(binary.BigEndian.Uint64(b)),
+		length: int64(binary.BigEndian.Uint64(b[8:])),
+		sum:    binary.BigEndian.Uint32(b[16:]),
+	}
+	if p.at < 0 || p.at%align != 0 || p.length < 1 || p.length > 1<<40 || p.at > 1<<60 {
 		return place{}, errors.New("a place outside of any file")
 	}
 	return p, nil
@@ -119,19 +122,11 @@ func (v *values) use(places []place) error {
 // write puts a value where nothing else stands. It is durable after the next sync.
 // One goroutine writes at a time.
 func (v *values) write(value []byte) (place, error) {
-	p := place{width: widthOf(value), length: int64(len(value))}
-	if p.width > 0 {
-		p.length = int64(len(value) / 8 * p.width)
-	}
+	p := place{length: int64(len(value))}
 	p.at = v.take(p.extent().size)
 	for at := p.at; len(value) > 0; {
-		n := 0
-		if p.width > 0 {
-			n, value = narrow(v.stage, value, p.width)
-		} else {
-			n = copy(v.stage, value)
-			value = value[n:]
-		}
+		n := copy(v.stage, value)
+		value = value[n:]
 		p.sum = crc32.Update(p.sum, castagnoli, v.stage[:n])
 		whole := (n + align - 1) / align * align
 		clear(v.stage[n:whole]) // of what stood there before
@@ -172,12 +167,6 @@ func (v *values) read(p place) ([]byte, error) {
 	}
 	if crc32.Checksum(b, castagnoli) != p.sum {
 		return nil, errors.New("the bytes on the disk aren't those that were written")
-	}
-	if p.width > 0 {
-		if len(b)%p.width != 0 {
-			return nil, errors.New("a value ends within a word")
-		}
-		return widen(b, p.width), nil
 	}
 	return b, nil
 }

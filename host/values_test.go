@@ -14,13 +14,13 @@ import (
 	"choir/protocol"
 )
 
-// words are n integers of at most so many bits, as roles store models.
-func words(rng *rand.Rand, n, width int) []byte {
-	b := make([]byte, 0, 8*n)
-	for range n {
-		b = binary.LittleEndian.AppendUint64(b, uint64(int64(rng.Uint64())>>(64-width)))
+// random returns n bytes.
+func random(rng *rand.Rand, n int) []byte {
+	b := make([]byte, 0, n+8)
+	for len(b) < n {
+		b = binary.LittleEndian.AppendUint64(b, rng.Uint64())
 	}
-	return b
+	return b[:n]
 }
 
 // longKeys and the lengths of what stands under them: on both sides of the limit
@@ -35,7 +35,7 @@ func drawLong(t *rapid.T, rng *rand.Rand) (records []protocol.Record) {
 		case 1:
 			r.Value = bytes.Repeat([]byte{7}, rapid.SampledFrom([]int{0, 1, 100, longValue - 1, longValue, longValue + 1}).Draw(t, "length"))
 		default:
-			r.Value = words(rng, rapid.IntRange(longValue/8-2, 3*longValue/8).Draw(t, "words"), rapid.IntRange(1, 64).Draw(t, "bits"))
+			r.Value = random(rng, rapid.IntRange(longValue-16, 3*longValue).Draw(t, "length"))
 		}
 		records = append(records, r)
 	}
@@ -114,8 +114,8 @@ func TestRoomIsUsedAgain(t *testing.T) {
 	const chunk = 40_000
 	for round := range 20 {
 		for part := range 5 {
-			r := []protocol.Record{{Key: "share/" + string(rune('a'+part)), Value: words(rng, chunk/8, 64)}}
-			if err := f.Apply(append(r, protocol.Record{Key: "model", Value: words(rng, chunk/8, 64)})); err != nil {
+			r := []protocol.Record{{Key: "share/" + string(rune('a'+part)), Value: random(rng, chunk)}}
+			if err := f.Apply(append(r, protocol.Record{Key: "model", Value: random(rng, chunk)})); err != nil {
 				t.Fatalf("round %d: %v", round, err)
 			}
 		}
@@ -129,27 +129,11 @@ func TestRoomIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestSmallIntegersTakeTheirWidth: a model of 16 bits a coordinate takes two bytes each.
-func TestSmallIntegersTakeTheirWidth(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	f, v := openFile(t, path), words(rand.New(rand.NewChaCha8([32]byte{2})), 100_000, 16)
-	if err := f.Apply([]protocol.Record{{Key: "model", Value: v}}); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path + valuesSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info.Size() > 200_000+align || !bytes.Equal(f.Get("model"), v) {
-		t.Errorf("%d bytes on the disk for 100000 words of 16 bits", info.Size())
-	}
-}
-
 // TestOrdinaryWritesDo: a file system that refuses direct writes gets ordinary ones, with
 // nothing lost.
 func TestOrdinaryWritesDo(t *testing.T) {
 	f, rng := openFile(t, filepath.Join(t.TempDir(), "store.db")), rand.New(rand.NewChaCha8([32]byte{4}))
-	before, after := words(rng, longValue, 64), words(rng, longValue, 64)
+	before, after := random(rng, 8*longValue), random(rng, 8*longValue)
 	if err := f.Apply([]protocol.Record{{Key: "before", Value: before}}); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +153,7 @@ func TestOrdinaryWritesDo(t *testing.T) {
 func TestWhatACrashLeavesIsFree(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	f, rng := openFile(t, path), rand.New(rand.NewChaCha8([32]byte{3}))
-	kept, lost := words(rng, longValue, 64), words(rng, longValue, 64)
+	kept, lost := random(rng, 8*longValue), random(rng, 8*longValue)
 	if err := f.Apply([]protocol.Record{{Key: "kept", Value: kept}}); err != nil {
 		t.Fatal(err)
 	}
@@ -241,36 +225,10 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzWords: narrow words are the same words.
-func FuzzWords(f *testing.F) {
-	f.Add([]byte{})
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
-	f.Add([]byte{0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
-	f.Add([]byte{0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0})
-	f.Add([]byte{0, 0, 0, 0x80, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		width := widthOf(b)
-		if width == 0 {
-			return
-		}
-		dst, got := make([]byte, (maxWidth+1)*align), []byte{}
-		for rest := b; len(rest) > 0; {
-			n := 0
-			n, rest = narrow(dst, rest, width)
-			if got = append(got, dst[:n]...); len(rest) > 0 && (n == 0 || n%align != 0) {
-				t.Fatalf("%d bytes at a time", n)
-			}
-		}
-		if len(got) != len(b)/8*width || !bytes.Equal(widen(got, width), b) {
-			t.Errorf("%x in %d bytes a word: %x", b, width, got)
-		}
-	})
-}
-
 // FuzzPlace: a place has one form, and one that is read lies within bounds.
 func FuzzPlace(f *testing.F) {
 	f.Add(place{at: 1 << 20, length: 524363, sum: 1}.marshal())
-	f.Add(place{at: 0, length: 2_000_000, width: 2, sum: 1 << 31}.marshal())
+	f.Add(place{at: 0, length: 2_000_000, sum: 1 << 31}.marshal())
 	f.Add(make([]byte, placeSize))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := unmarshalPlace(b)
