@@ -42,7 +42,7 @@ type world struct {
 
 // seams are where tests plant bugs and cheaters.
 type seams struct {
-	session func(m *member) protocol.BoundPlan                          // what a member takes for the plan
+	session func(m *member) protocol.BoundPlan                        // what a member takes for the plan
 	random  func(m *member, life io.Reader) io.Reader                 // what it draws from
 	app     func(m *member) protocol.Application                      // what a party settles with
 	machine func(m *member, honest protocol.Machine) protocol.Machine // stands between machine and driver
