@@ -104,7 +104,7 @@ func TestOperatorsTables(t *testing.T) {
 	for what, in := range map[string]struct{ folder, pattern, prefix string }{
 		"event of the roles":   {"protocol", `Note\w+ +Code = "([a-z]+)"`, ""},
 		"event of the process": {"session", `"event", "([a-z]+)"`, ""},
-		"figure":               {"host/status", `(?:gauge\(|counter\(|Name: )"([a-z_]+)"`, "choir_"},
+		"figure":               {"host/status", `(?:gauge|counter|histogram)\("([a-z_]+)"`, "choir_"},
 	} {
 		found, rows := 0, first(section(t, page, "## 6 Watching it"))
 		files, err := filepath.Glob(filepath.Join("..", in.folder, "*.go"))

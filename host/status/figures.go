@@ -1,61 +1,135 @@
 package status
 
 import (
-	"net/http"
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/VictoriaMetrics/metrics"
 )
 
-// figures are what Prometheus reads, in a registry of their own.
+// figures are a member's metrics. The mutex of the Monitor guards them.
 type figures struct {
-	registry *prometheus.Registry
+	role string
+	all  []*figure // by name
 
-	rounds, round, attempt, settled, counted, channels, returned, last prometheus.Gauge
-	contributions, refused, disagreements                              prometheus.Counter
-	results                                                            *prometheus.CounterVec
-	phases                                                             *prometheus.HistogramVec
+	rounds, round, attempt, settled, counted, channels, returned, last *figure
+	contributions, refused, disagreements, results, phases             *figure
 }
 
+// figure is one metric: a gauge, a counter or a histogram.
+type figure struct {
+	name, help, kind string
+	label            string // the label that tells its series apart; "" for a single series
+	series           map[string]*series
+}
+
+// series is one value of a figure's label.
+type series struct {
+	value   float64  // of a histogram, the sum of what was observed
+	buckets []uint64 // histogram only: observations by bucket, the last one unbounded
+}
+
+// bounds are the upper bounds of a histogram's buckets, in seconds: 10 ms to 44 minutes.
+var bounds = []float64{0.01, 0.04, 0.16, 0.64, 2.56, 10.24, 40.96, 163.84, 655.36, 2621.44}
+
 func newFigures(role string) *figures {
-	r := prometheus.NewRegistry()
-	labels := prometheus.Labels{"role": role}
-	gauge := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "choir", Name: name, Help: help, ConstLabels: labels})
-		r.MustRegister(g)
-		return g
-	}
-	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: "choir", Name: name, Help: help, ConstLabels: labels})
-		r.MustRegister(c)
-		return c
-	}
-	f := &figures{
-		registry:      r,
-		rounds:        gauge("plan_rounds", "Rounds of the plan."),
-		round:         gauge("round", "The round under way, from 1."),
-		attempt:       gauge("attempt", "The attempt of that round, from 1."),
-		settled:       gauge("settled_round", "The last round that is over."),
-		counted:       gauge("counted_parties", "Parties in the last sum that was revealed."),
-		channels:      gauge("channels", "Channels set up with other members since the start."),
-		returned:      gauge("returned_members", "At a party: nodes that hold its contribution to this attempt. At a compute node: parties whose contribution it holds."),
-		last:          gauge("last_event_timestamp_seconds", "When something last happened."),
-		contributions: counter("contributions_total", "At a party: receipts. At a compute node: contributions taken in."),
-		refused:       counter("refused_messages_total", "Messages that were refused."),
-		disagreements: counter("disagreements_total", "Times that compute nodes signed different sets."),
-		results: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "choir", Name: "results_total", ConstLabels: labels,
-			Help: "Attempts by what came of them: accepted, void, rejected, or uncounted when this party isn't in the sum."}, []string{"result"}),
-		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "choir", Name: "phase_seconds", ConstLabels: labels,
-			Help:    "Time from an attempt's opening to the end of a phase: contribute, agree, reveal, result.",
-			Buckets: prometheus.ExponentialBuckets(0.01, 4, 10)}, []string{"phase"}), // 10 ms to 44 minutes
-	}
-	r.MustRegister(f.results, f.phases, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	f := &figures{role: role}
+	f.rounds = f.gauge("plan_rounds", "Rounds of the plan.")
+	f.round = f.gauge("round", "The round under way, from 1.")
+	f.attempt = f.gauge("attempt", "The attempt of that round, from 1.")
+	f.settled = f.gauge("settled_round", "The last round that is over.")
+	f.counted = f.gauge("counted_parties", "Parties in the last sum that was revealed.")
+	f.channels = f.gauge("channels", "Channels set up with other members since the start.")
+	f.returned = f.gauge("returned_members", "At a party: nodes that hold its contribution to this attempt. "+
+		"At a compute node: parties whose contribution it holds.")
+	f.last = f.gauge("last_event_timestamp_seconds", "When something last happened.")
+	f.contributions = f.counter("contributions_total", "",
+		"At a party: receipts. At a compute node: contributions received.")
+	f.refused = f.counter("refused_messages_total", "", "Messages that were refused.")
+	f.disagreements = f.counter("disagreements_total", "", "Times that compute nodes signed different sets.")
+	f.results = f.counter("results_total", "result", "Attempts by what came of them: accepted, void, rejected, "+
+		"or uncounted when this party isn't in the sum.")
+	f.phases = f.histogram("phase_seconds", "phase",
+		"Time from an attempt's opening to the end of a phase: contribute, agree, reveal, result.")
+	slices.SortFunc(f.all, func(a, b *figure) int { return cmp.Compare(a.name, b.name) })
 	return f
 }
 
-func (f *figures) phase(name string) prometheus.Observer { return f.phases.WithLabelValues(name) }
-
-func (f *figures) handler() http.Handler {
-	return promhttp.HandlerFor(f.registry, promhttp.HandlerOpts{})
+func (f *figures) gauge(name, help string) *figure { return f.add("gauge", name, "", help) }
+func (f *figures) counter(name, label, help string) *figure {
+	return f.add("counter", name, label, help)
 }
+func (f *figures) histogram(name, label, help string) *figure {
+	return f.add("histogram", name, label, help)
+}
+
+func (f *figures) add(kind, name, label, help string) *figure {
+	m := &figure{name: "choir_" + name, help: help, kind: kind, label: label, series: map[string]*series{}}
+	if label == "" {
+		m.of("") // it is 0 until it is set
+	}
+	f.all = append(f.all, m)
+	return m
+}
+
+// of returns the series with a value of the figure's label, which it makes if it is new.
+func (m *figure) of(label string) *series {
+	if m.series[label] == nil {
+		m.series[label] = &series{buckets: make([]uint64, len(bounds)+1)}
+	}
+	return m.series[label]
+}
+
+func (m *figure) set(x float64)    { m.of("").value = x }
+func (m *figure) inc(label string) { m.of(label).value++ }
+
+// observe adds a duration, in seconds, to a histogram.
+func (m *figure) observe(label string, seconds float64) {
+	s := m.of(label)
+	s.value += seconds
+	i, _ := slices.BinarySearch(bounds, seconds)
+	s.buckets[i]++
+}
+
+// write renders the figures in Prometheus' text format, then those of the process and
+// its Go runtime.
+func (f *figures) write(w *bytes.Buffer) {
+	for _, m := range f.all {
+		if len(m.series) > 0 {
+			fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.help, m.name, m.kind)
+		}
+		for _, label := range slices.Sorted(maps.Keys(m.series)) {
+			labels := fmt.Sprintf("role=%q", f.role)
+			if m.label != "" {
+				labels = fmt.Sprintf("%s=%q,%s", m.label, label, labels)
+			}
+			m.series[label].write(w, m, labels)
+		}
+	}
+	metrics.WriteProcessMetrics(w)
+}
+
+func (s *series) write(w io.Writer, m *figure, labels string) {
+	if m.kind != "histogram" {
+		fmt.Fprintf(w, "%s{%s} %s\n", m.name, labels, number(s.value))
+		return
+	}
+	var count uint64
+	for i, n := range s.buckets {
+		count += n
+		bound := math.Inf(1)
+		if i < len(bounds) {
+			bound = bounds[i]
+		}
+		fmt.Fprintf(w, "%s_bucket{%s,le=%q} %d\n", m.name, labels, number(bound), count)
+	}
+	fmt.Fprintf(w, "%s_sum{%s} %s\n%s_count{%s} %d\n", m.name, labels, number(s.value), m.name, labels, count)
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

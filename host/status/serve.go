@@ -16,57 +16,65 @@ import (
 //go:embed page.html
 var pageText string
 
-// Handler serves the page, the status, the figures and the member's health.
-func (s *Station) Handler() (http.Handler, error) {
-	page, err := template.New("page").Parse(pageText)
-	if err != nil {
-		return nil, fmt.Errorf("station: %w", err)
-	}
+var page = template.Must(template.New("page").Parse(pageText))
+
+// handler serves the page, the status, the figures and the member's health. It ignores
+// errors of writing: the reader has gone.
+func (m *Monitor) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		var b bytes.Buffer
-		if err := page.Execute(&b, s.Status()); err != nil {
+		if err := page.Execute(&b, m.Status()); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-		_, _ = w.Write(b.Bytes()) // a reader that has gone is none of ours
+		_, _ = w.Write(b.Bytes())
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(s.Status()) // as above
+		_ = json.NewEncoder(w).Encode(m.Status())
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		v := s.Status()
+		v := m.Status()
 		if v.State == "stopped" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		_, _ = fmt.Fprintln(w, v.State) // as above
+		_, _ = fmt.Fprintln(w, v.State)
 	})
-	mux.Handle("GET /metrics", s.figures.handler())
-	return mux, nil
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		var b bytes.Buffer
+		m.mu.Lock()
+		m.figures.write(&b)
+		m.mu.Unlock()
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(b.Bytes())
+	})
+	return mux
 }
 
-// Listen opens an address, host:port, and serves on it until ctx ends or the returned
-// function is called, which waits for its end. Port 0 takes any. It returns the address that it got. Errors: an
-// address that can't be listened on.
-func (s *Station) Listen(ctx context.Context, address string) (string, func(), error) {
-	handler, err := s.Handler()
-	if err != nil {
-		return "", nil, err
-	}
+// Listen serves on an address, host:port, until ctx ends or the returned function is
+// called, which waits for the end. Port 0 means any free port. Listen returns the address
+// with the port in use, or an error if it cannot listen.
+func (m *Monitor) Listen(ctx context.Context, address string) (string, func(), error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return "", nil, fmt.Errorf("station: %w", err)
+		return "", nil, fmt.Errorf("status page: %w", err)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{
+		Handler:           m.handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		MaxHeaderBytes:    16 << 10,
+	}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	return l.Addr().String(), sync.OnceFunc(func() {
 		stop()
-		_ = server.Close() // what can't be closed is closed already
+		_ = server.Close() // an error means that it is closed already
 		<-done
 	}), nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +20,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(transporttest.Main(m)) }
 
-// watched is a station, its address and a clock that the test moves.
+// watched is a Monitor that serves, its address, and a clock that the test moves.
 type watched struct {
-	*status.Station
+	*status.Monitor
 	t    *testing.T
 	url  string
 	stop func()
@@ -34,21 +35,33 @@ func watch(t *testing.T, member uint32) *watched {
 	for _, m := range []struct {
 		name string
 		role protocol.Role
-	}{{"ada", protocol.RoleParty}, {"bob", protocol.RoleParty}, {"<b>eve", protocol.RoleParty}, {"n1", protocol.RoleCompute}, {"n2", protocol.RoleCompute}, {"sum", protocol.RoleAggregator}} {
+	}{
+		{"ada", protocol.RoleParty},
+		{"bob", protocol.RoleParty},
+		{"<b>eve", protocol.RoleParty},
+		{"n1", protocol.RoleCompute},
+		{"n2", protocol.RoleCompute},
+		{"sum", protocol.RoleAggregator},
+	} {
 		p.Members = append(p.Members, protocol.Member{Name: m.name, Role: m.role})
 	}
 	w := &watched{t: t, now: time.Unix(1_700_000_000, 0)}
-	w.Station = status.New(status.Config{Session: protocol.Bind(p), Member: member, Now: func() time.Time { return w.now }})
+	w.Monitor = status.New(status.Config{
+		Session: protocol.Bind(p),
+		Member:  member,
+		Now:     func() time.Time { return w.now },
+	})
 	address, stop, err := w.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	w.url, w.stop = "http://"+address, stop
+	w.url = "http://" + address
+	w.stop = stop
 	return w
 }
 
-// get fetches a page over a connection of its own.
+// get fetches a page over a new connection.
 func (w *watched) get(method, path string) (int, string) {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, nil)
@@ -76,13 +89,20 @@ func (w *watched) status() (v status.Status) {
 	return v
 }
 
-// wants holds lines of the figures.
-func (w *watched) wants(lines ...string) {
+// figures returns the page of figures.
+func (w *watched) figures() string {
 	w.t.Helper()
 	code, body := w.get("GET", "/metrics")
 	if code != http.StatusOK {
 		w.t.Fatalf("figures: %d", code)
 	}
+	return body
+}
+
+// wants checks that the figures have the lines.
+func (w *watched) wants(lines ...string) {
+	w.t.Helper()
+	body := w.figures()
 	for _, line := range lines {
 		if !strings.Contains(body, "\n"+line+"\n") {
 			w.t.Errorf("no %q in\n%s", line, choirLines(body))
@@ -103,7 +123,11 @@ func choirLines(body string) (only string) {
 // two parties of three.
 func TestNode(t *testing.T) {
 	w := watch(t, 3)
-	if v := w.status(); v.SchemaVersion != 1 || v.State != "joining" || v.Member != "n1" || v.Role != "compute" || v.Rounds != 3 || v.Expected != 3 || len(v.Returned) != 0 {
+	v := w.status()
+	if v.SchemaVersion != 1 || v.State != "joining" || v.Member != "n1" || v.Role != "compute" {
+		t.Errorf("at first %+v", v)
+	}
+	if v.Rounds != 3 || v.Expected != 3 || len(v.Returned) != 0 {
 		t.Errorf("at first %+v", v)
 	}
 	at := func(attempt uint32, code protocol.Code, peer string) protocol.Notice {
@@ -115,35 +139,109 @@ func TestNode(t *testing.T) {
 	w.Notify(protocol.Notice{Code: protocol.NoteResult, Round: 1, Attempt: 1, Detail: "void"})
 	w.Notify(at(2, protocol.NoteRound, ""))
 	w.Notify(at(2, protocol.NoteHeld, "bob"))
-	w.Notify(at(2, protocol.NoteHeld, "bob")) // said again
+	w.Notify(at(2, protocol.NoteHeld, "bob")) // a duplicate
 	w.Notify(at(2, protocol.NoteHeld, "<b>eve"))
 	w.Notify(protocol.Notice{Code: protocol.NoteRefused, Peer: "ada", Err: errors.New("a wrong signature")})
 	w.now = w.now.Add(5 * time.Second)
 	w.Notify(at(2, protocol.NoteAgreed, ""))
 	w.now = w.now.Add(2 * time.Second)
 	w.Notify(at(2, protocol.NoteRevealed, ""))
-	if v := w.status(); v.State != "working" || v.Round != 1 || v.Attempt != 2 || fmt.Sprint(v.Returned) != "[<b>eve bob]" || v.Settled != 0 || v.Refused != 1 || v.Channels != 1 {
+	v = w.status()
+	if v.State != "working" || v.Round != 1 || v.Attempt != 2 || fmt.Sprint(v.Returned) != "[<b>eve bob]" {
+		t.Errorf("before the result %+v", v)
+	}
+	if v.Settled != 0 || v.Refused != 1 || v.Channels != 1 {
 		t.Errorf("before the result %+v", v)
 	}
 	w.now = w.now.Add(time.Second)
-	w.Notify(protocol.Notice{Code: protocol.NoteResult, Round: 1, Attempt: 2, Count: 2, Total: 3, Detail: "accepted"})
-	w.wants(`choir_plan_rounds{role="compute"} 3`, `choir_round{role="compute"} 1`, `choir_attempt{role="compute"} 2`, `choir_settled_round{role="compute"} 1`,
-		`choir_counted_parties{role="compute"} 2`, `choir_returned_members{role="compute"} 2`, `choir_refused_messages_total{role="compute"} 1`,
-		`choir_results_total{result="accepted",role="compute"} 1`, `choir_results_total{result="void",role="compute"} 1`, `choir_last_event_timestamp_seconds{role="compute"} 1.700000008e+09`,
-		`choir_phase_seconds_sum{phase="agree",role="compute"} 5`, `choir_phase_seconds_sum{phase="reveal",role="compute"} 7`, `choir_phase_seconds_sum{phase="result",role="compute"} 8`,
-		`choir_phase_seconds_count{phase="result",role="compute"} 2`)
+	w.Notify(protocol.Notice{
+		Code: protocol.NoteResult, Round: 1, Attempt: 2, Count: 2, Total: 3, Detail: "accepted",
+	})
+	w.wants(
+		`choir_plan_rounds{role="compute"} 3`,
+		`choir_round{role="compute"} 1`,
+		`choir_attempt{role="compute"} 2`,
+		`choir_settled_round{role="compute"} 1`,
+		`choir_counted_parties{role="compute"} 2`,
+		`choir_channels{role="compute"} 1`,
+		`choir_returned_members{role="compute"} 2`,
+		`choir_contributions_total{role="compute"} 4`,
+		`choir_disagreements_total{role="compute"} 0`,
+		`choir_refused_messages_total{role="compute"} 1`,
+		`choir_results_total{result="accepted",role="compute"} 1`,
+		`choir_results_total{result="void",role="compute"} 1`,
+		`choir_last_event_timestamp_seconds{role="compute"} 1.700000008e+09`,
+		`choir_phase_seconds_sum{phase="agree",role="compute"} 5`,
+		`choir_phase_seconds_sum{phase="reveal",role="compute"} 7`,
+		`choir_phase_seconds_sum{phase="result",role="compute"} 8`,
+		`choir_phase_seconds_count{phase="result",role="compute"} 2`,
+		`choir_phase_seconds_bucket{phase="result",role="compute",le="0.01"} 1`,
+		`choir_phase_seconds_bucket{phase="result",role="compute",le="2.56"} 1`,
+		`choir_phase_seconds_bucket{phase="result",role="compute",le="10.24"} 2`,
+		`choir_phase_seconds_bucket{phase="result",role="compute",le="+Inf"} 2`,
+	)
 	_, page := w.get("GET", "/")
-	for _, want := range []string{"n1", "1 of 3 settled", "2 of 3: &lt;b&gt;eve, bob", "a wrong signature", "round 1.2"} {
+	for _, want := range []string{
+		"n1", "1 of 3 settled", "2 of 3: &lt;b&gt;eve, bob", "a wrong signature", "round 1.2",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q on the page:\n%s", want, page)
 		}
 	}
-	if _, figures := w.get("GET", "/metrics"); strings.Contains(figures, "bob") || strings.Contains(figures, "<b>") {
+	if figures := w.figures(); strings.Contains(figures, "bob") || strings.Contains(figures, "<b>") {
 		t.Error("names among the figures")
 	}
 }
 
-// TestParty: receipts are what returns, and a result without the party is told apart.
+// TestTextFormat checks that Prometheus can read every line of the figures, and that each
+// figure of the member comes after its help and its type, in the order of the names.
+func TestTextFormat(t *testing.T) {
+	w := watch(t, 0)
+	w.Notify(protocol.Notice{Code: protocol.NoteRound, Round: 1, Attempt: 1})
+	w.Notify(protocol.Notice{Code: protocol.NoteContributed, Round: 1, Attempt: 1})
+	w.Notify(protocol.Notice{Code: protocol.NoteResult, Round: 1, Attempt: 1, Detail: "accepted"})
+	line := regexp.MustCompile(`^([a-z_]+)(\{\w+="[^"\\]*"(, ?\w+="[^"\\]*")*\})? (\d\S*|\+Inf)$`)
+	suffix := regexp.MustCompile(`_(bucket|sum|count)$`)
+	var family, kind, last string
+	families := 0
+	for text := range strings.Lines(w.figures()) {
+		text = strings.TrimSuffix(text, "\n")
+		if name, ok := strings.CutPrefix(text, "# HELP choir_"); ok {
+			name, help, _ := strings.Cut("choir_"+name, " ")
+			if family = name; help == "" || family <= last {
+				t.Errorf("%q comes after %q", text, last)
+			}
+			families++
+			last = family
+			continue
+		}
+		if rest, ok := strings.CutPrefix(text, "# TYPE "+family+" "); ok {
+			kind = rest
+			continue
+		}
+		m := line.FindStringSubmatch(text)
+		if m == nil {
+			t.Errorf("not a line of the text format: %q", text)
+			continue
+		}
+		name := m[1]
+		if kind == "histogram" {
+			name = suffix.ReplaceAllString(name, "")
+		}
+		if strings.HasPrefix(name, "choir_") && name != family {
+			t.Errorf("%q is among the lines of %s, a %s", text, family, kind)
+		}
+	}
+	if families != 13 {
+		t.Errorf("%d figures, want 13", families)
+	}
+	if body := w.figures(); !strings.Contains(body, "go_goroutines ") {
+		t.Error("no figures of the process")
+	}
+}
+
+// TestParty checks that receipts are what returns, and that a result without the party is
+// counted apart.
 func TestParty(t *testing.T) {
 	w := watch(t, 0)
 	w.Notify(protocol.Notice{Code: protocol.NoteRound, Round: 1, Attempt: 1})
@@ -154,12 +252,18 @@ func TestParty(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	w.Notify(protocol.Notice{Code: protocol.NoteUncounted, Round: 1, Attempt: 1, Count: 2, Detail: "accepted"})
-	w.Notify(protocol.Notice{Code: protocol.NoteResult, Round: 2, Attempt: 1, Count: 3, Detail: "accepted"}) // it came late to this one
-	w.wants(`choir_results_total{result="uncounted",role="party"} 1`, `choir_results_total{result="accepted",role="party"} 1`, `choir_settled_round{role="party"} 2`,
-		`choir_phase_seconds_sum{phase="contribute",role="party"} 1`, `choir_phase_seconds_count{phase="result",role="party"} 1`)
+	// The monitor did not see this attempt open.
+	w.Notify(protocol.Notice{Code: protocol.NoteResult, Round: 2, Attempt: 1, Count: 3, Detail: "accepted"})
+	w.wants(
+		`choir_results_total{result="uncounted",role="party"} 1`,
+		`choir_results_total{result="accepted",role="party"} 1`,
+		`choir_settled_round{role="party"} 2`,
+		`choir_phase_seconds_sum{phase="contribute",role="party"} 1`,
+		`choir_phase_seconds_count{phase="result",role="party"} 1`,
+	)
 }
 
-// TestHealth: healthy until it has stopped for another reason than the session's end.
+// TestHealth checks that a member is healthy until it stops before the session's end.
 func TestHealth(t *testing.T) {
 	done, failed := watch(t, 5), watch(t, 5)
 	done.Notify(protocol.Notice{Code: protocol.NoteCompleted, Round: 3})
@@ -168,7 +272,8 @@ func TestHealth(t *testing.T) {
 	if code, body := done.get("GET", "/healthz"); code != http.StatusOK || body != "completed\n" {
 		t.Errorf("completed: %d %q", code, body)
 	}
-	if code, body := failed.get("GET", "/healthz"); code != http.StatusServiceUnavailable || body != "stopped\n" {
+	code, body := failed.get("GET", "/healthz")
+	if code != http.StatusServiceUnavailable || body != "stopped\n" {
 		t.Errorf("failed: %d %q", code, body)
 	}
 	if v := failed.status(); v.Problem != "the broker is gone" {
@@ -181,10 +286,17 @@ func TestNothingElseIsServed(t *testing.T) {
 	for _, c := range []struct {
 		method, path string
 		code         int
-	}{{"GET", "/debug/pprof/", 404}, {"GET", "/x", 404}, {"POST", "/status", 405}, {"DELETE", "/metrics", 405}} {
-		if code, _ := w.get(c.method, c.path); code != c.code {
-			t.Errorf("%s %s: %d, want %d", c.method, c.path, code, c.code)
-		}
+	}{
+		{"GET", "/debug/pprof/", 404},
+		{"GET", "/x", 404},
+		{"POST", "/status", 405},
+		{"DELETE", "/metrics", 405},
+	} {
+		t.Run(c.method+c.path, func(t *testing.T) {
+			if code, _ := w.get(c.method, c.path); code != c.code {
+				t.Errorf("status code %d, want %d", code, c.code)
+			}
+		})
 	}
 }
 
@@ -200,15 +312,18 @@ func TestEventsAreBounded(t *testing.T) {
 
 func TestListenRefuses(t *testing.T) {
 	w := watch(t, 0)
-	taken := strings.TrimPrefix(w.url, "http://")
-	for _, address := range []string{taken, "nonsense", "127.0.0.1:99999"} {
-		if _, _, err := w.Listen(t.Context(), address); err == nil || !strings.HasPrefix(err.Error(), "station: ") {
-			t.Errorf("%s: %v", address, err)
-		}
+	inUse := strings.TrimPrefix(w.url, "http://")
+	for _, address := range []string{inUse, "nonsense", "127.0.0.1:99999"} {
+		t.Run(address, func(t *testing.T) {
+			_, _, err := w.Listen(t.Context(), address)
+			if err == nil || !strings.HasPrefix(err.Error(), "status page: ") {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }
 
-// TestEnds: with its context, and by the function, nobody listens any more.
+// TestEnds checks that serving ends with the context and by the returned function.
 func TestEnds(t *testing.T) {
 	w := watch(t, 0)
 	ctx, cancel := context.WithCancel(t.Context())
