@@ -57,7 +57,7 @@ type Config struct {
 // pay for.
 type Ledger interface {
 	Charge(round, attempt uint32) (entry []byte, seq uint64, err error)
-	Commit(entry []byte) error
+	Append(entry []byte) error
 }
 
 // Aggregator is the aggregator in one plan.
@@ -70,7 +70,7 @@ type Aggregator struct {
 	eff   *protocol.Effects
 	now   int64
 	seen  int64 // when something last moved
-	pause protocol.Pause
+	pause protocol.Backoff
 	ended bool
 
 	planKey *channel.PrivateKey
@@ -307,11 +307,11 @@ func (a *Aggregator) idle() {
 		a.finish(protocol.Fail(protocol.ClassQuorum, "round %d attempt %d: nothing has moved for %d s; too few members are there", a.at.round, a.at.attempt, a.cfg.GiveUpMS/1000))
 		return
 	}
-	if a.now >= a.pause.End(a.seen) {
-		a.pause.Said(a.now)
+	if a.now >= a.pause.Due(a.seen) {
+		a.pause.Retransmitted(a.now)
 		a.repeat()
 	}
-	wake := a.pause.End(a.seen)
+	wake := a.pause.Due(a.seen)
 	if a.at.round == 0 {
 		if d := a.began + int64(a.s.Plan.DeadlineMS); d > a.now {
 			wake = min(wake, d)

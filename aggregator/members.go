@@ -49,7 +49,7 @@ func (a *Aggregator) keepLink(from uint32, link *protocol.Link) {
 
 // storedOpen is the Open that made a member's channel.
 func (a *Aggregator) storedOpen(from uint32) []byte {
-	b := protocol.Memory{View: a.view, Step: a.eff}.Get(fmt.Sprintf("channel/%d", from))
+	b := protocol.StepView{View: a.view, Step: a.eff}.Get(fmt.Sprintf("channel/%d", from))
 	if len(b) < channel.SecretSize {
 		return nil
 	}

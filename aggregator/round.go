@@ -63,7 +63,7 @@ func (a *Aggregator) charge(round, number uint32) error {
 		return err
 	}
 	a.eff.Put(fmt.Sprintf("spent/%08d", seq), entry)
-	return a.cfg.Ledger.Commit(entry)
+	return a.cfg.Ledger.Append(entry)
 }
 
 func (a *Aggregator) begin(round, number uint32, open []byte) {
@@ -73,7 +73,7 @@ func (a *Aggregator) begin(round, number uint32, open []byte) {
 
 // forget deletes what only the open attempt needed.
 func (a *Aggregator) forget() {
-	memory := protocol.Memory{View: a.view, Step: a.eff} // what this step took in goes as well
+	memory := protocol.StepView{View: a.view, Step: a.eff} // what this step took in goes as well
 	for _, kind := range []string{"commit", "hold", "agree", "psum"} {
 		for _, key := range memory.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.attempt)) {
 			a.eff.Delete(key)
@@ -104,7 +104,7 @@ func (a *Aggregator) key(kind string, member uint32, rest ...any) string {
 // same purpose is equivocation.
 func (a *Aggregator) keep(kind string, from uint32, data []byte) error {
 	key := a.key(kind, from)
-	if have := (protocol.Memory{View: a.view, Step: a.eff}).Get(key); have != nil {
+	if have := (protocol.StepView{View: a.view, Step: a.eff}).Get(key); have != nil {
 		if !bytes.Equal(have, data) {
 			return fmt.Errorf("%w: %s by %s", protocol.ErrEquivocate, kind, a.s.Name(from))
 		}
@@ -251,7 +251,7 @@ func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, pack
 	if next, why = a.fold(sum); why != nil {
 		r.Outcome, next = protocol.OutcomeRejected, a.model
 	}
-	if r.Next = protocol.IntDigestBeside(r.Aggregate, sum, next); r.Next != r.Aggregate {
+	if r.Next = protocol.ReuseIntDigest(r.Aggregate, sum, next); r.Next != r.Aggregate {
 		packed = protocol.PackInts(next)
 	}
 	return next, packed, why

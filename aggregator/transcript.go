@@ -11,7 +11,7 @@ import (
 // recordAttempt puts on record what the members signed in the open attempt:
 // the parties' accounts, the nodes' lists and agrees, in roster order.
 func (a *Aggregator) recordAttempt() {
-	memory := protocol.Memory{View: a.view, Step: a.eff}
+	memory := protocol.StepView{View: a.view, Step: a.eff}
 	var said [][]byte // all of it before any is recorded: a read walks the step's records
 	for i := range uint32(a.n) {
 		if _, ok := a.at.commits[i]; ok {
@@ -93,7 +93,7 @@ func (a *Aggregator) restoreModel() error {
 		if a.cfg.Ledger == nil {
 			return fmt.Errorf("%s: there is a ledger to carry on with, and none was given", key)
 		}
-		if err := a.cfg.Ledger.Commit(a.view.Get(key)); err != nil {
+		if err := a.cfg.Ledger.Append(a.view.Get(key)); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}

@@ -131,7 +131,7 @@ func TestTwoChunksForOnePlace(t *testing.T) {
 func (x *intake) lying(party uint32) []byte {
 	ctx := x.node.context(party)
 	m := &protocol.Contribution{Round: 1, Attempt: 1, Vector: protocol.ChunkList([]protocol.Digest{{1}, {2}}), Confirm: make([][16]byte, intakeNodes)}
-	account, err := m.AccountDigest(x.s, party)
+	account, err := m.ManifestDigest(x.s, party)
 	if err != nil {
 		x.tb.Fatal(err)
 	}

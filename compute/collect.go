@@ -177,7 +177,7 @@ func (n *Node) contribution(from uint32, m *protocol.Contribution, data []byte) 
 	if err := n.when(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	account, err := m.AccountDigest(n.s, from)
+	account, err := m.ManifestDigest(n.s, from)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (a plain) Fold(_ uint32, _, sum []int64) ([]int64, error) {
 func (plain) InitialState() []byte                             { return []byte{} }
 func (plain) Settle(_ uint32, state, _ []byte) ([]byte, error) { return state, nil }
 func (plain) Charge(uint32, uint32) ([]byte, uint64, error)    { return nil, 0, nil }
-func (plain) Commit([]byte) error                              { return nil }
+func (plain) Append([]byte) error                              { return nil }
 
 func newCrowd(t testing.TB, workers int, audit bool) *crowd {
 	t.Helper()

@@ -130,7 +130,7 @@ func (x *intake) contribution(party uint32) (messages [][]byte) {
 		m.Vector = protocol.ChunkList(digests)
 	}
 	ctx.To = x.node.self
-	account, err := m.AccountDigest(x.s, party)
+	account, err := m.ManifestDigest(x.s, party)
 	if err != nil {
 		x.tb.Fatal(err)
 	}

@@ -60,7 +60,7 @@ type Node struct {
 	eff   *protocol.Effects // of the step under way
 	now   int64
 	seen  int64 // when something last moved
-	pause protocol.Pause
+	pause protocol.Backoff
 	ended bool
 	room  protocol.Effects // where eff is, in a step
 

@@ -10,12 +10,12 @@ import (
 )
 
 // get reads what this node persisted, the step under way included.
-func (n *Node) get(key string) []byte { return protocol.Memory{View: n.view, Step: n.eff}.Get(key) }
+func (n *Node) get(key string) []byte { return protocol.StepView{View: n.view, Step: n.eff}.Get(key) }
 
 // wake is when the node wants a tick: the attempt's next deadline, or the time
 // to say the last thing again.
 func (n *Node) wake() int64 {
-	at := n.pause.End(n.seen)
+	at := n.pause.Due(n.seen)
 	if a := &n.at; a.phase == collecting {
 		if d := a.openedAt + int64(n.s.Plan.DeadlineMS); d > n.now {
 			at = min(at, d)
@@ -31,10 +31,10 @@ func (n *Node) wake() int64 {
 // message may have been lost, and what was signed once is signed the same way
 // again.
 func (n *Node) resend() {
-	if n.now < n.pause.End(n.seen) {
+	if n.now < n.pause.Due(n.seen) {
 		return
 	}
-	n.pause.Said(n.now)
+	n.pause.Retransmitted(n.now)
 	n.repeat()
 }
 

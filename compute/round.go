@@ -61,7 +61,7 @@ func (n *Node) forget() {
 	if n.at.round == 0 {
 		return
 	}
-	memory := protocol.Memory{View: n.view, Step: n.eff}
+	memory := protocol.StepView{View: n.view, Step: n.eff}
 	for _, kind := range []string{"share", "commit", "hold", "agree"} {
 		for _, key := range memory.Keys(fmt.Sprintf("%s/%d/%d/", kind, n.at.round, n.at.attempt)) {
 			n.eff.Delete(key)

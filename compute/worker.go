@@ -71,7 +71,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	p := cfg.Session.Plan
 	w := &Worker{cfg: cfg, path: protocol.WorkerPath{Node: cfg.Node, Worker: uint32(cfg.Worker), Of: uint32(cfg.Group.Workers)}}
 	w.node = &Node{s: cfg.Session, self: cfg.Node, k: int(cfg.Node) - p.Parties(), n: p.Parties(), m: p.Computes(),
-		view: cfg.View, channels: make([]*channel.Secret, p.Parties()), worker: w, pause: protocol.Pause{Base: cfg.ResendMS}}
+		view: cfg.View, channels: make([]*channel.Secret, p.Parties()), worker: w, pause: protocol.Backoff{Base: cfg.ResendMS}}
 	n := w.node
 	if n.ended = n.view.Get("done") != nil; n.ended {
 		return w, nil
@@ -109,8 +109,8 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 	case protocol.Delivery:
 		w.deliver(e.Data)
 	case protocol.Tick:
-		if now >= n.pause.End(n.seen) && !n.ended {
-			n.pause.Said(now)
+		if now >= n.pause.Due(n.seen) && !n.ended {
+			n.pause.Retransmitted(now)
 			w.must(w.say(&protocol.WorkerHello{})) // it may have missed a link
 		}
 	}
@@ -119,7 +119,7 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 	}
 	if !n.ended {
 		w.must(w.answer())
-		eff.Wake = max(n.pause.End(n.seen), now+1)
+		eff.Wake = max(n.pause.Due(n.seen), now+1)
 	}
 	n.eff = nil
 	return eff

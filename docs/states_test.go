@@ -38,7 +38,7 @@ type world struct {
 type noLedger struct{}
 
 func (noLedger) Charge(uint32, uint32) ([]byte, uint64, error) { return nil, 0, nil }
-func (noLedger) Commit([]byte) error                           { return nil }
+func (noLedger) Append([]byte) error                           { return nil }
 
 func newWorld(t *testing.T, change func(*protocol.Plan)) *world {
 	t.Helper()

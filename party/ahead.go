@@ -33,27 +33,27 @@ type drawn struct {
 // contributions are where they belong, and what is left of the round is the nodes'
 // and the aggregator's work. Parties that share a machine don't delay each other's so.
 func (p *Party) prepare() {
-	busy := len(p.eff.Send) > 0 || p.want != nil || (p.mine != nil && (p.mine.out != nil || len(p.agreed[p.mine.pair]) == 0))
-	if busy || !p.noisy() || int(p.s.Plan.Dim) > p.cfg.Ahead || p.last() {
+	busy := len(p.eff.Send) > 0 || p.open != nil || (p.own != nil && (p.own.out != nil || len(p.agrees[p.own.pair]) == 0))
+	if busy || !p.noisy() || int(p.bound.Plan.Dim) > p.cfg.Ahead || p.last() {
 		return
 	}
-	if p.next == nil {
+	if p.nextNoise == nil {
 		d, err := p.draw()
 		if err != nil {
 			p.finish(err)
 			return
 		}
-		d.whole = p.cfg.Room.forNoise(d, int(p.s.Plan.Dim))
-		p.next = d
+		d.whole = p.cfg.Room.forNoise(d, int(p.bound.Plan.Dim))
+		p.nextNoise = d
 	}
-	if p.next.ready == len(p.next.whole) || !p.cfg.Room.has(p.next) {
+	if p.nextNoise.ready == len(p.nextNoise.whole) || !p.cfg.Room.has(p.nextNoise) {
 		return
 	}
-	if err := p.fill(p.next); err != nil {
+	if err := p.fill(p.nextNoise); err != nil {
 		p.finish(err)
 		return
 	}
-	if p.next.ready < len(p.next.whole) {
+	if p.nextNoise.ready < len(p.nextNoise.whole) {
 		p.eff.Wake = p.now // there is more
 	}
 }
@@ -71,18 +71,18 @@ func (p *Party) fill(d *drawn) error {
 }
 
 // noisy: it is the parties who add the noise.
-func (p *Party) noisy() bool { return p.s.Plan.Noise == protocol.NoiseParty }
+func (p *Party) noisy() bool { return p.bound.Plan.Noise == protocol.NoiseParty }
 
 // last: no attempt can follow the one contributed to.
 func (p *Party) last() bool {
-	return p.did.round == p.s.Plan.Rounds && p.s.Plan.SpareAttempts == 0
+	return p.latest.round == p.bound.Plan.Rounds && p.bound.Plan.SpareAttempts == 0
 }
 
 // take is noise for one contribution and no other: what was drawn ahead, or a fresh
 // seed.
 func (p *Party) takeNoise() (*drawn, error) {
-	d := p.next
-	p.next = nil
+	d := p.nextNoise
+	p.nextNoise = nil
 	if d != nil || !p.noisy() {
 		return d, nil
 	}
@@ -102,7 +102,7 @@ func (p *Party) draw() (*drawn, error) {
 // sample.
 func (p *Party) makeSampler() (err error) {
 	if p.noise == nil {
-		p.noise, err = noise.NewGaussian(p.s.Plan.Variance)
+		p.noise, err = noise.NewGaussian(p.bound.Plan.Variance)
 	}
 	return err
 }

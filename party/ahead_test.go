@@ -23,7 +23,7 @@ func counted(t *testing.T, change func(*protocol.Plan, *Config)) (*rig, *tally) 
 func TestNoiseIsDrawnWhileOthersJoin(t *testing.T) {
 	r, reads := counted(t, func(*protocol.Plan, *Config) {})
 	r.store, reads.n = map[string][]byte{}, 0
-	if r.boot(); r.p.next == nil || r.p.next.ready != 50 || reads.n != 32 || len(r.p.links) > 0 {
+	if r.boot(); r.p.nextNoise == nil || r.p.nextNoise.ready != 50 || reads.n != 32 || len(r.p.links) > 0 {
 		t.Errorf("a party with %d channels has read %d bytes", len(r.p.links), reads.n)
 	}
 }
@@ -32,26 +32,26 @@ func TestNoiseIsDrawnWhileOthersJoin(t *testing.T) {
 // draws nothing; with nothing under way the next noise is drawn.
 func TestNoiseIsDrawnAhead(t *testing.T) {
 	r, reads := counted(t, func(*protocol.Plan, *Config) {})
-	if r.p.next == nil || len(r.p.next.whole) != 50 || reads.n != 32 {
+	if r.p.nextNoise == nil || len(r.p.nextNoise.whole) != 50 || reads.n != 32 {
 		t.Fatalf("a party that has joined has read %d bytes", reads.n)
 	}
-	ahead := slices.Clone(r.p.next.whole)
+	ahead := slices.Clone(r.p.nextNoise.whole)
 	r.open(1)
 	at := len(r.sent)
 	update := someUpdate(50)
 	r.propose(1, update)
-	if reads.n != 32 || r.p.next != nil {
+	if reads.n != 32 || r.p.nextNoise != nil {
 		t.Fatalf("answering a request reads %d bytes", reads.n-32)
 	}
 	if !slices.Equal(r.noise(r.contribution(at), update), ahead) {
 		t.Error("the contribution has other noise than was drawn for it")
 	}
-	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.mine.bundle, Count: 1}))
-	if reads.n != 32 || r.p.next != nil {
+	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle, Count: 1}))
+	if reads.n != 32 || r.p.nextNoise != nil {
 		t.Errorf("while others may still contribute it has read %d bytes", reads.n)
 	}
 	r.deliver(r.sign(r.node(1), &protocol.Agree{Round: 1, Attempt: 1, Count: rigParties}))
-	if reads.n != 64 || r.p.next == nil || r.p.next.ready != 50 || slices.Equal(r.p.next.whole, ahead) {
+	if reads.n != 64 || r.p.nextNoise == nil || r.p.nextNoise.ready != 50 || slices.Equal(r.p.nextNoise.whole, ahead) {
 		t.Errorf("waiting for the result it has read %d bytes", reads.n)
 	}
 }
@@ -70,14 +70,14 @@ func TestNoiseAheadInSteps(t *testing.T) {
 			}
 		})
 		for range steps {
-			if eff := r.step(protocol.Tick{}); (r.p.next.ready < dim) != (eff.Wake == r.now) {
-				t.Errorf("after a step with %d of %d samples the party sleeps", r.p.next.ready, dim)
+			if eff := r.step(protocol.Tick{}); (r.p.nextNoise.ready < dim) != (eff.Wake == r.now) {
+				t.Errorf("after a step with %d of %d samples the party sleeps", r.p.nextNoise.ready, dim)
 			}
 		}
 		ready, want := 0, make([]int64, dim)
-		if r.p.next != nil {
-			ready = r.p.next.ready
-			if err := r.p.noise.FillSeeded(want, r.p.next.seed); err != nil {
+		if r.p.nextNoise != nil {
+			ready = r.p.nextNoise.ready
+			if err := r.p.noise.FillSeeded(want, r.p.nextNoise.seed); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,7 +148,7 @@ func TestNoiseIsNeverUsedTwice(t *testing.T) {
 			r.boot()
 			r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
 		},
-		"not ahead": func(r *rig) { r.p.next = nil },
+		"not ahead": func(r *rig) { r.p.nextNoise = nil },
 	} {
 		r, _ := counted(t, func(*protocol.Plan, *Config) {})
 		update := someUpdate(50)

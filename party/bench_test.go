@@ -55,7 +55,7 @@ func BenchmarkChunk(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			sealer, err := r.p.s.Sealer(r.p.node(0), r.p.context(0, pair{1, 1}))
+			sealer, err := r.p.bound.Sealer(r.p.node(0), r.p.context(0, pair{1, 1}))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func BenchmarkChunk(b *testing.B) {
 			}
 			var buf scratch
 			for i := 0; b.Loop(); i++ {
-				if _, _, err := r.p.chunkOf(out[i%len(out)], 0, &buf); err != nil {
+				if _, _, err := r.p.makeChunk(out[i%len(out)], 0, &buf); err != nil {
 					b.Fatal(err)
 				}
 			}

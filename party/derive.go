@@ -32,18 +32,18 @@ type sending struct {
 	room    *Room
 }
 
-// send begins to send the contribution that is out, from its first chunk.
-func (p *Party) send(update []byte, d *drawn) error {
-	at := p.mine.pair
+// startSending begins to startSending the contribution that is out, from its first chunk.
+func (p *Party) startSending(update []byte, d *drawn) error {
+	at := p.own.pair
 	out := &sending{update: update, noise: d, room: p.cfg.Room}
 	if out.room == nil {
 		out.room = new(Room)
 	}
-	for k := range p.m {
+	for k := range p.computes {
 		if k == p.explicit(at.round) {
 			continue
 		}
-		mask, err := p.s.Mask(p.node(k), p.context(k, at))
+		mask, err := p.bound.Mask(p.node(k), p.context(k, at))
 		if err != nil {
 			return err
 		}
@@ -51,43 +51,43 @@ func (p *Party) send(update []byte, d *drawn) error {
 	}
 	k := p.explicit(at.round)
 	var err error
-	if out.sealer, err = p.s.Sealer(p.node(k), p.context(k, at)); err != nil {
+	if out.sealer, err = p.bound.Sealer(p.node(k), p.context(k, at)); err != nil {
 		return err
 	}
-	p.mine.out = out
+	p.own.out = out
 	return nil
 }
 
-// sendAgain does so from what is stored.
-func (p *Party) sendAgain() error {
-	seed, packed, err := unmarshalOutbox(p.get("outbox"))
+// restartSending does so from what is stored.
+func (p *Party) restartSending() error {
+	seed, packed, err := unmarshalOutbox(p.stored("outbox"))
 	if err != nil {
 		return err
 	}
 	if !p.noisy() {
-		return p.send(packed, nil)
+		return p.startSending(packed, nil)
 	}
 	if err := p.makeSampler(); err != nil {
 		return err
 	}
-	return p.send(packed, &drawn{seed: seed})
+	return p.startSending(packed, &drawn{seed: seed})
 }
 
-// push sends the next window, and the head behind the last one.
-func (p *Party) push() error {
-	out, perChunk := p.mine.out, xof.ChunkElements*field.ElementSize
-	n := min(max(1, p.cfg.Window/perChunk), p.s.Chunks()-out.next)
+// sendWindow sends the next window, and the head behind the last one.
+func (p *Party) sendWindow() error {
+	out, perChunk := p.own.out, xof.ChunkElements*field.ElementSize
+	n := min(max(1, p.cfg.Window/perChunk), p.bound.Chunks()-out.next)
 	messages, digests := make([][]byte, n), make([]protocol.Digest, n)
 	cores := parallel.Workers(n)
 	out.room.forCores(cores)
 	out.room.forMessages(out.next + n)
 	err := parallel.Try(cores, func(core int) error {
 		for i := core; i < n; i += cores {
-			m, ciphertext, err := p.chunkOf(out, out.next+i, &out.room.cores[core])
+			m, ciphertext, err := p.makeChunk(out, out.next+i, &out.room.cores[core])
 			if err != nil {
 				return err
 			}
-			if messages[i] = m; p.mine.head == nil {
+			if messages[i] = m; p.own.head == nil {
 				digests[i] = out.room.cores[core].sum.Digest(ciphertext)
 			}
 		}
@@ -97,34 +97,34 @@ func (p *Party) push() error {
 		return err
 	}
 	for i, m := range messages {
-		c := &protocol.Chunk{Context: p.context(p.explicit(p.mine.round), p.mine.pair), Index: uint32(out.next + i)}
-		p.eff.Emit(p.s.SubjectShare(c), m)
+		c := &protocol.Chunk{Context: p.context(p.explicit(p.own.round), p.own.pair), Index: uint32(out.next + i)}
+		p.eff.Emit(p.bound.SubjectShare(c), m)
 	}
-	out.digests, out.next, p.seen = append(out.digests, digests...), out.next+n, p.now
-	if out.next < p.s.Chunks() {
+	out.digests, out.next, p.progress = append(out.digests, digests...), out.next+n, p.now
+	if out.next < p.bound.Chunks() {
 		return nil
 	}
-	return p.sendHead()
+	return p.sendManifest()
 }
 
-// chunkOf makes a chunk: the update's coordinates, with this party's part of the
+// makeChunk makes a chunk: the update's coordinates, with this party's part of the
 // noise (Paper I, Theorem 1), less the masks, sealed. Integers and an exact
 // discrete Gaussian: nothing in floating point. Window by window, it is made where it is
 // sealed then.
-func (p *Party) chunkOf(out *sending, i int, buf *scratch) (message, ciphertext []byte, err error) {
+func (p *Party) makeChunk(out *sending, i int, buf *scratch) (message, ciphertext []byte, err error) {
 	samples, err := p.samples(out, i, buf)
 	if err != nil {
 		return nil, nil, err
 	}
 	share.ExplicitWindows(&buf.explicit, uint64(i), out.masks)
-	per := p.s.Plan.PerElement()
-	from, coordinates := p.s.ChunkCoordinates(i)
+	per := p.bound.Plan.PerElement()
+	from, coordinates := p.bound.ChunkCoordinates(i)
 	message, ciphertext = out.sealer.SealIn(out.room.messages[i], i, func(plain []byte) {
 		for at := 0; at < len(plain)/field.ElementSize && err == nil; at += windowElements {
 			n := min(windowElements, len(plain)/field.ElementSize-at)
 			noised, x := buf.noised[:min(n*per, coordinates-at*per)], field.Vector(buf.x[:n])
 			if err = p.noised(out, noised, samples, from, at*per); err == nil {
-				err = p.s.Plan.ToField(x, noised)
+				err = p.bound.Plan.ToField(x, noised)
 			}
 			if err != nil {
 				err = fmt.Errorf("from coordinate %d on: %w", from+at*per, err)
@@ -144,7 +144,7 @@ func (p *Party) chunkOf(out *sending, i int, buf *scratch) (message, ciphertext 
 
 // samples is a chunk's noise; nil without any.
 func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
-	from, n := p.s.ChunkCoordinates(i)
+	from, n := p.bound.ChunkCoordinates(i)
 	switch {
 	case out.noise == nil:
 		return nil, nil
@@ -152,7 +152,7 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 		return out.noise.whole[from : from+n], nil
 	}
 	if len(buf.samples) < n {
-		_, most := p.s.ChunkCoordinates(0)
+		_, most := p.bound.ChunkCoordinates(0)
 		buf.samples = make([]int64, most)
 	}
 	for lo := 0; lo < n; lo += noise.ChunkSamples {
@@ -170,22 +170,22 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 func (p *Party) noised(out *sending, dst, samples []int64, from, at int) error {
 	if samples == nil {
 		clear(dst)
-		return addPacked(dst, dst, out.update, int(p.s.Plan.Dim), from+at)
+		return addPacked(dst, dst, out.update, int(p.bound.Plan.Dim), from+at)
 	}
-	return addPacked(dst, samples[at:], out.update, int(p.s.Plan.Dim), from+at)
+	return addPacked(dst, samples[at:], out.update, int(p.bound.Plan.Dim), from+at)
 }
 
-// sendHead ends the sending with the signed account. The first time it is made, and
+// sendManifest ends the sending with the signed account. The first time it is made, and
 // durable before it leaves, like everything else.
-func (p *Party) sendHead() error {
-	m := p.mine
+func (p *Party) sendManifest() error {
+	m := p.own
 	if m.head == nil {
-		if err := p.makeHead(); err != nil {
+		if err := p.signManifest(); err != nil {
 			return err
 		}
 		p.eff.Put("head", m.head)
 	}
-	p.eff.Emit(p.s.SubjectCommit(p.self, m.round, m.attempt), m.head)
+	p.eff.Emit(p.bound.SubjectContribution(p.self, m.round, m.attempt), m.head)
 	if d := m.out.noise; d != nil && d.whole != nil && p.cfg.Room == nil {
 		p.spare = d.whole // it is in the chunks now
 	}
@@ -197,7 +197,7 @@ func (p *Party) sendHead() error {
 func (p *Party) node(k int) *channel.Secret { return p.links[p.compute(k)].Secret }
 
 // compute is the k-th compute node's index.
-func (p *Party) compute(k int) uint32 { return p.nodes + uint32(k) }
+func (p *Party) compute(k int) uint32 { return p.firstNode + uint32(k) }
 
 func (p *Party) context(k int, at pair) protocol.Context {
 	return protocol.Context{From: p.self, To: p.compute(k), Round: at.round, Attempt: at.attempt, Purpose: protocol.PurposeShare}
@@ -205,5 +205,5 @@ func (p *Party) context(k int, at pair) protocol.Context {
 
 // explicit is the node that gets this party's explicit share in a round.
 func (p *Party) explicit(round uint32) int {
-	return share.ExplicitIndex(int(p.self), int(round), p.m)
+	return share.ExplicitIndex(int(p.self), int(round), p.computes)
 }

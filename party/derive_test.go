@@ -137,7 +137,7 @@ func TestReceiptsEndTheOutbox(t *testing.T) {
 		if r.store["outbox"] == nil {
 			t.Fatalf("the outbox is gone after %d receipts", k)
 		}
-		r.deliver(r.sign(r.node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.mine.bundle, Count: 1}))
+		r.deliver(r.sign(r.node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle, Count: 1}))
 	}
 	if r.store["outbox"] != nil || r.store["memo"] == nil || r.store["head"] == nil {
 		t.Errorf("left: outbox %t, memo %t, head %t", r.store["outbox"] != nil, r.store["memo"] != nil, r.store["head"] != nil)

@@ -138,12 +138,12 @@ func TestNoReceiptBeforeTheAccount(t *testing.T) {
 	r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead, c.Window = -1, 1 })
 	r.open(1)
 	r.propose(1, make([]int64, dim))
-	if r.p.mine == nil || r.p.mine.head != nil {
+	if r.p.own == nil || r.p.own.head != nil {
 		t.Fatal("the test is about a contribution that is still on its way")
 	}
 	for k := range rigNodes {
 		eff := r.step(protocol.Delivery{Data: r.sign(r.node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Count: 1})})
-		if len(r.p.mine.receipts) > 0 || len(eff.Notices) != 1 || !errors.Is(eff.Notices[0].Err, protocol.ErrMismatch) {
+		if len(r.p.own.receipts) > 0 || len(eff.Notices) != 1 || !errors.Is(eff.Notices[0].Err, protocol.ErrMismatch) {
 			t.Fatalf("node %d's receipt for nothing counts: %+v", k, eff.Notices)
 		}
 	}

@@ -70,44 +70,44 @@ type Ledger interface {
 	// not remember the entry: Commit does. A nil entry says that there is nothing
 	// to charge, under a plan without noise.
 	Charge(round, attempt uint32) (entry []byte, seq uint64, err error)
-	// Commit takes an entry in, after Charge or when the store is read back.
-	Commit(entry []byte) error
+	// Append takes an entry in, after Charge or when the store is read back.
+	Append(entry []byte) error
 }
 
 // Party is one party in one plan.
 type Party struct {
-	cfg   Config
-	s     protocol.BoundPlan
-	self  uint32
-	m     int    // compute nodes
-	nodes uint32 // index of the first
-	view  protocol.View
-	eff   *protocol.Effects
-	now   int64
-	seen  int64 // when something last moved
-	pause protocol.Pause
-	ended bool
+	cfg       Config
+	bound     protocol.BoundPlan
+	self      uint32
+	computes  int    // compute nodes
+	firstNode uint32 // index of the first
+	view      protocol.View
+	eff       *protocol.Effects
+	now       int64
+	progress  int64 // when something last moved
+	backoff   protocol.Backoff
+	ended     bool
 
 	links map[uint32]*protocol.Link // to the compute nodes and the aggregator
 	group *channel.Secret
 
-	settled uint32
-	model   []int64
-	state   []byte
-	maxSum  uint64
-	noise   *noise.Gaussian // made before the first contribution
-	next    *drawn          // noise for a contribution to come
-	spare   []int64         // room for a result, at least as many integers as it has, of no meaning; or nil
+	settled   uint32
+	model     []int64
+	state     []byte
+	maxSum    uint64
+	noise     *noise.Gaussian // made before the first contribution
+	nextNoise *drawn          // noise for a contribution to come
+	spare     []int64         // room for a result, at least as many integers as it has, of no meaning; or nil
 
 	modelDigest protocol.Digest // of model
 
-	did     pair            // the last attempt contributed to: never again
-	want    *protocol.Round // an open attempt that this party hasn't contributed to
-	asked   bool            // its update is being computed
-	mine    *mine           // the contribution that is out
-	scratch []byte          // room for an opened chunk of a result
-	results map[pair]*result
-	agreed  map[pair]map[uint32]*protocol.Agree
+	latest    pair            // the last attempt contributed to: never again
+	open      *protocol.Round // an open attempt that this party hasn't contributed to
+	proposing bool            // its update is being computed
+	own       *contribution   // the contribution that is out
+	scratch   []byte          // room for an opened chunk of a result
+	results   map[pair]*result
+	agrees    map[pair]map[uint32]*protocol.Agree
 }
 
 type pair struct{ round, attempt uint32 }
@@ -117,15 +117,15 @@ func (p pair) after(q pair) bool {
 	return p.round > q.round || (p.round == q.round && p.attempt > q.attempt)
 }
 
-// mine is this party's contribution to an attempt.
-type mine struct {
+// contribution is this party's contribution to an attempt.
+type contribution struct {
 	pair
-	bundle   protocol.Digest // of the head
-	head     []byte          // nil until the last chunk was made
-	memo     []byte
-	receipts map[uint32]bool
-	out      *sending // nil when nothing of it is on its way
-	asked    bool     // the head alone was said again, and nothing has come of it
+	bundle       protocol.Digest // of the head
+	head         []byte          // nil until the last chunk was made
+	memo         []byte
+	receipts     map[uint32]bool
+	out          *sending // nil when nothing of it is on its way
+	manifestSent bool     // the head alone was said again, and nothing has come of it
 }
 
 // New builds the machine from its view.
@@ -134,13 +134,13 @@ func New(cfg Config) (*Party, error) {
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleParty) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "party: %w: this identity isn't a party of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
-	p := &Party{cfg: cfg, s: cfg.Session, self: self, m: cfg.Session.Plan.Computes(), nodes: cfg.Session.Plan.Compute(0), view: cfg.View,
+	p := &Party{cfg: cfg, bound: cfg.Session, self: self, computes: cfg.Session.Plan.Computes(), firstNode: cfg.Session.Plan.Compute(0), view: cfg.View,
 		links: map[uint32]*protocol.Link{}, results: map[pair]*result{},
-		agreed: map[pair]map[uint32]*protocol.Agree{}}
+		agrees: map[pair]map[uint32]*protocol.Agree{}}
 	if cfg.ResendMS <= 0 {
 		p.cfg.ResendMS = 15_000
 	}
-	p.pause.Base = p.cfg.ResendMS
+	p.backoff.Base = p.cfg.ResendMS
 	if cfg.Window <= 0 {
 		p.cfg.Window = defaultWindow
 	}
@@ -151,17 +151,17 @@ func New(cfg Config) (*Party, error) {
 		p.cfg.Initiate = channel.Initiate
 	}
 	var err error
-	if p.maxSum, err = p.s.Plan.MaxSum(); err != nil {
+	if p.maxSum, err = p.bound.Plan.MaxSum(); err != nil {
 		return nil, err
 	}
 	if cfg.Bases == nil {
-		if p.cfg.Bases, err = p.s.Plan.Generators(); err != nil {
+		if p.cfg.Bases, err = p.bound.Plan.Generators(); err != nil {
 			return nil, err
 		}
 	}
 	if p.noise = cfg.Sampler; p.noise != nil {
-		if num, den := p.noise.Variance(); num != p.s.Plan.Variance || den != 1 {
-			return nil, protocol.Fail(protocol.ClassFailed, "party: the sampler's variance %d/%d isn't the plan's %d", num, den, p.s.Plan.Variance)
+		if num, den := p.noise.Variance(); num != p.bound.Plan.Variance || den != 1 {
+			return nil, protocol.Fail(protocol.ClassFailed, "party: the sampler's variance %d/%d isn't the plan's %d", num, den, p.bound.Plan.Variance)
 		}
 	}
 	p.model, p.state = cfg.App.Initial(), cfg.App.InitialState()
@@ -184,7 +184,7 @@ func (p *Party) Step(now int64, ev protocol.Event) protocol.Effects {
 	p.eff, p.now = &eff, now
 	switch e := ev.(type) {
 	case protocol.Start:
-		p.seen = now
+		p.progress = now
 		p.start()
 	case protocol.Delivery:
 		p.deliver(e.Data)
@@ -195,7 +195,7 @@ func (p *Party) Step(now int64, ev protocol.Event) protocol.Effects {
 		p.advance()
 	}
 	if !p.ended {
-		p.idle()
+		p.pump()
 	}
 	if !p.ended {
 		p.prepare()
@@ -209,14 +209,14 @@ func (p *Party) start() {
 		p.eff.Finish(protocol.UnmarshalEnd(p.view.Get("done")))
 		return
 	}
-	if p.now/1000 > p.s.Plan.NotAfter {
+	if p.now/1000 > p.bound.Plan.NotAfter {
 		p.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
 		return
 	}
 	if !p.waiting() && p.group != nil {
-		p.sayOpens() // a channel may be durable whose Open never left
+		p.sendOpens() // a channel may be durable whose Open never left
 	}
-	p.repeat(true)
+	p.retransmit(true)
 }
 
 // finish stops the machine for a failure of this process alone, or because
@@ -234,9 +234,9 @@ func (p *Party) end(err error) {
 	p.eff.Put("done", protocol.MarshalEnd(err))
 	p.eff.Delete("group")
 	p.forget()
-	p.next, p.mine, p.want = nil, nil, nil
+	p.nextNoise, p.own, p.open = nil, nil, nil
 	p.eff.Delete("want")
-	for i := p.nodes; i < uint32(len(p.s.Plan.Members)); i++ { // in order: a step is a function of its event
+	for i := p.firstNode; i < uint32(len(p.bound.Plan.Members)); i++ { // in order: a step is a function of its event
 		if p.links[i] != nil {
 			p.eff.Delete(fmt.Sprintf("link/%d", i))
 		}
@@ -255,12 +255,12 @@ func (p *Party) deliver(data []byte) {
 		e, err = p.message(data)
 	}
 	if err != nil && !errors.Is(err, errDuplicate) {
-		p.eff.Note(p.s.Refused(e, err))
+		p.eff.Note(p.bound.Refused(e, err))
 	}
 }
 
 func (p *Party) message(data []byte) (*protocol.Envelope, error) {
-	e, m, err := p.s.Receive(data)
+	e, m, err := p.bound.Receive(data)
 	if err != nil {
 		return e, err
 	}
@@ -270,7 +270,7 @@ func (p *Party) message(data []byte) (*protocol.Envelope, error) {
 	case *protocol.Group:
 		return e, p.groupKey(m)
 	case *protocol.Round:
-		return e, p.opened(m, data)
+		return e, p.openRound(m, data)
 	case *protocol.Receipt:
 		return e, p.receipt(e.From, m, data)
 	case *protocol.Agree:
@@ -288,7 +288,7 @@ func (p *Party) message(data []byte) (*protocol.Envelope, error) {
 func (p *Party) advance() {
 	for !p.ended && p.settle() {
 	}
-	if !p.ended && p.want != nil && !p.asked && p.ready() {
+	if !p.ended && p.open != nil && !p.proposing && p.ready() {
 		p.ask()
 	}
 }
@@ -296,69 +296,71 @@ func (p *Party) advance() {
 // ready: every node and the aggregator have their channel, and the attempt is
 // on the model that this party has.
 func (p *Party) ready() bool {
-	return len(p.links) == p.m+1 && p.want.Round == p.settled+1
+	return len(p.links) == p.computes+1 && p.open.Round == p.settled+1
 }
 
-// idle sends what is on its way, a window a step, and says the last thing again when
+// pump sends what is on its way, a window a step, and says the last thing again when
 // nothing moves.
-func (p *Party) idle() {
-	if p.now >= p.pause.End(p.seen) {
-		p.pause.Said(p.now)
-		p.repeat(false)
+func (p *Party) pump() {
+	if p.now >= p.backoff.Due(p.progress) {
+		p.backoff.Retransmitted(p.now)
+		p.retransmit(false)
 	}
-	if p.mine != nil && p.mine.out != nil {
-		p.must("contribution", p.push())
+	if p.own != nil && p.own.out != nil {
+		p.finishOn("contribution", p.sendWindow())
 	}
 	if p.ended {
 		return
 	}
-	p.eff.Wake = max(p.pause.End(p.seen), p.now+1)
-	if p.mine != nil && p.mine.out != nil {
+	p.eff.Wake = max(p.backoff.Due(p.progress), p.now+1)
+	if p.own != nil && p.own.out != nil {
 		p.eff.Wake = p.now // there is more
 	}
 }
 
-// must ends this process on a failure of its own.
-func (p *Party) must(what string, err error) {
+// finishOn ends this process on a failure of its own.
+func (p *Party) finishOn(what string, err error) {
 	if err != nil {
-		p.finish(fmt.Errorf("round %d: %s: %w", p.did.round, what, err))
+		p.finish(fmt.Errorf("round %d: %s: %w", p.latest.round, what, err))
 	}
 }
 
 // shortVector is up to how many elements a resend is all of the contribution: 64 KiB.
 const shortVector = 1 << 13
 
-// repeat says again what somebody may have missed: the channels until the
+// retransmit says again what somebody may have missed: the channels until the
 // session runs, the contribution until every node has given its receipt. Of a long
 // vector the account alone goes first: a node that has the rest answers it with its
 // receipt, and one that is slow isn't made slower by another 8 bytes an element. If
 // that brings nothing, first thing in a life, and of a short vector, which costs little
 // more than its account, all of it goes.
-func (p *Party) repeat(first bool) {
+func (p *Party) retransmit(first bool) {
 	waiting := p.waiting()
 	if waiting || p.group == nil {
-		p.sayOpens()
+		p.sendOpens()
 	}
 	switch {
-	case !waiting || p.mine.out != nil:
-	case p.mine.head != nil && !p.mine.asked && !first && p.s.Plan.Elements() > shortVector:
-		p.mine.asked = true
-		p.eff.Emit(p.s.SubjectCommit(p.self, p.mine.round, p.mine.attempt), p.mine.head)
+	case !waiting || p.own.out != nil:
+	case p.own.head != nil && !p.own.manifestSent && !first && p.bound.Plan.Elements() > shortVector:
+		p.own.manifestSent = true
+		p.eff.Emit(p.bound.SubjectContribution(p.self, p.own.round, p.own.attempt), p.own.head)
 	default:
-		p.mine.asked = false
-		p.must("contribution", p.sendAgain())
+		p.own.manifestSent = false
+		p.finishOn("contribution", p.restartSending())
 	}
 }
 
-// get reads what this party persisted, the step under way included.
-func (p *Party) get(key string) []byte { return protocol.Memory{View: p.view, Step: p.eff}.Get(key) }
+// stored reads what this party persisted, the step under way included.
+func (p *Party) stored(key string) []byte {
+	return protocol.StepView{View: p.view, Step: p.eff}.Get(key)
+}
 
-func (p *Party) waiting() bool { return p.mine != nil && len(p.mine.receipts) < p.m }
+func (p *Party) waiting() bool { return p.own != nil && len(p.own.receipts) < p.computes }
 
-func (p *Party) sayOpens() {
-	for i := p.nodes; i < uint32(len(p.s.Plan.Members)); i++ { // in order: a step is a function of its event
+func (p *Party) sendOpens() {
+	for i := p.firstNode; i < uint32(len(p.bound.Plan.Members)); i++ { // in order: a step is a function of its event
 		if l := p.links[i]; l != nil {
-			p.eff.Emit(p.s.SubjectOpen(p.self, i), l.Open)
+			p.eff.Emit(p.bound.SubjectOpen(p.self, i), l.Open)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (p *Party) restoreLinks() error {
 
 func (p *Party) restoreLedger() error {
 	for _, key := range p.view.Keys("ledger/") {
-		if err := p.cfg.Ledger.Commit(p.view.Get(key)); err != nil {
+		if err := p.cfg.Ledger.Append(p.view.Get(key)); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
@@ -71,7 +71,7 @@ func (p *Party) restoreSettled() error {
 // with the same noise, and never another one.
 func (p *Party) restoreMine() error {
 	if at := p.view.Get("attempt"); len(at) == 8 {
-		p.did = pair{binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])}
+		p.latest = pair{binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])}
 	}
 	if err := p.restoreWant(); err != nil {
 		return err
@@ -80,16 +80,16 @@ func (p *Party) restoreMine() error {
 	if memo == nil {
 		return nil
 	}
-	p.mine = &mine{pair: p.did, memo: memo, receipts: map[uint32]bool{}}
+	p.own = &contribution{pair: p.latest, memo: memo, receipts: map[uint32]bool{}}
 	if err := p.restoreHead(); err != nil {
 		return err
 	}
-	for _, key := range p.view.Keys(fmt.Sprintf("receipt/%d/%d/", p.did.round, p.did.attempt)) {
+	for _, key := range p.view.Keys(fmt.Sprintf("receipt/%d/%d/", p.latest.round, p.latest.attempt)) {
 		node, err := protocol.KeyNumber(key)
 		if err != nil {
 			return err
 		}
-		p.mine.receipts[node] = true
+		p.own.receipts[node] = true
 	}
 	return nil
 }
@@ -100,16 +100,16 @@ func (p *Party) restoreHead() (err error) {
 	if head == nil {
 		return nil
 	}
-	_, m, err := p.s.Receive(head)
+	_, m, err := p.bound.Receive(head)
 	if err != nil {
 		return err
 	}
 	c, ok := m.(*protocol.Contribution)
-	if !ok || (pair{c.Round, c.Attempt}) != p.did {
+	if !ok || (pair{c.Round, c.Attempt}) != p.latest {
 		return fmt.Errorf("head holds a %T of another attempt", m)
 	}
-	p.mine.head = head
-	p.mine.bundle, err = c.BundleDigest(p.s, p.self)
+	p.own.head = head
+	p.own.bundle, err = c.BundleDigest(p.bound, p.self)
 	return err
 }
 
@@ -120,7 +120,7 @@ func (p *Party) restoreWant() error {
 	if b == nil {
 		return nil
 	}
-	_, m, err := p.s.Receive(b)
+	_, m, err := p.bound.Receive(b)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (p *Party) restoreWant() error {
 	if !ok {
 		return fmt.Errorf("want holds a %T", m)
 	}
-	p.want = r
+	p.open = r
 	return nil
 }
 

@@ -36,7 +36,7 @@ const rigParties, rigNodes = 3, 3
 type charges struct{ n uint64 }
 
 func (c *charges) Charge(uint32, uint32) ([]byte, uint64, error) { return []byte("charge"), c.n, nil }
-func (c *charges) Commit([]byte) error                           { c.n++; return nil }
+func (c *charges) Append([]byte) error                           { c.n++; return nil }
 
 type flat struct{ dim int }
 
@@ -196,7 +196,7 @@ func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 	}
 	for k := range rigNodes {
 		ctx := protocol.Context{From: 0, To: r.node(k), Round: head.Round, Attempt: head.Attempt, Purpose: protocol.PurposeShare}
-		account, err := head.AccountDigest(s, ctx.From)
+		account, err := head.ManifestDigest(s, ctx.From)
 		if tag := s.Confirm(r.secrets[r.node(k)], ctx, account); err != nil || tag != head.Confirm[k] {
 			r.t.Fatalf("node %d's confirmation is wrong (%v)", k, err)
 		}

@@ -58,7 +58,7 @@ func TestNoiseInASharedRoom(t *testing.T) {
 	var noises [][]int64
 	for i, r := range rigs {
 		want := make([]int64, dim)
-		if err := r.p.noise.FillSeeded(want, r.p.next.seed); err != nil {
+		if err := r.p.noise.FillSeeded(want, r.p.nextNoise.seed); err != nil {
 			t.Fatal(err)
 		}
 		r.open(1)

@@ -17,13 +17,13 @@ func (p *Party) Phase() string {
 	switch {
 	case p.ended:
 		return ended
-	case p.asked:
+	case p.proposing:
 		return computing
-	case p.want != nil:
+	case p.open != nil:
 		return called
-	case p.mine != nil:
+	case p.own != nil:
 		return contributed
-	case len(p.links) < p.m+1:
+	case len(p.links) < p.computes+1:
 		return joining
 	}
 	return idle

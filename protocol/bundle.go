@@ -6,28 +6,28 @@ import (
 	"choir/crypto/channel"
 )
 
-// accountOf is a contribution without its confirmations.
-type accountOf struct{ m *Contribution }
+// manifestOf is a contribution without its confirmations.
+type manifestOf struct{ m *Contribution }
 
-func (a accountOf) fields(w *wire) { a.m.account(w) }
+func (a manifestOf) fields(w *wire) { a.m.manifest(w) }
 
-// accountRoom is what an account without audit's scalars takes, in bytes, and more.
-const accountRoom = 128
+// manifestSize is what an account without audit's scalars takes, in bytes, and more.
+const manifestSize = 128
 
-// AccountDigest names everything in a party's contribution but the confirmations: what
+// ManifestDigest names everything in a party's contribution but the confirmations: what
 // they confirm. Each end works it out once, for however many nodes.
-func (m *Contribution) AccountDigest(s BoundPlan, party uint32) (Digest, error) {
-	var room [accountRoom]byte
-	body, err := marshalTo(room[:0], accountOf{m})
+func (m *Contribution) ManifestDigest(s BoundPlan, party uint32) (Digest, error) {
+	var room [manifestSize]byte
+	body, err := marshalTo(room[:0], manifestOf{m})
 	if err != nil {
 		return Digest{}, err
 	}
-	return digest(accountContext, s.ID[:], u32bytes(party), body), nil
+	return digest(manifestContext, s.ID[:], u32bytes(party), body), nil
 }
 
 // BundleDigest names a contribution in holds, sets and receipts.
 func (m *Contribution) BundleDigest(s BoundPlan, party uint32) (Digest, error) {
-	account, err := m.AccountDigest(s, party)
+	account, err := m.ManifestDigest(s, party)
 	if err != nil {
 		return Digest{}, err
 	}
@@ -46,7 +46,7 @@ func (m *Contribution) BundleOf(s BoundPlan, party uint32, account Digest) (Dige
 	return digest(bundleContext, s.ID[:], u32bytes(party), account[:], tags), nil
 }
 
-// Confirm is a node's tag on a contribution, given its AccountDigest: it shows that
+// Confirm is a node's tag on a contribution, given its ManifestDigest: it shows that
 // both ends of the channel derive the same keys for this attempt, before anything is
 // summed. The context is that of the party's share to the node.
 func (s BoundPlan) Confirm(secret *channel.Secret, c Context, account Digest) [16]byte {

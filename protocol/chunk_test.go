@@ -121,7 +121,7 @@ func TestConfirmCoversTheContribution(t *testing.T) {
 		return &Contribution{Round: 1, Attempt: 2, Model: testDigest(1), Vector: testDigest(2), Confirm: make([][16]byte, 2), Blinding: make([]SealedScalar, 2)}
 	}
 	tag := func(secret *channel.Secret, c Context, m *Contribution) [16]byte {
-		account, err := m.AccountDigest(s, c.From)
+		account, err := m.ManifestDigest(s, c.From)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,13 +17,13 @@ const (
 
 // The contexts of digests of messages and of their parts, which are short: see digest.
 const (
-	ownerContext   = "choir v5 owner"   // a responder's plan key
-	channelContext = "choir v5 channel" // HPKE's info
-	accountContext = "choir v5 account"
-	bundleContext  = "choir v5 bundle"
-	chunksContext  = "choir v5 chunks" // a vector's list of chunk digests
-	leafContext    = "choir v5 leaf"   // of the tree over receipts
-	innerContext   = "choir v5 inner"
+	ownerContext    = "choir v5 owner"   // a responder's plan key
+	channelContext  = "choir v5 channel" // HPKE's info
+	manifestContext = "choir v5 account"
+	bundleContext   = "choir v5 bundle"
+	chunksContext   = "choir v5 chunks" // a vector's list of chunk digests
+	leafContext     = "choir v5 leaf"   // of the tree over receipts
+	innerContext    = "choir v5 inner"
 )
 
 // The contexts of digests of what grows with the dimension or the roster.

@@ -163,9 +163,9 @@ func (p *IntPacker) End() (Digest, []byte) {
 	return *p.end, p.packed
 }
 
-// IntDigestBeside is IntDigest(v), given the digest of a vector that it may be equal
+// ReuseIntDigest is IntDigest(v), given the digest of a vector that it may be equal
 // to, as a sum is that becomes the model as it is: comparing costs far less.
-func IntDigestBeside(known Digest, of, v []int64) Digest {
+func ReuseIntDigest(known Digest, of, v []int64) Digest {
 	if len(v) == len(of) && len(v) > 0 && &v[0] == &of[0] || slices.Equal(of, v) { // often the same memory
 		return known
 	}

@@ -119,7 +119,7 @@ func TestChunkHashIsUsedAgain(t *testing.T) {
 func TestContextsDiffer(t *testing.T) {
 	seen := map[Digest]string{}
 	for _, c := range []string{sealKey, maskKey, confirmKey, groupKey, blindingKey, workerKey,
-		ownerContext, channelContext, accountContext, bundleContext, chunksContext, leafContext, innerContext,
+		ownerContext, channelContext, manifestContext, bundleContext, chunksContext, leafContext, innerContext,
 		fileContext, chunkContext, vectorContext, integersContext, setContext} {
 		d := Digest(blake.Derive(c, []byte{1}))
 		if seen[d] != "" {

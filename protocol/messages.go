@@ -223,7 +223,7 @@ func (m *Round) fields(w *wire) {
 }
 
 func (m *Contribution) fields(w *wire) {
-	m.account(w)
+	m.manifest(w)
 	if n := w.count("confirmations", len(m.Confirm), 16); w.reading() {
 		m.Confirm = make([][16]byte, n)
 	}
@@ -235,8 +235,8 @@ func (m *Contribution) fields(w *wire) {
 	}
 }
 
-// account is everything but the confirmations.
-func (m *Contribution) account(w *wire) {
+// manifest is everything but the confirmations.
+func (m *Contribution) manifest(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.fixed("model", m.Model[:])
 	w.u32("explicit node", &m.Explicit)

@@ -98,7 +98,7 @@ func TestVectorHashTakesPieces(t *testing.T) {
 	}
 	ints := []int64{-1, 0, 5}
 	for _, of := range [][]int64{ints, {-1, 0, 6}, {-1, 0}, nil} {
-		if IntDigestBeside(IntDigest(of), of, ints) != IntDigest(ints) {
+		if ReuseIntDigest(IntDigest(of), of, ints) != IntDigest(ints) {
 			t.Errorf("beside %v: another digest", of)
 		}
 	}

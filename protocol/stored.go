@@ -59,15 +59,15 @@ func KeyNumber(key string) (uint32, error) {
 	return uint32(i), err
 }
 
-// Memory is a View with the records of the step under way laid over it, so
+// StepView is a View with the records of the step under way laid over it, so
 // that a machine reads what it has just written. The last write wins.
-type Memory struct {
+type StepView struct {
 	View View
 	Step *Effects // nil between steps
 }
 
 // Get reads a key; nil when it is absent or deleted.
-func (m Memory) Get(key string) []byte {
+func (m StepView) Get(key string) []byte {
 	if m.Step != nil {
 		for i := len(m.Step.Persist) - 1; i >= 0; i-- {
 			if m.Step.Persist[i].Key == key {
@@ -79,7 +79,7 @@ func (m Memory) Get(key string) []byte {
 }
 
 // Keys lists the keys under a prefix, in increasing order.
-func (m Memory) Keys(prefix string) []string {
+func (m StepView) Keys(prefix string) []string {
 	keys := m.View.Keys(prefix)
 	if m.Step == nil {
 		return keys

@@ -46,7 +46,7 @@ func TestMemory(t *testing.T) {
 				after[k] = append([]byte{}, v...)
 			}
 		}
-		m := Memory{View: view, Step: eff}
+		m := StepView{View: view, Step: eff}
 		for _, k := range []string{"a/1", "a/2", "a/10", "b/1", "b/2", "c"} {
 			if got, want := m.Get(k), after.Get(k); !bytes.Equal(got, want) || (got == nil) != (want == nil) {
 				t.Fatalf("%s: %q, not %q", k, got, want)
@@ -58,7 +58,7 @@ func TestMemory(t *testing.T) {
 			}
 		}
 	})
-	if got := (Memory{View: mapView{"k": {1}}}).Get("k"); !bytes.Equal(got, []byte{1}) {
+	if got := (StepView{View: mapView{"k": {1}}}).Get("k"); !bytes.Equal(got, []byte{1}) {
 		t.Errorf("between steps: %v", got)
 	}
 }

@@ -53,8 +53,8 @@ func (s BoundPlan) SubjectShare(c *Chunk) string {
 	return string(p.number(c.Round).number(c.Attempt).number(c.Index))
 }
 
-// SubjectCommit carries a Contribution.
-func (s BoundPlan) SubjectCommit(party, round, attempt uint32) string {
+// SubjectContribution carries a Contribution.
+func (s BoundPlan) SubjectContribution(party, round, attempt uint32) string {
 	return string(s.path("commit").number(Slot(party)).name(s.name(party)).number(round).number(attempt))
 }
 

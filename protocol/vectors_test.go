@@ -133,7 +133,7 @@ func (f *vectorFile) sealed(t *testing.T, s BoundPlan) {
 		}
 		f.Chunks = append(f.Chunks, chunkVector{c.From, c.To, c.Round, c.Attempt, uint8(c.Purpose), encodedVector(s), chunks[0].Ciphertext, b})
 	}
-	account, err := samples()[5].m.(*Contribution).AccountDigest(s, 1)
+	account, err := samples()[5].m.(*Contribution).ManifestDigest(s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func (f *vectorFile) digests(t *testing.T, s BoundPlan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account, err := samples()[5].m.(*Contribution).AccountDigest(s, 1)
+	account, err := samples()[5].m.(*Contribution).ManifestDigest(s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func TestWorkersShareTheParties(t *testing.T) {
 			}
 			for w := range of {
 				f := s.WorkerFilters(WorkerPath{Node: node, Worker: w, Of: of})
-				for _, subject := range []string{s.SubjectCommit(party, 1, 1),
+				for _, subject := range []string{s.SubjectContribution(party, 1, 1),
 					s.SubjectShare(&Chunk{Context: Context{From: party, To: node, Round: 1, Attempt: 1}})} {
 					if got := slices.ContainsFunc(f, func(f string) bool { return heard(f, subject) }); got != (w == mine) {
 						t.Fatalf("%s reaches worker %d of %d: %t, want worker %d", subject, w, of, got, mine)
@@ -150,7 +150,7 @@ func TestWorkersShareTheParties(t *testing.T) {
 		}
 	}
 	for subject, want := range map[string]bool{
-		s.SubjectCommit(0, 1, 1):                                                 false,
+		s.SubjectContribution(0, 1, 1):                                           false,
 		s.SubjectWorker(WorkerPath{Node: node, Of: 2}):                           true,
 		s.SubjectWorker(WorkerPath{Node: node, Of: 2, Down: true}):               false,
 		s.SubjectWorker(WorkerPath{Node: s.Plan.Compute(0), Of: 2}):              false,

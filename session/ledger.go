@@ -108,8 +108,8 @@ func (a *Account) withinPlan(attempts int) error {
 	return nil
 }
 
-// Commit implements party.Ledger.
-func (a *Account) Commit(entry []byte) error {
+// Append implements party.Ledger.
+func (a *Account) Append(entry []byte) error {
 	if entry == nil { // nothing was charged
 		return nil
 	}

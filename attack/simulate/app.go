@@ -111,8 +111,8 @@ func (l *account) Charge(round, number uint32) ([]byte, uint64, error) {
 	return binary.BigEndian.AppendUint32(b, number), uint64(len(l.charged)), nil
 }
 
-// Commit implements party.Ledger.
-func (l *account) Commit(entry []byte) error {
+// Append implements party.Ledger.
+func (l *account) Append(entry []byte) error {
 	if entry == nil {
 		return nil
 	}

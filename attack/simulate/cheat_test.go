@@ -64,7 +64,7 @@ func (c *cheat) link(to uint32) *channel.Secret {
 
 // store reads the member's store, even what this step deletes.
 func (c *cheat) store(key string) []byte {
-	if b := (protocol.Memory{View: c.view, Step: c.eff}).Get(key); b != nil {
+	if b := (protocol.StepView{View: c.view, Step: c.eff}).Get(key); b != nil {
 		return b
 	}
 	return c.view.Get(key)
@@ -182,7 +182,7 @@ func (c *cheat) confirm(m *protocol.Contribution) {
 	tags := make([][16]byte, len(m.Confirm))
 	for k := range tags {
 		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(k), Round: m.Round, Attempt: m.Attempt, Purpose: protocol.PurposeShare}
-		tags[k] = c.s.Confirm(c.link(ctx.To), ctx, must(m.AccountDigest(c.s, c.self)))
+		tags[k] = c.s.Confirm(c.link(ctx.To), ctx, must(m.ManifestDigest(c.s, c.self)))
 	}
 	m.Confirm = tags
 }

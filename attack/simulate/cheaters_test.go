@@ -215,7 +215,7 @@ func cheatingContributions() []cheater {
 		{what: "garbage on the bus", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{4, 4}},
 			does: func(c *cheat) {
 				if n, ok := c.noticed(protocol.NoteContributed); ok {
-					c.eff.Emit(c.s.SubjectCommit(c.self, n.Round, n.Attempt), []byte{6, 0, 1})
+					c.eff.Emit(c.s.SubjectContribution(c.self, n.Round, n.Attempt), []byte{6, 0, 1})
 				}
 			}},
 	}

@@ -45,7 +45,7 @@ type shelf struct {
 	prefix string
 }
 
-func (s shelf) memory() protocol.Memory { return protocol.Memory{View: s.g.m.disk, Step: s.g.eff} }
+func (s shelf) memory() protocol.StepView { return protocol.StepView{View: s.g.m.disk, Step: s.g.eff} }
 
 func (s shelf) Get(key string) []byte { return s.memory().Get(s.prefix + key) }
 

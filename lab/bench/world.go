@@ -167,5 +167,5 @@ type unpaid struct{}
 // Charge implements party.Ledger.
 func (unpaid) Charge(uint32, uint32) ([]byte, uint64, error) { return nil, 0, nil }
 
-// Commit implements party.Ledger.
-func (unpaid) Commit([]byte) error { return nil }
+// Append implements party.Ledger.
+func (unpaid) Append([]byte) error { return nil }

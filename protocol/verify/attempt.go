@@ -11,8 +11,8 @@ import (
 	"choir/protocol"
 )
 
-// account is one party's contribution on record.
-type account struct {
+// contribution is one party's contribution on record.
+type contribution struct {
 	m      *protocol.Contribution
 	bundle protocol.Digest
 }
@@ -61,8 +61,8 @@ func after(from uint32, last *int64) error {
 	return nil
 }
 
-func (r *reader) contributions(a *Attempt) (map[uint32]account, error) {
-	accounts, last, model := map[uint32]account{}, int64(-1), protocol.IntDigest(r.now)
+func (r *reader) contributions(a *Attempt) (map[uint32]contribution, error) {
+	accounts, last, model := map[uint32]contribution{}, int64(-1), protocol.IntDigest(r.now)
 	for r.peek() == protocol.KindContribution {
 		from, m, err := expect[*protocol.Contribution](r)
 		if err != nil {
@@ -78,7 +78,7 @@ func (r *reader) contributions(a *Attempt) (map[uint32]account, error) {
 		if err != nil {
 			return nil, err
 		}
-		accounts[from] = account{m, bundle}
+		accounts[from] = contribution{m, bundle}
 	}
 	return accounts, nil
 }
@@ -170,7 +170,7 @@ func (r *reader) void(a *Attempt, why error) error {
 }
 
 // agreedSet recomputes the set and finds each of its contributions.
-func (r *reader) agreedSet(a *Attempt, agree *protocol.Agree, accounts map[uint32]account) error {
+func (r *reader) agreedSet(a *Attempt, agree *protocol.Agree, accounts map[uint32]contribution) error {
 	holds := make([]*protocol.Hold, r.m)
 	for k := range holds {
 		if holds[k] = a.holds[r.s.Plan.Compute(k)]; holds[k] == nil {
@@ -197,7 +197,7 @@ func (r *reader) agreedSet(a *Attempt, agree *protocol.Agree, accounts map[uint3
 }
 
 // revealed takes the partial sums and the result that they lead to.
-func (r *reader) revealed(a *Attempt, agree *protocol.Agree, accounts map[uint32]account) error {
+func (r *reader) revealed(a *Attempt, agree *protocol.Agree, accounts map[uint32]contribution) error {
 	sum, partials, blindings := make(field.Vector, r.s.Plan.Elements()), make([]protocol.Digest, r.m), make([][32]byte, r.m)
 	for k := range r.m {
 		m, v, err := r.partial(a, k, agree)
@@ -243,7 +243,7 @@ func (r *reader) partial(a *Attempt, k int, agree *protocol.Agree) (*protocol.Pa
 }
 
 // audit opens the set's commitments to the aggregate.
-func (r *reader) audit(a *Attempt, accounts map[uint32]account, blindings [][32]byte, sum []int64) error {
+func (r *reader) audit(a *Attempt, accounts map[uint32]contribution, blindings [][32]byte, sum []int64) error {
 	if r.bases == nil {
 		return nil
 	}
@@ -273,7 +273,7 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 		return fmt.Errorf("%w: the result names another aggregate than the partial sums add up to", protocol.ErrMismatch)
 	case m.Outcome != outcome:
 		return fmt.Errorf("%w: the result says %s, recomputing says %s", protocol.ErrMismatch, m.Outcome, outcome)
-	case m.Next != protocol.IntDigestBeside(m.Aggregate, sum, next):
+	case m.Next != protocol.ReuseIntDigest(m.Aggregate, sum, next):
 		return fmt.Errorf("%w: the result names another model than the aggregate leads to", protocol.ErrMismatch)
 	}
 	a.Outcome, a.Aggregate, r.now = outcome, coordinates, next

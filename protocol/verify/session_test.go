@@ -23,7 +23,7 @@ import (
 type noLedger struct{}
 
 func (noLedger) Charge(uint32, uint32) ([]byte, uint64, error) { return nil, 0, nil }
-func (noLedger) Commit([]byte) error                           { return nil }
+func (noLedger) Append([]byte) error                           { return nil }
 
 // run runs a real session of n parties over the memory bus and returns what it
 // leaves: the signed plan, the report, and every member's store.

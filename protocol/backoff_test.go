@@ -9,23 +9,23 @@ import (
 // TestPause: a machine that sees nothing move repeats itself after 10, 20, 40, 80, 80, ...;
 // once something has moved, after 10 again.
 func TestPause(t *testing.T) {
-	p := protocol.Pause{Base: 10}
+	p := protocol.Backoff{Base: 10}
 	moved, now := int64(1000), int64(1000)
 	for _, wait := range []int64{10, 20, 40, 80, 80, 80} {
-		if got := p.End(moved); got != now+wait {
+		if got := p.Due(moved); got != now+wait {
 			t.Fatalf("at %d: due at %d, want %d", now, got, now+wait)
 		}
 		now += wait + 3 // a tick comes late
-		p.Said(now)
+		p.Retransmitted(now)
 	}
 	for range 3 {
 		moved = now + 5
-		if got := p.End(moved); got != moved+10 {
+		if got := p.Due(moved); got != moved+10 {
 			t.Fatalf("moved at %d: due at %d", moved, got)
 		}
 		now = moved + 10
-		p.Said(now)
-		if got := p.End(moved); got != now+20 {
+		p.Retransmitted(now)
+		if got := p.Due(moved); got != now+20 {
 			t.Fatalf("said at %d: due at %d", now, got)
 		}
 	}
