@@ -1,27 +1,17 @@
 # Everything a developer runs. `make test` is what the README and CI call.
 
-# Where the public data sets lie: one folder a set. Fetched when it isn't there.
-CHOIR_DATA ?= $(CURDIR)/choir-data
-export CHOIR_DATA
-
 GO ?= go
 FUZZTIME ?= 10s
 
-.PHONY: test vet race plain peers vuln data fuzz fuzz-long bench-check demo build
+.PHONY: test vet race plain peers vuln fuzz fuzz-long bench-check demo build
 
-test: data vet race plain peers vuln
+test: vet race plain peers vuln
 
 build:
 	$(GO) build -o choir ./cmd/choir
 
 demo:
 	$(GO) run ./cmd/choir demo
-
-# A data set that is there is checked and kept; one that isn't is downloaded.
-data:
-	@env -u CHOIR_DATA $(GO) run ./cmd/choir data get adult --dir "$(CHOIR_DATA)"
-	@env -u CHOIR_DATA $(GO) run ./cmd/choir data get wine --dir "$(CHOIR_DATA)"
-	@env -u CHOIR_DATA $(GO) run ./cmd/choir data get abalone --dir "$(CHOIR_DATA)"
 
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -30,7 +20,7 @@ vet:
 
 # Rooms that start no goroutine, and so run without the race detector, which would cost them
 # a factor of four. A test in internal/house reads this line and holds them to it.
-SERIAL := crypto/identity crypto/internal/msm crypto/internal/msm/lanes learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld learn/global learn/model lab/figure
+SERIAL := crypto/identity crypto/internal/msm crypto/internal/msm/lanes learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld learn/global learn/model lab/figure lab/uci
 
 # Everything else under the race detector; the simulator's tables run on a sample of their
 # rows there (-short), and in full right below.

@@ -1,15 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"net/http"
+	"io/fs"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"choir/learn/dataset"
-	"choir/protocol"
+	"choir/lab/uci"
 )
 
 func (a *app) data() *cobra.Command {
@@ -21,22 +20,23 @@ func (a *app) data() *cobra.Command {
 	return cmd
 }
 
-// downloadTimeout bounds one file.
-const downloadTimeout = 2 * time.Minute
-
 func (a *app) dataGet() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use: "get NAME", Short: "Fetch a UCI original, or copy it from $CHOIR_DATA", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := dataset.Get(args[0])
+		Use: "get NAME", Short: "Write the original files of a data set; $CHOIR_DATA, if set, is where they come from",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			set, err := uci.Get(args[0])
 			if err != nil {
 				return err
 			}
-			from := dataset.Origin{Dir: os.Getenv("CHOIR_DATA"), Client: &http.Client{Timeout: downloadTimeout}}
-			path, err := o.Fetch(cmd.Context(), dir, from)
+			from := os.Getenv("CHOIR_DATA")
+			path, err := set.Install(dir, from)
+			if from != "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, uci.ErrChecksum)) {
+				return fmt.Errorf("%w: %w", errDataFolder, err)
+			}
 			if err != nil {
-				return fetchError(err, from)
+				return err
 			}
 			fmt.Fprintln(a.out, path)
 			return nil
@@ -46,13 +46,8 @@ func (a *app) dataGet() *cobra.Command {
 	return cmd
 }
 
-// fetchError: what fails on the way from the archive is a connection's failure.
-func fetchError(err error, from dataset.Origin) error {
-	if from.Dir != "" || classOf(err) != protocol.ClassFailed {
-		return err
-	}
-	return protocol.Fail(protocol.ClassAuth, "%w", err)
-}
+// errDataFolder: the folder that the environment names hasn't got the files.
+var errDataFolder = errors.New("CHOIR_DATA")
 
 func (a *app) dataList() *cobra.Command {
 	format := "text"
@@ -60,8 +55,8 @@ func (a *app) dataList() *cobra.Command {
 		Use: "list", Short: "List the data sets that data get knows", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list := dataList{SchemaVersion: 1}
-			for _, name := range dataset.Names() {
-				o, err := dataset.Get(name)
+			for _, name := range uci.Names() {
+				o, err := uci.Get(name)
 				if err != nil {
 					return err
 				}
@@ -79,6 +74,6 @@ func (a *app) dataList() *cobra.Command {
 }
 
 type dataList struct {
-	SchemaVersion int                `json:"schema_version"`
-	Sets          []dataset.Original `json:"sets"`
+	SchemaVersion int       `json:"schema_version"`
+	Sets          []uci.Set `json:"sets"`
 }

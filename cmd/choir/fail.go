@@ -10,6 +10,7 @@ import (
 
 	"choir/crypto/identity"
 	"choir/host"
+	"choir/lab/uci"
 	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/transport"
@@ -65,9 +66,9 @@ func classOf(err error) protocol.Class {
 	case errors.Is(err, context.DeadlineExceeded):
 		return protocol.ClassTimeout
 	case errors.Is(err, identity.ErrTampered), errors.Is(err, identity.ErrExpired), errors.Is(err, identity.ErrBadSignature),
-		errors.Is(err, dataset.ErrChecksum):
+		errors.Is(err, uci.ErrChecksum):
 		return protocol.ClassIntegrity
-	case errors.Is(err, dataset.ErrBadData), errors.Is(err, dataset.ErrSchema), errors.Is(err, dataset.ErrUnknownSet),
+	case errors.Is(err, dataset.ErrBadData), errors.Is(err, dataset.ErrSchema), errors.Is(err, uci.ErrUnknownSet),
 		errors.Is(err, identity.ErrPassphrase), errors.Is(err, identity.ErrKeyFile), errors.Is(err, identity.ErrCard),
 		errors.Is(err, identity.ErrName), errors.Is(err, identity.ErrPermissions),
 		errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist):
@@ -134,6 +135,10 @@ func hintOf(err error, class protocol.Class, started bool) string {
 	switch {
 	case !started:
 		return "choir help shows what there is"
+	case errors.Is(err, uci.ErrUnknownSet):
+		return "choir data list shows the sets that are in the program; any other is a file of yours for --data"
+	case errors.Is(err, errDataFolder):
+		return "without CHOIR_DATA in the environment the files come from the program itself"
 	case errors.Is(err, identity.ErrPermissions):
 		return "chmod 600 the file"
 	case errors.Is(err, identity.ErrPassphrase):

@@ -2,19 +2,19 @@ package experiment
 
 import (
 	"fmt"
-	"path/filepath"
 
-	"choir/learn/dataset"
+	"choir/lab/uci"
 )
 
-// Adult is the data set of that name in a folder of data sets, all its rows, encoded as
-// the papers' code has it (dataset.AdultPaperSchema). Who has what is left to say.
+// Adult returns all rows of Adult, encoded as in [DP-PVI] (uci.AdultPaperSchema), as a
+// source that does not yet share them out. dir is a folder of data sets, or empty for the
+// copy in the program.
 func Adult(dir string) (Source, error) {
-	records, err := dataset.LoadAdult(filepath.Join(dir, "adult"))
+	records, err := uci.Adult(dir)
 	if err != nil {
 		return Source{}, fmt.Errorf("adult: %w", err)
 	}
-	schema, err := dataset.AdultPaperSchema(records)
+	schema, err := uci.AdultPaperSchema(records)
 	if err != nil {
 		return Source{}, fmt.Errorf("adult: %w", err)
 	}

@@ -7,8 +7,6 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
-	"choir/learn/dataset"
-	"choir/learn/dataset/datasettest"
 	"choir/learn/pvi"
 )
 
@@ -26,21 +24,19 @@ import (
 // Not under the race detector, which makes five sessions of Adult take minutes;
 // the same code runs under it on smaller data.
 func TestAdultBalanced(t *testing.T) {
-	records, err := dataset.LoadAdult(datasettest.Path(t, "adult"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, err := dataset.AdultPaperSchema(records)
+	data, err := Adult("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const seeds = 5
 	var mean Scores
 	for seed := range uint64(seeds) {
+		data.Seed = seed + 1
+		data.Train = 0.5
 		d := &Demo{Parties: 10, Computes: 3, Rounds: 15, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic, Strategy: pvi.Virtual,
 			InMemory: true, NoReferences: true,
 			Rand: func(member uint32) io.Reader { return mathrand.NewChaCha8([32]byte{byte(seed), byte(member)}) },
-			Data: Source{Path: datasettest.Path(t, "adult"), Schema: schema, Seed: seed + 1, Train: 0.5}}
+			Data: data}
 		r, err := d.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)

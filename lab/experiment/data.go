@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"choir/lab/uci"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -156,7 +157,7 @@ func (s Source) read() (*Data, error) {
 	if _, err := os.Stat(s.Path); err != nil {
 		return nil, err
 	}
-	records, schema, err := dataset.Open(s.Path)
+	records, schema, err := uci.Open(s.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ ours. This page is written by ` + "`choir experiment report`" + ` from the resul
 Not reproducible here: Paper IV's Figure 2 and Figure 5 (MIMIC-III) and Paper I's Figure 3 (GDSC), whose data we don't have. Paper I's Table 1 is ` + "`choir bench table1`" + `, with its results
 in [benchmarks](benchmarks/README.md). A study that ` + "`choir experiment list`" + ` names and this page lacks hasn't been run in full: no figure of it is claimed.
 
-Repeat any of them with ` + "`choir experiment run NAME --seeds 5`" + `; the data sets come from ` + "`$CHOIR_DATA`" + `.
+Repeat any of them with ` + "`choir experiment run NAME --seeds 5`" + `; the data sets are in the program, or in the folder that ` + "`$CHOIR_DATA`" + ` names.
 
 What it takes, in seconds of one processor for a seed (one of two cores of a small machine of 2026, in memory), and what was run from a fresh clone, for one seed: there every row
 came out as the page's first seed, within 1e-7 (within their four digits where the page keeps four), but for thesis-regression, whose noise depends on the number of problems: its medians of ten problems lie between the quartiles of the page's fifty.

@@ -58,7 +58,7 @@ func TestOverride(t *testing.T) {
 	if !all.Public() || all.Dim() != 5 {
 		t.Errorf("%+v", all)
 	}
-	if same, err := AdultSchema().Override(Numeric("age", 0, 120)); err != nil || !same.Public() {
+	if same, err := small().Override(Numeric("age", 0, 120)); err != nil || !same.Public() {
 		t.Errorf("a public schema lost its claim: %v", err)
 	}
 	for name, cols := range map[string][]Column{

@@ -7,7 +7,7 @@
 //     the columns, with bounds and categories that were fixed without looking at
 //     the data. The schema's canonical bytes go into the signed plan, so every
 //     party encodes alike.
-//   - A schema may also be derived from the data (InferSchema, AdultPaperSchema).
+//   - A schema may also be derived from the data (InferSchema, StandardisedOn).
 //     That is not private, and the schema says so in its Source.
 //   - A Table is a dense row-major matrix with a constant bias column last, and one
 //     target per row: 0 or 1 in classification, the standardised value in regression.

@@ -17,10 +17,6 @@ var (
 	ErrUnseen = errors.New("category is not in the schema")
 	// ErrSchema says that a schema is not usable.
 	ErrSchema = errors.New("bad schema")
-	// ErrChecksum says that a file is not the published original.
-	ErrChecksum = errors.New("checksum mismatch")
-	// ErrUnknownSet says that no data set has that name.
-	ErrUnknownSet = errors.New("unknown data set")
 )
 
 // LineError locates a refusal in a text file. It never holds a cell's content.

@@ -163,3 +163,22 @@ func standardise(name string, values []float64) (Column, error) {
 	}
 	return Standardised(name, lo, hi, mean, sd), nil
 }
+
+// StandardisedOn describes a column of numbers by the range, mean and population standard
+// deviation of these rows. That is not private: a schema with such a column has to name
+// it in its Source.
+func (rec *Records) StandardisedOn(column string) (Column, error) {
+	i := rec.index(column)
+	if i < 0 {
+		return Column{}, &LineError{rec.Name, 1, column, errors.New("column is absent")}
+	}
+	values, ok := rec.numbers(i)
+	if !ok || len(values) == 0 {
+		return Column{}, &LineError{rec.Name, 0, column, errNotNumber}
+	}
+	c, err := standardise(column, values)
+	if err != nil {
+		return Column{}, &LineError{rec.Name, 0, column, err}
+	}
+	return c, nil
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -39,12 +40,30 @@ func (m *Matrix) records(name string) *Records {
 	return rec
 }
 
+// LoadRecords reads a delimited file with a header, or a .npy matrix, whose columns
+// are called x1, x2 and so on.
+func LoadRecords(path string) (*Records, error) {
+	if strings.EqualFold(filepath.Ext(path), ".npy") {
+		m, err := LoadMatrix(path)
+		if err != nil {
+			return nil, err
+		}
+		return m.records(filepath.Base(path)), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %w", err)
+	}
+	defer f.Close() // only read from
+	return ReadRecords(f, CSVOptions{Name: filepath.Base(path)})
+}
+
 // LoadMatrix reads a matrix from a .npy file, or from a delimited text file under any
 // other name.
 func LoadMatrix(path string) (*Matrix, error) {
-	f, err := openFile(path)
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("dataset: %w", err)
 	}
 	defer f.Close() // only read from
 	name := filepath.Base(path)

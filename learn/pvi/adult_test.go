@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"choir/lab/uci"
 	"choir/learn/dataset"
-	"choir/learn/dataset/datasettest"
 	"choir/privacy"
 )
 
@@ -18,11 +18,11 @@ import (
 //
 // Not under the race detector: nothing here runs concurrently.
 func TestAdultOptimisation(t *testing.T) {
-	records, err := dataset.LoadAdult(datasettest.Path(t, "adult"))
+	records, err := uci.Adult("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := dataset.AdultPaperSchema(records)
+	schema, err := uci.AdultPaperSchema(records)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,21 +3,30 @@ package paper1
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 
 	"choir/lab/study"
+	"choir/lab/uci"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 )
 
 // set is one of the figure's data sets.
 type set struct {
-	name, folder, file string
-	test               int // rows
+	name   string
+	read   func(dir string) (*dataset.Records, error)
+	schema func() *dataset.Schema
+	test   int // rows
 }
 
 func sets() []set {
-	return []set{{"red wine", "wine", "winequality-red.csv", 500}, {"white wine", "wine", "winequality-white.csv", 1000}, {"abalone", "abalone", "abalone.data", 1000}}
+	wine := func(colour string) func(string) (*dataset.Records, error) {
+		return func(dir string) (*dataset.Records, error) { return uci.Wine(dir, colour) }
+	}
+	return []set{
+		{name: "red wine", read: wine("red"), schema: uci.WineSchema, test: 500},
+		{name: "white wine", read: wine("white"), schema: uci.WineSchema, test: 1000},
+		{name: "abalone", read: uci.Abalone, schema: uci.AbaloneSchema, test: 1000},
+	}
 }
 
 // task is a set with a test part drawn by a seed.
@@ -30,10 +39,11 @@ type task struct {
 
 // load centres and scales every column to a range of length 10, as the paper does.
 func (s set) load(o study.Options, parties int, seed uint64) (*task, error) {
-	records, schema, err := dataset.Open(filepath.Join(o.DataDir, s.folder, s.file))
+	records, err := s.read(o.DataDir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
+	schema := s.schema()
 	table, err := records.Encode(schema)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)

@@ -1,12 +1,10 @@
 package paper4
 
 import (
-	"path/filepath"
 	"testing"
 
 	"choir/lab/bed"
 	"choir/lab/study"
-	"choir/learn/dataset/datasettest"
 	"choir/learn/pvi"
 )
 
@@ -14,7 +12,7 @@ import (
 // accounted for, and they already predict better than the majority's share, .7607, would
 // in the mean log likelihood, -.55.
 func TestQuickNetwork(t *testing.T) {
-	o := study.Options{Seeds: 1, Transport: study.Memory, DataDir: filepath.Dir(datasettest.Path(t, "adult")), Quick: true, Only: []string{"DP optimisation"}}
+	o := study.Options{Seeds: 1, Transport: study.Memory, Quick: true, Only: []string{"DP optimisation"}}
 	r, err := Network().Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +34,7 @@ func TestQuickNetwork(t *testing.T) {
 // (2, 1e-5). Two rounds of few records teach it nothing: that is the study's business.
 func TestQuickNetworks(t *testing.T) {
 	c := figure4()
-	data, err := c.data(study.Options{DataDir: filepath.Dir(datasettest.Path(t, "adult"))}, c.splits[1], 1)
+	data, err := c.data(study.Options{}, c.splits[1], 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,10 @@
 package paper4
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"choir/lab/study"
-	"choir/learn/dataset/datasettest"
 )
 
 // TestNumpyPermutation holds the order to numpy's own: the first ten of
@@ -28,7 +26,7 @@ func TestNumpyPermutation(t *testing.T) {
 // TestAuthorsHalf: the share of ones in the test half is the one that the authors'
 // preprocessing found, to all digits, and every seed has the same test rows.
 func TestAuthorsHalf(t *testing.T) {
-	o := study.Options{DataDir: filepath.Dir(datasettest.Path(t, "adult"))}
+	o := study.Options{}
 	var first []float64
 	for seed := range uint64(2) {
 		d, err := adultHalf(o, splits()[2], 10, seed)

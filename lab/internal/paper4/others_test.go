@@ -1,18 +1,16 @@
 package paper4
 
 import (
-	"path/filepath"
 	"testing"
 
 	"choir/lab/bed"
 	"choir/lab/study"
-	"choir/learn/dataset/datasettest"
 )
 
 // TestQuickOthers: every one of the other methods is accounted for and compared, and learns something from what little a
 // test gives it.
 func TestQuickOthers(t *testing.T) {
-	o := study.Options{Seeds: 1, Transport: bed.Clear, DataDir: filepath.Dir(datasettest.Path(t, "adult")), Quick: true}
+	o := study.Options{Seeds: 1, Transport: bed.Clear, Quick: true}
 	r, err := Others().Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -1,20 +1,18 @@
 package workshop
 
 import (
-	"path/filepath"
 	"reflect"
 	"testing"
 
 	"choir/lab/bed"
 	"choir/lab/study"
-	"choir/learn/dataset/datasettest"
 )
 
 // TestArrivalsOverTheSecureSum: a session in which clients speak in turn gives the scores that
 // sums in the clear give, to the last bit.
 func TestArrivalsOverTheSecureSum(t *testing.T) {
 	d := distributions()[1]
-	data, err := d.adult(study.Options{DataDir: filepath.Dir(datasettest.Path(t, "adult"))}, 1)
+	data, err := d.adult(study.Options{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
