@@ -194,6 +194,7 @@ func (m *Member) connect(ctx context.Context) (*counted, error) {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer time.AfterFunc(wait, cancel).Stop()
+	defer m.reportWait()()
 	bus, err := natsbus.Open(limited, m.bus())
 	opened := err == nil
 	if opened {
@@ -208,7 +209,7 @@ func (m *Member) connect(ctx context.Context) (*counted, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case limited.Err() != nil:
-		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w", m.Config.Bus.URL, wait, err)
+		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w", m.Config.Bus.URL, wait, lastAttempt(err))
 	case errors.Is(err, transport.ErrAuth):
 		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: %w", m.Config.Bus.URL, err)
 	case !opened: // a broker that isn't there is tried again until the limit: some setting is of no use

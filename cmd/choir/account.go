@@ -66,20 +66,14 @@ func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
 	}
 	var got privacy.Answer
 	var err error
-	done := make(chan struct{})
-	go func() { // accountants know no context; a search may take a minute
-		defer close(done)
-		if f.solve == "" {
-			got, err = privacy.Account(f.Query)
-		} else {
-			f.Sigma, got, err = privacy.SolveSigma(f.Query, f.epsilon)
-		}
-	}()
-	select {
-	case <-done:
-	case <-cmd.Context().Done():
-		return protocol.Fail(protocol.ClassFailed, "stopped before the answer")
+	if f.solve == "" {
+		a.console.set("composing the steps")
+		got, err = privacy.Account(f.Query)
+	} else {
+		a.console.set("searching for the noise")
+		f.Sigma, got, err = privacy.SolveSigma(f.Query, f.epsilon)
 	}
+	a.console.set("")
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "%w", err)
 	}

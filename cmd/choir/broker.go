@@ -19,6 +19,7 @@ func (a *app) broker() *cobra.Command {
 	var followStdin bool
 	cmd := &cobra.Command{
 		Use: "broker --listen HOST:PORT --store DIR --token-file FILE", Short: "Run the embedded NATS server by itself", Long: brokerLong, Args: cobra.NoArgs,
+		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := session.LoadBrokerConfig(config, flags)
 			if err != nil {
@@ -28,7 +29,7 @@ func (a *app) broker() *cobra.Command {
 			if followStdin {
 				ctx = a.whileStdin(ctx)
 			}
-			return session.RunBroker(ctx, c, slog.New(slog.NewJSONHandler(a.err, nil)), func(url string) {
+			return session.RunBroker(ctx, c, slog.New(a.logHandler(slog.LevelInfo)), func(url string) {
 				fmt.Fprintln(a.out, url)
 			})
 		},

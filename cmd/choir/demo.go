@@ -41,8 +41,9 @@ func (a *app) demo() *cobra.Command {
 	f := &demoFlags{}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Run a whole session on this machine and compare it with its references", Long: demoLong,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd, f) },
+		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
+		Args:        cobra.NoArgs,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd, f) },
 	}
 	f.register(cmd)
 	return cmd
@@ -132,10 +133,10 @@ func resumesAlone(cmd *cobra.Command) error {
 // present runs a demonstration with its progress on stderr and its result on
 // stdout.
 func (a *app) present(ctx context.Context, d *experiment.Demo, format string, run func(context.Context) (*experiment.Result, error)) error {
-	p := newProgress(a.err, format)
+	p := &progress{w: a.err, console: a.console, json: format == "json"}
 	d.Progress = p.show
 	res, err := run(ctx)
-	p.end()
+	a.console.end()
 	if err != nil {
 		return err
 	}

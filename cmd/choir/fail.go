@@ -23,7 +23,7 @@ func (a *app) fail(ctx context.Context, err error) int {
 		return int(shown.class)
 	}
 	class := classOf(err)
-	if !a.started {
+	if a.started() == nil {
 		class = protocol.ClassInput
 	}
 	message := named(err.Error(), a.hasFlag)
@@ -31,7 +31,7 @@ func (a *app) fail(ctx context.Context, err error) int {
 		class, message = protocol.ClassFailed, "interrupted"
 	}
 	fmt.Fprintf(a.err, "choir: error: %s\n", message)
-	if hint := hintOf(err, class, a.started); hint != "" {
+	if hint := hintOf(err, class, a.started() != nil); hint != "" {
 		fmt.Fprintf(a.err, "choir: hint: %s\n", hint)
 	}
 	return int(class)
@@ -50,6 +50,9 @@ type reported struct {
 }
 
 func (r reported) Error() string { return r.err.Error() }
+
+// errInterrupted ends a verb that a signal has ended.
+var errInterrupted = protocol.Fail(protocol.ClassFailed, "interrupted")
 
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
@@ -127,7 +130,8 @@ func named(message string, has func(flag string) bool) string {
 
 // hasFlag reports whether the verb that runs has a flag, such as --out.
 func (a *app) hasFlag(flag string) bool {
-	return a.verb != nil && a.verb.Flags().Lookup(strings.TrimPrefix(flag, "--")) != nil
+	verb := a.started()
+	return verb != nil && verb.Flags().Lookup(strings.TrimPrefix(flag, "--")) != nil
 }
 
 // hintOf is a next step, where there is a likely one.

@@ -1,12 +1,11 @@
 // Command choir runs secure sums and what is learnt from them: a whole session
 // in one process, one role of a session, or the tools around it.
 //
-// Results go to stdout, everything else to stderr. The exit code says what kind
-// of failure ended the command: 0 ok, 1 failed, 2 authentication or connection,
-// 3 timeout, 4 bad input, 5 quorum lost, 6 privacy budget refused, 7 integrity
-// failure.
+// Results go to stdout, everything else to stderr. The exit code is the class
+// of the failure: 0 ok, 1 failed, 2 authentication or connection, 3 timeout,
+// 4 bad input, 5 quorum lost, 6 privacy budget refused, 7 integrity failure.
 //
-// There is no logic in this package: flags, files and printing only.
+// The package has no logic: flags, files and printing only.
 package main
 
 import (
@@ -15,7 +14,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,13 +24,14 @@ import (
 )
 
 func main() {
-	runtime.MemProfileRate = 0 // nobody reads the heap's profile; "bench" sets a rate of its own where it does
+	runtime.MemProfileRate = 0 // the heap profile is unused; "bench" sets its own rate where it needs one
 	os.Exit(run())
 }
 
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return execute(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 }
 
@@ -39,25 +41,77 @@ type streams struct {
 	out, err io.Writer
 }
 
-// app is what every verb shares.
+// app is what all verbs share.
 type app struct {
 	streams
-	started bool // a verb began its work: errors before that are about the command line
-	verb    *cobra.Command
+	console *console
+
+	mu   sync.Mutex
+	verb *cobra.Command // the verb that runs; nil while the command line is read
+}
+
+// started reports which verb runs, nil before that.
+func (a *app) started() *cobra.Command {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.verb
+}
+
+// start notes that a verb runs.
+func (a *app) start(cmd *cobra.Command) {
+	a.mu.Lock()
+	a.verb = cmd
+	a.mu.Unlock()
+	a.console.start(cmd.CommandPath())
 }
 
 // execute runs one command line and returns the exit code.
 func execute(ctx context.Context, args []string, s streams) int {
-	a := &app{streams: s}
+	c := newConsole(s.err)
+	a := &app{streams: streams{s.in, c.writer(s.out), c.writer(s.err)}, console: c}
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(s.in)
-	root.SetOut(s.out)
-	root.SetErr(s.err)
-	if err := root.ExecuteContext(ctx); err != nil {
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := a.within(ctx, func() error { return root.ExecuteContext(ctx) })
+	c.end()
+	if err != nil {
 		return a.fail(ctx, err)
 	}
 	return 0
+}
+
+// Times that a verb has for ending once it is interrupted. Most verbs only
+// compute and may be abandoned anywhere. Others keep stores and child
+// processes, or have a partial result, and end by themselves well within the
+// longer time.
+const (
+	grace        = 700 * time.Millisecond
+	longGrace    = 15 * time.Second
+	endsByItsOwn = "ends-by-its-own" // annotation of the others
+)
+
+// within runs a verb. When the context ends and the verb doesn't return within
+// its grace, it is abandoned.
+func (a *app) within(ctx context.Context, verb func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- verb() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	wait := grace
+	if cmd := a.started(); cmd != nil && cmd.Annotations[endsByItsOwn] != "" {
+		wait = longGrace
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(wait):
+		return errInterrupted
+	}
 }
 
 func (a *app) root() *cobra.Command {
@@ -65,13 +119,12 @@ func (a *app) root() *cobra.Command {
 		Use:           "choir",
 		Short:         "Learn together while nobody sees anything but noisy sums",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			a.started, a.verb = true, cmd
-		},
+		Args:             cobra.NoArgs,
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.start(cmd) },
 	}
-	root.AddCommand(a.demo(), a.sum(), a.keygen(), a.plan(), a.data(), a.broker(), a.version(), a.verify(), a.receipt(), a.account(), a.budget(), a.simulate(), a.predict(), a.experiment(), a.bench(),
+	root.AddCommand(a.demo(), a.sum(), a.keygen(), a.plan(), a.data(), a.broker(), a.version(), a.verify(), a.receipt(),
+		a.account(), a.budget(), a.simulate(), a.predict(), a.experiment(), a.bench(),
 		a.role(protocol.RoleParty, "Run a party: it holds data and contributes noised updates"),
 		a.role(protocol.RoleCompute, "Run a compute node: it adds shares and reveals one partial sum a round"),
 		a.computeWorker(),

@@ -4,79 +4,51 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
-
-	"golang.org/x/term"
 
 	"choir/lab/experiment"
 )
 
-// progress shows how far a session is: a bar under the lines of the rounds on
-// a terminal, the lines alone elsewhere, one JSON object a line in JSON mode.
+// progress shows the rounds of a demonstration: a line each, with a bar below
+// them on a terminal; in JSON mode one object a line.
 type progress struct {
-	w    io.Writer
-	json bool
-	bar  bool
-	tint bool
-	mu   sync.Mutex
-	last experiment.Progress
-}
+	w       io.Writer
+	console *console
+	json    bool
 
-func newProgress(w io.Writer, format string) *progress {
-	p := &progress{w: w, json: format == "json"}
-	if f, ok := w.(*os.File); ok && !p.json && term.IsTerminal(int(f.Fd())) {
-		p.bar, p.tint = os.Getenv("TERM") != "dumb", os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	}
-	return p
+	mu     sync.Mutex
+	rounds string // the bar and the count
 }
 
 func (p *progress) show(e experiment.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.json {
-		_ = json.NewEncoder(p.w).Encode(e) // a lost progress line is no failure
-		return
-	}
-	p.clear()
-	if line := progressLine(e); line != "" {
+		_ = json.NewEncoder(p.w).Encode(e) // progress is best effort
+	} else if line := progressLine(e); line != "" {
 		fmt.Fprintln(p.w, line)
 	}
 	if e.Rounds > 0 {
-		p.last = e
+		p.rounds = fmt.Sprintf("%s %d/%d", bar(e.Round, e.Rounds), e.Round, e.Rounds)
 	}
-	p.draw(e.Phase)
+	status := p.rounds
+	if e.Phase == "references" {
+		status += "  computing the references"
+	}
+	p.console.set(strings.TrimSpace(status))
 }
 
-// end takes the bar away.
-func (p *progress) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.clear()
-}
+const (
+	barWidth = 30
+	barFull  = "█"
+	barEmpty = "░"
+)
 
-func (p *progress) clear() {
-	if p.bar {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
-}
-
-const barWidth = 30
-
-func (p *progress) draw(phase string) {
-	if !p.bar || p.last.Rounds == 0 {
-		return
-	}
-	full := barWidth * p.last.Round / p.last.Rounds
-	done, rest := strings.Repeat("█", full), strings.Repeat("░", barWidth-full)
-	if p.tint {
-		done = "\x1b[32m" + done + "\x1b[0m"
-	}
-	fmt.Fprintf(p.w, "%s%s %d/%d", done, rest, p.last.Round, p.last.Rounds)
-	if phase == "references" {
-		fmt.Fprint(p.w, "  computing the references")
-	}
+// bar draws done of total.
+func bar(done, total int) string {
+	full := barWidth * min(done, total) / max(1, total)
+	return strings.Repeat(barFull, full) + strings.Repeat(barEmpty, barWidth-full)
 }
 
 func progressLine(e experiment.Progress) string {

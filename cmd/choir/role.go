@@ -28,6 +28,7 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 	var workers workerFlags
 	cmd := &cobra.Command{
 		Use: role.String() + " --config FILE", Short: short, Long: fmt.Sprintf(roleLong, role), Args: cobra.NoArgs,
+		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
 	}
 	s := cmd.Flags()
 	s.StringVar(&config, "config", "", "TOML file; its relative paths are relative to its folder")

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,42 +14,71 @@ import (
 	"choir/protocol"
 )
 
+const simulateLong = `Run whole sessions under a virtual clock, one per seed, with the faults of a
+profile, and check the protocol's invariants after every step. The same seed and
+profile give the same session, message by message. Exits with 7 when an
+invariant is violated. When interrupted, it prints the report on the sessions
+so far and exits with 1.`
+
 func (a *app) simulate() *cobra.Command {
-	seeds, from, faults, workers, format := 1000, uint64(1), "chaos", runtime.NumCPU(), "text"
+	b, format := simulate.Batch{From: 1, Seeds: 1000, Profile: "chaos", Workers: runtime.NumCPU()}, "text"
 	cmd := &cobra.Command{
-		Use:   "simulate --seeds N --faults PROFILE",
-		Short: "Attack the protocol in a deterministic simulation",
-		Long: `Run whole sessions under a virtual clock, one per seed, with the faults of a
-profile, and hold every step to the protocol's invariants. The same seed and
-profile give the same session, message by message. Exits with 7 when an invariant
-didn't hold.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Use:         "simulate --seeds N --faults PROFILE",
+		Short:       "Attack the protocol in a deterministic simulation",
+		Long:        simulateLong,
+		Args:        cobra.NoArgs,
+		Annotations: map[string]string{endsByItsOwn: "prints a partial report"},
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case seeds < 1:
-				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", seeds)
-			case workers < 1:
-				return protocol.Fail(protocol.ClassInput, "--workers: %d isn't at least 1", workers)
+			case b.Seeds < 1:
+				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", b.Seeds)
+			case b.Workers < 1:
+				return protocol.Fail(protocol.ClassInput, "--workers: %d isn't at least 1", b.Workers)
 			}
-			r, err := simulate.ManyProfiles(from, seeds, faults, workers)
-			if err != nil {
-				return protocol.Fail(protocol.ClassInput, "--faults: %w", err)
-			}
-			if err := a.print(format, r, func() { a.simulated(r) }); err != nil {
+			if err := checkFormat(format); err != nil {
 				return err
 			}
-			if r.Violations > 0 {
-				return protocol.Fail(protocol.ClassIntegrity, "%d of %d sessions broke an invariant", r.Violations, r.Seeds)
-			}
-			return nil
+			return a.runSimulate(cmd.Context(), b, format)
 		},
 	}
-	cmd.Flags().IntVar(&seeds, "seeds", seeds, "how many sessions")
-	cmd.Flags().Uint64Var(&from, "from", from, "the first seed")
-	cmd.Flags().StringVar(&faults, "faults", faults, "what goes wrong: a profile's name, or all: "+profileNames())
-	cmd.Flags().IntVar(&workers, "workers", workers, "sessions at a time")
+	cmd.Flags().IntVar(&b.Seeds, "seeds", b.Seeds, "number of sessions")
+	cmd.Flags().Uint64Var(&b.From, "from", b.From, "first seed")
+	cmd.Flags().StringVar(&b.Profile, "faults", b.Profile, "profile of faults: all or one of "+profileNames())
+	cmd.Flags().IntVar(&b.Workers, "workers", b.Workers, "sessions simulated at a time")
 	formatFlag(cmd, &format)
 	return cmd
+}
+
+func (a *app) runSimulate(ctx context.Context, b simulate.Batch, format string) error {
+	began := time.Now()
+	b.Progress = func(r simulate.Report) { a.console.set(simulated(r, b.Seeds, time.Since(began))) }
+	r, err := b.Run(ctx)
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "--faults: %w", err)
+	}
+	a.console.end()
+	if err := a.print(format, r, func() { a.printSimulated(r) }); err != nil {
+		return err
+	}
+	switch {
+	case r.Interrupted:
+		return protocol.Fail(protocol.ClassFailed, "interrupted after %d of %d sessions", r.Seeds, b.Seeds)
+	case r.Violations > 0:
+		return protocol.Fail(protocol.ClassIntegrity, "%d of %d sessions violated an invariant", r.Violations, r.Seeds)
+	}
+	return nil
+}
+
+// simulated is the progress of a simulation in a line.
+func simulated(r simulate.Report, of int, since time.Duration) string {
+	faults := 0
+	for _, n := range r.Faults {
+		faults += n
+	}
+	rate := float64(r.Seeds) / since.Seconds()
+	left := time.Duration(float64(of-r.Seeds) / rate * float64(time.Second))
+	return fmt.Sprintf("%d/%d seeds  %d steps  %d faults  %d violations  %.0f seeds/s  %s left",
+		r.Seeds, of, r.Steps, faults, r.Violations, rate, elapsed(left))
 }
 
 func profileNames() (names string) {
@@ -60,8 +91,9 @@ func profileNames() (names string) {
 	return names
 }
 
-func (a *app) simulated(r simulate.Report) {
-	fmt.Fprintf(a.out, "%d sessions from seed %d under %q: %d steps, %d rounds, %d void attempts\n", r.Seeds, r.From, r.Profile, r.Steps, r.Rounds, r.Voids)
+func (a *app) printSimulated(r simulate.Report) {
+	fmt.Fprintf(a.out, "%d sessions from seed %d under %q: %d steps, %d rounds, %d void attempts\n",
+		r.Seeds, r.From, r.Profile, r.Steps, r.Rounds, r.Voids)
 	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(a.out, "%12d  %s\n", r.Faults[kind], kind)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -35,6 +34,7 @@ func (a *app) computeWorker() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "compute-worker --config FILE --node NAME --worker I/N", Short: "Run a worker process of a compute node",
 		Long: computeWorkerLong, Args: cobra.NoArgs,
+		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
 	}
 	s := cmd.Flags()
 	s.StringVar(&config, "config", "", "TOML file; its relative paths are relative to its folder")
@@ -67,14 +67,6 @@ func (a *app) computeWorker() *cobra.Command {
 		return resumable(ctx, w.Run(ctx))
 	}
 	return cmd
-}
-
-func (a *app) logger(c *session.RoleConfig) (*slog.Logger, error) {
-	level, err := c.Log.Threshold()
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
-	}
-	return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level})), nil
 }
 
 // parseWorker reads "1/4".
