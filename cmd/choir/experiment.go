@@ -13,6 +13,7 @@ import (
 	"choir/lab/bed"
 	"choir/lab/catalogue"
 	"choir/lab/experiment"
+	"choir/lab/figure"
 	"choir/lab/study"
 	"choir/protocol"
 )
@@ -34,7 +35,7 @@ func experiments() []listed {
 			if err != nil {
 				return nil, "", err
 			}
-			return r, r.Table(), r.Write(o.Dir)
+			return r, r.Table(), r.Write(o.Dir, o.Figures...)
 		}})
 	}
 	return all
@@ -84,13 +85,18 @@ func (a *app) experimentList() *cobra.Command {
 func (a *app) experimentRun() *cobra.Command {
 	format, out, over, o := "text", "", string(study.Memory), study.Options{Seeds: 1}
 	cmd := &cobra.Command{
-		Use: "run NAME", Short: "Run an experiment; JSON, CSV, Markdown, SVG and PNG go to a folder", Args: cobra.ExactArgs(1),
+		Use: "run NAME", Short: "Run an experiment; tables and figures go to a folder", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
 			if o.Seeds < 1 {
 				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", o.Seeds)
+			}
+			for _, f := range o.Figures {
+				if err := oneOf("figure-format", f, figure.Formats()...); err != nil {
+					return err
+				}
 			}
 			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS && o.Transport != bed.Clear {
 				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q, %q or %q", over, study.Memory, study.NATS, bed.Clear)
@@ -116,6 +122,7 @@ func (a *app) experimentRun() *cobra.Command {
 	cmd.Flags().StringVar(&out, "out", "", "folder for the results, empty or new (default choir-out/<time>)")
 	cmd.Flags().StringVar(&over, "transport", over, "where the sessions' members meet: memory, nats, or clear for sums without a protocol")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "only the methods of these names, where an experiment compares several")
+	cmd.Flags().StringSliceVar(&o.Figures, "figure-format", []string{"svg", "png"}, "formats of the figures: svg, png and pdf")
 	formatFlag(cmd, &format)
 	return cmd
 }
@@ -130,7 +137,7 @@ func (a *app) experimentReport() *cobra.Command {
 				return protocol.Fail(protocol.ClassInput, "--in: %w", err)
 			}
 			for _, r := range all {
-				if err := r.Write(in); err != nil {
+				if err := r.Write(in, "svg"); err != nil {
 					return err
 				}
 			}

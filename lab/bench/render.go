@@ -141,31 +141,36 @@ func times(v float64) string {
 	return fmt.Sprintf("%.0fx", v)
 }
 
-// figure shows seconds against N, a curve for each dimension, the paper's and ours.
+// figure shows seconds against N, the paper's and ours, in a panel for each dimension.
 func (t *Table1) figure() *figure.Figure {
-	f := &figure.Figure{Title: "A round of the DCA, M = 10", Width: 1100, Height: 480}
-	for _, side := range []struct {
-		title string
-		of    func(Table1Cell) float64
-	}{
-		{"Paper I, Table 1 (Spark, no encryption)", func(c Table1Cell) float64 { return c.PaperSeconds }},
-		{"Choir (everything sealed, signed and verified)", func(c Table1Cell) float64 { return c.Result.SecondsRound }},
-	} {
-		p := figure.Panel{Title: side.title, XLabel: "parties, N", YLabel: "log10 of seconds a round", LogX: true, YMin: -1, YMax: 3.5}
-		for _, d := range []int{10, 100, 1000, 10000} {
-			c := figure.Curve{Name: fmt.Sprintf("d = %d", d)}
-			for _, n := range []int{100, 1000, 10000, 100000} {
-				for _, cell := range t.Cells {
-					if cell.Parties == n && cell.Dim == d {
-						c.X, c.Y = append(c.X, float64(n)), append(c.Y, math.Log10(side.of(cell)))
-					}
-				}
-			}
-			if len(c.X) > 0 {
-				p.Curves = append(p.Curves, c)
+	f := &figure.Figure{Title: fmt.Sprintf("One round of the DCA over %d compute nodes", t.Computes), Width: 1300, Height: 420}
+	for _, d := range []int{10, 100, 1000, 10000} {
+		ours := figure.Curve{Name: "Choir (sealed, signed, verified; one machine)"}
+		paper := figure.Curve{Name: "[DCA], Table 1 (Spark, no encryption)"}
+		for _, c := range t.Cells {
+			if c.Dim == d {
+				ours.X, ours.Y = append(ours.X, float64(c.Parties)), append(ours.Y, c.Result.SecondsRound)
+				paper.X, paper.Y = append(paper.X, float64(c.Parties)), append(paper.Y, c.PaperSeconds)
 			}
 		}
-		f.Panels = append(f.Panels, p)
+		if len(ours.X) > 0 {
+			f.Panels = append(f.Panels, figure.Panel{Title: fmt.Sprintf("d = %d", d), XLabel: "parties N", YLabel: "seconds a round",
+				LogX: true, LogY: true, Curves: []figure.Curve{ours, paper}})
+		}
 	}
+	sharedWindow(f)
 	return f
+}
+
+// sharedWindow gives the panels, whose axes are logarithmic, one window of Y with all points.
+func sharedWindow(f *figure.Figure) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range f.Panels {
+		for _, c := range p.Curves {
+			lo, hi = min(lo, slices.Min(c.Y)), max(hi, slices.Max(c.Y))
+		}
+	}
+	for i := range f.Panels {
+		f.Panels[i].YMin, f.Panels[i].YMax = lo/1.5, hi*1.5
+	}
 }

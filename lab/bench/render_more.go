@@ -47,22 +47,37 @@ func (s *Scale) Markdown() string {
 
 // figure shows what one party and one node spend against N, d and M.
 func (s *Scale) figure() *figure.Figure {
-	f := &figure.Figure{Title: "What a contribution costs", Width: 1300, Height: 460}
-	labels := map[string]string{"parties": "log10 of N, parties", "dim": "log10 of d, coordinates", "compute_nodes": "log10 of M, compute nodes"}
-	for _, over := range []string{"parties", "dim", "compute_nodes"} {
-		p := figure.Panel{XLabel: labels[over], YLabel: "log10 of cpu seconds", YMin: -5, YMax: 0}
-		for _, c := range sweepCosts[1:3] {
-			curve := figure.Curve{Name: map[string]string{"cpu_seconds_party": "one party", "cpu_seconds_contribution": "one node, one contribution"}[c.name]}
+	f := &figure.Figure{Title: "Processor time of one contribution", Width: 1300, Height: 460}
+	for _, sweep := range []struct{ over, label string }{
+		{"parties", "parties N"}, {"dim", "coordinates d"}, {"compute_nodes", "compute nodes M"},
+	} {
+		p := figure.Panel{XLabel: sweep.label, YLabel: "processor seconds", LogX: true, LogY: true}
+		var slopes []string
+		for i, name := range []string{"one party", "one node"} {
+			c, cost := figure.Curve{Name: name}, sweepCosts[1+i]
 			for _, point := range s.Points {
-				if point.Over == over && c.of(point) > 0 {
-					curve.X, curve.Y = append(curve.X, math.Log10(float64(point.X))), append(curve.Y, math.Log10(c.of(point)))
+				if point.Over == sweep.over && cost.of(point) > 0 {
+					c.X, c.Y = append(c.X, float64(point.X)), append(c.Y, cost.of(point))
 				}
 			}
-			p.Curves = append(p.Curves, curve)
+			p.Curves = append(p.Curves, c)
+			slopes = append(slopes, fmt.Sprintf("%s %.2f", name, s.exponent(sweep.over, cost.name)))
 		}
+		p.Title = "exponent: " + strings.Join(slopes, ", ")
 		f.Panels = append(f.Panels, p)
 	}
+	sharedWindow(f)
 	return f
+}
+
+// exponent is the fitted one of a cost.
+func (s *Scale) exponent(over, of string) float64 {
+	for _, f := range s.Fits {
+		if f.Over == over && f.Of == of {
+			return f.Exponent
+		}
+	}
+	return math.NaN()
 }
 
 func renderParts(dir string, files map[string][]byte, sections map[string]string) error {
@@ -110,16 +125,22 @@ func unitOf(seconds float64) string {
 	return fmt.Sprintf("%.3g s", seconds)
 }
 
-// noiseFigure shows the time of a sample against sigma, with the target.
+// noiseFigure shows the time of a sample against sigma, for both samplers.
 func (p *Part) noiseFigure() *figure.Figure {
-	c := figure.Curve{Name: "a sample"}
-	for _, r := range p.Rows {
-		if r.Case == "a sample, sigma" {
-			c.X, c.Y = append(c.X, math.Log2(float64(r.Size))), append(c.Y, 1e9*r.Seconds)
+	panel := figure.Panel{XLabel: "sigma, grid units", YLabel: "ns a sample, one core", LogX: true}
+	for _, sampler := range []struct{ name, rows string }{
+		{"sampler", "a sample, sigma"}, {"reference sampler", "a sample of the reference sampler, sigma"},
+	} {
+		c := figure.Curve{Name: sampler.name}
+		for _, r := range p.Rows {
+			if r.Case == sampler.rows {
+				c.X, c.Y = append(c.X, float64(r.Size)), append(c.Y, 1e9*r.Seconds)
+				panel.YMax = max(panel.YMax, 1.1e9*r.Seconds)
+			}
 		}
+		panel.Curves = append(panel.Curves, c)
 	}
-	return &figure.Figure{Title: "The exact discrete Gaussian", Width: 700, Height: 420, Panels: []figure.Panel{{XLabel: "log2 of sigma, grid units", YLabel: "ns a sample, one core",
-		Curves: []figure.Curve{c}, Levels: []figure.Level{{Name: "target: 100 ns", Y: 100}}, YMin: 0, YMax: 140, Integers: true}}}
+	return &figure.Figure{Title: "The exact discrete Gaussian", Width: 700, Height: 420, Panels: []figure.Panel{panel}}
 }
 
 func renderCells(dir string, _ map[string][]byte, sections map[string]string) error {

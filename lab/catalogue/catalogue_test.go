@@ -42,7 +42,7 @@ func TestResultsDocument(t *testing.T) {
 		if !slices.ContainsFunc(All(), func(s study.Study) bool { return s.Name == r.Name }) {
 			t.Errorf("%s isn't listed", r.Name)
 		}
-		if err := r.Write(dir); err != nil {
+		if err := r.Write(dir, "svg"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,15 +13,15 @@ type Series struct {
 	LogLik   []float64 // mean log-likelihood per test row, nats
 }
 
-// Reference is a learner of which only the end counts.
+// Reference is a learner of which only the final scores are drawn.
 type Reference struct {
 	Name     string
 	Accuracy float64
 	LogLik   float64
 }
 
-// LearningCurve is the picture of a session: two panels against the round, with the
-// references as level lines.
+// LearningCurve is the figure of a session: two panels against the round, with the
+// references as horizontal lines.
 type LearningCurve struct {
 	Title string
 	// Score names the left panel; empty means "Test accuracy".

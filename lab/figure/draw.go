@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -10,9 +9,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// draw lays out title, panels side by side and one legend of a valid figure.
+// draw lays out the title, the panels side by side, and one legend.
 func (f *Figure) draw(c draw.Canvas) error {
-	c.SetColor(color.White)
+	c.SetColor(white())
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, gap, -gap, gap, -gap)
 	if f.Title != "" {
@@ -24,24 +23,67 @@ func (f *Figure) draw(c draw.Canvas) error {
 	styles := f.styles()
 	rows := legendRows(styles, c.Max.X-c.Min.X)
 	if vg.Length(len(rows))*legendHeight > (c.Max.Y-c.Min.Y)/2 {
-		return fmt.Errorf("report: a legend of %d names leaves no room in the figure", len(styles))
+		return fmt.Errorf("report: a legend of %d names leaves no space in the figure", len(styles))
 	}
 	height := drawLegend(c, rows)
 	c = draw.Crop(c, 0, 0, height+gap, 0)
 	tiles := draw.Tiles{Rows: 1, Cols: len(f.Panels), PadX: 2 * gap}
 	for i := range f.Panels {
-		f.Panels[i].plot(styles).Draw(tiles.At(c, i, 0))
+		p, err := f.Panels[i].plot(styles)
+		if err != nil {
+			return fmt.Errorf("report: panel %d: %w", i, err)
+		}
+		drawPanel(p, f.Panels[i].YLabel, tiles.At(c, i, 0))
 	}
 	return nil
 }
 
-// plot builds the panel; everything in it is drawn by marks of this package, which
-// stay inside the window.
-func (p *Panel) plot(styles []style) *plot.Plot {
+// drawPanel draws a plot and its Y label. plot.Plot would reserve space above a logarithmic
+// axis for the label, which it centres at the mean of the limits.
+func drawPanel(p *plot.Plot, yLabel string, c draw.Canvas) {
+	sty := textStyle(textSize, false)
+	sty.Rotation, sty.XAlign, sty.YAlign = math.Pi/2, draw.XCenter, draw.YTop
+	right := draw.Crop(c, textSize+7, 0, 0, 0)
+	data := p.DataCanvas(right)
+	c.FillText(sty, vg.Point{X: c.Min.X, Y: data.Center().Y}, yLabel)
+	p.Draw(right)
+}
+
+// plot builds the panel.
+func (p *Panel) plot(styles map[string]style) (*plot.Plot, error) {
 	out := plot.New()
+	p.axes(out)
+	add := adder{plot: out}
+	add.grid()
+	for _, c := range p.Curves {
+		if !c.dots(p) {
+			add.band(c, styles[c.Name])
+		}
+	}
+	for _, l := range p.Levels {
+		add.level(l, styles[l.Name])
+	}
+	for i := range p.Curves { // the first curve on top
+		c := p.Curves[len(p.Curves)-1-i]
+		switch s := styles[c.Name]; {
+		case len(p.Categories) > 0:
+			add.dots(c, s)
+			add.means(c, s)
+		case c.Dots:
+			add.dots(c, s)
+		default:
+			add.line(c, s)
+		}
+	}
+	out.Add(notes{p.outside(out.Y.Min, out.Y.Max)})
+	return out, add.err
+}
+
+// axes sets up everything of a panel but its data.
+func (p *Panel) axes(out *plot.Plot) {
 	out.Title.Text, out.Title.Padding = p.Title, gap
 	out.Title.TextStyle.Font = textStyle(textSize, true).Font
-	out.X.Label.Text, out.Y.Label.Text = p.XLabel, p.YLabel
+	out.X.Label.Text = p.XLabel
 	for _, a := range []*plot.Axis{&out.X, &out.Y} {
 		a.Label.TextStyle.Font = textStyle(textSize, false).Font
 		a.Tick.Label.Font = textStyle(smallSize, false).Font
@@ -52,107 +94,63 @@ func (p *Panel) plot(styles []style) *plot.Plot {
 	out.X.Min, out.X.Max = p.xWindow()
 	out.Y.Min, out.Y.Max = p.yWindow()
 	switch {
+	case len(p.Categories) > 0:
+		out.X.Tick.Marker = categories(p.Categories)
 	case p.LogX:
-		out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, logTicks{}
+		out.X.Scale, out.X.Tick.Marker = plot.LogScale{}, logTicks{apart: true}
 	case p.Integers:
 		out.X.Tick.Marker = axisTicks{whole: true}
 	}
-	out.Add(gridMark{})
-	for _, c := range p.Curves {
-		out.Add(bandMark{c, find(styles, c.Name)})
+	if p.LogY {
+		out.Y.Scale, out.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 	}
-	for _, l := range p.Levels {
-		out.Add(levelMark{l, find(styles, l.Name)})
-	}
-	for i := range p.Curves { // the first curve on top
-		c := p.Curves[len(p.Curves)-1-i]
-		out.Add(curveMark{c, find(styles, c.Name)})
-	}
-	out.Add(noteMark{p.outside(out.Y.Min, out.Y.Max)})
-	return out
 }
 
-func find(styles []style, name string) style {
-	for _, s := range styles {
-		if s.name == name {
-			return s
+// Measures of a legend entry.
+const (
+	sampleWidth  = vg.Length(26)
+	entryGap     = vg.Length(18)
+	legendHeight = textSize + 6
+)
+
+// legendRows breaks the entries into rows that fit the width.
+func legendRows(styles map[string]style, width vg.Length) (rows [][]style) {
+	used := vg.Length(0)
+	for _, s := range inOrder(styles) {
+		w := s.entryWidth()
+		if len(rows) == 0 || used+w > width {
+			rows, used = append(rows, nil), 0
 		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], s)
+		used += w
 	}
-	return style{}
+	return rows
 }
 
-// xWindow is the range of all curves, with a little air on a linear axis.
-func (p *Panel) xWindow() (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, c := range p.Curves {
-		lo, hi = min(lo, c.X[0]), max(hi, c.X[len(c.X)-1])
-	}
-	switch {
-	case p.LogX && lo == hi:
-		return lo / 2, hi * 2
-	case p.LogX:
-		return lo, hi
-	case lo == hi:
-		return lo - 1, hi + 1
-	}
-	air := (hi - lo) * 0.02
-	return lo - air, hi + air
+func (s style) entryWidth() vg.Length {
+	return sampleWidth + 5 + textStyle(textSize, false).Width(s.name) + entryGap
 }
 
-// yWindow shows the first curve in full, and of the rest what lies within twice its
-// height, so that one bad reference cannot flatten the figure.
-func (p *Panel) yWindow() (lo, hi float64) {
-	if p.YMin < p.YMax {
-		return p.YMin, p.YMax
-	}
-	lo, hi = math.Inf(1), math.Inf(-1)
-	first := p.Curves[0]
-	for _, ys := range [][]float64{first.Y, first.Lo, first.Hi} {
-		lo, hi = extend(lo, hi, ys, math.Inf(-1), math.Inf(1))
-	}
-	reach := 2 * max(hi-lo, 0.01*math.Abs(hi), 1e-12)
-	from, to := lo-reach, hi+reach
-	for _, c := range p.Curves[1:] {
-		lo, hi = extend(lo, hi, c.Y, from, to)
-	}
-	for _, l := range p.Levels {
-		lo, hi = extend(lo, hi, []float64{l.Y}, from, to)
-	}
-	air := max(hi-lo, 0.01*math.Abs(hi), 1e-12) * 0.06
-	return lo - air, hi + air
-}
-
-// extend widens [lo, hi] by the values that lie in [from, to].
-func extend(lo, hi float64, values []float64, from, to float64) (float64, float64) {
-	for _, v := range values {
-		if v >= from && v <= to {
-			lo, hi = min(lo, v), max(hi, v)
+// drawLegend draws centred rows at the bottom and returns their height.
+func drawLegend(c draw.Canvas, rows [][]style) vg.Length {
+	sty := textStyle(textSize, false)
+	for r, row := range rows {
+		width := -entryGap
+		for _, s := range row {
+			width += s.entryWidth()
 		}
-	}
-	return lo, hi
-}
-
-// outside says which levels and curves end outside the window, and where.
-func (p *Panel) outside(lo, hi float64) (notes []string) {
-	note := func(name string, y float64) {
-		switch {
-		case y < lo:
-			notes = append(notes, fmt.Sprintf("↓ %s: %s", name, number(y, 3)))
-		case y > hi:
-			notes = append(notes, fmt.Sprintf("↑ %s: %s", name, number(y, 3)))
-		}
-	}
-	for _, c := range p.Curves {
-		last := math.NaN()
-		for _, y := range c.Y {
-			if !math.IsNaN(y) {
-				last = y
+		x := c.Center().X - width/2
+		y := c.Min.Y + (vg.Length(len(rows)-1-r)+0.5)*legendHeight
+		for _, s := range row {
+			if !s.dots {
+				c.StrokeLine2(s.line, x, y, x+sampleWidth, y)
 			}
+			if s.glyph.Shape != nil {
+				c.DrawGlyphNoClip(s.glyph, vg.Point{X: x + sampleWidth/2, Y: y})
+			}
+			c.FillText(sty, vg.Point{X: x + sampleWidth + 5, Y: y}, s.name)
+			x += s.entryWidth()
 		}
-		note(c.Name, last)
 	}
-	for _, l := range p.Levels {
-		note(l.Name, l.Y)
-	}
-	return notes
+	return vg.Length(len(rows)) * legendHeight
 }

@@ -1,16 +1,12 @@
 package figure
 
 import (
-	"bytes"
-	"choir/internal/atomicfile"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Figure is a row of panels over one legend.
@@ -26,21 +22,28 @@ type Panel struct {
 	Title, XLabel, YLabel string
 	Curves                []Curve
 	Levels                []Level
-	// YMin and YMax fix the window if YMin < YMax. Otherwise it follows the first
-	// curve, and takes in others as far as they lie within twice its height.
+	// YMin and YMax fix the window if YMin < YMax. Otherwise it shows the first curve, and
+	// of the others what is within twice its height; over categories four times. A
+	// logarithmic axis shows everything.
 	YMin, YMax float64
-	// Integers puts ticks on whole numbers of X only.
+	// Integers restricts ticks to whole numbers of X.
 	Integers bool
-	// LogX draws X on a logarithmic axis; every X must be positive.
-	LogX bool
+	// LogX and LogY make an axis logarithmic; every value on it must be positive.
+	LogX, LogY bool
+	// Categories label the positions 0, 1, 2, ... of X. Every curve of the panel is then
+	// drawn as dots, with a bar at their mean in each category.
+	Categories []string
 }
 
-// Curve is a line through (X[i], Y[i]), X ascending. Lo and Hi, if set, bound an error band around
-// it. A NaN in Y is a gap. Curves of one name share a style across panels.
+// Curve is a line through (X[i], Y[i]), X ascending. Lo and Hi, if set, bound an error band
+// around it. A NaN in Y is a gap. Curves of one name share a style across panels.
 type Curve struct {
 	Name   string
 	X, Y   []float64
 	Lo, Hi []float64
+	// Dots draws points without a line, with error bars in place of the band. X may be in
+	// any order.
+	Dots bool
 }
 
 // Level is a named horizontal line; a NaN is left out of this panel.
@@ -49,10 +52,7 @@ type Level struct {
 	Y    float64
 }
 
-// pngDPI makes text sharp on dense screens: 1.5 image pixels to a CSS pixel.
-const pngDPI = 144
-
-// Validate refuses a figure that could not be drawn as it is meant.
+// Validate refuses a figure that could not be drawn as intended.
 func (f *Figure) Validate() error {
 	if len(f.Panels) == 0 {
 		return errors.New("report: figure without panels")
@@ -74,102 +74,59 @@ func (p *Panel) validate() error {
 	if len(p.Curves) == 0 {
 		return errors.New("no curves")
 	}
+	if p.LogY && p.YMin < p.YMax && p.YMin <= 0 {
+		return fmt.Errorf("a logarithmic axis from %g", p.YMin)
+	}
 	for _, c := range p.Curves {
-		if err := c.validate(p.LogX); err != nil {
+		if err := c.validate(p); err != nil {
 			return fmt.Errorf("curve %q: %w", c.Name, err)
 		}
 	}
 	for _, l := range p.Levels {
-		if math.IsInf(l.Y, 0) {
-			return fmt.Errorf("level %q is infinite", l.Name)
+		if math.IsInf(l.Y, 0) || p.LogY && l.Y <= 0 {
+			return fmt.Errorf("level %q at %g cannot be drawn", l.Name, l.Y)
 		}
 	}
 	return nil
 }
 
-func (c *Curve) validate(log bool) error {
+func (c *Curve) validate(p *Panel) error {
 	if len(c.X) == 0 || len(c.Y) != len(c.X) {
 		return fmt.Errorf("%d values of x, %d of y", len(c.X), len(c.Y))
 	}
-	if (len(c.Lo) != 0 || len(c.Hi) != 0) && (len(c.Lo) != len(c.X) || len(c.Hi) != len(c.X)) {
-		return fmt.Errorf("a band of %d and %d values around %d", len(c.Lo), len(c.Hi), len(c.X))
-	}
-	points := 0
 	for i, x := range c.X {
-		switch {
-		case math.IsNaN(x) || math.IsInf(x, 0) || log && x <= 0:
+		switch y := c.Y[i]; {
+		case math.IsNaN(x) || math.IsInf(x, 0) || p.LogX && x <= 0:
 			return fmt.Errorf("x[%d] = %g cannot be drawn", i, x)
-		case i > 0 && x < c.X[i-1]:
+		case i > 0 && x < c.X[i-1] && !c.dots(p):
 			return fmt.Errorf("x[%d] goes back", i)
-		case math.IsInf(c.Y[i], 0):
-			return fmt.Errorf("y[%d] is infinite", i)
+		case math.IsInf(y, 0) || p.LogY && y <= 0:
+			return fmt.Errorf("y[%d] = %g cannot be drawn", i, y)
 		}
-		if !math.IsNaN(c.Y[i]) {
-			points++
-		}
+	}
+	if !slices.ContainsFunc(c.Y, func(y float64) bool { return !math.IsNaN(y) }) {
+		return errors.New("no points")
+	}
+	return c.validateBounds(p.LogY)
+}
+
+func (c *Curve) validateBounds(log bool) error {
+	if len(c.Lo) == 0 && len(c.Hi) == 0 {
+		return nil
+	}
+	if len(c.Lo) != len(c.X) || len(c.Hi) != len(c.X) {
+		return fmt.Errorf("%d lower and %d upper bounds of %d values", len(c.Lo), len(c.Hi), len(c.X))
 	}
 	for i := range c.Lo {
-		if !(c.Lo[i] <= c.Hi[i]) || math.IsInf(c.Lo[i], 0) || math.IsInf(c.Hi[i], 0) {
-			return fmt.Errorf("the band's bounds at %d are not finite and in order", i)
+		if !(c.Lo[i] <= c.Hi[i]) || math.IsInf(c.Lo[i], 0) || math.IsInf(c.Hi[i], 0) || log && c.Lo[i] <= 0 {
+			return fmt.Errorf("the bounds at %d cannot be drawn", i)
 		}
-	}
-	if points == 0 {
-		return errors.New("no points")
 	}
 	return nil
 }
 
-// SVG renders the figure as an SVG document.
-func (f *Figure) SVG() ([]byte, error) {
-	if err := f.Validate(); err != nil {
-		return nil, err
-	}
-	w, h := f.size()
-	c := vgsvg.New(w, h)
-	if err := f.draw(draw.New(c)); err != nil {
-		return nil, err
-	}
-	var buf bytes.Buffer
-	if _, err := c.WriteTo(&buf); err != nil {
-		return nil, fmt.Errorf("report: svg: %w", err)
-	}
-	// Viewers without the Liberation fonts get fonts of the same widths.
-	return bytes.ReplaceAll(buf.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), nil
-}
-
-// PNG renders the figure at 1.5 times its size in CSS pixels.
-func (f *Figure) PNG() ([]byte, error) {
-	if err := f.Validate(); err != nil {
-		return nil, err
-	}
-	w, h := f.size()
-	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))
-	if err := f.draw(draw.New(c)); err != nil {
-		return nil, err
-	}
-	var buf bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); err != nil {
-		return nil, fmt.Errorf("report: png: %w", err)
-	}
-	return buf.Bytes(), nil
-}
-
-// Write renders the figure to base.svg and base.png.
-func (f *Figure) Write(base string) error {
-	svg, err := f.SVG()
-	if err != nil {
-		return err
-	}
-	png, err := f.PNG()
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.WriteFile(base+".svg", svg); err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(base+".png", png)
-}
+// dots reports whether the curve is drawn without a line.
+func (c *Curve) dots(p *Panel) bool { return c.Dots || len(p.Categories) > 0 }
 
 // size is the figure's size in points (1/72 inch).
 func (f *Figure) size() (w, h vg.Length) {

@@ -2,8 +2,6 @@ package figure
 
 import (
 	"bytes"
-	"choir/internal/atomicfile"
-	"encoding/csv"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -14,10 +12,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot"
 )
 
 // rise is a typical session: 16 points that rise from the first value to the second.
@@ -140,44 +139,102 @@ func TestSameInputSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, render := range map[string]func() ([]byte, error){"svg": f.SVG, "png": f.PNG} {
-		a, errA := render()
-		b, errB := render()
-		if errA != nil || errB != nil || !bytes.Equal(a, b) {
-			t.Errorf("%s: two renderings differ: %v %v", name, errA, errB)
-		}
+	for _, format := range Formats() {
+		t.Run(format, func(t *testing.T) {
+			a, err := f.Render(format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := f.Render(format)
+			if err != nil || !bytes.Equal(a, b) {
+				t.Errorf("two renderings differ: %v", err)
+			}
+		})
+	}
+	if _, err := f.Render("gif"); err == nil {
+		t.Error("an unknown format was rendered")
 	}
 }
 
-// Other shapes that experiments need: bands, gaps, a log axis, one point, many panels.
+// Shapes that experiments need: bands, gaps, logarithmic axes, dots, one point, many panels.
 func TestFigureShapes(t *testing.T) {
+	one := func(p Panel, curves ...Curve) *Figure {
+		p.Curves = append(p.Curves, curves...)
+		return &Figure{Panels: []Panel{p}}
+	}
 	x := rounds()
 	gaps := rise(1, 2)
 	gaps[3], gaps[15] = math.NaN(), math.NaN()
-	for name, f := range map[string]*Figure{
-		"band":     {Panels: []Panel{{Curves: []Curve{{Name: "a", X: x, Y: rise(1, 2), Lo: rise(.9, 1.9), Hi: rise(1.1, 2.1)}}}}},
-		"gaps":     {Panels: []Panel{{Curves: []Curve{{Name: "a", X: x, Y: gaps}}}}},
-		"log":      {Panels: []Panel{{LogX: true, Curves: []Curve{{Name: "a", X: []float64{1e-3, 1, 1e6}, Y: []float64{1, 2, 3}}}}}},
-		"constant": {Panels: []Panel{{Curves: []Curve{{Name: "a", X: x, Y: make([]float64, 16)}}}}},
-		"point":    {Panels: []Panel{{Curves: []Curve{{Name: "a", X: []float64{5}, Y: []float64{7}}}}}},
-		"fixed":    {Panels: []Panel{{YMin: 0, YMax: 1, Curves: []Curve{{Name: "beyond", X: x, Y: rise(2, 3)}}}}},
-		"wide":     {Width: 900, Height: 250, Panels: []Panel{{Curves: many(9)}, {Curves: many(3)}, {Curves: many(1)}}},
-	} {
-		svg, err := f.SVG()
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		labels := strings.Join(texts(t, svg), "|")
-		if !strings.Contains(labels, f.Panels[0].Curves[0].Name) || strings.Contains(string(svg), "NaN") {
-			t.Errorf("%s: %s", name, labels)
-		}
-		if name == "fixed" && !strings.Contains(labels, "↑ beyond: ") {
-			t.Errorf("a curve outside the window goes unmentioned: %s", labels)
-		}
-		if _, err := f.PNG(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+	band := Curve{Name: "a", X: x, Y: rise(1, 2), Lo: rise(.9, 1.9), Hi: rise(1.1, 2.1)}
+	bars := band
+	bars.Dots = true
+	wide := Curve{Name: "a", X: []float64{1e-3, 1, 1e6}, Y: []float64{1e-7, 2, 3e4}}
+	tests := []struct {
+		name   string
+		figure *Figure
+		want   []string // texts in the picture
+	}{
+		{"band", one(Panel{}, band), nil},
+		{"error bars", one(Panel{}, bars), nil},
+		{"gaps", one(Panel{}, Curve{Name: "a", X: x, Y: gaps}), nil},
+		{"log-log", one(Panel{LogX: true, LogY: true}, wide), []string{"10⁻⁶", "0.01", "100", "10⁶"}},
+		{"constant", one(Panel{}, Curve{Name: "a", X: x, Y: make([]float64, 16)}), nil},
+		{"point", one(Panel{}, Curve{Name: "a", X: []float64{5}, Y: []float64{7}}), nil},
+		{"fixed", one(Panel{YMin: 0, YMax: 1}, Curve{Name: "a", X: x, Y: rise(2, 3)}), []string{"↑ a: 2.993"}},
+		{"categories", one(Panel{Categories: []string{"even", "odd"}},
+			Curve{Name: "a", X: []float64{0.1, 1.1, 0.1}, Y: []float64{3, 4, 5}}), []string{"even", "odd"}},
+		{"panels", &Figure{Width: 900, Height: 250,
+			Panels: []Panel{{Curves: many(9)}, {Curves: many(3)}, {Curves: many(1)}}}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			svg, err := test.figure.SVG()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := texts(t, svg)
+			for _, want := range append(test.want, test.figure.Panels[0].Curves[0].Name) {
+				if !slices.Contains(all, want) {
+					t.Errorf("the picture lacks %q: %q", want, all)
+				}
+			}
+			if bytes.Contains(svg, []byte("NaN")) {
+				t.Error("the picture has a NaN")
+			}
+			for _, format := range Formats()[1:] {
+				if _, err := test.figure.Render(format); err != nil {
+					t.Errorf("%s: %v", format, err)
+				}
+			}
+		})
+	}
+}
+
+// On a logarithmic axis every point is inside the window.
+func TestLogarithmicWindowShowsAllPoints(t *testing.T) {
+	p := Panel{LogY: true, Curves: []Curve{
+		{Name: "a", X: []float64{1, 2}, Y: []float64{1, 2}},
+		{Name: "b", X: []float64{1, 2}, Y: []float64{1e-5, 1e7}},
+	}}
+	lo, hi := p.yWindow()
+	if lo > 1e-5 || hi < 1e7 || len(p.outside(lo, hi)) > 0 {
+		t.Errorf("the window is %g to %g", lo, hi)
+	}
+}
+
+// Every text carries its length.
+func TestTextLength(t *testing.T) {
+	f, err := typical().Figure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg, err := f.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := bytes.Count(svg, []byte("<text "))
+	if with := bytes.Count(svg, []byte(`<text textLength="`)); with != all || with < 20 {
+		t.Errorf("%d of %d texts have a length", with, all)
 	}
 }
 
@@ -190,42 +247,54 @@ func many(n int) []Curve {
 }
 
 func TestFigureRefuses(t *testing.T) {
-	good := Curve{Name: "a", X: []float64{1, 2}, Y: []float64{3, 4}}
-	panel := func(change func(*Panel)) *Figure {
-		p := Panel{Curves: []Curve{good}}
-		change(&p)
+	panel := func(change func(*Panel, *Curve)) *Figure {
+		p := Panel{Curves: []Curve{{Name: "a", X: []float64{1, 2}, Y: []float64{3, 4}}}}
+		change(&p, &p.Curves[0])
 		return &Figure{Panels: []Panel{p}}
 	}
-	for name, f := range map[string]*Figure{
-		"no panels":      {},
-		"size":           {Width: -1, Panels: []Panel{{Curves: []Curve{good}}}},
-		"small":          {Width: 100, Panels: []Panel{{Curves: []Curve{good}}}},
-		"legend":         {Width: 150, Height: 150, Panels: []Panel{{Curves: many(20)}}},
-		"no curves":      panel(func(p *Panel) { p.Curves = nil }),
-		"no points":      panel(func(p *Panel) { p.Curves[0] = Curve{} }),
-		"lengths":        panel(func(p *Panel) { p.Curves[0].Y = []float64{1} }),
-		"only gaps":      panel(func(p *Panel) { p.Curves[0].Y = []float64{math.NaN(), math.NaN()} }),
-		"infinite":       panel(func(p *Panel) { p.Curves[0].Y = []float64{1, math.Inf(1)} }),
-		"x NaN":          panel(func(p *Panel) { p.Curves[0].X = []float64{1, math.NaN()} }),
-		"x back":         panel(func(p *Panel) { p.Curves[0].X = []float64{2, 1} }),
-		"half a band":    panel(func(p *Panel) { p.Curves[0].Lo = []float64{1, 1} }),
-		"crossed band":   panel(func(p *Panel) { p.Curves[0].Lo, p.Curves[0].Hi = []float64{1, 3}, []float64{2, 2} }),
-		"log of zero":    panel(func(p *Panel) { p.LogX, p.Curves[0].X = true, []float64{0, 1} }),
-		"infinite level": panel(func(p *Panel) { p.Levels = []Level{{"l", math.Inf(-1)}} }),
-	} {
-		if _, err := f.SVG(); err == nil {
-			t.Errorf("%s: svg not refused", name)
-		}
-		dir := t.TempDir()
-		if err := f.Write(filepath.Join(dir, "f")); err == nil {
-			t.Errorf("%s: not refused", name)
-		}
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
-			t.Errorf("%s: left %d files", name, len(entries))
-		}
+	nan := math.NaN()
+	tests := []struct {
+		name   string
+		figure *Figure
+	}{
+		{"no panels", &Figure{}},
+		{"size", &Figure{Width: -1, Panels: []Panel{{Curves: many(1)}}}},
+		{"small", &Figure{Width: 100, Panels: []Panel{{Curves: many(1)}}}},
+		{"legend", &Figure{Width: 150, Height: 150, Panels: []Panel{{Curves: many(20)}}}},
+		{"no curves", panel(func(p *Panel, _ *Curve) { p.Curves = nil })},
+		{"no points", panel(func(_ *Panel, c *Curve) { *c = Curve{} })},
+		{"lengths", panel(func(_ *Panel, c *Curve) { c.Y = []float64{1} })},
+		{"only gaps", panel(func(_ *Panel, c *Curve) { c.Y = []float64{nan, nan} })},
+		{"infinite", panel(func(_ *Panel, c *Curve) { c.Y = []float64{1, math.Inf(1)} })},
+		{"x NaN", panel(func(_ *Panel, c *Curve) { c.X = []float64{1, nan} })},
+		{"x back", panel(func(_ *Panel, c *Curve) { c.X = []float64{2, 1} })},
+		{"half a band", panel(func(_ *Panel, c *Curve) { c.Lo = []float64{1, 1} })},
+		{"crossed band", panel(func(_ *Panel, c *Curve) { c.Lo, c.Hi = []float64{1, 3}, []float64{2, 2} })},
+		{"log of zero", panel(func(p *Panel, c *Curve) { p.LogX, c.X = true, []float64{0, 1} })},
+		{"log of zero y", panel(func(p *Panel, c *Curve) { p.LogY, c.Y = true, []float64{0, 1} })},
+		{"log of a bound", panel(func(p *Panel, c *Curve) {
+			p.LogY = true
+			c.Lo, c.Hi = []float64{0, 1}, []float64{4, 5}
+		})},
+		{"log window", panel(func(p *Panel, _ *Curve) { p.LogY, p.YMax = true, 5 })},
+		{"infinite level", panel(func(p *Panel, _ *Curve) { p.Levels = []Level{{"l", math.Inf(-1)}} })},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := test.figure.SVG(); err == nil {
+				t.Error("not refused")
+			}
+			dir := t.TempDir()
+			if err := test.figure.Write(filepath.Join(dir, "f")); err == nil {
+				t.Error("written")
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+				t.Errorf("left %d files", len(entries))
+			}
+		})
 	}
 	if _, err := (LearningCurve{}).Figure(); err == nil {
-		t.Error("learning curve without series: not refused")
+		t.Error("a learning curve without series was not refused")
 	}
 }
 
@@ -240,7 +309,7 @@ func TestStylesDiffer(t *testing.T) {
 	if len(styles) != 40 {
 		t.Fatalf("%d styles", len(styles))
 	}
-	for _, s := range styles {
+	for _, s := range inOrder(styles) {
 		look := fmt.Sprintf("%v %v %T", s.line.Color, s.line.Dashes, s.glyph.Shape)
 		if other, ok := seen[look]; ok {
 			t.Errorf("%s looks like %s", s.name, other)
@@ -249,112 +318,34 @@ func TestStylesDiffer(t *testing.T) {
 	}
 }
 
-func TestAxisTicks(t *testing.T) {
-	for _, c := range []struct {
+func TestTicks(t *testing.T) {
+	tests := []struct {
+		name   string
+		ticker plot.Ticker
 		lo, hi float64
-		whole  bool
 		want   string
 	}{
-		{-.3, 15.3, true, "0 2 4 6 8 10 12 14"},
-		{-.02, 2.02, true, "0 1 2"},
-		{.704, .8623, false, "0.72 0.74 0.76 0.78 0.80 0.82 0.84 0.86"},
-		{-.7, .2, false, "−0.6 −0.4 −0.2 0.0 0.2"},
-		{0, 4000, true, "0 500 1000 1500 2000 2500 3000 3500 4000"},
-	} {
-		var labels []string
-		for _, tick := range (axisTicks{whole: c.whole}).Ticks(c.lo, c.hi) {
-			labels = append(labels, tick.Label)
-		}
-		if got := strings.Join(labels, " "); got != c.want {
-			t.Errorf("%g to %g: %s, want %s", c.lo, c.hi, got, c.want)
-		}
+		{"whole", axisTicks{whole: true}, -.3, 15.3, "0 2 4 6 8 10 12 14"},
+		{"whole, few", axisTicks{whole: true}, -.02, 2.02, "0 1 2"},
+		{"hundredths", axisTicks{}, .704, .8623, "0.72 0.74 0.76 0.78 0.80 0.82 0.84 0.86"},
+		{"around zero", axisTicks{}, -.7, .2, "−0.6 −0.4 −0.2 0.0 0.2"},
+		{"thousands", axisTicks{}, 0, 4000, "0 500 1000 1500 2000 2500 3000 3500 4000"},
+		{"below two decades", logTicks{}, 1, 60, "1 2 5 10 20 50"},
+		{"three decades", logTicks{}, 1, 1000, "1 10 100 1000"},
+		{"small", logTicks{}, 1e-6, 1e-3, "10⁻⁶ 10⁻⁵ 10⁻⁴ 0.001"},
+		{"many decades", logTicks{}, 1e-2, 1e9, "0.01 1 100 10000 10⁶ 10⁸"},
 	}
-	var labels []string
-	for _, tick := range (logTicks{}).Ticks(1, 1000) {
-		labels = append(labels, tick.Label)
-	}
-	if got := strings.Join(labels, " "); got != "1 2 5 10 20 50 100 200 500 1000" {
-		t.Errorf("log: %s", got)
-	}
-}
-
-func TestWriteJSON(t *testing.T) {
-	type doc struct {
-		Version int     `json:"schema_version"`
-		Text    string  `json:"text"`
-		Value   float64 `json:"value"`
-	}
-	path := filepath.Join(t.TempDir(), "result.json")
-	if err := atomicfile.WriteJSON(path, doc{1, "<a & b>", .5}); err != nil {
-		t.Fatal(err)
-	}
-	const want = "{\n  \"schema_version\": 1,\n  \"text\": \"<a & b>\",\n  \"value\": 0.5\n}\n"
-	if b, err := os.ReadFile(path); err != nil || string(b) != want {
-		t.Errorf("%q, %v", b, err)
-	}
-	for name, v := range map[string]any{
-		"no version": map[string]int{"x": 1}, "version 0": doc{}, "array": []int{1}, "null": nil, "NaN": doc{1, "", math.NaN()},
-	} {
-		if err := atomicfile.WriteJSON(path, v); err == nil {
-			t.Errorf("%s: not refused", name)
-		}
-	}
-	if b, err := os.ReadFile(path); err != nil || string(b) != want {
-		t.Errorf("a refused document changed the file: %q, %v", b, err)
-	}
-}
-
-func TestWriteCSV(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "rounds.csv")
-	rows := [][]any{{1, .1, "a,b", true}, {uint64(2), math.NaN(), "say \"x\"", nil}}
-	if err := atomicfile.WriteCSV(path, []string{"round", "epsilon", "note", "ok"}, rows); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	got, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := [][]string{{"round", "epsilon", "note", "ok"}, {"1", "0.1", "a,b", "true"}, {"2", "", "say \"x\"", ""}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	for name, row := range map[string][]any{
-		"short": {1}, "infinite": {1, math.Inf(1), "", nil}, "type": {1, 2, struct{}{}, nil},
-	} {
-		if err := atomicfile.WriteCSV(path, []string{"round", "epsilon", "note", "ok"}, [][]any{row}); err == nil {
-			t.Errorf("%s: not refused", name)
-		}
-	}
-	if err := atomicfile.WriteCSV(path, nil, nil); err == nil {
-		t.Error("no columns: not refused")
-	}
-}
-
-// A write that cannot finish leaves the old file and no rubbish.
-func TestWriteFileIsAtomic(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "taken")
-	if err := os.MkdirAll(filepath.Join(path, "inside"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := atomicfile.WriteFile(path, []byte("x")); err == nil {
-		t.Error("a folder was replaced by a file")
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%d entries, %v", len(entries), err)
-	}
-	file := filepath.Join(dir, "f")
-	for _, content := range []string{"one", "two"} {
-		if err := atomicfile.WriteFile(file, []byte(content)); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := os.ReadFile(file); err != nil || string(b) != content {
-			t.Errorf("%q, %v", b, err)
-		}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var labels []string
+			for _, tick := range test.ticker.Ticks(test.lo, test.hi) {
+				if !tick.IsMinor() {
+					labels = append(labels, tick.Label)
+				}
+			}
+			if got := strings.Join(labels, " "); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
 	}
 }

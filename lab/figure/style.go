@@ -2,6 +2,8 @@ package figure
 
 import (
 	"image/color"
+	"maps"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -18,11 +20,13 @@ const (
 	gap       = vg.Length(9)
 )
 
-// ink is the colour of text and axes, grid that of the grid and frame.
+func white() color.Color { return color.NRGBA{R: 0xff, G: 0xff, B: 0xff, A: 0xff} }
+
+// ink is the colour of text and axes, grid the colour of the grid.
 func ink() color.Color  { return color.NRGBA{R: 0x22, G: 0x22, B: 0x22, A: 0xff} }
 func grid() color.Color { return color.NRGBA{R: 0xe4, G: 0xe4, B: 0xe4, A: 0xff} }
 
-// palette is Okabe and Ito's, without the yellow that white paper swallows.
+// palette is that of [OI08] without its yellow, which is faint on white paper.
 func palette() []color.NRGBA {
 	return []color.NRGBA{
 		{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}, // blue
@@ -38,32 +42,38 @@ func palette() []color.NRGBA {
 // style is how one name is drawn, in every panel and in the legend.
 type style struct {
 	name  string
+	order int // of the names, by appearance
+	dots  bool
 	line  draw.LineStyle
 	glyph draw.GlyphStyle // Shape is nil for levels
 	band  color.Color
 }
 
 // styles gives every name of the figure its style, curves first, in order of appearance.
-func (f *Figure) styles() []style {
-	var out []style
-	seen := map[string]bool{}
-	add := func(name string, curve bool) {
-		if !seen[name] {
-			seen[name] = true
-			out = append(out, newStyle(name, len(out), curve))
+func (f *Figure) styles() map[string]style {
+	out := map[string]style{}
+	add := func(name string, curve, dots bool) {
+		if _, ok := out[name]; !ok {
+			s := newStyle(name, len(out), curve)
+			s.dots = dots
+			out[name] = s
 		}
 	}
-	for _, p := range f.Panels {
-		for _, c := range p.Curves {
-			add(c.Name, true)
+	for i := range f.Panels {
+		for _, c := range f.Panels[i].Curves {
+			add(c.Name, true, c.dots(&f.Panels[i]))
 		}
 	}
 	for _, p := range f.Panels {
 		for _, l := range p.Levels {
-			add(l.Name, false)
+			add(l.Name, false, false)
 		}
 	}
 	return out
+}
+
+func inOrder(styles map[string]style) []style {
+	return slices.SortedFunc(maps.Values(styles), func(a, b style) int { return a.order - b.order })
 }
 
 func newStyle(name string, i int, curve bool) style {
@@ -71,7 +81,7 @@ func newStyle(name string, i int, curve bool) style {
 	c := colors[i%len(colors)]
 	band := c
 	band.A = 0x33
-	s := style{name: name, band: band, line: draw.LineStyle{Color: c, Width: 1.8}}
+	s := style{name: name, order: i, band: band, line: draw.LineStyle{Color: c, Width: 1.8}}
 	if !curve {
 		s.line.Width = 1.4
 		s.line.Dashes = dashes(i)
@@ -84,7 +94,7 @@ func newStyle(name string, i int, curve bool) style {
 		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{},
 		draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
 	}
-	// When the colours come round again, dashes and another marker set the curve apart.
+	// From the second round of colours on, dashes and another marker make the curve distinct.
 	turn := i / len(colors)
 	if turn > 0 {
 		s.line.Dashes = dashes(turn - 1)
@@ -104,5 +114,8 @@ func textStyle(size vg.Length, bold bool) text.Style {
 	if bold {
 		f.Weight = 3 // bold, in golang.org/x/image/font's scale
 	}
-	return text.Style{Color: ink(), Font: f, Handler: plot.DefaultTextHandler, XAlign: draw.XLeft, YAlign: draw.YCenter}
+	return text.Style{
+		Color: ink(), Font: f, Handler: plot.DefaultTextHandler,
+		XAlign: draw.XLeft, YAlign: draw.YCenter,
+	}
 }

@@ -13,7 +13,7 @@ type axisTicks struct {
 	whole bool // whole numbers only
 }
 
-// Ticks implements plot.Ticker with four to nine labelled ticks and no others.
+// Ticks implements plot.Ticker with four to nine labelled ticks.
 func (t axisTicks) Ticks(lo, hi float64) []plot.Tick {
 	step := tickStep((hi - lo) / 8)
 	if t.whole {
@@ -42,24 +42,66 @@ func tickStep(v float64) float64 {
 	return 10 * power
 }
 
-// logTicks labels 1, 2 and 5 in every decade, or the powers of ten if there are many.
-type logTicks struct{}
+// logTicks labels 1, 2 and 5 in every decade, or the powers of ten if there are many. The
+// other multiples have minor ticks.
+type logTicks struct {
+	apart bool // labels are beside each other: fewer of them fit
+}
 
 // Ticks implements plot.Ticker.
-func (logTicks) Ticks(lo, hi float64) []plot.Tick {
-	multiples := []float64{1, 2, 5}
-	if hi/lo > 1e4 {
-		multiples = multiples[:1]
+func (t logTicks) Ticks(lo, hi float64) []plot.Tick {
+	decades := math.Log10(hi / lo)
+	labelled := []float64{1, 2, 5}
+	if decades > 2.6 || t.apart && decades > 1.95 {
+		labelled = labelled[:1]
 	}
+	every := int(math.Ceil(decades / 7)) // of the decades, so that labels stay apart
 	var out []plot.Tick
-	for power := math.Pow(10, math.Floor(math.Log10(lo))); power <= hi; power *= 10 {
-		for _, m := range multiples {
-			if v := m * power; v >= lo*(1-1e-9) && v <= hi*(1+1e-9) {
-				out = append(out, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)})
+	for e := int(math.Floor(math.Log10(lo))); math.Pow10(e) <= hi; e++ {
+		for m := 1.0; m < 10; m++ {
+			v := m * math.Pow10(e)
+			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
+				continue
 			}
+			tick := plot.Tick{Value: v}
+			for _, l := range labelled {
+				if l == m && e%every == 0 {
+					tick.Label = decimal(v)
+				}
+			}
+			out = append(out, tick)
 		}
 	}
 	return out
+}
+
+// decimal writes a tick of a logarithmic axis: with digits where they are few, else as a
+// power of ten.
+func decimal(v float64) string {
+	if v >= 1e-3 && v < 1e5 {
+		return strconv.FormatFloat(v, 'g', 12, 64)
+	}
+	e := int(math.Floor(math.Log10(v) + 1e-9))
+	power := "10" + superscript(e)
+	if m := strconv.FormatFloat(v/math.Pow10(e), 'g', 3, 64); m != "1" {
+		return m + "·" + power
+	}
+	return power
+}
+
+func superscript(n int) string {
+	digits := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴",
+		"5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+	return digits.Replace(strconv.Itoa(n))
+}
+
+// categories labels the positions 0, 1, 2, ...
+func categories(names []string) plot.ConstantTicks {
+	var ticks plot.ConstantTicks
+	for i, name := range names {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+	}
+	return ticks
 }
 
 // number formats with a real minus sign.

@@ -27,8 +27,9 @@ type Options struct {
 	Seeds     int
 	First     int // the first seed; 0 is 1
 	Transport Transport
-	Dir       string // for what a session over NATS keeps while it runs
-	DataDir   string // the folder of the papers' data sets
+	Dir       string   // for what a session over NATS keeps while it runs
+	DataDir   string   // the folder of the papers' data sets
+	Figures   []string // formats of the figures
 	// Only restricts a study to some of its methods or cases, by name; see Picks.
 	Only []string
 	// Progress is told what is being done; nil: nobody.
@@ -139,10 +140,13 @@ type Panel struct {
 	XLabel string  `json:"x_label"`
 	YLabel string  `json:"y_label"`
 	LogX   bool    `json:"log_x,omitempty"`
+	LogY   bool    `json:"log_y,omitempty"`
 	YMin   float64 `json:"y_min,omitempty"`
 	YMax   float64 `json:"y_max,omitempty"`
 	Curves []Curve `json:"curves"`
 	Levels []Level `json:"levels,omitempty"`
+	// Categories label X = 0, 1, 2, ...; the curves are then dots with a bar at their mean.
+	Categories []string `json:"categories,omitempty"`
 }
 
 // Curve is a line with an error band of one standard error, if SE is set.

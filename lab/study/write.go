@@ -11,9 +11,9 @@ import (
 	"choir/lab/figure"
 )
 
-// Write leaves the result in a folder as name.json, .csv, .md, and, if it has curves,
-// .svg and .png.
-func (r *Result) Write(dir string) error {
+// Write leaves the result in a folder as name.json, .csv, .md, and, if it has curves, its
+// figures in the given formats; without formats .svg and .png.
+func (r *Result) Write(dir string, formats ...string) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (r *Result) Write(dir string) error {
 		return err
 	}
 	for i := range r.figures() {
-		if err := r.figure(i).Write(r.FigureBase(dir, i)); err != nil {
+		if err := r.figure(i).Write(r.FigureBase(dir, i), formats...); err != nil {
 			return fmt.Errorf("study: %s: %w", r.Name, err)
 		}
 	}
@@ -53,7 +53,8 @@ func (r *Result) FigureBase(dir string, i int) string {
 func (r *Result) figure(i int) *figure.Figure {
 	f := &figure.Figure{Title: r.Title, Width: 1500, Height: 560}
 	for _, p := range r.Panels[i*panelsAFigure : min(len(r.Panels), (i+1)*panelsAFigure)] {
-		q := figure.Panel{Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, LogX: p.LogX, YMin: p.YMin, YMax: p.YMax}
+		q := figure.Panel{Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, LogX: p.LogX, LogY: p.LogY,
+			YMin: p.YMin, YMax: p.YMax, Categories: p.Categories}
 		for _, c := range p.Curves {
 			q.Curves = append(q.Curves, c.drawn())
 		}

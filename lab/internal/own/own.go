@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
@@ -97,6 +98,7 @@ func (t trial) run(ctx context.Context, o study.Options) (*study.Result, error) 
 			return nil, err
 		}
 	}
+	r.Panels = pictures(r.Rows)
 	return r, nil
 }
 
@@ -134,25 +136,34 @@ func (t trial) add(ctx context.Context, o study.Options, r *study.Result, c shar
 			r.Rows = append(r.Rows, study.Row{Case: c.name, Method: m, Measure: measure, Values: f[m][i]}.Mean())
 		}
 	}
-	r.Panels = append(r.Panels, pictures(c.name, r.Rows[len(r.Rows)-2*(len(names)+2):], o.Each())...)
 	return nil
 }
 
-// pictures are the scores seed by seed. What is more than 1 below the last row's, the
-// majority's, is left out: it would leave no room for the others.
-func pictures(name string, rows []study.Row, seeds []int) []study.Panel {
-	var all []study.Panel
-	for i, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
-		p, least := study.Panel{Title: name, XLabel: "seed", YLabel: "test " + string(measure)}, rows[len(rows)-2+i].Ours-1
-		for _, row := range rows {
-			if row.Measure != measure || row.Ours < least {
-				continue
+// pictures show the scores of every seed, by case and method.
+func pictures(rows []study.Row) (all []study.Panel) {
+	var cases, methods []string
+	for _, r := range rows {
+		if !slices.Contains(cases, r.Case) {
+			cases = append(cases, r.Case)
+		}
+		if !slices.Contains(methods, r.Method) {
+			methods = append(methods, r.Method)
+		}
+	}
+	for _, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
+		p := study.Panel{Title: "every seed, and the mean", YLabel: "test " + string(measure), Categories: cases}
+		for i, method := range methods {
+			c := study.Curve{Name: method}
+			shift := 0.8 * ((float64(i)+0.5)/float64(len(methods)) - 0.5)
+			for _, r := range rows {
+				if r.Measure != measure || r.Method != method {
+					continue
+				}
+				for _, v := range r.Values {
+					c.X, c.Y = append(c.X, float64(slices.Index(cases, r.Case))+shift), append(c.Y, v)
+				}
 			}
-			k := study.Curve{Name: row.Method, Y: row.Values}
-			for _, seed := range seeds {
-				k.X = append(k.X, float64(seed))
-			}
-			p.Curves = append(p.Curves, k)
+			p.Curves = append(p.Curves, c)
 		}
 		all = append(all, p)
 	}
