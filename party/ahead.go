@@ -6,35 +6,32 @@ import (
 	"choir/protocol"
 )
 
-// defaultAhead is up to how many coordinates noise is drawn ahead, 8 bytes each.
+// defaultAhead is the default of Config.Ahead.
 const defaultAhead = 1 << 20
 
-// aheadChunks is how many chunks of noise a step draws at most: a few milliseconds'
-// work for a core or two, behind which whatever else came is taken in.
+// aheadChunks is the number of chunks of noise that a step draws, a few milliseconds of work
+// on one or two cores, so that messages do not wait long.
 const aheadChunks = 4
 
-// drawn is the noise of one contribution: a seed that has never been used, and what
-// it expands to, as far as that is there; the rest is made chunk by chunk when it is
-// needed. It lives in memory only. A crash, or the end of the plan, throws it away; what
-// it was for gets other noise.
+// drawn is the noise of one contribution: a seed that was never used before, and the first
+// samples of its expansion. The rest is drawn chunk by chunk when it is needed. It is kept in
+// memory only: a crash or the end of the plan discards it, and another seed takes its place.
 type drawn struct {
 	seed  noise.Seed
-	whole []int64 // nil: none of it was made ahead
-	ready int     // how many coordinates of whole are there, from the front
+	whole []int64 // memory for all samples; nil if none is drawn ahead
+	ready int     // whole[:ready] is drawn
 }
 
-// prepare draws the noise of the next contribution while this party has nothing else
-// to do: no attempt is open that it knows of and nothing is on its way. So the time
-// that sampling takes, which depends on the samples, passes before the request that
-// they are for, and doesn't show in the answer. It is drawn a few chunks a step, the
-// first while others join: a round's opening finds it there.
+// prepare draws the noise of the next contribution while no known attempt is open and nothing
+// is being sent. The time that sampling takes depends on the samples; drawn before the
+// request, it does not show in the time to answer. A step draws a few chunks, the first of
+// them while the other members join.
 //
-// A party that has contributed waits until a node signed the set that counts: then all
-// contributions are where they belong, and what is left of the round is the nodes'
-// and the aggregator's work. Parties that share a machine don't delay each other's so.
+// After a contribution the party waits for a node's signature on the set. From then on only
+// nodes and aggregator have work in the round, so parties that share a machine do not delay
+// each other's contributions.
 func (p *Party) prepare() {
-	busy := len(p.eff.Send) > 0 || p.open != nil || (p.own != nil && (p.own.out != nil || len(p.agrees[p.own.pair]) == 0))
-	if busy || !p.noisy() || int(p.bound.Plan.Dim) > p.cfg.Ahead || p.last() {
+	if p.busy() || !p.noisy() || int(p.bound.Plan.Dim) > p.cfg.Ahead || p.last() {
 		return
 	}
 	if p.nextNoise == nil {
@@ -43,10 +40,10 @@ func (p *Party) prepare() {
 			p.finish(err)
 			return
 		}
-		d.whole = p.cfg.Room.forNoise(d, int(p.bound.Plan.Dim))
+		d.whole = make([]int64, p.bound.Plan.Dim)
 		p.nextNoise = d
 	}
-	if p.nextNoise.ready == len(p.nextNoise.whole) || !p.cfg.Room.has(p.nextNoise) {
+	if p.nextNoise.ready == len(p.nextNoise.whole) {
 		return
 	}
 	if err := p.fill(p.nextNoise); err != nil {
@@ -54,11 +51,19 @@ func (p *Party) prepare() {
 		return
 	}
 	if p.nextNoise.ready < len(p.nextNoise.whole) {
-		p.eff.Wake = p.now // there is more
+		p.eff.Wake = p.now // there is more to draw
 	}
 }
 
-// fill makes the next chunks of the noise.
+// busy reports whether drawing noise now would delay a contribution.
+func (p *Party) busy() bool {
+	if len(p.eff.Send) > 0 || p.open != nil {
+		return true
+	}
+	return p.own != nil && (p.own.out != nil || len(p.agrees[p.own.pair]) == 0)
+}
+
+// fill draws the next chunks of the noise.
 func (p *Party) fill(d *drawn) error {
 	from := d.ready / noise.ChunkSamples
 	n := min(aheadChunks, (len(d.whole)-d.ready+noise.ChunkSamples-1)/noise.ChunkSamples)
@@ -70,16 +75,16 @@ func (p *Party) fill(d *drawn) error {
 	return err
 }
 
-// noisy: it is the parties who add the noise.
+// noisy reports whether the parties add the noise.
 func (p *Party) noisy() bool { return p.bound.Plan.Noise == protocol.NoiseParty }
 
-// last: no attempt can follow the one contributed to.
+// last reports whether the latest attempt is the last one of the plan.
 func (p *Party) last() bool {
 	return p.latest.round == p.bound.Plan.Rounds && p.bound.Plan.SpareAttempts == 0
 }
 
-// take is noise for one contribution and no other: what was drawn ahead, or a fresh
-// seed.
+// takeNoise returns noise for one contribution: the noise drawn ahead, or a fresh seed. It
+// returns nil under a plan in which the parties add none.
 func (p *Party) takeNoise() (*drawn, error) {
 	d := p.nextNoise
 	p.nextNoise = nil
@@ -98,8 +103,7 @@ func (p *Party) draw() (*drawn, error) {
 	return &drawn{seed: seed}, err
 }
 
-// makeSampler builds the sampler's tables, once a life: they take longer than a
-// sample.
+// makeSampler builds the sampler's tables when they are first needed.
 func (p *Party) makeSampler() (err error) {
 	if p.noise == nil {
 		p.noise, err = noise.NewGaussian(p.bound.Plan.Variance)

@@ -117,7 +117,7 @@ func TestPairedContribution(t *testing.T) {
 		if chunks := len(sent) - 1; chunks != (dim/2+dim%2+65535)/65536 {
 			t.Errorf("%d coordinates are %d chunks", dim, chunks)
 		}
-		seed, _, err := unmarshalOutbox(r.Get("outbox"))
+		seed, _, err := unmarshalOutbox(r.Get("outbox"), dim)
 		if err != nil {
 			t.Fatal(err)
 		}

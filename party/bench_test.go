@@ -33,7 +33,7 @@ func BenchmarkPack(b *testing.B) {
 					updates[i] = benchUpdate(byte(i), dim, width)
 				}
 				for i := 0; b.Loop(); i++ {
-					if _, within := packOutbox(nil, updates[i%len(updates)], math.MaxUint64); !within {
+					if _, within := packOutbox(updates[i%len(updates)], math.MaxUint64); !within {
 						b.Fatal("beyond any bound")
 					}
 				}
@@ -50,22 +50,32 @@ func BenchmarkChunk(b *testing.B) {
 		paired     bool
 	}{{10_000, 2, true}, {10_000, 3, true}, {65_536, 2, false}, {65_536, 3, false}, {65_536, 5, false}} {
 		b.Run(fmt.Sprintf("%d/%d/%t", c.dim, c.width, c.paired), func(b *testing.B) {
-			r := newRig(b, c.dim, func(p *protocol.Plan, _ *Config) { p.Paired, p.PerParty, p.Variance = c.paired, 1<<20, 1<<20 })
+			r := newRig(b, c.dim, func(p *protocol.Plan, _ *Config) {
+				p.Paired = c.paired
+				p.PerParty = 1 << 20
+				p.Variance = 1 << 20
+			})
 			mask, err := xof.New(xof.Key{1})
 			if err != nil {
 				b.Fatal(err)
 			}
-			sealer, err := r.p.bound.Sealer(r.p.node(0), r.p.context(0, pair{1, 1}))
+			sealer, err := r.p.bound.Sealer(r.p.secret(0), r.p.context(0, pair{1, 1}))
 			if err != nil {
 				b.Fatal(err)
 			}
 			var out []*sending
 			for i := range max(2, several*10_000/c.dim) {
-				outbox, _ := packOutbox(nil, benchUpdate(byte(i), c.dim, c.width), math.MaxUint64)
-				s := &sending{update: outbox[outboxHeader:], noise: &drawn{whole: benchUpdate(byte(i), c.dim, 2), ready: c.dim}, room: new(Room), sealer: sealer, masks: []*xof.Stream{mask}}
-				s.room.forMessages(1)
-				s.room.messages[0] = make([]byte, 0, 8*c.dim+1000)
-				out = append(out, s)
+				outbox, _ := packOutbox(benchUpdate(byte(i), c.dim, c.width), math.MaxUint64)
+				update, ok := protocol.ViewPackedInts(outbox[outboxHeader:])
+				if !ok {
+					b.Fatal("the update is not packed")
+				}
+				out = append(out, &sending{
+					update: update,
+					noise:  &drawn{whole: benchUpdate(byte(i), c.dim, 2), ready: c.dim},
+					masks:  []*xof.Stream{mask},
+					sealer: sealer,
+				})
 			}
 			var buf scratch
 			for i := 0; b.Loop(); i++ {

@@ -8,50 +8,54 @@ import (
 	"choir/protocol"
 )
 
-// openRound takes in an attempt that the aggregator openRound. One that this party
-// can't serve yet (it has rounds to settle first) is remembered.
+// openRound accepts an attempt that the aggregator opened. If earlier rounds are not settled
+// yet, the attempt waits for them.
 func (p *Party) openRound(m *protocol.Round, data []byte) error {
-	at := pair{m.Round, m.Attempt}
+	plan, at := p.bound.Plan, pair{m.Round, m.Attempt}
 	switch {
-	case m.Round > p.bound.Plan.Rounds:
-		return fmt.Errorf("%w: round %d of %d", protocol.ErrMismatch, m.Round, p.bound.Plan.Rounds)
-	case m.Attempt > p.bound.Plan.SpareAttempts+1:
-		return fmt.Errorf("%w: attempt %d, the plan allows %d", protocol.ErrMismatch, m.Attempt, p.bound.Plan.SpareAttempts+1)
+	case m.Round > plan.Rounds:
+		return fmt.Errorf("%w: round %d of %d", protocol.ErrMismatch, m.Round, plan.Rounds)
+	case m.Attempt > plan.SpareAttempts+1:
+		return fmt.Errorf("%w: attempt %d, the plan allows %d", protocol.ErrMismatch, m.Attempt, plan.SpareAttempts+1)
 	case m.Round <= p.settled:
 		return errDuplicate
 	case !at.after(p.latest):
 		return errDuplicate
 	case p.open != nil && !at.after(pair{p.open.Round, p.open.Attempt}):
 		return errDuplicate
-	case p.now/1000 > p.bound.Plan.NotAfter:
+	case p.now/1000 > plan.NotAfter:
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrExpired, m.Round, m.Attempt)
 	}
 	p.eff.Put("want", data)
-	p.open, p.proposing, p.progress = m, false, p.now
-	p.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: m.Round, Attempt: m.Attempt, Total: int(p.bound.Plan.Rounds)})
+	p.open = m
+	p.proposing = false
+	p.progress = p.now
+	p.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: m.Round, Attempt: m.Attempt, Total: int(plan.Rounds)})
 	return nil
 }
 
-// ask has the update computed, once this party knows that it may contribute:
-// the model is the one it has, and the budget pays.
-func (p *Party) ask() {
-	w := p.open
-	if w.Model != p.modelDigest {
-		p.finish(protocol.Fail(protocol.ClassIntegrity, "round %d: %w: the aggregator opened it on another model than the results lead to", w.Round, protocol.ErrMismatch))
+// propose asks the driver for the update of the open attempt, after checking that the attempt
+// is on this party's model and that the budget allows it.
+func (p *Party) propose() {
+	m := p.open
+	if m.Model != p.modelDigest {
+		p.finish(protocol.Fail(protocol.ClassIntegrity,
+			"round %d: %w: the aggregator opened it on another model than the results lead to", m.Round, protocol.ErrMismatch))
 		return
 	}
-	if _, _, err := p.cfg.Ledger.Charge(w.Round, w.Attempt); err != nil {
+	if _, _, err := p.cfg.Ledger.Charge(m.Round, m.Attempt); err != nil {
 		p.finish(err)
 		return
 	}
 	p.proposing = true
-	p.eff.Propose = &protocol.Work{Round: w.Round, Attempt: w.Attempt, Model: p.model, State: p.state}
+	p.eff.Propose = &protocol.Work{Round: m.Round, Attempt: m.Attempt, Model: p.model, State: p.state}
 }
 
-// proposal turns the computed update into a contribution.
+// proposal turns the computed update into a contribution. It ignores an update that was not
+// asked for or whose attempt is over.
 func (p *Party) proposal(e protocol.Proposal) {
-	if p.open == nil || !p.proposing || e.Round != p.open.Round || e.Attempt != p.open.Attempt || p.open.Round != p.settled+1 {
-		return // the attempt it was for is over, or nobody asked
+	if p.open == nil || !p.proposing || e.Round != p.open.Round || e.Attempt != p.open.Attempt || e.Round != p.settled+1 {
+		return
 	}
 	if e.Err != nil {
 		p.finish(fmt.Errorf("round %d: update: %w", e.Round, e.Err))
@@ -67,22 +71,23 @@ func (p *Party) proposal(e protocol.Proposal) {
 	}
 }
 
-// packUpdate takes an update in, and holds the application to the plan's bound: an update outside
-// it would break the sensitivity that everybody signed.
+// packUpdate packs an update and enforces the plan's bound on it: an update beyond the bound
+// would break the sensitivity that all members signed.
 func (p *Party) packUpdate(update []int64) (outbox []byte, err error) {
-	if len(update) != int(p.bound.Plan.Dim) {
-		return nil, protocol.Fail(protocol.ClassInput, "update: %d coordinates, the plan has %d", len(update), p.bound.Plan.Dim)
+	plan := p.bound.Plan
+	if len(update) != int(plan.Dim) {
+		return nil, protocol.Fail(protocol.ClassInput, "update: %d coordinates, the plan has %d", len(update), plan.Dim)
 	}
-	outbox, within := packOutbox(p.cfg.Room.forOutbox(), update, p.bound.Plan.PerParty)
-	p.cfg.Room.keepOutbox(outbox)
+	outbox, within := packOutbox(update, plan.PerParty)
 	if !within {
-		return nil, protocol.Fail(protocol.ClassInput, "update: its L2 norm is beyond the plan's bound of %d grid units for one party", p.bound.Plan.PerParty)
+		return nil, protocol.Fail(protocol.ClassInput,
+			"update: its L2 norm is beyond the plan's bound of %d grid units for one party", plan.PerParty)
 	}
 	return outbox, nil
 }
 
-// contribute makes the attempt this party's own: the charge, the noise's seed and the
-// update are durable in one transaction, and everything that leaves follows from them.
+// contribute starts a contribution. The charge, the noise seed and the update become durable
+// in one transaction; all that is sent follows from them.
 func (p *Party) contribute(e protocol.Proposal, outbox []byte) error {
 	entry, seq, err := p.cfg.Ledger.Charge(e.Round, e.Attempt)
 	if err != nil {
@@ -98,45 +103,63 @@ func (p *Party) contribute(e protocol.Proposal, outbox []byte) error {
 	if entry != nil {
 		p.eff.Put(fmt.Sprintf("ledger/%08d", seq), entry)
 	}
-	m := &contribution{pair: pair{e.Round, e.Attempt}, memo: e.Memo, receipts: map[uint32]bool{}}
-	p.persist(m, outbox, d)
-	p.own, p.latest, p.open, p.proposing, p.progress = m, m.pair, nil, false, p.now
+	own := &contribution{pair: pair{e.Round, e.Attempt}, memo: e.Memo, receipts: map[uint32]bool{}}
+	p.persist(own, outbox, d)
+	p.own = own
+	p.latest = own.pair
+	p.open = nil
+	p.proposing = false
+	p.progress = p.now
 	p.eff.Note(protocol.Notice{Code: protocol.NoteContributed, Round: e.Round, Attempt: e.Attempt})
-	return p.startSending(outbox[outboxHeader:], d)
+	_, update, err := unmarshalOutbox(outbox, int(p.bound.Plan.Dim))
+	if err != nil {
+		return err
+	}
+	return p.startSending(update, d)
 }
 
-// persist stores what the contribution is made from.
-func (p *Party) persist(m *contribution, outbox []byte, d *drawn) {
+// persist stores what the contribution is derived from.
+func (p *Party) persist(own *contribution, outbox []byte, d *drawn) {
 	var seed noise.Seed
 	if d != nil {
 		seed = d.seed
 	}
 	completeOutbox(outbox, seed)
-	p.eff.Put("attempt", binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, m.round), m.attempt))
+	attempt := binary.BigEndian.AppendUint32(nil, own.round)
+	p.eff.Put("attempt", binary.BigEndian.AppendUint32(attempt, own.attempt))
 	p.eff.Put("outbox", outbox)
-	p.eff.Put("memo", m.memo)
+	p.eff.Put("memo", own.memo)
 	p.eff.Delete("want")
 	p.eff.Delete("head") // of the attempt before, if that was void
 }
 
-// receipt keeps a node's promise for good.
+// receipt stores a node's receipt for good.
 func (p *Party) receipt(node uint32, m *protocol.Receipt, data []byte) error {
-	if m.Party != p.self || p.own == nil || p.own.pair != (pair{m.Round, m.Attempt}) {
+	own := p.own
+	if m.Party != p.self || own == nil || own.pair != (pair{m.Round, m.Attempt}) {
 		return errDuplicate
 	}
-	if p.own.head == nil || m.Bundle != p.own.bundle {
-		return fmt.Errorf("%w: %s gave a receipt for something else", protocol.ErrMismatch, p.bound.Name(node))
+	if own.manifest == nil || m.Bundle != own.bundle {
+		return fmt.Errorf("%w: %s gave a receipt for another contribution", protocol.ErrMismatch, p.bound.Name(node))
 	}
-	if p.own.receipts[node] {
+	if own.receipts[node] {
 		return errDuplicate
 	}
-	p.own.receipts[node], p.own.manifestSent = true, false
+	own.receipts[node] = true
+	own.manifestSent = false
 	p.progress = p.now
 	p.eff.Put(fmt.Sprintf("receipt/%d/%d/%d", m.Round, m.Attempt, node), data)
-	if !p.waiting() { // it will not be sent again: the seed goes, and the update with it
-		p.own.out = nil
+	if !p.waiting() { // it will not be sent again: delete the seed and the update
+		own.out = nil
 		p.eff.Delete("outbox")
 	}
-	p.eff.Note(protocol.Notice{Code: protocol.NoteReceipt, Round: m.Round, Attempt: m.Attempt, Peer: p.bound.Name(node), Count: len(p.own.receipts), Total: p.computes})
+	p.eff.Note(protocol.Notice{
+		Code:    protocol.NoteReceipt,
+		Round:   m.Round,
+		Attempt: m.Attempt,
+		Peer:    p.bound.Name(node),
+		Count:   len(own.receipts),
+		Total:   p.computes,
+	})
 	return nil
 }

@@ -12,83 +12,95 @@ import (
 	"choir/protocol"
 )
 
-// A contribution is a function of what is stored: the update, the noise's seed and
-// the channels' secrets. It is made chunk by chunk, as often as it has to be sent, and
-// is the same to the byte each time: same masks, same keys and nonces, same
-// plaintexts. So nothing of 8 bytes a coordinate is kept beside the update, and sealing
-// a chunk again is harmless (crypto/channel, Box).
+// A contribution is a function of what is stored: the update, the noise seed and the channel
+// secrets. It is derived chunk by chunk each time it is sent, with the same masks, keys,
+// nonces and plaintexts, so its bytes are the same each time. Nothing of 8 bytes a coordinate
+// has to be kept, and sealing a chunk again is harmless (see channel.Box).
 
-// defaultWindow is how much of a contribution leaves in one step, in bytes.
+// defaultWindow is the default of Config.Window.
 const defaultWindow = 8 << 20
 
-// sending is a contribution on its way out, from the first chunk to the head.
+// sending is a contribution that is being sent, from the first chunk to the manifest.
 type sending struct {
-	update  []byte // packed
+	update  protocol.PackedInts
 	noise   *drawn // nil under a plan in which the parties add none
 	masks   []*xof.Stream
 	sealer  *protocol.Sealer
-	next    int               // the chunk that leaves next
-	digests []protocol.Digest // of the chunks that have left, while there is no head
-	room    *Room
+	next    int               // index of the next chunk to send
+	digests []protocol.Digest // of the chunks that were sent, if there is no manifest yet
+	scratch []scratch         // one for each goroutine that makes chunks
 }
 
-// startSending begins to startSending the contribution that is out, from its first chunk.
-func (p *Party) startSending(update []byte, d *drawn) error {
+// scratch is the memory for making a chunk, except its message.
+type scratch struct {
+	samples  []int64                   // a chunk's noise, if it was not drawn ahead
+	noised   [2 * windowElements]int64 // an element has one or two coordinates
+	elements [windowElements]field.Element
+	sum      *protocol.ChunkHash
+	explicit xof.Sweep
+}
+
+// windowElements is the number of elements that are made at a time. They fit in the
+// first-level cache.
+const windowElements = 512
+
+// startSending prepares the own contribution for sending, from its first chunk.
+func (p *Party) startSending(update protocol.PackedInts, d *drawn) error {
 	at := p.own.pair
-	out := &sending{update: update, noise: d, room: p.cfg.Room}
-	if out.room == nil {
-		out.room = new(Room)
-	}
+	explicit := p.explicit(at.round)
+	out := &sending{update: update, noise: d}
 	for k := range p.computes {
-		if k == p.explicit(at.round) {
+		if k == explicit {
 			continue
 		}
-		mask, err := p.bound.Mask(p.node(k), p.context(k, at))
+		mask, err := p.bound.Mask(p.secret(k), p.context(k, at))
 		if err != nil {
 			return err
 		}
 		out.masks = append(out.masks, mask)
 	}
-	k := p.explicit(at.round)
 	var err error
-	if out.sealer, err = p.bound.Sealer(p.node(k), p.context(k, at)); err != nil {
+	if out.sealer, err = p.bound.Sealer(p.secret(explicit), p.context(explicit, at)); err != nil {
 		return err
 	}
 	p.own.out = out
 	return nil
 }
 
-// restartSending does so from what is stored.
+// restartSending is startSending from what is stored.
 func (p *Party) restartSending() error {
-	seed, packed, err := unmarshalOutbox(p.stored("outbox"))
+	seed, update, err := unmarshalOutbox(p.store().Get("outbox"), int(p.bound.Plan.Dim))
 	if err != nil {
 		return err
 	}
 	if !p.noisy() {
-		return p.startSending(packed, nil)
+		return p.startSending(update, nil)
 	}
 	if err := p.makeSampler(); err != nil {
 		return err
 	}
-	return p.startSending(packed, &drawn{seed: seed})
+	return p.startSending(update, &drawn{seed: seed})
 }
 
-// sendWindow sends the next window, and the head behind the last one.
+// sendWindow sends the next window, and the manifest after the last one.
 func (p *Party) sendWindow() error {
-	out, perChunk := p.own.out, xof.ChunkElements*field.ElementSize
-	n := min(max(1, p.cfg.Window/perChunk), p.bound.Chunks()-out.next)
+	out := p.own.out
+	n := min(max(1, p.cfg.Window/(xof.ChunkElements*field.ElementSize)), p.bound.Chunks()-out.next)
 	messages, digests := make([][]byte, n), make([]protocol.Digest, n)
-	cores := parallel.Workers(n)
-	out.room.forCores(cores)
-	out.room.forMessages(out.next + n)
-	err := parallel.Try(cores, func(core int) error {
-		for i := core; i < n; i += cores {
-			m, ciphertext, err := p.makeChunk(out, out.next+i, &out.room.cores[core])
+	workers := parallel.Workers(n)
+	for len(out.scratch) < workers {
+		out.scratch = append(out.scratch, scratch{sum: protocol.NewChunkHash()})
+	}
+	err := parallel.Try(workers, func(worker int) error {
+		buf := &out.scratch[worker]
+		for i := worker; i < n; i += workers {
+			message, ciphertext, err := p.makeChunk(out, out.next+i, buf)
 			if err != nil {
 				return err
 			}
-			if messages[i] = m; p.own.head == nil {
-				digests[i] = out.room.cores[core].sum.Digest(ciphertext)
+			messages[i] = message
+			if p.own.manifest == nil {
+				digests[i] = buf.sum.Digest(ciphertext)
 			}
 		}
 		return nil
@@ -97,20 +109,23 @@ func (p *Party) sendWindow() error {
 		return err
 	}
 	for i, m := range messages {
-		c := &protocol.Chunk{Context: p.context(p.explicit(p.own.round), p.own.pair), Index: uint32(out.next + i)}
+		context := p.context(p.explicit(p.own.round), p.own.pair)
+		c := &protocol.Chunk{Context: context, Index: uint32(out.next + i)}
 		p.eff.Emit(p.bound.SubjectShare(c), m)
 	}
-	out.digests, out.next, p.progress = append(out.digests, digests...), out.next+n, p.now
+	out.digests = append(out.digests, digests...)
+	out.next += n
+	p.progress = p.now
 	if out.next < p.bound.Chunks() {
 		return nil
 	}
 	return p.sendManifest()
 }
 
-// makeChunk makes a chunk: the update's coordinates, with this party's part of the
-// noise (Paper I, Theorem 1), less the masks, sealed. Integers and an exact
-// discrete Gaussian: nothing in floating point. Window by window, it is made where it is
-// sealed then.
+// makeChunk returns a sealed chunk of the explicit share: the update's coordinates plus this
+// party's part of the noise ([DCA], Theorem 1), minus the masks. All are integers, and the
+// noise is an exact discrete Gaussian. The plaintext is made window by window in the memory
+// in which it is then sealed.
 func (p *Party) makeChunk(out *sending, i int, buf *scratch) (message, ciphertext []byte, err error) {
 	samples, err := p.samples(out, i, buf)
 	if err != nil {
@@ -119,41 +134,37 @@ func (p *Party) makeChunk(out *sending, i int, buf *scratch) (message, ciphertex
 	share.ExplicitWindows(&buf.explicit, uint64(i), out.masks)
 	per := p.bound.Plan.PerElement()
 	from, coordinates := p.bound.ChunkCoordinates(i)
-	message, ciphertext = out.sealer.SealIn(out.room.messages[i], i, func(plain []byte) {
+	message, ciphertext = out.sealer.Seal(i, func(plain []byte) {
 		for at := 0; at < len(plain)/field.ElementSize && err == nil; at += windowElements {
 			n := min(windowElements, len(plain)/field.ElementSize-at)
-			noised, x := buf.noised[:min(n*per, coordinates-at*per)], field.Vector(buf.x[:n])
-			if err = p.noised(out, noised, samples, from, at*per); err == nil {
-				err = p.bound.Plan.ToField(x, noised)
-			}
-			if err != nil {
+			noised := buf.noised[:min(n*per, coordinates-at*per)]
+			elements := field.Vector(buf.elements[:n])
+			out.addNoise(noised, samples, from, at*per)
+			if err = p.bound.Plan.ToField(elements, noised); err != nil {
 				err = fmt.Errorf("from coordinate %d on: %w", from+at*per, err)
 			}
-			buf.explicit.SubFrom(x)
-			field.PutVector(plain[at*field.ElementSize:][:n*field.ElementSize], x)
+			buf.explicit.SubFrom(elements)
+			field.PutVector(plain[at*field.ElementSize:][:n*field.ElementSize], elements)
 		}
 	})
 	if err != nil {
-		return nil, nil, err // what was sealed leaves with nobody
-	}
-	if p.cfg.Room != nil {
-		out.room.messages[i] = message
+		return nil, nil, err // the sealed message is dropped
 	}
 	return message, ciphertext, nil
 }
 
-// samples is a chunk's noise; nil without any.
+// samples returns the noise of chunk i, or nil if the parties add none.
 func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 	from, n := p.bound.ChunkCoordinates(i)
 	switch {
 	case out.noise == nil:
 		return nil, nil
-	case from+n <= out.noise.ready && p.cfg.Room.has(out.noise):
+	case from+n <= out.noise.ready:
 		return out.noise.whole[from : from+n], nil
 	}
 	if len(buf.samples) < n {
-		_, most := p.bound.ChunkCoordinates(0)
-		buf.samples = make([]int64, most)
+		_, longest := p.bound.ChunkCoordinates(0)
+		buf.samples = make([]int64, longest)
 	}
 	for lo := 0; lo < n; lo += noise.ChunkSamples {
 		part := buf.samples[lo:min(n, lo+noise.ChunkSamples)]
@@ -164,46 +175,52 @@ func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 	return buf.samples[:n], nil
 }
 
-// noised sets dst to coordinates of the update with their noise: those of a chunk that
-// begins at the update's coordinate from, at its place at. Both are far below 2^62: the
-// plan's headroom.
-func (p *Party) noised(out *sending, dst, samples []int64, from, at int) error {
+// addNoise sets dst to coordinates of the update with their noise, those from offset at on of
+// a chunk that begins at coordinate from. samples is the chunk's noise, or nil. The sums do
+// not overflow: the plan's headroom keeps both terms far below 2^62.
+func (out *sending) addNoise(dst, samples []int64, from, at int) {
 	if samples == nil {
 		clear(dst)
-		return addPacked(dst, dst, out.update, int(p.bound.Plan.Dim), from+at)
+		out.update.AddTo(dst, dst, from+at)
+		return
 	}
-	return addPacked(dst, samples[at:], out.update, int(p.bound.Plan.Dim), from+at)
+	out.update.AddTo(dst, samples[at:], from+at)
 }
 
-// sendManifest ends the sending with the signed account. The first time it is made, and
-// durable before it leaves, like everything else.
+// sendManifest sends the manifest, which it makes and stores the first time.
 func (p *Party) sendManifest() error {
-	m := p.own
-	if m.head == nil {
-		if err := p.signManifest(); err != nil {
+	own := p.own
+	if own.manifest == nil {
+		if err := p.makeManifest(); err != nil {
 			return err
 		}
-		p.eff.Put("head", m.head)
+		p.eff.Put("head", own.manifest)
 	}
-	p.eff.Emit(p.bound.SubjectContribution(p.self, m.round, m.attempt), m.head)
-	if d := m.out.noise; d != nil && d.whole != nil && p.cfg.Room == nil {
-		p.spare = d.whole // it is in the chunks now
+	p.eff.Emit(p.bound.SubjectContribution(p.self, own.round, own.attempt), own.manifest)
+	if d := own.out.noise; d != nil && d.whole != nil {
+		p.spare = d.whole // the chunks have the noise now
 	}
-	m.out = nil
+	own.out = nil
 	return nil
 }
 
-// node is the secret of the channel to the k-th compute node.
-func (p *Party) node(k int) *channel.Secret { return p.links[p.compute(k)].Secret }
+// secret is the secret of the channel to the k-th compute node.
+func (p *Party) secret(k int) *channel.Secret { return p.links[p.compute(k)].Secret }
 
-// compute is the k-th compute node's index.
+// compute is the member index of the k-th compute node.
 func (p *Party) compute(k int) uint32 { return p.firstNode + uint32(k) }
 
 func (p *Party) context(k int, at pair) protocol.Context {
-	return protocol.Context{From: p.self, To: p.compute(k), Round: at.round, Attempt: at.attempt, Purpose: protocol.PurposeShare}
+	return protocol.Context{
+		From:    p.self,
+		To:      p.compute(k),
+		Round:   at.round,
+		Attempt: at.attempt,
+		Purpose: protocol.PurposeShare,
+	}
 }
 
-// explicit is the node that gets this party's explicit share in a round.
+// explicit is the compute node that gets this party's explicit share in a round.
 func (p *Party) explicit(round uint32) int {
 	return share.ExplicitIndex(int(p.self), int(round), p.computes)
 }

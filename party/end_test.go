@@ -138,7 +138,7 @@ func TestNoReceiptBeforeTheAccount(t *testing.T) {
 	r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead, c.Window = -1, 1 })
 	r.open(1)
 	r.propose(1, make([]int64, dim))
-	if r.p.own == nil || r.p.own.head != nil {
+	if r.p.own == nil || r.p.own.manifest != nil {
 		t.Fatal("the test is about a contribution that is still on its way")
 	}
 	for k := range rigNodes {

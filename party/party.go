@@ -1,25 +1,24 @@
-// Package party is the data holder's role: it contributes one noised, secret
-// shared update per attempt and settles its private state only when a signed
-// result says that it was counted. It is Client i of the DCA (dissertation,
-// Paper I, Algorithm 1), steps 1 and 2.
+// Package party is the role of a data holder. For each attempt it contributes one noised and
+// secret-shared update, and it settles its private state only when a signed result counts
+// that contribution. It is client i of steps 1 and 2 of the distributed computation algorithm
+// ([DCA], Algorithm 1; [Dissertation]).
 //
-// Party is a pure state machine; see protocol.Machine for the driver's duties.
-// What it remembers across crashes:
+// Party is a pure state machine; see protocol.Machine for the driver's duties. Its store has
 //
-//	link/<responder>                channel secret, and the Open that made it
-//	group                           the plan's group key
-//	settled                         u32: rounds settled so far
-//	model                           the public model after them, integers
-//	state                           the application's private state after them
-//	attempt                         u32 round, u32 attempt: the last one contributed to
-//	want                            an open attempt that this party hasn't contributed to
-//	outbox                          the noise's seed and the update, until every node has the
-//	                                contribution that they make: it is made again to be sent again
-//	head, memo                      its signed Contribution, and what settling it needs
+//	link/<responder>                 channel secret, and the Open that set it up
+//	group                            the plan's group key
+//	settled                          u32: rounds settled so far
+//	model                            the public model after them, packed integers
+//	state                            the application's private state after them
+//	attempt                          u32 round, u32 attempt: the last one contributed to
+//	want                             an open attempt that this party has not contributed to
+//	outbox                           noise seed and update, until every node has given a receipt:
+//	                                 the contribution is derived from them each time it is sent
+//	head, memo                       its manifest (signed Contribution), and Settle's input
 //	receipt/<r>/<a>/<node>           receipts, kept for good
-//	agree/<r>/<a>/<node>, result/.. how a round ended, until it is settled
-//	ledger/<n>                      the privacy ledger: charges before contributions, never deleted
-//	done                            the session is over
+//	agree/<r>/<a>/<node>, result/... how a round ended, until it is settled
+//	ledger/<n>                       the privacy ledger: charges, written with the contribution
+//	done                             how the session ended
 package party
 
 import (
@@ -33,44 +32,42 @@ import (
 	"choir/protocol"
 )
 
-// Config is what a party starts from.
+// Config configures a Party.
 type Config struct {
-	Session  protocol.BoundPlan
-	Key      protocol.Signer // *identity.PrivateKey
-	App      protocol.Application
-	Ledger   Ledger        // charges every contribution
-	Rand     io.Reader     // noise; production passes crypto/rand.Reader
-	View     protocol.View // what an earlier life persisted
-	ResendMS int64         // how long to wait for progress before saying the last thing again
-	// Window is how much of a contribution is made and sent in one step, in bytes, at
-	// least one chunk; 0: 8 MiB.
+	Session protocol.BoundPlan
+	Key     protocol.Signer // *identity.PrivateKey
+	App     protocol.Application
+	Ledger  Ledger        // charges every contribution
+	Rand    io.Reader     // source of noise seeds; crypto/rand.Reader in production
+	View    protocol.View // the party's store
+	// ResendMS is the retransmit interval, in milliseconds: the last messages are sent
+	// again if nothing arrives for this long. 0: 15 seconds.
+	ResendMS int64
+	// Window is how many bytes of a contribution are made and sent in one step, at least
+	// one chunk. 0: 8 MiB.
 	Window int
-	// Ahead is up to how many coordinates this party draws its next noise while it has
-	// nothing else to do, and keeps it in memory, 8 bytes each. Beyond it noise is drawn
-	// chunk by chunk when it is needed. 0: 2^20; negative: never.
+	// Ahead is the largest dimension for which noise is drawn before it is needed and kept
+	// in memory, 8 bytes a coordinate. Above it noise is drawn chunk by chunk while the
+	// contribution is sent. 0: 2^20; negative: never ahead.
 	Ahead int
-	// Bases are what commitments are made with under a plan with audit; derived
-	// when nil. Parties in one process may share them.
+	// Bases are the generators of the commitments under a plan with audit; derived from the
+	// plan if nil. Parties in one process may share them.
 	Bases *commit.Generators
-	// Sampler draws noise of the plan's variance; made when nil and needed. Its tables take
-	// longer than most contributions' noise, so parties in one process may share it.
+	// Sampler draws noise of the plan's variance; made when first needed if nil. Building
+	// its tables can cost more than sampling, so parties in one process may share it.
 	Sampler *noise.Gaussian
-	// Room is used for one contribution after another; each has fresh memory when nil.
-	// See its promise.
-	Room *Room
-	// Initiate sets up a channel; channel.Initiate when nil.
+	// Initiate sets up a channel; channel.Initiate if nil.
 	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
 }
 
-// Ledger is the party's own account of what it has paid. It is asked before
-// each contribution; an entry's bytes are persisted with the contribution, in
-// one transaction, before any byte of it leaves.
+// Ledger is the party's privacy ledger. It is asked before each contribution, and the entry
+// is stored in the same transaction as the contribution, before any byte of that is sent.
 type Ledger interface {
-	// Charge is the next entry, or an error when the budget refuses. It must
-	// not remember the entry: Commit does. A nil entry says that there is nothing
-	// to charge, under a plan without noise.
+	// Charge returns the next entry and its number, or an error if the budget does not
+	// allow it. It does not add the entry: Append does. A nil entry means that there is
+	// nothing to charge, as under a plan without noise.
 	Charge(round, attempt uint32) (entry []byte, seq uint64, err error)
-	// Append takes an entry in, after Charge or when the store is read back.
+	// Append adds an entry that Charge returned or that the store has.
 	Append(entry []byte) error
 }
 
@@ -79,40 +76,40 @@ type Party struct {
 	cfg       Config
 	bound     protocol.BoundPlan
 	self      uint32
-	computes  int    // compute nodes
-	firstNode uint32 // index of the first
+	computes  int    // number of compute nodes
+	firstNode uint32 // member index of the first compute node
 	view      protocol.View
 	eff       *protocol.Effects
 	now       int64
-	progress  int64 // when something last moved
+	progress  int64 // when something last arrived or left
 	backoff   protocol.Backoff
 	ended     bool
 
 	links map[uint32]*protocol.Link // to the compute nodes and the aggregator
 	group *channel.Secret
 
-	settled   uint32
-	model     []int64
-	state     []byte
-	maxSum    uint64
-	noise     *noise.Gaussian // made before the first contribution
-	nextNoise *drawn          // noise for a contribution to come
-	spare     []int64         // room for a result, at least as many integers as it has, of no meaning; or nil
+	settled     uint32
+	model       []int64
+	modelDigest protocol.Digest
+	state       []byte
+	maxSum      uint64
+	noise       *noise.Gaussian // made before the first contribution
+	nextNoise   *drawn          // for the next contribution
+	spare       []int64         // memory for a result, at least as long as one, or nil
 
-	modelDigest protocol.Digest // of model
-
-	latest    pair            // the last attempt contributed to: never again
-	open      *protocol.Round // an open attempt that this party hasn't contributed to
+	latest    pair            // the last attempt contributed to
+	open      *protocol.Round // an open attempt that this party has not contributed to
 	proposing bool            // its update is being computed
-	own       *contribution   // the contribution that is out
-	scratch   []byte          // room for an opened chunk of a result
+	own       *contribution   // to the latest attempt, until that is settled
+	scratch   []byte          // memory for an opened chunk of a result
 	results   map[pair]*result
 	agrees    map[pair]map[uint32]*protocol.Agree
 }
 
+// pair names an attempt.
 type pair struct{ round, attempt uint32 }
 
-// after orders attempts: by round, then by number.
+// after orders attempts by round, then by number.
 func (p pair) after(q pair) bool {
 	return p.round > q.round || (p.round == q.round && p.attempt > q.attempt)
 }
@@ -120,65 +117,86 @@ func (p pair) after(q pair) bool {
 // contribution is this party's contribution to an attempt.
 type contribution struct {
 	pair
-	bundle       protocol.Digest // of the head
-	head         []byte          // nil until the last chunk was made
+	bundle       protocol.Digest // of the manifest
+	manifest     []byte          // nil until the last chunk is made
 	memo         []byte
 	receipts     map[uint32]bool
-	out          *sending // nil when nothing of it is on its way
-	manifestSent bool     // the head alone was said again, and nothing has come of it
+	out          *sending // nil when it is not being sent
+	manifestSent bool     // the manifest was sent again without its chunks
 }
 
-// New builds the machine from its view.
+// New returns a party that resumes from its store.
 func New(cfg Config) (*Party, error) {
 	self, ok := cfg.Session.Index(cfg.Key.Public())
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleParty) {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "party: %w: this identity isn't a party of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
+		return nil, protocol.Fail(protocol.ClassIntegrity, "party: %w: this identity is not a party of plan %s",
+			protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
-	p := &Party{cfg: cfg, bound: cfg.Session, self: self, computes: cfg.Session.Plan.Computes(), firstNode: cfg.Session.Plan.Compute(0), view: cfg.View,
-		links: map[uint32]*protocol.Link{}, results: map[pair]*result{},
-		agrees: map[pair]map[uint32]*protocol.Agree{}}
-	if cfg.ResendMS <= 0 {
-		p.cfg.ResendMS = 15_000
-	}
-	p.backoff.Base = p.cfg.ResendMS
-	if cfg.Window <= 0 {
-		p.cfg.Window = defaultWindow
-	}
-	if cfg.Ahead == 0 {
-		p.cfg.Ahead = defaultAhead
-	}
-	if cfg.Initiate == nil {
-		p.cfg.Initiate = channel.Initiate
-	}
-	var err error
-	if p.maxSum, err = p.bound.Plan.MaxSum(); err != nil {
+	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	if cfg.Bases == nil {
-		if p.cfg.Bases, err = p.bound.Plan.Generators(); err != nil {
-			return nil, err
-		}
+	plan := cfg.Session.Plan
+	p := &Party{
+		cfg:       cfg,
+		bound:     cfg.Session,
+		self:      self,
+		computes:  plan.Computes(),
+		firstNode: plan.Compute(0),
+		view:      cfg.View,
+		backoff:   protocol.Backoff{Base: cfg.ResendMS},
+		links:     map[uint32]*protocol.Link{},
+		model:     cfg.App.Initial(),
+		state:     cfg.App.InitialState(),
+		noise:     cfg.Sampler,
+		results:   map[pair]*result{},
+		agrees:    map[pair]map[uint32]*protocol.Agree{},
 	}
-	if p.noise = cfg.Sampler; p.noise != nil {
-		if num, den := p.noise.Variance(); num != p.bound.Plan.Variance || den != 1 {
-			return nil, protocol.Fail(protocol.ClassFailed, "party: the sampler's variance %d/%d isn't the plan's %d", num, den, p.bound.Plan.Variance)
-		}
-	}
-	p.model, p.state = cfg.App.Initial(), cfg.App.InitialState()
 	p.modelDigest = protocol.IntDigest(p.model)
+	var err error
+	if p.maxSum, err = plan.MaxSum(); err != nil {
+		return nil, err
+	}
 	return p, p.restore()
 }
 
-// Model is the public model after the settled rounds.
+// complete sets the defaults and checks what the plan restricts.
+func (c *Config) complete() (err error) {
+	if c.ResendMS <= 0 {
+		c.ResendMS = 15_000
+	}
+	if c.Window <= 0 {
+		c.Window = defaultWindow
+	}
+	if c.Ahead == 0 {
+		c.Ahead = defaultAhead
+	}
+	if c.Initiate == nil {
+		c.Initiate = channel.Initiate
+	}
+	if c.Bases == nil {
+		if c.Bases, err = c.Session.Plan.Generators(); err != nil {
+			return err
+		}
+	}
+	if c.Sampler != nil {
+		variance := c.Session.Plan.Variance
+		if num, den := c.Sampler.Variance(); num != variance || den != 1 {
+			return protocol.Fail(protocol.ClassFailed, "party: the sampler's variance is %d/%d, the plan's is %d", num, den, variance)
+		}
+	}
+	return nil
+}
+
+// Model returns the public model after the settled rounds.
 func (p *Party) Model() []int64 { return p.model }
 
-// State is the application's private state after the settled rounds.
+// State returns the application's private state after the settled rounds.
 func (p *Party) State() []byte { return p.state }
 
-// Settled is how many rounds this party has settled.
+// Settled returns the number of settled rounds.
 func (p *Party) Settled() uint32 { return p.settled }
 
-// Step takes one event. See protocol.Machine.
+// Step implements protocol.Machine.
 func (p *Party) Step(now int64, ev protocol.Event) protocol.Effects {
 	var eff protocol.Effects
 	p.eff, p.now = &eff, now
@@ -214,36 +232,45 @@ func (p *Party) start() {
 		return
 	}
 	if !p.waiting() && p.group != nil {
-		p.sendOpens() // a channel may be durable whose Open never left
+		p.sendOpens() // a channel may be durable whose Open was never sent
 	}
 	p.retransmit(true)
 }
 
-// finish stops the machine for a failure of this process alone, or because
-// this party refuses to go on; what is stored stays.
+// finish stops this process and keeps the store: the process failed, or the party refuses to
+// go on.
 func (p *Party) finish(err error) {
 	p.ended = true
 	p.eff.Finish(err)
 }
 
-// end stops the machine because the session is over, and forgets its keys and what was
-// on its way: with the seed of its noise, somebody who gets the store later would take the
-// noise off what others may have kept.
+// finishOn stops this process if err is not nil.
+func (p *Party) finishOn(what string, err error) {
+	if err != nil {
+		p.finish(fmt.Errorf("round %d: %s: %w", p.latest.round, what, err))
+	}
+}
+
+// end stops the machine because the session is over. It deletes the keys and the outbox:
+// with the noise seed, a later reader of the store could remove the noise from a
+// contribution that was recorded on the bus.
 func (p *Party) end(err error) {
 	p.finish(err)
 	p.eff.Put("done", protocol.MarshalEnd(err))
 	p.eff.Delete("group")
-	p.forget()
-	p.nextNoise, p.own, p.open = nil, nil, nil
+	p.deleteContribution()
+	p.nextNoise = nil
+	p.own = nil
+	p.open = nil
 	p.eff.Delete("want")
-	for i := p.firstNode; i < uint32(len(p.bound.Plan.Members)); i++ { // in order: a step is a function of its event
+	for i := p.firstNode; i < p.members(); i++ {
 		if p.links[i] != nil {
 			p.eff.Delete(fmt.Sprintf("link/%d", i))
 		}
 	}
 }
 
-// errDuplicate is a message that was taken in before: nothing to say about it.
+// errDuplicate is returned for a message that was accepted before. It is not reported.
 var errDuplicate = errors.New("duplicate")
 
 func (p *Party) deliver(data []byte) {
@@ -283,24 +310,24 @@ func (p *Party) message(data []byte) (*protocol.Envelope, error) {
 	return e, nil
 }
 
-// advance does whatever the party is ready for: settle what is known, in
-// order, then contribute to the attempt that is open.
+// advance settles the results that are complete, in order, and then asks for an update for
+// the open attempt.
 func (p *Party) advance() {
 	for !p.ended && p.settle() {
 	}
 	if !p.ended && p.open != nil && !p.proposing && p.ready() {
-		p.ask()
+		p.propose()
 	}
 }
 
-// ready: every node and the aggregator have their channel, and the attempt is
-// on the model that this party has.
+// ready reports whether all channels are set up and the open attempt follows the settled
+// rounds.
 func (p *Party) ready() bool {
 	return len(p.links) == p.computes+1 && p.open.Round == p.settled+1
 }
 
-// pump sends what is on its way, a window a step, and says the last thing again when
-// nothing moves.
+// pump retransmits when the interval is over, and sends the next window of the contribution
+// that is being sent.
 func (p *Party) pump() {
 	if p.now >= p.backoff.Due(p.progress) {
 		p.backoff.Retransmitted(p.now)
@@ -314,51 +341,47 @@ func (p *Party) pump() {
 	}
 	p.eff.Wake = max(p.backoff.Due(p.progress), p.now+1)
 	if p.own != nil && p.own.out != nil {
-		p.eff.Wake = p.now // there is more
+		p.eff.Wake = p.now // there is more to send
 	}
 }
 
-// finishOn ends this process on a failure of its own.
-func (p *Party) finishOn(what string, err error) {
-	if err != nil {
-		p.finish(fmt.Errorf("round %d: %s: %w", p.latest.round, what, err))
-	}
-}
-
-// shortVector is up to how many elements a resend is all of the contribution: 64 KiB.
+// shortVector is the number of elements, 64 KiB, up to which a whole contribution is
+// retransmitted at once.
 const shortVector = 1 << 13
 
-// retransmit says again what somebody may have missed: the channels until the
-// session runs, the contribution until every node has given its receipt. Of a long
-// vector the account alone goes first: a node that has the rest answers it with its
-// receipt, and one that is slow isn't made slower by another 8 bytes an element. If
-// that brings nothing, first thing in a life, and of a short vector, which costs little
-// more than its account, all of it goes.
-func (p *Party) retransmit(first bool) {
+// retransmit sends again what may have been lost: the Opens until there is a group key, and
+// the contribution until every node has given a receipt. For a vector longer than
+// shortVector the manifest goes first, without the chunks: a node that has the chunks
+// answers with a receipt, and a slow node is not slowed down by another 8 bytes an element.
+// If no receipt follows, or after a restart, the whole contribution is sent.
+func (p *Party) retransmit(restarted bool) {
 	waiting := p.waiting()
 	if waiting || p.group == nil {
 		p.sendOpens()
 	}
 	switch {
 	case !waiting || p.own.out != nil:
-	case p.own.head != nil && !p.own.manifestSent && !first && p.bound.Plan.Elements() > shortVector:
+	case p.own.manifest != nil && !p.own.manifestSent && !restarted && p.bound.Plan.Elements() > shortVector:
 		p.own.manifestSent = true
-		p.eff.Emit(p.bound.SubjectContribution(p.self, p.own.round, p.own.attempt), p.own.head)
+		p.eff.Emit(p.bound.SubjectContribution(p.self, p.own.round, p.own.attempt), p.own.manifest)
 	default:
 		p.own.manifestSent = false
 		p.finishOn("contribution", p.restartSending())
 	}
 }
 
-// stored reads what this party persisted, the step under way included.
-func (p *Party) stored(key string) []byte {
-	return protocol.StepView{View: p.view, Step: p.eff}.Get(key)
-}
+// store is the party's view with the records of the current step.
+func (p *Party) store() protocol.StepView { return protocol.StepView{View: p.view, Step: p.eff} }
 
+// waiting reports whether a node's receipt is missing.
 func (p *Party) waiting() bool { return p.own != nil && len(p.own.receipts) < p.computes }
 
+// members is the size of the roster.
+func (p *Party) members() uint32 { return uint32(len(p.bound.Plan.Members)) }
+
+// sendOpens sends the Opens in roster order, so that a step depends on its event alone.
 func (p *Party) sendOpens() {
-	for i := p.firstNode; i < uint32(len(p.bound.Plan.Members)); i++ { // in order: a step is a function of its event
+	for i := p.firstNode; i < p.members(); i++ {
 		if l := p.links[i]; l != nil {
 			p.eff.Emit(p.bound.SubjectOpen(p.self, i), l.Open)
 		}

@@ -8,11 +8,14 @@ import (
 	"choir/protocol"
 )
 
-// restore rebuilds the party from its view.
+// restore sets the party's state from its store.
 func (p *Party) restore() error {
 	p.eff = &protocol.Effects{}
 	defer func() { p.eff = nil }()
-	for _, step := range []func() error{p.restoreLinks, p.restoreLedger, p.restoreSettled, p.restoreMine, p.restoreResults} {
+	steps := []func() error{
+		p.restoreLinks, p.restoreLedger, p.restoreSettled, p.restoreContribution, p.restoreResults,
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return fmt.Errorf("party: stored state: %w", err)
 		}
@@ -58,22 +61,23 @@ func (p *Party) restoreSettled() error {
 		return fmt.Errorf("settled has %d bytes", len(b))
 	}
 	p.settled = binary.BigEndian.Uint32(b)
-	v, ok := protocol.UnpackInts(p.view.Get("model"))
-	if !ok || len(v) != len(p.model) {
-		return fmt.Errorf("the model has %d numbers, not %d", len(v), len(p.model))
+	model, ok := protocol.UnpackInts(p.view.Get("model"))
+	if !ok || len(model) != len(p.model) {
+		return fmt.Errorf("the model has %d numbers, not %d", len(model), len(p.model))
 	}
-	p.model, p.state = v, append([]byte(nil), p.view.Get("state")...)
-	p.modelDigest = protocol.IntDigest(v)
+	p.model = model
+	p.modelDigest = protocol.IntDigest(model)
+	p.state = append([]byte(nil), p.view.Get("state")...)
 	return nil
 }
 
-// restoreMine puts back the contribution that was out: it is made again as it was,
-// with the same noise, and never another one.
-func (p *Party) restoreMine() error {
+// restoreContribution restores the latest attempt, its contribution if that is not settled,
+// and the open attempt.
+func (p *Party) restoreContribution() error {
 	if at := p.view.Get("attempt"); len(at) == 8 {
 		p.latest = pair{binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])}
 	}
-	if err := p.restoreWant(); err != nil {
+	if err := p.restoreOpen(); err != nil {
 		return err
 	}
 	memo := p.view.Get("memo")
@@ -81,7 +85,7 @@ func (p *Party) restoreMine() error {
 		return nil
 	}
 	p.own = &contribution{pair: p.latest, memo: memo, receipts: map[uint32]bool{}}
-	if err := p.restoreHead(); err != nil {
+	if err := p.restoreManifest(); err != nil {
 		return err
 	}
 	for _, key := range p.view.Keys(fmt.Sprintf("receipt/%d/%d/", p.latest.round, p.latest.attempt)) {
@@ -94,28 +98,27 @@ func (p *Party) restoreMine() error {
 	return nil
 }
 
-// restoreHead puts back the signed account, if the last life came to it.
-func (p *Party) restoreHead() (err error) {
-	head := p.view.Get("head")
-	if head == nil {
+// restoreManifest restores the manifest, if it was made before the restart.
+func (p *Party) restoreManifest() (err error) {
+	manifest := p.view.Get("head")
+	if manifest == nil {
 		return nil
 	}
-	_, m, err := p.bound.Receive(head)
+	_, m, err := p.bound.Receive(manifest)
 	if err != nil {
 		return err
 	}
 	c, ok := m.(*protocol.Contribution)
 	if !ok || (pair{c.Round, c.Attempt}) != p.latest {
-		return fmt.Errorf("head holds a %T of another attempt", m)
+		return fmt.Errorf("head is a %T of another attempt", m)
 	}
-	p.own.head = head
+	p.own.manifest = manifest
 	p.own.bundle, err = c.BundleDigest(p.bound, p.self)
 	return err
 }
 
-// restoreWant puts back an attempt that was open when the process died before
-// it contributed.
-func (p *Party) restoreWant() error {
+// restoreOpen restores the open attempt.
+func (p *Party) restoreOpen() error {
 	b := p.view.Get("want")
 	if b == nil {
 		return nil
@@ -124,11 +127,11 @@ func (p *Party) restoreWant() error {
 	if err != nil {
 		return err
 	}
-	r, ok := m.(*protocol.Round)
+	round, ok := m.(*protocol.Round)
 	if !ok {
-		return fmt.Errorf("want holds a %T", m)
+		return fmt.Errorf("want is a %T", m)
 	}
-	p.open = r
+	p.open = round
 	return nil
 }
 

@@ -127,9 +127,9 @@ func (p *IntPacker) Write(v []int64) {
 			p.hash(waiting &^ (packPiece - 1))
 		}
 		if len(p.packed) == 8 && !p.forget { // room for all, as wide as most blocks are
-			p.packed = slices.Grow(p.packed, packedRoom(p.count, block))
+			p.packed = slices.Grow(p.packed, packedSize(p.count, block))
 		}
-		p.packed = packBlock(p.packed, block)
+		p.packed = packBlock(p.packed, block, nil)
 	}
 }
 

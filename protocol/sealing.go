@@ -8,54 +8,46 @@ import (
 	"choir/crypto/field"
 )
 
-// Sealer seals one vector in one context, chunk by chunk, in any order and in
-// parallel. The same plaintext gives the same bytes, however often it is sealed;
-// another plaintext for a chunk that was sealed before must never be given to it, or
-// to another Sealer of the same secret and context, once a byte of it has left.
+// Sealer seals one vector in one context, chunk by chunk, in any order and in parallel. The
+// same plaintext always gives the same bytes. Once a byte of a sealed chunk was sent, no other
+// plaintext for that chunk may be passed to this Sealer or to another one of the same secret
+// and context: the nonce would be used twice.
 type Sealer struct {
-	s   BoundPlan
-	c   Context
-	box *channel.Box
+	bound   BoundPlan
+	context Context
+	box     *channel.Box
 }
 
-// Sealer prepares the sealing of a vector under a channel's secret.
+// Sealer returns a Sealer under a channel's secret.
 func (s BoundPlan) Sealer(secret *channel.Secret, c Context) (*Sealer, error) {
 	box, err := s.box(secret, c)
 	if err != nil {
 		return nil, err
 	}
-	return &Sealer{s, c, box}, nil
+	return &Sealer{bound: s, context: c, box: box}, nil
 }
 
-// chunkHeader is what stands before a chunk's ciphertext on the bus.
+// chunkHeader is the size of a chunk's encoding before its ciphertext, in bytes.
 const chunkHeader = 1 + 32 + 4*4 + 1 + 4 + 1 + 4
 
-// Seal returns chunk i as it travels, and its ciphertext, which is a part of it. put
-// writes the plaintext, 8 bytes an element, into the place that it is given, where it
-// is then sealed: the message is the only copy.
+// Seal returns the encoding of chunk i, and its ciphertext, which is a part of the encoding.
+// put writes the plaintext, 8 bytes an element, to the memory in which it is then encrypted,
+// so that there is only one copy.
 func (x *Sealer) Seal(i int, put func(plain []byte)) (message, ciphertext []byte) {
-	return x.SealIn(nil, i, put)
-}
-
-// SealIn does it in room, from its first byte on, whatever stands there, when it has the
-// capacity, and in fresh memory otherwise.
-func (x *Sealer) SealIn(room []byte, i int, put func(plain []byte)) (message, ciphertext []byte) {
-	n := x.s.ChunkLen(i) * field.ElementSize
-	last := i == x.s.Chunks()-1
-	if cap(room) < chunkHeader+n+channel.Overhead {
-		room = make([]byte, 0, chunkHeader+n+channel.Overhead)
-	}
-	message = x.header(room[:0], uint32(i), last, uint32(n+channel.Overhead))
+	n := x.bound.ChunkLen(i) * field.ElementSize
+	last := i == x.bound.Chunks()-1
+	message = make([]byte, 0, chunkHeader+n+channel.Overhead)
+	message = x.header(message, uint32(i), last, uint32(n+channel.Overhead))
 	plain := message[chunkHeader : chunkHeader+n]
 	put(plain)
 	ciphertext = x.box.Seal(plain[:0], uint32(i), last, plain)
 	return message[:chunkHeader+len(ciphertext)], ciphertext
 }
 
-// header is Chunk's layout up to the ciphertext.
+// header appends Chunk's layout up to the ciphertext.
 func (x *Sealer) header(b []byte, index uint32, last bool, size uint32) []byte {
 	b = append(b, byte(KindChunk))
-	b = append(b, x.c.bytes(x.s.ID)...)
+	b = append(b, x.context.bytes(x.bound.ID)...)
 	b = binary.BigEndian.AppendUint32(b, index)
 	if last {
 		b = append(b, 1)
@@ -65,7 +57,7 @@ func (x *Sealer) header(b []byte, index uint32, last bool, size uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, size)
 }
 
-// SealVector seals an encoded vector (8 bytes an element) chunk by chunk.
+// SealVector returns the sealed chunks of an encoded vector, which has 8 bytes an element.
 func (s BoundPlan) SealVector(secret *channel.Secret, c Context, encoded []byte) ([]*Chunk, error) {
 	if len(encoded) != s.Plan.Elements()*field.ElementSize {
 		return nil, fmt.Errorf("seal: %d bytes for %d elements", len(encoded), s.Plan.Elements())
@@ -82,14 +74,14 @@ func (s BoundPlan) SealVector(secret *channel.Secret, c Context, encoded []byte)
 	return out, nil
 }
 
-// OpenChunk authenticates and opens one chunk; the plaintext has exactly the
-// length that its index calls for.
+// OpenChunk authenticates and decrypts one chunk. The plaintext has exactly the length of the
+// chunk with that index.
 func (s BoundPlan) OpenChunk(secret *channel.Secret, c *Chunk) ([]byte, error) {
 	return s.OpenChunkTo(nil, secret, c)
 }
 
-// OpenChunkTo appends the plaintext to dst, which must not overlap the ciphertext;
-// with 512 KiB of room in dst it allocates nothing for it.
+// OpenChunkTo is OpenChunk that appends the plaintext, at most 512 KiB, to dst, which must not
+// overlap the ciphertext.
 func (s BoundPlan) OpenChunkTo(dst []byte, secret *channel.Secret, c *Chunk) ([]byte, error) {
 	if c.Plan != s.ID {
 		return nil, fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, c.Plan.Short(), s.ID.Short())

@@ -40,9 +40,8 @@ type stream struct {
 	drawn   atomic.Int64    // bytes of randomness that parties have read
 	sampler *noise.Gaussian // its tables belong to the variance, not to a party
 
-	updates            [][]int64     // a party's own room, used again by those who come after it
-	rooms              []*party.Room // the same
-	verifiers          []*verifier   // and what they know of keys, as a party does in a session's later rounds
+	updates            [][]int64   // memory for updates, by place in a batch of parties
+	verifiers          []*verifier // by place: what they know of keys, as a party does in a session's later rounds
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
 	setupSent, sent    int64               // the most that a party published
@@ -145,13 +144,13 @@ func (s *stream) node(i uint32) (*node, error) {
 }
 
 // party builds a party's machine over what its store holds. Up to ahead coordinates
-// of noise are drawn when it has nothing else to do; 0: as it does by itself. Its messages
-// are in room, unless that is nil, and v verifies for it.
-func (s *stream) party(i int, packed []byte, ahead int, room *party.Room, v protocol.Verifier) (*actor, error) {
+// of noise are drawn when it has nothing else to do; 0: as it does by itself. v verifies
+// signatures for it.
+func (s *stream) party(i int, packed []byte, ahead int, v protocol.Verifier) (*actor, error) {
 	store, session := unpack(packed), s.w.session
 	session.Verifier = v
 	m, err := party.New(party.Config{Session: session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead,
-		Sampler: s.sampler, Room: room})
+		Sampler: s.sampler})
 	return &actor{index: uint32(i), machine: m, store: store, clock: s.now}, err
 }
 
@@ -199,7 +198,7 @@ func (s *stream) run() error {
 
 // batchBytes bounds the vectors of the parties that are in memory together. Of each of them
 // there are its row, noise and message: they stay in the caches until their nodes have
-// opened them, and the next parties use the same room.
+// opened them.
 const batchBytes = 2 << 20
 
 // accountsTogether is how many accounts wait at a node before it verifies and takes them

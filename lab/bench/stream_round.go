@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 
-	"choir/party"
 	"choir/protocol"
 )
 
@@ -61,12 +60,12 @@ func (s *stream) contribute(lo, hi int) error {
 // which nobody waits for them: noise that they draw in it is a phase of its own.
 func (s *stream) wake(lo, hi int) ([]*actor, error) {
 	parties := make([]*actor, hi-lo)
-	for len(s.rooms) < len(parties) {
-		s.rooms, s.verifiers = append(s.rooms, new(party.Room)), append(s.verifiers, new(verifier))
+	for len(s.verifiers) < len(parties) {
+		s.verifiers = append(s.verifiers, new(verifier))
 	}
 	_, err := s.phase("party", "restart", false, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
-			if parties[i], err = s.party(lo+i, s.parked[lo+i], 0, s.rooms[i], s.verifiers[i]); err != nil {
+			if parties[i], err = s.party(lo+i, s.parked[lo+i], 0, s.verifiers[i]); err != nil {
 				return err
 			}
 			s.parked[lo+i] = nil

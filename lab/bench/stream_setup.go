@@ -61,7 +61,7 @@ func (s *stream) channelsOf(lo, hi int) error {
 	parties := make([]*actor, hi-lo)
 	_, err := s.phase("party", "channels", false, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
-			if parties[i], err = s.party(lo+i, nil, -1, nil, nil); err != nil {
+			if parties[i], err = s.party(lo+i, nil, -1, nil); err != nil {
 				return err
 			}
 			if err := parties[i].step(protocol.Start{}); err != nil {

@@ -1,0 +1,196 @@
+package party
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"choir/crypto/xof"
+	"choir/protocol"
+)
+
+// result is what is known of how an attempt ended.
+type result struct {
+	head     *protocol.Result
+	sum      []int64             // by element; nil before the first chunk is opened
+	opened   map[uint32]bool     // by chunk index
+	buffered map[uint32][][]byte // by chunk index: sealed chunks that came before the group key
+
+	packer *protocol.IntPacker // of the chunks that came in order; nil like sum
+	packed int                 // how many those are
+}
+
+// whole returns the sum's digest and packed form, once all chunks are opened.
+func (r *result) whole(chunks int) (protocol.Digest, []byte) {
+	if r.packed < chunks { // some chunks came out of order
+		r.packer = protocol.NewIntPacker(len(r.sum))
+		r.packer.Write(r.sum)
+		r.packed = chunks
+	}
+	return r.packer.End()
+}
+
+func (p *Party) resultOf(at pair) *result {
+	r := p.results[at]
+	if r == nil {
+		r = &result{opened: map[uint32]bool{}, buffered: map[uint32][][]byte{}}
+		p.results[at] = r
+	}
+	return r
+}
+
+// agree stores a node's signature on a set. A result is accepted only with the signatures of
+// all nodes on the set that it names.
+func (p *Party) agree(node uint32, m *protocol.Agree, data []byte) error {
+	if m.Round <= p.settled {
+		return errDuplicate
+	}
+	if err := p.plausible(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	at := pair{m.Round, m.Attempt}
+	if p.agrees[at] == nil {
+		p.agrees[at] = map[uint32]*protocol.Agree{}
+	}
+	if before := p.agrees[at][node]; before != nil {
+		if *before != *m {
+			return fmt.Errorf("%w: %s agreed to two sets", protocol.ErrEquivocate, p.bound.Name(node))
+		}
+		return errDuplicate
+	}
+	p.agrees[at][node] = m
+	p.eff.Put(fmt.Sprintf("agree/%d/%d/%d", m.Round, m.Attempt, node), data)
+	return nil
+}
+
+func (p *Party) result(m *protocol.Result, data []byte) error {
+	if m.Round <= p.settled {
+		return errDuplicate
+	}
+	if err := p.bound.CheckSet(m.Set); err != nil {
+		return err
+	}
+	if err := p.plausible(m.Round, m.Attempt); err != nil {
+		return err
+	}
+	r := p.resultOf(pair{m.Round, m.Attempt})
+	key := fmt.Sprintf("result/%d/%d/head", m.Round, m.Attempt)
+	if r.head != nil {
+		if !bytes.Equal(p.store().Get(key), data) {
+			return fmt.Errorf("%w: another result of round %d attempt %d", protocol.ErrEquivocate, m.Round, m.Attempt)
+		}
+		return errDuplicate
+	}
+	r.head = m
+	p.eff.Put(key, data)
+	return nil
+}
+
+// maxAhead is how many rounds after the settled ones a party stores results of. A party that
+// was away reads the results that it missed in order.
+const maxAhead = 8
+
+// plausible bounds what this party stores: it rejects attempts that are not in the plan, and
+// rounds more than maxAhead after the settled ones.
+func (p *Party) plausible(round, attempt uint32) error {
+	if round > p.bound.Plan.Rounds || attempt > p.bound.Plan.SpareAttempts+1 {
+		return fmt.Errorf("%w: round %d attempt %d is not in the plan", protocol.ErrMismatch, round, attempt)
+	}
+	if round > p.settled+maxAhead {
+		return fmt.Errorf("%w: round %d while round %d is not settled", protocol.ErrEarly, round, p.settled+1)
+	}
+	return nil
+}
+
+// chunk accepts a sealed chunk of a round's aggregate.
+func (p *Party) chunk(data []byte) error {
+	c, err := protocol.ViewChunk(data)
+	if err != nil {
+		return err
+	}
+	if c.Purpose != protocol.PurposeResult || c.To != protocol.Everyone || c.From != p.bound.Plan.Aggregator() {
+		return fmt.Errorf("%w: a chunk that is not of a result", protocol.ErrUnknown)
+	}
+	if c.Round <= p.settled {
+		return errDuplicate
+	}
+	if err := p.plausible(c.Round, c.Attempt); err != nil {
+		return err
+	}
+	r := p.resultOf(pair{c.Round, c.Attempt})
+	if r.opened[c.Index] {
+		return errDuplicate
+	}
+	key := fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index)
+	if p.group == nil {
+		err = p.bufferChunk(r, c, data)
+		key = fmt.Sprintf("%s/%d", key, len(r.buffered[c.Index]))
+	} else {
+		err = p.openChunk(r, c)
+	}
+	if err != nil {
+		return err
+	}
+	p.eff.Put(key, data)
+	return nil
+}
+
+// maxBuffered is how many chunks a party buffers for one index. Anyone may put chunks on the
+// bus; only the group key tells which one is genuine.
+const maxBuffered = 8
+
+// bufferChunk keeps a chunk that came before the group key.
+func (p *Party) bufferChunk(r *result, c *protocol.Chunk, data []byte) error {
+	same := r.buffered[c.Index]
+	if slices.ContainsFunc(same, func(b []byte) bool { return bytes.Equal(b, data) }) {
+		return errDuplicate
+	}
+	if int(c.Index) >= p.bound.Chunks() || len(same) == maxBuffered {
+		return fmt.Errorf("%w: a result before the group key", protocol.ErrEarly)
+	}
+	r.buffered[c.Index] = append(same, data)
+	return nil
+}
+
+// openChunk opens a chunk into the sum. The memory for the sum is allocated with the first
+// chunk that opens, so a forged chunk cannot make the party allocate it.
+func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
+	if p.scratch == nil {
+		p.scratch = make([]byte, 0, 8*p.bound.ChunkLen(0))
+	}
+	plain, err := p.bound.OpenChunkTo(p.scratch, p.group, c)
+	if err != nil {
+		return err
+	}
+	if r.sum == nil {
+		if p.spare == nil {
+			p.spare = make([]int64, p.bound.Plan.Elements())
+		}
+		r.sum = p.spare[:p.bound.Plan.Elements()]
+		p.spare = nil
+		r.packer = protocol.NewIntPacker(len(r.sum))
+	}
+	ints := r.sum[int(c.Index)*xof.ChunkElements:][:len(plain)/8]
+	protocol.DecodeInts(ints, plain)
+	r.opened[c.Index] = true
+	if int(c.Index) == r.packed {
+		r.packer.Write(ints)
+		r.packed++
+	}
+	return nil
+}
+
+// openBuffered opens the chunks that came before the group key. A chunk that does not open is
+// dropped: it is not evidence against the aggregator, since anyone can have sent it.
+func (p *Party) openBuffered() {
+	for _, r := range p.results {
+		for _, buffered := range r.buffered {
+			for _, data := range buffered {
+				if c, err := protocol.ViewChunk(data); err == nil && p.openChunk(r, c) == nil {
+					break
+				}
+			}
+		}
+		clear(r.buffered)
+	}
+}
