@@ -14,14 +14,14 @@ import (
 // those on disk. The same one says nothing, another one that the party sealed is a
 // contradiction, one that nobody sealed is refused, and none of them touches the sum.
 func TestChunksOfAWholeContribution(t *testing.T) {
-	x := newIntake(t, 8, 100)
+	x := newRig(t, 8, 100)
 	var from uint32
 	for share.ExplicitIndex(int(from), 1, intakeNodes) != 0 {
 		from++
 	}
 	messages := x.contribution(from)
 	x.take(from, messages)
-	sum := slices.Clone(x.node.at.acc)
+	sum := slices.Clone(x.node.sum)
 	sealer, err := x.s.Sealer(x.secret(from, 0), x.node.context(from))
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestChunksOfAWholeContribution(t *testing.T) {
 	if eff := x.step(protocol.Delivery{Data: other}); len(eff.Notices) > 0 {
 		t.Errorf("with nothing to compare it with: %v", eff.Notices[0].Err)
 	}
-	if !slices.Equal(x.node.at.acc, sum) {
+	if !slices.Equal(x.node.sum, sum) {
 		t.Error("the sum moved")
 	}
 }
@@ -55,14 +55,14 @@ func TestChunksOfAWholeContribution(t *testing.T) {
 // TestAWholeContributionIsTakenOutAgain: of a party that isn't in the set, whose digests
 // aren't in memory any more, every chunk comes out of the sum.
 func TestAWholeContributionIsTakenOutAgain(t *testing.T) {
-	x := newIntake(t, 8, 70_000) // two chunks
+	x := newRig(t, 8, 70_000) // two chunks
 	for party := range uint32(4) {
 		x.take(party, x.contribution(party))
 	}
-	if err := x.node.keepSet(); err != nil { // the set is empty
+	if err := x.node.restrict(nil); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(x.node.at.acc, make(field.Vector, len(x.node.at.acc))) {
+	if !slices.Equal(x.node.sum, make(field.Vector, len(x.node.sum))) {
 		t.Error("something is left")
 	}
 }
@@ -77,7 +77,7 @@ func TestContradictionsAreTakenOut(t *testing.T) {
 		from++
 	}
 	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
-		x := newIntake(t, 8, 70_000) // two chunks and the head
+		x := newRig(t, 8, 70_000) // two chunks and the head
 		messages := x.contribution(from)
 		messages[2] = x.lying(from)
 		var last protocol.Effects
@@ -97,7 +97,7 @@ func TestContradictionsAreTakenOut(t *testing.T) {
 				t.Errorf("%v: more of it was taken in", order)
 			}
 		}
-		if !slices.Equal(x.node.at.acc, make(field.Vector, len(x.node.at.acc))) || x.node.at.complete != 0 {
+		if !slices.Equal(x.node.sum, make(field.Vector, len(x.node.sum))) || x.node.count != 0 {
 			t.Errorf("%v: something is left", order)
 		}
 	}
@@ -105,7 +105,7 @@ func TestContradictionsAreTakenOut(t *testing.T) {
 
 // TestTwoChunksForOnePlace of a contribution that isn't whole.
 func TestTwoChunksForOnePlace(t *testing.T) {
-	x := newIntake(t, 8, 70_000)
+	x := newRig(t, 8, 70_000)
 	var from uint32
 	for share.ExplicitIndex(int(from), 1, intakeNodes) != 0 {
 		from++
@@ -122,13 +122,13 @@ func TestTwoChunksForOnePlace(t *testing.T) {
 		t.Errorf("%+v", eff.Notices)
 	}
 	x.take(from, [][]byte{messages[0], messages[2]})
-	if !slices.Equal(x.node.at.acc, x.explicitOf(from)) {
+	if !slices.Equal(x.node.sum, x.explicitOf(from)) {
 		t.Error("the sum is another one")
 	}
 }
 
 // lying is a contribution's head that names another explicit share than the party's.
-func (x *intake) lying(party uint32) []byte {
+func (x *rig) lying(party uint32) []byte {
 	ctx := x.node.context(party)
 	m := &protocol.Contribution{Round: 1, Attempt: 1, Vector: protocol.ChunkList([]protocol.Digest{{1}, {2}}), Confirm: make([][16]byte, intakeNodes)}
 	account, err := m.ManifestDigest(x.s, party)
@@ -142,11 +142,11 @@ func (x *intake) lying(party uint32) []byte {
 // TestReachIsOfTheSameContributions: another node's list goes as far as it names what this node
 // holds, and not what another bundle of the same party would be.
 func TestReachIsOfTheSameContributions(t *testing.T) {
-	x := newIntake(t, 8, 100)
+	x := newRig(t, 8, 100)
 	var entries []protocol.Entry
 	for party := range uint32(3) {
 		x.take(party, x.contribution(party))
-		entries = append(entries, protocol.Entry{Party: party, Bundle: x.node.at.parties[party].bundle})
+		entries = append(entries, protocol.Entry{Party: party, Bundle: x.node.contributions[party].bundle})
 	}
 	for want := range entries {
 		other := slices.Clone(entries)

@@ -10,9 +10,9 @@ import (
 
 // agreeing is a node of 3 that has agreed with the others' lists on all parties but
 // one, which it had taken in, over 5 chunks.
-func agreeing(t *testing.T) *intake {
+func agreeing(t *testing.T) *rig {
 	const parties, dim = 5, 4*65536 + 9
-	x := newIntake(t, parties, dim)
+	x := newRig(t, parties, dim)
 	secret, err := channel.NewSecret(bytes.Repeat([]byte{9}, channel.SecretSize))
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func agreeing(t *testing.T) *intake {
 	var entries []protocol.Entry
 	for i := range uint32(parties) {
 		x.take(i, x.contribution(i))
-		entries = append(entries, protocol.Entry{Party: i, Bundle: x.node.at.parties[i].bundle})
+		entries = append(entries, protocol.Entry{Party: i, Bundle: x.node.contributions[i].bundle})
 	}
 	for k := range uint32(intakeNodes - 1) {
 		x.step(protocol.Delivery{Data: x.sign(x.node.self+1+k, &protocol.Hold{Round: 1, Attempt: 1, Entries: entries[:parties-1]})})
@@ -48,7 +48,7 @@ func TestSealedAhead(t *testing.T) {
 			if len(eff.Send)+len(eff.Persist) > 0 {
 				t.Fatalf("a node that waits for agrees sends %d messages and stores %d records", len(eff.Send), len(eff.Persist))
 			}
-			if more := x.node.at.sealed == nil || len(x.node.at.sealed.chunks) < x.s.Chunks(); more != (eff.Wake == x.now) {
+			if more := x.node.at.out == nil || len(x.node.at.out.chunks) < x.s.Chunks(); more != (eff.Wake == x.now) {
 				t.Fatalf("%d ticks: there is more to seal: %t, and it wakes in %d ms", ticks, more, eff.Wake-x.now)
 			}
 		}
@@ -92,7 +92,7 @@ func TestSealedForNobody(t *testing.T) {
 			t.Errorf("a message of %d bytes leaves on %s", len(o.Data), o.Subject)
 		}
 	}
-	if x.node.at.phase != void || x.node.at.sealed != nil {
-		t.Errorf("the node is %s, with %v sealed", x.node.at.phase, x.node.at.sealed != nil)
+	if x.node.at.phase != void || x.node.at.out != nil {
+		t.Errorf("the node is %s, with %v sealed", x.node.at.phase, x.node.at.out != nil)
 	}
 }

@@ -7,8 +7,34 @@ import (
 	"choir/protocol"
 )
 
-// opened accepts the channel that a party sets up. The first Open counts: a
-// second, different one would change keys under contributions already taken in.
+// keepChannel stores a party's channel in memory.
+func (in *intake) keepChannel(party uint32, secret *channel.Secret) {
+	if in.channels[party] == nil {
+		in.joined++
+	}
+	in.channels[party] = secret
+}
+
+// channel returns a member's channel, nil if there is none.
+func (in *intake) channel(member uint32) *channel.Secret {
+	if uint64(member) >= uint64(len(in.channels)) {
+		return nil
+	}
+	return in.channels[member]
+}
+
+// forgetChannels deletes the records of all channels, in order: a step is a function of its
+// event.
+func (in *intake) forgetChannels() {
+	for party, secret := range in.channels {
+		if secret != nil {
+			in.eff.Delete(protocol.RecordKey("channel", uint32(party)))
+		}
+	}
+}
+
+// opened accepts the channel that a party opens. Only the first Open counts: another one would
+// change keys under contributions already received.
 func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error {
 	if m.To != n.self || !n.s.Plan.Is(e.From, protocol.RoleParty) {
 		return fmt.Errorf("%w: an open from %s isn't for this node", protocol.ErrUnknown, n.s.Name(e.From))
@@ -20,47 +46,29 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 		return errDuplicate
 	}
 	if m.Key != protocol.KeyDigest(n.s, n.self, n.planKey.Public()) {
-		return fmt.Errorf("%w: %s opened a channel to a key that isn't this node's", protocol.ErrMismatch, n.s.Name(e.From))
+		return fmt.Errorf("%w: %s opened a channel to a key that isn't this node's",
+			protocol.ErrMismatch, n.s.Name(e.From))
 	}
 	secret, err := n.cfg.Accept(n.planKey, m.Enc, n.s.ChannelInfo(e.From, n.self, m.Key))
 	if err != nil {
 		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, n.s.Name(e.From), err)
 	}
 	n.keepChannel(e.From, secret)
-	n.eff.Put(protocol.RecordKey("channel", e.From), protocol.MarshalLink(&protocol.Link{Secret: secret, Open: data}))
-	n.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: n.s.Name(e.From), Count: n.joined, Total: n.n})
+	link := &protocol.Link{Secret: secret, Open: data}
+	n.eff.Put(protocol.RecordKey("channel", e.From), protocol.MarshalLink(link))
+	n.eff.Note(protocol.Notice{
+		Code:  protocol.NoteJoined,
+		Peer:  n.s.Name(e.From),
+		Count: n.joined,
+		Total: n.parties,
+	})
 	if n.group != nil {
-		return n.tellLink(e.From)
+		return n.sendLink(e.From)
 	}
 	return nil
 }
 
-// keepChannel enters a party's channel.
-func (n *Node) keepChannel(party uint32, secret *channel.Secret) {
-	if n.channels[party] == nil {
-		n.joined++
-	}
-	n.channels[party] = secret
-}
-
-// channel is a member's channel, nil when there is none.
-func (n *Node) channel(member uint32) *channel.Secret {
-	if uint64(member) >= uint64(len(n.channels)) {
-		return nil
-	}
-	return n.channels[member]
-}
-
-// forgetChannels deletes all channels' records.
-func (n *Node) forgetChannels() {
-	for party, secret := range n.channels { // in order: a step is a function of its event
-		if secret != nil {
-			n.eff.Delete(protocol.RecordKey("channel", uint32(party)))
-		}
-	}
-}
-
-// storedOpen is the Open that made a party's channel; it stays on disk.
+// storedOpen returns the Open that made a party's channel, from the store.
 func (n *Node) storedOpen(party uint32) []byte {
 	b := n.get(protocol.RecordKey("channel", party))
 	if len(b) < channel.SecretSize {
@@ -69,11 +77,10 @@ func (n *Node) storedOpen(party uint32) []byte {
 	return b[channel.SecretSize:]
 }
 
-// aggregatorKey sets up this node's channel to the aggregator, which will
-// carry its partial sums.
+// aggregatorKey opens this node's channel to the aggregator, which carries its partial sums.
 func (n *Node) aggregatorKey(e *protocol.Envelope, m *protocol.Key) error {
 	if e.From != n.s.Plan.Aggregator() {
-		return nil // another compute node's: meant for the parties
+		return nil // another compute node's, for the parties
 	}
 	if n.agg != nil {
 		return errDuplicate

@@ -12,16 +12,15 @@ import (
 	"choir/protocol"
 )
 
-// Group makes a node share its work out to workers (see Worker): they take in the
-// contributions, each those of its own parties, and add them; the node alone
-// knows the plan key, signs, agrees, and reveals the sum of their sums. The zero
-// value is a node without workers.
+// Group shares a node's work among workers (see Worker): each receives and adds the
+// contributions of a part of the parties. The node alone knows the plan key, signs, agrees, and
+// reveals the sum of their sums. The zero value is a node without workers.
 type Group struct {
 	Workers int             // 1 to protocol.Slots; 0: none
-	Secret  *channel.Secret // shared with the workers, and with nobody else
+	Secret  *channel.Secret // shared by the node and its workers only
 }
 
-// Validate names what is missing.
+// Validate returns an error for a number of workers out of range and for a missing secret.
 func (g Group) Validate() error {
 	switch {
 	case g.Workers < 0 || g.Workers > protocol.Slots:
@@ -32,12 +31,12 @@ func (g Group) Validate() error {
 	return nil
 }
 
-// group is what a node remembers of its workers' sums; all of it can be asked for
-// again. Contributions stand in the node's own records.
+// group is the state of the workers' sums. None of it is durable: workers send it again on
+// request. Contributions are in the node's own records.
 type group struct {
-	trusted protocol.BoundPlan // for contributions whose signatures a worker has verified
+	trusted protocol.BoundPlan // accepts the signatures that a worker has verified
 	asks    []protocol.Outgoing
-	parts   [][]protocol.Entry // by worker: its part of the set that is asked for
+	parts   [][]protocol.Entry // by worker: its part of the agreed set
 	sums    []workerSum        // by worker
 }
 
@@ -47,28 +46,30 @@ type workerSum struct {
 	blind [32]byte
 }
 
-// believed is a Verifier for what comes out of a seal that only the institution
-// knows.
-type believed struct{}
+// acceptAll is a Verifier for messages that a worker has verified and sealed.
+type acceptAll struct{}
 
-func (believed) Verify(identity.PublicKey, []byte, identity.Signature) bool { return true }
+func (acceptAll) Verify(identity.PublicKey, []byte, identity.Signature) bool { return true }
 
 func newGroup(s protocol.BoundPlan) *group {
-	s.Verifier = believed{}
+	s.Verifier = acceptAll{}
 	return &group{trusted: s}
 }
 
-// linksPerMessage and heldPerMessage bound a message about many parties.
+// linksPerMessage and heldPerMessage bound the number of parties in a message.
 const (
 	linksPerMessage = 1 << 14
 	heldPerMessage  = 256
 )
 
+// workers is how many workers the node has.
+func (n *Node) workers() uint32 { return uint32(n.cfg.Group.Workers) }
+
 func (n *Node) path(worker uint32) protocol.WorkerPath {
-	return protocol.WorkerPath{Node: n.self, Worker: worker, Of: uint32(n.cfg.Group.Workers), Down: true}
+	return protocol.WorkerPath{Node: n.self, Worker: worker, Of: n.workers(), Down: true}
 }
 
-func (n *Node) tell(worker uint32, m protocol.WorkerMessage) error {
+func (n *Node) sendWorker(worker uint32, m protocol.WorkerMessage) error {
 	p := n.path(worker)
 	b, err := n.s.SealWorker(n.cfg.Group.Secret, p, m, n.cfg.Rand)
 	if err == nil {
@@ -77,30 +78,33 @@ func (n *Node) tell(worker uint32, m protocol.WorkerMessage) error {
 	return err
 }
 
-// pinWorkers keeps a plan from being carried on with another number of workers:
-// parties would move between them, and be counted by none or by two.
+// pinWorkers keeps a plan from being resumed with another number of workers: parties would
+// move between them, and be counted by none or by two.
 func (n *Node) pinWorkers() error {
 	have, want := n.view.Get("workers"), fmt.Sprint(n.cfg.Group.Workers)
 	switch {
 	case have == nil && n.cfg.Group.Workers == 0:
 		return nil
-	case have == nil && n.at.round == 0:
+	case have == nil && n.round == 0:
 		n.eff.Put("workers", []byte(want))
 		return nil
 	case string(have) != want:
-		return protocol.Fail(protocol.ClassInput, "workers: the plan was begun with %q of them, now there are %s", have, want)
+		return protocol.Fail(protocol.ClassInput,
+			"workers: the plan was begun with %q of them, now there are %s", have, want)
 	}
 	return nil
 }
 
-// tellLink hands a party's channel on to the party's worker.
-func (n *Node) tellLink(party uint32) error {
-	return n.tell(protocol.WorkerOf(party, uint32(n.cfg.Group.Workers)),
-		&protocol.WorkerLinks{Parties: []uint32{party}, Secrets: []*channel.Secret{n.channels[party]}})
+// sendLink forwards a party's channel to the party's worker.
+func (n *Node) sendLink(party uint32) error {
+	return n.sendWorker(protocol.WorkerOf(party, n.workers()), &protocol.WorkerLinks{
+		Parties: []uint32{party},
+		Secrets: []*channel.Secret{n.channels[party]},
+	})
 }
 
-// fromWorker takes in what a worker says.
-func (n *Node) fromWorker(data []byte) error {
+// workerMessage handles a message of a worker.
+func (n *Node) workerMessage(data []byte) error {
 	if n.group == nil {
 		return fmt.Errorf("%w: a worker message, and this node has no workers", protocol.ErrUnknown)
 	}
@@ -118,7 +122,7 @@ func (n *Node) fromWorker(data []byte) error {
 	}
 	switch m := m.(type) {
 	case *protocol.WorkerHello:
-		return n.greet(p.Worker)
+		return n.sendLinks(p.Worker)
 	case *protocol.WorkerHeld:
 		return n.workerHeld(p.Worker, m)
 	case *protocol.WorkerSum:
@@ -127,19 +131,22 @@ func (n *Node) fromWorker(data []byte) error {
 	return fmt.Errorf("%w: %T isn't for a node", protocol.ErrUnknown, m)
 }
 
-// greet gives a worker that has nothing everything that it needs.
-func (n *Node) greet(worker uint32) error {
-	all := &protocol.WorkerLinks{}
-	for i := range uint32(n.n) {
+// sendLinks sends a worker that has started the channels of its parties, and the node's
+// request for a sum if there is one.
+func (n *Node) sendLinks(worker uint32) error {
+	var all protocol.WorkerLinks
+	for i := range uint32(n.parties) {
 		secret := n.channels[i]
-		if secret == nil || protocol.WorkerOf(i, uint32(n.cfg.Group.Workers)) != worker {
+		if secret == nil || protocol.WorkerOf(i, n.workers()) != worker {
 			continue
 		}
-		all.Parties, all.Secrets = append(all.Parties, i), append(all.Secrets, secret)
+		all.Parties = append(all.Parties, i)
+		all.Secrets = append(all.Secrets, secret)
 	}
 	for lo := 0; lo < len(all.Parties); lo += linksPerMessage {
 		hi := min(lo+linksPerMessage, len(all.Parties))
-		if err := n.tell(worker, &protocol.WorkerLinks{Parties: all.Parties[lo:hi], Secrets: all.Secrets[lo:hi]}); err != nil {
+		some := &protocol.WorkerLinks{Parties: all.Parties[lo:hi], Secrets: all.Secrets[lo:hi]}
+		if err := n.sendWorker(worker, some); err != nil {
 			return err
 		}
 	}
@@ -149,28 +156,28 @@ func (n *Node) greet(worker uint32) error {
 	return nil
 }
 
-// workerHeld takes in contributions that a worker has opened, verified and made
-// durable. What is wrong with one of them doesn't concern the others.
+// workerHeld accepts contributions that a worker has opened, verified and made durable. An
+// error in one of them does not affect the others.
 func (n *Node) workerHeld(worker uint32, m *protocol.WorkerHeld) error {
 	var first error
 	for _, data := range m.Contributions {
-		if err := n.adopt(worker, data); err != nil && !errors.Is(err, errDuplicate) && first == nil {
+		if err := n.acceptHeld(worker, data); err != nil && !errors.Is(err, errDuplicate) && first == nil {
 			first = err
 		}
 	}
 	return first
 }
 
-func (n *Node) adopt(worker uint32, data []byte) error {
+func (n *Node) acceptHeld(worker uint32, data []byte) error {
 	e, body, err := n.group.trusted.Receive(data)
 	if err != nil {
 		return err
 	}
 	m, ok := body.(*protocol.Contribution)
-	if !ok || protocol.WorkerOf(e.From, uint32(n.cfg.Group.Workers)) != worker {
+	if !ok || protocol.WorkerOf(e.From, n.workers()) != worker {
 		return fmt.Errorf("%w: worker %d holds a %s of %s", protocol.ErrUnknown, worker, e.Kind, n.s.Name(e.From))
 	}
-	if err := n.whenTold(m.Round, m.Attempt); err != nil {
+	if err := n.checkGroupAttempt(m.Round, m.Attempt); err != nil {
 		return err
 	}
 	bundle, err := m.BundleDigest(n.s, e.From)
@@ -178,63 +185,72 @@ func (n *Node) adopt(worker uint32, data []byte) error {
 		return err
 	}
 	if p := n.have(e.From); p.whole {
-		return n.again(e.From, p, bundle)
+		return n.checkRepeat(e.From, p, bundle)
 	}
 	switch {
-	case n.at.phase != collecting:
+	case !n.open:
 		return errDuplicate
-	case m.Model != n.at.model:
+	case m.Model != n.model:
 		return fmt.Errorf("%w: %s contributed to another model", protocol.ErrMismatch, n.s.Name(e.From))
 	}
 	n.eff.Put(n.commitKey(e.From), data)
-	return n.adopted(e.From, bundle)
+	return n.countHeld(e.From, bundle)
 }
 
-// whenTold is when for what comes from within the group: that it is late is
-// nobody's fault.
-func (n *Node) whenTold(round, attempt uint32) error {
-	if err := n.when(round, attempt); !errors.Is(err, protocol.ErrStale) {
+// checkGroupAttempt is checkAttempt for messages from within the group: a late one is
+// not an error of any member and is not reported.
+func (in *intake) checkGroupAttempt(round, attempt uint32) error {
+	if err := in.checkAttempt(round, attempt); !errors.Is(err, protocol.ErrStale) {
 		return err
 	}
 	return errDuplicate
 }
 
-// adopted counts a contribution that some worker holds.
-func (n *Node) adopted(from uint32, bundle protocol.Digest) error {
+// countHeld counts a contribution that a worker holds.
+func (n *Node) countHeld(from uint32, bundle protocol.Digest) error {
 	p, _, err := n.party(from)
 	if err != nil {
 		return err
 	}
 	p.bundle = bundle
-	return n.receive(from, p)
+	n.setComplete(from, p)
+	return nil
 }
 
-// readopt counts again, after a restart, what was counted before.
-func (n *Node) readopt(from uint32, m *protocol.Contribution) error {
-	bundle, err := m.BundleDigest(n.s, from)
-	if err != nil {
-		return err
-	}
-	return n.adopted(from, bundle)
+// restoreHeld counts the stored contributions after a restart. It discards the effects.
+func (n *Node) restoreHeld() error {
+	n.eff = &protocol.Effects{}
+	defer func() { n.eff = nil }()
+	return n.storedHeads(func(from uint32, m *protocol.Contribution, _ []byte) error {
+		bundle, err := m.BundleDigest(n.s, from)
+		if err != nil {
+			return err
+		}
+		return n.countHeld(from, bundle)
+	})
 }
 
-// ask asks each worker for its part of the agreed set's sum, once; repeat says it
-// again.
+// ask asks each worker, once, for the sum over its part of the agreed set.
 func (n *Node) ask() error {
-	g, of := n.group, uint32(n.cfg.Group.Workers)
+	g := n.group
 	if len(g.asks) > 0 {
 		return nil
 	}
-	g.parts, g.sums = make([][]protocol.Entry, of), make([]workerSum, of)
+	g.parts = make([][]protocol.Entry, n.workers())
+	g.sums = make([]workerSum, n.workers())
 	for _, e := range n.at.set {
-		w := protocol.WorkerOf(e.Party, of)
+		w := protocol.WorkerOf(e.Party, n.workers())
 		g.parts[w] = append(g.parts[w], e)
 	}
-	clear(n.at.acc)
+	clear(n.sum)
 	from := len(n.eff.Send)
-	for w := range of {
-		g.sums[w] = workerSum{set: protocol.SetDigest(n.s, n.at.round, n.at.attempt, g.parts[w]), have: map[uint32]bool{}}
-		if err := n.tell(w, &protocol.WorkerAsk{Round: n.at.round, Attempt: n.at.attempt, Set: g.parts[w]}); err != nil {
+	for w := range n.workers() {
+		g.sums[w] = workerSum{
+			set:  protocol.SetDigest(n.s, n.round, n.attempt, g.parts[w]),
+			have: map[uint32]bool{},
+		}
+		ask := &protocol.WorkerAsk{Round: n.round, Attempt: n.attempt, Set: g.parts[w]}
+		if err := n.sendWorker(w, ask); err != nil {
 			return err
 		}
 	}
@@ -242,7 +258,7 @@ func (n *Node) ask() error {
 	return nil
 }
 
-// summed reports whether every chunk of every worker's sum is in.
+// summed reports whether every chunk of every worker's sum has arrived.
 func (n *Node) summed() bool {
 	if len(n.group.sums) == 0 {
 		return false
@@ -255,10 +271,10 @@ func (n *Node) summed() bool {
 	return true
 }
 
-// workerSum adds a chunk of a worker's sum. The set fixes its value, so whichever
-// life of the worker it comes from, it is taken in once.
+// workerSum adds a chunk of a worker's sum, once. The set determines its value, also when the
+// worker has restarted in between.
 func (n *Node) workerSum(worker uint32, m *protocol.WorkerSum) error {
-	if err := n.whenTold(m.Round, m.Attempt); err != nil {
+	if err := n.checkGroupAttempt(m.Round, m.Attempt); err != nil {
 		return err
 	}
 	if n.at.phase != agreed || len(n.group.sums) == 0 {
@@ -270,8 +286,10 @@ func (n *Node) workerSum(worker uint32, m *protocol.WorkerSum) error {
 		return fmt.Errorf("%w: worker %d added another set than it was asked for", protocol.ErrMismatch, worker)
 	case s.have[m.Index]:
 		return errDuplicate
-	case uint64(m.Index) >= uint64(n.s.Chunks()) || len(m.Elements) != n.s.ChunkLen(int(m.Index))*field.ElementSize:
-		return fmt.Errorf("%w: chunk %d of worker %d has %d bytes", protocol.ErrMalformed, m.Index, worker, len(m.Elements))
+	case uint64(m.Index) >= uint64(n.s.Chunks()),
+		len(m.Elements) != n.s.ChunkLen(int(m.Index))*field.ElementSize:
+		return fmt.Errorf("%w: chunk %d of worker %d has %d bytes",
+			protocol.ErrMalformed, m.Index, worker, len(m.Elements))
 	case len(s.have) > 0 && m.Blinding != s.blind:
 		return fmt.Errorf("%w: worker %d has two sums of blindings", protocol.ErrMismatch, worker)
 	}
@@ -279,17 +297,15 @@ func (n *Node) workerSum(worker uint32, m *protocol.WorkerSum) error {
 	if err := field.DecodeVector(v, m.Elements); err != nil {
 		return fmt.Errorf("%w: chunk %d of worker %d: %w", protocol.ErrMalformed, m.Index, worker, err)
 	}
-	if _, err := n.scalar(m.Blinding); err != nil {
+	if _, err := commit.ParseScalar(m.Blinding[:]); err != nil {
 		return fmt.Errorf("%w: worker %d: %w", protocol.ErrMalformed, worker, err)
 	}
-	lo := int(m.Index) * xof.ChunkElements
-	n.at.acc[lo : lo+len(v)].Add(v)
-	s.have[m.Index], s.blind = true, m.Blinding
+	xof.Chunk(n.sum, uint64(m.Index)).Add(v)
+	s.have[m.Index] = true
+	s.blind = m.Blinding
 	n.seen = n.now
 	return nil
 }
-
-func (n *Node) scalar(b [32]byte) (*commit.Scalar, error) { return commit.ParseScalar(b[:]) }
 
 // blindings is the sum of the workers' sums of blinding shares.
 func (g *group) blindings() (sum [32]byte) {
@@ -300,10 +316,10 @@ func (g *group) blindings() (sum [32]byte) {
 	return [32]byte(commit.SumScalars(shares).Bytes())
 }
 
-// dismiss ends the workers' session.
-func (n *Node) dismiss() {
-	for w := range uint32(n.cfg.Group.Workers) {
-		if err := n.tell(w, &protocol.WorkerEnd{}); err != nil {
+// endWorkers ends the workers' session.
+func (n *Node) endWorkers() {
+	for w := range n.workers() {
+		if err := n.sendWorker(w, &protocol.WorkerEnd{}); err != nil {
 			n.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Err: err})
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"choir/protocol"
 )
 
-// intake is one node of three with parties that the test plays: it knows the secrets
+// rig is one node of three with parties that the test plays: it knows the secrets
 // of all channels, and signatures count as good.
-type intake struct {
+type rig struct {
 	tb    testing.TB
 	s     protocol.BoundPlan
 	node  *Node
@@ -34,8 +34,8 @@ type anySigner struct{ identity.PublicKey }
 func (a anySigner) Public() identity.PublicKey                               { return a.PublicKey }
 func (anySigner) Sign([]byte) (sig identity.Signature)                       { return sig }
 func (anySigner) Verify(identity.PublicKey, []byte, identity.Signature) bool { return true }
-func (x *intake) Get(key string) []byte                                      { return x.store[key] }
-func (x *intake) Keys(string) []string                                       { return nil }
+func (x *rig) Get(key string) []byte                                         { return x.store[key] }
+func (x *rig) Keys(string) []string                                          { return nil }
 func numbered(kind byte, i int) (k [32]byte) {
 	k[0] = kind
 	binary.BigEndian.PutUint32(k[1:], uint32(i))
@@ -43,7 +43,7 @@ func numbered(kind byte, i int) (k [32]byte) {
 }
 
 // secret is the channel secret of a party to a node.
-func (x *intake) secret(party uint32, k int) *channel.Secret {
+func (x *rig) secret(party uint32, k int) *channel.Secret {
 	b := numbered(byte(100+k), int(party))
 	s, err := channel.NewSecret(b[:])
 	if err != nil {
@@ -52,9 +52,9 @@ func (x *intake) secret(party uint32, k int) *channel.Secret {
 	return s
 }
 
-// newIntake is a node that has a channel with each of so many parties and is in round
+// newRig is a node that has a channel with each of so many parties and is in round
 // 1. Its store drops what only a restart would read.
-func newIntake(tb testing.TB, parties, dim int) *intake {
+func newRig(tb testing.TB, parties, dim int) *rig {
 	tb.Helper()
 	p := &protocol.Plan{Name: "intake", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: uint32(dim), Rounds: 1,
 		MinParties: 2, DeadlineMS: 10_000, PerParty: 1 << 20, Application: "intake"}
@@ -68,7 +68,7 @@ func newIntake(tb testing.TB, parties, dim int) *intake {
 		}
 		p.Members = append(p.Members, m)
 	}
-	x := &intake{tb: tb, s: protocol.Bind(p), store: map[string][]byte{}, now: 1000}
+	x := &rig{tb: tb, s: protocol.Bind(p), store: map[string][]byte{}, now: 1000}
 	key := anySigner{p.Members[parties].Key}
 	x.s.Verifier = key
 	var err error
@@ -84,7 +84,7 @@ func newIntake(tb testing.TB, parties, dim int) *intake {
 	return x
 }
 
-func (x *intake) sign(from uint32, m protocol.Message) []byte {
+func (x *rig) sign(from uint32, m protocol.Message) []byte {
 	b, err := x.s.Sign(anySigner{}, from, m)
 	if err != nil {
 		x.tb.Fatal(err)
@@ -92,7 +92,7 @@ func (x *intake) sign(from uint32, m protocol.Message) []byte {
 	return b
 }
 
-func (x *intake) step(ev protocol.Event) protocol.Effects {
+func (x *rig) step(ev protocol.Event) protocol.Effects {
 	eff := x.node.Step(x.now, ev)
 	if eff.Done {
 		x.tb.Fatal(eff.Err)
@@ -106,13 +106,13 @@ func (x *intake) step(ev protocol.Event) protocol.Effects {
 }
 
 // explicitOf is an explicit share: the same element everywhere, another one for each party.
-func (x *intake) explicitOf(party uint32) field.Vector {
+func (x *rig) explicitOf(party uint32) field.Vector {
 	return slices.Repeat(field.Vector{field.Element(party + 1)}, x.s.Plan.Elements())
 }
 
 // contribution is a party's messages for this node: a chunk for each 65536 elements of its
 // explicit share if this is the explicit node, and the head.
-func (x *intake) contribution(party uint32) (messages [][]byte) {
+func (x *rig) contribution(party uint32) (messages [][]byte) {
 	k := share.ExplicitIndex(int(party), 1, intakeNodes)
 	ctx := protocol.Context{From: party, Round: 1, Attempt: 1, Purpose: protocol.PurposeShare}
 	m := &protocol.Contribution{Round: 1, Attempt: 1, Explicit: uint32(k), Confirm: make([][16]byte, intakeNodes)}
@@ -139,12 +139,12 @@ func (x *intake) contribution(party uint32) (messages [][]byte) {
 }
 
 // take delivers a contribution and says whether it was received.
-func (x *intake) take(party uint32, messages [][]byte) {
-	before := x.node.at.complete
+func (x *rig) take(party uint32, messages [][]byte) {
+	before := x.node.count
 	for _, b := range messages {
 		x.step(protocol.Delivery{Data: b})
 	}
-	if x.node.at.complete != before+1 {
+	if x.node.count != before+1 {
 		x.tb.Fatalf("party %d's contribution wasn't taken in", party)
 	}
 }
@@ -153,7 +153,7 @@ func (x *intake) take(party uint32, messages [][]byte) {
 // with a few parties as with thousands, when few are there as when most are.
 func TestAllocationsDoNotDependOnTheRoster(t *testing.T) {
 	perParty := func(parties, already int) float64 {
-		x := newIntake(t, parties, 100)
+		x := newRig(t, parties, 100)
 		for i := range uint32(already) {
 			x.take(i, x.contribution(i))
 		}
@@ -183,7 +183,7 @@ func TestAllocationsDoNotDependOnTheRoster(t *testing.T) {
 // below a kibibyte, beside the vector.
 func TestMemoryPerParty(t *testing.T) {
 	const parties = 4000
-	x := newIntake(t, parties, 100)
+	x := newRig(t, parties, 100)
 	clear(x.node.channels)
 	before := heap()
 	for i := range uint32(parties) {
@@ -210,7 +210,7 @@ func heap() uint64 {
 func TestPendingSeedsAreInTheSum(t *testing.T) {
 	const dim = 50
 	for _, parties := range []int{5, maxPending + 40, 3*maxPending + 7} {
-		x := newIntake(t, parties, dim)
+		x := newRig(t, parties, dim)
 		want := make(field.Vector, dim)
 		var set []protocol.Entry
 		for i := range uint32(parties - 1) { // the last one stays away
@@ -218,7 +218,7 @@ func TestPendingSeedsAreInTheSum(t *testing.T) {
 			if i%3 == 1 {
 				continue // left out of the set
 			}
-			set = append(set, protocol.Entry{Party: i, Bundle: x.node.at.parties[i].bundle})
+			set = append(set, protocol.Entry{Party: i, Bundle: x.node.contributions[i].bundle})
 			if share.ExplicitIndex(int(i), 1, intakeNodes) == 0 {
 				want.Add(x.explicitOf(i))
 				continue
@@ -229,12 +229,11 @@ func TestPendingSeedsAreInTheSum(t *testing.T) {
 			}
 			mask.AddTo(want, 0)
 		}
-		x.node.at.set = set
 		x.node.eff = &protocol.Effects{}
-		if err := x.node.keepSet(); err != nil {
+		if err := x.node.restrict(set); err != nil {
 			t.Fatal(err)
 		}
-		if !x.node.at.acc.Equal(want) || len(x.node.at.pending) != 0 {
+		if !x.node.sum.Equal(want) || len(x.node.pending) != 0 {
 			t.Errorf("%d parties: another sum", parties)
 		}
 	}
@@ -253,7 +252,7 @@ func BenchmarkIntake(b *testing.B) {
 				}
 			}
 			messages := make([][][]byte, batch)
-			x := newIntake(b, 2*batch, dim)
+			x := newRig(b, 2*batch, dim)
 			for i, p := range seeds {
 				messages[i] = x.contribution(p)
 			}
@@ -263,7 +262,7 @@ func BenchmarkIntake(b *testing.B) {
 			for b.Loop() {
 				if i++; i == batch {
 					b.StopTimer()
-					x, i = newIntake(b, 2*batch, dim), 0
+					x, i = newRig(b, 2*batch, dim), 0
 					b.StartTimer()
 				}
 				x.take(seeds[i], messages[i])
@@ -271,7 +270,7 @@ func BenchmarkIntake(b *testing.B) {
 		})
 	}
 	b.Run("limit", func(b *testing.B) {
-		mask, err := newIntake(b, 3, 10_000).node.maskOf(0)
+		mask, err := newRig(b, 3, 10_000).node.maskOf(0)
 		if err != nil {
 			b.Fatal(err)
 		}

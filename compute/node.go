@@ -1,15 +1,14 @@
-// Package compute is the compute node's role: it takes in the parties' shares,
-// agrees with the other nodes on whose contributions count, and reveals at most
-// one partial sum per round, ever (DESIGN decision 8). It is Compute k of the
-// DCA (dissertation, Paper I, Algorithm 1), step 3.
+// Package compute is the compute node's role: it receives the parties' shares, agrees with the
+// other nodes on whose contributions count, and reveals at most one partial sum per round. It
+// is Compute k of the DCA, step 3 of Algorithm 1 in [DCA].
 //
-// Node is a pure state machine; see protocol.Machine for the driver's duties.
-// What it remembers across crashes is in its view, under these keys:
+// Node is a pure state machine; see protocol.Machine for the driver's duties. It keeps its
+// durable state in its view, under these keys:
 //
 //	plan-key                      private HPKE key for this plan
 //	channel/<party>               channel secret, and the Open that made it
 //	aggregator                    channel secret to the aggregator, and its Open
-//	round                         the attempt that this node is in
+//	round                         the present attempt
 //	share/<r>/<a>/<party>/<i>     a sealed chunk of an explicit share
 //	commit/<r>/<a>/<party>        a complete contribution's envelope
 //	hold/<r>/<a>/<node>           holds, its own and the others'
@@ -17,8 +16,8 @@
 //	reveal/<r>                    what was signed to be revealed in the round: never two
 //	partial/<r>/<i>               a sealed chunk of it, until the round is settled
 //	last                          the parties of the last revealed set
-//	done                          the plan's last result was seen
-//	workers                       how many workers it shares its work out to, if any
+//	done                          the session's end
+//	workers                       how many workers it has, if any
 //
 // A node may be several processes: see Group and Worker.
 package compute
@@ -29,9 +28,6 @@ import (
 	"io"
 
 	"choir/crypto/channel"
-	"choir/crypto/field"
-	"choir/crypto/share"
-	"choir/crypto/xof"
 	"choir/protocol"
 )
 
@@ -40,84 +36,66 @@ type Config struct {
 	Session  protocol.BoundPlan
 	Key      protocol.Signer // *identity.PrivateKey
 	Rand     io.Reader       // for the plan key and the noise of NoiseCompute
-	View     protocol.View   // what an earlier life persisted
-	ResendMS int64           // how long to wait for progress before saying the last thing again
-	Group    Group           // the workers that take in the contributions; zero: none
-	// Initiate sets up the channel to the aggregator; channel.Initiate when nil.
+	View     protocol.View   // what was persisted before a restart
+	ResendMS int64           // retransmit interval: resend the last messages if nothing arrives for this long
+	Group    Group           // the workers that receive the contributions; zero: none
+	// Initiate opens the channel to the aggregator; channel.Initiate when nil.
 	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
-	// Accept takes in a channel that a party sets up; channel.Accept when nil.
+	// Accept accepts a channel that a party opens; channel.Accept when nil.
 	Accept func(key *channel.PrivateKey, enc, info []byte) (*channel.Secret, error)
 }
 
 // Node is one compute node in one plan.
 type Node struct {
-	cfg   Config
-	s     protocol.BoundPlan
-	self  uint32 // member index
-	k     int    // 0..M-1
-	n, m  int    // parties, nodes
-	view  protocol.View
-	eff   *protocol.Effects // of the step under way
-	now   int64
-	seen  int64 // when something last moved
-	pause protocol.Backoff
-	ended bool
-	room  protocol.Effects // where eff is, in a step
+	intake
+	cfg     Config
+	seen    int64 // time of the last progress
+	backoff protocol.Backoff
+	ended   bool
+	effects protocol.Effects // what eff points to during a step
 
-	planKey  *channel.PrivateKey
-	keyMsg   []byte
-	channels []*channel.Secret   // by party, nil before its Open, which is on disk
-	joined   int                 // how many there are
-	scratch  []byte              // room for an opened chunk
-	chunkSum *protocol.ChunkHash // and for a chunk's digest
-	adder    share.Adder
-	agg      *protocol.Link // nil until the aggregator's key is known
+	planKey *channel.PrivateKey
+	keyMsg  []byte
+	agg     *protocol.Link // nil until the aggregator's key is known
+	group   *group         // of a node with workers
 
-	at      attempt
+	at      agreement
 	last    []uint32            // parties in the previous round's set, in order
-	newest  uint32              // highest round this node has revealed in
-	current []protocol.Outgoing // what this node says again until something moves
-
-	group  *group  // of a node with workers
-	worker *Worker // whose intake this is, when it isn't a node's own
+	newest  uint32              // highest round in which this node has revealed
+	resends []protocol.Outgoing // messages to retransmit until there is progress
 }
 
-// attempt is everything about the attempt that the node is in.
-type attempt struct {
-	round, attempt uint32
-	openedAt       int64
-	model          protocol.Digest
-	parties        []contribution // by party
-	complete       int
-	expected       int           // of those complete, parties of the previous round's set
-	acc            field.Vector  // sum of every share taken in so far, less
-	pending        []*xof.Stream // those that wait to be added
-	phase          phase         // only enter and restore set it
-	allAt          int64         // when all expected parties were complete, 0 before
-	holds          map[uint32]*protocol.Hold
-	covered        map[uint32]int // by hold, how many of its entries, from the front, this node has
-	agrees         map[uint32]*protocol.Agree
-	set            []protocol.Entry
-	sealed         *sealed             // of what will be revealed, from agreed on
-	receipts       []*protocol.Receipt // to be signed and given
+// agreement is the state of an attempt apart from its contributions.
+type agreement struct {
+	phase    phase // set by setPhase
+	openedAt int64
+	expected int   // complete contributions of parties of the previous round's set
+	allAt    int64 // when all of those were complete, 0 before
+	holds    map[uint32]*protocol.Hold
+	covered  map[uint32]int // by hold, how many of its entries, from the front, this node has
+	agrees   map[uint32]*protocol.Agree
+	set      []protocol.Entry
+	out      *outgoingSum        // what will be revealed, once the set is agreed
+	receipts []*protocol.Receipt // to be signed and sent
 }
 
 // New builds the machine from its view.
 func New(cfg Config) (*Node, error) {
 	self, ok := cfg.Session.Index(cfg.Key.Public())
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleCompute) {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "compute node: %w: this identity isn't a compute node of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
+		return nil, protocol.Fail(protocol.ClassIntegrity,
+			"compute node: %w: this identity isn't a compute node of plan %s",
+			protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
 	if err := cfg.Group.Validate(); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "compute node: %w", err)
 	}
-	p := cfg.Session.Plan
-	n := &Node{cfg: cfg, s: cfg.Session, self: self, k: int(self) - p.Parties(), n: p.Parties(), m: p.Computes(),
-		view: cfg.View, channels: make([]*channel.Secret, p.Parties())}
+	n := &Node{intake: newIntake(cfg.Session, self, cfg.View), cfg: cfg}
+	n.complete = n.contributed
 	if cfg.ResendMS <= 0 {
 		n.cfg.ResendMS = 15_000
 	}
-	n.pause.Base = n.cfg.ResendMS
+	n.backoff.Base = n.cfg.ResendMS
 	if cfg.Initiate == nil {
 		n.cfg.Initiate = channel.Initiate
 	}
@@ -130,9 +108,10 @@ func New(cfg Config) (*Node, error) {
 	return n, n.restore()
 }
 
-// Step takes one event. See protocol.Machine.
+// Step handles one event. See protocol.Machine.
 func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
-	n.eff, n.now = &n.room, now
+	n.eff = &n.effects
+	n.now = now
 	switch e := ev.(type) {
 	case protocol.Start:
 		n.seen = now
@@ -141,23 +120,23 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 		n.deliver(e.Data)
 	}
 	if d, ok := ev.(protocol.Delivery); (!ok || !d.More) && !n.ended {
-		n.must(n.giveReceipts())
+		n.check(n.sendReceipts())
 	}
 	if !n.ended {
 		n.advance()
-		n.resend()
+		n.resendIfDue()
 		n.eff.Wake = n.wake()
-		n.prepare()
+		n.sealAhead()
 	}
-	eff := n.room
-	n.eff, n.room = nil, protocol.Effects{} // what is in it is the driver's now
+	eff := n.effects
+	n.eff = nil
+	n.effects = protocol.Effects{} // the driver owns what was in it
 	return eff
 }
 
-// start publishes the plan key, unless every party has it, and says again
-// whatever was said last.
+// start publishes the plan key, unless every party has it, and retransmits the last messages.
 func (n *Node) start() {
-	if n.ended { // an earlier life saw the last result
+	if n.ended { // the session ended before the restart
 		n.eff.Finish(protocol.UnmarshalEnd(n.view.Get("done")))
 		return
 	}
@@ -175,7 +154,7 @@ func (n *Node) start() {
 			return
 		}
 	}
-	n.repeat()
+	n.resend()
 }
 
 func (n *Node) makeKey() error {
@@ -199,8 +178,8 @@ func (n *Node) useKey(key *channel.PrivateKey) (err error) {
 
 func (n *Node) sign(m protocol.Message) ([]byte, error) { return n.s.Sign(n.cfg.Key, n.self, m) }
 
-// send signs, persists under key, and only then emits: what a node signs about
-// an attempt it never contradicts after a crash.
+// send signs a message, persists it under key, emits it, and keeps it for retransmission.
+// Persisting it keeps the node from contradicting it after a restart.
 func (n *Node) send(key, subject string, m protocol.Message) error {
 	b, err := n.sign(m)
 	if err != nil {
@@ -208,6 +187,7 @@ func (n *Node) send(key, subject string, m protocol.Message) error {
 	}
 	n.eff.Put(key, b)
 	n.eff.Emit(subject, b)
+	n.resends = append(n.resends, protocol.Outgoing{Subject: subject, Data: b})
 	n.seen = n.now
 	return nil
 }
@@ -217,7 +197,7 @@ func (n *Node) deliver(data []byte) {
 	var err error
 	switch {
 	case protocol.IsWorker(data):
-		err = n.fromWorker(data)
+		err = n.workerMessage(data)
 	case protocol.IsChunk(data):
 		err = n.chunk(data)
 	default:
@@ -228,7 +208,7 @@ func (n *Node) deliver(data []byte) {
 	}
 }
 
-// errDuplicate is a message that was taken in before: nothing to say about it.
+// errDuplicate is the error of a message that was received before. It is not reported.
 var errDuplicate = errors.New("duplicate")
 
 func (n *Node) message(data []byte) (*protocol.Envelope, error) {
@@ -242,7 +222,7 @@ func (n *Node) message(data []byte) (*protocol.Envelope, error) {
 	case *protocol.Open:
 		return e, n.opened(e, m, data)
 	case *protocol.Round:
-		return e, n.opens(m, data)
+		return e, n.openRound(m, data)
 	case *protocol.Contribution:
 		if n.group != nil {
 			return e, fmt.Errorf("%w: a contribution, which is for a worker", protocol.ErrUnknown)
@@ -260,17 +240,34 @@ func (n *Node) message(data []byte) (*protocol.Envelope, error) {
 	return e, nil
 }
 
-// finish stops the machine for a failure of this process alone; another life
-// carries on.
+func (n *Node) chunk(data []byte) error {
+	c, err := protocol.ViewChunk(data)
+	if err != nil {
+		return err
+	}
+	if n.group != nil {
+		return fmt.Errorf("%w: a chunk, which is for a worker", protocol.ErrUnknown)
+	}
+	return n.acceptChunk(c, data)
+}
+
+// check ends the node on a failure of this process, which is never a peer's fault.
+func (n *Node) check(err error) {
+	if err != nil && !n.ended {
+		n.finish(fmt.Errorf("compute node: round %d: %w", n.round, err))
+	}
+}
+
+// finish stops this process; a restarted one continues.
 func (n *Node) finish(err error) {
 	n.ended = true
 	n.eff.Finish(err)
 }
 
-// end stops the machine because the session is over, and forgets its keys.
+// end stops the machine because the session is over, and deletes its keys.
 func (n *Node) end(err error) {
 	n.finish(err)
-	n.dismiss()
+	n.endWorkers()
 	n.eff.Put("done", protocol.MarshalEnd(err))
 	n.eff.Delete("plan-key")
 	n.eff.Delete("aggregator")

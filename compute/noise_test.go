@@ -19,7 +19,10 @@ func TestNodeNoiseIsTheSeeds(t *testing.T) {
 	for _, paired := range []bool{false, true} {
 		for _, dim := range []int{1, 2, 5, 65536 + 3, 2 * 65536, 2*65536 + 1, 3*65536 + 2} {
 			p := &protocol.Plan{Dim: uint32(dim), Paired: paired, Noise: protocol.NoiseCompute, Variance: 1 << 40}
-			n := &Node{s: protocol.Bind(p), cfg: Config{Rand: rand.NewChaCha8([32]byte{byte(dim)})}}
+			n := &Node{
+				intake: intake{s: protocol.Bind(p)},
+				cfg:    Config{Rand: rand.NewChaCha8([32]byte{byte(dim)})},
+			}
 			before, after := make(field.Vector, p.Elements()), make(field.Vector, p.Elements())
 			for i := range before {
 				before[i] = field.Element(uint64(i) * 0x1_0000_0001) // what is there stays under it

@@ -1,21 +1,16 @@
 package compute
 
 import (
-	"encoding/binary"
 	"fmt"
-	"strconv"
 
 	"choir/crypto/channel"
 	"choir/protocol"
 )
 
-// get reads what this node persisted, the step under way included.
-func (n *Node) get(key string) []byte { return protocol.StepView{View: n.view, Step: n.eff}.Get(key) }
-
-// wake is when the node wants a tick: the attempt's next deadline, or the time
-// to say the last thing again.
+// wake returns when the node wants a tick: at the attempt's next deadline, or when the
+// retransmit interval is over.
 func (n *Node) wake() int64 {
-	at := n.pause.Due(n.seen)
+	at := n.backoff.Due(n.seen)
 	if a := &n.at; a.phase == collecting {
 		if d := a.openedAt + int64(n.s.Plan.DeadlineMS); d > n.now {
 			at = min(at, d)
@@ -27,51 +22,43 @@ func (n *Node) wake() int64 {
 	return max(at, n.now+1)
 }
 
-// resend says the last thing again when nothing has moved for a while: a
-// message may have been lost, and what was signed once is signed the same way
-// again.
-func (n *Node) resend() {
-	if n.now < n.pause.Due(n.seen) {
+// resendIfDue retransmits the last messages when there was no progress for the retransmit
+// interval: one of them may have been lost.
+func (n *Node) resendIfDue() {
+	if n.now < n.backoff.Due(n.seen) {
 		return
 	}
-	n.pause.Retransmitted(n.now)
-	n.repeat()
+	n.backoff.Retransmitted(n.now)
+	n.resend()
 }
 
-func (n *Node) repeat() {
-	if n.joined < n.n { // somebody may have missed it, in any round
+// resend retransmits the last messages, as they were signed the first time.
+func (n *Node) resend() {
+	if n.joined < n.parties { // a party may have missed it, in any round
 		n.eff.Emit(n.s.SubjectKey(n.self), n.keyMsg)
 	}
 	if n.agg != nil && n.newest == 0 {
 		n.eff.Emit(n.s.SubjectOpen(n.self, n.s.Plan.Aggregator()), n.agg.Open)
 	}
-	n.eff.Send = append(n.eff.Send, n.current...)
+	n.eff.Send = append(n.eff.Send, n.resends...)
 	if n.group != nil && n.at.phase == agreed {
 		n.eff.Send = append(n.eff.Send, n.group.asks...)
 	}
 	if n.at.phase == revealed {
-		n.sayChunks()
-		n.sayAccounts()
+		n.resendChunks()
+		n.resendManifests()
 	}
 }
 
-// sayAccounts hands on the contributions of the revealed set: the aggregator
-// needs them all on record, and their parties may be gone.
-func (n *Node) sayAccounts() {
-	for _, e := range n.at.set {
-		if data := n.get(n.commitKey(e.Party)); data != nil {
-			n.eff.Emit(n.s.SubjectPartial(n.self, n.at.round, n.at.attempt, "account-"+strconv.Itoa(int(e.Party))), data)
-		}
-	}
-}
-
-// restore rebuilds the node from its view: the channels, the attempt it was
-// in, everything it took in, and what it had said.
+// restore rebuilds the node from its view: the channels, the attempt, everything that it
+// received in it, and the messages to retransmit.
 func (n *Node) restore() error {
 	if n.ended = n.view.Get("done") != nil; n.ended {
-		return nil // the keys to what is left of the last attempt are gone
+		return nil // the keys to the rest of the last attempt are deleted
 	}
-	for _, step := range []func() error{n.restoreKeys, n.restoreRound, n.restoreShares, n.restorePeers, n.restoreReveal} {
+	for _, step := range []func() error{
+		n.restoreKeys, n.restoreChannels, n.restoreAttempt, n.restorePeers, n.restoreReveal,
+	} {
 		if err := step(); err != nil {
 			return fmt.Errorf("compute node: stored state: %w", err)
 		}
@@ -89,20 +76,6 @@ func (n *Node) restoreKeys() error {
 			return err
 		}
 	}
-	for _, key := range n.view.Keys("channel/") {
-		i, err := protocol.KeyNumber(key)
-		if err != nil {
-			return err
-		}
-		link, err := protocol.UnmarshalLink(n.view.Get(key))
-		if err != nil {
-			return err
-		}
-		if i >= uint32(n.n) {
-			return fmt.Errorf("%s: %d parties", key, n.n)
-		}
-		n.keepChannel(i, link.Secret)
-	}
 	if b := n.view.Get("aggregator"); b != nil {
 		p, err := protocol.UnmarshalLink(b)
 		if err != nil {
@@ -116,71 +89,27 @@ func (n *Node) restoreKeys() error {
 	return nil
 }
 
-func (n *Node) restoreRound() error {
-	b := n.view.Get("round")
-	if b == nil {
-		return nil
-	}
-	if len(b) < 8 {
-		return fmt.Errorf("round record has %d bytes", len(b))
-	}
-	_, m, err := n.s.Receive(b[8:])
-	if err != nil {
+// restoreAttempt begins the stored attempt with its contributions.
+func (n *Node) restoreAttempt() error {
+	openedAt, err := n.restoreRound()
+	if err != nil || n.round == 0 {
 		return err
 	}
-	r, ok := m.(*protocol.Round)
-	if !ok {
-		return fmt.Errorf("round record holds a %T", m)
+	n.beginAgreement(openedAt)
+	if n.group != nil {
+		err = n.restoreHeld()
+	} else {
+		err = n.restoreContributions()
 	}
-	n.begin(r, int64(binary.BigEndian.Uint64(b)))
-	return nil
+	n.at.receipts = nil // a party without one asks for it
+	return err
 }
 
-// restoreShares takes in again, in memory, what was taken in before the crash.
-// Effects are thrown away: they were carried out, or will be asked for again.
-func (n *Node) restoreShares() error {
-	if n.at.round == 0 {
-		return nil
-	}
-	n.eff = &protocol.Effects{}
-	defer func() { n.eff = nil }()
-	for _, key := range n.view.Keys(fmt.Sprintf("share/%d/%d/", n.at.round, n.at.attempt)) {
-		c, err := protocol.ViewChunk(n.view.Get(key))
-		if err != nil {
-			return err
-		}
-		if err := n.addChunk(c, nil, false); err != nil {
-			return err
-		}
-	}
-	for _, key := range n.view.Keys(fmt.Sprintf("commit/%d/%d/", n.at.round, n.at.attempt)) {
-		e, m, err := n.s.Receive(n.view.Get(key))
-		if err != nil {
-			return err
-		}
-		head, ok := m.(*protocol.Contribution)
-		if !ok {
-			return fmt.Errorf("%s holds a %T", key, m)
-		}
-		if n.group != nil {
-			if err := n.readopt(e.From, head); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := n.contribution(e.From, head, n.view.Get(key)); err != nil {
-			n.at.parties[e.From].refused = true // it contradicted its chunks before, too
-		}
-	}
-	n.at.receipts = nil // whoever lacks one asks for it
-	return nil
-}
-
-// restorePeers puts back the holds and agrees, this node's own included: what
-// it said before the crash it says again and nothing else.
+// restorePeers restores the lists and agrees, this node's own included: it retransmits what
+// it signed before the restart and signs nothing else.
 func (n *Node) restorePeers() error {
 	for _, kind := range []string{"hold", "agree"} {
-		for _, key := range n.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, n.at.round, n.at.attempt)) {
+		for _, key := range n.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, n.round, n.attempt)) {
 			e, m, err := n.s.Receive(n.view.Get(key))
 			if err != nil {
 				return err
@@ -191,8 +120,9 @@ func (n *Node) restorePeers() error {
 	if n.at.phase < agreed {
 		return nil
 	}
-	if len(n.at.holds) < n.m {
-		return fmt.Errorf("this node agreed in round %d, and of the %d lists that it agreed on %d are left", n.at.round, n.m, len(n.at.holds))
+	if len(n.at.holds) < n.nodes {
+		return fmt.Errorf("this node agreed in round %d, and of the %d lists that it agreed on %d are left",
+			n.round, n.nodes, len(n.at.holds))
 	}
 	n.at.set = n.intersection()
 	return nil
@@ -204,37 +134,42 @@ func (n *Node) restorePeer(from uint32, m protocol.Message, data []byte) {
 	case *protocol.Hold:
 		a.holds[from] = m
 		if from == n.self {
-			a.phase = max(a.phase, held)
-			n.current = append(n.current, protocol.Outgoing{Subject: n.s.SubjectHold(from, a.round, a.attempt), Data: data})
+			n.setPhase(max(a.phase, held))
+			n.resends = append(n.resends,
+				protocol.Outgoing{Subject: n.s.SubjectHold(from, n.round, n.attempt), Data: data})
 		}
 	case *protocol.Agree:
 		a.agrees[from] = m
 		if from == n.self {
-			a.phase = max(a.phase, agreed)
-			n.current = append(n.current, protocol.Outgoing{Subject: n.s.SubjectAgree(from, a.round, a.attempt), Data: data})
+			n.setPhase(max(a.phase, agreed))
+			n.resends = append(n.resends,
+				protocol.Outgoing{Subject: n.s.SubjectAgree(from, n.round, n.attempt), Data: data})
 		}
 	}
 }
 
+// restoreReveal restores the rounds in which this node has revealed.
 func (n *Node) restoreReveal() error {
-	now := revealed
+	reached := revealed
 	for _, key := range n.view.Keys("reveal/") {
 		r, err := protocol.KeyNumber(key)
 		if err != nil {
 			return err
 		}
 		n.newest = max(n.newest, r)
-		if r != n.at.round {
+		if r != n.round {
 			continue
 		}
-		if len(n.view.Get(key)) == 0 { // close's
-			now = settled
+		head := n.view.Get(key)
+		if len(head) == 0 { // written by settle
+			reached = settled
 			continue
 		}
-		n.current = append(n.current, n.headOf(n.view.Get(key)))
+		n.resends = append(n.resends, n.partialHead(head))
 	}
-	if n.at.round > 0 && n.newest >= n.at.round {
-		n.at.phase, n.at.acc, n.at.pending = now, nil, nil
+	if n.round > 0 && n.newest >= n.round {
+		n.setPhase(reached)
+		n.dropSum()
 	}
 	return nil
 }

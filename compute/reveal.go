@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"choir/crypto/commit"
 	"choir/crypto/field"
 	"choir/crypto/noise"
 	"choir/crypto/xof"
@@ -13,33 +12,36 @@ import (
 	"choir/protocol"
 )
 
-// reveal checks the rule that everything rests on: M equal signed digests over
-// a set of at least N_min, and nothing revealed in this round before. Then it
-// records the reveal and sends it, in this order.
+// reveal publishes the partial sum under the rule that all privacy rests on: all nodes signed
+// the same digest, over a set of at least N_min, and nothing was revealed in this round before.
 func (n *Node) reveal() error {
 	own := n.at.agrees[n.self]
-	for k := range n.m {
+	for k := range n.nodes {
 		if a := n.at.agrees[n.node(k)]; a.Set != own.Set || a.Count != own.Count {
-			n.eff.Note(protocol.Notice{Code: protocol.NoteDisagree, Round: own.Round, Attempt: own.Attempt, Peer: n.s.Name(n.node(k))})
-			n.at.sealed = nil
+			n.eff.Note(protocol.Notice{
+				Code: protocol.NoteDisagree, Round: own.Round, Attempt: own.Attempt, Peer: n.s.Name(n.node(k)),
+			})
+			n.at.out = nil
 			return n.enter(void)
 		}
 	}
 	if len(n.at.set) < int(n.s.Plan.MinParties) {
-		n.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: own.Round, Attempt: own.Attempt, Count: len(n.at.set),
-			Err: fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(n.at.set), n.s.Plan.MinParties)})
+		n.eff.Note(protocol.Notice{
+			Code: protocol.NoteRefused, Round: own.Round, Attempt: own.Attempt, Count: len(n.at.set),
+			Err: fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(n.at.set), n.s.Plan.MinParties),
+		})
 		return n.enter(void)
 	}
-	if n.at.round <= n.newest {
-		return fmt.Errorf("%w: round %d", protocol.ErrRevealed, n.at.round)
+	if n.round <= n.newest {
+		return fmt.Errorf("%w: round %d", protocol.ErrRevealed, n.round)
 	}
 	if n.agg == nil {
-		return nil // its key is on the way
+		return nil // the aggregator's key has not arrived
 	}
 	if n.group != nil && !n.summed() {
-		return n.ask() // its workers' sums are on the way
+		return n.ask() // the workers' sums have not arrived
 	}
-	if n.at.sealed == nil {
+	if n.at.out == nil {
 		if err := n.beginSealing(); err != nil {
 			return err
 		}
@@ -47,60 +49,66 @@ func (n *Node) reveal() error {
 	return n.publish()
 }
 
-// sealed is the partial sum on its way into the messages that reveal it.
-type sealed struct {
+// outgoingSum is the partial sum while it is sealed, chunk by chunk.
+type outgoingSum struct {
 	partial field.Vector
 	sealer  *protocol.Sealer
 	hash    *protocol.VectorHash
-	chunks  [][]byte // so far, in order
+	chunks  [][]byte // sealed so far, in order
 }
 
-// chunksAhead is how many chunks a node seals in one step while it waits for others:
-// about a millisecond's work, behind which whatever came is taken in.
+// chunksAhead is how many chunks a node seals in one step while it waits for other nodes:
+// about a millisecond of work, so that messages that arrive wait no longer.
 const chunksAhead = 2
 
-// prepare seals the partial sum while the others' agrees are on their way, a few chunks
-// a step. Its own agree has fixed the set; what was sealed leaves with nothing but
-// the M-th equal agree, and for another set than this one it never leaves. Under
-// NoiseCompute there is nothing ahead: a node that dies would draw other noise.
-func (n *Node) prepare() {
+// sealAhead seals the partial sum while the other nodes' agrees travel, a few chunks a step.
+// This node's own agree has fixed the set. The chunks leave with the last equal agree only, and
+// never for another set. Under NoiseCompute nothing is sealed ahead: a restarted node would
+// draw other noise.
+func (n *Node) sealAhead() {
 	a := &n.at
-	if a.phase != agreed || n.agg == nil || n.group != nil || n.s.Plan.Noise == protocol.NoiseCompute || len(a.set) < int(n.s.Plan.MinParties) {
+	if a.phase != agreed || n.agg == nil || n.group != nil || n.s.Plan.Noise == protocol.NoiseCompute ||
+		len(a.set) < int(n.s.Plan.MinParties) {
 		return
 	}
 	switch {
-	case len(n.eff.Send) > 0: // that leaves first
-	case a.sealed == nil:
-		n.must(n.beginSealing())
+	case len(n.eff.Send) > 0: // these messages leave first
+	case a.out == nil:
+		n.check(n.beginSealing())
 	default:
 		n.seal(chunksAhead)
 	}
-	if a.sealed == nil || len(a.sealed.chunks) < n.s.Chunks() {
-		n.eff.Wake = n.now // there is more
+	if a.out == nil || len(a.out.chunks) < n.s.Chunks() {
+		n.eff.Wake = n.now // continue at once
 	}
 }
 
-// beginSealing takes the sum of the set's shares. What is taken in later counts for no
-// attempt that this node is in.
+// beginSealing computes the sum of the set's shares. Nothing is added to it afterwards.
 func (n *Node) beginSealing() error {
 	partial, err := n.partial()
 	if err != nil {
 		return err
 	}
-	c := protocol.Context{From: n.self, To: n.s.Plan.Aggregator(), Round: n.at.round, Attempt: n.at.attempt, Purpose: protocol.PurposePartial}
-	sealer, err := n.s.Sealer(n.agg.Secret, c)
+	sealer, err := n.s.Sealer(n.agg.Secret, protocol.Context{
+		From:    n.self,
+		To:      n.s.Plan.Aggregator(),
+		Round:   n.round,
+		Attempt: n.attempt,
+		Purpose: protocol.PurposePartial,
+	})
 	if err != nil {
 		return err
 	}
-	n.at.sealed = &sealed{partial: partial, sealer: sealer, hash: protocol.NewVectorHash()}
+	n.at.out = &outgoingSum{partial: partial, sealer: sealer, hash: protocol.NewVectorHash()}
 	return nil
 }
 
-// seal makes up to so many more chunks, each in the message that is made durable and
-// sent.
+// seal makes at most the given number of further chunks, each as the message that is persisted
+// and sent.
 func (n *Node) seal(chunks int) {
-	s := n.at.sealed
-	for i := len(s.chunks); i < n.s.Chunks() && chunks > 0; i, chunks = i+1, chunks-1 {
+	s := n.at.out
+	first := len(s.chunks)
+	for i := first; i < min(n.s.Chunks(), first+chunks); i++ {
 		b, _ := s.sealer.Seal(i, func(plain []byte) {
 			field.PutVector(plain, xof.Chunk(s.partial, uint64(i)))
 			s.hash.Write(plain)
@@ -110,23 +118,23 @@ func (n *Node) seal(chunks int) {
 	}
 }
 
-// partial is the sum of the set's shares, with this node's noise if the plan
-// places it here.
+// partial computes the sum of the set's shares, with this node's noise if the plan places it
+// here.
 func (n *Node) partial() (field.Vector, error) {
 	if n.group == nil {
-		if err := n.keepSet(); err != nil {
+		if err := n.restrict(n.at.set); err != nil {
 			return nil, err
 		}
 	}
 	if n.s.Plan.Noise == protocol.NoiseCompute {
-		if err := n.addNoise(n.at.acc); err != nil {
+		if err := n.addNoise(n.sum); err != nil {
 			return nil, err
 		}
 	}
-	return n.at.acc, nil
+	return n.sum, nil
 }
 
-// addNoise is the other placement: this node alone makes the release private. The
+// addNoise adds noise under NoiseCompute, where each node alone makes the release private. The
 // noise comes from a fresh seed, chunk by chunk on all cores.
 func (n *Node) addNoise(v field.Vector) error {
 	g, err := noise.NewGaussian(n.s.Plan.Variance)
@@ -142,7 +150,8 @@ func (n *Node) addNoise(v field.Vector) error {
 		from, size := n.s.ChunkCoordinates(i)
 		x, f := make([]int64, size), make(field.Vector, len(part))
 		for lo := 0; lo < size; lo += noise.ChunkSamples {
-			if err := g.FillChunk(x[lo:min(size, lo+noise.ChunkSamples)], seed, uint64((from+lo)/noise.ChunkSamples)); err != nil {
+			samples := x[lo:min(size, lo+noise.ChunkSamples)]
+			if err := g.FillChunk(samples, seed, uint64((from+lo)/noise.ChunkSamples)); err != nil {
 				return err
 			}
 		}
@@ -154,63 +163,79 @@ func (n *Node) addNoise(v field.Vector) error {
 	})
 }
 
-// publish seals what isn't sealed yet and signs for the whole.
+// publish seals the rest of the partial sum, signs its head and sends all of it.
 func (n *Node) publish() error {
 	if err := n.enter(revealed); err != nil {
 		return err
 	}
 	own := n.at.agrees[n.self]
 	n.seal(n.s.Chunks())
-	chunks, hash := n.at.sealed.chunks, n.at.sealed.hash
-	head, err := n.sign(&protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: hash.Digest(), Blinding: n.blindingSum()})
+	chunks := n.at.out.chunks
+	head, err := n.sign(&protocol.Partial{
+		Round:    own.Round,
+		Attempt:  own.Attempt,
+		Set:      own.Set,
+		Vector:   n.at.out.hash.Digest(),
+		Blinding: n.blindingSum(),
+	})
 	if err != nil {
 		return err
 	}
 	n.eff.Put(n.revealKey(own.Round), head)
-	n.newest, n.seen = own.Round, n.now
-	n.at.acc, n.at.pending, n.at.sealed = nil, nil, nil // what was revealed is never computed again
-	n.current = append(n.current, n.headOf(head))
-	n.eff.Send = append(n.eff.Send, n.headOf(head))
+	n.newest = own.Round
+	n.seen = n.now
+	n.dropSum() // what was revealed is never computed again
+	n.at.out = nil
+	n.resends = append(n.resends, n.partialHead(head))
+	n.eff.Send = append(n.eff.Send, n.partialHead(head))
 	for i, b := range chunks {
 		n.eff.Put(n.partialKey(own.Round, uint32(i)), b)
-		n.sayChunk(i, b)
+		n.emitChunk(i, b)
 	}
-	n.eff.Note(protocol.Notice{Code: protocol.NoteRevealed, Round: own.Round, Attempt: own.Attempt, Count: len(n.at.set), Total: n.n})
+	n.eff.Note(protocol.Notice{
+		Code:    protocol.NoteRevealed,
+		Round:   own.Round,
+		Attempt: own.Attempt,
+		Count:   len(n.at.set),
+		Total:   n.parties,
+	})
 	return nil
 }
 
-func (n *Node) headOf(head []byte) protocol.Outgoing {
-	return protocol.Outgoing{Subject: n.s.SubjectPartial(n.self, n.at.round, n.at.attempt, "head"), Data: head}
+func (n *Node) partialHead(head []byte) protocol.Outgoing {
+	return protocol.Outgoing{Subject: n.s.SubjectPartial(n.self, n.round, n.attempt, "head"), Data: head}
 }
 
-func (n *Node) sayChunk(i int, b []byte) {
-	n.eff.Emit(n.s.SubjectPartial(n.self, n.at.round, n.at.attempt, strconv.Itoa(i)), b)
+func (n *Node) emitChunk(i int, b []byte) {
+	n.eff.Emit(n.s.SubjectPartial(n.self, n.round, n.attempt, strconv.Itoa(i)), b)
 }
 
-// sayChunks says the revealed vector again, from the disk.
-func (n *Node) sayChunks() {
+// resendChunks retransmits the revealed vector from the store.
+func (n *Node) resendChunks() {
 	for i := range n.s.Chunks() {
-		if b := n.get(n.partialKey(n.at.round, uint32(i))); b != nil {
-			n.sayChunk(i, b)
+		if b := n.get(n.partialKey(n.round, uint32(i))); b != nil {
+			n.emitChunk(i, b)
 		}
 	}
 }
 
-// blindingSum is the sum of this node's blinding shares over the set, zero
-// without audit. Alone it says nothing; with all nodes' it opens the sum of the
-// set's commitments.
-func (n *Node) blindingSum() (sum [32]byte) {
-	if !n.s.Plan.Audit {
-		return sum
+// resendManifests forwards the contributions of the revealed set: the aggregator needs all of
+// them for its transcript, and their parties may have left.
+func (n *Node) resendManifests() {
+	for _, e := range n.at.set {
+		if data := n.get(n.commitKey(e.Party)); data != nil {
+			what := "account-" + strconv.Itoa(int(e.Party))
+			n.eff.Emit(n.s.SubjectPartial(n.self, n.round, n.attempt, what), data)
+		}
 	}
-	if n.group != nil {
+}
+
+// blindingSum is the sum of the set's blinding shares, zero without audit.
+func (n *Node) blindingSum() [32]byte {
+	if n.s.Plan.Audit && n.group != nil {
 		return n.group.blindings()
 	}
-	shares := make([]*commit.Scalar, len(n.at.set))
-	for i, e := range n.at.set {
-		shares[i] = n.at.parties[e.Party].blind
-	}
-	return [32]byte(commit.SumScalars(shares).Bytes())
+	return n.blindings(n.at.set)
 }
 
 func appendU32s(b []byte, v []uint32) []byte {

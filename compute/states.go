@@ -6,18 +6,18 @@ import (
 	"choir/protocol"
 )
 
-// phase is how far the node has come in its attempt; it only moves forward,
-// until another attempt opens.
+// phase is the node's progress in an attempt. It only moves forward, until another attempt
+// opens.
 type phase int
 
 const (
-	idle       phase = iota // no attempt was ever opened
-	collecting              // taking in contributions
-	held                    // its list is signed; nothing more is taken in
+	idle       phase = iota // no attempt has opened
+	collecting              // contributions are accepted
+	held                    // its list is signed; contributions are not accepted any more
 	agreed                  // the intersection is signed
 	void                    // the signed sets allow no reveal; only another attempt helps
-	revealed                // the partial sum is out: the round is over for this node
-	settled                 // the result is here: nothing about the attempt matters any more
+	revealed                // the partial sum is published: the round is over for this node
+	settled                 // the result has arrived: nothing of the attempt matters any more
 )
 
 // ended is the state of a node whose session, or process, is over.
@@ -27,7 +27,7 @@ func (p phase) String() string {
 	return [...]string{"idle", "collecting", "held", "agreed", "void", "revealed", "settled"}[p]
 }
 
-// Phase is what the node is at, by the names of Transitions.
+// Phase returns the node's state, by the names of Transitions.
 func (n *Node) Phase() string {
 	if n.ended {
 		return ended
@@ -35,34 +35,44 @@ func (n *Node) Phase() string {
 	return n.at.phase.String()
 }
 
-// Transitions are all moves that a node makes. It refuses to make another one
-// and stops instead.
+// Transitions returns all moves that a node makes. It stops rather than make another.
 func Transitions() []protocol.Transition {
 	t := []protocol.Transition{
-		{From: "collecting", To: "held", On: "it stops taking in, with at least N_min"},
+		{From: "collecting", To: "held", On: "it accepts no more contributions, with at least N_min"},
 		{From: "held", To: "agreed", On: "all M lists are here"},
 		{From: "agreed", To: "void", On: "M agrees differ, or name fewer than N_min"},
 		{From: "agreed", To: "revealed", On: "M agrees are equal and nothing was revealed in the round"},
 		{From: "revealed", To: "settled", On: "Result over the agreed set"},
 	}
 	for p := idle; p <= settled; p++ {
-		t = append(t, protocol.Transition{From: p.String(), To: "collecting", On: "Round of a later attempt, in a round without a reveal"})
+		t = append(t, protocol.Transition{
+			From: p.String(), To: "collecting", On: "Round of a later attempt, in a round without a reveal",
+		})
 	}
 	for p := idle; p <= settled; p++ {
-		t = append(t, protocol.Transition{From: p.String(), To: ended, On: "Abort, the plan's expiry, the last round's Result, or a failure of its own"})
+		t = append(t, protocol.Transition{
+			From: p.String(), To: ended,
+			On: "Abort, the plan's expiry, the last round's Result, or a failure of its own",
+		})
 	}
 	return t
 }
 
-// enter moves the node on. An illegal move is a fault of this program: the node
-// stops rather than go on from a state that nobody has thought about.
+// enter moves the node to another phase. An illegal move is a fault of this program: the node
+// stops rather than continue from a state without a rule.
 func (n *Node) enter(to phase) error {
 	from := n.at.phase
 	for _, t := range Transitions() {
 		if t.From == from.String() && t.To == to.String() {
-			n.at.phase = to
+			n.setPhase(to)
 			return nil
 		}
 	}
 	return fmt.Errorf("illegal transition from %s to %s", from, to)
+}
+
+// setPhase sets the phase and whether contributions are accepted in it.
+func (n *Node) setPhase(p phase) {
+	n.at.phase = p
+	n.open = p == collecting
 }

@@ -4,106 +4,118 @@ import (
 	"fmt"
 
 	"choir/crypto/channel"
+	"choir/crypto/commit"
 	"choir/crypto/share"
 	"choir/crypto/xof"
 	"choir/protocol"
 )
 
-// Shares that are derived from a seed wait for others, so that they are added
-// together, on all cores: one alone may be too short to share out. They wait in memory
-// only. After a crash the sum is made again from what is stored, like all of it.
+// Shares that are derived from a seed are added several at a time, on all cores: a single one
+// may be too short to divide. They wait in memory only. After a restart the sum is made again
+// from the stored contributions.
 const (
-	maxPending = 64      // streams: some hundred bytes each
-	muchWork   = 1 << 20 // elements of keystream, a few milliseconds': enough for all cores
+	maxPending = 64      // streams of some hundred bytes each
+	muchWork   = 1 << 20 // elements of keystream, a few milliseconds of work
 )
 
-// addSeed takes a seed-derived share into the sum: a whole vector of keystream that
-// nobody sent.
-func (n *Node) addSeed(from uint32, secret *channel.Secret) error {
-	mask, err := n.s.Mask(secret, n.context(from))
+// addSeed adds a share that is derived from a seed: a vector of keystream.
+func (in *intake) addSeed(from uint32, secret *channel.Secret) error {
+	mask, err := in.s.Mask(secret, in.context(from))
 	if err != nil {
 		return err
 	}
-	n.at.pending = append(n.at.pending, mask)
-	if waiting := len(n.at.pending); waiting >= maxPending || waiting*n.s.Plan.Elements() >= muchWork {
-		n.addPending()
+	in.pending = append(in.pending, mask)
+	if n := len(in.pending); n >= maxPending || n*in.s.Plan.Elements() >= muchWork {
+		in.addPending()
 	}
 	return nil
 }
 
-// addPending adds what waits.
-func (n *Node) addPending() {
-	n.adder.Add(n.at.acc, n.at.pending...)
-	clear(n.at.pending)
-	n.at.pending = n.at.pending[:0]
+func (in *intake) addPending() {
+	in.adder.Add(in.sum, in.pending...)
+	clear(in.pending)
+	in.pending = in.pending[:0]
 }
 
-// keepSet turns the sum of everything taken in into the set's: it takes out again
-// whoever isn't in it.
-func (n *Node) keepSet() error {
-	n.addPending()
-	for i := range n.at.parties {
-		if _, in := protocol.Find(n.at.set, uint32(i)); in {
+// restrict turns the sum of all shares received into the set's: it subtracts the others.
+func (in *intake) restrict(set []protocol.Entry) error {
+	in.addPending()
+	for i := range in.contributions {
+		if _, ok := protocol.Find(set, uint32(i)); ok {
 			continue
 		}
-		if err := n.expel(uint32(i), &n.at.parties[i]); err != nil {
+		if err := in.subtract(uint32(i), &in.contributions[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuse drops a contribution whose pieces contradict its account; the party
-// is out of this attempt.
-func (n *Node) refuse(from uint32, p *contribution) error {
-	err := n.expel(from, p)
-	for i := range n.s.Chunks() {
-		if p.took(i) {
-			n.eff.Delete(n.shareKey(from, uint32(i)))
+// blindings is the sum of this node's blinding shares over a set, zero without audit. It
+// reveals nothing alone; with those of all nodes it opens the sum of the set's commitments.
+func (in *intake) blindings(set []protocol.Entry) (sum [32]byte) {
+	if !in.s.Plan.Audit {
+		return sum
+	}
+	shares := make([]*commit.Scalar, len(set))
+	for i, e := range set {
+		shares[i] = in.contributions[e.Party].blind
+	}
+	return [32]byte(commit.SumScalars(shares).Bytes())
+}
+
+// refuse drops a contribution whose chunks contradict its head. The party is out of this
+// attempt.
+func (in *intake) refuse(from uint32, p *contribution) error {
+	err := in.subtract(from, p)
+	for i := range in.s.Chunks() {
+		if p.added(i) {
+			in.eff.Delete(in.shareKey(from, uint32(i)))
 		}
 	}
-	p.refused, p.parts = true, nil
+	p.refused = true
+	p.parts = nil
 	return err
 }
 
-// expel takes a party's share out of the sum again, from its stored ciphertext
-// or from its seed. Nothing of the sum may be pending, or nothing of the party.
-func (n *Node) expel(from uint32, p *contribution) error {
-	secret := n.channels[from]
-	if n.explicitNode(from) != n.k {
+// subtract removes a party's share from the sum, by its stored chunks or by its seed. The
+// share must not be pending.
+func (in *intake) subtract(from uint32, p *contribution) error {
+	secret := in.channels[from]
+	if in.explicitNode(from) != in.k {
 		if !p.whole {
 			return nil
 		}
-		mask, err := n.s.Mask(secret, n.context(from))
+		mask, err := in.s.Mask(secret, in.context(from))
 		if err == nil {
-			share.SubSeeds(n.at.acc, mask)
+			share.SubSeeds(in.sum, mask)
 		}
 		return err
 	}
-	for i := range n.s.Chunks() {
-		if !p.took(i) {
+	for i := range in.s.Chunks() {
+		if !p.added(i) {
 			continue
 		}
-		if err := n.expelChunk(from, uint32(i), secret); err != nil {
-			return fmt.Errorf("stored chunk %d of %s: %w", i, n.s.Name(from), err)
+		if err := in.subtractChunk(from, uint32(i), secret); err != nil {
+			return fmt.Errorf("stored chunk %d of %s: %w", i, in.s.Name(from), err)
 		}
 	}
 	return nil
 }
 
-// took says whether a chunk of an explicit share is in the sum.
-func (p *contribution) took(chunk int) bool {
+// added reports whether a chunk of an explicit share is in the sum.
+func (p *contribution) added(chunk int) bool {
 	return p.whole || p.parts != nil && p.parts.chunks != nil && p.parts.chunks[chunk] != (protocol.Digest{})
 }
 
-func (n *Node) expelChunk(from, i uint32, secret *channel.Secret) error {
-	c, err := protocol.ViewChunk(n.get(n.shareKey(from, i)))
+func (in *intake) subtractChunk(from, i uint32, secret *channel.Secret) error {
+	c, err := protocol.ViewChunk(in.get(in.shareKey(from, i)))
 	if err != nil {
 		return err
 	}
-	plain, err := n.openShare(secret, c)
+	plain, err := in.openShare(secret, c)
 	if err != nil {
 		return err
 	}
-	return xof.Chunk(n.at.acc, uint64(i)).SubEncoded(plain)
+	return xof.Chunk(in.sum, uint64(i)).SubEncoded(plain)
 }

@@ -6,25 +6,24 @@ import (
 	"io"
 	"slices"
 
-	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/xof"
 	"choir/protocol"
 )
 
-// WorkerConfig is what a worker of a compute node starts from. It knows neither
-// the node's identity nor its plan key.
+// WorkerConfig is what a worker of a compute node starts from. A worker knows neither the
+// node's identity nor its plan key.
 type WorkerConfig struct {
 	Session  protocol.BoundPlan
 	Node     uint32 // member index of the compute node
 	Worker   int    // 0 <= Worker < Group.Workers
 	Group    Group
 	Rand     io.Reader     // salts of what it seals
-	View     protocol.View // what an earlier life persisted; its own, not the node's
-	ResendMS int64         // how long to wait before it says hello again
+	View     protocol.View // what was persisted before a restart, by this worker
+	ResendMS int64         // retransmit interval of its hello
 }
 
-// Validate names what is missing or out of range.
+// Validate returns an error for a field that is missing or out of range.
 func (c WorkerConfig) Validate() error {
 	switch {
 	case !c.Session.Plan.Is(c.Node, protocol.RoleCompute):
@@ -39,25 +38,26 @@ func (c WorkerConfig) Validate() error {
 }
 
 // Worker is one process of a compute node: it opens, verifies, expands and adds the
-// contributions of its own parties, and tells the node which it holds and what
-// the ones that the node asks for add up to. It decides nothing: without the node
-// it reveals nothing and signs nothing.
+// contributions of its parties. It reports those that are complete to the node, and the
+// sum of those that the node asks for. It decides nothing, reveals nothing and signs nothing.
 //
-// It is a pure state machine like Node, and keeps in its own view what Node keeps
-// there about contributions, under the same keys: channel/, round, share/,
-// commit/ and done; beside them
+// It is a pure state machine like Node. Its durable state has the same keys as Node's for
+// contributions (channel/, round, share/, commit/ and done) and
 //
-//	worker             which worker of how many the store belongs to
-//	early/<party>/<i>  what came before the channel or round that it belongs to
+//	worker             number of the worker that the store belongs to, and of how many
+//	early/<party>/<i>  a message that arrived before its channel or its round
 type Worker struct {
-	cfg   WorkerConfig
-	path  protocol.WorkerPath
-	node  *Node // the intake, with this worker's parties only
-	early early
-	holds []uint32 // parties whose contributions the node is to be told of
-	asked *protocol.WorkerAsk
-	sum   *protocol.WorkerSum // what every chunk of the answer says; nil before
-	quiet bool                // while it restores: what it holds it says at its start
+	intake
+	cfg     WorkerConfig
+	path    protocol.WorkerPath
+	seen    int64 // start of the retransmit interval
+	backoff protocol.Backoff
+	ended   bool
+
+	early    early
+	held     []uint32            // parties whose contributions are to be reported to the node
+	asked    *protocol.WorkerAsk // what the node asks for
+	answered *protocol.WorkerSum // the answer, without its chunks; nil before
 }
 
 // NewWorker builds the machine from its view.
@@ -68,162 +68,169 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if cfg.ResendMS <= 0 {
 		cfg.ResendMS = 15_000
 	}
-	p := cfg.Session.Plan
-	w := &Worker{cfg: cfg, path: protocol.WorkerPath{Node: cfg.Node, Worker: uint32(cfg.Worker), Of: uint32(cfg.Group.Workers)}}
-	w.node = &Node{s: cfg.Session, self: cfg.Node, k: int(cfg.Node) - p.Parties(), n: p.Parties(), m: p.Computes(),
-		view: cfg.View, channels: make([]*channel.Secret, p.Parties()), worker: w, pause: protocol.Backoff{Base: cfg.ResendMS}}
-	n := w.node
-	if n.ended = n.view.Get("done") != nil; n.ended {
-		return w, nil
+	w := &Worker{
+		intake:  newIntake(cfg.Session, cfg.Node, cfg.View),
+		cfg:     cfg,
+		path:    protocol.WorkerPath{Node: cfg.Node, Worker: uint32(cfg.Worker), Of: uint32(cfg.Group.Workers)},
+		backoff: protocol.Backoff{Base: cfg.ResendMS},
 	}
-	w.quiet = true
-	defer func() { w.quiet = false }()
-	for _, step := range []func() error{w.checkPin, n.restoreKeys, n.restoreRound, n.restoreShares, w.restoreEarly} {
+	w.complete = func(party uint32, _ bool) { w.held = append(w.held, party) }
+	return w, w.restore()
+}
+
+func (w *Worker) restore() error {
+	if w.ended = w.view.Get("done") != nil; w.ended {
+		return nil
+	}
+	for _, step := range []func() error{w.checkPin, w.restoreChannels, w.restoreAttempt, w.restoreEarly} {
 		if err := step(); err != nil {
-			return nil, fmt.Errorf("compute worker: stored state: %w", err)
+			return fmt.Errorf("compute worker: stored state: %w", err)
 		}
 	}
-	return w, nil
+	return nil
+}
+
+func (w *Worker) restoreAttempt() error {
+	if _, err := w.restoreRound(); err != nil {
+		return err
+	}
+	return w.restoreContributions()
 }
 
 const pinKey = "worker"
 
 func (w *Worker) pin() string { return fmt.Sprintf("%d of %d", w.path.Worker, w.path.Of) }
 
-// checkPin refuses a store that another worker has begun.
+// checkPin refuses the store of another worker.
 func (w *Worker) checkPin() error {
-	if have := w.node.view.Get(pinKey); have != nil && string(have) != w.pin() {
+	if have := w.view.Get(pinKey); have != nil && string(have) != w.pin() {
 		return protocol.Fail(protocol.ClassInput, "it is that of worker %s, not of %s", have, w.pin())
 	}
 	return nil
 }
 
-// Step takes one event. See protocol.Machine.
+// Step handles one event. See protocol.Machine.
 func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 	var eff protocol.Effects
-	n := w.node
-	n.eff, n.now = &eff, now
+	w.eff = &eff
+	w.now = now
 	switch e := ev.(type) {
 	case protocol.Start:
 		w.start()
 	case protocol.Delivery:
 		w.deliver(e.Data)
 	case protocol.Tick:
-		if now >= n.pause.Due(n.seen) && !n.ended {
-			n.pause.Retransmitted(now)
-			w.must(w.say(&protocol.WorkerHello{})) // it may have missed a link
+		if now >= w.backoff.Due(w.seen) && !w.ended {
+			w.backoff.Retransmitted(now)
+			w.check(w.send(&protocol.WorkerHello{})) // a link may have been lost
 		}
 	}
-	if d, ok := ev.(protocol.Delivery); (!ok || !d.More) && !n.ended {
-		w.must(w.tellHeld())
+	if d, ok := ev.(protocol.Delivery); (!ok || !d.More) && !w.ended {
+		w.check(w.sendHeld())
 	}
-	if !n.ended {
-		w.must(w.answer())
-		eff.Wake = max(n.pause.Due(n.seen), now+1)
+	if !w.ended {
+		w.check(w.answer())
+		eff.Wake = max(w.backoff.Due(w.seen), now+1)
 	}
-	n.eff = nil
+	w.eff = nil
 	return eff
 }
 
 func (w *Worker) start() {
-	n := w.node
-	n.seen = n.now
+	w.seen = w.now
 	switch {
-	case n.ended:
-		n.eff.Finish(protocol.UnmarshalEnd(n.view.Get("done")))
+	case w.ended:
+		w.eff.Finish(protocol.UnmarshalEnd(w.view.Get("done")))
 		return
-	case n.now/1000 > n.s.Plan.NotAfter:
-		n.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
+	case w.now/1000 > w.s.Plan.NotAfter:
+		w.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
 		return
-	case n.view.Get(pinKey) == nil:
-		n.eff.Put(pinKey, []byte(w.pin()))
+	case w.view.Get(pinKey) == nil:
+		w.eff.Put(pinKey, []byte(w.pin()))
 	}
-	w.must(w.say(&protocol.WorkerHello{}))
-	w.allHeld() // a party that knows its contribution to be here doesn't send it again
+	w.check(w.send(&protocol.WorkerHello{}))
+	w.holdAll() // parties that have a receipt do not retransmit
 }
 
-// say seals a message for the node.
-func (w *Worker) say(m protocol.WorkerMessage) error {
-	n := w.node
-	b, err := n.s.SealWorker(w.cfg.Group.Secret, w.path, m, w.cfg.Rand)
+// send seals a message for the node and emits it.
+func (w *Worker) send(m protocol.WorkerMessage) error {
+	b, err := w.s.SealWorker(w.cfg.Group.Secret, w.path, m, w.cfg.Rand)
 	if err == nil {
-		n.eff.Emit(n.s.SubjectWorker(w.path), b)
+		w.eff.Emit(w.s.SubjectWorker(w.path), b)
 	}
 	return err
 }
 
-func (w *Worker) must(err error) {
-	if err != nil && !w.node.ended {
-		w.node.finish(fmt.Errorf("compute worker: round %d: %w", w.node.at.round, err))
+// check ends the worker on a failure of this process.
+func (w *Worker) check(err error) {
+	if err != nil && !w.ended {
+		w.finish(fmt.Errorf("compute worker: round %d: %w", w.round, err))
 	}
 }
 
-// held notes that the node is to be told of a contribution that is whole and, with
-// this step, durable.
-func (w *Worker) held(from uint32) {
-	if !w.quiet {
-		w.holds = append(w.holds, from)
-	}
+// finish stops this process; a restarted one continues.
+func (w *Worker) finish(err error) {
+	w.ended = true
+	w.eff.Finish(err)
 }
 
-// allHeld notes all of them.
-func (w *Worker) allHeld() {
-	w.holds = w.holds[:0]
-	for i := range w.node.at.parties {
-		if w.node.at.parties[i].whole {
-			w.holds = append(w.holds, uint32(i))
+// holdAll queues the report of all complete contributions.
+func (w *Worker) holdAll() {
+	w.held = w.held[:0]
+	for i := range w.contributions {
+		if w.contributions[i].whole {
+			w.held = append(w.held, uint32(i))
 		}
 	}
 }
 
-// tellHeld tells the node of everything that was noted.
-func (w *Worker) tellHeld() error {
-	for some := range slices.Chunk(w.holds, heldPerMessage) {
+// sendHeld reports the queued contributions to the node. With this step they are durable.
+func (w *Worker) sendHeld() error {
+	for some := range slices.Chunk(w.held, heldPerMessage) {
 		m := &protocol.WorkerHeld{}
 		for _, party := range some {
-			m.Contributions = append(m.Contributions, w.node.get(w.node.commitKey(party)))
+			m.Contributions = append(m.Contributions, w.get(w.commitKey(party)))
 		}
-		if err := w.say(m); err != nil {
+		if err := w.send(m); err != nil {
 			return err
 		}
 	}
-	w.holds = w.holds[:0]
+	w.held = w.held[:0]
 	return nil
 }
 
 func (w *Worker) deliver(data []byte) {
-	from, e, err := w.take(data)
+	from, e, err := w.message(data)
 	if errors.Is(err, protocol.ErrEarly) {
-		w.keepEarly(from, data)
+		w.buffer(from, data)
 		return
 	}
 	if err != nil && !errors.Is(err, errDuplicate) {
-		w.node.eff.Note(w.node.s.Refused(e, err))
+		w.eff.Note(w.s.Refused(e, err))
 	}
 }
 
-// take takes in a message. from is the party that an early one belongs to.
-func (w *Worker) take(data []byte) (from uint32, e *protocol.Envelope, err error) {
-	n := w.node
+// message handles a message. from is the party that an early one belongs to.
+func (w *Worker) message(data []byte) (from uint32, e *protocol.Envelope, err error) {
 	switch {
-	case n.ended:
+	case w.ended:
 		return 0, nil, errDuplicate
 	case protocol.IsWorker(data):
-		return 0, nil, w.word(data)
+		return 0, nil, w.nodeMessage(data)
 	case protocol.IsChunk(data):
 		from, err = w.chunk(data)
 		return from, nil, err
 	}
-	e, m, err := n.s.Receive(data)
+	e, m, err := w.s.Receive(data)
 	if err != nil {
 		return 0, e, err
 	}
 	switch m := m.(type) {
 	case *protocol.Round:
-		err = w.opens(m, data)
+		err = w.openRound(m, data)
 	case *protocol.Contribution:
-		if err = w.own(e.From); err == nil {
-			err = n.contribution(e.From, m, data)
+		if err = w.checkParty(e.From); err == nil {
+			err = w.contribution(e.From, m, data)
 		}
 	case *protocol.Abort:
 		w.end(m.Cause())
@@ -231,10 +238,10 @@ func (w *Worker) take(data []byte) (from uint32, e *protocol.Envelope, err error
 	return e.From, e, err
 }
 
-// own refuses a member that isn't a party of this worker.
-func (w *Worker) own(party uint32) error {
-	if !w.node.s.Plan.Is(party, protocol.RoleParty) || protocol.WorkerOf(party, w.path.Of) != w.path.Worker {
-		return fmt.Errorf("%w: %s isn't of worker %s", protocol.ErrUnknown, w.node.s.Name(party), w.pin())
+// checkParty refuses a member that is not a party of this worker.
+func (w *Worker) checkParty(party uint32) error {
+	if !w.s.Plan.Is(party, protocol.RoleParty) || protocol.WorkerOf(party, w.path.Of) != w.path.Worker {
+		return fmt.Errorf("%w: %s isn't of worker %s", protocol.ErrUnknown, w.s.Name(party), w.pin())
 	}
 	return nil
 }
@@ -244,41 +251,48 @@ func (w *Worker) chunk(data []byte) (from uint32, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := w.own(c.From); err != nil {
+	if err := w.checkParty(c.From); err != nil {
 		return 0, err
 	}
-	return c.From, w.node.sealed(c, data)
+	return c.From, w.acceptChunk(c, data)
 }
 
-// opens follows the aggregator into an attempt. Whether this node may still reveal
-// in the round is for the node to know: the worker adds for nobody else.
-func (w *Worker) opens(m *protocol.Round, data []byte) error {
-	if err := w.node.opens(m, data); err != nil {
+// openRound moves the worker to an attempt that the aggregator opened. Whether the node may
+// still reveal in the round is the node's to decide.
+func (w *Worker) openRound(m *protocol.Round, data []byte) error {
+	if err := w.checkNew(m); err != nil {
 		return err
 	}
-	w.asked, w.sum, w.holds = nil, nil, nil
-	for party := range uint32(w.node.n) { // in order: a step is a function of its event
-		w.retry(party)
+	w.forget()
+	w.begin(m)
+	w.persistRound(data)
+	w.seen = w.now
+	w.asked = nil
+	w.answered = nil
+	w.held = nil
+	for party := range uint32(w.parties) { // in order: a step is a function of its event
+		w.deliverEarly(party)
 	}
 	return nil
 }
 
-// word takes in what the node says.
-func (w *Worker) word(data []byte) error {
-	n := w.node
-	p, m, err := n.s.OpenWorker(w.cfg.Group.Secret, data)
+// nodeMessage handles a message of the node.
+func (w *Worker) nodeMessage(data []byte) error {
+	p, m, err := w.s.OpenWorker(w.cfg.Group.Secret, data)
 	if err != nil {
 		return err
 	}
 	want := w.path
-	if want.Down = true; p != want {
-		return fmt.Errorf("%w: a message for worker %d of %d of member %d", protocol.ErrUnknown, p.Worker, p.Of, p.Node)
+	want.Down = true
+	if p != want {
+		return fmt.Errorf("%w: a message for worker %d of %d of member %d",
+			protocol.ErrUnknown, p.Worker, p.Of, p.Node)
 	}
 	switch m := m.(type) {
 	case *protocol.WorkerLinks:
 		return w.links(m)
 	case *protocol.WorkerAsk:
-		return w.askedFor(m)
+		return w.ask(m)
 	case *protocol.WorkerEnd:
 		w.end(nil)
 		return nil
@@ -286,82 +300,86 @@ func (w *Worker) word(data []byte) error {
 	return fmt.Errorf("%w: %T isn't for a worker", protocol.ErrUnknown, m)
 }
 
-// links takes in channels. The first secret of a party counts, as at the node.
+// links accepts channels. The first secret of a party counts, as at the node.
 func (w *Worker) links(m *protocol.WorkerLinks) error {
-	n := w.node
 	for i, party := range m.Parties {
-		if err := w.own(party); err != nil {
+		if err := w.checkParty(party); err != nil {
 			return err
 		}
-		if n.channels[party] != nil {
+		if w.channels[party] != nil {
 			continue
 		}
-		n.keepChannel(party, m.Secrets[i])
-		n.eff.Put(protocol.RecordKey("channel", party), protocol.MarshalLink(&protocol.Link{Secret: m.Secrets[i]}))
-		w.retry(party)
+		w.keepChannel(party, m.Secrets[i])
+		link := &protocol.Link{Secret: m.Secrets[i]}
+		w.eff.Put(protocol.RecordKey("channel", party), protocol.MarshalLink(link))
+		w.deliverEarly(party)
 	}
 	return nil
 }
 
-// askedFor notes which sum the node wants. It wants one an attempt.
-func (w *Worker) askedFor(m *protocol.WorkerAsk) error {
-	n := w.node
-	if err := n.whenTold(m.Round, m.Attempt); err != nil {
+// ask accepts the node's request for a sum: one set an attempt.
+func (w *Worker) ask(m *protocol.WorkerAsk) error {
+	if err := w.checkGroupAttempt(m.Round, m.Attempt); err != nil {
 		return err
 	}
 	for _, e := range m.Set {
-		if err := w.own(e.Party); err != nil {
+		if err := w.checkParty(e.Party); err != nil {
 			return err
 		}
 	}
-	digest := protocol.SetDigest(n.s, m.Round, m.Attempt, m.Set)
+	digest := protocol.SetDigest(w.s, m.Round, m.Attempt, m.Set)
 	switch {
-	case w.sum != nil && w.sum.Set != digest:
-		return fmt.Errorf("%w: asked for the sums of two sets in round %d attempt %d", protocol.ErrEquivocate, m.Round, m.Attempt)
-	case w.sum != nil:
-		return w.saySum()
+	case w.answered != nil && w.answered.Set != digest:
+		return fmt.Errorf("%w: asked for the sums of two sets in round %d attempt %d",
+			protocol.ErrEquivocate, m.Round, m.Attempt)
+	case w.answered != nil:
+		return w.sendSum()
 	}
 	w.asked = m
 	return nil
 }
 
-// answer adds what the node asked for, as soon as all of it is here: a worker that
-// lost its store reads its parties again from the bus.
+// answer sends the sum that the node asks for, once all its contributions are complete: a
+// worker that lost its store reads them from the bus again.
 func (w *Worker) answer() error {
-	n, m := w.node, w.asked
-	if m == nil || w.sum != nil || !n.covers(m.Set) {
+	m := w.asked
+	if m == nil || w.answered != nil || w.reach(m.Set) < len(m.Set) {
 		return nil
 	}
-	if err := n.enter(held); err != nil {
+	w.open = false
+	if err := w.restrict(m.Set); err != nil {
 		return err
 	}
-	n.at.set = m.Set
-	if err := n.keepSet(); err != nil {
-		return err
+	w.answered = &protocol.WorkerSum{
+		Round:    m.Round,
+		Attempt:  m.Attempt,
+		Set:      protocol.SetDigest(w.s, m.Round, m.Attempt, m.Set),
+		Blinding: w.blindings(m.Set),
 	}
-	w.sum = &protocol.WorkerSum{Round: m.Round, Attempt: m.Attempt, Set: protocol.SetDigest(n.s, m.Round, m.Attempt, m.Set), Blinding: n.blindingSum()}
-	return w.saySum()
+	return w.sendSum()
 }
 
-func (w *Worker) saySum() error {
-	n, sum := w.node, *w.sum
-	for i := range n.s.Chunks() {
-		lo := i * xof.ChunkElements
-		sum.Index, sum.Elements = uint32(i), field.AppendVector(nil, n.at.acc[lo:lo+n.s.ChunkLen(i)])
-		if err := w.say(&sum); err != nil {
+func (w *Worker) sendSum() error {
+	m := *w.answered
+	for i := range w.s.Chunks() {
+		m.Index = uint32(i)
+		m.Elements = field.AppendVector(nil, xof.Chunk(w.sum, uint64(i)))
+		if err := w.send(&m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// end stops the worker because the session is over, and forgets its channels.
+// end stops the worker because the session is over, and deletes its channels.
 func (w *Worker) end(err error) {
-	n := w.node
-	n.finish(err)
-	n.eff.Put("done", protocol.MarshalEnd(err))
-	n.forgetChannels()
-	n.forget()
+	w.finish(err)
+	w.eff.Put("done", protocol.MarshalEnd(err))
+	w.forgetChannels()
+	w.forget()
 }
 
-var _ protocol.Machine = (*Worker)(nil)
+var (
+	_ protocol.Machine = (*Node)(nil)
+	_ protocol.Machine = (*Worker)(nil)
+)
