@@ -204,7 +204,7 @@ func cheatingContributions() []cheater {
 			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Index++ })},
 		{what: "vector without an end", who: "p0", comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
 			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Last = false })},
-		{what: "a chunk of a result under the group key", who: "p0", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "the aggregate isn't the one that was signed", sets: []int{4}},
+		{what: "a chunk of a result under the group key", who: "p0", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "the aggregate is not the one that was signed", sets: []int{4}},
 			does: func(c *cheat) {
 				if n, ok := c.noticed(protocol.NoteContributed); ok && c.once("forged") {
 					ctx := protocol.Context{From: c.s.Plan.Aggregator(), To: protocol.Everyone, Round: n.Round, Attempt: n.Attempt, Purpose: protocol.PurposeResult}
@@ -261,15 +261,15 @@ func cheatingAggregators() []cheater {
 func cheatingResults() []cheater {
 	return []cheater{
 		{what: "another aggregate, consistently", who: "agg", comes: comes{sets: []int{4, 4}, wrong: true}, does: otherAggregate},
-		{what: "another aggregate than signed", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "the aggregate isn't the one that was signed", sets: []int{4}},
+		{what: "another aggregate than signed", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "the aggregate is not the one that was signed", sets: []int{4}},
 			does: lie(func(_ *cheat, m *resulting) { m.Aggregate[0] ^= 1 })},
-		{what: "a model that the aggregate doesn't lead to", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "doesn't lead to the model", sets: []int{4}},
+		{what: "a model that the aggregate doesn't lead to", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "does not lead to the model", sets: []int{4}},
 			does: lie(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
 		{what: "a result over another set", who: "agg", comes: comes{refused: protocol.ErrMismatch, by: "c", ends: protocol.ClassIntegrity, of: "p", because: "signed another set"},
 			does: lie(func(_ *cheat, m *resulting) { m.Set = m.Set[1:] })},
 		{what: "a result that names a node", who: "agg", comes: whole("p", protocol.ErrUnknown),
 			does: twoFaced(func(_ *cheat, m *resulting) { m.Set = append(m.Set, protocol.Entry{Party: 5}) })},
-		{what: "rejected, though it isn't", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "says rejected", sets: []int{4}},
+		{what: "rejected, though it isn't", who: "agg", comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "outcome is rejected", sets: []int{4}},
 			does: lie(func(_ *cheat, m *resulting) { m.Outcome = protocol.OutcomeRejected })},
 		{what: "void, though it was revealed", who: "agg", comes: comes{refused: protocol.ErrRevealed, by: "c", of: "none"},
 			does: func(c *cheat) {
