@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"choir/internal/broker"
+	"choir/internal/config"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
 )
 
 // section is the part of a page from a heading to the next one of its depth or above.
@@ -45,7 +47,7 @@ func tags(of reflect.Type) (keys []string, sections map[string]reflect.Type) {
 	for i := range of.NumField() {
 		f := of.Field(i)
 		key := f.Tag.Get("toml")
-		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[session.Duration]() {
+		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[config.Duration]() {
 			sections[key] = f.Type
 			continue
 		}
@@ -58,7 +60,7 @@ func tags(of reflect.Type) (keys []string, sections map[string]reflect.Type) {
 // and for nothing else; and says rightly which have no flag.
 func TestSettings(t *testing.T) {
 	page := read(t, "operating.md")
-	want, sections := tags(reflect.TypeFor[session.RoleConfig]())
+	want, sections := tags(reflect.TypeFor[member.Config]())
 	if got := first(section(t, page, "### The member")); !slices.Equal(got, want) {
 		t.Errorf("the member: the page has %q, the file takes %q", got, want)
 	}
@@ -79,7 +81,7 @@ func TestSettings(t *testing.T) {
 	}
 	inFile = append(inFile, want...)
 	var flags []string
-	for _, s := range session.Settings() {
+	for _, s := range member.Settings() {
 		flags = append(flags, s.Key())
 	}
 	slices.Sort(inFile)
@@ -87,7 +89,7 @@ func TestSettings(t *testing.T) {
 	if !slices.Equal(flags, inFile) {
 		t.Errorf("flags %q, settings but those of [budget] %q", flags, inFile)
 	}
-	broker, _ := tags(reflect.TypeFor[session.BrokerConfig]())
+	broker, _ := tags(reflect.TypeFor[broker.Config]())
 	if got := first(section(t, page, "## 3 The broker")); !slices.Equal(got, broker) {
 		t.Errorf("the broker: the page has %q, the file takes %q", got, broker)
 	}
@@ -103,7 +105,7 @@ func TestOperatorsTables(t *testing.T) {
 	}
 	for what, in := range map[string]struct{ folder, pattern, prefix string }{
 		"event of the roles":   {"protocol", `Note\w+ +Code = "([a-z]+)"`, ""},
-		"event of the process": {"session", `"event", "([a-z]+)"`, ""},
+		"event of the process": {"session/member", `"event", "([a-z]+)"`, ""},
 		"figure":               {"host/status", `(?:gauge|counter|histogram)\("([a-z_]+)"`, "choir_"},
 	} {
 		found, rows := 0, first(section(t, page, "## 6 Watching it"))

@@ -12,7 +12,7 @@ import (
 	"choir/host"
 	"choir/party"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
 )
 
 // phased is a role that says what it is at.
@@ -43,7 +43,7 @@ func (noLedger) Append([]byte) error                           { return nil }
 func newWorld(t *testing.T, change func(*protocol.Plan)) *world {
 	t.Helper()
 	p := &protocol.Plan{Name: "states", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: 2, Rounds: 2, SpareAttempts: 1,
-		MinParties: 2, DeadlineMS: 10_000, PerParty: 100, Application: session.AppSum}
+		MinParties: 2, DeadlineMS: 10_000, PerParty: 100, Application: app.NameSum}
 	var keys []*identity.PrivateKey
 	for i, name := range []string{"party-a", "party-b", "party-c", "node-a", "node-b", "sum"} {
 		role := []protocol.Role{1, 1, 1, 2, 2, 3}[i]
@@ -68,7 +68,7 @@ func newWorld(t *testing.T, change func(*protocol.Plan)) *world {
 }
 
 func (w *world) role(i uint32, k *identity.PrivateKey, r *rand.ChaCha8) (phased, error) {
-	sum := session.Sum{Dim: int(w.s.Plan.Dim)}
+	sum := app.Sum{Dim: int(w.s.Plan.Dim)}
 	switch w.s.Plan.Members[i].Role {
 	case protocol.RoleParty:
 		return party.New(party.Config{Session: w.s, Key: k, App: sum, Ledger: noLedger{}, Rand: r, View: w.views[i], ResendMS: 1000})

@@ -14,7 +14,9 @@ import (
 	"choir/party"
 	"choir/privacy/ledger"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/run"
+	"choir/session/terms"
 	"choir/transport"
 	"choir/transport/memory"
 )
@@ -48,26 +50,26 @@ func (r round) value(party, victim int) int64 {
 func (r round) run(t *testing.T, victim int) ran {
 	t.Helper()
 	list, byKey := r.members(t)
-	plan, err := session.Terms{Name: "audit", Members: list, Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
-		Rounds: 1, Colluders: r.colluders, Deadline: time.Minute}.Sum(session.SumTerms{Dim: r.runs, PerParty: 1 << 40, Sigma: r.sigma})
+	plan, err := terms.Terms{Name: "audit", Members: list, Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
+		Rounds: 1, Colluders: r.colluders, Deadline: time.Minute}.Sum(terms.SumTerms{Dim: r.runs, PerParty: 1 << 40, Sigma: r.sigma})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if int(plan.MinParties) != r.parties || int(plan.HiddenParts()) != r.parties-r.colluders-1 {
 		t.Fatalf("N_min = %d and %d hidden parts aren't the ones meant", plan.MinParties, plan.HiddenParts())
 	}
-	s, hub, sum := protocol.Bind(plan), memory.NewHub(), session.Sum{Dim: r.runs}
+	s, hub, sum := protocol.Bind(plan), memory.NewHub(), app.Sum{Dim: r.runs}
 	keys := make([]*identity.PrivateKey, len(plan.Members))
 	for i, m := range plan.Members {
 		keys[i] = byKey[m.Name]
 	}
-	l := &session.Local{Session: s, Keys: keys, Resend: 30 * time.Second, GiveUp: 5 * time.Minute, Model: sum,
+	l := &run.Local{Session: s, Keys: keys, Resend: 30 * time.Second, GiveUp: 5 * time.Minute, Model: sum,
 		Rand:     func(i uint32) io.Reader { return r.reader(int(i)) },
 		Connect:  func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil },
 		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
-		Ledger:   func(uint32) party.Ledger { return session.NewAccount(s, new(ledger.Ledger), nil) },
+		Ledger:   func(uint32) party.Ledger { return run.NewLedger(s, new(ledger.Ledger), nil) },
 		App:      func(uint32) protocol.Application { return sum },
-		Proposer: func(i uint32) protocol.Proposer { return session.Fixed(constant(r.runs, r.value(int(i), victim))) },
+		Proposer: func(i uint32) protocol.Proposer { return app.Fixed(constant(r.runs, r.value(int(i), victim))) },
 	}
 	report, err := l.Run(t.Context())
 	if err != nil {
@@ -84,7 +86,7 @@ func (r round) members(t *testing.T) (list []protocol.Member, keys map[string]*i
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys[name], list = k, append(list, session.NewMember(name, role, k.Public()))
+		keys[name], list = k, append(list, terms.NewMember(name, role, k.Public()))
 	}
 	for i := range r.parties {
 		add(fmt.Sprintf("party-%02d", i), protocol.RoleParty)

@@ -10,7 +10,8 @@ import (
 	"choir/host"
 	"choir/privacy/ledger"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
+	"choir/session/terms"
 	"choir/transport"
 	"choir/transport/natsbus"
 )
@@ -26,7 +27,7 @@ type aftermath struct {
 }
 
 func (a *aftermath) check(k *killRun) {
-	sp, err := session.ReadPlan(filepath.Join(a.dir, "plan.choir"))
+	sp, err := terms.ReadPlan(filepath.Join(a.dir, "plan.choir"))
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func (a *aftermath) compare() {
 func (a *aftermath) reveals(p *protocol.Plan) {
 	for k := range p.Computes() {
 		i := p.Compute(k)
-		f, err := session.OpenStore(filepath.Join(a.dir, "members", a.s.Name(i), "store.db"), a.s)
+		f, err := member.OpenStore(filepath.Join(a.dir, "members", a.s.Name(i), "store.db"), a.s)
 		if err != nil {
 			a.t.Fatal(err)
 		}

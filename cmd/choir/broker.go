@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/session"
+	"choir/internal/broker"
 )
 
 const brokerLong = `Run the embedded NATS server with JetStream until it is stopped. It carries
@@ -15,13 +15,13 @@ does as well.`
 
 func (a *app) broker() *cobra.Command {
 	var config string
-	var flags session.BrokerConfig
+	var flags broker.Config
 	var followStdin bool
 	cmd := &cobra.Command{
 		Use: "broker --listen HOST:PORT --store DIR --token-file FILE", Short: "Run the embedded NATS server by itself", Long: brokerLong, Args: cobra.NoArgs,
 		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := session.LoadBrokerConfig(config, flags)
+			c, err := broker.Load(config, flags)
 			if err != nil {
 				return err
 			}
@@ -29,7 +29,7 @@ func (a *app) broker() *cobra.Command {
 			if followStdin {
 				ctx = a.whileStdin(ctx)
 			}
-			return session.RunBroker(ctx, c, slog.New(a.logHandler(slog.LevelInfo)), func(url string) {
+			return broker.Run(ctx, c, slog.New(a.logHandler(slog.LevelInfo)), func(url string) {
 				fmt.Fprintln(a.out, url)
 			})
 		},

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
 )
 
 func (a *app) budget() *cobra.Command {
@@ -26,7 +26,7 @@ func (a *app) budgetShow(use, short string) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		s, err := session.ReadSpending(args[0], delta)
+		s, err := member.ReadSpending(args[0], delta)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (a *app) budgetShow(use, short string) *cobra.Command {
 	return cmd
 }
 
-func (a *app) spending(s *session.Spending, all bool) {
+func (a *app) spending(s *member.Spending, all bool) {
 	if all {
 		for _, e := range s.Entries {
 			if e.Kind == "reset" {
@@ -62,7 +62,7 @@ func (a *app) budgetReset() *cobra.Command {
 			if reason == "" {
 				return protocol.Fail(protocol.ClassInput, "--reason: a reset without a reason would be silent")
 			}
-			return session.ResetSpending(args[0], reason)
+			return member.ResetSpending(args[0], reason)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it stays readable in the chain")

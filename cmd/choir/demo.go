@@ -12,7 +12,7 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/terms"
 )
 
 // demoFlags are the flags of choir demo as they were given.
@@ -196,7 +196,7 @@ func (f *demoFlags) source() (err error) {
 		return nil
 	}
 	if f.schema != "" {
-		if s.Schema, err = session.ReadSchema(f.schema); err != nil {
+		if s.Schema, err = terms.ReadSchema(f.schema); err != nil {
 			return err
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"choir/session"
+	"choir/session/terms"
 )
 
 // printGuarantees is the table of adversaries, the cost and the noise.
-func printGuarantees(w io.Writer, g *session.Guarantees) {
+func printGuarantees(w io.Writer, g *terms.Guarantees) {
 	if len(g.Layers) > 0 {
 		fmt.Fprintf(w, "epsilon at delta %g over all rounds, by adversary (budget %g; * is promised by the plan)\n\n", g.Delta, g.Budget)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -10,7 +10,7 @@ import (
 
 	"choir/crypto/identity"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
 )
 
 const keygenLong = `Make a member's identity: a key file, encrypted under the passphrase, and a card
@@ -33,7 +33,7 @@ func (a *app) keygen() *cobra.Command {
 			if err != nil {
 				return protocol.Fail(protocol.ClassInput, "--valid-for: %w", err)
 			}
-			key, card, c, err := session.NewIdentity(out, name, passphrase, identity.DefaultParams(), time.Now(), validity)
+			key, card, c, err := member.NewIdentity(out, name, passphrase, identity.DefaultParams(), time.Now(), validity)
 			if err != nil {
 				return err
 			}

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
 )
 
 // logger logs the events of a member to stderr: as text for people on a
 // terminal, else one JSON object a line.
-func (a *app) logger(c *session.RoleConfig) (*slog.Logger, error) {
+func (a *app) logger(c *member.Config) (*slog.Logger, error) {
 	level, err := c.Log.Threshold()
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)

@@ -1,15 +1,15 @@
 package main
 
 import (
-	"choir/lab/experiment"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"choir/internal/atomicfile"
+	"choir/lab/experiment"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/terms"
 )
 
 func (a *app) plan() *cobra.Command {
@@ -33,11 +33,11 @@ func (a *app) planNew() *cobra.Command {
 			if config == "" || out == "" {
 				return protocol.Fail(protocol.ClassInput, "--config, --out: both are needed")
 			}
-			p, err := session.NewPlan(config, time.Now())
+			p, err := terms.NewPlan(config, time.Now())
 			if err != nil {
 				return err
 			}
-			if old, err := session.ReadPlan(out); err == nil && len(old.Accepts) > 0 {
+			if old, err := terms.ReadPlan(out); err == nil && len(old.Accepts) > 0 {
 				return protocol.Fail(protocol.ClassInput, "out: %s holds plan %s, which %d members have signed; remove it, or name another file", out, old.Plan.ID().Short(), len(old.Accepts))
 			}
 			sp := &protocol.SignedPlan{Plan: p}
@@ -58,7 +58,7 @@ func (a *app) planShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show PLAN", Short: "Show what a plan says and who has signed it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			sp, err := session.ReadPlan(args[0])
+			sp, err := terms.ReadPlan(args[0])
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (a *app) planSign() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sign PLAN --key FILE --passphrase-file FILE", Short: "Check a plan and sign it as one of its members", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			sp, err := session.SignPlan(args[0], key, passphrase, time.Now())
+			sp, err := terms.SignPlan(args[0], key, passphrase, time.Now())
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func (a *app) planMerge() *cobra.Command {
 			if out == "" {
 				return protocol.Fail(protocol.ClassInput, "out: name a file")
 			}
-			sp, err := session.MergePlans(args)
+			sp, err := terms.MergePlans(args)
 			if err != nil {
 				return err
 			}
@@ -127,14 +127,14 @@ plan's delta for one record and for a whole party, by who colludes and who drops
 out, what a round costs, and what the noise is beside a trusted aggregator's.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			sp, err := session.ReadPlan(args[0])
+			sp, err := terms.ReadPlan(args[0])
 			if err != nil {
 				return err
 			}
-			if err := session.CheckPlan(sp.Plan); err != nil {
+			if err := terms.CheckPlan(sp.Plan); err != nil {
 				return err
 			}
-			g, err := session.GuaranteesOf(sp.Plan)
+			g, err := terms.GuaranteesOf(sp.Plan)
 			if err != nil {
 				return err
 			}

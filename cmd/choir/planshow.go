@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"choir/protocol"
-	"choir/session"
+	"choir/session/terms"
 )
 
 // showPlan prints what a plan says.
 func (a *app) showPlan(format string, sp *protocol.SignedPlan) error {
-	s, err := session.Summarise(sp)
+	s, err := terms.Summarise(sp)
 	if err != nil {
 		return err
 	}
 	return a.print(format, s, func() { printPlan(a.out, s) })
 }
 
-func printPlan(w io.Writer, s *session.Summary) {
+func printPlan(w io.Writer, s *terms.Summary) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("plan", "%s", s.Plan)

@@ -9,7 +9,7 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/model"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/result"
 )
 
 const predictLong = `Score a CSV by a model that a session has left (model.json or model.npz in its
@@ -50,8 +50,8 @@ func (a *app) predict() *cobra.Command {
 	return cmd
 }
 
-func predict(file, data string, by model.Predictive) (*session.Predictions, error) {
-	m, err := session.ReadModel(file)
+func predict(file, data string, by model.Predictive) (*result.Predictions, error) {
+	m, err := result.ReadModel(file)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func predict(file, data string, by model.Predictive) (*session.Predictions, erro
 	return m.Predict(records, by)
 }
 
-func (a *app) printPredictions(p *session.Predictions, format string) error {
+func (a *app) printPredictions(p *result.Predictions, format string) error {
 	if format == "json" {
 		return a.print(format, p, nil)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
 )
 
 const roleLong = `Run one %s of a plan, until the session ends. Settings come from flags, then from
@@ -42,7 +42,7 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 		_ = s.MarkHidden(hidden) // fails only for a flag that isn't there
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := session.LoadRoleConfig(config, os.LookupEnv, given())
+		c, err := member.LoadConfig(config, os.LookupEnv, given())
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		m, err := session.OpenMember(c, role, log, time.Now())
+		m, err := member.Open(c, role, log, time.Now())
 		if err != nil {
 			return err
 		}
@@ -74,12 +74,12 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 // settingFlags adds a flag for every setting and returns what was given.
 func settingFlags(cmd *cobra.Command) func() map[string]string {
 	values := map[string]*string{}
-	for _, s := range session.Settings() {
+	for _, s := range member.Settings() {
 		values[s.Key()] = cmd.Flags().String(s.Flag(), "", s.Help)
 	}
 	return func() map[string]string {
 		given := map[string]string{}
-		for _, s := range session.Settings() {
+		for _, s := range member.Settings() {
 			if cmd.Flags().Changed(s.Flag()) {
 				given[s.Key()] = *values[s.Key()]
 			}

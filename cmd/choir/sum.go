@@ -10,7 +10,7 @@ import (
 
 	"choir/learn/dataset"
 	"choir/protocol"
-	"choir/session"
+	sessionrun "choir/session/run"
 )
 
 type sumFlags struct {
@@ -72,7 +72,7 @@ func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "input: %w", err)
 	}
-	r := &session.RowSum{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Columns: m.Columns, Computes: f.computes,
+	r := &sessionrun.RowSum{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Columns: m.Columns, Computes: f.computes,
 		FracBits: f.bits, Sigma: f.sigma, InMemory: f.transport == "memory" || f.transport == "auto" && m.Rows > manyRows}
 	out, err := r.Run(cmd.Context())
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
 }
 
 // decimals writes units of 2^-f as exact decimal numbers.
-func decimals(s *session.Summed) []json.Number {
+func decimals(s *sessionrun.Summed) []json.Number {
 	one := new(big.Int).Lsh(big.NewInt(1), uint(s.FracBits))
 	out := make([]json.Number, len(s.Units))
 	for i, u := range s.Units {

@@ -10,7 +10,8 @@ import (
 	"choir/internal/atomicfile"
 	"choir/protocol"
 	"choir/protocol/verify"
-	"choir/session"
+	"choir/session/member"
+	"choir/session/result"
 )
 
 // verdict is what choir verify prints.
@@ -44,7 +45,7 @@ protocol promises about a session: signatures, set agreement, partial sums,
 results, models and charges. Exits with 7 and the cause when anything was altered.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := session.VerifyFolder(args[0])
+			r, err := result.VerifyFolder(args[0])
 			if err != nil {
 				return err
 			}
@@ -116,7 +117,7 @@ func (a *app) receiptShow() *cobra.Command {
 			if plan == "" {
 				return protocol.Fail(protocol.ClassInput, "--plan: name the signed plan")
 			}
-			got, err := session.Receipts(args[0], plan, round, attempt)
+			got, err := member.Receipts(args[0], plan, round, attempt)
 			if err != nil {
 				return err
 			}
@@ -147,7 +148,7 @@ func (a *app) receiptVerify() *cobra.Command {
 			if err != nil {
 				return protocol.Fail(protocol.ClassIntegrity, "receipts: %w", err)
 			}
-			r, err := session.VerifyFolder(args[1])
+			r, err := result.VerifyFolder(args[1])
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 
 	"choir/internal/supervise"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
 )
 
 const computeWorkerLong = `Run one worker of a compute node, until the session ends: it opens, verifies and
@@ -48,7 +48,7 @@ func (a *app) computeWorker() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c, err := session.LoadRoleConfig(config, os.LookupEnv, given())
+		c, err := member.LoadConfig(config, os.LookupEnv, given())
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (a *app) computeWorker() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		w, err := session.OpenWorker(c, node, k, of, log, time.Now())
+		w, err := member.OpenWorker(c, node, k, of, log, time.Now())
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (f *workerFlags) count() (int, error) {
 const lastWord = 15 * time.Second
 
 // withWorkers runs a compute node and keeps its workers running beside it.
-func (a *app) withWorkers(ctx context.Context, m *session.Member, config string, given map[string]string) error {
+func (a *app) withWorkers(ctx context.Context, m *member.Member, config string, given map[string]string) error {
 	if err := m.Config.EnsureWorkerKey(); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *app) withWorkers(ctx context.Context, m *session.Member, config string,
 	return err
 }
 
-func (a *app) workerProcesses(m *session.Member, config string, given map[string]string) (supervise.Config, error) {
+func (a *app) workerProcesses(m *member.Member, config string, given map[string]string) (supervise.Config, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return supervise.Config{}, err
@@ -152,7 +152,7 @@ func (a *app) workerProcesses(m *session.Member, config string, given map[string
 		if config != "" {
 			p.Args = append(p.Args, "--config", config)
 		}
-		for _, s := range session.Settings() {
+		for _, s := range member.Settings() {
 			if v, ok := given[s.Key()]; ok {
 				p.Args = append(p.Args, "--"+s.Flag(), v)
 			}

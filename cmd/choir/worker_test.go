@@ -25,7 +25,9 @@ import (
 	"choir/internal/supervise"
 	"choir/privacy/ledger"
 	"choir/protocol"
-	"choir/session"
+	sessionapp "choir/session/app"
+	sessionrun "choir/session/run"
+	"choir/session/terms"
 	"choir/transport/natsbus"
 )
 
@@ -57,7 +59,7 @@ func newWorkerSession(t *testing.T) *workerSession {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.server.Shutdown)
-	terms := session.Terms{Name: "workers", Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519, Deadline: time.Minute}
+	ts := terms.Terms{Name: "workers", Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519, Deadline: time.Minute}
 	for i := range workerParties + 3 {
 		k, err := identity.Generate(rand.Reader)
 		if err != nil {
@@ -70,9 +72,9 @@ func newWorkerSession(t *testing.T) *workerSession {
 		if i == workerParties+2 {
 			name, role = "aggregator", protocol.RoleAggregator
 		}
-		w.keys, terms.Members = append(w.keys, k), append(terms.Members, session.NewMember(name, role, k.Public()))
+		w.keys, ts.Members = append(w.keys, k), append(ts.Members, terms.NewMember(name, role, k.Public()))
 	}
-	p, err := terms.Sum(session.SumTerms{Dim: workerDim, PerParty: 1 << 40})
+	p, err := ts.Sum(terms.SumTerms{Dim: workerDim, PerParty: 1 << 40})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func (w *workerSession) write(name, content string) {
 }
 
 // slow proposes a party's vector after a moment.
-type slow struct{ session.Fixed }
+type slow struct{ sessionapp.Fixed }
 
 func (s slow) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte, error) {
 	select {
@@ -131,10 +133,10 @@ func (w *workerSession) role(ctx context.Context, i uint32) error {
 	if err := bus.EnsureStream(ctx); err != nil {
 		return err
 	}
-	app := session.Sum{Dim: workerDim}
-	r := &session.Role{Session: w.s, Key: w.keys[i], Store: w.stores[i], Bus: bus, Rand: rand.Reader, Resend: time.Second, Model: app, App: app,
-		Ledger: session.NewAccount(w.s, new(ledger.Ledger), nil)}
-	v := make(session.Fixed, workerDim)
+	made := sessionapp.Sum{Dim: workerDim}
+	r := &sessionrun.Role{Session: w.s, Key: w.keys[i], Store: w.stores[i], Bus: bus, Rand: rand.Reader, Resend: time.Second, Model: made, App: made,
+		Ledger: sessionrun.NewLedger(w.s, new(ledger.Ledger), nil)}
+	v := make(sessionapp.Fixed, workerDim)
 	for j := range v {
 		v[j] = value(int(i), j)
 	}

@@ -24,7 +24,9 @@ import (
 	"choir/party"
 	"choir/privacy/ledger"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/run"
+	"choir/session/terms"
 	"choir/transport"
 	"choir/transport/natsbus"
 )
@@ -54,7 +56,7 @@ func records(party int) pvi.Data {
 }
 
 // plan is a plan without noise, so that two sessions of it can be compared.
-func plan(t *testing.T) (protocol.BoundPlan, []*identity.PrivateKey, *session.Learning) {
+func plan(t *testing.T) (protocol.BoundPlan, []*identity.PrivateKey, *app.PVI) {
 	t.Helper()
 	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test", Target: dataset.Binary("y", "no", "yes"),
 		Missing: dataset.Refuse, Unseen: dataset.Refuse}
@@ -73,11 +75,11 @@ func plan(t *testing.T) (protocol.BoundPlan, []*identity.PrivateKey, *session.Le
 			t.Fatal(err)
 		}
 		keys = append(keys, k)
-		members = append(members, session.NewMember([]string{"p-1", "p-2", "p-3", "c-1", "c-2", "agg"}[i], role, k.Public()))
+		members = append(members, terms.NewMember([]string{"p-1", "p-2", "p-3", "c-1", "c-2", "agg"}[i], role, k.Public()))
 	}
-	terms := session.Terms{Name: "own", Members: members, Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
+	terms := terms.Terms{Name: "own", Members: members, Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
 		Rounds: rounds, Deadline: 30 * time.Second, Grace: 20 * time.Millisecond, Noise: protocol.NoiseNone}
-	l := &session.Learning{Version: 1, PVI: config(), Weights: []float64{0.25, 0.25, 0.5}, Schema: json.RawMessage(raw)}
+	l := &app.PVI{Version: 1, PVI: config(), Weights: []float64{0.25, 0.25, 0.5}, Schema: json.RawMessage(raw)}
 	p, err := terms.Plan(l)
 	if err != nil {
 		t.Fatal(err)
@@ -103,9 +105,9 @@ func learn(t *testing.T, command []string) []int64 {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Shutdown)
-	sides := make([]session.Learner, parties)
+	sides := make([]app.Party, parties)
 	for i := range sides {
-		seat := session.Seat{Plan: s.Plan, Party: uint32(i), Data: records(i)}
+		seat := app.PartyConfig{Plan: s.Plan, Party: uint32(i), Data: records(i)}
 		if command != nil {
 			p, err := external.New(external.Config{Command: command, Stderr: os.Stderr}, l.PVI, external.Records{Data: seat.Data})
 			if err != nil {
@@ -117,7 +119,7 @@ func learn(t *testing.T, command []string) []int64 {
 			t.Fatal(err)
 		}
 	}
-	local := &session.Local{Session: s, Keys: keys, Resend: 5 * time.Second, GiveUp: time.Minute, Model: l.Model(),
+	local := &run.Local{Session: s, Keys: keys, Resend: 5 * time.Second, GiveUp: time.Minute, Model: l.Model(),
 		Connect: func(i uint32) (transport.Bus, error) {
 			bus, err := natsbus.Open(t.Context(), natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i)})
 			if err != nil {
@@ -128,7 +130,7 @@ func learn(t *testing.T, command []string) []int64 {
 		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
 		App:      func(i uint32) protocol.Application { return sides[i] },
 		Proposer: func(i uint32) protocol.Proposer { return sides[i] },
-		Ledger:   func(uint32) party.Ledger { return session.NewAccount(s, new(ledger.Ledger), nil) },
+		Ledger:   func(uint32) party.Ledger { return run.NewLedger(s, new(ledger.Ledger), nil) },
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()

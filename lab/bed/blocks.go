@@ -10,7 +10,7 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
 )
 
 // Blocks are several learnings of one method side by side in one session: what they sum,
@@ -22,7 +22,7 @@ import (
 // The plan carries the first problem's parameters; the others may differ in what doesn't
 // change the mechanism, and whoever runs the study knows how.
 type Blocks struct {
-	Apps  []session.App
+	Apps  []app.Spec
 	Parts [][]pvi.Data // by problem and party
 }
 
@@ -130,7 +130,7 @@ func (b Blocks) Model() protocol.Model { return b.models() }
 
 // Join implements session.App. The problems' local noise and samples come from the seat's
 // randomness, one problem after the other.
-func (b Blocks) Join(s session.Seat) (session.Learner, error) {
+func (b Blocks) Join(s app.PartyConfig) (app.Party, error) {
 	all := sides{models: b.models()}
 	for i, a := range b.Apps {
 		seat := s
@@ -203,7 +203,7 @@ func (m models) Fold(round uint32, state, sum []int64) ([]int64, error) {
 // sides are a party's sides of all problems.
 type sides struct {
 	models
-	learners []session.Learner
+	learners []app.Party
 }
 
 // InitialState implements protocol.Application.

@@ -8,18 +8,18 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
 )
 
 // weight is a problem of one weight with a clip, for the parties' data; sd is the
 // observations'.
-func weight(sd, clip float64) *session.Learning {
-	return &session.Learning{Version: 1, Schema: []byte("{}"), Weights: []float64{0.25, 0.25, 0.5}, PVI: pvi.Config{Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset, Features: 1, Shards: 1,
+func weight(sd, clip float64) *app.PVI {
+	return &app.PVI{Version: 1, Schema: []byte("{}"), Weights: []float64{0.25, 0.25, 0.5}, PVI: pvi.Config{Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset, Features: 1, Shards: 1,
 		PriorPrecision: 1, PrecisionFloor: 1, NoiseSD: sd, Clip: clip, FracBits: 20, DampingBits: 16, Damping: 0.5}}
 }
 
 // alone is a learning whose schema isn't looked at.
-type alone struct{ *session.Learning }
+type alone struct{ *app.PVI }
 
 // Check takes every plan.
 func (alone) Check(*protocol.Plan) error { return nil }
@@ -101,18 +101,18 @@ func TestBlocksCostWhatOneCosts(t *testing.T) {
 func TestBlocksRefuse(t *testing.T) {
 	good, other := alone{weight(1, 3)}, alone{weight(1, 4)}
 	fine := alone{weight(1, 3)}
-	fine.PVI.FracBits = 21
+	fine.PVI.PVI.FracBits = 21
 	for name, b := range map[string]Blocks{
-		"another clip":  {[]session.App{good, other}, [][]pvi.Data{line(1, 3), line(1, 3)}},
-		"another grid":  {[]session.App{good, fine}, [][]pvi.Data{line(1, 3), line(1, 3)}},
-		"a party short": {[]session.App{good, good}, [][]pvi.Data{line(1, 3), line(1, 2)}},
-		"no data":       {[]session.App{good, good}, [][]pvi.Data{line(1, 3)}},
+		"another clip":  {[]app.Spec{good, other}, [][]pvi.Data{line(1, 3), line(1, 3)}},
+		"another grid":  {[]app.Spec{good, fine}, [][]pvi.Data{line(1, 3), line(1, 3)}},
+		"a party short": {[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 2)}},
+		"no data":       {[]app.Spec{good, good}, [][]pvi.Data{line(1, 3)}},
 	} {
 		if _, err := (Run{Name: "refused", Seed: 1, App: b, Parts: line(1, 3), Rounds: 1, Epsilon: 5, Delta: 1e-5}).Do(t.Context()); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
-	b := Blocks{[]session.App{good, good}, [][]pvi.Data{line(1, 3), line(1, 3)}}
+	b := Blocks{[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 3)}}
 	m := b.models()
 	if _, err := m.split(make([]int64, 5), m.sums); err == nil {
 		t.Error("a vector that is too long was split")
@@ -120,7 +120,7 @@ func TestBlocksRefuse(t *testing.T) {
 	if _, err := m.split(make([]int64, 3), m.sums); err == nil {
 		t.Error("a vector that is too short was split")
 	}
-	s := sides{m, make([]session.Learner, 2)}
+	s := sides{m, make([]app.Party, 2)}
 	for _, bad := range [][]byte{nil, {1, 0, 0}, {9, 0, 0, 0, 1}, append(join([][]byte{{1}, {2}}), 0)} {
 		if _, err := s.unjoin(bad); err == nil {
 			t.Errorf("%v was taken for two states", bad)

@@ -6,12 +6,12 @@ import (
 
 	"choir/crypto/noise"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
 )
 
 // side is a party of a run in the clear.
 type side struct {
-	learner session.Learner
+	learner app.Party
 	state   []byte
 	noise   func(sum []int64) error
 }

@@ -11,7 +11,7 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
-	"choir/session"
+	"choir/session/app"
 )
 
 // data is a small generated task of three parties.
@@ -34,8 +34,8 @@ func data(t *testing.T, features int) (json.RawMessage, []pvi.Data) {
 	return json.RawMessage(schema), pvi.Data{X: table.X, Y: table.Y}.Split(3)
 }
 
-func virtual(schema json.RawMessage, features int) *session.Learning {
-	return &session.Learning{Version: 1, Schema: schema, Weights: []float64{0.3, 0.3, 0.4}, PVI: pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual,
+func virtual(schema json.RawMessage, features int) *app.PVI {
+	return &app.PVI{Version: 1, Schema: schema, Weights: []float64{0.3, 0.3, 0.4}, PVI: pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual,
 		Features: features + 1, Shards: 5, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20, DampingBits: 16, Damping: 0.3, Beta: 0.5, Steps: 3, LearningRate: 0.05}}
 }
 
@@ -46,8 +46,8 @@ func TestClearIsTheSession(t *testing.T) {
 	schema, parts := data(t, 4)
 	single := virtual(schema, 4)
 	single.PVI.Shards, single.PVI.ShardPower, single.PVI.Optimiser, single.PVI.Steps, single.PVI.LearningRate = 300, 1, pvi.Natural, 1, 1
-	apps := map[string]session.App{"virtual": virtual(schema, 4), "a virtual client for every record": single,
-		"global": &session.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
+	apps := map[string]app.Spec{"virtual": virtual(schema, 4), "a virtual client for every record": single,
+		"global": &app.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
 			SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}}
 	for name, app := range apps {
 		var first []int64

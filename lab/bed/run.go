@@ -12,14 +12,15 @@ import (
 	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/terms"
 )
 
 // Run is one learning by several parties.
 type Run struct {
 	Name     string // with Seed it determines all randomness
 	Seed     uint64
-	App      session.App
+	App      app.Spec
 	Parts    []pvi.Data // by party
 	Computes int        // 0: 3
 	Rounds   int
@@ -40,7 +41,7 @@ type Run struct {
 	Dir       string          // with NATS: an existing folder; what is left there is removed
 
 	// Join replaces App.Join, for parties that differ in what is theirs alone; nil: none do.
-	Join func(s session.Seat) (session.Learner, error)
+	Join func(s app.PartyConfig) (app.Party, error)
 	// Watch is shown the posterior after rounds, all of the first twenty and then ever
 	// fewer, and always the last.
 	Watch    func(round int, p *pvi.Posterior) error
@@ -96,7 +97,7 @@ type signed struct {
 	s     protocol.BoundPlan
 	keys  []*identity.PrivateKey
 	model protocol.Model
-	seat  func(party int) (session.Learner, error)
+	seat  func(party int) (app.Party, error)
 }
 
 // sign has every member sign the plan to learn.
@@ -114,9 +115,9 @@ func (r Run) sign() (*signed, error) {
 }
 
 // terms makes the roster with its identities, and what a plan needs beside.
-func (r Run) terms() (session.Terms, []*identity.PrivateKey, error) {
+func (r Run) terms() (terms.Terms, []*identity.PrivateKey, error) {
 	from := r.stream("identities")
-	t := session.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour, Grace: time.Second, SpareAttempts: r.Rounds * (max(1, r.Of) - 1),
+	t := terms.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour, Grace: time.Second, SpareAttempts: r.Rounds * (max(1, r.Of) - 1),
 		Rounds: r.Rounds, Colluders: r.Colluders, Noise: protocol.NoiseNone, Epsilon: r.Epsilon, Delta: r.Delta}
 	if r.Epsilon > 0 {
 		m, err := r.App.Mechanism()
@@ -140,7 +141,7 @@ func (r Run) terms() (session.Terms, []*identity.PrivateKey, error) {
 				return t, nil, err
 			}
 			keys = append(keys, k)
-			t.Members = append(t.Members, session.NewMember(fmt.Sprintf("%s-%03d", group.name, i+1), group.role, k.Public()))
+			t.Members = append(t.Members, terms.NewMember(fmt.Sprintf("%s-%03d", group.name, i+1), group.role, k.Public()))
 		}
 	}
 	return t, keys, nil
@@ -169,12 +170,12 @@ func (r Run) stream(purpose string) io.Reader {
 }
 
 // learner is a party's side.
-func (s *signed) learner(party int) (session.Learner, error) {
+func (s *signed) learner(party int) (app.Party, error) {
 	join := s.App.Join
 	if s.Join != nil {
 		join = s.Join
 	}
-	l, err := join(session.Seat{Plan: s.plan, Party: uint32(party), Data: s.Parts[party], Rand: s.stream(fmt.Sprintf("seat %d", party))})
+	l, err := join(app.PartyConfig{Plan: s.plan, Party: uint32(party), Data: s.Parts[party], Rand: s.stream(fmt.Sprintf("seat %d", party))})
 	if err != nil {
 		return nil, fmt.Errorf("party %d: %w", party, err)
 	}

@@ -12,7 +12,8 @@ import (
 	"choir/party"
 	"choir/privacy/ledger"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/run"
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/natsbus"
@@ -25,18 +26,18 @@ func (s *signed) session(ctx context.Context) ([]int64, error) {
 		return nil, err
 	}
 	defer shutdown()
-	learners := make([]session.Learner, len(s.Parts))
+	learners := make([]app.Party, len(s.Parts))
 	for i := range learners {
 		if learners[i], err = s.seat(i); err != nil {
 			return nil, err
 		}
 	}
-	l := &session.Local{Session: s.s, Keys: s.keys, Model: watched{s.model, s}, Resend: 5 * time.Minute, GiveUp: time.Hour, Connect: connect,
+	l := &run.Local{Session: s.s, Keys: s.keys, Model: watched{s.model, s}, Resend: 5 * time.Minute, GiveUp: time.Hour, Connect: connect,
 		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
 		Rand:     func(i uint32) io.Reader { return s.stream(fmt.Sprintf("member %d", i)) },
 		App:      func(i uint32) protocol.Application { return learners[i] },
 		Proposer: func(i uint32) protocol.Proposer { return learners[i] },
-		Ledger:   func(uint32) party.Ledger { return session.NewAccount(s.s, new(ledger.Ledger), nil) }}
+		Ledger:   func(uint32) party.Ledger { return run.NewLedger(s.s, new(ledger.Ledger), nil) }}
 	rep, err := l.Run(ctx)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,8 @@ import (
 	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/terms"
 )
 
 // Tally is one secure sum of integer vectors with joint noise: what a party counts, or
@@ -59,14 +60,14 @@ func (t Tally) sign() (*signed, error) {
 		return nil, fmt.Errorf("%d vectors are nothing to sum", len(t.Sums))
 	}
 	r := Run{Name: t.Name, Seed: t.Seed, Parts: make([]pvi.Data, len(t.Sums)), Computes: 3, Rounds: 1, Transport: t.Transport, Dir: t.Dir}
-	terms, keys, err := r.terms()
+	ts, keys, err := r.terms()
 	if err != nil {
 		return nil, err
 	}
 	dim := len(t.Sums[0])
-	s := &signed{Run: r, model: session.Sum{Dim: dim}}
-	s.seat = func(party int) (session.Learner, error) {
-		return counter{session.Sum{Dim: dim}, session.Fixed(t.Sums[party])}, nil
+	s := &signed{Run: r, model: app.Sum{Dim: dim}}
+	s.seat = func(party int) (app.Party, error) {
+		return counter{app.Sum{Dim: dim}, app.Fixed(t.Sums[party])}, nil
 	}
 	hidden := len(t.Sums) - 1 // all but one curious party's
 	n, err := privacy.Calibrate(privacy.Target{Epsilon: t.Epsilon, Delta: t.Delta, Sensitivity: 2 * t.Bound, Dim: uint32(dim), Releases: 1, Parts: uint32(hidden)})
@@ -74,7 +75,7 @@ func (t Tally) sign() (*signed, error) {
 		return nil, err
 	}
 	sigma := math.Sqrt(float64(n.PartVariance)*float64(hidden)) * (1 + 1e-9) // so that rounding takes nothing off
-	if s.plan, err = terms.Sum(session.SumTerms{Dim: dim, PerParty: t.PerParty, Sigma: sigma}); err != nil {
+	if s.plan, err = ts.Sum(terms.SumTerms{Dim: dim, PerParty: t.PerParty, Sigma: sigma}); err != nil {
 		return nil, err
 	}
 	return s, s.signAll(keys)
@@ -82,8 +83,8 @@ func (t Tally) sign() (*signed, error) {
 
 // counter is a party of a Tally.
 type counter struct {
-	session.Sum
-	session.Fixed
+	app.Sum
+	app.Fixed
 }
 
 // Together is what several runs on the same records cost, one after the other, each

@@ -8,7 +8,7 @@ import (
 	"choir/lab/study"
 	"choir/learn/global"
 	"choir/privacy"
-	"choir/session"
+	"choir/session/app"
 )
 
 // TestTally: the noise of a secure sum is what its budget asks for, over every transport.
@@ -60,8 +60,8 @@ func TestTally(t *testing.T) {
 // a run that has it for itself doesn't leave any.
 func TestTogether(t *testing.T) {
 	schema, parts := data(t, 4)
-	for name, app := range map[string]session.App{"virtual": virtual(schema, 4),
-		"global": &session.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: "logistic", Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
+	for name, app := range map[string]app.Spec{"virtual": virtual(schema, 4),
+		"global": &app.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: "logistic", Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
 			SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}} {
 		var all []*Outcome
 		for seed := range 3 {

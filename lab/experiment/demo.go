@@ -16,7 +16,9 @@ import (
 	"choir/party"
 	"choir/privacy/ledger"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/run"
+	"choir/session/terms"
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/natsbus"
@@ -156,7 +158,7 @@ type demoRun struct {
 	*Demo
 	began    time.Time
 	data     *Data
-	app      session.App
+	app      app.Spec
 	plan     *protocol.Plan
 	s        protocol.BoundPlan
 	keys     []*identity.PrivateKey
@@ -183,7 +185,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 
 // conclude computes the references beside a session that is over, and leaves
 // the results.
-func (r *demoRun) conclude(ctx context.Context, rep *session.Report) (*Result, error) {
+func (r *demoRun) conclude(ctx context.Context, rep *run.Report) (*Result, error) {
 	refBegan := time.Now()
 	refs, err := r.references(ctx)
 	if err != nil {
@@ -221,7 +223,7 @@ func (r *demoRun) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	t := session.Terms{Name: "demo", Members: members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
+	t := terms.Terms{Name: "demo", Members: members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
 		Dropouts: r.Dropouts, Colluders: r.Colluders, Deadline: 10 * time.Second, Grace: 300 * time.Millisecond,
 		Noise: r.placement(), Epsilon: r.Epsilon, Delta: r.Delta}
 	if r.plan, err = t.Plan(r.app); err != nil {
@@ -255,7 +257,7 @@ func roster(parties, computes int) (members []protocol.Member, keys []*identity.
 		var k *identity.PrivateKey
 		if k, err = identity.Generate(rand.Reader); err == nil {
 			keys = append(keys, k)
-			members = append(members, session.NewMember(name, role, k.Public()))
+			members = append(members, terms.NewMember(name, role, k.Public()))
 		}
 	}
 	for i := range parties {
@@ -275,7 +277,7 @@ func MemberName(role string, i, of int) string {
 
 // session runs all members in this process, over an embedded NATS server
 // unless everything stays in memory.
-func (r *demoRun) session(ctx context.Context) (*session.Report, error) {
+func (r *demoRun) session(ctx context.Context) (*run.Report, error) {
 	connect, shutdown, err := r.network(ctx)
 	if err != nil {
 		return nil, err
@@ -286,11 +288,11 @@ func (r *demoRun) session(ctx context.Context) (*session.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &session.Local{Session: r.s, Keys: r.keys, Model: r.models, Resend: 2 * time.Second, GiveUp: 5 * time.Minute,
+	l := &run.Local{Session: r.s, Keys: r.keys, Model: r.models, Resend: 2 * time.Second, GiveUp: 5 * time.Minute,
 		Connect: connect, Store: r.store, Notify: r.notify, Leave: r.leaves, Rand: r.Rand,
 		App:      func(i uint32) protocol.Application { return apps[i] },
 		Proposer: func(i uint32) protocol.Proposer { return apps[i] },
-		Ledger:   func(uint32) party.Ledger { return session.NewAccount(r.s, new(ledger.Ledger), nil) },
+		Ledger:   func(uint32) party.Ledger { return run.NewLedger(r.s, new(ledger.Ledger), nil) },
 	}
 	return l.Run(ctx)
 }

@@ -12,7 +12,8 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/terms"
 )
 
 // saved is what session.json keeps of a demonstration whose members run in
@@ -100,7 +101,7 @@ func (r *demoRun) load() (broker string, err error) {
 
 // reload reads the plan and the data that it was made for.
 func (r *demoRun) reload() (err error) {
-	if r.signed, err = session.ReadPlan(filepath.Join(r.Out, planFile)); err != nil {
+	if r.signed, err = terms.ReadPlan(filepath.Join(r.Out, planFile)); err != nil {
 		return err
 	}
 	if err := r.signed.Complete(time.Now()); err != nil {
@@ -108,7 +109,7 @@ func (r *demoRun) reload() (err error) {
 	}
 	r.plan = r.signed.Plan
 	r.s = protocol.Bind(r.plan)
-	if r.app, err = session.AppOf(r.plan); err != nil {
+	if r.app, err = app.Of(r.plan); err != nil {
 		return err
 	}
 	if err := r.loadData(); err != nil {
@@ -126,7 +127,7 @@ func (r *demoRun) reload() (err error) {
 	if err != nil {
 		return err
 	}
-	l, weighted := r.app.(*session.Learning)
+	l, weighted := r.app.(*app.PVI)
 	if string(schema) != string(want) || (weighted && !slices.Equal(r.data.Weights(), l.Weights)) {
 		return protocol.Fail(protocol.ClassIntegrity, "resume: the data isn't what the plan was made for")
 	}

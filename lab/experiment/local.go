@@ -5,7 +5,7 @@ import (
 
 	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
 )
 
 // optimisation is the inference of a demonstration by DP optimisation: every party adds all
@@ -44,7 +44,7 @@ func (r reference) localNoise(ctx context.Context, share bool) (Scores, error) {
 }
 
 // withoutNoise is the plan's own learning without noise and clip, by these parties alone.
-func (r reference) withoutNoise(ctx context.Context, l *session.Learning, parts []pvi.Data) (Scores, error) {
+func (r reference) withoutNoise(ctx context.Context, l *app.PVI, parts []pvi.Data) (Scores, error) {
 	p, own, rows := *r.plan, *l, 0
 	p.Variance = 0
 	own.PVI.Clip, own.Weights = 0, make([]float64, len(parts))
@@ -57,7 +57,7 @@ func (r reference) withoutNoise(ctx context.Context, l *session.Learning, parts 
 	return r.alone(ctx, &own, &p, parts)
 }
 
-func (r reference) alone(ctx context.Context, app session.App, p *protocol.Plan, parts []pvi.Data) (Scores, error) {
+func (r reference) alone(ctx context.Context, app app.Spec, p *protocol.Plan, parts []pvi.Data) (Scores, error) {
 	state, err := plainly(ctx, app, p, parts, nil, func(int) bool { return false })
 	if err != nil {
 		return Scores{}, err

@@ -13,7 +13,8 @@ import (
 	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/terms"
 )
 
 // Method is how a demonstration learns.
@@ -63,7 +64,7 @@ func (d *Demo) method() Method {
 }
 
 // app is the application that the demonstration's settings describe, on its data.
-func (d *Demo) app(data *Data) (session.App, error) {
+func (d *Demo) app(data *Data) (app.Spec, error) {
 	canonical, err := data.Schema.Canonical()
 	if err != nil {
 		return nil, err
@@ -71,31 +72,31 @@ func (d *Demo) app(data *Data) (session.App, error) {
 	schema := json.RawMessage(canonical)
 	switch d.method() {
 	case MethodGlobal:
-		return &session.GlobalVI{Version: 1, Global: d.global(data), Schema: schema}, nil
+		return &app.GlobalVI{Version: 1, Global: d.global(data), Schema: schema}, nil
 	case MethodStatistics:
-		return &session.Statistics{Version: 1, Statistics: d.statistics(data), Schema: schema}, nil
+		return &app.Statistics{Version: 1, Statistics: d.statistics(data), Schema: schema}, nil
 	}
-	l := &session.Learning{Version: 1, PVI: d.Config(data.Schema.Dim()), Weights: data.Weights(), Schema: schema}
+	l := &app.PVI{Version: 1, PVI: d.Config(data.Schema.Dim()), Weights: data.Weights(), Schema: schema}
 	if d.Tune != nil {
 		d.Tune(&l.PVI)
 	}
-	l.PVI.FracBits = session.GridFor(l.PVI.Clip)
+	l.PVI.FracBits = terms.GridFor(l.PVI.Clip)
 	return l, nil
 }
 
 // global: few rounds take longer steps.
 func (d *Demo) global(data *Data) global.Config {
-	c := session.DefaultGlobal(data.Schema.Dim(), int64(data.Train.Rows()))
+	c := terms.DefaultGlobal(data.Schema.Dim(), int64(data.Train.Rows()))
 	c.LearningRate = min(0.05, 0.015*math.Sqrt(1000/float64(d.Rounds)))
 	if d.Clip != 0 {
-		c.Clip, c.FracBits = d.Clip, session.GlobalGrid(d.Clip)
+		c.Clip, c.FracBits = d.Clip, terms.GlobalGrid(d.Clip)
 	}
 	return c
 }
 
 // statistics: one round in ten, or the first of two or more, finds the columns' scales.
 func (d *Demo) statistics(data *Data) stats.Config {
-	c := session.DefaultStatistics(data.Schema, int64(data.Train.Rows()))
+	c := terms.DefaultStatistics(data.Schema, int64(data.Train.Rows()))
 	c.MomentRounds = min(d.Rounds-1, max(1, d.Rounds/10))
 	if d.Clip != 0 {
 		c.Radius = d.Clip
@@ -105,15 +106,15 @@ func (d *Demo) statistics(data *Data) stats.Config {
 
 // seats gives every party its side. With seeded members, a party's samples have a seed
 // of their own beside its machine's.
-func (r *demoRun) seats() ([]session.Learner, error) {
-	ls := make([]session.Learner, len(r.data.Parts))
+func (r *demoRun) seats() ([]app.Party, error) {
+	ls := make([]app.Party, len(r.data.Parts))
 	for i, part := range r.data.Parts {
 		from := io.Reader(rand.Reader)
 		if r.Rand != nil {
 			from = r.Rand(uint32(len(r.plan.Members) + i))
 		}
 		var err error
-		if ls[i], err = r.app.Join(session.Seat{Plan: r.plan, Party: uint32(i), Data: part, Rand: from}); err != nil {
+		if ls[i], err = r.app.Join(app.PartyConfig{Plan: r.plan, Party: uint32(i), Data: part, Rand: from}); err != nil {
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}
 	}
@@ -122,16 +123,16 @@ func (r *demoRun) seats() ([]session.Learner, error) {
 
 // plainly is an application's learning with the sum in the clear, over the given
 // records, which may be one party's alone. Parties that adds names add the noise of full.
-func plainly(ctx context.Context, app session.App, p *protocol.Plan, parts []pvi.Data, full *noise.Gaussian, adds func(party int) bool) ([]int64, error) {
-	ls, states := make([]session.Learner, len(parts)), make([][]byte, len(parts))
+func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, full *noise.Gaussian, adds func(party int) bool) ([]int64, error) {
+	ls, states := make([]app.Party, len(parts)), make([][]byte, len(parts))
 	for i, part := range parts {
 		var err error
-		if ls[i], err = app.Join(session.Seat{Plan: p, Party: uint32(i), Data: part, Rand: rand.Reader}); err != nil {
+		if ls[i], err = a.Join(app.PartyConfig{Plan: p, Party: uint32(i), Data: part, Rand: rand.Reader}); err != nil {
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}
 		states[i] = ls[i].InitialState()
 	}
-	model := app.Model().Initial()
+	model := a.Model().Initial()
 	draw := make([]int64, p.Dim)
 	for round := uint32(1); round <= p.Rounds; round++ {
 		sum, memos := make([]int64, p.Dim), make([][]byte, len(parts))
@@ -145,7 +146,7 @@ func plainly(ctx context.Context, app session.App, p *protocol.Plan, parts []pvi
 				return nil, err
 			}
 		}
-		next, err := app.Model().Fold(round, model, sum)
+		next, err := a.Model().Fold(round, model, sum)
 		if err != nil {
 			return nil, fmt.Errorf("round %d: %w", round, err)
 		}

@@ -12,7 +12,9 @@ import (
 	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
+	"choir/session/result"
+	"choir/session/run"
 )
 
 func (r *demoRun) store(i uint32) (host.Store, error) {
@@ -23,10 +25,10 @@ func (r *demoRun) store(i uint32) (host.Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return session.OpenStore(filepath.Join(dir, "store.db"), r.s)
+	return member.OpenStore(filepath.Join(dir, "store.db"), r.s)
 }
 
-func (r *demoRun) result(rep *session.Report, refs References) (*Result, error) {
+func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 	final, err := r.scored(rep.Model)
 	if err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func (r *demoRun) result(rep *session.Report, refs References) (*Result, error) 
 
 // write leaves the results in the folder: result.json, rounds.csv, the learning
 // curve, the signed plan, the transcript and the model.
-func (r *demoRun) write(res *Result, rep *session.Report) error {
+func (r *demoRun) write(res *Result, rep *run.Report) error {
 	if err := atomicfile.WriteJSON(filepath.Join(r.Out, "result.json"), res); err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (r *demoRun) write(res *Result, rep *session.Report) error {
 	if err := atomicfile.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(rep.Transcript)); err != nil {
 		return err
 	}
-	model, err := session.NewModelFile(r.s, rep.Model)
+	model, err := result.NewModelFile(r.s, rep.Model)
 	if err != nil {
 		return err
 	}

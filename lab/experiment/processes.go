@@ -14,8 +14,9 @@ import (
 
 	"choir/crypto/identity"
 	"choir/internal/atomicfile"
+	"choir/internal/config"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/member"
 	"choir/transport/natsbus"
 )
 
@@ -165,15 +166,15 @@ func (r *demoRun) writeData(i uint32) error {
 
 // configure writes a member's configuration file.
 func (r *demoRun) configure(i uint32, address string) error {
-	c := session.RoleConfig{PlanFile: filepath.Join(r.Out, planFile), KeyFile: "key", PassphraseFile: "passphrase", StoreFile: "store.db",
-		Bus:    session.BusConfig{URL: "nats://" + address, TokenFile: r.broker("token")},
-		Timing: session.TimingConfig{Connect: session.Duration{Duration: time.Minute}, Resend: session.Duration{Duration: 2 * time.Second}},
-		Log:    session.LogConfig{Level: "info"}}
+	c := member.Config{PlanFile: filepath.Join(r.Out, planFile), KeyFile: "key", PassphraseFile: "passphrase", StoreFile: "store.db",
+		Bus:    member.BusConfig{URL: "nats://" + address, TokenFile: r.broker("token")},
+		Timing: member.TimingConfig{Connect: config.Duration{Duration: time.Minute}, Resend: config.Duration{Duration: 2 * time.Second}},
+		Log:    member.LogConfig{Level: "info"}}
 	switch r.plan.Members[i].Role {
 	case protocol.RoleParty:
 		c.DataFile = "data.csv"
 	case protocol.RoleAggregator:
-		c.OutDir, c.Timing.GiveUp = r.Out, session.Duration{Duration: 5 * time.Minute}
+		c.OutDir, c.Timing.GiveUp = r.Out, config.Duration{Duration: 5 * time.Minute}
 	}
 	b, err := toml.Marshal(c)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
 )
 
 // References are what a secure run is to be judged by, computed on the same
@@ -25,7 +25,7 @@ type References struct {
 // reference runs everything that needs no protocol.
 type reference struct {
 	data   *Data
-	app    session.App // the plan's
+	app    app.Spec // the plan's
 	plan   *protocol.Plan
 	linear bool
 }
@@ -91,7 +91,7 @@ func (r reference) noised(ctx context.Context, full *noise.Gaussian, adds func(p
 // nonPrivate is the learning without noise: PVI with one factor a party and no clip, run
 // until it has settled, or the plan's own method with its noise left out.
 func (r reference) nonPrivate(ctx context.Context, parts []pvi.Data) (Scores, error) {
-	if l, ok := r.app.(*session.Learning); ok && l.PVI.Strategy.Local() {
+	if l, ok := r.app.(*app.PVI); ok && l.PVI.Strategy.Local() {
 		return r.withoutNoise(ctx, l, parts)
 	} else if ok {
 		return r.settled(ctx, l.PVI, parts)

@@ -14,7 +14,7 @@ import (
 
 	"choir/internal/supervise"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/run"
 )
 
 // supervised runs the processes of a session that is laid out, and concludes.
@@ -141,12 +141,12 @@ func (r *demoRun) uploads() ([]int64, error) {
 }
 
 // collect reads what the aggregator left behind.
-func (r *demoRun) collect(seconds map[uint32]float64) (*session.Report, error) {
+func (r *demoRun) collect(seconds map[uint32]float64) (*run.Report, error) {
 	b, err := os.ReadFile(filepath.Join(r.Out, "transcript", "transcript.bin"))
 	if err != nil {
 		return nil, err
 	}
-	rep := &session.Report{}
+	rep := &run.Report{}
 	if rep.Transcript, err = protocol.UnmarshalTranscript(b); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,8 @@ import (
 	"choir/host"
 	"choir/protocol"
 	"choir/protocol/verify"
-	"choir/session"
+	"choir/session/app"
+	sessionrun "choir/session/run"
 	"choir/transport"
 )
 
@@ -82,7 +83,7 @@ func (l *liar) resign(head []byte, v field.Vector) []byte {
 // and the record shows why.
 func TestNodeThatSumsSomethingElse(t *testing.T) {
 	vectors := [][]int64{{1, 2}, {10, 20}, {100, 200}}
-	cheat := func(l *session.Local) {
+	cheat := func(l *sessionrun.Local) {
 		honest := l.Connect
 		l.Connect = func(i uint32) (transport.Bus, error) {
 			bus, err := honest(i)
@@ -100,7 +101,7 @@ func TestNodeThatSumsSomethingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := verify.Transcript(signed, left.Transcript, session.Sum{Dim: 2})
+	r, err := verify.Transcript(signed, left.Transcript, app.Sum{Dim: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestNodeThatSumsSomethingElse(t *testing.T) {
 	for _, key := range stores[5].Keys("transcript/") {
 		entries = append(entries, stores[5].Get(key))
 	}
-	r, err = verify.Transcript(signed, entries, session.Sum{Dim: 2})
+	r, err = verify.Transcript(signed, entries, app.Sum{Dim: 2})
 	if err != nil || !strings.Contains(r.Fault, "commitments don't open") || r.Releases != 0 {
 		t.Errorf("the record doesn't show it: %+v, %v", r, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"choir/protocol"
 	"choir/protocol/verify"
-	"choir/session"
+	"choir/session/app"
 )
 
 // FuzzTranscript: under a plan of coordinates, and under one of pairs with an audit if the record
@@ -43,7 +43,7 @@ func FuzzTranscript(f *testing.F) {
 		if id := plans[1].Plan.ID(); bytes.Contains(record, id[:]) {
 			signed = plans[1]
 		}
-		r, err := verify.Transcript(signed, entries, session.Sum{Dim: int(signed.Plan.Dim)})
+		r, err := verify.Transcript(signed, entries, app.Sum{Dim: int(signed.Plan.Dim)})
 		switch {
 		case err != nil && protocol.ClassOf(err) != protocol.ClassIntegrity:
 			t.Errorf("another class than integrity: %v", err)

@@ -12,7 +12,7 @@ import (
 	"choir/crypto/identity"
 	"choir/crypto/share"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
 )
 
 // script writes transcripts with everybody's keys at hand, so that a test can
@@ -59,7 +59,7 @@ func (w *script) plan(p *protocol.Plan) {
 	}
 	var err error
 	w.s = protocol.Bind(p)
-	w.model, err = session.NewModel(p)
+	w.model, err = app.NewModel(p)
 	w.must(err)
 	w.bases, err = p.Generators()
 	w.must(err)

@@ -15,7 +15,8 @@ import (
 	"choir/party"
 	"choir/protocol"
 	"choir/protocol/verify"
-	"choir/session"
+	"choir/session/app"
+	sessionrun "choir/session/run"
 	"choir/transport"
 	"choir/transport/memory"
 )
@@ -27,7 +28,7 @@ func (noLedger) Append([]byte) error                           { return nil }
 
 // run runs a real session of n parties over the memory bus and returns what it
 // leaves: the signed plan, the report, and every member's store.
-func run(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan)) (*protocol.SignedPlan, *session.Report, []*host.Ram) {
+func run(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan)) (*protocol.SignedPlan, *sessionrun.Report, []*host.Ram) {
 	t.Helper()
 	signed, report, stores, err := try(t, n, m, vectors, change, nil)
 	if err != nil {
@@ -37,7 +38,7 @@ func run(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan))
 }
 
 // try is run for a session that may fail; cheat may change how it is put together.
-func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan), cheat func(*session.Local)) (*protocol.SignedPlan, *session.Report, []*host.Ram, error) {
+func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan), cheat func(*sessionrun.Local)) (*protocol.SignedPlan, *sessionrun.Report, []*host.Ram, error) {
 	t.Helper()
 	now := time.Now()
 	p := &protocol.Plan{Name: "real", Created: now.Unix(), NotAfter: now.Add(time.Hour).Unix(), Suite: channel.SuiteX25519,
@@ -67,8 +68,8 @@ func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 			t.Fatal(err)
 		}
 	}
-	hub, stores, sum := memory.NewHub(), make([]*host.Ram, len(keys)), session.Sum{Dim: int(p.Dim)}
-	l := &session.Local{Session: protocol.Bind(p), Keys: keys, Rand: func(uint32) io.Reader { return rand.Reader }, Model: sum, Resend: time.Second,
+	hub, stores, sum := memory.NewHub(), make([]*host.Ram, len(keys)), app.Sum{Dim: int(p.Dim)}
+	l := &sessionrun.Local{Session: protocol.Bind(p), Keys: keys, Rand: func(uint32) io.Reader { return rand.Reader }, Model: sum, Resend: time.Second,
 		Connect: func(i uint32) (transport.Bus, error) { return hub.Connect(p.Members[i].Name), nil },
 		Store: func(i uint32) (host.Store, error) {
 			if stores[i] == nil {
@@ -77,7 +78,7 @@ func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 			return stores[i], nil
 		},
 		App:      func(uint32) protocol.Application { return sum },
-		Proposer: func(i uint32) protocol.Proposer { return session.Fixed(vectors[i]) },
+		Proposer: func(i uint32) protocol.Proposer { return app.Fixed(vectors[i]) },
 		Ledger:   func(uint32) party.Ledger { return noLedger{} },
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
@@ -90,9 +91,9 @@ func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 }
 
 // checkRun verifies what a real session left, and every party's receipts.
-func checkRun(t *testing.T, signed *protocol.SignedPlan, left *session.Report, stores []*host.Ram, want []int64) *verify.Report {
+func checkRun(t *testing.T, signed *protocol.SignedPlan, left *sessionrun.Report, stores []*host.Ram, want []int64) *verify.Report {
 	t.Helper()
-	r, err := verify.Transcript(signed, left.Transcript, session.Sum{Dim: int(signed.Plan.Dim)})
+	r, err := verify.Transcript(signed, left.Transcript, app.Sum{Dim: int(signed.Plan.Dim)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestRealAudit(t *testing.T) {
 		t.Error("not audited")
 	}
 	signed, left, _ = run(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit, p.Noise, p.Variance = true, protocol.NoiseParty, 1<<30 })
-	r, err := verify.Transcript(signed, left.Transcript, session.Sum{Dim: 3})
+	r, err := verify.Transcript(signed, left.Transcript, app.Sum{Dim: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

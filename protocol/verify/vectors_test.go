@@ -9,7 +9,7 @@ import (
 
 	"choir/protocol"
 	"choir/protocol/verify"
-	"choir/session"
+	"choir/session/app"
 )
 
 var update = flag.Bool("update", false, "write the session on record instead of replaying it")
@@ -42,7 +42,7 @@ func TestRecordedSessions(t *testing.T) {
 		w.must(err)
 		entries, err := protocol.UnmarshalTranscript(gotRecord)
 		w.must(err)
-		r, err := verify.Transcript(signed, entries, session.Sum{Dim: 2})
+		r, err := verify.Transcript(signed, entries, app.Sum{Dim: 2})
 		w.must(err)
 		if r.Rounds() != 2 || len(r.Attempts) != 3 || r.Model()[1] != 418 || r.Audited != signed.Plan.Audit || signed.Plan.Paired != (name == "paired") {
 			t.Errorf("%s: %+v", name, r)

@@ -18,7 +18,8 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/terms"
 )
 
 // Studies are the experiments on data of our own.
@@ -49,42 +50,42 @@ const parties = 10
 type method struct {
 	name     string
 	rounds   int
-	app      func(schema json.RawMessage, d *experiment.Data) session.App
+	app      func(schema json.RawMessage, d *experiment.Data) app.Spec
 	settings string
 }
 
 // learning is DP-PVI on the logistic model.
-func learning(schema json.RawMessage, d *experiment.Data, c pvi.Config) session.App {
-	c.Model, c.Family, c.Features, c.PriorPrecision, c.DampingBits, c.FracBits = pvi.Logistic, gauss.MeanField, d.Schema.Dim(), 1, 16, session.GridFor(c.Clip)
-	return &session.Learning{Version: 1, Schema: schema, Weights: d.Weights(), PVI: c}
+func learning(schema json.RawMessage, d *experiment.Data, c pvi.Config) app.Spec {
+	c.Model, c.Family, c.Features, c.PriorPrecision, c.DampingBits, c.FracBits = pvi.Logistic, gauss.MeanField, d.Schema.Dim(), 1, 16, terms.GridFor(c.Clip)
+	return &app.PVI{Version: 1, Schema: schema, Weights: d.Weights(), PVI: c}
 }
 
 // single is virtual clients as on Adult (experiment paper4-adult).
 func single() method {
-	return method{"virtual clients, one a row", 20, func(schema json.RawMessage, d *experiment.Data) session.App {
+	return method{"virtual clients, one a row", 20, func(schema json.RawMessage, d *experiment.Data) app.Spec {
 		return learning(schema, d, pvi.Config{Strategy: pvi.Virtual, Shards: d.Train.Rows(), ShardPower: 1, PrecisionFloor: 100, Clip: 0.75, Damping: 0.18, Steps: 1, LearningRate: 1,
 			Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}})
 	}, "the setting for Adult: one natural-gradient step, C 0.75, damping 0.18, precision 150 to start with, precisions of at least 100, 20 rounds"}
 }
 
 func demonstration() method {
-	return method{"virtual clients, 400 each", 15, func(schema json.RawMessage, d *experiment.Data) session.App {
+	return method{"virtual clients, 400 each", 15, func(schema json.RawMessage, d *experiment.Data) app.Spec {
 		return learning(schema, d, pvi.Config{Strategy: pvi.Virtual, Shards: 400, PrecisionFloor: 1, Clip: 0.1, Damping: 0.2, DampingDecay: 0.2, Beta: 0.9, Steps: 5, LearningRate: 0.05})
 	}, "the demonstration's defaults: C 0.1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), beta 0.9, 15 rounds"}
 }
 
 // datasetLevel is one factor a party: every party's update is clipped as a whole.
 func datasetLevel() method {
-	return method{"dataset level", 15, func(schema json.RawMessage, d *experiment.Data) session.App {
+	return method{"dataset level", 15, func(schema json.RawMessage, d *experiment.Data) app.Spec {
 		return learning(schema, d, pvi.Config{Strategy: pvi.Dataset, Shards: 1, PrecisionFloor: 1, Clip: 1, Damping: 0.2, DampingDecay: 0.2, Steps: 5, LearningRate: 0.05})
 	}, "C 1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), 15 rounds"}
 }
 
 func globalVI(rounds int) method {
-	return method{"global VI over secure sums", rounds, func(schema json.RawMessage, d *experiment.Data) session.App {
+	return method{"global VI over secure sums", rounds, func(schema json.RawMessage, d *experiment.Data) app.Spec {
 		rows := int64(d.Train.Rows())
-		return &session.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: d.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
-			FracBits: session.GridFor(3), SampleRate: 0.02, Records: rows, MaxRecords: rows, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}}
+		return &app.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: d.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
+			FracBits: terms.GridFor(3), SampleRate: 0.02, Records: rows, MaxRecords: rows, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}}
 	}, fmt.Sprintf("%d rounds, otherwise the setting for Adult: q 0.02, C 3, Adam at 0.015, averaging 3", rounds)}
 }
 
@@ -206,7 +207,7 @@ func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, s
 func without(ctx context.Context, d *experiment.Data, schema []byte) (pvi.Scores, error) {
 	cfg := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: d.Schema.Dim(), Shards: 1, PriorPrecision: 1, PrecisionFloor: 1,
 		FracBits: 24, DampingBits: 16, Damping: 1, Steps: 200, LearningRate: 0.05}
-	run := bed.Run{Name: "without privacy", App: &session.Learning{Version: 1, Schema: schema, Weights: []float64{1}, PVI: cfg}, Parts: []pvi.Data{d.Train}, Rounds: 1}
+	run := bed.Run{Name: "without privacy", App: &app.PVI{Version: 1, Schema: schema, Weights: []float64{1}, PVI: cfg}, Parts: []pvi.Data{d.Train}, Rounds: 1}
 	out, err := run.Do(ctx)
 	if err != nil {
 		return pvi.Scores{}, err

@@ -12,7 +12,7 @@ import (
 	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/privacy"
-	"choir/session"
+	"choir/session/app"
 )
 
 // Studies are the paper's experiments.
@@ -62,7 +62,7 @@ func (m method) error(ctx context.Context, o study.Options, t *task, epsilon flo
 	if m.input {
 		return perturbed(cfg, t, name, epsilon, seed)
 	}
-	r := bed.Run{Name: name, Seed: seed, App: &session.Statistics{Version: 1, Statistics: cfg, Schema: t.schema}, Parts: t.parts, Rounds: rounds,
+	r := bed.Run{Name: name, Seed: seed, App: &app.Statistics{Version: 1, Statistics: cfg, Schema: t.schema}, Parts: t.parts, Rounds: rounds,
 		Epsilon: epsilon, Delta: delta, Transport: o.Transport, Dir: o.Dir, Trusted: m.trusted}
 	out, err := r.Do(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func mae(w []float64, t *task) (sum float64) {
 func exact(ctx context.Context, t *task) (float64, error) {
 	cfg, _ := method{}.config(t)
 	cfg.Radius, cfg.FracBits = 8, 16
-	r := bed.Run{Name: "NP", App: &session.Statistics{Version: 1, Statistics: cfg, Schema: t.schema}, Parts: []pvi.Data{t.train}, Rounds: 1}
+	r := bed.Run{Name: "NP", App: &app.Statistics{Version: 1, Statistics: cfg, Schema: t.schema}, Parts: []pvi.Data{t.train}, Rounds: 1}
 	out, err := r.Do(ctx)
 	if err != nil {
 		return 0, err

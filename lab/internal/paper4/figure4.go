@@ -7,7 +7,8 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
-	"choir/session"
+	"choir/session/app"
+	sessionterms "choir/session/terms"
 )
 
 // Network is the study of Figure 4: a Bayesian neural network of one hidden layer on
@@ -29,7 +30,7 @@ func figure4() comparison {
 }
 
 // network fills in what all of DP-PVI's methods have in common with a network.
-func (t task) network(c pvi.Config) session.App {
+func (t task) network(c pvi.Config) app.Spec {
 	c.Model, c.Family, c.Features, c.Hidden, c.PriorPrecision, c.DampingBits = pvi.BNN, gauss.MeanField, t.features, hidden, 1, 16
 	if c.PrecisionFloor == 0 {
 		c.PrecisionFloor = 1
@@ -38,9 +39,9 @@ func (t task) network(c pvi.Config) session.App {
 		c.Samples = 2
 	}
 	if c.FracBits == 0 {
-		c.FracBits = session.GridFor(c.Clip)
+		c.FracBits = sessionterms.GridFor(c.Clip)
 	}
-	return &session.Learning{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
+	return &app.PVI{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
 }
 
 // networkOptimisation is DP optimisation with local noise, whose steps are in proportion
@@ -50,7 +51,7 @@ func networkOptimisation() method {
 	c := pvi.Config{Strategy: pvi.Optimisation, Shards: 1, Clip: 4, Damping: 0.3, DampingDecay: 0.05, Steps: 5, LearningRate: 1e-4,
 		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.05, StartPrecision: 200, StartSpread: 0.1}}
 	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds, few: true, power: power, bars: withinFigure4(),
-		app: func(t task) session.App { return t.network(c) },
+		app: func(t task) app.Spec { return t.network(c) },
 		settings: fmt.Sprintf("%d hidden units, prior N(0, I); factors begin with a precision of %g together around fixed means within %g of 0; %d rounds of %d SGD steps of %g (10 w)^%g at a client with the share w of the records, 2 samples of the hidden layer for a record, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g, damping %g / (1 + %g (s-1))",
 			hidden, c.StartPrecision, c.StartSpread, rounds, c.Steps, c.LearningRate, power, c.SampleRate, c.Clip, c.SDUnit, c.Damping, c.DampingDecay)}
 }
@@ -58,13 +59,13 @@ func networkOptimisation() method {
 // networkGlobal is global inference by secure gradient sums.
 func networkGlobal() method {
 	const rounds = 200
-	c := global.Config{Model: pvi.BNN, Hidden: hidden, Samples: 2, PriorPrecision: 1, InitialSD: 0.07, InitialSpread: 0.1, Clip: 4, FracBits: session.GridFor(4), SampleRate: 0.02,
+	c := global.Config{Model: pvi.BNN, Hidden: hidden, Samples: 2, PriorPrecision: 1, InitialSD: 0.07, InitialSpread: 0.1, Clip: 4, FracBits: sessionterms.GridFor(4), SampleRate: 0.02,
 		Optimiser: global.Adam, LearningRate: 0.02, Averaging: 3}
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds, few: true,
-		app: func(t task) session.App {
+		app: func(t task) app.Spec {
 			c := c
 			c.Features, c.Records, c.MaxRecords = t.features, int64(t.rows), int64(2*t.rows)
-			return &session.GlobalVI{Version: 1, Global: c, Schema: t.schema}
+			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
 		},
 		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / (1 + %g (s-1)) on the mean gradient, first standard deviation %g around fixed means within %g of 0, averaging %g",
 			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.InitialSpread, c.Averaging)}
@@ -74,7 +75,7 @@ func networkGlobal() method {
 // some twenty records, one natural-gradient step, noise-free factors. each is the clip of a
 // shard's part of the sum.
 func networkShards(s pvi.Strategy, each float64) pvi.Config {
-	return pvi.Config{Strategy: s, Clip: each, FracBits: session.GridFor(each), Damping: 0.06, DampingDecay: 0.05, Steps: 1, LearningRate: 1, PrecisionFloor: 200,
+	return pvi.Config{Strategy: s, Clip: each, FracBits: sessionterms.GridFor(each), Damping: 0.06, DampingDecay: 0.05, Steps: 1, LearningRate: 1, PrecisionFloor: 200,
 		Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 200, StartSpread: 0.4}}
 }
 
@@ -84,7 +85,7 @@ func networkVirtual() method {
 	c := networkShards(pvi.Virtual, 6)
 	c.ShardPower = 1
 	return method{name: "virtual clients", paper: "virtual clients", rounds: rounds, few: true,
-		app: func(t task) session.App {
+		app: func(t task) app.Spec {
 			c := c
 			c.Shards = t.rows / records
 			return t.network(c)
@@ -99,7 +100,7 @@ func networkAveraging() method {
 	c := networkShards(pvi.Averaging, 6)
 	each := c.Clip
 	c.Shards, c.Clip = shards, each*shards
-	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true, app: func(t task) session.App { return t.network(c) },
+	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true, app: func(t task) app.Spec { return t.network(c) },
 		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for a shard's part of the mean; damping, start and precisions as with virtual clients", rounds, shards, each)}
 }
 
@@ -108,7 +109,7 @@ func networkAveraging() method {
 func networkCommittee(s pvi.Strategy, name string) method {
 	c := pvi.Config{Strategy: s, Shards: 1, Clip: 3, Damping: 1, Steps: 100, LearningRate: 1e-4,
 		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.05, StartPrecision: 200, StartSpread: 0.25}}
-	return method{name: name, paper: name, rounds: 1, few: true, app: func(t task) session.App {
+	return method{name: name, paper: name, rounds: 1, few: true, app: func(t task) app.Spec {
 		c := c
 		if s == pvi.BCMSplit {
 			c.Parties = t.parties

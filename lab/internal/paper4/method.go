@@ -12,7 +12,8 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
-	"choir/session"
+	"choir/session/app"
+	sessionterms "choir/session/terms"
 )
 
 // pair are the two scores: accuracy and log-likelihood.
@@ -24,7 +25,7 @@ type method struct {
 	paper    string // its relative in the paper, empty: none
 	rounds   int
 	bars     map[string]pair // by split: what to reach
-	app      func(t task) session.App
+	app      func(t task) app.Spec
 	settings string
 	free     bool // without privacy, in the clear
 	joined   bool // all rows at one party
@@ -103,7 +104,7 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 		if r.Rounds = min(r.Rounds, 2); m.few {
 			test = pvi.Data{X: test.X[:2000*t.features], Y: test.Y[:2000]}
 		}
-		if l, ok := r.App.(*session.Learning); ok {
+		if l, ok := r.App.(*app.PVI); ok {
 			l.PVI.Steps = min(l.PVI.Steps, 5)
 			if m.few && l.PVI.Shards > 1 {
 				l.PVI.Shards = 20
@@ -119,9 +120,9 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 }
 
 // rated has every party take steps of its own size.
-func (m method) rated(app session.App, t task) func(session.Seat) (session.Learner, error) {
-	return func(s session.Seat) (session.Learner, error) {
-		l, ok := app.(*session.Learning)
+func (m method) rated(a app.Spec, t task) func(app.PartyConfig) (app.Party, error) {
+	return func(s app.PartyConfig) (app.Party, error) {
+		l, ok := a.(*app.PVI)
 		if !ok {
 			return nil, fmt.Errorf("%s: steps of a party's own size are for DP-PVI", m.name)
 		}
@@ -131,16 +132,16 @@ func (m method) rated(app session.App, t task) func(session.Seat) (session.Learn
 	}
 }
 
-func (t task) pvi(c pvi.Config) session.App {
+func (t task) pvi(c pvi.Config) app.Spec {
 	c.Model, c.Features, c.PriorPrecision, c.DampingBits = pvi.Logistic, t.features, 1, 16
 	c.Family = gauss.MeanField
 	if c.PrecisionFloor == 0 {
 		c.PrecisionFloor = 1
 	}
 	if c.FracBits == 0 {
-		c.FracBits = session.GridFor(c.Clip)
+		c.FracBits = sessionterms.GridFor(c.Clip)
 	}
-	return &session.Learning{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
+	return &app.PVI{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
 }
 
 // virtual is virtual clients of so many records each, at every client alike, with
@@ -148,7 +149,7 @@ func (t task) pvi(c pvi.Config) session.App {
 func virtual(c pvi.Config, records, rounds int) method {
 	c.Strategy, c.ShardPower, c.Optimiser, c.Steps, c.LearningRate = pvi.Virtual, 1, pvi.Natural, 1, 1
 	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: rounds,
-		app: func(t task) session.App {
+		app: func(t task) app.Spec {
 			c := c
 			c.Shards = t.rows / records
 			return t.pvi(c)
@@ -160,14 +161,14 @@ func virtual(c pvi.Config, records, rounds int) method {
 // globalVI is global inference by secure gradient sums over joint samples.
 func globalVI(c global.Config, rounds int) method {
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds,
-		app: func(t task) session.App {
+		app: func(t task) app.Spec {
 			c := c
 			c.Model, c.Features, c.PriorPrecision = pvi.Logistic, t.features, 1
 			if c.Optimiser == "" {
 				c.Optimiser = global.Adam
 			}
-			c.Records, c.MaxRecords, c.FracBits = int64(t.rows), int64(2*t.rows), session.GridFor(c.Clip)
-			return &session.GlobalVI{Version: 1, Global: c, Schema: t.schema}
+			c.Records, c.MaxRecords, c.FracBits = int64(t.rows), int64(2*t.rows), sessionterms.GridFor(c.Clip)
+			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
 		},
 		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / (1 + %g (s-1)) on the mean gradient, first standard deviation %g, averaging %g",
 			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.Averaging)}
@@ -176,13 +177,13 @@ func globalVI(c global.Config, rounds int) method {
 // partitioned is PVI without privacy: every party's own fit, damped.
 func partitioned() method {
 	c := pvi.Config{Strategy: pvi.Dataset, Shards: 1, FracBits: 24, Damping: 0.3, Steps: 5, LearningRate: 0.2, Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}}
-	return method{name: "PVI without privacy", rounds: 40, free: true, app: func(t task) session.App { return t.pvi(c) },
+	return method{name: "PVI without privacy", rounds: 40, free: true, app: func(t task) app.Spec { return t.pvi(c) },
 		settings: fmt.Sprintf("40 rounds of %d natural-gradient steps of %g at every client's rows, damping %g, in the clear", c.Steps, c.LearningRate, c.Damping)}
 }
 
 // together is variational inference on all rows at one place.
 func together() method {
 	c := pvi.Config{Strategy: pvi.Dataset, Shards: 1, FracBits: 24, Damping: 1, Steps: 250, LearningRate: 0.1, Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}}
-	return method{name: "global VI without privacy", rounds: 1, free: true, joined: true, app: func(t task) session.App { return t.pvi(c) },
+	return method{name: "global VI without privacy", rounds: 1, free: true, joined: true, app: func(t task) app.Spec { return t.pvi(c) },
 		settings: fmt.Sprintf("%d natural-gradient steps of %g on all rows, in the clear", c.Steps, c.LearningRate)}
 }

@@ -5,7 +5,8 @@ import (
 
 	"choir/lab/study"
 	"choir/learn/pvi"
-	"choir/session"
+	"choir/session/app"
+	sessionterms "choir/session/terms"
 )
 
 // Others is the study of the rest of Figure 1: local averaging, and the committees of a
@@ -30,8 +31,8 @@ func others() comparison {
 // Config.Clip is a shard's share of the mean.
 func averaging(c pvi.Config, rounds int) method {
 	each := c.Clip
-	c.Strategy, c.Optimiser, c.Steps, c.LearningRate, c.Clip, c.FracBits = pvi.Averaging, pvi.Natural, 1, 1, each*float64(c.Shards), session.GridFor(each)
-	return method{name: "local averaging", paper: "local averaging, trusted aggregator", rounds: rounds, app: func(t task) session.App { return t.pvi(c) },
+	c.Strategy, c.Optimiser, c.Steps, c.LearningRate, c.Clip, c.FracBits = pvi.Averaging, pvi.Natural, 1, 1, each*float64(c.Shards), sessionterms.GridFor(each)
+	return method{name: "local averaging", paper: "local averaging, trusted aggregator", rounds: rounds, app: func(t task) app.Spec { return t.pvi(c) },
 		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for a shard's part of the mean, damping %g, precision %g to start with, precisions of at least %g",
 			rounds, c.Shards, each, c.Damping, c.StartPrecision, c.PrecisionFloor)}
 }
@@ -39,7 +40,7 @@ func averaging(c pvi.Config, rounds int) method {
 // committee is one round of DP optimisation at every client by itself.
 func committee(s pvi.Strategy, name string, c pvi.Config) method {
 	c.Strategy, c.Shards, c.Local, c.Sampling, c.Damping = s, 1, true, pvi.SamplingPoisson, 1
-	return method{name: name, paper: name, rounds: 1, app: func(t task) session.App {
+	return method{name: name, paper: name, rounds: 1, app: func(t task) app.Spec {
 		c := c
 		if s == pvi.BCMSplit {
 			c.Parties = t.parties

@@ -11,7 +11,8 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/terms"
 )
 
 // The thesis's budget and noise.
@@ -105,14 +106,14 @@ func (p problem) config(c pvi.Config) pvi.Config {
 	c.Model, c.Features, c.Shards = pvi.Linear, 1, 1
 	c.PriorPrecision, c.PrecisionFloor, c.NoiseSD, c.DampingBits = prior, prior, p.sd, 16
 	if c.FracBits == 0 {
-		c.FracBits = session.GridFor(c.Clip)
+		c.FracBits = terms.GridFor(c.Clip)
 	}
 	return c
 }
 
 // oneWeight is DP-PVI without a schema: a schema always has a bias beside its columns,
 // and the thesis's model has one weight only.
-type oneWeight struct{ *session.Learning }
+type oneWeight struct{ *app.PVI }
 
 // Check holds the weights to the roster.
 func (o oneWeight) Check(p *protocol.Plan) error {
@@ -162,7 +163,7 @@ func learn(ctx context.Context, name string, seed int, all []problem, configs []
 			weights[j] = 1 / float64(len(weights))
 		}
 		want, traces[i] = append(want, exact), new(trace)
-		b.Apps = append(b.Apps, oneWeight{&session.Learning{Version: 1, PVI: p.config(configs[i]), Weights: weights, Schema: []byte("{}")}})
+		b.Apps = append(b.Apps, oneWeight{&app.PVI{Version: 1, PVI: p.config(configs[i]), Weights: weights, Schema: []byte("{}")}})
 		b.Parts = append(b.Parts, p.parts)
 	}
 	out, err := bed.Run{Name: name, Seed: uint64(seed), App: b, Parts: all[0].parts, Rounds: rounds, Epsilon: epsilon, Delta: delta, Transport: over.Transport, Dir: over.Dir,

@@ -12,7 +12,7 @@ import (
 	"choir/lab/study"
 	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/session"
+	"choir/session/app"
 )
 
 // client is one side of an asynchronous run. What the clients' configurations share is
@@ -79,14 +79,14 @@ func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data,
 	if err != nil {
 		return s, err
 	}
-	r := bed.Run{Name: a.name, Seed: seed, App: &session.Learning{Version: 1, PVI: a.clients[0].config, Weights: data.Weights(), Schema: schema},
+	r := bed.Run{Name: a.name, Seed: seed, App: &app.PVI{Version: 1, PVI: a.clients[0].config, Weights: data.Weights(), Schema: schema},
 		Parts: data.Parts, Rounds: len(order), Transport: o.Transport, Dir: o.Dir}
-	r.Join = func(at session.Seat) (session.Learner, error) {
+	r.Join = func(at app.PartyConfig) (app.Party, error) {
 		l, err := a.learner(data, int(at.Party), seed)
 		if err != nil {
 			return nil, err
 		}
-		return turns{session.NewLearner(l, nil), int(at.Party), order}, nil
+		return turns{app.NewPVIParty(l, nil), int(at.Party), order}, nil
 	}
 	r.Watch = func(round int, p *pvi.Posterior) error {
 		if round != len(order) && (!a.curve || round%10 != 0) {
@@ -100,7 +100,7 @@ func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data,
 
 // turns is a client that has something to say in its own rounds only.
 type turns struct {
-	session.Learner
+	app.Party
 	client int
 	order  []int // by round, counted from 1
 }
@@ -110,7 +110,7 @@ func (t turns) Propose(ctx context.Context, w protocol.Work) (update []int64, me
 	if t.order[w.Round-1] != t.client {
 		return make([]int64, len(w.Model)), nil, nil
 	}
-	return t.Learner.Propose(ctx, w)
+	return t.Party.Propose(ctx, w)
 }
 
 // Settle implements protocol.Application.
@@ -118,7 +118,7 @@ func (t turns) Settle(round uint32, state, memo []byte) ([]byte, error) {
 	if t.order[round-1] != t.client {
 		return state, nil
 	}
-	return t.Learner.Settle(round, state, memo)
+	return t.Party.Settle(round, state, memo)
 }
 
 // scores are accuracy and log-likelihood after numbers of communications.

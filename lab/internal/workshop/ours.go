@@ -10,7 +10,7 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/privacy"
-	"choir/session"
+	"choir/session/terms"
 )
 
 // Choir's setting of the same method: the same order of arrival, one factor and all of
@@ -32,7 +32,7 @@ func ourUpdates(epsilon float64) int { return int(math.Round(120*epsilon)) - 20 
 // its public share.
 func ours(features int, share float64) pvi.Config {
 	return pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Optimisation, Features: features, Shards: 1, PriorPrecision: 1, PrecisionFloor: 1,
-		DampingBits: 16, Damping: 0.4, DampingDecay: 0.005, Clip: ourClip, FracBits: session.GridFor(ourClip), Steps: ourSteps, LearningRate: ourStep * math.Pow(share*clients, ourPower),
+		DampingBits: 16, Damping: 0.4, DampingDecay: 0.005, Clip: ourClip, FracBits: terms.GridFor(ourClip), Steps: ourSteps, LearningRate: ourStep * math.Pow(share*clients, ourPower),
 		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.2, Sampling: pvi.SamplingPoisson, SampleRate: ourRate, StartPrecision: 300}}
 }
 

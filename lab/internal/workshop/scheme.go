@@ -4,7 +4,7 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/privacy"
-	"choir/session"
+	"choir/session/terms"
 )
 
 // The authors' setting (their Tables 1 and 3). Their losses are scaled by n/L with L/n =
@@ -71,6 +71,6 @@ func (d distribution) delta(client int) float64 { return d.deltas[min(1, 2*clien
 // secret Poisson samples, every client with all of its noise by itself.
 func published(features int) pvi.Config {
 	return pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Optimisation, Features: features, Shards: 1, PriorPrecision: 1, PrecisionFloor: 1,
-		DampingBits: 16, Damping: 0.1, Clip: clip, FracBits: session.GridFor(clip), Steps: steps, LearningRate: 0.03,
+		DampingBits: 16, Damping: 0.1, Clip: clip, FracBits: terms.GridFor(clip), Steps: steps, LearningRate: 0.03,
 		Method: pvi.Method{Local: true, Optimiser: pvi.Adagrad, Sampling: pvi.SamplingPoisson, SampleRate: rate, StartPrecision: 100}}
 }

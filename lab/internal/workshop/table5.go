@@ -12,7 +12,8 @@ import (
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/privacy"
-	"choir/session"
+	"choir/session/app"
+	"choir/session/terms"
 )
 
 // Studies are the paper's experiments.
@@ -81,13 +82,13 @@ func (d distribution) global(ctx context.Context, o study.Options, data *experim
 	if err != nil {
 		return s, spent, err
 	}
-	cfg := global.Config{Model: pvi.Logistic, Features: data.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: session.GridFor(3), SampleRate: 0.02,
+	cfg := global.Config{Model: pvi.Logistic, Features: data.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: terms.GridFor(3), SampleRate: 0.02,
 		Records: int64(data.Train.Rows()), MaxRecords: int64(data.Train.Rows()), Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}
 	rounds := 1000
 	if o.Quick {
 		rounds = 2
 	}
-	r := bed.Run{Name: fmt.Sprintf("global VI over secure sums, %s, epsilon %g", d.name, epsilon), Seed: seed, App: &session.GlobalVI{Version: 1, Global: cfg, Schema: schema},
+	r := bed.Run{Name: fmt.Sprintf("global VI over secure sums, %s, epsilon %g", d.name, epsilon), Seed: seed, App: &app.GlobalVI{Version: 1, Global: cfg, Schema: schema},
 		Parts: data.Parts, Rounds: rounds, Epsilon: epsilon, Delta: slices.Min(d.deltas[:]), Transport: o.Transport, Dir: o.Dir,
 		Watch: func(round int, p *pvi.Posterior) error {
 			if epsilon != 1 && round < rounds {

@@ -1,0 +1,2 @@
+// Package broker configures and runs the embedded NATS server as a broker.
+package broker

@@ -1,0 +1,64 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"choir/protocol"
+)
+
+// Duration is a time.Duration in Go's notation, such as "15s". It is no integer
+// itself: TOML's 15 would otherwise be read as 15 nanoseconds.
+type Duration struct{ time.Duration }
+
+// UnmarshalText reads what time.ParseDuration reads, nothing negative.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q isn't a duration such as \"15s\"", text)
+	}
+	d.Duration = v
+	return nil
+}
+
+// MarshalText is its inverse.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// ReadTOML decodes a file strictly: an unknown key is an error that names it.
+func ReadTOML(path string, into any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // editors on Windows put it there
+	d := toml.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	err = d.Decode(into)
+	var strict *toml.StrictMissingError
+	var bad *toml.DecodeError
+	switch {
+	case errors.As(err, &strict):
+		line, _ := strict.Errors[0].Position()
+		return protocol.Fail(protocol.ClassInput, "config: %s:%d: unknown key %q", path, line, strings.Join(strict.Errors[0].Key(), "."))
+	case errors.As(err, &bad):
+		line, _ := bad.Position()
+		return protocol.Fail(protocol.ClassInput, "config: %s:%d: %w", path, line, err)
+	case err != nil:
+		return protocol.Fail(protocol.ClassInput, "config: %s: %w", path, err)
+	}
+	return nil
+}
+
+func InDir(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,2 @@
+// Package config reads configuration files in TOML, strictly.
+package config

@@ -1,0 +1,113 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/pvi"
+	"choir/privacy"
+	"choir/protocol"
+)
+
+func CheckClaim(p *protocol.Plan, a Spec) error {
+	if err := a.Check(p); err != nil {
+		return err
+	}
+	dim, bits := a.Size()
+	switch {
+	case dim != int(p.Dim):
+		return fmt.Errorf("the model has %d numbers, the plan's dim is %d", dim, p.Dim)
+	case bits != p.FracBits:
+		return fmt.Errorf("frac_bits is %d, the plan's is %d", bits, p.FracBits)
+	}
+	m, err := a.Mechanism()
+	if err != nil {
+		if p.Noise == protocol.NoiseNone && errors.Is(err, pvi.ErrUnbounded) {
+			return nil
+		}
+		return err
+	}
+	return checkMechanism(p, m)
+}
+
+// checkMechanism: what the application does is what the plan's claim is computed for.
+func checkMechanism(p *protocol.Plan, m pvi.Mechanism) error {
+	if m.PerParty > p.PerParty || m.Clip > p.Clip {
+		return fmt.Errorf("one term reaches %d grid units and one party's sum %d; the plan's clip and per_party, %d and %d, don't cover that", m.Clip, m.PerParty, p.Clip, p.PerParty)
+	}
+	if p.Noise == protocol.NoiseNone {
+		return nil
+	}
+	steps := uint32(0)
+	if m.Local {
+		steps = uint32(m.Steps)
+	}
+	sampling, rate := samplingOf(m)
+	switch {
+	case m.Local != (p.Noise == protocol.NoiseLocal):
+		return fmt.Errorf("the method's noise is %s, the plan's is placed with %v", placed(m), p.Noise)
+	case m.Sensitivity > p.Sensitivity:
+		return fmt.Errorf("one record moves a release by %d grid units; the plan's sensitivity, %d, doesn't cover that", m.Sensitivity, p.Sensitivity)
+	case m.Dim > int(p.Dim):
+		return fmt.Errorf("a release has %d coordinates, the plan accounts for %d", m.Dim, p.Dim)
+	case steps != p.LocalSteps:
+		return fmt.Errorf("the method noises %d steps a round, the plan accounts for %d", steps, p.LocalSteps)
+	case uint8(sampling) != p.Sampling || rate != p.SampleRate:
+		return fmt.Errorf("the method samples records by %v at rate %v, the plan accounts for %v at %v", sampling, rate, privacy.Sampling(p.Sampling), p.SampleRate)
+	}
+	return nil
+}
+
+func placed(m pvi.Mechanism) string {
+	if m.Local {
+		return "every party's own (local)"
+	}
+	return "joint, on the sum"
+}
+
+// samplingOf translates between the packages' names.
+func samplingOf(m pvi.Mechanism) (privacy.Sampling, float64) {
+	switch m.Sampling {
+	case pvi.SamplingPoisson:
+		return privacy.SamplingPoisson, m.SampleRate
+	case pvi.SamplingFixed:
+		return privacy.SamplingFixed, m.SampleRate
+	}
+	return privacy.SamplingNone, 0
+}
+
+// cover makes the plan's claim cover what the application releases.
+func Cover(p *protocol.Plan, a Spec) error {
+	m, err := a.Mechanism()
+	switch {
+	case errors.Is(err, pvi.ErrUnbounded) && p.Noise == protocol.NoiseNone:
+		p.Clip, p.PerParty = 0, unclippedBound(p)
+		return nil
+	case errors.Is(err, pvi.ErrUnbounded):
+		return fmt.Errorf("a private plan needs a clip above 0")
+	case err != nil:
+		return err
+	}
+	p.Clip, p.PerParty = m.Clip, max(m.Clip, m.PerParty)
+	if p.Noise == protocol.NoiseNone {
+		return nil
+	}
+	if m.Local != (p.Noise == protocol.NoiseLocal) {
+		return fmt.Errorf("the method's noise is %s, it can't be placed with %v", placed(m), p.Noise)
+	}
+	sampling, rate := samplingOf(m)
+	p.Sensitivity, p.Sampling, p.SampleRate = m.Sensitivity, uint8(sampling), rate
+	if m.Local {
+		p.LocalSteps = uint32(m.Steps)
+	}
+	return nil
+}
+
+// unclippedBound is about the largest bound on one party that an element has room for.
+func unclippedBound(p *protocol.Plan) uint64 {
+	if p.Paired {
+		return fixedpoint.MaxPaired / uint64(p.Parties())
+	}
+	return (1 << 62) / uint64(p.Parties())
+}

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"choir/privacy"
+	"choir/protocol"
+)
+
+// Sum is the plainest application: one round, the model is the sum (the DCA's
+// sum query, Paper I, Algorithm 1). It keeps no private state.
+type Sum struct{ Dim int }
+
+// Initial is a vector of zeros.
+func (s Sum) Initial() []int64 { return make([]int64, s.Dim) }
+
+// Fold replaces the model by the sum.
+func (s Sum) Fold(_ uint32, _, sum []int64) ([]int64, error) {
+	if len(sum) != s.Dim {
+		return nil, fmt.Errorf("sum: %d coordinates, not %d", len(sum), s.Dim)
+	}
+	return sum, nil
+}
+
+// InitialState is empty.
+func (Sum) InitialState() []byte { return []byte{} }
+
+// Settle keeps nothing.
+func (Sum) Settle(_ uint32, state, _ []byte) ([]byte, error) { return state, nil }
+
+// Fixed proposes the same update in every round.
+type Fixed []int64
+
+// Propose implements protocol.Proposer.
+func (f Fixed) Propose(context.Context, protocol.Work) ([]int64, []byte, error) {
+	return append([]int64(nil), f...), []byte{}, nil
+}
+
+// checkSumClaim refuses a claim that a bare sum can't keep. It takes whatever vector a party
+// gives, within per_party, and knows of no records in it that anything would have clipped or
+// sampled: what it hides is a party's whole vector, or nothing.
+func CheckSum(p *protocol.Plan) error {
+	if _, claims := p.Release(); !claims {
+		return nil
+	}
+	whole, err := privacy.Relation(p.Relation).Sensitivity(p.PerParty)
+	switch {
+	case err != nil:
+		return protocol.Fail(protocol.ClassInput, "plan: per_party: %w", err)
+	case p.Noise == protocol.NoiseLocal || p.Sampling != 0:
+		return protocol.Fail(protocol.ClassInput, "plan: the application %q neither noises nor samples, the claim says that it does", NameSum)
+	case p.Sensitivity < whole:
+		return protocol.Fail(protocol.ClassInput, "plan: sensitivity: one party moves the sum by %d grid units; the claim is for %d", whole, p.Sensitivity)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package rig
+
+import (
+	"encoding/json"
+	"fmt"
+	mathrand "math/rand/v2"
+	"testing"
+
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+	"choir/learn/stats"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/run"
+	"choir/session/terms"
+)
+
+// appCase is an application on a small learning problem.
+type AppCase struct {
+	App    app.Spec
+	Noise  protocol.Placement // where its noise goes in a private plan
+	Rounds int
+	Parts  []pvi.Data
+}
+
+// schemaOf encodes so many columns, the bias among them.
+func SchemaOf(t testing.TB, features int, classes bool) json.RawMessage {
+	t.Helper()
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test", Target: dataset.Numeric("y", -8, 8), Missing: dataset.Refuse, Unseen: dataset.Refuse}
+	if classes {
+		schema.Target = dataset.Binary("y", "no", "yes")
+	}
+	for j := range features - 1 {
+		schema.Columns = append(schema.Columns, dataset.Numeric(fmt.Sprintf("x%d", j), -1, 1))
+	}
+	raw, err := schema.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return json.RawMessage(raw)
+}
+
+// appCases has every application, and DP-PVI with joint noise, with local noise on
+// shards and with noisy steps.
+func AppCases(t *testing.T) map[string]AppCase {
+	classes, lines := randomParts(3, 40, 4, true), randomParts(3, 40, 4, false)
+	thirds := []float64{0.25, 0.25, 0.5}
+	virtual := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual, Features: 4, Shards: 5, PriorPrecision: 1, PrecisionFloor: 1,
+		Clip: 0.1, FracBits: 24, DampingBits: 16, Damping: 0.3, DampingDecay: 0.1, Beta: 0.5, Steps: 5, LearningRate: 0.05}
+	perturbation := virtual
+	perturbation.Strategy, perturbation.Shards, perturbation.Beta, perturbation.Local = pvi.Perturbation, 1, 0, true
+	optimisation := perturbation
+	optimisation.Strategy, optimisation.Clip, optimisation.FracBits, optimisation.Sampling, optimisation.SampleRate = pvi.Optimisation, 2, 19, pvi.SamplingPoisson, 0.5
+	learn := func(c pvi.Config) app.Spec {
+		return &app.PVI{Version: 1, PVI: c, Weights: thirds, Schema: SchemaOf(t, 4, true)}
+	}
+	g := terms.DefaultGlobal(4, 150)
+	g.SampleRate, g.LearningRate, g.MaxRecords = 0.3, 0.05, 1000
+	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3, FracBits: 8, Records: 150, MaxRecords: 1000}
+	return map[string]AppCase{
+		"virtual":      {learn(virtual), protocol.NoiseParty, 3, classes},
+		"perturbation": {learn(perturbation), protocol.NoiseLocal, 3, classes},
+		"optimisation": {learn(optimisation), protocol.NoiseLocal, 3, classes},
+		"global":       {&app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty, 6, classes},
+		"statistics":   {&app.Statistics{Version: 1, Statistics: s, Schema: SchemaOf(t, 4, false)}, protocol.NoiseParty, 3, lines},
+	}
+}
+
+// Plan is the case's Plan; the caller may change the terms.
+func (c AppCase) Plan(t testing.TB, noise protocol.Placement, adjust func(*terms.Terms)) *run.Local {
+	t.Helper()
+	list, keys := Members(t, len(c.Parts), 3)
+	ts := Terms(list)
+	ts.Rounds, ts.Noise = c.Rounds, noise
+	if noise != protocol.NoiseNone {
+		ts.Epsilon, ts.Delta = 2, 1e-5
+	}
+	adjust(&ts)
+	p, err := ts.Plan(c.App)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Local(t, p, keys)
+	if l.Model, err = app.NewModel(p); err != nil {
+		t.Fatal(err)
+	}
+	ls := c.learners(t, p)
+	l.App = func(i uint32) protocol.Application { return ls[i] }
+	l.Proposer = func(i uint32) protocol.Proposer { return ls[i] }
+	return l
+}
+
+// learners are the parties' sides, with seeded samples and local noise.
+func (c AppCase) learners(t testing.TB, p *protocol.Plan) []app.Party {
+	t.Helper()
+	ls := make([]app.Party, len(c.Parts))
+	for i, part := range c.Parts {
+		var err error
+		if ls[i], err = c.App.Join(app.PartyConfig{Plan: p, Party: uint32(i), Data: part, Rand: mathrand.NewChaCha8([32]byte{7, byte(i)})}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ls
+}
+
+// Plainly is the same learning with the sum in the clear.
+func (c AppCase) Plainly(t *testing.T, p *protocol.Plan) []int64 {
+	t.Helper()
+	ls, states := c.learners(t, p), make([][]byte, len(c.Parts))
+	for i, l := range ls {
+		states[i] = l.InitialState()
+	}
+	model := c.App.Model().Initial()
+	for round := uint32(1); round <= p.Rounds; round++ {
+		sum := make([]int64, p.Dim)
+		for i, l := range ls {
+			update, memo, err := l.Propose(t.Context(), protocol.Work{Round: round, Attempt: 1, Model: model, State: states[i]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, v := range update {
+				sum[j] += v
+			}
+			if states[i], err = l.Settle(round, states[i], memo); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var err error
+		if model, err = c.App.Model().Fold(round, model, sum); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return model
+}

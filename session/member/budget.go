@@ -1,0 +1,120 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"choir/privacy"
+	"choir/privacy/ledger"
+	"choir/protocol"
+)
+
+// readLedger reads a party's whole chain, over all plans. A chain that was
+// altered is of protocol.ClassIntegrity.
+func readLedger(v protocol.View) (*ledger.Ledger, error) {
+	var stored [][]byte
+	for _, key := range v.Keys(LedgerPrefix) {
+		stored = append(stored, v.Get(key))
+	}
+	l, err := ledger.Open(stored)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+	}
+	return l, nil
+}
+
+// Spending is what a party's ledger says.
+type Spending struct {
+	SchemaVersion int      `json:"schema_version"`
+	Head          string   `json:"head"` // hash of the newest entry: keep it elsewhere to notice a ledger that was cut
+	Entries       []Charge `json:"entries"`
+	Delta         float64  `json:"delta"`
+	Epsilon       float64  `json:"epsilon"` // of everything since the last reset, over all plans
+	Method        string   `json:"method"`
+}
+
+// Charge is one line of a ledger, for people.
+type Charge struct {
+	Seq     uint64 `json:"seq"`
+	Kind    string `json:"kind"` // charge or reset
+	Plan    string `json:"plan,omitempty"`
+	Round   uint32 `json:"round,omitempty"`
+	Attempt uint32 `json:"attempt,omitempty"`
+	// Sensitivity and NoiseStd are in units of 2^-FracBits; NoiseStd is of the noise that stays hidden
+	// from the plan's worst tolerated adversary.
+	Sensitivity uint64  `json:"sensitivity,omitempty"`
+	NoiseStd    float64 `json:"hidden_noise_std,omitempty"`
+	FracBits    uint8   `json:"frac_bits,omitempty"`
+	Note        string  `json:"note,omitempty"`
+}
+
+// ReadSpending verifies the ledger in a member's store and composes it at
+// delta. The member must not be running.
+func ReadSpending(path string, delta float64) (*Spending, error) {
+	f, err := openThere(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read from
+	l, err := readLedger(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	spent, err := l.Spent(delta)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "delta: %w", err)
+	}
+	s := &Spending{SchemaVersion: 1, Head: l.Head().String(), Entries: []Charge{}, Delta: delta, Epsilon: spent.Epsilon, Method: spent.Method}
+	for _, e := range l.Entries() {
+		s.Entries = append(s.Entries, chargeOf(e))
+	}
+	return s, nil
+}
+
+func chargeOf(e ledger.Entry) Charge {
+	if e.Kind == ledger.KindReset {
+		return Charge{Seq: e.Seq, Kind: "reset", Note: e.Note}
+	}
+	c := e.Charge
+	variance, _ := c.Release.HiddenVariance().Float64()
+	return Charge{Seq: e.Seq, Kind: "charge", Plan: protocol.PlanID(c.Plan).String(), Round: c.Round, Attempt: c.Attempt,
+		Sensitivity: c.Release.Sensitivity, NoiseStd: math.Sqrt(variance), FracBits: c.FracBits}
+}
+
+// ResetSpending records, in the chain and for good, that what was spent before
+// no longer concerns the data that the ledger protects.
+func ResetSpending(path, reason string) error {
+	f, err := openThere(path)
+	if err != nil {
+		return err
+	}
+	l, err := readLedger(f)
+	if err == nil {
+		e := l.NextReset(reason)
+		if err = e.Validate(); err == nil {
+			err = f.Apply([]protocol.Record{{Key: fmt.Sprintf("%s%08d", LedgerPrefix, e.Seq), Value: e.Marshal()}})
+		} else {
+			err = protocol.Fail(protocol.ClassInput, "reason: %w", err)
+		}
+	}
+	return errors.Join(err, f.Close())
+}
+
+// BudgetConfig is a party's own limit over everything that its ledger holds,
+// whatever the plans. Without one, each plan's budget holds for everything.
+type BudgetConfig struct {
+	Epsilon float64 `toml:"epsilon"`
+	Delta   float64 `toml:"delta"`
+}
+
+// budget is nil when nothing was set.
+func (c BudgetConfig) budget() (*ledger.Budget, error) {
+	if c == (BudgetConfig{}) {
+		return nil, nil
+	}
+	if !(c.Epsilon > 0) || !(c.Delta >= privacy.MinDelta && c.Delta < 1) {
+		return nil, protocol.Fail(protocol.ClassInput, "budget: epsilon %v must be positive and delta %v in [%g, 1)", c.Epsilon, c.Delta, privacy.MinDelta)
+	}
+	return &ledger.Budget{Epsilon: c.Epsilon, Delta: c.Delta}, nil
+}

@@ -1,0 +1,148 @@
+package member
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"choir/compute"
+	"choir/crypto/channel"
+	"choir/crypto/identity"
+	"choir/protocol"
+	"choir/session/run"
+	"choir/session/terms"
+	"choir/transport"
+	"choir/transport/natsbus"
+)
+
+// MemberWorker is one worker of a compute node of a deployment, checked and ready
+// to run. It has no identity: what it shares with its node is the worker key.
+type Worker struct {
+	member Member // without a key
+	worker int
+	group  compute.Group
+}
+
+// WorkerKeyPath is the file of the secret that a compute node and its workers
+// share.
+func (c *Config) WorkerKeyPath() string {
+	if c.WorkerKeyFile != "" {
+		return c.WorkerKeyFile
+	}
+	return c.StoreFile + ".worker-key"
+}
+
+// EnsureWorkerKey makes the file with a fresh secret unless it is there.
+func (c *Config) EnsureWorkerKey() error {
+	path := c.WorkerKeyPath()
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = natsbus.NewTokenFile(path, rand.Reader)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return protocol.Fail(protocol.ClassInput, "worker key: %w", err)
+	}
+	return nil
+}
+
+// WorkerGroup reads the secret: 64 hexadecimal digits in a file that only its
+// owner may read.
+func (c *Config) WorkerGroup(workers int) (compute.Group, error) {
+	line, err := identity.ReadPassphraseFile(c.WorkerKeyPath())
+	if err != nil {
+		return compute.Group{}, terms.FileError("worker key", c.WorkerKeyPath(), err)
+	}
+	raw, err := hex.DecodeString(string(line))
+	if err != nil || len(raw) != channel.SecretSize {
+		return compute.Group{}, protocol.Fail(protocol.ClassInput, "worker key %s: want %d hexadecimal digits", c.WorkerKeyPath(), 2*channel.SecretSize)
+	}
+	secret, err := channel.NewSecret(raw)
+	if err != nil {
+		return compute.Group{}, fmt.Errorf("worker key: %w", err)
+	}
+	g := compute.Group{Workers: workers, Secret: secret}
+	if err := g.Validate(); err != nil {
+		return compute.Group{}, protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	return g, nil
+}
+
+// OpenWorker checks everything that can be checked before a connection is made, as
+// OpenMember does for the node itself. node is the compute node's name in the plan.
+func OpenWorker(c *Config, node string, worker, of int, log *slog.Logger, now time.Time) (*Worker, error) {
+	if err := c.ValidateWorker(); err != nil {
+		return nil, err
+	}
+	sp, err := terms.ReadPlan(c.PlanFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := sp.Complete(now); err != nil {
+		return nil, err
+	}
+	if err := terms.CheckPlan(sp.Plan); err != nil {
+		return nil, err
+	}
+	if of < 1 || worker < 0 || worker >= of {
+		return nil, protocol.Fail(protocol.ClassInput, "worker: %d isn't in 0..%d", worker, of-1)
+	}
+	group, err := c.WorkerGroup(of)
+	if err != nil {
+		return nil, err
+	}
+	m := Member{Config: c, Signed: sp, Session: protocol.Bind(sp.Plan)}
+	if m.Index, err = computeNamed(sp.Plan, node); err != nil {
+		return nil, err
+	}
+	m.suffix = fmt.Sprintf("-worker-%d", worker)
+	m.Log = log.With("role", "compute-worker", "member", node, "worker", worker, "plan", m.Session.ID.Short())
+	if err := m.bus().Validate(); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
+	return &Worker{m, worker, group}, nil
+}
+
+func computeNamed(p *protocol.Plan, name string) (uint32, error) {
+	for k := range p.Computes() {
+		if i := p.Compute(k); p.Members[i].Name == name {
+			return i, nil
+		}
+	}
+	return 0, protocol.Fail(protocol.ClassInput, "node: the plan has no compute node %q", name)
+}
+
+// Run connects and drives the worker to the session's end. Its store lies beside
+// the configured one, with a suffix of its own.
+func (w *Worker) Run(ctx context.Context) error {
+	m := &w.member
+	path := m.Config.StoreFile + fmt.Sprintf(".worker-%d", w.worker)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	store, err := OpenStore(path, m.Session)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	bus, err := m.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	t := m.Config.Timing
+	r := &run.Worker{Session: m.Session, Node: m.Index, Worker: w.worker, Group: w.group, Store: store, Bus: bus, Rand: rand.Reader,
+		Notify: func(n protocol.Notice) { logNotice(m.Log, n, bus) }, Resend: t.Resend.Duration, IdleTimeout: t.Idle.Duration}
+	err = r.Run(ctx)
+	m.Log.Info("stopped", "event", "stopped", "sent_bytes", bus.Sent())
+	if errors.Is(err, transport.ErrAuth) {
+		return protocol.Fail(protocol.ClassAuth, "%w", err)
+	}
+	return err
+}

@@ -1,0 +1,43 @@
+package member
+
+import (
+	"fmt"
+	"os"
+
+	"choir/host"
+	"choir/protocol"
+	"choir/session/terms"
+)
+
+// Receipts reads a party's receipts of one round from its store, in the file
+// form of a transcript's entries. attempt 0 takes the round's last.
+func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
+	signed, err := terms.ReadPlan(plan)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(store); err != nil { // opening it would make it
+		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	s, err := OpenStore(store, protocol.Bind(signed.Plan))
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close() // only read from
+	for a := signed.Plan.SpareAttempts + 1; a >= 1; a-- {
+		if attempt != 0 && a != attempt {
+			continue
+		}
+		if got := receipts(s, round, a); len(got) > 0 {
+			return got, nil
+		}
+	}
+	return nil, protocol.Fail(protocol.ClassInput, "%s holds no receipt for round %d", store, round)
+}
+
+func receipts(s host.Store, round, attempt uint32) (out [][]byte) {
+	for _, key := range s.Keys(fmt.Sprintf("receipt/%d/%d/", round, attempt)) {
+		out = append(out, s.Get(key))
+	}
+	return out
+}

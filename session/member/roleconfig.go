@@ -1,0 +1,162 @@
+package member
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+
+	"choir/internal/config"
+	"choir/protocol"
+	"choir/transport/natsbus"
+)
+
+// RoleConfig is the configuration file of one role in a deployment. Paths are
+// relative to the file's folder. Secrets are given by file path only.
+type Config struct {
+	PlanFile       string `toml:"plan_file"`       // signed by every member
+	KeyFile        string `toml:"key_file"`        // this member's identity, encrypted
+	PassphraseFile string `toml:"passphrase_file"` // opens the key file; mode 0600
+	CardFile       string `toml:"card_file"`       // this member's card, to notice that it expired; optional
+	StoreFile      string `toml:"store_file"`      // durable state of this member under this plan
+	DataFile       string `toml:"data_file"`       // party: CSV (.npy or CSV matrix of one row under a plan of sums)
+	OutDir         string `toml:"out_dir"`         // aggregator: transcript and model
+	Exec           string `toml:"exec"`            // party: program that computes its updates, as external.Split splits it; optional
+	WorkerKeyFile  string `toml:"worker_key_file"` // compute: secret that it shares with its workers; default: beside the store
+
+	Bus    BusConfig    `toml:"bus"`
+	Timing TimingConfig `toml:"timing"`
+	Log    LogConfig    `toml:"log"`
+	Budget BudgetConfig `toml:"budget"` // party: its own limit over all plans on its data
+
+	Station StationConfig `toml:"station"`
+}
+
+// BusConfig says how to reach the broker; see natsbus.Config.
+type BusConfig struct {
+	URL             string `toml:"url"`
+	CredentialsFile string `toml:"credentials_file"`
+	TokenFile       string `toml:"token_file"`
+	User            string `toml:"user"`
+	PasswordFile    string `toml:"password_file"`
+	TLSCA           string `toml:"tls_ca"`
+	TLSCert         string `toml:"tls_cert"`
+	TLSKey          string `toml:"tls_key"`
+	InboxPrefix     string `toml:"inbox_prefix"`
+	APIPrefix       string `toml:"api_prefix"`
+}
+
+// TimingConfig bounds waits. Zero values stand for the defaults in brackets.
+type TimingConfig struct {
+	Connect config.Duration `toml:"connect"` // to reach the broker (1m)
+	Resend  config.Duration `toml:"resend"`  // without progress before the last thing is said again (15s)
+	Idle    config.Duration `toml:"idle"`    // without any message before the role ends with a timeout (never)
+	GiveUp  config.Duration `toml:"give_up"` // aggregator: without progress before the session ends for all (never)
+	Exec    config.Duration `toml:"exec"`    // party: that exec may take over one round (10m)
+}
+
+// LogConfig says what is logged.
+type LogConfig struct {
+	Level string `toml:"level"` // debug, info, warn or error; default info
+}
+
+// StationConfig says where an operator can watch the member; see package station.
+type StationConfig struct {
+	Listen string `toml:"listen"` // host:port of the page and of Prometheus' figures; default: none
+}
+
+func (c StationConfig) validate() error {
+	if c.Listen == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return err
+}
+
+// LoadRoleConfig reads a configuration file strictly and lays over it what the
+// environment (CHOIR_PLAN_FILE, CHOIR_BUS_URL, ...) and then the flags say;
+// both are keyed as Settings lists them. An empty path is an empty file in the
+// working folder.
+func LoadConfig(path string, env func(string) (string, bool), flags map[string]string) (*Config, error) {
+	c, dir := new(Config), "."
+	if path != "" {
+		if err := config.ReadTOML(path, c); err != nil {
+			return nil, err
+		}
+		dir = filepath.Dir(path)
+	}
+	for _, s := range c.settings() {
+		s.rebase(dir)
+	}
+	for _, s := range c.settings() {
+		if v, ok := env(s.env()); ok {
+			if err := s.set(v); err != nil {
+				return nil, protocol.Fail(protocol.ClassInput, "%s: %w", s.env(), err)
+			}
+		}
+		if v, ok := flags[s.key]; ok {
+			if err := s.set(v); err != nil {
+				return nil, protocol.Fail(protocol.ClassInput, "--%s: %w", s.Flag(), err)
+			}
+		}
+	}
+	return c, nil
+}
+
+// ValidateWorker names the setting that a compute node's worker misses. What only
+// the node itself needs may stand in the file.
+func (c *Config) ValidateWorker() error {
+	for _, need := range []struct{ key, value string }{{"plan_file", c.PlanFile}, {"store_file", c.StoreFile}, {"bus.url", c.Bus.URL}} {
+		if need.value == "" {
+			return protocol.Fail(protocol.ClassInput, "config: %s is missing", need.key)
+		}
+	}
+	if _, err := c.Log.Threshold(); err != nil {
+		return protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
+	}
+	return nil
+}
+
+// Validate names the setting that is missing or makes no sense for the role.
+func (c *Config) Validate(role protocol.Role) error {
+	for _, need := range []struct {
+		key, value string
+		applies    bool
+	}{
+		{"plan_file", c.PlanFile, true}, {"key_file", c.KeyFile, true}, {"passphrase_file", c.PassphraseFile, true},
+		{"store_file", c.StoreFile, true}, {"bus.url", c.Bus.URL, true},
+		{"data_file", c.DataFile, role == protocol.RoleParty}, {"out_dir", c.OutDir, role == protocol.RoleAggregator},
+	} {
+		switch {
+		case need.applies && need.value == "":
+			return protocol.Fail(protocol.ClassInput, "config: %s is missing", need.key)
+		case !need.applies && need.value != "":
+			return protocol.Fail(protocol.ClassInput, "config: %s means nothing to a role of %s", need.key, role)
+		}
+	}
+	if c.WorkerKeyFile != "" && role != protocol.RoleCompute {
+		return protocol.Fail(protocol.ClassInput, "config: worker_key_file means nothing to a role of %s", role)
+	}
+	if (c.Exec != "" || c.Timing.Exec.Duration != 0) && role != protocol.RoleParty {
+		return protocol.Fail(protocol.ClassInput, "config: exec means nothing to a role of %s", role)
+	}
+	if c.Timing.GiveUp.Duration != 0 && role != protocol.RoleAggregator {
+		return protocol.Fail(protocol.ClassInput, "config: timing.give_up means nothing to a role of %s", role)
+	}
+	if _, err := c.Log.Threshold(); err != nil {
+		return protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
+	}
+	if err := c.Station.validate(); err != nil {
+		return protocol.Fail(protocol.ClassInput, "config: station.listen: %q is not host:port: %w", c.Station.Listen, err)
+	}
+	return nil
+}
+
+// bus is the connection of a member under a plan.
+func (c *Config) bus(s protocol.BoundPlan, member uint32) natsbus.Config {
+	b := c.Bus
+	return natsbus.Config{URL: b.URL, Plan: s.ID.Short(), Name: s.Name(member), CredentialsFile: b.CredentialsFile, TokenFile: b.TokenFile,
+		User: b.User, PasswordFile: b.PasswordFile, TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix}
+}

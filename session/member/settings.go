@@ -1,0 +1,98 @@
+package member
+
+import (
+	"encoding"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"choir/internal/config"
+)
+
+// Setting is one key of a RoleConfig as flags and the environment name it.
+type Setting struct {
+	key  string // as in the file, with its table: "bus.url"
+	Help string
+	path bool
+	text *string
+	any  encoding.TextUnmarshaler // instead of text
+}
+
+// Settings lists every key of a RoleConfig.
+func Settings() []Setting { return new(Config).settings() }
+
+// Key is the setting's name in the file.
+func (s Setting) Key() string { return s.key }
+
+// Flag is the setting's flag, without dashes in front.
+func (s Setting) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
+
+// env is the setting's environment variable.
+func (s Setting) env() string {
+	return "CHOIR_" + strings.ToUpper(strings.NewReplacer(".", "_").Replace(s.key))
+}
+
+func (s Setting) set(v string) error {
+	if s.any != nil {
+		return s.any.UnmarshalText([]byte(v))
+	}
+	if v == "" {
+		return fmt.Errorf("is empty")
+	}
+	*s.text = v
+	return nil
+}
+
+// rebase makes a path in the file relative to the file's folder.
+func (s Setting) rebase(dir string) {
+	if s.path && *s.text != "" && !filepath.IsAbs(*s.text) {
+		*s.text = filepath.Join(dir, *s.text)
+	}
+}
+
+func (c *Config) settings() []Setting {
+	file := func(key string, v *string, help string) Setting {
+		return Setting{key: key, Help: help, path: true, text: v}
+	}
+	text := func(key string, v *string, help string) Setting { return Setting{key: key, Help: help, text: v} }
+	wait := func(key string, v *config.Duration, help string) Setting {
+		return Setting{key: key, Help: help, any: v}
+	}
+	return []Setting{
+		file("plan_file", &c.PlanFile, "plan, signed by every member"),
+		file("key_file", &c.KeyFile, "this member's identity key, encrypted"),
+		file("passphrase_file", &c.PassphraseFile, "file with the passphrase of the key"),
+		file("card_file", &c.CardFile, "this member's card, to notice that it has expired"),
+		file("store_file", &c.StoreFile, "durable state of this member under this plan"),
+		file("data_file", &c.DataFile, "party: the data"),
+		file("out_dir", &c.OutDir, "aggregator: folder for the transcript and the model"),
+		text("exec", &c.Exec, "party: program that computes its updates (docs/own-model.md)"),
+		file("worker_key_file", &c.WorkerKeyFile, "compute: file with the secret that it shares with its workers"),
+		text("bus.url", &c.Bus.URL, "broker, nats://host:port or tls://host:port"),
+		file("bus.credentials_file", &c.Bus.CredentialsFile, "NATS user credentials"),
+		file("bus.token_file", &c.Bus.TokenFile, "file with the broker's token"),
+		text("bus.user", &c.Bus.User, "user name at the broker"),
+		file("bus.password_file", &c.Bus.PasswordFile, "file with the user's password"),
+		file("bus.tls_ca", &c.Bus.TLSCA, "PEM file with the roots of the broker's certificate"),
+		file("bus.tls_cert", &c.Bus.TLSCert, "PEM file with this client's certificate"),
+		file("bus.tls_key", &c.Bus.TLSKey, "PEM file with the certificate's key"),
+		text("bus.inbox_prefix", &c.Bus.InboxPrefix, "where the broker's replies arrive"),
+		text("bus.api_prefix", &c.Bus.APIPrefix, "where requests to JetStream go, in an account other than the stream's (default $JS.API)"),
+		wait("timing.connect", &c.Timing.Connect, "how long to try to reach the broker (default 1m)"),
+		wait("timing.resend", &c.Timing.Resend, "how long without progress before saying the last thing again (default 15s)"),
+		wait("timing.idle", &c.Timing.Idle, "how long without any message before ending with a timeout (default never)"),
+		wait("timing.give_up", &c.Timing.GiveUp, "aggregator: how long without progress before ending the session (default never)"),
+		wait("timing.exec", &c.Timing.Exec, "party: how long exec may take over one round (default 10m)"),
+		text("log.level", &c.Log.Level, "debug, info, warn or error"),
+		text("station.listen", &c.Station.Listen, "host:port of a status page and of Prometheus figures (default none)"),
+	}
+}
+
+// Threshold is the lowest level that is logged.
+func (l LogConfig) Threshold() (level slog.Level, err error) {
+	if l.Level == "" {
+		return slog.LevelInfo, nil
+	}
+	return level, level.UnmarshalText([]byte(l.Level))
+}

@@ -1,0 +1,243 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"choir/crypto/fixedpoint"
+	"choir/internal/atomicfile"
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// ModelFile is what a session leaves of its model, in model.json and model.npz:
+// public, like the aggregates that led to it, and everything that a prediction
+// needs. Under a plan of sums there is nothing to predict with.
+type ModelFile struct {
+	SchemaVersion int             `json:"schema_version"`
+	Plan          string          `json:"plan"`
+	Application   string          `json:"application"`
+	Rounds        uint32          `json:"rounds"`
+	FracBits      uint8           `json:"frac_bits"`
+	State         []int64         `json:"state"`             // the public model, grid units
+	Columns       []string        `json:"columns,omitempty"` // names of the weights
+	Mean          []float64       `json:"mean,omitempty"`    // posterior of the weights; the sum itself under a plan of sums
+	SD            []float64       `json:"sd,omitempty"`
+	Predictive    *Predictive     `json:"predictive,omitempty"`
+	Schema        json.RawMessage `json:"schema,omitempty"` // how records are encoded, canonical
+}
+
+// Predictive is a posterior with the likelihood that it predicts by.
+type Predictive struct {
+	pvi.Likelihood
+	Natural []float64 `json:"natural"` // package gauss has the layout
+}
+
+// ErrNoPredictions says that a model file holds nothing to predict with.
+var ErrNoPredictions = errors.New("the file holds no posterior of a model that predicts")
+
+// NewModelFile makes a model file of a plan's public state.
+func NewModelFile(s protocol.BoundPlan, state []int64) (*ModelFile, error) {
+	p := s.Plan
+	f := &ModelFile{SchemaVersion: 1, Plan: s.ID.String(), Application: p.Application, Rounds: p.Rounds, FracBits: p.FracBits, State: state}
+	if p.Application == app.NameSum {
+		f.Mean = make([]float64, len(state))
+		(fixedpoint.Grid{FracBits: p.FracBits}).Float(f.Mean, state)
+		return f, nil
+	}
+	a, err := app.Of(p)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := a.Encoding()
+	if err != nil {
+		return nil, err
+	}
+	if f.Schema, err = schema.Canonical(); err != nil {
+		return nil, err
+	}
+	posterior, err := a.Posterior(p, state)
+	if err != nil {
+		return nil, err
+	}
+	f.Predictive = &Predictive{posterior.Likelihood(), posterior.Natural()}
+	f.Columns, f.Mean, f.SD = f.Predictive.WeightNames(schema.EncodedColumns()), posterior.Mean(), posterior.SD()
+	return f, nil
+}
+
+// Write leaves model.json, model.npz and model.csv in a folder. The CSV has a line a
+// weight with its marginal mean and standard deviation (a coordinate under a plan of
+// sums).
+func (f *ModelFile) Write(dir string) error {
+	if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
+		return err
+	}
+	arrays, err := f.Arrays()
+	if err != nil {
+		return err
+	}
+	var npz bytes.Buffer
+	if err := arrays.WriteNPZ(&npz); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(filepath.Join(dir, "model.npz"), npz.Bytes()); err != nil {
+		return err
+	}
+	header, rows := f.table()
+	return atomicfile.WriteCSV(filepath.Join(dir, "model.csv"), header, rows)
+}
+
+// table is what model.csv says.
+func (f *ModelFile) table() (header []string, rows [][]any) {
+	header, rows = []string{"weight", "mean", "sd"}, make([][]any, len(f.Mean))
+	for i, m := range f.Mean {
+		switch {
+		case f.Predictive == nil:
+			header, rows[i] = []string{"coordinate", "sum"}, []any{i, m}
+		default:
+			rows[i] = []any{f.Columns[i], m, f.SD[i]}
+		}
+	}
+	return header, rows
+}
+
+// Arrays are the file's numbers by name: mean and sd by weight, natural, covariance in
+// the full family; header is the rest as JSON in UTF-8.
+func (f *ModelFile) Arrays() (dataset.Arrays, error) {
+	head := *f
+	head.Mean, head.SD = nil, nil
+	all := dataset.Arrays{"mean": dataset.NewVector(f.Mean)}
+	if f.Predictive != nil {
+		p := *f.Predictive
+		p.Natural = nil
+		head.Predictive = &p
+		all["sd"], all["natural"] = dataset.NewVector(f.SD), dataset.NewVector(f.Predictive.Natural)
+		if p.Family == gauss.Full {
+			posterior, err := f.Posterior()
+			if err != nil {
+				return nil, err
+			}
+			d := len(f.Mean)
+			all["covariance"] = &dataset.Array{Shape: []int{d, d}}
+			for i := range d {
+				for j := range d {
+					all["covariance"].Data = append(all["covariance"].Data, posterior.Covariance().At(i, j))
+				}
+			}
+		}
+	}
+	text, err := app.Canonical(head)
+	if err != nil {
+		return nil, err
+	}
+	all["header"] = dataset.NewText(text)
+	return all, nil
+}
+
+// ReadModel reads a model file, .npz by its name or else JSON, and checks that it is
+// whole.
+func ReadModel(path string) (*ModelFile, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
+	}
+	parse := parseModel
+	if strings.EqualFold(filepath.Ext(path), ".npz") {
+		parse = parseModelArrays
+	}
+	f, err := parse(b)
+	if err == nil {
+		err = f.check()
+	}
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "model: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func parseModel(b []byte) (*ModelFile, error) {
+	f := new(ModelFile)
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(f); err != nil {
+		return nil, fmt.Errorf("not a model: %w", err)
+	}
+	if d.More() {
+		return nil, errors.New("not a model: something follows it")
+	}
+	return f, nil
+}
+
+func parseModelArrays(b []byte) (*ModelFile, error) {
+	all, err := dataset.ReadNPZ(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	if all["header"] == nil || all["mean"] == nil {
+		return nil, errors.New("not a model: it has no arrays called header and mean")
+	}
+	f, err := parseModel(all["header"].Bytes())
+	if err != nil {
+		return nil, err
+	}
+	f.Mean = all["mean"].Data
+	if f.Predictive == nil {
+		return f, nil
+	}
+	if all["sd"] == nil || all["natural"] == nil {
+		return nil, errors.New("not a model: it has no arrays called sd and natural")
+	}
+	f.SD, f.Predictive.Natural = all["sd"].Data, all["natural"].Data
+	return f, nil
+}
+
+// check holds the parts against each other.
+func (f *ModelFile) check() error {
+	if f.SchemaVersion != 1 {
+		return fmt.Errorf("schema_version %d isn't 1", f.SchemaVersion)
+	}
+	if f.Predictive == nil {
+		return nil
+	}
+	p, err := f.Posterior()
+	if err != nil {
+		return err
+	}
+	schema, err := dataset.ReadSchema(bytes.NewReader(f.Schema))
+	if err != nil {
+		return err
+	}
+	if f.Schema, err = schema.Canonical(); err != nil { // the file's layout was for people
+		return err
+	}
+	if schema.Dim() != f.Predictive.Features {
+		return fmt.Errorf("its schema encodes %d columns, its model has %d", schema.Dim(), f.Predictive.Features)
+	}
+	if len(f.Mean) != len(p.Mean()) || len(f.SD) != len(f.Mean) || len(f.Columns) != len(f.Mean) {
+		return fmt.Errorf("%d means, %d standard deviations and %d names of %d weights", len(f.Mean), len(f.SD), len(f.Columns), len(p.Mean()))
+	}
+	for i, m := range p.Mean() {
+		if tol := 1e-6 * (1 + math.Abs(m)); math.Abs(m-f.Mean[i]) > tol {
+			return fmt.Errorf("mean %d isn't the posterior's", i)
+		}
+	}
+	return nil
+}
+
+// Posterior is the posterior to predict with, or ErrNoPredictions.
+func (f *ModelFile) Posterior() (*pvi.Posterior, error) {
+	p := f.Predictive
+	if p == nil {
+		return nil, ErrNoPredictions
+	}
+	return p.Likelihood.Posterior(p.Natural)
+}

@@ -1,0 +1,149 @@
+package result
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"choir/learn/dataset"
+	"choir/protocol"
+	"choir/protocol/verify"
+)
+
+// checkModelFiles holds the published model to the transcript, in all the forms that it
+// is there in: people read any of them.
+func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
+	var want *ModelFile
+	for _, form := range []struct {
+		name  string
+		check func(path string, want *ModelFile) error
+	}{{"model.json", sameModel}, {"model.npz", sameArrays}, {"model.csv", sameTable}} {
+		path := filepath.Join(dir, form.name)
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			continue
+		}
+		if want == nil {
+			var err error
+			if want, err = NewModelFile(protocol.Bind(p), r.Model()); err != nil {
+				return err
+			}
+		}
+		if err := form.check(path, want); err != nil {
+			return protocol.Fail(protocol.ClassIntegrity, "%w", err)
+		}
+	}
+	return nil
+}
+
+func notTheModel(path, what string) error {
+	return fmt.Errorf("%s: %w: it isn't the model that the transcript leads to: %s", path, protocol.ErrMismatch, what)
+}
+
+// sameModel holds a model file's contents to what it must say, up to another machine's
+// rounding of what was computed from the integers.
+func sameModel(path string, want *ModelFile) error {
+	m, err := ReadModel(path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Plan != want.Plan || m.Application != want.Application || m.Rounds != want.Rounds || m.FracBits != want.FracBits:
+		return notTheModel(path, "another plan's terms")
+	case protocol.IntDigest(m.State) != protocol.IntDigest(want.State):
+		return notTheModel(path, "state")
+	case !m.predictsLike(want):
+		return notTheModel(path, "predictive")
+	case !slices.Equal(m.Columns, want.Columns):
+		return notTheModel(path, "columns")
+	case !want.near(m.Mean, want.Mean):
+		return notTheModel(path, "mean")
+	case !want.near(m.SD, want.SD):
+		return notTheModel(path, "sd")
+	}
+	return nil
+}
+
+// predictsLike compares what predictions come from.
+func (f *ModelFile) predictsLike(want *ModelFile) bool {
+	if f.Predictive == nil || want.Predictive == nil {
+		return f.Predictive == want.Predictive
+	}
+	return f.Predictive.Likelihood == want.Predictive.Likelihood && bytes.Equal(f.Schema, want.Schema) &&
+		within(f.Predictive.Natural, want.Predictive.Natural, 1e-9)
+}
+
+// near compares numbers that follow from the state: exactly for sums, whose numbers are
+// its integers in another unit.
+func (f *ModelFile) near(got, want []float64) bool {
+	if f.Predictive == nil {
+		return slices.Equal(got, want)
+	}
+	return within(got, want, 1e-6)
+}
+
+func within(got, want []float64, relative float64) bool {
+	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= relative*(1+math.Abs(b)) })
+}
+
+// sameArrays does what sameModel does, and for arrays that Choir itself doesn't read.
+func sameArrays(path string, want *ModelFile) error {
+	if err := sameModel(path, want); err != nil {
+		return err
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	got, err := dataset.ReadNPZ(bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	expected, err := want.Arrays()
+	if err != nil {
+		return err
+	}
+	for name, a := range expected {
+		if g := got[name]; g == nil || g.Text != a.Text || !a.Text && (!slices.Equal(g.Shape, a.Shape) || !want.near(g.Data, a.Data)) {
+			return notTheModel(path, "the array "+name)
+		}
+	}
+	if len(got) != len(expected) {
+		return notTheModel(path, "arrays that no session leaves")
+	}
+	return nil
+}
+
+// sameTable compares the table cell by cell.
+func sameTable(path string, want *ModelFile) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	got, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	if err != nil {
+		return errors.Join(notTheModel(path, "no table"), err)
+	}
+	header, rows := want.table()
+	if len(got) != len(rows)+1 || !slices.Equal(got[0], header) {
+		return notTheModel(path, "its header, or how many lines it has")
+	}
+	for i, row := range rows {
+		for j, cell := range row {
+			same := got[i+1][j] == fmt.Sprint(cell)
+			if number, ok := cell.(float64); ok {
+				v, err := strconv.ParseFloat(got[i+1][j], 64)
+				same = err == nil && want.near([]float64{v}, []float64{number})
+			}
+			if !same {
+				return notTheModel(path, fmt.Sprintf("line %d, column %s", i+2, header[j]))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"choir/learn/dataset"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// sumModel is what a session of sums leaves.
+func sumModel() *ModelFile {
+	return &ModelFile{SchemaVersion: 1, Plan: "00", Application: app.NameSum, Rounds: 1, FracBits: 1, State: []int64{120, -7}, Mean: []float64{60, -3.5}}
+}
+
+// TestPublishedModelIsHeldToTheTranscript: no number that people read, in any of the
+// forms, may differ from what the transcript leads to.
+func TestPublishedModelIsHeldToTheTranscript(t *testing.T) {
+	for name, make := range map[string]func() *ModelFile{
+		"sum":   sumModel,
+		"model": func() *ModelFile { return wardModel(t, dataset.Zero, dataset.Zero) },
+	} {
+		for what, change := range map[string]func(*ModelFile){
+			"nothing":     func(*ModelFile) {},
+			"plan":        func(f *ModelFile) { f.Plan = "01" },
+			"application": func(f *ModelFile) { f.Application += "x" },
+			"rounds":      func(f *ModelFile) { f.Rounds++ },
+			"frac_bits":   func(f *ModelFile) { f.FracBits++ },
+			"state":       func(f *ModelFile) { f.State[0]++ },
+			"mean":        func(f *ModelFile) { f.Mean[1] += 1e-5 },
+			"sd": func(f *ModelFile) {
+				f.SD = append([]float64{}, f.SD...)
+				f.SD = append(f.SD, 1)
+				if f.Predictive != nil {
+					f.SD = f.SD[:4]
+					f.SD[2] *= 1.001
+				}
+			},
+			"columns": func(f *ModelFile) { f.Columns = append([]string{"x"}, f.Columns...)[:max(1, len(f.Columns))] },
+		} {
+			checkForms(t, name+", "+what, make(), change, what == "nothing")
+		}
+	}
+}
+
+func checkForms(t *testing.T, what string, f *ModelFile, change func(*ModelFile), same bool) {
+	t.Helper()
+	b, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := new(ModelFile)
+	if err := json.Unmarshal(b, want); err != nil {
+		t.Fatal(err)
+	}
+	change(f)
+	dir := t.TempDir()
+	if err := f.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := sameModel(filepath.Join(dir, "model.json"), want); (err == nil) != same {
+		t.Errorf("%s: model.json: %v", what, err)
+	}
+	if err := sameArrays(filepath.Join(dir, "model.npz"), want); (err == nil) != same && !strings.HasSuffix(what, "sum, sd") {
+		t.Errorf("%s: model.npz: %v", what, err) // the arrays of a sum have no place for one
+	}
+}
+
+// TestPublishedTable does the same for model.csv, of which a session says nothing more
+// than its cells.
+func TestPublishedTable(t *testing.T) {
+	for name, f := range map[string]*ModelFile{"sum": sumModel(), "model": wardModel(t, dataset.Zero, dataset.Zero)} {
+		dir := t.TempDir()
+		if err := f.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "model.csv")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sameTable(path, f); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		n := 0
+		for i, c := range text {
+			altered := []byte(string(text))
+			if altered[i]++; c == '\n' || c == '9' {
+				continue
+			}
+			n++
+			if err := os.WriteFile(path, altered, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := sameTable(path, f); !errors.Is(err, protocol.ErrMismatch) {
+				t.Errorf("%s, byte %d altered: %v", name, i, err)
+			}
+		}
+		for _, other := range []string{"", string(text) + "5,1\n", string(text[:len(text)-4])} {
+			if err := os.WriteFile(path, []byte(other), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := sameTable(path, f); !errors.Is(err, protocol.ErrMismatch) {
+				t.Errorf("%s, %q: %v", name, other, err)
+			}
+		}
+		if n < 20 {
+			t.Errorf("%s: %d bytes", name, n)
+		}
+	}
+}

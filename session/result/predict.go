@@ -1,0 +1,140 @@
+package result
+
+import (
+	"fmt"
+	"math"
+
+	"choir/learn/dataset"
+	"choir/learn/model"
+	"choir/learn/pvi"
+	"choir/protocol"
+)
+
+// Predictions are what a model says of new records, in the target's own units.
+type Predictions struct {
+	SchemaVersion int         `json:"schema_version"`
+	Plan          string      `json:"plan"`
+	Model         pvi.Model   `json:"model"`
+	Target        string      `json:"target"`
+	Classes       []string    `json:"classes,omitempty"` // negative, positive; none for numbers
+	Predictive    string      `json:"predictive"`
+	Rows          []Predicted `json:"rows"`
+	Ignored       []string    `json:"ignored,omitempty"` // columns of the file that the model doesn't use
+	// Scores are over the Labelled records that have a target of their own; nil
+	// without any.
+	Labelled int         `json:"labelled"`
+	Scores   *pvi.Scores `json:"scores,omitempty"`
+}
+
+// Predicted is one record's prediction.
+type Predicted struct {
+	Record int `json:"record"` // in the file, from 1
+	// Mean is the expected target, the probability of the positive class for
+	// classes, and MeanSD its standard deviation over the posterior: how well the
+	// model knows it.
+	Mean   float64 `json:"mean"`
+	MeanSD float64 `json:"mean_sd"`
+	// SD is the standard deviation of the target itself.
+	SD float64 `json:"sd"`
+	// Class is the likelier one, for classes.
+	Class string `json:"class,omitempty"`
+	// Remark says what the schema had to bend in the record; see
+	// dataset.Unlabelled.
+	Remark string `json:"remark,omitempty"`
+	// None says that the record has no prediction.
+	None bool `json:"none,omitempty"`
+}
+
+// Predict scores records by the model's own schema. by is the way of averaging;
+// empty is the model's best.
+func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Predictions, error) {
+	posterior, err := f.Posterior()
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
+	}
+	if by == "" {
+		by = model.Quadrature
+	}
+	if posterior, err = posterior.By(by); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "predict: %w", err)
+	}
+	schema, err := dataset.ParseSchema(f.Schema)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
+	}
+	rows, err := records.EncodeUnlabelled(schema)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	p := &Predictions{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name, Classes: schema.Target.Categories,
+		Predictive: string(by), Ignored: rows.Ignored}
+	for i := range rows.Rows() {
+		row := Predicted{Record: i + 1, Remark: rows.Remarks[i], None: !rows.Usable[i]}
+		if rows.Usable[i] {
+			made, err := posterior.Predict(rows.Row(i))
+			if err != nil {
+				return nil, fmt.Errorf("record %d: %w", i+1, err)
+			}
+			row.take(made, schema.Target)
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p, p.score(posterior, rows, schema.Target)
+}
+
+// take undoes the target's scaling.
+func (r *Predicted) take(made pvi.Prediction, target dataset.Column) {
+	r.Mean, r.MeanSD, r.SD = made.Mean, made.MeanSD, made.SD
+	if t := target.Numeric; t != nil {
+		r.Mean, r.MeanSD, r.SD = made.Mean*t.Scale+t.Center, made.MeanSD*t.Scale, made.SD*t.Scale
+		return
+	}
+	r.Class = target.Categories[0]
+	if made.Mean > 0.5 {
+		r.Class = target.Categories[1]
+	}
+}
+
+// score compares with the targets that the file has, in the target's own units.
+func (p *Predictions) score(posterior *pvi.Posterior, rows *dataset.Unlabelled, target dataset.Column) error {
+	var d pvi.Data
+	for i, labelled := range rows.Labelled {
+		if labelled && rows.Usable[i] {
+			d.X, d.Y = append(d.X, rows.Row(i)...), append(d.Y, rows.Y[i])
+		}
+	}
+	p.Labelled = d.Rows()
+	if p.Labelled == 0 {
+		return nil
+	}
+	s, err := posterior.Evaluate(d)
+	if err != nil {
+		return err
+	}
+	if t := target.Numeric; t != nil { // a density over a wider unit is lower
+		s.RMSE *= t.Scale
+		s.LogLikelihood -= math.Log(t.Scale)
+	}
+	p.Scores = &s
+	return nil
+}
+
+// CSV is the predictions as a table: a line a record.
+func (p *Predictions) CSV() (header []string, rows [][]any) {
+	classes := p.Classes != nil
+	header = []string{"record", "mean", "mean_sd", "sd", "remark"}
+	if classes {
+		header = []string{"record", "probability", "probability_sd", "class", "remark"}
+	}
+	for _, r := range p.Rows {
+		switch {
+		case r.None:
+			rows = append(rows, []any{r.Record, "", "", "", r.Remark})
+		case classes:
+			rows = append(rows, []any{r.Record, r.Mean, r.MeanSD, r.Class, r.Remark})
+		default:
+			rows = append(rows, []any{r.Record, r.Mean, r.MeanSD, r.SD, r.Remark})
+		}
+	}
+	return header, rows
+}

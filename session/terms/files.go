@@ -1,0 +1,101 @@
+package terms
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"choir/crypto/identity"
+	"choir/learn/dataset"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// ReadKey opens a member's key file.
+func ReadKey(keyFile, passphraseFile string) (*identity.PrivateKey, error) {
+	passphrase, err := identity.ReadPassphraseFile(passphraseFile)
+	if err != nil {
+		return nil, FileError("passphrase", passphraseFile, err)
+	}
+	key, _, err := identity.ReadKeyFile(keyFile, passphrase)
+	if err != nil {
+		return nil, FileError("key", keyFile, err)
+	}
+	return key, nil
+}
+
+// ReadCard reads a card and checks its signature and its time.
+func ReadCard(path string, now time.Time) (identity.Card, error) {
+	var c identity.Card
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return c, FileError("card", path, err)
+	}
+	if err := c.UnmarshalText(text); err != nil {
+		return c, FileError("card", path, err)
+	}
+	if err := c.Verify(now.Unix()); err != nil {
+		return c, FileError("card", path, err)
+	}
+	return c, nil
+}
+
+// inFile names the file and classes the error: what was altered or has expired
+// is a failure of integrity, everything else about these files bad input.
+func FileError(what, path string, err error) error {
+	class := protocol.ClassInput
+	for _, e := range []error{identity.ErrTampered, identity.ErrExpired, identity.ErrNotYetValid, identity.ErrBadSignature} {
+		if errors.Is(err, e) {
+			class = protocol.ClassIntegrity
+		}
+	}
+	if strings.Contains(err.Error(), path) {
+		return protocol.Fail(class, "%s: %w", what, err)
+	}
+	return protocol.Fail(class, "%s %s: %w", what, path, err)
+}
+
+// ReadPlan reads a plan file. What is malformed or invalid, and signatures that
+// don't verify, are failures of integrity; missing signatures are for
+// SignedPlan.Complete to notice, the privacy claim for CheckPlan.
+func ReadPlan(path string) (*protocol.SignedPlan, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "plan file: %w", err)
+	}
+	sp, err := protocol.UnmarshalSignedPlan(text)
+	if err != nil { // nobody signs an invalid plan, so a file that holds one was altered
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: %w", path, err)
+	}
+	return sp, nil
+}
+
+// CheckPlan refuses a plan whose claim or parameters don't hold.
+func CheckPlan(p *protocol.Plan) error {
+	if err := p.CheckPrivacy(); err != nil {
+		return err
+	}
+	if err := CheckGrid(p); err != nil {
+		return err
+	}
+	if p.Application == app.NameSum {
+		return app.CheckSum(p)
+	}
+	_, err := app.Of(p)
+	return err
+}
+
+// ReadSchema reads a schema that a person wrote.
+func ReadSchema(path string) (*dataset.Schema, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
+	}
+	defer f.Close() // only read from
+	s, err := dataset.ReadSchema(f)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "schema: %s: %w", path, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,209 @@
+package terms
+
+import (
+	"crypto/rand"
+	"fmt"
+	"math"
+	"time"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/crypto/noise"
+	"choir/crypto/xof"
+	"choir/learn/pvi"
+	"choir/privacy"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// Guarantees is what a plan gives against everybody, and what it costs: the
+// report that people read before they sign.
+type Guarantees struct {
+	SchemaVersion int      `json:"schema_version"`
+	Plan          string   `json:"plan"`
+	Delta         float64  `json:"delta"`
+	Budget        float64  `json:"epsilon_budget"`
+	Layers        []Layer  `json:"layers"`
+	Cost          PlanCost `json:"cost"`
+	Noise         NoiseUse `json:"noise"`
+	Assumptions   []string `json:"assumptions"`
+}
+
+// Layer is one adversary's row; see privacy.Layer. A nil epsilon has no bound,
+// or (Party) no meaning under the plan.
+type Layer struct {
+	Adversary   string   `json:"adversary"`
+	Seen        string   `json:"seen"`
+	Attendance  uint32   `json:"attendance"`
+	Parties     uint32   `json:"colluding_parties"`
+	Silent      uint32   `json:"silent_parties"`
+	Computes    uint32   `json:"colluding_compute_nodes"`
+	HiddenParts uint32   `json:"hidden_noise_parts"`
+	Sample      *float64 `json:"epsilon_sample"`
+	Party       *float64 `json:"epsilon_party"`
+	Tolerated   bool     `json:"tolerated"`
+}
+
+// PlanCost is what a round moves.
+type PlanCost struct {
+	UploadPerParty     int `json:"upload_bytes_per_party_per_round"`
+	DownloadPerParty   int `json:"download_bytes_per_party_per_round"`
+	DownloadPerCompute int `json:"download_bytes_per_compute_node_per_round"`
+	Rounds             int `json:"rounds"`
+	// Seconds are what the vectors take on this machine, measured just now on a piece and scaled:
+	// keystream, sharing, sealing, noise. Learning and waiting come on top.
+	SecondsPerParty   float64 `json:"seconds_per_party_per_round"`
+	SecondsPerCompute float64 `json:"seconds_per_compute_node_per_round"`
+}
+
+// NoiseUse compares the noise on a sum, per coordinate at full attendance, with
+// the clip and with other ways to the same guarantee (Paper I, Figure 1b).
+type NoiseUse struct {
+	Std         float64  `json:"std"`               // of a sum, in the inputs' unit
+	PerClip     float64  `json:"std_per_clip"`      // over one term's clip
+	Trusted     float64  `json:"ratio_to_trusted"`  // over a trusted aggregator's
+	Local       float64  `json:"ratio_to_local"`    // over that of parties who each add all of it
+	ComputeSide *float64 `json:"ratio_if_computes"` // a trusted aggregator's over, were the compute nodes to add it
+}
+
+// maxRounding is how much of the noise's standard deviation the grid's rounding
+// may be before a plan is refused: a thousandth.
+const maxRounding = 1e-3
+
+// CheckGrid refuses a grid on which rounding matters beside the noise: an error
+// of at most half a unit in every term, uniform at worst, against the hidden noise.
+// Noise placed locally is on a grid of the application's own, which checks it.
+func CheckGrid(p *protocol.Plan) error {
+	r, ok := p.Release()
+	if !ok || p.Noise == protocol.NoiseLocal {
+		return nil
+	}
+	variance, _ := r.HiddenVariance().Float64()
+	terms := float64(p.Parties()) * math.Max(1, float64(p.PerParty)/float64(p.Clip))
+	if rounding := math.Sqrt(terms / 12); rounding > maxRounding*math.Sqrt(variance) {
+		return protocol.Fail(protocol.ClassInput, "plan: frac_bits: rounding to the grid 2^-%d is %.2g of the noise, more than %g: take a finer grid, or a smaller epsilon", p.FracBits, rounding/math.Sqrt(variance), maxRounding)
+	}
+	return nil
+}
+
+// GuaranteesOf works out a plan's report. A plan that claims nothing has no
+// layers.
+func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
+	g := &Guarantees{SchemaVersion: 1, Plan: p.ID().String(), Delta: p.Delta, Budget: p.Epsilon, Layers: []Layer{}, Cost: costOf(p), Assumptions: assumptions(p)}
+	if _, ok := p.Release(); !ok {
+		return g, nil
+	}
+	layers, err := privacy.Layers(layerTerms(p))
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "plan: %w", err)
+	}
+	for _, l := range layers {
+		g.Layers = append(g.Layers, Layer{l.Adversary, l.Seen, l.Attendance, l.Parties, l.Silent, l.Computes, l.HiddenParts, finite(l.Sample), finite(l.Party), l.Tolerated})
+	}
+	g.Noise = noiseUse(p)
+	return g, nil
+}
+
+func finite(x float64) *float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
+
+func layerTerms(p *protocol.Plan) privacy.LayerTerms {
+	t := privacy.LayerTerms{Parties: uint32(p.Parties()), MinParties: p.MinParties, Computes: uint32(p.Computes()), Colluders: p.Colluders,
+		ComputeNoise: p.Noise == protocol.NoiseCompute, LocalNoise: p.Noise == protocol.NoiseLocal, PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
+		Dim: p.Dim, Releases: uint32(p.Releases()) * max(1, p.LocalSteps), Delta: p.Delta,
+		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)}
+	if l, err := app.PVIOf(p); err == nil {
+		if s, err := l.PVI.Sensitivity(pvi.ReplaceParty); err == nil {
+			t.PartySensitivity = s
+		}
+	}
+	return t
+}
+
+// costOf counts payload bytes, as the bus sees them: vectors, tags, headers.
+func costOf(p *protocol.Plan) PlanCost {
+	n, m, d := p.Parties(), p.Computes(), p.Elements()
+	chunks := xof.Chunks(d)
+	vector := 8*d + chunks*(channel.Overhead+64)
+	head := 105 + 32*3 + 16 + 16*m
+	c := PlanCost{UploadPerParty: vector + head, DownloadPerParty: vector + 105 + 36*n + 32*m + m*(105+44) + m*(105+44),
+		DownloadPerCompute: n*head + (n+m-1)/m*vector + m*(105+36*n) + m*(105+44), Rounds: int(p.Rounds)}
+	perElement, perNoise := measure(p.Variance)
+	c.SecondsPerParty = float64(d)*float64(m)*perElement + float64(p.Dim)*perNoise
+	c.SecondsPerCompute = float64(n) * float64(d) * perElement
+	return c
+}
+
+// measure times one element of keystream, sharing or sealing, which cost much
+// the same, and one sample of noise, in seconds.
+func measure(variance uint64) (perElement, perNoise float64) {
+	const piece = 1 << 14
+	stream, err := xof.New(xof.Key{1})
+	if err != nil {
+		return 0, 0
+	}
+	v, began := make(field.Vector, piece), time.Now()
+	stream.AddTo(v, 0)
+	perElement = time.Since(began).Seconds() / piece
+	g, err := noise.NewGaussian(variance)
+	if err != nil {
+		return perElement, 0 // a plan without noise
+	}
+	x, began := make([]int64, piece/16), time.Now()
+	if err := g.Fill(x, rand.Reader); err != nil {
+		return perElement, 0
+	}
+	return perElement, time.Since(began).Seconds() / float64(len(x))
+}
+
+func noiseUse(p *protocol.Plan) NoiseUse {
+	parts := p.Parties()
+	switch p.Noise {
+	case protocol.NoiseCompute:
+		parts = p.Computes()
+	case protocol.NoiseLocal:
+		parts = 1 // of one step; what reaches the sum depends on what the application makes of it
+	}
+	std := math.Sqrt(float64(parts) * float64(p.Variance))
+	u := NoiseUse{Std: math.Ldexp(std, -int(p.FracBits)), PerClip: std / float64(p.Clip)}
+	o := privacy.NoiseOverhead(uint32(p.Parties()), p.MinParties, p.Colluders, uint32(p.Computes()))
+	u.Trusted = o.Distributed
+	switch p.Noise {
+	case protocol.NoiseCompute:
+		u.Trusted = o.Computed
+	case protocol.NoiseLocal:
+		u.Trusted = o.Local
+	}
+	u.Local = u.Trusted / o.Local
+	u.ComputeSide = finite(o.Computed)
+	return u
+}
+
+func assumptions(p *protocol.Plan) []string {
+	a := []string{"at least one of the compute nodes follows the protocol"}
+	switch p.Noise {
+	case protocol.NoiseParty:
+		a = append(a, fmt.Sprintf("of every revealed set (at least %d parties) at most %d besides one curious party pool what they know or leave out their noise", p.MinParties, p.Colluders))
+	case protocol.NoiseCompute:
+		a = append(a, "the honest compute node adds its noise")
+	case protocol.NoiseLocal:
+		a = []string{"each party noises its own steps; it needs to trust nobody else for its own claim"}
+	case protocol.NoiseNone:
+		return append(a, "no privacy is claimed for the sum itself")
+	}
+	if _, ok := p.Release(); !ok {
+		return append(a, "the noise claims no epsilon: what one row may change isn't stated")
+	}
+	switch privacy.Sampling(p.Sampling) {
+	case privacy.SamplingPoisson:
+		a = append(a, fmt.Sprintf("each record enters each release by a fresh secret draw of rate %g that nobody else learns", p.SampleRate))
+	case privacy.SamplingFixed:
+		a = append(a, fmt.Sprintf("each release uses a fresh secret subset of fixed size, a share %g of the records", p.SampleRate))
+	}
+	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are public",
+		"the choice of the plan's own parameters was not made on the private data")
+}

@@ -1,0 +1,223 @@
+package terms
+
+import (
+	"math"
+	"path/filepath"
+	"time"
+
+	"choir/crypto/channel"
+	"choir/crypto/fixedpoint"
+	"choir/internal/config"
+	"choir/learn/dataset"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// PlanConfig is what people write down to make a plan. Paths are relative to
+// the file's folder.
+type PlanConfig struct {
+	Name       string          `toml:"name"`
+	Lifetime   config.Duration `toml:"lifetime"` // from its making
+	Suite      string          `toml:"suite"`    // hybrid (default) or x25519
+	Parties    []string        `toml:"parties"`  // card files
+	Computes   []string        `toml:"computes"`
+	Aggregator string          `toml:"aggregator"`
+
+	Rounds        int             `toml:"rounds"`
+	SpareAttempts int             `toml:"spare_attempts"`
+	Dropouts      int             `toml:"dropouts"`
+	Colluders     int             `toml:"colluders"`
+	Deadline      config.Duration `toml:"deadline"` // default 10m
+	Grace         config.Duration `toml:"grace"`    // default a tenth of the deadline
+	Paired        bool            `toml:"paired"`   // two coordinates share a field element
+	Audit         bool            `toml:"audit"`    // parties commit to what they send, and every sum is opened against it
+
+	Privacy PrivacyConfig `toml:"privacy"`
+
+	// Exactly one of these says what the sums are for.
+	Learning   *LearningConfig   `toml:"learning"`
+	Global     *GlobalConfig     `toml:"global"`
+	Statistics *StatisticsConfig `toml:"statistics"`
+	Sum        *SumConfig        `toml:"sum"`
+}
+
+// PrivacyConfig is the budget over all rounds and spare attempts.
+type PrivacyConfig struct {
+	// Noise is party, compute, local or none. Left out, it is local for the methods that
+	// have no other, and party for the rest.
+	Noise   string  `toml:"noise"`
+	Epsilon float64 `toml:"epsilon"`
+	Delta   float64 `toml:"delta"`
+	// NoisePerClip asks for as many rounds as the budget pays for while the noise on a
+	// sum stays within so many clips a coordinate; rounds must be left out then.
+	NoisePerClip float64 `toml:"noise_per_clip"`
+}
+
+// SumConfig describes a plan for one secure sum.
+type SumConfig struct {
+	Columns  int     `toml:"columns"`
+	FracBits uint8   `toml:"frac_bits"`
+	Bound    float64 `toml:"bound"` // on one party's L2 norm, in the inputs' unit
+	Sigma    float64 `toml:"sigma"`
+}
+
+// NewPlan reads a PlanConfig and the cards that it names, and works out the
+// plan, unsigned.
+func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
+	c := new(PlanConfig)
+	if err := config.ReadTOML(path, c); err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(path)
+	t, err := c.terms(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	make, err := c.maker(path)
+	if err != nil {
+		return nil, err
+	}
+	build := func(rounds int) (*protocol.Plan, error) {
+		t := t
+		t.Rounds = rounds
+		return make(t)
+	}
+	switch {
+	case c.Privacy.NoisePerClip == 0:
+		return build(c.Rounds)
+	case c.Rounds != 0:
+		return nil, protocol.Fail(protocol.ClassInput, "config: rounds, privacy.noise_per_clip: one follows from the other; leave one out")
+	}
+	return solveRounds(c.Privacy.NoisePerClip, build)
+}
+
+// section is one of the tables that say what the sums are for.
+type section interface {
+	// app is the application that the table describes.
+	app(c *PlanConfig, schema *dataset.Schema) (app.Spec, error)
+	schema() string // the schema's file
+}
+
+// maker finds the one table and reads its files; what it returns makes the plan.
+func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), error) {
+	var found []section
+	if c.Learning != nil {
+		found = append(found, c.Learning)
+	}
+	if c.Global != nil {
+		found = append(found, c.Global)
+	}
+	if c.Statistics != nil {
+		found = append(found, c.Statistics)
+	}
+	switch {
+	case c.Sum != nil && len(found) == 0:
+		return c.Sum.plan, c.onlySum()
+	case c.Sum != nil || len(found) != 1:
+		return nil, protocol.Fail(protocol.ClassInput, "config: %s: exactly one of [learning], [global], [statistics] and [sum] must be there", path)
+	}
+	schema, err := ReadSchema(config.InDir(filepath.Dir(path), found[0].schema()))
+	if err != nil {
+		return nil, err
+	}
+	a, err := found[0].app(c, schema)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
+	return func(t Terms) (*protocol.Plan, error) {
+		if m, err := a.Mechanism(); err == nil && m.Local && c.Privacy.Noise == "" {
+			t.Noise = protocol.NoiseLocal
+		}
+		return t.Plan(a)
+	}, nil
+}
+
+func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
+	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds, SpareAttempts: c.SpareAttempts,
+		Dropouts: c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration, Paired: c.Paired, Audit: c.Audit,
+		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
+	if t.Deadline == 0 {
+		t.Deadline = 10 * time.Minute
+	}
+	if t.Grace == 0 {
+		t.Grace = t.Deadline / 10
+	}
+	if t.Lifetime <= 0 {
+		return t, protocol.Fail(protocol.ClassInput, "config: lifetime is missing")
+	}
+	var ok bool
+	if t.Suite, ok = map[string]channel.Suite{"": channel.SuiteHybrid, "hybrid": channel.SuiteHybrid, "x25519": channel.SuiteX25519}[c.Suite]; !ok {
+		return t, protocol.Fail(protocol.ClassInput, "config: suite: %q isn't hybrid or x25519", c.Suite)
+	}
+	if t.Noise, ok = map[string]protocol.Placement{"": protocol.NoiseParty, "party": protocol.NoiseParty, "compute": protocol.NoiseCompute, "local": protocol.NoiseLocal, "none": protocol.NoiseNone}[c.Privacy.Noise]; !ok {
+		return t, protocol.Fail(protocol.ClassInput, "config: privacy.noise: %q isn't party, compute, local or none", c.Privacy.Noise)
+	}
+	if t.Noise == protocol.NoiseNone && (t.Epsilon != 0 || t.Delta != 0) {
+		return t, protocol.Fail(protocol.ClassInput, "config: privacy.epsilon, privacy.delta: a plan whose privacy.noise is none claims nothing; leave them out")
+	}
+	t.Members, err = c.members(dir, now)
+	return t, err
+}
+
+// members reads the cards; each must outlive the plan, which Validate checks.
+func (c *PlanConfig) members(dir string, now time.Time) (members []protocol.Member, err error) {
+	if c.Aggregator == "" {
+		return nil, protocol.Fail(protocol.ClassInput, "config: aggregator is missing")
+	}
+	for _, group := range []struct {
+		role  protocol.Role
+		cards []string
+	}{{protocol.RoleParty, c.Parties}, {protocol.RoleCompute, c.Computes}, {protocol.RoleAggregator, []string{c.Aggregator}}} {
+		for _, path := range group.cards {
+			card, err := ReadCard(config.InDir(dir, path), now)
+			if err != nil {
+				return nil, err
+			}
+			m := NewMember(card.Name, group.role, card.Key)
+			m.NotAfter = card.NotAfter
+			members = append(members, m)
+		}
+	}
+	return members, nil
+}
+
+// orElse is a setting, or its default when it was left out.
+func orElse[T comparable](v, fallback T) T {
+	var zero T
+	if v == zero {
+		return fallback
+	}
+	return v
+}
+
+// onlySum refuses what a plan for one sum can't promise, rather than leave it out
+// of the plan unsaid.
+func (c *PlanConfig) onlySum() error {
+	noise, sigma := c.Privacy.Noise, c.Sum.Sigma != 0
+	switch {
+	case c.Rounds != 0 && c.Rounds != 1:
+		return protocol.Fail(protocol.ClassInput, "config: rounds: %d, but a plan with [sum] has one round; make a plan for each sum", c.Rounds)
+	case c.SpareAttempts != 0:
+		return protocol.Fail(protocol.ClassInput, "config: spare_attempts: %d, but a plan with [sum] has none", c.SpareAttempts)
+	case c.Privacy.Epsilon != 0 || c.Privacy.Delta != 0 || c.Privacy.NoisePerClip != 0:
+		return protocol.Fail(protocol.ClassInput, "config: privacy.epsilon, privacy.delta, privacy.noise_per_clip: a plan with [sum] claims no epsilon; sum.sigma says how much noise there is")
+	case noise != "" && noise != "none" && noise != "party":
+		return protocol.Fail(protocol.ClassInput, "config: privacy.noise: %s, but the noise of a plan with [sum] is none, or the parties'", noise)
+	case noise == "party" && !sigma:
+		return protocol.Fail(protocol.ClassInput, "config: sum.sigma is missing: privacy.noise is party")
+	case noise == "none" && sigma:
+		return protocol.Fail(protocol.ClassInput, "config: sum.sigma: %v, but privacy.noise is none", c.Sum.Sigma)
+	}
+	return nil
+}
+
+func (s *SumConfig) plan(t Terms) (*protocol.Plan, error) {
+	bound, err := (fixedpoint.Grid{FracBits: s.FracBits}).IntBound(s.Bound)
+	if err != nil || bound < 1 {
+		return nil, protocol.Fail(protocol.ClassInput, "config: sum.bound: %v isn't a positive bound that the grid 2^-%d can carry", s.Bound, s.FracBits)
+	}
+	if s.Columns < 1 || s.Columns > math.MaxInt32 {
+		return nil, protocol.Fail(protocol.ClassInput, "config: sum.columns: %d isn't a number of columns", s.Columns)
+	}
+	return t.Sum(SumTerms{Dim: s.Columns, FracBits: s.FracBits, PerParty: bound, Sigma: s.Sigma})
+}

@@ -1,0 +1,137 @@
+package terms
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"choir/crypto/channel"
+	"choir/privacy"
+	"choir/protocol"
+)
+
+// SignPlan checks a plan file as a member must and adds the member's signature.
+// A plan that claims more than it holds, or that has expired, isn't signed.
+func SignPlan(planFile, keyFile, passphraseFile string, now time.Time) (*protocol.SignedPlan, error) {
+	sp, err := ReadPlan(planFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckPlan(sp.Plan); err != nil {
+		return nil, err
+	}
+	if now.Unix() > sp.Plan.NotAfter {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired)
+	}
+	key, err := ReadKey(keyFile, passphraseFile)
+	if err != nil {
+		return nil, err
+	}
+	return sp, sp.Sign(key)
+}
+
+// MergePlans puts the signatures of several copies of one plan together.
+func MergePlans(files []string) (*protocol.SignedPlan, error) {
+	var all *protocol.SignedPlan
+	for _, f := range files {
+		sp, err := ReadPlan(f)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = sp
+		} else if err := all.Merge(sp); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Summary is a plan for people, and for programs that don't read its binary form.
+type Summary struct {
+	SchemaVersion int             `json:"schema_version"`
+	Plan          string          `json:"plan"`
+	Name          string          `json:"name"`
+	Created       time.Time       `json:"created"`
+	NotAfter      time.Time       `json:"not_after"`
+	Suite         string          `json:"suite"`
+	Application   string          `json:"application"`
+	Dim           uint32          `json:"dim"`
+	FracBits      uint8           `json:"frac_bits"`
+	Rounds        uint32          `json:"rounds"`
+	SpareAttempts uint32          `json:"spare_attempts"`
+	Parties       int             `json:"parties"`
+	Computes      int             `json:"compute_nodes"`
+	MinParties    uint32          `json:"min_parties"`
+	Colluders     uint32          `json:"colluders"`
+	DeadlineMS    uint32          `json:"deadline_ms"`
+	GraceMS       uint32          `json:"grace_ms"`
+	Paired        bool            `json:"paired"` // two coordinates share a field element
+	Audit         bool            `json:"audit"`  // every sum is opened against the parties' commitments
+	Noise         string          `json:"noise"`
+	NoiseStd      float64         `json:"noise_std"` // of one contributor, in the unit of the application
+	Epsilon       float64         `json:"epsilon"`
+	Delta         float64         `json:"delta"`
+	Releases      uint32          `json:"releases"` // noisy vectors at most: rounds, spare attempts, and steps inside each
+	Spends        float64         `json:"spends"`   // epsilon of all releases
+	Relation      string          `json:"relation"`
+	Clip          float64         `json:"clip"`
+	Sensitivity   float64         `json:"sensitivity"`
+	Parameters    json.RawMessage `json:"parameters,omitempty"`
+	Members       []SummaryMember `json:"members"`
+	Complete      bool            `json:"complete"` // every member has signed
+	Cost          PlanCost        `json:"cost"`
+	NoiseUse      *NoiseUse       `json:"noise_use"` // null for a plan that claims nothing
+}
+
+// SummaryMember is one line of the roster.
+type SummaryMember struct {
+	Name        string    `json:"name"`
+	Role        string    `json:"role"`
+	Key         string    `json:"key"`
+	Fingerprint string    `json:"fingerprint"`
+	NotAfter    time.Time `json:"not_after"`
+	Signed      bool      `json:"signed"`
+}
+
+// Summarise recomputes what the plan spends; it fails for a plan whose claim
+// can't be computed.
+func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
+	p := sp.Plan
+	unit := func(v float64) float64 { return math.Ldexp(v, -int(p.FracBits)) }
+	s := &Summary{SchemaVersion: 1, Plan: p.ID().String(), Name: p.Name, Created: utc(p.Created), NotAfter: utc(p.NotAfter), Suite: suiteName(p.Suite),
+		Application: p.Application, Dim: p.Dim, FracBits: p.FracBits, Rounds: p.Rounds, SpareAttempts: p.SpareAttempts,
+		Parties: p.Parties(), Computes: p.Computes(), MinParties: p.MinParties, Colluders: p.Colluders, DeadlineMS: p.DeadlineMS, GraceMS: p.GraceMS, Paired: p.Paired, Audit: p.Audit,
+		Noise: p.Noise.String(), NoiseStd: unit(math.Sqrt(float64(p.Variance))), Epsilon: p.Epsilon, Delta: p.Delta,
+		Clip: unit(float64(p.Clip)), Sensitivity: unit(float64(p.Sensitivity)), Complete: len(sp.Missing()) == 0, Cost: costOf(p)}
+	if json.Valid(p.Parameters) {
+		s.Parameters = p.Parameters
+	}
+	b, ok, err := p.Spends(p.Releases())
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "plan: epsilon: %w", err)
+	}
+	if ok {
+		s.Releases = uint32(p.Releases()) * max(1, p.LocalSteps)
+		s.Spends, s.Relation = b.Epsilon, privacy.Relation(p.Relation).String()
+		u := noiseUse(p)
+		s.NoiseUse = &u
+	}
+	signed := map[uint32]bool{}
+	for _, e := range sp.Accepts {
+		signed[e.From] = true
+	}
+	for i, m := range p.Members {
+		s.Members = append(s.Members, SummaryMember{m.Name, m.Role.String(), m.Key.String(), m.Key.Fingerprint(), utc(m.NotAfter), signed[uint32(i)]})
+	}
+	return s, nil
+}
+
+func utc(unix int64) time.Time { return time.Unix(unix, 0).UTC() }
+
+func suiteName(s channel.Suite) string {
+	if s == channel.SuiteX25519 {
+		return "x25519"
+	}
+	return "hybrid"
+}

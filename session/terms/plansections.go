@@ -1,0 +1,190 @@
+package terms
+
+import (
+	"encoding/json"
+	"math"
+
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/global"
+	"choir/learn/pvi"
+	"choir/learn/stats"
+	"choir/session/app"
+)
+
+// LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning.
+type LearningConfig struct {
+	SchemaFile     string    `toml:"schema_file"`
+	Model          string    `toml:"model"`
+	Strategy       string    `toml:"strategy"`
+	Family         string    `toml:"family"` // mean-field (default) or full
+	Shards         int       `toml:"shards"`
+	ShardPower     float64   `toml:"shard_power"`
+	Clip           float64   `toml:"clip"`
+	PriorPrecision float64   `toml:"prior_precision"` // default 1
+	PrecisionFloor float64   `toml:"precision_floor"` // default the prior's
+	NoiseSD        float64   `toml:"noise_sd"`
+	Parameters     int       `toml:"parameters"`
+	Hidden         int       `toml:"hidden"`
+	Samples        int       `toml:"samples"`
+	PriorSpread    float64   `toml:"prior_spread"`
+	Damping        float64   `toml:"damping"`
+	DampingDecay   float64   `toml:"damping_decay"`
+	Beta           float64   `toml:"beta"`
+	Factors        string    `toml:"factors"`
+	Steps          int       `toml:"steps"`
+	LearningRate   float64   `toml:"learning_rate"`
+	Optimiser      string    `toml:"optimiser"`
+	Sampling       string    `toml:"sampling"`
+	SampleRate     float64   `toml:"sample_rate"`
+	StartPrecision float64   `toml:"start_precision"`
+	StartSpread    float64   `toml:"start_spread"`
+	SDUnit         float64   `toml:"sd_unit"`
+	StatisticClip  float64   `toml:"statistic_clip"`
+	UpdateClip     float64   `toml:"update_clip"`
+	Weights        []float64 `toml:"weights"` // by party in order of name; default equal
+}
+
+func (l *LearningConfig) schema() string { return l.SchemaFile }
+
+func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (app.Spec, error) {
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	prior := orElse(l.PriorPrecision, 1)
+	cfg := pvi.Config{Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Strategy: pvi.Strategy(l.Strategy), Features: schema.Dim(),
+		Shards: max(1, l.Shards), ShardPower: l.ShardPower, PriorPrecision: prior, PrecisionFloor: orElse(l.PrecisionFloor, prior), NoiseSD: l.NoiseSD,
+		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread, Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16,
+		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
+	cfg.Method = pvi.Method{Factors: pvi.Factors(l.Factors), Optimiser: pvi.Optimiser(l.Optimiser), Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate,
+		StartPrecision: l.StartPrecision, StartSpread: l.StartSpread, SDUnit: l.SDUnit, StatisticClip: l.StatisticClip, UpdateClip: l.UpdateClip}
+	cfg.Local = c.Privacy.Noise == "local" || cfg.Strategy.Local()
+	if cfg.Strategy == pvi.BCMSplit {
+		cfg.Parties = len(c.Parties)
+	}
+	weights := l.Weights
+	if weights == nil {
+		for range c.Parties {
+			weights = append(weights, 1/float64(len(c.Parties)))
+		}
+	}
+	return &app.PVI{Version: 1, PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical)}, nil
+}
+
+// GlobalConfig describes a plan of global inference; see global.Config for the fields'
+// meaning. The defaults were found on UCI Adult and on generated data.
+type GlobalConfig struct {
+	SchemaFile     string  `toml:"schema_file"`
+	Model          string  `toml:"model"`           // default logistic
+	PriorPrecision float64 `toml:"prior_precision"` // default 1
+	InitialSD      float64 `toml:"initial_sd"`      // default 0.1
+	InitialSpread  float64 `toml:"initial_spread"`
+	Hidden         int     `toml:"hidden"`
+	Samples        int     `toml:"samples"`
+	Clip           float64 `toml:"clip"`        // default 3
+	SampleRate     float64 `toml:"sample_rate"` // default 0.02
+	Records        int64   `toml:"records"`
+	MaxRecords     int64   `toml:"max_records"`   // default 2^20
+	Optimiser      string  `toml:"optimiser"`     // default adam; with natural the defaults are NaturalGlobal's
+	LearningRate   float64 `toml:"learning_rate"` // default 0.015
+	RateDecay      float64 `toml:"rate_decay"`
+	SDUnit         float64 `toml:"sd_unit"`
+	PrecisionFloor float64 `toml:"precision_floor"`
+	Averaging      float64 `toml:"averaging"`
+}
+
+func (g *GlobalConfig) schema() string { return g.SchemaFile }
+
+func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (app.Spec, error) {
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	cfg := DefaultGlobal(schema.Dim(), g.Records)
+	if global.Optimiser(g.Optimiser) == global.Natural {
+		cfg = NaturalGlobal(schema.Dim(), g.Records)
+	}
+	cfg.Model, cfg.PriorPrecision, cfg.InitialSD = orElse(pvi.Model(g.Model), cfg.Model), orElse(g.PriorPrecision, cfg.PriorPrecision), orElse(g.InitialSD, cfg.InitialSD)
+	cfg.InitialSpread, cfg.Hidden, cfg.Samples = g.InitialSpread, g.Hidden, g.Samples
+	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate, cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
+	cfg.Optimiser, cfg.LearningRate = orElse(global.Optimiser(g.Optimiser), cfg.Optimiser), orElse(g.LearningRate, cfg.LearningRate)
+	cfg.RateDecay, cfg.Averaging = orElse(g.RateDecay, cfg.RateDecay), orElse(g.Averaging, cfg.Averaging)
+	cfg.SDUnit, cfg.PrecisionFloor = orElse(g.SDUnit, cfg.SDUnit), orElse(g.PrecisionFloor, cfg.PrecisionFloor)
+	cfg.FracBits = GlobalGrid(cfg.Clip)
+	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, nil
+}
+
+// DefaultGlobal is global inference for a logistic regression with settings that do well
+// over a thousand rounds on some ten thousand records of columns of size 1.
+func DefaultGlobal(features int, records int64) global.Config {
+	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: GlobalGrid(3), SampleRate: 0.02,
+		Records: records, MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}
+}
+
+// NaturalGlobal is the same by natural-gradient steps, with settings for fifty rounds.
+func NaturalGlobal(features int, records int64) global.Config {
+	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.06, Clip: 0.15, FracBits: GlobalGrid(0.15), SampleRate: 0.1,
+		Records: records, MaxRecords: 1 << 20, Optimiser: global.Natural, LearningRate: 0.2, RateDecay: 0.1, SDUnit: 20, PrecisionFloor: 50}
+}
+
+// GlobalGrid is the resolution for gradients with a clip: eight times GridFor's, because as
+// many as MaxRecords of them may be rounded at each party.
+func GlobalGrid(clip float64) uint8 { return GridFor(clip) + 3 }
+
+// StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
+// fields' meaning.
+type StatisticsConfig struct {
+	SchemaFile      string  `toml:"schema_file"`
+	PriorPrecision  float64 `toml:"prior_precision"` // default 1
+	NoiseSD         float64 `toml:"noise_sd"`        // default estimated
+	Bound           float64 `toml:"bound"`           // of all columns; default each its own by the schema
+	TargetBound     float64 `toml:"target_bound"`    // default the target's
+	MomentRounds    int     `toml:"moment_rounds"`
+	Radius          float64 `toml:"radius"` // default 0.9 sqrt(columns)
+	Threshold       float64 `toml:"threshold"`
+	TargetThreshold float64 `toml:"target_threshold"`
+	Records         int64   `toml:"records"`
+	MaxRecords      int64   `toml:"max_records"` // default 2^20
+}
+
+func (s *StatisticsConfig) schema() string { return s.SchemaFile }
+
+func (s *StatisticsConfig) app(_ *PlanConfig, schema *dataset.Schema) (app.Spec, error) {
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	cfg := DefaultStatistics(schema, s.Records)
+	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision, cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
+	if s.Bound != 0 {
+		cfg.Bound, cfg.Bounds = s.Bound, nil
+	}
+	cfg.TargetBound, cfg.Radius = orElse(s.TargetBound, cfg.TargetBound), orElse(s.Radius, cfg.Radius)
+	cfg.MomentRounds, cfg.Threshold, cfg.TargetThreshold = s.MomentRounds, s.Threshold, s.TargetThreshold
+	return &app.Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, nil
+}
+
+// DefaultStatistics is linear regression by sufficient statistics within a schema's public
+// ranges: no moment rounds, and a radius somewhat below what a record of independent
+// columns of size 1 has, so that about half of the records are scaled down a little.
+func DefaultStatistics(schema *dataset.Schema, records int64) stats.Config {
+	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8, Records: records, MaxRecords: 1 << 20}
+	for _, column := range schema.Columns {
+		for range max(1, len(column.Categories)) {
+			c.Bounds = append(c.Bounds, max(0x1p-20, reach(column)))
+		}
+	}
+	c.TargetBound = max(0x1p-20, reach(schema.Target))
+	c.Radius = min(64, max(2, 0.9*math.Sqrt(float64(c.Features+1))))
+	return c
+}
+
+// reach is the largest magnitude that a column can have once it is encoded.
+func reach(c dataset.Column) float64 {
+	if c.Numeric == nil {
+		return 1
+	}
+	r := c.Numeric
+	return max(math.Abs(r.Lo-r.Center), math.Abs(r.Hi-r.Center)) / r.Scale
+}

@@ -1,0 +1,80 @@
+package terms_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/internal/rig"
+	"choir/session/internal/site"
+	"choir/session/member"
+	"choir/session/terms"
+)
+
+// planTOML is a plan's file up to the table that says what it is for.
+func planTOML(t *testing.T) (dir, head string) {
+	t.Helper()
+	dir = t.TempDir()
+	pass := rig.WriteFile(t, dir, "pass", "words\n")
+	for _, name := range []string{"party-a", "party-b", "party-c", "node-a", "node-b", "agg"} {
+		if _, _, _, err := member.NewIdentity(dir, name, pass, site.Costs, time.Now(), 48*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rig.WriteFile(t, dir, "classes.json", string(rig.SchemaOf(t, 3, true)))
+	rig.WriteFile(t, dir, "lines.json", string(rig.SchemaOf(t, 3, false)))
+	return dir, "name = \"t\"\nlifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\", \"party-c.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\n" +
+		"aggregator = \"agg.card\"\nrounds = 4\n[privacy]\nepsilon = 1.0\ndelta = 1e-5\n"
+}
+
+func TestPlanSections(t *testing.T) {
+	dir, head := planTOML(t)
+	virtual := "[learning]\nschema_file = \"classes.json\"\nmodel = \"logistic\"\nstrategy = \"virtual\"\nshards = 5\nclip = 0.1\ndamping = 0.2\nsteps = 3\nlearning_rate = 0.05\n"
+	optimisation := "[learning]\nschema_file = \"classes.json\"\nmodel = \"logistic\"\nstrategy = \"optimisation\"\nclip = 2.0\ndamping = 0.2\nsteps = 3\nlearning_rate = 0.05\nsampling = \"poisson\"\nsample_rate = 0.1\n"
+	global := "[global]\nschema_file = \"classes.json\"\nrecords = 1000\n"
+	statistics := "[statistics]\nschema_file = \"lines.json\"\nrecords = 1000\nradius = 2.0\nmoment_rounds = 1\n"
+	for name, c := range map[string]struct {
+		text, app string
+		noise     protocol.Placement
+		steps     uint32
+		rate      float64
+	}{
+		"virtual":      {virtual, app.NamePVI, protocol.NoiseParty, 0, 0},
+		"local":        {"noise = \"local\"\n" + virtual, app.NamePVI, protocol.NoiseLocal, 1, 0},
+		"optimisation": {optimisation, app.NamePVI, protocol.NoiseLocal, 3, 0.1},
+		"global":       {global, app.NameGlobal, protocol.NoiseParty, 0, 0.02},
+		"compute":      {"noise = \"compute\"\n" + global, app.NameGlobal, protocol.NoiseCompute, 0, 0.02},
+		"statistics":   {statistics, app.NameStatistics, protocol.NoiseParty, 0, 0},
+	} {
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, name+".toml", head+c.text), time.Now())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := terms.CheckPlan(p); err != nil {
+			t.Errorf("%s: its plan doesn't hold: %v", name, err)
+		}
+		if p.Application != c.app || p.Noise != c.noise || p.LocalSteps != c.steps || p.SampleRate != c.rate || p.Sensitivity == 0 {
+			t.Errorf("%s: %s, placed %v, %d steps, rate %v", name, p.Application, p.Noise, p.LocalSteps, p.SampleRate)
+		}
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"two tables": {virtual + global, "exactly one of"},
+		"no table":   {"", "exactly one of"},
+		"placement":  {"noise = \"party\"\n" + optimisation, "can't be placed"},
+		"joint only": {"noise = \"local\"\n" + global, "can't be placed"},
+		"no schema":  {strings.Replace(global, "classes", "missing", 1), "schema"},
+		"no records": {strings.Replace(global, "records = 1000\n", "", 1), "records"},
+		"typo":       {global + "learning_rte = 1.0\n", "learning_rte"},
+		"noise":      {"noise = \"loud\"\n" + global, "loud"},
+		"all rounds": {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1), "moment_rounds"},
+	} {
+		_, err := terms.NewPlan(rig.WriteFile(t, dir, filepath.Base(name)+".toml", head+c.text), time.Now())
+		if err == nil || !strings.Contains(err.Error(), c.want) || protocol.ClassOf(err) != protocol.ClassInput {
+			t.Errorf("%s: %v, want a refusal that names %q", name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package terms
+
+import "choir/protocol"
+
+// solveRounds makes the plan of the most rounds that a budget pays for when the
+// noise on a sum may have a standard deviation of at most perClip clips a coordinate,
+// at full attendance (NoiseUse.PerClip). build makes the plan of a number of rounds
+// with the least noise that they need: more rounds need more, so bisection finds the
+// last number that is within. A number for which no plan can be made at all (its
+// noise leaves the grid no room) is too many.
+func solveRounds(perClip float64, build func(rounds int) (*protocol.Plan, error)) (*protocol.Plan, error) {
+	if !(perClip > 0) {
+		return nil, protocol.Fail(protocol.ClassInput, "config: privacy.noise_per_clip: %v isn't positive", perClip)
+	}
+	best, err := build(1)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := best.Release(); !ok {
+		return nil, protocol.Fail(protocol.ClassInput, "config: privacy.noise_per_clip: the plan claims no epsilon, so no number of rounds follows from it")
+	}
+	if use := noiseUse(best).PerClip; use > perClip {
+		return nil, protocol.Fail(protocol.ClassInput, "config: privacy.noise_per_clip: a single round needs %.4g, more than %g: allow more noise, a larger epsilon or fewer colluders and drop-outs", use, perClip)
+	}
+	lo, hi := 1, 2 // lo is within, hi isn't known to be
+	within := func(rounds int) bool {
+		p, err := build(rounds)
+		if err != nil || noiseUse(p).PerClip > perClip {
+			return false
+		}
+		best = p
+		return true
+	}
+	for hi <= protocol.MaxRounds && within(hi) {
+		lo, hi = hi, 2*hi
+	}
+	for hi = min(hi, protocol.MaxRounds+1); hi-lo > 1; {
+		if mid := (lo + hi) / 2; within(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return best, nil
+}
