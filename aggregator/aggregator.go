@@ -1,13 +1,12 @@
-// Package aggregator is the aggregator's role: it opens rounds, adds the
-// compute nodes' partial sums, moves the public model and publishes the result
-// (dissertation, Paper I, Algorithm 1, the last step: "a final aggregator").
-// It is trusted with no party's update: it sees only the noisy sum, the set that it
-// sums over is the nodes' to choose, and everybody recomputes the model that follows
-// from the sum that it announces. That it announces the sum of the partial sums, its
-// transcript shows, and nothing before.
+// Package aggregator is the aggregator's role: it opens rounds, adds the compute nodes' partial
+// sums, moves the public model and publishes the result. It is the last step of Algorithm 1 in
+// [DCA]. It is trusted with no party's update: it sees only the noisy sum, the nodes choose the
+// set that the sum is over, and every member recomputes the model from the announced sum. That
+// the announced sum is the sum of the partial sums can be verified from its transcript, and not
+// before.
 //
-// Aggregator is a pure state machine; see protocol.Machine for the driver's
-// duties. What it remembers across crashes:
+// Aggregator is a pure state machine; see protocol.Machine for the driver's duties. Its durable
+// state has these keys:
 //
 //	plan-key                     private HPKE key for this plan
 //	group                        the plan's group key
@@ -15,10 +14,11 @@
 //	model                        the public model, integers
 //	round                        the attempt that is open
 //	attempts                     attempts beyond the first, over all rounds
-//	hold, agree, psum/<r>/<a>/.. what the nodes said in the open attempt
-//	last/<n>                     the last result's signed messages, to say again
-//	last/sum                     its aggregate, packed, to be sealed again; empty if that is the model. Once
-//	                             the key for that is gone, the sealed chunks are among last/<n>
+//	hold, agree, psum/<r>/<a>/.. what the nodes sent in the open attempt
+//	last/<n>                     the last result's signed messages, to retransmit
+//	last/sum                     its aggregate, packed, to be sealed again; empty if that is the
+//	                             model. When the group key has been deleted, the sealed chunks
+//	                             are among last/<n>
 //	spent/<n>                    the plan's ledger: a charge before each attempt, never deleted
 //	transcript/<n>               the record for verification, in order
 //	done                         the session is over
@@ -40,21 +40,20 @@ type Config struct {
 	Key      protocol.Signer // *identity.PrivateKey
 	Model    protocol.Model
 	Rand     io.Reader     // for the plan key and the group key
-	View     protocol.View // what an earlier life persisted
-	ResendMS int64         // how long to wait for progress before saying the last thing again
-	// Ledger charges every attempt before it opens; nil keeps none. It is the plan's
-	// alone: what the parties have spent elsewhere is theirs to know.
+	View     protocol.View // what was persisted before a restart
+	ResendMS int64         // retransmit interval: resend the last messages if nothing arrives for this long
+	// Ledger charges every attempt before it opens; nil keeps none. It covers this plan only:
+	// the parties' ledgers know what they have spent on others.
 	Ledger   Ledger
-	GiveUpMS int64 // end the session when nothing has moved for this long; 0: never
+	GiveUpMS int64 // end the session when there is no progress for this long; 0: never
 	// Bases are what commitments open with under a plan with audit; derived when nil.
 	Bases *commit.Generators
-	// Accept takes in a channel that a member sets up; channel.Accept when nil.
+	// Accept accepts a channel that a member opens; channel.Accept when nil.
 	Accept func(key *channel.PrivateKey, enc, info []byte) (*channel.Secret, error)
 }
 
-// Ledger is the account of what the plan's attempts cost, as a party keeps one
-// of its own. Its entries are persisted with the opening of the attempt that they
-// pay for.
+// Ledger records what the plan's attempts cost, as a party's own ledger does. Its entries are
+// persisted with the opening of the attempt that they pay for.
 type Ledger interface {
 	Charge(round, attempt uint32) (entry []byte, seq uint64, err error)
 	Append(entry []byte) error
@@ -62,51 +61,53 @@ type Ledger interface {
 
 // Aggregator is the aggregator in one plan.
 type Aggregator struct {
-	cfg   Config
-	s     protocol.BoundPlan
-	self  uint32
-	n, m  int
-	view  protocol.View
-	eff   *protocol.Effects
-	now   int64
-	seen  int64 // when something last moved
-	pause protocol.Backoff
-	ended bool
+	cfg       Config
+	s         protocol.BoundPlan
+	self      uint32
+	parties   int
+	nodes     int
+	view      protocol.View
+	eff       *protocol.Effects
+	now       int64
+	seen      int64 // time of the last progress
+	startedAt int64
+	backoff   protocol.Backoff
+	ended     bool
 
-	planKey *channel.PrivateKey
-	keyMsg  []byte
-	group   *channel.Secret
-	links   map[uint32]*protocol.Link // without the Opens, which are on disk
-	groups  map[uint32][]byte         // Group messages that this life has signed
-	parties int                       // of links, those of parties
-	began   int64                     // when this life started waiting for parties
+	planKey   *channel.PrivateKey
+	keyMsg    []byte
+	group     *channel.Secret
+	links     map[uint32]*protocol.Link // without the Opens, which are in the store
+	joined    int                       // parties among links
+	groupMsgs map[uint32][]byte         // Group messages signed since the start, by party
 
 	model       []int64
 	modelDigest protocol.Digest
 	maxSum      uint64
 	spares      uint32 // attempts beyond the first, used so far
-	at          attempt
-	last        []protocol.Outgoing // the last result, to say again
-	kept        int                 // how many of its messages are on record; its chunks follow from the sum
-	recorded    int                 // transcript entries
+
+	at       attempt
+	last     []protocol.Outgoing // the last result, to retransmit
+	kept     int                 // how many of its messages are on record; its chunks follow from the sum
+	recorded int                 // transcript entries
 }
 
 // attempt is the open attempt; round 0 before the first.
 type attempt struct {
-	round, attempt uint32
-	open           []byte // the Round message
-	holds          map[uint32]*protocol.Hold
-	agrees         map[uint32]*protocol.Agree
-	commits        map[uint32]account
-	partials       map[uint32]*partial
-	total          *total           // of all chunks of partial sums that are here
-	agreed         []protocol.Entry // the set, once all lists are here
-	digest         *protocol.Digest // its digest
-	accounts       int              // how many of the set's accounts, from the front, are known to be here
+	round, number uint32
+	open          []byte // the Round message
+	holds         map[uint32]*protocol.Hold
+	agrees        map[uint32]*protocol.Agree
+	manifests     map[uint32]manifest
+	partials      map[uint32]*partial
+	total         *total           // of all chunks of partial sums received
+	agreed        []protocol.Entry // the set, once all lists are here
+	digest        *protocol.Digest // its digest
+	present       int              // entries of the set, from the front, whose manifests are here
 }
 
-// account is what matters of a party's signed contribution, which is on disk.
-type account struct {
+// manifest is the part of a party's signed contribution that is kept in memory.
+type manifest struct {
 	bundle     protocol.Digest
 	commitment commit.Commitment
 }
@@ -115,14 +116,25 @@ type account struct {
 func New(cfg Config) (*Aggregator, error) {
 	self, ok := cfg.Session.Plan.Index(cfg.Key.Public())
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleAggregator) {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "aggregator: %w: this identity isn't the aggregator of plan %s", protocol.ErrUnknown, cfg.Session.ID.Short())
+		return nil, protocol.Fail(protocol.ClassIntegrity,
+			"aggregator: %w: this identity isn't the aggregator of plan %s",
+			protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
 	p := cfg.Session.Plan
-	a := &Aggregator{cfg: cfg, s: cfg.Session, self: self, n: p.Parties(), m: p.Computes(), view: cfg.View, links: map[uint32]*protocol.Link{}, groups: map[uint32][]byte{}}
+	a := &Aggregator{
+		cfg:       cfg,
+		s:         cfg.Session,
+		self:      self,
+		parties:   p.Parties(),
+		nodes:     p.Computes(),
+		view:      cfg.View,
+		links:     map[uint32]*protocol.Link{},
+		groupMsgs: map[uint32][]byte{},
+	}
 	if cfg.ResendMS <= 0 {
 		a.cfg.ResendMS = 15_000
 	}
-	a.pause.Base = a.cfg.ResendMS
+	a.backoff.Base = a.cfg.ResendMS
 	if cfg.Accept == nil {
 		a.cfg.Accept = channel.Accept
 	}
@@ -136,19 +148,20 @@ func New(cfg Config) (*Aggregator, error) {
 		}
 	}
 	if a.model = cfg.Model.Initial(); len(a.model) == 0 {
-		return nil, fmt.Errorf("aggregator: the application has an empty model")
+		return nil, errors.New("aggregator: the application has an empty model")
 	}
 	a.modelDigest = protocol.IntDigest(a.model)
 	return a, a.restore()
 }
 
-// Model is the public model as of the last settled round.
+// Model returns the public model after the last settled round.
 func (a *Aggregator) Model() []int64 { return a.model }
 
-// Step takes one event. See protocol.Machine.
+// Step handles one event. See protocol.Machine.
 func (a *Aggregator) Step(now int64, ev protocol.Event) protocol.Effects {
 	var eff protocol.Effects
-	a.eff, a.now = &eff, now
+	a.eff = &eff
+	a.now = now
 	switch e := ev.(type) {
 	case protocol.Start:
 		a.start()
@@ -159,14 +172,15 @@ func (a *Aggregator) Step(now int64, ev protocol.Event) protocol.Effects {
 		a.advance()
 	}
 	if !a.ended {
-		a.idle()
+		a.checkProgress()
 	}
 	a.eff = nil
 	return eff
 }
 
 func (a *Aggregator) start() {
-	a.seen, a.began = a.now, a.now
+	a.seen = a.now
+	a.startedAt = a.now
 	if a.ended {
 		a.eff.Send = append(a.eff.Send, a.last...)
 		a.eff.Finish(protocol.UnmarshalEnd(a.view.Get("done")))
@@ -182,7 +196,7 @@ func (a *Aggregator) start() {
 			return
 		}
 	}
-	a.repeat()
+	a.resend()
 }
 
 // makeKeys draws the plan key and the group key, once per plan.
@@ -227,13 +241,21 @@ func (a *Aggregator) record(data []byte) {
 	a.recorded++
 }
 
-// finish stops the machine. A failure of this process alone (a broken disk,
-// say) leaves everything as it is, for another life to carry on; an end of the
-// session itself is made durable, told to the members, and the keys go.
+// check ends the aggregator on a failure of the attempt.
+func (a *Aggregator) check(err error) {
+	if err != nil && !a.ended {
+		a.finish(fmt.Errorf("aggregator: round %d: %w", a.at.round, err))
+	}
+}
+
+// finish stops the machine. After a failure of this process alone, of a disk for instance, a
+// restarted one continues. The end of the session is made durable and sent to the members, and
+// the keys are deleted.
 func (a *Aggregator) finish(err error) {
 	a.ended = true
 	a.eff.Finish(err)
-	if class := protocol.ClassOf(err); err != nil && class != protocol.ClassQuorum && class != protocol.ClassIntegrity {
+	class := protocol.ClassOf(err)
+	if err != nil && class != protocol.ClassQuorum && class != protocol.ClassIntegrity {
 		return
 	}
 	if err != nil {
@@ -241,7 +263,7 @@ func (a *Aggregator) finish(err error) {
 	}
 	a.eff.Put("done", protocol.MarshalEnd(err))
 	a.eff.Delete("plan-key")
-	a.keepChunks()
+	a.persistChunks()
 	a.eff.Delete("group")
 	for i := range a.self { // in order: a step is a function of its event
 		if a.links[i] != nil {
@@ -250,9 +272,8 @@ func (a *Aggregator) finish(err error) {
 	}
 }
 
-// abort tells the members that and why the session ends; a failure to say so
-// doesn't hide the failure itself. When somebody contradicted what was signed,
-// what they signed goes on record first.
+// abort sends the members the reason for the session's end. If a member contradicted what was
+// signed, the evidence goes on record first. An error of signing does not replace the cause.
 func (a *Aggregator) abort(cause error) {
 	if protocol.ClassOf(cause) == protocol.ClassIntegrity && a.at.round > 0 {
 		a.recordAttempt()
@@ -260,11 +281,11 @@ func (a *Aggregator) abort(cause error) {
 	}
 	if b, err := a.sign(protocol.NewAbort(cause)); err == nil {
 		a.record(b)
-		a.say(protocol.Outgoing{Subject: a.s.SubjectControl(), Data: b})
+		a.sendKept(protocol.Outgoing{Subject: a.s.SubjectControl(), Data: b})
 	}
 }
 
-// errDuplicate is a message that was taken in before: nothing to say about it.
+// errDuplicate is the error of a message that was received before. It is not reported.
 var errDuplicate = errors.New("duplicate")
 
 func (a *Aggregator) deliver(data []byte) {
@@ -289,7 +310,7 @@ func (a *Aggregator) message(data []byte) (*protocol.Envelope, error) {
 	case *protocol.Open:
 		return e, a.opened(e, m, data)
 	case *protocol.Contribution:
-		return e, a.commit(e.From, m, data)
+		return e, a.contribution(e.From, m, data)
 	case *protocol.Hold:
 		return e, a.hold(e.From, m, data)
 	case *protocol.Agree:
@@ -300,20 +321,22 @@ func (a *Aggregator) message(data []byte) (*protocol.Envelope, error) {
 	return e, nil
 }
 
-// idle says the last thing again when nothing moves, gives up when nothing has
-// moved for too long, and asks for a tick.
-func (a *Aggregator) idle() {
+// checkProgress gives up or retransmits when there was no progress for too long, and asks for
+// the next tick.
+func (a *Aggregator) checkProgress() {
 	if a.cfg.GiveUpMS > 0 && a.now >= a.seen+a.cfg.GiveUpMS {
-		a.finish(protocol.Fail(protocol.ClassQuorum, "round %d attempt %d: nothing has moved for %d s; too few members are there", a.at.round, a.at.attempt, a.cfg.GiveUpMS/1000))
+		a.finish(protocol.Fail(protocol.ClassQuorum,
+			"round %d attempt %d: nothing has moved for %d s; too few members are there",
+			a.at.round, a.at.number, a.cfg.GiveUpMS/1000))
 		return
 	}
-	if a.now >= a.pause.Due(a.seen) {
-		a.pause.Retransmitted(a.now)
-		a.repeat()
+	if a.now >= a.backoff.Due(a.seen) {
+		a.backoff.Retransmitted(a.now)
+		a.resend()
 	}
-	wake := a.pause.Due(a.seen)
+	wake := a.backoff.Due(a.seen)
 	if a.at.round == 0 {
-		if d := a.began + int64(a.s.Plan.DeadlineMS); d > a.now {
+		if d := a.startedAt + int64(a.s.Plan.DeadlineMS); d > a.now {
 			wake = min(wake, d)
 		}
 	}
@@ -323,7 +346,8 @@ func (a *Aggregator) idle() {
 	a.eff.Wake = max(wake, a.now+1)
 }
 
-func (a *Aggregator) repeat() {
+// resend retransmits the last messages.
+func (a *Aggregator) resend() {
 	a.eff.Emit(a.s.SubjectKey(a.self), a.keyMsg)
 	a.eff.Send = append(a.eff.Send, a.last...)
 	if a.at.open != nil {

@@ -87,8 +87,8 @@ func TestNothingOfTheLastSumAfterAVoidAttempt(t *testing.T) {
 			r.says(node, &protocol.Agree{Round: 2, Attempt: 1, Set: protocol.SetDigest(r.s, 2, 1, nil)})
 		}
 		said := r.a.last
-		if len(said) != 1 || r.a.at.attempt != 2 {
-			t.Fatalf("%s: no void attempt: %d messages, attempt %d", name, len(said), r.a.at.attempt)
+		if len(said) != 1 || r.a.at.number != 2 {
+			t.Fatalf("%s: no void attempt: %d messages, attempt %d", name, len(said), r.a.at.number)
 		}
 		if err := r.start(model); err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -8,9 +8,9 @@ import (
 	"choir/protocol"
 )
 
-// opened accepts a member's channel and answers with the group key; a repeated
-// Open gets the same answer again. Compute nodes get no group key: they need
-// nothing that is sealed under it.
+// opened accepts a member's channel and answers a party with the group key; a repeated Open
+// gets the same answer. Compute nodes get no group key: nothing that they need is sealed
+// under it.
 func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error {
 	if m.To != a.self {
 		return fmt.Errorf("%w: an open from %s isn't for the aggregator", protocol.ErrUnknown, a.s.Name(e.From))
@@ -25,7 +25,8 @@ func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte)
 		return errDuplicate
 	}
 	if m.Key != protocol.KeyDigest(a.s, a.self, a.planKey.Public()) {
-		return fmt.Errorf("%w: %s opened a channel to a key that isn't the aggregator's", protocol.ErrMismatch, a.s.Name(e.From))
+		return fmt.Errorf("%w: %s opened a channel to a key that isn't the aggregator's",
+			protocol.ErrMismatch, a.s.Name(e.From))
 	}
 	secret, err := a.cfg.Accept(a.planKey, m.Enc, a.s.ChannelInfo(e.From, a.self, m.Key))
 	if err != nil {
@@ -33,21 +34,27 @@ func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte)
 	}
 	link := &protocol.Link{Secret: secret}
 	a.keepLink(e.From, link)
-	a.eff.Put(fmt.Sprintf("channel/%d", e.From), protocol.MarshalLink(&protocol.Link{Secret: secret, Open: data}))
+	stored := &protocol.Link{Secret: secret, Open: data}
+	a.eff.Put(fmt.Sprintf("channel/%d", e.From), protocol.MarshalLink(stored))
 	a.record(data)
 	a.seen = a.now
-	a.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: a.s.Name(e.From), Count: len(a.links), Total: a.n + a.m})
+	a.eff.Note(protocol.Notice{
+		Code:  protocol.NoteJoined,
+		Peer:  a.s.Name(e.From),
+		Count: len(a.links),
+		Total: a.parties + a.nodes,
+	})
 	return a.sendGroup(e.From, link)
 }
 
 func (a *Aggregator) keepLink(from uint32, link *protocol.Link) {
 	a.links[from] = link
 	if a.s.Plan.Is(from, protocol.RoleParty) {
-		a.parties++
+		a.joined++
 	}
 }
 
-// storedOpen is the Open that made a member's channel.
+// storedOpen returns the Open that made a member's channel.
 func (a *Aggregator) storedOpen(from uint32) []byte {
 	b := protocol.StepView{View: a.view, Step: a.eff}.Get(fmt.Sprintf("channel/%d", from))
 	if len(b) < channel.SecretSize {
@@ -67,10 +74,10 @@ func (a *Aggregator) sendGroup(to uint32, link *protocol.Link) error {
 	return err
 }
 
-// groupFor is a party's group key, signed once in a life: everybody gets it again when
-// the session ends.
+// groupFor returns the message with a party's group key. It is signed once: all parties get
+// it again when the session ends.
 func (a *Aggregator) groupFor(to uint32, link *protocol.Link) (protocol.Outgoing, error) {
-	o := protocol.Outgoing{Subject: a.s.SubjectGroup(to), Data: a.groups[to]}
+	o := protocol.Outgoing{Subject: a.s.SubjectGroup(to), Data: a.groupMsgs[to]}
 	if o.Data != nil {
 		return o, nil
 	}
@@ -79,16 +86,15 @@ func (a *Aggregator) groupFor(to uint32, link *protocol.Link) (protocol.Outgoing
 		return o, err
 	}
 	if o.Data, err = a.sign(&protocol.Group{To: to, Sealed: sealed}); err == nil {
-		a.groups[to] = o.Data
+		a.groupMsgs[to] = o.Data
 	}
 	return o, err
 }
 
-// lastWords adds every party's group key to what is said last: once the
-// aggregator has ended there is nobody to ask for a lost one, and without it a
-// party can't open the results.
-func (a *Aggregator) lastWords() error {
-	for i := range uint32(a.n) {
+// keepGroupKeys adds every party's group key to the last messages: after the aggregator has
+// ended a lost one cannot be requested, and a party needs it to open the results.
+func (a *Aggregator) keepGroupKeys() error {
+	for i := range uint32(a.parties) {
 		if a.links[i] == nil {
 			continue
 		}
@@ -96,15 +102,15 @@ func (a *Aggregator) lastWords() error {
 		if err != nil {
 			return err
 		}
-		a.say(o)
+		a.sendKept(o)
 	}
 	return nil
 }
 
-// gathered decides when the first round opens: every node is there, and every
-// party, or N_min of them once the deadline is over.
-func (a *Aggregator) gathered() bool {
-	late := a.now >= a.began+int64(a.s.Plan.DeadlineMS)
-	nodes := len(a.links) - a.parties
-	return nodes == a.m && (a.parties == a.n || (late && a.parties >= int(a.s.Plan.MinParties)))
+// ready reports whether the first round may open: all nodes have joined, and all parties, or
+// N_min of them after the deadline.
+func (a *Aggregator) ready() bool {
+	late := a.now >= a.startedAt+int64(a.s.Plan.DeadlineMS)
+	nodes := len(a.links) - a.joined
+	return nodes == a.nodes && (a.joined == a.parties || (late && a.joined >= int(a.s.Plan.MinParties)))
 }

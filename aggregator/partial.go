@@ -10,23 +10,27 @@ import (
 	"choir/protocol"
 )
 
-// partial is what a node has sent of its partial sum. The vector is kept once, in the
-// form that the transcript records; the round's sum takes it in as it comes.
+// partial is what has arrived of a node's partial sum. The vector is kept once, as the
+// transcript records it; its chunks are added to the round's sum as they arrive.
 type partial struct {
-	head   *protocol.Partial
-	headAt []byte
-	record []byte   // the transcript's entry; elements from its second byte on
-	seals  [][]byte // of the chunks: the last bytes of their ciphertexts; nil for those that aren't here
-	hash   *protocol.VectorHash
-	hashed int             // chunks that hash has taken in, in order
-	vector protocol.Digest // once all of it is here
-	fits   bool            // checkPartial found nothing to say
+	head    *protocol.Partial
+	headMsg []byte
+	record  []byte   // the transcript's entry; elements from its second byte on
+	tags    [][]byte // by chunk: its authentication tag; nil for those that have not arrived
+	hash    *protocol.VectorHash
+	hashed  int             // chunks that hash covers, in order
+	vector  protocol.Digest // once it is whole
+	checked bool            // checkPartial found no contradiction
 }
 
 func (a *Aggregator) partialOf(node uint32) *partial {
 	p := a.at.partials[node]
 	if p == nil {
-		p = &partial{record: protocol.EmptyTranscriptVector(a.s.Plan.Elements()), seals: make([][]byte, a.s.Chunks()), hash: protocol.NewVectorHash()}
+		p = &partial{
+			record: protocol.EmptyTranscriptVector(a.s.Plan.Elements()),
+			tags:   make([][]byte, a.s.Chunks()),
+			hash:   protocol.NewVectorHash(),
+		}
 		a.at.partials[node] = p
 	}
 	if a.at.total == nil {
@@ -35,26 +39,28 @@ func (a *Aggregator) partialOf(node uint32) *partial {
 	return p
 }
 
-// place is where the record has a chunk's elements: room for them, and no more.
-func (a *Aggregator) place(p *partial, chunk int) []byte {
+// chunkOf returns the part of the record for a chunk's elements, with no spare capacity.
+func (a *Aggregator) chunkOf(p *partial, chunk int) []byte {
 	lo := 1 + chunk*xof.ChunkElements*field.ElementSize
 	hi := lo + a.s.ChunkLen(chunk)*field.ElementSize
 	return p.record[lo:hi:hi]
 }
 
+// partial accepts the signed head of a partial sum.
 func (a *Aggregator) partial(from uint32, m *protocol.Partial, data []byte) error {
-	if err := a.when(m.Round, m.Attempt); err != nil {
+	if err := a.checkAttempt(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	if err := a.keep("psum", from, data); err != nil {
+	if err := a.accept("psum", from, data); err != nil {
 		return err
 	}
 	p := a.partialOf(from)
-	p.head, p.headAt = m, data
+	p.head = m
+	p.headMsg = data
 	return nil
 }
 
-// chunk takes in a piece of a partial sum.
+// chunk accepts a chunk of a partial sum.
 func (a *Aggregator) chunk(data []byte) error {
 	c, err := protocol.ViewChunk(data)
 	if err != nil {
@@ -63,7 +69,7 @@ func (a *Aggregator) chunk(data []byte) error {
 	if c.To != a.self || c.Purpose != protocol.PurposePartial || !a.s.Plan.Is(c.From, protocol.RoleCompute) {
 		return fmt.Errorf("%w: a chunk that isn't a partial sum for the aggregator", protocol.ErrUnknown)
 	}
-	if err := a.when(c.Round, c.Attempt); err != nil {
+	if err := a.checkAttempt(c.Round, c.Attempt); err != nil {
 		return err
 	}
 	if err := a.addChunk(c); err != nil {
@@ -72,7 +78,7 @@ func (a *Aggregator) chunk(data []byte) error {
 	a.eff.Put(a.key("psum", c.From, c.Index), data)
 	a.seen = a.now
 	if p := a.partialOf(c.From); p.whole() {
-		a.eff.Ahead = append(a.eff.Ahead, p.record) // what the transcript gets of it stays as it is
+		a.eff.Ahead = append(a.eff.Ahead, p.record) // it does not change any more
 	}
 	return nil
 }
@@ -82,45 +88,47 @@ func (a *Aggregator) addChunk(c *protocol.Chunk) error {
 	if link == nil {
 		return fmt.Errorf("%w: %s has no channel to the aggregator", protocol.ErrEarly, a.s.Name(c.From))
 	}
-	p, i := a.partialOf(c.From), int(c.Index)
-	if uint64(c.Index) >= uint64(len(p.seals)) {
-		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, len(p.seals))
+	p := a.partialOf(c.From)
+	if uint64(c.Index) >= uint64(len(p.tags)) {
+		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, len(p.tags))
 	}
-	seal := sealOf(c.Ciphertext)
-	if have := p.seals[i]; bytes.Equal(have, seal) && have != nil {
-		return errDuplicate
-	}
-	if p.seals[i] != nil {
-		if _, err := a.s.OpenChunk(link.Secret, c); err != nil { // before anybody is accused: only the node can have sealed it
+	i := int(c.Index)
+	tag := tagOf(c.Ciphertext)
+	if have := p.tags[i]; have != nil {
+		if bytes.Equal(have, tag) {
+			return errDuplicate
+		}
+		// Opening comes before the accusation: only the node can have sealed the chunk.
+		if _, err := a.s.OpenChunk(link.Secret, c); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: chunk %d of %s's partial sum", protocol.ErrEquivocate, c.Index, a.s.Name(c.From))
 	}
-	plain, err := a.s.OpenChunkTo(a.place(p, i)[:0], link.Secret, c)
+	plain, err := a.s.OpenChunkTo(a.chunkOf(p, i)[:0], link.Secret, c)
 	if err != nil {
 		return err
 	}
-	if err := a.at.total.add(i, plain, a.m); err != nil {
-		return fmt.Errorf("%w: chunk %d of %s's partial sum: %w", protocol.ErrMalformed, c.Index, a.s.Name(c.From), err)
+	if err := a.at.total.add(i, plain, a.nodes); err != nil {
+		return fmt.Errorf("%w: chunk %d of %s's partial sum: %w",
+			protocol.ErrMalformed, c.Index, a.s.Name(c.From), err)
 	}
-	p.seals[i] = seal
-	a.digest(p)
+	p.tags[i] = tag
+	a.hashChunks(p)
 	return nil
 }
 
-// sealOf is what tells a chunk that came before from another one: the tag. Who doesn't
-// know the key can't make another chunk with it; the node itself could, and would
-// have it overlooked, as it is bound by the digest that it signs for the vector.
-// Hashing the chunk as well would cost as much as that digest does.
-func sealOf(ciphertext []byte) []byte {
+// tagOf returns a copy of a ciphertext's authentication tag, which tells a duplicate chunk
+// from another one. Only the node, which has the key, can make another chunk with the same
+// tag, and it gains nothing: the digest that it signs for the vector binds it.
+// Hashing the chunk instead would cost as much as that digest.
+func tagOf(ciphertext []byte) []byte {
 	return append([]byte{}, ciphertext[max(0, len(ciphertext)-channel.Overhead):]...)
 }
 
-// digest takes into the vector's digest what has come in order: each chunk once, when
-// it comes, and not the whole vector whenever something else does.
-func (a *Aggregator) digest(p *partial) {
-	for p.hashed < len(p.seals) && p.seals[p.hashed] != nil {
-		p.hash.Write(a.place(p, p.hashed))
+// hashChunks extends the vector's digest by the chunks that have arrived in order, each once.
+func (a *Aggregator) hashChunks(p *partial) {
+	for p.hashed < len(p.tags) && p.tags[p.hashed] != nil {
+		p.hash.Write(a.chunkOf(p, p.hashed))
 		p.hashed++
 	}
 	if p.whole() {
@@ -128,54 +136,64 @@ func (a *Aggregator) digest(p *partial) {
 	}
 }
 
-func (p *partial) whole() bool { return p.hashed == len(p.seals) }
+// whole reports whether all chunks have arrived.
+func (p *partial) whole() bool { return p.hashed == len(p.tags) }
 
-// summed: every node has revealed, over the set that all of them signed, the
-// vector that it signed for.
-func (a *Aggregator) summed() bool {
-	if len(a.at.agrees) < a.m || len(a.at.holds) < a.m || a.voided() != nil {
-		return false
-	}
-	for k := range a.m {
+// checkPartials checks the partial sums that are complete, in the nodes' order, up to the
+// first that is not. All agrees and lists must have arrived. An error is evidence against a
+// node: the session cannot continue.
+func (a *Aggregator) checkPartials() error {
+	for k := range a.nodes {
 		p := a.at.partials[a.node(k)]
 		if p == nil || p.head == nil || !p.whole() {
-			return false
+			return nil
 		}
-		if p.fits {
+		if p.checked {
 			continue
 		}
 		if err := a.checkPartial(a.node(k), p); err != nil {
-			a.finish(err)
-			return false
+			return err
 		}
-		p.fits = true
+		p.checked = true
 	}
-	return a.accounted()
+	return nil
 }
 
-// accounted: every contribution that the sum counts is here as its party signed
-// it, so that the transcript shows it. Nodes say them again with their partial
-// sums when one was lost.
-func (a *Aggregator) accounted() bool {
-	for set := a.set(); a.at.accounts < len(set); a.at.accounts++ {
-		e := set[a.at.accounts]
-		if c, ok := a.at.commits[e.Party]; !ok || c.bundle != e.Bundle {
-			return false
-		}
-	}
-	return true
-}
-
-// checkPartial holds a node to what it signed. A contradiction is proof against
-// the node: the session can't go on with it and the abort names it.
+// checkPartial compares a partial sum with what its node signed.
 func (a *Aggregator) checkPartial(node uint32, p *partial) error {
 	switch {
 	case p.head.Set != a.at.agrees[node].Set:
-		return protocol.Fail(protocol.ClassIntegrity, "%w: %s revealed over another set than it agreed to", protocol.ErrMismatch, a.s.Name(node))
+		return protocol.Fail(protocol.ClassIntegrity, "%w: %s revealed over another set than it agreed to",
+			protocol.ErrMismatch, a.s.Name(node))
 	case p.vector != p.head.Vector:
-		return protocol.Fail(protocol.ClassIntegrity, "%w: %s sent another partial sum than it signed", protocol.ErrMismatch, a.s.Name(node))
+		return protocol.Fail(protocol.ClassIntegrity, "%w: %s sent another partial sum than it signed",
+			protocol.ErrMismatch, a.s.Name(node))
 	case a.setDigest() != p.head.Set:
-		return protocol.Fail(protocol.ClassIntegrity, "%w: the nodes agreed to another set than the intersection of their lists", protocol.ErrMismatch)
+		return protocol.Fail(protocol.ClassIntegrity,
+			"%w: the nodes agreed to another set than the intersection of their lists", protocol.ErrMismatch)
 	}
 	return nil
+}
+
+// countManifests counts the set's contributions whose manifests are here as the nodes agreed
+// on them, from the front up to the first that is missing. Nodes retransmit manifests with
+// their partial sums.
+func (a *Aggregator) countManifests() {
+	for set := a.set(); a.at.present < len(set); a.at.present++ {
+		e := set[a.at.present]
+		if c, ok := a.at.manifests[e.Party]; !ok || c.bundle != e.Bundle {
+			return
+		}
+	}
+}
+
+// summed reports whether every node has revealed the partial sum that it signed, over the
+// agreed set, and the manifest of every contribution in it is here for the transcript.
+func (a *Aggregator) summed() bool {
+	for k := range a.nodes {
+		if p := a.at.partials[a.node(k)]; p == nil || !p.checked {
+			return false
+		}
+	}
+	return a.at.present == len(a.set())
 }

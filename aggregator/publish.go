@@ -9,12 +9,13 @@ import (
 	"choir/protocol"
 )
 
-// sumKey is the record of the last result's aggregate, in its packed form; empty when it is
-// the model. Its sealed chunks follow from it, to the byte, and aren't kept as long as there is
-// the group key.
+// sumKey is the record of the last result's aggregate in its packed form, empty when it is the
+// model. The sealed chunks follow from it, byte for byte, and are not stored as long as the
+// group key exists.
 const sumKey = "last/sum"
 
-// publish signs a result and seals the aggregate for the members; packed is the record of it.
+// publish signs a result and seals the aggregate for the members; packed is its record. A void
+// result has no sum.
 func (a *Aggregator) publish(r *protocol.Result, sum []int64, packed []byte) error {
 	head, err := a.sign(r)
 	if err != nil {
@@ -25,8 +26,9 @@ func (a *Aggregator) publish(r *protocol.Result, sum []int64, packed []byte) err
 		a.eff.Delete(lastKey(i))
 	}
 	a.eff.Delete(sumKey)
-	a.last, a.kept = nil, 0
-	a.say(protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, "head"), Data: head})
+	a.last = nil
+	a.kept = 0
+	a.sendKept(protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, "head"), Data: head})
 	if sum == nil {
 		return nil
 	}
@@ -35,37 +37,44 @@ func (a *Aggregator) publish(r *protocol.Result, sum []int64, packed []byte) err
 		return err
 	}
 	a.eff.Put(sumKey, packed)
-	a.eff.Send, a.last = append(a.eff.Send, chunks...), append(a.last, chunks...)
+	a.eff.Send = append(a.eff.Send, chunks...)
+	a.last = append(a.last, chunks...)
 	return nil
 }
 
 // seal makes the aggregate's chunks for the members, the same ones each time.
 func (a *Aggregator) seal(r *protocol.Result, sum []int64) ([]protocol.Outgoing, error) {
-	c := protocol.Context{From: a.self, To: protocol.Everyone, Round: r.Round, Attempt: r.Attempt, Purpose: protocol.PurposeResult}
-	sealer, err := a.s.Sealer(a.group, c)
+	sealer, err := a.s.Sealer(a.group, protocol.Context{
+		From:    a.self,
+		To:      protocol.Everyone,
+		Round:   r.Round,
+		Attempt: r.Attempt,
+		Purpose: protocol.PurposeResult,
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := make([]protocol.Outgoing, a.s.Chunks())
 	parallel.Do(len(out), func(i int) {
 		lo := i * xof.ChunkElements
-		b, _ := sealer.Seal(i, func(plain []byte) { protocol.AppendInts(plain[:0], sum[lo:lo+a.s.ChunkLen(i)]) })
+		ints := sum[lo : lo+a.s.ChunkLen(i)]
+		b, _ := sealer.Seal(i, func(plain []byte) { protocol.AppendInts(plain[:0], ints) })
 		out[i] = protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, strconv.Itoa(i)), Data: b}
 	})
 	return out, nil
 }
 
-// say sends a signed message of the last result, and keeps it, one record a message, to say
-// it again.
-func (a *Aggregator) say(o protocol.Outgoing) {
+// sendKept sends a signed message and adds it to the last result, in one record, for
+// retransmission.
+func (a *Aggregator) sendKept(o protocol.Outgoing) {
 	a.eff.Put(lastKey(a.kept), o.Data)
 	a.eff.Send = append(a.eff.Send, o)
-	a.last, a.kept = append(a.last, o), a.kept+1
+	a.addLast(o.Subject, o.Data)
 }
 
-// keepChunks puts all of the last result on record, in order: nobody can seal its chunks
-// again without the group key.
-func (a *Aggregator) keepChunks() {
+// persistChunks puts all messages of the last result on record, in order: without the group
+// key its chunks cannot be sealed again.
+func (a *Aggregator) persistChunks() {
 	for i, o := range a.last {
 		a.eff.Put(lastKey(i), o.Data)
 	}
@@ -75,27 +84,27 @@ func (a *Aggregator) keepChunks() {
 
 func lastKey(i int) string { return fmt.Sprintf("last/%08d", i) }
 
-// restoreLast reads what the last result was said with, and seals its aggregate again.
+// restoreLast reads the messages of the last result and seals its aggregate again.
 func (a *Aggregator) restoreLast() error {
 	for _, key := range a.view.Keys("last/") {
 		if key == sumKey {
 			continue
 		}
 		data := a.view.Get(key)
-		if err := a.restoreSaid(data); err != nil {
+		if err := a.restoreLastMessage(data); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	return nil
 }
 
-// restoreSaid takes in a message of the last result, with the aggregate behind a result whose
-// chunks aren't on record.
-func (a *Aggregator) restoreSaid(data []byte) error {
+// restoreLastMessage restores a message of the last result. After a result whose chunks are not
+// on record it restores the aggregate.
+func (a *Aggregator) restoreLastMessage(data []byte) error {
 	if protocol.IsChunk(data) {
 		c, err := protocol.ViewChunk(data)
 		if err == nil {
-			a.restored(a.s.SubjectResult(c.Round, c.Attempt, strconv.Itoa(int(c.Index))), data)
+			a.addLast(a.s.SubjectResult(c.Round, c.Attempt, strconv.Itoa(int(c.Index))), data)
 		}
 		return err
 	}
@@ -105,20 +114,22 @@ func (a *Aggregator) restoreSaid(data []byte) error {
 	}
 	switch m := m.(type) {
 	case *protocol.Result:
-		a.restored(a.s.SubjectResult(m.Round, m.Attempt, "head"), data)
+		a.addLast(a.s.SubjectResult(m.Round, m.Attempt, "head"), data)
 		return a.restoreSum(m)
 	case *protocol.Group:
-		a.restored(a.s.SubjectGroup(m.To), data)
+		a.addLast(a.s.SubjectGroup(m.To), data)
 	case *protocol.Abort:
-		a.restored(a.s.SubjectControl(), data)
+		a.addLast(a.s.SubjectControl(), data)
 	default:
 		return fmt.Errorf("a %T isn't a part of a result", m)
 	}
 	return nil
 }
 
-func (a *Aggregator) restored(subject string, data []byte) {
-	a.last, a.kept = append(a.last, protocol.Outgoing{Subject: subject, Data: data}), a.kept+1
+// addLast adds a message that is on record to the last result.
+func (a *Aggregator) addLast(subject string, data []byte) {
+	a.last = append(a.last, protocol.Outgoing{Subject: subject, Data: data})
+	a.kept++
 }
 
 // restoreSum seals the aggregate of the last result again, if it is on record.

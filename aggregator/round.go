@@ -9,32 +9,38 @@ import (
 	"choir/protocol"
 )
 
-// advance does whatever the session is ready for.
+// advance does what the session is ready for.
 func (a *Aggregator) advance() {
-	switch {
-	case a.at.round == 0:
-		if a.gathered() {
-			a.must(a.open(1, 1))
+	if a.at.round == 0 {
+		if a.ready() {
+			a.check(a.openAttempt(1, 1))
 		}
-	case a.summed():
-		a.must(a.settle())
-	case len(a.at.agrees) == a.m:
-		if why := a.voided(); why != nil {
-			a.must(a.void(why))
-		}
+		return
+	}
+	if len(a.at.agrees) < a.nodes {
+		return
+	}
+	if why := a.voided(); why != nil {
+		a.check(a.void(why))
+		return
+	}
+	if len(a.at.holds) < a.nodes {
+		return
+	}
+	if err := a.checkPartials(); err != nil {
+		a.finish(err)
+		return
+	}
+	a.countManifests()
+	if a.summed() {
+		a.check(a.settle())
 	}
 }
 
-func (a *Aggregator) must(err error) {
-	if err != nil && !a.ended {
-		a.finish(fmt.Errorf("aggregator: round %d: %w", a.at.round, err))
-	}
-}
-
-// open starts an attempt on the current model. Under a plan that has expired none starts.
-func (a *Aggregator) open(round, number uint32) error {
+// openAttempt opens an attempt on the current model, unless the plan has expired.
+func (a *Aggregator) openAttempt(round, number uint32) error {
 	if a.now/1000 > a.s.Plan.NotAfter {
-		a.at = attempt{round: a.at.round, attempt: a.at.attempt} // it is over, and on record
+		a.at = attempt{round: a.at.round, number: a.at.number} // it is over and on record
 		return protocol.Fail(protocol.ClassIntegrity, "%w: round %d doesn't begin", protocol.ErrExpired, round)
 	}
 	if err := a.charge(round, number); err != nil {
@@ -48,12 +54,17 @@ func (a *Aggregator) open(round, number uint32) error {
 	a.eff.Put("round", b)
 	a.record(b)
 	a.eff.Emit(a.s.SubjectControl(), b)
-	a.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: round, Attempt: number, Total: int(a.s.Plan.Rounds)})
+	a.eff.Note(protocol.Notice{
+		Code:    protocol.NoteRound,
+		Round:   round,
+		Attempt: number,
+		Total:   int(a.s.Plan.Rounds),
+	})
 	a.seen = a.now
 	return nil
 }
 
-// charge puts the attempt on the plan's ledger, durable with its opening.
+// charge records the attempt in the plan's ledger, durable with its opening.
 func (a *Aggregator) charge(round, number uint32) error {
 	if a.cfg.Ledger == nil {
 		return nil
@@ -67,42 +78,49 @@ func (a *Aggregator) charge(round, number uint32) error {
 }
 
 func (a *Aggregator) begin(round, number uint32, open []byte) {
-	a.at = attempt{round: round, attempt: number, open: open, holds: map[uint32]*protocol.Hold{},
-		agrees: map[uint32]*protocol.Agree{}, commits: map[uint32]account{}, partials: map[uint32]*partial{}}
+	a.at = attempt{
+		round:     round,
+		number:    number,
+		open:      open,
+		holds:     map[uint32]*protocol.Hold{},
+		agrees:    map[uint32]*protocol.Agree{},
+		manifests: map[uint32]manifest{},
+		partials:  map[uint32]*partial{},
+	}
 }
 
-// forget deletes what only the open attempt needed.
+// forget deletes the attempt's records, those of the step under way included.
 func (a *Aggregator) forget() {
-	memory := protocol.StepView{View: a.view, Step: a.eff} // what this step took in goes as well
+	view := protocol.StepView{View: a.view, Step: a.eff}
 	for _, kind := range []string{"commit", "hold", "agree", "psum"} {
-		for _, key := range memory.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.attempt)) {
+		for _, key := range view.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.number)) {
 			a.eff.Delete(key)
 		}
 	}
 }
 
-// when refuses what isn't for the open attempt.
-func (a *Aggregator) when(round, number uint32) error {
+// checkAttempt refuses a message that is not for the open attempt.
+func (a *Aggregator) checkAttempt(round, number uint32) error {
 	switch {
-	case round == a.at.round && number == a.at.attempt:
+	case round == a.at.round && number == a.at.number:
 		return nil
-	case round < a.at.round || (round == a.at.round && number < a.at.attempt):
-		return errDuplicate // of an attempt that is settled
+	case round < a.at.round || (round == a.at.round && number < a.at.number):
+		return errDuplicate // of a settled attempt
 	}
 	return fmt.Errorf("%w: round %d attempt %d", protocol.ErrEarly, round, number)
 }
 
 func (a *Aggregator) key(kind string, member uint32, rest ...any) string {
-	key := fmt.Sprintf("%s/%d/%d/%d", kind, a.at.round, a.at.attempt, member)
+	key := fmt.Sprintf("%s/%d/%d/%d", kind, a.at.round, a.at.number, member)
 	for _, r := range rest {
 		key += fmt.Sprintf("/%v", r)
 	}
 	return key
 }
 
-// keep takes in a member's message for the attempt, once; another one for the
-// same purpose is equivocation.
-func (a *Aggregator) keep(kind string, from uint32, data []byte) error {
+// accept stores a member's message of a kind for the attempt, once; another one of the same
+// kind is equivocation.
+func (a *Aggregator) accept(kind string, from uint32, data []byte) error {
 	key := a.key(kind, from)
 	if have := (protocol.StepView{View: a.view, Step: a.eff}).Get(key); have != nil {
 		if !bytes.Equal(have, data) {
@@ -115,49 +133,44 @@ func (a *Aggregator) keep(kind string, from uint32, data []byte) error {
 	return nil
 }
 
-// commit keeps a party's account for the transcript. Once the set is agreed, an
-// account that it doesn't count makes way for the one that it does: a party that
-// signed two, one for the nodes and one for the aggregator, must not stop the round.
-func (a *Aggregator) commit(from uint32, m *protocol.Contribution, data []byte) error {
-	if err := a.when(m.Round, m.Attempt); err != nil {
+// contribution keeps a party's manifest for the transcript. When the set is agreed, the
+// manifest that it counts replaces another one: a party that signs two, one for the nodes and
+// one for the aggregator, must not stop the round.
+func (a *Aggregator) contribution(from uint32, m *protocol.Contribution, data []byte) error {
+	if err := a.checkAttempt(m.Round, m.Attempt); err != nil {
 		return err
 	}
 	bundle, err := m.BundleDigest(a.s, from)
 	if err != nil {
 		return err
 	}
-	if have, ok := a.at.commits[from]; ok && have.bundle != bundle && a.counts(from, bundle) {
+	if have, ok := a.at.manifests[from]; ok && have.bundle != bundle && a.counts(from, bundle) {
 		a.eff.Put(a.key("commit", from), data)
 		a.seen = a.now
-	} else if err := a.keep("commit", from, data); err != nil {
+	} else if err := a.accept("commit", from, data); err != nil {
 		return err
 	}
-	a.at.commits[from] = account{bundle, m.Commitment}
+	a.at.manifests[from] = manifest{bundle, m.Commitment}
 	return nil
 }
 
-// counts reports that all lists are here and have the contribution in common.
+// counts reports whether all lists have arrived and have the contribution in common.
 func (a *Aggregator) counts(party uint32, bundle protocol.Digest) bool {
-	e, ok := protocol.Find(a.agreedSet(), party)
+	if len(a.at.holds) < a.nodes {
+		return false
+	}
+	e, ok := protocol.Find(a.set(), party)
 	return ok && e.Bundle == bundle
 }
 
-// agreedSet is the set when all lists are here, nil before.
-func (a *Aggregator) agreedSet() []protocol.Entry {
-	if len(a.at.holds) < a.m {
-		return nil
-	}
-	return a.set()
-}
-
 func (a *Aggregator) hold(from uint32, m *protocol.Hold, data []byte) error {
-	if err := a.when(m.Round, m.Attempt); err != nil {
+	if err := a.checkAttempt(m.Round, m.Attempt); err != nil {
 		return err
 	}
 	if err := a.s.CheckSet(m.Entries); err != nil {
 		return err
 	}
-	if err := a.keep("hold", from, data); err != nil {
+	if err := a.accept("hold", from, data); err != nil {
 		return err
 	}
 	a.at.holds[from] = m
@@ -165,23 +178,24 @@ func (a *Aggregator) hold(from uint32, m *protocol.Hold, data []byte) error {
 }
 
 func (a *Aggregator) agree(from uint32, m *protocol.Agree, data []byte) error {
-	if err := a.when(m.Round, m.Attempt); err != nil {
+	if err := a.checkAttempt(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	if err := a.keep("agree", from, data); err != nil {
+	if err := a.accept("agree", from, data); err != nil {
 		return err
 	}
 	a.at.agrees[from] = m
 	return nil
 }
 
-// voided says why the agreed sets allow no reveal, nil when they do. No honest
-// node reveals then, so a new attempt is safe.
+// voided returns the reason for which the agreed sets allow no reveal, nil if they do allow
+// it. No honest node reveals then, so a new attempt is safe.
 func (a *Aggregator) voided() error {
 	first := a.at.agrees[a.node(0)]
-	for k := range a.m {
+	for k := range a.nodes {
 		if g := a.at.agrees[a.node(k)]; g.Set != first.Set || g.Count != first.Count {
-			return fmt.Errorf("%w: %s and %s signed different sets", protocol.ErrMismatch, a.s.Name(a.node(0)), a.s.Name(a.node(k)))
+			return fmt.Errorf("%w: %s and %s signed different sets",
+				protocol.ErrMismatch, a.s.Name(a.node(0)), a.s.Name(a.node(k)))
 		}
 	}
 	if first.Count < a.s.Plan.MinParties {
@@ -190,11 +204,11 @@ func (a *Aggregator) voided() error {
 	return nil
 }
 
-// void ends an attempt in which nothing is revealed and opens another, as long
-// as the budget pays for one.
+// void ends an attempt in which nothing is revealed and opens another, if the plan has a spare
+// one left.
 func (a *Aggregator) void(why error) error {
-	r := &protocol.Result{Round: a.at.round, Attempt: a.at.attempt, Outcome: protocol.OutcomeVoid}
-	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Detail: r.Outcome.String(), Err: why})
+	r := &protocol.Result{Round: a.at.round, Attempt: a.at.number, Outcome: protocol.OutcomeVoid}
+	a.noteResult(r, 0, why)
 	a.recordAttempt()
 	if err := a.publish(r, nil, nil); err != nil {
 		return err
@@ -205,14 +219,26 @@ func (a *Aggregator) void(why error) error {
 	}
 	a.spares++
 	a.eff.Put("attempts", binary.BigEndian.AppendUint32(nil, a.spares))
-	return a.open(r.Round, r.Attempt+1)
+	return a.openAttempt(r.Round, r.Attempt+1)
 }
 
-// settle takes the sum of the partial sums, moves the model, publishes the result and
-// opens the next round.
+func (a *Aggregator) noteResult(r *protocol.Result, total int, why error) {
+	a.eff.Note(protocol.Notice{
+		Code:    protocol.NoteResult,
+		Round:   r.Round,
+		Attempt: r.Attempt,
+		Count:   len(r.Set),
+		Total:   total,
+		Detail:  r.Outcome.String(),
+		Err:     why,
+	})
+}
+
+// settle moves the model by the sum of the partial sums, publishes the result and opens the
+// next round.
 func (a *Aggregator) settle() error {
-	r := &protocol.Result{Round: a.at.round, Attempt: a.at.attempt, Set: a.set()}
-	for k := range a.m {
+	r := &protocol.Result{Round: a.at.round, Attempt: a.at.number, Set: a.set()}
+	for k := range a.nodes {
 		r.Partials = append(r.Partials, a.at.partials[a.node(k)].head.Vector)
 	}
 	ints, digest, packed := a.at.total.end()
@@ -224,32 +250,35 @@ func (a *Aggregator) settle() error {
 	if model == nil { // the sum is the model: one record has both
 		model, packed = packed, nil
 	}
-	a.eff.Note(protocol.Notice{Code: protocol.NoteResult, Round: r.Round, Attempt: r.Attempt, Count: len(r.Set), Total: a.n, Detail: r.Outcome.String(), Err: why})
+	a.noteResult(r, a.parties, why)
 	a.recordAttempt()
 	a.recordPartials()
 	if err := a.publish(r, ints, packed); err != nil {
 		return err
 	}
-	a.model, a.modelDigest = next, r.Next
+	a.model = next
+	a.modelDigest = r.Next
 	a.eff.Put("model", model)
 	a.forget()
 	if r.Round == a.s.Plan.Rounds {
 		a.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: r.Round})
-		if err := a.lastWords(); err != nil {
+		if err := a.keepGroupKeys(); err != nil {
 			return err
 		}
 		a.finish(nil)
 		return nil
 	}
-	return a.open(r.Round+1, 1)
+	return a.openAttempt(r.Round+1, 1)
 }
 
-// decide moves the model by the sum. why is what the sum is rejected for; the model stays
-// then. packed is the next model's packed form, nil when the model is the sum.
+// decide moves the model by the sum and sets the result's outcome and next model. why is the
+// reason for which the sum is rejected; the model stays then. packed is the next model's
+// packed form, nil when the model is the sum.
 func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, packed []byte, why error) {
 	r.Outcome = protocol.OutcomeAccepted
 	if next, why = a.fold(sum); why != nil {
-		r.Outcome, next = protocol.OutcomeRejected, a.model
+		r.Outcome = protocol.OutcomeRejected
+		next = a.model
 	}
 	if r.Next = protocol.ReuseIntDigest(r.Aggregate, sum, next); r.Next != r.Aggregate {
 		packed = protocol.PackInts(next)
@@ -257,17 +286,18 @@ func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, pack
 	return next, packed, why
 }
 
-// audit opens the set's commitments to the sum. When they don't open, a node
-// summed something else, or a party committed to something else: nobody can say
-// who, and the session can't go on.
+// audit checks that the set's commitments open to the sum. If they do not, a node summed
+// something else or a party committed to something else. It is not known which, and the
+// session cannot continue.
 func (a *Aggregator) audit(set []protocol.Entry, sum []int64) error {
 	if !a.s.Plan.Audit {
 		return nil
 	}
-	commitments, blindings := make([]commit.Commitment, len(set)), make([][32]byte, a.m)
+	commitments := make([]commit.Commitment, len(set))
 	for i, e := range set {
-		commitments[i] = a.at.commits[e.Party].commitment
+		commitments[i] = a.at.manifests[e.Party].commitment
 	}
+	blindings := make([][32]byte, a.nodes)
 	for k := range blindings {
 		blindings[k] = a.at.partials[a.node(k)].head.Blinding
 	}
@@ -277,8 +307,8 @@ func (a *Aggregator) audit(set []protocol.Entry, sum []int64) error {
 	return nil
 }
 
-// fold applies the sum, or says why it can't be one that the plan allows: an
-// overflow that happened anyway, or a node that summed something else.
+// fold applies the sum to the model. The error is the reason for which the plan does not allow
+// the sum: an overflow, or a node that summed something else.
 func (a *Aggregator) fold(sum []int64) ([]int64, error) {
 	coordinates, err := a.s.Plan.OpenSum(sum, a.maxSum)
 	if err != nil {
@@ -287,12 +317,11 @@ func (a *Aggregator) fold(sum []int64) ([]int64, error) {
 	return a.cfg.Model.Fold(a.at.round, a.model, coordinates)
 }
 
-// set is the agreed set: the intersection of the nodes' lists, which their
-// agrees signed. All lists must be here; the first of each node counts, so it is
-// worked out once.
+// set returns the agreed set: the intersection of the nodes' lists, which their agrees signed.
+// All lists must have arrived. Each node's first list counts, so the set is computed once.
 func (a *Aggregator) set() []protocol.Entry {
 	if a.at.agreed == nil {
-		holds := make([]*protocol.Hold, a.m)
+		holds := make([]*protocol.Hold, a.nodes)
 		for k := range holds {
 			holds[k] = a.at.holds[a.node(k)]
 		}
@@ -301,14 +330,14 @@ func (a *Aggregator) set() []protocol.Entry {
 	return a.at.agreed
 }
 
-// setDigest is the agreed set's digest.
+// setDigest returns the agreed set's digest.
 func (a *Aggregator) setDigest() protocol.Digest {
 	if a.at.digest == nil {
-		d := protocol.SetDigest(a.s, a.at.round, a.at.attempt, a.set())
+		d := protocol.SetDigest(a.s, a.at.round, a.at.number, a.set())
 		a.at.digest = &d
 	}
 	return *a.at.digest
 }
 
-// node is the k-th compute node's index.
-func (a *Aggregator) node(k int) uint32 { return uint32(a.n + k) }
+// node returns the member index of the k-th compute node.
+func (a *Aggregator) node(k int) uint32 { return uint32(a.parties + k) }

@@ -9,7 +9,7 @@ const (
 	ended     = "ended"
 )
 
-// Phase is what the aggregator is at after a step, by the names of Transitions.
+// Phase returns the state after a step, by the names of Transitions.
 func (a *Aggregator) Phase() string {
 	switch {
 	case a.ended:
@@ -20,14 +20,26 @@ func (a *Aggregator) Phase() string {
 	return open
 }
 
-// Transitions are all moves that one step makes; one from open to open opens
-// another attempt.
+// Transitions returns all moves that one step makes. A move from open to open opens another
+// attempt.
 func Transitions() []protocol.Transition {
 	return []protocol.Transition{
-		{From: gathering, To: open, On: "channels of all nodes and all parties, or of N_min parties after the deadline"},
-		{From: open, To: open, On: "M agrees that allow no reveal, and a spare attempt is left: the same round again"},
-		{From: open, To: open, On: "M partial sums over the agreed set, each the one that was signed: the next round"},
+		{
+			From: gathering, To: open,
+			On: "channels of all nodes and all parties, or of N_min parties after the deadline",
+		},
+		{
+			From: open, To: open,
+			On: "M agrees that allow no reveal, and a spare attempt is left: the same round again",
+		},
+		{
+			From: open, To: open,
+			On: "M partial sums over the agreed set, each the one that was signed: the next round",
+		},
 		{From: gathering, To: ended, On: "nothing moved for too long, or expiry"},
-		{From: open, To: ended, On: "the last round's sum, no spare attempt, a contradiction by a node, nothing moved for too long, or expiry"},
+		{
+			From: open, To: ended,
+			On: "the last round's sum, no spare attempt, a contradiction by a node, nothing moved for too long, or expiry",
+		},
 	}
 }

@@ -7,23 +7,28 @@ import (
 	"choir/protocol"
 )
 
-// total is the sum of the nodes' partial sums. Chunks are added as they come; one that has all
-// nodes' parts is opened and packed as soon as those before it are, so that little is left to
-// do behind the last one, for which everybody waits.
+// total is the sum of the nodes' partial sums. Chunks are added as they arrive. A chunk that
+// has all nodes' parts is decoded and packed as soon as those before it are, so that little
+// work is left after the last one, for which all members wait.
 type total struct {
 	elements field.Vector
-	parts    []int // by chunk: how many nodes' are in
+	parts    []int // by chunk: how many nodes' chunks are added
 	ints     []int64
 	packer   *protocol.IntPacker
-	packed   int // how many chunks, from the first one on, ints and packer have
+	packed   int // number of chunks, from the first, in ints and packer
 }
 
 func newTotal(elements int) *total {
-	return &total{elements: make(field.Vector, elements), parts: make([]int, xof.Chunks(elements)), ints: make([]int64, elements), packer: protocol.NewIntPacker(elements)}
+	return &total{
+		elements: make(field.Vector, elements),
+		parts:    make([]int, xof.Chunks(elements)),
+		ints:     make([]int64, elements),
+		packer:   protocol.NewIntPacker(elements),
+	}
 }
 
-// add takes in one of so many nodes' chunk, in encoded form, once. A chunk that it refuses
-// changes nothing.
+// add adds a node's chunk, in encoded form. It must be called once per node and chunk. A chunk
+// that it refuses changes nothing.
 func (t *total) add(chunk int, encoded []byte, nodes int) error {
 	if err := xof.Chunk(t.elements, uint64(chunk)).AddEncoded(encoded); err != nil {
 		return err
@@ -39,8 +44,8 @@ func (t *total) add(chunk int, encoded []byte, nodes int) error {
 	return nil
 }
 
-// end returns the sum's integers, their digest and their packed form, once every chunk is
-// there.
+// end returns the sum's integers, their digest and their packed form. All chunks must have been
+// added.
 func (t *total) end() (ints []int64, d protocol.Digest, packed []byte) {
 	d, packed = t.packer.End()
 	return t.ints, d, packed

@@ -8,38 +8,37 @@ import (
 	"choir/protocol"
 )
 
-// recordAttempt puts on record what the members signed in the open attempt:
-// the parties' accounts, the nodes' lists and agrees, in roster order.
+// recordAttempt puts on record what the members signed in the open attempt: the parties'
+// manifests, the nodes' lists and agrees, in roster order.
 func (a *Aggregator) recordAttempt() {
-	memory := protocol.StepView{View: a.view, Step: a.eff}
-	var said [][]byte // all of it before any is recorded: a read walks the step's records
-	for i := range uint32(a.n) {
-		if _, ok := a.at.commits[i]; ok {
-			said = append(said, memory.Get(a.key("commit", i)))
+	view := protocol.StepView{View: a.view, Step: a.eff}
+	var signed [][]byte // read before any is recorded: a read walks the step's records
+	for i := range uint32(a.parties) {
+		if _, ok := a.at.manifests[i]; ok {
+			signed = append(signed, view.Get(a.key("commit", i)))
 		}
 	}
 	for _, kind := range []string{"hold", "agree"} {
-		for k := range a.m {
-			if b := memory.Get(a.key(kind, a.node(k))); b != nil {
-				said = append(said, b)
+		for k := range a.nodes {
+			if b := view.Get(a.key(kind, a.node(k))); b != nil {
+				signed = append(signed, b)
 			}
 		}
 	}
-	for _, b := range said {
+	for _, b := range signed {
 		a.record(b)
 	}
 }
 
-// recordPartials puts the partial sums on record, opened: what the nodes
-// signed, and the vectors that anybody can add up. A vector other than its node
-// signed for proves nothing to others, so it stays out.
+// recordPartials puts the partial sums on record: the heads, and the opened vectors, which a
+// verifier can add. A vector that its node did not sign proves nothing and is left out.
 func (a *Aggregator) recordPartials() {
-	for k := range a.m {
+	for k := range a.nodes {
 		p := a.at.partials[a.node(k)]
 		if p == nil || p.head == nil {
 			continue
 		}
-		a.record(p.headAt)
+		a.record(p.headMsg)
 		if p.whole() && p.vector == p.head.Vector {
 			a.record(p.record)
 		}
@@ -48,7 +47,8 @@ func (a *Aggregator) recordPartials() {
 
 // restore rebuilds the aggregator from its view.
 func (a *Aggregator) restore() error {
-	for _, step := range []func() error{a.restoreKeys, a.restoreModel, a.restoreRound, a.restoreAttempt} {
+	steps := []func() error{a.restoreKeys, a.restoreModel, a.restoreRound, a.restoreAttempt}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return fmt.Errorf("aggregator: stored state: %w", err)
 		}
@@ -91,7 +91,7 @@ func (a *Aggregator) restoreKeys() error {
 func (a *Aggregator) restoreModel() error {
 	for _, key := range a.view.Keys("spent/") {
 		if a.cfg.Ledger == nil {
-			return fmt.Errorf("%s: there is a ledger to carry on with, and none was given", key)
+			return fmt.Errorf("%s: the plan has a ledger, and none was given", key)
 		}
 		if err := a.cfg.Ledger.Append(a.view.Get(key)); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -102,7 +102,8 @@ func (a *Aggregator) restoreModel() error {
 		if !ok || len(v) != len(a.model) {
 			return fmt.Errorf("the model has %d bytes", len(b))
 		}
-		a.model, a.modelDigest = v, protocol.IntDigest(v)
+		a.model = v
+		a.modelDigest = protocol.IntDigest(v)
 	}
 	if b := a.view.Get("attempts"); len(b) == 4 {
 		a.spares = binary.BigEndian.Uint32(b)
@@ -127,14 +128,14 @@ func (a *Aggregator) restoreRound() error {
 	return nil
 }
 
-// restoreAttempt takes in again what the members said in the open attempt. It
-// is all on disk: the effects have nothing new.
+// restoreAttempt reads the messages of the open attempt. They are durable: there are no
+// effects.
 func (a *Aggregator) restoreAttempt() error {
 	if a.at.round == 0 || a.view.Get("done") != nil {
-		return nil // nothing is open; with the session's end the keys to open it went as well
+		return nil // nothing is open, or the session's keys are deleted
 	}
 	for _, kind := range []string{"commit", "hold", "agree", "psum"} {
-		for _, key := range a.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.attempt)) {
+		for _, key := range a.view.Keys(fmt.Sprintf("%s/%d/%d/", kind, a.at.round, a.at.number)) {
 			if err := a.restoreMessage(a.view.Get(key)); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
@@ -161,14 +162,15 @@ func (a *Aggregator) restoreMessage(data []byte) error {
 		if err != nil {
 			return err
 		}
-		a.at.commits[e.From] = account{bundle, m.Commitment}
+		a.at.manifests[e.From] = manifest{bundle, m.Commitment}
 	case *protocol.Hold:
 		a.at.holds[e.From] = m
 	case *protocol.Agree:
 		a.at.agrees[e.From] = m
 	case *protocol.Partial:
 		p := a.partialOf(e.From)
-		p.head, p.headAt = m, data
+		p.head = m
+		p.headMsg = data
 	}
 	return nil
 }
