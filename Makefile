@@ -3,7 +3,7 @@
 GO ?= go
 FUZZTIME ?= 10s
 
-.PHONY: test check build demo fmt vet unit lint race full purego peers vuln bench-check fuzz fuzz-long release
+.PHONY: test check build demo fmt vet unit lint race full purego peers vuln fuzz fuzz-long release
 
 test: fmt vet unit
 
@@ -55,10 +55,6 @@ peers:
 # NOT RUN and the build goes on (docs/decisions/0001-vulnerability-database.md).
 vuln:
 	@.ci/vuln
-
-# Ratios to the machine's limits against the committed baseline; names what got slower.
-bench-check:
-	$(GO) run ./cmd/choir bench check
 
 # Every fuzz target for FUZZTIME each.
 fuzz:

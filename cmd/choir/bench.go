@@ -19,7 +19,7 @@ func (a *app) bench() *cobra.Command {
 		Use: "bench", Short: "Measure the protocol beside the limits of this machine", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.benchDCA(), a.benchTable1(), a.benchScale(), a.benchCheck(), a.benchDocs(),
+	cmd.AddCommand(a.benchDCA(), a.benchTable1(), a.benchScale(), a.benchDocs(),
 		a.benchPart("noise", "Measure the noise samplers at sigma = 2^4 to 2^30"),
 		a.benchPart("channel", "Measure setting up channels in both suites"),
 		a.benchPart("verify", "Measure signatures, alone and in batches with and without a bad one"),

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/internal/atomicfile"
 	"choir/lab/bench"
 	"choir/protocol"
 )
@@ -111,60 +110,6 @@ func (a *app) benchPart(name, short string) *cobra.Command {
 	return cmd
 }
 
-func (a *app) benchCheck() *cobra.Command {
-	format, path, repeats, threshold, update := "text", "docs/benchmarks/baseline.json", 7, 0.25, false
-	cmd := &cobra.Command{
-		Use:   "check",
-		Short: "Compare with the committed baseline and name what got slower",
-		Long: `Repeat a fixed set of cells and parts and compare them with a baseline. What is
-compared are ratios within one run (processor time over that of keystream and
-addition for as many bytes), never seconds. A case is slower when its median grew by
-more than the threshold and the ranks of all repetitions say that chance doesn't
-explain it (Mann and Whitney). Exits with 1 when something got slower.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
-			before, err := readBaseline(path, update)
-			if err != nil {
-				return err
-			}
-			now, err := bench.MeasureBaseline(cmd.Context(), repeats)
-			if err != nil {
-				return err
-			}
-			now.Command = commandLine()
-			if update {
-				return atomicfile.WriteJSON(path, now)
-			}
-			c, err := bench.Compare(before, now, threshold)
-			if err != nil {
-				return err
-			}
-			if err := a.print(format, c, func() { a.compared(c) }); err != nil {
-				return err
-			}
-			return c.Err()
-		},
-	}
-	s := cmd.Flags()
-	s.StringVar(&path, "baseline", path, "the baseline's file")
-	s.IntVar(&repeats, "repeats", repeats, "repetitions of every case")
-	s.Float64Var(&threshold, "threshold", threshold, "growth of the median that is still no matter")
-	s.BoolVar(&update, "update", false, "write the baseline instead of comparing")
-	formatFlag(cmd, &format)
-	return cmd
-}
-
-func readBaseline(path string, update bool) (*bench.Baseline, error) {
-	if update {
-		return nil, nil
-	}
-	before := new(bench.Baseline)
-	return before, readDocument("baseline", path, before)
-}
-
 // readDocument reads a JSON file that a flag names; without a name it is nothing.
 func readDocument(flag, path string, v any) error {
 	if path == "" {
@@ -178,13 +123,6 @@ func readDocument(flag, path string, v any) error {
 		return protocol.Fail(protocol.ClassInput, "%s: %w", flag, err)
 	}
 	return nil
-}
-
-func (a *app) compared(c *bench.Comparison) {
-	for _, d := range c.Changes {
-		fmt.Fprintf(a.out, "%-7s %8.4g -> %8.4g  (+- %.0f %%, p = %.4f)  %s\n", d.Verdict, d.Before, d.Now, 100*d.Spread, d.P, d.Name)
-	}
-	fmt.Fprintf(a.out, "%d of %d cases got slower\n", len(c.Slower), len(c.Changes))
 }
 
 func (a *app) benchDocs() *cobra.Command {

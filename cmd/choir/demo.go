@@ -140,6 +140,9 @@ func (a *app) present(ctx context.Context, d *experiment.Demo, format string, ru
 	if err != nil {
 		return err
 	}
+	if err := reportIn(d.Out); err != nil {
+		return err
+	}
 	return a.print(format, res, func() { printResult(a.out, res) })
 }
 

@@ -124,7 +124,7 @@ func (a *app) root() *cobra.Command {
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.start(cmd) },
 	}
 	root.AddCommand(a.demo(), a.sum(), a.keygen(), a.plan(), a.data(), a.broker(), a.version(), a.verify(), a.receipt(),
-		a.account(), a.budget(), a.simulate(), a.predict(), a.experiment(), a.bench(),
+		a.account(), a.budget(), a.simulate(), a.predict(), a.experiment(), a.bench(), a.report(),
 		a.role(protocol.RoleParty, "Run a party: it holds data and contributes noised updates"),
 		a.role(protocol.RoleCompute, "Run a compute node: it adds shares and reveals one partial sum a round"),
 		a.computeWorker(),

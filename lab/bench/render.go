@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,37 +17,176 @@ import (
 	"choir/protocol"
 )
 
-// A folder of results holds JSON documents, as the verbs print them:
-//
-//	table1.json scale.json noise.json channel.json verify.json audit.json
-//	cell-*.json (choir bench dca) peers.json peers.md (bench/peers) baseline.json
-//
-// and a README.md with marked places, which Render fills from them:
-//
-//	<!-- NAME --> ... <!-- /NAME -->
+// Document is what a folder of results has on one subject: a table in Markdown and perhaps
+// a figure.
+type Document struct {
+	Name     string // of the JSON file, without extension; "cells" for all cell-*.json
+	Title    string
+	Markdown string
+	Command  string // that made the results
+	Figure   *figure.Figure
+}
 
-// Render returns the files that a folder's documents lead to: README.md with its
-// marked places filled in, and the figures. Documents that aren't there leave their
-// place as it is.
-func Render(dir string) (map[string][]byte, error) {
-	files, sections := map[string][]byte{}, map[string]string{}
-	for _, f := range []func(string, map[string][]byte, map[string]string) error{renderTable1, renderScale, renderParts, renderCells, renderPeers, renderBaseline} {
-		if err := f(dir, files, sections); err != nil {
+// Documents reads a folder's results: the JSON documents that the verbs of choir bench
+// print, as table1, scale, noise, channel, verify and audit, cell-* (choir bench dca), and
+// peers with peers.md (lab/bench/peers). Those that are absent are left out.
+func Documents(dir string) (all []Document, err error) {
+	cells, err := cellsIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	table1, scale := new(Table1), new(Scale)
+	if ok, err := readDocument(dir, "table1.json", table1); err != nil {
+		return nil, err
+	} else if ok {
+		all = append(all, Document{"table1", "The paper's table", table1.Markdown(), table1.Command, table1.figure()})
+	}
+	if len(cells) > 0 {
+		d := Document{Name: "cells", Title: "Where the time goes"}
+		for _, c := range cells {
+			d.Markdown += c.Markdown()
+		}
+		all = append(all, d)
+	}
+	if ok, err := readDocument(dir, "scale.json", scale); err != nil {
+		return nil, err
+	} else if ok {
+		all = append(all, Document{"scale", "Cost against N, d and M", scale.Markdown(), scale.Command, scale.figure()})
+	}
+	parts, err := partDocuments(dir)
+	if err != nil {
+		return nil, err
+	}
+	peers, err := peerDocuments(dir)
+	return append(append(all, parts...), peers...), err
+}
+
+func cellsIn(dir string) (cells []*Result, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "cell-*.json"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		r := new(Result)
+		if _, err := readDocument(dir, filepath.Base(path), r); err != nil {
 			return nil, err
 		}
+		cells = append(cells, r)
 	}
+	return cells, nil
+}
+
+func partDocuments(dir string) (all []Document, err error) {
+	for _, part := range []struct{ name, title string }{
+		{"noise", "Noise"}, {"channel", "Channels"}, {"verify", "Signatures"}, {"audit", "Commitments (audit mode)"},
+	} {
+		p := new(Part)
+		ok, err := readDocument(dir, part.name+".json", p)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		d := Document{part.name, part.title, p.Markdown(), p.Command, nil}
+		if part.name == "noise" {
+			d.Figure = p.noiseFigure()
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// peerDocuments takes the table as lab/bench/peers wrote it.
+func peerDocuments(dir string) ([]Document, error) {
+	var h Header
+	if ok, err := readDocument(dir, "peers.json", &h); !ok {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "peers.md"))
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "dir: %w", err)
+	}
+	return []Document{{"peers", "Other protocols", h.origin() + string(text), h.Command, nil}}, nil
+}
+
+// Render returns the files that a folder's documents lead to: tables.md with all tables, the
+// figures, and README.md with the summary in its marked place
+//
+//	<!-- summary --> ... <!-- /summary -->
+func Render(dir string) (map[string][]byte, error) {
+	all, err := Documents(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	var b strings.Builder
+	b.WriteString("# Benchmarks: all tables\n\nWritten by `choir bench docs` from the JSON files in this folder; " +
+		"[method.md](method.md) explains them.\n")
+	for _, d := range all {
+		fmt.Fprintf(&b, "\n## %s\n\n", d.Title)
+		if d.Figure != nil {
+			if files[d.Name+".svg"], err = d.Figure.SVG(); err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&b, "![%s](%s.svg)\n\n", d.Figure.Title, d.Name)
+		}
+		b.WriteString(strings.TrimRight(d.Markdown, "\n") + "\n")
+	}
+	files["tables.md"] = []byte(b.String())
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "dir: %w", err)
 	}
-	text := string(readme)
-	for _, name := range slices.Sorted(maps.Keys(sections)) {
-		if text, err = fill(text, name, sections[name]); err != nil {
-			return nil, err
+	table, err := summary(dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := fill(string(readme), "summary", table)
+	files["README.md"] = []byte(text)
+	return files, err
+}
+
+// summary is the table of the README: the cells, and the largest of the paper's.
+func summary(dir string) (string, error) {
+	cells, err := cellsIn(dir)
+	if err != nil {
+		return "", err
+	}
+	paper := map[*Result]float64{}
+	t := new(Table1)
+	if _, err := readDocument(dir, "table1.json", t); err != nil {
+		return "", err
+	}
+	for _, c := range t.Cells {
+		if c.Parties >= 10000 && c.Dim >= 10000 {
+			cells = append(cells, c.Result)
+			paper[c.Result] = c.PaperSeconds
 		}
 	}
-	files["README.md"] = []byte(text)
-	return files, nil
+	var b strings.Builder
+	b.WriteString("| parties N | coordinates d | nodes M | transport | a round, s | a party uploads | limit reached | [DCA], s |\n" +
+		"|---|---|---|---|---|---|---|---|\n")
+	for _, r := range cells {
+		theirs := "-"
+		if s := paper[r]; s > 0 {
+			theirs = fmt.Sprintf("%.0f (%s)", s, times(s/r.SecondsRound))
+		}
+		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.3g | %s | %.0f %% | %s |\n", r.Parties, r.Dim, r.Computes, r.Transport,
+			r.SecondsRound, bytesText(r.UploadBytesPerParty), 100*r.LimitRatio, theirs)
+	}
+	return b.String(), nil
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.3g MB", float64(n)/1e6)
 }
 
 // WriteRendered renders a folder and replaces what changed.
@@ -70,18 +208,18 @@ func WriteRendered(dir string) (changed []string, err error) {
 	return changed, nil
 }
 
-// fill replaces what stands between a name's marks.
+// fill replaces what is between a name's marks.
 func fill(text, name, content string) (string, error) {
 	open, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
 	before, rest, ok := strings.Cut(text, open)
 	_, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		return "", protocol.Fail(protocol.ClassInput, "dir: README.md has no place %q", name)
+		return "", protocol.Fail(protocol.ClassInput, "dir: README.md has no marked place %q", name)
 	}
 	return before + open + "\n" + strings.TrimRight(content, "\n") + "\n\n" + end + after, nil
 }
 
-// readDocument reads a document into v; ok is false when it isn't there.
+// readDocument reads a document into v; ok is false where there is none.
 func readDocument(dir, name string, v any) (ok bool, err error) {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	switch {
@@ -94,83 +232,4 @@ func readDocument(dir, name string, v any) (ok bool, err error) {
 		return false, protocol.Fail(protocol.ClassInput, "dir: %s: %w", name, err)
 	}
 	return true, nil
-}
-
-// origin says where a document comes from.
-func (h Header) origin() string {
-	return fmt.Sprintf("`%s` on %s, %d cores, %.0f GiB, %s, as %.1f other processes competed (load average)\n\n",
-		h.Command, h.Machine.CPU, h.Machine.Cores, float64(h.Machine.MemoryBytes)/(1<<30), h.Go, h.Machine.Load)
-}
-
-func renderTable1(dir string, files map[string][]byte, sections map[string]string) error {
-	var t Table1
-	if ok, err := readDocument(dir, "table1.json", &t); !ok {
-		return err
-	}
-	sections["table1"] = t.Markdown()
-	f, err := t.figure().SVG()
-	files["table1.svg"] = f
-	return err
-}
-
-// Markdown is the table with our column beside the paper's.
-func (t *Table1) Markdown() string {
-	var b strings.Builder
-	b.WriteString(t.origin())
-	fmt.Fprintf(&b, "M = %d; a party's noise has sigma %d. The set-up depends on the suite, the round doesn't. Coordinates are 8 bytes each, or two in 8 bytes. The last column is the load average as the cell began.\n\n", t.Computes, t.Sigma)
-	b.WriteString("| N | d | coordinates in 8 bytes | suite | paper, s | round, s | paper / round | round if the cores were ours alone, s | noise, s | set-up, s | in all, s | paper / all | upload, bytes | node peak, MiB | of the limit | competing |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, c := range t.Cells {
-		r := c.Result
-		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.2f | %.3g | %s | %.3g | %.3g | %.3g | %.3g | %s | %d | %.1f | %.0f %% | %.0f |\n", c.Parties, c.Dim, r.perElement(), kem(r.Suite), c.PaperSeconds, r.SecondsRound, times(c.RoundRatio),
-			r.CPURound/float64(r.Limits.Cores), r.SecondsNoise, r.SecondsSetup, r.SecondsTotal, times(c.TotalRatio), r.UploadBytesPerParty, float64(r.NodePeakBytes)/(1<<20),
-			100*r.LimitRound*float64(r.Limits.Cores)/r.CPURound, r.Machine.Load)
-	}
-	return b.String()
-}
-
-// kem is the part of a suite's name that suites differ in.
-func kem(suite string) string {
-	name, _, _ := strings.Cut(suite, "-")
-	return name
-}
-
-func times(v float64) string {
-	if v < 100 {
-		return fmt.Sprintf("%.3gx", v)
-	}
-	return fmt.Sprintf("%.0fx", v)
-}
-
-// figure shows seconds against N, the paper's and ours, in a panel for each dimension.
-func (t *Table1) figure() *figure.Figure {
-	f := &figure.Figure{Title: fmt.Sprintf("One round of the DCA over %d compute nodes", t.Computes), Width: 1300, Height: 420}
-	for _, d := range []int{10, 100, 1000, 10000} {
-		ours := figure.Curve{Name: "Choir (sealed, signed, verified; one machine)"}
-		paper := figure.Curve{Name: "[DCA], Table 1 (Spark, no encryption)"}
-		for _, c := range t.Cells {
-			if c.Dim == d {
-				ours.X, ours.Y = append(ours.X, float64(c.Parties)), append(ours.Y, c.Result.SecondsRound)
-				paper.X, paper.Y = append(paper.X, float64(c.Parties)), append(paper.Y, c.PaperSeconds)
-			}
-		}
-		if len(ours.X) > 0 {
-			f.Panels = append(f.Panels, figure.Panel{Title: fmt.Sprintf("d = %d", d), XLabel: "parties N", YLabel: "seconds a round",
-				LogX: true, LogY: true, Curves: []figure.Curve{ours, paper}})
-		}
-	}
-	sharedWindow(f)
-	return f
-}
-
-// sharedWindow gives the panels, whose axes are logarithmic, one window of Y with all points.
-func sharedWindow(f *figure.Figure) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, p := range f.Panels {
-		for _, c := range p.Curves {
-			lo, hi = min(lo, slices.Min(c.Y)), max(hi, slices.Max(c.Y))
-		}
-	}
-	for i := range f.Panels {
-		f.Panels[i].YMin, f.Panels[i].YMax = lo/1.5, hi*1.5
-	}
 }

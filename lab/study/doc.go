@@ -1,21 +1,27 @@
-// Package study is the common form of the experiments: what a study is, what it
-// leaves behind and how it is judged.
+// Package study is the common form of the experiments: what a study is, what it leaves
+// and how it is judged.
 //
-// A study runs a number of seeds (1, 2, 3, ...) and gives a Result: rows that hold a
-// published figure beside ours, the settings, what every method spent of its budget
-// (computed by an accountant, never typed in), and curves. A Result is all that the
-// tables, the figures and docs/results.md are made of, so that a document can be held
-// to the runs that it shows.
+// A study runs a number of seeds (1, 2, 3, ...) and gives a Result: rows with a published
+// figure and ours, the settings, what every method spent of its budget (computed by an
+// accountant), and curves. Tables, figures and docs/results.md are made from Results only,
+// so that a test can compare a document with the runs that it shows.
 //
 // # Verdicts
 //
-// A row's difference is ours minus the published figure, with the standard error of
-// our mean over seeds. With t the 97.5 % quantile of Student's distribution with seeds
-// - 1 degrees of freedom, and p the precision with which the figure could be read, the
-// verdict is "reproduced" when the difference is within t standard errors plus p,
-// else "better" or "worse". The papers' own standard errors aren't known to us but for
-// a few and aren't counted: a difference within both errors may still be called better or worse.
-// A study says itself when a figure isn't reproducible, and why.
+// A row's difference is ours minus the published figure. With t the 97.5 % quantile of
+// Student's distribution with seeds - 1 degrees of freedom, SE the standard error of our mean
+// and p the precision with which the figure could be read, the tolerance is t SE + p.
+//
+//   - uninformative: p exceeds 10 % of the figure, or the difference is within a tolerance
+//     that does. Agreement would mean nothing.
+//   - not comparable: the two differ by a factor of ten or more, or in sign.
+//   - reproduced: the difference is within the tolerance.
+//   - better, worse: it is not.
+//   - not reproducible: the study itself says so, and why.
+//
+// The papers' own standard errors are known for few figures and are not counted, so a
+// difference within both errors may be called better or worse. With some 150 rows at 95 %, a
+// few verdicts are wrong by chance.
 //
 // The package knows nothing of protocols or models.
 package study

@@ -12,7 +12,7 @@ func Page(all []*Result, figures string) string {
 	b.WriteString(preface)
 	b.WriteString("\n## All at a glance\n\n| experiment | figures | reproduced | better | worse | not reproducible | bars reached |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range all {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", r.Name, anchor(r.Name), r.counts())
+		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", r.Name, anchor(r.Name), r.Summary())
 	}
 	for _, r := range all {
 		b.WriteString("\n" + r.section(figures))
@@ -66,26 +66,6 @@ came out as the page's first seed, within 1e-7 (within their four digits where t
 
 func anchor(s string) string { return strings.ReplaceAll(strings.ToLower(s), " ", "-") }
 
-// counts is the result's line in the overview.
-func (r *Result) counts() string {
-	n := map[Verdict]int{}
-	bars, reached := 0, 0
-	for _, row := range r.Rows {
-		n[row.Verdict]++
-		if row.Bar != 0 {
-			bars++
-			if row.Reaches() {
-				reached++
-			}
-		}
-	}
-	of := "-"
-	if bars > 0 {
-		of = fmt.Sprintf("%d of %d", reached, bars)
-	}
-	return fmt.Sprintf("%d | %d | %d | %d | %d | %s", len(r.Rows)-n[Unpublished], n[Reproduced], n[Better], n[Worse], n[NotReproducible], of)
-}
-
 func (r *Result) section(figures string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n**%s.** Source: %s.\n\n", r.Name, r.Title, r.Source)
@@ -94,9 +74,9 @@ func (r *Result) section(figures string) string {
 	}
 	b.WriteString(r.Table() + "\n")
 	if len(r.Spent) > 0 {
-		b.WriteString(r.spent() + "\n")
+		b.WriteString(r.SpentTable() + "\n")
 	}
-	for i := range r.figures() {
+	for i := range r.Figures() {
 		fmt.Fprintf(&b, "![%s](%s.svg)\n\n", r.Title, r.FigureBase(figures, i))
 	}
 	for _, n := range r.Notes {

@@ -12,41 +12,58 @@ func sample() *Result {
 	return &Result{SchemaVersion: 1, Name: "sample", Title: "A sample", Source: "nowhere", Seeds: 3, Transport: Memory,
 		Spent: []Spent{{Method: "m", Epsilon: 0.99, Delta: 1e-5, Accountant: "exact", Relation: "replace-one", Noise: "some"}},
 		Rows: []Row{
-			Row{Case: "a", Method: "m", Measure: Accuracy, Bar: 0.8, Paper: &Figure{0.9, 0.001, "Table 1"}, Values: []float64{0.7, 0.8, 0.9}}.Mean(),
+			Row{Case: "a", Method: "m", Measure: Accuracy, Bar: 0.8, Paper: &Figure{0.81, 0.001, "Table 1"},
+				Values: []float64{0.79, 0.8, 0.81}}.Mean(),
 			Row{Case: "a", Method: "m", Measure: KL, Values: []float64{3, 1, 2}}.Median(),
 		},
-		Panels: []Panel{{Title: "p", XLabel: "x", YLabel: "y", Curves: []Curve{{Name: "c", X: []float64{1, 2}, Y: []float64{3, 4}, SE: []float64{0.1, 0.2}}}}},
+		Panels: []Panel{{Title: "p", XLabel: "x", YLabel: "y", Curves: []Curve{
+			{Name: "c", X: []float64{1, 2}, Y: []float64{3, 4}, SE: []float64{0.1, 0.2}}}}},
 	}
 }
 
 // TestVerdicts against differences worked out by hand: Student's 97.5 % quantile with
-// 2 degrees of freedom is 4.3027, and the standard error of 1, 2, 3 is 1/sqrt(3).
+// 2 degrees of freedom is 4.3027, and the standard error of 101, 102, 103 is 1/sqrt(3).
 func TestVerdicts(t *testing.T) {
-	for _, c := range []struct {
+	three := []float64{101, 102, 103}
+	edge := 4.3027 / math.Sqrt(3)
+	tests := []struct {
+		name    string
 		measure Measure
-		paper   float64
+		paper   Figure
 		values  []float64
 		want    Verdict
 	}{
-		{Accuracy, 2 + 4.30/math.Sqrt(3), []float64{1, 2, 3}, Reproduced},
-		{Accuracy, 2 + 4.31/math.Sqrt(3), []float64{1, 2, 3}, Worse},
-		{Accuracy, 2 - 4.31/math.Sqrt(3), []float64{1, 2, 3}, Better},
-		{KL, 2 - 4.31/math.Sqrt(3), []float64{1, 2, 3}, Worse},
-		{KL, 2 + 4.31/math.Sqrt(3), []float64{1, 2, 3}, Better},
-		{LogLikelihood, -1, []float64{-1.5}, Worse},
-		{LogLikelihood, -1, []float64{-1}, Reproduced},
-	} {
-		r := Row{Measure: c.measure, Paper: &Figure{Value: c.paper}, Values: c.values}.Mean()
-		if r.Verdict != c.want {
-			t.Errorf("%+v: %s", c, r.Verdict)
-		}
+		{"within the interval", Accuracy, Figure{Value: 102 + edge - .01}, three, Reproduced},
+		{"below it", Accuracy, Figure{Value: 102 + edge + .01}, three, Worse},
+		{"above it", Accuracy, Figure{Value: 102 - edge - .01}, three, Better},
+		{"above it, less is better", KL, Figure{Value: 102 - edge - .01}, three, Worse},
+		{"below it, less is better", KL, Figure{Value: 102 + edge + .01}, three, Better},
+		{"one seed", LogLikelihood, Figure{Value: -1}, []float64{-1.5}, Worse},
+		{"one seed, equal", LogLikelihood, Figure{Value: -1}, []float64{-1}, Reproduced},
+		{"precision of the reading", Accuracy, Figure{Value: 1, Precision: .05}, []float64{.96}, Reproduced},
+		{"published figure is uncertain", MAE, Figure{Value: 8.26, Precision: 13.2}, []float64{1.15, 1.15}, Uninformative},
+		{"published figure is uncertain, far off", MAE, Figure{Value: 3.5, Precision: .4}, []float64{.1, .1}, Uninformative},
+		{"ours is uncertain", Accuracy, Figure{Value: .8}, []float64{.6, .8, 1}, Uninformative},
+		{"ours is uncertain but clearly worse", KL, Figure{Value: 1}, []float64{5, 6, 7}, Worse},
+		{"ten times as large", KL, Figure{Value: 1}, []float64{10, 10}, NotComparable},
+		{"a tenth", KL, Figure{Value: 1}, []float64{.1, .1}, NotComparable},
+		{"other sign", LogLikelihood, Figure{Value: -1}, []float64{1, 1}, NotComparable},
 	}
-	r := Row{Measure: Accuracy, Paper: &Figure{Value: 1, Precision: 0.5}, Values: []float64{0.5}}.Mean()
-	if r.Verdict != Reproduced || !(Row{Measure: MAE, Bar: 2, Ours: 1.9}).Reaches() || (Row{Measure: Accuracy, Bar: 2, Ours: 1.9}).Reaches() {
-		t.Error("precision or bars")
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if r := (Row{Measure: test.measure, Paper: &test.paper, Values: test.values}).Mean(); r.Verdict != test.want {
+				t.Errorf("%s, want %s", r.Verdict, test.want)
+			}
+		})
 	}
 	if r := (Row{Measure: Accuracy, Values: []float64{1}}).Mean(); r.Verdict != Unpublished {
 		t.Error(r.Verdict)
+	}
+}
+
+func TestBars(t *testing.T) {
+	if !(Row{Measure: MAE, Bar: 2, Ours: 1.9}).Reaches() || (Row{Measure: Accuracy, Bar: 2, Ours: 1.9}).Reaches() {
+		t.Error("a bar is on the wrong side")
 	}
 }
 
@@ -75,7 +92,7 @@ func TestWriteAndRead(t *testing.T) {
 	if err != nil || len(all) != 1 || Page(all, "f") != Page([]*Result{r}, "f") {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| .9000 | .8000 (.0577) | -.1000 | .8000, reached | reproduced |", "| median KL divergence | - | 2 (0.536) |", "0.9900", "](f/sample.svg)"} {
+	for _, want := range []string{"| .8100 | .8000 (.0058) | -.0100 | .8000, reached | reproduced |", "| median KL divergence | - | 2 (0.536) |", "0.9900", "](f/sample.svg)"} {
 		if !strings.Contains(Page(all, "f"), want) {
 			t.Errorf("the page doesn't say %q:\n%s", want, Page(all, "f"))
 		}

@@ -92,8 +92,8 @@ func (r Row) verdict() string {
 	return string(r.Verdict) + ": " + r.Why
 }
 
-// spent is a table of what the methods cost.
-func (r *Result) spent() string {
+// SpentTable is a table in Markdown of what the methods cost.
+func (r *Result) SpentTable() string {
 	var b strings.Builder
 	b.WriteString("| method | epsilon | delta | accountant | neighbours | noise |\n|---|---|---|---|---|---|\n")
 	for _, s := range r.Spent {

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Verdict is how a figure of ours stands to the published one.
+// Verdict compares a figure of ours with the published one.
 type Verdict string
 
 // The verdicts.
@@ -16,6 +16,8 @@ const (
 	Reproduced      Verdict = "reproduced"
 	Better          Verdict = "better"
 	Worse           Verdict = "worse"
+	Uninformative   Verdict = "uninformative"
+	NotComparable   Verdict = "not comparable"
 	NotReproducible Verdict = "not reproducible"
 	Unpublished     Verdict = "no published figure"
 )
@@ -48,16 +50,34 @@ func (r Row) judged() Row {
 	case r.Paper == nil:
 		r.Verdict = Unpublished
 	default:
-		r.Verdict = judge(r.Ours-r.Paper.Value, r.Tolerance(), r.Measure.more())
+		r.Verdict = r.judge()
 	}
 	return r
 }
 
-func judge(diff, tolerance float64, more bool) Verdict {
+// informative is the uncertainty, as a fraction of the published figure, beyond which
+// agreement with it means nothing. comparable is the ratio from which on the two are not the
+// same quantity.
+const (
+	informative = 0.1
+	comparable  = 10
+)
+
+// judge compares the row with the published figure.
+func (r Row) judge() Verdict {
+	paper, tolerance := r.Paper.Value, r.Tolerance()
+	diff := r.Ours - paper
+	ratio := r.Ours / paper
 	switch {
+	case r.Paper.Precision > informative*math.Abs(paper):
+		return Uninformative
+	case ratio >= comparable || ratio <= 1./comparable:
+		return NotComparable
+	case math.Abs(diff) <= tolerance && tolerance > informative*math.Abs(paper):
+		return Uninformative
 	case math.Abs(diff) <= tolerance:
 		return Reproduced
-	case (diff > 0) == more:
+	case (diff > 0) == r.Measure.more():
 		return Better
 	}
 	return Worse

@@ -28,19 +28,24 @@ func (r *Result) Write(dir string, formats ...string) error {
 	if err := atomicfile.WriteFile(base+".md", []byte(r.Table())); err != nil {
 		return err
 	}
-	for i := range r.figures() {
-		if err := r.figure(i).Write(r.FigureBase(dir, i), formats...); err != nil {
+	for i, f := range r.Figures() {
+		if err := f.Write(r.FigureBase(dir, i), formats...); err != nil {
 			return fmt.Errorf("study: %s: %w", r.Name, err)
 		}
 	}
 	return nil
 }
 
-// panelsAFigure is how many panels stand side by side.
+// panelsAFigure is how many panels are side by side.
 const panelsAFigure = 3
 
-// figures counts the pictures.
-func (r *Result) figures() int { return (len(r.Panels) + panelsAFigure - 1) / panelsAFigure }
+// Figures are the result's panels, some to a figure.
+func (r *Result) Figures() (all []*figure.Figure) {
+	for i := 0; i < len(r.Panels); i += panelsAFigure {
+		all = append(all, r.figure(r.Panels[i:min(len(r.Panels), i+panelsAFigure)]))
+	}
+	return all
+}
 
 // FigureBase is the path of a picture without its extension.
 func (r *Result) FigureBase(dir string, i int) string {
@@ -50,9 +55,9 @@ func (r *Result) FigureBase(dir string, i int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s-%d", r.Name, i+1))
 }
 
-func (r *Result) figure(i int) *figure.Figure {
+func (r *Result) figure(panels []Panel) *figure.Figure {
 	f := &figure.Figure{Title: r.Title, Width: 1500, Height: 560}
-	for _, p := range r.Panels[i*panelsAFigure : min(len(r.Panels), (i+1)*panelsAFigure)] {
+	for _, p := range panels {
 		q := figure.Panel{Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, LogX: p.LogX, LogY: p.LogY,
 			YMin: p.YMin, YMax: p.YMax, Categories: p.Categories}
 		for _, c := range p.Curves {
@@ -98,9 +103,18 @@ func Read(path string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	r, err := Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Parse reads a result's JSON document and checks it.
+func Parse(b []byte) (*Result, error) {
 	r := new(Result)
 	if err := json.Unmarshal(b, r); err != nil {
-		return nil, fmt.Errorf("study: %s: %w", path, err)
+		return nil, fmt.Errorf("study: %w", err)
 	}
 	return r, r.Check()
 }

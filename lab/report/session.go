@@ -1,0 +1,297 @@
+package report
+
+import (
+	"encoding/csv"
+
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"choir/lab/figure"
+	"choir/protocol"
+	"choir/session/result"
+	"choir/session/terms"
+)
+
+// outcome is what the report reads of a demonstration's result.json.
+type outcome struct {
+	Data          string            `json:"data"`
+	Command       string            `json:"command"`
+	Train         int               `json:"train_rows"`
+	Test          int               `json:"test_rows"`
+	Parties       int               `json:"parties"`
+	Computes      int               `json:"compute_nodes"`
+	Rounds        int               `json:"rounds"`
+	Model         string            `json:"model"`
+	Strategy      string            `json:"strategy"`
+	Epsilon       float64           `json:"epsilon"`
+	EpsilonBudget float64           `json:"epsilon_budget"`
+	Delta         float64           `json:"delta"`
+	Relation      string            `json:"relation"`
+	Result        score             `json:"result"`
+	References    map[string]*score `json:"references"`
+	Verdict       string            `json:"verdict"`
+	Warnings      []string          `json:"warnings"`
+}
+
+type score struct {
+	Accuracy      *float64 `json:"test_accuracy"`
+	LogLikelihood *float64 `json:"test_log_likelihood"`
+}
+
+// ofSession is the report of a demonstration or of a member's results. Every part is
+// optional but one of the plan and the result.
+func ofSession(dir string) (*Page, error) {
+	var r outcome
+	scored, err := readJSON(filepath.Join(dir, "result.json"), &r)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{Kind: "Session", Title: "Session"}
+	if scored {
+		p.demonstration(&r)
+		if err := p.curve(dir, &r); err != nil {
+			return nil, err
+		}
+	}
+	signed, err := planIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	if signed != nil && !scored {
+		s, err := terms.Summarise(signed)
+		if err != nil {
+			return nil, err
+		}
+		p.Title = s.Name
+		p.planFacts(s)
+	}
+	if err := p.model(dir, signed); err != nil {
+		return nil, err
+	}
+	if signed != nil {
+		if err := p.adversaries(signed.Plan); err != nil {
+			return nil, err
+		}
+	}
+	p.verified(dir)
+	p.repeat(dir, &r)
+	return p, nil
+}
+
+// demonstration is what result.json says.
+func (p *Page) demonstration(r *outcome) {
+	p.Kind, p.Title = "Demonstration", r.Data
+	p.Verdict, p.Bad = verdictOf(r)
+	p.fact("Parties", "%d", r.Parties)
+	p.fact("Compute nodes", "%d", r.Computes)
+	p.fact("Rounds", "%d", r.Rounds)
+	p.fact("Epsilon spent", "%s of %s", number(r.Epsilon, 4), number(r.EpsilonBudget, 4))
+	p.fact("Delta", "%s", number(r.Delta, 3))
+	p.fact("Model", "%s, %s", r.Model, r.Strategy)
+	if len(r.Warnings) > 0 {
+		p.add(Section{Heading: "Warnings", Text: r.Warnings, Warning: true})
+	}
+	p.add(p.scores(r))
+}
+
+// verdictOf is the result's own verdict, or one from its scores.
+func verdictOf(r *outcome) (verdict string, bad bool) {
+	own, single, majority := r.Result.LogLikelihood, r.References["best_single_party"], r.References["majority"]
+	if own == nil {
+		return r.Verdict, false
+	}
+	behind := func(s *score) bool { return s != nil && s.LogLikelihood != nil && *own < *s.LogLikelihood }
+	bad = behind(single) || behind(majority)
+	switch {
+	case r.Verdict != "":
+		return r.Verdict, bad
+	case behind(majority):
+		return "The session predicts worse than the majority class.", true
+	case behind(single):
+		return "The best single party alone predicts better than the session at this budget.", true
+	case single != nil:
+		return "Together the parties predict better than the best of them alone.", false
+	}
+	return "", false
+}
+
+// scores is the table of the session beside its references.
+func (p *Page) scores(r *outcome) Section {
+	measure := "test accuracy"
+	if r.Model == "linear" {
+		measure = "test R squared"
+	}
+	s := Section{Heading: "Scores", Table: &Table{Numeric: []bool{false, true, true},
+		Head: []string{"", measure, "mean test log-likelihood"}}}
+	s.Notes = []string{fmt.Sprintf("%d rows to learn from, %d to test on. Higher is better in both columns.", r.Train, r.Test)}
+	row := func(name string, v *score, strong bool) {
+		if v != nil && v.Accuracy != nil && v.LogLikelihood != nil {
+			s.Table.Rows = append(s.Table.Rows,
+				Row{Cells: []string{name, fixed(*v.Accuracy, 4), fixed(*v.LogLikelihood, 4)}, Strong: strong})
+		}
+	}
+	row("secure sum (this session)", &r.Result, true)
+	others := maps.Clone(r.References)
+	for _, k := range references() {
+		row(k.name, r.References[k.key], false)
+		delete(others, k.key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(others)) {
+		row(strings.ReplaceAll(key, "_", " "), others[key], false)
+	}
+	return s
+}
+
+// references are the known keys of a result's references, in the order of the table.
+func references() []reference {
+	return []reference{
+		{"trusted_aggregator", "trusted aggregator, same noise", false},
+		{"local_noise", "local noise, no secure sum", true},
+		{"best_single_party_private", "best single party, same privacy", false},
+		{"best_single_party", "best single party, no noise", true},
+		{"median_single_party", "median single party, no noise", false},
+		{"non_private", "all rows in one place, no privacy", true},
+		{"majority", "majority class", true},
+	}
+}
+
+// reference is a learner that the session is compared with.
+type reference struct {
+	key, name string
+	drawn     bool // beside the learning curve
+}
+
+// curve draws rounds.csv, if there is one.
+func (p *Page) curve(dir string, r *outcome) error {
+	f, err := os.Open(filepath.Join(dir, "rounds.csv"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "rounds.csv: %w", err)
+	}
+	c := figure.LearningCurve{Series: []figure.Series{{Name: "secure sum (this session)"}}}
+	if r.Model == "linear" {
+		c.Score = "Test R squared"
+	}
+	own := &c.Series[0]
+	for i, row := range rows {
+		x, errX := column(rows[0], row, "round")
+		a, errA := column(rows[0], row, "test_accuracy")
+		l, errL := column(rows[0], row, "test_log_likelihood")
+		if i > 0 && errX == nil && errA == nil && errL == nil {
+			own.X, own.Accuracy, own.LogLik = append(own.X, x), append(own.Accuracy, a), append(own.LogLik, l)
+		}
+	}
+	if len(own.X) == 0 {
+		return nil
+	}
+	for _, k := range references() {
+		if v := r.References[k.key]; k.drawn && v != nil && v.Accuracy != nil && v.LogLikelihood != nil {
+			c.References = append(c.References, figure.Reference{Name: k.name, Accuracy: *v.Accuracy, LogLik: *v.LogLikelihood})
+		}
+	}
+	s := Section{Heading: "Learning curve"}
+	drawn, err := c.Figure()
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "rounds.csv: %w", err)
+	}
+	drawn.Width, drawn.Height = 940, 400
+	if err := p.figure(&s, drawn); err != nil {
+		return err
+	}
+	p.add(s)
+	return nil
+}
+
+func column(head, row []string, name string) (float64, error) {
+	i := slices.Index(head, name)
+	if i < 0 || i >= len(row) {
+		return 0, errors.New("no such column")
+	}
+	return strconv.ParseFloat(row[i], 64)
+}
+
+// planIn reads the folder's plan; nil if there is none.
+func planIn(dir string) (*protocol.SignedPlan, error) {
+	for _, path := range []string{filepath.Join(dir, "transcript", result.PlanFile), filepath.Join(dir, result.PlanFile)} {
+		if exists(path) {
+			return terms.ReadPlan(path)
+		}
+	}
+	return nil, nil
+}
+
+// model adds the coefficients of the folder's model.
+func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
+	path := filepath.Join(dir, "model.json")
+	if !exists(path) {
+		return nil
+	}
+	f, err := result.ReadModel(path)
+	if err != nil {
+		return err
+	}
+	noised := signed == nil || signed.Plan.Noise != protocol.NoiseNone
+	if err := p.coefficientTable(f, noised); err != nil {
+		return protocol.Fail(protocol.ClassInput, "model.json: %w", err)
+	}
+	return nil
+}
+
+// verified checks the transcript, if the folder has one.
+func (p *Page) verified(dir string) {
+	s := Section{Heading: "What was verified"}
+	defer func() { p.add(s) }()
+	if !exists(filepath.Join(dir, "transcript", result.TranscriptFile)) && !exists(filepath.Join(dir, result.TranscriptFile)) {
+		s.Text = []string{"The folder has no transcript, so nothing was verified."}
+		return
+	}
+	v, err := result.VerifyFolder(dir)
+	if err != nil {
+		s.Text, s.Warning = []string{"Verification failed: " + err.Error()}, true
+		p.Fault = err
+		p.Verdict, p.Bad = "Verification of the transcript failed: do not rely on these results.", true
+		return
+	}
+	s.Text = []string{fmt.Sprintf("From the signed plan and the transcript alone: every signature, set of parties, partial "+
+		"sum, result and model of %d rounds in %d attempts. The model in the folder is the one that the transcript leads to.",
+		v.Rounds(), len(v.Attempts))}
+	if v.Audited {
+		s.List = append(s.List, "Every revealed sum opens the parties' commitments.")
+	}
+	if v.Claimed {
+		s.List = append(s.List, fmt.Sprintf("Charged: epsilon %s at delta %s.", number(v.Epsilon, 6), number(v.Delta, 3)))
+	}
+	if v.Aborted != "" {
+		s.List = append(s.List, "The session ended early: "+v.Aborted)
+	}
+	s.Notes = []string{"Plan " + v.Plan.String()}
+}
+
+// repeat lists the commands that give the results again.
+func (p *Page) repeat(dir string, r *outcome) {
+	s := Section{Heading: "How to repeat"}
+	if r.Command != "" {
+		s.Text = []string{"The noise is fresh in every run, so scores differ a little."}
+		s.Commands = append(s.Commands, r.Command)
+	}
+	s.Commands = append(s.Commands, "choir verify DIR")
+	if exists(filepath.Join(dir, "model.json")) {
+		s.Commands = append(s.Commands, "choir predict --model DIR/model.json --data NEW.csv")
+	}
+	s.Commands = append(s.Commands, "choir report DIR")
+	p.add(s)
+}
