@@ -10,5 +10,5 @@ func stagingBuffer(size int) ([]byte, error) { return make([]byte, size), nil }
 
 func freeStagingBuffer([]byte) error { return nil }
 
-// syncData makes what was written to a file durable.
+// syncData makes a file's contents durable.
 func syncData(f *os.File) error { return f.Sync() }

@@ -14,34 +14,33 @@ import (
 	"choir/protocol"
 )
 
-// A key is in one of two buckets: with its value, or with the place where its value
-// stands in the file of values.
+// A key is in one of two buckets: with its value, or with the place of its value in the file of
+// values.
 var (
 	bucket = []byte("choir")
 	places = []byte("places")
 )
 
-// valuesSuffix is what the file of values is called, behind the store's path.
+// valuesSuffix is what the path of the file of values has after the store's path.
 const valuesSuffix = ".values"
 
-// File is a Store in a bbolt file and, beside it, one for the long values, with
-// ".values" behind its name; both have mode 0600 and belong together. It is for
-// one process at a time.
+// File is a Store in two files: a bbolt file, and one with ".values" added to its name for the long
+// values. Both have mode 0600 and belong together. One process at a time can open it.
 type File struct {
 	db   *bolt.DB
 	long values
-	// places that a transaction takes out of the tree aren't written to before those
-	// who read them have ended.
+	// reading is locked for writing before places that a transaction has removed from the tree
+	// are free, so that readers of those places end first.
 	reading sync.RWMutex
 	apply   sync.Mutex
 	ahead   ahead
-	broken  atomic.Pointer[error] // what Get couldn't read
+	broken  atomic.Pointer[error] // of a value that Get could not read
 }
 
-// OpenFile opens or creates a store; a store that another process has open is
-// refused with ErrLocked after a second. Every long value is read and held to its
-// checksum: what is damaged is refused here, with its key, and not found out in the
-// middle of a round. A path that can't be a store is of protocol.ClassInput.
+// OpenFile opens or creates a store. It returns ErrLocked after a second if another process has it
+// open, and an error of protocol.ClassInput for a path that cannot be a store. It reads every
+// long value and compares its checksum: a damaged value is an error here, with its key, rather
+// than in the middle of a round.
 func OpenFile(path string) (*File, error) {
 	db, err := openTree(path)
 	if err != nil {
@@ -77,17 +76,17 @@ func (f *File) open(path string) (err error) {
 	return nil
 }
 
-// check reads every long value and learns which places are taken.
+// check reads every long value and marks its place as used.
 func (f *File) check() error {
-	taken, err := f.taken()
+	used, err := f.used()
 	if err != nil {
 		return err
 	}
-	return f.long.use(taken)
+	return f.long.use(used)
 }
 
-// taken are all places that the tree names, each read.
-func (f *File) taken() (taken []place, err error) {
+// used returns all places that the tree names, and reads each.
+func (f *File) used() (used []place, err error) {
 	err = f.db.View(func(tx *bolt.Tx) error {
 		return tx.Bucket(places).ForEach(func(k, b []byte) error {
 			p, err := unmarshalPlace(b)
@@ -97,28 +96,29 @@ func (f *File) taken() (taken []place, err error) {
 			if err != nil {
 				return fmt.Errorf("the value of %s: %w", k, err)
 			}
-			taken = append(taken, p)
+			used = append(used, p)
 			return nil
 		})
 	})
-	return taken, err
+	return used, err
 }
 
-// private refuses a store that others may read: it holds channel keys.
+// private refuses a store that other users may read: it contains channel keys.
 func private(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return protocol.Fail(protocol.ClassInput, "%s: mode %#o lets others read it, want 0600", path, info.Mode().Perm())
+		return protocol.Fail(protocol.ClassInput, "%s: mode %#o lets others read it, want 0600",
+			path, info.Mode().Perm())
 	}
 	return nil
 }
 
-// Get implements protocol.View. A long value that can't be read any more, though it
-// could when the store was opened, is as good as none, and the store takes no
-// transaction any more: nothing that follows from it leaves.
+// Get implements protocol.View. A long value that could be read when the store was opened and
+// cannot be read now is nil, and the store refuses all further transactions: no message that
+// depends on it leaves.
 func (f *File) Get(key string) (value []byte) {
 	f.reading.RLock()
 	defer f.reading.RUnlock()
@@ -160,22 +160,22 @@ func (f *File) Keys(prefix string) (keys []string) {
 	return keys
 }
 
-// Apply implements Store. Long values are durable before the transaction that names
-// their places begins; bbolt syncs its file before it returns.
+// Apply implements Store. Long values are durable before the transaction that names their places
+// begins. bbolt syncs its file before it returns.
 func (f *File) Apply(records []protocol.Record) error {
 	f.apply.Lock()
 	defer f.apply.Unlock()
 	if broken := f.broken.Load(); broken != nil {
 		return fmt.Errorf("store: %w", *broken)
 	}
-	f.long.give(f.ahead.stale())
+	f.long.release(f.ahead.stale())
 	written, err := f.writeLong(records)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	var gone []place
 	err = f.db.Update(func(tx *bolt.Tx) error {
-		t := transaction{tx.Bucket(bucket), tx.Bucket(places), nil}
+		t := treeUpdate{values: tx.Bucket(bucket), places: tx.Bucket(places)}
 		for i, r := range records {
 			if err := t.apply(r, written[i]); err != nil {
 				return fmt.Errorf("store: %s: %w", r.Key, err)
@@ -185,16 +185,16 @@ func (f *File) Apply(records []protocol.Record) error {
 		return nil
 	})
 	if err != nil {
-		return err // whether the tree names the new places is unknown: nothing else is written there
+		return err // the tree may name the new places: they stay in use
 	}
-	f.reading.Lock() // whoever still reads what is gone ends first
+	f.reading.Lock() // readers of these places end first
 	defer f.reading.Unlock()
-	f.long.give(gone)
+	f.long.release(gone)
 	return nil
 }
 
-// writeLong makes the long values among the records durable and returns their places,
-// by record.
+// writeLong makes the long values among the records durable and returns their places, by record;
+// length 0 for the others.
 func (f *File) writeLong(records []protocol.Record) (written []place, err error) {
 	written = make([]place, len(records))
 	long := false
@@ -203,7 +203,7 @@ func (f *File) writeLong(records []protocol.Record) (written []place, err error)
 			continue
 		}
 		long = true
-		if at, ok := f.ahead.take(r.Value); ok {
+		if at, ok := f.ahead.claim(r.Value); ok {
 			written[i] = at
 			continue
 		}
@@ -215,18 +215,18 @@ func (f *File) writeLong(records []protocol.Record) (written []place, err error)
 		err = f.long.sync()
 	}
 	if err != nil {
-		f.long.give(slices.DeleteFunc(written, func(p place) bool { return p.length == 0 }))
+		f.long.release(slices.DeleteFunc(written, func(p place) bool { return p.length == 0 }))
 	}
 	return written, err
 }
 
-// transaction is a change of the tree under way.
-type transaction struct {
+// treeUpdate is a transaction of the tree.
+type treeUpdate struct {
 	values, places *bolt.Bucket
-	gone           []place // that nothing names any more once it is through
+	gone           []place // that no key names after it
 }
 
-func (t *transaction) apply(r protocol.Record, at place) error {
+func (t *treeUpdate) apply(r protocol.Record, at place) error {
 	if b := t.places.Get([]byte(r.Key)); b != nil {
 		p, err := unmarshalPlace(b)
 		if err != nil {

@@ -10,53 +10,52 @@ import (
 	"choir/transport"
 )
 
-// What a step asks to be stored has to be durable before anything leaves that
-// follows from it, and no earlier. So records wait in memory until something is
-// to leave, or there are too many, or for lateness at most: then they go in one
-// transaction. A process that dies before loses nothing but its own time: nobody
-// has heard of the steps, and the position on the bus that goes with their
-// records makes it read their messages again.
+// The records of a step have to be durable before a message that depends on them leaves, and
+// no earlier. So they wait in memory until a message is to leave, or there are too many, or
+// maxDelay is over. A process that is killed before loses only the time for those steps: no
+// other member has seen their effects, and the position on the bus, which is stored with their
+// records, makes it read their messages again.
 const (
-	// lazyBytes is how much waits in memory at most, in bytes.
-	lazyBytes = 32 << 20
-	// lateness is how long it waits at most.
-	lateness = 5 * time.Second
+	// maxWaiting bounds the records that wait in memory, in bytes.
+	maxWaiting = 32 << 20
+	// maxDelay bounds how long they wait.
+	maxDelay = 5 * time.Second
 )
 
-// Gather is Config.Gather for a role. What a compute node takes in stays until the
-// round ends, so its disk had better begin at once; a party and the aggregator forget
-// most of what they store as soon as the rest of it is here.
+// Gather returns Config.Gather for a role. A compute node keeps what it receives until the round
+// ends, so its disk writes begin at once. A party and the aggregator delete most of their
+// records soon after, before they need be written.
 func Gather(role protocol.Role) int {
 	if role == protocol.RoleCompute {
 		return 2 << 20
 	}
-	return lazyBytes
+	return maxWaiting
 }
 
 // Window is how much of a contribution a party should make in one step, in bytes
-// (party.Config.Window): the next window is made while this one is on its way.
+// (party.Config.Window): the next window is made while this one is sent.
 const Window = 1 << 20
 
-// batch is what steps asked for since the last flight began.
+// batch is the effects of the steps since the last transaction began.
 type batch struct {
 	out    []transport.Message
 	weight int       // bytes of out
 	stored int       // bytes of records
 	since  time.Time // when the oldest record came; zero: there is none
-	soon   bool      // an update is being computed: the disk had better work beside it
-	seq    uint64    // the last position whose message was stepped through
+	soon   bool      // an update is being computed: the disk has time to write now
+	seq    uint64    // position of the last message that was stepped through
 }
 
-// flight is a batch that is being made durable beside the steps that follow. There
-// is one at a time, so that nothing overtakes.
-type flight struct {
-	landed chan error
-	out    []transport.Message // to leave once what led to them is durable
-	weight int
+// transaction is a batch that is being made durable while the next steps run. There is one at a
+// time, which keeps the order.
+type transaction struct {
+	committed chan error
+	out       []transport.Message // to be sent when the records are durable
+	weight    int
 }
 
-// outbox is what is durable and leaves, in order, one call at a time. While it does
-// the next flight may be on its way.
+// outbox is the messages that may leave. They are sent in order, in one call at a time, while
+// the next transaction may be under way.
 type outbox struct {
 	ready  []transport.Message
 	weight int        // bytes of ready
@@ -78,7 +77,7 @@ func (d *driver) collect(eff protocol.Effects) {
 	}
 }
 
-// due says whether the batch must not wait any longer.
+// due reports whether the batch must not wait any longer.
 func (d *driver) due() bool {
 	if len(d.out) > 0 || d.soon {
 		return true
@@ -86,73 +85,74 @@ func (d *driver) due() bool {
 	return !d.since.IsZero() && (d.done || d.stored > d.Gather || d.untilDue() == 0)
 }
 
-// untilDue is how long the batch may wait; long when it is empty or has to wait
-// for the flight before it anyway.
+// untilDue returns how long the batch may wait: an hour when it is empty or has to wait for the
+// transaction under way.
 func (d *driver) untilDue() time.Duration {
-	if d.since.IsZero() || d.flight != nil {
+	if d.since.IsZero() || d.transaction != nil {
 		return time.Hour
 	}
-	return max(0, lateness-time.Since(d.since))
+	return max(0, maxDelay-time.Since(d.since))
 }
 
-// full says whether nothing more may be stepped through before something has left.
+// full reports whether the loop must wait for a transaction or a send to finish.
 func (d *driver) full() bool {
-	if d.flight != nil && d.stored > lazyBytes {
+	if d.transaction != nil && d.stored > maxWaiting {
 		return true
 	}
 	weight := d.weight + d.outbox.weight + d.outbox.moving
-	if d.flight != nil {
-		weight += d.flight.weight
+	if d.transaction != nil {
+		weight += d.transaction.weight
 	}
 	return weight > 2*maxBatchBytes || d.weight > maxBatchBytes
 }
 
-// launch begins to make the batch durable.
-func (d *driver) launch() {
-	f := &flight{landed: make(chan error, 1), out: d.out, weight: d.weight}
+// beginTransaction begins to make the batch durable.
+func (d *driver) beginTransaction() {
+	t := &transaction{committed: make(chan error, 1), out: d.out, weight: d.weight}
 	records := d.records()
-	d.flight = f
-	go func() { f.landed <- d.Journal.apply(records) }()
+	d.transaction = t
+	go func() { t.committed <- d.Journal.apply(records) }()
 }
 
-// records takes the batch's, with the position that goes with them: alone it is
-// worth no disk write.
+// records returns the batch's records, and the position on the bus with them: alone it does not
+// justify a disk write.
 func (d *driver) records() []protocol.Record {
 	if d.seq > 0 && !d.since.IsZero() {
-		d.Journal.add([]protocol.Record{{Key: cursorKey, Value: binary.BigEndian.AppendUint64(nil, d.seq)}})
+		position := binary.BigEndian.AppendUint64(nil, d.seq)
+		d.Journal.add([]protocol.Record{{Key: cursorKey, Value: position}})
 		d.seq = 0
 	}
 	d.batch = batch{seq: d.seq}
 	return d.Journal.begin()
 }
 
-// landing is where the flight's end is told; nil while there is none.
-func (d *driver) landing() <-chan error {
-	if d.flight == nil {
+// committed returns the channel of the transaction's end; nil when there is none.
+func (d *driver) committed() <-chan error {
+	if d.transaction == nil {
 		return nil
 	}
-	return d.flight.landed
+	return d.transaction.committed
 }
 
-// land takes note of the flight's end. Behind records that didn't become durable no
-// others may be stored, and nothing may leave.
-func (d *driver) land(ctx context.Context, err error) error {
-	f := d.flight
-	d.flight, d.broken = nil, err != nil
+// endTransaction releases the messages of a transaction that is durable. After one that failed
+// no other may be stored, and nothing may leave.
+func (d *driver) endTransaction(ctx context.Context, err error) error {
+	t := d.transaction
+	d.transaction = nil
+	d.broken = err != nil
 	d.Journal.end()
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	d.outbox.ready = append(d.outbox.ready, f.out...)
-	d.outbox.weight += f.weight
+	d.outbox.ready = append(d.outbox.ready, t.out...)
+	d.outbox.weight += t.weight
 	return nil
 }
 
-// send begins to send what is ready, in the order that the steps gave.
-func (d *driver) send(ctx context.Context) {
-	o := &d.outbox
-	out, sent := o.ready, make(chan error, 1)
-	o.ready, o.moving, o.weight, o.sent = nil, o.weight, 0, sent
+// beginSend begins to send the messages that are ready, in the order of the steps.
+func (d *driver) beginSend(ctx context.Context) {
+	out, sent := d.outbox.ready, make(chan error, 1)
+	d.outbox = outbox{moving: d.outbox.weight, sent: sent}
 	go func() {
 		err := d.Bus.Publish(ctx, out...)
 		if err != nil {
@@ -162,20 +162,20 @@ func (d *driver) send(ctx context.Context) {
 	}()
 }
 
-// left takes note that what was being sent has left.
-func (d *driver) left(err error) error {
-	d.outbox.sent, d.outbox.moving = nil, 0
+func (d *driver) endSend(err error) error {
+	d.outbox.sent = nil
+	d.outbox.moving = 0
 	return err
 }
 
-// stop ends a run for the reason given: it waits for what is under way, and makes
-// durable what was gathered behind it, so that the next life needn't read it again.
+// stop ends a run for the reason given. It waits for the transaction and the send under way, and
+// makes the rest of the batch durable, so that it need not be read again after a restart.
 func (d *driver) stop(ctx context.Context, why error) error {
-	if d.flight != nil {
-		_ = d.land(ctx, <-d.flight.landed) // ctx has ended, and why is known
+	if d.transaction != nil {
+		_ = d.endTransaction(ctx, <-d.transaction.committed) // ctx has ended, and why is known
 	}
 	if d.outbox.sent != nil {
-		_ = d.left(<-d.outbox.sent)
+		_ = d.endSend(<-d.outbox.sent)
 	}
 	if why == nil || d.broken || d.since.IsZero() {
 		return why

@@ -8,21 +8,20 @@ import (
 	"choir/protocol"
 )
 
-// Journal is a Store with the records of steps that aren't durable yet laid
-// over it: what a machine reads as its own memory while a batch is under way.
+// Journal is a Store and the records of steps that are not durable yet: together they are the
+// memory that a machine reads.
 //
-// Of several records of a key only the last is kept: what comes and goes before
-// anything must be durable is never written. While one batch is being made
-// durable the next one gathers.
+// Of several records of a key only the last is kept: a record that is deleted before it must
+// be durable is never written. While one batch is being made durable the next is collected.
 //
-// Everything but apply belongs to the goroutine that steps the machine.
+// All methods but apply belong to the goroutine that steps the machine.
 type Journal struct {
 	store   Store
 	pending overlay
 	leaving overlay // being made durable; nil when nothing is
 }
 
-// NewJournal starts with nothing pending.
+// NewJournal returns a Journal without pending records.
 func NewJournal(s Store) *Journal { return &Journal{store: s, pending: overlay{}} }
 
 // overlay maps keys to values; nil: deleted.
@@ -47,7 +46,7 @@ func (j *Journal) Keys(prefix string) []string {
 	return keys
 }
 
-// over is what sorted keys become with the overlay laid over them.
+// over applies the overlay's changes to sorted keys.
 func (o overlay) over(keys []string, prefix string) []string {
 	var more []string
 	gone := map[string]bool{}
@@ -71,8 +70,7 @@ func (o overlay) over(keys []string, prefix string) []string {
 	return keys
 }
 
-// add lays a step's records over the store and returns by how many bytes what is
-// pending has grown.
+// add adds a step's records and returns by how many bytes the pending records have grown.
 func (j *Journal) add(records []protocol.Record) (grown int) {
 	for _, r := range records {
 		grown += len(r.Value) - len(j.pending[r.Key])
@@ -81,8 +79,8 @@ func (j *Journal) add(records []protocol.Record) (grown int) {
 	return grown
 }
 
-// begin takes what is pending as the next batch to be made durable, in order of
-// the keys. The batch before must have ended.
+// begin returns the pending records, in order of their keys, as the next batch to be made
+// durable. The batch before must have ended.
 func (j *Journal) begin() []protocol.Record {
 	j.leaving, j.pending = j.pending, overlay{}
 	records := make([]protocol.Record, 0, len(j.leaving))
@@ -92,7 +90,7 @@ func (j *Journal) begin() []protocol.Record {
 	return records
 }
 
-// apply makes a batch durable. It may run beside the rest.
+// apply makes a batch durable. It may run concurrently with the other methods.
 func (j *Journal) apply(batch []protocol.Record) error {
 	if len(batch) == 0 {
 		return nil
@@ -100,10 +98,10 @@ func (j *Journal) apply(batch []protocol.Record) error {
 	return j.store.Apply(batch)
 }
 
-// end says that the batch is durable.
+// end marks the batch as durable.
 func (j *Journal) end() { j.leaving = nil }
 
-// stage lets the store begin with a value that a step to come will store.
+// stage lets the store write a value that a later step will store.
 func (j *Journal) stage(value []byte) (write func()) {
 	if s, ok := j.store.(Stager); ok {
 		return s.Stage(value)

@@ -16,19 +16,19 @@ import (
 	"choir/protocol"
 )
 
-// errDamaged is about a tree that can't be read to its end.
+// errDamaged is the error of a tree that cannot be read to its end.
 var errDamaged = errors.New("the file is no store, or a damaged one")
 
-// openTree opens or creates the tree of a store and reads all of it once. bbolt trusts
-// its file: one that was cut off, or whose pages are damaged, ends the process where
-// it is read; here that is an error. A file that couldn't be made is taken away again.
+// openTree opens or creates the tree of a store and reads all of it once. bbolt trusts its file
+// and panics where a truncated or damaged one is read; here that is an error. A file that could
+// not be initialized is removed.
 func openTree(path string) (*bolt.DB, error) {
 	_, missing := os.Stat(path)
 	return openOrMake(path, missing)
 }
 
-// openOrMake opens the tree; missing is why the file wasn't seen before. One that somebody
-// else has locked by now is that process's store, whoever saw it first, and is left alone.
+// openOrMake opens the tree; missing is the error of looking for its file before. A file that
+// another process has locked since is that process's store and stays.
 func openOrMake(path string, missing error) (*bolt.DB, error) {
 	db, err := guarded(path)
 	if err != nil && errors.Is(missing, fs.ErrNotExist) && !errors.Is(err, bolterrors.ErrTimeout) {
@@ -55,9 +55,9 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// guarded turns what damaged pages do to bbolt into errors.
+// guarded turns panics of bbolt about damaged pages into errors.
 func guarded(path string) (db *bolt.DB, err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // a page behind the file's end
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // a page after the file's end
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
@@ -70,7 +70,8 @@ func guarded(path string) (db *bolt.DB, err error) {
 			db = nil
 		}
 	}()
-	if db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType}); err != nil {
+	options := &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType}
+	if db, err = bolt.Open(path, 0o600, options); err != nil {
 		return nil, err
 	}
 	if err := db.View(walk); err != nil {

@@ -8,17 +8,17 @@ import (
 	"choir/protocol"
 )
 
-// Ram is a Store that forgets when the process ends: for experiments in which
-// nothing needs to survive. The zero value isn't usable; see NewRam.
+// Ram is a Store in memory, for experiments that need not survive the process. The zero value
+// is not usable; see NewRam.
 type Ram struct {
 	mu sync.RWMutex
 	m  map[string][]byte
-	// groups are the keys by what stands before their first slash, so that asking for a
-	// round's keys doesn't look through the record of all rounds.
+	// groups has the keys by their part before the first slash, so that a search for a round's
+	// keys does not visit the records of all rounds.
 	groups map[string]map[string][]byte
 }
 
-// NewRam is an empty store.
+// NewRam returns an empty store.
 func NewRam() *Ram { return &Ram{m: map[string][]byte{}, groups: map[string]map[string][]byte{}} }
 
 // Get implements protocol.View.

@@ -17,45 +17,32 @@ type Config struct {
 	Machine  protocol.Machine
 	Journal  *Journal          // the one that the machine reads as its view
 	Bus      transport.Bus     // closed by the caller
-	Filters  []string          // what the role listens to
+	Filters  []string          // the subjects that the role subscribes to
 	Proposer protocol.Proposer // parties only
-	// Prepare is shown the messages that are waiting together before the machine
-	// takes in the first of them; protocol.Batch's, or nil.
+	// Prepare is given the messages that have arrived together before the machine gets the
+	// first of them; protocol.Batch's, or nil.
 	Prepare func(messages [][]byte)
 	Notify  func(protocol.Notice)
 	Now     func() time.Time // nil: time.Now
-	// Gather is how many bytes of records wait for others before they are made durable,
-	// unless something is to leave before; 0: 32 MiB. Roles that delete most of what they
-	// store before anything leaves want much, those that keep it little: see Gather.
+	// Gather is how many bytes of records wait to share a transaction, unless a message is to
+	// leave before; 0: 32 MiB. See the function Gather.
 	Gather int
-	// IdleTimeout ends Run with a timeout when nothing arrives for so long, whatever the
-	// machine says meanwhile, unless it waits for its own update; 0: never.
+	// IdleTimeout ends Run with a timeout when nothing arrives for that long, unless the
+	// machine waits for its own update; 0: never.
 	IdleTimeout time.Duration
 }
 
-// maxBatch bounds how many messages share one transaction.
+// maxBatch bounds the number of messages in a transaction.
 const maxBatch = 256
 
-// maxBatchBytes bounds how much a batch may weigh, and how much its sends may
-// before they leave.
+// maxBatchBytes bounds the size of a batch, and of its sends before they leave.
 const maxBatchBytes = 16 << 20
 
-// Run drives the machine until it is done, ctx ends, or something fails that
-// no retry heals. It returns the machine's own end: nil for a session that
-// completed.
+// Run drives the machine until it is done, ctx ends, or an error occurs that no retry mends.
+// It returns the machine's own error, nil for a session that completed.
 func Run(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &driver{Config: cfg, in: make(chan transport.Message, maxBatch), proposals: make(chan protocol.Proposal, 4), readEnd: make(chan error, 1)}
-	if d.Now == nil {
-		d.Now = time.Now
-	}
-	if d.Notify == nil {
-		d.Notify = func(protocol.Notice) {}
-	}
-	if d.Gather <= 0 {
-		d.Gather = lazyBytes
-	}
-	d.heard, d.work.parent = time.Now(), ctx
+	d := newDriver(ctx, cfg)
 	from := d.cursor()
 	reading := make(chan struct{})
 	go func() {
@@ -79,23 +66,43 @@ type driver struct {
 	work      workers
 	staging   sync.WaitGroup
 
-	last   int64               // the machine's clock never goes back
-	queued []transport.Message // of a batch whose sends grew too large
-	wake   int64
-	heard  time.Time // when something last came
-	done   bool
-	end    error
+	last     int64               // the machine's clock never goes back
+	queued   []transport.Message // arrived, and not stepped through yet
+	wake     int64
+	lastSeen time.Time // when the last message or proposal arrived
+	done     bool
+	end      error
 	batch
-	flight *flight // what is being made durable; nil: nothing
-	outbox outbox
-	// computing: the party's update is under way.
-	computing bool
-	broken    bool // a flight's records didn't become durable
+	transaction *transaction // nil when none is under way
+	outbox      outbox
+	computing   bool // the party's update is being computed
+	broken      bool // a transaction failed
+}
+
+func newDriver(ctx context.Context, cfg Config) *driver {
+	d := &driver{
+		Config:    cfg,
+		in:        make(chan transport.Message, maxBatch),
+		proposals: make(chan protocol.Proposal, 4),
+		readEnd:   make(chan error, 1),
+		lastSeen:  time.Now(),
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Notify == nil {
+		d.Notify = func(protocol.Notice) {}
+	}
+	if d.Gather <= 0 {
+		d.Gather = maxWaiting
+	}
+	d.work.parent = ctx
+	return d
 }
 
 const cursorKey = "host/cursor"
 
-// cursor is the first position that an earlier life hasn't taken in.
+// cursor returns the first position on the bus that was not processed before a restart.
 func (d *driver) cursor() uint64 {
 	if b := d.Journal.store.Get(cursorKey); len(b) == 8 {
 		return binary.BigEndian.Uint64(b) + 1
@@ -103,8 +110,8 @@ func (d *driver) cursor() uint64 {
 	return 1
 }
 
-// read forwards messages. A broker that lost its history is read again from
-// the start: the machine knows what it has.
+// read forwards messages. If the broker has lost its history, it reads from the start: the
+// machine recognizes duplicates.
 func (d *driver) read(ctx context.Context, from uint64) error {
 	for {
 		err := d.readFrom(ctx, from)
@@ -137,13 +144,13 @@ func (d *driver) readFrom(ctx context.Context, from uint64) error {
 func (d *driver) loop(ctx context.Context) error {
 	d.step(protocol.Start{})
 	for {
-		if d.flight == nil && d.due() {
-			d.launch()
+		if d.transaction == nil && d.due() {
+			d.beginTransaction()
 		}
 		if d.outbox.sent == nil && len(d.outbox.ready) > 0 {
-			d.send(ctx)
+			d.beginSend(ctx)
 		}
-		if d.done && d.flight == nil && d.outbox.sent == nil {
+		if d.done && d.transaction == nil && d.outbox.sent == nil {
 			return d.end
 		}
 		if err := d.wait(ctx); err != nil {
@@ -152,25 +159,29 @@ func (d *driver) loop(ctx context.Context) error {
 	}
 }
 
-// wait takes the next event and whatever else is there already.
+// wait handles the next event and the messages that have arrived with it.
 func (d *driver) wait(ctx context.Context) error {
-	if d.done || d.full() {
+	switch {
+	case d.done || d.full():
 		select {
-		case err := <-d.landing():
-			return d.land(ctx, err)
+		case err := <-d.committed():
+			return d.endTransaction(ctx, err)
 		case err := <-d.outbox.sent:
-			return d.left(err)
+			return d.endSend(err)
 		}
-	}
-	if len(d.queued) > 0 {
-		d.drain()
+	case len(d.queued) > 0:
+		d.stepQueued()
 		return nil
 	}
+	return d.waitForEvent(ctx)
+}
+
+func (d *driver) waitForEvent(ctx context.Context) error {
 	tick := time.NewTimer(min(d.untilWake(), d.untilDue()))
 	defer tick.Stop()
-	idle := make(<-chan time.Time)
-	if d.IdleTimeout > 0 && !d.computing && d.flight == nil {
-		t := time.NewTimer(d.IdleTimeout - time.Since(d.heard))
+	var idle <-chan time.Time
+	if d.IdleTimeout > 0 && !d.computing && d.transaction == nil {
+		t := time.NewTimer(d.IdleTimeout - time.Since(d.lastSeen))
 		defer t.Stop()
 		idle = t.C
 	}
@@ -180,22 +191,18 @@ func (d *driver) wait(ctx context.Context) error {
 	case err := <-d.readEnd:
 		return busError(ctx, err)
 	case <-idle:
-		select {
-		case m := <-d.in: // it came while this goroutine was busy
-			d.arrived(m)
-		default:
-			return protocol.Fail(protocol.ClassTimeout, "nothing has arrived for %s", d.IdleTimeout)
-		}
+		return d.timeout()
 	case <-tick.C:
 		if d.untilWake() == 0 {
 			d.step(protocol.Tick{})
 		}
-	case err := <-d.landing():
-		return d.land(ctx, err)
+	case err := <-d.committed():
+		return d.endTransaction(ctx, err)
 	case err := <-d.outbox.sent:
-		return d.left(err)
+		return d.endSend(err)
 	case p := <-d.proposals:
-		d.computing, d.heard = false, time.Now()
+		d.computing = false
+		d.lastSeen = time.Now()
 		d.step(p)
 	case m := <-d.in:
 		d.arrived(m)
@@ -203,13 +210,24 @@ func (d *driver) wait(ctx context.Context) error {
 	return nil
 }
 
-func (d *driver) arrived(first transport.Message) {
-	d.heard = time.Now()
-	d.gather(first)
-	d.drain()
+// timeout ends the run, unless a message has arrived while this goroutine was busy.
+func (d *driver) timeout() error {
+	select {
+	case m := <-d.in:
+		d.arrived(m)
+		return nil
+	default:
+		return protocol.Fail(protocol.ClassTimeout, "nothing has arrived for %s", d.IdleTimeout)
+	}
 }
 
-// gather takes what is waiting behind the first message and prepares it.
+func (d *driver) arrived(first transport.Message) {
+	d.lastSeen = time.Now()
+	d.gather(first)
+	d.stepQueued()
+}
+
+// gather queues the first message and those that have arrived after it, and prepares them.
 func (d *driver) gather(first transport.Message) {
 	d.queued = append(d.queued[:0], first)
 	for size := len(first.Data); len(d.queued) < maxBatch && size < maxBatchBytes; {
@@ -232,8 +250,8 @@ func (d *driver) gather(first transport.Message) {
 	d.Prepare(data)
 }
 
-// busError is why the bus failed: because the caller ended the run, for a cause
-// that it can tell from a broken bus, or by itself.
+// busError returns the cause of ctx's end if it has ended, so that the caller can tell it from
+// a failure of the bus.
 func busError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -248,9 +266,9 @@ func (d *driver) untilWake() time.Duration {
 	return max(0, time.Duration(d.wake-d.now())*time.Millisecond)
 }
 
-// drain steps through the messages that were gathered, so that they share a
-// transaction, up to where what they make the machine send must leave first.
-func (d *driver) drain() {
+// stepQueued steps through the queued messages, so that they share a transaction, until the
+// messages that the machine sends must leave first.
+func (d *driver) stepQueued() {
 	for len(d.queued) > 0 && !d.done && d.weight <= maxBatchBytes {
 		d.deliver(d.queued[0])
 		d.queued = d.queued[1:]
@@ -258,7 +276,7 @@ func (d *driver) drain() {
 }
 
 func (d *driver) deliver(m transport.Message) {
-	d.seq = m.Resume - 1 // the first pieces of a message that isn't whole yet are read again
+	d.seq = m.Resume - 1 // the fragments of an incomplete message are read again
 	d.step(protocol.Delivery{Data: m.Data, More: len(d.queued) > 1})
 }
 
@@ -267,7 +285,7 @@ func (d *driver) now() int64 {
 	return d.last
 }
 
-// step runs the machine and gathers its effects; nothing leaves before flush.
+// step runs the machine and collects its effects.
 func (d *driver) step(ev protocol.Event) {
 	if d.done {
 		return
@@ -281,13 +299,15 @@ func (d *driver) step(ev protocol.Event) {
 		}
 	}
 	if eff.Propose != nil {
-		d.computing, d.soon = true, true
+		d.computing = true
+		d.soon = true
 		d.work.start(*eff.Propose, d.Proposer, d.proposals)
 	}
 	for _, n := range eff.Notices {
 		d.Notify(n)
 	}
 	if eff.Done {
-		d.done, d.end = true, eff.Err
+		d.done = true
+		d.end = eff.Err
 	}
 }

@@ -157,7 +157,7 @@ func TestRecordsWaitForCompany(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 0 is said, which takes a transaction; the rest waits for the end, or not that long.
-	most := 2 + int(time.Since(began)/lateness)
+	most := 2 + int(time.Since(began)/maxDelay)
 	if got := len(d.Keys("n/")); got != total || d.writes > most || len(b.said) != 1 {
 		t.Errorf("%d records in %d transactions, %d said; want %d in at most %d, and 1", got, d.writes, len(b.said), total, most)
 	}
@@ -193,7 +193,7 @@ func TestNothingIsStoredBehindAGap(t *testing.T) {
 // TestNoRecordWaitsForEver: a batch is due once its oldest record has waited long enough,
 // or too much waits, or the machine is done, but not while the flight before it lasts.
 func TestNoRecordWaitsForEver(t *testing.T) {
-	long := time.Now().Add(-lateness)
+	long := time.Now().Add(-maxDelay)
 	for _, c := range []struct {
 		name string
 		d    *driver
@@ -202,7 +202,7 @@ func TestNoRecordWaitsForEver(t *testing.T) {
 		{"nothing waits", &driver{}, false},
 		{"it came now", &driver{Config: Config{Gather: 10}, batch: batch{since: time.Now(), stored: 10}}, false},
 		{"it came long ago", &driver{batch: batch{since: long}}, true},
-		{"there is a flight", &driver{batch: batch{since: long}, flight: new(flight)}, false},
+		{"there is a flight", &driver{batch: batch{since: long}, transaction: new(transaction)}, false},
 		{"too much", &driver{Config: Config{Gather: 10}, batch: batch{since: time.Now(), stored: 11}}, true},
 		{"done", &driver{batch: batch{since: time.Now()}, done: true}, true},
 		{"done without records", &driver{done: true}, false},

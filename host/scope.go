@@ -7,16 +7,15 @@ import (
 	"choir/protocol"
 )
 
-// Scoped is the part of a store that belongs to one plan, so that a member can
-// keep one store for all its plans. Keys under the shared prefix stand outside: a
-// party's ledger goes on from plan to plan, in the same transactions as the
-// contributions that it pays for.
+// Scoped is the part of a store that belongs to one plan, so that a member can keep one store
+// for all its plans. Keys under the shared prefix belong to all plans: a party's ledger continues
+// from plan to plan, in the same transactions as the contributions that it pays for.
 type Scoped struct {
 	Store
 	prefix, shared string
 }
 
-// Scope lays prefix before every key that doesn't begin with shared.
+// Scope puts prefix before every key that does not begin with shared.
 func Scope(s Store, prefix, shared string) *Scoped { return &Scoped{s, prefix, shared} }
 
 func (s *Scoped) key(key string) string {
@@ -29,8 +28,8 @@ func (s *Scoped) key(key string) string {
 // Get implements protocol.View.
 func (s *Scoped) Get(key string) []byte { return s.Store.Get(s.key(key)) }
 
-// Keys implements protocol.View. A prefix shorter than the shared one finds the
-// plan's own keys only.
+// Keys implements protocol.View. A prefix shorter than the shared one finds the plan's keys
+// only.
 func (s *Scoped) Keys(prefix string) []string {
 	if strings.HasPrefix(prefix, s.shared) {
 		return s.Store.Keys(prefix)
@@ -51,7 +50,7 @@ func (s *Scoped) Apply(records []protocol.Record) error {
 	return s.Store.Apply(records)
 }
 
-// Stage implements Stager when what is below does.
+// Stage implements Stager if the store does.
 func (s *Scoped) Stage(value []byte) (write func()) {
 	if below, ok := s.Store.(Stager); ok {
 		return below.Stage(value)

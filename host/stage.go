@@ -2,35 +2,34 @@ package host
 
 import "sync"
 
-// What a machine will store soon can go to the disk before the transaction that stores
-// it: no place counts that the tree doesn't name, so a crash in between loses nothing and
-// leaves nothing.
+// A value that a machine will store soon can be written before the transaction that stores it.
+// A place counts only when the tree names it, so a crash in between loses nothing and leaves
+// nothing.
 const (
-	// stagedBytes bounds what waits for its transaction, in bytes.
+	// stagedBytes bounds the values that wait for their transactions, in bytes.
 	stagedBytes = 256 << 20
-	// stagedFor is how many transactions a value waits for its own at most.
+	// stagedFor is the number of transactions after which a value is given up.
 	stagedFor = 64
 )
 
-// ahead are the values that were announced.
+// ahead is the values that were announced and not stored yet.
 type ahead struct {
 	mu      sync.Mutex
-	values  map[*byte]*staged // by their first bytes
-	bytes   int               // in all
-	applied uint64            // how many transactions there were
+	values  map[*byte]*staged // by the address of their first bytes
+	bytes   int               // of all values
+	applied uint64            // number of transactions so far
 }
 
-// staged is a value that was announced, at until a transaction stores it or it is
-// given up.
+// staged is a value that was announced, until a transaction stores it or it is given up.
 type staged struct {
 	size  int
-	at    place // length 0: it isn't written yet; belongs to whoever holds File.apply
+	at    place // length 0: it is not written yet; guarded by File.apply
 	gone  bool
 	since uint64
 }
 
-// Stage implements Stager. A value that can't be written ahead is written with its
-// transaction, which says why not.
+// Stage implements Stager. A value that cannot be written ahead is written with its transaction,
+// which returns the error.
 func (f *File) Stage(value []byte) (write func()) {
 	if len(value) < longValue {
 		return nil
@@ -50,7 +49,7 @@ func (f *File) Stage(value []byte) (write func()) {
 	return func() {
 		f.apply.Lock()
 		defer f.apply.Unlock()
-		if !a.waits(s) {
+		if !a.waiting(s) {
 			return
 		}
 		if p, err := f.long.write(value); err == nil {
@@ -59,14 +58,15 @@ func (f *File) Stage(value []byte) (write func()) {
 	}
 }
 
-func (a *ahead) waits(s *staged) bool {
+// waiting reports whether no transaction has stored the value and it was not given up.
+func (a *ahead) waiting(s *staged) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return !s.gone
 }
 
-// take is where a value stands that was written ahead, and ends its wait.
-func (a *ahead) take(value []byte) (at place, ok bool) {
+// claim returns the place of a value that was written ahead, and removes it.
+func (a *ahead) claim(value []byte) (at place, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.values[&value[0]]
@@ -77,14 +77,14 @@ func (a *ahead) take(value []byte) (at place, ok bool) {
 	return s.at, s.at.length > 0
 }
 
+// drop removes a value.
 func (a *ahead) drop(key *byte, s *staged) {
 	s.gone = true
 	a.bytes -= s.size
 	delete(a.values, key)
 }
 
-// stale ends the wait of what has waited for too many transactions and returns where
-// it stands.
+// stale removes the values that have waited for too many transactions and returns their places.
 func (a *ahead) stale() (places []place) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -38,7 +38,7 @@ func whole(t *testing.T, f *File, records []protocol.Record) {
 		}
 	}
 	var used int64
-	taken, err := f.taken()
+	taken, err := f.used()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,20 +11,19 @@ import (
 	"sync"
 )
 
-// longValue is from how many bytes on a value stands in a file of its own kind:
-// beside the tree it is written once, as it is, and read without a page of the
-// tree being copied for it.
+// longValue is the length from which a value is in the file of values, in bytes: there it is
+// written once, as it is, and read without copying pages of the tree.
 const longValue = 32 << 10
 
-// align is what extents are multiples of, the page of a disk or a multiple of it.
+// align is the unit of extents in bytes, the page of a disk or a multiple of it.
 const align = 4 << 10
 
-// extent is a piece of the file of values, in bytes, both multiples of align.
+// extent is a part of the file of values, in bytes, both multiples of align.
 type extent struct{ at, size int64 }
 
 func (e extent) end() int64 { return e.at + e.size }
 
-// place is where a value stands and how it can be told from what a crash or a
+// place is the location of a value, and the checksum that tells it from what a crash or a
 // broken disk left there.
 type place struct {
 	at     int64
@@ -59,13 +58,12 @@ func unmarshalPlace(b []byte) (place, error) {
 	return p, nil
 }
 
-// staging is how much is copied, summed and written at a time: it stays in the
-// processor's cache between the three.
+// staging is the size of the buffer through which values are copied, checksummed and written:
+// it fits in the processor's cache.
 const staging = 1 << 20
 
-// values is the file with a store's long values. Which of it is in use is what the
-// tree says: a value counts from the moment the tree's transaction names its place,
-// and its place is free from the moment a transaction doesn't any more.
+// values is the file with a store's long values. A value counts from the moment a transaction of
+// the tree names its place. The place is free from the moment a transaction removes its name.
 type values struct {
 	f     *os.File // to read
 	w     *os.File // to write: whole pages
@@ -88,7 +86,7 @@ func (v *values) open(path string) (err error) {
 	return err
 }
 
-// close closes what open opened of it.
+// close closes the files that open has opened.
 func (v *values) close() error {
 	var errs []error
 	for _, f := range []*os.File{v.f, v.w} {
@@ -99,17 +97,19 @@ func (v *values) close() error {
 	if v.stage != nil {
 		errs = append(errs, freeStagingBuffer(v.stage))
 	}
-	v.f, v.w, v.stage = nil, nil, nil
+	v.f = nil
+	v.w = nil
+	v.stage = nil
 	return errors.Join(errs...)
 }
 
-// use says which places the tree names; once, before anything is written.
+// use marks the places that the tree names; once, before anything is written.
 func (v *values) use(places []place) error {
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range places {
 		e := p.extent()
 		if e.at < v.end {
-			return errors.New("two values stand in one place")
+			return errors.New("two values are in one place")
 		}
 		if e.at > v.end {
 			v.free = append(v.free, extent{v.end, e.at - v.end})
@@ -119,19 +119,19 @@ func (v *values) use(places []place) error {
 	return nil
 }
 
-// write puts a value where nothing else stands. It is durable after the next sync.
-// One goroutine writes at a time.
+// write writes a value at a free place. It is durable after the next sync. One goroutine writes
+// at a time.
 func (v *values) write(value []byte) (place, error) {
 	p := place{length: int64(len(value))}
-	p.at = v.take(p.extent().size)
+	p.at = v.allocate(p.extent().size)
 	for at := p.at; len(value) > 0; {
 		n := copy(v.stage, value)
 		value = value[n:]
 		p.sum = crc32.Update(p.sum, castagnoli, v.stage[:n])
 		whole := (n + align - 1) / align * align
-		clear(v.stage[n:whole]) // of what stood there before
-		if err := v.put(v.stage[:whole], at); err != nil {
-			v.give([]place{p})
+		clear(v.stage[n:whole]) // of the bytes before
+		if err := v.writePages(v.stage[:whole], at); err != nil {
+			v.release([]place{p})
 			return place{}, err
 		}
 		at += int64(n)
@@ -139,9 +139,9 @@ func (v *values) write(value []byte) (place, error) {
 	return p, nil
 }
 
-// put writes pages. A file system may know the flag for direct writes and refuse the
-// writes: then they are ordinary ones from there on.
-func (v *values) put(pages []byte, at int64) error {
+// writePages writes whole pages. A file system may accept the flag for direct writes and refuse
+// the writes: then they are ordinary ones from there on.
+func (v *values) writePages(pages []byte, at int64) error {
 	_, err := v.w.WriteAt(pages, at)
 	if err == nil || v.plain {
 		return err
@@ -150,29 +150,29 @@ func (v *values) put(pages []byte, at int64) error {
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
-	_ = v.w.Close() // what it has written is in the file, and durable after the new one's sync
+	_ = v.w.Close() // its writes are durable after the new file's sync
 	v.w, v.plain = w, true
 	_, err = v.w.WriteAt(pages, at)
 	return err
 }
 
-// sync makes what was written durable.
+// sync makes the written values durable.
 func (v *values) sync() error { return syncData(v.w) }
 
-// read is the value that stands in a place.
+// read returns the value at a place.
 func (v *values) read(p place) ([]byte, error) {
 	b := make([]byte, p.length)
 	if _, err := v.f.ReadAt(b, p.at); err != nil {
 		return nil, err
 	}
 	if crc32.Checksum(b, castagnoli) != p.sum {
-		return nil, errors.New("the bytes on the disk aren't those that were written")
+		return nil, errors.New("the bytes on the disk are not those that were written")
 	}
 	return b, nil
 }
 
-// take finds room: the first that is large enough, else at the end.
-func (v *values) take(size int64) int64 {
+// allocate returns a free place: the first that is large enough, else the end of the file.
+func (v *values) allocate(size int64) int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, e := range v.free {
@@ -190,13 +190,13 @@ func (v *values) take(size int64) int64 {
 	return v.end - size
 }
 
-// give makes places free for others.
-func (v *values) give(places []place) {
+// release makes places free.
+func (v *values) release(places []place) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, p := range places {
 		e := p.extent()
-		i, _ := slices.BinarySearchFunc(v.free, e.at, func(x extent, at int64) int { return cmp.Compare(x.at, at) })
+		i, _ := slices.BinarySearchFunc(v.free, e.at, compareAt)
 		if i < len(v.free) && v.free[i].at == e.end() {
 			e.size += v.free[i].size
 			v.free = slices.Delete(v.free, i, i+1)
@@ -211,3 +211,5 @@ func (v *values) give(places []place) {
 		v.end, v.free = v.free[n-1].at, v.free[:n-1]
 	}
 }
+
+func compareAt(e extent, at int64) int { return cmp.Compare(e.at, at) }

@@ -91,7 +91,7 @@ func checkLong(t *rapid.T, f *File, oracle map[string][]byte) {
 		t.Fatalf("%d keys, want %d", got, len(oracle))
 	}
 	var used int64
-	taken, err := f.taken()
+	taken, err := f.used()
 	if err != nil {
 		t.Fatal(err)
 	}

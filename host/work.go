@@ -7,16 +7,16 @@ import (
 	"choir/protocol"
 )
 
-// workers compute updates beside the loop. A newer request ends an older one:
-// the machine has no use for it any more.
+// workers compute updates in goroutines. A new request cancels the one before it, which the
+// machine does not need any more.
 type workers struct {
 	parent context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 }
 
-// start runs a request. It needn't wait for the records of the step that asked:
-// nothing leaves of it but a Proposal, and a process that dies computes it again.
+// start runs a request. It need not wait for the records of the step that made it: only a
+// Proposal follows from it, and a restarted process computes it again.
 func (w *workers) start(work protocol.Work, p protocol.Proposer, out chan<- protocol.Proposal) {
 	if w.cancel != nil {
 		w.cancel()
@@ -33,6 +33,7 @@ func (w *workers) start(work protocol.Work, p protocol.Proposer, out chan<- prot
 	})
 }
 
+// wait cancels the request and waits for all of them to end.
 func (w *workers) wait() {
 	if w.cancel != nil {
 		w.cancel()
