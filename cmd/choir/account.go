@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,37 +29,54 @@ type accountFlags struct {
 	epsilon                                      float64
 }
 
+const accountLong = `Compute the epsilon of a mechanism that is run --steps times, adaptively: an
+upper bound and a lower bound. With --solve sigma --epsilon E, compute the least
+noise that stays within E. Sigma is the standard deviation of the noise per
+coordinate, in the unit of --sensitivity or --clip (the grid's for integer
+mechanisms). A query without a proven answer is refused with the reason.`
+
 func (a *app) account() *cobra.Command {
 	f := accountFlags{mechanism: "gaussian", format: "text"}
 	f.Steps, f.Delta = 1, 1e-5
 	cmd := &cobra.Command{
 		Use:   "account --sigma S --steps T --delta D",
-		Short: "Work out what a mechanism spends, or the noise for a budget",
-		Long: `Work out the epsilon of a mechanism that is run so many times, adaptively, as an
-upper bound with a lower bound beside it; or, with --solve sigma --epsilon E,
-the least noise that stays within E. Sigma is the standard deviation of the noise
-per coordinate, in the unit of --sensitivity or --clip (the grid's for integer
-mechanisms). What is impossible, or proven nowhere, is refused with the reason.`,
+		Short: "Compute the epsilon of a mechanism, or the noise for a budget",
+		Long:  accountLong,
+		Example: "  choir account --sigma 28.9 --clip 1 --relation replace --steps 15\n" +
+			"  choir account --solve sigma --epsilon 1 --clip 1 --relation replace --steps 15",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAccount(cmd, &f) },
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.mechanism, "mechanism", f.mechanism, "gaussian, discrete-gaussian or skellam")
-	fs.Float64Var(&f.Sigma, "sigma", 0, "standard deviation of the noise; of discrete-gaussian, the root of its parameter")
-	fs.IntVar(&f.Steps, "steps", f.Steps, "how many times it runs")
-	fs.Float64Var(&f.Delta, "delta", f.Delta, "delta")
-	fs.Float64Var(&f.Sensitivity, "sensitivity", 0, "L2 difference between neighbouring outputs; not with poisson and replace")
+	fs.Float64Var(&f.Sigma, "sigma", 0,
+		"standard deviation of the noise; for discrete-gaussian the root of its parameter")
+	fs.IntVar(&f.Steps, "steps", f.Steps, "number of runs")
+	fs.Float64Var(&f.Delta, "delta", f.Delta, "delta at which epsilon holds")
+	fs.Float64Var(&f.Sensitivity, "sensitivity", 0,
+		"L2 difference between neighbouring outputs; not with poisson and replace")
 	fs.Float64Var(&f.Clip, "clip", 0, "a record's L2 bound C: the difference is C (add-remove) or 2C (replace)")
 	fs.StringVar(&f.relation, "relation", "", "add-remove or replace; needed with --clip and with sampling")
-	fs.Float64Var(&f.Rate, "sample-rate", 0, "share of the records in a run; 0 or 1: all")
+	fs.Float64Var(&f.Rate, "sample-rate", 0, "fraction of the records in a run; 0 or 1: all")
 	fs.StringVar(&f.sampling, "sampling", "", "poisson or without-replacement; needed with --sample-rate")
 	fs.IntVar(&f.Dim, "dim", 1, "coordinates")
-	fs.StringVar(&f.Accountant, "accountant", "", "analytic, classical, zcdp, rdp, moments, pld, exact or near-gaussian; default: the tightest that is proven")
+	fs.StringVar(&f.Accountant, "accountant", "",
+		strings.Join(accountants, ", ")+"; default: the tightest that is proven")
 	fs.StringVar(&f.solve, "solve", "", "sigma: find the noise for --epsilon")
 	fs.Float64Var(&f.epsilon, "epsilon", 0, "with --solve: the budget")
 	formatFlag(cmd, &f.format)
+	values(cmd, "mechanism", mechanisms...)
+	values(cmd, "relation", "add-remove", "replace")
+	values(cmd, "sampling", "poisson", "without-replacement")
+	values(cmd, "accountant", accountants...)
+	values(cmd, "solve", "sigma")
 	return cmd
 }
+
+var (
+	mechanisms  = []string{"gaussian", "discrete-gaussian", "skellam"}
+	accountants = []string{"analytic", "classical", "zcdp", "rdp", "moments", "pld", "exact", "near-gaussian"}
+)
 
 func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
 	if err := f.parse(cmd); err != nil {
@@ -78,16 +96,19 @@ func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
 		return protocol.Fail(protocol.ClassInput, "%w", err)
 	}
 	if math.IsInf(got.Epsilon, 0) || math.IsNaN(got.Epsilon) {
-		return protocol.Fail(protocol.ClassInput, "sigma: %g is too little noise for any finite epsilon at delta %g by %s", f.Sigma, f.Delta, got.Accountant)
+		return protocol.Fail(protocol.ClassInput, "sigma: %g is too little noise for any finite epsilon at delta %g by %s",
+			f.Sigma, f.Delta, got.Accountant)
 	}
-	out := answer{1, got.Epsilon, got.LowerBound, f.Delta, f.Sigma, got.Accountant, got.Assumptions}
+	out := answer{SchemaVersion: 1, Epsilon: got.Epsilon, LowerBound: got.LowerBound, Delta: f.Delta, Sigma: f.Sigma,
+		Accountant: got.Accountant, Assumptions: got.Assumptions}
 	if out.Assumptions == nil {
 		out.Assumptions = []string{}
 	}
 	return a.print(f.format, out, func() {
-		fmt.Fprintf(a.out, "epsilon      %.6g at delta %g (no smaller one than %.6g holds)\nsigma        %.9g\naccountant   %s\n", out.Epsilon, out.Delta, out.LowerBound, out.Sigma, out.Accountant)
+		fmt.Fprintf(a.out, "epsilon      %.6g at delta %g (at least %.6g)\n", out.Epsilon, out.Delta, out.LowerBound)
+		fmt.Fprintf(a.out, "sigma        %.9g\naccountant   %s\n", out.Sigma, out.Accountant)
 		for _, s := range out.Assumptions {
-			fmt.Fprintf(a.out, "assumes      %s\n", s)
+			wrap(a.out, "assumes      ", s)
 		}
 	})
 }
@@ -111,7 +132,7 @@ func (f *accountFlags) parse(cmd *cobra.Command) error {
 	case set("sample-rate") != set("sampling"):
 		return refuse("--sample-rate, --sampling: one needs the other")
 	}
-	if err := oneOf("mechanism", f.mechanism, "gaussian", "discrete-gaussian", "skellam"); err != nil {
+	if err := oneOf("mechanism", f.mechanism, mechanisms...); err != nil {
 		return err
 	}
 	f.Mechanism = privacy.Mechanism(f.mechanism)

@@ -14,13 +14,15 @@ import (
 func (a *app) benchTable1() *cobra.Command {
 	f, g, add := &cellFlags{format: "text"}, bench.Grid{}, ""
 	cmd := &cobra.Command{
-		Use:   "table1",
-		Short: "Run the grid of the DCA paper's Table 1 and set our column beside its own",
-		Long: `Run the grid of the DCA paper's table, N = 1e2 to 1e5 parties and d = 10 to 1e4
-coordinates with 10 compute nodes, and set our figures beside the paper's. The
+		Use:     "table1",
+		Short:   "Run the grid of Table 1 in [DCA] and compare",
+		Example: "  choir bench table1 --max-parties 1000 --max-dim 1000",
+		Long: `Run the grid of the table in [DCA], N = 1e2 to 1e5 parties and d = 10 to 1e4
+coordinates with 10 compute nodes, and compare our figures with the paper's. The
 paper left encryption out; here everything is sealed, signed and verified.
 
-The largest cells take minutes and gigabytes: --max-parties and --max-dim bound them.`,
+The largest cells need minutes and gigabytes; --max-parties and --max-dim leave
+them out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.parse(cmd); err != nil {
@@ -32,7 +34,8 @@ The largest cells take minutes and gigabytes: --max-parties and --max-dim bound 
 			}
 			g.Cell = f.Config
 			t, err := bench.RunTable1(cmd.Context(), g, func(c bench.Table1Cell) {
-				fmt.Fprintf(a.err, "N = %d, d = %d: %.4g s a round, %.4g s in all; the paper's %.2f s\n", c.Parties, c.Dim, c.Result.SecondsRound, c.Result.SecondsTotal, c.PaperSeconds)
+				fmt.Fprintf(a.err, "N = %d, d = %d: %.4g s a round, %.4g s in all; the paper's %.2f s\n",
+					c.Parties, c.Dim, c.Result.SecondsRound, c.Result.SecondsTotal, c.PaperSeconds)
 			})
 			if err != nil {
 				return err
@@ -50,7 +53,7 @@ The largest cells take minutes and gigabytes: --max-parties and --max-dim bound 
 	s.IntVar(&g.MaxParties, "max-parties", 0, "leave out cells with more parties; 0: none")
 	s.IntVar(&g.MinDim, "min-dim", 0, "leave out cells with fewer coordinates")
 	s.IntVar(&g.MaxDim, "max-dim", 0, "leave out cells with more coordinates; 0: none")
-	s.StringVar(&add, "add", "", "take in the other cells of an earlier run's JSON")
+	s.StringVar(&add, "add", "", "JSON of an earlier run, whose other cells are added")
 	s.IntVar(&f.Computes, "compute-nodes", 10, "compute nodes, M; the paper's are 10")
 	s.IntVar(&f.Rounds, "rounds", 1, "sessions of each cell; the mean counts")
 	f.addCell(cmd)
@@ -60,9 +63,10 @@ The largest cells take minutes and gigabytes: --max-parties and --max-dim bound 
 func (a *app) benchScale() *cobra.Command {
 	f, s := &cellFlags{format: "text"}, bench.Sweep{}
 	cmd := &cobra.Command{
-		Use:   "scale",
-		Short: "Measure cost against N, d and M, and fit exponents",
-		Args:  cobra.NoArgs,
+		Use:     "scale",
+		Short:   "Measure cost against N, d and M, and fit exponents",
+		Example: "  choir bench scale --max-parties 1024",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.parse(cmd); err != nil {
 				return err
@@ -92,6 +96,7 @@ func (a *app) benchPart(name, short string) *cobra.Command {
 	format, repeats, quick := "text", 5, false
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
+		Example: "  choir bench " + name + " --quick",
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
@@ -129,6 +134,7 @@ func (a *app) benchDocs() *cobra.Command {
 	dir := "docs/benchmarks"
 	cmd := &cobra.Command{
 		Use: "docs", Short: "Draw the figures and fill the tables of a folder of results", Args: cobra.NoArgs,
+		Example: "  choir bench docs --dir docs/benchmarks",
 		RunE: func(*cobra.Command, []string) error {
 			changed, err := bench.WriteRendered(dir)
 			for _, name := range changed {

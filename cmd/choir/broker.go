@@ -9,17 +9,19 @@ import (
 	"choir/internal/broker"
 )
 
-const brokerLong = `Run the embedded NATS server with JetStream until it is stopped. It carries
-sealed and signed messages and is trusted with nothing; an existing NATS cluster
-does as well.`
+const brokerLong = `Run the embedded NATS server with JetStream until a signal stops it. It carries
+sealed and signed messages and isn't trusted. An existing NATS cluster
+works, too.`
 
 func (a *app) broker() *cobra.Command {
 	var config string
 	var flags broker.Config
 	var followStdin bool
 	cmd := &cobra.Command{
-		Use: "broker --listen HOST:PORT --store DIR --token-file FILE", Short: "Run the embedded NATS server by itself", Long: brokerLong, Args: cobra.NoArgs,
-		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
+		Use: "broker --listen HOST:PORT --store DIR --token-file FILE", Short: "Run the embedded NATS server",
+		Long: brokerLong, Args: cobra.NoArgs, Annotations: endsByClosing(),
+		Example: "  choir broker --listen 127.0.0.1:4222 --store streams --token-file token\n" +
+			"  choir broker --config broker.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := broker.Load(config, flags)
 			if err != nil {
@@ -35,14 +37,17 @@ func (a *app) broker() *cobra.Command {
 		},
 	}
 	s := cmd.Flags()
-	s.StringVar(&config, "config", "", "TOML file with the same settings: listen, store_dir, token_file, tls_cert, tls_key, tls_client_ca, sync_always")
+	s.StringVar(&config, "config", "", "TOML file with the same settings: listen, store_dir, token_file, "+
+		"tls_cert, tls_key, tls_client_ca, sync_always")
 	s.StringVar(&flags.Listen, "listen", "", "TCP address; port 0 picks a free one")
 	s.StringVar(&flags.StoreDir, "store", "", "folder for the streams")
-	s.StringVar(&flags.TokenFile, "token-file", "", "file with the token that every client must know; made if it isn't there")
+	s.StringVar(&flags.TokenFile, "token-file", "", "file with the token that clients must present; created if there is none")
 	s.StringVar(&flags.TLSCert, "tls-cert", "", "PEM file with the server's certificate")
 	s.StringVar(&flags.TLSKey, "tls-key", "", "PEM file with the certificate's key")
-	s.StringVar(&flags.TLSClientCA, "tls-client-ca", "", "PEM file with the roots that clients' certificates must chain to")
+	s.StringVar(&flags.TLSClientCA, "tls-client-ca", "", "PEM file with the roots of the clients' certificates")
 	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
-	_ = s.MarkHidden("follow-stdin") // fails only for a flag that isn't there
+	hide(cmd, "follow-stdin")
+	folders(cmd, "store")
+	filesOf(cmd, "toml", "config")
 	return cmd
 }

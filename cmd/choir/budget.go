@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -10,20 +11,16 @@ import (
 )
 
 func (a *app) budget() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "budget", Short: "Show, check and reset a party's privacy ledger", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.budgetShow("show", "List every charge, and what all of them spend together"),
+	return group("budget", "Show, check and reset a party's privacy ledger",
+		a.budgetShow("show", "List the charges, and what all of them spend together"),
 		a.budgetShow("verify", "Check the chain; exits with 7 when it was altered"), a.budgetReset())
-	return cmd
 }
 
 func (a *app) budgetShow(use, short string) *cobra.Command {
-	format, delta, head := "text", 1e-5, ""
+	format, delta, head, all := "text", 1e-5, "", false
 	cmd := &cobra.Command{
 		Use: use + " STORE", Short: short, Args: cobra.ExactArgs(1),
-		RunE: func(*cobra.Command, []string) error { return nil },
+		Example: fmt.Sprintf("  choir budget %s hospital-a/store.db", use),
 	}
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		s, err := member.ReadSpending(args[0], delta)
@@ -31,40 +28,70 @@ func (a *app) budgetShow(use, short string) *cobra.Command {
 			return err
 		}
 		if head != "" && head != s.Head {
-			return protocol.Fail(protocol.ClassIntegrity, "%s: the ledger ends in %s, not in %s: entries are missing or were added", args[0], s.Head, head)
+			return protocol.Fail(protocol.ClassIntegrity,
+				"%s: the ledger ends in %s, not in %s: entries are missing or were added", args[0], s.Head, head)
 		}
-		return a.print(format, s, func() { a.spending(s, use == "show") })
+		return a.print(format, s, func() { a.printSpending(s, use == "show", all) })
 	}
 	cmd.Flags().Float64Var(&delta, "delta", delta, "delta at which to compose")
-	cmd.Flags().StringVar(&head, "head", "", "hash that the chain must end in, kept from an earlier look")
+	cmd.Flags().StringVar(&head, "head", "", "hash that the chain must end in, noted on an earlier occasion")
+	if use == "show" {
+		cmd.Flags().BoolVar(&all, "all", false, "list every charge by itself")
+	}
 	formatFlag(cmd, &format)
 	return cmd
 }
 
-func (a *app) spending(s *member.Spending, all bool) {
-	if all {
-		for _, e := range s.Entries {
-			if e.Kind == "reset" {
-				fmt.Fprintf(a.out, "%6d  reset: %s\n", e.Seq, e.Note)
-			} else {
-				fmt.Fprintf(a.out, "%6d  plan %.16s  round %d attempt %d  sensitivity %d, hidden noise %.6g (units of 2^-%d)\n", e.Seq, e.Plan, e.Round, e.Attempt, e.Sensitivity, e.NoiseStd, e.FracBits)
-			}
+func (a *app) printSpending(s *member.Spending, list, all bool) {
+	for i := 0; list && i < len(s.Entries); {
+		n := 1
+		for !all && i+n < len(s.Entries) && follows(s.Entries[i+n-1], s.Entries[i+n]) {
+			n++
 		}
+		a.printCharges(s.Entries[i : i+n])
+		i += n
 	}
-	fmt.Fprintf(a.out, "%d entries, chain intact, head %s\nepsilon %.6g at delta %g (%s)\n", len(s.Entries), s.Head, s.Epsilon, s.Delta, s.Method)
+	fmt.Fprintf(a.out, "%s, chain intact\nhead %s\n", plural(len(s.Entries), "entry", "entries"), s.Head)
+	fmt.Fprintf(a.out, "epsilon %.6g at delta %g (%s)\n", s.Epsilon, s.Delta, s.Method)
+}
+
+// follows reports whether b is the charge for the next round under the same
+// terms as a.
+func follows(a, b member.Charge) bool {
+	next := a
+	next.Seq++
+	next.Round++
+	return a.Kind == "charge" && next == b
+}
+
+// printCharges prints charges that follow one another, in the inputs' unit.
+func (a *app) printCharges(list []member.Charge) {
+	first, last := list[0], list[len(list)-1]
+	if first.Kind == "reset" {
+		fmt.Fprintf(a.out, "reset: %s\n", first.Note)
+		return
+	}
+	rounds := fmt.Sprintf("round %d", first.Round)
+	if len(list) > 1 {
+		rounds = fmt.Sprintf("rounds %d-%d", first.Round, last.Round)
+	}
+	unit := math.Ldexp(1, -int(first.FracBits))
+	fmt.Fprintf(a.out, "%s attempt %d of plan %.16s: sensitivity %.6g, hidden noise %.6g\n",
+		rounds, first.Attempt, first.Plan, float64(first.Sensitivity)*unit, first.NoiseStd*unit)
 }
 
 func (a *app) budgetReset() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "reset STORE --reason TEXT", Short: "Record that what was spent no longer concerns the data, for good", Args: cobra.ExactArgs(1),
+		Use: "reset STORE --reason TEXT", Short: "Record for good that the charges so far no longer concern the data",
+		Example: "  choir budget reset hospital-a/store.db --reason 'the records were deleted'", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if reason == "" {
-				return protocol.Fail(protocol.ClassInput, "--reason: a reset without a reason would be silent")
+				return protocol.Fail(protocol.ClassInput, "--reason: a reset needs a reason")
 			}
 			return member.ResetSpending(args[0], reason)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; it stays readable in the chain")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, which stays readable in the chain")
 	return cmd
 }

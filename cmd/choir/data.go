@@ -12,19 +12,15 @@ import (
 )
 
 func (a *app) data() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "data", Short: "Get published data sets, pinned by checksum", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.dataGet(), a.dataList())
-	return cmd
+	return group("data", "Get published data sets, pinned by checksum", a.dataGet(), a.dataList())
 }
 
 func (a *app) dataGet() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use: "get NAME", Short: "Write the original files of a data set; $CHOIR_DATA, if set, is where they come from",
-		Args: cobra.ExactArgs(1),
+		Use: "get NAME", Short: "Write the original files of a data set",
+		Example: "  choir data get adult --dir data",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: oneOfArgs(dataSetNames),
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := uci.Get(args[0])
 			if err != nil {
@@ -43,6 +39,7 @@ func (a *app) dataGet() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "data", "folder for the data sets")
+	folders(cmd, "dir")
 	return cmd
 }
 
@@ -52,7 +49,8 @@ var errDataFolder = errors.New("CHOIR_DATA")
 func (a *app) dataList() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the data sets that data get knows", Args: cobra.NoArgs,
+		Use: "list", Short: "List the data sets that data get writes", Args: cobra.NoArgs,
+		Example: "  choir data list",
 		RunE: func(*cobra.Command, []string) error {
 			list := dataList{SchemaVersion: 1}
 			for _, name := range uci.Names() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,15 +34,21 @@ type demoFlags struct {
 
 const demoLong = `Run a whole session on this machine: an embedded NATS server, parties, compute
 nodes and an aggregator, each with its own identity, connection and store. They
-agree on a signed plan and learn a Bayesian model under (epsilon,
-delta)-differential privacy, beside four references computed in the
+agree on a signed plan and learn a Bayesian model under (epsilon, delta)-
+differential privacy. The result is compared with references computed in the
 same run. Without --data, the data is generated.`
+
+const demoExample = `  choir demo
+  choir demo --parties 30 --epsilon 2 --out my-demo
+  choir demo --data records.csv --target ill --column age=0:100
+  choir demo --processes`
 
 func (a *app) demo() *cobra.Command {
 	f := &demoFlags{}
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Run a whole session on this machine and compare it with its references", Long: demoLong,
-		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
+		Use: "demo", Short: "Run a whole session on this machine, with references", Long: demoLong,
+		Example:     demoExample,
+		Annotations: endsByClosing(),
 		Args:        cobra.NoArgs,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd, f) },
 	}
@@ -53,28 +60,50 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.IntVar(&f.Parties, "parties", 10, "parties that hold data")
 	s.IntVar(&f.Computes, "computes", 3, "compute nodes; one honest one is enough")
-	s.IntVar(&f.Rounds, "rounds", experiment.MethodPVI.DefaultRounds(), "rounds of learning; with --method global 200, statistics 10, unless given")
+	s.IntVar(&f.Rounds, "rounds", experiment.MethodPVI.DefaultRounds(),
+		"rounds of learning; default with --method global 200, statistics 10")
 	s.IntVar(&f.Colluders, "colluders", 0, "parties that may pool what they know")
-	s.IntVar(&f.Dropouts, "dropouts", 0, "parties that may be missing in a round; so many leave half way")
+	s.IntVar(&f.Dropouts, "dropouts", 0,
+		"parties that may be missing in a round; that many leave half way")
 	s.Float64Var(&f.Epsilon, "epsilon", 1, "privacy budget over all rounds")
 	s.Float64Var(&f.Delta, "delta", 1e-5, "delta of the privacy budget")
-	s.Float64Var(&f.Clip, "clip", 0, "bound on one update in natural parameters; 0: the strategy's default")
-	s.StringVar(&f.method, "method", "dp-pvi", "dp-pvi (few rounds of many local steps), global (many rounds of one gradient) or statistics (linear regression from sums)")
-	s.StringVar(&f.model, "model", string(pvi.Logistic), "logistic, linear or bnn (a network, by strategy optimisation); with --method statistics linear, unless given")
-	s.StringVar(&f.strategy, "strategy", "virtual", "virtual (many factors a party), dataset (one) or optimisation (noisy gradients of single records, all noise at every party)")
-	s.IntVar(&f.Shards, "shards", 0, "factors a party under the virtual strategy; 0: the default")
+	s.Float64Var(&f.Clip, "clip", 0, "bound on an update in natural parameters; 0: the strategy's default")
+	s.StringVar(&f.method, "method", "dp-pvi",
+		"dp-pvi (few rounds of many local steps), global (many rounds of one gradient) or statistics (linear regression "+
+			"from sums)")
+	s.StringVar(&f.model, "model", string(pvi.Logistic),
+		"logistic, linear or bnn (a network, by strategy optimisation); default with --method statistics linear")
+	s.StringVar(&f.strategy, "strategy", "virtual",
+		"virtual (many factors a party), dataset (one) or optimisation (noisy gradients of single records, with all noise "+
+			"at every party)")
+	s.IntVar(&f.Shards, "shards", 0, "factors of a party under the virtual strategy; 0: the default")
 	s.StringVar(&f.data, "data", "", "CSV with a header, a UCI original or its folder; empty: generated")
 	s.StringVar(&f.target, "target", "", "column to predict")
 	s.StringVar(&f.schema, "schema", "", "file with the public encoding of the columns")
-	s.StringArrayVar(&f.columns, "column", nil, "public bounds or categories of a column: age=17:90 or ward=A|B (repeatable)")
-	s.Float64Var(&f.train, "train", 0.8, "share of the rows to learn from; the rest tests")
-	s.Float64Var(&f.rho, "rho", -1, "how uneven the parties' sizes are, 0 (equal) to 1; default 0.5 for generated data, else 0")
-	s.Float64Var(&f.kappa, "kappa", 0, "how uneven their labels are, 1: small parties hold the majority class only; below 0: the minority")
-	s.Uint64Var(&f.seed, "seed", 1, "seed of the generated data and of the split; never of noise")
-	s.StringVar(&f.Out, "out", "", "folder for what is left behind; default choir-out/<time>")
-	s.BoolVar(&f.processes, "processes", false, "run every role in a process of its own")
-	s.StringVar(&f.resume, "resume", "", "carry on with the session in this folder, left by --processes")
-	s.StringVar(&f.format, "format", "text", "how to print the result: text or json")
+	s.StringArrayVar(&f.columns, "column", nil,
+		"public bounds or categories of a column: age=17:90 or ward=A|B (repeatable)")
+	s.Float64Var(&f.train, "train", 0.8, "fraction of the rows to learn from; the others are for testing")
+	s.Float64Var(&f.rho, "rho", -1,
+		"unevenness of the parties' sizes, from 0 (equal) to 1; default 0.5 for generated data, else 0")
+	s.Float64Var(&f.kappa, "kappa", 0,
+		"unevenness of their labels; 1: small parties have the majority class only; below 0: the minority class")
+	s.Uint64Var(&f.seed, "seed", 1, "seed of the generated data and of the split, not of the noise")
+	s.StringVar(&f.Out, "out", "", "folder for the results; default choir-out/<time>")
+	s.BoolVar(&f.processes, "processes", false, "run each role in its own process")
+	s.StringVar(&f.resume, "resume", "", "resume the session in this folder, which --processes has left")
+	f.format = "text"
+	formatFlag(cmd, &f.format)
+	f.complete(cmd)
+}
+
+// complete sets up the completion of the flags' values.
+func (f *demoFlags) complete(cmd *cobra.Command) {
+	values(cmd, "method", string(experiment.MethodPVI), string(experiment.MethodGlobal), string(experiment.MethodStatistics))
+	values(cmd, "model", string(pvi.Logistic), string(pvi.Linear), string(pvi.BNN))
+	values(cmd, "strategy", "virtual", "dataset", "optimisation")
+	folders(cmd, "out", "resume")
+	filesOf(cmd, "csv", "data")
+	filesOf(cmd, "json", "schema")
 }
 
 func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
@@ -90,7 +119,9 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 			return err
 		}
 		d := &experiment.Demo{Out: f.resume}
-		return a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) { return d.Resume(ctx, exe) })
+		return a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) {
+			return d.Resume(ctx, exe)
+		})
 	}
 	if !cmd.Flags().Changed("rounds") {
 		f.Rounds = experiment.Method(f.method).DefaultRounds()
@@ -108,23 +139,24 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	if !f.processes {
 		return a.present(cmd.Context(), d, f.format, d.Run)
 	}
-	err = a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) { return d.RunProcesses(ctx, exe) })
+	err = a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) {
+		return d.RunProcesses(ctx, exe)
+	})
 	if interrupted(cmd.Context(), err) {
-		return a.stopped(err, "choir demo --resume "+d.Out+" carries on")
+		return hinted{errInterrupted, "choir demo --resume " + d.Out + " resumes the session"}
 	}
 	return err
 }
 
-// sessionFlags describe a session, so they mean nothing to one that goes on.
-var sessionFlags = []string{"parties", "computes", "rounds", "colluders", "dropouts", "epsilon", "delta", "clip", "method", "model", "strategy", "shards",
-	"data", "target", "schema", "column", "train", "rho", "kappa", "seed", "out", "processes"}
+// sessionFlags describe a session; one that is resumed has them already.
+var sessionFlags = strings.Fields(`parties computes rounds colluders dropouts epsilon delta clip method model strategy
+	shards data target schema column train rho kappa seed out processes`)
 
-// resumesAlone refuses flags that describe another session than the one that
-// is carried on with.
+// resumesAlone refuses flags that describe another session than the resumed one.
 func resumesAlone(cmd *cobra.Command) error {
 	for _, name := range sessionFlags {
 		if cmd.Flags().Changed(name) {
-			return protocol.Fail(protocol.ClassInput, "--%s: --resume goes on with the session in its folder, which has its own", name)
+			return protocol.Fail(protocol.ClassInput, "--%s: --resume resumes the session in its folder, which has its own", name)
 		}
 	}
 	return nil
@@ -132,7 +164,8 @@ func resumesAlone(cmd *cobra.Command) error {
 
 // present runs a demonstration with its progress on stderr and its result on
 // stdout.
-func (a *app) present(ctx context.Context, d *experiment.Demo, format string, run func(context.Context) (*experiment.Result, error)) error {
+func (a *app) present(ctx context.Context, d *experiment.Demo, format string,
+	run func(context.Context) (*experiment.Result, error)) error {
 	p := &progress{w: a.err, console: a.console, json: format == "json"}
 	d.Progress = p.show
 	res, err := run(ctx)
@@ -146,10 +179,12 @@ func (a *app) present(ctx context.Context, d *experiment.Demo, format string, ru
 	return a.print(format, res, func() { printResult(a.out, res) })
 }
 
-// build turns the flags into a demonstration that may run.
+// build turns the flags into a valid demonstration.
 func (f *demoFlags) build(now time.Time) (*experiment.Demo, error) {
 	d := &f.Demo
-	d.Method, d.Model, d.Strategy = experiment.Method(f.method), pvi.Model(f.model), pvi.Strategy(f.strategy)
+	d.Method = experiment.Method(f.method)
+	d.Model = pvi.Model(f.model)
+	d.Strategy = pvi.Strategy(f.strategy)
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -161,7 +196,7 @@ func (f *demoFlags) build(now time.Time) (*experiment.Demo, error) {
 	return d, err
 }
 
-// splits fills in and checks how the rows are shared out.
+// splits completes and checks the split of the rows.
 func (f *demoFlags) splits() error {
 	if f.rho == -1 {
 		f.rho = 0
@@ -180,13 +215,18 @@ func (f *demoFlags) splits() error {
 	return nil
 }
 
-// source says where the data comes from.
+// source sets the origin of the data.
 func (f *demoFlags) source() (err error) {
 	s := &f.Data
 	if err := f.splits(); err != nil {
 		return err
 	}
-	s.Path, s.Target, s.Seed, s.Train, s.Rho, s.Kappa = f.data, f.target, f.seed, f.train, f.rho, f.kappa
+	s.Path = f.data
+	s.Target = f.target
+	s.Seed = f.seed
+	s.Train = f.train
+	s.Rho = f.rho
+	s.Kappa = f.kappa
 	if f.data == "" {
 		for _, given := range []struct {
 			flag string

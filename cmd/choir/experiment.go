@@ -54,18 +54,14 @@ func noisyFactors(ctx context.Context, o study.Options) (any, string, error) {
 }
 
 func (a *app) experiment() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "experiment", Short: "Repeat studies whose figures stand in the documents", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.experimentList(), a.experimentRun(), a.experimentReport())
-	return cmd
+	return group("experiment", "Repeat the studies in the documents", a.experimentList(), a.experimentRun(), a.experimentReport())
 }
 
 func (a *app) experimentList() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the experiments", Args: cobra.NoArgs,
+		Example: "  choir experiment list",
 		RunE: func(*cobra.Command, []string) error {
 			v := struct {
 				SchemaVersion int      `json:"schema_version"`
@@ -73,7 +69,7 @@ func (a *app) experimentList() *cobra.Command {
 			}{1, experiments()}
 			return a.print(format, v, func() {
 				for _, s := range v.Experiments {
-					fmt.Fprintf(a.out, "%-18s %s\n", s.Name, s.About)
+					wrap(a.out, fmt.Sprintf("%-19s", s.Name), s.About)
 				}
 			})
 		},
@@ -85,7 +81,9 @@ func (a *app) experimentList() *cobra.Command {
 func (a *app) experimentRun() *cobra.Command {
 	format, out, over, o := "text", "", string(study.Memory), study.Options{Seeds: 1}
 	cmd := &cobra.Command{
-		Use: "run NAME", Short: "Run an experiment; tables and figures go to a folder", Args: cobra.ExactArgs(1),
+		Use: "run NAME", Short: "Run an experiment; tables and figures go to a folder",
+		Example: "  choir experiment run noisy-factors\n  choir experiment run own-generated --seeds 3 --out results",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: oneOfArgs(experimentNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
@@ -120,9 +118,14 @@ func (a *app) experimentRun() *cobra.Command {
 	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "independent repetitions")
 	cmd.Flags().IntVar(&o.First, "first-seed", 1, "number of the first of them")
 	cmd.Flags().StringVar(&out, "out", "", "folder for the results, empty or new (default choir-out/<time>)")
-	cmd.Flags().StringVar(&over, "transport", over, "where the sessions' members meet: memory, nats, or clear for sums without a protocol")
-	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "only the methods of these names, where an experiment compares several")
+	cmd.Flags().StringVar(&over, "transport", over,
+		"transport of the sessions: memory, nats, or clear for sums without a protocol")
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil,
+		"only the methods of these names, where an experiment compares several")
 	cmd.Flags().StringSliceVar(&o.Figures, "figure-format", []string{"svg", "png"}, "formats of the figures: svg, png and pdf")
+	values(cmd, "transport", string(study.Memory), string(study.NATS), string(bed.Clear))
+	values(cmd, "figure-format", figure.Formats()...)
+	folders(cmd, "out")
 	formatFlag(cmd, &format)
 	return cmd
 }
@@ -130,7 +133,8 @@ func (a *app) experimentRun() *cobra.Command {
 func (a *app) experimentReport() *cobra.Command {
 	in, out, figures := "docs/figures/results", "docs/results.md", "figures/results"
 	cmd := &cobra.Command{
-		Use: "report", Short: "Write the page of all results, and their tables and figures, from a folder of them", Args: cobra.NoArgs,
+		Use: "report", Short: "Write the page of all results, their tables and their figures", Args: cobra.NoArgs,
+		Example: "  choir experiment report --in docs/figures/results --out docs/results.md",
 		RunE: func(*cobra.Command, []string) error {
 			all, err := study.ReadAll(in)
 			if err != nil {

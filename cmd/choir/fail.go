@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"choir/crypto/identity"
 	"choir/host"
@@ -16,40 +20,98 @@ import (
 	"choir/transport"
 )
 
+// failure is how a failed command ends; its JSON form is printed with --format
+// json (docs/operating.md).
+type failure struct {
+	Code    int    `json:"code"`  // the exit code
+	Class   string `json:"class"` // its name
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	Flag    string `json:"flag,omitempty"` // the flags at fault, as in the message
+}
+
 // fail prints what went wrong and what may help, and returns the exit code.
 func (a *app) fail(ctx context.Context, err error) int {
-	var shown reported
-	if errors.As(err, &shown) {
-		return int(shown.class)
+	f := a.failure(ctx, err)
+	if a.wantsJSON() {
+		line, err := json.Marshal(struct {
+			SchemaVersion int     `json:"schema_version"`
+			Error         failure `json:"error"`
+		}{1, f})
+		if err == nil {
+			fmt.Fprintf(a.err, "%s\n", line)
+		}
+		return f.Code
 	}
-	class := classOf(err)
-	if a.started() == nil {
+	fmt.Fprintf(a.err, "choir: error: %s\n", f.Message)
+	if f.Hint != "" {
+		fmt.Fprintf(a.err, "choir: hint: %s\n", f.Hint)
+	}
+	return f.Code
+}
+
+func (a *app) failure(ctx context.Context, err error) failure {
+	class, verb := classOf(err), a.started()
+	if verb == nil {
 		class = protocol.ClassInput
 	}
-	message := named(err.Error(), a.hasFlag)
+	f := failure{Message: named(err.Error(), a.hasFlag)}
 	if interrupted(ctx, err) {
-		class, message = protocol.ClassFailed, "interrupted"
+		class = protocol.ClassFailed
+		f.Message = "interrupted"
 	}
-	fmt.Fprintf(a.err, "choir: error: %s\n", message)
-	if hint := hintOf(err, class, a.started() != nil); hint != "" {
-		fmt.Fprintf(a.err, "choir: hint: %s\n", hint)
+	f.Code = int(class)
+	f.Class = className(class)
+	f.Hint = hintOf(err, class, verb)
+	f.Flag = flagsOf(f.Message)
+	return f
+}
+
+// wantsJSON reports whether the command line has --format json.
+func (a *app) wantsJSON() bool {
+	if verb := a.started(); verb != nil {
+		f := verb.Flags().Lookup("format")
+		return f != nil && f.Value.String() == "json"
 	}
-	return int(class)
+	for i, arg := range a.args {
+		if arg == "--format=json" || arg == "json" && i > 0 && a.args[i-1] == "--format" {
+			return true
+		}
+	}
+	return false
 }
 
-// stopped reports that a command was interrupted, and how to go on.
-func (a *app) stopped(err error, hint string) error {
-	fmt.Fprintf(a.err, "choir: error: interrupted\nchoir: hint: %s\n", hint)
-	return reported{protocol.ClassFailed, err}
+// className is the class of a failure in JSON.
+func className(c protocol.Class) string {
+	names := map[protocol.Class]string{protocol.ClassAuth: "connection", protocol.ClassTimeout: "timeout",
+		protocol.ClassInput: "input", protocol.ClassQuorum: "quorum", protocol.ClassBudget: "budget",
+		protocol.ClassIntegrity: "integrity"}
+	if name, ok := names[c]; ok {
+		return name
+	}
+	return "failed"
 }
 
-// reported is a failure that was told already, in full.
-type reported struct {
-	class protocol.Class
-	err   error
+var (
+	leadingFlags = regexp.MustCompile(`^--[a-z0-9-]+(?:, --[a-z0-9-]+)*`)
+	parsedFlag   = regexp.MustCompile(`^(?:unknown flag: |flag needs an argument: |invalid argument .* for ")(--[a-z0-9-]+)`)
+)
+
+// flagsOf is the flags that a message is about.
+func flagsOf(message string) string {
+	if m := parsedFlag.FindStringSubmatch(message); m != nil {
+		return m[1]
+	}
+	return leadingFlags.FindString(message)
 }
 
-func (r reported) Error() string { return r.err.Error() }
+// hinted is an error with its own hint.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
 
 // errInterrupted ends a verb that a signal has ended.
 var errInterrupted = protocol.Fail(protocol.ClassFailed, "interrupted")
@@ -82,15 +144,9 @@ func classOf(err error) protocol.Class {
 
 // fields are what the packages below call the things that flags set; an error
 // about one of them names the flag.
-var fields = map[string]string{
-	"parties": "--parties", "computes": "--computes", "rounds": "--rounds", "colluders": "--colluders", "dropouts": "--dropouts",
-	"epsilon": "--epsilon", "delta": "--delta", "clip": "--clip", "model": "--model", "method": "--method", "strategy": "--strategy", "shards": "--shards",
-	"data": "--data", "target": "--target", "schema": "--schema", "column": "--column", "seed": "--seed", "train": "--train", "rho": "--rho", "kappa": "--kappa", "out": "--out",
-	"sigma": "--sigma", "frac_bits": "--frac-bits", "input": "--input", "transport": "--transport", "resume": "--resume",
-	"dim": "--dim", "compute_nodes": "--compute-nodes", "suite": "--suite", "driver": "--driver", "noise": "--noise", "pairs": "--pairs", "workers": "--workers", "worker": "--worker", "node": "--node",
-	"repeats": "--repeats", "threshold": "--threshold", "baseline": "--baseline", "dir": "--dir", "add": "--add",
-	"processes": "--processes", "format": "--format", "listen": "--listen", "token_file": "--token-file", "store": "--store",
-}
+var fields = strings.Fields(`parties computes rounds colluders dropouts epsilon delta clip model method strategy shards
+	data target schema column seed train rho kappa out sigma frac_bits input transport resume dim compute_nodes suite
+	driver noise pairs workers worker node repeats threshold baseline dir add processes format listen token_file store`)
 
 var fieldList = regexp.MustCompile(`^([a-z_]+(?:, [a-z_]+)*): `)
 
@@ -106,7 +162,7 @@ func named(message string, has func(flag string) bool) string {
 		}
 		var flags []string
 		for _, f := range strings.Split(m[1], ", ") {
-			flag, ok := fields[f]
+			flag, ok := "--"+strings.ReplaceAll(f, "_", "-"), slices.Contains(fields, f)
 			switch {
 			case ok && has(flag):
 				flags = append(flags, flag)
@@ -135,14 +191,21 @@ func (a *app) hasFlag(flag string) bool {
 }
 
 // hintOf is a next step, where there is a likely one.
-func hintOf(err error, class protocol.Class, started bool) string {
+func hintOf(err error, class protocol.Class, verb *cobra.Command) string {
+	var own hinted
 	switch {
-	case !started:
-		return "choir help shows what there is"
+	case errors.As(err, &own):
+		return own.hint
+	case verb == nil:
+		return helpHint
 	case errors.Is(err, uci.ErrUnknownSet):
 		return "choir data list shows the sets that are in the program; any other is a file of yours for --data"
 	case errors.Is(err, errDataFolder):
 		return "without CHOIR_DATA in the environment the files come from the program itself"
+	case errors.Is(err, fs.ErrNotExist) && verb.CommandPath() == "choir experiment run":
+		return "choir data get NAME --dir DIR writes a data set; set CHOIR_DATA=DIR"
+	case errors.Is(err, fs.ErrNotExist) && verb.HasParent() && verb.Parent().Name() == "bench":
+		return "run it in a clone of Choir's repository, or name the file"
 	case errors.Is(err, identity.ErrPermissions):
 		return "chmod 600 the file"
 	case errors.Is(err, identity.ErrPassphrase):

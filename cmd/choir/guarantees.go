@@ -3,32 +3,108 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"choir/session/terms"
 )
 
+// uselessBound is the epsilon from which on a bound on a whole party's data is
+// shown as none.
+const uselessBound = 100
+
 // printGuarantees is the table of adversaries, the cost and the noise.
-func printGuarantees(w io.Writer, g *terms.Guarantees) {
+func printGuarantees(w io.Writer, g *terms.Guarantees, all, wide bool) {
 	if len(g.Layers) > 0 {
-		fmt.Fprintf(w, "epsilon at delta %g over all rounds, by adversary (budget %g; * is promised by the plan)\n\n", g.Delta, g.Budget)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "\tadversary\tset\tcolluding parties\tsilent\tnodes\tone record\tone party\twhat it sees")
-		for _, l := range g.Layers {
-			mark := ""
-			if l.Tolerated {
-				mark = "*"
-			}
-			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", mark, l.Adversary, l.Attendance, l.Parties, l.Silent, l.Computes, epsilonText(l.Sample), epsilonText(l.Party), l.Seen)
+		fmt.Fprintf(w, "epsilon at delta %g over all rounds, by adversary; the budget is %g\n", g.Delta, g.Budget)
+		fmt.Fprintf(w, "* the plan promises to stay within the budget\n\n")
+		layers := g.Layers
+		if !all {
+			layers = promised(layers)
 		}
-		_ = t.Flush() // stdout's own errors show nowhere better
-		fmt.Fprintf(w, "\nnoise on a sum: standard deviation %.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g of local noise's\n", g.Noise.Std, g.Noise.PerClip, g.Noise.Trusted, g.Noise.Local)
+		if wide {
+			wideLayers(w, layers)
+		} else {
+			narrowLayers(w, layers)
+		}
+		fmt.Fprintln(w)
+		wrap(w, "noise on a sum: ", noiseText(&g.Noise))
 	}
-	fmt.Fprintf(w, "a round: a party sends about %d bytes and reads %d, a compute node reads %d; about %.2g s of a party and %.2g s of a node go into the vectors; %d rounds\n",
-		g.Cost.UploadPerParty, g.Cost.DownloadPerParty, g.Cost.DownloadPerCompute, g.Cost.SecondsPerParty, g.Cost.SecondsPerCompute, g.Cost.Rounds)
+	wrap(w, "a round: ", fmt.Sprintf("a party sends about %d bytes and reads %d, a compute node reads %d; "+
+		"the vectors take a party about %.2g s and a node %.2g s; %s",
+		g.Cost.UploadPerParty, g.Cost.DownloadPerParty, g.Cost.DownloadPerCompute,
+		g.Cost.SecondsPerParty, g.Cost.SecondsPerCompute, plural(g.Cost.Rounds, "round", "rounds")))
 	for _, s := range g.Assumptions {
-		fmt.Fprintf(w, "assumes: %s\n", s)
+		wrap(w, "assumes: ", s)
 	}
+}
+
+func noiseText(u *terms.NoiseUse) string {
+	return fmt.Sprintf("standard deviation %.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g times local noise's",
+		u.Std, u.PerClip, u.Trusted, u.Local)
+}
+
+// digits are what the adversaries of one kind differ in.
+var digits = regexp.MustCompile(`\d+`)
+
+// promised keeps the adversaries that the plan protects against, and after them
+// the first stronger one of each kind.
+func promised(layers []terms.Layer) (kept []terms.Layer) {
+	broken := map[string]bool{}
+	for _, l := range layers {
+		kind := fmt.Sprint(l.Attendance, digits.ReplaceAllString(l.Adversary, "N"))
+		if l.Tolerated || !broken[kind] {
+			kept = append(kept, l)
+		}
+		broken[kind] = broken[kind] || !l.Tolerated
+	}
+	return kept
+}
+
+// narrowLayers is the table in lineWidth columns; what an adversary sees is in
+// the notes below it.
+func narrowLayers(w io.Writer, layers []terms.Layer) {
+	var notes []string
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\tadversary\tset\tone record\tone party\tsees")
+	for _, l := range layers {
+		n := slices.Index(notes, l.Seen)
+		if n < 0 {
+			n = len(notes)
+			notes = append(notes, l.Seen)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t(%d)\n", mark(l), adversaryText(l.Adversary), l.Attendance,
+			epsilonText(l.Sample), usefulText(l.Party), n+1)
+	}
+	_ = t.Flush() // w reports its errors elsewhere
+	for i, note := range notes {
+		wrap(w, fmt.Sprintf("(%d) ", i+1), note)
+	}
+}
+
+func wideLayers(w io.Writer, layers []terms.Layer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\tadversary\tset\tcolluding parties\tsilent\tnodes\tone record\tone party\tsees")
+	for _, l := range layers {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", mark(l), adversaryText(l.Adversary), l.Attendance, l.Parties,
+			l.Silent, l.Computes, epsilonText(l.Sample), epsilonText(l.Party), l.Seen)
+	}
+	_ = t.Flush() // w reports its errors elsewhere
+}
+
+func mark(l terms.Layer) string {
+	if l.Tolerated {
+		return "*"
+	}
+	return ""
+}
+
+// adversaryText is an adversary in correct number.
+func adversaryText(s string) string {
+	return strings.NewReplacer(" and 1 colluding parties", " and 1 colluding party", ", 1 others silent", ", 1 other silent",
+		" and 0 colluding parties", " and no colluding party").Replace(s)
 }
 
 func epsilonText(e *float64) string {
@@ -36,4 +112,12 @@ func epsilonText(e *float64) string {
 		return "none"
 	}
 	return fmt.Sprintf("%.4g", *e)
+}
+
+// usefulText is an epsilon, unless it is too large to mean anything.
+func usefulText(e *float64) string {
+	if e != nil && *e >= uselessBound {
+		return "no useful bound"
+	}
+	return epsilonText(e)
 }

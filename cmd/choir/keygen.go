@@ -14,14 +14,17 @@ import (
 )
 
 const keygenLong = `Make a member's identity: a key file, encrypted under the passphrase, and a card
-with the public key, signed by it, for whoever writes the plan. Compare the
-fingerprint over another way than the card travels.`
+with the public key, signed by it, for the author of the plan. Compare the
+fingerprint with them over another channel than the one that carries the card.`
 
 func (a *app) keygen() *cobra.Command {
 	var name, out, passphrase, validFor string
 	format := "text"
 	cmd := &cobra.Command{
-		Use: "keygen --name NAME --passphrase-file FILE", Short: "Make a member's key and card", Long: keygenLong, Args: cobra.NoArgs,
+		Use: "keygen --name NAME --passphrase-file FILE", Short: "Make a member's key and card", Long: keygenLong,
+		Example: "  choir keygen --name hospital-a --passphrase-file pass --out keys\n" +
+			"  choir keygen --name hospital-a --passphrase-file pass --valid-for 90d",
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
@@ -37,8 +40,9 @@ func (a *app) keygen() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(format, newKey{1, key, card, c.Name, c.Key.Fingerprint(), time.Unix(c.NotAfter, 0).UTC()}, func() {
-				fmt.Fprintf(a.out, "key:         %s\ncard:        %s\nfingerprint: %s\n", key, card, c.Key.Fingerprint())
+			made := newKey{1, key, card, c.Name, c.Key.Fingerprint(), time.Unix(c.NotAfter, 0).UTC()}
+			return a.print(format, made, func() {
+				fmt.Fprintf(a.out, "key:         %s\ncard:        %s\nfingerprint: %s\n", key, card, made.Fingerprint)
 			})
 		},
 	}
@@ -46,7 +50,8 @@ func (a *app) keygen() *cobra.Command {
 	s.StringVar(&name, "name", "", "member's name: 1-32 of a-z, 0-9 and -, starting with a letter")
 	s.StringVar(&out, "out", ".", "folder for the two files")
 	s.StringVar(&passphrase, "passphrase-file", "", "file with the passphrase, mode 0600")
-	s.StringVar(&validFor, "valid-for", "1y", "how long the card is valid: 1y, 90d, 12h")
+	s.StringVar(&validFor, "valid-for", "1y", "validity of the card, such as 1y, 90d or 12h")
+	folders(cmd, "out")
 	formatFlag(cmd, &format)
 	return cmd
 }

@@ -10,10 +10,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -44,6 +46,7 @@ type streams struct {
 // app is what all verbs share.
 type app struct {
 	streams
+	args    []string // the command line
 	console *console
 
 	mu   sync.Mutex
@@ -68,7 +71,7 @@ func (a *app) start(cmd *cobra.Command) {
 // execute runs one command line and returns the exit code.
 func execute(ctx context.Context, args []string, s streams) int {
 	c := newConsole(s.err)
-	a := &app{streams: streams{s.in, c.writer(s.out), c.writer(s.err)}, console: c}
+	a := &app{streams: streams{s.in, c.writer(s.out), c.writer(s.err)}, args: args, console: c}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.in)
@@ -87,9 +90,9 @@ func execute(ctx context.Context, args []string, s streams) int {
 // processes, or have a partial result, and end by themselves well within the
 // longer time.
 const (
-	grace        = 700 * time.Millisecond
-	longGrace    = 15 * time.Second
-	endsByItsOwn = "ends-by-its-own" // annotation of the others
+	grace      = 700 * time.Millisecond
+	longGrace  = 15 * time.Second
+	endsItself = "ends-by-its-own" // annotation of the others
 )
 
 // within runs a verb. When the context ends and the verb doesn't return within
@@ -103,7 +106,7 @@ func (a *app) within(ctx context.Context, verb func() error) error {
 	case <-ctx.Done():
 	}
 	wait := grace
-	if cmd := a.started(); cmd != nil && cmd.Annotations[endsByItsOwn] != "" {
+	if cmd := a.started(); cmd != nil && cmd.Annotations[endsItself] != "" {
 		wait = longGrace
 	}
 	select {
@@ -114,20 +117,44 @@ func (a *app) within(ctx context.Context, verb func() error) error {
 	}
 }
 
+// The groups of verbs in the help.
+const (
+	groupTry    = "try"
+	groupMember = "member"
+	groupCheck  = "check"
+	groupStudy  = "study"
+)
+
 func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "choir",
-		Short:         "Learn together while nobody sees anything but noisy sums",
-		SilenceErrors: true, SilenceUsage: true,
-		Args:             cobra.NoArgs,
-		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.start(cmd) },
+	cobra.EnableCommandSorting = false // the groups have an order
+	root := group("choir", "Learn together while nobody sees anything but noisy sums")
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	root.Version = buildVersion().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.start(cmd) }
+	root.SetFlagErrorFunc(badFlag)
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{groupTry, "Try it:", []*cobra.Command{a.demo(), a.sum(), a.predict()}},
+		{groupMember, "Run a member:", []*cobra.Command{a.keygen(), a.plan(),
+			a.role(protocol.RoleParty, "Run a party, which contributes noised updates from its data"),
+			a.role(protocol.RoleCompute, "Run a compute node, which adds shares and reveals partial sums"),
+			a.computeWorker(),
+			a.role(protocol.RoleAggregator, "Run the aggregator, which opens rounds and publishes results"),
+			a.broker(), a.budget(), a.receipt()}},
+		{groupCheck, "Check:", []*cobra.Command{a.verify(), a.account(), a.simulate()}},
+		{groupStudy, "Study:", []*cobra.Command{a.experiment(), a.bench(), a.data(), a.report()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
 	}
-	root.AddCommand(a.demo(), a.sum(), a.keygen(), a.plan(), a.data(), a.broker(), a.version(), a.verify(), a.receipt(),
-		a.account(), a.budget(), a.simulate(), a.predict(), a.experiment(), a.bench(), a.report(),
-		a.role(protocol.RoleParty, "Run a party: it holds data and contributes noised updates"),
-		a.role(protocol.RoleCompute, "Run a compute node: it adds shares and reveals one partial sum a round"),
-		a.computeWorker(),
-		a.role(protocol.RoleAggregator, "Run the aggregator: it opens rounds and publishes the results"))
+	root.AddCommand(a.version())
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", lineWidth)))
 	return root
 }

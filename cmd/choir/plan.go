@@ -13,19 +13,16 @@ import (
 )
 
 func (a *app) plan() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "plan", Short: "Make, show, sign and check plans", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.planNew(), a.planShow(), a.planSign(), a.planMerge(), a.planCheck())
-	return cmd
+	return group("plan", "Make, show, sign and check plans",
+		a.planNew(), a.planShow(), a.planSign(), a.planMerge(), a.planCheck())
 }
 
 func (a *app) planNew() *cobra.Command {
 	var config, out string
 	format := "text"
 	cmd := &cobra.Command{
-		Use: "new --config FILE --out PLAN", Short: "Make a plan from the members' cards and the terms", Args: cobra.NoArgs,
+		Use: "new --config FILE --out PLAN", Short: "Make a plan from the members' cards and the terms",
+		Example: "  choir plan new --config plan.toml --out plan.choir", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
@@ -38,7 +35,9 @@ func (a *app) planNew() *cobra.Command {
 				return err
 			}
 			if old, err := terms.ReadPlan(out); err == nil && len(old.Accepts) > 0 {
-				return protocol.Fail(protocol.ClassInput, "out: %s holds plan %s, which %d members have signed; remove it, or name another file", out, old.Plan.ID().Short(), len(old.Accepts))
+				return protocol.Fail(protocol.ClassInput,
+					"out: %s holds plan %s, which %d members have signed; remove it, or name another file",
+					out, old.Plan.ID().Short(), len(old.Accepts))
 			}
 			sp := &protocol.SignedPlan{Plan: p}
 			if err := writePlan(out, sp); err != nil {
@@ -49,6 +48,7 @@ func (a *app) planNew() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&config, "config", "", "TOML file with cards and terms")
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write")
+	filesOf(cmd, "toml", "config")
 	formatFlag(cmd, &format)
 	return cmd
 }
@@ -56,7 +56,8 @@ func (a *app) planNew() *cobra.Command {
 func (a *app) planShow() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
-		Use: "show PLAN", Short: "Show what a plan says and who has signed it", Args: cobra.ExactArgs(1),
+		Use: "show PLAN", Short: "Show the terms of a plan and its signatures",
+		Example: "  choir plan show plan.choir\n  choir plan show plan.choir --format json", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			sp, err := terms.ReadPlan(args[0])
 			if err != nil {
@@ -72,7 +73,8 @@ func (a *app) planShow() *cobra.Command {
 func (a *app) planSign() *cobra.Command {
 	var key, passphrase, out string
 	cmd := &cobra.Command{
-		Use: "sign PLAN --key FILE --passphrase-file FILE", Short: "Check a plan and sign it as one of its members", Args: cobra.ExactArgs(1),
+		Use: "sign PLAN --key FILE --passphrase-file FILE", Short: "Check a plan and sign it as one of its members",
+		Example: "  choir plan sign plan.choir --key keys/hospital-a.key --passphrase-file pass", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			sp, err := terms.SignPlan(args[0], key, passphrase, time.Now())
 			if err != nil {
@@ -84,20 +86,23 @@ func (a *app) planSign() *cobra.Command {
 			if err := writePlan(out, sp); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "signed %s; %d of %d members have signed\n", sp.Plan.ID().Short(), len(sp.Accepts), len(sp.Plan.Members))
+			fmt.Fprintf(a.out, "signed %s; %d of %d members have signed\n",
+				sp.Plan.ID().Short(), len(sp.Accepts), len(sp.Plan.Members))
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "key file")
 	cmd.Flags().StringVar(&passphrase, "passphrase-file", "", "file with the key's passphrase")
-	cmd.Flags().StringVar(&out, "out", "", "plan file to write; default: the one that was read")
+	cmd.Flags().StringVar(&out, "out", "", "plan file to write; default: PLAN")
+	filesOf(cmd, "key", "key")
 	return cmd
 }
 
 func (a *app) planMerge() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "merge PLAN PLAN... --out PLAN", Short: "Put the signatures of several copies of a plan together", Args: cobra.MinimumNArgs(2),
+		Use: "merge PLAN PLAN... --out PLAN", Short: "Merge the signatures of several copies of a plan",
+		Example: "  choir plan merge a.choir b.choir --out plan.choir", Args: cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if out == "" {
 				return protocol.Fail(protocol.ClassInput, "out: name a file")
@@ -117,15 +122,21 @@ func (a *app) planMerge() *cobra.Command {
 	return cmd
 }
 
+const planCheckLong = `Check a plan and show its guarantees: the epsilon at the plan's delta for one
+record and for a whole party, by who colludes and who drops out; the cost of a
+round; and the noise, compared with a trusted aggregator's.
+
+The table has the adversaries that the plan protects against, and the first
+stronger one of each kind. --all shows every adversary, --wide every column.`
+
 func (a *app) planCheck() *cobra.Command {
-	format, plot := "text", ""
+	format, plot, all, wide := "text", "", false, false
 	cmd := &cobra.Command{
-		Use:   "check PLAN",
-		Short: "Check that a plan holds what it claims, is signed by all and hasn't expired",
-		Long: `Check a plan, and show what it gives against every adversary: the epsilon at the
-plan's delta for one record and for a whole party, by who colludes and who drops
-out, what a round costs, and what the noise is beside a trusted aggregator's.`,
-		Args: cobra.ExactArgs(1),
+		Use:     "check PLAN",
+		Short:   "Check that a plan is consistent, signed by all and hasn't expired",
+		Long:    planCheckLong,
+		Example: "  choir plan check plan.choir\n  choir plan check plan.choir --all --wide",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			sp, err := terms.ReadPlan(args[0])
 			if err != nil {
@@ -143,19 +154,22 @@ out, what a round costs, and what the noise is beside a trusted aggregator's.`,
 					return err
 				}
 			}
-			if err := a.print(format, g, func() { printGuarantees(a.out, g) }); err != nil {
+			if err := a.print(format, g, func() { printGuarantees(a.out, g, all, wide) }); err != nil {
 				return err
 			}
 			if err := sp.Complete(time.Now()); err != nil {
 				return err
 			}
 			if format == "text" {
-				fmt.Fprintf(a.out, "%s: signed by all %d members, valid until %s\n", sp.Plan.ID(), len(sp.Plan.Members), time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339))
+				fmt.Fprintf(a.out, "plan %s:\nsigned by all %d members, valid until %s\n",
+					sp.Plan.ID(), len(sp.Plan.Members), time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339))
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&plot, "plot", "", "write the curve of the noise's overhead to this path, .svg and .png")
+	cmd.Flags().BoolVar(&all, "all", false, "show every adversary")
+	wideFlag(cmd, &wide)
 	formatFlag(cmd, &format)
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 	"choir/session/terms"
 )
 
-// showPlan prints what a plan says.
+// showPlan prints the terms of a plan.
 func (a *app) showPlan(format string, sp *protocol.SignedPlan) error {
 	s, err := terms.Summarise(sp)
 	if err != nil {
@@ -19,42 +19,33 @@ func (a *app) showPlan(format string, sp *protocol.SignedPlan) error {
 	return a.print(format, s, func() { printPlan(a.out, s) })
 }
 
+// printPlan is the plan as text for those who sign it.
 func printPlan(w io.Writer, s *terms.Summary) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row := func(name, format string, args ...any) {
+		wrap(w, fmt.Sprintf("%-15s", name), fmt.Sprintf(format, args...))
+	}
 	row("plan", "%s", s.Plan)
 	row("name", "%s", s.Name)
 	row("valid", "%s to %s", s.Created.Format(time.RFC3339), s.NotAfter.Format(time.RFC3339))
 	row("suite", "%s", s.Suite)
 	shared := ""
 	if s.Paired {
-		shared = ", two to an element"
+		shared = ", two to a field element"
 	}
 	row("application", "%s, %d numbers on the grid 2^-%d%s", s.Application, s.Dim, s.FracBits, shared)
-	row("rounds", "%d, and %d spare attempts", s.Rounds, s.SpareAttempts)
+	row("rounds", "%d, and %s", s.Rounds, plural(int(s.SpareAttempts), "spare attempt", "spare attempts"))
 	row("smallest set", "%d of %d parties; up to %d may collude", s.MinParties, s.Parties, s.Colluders)
 	row("deadline", "%s, grace %s", time.Duration(s.DeadlineMS)*time.Millisecond, time.Duration(s.GraceMS)*time.Millisecond)
 	if s.Audit {
 		row("audit", "every sum is opened against the parties' commitments")
 	}
-	if s.Noise == "none" {
-		row("privacy", "no noise: the sums are exact, and claim no epsilon")
-	} else {
-		row("noise", "standard deviation %.6g by each %s", s.NoiseStd, s.Noise)
-	}
-	if s.Epsilon > 0 {
-		row("privacy", "(%g, %g) over all, %s; %d releases spend %.6g", s.Epsilon, s.Delta, s.Relation, s.Releases, s.Spends)
-		row("clip", "%g; one record moves a sum by at most %g", s.Clip, s.Sensitivity)
-	}
-	if u := s.NoiseUse; u != nil {
-		row("noise on a sum", "%.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g of local noise's", u.Std, u.PerClip, u.Trusted, u.Local)
-	}
-	row("a round costs", "about %d bytes up and %d down for a party, %d down for a compute node; %.2g s and %.2g s of vectors", s.Cost.UploadPerParty, s.Cost.DownloadPerParty, s.Cost.DownloadPerCompute, s.Cost.SecondsPerParty, s.Cost.SecondsPerCompute)
-	if len(s.Parameters) > 0 {
-		row("parameters", "%s", s.Parameters)
-	}
-	_ = t.Flush() // stdout's own errors show nowhere better
+	printPrivacy(row, s)
+	row("a round costs", "about %d bytes up and %d down for a party, %d down for a compute node; %.2g s and %.2g s of vectors",
+		s.Cost.UploadPerParty, s.Cost.DownloadPerParty, s.Cost.DownloadPerCompute, s.Cost.SecondsPerParty,
+		s.Cost.SecondsPerCompute)
+	printParameters(w, s.Parameters)
 	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, m := range s.Members {
 		signed := "not signed"
 		if m.Signed {
@@ -62,5 +53,21 @@ func printPlan(w io.Writer, s *terms.Summary) {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\tuntil %s\t%s\n", m.Name, m.Role, m.Fingerprint, m.NotAfter.Format(time.DateOnly), signed)
 	}
-	_ = t.Flush()
+	_ = t.Flush() // w reports its errors elsewhere
+}
+
+func printPrivacy(row func(name, format string, args ...any), s *terms.Summary) {
+	if s.Noise == "none" {
+		row("privacy", "no noise: the sums are exact, and claim no epsilon")
+	} else {
+		row("noise", "standard deviation %.6g by each %s", s.NoiseStd, s.Noise)
+	}
+	if s.Epsilon > 0 {
+		row("privacy", "(%g, %g) over all, %s; %s %.6g", s.Epsilon, s.Delta, s.Relation,
+			plural(int(s.Releases), "release spends", "releases spend"), s.Spends)
+		row("clip", "%.6g; one record moves a sum by at most %.6g", s.Clip, s.Sensitivity)
+	}
+	if s.NoiseUse != nil {
+		row("noise on a sum", "%s", noiseText(s.NoiseUse))
+	}
 }

@@ -18,16 +18,19 @@ needs its columns, and may have the target. What a record lacks, or a category
 that the schema doesn't know, is handled as the plan says and named in the
 column "remark".
 
-Of every record the table has the expected target (for classes: the probability
+For every record the table has the expected target (for classes: the probability
 of the positive one), the standard deviation of that expectation over the
-posterior, that is how well the model knows it, and for numbers the standard
-deviation of the target itself. If the file has targets, scores go to stderr,
-and into the JSON.`
+posterior, which is the model's uncertainty, and for numbers the standard
+deviation of the target itself. If the file has targets, scores go to stderr and
+into the JSON.`
 
 func (a *app) predict() *cobra.Command {
 	var file, data, format, by string
 	cmd := &cobra.Command{
-		Use: "predict --model FILE --data CSV", Short: "Score a CSV by a trained model, with uncertainty", Long: predictLong, Args: cobra.NoArgs,
+		Use: "predict --model FILE --data CSV", Short: "Score a CSV by a trained model, with uncertainty", Long: predictLong,
+		Example: "  choir predict --model result/model.npz --data new.csv\n" +
+			"  choir predict --model result/model.json --data new.csv --format json",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" || data == "" {
 				return protocol.Fail(protocol.ClassInput, "predict: --model and --data are both needed")
@@ -45,8 +48,11 @@ func (a *app) predict() *cobra.Command {
 	s := cmd.Flags()
 	s.StringVar(&file, "model", "", "model.json or model.npz of a session")
 	s.StringVar(&data, "data", "", "CSV with a header, or .npy with the columns x1, x2, ...")
-	s.StringVar(&format, "format", "csv", "how to print the predictions: csv or json")
-	s.StringVar(&by, "predictive", string(model.Quadrature), "how a logistic model averages over its posterior: quadrature, probit or monte-carlo")
+	s.StringVar(&format, "format", "csv", "output format: csv or json")
+	s.StringVar(&by, "predictive", string(model.Quadrature),
+		"average of a logistic model over its posterior: quadrature, probit or monte-carlo")
+	values(cmd, "format", "csv", "json")
+	values(cmd, "predictive", string(model.Quadrature), "probit", "monte-carlo")
 	return cmd
 }
 
@@ -74,9 +80,11 @@ func (a *app) printPredictions(p *result.Predictions, format string) error {
 		return err
 	}
 	if s := p.Scores; s != nil && p.Classes != nil {
-		fmt.Fprintf(a.err, "%d records have a target: accuracy %.4f, mean log-likelihood %.4f\n", s.Rows, s.Accuracy, s.LogLikelihood)
+		fmt.Fprintf(a.err, "%d records have a target: accuracy %.4f, mean log-likelihood %.4f\n",
+			s.Rows, s.Accuracy, s.LogLikelihood)
 	} else if s != nil {
-		fmt.Fprintf(a.err, "%d records have a target: root mean squared error %.4g, mean log-likelihood %.4f\n", s.Rows, s.RMSE, s.LogLikelihood)
+		fmt.Fprintf(a.err, "%d records have a target: root mean squared error %.4g, mean log-likelihood %.4f\n",
+			s.Rows, s.RMSE, s.LogLikelihood)
 	}
 	return nil
 }

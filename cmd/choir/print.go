@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +14,13 @@ import (
 
 // formatFlag adds --format.
 func formatFlag(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVar(format, "format", *format, "how to print the result: text or json")
+	cmd.Flags().StringVar(format, "format", *format, "output format: text or json")
+	values(cmd, "format", "text", "json")
+}
+
+// wideFlag adds --wide.
+func wideFlag(cmd *cobra.Command, wide *bool) {
+	cmd.Flags().BoolVar(wide, "wide", false, "print all columns, in lines of any length")
 }
 
 func checkFormat(format string) error { return oneOf("format", format, "text", "json") }
@@ -28,6 +37,7 @@ func (a *app) print(format string, v any, text func()) error {
 	if err := checkFormat(format); err != nil {
 		return err
 	}
+	a.console.end()
 	if format == "text" {
 		text()
 		return nil
@@ -38,4 +48,32 @@ func (a *app) print(format string, v any, text func()) error {
 	}
 	_, err = a.out.Write(b)
 	return err
+}
+
+// lineWidth is the width of the text that verbs print without --wide.
+const lineWidth = 80
+
+// wrap prints a text in lines of at most lineWidth columns, where words allow
+// it: the first after head, the others indented like it.
+func wrap(w io.Writer, head, text string) {
+	line, indent := head, strings.Repeat(" ", len([]rune(head)))
+	for _, word := range strings.Fields(text) {
+		if len([]rune(line))+1+len([]rune(word)) > lineWidth && strings.TrimSpace(line) != strings.TrimSpace(head) {
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line = indent
+		}
+		if line != "" && !strings.HasSuffix(line, " ") {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
+}
+
+// plural is a number and a noun, such as "1 party" or "2 parties".
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

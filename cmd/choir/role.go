@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,12 +15,17 @@ import (
 	"choir/session/member"
 )
 
-const roleLong = `Run one %s of a plan, until the session ends. Settings come from flags, then from
-the environment (CHOIR_PLAN_FILE, CHOIR_BUS_URL, ...), then from the TOML file.
-Events go to stderr, a JSON object a line.
+const roleLong = `Run one %s of a plan until the session ends. Settings come from flags,
+then from the environment (CHOIR_PLAN_FILE, CHOIR_BUS_URL, ...), then from the
+TOML file. Events go to stderr: one JSON object a line, or text on a terminal.
 
-State is on disk before anything leaves: after a crash, or when stopped by
-SIGINT or SIGTERM, start it again with the same configuration and it goes on.`
+State is on disk before any message leaves. After a crash, or when SIGINT or
+SIGTERM has stopped it, start the member again with the same configuration; it
+resumes where it stopped.`
+
+// endsByClosing marks the verbs that end by themselves when a signal arrives:
+// they close their stores first.
+func endsByClosing() map[string]string { return map[string]string{endsItself: "closes its stores"} }
 
 func (a *app) role(role protocol.Role, short string) *cobra.Command {
 	var config string
@@ -27,38 +33,27 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 	var leaveAfter uint32
 	var workers workerFlags
 	cmd := &cobra.Command{
-		Use: role.String() + " --config FILE", Short: short, Long: fmt.Sprintf(roleLong, role), Args: cobra.NoArgs,
-		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
+		Use: role.String() + " --config FILE", Short: short, Long: fmt.Sprintf(roleLong, role),
+		Example: fmt.Sprintf("  choir %[1]s --config %[1]s.toml\n"+
+			"  choir %[1]s --config %[1]s.toml --log-level debug", role),
+		Args: cobra.NoArgs, Annotations: endsByClosing(),
 	}
 	s := cmd.Flags()
 	s.StringVar(&config, "config", "", "TOML file; its relative paths are relative to its folder")
-	given := settingFlags(cmd)
+	filesOf(cmd, "toml", "config")
+	given := settingFlags(cmd, role.String())
 	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
-	s.Uint32Var(&leaveAfter, "leave-after", 0, "leave without a word after so many rounds")
+	s.Uint32Var(&leaveAfter, "leave-after", 0, "leave the session without notice after that many rounds")
 	if role == protocol.RoleCompute {
 		workers.add(cmd)
 	}
-	for _, hidden := range []string{"follow-stdin", "leave-after"} {
-		_ = s.MarkHidden(hidden) // fails only for a flag that isn't there
-	}
+	hide(cmd, "follow-stdin", "leave-after")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := member.LoadConfig(config, os.LookupEnv, given())
+		m, err := a.openMember(role, config, given(), &workers)
 		if err != nil {
 			return err
 		}
-		log, err := a.logger(c)
-		if err != nil {
-			return err
-		}
-		n, err := workers.count()
-		if err != nil {
-			return err
-		}
-		m, err := member.Open(c, role, log, time.Now())
-		if err != nil {
-			return err
-		}
-		m.LeaveAfter, m.Workers = leaveAfter, n
+		m.LeaveAfter = leaveAfter
 		ctx := cmd.Context()
 		if followStdin {
 			ctx = a.whileStdin(ctx)
@@ -71,11 +66,50 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 	return cmd
 }
 
-// settingFlags adds a flag for every setting and returns what was given.
-func settingFlags(cmd *cobra.Command) func() map[string]string {
+func (a *app) openMember(role protocol.Role, config string, given map[string]string, workers *workerFlags) (
+	*member.Member, error) {
+	c, err := member.LoadConfig(config, os.LookupEnv, given)
+	if err != nil {
+		return nil, err
+	}
+	log, err := a.logger(c)
+	if err != nil {
+		return nil, err
+	}
+	n, err := workers.count()
+	if err != nil {
+		return nil, err
+	}
+	m, err := member.Open(c, role, log, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	m.Workers = n
+	return m, nil
+}
+
+// hide keeps flags out of the help.
+func hide(cmd *cobra.Command, flags ...string) {
+	for _, f := range flags {
+		must(cmd.Flags().MarkHidden(f))
+	}
+}
+
+// settingFlags adds a flag for every setting and returns those given. The help
+// of a setting for one role begins with that role's name; the flags of other
+// roles' settings are hidden, and refused when the configuration is checked.
+func settingFlags(cmd *cobra.Command, role string) func() map[string]string {
 	values := map[string]*string{}
 	for _, s := range member.Settings() {
-		values[s.Key()] = cmd.Flags().String(s.Flag(), "", s.Help)
+		help := s.Help
+		of, rest, limited := strings.Cut(help, ": ")
+		if limited = limited && (of == "party" || of == "compute" || of == "aggregator"); limited {
+			help = rest
+		}
+		values[s.Key()] = cmd.Flags().String(s.Flag(), "", help)
+		if limited && of != role {
+			hide(cmd, s.Flag())
+		}
 	}
 	return func() map[string]string {
 		given := map[string]string{}
@@ -88,17 +122,17 @@ func settingFlags(cmd *cobra.Command) func() map[string]string {
 	}
 }
 
-// whileStdin ends when standard input does: the parent is gone.
+// whileStdin ends the context when standard input closes: the parent has ended.
 func (a *app) whileStdin(ctx context.Context) context.Context {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
-		_, _ = io.Copy(io.Discard, a.in) // however it ends
+		_, _ = io.Copy(io.Discard, a.in) // an error closes it, too
 		stop()
 	}()
 	return ctx
 }
 
-// errStopped says that a role was told to stop before the session's end.
+// errStopped ends a role that a signal stops before the end of the session.
 var errStopped = errors.New("stopped before the end of the session")
 
 func resumable(ctx context.Context, err error) error {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,8 +27,9 @@ func (a *app) simulate() *cobra.Command {
 		Use:         "simulate --seeds N --faults PROFILE",
 		Short:       "Attack the protocol in a deterministic simulation",
 		Long:        simulateLong,
+		Example:     "  choir simulate --seeds 10000 --faults all\n  choir simulate --from 4711 --seeds 1 --faults chaos",
 		Args:        cobra.NoArgs,
-		Annotations: map[string]string{endsByItsOwn: "prints a partial report"},
+		Annotations: map[string]string{endsItself: "prints a partial report"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case b.Seeds < 1:
@@ -43,8 +45,9 @@ func (a *app) simulate() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&b.Seeds, "seeds", b.Seeds, "number of sessions")
 	cmd.Flags().Uint64Var(&b.From, "from", b.From, "first seed")
-	cmd.Flags().StringVar(&b.Profile, "faults", b.Profile, "profile of faults: all or one of "+profileNames())
+	cmd.Flags().StringVar(&b.Profile, "faults", b.Profile, "profile of faults: all, or "+strings.Join(profileNames(), ", "))
 	cmd.Flags().IntVar(&b.Workers, "workers", b.Workers, "sessions simulated at a time")
+	values(cmd, "faults", append(profileNames(), simulate.AllProfiles)...)
 	formatFlag(cmd, &format)
 	return cmd
 }
@@ -79,16 +82,6 @@ func simulated(r simulate.Report, of int, since time.Duration) string {
 	left := time.Duration(float64(of-r.Seeds) / rate * float64(time.Second))
 	return fmt.Sprintf("%d/%d seeds  %d steps  %d faults  %d violations  %.0f seeds/s  %s left",
 		r.Seeds, of, r.Steps, faults, r.Violations, rate, elapsed(left))
-}
-
-func profileNames() (names string) {
-	for i, p := range simulate.Profiles() {
-		if i > 0 {
-			names += ", "
-		}
-		names += p.Name
-	}
-	return names
 }
 
 func (a *app) printSimulated(r simulate.Report) {

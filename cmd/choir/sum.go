@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"strings"
 
@@ -19,32 +20,36 @@ type sumFlags struct {
 	sigma                    float64
 }
 
-const sumLong = `Sum the rows of a matrix without anybody seeing a row: every row is a party,
-which shares it out to the compute nodes. The file is a CSV of numbers, with or
-without a header, or a NumPy .npy file.
+const sumLong = `Sum the rows of a matrix so that no one sees a row: each row belongs to a party,
+which secret-shares it to the compute nodes. The file is a CSV of numbers, with
+or without a header, or a NumPy .npy file, of at least two rows.
 
-Values are rounded to multiples of 2^-f; without noise the sum of those is
-printed exactly. --sigma adds noise of that standard deviation to the sum, shared
-out over the parties.`
+Values are rounded to multiples of 2^-f, and their sum is exact. --sigma adds
+noise of that standard deviation to the sum, a part by each party; text output
+then leaves out the digits that are noise alone.`
 
 func (a *app) sum() *cobra.Command {
 	f := &sumFlags{}
 	cmd := &cobra.Command{
-		Use: "sum --input FILE", Short: "Sum the rows of a matrix, a party a row", Long: sumLong, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runSum(cmd, f) },
+		Use: "sum --input FILE", Short: "Sum the rows of a matrix, one party per row", Long: sumLong, Args: cobra.NoArgs,
+		Example: "  choir sum --input rows.csv\n  choir sum --input rows.npy --sigma 10 --format json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runSum(cmd, f) },
 	}
 	s := cmd.Flags()
 	s.StringVar(&f.input, "input", "", "CSV or .npy file")
 	s.IntVar(&f.computes, "computes", 3, "compute nodes")
 	s.Float64Var(&f.sigma, "sigma", 0, "standard deviation of the noise on the sum, in the inputs' unit")
-	s.IntVar(&f.bits, "frac-bits", -1, "resolution 2^-f; -1: as fine as fits, at most 2^-40")
+	s.IntVar(&f.bits, "frac-bits", -1, "resolution 2^-f; -1: the finest that fits, at most 2^-40")
 	s.StringVar(&f.transport, "transport", "auto", "nats (embedded server), memory, or auto: nats for up to 300 rows")
-	s.StringVar(&f.format, "format", "text", "how to print the result: text or json")
+	f.format = "text"
+	formatFlag(cmd, &f.format)
+	values(cmd, "transport", "auto", "nats", "memory")
+	filesOf(cmd, "csv", "input")
 	return cmd
 }
 
-// manyRows is from where on a connection and a consumer for every row weigh
-// more than they show.
+// manyRows is the number of rows above which "auto" is "memory": a connection
+// for each row would only cost time.
 const manyRows = 300
 
 // sumResult is what --format json prints.
@@ -72,18 +77,32 @@ func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "input: %w", err)
 	}
+	if m.Rows == 1 {
+		return protocol.Fail(protocol.ClassInput, "input: %s has one row: the sum would be that party's row", f.input)
+	}
 	r := &sessionrun.RowSum{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Columns: m.Columns, Computes: f.computes,
 		FracBits: f.bits, Sigma: f.sigma, InMemory: f.transport == "memory" || f.transport == "auto" && m.Rows > manyRows}
 	out, err := r.Run(cmd.Context())
 	if err != nil {
 		return err
 	}
-	res := sumResult{1, decimals(out), m.Rows, f.computes, out.FracBits, f.sigma, out.Seconds}
+	res := sumResult{SchemaVersion: 1, Sum: decimals(out), Parties: m.Rows, ComputeNodes: f.computes,
+		FracBits: out.FracBits, Sigma: f.sigma, Seconds: out.Seconds}
 	return a.print(f.format, res, func() {
 		for _, v := range res.Sum {
-			fmt.Fprintln(a.out, v)
+			fmt.Fprintln(a.out, significant(v, f.sigma))
 		}
 	})
+}
+
+// significant leaves out the decimals that are noise alone: the last one kept
+// is worth a tenth of the noise's standard deviation, or less.
+func significant(v json.Number, sigma float64) string {
+	x, ok := new(big.Rat).SetString(v.String())
+	if !ok || !(sigma > 0) {
+		return v.String()
+	}
+	return x.FloatString(max(0, int(math.Ceil(1-math.Log10(sigma)))))
 }
 
 // decimals writes units of 2^-f as exact decimal numbers.

@@ -11,9 +11,10 @@ import (
 
 // printResult is the table at the end of a demonstration.
 func printResult(w io.Writer, r *experiment.Result) {
-	fmt.Fprintf(w, "%s: %d rows to learn from, %d to test on, %d features\n", r.Data, r.TrainRows, r.TestRows, r.Features)
-	fmt.Fprintf(w, "%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s model, %s strategy\n\n",
-		r.Parties, r.Colluders, r.MinParties, r.ComputeNodes, r.Rounds, r.Model, r.Strategy)
+	wrap(w, "", fmt.Sprintf("%s: %d rows to learn from, %d to test on, %d features", r.Data, r.TrainRows, r.TestRows, r.Features))
+	wrap(w, "", fmt.Sprintf("%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s model, %s strategy",
+		r.Parties, r.Colluders, r.MinParties, r.ComputeNodes, r.Rounds, r.Model, r.Strategy))
+	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	score := "test accuracy"
 	if r.Model == string(pvi.Linear) {
@@ -32,11 +33,13 @@ func printResult(w io.Writer, r *experiment.Result) {
 	} {
 		fmt.Fprintf(t, "%s\t%.4f\t%.4f\n", row.name, row.s.Accuracy, row.s.LogLikelihood)
 	}
-	_ = t.Flush() // stdout's own errors show nowhere better
-	fmt.Fprintf(w, "\nepsilon %.4f of %g spent at delta %g (%s, %s)\n", r.Epsilon, r.EpsilonBudget, r.Delta, r.Relation, r.Accountant)
-	fmt.Fprintf(w, "%.0f bytes uploaded by a party in a round, %.1f s in all (%.1f s the session)\n", r.UploadPerRound, r.Seconds, r.SecondsSession)
+	_ = t.Flush() // w reports its errors elsewhere
+	fmt.Fprintf(w, "\nepsilon %.4f of %g spent at delta %g (%s, %s)\n",
+		r.Epsilon, r.EpsilonBudget, r.Delta, r.Relation, r.Accountant)
+	fmt.Fprintf(w, "%.0f bytes uploaded by a party in a round, %.1f s in all (%.1f s the session)\n",
+		r.UploadPerRound, r.Seconds, r.SecondsSession)
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", warning)
+		wrap(w, "warning: ", warning)
 	}
 	fmt.Fprintf(w, "results, curve and transcript: %s\n", r.OutDir)
 }

@@ -42,8 +42,10 @@ func (a *app) verify() *cobra.Command {
 		Short: "Check a session's transcript offline",
 		Long: `Check, from the signed plan and the transcript in DIR alone, everything that the
 protocol promises about a session: signatures, set agreement, partial sums,
-results, models and charges. Exits with 7 and the cause when anything was altered.`,
-		Args: cobra.ExactArgs(1),
+results, models and charges. Exits with 7 and the cause when anything was
+altered.`,
+		Example: "  choir verify result\n  choir verify result --format json",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: folderArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := result.VerifyFolder(args[0])
 			if err != nil {
@@ -58,8 +60,16 @@ results, models and charges. Exits with 7 and the cause when anything was altere
 }
 
 func verdictOf(r *verify.Report) verdict {
-	v := verdict{SchemaVersion: 1, Plan: r.Plan.String(), Rounds: r.Rounds(), Completed: r.Completed(), Aborted: r.Aborted,
-		Releases: r.Releases, Audited: r.Audited, Attempts: []attemptVerdict{}}
+	v := verdict{
+		SchemaVersion: 1,
+		Plan:          r.Plan.String(),
+		Rounds:        r.Rounds(),
+		Completed:     r.Completed(),
+		Aborted:       r.Aborted,
+		Releases:      r.Releases,
+		Audited:       r.Audited,
+		Attempts:      []attemptVerdict{},
+	}
 	if r.Claimed {
 		v.Epsilon, v.Delta = &r.Epsilon, &r.Delta
 	}
@@ -81,9 +91,10 @@ func outcomeName(o protocol.Outcome) string {
 }
 
 func (a *app) verified(v verdict) {
-	fmt.Fprintf(a.out, "plan %s: every signature, set, sum, result and model holds\n", v.Plan)
+	fmt.Fprintf(a.out, "plan %s:\nevery signature, set, sum, result and model holds\n", v.Plan)
 	for _, t := range v.Attempts {
-		fmt.Fprintf(a.out, "round %d attempt %d: %s, %d parties: %s\n", t.Round, t.Attempt, t.Outcome, len(t.Set), strings.Join(t.Set, " "))
+		head := fmt.Sprintf("round %d attempt %d: ", t.Round, t.Attempt)
+		wrap(a.out, head, fmt.Sprintf("%s, %s: %s", t.Outcome, plural(len(t.Set), "party", "parties"), strings.Join(t.Set, " ")))
 	}
 	switch {
 	case v.Aborted != "":
@@ -100,19 +111,15 @@ func (a *app) verified(v verdict) {
 }
 
 func (a *app) receipt() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "receipt", Short: "Show and check the proof that a party was counted", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.receiptShow(), a.receiptVerify())
-	return cmd
+	return group("receipt", "Show and check the proof that a party was counted", a.receiptShow(), a.receiptVerify())
 }
 
 func (a *app) receiptShow() *cobra.Command {
 	var plan, out string
 	var round, attempt uint32
 	cmd := &cobra.Command{
-		Use: "show STORE --plan PLAN --round R --out FILE", Short: "Take a round's receipts out of a party's store", Args: cobra.ExactArgs(1),
+		Use: "show STORE --plan PLAN --round R --out FILE", Short: "Export a round's receipts from a party's store",
+		Example: "  choir receipt show store.db --plan plan.choir --round 3 --out r.bin", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if plan == "" {
 				return protocol.Fail(protocol.ClassInput, "--plan: name the signed plan")
@@ -138,7 +145,8 @@ func (a *app) receiptShow() *cobra.Command {
 func (a *app) receiptVerify() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
-		Use: "verify RECEIPTS DIR", Short: "Check receipts against a session's transcript", Args: cobra.ExactArgs(2),
+		Use: "verify RECEIPTS DIR", Short: "Check receipts against a session's transcript",
+		Example: "  choir receipt verify receipts.bin result", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			b, err := os.ReadFile(args[0])
 			if err != nil {
@@ -175,12 +183,14 @@ type inclusion struct {
 }
 
 func (a *app) printInclusion(format string, in *verify.Inclusion) error {
-	v := inclusion{1, in.Party, in.Round, in.Attempt, in.Nodes, outcomeName(in.Outcome), in.Counted}
+	v := inclusion{SchemaVersion: 1, Party: in.Party, Round: in.Round, Attempt: in.Attempt, Nodes: in.Nodes,
+		Outcome: outcomeName(in.Outcome), Counted: in.Counted}
 	return a.print(format, v, func() {
 		verb := "was not counted"
 		if v.Counted {
 			verb = "was counted"
 		}
-		fmt.Fprintf(a.out, "%s %s in round %d attempt %d (%s); receipts of %s\n", v.Party, verb, v.Round, v.Attempt, v.Outcome, strings.Join(v.Nodes, ", "))
+		fmt.Fprintf(a.out, "%s %s in round %d attempt %d (%s); receipts of %s\n",
+			v.Party, verb, v.Round, v.Attempt, v.Outcome, strings.Join(v.Nodes, ", "))
 	})
 }

@@ -16,16 +16,16 @@ import (
 	"choir/session/member"
 )
 
-const computeWorkerLong = `Run one worker of a compute node, until the session ends: it opens, verifies and
-adds the contributions of its part of the parties. The node itself runs with
---workers N, which starts its workers by itself, or with --remote-workers N, which
-leaves that to you: start N of these, --worker 0/N to N-1/N, on any machines that
-have the plan and the node's worker key file.
+const computeWorkerLong = `Run one worker of a compute node until the session ends: it opens, verifies and
+adds the contributions of its part of the parties. A node that runs with
+--workers N starts its workers itself. With --remote-workers N it leaves that to
+you: start N workers, --worker 0/N to N-1/N, on any machines that have the plan
+and the node's worker key file.
 
 The configuration may be the node's own; a worker needs plan_file, store_file,
 worker_key_file and [bus] of it, and reads no identity key. Its state is in
-store_file with its number behind it. A worker that dies is started again with the
-same store, or anywhere with none: it then reads what its parties sent from the
+store_file with its number appended. Restart a worker that ended with the same
+store, or anywhere without one: it then reads its parties' messages from the
 broker again.`
 
 func (a *app) computeWorker() *cobra.Command {
@@ -33,16 +33,17 @@ func (a *app) computeWorker() *cobra.Command {
 	var followStdin bool
 	cmd := &cobra.Command{
 		Use: "compute-worker --config FILE --node NAME --worker I/N", Short: "Run a worker process of a compute node",
-		Long: computeWorkerLong, Args: cobra.NoArgs,
-		Annotations: map[string]string{endsByItsOwn: "closes its stores"},
+		Long: computeWorkerLong, Args: cobra.NoArgs, Annotations: endsByClosing(), Hidden: true,
+		Example: "  choir compute-worker --config node-1.toml --node node-1 --worker 0/4",
 	}
 	s := cmd.Flags()
 	s.StringVar(&config, "config", "", "TOML file; its relative paths are relative to its folder")
+	filesOf(cmd, "toml", "config")
 	s.StringVar(&node, "node", "", "name of the compute node in the plan")
-	s.StringVar(&worker, "worker", "", "which worker of how many, such as 0/4")
-	given := settingFlags(cmd)
+	s.StringVar(&worker, "worker", "", "number of this worker, from 0, and of all, such as 0/4")
+	given := settingFlags(cmd, protocol.RoleCompute.String())
 	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
-	_ = s.MarkHidden("follow-stdin") // fails only for a flag that isn't there
+	hide(cmd, "follow-stdin", "key-file", "passphrase-file", "card-file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		k, of, err := parseWorker(worker)
 		if err != nil {
@@ -75,17 +76,18 @@ func parseWorker(text string) (k, of int, err error) {
 	k, errK := strconv.Atoi(left)
 	of, errOf := strconv.Atoi(right)
 	if !ok || errK != nil || errOf != nil || of < 1 || of > protocol.Slots || k < 0 || k >= of {
-		return 0, 0, protocol.Fail(protocol.ClassInput, "worker: %q isn't a number below another, such as 0/4, of at most %d", text, protocol.Slots)
+		return 0, 0, protocol.Fail(protocol.ClassInput,
+			"worker: %q isn't a number below another, such as 0/4, of at most %d", text, protocol.Slots)
 	}
 	return k, of, nil
 }
 
-// workerFlags are a compute node's.
+// workerFlags are a compute node's flags for its workers.
 type workerFlags struct{ local, remote int }
 
 func (f *workerFlags) add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.local, "workers", 0, "share the work out to so many worker processes, and keep them running")
-	cmd.Flags().IntVar(&f.remote, "remote-workers", 0, "share the work out to so many workers that are started elsewhere")
+	cmd.Flags().IntVar(&f.local, "workers", 0, "number of worker processes to start and to keep running")
+	cmd.Flags().IntVar(&f.remote, "remote-workers", 0, "number of workers that you start elsewhere")
 }
 
 func (f *workerFlags) count() (int, error) {
@@ -100,10 +102,10 @@ func (f *workerFlags) count() (int, error) {
 	return f.local + f.remote, nil
 }
 
-// lastWord is how long workers may take to end once their node has.
-const lastWord = 15 * time.Second
+// workersEnd bounds the time in which workers end after their node.
+const workersEnd = 15 * time.Second
 
-// withWorkers runs a compute node and keeps its workers running beside it.
+// withWorkers runs a compute node and keeps its workers running.
 func (a *app) withWorkers(ctx context.Context, m *member.Member, config string, given map[string]string) error {
 	if err := m.Config.EnsureWorkerKey(); err != nil {
 		return err
@@ -126,7 +128,7 @@ func (a *app) withWorkers(ctx context.Context, m *member.Member, config string, 
 	}()
 	err = m.Run(ctx)
 	if err == nil {
-		defer time.AfterFunc(lastWord, stop).Stop()
+		defer time.AfterFunc(workersEnd, stop).Stop()
 	} else {
 		stop()
 	}
@@ -143,12 +145,18 @@ func (a *app) workerProcesses(m *member.Member, config string, given map[string]
 	if err != nil {
 		return supervise.Config{}, err
 	}
-	c := supervise.Config{Executable: executable, Table: m.Config.StoreFile + ".workers.json",
-		Line:  func(_ string, line []byte) { fmt.Fprintf(a.err, "%s\n", line) },
-		Fatal: func(code int) bool { return code >= int(protocol.ClassInput) && code <= int(protocol.ClassIntegrity) }}
+	c := supervise.Config{
+		Executable: executable,
+		Table:      m.Config.StoreFile + ".workers.json",
+		Line:       func(_ string, line []byte) { fmt.Fprintf(a.err, "%s\n", line) },
+		Fatal: func(code int) bool {
+			return code >= int(protocol.ClassInput) && code <= int(protocol.ClassIntegrity)
+		},
+	}
+	node := m.Session.Name(m.Index)
 	for k := range m.Workers {
-		p := supervise.Process{Name: fmt.Sprintf("%s-worker-%d", m.Session.Name(m.Index), k), Role: "compute-worker",
-			Args: []string{"compute-worker", "--node", m.Session.Name(m.Index), "--worker", fmt.Sprintf("%d/%d", k, m.Workers), "--follow-stdin"}}
+		p := supervise.Process{Name: fmt.Sprintf("%s-worker-%d", node, k), Role: "compute-worker",
+			Args: []string{"compute-worker", "--node", node, "--worker", fmt.Sprintf("%d/%d", k, m.Workers), "--follow-stdin"}}
 		if config != "" {
 			p.Args = append(p.Args, "--config", config)
 		}
