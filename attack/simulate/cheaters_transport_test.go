@@ -18,6 +18,7 @@ import (
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // TestCheatersOverTransports runs every row again, under package host, with
@@ -100,7 +101,7 @@ func connector(t *testing.T, backend string) connect {
 			return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }
 		}
 	}
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server, err := embedded.Start(embedded.Config{StoreDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

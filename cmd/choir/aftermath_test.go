@@ -14,6 +14,7 @@ import (
 	"choir/session/terms"
 	"choir/transport"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // aftermath looks at everything that a session of processes left behind.
@@ -102,7 +103,7 @@ func (a *aftermath) grown(name string, before, after [][]byte) {
 // history reads everything that the broker was ever given, and refuses two
 // different messages for one purpose.
 func (a *aftermath) history() {
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: filepath.Join(a.dir, "broker", "store")})
+	server, err := embedded.Start(embedded.Config{StoreDir: filepath.Join(a.dir, "broker", "store")})
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ import (
 	sessionrun "choir/session/run"
 	"choir/session/terms"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 const (
@@ -42,7 +43,7 @@ const (
 type workerSession struct {
 	t      *testing.T
 	dir    string
-	server *natsbus.Embedded
+	server *embedded.Server
 	s      protocol.BoundPlan
 	keys   []*identity.PrivateKey // by member
 	rounds atomic.Int64           // settled, as the aggregator sees it
@@ -55,7 +56,7 @@ func newWorkerSession(t *testing.T) *workerSession {
 	w.write("pass", "a long passphrase\n")
 	w.write("token", "s3cret\n")
 	var err error
-	if w.server, err = natsbus.StartServer(natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: w.path("token")}); err != nil {
+	if w.server, err = embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: w.path("token")}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.server.Shutdown)

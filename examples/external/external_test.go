@@ -29,6 +29,7 @@ import (
 	"choir/session/terms"
 	"choir/transport"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 const parties, features, rounds = 3, 4, 3
@@ -100,7 +101,7 @@ func plan(t *testing.T) (protocol.BoundPlan, []*identity.PrivateKey, *app.PVI) {
 func learn(t *testing.T, command []string) []int64 {
 	t.Helper()
 	s, keys, l := plan(t)
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server, err := embedded.Start(embedded.Config{StoreDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

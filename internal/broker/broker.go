@@ -11,10 +11,11 @@ import (
 	"choir/internal/config"
 	"choir/protocol"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // BrokerConfig is the configuration of an embedded broker that runs by itself;
-// see natsbus.ServerConfig.
+// see embedded.Config.
 type Config struct {
 	Listen      string `toml:"listen"`
 	StoreDir    string `toml:"store_dir"`
@@ -60,12 +61,12 @@ func Run(ctx context.Context, c *Config, log *slog.Logger, ready func(url string
 	if err := natsbus.NewTokenFile(c.TokenFile, rand.Reader); err != nil && !errors.Is(err, fs.ErrExist) {
 		return protocol.Fail(protocol.ClassInput, "token_file: %w", err)
 	}
-	cfg := natsbus.ServerConfig{StoreDir: c.StoreDir, Listen: c.Listen, TokenFile: c.TokenFile,
+	cfg := embedded.Config{StoreDir: c.StoreDir, Listen: c.Listen, TokenFile: c.TokenFile,
 		TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSClientCA: c.TLSClientCA, SyncAlways: c.SyncAlways, Log: log}
 	if err := cfg.Validate(); err != nil {
 		return protocol.Fail(protocol.ClassInput, "config: %w", err)
 	}
-	server, err := natsbus.StartServer(cfg)
+	server, err := embedded.Start(cfg)
 	if err != nil { // its address, folder or files can't be used
 		return protocol.Fail(protocol.ClassInput, "broker: %w", err)
 	}

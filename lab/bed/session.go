@@ -17,6 +17,7 @@ import (
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // session runs every role in this process.
@@ -54,7 +55,7 @@ func (s *signed) network(ctx context.Context) (connect func(uint32) (transport.B
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: dir})
+	server, err := embedded.Start(embedded.Config{StoreDir: dir})
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}

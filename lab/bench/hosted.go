@@ -21,6 +21,7 @@ import (
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // repeated bounds how long sessions over a bus are repeated for, in seconds: as often
@@ -268,7 +269,7 @@ func network(ctx context.Context, s protocol.BoundPlan, kind, dir string) (conne
 		return nil, nil, err
 	}
 	// Sockets: a member of a deployment has one.
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: dir, Listen: "127.0.0.1:0", TokenFile: token})
+	server, err := embedded.Start(embedded.Config{StoreDir: dir, Listen: "127.0.0.1:0", TokenFile: token})
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // Demo is one whole session with everything beside it that a newcomer needs to
@@ -303,14 +304,14 @@ func (r *demoRun) network(ctx context.Context) (connect func(uint32) (transport.
 		hub := memory.NewHub()
 		return func(i uint32) (transport.Bus, error) { return hub.Connect(r.s.Name(i)), nil }, func() {}, nil
 	}
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: filepath.Join(r.Out, "nats")})
+	server, err := embedded.Start(embedded.Config{StoreDir: filepath.Join(r.Out, "nats")})
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}
 	return func(i uint32) (transport.Bus, error) { return r.connect(ctx, server, i) }, server.Shutdown, nil
 }
 
-func (r *demoRun) connect(ctx context.Context, server *natsbus.Embedded, i uint32) (transport.Bus, error) {
+func (r *demoRun) connect(ctx context.Context, server *embedded.Server, i uint32) (transport.Bus, error) {
 	bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: r.s.ID.Short(), Name: r.s.Name(i), Storage: natsbus.File})
 	if err != nil {
 		return nil, err

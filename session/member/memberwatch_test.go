@@ -16,7 +16,7 @@ import (
 	"choir/session/internal/rig"
 	"choir/session/internal/site"
 	"choir/session/member"
-	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // TestMemberIsWatched: a party with a station shows that it waits while nobody else is
@@ -24,7 +24,7 @@ import (
 func TestMemberIsWatched(t *testing.T) {
 	dir, config := site.Deploy(t, time.Now())
 	rig.WriteFile(t, dir, "token", "s3cret\n")
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: filepath.Join(dir, "token")})
+	server, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: filepath.Join(dir, "token")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // RowSum is one secure sum over the rows of a matrix, a party a row: the
@@ -205,7 +206,7 @@ func (r *RowSum) network(ctx context.Context, s protocol.BoundPlan) (func(uint32
 		hub := memory.NewHub()
 		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }, func() {}, nil
 	}
-	server, err := natsbus.StartServer(natsbus.ServerConfig{})
+	server, err := embedded.Start(embedded.Config{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}

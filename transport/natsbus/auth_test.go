@@ -14,6 +14,7 @@ import (
 
 	"choir/transport"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 func wantAuth(t *testing.T, err error, mention string) {
@@ -25,7 +26,7 @@ func wantAuth(t *testing.T, err error, mention string) {
 
 func TestTokenRequired(t *testing.T) {
 	token := write(t, "token", "s3cret")
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
 	for name, file := range map[string]string{"none": "", "wrong": write(t, "wrong", "guess")} {
 		t.Run(name, func(t *testing.T) {
 			_, err := natsbus.Open(newContext(t), natsbus.Config{URL: server.ClientURL(), TokenFile: file, Plan: plan})
@@ -74,9 +75,9 @@ func TestTokenRotated(t *testing.T) {
 // members starts a broker with an unrestricted "hub" and a "party" that has these permissions.
 func members(t *testing.T, publish, subscribe []string) (hub, party natsbus.Config) {
 	hubFile, partyFile := write(t, "hub", "hub-pw"), write(t, "party", "party-pw")
-	server := startServer(t, natsbus.ServerConfig{
+	server := startServer(t, embedded.Config{
 		StoreDir: t.TempDir(), Listen: "127.0.0.1:0",
-		Users: []natsbus.User{
+		Users: []embedded.User{
 			{Name: "hub", PasswordFile: hubFile},
 			{Name: "party", PasswordFile: partyFile, Publish: publish, Subscribe: subscribe},
 		},
@@ -181,7 +182,7 @@ func TestSecretFiles(t *testing.T) {
 		"two lines": write(t, "two", "a\nb\n"), "folder": t.TempDir(), "huge": write(t, "huge", strings.Repeat("x", 1<<13)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: t.TempDir(), TokenFile: path})
+			_, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), TokenFile: path})
 			if err == nil || !strings.Contains(err.Error(), "TokenFile") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("server: %v", err)
 			}
@@ -226,7 +227,7 @@ func TestNewTokenFile(t *testing.T) {
 }
 
 func TestServerPrintsNoSecret(t *testing.T) {
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret")})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret")})
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 		text := fmt.Sprintf(verb, server) + fmt.Sprintf(verb, natsbus.Config{Server: server})
 		if strings.Contains(text, "s3cret") {
@@ -239,9 +240,9 @@ func TestServerPrintsNoSecret(t *testing.T) {
 }
 
 func TestSharedAddressRefused(t *testing.T) {
-	first := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret")})
+	first := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret")})
 	begun := time.Now()
-	_, err := natsbus.StartServer(natsbus.ServerConfig{
+	_, err := embedded.Start(embedded.Config{
 		StoreDir: t.TempDir(), TokenFile: write(t, "token", "s3cret"),
 		Listen: strings.TrimPrefix(first.ClientURL(), "nats://"),
 	})

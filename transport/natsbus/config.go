@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
+	"choir/transport/internal/credential"
 )
 
 // Storage says where the broker keeps a stream.
@@ -49,13 +50,20 @@ const (
 	maxPlan = 128
 )
 
+// InProcess is a broker in this process; package embedded has one.
+type InProcess interface {
+	InProcessConn() (net.Conn, error)
+	// Token is the secret that clients must show, "" for none.
+	Token() credential.Secret
+}
+
 // Config describes one connection to one plan's stream. Exactly one of URL and Server is
 // set, and Plan; everything else has a good zero value. Secrets are given by file path only.
 type Config struct {
 	// URL of the broker, nats:// or tls://, without credentials in it.
 	URL string
 	// Server is an embedded broker in this process, reached without a socket.
-	Server *Embedded
+	Server InProcess
 
 	// Plan is the plan's identifier, 4 to 64 bytes in lower-case hexadecimal. The stream is
 	// CHOIR_<plan> and holds the subjects choir.<plan>.>

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 func TestConfigValidate(t *testing.T) {
 	base := natsbus.Config{URL: "nats://localhost:4222", Plan: plan}
-	server := new(natsbus.Embedded)
+	server := new(embedded.Server)
 	rows := []struct {
 		name    string
 		change  func(*natsbus.Config)
@@ -73,34 +74,5 @@ func check(t *testing.T, err error, mention string) {
 		t.Errorf("accepted, want an error that mentions %q", mention)
 	case mention != "" && (!strings.Contains(err.Error(), mention) || strings.Contains(err.Error(), "hunter2")):
 		t.Errorf("error %v, want one that mentions %q", err, mention)
-	}
-}
-
-func TestServerConfigValidate(t *testing.T) {
-	for _, row := range []struct {
-		name    string
-		config  natsbus.ServerConfig
-		mention string
-	}{
-		{"zero value", natsbus.ServerConfig{}, ""},
-		{"open listener", natsbus.ServerConfig{Listen: "127.0.0.1:0"}, "TokenFile or Users"},
-		{"token and users", natsbus.ServerConfig{TokenFile: "t", Users: []natsbus.User{{Name: "u", PasswordFile: "p"}}}, "exclude"},
-		{"user without password", natsbus.ServerConfig{Users: []natsbus.User{{Name: "u"}}}, "PasswordFile"},
-		{"no port", natsbus.ServerConfig{Listen: "127.0.0.1", TokenFile: "t"}, "Listen"},
-		{"bad port", natsbus.ServerConfig{Listen: "127.0.0.1:70000", TokenFile: "t"}, "Listen"},
-		{"negative port", natsbus.ServerConfig{Listen: "127.0.0.1:-1", TokenFile: "t"}, "Listen"},
-		{"key alone", natsbus.ServerConfig{Listen: "127.0.0.1:0", TokenFile: "t", TLSKey: "k"}, "TLSCert"},
-		{"client roots alone", natsbus.ServerConfig{Listen: "127.0.0.1:0", TokenFile: "t", TLSClientCA: "c"}, "TLSCert"},
-		{"TLS without listener", natsbus.ServerConfig{TLSCert: "c", TLSKey: "k"}, "Listen"},
-		{"negative memory", natsbus.ServerConfig{MaxMemory: -1}, "MaxMemory"},
-		{"negative store", natsbus.ServerConfig{MaxStore: -1}, "MaxStore"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			check(t, row.config.Validate(), row.mention)
-			if row.mention != "" {
-				_, err := natsbus.StartServer(row.config)
-				check(t, err, row.mention)
-			}
-		})
 	}
 }

@@ -3,7 +3,6 @@ package natsbus
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"choir/transport"
+	"choir/transport/internal/credential"
 )
 
 // options turns the configuration into nats.go's: reconnect without limit, buffer nothing
@@ -77,17 +77,17 @@ func (c Config) secretOption() (nats.Option, error) {
 		}
 		return nats.UserCredentials(c.CredentialsFile), nil
 	case c.TokenFile != "":
-		if _, err := readSecret(c.TokenFile); err != nil {
+		if _, err := credential.Read(c.TokenFile); err != nil {
 			return nil, fmt.Errorf("field TokenFile: %w", err)
 		}
 		return nats.TokenHandler(func() string { return readOrNothing(c.TokenFile) }), nil
 	case c.PasswordFile != "":
-		if _, err := readSecret(c.PasswordFile); err != nil {
+		if _, err := credential.Read(c.PasswordFile); err != nil {
 			return nil, fmt.Errorf("field PasswordFile: %w", err)
 		}
 		return nats.UserInfoHandler(func() (string, string) { return c.User, readOrNothing(c.PasswordFile) }), nil
-	case c.Server != nil && c.Server.token != "":
-		return nats.Token(string(c.Server.token)), nil
+	case c.Server != nil && c.Server.Token() != "":
+		return nats.Token(string(c.Server.Token())), nil
 	}
 	return nil, nil
 }
@@ -95,7 +95,7 @@ func (c Config) secretOption() (nats.Option, error) {
 // readOrNothing offers an empty secret, which the broker refuses, when the file has become
 // unusable.
 func readOrNothing(path string) string {
-	s, err := readSecret(path)
+	s, err := credential.Read(path)
 	if err != nil {
 		return ""
 	}
@@ -105,7 +105,7 @@ func readOrNothing(path string) string {
 func (c Config) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS13}
 	if c.TLSCA != "" {
-		roots, err := readRoots(c.TLSCA)
+		roots, err := credential.ReadRoots(c.TLSCA)
 		if err != nil {
 			return nil, fmt.Errorf("field TLSCA: %w", err)
 		}
@@ -119,18 +119,6 @@ func (c Config) tls() (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
-}
-
-func readRoots(path string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s: no certificate", path)
-	}
-	return roots, nil
 }
 
 // onConnectError sees attempts that fail before the handshake; the others show in the

@@ -2,10 +2,7 @@ package natsbus
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -169,25 +166,6 @@ func TestStartAfterExpiry(t *testing.T) {
 	}
 }
 
-func TestSecretIsNeverPrinted(t *testing.T) {
-	s := secret("hunter2")
-	marshalled, err := json.Marshal(struct{ S secret }{s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log strings.Builder
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", s)
-	texts := []string{string(marshalled), log.String(), s.String(), s.GoString()}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		texts = append(texts, fmt.Sprintf(verb, s), fmt.Sprintf(verb, []secret{s}))
-	}
-	for _, text := range texts {
-		if strings.Contains(text, "hunter2") || strings.Contains(text, fmt.Sprintf("%x", "hunter2")) || !strings.Contains(text, redacted) {
-			t.Errorf("printed as %s", text)
-		}
-	}
-}
-
 func TestViolation(t *testing.T) {
 	for text, want := range map[string]violation{
 		`nats: permissions violation: Permissions Violation for Publish to "a.b"`:                       {publish: true, subject: "a.b"},
@@ -203,30 +181,6 @@ func TestViolation(t *testing.T) {
 			t.Errorf("%s: an inbox is everybody's concern", text)
 		}
 	}
-}
-
-// The server's own log is quiet, and its warnings arrive.
-func TestServerLog(t *testing.T) {
-	var out strings.Builder
-	l := &serverLog{log: slog.New(slog.NewTextHandler(&out, nil)), fatal: make(chan error, 1)}
-	l.Noticef("quiet %d", 1)
-	l.Debugf("quiet %d", 1)
-	l.Tracef("quiet %d", 1)
-	l.Warnf("warning %d", 2)
-	l.Fatalf("fatal %d", 3)
-	l.Fatalf("fatal %d", 4)
-	if err := <-l.fatal; err.Error() != "fatal 3" {
-		t.Errorf("fatal: %v", err)
-	}
-	for _, want := range []string{"warning 2", "fatal 3", "fatal 4", "level=WARN"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing from %s", want, out.String())
-		}
-	}
-	if strings.Contains(out.String(), "quiet") {
-		t.Errorf("logged: %s", out.String())
-	}
-	(&serverLog{fatal: l.fatal}).Errorf("without a logger")
 }
 
 func TestWindow(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"choir/transport"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 	"choir/transport/transporttest"
 )
 
@@ -33,9 +34,9 @@ func write(t testing.TB, name, content string) string {
 	return path
 }
 
-func startServer(t testing.TB, config natsbus.ServerConfig) *natsbus.Embedded {
+func startServer(t testing.TB, config embedded.Config) *embedded.Server {
 	t.Helper()
-	server, err := natsbus.StartServer(config)
+	server, err := embedded.Start(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,14 +71,14 @@ func (f factory) Open(t testing.TB, name string) transport.Bus {
 
 // inProcess: no socket, memory storage.
 func inProcess(t testing.TB) transporttest.Factory {
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	return factory{natsbus.Config{Server: server, Storage: natsbus.Memory}}
 }
 
 // overTCP: a listener with a token, file storage.
 func overTCP(t testing.TB) transporttest.Factory {
 	token := write(t, "token", "s3cret\n")
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
 	if !strings.HasPrefix(server.ClientURL(), "nats://127.0.0.1:") {
 		t.Fatalf("URL %q", server.ClientURL())
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // proxy is a TCP relay: an address that stays while brokers behind it come and go, and a
@@ -43,7 +43,7 @@ func startProxy(t *testing.T) *proxy {
 func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
 
 // aim sends the connections to come to a broker.
-func (p *proxy) aim(broker *natsbus.Embedded) {
+func (p *proxy) aim(broker *embedded.Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = strings.TrimPrefix(broker.ClientURL(), "nats://")

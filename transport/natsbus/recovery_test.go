@@ -17,6 +17,7 @@ import (
 
 	"choir/transport"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 const subject = "choir." + plan + ".share"
@@ -25,13 +26,13 @@ const subject = "choir." + plan + ".share"
 // proxy's: a port of the broker's own could be taken by somebody else meanwhile.
 type restartable struct {
 	t      *testing.T
-	config natsbus.ServerConfig
-	server *natsbus.Embedded
+	config embedded.Config
+	server *embedded.Server
 	proxy  *proxy
 }
 
 func startRestartable(t *testing.T) *restartable {
-	r := &restartable{t: t, proxy: startProxy(t), config: natsbus.ServerConfig{
+	r := &restartable{t: t, proxy: startProxy(t), config: embedded.Config{
 		StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret"),
 	}}
 	r.start()
@@ -41,7 +42,7 @@ func startRestartable(t *testing.T) *restartable {
 
 func (r *restartable) start() {
 	r.t.Helper()
-	server, err := natsbus.StartServer(r.config)
+	server, err := embedded.Start(r.config)
 	if err != nil {
 		r.t.Error(err) // not Fatal: restarts run in goroutines of their own
 		return
@@ -364,7 +365,7 @@ func TestBrokerComesLate(t *testing.T) {
 		early <- err
 	}()
 	time.Sleep(50 * time.Millisecond) // so that the first attempts fail; nothing depends on it
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
 	p.aim(server)
 	b, err := natsbus.Open(newContext(t), natsbus.Config{Server: server, Plan: plan})
 	if err != nil {

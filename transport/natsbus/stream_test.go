@@ -13,10 +13,11 @@ import (
 
 	"choir/transport"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 func TestEnsureStreamRace(t *testing.T) {
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	var group sync.WaitGroup
 	for i := range 8 {
 		config := natsbus.Config{Server: server, Plan: plan, MaxBytes: int64(i+1) << 20} // they don't even agree
@@ -85,7 +86,7 @@ func TestForeignStreamRefused(t *testing.T) {
 }
 
 func TestFull(t *testing.T) {
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	b := openBus(t, natsbus.Config{Server: server, MaxBytes: 1 << 20})
 	publishSome(t, b, 10)
 	msgs := make([]transport.Message, 20)
@@ -106,7 +107,7 @@ func TestFull(t *testing.T) {
 }
 
 func TestServerLimits(t *testing.T) {
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), MaxStore: 1 << 20})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir(), MaxStore: 1 << 20})
 	b, err := natsbus.Open(newContext(t), natsbus.Config{Server: server, Plan: plan, MaxBytes: 2 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestServerLimits(t *testing.T) {
 // Identifiers come from Config.Rand, and the broker drops what repeats one: with a
 // reader that repeats itself, the second message is taken for the first.
 func TestDeduplication(t *testing.T) {
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	b := openBus(t, natsbus.Config{Server: server, Rand: bytes.NewReader(append(make([]byte, 32), "sixteen bytes ok"...))})
 	publishSome(t, b, 3)
 	s, err := b.Subscribe(newContext(t), []string{">"}, 0)
@@ -138,7 +139,7 @@ func TestDeduplication(t *testing.T) {
 }
 
 func TestOutsideThePlan(t *testing.T) {
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	b := openBus(t, natsbus.Config{Server: server})
 	for _, foreign := range []string{"x", "choir", "choir." + plan, "choir.deadbeef.x", "$JS.API.INFO"} {
 		if err := b.Publish(newContext(t), transport.Message{Subject: foreign}); !errors.Is(err, transport.ErrSubject) {
@@ -152,7 +153,7 @@ func TestOutsideThePlan(t *testing.T) {
 
 // A plan without a stream is waited for, and the error names the reason.
 func TestNoStream(t *testing.T) {
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	b, err := natsbus.Open(newContext(t), natsbus.Config{Server: server, Plan: plan})
 	if err != nil {
 		t.Fatal(err)

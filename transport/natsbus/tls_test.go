@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // authority is a certificate authority with its certificate in a file.
@@ -74,7 +75,7 @@ func TestTLS(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	cert, key := ca.pair()
 	token := write(t, "token", "s3cret")
-	server := startServer(t, natsbus.ServerConfig{
+	server := startServer(t, embedded.Config{
 		StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token,
 		TLSCert: cert, TLSKey: key, TLSClientCA: ca.file,
 	})
@@ -108,7 +109,7 @@ func TestTLS(t *testing.T) {
 // readable on the way.
 func TestTLSNotOffered(t *testing.T) {
 	token := write(t, "token", "s3cret")
-	server := startServer(t, natsbus.ServerConfig{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
+	server := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
 	for name, c := range map[string]natsbus.Config{
 		"CA":     {URL: server.ClientURL(), TLSCA: newAuthority(t).file},
 		"scheme": {URL: strings.Replace(server.ClientURL(), "nats:", "tls:", 1)},
@@ -138,8 +139,8 @@ func TestTLSFiles(t *testing.T) {
 		check(t, err, name)
 	}
 	token := write(t, "token", "s3cret")
-	_, err := natsbus.StartServer(natsbus.ServerConfig{Listen: "127.0.0.1:0", TokenFile: token, TLSCert: junk, TLSKey: key})
+	_, err := embedded.Start(embedded.Config{Listen: "127.0.0.1:0", TokenFile: token, TLSCert: junk, TLSKey: key})
 	check(t, err, "TLSCert")
-	_, err = natsbus.StartServer(natsbus.ServerConfig{Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key, TLSClientCA: junk})
+	_, err = embedded.Start(embedded.Config{Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key, TLSClientCA: junk})
 	check(t, err, "TLSClientCA")
 }

@@ -11,6 +11,7 @@ import (
 	"choir/lab/bench"
 	"choir/transport"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // plain is no protection at all: every client publishes its vector over a broker
@@ -27,7 +28,7 @@ func plain(ctx context.Context, cfg Config) (Row, error) {
 		return row, err
 	}
 	defer os.RemoveAll(dir)
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: dir})
+	server, err := embedded.Start(embedded.Config{StoreDir: dir})
 	if err != nil {
 		return row, err
 	}
@@ -56,7 +57,7 @@ const plainChunk = 65536
 
 type plainRun struct {
 	cfg    Config
-	server *natsbus.Embedded
+	server *embedded.Server
 	buses  []*natsbus.Bus
 	sub    transport.Subscription
 }

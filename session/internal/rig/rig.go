@@ -20,6 +20,7 @@ import (
 	"choir/transport"
 	"choir/transport/memory"
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // members makes fresh identities for n parties, m compute nodes and an
@@ -73,7 +74,7 @@ func Local(t testing.TB, p *protocol.Plan, keys []*identity.PrivateKey) *run.Loc
 // files.
 func OverNATS(t *testing.T, l *run.Local) {
 	t.Helper()
-	server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: t.TempDir()})
+	server, err := embedded.Start(embedded.Config{StoreDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package natsbus
+package embedded
 
 import (
 	"context"
@@ -12,7 +12,12 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	bolt "go.etcd.io/bbolt"
+
+	"choir/transport/internal/credential"
 )
+
+// readyPoll is how long a poll for readiness lasts.
+const readyPoll = 50 * time.Millisecond
 
 // startTimeout bounds an embedded server's start; it takes 26 ms when nothing is recovered.
 const startTimeout = 30 * time.Second
@@ -26,18 +31,18 @@ type User struct {
 	Publish, Subscribe []string
 }
 
-// ServerConfig describes an embedded broker. Its zero value is one without a socket
+// Config describes an embedded broker. Its zero value is one without a socket
 // whose storage ends with it.
-type ServerConfig struct {
+type Config struct {
 	// StoreDir holds the streams (created with mode 0700); one broker at a time has it
 	// (ErrLocked). Empty: a temporary folder that Shutdown removes.
 	StoreDir string
 	// Listen is a TCP address; port 0 picks a free one. Empty: only this process can
-	// connect, through Config.Server. A listener needs TokenFile or Users: on a shared
+	// connect, through natsbus.Config.Server. A listener needs TokenFile or Users: on a shared
 	// machine anybody can reach it.
 	Listen string
 	// TokenFile holds a secret that every client must know (one line, mode 0600). Clients of
-	// Config.Server are given it.
+	// natsbus.Config.Server are given it.
 	TokenFile string
 	// Users replaces TokenFile.
 	Users []User
@@ -55,32 +60,32 @@ type ServerConfig struct {
 }
 
 // Validate says what is wrong with the configuration, naming the field. It reads no files.
-func (c ServerConfig) Validate() error {
+func (c Config) Validate() error {
 	switch {
 	case c.TokenFile != "" && len(c.Users) > 0:
-		return errors.New("natsbus: server: TokenFile and Users exclude each other")
+		return errors.New("nats server: TokenFile and Users exclude each other")
 	case c.Listen != "" && c.TokenFile == "" && len(c.Users) == 0:
-		return errors.New("natsbus: server: Listen needs TokenFile or Users")
+		return errors.New("nats server: Listen needs TokenFile or Users")
 	case (c.TLSCert == "") != (c.TLSKey == "") || c.TLSClientCA != "" && c.TLSCert == "":
-		return errors.New("natsbus: server: TLSCert and TLSKey go together, and with TLSClientCA")
+		return errors.New("nats server: TLSCert and TLSKey go together, and with TLSClientCA")
 	case c.TLSCert != "" && c.Listen == "":
-		return errors.New("natsbus: server: TLS needs Listen")
+		return errors.New("nats server: TLS needs Listen")
 	case c.MaxMemory < 0 || c.MaxStore < 0:
-		return errors.New("natsbus: server: MaxMemory and MaxStore can't be negative")
+		return errors.New("nats server: MaxMemory and MaxStore can't be negative")
 	}
 	for _, u := range c.Users {
 		if u.Name == "" || u.PasswordFile == "" {
-			return errors.New("natsbus: server: Users: each needs a Name and a PasswordFile")
+			return errors.New("nats server: Users: each needs a Name and a PasswordFile")
 		}
 	}
 	if _, _, err := c.address(); err != nil {
-		return fmt.Errorf("natsbus: server: Listen: %w", err)
+		return fmt.Errorf("nats server: Listen: %w", err)
 	}
 	return nil
 }
 
 // address splits Listen; a free port is -1 in the server's options.
-func (c ServerConfig) address() (host string, port int, err error) {
+func (c Config) address() (host string, port int, err error) {
 	if c.Listen == "" {
 		return "", 0, nil
 	}
@@ -98,30 +103,30 @@ func (c ServerConfig) address() (host string, port int, err error) {
 	return host, int(n), nil
 }
 
-// Embedded is a running NATS server with JetStream in this process.
-type Embedded struct {
+// Server is a running NATS server with JetStream in this process.
+type Server struct {
 	server    *server.Server
-	token     secret
+	token     credential.Secret
 	temporary string // folder to remove, or ""
 	held      *bolt.DB
 }
 
-// StartServer starts a server and returns when it is ready for clients. It installs
+// Start starts a server and returns when it is ready for clients. It installs
 // no signal handlers and opens no monitoring port.
-func StartServer(config ServerConfig) (*Embedded, error) {
+func Start(config Config) (*Server, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	e := &Embedded{}
+	e := &Server{}
 	err := e.start(config)
 	if err != nil {
 		e.Shutdown()
-		return nil, fmt.Errorf("natsbus: server: %w", err)
+		return nil, fmt.Errorf("nats server: %w", err)
 	}
 	return e, nil
 }
 
-func (e *Embedded) start(config ServerConfig) error {
+func (e *Server) start(config Config) error {
 	if config.StoreDir == "" {
 		dir, err := os.MkdirTemp("", "choir-nats-")
 		if err != nil {
@@ -159,7 +164,7 @@ func awaitReady(s *server.Server, fatal <-chan error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	for ctx.Err() == nil {
-		ready := s.ReadyForConnections(minBackoff)
+		ready := s.ReadyForConnections(readyPoll)
 		select {
 		case err := <-fatal:
 			return err
@@ -173,7 +178,7 @@ func awaitReady(s *server.Server, fatal <-chan error) error {
 }
 
 // ClientURL is where clients of other processes connect; "" without a listener.
-func (e *Embedded) ClientURL() string {
+func (e *Server) ClientURL() string {
 	if e.server == nil || e.server.Addr() == nil {
 		return ""
 	}
@@ -181,16 +186,19 @@ func (e *Embedded) ClientURL() string {
 }
 
 // Format prints where the server listens, under every verb: fmt would otherwise reach the token.
-func (e *Embedded) Format(f fmt.State, _ rune) {
+func (e *Server) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "embedded NATS server [%s]", e.ClientURL())
 }
 
-// InProcessConn opens a connection without a socket; it lets Config.Server work.
-func (e *Embedded) InProcessConn() (net.Conn, error) { return e.server.InProcessConn() }
+// Token implements natsbus.InProcess.
+func (e *Server) Token() credential.Secret { return e.token }
+
+// InProcessConn opens a connection without a socket; it lets natsbus.Config.Server work.
+func (e *Server) InProcessConn() (net.Conn, error) { return e.server.InProcessConn() }
 
 // Shutdown stops the server and waits for it. Stored streams stay in StoreDir. Calling it
 // twice is harmless.
-func (e *Embedded) Shutdown() {
+func (e *Server) Shutdown() {
 	if e.server != nil {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()

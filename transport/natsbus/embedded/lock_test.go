@@ -1,4 +1,4 @@
-package natsbus_test
+package embedded_test
 
 import (
 	"errors"
@@ -8,33 +8,34 @@ import (
 	"testing"
 
 	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // TestOneBrokerAFolder: a second one is refused and disturbs nothing; when the first has ended the
 // folder is free.
 func TestOneBrokerAFolder(t *testing.T) {
-	config := natsbus.ServerConfig{StoreDir: t.TempDir()}
-	first, err := natsbus.StartServer(config)
+	config := embedded.Config{StoreDir: t.TempDir()}
+	first, err := embedded.Start(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Shutdown()
-	if second, err := natsbus.StartServer(config); !errors.Is(err, natsbus.ErrLocked) {
+	if second, err := embedded.Start(config); !errors.Is(err, embedded.ErrLocked) {
 		if err == nil {
 			second.Shutdown()
 		}
 		t.Fatalf("a second broker on the folder: %v", err)
 	}
-	bus, err := natsbus.Open(newContext(t), natsbus.Config{Server: first, Plan: "0000abcd"})
+	bus, err := natsbus.Open(t.Context(), natsbus.Config{Server: first, Plan: "0000abcd"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bus.EnsureStream(newContext(t)); err != nil {
+	if err := bus.EnsureStream(t.Context()); err != nil {
 		t.Errorf("the first broker after the second was refused: %v", err)
 	}
 	bus.Close()
 	first.Shutdown()
-	again, err := natsbus.StartServer(config)
+	again, err := embedded.Start(config)
 	if err != nil {
 		t.Fatalf("after the first has ended: %v", err)
 	}
@@ -50,11 +51,11 @@ func TestADamagedLockIsNamed(t *testing.T) {
 		if err := os.WriteFile(file, damage, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		server, err := natsbus.StartServer(natsbus.ServerConfig{StoreDir: folder})
+		server, err := embedded.Start(embedded.Config{StoreDir: folder})
 		if err == nil {
 			server.Shutdown()
 		}
-		if err == nil || errors.Is(err, natsbus.ErrLocked) || !strings.Contains(err.Error(), file) {
+		if err == nil || errors.Is(err, embedded.ErrLocked) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

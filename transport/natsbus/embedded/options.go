@@ -1,4 +1,4 @@
-package natsbus
+package embedded
 
 import (
 	"crypto/tls"
@@ -7,13 +7,15 @@ import (
 	"log/slog"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"choir/transport/internal/credential"
 )
 
 // clientBuffer is what the server buffers for a client before it calls it slow and
 // disconnects it: several subscriptions of pullBytes each.
 const clientBuffer = 256 << 20
 
-func (e *Embedded) options(c ServerConfig) (*server.Options, error) {
+func (e *Server) options(c Config) (*server.Options, error) {
 	host, port, err := c.address()
 	if err != nil {
 		return nil, err
@@ -25,7 +27,7 @@ func (e *Embedded) options(c ServerConfig) (*server.Options, error) {
 		DisableJetStreamBanner: true, MaxPending: clientBuffer, NoSigs: true,
 	}
 	if c.TokenFile != "" {
-		if e.token, err = readSecret(c.TokenFile); err != nil {
+		if e.token, err = credential.Read(c.TokenFile); err != nil {
 			return nil, fmt.Errorf("field TokenFile: %w", err)
 		}
 		o.Authorization = string(e.token)
@@ -48,7 +50,7 @@ func (e *Embedded) options(c ServerConfig) (*server.Options, error) {
 }
 
 func (u User) server() (*server.User, error) {
-	password, err := readSecret(u.PasswordFile)
+	password, err := credential.Read(u.PasswordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func (u User) server() (*server.User, error) {
 	return user, nil
 }
 
-func (c ServerConfig) tls() (*tls.Config, error) {
+func (c Config) tls() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 	if err != nil {
 		return nil, fmt.Errorf("fields TLSCert, TLSKey: %w", err)
@@ -70,7 +72,7 @@ func (c ServerConfig) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}}
 	if c.TLSClientCA != "" {
 		var roots *x509.CertPool
-		if roots, err = readRoots(c.TLSClientCA); err != nil {
+		if roots, err = credential.ReadRoots(c.TLSClientCA); err != nil {
 			return nil, fmt.Errorf("field TLSClientCA: %w", err)
 		}
 		config.ClientCAs, config.ClientAuth = roots, tls.RequireAndVerifyClientCert
