@@ -130,7 +130,7 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 		f.model = string(experiment.Method(f.method).DefaultModel())
 	}
 	if !cmd.Flags().Changed("strategy") && f.model == string(pvi.BNN) {
-		f.strategy = string(pvi.Optimisation)
+		f.strategy = string(pvi.NameOptimisation)
 	}
 	d, err := f.build(time.Now())
 	if err != nil {
@@ -184,7 +184,7 @@ func (f *demoFlags) build(now time.Time) (*experiment.Demo, error) {
 	d := &f.Demo
 	d.Method = experiment.Method(f.method)
 	d.Model = pvi.Model(f.model)
-	d.Strategy = pvi.Strategy(f.strategy)
+	d.Strategy = pvi.StrategyName(f.strategy)
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}

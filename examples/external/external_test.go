@@ -36,8 +36,12 @@ const parties, features, rounds = 3, 4, 3
 
 // config is logistic regression with two shards a party.
 func config() pvi.Config {
-	return pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual, Features: features, Shards: 2, PriorPrecision: 1, PrecisionFloor: 1,
-		Clip: 0.5, FracBits: 22, DampingBits: 16, Damping: 0.5, DampingDecay: 0.1, Beta: 0.5, Steps: 5, LearningRate: 0.05}
+	return pvi.Config{
+		Model: pvi.Logistic, Family: gauss.MeanField,
+		Strategy: pvi.Virtual{Shards: 2, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
+		Features: features, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 22,
+		DampingBits: 16, Damping: 0.5, DampingDecay: 0.1, Beta: 0.5,
+	}
 }
 
 // records are a party's, from a seed.

@@ -14,8 +14,11 @@ import (
 // weight is a problem of one weight with a clip, for the parties' data; sd is the
 // observations'.
 func weight(sd, clip float64) *app.PVI {
-	return &app.PVI{Version: 1, Schema: []byte("{}"), Weights: []float64{0.25, 0.25, 0.5}, PVI: pvi.Config{Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset, Features: 1, Shards: 1,
-		PriorPrecision: 1, PrecisionFloor: 1, NoiseSD: sd, Clip: clip, FracBits: 20, DampingBits: 16, Damping: 0.5}}
+	return &app.PVI{Version: 1, Schema: []byte("{}"), Weights: []float64{0.25, 0.25, 0.5}, PVI: pvi.Config{
+		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 1,
+		PriorPrecision: 1, PrecisionFloor: 1, NoiseSD: sd, Clip: clip, FracBits: 20,
+		DampingBits: 16, Damping: 0.5,
+	}}
 }
 
 // alone is a learning whose schema isn't looked at.

@@ -35,8 +35,12 @@ func data(t *testing.T, features int) (json.RawMessage, []pvi.Data) {
 }
 
 func virtual(schema json.RawMessage, features int) *app.PVI {
-	return &app.PVI{Version: 1, Schema: schema, Weights: []float64{0.3, 0.3, 0.4}, PVI: pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual,
-		Features: features + 1, Shards: 5, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20, DampingBits: 16, Damping: 0.3, Beta: 0.5, Steps: 3, LearningRate: 0.05}}
+	return &app.PVI{Version: 1, Schema: schema, Weights: []float64{0.3, 0.3, 0.4}, PVI: pvi.Config{
+		Model: pvi.Logistic, Family: gauss.MeanField,
+		Strategy: pvi.Virtual{Shards: 5, Fit: pvi.Fit{Steps: 3, LearningRate: 0.05}},
+		Features: features + 1, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20,
+		DampingBits: 16, Damping: 0.3, Beta: 0.5,
+	}}
 }
 
 // TestClearIsTheSession: without noise the state in the clear is the session's on the
@@ -45,7 +49,8 @@ func virtual(schema json.RawMessage, features int) *app.PVI {
 func TestClearIsTheSession(t *testing.T) {
 	schema, parts := data(t, 4)
 	single := virtual(schema, 4)
-	single.PVI.Shards, single.PVI.ShardPower, single.PVI.Optimiser, single.PVI.Steps, single.PVI.LearningRate = 300, 1, pvi.Natural, 1, 1
+	step := pvi.Fit{Optimiser: pvi.Natural, Steps: 1, LearningRate: 1}
+	single.PVI.Strategy = pvi.Virtual{Shards: 300, ShardPower: 1, Fit: step}
 	apps := map[string]app.Spec{"virtual": virtual(schema, 4), "a virtual client for every record": single,
 		"global": &app.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
 			SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}}
@@ -79,8 +84,8 @@ func TestClearIsTheSession(t *testing.T) {
 func TestNoiseIsThePlans(t *testing.T) {
 	schema, _ := data(t, 40)
 	app := virtual(schema, 40)
-	app.PVI.Model, app.PVI.Family, app.PVI.Strategy, app.PVI.Shards = pvi.Linear, gauss.Full, pvi.Dataset, 1
-	app.PVI.Steps, app.PVI.LearningRate, app.PVI.NoiseSD, app.PVI.Beta, app.PVI.Damping = 0, 0, 1, 0, 1
+	app.PVI.Model, app.PVI.Family, app.PVI.Strategy = pvi.Linear, gauss.Full, pvi.Dataset{}
+	app.PVI.NoiseSD, app.PVI.Beta, app.PVI.Damping = 1, 0, 1
 	for _, transport := range []study.Transport{Clear, study.Memory} {
 		previous := app.Model().Initial()
 		var sum float64

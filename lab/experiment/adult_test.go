@@ -33,7 +33,7 @@ func TestAdultBalanced(t *testing.T) {
 	for seed := range uint64(seeds) {
 		data.Seed = seed + 1
 		data.Train = 0.5
-		d := &Demo{Parties: 10, Computes: 3, Rounds: 15, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic, Strategy: pvi.Virtual,
+		d := &Demo{Parties: 10, Computes: 3, Rounds: 15, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic, Strategy: pvi.NameVirtual,
 			InMemory: true, NoReferences: true,
 			Rand: func(member uint32) io.Reader { return mathrand.NewChaCha8([32]byte{byte(seed), byte(member)}) },
 			Data: data}

@@ -34,7 +34,7 @@ type Demo struct {
 	Clip                      float64 // 0: the strategy's default
 	Model                     pvi.Model
 	Method                    Method // "": MethodPVI
-	Strategy                  pvi.Strategy
+	Strategy                  pvi.StrategyName
 	Shards                    int // 0: the strategy's default
 	Data                      Source
 	Out                       string // folder for everything that is left behind; with InMemory it may be empty: nothing is
@@ -93,20 +93,23 @@ type Result struct {
 
 // Config is the inference that a demonstration's flags describe.
 func (d *Demo) Config(features int) pvi.Config {
-	c := pvi.Config{Model: d.Model, Family: gauss.MeanField, Strategy: d.Strategy, Features: features, Shards: max(1, d.Shards),
+	c := pvi.Config{Model: d.Model, Family: gauss.MeanField, Features: features,
 		PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16, Clip: d.Clip}
+	var fit pvi.Fit
 	if d.Model == pvi.Linear {
 		c.NoiseSD = 0.5
 	} else if d.generated() {
-		c.Steps, c.LearningRate = 5, 0.05
+		fit = pvi.Fit{Steps: 5, LearningRate: 0.05}
 	} else {
-		c.Steps, c.LearningRate = 20, 0.02
+		fit = pvi.Fit{Steps: 20, LearningRate: 0.02}
 	}
+	c.Strategy = pvi.Virtual{Shards: max(1, d.Shards), Fit: fit}
 	switch {
-	case d.Strategy == pvi.Optimisation:
+	case d.Strategy == pvi.NameOptimisation:
 		return d.optimisation(c)
-	case d.Strategy == pvi.Dataset:
-		c.Shards, c.Damping, c.DampingDecay = 1, 0.2, 0.2
+	case d.Strategy == pvi.NameDataset:
+		c.Strategy = pvi.Dataset{Fit: fit}
+		c.Damping, c.DampingDecay = 0.2, 0.2
 	case d.Model == pvi.Linear:
 		c.Damping, c.DampingDecay = 0.3, 0.1
 	case d.generated():
@@ -122,14 +125,14 @@ func (d *Demo) Config(features int) pvi.Config {
 // that nobody has seen: small clips and many short steps, which is what UCI
 // Adult's 109 columns want. Choosing them on the private data would cost
 // privacy that no ledger charges.
-func (d *Demo) generated() bool { return d.Data.Path == "" }
+func (d *Demo) generated() bool { return d.Data.Path == "" && d.Data.Records == nil }
 
 // defaults fills in what depends on the strategy.
 func (d *Demo) defaults() {
 	if d.method() != MethodPVI {
 		return
 	}
-	if d.Strategy == pvi.Virtual && d.Shards == 0 {
+	if d.Strategy == pvi.NameVirtual && d.Shards == 0 {
 		d.Shards = 300
 		if d.generated() {
 			d.Shards = 400
@@ -141,9 +144,9 @@ func (d *Demo) defaults() {
 	switch {
 	case d.Model == pvi.BNN:
 		d.Clip = 4
-	case d.Strategy == pvi.Optimisation:
+	case d.Strategy == pvi.NameOptimisation:
 		d.Clip = 0.1
-	case d.Strategy == pvi.Dataset:
+	case d.Strategy == pvi.NameDataset:
 		d.Clip = 0.02 // one clipped vector stands for a whole party: more only lets in more noise
 	case d.Model == pvi.Linear:
 		d.Clip = 35

@@ -20,22 +20,22 @@ import (
 // processes of their own, so that another process can carry on with it. It is
 // written last: a folder that has it is complete.
 type saved struct {
-	SchemaVersion int          `json:"schema_version"`
-	Began         time.Time    `json:"began"`
-	Parties       int          `json:"parties"`
-	Computes      int          `json:"compute_nodes"`
-	Rounds        int          `json:"rounds"`
-	Colluders     int          `json:"colluders"`
-	Dropouts      int          `json:"dropouts"`
-	Epsilon       float64      `json:"epsilon"`
-	Delta         float64      `json:"delta"`
-	Clip          float64      `json:"clip"`
-	Model         pvi.Model    `json:"model"`
-	Strategy      pvi.Strategy `json:"strategy"`
-	Method        Method       `json:"method,omitempty"`
-	Shards        int          `json:"shards"`
-	Data          savedSource  `json:"data"`
-	Broker        string       `json:"broker"` // HOST:PORT
+	SchemaVersion int              `json:"schema_version"`
+	Began         time.Time        `json:"began"`
+	Parties       int              `json:"parties"`
+	Computes      int              `json:"compute_nodes"`
+	Rounds        int              `json:"rounds"`
+	Colluders     int              `json:"colluders"`
+	Dropouts      int              `json:"dropouts"`
+	Epsilon       float64          `json:"epsilon"`
+	Delta         float64          `json:"delta"`
+	Clip          float64          `json:"clip"`
+	Model         pvi.Model        `json:"model"`
+	Strategy      pvi.StrategyName `json:"strategy"`
+	Method        Method           `json:"method,omitempty"`
+	Shards        int              `json:"shards"`
+	Data          savedSource      `json:"data"`
+	Broker        string           `json:"broker"` // HOST:PORT
 }
 
 // savedSource is a Source; the path is absolute.

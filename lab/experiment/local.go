@@ -12,12 +12,17 @@ import (
 // of its noise itself, to sums of single records' gradients. The settings are those that
 // served Adult (docs/methods.md, section 5).
 func (d *Demo) optimisation(c pvi.Config) pvi.Config {
-	c.Shards, c.Beta, c.Steps, c.LearningRate, c.Damping, c.DampingDecay, c.PrecisionFloor = 1, 0, 5, 0.1, 0.5, 0.1, 100
-	c.Method = pvi.Method{Local: true, Optimiser: pvi.Natural, SDUnit: 20, Sampling: pvi.SamplingPoisson, SampleRate: 0.1, StartPrecision: 300}
+	o := pvi.Optimisation{Optimiser: pvi.Natural, SDUnit: 20, Steps: 5, LearningRate: 0.1,
+		Sampling: pvi.SamplingPoisson, SampleRate: 0.1}
+	c.Damping, c.DampingDecay = 0.5, 0.1
+	c.PrecisionFloor, c.StartPrecision = 100, 300
 	if d.Model == pvi.BNN {
-		c.Hidden, c.Samples, c.LearningRate, c.Damping, c.DampingDecay, c.PrecisionFloor = 20, 2, 3e-4, 0.3, 0.05, 1
-		c.Optimiser, c.SDUnit, c.StartPrecision, c.StartSpread = pvi.SGD, 0.1, 200, 0.3
+		o.Optimiser, o.SDUnit, o.LearningRate = pvi.SGD, 0.1, 3e-4
+		c.Hidden, c.Samples = 20, 2
+		c.Damping, c.DampingDecay = 0.3, 0.05
+		c.PrecisionFloor, c.StartPrecision, c.StartSpread = 1, 200, 0.3
 	}
+	c.Strategy = o
 	return c
 }
 

@@ -19,7 +19,7 @@ func TestOptimisationLearns(t *testing.T) {
 		accuracy, loss float64
 	}{pvi.Logistic: {8, 0.74, -0.55}, pvi.BNN: {6, 0.65, -0.65}} { // the majority's share gives .59 and -.68
 		t.Run(string(model), func(t *testing.T) {
-			d := &Demo{Parties: 3, Computes: 2, Rounds: c.rounds, Epsilon: 8, Delta: 1e-5, Model: model, Strategy: pvi.Optimisation, InMemory: true,
+			d := &Demo{Parties: 3, Computes: 2, Rounds: c.rounds, Epsilon: 8, Delta: 1e-5, Model: model, Strategy: pvi.NameOptimisation, InMemory: true,
 				Rand: func(member uint32) io.Reader { return mathrand.NewChaCha8([32]byte{9, byte(member)}) },
 				Data: Source{Rows: 3000, Seed: 3, Train: 0.8, Rho: 0.5}}
 			if err := d.Validate(); err != nil {
@@ -35,7 +35,7 @@ func TestOptimisationLearns(t *testing.T) {
 			if r.Result.Accuracy < c.accuracy || r.Result.LogLikelihood < c.loss {
 				t.Errorf("scores %+v, want %v and %v at least", r.Result, c.accuracy, c.loss)
 			}
-			if r.Epsilon > 8 || r.Epsilon < 7.8 || r.Strategy != string(pvi.Optimisation) {
+			if r.Epsilon > 8 || r.Epsilon < 7.8 || r.Strategy != string(pvi.NameOptimisation) {
 				t.Errorf("epsilon %v, strategy %q", r.Epsilon, r.Strategy)
 			}
 			for name, s := range map[string]Scores{"non-private": r.References.NonPrivate, "trusted": r.References.TrustedAggregator,
@@ -50,15 +50,15 @@ func TestOptimisationLearns(t *testing.T) {
 }
 
 func TestOptimisationRefuses(t *testing.T) {
-	good := Demo{Parties: 4, Computes: 2, Rounds: 5, Epsilon: 1, Delta: 1e-5, Model: pvi.BNN, Strategy: pvi.Optimisation}
+	good := Demo{Parties: 4, Computes: 2, Rounds: 5, Epsilon: 1, Delta: 1e-5, Model: pvi.BNN, Strategy: pvi.NameOptimisation}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for name, spoil := range map[string]func(*Demo){
-		"a network of shards":  func(d *Demo) { d.Strategy = pvi.Virtual },
+		"a network of shards":  func(d *Demo) { d.Strategy = pvi.NameVirtual },
 		"linear, record-wise":  func(d *Demo) { d.Model = pvi.Linear },
 		"shards of records":    func(d *Demo) { d.Shards = 2 },
-		"a committee":          func(d *Demo) { d.Strategy = pvi.BCMSame },
+		"a committee":          func(d *Demo) { d.Strategy = pvi.NameBCMSame },
 		"a network, global VI": func(d *Demo) { d.Method = MethodGlobal },
 	} {
 		d := good

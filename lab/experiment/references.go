@@ -91,7 +91,7 @@ func (r reference) noised(ctx context.Context, full *noise.Gaussian, adds func(p
 // nonPrivate is the learning without noise: PVI with one factor a party and no clip, run
 // until it has settled, or the plan's own method with its noise left out.
 func (r reference) nonPrivate(ctx context.Context, parts []pvi.Data) (Scores, error) {
-	if l, ok := r.app.(*app.PVI); ok && l.PVI.Strategy.Local() {
+	if l, ok := r.app.(*app.PVI); ok && l.PVI.Strategy.Name().Local() {
 		return r.withoutNoise(ctx, l, parts)
 	} else if ok {
 		return r.settled(ctx, l.PVI, parts)
@@ -111,17 +111,20 @@ func (r reference) nonPrivate(ctx context.Context, parts []pvi.Data) (Scores, er
 
 // settled is non-private PVI.
 func (r reference) settled(ctx context.Context, cfg pvi.Config, parts []pvi.Data) (Scores, error) {
-	cfg.Strategy, cfg.Shards, cfg.Clip, cfg.Beta, cfg.DampingDecay = pvi.Dataset, 1, 0, 0, 0
+	cfg.Clip, cfg.Beta = 0, 0
+	cfg.Damping, cfg.DampingDecay = 1, 0
+	var fit pvi.Fit
 	rounds := 1
 	switch {
-	case cfg.Model == pvi.Linear:
-		cfg.Damping = 1 // conjugate: one exact round
+	case cfg.Model == pvi.Linear: // conjugate: one exact round
 	case len(parts) == 1:
-		cfg.Damping, cfg.Steps, cfg.LearningRate = 1, 200, 0.05
+		fit = pvi.Fit{Steps: 200, LearningRate: 0.05}
 	default:
-		cfg.Damping, cfg.Steps, cfg.LearningRate = 0.25, 40, 0.05
+		fit = pvi.Fit{Steps: 40, LearningRate: 0.05}
+		cfg.Damping = 0.25
 		rounds = 15
 	}
+	cfg.Strategy = pvi.Dataset{Fit: fit}
 	w := make([]float64, len(parts))
 	ls, err := learners(cfg, parts, w)
 	if err != nil {

@@ -108,13 +108,13 @@ func (d *Demo) checkLearning() error {
 		return nil
 	case d.Model != pvi.Logistic && d.Model != pvi.Linear && d.Model != pvi.BNN:
 		return fmt.Errorf("model: %q isn't %q, %q or %q", d.Model, pvi.Logistic, pvi.Linear, pvi.BNN)
-	case d.Strategy != pvi.Virtual && d.Strategy != pvi.Dataset && d.Strategy != pvi.Optimisation:
-		return fmt.Errorf("strategy: %q isn't %q, %q or %q", d.Strategy, pvi.Virtual, pvi.Dataset, pvi.Optimisation)
-	case d.Model == pvi.BNN && d.Strategy != pvi.Optimisation:
-		return fmt.Errorf("strategy: model %q has %q alone", d.Model, pvi.Optimisation)
-	case d.Model == pvi.Linear && d.Strategy == pvi.Optimisation:
+	case d.Strategy != pvi.NameVirtual && d.Strategy != pvi.NameDataset && d.Strategy != pvi.NameOptimisation:
+		return fmt.Errorf("strategy: %q isn't %q, %q or %q", d.Strategy, pvi.NameVirtual, pvi.NameDataset, pvi.NameOptimisation)
+	case d.Model == pvi.BNN && d.Strategy != pvi.NameOptimisation:
+		return fmt.Errorf("strategy: model %q has %q alone", d.Model, pvi.NameOptimisation)
+	case d.Model == pvi.Linear && d.Strategy == pvi.NameOptimisation:
 		return fmt.Errorf("strategy: %q is for models %q and %q here", d.Strategy, pvi.Logistic, pvi.BNN)
-	case d.Strategy != pvi.Virtual && d.Shards > 1:
+	case d.Strategy != pvi.NameVirtual && d.Shards > 1:
 		return fmt.Errorf("shards: %d, but the %s strategy has one factor a party", d.Shards, d.Strategy)
 	}
 	return nil

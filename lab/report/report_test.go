@@ -91,7 +91,7 @@ func demonstration(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	d := experiment.Demo{Parties: 3, Computes: 2, Rounds: 2, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic,
-		Strategy: pvi.Virtual, Shards: 5, Data: experiment.Source{Rows: 300, Train: 0.8, Seed: 1}, Out: dir, InMemory: true}
+		Strategy: pvi.NameVirtual, Shards: 5, Data: experiment.Source{Rows: 300, Train: 0.8, Seed: 1}, Out: dir, InMemory: true}
 	if _, err := d.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

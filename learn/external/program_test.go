@@ -68,8 +68,11 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // config is a model of 3 weights over 2 columns in 2 shards.
 func config() pvi.Config {
-	return pvi.Config{Model: pvi.External, Family: gauss.MeanField, Strategy: pvi.Virtual, Features: 2, Shards: 2, Parameters: 3,
-		PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20, DampingBits: 16, Damping: 0.5}
+	return pvi.Config{
+		Model: pvi.External, Family: gauss.MeanField, Strategy: pvi.Virtual{Shards: 2},
+		Features: 2, Parameters: 3, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5,
+		FracBits: 20, DampingBits: 16, Damping: 0.5,
+	}
 }
 
 func work() pvi.OutsideWork {

@@ -42,16 +42,16 @@ func (c Config) Posterior(raw []int64) (*pvi.Posterior, error) {
 	return c.inference().PosteriorAt(natural)
 }
 
-// inference is the same model as a configuration of package pvi, which predicts.
+// inference returns the same model as a configuration of package pvi, for predictions.
 func (c Config) inference() pvi.Config {
-	return pvi.Config{Model: c.Model, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: c.Features, Hidden: c.Hidden, Samples: c.Samples, Shards: 1, PriorPrecision: c.PriorPrecision,
-		PrecisionFloor: c.PriorPrecision, FracBits: 16, DampingBits: 16, Damping: 1, Steps: 1, LearningRate: 1, Method: c.start()}
-}
-
-// start says to package pvi where a network begins, which has no part in predictions.
-func (c Config) start() pvi.Method {
-	if c.InitialSpread == 0 {
-		return pvi.Method{}
+	like := pvi.Config{
+		Model: c.Model, Family: gauss.MeanField, Features: c.Features, Hidden: c.Hidden, Samples: c.Samples,
+		Strategy:       pvi.Dataset{Fit: pvi.Fit{Steps: 1, LearningRate: 1}},
+		PriorPrecision: c.PriorPrecision, PrecisionFloor: c.PriorPrecision,
+		FracBits: 16, DampingBits: 16, Damping: 1,
 	}
-	return pvi.Method{StartPrecision: 1, StartSpread: c.InitialSpread}
+	if c.InitialSpread != 0 { // a network starts there; predictions do not depend on it
+		like.StartPrecision, like.StartSpread = 1, c.InitialSpread
+	}
+	return like
 }

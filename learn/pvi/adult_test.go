@@ -32,9 +32,11 @@ func TestAdultOptimisation(t *testing.T) {
 	}
 	const rounds = 20
 	c := adultConfig()
-	c.Strategy, c.Shards, c.Beta, c.Clip, c.FracBits, c.Damping, c.DampingDecay, c.PrecisionFloor = Optimisation, 1, 0, 0.1, 24, 0.5, 0.1, 100
-	c.Steps, c.LearningRate = 5, 0.1
-	c.Method = Method{Local: true, Optimiser: Natural, SDUnit: 20, Sampling: SamplingPoisson, SampleRate: 0.1, StartPrecision: 300}
+	c.Clip, c.FracBits, c.Beta = 0.1, 24, 0
+	c.Damping, c.DampingDecay = 0.5, 0.1
+	c.PrecisionFloor, c.StartPrecision = 100, 300
+	c.Strategy = Optimisation{Optimiser: Natural, SDUnit: 20, Steps: 5, LearningRate: 0.1,
+		Sampling: SamplingPoisson, SampleRate: 0.1}
 	m, err := c.Mechanism()
 	if err != nil {
 		t.Fatal(err)

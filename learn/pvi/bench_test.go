@@ -32,9 +32,12 @@ func adultShaped(seed uint64, rows int) Data {
 }
 
 func adultConfig() Config {
-	return Config{Model: Logistic, Family: gauss.MeanField, Strategy: Virtual, Features: 109, Shards: 200,
-		PriorPrecision: 1, Clip: 0.05, FracBits: 25, DampingBits: 16, Damping: 0.1, DampingDecay: 0.1,
-		Beta: 0.75, Steps: 5, LearningRate: 0.05, PrecisionFloor: 1}
+	return Config{
+		Model: Logistic, Family: gauss.MeanField,
+		Strategy: Virtual{Shards: 200, Fit: Fit{Steps: 5, LearningRate: 0.05}}, Features: 109,
+		PriorPrecision: 1, Clip: 0.05, FracBits: 25, DampingBits: 16, Damping: 0.1,
+		DampingDecay: 0.1, Beta: 0.75, PrecisionFloor: 1,
+	}
 }
 
 // BenchmarkVirtualRound is one round at one of ten parties that share half of Adult
@@ -58,8 +61,13 @@ func BenchmarkVirtualRound(b *testing.B) {
 // steps over Poisson samples of a tenth.
 func BenchmarkOptimisationRound(b *testing.B) {
 	c := adultConfig()
-	c.Strategy, c.Shards, c.Beta, c.Clip, c.FracBits = Optimisation, 1, 0, 2, 19
-	c.Local, c.Sampling, c.SampleRate = true, SamplingPoisson, 0.1
+	c.Beta, c.Clip = 0, 2
+	c.FracBits = 19
+	c = as(c, NameOptimisation, func(p *Params) {
+		p.Local = true
+		p.Sampling = SamplingPoisson
+		p.SampleRate = 0.1
+	})
 	l, err := NewLearner(c, adultShaped(1, 2442), 0.1)
 	if err == nil {
 		l, err = l.WithNoise(1<<46, chacha(1))
@@ -80,9 +88,9 @@ func BenchmarkOptimisationRound(b *testing.B) {
 // has it, with what the party keeps of it: again a tenth of a round.
 func BenchmarkNaturalRound(b *testing.B) {
 	c := adultConfig()
-	c.Shards, c.ShardPower, c.Beta, c.Clip, c.FracBits = 24420, 1, 0, 0.75, 21
-	c.Steps, c.LearningRate, c.PrecisionFloor = 1, 1, 100
-	c.Optimiser, c.StartPrecision = Natural, 150
+	c.Strategy = Virtual{Shards: 24420, ShardPower: 1, Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
+	c.Beta, c.Clip, c.FracBits = 0, 0.75, 21
+	c.PrecisionFloor, c.StartPrecision = 100, 150
 	l, err := NewLearner(c, adultShaped(1, 2442), 0.1)
 	if err != nil {
 		b.Fatal(err)

@@ -14,8 +14,10 @@ import (
 // networkConfig is a small network over two inputs and a bias, without clipping.
 func networkConfig() Config {
 	return Config{
-		Model: BNN, Family: gauss.MeanField, Strategy: Dataset, Features: 3, Shards: 1, Hidden: 10, Samples: 2, PriorSpread: 0.5,
-		PriorPrecision: 10, FracBits: 20, DampingBits: 16, Damping: 0.5, Steps: 60, LearningRate: 0.03, PrecisionFloor: 10,
+		Model: BNN, Family: gauss.MeanField,
+		Strategy: Dataset{Fit: Fit{Steps: 60, LearningRate: 0.03}}, Features: 3, Hidden: 10,
+		Samples: 2, PriorSpread: 0.5, PriorPrecision: 10, FracBits: 20, DampingBits: 16,
+		Damping: 0.5, PrecisionFloor: 10,
 	}
 }
 
@@ -159,8 +161,17 @@ func TestNetworkLearnsFromParties(t *testing.T) {
 // can fail.
 func TestNetworkLearnsPrivately(t *testing.T) {
 	c := networkConfig()
-	c.Strategy, c.Clip, c.FracBits, c.Steps, c.LearningRate, c.Damping = Optimisation, 1, 16, 20, 0.03, 0.4
-	c.Local, c.Sampling, c.SampleRate = true, SamplingPoisson, 0.1
+	c.Clip, c.FracBits = 1, 16
+	c.Damping = 0.4
+	c = as(c, NameOptimisation, func(p *Params) {
+		p.Steps = 20
+		p.LearningRate = 0.03
+	})
+	c = as(c, c.name(), func(p *Params) {
+		p.Local = true
+		p.Sampling = SamplingPoisson
+		p.SampleRate = 0.1
+	})
 	sigma := uint64(2 << c.FracBits)
 	var ls []*Learner
 	for i := range 3 {

@@ -46,7 +46,8 @@ func learner(t testing.TB, c Config, d Data, weight float64) *Learner {
 
 func smallConfig() Config {
 	c := logisticConfig()
-	c.Features, c.Shards = 2, 2
+	c.Features = 2
+	c = as(c, c.name(), func(p *Params) { p.Shards = 2 })
 	return c
 }
 
@@ -59,8 +60,8 @@ func TestCodecRoundTrip(t *testing.T) {
 		}
 	}
 	data := c.encode(b)
-	if len(data) != 16+8*c.Shards*c.Dim() {
-		t.Errorf("%d bytes for %d numbers", len(data), c.Shards*c.Dim())
+	if len(data) != 16+8*c.params().Shards*c.Dim() {
+		t.Errorf("%d bytes for %d numbers", len(data), c.params().Shards*c.Dim())
 	}
 	got, err := c.decode(kindState, data)
 	if err != nil || got.round != 9 {

@@ -16,22 +16,27 @@ import (
 // steps, and all together take it out of the sum.
 func TestCommitteesCombine(t *testing.T) {
 	for _, start := range []float64{0, 8} {
-		for _, s := range []Strategy{BCMSame, BCMSplit} {
+		for _, s := range []StrategyName{NameBCMSame, NameBCMSplit} {
 			committeeIsExact(t, s, start)
 		}
 	}
 }
 
-func committeeIsExact(t *testing.T, s Strategy, start float64) {
+func committeeIsExact(t *testing.T, s StrategyName, start float64) {
 	c := linearConfig(gauss.Full)
-	c.Strategy, c.Local, c.FracBits, c.DampingBits, c.Features, c.NoiseSD = s, true, 34, 10, 2, 1
-	c.Steps, c.LearningRate, c.Optimiser = 3000, 0.01, SGD
+	c.FracBits, c.DampingBits = 34, 10
+	c.Features, c.NoiseSD = 2, 1
+	c = as(c, s, func(p *Params) {
+		p.Steps = 3000
+		p.LearningRate = 0.01
+		p.Optimiser = SGD
+	})
 	c.PrecisionFloor = 2 // lifts where members start, and nothing else
 	if c.StartPrecision = start; start > 0 {
 		c.StartSpread = 0.5
 	}
-	if s == BCMSplit {
-		c.Parties = 3
+	if s == NameBCMSplit {
+		c = as(c, c.name(), func(p *Params) { p.Parties = 3 })
 	}
 	var ls []*Learner
 	var all Data
@@ -51,7 +56,7 @@ func committeeIsExact(t *testing.T, s Strategy, start float64) {
 
 // A committee has one round, and the split one as many members as it was told.
 func TestCommitteeRefusals(t *testing.T) {
-	c := methodConfigs()[BCMSplit]
+	c := methodConfigs()[NameBCMSplit]
 	l := noised(t, learner(t, c, dense(c, 1, 20), 1), 0, 1)
 	if _, err := Run(context.Background(), c, []*Learner{l, l, l}, nil, 2); !errors.Is(err, ErrRound) {
 		t.Errorf("two rounds: %v", err)

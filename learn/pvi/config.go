@@ -18,7 +18,7 @@ const (
 	Logistic Model = "logistic" // y in {0, 1}; mean-field only
 	Linear   Model = "linear"   // Gaussian noise of known standard deviation
 	BNN      Model = "bnn"      // y in {0, 1}; one hidden layer; mean-field only
-	External Model = "external" // whatever a program of the party's own computes
+	External Model = "external" // computed by a program of the party
 )
 
 // Limits of a configuration.
@@ -29,78 +29,87 @@ const (
 	MaxRounds   = 1 << 20
 )
 
-// maxFloor is the most that PrecisionFloor may be, in prior precisions.
+// maxFloor is the largest PrecisionFloor, in prior precisions.
 const maxFloor = 1024
 
 // ErrConfig is in the chain of every error about a bad configuration.
 var ErrConfig = errors.New("bad inference configuration")
 
-// Config is everything public that determines a run besides the data and the noise.
-// All members hold the same one; it belongs in the signed plan.
+// Config is everything public that determines a run, other than the data and the noise.
+// All members have the same one, as part of the signed plan.
 type Config struct {
-	Model    Model        `json:"model"`
-	Family   gauss.Family `json:"family"`
-	Strategy Strategy     `json:"strategy"`
-	Features int          `json:"features"` // columns of a record, the bias among them
+	Model    Model
+	Family   gauss.Family
+	Strategy Strategy
+	Features int // columns of a record, including the bias
 
-	Shards int `json:"shards"` // parts of a party's data; 1 unless Virtual or Averaging
-	// ShardPower p in [0, 2], with Virtual, deals the parts by size: Shards is what a
-	// party with all the records would keep, and one with the public share w keeps
-	// Shards w^p of them, rounded, at least 1. With 1 all shards everywhere have about as
-	// many records; 0 gives every party Shards.
-	ShardPower float64 `json:"shard_power,omitempty"`
+	PriorPrecision float64 // of every weight; rounded to the nearest grid point
+	NoiseSD        float64 // Linear: standard deviation of an observation; otherwise 0
 
-	PriorPrecision float64 `json:"prior_precision"` // of every weight; taken to the nearest grid point
-	NoiseSD        float64 `json:"noise_sd"`        // Linear: standard deviation of an observation; otherwise 0
+	Parameters int // External: number of weights; otherwise 0
 
-	Parameters int `json:"parameters,omitempty"` // External: weights; otherwise 0
+	Hidden  int // BNN: units of the hidden layer; otherwise 0
+	Samples int // BNN: Monte-Carlo samples per record and step; otherwise 0
+	// PriorSpread is BNN's half-width of the interval around 0 that contains the prior's
+	// means, one fixed public number for every weight: units with equal starting points
+	// would stay equal. Otherwise 0, and so are the prior's means.
+	PriorSpread float64
 
-	Hidden  int `json:"hidden,omitempty"`  // BNN: units of the hidden layer; otherwise 0
-	Samples int `json:"samples,omitempty"` // BNN: Monte-Carlo samples per record and step; otherwise 0
-	// PriorSpread is BNN's half-width of the interval around 0 in which the prior's
-	// means lie, one fixed public number for every weight: units that start alike
-	// would stay alike. Otherwise 0, and so are the prior's means.
-	PriorSpread float64 `json:"prior_spread,omitempty"`
+	// Clip is the L2 bound C of one term, one norm over the whole vector: of a shard's
+	// update in natural parameters, or of a record's gradient or statistic (see
+	// Strategy). 0 means no clipping, for runs without noise.
+	Clip float64
 
-	// Clip is the L2 bound C of one term, one norm over the whole vector: of a
-	// shard's update in natural parameters, or of a record's gradient or statistic
-	// (see Strategy). 0 means no clipping, for runs without noise.
-	Clip float64 `json:"clip"`
-
-	FracBits     uint8   `json:"frac_bits"`     // f: updates are multiples of 2^-f
-	DampingBits  uint8   `json:"damping_bits"`  // D: damping is a multiple of 2^-D
-	Damping      float64 `json:"damping"`       // a in (0, 1]: the damping of round 1
-	DampingDecay float64 `json:"damping_decay"` // r >= 0: round s is damped by a / (1 + r (s-1))
+	FracBits     uint8   // f: updates are multiples of 2^-f
+	DampingBits  uint8   // D: damping is a multiple of 2^-D
+	Damping      float64 // a in (0, 1]: the damping of round 1
+	DampingDecay float64 // r >= 0: the damping of round s is a / (1 + r (s-1))
 
 	// Beta in [0, 1] ties the factor in the cavity to the public posterior: t =
 	// (1-Beta) t_private + Beta w (q/prior). 0 is PVI; 1 is the averaged factor of
 	// stochastic expectation propagation.
-	Beta float64 `json:"beta"`
+	Beta float64
+	// Factors is what a private factor includes. Empty is the default of the strategy:
+	// FactorsNoisy where each party's update is released by itself, otherwise FactorsTied
+	// with Beta above 0 and FactorsPrivate without.
+	Factors Factors
 
-	Steps        int     `json:"steps"`         // optimiser steps per round; 0 where updates are in closed form
-	LearningRate float64 `json:"learning_rate"` // the optimiser's rate; 0 where updates are in closed form
+	// StartPrecision is what all factors together start with: this precision for every
+	// weight, around 0, of which a party has its public share (NewLearner's weight). A
+	// public guess of the posterior's precision saves the rounds in which noise dominates.
+	// 0 is the start of PVI, the prior.
+	StartPrecision float64
+	// StartSpread is the half-width of the interval around 0 that contains the means of
+	// what the factors start with, one fixed public number for every weight. Units of a
+	// network with equal starting points would stay equal; StartPrecision determines how
+	// firmly they are kept there. Otherwise 0.
+	StartSpread float64
 
-	Method // beyond Strategy and Clip, how privacy is won
+	// UpdateClip bounds, in L2, the whole update that a party sends with local noise, so
+	// that sums have headroom. It is post-processing and costs no privacy. 0 means
+	// DefaultUpdateClip; without local noise it is 0.
+	UpdateClip float64
 
 	// PrecisionFloor is the least precision of the posterior, in (0, 1024
-	// PriorPrecision]. PriorPrecision itself is the natural choice: both likelihoods
-	// are log-concave, so their factors never take precision away, and only noise
-	// leads below the prior. On the Adult data lower floors are clearly worse. A
-	// higher one also holds directions that are mostly noise near the prior's mean,
-	// which helped there under unevenly shared data; it is no posterior of the
-	// model's any more.
-	PrecisionFloor float64 `json:"precision_floor"`
+	// PriorPrecision]. PriorPrecision itself is the natural choice: both likelihoods are
+	// log-concave, so their factors never reduce precision, and only noise leads below
+	// the prior. On the Adult data lower floors are clearly worse. A higher one also
+	// keeps directions that are mostly noise near the prior's mean, which helped there
+	// under unevenly shared data; the result is no longer a posterior of the model.
+	PrecisionFloor float64
 }
 
-// Validate names every field that is out of range or contradicts another.
+// Validate returns an error that names every field that is out of range or contradicts
+// another, or nil.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(field string, value any, want string) {
 		errs = append(errs, fmt.Errorf("%w: %s is %v, want %s", ErrConfig, field, value, want))
 	}
 	c.checkShape(bad)
-	c.checkMethod(bad)
+	c.checkStrategy(bad)
 	c.checkModel(bad)
+	c.checkStart(bad)
 	c.checkGrid(bad)
 	return errors.Join(errs...)
 }
@@ -114,16 +123,14 @@ func (c Config) checkShape(bad badField) {
 	if c.Features < 1 || c.Features > MaxFeatures {
 		bad("features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
 	}
-	switch t, known := c.traits(); {
-	case !known:
-		bad("strategy", c.Strategy, "one of "+strategyNames())
-	case t.sharded && (c.Shards < 1 || c.Shards > MaxShards):
-		bad("shards", c.Shards, fmt.Sprintf("1 to %d", MaxShards))
-	case !t.sharded && c.Shards != 1:
-		bad("shards", c.Shards, "1 with strategy "+quoted(c.Strategy))
+}
+
+func (c Config) checkStart(bad badField) {
+	if v := math.Ldexp(c.StartPrecision, c.rawBits()); !(v == 0 || (v >= 1 && v < 1<<60)) {
+		bad("start_precision", c.StartPrecision, "0, or positive and representable on the grid 2^-(frac_bits+damping_bits)")
 	}
-	if c.ShardPower != 0 && (c.Strategy != Virtual || !(c.ShardPower > 0 && c.ShardPower <= 2)) {
-		bad("shard_power", c.ShardPower, `0, or up to 2 with strategy "virtual"`)
+	if c.StartSpread != 0 && !(c.StartSpread > 0 && c.StartSpread <= model.MaxSpread && c.StartPrecision > 0) {
+		bad("start_spread", c.StartSpread, fmt.Sprintf("0, or at most %d with a start_precision above 0", model.MaxSpread))
 	}
 }
 
@@ -177,20 +184,25 @@ func (c Config) checkGrid(bad badField) {
 	}
 }
 
-// kind is the model; Validate has made sure that there is one.
+// kind returns the model; Validate has made sure that it exists.
 func (c Config) kind() model.Kind {
 	kind, _ := model.Lookup(string(c.Model))
 	return kind
 }
 
-// settings is what a model needs to know of the configuration.
+// settings returns the part of the configuration that a model needs.
 func (c Config) settings() model.Settings {
-	return model.Settings{Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Parameters: c.Parameters, Hidden: c.Hidden, Samples: c.Samples, Spread: c.PriorSpread, StartSpread: c.StartSpread,
-		Steps: c.Steps, LearningRate: c.LearningRate, Stepped: c.stepped(), Copies: c.copies(), Floor: c.PrecisionFloor, Natural: c.Optimiser == Natural}
+	p := c.params()
+	return model.Settings{
+		Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Parameters: c.Parameters,
+		Hidden: c.Hidden, Samples: c.Samples, Spread: c.PriorSpread, StartSpread: c.StartSpread,
+		Steps: p.Steps, LearningRate: p.LearningRate, Stepped: c.stepped(), Copies: c.copies(),
+		Floor: c.PrecisionFloor, Natural: p.Optimiser == Natural,
+	}
 }
 
-// Weights is the number of Gaussian weights of the model: as many as Features for
-// the regressions. It is 0 for a model that isn't there.
+// Weights returns the number of Gaussian weights of the model: Features for the
+// regressions, 0 for an unknown model.
 func (c Config) Weights() int {
 	if kind, ok := model.Lookup(string(c.Model)); ok {
 		return kind.Weights(c.settings())
@@ -198,6 +210,5 @@ func (c Config) Weights() int {
 	return 0
 }
 
-// conjugate tells whether local updates are exact in closed form whatever the
-// cavity is.
+// conjugate reports whether local updates are exact in closed form under every cavity.
 func (c Config) conjugate() bool { return c.Model == Linear && c.Family == gauss.Full }

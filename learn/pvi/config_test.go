@@ -13,18 +13,30 @@ import (
 // logisticConfig is a small private configuration.
 func logisticConfig() Config {
 	return Config{
-		Model: Logistic, Family: gauss.MeanField, Strategy: Virtual, Features: 4, Shards: 3,
-		PriorPrecision: 1, Clip: 0.05, FracBits: 20, DampingBits: 16, Damping: 0.1, DampingDecay: 0.1,
-		Beta: 0.75, Steps: 5, LearningRate: 0.05, PrecisionFloor: 1,
+		Model: Logistic, Family: gauss.MeanField,
+		Strategy: Virtual{Shards: 3, Fit: Fit{Steps: 5, LearningRate: 0.05}}, Features: 4,
+		PriorPrecision: 1, Clip: 0.05, FracBits: 20, DampingBits: 16, Damping: 0.1,
+		DampingDecay: 0.1, Beta: 0.75, PrecisionFloor: 1,
 	}
 }
 
 // linearConfig is a small configuration without clipping or damping.
 func linearConfig(f gauss.Family) Config {
 	return Config{
-		Model: Linear, Family: f, Strategy: Dataset, Features: 4, Shards: 1,
-		PriorPrecision: 1, NoiseSD: 0.5, FracBits: 20, DampingBits: 16, Damping: 1, PrecisionFloor: 1,
+		Model: Linear, Family: f, Strategy: Dataset{}, Features: 4, PriorPrecision: 1,
+		NoiseSD: 0.5, FracBits: 20, DampingBits: 16, Damping: 1, PrecisionFloor: 1,
 	}
+}
+
+// as returns the configuration with the strategy of that name, with those of the
+// configuration's parameters that it has, and changes to them.
+func as(c Config, name StrategyName, changes ...func(p *Params)) Config {
+	p := c.params()
+	for _, change := range changes {
+		change(&p)
+	}
+	c.Strategy = p.named(name)
+	return c
 }
 
 func TestValidateAccepts(t *testing.T) {
@@ -45,12 +57,11 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"model", false, func(c *Config) { c.Model = "probit" }},
 		{"family", false, func(c *Config) { c.Family = "" }},
 		{"family", false, func(c *Config) { c.Family = gauss.Full }},
-		{"strategy", false, func(c *Config) { c.Strategy = "local" }},
+		{"strategy", false, func(c *Config) { c.Strategy = nil }},
 		{"features", false, func(c *Config) { c.Features = 0 }},
 		{"features", false, func(c *Config) { c.Features = MaxFeatures + 1 }},
-		{"shards", false, func(c *Config) { c.Shards = 0 }},
-		{"shards", false, func(c *Config) { c.Shards = MaxShards + 1 }},
-		{"shards", true, func(c *Config) { c.Shards = 2 }},
+		{"shards", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Shards = 0 }) }},
+		{"shards", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Shards = MaxShards + 1 }) }},
 		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 0 }},
 		{"prior_precision", false, func(c *Config) { c.PriorPrecision = nan }},
 		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 1e15 }},
@@ -74,10 +85,10 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"damping_decay", false, func(c *Config) { c.DampingDecay = nan }},
 		{"beta", false, func(c *Config) { c.Beta = -0.1 }},
 		{"beta", false, func(c *Config) { c.Beta = nan }},
-		{"steps", false, func(c *Config) { c.Steps = 0 }},
-		{"steps", true, func(c *Config) { c.Steps = 1 }},
-		{"learning_rate", false, func(c *Config) { c.LearningRate = 0 }},
-		{"learning_rate", true, func(c *Config) { c.LearningRate = 0.1 }},
+		{"steps", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Steps = 0 }) }},
+		{"steps", true, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Steps = 1 }) }},
+		{"learning_rate", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.LearningRate = 0 }) }},
+		{"learning_rate", true, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.LearningRate = 0.1 }) }},
 	}
 	for _, tc := range cases {
 		c := logisticConfig()

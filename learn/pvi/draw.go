@@ -15,12 +15,12 @@ import (
 // The bytes are rand's own, uniform words of 8 bytes. Nothing is approximated in
 // the direction that costs privacy: see poisson and fixed.
 func (c Config) draw(n int, rand io.Reader) (rows []int, scale float64, err error) {
-	switch c.Sampling {
+	switch p := c.params(); p.Sampling {
 	case SamplingPoisson:
-		rows, err = poisson(n, c.SampleRate, rand)
-		return rows, 1 / c.SampleRate, err
+		rows, err = poisson(n, p.SampleRate, rand)
+		return rows, 1 / p.SampleRate, err
 	case SamplingFixed:
-		size := fixedSize(n, c.SampleRate)
+		size := fixedSize(n, p.SampleRate)
 		rows, err = fixed(n, size, rand)
 		if size > 0 {
 			scale = float64(n) / float64(size)

@@ -19,7 +19,7 @@ func chacha(seed byte) io.Reader { return rand.NewChaCha8([32]byte{seed}) }
 // within six standard errors (a false alarm in 10^8).
 func TestPoissonDraws(t *testing.T) {
 	const n, times, rate = 6, 40000, 0.3
-	c := Config{Method: Method{Sampling: SamplingPoisson, SampleRate: rate}}
+	c := Config{Strategy: Optimisation{Sampling: SamplingPoisson, SampleRate: rate}}
 	rand := chacha(1)
 	var single [n]int
 	var pair int
@@ -78,7 +78,7 @@ func TestPoissonThreshold(t *testing.T) {
 // by a chi-squared test with 9 degrees of freedom (above 50 once in 10^7).
 func TestFixedDraws(t *testing.T) {
 	const times = 30000
-	c := Config{Method: Method{Sampling: SamplingFixed, SampleRate: 0.5}}
+	c := Config{Strategy: Optimisation{Sampling: SamplingFixed, SampleRate: 0.5}}
 	counts := map[[2]int]int{}
 	rand := chacha(2)
 	for range times {

@@ -13,9 +13,9 @@ import (
 // secret one.
 func Example() {
 	cfg := pvi.Config{
-		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset, Features: 2, Shards: 1,
-		PriorPrecision: 1, NoiseSD: 0.1, PrecisionFloor: 1,
-		FracBits: 20, DampingBits: 16, Damping: 1,
+		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 2,
+		PriorPrecision: 1, NoiseSD: 0.1, PrecisionFloor: 1, FracBits: 20, DampingBits: 16,
+		Damping: 1,
 	}
 	data := []pvi.Data{
 		{X: []float64{0, 1, 1, 1}, Y: []float64{1, 3}},

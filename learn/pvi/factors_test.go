@@ -18,14 +18,17 @@ import (
 // released updates, on the grid of 2^-34.
 func TestAveragingIsExact(t *testing.T) {
 	c := linearConfig(gauss.Full)
-	c.Strategy, c.Shards, c.Damping, c.FracBits, c.DampingBits = Averaging, 5, 0.5, 34, 10
+	c.Damping, c.FracBits = 0.5, 34
+	c.DampingBits = 10
+	c = as(c, NameAveraging, func(p *Params) { p.Shards = 5 })
 	ls, all := parties(t, c, 4)
 	post, err := RunReal(context.Background(), c, ls, 80)
 	if err != nil {
 		t.Fatal(err)
 	}
 	released := c
-	released.Local, released.Factors = true, FactorsNoisy
+	released.Factors = FactorsNoisy
+	released = as(released, released.name(), func(p *Params) { p.Local = true })
 	rs, _ := parties(t, released, 4)
 	for i, l := range rs {
 		rs[i] = noised(t, l, 0, 1)
@@ -45,7 +48,7 @@ func TestAveragingIsExact(t *testing.T) {
 // over n.
 func TestAveragedUpdateByHand(t *testing.T) {
 	c := linearConfig(gauss.Full)
-	c.Strategy, c.Shards = Averaging, 2
+	c = as(c, NameAveraging, func(p *Params) { p.Shards = 2 })
 	d := dense(c, 3, 10)
 	p := propose(t, learner(t, c, d, 1), 1, c.Initial(), learner(t, c, d, 1).InitialState())
 	// With the prior as q and no factors yet, each shard's optimum minus q is twice its
@@ -62,13 +65,14 @@ func TestAveragedUpdateByHand(t *testing.T) {
 // record changes the sum before the noise by at most the sensitivity, in every round
 // of the same public history. For private factors that is their own row alone.
 func TestOneRecordMovesASumBySensitivity(t *testing.T) {
-	for _, s := range []Strategy{Dataset, Virtual, Averaging, Perturbation} {
+	for _, s := range []StrategyName{NameDataset, NameVirtual, NameAveraging, NamePerturbation} {
 		for _, f := range []Factors{FactorsPrivate, FactorsTied, FactorsNoisy} {
 			c := methodConfigs()[s]
-			if c.Local && f != FactorsNoisy {
+			if c.traits().local && f != FactorsNoisy {
 				continue
 			}
-			c.Local, c.Factors, c.Clip = c.Local || f == FactorsNoisy, f, 0.05
+			c.Factors, c.Clip = f, 0.05
+			c = as(c, c.name(), func(p *Params) { p.Local = p.Local || f == FactorsNoisy })
 			if f == FactorsTied {
 				c.Beta = 0.7
 			}
@@ -97,7 +101,7 @@ func worstMove(t *testing.T, c Config, sensitivity uint64) (worst float64) {
 	}
 	data.Y[victim], other.Y[victim] = 1, 1
 	a, b := learner(t, c, data, 0.5), learner(t, c, other, 0.5)
-	if c.Local {
+	if c.params().Local {
 		a, b = noised(t, a, 0, 1), noised(t, b, 0, 1)
 	}
 	sa, sb, raw := a.InitialState(), b.InitialState(), c.Initial()

@@ -83,7 +83,7 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if err := checkRound(round); err != nil {
 		return nil, err
 	}
-	if t, _ := c.traits(); t.once && round > 1 {
+	if c.traits().once && round > 1 {
 		return nil, fmt.Errorf("fold: round %d of a committee, which has one: %w", round, ErrRound)
 	}
 	if len(raw) != c.Dim() || len(sum) != c.Dim() {

@@ -65,9 +65,10 @@ func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, err
 		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", ErrData, weight)
 	}
 	l := &Learner{cfg: cfg, shared: cfg, weight: weight}
-	l.cfg.Shards, l.cfg.ShardPower = cfg.ShardsOf(weight), 0
-	if len(shards) != l.cfg.Shards {
-		return nil, fmt.Errorf("%w: %d shards, want %d", ErrData, len(shards), l.cfg.Shards)
+	own := cfg.ShardsOf(weight)
+	l.cfg.Strategy = withShards(cfg.Strategy, own)
+	if len(shards) != own {
+		return nil, fmt.Errorf("%w: %d shards, want %d", ErrData, len(shards), own)
 	}
 	for k, d := range shards {
 		if err := cfg.check(d); err != nil {
@@ -90,10 +91,20 @@ func (l *Learner) Config() Config { return l.shared }
 // Nobody else needs to come to the same number: it is at most Shards, and a record
 // is in one of them.
 func (c Config) ShardsOf(weight float64) int {
-	if c.ShardPower == 0 || !(weight < 1) {
-		return c.Shards
+	p := c.params()
+	if p.ShardPower == 0 || !(weight < 1) {
+		return p.Shards
 	}
-	return max(1, int(math.RoundToEven(float64(c.Shards)*math.Pow(max(weight, 0), c.ShardPower))))
+	return max(1, int(math.RoundToEven(float64(p.Shards)*math.Pow(max(weight, 0), p.ShardPower))))
+}
+
+// withShards returns the strategy with a party's own number of shards.
+func withShards(s Strategy, n int) Strategy {
+	if v, ok := s.(Virtual); ok {
+		v.Shards, v.ShardPower = n, 0
+		return v
+	}
+	return s
 }
 
 // InitialState is the state before round 1: all factors are 1.
@@ -114,7 +125,7 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
-	if l.cfg.Local && l.noise == nil {
+	if l.cfg.params().Local && l.noise == nil {
 		return Proposal{}, fmt.Errorf("propose: %w", ErrNoise)
 	}
 	q, _, err := l.cfg.Repair(raw)
@@ -134,7 +145,7 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 
 // proposeShards is the round of the strategies whose terms are shards' updates.
 func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st block) (Proposal, error) {
-	cut := l.cfg.newVectors(l.cfg.Shards)
+	cut := l.cfg.newVectors(len(l.sites))
 	clipped, err := l.updates(ctx, round, cut, q, st.rows)
 	if err != nil {
 		return Proposal{}, err
@@ -145,7 +156,7 @@ func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st bl
 			return Proposal{}, err
 		}
 	}
-	if l.cfg.Local {
+	if l.cfg.params().Local {
 		if err := l.release(p.Update); err != nil {
 			return Proposal{}, err
 		}

@@ -220,7 +220,12 @@ func TestNewLearnerRefuses(t *testing.T) {
 // at most the sensitivity.
 func TestOneRecordChangesOneShard(t *testing.T) {
 	natural := logisticConfig()
-	natural.Optimiser, natural.Steps, natural.LearningRate, natural.StartPrecision = Natural, 1, 1, 8
+	natural.StartPrecision = 8
+	natural = as(natural, natural.name(), func(p *Params) {
+		p.Optimiser = Natural
+		p.Steps = 1
+		p.LearningRate = 1
+	})
 	for _, c := range []Config{logisticConfig(), natural, clippedLinear(gauss.MeanField), clippedLinear(gauss.Full)} {
 		data := dense(c, 1, 40)
 		other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
@@ -239,7 +244,7 @@ func TestOneRecordChangesOneShard(t *testing.T) {
 		differed := 0
 		for round := 1; round <= 12; round++ {
 			pa, pb := propose(t, a, round, raw, sa), propose(t, b, round, raw, sb)
-			if checkPair(t, c, pa, pb, victim%c.Shards, limit) {
+			if checkPair(t, c, pa, pb, victim%c.params().Shards, limit) {
 				differed++
 			}
 			sum := slices.Clone(pa.Update)
@@ -295,7 +300,9 @@ func checkPair(t *testing.T, c Config, a, b Proposal, shard int, limit uint64) b
 
 func clippedLinear(f gauss.Family) Config {
 	c := linearConfig(f)
-	c.Strategy, c.Shards, c.Clip, c.Damping, c.DampingDecay, c.Beta = Virtual, 3, 0.5, 0.2, 0.1, 0.5
+	c.Clip, c.Damping = 0.5, 0.2
+	c.DampingDecay, c.Beta = 0.1, 0.5
+	c = as(c, NameVirtual, func(p *Params) { p.Shards = 3 })
 	return c
 }
 
@@ -303,7 +310,8 @@ func clippedLinear(f gauss.Family) Config {
 // conjugate model the update is then, in closed form, the likelihood minus t.
 func TestTiedFactor(t *testing.T) {
 	c := linearConfig(gauss.Full)
-	c.Beta, c.Strategy, c.Shards, c.PrecisionFloor = 0.75, Virtual, 2, 0.25 // nothing is lifted
+	c.Beta, c.PrecisionFloor = 0.75, 0.25 // nothing is lifted
+	c = as(c, NameVirtual, func(p *Params) { p.Shards = 2 })
 	d := dense(c, 3, 12)
 	l := learner(t, c, d, 0.4)
 	state := c.newBlock(kindState, 0)

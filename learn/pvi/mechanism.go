@@ -41,10 +41,11 @@ func (c Config) Mechanism() (Mechanism, error) {
 	if err := c.Validate(); err != nil {
 		return Mechanism{}, err
 	}
-	if c.Factors == FactorsNoisy && !c.Local {
+	p := c.params()
+	if c.Factors == FactorsNoisy && !p.Local {
 		return Mechanism{}, fmt.Errorf("factors \"noisy\" under joint noise: %w", ErrUnproven)
 	}
-	m := Mechanism{Local: c.Local, Dim: c.Dim(), Steps: 1, Sampling: c.Sampling, SampleRate: c.SampleRate}
+	m := Mechanism{Local: p.Local, Dim: c.Dim(), Steps: 1, Sampling: p.Sampling, SampleRate: p.SampleRate}
 	var err error
 	if m.Clip, err = c.bound(1); err != nil {
 		return Mechanism{}, err
@@ -55,8 +56,8 @@ func (c Config) Mechanism() (Mechanism, error) {
 	if m.PerParty, err = c.PerParty(); err != nil {
 		return Mechanism{}, err
 	}
-	if t, _ := c.traits(); t.records && t.iterative {
-		m.Steps = c.Steps
+	if t := c.traits(); t.records && t.iterative {
+		m.Steps = p.Steps
 	}
 	return m, nil
 }
@@ -65,8 +66,8 @@ func (c Config) Mechanism() (Mechanism, error) {
 // that were divided before they were clipped.
 func (c Config) clipUnits() (uint64, error) {
 	clip := c.Clip
-	if c.Strategy == Averaging {
-		clip /= float64(c.Shards)
+	if a, ok := c.Strategy.(Averaging); ok {
+		clip /= float64(a.Shards)
 	}
 	return c.grid().IntBound(clip)
 }

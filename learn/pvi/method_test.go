@@ -11,30 +11,28 @@ import (
 )
 
 // methodConfigs is a small valid configuration of every strategy.
-func methodConfigs() map[Strategy]Config {
+func methodConfigs() map[StrategyName]Config {
+	fit := Fit{Steps: 5, LearningRate: 0.05}
+	descent := Optimisation{Steps: 5, LearningRate: 0.05, Sampling: SamplingPoisson, SampleRate: 0.2}
 	base := logisticConfig()
-	base.Beta, base.Shards, base.Clip = 0, 1, 1
-	records := base
-	records.Local, records.Sampling, records.SampleRate = true, SamplingPoisson, 0.2
+	base.Beta, base.Clip = 0, 1
 	linear := linearConfig(gauss.Full)
-	linear.Clip, linear.Local = 1, true
-	out := map[Strategy]Config{Dataset: base, Virtual: base, Averaging: base, Perturbation: records, Optimisation: records, Analytic: linear, Hybrid: linear, BCMSame: records, BCMSplit: records}
-	for s, c := range out {
+	linear.Clip = 1
+	out := map[StrategyName]Config{}
+	for _, s := range []Strategy{Dataset{Fit: fit}, Virtual{Shards: 3, Fit: fit}, Averaging{Shards: 3, Fit: fit},
+		Perturbation{Fit: fit}, descent, BCMSame{descent}, BCMSplit{descent, 3}} {
+		c := base
 		c.Strategy = s
-		switch s {
-		case Virtual, Averaging:
-			c.Shards = 3
-		case Perturbation:
-			c.Sampling, c.SampleRate = SamplingNone, 0
-		case Hybrid:
-			c.Steps, c.LearningRate, c.StatisticClip = 3, 0.05, 2
-		case BCMSame, BCMSplit:
+		if c.traits().once {
 			c.Damping, c.DampingDecay = 1, 0
-			if s == BCMSplit {
-				c.Parties = 3
-			}
 		}
-		out[s] = c
+		out[s.Name()] = c
+	}
+	hybrid := Hybrid{Optimisation{Steps: 3, LearningRate: 0.05}, 2}
+	for _, s := range []Strategy{Analytic{}, hybrid} {
+		c := linear
+		c.Strategy = s
+		out[s.Name()] = c
 	}
 	return out
 }
@@ -49,16 +47,16 @@ func TestMechanisms(t *testing.T) {
 		}
 		want := Mechanism{Clip: 1 << 20, Sensitivity: 2 << 20, Dim: c.Dim(), Steps: 1, PerParty: 1 << 20}
 		switch s {
-		case Virtual:
+		case NameVirtual:
 			want.PerParty = 3 << 20
-		case Averaging: // three terms of a third, rounded down
+		case NameAveraging: // three terms of a third, rounded down
 			want.Clip, want.Sensitivity, want.PerParty = (1<<20)/3, 2*((1<<20)/3), 3*((1<<20)/3)
-		case Perturbation, Analytic:
+		case NamePerturbation, NameAnalytic:
 			want.Local, want.PerParty = true, DefaultUpdateClip<<20
-		case Optimisation, BCMSame, BCMSplit:
+		case NameOptimisation, NameBCMSame, NameBCMSplit:
 			want.Local, want.PerParty = true, DefaultUpdateClip<<20
 			want.Steps, want.Sampling, want.SampleRate = 5, SamplingPoisson, 0.2
-		case Hybrid:
+		case NameHybrid:
 			want.Local, want.PerParty, want.Steps = true, DefaultUpdateClip<<20, 3
 		}
 		if m != want {
@@ -74,12 +72,13 @@ func TestMechanismRefusals(t *testing.T) {
 	if _, err := noisy.Mechanism(); !errors.Is(err, ErrUnproven) {
 		t.Errorf("joint noise in private factors: %v", err)
 	}
-	noisy.Local = true
+	noisy = as(noisy, noisy.name(), func(p *Params) { p.Local = true })
 	if m, err := noisy.Mechanism(); err != nil || !m.Local {
 		t.Errorf("released factors: %+v, %v", m, err)
 	}
 	for s, c := range methodConfigs() {
-		c.Clip, c.StatisticClip = 0, 0
+		c.Clip = 0
+		c = as(c, s, func(p *Params) { p.StatisticClip = 0 })
 		if _, err := c.Mechanism(); !errors.Is(err, ErrUnbounded) {
 			t.Errorf("%s without a clip: %v", s, err)
 		}
@@ -97,7 +96,7 @@ func TestPartySensitivity(t *testing.T) {
 			continue
 		}
 		m, err2 := c.Mechanism()
-		if err != nil || err2 != nil || got != uint64(c.Shards)*m.Sensitivity {
+		if err != nil || err2 != nil || got != uint64(c.params().Shards)*m.Sensitivity {
 			t.Errorf("%s: %v, %v, %v", s, got, err, err2)
 		}
 	}
@@ -106,64 +105,81 @@ func TestPartySensitivity(t *testing.T) {
 func TestMethodValidateNamesTheField(t *testing.T) {
 	for _, c := range []struct {
 		field string
-		s     Strategy
-		spoil func(*Config)
+		name  StrategyName
+		spoil func(c *Config, p *Params)
 	}{
-		{"local", Optimisation, func(c *Config) { c.Local = false }},
-		{"local", Perturbation, func(c *Config) { c.Local = false }},
-		{"factors", Virtual, func(c *Config) { c.Factors = "old" }},
-		{"factors", Virtual, func(c *Config) { c.Factors = FactorsTied }},
-		{"factors", Virtual, func(c *Config) { c.Factors, c.Beta = FactorsPrivate, 0.5 }},
-		{"factors", Perturbation, func(c *Config) { c.Factors = FactorsPrivate }},
-		{"optimiser", Optimisation, func(c *Config) { c.Optimiser = "newton" }},
-		{"optimiser", Hybrid, func(c *Config) { c.Optimiser = Proximal }},
-		{"sd_unit", Optimisation, func(c *Config) { c.SDUnit = -1 }},
-		{"sd_unit", Virtual, func(c *Config) { c.SDUnit = 1 }},
-		{"sd_unit", Hybrid, func(c *Config) { c.SDUnit = 1 }},
-		{"optimiser", Virtual, func(c *Config) { c.Optimiser = Adam }},
-		{"optimiser", Hybrid, func(c *Config) { c.Optimiser = Natural }},
-		{"optimiser", Analytic, func(c *Config) { c.Optimiser = Natural }},
-		{"learning_rate", Optimisation, func(c *Config) { c.Optimiser, c.LearningRate = Natural, 1.5 }},
-		{"optimiser", Virtual, func(c *Config) {
-			c.Model, c.NoiseSD, c.Steps, c.LearningRate, c.Optimiser = Linear, 1, 0, 0, Natural
+		{"local", NameOptimisation, func(c *Config, p *Params) { p.Local = false }},
+		{"local", NamePerturbation, func(c *Config, p *Params) { p.Local = false }},
+		{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors = "old" }},
+		{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors = FactorsTied }},
+		{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors, c.Beta = FactorsPrivate, 0.5 }},
+		{"factors", NamePerturbation, func(c *Config, p *Params) { c.Factors = FactorsPrivate }},
+		{"optimiser", NameOptimisation, func(c *Config, p *Params) { p.Optimiser = "newton" }},
+		{"optimiser", NameHybrid, func(c *Config, p *Params) { p.Optimiser = Proximal }},
+		{"sd_unit", NameOptimisation, func(c *Config, p *Params) { p.SDUnit = -1 }},
+		{"sd_unit", NameVirtual, func(c *Config, p *Params) { p.SDUnit = 1 }},
+		{"sd_unit", NameHybrid, func(c *Config, p *Params) { p.SDUnit = 1 }},
+		{"optimiser", NameVirtual, func(c *Config, p *Params) { p.Optimiser = Adam }},
+		{"optimiser", NameHybrid, func(c *Config, p *Params) { p.Optimiser = Natural }},
+		{"optimiser", NameAnalytic, func(c *Config, p *Params) { p.Optimiser = Natural }},
+		{"learning_rate", NameOptimisation, func(c *Config, p *Params) { p.Optimiser, p.LearningRate = Natural, 1.5 }},
+		{"optimiser", NameVirtual, func(c *Config, p *Params) {
+			c.Model = Linear
+			c.NoiseSD = 1
+			p.Steps = 0
+			p.LearningRate = 0
+			p.Optimiser = Natural
 		}},
-		{"shard_power", Virtual, func(c *Config) { c.ShardPower = -1 }},
-		{"shard_power", Virtual, func(c *Config) { c.ShardPower = 2.1 }},
-		{"shard_power", Virtual, func(c *Config) { c.ShardPower = math.NaN() }},
-		{"shard_power", Averaging, func(c *Config) { c.ShardPower = 1 }},
-		{"shard_power", Dataset, func(c *Config) { c.ShardPower = 1 }},
-		{"sampling", Optimisation, func(c *Config) { c.Sampling = "shuffle" }},
-		{"sampling", Virtual, func(c *Config) { c.Sampling, c.SampleRate = SamplingPoisson, 0.5 }},
-		{"sample_rate", Optimisation, func(c *Config) { c.Sampling = "" }},
-		{"sample_rate", Optimisation, func(c *Config) { c.SampleRate = 1.5 }},
-		{"sample_rate", Optimisation, func(c *Config) { c.SampleRate = 1e-12 }},
-		{"steps", Optimisation, func(c *Config) { c.Steps = 0 }},
-		{"learning_rate", Optimisation, func(c *Config) { c.LearningRate = 0 }},
-		{"statistic_clip", Hybrid, func(c *Config) { c.StatisticClip = 0 }},
-		{"statistic_clip", Optimisation, func(c *Config) { c.StatisticClip = 1 }},
-		{"strategy", Analytic, func(c *Config) {
-			c.Model, c.Family, c.NoiseSD, c.Steps, c.LearningRate = Logistic, gauss.MeanField, 0, 5, 0.1
+		{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = -1 }},
+		{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = 2.1 }},
+		{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = math.NaN() }},
+		{"shard_power", NameAveraging, func(c *Config, p *Params) { p.ShardPower = 1 }},
+		{"shard_power", NameDataset, func(c *Config, p *Params) { p.ShardPower = 1 }},
+		{"sampling", NameOptimisation, func(c *Config, p *Params) { p.Sampling = "shuffle" }},
+		{"sampling", NameVirtual, func(c *Config, p *Params) { p.Sampling, p.SampleRate = SamplingPoisson, 0.5 }},
+		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.Sampling = "" }},
+		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.SampleRate = 1.5 }},
+		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.SampleRate = 1e-12 }},
+		{"steps", NameOptimisation, func(c *Config, p *Params) { p.Steps = 0 }},
+		{"learning_rate", NameOptimisation, func(c *Config, p *Params) { p.LearningRate = 0 }},
+		{"statistic_clip", NameHybrid, func(c *Config, p *Params) { p.StatisticClip = 0 }},
+		{"statistic_clip", NameOptimisation, func(c *Config, p *Params) { p.StatisticClip = 1 }},
+		{"strategy", NameAnalytic, func(c *Config, p *Params) {
+			c.Model, c.Family, c.NoiseSD = Logistic, gauss.MeanField, 0
 		}},
-		{"strategy", Optimisation, func(c *Config) { c.Model, c.Parameters = "external", 3 }},
-		{"strategy", Averaging, func(c *Config) { c.Model, c.Parameters, c.Steps, c.LearningRate = "external", 3, 0, 0 }},
-		{"update_clip", Virtual, func(c *Config) { c.UpdateClip = 1 }},
-		{"update_clip", Optimisation, func(c *Config) { c.UpdateClip = 1e-9 }},
-		{"shards", Averaging, func(c *Config) { c.Shards = 0 }},
-		{"shards", Optimisation, func(c *Config) { c.Shards = 2 }},
-		{"start_precision", Virtual, func(c *Config) { c.StartPrecision = -1 }},
-		{"parties", BCMSplit, func(c *Config) { c.Parties = 0 }},
-		{"parties", BCMSame, func(c *Config) { c.Parties = 2 }},
-		{"damping", BCMSame, func(c *Config) { c.Damping = 0.5 }},
-		{"beta", BCMSame, func(c *Config) { c.Beta = 0.5 }},
+		{"strategy", NameOptimisation, func(c *Config, p *Params) { c.Model, c.Parameters = "external", 3 }},
+		{"strategy", NameAveraging, func(c *Config, p *Params) {
+			c.Model = "external"
+			c.Parameters = 3
+			p.Steps = 0
+			p.LearningRate = 0
+		}},
+		{"update_clip", NameVirtual, func(c *Config, p *Params) { c.UpdateClip = 1 }},
+		{"update_clip", NameOptimisation, func(c *Config, p *Params) { c.UpdateClip = 1e-9 }},
+		{"shards", NameAveraging, func(c *Config, p *Params) { p.Shards = 0 }},
+		{"shards", NameOptimisation, func(c *Config, p *Params) { p.Shards = 2 }},
+		{"start_precision", NameVirtual, func(c *Config, p *Params) { c.StartPrecision = -1 }},
+		{"parties", NameBCMSplit, func(c *Config, p *Params) { p.Parties = 0 }},
+		{"parties", NameBCMSame, func(c *Config, p *Params) { p.Parties = 2 }},
+		{"damping", NameBCMSame, func(c *Config, p *Params) { c.Damping = 0.5 }},
+		{"beta", NameBCMSame, func(c *Config, p *Params) { c.Beta = 0.5 }},
 	} {
-		cfg := methodConfigs()[c.s]
-		if err := cfg.Validate(); err != nil {
-			t.Fatalf("%s: %v", c.s, err)
-		}
-		c.spoil(&cfg)
-		if err := cfg.Validate(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), ": "+c.field+" is") {
-			t.Errorf("%s, %s: %v", c.s, c.field, err)
-		}
+		t.Run(string(c.name)+"/"+c.field, func(t *testing.T) {
+			cfg := methodConfigs()[c.name]
+			if err := cfg.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			p := cfg.Strategy.Params()
+			c.spoil(&cfg, &p)
+			s, err := p.Strategy(c.name)
+			if err == nil {
+				cfg.Strategy = s
+				err = cfg.Validate()
+			}
+			if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), ": "+c.field+" is") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

@@ -43,7 +43,7 @@ func (d *descent) climb(q []float64, steps int) ([]float64, error) {
 
 // fisher writes an estimate of the sum of all records' vectors, each within the clip.
 func (d *descent) fisher(g, theta, sd []float64) error {
-	n, unit := len(sd), d.l.cfg.sdUnit()
+	n, unit := len(sd), d.l.cfg.params().sdUnit()
 	width := make([]float64, n) // from the current log sds' metric to q's
 	for i, s := range sd {
 		width[i] = unit * s * s * math.Exp(-2*theta[n+i])
@@ -64,13 +64,15 @@ func (d *descent) fisher(g, theta, sd []float64) error {
 // noise can't lead out of the proper Gaussians. What the party says keeps what noise
 // did to its factor; the server's floor is for the product of all.
 func (d *descent) approach(next, site, g, theta, sd []float64) {
-	n, c := len(sd), d.l.cfg
+	n, floor := len(sd), d.l.cfg.PrecisionFloor
+	p := d.l.cfg.params()
+	unit, rate := p.sdUnit(), p.LearningRate
 	for i, s := range sd {
-		curvature := -g[n+i] / (c.sdUnit() * s * s)
-		site[i] += c.LearningRate * (g[i]/s + curvature*theta[i] - site[i])
-		site[n+i] += c.LearningRate * (-curvature/2 - site[n+i])
+		curvature := -g[n+i] / (unit * s * s)
+		site[i] += rate * (g[i]/s + curvature*theta[i] - site[i])
+		site[n+i] += rate * (-curvature/2 - site[n+i])
 		next[i] = d.cavity[i] + site[i]
-		next[n+i] = min(d.cavity[n+i]+site[n+i], -c.PrecisionFloor/2)
+		next[n+i] = min(d.cavity[n+i]+site[n+i], -floor/2)
 	}
 }
 

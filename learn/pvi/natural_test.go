@@ -13,8 +13,14 @@ import (
 // linear regression: the exact posterior's mean, and the diagonal of its precision.
 func TestFreeNaturalStepsAreExact(t *testing.T) {
 	c := linearConfig(gauss.MeanField)
-	c.Strategy, c.Local, c.FracBits, c.DampingBits, c.Features, c.NoiseSD = Optimisation, true, 34, 10, 3, 1
-	c.Optimiser, c.Steps, c.LearningRate, c.SDUnit = Natural, 100, 0.1, 3
+	c.FracBits, c.DampingBits = 34, 10
+	c.Features, c.NoiseSD = 3, 1
+	c = as(c, NameOptimisation, func(p *Params) {
+		p.Optimiser = Natural
+		p.Steps = 100
+		p.LearningRate = 0.1
+		p.SDUnit = 3
+	})
 	data := dense(c, 5, 40)
 	full := linearConfig(gauss.Full)
 	full.Features, full.NoiseSD = c.Features, c.NoiseSD
@@ -43,8 +49,15 @@ func TestFreeNaturalStepsAreExact(t *testing.T) {
 // clipped and noised doesn't see the units. The vectors of 30 records are rounded to the
 // grid, and the sums of two runs may differ by a unit a record where logarithms round.
 func TestNaturalStepsHaveNoUnits(t *testing.T) {
-	c := methodConfigs()[Optimisation]
-	c.Optimiser, c.LearningRate, c.SDUnit, c.Sampling, c.SampleRate, c.Steps = Natural, 0.1, 5, SamplingNone, 0, 1
+	c := methodConfigs()[NameOptimisation]
+	c = as(c, c.name(), func(p *Params) {
+		p.Optimiser = Natural
+		p.LearningRate = 0.1
+		p.SDUnit = 5
+		p.Sampling = SamplingNone
+		p.SampleRate = 0
+		p.Steps = 1
+	})
 	data := dense(c, 1, 30)
 	scaled := Data{X: slices.Clone(data.X), Y: data.Y}
 	for r := range data.Y {
@@ -88,8 +101,14 @@ func naturalRelease(t *testing.T, c Config, data Data, q []int64) (sum []int64) 
 // and x^2/s^2.
 func TestNaturalVector(t *testing.T) {
 	c := linearConfig(gauss.MeanField)
-	c.Strategy, c.Local, c.Features, c.NoiseSD, c.Clip = Optimisation, true, 1, 0.5, 1<<10
-	c.Optimiser, c.Steps, c.LearningRate, c.SDUnit = Natural, 1, 1, 3
+	c.Features, c.NoiseSD = 1, 0.5
+	c.Clip = 1 << 10
+	c = as(c, NameOptimisation, func(p *Params) {
+		p.Optimiser = Natural
+		p.Steps = 1
+		p.LearningRate = 1
+		p.SDUnit = 3
+	})
 	const x, y, m = 2.0, 3.0, 0.25
 	q := []int64{1 << c.rawBits(), -2 << c.rawBits()} // mean 1/4, precision 4
 	sum := naturalRelease(t, c, Data{X: []float64{x}, Y: []float64{y}}, q)
@@ -103,8 +122,12 @@ func TestNaturalVector(t *testing.T) {
 // Noise far beyond the signal, over many whole steps, leaves an update within its bound
 // and a posterior that is proper.
 func TestNaturalStepsSurviveNoise(t *testing.T) {
-	c := methodConfigs()[Optimisation]
-	c.Optimiser, c.LearningRate, c.Steps = Natural, 1, 200
+	c := methodConfigs()[NameOptimisation]
+	c = as(c, c.name(), func(p *Params) {
+		p.Optimiser = Natural
+		p.LearningRate = 1
+		p.Steps = 200
+	})
 	l := noised(t, learner(t, c, dense(c, 2, 30), 1), 1<<60, 3)
 	p := propose(t, l, 1, c.Initial(), l.InitialState())
 	if !fixedpoint.NormSquaredAtMost(p.Update, DefaultUpdateClip<<c.FracBits) {

@@ -30,10 +30,10 @@ type localNoise struct {
 // that. Errors: ErrNoise for a configuration without local noise or a missing
 // reader, noise.ErrVariance.
 func (l *Learner) WithNoise(variance uint64, rand io.Reader) (*Learner, error) {
-	if !l.cfg.Local {
+	if !l.cfg.params().Local {
 		return nil, fmt.Errorf("%w: the configuration's noise is joint", ErrNoise)
 	}
-	if rand == nil && (variance > 0 || l.cfg.Sampling != SamplingNone) {
+	if rand == nil && (variance > 0 || l.cfg.params().Sampling != SamplingNone) {
 		return nil, fmt.Errorf("%w: no source of randomness", ErrNoise)
 	}
 	n := &localNoise{rand: rand}

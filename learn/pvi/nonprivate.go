@@ -12,13 +12,16 @@ import "math"
 // synchronous updates that correct the same error together overshoot (on the Adult
 // data ten parties settle with 0.2 and diverge with 1).
 func (c Config) NonPrivate(parties int) Config {
-	c.Strategy, c.Shards, c.Clip, c.Beta, c.DampingDecay = Dataset, 1, 0, 0, 0
-	c.Damping, c.Method = 1, Method{}
+	var fit Fit
 	if c.kind().Iterative {
-		c.Steps, c.LearningRate = max(c.Steps, 50), min(c.LearningRate, 0.02)
-	} else {
-		c.Steps, c.LearningRate = 0, 0
+		p := c.params()
+		fit = Fit{Steps: max(p.Steps, 50), LearningRate: min(p.LearningRate, 0.02)}
 	}
+	c.Strategy = Dataset{Fit: fit}
+	c.Clip, c.UpdateClip = 0, 0
+	c.Beta, c.Factors = 0, ""
+	c.Damping, c.DampingDecay = 1, 0
+	c.StartPrecision, c.StartSpread = 0, 0
 	if parties > 1 && !c.conjugate() {
 		c.Damping = max(min(0.5, 2/float64(parties)), math.Ldexp(1, -int(c.DampingBits)))
 	}

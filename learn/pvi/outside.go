@@ -39,8 +39,8 @@ var ErrOutside = errors.New("update from outside")
 // "external" needs it before Propose; other models then leave their own optimiser
 // out. Errors: ErrOutside for a strategy that clips single records.
 func (l *Learner) WithOutside(o Outside) (*Learner, error) {
-	if t, _ := l.cfg.traits(); t.records {
-		return nil, fmt.Errorf("%w: strategy %q clips single records, which only a model in here can give", ErrOutside, l.cfg.Strategy)
+	if l.cfg.stepped() {
+		return nil, fmt.Errorf("%w: strategy %q clips single records, which only a model in here can give", ErrOutside, l.cfg.name())
 	}
 	with := *l
 	with.outside = o

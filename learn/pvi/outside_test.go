@@ -33,14 +33,14 @@ func same(c Config, shards []Data) outsideFunc {
 // same factors, and is clipped alike.
 func TestOutsideEqualsInside(t *testing.T) {
 	averaging := logisticConfig()
-	averaging.Strategy = Averaging
+	averaging = as(averaging, NameAveraging)
 	for name, c := range map[string]Config{"virtual": logisticConfig(), "averaging": averaging} {
 		data := dense(c, 3, 40)
 		in, err := NewLearner(c, data, 0.5)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := in.WithOutside(same(c, data.Split(c.Shards)))
+		out, err := in.WithOutside(same(c, data.Split(c.params().Shards)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,8 +71,11 @@ func TestOutsideEqualsInside(t *testing.T) {
 }
 
 func externalConfig() Config {
-	return Config{Model: External, Family: gauss.MeanField, Strategy: Dataset, Features: 2, Shards: 1, Parameters: 3,
-		PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20, DampingBits: 16, Damping: 0.5}
+	return Config{
+		Model: External, Family: gauss.MeanField, Strategy: Dataset{}, Features: 2,
+		Parameters: 3, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20,
+		DampingBits: 16, Damping: 0.5,
+	}
 }
 
 // Whatever comes from outside, what is sent is finite and within the clip, or an
@@ -126,7 +129,8 @@ func TestOutsideIsHeldToTheClip(t *testing.T) {
 
 func TestOutsideNeedsShards(t *testing.T) {
 	c := logisticConfig()
-	c.Strategy, c.Shards, c.Local, c.Beta = Optimisation, 1, true, 0
+	c.Beta = 0
+	c = as(c, NameOptimisation)
 	l, err := NewLearner(c, dense(c, 1, 9), 0)
 	if err != nil {
 		t.Fatal(err)

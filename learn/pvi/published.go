@@ -20,7 +20,7 @@ import (
 // says that one computed with 2C is not a bound. Errors: ErrConfig for another kind
 // of factors, ErrRound, ErrUnbounded.
 func (c Config) PublishedSensitivity(round int) (float64, error) {
-	if c.Factors != FactorsNoisy || c.Local {
+	if c.Factors != FactorsNoisy || c.params().Local {
 		return 0, fmt.Errorf("%w: factors take in no joint noise", ErrConfig)
 	}
 	if err := checkRound(round); err != nil {

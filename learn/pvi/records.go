@@ -33,7 +33,7 @@ type descent struct {
 
 // proposeRecords is the round of Optimisation, Analytic, Hybrid and the committees.
 func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st block) (Proposal, error) {
-	if t, _ := l.cfg.traits(); t.once && round != 1 {
+	if l.cfg.traits().once && round != 1 {
 		return Proposal{}, fmt.Errorf("a committee has one round: %w", ErrRound)
 	}
 	d, base, err := l.newDescent(ctx, q, st.rows[0])
@@ -74,12 +74,12 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 	}
 	base = c.floats(q)
 	prior := c.floats(c.Prior())
-	if c.Strategy == BCMSplit {
+	if b, ok := c.Strategy.(BCMSplit); ok {
 		for i := range prior {
-			prior[i] /= float64(c.Parties)
+			prior[i] /= float64(b.Parties)
 		}
 	}
-	if t, _ := c.traits(); t.once {
+	if c.traits().once {
 		d.cavity = append([]float64(nil), prior...)
 		addStart(c.space(), prior, l.weight*c.StartPrecision, c.StartSpread)
 		return d, prior, nil // not q, which a floor may have lifted
@@ -98,8 +98,9 @@ func (c Config) chart(site model.Site) (model.Chart, error) {
 		return model.NewCholeskyChart(linear), nil
 	}
 	if records, ok := site.(model.PerRecord); ok {
-		unit := c.sdUnit()
-		if c.Optimiser == Natural {
+		p := c.params()
+		unit := p.sdUnit()
+		if p.Optimiser == Natural {
 			unit = 1 // climb has units of its own
 		}
 		return model.NewMeanFieldChart(records, unit), nil
@@ -111,10 +112,11 @@ func (c Config) chart(site model.Site) (model.Chart, error) {
 // strategy has one, then the steps. first says that the party has settled no round.
 func (d *descent) run(q []float64, first bool) ([]float64, error) {
 	c := d.l.cfg
-	steps := c.Steps
-	if c.Strategy == Analytic || (c.Strategy == Hybrid && first) {
+	p := c.params()
+	steps := p.Steps
+	if name := c.name(); name == NameAnalytic || (name == NameHybrid && first) {
 		analytic, err := d.statistics()
-		if err != nil || c.Strategy == Analytic {
+		if err != nil || name == NameAnalytic {
 			return analytic, err
 		}
 		if q, err = c.proper(analytic); err != nil {
@@ -122,7 +124,7 @@ func (d *descent) run(q []float64, first bool) ([]float64, error) {
 		}
 		steps--
 	}
-	if c.Optimiser == Natural {
+	if p.Optimiser == Natural {
 		return d.climb(q, steps)
 	}
 	theta, g := make([]float64, len(q)), make([]float64, len(q))
@@ -135,8 +137,8 @@ func (d *descent) run(q []float64, first bool) ([]float64, error) {
 		if err := d.gradient(g, theta); err != nil {
 			return nil, err
 		}
-		if c.Optimiser == Proximal {
-			model.ProximalStep(theta, g, d.cavity, c.LearningRate, c.sdUnit())
+		if p.Optimiser == Proximal {
+			model.ProximalStep(theta, g, d.cavity, p.LearningRate, p.sdUnit())
 		} else {
 			d.chart.Pull(g, theta, d.cavity)
 			opt.Step(theta, g)
@@ -172,13 +174,13 @@ func (c Config) proper(natural []float64) ([]float64, error) {
 }
 
 func (c Config) optimiser() model.Optimiser {
-	switch c.Optimiser {
+	switch p := c.params(); p.Optimiser {
 	case Adagrad:
-		return model.NewAdagrad(c.Dim(), c.LearningRate)
+		return model.NewAdagrad(c.Dim(), p.LearningRate)
 	case SGD:
-		return model.NewSGD(c.LearningRate)
+		return model.NewSGD(p.LearningRate)
 	}
-	return model.NewAdam(c.Dim(), c.LearningRate)
+	return model.NewAdam(c.Dim(), c.params().LearningRate)
 }
 
 // gradient writes an unbiased estimate of the derivative of the expected
@@ -194,11 +196,11 @@ func (d *descent) gradient(g, theta []float64) error {
 func (d *descent) statistics() ([]float64, error) {
 	site, ok := d.site.(*model.LinearRecords)
 	if !ok {
-		return nil, fmt.Errorf("%w: strategy %q has no statistics here", ErrConfig, d.l.cfg.Strategy)
+		return nil, fmt.Errorf("%w: strategy %q has no statistics here", ErrConfig, d.l.cfg.name())
 	}
 	unit := 1.0
-	if c := d.l.cfg; c.Strategy == Hybrid && c.Clip > 0 {
-		unit = c.StatisticClip / c.Clip
+	if h, ok := d.l.cfg.Strategy.(Hybrid); ok && d.l.cfg.Clip > 0 {
+		unit = h.StatisticClip / d.l.cfg.Clip
 	}
 	out := make([]float64, len(d.cavity))
 	err := d.release(out, unit, func(rows []int, f func(int, []float64) error) error {

@@ -23,15 +23,23 @@ func noised(t testing.TB, l *Learner, variance uint64, seed byte) *Learner {
 
 // recordConfigs is a small configuration for every kind of release.
 func recordConfigs() map[string]Config {
-	logistic := methodConfigs()[Optimisation]
-	full := methodConfigs()[Hybrid]
+	logistic := methodConfigs()[NameOptimisation]
+	full := methodConfigs()[NameHybrid]
 	meanField := full
-	meanField.Family, meanField.Strategy, meanField.StatisticClip = gauss.MeanField, Optimisation, 0
+	meanField.Family = gauss.MeanField
+	meanField = as(meanField, NameOptimisation, func(p *Params) { p.StatisticClip = 0 })
 	fixedSize := logistic
-	fixedSize.Sampling, fixedSize.SampleRate = SamplingFixed, 0.3
+	fixedSize = as(fixedSize, fixedSize.name(), func(p *Params) {
+		p.Sampling = SamplingFixed
+		p.SampleRate = 0.3
+	})
 	natural := meanField
-	natural.Optimiser, natural.LearningRate, natural.SDUnit = Natural, 0.1, 5
-	return map[string]Config{"logistic": logistic, "natural": natural, "fixed size": fixedSize, "linear full": full, "linear mean-field": meanField, "analytic": methodConfigs()[Analytic]}
+	natural = as(natural, natural.name(), func(p *Params) {
+		p.Optimiser = Natural
+		p.LearningRate = 0.1
+		p.SDUnit = 5
+	})
+	return map[string]Config{"logistic": logistic, "natural": natural, "fixed size": fixedSize, "linear full": full, "linear mean-field": meanField, "analytic": methodConfigs()[NameAnalytic]}
 }
 
 // One record's exchange, however far, moves a release by at most the mechanism's
@@ -78,7 +86,7 @@ func TestOneRecordMovesAReleaseBySensitivity(t *testing.T) {
 				still++
 			}
 		}
-		if sampled := c.Sampling != SamplingNone; moved < 3 || (still > 3) != sampled {
+		if sampled := c.params().Sampling != SamplingNone; moved < 3 || (still > 3) != sampled {
 			t.Errorf("%s: %d trials moved, %d didn't", name, moved, still)
 		}
 		if closest < 0.9 {
@@ -120,9 +128,11 @@ func releases(t testing.TB, c Config, data Data, seed byte) (sums [][]int64) {
 // gradients (half of 2^-30, which Adam's division hardly enlarges).
 func TestFreeOptimisationIsPlainAdam(t *testing.T) {
 	plain := logisticConfig()
-	plain.Strategy, plain.Shards, plain.Clip, plain.Beta, plain.FracBits = Dataset, 1, 0, 0, 30
+	plain.Clip, plain.Beta = 0, 0
+	plain.FracBits = 30
+	plain = as(plain, NameDataset)
 	free := plain
-	free.Strategy, free.Local = Optimisation, true
+	free = as(free, NameOptimisation)
 	data := dense(plain, 3, 50)
 	a := propose(t, learner(t, plain, data, 1), 1, plain.Initial(), learner(t, plain, data, 1).InitialState())
 	l := noised(t, learner(t, free, data, 1), 0, 1)
@@ -140,15 +150,25 @@ func TestFreeOptimisationIsPlainAdam(t *testing.T) {
 // Without noise, Hybrid and Optimisation reach the exact posterior of linear
 // regression in the full family, and Analytic has it after one undamped round.
 func TestFreeLinearRecordsAreExact(t *testing.T) {
-	for s, rounds := range map[Strategy]int{Analytic: 1, Hybrid: 1, Optimisation: 40} {
+	for s, rounds := range map[StrategyName]int{NameAnalytic: 1, NameHybrid: 1, NameOptimisation: 40} {
 		c := linearConfig(gauss.Full)
-		c.Strategy, c.Local, c.FracBits, c.DampingBits, c.Features = s, true, 34, 10, 3
+		c.FracBits, c.DampingBits = 34, 10
+		c.Features = 3
+		c = as(c, s)
 		tolerance := 1e-8 // 2^-34 a record and coordinate
-		if s == Hybrid {
-			c.Steps, c.LearningRate = 1, 0.01
+		if s == NameHybrid {
+			c = as(c, c.name(), func(p *Params) {
+				p.Steps = 1
+				p.LearningRate = 0.01
+			})
 		}
-		if s == Optimisation {
-			c.Steps, c.LearningRate, c.Optimiser, c.NoiseSD = 100, 0.02, SGD, 1
+		if s == NameOptimisation {
+			c.NoiseSD = 1
+			c = as(c, c.name(), func(p *Params) {
+				p.Steps = 100
+				p.LearningRate = 0.02
+				p.Optimiser = SGD
+			})
 			tolerance = 1e-4
 		}
 		data := dense(c, 5, 40)
@@ -189,9 +209,9 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 			t.Errorf("%s: the noise has %v of its variance", name, r)
 		}
 	}
-	for _, s := range []Strategy{Dataset, Virtual, Averaging, Perturbation} {
+	for _, s := range []StrategyName{NameDataset, NameVirtual, NameAveraging, NamePerturbation} {
 		c := methodConfigs()[s]
-		c.Local = true
+		c = as(c, c.name(), func(p *Params) { p.Local = true })
 		silent, loud := noised(t, learner(t, c, Data{}, 1), 0, 1), noised(t, learner(t, c, Data{}, 1), variance, 1)
 		still := propose(t, silent, 1, c.Initial(), silent.InitialState())
 		var sum, count float64
@@ -211,7 +231,7 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 // A party that must noise its own update refuses to send one without, and noise
 // isn't asked for where it is joint.
 func TestLocalNoiseIsAskedFor(t *testing.T) {
-	c := methodConfigs()[Optimisation]
+	c := methodConfigs()[NameOptimisation]
 	l := learner(t, c, dense(c, 1, 20), 1)
 	if _, err := l.Propose(context.Background(), 1, c.Initial(), l.InitialState()); !errors.Is(err, ErrNoise) {
 		t.Errorf("without noise: %v", err)
@@ -231,9 +251,10 @@ func TestLocalNoiseIsAskedFor(t *testing.T) {
 // A released factor is the damped sum of what was sent, noise and all, and it is
 // what the next cavity divides out: a function of public numbers.
 func TestReleasedFactors(t *testing.T) {
-	for _, s := range []Strategy{Optimisation, Perturbation, Averaging, Virtual} {
+	for _, s := range []StrategyName{NameOptimisation, NamePerturbation, NameAveraging, NameVirtual} {
 		c := methodConfigs()[s]
-		c.Local, c.Factors = true, FactorsNoisy
+		c.Factors = FactorsNoisy
+		c = as(c, c.name(), func(p *Params) { p.Local = true })
 		l := noised(t, learner(t, c, dense(c, 2, 30), 1), 1<<36, 3)
 		state, want := l.InitialState(), make([]int64, c.Dim())
 		for round := 1; round <= 3; round++ {
@@ -252,7 +273,7 @@ func TestReleasedFactors(t *testing.T) {
 
 // What is sent stays within PerParty, however large the noise is.
 func TestReleasedUpdatesAreBounded(t *testing.T) {
-	for _, s := range []Strategy{Perturbation, Optimisation} {
+	for _, s := range []StrategyName{NamePerturbation, NameOptimisation} {
 		c := methodConfigs()[s]
 		c.UpdateClip = 0.125
 		m, err := c.Mechanism()
@@ -269,8 +290,11 @@ func TestReleasedUpdatesAreBounded(t *testing.T) {
 
 // Records of absurd size count as zero: a refusal would tell of them.
 func TestAbsurdRecordsCountAsZero(t *testing.T) {
-	c := methodConfigs()[Optimisation]
-	c.Sampling, c.SampleRate = SamplingNone, 0
+	c := methodConfigs()[NameOptimisation]
+	c = as(c, c.name(), func(p *Params) {
+		p.Sampling = SamplingNone
+		p.SampleRate = 0
+	})
 	data := dense(c, 2, 30)
 	without := Data{X: slices.Clone(data.X[c.Features:]), Y: slices.Clone(data.Y[1:])}
 	data.X[0] = math.MaxFloat64
@@ -283,12 +307,16 @@ func TestAbsurdRecordsCountAsZero(t *testing.T) {
 // A rate that is far too large diverges to an absurd update, bounded and without a
 // NaN: the round goes on, and so do the others.
 func TestDivergenceIsSurvived(t *testing.T) {
-	for _, c := range []Config{methodConfigs()[Optimisation], methodConfigs()[Hybrid]} {
-		c.Optimiser, c.LearningRate, c.Steps = SGD, 1000, 200
+	for _, c := range []Config{methodConfigs()[NameOptimisation], methodConfigs()[NameHybrid]} {
+		c = as(c, c.name(), func(p *Params) {
+			p.Optimiser = SGD
+			p.LearningRate = 1000
+			p.Steps = 200
+		})
 		l := noised(t, learner(t, c, dense(c, 2, 30), 1), 1<<40, 3)
 		p := propose(t, l, 1, c.Initial(), l.InitialState())
 		if !fixedpoint.NormSquaredAtMost(p.Update, DefaultUpdateClip<<20) {
-			t.Errorf("%s: norm %v", c.Strategy, norm(p.Update))
+			t.Errorf("%s: norm %v", c.name(), norm(p.Update))
 		}
 	}
 }

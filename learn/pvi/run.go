@@ -130,7 +130,7 @@ func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, cou
 		if err := addInto(sum, z); err != nil {
 			return fmt.Errorf("noise of party %d: %w", i, err)
 		}
-		if cfg.Factors == FactorsNoisy && !cfg.Local {
+		if cfg.Factors == FactorsNoisy && !cfg.params().Local {
 			if memos[i], err = learners[i].takeNoise(p.Memo, z); err != nil {
 				return fmt.Errorf("party %d: %w", i, err)
 			}
@@ -171,8 +171,8 @@ func checkRun(cfg Config, learners []*Learner) error {
 	if len(learners) == 0 {
 		return fmt.Errorf("%w: no learners", ErrConfig)
 	}
-	if cfg.Parties > 0 && len(learners) != cfg.Parties {
-		return fmt.Errorf("%w: %d learners, parties is %d", ErrConfig, len(learners), cfg.Parties)
+	if b, ok := cfg.Strategy.(BCMSplit); ok && len(learners) != b.Parties {
+		return fmt.Errorf("%w: %d learners, parties is %d", ErrConfig, len(learners), b.Parties)
 	}
 	for i, l := range learners {
 		if l.shared != cfg {

@@ -61,8 +61,8 @@ func run(t testing.TB, c Config, ls []*Learner, noise func(round, party int) []i
 func TestLinearFullIsExact(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		c := linearConfig(gauss.Full)
-		if c.Shards = shards; shards > 1 {
-			c.Strategy = Virtual
+		if shards > 1 {
+			c = as(c, NameVirtual, func(p *Params) { p.Shards = shards })
 		}
 		ls, all := parties(t, c, 3)
 		want := exactPosterior(c, all)
@@ -170,15 +170,21 @@ func globalVI(t *testing.T, c Config, all Data) (mean, sd []float64) {
 func TestLogisticReachesGlobalVI(t *testing.T) {
 	for _, name := range []string{"dataset", "virtual", "natural"} {
 		c := logisticConfig()
-		c.Clip, c.Beta, c.Steps, c.LearningRate, c.Damping, c.DampingDecay, c.FracBits = 0, 0, 200, 0.03, 0.3, 0, 30
-		strategy := Strategy(name)
-		if name == "natural" {
-			strategy, c.Optimiser, c.Steps, c.LearningRate = Virtual, Natural, 1, 1
-		}
-		if c.Strategy = strategy; strategy == Dataset {
-			c.Shards = 1
-		} else {
+		c.Clip, c.Beta = 0, 0
+		c.Damping, c.DampingDecay = 0.3, 0
+		c.FracBits = 30
+		c = as(c, c.name(), func(p *Params) {
+			p.Steps = 200
+			p.LearningRate = 0.03
+		})
+		switch name {
+		case "dataset":
+			c = as(c, NameDataset)
+		case "virtual":
 			c.Damping = 0.2
+		case "natural":
+			c.Damping = 0.2
+			c.Strategy = Virtual{Shards: 3, Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
 		}
 		ls, all := parties(t, c, 3)
 		mean, sd := globalVI(t, c, all)
@@ -349,7 +355,7 @@ func TestNonPrivate(t *testing.T) {
 		if err := c.Validate(); err != nil {
 			t.Error(err)
 		}
-		if c.Clip != 0 || c.Shards != 1 || c.Damping != tc.damping || c.Model != tc.cfg.Model || c.PriorPrecision != tc.cfg.PriorPrecision {
+		if c.Clip != 0 || c.params().Shards != 1 || c.Damping != tc.damping || c.Model != tc.cfg.Model || c.PriorPrecision != tc.cfg.PriorPrecision {
 			t.Errorf("%s %s, %d parties: %+v", tc.cfg.Model, tc.cfg.Family, tc.parties, c)
 		}
 	}

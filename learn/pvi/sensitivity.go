@@ -30,8 +30,8 @@ var ErrUnbounded = errors.New("updates are not clipped")
 // number of parties and add the noise's tail. Errors: ErrUnbounded, ErrOverflow.
 // With local noise it is UpdateClip's bound, which the noised update keeps.
 func (c Config) PerParty() (uint64, error) {
-	if !c.Local {
-		return c.bound(uint64(c.Shards))
+	if p := c.params(); !p.Local {
+		return c.bound(uint64(p.Shards))
 	}
 	if c.Clip == 0 {
 		return 0, ErrUnbounded
@@ -69,9 +69,9 @@ func (c Config) Sensitivity(r Relation) (uint64, error) {
 	case ReplaceRecord, AddRemoveRecord:
 		return c.bound(2)
 	case ReplaceParty:
-		return c.bound(2 * uint64(c.Shards))
+		return c.bound(2 * uint64(c.params().Shards))
 	case AddRemoveParty:
-		return c.bound(uint64(c.Shards))
+		return c.bound(uint64(c.params().Shards))
 	}
 	return 0, fmt.Errorf("%w: relation %q is unknown", ErrConfig, r)
 }

@@ -16,7 +16,8 @@ func TestShardsOf(t *testing.T) {
 		{300, 0, 0.1, 300}, {300, 0, 0, 300}, {300, 1, 0.1, 30}, {300, 1, 0.025, 8}, {300, 1, 0, 1}, {300, 1, 1, 300}, {300, 1, 1e-9, 1},
 		{400, 0.5, 0.25, 200}, {400, 2, 0.5, 100}, {1, 1, 0.5, 1},
 	} {
-		if c.Shards, c.ShardPower = tc.shards, tc.power; c.ShardsOf(tc.weight) != tc.want {
+		c.Strategy = Virtual{Shards: tc.shards, ShardPower: tc.power}
+		if c.ShardsOf(tc.weight) != tc.want {
 			t.Errorf("%+v: %d", tc, c.ShardsOf(tc.weight))
 		}
 	}
@@ -28,9 +29,17 @@ func TestShardsOf(t *testing.T) {
 // other sizes, under the plan's one configuration.
 func TestShardPower(t *testing.T) {
 	plain := logisticConfig()
-	plain.Shards, plain.Optimiser, plain.Steps, plain.LearningRate = 2, Natural, 1, 1
+	plain = as(plain, plain.name(), func(p *Params) {
+		p.Shards = 2
+		p.Optimiser = Natural
+		p.Steps = 1
+		p.LearningRate = 1
+	})
 	c := plain
-	c.Shards, c.ShardPower = 8, 1
+	c = as(c, c.name(), func(p *Params) {
+		p.Shards = 8
+		p.ShardPower = 1
+	})
 	data := dense(c, 1, 20)
 	a, b := learner(t, c, data, 0.25), learner(t, plain, data, 0.25)
 	sa, sb := a.InitialState(), b.InitialState()

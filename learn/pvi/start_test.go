@@ -14,12 +14,14 @@ import (
 // regression still reaches the exact posterior, since each party takes its share of
 // the start out. With declared shares that don't add up to 1, what is nobody's stays.
 func TestStartPrecisionIsTakenOut(t *testing.T) {
-	for _, s := range []Strategy{Dataset, Averaging, Virtual} {
+	for _, s := range []StrategyName{NameDataset, NameAveraging, NameVirtual} {
 		for _, declared := range []float64{1, 0.5} {
 			c := linearConfig(gauss.Full)
-			c.Strategy, c.Damping, c.StartPrecision, c.StartSpread = s, 0.5, 64, 0.25
-			if s != Dataset {
-				c.Shards = 3
+			c.Damping, c.StartPrecision = 0.5, 64
+			c.StartSpread = 0.25
+			c = as(c, s)
+			if s != NameDataset {
+				c = as(c, c.name(), func(p *Params) { p.Shards = 3 })
 			}
 			var ls []*Learner
 			var all Data
@@ -50,8 +52,15 @@ func TestStartPrecisionIsTakenOut(t *testing.T) {
 // posterior is, from any start.
 func TestStartPrecisionOfOptimisation(t *testing.T) {
 	c := linearConfig(gauss.Full)
-	c.Strategy, c.Local, c.Features, c.NoiseSD, c.StartPrecision = Optimisation, true, 2, 1, 16
-	c.FracBits, c.DampingBits, c.Steps, c.LearningRate, c.Optimiser = 34, 10, 100, 0.02, SGD
+	c.Features, c.NoiseSD = 2, 1
+	c.StartPrecision = 16
+	c = as(c, NameOptimisation)
+	c.FracBits, c.DampingBits = 34, 10
+	c = as(c, c.name(), func(p *Params) {
+		p.Steps = 100
+		p.LearningRate = 0.02
+		p.Optimiser = SGD
+	})
 	data := dense(c, 5, 40)
 	h := run(t, c, []*Learner{noised(t, learner(t, c, data, 1), 0, 1)}, nil, 30)
 	if got := -2 * c.floats(c.Initial())[c.Features]; got != 17 {
@@ -85,7 +94,7 @@ func TestStartSpread(t *testing.T) {
 		broken := c
 		bad(&broken)
 		if err := broken.Validate(); !errors.Is(err, ErrConfig) {
-			t.Errorf("%+v: %v", broken.Method, err)
+			t.Errorf("%+v: %v", broken, err)
 		}
 	}
 }

@@ -51,9 +51,9 @@ type shares struct {
 // factor is Shards times what it took in (the divided updates), or the party's
 // released one, and w is the party's share.
 func (c Config) shares(weight float64) shares {
-	n := float64(c.Shards)
+	n := float64(c.params().Shards)
 	s := shares{stored: 1, tied: weight / n, mean: 1}
-	switch averaging := c.Strategy == Averaging; {
+	switch averaging := c.name() == NameAveraging; {
 	case averaging && c.released():
 		s.tied, s.mean = weight, n
 	case averaging:

@@ -23,8 +23,11 @@ func (c Config) Predictive(raw []int64, noise float64) (*pvi.Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	like := pvi.Config{Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset, Features: c.Features, Shards: 1, PriorPrecision: c.PriorPrecision,
-		PrecisionFloor: c.PriorPrecision, FracBits: 16, DampingBits: 16, Damping: 1, NoiseSD: c.NoiseSD}
+	like := pvi.Config{
+		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: c.Features,
+		PriorPrecision: c.PriorPrecision, PrecisionFloor: c.PriorPrecision, FracBits: 16,
+		DampingBits: 16, Damping: 1, NoiseSD: c.NoiseSD,
+	}
 	if s.rounds == 0 {
 		if like.NoiseSD == 0 {
 			like.NoiseSD = 1

@@ -30,8 +30,11 @@ func (c constant) Updates(context.Context, pvi.OutsideWork) ([][]float64, error)
 func TestExternalModelInAPlan(t *testing.T) {
 	c := rig.AppCases(t)["virtual"]
 	l := *c.App.(*app.PVI)
-	l.PVI = pvi.Config{Model: pvi.External, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: 4, Shards: 1, Parameters: 2, PriorPrecision: 1,
-		PrecisionFloor: 1, Clip: 0.5, FracBits: 20, DampingBits: 16, Damping: 1}
+	l.PVI = pvi.Config{
+		Model: pvi.External, Family: gauss.MeanField, Strategy: pvi.Dataset{}, Features: 4,
+		Parameters: 2, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20,
+		DampingBits: 16, Damping: 1,
+	}
 	list, _ := rig.Members(t, len(c.Parts), 3)
 	ts := rig.Terms(list)
 	ts.Noise, ts.Epsilon, ts.Delta = protocol.NoiseParty, 2, 1e-5

@@ -76,8 +76,8 @@ func (l *PVI) Check(p *protocol.Plan) error {
 	if len(l.Weights) != p.Parties() {
 		return fmt.Errorf("%d weights for %d parties", len(l.Weights), p.Parties())
 	}
-	if l.PVI.Parties != 0 && l.PVI.Parties != p.Parties() {
-		return fmt.Errorf("the prior is split among %d members, the plan has %d parties", l.PVI.Parties, p.Parties())
+	if split, ok := l.PVI.Strategy.(pvi.BCMSplit); ok && split.Parties != p.Parties() {
+		return fmt.Errorf("the prior is split among %d members, the plan has %d parties", split.Parties, p.Parties())
 	}
 	if err := checkSchema(l.Schema, l.PVI.Features); err != nil || p.Noise == protocol.NoiseNone {
 		return err
@@ -93,7 +93,7 @@ func (l *PVI) checkPlaces() error {
 	if err != nil || schema.Missing != dataset.Drop {
 		return err
 	}
-	if l.PVI.Shards > 1 || l.PVI.Sampling == pvi.SamplingFixed {
+	if own := l.PVI.Strategy.Params(); own.Shards > 1 || own.Sampling == pvi.SamplingFixed {
 		return fmt.Errorf("the schema drops records with missing values, which moves others between shards or changes the size of a draw: missing must be zero or refuse")
 	}
 	return nil
@@ -119,7 +119,7 @@ func (l *PVI) Join(s PartyConfig) (Party, error) {
 			return nil, err
 		}
 	}
-	if l.PVI.Local {
+	if l.PVI.Strategy.Params().Local {
 		if p, err = p.WithNoise(s.Plan.Variance, s.Rand); err != nil {
 			return nil, err
 		}

@@ -30,7 +30,10 @@ func TestDroppedRecordsMoveNobody(t *testing.T) {
 		_, err := ts.Plan(&l)
 		return err
 	}
-	one := func(c *pvi.Config) { c.Strategy, c.Shards = pvi.Dataset, 1 }
+	one := func(c *pvi.Config) {
+		fit := c.Strategy.Params()
+		c.Strategy = pvi.Dataset{Fit: pvi.Fit{Steps: fit.Steps, LearningRate: fit.LearningRate}}
+	}
 	if err := plan(protocol.NoiseParty, func(*pvi.Config) {}); err == nil || !strings.Contains(err.Error(), "drops records") || protocol.ClassOf(err) != protocol.ClassInput {
 		t.Errorf("five shards and dropped records: %v", err)
 	}
@@ -42,7 +45,10 @@ func TestDroppedRecordsMoveNobody(t *testing.T) {
 	}
 	fixed := func(c *pvi.Config) {
 		*c = rig.AppCases(t)["optimisation"].App.(*app.PVI).PVI
-		c.Sampling = pvi.SamplingFixed
+		var err error
+		if *c, err = c.Adjusted(func(p *pvi.Params) { p.Sampling = pvi.SamplingFixed }); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := plan(protocol.NoiseLocal, fixed); err == nil || !strings.Contains(err.Error(), "drops records") {
 		t.Errorf("draws of fixed size: %v", err)

@@ -2,6 +2,7 @@ package terms
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"choir/learn/dataset"
@@ -53,15 +54,16 @@ func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (app.Spec, e
 		return nil, err
 	}
 	prior := orElse(l.PriorPrecision, 1)
-	cfg := pvi.Config{Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Strategy: pvi.Strategy(l.Strategy), Features: schema.Dim(),
-		Shards: max(1, l.Shards), ShardPower: l.ShardPower, PriorPrecision: prior, PrecisionFloor: orElse(l.PrecisionFloor, prior), NoiseSD: l.NoiseSD,
-		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread, Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16,
-		Damping: l.Damping, DampingDecay: l.DampingDecay, Beta: l.Beta, Steps: l.Steps, LearningRate: l.LearningRate}
-	cfg.Method = pvi.Method{Factors: pvi.Factors(l.Factors), Optimiser: pvi.Optimiser(l.Optimiser), Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate,
-		StartPrecision: l.StartPrecision, StartSpread: l.StartSpread, SDUnit: l.SDUnit, StatisticClip: l.StatisticClip, UpdateClip: l.UpdateClip}
-	cfg.Local = c.Privacy.Noise == "local" || cfg.Strategy.Local()
-	if cfg.Strategy == pvi.BCMSplit {
-		cfg.Parties = len(c.Parties)
+	cfg := pvi.Config{
+		Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Features: schema.Dim(),
+		PriorPrecision: prior, PrecisionFloor: orElse(l.PrecisionFloor, prior), NoiseSD: l.NoiseSD,
+		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread,
+		Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16, Damping: l.Damping, DampingDecay: l.DampingDecay,
+		Beta: l.Beta, Factors: pvi.Factors(l.Factors), StartPrecision: l.StartPrecision, StartSpread: l.StartSpread,
+		UpdateClip: l.UpdateClip,
+	}
+	if cfg.Strategy, err = l.strategy(c); err != nil {
+		return nil, err
 	}
 	weights := l.Weights
 	if weights == nil {
@@ -70,6 +72,24 @@ func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (app.Spec, e
 		}
 	}
 	return &app.PVI{Version: 1, PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical)}, nil
+}
+
+// strategy returns the strategy with its parameters.
+func (l *LearningConfig) strategy(c *PlanConfig) (pvi.Strategy, error) {
+	name := pvi.StrategyName(l.Strategy)
+	p := pvi.Params{
+		Shards: max(1, l.Shards), ShardPower: l.ShardPower, Local: c.Privacy.Noise == "local" || name.Local(),
+		Optimiser: pvi.Optimiser(l.Optimiser), SDUnit: l.SDUnit, Steps: l.Steps, LearningRate: l.LearningRate,
+		Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate, StatisticClip: l.StatisticClip,
+	}
+	if name == pvi.NameBCMSplit {
+		p.Parties = len(c.Parties)
+	}
+	s, err := p.Strategy(name)
+	if err != nil {
+		return nil, fmt.Errorf("parameters: %w", err)
+	}
+	return s, nil
 }
 
 // GlobalConfig describes a plan of global inference; see global.Config for the fields'

@@ -63,21 +63,29 @@ func learning(schema json.RawMessage, d *experiment.Data, c pvi.Config) app.Spec
 // single is virtual clients as on Adult (experiment paper4-adult).
 func single() method {
 	return method{"virtual clients, one a row", 20, func(schema json.RawMessage, d *experiment.Data) app.Spec {
-		return learning(schema, d, pvi.Config{Strategy: pvi.Virtual, Shards: d.Train.Rows(), ShardPower: 1, PrecisionFloor: 100, Clip: 0.75, Damping: 0.18, Steps: 1, LearningRate: 1,
-			Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}})
+		return learning(schema, d, pvi.Config{
+			Strategy:       pvi.Virtual{Shards: d.Train.Rows(), ShardPower: 1, Fit: pvi.Fit{Steps: 1, LearningRate: 1, Optimiser: pvi.Natural}},
+			PrecisionFloor: 100, Clip: 0.75, Damping: 0.18, StartPrecision: 150,
+		})
 	}, "the setting for Adult: one natural-gradient step, C 0.75, damping 0.18, precision 150 to start with, precisions of at least 100, 20 rounds"}
 }
 
 func demonstration() method {
 	return method{"virtual clients, 400 each", 15, func(schema json.RawMessage, d *experiment.Data) app.Spec {
-		return learning(schema, d, pvi.Config{Strategy: pvi.Virtual, Shards: 400, PrecisionFloor: 1, Clip: 0.1, Damping: 0.2, DampingDecay: 0.2, Beta: 0.9, Steps: 5, LearningRate: 0.05})
+		return learning(schema, d, pvi.Config{
+			Strategy:       pvi.Virtual{Shards: 400, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
+			PrecisionFloor: 1, Clip: 0.1, Damping: 0.2, DampingDecay: 0.2, Beta: 0.9,
+		})
 	}, "the demonstration's defaults: C 0.1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), beta 0.9, 15 rounds"}
 }
 
 // datasetLevel is one factor a party: every party's update is clipped as a whole.
 func datasetLevel() method {
 	return method{"dataset level", 15, func(schema json.RawMessage, d *experiment.Data) app.Spec {
-		return learning(schema, d, pvi.Config{Strategy: pvi.Dataset, Shards: 1, PrecisionFloor: 1, Clip: 1, Damping: 0.2, DampingDecay: 0.2, Steps: 5, LearningRate: 0.05})
+		return learning(schema, d, pvi.Config{
+			Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}}, PrecisionFloor: 1,
+			Clip: 1, Damping: 0.2, DampingDecay: 0.2,
+		})
 	}, "C 1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), 15 rounds"}
 }
 
@@ -205,8 +213,12 @@ func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, s
 
 // without is variational inference on all rows at one place, without privacy.
 func without(ctx context.Context, d *experiment.Data, schema []byte) (pvi.Scores, error) {
-	cfg := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: d.Schema.Dim(), Shards: 1, PriorPrecision: 1, PrecisionFloor: 1,
-		FracBits: 24, DampingBits: 16, Damping: 1, Steps: 200, LearningRate: 0.05}
+	cfg := pvi.Config{
+		Model: pvi.Logistic, Family: gauss.MeanField,
+		Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 200, LearningRate: 0.05}},
+		Features: d.Schema.Dim(), PriorPrecision: 1, PrecisionFloor: 1, FracBits: 24,
+		DampingBits: 16, Damping: 1,
+	}
 	run := bed.Run{Name: "without privacy", App: &app.PVI{Version: 1, Schema: schema, Weights: []float64{1}, PVI: cfg}, Parts: []pvi.Data{d.Train}, Rounds: 1}
 	out, err := run.Do(ctx)
 	if err != nil {

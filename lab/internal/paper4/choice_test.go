@@ -20,7 +20,12 @@ func candidates(t *testing.T) []*pvi.Posterior {
 	t.Helper()
 	var all []*pvi.Posterior
 	for _, w := range [][]float64{{-3, 1}, {0, 0}, {3, 1}} {
-		c := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Dataset, Features: 2, Shards: 1, PriorPrecision: 1, PrecisionFloor: 1, Clip: 1, FracBits: 20, DampingBits: 16, Damping: 1, Steps: 1, LearningRate: 1}
+		c := pvi.Config{
+			Model: pvi.Logistic, Family: gauss.MeanField,
+			Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 1, LearningRate: 1}}, Features: 2,
+			PriorPrecision: 1, PrecisionFloor: 1, Clip: 1, FracBits: 20, DampingBits: 16,
+			Damping: 1,
+		}
 		p, err := c.PosteriorAt([]float64{100 * w[0], 100 * w[1], -50, -50})
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func eightyTwenty() protocol8020 {
 	c.about, c.notes = about8020(), notes8020()
 	v := choice{name: "virtual clients", settings: "20 rounds, virtual clients of 1 record each, one natural-gradient step, damping 0.2, precision 150 to start with, precisions of at least 150; C 0.5, 1 or 2"}
 	for _, clip := range []float64{0.5, 1, 2} {
-		v.add(clip, virtual(pvi.Config{Clip: clip, Damping: 0.2, PrecisionFloor: 150, Method: pvi.Method{StartPrecision: 150}}, 1, 20))
+		v.add(clip, virtual(pvi.Config{Clip: clip, Damping: 0.2, PrecisionFloor: 150, StartPrecision: 150}, 1, 20))
 	}
 	g := choice{name: "global VI over secure sums", settings: "1000 rounds, joint Poisson samples at rate 0.02, Adam at 0.015, first standard deviation 0.1, averaging 3; C 2, 3 or 4.5"}
 	for _, clip := range []float64{2, 3, 4.5} {

@@ -25,7 +25,7 @@ const (
 
 func figure4() comparison {
 	return comparison{name: "paper4-bnn", title: "A Bayesian neural network on Adult, 10 clients, (2, 1e-5)", figure: "Figure 4", parties: 10, epsilon: networkBudget, half: true, splits: splits(),
-		methods: []method{networkOptimisation(), networkGlobal(), networkVirtual(), networkAveraging(), networkCommittee(pvi.BCMSame, "BCM same"), networkCommittee(pvi.BCMSplit, "BCM split")},
+		methods: []method{networkOptimisation(), networkGlobal(), networkVirtual(), networkAveraging(), networkCommittee("BCM same", false), networkCommittee("BCM split", true)},
 		about:   aboutNetwork(), notes: searchedNetwork()}
 }
 
@@ -48,12 +48,13 @@ func (t task) network(c pvi.Config) app.Spec {
 // to the root of a party's share.
 func networkOptimisation() method {
 	const rounds, power = 40, 0.5
-	c := pvi.Config{Strategy: pvi.Optimisation, Shards: 1, Clip: 4, Damping: 0.3, DampingDecay: 0.05, Steps: 5, LearningRate: 1e-4,
-		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.05, StartPrecision: 200, StartSpread: 0.1}}
+	o := pvi.Optimisation{Optimiser: pvi.SGD, SDUnit: 0.1, Steps: 5, LearningRate: 1e-4,
+		Sampling: pvi.SamplingPoisson, SampleRate: 0.05}
+	c := pvi.Config{Strategy: o, Clip: 4, Damping: 0.3, DampingDecay: 0.05, StartPrecision: 200, StartSpread: 0.1}
 	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds, few: true, power: power, bars: withinFigure4(),
 		app: func(t task) app.Spec { return t.network(c) },
 		settings: fmt.Sprintf("%d hidden units, prior N(0, I); factors begin with a precision of %g together around fixed means within %g of 0; %d rounds of %d SGD steps of %g (10 w)^%g at a client with the share w of the records, 2 samples of the hidden layer for a record, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g, damping %g / (1 + %g (s-1))",
-			hidden, c.StartPrecision, c.StartSpread, rounds, c.Steps, c.LearningRate, power, c.SampleRate, c.Clip, c.SDUnit, c.Damping, c.DampingDecay)}
+			hidden, c.StartPrecision, c.StartSpread, rounds, o.Steps, o.LearningRate, power, o.SampleRate, c.Clip, o.SDUnit, c.Damping, c.DampingDecay)}
 }
 
 // networkGlobal is global inference by secure gradient sums.
@@ -74,20 +75,19 @@ func networkGlobal() method {
 // networkShards is what virtual clients and local averaging have in common: shards of
 // some twenty records, one natural-gradient step, noise-free factors. each is the clip of a
 // shard's part of the sum.
-func networkShards(s pvi.Strategy, each float64) pvi.Config {
-	return pvi.Config{Strategy: s, Clip: each, FracBits: sessionterms.GridFor(each), Damping: 0.06, DampingDecay: 0.05, Steps: 1, LearningRate: 1, PrecisionFloor: 200,
-		Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 200, StartSpread: 0.4}}
+func networkShards(each float64) pvi.Config {
+	return pvi.Config{Clip: each, FracBits: sessionterms.GridFor(each), Damping: 0.06, DampingDecay: 0.05,
+		PrecisionFloor: 200, StartPrecision: 200, StartSpread: 0.4}
 }
 
 // networkVirtual is virtual clients.
 func networkVirtual() method {
 	const rounds, records = 20, 20
-	c := networkShards(pvi.Virtual, 6)
-	c.ShardPower = 1
+	c := networkShards(6)
 	return method{name: "virtual clients", paper: "virtual clients", rounds: rounds, few: true,
 		app: func(t task) app.Spec {
 			c := c
-			c.Shards = t.rows / records
+			c.Strategy = pvi.Virtual{Shards: t.rows / records, ShardPower: 1, Fit: oneStep()}
 			return t.network(c)
 		},
 		settings: fmt.Sprintf("%d rounds, virtual clients of %d records each, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), factors begin with a precision of %g together around fixed means within %g of 0, precisions of at least %g",
@@ -97,25 +97,25 @@ func networkVirtual() method {
 // networkAveraging is local averaging in the form with a proof, with half as many shards in all.
 func networkAveraging() method {
 	const rounds, shards = 20, 61
-	c := networkShards(pvi.Averaging, 6)
+	c := networkShards(6)
 	each := c.Clip
-	c.Shards, c.Clip = shards, each*shards
+	c.Clip = each * shards
+	c.Strategy = pvi.Averaging{Shards: shards, Fit: oneStep()}
 	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true, app: func(t task) app.Spec { return t.network(c) },
 		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for a shard's part of the mean; damping, start and precisions as with virtual clients", rounds, shards, each)}
 }
 
 // networkCommittee is one round of DP optimisation at every client by itself, whose steps
 // begin at the same fixed means.
-func networkCommittee(s pvi.Strategy, name string) method {
-	c := pvi.Config{Strategy: s, Shards: 1, Clip: 3, Damping: 1, Steps: 100, LearningRate: 1e-4,
-		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.1, Sampling: pvi.SamplingPoisson, SampleRate: 0.05, StartPrecision: 200, StartSpread: 0.25}}
+func networkCommittee(name string, split bool) method {
+	o := pvi.Optimisation{Optimiser: pvi.SGD, SDUnit: 0.1, Steps: 100, LearningRate: 1e-4,
+		Sampling: pvi.SamplingPoisson, SampleRate: 0.05}
+	c := pvi.Config{Clip: 3, Damping: 1, StartPrecision: 200, StartSpread: 0.25}
 	return method{name: name, paper: name, rounds: 1, few: true, app: func(t task) app.Spec {
 		c := c
-		if s == pvi.BCMSplit {
-			c.Parties = t.parties
-		}
+		c.Strategy = committeeOf(o, split, t.parties)
 		return t.network(c)
-	}, settings: fmt.Sprintf("%d SGD steps of %g from the prior with a precision of %g around fixed means within %g of 0, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g", c.Steps, c.LearningRate, c.StartPrecision, c.StartSpread, c.SampleRate, c.Clip, c.SDUnit)}
+	}, settings: fmt.Sprintf("%d SGD steps of %g from the prior with a precision of %g around fixed means within %g of 0, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g", o.Steps, o.LearningRate, c.StartPrecision, c.StartSpread, o.SampleRate, c.Clip, o.SDUnit)}
 }
 
 // withinFigure4 is the paper's DP optimisation less one standard error, as far as it could

@@ -43,7 +43,7 @@ func bar(balanced, unbalanced1, unbalanced2 pair) map[string]pair {
 }
 
 func ten() comparison {
-	v := virtual(pvi.Config{Clip: 0.75, Damping: 0.18, PrecisionFloor: 100, Method: pvi.Method{StartPrecision: 150}}, 1, 20)
+	v := virtual(pvi.Config{Clip: 0.75, Damping: 0.18, PrecisionFloor: 100, StartPrecision: 150}, 1, 20)
 	v.bars = bar(pair{0.843, -0.336}, pair{0.840, -0.345}, pair{0.842, -0.339})
 	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000)
 	g.bars = bar(pair{0.849, -0.328}, pair{0.849, -0.328}, pair{0.849, -0.328})

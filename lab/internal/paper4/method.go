@@ -105,9 +105,8 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 			test = pvi.Data{X: test.X[:2000*t.features], Y: test.Y[:2000]}
 		}
 		if l, ok := r.App.(*app.PVI); ok {
-			l.PVI.Steps = min(l.PVI.Steps, 5)
-			if m.few && l.PVI.Shards > 1 {
-				l.PVI.Shards = 20
+			if l.PVI, err = l.PVI.Adjusted(m.shrink); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
@@ -119,6 +118,14 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	return tr, out, nil
 }
 
+// shrink makes a session small enough for a test.
+func (m method) shrink(p *pvi.Params) {
+	p.Steps = min(p.Steps, 5)
+	if m.few && p.Shards > 1 {
+		p.Shards = 20
+	}
+}
+
 // rated has every party take steps of its own size.
 func (m method) rated(a app.Spec, t task) func(app.PartyConfig) (app.Party, error) {
 	return func(s app.PartyConfig) (app.Party, error) {
@@ -127,7 +134,13 @@ func (m method) rated(a app.Spec, t task) func(app.PartyConfig) (app.Party, erro
 			return nil, fmt.Errorf("%s: steps of a party's own size are for DP-PVI", m.name)
 		}
 		own := *l
-		own.PVI.LearningRate *= math.Pow(t.weights[s.Party]*float64(t.parties), m.power)
+		var err error
+		own.PVI, err = l.PVI.Adjusted(func(p *pvi.Params) {
+			p.LearningRate *= math.Pow(t.weights[s.Party]*float64(t.parties), m.power)
+		})
+		if err != nil {
+			return nil, err
+		}
 		return own.Join(s)
 	}
 }
@@ -147,16 +160,18 @@ func (t task) pvi(c pvi.Config) app.Spec {
 // virtual is virtual clients of so many records each, at every client alike, with
 // noise-free factors and one natural-gradient step.
 func virtual(c pvi.Config, records, rounds int) method {
-	c.Strategy, c.ShardPower, c.Optimiser, c.Steps, c.LearningRate = pvi.Virtual, 1, pvi.Natural, 1, 1
 	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: rounds,
 		app: func(t task) app.Spec {
 			c := c
-			c.Shards = t.rows / records
+			c.Strategy = pvi.Virtual{Shards: t.rows / records, ShardPower: 1, Fit: oneStep()}
 			return t.pvi(c)
 		},
 		settings: fmt.Sprintf("%d rounds, virtual clients of %d record(s) each, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), beta %g, precision %g to start with, precisions of at least %g",
 			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.Beta, c.StartPrecision, c.PrecisionFloor)}
 }
+
+// oneStep is one natural-gradient step all the way.
+func oneStep() pvi.Fit { return pvi.Fit{Optimiser: pvi.Natural, Steps: 1, LearningRate: 1} }
 
 // globalVI is global inference by secure gradient sums over joint samples.
 func globalVI(c global.Config, rounds int) method {
@@ -176,14 +191,16 @@ func globalVI(c global.Config, rounds int) method {
 
 // partitioned is PVI without privacy: every party's own fit, damped.
 func partitioned() method {
-	c := pvi.Config{Strategy: pvi.Dataset, Shards: 1, FracBits: 24, Damping: 0.3, Steps: 5, LearningRate: 0.2, Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}}
+	fit := pvi.Fit{Optimiser: pvi.Natural, Steps: 5, LearningRate: 0.2}
+	c := pvi.Config{Strategy: pvi.Dataset{Fit: fit}, FracBits: 24, Damping: 0.3, StartPrecision: 150}
 	return method{name: "PVI without privacy", rounds: 40, free: true, app: func(t task) app.Spec { return t.pvi(c) },
-		settings: fmt.Sprintf("40 rounds of %d natural-gradient steps of %g at every client's rows, damping %g, in the clear", c.Steps, c.LearningRate, c.Damping)}
+		settings: fmt.Sprintf("40 rounds of %d natural-gradient steps of %g at every client's rows, damping %g, in the clear", fit.Steps, fit.LearningRate, c.Damping)}
 }
 
 // together is variational inference on all rows at one place.
 func together() method {
-	c := pvi.Config{Strategy: pvi.Dataset, Shards: 1, FracBits: 24, Damping: 1, Steps: 250, LearningRate: 0.1, Method: pvi.Method{Optimiser: pvi.Natural, StartPrecision: 150}}
+	fit := pvi.Fit{Optimiser: pvi.Natural, Steps: 250, LearningRate: 0.1}
+	c := pvi.Config{Strategy: pvi.Dataset{Fit: fit}, FracBits: 24, Damping: 1, StartPrecision: 150}
 	return method{name: "global VI without privacy", rounds: 1, free: true, joined: true, app: func(t task) app.Spec { return t.pvi(c) },
-		settings: fmt.Sprintf("%d natural-gradient steps of %g on all rows, in the clear", c.Steps, c.LearningRate)}
+		settings: fmt.Sprintf("%d natural-gradient steps of %g on all rows, in the clear", fit.Steps, fit.LearningRate)}
 }

@@ -96,14 +96,16 @@ func (p problem) exact() (*pvi.Posterior, error) {
 			natural[1] -= x * x / (p.sd * p.sd) / 2
 		}
 	}
-	return p.config(pvi.Config{Strategy: pvi.Dataset, Damping: 1, FracBits: 20}).PosteriorAt(natural)
+	return p.config(pvi.Config{
+		Strategy: pvi.Dataset{}, Damping: 1, FracBits: 20,
+	}).PosteriorAt(natural)
 }
 
 func (p problem) config(c pvi.Config) pvi.Config {
 	if c.Family == "" {
 		c.Family = gauss.Full
 	}
-	c.Model, c.Features, c.Shards = pvi.Linear, 1, 1
+	c.Model, c.Features = pvi.Linear, 1
 	c.PriorPrecision, c.PrecisionFloor, c.NoiseSD, c.DampingBits = prior, prior, p.sd, 16
 	if c.FracBits == 0 {
 		c.FracBits = terms.GridFor(c.Clip)

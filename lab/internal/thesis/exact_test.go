@@ -17,7 +17,9 @@ func TestExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := p.run(t.Context(), "exact", 1, pvi.Config{Strategy: pvi.Dataset, Damping: 1, FracBits: 36}, 1, 0, study.Options{Transport: bed.Clear})
+	tr, err := p.run(t.Context(), "exact", 1, pvi.Config{
+		Strategy: pvi.Dataset{}, Damping: 1, FracBits: 36,
+	}, 1, 0, study.Options{Transport: bed.Clear})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,18 +37,25 @@ type figure struct {
 }
 
 func datasetLevel(c, damping float64) pvi.Config {
-	return pvi.Config{Strategy: pvi.Dataset, Clip: c, Damping: damping}
+	return pvi.Config{
+		Strategy: pvi.Dataset{}, Clip: c, Damping: damping,
+	}
 }
 
 func analytic(c, damping float64) pvi.Config {
-	return pvi.Config{Strategy: pvi.Analytic, Clip: c, Damping: damping, Method: pvi.Method{Local: true}}
+	return pvi.Config{
+		Strategy: pvi.Analytic{}, Clip: c, Damping: damping,
+	}
 }
 
 // descent starts at a precision of 200, what 50 points of unit variance under noise of
 // 0.5 are expected to give.
 func descent() pvi.Config {
-	return pvi.Config{Strategy: pvi.Optimisation, Family: gauss.MeanField, Clip: 5, Damping: 0.5, DampingDecay: 0.05, Steps: 10, LearningRate: 1e-3,
-		Method: pvi.Method{Local: true, Optimiser: pvi.Proximal, StartPrecision: 200, SDUnit: 0.003}}
+	return pvi.Config{
+		Strategy: pvi.Optimisation{Steps: 10, LearningRate: 1e-3, Optimiser: pvi.Proximal, SDUnit: 0.003},
+		Family:   gauss.MeanField, Clip: 5, Damping: 0.5, DampingDecay: 0.05,
+		StartPrecision: 200,
+	}
 }
 
 // asInThesis is the noise over the clip in the thesis's runs.

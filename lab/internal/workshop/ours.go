@@ -31,9 +31,13 @@ func ourUpdates(epsilon float64) int { return int(math.Round(120*epsilon)) - 20 
 // gradient as one of many and less to say, so that its steps are shorter by a power of
 // its public share.
 func ours(features int, share float64) pvi.Config {
-	return pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Optimisation, Features: features, Shards: 1, PriorPrecision: 1, PrecisionFloor: 1,
-		DampingBits: 16, Damping: 0.4, DampingDecay: 0.005, Clip: ourClip, FracBits: terms.GridFor(ourClip), Steps: ourSteps, LearningRate: ourStep * math.Pow(share*clients, ourPower),
-		Method: pvi.Method{Local: true, Optimiser: pvi.SGD, SDUnit: 0.2, Sampling: pvi.SamplingPoisson, SampleRate: ourRate, StartPrecision: 300}}
+	return pvi.Config{
+		Model: pvi.Logistic, Family: gauss.MeanField,
+		Strategy: pvi.Optimisation{Steps: ourSteps, LearningRate: ourStep * math.Pow(share*clients, ourPower), Optimiser: pvi.SGD, SDUnit: 0.2, Sampling: pvi.SamplingPoisson, SampleRate: ourRate},
+		Features: features, PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16,
+		Damping: 0.4, DampingDecay: 0.005, Clip: ourClip, FracBits: terms.GridFor(ourClip),
+		StartPrecision: 300,
+	}
 }
 
 // noiseWithin is the least noise, over the clip, whose releases stay within epsilon by the

@@ -70,7 +70,10 @@ func (d distribution) delta(client int) float64 { return d.deltas[min(1, 2*clien
 // published is the authors' method in Choir's terms: Adagrad on per-record gradients with
 // secret Poisson samples, every client with all of its noise by itself.
 func published(features int) pvi.Config {
-	return pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Optimisation, Features: features, Shards: 1, PriorPrecision: 1, PrecisionFloor: 1,
-		DampingBits: 16, Damping: 0.1, Clip: clip, FracBits: terms.GridFor(clip), Steps: steps, LearningRate: 0.03,
-		Method: pvi.Method{Local: true, Optimiser: pvi.Adagrad, Sampling: pvi.SamplingPoisson, SampleRate: rate, StartPrecision: 100}}
+	return pvi.Config{
+		Model: pvi.Logistic, Family: gauss.MeanField,
+		Strategy: pvi.Optimisation{Steps: steps, LearningRate: 0.03, Optimiser: pvi.Adagrad, Sampling: pvi.SamplingPoisson, SampleRate: rate},
+		Features: features, PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16,
+		Damping: 0.1, Clip: clip, FracBits: terms.GridFor(clip), StartPrecision: 100,
+	}
 }

@@ -46,12 +46,18 @@ func SchemaOf(t testing.TB, features int, classes bool) json.RawMessage {
 func AppCases(t *testing.T) map[string]AppCase {
 	classes, lines := randomParts(3, 40, 4, true), randomParts(3, 40, 4, false)
 	thirds := []float64{0.25, 0.25, 0.5}
-	virtual := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual, Features: 4, Shards: 5, PriorPrecision: 1, PrecisionFloor: 1,
-		Clip: 0.1, FracBits: 24, DampingBits: 16, Damping: 0.3, DampingDecay: 0.1, Beta: 0.5, Steps: 5, LearningRate: 0.05}
+	virtual := pvi.Config{
+		Model: pvi.Logistic, Family: gauss.MeanField,
+		Strategy: pvi.Virtual{Shards: 5, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
+		Features: 4, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.1, FracBits: 24,
+		DampingBits: 16, Damping: 0.3, DampingDecay: 0.1, Beta: 0.5,
+	}
 	perturbation := virtual
-	perturbation.Strategy, perturbation.Shards, perturbation.Beta, perturbation.Local = pvi.Perturbation, 1, 0, true
+	perturbation.Strategy = pvi.Perturbation{Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}}
+	perturbation.Beta = 0
 	optimisation := perturbation
-	optimisation.Strategy, optimisation.Clip, optimisation.FracBits, optimisation.Sampling, optimisation.SampleRate = pvi.Optimisation, 2, 19, pvi.SamplingPoisson, 0.5
+	optimisation.Clip, optimisation.FracBits = 2, 19
+	optimisation.Strategy = pvi.Optimisation{Steps: 5, LearningRate: 0.05, Sampling: pvi.SamplingPoisson, SampleRate: 0.5}
 	learn := func(c pvi.Config) app.Spec {
 		return &app.PVI{Version: 1, PVI: c, Weights: thirds, Schema: SchemaOf(t, 4, true)}
 	}

@@ -23,10 +23,17 @@ type learningCase struct {
 }
 
 func LearningCases() map[string]learningCase {
-	logistic := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Strategy: pvi.Virtual, Features: 4, Shards: 5,
-		PriorPrecision: 1, PrecisionFloor: 1, FracBits: 24, DampingBits: 16, Damping: 0.3, DampingDecay: 0.1, Beta: 0.5, Steps: 5, LearningRate: 0.05}
-	linear := pvi.Config{Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset, Features: 4, Shards: 1,
-		PriorPrecision: 1, PrecisionFloor: 1, FracBits: 20, DampingBits: 16, Damping: 0.5, NoiseSD: 0.5}
+	logistic := pvi.Config{
+		Model: pvi.Logistic, Family: gauss.MeanField,
+		Strategy: pvi.Virtual{Shards: 5, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
+		Features: 4, PriorPrecision: 1, PrecisionFloor: 1, FracBits: 24, DampingBits: 16,
+		Damping: 0.3, DampingDecay: 0.1, Beta: 0.5,
+	}
+	linear := pvi.Config{
+		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 4,
+		PriorPrecision: 1, PrecisionFloor: 1, FracBits: 20, DampingBits: 16, Damping: 0.5,
+		NoiseSD: 0.5,
+	}
 	return map[string]learningCase{
 		"logistic": {logistic, randomParts(3, 40, 4, true)},
 		"linear":   {linear, randomParts(3, 40, 4, false)},
