@@ -68,6 +68,14 @@ func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
 	if err := config.ReadTOML(path, c); err != nil {
 		return nil, err
 	}
+	p, err := c.plan(path, now)
+	if err != nil {
+		return nil, &fileError{path, c, err}
+	}
+	return p, nil
+}
+
+func (c *PlanConfig) plan(path string, now time.Time) (*protocol.Plan, error) {
 	dir := filepath.Dir(path)
 	t, err := c.terms(dir, now)
 	if err != nil {
@@ -114,7 +122,7 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 	case c.Sum != nil && len(found) == 0:
 		return c.Sum.plan, c.onlySum()
 	case c.Sum != nil || len(found) != 1:
-		return nil, protocol.Fail(protocol.ClassInput, "config: %s: exactly one of [learning], [global], [statistics] and [sum] must be there", path)
+		return nil, protocol.Fail(protocol.ClassInput, "config: exactly one of [learning], [global], [statistics] and [sum] must be there")
 	}
 	schema, err := ReadSchema(config.InDir(filepath.Dir(path), found[0].schema()))
 	if err != nil {

@@ -1,0 +1,77 @@
+package terms
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// fileError is an error about a plan's file: it names the file, and the section
+// of the key at fault.
+type fileError struct {
+	path string
+	c    *PlanConfig
+	err  error
+}
+
+func (e *fileError) Unwrap() error { return e.err }
+
+var (
+	// inside are the prefixes of the packages that check a plan.
+	inside = regexp.MustCompile(`^(config|plan|parameters|bad [a-z ]+ configuration): `)
+	// keyList are what an error is about: "steps is 0", "privacy.epsilon, privacy.delta: ...".
+	keyList = regexp.MustCompile(`^[a-z_]+(?:\.[a-z_]+)?(?:, [a-z_]+(?:\.[a-z_]+)?)*`)
+)
+
+// Error is like "plan.toml: [learning] steps is 0".
+func (e *fileError) Error() string {
+	text := e.err.Error()
+	if strings.Contains(text, e.path) {
+		return text
+	}
+	for inside.MatchString(text) {
+		text = inside.ReplaceAllString(text, "")
+	}
+	list := keyList.FindString(text)
+	names := strings.Split(list, ", ")
+	if section := e.c.section(names[0]); section != "" {
+		for i, n := range names {
+			names[i] = strings.TrimPrefix(n, section+".")
+		}
+		text = "[" + section + "] " + strings.Join(names, ", ") + text[len(list):]
+	}
+	return e.path + ": " + text
+}
+
+// section is the section of the file that has a key, "" for one at the top.
+func (c *PlanConfig) section(key string) string {
+	if name, _, ok := strings.Cut(key, "."); ok {
+		return name
+	}
+	if slices.Contains(tags(reflect.TypeOf(*c)), key) {
+		return ""
+	}
+	of := reflect.ValueOf(*c)
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if field.Kind() == reflect.Pointer {
+			if field.IsNil() {
+				continue
+			}
+			field = field.Elem()
+		}
+		if field.Kind() == reflect.Struct && slices.Contains(tags(field.Type()), key) {
+			return of.Type().Field(i).Tag.Get("toml")
+		}
+	}
+	return ""
+}
+
+// tags are the keyList of a section.
+func tags(of reflect.Type) (all []string) {
+	for i := range of.NumField() {
+		all = append(all, of.Field(i).Tag.Get("toml"))
+	}
+	return all
+}
