@@ -125,7 +125,7 @@ func (x *rig) contribution(party uint32) (messages [][]byte) {
 		var digests []protocol.Digest
 		for i := range x.s.Chunks() {
 			b, ciphertext := sealer.Seal(i, func(plain []byte) { field.PutVector(plain, xof.Chunk(x.explicitOf(party), uint64(i))) })
-			messages, digests = append(messages, b), append(digests, protocol.ChunkDigest(ciphertext))
+			messages, digests = append(messages, b), append(digests, protocol.NewChunkHash().Digest(ciphertext))
 		}
 		m.Vector = protocol.ChunkList(digests)
 	}

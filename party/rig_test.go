@@ -189,7 +189,7 @@ func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 		if err := xof.Chunk(sum, uint64(c.Index)).AddEncoded(plain); err != nil {
 			r.t.Fatal(err)
 		}
-		digests = append(digests, protocol.ChunkDigest(c.Ciphertext))
+		digests = append(digests, protocol.NewChunkHash().Digest(c.Ciphertext))
 	}
 	if protocol.ChunkList(digests) != head.Vector {
 		r.t.Fatal("the head is of other chunks")

@@ -7,10 +7,9 @@ import (
 	"choir/crypto/commit"
 )
 
-// Audit mode (DESIGN decision 13): every party commits to its noised integer
-// update, the nodes reveal the sums of their blinding shares beside their
-// partial sums, and anybody checks that the commitments of the set open to the
-// published aggregate. What is committed to is the update itself, never the
+// In audit mode every party commits to its noised integer update, the nodes reveal the sums of
+// their blinding shares with their partial sums, and anyone can check that the commitments of
+// the set open to the published aggregate. The commitment is to the update itself, not to the
 // integer lifts of its shares; see package commit.
 
 const sealedScalarSize = commit.ScalarSize + channel.Overhead
@@ -18,9 +17,11 @@ const sealedScalarSize = commit.ScalarSize + channel.Overhead
 // SealedScalar is a share of a blinding scalar, sealed to one compute node.
 type SealedScalar [sealedScalarSize]byte
 
-// SealBlinding seals a node's share of a party's blinding scalar. The key is
-// that of this use in this context alone.
-func (s BoundPlan) SealBlinding(secret *channel.Secret, c Context, share *commit.Scalar) (sealed SealedScalar, err error) {
+// SealBlinding seals a node's share of a party's blinding scalar, under a key for this use in
+// this context.
+func (s BoundPlan) SealBlinding(
+	secret *channel.Secret, c Context, share *commit.Scalar,
+) (sealed SealedScalar, err error) {
 	box, err := s.blindingBox(secret, c)
 	if err != nil {
 		return sealed, err
@@ -29,9 +30,11 @@ func (s BoundPlan) SealBlinding(secret *channel.Secret, c Context, share *commit
 	return sealed, nil
 }
 
-// OpenBlinding is its inverse at the node; it refuses what isn't a canonical
-// scalar.
-func (s BoundPlan) OpenBlinding(secret *channel.Secret, c Context, sealed SealedScalar) (*commit.Scalar, error) {
+// OpenBlinding is the inverse of SealBlinding at the node. It rejects a scalar that is not
+// canonical.
+func (s BoundPlan) OpenBlinding(
+	secret *channel.Secret, c Context, sealed SealedScalar,
+) (*commit.Scalar, error) {
 	box, err := s.blindingBox(secret, c)
 	if err != nil {
 		return nil, err
@@ -52,8 +55,8 @@ func (s BoundPlan) blindingBox(secret *channel.Secret, c Context) (*channel.Box,
 	return channel.NewBox(secret.Derive(blindingKey, ctx), append([]byte("choir v1 blinding\x00"), ctx...))
 }
 
-// CheckAudit refuses a contribution that doesn't carry what the plan's audit
-// mode asks for, or carries it without being asked.
+// CheckAudit rejects a contribution that lacks what the plan's audit mode requires, or has it
+// without audit mode.
 func (s BoundPlan) CheckAudit(m *Contribution) error {
 	if !s.Plan.Audit {
 		if len(m.Blinding) != 0 || m.Commitment != (commit.Commitment{}) {
@@ -70,8 +73,8 @@ func (s BoundPlan) CheckAudit(m *Contribution) error {
 	return nil
 }
 
-// Generators are the bases of the plan's commitments; nil without audit.
-// Deriving them takes time that grows with the plan's dimension: do it once.
+// Generators returns the bases of the plan's commitments, nil without audit. The time for it
+// grows with the plan's dimension; call it once.
 func (p *Plan) Generators() (*commit.Generators, error) {
 	if !p.Audit {
 		return nil, nil
@@ -79,10 +82,12 @@ func (p *Plan) Generators() (*commit.Generators, error) {
 	return commit.NewGenerators(commit.Config{Dimension: p.Elements()})
 }
 
-// CheckOpening is the audit itself: the sum of the set's commitments opens to
-// the aggregate under the sum of the blinding sums that the nodes revealed. The
-// commitments must have passed CheckAudit.
-func CheckOpening(g *commit.Generators, set []commit.Commitment, blindings [][32]byte, aggregate []int64) error {
+// CheckOpening checks that the sum of the set's commitments opens to the aggregate under the
+// sum of the blinding sums that the nodes revealed. The commitments must have passed
+// CheckAudit.
+func CheckOpening(
+	g *commit.Generators, set []commit.Commitment, blindings [][32]byte, aggregate []int64,
+) error {
 	total, err := commit.Sum(set)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -98,7 +103,8 @@ func CheckOpening(g *commit.Generators, set []commit.Commitment, blindings [][32
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("%w: the commitments don't open to the aggregate: a compute node summed something else, or a party committed to something else", ErrMismatch)
+		return fmt.Errorf("%w: the commitments don't open to the aggregate: "+
+			"a compute node summed other shares, or a party committed to another update", ErrMismatch)
 	}
 	return nil
 }

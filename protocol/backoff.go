@@ -1,33 +1,34 @@
 package protocol
 
-// Backoff is how long a machine waits before it says its last words again: Base after
-// something moved, and twice as long after each time that nothing came of it, up to
-// MaxBackoff times Base (the backing off of RFC 6298, section 5.5). Members whose words
-// take longer than Base to come through would otherwise add the same words again and
-// again to what the bus has to carry already, until it carries nothing else.
+// Backoff computes when a machine retransmits its last messages: Base after the last progress,
+// and twice as long after each retransmission without progress, up to maxBackoff times Base
+// (RFC 6298, section 5.5). With a constant interval, members whose messages take longer than
+// Base to be delivered would add more and more copies to the load of the bus.
 type Backoff struct {
-	Base  int64 // ms
-	moved int64 // when something had moved, as of the last look
-	said  int64
-	times int
+	Base     int64 // retransmit interval, ms
+	progress int64 // as of the last call of Due
+	last     int64 // the last progress or retransmission
+	times    int
 }
 
-// MaxBackoff is in units of Base.
-const MaxBackoff = 8
+// maxBackoff is the longest interval, in units of Base.
+const maxBackoff = 8
 
-// Due is when the words are due again; moved is when something last moved. Both are times
-// of the machine's clock, in ms.
-func (p *Backoff) Due(moved int64) int64 {
-	if moved != p.moved {
-		p.moved, p.said, p.times = moved, moved, 0
+// Due returns when the next retransmission is due, given the time of the last progress. Both
+// are times of the machine's clock, in ms.
+func (b *Backoff) Due(progress int64) int64 {
+	if progress != b.progress {
+		b.progress = progress
+		b.last = progress
+		b.times = 0
 	}
-	return p.said + p.Base*int64(min(1<<p.times, MaxBackoff))
+	return b.last + b.Base*int64(min(1<<b.times, maxBackoff))
 }
 
-// Retransmitted notes that the words were said again.
-func (p *Backoff) Retransmitted(now int64) {
-	p.said = now
-	if 1<<p.times < MaxBackoff {
-		p.times++
+// Retransmitted records a retransmission.
+func (b *Backoff) Retransmitted(now int64) {
+	b.last = now
+	if 1<<b.times < maxBackoff {
+		b.times++
 	}
 }

@@ -8,50 +8,50 @@ import (
 	"choir/crypto/identity"
 )
 
-// Batch verifies the signatures of messages that are waiting together in one
-// multi-scalar multiplication, before a machine sees the first of them, and is
-// the machine's Verifier afterwards: what it has found good costs a look-up, and
-// everything else is verified by itself. A machine can't tell the difference.
+// Batch verifies the signatures of several waiting messages in one multi-scalar
+// multiplication, before the machine gets the first of them. It is then the machine's
+// Verifier: a signature that the batch verified costs a lookup, and any other is verified on
+// its own. The machine sees no difference.
 //
-// One goroutine uses a Batch: the one that steps the machine. It has a copy of what was
-// signed of each message, up to keptRoom in memory that it uses again.
+// A Batch is for one goroutine, the one that steps the machine. It keeps a copy of the signed
+// bytes of each message, up to maxKept bytes in memory that it reuses.
 type Batch struct {
 	session BoundPlan
 	rand    io.Reader
-	keys    identity.Keys   // the roster's, as they come
-	items   []identity.Item // of what is being verified
-	claimed []known         // the same, and then what of it is good
-	good    []known         // in the order in which they came
-	next    int             // of good, where to look first: messages are taken in as they came
-	room    []byte          // what was signed, end to end
+	keys    identity.Keys   // the roster's, as they are used
+	items   []identity.Item // the signatures of the batch
+	claimed []known         // their messages
+	good    []known         // the messages with a valid signature, in their order
+	next    int             // index of good at which the next search begins
+	signed  []byte          // the signed bytes of all messages, end to end
 }
 
-// known is a message whose signature holds.
+// known is a message with a valid signature.
 type known struct {
 	signed   []byte    // what the signature covers
 	data     []byte    // the whole message
 	envelope *Envelope // whose body is a part of it
 }
 
-// batchFrom is the number of signatures from which on verifying together costs
-// less than one by one (measured: even at 10, a half at 100 and more).
+// batchFrom is the number of signatures from which a batch is cheaper than verifying each:
+// measured, equal at 10 and half the cost at 100 and more.
 const batchFrom = 16
 
-// keptRoom bounds the memory that a Batch keeps for what was signed, in bytes: enough
-// for more contributions than a host takes in at a time.
-const keptRoom = 1 << 20
+// maxKept bounds the memory that a Batch keeps for signed bytes between batches. It is enough
+// for more contributions than a host delivers at a time.
+const maxKept = 1 << 20
 
-// NewBatch draws the coefficients of the combination from r, which must be
-// crypto/rand.Reader anywhere but in tests: whoever can predict them can make a
-// bad signature pass.
+// NewBatch returns a Batch that draws the coefficients of the combination from r. This must be
+// crypto/rand.Reader except in tests: an adversary who can predict the coefficients can make
+// an invalid signature pass.
 func NewBatch(s BoundPlan, r io.Reader) *Batch {
 	s.Verifier = nil
 	return &Batch{session: s, rand: r}
 }
 
-// Prepare verifies what of the messages is signed by a member that may send it,
-// and forgets what it knew before. The messages must not change from here on. What it
-// knows is found by looking through it, so that they should be some hundreds at the most.
+// Prepare verifies the messages that are signed by a member that may send them, and drops the
+// previous batch. The messages must not change afterwards. Lookups are linear, so there should
+// be at most some hundreds.
 func (b *Batch) Prepare(messages [][]byte) {
 	b.forget()
 	if len(messages) < batchFrom {
@@ -72,18 +72,17 @@ func (b *Batch) Prepare(messages [][]byte) {
 	}
 }
 
-// forget leaves nothing known, and of the memory what the next messages can use.
+// forget drops the batch, and keeps memory for the next one.
 func (b *Batch) forget() {
 	clear(b.claimed)
 	clear(b.items)
 	b.items, b.claimed, b.good, b.next = b.items[:0], b.claimed[:0], nil, 0
-	if cap(b.room) > keptRoom {
-		b.room = nil
+	if cap(b.signed) > maxKept {
+		b.signed = nil
 	}
 }
 
-// claims sets items and claimed to those of the messages about which everything that
-// needs no curve is right.
+// claims sets items and claimed to the messages that pass all checks but the signature's.
 func (b *Batch) claims(messages [][]byte) {
 	size := 0
 	for _, data := range messages {
@@ -91,7 +90,7 @@ func (b *Batch) claims(messages [][]byte) {
 			size += signedSize + len(data)
 		}
 	}
-	b.room = slices.Grow(b.room[:0], size) // it must not move: the items point into it
+	b.signed = slices.Grow(b.signed[:0], size) // no reallocation: the items point into it
 	envelopes, w := make([]Envelope, len(messages)), new(wire)
 	for i, data := range messages {
 		e := &envelopes[i]
@@ -99,19 +98,19 @@ func (b *Batch) claims(messages [][]byte) {
 		if IsChunk(data) || w.read("envelope", e) != nil || b.session.precheck(e) != nil {
 			continue
 		}
-		start := len(b.room)
-		all, err := e.appendSigned(b.room, uint8(b.session.Plan.Suite))
+		start := len(b.signed)
+		all, err := e.appendSigned(b.signed, uint8(b.session.Plan.Suite))
 		if err != nil {
 			continue
 		}
-		b.room = all
+		b.signed = all
 		signed := all[start:len(all):len(all)]
 		b.items = append(b.items, identity.Item{Key: b.session.Plan.Members[e.From].Key, Msg: signed, Sig: e.Sig})
 		b.claimed = append(b.claimed, known{signed, data, e})
 	}
 }
 
-// find is what is known of a signature, nil when nothing is.
+// find returns the message with a valid signature sig, nil if there is none.
 func (b *Batch) find(sig *identity.Signature) *known {
 	for i := range b.good {
 		at := b.next + i
@@ -126,8 +125,8 @@ func (b *Batch) find(sig *identity.Signature) *known {
 	return nil
 }
 
-// read is the envelope of a message that was found good as it stands, nil for any
-// other: it has been read and checked, and isn't read again.
+// read returns the envelope of a message of the batch, nil for any other message. It is decoded
+// and checked already.
 func (b *Batch) read(data []byte) *Envelope {
 	if len(data) < identity.SignatureSize {
 		return nil
@@ -139,16 +138,17 @@ func (b *Batch) read(data []byte) *Envelope {
 	return k.envelope
 }
 
-// knows reports that this very envelope was found good: what is signed follows from
-// it, and need not be laid out again.
+// knows reports whether the envelope is one of the batch.
 func (b *Batch) knows(e *Envelope) bool {
 	k := b.find(&e.Sig)
-	return k != nil && k.envelope.Kind == e.Kind && k.envelope.Plan == e.Plan && k.envelope.From == e.From && bytes.Equal(k.envelope.Body, e.Body)
+	return k != nil && k.envelope.Kind == e.Kind && k.envelope.Plan == e.Plan &&
+		k.envelope.From == e.From && bytes.Equal(k.envelope.Body, e.Body)
 }
 
 // Verify implements Verifier.
 func (b *Batch) Verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool {
-	if k := b.find(&sig); k != nil && b.session.Plan.Members[k.envelope.From].Key == key && bytes.Equal(k.signed, msg) {
+	k := b.find(&sig)
+	if k != nil && b.session.Plan.Members[k.envelope.From].Key == key && bytes.Equal(k.signed, msg) {
 		return true
 	}
 	return b.keys.Verify(key, msg, sig)

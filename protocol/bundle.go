@@ -6,36 +6,36 @@ import (
 	"choir/crypto/channel"
 )
 
-// manifestOf is a contribution without its confirmations.
-type manifestOf struct{ m *Contribution }
+// manifestOf encodes a contribution without its confirmations.
+type manifestOf struct{ *Contribution }
 
-func (a manifestOf) fields(w *wire) { a.m.manifest(w) }
+func (m manifestOf) fields(w *wire) { m.Contribution.manifest(w) }
 
-// manifestSize is what an account without audit's scalars takes, in bytes, and more.
+// manifestSize is at least the size of a manifest without audit, in bytes.
 const manifestSize = 128
 
-// ManifestDigest names everything in a party's contribution but the confirmations: what
-// they confirm. Each end works it out once, for however many nodes.
+// ManifestDigest is the digest of a party's contribution without the confirmations, which
+// confirm it.
 func (m *Contribution) ManifestDigest(s BoundPlan, party uint32) (Digest, error) {
-	var room [manifestSize]byte
-	body, err := marshalTo(room[:0], manifestOf{m})
+	var buf [manifestSize]byte
+	body, err := marshalTo(buf[:0], manifestOf{m})
 	if err != nil {
 		return Digest{}, err
 	}
 	return digest(manifestContext, s.ID[:], u32bytes(party), body), nil
 }
 
-// BundleDigest names a contribution in holds, sets and receipts.
+// BundleDigest is the digest that names a contribution in holds, sets and receipts.
 func (m *Contribution) BundleDigest(s BoundPlan, party uint32) (Digest, error) {
-	account, err := m.ManifestDigest(s, party)
+	manifest, err := m.ManifestDigest(s, party)
 	if err != nil {
 		return Digest{}, err
 	}
-	return m.BundleOf(s, party, account)
+	return m.BundleOf(s, party, manifest)
 }
 
-// BundleOf is BundleDigest, given the account's digest.
-func (m *Contribution) BundleOf(s BoundPlan, party uint32, account Digest) (Digest, error) {
+// BundleOf is BundleDigest, given the manifest's digest.
+func (m *Contribution) BundleOf(s BoundPlan, party uint32, manifest Digest) (Digest, error) {
 	if uint64(m.Explicit) >= uint64(len(m.Confirm)) {
 		return Digest{}, fmt.Errorf("%w: explicit node %d of %d", ErrMalformed, m.Explicit, len(m.Confirm))
 	}
@@ -43,13 +43,13 @@ func (m *Contribution) BundleOf(s BoundPlan, party uint32, account Digest) (Dige
 	for i := range m.Confirm {
 		tags = append(tags, m.Confirm[i][:]...)
 	}
-	return digest(bundleContext, s.ID[:], u32bytes(party), account[:], tags), nil
+	return digest(bundleContext, s.ID[:], u32bytes(party), manifest[:], tags), nil
 }
 
-// Confirm is a node's tag on a contribution, given its ManifestDigest: it shows that
-// both ends of the channel derive the same keys for this attempt, before anything is
+// Confirm is the confirmation of a contribution for a node, given the ManifestDigest. It shows
+// that both ends of the channel derive the same keys for this attempt, before anything is
 // summed. The context is that of the party's share to the node.
-func (s BoundPlan) Confirm(secret *channel.Secret, c Context, account Digest) [16]byte {
-	key := secret.Derive(confirmKey, append(c.bytes(s.ID), account[:]...))
+func (s BoundPlan) Confirm(secret *channel.Secret, c Context, manifest Digest) [16]byte {
+	key := secret.Derive(confirmKey, append(c.bytes(s.ID), manifest[:]...))
 	return [16]byte(key[:16])
 }

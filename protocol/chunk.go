@@ -9,7 +9,7 @@ import (
 	"choir/crypto/xof"
 )
 
-// Purpose says what a sealed vector is; it separates keys and associated data.
+// Purpose is what a sealed vector is for. It separates keys and associated data.
 type Purpose uint8
 
 const (
@@ -21,8 +21,8 @@ const (
 // Everyone is the receiver of what is sealed under the group key.
 const Everyone = ^uint32(0)
 
-// Context is everything that a sealed vector is bound to; all of it enters the
-// key derivation and the associated data.
+// Context is all that a sealed vector is bound to. It enters the key derivation and the
+// associated data.
 type Context struct {
 	From    uint32
 	To      uint32
@@ -31,8 +31,8 @@ type Context struct {
 	Purpose Purpose
 }
 
-// Chunk is one sealed piece of a vector: 65536 elements, fewer in the last. It
-// is authenticated by its channel's key, so it carries no signature.
+// Chunk is one sealed piece of a vector: 65536 elements, fewer in the last. The key of its
+// channel authenticates it, so it has no signature.
 //
 // Layout: u8 kind (32) | 32 plan id | u32 from | u32 to | u32 round |
 // u32 attempt | u8 purpose | u32 index | u8 last | bytes ciphertext.
@@ -44,7 +44,7 @@ type Chunk struct {
 	Ciphertext []byte
 }
 
-// maxCiphertext is a full chunk and its tag.
+// maxCiphertext is the size of a full chunk with its tag, in bytes.
 const maxCiphertext = xof.ChunkElements*field.ElementSize + channel.Overhead
 
 func (c *Context) fields(w *wire) {
@@ -70,11 +70,10 @@ func (c *Chunk) fields(w *wire) {
 	w.blob("ciphertext", &c.Ciphertext, maxCiphertext)
 }
 
-// Marshal is the chunk's canonical form.
+// Marshal returns the chunk's canonical form.
 func (c *Chunk) Marshal() ([]byte, error) { return marshal(c) }
 
-// UnmarshalChunk reads the form alone; nothing is authenticated before the
-// ciphertext opens.
+// UnmarshalChunk checks the form alone. Nothing is authenticated before the ciphertext opens.
 func UnmarshalChunk(b []byte) (*Chunk, error) {
 	c, err := ViewChunk(b)
 	if err != nil {
@@ -84,8 +83,8 @@ func UnmarshalChunk(b []byte) (*Chunk, error) {
 	return c, nil
 }
 
-// ViewChunk is UnmarshalChunk without a copy: the ciphertext is a part of b, which
-// must not change while it is in use.
+// ViewChunk is UnmarshalChunk without a copy: the ciphertext is a part of b, which must not
+// change while it is in use.
 func ViewChunk(b []byte) (*Chunk, error) {
 	c := new(Chunk)
 	if err := view("chunk", b, c); err != nil {
@@ -94,53 +93,52 @@ func ViewChunk(b []byte) (*Chunk, error) {
 	return c, nil
 }
 
-// IsChunk tells a chunk from a signed message by its first byte.
+// IsChunk reports whether a message is a chunk, by its first byte.
 func IsChunk(b []byte) bool { return len(b) > 0 && Kind(b[0]) == KindChunk }
 
-// contextSize is a context's canonical form's, in bytes.
+// contextSize is the size of a context's canonical form, in bytes.
 const contextSize = 32 + 4*4 + 1
 
-// bytes is the context's canonical form under a plan.
+// bytes returns the context's canonical form under a plan.
 func (c Context) bytes(id PlanID) []byte {
-	b := append(make([]byte, 0, contextSize+len(Digest{})), id[:]...) // with room for a digest behind it
+	b := append(make([]byte, 0, contextSize+len(Digest{})), id[:]...) // callers append a digest
 	for _, v := range []uint32{c.From, c.To, c.Round, c.Attempt} {
 		b = binary.BigEndian.AppendUint32(b, v)
 	}
 	return append(b, byte(c.Purpose))
 }
 
-// box is the sealing key of one vector in one context and of nothing else.
+// box returns the AEAD under the key of one vector in one context.
 func (s BoundPlan) box(secret *channel.Secret, c Context) (*channel.Box, error) {
 	ctx := c.bytes(s.ID)
 	ad := binary.BigEndian.AppendUint32(append([]byte("choir v1 chunk\x00"), ctx...), s.Plan.Dim)
 	return channel.NewBox(secret.Derive(sealKey, ctx), ad)
 }
 
-// Chunks is how many chunks a vector under the plan has.
+// Chunks returns the number of chunks of a vector under the plan.
 func (s BoundPlan) Chunks() int { return xof.Chunks(s.Plan.Elements()) }
 
-// ChunkLen is how many elements chunk i has.
+// ChunkLen returns the number of elements of chunk i.
 func (s BoundPlan) ChunkLen(i int) int {
 	return min(xof.ChunkElements, s.Plan.Elements()-i*xof.ChunkElements)
 }
 
-// ChunkCoordinates are the coordinates that chunk i of an update stands for: the first of
-// them, and how many.
+// ChunkCoordinates returns the first coordinate of chunk i of an update and the number of its
+// coordinates.
 func (s BoundPlan) ChunkCoordinates(i int) (from, n int) {
 	per := s.Plan.PerElement()
 	from = i * xof.ChunkElements * per
 	return from, min(s.ChunkLen(i)*per, int(s.Plan.Dim)-from)
 }
 
-// Mask is the keystream of a seed node's share in a context: both ends of the
-// channel derive it, nothing is sent.
+// Mask returns the keystream of a seed node's share in a context. Both ends of the channel
+// derive it; it is never sent.
 func (s BoundPlan) Mask(secret *channel.Secret, c Context) (*xof.Stream, error) {
 	ctx := c.bytes(s.ID)
 	return xof.New(secret.Derive(maskKey, ctx))
 }
 
-// SealGroup seals the group key for a member under the member's channel to the
-// aggregator.
+// SealGroup seals the group key for a member under the member's channel to the aggregator.
 func (s BoundPlan) SealGroup(secret *channel.Secret, to uint32, group []byte) ([]byte, error) {
 	box, err := s.groupBox(secret, to)
 	if err != nil {
@@ -149,7 +147,7 @@ func (s BoundPlan) SealGroup(secret *channel.Secret, to uint32, group []byte) ([
 	return box.Seal(nil, 0, true, group), nil
 }
 
-// OpenGroup is SealGroup's inverse at the member.
+// OpenGroup is the inverse of SealGroup at the member.
 func (s BoundPlan) OpenGroup(secret *channel.Secret, to uint32, sealed []byte) ([]byte, error) {
 	box, err := s.groupBox(secret, to)
 	if err != nil {
@@ -167,8 +165,8 @@ func (s BoundPlan) groupBox(secret *channel.Secret, to uint32) (*channel.Box, er
 	return channel.NewBox(secret.Derive(groupKey, ctx), append([]byte("choir v1 group\x00"), ctx...))
 }
 
-// ChannelInfo is the HPKE info string of the channel from one member to
-// another: it binds the plan, both ends and the key.
+// ChannelInfo returns the HPKE info string of the channel from one member to another. It binds
+// the plan, both ends and the key.
 func (s BoundPlan) ChannelInfo(from, to uint32, key Digest) []byte {
 	d := digest(channelContext, s.ID[:], u32bytes(from), u32bytes(to), key[:])
 	return d[:]

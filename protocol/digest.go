@@ -8,14 +8,13 @@ import (
 	"choir/crypto/field"
 )
 
-// shortDigest is what digest hashes without an allocation, in bytes.
+// shortDigest is the number of bytes that digest hashes without an allocation.
 const shortDigest = 768
 
-// digest hashes parts with their lengths in front, so that no two splits of the same bytes
-// collide.
+// digest hashes each part after its length, so that no two lists of parts have the same input.
 func digest(context string, parts ...[]byte) Digest {
-	var room [shortDigest]byte
-	b := room[:0]
+	var buf [shortDigest]byte
+	b := buf[:0]
 	for _, p := range parts {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(p)))
 		b = append(b, p...)
@@ -25,7 +24,7 @@ func digest(context string, parts ...[]byte) Digest {
 
 func u32bytes(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
 
-// SetDigest names the agreed set of an attempt.
+// SetDigest is the digest of the agreed set of an attempt.
 func SetDigest(s BoundPlan, round, attempt uint32, set []Entry) Digest {
 	h := blake.NewHash(setContext)
 	b := make([]byte, 0, min(hashPiece, 40+entrySize*len(set)))
@@ -41,29 +40,26 @@ func SetDigest(s BoundPlan, round, attempt uint32, set []Entry) Digest {
 	return h.Sum()
 }
 
-// KeyDigest names a responder's plan key.
+// KeyDigest is the digest of a responder's plan key.
 func KeyDigest(s BoundPlan, owner uint32, public []byte) Digest {
 	return digest(ownerContext, s.ID[:], u32bytes(owner), public)
 }
 
-// ChunkDigest is the digest of one sealed chunk.
-func ChunkDigest(ciphertext []byte) Digest { return NewChunkHash().Digest(ciphertext) }
-
-// ChunkHash is ChunkDigest for whoever hashes many: it has 10 KiB of room that each
-// call would allocate otherwise. One goroutine uses it.
+// ChunkHash computes the digests of sealed chunks, in memory that it reuses. It is for one
+// goroutine.
 type ChunkHash struct{ h *blake.Hash }
 
-// NewChunkHash makes the room.
+// NewChunkHash returns a ChunkHash.
 func NewChunkHash() *ChunkHash { return &ChunkHash{blake.NewHash(chunkContext)} }
 
-// Digest is the digest of one sealed chunk.
+// Digest returns the digest of one sealed chunk.
 func (c *ChunkHash) Digest(ciphertext []byte) Digest {
 	c.h.Reset()
 	c.h.Write(ciphertext)
 	return c.h.Sum()
 }
 
-// ChunkList is the digest of a sealed vector: of its chunks' digests in order.
+// ChunkList is the digest of a sealed vector, over its chunks' digests in order.
 func ChunkList(chunks []Digest) Digest {
 	b := make([]byte, 0, 32*len(chunks))
 	for _, c := range chunks {
@@ -83,20 +79,20 @@ func VectorDigest(v field.Vector) Digest {
 	return h.Digest()
 }
 
-// VectorHash is VectorDigest for a vector that comes in pieces.
+// VectorHash computes VectorDigest for a vector that comes in pieces.
 type VectorHash struct{ h *blake.Hash }
 
-// NewVectorHash begins the digest of a vector.
+// NewVectorHash starts the digest of a vector.
 func NewVectorHash() *VectorHash { return &VectorHash{blake.NewHash(vectorContext)} }
 
-// Write takes the encoding of the elements that come next.
+// Write adds the encoding of the next elements.
 func (v *VectorHash) Write(encoded []byte) { v.h.Write(encoded) }
 
-// Digest is the digest of all that was written.
+// Digest returns the digest of all elements written.
 func (v *VectorHash) Digest() Digest { return v.h.Sum() }
 
-// IntDigest is the digest of a vector of integers: a model or an aggregate. It is one of
-// their packed form (PackInts), of which there is less to hash, and which members store.
+// IntDigest is the digest of a vector of integers, a model or an aggregate. It hashes their
+// packed form (see PackInts), which is shorter and which members store.
 func IntDigest(v []int64) Digest {
 	p := NewIntPacker(len(v))
 	p.forget = true
@@ -104,44 +100,48 @@ func IntDigest(v []int64) Digest {
 	return p.digest()
 }
 
-// IntPacker packs integers that come in order, and digests the packed form on the way.
+// IntPacker packs integers that come in order, and digests the packed form.
 type IntPacker struct {
 	h      *blake.Hash
-	packed []byte // all of it, or what isn't in the hash yet
-	forget bool   // what is in the hash
+	packed []byte // all of it, or with forget only what is not hashed yet
+	forget bool   // drop what is hashed
 	count  int    // of all integers
-	hashed int    // how much of packed is
-	size   int    // of all that is
+	hashed int    // bytes of packed that are hashed
+	size   int    // bytes that are hashed
 	end    *Digest
 }
 
-// NewIntPacker begins to pack so many integers.
+// NewIntPacker returns an IntPacker for count integers.
 func NewIntPacker(count int) *IntPacker {
-	return &IntPacker{h: blake.NewHash(integersContext), packed: binary.LittleEndian.AppendUint64(nil, uint64(count)), count: count}
+	packed := binary.LittleEndian.AppendUint64(nil, uint64(count))
+	return &IntPacker{h: blake.NewHash(integersContext), packed: packed, count: count}
 }
 
-// Write takes the integers that come next: a multiple of 4096, and the last ones.
+// Write adds the next integers. Except for the last call their number must be a multiple of
+// 4096.
 func (p *IntPacker) Write(v []int64) {
 	for block := range slices.Chunk(v, packedBlock) {
 		if waiting := len(p.packed) - p.hashed; waiting > packPiece {
 			p.hash(waiting &^ (packPiece - 1))
 		}
-		if len(p.packed) == 8 && !p.forget { // room for all, as wide as most blocks are
+		if len(p.packed) == 8 && !p.forget { // allocate for all blocks by the width of the first
 			p.packed = slices.Grow(p.packed, packedSize(p.count, block))
 		}
 		p.packed = packBlock(p.packed, block, nil)
 	}
 }
 
-// packPiece is how much of the packed form is hashed at a time, in bytes; a power of two.
+// packPiece is the number of bytes that are hashed at a time, a power of two.
 const packPiece = 32 << 10
 
-// hash takes the next bytes of the packed form into the hash.
+// hash hashes the next n bytes of the packed form.
 func (p *IntPacker) hash(n int) {
 	p.h.Write(p.packed[p.hashed:][:n])
-	p.hashed, p.size = p.hashed+n, p.size+n
+	p.hashed += n
+	p.size += n
 	if p.forget {
-		p.packed, p.hashed = p.packed[:copy(p.packed, p.packed[p.hashed:])], 0
+		p.packed = p.packed[:copy(p.packed, p.packed[p.hashed:])]
+		p.hashed = 0
 	}
 }
 
@@ -153,8 +153,7 @@ func (p *IntPacker) digest() Digest {
 	return p.h.Sum()
 }
 
-// End returns the digest of all integers, which is IntDigest's, and their packed form, which
-// is PackInts's. Nothing may be written after it.
+// End returns IntDigest and PackInts of all integers. Nothing may be written afterwards.
 func (p *IntPacker) End() (Digest, []byte) {
 	if p.end == nil {
 		d := p.digest()
@@ -163,23 +162,23 @@ func (p *IntPacker) End() (Digest, []byte) {
 	return *p.end, p.packed
 }
 
-// ReuseIntDigest is IntDigest(v), given the digest of a vector that it may be equal
-// to, as a sum is that becomes the model as it is: comparing costs far less.
+// ReuseIntDigest returns IntDigest(v), given the digest of another vector. If v equals that
+// vector, as a model does that is the sum itself, it saves the hash.
 func ReuseIntDigest(known Digest, of, v []int64) Digest {
-	if len(v) == len(of) && len(v) > 0 && &v[0] == &of[0] || slices.Equal(of, v) { // often the same memory
+	if len(v) == len(of) && len(v) > 0 && &v[0] == &of[0] || slices.Equal(of, v) { // the same memory, often
 		return known
 	}
 	return IntDigest(v)
 }
 
-// hashPiece is how much of a vector is encoded at a time to be hashed, in bytes: a
-// multiple of what BLAKE3 takes in at once, and small enough for the nearest cache.
+// hashPiece is the number of bytes of a vector that are encoded at a time: a multiple of what
+// BLAKE3 hashes at once, and small enough for the first-level cache.
 const hashPiece = 16 << 10
 
-// entrySize is an Entry's encoding, in bytes.
+// entrySize is the size of an encoded Entry, in bytes.
 const entrySize = 4 + 32
 
-// AppendInts encodes integers as 8 bytes little endian each, two's complement.
+// AppendInts appends integers in two's complement, 8 bytes each, little endian.
 func AppendInts(dst []byte, v []int64) []byte {
 	start := len(dst)
 	dst = slices.Grow(dst, 8*len(v))[:start+8*len(v)]
@@ -197,8 +196,8 @@ func AppendInts(dst []byte, v []int64) []byte {
 	return dst
 }
 
-// DecodeInts sets the first integers of dst to those that b, a multiple of 8 bytes,
-// encodes. It panics when dst is shorter.
+// DecodeInts decodes b, whose length is a multiple of 8, into the first integers of dst. It
+// panics if dst is shorter.
 func DecodeInts(dst []int64, b []byte) {
 	for dst = dst[:len(b)/8]; len(dst) >= 4 && len(b) >= 32; dst, b = dst[4:], b[32:] {
 		x, from := (*[4]int64)(dst), (*[32]byte)(b)
@@ -212,8 +211,7 @@ func DecodeInts(dst []int64, b []byte) {
 	}
 }
 
-// Ints decodes what AppendInts encoded; ok is false for a length that isn't a
-// multiple of 8.
+// Ints decodes what AppendInts encoded. ok is false if the length is not a multiple of 8.
 func Ints(b []byte) (v []int64, ok bool) {
 	if len(b)%8 != 0 {
 		return nil, false

@@ -5,12 +5,12 @@ import (
 	"choir/crypto/fixedpoint"
 )
 
-// What is shared, added and published under a plan are field elements and the integers that
-// they stand for; what is clipped, noised and learnt from are coordinates. An element is a
-// coordinate, or a pair of them where the plan's headroom has room for two: then half as
-// much is expanded, sealed, hashed, committed to and sent.
+// Updates and models are vectors of coordinates, which are clipped, noised and learned from.
+// What is shared, added and published are field elements and the integers that they encode. An
+// element is one coordinate or, if the plan's headroom allows, a pair of them, which halves
+// what is expanded, sealed, hashed, committed to and sent.
 
-// Elements is how many field elements an update under the plan has.
+// Elements returns the number of field elements of an update under the plan.
 func (p *Plan) Elements() int {
 	if p.Paired {
 		return fixedpoint.Paired(int(p.Dim))
@@ -18,7 +18,7 @@ func (p *Plan) Elements() int {
 	return int(p.Dim)
 }
 
-// PerElement is how many coordinates an element stands for, 1 or 2.
+// PerElement returns the number of coordinates of an element, 1 or 2.
 func (p *Plan) PerElement() int {
 	if p.Paired {
 		return 2
@@ -26,9 +26,10 @@ func (p *Plan) PerElement() int {
 	return 1
 }
 
-// Integers are the integers of coordinates' elements, which dst has room for: the coordinates
-// themselves, or their pairs in dst. They may be the end of an update, or begin at an even
-// coordinate and have an even number. A coordinate that doesn't fit is fixedpoint.ErrRange.
+// Integers returns the integers of the elements of some coordinates: the coordinates
+// themselves, or their pairs in dst, which must be long enough. The coordinates begin at an
+// even index, and their number is even unless they end the update. It returns
+// fixedpoint.ErrRange for a coordinate that is too large for a pair.
 func (p *Plan) Integers(dst, coordinates []int64) ([]int64, error) {
 	if !p.Paired {
 		return coordinates, nil
@@ -37,7 +38,7 @@ func (p *Plan) Integers(dst, coordinates []int64) ([]int64, error) {
 	return dst, fixedpoint.Pair(dst, coordinates)
 }
 
-// ToField sets dst to the elements of such coordinates, in one pass over them.
+// ToField sets dst to the elements of such coordinates.
 func (p *Plan) ToField(dst field.Vector, coordinates []int64) error {
 	if p.Paired {
 		return fixedpoint.PairToField(dst, coordinates)
@@ -45,9 +46,9 @@ func (p *Plan) ToField(dst field.Vector, coordinates []int64) error {
 	return fixedpoint.ToField(dst, coordinates)
 }
 
-// OpenSum returns the coordinates of a sum of such integers: what the application folds. It
-// refuses a coordinate beyond limit, which is MaxSum's, and a sum of pairs with
-// something behind its last coordinate.
+// OpenSum returns the coordinates of a sum of such integers, which the application folds. It
+// rejects coordinates beyond limit (see MaxSum), and a sum of pairs with a second coordinate
+// after the last one.
 func (p *Plan) OpenSum(sum []int64, limit uint64) ([]int64, error) {
 	coordinates := sum
 	if p.Paired {
@@ -56,5 +57,5 @@ func (p *Plan) OpenSum(sum []int64, limit uint64) ([]int64, error) {
 			return nil, err
 		}
 	}
-	return coordinates, CheckSum(coordinates, limit)
+	return coordinates, checkSum(coordinates, limit)
 }

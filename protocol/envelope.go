@@ -7,35 +7,34 @@ import (
 	"choir/crypto/identity"
 )
 
-// Kind names what a message is for; it is part of what is signed.
+// Kind is the type of a message. It is part of what is signed.
 type Kind uint8
 
 const (
-	KindAccept       Kind = 1  // member -> plan file: I sign this plan
-	KindKey          Kind = 2  // compute node, aggregator -> all: my key for this plan
-	KindOpen         Kind = 3  // party, compute node -> key owner: our channel
+	KindAccept       Kind = 1  // a member's signature on the plan, in the plan file
+	KindKey          Kind = 2  // compute node, aggregator -> all: the sender's key for this plan
+	KindOpen         Kind = 3  // party, compute node -> key owner: sets up a channel
 	KindGroup        Kind = 4  // aggregator -> member: the group key, sealed
-	KindRound        Kind = 5  // aggregator -> all: a round's attempt is open
-	KindContribution Kind = 6  // party -> compute nodes: what I sent to each
-	KindReceipt      Kind = 7  // compute node -> party: I hold your contribution durably
-	KindHold         Kind = 8  // compute node -> all: whose contributions I hold
-	KindAgree        Kind = 9  // compute node -> all: the set I am ready to reveal
-	KindPartial      Kind = 10 // compute node -> aggregator: my partial sum
-	KindResult       Kind = 11 // aggregator -> all: what came of the attempt
-	KindAbort        Kind = 12 // aggregator -> all: the session ends here
+	KindRound        Kind = 5  // aggregator -> all: opens an attempt
+	KindContribution Kind = 6  // party -> compute nodes: the manifest of a contribution
+	KindReceipt      Kind = 7  // compute node -> party: the contribution is durable
+	KindHold         Kind = 8  // compute node -> all: the held list
+	KindAgree        Kind = 9  // compute node -> all: the set that the node is ready to reveal
+	KindPartial      Kind = 10 // compute node -> aggregator: the partial sum
+	KindResult       Kind = 11 // aggregator -> all: the outcome of the attempt
+	KindAbort        Kind = 12 // aggregator -> all: ends the session
 	KindChunk        Kind = 32 // a sealed piece of a vector; authenticated by its channel, unsigned
 )
 
-// MaxMessage bounds a whole encoded message, in bytes: a Result that names
-// MaxMembers parties takes 4.5 MiB. Every bus carries that, in as many pieces
-// as it needs.
+// MaxMessage bounds an encoded message, in bytes. A Result with MaxMembers parties has
+// 4.5 MiB. A bus may split messages into fragments.
 const MaxMessage = 8 << 20
 
-// envelopeSize is what an envelope adds to its body.
+// envelopeSize is the size of an envelope without its body, in bytes.
 const envelopeSize = 1 + 32 + 4 + 4 + 64
 
-// maxBody bounds a signed message's body, in bytes, and maxSetBody that of one
-// that names a set of parties.
+// maxBody bounds the body of a signed message, in bytes, and maxSetBody that of a message with
+// a set of parties.
 const (
 	maxBody    = 528<<10 - envelopeSize
 	maxSetBody = MaxMessage - envelopeSize
@@ -76,7 +75,7 @@ func (e *Envelope) fields(w *wire) {
 	}
 }
 
-// head writes what stands before a body of so many bytes.
+// head writes the fields before a body of the given length.
 func (w *wire) head(e *Envelope, body int) {
 	n := uint32(body)
 	w.u8("kind", (*uint8)(&e.Kind))
@@ -85,11 +84,11 @@ func (w *wire) head(e *Envelope, body int) {
 	w.u32("body length", &n)
 }
 
-// Marshal is the message's canonical form.
+// Marshal returns the message's canonical form.
 func (e *Envelope) Marshal() ([]byte, error) { return marshalSized(e, envelopeSize+len(e.Body)) }
 
-// UnmarshalEnvelope reads the form alone; nothing in it may be believed before
-// Verify.
+// UnmarshalEnvelope checks the form alone. Nothing in the envelope may be trusted before
+// Check.
 func UnmarshalEnvelope(b []byte) (*Envelope, error) {
 	e := new(Envelope)
 	if err := unmarshal("envelope", b, e); err != nil {
@@ -98,18 +97,18 @@ func UnmarshalEnvelope(b []byte) (*Envelope, error) {
 	return e, nil
 }
 
-// signedSize is what is signed beside the body, in bytes.
+// signedSize is the number of signed bytes in addition to the body.
 const signedSize = 17 + 1 + 32 + 1 + 4 + 4
 
-// toBeSigned is the byte string that the signature covers.
+// toBeSigned returns the bytes that the signature covers.
 func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) {
 	return e.appendSigned(make([]byte, 0, signedSize+len(e.Body)), suite)
 }
 
-// appendSigned appends it to b: no more than signedSize bytes and the body's length.
+// appendSigned appends toBeSigned to b: at most signedSize bytes and the body's length.
 func (e *Envelope) appendSigned(b []byte, suite uint8) ([]byte, error) {
 	body := e.Body
-	if e.Kind == KindReceipt { // the root of the tree that it stands in
+	if e.Kind == KindReceipt { // the root of the receipt's tree
 		var err error
 		if body, err = receiptStatement(e.Body); err != nil {
 			return nil, err
@@ -125,30 +124,29 @@ func (e *Envelope) appendSigned(b []byte, suite uint8) ([]byte, error) {
 	return append(b, body...), nil
 }
 
-// Signer is an identity key; *identity.PrivateKey is one.
+// Signer is an identity key, such as *identity.PrivateKey.
 type Signer interface {
 	Public() identity.PublicKey
 	Sign(msg []byte) identity.Signature
 }
 
-// Verifier checks signatures. The one that counts is identity.Verify.
+// Verifier checks signatures like identity.Verify.
 type Verifier interface {
 	Verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool
 }
 
-// BoundPlan is a plan with its id worked out: what signing and checking need.
+// BoundPlan is a plan with its id, as needed for signing and checking messages.
 type BoundPlan struct {
 	Plan *Plan
 	ID   PlanID
-	// Verifier replaces identity.Verify when it isn't nil. Bind leaves it nil;
-	// a process sets a Batch, the simulator, whose members sign with something
-	// cheaper, its own.
+	// Verifier replaces identity.Verify if it is not nil. Bind leaves it nil. A process sets a
+	// Batch; the simulator sets its own, for signatures that are cheaper to make.
 	Verifier Verifier
 
 	members map[identity.PublicKey]uint32 // index by key
 }
 
-// Bind takes a plan that Validate accepted.
+// Bind returns the BoundPlan of a plan that Validate accepted.
 func Bind(p *Plan) BoundPlan {
 	s := BoundPlan{Plan: p, ID: p.ID(), members: make(map[identity.PublicKey]uint32, len(p.Members))}
 	for i := range p.Members {
@@ -157,13 +155,13 @@ func Bind(p *Plan) BoundPlan {
 	return s
 }
 
-// Index finds the member that holds an identity key, however long the roster is.
+// Index finds the member with an identity key, in constant time for any roster.
 func (s BoundPlan) Index(key identity.PublicKey) (uint32, bool) {
 	i, ok := s.members[key]
 	return i, ok
 }
 
-// Sign encodes a message of member from.
+// Sign encodes and signs a message of member from.
 func (s BoundPlan) Sign(key Signer, from uint32, m Message) ([]byte, error) {
 	body, err := marshal(m)
 	if err != nil {
@@ -184,8 +182,8 @@ func (s BoundPlan) signature(key Signer, e *Envelope) (sig identity.Signature, e
 	return key.Sign(tbs), nil
 }
 
-// Check refuses an envelope of another plan, of a stranger, or with a
-// signature that doesn't verify; only after it may the body be read.
+// Check rejects an envelope of another plan, of an unknown sender or with an invalid
+// signature. The body may be read only after it.
 func (s BoundPlan) Check(e *Envelope) error {
 	if err := s.precheck(e); err != nil {
 		return err
@@ -210,7 +208,7 @@ func (s BoundPlan) verify(key identity.PublicKey, msg []byte, sig identity.Signa
 	return identity.Verify(key, msg, sig)
 }
 
-// precheck is what needs no asymmetric operation: plan, sender, the sender's role.
+// precheck makes the checks without asymmetric operations: the plan, the sender and its role.
 func (s BoundPlan) precheck(e *Envelope) error {
 	if e.Plan != s.ID {
 		return fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, e.Plan.Short(), s.ID.Short())
@@ -225,7 +223,7 @@ func (s BoundPlan) precheck(e *Envelope) error {
 	return nil
 }
 
-// from reports whether a role may send the kind at all.
+// from reports whether a role may send the kind.
 func (k Kind) from(r Role) bool {
 	switch k {
 	case KindAccept:
@@ -244,21 +242,33 @@ func (k Kind) from(r Role) bool {
 	return false
 }
 
-// String is the kind's name in logs and errors.
+var kindNames = [...]string{
+	KindAccept:       "accept",
+	KindKey:          "key",
+	KindOpen:         "open",
+	KindGroup:        "group key",
+	KindRound:        "round",
+	KindContribution: "contribution",
+	KindReceipt:      "receipt",
+	KindHold:         "hold",
+	KindAgree:        "agree",
+	KindPartial:      "partial sum",
+	KindResult:       "result",
+	KindAbort:        "abort",
+	KindChunk:        "chunk",
+}
+
+// String returns the kind's name in logs and errors.
 func (k Kind) String() string {
-	names := [...]string{KindAccept: "accept", KindKey: "key", KindOpen: "open", KindGroup: "group key",
-		KindRound: "round", KindContribution: "contribution", KindReceipt: "receipt", KindHold: "hold",
-		KindAgree: "agree", KindPartial: "partial sum", KindResult: "result", KindAbort: "abort", KindChunk: "chunk"}
-	if int(k) < len(names) && names[k] != "" {
-		return names[k]
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// Receive decodes a signed message, checks it, and decodes its body. The
-// envelope is returned with an error too when its form was right, so that a
-// refusal can name the claimed sender; its own body is a part of data, which must
-// not change while that is in use.
+// Receive decodes a signed message, checks it and decodes its body. If the form is right it
+// returns the envelope also with an error, so that a notice can name the claimed sender. The
+// envelope's body is a part of data, which must not change while it is in use.
 func (s BoundPlan) Receive(data []byte) (*Envelope, Message, error) {
 	if b, ok := s.Verifier.(*Batch); ok {
 		if e := b.read(data); e != nil && e.Plan == s.ID {
@@ -277,7 +287,7 @@ func (s BoundPlan) Receive(data []byte) (*Envelope, Message, error) {
 	return e, m, err
 }
 
-// Refused is the notice for a message that was refused.
+// Refused returns the notice for a rejected message.
 func (s BoundPlan) Refused(e *Envelope, err error) Notice {
 	n := Notice{Code: NoteRefused, Err: err}
 	if e != nil {

@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// Class says what kind of failure ended a role or a command; the command line
-// turns it into its exit code.
+// Class is the kind of failure that ended a role or a command. It is the exit code of the
+// command line.
 type Class int
 
 const (
-	ClassFailed    Class = 1 // anything not below
+	ClassFailed    Class = 1 // any other failure
 	ClassAuth      Class = 2 // authentication or connection
 	ClassTimeout   Class = 3 // a deadline passed
-	ClassInput     Class = 4 // bad input: a flag, a file, a plan that can't hold
-	ClassQuorum    Class = 5 // too few parties or nodes to go on
-	ClassBudget    Class = 6 // the privacy budget refuses
+	ClassInput     Class = 4 // bad input: a flag, a file, an infeasible plan
+	ClassQuorum    Class = 5 // too few parties or nodes
+	ClassBudget    Class = 6 // beyond the privacy budget
 	ClassIntegrity Class = 7 // wrong plan, bad signature, altered or expired document
 )
 
-// Error is a failure with its class. Use Fail to make one, ClassOf to read it.
+// Error is a failure with its class. Fail makes one, and ClassOf returns its class.
 type Error struct {
 	Class Class
 	Err   error
@@ -28,13 +28,13 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Fail wraps a formatted error with its class.
+// Fail returns a formatted error with a class.
 func Fail(c Class, format string, args ...any) error {
 	return &Error{Class: c, Err: fmt.Errorf(format, args...)}
 }
 
-// ClassOf is the class of the outermost Error in err's chain, ClassFailed
-// when there is none.
+// ClassOf returns the class of the outermost Error in err's chain, ClassFailed if there is
+// none.
 func ClassOf(err error) Class {
 	var e *Error
 	if errors.As(err, &e) {
@@ -43,8 +43,8 @@ func ClassOf(err error) Class {
 	return ClassFailed
 }
 
-// Reasons for which a role refuses a message; all of them leave the role as it
-// was. Tests and operators decide on them with errors.Is.
+// The reasons for which a role rejects a message. The role's state does not change. Tests and
+// operators match them with errors.Is.
 var (
 	ErrWrongPlan  = errors.New("message belongs to another plan")
 	ErrSignature  = errors.New("signature doesn't verify")

@@ -92,7 +92,7 @@ func FuzzPlan(f *testing.F) {
 		if !canonical(t, "plan", b, decodePlan) {
 			return
 		}
-		p, err := UnmarshalPlan(b)
+		p, err := unmarshalPlan(b)
 		if err != nil {
 			t.Fatal(err)
 		}

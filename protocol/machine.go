@@ -2,55 +2,54 @@ package protocol
 
 import "context"
 
-// Machine is a role: a deterministic state machine. It reads no clock, starts
-// no goroutine and does no I/O; whatever it draws at random comes from the
-// reader it was given.
+// Machine is a role as a deterministic state machine. It reads no clock and does no I/O, and
+// its random numbers come from the reader that it was given. It may run a computation on
+// several goroutines within a step; none of them outlives the step.
 //
-// The driver's duties, in this order, for the effects of each step:
+// The driver handles the effects of each step in this order:
 //
 //  1. make Persist durable, all of it or nothing;
-//  2. only then hand Send to the bus, in order; Propose may start at once, since all
-//     that comes of it is a Proposal;
+//  2. then pass Send to the bus, in order; Propose may start at once, since it leads to
+//     nothing but a Proposal;
 //  3. call Step with a Tick no later than Wake;
-//  4. when Done is set, stop: Err says why, nil for a session that completed.
+//  4. when Done is set, stop: Err is the cause, nil for a session that completed.
 //
-// Several steps may be put together before 1 as long as no Send of any of them
-// leaves before the Persists of all of them are durable; Delivery.More tells the
-// machine of it. A driver that dies
-// anywhere builds the machine anew from what was persisted and starts with
-// Start; messages may be delivered again, late or in another order.
+// A driver may combine several steps before 1 if it sends nothing of any of them before the
+// Persist of all of them is durable; Delivery.More tells the machine that it does. After a
+// crash the driver makes the machine from what was persisted, and its first event is Start.
+// Messages may be delivered again, late or in another order.
 type Machine interface {
 	Step(now int64, ev Event) Effects // now in unix milliseconds, never decreasing
 }
 
-// Transition is one legal move of a role between its states, as the role's own
-// table and docs/protocol.md list them. On says what leads to it.
+// Transition is a legal transition of a role between its states, as in docs/protocol.md. On
+// is its cause.
 type Transition struct{ From, To, On string }
 
-// Event is what can happen to a machine: Start, Tick, Delivery or Proposal.
+// Event is an input of a machine: Start, Tick, Delivery or Proposal.
 type Event interface{ event() }
 
-// Start is a machine's first event in a process, after a crash as well.
+// Start is a machine's first event in a process, also after a restart.
 type Start struct{}
 
-// Tick says that time has passed.
+// Tick reports that time has passed.
 type Tick struct{}
 
-// Delivery is a message from the bus, not to be trusted.
+// Delivery is an untrusted message from the bus.
 type Delivery struct {
 	Data []byte
-	// More: another Delivery follows at once. What costs little more for many messages
-	// than for one, a machine may leave to the last.
+	// More reports that another Delivery follows at once. A machine may defer work that is
+	// cheaper for several messages together.
 	More bool
 }
 
-// Proposal is a party's locally computed update for an attempt: what
-// Effects.Propose asked for. Err is set instead when the computation failed.
+// Proposal is the update that a party computed for an attempt, as Effects.Propose asked. If
+// the computation failed, Err is set instead.
 type Proposal struct {
 	Round   uint32
 	Attempt uint32
 	Update  []int64 // grid units, clipped, without noise
-	Memo    []byte  // what the application's Settle needs if the update is accepted
+	Memo    []byte  // input of the application's Settle if the update is accepted
 	Err     error
 }
 
@@ -59,7 +58,7 @@ func (Tick) event()     {}
 func (Delivery) event() {}
 func (Proposal) event() {}
 
-// Record is one durable fact; a nil Value deletes the key.
+// Record is a change of the store. A nil Value deletes the key.
 type Record struct {
 	Key   string
 	Value []byte
@@ -71,8 +70,7 @@ type Outgoing struct {
 	Data    []byte
 }
 
-// Work asks a party's driver to compute an update and to answer with a
-// Proposal.
+// Work asks a party's driver to compute an update, which comes back as a Proposal.
 type Work struct {
 	Round   uint32
 	Attempt uint32
@@ -85,17 +83,17 @@ type Effects struct {
 	Persist []Record
 	Send    []Outgoing
 	Propose *Work
-	Wake    int64 // unix milliseconds; 0: only another event matters
-	// Ahead are long values that a step to come is expected to persist, as they are now
-	// and in the same memory: a driver may bring them to the disk already. Nothing follows
-	// from them before they are persisted.
+	Wake    int64 // unix milliseconds of the next Tick; 0: none is needed
+	// Ahead are long values that a later step is expected to persist, unchanged and in the
+	// same memory. A driver may write them to the disk in advance; they count only once
+	// they are in Persist.
 	Ahead   [][]byte
 	Notices []Notice
 	Done    bool
 	Err     error
 }
 
-// Put adds a durable fact.
+// Put stores a value.
 func (e *Effects) Put(key string, value []byte) {
 	if value == nil {
 		value = []byte{}
@@ -103,10 +101,10 @@ func (e *Effects) Put(key string, value []byte) {
 	e.Persist = append(e.Persist, Record{key, value})
 }
 
-// Delete removes a durable fact.
+// Delete deletes a key.
 func (e *Effects) Delete(key string) { e.Persist = append(e.Persist, Record{key, nil}) }
 
-// Emit adds a message.
+// Emit sends a message.
 func (e *Effects) Emit(subject string, data []byte) {
 	e.Send = append(e.Send, Outgoing{subject, data})
 }
@@ -114,68 +112,67 @@ func (e *Effects) Emit(subject string, data []byte) {
 // Note adds a notice.
 func (e *Effects) Note(n Notice) { e.Notices = append(e.Notices, n) }
 
-// Finish ends the machine; nil for a session that completed.
+// Finish ends the machine. err is nil for a session that completed.
 func (e *Effects) Finish(err error) { e.Done, e.Err = true, err }
 
-// Code names what a notice tells; operators and tests match on it.
+// Code is the kind of a notice. Operators and tests match on it.
 type Code string
 
 const (
-	NoteRefused     Code = "refused"      // a message was refused; Err and Peer say why and whose
-	NoteJoined      Code = "joined"       // a channel was set up with Peer
-	NoteRound       Code = "round"        // an attempt opened
-	NoteContributed Code = "contributed"  // this party's contribution is on its way
-	NoteReceipt     Code = "receipt"      // Peer holds this party's contribution
-	NoteHeld        Code = "held"         // this node holds Peer's contribution; Count of Total
-	NoteAgreed      Code = "agreed"       // this node signed a set of Count
+	NoteRefused     Code = "refused"      // a message was rejected: Err is the cause, Peer the claimed sender
+	NoteJoined      Code = "joined"       // a channel to Peer was set up
+	NoteRound       Code = "round"        // an attempt was opened
+	NoteContributed Code = "contributed"  // this party sends its contribution
+	NoteReceipt     Code = "receipt"      // Peer has this party's contribution
+	NoteHeld        Code = "held"         // this node has Peer's contribution; Count of Total
+	NoteAgreed      Code = "agreed"       // this node signed a set of Count parties
 	NoteRevealed    Code = "revealed"     // this node revealed its partial sum
-	NoteResult      Code = "result"       // the attempt's outcome; Count parties in the set
-	NoteUncounted   Code = "uncounted"    // the result doesn't count this party
+	NoteResult      Code = "result"       // the attempt has an outcome; Count parties in the set
+	NoteUncounted   Code = "uncounted"    // the result does not count this party
 	NoteCompleted   Code = "completed"    // the plan's last round is settled
 	NoteDisagree    Code = "disagreement" // nodes signed different sets
 )
 
-// Notice is something an operator may want to know. It never carries a
-// secret, nor anything derived from private data.
+// Notice is a report to the operator. It has no secrets and nothing derived from private data.
 type Notice struct {
 	Code    Code
 	Round   uint32
 	Attempt uint32
-	Peer    string // the other member's name, where one is meant
+	Peer    string // another member's name, if the notice is about one
 	Count   int
 	Total   int
 	Detail  string
 	Err     error
 }
 
-// View reads what the machine itself persisted, its long memory. Values must
-// not be modified.
+// View reads the machine's own store. Values must not be modified.
 type View interface {
 	Get(key string) []byte
 	Keys(prefix string) []string // in increasing order
 }
 
-// Model is the public part of an application: what everybody recomputes from
-// the revealed sums. It must be deterministic.
+// Model is the public part of an application: what every member recomputes from the revealed
+// sums. It must be deterministic.
 type Model interface {
-	// Initial is the model before round 1.
+	// Initial returns the model before round 1.
 	Initial() []int64
-	// Fold is the model after a round whose decoded sum was accepted. It changes neither
-	// model nor sum and may return either; nobody changes them afterwards.
+	// Fold returns the model after a round whose decoded sum was accepted. It does not modify
+	// model and sum and may return either; they are not modified afterwards.
 	Fold(round uint32, model, sum []int64) ([]int64, error)
 }
 
-// Application is a party's side: the model and the private state that goes
-// with it. Settle must be deterministic and take in the update without noise
-// (DESIGN decision 10).
+// Application is a party's side of an application: the model, and the party's private state.
+// Settle returns the state after a round that counted the party. It must be deterministic and
+// use the update without its noise: adding the party's own noise to its state would spend
+// privacy budget that is not accounted for.
 type Application interface {
 	Model
 	InitialState() []byte
 	Settle(round uint32, state, memo []byte) ([]byte, error)
 }
 
-// Proposer computes a party's update; it may take long, so the driver runs it
-// beside the machine.
+// Proposer computes a party's update. The driver runs it concurrently with the machine, since
+// it may take long.
 type Proposer interface {
 	Propose(ctx context.Context, w Work) (update []int64, memo []byte, err error)
 }

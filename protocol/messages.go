@@ -14,15 +14,14 @@ type Message interface {
 	kind() Kind
 }
 
-// Digest is a hash of 256 bits: BLAKE3's in a context of its own for each use.
+// Digest is a 256-bit hash, BLAKE3 in a separate context for each use.
 type Digest [32]byte
 
-// Accept is a member's signature on the plan itself; the envelope's plan id is
-// what it accepts. Layout: empty.
+// Accept is a member's signature on the plan that the envelope names. Layout: empty.
 type Accept struct{}
 
-// Key is a responder's HPKE public key for this plan alone; the owner deletes
-// the private half when the plan ends.
+// Key is a responder's HPKE public key for this plan. The owner deletes the private key when
+// the plan ends.
 //
 // Layout: bytes public | i64 not_after (unix seconds).
 type Key struct {
@@ -30,8 +29,8 @@ type Key struct {
 	NotAfter int64
 }
 
-// Open sets up the channel from the sender to one key owner: the HPKE
-// encapsulation to the key with this digest. One per pair and plan.
+// Open sets up the channel from the sender to a key owner with an HPKE encapsulation to the
+// key of this digest. There is one for each pair and plan.
 //
 // Layout: u32 to | 32 key digest | bytes encapsulation.
 type Open struct {
@@ -40,9 +39,8 @@ type Open struct {
 	Enc []byte
 }
 
-// Group carries the plan's group key to one member, sealed under their channel;
-// everything that the aggregator publishes to the members, and nobody else
-// may read, is sealed under it.
+// Group is the plan's group key for one member, sealed under their channel. What the
+// aggregator publishes for the members alone is sealed under the group key.
 //
 // Layout: u32 to | bytes sealed (32 bytes of key and the seal's overhead).
 type Group struct {
@@ -50,7 +48,7 @@ type Group struct {
 	Sealed []byte
 }
 
-// Round opens an attempt of a round on the model with this digest.
+// Round opens an attempt of a round, on the model with this digest.
 //
 // Layout: u32 round | u32 attempt | 32 model.
 type Round struct {
@@ -59,19 +57,19 @@ type Round struct {
 	Model   Digest
 }
 
-// Contribution binds everything that a party sent in an attempt: one digest
-// over the explicit share's ciphertext, and for every node a tag that only the
-// holder of their common key can check. Nodes compare its digest, so a party
-// can't send different bundles to different nodes.
+// Contribution is the manifest of what a party sent in an attempt: one digest over the
+// ciphertext of the explicit share and, for every node, a confirmation that only the two ends
+// of their channel can compute. Nodes compare its digest, so a party cannot send different
+// contributions to different nodes.
 //
-// In audit mode it also carries the party's commitment to its noised update and
-// shares of the commitment's blinding scalar, one sealed to each node; without,
-// the commitment is zero and there are no shares.
+// In audit mode it also has the party's commitment to its noised update, and shares of the
+// commitment's blinding scalar, one sealed to each node. Otherwise the commitment is zero and
+// there are no shares.
 //
 // Layout: u32 round | u32 attempt | 32 model | u32 explicit | 32 vector |
 // 32 commitment | n* 48 blinding (none, or one per compute node in roster order) |
-// n* 16 confirmation (one per compute node, in roster order). The account is what
-// stands before the confirmations, which confirm it.
+// n* 16 confirmation (one per compute node, in roster order). The fields before the
+// confirmations are what these confirm.
 type Contribution struct {
 	Round    uint32
 	Attempt  uint32
@@ -85,14 +83,14 @@ type Contribution struct {
 	Confirm [][16]byte
 }
 
-// Entry is one party's contribution as a set names it.
+// Entry is one party's contribution in a set.
 type Entry struct {
 	Party  uint32
 	Bundle Digest
 }
 
-// Hold lists the contributions that a node holds, in order of party: phase one
-// of the set agreement.
+// Hold is a node's held list: the contributions that the node has, in order of party. It is
+// the first phase of the set agreement.
 //
 // Layout: u32 round | u32 attempt | n* (u32 party | 32 bundle).
 type Hold struct {
@@ -101,9 +99,8 @@ type Hold struct {
 	Entries []Entry
 }
 
-// Agree is a node's signature on the set that it is ready to reveal: the
-// intersection of all M holds. Phase two; a partial sum is revealed only
-// against M equal ones.
+// Agree is a node's signature on the set that it is ready to reveal, the intersection of all M
+// held lists. It is the second phase: a partial sum is revealed only with M equal Agrees.
 //
 // Layout: u32 round | u32 attempt | u32 count | 32 set.
 type Agree struct {
@@ -113,8 +110,8 @@ type Agree struct {
 	Set     Digest
 }
 
-// Partial announces a node's partial sum over the agreed set; the vector
-// follows in sealed chunks.
+// Partial announces a node's partial sum over the agreed set. The vector follows in sealed
+// chunks.
 //
 // Layout: u32 round | u32 attempt | 32 set | 32 vector | 32 blinding.
 type Partial struct {
@@ -125,16 +122,16 @@ type Partial struct {
 	Blinding [32]byte // sum of the set's blinding shares for this node; zero without audit
 }
 
-// Outcome says what came of an attempt.
+// Outcome is the outcome of an attempt.
 type Outcome uint8
 
 const (
-	OutcomeAccepted Outcome = 1 // the sum was revealed and the model moved
-	OutcomeVoid     Outcome = 2 // nothing was revealed; a new attempt may follow
-	OutcomeRejected Outcome = 3 // revealed, but out of range: the model stays, the round is over
+	OutcomeAccepted Outcome = 1 // the sum was revealed and folded into the model
+	OutcomeVoid     Outcome = 2 // nothing was revealed; another attempt may follow
+	OutcomeRejected Outcome = 3 // the sum was revealed, but is out of range: the model stays
 )
 
-// String is the outcome's name in logs and metrics.
+// String returns the outcome's name in logs and metrics.
 func (o Outcome) String() string {
 	switch o {
 	case OutcomeAccepted:
@@ -147,8 +144,8 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome(%d)", uint8(o))
 }
 
-// Result publishes what came of an attempt; the aggregate follows in chunks
-// sealed under the group key. A void result has an empty set and zero digests.
+// Result is the outcome of an attempt. The aggregate follows in chunks sealed under the group
+// key. A void result has an empty set and zero digests.
 //
 // Layout: u32 round | u32 attempt | u8 outcome | n* (u32 party | 32 bundle) |
 // 32 aggregate | 32 next model | n* 32 partial (one per compute node).
@@ -162,7 +159,7 @@ type Result struct {
 	Partials  []Digest
 }
 
-// Abort ends the session for good.
+// Abort ends the session.
 //
 // Layout: u8 class (1..7) | text reason.
 type Abort struct {
@@ -170,7 +167,7 @@ type Abort struct {
 	Reason string // at most 512 printable characters
 }
 
-// NewAbort is the message for an error.
+// NewAbort returns the message for an error.
 func NewAbort(cause error) *Abort {
 	reason := []byte(cause.Error())
 	for i, c := range reason {
@@ -181,7 +178,7 @@ func NewAbort(cause error) *Abort {
 	return &Abort{Class: uint8(ClassOf(cause)), Reason: string(reason[:min(len(reason), 512)])}
 }
 
-// Cause is the error that a receiver ends with.
+// Cause returns the error with which a receiver ends.
 func (m *Abort) Cause() error {
 	return Fail(Class(m.Class), "the aggregator ended the session: %s", m.Reason)
 }
@@ -235,7 +232,7 @@ func (m *Contribution) fields(w *wire) {
 	}
 }
 
-// manifest is everything but the confirmations.
+// manifest is all fields but the confirmations.
 func (m *Contribution) manifest(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.fixed("model", m.Model[:])
@@ -284,11 +281,11 @@ func (m *Result) fields(w *wire) {
 		w.fixed("partial", m.Partials[i][:])
 	}
 	if w.err == nil && m.Outcome == OutcomeVoid && !m.empty() {
-		w.fail("a void result says more than that")
+		w.fail("a void result has a set, a sum or a model")
 	}
 }
 
-// empty reports that a result names no set, no sum and no model.
+// empty reports whether a result has no set, no sum and no model.
 func (m *Result) empty() bool {
 	return len(m.Set) == 0 && len(m.Partials) == 0 && m.Aggregate == Digest{} && m.Next == Digest{}
 }
@@ -301,7 +298,7 @@ func (m *Abort) fields(w *wire) {
 	w.text("reason", &m.Reason, 512)
 }
 
-// attempt is the (round, attempt) pair, both counted from 1.
+// attempt is the round and the attempt, both counted from 1.
 func (w *wire) attempt(round, attempt *uint32) {
 	w.u32("round", round)
 	w.u32("attempt", attempt)
@@ -310,11 +307,10 @@ func (w *wire) attempt(round, attempt *uint32) {
 	}
 }
 
-// entries is a set in strictly increasing order of party, so that a set has
-// one encoding.
+// entries is a set in strictly increasing order of party, so that a set has one encoding.
 func (w *wire) entries(name string, set *[]Entry) {
 	n := w.count(name, len(*set), entrySize)
-	var all []byte // a list has up to a hundred thousand, so it is read and written at once
+	var all []byte // a set can have 100,000 entries, which are decoded from one slice
 	if w.reading() {
 		*set = make([]Entry, n)
 		all = w.take(name, entrySize*n)
@@ -328,7 +324,7 @@ func (w *wire) entries(name string, set *[]Entry) {
 	}
 	for i := 1; i < len(*set); i++ {
 		if (*set)[i].Party <= (*set)[i-1].Party {
-			w.fail("%s isn't in increasing order of party at entry %d", name, i)
+			w.fail("%s is not in increasing order of party at entry %d", name, i)
 			return
 		}
 	}
@@ -340,7 +336,7 @@ func (w *wire) entries(name string, set *[]Entry) {
 	}
 }
 
-// newMessage is an empty body of a kind, nil for a kind that has none.
+// newMessage returns an empty body of a kind, nil for a kind without one.
 func newMessage(k Kind) Message {
 	switch k {
 	case KindAccept:
@@ -371,7 +367,7 @@ func newMessage(k Kind) Message {
 	return nil
 }
 
-// Decode reads the body of an envelope that Check accepted.
+// Decode decodes the body of an envelope that Check accepted.
 func Decode(e *Envelope) (Message, error) {
 	m := newMessage(e.Kind)
 	if m == nil {

@@ -12,7 +12,7 @@ import (
 	"choir/crypto/identity"
 )
 
-// PlanVersion is the version of the plan's layout and of every message under it.
+// PlanVersion is the version of the plan's layout and of all messages under it.
 const PlanVersion = 5
 
 // Role is what a member does in a plan.
@@ -24,7 +24,7 @@ const (
 	RoleAggregator Role = 3 // opens rounds, adds the partial sums, publishes results
 )
 
-// String is the role's name on the command line and in logs.
+// String returns the role's name on the command line and in logs.
 func (r Role) String() string {
 	switch r {
 	case RoleParty:
@@ -37,27 +37,25 @@ func (r Role) String() string {
 	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
-// Placement says who adds the noise that makes a release private.
+// Placement is who adds the noise.
 type Placement uint8
 
 const (
-	// NoiseNone adds none: a bare secure sum. It protects the terms from
-	// everybody but claims no differential privacy for the sum.
+	// NoiseNone adds none: a plain secure sum. Each term is protected, but there is no
+	// differential privacy for the sum.
 	NoiseNone Placement = 0
-	// NoiseParty is the DCA's distributed noise: every party adds its part
-	// (Paper I, Theorem 1).
+	// NoiseParty is distributed noise: every party adds its part ([DCA], Theorem 1).
 	NoiseParty Placement = 1
-	// NoiseCompute lets every compute node add the whole noise to its partial
-	// sum. It costs a factor M in variance and survives parties that add none.
+	// NoiseCompute has every compute node add the whole noise to its partial sum. The variance
+	// is M times larger, and parties that add no noise do no harm.
 	NoiseCompute Placement = 2
-	// NoiseLocal says that what a party contributes is private by itself, before it is
-	// shared: the application noised the steps that led to it, and the sum adds
-	// nothing. It protects each party from all others together, at the price of a noise
-	// that doesn't shrink with their number.
+	// NoiseLocal has each party make its contribution private before sharing it, by noise in
+	// the application's steps; the sum adds none. It protects a party from all others
+	// together. Relative to the sum, the noise does not shrink with the number of parties.
 	NoiseLocal Placement = 3
 )
 
-// String is the placement's name in plan files.
+// String returns the placement's name in plan files.
 func (p Placement) String() string {
 	switch p {
 	case NoiseNone:
@@ -72,30 +70,28 @@ func (p Placement) String() string {
 	return fmt.Sprintf("placement(%d)", uint8(p))
 }
 
-// Member is one enrolled participant. Its index in Plan.Members is how messages
-// name it.
+// Member is an enrolled member. Messages name it by its index in Plan.Members.
 type Member struct {
-	Name     string // 1-32 of [a-z0-9-], starts with a letter; a token of bus subjects
+	Name     string // 1-32 of [a-z0-9-], starts with a letter; used in bus subjects
 	Role     Role
 	Key      identity.PublicKey
-	NotAfter int64 // unix seconds; the identity's signatures count until then
+	NotAfter int64 // unix seconds; signatures of the identity are valid until then
 }
 
-// PlanID is the SHA-256 of the plan's canonical form under its own label. It
-// is bound into every signature, key derivation and associated data.
+// PlanID is the SHA-256 of the plan's canonical form with a label. It is part of every
+// signature, key derivation and associated data.
 type PlanID [32]byte
 
-// String is the whole id in hexadecimal.
+// String returns the id in hexadecimal.
 func (id PlanID) String() string { return hex.EncodeToString(id[:]) }
 
-// Short is the part of the id that names the plan in bus subjects (64 bits: a
-// label, never a security check).
+// Short returns the first 8 bytes in hexadecimal, which name the plan in bus subjects. They are
+// a label and are not used for any security check.
 func (id PlanID) Short() string { return hex.EncodeToString(id[:8]) }
 
-// Plan is the one document that every member signs before anything happens.
-// Nobody can be told another N, T, clip, noise or model than the others: it
-// closes the attack in which an aggregator lies about the number of parties
-// (thesis, section 3.2.2).
+// Plan is the document that every member signs before the session. All members therefore have
+// the same N, T, clip, noise and model, which prevents the attack in which an aggregator lies
+// about the number of parties ([Thesis], section 3.2.2).
 //
 // Layout (big endian; "n*" is a 32-bit count and that many entries; "text" and
 // "bytes" are a 32-bit length and the bytes):
@@ -112,7 +108,7 @@ func (id PlanID) Short() string { return hex.EncodeToString(id[:8]) }
 type Plan struct {
 	Name     string
 	Created  int64 // unix seconds
-	NotAfter int64 // unix seconds; no role starts a round under the plan later
+	NotAfter int64 // unix seconds; no role opens or enters an attempt later
 	Suite    channel.Suite
 	Members  []Member // parties, then compute nodes, then the aggregator; each by name
 
@@ -120,31 +116,35 @@ type Plan struct {
 	Paired        bool   // two coordinates share a field element (fixedpoint.Pair)
 	FracBits      uint8  // the grid's resolution is 2^-FracBits
 	Rounds        uint32
-	SpareAttempts uint32 // further attempts in total that the budget pays for
+	SpareAttempts uint32 // further attempts in total within the budget
 	MinParties    uint32 // N_min: the smallest set that may be revealed
-	Colluders     uint32 // T: parties that may pool what they know
-	DeadlineMS    uint32 // a round takes in contributions for at least this long unless all came
-	GraceMS       uint32 // wait for parties that missed the last round, once all others came
+	Colluders     uint32 // T: parties that may collude
+	DeadlineMS    uint32 // an attempt waits this long for contributions that are missing
+	GraceMS       uint32 // and this long for parties that missed the last round, once all others contributed
 
-	Clip     uint64 // L2 bound of one record's (one shard's) term, grid units
-	PerParty uint64 // bound on the L2 norm, so on every coordinate, of one party's summed terms, grid units
+	Clip uint64 // L2 bound of one record's (one shard's) term, grid units
+	// PerParty bounds the L2 norm, and so each coordinate, of the sum of one party's terms,
+	// grid units.
+	PerParty uint64
 
-	Noise    Placement
-	Variance uint64 // sigma^2 of one contributor's discrete Gaussian, grid units squared; with NoiseLocal, of one local step's
+	Noise Placement
+	// Variance is sigma^2 of the discrete Gaussian of one contributor, grid units squared; with
+	// NoiseLocal it is that of one local step.
+	Variance uint64
 
-	Sampling   uint8   // how records enter a release, privacy.Sampling's number
+	Sampling   uint8   // how records enter a release: a privacy.Sampling
 	SampleRate float64 // in (0, 1]; 0 without sampling
-	LocalSteps uint32  // noisy steps inside one contribution, with NoiseLocal alone; else 0
+	LocalSteps uint32  // noisy steps in one contribution with NoiseLocal; otherwise 0
 
-	Relation    uint8   // neighbouring relation, privacy.Relation's number
+	Relation    uint8   // neighbouring relation: a privacy.Relation
 	Sensitivity uint64  // L2 distance of neighbouring sums, grid units
 	Epsilon     float64 // budget over all rounds and spare attempts; 0 with NoiseNone
 	Delta       float64
 	Accountant  string
 
 	Audit       bool
-	Application string // what folds the sums: "sum", "dp-pvi"
-	Parameters  []byte // the application's canonical parameters
+	Application string // what folds the sums, such as "sum" or "dp-pvi"
+	Parameters  []byte // the application's parameters in canonical form
 }
 
 func (m *Member) fields(w *wire) {
@@ -205,7 +205,7 @@ func (p *Plan) privacyFields(w *wire) {
 	w.text("accountant", &p.Accountant, 64)
 }
 
-// float is the IEEE 754 pattern of a finite number that isn't minus zero.
+// float is the IEEE 754 pattern of a finite number other than minus zero.
 func (w *wire) float(name string, v *float64) {
 	u := math.Float64bits(*v)
 	w.u64(name, &u)
@@ -219,13 +219,12 @@ func (w *wire) float(name string, v *float64) {
 	}
 }
 
-// Marshal is the plan's canonical form; it fails for a plan that no reader
-// would accept.
+// Marshal returns the plan's canonical form. It fails for a plan that cannot be decoded.
 func (p *Plan) Marshal() ([]byte, error) { return marshal(p) }
 
-// UnmarshalPlan reads a canonical plan and nothing else. It checks the form
-// alone; call Validate for the content.
-func UnmarshalPlan(b []byte) (*Plan, error) {
+// unmarshalPlan decodes a canonical plan. It checks the form alone; Validate checks the
+// content.
+func unmarshalPlan(b []byte) (*Plan, error) {
 	p := new(Plan)
 	if err := unmarshal("plan", b, p); err != nil {
 		return nil, err
@@ -233,7 +232,7 @@ func UnmarshalPlan(b []byte) (*Plan, error) {
 	return p, nil
 }
 
-// ID hashes the canonical form. The plan must marshal; a valid one does.
+// ID returns the hash of the canonical form, or zero if the plan has none.
 func (p *Plan) ID() PlanID {
 	b, err := p.Marshal()
 	if err != nil {
@@ -245,7 +244,7 @@ func (p *Plan) ID() PlanID {
 	return PlanID(h.Sum(nil))
 }
 
-// SortMembers puts the members in the order that Validate asks for.
+// SortMembers sorts the members into the order that Validate requires.
 func (p *Plan) SortMembers() {
 	slices.SortFunc(p.Members, compareMembers)
 }
@@ -263,20 +262,20 @@ func compareMembers(a, b Member) int {
 	return 0
 }
 
-// Parties is N, the number of enrolled parties; their indices are 0..N-1.
+// Parties returns N, the number of enrolled parties; their indices are 0..N-1.
 func (p *Plan) Parties() int { return p.countRole(RoleParty) }
 
-// Computes is M, the number of compute nodes; their indices are N..N+M-1.
+// Computes returns M, the number of compute nodes; their indices are N..N+M-1.
 func (p *Plan) Computes() int { return p.countRole(RoleCompute) }
 
-// Aggregator is the aggregator's index, the last member's.
+// Aggregator returns the aggregator's index, the last one.
 func (p *Plan) Aggregator() uint32 { return uint32(len(p.Members) - 1) }
 
-// Compute is the member index of the k-th compute node, 0 <= k < M.
+// Compute returns the member index of the k-th compute node, 0 <= k < M.
 func (p *Plan) Compute(k int) uint32 { return uint32(p.Parties() + k) }
 
-// countRole finds where a role's members begin and end: the roster is in order of role,
-// which checkRoster demands before it asks. Rosters are long and this is asked often.
+// countRole counts the members of a role by binary search: the roster is in order of role,
+// which checkRoster checks first.
 func (p *Plan) countRole(r Role) int {
 	from := func(r Role) int {
 		return sort.Search(len(p.Members), func(i int) bool { return p.Members[i].Role >= r })
@@ -284,7 +283,7 @@ func (p *Plan) countRole(r Role) int {
 	return from(r+1) - from(r)
 }
 
-// Index finds the member that holds an identity key.
+// Index finds the member with an identity key.
 func (p *Plan) Index(key identity.PublicKey) (uint32, bool) {
 	for i := range p.Members {
 		if p.Members[i].Key == key {
@@ -299,11 +298,11 @@ func (p *Plan) Is(i uint32, r Role) bool {
 	return uint64(i) < uint64(len(p.Members)) && p.Members[i].Role == r
 }
 
-// HiddenParts is how many independent noise terms stay hidden from T colluding
-// parties that see a revealed sum over the smallest allowed set, when one of
-// the honest parties looks as well: N_min - T - 1 (Paper I, Theorem 1), or the
-// one honest compute node's under NoiseCompute, or the party's own under NoiseLocal.
-// Zero without noise.
+// HiddenParts returns the number of independent noise terms of a revealed sum that the worst
+// adversary does not know. Without noise it is 0. With NoiseParty it is N_min - T - 1 ([DCA],
+// Theorem 1): the smallest allowed set has N_min terms, T colluding parties know theirs, and
+// so does one honest but curious party that looks at the sum. With NoiseCompute it is 1, of
+// the one honest compute node, and with NoiseLocal 1, the party's own.
 func (p *Plan) HiddenParts() uint64 {
 	switch p.Noise {
 	case NoiseParty:
@@ -316,5 +315,5 @@ func (p *Plan) HiddenParts() uint64 {
 	return 0
 }
 
-// Releases is how many attempts the budget must pay for.
+// Releases returns the number of attempts that the budget must allow.
 func (p *Plan) Releases() int { return int(p.Rounds) + int(p.SpareAttempts) }

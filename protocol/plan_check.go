@@ -13,7 +13,7 @@ import (
 
 var memberName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-// Bounds on a plan that any member may enforce before it allocates anything.
+// Bounds on a plan, which hold before anything is allocated for it.
 const (
 	MaxDim        = 1 << 28
 	MaxMembers    = 1 << 17
@@ -21,11 +21,14 @@ const (
 	MaxLocalSteps = 1 << 16
 )
 
-// Validate refuses a plan that no honest member would sign, naming the field.
-// It checks everything that needs no clock and no accountant: the roster, the
-// counts, the grid's headroom. The privacy claim itself is CheckPrivacy's.
+// Validate rejects a plan that no honest member would sign, naming the field. It checks all that
+// needs no clock and no accountant: the roster, the counts and the grid's headroom. CheckPrivacy
+// checks the privacy claim.
 func (p *Plan) Validate() error {
-	for _, check := range []func() error{p.checkRoster, p.checkCounts, p.checkNoise, p.checkAudit, p.checkHeadroom, p.checkForm} {
+	checks := []func() error{
+		p.checkRoster, p.checkCounts, p.checkNoise, p.checkAudit, p.checkHeadroom, p.checkForm,
+	}
+	for _, check := range checks {
 		if err := check(); err != nil {
 			return Fail(ClassInput, "plan: %w", err)
 		}
@@ -45,9 +48,9 @@ func (p *Plan) checkRoster() error {
 		case m.Role < RoleParty || m.Role > RoleAggregator:
 			return fmt.Errorf("members[%d] (%s): no such role %d", i, m.Name, m.Role)
 		case names[m.Name]:
-			return fmt.Errorf("members[%d]: the name %q stands twice", i, m.Name)
+			return fmt.Errorf("members[%d]: the name %q is used twice", i, m.Name)
 		case keys[m.Key]:
-			return fmt.Errorf("members[%d] (%s): the identity key stands twice", i, m.Name)
+			return fmt.Errorf("members[%d] (%s): the identity key is used twice", i, m.Name)
 		case i > 0 && compareMembers(p.Members[i-1], m) >= 0:
 			return fmt.Errorf("members[%d] (%s): roster isn't in order of role and name", i, m.Name)
 		case m.NotAfter < p.NotAfter:
@@ -89,7 +92,8 @@ func (p *Plan) checkCounts() error {
 	case p.PerParty < p.Clip:
 		return fmt.Errorf("per_party: %d is below clip = %d", p.PerParty, p.Clip)
 	case p.DeadlineMS < 1 || p.GraceMS > p.DeadlineMS:
-		return fmt.Errorf("deadline_ms, grace_ms: %d, %d must satisfy 0 <= grace <= deadline, deadline >= 1", p.DeadlineMS, p.GraceMS)
+		return fmt.Errorf("deadline_ms, grace_ms: %d, %d must satisfy 0 <= grace <= deadline, deadline >= 1",
+			p.DeadlineMS, p.GraceMS)
 	}
 	return nil
 }
@@ -97,13 +101,10 @@ func (p *Plan) checkCounts() error {
 func (p *Plan) checkNoise() error {
 	switch p.Noise {
 	case NoiseNone:
-		if p.Variance != 0 || p.Epsilon != 0 || p.Delta != 0 || p.Sensitivity != 0 || p.Sampling != 0 || p.SampleRate != 0 || p.LocalSteps != 0 {
-			return fmt.Errorf("noise: placement none claims no epsilon, so variance, sampling, local steps, sensitivity, epsilon and delta must be 0")
-		}
-		return nil
+		return p.checkNoNoise()
 	case NoiseParty:
 		if p.HiddenParts() < 1 {
-			return fmt.Errorf("noise: N_min - T - 1 = %d leaves no honest noise (N_min = %d, T = %d; Paper I, Theorem 1)",
+			return fmt.Errorf("noise: N_min - T - 1 = %d leaves no honest noise (N_min = %d, T = %d)",
 				int64(p.MinParties)-int64(p.Colluders)-1, p.MinParties, p.Colluders)
 		}
 	case NoiseCompute:
@@ -112,7 +113,8 @@ func (p *Plan) checkNoise() error {
 			return fmt.Errorf("local_steps: %d isn't in 1..%d with noise placed locally", p.LocalSteps, MaxLocalSteps)
 		}
 		if n := uint64(p.Releases()) * uint64(p.LocalSteps); n > 1<<31 {
-			return fmt.Errorf("local_steps: %d in each of %d attempts are more releases than anybody accounts for", p.LocalSteps, p.Releases())
+			return fmt.Errorf("local_steps: %d in each of %d attempts are more releases than the accountant supports",
+				p.LocalSteps, p.Releases())
 		}
 		if p.Sensitivity == 0 {
 			return fmt.Errorf("sensitivity: 0, but noise placed locally is there for its claim alone")
@@ -132,7 +134,17 @@ func (p *Plan) checkNoise() error {
 	return p.checkClaim()
 }
 
-// checkSampling: a rate comes with a sampling, and both with a claim.
+// checkNoNoise checks that a plan without noise makes no claim.
+func (p *Plan) checkNoNoise() error {
+	if p.Variance != 0 || p.Epsilon != 0 || p.Delta != 0 || p.Sensitivity != 0 ||
+		p.Sampling != 0 || p.SampleRate != 0 || p.LocalSteps != 0 {
+		return fmt.Errorf("noise: placement none claims no epsilon, " +
+			"so variance, sampling, local steps, sensitivity, epsilon and delta must be 0")
+	}
+	return nil
+}
+
+// checkSampling checks that a rate is given exactly with a sampling, and both only with a claim.
 func (p *Plan) checkSampling() error {
 	s := privacy.Sampling(p.Sampling)
 	switch {
@@ -150,8 +162,8 @@ func (p *Plan) checkSampling() error {
 	return nil
 }
 
-// checkClaim: noise comes with a whole claim or with none at all. Without one
-// the noise may still be of use, but nobody is told an epsilon.
+// checkClaim checks that the claim is complete or absent. Without a claim the plan may have
+// noise, but no epsilon is reported.
 func (p *Plan) checkClaim() error {
 	if p.Sensitivity == 0 && p.Epsilon == 0 && p.Delta == 0 {
 		return nil
@@ -169,23 +181,24 @@ func (p *Plan) checkClaim() error {
 	return nil
 }
 
-// checkAudit: the commitments are to what the parties sent, so noise that a
-// compute node adds would keep them from ever opening.
+// checkAudit rejects audit mode with noise by compute nodes: the commitments are to what the
+// parties sent, and would not open to a sum with other noise.
 func (p *Plan) checkAudit() error {
 	switch {
 	case !p.Audit:
 		return nil
 	case p.Noise == NoiseCompute:
-		return fmt.Errorf("audit: the aggregate can't open the parties' commitments when compute nodes add the noise")
+		return fmt.Errorf("audit: the aggregate can't open the parties' commitments if compute nodes add the noise")
 	case p.Elements() > commit.MaxDimension:
-		return fmt.Errorf("audit: %d elements are more than the %d that commitments are made for", p.Elements(), commit.MaxDimension)
+		return fmt.Errorf("audit: %d elements are more than the %d of a commitment", p.Elements(), commit.MaxDimension)
 	case p.Computes() > commit.MaxShares:
-		return fmt.Errorf("audit: %d compute nodes are more than the %d that a blinding scalar is split for", p.Computes(), commit.MaxShares)
+		return fmt.Errorf("audit: %d compute nodes are more than the %d shares of a blinding scalar",
+			p.Computes(), commit.MaxShares)
 	}
 	return nil
 }
 
-// checkForm: the plan and the largest messages under it have an encoding.
+// checkForm checks that the plan and the largest messages under it can be encoded.
 func (p *Plan) checkForm() error {
 	b, err := p.Marshal()
 	if err != nil {
@@ -196,16 +209,18 @@ func (p *Plan) checkForm() error {
 	}
 	n, m := p.Parties(), p.Computes()
 	if size := 4*4 + 1 + 36*n + 64 + 32*m; size > maxSetBody {
-		return fmt.Errorf("members: a result that names %d parties has %d bytes; a message carries %d", n, size, maxSetBody)
+		return fmt.Errorf("members: a result with %d parties has %d bytes, more than a message's %d",
+			n, size, maxSetBody)
 	}
 	if size := 4*4 + 2*32 + 16*m + 32 + sealedScalarSize*m; size > maxBody {
-		return fmt.Errorf("members: a contribution to %d compute nodes has %d bytes; a message carries %d", m, size, maxBody)
+		return fmt.Errorf("members: a contribution to %d compute nodes has %d bytes, more than a message's %d",
+			m, size, maxBody)
 	}
 	return nil
 }
 
-// checkHeadroom refuses a grid on which a sum could wrap around the field
-// except with probability 2^-40 over the whole plan.
+// checkHeadroom rejects a grid on which a sum could wrap around the field with a probability
+// above 2^-40 over the whole plan.
 func (p *Plan) checkHeadroom() error {
 	if err := p.headroom().Check(); err != nil {
 		return fmt.Errorf("frac_bits: %w", err)
@@ -213,8 +228,8 @@ func (p *Plan) checkHeadroom() error {
 	return nil
 }
 
-// headroom describes the largest sum that the plan can produce. Under
-// NoiseCompute the M nodes' noises are what the sum carries.
+// headroom describes the largest sum under the plan. With NoiseCompute the sum has the noise of
+// M nodes.
 func (p *Plan) headroom() fixedpoint.Headroom {
 	h := fixedpoint.Headroom{
 		Parties: p.Parties(), PerParty: p.PerParty, NoiseVariance: p.Variance,
@@ -223,19 +238,18 @@ func (p *Plan) headroom() fixedpoint.Headroom {
 	switch p.Noise {
 	case NoiseCompute:
 		h.Parties = max(h.Parties, p.Computes())
-	case NoiseLocal: // it went into the contributions before they were clipped
+	case NoiseLocal: // the noise is part of the contributions, which are clipped
 		h.NoiseVariance = 0
 	}
 	return h
 }
 
-// MaxSum bounds every coordinate of an aggregate except with probability
-// 2^-40 over the plan: what N clipped updates and the noise of the whole sum
-// can reach. A decoded aggregate beyond it is an overflow or a fault and is
-// refused by name.
+// MaxSum bounds every coordinate of an aggregate, except with probability 2^-40 over the plan:
+// it is what N clipped updates and the noise of the whole sum can reach. A decoded aggregate
+// beyond it is an overflow or a fault and is rejected.
 func (p *Plan) MaxSum() (uint64, error) {
 	h := p.headroom()
-	if err := h.Check(); err != nil { // then nothing below overflows
+	if err := h.Check(); err != nil { // if it passes, nothing below overflows
 		return 0, Fail(ClassInput, "plan: %w", err)
 	}
 	limit := h.PerParty * uint64(h.Parties)

@@ -8,13 +8,12 @@ import (
 	"choir/crypto/identity"
 )
 
-// Receipt is a node's promise that it holds the contribution durably; the
-// party keeps its outbox until it has one from every node, and can later prove
-// with it that it was counted.
+// Receipt is a node's signed statement that a contribution is durable at the node. The party
+// keeps its outbox until it has a receipt from every node. With a receipt it can prove later
+// that the contribution should have been counted.
 //
-// A node signs all receipts of an attempt that it gives at a time at once: its
-// signature is on the root of a tree over them, and each receipt carries its way to
-// the root (see SignReceipts).
+// A node signs the receipts of an attempt in groups: the signature is on the root of a hash
+// tree over the group, and each receipt has its path to the root (see SignReceipts).
 //
 // Layout: u32 round | u32 attempt | u32 party | 32 bundle | u32 index | u32 count |
 // 32 hash, as many as index and count call for.
@@ -24,13 +23,13 @@ type Receipt struct {
 	Party   uint32
 	Bundle  Digest
 
-	Index uint32   // which of those that were signed together, from 0
-	Count uint32   // how many those are, 1 to MaxMembers
-	Path  []Digest // the hashes beside its way to the root, from the leaf on: at most 17
+	Index uint32   // in the group, from 0
+	Count uint32   // size of the group, 1 to MaxMembers
+	Path  []Digest // the sibling hashes from the leaf to the root, at most 17
 }
 
-// Same reports that two receipts are for one contribution to one attempt, however
-// they were signed.
+// Same reports whether two receipts are for the same contribution to the same attempt. They may
+// be of different groups.
 func (m *Receipt) Same(o *Receipt) bool {
 	return m.Round == o.Round && m.Attempt == o.Attempt && m.Party == o.Party && m.Bundle == o.Bundle
 }
@@ -60,21 +59,20 @@ func (m *Receipt) fields(w *wire) {
 	}
 }
 
-// size is the encoding's, in bytes.
+// size is the size of the encoding, in bytes.
 func (m *Receipt) size() int { return 4*5 + 32 + 32*len(m.Path) }
 
-// Receipts that a node gives at a time are the leaves of a hash tree of the shape of RFC 9162's,
-// section 2.1 (a subtree on the right may be lower), with a hash of its own for leaves and one
-// for two neighbours. One signature, on the root, stands for all of them, and each
-// travels with the hashes beside its way to the root. What is signed in place of a
-// receipt's body is
+// The receipts of a group are the leaves of a hash tree of the shape of RFC 9162, section 2.1
+// (a subtree on the right may be lower), with separate hashes for leaves and inner nodes. One
+// signature, on the root, covers all of them, and each is sent with the siblings on its path.
+// In place of a receipt's body the signature covers
 //
 //	u32 round | u32 attempt | u32 count | 32 root
 //
-// with the root that the receipt itself leads to. So a receipt that leads to another
-// root is one under a wrong signature, and there is nothing else to compare.
+// with the root that the receipt's path leads to. A receipt with another root therefore has an
+// invalid signature, and there is no other check of the path.
 
-// receiptRoot is what a node signs for the receipts that it gives at a time.
+// receiptRoot is what a node signs for a group of receipts.
 type receiptRoot struct {
 	round, attempt, count uint32
 	root                  Digest
@@ -87,7 +85,7 @@ func (r *receiptRoot) fields(w *wire) {
 	w.fixed("root", r.root[:])
 }
 
-// receiptStatement is what the signature on a receipt with this body covers instead.
+// receiptStatement returns what the signature on a receipt with this body covers.
 func receiptStatement(body []byte) ([]byte, error) {
 	m := new(Receipt)
 	if err := unmarshal(KindReceipt.String(), body, m); err != nil {
@@ -96,53 +94,53 @@ func receiptStatement(body []byte) ([]byte, error) {
 	return marshal(&receiptRoot{m.Round, m.Attempt, m.Count, m.root()})
 }
 
-// leaf is the tree's leaf for a receipt.
+// leaf returns the tree's leaf for a receipt.
 func (m *Receipt) leaf() Digest {
-	var room [12 + 32]byte
-	b := room[:0]
+	var buf [12 + 32]byte
+	b := buf[:0]
 	for _, v := range []uint32{m.Round, m.Attempt, m.Party} {
 		b = binary.BigEndian.AppendUint32(b, v)
 	}
 	return blake.Derive(leafContext, append(b, m.Bundle[:]...))
 }
 
-// inner is the hash of two neighbours.
+// inner returns the hash of two siblings.
 func inner(left, right *Digest) Digest { return blake.Derive(innerContext, left[:], right[:]) }
 
-// root is where the receipt's path leads to. The path has the right length: the
-// encoding has no other.
+// root returns the root that the receipt's path leads to. The decoder has checked the length of
+// the path.
 func (m *Receipt) root() Digest {
 	at := m.leaf()
 	path := m.Path
 	climb(m.Index, m.Count, func(onTheRight bool) {
-		beside := path[0]
+		sibling := path[0]
 		path = path[1:]
 		if onTheRight {
-			at = inner(&beside, &at)
+			at = inner(&sibling, &at)
 		} else {
-			at = inner(&at, &beside)
+			at = inner(&at, &sibling)
 		}
 	})
 	return at
 }
 
-// climb walks from a leaf of a tree of so many to the root and calls join wherever
-// it meets a neighbour; onTheRight says that the walk comes from the right.
+// climb walks from a leaf of a tree with count leaves to the root and calls join at each
+// sibling. onTheRight reports whether the walk comes from the right.
 func climb(index, count uint32, join func(onTheRight bool)) {
 	for last := count - 1; last > 0; index, last = index/2, last/2 {
-		if index%2 == 1 || index < last { // else: nobody is beside it on this level
+		if index%2 == 1 || index < last { // otherwise there is no sibling on this level
 			join(index%2 == 1)
 		}
 	}
 }
 
-// pathLength is how many hashes stand beside the way from a leaf to the root.
+// pathLength is the number of siblings on the path from a leaf to the root.
 func pathLength(index, count uint32) (n int) {
 	climb(index, count, func(bool) { n++ })
 	return n
 }
 
-// tree sets each receipt's place and path and returns the root.
+// tree sets each receipt's index, count and path and returns the root.
 func tree(receipts []*Receipt) Digest {
 	level, hashes := make([]Digest, len(receipts)), 0
 	for i, m := range receipts {
@@ -150,15 +148,16 @@ func tree(receipts []*Receipt) Digest {
 		hashes += pathLength(m.Index, m.Count)
 		level[i] = m.leaf()
 	}
-	room := make([]Digest, hashes) // for all paths
+	all := make([]Digest, hashes) // memory for all paths
 	for _, m := range receipts {
 		n := pathLength(m.Index, m.Count)
-		m.Path, room = room[:0:n], room[n:]
+		m.Path = all[:0:n]
+		all = all[n:]
 	}
 	for height := 0; len(level) > 1; height++ {
 		for i, m := range receipts {
-			if beside := i>>height ^ 1; beside < len(level) {
-				m.Path = append(m.Path, level[beside])
+			if sibling := i>>height ^ 1; sibling < len(level) {
+				m.Path = append(m.Path, level[sibling])
 			}
 		}
 		for i := 0; i < len(level); i += 2 {
@@ -173,8 +172,8 @@ func tree(receipts []*Receipt) Digest {
 	return level[0]
 }
 
-// SignReceipts encodes a node's receipts for contributions to one attempt, at least one
-// and at most MaxMembers, under one signature. It sets their places and paths.
+// SignReceipts encodes a node's receipts for one attempt, at least 1 and at most MaxMembers, as
+// one group with one signature. It sets their indices, counts and paths.
 func (s BoundPlan) SignReceipts(key Signer, from uint32, receipts []*Receipt) ([][]byte, error) {
 	if len(receipts) == 0 || len(receipts) > MaxMembers {
 		return nil, fmt.Errorf("sign receipts: %w: %d of them", ErrMalformed, len(receipts))
@@ -182,7 +181,8 @@ func (s BoundPlan) SignReceipts(key Signer, from uint32, receipts []*Receipt) ([
 	first := receipts[0]
 	for _, m := range receipts {
 		if m.Round != first.Round || m.Attempt != first.Attempt {
-			return nil, fmt.Errorf("sign receipts: %w: for round %d attempt %d and round %d attempt %d", ErrMismatch, first.Round, first.Attempt, m.Round, m.Attempt)
+			return nil, fmt.Errorf("sign receipts: %w: for round %d attempt %d and round %d attempt %d",
+				ErrMismatch, first.Round, first.Attempt, m.Round, m.Attempt)
 		}
 	}
 	tree(receipts)
@@ -191,7 +191,7 @@ func (s BoundPlan) SignReceipts(key Signer, from uint32, receipts []*Receipt) ([
 		size += envelopeSize + m.size()
 	}
 	out := make([][]byte, len(receipts))
-	w := &wire{b: make([]byte, 0, size)} // all receipts stand in it, one behind the other
+	w := &wire{b: make([]byte, 0, size)} // all receipts, end to end
 	var sig identity.Signature
 	for i, m := range receipts {
 		start := len(w.b)

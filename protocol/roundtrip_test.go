@@ -276,7 +276,7 @@ func plans() *rapid.Generator[*Plan] {
 	})
 }
 
-func decodePlan(b []byte) (fielder, error) { return UnmarshalPlan(b) }
+func decodePlan(b []byte) (fielder, error) { return unmarshalPlan(b) }
 
 func TestPlanRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -285,7 +285,7 @@ func TestPlanRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := UnmarshalPlan(b)
+		got, err := unmarshalPlan(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +309,7 @@ func TestPlanIDCoversEveryByte(t *testing.T) {
 	for i := range b {
 		mut := bytes.Clone(b)
 		mut[i] ^= 1
-		p, err := UnmarshalPlan(mut)
+		p, err := unmarshalPlan(mut)
 		if err != nil {
 			continue
 		}

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Intersect is the set that all nodes can sum: the entries, party and bundle
-// digest alike, that stand in every hold. A party that sent different bundles
-// to different nodes falls out. Each list is in strictly increasing order of party,
-// as the decoder demands, so that one walk over all of them finds it.
+// Intersect returns the set that all nodes can sum: the entries that are in every held list
+// with the same bundle digest. A party that sent different contributions to different nodes is
+// not in it. The lists are in strictly increasing order of party, as the decoder checks, so
+// one pass over all of them suffices.
 func Intersect(holds []*Hold) []Entry {
 	if len(holds) == 0 {
 		return nil
 	}
 	var set []Entry
-	at := make([]int, len(holds)) // where each list has come to
+	at := make([]int, len(holds)) // the position in each list
 	for _, e := range holds[0].Entries {
 		everywhere := true
 		for k, h := range holds {
@@ -30,8 +30,7 @@ func Intersect(holds []*Hold) []Entry {
 	return set
 }
 
-// CheckSet refuses a set that names anyone but enrolled parties. The order is
-// already the decoder's to check.
+// CheckSet rejects a set with an entry that is not of a party. The decoder checks the order.
 func (s BoundPlan) CheckSet(set []Entry) error {
 	for _, e := range set {
 		if !s.Plan.Is(e.Party, RoleParty) {
@@ -41,7 +40,7 @@ func (s BoundPlan) CheckSet(set []Entry) error {
 	return nil
 }
 
-// Find looks a party up in a set.
+// Find returns a party's entry in a set.
 func Find(set []Entry, party uint32) (Entry, bool) {
 	i, ok := slices.BinarySearchFunc(set, party, func(e Entry, p uint32) int {
 		switch {

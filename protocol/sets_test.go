@@ -109,7 +109,7 @@ func TestCheckSum(t *testing.T) {
 		x  int64
 		ok bool
 	}{{0, true}, {10, true}, {-10, true}, {11, false}, {-11, false}, {1<<63 - 1, false}, {-1 << 63, false}} {
-		err := CheckSum([]int64{0, row.x}, 10)
+		err := checkSum([]int64{0, row.x}, 10)
 		if (err == nil) != row.ok || (err != nil && !errors.Is(err, ErrMismatch)) {
 			t.Errorf("%d: %v", row.x, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"choir/crypto/identity"
 )
 
-// SignedPlan is a plan with the members' signatures, complete or not.
+// SignedPlan is a plan with the signatures of some or all members.
 //
 // Layout: bytes plan | n* envelope (Accept), at most one a member, in
 // roster order. The file form is one PEM block, type "CHOIR PLAN".
@@ -32,7 +32,7 @@ func (sp *SignedPlan) fields(w *wire) {
 	}
 	w.blob("plan", &body, maxBlob)
 	if w.reading() && w.err == nil {
-		sp.Plan, w.err = UnmarshalPlan(body)
+		sp.Plan, w.err = unmarshalPlan(body)
 	}
 	if n := w.count("signatures", len(sp.Accepts), envelopeSize); w.reading() && w.err == nil {
 		sp.Accepts = make([]*Envelope, n)
@@ -52,7 +52,7 @@ func (sp *SignedPlan) fields(w *wire) {
 
 const planBlock = "CHOIR PLAN"
 
-// MarshalText is the plan file.
+// MarshalText returns the plan file.
 func (sp *SignedPlan) MarshalText() ([]byte, error) {
 	b, err := marshal(sp)
 	if err != nil {
@@ -61,8 +61,8 @@ func (sp *SignedPlan) MarshalText() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: planBlock, Bytes: b}), nil
 }
 
-// UnmarshalSignedPlan reads a plan file. The form, the plan's content and every
-// signature that stands in it are checked; missing signatures are Complete's.
+// UnmarshalSignedPlan decodes a plan file. It checks the form, the plan's content and every
+// signature. Complete checks that no signature is missing.
 func UnmarshalSignedPlan(text []byte) (*SignedPlan, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != planBlock {
@@ -73,7 +73,8 @@ func UnmarshalSignedPlan(text []byte) (*SignedPlan, error) {
 		return nil, Fail(ClassIntegrity, "%w", err)
 	}
 	if bytes.Contains(text, []byte("\r\n")) {
-		return nil, Fail(ClassIntegrity, "plan file: %w: its lines end in CR LF; a plan file is passed on byte for byte, and its lines end in LF", ErrMalformed)
+		return nil, Fail(ClassIntegrity, "plan file: %w: its lines end in CR LF; "+
+			"a plan file must be copied byte for byte, and its lines end in LF", ErrMalformed)
 	}
 	if canonical, err := sp.MarshalText(); err != nil || !bytes.Equal(canonical, text) {
 		return nil, Fail(ClassIntegrity, "plan file: %w: the armour isn't in canonical form", ErrMalformed)
@@ -87,14 +88,13 @@ func UnmarshalSignedPlan(text []byte) (*SignedPlan, error) {
 	return sp, nil
 }
 
-// acceptBatch is how many of a plan file's signatures are verified together;
-// more at once save nothing and take memory.
+// acceptBatch is the number of signatures of a plan file that are verified together. More
+// would use memory and save no time.
 const acceptBatch = 1024
 
-// checkAccepts verifies the signatures in batches. The coefficients of the
-// combinations are expanded from a hash of the whole file, so that whoever wrote
-// a signature could not know them: to find a file in which a bad one passes takes
-// 2^128 tries of the hash.
+// checkAccepts verifies the signatures in batches. The coefficients of the combinations are
+// expanded from a hash of the whole file, so the author of a signature cannot know them: to
+// find a file in which an invalid signature passes takes 2^128 evaluations of the hash.
 func (sp *SignedPlan) checkAccepts(file []byte) error {
 	s := Bind(sp.Plan)
 	coefficients := sha3.NewSHAKE256()
@@ -109,7 +109,7 @@ func (sp *SignedPlan) checkAccepts(file []byte) error {
 				return Fail(ClassIntegrity, "plan file: %w", err)
 			}
 			if _, err := Decode(e); err != nil || e.Kind != KindAccept {
-				return Fail(ClassIntegrity, "plan file: %w: a %s stands among the signatures", ErrMalformed, e.Kind)
+				return Fail(ClassIntegrity, "plan file: %w: a %s among the signatures", ErrMalformed, e.Kind)
 			}
 			tbs, err := e.toBeSigned(uint8(s.Plan.Suite))
 			if err != nil {
@@ -118,14 +118,14 @@ func (sp *SignedPlan) checkAccepts(file []byte) error {
 			items[i] = identity.Item{Key: s.Plan.Members[e.From].Key, Msg: tbs, Sig: e.Sig}
 		}
 		if bad := identity.VerifyBatch(items, coefficients); len(bad) > 0 {
-			return Fail(ClassIntegrity, "plan file: %w: %s by %s", ErrSignature, KindAccept, s.Name(batch[bad[0]].From))
+			name := s.Name(batch[bad[0]].From)
+			return Fail(ClassIntegrity, "plan file: %w: %s by %s", ErrSignature, KindAccept, name)
 		}
 	}
 	return nil
 }
 
-// Sign adds the signatures of the members that hold the keys; signing twice
-// changes nothing.
+// Sign adds the signatures of the members with these keys. Signing twice changes nothing.
 func (sp *SignedPlan) Sign(keys ...Signer) error {
 	s := Bind(sp.Plan)
 	index := make(map[identity.PublicKey]uint32, len(sp.Plan.Members))
@@ -136,7 +136,8 @@ func (sp *SignedPlan) Sign(keys ...Signer) error {
 	for _, key := range keys {
 		i, ok := index[key.Public()]
 		if !ok {
-			return Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, key.Public().Fingerprint())
+			print := key.Public().Fingerprint()
+			return Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, print)
 		}
 		b, err := s.Sign(key, i, &Accept{})
 		if err != nil {
@@ -152,7 +153,7 @@ func (sp *SignedPlan) Sign(keys ...Signer) error {
 	return nil
 }
 
-// add puts signatures in roster order, over older ones of the same members.
+// add adds signatures in roster order, and replaces earlier ones of the same members.
 func (sp *SignedPlan) add(accepts []*Envelope) {
 	byMember := make([]*Envelope, len(sp.Plan.Members))
 	for _, e := range slices.Concat(sp.Accepts, accepts) {
@@ -161,7 +162,7 @@ func (sp *SignedPlan) add(accepts []*Envelope) {
 	sp.Accepts = slices.DeleteFunc(byMember, func(e *Envelope) bool { return e == nil })
 }
 
-// Missing names the members that haven't signed.
+// Missing returns the names of the members that have not signed.
 func (sp *SignedPlan) Missing() []string {
 	have := map[uint32]bool{}
 	for _, e := range sp.Accepts {
@@ -176,11 +177,11 @@ func (sp *SignedPlan) Missing() []string {
 	return names
 }
 
-// named is how many missing members an error lists.
+// named is the number of missing members that an error lists.
 const named = 20
 
-// Complete refuses a plan that some member hasn't signed or that isn't valid
-// at the given time.
+// Complete rejects a plan that some member has not signed or that has expired at the given
+// time.
 func (sp *SignedPlan) Complete(now time.Time) error {
 	if m := sp.Missing(); len(m) > named {
 		return Fail(ClassIntegrity, "plan: not signed by %v and %d more", m[:named], len(m)-named)
@@ -188,7 +189,8 @@ func (sp *SignedPlan) Complete(now time.Time) error {
 		return Fail(ClassIntegrity, "plan: not signed by %v", m)
 	}
 	if t := now.Unix(); t > sp.Plan.NotAfter {
-		return Fail(ClassIntegrity, "plan: %w: at %s", ErrExpired, time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339))
+		expiry := time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339)
+		return Fail(ClassIntegrity, "plan: %w: at %s", ErrExpired, expiry)
 	}
 	return nil
 }
@@ -204,14 +206,15 @@ func (sp *SignedPlan) Merge(other *SignedPlan) error {
 	return nil
 }
 
-// Member finds a member by its identity, with its role checked.
+// Member finds a member by its identity key and checks its role.
 func (sp *SignedPlan) Member(key identity.PublicKey, r Role) (uint32, error) {
 	i, ok := sp.Plan.Index(key)
 	if !ok {
 		return 0, Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, key.Fingerprint())
 	}
 	if !sp.Plan.Is(i, r) {
-		return 0, Fail(ClassIntegrity, "plan: %w: %s is enrolled as %s, not as %s", ErrUnknown, sp.Plan.Members[i].Name, sp.Plan.Members[i].Role, r)
+		m := sp.Plan.Members[i]
+		return 0, Fail(ClassIntegrity, "plan: %w: %s is enrolled as %s, not as %s", ErrUnknown, m.Name, m.Role, r)
 	}
 	return i, nil
 }

@@ -10,19 +10,19 @@ import (
 	"choir/crypto/channel"
 )
 
-// What roles keep in their own stores. These forms never travel; a reader
-// still refuses what no writer emits, since disks lie too.
+// The forms in which roles store things. They are never sent, and are checked when they are
+// read, since a disk may be damaged.
 
-// Link is one end of a channel: the secret and the Open that set it up.
+// Link is one end of a channel.
 type Link struct {
 	Secret *channel.Secret
-	Open   []byte // the signed message
+	Open   []byte // the signed message that set it up
 }
 
-// MarshalLink is the stored form: 32 bytes of secret, then the Open.
+// MarshalLink returns the stored form: 32 bytes of secret, then the Open.
 func MarshalLink(l *Link) []byte { return append(l.Secret.Bytes(), l.Open...) }
 
-// UnmarshalLink is its inverse.
+// UnmarshalLink is the inverse of MarshalLink.
 func UnmarshalLink(b []byte) (*Link, error) {
 	if len(b) < channel.SecretSize {
 		return nil, fmt.Errorf("stored channel has %d bytes", len(b))
@@ -34,7 +34,7 @@ func UnmarshalLink(b []byte) (*Link, error) {
 	return &Link{secret, append([]byte(nil), b[channel.SecretSize:]...)}, nil
 }
 
-// cutPiece takes a piece with its u32 length in front off b.
+// cutPiece splits off the first piece of b, which begins with its length as u32.
 func cutPiece(b []byte) (piece, rest []byte, err error) {
 	if len(b) < 4 || uint64(binary.BigEndian.Uint32(b)) > uint64(len(b)-4) {
 		return nil, nil, fmt.Errorf("stored message is cut short")
@@ -43,30 +43,30 @@ func cutPiece(b []byte) (piece, rest []byte, err error) {
 	return b[4 : 4+n], b[4+n:], nil
 }
 
-// RecordKey is the key of a record about so many numbers: "kind/1/2". It is made for
-// every contribution, so it costs one allocation.
+// RecordKey returns a store key such as "kind/1/2". It is called for every contribution, so it
+// allocates only once.
 func RecordKey(kind string, numbers ...uint32) string {
-	b := append(make([]byte, 0, 64), kind...) // no key is longer
+	b := append(make([]byte, 0, 64), kind...) // long enough for all keys
 	for _, n := range numbers {
 		b = strconv.AppendUint(append(b, '/'), uint64(n), 10)
 	}
 	return string(b)
 }
 
-// KeyNumber is the number behind a stored key's last slash.
+// KeyNumber returns the number after the last slash of a store key.
 func KeyNumber(key string) (uint32, error) {
 	i, err := strconv.ParseUint(key[strings.LastIndexByte(key, '/')+1:], 10, 32)
 	return uint32(i), err
 }
 
-// StepView is a View with the records of the step under way laid over it, so
-// that a machine reads what it has just written. The last write wins.
+// StepView is a View that includes the records of the current step, so that a machine reads
+// what it has just written.
 type StepView struct {
 	View View
 	Step *Effects // nil between steps
 }
 
-// Get reads a key; nil when it is absent or deleted.
+// Get returns the value of a key, nil if it is absent or deleted.
 func (m StepView) Get(key string) []byte {
 	if m.Step != nil {
 		for i := len(m.Step.Persist) - 1; i >= 0; i-- {
@@ -78,7 +78,7 @@ func (m StepView) Get(key string) []byte {
 	return m.View.Get(key)
 }
 
-// Keys lists the keys under a prefix, in increasing order.
+// Keys returns the keys with a prefix, in increasing order.
 func (m StepView) Keys(prefix string) []string {
 	keys := m.View.Keys(prefix)
 	if m.Step == nil {
@@ -97,8 +97,8 @@ func (m StepView) Keys(prefix string) []string {
 	return keys
 }
 
-// MarshalEnd is the stored form of how a session ended for a role: u8 class
-// and the reason; empty for a session that completed.
+// MarshalEnd returns the stored form of how a session ended for a role: u8 class and the
+// reason, or nothing for a session that completed.
 func MarshalEnd(err error) []byte {
 	if err == nil {
 		return []byte{}
@@ -106,7 +106,7 @@ func MarshalEnd(err error) []byte {
 	return append([]byte{byte(ClassOf(err))}, err.Error()...)
 }
 
-// UnmarshalEnd is its inverse.
+// UnmarshalEnd is the inverse of MarshalEnd.
 func UnmarshalEnd(b []byte) error {
 	if len(b) == 0 {
 		return nil

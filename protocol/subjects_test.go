@@ -113,8 +113,8 @@ func TestSubjectsToTheLetter(t *testing.T) {
 	const most = 1<<32 - 1
 	for _, n := range []uint32{0, 1, 2, 9, 10, 77, 1 << 20, most} {
 		for got, want := range map[string]string{
-			s.SubjectShare(&Chunk{Context: Context{From: n, To: 3, Round: n, Attempt: 12}, Index: n}): fmt.Sprintf("share.%d.%s.node-1.%d.12.%d", Slot(n), s.Name(n), n, n),
-			s.SubjectContribution(n, most, n): fmt.Sprintf("commit.%d.%s.4294967295.%d", Slot(n), s.Name(n), n),
+			s.SubjectShare(&Chunk{Context: Context{From: n, To: 3, Round: n, Attempt: 12}, Index: n}): fmt.Sprintf("share.%d.%s.node-1.%d.12.%d", slotOf(n), s.Name(n), n, n),
+			s.SubjectContribution(n, most, n): fmt.Sprintf("commit.%d.%s.4294967295.%d", slotOf(n), s.Name(n), n),
 			s.SubjectReceipt(4, n, n, 1<<31):  fmt.Sprintf("receipt.node-2.%s.%d.2147483648", s.Name(n), n),
 		} {
 			if want = "choir." + s.ID.Short() + "." + want; got != want {

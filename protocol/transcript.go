@@ -8,35 +8,33 @@ import (
 	"choir/crypto/fixedpoint"
 )
 
-// A transcript is the aggregator's record of a session, in the order in which
-// it settled things: signed messages as they stood on the wire, and between
-// them the opened vectors that they signed for. Entry kinds are told apart by
-// the first byte: a signed message starts with its kind (1..31), a vector with
+// A transcript is the aggregator's record of a session, in the order in which it settled
+// things: signed messages as they were sent, and the opened vectors that they sign. The first
+// byte of an entry tells its kind: a signed message starts with its Kind (1..31), a vector with
 // transcriptVector.
 //
-// For each attempt it holds the Round, the parties' Contributions, the nodes'
-// Holds and Agrees, then (unless the attempt is void) each node's Partial and
-// its vector, then the Result. The file form is a sequence of u32 length and
-// entry; the signed plan lies beside it.
+// For each attempt it has the Round, the parties' Contributions, the nodes' Holds and Agrees,
+// then, unless the attempt is void, each node's Partial and its vector, then the Result. In
+// the file form each entry follows its length as u32. The signed plan is a separate file.
 
 const transcriptVector = 64
 
-// TranscriptVector is the record of a vector of field elements: u8 64 | 8
-// bytes little endian an element.
+// TranscriptVector returns the entry of a vector of field elements: u8 64, then 8 bytes an
+// element, little endian.
 func TranscriptVector(v field.Vector) []byte {
 	return field.AppendVector([]byte{transcriptVector}, v)
 }
 
-// EmptyTranscriptVector is the record of n zeros; the elements stand from its second
-// byte on, for a caller that receives them piece by piece.
+// EmptyTranscriptVector returns the entry of n zeros. The elements begin at its second byte,
+// where a caller may set them one by one.
 func EmptyTranscriptVector(n int) []byte {
 	b := make([]byte, 1+n*field.ElementSize)
 	b[0] = transcriptVector
 	return b
 }
 
-// ParseTranscriptVector is its inverse; ok is false for an entry that isn't a
-// vector of dim elements.
+// ParseTranscriptVector is the inverse of TranscriptVector. ok is false for an entry that is
+// not a vector of dim elements.
 func ParseTranscriptVector(b []byte, dim int) (v field.Vector, ok bool) {
 	if len(b) != 1+dim*field.ElementSize || b[0] != transcriptVector {
 		return nil, false
@@ -45,22 +43,23 @@ func ParseTranscriptVector(b []byte, dim int) (v field.Vector, ok bool) {
 	return v, field.DecodeVector(v, b[1:]) == nil
 }
 
-// CheckSum refuses a decoded sum with a coordinate beyond what the plan can
-// produce: an overflow that happened against all odds, or a faulty share.
-func CheckSum(sum []int64, limit uint64) error {
+// checkSum rejects a decoded sum with a coordinate beyond limit, the bound on sums under the
+// plan: an overflow, which is improbable, or a faulty share.
+func checkSum(sum []int64, limit uint64) error {
 	if n := fixedpoint.Bits(sum); n == 0 || n <= 63 && limit >= 1<<(n-1) {
-		return nil // as most sums are, far from the limit
+		return nil // no coordinate is near the limit, the usual case
 	}
 	for i, x := range sum {
 		if x > int64(limit) || x < -int64(limit) {
-			return fmt.Errorf("%w: coordinate %d of the sum is out of the plan's range (overflow or a faulty share)", ErrMismatch, i)
+			return fmt.Errorf("%w: coordinate %d of the sum is out of the plan's range (overflow or a faulty share)",
+				ErrMismatch, i)
 		}
 	}
 	return nil
 }
 
-// MarshalTranscript is the file form of a transcript's entries: for each, u32
-// length and the bytes.
+// MarshalTranscript returns the file form of a transcript's entries: for each, its length as
+// u32 and its bytes.
 func MarshalTranscript(entries [][]byte) []byte {
 	var b []byte
 	for _, e := range entries {
@@ -70,7 +69,7 @@ func MarshalTranscript(entries [][]byte) []byte {
 	return b
 }
 
-// UnmarshalTranscript is its inverse; it checks the framing alone.
+// UnmarshalTranscript is the inverse of MarshalTranscript. It does not look into the entries.
 func UnmarshalTranscript(b []byte) (entries [][]byte, err error) {
 	for len(b) > 0 {
 		var e []byte

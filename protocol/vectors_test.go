@@ -180,7 +180,7 @@ func (f *vectorFile) digests(t *testing.T, s BoundPlan) {
 	key := KeyDigest(s, 3, samples()[1].m.(*Key).Public)
 	add("key of message key by member 3", key)
 	add("channel info from member 1 to member 3 with that key", Digest(s.ChannelInfo(1, 3, key)))
-	chunk := ChunkDigest(f.Chunks[0].Ciphertext)
+	chunk := NewChunkHash().Digest(f.Chunks[0].Ciphertext)
 	add("ciphertext of chunk 0", chunk)
 	add("chunk list of that digest alone", ChunkList([]Digest{chunk}))
 	add("vector of field elements 1, 2, p-1", VectorDigest(field.Vector{1, 2, field.Element(uint64(field.Modulus) - 1)}))

@@ -7,21 +7,20 @@ import (
 	"math"
 )
 
-// ErrMalformed is wrapped by every refusal of bytes that no Marshal emits.
+// ErrMalformed is wrapped by every error about bytes that no Marshal returns.
 var ErrMalformed = errors.New("malformed message")
 
-// maxBlob is the largest bound on a length-prefixed byte string (16 MiB). Every
-// field states a bound of its own; a length beyond what the input still holds is
-// refused before anything is allocated.
+// maxBlob is the largest bound on the length of a byte string, 16 MiB. Every field has its own
+// bound. A length beyond the rest of the input is rejected before anything is allocated.
 const maxBlob = 1 << 24
 
-// wire writes or reads a message's fields; each method therefore states one field for
-// both directions. Writing changes nothing in the message, so that many goroutines may
-// encode one plan. Integers are big endian.
+// wire encodes or decodes a message's fields; each method states one field for both
+// directions. Encoding does not change the message, so goroutines may encode one plan
+// concurrently. Integers are big endian.
 type wire struct {
-	b    []byte // what was written so far, or what is left to read
-	in   bool   // reading
-	view bool   // when it is read, a byte string stays a part of the input
+	b    []byte // the encoding so far, or the rest of the input
+	in   bool   // decoding
+	view bool   // decoded byte strings are parts of the input
 	err  error
 }
 
@@ -33,7 +32,7 @@ func (w *wire) fail(format string, args ...any) {
 
 func (w *wire) reading() bool { return w.in }
 
-// take is the next n bytes of the input, nil after a refusal.
+// take returns the next n bytes of the input, nil after an error.
 func (w *wire) take(name string, n int) []byte {
 	if w.err != nil {
 		return nil
@@ -71,7 +70,7 @@ func (w *wire) u32(name string, v *uint32) {
 	}
 }
 
-// number is a u32 about a field; the name of both is put together only to refuse.
+// number is a u32 such as a field's length. It builds the name of both only for an error.
 func (w *wire) number(name, about string, v *uint32) {
 	if w.in && w.err == nil && len(w.b) < 4 {
 		w.fail("%s %s is cut short", name, about)
@@ -88,7 +87,7 @@ func (w *wire) u64(name string, v *uint64) {
 	}
 }
 
-// i64 is two's complement, as in the plan's times.
+// i64 is in two's complement.
 func (w *wire) i64(name string, v *int64) {
 	u := uint64(*v)
 	w.u64(name, &u)
@@ -97,7 +96,7 @@ func (w *wire) i64(name string, v *int64) {
 	}
 }
 
-// flag is one byte, 0 or 1 and nothing else.
+// flag is one byte, 0 or 1.
 func (w *wire) flag(name string, v *bool) {
 	var u uint8
 	if *v {
@@ -112,7 +111,7 @@ func (w *wire) flag(name string, v *bool) {
 	}
 }
 
-// fixed copies exactly len(v) bytes.
+// fixed is exactly len(v) bytes.
 func (w *wire) fixed(name string, v []byte) {
 	if !w.in {
 		w.b = append(w.b, v...)
@@ -121,9 +120,9 @@ func (w *wire) fixed(name string, v []byte) {
 	copy(v, w.take(name, len(v)))
 }
 
-// blob is a byte string behind a 32-bit length of at most max bytes.
+// blob is a byte string of at most max bytes after its length as u32.
 func (w *wire) blob(name string, v *[]byte, max int) {
-	if !w.in && len(*v) > max { // before the length is cut to 32 bits
+	if !w.in && len(*v) > max { // before the length is truncated to 32 bits
 		w.fail("%s has %d bytes, more than %d", name, len(*v), max)
 		return
 	}
@@ -147,7 +146,7 @@ func (w *wire) blob(name string, v *[]byte, max int) {
 	}
 }
 
-// text is a blob of printable ASCII, so that it can stand in a log line.
+// text is a blob of printable ASCII, safe in a log line.
 func (w *wire) text(name string, v *string, max int) {
 	b := []byte(*v)
 	w.blob(name, &b, max)
@@ -162,9 +161,9 @@ func (w *wire) text(name string, v *string, max int) {
 	}
 }
 
-// count is the length of a list; each element takes at least size bytes, so a
-// count that the remaining input can't hold is refused before allocating. That
-// also keeps it within an int where ints have 32 bits.
+// count is the length of a list. Each element takes at least size bytes, so a count beyond the
+// rest of the input is rejected before anything is allocated. The bound also keeps the count
+// within a 32-bit int.
 func (w *wire) count(name string, n int, size int) int {
 	if uint64(n) > math.MaxUint32 {
 		w.fail("%s has %d entries", name, n)
@@ -182,12 +181,12 @@ func (w *wire) count(name string, n int, size int) int {
 	return int(c)
 }
 
-// fielder is a message: it states its fields once, for both directions.
+// fielder is a message. fields states its fields once, for both directions.
 type fielder interface{ fields(w *wire) }
 
 func marshal(m fielder) ([]byte, error) { return marshalSized(m, 512) } // most messages fit
 
-// marshalSized is marshal for a message of about so many bytes.
+// marshalSized is marshal for a message of about size bytes.
 func marshalSized(m fielder, size int) ([]byte, error) { return marshalTo(make([]byte, 0, size), m) }
 
 // marshalTo appends a message to b.
@@ -202,12 +201,12 @@ func marshalTo(b []byte, m fielder) ([]byte, error) {
 
 func unmarshal(name string, b []byte, m fielder) error { return (&wire{b: b, in: true}).read(name, m) }
 
-// view is unmarshal without copies of byte strings: they stay parts of b.
+// view is unmarshal that does not copy byte strings: they are parts of b.
 func view(name string, b []byte, m fielder) error {
 	return (&wire{b: b, in: true, view: true}).read(name, m)
 }
 
-// read reads a message to the last byte.
+// read decodes a message and rejects trailing bytes.
 func (w *wire) read(name string, m fielder) error {
 	m.fields(w)
 	switch {

@@ -10,13 +10,11 @@ import (
 	"choir/crypto/xof"
 )
 
-// KindWorker is a message between a compute node and a worker of its own. It
-// never leaves the institution in clear: it is sealed under a key that they share
-// and carries no signature.
+// KindWorker is a message between a compute node and one of its workers. It is sealed under a
+// key that they share and has no signature.
 const KindWorker Kind = 33
 
-// WorkerPath is which way a worker message goes; all of it enters the key and the
-// associated data.
+// WorkerPath is the direction of a worker message. It enters the key and the associated data.
 type WorkerPath struct {
 	Node   uint32 // member index
 	Worker uint32 // 0 <= Worker < Of
@@ -30,24 +28,23 @@ type WorkerMessage interface {
 	workerType() uint8
 }
 
-// WorkerHello, worker to node: I am here and have nothing. Layout: empty.
+// WorkerHello, worker to node: the worker has started and has nothing yet. Layout: empty.
 type WorkerHello struct{}
 
-// WorkerLinks, node to worker: the channel secrets of parties of this worker.
+// WorkerLinks, node to worker: the channel secrets of some of the worker's parties.
 //
 // Layout: n* (u32 party | 32 secret).
 type WorkerLinks struct {
 	Parties []uint32
-	Secrets []*channel.Secret // one a party
+	Secrets []*channel.Secret // one for each party
 }
 
-// WorkerHeld, worker to node: these contributions are whole, checked and durable.
+// WorkerHeld, worker to node: these contributions are complete, checked and durable.
 //
 // Layout: n* bytes (the signed Contribution).
 type WorkerHeld struct{ Contributions [][]byte }
 
-// WorkerAsk, node to worker: add the shares of exactly this part of the agreed
-// set.
+// WorkerAsk, node to worker: asks for the sum of the shares of this part of the agreed set.
 //
 // Layout: u32 round | u32 attempt | n* (u32 party | 32 bundle).
 type WorkerAsk struct {
@@ -63,14 +60,13 @@ type WorkerAsk struct {
 type WorkerSum struct {
 	Round    uint32
 	Attempt  uint32
-	Set      Digest // SetDigest of what was asked for
+	Set      Digest // SetDigest of the part that was asked for
 	Index    uint32
 	Blinding [32]byte // sum of the blinding shares; zero without audit
 	Elements []byte
 }
 
-// WorkerEnd, node to worker: the session is over, forget everything. Layout:
-// empty.
+// WorkerEnd, node to worker: the session is over, delete everything. Layout: empty.
 type WorkerEnd struct{}
 
 func (*WorkerHello) workerType() uint8 { return 1 }
@@ -81,7 +77,10 @@ func (*WorkerSum) workerType() uint8   { return 5 }
 func (*WorkerEnd) workerType() uint8   { return 6 }
 
 func newWorkerMessage(t uint8) WorkerMessage {
-	for _, m := range []WorkerMessage{&WorkerHello{}, &WorkerLinks{}, &WorkerHeld{}, &WorkerAsk{}, &WorkerSum{}, &WorkerEnd{}} {
+	messages := []WorkerMessage{
+		&WorkerHello{}, &WorkerLinks{}, &WorkerHeld{}, &WorkerAsk{}, &WorkerSum{}, &WorkerEnd{},
+	}
+	for _, m := range messages {
 		if m.workerType() == t {
 			return m
 		}
@@ -174,9 +173,11 @@ func (m *sealedWorker) box(secret *channel.Secret) (*channel.Box, error) {
 	return channel.NewBox(secret.Derive(workerKey, ctx), append([]byte("choir v1 worker\x00"), ctx...))
 }
 
-// SealWorker seals a worker message under the secret that the node and its workers
-// share. The salt, drawn from r, makes the key one of its own.
-func (s BoundPlan) SealWorker(secret *channel.Secret, path WorkerPath, m WorkerMessage, r io.Reader) ([]byte, error) {
+// SealWorker seals a worker message under the secret that the node and its workers share. The
+// salt, drawn from r, gives each message a key for itself.
+func (s BoundPlan) SealWorker(
+	secret *channel.Secret, path WorkerPath, m WorkerMessage, r io.Reader,
+) ([]byte, error) {
 	body, err := marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("seal %T: %w", m, err)
@@ -193,8 +194,8 @@ func (s BoundPlan) SealWorker(secret *channel.Secret, path WorkerPath, m WorkerM
 	return marshal(out)
 }
 
-// OpenWorker opens what SealWorker sealed. The path is authentic; that it is one
-// of the receiver's is for the receiver to check.
+// OpenWorker is the inverse of SealWorker. The path is authentic; the receiver must check that
+// it is one of the paths to itself.
 func (s BoundPlan) OpenWorker(secret *channel.Secret, data []byte) (WorkerPath, WorkerMessage, error) {
 	in := new(sealedWorker)
 	if err := unmarshal("worker message", data, in); err != nil {
@@ -218,13 +219,13 @@ func (s BoundPlan) OpenWorker(secret *channel.Secret, data []byte) (WorkerPath, 
 	return in.path, m, unmarshal("worker message", plain[1:], m)
 }
 
-// IsWorker tells a worker message by its first byte.
+// IsWorker reports whether a message is a worker message, by its first byte.
 func IsWorker(b []byte) bool { return len(b) > 0 && Kind(b[0]) == KindWorker }
 
-// WorkerOf is which of a node's workers takes in a party's contributions.
-func WorkerOf(party, of uint32) uint32 { return Slot(party) * of / Slots }
+// WorkerOf returns the worker of a node that receives a party's contributions.
+func WorkerOf(party, of uint32) uint32 { return slotOf(party) * of / Slots }
 
-// SubjectWorker carries a worker message.
+// SubjectWorker is the subject of a worker message.
 func (s BoundPlan) SubjectWorker(p WorkerPath) string {
 	if p.Down {
 		return s.subject("work.%s.%d.down", s.name(p.Node), p.Worker)
@@ -232,7 +233,7 @@ func (s BoundPlan) SubjectWorker(p WorkerPath) string {
 	return s.subject("work.%s.%d.up", s.name(p.Node), p.Worker)
 }
 
-// WorkerFilters are the subjects that a worker listens to: its own parties' alone.
+// WorkerFilters returns the subjects to which a worker subscribes, those of its own parties.
 func (s BoundPlan) WorkerFilters(p WorkerPath) []string {
 	p.Down = true
 	f := []string{s.SubjectControl(), s.SubjectWorker(p)}
@@ -244,10 +245,11 @@ func (s BoundPlan) WorkerFilters(p WorkerPath) []string {
 	return f
 }
 
-// GroupFilters are the subjects that a compute node with workers listens to:
-// everything but what its workers take in, and what they say.
+// GroupFilters returns the subjects to which a compute node with workers subscribes: all but
+// what its workers receive, and what they send.
 func (s BoundPlan) GroupFilters(node uint32) []string {
 	me := s.name(node)
 	return []string{s.SubjectControl(), s.subject("agree.>"), s.subject("key.%s", s.name(s.Plan.Aggregator())),
-		s.subject("open.*.%s", me), s.subject("hold.>"), s.subject("result.*.*.head"), s.subject("work.%s.*.up", me)}
+		s.subject("open.*.%s", me), s.subject("hold.>"), s.subject("result.*.*.head"),
+		s.subject("work.%s.*.up", me)}
 }

@@ -166,7 +166,7 @@ func (c *cheat) vector(change func(v field.Vector) []byte) {
 	eachChunk(func(c *cheat, ch *protocol.Chunk) {
 		plain := change(c.open(ch))
 		ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, plain)
-		sealed[ch.Context] = protocol.ChunkList([]protocol.Digest{protocol.ChunkDigest(ch.Ciphertext)})
+		sealed[ch.Context] = protocol.ChunkList([]protocol.Digest{protocol.NewChunkHash().Digest(ch.Ciphertext)})
 	})(c)
 	lie(func(c *cheat, m *protocol.Contribution) {
 		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(int(m.Explicit)), Round: m.Round, Attempt: m.Attempt, Purpose: protocol.PurposeShare}

@@ -47,7 +47,7 @@ func TestCheatingWithThePlan(t *testing.T) {
 		}, protocol.ErrUnknown, "member 8"},
 		"another message for a signature": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
 			sp.Accepts[7] = envelope(must(protocol.Bind(sp.Plan).Sign(keys[7], 7, &protocol.Abort{Class: 1})))
-		}, protocol.ErrMalformed, "stands among the signatures"},
+		}, protocol.ErrMalformed, "among the signatures"},
 		"a party more, after the signing": {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
 			p := *sp.Plan
 			extra := p.Members[3]

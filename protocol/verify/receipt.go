@@ -11,17 +11,16 @@ type Inclusion struct {
 	Party   string
 	Round   uint32
 	Attempt uint32
-	Nodes   []string         // whose receipts these are
+	Nodes   []string         // that gave the receipts
 	Outcome protocol.Outcome // of the attempt; 0: the session ended while it was open
-	Counted bool             // the attempt's sum counts this very contribution
+	Counted bool             // the attempt's sum counts this contribution
 }
 
-// Receipt tells from a party's receipts of one attempt (signed Receipt
-// messages, one a node, in any order) and a verified transcript whether the
-// party's contribution was counted. Not being counted is no fault as long as
-// some node gave no receipt. A node that gave one and then left the
-// contribution out of its list is named in an error: both are signed, so the
-// two together are proof against it.
+// Receipt reports whether a party's contribution was counted, given the party's receipts of one
+// attempt (signed Receipt messages, one from each node, in any order) and the report of a
+// verified transcript. Not being counted is no fault as long as some node gave no receipt. If
+// a node gave a receipt and left the contribution out of its held list, Receipt returns an
+// error that names the node: both are signed, so together they prove it.
 func Receipt(r *Report, receipts [][]byte) (*Inclusion, error) {
 	given, first, err := r.receipts(receipts)
 	if err != nil {
@@ -29,13 +28,15 @@ func Receipt(r *Report, receipts [][]byte) (*Inclusion, error) {
 	}
 	a := r.find(first.Round, first.Attempt)
 	if a == nil {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "receipt: %w: the transcript has no round %d attempt %d", protocol.ErrMismatch, first.Round, first.Attempt)
+		err := mismatch("the transcript has no round %d attempt %d", first.Round, first.Attempt)
+		return nil, protocol.Fail(protocol.ClassIntegrity, "receipt: %w", err)
 	}
 	in := &Inclusion{Party: r.session.Name(first.Party), Round: a.Round, Attempt: a.Attempt, Outcome: a.Outcome}
 	for _, node := range given {
 		in.Nodes = append(in.Nodes, r.session.Name(node))
 		if h := a.holds[node]; h != nil && !lists(h, first) {
-			return nil, protocol.Fail(protocol.ClassIntegrity, "receipt: %w: %s gave a receipt for %s's contribution and left it out of its list",
+			return nil, protocol.Fail(protocol.ClassIntegrity,
+				"receipt: %w: %s gave a receipt for %s's contribution and left it out of its list",
 				protocol.ErrEquivocate, r.session.Name(node), in.Party)
 		}
 	}
@@ -44,8 +45,8 @@ func Receipt(r *Report, receipts [][]byte) (*Inclusion, error) {
 	return in, nil
 }
 
-// receipts checks the messages by themselves: signed, for one contribution, one
-// a node.
+// receipts checks the messages without the transcript: they are signed, for one contribution,
+// and from different nodes.
 func (r *Report) receipts(messages [][]byte) (nodes []uint32, first *protocol.Receipt, err error) {
 	seen := map[uint32]bool{}
 	for i, b := range messages {
@@ -60,9 +61,9 @@ func (r *Report) receipts(messages [][]byte) (nodes []uint32, first *protocol.Re
 		case first == nil:
 			first = receipt
 		case !receipt.Same(first):
-			return nil, nil, fmt.Errorf("message %d: %w: it is for another contribution than the first", i, protocol.ErrMismatch)
+			return nil, nil, fmt.Errorf("message %d: %w", i, mismatch("it is for another contribution than the first"))
 		case seen[e.From]:
-			return nil, nil, fmt.Errorf("message %d: %w: a second one by %s", i, protocol.ErrMismatch, r.session.Name(e.From))
+			return nil, nil, fmt.Errorf("message %d: %w", i, mismatch("a second one by %s", r.session.Name(e.From)))
 		}
 		seen[e.From] = true
 		nodes = append(nodes, e.From)

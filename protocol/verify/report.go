@@ -7,15 +7,17 @@ import (
 // Report is what a transcript proves.
 type Report struct {
 	Plan     protocol.PlanID
-	Attempts []Attempt // in order; every one was charged to the parties that took part
-	Models   [][]int64 // Models[r] is the public model after r rounds, grid units; Models[0] before the first
-	Releases int       // sums that were revealed: accepted or rejected
+	Attempts []Attempt // in order; each was charged to the parties that took part in it
+	Models   [][]int64 // Models[r] is the public model after r rounds, grid units
+	Releases int       // sums that were revealed, accepted or rejected
 	Audited  bool      // every revealed sum was opened against the parties' commitments
-	Aborted  string    // why the aggregator ended the session early, empty for one that completed
-	Fault    string    // what doesn't hold in the record of the attempt that it ended in; empty when nothing on record contradicts anything
+	Aborted  string    // why the aggregator ended the session early; empty if it completed
+	// Fault is the first contradiction in the record of the attempt in which the session
+	// ended; empty if there is none.
+	Fault string
 
-	// Claimed says that the plan claims an epsilon. Then Epsilon, at Delta, is what
-	// a party that took part in all attempts has spent of it, revealed or not.
+	// Claimed reports whether the plan claims an epsilon. If so, Epsilon, at Delta, is the cost
+	// of all attempts, revealed or not, for a party that took part in all of them.
 	Claimed bool
 	Epsilon float64
 	Delta   float64
@@ -29,23 +31,23 @@ type Attempt struct {
 	Attempt   uint32
 	Outcome   protocol.Outcome // 0: the session ended while the attempt was open
 	Set       []string         // the parties that the sum counts, in roster order
-	Uncounted []string         // parties whose contribution is on record but not in the set
-	Aggregate []int64          // the revealed sum, grid units; nil when nothing was revealed, or nothing that is coordinates
+	Uncounted []string         // parties with a contribution on record that is not in the set
+	Aggregate []int64          // coordinates of the revealed sum, grid units; nil if there are none
 
 	set   []protocol.Entry
 	holds map[uint32]*protocol.Hold // by node
 }
 
-// Completed reports that the session went through all of the plan's rounds.
+// Completed reports whether all of the plan's rounds were settled.
 func (r *Report) Completed() bool { return r.Aborted == "" }
 
-// Rounds is how many rounds were settled.
+// Rounds returns the number of settled rounds.
 func (r *Report) Rounds() int { return len(r.Models) - 1 }
 
-// Model is the public model at the end.
+// Model returns the public model at the end.
 func (r *Report) Model() []int64 { return r.Models[len(r.Models)-1] }
 
-// spend recomputes what the attempts cost.
+// spend recomputes the cost of the attempts.
 func (r *Report) spend(p *protocol.Plan) error {
 	if _, ok := p.Release(); !ok {
 		return nil
@@ -59,7 +61,8 @@ func (r *Report) spend(p *protocol.Plan) error {
 		return protocol.Fail(protocol.ClassIntegrity, "transcript: budget: %w", err)
 	}
 	if b.Epsilon > p.Epsilon {
-		return protocol.Fail(protocol.ClassIntegrity, "transcript: budget: %d attempts spend epsilon %.6g of %.6g", len(r.Attempts), b.Epsilon, p.Epsilon)
+		return protocol.Fail(protocol.ClassIntegrity, "transcript: budget: %d attempts spend epsilon %.6g of %.6g",
+			len(r.Attempts), b.Epsilon, p.Epsilon)
 	}
 	r.Epsilon = b.Epsilon
 	return nil

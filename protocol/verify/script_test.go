@@ -187,7 +187,7 @@ func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64
 	limit, err := w.s.Plan.MaxSum()
 	w.must(err)
 	next := w.now
-	if protocol.CheckSum(sum, limit) != nil {
+	if _, err := w.s.Plan.OpenSum(w.integers(sum), limit); err != nil {
 		r.Outcome = protocol.OutcomeRejected
 	} else {
 		next, err = w.model.Fold(round, w.now, sum)

@@ -8,9 +8,9 @@ import (
 	"choir/protocol"
 )
 
-// Transcript checks a session's record against its plan; see the package
-// comment. The model is that of the plan's application (session.NewModel). A
-// transcript that breaks off before the session's end is refused too.
+// Transcript checks a session's transcript against its plan; see the package comment. The model
+// must be that of the plan's application (session.NewModel). An incomplete transcript is
+// rejected.
 func Transcript(signed *protocol.SignedPlan, entries [][]byte, model protocol.Model) (*Report, error) {
 	if err := checkPlan(signed); err != nil {
 		return nil, err
@@ -25,8 +25,8 @@ func Transcript(signed *protocol.SignedPlan, entries [][]byte, model protocol.Mo
 	return r.report, r.report.spend(signed.Plan)
 }
 
-// checkPlan repeats what reading the plan file checks: a SignedPlan may have
-// come here another way. The time of day doesn't matter for a session that is over.
+// checkPlan repeats the checks of reading a plan file, since a SignedPlan can have another
+// source. It ignores the current time: the session is over.
 func checkPlan(signed *protocol.SignedPlan) error {
 	if err := signed.Plan.Validate(); err != nil {
 		return protocol.Fail(protocol.ClassIntegrity, "%w", err)
@@ -45,30 +45,37 @@ func checkPlan(signed *protocol.SignedPlan) error {
 		if m, err := protocol.Decode(e); err != nil {
 			return protocol.Fail(protocol.ClassIntegrity, "plan: %w", err)
 		} else if _, ok := m.(*protocol.Accept); !ok {
-			return protocol.Fail(protocol.ClassIntegrity, "plan: a %s stands among the signatures", e.Kind)
+			return protocol.Fail(protocol.ClassIntegrity, "plan: a %s among the signatures", e.Kind)
 		}
 	}
 	return nil
 }
 
-// reader walks through a transcript.
+// reader reads a transcript entry by entry.
 type reader struct {
-	s       protocol.BoundPlan
-	n, m    int
-	entries [][]byte
-	next    int // entries taken
-	model   protocol.Model
-	now     []int64 // the public model
-	maxSum  uint64
-	bases   *commit.Generators // nil without audit
-	report  *Report
+	bound    protocol.BoundPlan
+	computes int // number of compute nodes
+	entries  [][]byte
+	next     int // index of the next entry
+	model    protocol.Model
+	current  []int64 // the public model
+	maxSum   uint64
+	bases    *commit.Generators // nil without audit
+	report   *Report
 
 	key   protocol.Digest // of the aggregator's key
-	opens map[uint32]bool
+	opens map[uint32]bool // members with a channel to the aggregator
 }
 
 func newReader(p *protocol.Plan, entries [][]byte, model protocol.Model) (*reader, error) {
-	r := &reader{s: protocol.Bind(p), n: p.Parties(), m: p.Computes(), entries: entries, model: model, now: model.Initial(), opens: map[uint32]bool{}}
+	r := &reader{
+		bound:    protocol.Bind(p),
+		computes: p.Computes(),
+		entries:  entries,
+		model:    model,
+		current:  model.Initial(),
+		opens:    map[uint32]bool{},
+	}
 	var err error
 	if r.maxSum, err = p.MaxSum(); err != nil {
 		return nil, err
@@ -76,24 +83,29 @@ func newReader(p *protocol.Plan, entries [][]byte, model protocol.Model) (*reade
 	if r.bases, err = p.Generators(); err != nil {
 		return nil, err
 	}
-	r.report = &Report{Plan: r.s.ID, Models: [][]int64{r.now}, Audited: p.Audit, session: r.s}
+	r.report = &Report{Plan: r.bound.ID, Models: [][]int64{r.current}, Audited: p.Audit, session: r.bound}
 	return r, nil
 }
 
-// blame is the entry that an error is about: the last one taken.
+// mismatch returns an ErrMismatch with a message.
+func mismatch(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{protocol.ErrMismatch}, args...)...)
+}
+
+// blame is the entry that an error is about: the last one read.
 func (r *reader) blame() int { return max(0, r.next-1) }
 
-// take reads the next entry as a signed message.
-func (r *reader) take() (*protocol.Envelope, protocol.Message, error) {
+// read reads the next entry as a signed message.
+func (r *reader) read() (*protocol.Envelope, protocol.Message, error) {
 	if r.next >= len(r.entries) {
-		r.next = len(r.entries) + 1 // the entry that is missing
+		r.next = len(r.entries) + 1 // the missing entry
 		return nil, nil, errors.New("the transcript breaks off before the session's end")
 	}
 	r.next++
-	return r.s.Receive(r.entries[r.next-1])
+	return r.bound.Receive(r.entries[r.next-1])
 }
 
-// peek is the next entry's kind, unchecked; 0 at the end.
+// peek returns the next entry's kind, unchecked; 0 at the end.
 func (r *reader) peek() protocol.Kind {
 	if r.next >= len(r.entries) || len(r.entries[r.next]) == 0 {
 		return 0
@@ -103,28 +115,28 @@ func (r *reader) peek() protocol.Kind {
 
 // expect reads the next entry as a message of one type.
 func expect[M protocol.Message](r *reader) (uint32, M, error) {
-	var none M
-	e, m, err := r.take()
+	var zero M
+	e, m, err := r.read()
 	if err != nil {
-		return 0, none, err
+		return 0, zero, err
 	}
 	want, ok := m.(M)
 	if !ok {
-		return 0, none, fmt.Errorf("%w: a %s by %s stands here", protocol.ErrMismatch, e.Kind, r.s.Name(e.From))
+		return 0, zero, mismatch("a %s by %s", e.Kind, r.bound.Name(e.From))
 	}
 	return e.From, want, nil
 }
 
-// session is the whole grammar.
+// session reads the whole transcript.
 func (r *reader) session() error {
 	from, key, err := expect[*protocol.Key](r)
 	if err != nil {
 		return err
 	}
-	if from != r.s.Plan.Aggregator() {
-		return fmt.Errorf("%w: %s's key, not the aggregator's", protocol.ErrMismatch, r.s.Name(from))
+	if from != r.bound.Plan.Aggregator() {
+		return mismatch("%s's key, not the aggregator's", r.bound.Name(from))
 	}
-	r.key = protocol.KeyDigest(r.s, from, key.Public)
+	r.key = protocol.KeyDigest(r.bound, from, key.Public)
 	if err := r.members(); err != nil {
 		return err
 	}
@@ -135,12 +147,12 @@ func (r *reader) session() error {
 	}
 	if r.next < len(r.entries) {
 		r.next++
-		return fmt.Errorf("%w: the session was over", protocol.ErrMismatch)
+		return mismatch("the session was over")
 	}
 	return nil
 }
 
-// step takes an attempt, or the abort, and reports whether the session is over.
+// step reads an attempt or the abort, and reports whether the session is over.
 func (r *reader) step() (over bool, err error) {
 	if r.peek() == protocol.KindAbort {
 		return true, r.abort()
@@ -155,26 +167,26 @@ func (r *reader) step() (over bool, err error) {
 	if r.peek() == protocol.KindAbort {
 		return true, r.abort()
 	}
-	if r.broken() {
-		return true, r.testimonies(a)
+	if r.unfinished() {
+		return true, r.evidence(a)
 	}
 	if err := r.attempt(a); err != nil {
 		return false, err
 	}
-	return a.Outcome != protocol.OutcomeVoid && a.Round == r.s.Plan.Rounds, nil
+	return a.Outcome != protocol.OutcomeVoid && a.Round == r.bound.Plan.Rounds, nil
 }
 
-// members takes the channels that members opened to the aggregator.
+// members reads the Opens of channels to the aggregator.
 func (r *reader) members() error {
 	for r.peek() == protocol.KindOpen {
 		from, m, err := expect[*protocol.Open](r)
 		switch {
 		case err != nil:
 			return err
-		case m.To != r.s.Plan.Aggregator() || m.Key != r.key:
-			return fmt.Errorf("%w: %s opened a channel to another key", protocol.ErrMismatch, r.s.Name(from))
+		case m.To != r.bound.Plan.Aggregator() || m.Key != r.key:
+			return mismatch("%s opened a channel to another key", r.bound.Name(from))
 		case r.opens[from]:
-			return fmt.Errorf("%w: %s opened two channels", protocol.ErrEquivocate, r.s.Name(from))
+			return fmt.Errorf("%w: %s opened two channels", protocol.ErrEquivocate, r.bound.Name(from))
 		}
 		r.opens[from] = true
 	}
@@ -190,27 +202,30 @@ func (r *reader) abort() error {
 	return nil
 }
 
-// open takes the Round that opens the next attempt.
+// open reads the Round that opens the next attempt.
 func (r *reader) open() (*Attempt, error) {
 	_, m, err := expect[*protocol.Round](r)
 	if err != nil {
 		return nil, err
 	}
-	round, number := r.expected()
+	round, attempt := r.expected()
 	spares := len(r.report.Attempts) - r.report.Rounds()
 	switch {
-	case m.Round != round || m.Attempt != number:
-		return nil, fmt.Errorf("%w: round %d attempt %d where round %d attempt %d is due", protocol.ErrMismatch, m.Round, m.Attempt, round, number)
-	case spares > int(r.s.Plan.SpareAttempts):
-		return nil, fmt.Errorf("%w: round %d attempt %d is one more than the plan's %d spare attempts", protocol.ErrMismatch, m.Round, m.Attempt, r.s.Plan.SpareAttempts)
-	case m.Model != protocol.IntDigest(r.now):
-		return nil, fmt.Errorf("%w: round %d is opened on another model than the results before it lead to", protocol.ErrMismatch, m.Round)
+	case m.Round != round || m.Attempt != attempt:
+		return nil, mismatch("round %d attempt %d where round %d attempt %d is due",
+			m.Round, m.Attempt, round, attempt)
+	case spares > int(r.bound.Plan.SpareAttempts):
+		return nil, mismatch("round %d attempt %d is one more than the plan's %d spare attempts",
+			m.Round, m.Attempt, r.bound.Plan.SpareAttempts)
+	case m.Model != protocol.IntDigest(r.current):
+		return nil, mismatch("round %d is opened on another model than the results before it lead to", m.Round)
 	}
-	r.report.Attempts = append(r.report.Attempts, Attempt{Round: round, Attempt: number, holds: map[uint32]*protocol.Hold{}})
+	a := Attempt{Round: round, Attempt: attempt, holds: map[uint32]*protocol.Hold{}}
+	r.report.Attempts = append(r.report.Attempts, a)
 	return &r.report.Attempts[len(r.report.Attempts)-1], nil
 }
 
-// expected is the attempt that must come next.
+// expected returns the attempt that must come next.
 func (r *reader) expected() (round, attempt uint32) {
 	if n := len(r.report.Attempts); n > 0 {
 		if last := r.report.Attempts[n-1]; last.Outcome == protocol.OutcomeVoid {

@@ -302,7 +302,7 @@ func TestPlanIsChecked(t *testing.T) {
 	w.must(err)
 	w.signed.Accepts[5], err = protocol.UnmarshalEnvelope(b)
 	w.must(err)
-	if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil || !strings.Contains(err.Error(), "stands among the signatures") {
+	if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil || !strings.Contains(err.Error(), "among the signatures") {
 		t.Errorf("a round for a signature: %v", err)
 	}
 }
