@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,10 +132,10 @@ func (a *app) experimentRun() *cobra.Command {
 }
 
 func (a *app) experimentReport() *cobra.Command {
-	in, out, figures := "docs/figures/results", "docs/results.md", "figures/results"
+	in, out, figures := "docs/figures/results", "docs", "figures/results"
 	cmd := &cobra.Command{
-		Use: "report", Short: "Write the page of all results, their tables and their figures", Args: cobra.NoArgs,
-		Example: "  choir experiment report --in docs/figures/results --out docs/results.md",
+		Use: "report", Short: "Write the pages of all results, their tables and their figures", Args: cobra.NoArgs,
+		Example: "  choir experiment report --in docs/figures/results --out docs",
 		RunE: func(*cobra.Command, []string) error {
 			all, err := study.ReadAll(in)
 			if err != nil {
@@ -145,12 +146,21 @@ func (a *app) experimentReport() *cobra.Command {
 					return err
 				}
 			}
-			return atomicfile.WriteFile(out, []byte(study.Page(all, figures)))
+			pages, err := catalogue.Pages(all, figures)
+			if err != nil {
+				return err
+			}
+			for name, page := range pages {
+				if err := atomicfile.WriteFile(filepath.Join(out, name), page); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&in, "in", in, "folder with the experiments' JSON files")
-	cmd.Flags().StringVar(&out, "out", out, "the page")
-	cmd.Flags().StringVar(&figures, "figures", figures, "path from the page to the folder")
+	cmd.Flags().StringVar(&out, "out", out, "folder for results.md and results/")
+	cmd.Flags().StringVar(&figures, "figures", figures, "path from there to the folder")
 	return cmd
 }
 

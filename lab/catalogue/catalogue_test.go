@@ -23,19 +23,21 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestResultsDocument: docs/results.md, the tables and the figures are what the kept
+// TestResultsDocument: docs/results.md, the studies' pages, tables and figures are what the kept
 // results give, and every kept result is of a study that is listed.
 func TestResultsDocument(t *testing.T) {
 	all, err := study.ReadAll(results)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/results.md")
+	pages, err := Pages(all, "figures/results")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(page) != study.Page(all, "figures/results") {
-		t.Error("docs/results.md isn't what choir experiment report writes")
+	for name, want := range pages {
+		if got, err := os.ReadFile(filepath.Join("../../docs", name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("docs/%s is not what choir experiment report writes (%v)", name, err)
+		}
 	}
 	dir := t.TempDir()
 	for _, r := range all {

@@ -65,15 +65,15 @@ type Result struct {
 	SchemaVersion int       `json:"schema_version"` // 1
 	Name          string    `json:"name"`
 	Title         string    `json:"title"`
-	Source        string    `json:"source"` // what is repeated, cited
-	About         []string  `json:"about"`  // paragraphs in Markdown that stand before the table
-	Seeds         int       `json:"seeds"`  // 1..Seeds
+	Source        string    `json:"source"`          // what is repeated, cited
+	About         []string  `json:"about,omitempty"` // paragraphs in Markdown before the table
+	Seeds         int       `json:"seeds"`           // 1..Seeds
 	Transport     Transport `json:"transport"`
 	Settings      []Setting `json:"settings"`
 	Spent         []Spent   `json:"spent"`
 	Rows          []Row     `json:"rows"`
 	Panels        []Panel   `json:"panels"`
-	Notes         []string  `json:"notes"` // paragraphs that stand after the table
+	Notes         []string  `json:"notes,omitempty"` // paragraphs after the table
 }
 
 // Setting is a hyper-parameter or another choice.

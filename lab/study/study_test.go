@@ -89,12 +89,12 @@ func TestWriteAndRead(t *testing.T) {
 		}
 	}
 	all, err := ReadAll(dir)
-	if err != nil || len(all) != 1 || Page(all, "f") != Page([]*Result{r}, "f") {
+	if err != nil || len(all) != 1 || all[0].Results("f") != r.Results("f") {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"| .8100 | .8000 (.0058) | -.0100 | .8000, reached | reproduced |", "| median KL divergence | - | 2 (0.536) |", "0.9900", "](f/sample.svg)"} {
-		if !strings.Contains(Page(all, "f"), want) {
-			t.Errorf("the page doesn't say %q:\n%s", want, Page(all, "f"))
+		if !strings.Contains(all[0].Results("f"), want) {
+			t.Errorf("the page doesn't say %q:\n%s", want, all[0].Results("f"))
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "sample.json"))

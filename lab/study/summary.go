@@ -33,3 +33,11 @@ func (r *Result) Summary() string {
 	}
 	return fmt.Sprintf("Of %d published figures: %s.", published, strings.Join(parts, ", "))
 }
+
+// Counts are the numbers of published figures, and of those reproduced, better, worse and
+// uninformative. Those that are not comparable or not reproducible count as the last.
+func (r *Result) Counts() []int {
+	by, published := r.counts()
+	return []int{published, by[Reproduced], by[Better], by[Worse],
+		by[Uninformative] + by[NotComparable] + by[NotReproducible]}
+}

@@ -23,7 +23,8 @@ func (r *Result) Table() string {
 	}
 	b.WriteString("---|\n")
 	for _, row := range r.Rows {
-		fmt.Fprintf(&b, "| %s | %s | %s%s | %s | %s | %s |", row.Case, row.Method, median(row), row.Measure, row.paper(), row.ours(), row.difference())
+		fmt.Fprintf(&b, "| %s | %s | %s%s | %s | %s | %s |", row.Case, row.Method, median(row), row.Measure,
+			row.PaperText(), row.OursText(), row.difference())
 		if bars {
 			b.WriteString(" " + row.bar() + " |")
 		}
@@ -39,7 +40,8 @@ func median(r Row) string {
 	return ""
 }
 
-func (r Row) paper() string {
+// PaperText is the published figure, "-" without one.
+func (r Row) PaperText() string {
 	if r.Paper == nil {
 		return "-"
 	}
@@ -48,8 +50,13 @@ func (r Row) paper() string {
 
 // number shows a value to a tenth of the usual standard error of its measure.
 func (r Row) number(v float64) string {
-	if r.Measure == Accuracy || r.Measure == LogLikelihood || r.Measure == MAE || r.Measure == RelativeMAE || r.Measure == Variance {
-		return strings.Replace(fmt.Sprintf("%.4f", v), "0.", ".", 1)
+	switch r.Measure {
+	case Accuracy, LogLikelihood, MAE, RelativeMAE, Variance:
+		text := fmt.Sprintf("%.4f", v)
+		if text[0] == '-' {
+			return "-" + strings.TrimPrefix(text[1:], "0")
+		}
+		return strings.TrimPrefix(text, "0")
 	}
 	if math.Abs(v) >= 100 {
 		return fmt.Sprintf("%.0f", v)
@@ -57,7 +64,8 @@ func (r Row) number(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-func (r Row) ours() string {
+// OursText is our figure, with its standard error.
+func (r Row) OursText() string {
 	if len(r.Values) < 2 {
 		return r.number(r.Ours)
 	}
@@ -97,7 +105,8 @@ func (r *Result) SpentTable() string {
 	var b strings.Builder
 	b.WriteString("| method | epsilon | delta | accountant | neighbours | noise |\n|---|---|---|---|---|---|\n")
 	for _, s := range r.Spent {
-		fmt.Fprintf(&b, "| %s | %.4f | %g | %s | %s | %s |\n", s.Method, s.Epsilon, s.Delta, s.Accountant, s.Relation, s.Noise)
+		fmt.Fprintf(&b, "| %s | %.4f | %g | %s | %s | %s |\n",
+			s.Method, s.Epsilon, s.Delta, s.Accountant, s.Relation, s.Noise)
 	}
 	return b.String()
 }

@@ -33,7 +33,6 @@ func Studies() []study.Study {
 // trial is a study on one data set: every method on every way to share it out.
 type trial struct {
 	name, title, source string
-	about, notes        []string
 	cases               []sharing
 	methods             []method
 	load                func(o study.Options, c sharing, seed uint64) (*experiment.Data, error)
@@ -98,7 +97,7 @@ func globalVI(rounds int) method {
 }
 
 func (t trial) run(ctx context.Context, o study.Options) (*study.Result, error) {
-	r := &study.Result{SchemaVersion: 1, Name: t.name, Title: t.title, Seeds: o.Seeds, Transport: o.Transport, Source: t.source, About: t.about, Notes: t.notes}
+	r := &study.Result{SchemaVersion: 1, Name: t.name, Title: t.title, Seeds: o.Seeds, Transport: o.Transport, Source: t.source}
 	for _, m := range t.methods {
 		r.Settings = append(r.Settings, study.Setting{Name: m.name, Value: m.settings})
 	}

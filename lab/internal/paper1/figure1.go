@@ -13,9 +13,8 @@ import (
 // The variance on the sum is then N / (N - T - 1) times a trusted aggregator's (Theorem 1).
 // Ours is what the planner's integers come to, for the plan's exact accountant.
 func figure1b(_ context.Context, o study.Options) (*study.Result, error) {
-	r := &study.Result{SchemaVersion: 1, Name: "paper1-figure1b", Title: "Extra noise of the distributed setting", Seeds: 1, Transport: o.Transport, Source: "Paper I, Figure 1b and Theorem 1",
-		About: []string{"The variance on the revealed sum over the one that a trusted aggregator needs for the same epsilon, by what the planner works out in integers: all parties' parts together over the part of a plan in which a single part does. Nothing is drawn: there are no seeds."},
-		Notes: []string{"`choir plan check --plot FILE PLAN` draws the same curves for a plan of your own."}, Settings: []study.Setting{{Name: "epsilon", Value: "1 at delta 1e-5 for one release of sensitivity 2^20 in ten coordinates"}}}
+	r := &study.Result{SchemaVersion: 1, Name: "paper1-figure1b", Title: "Extra noise of the distributed setting", Seeds: 1, Transport: o.Transport, Source: "[DCA], Figure 1b and Theorem 1",
+		Settings: []study.Setting{{Name: "epsilon", Value: "1 at delta 1e-5 for one release of sensitivity 2^20 in ten coordinates"}}}
 	one, err := part(1)
 	if err != nil {
 		return nil, err

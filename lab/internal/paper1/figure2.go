@@ -18,8 +18,8 @@ import (
 // Studies are the paper's experiments.
 func Studies() []study.Study {
 	return []study.Study{
-		{Name: "paper1-figure1b", About: "Paper I, Figure 1b: the extra noise of the distributed setting", Run: figure1b},
-		{Name: "paper1-figure2", About: "Paper I, Figure 2: Bayesian linear regression on wine and abalone from noisy statistics", Run: figure2},
+		{Name: "paper1-figure1b", About: "[DCA], Figure 1b: the extra noise of the distributed setting", Run: figure1b},
+		{Name: "paper1-figure2", About: "[DCA], Figure 2: Bayesian linear regression on wine and abalone from noisy statistics", Run: figure2},
 	}
 }
 
@@ -122,7 +122,7 @@ func figure2(ctx context.Context, o study.Options) (*study.Result, error) {
 		return nil, err
 	}
 	r := &study.Result{SchemaVersion: 1, Name: "paper1-figure2", Title: "Bayesian linear regression from noisy sufficient statistics, 10 parties", Seeds: o.Seeds, Transport: o.Transport,
-		Source: "Paper I, Figure 2", About: about(), Notes: notes(), Settings: settings()}
+		Source: "[DCA], Figure 2", Settings: settings()}
 	for _, s := range sets() {
 		if o.Quick && s.name != "red wine" {
 			continue

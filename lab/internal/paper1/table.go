@@ -79,16 +79,3 @@ func settings() []study.Setting {
 		{Name: "delta", Value: "1e-4"}, {Name: "DDP, TA, input perturbation", Value: "records held to norm 1.5 in units of the bounds"},
 		{Name: "proj DDP, proj TA", Value: "10 rounds, the first for means and standard deviations; records held to norm sqrt(columns) in standard deviations"}}
 }
-
-func about() []string {
-	return []string{"The paper has a party for every record; ours have many, and the noise still protects single records. TA adds the noise once, at a trusted aggregator. " +
-		"All errors are shown over the error without privacy on the same split, so that units don't matter."}
-}
-
-func notes() []string {
-	return []string{"The paper prints no numbers for this figure. The column \"paper\" is its published code, run by us (5 repeats), whose five defects change the numbers: " +
-		"the round for the standard deviations adds 7.5 times too little noise, which makes its projected methods look better than they are private; the search for thresholds scales its noise by the fourth power of the sensitivity; " +
-		"the wine readers lose a row; centred data exceeds the bounds; and the classical Gaussian bound is used far above epsilon 1, where it isn't valid. " +
-		"None is repeated here: integer noise, proven bounds, thresholds held to public bounds. Records are held to a norm as a whole instead of column by column, which keeps them on the line that is to be fitted, " +
-		"and an eigenvalue that drowns in noise is given less weight (package pvi/stats): that is why ours are better at small epsilon in spite of the honest noise."}
-}

@@ -14,7 +14,7 @@ import (
 // Network is the study of Figure 4: a Bayesian neural network of one hidden layer on
 // Adult, three splits, DP optimisation and the paper's other methods.
 func Network() study.Study {
-	return study.Study{Name: "paper4-bnn", About: "Paper IV, Figure 4: a Bayesian neural network on Adult, 10 clients, (2, 1e-5)", Run: figure4().run}
+	return study.Study{Name: "paper4-bnn", About: "[DP-PVI], Figure 4: a Bayesian neural network on Adult, 10 clients, (2, 1e-5)", Run: figure4().run}
 }
 
 // The network and the budget of Figure 4.
@@ -25,8 +25,7 @@ const (
 
 func figure4() comparison {
 	return comparison{name: "paper4-bnn", title: "A Bayesian neural network on Adult, 10 clients, (2, 1e-5)", figure: "Figure 4", parties: 10, epsilon: networkBudget, half: true, splits: splits(),
-		methods: []method{networkOptimisation(), networkGlobal(), networkVirtual(), networkAveraging(), networkCommittee("BCM same", false), networkCommittee("BCM split", true)},
-		about:   aboutNetwork(), notes: searchedNetwork()}
+		methods: []method{networkOptimisation(), networkGlobal(), networkVirtual(), networkAveraging(), networkCommittee("BCM same", false), networkCommittee("BCM split", true)}}
 }
 
 // network fills in what all of DP-PVI's methods have in common with a network.

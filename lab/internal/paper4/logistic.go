@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"choir/lab/experiment"
 	"choir/lab/internal/published"
@@ -22,7 +21,6 @@ type comparison struct {
 	train               float64 // share of the rows
 	splits              []split
 	methods             []method
-	about, notes        []string
 	half                bool   // on the authors' half, for all seeds
 	published           string // whose numbers stand beside ours, if not those of name
 }
@@ -30,10 +28,10 @@ type comparison struct {
 // Studies are the paper's experiments.
 func Studies() []study.Study {
 	return []study.Study{
-		{Name: "paper4-adult", About: "Paper IV, Figure 1: logistic regression on Adult, 10 clients, (1, 1e-5)", Run: ten().run},
-		{Name: "paper4-adult-half", About: "Paper IV, Figure 1 on the very half of Adult that the authors' code takes", Run: authorsHalf().run},
-		{Name: "paper4-adult200", About: "Paper IV, Figure 3: the same with 200 clients, (1/2, 1e-5)", Run: twoHundred().run},
-		{Name: "paper4-adult8020", About: "Paper IV, Figure 1 with the split of its text: 80 % train, 20 % test", Run: eightyTwenty().run},
+		{Name: "paper4-adult", About: "[DP-PVI], Figure 1: logistic regression on Adult, 10 clients, (1, 1e-5)", Run: ten().run},
+		{Name: "paper4-adult-half", About: "[DP-PVI], Figure 1 on the half of Adult that the authors' code takes", Run: authorsHalf().run},
+		{Name: "paper4-adult200", About: "[DP-PVI], Figure 3: the same with 200 clients, (1/2, 1e-5)", Run: twoHundred().run},
+		{Name: "paper4-adult8020", About: "[DP-PVI], Figure 1 with the split of its text: 80 % train, 20 % test", Run: eightyTwenty().run},
 	}
 }
 
@@ -48,12 +46,7 @@ func ten() comparison {
 	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000)
 	g.bars = bar(pair{0.849, -0.328}, pair{0.849, -0.328}, pair{0.849, -0.328})
 	return comparison{name: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5)", figure: "Figure 1", parties: 10, epsilon: 1,
-		train: 0.5, splits: splits(), methods: []method{v, optimisation(), g, partitioned(), together(), naturalGlobal()}, notes: slices.Concat(searched(), searchedOptimisation(), searchedGlobal()), about: about()}
-}
-
-func about() []string {
-	return []string{"Half of Adult trains and half tests, as in the paper's code (its text says 80 : 20); numbers are standardised on all rows, which isn't private. Virtual clients and global VI have joint noise, of which the share of one curious party isn't counted; " +
-		"DP optimisation has all of its noise at every client. Private factors take in no noise (docs/noisy-factors.md): the paper's virtual clients with a trusted aggregator do, so that their epsilon is larger than printed."}
+		train: 0.5, splits: splits(), methods: []method{v, optimisation(), g, partitioned(), together(), naturalGlobal()}}
 }
 
 // found is what one method gave on one split, by seed.
@@ -68,8 +61,8 @@ func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, er
 	if err != nil {
 		return nil, err
 	}
-	r := &study.Result{SchemaVersion: 1, Name: c.name, Title: c.title, Seeds: o.Seeds, Transport: o.Transport, About: c.about, Notes: c.notes,
-		Source: "Paper IV, " + c.figure}
+	r := &study.Result{SchemaVersion: 1, Name: c.name, Title: c.title, Seeds: o.Seeds, Transport: o.Transport,
+		Source: "[DP-PVI], " + c.figure}
 	if o.Quick {
 		c.splits, c.parties = c.splits[len(c.splits)-1:], min(c.parties, 20)
 		if c.half && c.published != "" { // its methods are that study's

@@ -13,7 +13,7 @@ import (
 // single round.
 func Others() study.Study {
 	c := others()
-	return study.Study{Name: c.name, About: "Paper IV, Figure 1: its other methods, local averaging and the Bayesian committee machines", Run: c.run}
+	return study.Study{Name: c.name, About: "[DP-PVI], Figure 1: its other methods, local averaging and the Bayesian committee machines", Run: c.run}
 }
 
 func others() comparison {
@@ -21,10 +21,7 @@ func others() comparison {
 	same := committee("BCM same", committeeSteps(), false)
 	split := committee("BCM split", committeeSteps(), true)
 	return comparison{name: "paper4-adult-others", published: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5): averaging and committees", figure: "Figure 1", parties: 10, epsilon: 1,
-		train: 0.5, splits: splits(), methods: []method{a, same, split}, notes: []string{"Settings are first guesses after those of paper4-adult; the committees' weren't searched for, and split is about where the paper has it. Local averaging takes from the virtual clients what made them good, hardly any record to a shard and one natural-gradient step, " +
-			"and has one thing beside: a shard fits as many copies of its own records as its client has shards, so that all clients have equally many and a small client's count for what they are."},
-		about: []string{"The methods of Figure 1 that aren't in paper4-adult, on the same data and with the same accounting. " +
-			"Local averaging is the form with a proof (docs/methods.md, section 7), under joint noise; the committees have one round and all of their noise at every client."}}
+		train: 0.5, splits: splits(), methods: []method{a, same, split}}
 }
 
 // averaging is local averaging with joint noise, one natural-gradient step of every shard.

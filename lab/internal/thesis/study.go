@@ -15,7 +15,7 @@ import (
 // Studies are the thesis's experiments.
 func Studies() []study.Study {
 	return []study.Study{
-		{Name: "thesis-regression", About: "thesis, Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16, 4.17: linear regression of one weight by many clients", Run: regression},
+		{Name: "thesis-regression", About: "[Thesis], Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16, 4.17: linear regression of one weight by many clients", Run: regression},
 	}
 }
 
@@ -101,7 +101,7 @@ func figures() (all []figure) {
 
 func regression(ctx context.Context, o study.Options) (*study.Result, error) {
 	r := &study.Result{SchemaVersion: 1, Name: "thesis-regression", Title: "Linear regression of one weight by many clients", Seeds: o.Seeds, Transport: o.Transport,
-		Source: "thesis, Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16 and 4.17", About: about(), Notes: notes(), Settings: settings()}
+		Source: "[Thesis], Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16 and 4.17", Settings: settings()}
 	per := seedsEach
 	if o.Quick {
 		per = 2
@@ -234,24 +234,4 @@ func curves(ctx context.Context, o study.Options, r *study.Result) error {
 func settings() []study.Setting {
 	return []study.Setting{{Name: "problems", Value: fmt.Sprintf("%d for each seed", seedsEach)}, {Name: "clients", Value: "20 of 10 points where not said otherwise"},
 		{Name: "rounds", Value: fmt.Sprint(rounds)}, {Name: "natural parameters", Value: "(h, -P/2), clipped in their joint norm"}}
-}
-
-func about() []string {
-	return []string{"The thesis prints its results as pictures; two of them come with a number in the text. The others stand here with ours only, for what they claim: that small clips at the dataset level work, " +
-		"that too large ones overestimate the precision, that more clients help, and that the dataset level beats the datapoint level (a negative difference). Figures 4.11, 4.12 and 4.16 are the pictures below."}
-}
-
-func notes() []string {
-	return []string{"At the dataset level a party's factor takes in its clipped update without noise, so that the accounting holds (docs/noisy-factors.md); noise-free factors let the noise add up in the global parameters like a random walk, " +
-		"which the thesis's noisy factors correct and pay for with a wrong epsilon. Where our median is higher than what its pictures show, that is the price.",
-		"Figure 4.1: ours was searched for over some fifty settings, among them the thesis's own samples and rate (1.7), and starts from a public precision. What is left isn't mainly noise. Measured on 12 to 16 other problems with a setting that is as good (100 rounds of 5 steps of .003, damping .1): .031 at epsilon 500, .022 with half of the noise, which is what the thesis's add-remove neighbours ask for, and .025 without any; " +
-			"without noise, C 20 in the place of 5 gives .0099, and with log standard deviations in units of 3 in the place of .003 besides .0001, far below the thesis's .001. So the method converges to the exact posterior where nothing is clipped. At C 5 the clip moves the mean (.015), and the precision stays near its public start (.01), since units in which it would be learnt let in as much noise as they gain; " +
-			"a larger C has more noise than it saves (C 8: .033 to .055). The thesis has C 10 with noise of 10 on one point at a time, steps of 1e-5, and one run that was tuned by hand as its picture. A divergence of .02 is a mean that is wrong by a fifth of its own standard deviation.",
-		"Figure 4.4: the thesis's C bounds the vector (x^2, xy), which the observations' variance of 1/4 divides afterwards: four times C in natural parameters. Its noise of 5 C is what it calls epsilon 10, by add-remove neighbours and the moments accountant; " +
-			"replace-one neighbours pay more for it, as the table of accounts shows, and epsilon 10 for them takes 8.8 C. With the thesis's noise ours is below its figure.",
-		"Figure 4.17: with C = 5 the thesis finds the dataset level better than the datapoint level. Under honest noise that holds for smaller C, or for half of the damping: with alpha 0.05 and C 5 the median above is 4.05 against 7.4. The reason is the random walk: after 77 rounds the global parameters carry noise of standard deviation alpha sqrt(77 20) 2.01 C, 40 at C 5 and alpha 0.1 where half of the precision is some 65, and 8 at C 1. The rows of Figure 4.8 grow accordingly with alpha C.",
-		"**The pictures without a number.** Figure 4.8: small alpha C is good and large alpha C bad, as in the thesis (its own range is wider, by the factors with noise). Figure 4.11: with C 2 the precision stays within a sixth of the non-private one (51 to 65 in the last 24 rounds, 57.0 without privacy), with C 5 it fluctuates around it and above, as the thesis says: reproduced. " +
-			"Figure 4.12: with too small a step the budget ends before the way does (34 of 57, and rising): reproduced. With too large a one the thesis's precision is far too high, since negative ones are lifted at the clients; here nothing is lifted there, and the noise's random walk takes it to the prior's: just as useless, and not the same. " +
-			"Figure 4.13: more clients help (37.8, 5.48, 5.81 for 10, 30, 50), more points at each hurt where C grows with them (73.7, 296): reproduced. Figure 4.16: the thesis's one run without local lifting stays near the non-private precision, and beyond its budget too; ours, without noise in the factors, rises to 39 of 57 and falls to the prior's after some forty rounds, with the setting that did well in Figure 4.11 under another draw of noise: worse, by the random walk that is worked out under Figure 4.17.",
-		"All problems of a row are blocks of one vector in one session over the secure sum, with noise in every coordinate and the clip for each problem by itself: a record is in one problem, and what hides it there is the noise that a session for that problem alone would have (`TestBlocksCostWhatOneCosts`). Where the clip depends on a problem's own noise (Figure 4.17), each problem has a session. There the noise is every client's own, and every one of its fifty values is within 2 in 100,000 of what it was when sums were in the clear; the others draw other noise in one session than in fifty."}
 }

@@ -18,7 +18,7 @@ import (
 
 // Studies are the paper's experiments.
 func Studies() []study.Study {
-	return []study.Study{{Name: "workshop-table5", About: "workshop paper, Table 5: asynchronous DP-PVI on Adult, three distributions", Run: table5}}
+	return []study.Study{{Name: "workshop-table5", About: "[Workshop], Table 5: asynchronous DP-PVI on Adult, three distributions", Run: table5}}
 }
 
 func epsilons() []float64 { return []float64{0.5, 0.75, 1} }
@@ -111,7 +111,7 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 		return nil, err
 	}
 	r := &study.Result{SchemaVersion: 1, Name: "workshop-table5", Title: "Asynchronous DP-PVI on Adult, 10 clients, three distributions", Seeds: o.Seeds, Transport: o.Transport,
-		Source: "workshop paper, Table 5 and Figures 1, 4, 5", About: about(), Notes: notes(), Settings: settings()}
+		Source: "[Workshop], Table 5 and Figures 1, 4, 5", Settings: settings()}
 	for _, d := range distributions() {
 		if !o.Picks(d.name, "A", "B", "C") || o.Quick && d.name != "B" {
 			continue
