@@ -1,21 +1,22 @@
-// Package blake is BLAKE3 in its key derivation mode (O'Connor, Aumasson, Neves,
-// Wilcox-O'Hearn: "BLAKE3: one function, fast everywhere", 2020, sections 2.3 and 6.2),
-// derive_key(context, material) with an output of 32 bytes: the keys of a contribution,
-// several of them for each party, node and round, and the digests of messages and vectors.
+// Package blake is BLAKE3 in its key derivation mode (O'Connor, Aumasson, Neves and
+// Wilcox-O'Hearn, "BLAKE3: one function, fast everywhere", 2020, sections 2.3 and 6.2),
+// derive_key(context, material) with an output of 32 bytes. It derives the keys of contributions
+// and computes the digests of messages and vectors.
 //
 // # Contract
 //
-// context is a constant of the program, another one for every use; what differs from
-// message to message is in the material. Material in several parts is their concatenation:
-// they are not delimited here, so who has parts of varying length encodes lengths.
+// The context must be a constant of the program, different for every use; everything that
+// differs from message to message belongs in the material. Material in several parts is their
+// concatenation. The parts are not delimited: callers with parts of variable length must encode
+// the lengths.
 //
-// As a key derivation it asks for material with a secret of full entropy in it, in
-// a place that is fixed for its context (here: its first 32 bytes), and is then assumed to be
-// a pseudorandom function of the rest. As a hash it is assumed to resist
-// collisions at 128 bits. Both are what the authors claim for the mode
-// (docs/decisions/0020-one-hash.md).
+// For key derivation the material must contain a secret of full entropy at a position that is
+// fixed for the context (here: the first 32 bytes); the function is then assumed to be a
+// pseudorandom function of the rest. As a hash it is assumed to resist collisions at 128 bits.
+// The authors claim both for this mode (decision 0020).
 //
-// Time depends on lengths only. [Derive] wipes the hasher that it used. The implementation is github.com/zeebo/blake3 (assembly for AVX2 and SSE4.1, Go for all else).
+// Time depends only on lengths. [Derive] wipes the hasher that it used. The implementation is
+// github.com/zeebo/blake3 (assembly for AVX2 and SSE4.1, Go elsewhere).
 package blake
 
 import (
@@ -27,8 +28,8 @@ import (
 // Size is the length in bytes of keys and digests.
 const Size = 32
 
-// Derive is derive_key over the parts of the material, one after the other. It is meant for
-// short material, as often as one likes: nothing is allocated. It may be called concurrently.
+// Derive is derive_key over the concatenation of the parts of the material. It is meant for short
+// material and does not allocate. It may be called concurrently.
 func Derive(context string, material ...[]byte) (out [Size]byte) {
 	pool := pools.of(context)
 	h, _ := pool.Get().(*blake3.Hasher)
@@ -37,7 +38,7 @@ func Derive(context string, material ...[]byte) (out [Size]byte) {
 	}
 	size := 0
 	for _, part := range material {
-		_, _ = h.Write(part) // it never fails
+		_, _ = h.Write(part) // Write never fails
 		size += len(part)
 	}
 	h.Sum(out[:0])
@@ -46,7 +47,7 @@ func Derive(context string, material ...[]byte) (out [Size]byte) {
 	return out
 }
 
-// wipe makes a hasher new, and overwrites what its buffer keeps of so many bytes.
+// wipe resets a hasher and overwrites its buffer, which received size bytes.
 func wipe(h *blake3.Hasher, size int) {
 	for h.Reset(); size > 0; size -= len(zeros) {
 		_, _ = h.Write(zeros[:min(size, len(zeros))])
@@ -57,8 +58,8 @@ func wipe(h *blake3.Hasher, size int) {
 // zeros is never written to.
 var zeros [512]byte
 
-// pools keeps idle hashers by context: making one takes a compression of the context and
-// 10 KiB. Contexts are constants, so they are few.
+// pools caches hashers by context: a new one costs a compression of the context and 10 KiB.
+// Contexts are constants, so that there are few.
 var pools byContext
 
 type byContext struct{ m sync.Map } // string to *sync.Pool of *blake3.Hasher
@@ -71,21 +72,22 @@ func (b *byContext) of(context string) *sync.Pool {
 	return p.(*sync.Pool)
 }
 
-// Hash is the same function of material that is long, or comes in pieces. It isn't wiped: it
-// is for digests of what is no secret. One goroutine uses it; it must not be copied.
+// Hash is the same function for material that is long or written in pieces. It is not wiped:
+// use it for digests of public data only. It must not be copied or used by several goroutines at
+// the same time.
 type Hash struct{ h *blake3.Hasher }
 
-// NewHash begins a digest.
+// NewHash returns a Hash for a context.
 func NewHash(context string) *Hash { return &Hash{blake3.NewDeriveKey(context)} }
 
-// Write takes the material that comes next. It never fails.
+// Write appends to the material. It never fails.
 func (h *Hash) Write(b []byte) { _, _ = h.h.Write(b) }
 
-// Sum is the digest of all that was written, and its end: Reset comes before the next Write.
+// Sum returns the digest of everything written. Call Reset before the next Write.
 func (h *Hash) Sum() (out [Size]byte) {
 	h.h.Sum(out[:0])
 	return out
 }
 
-// Reset begins again in the same context.
+// Reset discards the material and keeps the context.
 func (h *Hash) Reset() { h.h.Reset() }

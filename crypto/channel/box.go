@@ -11,11 +11,11 @@ import (
 	"log/slog"
 )
 
-// Overhead is what sealing adds to each chunk, in bytes.
+// Overhead is the number of bytes that sealing adds to each chunk.
 const Overhead = 16
 
-// ErrOpen says that a chunk is not what was sealed: altered, out of its place,
-// for another context, or under another key.
+// ErrOpen reports that a chunk was altered or has another index, context or key than the one with
+// which it was sealed.
 var ErrOpen = errors.New("channel: the sealed chunk does not open")
 
 // Box seals the chunks of one message with AES-256-GCM, in any order and in
@@ -25,14 +25,13 @@ var ErrOpen = errors.New("channel: the sealed chunk does not open")
 //
 //	zero (7) ‖ chunk index, big endian (4) ‖ 1 if it is the last chunk, else 0 (1)
 //
-// and the associated data is the message's full context, the same for each
-// chunk. So a receiver that opens chunks 0, 1, 2, ... and stops at the one that
-// opens as the last cannot be given a reordered, shortened or lengthened
-// message.
+// and the associated data is the full context of the message, the same for each
+// chunk. A receiver that opens chunks 0, 1, 2, ... up to the one that opens as the last therefore
+// detects reordered, truncated and extended messages.
 //
-// A key seals ONE message, ever: two plaintexts under the same key and chunk
-// index break both secrecy and authenticity. Sealing the same message again (a
-// retry) gives the same bytes and is harmless.
+// A key must seal only ONE message: two plaintexts under the same key and chunk
+// index break both secrecy and authenticity. Sealing the same message again, to retransmit it,
+// gives the same bytes and is harmless.
 type Box struct {
 	aead cipher.AEAD
 	ad   []byte
@@ -60,10 +59,9 @@ func (b *Box) Seal(dst []byte, chunk uint32, last bool, plaintext []byte) []byte
 	return b.aead.Seal(dst, n[:], plaintext, b.ad)
 }
 
-// Open appends the opened chunk to dst, or returns nil and ErrOpen. The caller
-// knows the chunk's index and whether it must be the last from its own count,
-// never from the sender. In place with dst = ciphertext[:0]; a ciphertext that
-// fails to open in place is overwritten.
+// Open appends the opened chunk to dst, or returns nil and ErrOpen. The caller must derive the index
+// of the chunk, and whether it is the last, from its own count, never from the sender. A
+// ciphertext may be opened in place with dst = ciphertext[:0]; if that fails, it is overwritten.
 func (b *Box) Open(dst []byte, chunk uint32, last bool, ciphertext []byte) ([]byte, error) {
 	n := nonce(chunk, last)
 	out, err := b.aead.Open(dst, n[:], ciphertext, b.ad)

@@ -11,8 +11,8 @@ import (
 // ErrSecret is returned by everything that would marshal a secret as text.
 var ErrSecret = errors.New("channel: secrets are not marshalled")
 
-// PrivateKey is a compute node's key for one plan. It prints and logs as a
-// redaction. The zero value is not a key. Copies share the key material.
+// PrivateKey is the key of a compute node for one plan. It prints and logs as a
+// placeholder. The zero value is not a key. Copies share the key material.
 type PrivateKey struct {
 	material func() keyMaterial // a closure: see identity.PrivateKey
 }
@@ -27,9 +27,8 @@ func newPrivateKey(suite Suite, key hpke.PrivateKey) *PrivateKey {
 	return &PrivateKey{func() keyMaterial { return m }}
 }
 
-// GenerateKey makes a key from 32 bytes of r, which must be crypto/rand.Reader
-// anywhere but in tests, through the KEM's DeriveKeyPair (RFC 9180, section
-// 4): the same bytes give the same key.
+// GenerateKey derives a key from 32 bytes of r, which must be crypto/rand.Reader except in tests, with
+// DeriveKeyPair of the KEM (RFC 9180, section 4). The same bytes give the same key.
 func GenerateKey(suite Suite, r io.Reader) (*PrivateKey, error) {
 	kem, err := suite.kem()
 	if err != nil {
@@ -46,7 +45,7 @@ func GenerateKey(suite Suite, r io.Reader) (*PrivateKey, error) {
 	return newPrivateKey(suite, key), nil
 }
 
-// NewPrivateKey restores a key from what Bytes returned.
+// NewPrivateKey decodes a key that Bytes encoded.
 func NewPrivateKey(suite Suite, b []byte) (*PrivateKey, error) {
 	kem, err := suite.kem()
 	if err != nil {
@@ -59,15 +58,15 @@ func NewPrivateKey(suite Suite, b []byte) (*PrivateKey, error) {
 	return newPrivateKey(suite, key), nil
 }
 
-// Suite returns the suite that the key is for.
+// Suite returns the suite of the key.
 func (k PrivateKey) Suite() Suite { return k.material().suite }
 
 // Public returns the public key, PublicKeySize bytes. The node signs it with
 // its identity, together with the plan.
 func (k PrivateKey) Public() []byte { return k.material().key.PublicKey().Bytes() }
 
-// Bytes returns the private key (32 bytes in both suites) for its owner's
-// store. It is secret.
+// Bytes encodes the private key (32 bytes in both suites) for the store of its owner. The result is
+// secret.
 func (k PrivateKey) Bytes() ([]byte, error) {
 	b, err := k.material().key.Bytes()
 	if err != nil {

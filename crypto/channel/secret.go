@@ -13,21 +13,20 @@ import (
 // SecretSize is the length of a channel secret in bytes.
 const SecretSize = 32
 
-// ErrChannel says that a public key or an enc cannot be used.
+// ErrChannel reports that a public key or an enc cannot be used.
 var ErrChannel = errors.New("channel: cannot set up the channel")
 
 const exportLabel = "choir channel v1"
 
-// Secret is what both ends of one channel know. It prints and logs as a
-// redaction. The zero value is not a secret. Copies share the material.
+// Secret is the shared secret of a channel. It prints and logs as a placeholder. The zero value is
+// not a secret. Copies share the material.
 type Secret struct {
 	material func() *[SecretSize]byte // a closure: see identity.PrivateKey
 }
 
-// Initiate sets up a channel to the holder of peerPublic. It returns enc, which
-// is public and goes to that peer, and the secret. It draws its randomness from
-// the standard library, which does not take an injected source here. It returns
-// ErrSuite or ErrChannel.
+// Initiate sets up a channel to the owner of peerPublic. It returns enc, which is public and is sent
+// to that peer, and the secret. Its randomness is that of crypto/hpke, which does not accept another
+// source. It returns ErrSuite or ErrChannel.
 func Initiate(suite Suite, peerPublic, info []byte) (enc []byte, s *Secret, err error) {
 	kem, err := suite.kem()
 	if err != nil {
@@ -49,11 +48,11 @@ func Initiate(suite Suite, peerPublic, info []byte) (enc []byte, s *Secret, err 
 	return enc, s, err
 }
 
-// Accept recovers the secret of a channel from enc. An altered enc or another
-// info gives another secret or ErrChannel; which of the two is not a sign of
-// authenticity: only a Box that opens is.
+// Accept recovers the secret of a channel from enc. An altered enc or another info gives another
+// secret or ErrChannel. Success does not authenticate enc: only a Box that opens does.
 func Accept(key *PrivateKey, enc, info []byte) (*Secret, error) {
-	recipient, err := hpke.NewRecipient(enc, key.material().key, hpke.HKDFSHA256(), hpke.AES256GCM(), info)
+	private := key.material().key
+	recipient, err := hpke.NewRecipient(enc, private, hpke.HKDFSHA256(), hpke.AES256GCM(), info)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrChannel, err)
 	}
@@ -64,7 +63,7 @@ func Accept(key *PrivateKey, enc, info []byte) (*Secret, error) {
 	return NewSecret(exported)
 }
 
-// NewSecret restores a secret from what Bytes returned, 32 bytes.
+// NewSecret decodes a secret of 32 bytes, as Bytes returns it.
 func NewSecret(b []byte) (*Secret, error) {
 	if len(b) != SecretSize {
 		return nil, fmt.Errorf("channel: a secret of %d bytes, want %d", len(b), SecretSize)
@@ -73,19 +72,19 @@ func NewSecret(b []byte) (*Secret, error) {
 	return &Secret{func() *[SecretSize]byte { return &m }}, nil
 }
 
-// Bytes returns a copy of the secret for its owner's store.
+// Bytes returns a copy of the secret for the store of its owner.
 func (s Secret) Bytes() []byte {
 	m := *s.material()
 	return m[:]
 }
 
-// Derive returns the key for one use: BLAKE3's derive_key with the purpose, a constant, as
+// Derive returns the key for one use: derive_key of BLAKE3 with the purpose, a constant, as
 // the context string and
 //
 //	secret ‖ context
 //
-// as the material. context carries round, attempt, direction and whatever else sets this
-// use apart from all others of its purpose, in an encoding that is prefix-free for it.
+// as the material. context is a prefix-free encoding of round, attempt, direction and everything
+// else that distinguishes this use from all others of its purpose.
 func (s Secret) Derive(purpose string, context []byte) [32]byte {
 	return blake.Derive(purpose, s.material()[:], context)
 }

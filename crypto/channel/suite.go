@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// ErrSuite says that a suite's number or name is not known.
+// ErrSuite reports that the number of a suite is unknown.
 var ErrSuite = errors.New("channel: unknown suite")
 
-// Suite is a choice of algorithms, part of the plan. Zero is no suite.
+// Suite is a choice of algorithms, which is part of the plan. The zero value is not a suite.
 type Suite uint8
 
 const (
@@ -18,12 +18,12 @@ const (
 	// draft-ietf-hpke-pq), HKDF-SHA256 and AES-256-GCM. It is the default.
 	SuiteHybrid Suite = 1
 	// SuiteX25519 is HPKE with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and
-	// AES-256-GCM (RFC 9180, section 7). It does not withstand a quantum
-	// computer: what is recorded today can be opened then.
+	// AES-256-GCM (RFC 9180, section 7). It is not secure against quantum
+	// computers, which could decrypt messages that are recorded today.
 	SuiteX25519 Suite = 2
 )
 
-// String returns the name that ParseSuite reads.
+// String returns the name of the suite.
 func (s Suite) String() string {
 	switch s {
 	case SuiteHybrid:
@@ -32,16 +32,6 @@ func (s Suite) String() string {
 		return "x25519-hkdfsha256-aes256gcm"
 	}
 	return fmt.Sprintf("unknown suite %d", uint8(s))
-}
-
-// ParseSuite is the inverse of String; it returns ErrSuite for other names.
-func ParseSuite(name string) (Suite, error) {
-	for _, s := range []Suite{SuiteHybrid, SuiteX25519} {
-		if name == s.String() {
-			return s, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: %q", ErrSuite, name)
 }
 
 // Validate returns ErrSuite unless s is one of the constants.

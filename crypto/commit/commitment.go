@@ -11,16 +11,15 @@ import (
 // Size is the length of a commitment in bytes.
 const Size = 32
 
-// ErrCommitment says that bytes are not a commitment.
+// ErrCommitment reports that bytes are not a commitment.
 var ErrCommitment = errors.New("commit: not a valid commitment")
 
 // Commitment is the canonical encoding of a point of the prime-order subgroup.
-// It is public; values are comparable. The zero value is no commitment.
+// It is public; values are comparable. The zero value is not a commitment.
 type Commitment [Size]byte
 
-// ParseCommitment checks and copies a commitment that came from elsewhere:
-// canonical encoding, on the curve, in the prime-order subgroup. Otherwise it
-// returns ErrCommitment.
+// ParseCommitment checks and copies an untrusted commitment. It returns ErrCommitment unless it is
+// the canonical encoding of a point in the prime-order subgroup.
 func ParseCommitment(b []byte) (Commitment, error) {
 	if len(b) != Size {
 		return Commitment{}, fmt.Errorf("%w: %d bytes, want %d", ErrCommitment, len(b), Size)
@@ -40,9 +39,9 @@ func ParseCommitment(b []byte) (Commitment, error) {
 func (c Commitment) String() string { return hex.EncodeToString(c[:]) }
 
 // Sum adds commitments: the result is the commitment to the sum of the vectors
-// with the sum of the blinding scalars. Without arguments it is the commitment
-// to zeros with a blinding scalar of zero. It returns ErrCommitment if one does
-// not decode; ParseCommitment must have checked those from elsewhere.
+// with the sum of the blinding scalars. The sum of none is the commitment to zeros with a blinding
+// scalar of zero. It returns ErrCommitment if one does not decode. Untrusted commitments must have
+// been checked by ParseCommitment.
 func Sum(commitments []Commitment) (Commitment, error) {
 	total := edwards25519.NewIdentityPoint()
 	for i, c := range commitments {
@@ -57,7 +56,7 @@ func Sum(commitments []Commitment) (Commitment, error) {
 
 func encode(p *edwards25519.Point) Commitment { return Commitment(p.Bytes()) }
 
-// point decodes the canonical encoding only, which the library alone would not.
+// point decodes canonical encodings only. The library also accepts others.
 func (c Commitment) point() (*edwards25519.Point, error) {
 	p, err := new(edwards25519.Point).SetBytes(c[:])
 	if err != nil || encode(p) != c {

@@ -11,8 +11,8 @@ import (
 	"choir/crypto/internal/msm"
 )
 
-// ErrLength says that a vector has another length than the generators.
-var ErrLength = errors.New("commit: the vector's length is not the generators'")
+// ErrLength reports that the length of a vector is not the number of generators.
+var ErrLength = errors.New("commit: the length of the vector is not the number of generators")
 
 // MaxDimension is the greatest number of generators in one Generators.
 const MaxDimension = 1 << 24
@@ -20,21 +20,20 @@ const MaxDimension = 1 << 24
 // generatorDST is the domain separation tag of all generators.
 const generatorDST = "CHOIR-V01-PEDERSEN-edwards25519_XMD:SHA-512_ELL2_RO_"
 
-// Config says which generators to derive.
+// Config selects the generators to derive.
 type Config struct {
-	// First is the index of the first generator. A vector can be committed to
-	// in blocks, each with the generators of its own coordinates, and the
-	// commitments added.
+	// First is the index of the first generator. A commitment to a vector can be computed in
+	// blocks, each with the generators of its coordinates, and the commitments added.
 	First uint64
 	// Dimension is the number of coordinates, 1 to MaxDimension. A generator
-	// takes 160 bytes of memory.
+	// takes 120 bytes of memory.
 	Dimension int
-	// Workers is the number of goroutines for deriving and committing; 0 and 1
-	// mean none beside the caller's.
+	// Workers is the number of goroutines for deriving and committing. With 0 or 1
+	// only the goroutine of the caller is used.
 	Workers int
 }
 
-// Validate refuses values out of the ranges given at the fields.
+// Validate returns an error if a value is out of the range documented at its field.
 func (c Config) Validate() error {
 	switch {
 	case c.Dimension < 1 || c.Dimension > MaxDimension:
@@ -48,8 +47,8 @@ func (c Config) Validate() error {
 }
 
 // Generators are the bases H and G_First ... G_{First+Dimension-1}. They depend
-// on nothing but their indices, so that one set serves all plans; deriving them
-// is the expensive part, so keep them. They may be used concurrently.
+// only on their indices, so that one set serves all plans. Deriving them is expensive, so callers
+// should keep them. They may be used concurrently.
 //
 //	H   = hash_to_curve("blinding")
 //	G_i = hash_to_curve("value" ‖ i as 8 bytes, big endian)
@@ -75,7 +74,7 @@ func NewGenerators(cfg Config) (*Generators, error) {
 	if g.blinding, err = h.point([]byte("blinding")); err != nil {
 		return nil, err
 	}
-	// Blocks, so that goroutines don't write beside each other.
+	// In blocks, so that goroutines do not write to the same cache lines.
 	const block = 256
 	blocks := (cfg.Dimension + block - 1) / block
 	errs := make([]error, blocks)
@@ -89,7 +88,7 @@ func NewGenerators(cfg Config) (*Generators, error) {
 	return g, nil
 }
 
-// valueGenerators fills dst with G_first, G_{first+1}, ...
+// valueGenerators sets dst to G_first, G_{first+1}, ...
 func (h *curveHash) valueGenerators(dst []msm.Point, first uint64) error {
 	points := make([]*edwards25519.Point, len(dst))
 	for i := range points {
@@ -103,12 +102,12 @@ func (h *curveHash) valueGenerators(dst []msm.Point, first uint64) error {
 	return nil
 }
 
-// Dimension returns the length of the vectors to commit to.
+// Dimension returns the length of the vectors that can be committed to.
 func (g *Generators) Dimension() int { return g.cfg.Dimension }
 
-// Commit commits to values with a blinding scalar, which must be fresh from
-// RandomScalar and stay secret but for its shares. All int64 values are
-// allowed. It returns ErrLength.
+// Commit returns a commitment to values with a blinding scalar, which must be a new scalar from
+// RandomScalar and stay secret except for its shares. All int64 values are allowed. It returns
+// ErrLength if the number of values is not the dimension.
 func (g *Generators) Commit(values []int64, blinding *Scalar) (Commitment, error) {
 	p, err := g.combine(values, blinding)
 	if err != nil {
@@ -117,8 +116,8 @@ func (g *Generators) Commit(values []int64, blinding *Scalar) (Commitment, error
 	return encode(p), nil
 }
 
-// Opens reports whether c is the commitment to values with this blinding
-// scalar: of one party, or sums of all three over a set. It returns ErrLength.
+// Opens reports whether c is the commitment to values with this blinding scalar: of one party, or
+// sums of all three over a set. It returns ErrLength if the number of values is not the dimension.
 func (g *Generators) Opens(c Commitment, values []int64, blinding *Scalar) (bool, error) {
 	p, err := g.combine(values, blinding)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 // curveHash hashes byte strings to the prime-order subgroup of edwards25519, by
 // the suite edwards25519_XMD:SHA-512_ELL2_RO_ of RFC 9380 (sections 5, 6.7 and
-// 6.8). It behaves as a random oracle: no relation between outputs is known. It
-// is variable time, for public inputs. It may be used concurrently.
+// 6.8). It is assumed to be a random oracle: no relation between outputs is known. It takes
+// variable time and is for public inputs only. It may be used concurrently.
 type curveHash struct {
 	dst []byte
 
@@ -81,7 +81,8 @@ func (h *curveHash) fieldElements(msg []byte) (u [2]*field.Element, err error) {
 func (h *curveHash) expand(msg []byte, n int) []byte {
 	dstPrime := append(slices.Clone(h.dst), byte(len(h.dst)))
 	b0 := sha512.Sum512(slices.Concat(
-		make([]byte, sha512.BlockSize), msg, binary.BigEndian.AppendUint16(nil, uint16(n)), []byte{0}, dstPrime))
+		make([]byte, sha512.BlockSize), msg,
+		binary.BigEndian.AppendUint16(nil, uint16(n)), []byte{0}, dstPrime))
 	var out, mixed [sha512.Size]byte
 	uniform := make([]byte, 0, n+len(out))
 	for i := byte(1); len(uniform) < n; i++ {

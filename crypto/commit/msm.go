@@ -10,13 +10,13 @@ import (
 	"choir/crypto/internal/msm"
 )
 
-// blockSize is how many products are summed together. More would save less than a
-// fiftieth, and take memory: some 130 bytes each.
+// blockSize is the number of products that are summed together. A larger one would save less than
+// 2 % and take some 130 bytes of memory a product.
 const blockSize = 1 << 14
 
-// sumOfProducts returns Σ values[i]·points[i] by package msm, a block of them at a time,
-// in as many goroutines as workers says. The two slices have the same length. Variable
-// time, and memory is read and written at places that depend on the values.
+// sumOfProducts returns Σ values[i]·points[i], computed by package msm in blocks and at most workers
+// goroutines. The two slices have the same length. The time and the memory accesses depend on
+// the values.
 func sumOfProducts(points []msm.Point, values []int64, workers int) (*edwards25519.Point, error) {
 	size := blockSize
 	if workers > 1 {

@@ -12,11 +12,11 @@ import (
 // ScalarSize is the length of an encoded scalar in bytes.
 const ScalarSize = 32
 
-// MaxShares is the greatest number of shares that Split makes.
+// MaxShares is the greatest number of shares that Split returns.
 const MaxShares = 1 << 10
 
 var (
-	// ErrScalar says that bytes are not a canonical scalar.
+	// ErrScalar reports that bytes are not a canonical scalar.
 	ErrScalar = errors.New("commit: not a valid scalar")
 	// ErrSecret is returned by everything that would marshal a scalar as text.
 	ErrSecret = errors.New("commit: blinding scalars are not marshalled")
@@ -24,7 +24,7 @@ var (
 
 // Scalar is an integer modulo the group order
 // ℓ = 2^252 + 27742317777372353535851937790883648493: a blinding scalar, a
-// share of one, or a sum. It prints and logs as a redaction. The zero value is
+// share of one, or a sum. It prints and logs as a placeholder. The zero value is
 // not a scalar. Scalars are immutable; arithmetic is constant time.
 type Scalar struct {
 	value func() *edwards25519.Scalar // a closure: see identity.PrivateKey
@@ -34,9 +34,8 @@ func newScalar(s *edwards25519.Scalar) *Scalar {
 	return &Scalar{func() *edwards25519.Scalar { return s }}
 }
 
-// RandomScalar draws a scalar from 64 bytes of r, which must be
-// crypto/rand.Reader anywhere but in tests. Its distance from uniform is below
-// 2^-256.
+// RandomScalar draws a scalar from 64 bytes of r, which must be crypto/rand.Reader except in tests.
+// Its statistical distance from uniform is below 2^-256.
 func RandomScalar(r io.Reader) (*Scalar, error) {
 	var b [64]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
@@ -49,7 +48,8 @@ func RandomScalar(r io.Reader) (*Scalar, error) {
 	return newScalar(s), nil
 }
 
-// ParseScalar reads 32 bytes, little endian, below ℓ; otherwise ErrScalar.
+// ParseScalar decodes 32 bytes, little endian. It returns ErrScalar unless they encode an integer
+// below ℓ.
 func ParseScalar(b []byte) (*Scalar, error) {
 	if len(b) != ScalarSize {
 		return nil, fmt.Errorf("%w: %d bytes, want %d", ErrScalar, len(b), ScalarSize)
@@ -61,7 +61,7 @@ func ParseScalar(b []byte) (*Scalar, error) {
 	return newScalar(s), nil
 }
 
-// Bytes returns the canonical encoding that ParseScalar reads.
+// Bytes returns the canonical encoding, which ParseScalar decodes.
 func (s Scalar) Bytes() []byte { return s.value().Bytes() }
 
 // Split returns m shares, 1 to MaxShares, that add up to s modulo ℓ; any m-1 of
@@ -85,8 +85,8 @@ func (s Scalar) Split(m int, r io.Reader) ([]*Scalar, error) {
 	return shares, nil
 }
 
-// SumScalars adds scalars modulo ℓ: shares to a blinding scalar, or blinding
-// scalars to that of a sum.
+// SumScalars returns the sum modulo ℓ: of shares of a blinding scalar, or of the blinding scalars of
+// several vectors.
 func SumScalars(scalars []*Scalar) *Scalar {
 	total := edwards25519.NewScalar()
 	for _, s := range scalars {

@@ -18,19 +18,19 @@ func TestCodecRoundTrip(t *testing.T) {
 		prefix := rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "prefix")
 		encoded := AppendVector(slices.Clone(prefix), v)
 		if !bytes.HasPrefix(encoded, prefix) || len(encoded) != len(prefix)+len(v)*ElementSize {
-			t.Fatalf("%d bytes appended to %d for %d elements", len(encoded), len(prefix), len(v))
+			t.Fatalf("%d bytes with a prefix of %d for %d elements", len(encoded), len(prefix), len(v))
 		}
 		decoded := make(Vector, len(v))
 		if err := DecodeVector(decoded, encoded[len(prefix):]); err != nil {
 			t.Fatal(err)
 		}
 		if !decoded.Equal(v) {
-			t.Fatalf("%v came back as %v", v, decoded)
+			t.Fatalf("%v became %v", v, decoded)
 		}
 	})
 }
 
-func TestDecodeRefusesWrongLengths(t *testing.T) {
+func TestDecodeRejectsWrongLengths(t *testing.T) {
 	for elements := range 4 {
 		for size := range 40 {
 			dst := slices.Repeat(Vector{7}, elements)
@@ -45,7 +45,7 @@ func TestDecodeRefusesWrongLengths(t *testing.T) {
 				t.Errorf("%d bytes for %d elements: %v, want ErrLength", size, elements, err)
 			}
 			if !dst.Equal(slices.Repeat(Vector{7}, elements)) {
-				t.Errorf("%d bytes for %d elements: dst was touched", size, elements)
+				t.Errorf("%d bytes for %d elements: dst was changed", size, elements)
 			}
 		}
 	}
@@ -63,17 +63,18 @@ func TestDecodeNamesTheFirstNonCanonicalElement(t *testing.T) {
 		words[rapid.IntRange(first, n-1).Draw(t, "second")] = Modulus
 		dst := slices.Repeat(Vector{7}, n)
 		err := DecodeVector(dst, encodeWords(words))
-		if !errors.Is(err, ErrNonCanonical) || !strings.Contains(err.Error(), fmt.Sprintf("index %d of %d", first, n)) {
+		where := fmt.Sprintf("index %d of %d", first, n)
+		if !errors.Is(err, ErrNonCanonical) || !strings.Contains(err.Error(), where) {
 			t.Fatalf("got %v, want ErrNonCanonical at %d of %d", err, first, n)
 		}
 		if !dst.Equal(slices.Repeat(Vector{7}, n)) {
-			t.Fatal("dst was touched")
+			t.Fatal("dst was changed")
 		}
 	})
 }
 
-// FuzzDecodeVector checks that what decodes encodes to the same bytes, and that
-// nothing else is accepted.
+// FuzzDecodeVector checks that every accepted encoding is the encoding of its vector, and that
+// every such encoding is accepted.
 func FuzzDecodeVector(f *testing.F) {
 	f.Add([]byte{}, 0)
 	f.Add(make([]byte, 16), 2)
@@ -89,15 +90,15 @@ func FuzzDecodeVector(f *testing.F) {
 		err := DecodeVector(dst, src)
 		if err != nil {
 			if !dst.Equal(slices.Repeat(Vector{7}, n)) {
-				t.Fatal("dst was touched by a refusal")
+				t.Fatal("dst was changed by a rejection")
 			}
 			if len(src) == n*ElementSize && firstNonCanonical(src) < 0 {
-				t.Fatalf("a proper encoding was refused: %v", err)
+				t.Fatalf("a valid encoding was rejected: %v", err)
 			}
 			return
 		}
 		if !bytes.Equal(AppendVector(nil, dst), src) {
-			t.Fatal("accepted bytes that encoding doesn't emit")
+			t.Fatal("accepted bytes that are not an encoding")
 		}
 	})
 }
@@ -121,8 +122,8 @@ func BenchmarkDecodeVector(b *testing.B) {
 	}
 }
 
-// TestSumsWithEncodings: adding an encoding is decoding and adding; what decoding
-// refuses is refused and changes nothing.
+// TestSumsWithEncodings compares adding an encoding with decoding and adding. What decoding
+// rejects is rejected and changes nothing.
 func TestSumsWithEncodings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, w := pair(t)
@@ -143,19 +144,19 @@ func TestSumsWithEncodings(t *testing.T) {
 		longer := append(slices.Clone(v), 7)
 		for _, f := range []func([]byte) error{longer.AddEncoded, longer.SubEncoded} {
 			if err := f(bad); !errors.Is(err, ErrNonCanonical) {
-				t.Fatalf("p is taken for an element: %v", err)
+				t.Fatalf("p is accepted as an element: %v", err)
 			}
 			if err := f(bad[1:]); !errors.Is(err, ErrLength) {
-				t.Fatalf("a byte too few: %v", err)
+				t.Fatalf("one byte missing: %v", err)
 			}
 		}
 		if !longer.Equal(append(slices.Clone(v), 7)) {
-			t.Fatal("a refusal changed the vector")
+			t.Fatal("a rejection changed the vector")
 		}
 	})
 }
 
-func TestPutVectorPanicsOnAnotherLength(t *testing.T) {
+func TestPutVectorPanicsOnWrongLength(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")

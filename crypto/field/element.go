@@ -1,30 +1,23 @@
 package field
 
-import (
-	"errors"
-	"fmt"
-	"math/bits"
-)
+import "math/bits"
 
 const (
 	// Modulus is p = 2^64 - 2^32 + 1.
 	Modulus uint64 = 0xFFFFFFFF00000001
 
-	// MaxSigned is (p-1)/2 = 2^63 - 2^31, the largest magnitude that the signed
-	// representation holds. Every decoded value fits an int64.
+	// MaxSigned is (p-1)/2 = 2^63 - 2^31, the largest magnitude of the signed
+	// representation. Every represented integer fits an int64.
 	MaxSigned int64 = int64((Modulus - 1) / 2)
 
-	// epsilon is 2^64 mod p = 2^32 - 1, what a carry out of 64 bits is worth.
+	// epsilon is 2^64 mod p = 2^32 - 1, the value of a carry out of 64 bits.
 	epsilon = 1<<32 - 1
 )
-
-// ErrRange says that an integer lies outside [-MaxSigned, MaxSigned].
-var ErrRange = errors.New("field: integer outside [-(p-1)/2, (p-1)/2]")
 
 // Element is an integer modulo p in canonical form: smaller than [Modulus].
 type Element uint64
 
-// New returns x as an element and whether x is canonical. When it is not, the
+// New returns x as an element and reports whether x is canonical. If it is not, the
 // element is zero.
 func New(x uint64) (Element, bool) {
 	if x >= Modulus {
@@ -35,7 +28,7 @@ func New(x uint64) (Element, bool) {
 
 // Add returns a + b.
 func Add(a, b Element) Element {
-	// a + b = a - (p - b). The borrow says that p has to be added back.
+	// a + b = a - (p - b). A borrow means that p must be added back.
 	d, borrow := bits.Sub64(uint64(a), Modulus-uint64(b), 0)
 	return Element(d + Modulus&-borrow)
 }
@@ -58,8 +51,8 @@ func Neg(a Element) Element {
 func Mul(a, b Element) Element {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	top, mid := hi>>32, hi&epsilon
-	// A wrapped difference is at least 2^64 - 2^32 + 1, so that taking epsilon
-	// off again cannot wrap; likewise for the sum below.
+	// A difference that wrapped is at least 2^64 - 2^32 + 1, so that subtracting epsilon
+	// cannot wrap again. The same holds for the sum below.
 	d, borrow := bits.Sub64(lo, top, 0)
 	d -= epsilon & -borrow
 	s, carry := bits.Add64(d, mid<<32-mid, 0)
@@ -67,24 +60,13 @@ func Mul(a, b Element) Element {
 	return reduce(s)
 }
 
-// reduce brings any 64-bit word, which is below 2p, to canonical form.
+// reduce returns x mod p. Every 64-bit word is below 2p.
 func reduce(x uint64) Element {
 	d, borrow := bits.Sub64(x, Modulus, 0)
 	return Element(d + Modulus&-borrow)
 }
 
-// FromInt64 returns the element that stands for x in the signed representation.
-// It refuses |x| > [MaxSigned] with [ErrRange]; the value is not in the message.
-func FromInt64(x int64) (Element, error) {
-	if x > MaxSigned || x < -MaxSigned {
-		return 0, fmt.Errorf("%w", ErrRange)
-	}
-	sign := uint64(x >> 63)
-	return Element(uint64(x) + Modulus&sign), nil
-}
-
-// Int64 returns the integer in [-MaxSigned, MaxSigned] that e stands for in the
-// signed representation.
+// Int64 returns the integer in [-MaxSigned, MaxSigned] that e represents.
 func (e Element) Int64() int64 {
 	_, negative := bits.Sub64(uint64(MaxSigned), uint64(e), 0)
 	return int64(uint64(e) - Modulus&-negative)

@@ -1,7 +1,7 @@
 package field
 
-// Vector is a vector of canonical elements. It may be a secret (a share, a
-// keystream, a contribution) or public (a revealed sum); nothing here prints it.
+// Vector is a vector of canonical elements. It may be secret (a share, a keystream, a
+// contribution) or public (a revealed sum). This package never formats its elements.
 type Vector []Element
 
 // Add sets v to v + w, coordinate by coordinate, in constant time. v and w may be
@@ -33,17 +33,17 @@ func (v Vector) Neg() {
 	}
 }
 
-// SetSigned sets v to the signed representation of x, which is as long; else it
-// panics. It returns len(x), or the index of the first integer beyond [MaxSigned] in
-// magnitude: what stands before it is set then, and nothing else. For integers in the
-// range its time doesn't depend on them.
+// SetSigned sets v to the signed representation of x and returns len(x). It stops at the
+// first integer whose magnitude exceeds [MaxSigned] and returns its index; the elements from
+// that index on are unchanged. It panics if the lengths differ. If all integers are in range,
+// its time does not depend on them.
 func (v Vector) SetSigned(x []int64) int {
 	if len(v) != len(x) {
-		panic("field: SetSigned of another length")
+		panic("field: SetSigned of vectors of different length")
 	}
 	for i := setSignedBlocks(v, x); i < len(x); i++ {
 		n := uint64(x[i])
-		if n+uint64(MaxSigned) > 2*uint64(MaxSigned) { // one comparison for both ends
+		if n+uint64(MaxSigned) > 2*uint64(MaxSigned) { // one comparison for both bounds
 			return i
 		}
 		v[i] = Element(n + Modulus&-(n>>63))
@@ -51,8 +51,8 @@ func (v Vector) SetSigned(x []int64) int {
 	return len(x)
 }
 
-// Equal tells whether v and w have the same length and the same elements. For
-// equal lengths its time does not depend on the elements.
+// Equal reports whether v and w have the same length and the same elements. For equal
+// lengths its time does not depend on the elements.
 func (v Vector) Equal(w Vector) bool {
 	if len(v) != len(w) {
 		return false

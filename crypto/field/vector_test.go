@@ -17,7 +17,9 @@ func pair(t *rapid.T) (v, w Vector) {
 func TestVectorsAreCoordinatewise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, w := pair(t)
-		sum, difference, negative := slices.Clone(v), slices.Clone(v), slices.Clone(v)
+		sum := slices.Clone(v)
+		difference := slices.Clone(v)
+		negative := slices.Clone(v)
 		kept := slices.Clone(w)
 		sum.Add(w)
 		difference.Sub(w)
@@ -80,23 +82,29 @@ func BenchmarkVectorAdd(b *testing.B) {
 	}
 }
 
-// TestSetSigned is FromInt64 for a whole vector, up to the first integer that it
-// refuses, over lengths around whole blocks.
+// TestSetSigned compares a whole vector with fromInt64, up to the first integer out of range,
+// over lengths around whole blocks.
 func TestSetSigned(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 4*block+1).Draw(t, "n")
-		refusals := rapid.IntRange(0, 3).Draw(t, "refusals") == 0
-		x, want, first := make([]int64, n), slices.Repeat(Vector{7}, n), n
+		rejections := rapid.IntRange(0, 3).Draw(t, "rejections") == 0
+		x := make([]int64, n)
+		want := slices.Repeat(Vector{7}, n)
+		first := n
 		for i := range x {
-			edge := rapid.SampledFrom([]int64{0, 1, -1, MaxSigned, -MaxSigned, MaxSigned - 1, 1 - MaxSigned, 1 << 32, -1 << 32}).Draw(t, "edge")
+			edge := rapid.SampledFrom([]int64{
+				0, 1, -1, MaxSigned, -MaxSigned, MaxSigned - 1, 1 - MaxSigned, 1 << 32, -1 << 32,
+			}).Draw(t, "edge")
 			x[i] = rapid.OneOf(rapid.Just(edge), rapid.Int64Range(-MaxSigned, MaxSigned)).Draw(t, "x")
-			if refusals && rapid.IntRange(0, 20).Draw(t, "here") == 0 {
-				x[i] = rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, MaxSigned + 1, -MaxSigned - 1}).Draw(t, "beyond")
+			if rejections && rapid.IntRange(0, 20).Draw(t, "here") == 0 {
+				x[i] = rapid.SampledFrom([]int64{
+					math.MinInt64, math.MaxInt64, MaxSigned + 1, -MaxSigned - 1,
+				}).Draw(t, "beyond")
 			}
 		}
 		for i := range x {
-			e, err := FromInt64(x[i])
-			if err != nil {
+			e, ok := fromInt64(x[i])
+			if !ok {
 				first = i
 				break
 			}

@@ -2,15 +2,13 @@ package field
 
 import "encoding/binary"
 
-// The three functions below take words of eight bytes, little endian, as a keystream
-// has them, and combine them with the front of a vector, in order, up to the first
-// word that is no element (p or more). They return how many words they took: all that
-// src holds whole and v has a place for, or those before the first that is no element.
-// Whoever calls decides what such a word means: a keystream skips it.
+// The three methods below combine the front of a vector with the 8-byte little-endian words of
+// src, in order. They stop at the end of the shorter operand or at the first word that is not an
+// element (p or more), and return the number of words that they combined. The caller decides how
+// to handle a word that is not an element; a keystream skips it.
 //
-// On processors that have them they use vector instructions (docs/decisions/0012);
-// the build tag purego leaves them out. Both take the same words and give the same
-// sums, and neither has a branch or an address that depends on an element.
+// They use vector instructions where the processor has them (decision 0012), unless the build
+// tag purego is set. The results are the same, and no branch or address depends on an element.
 
 // SetWords sets the front of v to the words of src.
 func (v Vector) SetWords(src []byte) int { return combine(v, src, setBlocks, setOne) }
@@ -23,15 +21,15 @@ func (v Vector) SubWords(src []byte) int { return combine(v, src, subBlocks, Sub
 
 func setOne(_, next Element) Element { return next }
 
-// block is how many words the fast functions take or leave together.
+// block is the number of words that the fast functions combine at a time.
 const block = 16
 
-// blocks is a fast function: it combines whole blocks of words, up to the first block
-// with a word that is no element, which it leaves alone, and returns how many words it
-// took. Taking none is always right.
+// blocks is a fast function. It combines whole blocks of words, stops before the first block
+// that contains a word that is not an element, and returns the number of words combined, which
+// may always be zero.
 type blocks func(v Vector, src []byte) int
 
-// combine lets fast take what it takes, and the rest one by one.
+// combine combines words with fast, and the remaining words one by one.
 func combine(v Vector, src []byte, fast blocks, one func(have, next Element) Element) int {
 	words := min(len(v), len(src)/ElementSize)
 	v, src = v[:words], src[:words*ElementSize]
@@ -47,8 +45,8 @@ func combine(v Vector, src []byte, fast blocks, one func(have, next Element) Ele
 	return n
 }
 
-// What follows is the fast functions' fallback. The four words of a step are compared
-// and combined side by side, which is more than twice as fast as one after the other.
+// The functions below are the portable forms of the fast functions. They process four words at
+// a time, which is more than twice as fast as one word at a time.
 
 func setFours(v Vector, src []byte) (n int) {
 	for len(v) >= 4 && len(src) >= 4*ElementSize {
@@ -91,7 +89,7 @@ func subFours(v Vector, src []byte) (n int) {
 	return n
 }
 
-// four reads four words and tells whether all of them are elements.
+// four reads four words and reports whether all of them are elements.
 func four(in *[4 * ElementSize]byte) (a, b, c, d Element, ok bool) {
 	w, x := binary.LittleEndian.Uint64(in[0:]), binary.LittleEndian.Uint64(in[8:])
 	y, z := binary.LittleEndian.Uint64(in[16:]), binary.LittleEndian.Uint64(in[24:])

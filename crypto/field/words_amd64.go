@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// The functions of words_amd64.s combine so many blocks of words, at least one, up to the
-// first block with a word that is no element, and return how many blocks they took.
+// The functions of words_amd64.s combine at most the given number of blocks of words, at least
+// one. They stop before the first block that contains a word that is not an element, and return
+// the number of blocks that they combined.
 
 //go:noescape
 func setBlocksAVX2(v *Element, src *byte, blocks int) int
@@ -21,40 +22,16 @@ func addBlocksAVX2(v *Element, src *byte, blocks int) int
 func subBlocksAVX2(v *Element, src *byte, blocks int) int
 
 //go:noescape
-func addBlocksAVX512(v *Element, src *byte, blocks int) int
+func canonicalBlocksAVX2(src *byte, blocks int) int
 
-//go:noescape
-func subBlocksAVX512(v *Element, src *byte, blocks int) int
-
-// setSignedBlocksAVX2 does the same with signed integers in the range of an element.
+// setSignedBlocksAVX2 stops before the first block that contains an integer that no element
+// represents.
 //
 //go:noescape
 func setSignedBlocksAVX2(v *Element, x *int64, blocks int) int
 
-//go:noescape
-func canonicalBlocksAVX2(src *byte, blocks int) int
-
-// accelerated: AVX2 is there, and the operating system keeps its registers.
+// accelerated reports whether the processor has AVX2 and the operating system saves its registers.
 func accelerated() bool { return cpu.X86.HasAVX2 }
-
-// masked: AVX-512 is there as well, with its instructions on shorter vectors.
-func masked() bool { return cpu.X86.HasAVX512F && cpu.X86.HasAVX512VL }
-
-// addWords and subWords choose between the two forms.
-
-func addWords(v *Element, src *byte, blocks int) int {
-	if masked() {
-		return addBlocksAVX512(v, src, blocks)
-	}
-	return addBlocksAVX2(v, src, blocks)
-}
-
-func subWords(v *Element, src *byte, blocks int) int {
-	if masked() {
-		return subBlocksAVX512(v, src, blocks)
-	}
-	return subBlocksAVX2(v, src, blocks)
-}
 
 func setBlocks(v Vector, src []byte) int {
 	if n := min(len(v), len(src)/ElementSize) / block; n > 0 && accelerated() {
@@ -65,37 +42,38 @@ func setBlocks(v Vector, src []byte) int {
 
 func addBlocks(v Vector, src []byte) int {
 	if n := min(len(v), len(src)/ElementSize) / block; n > 0 && accelerated() {
-		return block * addWords(&v[0], &src[0], n)
+		return block * addBlocksAVX2(&v[0], &src[0], n)
 	}
 	return addFours(v, src)
 }
 
 func subBlocks(v Vector, src []byte) int {
 	if n := min(len(v), len(src)/ElementSize) / block; n > 0 && accelerated() {
-		return block * subWords(&v[0], &src[0], n)
+		return block * subBlocksAVX2(&v[0], &src[0], n)
 	}
 	return subFours(v, src)
 }
 
-// addElements and subElements do the same with elements, which the processor keeps in
-// memory as words that are little endian. They return how many they took.
+// addElements and subElements combine the front of v with elements, which amd64 keeps in
+// memory as little-endian words. They return the number of elements that they combined, which
+// may be zero.
 
 func addElements(v, w Vector) int {
 	if n := min(len(v), len(w)) / block; n > 0 && accelerated() {
-		return block * addWords(&v[0], (*byte)(unsafe.Pointer(&w[0])), n)
+		return block * addBlocksAVX2(&v[0], (*byte)(unsafe.Pointer(&w[0])), n)
 	}
 	return 0
 }
 
 func subElements(v, w Vector) int {
 	if n := min(len(v), len(w)) / block; n > 0 && accelerated() {
-		return block * subWords(&v[0], (*byte)(unsafe.Pointer(&w[0])), n)
+		return block * subBlocksAVX2(&v[0], (*byte)(unsafe.Pointer(&w[0])), n)
 	}
 	return 0
 }
 
-// canonicalBlocks returns how many words from the front of src, whole blocks of them,
-// are known to be elements.
+// canonicalBlocks returns how many words at the front of src are known to be elements. The
+// number is a multiple of block and may be zero.
 func canonicalBlocks(src []byte) int {
 	if n := len(src) / (block * ElementSize); n > 0 && accelerated() {
 		return block * canonicalBlocksAVX2(&src[0], n)
@@ -103,16 +81,15 @@ func canonicalBlocks(src []byte) int {
 	return 0
 }
 
-// putWords writes v to dst, which is as long as its encoding: the words as they stand
-// in memory.
+// putWords writes the words of v to dst, which has the length of the encoding.
 func putWords(dst []byte, v Vector) {
 	if len(v) > 0 {
 		copy(dst, unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*ElementSize))
 	}
 }
 
-// setSignedBlocks sets the front of v to whole blocks of x, up to the first block with
-// an integer that stands for no element, and returns how many it took.
+// setSignedBlocks sets the front of v to whole blocks of x, stops before the first block that
+// contains an integer that no element represents, and returns the number of elements set.
 func setSignedBlocks(v Vector, x []int64) int {
 	if n := min(len(v), len(x)) / block; n > 0 && accelerated() {
 		return block * setSignedBlocksAVX2(&v[0], &x[0], n)

@@ -2,16 +2,16 @@
 
 #include "textflag.h"
 
-// Vectors of four words. AVX2 compares signed integers only, so that words are
-// compared with their top bit flipped: x' = x + 2^63. Constants, four times each:
+// Each register holds four words. AVX2 compares signed integers only, so words are
+// compared with the top bit flipped: x' = x + 2^63. Constants, in every word:
 //
 //	Y15 = 2^63          flips the top bit
 //	Y14 = 2^32 - 1      epsilon = 2^64 - p
-//	Y13 = (p-1)'        a word b is no element when b' > (p-1)'
-//	Y12 = 2^63 + p      takes the flip and epsilon off again
+//	Y13 = (p-1)'        a word b is not an element if b' > (p-1)'
+//	Y12 = 2^63 + p      removes the flip and epsilon
 //
-// Y0 collects, for a block of 16 words, whether there is one that is no element. The
-// one branch on the data is on that, before anything of the block is written.
+// Y0 accumulates whether a block of 16 words contains a word that is not an element.
+// The only branch on data depends on it, before any word of the block is written.
 
 #define CONSTANTS \
 	VPCMPEQQ Y14, Y14, Y14 \
@@ -22,34 +22,34 @@
 	VPSUBQ   Y14, Y15, Y12 \ // 2^63 - epsilon = 2^63 + p
 	VPXOR    Y15, Y13, Y13
 
-// b and b': four words of src, and whether one of them is no element.
+// LOAD sets b to four words of src and flipped to b'.
 #define LOAD(at, b, flipped) \
 	VMOVDQU at(SI), b        \
 	VPXOR   Y15, b, flipped
 
-// sum = a + b mod p. With t = b + epsilon, a + t reaches 2^64 exactly if a + b
-// reaches p, and a + t - 2^64 is the sum then; otherwise epsilon comes off again.
-// Clobbers b.
+// ADD4 sets sum to a + b mod p. With t = b + epsilon, a + t reaches 2^64 if and only if
+// a + b reaches p, and then a + t - 2^64 is the sum; otherwise epsilon is subtracted
+// again. It clobbers b.
 #define ADD4(at, b, sum, t) \
 	VPXOR    at(DI), Y15, t  \ // a'
 	VPADDQ   Y14, b, b       \ // b + epsilon
 	VPADDQ   b, t, sum       \ // (a + b + epsilon)'
-	VPCMPGTQ sum, t, t       \ // all ones: it reached 2^64
+	VPCMPGTQ sum, t, t       \ // all ones where it reached 2^64
 	VPAND    Y14, t, t       \
 	VPADDQ   Y12, sum, sum   \
 	VPADDQ   t, sum, sum
 
-// difference = a - b mod p: epsilon comes off when b is larger.
+// SUB4 sets difference to a - b mod p: epsilon is subtracted where b is larger.
 #define SUB4(at, b, flipped, difference, t) \
 	VMOVDQU  at(DI), t          \
 	VPSUBQ   b, t, difference   \
 	VPXOR    t, Y15, t          \
-	VPCMPGTQ t, flipped, t      \ // all ones: b' > a'
+	VPCMPGTQ t, flipped, t      \ // all ones where b' > a'
 	VPAND    Y14, t, t          \
 	VPSUBQ   t, difference, difference
 
-// BAD gathers in Y0 which of four vectors' words are no elements, and leaves the
-// loop if there is one. It clobbers Y1 to Y3; the words' flipped forms are in f0 to f3.
+// BAD accumulates in Y0 which of 16 words are not elements and leaves the loop if there
+// is one. f0 to f3 hold the flipped words. It clobbers Y1 to Y3.
 #define BAD(f0, f1, f2, f3) \
 	VPCMPGTQ Y13, f0, Y0  \
 	VPCMPGTQ Y13, f1, Y1  \
@@ -171,14 +171,14 @@ done:
 	MOVQ AX, ret+16(FP)
 	RET
 
-// OUTSIDE sets bad where the four signed integers in n are beyond (p-1)/2, which
-// Y12 holds, or beyond -(p-1)/2, which Y11 holds.
+// OUTSIDE sets bad where the signed integers in n are above (p-1)/2, which is in Y12,
+// or below -(p-1)/2, which is in Y11.
 #define OUTSIDE(n, bad, t) \
 	VPCMPGTQ Y12, n, bad \
 	VPCMPGTQ n, Y11, t   \
 	VPOR     t, bad, bad
 
-// SIGNED adds p to what is negative.
+// SIGNED adds p to the negative integers in n.
 #define SIGNED(n, t) \
 	VPCMPGTQ n, Y15, t \
 	VPAND    Y14, t, t \

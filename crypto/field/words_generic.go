@@ -4,7 +4,7 @@ package field
 
 import "encoding/binary"
 
-// accelerated: this build has no vector instructions.
+// accelerated reports false: this build has no vector instructions.
 func accelerated() bool { return false }
 
 func setBlocks(v Vector, src []byte) int { return setFours(v, src) }
@@ -19,7 +19,7 @@ func subElements(_, _ Vector) int { return 0 }
 
 func canonicalBlocks(_ []byte) int { return 0 }
 
-// putWords writes v to dst, which is as long as its encoding.
+// putWords writes the words of v to dst, which has the length of the encoding.
 func putWords(dst []byte, v Vector) {
 	for i, e := range v {
 		binary.LittleEndian.PutUint64(dst[i*ElementSize:], uint64(e))

@@ -2,7 +2,6 @@ package field
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -11,24 +10,23 @@ import (
 	"pgregory.net/rapid"
 )
 
-// operation is one of the three, in every form: fast is what the machine at hand
-// uses, portable its fallback, and one, which element_test.go holds against math/big,
-// the oracle of both.
+// operation is one of the three operations in every form: fast is the form that this processor
+// uses, portable the Go form. Both are compared with one, which element_test.go compares with
+// math/big.
 type operation struct {
 	name           string
 	public         func(v Vector, src []byte) int
 	fast, portable blocks
 	one            func(have, next Element) Element
-	other          []blocks // all forms that this machine can run, chosen or not
 }
 
 var operations = []operation{
-	{"set", Vector.SetWords, setBlocks, setFours, setOne, nil},
-	{"add", Vector.AddWords, addBlocks, addFours, Add, otherAdds()},
-	{"sub", Vector.SubWords, subBlocks, subFours, Sub, otherSubs()},
+	{"set", Vector.SetWords, setBlocks, setFours, setOne},
+	{"add", Vector.AddWords, addBlocks, addFours, Add},
+	{"sub", Vector.SubWords, subBlocks, subFours, Sub},
 }
 
-// want is what an operation must make of v and src.
+// want returns the result of an operation on v and src.
 func (o operation) want(v Vector, src []byte) (Vector, int) {
 	v = slices.Clone(v)
 	for n := range v {
@@ -44,16 +42,17 @@ func (o operation) want(v Vector, src []byte) (Vector, int) {
 	return v, len(v)
 }
 
-// check holds every form of every operation to its oracle. room is a buffer that v
-// and src are copied into, misalign words and bytes from its start, with words around
-// them that must stay as they are.
+// checkWords compares every form of every operation with the reference. It copies v and src
+// into larger buffers, misalign words and bytes from the start, and checks that the words around
+// v are unchanged.
 func checkWords(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, v Vector, src []byte, misalign int) {
 	t.Helper()
 	const guard = 0x5a5a5a5a5a5a5a5a
-	words := slices.Concat(make([]byte, misalign), src, make([]byte, 64))[misalign:][:len(src):len(src)]
+	buffer := slices.Concat(make([]byte, misalign), src, make([]byte, 64))
+	words := buffer[misalign:][:len(src):len(src)]
 	for _, o := range operations {
 		want, n := o.want(v, src)
 		forms := map[string]func(Vector, []byte) int{
@@ -66,30 +65,28 @@ func checkWords(t interface {
 				return combine(v, src, func(Vector, []byte) int { return 0 }, o.one)
 			},
 		}
-		for i, f := range o.other {
-			forms[fmt.Sprint("other ", i)] = func(v Vector, src []byte) int { return combine(v, src, f, o.one) }
-		}
 		for form, f := range forms {
 			room := slices.Concat(slices.Repeat(Vector{guard}, misalign), v, slices.Repeat(Vector{guard}, block))
 			got := f(room[misalign:][:len(v):len(v)], words)
 			if got != n || !room[misalign:][:len(v)].Equal(want) {
-				t.Fatalf("%s, %s: %d of %d words taken, want %d\ngot  %x\nwant %x", o.name, form, got, len(src)/8, n, room[misalign:][:len(v)], want)
+				t.Fatalf("%s, %s: %d of %d words combined, want %d\ngot  %x\nwant %x",
+					o.name, form, got, len(src)/8, n, room[misalign:][:len(v)], want)
 			}
 			for i, e := range room {
 				if (i < misalign || i >= misalign+len(v)) && e != guard {
-					t.Fatalf("%s, %s: wrote to place %d of a vector of %d", o.name, form, i-misalign, len(v))
+					t.Fatalf("%s, %s: wrote to index %d of a vector of %d", o.name, form, i-misalign, len(v))
 				}
 			}
 		}
 	}
 	whole := src[:len(src)/ElementSize*ElementSize]
 	if got, want := canonical(whole), firstNonCanonical(whole) < 0; got != want {
-		t.Fatalf("canonical says %v of %x", got, whole)
+		t.Fatalf("canonical is %v for %x", got, whole)
 	}
 }
 
-// near are words around every value at which a sum, a difference or the test for an
-// element turns.
+// near draws words around every value at which a sum, a difference or the test for an element
+// changes its branch.
 func near(r *rand.Rand) uint64 {
 	edges := []uint64{0, 1 << 31, epsilon, 1 << 63, uint64(MaxSigned), Modulus, 1 << 32}
 	if r.IntN(4) == 0 {
@@ -98,7 +95,7 @@ func near(r *rand.Rand) uint64 {
 	return edges[r.IntN(len(edges))] + uint64(r.IntN(5)) - 2
 }
 
-// TestWordsAtEveryLengthAndAlignment: elements only, so that everything is taken.
+// TestWordsAtEveryLengthAndAlignment uses elements only, so that every word is combined.
 func TestWordsAtEveryLengthAndAlignment(t *testing.T) {
 	r := rand.New(rand.NewChaCha8([32]byte{1}))
 	element := func() uint64 {
@@ -116,13 +113,13 @@ func TestWordsAtEveryLengthAndAlignment(t *testing.T) {
 				src = binary.LittleEndian.AppendUint64(src, element())
 			}
 			checkWords(t, v, src, misalign)
-			checkWords(t, v, src[:max(0, len(src)-misalign)], misalign) // fewer words than places, and a part of one
+			checkWords(t, v, src[:max(0, len(src)-misalign)], misalign) // fewer words than elements, and a partial word
 			checkWords(t, v[:max(0, len(v)-misalign)], src, misalign)
 		}
 	}
 }
 
-// TestWordsStopAtTheFirstThatIsNoElement, at every place of several blocks.
+// TestWordsStopAtTheFirstThatIsNoElement tries every position of several blocks.
 func TestWordsStopAtTheFirstThatIsNoElement(t *testing.T) {
 	r := rand.New(rand.NewChaCha8([32]byte{2}))
 	for _, bad := range []uint64{Modulus, Modulus + 1, 1<<64 - 1, 1<<64 - epsilon/2} {
@@ -141,12 +138,14 @@ func TestWordsStopAtTheFirstThatIsNoElement(t *testing.T) {
 	}
 }
 
-// FuzzWords: any elements, any bytes.
+// FuzzWords combines arbitrary elements with arbitrary bytes.
 func FuzzWords(f *testing.F) {
 	f.Add([]byte{}, []byte{}, uint8(0))
 	f.Add(make([]byte, 300), make([]byte, 297), uint8(1))
-	f.Add(slices.Repeat([]byte{0xff}, 256), slices.Repeat([]byte{0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, 33), uint8(3))
-	f.Add(slices.Repeat([]byte{0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, 40), slices.Repeat([]byte{1, 0, 0, 0, 0, 0, 0, 0}, 40), uint8(7))
+	largest := []byte{0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff} // p - 1
+	one := []byte{1, 0, 0, 0, 0, 0, 0, 0}
+	f.Add(slices.Repeat([]byte{0xff}, 256), slices.Repeat(largest, 33), uint8(3))
+	f.Add(slices.Repeat(largest, 40), slices.Repeat(one, 40), uint8(7))
 	f.Fuzz(func(t *testing.T, have, src []byte, misalign uint8) {
 		if len(have) > 1<<13 || len(src) > 1<<13 {
 			return
@@ -159,7 +158,7 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-// TestVectorOperationsAreTheElements, at lengths around whole blocks.
+// TestVectorOperationsAreTheElements tries lengths around whole blocks.
 func TestVectorOperationsAreTheElements(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 4*block+1).Draw(t, "n")
@@ -170,7 +169,8 @@ func TestVectorOperationsAreTheElements(t *testing.T) {
 		difference.Sub(b)
 		for i := range a {
 			if sum[i] != Add(a[i], b[i]) || difference[i] != Sub(a[i], b[i]) {
-				t.Fatalf("place %d of %d: %d and %d give %d and %d", i, n, a[i], b[i], sum[i], difference[i])
+				t.Fatalf("index %d of %d: %d and %d give %d and %d",
+					i, n, a[i], b[i], sum[i], difference[i])
 			}
 		}
 		twice := slices.Clone(a)
@@ -190,16 +190,15 @@ func TestVectorOperationsAreTheElements(t *testing.T) {
 	})
 }
 
-// TestFastFormTakesWholeBlocks makes sure that the tests above saw the vector instructions
-// where the build has them: a build that silently used the fallback would prove
-// nothing about them.
-func TestFastFormTakesWholeBlocks(t *testing.T) {
+// TestFastFormCombinesWholeBlocks checks that the tests above exercised the vector instructions
+// where the build has them.
+func TestFastFormCombinesWholeBlocks(t *testing.T) {
 	v, src := make(Vector, 2*block+5), make([]byte, (2*block+5)*ElementSize)
 	if n := addBlocks(v, src); accelerated() != (n == 2*block) {
-		t.Errorf("%d words taken, accelerated: %v", n, accelerated())
+		t.Errorf("%d words combined, accelerated: %v", n, accelerated())
 	}
 	if unsafe.Sizeof(v[0]) != ElementSize {
-		t.Error("an element isn't a word")
+		t.Error("an element is not a word")
 	}
 }
 
@@ -209,12 +208,12 @@ func BenchmarkWords(b *testing.B) {
 		src[i] = byte(i * 37)
 	}
 	for _, o := range operations {
-		for form, f := range map[string]func(v Vector, src []byte) int{"fast": o.fast, "portable": o.portable} {
+		for form, f := range map[string]blocks{"fast": o.fast, "portable": o.portable} {
 			b.Run(o.name+", "+form, func(b *testing.B) {
 				b.SetBytes(int64(len(src)))
 				for b.Loop() {
 					if f(v, src) != len(v) {
-						b.Fatal("not all words taken")
+						b.Fatal("not all words combined")
 					}
 				}
 			})

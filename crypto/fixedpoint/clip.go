@@ -7,11 +7,11 @@ import (
 )
 
 // ClipReal scales x in place toward zero so that its L2 norm is at most c, up to
-// floating-point rounding, and tells whether it had to. The norm is computed
-// relative to the largest coordinate, so it neither overflows nor underflows.
+// floating-point rounding, and reports whether x changed. The norm is computed
+// relative to the largest coordinate, so that it neither overflows nor underflows.
 //
-// A vector with a NaN or an infinity is left as it is, for Round to refuse and name
-// it. A bound that is NaN, zero or negative leaves only the zero vector.
+// A vector with a NaN or an infinity is unchanged; [Grid.Round] rejects it. If c is NaN, zero or
+// negative, x becomes zero.
 func ClipReal(x []float64, c float64) (clipped bool) {
 	largest, finite := maxAbs(x)
 	if !finite || largest == 0 {
@@ -31,7 +31,7 @@ func ClipReal(x []float64, c float64) (clipped bool) {
 	return true
 }
 
-// maxAbs returns the largest magnitude in x and whether all of x is finite.
+// maxAbs returns the largest magnitude in x and reports whether all of x is finite.
 func maxAbs(x []float64) (largest float64, finite bool) {
 	for _, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -47,28 +47,28 @@ func relativeNorm(x []float64, largest float64) float64 {
 	var sum float64
 	for _, v := range x {
 		r := v / largest
-		sum += float64(r * r) // the conversion keeps the compiler from fusing, which differs by platform
+		sum += float64(r * r) // without the conversion some platforms fuse
 	}
 	return math.Sqrt(sum)
 }
 
-// Squares is the exact sum of squares of a vector that is taken in piece by piece. The zero
-// value has taken in nothing.
+// Squares is the exact sum of the squares of a vector that is added in pieces. The zero value is
+// zero.
 type Squares struct{ sum wide }
 
-// Add takes in the next coordinates.
+// Add adds the squares of v.
 func (s *Squares) Add(v []int64) { s.sum.addVector(v) }
 
-// AddSum takes in coordinates whose sum of squares somebody else has taken.
+// AddSum adds a sum of squares that the caller has computed.
 func (s *Squares) AddSum(squares uint64) { s.sum.add(0, squares) }
 
-// AtMost tells whether the sum is at most bound^2.
+// AtMost reports whether the sum is at most bound^2.
 func (s *Squares) AtMost(bound uint64) bool {
 	hi, lo := bits.Mul64(bound, bound)
 	return s.sum.atMost(wide{lo, hi, 0})
 }
 
-// NormSquaredAtMost tells whether the sum of v[i]^2 is at most bound^2, in exact
+// NormSquaredAtMost reports whether the sum of v[i]^2 is at most bound^2, in exact
 // arithmetic.
 func NormSquaredAtMost(v []int64, bound uint64) bool {
 	var s Squares
@@ -76,8 +76,8 @@ func NormSquaredAtMost(v []int64, bound uint64) bool {
 	return s.AtMost(bound)
 }
 
-// RoundClip is Round and then ClipInt: a vector that is inside, as most are, is gone
-// through once.
+// RoundClip is [Grid.Round] followed by [ClipInt]. A vector within the bound, as most are, takes a
+// single pass.
 func (g Grid) RoundClip(dst []int64, x []float64, bound uint64) (clipped bool, err error) {
 	var s Squares
 	if err := g.round(dst, x, &s); err != nil || s.AtMost(bound) {
@@ -87,12 +87,12 @@ func (g Grid) RoundClip(dst []int64, x []float64, bound uint64) (clipped bool, e
 }
 
 // ClipInt scales v in place toward zero so that the sum of v[i]^2 is at most bound^2
-// exactly, and tells whether it had to: a vector that is inside already is untouched.
+// exactly, and reports whether v changed: a vector within the bound is unchanged.
 // The result is the same on every platform.
 //
 // With n the norm rounded up, v[i] becomes sign(v[i]) * floor(|v[i]| * bound / n).
-// No coordinate exceeds |v[i]| * bound / norm, so that the new norm is at most
-// bound; the floors lose less than one unit a coordinate.
+// No magnitude exceeds |v[i]| * bound / norm, so that the new norm is at most
+// bound. Each floor loses less than one unit.
 func ClipInt(v []int64, bound uint64) (clipped bool) {
 	if NormSquaredAtMost(v, bound) {
 		return false
@@ -129,8 +129,7 @@ func magnitude(x int64) uint64 {
 // of 2^64 squares of int64 values fits.
 type wide [3]uint64
 
-// Squares of integers from -2^small to 2^small - 1 are summed up in one word, a run of them
-// at a time: 2^9 · (2^27)^2 < 2^64.
+// The squares of a run of integers in [-2^small, 2^small) fit one word: 2^9 · (2^27)^2 < 2^64.
 const (
 	small = 27
 	run   = 1 << 9
@@ -155,8 +154,8 @@ func (a *wide) addVector(v []int64) {
 	}
 }
 
-// smallSquares returns the sum of the squares of a run, and whether all of it is so small
-// that they fit.
+// smallSquares returns the sum of the squares of a run, and reports whether all integers are in
+// [-2^small, 2^small). If not, the sum is undefined.
 func smallSquares(v []int64) (squares uint64, ok bool) {
 	const half = 1 << small
 	var sum, more, moved uint64 // moved: x + 2^small, below 2^(small+1) for each x
@@ -175,7 +174,7 @@ func smallSquares(v []int64) (squares uint64, ok bool) {
 	return sum + more, moved < 2*half
 }
 
-// addSquares adds squares of any size.
+// addSquares adds the squares of any integers.
 func (a *wide) addSquares(v []int64) {
 	for _, x := range v {
 		m := magnitude(x)
@@ -190,7 +189,7 @@ func (a *wide) add(hi, lo uint64) {
 	a[2] += carry
 }
 
-// atMost tells whether a <= b.
+// atMost reports whether a <= b.
 func (a wide) atMost(b wide) bool {
 	_, borrow := bits.Sub64(b[0], a[0], 0)
 	_, borrow = bits.Sub64(b[1], a[1], borrow)
@@ -198,8 +197,8 @@ func (a wide) atMost(b wide) bool {
 	return borrow == 0
 }
 
-// ceilSqrt returns n and shift with sqrt(a) <= n * 2^shift, as tight as 64 bits
-// allow: shift is zero unless the root is 2^64 or more, and below 64 always.
+// ceilSqrt returns the least n * 2^shift >= sqrt(a) with n of 64 bits. shift is zero unless the root
+// is 2^64 or more, and always below 64.
 func (a wide) ceilSqrt() (n uint64, shift uint) {
 	square := new(big.Int)
 	for i := len(a) - 1; i >= 0; i-- {

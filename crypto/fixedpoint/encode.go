@@ -6,8 +6,8 @@ import (
 	"choir/crypto/field"
 )
 
-// ToField sets dst to the signed representation of v. It refuses |v[i]| > (p-1)/2
-// with [ErrRange], naming the first such coordinate; dst is zero then.
+// ToField sets dst to the signed representation of v. If |v[i]| > (p-1)/2, it returns
+// [ErrRange] with the index of the first such coordinate, and dst is zero.
 func ToField(dst field.Vector, v []int64) error {
 	if len(dst) != len(v) {
 		return fmt.Errorf("%w: %d and %d", ErrLength, len(dst), len(v))
@@ -19,7 +19,7 @@ func ToField(dst field.Vector, v []int64) error {
 	return nil
 }
 
-// FromField sets dst to the integers in [-(p-1)/2, (p-1)/2] that v stands for. It
+// FromField sets dst to the integers in [-(p-1)/2, (p-1)/2] that v represents. It
 // panics if the lengths differ.
 func FromField(dst []int64, v field.Vector) {
 	if len(dst) != len(v) {

@@ -9,19 +9,18 @@ import (
 	"choir/crypto/field"
 )
 
-// failureBits says how unlikely a wrap-around has to be: 2^-failureBits over the
-// whole plan.
+// The probability of a wrap-around over a whole plan must be at most 2^-failureBits.
 const failureBits = 40
 
 var (
-	// ErrHeadroom says that a sum could leave the signed range of the field.
+	// ErrHeadroom reports that a sum could leave the signed range of the field.
 	ErrHeadroom = errors.New("fixedpoint: no headroom")
 
-	// ErrHeadroomParameters says that there are no parties, coordinates or rounds.
+	// ErrHeadroomParameters reports that there are no parties, coordinates or rounds.
 	ErrHeadroomParameters = errors.New("fixedpoint: headroom for nothing")
 )
 
-// Headroom describes everything that will be summed under a plan.
+// Headroom describes everything that is summed under a plan.
 type Headroom struct {
 	Parties       int    // the most contributions in one sum, at least 1
 	PerParty      uint64 // largest |coordinate| of a party's clipped contribution, in grid units
@@ -31,8 +30,8 @@ type Headroom struct {
 	Paired        bool   // two coordinates share an element ([Pair])
 }
 
-// Limit is the largest magnitude that a coordinate of a sum may have: (p-1)/2, or
-// [MaxPaired] of one that shares its element.
+// Limit returns the largest magnitude that a coordinate of a sum may have: (p-1)/2, or
+// [MaxPaired] if two coordinates share an element.
 func (h Headroom) Limit() uint64 {
 	if h.Paired {
 		return MaxPaired
@@ -40,13 +39,13 @@ func (h Headroom) Limit() uint64 {
 	return uint64(field.MaxSigned)
 }
 
-// Check refuses, with [ErrHeadroom] and the numbers, unless
+// Check returns [ErrHeadroom] with the numbers unless
 //
-//	Parties * PerParty + Tail() <= Limit(),
+//	Parties * PerParty + Tail() <= Limit().
 //
-// that is, unless every contribution and every sum decodes to the integer that it
-// is, except with probability 2^-40 over all coordinates, parties and rounds of
-// honest parties. What a dishonest party adds is not covered.
+// That condition implies that every contribution and every sum of honest parties decodes to the
+// correct integer, except with probability 2^-40 over all coordinates, parties and rounds. It does
+// not cover what a dishonest party adds.
 func (h Headroom) Check() error {
 	if h.Parties < 1 || h.Dim < 1 || h.Rounds < 1 {
 		return fmt.Errorf("%w: %d parties, %d coordinates, %d rounds; each must be at least 1",
@@ -69,25 +68,25 @@ func (h Headroom) Check() error {
 		ErrHeadroom, h.Parties, h.PerParty, tail, total, name, limit, excess, remedy)
 }
 
-// Tail returns, in grid units, what no coordinate's noise exceeds in magnitude, be it
-// one party's or the sum over all parties, except with probability 2^-40 over the
-// whole plan. It is math.MaxUint64 if it doesn't fit.
+// Tail returns a bound, in grid units, on the magnitude of the noise in every coordinate, of one
+// party or of the sum over all parties. It is exceeded with probability at most 2^-40 over the
+// whole plan. It is math.MaxUint64 if it does not fit.
 //
 // The discrete Gaussian X with parameter s^2 is sub-Gaussian with that parameter
-// (Canonne, Kamath and Steinke 2020): completing the square,
+// ([CKS20]): completing the square,
 //
 //	E exp(aX) = exp(a^2 s^2 / 2) * sum_x exp(-(x - a s^2)^2 / 2s^2) / sum_x exp(-x^2 / 2s^2),
 //
-// where the sum over the shifted lattice is never above the sum over the lattice
-// itself, by Poisson summation. The sum of n <= N independent ones is hence
-// sub-Gaussian with N s^2, and Chernoff's bound gives
+// where the sum over the shifted lattice is never above the sum over the lattice, by Poisson
+// summation. The sum of n <= N independent samples is therefore sub-Gaussian with N s^2, and
+// Chernoff's bound gives
 //
 //	P(|sum| >= t) <= 2 exp(-t^2 / (2 N s^2)).
 //
 // A union bound over Dim * Rounds coordinates, each in N contributions and in one
-// sum, asks for t^2 >= 2 N s^2 (ln(2 Dim Rounds (N+1)) + 40 ln 2). The logarithm is
-// rounded up to whole bits, so that all is integer arithmetic and every member of a
-// plan comes to the same answer.
+// sum, requires t^2 >= 2 N s^2 (ln(2 Dim Rounds (N+1)) + 40 ln 2). The logarithm is
+// rounded up to an integer number of bits, so that the arithmetic is exact and every member
+// computes the same bound.
 func (h Headroom) Tail() uint64 {
 	t := h.tail()
 	if !t.IsUint64() {
@@ -96,7 +95,7 @@ func (h Headroom) Tail() uint64 {
 	return t.Uint64()
 }
 
-// tail is Tail without an end.
+// tail is Tail without the limit of 64 bits.
 func (h Headroom) tail() *big.Int {
 	// 6931471806 / 10^10 is just above ln 2.
 	t := product(uint64(h.Parties), h.NoiseVariance)

@@ -151,3 +151,54 @@ func TestRoundSmallIsRoundToEven(t *testing.T) {
 		t.Errorf("%v: %v", got[:9], err)
 	}
 }
+
+// TestRoundNearIsRoundSmall compares results and squares. A coordinate beyond 2^27, or one that is not
+// a number, is detected at every index.
+func TestRoundNearIsRoundSmall(t *testing.T) {
+	r := rand.New(rand.NewChaCha8([32]byte{7}))
+	const most = 1<<small - 1
+	inside := []float64{
+		0, math.Copysign(0, -1), 0.5, 1.5, -0.5, -2.5, most, -most - 1, most + 0.49, -most - 1.5,
+		math.SmallestNonzeroFloat64, math.Nextafter(0.5, 1), math.Nextafter(0.5, 0),
+	}
+	outside := []float64{
+		most + 0.5, most + 1, -most - 2, 1 << 31, -1 << 31, 1 << 32, exact, -exact, exact - 1, 1 << 52,
+		-1 << 53, 3 << 51, -3 << 51, 1 << 62, math.MaxFloat64, -math.MaxFloat64,
+		math.Inf(1), math.Inf(-1), math.NaN(),
+	}
+	for length := range 5*16 + 2 {
+		for _, scale := range []float64{1, 1 << 16} {
+			x := make([]float64, length)
+			for i := range x {
+				if x[i] = math.Ldexp(r.Float64()-0.5, r.IntN(27)); r.IntN(3) == 0 {
+					x[i] = inside[r.IntN(len(inside))]
+				}
+				x[i] /= scale
+			}
+			checkNear(t, x, scale, true)
+			if length > 0 {
+				for _, bad := range outside {
+					x[r.IntN(length)] = bad / scale
+					checkNear(t, x, scale, false)
+				}
+			}
+		}
+	}
+}
+
+func checkNear(t testing.TB, x []float64, scale float64, near bool) {
+	t.Helper()
+	want := make([]int64, len(x))
+	if near && !roundSmall(want, x, scale) {
+		t.Fatal("roundSmall does not round it")
+	}
+	squares := normSquared(want)[0]
+	buffer := slices.Repeat([]int64{99}, len(x)+5)
+	got, ok := roundNear(buffer[:len(x)], x, scale)
+	if ok != near || near && (got != squares || !slices.Equal(buffer[:len(x)], want)) {
+		t.Fatalf("%v times %v is near: %t, squares %d, want %d, or other results", x, scale, ok, got, squares)
+	}
+	if !slices.Equal(buffer[len(x):], slices.Repeat([]int64{99}, 5)) {
+		t.Fatal("coordinates after the last are changed")
+	}
+}

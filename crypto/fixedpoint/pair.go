@@ -7,30 +7,29 @@ import (
 	"choir/crypto/field"
 )
 
-// MaxPaired is the largest magnitude of a coordinate that shares an element with
-// another one, and of every sum of such coordinates.
+// MaxPaired is the largest magnitude of a coordinate that shares an element with another one, and
+// of sums of such coordinates.
 const MaxPaired = 1<<31 - 1
 
-// ErrPadding says that a vector of pairs has something where the last pair has no
-// second coordinate.
-var ErrPadding = errors.New("fixedpoint: a coordinate behind the last one")
+// ErrPadding reports that the last pair of an odd number of coordinates has a second one.
+var ErrPadding = errors.New("fixedpoint: a coordinate after the last one")
 
-// Paired is how many pairs d coordinates make; the last of an odd number stands alone.
+// Paired returns the number of pairs of d coordinates. The last of an odd number is alone.
 func Paired(d int) int { return (d + 1) / 2 }
 
 // Pair sets dst[i] to the pair of v[2i] and v[2i+1],
 //
 //	v[2i] + 2^32 v[2i+1],
 //
-// where a coordinate behind the last one is 0. It refuses |v[j]| > [MaxPaired] with
-// [ErrRange], naming the first such coordinate; dst is zero then.
+// where a missing last coordinate is 0. If |v[j]| > [MaxPaired], it returns [ErrRange] with the
+// index of the first such coordinate, and dst is zero.
 //
-// Pairs add up like their coordinates. With A and B the two sums, both of magnitude at
-// most 2^31 - 1, a sum of pairs is A + 2^32 B, of magnitude at most
+// A sum of pairs is the pair of the sums. If both sums A and B have magnitude at most 2^31 - 1, the
+// sum of the pairs is A + 2^32 B, of magnitude at most
 //
 //	(2^31 - 1) (2^32 + 1) = 2^63 - 2^32 + 2^31 - 1 < (p-1)/2 = 2^63 - 2^31,
 //
-// so that the field holds it, and [Unpair] finds A and B.
+// which the field represents, and [Unpair] recovers A and B.
 func Pair(dst, v []int64) error {
 	if len(dst) != Paired(len(v)) {
 		return fmt.Errorf("%w: %d pairs of %d coordinates", ErrLength, len(dst), len(v))
@@ -55,15 +54,12 @@ func Pair(dst, v []int64) error {
 	return nil
 }
 
-// PairToField is Pair and then [ToField], with no pairs in between.
+// PairToField is [Pair] followed by [ToField], without the intermediate vector.
 func PairToField(dst field.Vector, v []int64) error {
 	if len(dst) != Paired(len(v)) {
 		return fmt.Errorf("%w: %d pairs of %d coordinates", ErrLength, len(dst), len(v))
 	}
-	n, moved := pairs(dst, v)
-	if moved >= 2*smallHalf { // something is large: each is looked at, for the one that is too large
-		n = 0
-	}
+	n := pairFours(dst, v)
 	for i := n; i < len(dst); i++ {
 		a, b := v[2*i], int64(0)
 		if 2*i+1 < len(v) {
@@ -78,34 +74,35 @@ func PairToField(dst field.Vector, v []int64) error {
 	return nil
 }
 
-// smallHalf is what coordinates stay within that are paired several at a time, from
-// -smallHalf to smallHalf - 1: the bits of all of them together tell.
-const smallHalf = 1 << 30
-
-// pairsGo sets elements from the front of dst to the pairs from the front of v, as many as it
-// likes, of no meaning unless moved, the OR of all v[j] + smallHalf that they are made of, is
-// below 2 smallHalf.
-func pairsGo(dst field.Vector, v []int64) (n int, moved uint64) {
+// pairFours sets elements at the front of dst to pairs of v, four coordinates at a time, and
+// returns the number of elements set. If a coordinate is not in [-2^30, 2^30), it returns 0 and
+// dst is undefined: one OR tests this for all coordinates.
+func pairFours(dst field.Vector, v []int64) (n int) {
+	const half = 1 << 30
+	var moved uint64 // the OR of all x + half
 	for ; len(dst)-n >= 2 && len(v) >= 4; v = v[4:] {
 		to, four := (*[2]field.Element)(dst[n:]), (*[4]int64)(v)
 		a, b, c, d := four[0], four[1], four[2], four[3]
-		moved |= uint64(a+smallHalf) | uint64(b+smallHalf) | uint64(c+smallHalf) | uint64(d+smallHalf)
+		moved |= uint64(a+half) | uint64(b+half) | uint64(c+half) | uint64(d+half)
 		to[0], to[1] = pairElement(a, b), pairElement(c, d)
 		n += 2
 	}
-	return n, moved
+	if moved >= 2*half {
+		return 0
+	}
+	return n
 }
 
-// pairElement is the element of the pair of a and b, both in range.
+// pairElement returns the element of the pair of a and b, which are in range.
 func pairElement(a, b int64) field.Element {
 	s := a + b<<32
 	return field.Element(uint64(s) + field.Modulus&uint64(s>>63))
 }
 
-// inHalf: |x| is at most MaxPaired. One comparison for both ends.
+// inHalf reports whether |x| is at most MaxPaired, with one comparison for both bounds.
 func inHalf(x int64) bool { return uint64(x+MaxPaired) <= 2*MaxPaired }
 
-// unpairable names the first coordinate that is out of range.
+// unpairable returns an error with the index of the first coordinate that is out of range.
 func unpairable(v []int64) error {
 	for j, x := range v {
 		if x > MaxPaired || x < -MaxPaired {
@@ -115,10 +112,9 @@ func unpairable(v []int64) error {
 	return ErrRange
 }
 
-// Unpair sets dst to the coordinates of the pairs: of any integers that
-// [FromField] returns, the only ones of which the first of each pair is in
-// [-2^31, 2^31 - 1]. It refuses with [ErrPadding] when dst has an odd length and the last
-// pair a second coordinate.
+// Unpair sets dst to the coordinates of pairs, which are any integers that [FromField] returns. The
+// first coordinate of each pair is in [-2^31, 2^31 - 1], which makes them unique. It returns
+// [ErrPadding] if dst has an odd length and the last pair has a second coordinate.
 func Unpair(dst, pairs []int64) error {
 	if len(pairs) != Paired(len(dst)) {
 		return fmt.Errorf("%w: %d pairs of %d coordinates", ErrLength, len(pairs), len(dst))
@@ -138,5 +134,5 @@ func Unpair(dst, pairs []int64) error {
 	return nil
 }
 
-// second is a pair's second coordinate, (s - int32(s)) / 2^32 without an overflow.
+// second returns the second coordinate of a pair, (s - int32(s)) / 2^32, without overflow.
 func second(s int64) int64 { return s>>32 + s>>31&1 }

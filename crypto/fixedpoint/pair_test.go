@@ -1,8 +1,13 @@
 package fixedpoint
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
+	"math"
 	"math/big"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,4 +132,77 @@ func TestPairedHeadroom(t *testing.T) {
 	if err := h.Check(); !errors.Is(err, ErrHeadroom) {
 		t.Fatalf("the noise isn't counted: %v", err)
 	}
+}
+
+// TestPairToField compares PairToField with Pair followed by ToField, errors included, at many
+// lengths.
+func TestPairToField(t *testing.T) {
+	r := rand.New(rand.NewChaCha8([32]byte{6}))
+	ends := []int64{0, 1, -1, 1 << 30, -1 << 30, 1<<30 - 1, -1<<30 - 1, MaxPaired, -MaxPaired}
+	out := []int64{MaxPaired + 1, -MaxPaired - 1, 1 << 32, -1 << 32, math.MaxInt64, math.MinInt64}
+	rejected := 0
+	for length := range 83 {
+		for turn := range 40 {
+			v := make([]int64, length)
+			for i := range v {
+				if v[i] = r.Int64N(2*MaxPaired+1) - MaxPaired; turn%4 == 2 && r.IntN(2) == 0 {
+					v[i] = ends[r.IntN(len(ends))]
+				}
+			}
+			if turn%4 == 3 && length > 0 {
+				v[r.IntN(length)] = out[r.IntN(len(out))]
+				rejected++
+			}
+			checkPairToField(t, v)
+		}
+	}
+	if rejected < 100 {
+		t.Errorf("%d rejections", rejected)
+	}
+	if err := PairToField(make(field.Vector, 2), make([]int64, 5)); !errors.Is(err, ErrLength) {
+		t.Errorf("five coordinates in two pairs: %v", err)
+	}
+}
+
+func checkPairToField(t testing.TB, v []int64) {
+	t.Helper()
+	ints, want := make([]int64, Paired(len(v))), make(field.Vector, Paired(len(v)))
+	wantErr := Pair(ints, v)
+	if wantErr == nil {
+		wantErr = ToField(want, ints)
+	}
+	const guard = 99
+	buffer := slices.Repeat(field.Vector{guard}, len(want)+5)
+	err := PairToField(buffer[:len(want)], v)
+	if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+		t.Fatalf("%v: %v, want %v", v, err, wantErr)
+	}
+	if !slices.Equal(buffer[:len(want)], want) {
+		t.Fatalf("%v: %v, want %v", v, buffer[:len(want)], want)
+	}
+	if !slices.Equal(buffer[len(want):], slices.Repeat(field.Vector{guard}, 5)) {
+		t.Fatalf("%v: elements after the last pair are changed", v)
+	}
+}
+
+// FuzzPair pairs arbitrary coordinates of two to four bytes, most of them in range, and of eight.
+func FuzzPair(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{0xff, 0x7f, 0, 0x80}, 50))
+	f.Add(bytes.Repeat([]byte{0xff, 0xff, 0x7f, 0, 0, 0x80}, 70))
+	f.Add(slices.Concat(make([]byte, 160), []byte{0, 0, 0, 0x80, 0xff}, make([]byte, 100)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<12 {
+			return
+		}
+		for _, width := range []int{2, 3, 4, 8} {
+			var v []int64
+			for rest := b; len(rest) >= width; rest = rest[width:] {
+				var word [8]byte
+				copy(word[:], rest[:width])
+				v = append(v, int64(binary.LittleEndian.Uint64(word[:]))<<(64-8*width)>>(64-8*width))
+			}
+			checkPairToField(t, v)
+		}
+	})
 }

@@ -17,13 +17,13 @@ import (
 )
 
 var (
-	// ErrKeyFile says that a file is not a key file of a known version, or asks
-	// for argon2id costs out of bounds.
+	// ErrKeyFile reports that a file is not a key file of a known version, or that its
+	// argon2id costs are out of bounds.
 	ErrKeyFile = errors.New("identity: malformed key file")
-	// ErrPassphrase says that the passphrase does not open the key file, or is
-	// empty. An altered salt, cost or check value looks the same.
+	// ErrPassphrase reports that the passphrase does not open the key file, or is
+	// empty. An altered salt, cost or check value has the same effect.
 	ErrPassphrase = errors.New("identity: wrong passphrase")
-	// ErrTampered says that the passphrase is right but the file was altered.
+	// ErrTampered reports that the passphrase is right but the file was altered.
 	ErrTampered = errors.New("identity: the key file was altered")
 )
 
@@ -56,14 +56,14 @@ type keyHeader struct {
 //	base64 of AES-256-GCM(seed), 48 bytes
 //	-----END CHOIR PRIVATE KEY-----
 //
-// The first two lines are the associated data. The nonce is zero: the salt is
-// new for each file, so an encryption key is used once.
+// The first two lines are the associated data. The nonce is zero, since each file has a new salt
+// and an encryption key is therefore used once.
 type sealedKey struct {
 	header     keyHeader
 	ciphertext []byte
 }
 
-// associated returns the bytes that the seal binds beside the seed.
+// associated returns the associated data, which is authenticated with the seed.
 func (h keyHeader) associated() ([]byte, error) {
 	line, err := json.Marshal(h)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s sealedKey) marshal() ([]byte, error) {
 func parseSealedKey(text []byte) (sealedKey, error) {
 	lines := strings.Split(string(text), "\n")
 	if len(lines) != 5 || lines[0] != armorBegin || lines[3] != armorEnd || lines[4] != "" {
-		return sealedKey{}, fmt.Errorf("%w: not a private key in Choir's armour", ErrKeyFile)
+		return sealedKey{}, fmt.Errorf("%w: not a private key in the armour of Choir", ErrKeyFile)
 	}
 	var s sealedKey
 	if err := json.Unmarshal([]byte(lines[1]), &s.header); err != nil {
@@ -129,10 +129,9 @@ func (h keyHeader) params() Params {
 	return Params{Time: h.Time, MemoryKiB: h.MemoryKiB, Lanes: h.Lanes}
 }
 
-// sealingKeys stretches the passphrase to an encryption key and a check value,
-// 32 bytes each. The check value stands in the header: it tells a wrong
-// passphrase from an altered file and commits the file to one passphrase. It
-// helps a guesser no more than the authentication tag does.
+// sealingKeys derives an encryption key and a check value, 32 bytes each, from the passphrase. The
+// check value is in the header. It distinguishes a wrong passphrase from an altered file, and binds
+// the file to one passphrase. For guessing passphrases it is as useful as the authentication tag.
 func sealingKeys(passphrase []byte, h keyHeader) (cipher.AEAD, []byte, error) {
 	salt, err := hex.DecodeString(h.Salt)
 	if err != nil {

@@ -11,23 +11,22 @@ import (
 )
 
 var (
-	// ErrExpired says that a card's last second has passed.
+	// ErrExpired reports that the validity of a card has ended.
 	ErrExpired = errors.New("identity: the card has expired")
-	// ErrNotYetValid says that a card's first second has not come.
+	// ErrNotYetValid reports that the validity of a card has not begun.
 	ErrNotYetValid = errors.New("identity: the card is not valid yet")
-	// ErrBadSignature says that a card is not signed by the key it shows.
+	// ErrBadSignature reports that a card is not signed by the key in it.
 	ErrBadSignature = errors.New("identity: the card's signature is wrong")
-	// ErrCard says that a card is malformed.
+	// ErrCard reports that a card is malformed.
 	ErrCard = errors.New("identity: malformed card")
-	// ErrName says that a name breaks the rules of CheckName.
+	// ErrName reports that a name violates the rules of CheckName.
 	ErrName = errors.New("identity: not a valid name")
 )
 
 // MaxNameLen is the greatest length of a name in characters.
 const MaxNameLen = 32
 
-// maxTime is the last second of the year 9999, the latest time that the text
-// form can show.
+// maxTime is the last second of the year 9999, the latest time that the text form represents.
 const maxTime = 253402300799
 
 const cardDomain = "choir identity card v1"
@@ -49,9 +48,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Card is what a member hands to whoever writes the plan: its name and public
-// key, signed by that key, for a limited time. It proves possession of the key
-// and nothing about who holds it; people compare fingerprints for that.
+// Card introduces a member to the author of a plan: its name and public key, signed by that key,
+// for a limited time. It proves possession of the private key, but not who has it; people compare
+// fingerprints for that.
 type Card struct {
 	Name      string
 	Key       PublicKey
@@ -60,7 +59,7 @@ type Card struct {
 	Sig       Signature
 }
 
-// NewCard makes and signs a card.
+// NewCard returns a signed card.
 func NewCard(key *PrivateKey, name string, notBefore, notAfter int64) (Card, error) {
 	c := Card{Name: name, Key: key.Public(), NotBefore: notBefore, NotAfter: notAfter}
 	if err := c.check(); err != nil {
@@ -95,7 +94,7 @@ func (c Card) Verify(now int64) error {
 	return nil
 }
 
-// check is everything but the signature and the time of day.
+// check makes all checks except those of the signature and the current time.
 func (c Card) check() error {
 	if err := CheckName(c.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrCard, err)
@@ -122,7 +121,7 @@ func (c Card) signed() ([]byte, error) {
 	return b.Bytes()
 }
 
-// MarshalText returns the card as a text file that people can read and mail:
+// MarshalText returns the card as a text file:
 //
 //	choir identity card v1
 //	name: north-hospital
@@ -136,7 +135,10 @@ func (c Card) MarshalText() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	fmt.Fprintln(&b, cardDomain)
-	for i, v := range []string{c.Name, c.Key.String(), formatTime(c.NotBefore), formatTime(c.NotAfter), c.Sig.String()} {
+	values := []string{
+		c.Name, c.Key.String(), formatTime(c.NotBefore), formatTime(c.NotAfter), c.Sig.String(),
+	}
+	for i, v := range values {
 		fmt.Fprintf(&b, "%s: %s\n", cardFields[i], v)
 	}
 	return b.Bytes(), nil
@@ -144,8 +146,8 @@ func (c Card) MarshalText() ([]byte, error) {
 
 var cardFields = [...]string{"name", "key", "not-before", "not-after", "signature"}
 
-// UnmarshalText reads exactly what MarshalText writes; on failure (ErrCard) c
-// keeps its value. It does not check the signature or the time: Verify does.
+// UnmarshalText accepts exactly what MarshalText writes. On failure (ErrCard) c is unchanged. It
+// does not check the signature or the time; Verify does.
 func (c *Card) UnmarshalText(text []byte) error {
 	values, err := cardLines(string(text))
 	if err != nil {
@@ -175,7 +177,7 @@ func (c *Card) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// cardLines splits the text form into the values of cardFields.
+// cardLines returns the values of cardFields in the text form.
 func cardLines(text string) (values [len(cardFields)]string, err error) {
 	lines := strings.Split(text, "\n")
 	if lines[0] != cardDomain {

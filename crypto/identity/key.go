@@ -20,17 +20,17 @@ const (
 )
 
 var (
-	// ErrPublicKey says that bytes or text are not an acceptable public key:
+	// ErrPublicKey reports that bytes or text are not an acceptable public key:
 	// wrong length, not a point, not canonically encoded, or of small order.
 	ErrPublicKey = errors.New("identity: not a valid public key")
 
 	// ErrSecret is returned by everything that would marshal a private key.
-	ErrSecret = errors.New("identity: a private key is only stored by WriteKeyFile")
+	ErrSecret = errors.New("identity: only WriteKeyFile stores private keys")
 )
 
 // PublicKey is the canonical 32-byte encoding of an Ed25519 public key
 // (RFC 8032, section 5.1.5). Values are comparable. A PublicKey converted from
-// raw bytes has not been checked; Verify checks it again in any case.
+// raw bytes has not been checked; Verify checks it.
 type PublicKey [PublicKeySize]byte
 
 // NewPublicKey checks and copies a 32-byte public key. It returns ErrPublicKey
@@ -60,9 +60,8 @@ func ParsePublicKey(s string) (PublicKey, error) {
 // String returns 64 lower-case hexadecimal digits.
 func (k PublicKey) String() string { return hex.EncodeToString(k[:]) }
 
-// Fingerprint returns a short form to be read aloud or compared on a screen:
-// 80 bits of a hash as four groups of four letters and digits. It is for
-// people; programs compare keys.
+// Fingerprint returns a short form for people to compare: 80 bits of a hash as four groups of four
+// letters and digits. Programs compare keys.
 func (k PublicKey) Fingerprint() string {
 	h := sha256.New()
 	io.WriteString(h, "choir identity fingerprint v1")
@@ -74,7 +73,7 @@ func (k PublicKey) Fingerprint() string {
 // MarshalText returns the same as String.
 func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText is ParsePublicKey; on failure k keeps its value.
+// UnmarshalText is ParsePublicKey. On failure k is unchanged.
 func (k *PublicKey) UnmarshalText(text []byte) error {
 	parsed, err := ParsePublicKey(string(text))
 	if err != nil {
@@ -93,8 +92,8 @@ func (s Signature) String() string { return hex.EncodeToString(s[:]) }
 // MarshalText returns the same as String.
 func (s Signature) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText writes and nothing else. Any 64 bytes
-// are accepted: whether they sign something is Verify's question.
+// UnmarshalText accepts exactly what MarshalText writes. It accepts any 64 bytes; Verify decides
+// whether they are a signature of a message.
 func (s *Signature) UnmarshalText(text []byte) error {
 	var b Signature
 	if err := decodeHex(b[:], string(text)); err != nil {
@@ -116,13 +115,13 @@ func decodeHex(dst []byte, s string) error {
 	return err
 }
 
-// PrivateKey is an Ed25519 private key. It prints and logs as a redaction and
-// refuses to be marshalled. The zero value is not a key: make one with Generate
-// or FromSeed. Copies share the key material.
+// PrivateKey is an Ed25519 private key. It prints and logs as a placeholder and cannot be
+// marshalled. The zero value is not a key; Generate and FromSeed return keys. Copies share the key
+// material.
 type PrivateKey struct {
-	// A closure, because fmt does not call the methods of a PrivateKey that
-	// stands in an unexported field of something else, and follows pointers
-	// under verbs that do not suit them. Of a function it prints the address.
+	// A closure, because fmt does not call the methods of a PrivateKey in an unexported field
+	// of another type, and follows pointers under some verbs. For a function it prints the
+	// address.
 	material func() *material
 }
 
@@ -131,8 +130,7 @@ type material struct {
 	public   PublicKey
 }
 
-// Generate makes a key from 32 bytes of r, which must be crypto/rand.Reader
-// anywhere but in tests.
+// Generate derives a key from 32 bytes of r, which must be crypto/rand.Reader except in tests.
 func Generate(r io.Reader) (*PrivateKey, error) {
 	var seed [SeedSize]byte
 	if _, err := io.ReadFull(r, seed[:]); err != nil {
@@ -141,8 +139,8 @@ func Generate(r io.Reader) (*PrivateKey, error) {
 	return FromSeed(seed), nil
 }
 
-// FromSeed makes the key of an RFC 8032 seed (the 32 bytes which that document
-// calls the private key). The seed must be uniformly random and secret.
+// FromSeed returns the key of a seed, which RFC 8032 calls the private key. The seed must be
+// uniformly random and secret.
 func FromSeed(seed [SeedSize]byte) *PrivateKey {
 	expanded := ed25519.NewKeyFromSeed(seed[:])
 	m := &material{
@@ -155,7 +153,7 @@ func FromSeed(seed [SeedSize]byte) *PrivateKey {
 // Public returns the public key.
 func (k PrivateKey) Public() PublicKey { return k.material().public }
 
-// Sign signs msg, deterministically, after RFC 8032 (pure Ed25519).
+// Sign signs msg deterministically (Ed25519 of RFC 8032, without prehashing).
 func (k PrivateKey) Sign(msg []byte) Signature {
 	return Signature(ed25519.Sign(k.material().expanded, msg))
 }

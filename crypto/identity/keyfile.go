@@ -10,23 +10,23 @@ import (
 	"runtime"
 )
 
-// ErrPermissions says that a secret file can be read or changed by others than
-// its owner. (On Windows, whose modes don't tell, nothing is refused.)
+// ErrPermissions reports that other users than its owner can read or write a secret file. It is
+// never returned on Windows, where the file mode does not show this.
 var ErrPermissions = errors.New("identity: the file is open to others than its owner; chmod 600 it")
 
-// Sizes, in bytes, beyond which a file is no key file and no passphrase.
+// The largest sizes of a key file and of a passphrase file, in bytes.
 const (
 	maxKeyFile    = 4096
 	maxPassphrase = 4096
 )
 
-// KeyFileConfig says how WriteKeyFile encrypts.
+// KeyFileConfig configures the encryption of WriteKeyFile.
 type KeyFileConfig struct {
 	Params Params    // argon2id costs; zero means DefaultParams
-	Rand   io.Reader // source of the salt; crypto/rand.Reader anywhere but in tests
+	Rand   io.Reader // source of the salt; crypto/rand.Reader except in tests
 }
 
-// Validate refuses a missing Rand and costs out of bounds.
+// Validate returns an error if Rand is nil or the costs are out of bounds.
 func (c KeyFileConfig) Validate() error {
 	if c.Rand == nil {
 		return errors.New("identity: KeyFileConfig.Rand is missing")
@@ -35,8 +35,8 @@ func (c KeyFileConfig) Validate() error {
 }
 
 // WriteKeyFile encrypts key under passphrase (argon2id, AES-256-GCM) and writes
-// it with its name to path, mode 0600. It never overwrites: if anything exists
-// at path, the error is fs.ErrExist. An empty passphrase is ErrPassphrase.
+// it with its name to path, mode 0600. It never overwrites a file: if path exists, the error is
+// fs.ErrExist. It returns ErrPassphrase for an empty passphrase.
 func WriteKeyFile(path string, key *PrivateKey, name string, passphrase []byte, cfg KeyFileConfig) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -58,8 +58,8 @@ func WriteKeyFile(path string, key *PrivateKey, name string, passphrase []byte, 
 	return createSecret(path, text)
 }
 
-// createSecret makes a new file of mode 0600 and sees it onto the disk; a file
-// that could not be completed is removed.
+// createSecret creates a file of mode 0600 and syncs it to disk. It removes a file that it could not
+// complete.
 func createSecret(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -76,7 +76,7 @@ func createSecret(path string, text []byte) error {
 	return nil
 }
 
-// syncDir makes a new name in dir durable, where the system can.
+// syncDir makes a new directory entry durable, where the operating system supports it.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -89,8 +89,8 @@ func syncDir(dir string) error {
 }
 
 // ReadKeyFile reads a key and its name from a file that WriteKeyFile wrote. It
-// returns ErrPermissions, ErrKeyFile, ErrPassphrase or ErrTampered, or the
-// error of opening the file. The name is authenticated.
+// returns ErrPermissions, ErrKeyFile, ErrPassphrase, ErrTampered, or the
+// error from opening the file. The name is authenticated.
 func ReadKeyFile(path string, passphrase []byte) (*PrivateKey, string, error) {
 	text, err := readSecret(path, maxKeyFile)
 	if err != nil {
@@ -107,9 +107,9 @@ func ReadKeyFile(path string, passphrase []byte) (*PrivateKey, string, error) {
 	return key, sealed.header.Name, nil
 }
 
-// ReadPassphraseFile reads a passphrase from a file that only its owner can
-// read, without one trailing newline (LF or CR LF) if there is one. It returns
-// ErrPermissions, or ErrPassphrase if nothing is left.
+// ReadPassphraseFile reads a passphrase from a file that only its owner can read, and removes one
+// trailing newline (LF or CR LF). It returns ErrPermissions, or ErrPassphrase if the passphrase is
+// empty.
 func ReadPassphraseFile(path string) ([]byte, error) {
 	text, err := readSecret(path, maxPassphrase)
 	if err != nil {
@@ -124,8 +124,8 @@ func ReadPassphraseFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// readSecret reads at most limit bytes of a file closed to group and others.
-// The mode is asked of the open file, so that it is the mode of what is read.
+// readSecret reads a file of at most limit bytes that only its owner can access. It checks the mode
+// of the open file, so that the check applies to the file that is read.
 func readSecret(path string, limit int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,42 +9,43 @@ import (
 	"choir/crypto/internal/msm"
 )
 
-// Keys remembers public keys in the form in which signatures are verified, so that
-// each is decoded and checked once: half of what a signature costs in a large
-// batch. Keys are few: who keeps one verifies signatures of a roster's members only,
-// else it grows with what strangers send. About 400 bytes a key, and 165 kB a process for each
-// of up to maxTables whose signatures come one by one and again and again, as a session's
-// aggregator's and nodes' do ([msm.Table]). The zero value is empty and ready; one goroutine
-// uses it at a time.
+// Keys caches public keys in the form in which signatures are verified, so that each key is
+// decoded and checked once. That saves half of the cost of a signature in a large batch.
+//
+// A Keys never forgets a key: use one only for the members of a roster, or it grows with what
+// strangers send. It takes about 400 bytes a key. In addition a process keeps a [msm.Table] of
+// 165 kB for each of up to maxTables keys whose signatures are verified one by one many times, as
+// those of the aggregator and the nodes of a session are. The zero value is empty and ready to
+// use. A Keys must not be used by several goroutines at the same time.
 type Keys struct {
 	known  map[PublicKey]*verifier
 	tables int
 }
 
-// verifier is a public key that has been checked, in the forms in which the equation
-// of one signature and that of a batch want it.
+// verifier is a public key that has been checked, in the forms that the equation of a single
+// signature and that of a batch use.
 type verifier struct {
 	point    *edwards25519.Point
 	prepared msm.Point
-	table    *msm.Table // nil before it has paid
-	alone    int        // signatures that were verified alone, without a table
+	table    *msm.Table // nil until the key has signed often enough
+	alone    int        // signatures verified one by one without a table
 }
 
-// A key gets a table after so many signatures that were verified alone, which took about as
-// long, and no more than so many keys do.
+// A key gets a table after manyAlone signatures that were verified one by one, which cost about as
+// much as the table. At most maxTables keys get one.
 const (
 	manyAlone = 20
 	maxTables = 32
 )
 
-// tables are this process's, by key: its members verify the same few keys' signatures, and what
-// they need for that is public. A table that nobody has any more goes.
+// tables holds the tables of this process by key. All members in a process verify the signatures
+// of the same few keys, and tables are public. Unused tables are garbage collected.
 var tables struct {
 	mu sync.Mutex
 	of map[PublicKey]weak.Pointer[msm.Table]
 }
 
-// tableOf is a key's table, made if there is none.
+// tableOf returns the table of a key, and computes it if there is none.
 func tableOf(pub PublicKey, p *edwards25519.Point) *msm.Table {
 	tables.mu.Lock()
 	defer tables.mu.Unlock()
@@ -64,10 +65,10 @@ func tableOf(pub PublicKey, p *edwards25519.Point) *msm.Table {
 	return t
 }
 
-// basePoint is the table of B.
+// basePoint returns the table of B.
 var basePoint = sync.OnceValue(func() *msm.Table { return msm.NewTable(edwards25519.NewGeneratorPoint()) })
 
-// another notes that a signature of a key's is verified alone, and gets the table in time.
+// another counts a signature that is verified on its own and gets the table of its key when due.
 func (k *Keys) another(pub PublicKey, v *verifier) {
 	if k == nil || v.table != nil || k.tables == maxTables {
 		return
@@ -78,67 +79,27 @@ func (k *Keys) another(pub PublicKey, v *verifier) {
 	}
 }
 
-// verifier decodes and checks a public key, once. A nil Keys remembers nothing.
+// verifier returns a public key decoded and checked. A nil Keys caches nothing.
 func (k *Keys) verifier(pub PublicKey) (*verifier, error) {
-	if v := k.remembered(pub); v != nil {
-		return v, nil
+	if k != nil && k.known[pub] != nil {
+		return k.known[pub], nil
 	}
 	p, err := pub.point()
 	if err != nil {
-		return nil, err // not remembered
+		return nil, err // not cached
 	}
 	v := &verifier{point: p}
 	v.prepared.Set(p)
-	k.remember(pub, v)
+	if k != nil {
+		if k.known == nil {
+			k.known = map[PublicKey]*verifier{}
+		}
+		k.known[pub] = v
+	}
 	return v, nil
 }
 
-func (k *Keys) remembered(pub PublicKey) *verifier {
-	if k == nil {
-		return nil
-	}
-	return k.known[pub]
-}
-
-func (k *Keys) remember(pub PublicKey, v *verifier) {
-	if k == nil {
-		return
-	}
-	if k.known == nil {
-		k.known = map[PublicKey]*verifier{}
-	}
-	k.known[pub] = v
-}
-
-// verifiers is the same for the keys of many items, which are decoded together; nil for
-// those that aren't acceptable.
-func (k *Keys) verifiers(items []Item) []*verifier {
-	all := make([]*verifier, len(items))
-	var encodings [][32]byte
-	var index []int
-	for i := range items {
-		pub := items[i].Key
-		if all[i] = k.remembered(pub); all[i] == nil && isCanonical(pub) {
-			encodings, index = append(encodings, pub), append(index, i)
-		}
-	}
-	points := make([]msm.Point, len(encodings))
-	for j, ok := range msm.Decode(points, encodings) {
-		if !ok {
-			continue
-		}
-		p, err := points[j].Edwards()
-		if err != nil || isSmallOrder(p) {
-			continue
-		}
-		v := &verifier{point: p, prepared: points[j]}
-		all[index[j]] = v
-		k.remember(encodings[j], v)
-	}
-	return all
-}
-
-// Verify is the function of that name, with keys that are decoded already.
+// Verify is the function Verify with public keys that are decoded once.
 func (k *Keys) Verify(pub PublicKey, msg []byte, sig Signature) bool {
 	v, err := k.verifier(pub)
 	if err != nil {
@@ -146,8 +107,8 @@ func (k *Keys) Verify(pub PublicKey, msg []byte, sig Signature) bool {
 	}
 	k.another(pub, v)
 	var c claim
-	return newReader().read(&c, v, pub, msg, sig) && c.verify()
+	return newReader().read(&c, v, pub, msg, sig) && c.holds()
 }
 
-// Len returns how many keys it remembers.
+// Len returns the number of keys in the cache.
 func (k *Keys) Len() int { return len(k.known) }

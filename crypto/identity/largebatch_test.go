@@ -8,16 +8,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLargeBatchEqualsSingle is TestBatchEqualsSingle for batches that go through
-// buckets, with and without keys decoded before. A difference would come up by chance
-// with probability 2^-128.
+// TestLargeBatchEqualsSingle is TestBatchEqualsSingle for batches that package msm sums, with and
+// without cached keys. A difference arises by chance with probability 2^-128.
 func TestLargeBatchEqualsSingle(t *testing.T) {
 	points, r, keys := torsion(t), testRand(11), new(Keys)
 	var honest []Item
 	for i := range bucketsFrom + 10 {
 		honest = append(honest, signedItem(byte(i), "honest"))
 		if it := honest[i]; !Verify(it.Key, it.Msg, it.Sig) {
-			t.Fatal("an honest signature is refused")
+			t.Fatal("an honest signature is rejected")
 		}
 	}
 	buckets := 0
@@ -39,10 +38,10 @@ func TestLargeBatchEqualsSingle(t *testing.T) {
 			buckets++
 		}
 		if got := VerifyBatch(items, r); !slices.Equal(got, want) {
-			rt.Fatalf("batch refuses %v, one by one %v", got, want)
+			rt.Fatalf("batch rejects %v, one by one %v", got, want)
 		}
 		if got := keys.VerifyBatch(items, r); !slices.Equal(got, want) {
-			rt.Fatalf("with known keys the batch refuses %v, one by one %v", got, want)
+			rt.Fatalf("with known keys the batch rejects %v, one by one %v", got, want)
 		}
 	})
 	if buckets == 0 {
@@ -50,7 +49,7 @@ func TestLargeBatchEqualsSingle(t *testing.T) {
 	}
 }
 
-// TestCulpritAtEachPlace of a batch that goes through buckets.
+// TestCulpritAtEachPlace puts an invalid signature at each index of a batch that package msm sums.
 func TestCulpritAtEachPlace(t *testing.T) {
 	items := make([]Item, bucketsFrom+3)
 	for i := range items {
@@ -61,19 +60,18 @@ func TestCulpritAtEachPlace(t *testing.T) {
 		was := items[i]
 		items[i].Msg = []byte("no")
 		if got := keys.VerifyBatch(items, r); !slices.Equal(got, []int{i}) {
-			t.Fatalf("refused %v, want [%d]", got, i)
+			t.Fatalf("rejected %v, want [%d]", got, i)
 		}
 		items[i] = was
 	}
 	if got := keys.VerifyBatch(items, r); got != nil {
-		t.Errorf("refused %v of good ones", got)
+		t.Errorf("rejected %v of good ones", got)
 	}
 }
 
-// TestBothCombinationsAreOne: tables and buckets give the same point, but for a component
-// of small order, for claims that
-// hold only with the cofactor and for some that don't hold at all.
-func TestBothCombinationsAreOne(t *testing.T) {
+// TestBothCombinationsAgree: tables and buckets give the same point, up to a component of small
+// order, for claims that hold only with the cofactor and for claims that do not hold.
+func TestBothCombinationsAgree(t *testing.T) {
 	points, zero := torsion(t), 0
 	for n := range 12 {
 		var items []Item
@@ -94,12 +92,9 @@ func TestBothCombinationsAreOne(t *testing.T) {
 		}
 		base.Negate(&base)
 		if n%3 == 2 {
-			base.Add(&base, one(t)) // now it doesn't hold
+			base.Add(&base, one(t)) // now it does not hold
 		}
-		want, err := straus(claims, z, &base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := straus(claims, z, &base)
 		got, err := buckets(claims, z, &base)
 		if err != nil || new(edwards25519.Point).MultByCofactor(got).Equal(want.MultByCofactor(want)) != 1 {
 			t.Fatalf("%d claims: buckets give another point: %v", n, err)
@@ -107,7 +102,7 @@ func TestBothCombinationsAreOne(t *testing.T) {
 		if isSmallOrder(got) {
 			zero++
 		} else if n%3 != 2 {
-			t.Errorf("%d claims that hold don't combine to zero", n)
+			t.Errorf("%d claims that hold do not combine to zero", n)
 		}
 	}
 	if zero != 8 {
@@ -115,14 +110,13 @@ func TestBothCombinationsAreOne(t *testing.T) {
 	}
 }
 
-// TestKeysRemembersGoodKeysOnly: a key that isn't acceptable is refused each time, and
-// nothing of it is kept.
+// TestKeysRemembersGoodKeysOnly: an unacceptable key is rejected each time and never cached.
 func TestKeysRemembersGoodKeysOnly(t *testing.T) {
 	k, good := new(Keys), testKey(1).Public()
 	for range 3 {
 		for n := range nonCanonical() {
 			if _, err := k.verifier(PublicKey(nonCanonicalSample(byte(n)))); err == nil {
-				t.Fatal("a key that isn't canonical is accepted")
+				t.Fatal("a key that is not canonical is accepted")
 			}
 		}
 		for _, p := range torsion(t) {
@@ -132,13 +126,13 @@ func TestKeysRemembersGoodKeysOnly(t *testing.T) {
 		}
 		v, err := k.verifier(good)
 		if err != nil || PublicKey(v.point.Bytes()) != good {
-			t.Fatalf("a good key is another point or refused: %v", err)
+			t.Fatalf("a good key is another point or rejected: %v", err)
 		}
 	}
 	if k.Len() != 1 {
-		t.Errorf("%d keys remembered, want 1", k.Len())
+		t.Errorf("%d keys cached, want 1", k.Len())
 	}
 	if (*Keys)(nil).VerifyBatch([]Item{signedItem(2, "x")}, testRand(1)) != nil {
-		t.Error("no keys: a good signature is refused")
+		t.Error("no keys: a good signature is rejected")
 	}
 }

@@ -10,39 +10,39 @@ import (
 	"choir/crypto/internal/msm"
 )
 
-// Verify reports whether sig is pub's signature of msg, by the definition in
-// the package comment.
+// Verify reports whether sig is a signature of msg by pub, by the definition in the
+// package comment.
 func Verify(pub PublicKey, msg []byte, sig Signature) bool {
 	return (*Keys)(nil).Verify(pub, msg, sig)
 }
 
-// claim is a signature that has passed every check but two: that R is a point, and the
-// equation [8](S·B - R - k·A) = 0.
+// claim is a signature that has passed every check except the equation [8](S·B - R - k·A) = 0.
 type claim struct {
-	a        *verifier
-	encoding [32]byte  // of R, canonical if there is such a point
-	r        msm.Point // R, decoded later
-	s, k     edwards25519.Scalar
+	a    *verifier
+	r    edwards25519.Point
+	s, k edwards25519.Scalar
 }
 
-// reader makes claims, and reuses what it needs for that.
+// reader decodes signatures and reuses its buffers.
 type reader struct {
 	hash hash.Hash
-	head [SignatureSize/2 + PublicKeySize]byte // what is hashed before the message
+	head [SignatureSize/2 + PublicKeySize]byte // R ‖ A, which is hashed before the message
 	sum  [sha512.Size]byte
 }
 
 func newReader() *reader { return &reader{hash: sha512.New()} }
 
-// read makes all the checks that need neither R nor arithmetic with the message, and
-// says whether c has passed them; a is the key, which has passed its own. Verify and
-// VerifyBatch both go through it.
+// read sets c to a signature of the key a and reports whether it passes every check except the
+// equation. Verify and VerifyBatch share it.
 func (d *reader) read(c *claim, a *verifier, pub PublicKey, msg []byte, sig Signature) bool {
 	c.a = a
-	if c.encoding = [32]byte(sig[:32]); !isCanonical(c.encoding) {
+	if !isCanonical([32]byte(sig[:32])) {
 		return false
 	}
 	if _, err := c.s.SetCanonicalBytes(sig[32:]); err != nil {
+		return false
+	}
+	if _, err := c.r.SetBytes(sig[:32]); err != nil {
 		return false
 	}
 	d.challenge(&c.k, pub, msg, sig)
@@ -60,26 +60,19 @@ func (d *reader) challenge(k *edwards25519.Scalar, pub PublicKey, msg []byte, si
 	_, _ = k.SetUniformBytes(d.hash.Sum(d.sum[:0]))
 }
 
-// verify decodes R and evaluates the equation for this signature alone.
-func (c *claim) verify() bool {
-	r, err := new(edwards25519.Point).SetBytes(c.encoding[:])
-	return err == nil && c.holds(r)
-}
-
-// holds evaluates the cofactored equation with R decoded.
-func (c *claim) holds(r *edwards25519.Point) bool {
+// holds evaluates the equation for this signature alone.
+func (c *claim) holds() bool {
 	p := c.difference()
-	p.Subtract(p, r)
-	return isSmallOrder(p)
+	return isSmallOrder(p.Subtract(p, &c.r))
 }
 
-// difference is S·B - k·A.
+// difference returns S·B - k·A.
 func (c *claim) difference() *edwards25519.Point {
 	if c.a.table != nil {
 		p, err := msm.SumProducts(
 			msm.Product{Table: basePoint(), Scalar: [32]byte(c.s.Bytes())},
 			msm.Product{Table: c.a.table, Scalar: [32]byte(c.k.Bytes()), Negative: true})
-		if err == nil { // else a fault of the machine: the other way says more
+		if err == nil { // an error means faulty hardware: use the library instead
 			return p
 		}
 	}
@@ -105,8 +98,8 @@ func (k PublicKey) point() (*edwards25519.Point, error) {
 	return p, nil
 }
 
-// decodePoint decodes canonical encodings only. The library follows the lenient
-// reading of RFC 8032 and also takes y ≥ p and a sign bit on x = 0.
+// decodePoint decodes canonical encodings only. The library also accepts y ≥ p and a sign bit
+// with x = 0.
 func decodePoint(b [32]byte) (*edwards25519.Point, bool) {
 	if !isCanonical(b) {
 		return nil, false
@@ -115,9 +108,8 @@ func decodePoint(b [32]byte) (*edwards25519.Point, bool) {
 	return p, err == nil
 }
 
-// isCanonical reports whether b, if it encodes a point at all, is that point's
-// only canonical encoding: y < p = 2^255 - 19, and no sign on x = 0, which is
-// to say on y = 1 and y = p - 1.
+// isCanonical reports whether b, if it encodes a point, is the canonical encoding of that point:
+// y < p = 2^255 - 19, and no sign bit with x = 0, that is, with y = 1 or y = p - 1.
 func isCanonical(b [32]byte) bool {
 	sign := b[31] >> 7
 	b[31] &= 0x7f

@@ -6,23 +6,22 @@ import (
 )
 
 const (
-	// maxChain bounds the chain of Algorithm 1: it gets beyond trial k with
+	// maxChain bounds the chain of Algorithm 1, which exceeds k trials with
 	// probability at most 1/k!, and 1/64! < 2^-295.
 	maxChain = 64
 
-	// maxWhole bounds the ones of an exponent that are tried: all succeed with
-	// probability exp(-512) < 2^-700.
+	// maxWhole bounds the trials for the integer part of an exponent, which all
+	// succeed with probability exp(-512) < 2^-700.
 	maxWhole = 512
 
-	// maxTies bounds the words that agree with a threshold one after the other,
-	// each with probability 2^-64.
+	// maxTies bounds the number of consecutive words that equal a threshold, each
+	// with probability 2^-64.
 	maxTies = 4
 )
 
-// fraction is num/den in [0, 1), together with the first 64 bits behind its binary
-// point. All that the sampler needs is to compare it, divided by a small k, with a
-// uniform number. The first word decides that except once in 2^64 times, and only
-// then the fraction itself is looked at.
+// fraction is num/den in [0, 1), with the first 64 bits of its binary expansion. The sampler
+// only compares it, divided by a small k, with a uniform number. The first word decides the
+// comparison except with probability 2^-64, and only then are num and den needed.
 type fraction struct {
 	word     uint64 // floor(2^64 num / den)
 	num, den uint128
@@ -34,7 +33,7 @@ func ratio(num, den uint64) fraction {
 	return fraction{word: word, num: uint128{lo: num}, den: uint128{lo: den}}
 }
 
-// bernoulliExp returns true with probability exp(-f): Algorithm 1 for gamma in
+// bernoulliExp returns true with probability exp(-f): [CKS20], Algorithm 1 for gamma in
 // [0, 1). Trial k of the chain succeeds with probability f/k, and the result is
 // whether the first failure has an odd k.
 func bernoulliExp(s *source, f *fraction) bool {
@@ -48,7 +47,7 @@ func bernoulliExp(s *source, f *fraction) bool {
 }
 
 // bernoulliExpOne returns true with probability exp(-1): Algorithm 1 for gamma = 1,
-// where trial 1 always succeeds and takes no randomness.
+// where trial 1 always succeeds and consumes no randomness.
 func bernoulliExpOne(s *source) bool {
 	for k := uint64(2); k <= maxChain; k++ {
 		f := ratio(1, k)
@@ -74,8 +73,8 @@ func bernoulliExpInt(s *source, n uint64) bool {
 	return n <= maxWhole
 }
 
-// bernoulli returns true with probability f/k, for k >= 1. It compares a uniform
-// number in [0, 1), made up a word at a time, with f/k.
+// bernoulli returns true with probability f/k, for k >= 1. It compares f/k with a uniform
+// number in [0, 1) that it draws a word at a time.
 func bernoulli(s *source, f *fraction, k uint64) bool {
 	// floor(floor(2^64 f) / k) = floor(2^64 f / k)
 	w, threshold := s.word(), f.word/k
@@ -85,7 +84,7 @@ func bernoulli(s *source, f *fraction, k uint64) bool {
 	return bernoulliTied(s, f, k)
 }
 
-// bernoulliTied goes on after a first word that agrees with f/k.
+// bernoulliTied continues the comparison after a first word that equals that of f/k.
 func bernoulliTied(s *source, f *fraction, k uint64) bool {
 	den := f.den.big()
 	den.Mul(den, new(big.Int).SetUint64(k))
@@ -93,7 +92,7 @@ func bernoulliTied(s *source, f *fraction, k uint64) bool {
 	for range maxTies {
 		rest.Mod(rest.Lsh(rest, 64), den)
 		if rest.Sign() == 0 {
-			return false // the number is f/k or more, whatever follows
+			return false // the number is at least f/k, regardless of the words that follow
 		}
 		threshold.Div(threshold.Lsh(rest, 64), den)
 		if w := s.word(); w != threshold.Uint64() {

@@ -3,36 +3,35 @@ package noise
 import "math/big"
 
 const (
-	// columnBits and heightBits choose a cell, out of 2^63; the bit that is left
-	// of a word is the sign.
+	// columnBits and heightBits select one of 2^63 cells; the remaining bit of a word is
+	// the sign.
 	columnBits = 8
 	heightBits = 63 - columnBits
 	columns    = 1 << columnBits
 
-	// binsPerSigma is how many bins a standard deviation has at least, where
-	// integers allow it. Bins end before 178, so that columns suffice: see build.
+	// binsPerSigma is the least number of bins a standard deviation, where integers
+	// permit it. There are fewer than 178 bins, so that columns suffice: see weights.
 	binsPerSigma = 16
 
 	// envelopePrecision suffices to round the cells: it leaves about 170 bits below
-	// their unit, and is doubled should these happen to be all alike.
+	// their unit. It is doubled if these bits do not decide.
 	envelopePrecision = 256
 )
 
-// envelope spreads 2^63 cells over bins of magnitudes, bin k from k*width on, so
-// that it gets floor(C f(k)) of them, where f(k) = exp(-(k width)^2 / 2s^2) is the
-// weight of its first magnitude. The remaining cells, some hundreds, are the rare
-// ones: see rare.go.
+// envelope distributes 2^63 cells over bins of magnitudes. Bin k begins at k*width and has
+// floor(C f(k)) cells, where f(k) = exp(-(k width)^2 / 2s^2) is the weight of its first
+// magnitude. The remaining cells, a few hundred, are the rare ones: see rare.go.
 type envelope struct {
 	width  uint64    // w, at least 1 and above s/16
-	unit   [2]uint64 // w^2 / 2s^2 as a numerator's factors: see exponent
+	unit   [2]uint64 // numerator and denominator of s^2
 	factor uint64    // C, at most 2^63
 	cells  []uint64  // floor(C f(k)), for every bin k
 	rare   uint64    // all other cells, at least len(cells) + 1
 	column [columns]column
 }
 
-// column is one of the equally likely columns of Walker's alias table: cells below
-// the threshold belong to the column's own bin, the others to the alias.
+// column is one of the equally likely columns of an alias table: cells below the threshold
+// belong to the bin of the column, the others to the alias.
 type column struct{ threshold, alias uint64 }
 
 // newEnvelope returns the envelope for variance v.
@@ -45,15 +44,15 @@ func newEnvelope(v variance, precision uint) *envelope {
 	return e
 }
 
-// quotient encloses q = exp(-w^2/2s^2), of which f(k) = q^(k^2).
+// quotient encloses q = exp(-w^2/2s^2), for which f(k) = q^(k^2).
 func (e *envelope) quotient(p uint) interval {
 	num, den := new(big.Int).SetUint64(e.width), new(big.Int).SetUint64(e.unit[0])
 	num.Mul(num, num).Mul(num, new(big.Int).SetUint64(e.unit[1]))
 	return expMinus(num, den.Lsh(den, 1), p)
 }
 
-// build computes the weights and from them the cells. It says false when the
-// precision doesn't tell all of them.
+// build computes the weights and from them the cells. It reports false if the precision
+// does not determine all of them.
 func (e *envelope) build(p uint) bool {
 	weights, ok := e.weights(p)
 	if !ok {
@@ -79,7 +78,7 @@ func (e *envelope) build(p uint) bool {
 	return true
 }
 
-// floor returns floor(c x) for an enclosed x, or false when that isn't certain.
+// floor returns floor(c x) for an enclosed x, or false if the enclosure does not determine it.
 func floor(x interval, c *big.Int, p uint) (uint64, bool) {
 	lo, hi := new(big.Int).Mul(c, x.lo), new(big.Int).SetUint64(x.width)
 	hi.Add(hi.Mul(hi, c), lo)
@@ -87,9 +86,9 @@ func floor(x interval, c *big.Int, p uint) (uint64, bool) {
 	return lo.Uint64(), lo.Cmp(hi.Rsh(hi, p)) == 0
 }
 
-// weights returns f(k) for all bins. They end with the first K > 0 for which 2^63 f(K)
-// and every f(k+1)/f(k) = q^(2k+1) from there on are below 1/2, which is what the
-// tail needs. As w > s/16 the latter holds from K = 177 on, and the former before.
+// weights returns f(k) for all bins. They end before the first K > 0 for which 2^63 f(K)
+// and every f(k+1)/f(k) = q^(2k+1) with k >= K are below 1/2, which the tail requires. As
+// w > s/16 the latter holds from K = 177 on, and the former earlier.
 func (e *envelope) weights(p uint) ([]interval, bool) {
 	f, step := one(p), e.quotient(p)
 	square := step.times(step, p)
@@ -104,9 +103,9 @@ func (e *envelope) weights(p uint) ([]interval, bool) {
 	return nil, false
 }
 
-// alias fills the columns, each with the rest of a bin that doesn't fill one and a
-// part of one that does (Walker 1977, Vose 1991), in whole cells. The rare cells are
-// the bin behind the last.
+// alias fills the columns, each with the rest of a bin that has less than a column and a part
+// of a bin that has more (Walker 1977, Vose 1991), in whole cells. The rare cells form an
+// additional bin after the last.
 func (e *envelope) alias() {
 	var rest [columns]uint64
 	copy(rest[:], e.cells)

@@ -16,32 +16,32 @@ import (
 //
 //	exp(-x^2/2s^2) / f(k) = exp(-gamma),  gamma = r (2kw + r) / 2s^2,
 //
-// which leaves exp(-x^2/2s^2). Algorithm 1 decides that with a word that is above
-// gamma for most proposals: comparing it with the largest gamma of the bin first
-// spares the division. Zero keeps one sign. The cells are whole numbers and miss a
-// fraction of each f(k) and the bins beyond the last: see rare.go for those.
+// which leaves exp(-x^2/2s^2). Algorithm 1 of [CKS20] decides that with a word that is above
+// gamma for most proposals; comparing it with the largest gamma of the bin first avoids the
+// division. Zero has one sign only. The numbers of cells are integers and do not include a
+// fraction of each f(k) or the bins after the last: see rare.go for those.
 type Gaussian struct {
 	variance variance
 	envelope *envelope
 	skew     uint64          // 2^64 mod the width
 	rareSkew uint64          // 2^64 mod the number of rare cells
-	surely   [columns]uint64 // floor(2^64 gamma) at most, for any offset in the bin
+	surely   [columns]uint64 // the largest floor(2^64 gamma) of the bin; MaxUint64 if gamma may be 1 or more
 }
 
 // NewGaussian returns the distribution with the given variance parameter s^2, in
-// grid units squared, from 1 to [MaxVariance]; it refuses anything else with
-// [ErrVariance]. The distribution's own variance is s^2 up to a relative error below
-// 80 s^2 exp(-2 pi^2 s^2), which is 3e-7 at most, and never larger than s^2.
+// grid units squared, from 1 to [MaxVariance]. It returns [ErrVariance] for any other value.
+// The variance of the distribution is s^2 up to a relative error below
+// 80 s^2 exp(-2 pi^2 s^2), which is at most 3e-7, and never larger than s^2.
 //
-// It builds tables of 8 KiB in the time of some thousand samples: keep it.
+// It computes tables of 8 KiB in the time of some thousand samples, so callers should keep it.
 func NewGaussian(variance uint64) (*Gaussian, error) {
 	return NewRational(variance, 1)
 }
 
 // NewRational returns the distribution with variance parameter s^2 = num/den, in grid
 // units squared. In lowest terms both must be at most [MaxVariance], and s^2 at least
-// 2^-32; it refuses anything else with [ErrVariance]. At s below 1 the distribution's
-// own variance is well below s^2: 0.0077 where s^2 is 9/100.
+// 2^-32; otherwise it returns [ErrVariance]. For s below 1 the variance of the distribution
+// is well below s^2: 0.0077 for s^2 = 9/100.
 func NewRational(num, den uint64) (*Gaussian, error) {
 	v, err := newVariance(num, den)
 	if err != nil {
@@ -61,9 +61,8 @@ func NewRational(num, den uint64) (*Gaussian, error) {
 // Variance returns the variance parameter num/den in lowest terms.
 func (g *Gaussian) Variance() (num, den uint64) { return g.variance.num, g.variance.den }
 
-// Sample returns one sample. Its words of randomness are r's own bytes, of which it
-// reads just what it needs. On an error of the reader's, or [ErrRandomness], the
-// sample is 0.
+// Sample returns one sample. Its words of randomness are the bytes of r, of which it
+// reads no more than it needs. On a read error, or [ErrRandomness], the sample is 0.
 func (g *Gaussian) Sample(r io.Reader) (int64, error) {
 	s := newSource(r, wordSize)
 	defer s.wipe()
@@ -75,8 +74,8 @@ func (g *Gaussian) Sample(r io.Reader) (int64, error) {
 }
 
 // Fill sets dst to independent samples. It reads 32 bytes, a fresh AES-256 key, and
-// takes its words of randomness from the keystream: see the package comment. On an
-// error of the reader's, or [ErrRandomness], all of dst is 0.
+// uses its keystream as words of randomness: see the package comment. On a read
+// error, or [ErrRandomness], all of dst is 0.
 func (g *Gaussian) Fill(dst []int64, r io.Reader) error {
 	if len(dst) == 0 {
 		return nil
@@ -93,7 +92,7 @@ func (g *Gaussian) Fill(dst []int64, r io.Reader) error {
 	return nil
 }
 
-// fill sets dst to samples from s, which it wipes.
+// fill sets dst to samples from s and wipes s.
 func (g *Gaussian) fill(dst []int64, s *source) error {
 	defer s.wipe()
 	for len(dst) > 0 {
@@ -110,8 +109,8 @@ func (g *Gaussian) fill(dst []int64, s *source) error {
 	return nil
 }
 
-// sample returns a sample, whose magnitude is below 2^37: 370 bins at most, of up to
-// 2^27 + 1. When the source has failed, the sample is meaningless.
+// sample returns a sample. Its magnitude is below 2^37: at most 370 bins of width at most
+// 2^27 + 1. If the source has failed, the sample is undefined.
 func (g *Gaussian) sample(s *source) int64 {
 	e := g.envelope
 	for range maxRestarts {
@@ -148,8 +147,8 @@ func (g *Gaussian) accept(s *source, k, r uint64) bool {
 	return bernoulliExpInt(s, whole) && bernoulliExp(s, &f)
 }
 
-// gamma returns r (2kw + r) den / 2 num as a whole number and a fraction. r is 0 where
-// w is 1, and elsewhere below w <= s/8, with k below 400: nothing overflows.
+// gamma returns r (2kw + r) den / 2 num as an integer and a fraction. Nothing overflows: r is 0
+// if w is 1, and otherwise below w <= s/8, and k is below 400.
 func (g *Gaussian) gamma(k, r uint64) (uint64, fraction) {
 	hi, lo := bits.Mul64(r, 2*k*g.envelope.width+r)
 	n := uint128{hi: hi, lo: lo}.mul64(g.variance.den)

@@ -3,7 +3,7 @@ package noise
 import "math/big"
 
 // interval encloses a real number x in [0, 1]: lo <= 2^p x <= lo + width <= 2^p, for a
-// precision p of so many bits that goes with it.
+// precision of p bits that callers pass along with it.
 type interval struct {
 	lo    *big.Int
 	width uint64
@@ -18,15 +18,14 @@ func (a interval) hi() *big.Int {
 	return x.Add(x, a.lo)
 }
 
-// below tells whether the number is certainly below 2^-n.
+// below reports whether the enclosure is below 2^-n.
 func (a interval) below(n, p uint) bool {
 	return a.lo.BitLen() <= int(p-n) && a.hi().BitLen() <= int(p-n)
 }
 
 // times returns the product. As no end is above 1, the products of the ends differ by
-// the sum of the widths at most, and rounding down costs 1 more. (Numbers here are 1
-// itself, whose width is 0, or powers of a q below 1 - 2^-10, far from 1 for the
-// widths to matter.)
+// at most the sum of the widths, and rounding down adds 1. (The numbers are 1, whose width is 0,
+// or powers of a q below 1 - 2^-10, so far below 1 that the upper ends stay below 1.)
 func (a interval) times(b interval, p uint) interval {
 	lo := new(big.Int).Mul(a.lo, b.lo)
 	return interval{lo: lo.Rsh(lo, p), width: a.width + b.width + 1}
@@ -44,7 +43,7 @@ func (a interval) power(n uint64, p uint) interval {
 	return result
 }
 
-// expMinus encloses exp(-num/den), for den > 0 and num >= 0, as one over the series
+// expMinus encloses exp(-num/den), for den > 0 and num >= 0, as the reciprocal of the series
 // of exp(num/den).
 func expMinus(num, den *big.Int, p uint) interval {
 	z := new(big.Int).Div(num, den)
@@ -57,9 +56,9 @@ func expMinus(num, den *big.Int, p uint) interval {
 	return interval{lo: lo, width: hi.Sub(hi, lo).Uint64()}
 }
 
-// expSeries sums z^n/n! for z = num/den until, from n = start >= 2z on, a term is a
-// unit at most. The terms behind that one are at most half of the one before each,
-// so that they sum to no more than it.
+// expSeries encloses the sum of z^n/n! for z = num/den. It stops at the first n >= start >= 2z
+// whose term is at most one unit. Each later term is at most half of the one before, so that
+// their sum is at most that term.
 func expSeries(num, den *big.Int, start int64, p uint) (low, high *big.Int) {
 	lo, hi := new(big.Int).Lsh(big.NewInt(1), p), new(big.Int).Lsh(big.NewInt(1), p)
 	low, high = new(big.Int).Set(lo), new(big.Int).Set(hi)

@@ -8,18 +8,18 @@ import (
 	"io"
 )
 
-// keySize is how many bytes Fill reads: an AES-256 key.
+// keySize is the number of bytes that Fill reads: an AES-256 key.
 const keySize = 32
 
-// maxKeystreamBuffer is how many bytes of keystream are made at once: enough to keep
-// the cipher's pipeline busy, few enough to stay in the first-level cache.
+// maxKeystreamBuffer is the number of bytes of keystream that are computed at a time: enough to
+// keep the pipeline of the cipher busy, few enough to stay in the first-level cache.
 const maxKeystreamBuffer = 4096
 
-// keystream reads as the AES-256-CTR keystream, from counter 0 on.
+// keystream is a reader of the AES-256-CTR keystream from counter 0.
 type keystream struct{ stream cipher.Stream }
 
-// newKeystream reads a key from r. A key of 32 equal bytes is ErrRandomness: it has
-// probability 2^-248 and shows a broken source, which its keystream would hide.
+// newKeystream reads a key from r. It returns ErrRandomness for a key of 32 equal bytes, which has
+// probability 2^-248 and indicates a broken source that the keystream would conceal.
 func newKeystream(r io.Reader) (*keystream, error) {
 	var key [keySize]byte
 	defer clear(key[:])

@@ -5,22 +5,22 @@ import (
 	"math/bits"
 )
 
-// maxTailWords bounds the zero words that choose a bin beyond the last: three follow
-// a cell of the tail with probability 2^-192, and that cell comes once in 2^63.
+// maxTailWords bounds the zero words that select a bin after the last: three of them follow
+// a cell of the tail with probability 2^-192, and that cell has probability 2^-63.
 const maxTailWords = 3
 
-// rare deals with the cells that belong to no bin, and makes the envelope exact. It
-// returns a bin, or false to start over. Of the rare cells, chosen uniformly,
+// rare handles the cells that belong to no bin, which makes the envelope exact. It
+// returns a bin, or false to start over. Of the rare cells, one of which is drawn uniformly,
 //
-//   - cell 0 < k < K stands for the fraction that bin k's whole cells miss: it is
-//     taken with probability C f(k) - floor(C f(k));
-//   - cell K stands for all bins from the K-th on: bin K+v, v >= 0, is proposed with
-//     probability 2^-(v+1), and taken with probability C f(K+v) 2^(v+1). That is at
-//     most 1 for v = 0, and f(k+1)/f(k) <= 1/2 from K on, so that it falls with v;
-//   - the others stand for nothing, and f(0) = 1 misses no fraction.
+//   - cell 0 < k < K represents the fraction that the integer number of cells of bin k omits:
+//     it is accepted with probability C f(k) - floor(C f(k));
+//   - cell K represents all bins from the K-th on: bin K+v, v >= 0, is proposed with
+//     probability 2^-(v+1), and accepted with probability C f(K+v) 2^(v+1). That is at
+//     most 1 for v = 0, and decreases with v, since f(k+1)/f(k) <= 1/2 for k >= K;
+//   - the others are rejected; f(0) = 1 omits no fraction.
 //
-// Hence bin k is chosen in proportion to C f(k), for every k up to infinity. These
-// cells are less than one in 2^53, and time is no matter here.
+// Hence bin k is chosen with probability proportional to C f(k) for every k >= 0. Less than one
+// cell in 2^53 is rare, so that its cost does not matter.
 func (g *Gaussian) rare(s *source) (uint64, bool) {
 	bins := uint64(len(g.envelope.cells))
 	switch k := uniform(s, g.envelope.rare, g.rareSkew); {
@@ -68,14 +68,14 @@ func halvings(s *source) (uint64, bool) {
 	return 0, false
 }
 
-// realMargin is how many bits are computed beyond those that are compared: more than
-// the 90 + 192 that a weight's enclosure and a tail's factor may cost.
+// realMargin is the number of bits that are computed in addition to those that are compared: more
+// than the 90 + 192 that the enclosure of a weight and the factor of a tail may lose.
 const realMargin = 384
 
-// bernoulliReal returns true with the probability that p encloses, at any precision.
-// It makes up a uniform number in [0, 1) a word at a time until it lies outside of
-// the enclosure. No probability here is a fraction of powers of two, so that it
-// takes a further word with probability below 2^-63.
+// bernoulliReal returns true with the probability that p encloses at every precision.
+// It draws a uniform number in [0, 1) a word at a time until the number lies outside the
+// enclosure. No probability here is a dyadic fraction, so that each further word is needed
+// with probability below 2^-63.
 func bernoulliReal(s *source, p func(precision uint) enclosure) bool {
 	u := new(big.Int)
 	for i := range uint(maxTies) {

@@ -3,24 +3,24 @@ package noise
 import "io"
 
 const (
-	// maxRestarts bounds the rejections of every algorithm here. All accept with
+	// maxRestarts bounds the rejections of every algorithm in this package. All accept with
 	// probability above 1/4 for every variance, and (3/4)^1024 < 2^-400.
 	maxRestarts = 1024
 
-	// maxMultiples bounds the geometric loop of Algorithm 2: it gets beyond v with
+	// maxMultiples bounds the geometric loop of Algorithm 2, which exceeds v with
 	// probability exp(-v), and exp(-512) < 2^-700.
 	maxMultiples = 512
 
-	// readAhead is how many bytes a reference sample takes, roughly and generously;
-	// with it Fill sizes its buffer, which never exceeds maxBuffer.
+	// readAhead is an estimate of the bytes that a sample consumes, from which Fill computes the
+	// size of its buffer, at most maxBuffer.
 	readAhead = 128
 	maxBuffer = 8192
 )
 
-// Reference is the discrete Gaussian distribution N_Z(0, s^2) sampled as the paper
-// does it, Algorithms 1 to 3, tens of times slower than [Gaussian]. It
-// has the same distribution and stays as what that one is held against. It is
-// immutable and safe for concurrent use. The zero value is not valid.
+// Reference is the discrete Gaussian distribution N_Z(0, s^2), sampled by Algorithms 1 to 3 of
+// [CKS20], tens of times slower than [Gaussian], which has the same distribution. Tests and
+// benchmarks compare Gaussian with it. It is immutable and safe for concurrent use. The zero
+// value is not valid.
 type Reference struct {
 	variance variance // s^2
 	scale    uint64   // t = floor(s) + 1, at most 2^31 + 1
@@ -47,8 +47,8 @@ func NewReference(num, den uint64) (*Reference, error) {
 // Variance returns the variance parameter num/den in lowest terms.
 func (g *Reference) Variance() (num, den uint64) { return g.variance.num, g.variance.den }
 
-// Sample returns one sample, and reads from r just what it needs. On an error of
-// the reader's, or [ErrRandomness], the sample is 0.
+// Sample returns one sample and reads no more from r than it needs. On a read error, or
+// [ErrRandomness], the sample is 0.
 func (g *Reference) Sample(r io.Reader) (int64, error) {
 	s := newSource(r, wordSize)
 	defer s.wipe()
@@ -59,8 +59,8 @@ func (g *Reference) Sample(r io.Reader) (int64, error) {
 	return x, nil
 }
 
-// Fill sets dst to independent samples. It reads r in blocks and more than it needs.
-// On an error of the reader's, or [ErrRandomness], all of dst is 0.
+// Fill sets dst to independent samples. It reads r in blocks, and may read more than it needs.
+// On a read error, or [ErrRandomness], all of dst is 0.
 func (g *Reference) Fill(dst []int64, r io.Reader) error {
 	s := newSource(r, min(readAhead*len(dst), maxBuffer))
 	defer s.wipe()
@@ -74,8 +74,8 @@ func (g *Reference) Fill(dst []int64, r io.Reader) error {
 	return nil
 }
 
-// sample is Algorithm 3. Its magnitude is below 2^41 and needs no check. When the
-// source has failed, the sample is meaningless.
+// sample is Algorithm 3. The magnitude is below 2^41 and needs no check. If the source has
+// failed, the sample is undefined.
 func (g *Reference) sample(s *source) int64 {
 	for range maxRestarts {
 		y, negative := g.laplace(s)
@@ -133,8 +133,8 @@ func geometric(s *source) uint64 {
 //
 //	gamma = (y - s^2/t)^2 / 2s^2 = (y t den - num)^2 / (2 num den t^2).
 //
-// y is below 513 t, so that the numerator's root is below 2^74, and gamma below 2^50:
-// s >= 2^-16. Its integer part and its fraction are dealt with as in Algorithm 1.
+// y is below 513 t, so that the root of the numerator is below 2^74, and gamma below 2^50, since
+// s >= 2^-16. Its integer part and its fraction are handled as in Algorithm 1.
 func (g *Reference) accept(s *source, y uint64) bool {
 	scaled := uint128{lo: y}.mul64(g.scale).mul64(g.variance.den)
 	n2, n1, n0 := scaled.distance(uint128{lo: g.variance.num}).square()

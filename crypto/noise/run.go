@@ -6,9 +6,9 @@ import (
 )
 
 // run sets the first samples of dst to what sample would return, from the words that
-// s has at hand, and returns how many. It stops before the first sample that is more
-// than a proposal, an offset and an acceptance at first sight, without having taken
-// words for it. That is one in about thirty, and sample is there for it.
+// s has buffered, and returns their number. It stops before the first sample that takes more
+// than a proposal, an offset and an immediate acceptance, without consuming words for it.
+// About one in thirty does; the caller then calls sample.
 func (g *Gaussian) run(dst []int64, s *source) int {
 	if g.envelope.width == 1 {
 		return g.runNarrow(dst, s)
@@ -31,7 +31,7 @@ func (g *Gaussian) run(dst []int64, s *source) int {
 	return n
 }
 
-// runNarrow is run for bins of a single magnitude, which take a word each.
+// runNarrow is run for bins of a single magnitude, which consume one word each.
 func (g *Gaussian) runNarrow(dst []int64, s *source) int {
 	e, buf := g.envelope, s.buf[s.start:s.end]
 	n, bins := 0, uint64(len(e.cells))
@@ -43,7 +43,7 @@ func (g *Gaussian) runNarrow(dst []int64, s *source) int {
 		}
 		dst[n] = (int64(k) ^ negative) - negative
 		keep := 1
-		if k|(w&1^1) == 0 { // zero keeps one sign
+		if k|(w&1^1) == 0 { // zero has one sign only
 			keep = 0
 		}
 		n, buf = n+keep, buf[wordSize:]
@@ -52,7 +52,7 @@ func (g *Gaussian) runNarrow(dst []int64, s *source) int {
 	return n
 }
 
-// choose returns the bin of a word's cell.
+// choose returns the bin of the cell that a word selects.
 func (e *envelope) choose(w uint64) uint64 {
 	k := w >> (64 - columnBits)
 	c := &e.column[k]

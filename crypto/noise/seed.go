@@ -14,20 +14,19 @@ import (
 // SeedSize is the size of a [Seed] in bytes.
 const SeedSize = keySize
 
-// ChunkSamples is how many samples FillSeeded takes from each chunk of a seed.
+// ChunkSamples is the number of samples that FillSeeded draws from each chunk of a seed.
 const ChunkSamples = 65536
 
 const redactedSeed = "noise.Seed(redacted)"
 
-// Seed stands for a whole vector of samples that can be drawn again, in pieces, in any
-// order and in parallel: see FillChunk. Whoever knows it knows the noise, and who
-// knows the noised vector as well knows what it hides. It doesn't print; its bytes,
-// for its owner's store, are seed[:]. Like xof.Key it has to be redacted by any
-// structure that keeps it in an unexported field.
+// Seed determines a vector of samples that can be drawn again, in pieces, in any
+// order and in parallel: see FillChunk. It is secret: it reveals the noise, and together with
+// the noised vector the data. It prints as a placeholder; seed[:] are its bytes, for the store
+// of its owner. A structure with a Seed in an unexported field must redact itself: see xof.Key.
 type Seed [SeedSize]byte
 
-// NewSeed reads a seed from r, crypto/rand.Reader outside of tests. 32 equal bytes,
-// which show a broken source, are [ErrRandomness].
+// NewSeed reads a seed from r, crypto/rand.Reader outside of tests. It returns [ErrRandomness]
+// for 32 equal bytes, which indicate a broken source.
 func NewSeed(r io.Reader) (s Seed, err error) {
 	if _, err := io.ReadFull(r, s[:]); err != nil {
 		return Seed{}, fmt.Errorf("noise: reading randomness: %w", err)
@@ -38,8 +37,8 @@ func NewSeed(r io.Reader) (s Seed, err error) {
 	return s, nil
 }
 
-// FillChunk sets dst to the first len(dst) samples of a chunk of the seed: always the
-// same ones, and independent of every other chunk's. The words of randomness are the
+// FillChunk sets dst to the first len(dst) samples of a chunk of the seed, which are always the
+// same and independent of those of every other chunk. The words of randomness are the
 // AES-256-CTR keystream from counter 0 under the key
 //
 //	AES-256(seed, chunk (8) | 0 (8)) | AES-256(seed, chunk (8) | 1 (8))
@@ -62,8 +61,8 @@ func (g *Gaussian) FillChunk(dst []int64, seed Seed, chunk uint64) error {
 	return g.Fill(dst, bytes.NewReader(key[:]))
 }
 
-// FillSeeded sets dst to the samples of the seed, [ChunkSamples] from each chunk from 0
-// on, on all cores. On [ErrRandomness] dst is not to be used.
+// FillSeeded sets dst to the samples of the seed, [ChunkSamples] from each chunk starting with
+// chunk 0. It uses all cores. On [ErrRandomness] dst is undefined.
 func (g *Gaussian) FillSeeded(dst []int64, seed Seed) error {
 	chunks := (len(dst) + ChunkSamples - 1) / ChunkSamples
 	return parallel.Try(chunks, func(c int) error {
@@ -77,12 +76,12 @@ func (Seed) String() string { return redactedSeed }
 // GoString returns a placeholder.
 func (Seed) GoString() string { return redactedSeed }
 
-// Format writes a placeholder, whatever the verb.
+// Format writes a placeholder for every verb.
 func (Seed) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, redactedSeed) }
 
 // LogValue returns a placeholder.
 func (Seed) LogValue() slog.Value { return slog.StringValue(redactedSeed) }
 
 // MarshalText returns a placeholder, so that encoders that walk over a structure
-// don't write the seed.
+// do not write the seed.
 func (Seed) MarshalText() ([]byte, error) { return []byte(redactedSeed), nil }

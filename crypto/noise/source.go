@@ -8,16 +8,15 @@ import (
 	"math/bits"
 )
 
-// wordSize is how many bytes a word of randomness takes.
+// wordSize is the size of a word of randomness in bytes.
 const wordSize = 8
 
-// ErrRandomness says that the bytes read cannot be uniform ones: a loop passed a
-// limit that uniform bytes pass with probability below 2^-200.
+// ErrRandomness reports that the bytes read are not uniform: a loop exceeded a limit that
+// uniform bytes exceed with probability below 2^-200.
 var ErrRandomness = errors.New("noise: the source of randomness is broken")
 
-// source hands out words of randomness and remembers the first error. After an
-// error every word is zero, which lets the loops below end at their limits, and
-// the sample is discarded.
+// source returns words of randomness and records the first error. After an error every word is
+// zero, so that all loops end at their limits, and the sample is discarded.
 type source struct {
 	r          io.Reader
 	buf        []byte
@@ -25,8 +24,8 @@ type source struct {
 	err        error
 }
 
-// newSource returns a source that reads up to size bytes at a time, and never more
-// than it needs when size is wordSize.
+// newSource returns a source that reads up to size bytes at a time. If size is wordSize, it never
+// reads more than it needs.
 func newSource(r io.Reader, size int) *source {
 	return &source{r: r, buf: make([]byte, max(size, wordSize))}
 }
@@ -41,7 +40,7 @@ func (s *source) word() uint64 {
 	return w
 }
 
-// wordIfAbove tells whether the next word is above the limit, and takes it only then.
+// wordIfAbove reports whether the next word is above the limit, and consumes it only then.
 func (s *source) wordIfAbove(limit uint64) bool {
 	if s.end-s.start < wordSize && !s.refill() {
 		return false
@@ -54,7 +53,7 @@ func (s *source) wordIfAbove(limit uint64) bool {
 }
 
 // uniform returns a uniform integer below n, given skew = 2^64 mod n: the upper half
-// of word * n, where words are rejected that would favour some results (Lemire 2019).
+// of word * n, where words that would bias the result are rejected (Lemire 2019).
 func uniform(s *source, n, skew uint64) uint64 {
 	for range maxRestarts {
 		if hi, lo := bits.Mul64(s.word(), n); lo >= skew {
@@ -65,7 +64,7 @@ func uniform(s *source, n, skew uint64) uint64 {
 	return 0
 }
 
-// refill moves the rest to the front and reads at least a whole word.
+// refill moves the unread bytes to the front and reads at least one word.
 func (s *source) refill() bool {
 	if s.err != nil {
 		return false
@@ -82,7 +81,7 @@ func (s *source) refill() bool {
 	return true
 }
 
-// fail records that a loop passed its limit.
+// fail records that a loop exceeded its limit.
 func (s *source) fail() {
 	if s.err == nil {
 		s.err = ErrRandomness

@@ -8,7 +8,7 @@ import (
 // uint128 is an unsigned integer of 128 bits.
 type uint128 struct{ hi, lo uint64 }
 
-// less tells whether a < b.
+// less reports whether a < b.
 func (a uint128) less(b uint128) bool {
 	return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo
 }
@@ -62,7 +62,7 @@ func divide(n2, n1, n0 uint64, d uint128) (q uint64, r uint128) {
 	return q, uint128{hi: r.hi >> shift, lo: r.lo>>shift | r.hi<<(64-shift)}
 }
 
-// correct lowers the estimate q of n / d until the remainder isn't negative.
+// correct decreases the estimate q of n / d until the remainder is not negative.
 func correct(q, n2, n1, n0 uint64, d uint128) (uint64, uint128) {
 	upper, mid := bits.Mul64(q, d.hi)
 	carryWord, low := bits.Mul64(q, d.lo)

@@ -11,12 +11,13 @@ import (
 // also the largest numerator and the largest denominator of a rational one.
 const MaxVariance uint64 = 1 << 62
 
-// minShift: the smallest variance parameter is 2^-minShift, at which all but
-// exp(-2^31) of the distribution is at zero.
+// The smallest variance parameter is 2^-minShift, for which the probability of zero is
+// 1 - exp(-2^31).
 const minShift = 32
 
-// ErrVariance says that a variance parameter is outside of the range supported.
-var ErrVariance = errors.New("noise: variance outside [2^-32, 2^62], or a numerator or denominator above 2^62 in lowest terms")
+// ErrVariance reports that a variance parameter is outside the supported range.
+var ErrVariance = errors.New("noise: variance outside [2^-32, 2^62], " +
+	"or a numerator or denominator above 2^62 in lowest terms")
 
 // variance is the parameter s^2 = num/den in lowest terms.
 type variance struct{ num, den uint64 }
@@ -43,8 +44,8 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// root returns floor(sqrt(s^2 / divisor)), which is also the root of the quotient
-// rounded down.
+// root returns floor(sqrt(s^2 / divisor)), which equals the integer root of the integer
+// quotient.
 func (v variance) root(divisor uint64) uint64 {
 	x := new(big.Int).SetUint64(v.num / v.den / divisor)
 	return x.Sqrt(x).Uint64()

@@ -1,22 +1,21 @@
-// Package share is M-of-M additive secret sharing over the field, compressed with
-// seeds (DESIGN decision 3): of the M compute nodes that a party shares its vector
-// x to, M-1 derive their share from a stream that they already hold the key of,
-// and one receives the explicit vector
+// Package share implements M-of-M additive secret sharing over the field, compressed with
+// seeds. Of the M compute nodes that a party shares its vector x to, M-1 derive their share from
+// a stream whose key they already have, and one receives the explicit share
 //
-//	x - (sum of the other nodes' expansions)
+//	x - (sum of the expansions of the other nodes)
 //
-// so that the M shares sum to x.
+// so that the M shares sum to x. A party therefore uploads one vector instead of M.
 //
 // # Contract
 //
-// Any M-1 shares are computationally independent of x, as long as one stream that
-// the coalition doesn't hold comes from a uniform key and was never used for
-// another vector: one (key, label, context) a vector, ever. Two vectors under the
-// same streams reveal their difference.
+// Any M-1 shares are computationally independent of x, provided that one stream which the
+// coalition does not know has a uniform key that was never used for another vector. Each (key,
+// label, context) must be used for one vector only: two vectors under the same streams reveal
+// their difference.
 //
-// Everything runs in time that depends on lengths only. Vectors are cut into
-// chunks of xof.ChunkElements, and the chunk functions let a caller spread them
-// over cores or overlap them with sending.
+// The time of every function depends only on lengths. Vectors are divided into chunks of
+// xof.ChunkElements; with the chunk functions a caller can process chunks in parallel or while
+// others are being sent.
 //
-// Wrong lengths and missing streams are the caller's mistakes and panic.
+// Wrong lengths and missing streams are errors of the caller and panic.
 package share

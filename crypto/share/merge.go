@@ -6,31 +6,32 @@ import (
 	"choir/internal/parallel"
 )
 
-// worthwhile is how many elements of keystream, about a third of a millisecond's, are
-// worth a core of their own and the sum of its private accumulator at the end.
+// worthwhile is the number of elements of keystream, about a third of a millisecond, that
+// justify another core and the addition of its private accumulator at the end.
 const worthwhile = 1 << 17
 
-// Adder adds seed nodes' shares as [AddSeeds] does, and keeps the accumulators that this
-// takes beside the node's own, for whoever adds again and again: at most one chunk for each
-// core but one. The zero value is ready. One goroutine uses it.
+// Adder adds the shares of seed nodes as [AddSeeds] does, and keeps the private accumulators for
+// the next call: at most one chunk for each core but one. The zero value is ready to use. An Adder
+// must not be used by several goroutines at the same time.
 type Adder struct {
 	private []field.Vector
 }
 
-// Add is AddSeeds.
+// Add is [AddSeeds].
 func (a *Adder) Add(acc field.Vector, streams ...*xof.Stream) { a.merge(acc, streams, xof.AddAll) }
 
-// merge has into work every chunk of the streams into acc's. A vector of fewer chunks
-// than there are cores is not enough work to share: then groups of streams go into
-// accumulators of their own, which are added up at the end. That changes the order of
-// additions, and addition in the field has no order: the result is the same.
-func (a *Adder) merge(acc field.Vector, streams []*xof.Stream, into func(field.Vector, uint64, []*xof.Stream)) {
+// merge applies into to every chunk of acc and the streams. If the vector has fewer chunks than
+// there are cores, groups of streams are applied to private accumulators, which are added up at
+// the end. The order of additions in the field does not change the sum.
+func (a *Adder) merge(
+	acc field.Vector, streams []*xof.Stream, into func(field.Vector, uint64, []*xof.Stream),
+) {
 	chunks := xof.Chunks(len(acc))
 	if chunks == 0 || len(streams) == 0 {
 		return
 	}
 	groups := groupsOf(len(acc), chunks, len(streams))
-	private := a.accumulators(chunks * (groups - 1)) // each chunk's first group needs none
+	private := a.accumulators(chunks * (groups - 1)) // the first group of each chunk needs none
 	parallel.Do(chunks*groups, func(task int) {
 		c, g := uint64(task/groups), task%groups
 		part := xof.Chunk(acc, c)
@@ -46,7 +47,7 @@ func (a *Adder) merge(acc field.Vector, streams []*xof.Stream, into func(field.V
 	}
 }
 
-// accumulators are so many vectors of any length.
+// accumulators returns n vectors of any length.
 func (a *Adder) accumulators(n int) []field.Vector {
 	for len(a.private) < n {
 		a.private = append(a.private, nil)
@@ -54,7 +55,7 @@ func (a *Adder) accumulators(n int) []field.Vector {
 	return a.private[:n]
 }
 
-// zeros is a vector of so many zeros, where v is if there is room for them.
+// zeros returns a vector of n zeros, in v if its capacity suffices.
 func zeros(v field.Vector, n int) field.Vector {
 	if cap(v) < n {
 		return make(field.Vector, n)
@@ -63,8 +64,8 @@ func zeros(v field.Vector, n int) field.Vector {
 	return v[:n]
 }
 
-// groupsOf is how many groups the streams of one chunk are cut into: as many as keep
-// all cores busy and are worth it, never more than there are streams.
+// groupsOf returns the number of groups into which the streams of one chunk are divided: as many
+// as keep all cores busy and are worthwhile, at most one a stream.
 func groupsOf(elements, chunks, streams int) int {
 	work := elements / chunks * streams
 	return max(1, min(parallel.Workers(1<<16)/chunks, streams, work/worthwhile))

@@ -9,13 +9,14 @@ import (
 	"choir/crypto/xof"
 )
 
-// TestMergeDoesNotDependOnCores: with one core and with several, over chunks or over
-// streams, the sum is that of the streams one by one, on top of what was there.
+// TestMergeDoesNotDependOnCores: with any number of cores, over chunks or over streams, the sum is
+// that of the streams one by one, added to the previous contents.
 func TestMergeDoesNotDependOnCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	var adder Adder // one for all: what it keeps fits no next time, or is left over
+	var adder Adder // one for all cases: the accumulators that it keeps have other lengths
 	for _, c := range []struct{ elements, streams int }{
-		{0, 3}, {5, 0}, {7, 3}, {10_000, 40}, {xof.ChunkElements, 9}, {2*xof.ChunkElements + 3, 5}, {9_000, 50}, {11_000, 50},
+		{0, 3}, {5, 0}, {7, 3}, {10_000, 40}, {xof.ChunkElements, 9},
+		{2*xof.ChunkElements + 3, 5}, {9_000, 50}, {11_000, 50},
 	} {
 		seeds := streams(t, c.streams, uint64(77+c.elements))
 		before := slices.Repeat(field.Vector{12345}, c.elements)
@@ -36,13 +37,13 @@ func TestMergeDoesNotDependOnCores(t *testing.T) {
 				t.Errorf("%v on %d cores: an adder's sum differs", c, cores)
 			}
 			if SubSeeds(got, seeds...); !got.Equal(before) {
-				t.Errorf("%v on %d cores: taking out doesn't undo adding", c, cores)
+				t.Errorf("%v on %d cores: subtracting does not undo adding", c, cores)
 			}
 		}
 	}
 }
 
-// TestGroups: private accumulators are made only where they keep a core busy.
+// TestGroups: private accumulators are used only if they keep a core busy.
 func TestGroups(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	for _, c := range []struct{ elements, chunks, streams, want int }{
@@ -51,7 +52,7 @@ func TestGroups(t *testing.T) {
 		{10_000, 1, 64, 4},              // 640,000 elements
 		{xof.ChunkElements, 1, 1000, 8}, // as many as cores
 		{xof.ChunkElements, 1, 3, 1},
-		{xof.ChunkElements * 8, 8, 100, 1}, // chunks enough
+		{xof.ChunkElements * 8, 8, 100, 1}, // enough chunks
 		{xof.ChunkElements * 4, 4, 100, 2},
 	} {
 		if got := groupsOf(c.elements, c.chunks, c.streams); got != c.want {

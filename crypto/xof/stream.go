@@ -13,13 +13,13 @@ import (
 // ChunkElements is the number of elements in a chunk: 512 KiB of encoding.
 const ChunkElements = 65536
 
-// Chunks returns the number of chunks that a vector of n elements takes.
+// Chunks returns the number of chunks of a vector of n elements.
 func Chunks(n int) int {
 	return (n + ChunkElements - 1) / ChunkElements
 }
 
 // Chunk returns chunk i of v: at most [ChunkElements] elements that share memory
-// with v. It is empty when v ends before it.
+// with v. It is empty if v ends before it.
 func Chunk(v field.Vector, i uint64) field.Vector {
 	if i >= uint64(Chunks(len(v))) {
 		return nil
@@ -32,12 +32,12 @@ func Chunk(v field.Vector, i uint64) field.Vector {
 const redactedStream = "xof.Stream(redacted)"
 
 // Stream is the expansion of a key. It is immutable and safe for concurrent
-// use; it must not be copied. Like a key, it doesn't print.
+// use; it must not be copied. Like a key, it prints as a placeholder.
 type Stream struct {
 	block cipher.Block
 }
 
-// New returns the stream of a key. The key isn't kept.
+// New returns the stream of a key. It does not keep the key.
 func New(key Key) (*Stream, error) {
 	defer clear(key[:])
 	block, err := aes.NewCipher(key[:])
@@ -65,8 +65,7 @@ func (s *Stream) SubFrom(dst field.Vector, chunk uint64) {
 	s.expand(dst, chunk, new(scratch), sub())
 }
 
-// AddAll adds the same chunk of each of the streams to dst, as AddTo does, with one
-// buffer for all of them.
+// AddAll adds the same chunk of each of the streams to dst, as AddTo does, with a single buffer.
 func AddAll(dst field.Vector, chunk uint64, streams []*Stream) {
 	all(dst, chunk, streams, add())
 }
@@ -89,7 +88,7 @@ func (s *Stream) String() string { return redactedStream }
 // GoString returns a placeholder.
 func (s *Stream) GoString() string { return redactedStream }
 
-// Format writes a placeholder, whatever the verb.
+// Format writes a placeholder for every verb.
 func (s *Stream) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redactedStream) }
 
 // LogValue returns a placeholder.

@@ -2,19 +2,18 @@ package xof
 
 import "choir/crypto/field"
 
-// Sweep walks over the same chunk of several streams at once, some elements at a time:
-// a window of the destination is combined with all of them while it is in the
-// first-level cache, and need not exist before or after. One goroutine uses it. The zero
-// value is at the end of a chunk of no streams: [Sweep.Begin] sets it to work, as often
-// as there are chunks.
+// Sweep combines the same chunk of several streams with a destination, a window of elements at a
+// time: a window is combined with all streams while it is in the first-level cache, and need not
+// exist before or afterwards. Call [Sweep.Begin] for each chunk. The zero value is at the end of
+// a chunk of no streams. A Sweep must not be used by several goroutines at the same time.
 type Sweep struct {
 	cursors []cursor
 	buf     *scratch
-	left    int // elements until the chunk's end
+	left    int // elements until the end of the chunk
 }
 
-// Begin goes to the first element of the chunk of these streams, and keeps the room that
-// it had before.
+// Begin moves to the first element of a chunk of the given streams. It reuses the memory of the
+// previous chunk.
 func (s *Sweep) Begin(chunk uint64, streams []*Stream) {
 	if s.buf == nil {
 		s.buf = new(scratch)

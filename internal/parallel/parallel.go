@@ -1,12 +1,11 @@
-// Package parallel spreads independent pieces of one computation over the cores.
+// Package parallel distributes independent parts of one computation over the cores.
 //
 // # Contract
 //
 // [Do] calls a function once for each index and returns when all calls have
-// returned: no goroutine outlives it. Which core takes which index, and in which
-// order, is open, so the function must write only where its index says. The result
-// is then a function of the arguments alone, and code that may not depend on a
-// schedule (the roles' machines) can use it.
+// returned, so that no goroutine outlives it. The core and the order of each index are not
+// specified: the function must write only to memory that belongs to its index. The result is then
+// a function of the arguments, and deterministic code (the state machines of the roles) can use it.
 package parallel
 
 import (
@@ -15,12 +14,12 @@ import (
 	"sync/atomic"
 )
 
-// Workers returns how many calls of n run at the same time: n, or the number of
-// cores that the process may use when that is smaller; at least 1.
+// Workers returns the number of calls of n that run at the same time: n or GOMAXPROCS, whichever is
+// smaller, and at least 1.
 func Workers(n int) int { return max(1, min(n, runtime.GOMAXPROCS(0))) }
 
-// Do calls f(0), ..., f(n-1), as many at a time as [Workers] says. With one worker
-// the calls come in order, in the caller's goroutine.
+// Do calls f(0), ..., f(n-1), [Workers] of them at a time. With one worker the calls are made in
+// order, in the goroutine of the caller.
 func Do(n int, f func(i int)) {
 	workers := Workers(n)
 	if workers == 1 {
@@ -41,8 +40,8 @@ func Do(n int, f func(i int)) {
 	group.Wait()
 }
 
-// Try does the same for a function that can fail, and returns the error of the
-// lowest index that did. The other calls are made all the same.
+// Try is Do for a function that can fail. It makes all calls and returns the error of the lowest
+// index that failed.
 func Try(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	Do(n, func(i int) { errs[i] = f(i) })

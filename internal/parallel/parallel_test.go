@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEachIndexOnce: every index is taken exactly once, whatever the number of cores.
+// TestEachIndexOnce: the function is called once for each index with any number of cores.
 func TestEachIndexOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, cores := range []int{1, 2, 5} {
@@ -28,7 +28,7 @@ func TestEachIndexOnce(t *testing.T) {
 	}
 }
 
-// TestFirstErrorByIndex: which error comes back doesn't depend on who was first.
+// TestFirstErrorByIndex: the error returned does not depend on the schedule.
 func TestFirstErrorByIndex(t *testing.T) {
 	broken := errors.New("broken")
 	for range 50 {

@@ -1,6 +1,5 @@
-// Package vectortest keeps the test vectors of a package in step with its code: a file
-// of JSON below the module's testdata/, by which a second implementation can be held to the
-// same values. `go test -update` writes the files anew.
+// Package vectortest compares packages with their test vectors: JSON files in testdata/ at the root of
+// the module, which other implementations can use as well. `go test -update` writes the files.
 package vectortest
 
 import (
@@ -13,11 +12,10 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
+var update = flag.Bool("update", false, "write the test vectors before comparing with them")
 
-// Load returns the vectors in a file, which the caller replays. An unknown field is an
-// error: it would be a value that nothing is held to. With -update, fresh ones are
-// written first.
+// Load returns the vectors in a file for the caller to verify. An unknown field is an error, since it
+// would not be verified. With -update, Load first writes the vectors that fresh returns.
 func Load[T any](t *testing.T, path string, fresh func() T) (vectors T) {
 	t.Helper()
 	if *update {
@@ -35,8 +33,7 @@ func Load[T any](t *testing.T, path string, fresh func() T) (vectors T) {
 	return vectors
 }
 
-// Hold compares a file with vectors that were computed anew, byte for byte. With -update
-// it writes them.
+// Hold compares a file with computed vectors byte by byte. With -update it writes them first.
 func Hold(t *testing.T, path string, computed any) {
 	t.Helper()
 	got := marshal(t, computed)
@@ -52,7 +49,7 @@ func Hold(t *testing.T, path string, computed any) {
 	}
 }
 
-// Unhex is the bytes of a field in hexadecimal.
+// Unhex decodes hexadecimal digits.
 func Unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(s)

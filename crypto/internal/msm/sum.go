@@ -6,65 +6,52 @@ import (
 	"math/bits"
 
 	"filippo.io/edwards25519"
-
-	"choir/crypto/internal/msm/lanes"
 )
 
-// Term is one product. Scalar is an integer of at most 2^255 - 1 in 32 bytes, little
-// endian, as edwards25519.Scalar has it, and Negative says that it counts negatively.
+// Term is the product of a point and an integer below 2^255, which is encoded in 32 bytes, little
+// endian, as an edwards25519.Scalar is. If Negative is set, the product is subtracted.
 type Term struct {
 	Point    *Point
 	Scalar   [32]byte
 	Negative bool
 }
 
-// Sum returns Σ ±Scalar·Point; the sum of no terms is the identity.
+// Sum returns Σ ±Scalar·Point; the sum of no terms is the identity. It returns an error if a scalar
+// is 2^255 or more, or if a point has not been set.
 func Sum(terms []Term) (*edwards25519.Point, error) {
+	all, width := make([]term, len(terms)), 0
 	for i := range terms {
 		if terms[i].Scalar[31] > 0x7f {
 			return nil, fmt.Errorf("msm: scalar %d has 256 bits, at most 255 are allowed", i)
 		}
+		all[i] = newTerm(&terms[i])
+		width = max(width, all[i].bits)
 	}
 	c := newCurve()
-	var total extended
-	if lanes.Fast() {
-		total = c.sumEight(terms)
-	} else {
-		total = c.sumOneByOne(terms)
-	}
+	total := c.sumOfProducts(all, width, windowSize(all, width))
 	return total.edwards()
 }
 
-// Fast reports whether sums are computed eight windows side by side, by the processor's
-// vector instructions: from very few terms on.
-func Fast() bool { return lanes.Fast() }
-
-// sumOneByOne is Σ ±scalar·point without lanes.
-func (c *curve) sumOneByOne(terms []Term) extended {
-	ts, width := make([]term, len(terms)), 0
-	for i := range terms {
-		t := &ts[i]
-		t.point, t.negative = terms[i].Point.addend(), terms[i].Negative
-		for w := range t.scalar {
-			t.scalar[w] = binary.LittleEndian.Uint64(terms[i].Scalar[8*w:])
-			if t.scalar[w] > 0 {
-				t.bits = 64*w + bits.Len64(t.scalar[w])
-			}
-		}
-		width = max(width, t.bits)
-	}
-	return c.sumOfProducts(ts, width, windowSize(ts, width))
-}
-
-// term is a product as it is summed up.
+// term is a [Term] prepared for summation.
 type term struct {
-	point    addend
+	point    *Point
 	scalar   [4]uint64 // little endian
-	bits     int       // the scalar's length
+	bits     int       // the length of the scalar
 	negative bool
 }
 
-// sumOfProducts is Σ ±scalar·point, window by window from the top.
+func newTerm(t *Term) term {
+	prepared := term{point: t.Point, negative: t.Negative}
+	for w := range prepared.scalar {
+		prepared.scalar[w] = binary.LittleEndian.Uint64(t.Scalar[8*w:])
+		if prepared.scalar[w] > 0 {
+			prepared.bits = 64*w + bits.Len64(prepared.scalar[w])
+		}
+	}
+	return prepared
+}
+
+// sumOfProducts returns Σ ±scalar·point, computed window by window from the top.
 func (c *curve) sumOfProducts(terms []term, width, size int) (total extended) {
 	buckets := make([]bucket, 1<<(size-1))
 	total.identity()
@@ -77,13 +64,12 @@ func (c *curve) sumOfProducts(terms []term, width, size int) (total extended) {
 	return total
 }
 
-// windows is how many digits of so many bits a scalar has; the last one has room for
-// the carry of the one before.
+// windows returns the number of digits of size bits in a scalar of width bits. The last digit
+// includes the carry of the one below it.
 func windows(width, size int) int { return width/size + 1 }
 
-// windowSize returns the size for which adding the points to buckets and the buckets up
-// costs least: 7 multiplications for each digit, 18 for each bucket of each window, less 6
-// for the first point in it.
+// windowSize returns the window size with the least cost: 7 multiplications for each digit, and 18
+// for each bucket of each window, less 6 for the first point in it.
 func windowSize(terms []term, width int) int {
 	cost := func(size int) (sum int) {
 		for i := range terms {
@@ -100,9 +86,9 @@ func windowSize(terms []term, width int) int {
 	return best
 }
 
-// digit returns digit w of the scalar in [-2^(size-1), 2^(size-1)] (Booth): it reads
-// the bits of its window and the one below them, so that it needs no carry. The sum of
-// digit·2^(size·w) over all windows is the scalar.
+// digit returns digit w of the scalar in [-2^(size-1), 2^(size-1)] (Booth recoding). It reads the
+// bits of its window and the bit below, so that it needs no carry. The sum of digit·2^(size·w)
+// over all windows is the scalar.
 func (t *term) digit(w, size int) int {
 	var x uint64
 	if w == 0 {
@@ -119,35 +105,35 @@ func (t *term) digit(w, size int) int {
 	return int((x+1)>>1) - int(x>>size)<<size
 }
 
-// bucket is the sum of the points with one digit, or minus it. Without any it stands for
-// the identity.
+// bucket is the sum of the points with one digit, and of the negated points with the opposite
+// digit. An empty bucket represents the identity.
 type bucket struct {
 	sum  extended
-	some bool
+	used bool
 }
 
-func (b *bucket) add(p *addend) {
-	if b.some {
+func (b *bucket) add(p *Point) {
+	if b.used {
 		b.sum.add(p)
 		return
 	}
 	b.sum.set(p)
-	b.some = true
+	b.used = true
 }
 
-func (b *bucket) subtract(p *addend) {
-	if b.some {
+func (b *bucket) subtract(p *Point) {
+	if b.used {
 		b.sum.subtract(p)
 		return
 	}
 	b.sum.setNegative(p)
-	b.some = true
+	b.used = true
 }
 
 // addWindow adds Σ digit·point for one window to total.
 func (c *curve) addWindow(total *extended, terms []term, w, size int, buckets []bucket) {
 	for b := range buckets {
-		buckets[b].some = false
+		buckets[b].used = false
 	}
 	for i := range terms {
 		t := &terms[i]
@@ -160,17 +146,17 @@ func (c *curve) addWindow(total *extended, terms []term, w, size int, buckets []
 		}
 		switch {
 		case d > 0:
-			buckets[d-1].add(&t.point)
+			buckets[d-1].add(t.point)
 		case d < 0:
-			buckets[-d-1].subtract(&t.point)
+			buckets[-d-1].subtract(t.point)
 		}
 	}
-	// Σ (b+1)·buckets[b], as the sum of all the sums from the top down to b.
+	// Σ (b+1)·buckets[b] is the sum over b of the sums of the buckets from b to the top.
 	var running, sum extended
 	running.identity()
 	sum.identity()
 	for b := len(buckets) - 1; b >= 0; b-- {
-		if buckets[b].some {
+		if buckets[b].used {
 			c.sum(&running, &buckets[b].sum)
 		}
 		c.sum(&sum, &running)

@@ -1,17 +1,18 @@
 package msm
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"filippo.io/edwards25519"
+	"pgregory.net/rapid"
 )
 
-// point makes a random point; every fourth has a component of small order, every
-// seventh is of small order, and some aren't affine.
+// point returns a random point. Every fourth has a component of small order, every seventh is of
+// small order, and some are not affine.
 func point(t testing.TB, r *rand.ChaCha8, i int) *edwards25519.Point {
 	t.Helper()
 	p := new(edwards25519.Point).ScalarBaseMult(scalar(t, r))
@@ -57,7 +58,7 @@ func scalar(t testing.TB, r *rand.ChaCha8) *edwards25519.Scalar {
 	return s
 }
 
-// terms makes n terms with full, half and special scalars, and their sum as the
+// terms returns n terms with full, half-length and special scalars, and their sum, for which the
 // library multiplies one by one.
 func terms(t testing.TB, r *rand.ChaCha8, n int) ([]Term, *edwards25519.Point) {
 	t.Helper()
@@ -70,12 +71,13 @@ func terms(t testing.TB, r *rand.ChaCha8, n int) ([]Term, *edwards25519.Point) {
 			clear(b[16:])
 			s, _ = edwards25519.NewScalar().SetCanonicalBytes(b)
 		case 2:
-			s = [...]*edwards25519.Scalar{edwards25519.NewScalar(), one(t), edwards25519.NewScalar().Negate(one(t))}[i/5%3]
+			minusOne := edwards25519.NewScalar().Negate(one(t))
+			s = [...]*edwards25519.Scalar{edwards25519.NewScalar(), one(t), minusOne}[i/5%3]
 		}
 		p := point(t, r, i)
 		all[i] = Term{Point: new(Point).Set(p), Scalar: [32]byte(s.Bytes()), Negative: i%3 == 1}
 		product := new(edwards25519.Point).ScalarMult(s, p)
-		if all[i].Negative { // which isn't ℓ - s times a point outside the subgroup
+		if all[i].Negative { // not ℓ - s times the point, which may lie outside the subgroup
 			product.Negate(product)
 		}
 		want.Add(want, product)
@@ -94,56 +96,92 @@ func TestSumAgainstTheLibrary(t *testing.T) {
 	}
 }
 
-// TestWindows: every size of window gives the same sum, one by one and side by side; what
-// is chosen visits few.
+// TestWindows: every size of window gives the same sum.
 func TestWindows(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{2})
 	all, want := terms(t, r, 30)
+	checkWindows(t, all, want)
+}
+
+// checkWindows compares the sums for every window size with want.
+func checkWindows(t fataler, all []Term, want *edwards25519.Point) {
+	t.Helper()
 	c := newCurve()
-	check := func(name string, size int, total extended) {
-		if got, err := total.edwards(); err != nil || got.Equal(want) != 1 {
-			t.Errorf("%s, windows of %d bits: another sum, %v", name, size, err)
-		}
+	prepared, width := make([]term, len(all)), 0
+	for i := range all {
+		prepared[i] = newTerm(&all[i])
+		width = max(width, prepared[i].bits)
 	}
 	for size := 1; size <= 14; size++ {
-		ts := make([]term, len(all))
+		total := c.sumOfProducts(prepared, width, size)
+		if got, err := total.edwards(); err != nil || got.Equal(want) != 1 {
+			t.Fatalf("%d terms, windows of %d bits: another sum, %v", len(all), size, err)
+		}
+	}
+	if got, err := Sum(all); err != nil || got.Equal(want) != 1 {
+		t.Fatalf("%d terms: another sum, %v", len(all), err)
+	}
+}
+
+// fataler is the common interface of *testing.T and *rapid.T.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// TestSumsOfExtremeScalars uses the scalars 2^n and 2^n - 1 up to 2^255 - 1, with points of small
+// order among the points.
+func TestSumsOfExtremeScalars(t *testing.T) {
+	r := rand.NewChaCha8([32]byte{22})
+	var all []Term
+	want := edwards25519.NewIdentityPoint()
+	for n := range uint(256) {
+		p := point(t, r, int(n))
+		integer := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), n), big.NewInt(int64(n%2)))
+		var s [32]byte
+		slices.Reverse(integer.FillBytes(s[:]))
+		s[31] &= 0x7f
+		all = append(all, Term{Point: new(Point).Set(p), Scalar: s, Negative: n%3 == 0})
+		addProduct(want, s, p, n%3 == 0)
+	}
+	checkWindows(t, all, want)
+}
+
+// addProduct adds ±b·p to sum by doubling and adding.
+func addProduct(sum *edwards25519.Point, b [32]byte, p *edwards25519.Point, negative bool) {
+	q := product(b, p)
+	if negative {
+		q.Negate(q)
+	}
+	sum.Add(sum, q)
+}
+
+func TestSumsRapid(t *testing.T) {
+	r := rand.NewChaCha8([32]byte{23})
+	points := make([]*edwards25519.Point, 40)
+	for i := range points {
+		points[i] = point(t, r, i)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		all := make([]Term, rapid.IntRange(0, 12).Draw(t, "n"))
+		want := edwards25519.NewIdentityPoint()
 		for i := range all {
-			ts[i] = term{point: all[i].Point.addend(), bits: 253, negative: all[i].Negative}
-			for w := range ts[i].scalar {
-				ts[i].scalar[w] = binary.LittleEndian.Uint64(all[i].Scalar[8*w:])
-			}
+			n := rapid.IntRange(0, 32).Draw(t, "bytes")
+			p := points[rapid.IntRange(0, len(points)-1).Draw(t, "point")]
+			all[i].Point = new(Point).Set(p)
+			copy(all[i].Scalar[:], rapid.SliceOfN(rapid.Byte(), n, n).Draw(t, "scalar"))
+			all[i].Scalar[31] &= 0x7f
+			all[i].Negative = rapid.Bool().Draw(t, "negative")
+			addProduct(want, all[i].Scalar, p, all[i].Negative)
 		}
-		check("one by one", size, c.sumOfProducts(ts, 253, size))
-	}
-	check("one by one", 0, c.sumOneByOne(all))
-	check("side by side", 4, c.sumSideBySide(all, 4))
-	check("side by side", 8, c.sumSideBySide(all, 8))
+		got, err := Sum(all)
+		if err != nil || got.Equal(want) != 1 {
+			t.Fatalf("%d terms: another sum, %v", len(all), err)
+		}
+	})
 }
 
-// TestSetIsThePoint: what begins a bucket is the point, or minus it, with all four
-// coordinates right, for points of small order too.
-func TestSetIsThePoint(t *testing.T) {
-	r, c := rand.NewChaCha8([32]byte{4}), newCurve()
-	for i := range 100 {
-		var set Point
-		want := point(t, r, i)
-		c.set(&set, want)
-		p := set.addend()
-		for _, negative := range []bool{false, true} {
-			var v extended
-			if v.set(&p); negative {
-				v.setNegative(&p)
-				want = new(edwards25519.Point).Negate(want)
-			}
-			got, err := new(edwards25519.Point).SetExtendedCoordinates(&v.x, &v.y, &v.z, &v.t)
-			if err != nil || got.Equal(want) != 1 {
-				t.Errorf("point %d, negative: %t: another point, %v", i, negative, err)
-			}
-		}
-	}
-}
-
-// TestDigits: they stand for the scalar, up to 2^255 - 1, and are in their range.
+// TestDigits: the digits represent the scalar, up to 2^255 - 1, and are in range.
 func TestDigits(t *testing.T) {
 	r := rand.New(rand.NewChaCha8([32]byte{3}))
 	for i := range 300 {
@@ -168,14 +206,15 @@ func TestDigits(t *testing.T) {
 				sum.Lsh(sum, uint(size)).Add(sum, big.NewInt(int64(d)))
 			}
 			if sum.Cmp(want) != 0 {
-				t.Fatalf("digits of %d bits stand for %v, want %v", size, sum, want)
+				t.Fatalf("digits of %d bits represent %v, want %v", size, sum, want)
 			}
 		}
 	}
 }
 
-func TestSumRefusesLongScalars(t *testing.T) {
-	if _, err := Sum([]Term{{Point: new(Point).Set(edwards25519.NewGeneratorPoint()), Scalar: [32]byte{31: 0x80}}}); err == nil {
+func TestSumRejectsLongScalars(t *testing.T) {
+	g := new(Point).Set(edwards25519.NewGeneratorPoint())
+	if _, err := Sum([]Term{{Point: g, Scalar: [32]byte{31: 0x80}}}); err == nil {
 		t.Error("a scalar of 256 bits is accepted")
 	}
 }

@@ -1,31 +1,23 @@
 package msm
 
-import (
-	"encoding/binary"
+import "filippo.io/edwards25519"
 
-	"filippo.io/edwards25519"
-)
-
-// Table are multiples of one point for sums in which it comes again and again: digit·2^(6w)
-// times the point, for each digit of six bits with a sign and each of its 43 places (the
-// fixed-base windows of Brickell, Gordon, McCurley and Wilson, "Fast exponentiation with
-// precomputation", EUROCRYPT '92). A product is then at most one addition a digit, without a
-// doubling. It takes 161 KiB and, to build, as long as some twenty signatures take to verify.
-//
-// One point after the other, though eight lanes would do them in a tenth less: vectors of eight
-// words lower the clock for what a member does behind a signature, its keystreams above all
-// (docs/decisions/0017).
+// Table holds multiples of a point that appears in many sums: digit·2^(6w) times the point, for each
+// of the 43 positions w and each signed digit of six bits (the fixed-base windowing of Brickell,
+// Gordon, McCurley and Wilson, "Fast exponentiation with precomputation", EUROCRYPT '92). A
+// product then costs at most one addition a digit and no doubling. A table has 161 KiB, and
+// computing it costs about as much as verifying twenty signatures.
 type Table struct {
-	multiples [tableWindows][1 << (tableDigit - 1)]addend // of window w: 1 to 32 times 2^(6w) times the point
+	multiples [tableWindows][1 << (tableDigit - 1)]Point // window w: 1 to 32 times 2^(6w) times the point
 }
 
-// A digit has six bits: with five the table is three fifths as large, and a sum takes a fifth more.
+// Digits of five bits would need a table three fifths as large, and a sum a fifth more additions.
 const (
 	tableDigit   = 6
 	tableWindows = 256/tableDigit + 1
 )
 
-// NewTable makes the table of p.
+// NewTable returns the table of p.
 func NewTable(p *edwards25519.Point) *Table {
 	t := new(Table)
 	each := len(t.multiples[0])
@@ -38,25 +30,25 @@ func NewTable(p *edwards25519.Point) *Table {
 			next.Add(next, base)
 		}
 		last := all[len(all)-1]
-		base.Add(last, last) // 64 times
+		base.Add(last, last) // 64 times the base
 	}
 	points := make([]Point, len(all))
 	SetAll(points, all)
-	for i := range points {
-		t.multiples[i/each][i%each] = points[i].addend()
+	for w := range t.multiples {
+		copy(t.multiples[w][:], points[w*each:])
 	}
 	return t
 }
 
-// Product is a product with a table's point; the fields are [Term]'s.
+// Product is the product of the point of a table and an integer below 2^255, as in [Term].
 type Product struct {
 	Table    *Table
 	Scalar   [32]byte
 	Negative bool
 }
 
-// SumProducts returns Σ ±Scalar·Point of tables' points: scalars are below 2^255, or the result
-// is of no use.
+// SumProducts returns Σ ±Scalar·Point for the points of tables. The result is undefined if a scalar
+// is 2^255 or more.
 func SumProducts(products ...Product) (*edwards25519.Point, error) {
 	var total extended
 	total.identity()
@@ -67,10 +59,7 @@ func SumProducts(products ...Product) (*edwards25519.Point, error) {
 }
 
 func (v *extended) addProduct(p *Product) {
-	var t term
-	for w := range t.scalar {
-		t.scalar[w] = binary.LittleEndian.Uint64(p.Scalar[8*w:])
-	}
+	t := newTerm(&Term{Scalar: p.Scalar})
 	for w := range p.Table.multiples {
 		d := t.digit(w, tableDigit)
 		if p.Negative {

@@ -1,7 +1,0 @@
-//go:build !amd64 || purego
-
-package field
-
-func otherAdds() []blocks { return nil }
-
-func otherSubs() []blocks { return nil }
