@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Index finds, for a subject, who has a filter that matches it, in time that grows
-// with the subject's tokens and the finds, not with the filters that don't match. The zero
-// value is empty. It isn't for concurrent use.
+// Index finds the subscribers with a filter that matches a subject, in time that grows with the
+// subject's tokens and the number found, not with the filters that do not match. The zero value
+// is empty. It is not for concurrent use.
 type Index[T comparable] struct{ root branch[T] }
 
-// branch is where filters stand that begin with the same tokens.
+// branch has the filters that begin with the same tokens.
 type branch[T comparable] struct {
 	next map[string]*branch[T] // by the token that follows, "*" among them
-	here []T                   // whose filters end here
-	rest []T                   // whose filters end here with ">"
+	here []T                   // subscribers of filters that end here
+	rest []T                   // subscribers of filters that end here with ">"
 }
 
-// Add enters all filters, which must be valid, for one who is found by any of them.
-func (x *Index[T]) Add(who T, filters []string) {
+// Add adds a subscriber under all of its filters, which must be valid.
+func (x *Index[T]) Add(subscriber T, filters []string) {
 	for _, filter := range filters {
 		b := &x.root
 		tokens := strings.Split(filter, ".")
@@ -36,48 +36,48 @@ func (x *Index[T]) Add(who T, filters []string) {
 			b = b.next[token]
 		}
 		if open {
-			b.rest = append(b.rest, who)
+			b.rest = append(b.rest, subscriber)
 		} else {
-			b.here = append(b.here, who)
+			b.here = append(b.here, subscriber)
 		}
 	}
 }
 
-// Remove takes out what Add entered with the same filters.
-func (x *Index[T]) Remove(who T, filters []string) {
+// Remove undoes Add with the same filters.
+func (x *Index[T]) Remove(subscriber T, filters []string) {
 	for _, filter := range filters {
-		x.root.remove(who, strings.Split(filter, "."))
+		x.root.remove(subscriber, strings.Split(filter, "."))
 	}
 }
 
-func (b *branch[T]) remove(who T, tokens []string) {
+func (b *branch[T]) remove(subscriber T, tokens []string) {
 	switch {
 	case len(tokens) == 0:
-		b.here = without(b.here, who)
+		b.here = without(b.here, subscriber)
 	case tokens[0] == ">":
-		b.rest = without(b.rest, who)
+		b.rest = without(b.rest, subscriber)
 	case b.next[tokens[0]] != nil:
 		n := b.next[tokens[0]]
-		if n.remove(who, tokens[1:]); len(n.next) == 0 && len(n.here) == 0 && len(n.rest) == 0 {
+		if n.remove(subscriber, tokens[1:]); len(n.next) == 0 && len(n.here) == 0 && len(n.rest) == 0 {
 			delete(b.next, tokens[0])
 		}
 	}
 }
 
-func without[T comparable](list []T, who T) []T {
-	if i := slices.Index(list, who); i >= 0 {
+func without[T comparable](list []T, subscriber T) []T {
+	if i := slices.Index(list, subscriber); i >= 0 {
 		return slices.Delete(list, i, i+1)
 	}
 	return list
 }
 
-// Match calls found for everybody whose filters match a valid subject, once for each
+// Match calls found with the subscribers whose filters match a valid subject, once for each
 // filter that does.
 func (x *Index[T]) Match(subject string, found func(T)) { x.root.match(subject, found) }
 
 func (b *branch[T]) match(subject string, found func(T)) {
-	for _, who := range b.rest { // a token follows: the subject isn't at its end
-		found(who)
+	for _, subscriber := range b.rest { // at least one token follows
+		found(subscriber)
 	}
 	if b.next == nil {
 		return
@@ -89,8 +89,8 @@ func (b *branch[T]) match(subject string, found func(T)) {
 		case more:
 			n.match(rest, found)
 		default:
-			for _, who := range n.here {
-				found(who)
+			for _, subscriber := range n.here {
+				found(subscriber)
 			}
 		}
 	}

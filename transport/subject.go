@@ -13,14 +13,14 @@ const (
 	MaxSubject = 512
 )
 
-// ValidateSubject accepts 1 to MaxTokens tokens joined by dots, each a non-empty
-// word of [A-Za-z0-9_-], at most MaxSubject bytes in all. Anything else is ErrSubject.
+// ValidateSubject accepts 1 to MaxTokens tokens joined by dots, each a non-empty string of
+// [A-Za-z0-9_-], of at most MaxSubject bytes in all. It returns ErrSubject for any other.
 func ValidateSubject(subject string) error {
 	return validate(subject, false)
 }
 
-// ValidateFilter accepts what ValidateSubject accepts, and NATS's wildcards: a token that
-// is "*" stands for exactly one token, a last token that is ">" for one or more.
+// ValidateFilter accepts what ValidateSubject accepts, and NATS's wildcards: a token "*" matches
+// exactly one token, a last token ">" one or more.
 func ValidateFilter(filter string) error {
 	return validate(filter, true)
 }
@@ -42,7 +42,7 @@ func validate(s string, wildcards bool) error {
 	return nil
 }
 
-// isWord says whether the token is non-empty and made of [A-Za-z0-9_-] only.
+// isWord reports whether the token is non-empty and made of [A-Za-z0-9_-] only.
 func isWord(token string) bool {
 	for i := range len(token) {
 		c := token[i]
@@ -63,8 +63,8 @@ type Filters struct {
 	tokens [][]string
 }
 
-// NewFilters validates and compiles filters. No filter at all, or a malformed one, is
-// ErrSubject.
+// NewFilters validates and compiles filters. It returns ErrSubject for a malformed filter and for
+// none.
 func NewFilters(filters []string) (Filters, error) {
 	if len(filters) == 0 {
 		return Filters{}, fmt.Errorf("%w: a subscription needs a filter", ErrSubject)
@@ -79,7 +79,7 @@ func NewFilters(filters []string) (Filters, error) {
 	return Filters{tokens: tokens}, nil
 }
 
-// Match says whether at least one filter matches the subject, which must be valid.
+// Match reports whether at least one filter matches the subject, which must be valid.
 func (f Filters) Match(subject string) bool {
 	for _, tokens := range f.tokens {
 		if match(tokens, subject) {

@@ -1,8 +1,7 @@
-// Package memory is a transport.Bus inside one process: a Hub keeps the total order in a
-// slice and every connection reads and writes it. Nothing is ever dropped, repeated or
-// limited, so its memory grows with what is published until the Hub itself is let go. Order is
-// the order in which Publish calls take the lock: with one publishing goroutine a run is
-// deterministic.
+// Package memory is a transport.Bus inside one process: a Hub keeps the total order in a slice,
+// and every connection reads and writes it. Nothing is dropped, duplicated or limited, so the
+// Hub's memory grows with every message published. The order is that in which Publish calls
+// acquire the lock: with one publishing goroutine a run is deterministic.
 package memory
 
 import (
@@ -30,7 +29,7 @@ func (h *Hub) Connect(name string) *Bus {
 	return &Bus{name: name, hub: h, closed: make(chan struct{}), subs: map[*subscription]struct{}{}}
 }
 
-// store appends copies of msgs, all together, and tells those who want them.
+// store appends copies of msgs, all together, and offers them to the matching subscriptions.
 func (h *Hub) store(msgs []transport.Message) {
 	copies := make([]transport.Message, len(msgs))
 	for i, m := range msgs {
@@ -45,7 +44,7 @@ func (h *Hub) store(msgs []transport.Message) {
 	}
 }
 
-// join lets a subscription take part, from a position on.
+// join adds a subscription that starts at a position.
 func (h *Hub) join(s *subscription, from uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,8 +58,7 @@ func (h *Hub) join(s *subscription, from uint64) {
 	s.bus.subs[s] = struct{}{}
 }
 
-// leave ends a connection's part in what is to come: one subscription's, or, with nil,
-// all of them.
+// leave removes one subscription of a connection, or all of them if only is nil.
 func (h *Hub) leave(b *Bus, only *subscription) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,7 +103,13 @@ func (b *Bus) Subscribe(ctx context.Context, filters []string, from uint64) (tra
 	if err != nil {
 		return nil, fmt.Errorf("memory: %s: subscribe: %w", b.name, err)
 	}
-	s := &subscription{bus: b, filters: slices.Clone(filters), compiled: compiled, more: make(chan struct{}, 1), closed: make(chan struct{})}
+	s := &subscription{
+		bus:      b,
+		filters:  slices.Clone(filters),
+		compiled: compiled,
+		more:     make(chan struct{}, 1),
+		closed:   make(chan struct{}),
+	}
 	b.hub.join(s, from)
 	return s, nil
 }
@@ -132,7 +136,7 @@ type subscription struct {
 	bus      *Bus
 	filters  []string
 	compiled transport.Filters
-	more     chan struct{} // holds a token when something was queued since Next last looked
+	more     chan struct{} // has a token when a message was queued since Next last checked
 	once     sync.Once
 	closed   chan struct{}
 
@@ -141,7 +145,7 @@ type subscription struct {
 	queue []uint64 // positions to deliver, in order
 }
 
-// offer queues a message, which several filters may have found. The hub's lock is held.
+// offer queues a message once, also if several filters match it. The hub's lock is held.
 func (s *subscription) offer(seq uint64) {
 	if seq < s.from {
 		return
@@ -150,7 +154,7 @@ func (s *subscription) offer(seq uint64) {
 	s.queue = append(s.queue, seq)
 	select {
 	case s.more <- struct{}{}:
-	default: // Next will look anyway
+	default: // Next will check anyway
 	}
 }
 
@@ -160,8 +164,9 @@ func (s *subscription) Next(ctx context.Context) (transport.Message, error) {
 		if err := s.check(ctx); err != nil {
 			return transport.Message{}, fmt.Errorf("memory: %s: next: %w", s.bus.name, err)
 		}
-		if m, ok := s.take(); ok {
-			m.Data, m.Resume = slices.Clone(m.Data), m.Seq+1
+		if m, ok := s.dequeue(); ok {
+			m.Data = slices.Clone(m.Data)
+			m.Resume = m.Seq + 1
 			return m, nil
 		}
 		select {
@@ -173,8 +178,8 @@ func (s *subscription) Next(ctx context.Context) (transport.Message, error) {
 	}
 }
 
-// take is the message that is delivered next, if it is there.
-func (s *subscription) take() (transport.Message, bool) {
+// dequeue returns the message to deliver next, if there is one.
+func (s *subscription) dequeue() (transport.Message, bool) {
 	s.bus.hub.mu.Lock()
 	defer s.bus.hub.mu.Unlock()
 	if len(s.queue) == 0 {

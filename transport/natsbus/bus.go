@@ -1,22 +1,22 @@
 // Package natsbus is a transport.Bus over NATS JetStream, and an embedded NATS server for
-// those who have no broker.
+// deployments without a broker.
 //
-// Each plan has one stream, CHOIR_<plan>, which holds the subjects choir.<plan>.> under
-// limits retention: messages are never consumed away and can't be deleted or purged. A full stream
-// refuses what is new (transport.ErrFull); only MaxAge forgets. The stream's sequence is the
-// Bus's total order. Vectors never travel over core NATS, which drops them when a
-// reader is slow.
+// Each plan has one stream, CHOIR_<plan>, with the subjects choir.<plan>.> and limits retention:
+// messages stay when they are consumed, and cannot be deleted or purged. A full stream refuses
+// new messages (transport.ErrFull); only MaxAge removes stored ones. The stream's sequence is
+// the Bus's total order. Vectors never travel over core NATS, which drops messages of slow
+// readers.
 //
-// A message above 528 KiB travels in pieces, each a message of the stream with a
-// Choir-Piece header; see package fragment.
+// A message above 528 KiB is stored in pieces, each a message of the stream with a Choir-Piece
+// header; see package fragment.
 //
-// A lost connection, a restarted broker, missing heartbeats and unacknowledged messages
-// are repaired inside. A broker that lost or replaced what a subscription had already
-// delivered is reported as transport.ErrLost, refused credentials and missing permissions
-// (which NATS reports asynchronously and otherwise shows as timeouts) as transport.ErrAuth.
+// The Bus recovers from a lost connection, a restarted broker, missing heartbeats and
+// unacknowledged messages by itself. It returns transport.ErrLost if a broker lost or replaced
+// messages that a subscription has delivered, and transport.ErrAuth for refused credentials and
+// missing permissions, which NATS reports asynchronously and otherwise shows as timeouts.
 //
-// A broker's per-subject publish permissions do not stop spoofing (an acknowledgement can be
-// directed at another client's subject): only signatures above this package do.
+// A broker's per-subject publish permissions do not prevent spoofing, since an acknowledgement
+// can be directed at another client's subject: only signatures on the messages do.
 package natsbus
 
 import (
@@ -33,7 +33,7 @@ import (
 	"choir/transport/internal/fragment"
 )
 
-// Times between attempts to repair something: the first and the longest.
+// The first and the longest time between retries.
 const (
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 2 * time.Second
@@ -46,12 +46,12 @@ type Bus struct {
 	js     jetstream.JetStream
 	window *window
 
-	ctx  context.Context // ends with the connection, its cause says why
+	ctx  context.Context // ends with the connection, for the reason in its cause
 	fail context.CancelCauseFunc
-	gone chan struct{} // closed once the connection's goroutines were told to end
+	gone chan struct{} // closed when the connection's last callback has run
 
 	mu       sync.Mutex
-	last     error           // why the latest connection attempt failed
+	last     error           // of the latest attempt to connect
 	epoch    context.Context // ends at every reconnect, and another begins
 	endEpoch context.CancelFunc
 	guards   map[*guard]struct{}        // running operations
@@ -60,9 +60,9 @@ type Bus struct {
 
 var _ transport.Bus = (*Bus)(nil)
 
-// Open connects to the broker and waits until it has accepted the client or ctx ends. It
-// creates nothing: see EnsureStream. A broker that isn't there yet is waited for; refused
-// credentials, and certificates that one side doesn't accept, are transport.ErrAuth.
+// Open connects to the broker and waits until it has accepted the client or ctx ends. It also
+// waits for a broker that is not running yet. It creates no stream: see EnsureStream. It returns
+// transport.ErrAuth for refused credentials and for certificates that one side does not accept.
 func Open(ctx context.Context, config Config) (*Bus, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -71,9 +71,11 @@ func Open(ctx context.Context, config Config) (*Bus, error) {
 		config.Rand = rand.Reader
 	}
 	b := &Bus{
-		config: config, window: newWindow(windowBytes),
+		config: config,
+		window: newWindow(windowBytes),
 		gone:   make(chan struct{}),
-		guards: make(map[*guard]struct{}), subs: make(map[*subscription]struct{}),
+		guards: make(map[*guard]struct{}),
+		subs:   make(map[*subscription]struct{}),
 	}
 	b.epoch, b.endEpoch = context.WithCancel(context.Background())
 	b.ctx, b.fail = context.WithCancelCause(context.Background())
@@ -101,24 +103,24 @@ func (b *Bus) connect(ctx context.Context) error {
 	return b.awaitConnection(ctx)
 }
 
-// maxBroken is how often awaitConnection may see TLS fail before it is a refusal: a broker
-// that goes down in a handshake looks the same, but then stops listening.
-const maxBroken = 4
+// maxFailedTLS is the number of TLS failures in a row that awaitConnection treats as a refusal.
+// A broker that stops in the middle of a handshake looks the same, but then stops listening.
+const maxFailedTLS = 4
 
-// awaitConnection waits for the first connection: nats.Connect returns before there is one
-// when the broker is away.
+// awaitConnection waits for the first connection: nats.Connect returns before there is one if
+// the broker is down.
 func (b *Bus) awaitConnection(parent context.Context) error {
 	ctx, release := b.guard(b.ctx, parent, b.deniedAPI)
 	defer release()
-	broken := 0
+	failed := 0
 	for pause := minBackoff; !b.conn.IsConnected(); {
 		if !sleep(ctx, &pause) {
-			return because(reason(ctx, parent), b.attemptError())
+			return withLast(reason(ctx, parent), b.attemptError())
 		}
 		err := b.attemptError()
 		if !failedTLS(err) {
-			broken = 0
-		} else if broken++; broken == maxBroken {
+			failed = 0
+		} else if failed++; failed == maxFailedTLS {
 			return fmt.Errorf("%w: %w", transport.ErrAuth, err)
 		}
 	}
@@ -151,7 +153,7 @@ func (b *Bus) subscriptions() []*subscription {
 	return subs
 }
 
-// wrap says who failed at what.
+// wrap adds the client's name and the operation to an error.
 func (b *Bus) wrap(what string, err error) error {
 	if err == nil {
 		return nil
@@ -159,7 +161,7 @@ func (b *Bus) wrap(what string, err error) error {
 	return fmt.Errorf("natsbus: %s: %s: %w", b.config.name(), what, err)
 }
 
-// sleep waits and doubles the pause, up to maxBackoff. It returns false when ctx ended.
+// sleep waits and doubles the pause, up to maxBackoff. It returns false if ctx ends.
 func sleep(ctx context.Context, pause *time.Duration) bool {
 	timer := time.NewTimer(*pause)
 	defer timer.Stop()

@@ -16,7 +16,7 @@ import (
 	"choir/transport/internal/credential"
 )
 
-// Storage says where the broker keeps a stream.
+// Storage is where the broker keeps a stream.
 type Storage int
 
 const (
@@ -26,7 +26,7 @@ const (
 	Memory
 )
 
-// String names the storage as the configuration file does.
+// String returns the name that the configuration file uses.
 func (s Storage) String() string {
 	switch s {
 	case File:
@@ -57,8 +57,8 @@ type InProcess interface {
 	Token() credential.Secret
 }
 
-// Config describes one connection to one plan's stream. Exactly one of URL and Server is
-// set, and Plan; everything else has a good zero value. Secrets are given by file path only.
+// Config describes one connection to one plan's stream. Plan and exactly one of URL and Server must
+// be set; the other fields have useful zero values. Secrets are given by file path only.
 type Config struct {
 	// URL of the broker, nats:// or tls://, without credentials in it.
 	URL string
@@ -66,48 +66,48 @@ type Config struct {
 	Server InProcess
 
 	// Plan is the plan's identifier, 4 to 64 bytes in lower-case hexadecimal. The stream is
-	// CHOIR_<plan> and holds the subjects choir.<plan>.>
+	// CHOIR_<plan> and has the subjects choir.<plan>.>
 	Plan string
 	// Name of this client, shown by the broker's tools; default "choir".
 	Name string
 
-	// At most one of these three identifies the client. The files hold, in turn: NATS user
-	// credentials (a .creds file), the broker's token, and the password of User. The last two
-	// are read again at every reconnect, so that they can be rotated; they are refused when
-	// others than the owner may read them, and sent only over TLS or to a loopback address.
+	// At most one of these three files identifies the client: NATS user credentials (a .creds
+	// file), the broker's token, or the password of User. The last two are read again at every
+	// reconnect, so that they can be rotated. They are refused if others than the owner may read
+	// them, and sent only over TLS or to a loopback address.
 	CredentialsFile string
 	TokenFile       string
 	PasswordFile    string
 	// User is the name that goes with PasswordFile.
 	User string
 
-	// TLSCA is a PEM file with the roots that the broker's certificate must chain to
-	// (default: the system's); TLSCert and TLSKey are this client's certificate. Any of them
-	// makes TLS compulsory, at least version 1.3.
+	// TLSCA is a PEM file with the roots that the broker's certificate must chain to (default:
+	// the system's); TLSCert and TLSKey are this client's certificate. If any of them is set,
+	// TLS is required, at least version 1.3.
 	TLSCA, TLSCert, TLSKey string
 
-	// InboxPrefix is where the broker's replies arrive. It must be private to this client
-	// and the broker's permissions must say so, else others read what it pulls. A valid
-	// subject; default "_INBOX_<Name>".
+	// InboxPrefix is the prefix of the subjects of the broker's replies. The broker's permissions
+	// must keep it private to this client, else others can read what it pulls. A valid subject;
+	// default "_INBOX_<Name>".
 	InboxPrefix string
 
-	// APIPrefix is where requests to JetStream go; default "$JS.API". A client in another
-	// account than the stream's imports them under a subject of its own.
+	// APIPrefix is the prefix of the subjects of requests to JetStream; default "$JS.API". A
+	// client in another account than the stream's imports them under another subject.
 	APIPrefix string
 
-	// What EnsureStream creates the stream with.
+	// The settings of the stream that EnsureStream creates.
 	Storage  Storage
 	Replicas int           // 1 to 5; 0 means 1
 	MaxBytes int64         // the broker refuses more than this (transport.ErrFull); 0 means no limit
-	MaxAge   time.Duration // the broker forgets what is older, at least a minute; 0 means never
+	MaxAge   time.Duration // the broker removes older messages, at least a minute; 0 means never
 
-	// Rand gives message identifiers for the broker's deduplication; nil means
-	// crypto/rand.Reader. They must be unpredictable: whoever guesses one can make the
+	// Rand is the source of message identifiers for the broker's deduplication; nil means
+	// crypto/rand.Reader. They must be unpredictable: a client that guesses one can make the
 	// broker drop the message as a duplicate.
 	Rand io.Reader
 }
 
-// Validate says what is wrong with the configuration, naming the field. It reads no files.
+// Validate returns an error that names the field that is wrong. It reads no files.
 func (c Config) Validate() error {
 	checks := []func() error{c.checkServer, c.checkNames, c.checkIdentity, c.checkStream}
 	for _, check := range checks {
@@ -133,7 +133,7 @@ func (c Config) checkServer() error {
 	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
-		return errors.New("field URL: malformed") // url's own error would repeat any password in it
+		return errors.New("field URL: malformed") // url's error would contain any password in it
 	}
 	if u.Scheme != "nats" && u.Scheme != "tls" {
 		return fmt.Errorf("field URL: scheme %q, want nats or tls", u.Scheme)
@@ -153,7 +153,8 @@ func (c Config) checkServer() error {
 func (c Config) checkNames() error {
 	_, err := hex.DecodeString(c.Plan)
 	if err != nil || len(c.Plan) < minPlan || len(c.Plan) > maxPlan || c.Plan != strings.ToLower(c.Plan) {
-		return fmt.Errorf("field Plan: %q is not %d to %d lower-case hexadecimal digits", c.Plan, minPlan, maxPlan)
+		return fmt.Errorf("field Plan: %q is not %d to %d lower-case hexadecimal digits",
+			c.Plan, minPlan, maxPlan)
 	}
 	if err := transport.ValidateSubject(c.inboxPrefix()); err != nil {
 		return fmt.Errorf("field InboxPrefix, or the Name it is derived from: %w", err)
@@ -203,7 +204,7 @@ func (c Config) sendsSecret() bool { return c.TokenFile != "" || c.PasswordFile 
 
 func (c Config) stream() string { return "CHOIR_" + c.Plan }
 
-// prefix is what every subject of the plan starts with.
+// prefix is the prefix of every subject of the plan.
 func (c Config) prefix() string { return "choir." + c.Plan + "." }
 
 func (c Config) name() string {

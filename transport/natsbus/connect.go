@@ -15,8 +15,8 @@ import (
 	"choir/transport/internal/credential"
 )
 
-// options turns the configuration into nats.go's: reconnect without limit, buffer nothing
-// while disconnected (a publish fails at once and is repeated), report every event.
+// options returns the configuration for nats.go: reconnect without limit, buffer nothing while
+// disconnected (a publish fails at once and is retried), report every event.
 func (b *Bus) options() ([]nats.Option, error) {
 	identity, err := b.identity()
 	if err != nil {
@@ -43,7 +43,7 @@ func reconnectDelay(attempts int) time.Duration {
 	return min(minBackoff<<min(attempts, 10), maxBackoff)
 }
 
-// identity gives the options that reach the broker and prove who the client is.
+// identity returns the options for reaching the broker and authenticating the client.
 func (b *Bus) identity() ([]nats.Option, error) {
 	c := b.config
 	var options []nats.Option
@@ -67,8 +67,8 @@ func (b *Bus) identity() ([]nats.Option, error) {
 	return options, nil
 }
 
-// secretOption reads the secret once, so that an unusable file is named at once, and again
-// at every connect.
+// secretOption reads the secret, so that an unusable file is an error at once, and again at every
+// connect.
 func (c Config) secretOption() (nats.Option, error) {
 	switch {
 	case c.CredentialsFile != "":
@@ -80,21 +80,21 @@ func (c Config) secretOption() (nats.Option, error) {
 		if _, err := credential.Read(c.TokenFile); err != nil {
 			return nil, fmt.Errorf("field TokenFile: %w", err)
 		}
-		return nats.TokenHandler(func() string { return readOrNothing(c.TokenFile) }), nil
+		return nats.TokenHandler(func() string { return readOrEmpty(c.TokenFile) }), nil
 	case c.PasswordFile != "":
 		if _, err := credential.Read(c.PasswordFile); err != nil {
 			return nil, fmt.Errorf("field PasswordFile: %w", err)
 		}
-		return nats.UserInfoHandler(func() (string, string) { return c.User, readOrNothing(c.PasswordFile) }), nil
+		userInfo := func() (string, string) { return c.User, readOrEmpty(c.PasswordFile) }
+		return nats.UserInfoHandler(userInfo), nil
 	case c.Server != nil && c.Server.Token() != "":
 		return nats.Token(string(c.Server.Token())), nil
 	}
 	return nil, nil
 }
 
-// readOrNothing offers an empty secret, which the broker refuses, when the file has become
-// unusable.
-func readOrNothing(path string) string {
+// readOrEmpty returns an empty secret, which the broker refuses, if the file has become unusable.
+func readOrEmpty(path string) string {
 	s, err := credential.Read(path)
 	if err != nil {
 		return ""
@@ -121,15 +121,15 @@ func (c Config) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// onConnectError sees attempts that fail before the handshake; the others show in the
-// connection's LastError.
+// onConnectError is called for attempts that fail before the handshake; the errors of others are
+// in the connection's LastError.
 func (b *Bus) onConnectError(_ *nats.Conn, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = err
 }
 
-// attemptError is why the latest attempt to connect failed.
+// attemptError returns the error of the latest attempt to connect.
 func (b *Bus) attemptError() error {
 	if err := b.conn.LastError(); err != nil {
 		return err
@@ -139,19 +139,19 @@ func (b *Bus) attemptError() error {
 	return b.last
 }
 
-// failedTLS says whether one side didn't accept the other's certificate, or has no TLS.
+// failedTLS reports whether one side refused the other's certificate, or has no TLS.
 func failedTLS(err error) bool {
 	var timeout interface{ Timeout() bool }
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return false // busy, not unwilling
+		return false // busy
 	}
-	var alert *net.OpError // how crypto/tls reports the other side's alert
+	var alert *net.OpError // from crypto/tls, for the other side's alert
 	refused := errors.As(err, &alert) && alert.Op == "remote error"
 	return refused || errors.Is(err, nats.ErrTLS) || errors.Is(err, nats.ErrSecureConnWanted)
 }
 
-// onReconnect makes everything that was under way over the old connection start again: what
-// the broker had sent into it is lost.
+// onReconnect restarts the operations of the old connection: what the broker had sent over it is
+// lost.
 func (b *Bus) onReconnect(*nats.Conn) {
 	b.mu.Lock()
 	b.endEpoch()
@@ -162,7 +162,7 @@ func (b *Bus) onReconnect(*nats.Conn) {
 	}
 }
 
-// onClosed runs last, after Close or after the broker has refused the client twice.
+// onClosed is the last callback, after Close or after the broker has refused the client twice.
 func (b *Bus) onClosed(conn *nats.Conn) {
 	err := conn.LastError()
 	if err == nil {
@@ -183,7 +183,7 @@ func (b *Bus) onError(_ *nats.Conn, _ *nats.Subscription, err error) {
 	}
 }
 
-// authError adds transport.ErrAuth to the errors that mean it.
+// authError adds transport.ErrAuth to errors of authentication and permissions.
 func authError(err error) error {
 	for _, auth := range []error{
 		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked,

@@ -8,14 +8,15 @@ import (
 	"choir/transport"
 )
 
-// brokerFilters turns a subscription's filters into ones that the broker takes: within the
-// prefix (which ends with a dot), and no two of them overlapping, which the broker refuses. They may
-// let through more than was asked for; the subscription sorts it out. A filter that
-// matches nothing under the prefix is transport.ErrSubject.
+// brokerFilters turns a subscription's filters into ones that the broker accepts: within the
+// prefix, which ends with a dot, and without two that overlap. They may match more than the
+// given ones; the subscription drops the rest. It returns transport.ErrSubject for a filter that
+// matches nothing under the prefix.
 func brokerFilters(filters []string, prefix string) ([]string, error) {
 	var disjoint [][]string
 	for _, filter := range filters {
-		tokens, ok := confine(strings.Split(filter, "."), strings.Split(strings.TrimSuffix(prefix, "."), "."))
+		below := strings.Split(strings.TrimSuffix(prefix, "."), ".")
+		tokens, ok := confine(strings.Split(filter, "."), below)
 		if !ok {
 			return nil, fmt.Errorf("%w: filter %s matches nothing under %s", transport.ErrSubject, filter, prefix)
 		}
@@ -28,7 +29,7 @@ func brokerFilters(filters []string, prefix string) ([]string, error) {
 	return joined, nil
 }
 
-// confine gives the filter that matches what filter matches below prefix.
+// confine returns the filter that matches what filter matches below prefix.
 func confine(filter, prefix []string) ([]string, bool) {
 	for i, want := range prefix {
 		if i == len(filter) {
@@ -47,8 +48,8 @@ func confine(filter, prefix []string) ([]string, bool) {
 	return append(slices.Clone(prefix), filter[len(prefix):]...), true
 }
 
-// merge adds filter to disjoint filters. Overlapping ones become one that covers them, which may
-// overlap others in turn.
+// merge adds filter to disjoint filters. Overlapping ones are replaced by one that covers them,
+// which may overlap others in turn.
 func merge(disjoint [][]string, filter []string) [][]string {
 	for i, other := range disjoint {
 		if overlap(other, filter) {
@@ -59,7 +60,7 @@ func merge(disjoint [][]string, filter []string) [][]string {
 	return append(disjoint, filter)
 }
 
-// overlap says whether some subject matches both filters.
+// overlap reports whether a subject can match both filters.
 func overlap(a, b []string) bool {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		if a[i] == ">" || b[i] == ">" {
@@ -72,7 +73,7 @@ func overlap(a, b []string) bool {
 	return len(a) == len(b)
 }
 
-// cover gives the narrowest single filter that matches whatever a or b matches.
+// cover returns the narrowest single filter that matches all that a or b matches.
 func cover(a, b []string) []string {
 	var tokens []string
 	for i := 0; i < len(a) && i < len(b); i++ {

@@ -10,20 +10,20 @@ import (
 	"choir/transport"
 )
 
-// guard is a running operation that ends early when the broker denies it something.
+// guard is a running operation that ends early when the broker denies it a permission.
 type guard struct {
 	denied func(violation) bool
 	fail   context.CancelCauseFunc
 }
 
-// guard derives the context of one operation. It ends with parent (the caller's), with base
-// (the Bus's or the Subscription's) and with a violation that denied picks out; reason tells
-// which it was.
+// guard derives the context of one operation. It ends with parent (the caller's), with base (the
+// Bus's or the Subscription's) and with a violation for which denied returns true; reason returns
+// which of them it was.
 func (b *Bus) guard(base, parent context.Context, denied func(violation) bool) (context.Context, func()) {
 	ctx, fail := context.WithCancelCause(parent)
 	stop := context.AfterFunc(base, func() { fail(context.Cause(base)) })
 	if base.Err() != nil {
-		fail(context.Cause(base)) // AfterFunc would tell, but only a moment later
+		fail(context.Cause(base)) // AfterFunc would do so a moment later
 	}
 	g := &guard{denied: denied, fail: fail}
 	b.mu.Lock()
@@ -38,14 +38,13 @@ func (b *Bus) guard(base, parent context.Context, denied func(violation) bool) (
 	}
 }
 
-// requestTimeout is when a request of the broker's API without an answer is asked again.
+// requestTimeout is the time after which an unanswered request to the broker's API is repeated.
 const requestTimeout = 30 * time.Second
 
-// request derives the context of one attempt to ask the broker's API for something. A request
-// that was lost with its connection isn't answered, however long the caller waits, so the
-// attempt ends with the connection, too.
+// request derives the context of one request to the broker's API. A request that was lost with
+// its connection is never answered, so the context ends with the connection, too.
 func (b *Bus) request(parent context.Context) (context.Context, func()) {
-	epoch := b.currentEpoch() // before asking: a reconnect in between must not be missed
+	epoch := b.currentEpoch() // read before the request: a reconnect in between must not be missed
 	ctx, cancel := context.WithTimeout(parent, requestTimeout)
 	stop := context.AfterFunc(epoch, cancel)
 	return ctx, func() {
@@ -54,7 +53,7 @@ func (b *Bus) request(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// reason says why a guarded context ended: for a parent's end it is the parent's error, else
+// reason returns why a guarded context ended: the parent's error if the parent has ended, else
 // the cause.
 func reason(ctx, parent context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && cause != context.Cause(parent) {
@@ -63,22 +62,23 @@ func reason(ctx, parent context.Context) error {
 	return parent.Err()
 }
 
-// because adds what was tried last to the reason why an operation ended. Either may be nil.
-func because(why, last error) error {
+// withLast adds the error of the last attempt to the reason why an operation ended. Either may be
+// nil.
+func withLast(why, last error) error {
 	if why == nil || last == nil {
 		return errors.Join(why, last)
 	}
 	return fmt.Errorf("%w (last attempt: %w)", why, last)
 }
 
-// violation is what the broker says, asynchronously, when a permission is missing.
+// violation is the broker's asynchronous report of a missing permission.
 type violation struct {
 	publish bool   // as opposed to subscribe
-	subject string // "" when the broker didn't say
+	subject string // "" if the broker does not name it
 	err     error
 }
 
-// parseViolation reads: Permissions Violation for Publish to "subject".
+// parseViolation parses: Permissions Violation for Publish to "subject".
 func parseViolation(err error) violation {
 	text := err.Error()
 	_, quoted, _ := strings.Cut(text, `"`)
@@ -97,13 +97,14 @@ func (b *Bus) deny(v violation) {
 	}
 }
 
-// deniedAPI picks out what concerns a JetStream request: its subject, or the inbox of
+// deniedAPI reports whether a violation concerns a JetStream request: its subject, or the inbox of
 // its answer (this package subscribes to nothing but inboxes).
 func (b *Bus) deniedAPI(v violation) bool {
-	return !v.publish || v.subject == "" || strings.HasPrefix(v.subject, "$JS.") || strings.HasPrefix(v.subject, b.config.apiPrefix()+".")
+	return !v.publish || v.subject == "" || strings.HasPrefix(v.subject, "$JS.") ||
+		strings.HasPrefix(v.subject, b.config.apiPrefix()+".")
 }
 
-// deniedPublish picks out what concerns the publishing of msgs.
+// deniedPublish returns a function that reports whether a violation concerns publishing msgs.
 func deniedPublish(msgs []transport.Message) func(violation) bool {
 	return func(v violation) bool {
 		if !v.publish || v.subject == "" {

@@ -137,17 +137,17 @@ func TestStumble(t *testing.T) {
 	ctx := context.Background()
 	iter := &letterbox{}
 	s := &subscription{iter: iter}
-	s.stumble(ctx, jetstream.ErrNoHeartbeat)
+	s.iteratorFailed(ctx, jetstream.ErrNoHeartbeat)
 	if iter.stopped {
 		t.Fatal("replaced after one missing heartbeat")
 	}
-	s.stumble(ctx, jetstream.ErrNoHeartbeat)
+	s.iteratorFailed(ctx, jetstream.ErrNoHeartbeat)
 	if !iter.stopped {
 		t.Fatal("not replaced after two")
 	}
 	iter = &letterbox{}
 	s = &subscription{iter: iter}
-	if s.stumble(ctx, jetstream.ErrConsumerDeleted); !iter.stopped {
+	if s.iteratorFailed(ctx, jetstream.ErrConsumerDeleted); !iter.stopped {
 		t.Fatal("not replaced")
 	}
 }
@@ -185,10 +185,10 @@ func TestViolation(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	w := newWindow(10)
-	if ok, _ := w.take(7); !ok {
+	if ok, _ := w.acquire(7); !ok {
 		t.Fatal("7 of 10")
 	}
-	ok, retry := w.take(4)
+	ok, retry := w.acquire(4)
 	if ok {
 		t.Fatal("11 of 10")
 	}
@@ -197,9 +197,9 @@ func TestWindow(t *testing.T) {
 		t.Fatal("nothing was given back")
 	default:
 	}
-	w.give(7)
+	w.release(7)
 	<-retry
-	if ok, _ := w.take(10); !ok {
+	if ok, _ := w.acquire(10); !ok {
 		t.Fatal("10 of 10")
 	}
 }

@@ -18,33 +18,33 @@ import (
 const (
 	// stallWait replaces nats.go's 200 ms, which a busy broker exceeds.
 	stallWait = 30 * time.Second
-	// ackTimeout is when an unanswered message is sent again. Answers lost with a connection
-	// are noticed sooner, by the reconnect.
+	// ackTimeout is the time after which an unacknowledged message is retransmitted. After a
+	// reconnect it is retransmitted at once.
 	ackTimeout = 30 * time.Second
 )
 
-// Publish implements transport.Bus. Subjects outside choir.<plan>. are transport.ErrSubject.
-// A stream that isn't there yet is waited for.
+// Publish implements transport.Bus. It returns transport.ErrSubject for subjects outside
+// choir.<plan>. It waits for a stream that does not exist yet.
 func (b *Bus) Publish(parent context.Context, msgs ...transport.Message) error {
 	if err := b.validate(msgs); err != nil {
 		return b.wrap("publish", err)
 	}
 	ctx, release := b.guard(b.ctx, parent, deniedPublish(msgs))
 	defer release()
-	todo, err := b.letters(msgs)
+	todo, err := b.split(msgs)
 	if err != nil {
 		return b.wrap("publish", err)
 	}
-	var last error // why todo had to be repeated
+	var last error // why todo is retransmitted
 	for pause := minBackoff; ; {
 		if ctx.Err() != nil {
-			return b.wrap("publish "+todo[0].Subject, because(reason(ctx, parent), last))
+			return b.wrap("publish "+todo[0].Subject, withLast(reason(ctx, parent), last))
 		}
-		round := &round{bus: b, ctx: ctx}
-		if err := round.send(todo); err != nil {
+		p := &pass{bus: b, ctx: ctx}
+		if err := p.send(todo); err != nil {
 			return b.wrap("publish", err)
 		}
-		if todo, last = round.again, round.last; len(todo) == 0 {
+		if todo, last = p.again, p.last; len(todo) == 0 {
 			return nil
 		}
 		sleep(ctx, &pause)
@@ -63,19 +63,19 @@ func (b *Bus) validate(msgs []transport.Message) error {
 	return nil
 }
 
-// letter is what the broker takes in one piece, with the identifier by which it recognises
-// its repetition.
-type letter struct {
+// part is a message of the stream: a whole message, or a piece of one.
+type part struct {
 	transport.Message
-	id    string
-	piece string // the header of a piece; "" for a message that is whole
+	id    string // by which the broker recognizes a duplicate
+	piece string // the header of a piece; "" for a whole message
 }
 
-// pieceHeader is where a piece's fragment.Header stands.
+// pieceHeader is the name of the NATS header with a piece's fragment.Header.
 const pieceHeader = "Choir-Piece"
 
-func (b *Bus) letters(msgs []transport.Message) ([]letter, error) {
-	letters := make([]letter, 0, len(msgs))
+// split returns the parts of the messages, in order.
+func (b *Bus) split(msgs []transport.Message) ([]part, error) {
+	parts := make([]part, 0, len(msgs))
 	for _, m := range msgs {
 		id, err := b.newID()
 		if err != nil {
@@ -83,15 +83,15 @@ func (b *Bus) letters(msgs []transport.Message) ([]letter, error) {
 		}
 		h := fragment.Header{ID: id, Count: fragment.Count(len(m.Data))}
 		if h.Count == 1 {
-			letters = append(letters, letter{m, hex.EncodeToString(id[:]), ""})
+			parts = append(parts, part{m, hex.EncodeToString(id[:]), ""})
 			continue
 		}
-		for ; h.Index < h.Count; h.Index++ { // a piece's header is an identifier of its own
+		for ; h.Index < h.Count; h.Index++ { // a piece's header is its identifier
 			piece := transport.Message{Subject: m.Subject, Data: fragment.Piece(m.Data, h.Index)}
-			letters = append(letters, letter{piece, h.String(), h.String()})
+			parts = append(parts, part{piece, h.String(), h.String()})
 		}
 	}
-	return letters, nil
+	return parts, nil
 }
 
 func (b *Bus) newID() (id fragment.ID, err error) {
@@ -101,103 +101,102 @@ func (b *Bus) newID() (id fragment.ID, err error) {
 	return id, nil
 }
 
-// message is the letter as NATS carries it.
-func (l letter) message() *nats.Msg {
-	m := &nats.Msg{Subject: l.Subject, Data: l.Data}
-	if l.piece != "" {
-		m.Header = nats.Header{pieceHeader: {l.piece}}
+// message returns the part as a NATS message.
+func (p part) message() *nats.Msg {
+	m := &nats.Msg{Subject: p.Subject, Data: p.Data}
+	if p.piece != "" {
+		m.Header = nats.Header{pieceHeader: {p.piece}}
 	}
 	return m
 }
 
-// cost is what the letter takes from the window, in bytes.
-func (l letter) cost() int { return len(l.Data) + messageCost }
+// cost is the part's share of the window, in bytes.
+func (p part) cost() int { return len(p.Data) + messageCost }
 
-// round sends letters once and collects those to be sent again.
-type round struct {
+// pass sends parts once and collects those to be retransmitted.
+type pass struct {
 	bus     *Bus
 	ctx     context.Context
-	flights []flight // sent, not acknowledged, oldest first
-	again   []letter
+	pending []pending // oldest first
+	again   []part
 	last    error
 }
 
-// flight is a letter under way.
-type flight struct {
-	letter
+// pending is a part that was sent and is not acknowledged yet.
+type pending struct {
+	part
 	ack   jetstream.PubAckFuture
 	epoch context.Context // ends when the connection that carried it is gone
 }
 
-// send returns an error when repeating would not help. It returns with nothing in the window.
-func (r *round) send(letters []letter) error {
-	defer r.abandon()
-	for i, l := range letters {
-		ok, err := r.reserve(l.cost())
+// send returns an error if a retry would not help. It returns with nothing in the window.
+func (p *pass) send(parts []part) error {
+	defer p.abandon()
+	for i, m := range parts {
+		ok, err := p.reserve(m.cost())
 		if err != nil {
 			return err
 		}
-		if !ok || !r.launch(l) {
-			r.again = append(r.again, letters[i:]...)
+		if !ok || !p.publish(m) {
+			p.again = append(p.again, parts[i:]...)
 			break
 		}
 	}
-	for len(r.flights) > 0 {
-		if err := r.land(); err != nil {
+	for len(p.pending) > 0 {
+		if err := p.await(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reserve takes n bytes of the window, landing own flights while there is no room. Whoever
-// holds a part of the window lands its flights before it waits for others: no deadlock. It
-// returns false when the context ended first.
-func (r *round) reserve(n int) (bool, error) {
-	for r.ctx.Err() == nil {
-		ok, retry := r.bus.window.take(n)
+// reserve acquires n bytes of the window, and awaits its own pending parts while there is no
+// space. A pass with a part of the window awaits them before it waits for another pass, so there
+// is no deadlock. It returns false if the context ends first.
+func (p *pass) reserve(n int) (bool, error) {
+	for p.ctx.Err() == nil {
+		ok, retry := p.bus.window.acquire(n)
 		if ok {
 			return true, nil
 		}
-		if len(r.flights) > 0 {
-			if err := r.land(); err != nil {
+		if len(p.pending) > 0 {
+			if err := p.await(); err != nil {
 				return false, err
 			}
 			continue
 		}
 		select {
 		case <-retry:
-		case <-r.ctx.Done():
+		case <-p.ctx.Done():
 		}
 	}
 	return false, nil
 }
 
-// launch sends a letter whose cost is reserved. It returns false when the connection doesn't
-// take it.
-func (r *round) launch(l letter) bool {
-	epoch := r.bus.currentEpoch() // before sending: a reconnect in between must not be missed
-	ack, err := r.bus.js.PublishMsgAsync(
-		l.message(),
-		jetstream.WithMsgID(l.id),
-		jetstream.WithExpectStream(r.bus.config.stream()),
+// publish sends a part whose cost is reserved. It returns false if the connection refuses it.
+func (p *pass) publish(m part) bool {
+	epoch := p.bus.currentEpoch() // read before sending: a reconnect in between must not be missed
+	ack, err := p.bus.js.PublishMsgAsync(
+		m.message(),
+		jetstream.WithMsgID(m.id),
+		jetstream.WithExpectStream(p.bus.config.stream()),
 		jetstream.WithStallWait(stallWait),
-		jetstream.WithRetryAttempts(0), // repeating is this package's work
+		jetstream.WithRetryAttempts(0), // Publish retries
 	)
 	if err != nil {
-		r.bus.window.give(l.cost())
-		r.last = err
+		p.bus.window.release(m.cost())
+		p.last = err
 		return false
 	}
-	r.flights = append(r.flights, flight{l, ack, epoch})
+	p.pending = append(p.pending, pending{m, ack, epoch})
 	return true
 }
 
-// land waits for the oldest flight and settles it.
-func (r *round) land() error {
-	f := r.flights[0]
-	r.flights = r.flights[1:]
-	defer r.bus.window.give(f.cost())
+// await waits for the acknowledgement of the oldest pending part.
+func (p *pass) await() error {
+	f := p.pending[0]
+	p.pending = p.pending[1:]
+	defer p.bus.window.release(f.cost())
 	var err error
 	select {
 	case <-f.ack.Ok():
@@ -205,25 +204,25 @@ func (r *round) land() error {
 	case err = <-f.ack.Err():
 	case <-f.epoch.Done():
 		err = nats.ErrDisconnected
-	case <-r.ctx.Done():
-		err = nil // Publish reports why
+	case <-p.ctx.Done():
+		err = nil // Publish returns the reason
 	}
 	if fatal := permanent(err); fatal != nil {
 		return fmt.Errorf("%s: %w", f.Subject, fatal)
 	}
-	r.again = append(r.again, f.letter)
+	p.again = append(p.again, f.part)
 	if err != nil {
-		r.last = err
+		p.last = err
 	}
 	return nil
 }
 
-// abandon gives back the window of the flights that nobody waits for any more.
-func (r *round) abandon() {
-	for _, f := range r.flights {
-		r.bus.window.give(f.cost())
+// abandon releases the window of the pending parts.
+func (p *pass) abandon() {
+	for _, f := range p.pending {
+		p.bus.window.release(f.cost())
 	}
-	r.flights = nil
+	p.pending = nil
 }
 
 func (b *Bus) currentEpoch() context.Context {

@@ -14,17 +14,17 @@ import (
 	"choir/transport/internal/fragment"
 )
 
-// headerRoom is what a message's headers may add to its payload, in bytes.
+// headerRoom is the largest size of a message's headers, in bytes.
 const headerRoom = 4 << 10
 
-// maxConsumers is how many subscriptions a plan's stream can have at once. A broker's own
-// default is 1000. An account that allows fewer has its way.
+// maxConsumers is the number of subscriptions that a plan's stream can have at once. A broker's
+// default is 1000. If the account allows fewer, its limit applies.
 const maxConsumers = 1 << 18
 
-// EnsureStream creates the plan's stream unless it is there, from the Config's storage
-// fields. Any number of processes may call it at once. A stream that is there but doesn't
-// keep what this package promises is refused and left as it is; its storage, replicas and limits are its
-// creator's choice and are not compared. It waits for a broker that is away until ctx ends.
+// EnsureStream creates the plan's stream from the Config's storage fields, unless it exists. Any
+// number of processes may call it at once. It returns an error for a stream whose settings do not
+// give this package's guarantees, and leaves it unchanged. Storage, replicas and limits are the
+// creator's choice and are not compared. It waits for a broker that is down until ctx ends.
 func (b *Bus) EnsureStream(parent context.Context) error {
 	ctx, release := b.guard(b.ctx, parent, b.deniedAPI)
 	defer release()
@@ -39,12 +39,12 @@ func (b *Bus) EnsureStream(parent context.Context) error {
 			}
 		}
 		if !sleep(ctx, &pause) {
-			return b.wrap("ensure stream", because(reason(ctx, parent), err))
+			return b.wrap("ensure stream", withLast(reason(ctx, parent), err))
 		}
 	}
 }
 
-// errForeign: there is a stream of this name with other promises.
+// errForeign is the error of a stream of this name with other settings.
 var errForeign = errors.New("the stream exists with other settings")
 
 func (b *Bus) ensureOnce(parent context.Context) error {
@@ -53,8 +53,8 @@ func (b *Bus) ensureOnce(parent context.Context) error {
 	want := b.config.streamConfig()
 	stream, err := b.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		// Creating what another process has just created with the same settings succeeds; with
-		// others it fails, and the comparison below says what differs.
+		// If another process has just created it with the same settings, creating it succeeds;
+		// with others it fails, and the comparison below finds the difference.
 		stream, err = b.create(ctx, want)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			stream, err = b.js.Stream(ctx, want.Name)
@@ -71,7 +71,7 @@ func (b *Bus) create(ctx context.Context, want jetstream.StreamConfig) (jetstrea
 	stream, err := b.js.CreateStream(ctx, want)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == tooManyConsumers {
-		want.MaxConsumers = -1 // what the account allows
+		want.MaxConsumers = -1 // the account's limit
 		return b.js.CreateStream(ctx, want)
 	}
 	return stream, err
@@ -103,7 +103,7 @@ func (c Config) streamConfig() jetstream.StreamConfig {
 	return config
 }
 
-// compare names the first promise that got doesn't keep.
+// compare returns an error for the first setting that differs.
 func compare(got, want jetstream.StreamConfig) error {
 	var what string
 	switch {
@@ -125,7 +125,7 @@ func compare(got, want jetstream.StreamConfig) error {
 	return fmt.Errorf("%w: %s: %s", errForeign, got.Name, what)
 }
 
-// permanent returns the error, with its sentinel, when trying again doesn't help, else nil.
+// permanent returns the error, with its sentinel, if a retry does not help, else nil.
 func permanent(err error) error {
 	if errors.Is(err, errForeign) {
 		return err
@@ -143,8 +143,8 @@ func permanent(err error) error {
 	return nil // 404, 408, 429, 503: not there yet, or too busy
 }
 
-// isFull recognises the broker's answers at a limit of the stream or of its account. The
-// stream's limits have no error code of their own.
+// isFull recognizes the broker's answers at a limit of the stream or of its account. The stream's
+// limits have no error code.
 func isFull(api *jetstream.APIError) bool {
 	const memoryExceeded, storageExceeded, resourcesExceeded = 10028, 10047, 10002
 	switch api.ErrorCode {

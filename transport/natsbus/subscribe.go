@@ -21,34 +21,34 @@ const (
 
 	pullExpiry    = 20 * time.Second
 	pullHeartbeat = 5 * time.Second
-	// A busy broker misses heartbeats: that many in a row before the consumer is replaced.
+	// A busy broker misses heartbeats: after this many in a row the consumer is replaced.
 	maxMissed = 2
-	// idleConsumer is when the broker forgets a consumer that nobody pulls from. The
-	// subscription then makes another.
+	// idleConsumer is the time after which the broker deletes a consumer that is not pulled
+	// from. The subscription then makes another.
 	idleConsumer = 5 * time.Minute
 )
 
-// position identifies a stored message beyond its sequence, so that a broker which lost the
-// end of its storage and numbered new messages like the lost ones is found out.
+// position identifies a stored message by more than its sequence number. It detects a broker
+// that lost the end of its storage and gave the numbers to new messages.
 type position struct {
 	seq     uint64
 	subject string
 	stored  time.Time
 }
 
-// subscription reads through an ephemeral consumer, without acknowledgements, that it replaces
-// whenever there is doubt, from the last message it received.
+// subscription reads through an ephemeral consumer without acknowledgements. After any failure
+// it replaces the consumer by one that starts at the last message received.
 type subscription struct {
 	bus     *Bus
 	filters transport.Filters // what the caller wants
-	broker  []string          // what the broker is asked for: at least that
+	broker  []string          // filters of the consumer, which match at least that
 	ctx     context.Context   // ends with Close, with the Bus, or with the first fatal error
 	fail    context.CancelCauseFunc
 
-	// Next's own.
-	next     uint64    // where to start when nothing was received yet
+	// These belong to Next.
+	next     uint64    // where to start if nothing was received yet
 	created  time.Time // of the stream; zero until first attached
-	last     position  // received last; seq is 0 before
+	last     position  // of the last message received; seq is 0 before
 	replayed bool      // the consumer's first message must be last
 	consumed uint64    // messages received from this consumer
 	missed   int       // heartbeats in a row
@@ -58,9 +58,11 @@ type subscription struct {
 	iter jetstream.MessagesContext // nil: attach first
 }
 
-// Subscribe implements transport.Bus. Filters that match nothing under choir.<plan>. are
-// transport.ErrSubject. A stream that isn't there yet is waited for.
-func (b *Bus) Subscribe(parent context.Context, filters []string, from uint64) (transport.Subscription, error) {
+// Subscribe implements transport.Bus. It returns transport.ErrSubject for filters that match
+// nothing under choir.<plan>. It waits for a stream that does not exist yet.
+func (b *Bus) Subscribe(
+	parent context.Context, filters []string, from uint64,
+) (transport.Subscription, error) {
 	compiled, err := transport.NewFilters(filters)
 	if err != nil {
 		return nil, b.wrap("subscribe", err)
@@ -78,7 +80,7 @@ func (b *Bus) Subscribe(parent context.Context, filters []string, from uint64) (
 	defer release()
 	if _, err := s.attached(ctx); err != nil {
 		_ = s.Close()
-		return nil, b.wrap("subscribe", because(reason(ctx, parent), err))
+		return nil, b.wrap("subscribe", withLast(reason(ctx, parent), err))
 	}
 	return s, nil
 }
@@ -94,7 +96,7 @@ func (s *subscription) Next(parent context.Context) (transport.Message, error) {
 		}
 		m, err := iter.Next(jetstream.NextContext(ctx))
 		if err != nil {
-			s.stumble(ctx, err)
+			s.iteratorFailed(ctx, err)
 			continue
 		}
 		message, ok, err := s.receive(m)
@@ -108,7 +110,7 @@ func (s *subscription) Next(parent context.Context) (transport.Message, error) {
 	return transport.Message{}, s.end(ctx, parent, nil)
 }
 
-// end reports why Next ends, and ends the subscription unless it was the caller's context.
+// end returns the error of Next, and ends the subscription unless the caller's context has ended.
 func (s *subscription) end(ctx, parent context.Context, err error) error {
 	if why := reason(ctx, parent); why != nil {
 		err = why
@@ -119,8 +121,8 @@ func (s *subscription) end(ctx, parent context.Context, err error) error {
 	return s.bus.wrap("next", err)
 }
 
-// stumble decides what an iterator's error means: nothing of its own is fatal.
-func (s *subscription) stumble(ctx context.Context, err error) {
+// iteratorFailed handles an iterator's error: none is fatal, and most replace the consumer.
+func (s *subscription) iteratorFailed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -132,11 +134,11 @@ func (s *subscription) stumble(ctx context.Context, err error) {
 	s.detach()
 }
 
-// receive checks that m is what follows, and says whether the caller wants it.
+// receive checks that m is the next message, and reports whether it completes one for the caller.
 func (s *subscription) receive(m jetstream.Msg) (transport.Message, bool, error) {
 	meta, err := m.Metadata()
 	if err != nil || meta.Sequence.Consumer != s.consumed+1 {
-		s.detach() // something in between was lost on the way: read it again
+		s.detach() // a message in between was lost: read it again
 		return transport.Message{}, false, nil
 	}
 	s.consumed++
@@ -145,17 +147,18 @@ func (s *subscription) receive(m jetstream.Msg) (transport.Message, bool, error)
 	if s.replayed {
 		s.replayed = false
 		if got.seq != s.last.seq || got.subject != s.last.subject || !got.stored.Equal(s.last.stored) {
-			return transport.Message{}, false, fmt.Errorf("%w: message %d has changed", transport.ErrLost, s.last.seq)
+			return transport.Message{}, false,
+				fmt.Errorf("%w: message %d has changed", transport.ErrLost, s.last.seq)
 		}
 		return transport.Message{}, false, nil
 	}
 	s.last = got
-	message, ok := s.open(m, got)
+	message, ok := s.assemble(m, got)
 	return message, ok, nil
 }
 
-// open is the message that m is, or makes whole, if the caller wants it.
-func (s *subscription) open(m jetstream.Msg, at position) (transport.Message, bool) {
+// assemble returns the message that m is or completes, if the caller's filters match it.
+func (s *subscription) assemble(m jetstream.Msg, at position) (transport.Message, bool) {
 	if !s.filters.Match(at.subject) {
 		return transport.Message{}, false
 	}
@@ -163,18 +166,23 @@ func (s *subscription) open(m jetstream.Msg, at position) (transport.Message, bo
 	if text := m.Headers().Get(pieceHeader); text != "" {
 		h, err := fragment.ParseHeader(text)
 		if err != nil {
-			return transport.Message{}, false // nobody here sends that
+			return transport.Message{}, false // no Bus sends that
 		}
 		var whole bool
 		if data, whole = s.pieces.Add(at.subject, h, at.seq, data); !whole {
 			return transport.Message{}, false
 		}
 	}
-	return transport.Message{Subject: at.subject, Data: data, Seq: at.seq, Resume: s.pieces.Resume(at.seq)}, true
+	return transport.Message{
+		Subject: at.subject,
+		Data:    data,
+		Seq:     at.seq,
+		Resume:  s.pieces.Resume(at.seq),
+	}, true
 }
 
-// attached returns the iterator, making one if there is none, until the context ends. Its error
-// is fatal, or says what was tried last when the context ended.
+// attached returns the iterator, and makes one if there is none, until the context ends. Its error
+// is fatal, or that of the last attempt before the context ended.
 func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext, error) {
 	s.mu.Lock()
 	iter := s.iter
@@ -201,7 +209,7 @@ func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext,
 	return iter, nil
 }
 
-// attach makes a consumer that starts with the last message received, again, and an iterator over it.
+// attach makes a consumer that starts with the last message received, and an iterator over it.
 func (s *subscription) attach(parent context.Context) (jetstream.MessagesContext, error) {
 	ctx, release := s.bus.request(parent)
 	defer release()
@@ -231,15 +239,17 @@ func (s *subscription) attach(parent context.Context) (jetstream.MessagesContext
 	if err != nil {
 		return nil, err
 	}
-	return iter, s.adopt(iter)
+	return iter, s.setIterator(iter)
 }
 
-// start checks that the stream is the one that was read before and says where to go on.
+// start checks that the stream is the one that was read before, and returns where to resume.
 func (s *subscription) start(info *jetstream.StreamInfo) (uint64, error) {
 	if s.created.IsZero() {
 		s.created = info.Created
 	}
-	s.consumed, s.missed, s.replayed = 0, 0, false
+	s.consumed = 0
+	s.missed = 0
+	s.replayed = false
 	switch {
 	case !info.Created.Equal(s.created):
 		return 0, fmt.Errorf("%w: the stream was replaced", transport.ErrLost)
@@ -248,14 +258,14 @@ func (s *subscription) start(info *jetstream.StreamInfo) (uint64, error) {
 	case s.last.seq == 0:
 		return s.next, nil
 	case info.State.FirstSeq > s.last.seq:
-		return s.last.seq + 1, nil // MaxAge took the last message: nothing to compare with
+		return s.last.seq + 1, nil // MaxAge removed the last message: there is nothing to compare with
 	}
 	s.replayed = true
 	return s.last.seq, nil
 }
 
-// adopt makes iter the one that detach stops, unless it is too late for that.
-func (s *subscription) adopt(iter jetstream.MessagesContext) error {
+// setIterator makes iter the subscription's, unless the subscription has ended.
+func (s *subscription) setIterator(iter jetstream.MessagesContext) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
@@ -266,7 +276,7 @@ func (s *subscription) adopt(iter jetstream.MessagesContext) error {
 	return nil
 }
 
-// detach lets go of the iterator; Next makes another.
+// detach stops the iterator; Next makes another.
 func (s *subscription) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

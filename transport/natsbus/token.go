@@ -10,9 +10,9 @@ import (
 // tokenBytes is the entropy of a generated token.
 const tokenBytes = 32
 
-// NewTokenFile writes a fresh random token, in hexadecimal, to a new file with mode 0600,
-// for ServerConfig.TokenFile and Config.TokenFile (or a password file). An existing file is left as it is: the error
-// is then fs.ErrExist.
+// NewTokenFile writes a random token, in hexadecimal, to a new file with mode 0600, for
+// Config.TokenFile here and in package embedded, or as a password file. It returns fs.ErrExist if
+// the file exists, and leaves it unchanged.
 func NewTokenFile(path string, random io.Reader) error {
 	var token [tokenBytes]byte
 	if _, err := io.ReadFull(random, token[:]); err != nil {

@@ -3,7 +3,7 @@ package natsbus
 import "sync"
 
 const (
-	// windowBytes bounds what one Bus has sent and not yet seen acknowledged.
+	// windowBytes bounds the messages that one Bus has sent and that are not acknowledged yet.
 	windowBytes = 16 << 20
 	// messageCost is added to each payload, so that small messages are bounded in number too.
 	messageCost = 4 << 10
@@ -13,15 +13,15 @@ const (
 type window struct {
 	mu   sync.Mutex
 	free int
-	more chan struct{} // closed and replaced whenever bytes are given back
+	more chan struct{} // closed and replaced whenever bytes are released
 }
 
 func newWindow(bytes int) *window {
 	return &window{free: bytes, more: make(chan struct{})}
 }
 
-// take reserves n bytes, or returns a channel that closes when it is worth trying again.
-func (w *window) take(n int) (ok bool, retry <-chan struct{}) {
+// acquire reserves n bytes, or returns a channel that closes when a retry may succeed.
+func (w *window) acquire(n int) (ok bool, retry <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n > w.free {
@@ -31,8 +31,8 @@ func (w *window) take(n int) (ok bool, retry <-chan struct{}) {
 	return true, nil
 }
 
-// give returns n bytes.
-func (w *window) give(n int) {
+// release returns n bytes.
+func (w *window) release(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.free += n

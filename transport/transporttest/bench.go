@@ -7,8 +7,8 @@ import (
 	"choir/transport"
 )
 
-// Benchmark measures the bare transfer of chunks: one connection publishes b.N chunks of 512 KiB
-// in batches of 16 (8 MiB) while another reads them. MB/s counts each byte once.
+// Benchmark measures the transfer of chunks: one connection publishes b.N chunks of 512 KiB in
+// batches of 16 (8 MiB) while another reads them. MB/s counts each byte once.
 func Benchmark(b *testing.B, f Factory) {
 	const batch = 16
 	ctx := context.Background()

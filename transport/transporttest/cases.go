@@ -122,7 +122,10 @@ func filterValidity(h *harness) {
 func subjectValidity(h *harness) {
 	b, s := h.bus("a"), h.subscribe(h.bus("b"), 0, ">")
 	long := h.f.Prefix() + strings.Repeat("a.", transport.MaxTokens-strings.Count(h.f.Prefix(), ".")-1)
-	bad := []string{"", ".", "a..b", "a.", ".a", "*", "a.*", ">", "a.>", "a b", "a\n", "a/b", "é", "a\r\nPUB x 0", long + "a.a", strings.Repeat("a", transport.MaxSubject+1)}
+	bad := []string{
+		"", ".", "a..b", "a.", ".a", "*", "a.*", ">", "a.>", "a b", "a\n", "a/b", "é", "a\r\nPUB x 0",
+		long + "a.a", strings.Repeat("a", transport.MaxSubject+1),
+	}
 	for _, subject := range bad {
 		ok := transport.Message{Subject: h.subject("ok")}
 		err := b.Publish(h.ctx(), ok, transport.Message{Subject: h.f.Prefix() + subject})

@@ -9,8 +9,8 @@ import (
 	"choir/transport"
 )
 
-// largeMessages: from one byte below what a broker takes in one piece to the largest that a
-// Bus carries, between small ones, in order, live and replayed.
+// largeMessages sends messages from one byte below the size of a piece to the largest that a Bus
+// carries, between small ones: they arrive in order, live and replayed.
 func largeMessages(h *harness) {
 	b, live := h.bus("a"), h.subscribe(h.bus("b"), 0, ">")
 	const piece = 528 << 10
@@ -23,18 +23,19 @@ func largeMessages(h *harness) {
 	}
 	for _, s := range []transport.Subscription{live, h.subscribe(b, 0, ">")} {
 		for i, m := range h.read(s, len(sizes)) {
-			if want := h.subject("large.%d", i); m.Subject != want || len(m.Data) != sizes[i] || crc32.ChecksumIEEE(m.Data) != sums[i] {
+			want := h.subject("large.%d", i)
+			if m.Subject != want || len(m.Data) != sizes[i] || crc32.ChecksumIEEE(m.Data) != sums[i] {
 				h.t.Fatalf("%s of %d bytes arrived as %s of %d", want, sizes[i], m.Subject, len(m.Data))
 			}
 			if m.Resume != m.Seq+1 {
-				h.t.Fatalf("%s at %d: nothing is under way, and Resume is %d", m.Subject, m.Seq, m.Resume)
+				h.t.Fatalf("%s at %d: no message is incomplete, and Resume is %d", m.Subject, m.Seq, m.Resume)
 			}
 		}
 	}
 }
 
-// interleaved: large and small messages of several connections at once. Every one arrives
-// whole, and whoever starts again from any message's Resume misses nothing behind it.
+// interleaved sends large and small messages over several connections at once. All arrive whole,
+// and a subscription from any message's Resume misses nothing after it.
 func interleaved(h *harness) {
 	const publishers, n, size = 4, 6, 5*(528<<10) + 77
 	watch := h.subscribe(h.bus("watch"), 0, "m.>")
@@ -44,7 +45,8 @@ func interleaved(h *harness) {
 		group.Go(func() {
 			for i := range n {
 				data := fill(size*(i%2), p*n+i)
-				if err := b.Publish(h.ctx(), transport.Message{Subject: h.subject("m.%d.%d", p, i), Data: data}); err != nil {
+				m := transport.Message{Subject: h.subject("m.%d.%d", p, i), Data: data}
+				if err := b.Publish(h.ctx(), m); err != nil {
 					h.t.Error(err)
 				}
 			}
@@ -69,8 +71,8 @@ func interleaved(h *harness) {
 	}
 }
 
-// wantTail resumes behind message i: what followed it comes, perhaps after some that came
-// before.
+// wantTail resumes after message i and checks that all that followed it arrive, perhaps after some
+// earlier ones.
 func (h *harness) wantTail(b transport.Bus, all []transport.Message, i int) {
 	h.t.Helper()
 	s := h.subscribe(b, all[i].Resume, "m.>")
@@ -81,7 +83,8 @@ func (h *harness) wantTail(b transport.Bus, all []transport.Message, i int) {
 		case m.Seq == all[next].Seq && m.Subject == all[next].Subject:
 			next++
 		case m.Seq > all[next].Seq:
-			h.t.Fatalf("resumed at %d behind message %d: %s is missing", all[i].Resume, all[i].Seq, all[next].Subject)
+			h.t.Fatalf("resumed at %d after message %d: %s is missing",
+				all[i].Resume, all[i].Seq, all[next].Subject)
 		}
 	}
 	if err := s.Close(); err != nil {

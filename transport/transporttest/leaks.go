@@ -8,10 +8,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// leaks returns an error that names the goroutines that are left, once none has ended for
-// a long while: goleak itself waits for half a second, which a busy machine may need.
+// leaks returns an error that names the goroutines that are left, if there are any after two
+// minutes: goleak itself waits for half a second, which is too short on a busy machine.
 func leaks(options ...goleak.Option) (err error) {
-	for range 240 { // two minutes
+	for range 240 { // half a second each
 		if err = goleak.Find(options...); err == nil {
 			return nil
 		}
@@ -19,8 +19,8 @@ func leaks(options ...goleak.Option) (err error) {
 	return err
 }
 
-// Main is a package's TestMain: it runs the tests and returns the exit code, which isn't 0
-// when they leave goroutines behind.
+// Main is a package's TestMain: it runs the tests and returns the exit code, which is 1 if they
+// leave goroutines running.
 func Main(m *testing.M) (code int) {
 	if code = m.Run(); code != 0 {
 		return code

@@ -16,8 +16,8 @@ import (
 // chunk is the payload of a chunked vector, in bytes.
 const chunk = 512 << 10
 
-// fill makes data that tells its index everywhere, so that a swap or a shift is noticed. It
-// and crc32 are quick even under the race detector.
+// fill returns data that depends on the index everywhere, so that a swap or a shift is detected. It
+// and crc32 are fast even under the race detector.
 func fill(n, index int) []byte {
 	block := binary.LittleEndian.AppendUint64(nil, uint64(index)*0x9e3779b97f4a7c15)
 	for len(block) < 61 { // not a power of two: no chunk boundary repeats the pattern
@@ -119,8 +119,8 @@ func ownership(h *harness) {
 	}
 }
 
-// backlog publishes 64 MiB while one subscriber reads nothing, and lets it catch up; another
-// comes when all is over.
+// backlog publishes 64 MiB while one subscriber reads nothing, and lets it catch up. Another
+// subscribes at the end.
 func backlog(h *harness) {
 	const n = 64 << 20 / chunk
 	b := h.bus("a")
@@ -143,7 +143,8 @@ func (h *harness) wantChunks(s transport.Subscription, sums []uint32) {
 	for i, sum := range sums {
 		m := h.read(s, 1)[0]
 		if len(m.Data) != chunk || crc32.ChecksumIEEE(m.Data) != sum {
-			h.t.Fatalf("chunk %d of %d: %s, %d bytes, sum %x, want %x", i, len(sums), m.Subject, len(m.Data), crc32.ChecksumIEEE(m.Data), sum)
+			h.t.Fatalf("chunk %d of %d: %s, %d bytes, sum %x, want %x",
+				i, len(sums), m.Subject, len(m.Data), crc32.ChecksumIEEE(m.Data), sum)
 		}
 	}
 }
@@ -161,7 +162,7 @@ func cancellation(h *harness) {
 	_, err := s.Next(ctx)
 	h.wantErr(err, context.Canceled)
 
-	// Cancelled while messages arrive: whichever call gets them, none is lost.
+	// Cancelled while messages arrive: none is lost.
 	const n = 200
 	whole := h.ctx()
 	published := make(chan error, 1)
@@ -231,7 +232,7 @@ func (h *harness) waitsThenCloses(s transport.Subscription, closing func() error
 		_, err := s.Next(h.ctx())
 		result <- err
 	}()
-	time.Sleep(10 * time.Millisecond) // most often it then waits; both orders are right
+	time.Sleep(10 * time.Millisecond) // usually it waits by then; both orders are correct
 	if err := closing(); err != nil {
 		h.t.Fatalf("close: %v", err)
 	}

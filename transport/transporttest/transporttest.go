@@ -1,9 +1,9 @@
-// Package transporttest is the one suite that every transport.Bus must pass. It tests the
-// contract in package transport: replay, order, filters, concurrency, sizes, cancellation and
-// closing. What only one backend has (reconnection, credentials) is tested beside it.
+// Package transporttest is the test suite that every transport.Bus must pass. It tests the contract
+// in package transport: replay, order, filters, concurrency, sizes, cancellation and closing.
+// Features of a single backend, such as reconnection, are tested in its package.
 //
-// A suite that asks for one backend and runs another proves nothing: Run refuses a
-// Factory whose name, or whose buses' type, isn't the expected one.
+// Run refuses a Factory whose name, or whose buses' type, is not the expected one, so that a suite
+// cannot test another backend than it names.
 package transporttest
 
 import (
@@ -20,22 +20,22 @@ import (
 	"choir/transport"
 )
 
-// patience bounds every wait, so that a lost message fails a test with its name instead of
-// hanging the run. It is no assertion about speed.
+// patience bounds every wait, so that a lost message fails a test with its name instead of blocking
+// the run. It is no assertion about speed.
 const patience = 3 * time.Minute
 
 // Factory is one broker, empty at first.
 type Factory interface {
-	// Backend names what the buses are made of, such as "memory" or "natsbus".
+	// Backend is the name of the backend, such as "memory" or "natsbus".
 	Backend() string
-	// Prefix is what subjects must start with, with its dot; "" if anything goes.
+	// Prefix is the required prefix of subjects, with its dot; "" for none.
 	Prefix() string
-	// Open makes a new connection to the broker, closed by the test or at its end.
+	// Open opens a new connection to the broker, closed by the test or at its end.
 	Open(t testing.TB, name string) transport.Bus
 }
 
-// Run runs the suite. open starts a new broker per case; its buses must be of the
-// Go type busType (as fmt's %T prints it) and its Backend must be name.
+// Run runs the suite. open starts a new broker per case; its buses must be of the Go type busType,
+// as fmt's %T prints it, and its Backend must be name.
 func Run(t *testing.T, name, busType string, open func(t testing.TB) Factory) {
 	cases := cases()
 	ran := 0
@@ -64,10 +64,15 @@ func Run(t *testing.T, name, busType string, open func(t testing.TB) Factory) {
 	}
 }
 
-// filtered says whether the command line picks cases: then not all of them run.
+// filtered reports whether the command line selects cases, so that not all of them run.
 func filtered() bool {
 	for _, name := range []string{"test.run", "test.skip"} {
-		if f := flag.Lookup(name); f != nil && (name == "test.skip" && f.Value.String() != "" || strings.Contains(f.Value.String(), "/")) {
+		f := flag.Lookup(name)
+		if f == nil {
+			continue
+		}
+		pattern := f.Value.String()
+		if strings.Contains(pattern, "/") || name == "test.skip" && pattern != "" {
 			return true
 		}
 	}
@@ -102,7 +107,7 @@ func cases() []testCase {
 	}
 }
 
-// harness is what a case works with.
+// harness is the state of a case.
 type harness struct {
 	t       *testing.T
 	f       Factory
@@ -150,7 +155,7 @@ func (h *harness) subscribe(b transport.Bus, from uint64, filters ...string) tra
 	return s
 }
 
-// read takes n messages and checks that Seq strictly increases and is at least 1.
+// read reads n messages and checks that Seq strictly increases and is at least 1.
 func (h *harness) read(s transport.Subscription, n int) []transport.Message {
 	h.t.Helper()
 	msgs, err := Read(h.ctx(), s, n)
@@ -160,8 +165,8 @@ func (h *harness) read(s transport.Subscription, n int) []transport.Message {
 	return msgs
 }
 
-// Read takes n messages from s and checks that Seq strictly increases, from 1 on, and that
-// Resume doesn't decrease and skips nothing.
+// Read reads n messages from s. It checks that Seq strictly increases, from at least 1, and that
+// Resume does not decrease and skips nothing.
 func Read(ctx context.Context, s transport.Subscription, n int) ([]transport.Message, error) {
 	msgs := make([]transport.Message, 0, n)
 	last, resume := uint64(0), uint64(1)
@@ -174,7 +179,8 @@ func Read(ctx context.Context, s transport.Subscription, n int) ([]transport.Mes
 			return msgs, fmt.Errorf("message %d of %d: Seq %d after %d", len(msgs)+1, n, m.Seq, last)
 		}
 		if m.Resume < resume || m.Resume > m.Seq+1 {
-			return msgs, fmt.Errorf("message %d of %d: Resume %d after %d, at Seq %d", len(msgs)+1, n, m.Resume, resume, m.Seq)
+			return msgs, fmt.Errorf("message %d of %d: Resume %d after %d, at Seq %d",
+				len(msgs)+1, n, m.Resume, resume, m.Seq)
 		}
 		last, resume = m.Seq, m.Resume
 		msgs = append(msgs, m)
@@ -182,7 +188,7 @@ func Read(ctx context.Context, s transport.Subscription, n int) ([]transport.Mes
 	return msgs, nil
 }
 
-// silent checks that nothing more is there: a marker published now is what comes next.
+// silent checks that no message is left: a marker published now is the next to arrive.
 func (h *harness) silent(s transport.Subscription, b transport.Bus, marker string) {
 	h.t.Helper()
 	h.publish(b, transport.Message{Subject: marker})

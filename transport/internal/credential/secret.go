@@ -1,5 +1,5 @@
-// Package credential reads what proves an identity to a broker: secrets and
-// certificate roots in files.
+// Package credential reads files that authenticate a client or a broker: secrets and certificate
+// roots.
 package credential
 
 import (
@@ -27,7 +27,7 @@ func (Secret) Format(f fmt.State, _ rune)   { _, _ = io.WriteString(f, redacted)
 func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Read reads a one-line secret from a regular file that nobody but its owner can read.
+// Read reads a one-line secret from a regular file that only its owner can read.
 func Read(path string) (Secret, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -37,7 +37,8 @@ func Read(path string) (Secret, error) {
 		return "", fmt.Errorf("%s: not a regular file of at most %d bytes", path, maxSecret)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("%s: %w: others may read it (mode %v, want 0600)", path, fs.ErrPermission, info.Mode().Perm())
+		return "", fmt.Errorf("%s: %w: others may read it (mode %v, want 0600)",
+			path, fs.ErrPermission, info.Mode().Perm())
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -50,6 +51,7 @@ func Read(path string) (Secret, error) {
 	return Secret(line), nil
 }
 
+// ReadRoots reads a PEM file of root certificates.
 func ReadRoots(path string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(path)
 	if err != nil {

@@ -2,34 +2,33 @@ package fragment
 
 import "slices"
 
-// Bounds of an Assembler. Where one is reached, the message whose first piece is
-// oldest gives way: its sender says it again, as it does whatever a broker loses.
+// Bounds of an Assembler. When one is reached, the message whose first piece is oldest is
+// dropped: its sender retransmits it like any message that a broker loses.
 const (
 	// MaxIncomplete is the largest number of messages of which pieces are missing.
 	MaxIncomplete = 256
-	// MaxBuffered bounds their pieces together, in bytes: four of the largest
-	// messages.
+	// MaxBuffered bounds all their pieces, in bytes: four of the largest messages.
 	MaxBuffered = 256 << 20
 	// MaxAge is how many positions may pass after a message's latest piece before
 	// the message counts as lost.
 	MaxAge = 1 << 18
-	// remembered is how many complete messages are still known, so that a piece
-	// that comes twice doesn't begin its message anew.
+	// remembered is the number of complete messages whose IDs are kept, so that a duplicate
+	// piece does not begin its message again.
 	remembered = 1024
 )
 
-// Assembler puts the messages of one subscription together. The zero value is
-// ready. It isn't for concurrent use.
+// Assembler assembles the messages of one subscription. The zero value is ready. It is not for
+// concurrent use.
 type Assembler struct {
 	parts    map[key]*partial
 	order    []*partial // in order of their first pieces
 	buffered int
 	done     map[key]bool
-	ring     []key // of done, in a circle
+	ring     []key // the keys of done, a ring buffer
 	oldest   int   // of ring
 }
 
-// key names a message: the same ID on another subject is another message.
+// key identifies a message: the same ID on another subject is another message.
 type key struct {
 	subject string
 	id      ID
@@ -40,16 +39,17 @@ type partial struct {
 	pieces  [][]byte
 	missing int
 	size    int
-	first   uint64 // position of the piece that came first
+	first   uint64 // position of the piece that arrived first
 	latest  uint64
 }
 
-// Add takes in the piece at a position, which must not be smaller than that of
-// the call before. When it is the last one that was missing, Add returns the
-// whole message. A piece that doesn't fit its header, contradicts the pieces
-// before or repeats one is dropped; the first one with an index counts. Add keeps
-// piece and doesn't change it.
-func (a *Assembler) Add(subject string, h Header, position uint64, piece []byte) (message []byte, whole bool) {
+// Add adds the piece at a position, which must not be smaller than that of the call before. If
+// it was the last missing piece, Add returns the whole message. A piece that does not fit its
+// header, contradicts the pieces before or duplicates one is dropped: the first with an index
+// counts. Add keeps piece and does not change it.
+func (a *Assembler) Add(
+	subject string, h Header, position uint64, piece []byte,
+) (message []byte, whole bool) {
 	k := key{subject, h.ID}
 	if !h.valid() || !h.fits(piece) || a.done[k] {
 		return nil, false
@@ -76,10 +76,9 @@ func (a *Assembler) Add(subject string, h Header, position uint64, piece []byte)
 	return slices.Concat(p.pieces...), true
 }
 
-// Resume is the smallest position from which a subscription must start again in
-// order to miss nothing, for one that has taken in everything up to position:
-// the next one, or the first piece of a message of which pieces are missing. It
-// never decreases.
+// Resume returns the position from which a subscription that has read everything up to position
+// can start again without missing anything: the next one, or that of the first piece of an
+// incomplete message. It never decreases.
 func (a *Assembler) Resume(position uint64) uint64 {
 	a.expire(position)
 	if len(a.order) > 0 {
@@ -88,12 +87,13 @@ func (a *Assembler) Resume(position uint64) uint64 {
 	return position + 1
 }
 
-// Incomplete is the number of messages of which pieces are missing.
+// Incomplete returns the number of messages of which pieces are missing.
 func (a *Assembler) Incomplete() int { return len(a.order) }
 
 func (a *Assembler) begin(k key, count int, position uint64) *partial {
 	if a.parts == nil {
-		a.parts, a.done = map[key]*partial{}, map[key]bool{}
+		a.parts = map[key]*partial{}
+		a.done = map[key]bool{}
 	}
 	if len(a.order) == MaxIncomplete {
 		a.drop(a.order[0])
@@ -104,7 +104,7 @@ func (a *Assembler) begin(k key, count int, position uint64) *partial {
 	return p
 }
 
-// makeRoom drops the oldest messages but keep until n more bytes fit.
+// makeRoom drops the oldest messages, except keep, until n more bytes fit.
 func (a *Assembler) makeRoom(keep *partial, n int) {
 	for i := 0; a.buffered+n > MaxBuffered && i < len(a.order); {
 		if a.order[i] == keep {
@@ -115,7 +115,7 @@ func (a *Assembler) makeRoom(keep *partial, n int) {
 	}
 }
 
-// expire drops what is too old to become whole.
+// expire drops the messages that are too old to be completed.
 func (a *Assembler) expire(position uint64) {
 	for len(a.order) > 0 && position > a.order[0].latest+MaxAge {
 		a.drop(a.order[0])

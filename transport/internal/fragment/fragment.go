@@ -1,12 +1,11 @@
-// Package fragment carries a message that is larger than what a broker takes in
-// one piece: it cuts it into pieces and puts them together again. Which piece of
-// which message it is stands in a Header beside the piece.
+// Package fragment divides a message that is larger than what a broker accepts at once into
+// pieces, and assembles them again. A Header with each piece identifies the piece and its
+// message.
 //
-// Pieces are neither signed nor checked for content. What travels over a
-// transport.Bus is sealed or signed as a whole by those who use it, so a message
-// that was put together from the wrong pieces is refused there, like any other
-// message that a broker altered. The Assembler's part is to stay within bounds
-// whatever arrives, and to lose nothing that arrived whole.
+// Pieces are neither signed nor checked for content. Messages on a transport.Bus are sealed or
+// signed as a whole by its users, who refuse a message that was assembled from the wrong pieces
+// like any other message that a broker altered. The Assembler stays within its bounds for any
+// input, and loses no message that arrives whole.
 package fragment
 
 import (
@@ -19,33 +18,33 @@ import (
 )
 
 const (
-	// Size is the length of every piece but the last, in bytes, and the largest
-	// message that travels uncut: a chunk of 512 KiB and 16 KiB for its envelope.
+	// Size is the length of every piece but the last, in bytes, and the largest message that
+	// is not divided: a chunk of 512 KiB and 16 KiB for its envelope.
 	// (NATS allows 1 MiB by default and discourages more than 8 MiB.)
 	Size = 528 << 10
 	// MaxPieces is the largest number of pieces of one message.
 	MaxPieces = (transport.MaxPayload + Size - 1) / Size
 )
 
-// ID tells the messages apart that are under way at the same time. It must be
-// unpredictable: whoever guesses it can spoil the message.
+// ID identifies a message among those that are incomplete at the same time. It must be
+// unpredictable: a client that guesses it can spoil the message.
 type ID [16]byte
 
-// Header says which piece of which message stands beside it.
+// Header identifies a piece and its message.
 type Header struct {
 	ID    ID
 	Index int // from 0
 	Count int // 2 to MaxPieces
 }
 
-// String is the header's one text form: the ID in lower-case hexadecimal, index
-// and count in decimal, joined by dots.
+// String returns the header's text form, of which there is one: the ID in lower-case
+// hexadecimal, index and count in decimal, joined by dots.
 func (h Header) String() string {
 	return hex.EncodeToString(h.ID[:]) + "." + strconv.Itoa(h.Index) + "." + strconv.Itoa(h.Count)
 }
 
-// ParseHeader reads what String writes, and nothing else. Index and count are
-// within their bounds.
+// ParseHeader parses what String returns, and nothing else. Index and count are within their
+// bounds.
 func ParseHeader(text string) (h Header, err error) {
 	fields := strings.Split(text, ".")
 	if len(fields) == 3 && len(fields[0]) == 2*len(h.ID) {
@@ -66,7 +65,7 @@ func (h Header) valid() bool {
 	return h.Count >= 2 && h.Count <= MaxPieces && h.Index >= 0 && h.Index < h.Count
 }
 
-// fits says whether a piece has the length that its place calls for.
+// fits reports whether a piece has the length for its index.
 func (h Header) fits(piece []byte) bool {
 	if h.Index == h.Count-1 {
 		return len(piece) >= 1 && len(piece) <= Size
@@ -74,10 +73,10 @@ func (h Header) fits(piece []byte) bool {
 	return len(piece) == Size
 }
 
-// Count is how many pieces a message of n bytes travels in, at least 1.
+// Count returns the number of pieces of a message of n bytes, at least 1.
 func Count(n int) int { return max(1, (n+Size-1)/Size) }
 
-// Piece is piece i of a message, sharing its memory; 0 <= i < Count(len(data)).
+// Piece returns piece i of a message, which shares its memory; 0 <= i < Count(len(data)).
 func Piece(data []byte, i int) []byte {
 	return data[i*Size : min((i+1)*Size, len(data))]
 }

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"log/slog"
 
@@ -11,8 +10,8 @@ import (
 	"choir/transport/internal/credential"
 )
 
-// clientBuffer is what the server buffers for a client before it calls it slow and
-// disconnects it: several subscriptions of pullBytes each.
+// clientBuffer is how much the server buffers for a client before it disconnects it as slow:
+// several subscriptions of pullBytes each.
 const clientBuffer = 256 << 20
 
 func (e *Server) options(c Config) (*server.Options, error) {
@@ -21,10 +20,18 @@ func (e *Server) options(c Config) (*server.Options, error) {
 		return nil, err
 	}
 	o := &server.Options{
-		ServerName: "choir", Host: host, Port: port, DontListen: c.Listen == "",
-		JetStream: true, StoreDir: c.StoreDir, SyncAlways: c.SyncAlways,
-		JetStreamMaxMemory: c.MaxMemory, JetStreamMaxStore: c.MaxStore,
-		DisableJetStreamBanner: true, MaxPending: clientBuffer, NoSigs: true,
+		ServerName:             "choir",
+		Host:                   host,
+		Port:                   port,
+		DontListen:             c.Listen == "",
+		JetStream:              true,
+		StoreDir:               c.StoreDir,
+		SyncAlways:             c.SyncAlways,
+		JetStreamMaxMemory:     c.MaxMemory,
+		JetStreamMaxStore:      c.MaxStore,
+		DisableJetStreamBanner: true,
+		MaxPending:             clientBuffer,
+		NoSigs:                 true,
 	}
 	if c.TokenFile != "" {
 		if e.token, err = credential.Read(c.TokenFile); err != nil {
@@ -43,7 +50,8 @@ func (e *Server) options(c Config) (*server.Options, error) {
 		if o.TLSConfig, err = c.tls(); err != nil {
 			return nil, err
 		}
-		o.TLS, o.TLSVerify = true, c.TLSClientCA != ""
+		o.TLS = true
+		o.TLSVerify = c.TLSClientCA != ""
 		o.TLSTimeout = 10 // seconds
 	}
 	return o, nil
@@ -71,17 +79,16 @@ func (c Config) tls() (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}}
 	if c.TLSClientCA != "" {
-		var roots *x509.CertPool
-		if roots, err = credential.ReadRoots(c.TLSClientCA); err != nil {
+		if config.ClientCAs, err = credential.ReadRoots(c.TLSClientCA); err != nil {
 			return nil, fmt.Errorf("field TLSClientCA: %w", err)
 		}
-		config.ClientCAs, config.ClientAuth = roots, tls.RequireAndVerifyClientCert
+		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	return config, nil
 }
 
-// serverLog passes the server's warnings and errors on, and catches the first fatal one: the
-// server itself only logs it and stops half-started.
+// serverLog forwards the server's warnings and errors, and keeps the first fatal one: the server
+// itself only logs it and stops before it has started.
 type serverLog struct {
 	log   *slog.Logger
 	fatal chan error

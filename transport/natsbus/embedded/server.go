@@ -19,47 +19,47 @@ import (
 // readyPoll is how long a poll for readiness lasts.
 const readyPoll = 50 * time.Millisecond
 
-// startTimeout bounds an embedded server's start; it takes 26 ms when nothing is recovered.
+// startTimeout bounds an embedded server's start, which takes 26 ms if nothing is recovered.
 const startTimeout = 30 * time.Second
 
-// User is someone an embedded server lets in.
+// User is a client that an embedded server accepts.
 type User struct {
 	Name         string
 	PasswordFile string // one line, mode 0600
 	// Publish and Subscribe list the subjects (with wildcards) that the user may use; an empty
-	// list permits everything. NATS's permissions don't stop spoofing; see the package comment.
+	// list permits everything. NATS's permissions do not prevent spoofing; see package natsbus.
 	Publish, Subscribe []string
 }
 
-// Config describes an embedded broker. Its zero value is one without a socket
-// whose storage ends with it.
+// Config describes an embedded broker. The zero value is one without a socket, with temporary
+// storage.
 type Config struct {
-	// StoreDir holds the streams (created with mode 0700); one broker at a time has it
-	// (ErrLocked). Empty: a temporary folder that Shutdown removes.
+	// StoreDir is the folder of the streams, created with mode 0700. One broker at a time can use
+	// it (ErrLocked). Empty: a temporary folder that Shutdown removes.
 	StoreDir string
-	// Listen is a TCP address; port 0 picks a free one. Empty: only this process can
-	// connect, through natsbus.Config.Server. A listener needs TokenFile or Users: on a shared
-	// machine anybody can reach it.
+	// Listen is a TCP address; port 0 means any free port. Empty: only this process can connect,
+	// through natsbus.Config.Server. A listener needs TokenFile or Users: on a shared machine
+	// every user can reach it.
 	Listen string
-	// TokenFile holds a secret that every client must know (one line, mode 0600). Clients of
-	// natsbus.Config.Server are given it.
+	// TokenFile is the file of a secret that every client must know (one line, mode 0600).
+	// Clients of natsbus.Config.Server get it from there.
 	TokenFile string
 	// Users replaces TokenFile.
 	Users []User
-	// TLSCert and TLSKey make the listener speak TLS 1.3; TLSClientCA makes it demand a
-	// certificate of its clients that chains to it. PEM files.
+	// TLSCert and TLSKey make the listener use TLS 1.3; with TLSClientCA it requires clients to
+	// have a certificate that chains to it. PEM files.
 	TLSCert, TLSKey, TLSClientCA string
-	// SyncAlways makes an acknowledgement mean that the message is on the disk, at less than half the
-	// speed. Otherwise the disk is at most two minutes behind.
+	// SyncAlways syncs every message before it is acknowledged, at less than half the speed.
+	// Otherwise the server syncs at least every two minutes.
 	SyncAlways bool
-	// MaxMemory and MaxStore bound all streams together, in bytes; 0 lets the server choose
-	// from what the machine has.
+	// MaxMemory and MaxStore bound all streams together, in bytes; 0 means the server's default
+	// for the machine.
 	MaxMemory, MaxStore int64
 	// Log gets the server's warnings and errors; nil drops them.
 	Log *slog.Logger
 }
 
-// Validate says what is wrong with the configuration, naming the field. It reads no files.
+// Validate returns an error that names the field that is wrong. It reads no files.
 func (c Config) Validate() error {
 	switch {
 	case c.TokenFile != "" && len(c.Users) > 0:
@@ -132,7 +132,8 @@ func (e *Server) start(config Config) error {
 		if err != nil {
 			return err
 		}
-		e.temporary, config.StoreDir = dir, dir
+		e.temporary = dir
+		config.StoreDir = dir
 	}
 	if err := os.MkdirAll(config.StoreDir, 0o700); err != nil {
 		return err
@@ -159,7 +160,7 @@ func (e *Server) start(config Config) error {
 	return awaitReady(s, log.fatal)
 }
 
-// awaitReady polls; what the server calls fatal it only logs.
+// awaitReady polls until the server is ready. The server only logs its fatal errors.
 func awaitReady(s *server.Server, fatal <-chan error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -177,7 +178,7 @@ func awaitReady(s *server.Server, fatal <-chan error) error {
 	return fmt.Errorf("not ready after %v", startTimeout)
 }
 
-// ClientURL is where clients of other processes connect; "" without a listener.
+// ClientURL returns the address for clients of other processes; "" without a listener.
 func (e *Server) ClientURL() string {
 	if e.server == nil || e.server.Addr() == nil {
 		return ""
@@ -185,7 +186,7 @@ func (e *Server) ClientURL() string {
 	return e.server.ClientURL()
 }
 
-// Format prints where the server listens, under every verb: fmt would otherwise reach the token.
+// Format prints the server's address under every verb: fmt would otherwise print the token.
 func (e *Server) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "embedded NATS server [%s]", e.ClientURL())
 }
@@ -193,11 +194,11 @@ func (e *Server) Format(f fmt.State, _ rune) {
 // Token implements natsbus.InProcess.
 func (e *Server) Token() credential.Secret { return e.token }
 
-// InProcessConn opens a connection without a socket; it lets natsbus.Config.Server work.
+// InProcessConn opens a connection without a socket. It implements natsbus.InProcess.
 func (e *Server) InProcessConn() (net.Conn, error) { return e.server.InProcessConn() }
 
-// Shutdown stops the server and waits for it. Stored streams stay in StoreDir. Calling it
-// twice is harmless.
+// Shutdown stops the server and waits for its end. Streams stay in StoreDir. Calling it twice is
+// harmless.
 func (e *Server) Shutdown() {
 	if e.server != nil {
 		e.server.Shutdown()
