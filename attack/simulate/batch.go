@@ -17,7 +17,7 @@ type Report struct {
 	SchemaVersion int            `json:"schema_version"`
 	Profile       string         `json:"profile"`
 	From          uint64         `json:"from"`
-	Seeds         int            `json:"seeds"`                 // sessions that were simulated: From, From+1, ...
+	Seeds         int            `json:"seeds"`                 // sessions simulated, from From on
 	Interrupted   bool           `json:"interrupted,omitempty"` // fewer than the batch has
 	Violations    int            `json:"violations"`            // sessions that violated an invariant
 	Steps         int64          `json:"steps"`
@@ -62,7 +62,8 @@ func (b Batch) Run(ctx context.Context) (Report, error) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // many small worlds, all short-lived
 	r := &run{Batch: b, profiles: profiles}
-	r.total = Report{SchemaVersion: 1, Profile: b.Profile, From: b.From, Faults: map[string]int{}, Failed: []Failure{}}
+	r.total = Report{SchemaVersion: 1, Profile: b.Profile, From: b.From, Faults: map[string]int{},
+		Failed: []Failure{}}
 	var group sync.WaitGroup
 	for range max(1, min(b.Workers, b.Seeds)) {
 		group.Go(func() { r.work(ctx) })

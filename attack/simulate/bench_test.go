@@ -12,10 +12,12 @@ import (
 
 var corpora = flag.String("corpora", "", "write seed corpora for FuzzStep below this directory")
 
-var benchRoles = map[string]protocol.Role{"party": protocol.RoleParty, "compute": protocol.RoleCompute, "aggregator": protocol.RoleAggregator}
+var benchRoles = map[string]protocol.Role{"party": protocol.RoleParty, "compute": protocol.RoleCompute,
+	"aggregator": protocol.RoleAggregator}
 
 func benchSetup() Setup {
-	return Setup{Seed: 7, Parties: 3, Computes: 2, Dim: 2, Rounds: 3, Spares: 1, MinParties: 2, Noise: protocol.NoiseParty}
+	return Setup{Seed: 7, Parties: 3, Computes: 2, Dim: 2, Rounds: 3, Spares: 1, MinParties: 2,
+		Noise: protocol.NoiseParty}
 }
 
 // wander is a program that goes through the recorded session forwards, mostly,

@@ -33,12 +33,15 @@ func (w *world) publish(from *member, o protocol.Outgoing) {
 			return
 		}
 	}
-	if args, ok := w.ask("forge", p.Forge, m.id, m.key, func(d *dice) []int64 { return []int64{int64(d.next() % 8)} }); ok {
-		w.store(o.Subject, &message{subject: subject, count: m.count, mark: "!", id: m.id ^ 2, from: from.i, data: w.forge(m.data, args[0])})
+	if args, ok := w.ask("forge", p.Forge, m.id, m.key,
+		func(d *dice) []int64 { return []int64{int64(d.next() % 8)} }); ok {
+		w.store(o.Subject, &message{subject: subject, count: m.count, mark: "!", id: m.id ^ 2, from: from.i,
+			data: w.forge(m.data, args[0])})
 	}
 	w.store(o.Subject, m)
 	if _, ok := w.ask("twice", p.Twice, m.id, m.key, nil); ok {
-		w.store(o.Subject, &message{subject: subject, count: m.count, mark: "'", id: m.id ^ 1, from: from.i, data: m.data})
+		w.store(o.Subject, &message{subject: subject, count: m.count, mark: "'", id: m.id ^ 1, from: from.i,
+			data: m.data})
 	}
 }
 
@@ -52,11 +55,13 @@ func (w *world) store(subject string, m *message) {
 			continue
 		}
 		at := w.now + 1
-		if args, ok := w.ask("delay", w.profile.Delay, id, key, func(d *dice) []int64 { return []int64{d.delay()} }); ok {
+		if args, ok := w.ask("delay", w.profile.Delay, id, key,
+			func(d *dice) []int64 { return []int64{d.delay()} }); ok {
 			at += args[0]
 		}
 		w.queue.push(event{at: at, kind: arrive, to: i, life: -1, msg: m})
-		if args, ok := w.ask("again", w.profile.Again, id, key, func(d *dice) []int64 { return []int64{d.delay()} }); ok {
+		if args, ok := w.ask("again", w.profile.Again, id, key,
+			func(d *dice) []int64 { return []int64{d.delay()} }); ok {
 			w.queue.push(event{at: at + args[0], kind: arrive, to: i, life: -1, msg: m})
 		}
 	}

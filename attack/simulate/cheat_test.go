@@ -146,7 +146,8 @@ func (c *cheat) box(ctx protocol.Context) *channel.Box {
 	}
 	b = append(b, byte(ctx.Purpose))
 	dim := c.s.Plan.Dim
-	ad := append(append([]byte("choir v1 chunk\x00"), b...), byte(dim>>24), byte(dim>>16), byte(dim>>8), byte(dim))
+	ad := append(append([]byte("choir v1 chunk\x00"), b...), byte(dim>>24), byte(dim>>16), byte(dim>>8),
+		byte(dim))
 	return must(channel.NewBox(c.link(ctx.To).Derive("choir v5 key seal", b), ad))
 }
 
@@ -169,7 +170,8 @@ func (c *cheat) vector(change func(v field.Vector) []byte) {
 		sealed[ch.Context] = protocol.ChunkList([]protocol.Digest{protocol.NewChunkHash().Digest(ch.Ciphertext)})
 	})(c)
 	lie(func(c *cheat, m *protocol.Contribution) {
-		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(int(m.Explicit)), Round: m.Round, Attempt: m.Attempt, Purpose: protocol.PurposeShare}
+		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(int(m.Explicit)), Round: m.Round,
+			Attempt: m.Attempt, Purpose: protocol.PurposeShare}
 		if d, ok := sealed[ctx]; ok {
 			m.Vector = d
 			c.confirm(m)
@@ -181,7 +183,8 @@ func (c *cheat) vector(change func(v field.Vector) []byte) {
 func (c *cheat) confirm(m *protocol.Contribution) {
 	tags := make([][16]byte, len(m.Confirm))
 	for k := range tags {
-		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(k), Round: m.Round, Attempt: m.Attempt, Purpose: protocol.PurposeShare}
+		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(k), Round: m.Round, Attempt: m.Attempt,
+			Purpose: protocol.PurposeShare}
 		tags[k] = c.s.Confirm(c.link(ctx.To), ctx, must(m.ManifestDigest(c.s, c.self)))
 	}
 	m.Confirm = tags
@@ -240,7 +243,8 @@ type outcome struct {
 }
 
 func newOutcome() *outcome {
-	return &outcome{notices: map[string][]protocol.Notice{}, ends: map[string]error{}, models: map[string][]int64{}}
+	return &outcome{notices: map[string][]protocol.Notice{}, ends: map[string]error{},
+		models: map[string][]int64{}}
 }
 
 func (o *outcome) notice(name string, n protocol.Notice) {
@@ -257,7 +261,8 @@ func (o *outcome) refused(by, culprit string, why error) bool {
 			continue
 		}
 		if slices.ContainsFunc(list, func(n protocol.Notice) bool {
-			return n.Code == protocol.NoteRefused && errors.Is(n.Err, why) && (culprit == "" || n.Peer == culprit || strings.Contains(n.Err.Error(), culprit))
+			return n.Code == protocol.NoteRefused && errors.Is(n.Err, why) &&
+				(culprit == "" || n.Peer == culprit || strings.Contains(n.Err.Error(), culprit))
 		}) {
 			return true
 		}

@@ -11,12 +11,17 @@ import (
 // cheatingNodes: lists, sets, receipts, keys.
 func cheatingNodes() []cheater {
 	return []cheater{
-		{what: "list that leaves a party out", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"}, does: func(*cheat) {}, deaf: deafTo(0)},
-		{what: "list that isolates two parties", who: "c0", comes: comes{refused: protocol.ErrSmallSet, by: "c", nameless: true, ends: protocol.ClassQuorum, because: "set is smaller"}, does: isolate},
-		{what: "list with an invented contribution", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"}, deaf: deafTo(0),
+		{what: "list that leaves a party out", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"},
+			does: func(*cheat) {}, deaf: deafTo(0)},
+		{what: "list that isolates two parties", who: "c0",
+			comes: comes{refused: protocol.ErrSmallSet, by: "c", nameless: true, ends: protocol.ClassQuorum,
+				because: "set is smaller"}, does: isolate},
+		{what: "list with an invented contribution", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"},
+			deaf: deafTo(0),
 			does: lie(func(_ *cheat, m *hold) { m.Entries = append([]protocol.Entry{{Party: 0}}, m.Entries...) })},
-		{what: "list and agreement that don't fit", who: "c0", comes: comes{ends: protocol.ClassQuorum, because: "c0 and c1 signed different sets"},
-			does: lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
+		{what: "list and agreement that don't fit", who: "c0",
+			comes: comes{ends: protocol.ClassQuorum, because: "c0 and c1 signed different sets"},
+			does:  lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
 		{what: "list that names a node", who: "c0", comes: stalled("c", protocol.ErrUnknown),
 			does: lie(func(_ *cheat, m *hold) { m.Entries = append(m.Entries, protocol.Entry{Party: 5}) })},
 		{what: "list under a wrong signature", who: "c0", comes: stalled("c", protocol.ErrSignature),
@@ -25,17 +30,25 @@ func cheatingNodes() []cheater {
 					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(stranger, c.self, m)}}
 				})
 			}},
-		{what: "two lists", who: "c0", comes: whole("c", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
-		{what: "list for an attempt that isn't open", who: "c0", comes: stalled("c", protocol.ErrEarly), does: lie(func(_ *cheat, m *hold) { m.Attempt++ })},
-		{what: "list from the round before", who: "c0", comes: comes{refused: protocol.ErrStale, by: "c", ends: protocol.ClassQuorum, because: "nothing has moved", sets: []int{4}},
+		{what: "two lists", who: "c0", comes: whole("c", protocol.ErrEquivocate),
+			does: twoFaced(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
+		{what: "list for an attempt that isn't open", who: "c0", comes: stalled("c", protocol.ErrEarly),
+			does: lie(func(_ *cheat, m *hold) { m.Attempt++ })},
+		{what: "list from the round before", who: "c0",
+			comes: comes{refused: protocol.ErrStale, by: "c", ends: protocol.ClassQuorum,
+				because: "nothing has moved", sets: []int{4}},
 			does: lie(func(_ *cheat, m *hold) { m.Round = 1 })},
 		{what: "no list", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*hold]()(c) }},
-		{what: "agreement to another set", who: "c0", comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
-			does: lie(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
-		{what: "agreement with a false count", who: "c0", comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
-			does: lie(func(_ *cheat, m *agreement) { m.Count-- })},
-		{what: "two agreements", who: "c0", comes: whole("c", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
-		{what: "no agreement", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*agreement]()(c) }},
+		{what: "agreement to another set", who: "c0",
+			comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
+			does:  lie(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
+		{what: "agreement with a false count", who: "c0",
+			comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
+			does:  lie(func(_ *cheat, m *agreement) { m.Count-- })},
+		{what: "two agreements", who: "c0", comes: whole("c", protocol.ErrEquivocate),
+			does: twoFaced(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
+		{what: "no agreement", who: "c0", comes: stalled("", nil),
+			does: func(c *cheat) { silent[*agreement]()(c) }},
 		{what: "receipt for something else", who: "c0", comes: whole("p", protocol.ErrMismatch),
 			does: twoFaced(func(_ *cheat, m *protocol.Receipt) { m.Bundle[0] ^= 1 })},
 		{what: "receipt on a wrong path", who: "c0", comes: whole("p", protocol.ErrSignature),
@@ -46,8 +59,10 @@ func cheatingNodes() []cheater {
 			does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Count, m.Path = 2, m.Path[1:] })},
 		{what: "receipt under another round's root", who: "c0", comes: whole("p", protocol.ErrSignature),
 			does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Round++ })},
-		{what: "a second key", who: "c0", comes: whole("p", protocol.ErrEquivocate), does: twoFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
-		{what: "expired key", who: "c0", comes: stalled("p", protocol.ErrExpired), does: lie(func(_ *cheat, m *protocol.Key) { m.NotAfter = 1 })},
+		{what: "a second key", who: "c0", comes: whole("p", protocol.ErrEquivocate),
+			does: twoFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
+		{what: "expired key", who: "c0", comes: stalled("p", protocol.ErrExpired),
+			does: lie(func(_ *cheat, m *protocol.Key) { m.NotAfter = 1 })},
 		{what: "the aggregator's messages from a node", who: "c0", comes: whole("p", protocol.ErrUnknown),
 			does: func(c *cheat) {
 				if c.once("coup") {
@@ -66,7 +81,8 @@ func misled(change func(m *protocol.Receipt, all []*protocol.Receipt)) func(*che
 		each(c, func(m *protocol.Receipt, o protocol.Outgoing) []protocol.Outgoing {
 			var all []*protocol.Receipt
 			for i := range uint32(4) {
-				all = append(all, &protocol.Receipt{Round: m.Round, Attempt: m.Attempt, Party: (m.Party + i) % 4, Bundle: m.Bundle})
+				all = append(all, &protocol.Receipt{Round: m.Round, Attempt: m.Attempt, Party: (m.Party + i) % 4,
+					Bundle: m.Bundle})
 			}
 			e := must(protocol.UnmarshalEnvelope(must(c.s.SignReceipts(c.key, c.self, all))[0]))
 			m = all[0]
@@ -101,27 +117,36 @@ func isolate(c *cheat) {
 // cheatingSums: what a node reveals.
 func cheatingSums() []cheater {
 	return []cheater{
-		{what: "partial sum over another set", who: "c0", comes: comes{ends: protocol.ClassIntegrity, because: "c0 revealed over another set"},
-			does: lie(func(_ *cheat, m *partialSum) { m.Set[0] ^= 1 })},
-		{what: "another partial sum than signed", who: "c0", comes: comes{ends: protocol.ClassIntegrity, because: "c0 sent another partial sum than it signed"},
-			does: lie(func(_ *cheat, m *partialSum) { m.Vector[0] ^= 1 })},
+		{what: "partial sum over another set", who: "c0",
+			comes: comes{ends: protocol.ClassIntegrity, because: "c0 revealed over another set"},
+			does:  lie(func(_ *cheat, m *partialSum) { m.Set[0] ^= 1 })},
+		{what: "another partial sum than signed", who: "c0",
+			comes: comes{ends: protocol.ClassIntegrity, because: "c0 sent another partial sum than it signed"},
+			does:  lie(func(_ *cheat, m *partialSum) { m.Vector[0] ^= 1 })},
 		{what: "sum of something else", who: "c0", comes: comes{sets: []int{4, 4}, wrong: true}, does: otherSum(7)},
-		{what: "sum that wraps around", who: "c0", comes: comes{sets: []int{4, 4}, rejected: true}, does: otherSum(1 << 62)},
-		{what: "two partial sums", who: "c0", comes: comes{refused: protocol.ErrEquivocate, by: "agg", sets: []int{4, 4}},
+		{what: "sum that wraps around", who: "c0", comes: comes{sets: []int{4, 4}, rejected: true},
+			does: otherSum(1 << 62)},
+		{what: "two partial sums", who: "c0",
+			comes: comes{refused: protocol.ErrEquivocate, by: "agg", sets: []int{4, 4}},
 			does: func(c *cheat) {
 				each(c, func(m *partialSum, o protocol.Outgoing) []protocol.Outgoing {
 					m.Vector[0] ^= 1
 					return []protocol.Outgoing{o, {Subject: o.Subject, Data: c.sign(c.key, c.self, m)}}
 				})
 			}},
-		{what: "altered partial sum", who: "c0", comes: comes{refused: protocol.ErrSealed, by: "agg", nameless: true, ends: protocol.ClassQuorum, because: "nothing has moved"},
+		{what: "altered partial sum", who: "c0",
+			comes: comes{refused: protocol.ErrSealed, by: "agg", nameless: true, ends: protocol.ClassQuorum,
+				because: "nothing has moved"},
 			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Ciphertext[0] ^= 1 })},
-		{what: "truncated partial sum", who: "c0", comes: comes{refused: protocol.ErrMalformed, by: "agg", nameless: true, ends: protocol.ClassQuorum, because: "nothing has moved"},
+		{what: "truncated partial sum", who: "c0",
+			comes: comes{refused: protocol.ErrMalformed, by: "agg", nameless: true, ends: protocol.ClassQuorum,
+				because: "nothing has moved"},
 			does: eachChunk(func(c *cheat, ch *protocol.Chunk) {
 				v := c.open(ch)
 				ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v[1:]))
 			})},
-		{what: "no partial sum", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*partialSum]()(c) }},
+		{what: "no partial sum", who: "c0", comes: stalled("", nil),
+			does: func(c *cheat) { silent[*partialSum]()(c) }},
 	}
 }
 
@@ -145,9 +170,11 @@ func audited() []cheater {
 	caught := comes{ends: protocol.ClassIntegrity, because: "don't open to the aggregate"}
 	return []cheater{
 		{what: "audit: sum of something else", who: "c0", audit: true, comes: caught, does: otherSum(7)},
-		{what: "audit: false blinding sum", who: "c0", audit: true, comes: caught, does: lie(func(_ *cheat, m *partialSum) { m.Blinding = [32]byte{1} })},
-		{what: "audit: blinding sum that is no scalar", who: "c0", audit: true, comes: comes{ends: protocol.ClassIntegrity, because: "blinding sum of node 0"},
-			does: lie(func(_ *cheat, m *partialSum) { m.Blinding = [32]byte(bytes.Repeat([]byte{255}, 32)) })},
+		{what: "audit: false blinding sum", who: "c0", audit: true, comes: caught,
+			does: lie(func(_ *cheat, m *partialSum) { m.Blinding = [32]byte{1} })},
+		{what: "audit: blinding sum that is no scalar", who: "c0", audit: true,
+			comes: comes{ends: protocol.ClassIntegrity, because: "blinding sum of node 0"},
+			does:  lie(func(_ *cheat, m *partialSum) { m.Blinding = [32]byte(bytes.Repeat([]byte{255}, 32)) })},
 		{what: "audit: input that isn't committed to", who: "p0", audit: true, comes: caught,
 			does: func(c *cheat) {
 				c.vector(func(v field.Vector) []byte {
@@ -157,13 +184,15 @@ func audited() []cheater {
 			}},
 		{what: "audit: no commitment", who: "p0", audit: true, comes: without("c", protocol.ErrMismatch),
 			does: lie(func(c *cheat, m *contribution) { m.Blinding = nil; c.confirm(m) })},
-		{what: "audit: commitment that is no point", who: "p0", audit: true, comes: without("c", protocol.ErrMalformed),
+		{what: "audit: commitment that is no point", who: "p0", audit: true,
+			comes: without("c", protocol.ErrMalformed),
 			does: lie(func(c *cheat, m *contribution) {
 				m.Commitment = commit.Commitment(bytes.Repeat([]byte{255}, 32))
 				c.confirm(m)
 			})},
-		{what: "audit: blinding share that doesn't open", who: "p0", audit: true, comes: without("c", protocol.ErrSealed),
-			does: lie(func(c *cheat, m *contribution) { m.Blinding[1][0] ^= 1; c.confirm(m) })},
+		{what: "audit: blinding share that doesn't open", who: "p0", audit: true,
+			comes: without("c", protocol.ErrSealed),
+			does:  lie(func(c *cheat, m *contribution) { m.Blinding[1][0] ^= 1; c.confirm(m) })},
 		{what: "commitment without audit", who: "p0", comes: without("c", protocol.ErrMismatch),
 			does: lie(func(c *cheat, m *contribution) { m.Commitment[0] = 1; c.confirm(m) })},
 	}

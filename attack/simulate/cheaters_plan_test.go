@@ -37,13 +37,20 @@ func TestCheatingWithThePlan(t *testing.T) {
 		refused error
 		because string
 	}{
-		"a member hasn't signed": {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) { sp.Accepts = sp.Accepts[1:] }, nil, "not signed by [p0]"},
-		"a member stands twice":  {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) { sp.Accepts[1] = sp.Accepts[0] }, protocol.ErrMalformed, "roster order"},
+		"a member hasn't signed": {func(sp *protocol.SignedPlan,
+			_ []*identity.PrivateKey) {
+			sp.Accepts = sp.Accepts[1:]
+		}, nil, "not signed by [p0]"},
+		"a member stands twice": {func(sp *protocol.SignedPlan,
+			_ []*identity.PrivateKey) {
+			sp.Accepts[1] = sp.Accepts[0]
+		}, protocol.ErrMalformed, "roster order"},
 		"signed in another's name": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
 			sp.Accepts[1] = envelope(must(protocol.Bind(sp.Plan).Sign(keys[0], 1, &protocol.Accept{})))
 		}, protocol.ErrSignature, "p1"},
 		"signed by a stranger": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
-			sp.Accepts = append(sp.Accepts, envelope(must(protocol.Bind(sp.Plan).Sign(keys[0], 8, &protocol.Accept{}))))
+			sp.Accepts = append(sp.Accepts,
+				envelope(must(protocol.Bind(sp.Plan).Sign(keys[0], 8, &protocol.Accept{}))))
 		}, protocol.ErrUnknown, "member 8"},
 		"another message for a signature": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
 			sp.Accepts[7] = envelope(must(protocol.Bind(sp.Plan).Sign(keys[7], 7, &protocol.Abort{Class: 1})))
@@ -70,7 +77,8 @@ func TestCheatingWithThePlan(t *testing.T) {
 			sp, keys := signedTable(t)
 			row.does(sp, keys)
 			err := readPlan(sp)
-			if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity || !strings.Contains(err.Error(), row.because) ||
+			if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity ||
+				!strings.Contains(err.Error(), row.because) ||
 				(row.refused != nil && !errors.Is(err, row.refused)) {
 				t.Errorf("%v, want %v because %q", err, row.refused, row.because)
 			}

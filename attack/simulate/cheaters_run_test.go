@@ -15,7 +15,8 @@ const wantCheaters = 70
 // table is the session that cheats meet: four parties of which three are
 // enough, three compute nodes, two rounds, no noise, so that sums are exact.
 func (row cheater) table() Setup {
-	return Setup{Seed: 1, Parties: 4, Computes: 3, Dim: 3, Rounds: 2, Spares: 1, MinParties: 3, Noise: protocol.NoiseNone, Audit: row.audit, Paired: row.pairs}
+	return Setup{Seed: 1, Parties: 4, Computes: 3, Dim: 3, Rounds: 2, Spares: 1, MinParties: 3,
+		Noise: protocol.NoiseNone, Audit: row.audit, Paired: row.pairs}
 }
 
 // TestCheaters runs every row of the table under the simulator, whose oracle
@@ -48,7 +49,8 @@ func (row cheater) simulate(t *testing.T) *outcome {
 	s.machine = func(m *member, honest protocol.Machine) protocol.Machine {
 		if m.name == row.who {
 			self = uint32(m.i)
-			honest = &cheat{Machine: honest, s: m.w.session, key: m.key, self: self, view: m.disk, stored: map[string][]byte{}, change: row.does, deaf: row.deaf}
+			honest = &cheat{Machine: honest, s: m.w.session, key: m.key, self: self, view: m.disk,
+				stored: map[string][]byte{}, change: row.does, deaf: row.deaf}
 		}
 		return listener{honest, m.name, o}
 	}
@@ -133,7 +135,8 @@ func (j *judgement) end(name string) {
 		j.problem("%s hasn't ended", name)
 	case c.ends == 0 && err != nil:
 		j.problem("%s ended with %v", name, err)
-	case c.ends != 0 && (err == nil || protocol.ClassOf(err) != c.ends || !strings.Contains(err.Error(), c.because)):
+	case c.ends != 0 && (err == nil || protocol.ClassOf(err) != c.ends ||
+		!strings.Contains(err.Error(), c.because)):
 		j.problem("%s ended with %v, want class %d because %q", name, err, c.ends, c.because)
 	}
 }
@@ -148,7 +151,8 @@ func (j *judgement) sets() {
 	}
 	for i := range j.setup.Parties {
 		name := j.setup.memberName(i)
-		if len(j.o.results(name)) > 0 && name != j.row.who && j.o.counted(name, 1) == (name == j.row.comes.uncounted) {
+		if len(j.o.results(name)) > 0 && name != j.row.who &&
+			j.o.counted(name, 1) == (name == j.row.comes.uncounted) {
 			j.problem("%s is counted in round 1: %t", name, j.o.counted(name, 1))
 		}
 	}
@@ -185,7 +189,8 @@ func (j *judgement) expected() []int64 {
 		}
 		before, n := model, 0
 		add := func(i int) {
-			model, n = plus(model, app.update(uint32(i), protocol.Work{Round: r.Round, Attempt: r.Attempt, Model: before})), n+1
+			model, n = plus(model, app.update(uint32(i),
+				protocol.Work{Round: r.Round, Attempt: r.Attempt, Model: before})), n+1
 		}
 		for i := range j.setup.Parties {
 			if name := j.setup.memberName(i); name != j.row.who && j.o.counted(name, r.Round) {

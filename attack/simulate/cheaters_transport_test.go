@@ -108,7 +108,8 @@ func connector(t *testing.T, backend string) connect {
 	t.Cleanup(func() { server.Shutdown() })
 	return func(s protocol.BoundPlan) func(uint32) (transport.Bus, error) {
 		return func(i uint32) (transport.Bus, error) {
-			b, err := natsbus.Open(context.Background(), natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i), Storage: natsbus.Memory})
+			b, err := natsbus.Open(context.Background(),
+				natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i), Storage: natsbus.Memory})
 			if err != nil {
 				return nil, err
 			}
@@ -197,7 +198,8 @@ func (row cheater) linger(o *outcome) {
 	culprit := row.culprit()
 	for range 3000 { // a minute, far beyond what a busy machine needs
 		o.mu.Lock()
-		seen := (row.comes.refused == nil || o.refused(row.comes.by, culprit, row.comes.refused)) && len(o.results("c1")) >= len(row.comes.sets)
+		seen := (row.comes.refused == nil ||
+			o.refused(row.comes.by, culprit, row.comes.refused)) && len(o.results("c1")) >= len(row.comes.sets)
 		o.mu.Unlock()
 		if seen {
 			return
@@ -206,7 +208,8 @@ func (row cheater) linger(o *outcome) {
 	}
 }
 
-func (row cheater) member(ctx context.Context, s protocol.BoundPlan, i uint32, key *identity.PrivateKey, store host.Store, bus transport.Bus, o *outcome, c clocks) error {
+func (row cheater) member(ctx context.Context, s protocol.BoundPlan, i uint32, key *identity.PrivateKey,
+	store host.Store, bus transport.Bus, o *outcome, c clocks) error {
 	journal, name := host.NewJournal(store), s.Name(i)
 	app := liveApp{Setup{Dim: int(s.Plan.Dim), Paired: s.Plan.Paired}.app(), i}
 	m, err := liveMachine(s, i, key, journal, app, c)
@@ -214,20 +217,25 @@ func (row cheater) member(ctx context.Context, s protocol.BoundPlan, i uint32, k
 		return err
 	}
 	if name == row.who {
-		m = &cheat{Machine: m, s: s, key: key, self: i, view: journal, stored: map[string][]byte{}, change: row.does, deaf: row.deaf}
+		m = &cheat{Machine: m, s: s, key: key, self: i, view: journal, stored: map[string][]byte{},
+			change: row.does, deaf: row.deaf}
 	}
-	return host.Run(ctx, host.Config{Machine: m, Journal: journal, Bus: bus, Filters: s.Filters(i), Proposer: app,
-		Notify: func(n protocol.Notice) { o.notice(name, n) }})
+	return host.Run(ctx, host.Config{Machine: m, Journal: journal, Bus: bus, Filters: s.Filters(i),
+		Proposer: app,
+		Notify:   func(n protocol.Notice) { o.notice(name, n) }})
 }
 
-func liveMachine(s protocol.BoundPlan, i uint32, key *identity.PrivateKey, view protocol.View, app liveApp, c clocks) (protocol.Machine, error) {
+func liveMachine(s protocol.BoundPlan, i uint32, key *identity.PrivateKey, view protocol.View, app liveApp,
+	c clocks) (protocol.Machine, error) {
 	switch s.Plan.Members[i].Role {
 	case protocol.RoleParty:
-		return party.New(party.Config{Session: s, Key: key, App: app, Ledger: &account{free: true}, Rand: rand.Reader, View: view, ResendMS: c.resend})
+		return party.New(party.Config{Session: s, Key: key, App: app, Ledger: &account{free: true},
+			Rand: rand.Reader, View: view, ResendMS: c.resend})
 	case protocol.RoleCompute:
 		return compute.New(compute.Config{Session: s, Key: key, Rand: rand.Reader, View: view, ResendMS: c.resend})
 	}
-	return aggregator.New(aggregator.Config{Session: s, Key: key, Model: app, Rand: rand.Reader, View: view, ResendMS: c.resend, GiveUpMS: c.giveUp})
+	return aggregator.New(aggregator.Config{Session: s, Key: key, Model: app, Rand: rand.Reader, View: view,
+		ResendMS: c.resend, GiveUpMS: c.giveUp})
 }
 
 // liveApp is the toy application as package host asks for updates.

@@ -51,7 +51,8 @@ type exchange struct {
 	secrets map[string]*channel.Secret // by encapsulation
 }
 
-func (x *exchange) initiate(rand io.Reader) func(channel.Suite, []byte, []byte) ([]byte, *channel.Secret, error) {
+func (x *exchange) initiate(rand io.Reader) func(channel.Suite, []byte, []byte) ([]byte, *channel.Secret,
+	error) {
 	return func(_ channel.Suite, public, info []byte) ([]byte, *channel.Secret, error) {
 		enc := make([]byte, 32)
 		if _, err := io.ReadFull(rand, enc); err != nil {

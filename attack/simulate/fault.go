@@ -38,7 +38,8 @@ type Fault struct {
 }
 
 // kinds are the kinds of faults with their numbers of arguments.
-var kinds = map[string]int{"lose": 0, "twice": 0, "forge": 1, "delay": 1, "again": 1, "hole": 0, "batch": 1, "think": 1, "crash": 2,
+var kinds = map[string]int{"lose": 0, "twice": 0, "forge": 1, "delay": 1, "again": 1, "hole": 0, "batch": 1,
+	"think": 1, "crash": 2,
 	"replay": 0, "slow": 1, "skew": 1, "late": 1, "leave": 2, "cut": 2}
 
 // String is the fault's line.
@@ -92,7 +93,8 @@ func newChaos(seed uint64, script []Fault, scripted bool) *chaos {
 
 // ask decides whether a fault of a kind happens, with probability p, to what
 // key names and id stands for; shape draws its numbers.
-func (c *chaos) ask(kind string, p float64, id uint64, key func() string, shape func(d *dice) []int64) ([]int64, bool) {
+func (c *chaos) ask(kind string, p float64, id uint64, key func() string,
+	shape func(d *dice) []int64) ([]int64, bool) {
 	var f Fault
 	if c.script != nil {
 		var ok bool

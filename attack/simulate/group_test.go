@@ -65,10 +65,12 @@ func grouping(tally *groupTally) seams {
 			return honest
 		}
 		seed := mix(m.w.setup.Seed, "group", m.name)
-		g := &grouped{m: m, of: 1 + int(seed%4), chance: rand.New(rand.NewPCG(seed, uint64(m.life))), whole: m.life == 0, tally: tally}
+		g := &grouped{m: m, of: 1 + int(seed%4), chance: rand.New(rand.NewPCG(seed, uint64(m.life))),
+			whole: m.life == 0, tally: tally}
 		g.workers, g.up, g.wake = make([]*compute.Worker, g.of), make([]bool, g.of), make([]int64, g.of+1)
 		w := m.w
-		node, err := compute.New(compute.Config{Session: w.session, Key: m.key, Rand: w.seams.randomOf(m), View: shelf{g, ""}, ResendMS: resendMS,
+		node, err := compute.New(compute.Config{Session: w.session, Key: m.key, Rand: w.seams.randomOf(m),
+			View: shelf{g, ""}, ResendMS: resendMS,
 			Initiate: w.exchange.initiate(w.seams.randomOf(m)), Accept: w.exchange.accept, Group: g.group()})
 		if err != nil {
 			w.oracle.violate("broken store", "%s can't start: %v", m.name, err)
@@ -147,8 +149,9 @@ func (g *grouped) keepUp(now int64, i int) {
 			g.eff.Delete(g.prefix(i) + key)
 		}
 	}
-	w, err := compute.NewWorker(compute.WorkerConfig{Session: g.m.w.session, Node: uint32(g.m.i), Worker: i, Group: g.group(),
-		Rand: rand.NewChaCha8(sum("worker", g.chance.Uint64())), View: shelf{g, g.prefix(i)}, ResendMS: resendMS})
+	w, err := compute.NewWorker(compute.WorkerConfig{Session: g.m.w.session, Node: uint32(g.m.i), Worker: i,
+		Group: g.group(),
+		Rand:  rand.NewChaCha8(sum("worker", g.chance.Uint64())), View: shelf{g, g.prefix(i)}, ResendMS: resendMS})
 	if err != nil {
 		g.m.w.oracle.violate("broken store", "%s's worker %d can't start: %v", g.m.name, i, err)
 		return
@@ -210,14 +213,16 @@ func (g *grouped) take(from int, eff protocol.Effects) {
 		}
 		to := g.of
 		if from == g.of {
-			if _, err := fmt.Sscanf(o.Subject[strings.LastIndex(o.Subject, ".work."):], ".work."+g.m.name+".%d.down", &to); err != nil {
+			if _, err := fmt.Sscanf(o.Subject[strings.LastIndex(o.Subject, ".work."):], ".work."+g.m.name+".%d.down",
+				&to); err != nil {
 				g.m.w.oracle.violate("bad subject", "%s: %v", o.Subject, err)
 			}
 		}
 		g.letters = append(g.letters, parcel{to, o.Data})
 	}
 	for _, n := range eff.Notices {
-		if from == g.of || n.Code != protocol.NoteRefused || n.Peer != "" { // else a chunk, perhaps of long ago, that the broker altered
+		// else a chunk, perhaps of long ago, that the broker altered
+		if from == g.of || n.Code != protocol.NoteRefused || n.Peer != "" {
 			g.eff.Notices = append(g.eff.Notices, n)
 		}
 	}
@@ -283,7 +288,8 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	t.Logf("%d rounds, %d audited sessions, %+v", rounds, audits, *tally)
-	if n := int(seeds); rounds < n || tally.sums < n || tally.lost < n || tally.twice < n || tally.crashes < n || tally.replaced < n/2 {
+	if n := int(seeds); rounds < n || tally.sums < n || tally.lost < n || tally.twice < n ||
+		tally.crashes < n || tally.replaced < n/2 {
 		t.Errorf("too little happened: %d rounds, %+v", rounds, *tally)
 	}
 }

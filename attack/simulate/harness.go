@@ -79,7 +79,8 @@ var errBroken = errors.New("the machine broke a promise")
 // Drive runs a program, of any bytes, and reports a broken promise. A panic of
 // the machine is the caller's to see.
 func (b *Harness) Drive(program []byte) (p Progress, err error) {
-	w, err := newWorld(b.setup, Profile{}, newChaos(b.setup.Seed, nil, true), seams{honest: func(i int) bool { return i == b.member }})
+	w, err := newWorld(b.setup, Profile{}, newChaos(b.setup.Seed, nil, true),
+		seams{honest: func(i int) bool { return i == b.member }})
 	if err != nil {
 		return p, err
 	}
@@ -218,7 +219,8 @@ func (d *drive) propose(p protocol.Proposal) {
 
 func (d *drive) honestUpdate() protocol.Proposal {
 	u := d.w.app.update(uint32(d.m.i), *d.work)
-	return protocol.Proposal{Round: d.work.Round, Attempt: d.work.Attempt, Update: u, Memo: protocol.AppendInts(nil, u)}
+	return protocol.Proposal{Round: d.work.Round, Attempt: d.work.Attempt, Update: u,
+		Memo: protocol.AppendInts(nil, u)}
 }
 
 // oddUpdate is one that the application should never give.

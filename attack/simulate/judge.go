@@ -76,7 +76,8 @@ func (o *oracle) open(k key, c *protocol.Contribution) (g *given, err error) {
 		return nil, err
 	}
 	for n := range s.Plan.Computes() {
-		ctx := protocol.Context{From: k.party, To: s.Plan.Compute(n), Round: k.at.round, Attempt: k.at.attempt, Purpose: protocol.PurposeShare}
+		ctx := protocol.Context{From: k.party, To: s.Plan.Compute(n), Round: k.at.round, Attempt: k.at.attempt,
+			Purpose: protocol.PurposeShare}
 		link := o.links[[2]uint32{k.party, ctx.To}]
 		if link == nil {
 			return nil, fmt.Errorf("no channel to node %d", n)
@@ -117,7 +118,8 @@ func (o *oracle) openVector(link *channel.Secret, ctx protocol.Context) (field.V
 		return nil, fmt.Errorf("%d chunks left, not %d", len(list), s.Chunks())
 	}
 	for i, sealed := range list {
-		plain, err := s.OpenChunk(link, &protocol.Chunk{Plan: s.ID, Context: ctx, Index: uint32(i), Last: i == len(list)-1, Ciphertext: sealed})
+		plain, err := s.OpenChunk(link,
+			&protocol.Chunk{Plan: s.ID, Context: ctx, Index: uint32(i), Last: i == len(list)-1, Ciphertext: sealed})
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +149,8 @@ func (o *oracle) noisy(k key, noise []int64) {
 	}
 	d := protocol.IntDigest(noise)
 	if before, ok := o.noises[d]; ok {
-		o.violate("noise reused", "party %d in %s has the noise of party %d in %s", k.party, k.at, before.party, before.at)
+		o.violate("noise reused", "party %d in %s has the noise of party %d in %s", k.party, k.at, before.party,
+			before.at)
 	}
 	o.noises[d] = k
 }
@@ -164,7 +167,8 @@ func (o *oracle) receipted(m *member, r *protocol.Receipt) {
 
 func (o *oracle) lists(m *member, h *protocol.Hold, e protocol.Entry) {
 	if have, ok := protocol.Find(h.Entries, e.Party); !ok || have != e {
-		o.violate("broken receipt", "%s gave party %d a receipt in %d.%d and doesn't list it", m.name, e.Party, h.Round, h.Attempt)
+		o.violate("broken receipt", "%s gave party %d a receipt in %d.%d and doesn't list it", m.name, e.Party,
+			h.Round, h.Attempt)
 	}
 }
 
@@ -177,7 +181,8 @@ func (o *oracle) held(m *member, h *protocol.Hold) {
 	for _, e := range h.Entries {
 		g := o.given[key{e.Party, at.at}]
 		if o.answers(int(e.Party)) && (g == nil || g.bundle != e.Bundle) {
-			o.violate("invented", "%s lists a contribution of party %d to %s that it didn't make", m.name, e.Party, at.at)
+			o.violate("invented", "%s lists a contribution of party %d to %s that it didn't make", m.name, e.Party,
+				at.at)
 		}
 	}
 }
@@ -204,7 +209,8 @@ func (o *oracle) agreed(m *member, a *protocol.Agree) {
 	}
 	set := o.common(at)
 	if a.Set != protocol.SetDigest(o.w.session, a.Round, a.Attempt, set) || int(a.Count) != len(set) {
-		o.violate("wrong set", "%s agrees in %s to another set than the %d that all nodes list", m.name, at, len(set))
+		o.violate("wrong set", "%s agrees in %s to another set than the %d that all nodes list", m.name, at,
+			len(set))
 	}
 }
 
@@ -226,8 +232,10 @@ func (o *oracle) revealed(m *member, p *protocol.Partial) {
 	if m.disk.durable[fmt.Sprintf("reveal/%d", p.Round)] == nil {
 		o.violate("unrecorded reveal", "%s reveals in %s before the reveal is durable", m.name, at)
 	}
-	if own := o.agrees[nodeAt{uint32(m.i), at}]; own == nil || own.Set != p.Set || int(own.Count) < o.w.setup.MinParties {
-		o.violate("small set", "%s reveals in %s without having agreed to a set of %d", m.name, at, o.w.setup.MinParties)
+	if own := o.agrees[nodeAt{uint32(m.i), at}]; own == nil || own.Set != p.Set ||
+		int(own.Count) < o.w.setup.MinParties {
+		o.violate("small set", "%s reveals in %s without having agreed to a set of %d", m.name, at,
+			o.w.setup.MinParties)
 	}
 	if o.voided[at] {
 		o.violate("void reveal", "%s reveals in %s, which is void", m.name, at)
@@ -240,7 +248,8 @@ func (o *oracle) revealed(m *member, p *protocol.Partial) {
 		if a := o.agrees[nodeAt{node, at}]; a == nil || a.Set != p.Set {
 			o.violate("no agreement", "%s reveals in %s what node %d hasn't agreed to", m.name, at, n)
 		}
-		if other := o.reveals[nodeRound{node, p.Round}]; other != nil && (other.at != at || other.head.Set != p.Set) {
+		if other := o.reveals[nodeRound{node, p.Round}]; other != nil &&
+			(other.at != at || other.head.Set != p.Set) {
 			o.violate("two totals", "%s reveals in %s, node %d in %s", m.name, at, n, other.at)
 		}
 	}
@@ -256,7 +265,8 @@ func (o *oracle) opened(node, round uint32) {
 	if r == nil || !o.allNodes() {
 		return
 	}
-	ctx := protocol.Context{From: node, To: s.Plan.Aggregator(), Round: round, Attempt: r.at.attempt, Purpose: protocol.PurposePartial}
+	ctx := protocol.Context{From: node, To: s.Plan.Aggregator(), Round: round, Attempt: r.at.attempt,
+		Purpose: protocol.PurposePartial}
 	if len(o.chunks[ctx]) < s.Chunks() {
 		return
 	}
@@ -331,9 +341,12 @@ func (o *oracle) resulted(r *protocol.Result) {
 	if now.accepted, now.model = err == nil, next; err != nil {
 		now.model = before.model
 	}
-	same := protocol.SetDigest(o.w.session, r.Round, r.Attempt, r.Set) == protocol.SetDigest(o.w.session, r.Round, r.Attempt, set)
-	if !same || r.Aggregate != o.digest(total) || r.Next != protocol.IntDigest(now.model) || now.accepted != (r.Outcome == protocol.OutcomeAccepted) {
-		o.violate("wrong result", "%s: the result isn't the sum over the set, or the model not what it leads to", at)
+	same := protocol.SetDigest(o.w.session, r.Round, r.Attempt, r.Set) == protocol.SetDigest(o.w.session,
+		r.Round, r.Attempt, set)
+	if !same || r.Aggregate != o.digest(total) || r.Next != protocol.IntDigest(now.model) ||
+		now.accepted != (r.Outcome == protocol.OutcomeAccepted) {
+		o.violate("wrong result", "%s: the result isn't the sum over the set, or the model not what it leads to",
+			at)
 	}
 	o.rounds = append(o.rounds, now)
 }
@@ -366,7 +379,8 @@ func (o *oracle) settled(m *member) {
 		o.violate("out of step", "%s's model after round %d isn't the published one", m.name, at[1])
 	}
 	if !bytes.Equal(m.party.State(), o.factor(uint32(m.i), at[1])) {
-		o.violate("out of step", "%s's private state after round %d isn't the sum of its counted updates", m.name, at[1])
+		o.violate("out of step", "%s's private state after round %d isn't the sum of its counted updates", m.name,
+			at[1])
 	}
 }
 

@@ -56,15 +56,18 @@ func (m *member) build() (err error) {
 	rand, session, view := w.seams.randomOf(m), w.seams.sessionOf(m), protocol.View(m.disk)
 	switch m.role {
 	case protocol.RoleParty:
-		l := &account{free: w.setup.Noise == protocol.NoiseNone, limit: w.session.Plan.Releases(), charged: map[attempt]bool{}}
-		m.party, err = party.New(party.Config{Session: session, Key: m.key, App: w.seams.appOf(m), Ledger: l, Bases: w.bases, Sampler: w.samplerFor(session.Plan), Rand: rand, View: view,
+		l := &account{free: w.setup.Noise == protocol.NoiseNone, limit: w.session.Plan.Releases(),
+			charged: map[attempt]bool{}}
+		m.party, err = party.New(party.Config{Session: session, Key: m.key, App: w.seams.appOf(m), Ledger: l,
+			Bases: w.bases, Sampler: w.samplerFor(session.Plan), Rand: rand, View: view,
 			ResendMS: resendMS, Initiate: w.exchange.initiate(rand)})
 		m.machine = m.party
 	case protocol.RoleCompute:
 		m.machine, err = compute.New(compute.Config{Session: session, Key: m.key, Rand: rand, View: view,
 			ResendMS: resendMS, Initiate: w.exchange.initiate(rand), Accept: w.exchange.accept})
 	default:
-		m.machine, err = aggregator.New(aggregator.Config{Session: session, Key: m.key, Model: w.seams.appOf(m), Rand: rand, View: view,
+		m.machine, err = aggregator.New(aggregator.Config{Session: session, Key: m.key, Model: w.seams.appOf(m),
+			Rand: rand, View: view,
 			ResendMS: resendMS, GiveUpMS: w.seams.giveUp, Bases: w.bases, Accept: w.exchange.accept})
 	}
 	if err == nil && w.seams.machine != nil {
@@ -122,7 +125,8 @@ func (m *member) batchSize() int {
 	if len(m.inbox) < 2 {
 		return 1
 	}
-	args, ok := m.w.ask("batch", m.w.profile.Batch, m.batchID(), m.batchKey, func(d *dice) []int64 { return []int64{1 + d.upto(8)} })
+	args, ok := m.w.ask("batch", m.w.profile.Batch, m.batchID(), m.batchKey,
+		func(d *dice) []int64 { return []int64{1 + d.upto(8)} })
 	if ok {
 		return int(args[0])
 	}
@@ -266,6 +270,7 @@ func (m *member) think() {
 		took = args[0]
 	}
 	u := m.w.app.update(uint32(m.i), work)
-	p := &proposal{protocol.Proposal{Round: work.Round, Attempt: work.Attempt, Update: u, Memo: protocol.AppendInts(nil, u)}}
+	p := &proposal{protocol.Proposal{Round: work.Round, Attempt: work.Attempt, Update: u,
+		Memo: protocol.AppendInts(nil, u)}}
 	m.w.queue.push(event{at: m.w.now + took, kind: thought, to: m.i, life: m.life, work: p})
 }

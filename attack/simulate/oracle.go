@@ -224,7 +224,8 @@ func (o *oracle) proposed(m *member, p protocol.Proposal) {
 }
 
 // accusations are refusals that say that somebody lied.
-var accusations = []error{protocol.ErrEquivocate, protocol.ErrWrongPlan, protocol.ErrSignature, protocol.ErrUnknown, protocol.ErrMismatch,
+var accusations = []error{protocol.ErrEquivocate, protocol.ErrWrongPlan, protocol.ErrSignature,
+	protocol.ErrUnknown, protocol.ErrMismatch,
 	protocol.ErrSealed, protocol.ErrMalformed, protocol.ErrSmallSet}
 
 // noticed: no honest member's message is refused as a lie.

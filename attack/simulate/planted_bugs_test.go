@@ -101,7 +101,8 @@ func (a noisyApp) Settle(round uint32, state, memo []byte) ([]byte, error) {
 func settleUncounted() seams {
 	return after(protocol.RoleParty, func(m *member, _ protocol.Event, eff *protocol.Effects) {
 		memo := m.disk.durable["memo"]
-		uncounted := slices.ContainsFunc(eff.Notices, func(n protocol.Notice) bool { return n.Code == protocol.NoteUncounted })
+		uncounted := slices.ContainsFunc(eff.Notices,
+			func(n protocol.Notice) bool { return n.Code == protocol.NoteUncounted })
 		if !uncounted || memo == nil {
 			return
 		}
@@ -184,7 +185,8 @@ func doubled(m *member, p *protocol.Partial, chunk []byte) field.Vector {
 
 func resealed(m *member, data []byte, v field.Vector) []byte {
 	c, _ := partialContext(m, data)
-	chunks, err := m.w.session.SealVector(m.w.oracle.links[[2]uint32{c.From, c.To}], c.Context, field.AppendVector(nil, v))
+	chunks, err := m.w.session.SealVector(m.w.oracle.links[[2]uint32{c.From, c.To}], c.Context,
+		field.AppendVector(nil, v))
 	if err != nil {
 		panic(err)
 	}

@@ -53,7 +53,8 @@ func find(t *testing.T, b planted) {
 		if honest := Replay(setup, faults); len(honest.Violations) > 0 {
 			t.Errorf("without the bug, too: %v", honest.Violations)
 		}
-		t.Logf("seed %d: %s\n%d faults of %d remain:\n%s", seed, r.Violations[0], len(faults), len(r.Script), FormatScript(setup, faults))
+		t.Logf("seed %d: %s\n%d faults of %d remain:\n%s", seed, r.Violations[0], len(faults), len(r.Script),
+			FormatScript(setup, faults))
 		return
 	}
 	t.Errorf("not found in %d seeds", within)
@@ -141,30 +142,41 @@ type trusting struct{}
 func (trusting) Verify(identity.PublicKey, []byte, identity.Signature) bool { return true }
 
 func plantedBugs() []planted {
-	nodes, everybody := []protocol.Role{protocol.RoleCompute}, []protocol.Role{protocol.RoleParty, protocol.RoleCompute, protocol.RoleAggregator}
+	nodes, everybody := []protocol.Role{protocol.RoleCompute}, []protocol.Role{protocol.RoleParty,
+		protocol.RoleCompute, protocol.RoleAggregator}
 	return []planted{
-		{"skip the persist of a list", "crashes", []string{"contradiction", "bad end", "stuck", "broken store"}, after(protocol.RoleCompute, forgetOwnWord)},
-		{"skip the persist of contributions", "crashes", []string{"broken receipt", "stuck"}, forgetful(protocol.RoleCompute, "share/", "commit/")},
-		{"skip the persist of the reveal", "chaos", []string{"unrecorded reveal"}, forgetful(protocol.RoleCompute, "reveal/")},
-		{"skip the persist of the charge", "crashes", []string{"not charged"}, forgetful(protocol.RoleParty, "ledger/")},
+		{"skip the persist of a list", "crashes", []string{"contradiction", "bad end", "stuck", "broken store"},
+			after(protocol.RoleCompute, forgetOwnWord)},
+		{"skip the persist of contributions", "crashes", []string{"broken receipt", "stuck"},
+			forgetful(protocol.RoleCompute, "share/", "commit/")},
+		{"skip the persist of the reveal", "chaos", []string{"unrecorded reveal"},
+			forgetful(protocol.RoleCompute, "reveal/")},
+		{"skip the persist of the charge", "crashes", []string{"not charged"},
+			forgetful(protocol.RoleParty, "ledger/")},
 		{"reveal twice", "chaos", []string{"two reveals"}, revealTwice()},
 		{"accept a short set", "chaos", []string{"small set"},
 			misplanned(everybody, func(s *protocol.BoundPlan) { s.Plan.MinParties = 2 })},
 		{"reuse noise", "calm", []string{"noise reused"}, reuseNoise()},
-		{"drop a signature check", "lossy", []string{"honest member accused", "bad end", "stuck", "panic", "contradiction", "wrong set", "void reveal", "wrong result", "out of step"},
+		{"drop a signature check", "lossy",
+			[]string{"honest member accused", "bad end", "stuck", "panic", "contradiction", "wrong set",
+				"void reveal", "wrong result", "out of step"},
 			misplanned(nodes, func(s *protocol.BoundPlan) { s.Verifier = trusting{} })},
-		{"off-by-one chunk", "calm", []string{"honest member accused", "noised twice", "unsound contribution"}, after(protocol.RoleParty, offByOne)},
+		{"off-by-one chunk", "calm", []string{"honest member accused", "noised twice", "unsound contribution"},
+			after(protocol.RoleParty, offByOne)},
 		{"charge after send", "calm", []string{"not charged"}, chargeLater()},
-		{"settle with noise", "calm", []string{"out of step"}, seams{app: func(m *member) protocol.Application { return noisyApp{m.w.app} }}},
+		{"settle with noise", "calm", []string{"out of step"},
+			seams{app: func(m *member) protocol.Application { return noisyApp{m.w.app} }}},
 		{"settle when not counted", "dropouts", []string{"out of step"}, settleUncounted()},
 		{"agree on the union", "chaos", []string{"wrong set"}, agreeOnUnion()},
 		{"count a party twice", "calm", []string{"wrong sum"}, countTwice()},
 		{"void what may be revealed", "chaos", []string{"void reveal", "contradiction"}, voidEarly()},
-		{"noise again when sending again", "lossy", []string{"noised twice", "not charged", "noise reused"}, noiseAgain()},
+		{"noise again when sending again", "lossy", []string{"noised twice", "not charged", "noise reused"},
+			noiseAgain()},
 		{"receipts on a wrong path", "chaos", []string{"malformed"}, after(protocol.RoleCompute, wrongPath)},
-		{"open on a stale model", "calm", []string{"bad end"}, resay(protocol.RoleAggregator, func(m *member, r *protocol.Round) bool {
-			r.Model = protocol.IntDigest(m.w.app.Initial())
-			return r.Round > 1
-		})},
+		{"open on a stale model", "calm", []string{"bad end"},
+			resay(protocol.RoleAggregator, func(m *member, r *protocol.Round) bool {
+				r.Model = protocol.IntDigest(m.w.app.Initial())
+				return r.Round > 1
+			})},
 	}
 }

@@ -32,11 +32,15 @@ func Profiles() []Profile {
 		{Name: "calm", FaultMS: 3000, Delay: .3, Batch: .1},
 		{Name: "lossy", FaultMS: 3000, Lose: .1, Twice: .05, Delay: .3, Again: .1, Batch: .1, Forge: .02},
 		{Name: "crashes", FaultMS: 3000, Delay: .2, Again: .02, Batch: .2, Crash: .04, Replay: .2, Think: .1},
-		{Name: "partitions", FaultMS: 3000, Delay: .3, Batch: .1, Cut: .4, Slow: .2, Skew: .3, Late: .2, Think: .1, Tight: true},
-		{Name: "dropouts", FaultMS: 3000, Delay: .2, Batch: .1, Late: .3, Leave: .5, Skew: .1, Think: .3, Crash: .01},
-		{Name: "chaos", FaultMS: 3000, Lose: .05, Twice: .03, Forge: .03, Delay: .4, Again: .1, Batch: .2, Think: .2,
+		{Name: "partitions", FaultMS: 3000, Delay: .3, Batch: .1, Cut: .4, Slow: .2, Skew: .3, Late: .2, Think: .1,
+			Tight: true},
+		{Name: "dropouts", FaultMS: 3000, Delay: .2, Batch: .1, Late: .3, Leave: .5, Skew: .1, Think: .3,
+			Crash: .01},
+		{Name: "chaos", FaultMS: 3000, Lose: .05, Twice: .03, Forge: .03, Delay: .4, Again: .1, Batch: .2,
+			Think: .2,
 			Crash: .02, Replay: .2, Cut: .2, Slow: .1, Skew: .2, Late: .1, Leave: .2, Tight: true},
-		{Name: "holes", FaultMS: 3000, Hole: .05, Delay: .3, Again: .05, Batch: .1, Crash: .01, Replay: .3, Forge: .02},
+		{Name: "holes", FaultMS: 3000, Hole: .05, Delay: .3, Again: .05, Batch: .1, Crash: .01, Replay: .3,
+			Forge: .02},
 		{Name: "wide", FaultMS: 3000, Lose: .05, Delay: .3, Again: .05, Batch: .2, Crash: .02, Wide: true},
 	}
 }
@@ -53,7 +57,8 @@ func ProfileByName(name string) (Profile, bool) {
 
 // odds are the probabilities by kind of fault.
 func (p Profile) odds() map[string]float64 {
-	return map[string]float64{"lose": p.Lose, "twice": p.Twice, "forge": p.Forge, "delay": p.Delay, "again": p.Again, "hole": p.Hole,
+	return map[string]float64{"lose": p.Lose, "twice": p.Twice, "forge": p.Forge, "delay": p.Delay,
+		"again": p.Again, "hole": p.Hole,
 		"batch": p.Batch, "think": p.Think, "crash": p.Crash, "replay": p.Replay, "cut": p.Cut, "slow": p.Slow,
 		"skew": p.Skew, "late": p.Late, "leave": p.Leave}
 }

@@ -36,7 +36,8 @@ func TestProfiles(t *testing.T) {
 					t.Errorf("%s: probability %v, happened %d times", kind, p, r.Faults[kind])
 				}
 			}
-			t.Logf("%d sessions, %d steps, %d rounds, %d void attempts, faults %v", r.Seeds, r.Steps, r.Rounds, r.Voids, r.Faults)
+			t.Logf("%d sessions, %d steps, %d rounds, %d void attempts, faults %v", r.Seeds, r.Steps, r.Rounds,
+				r.Voids, r.Faults)
 		})
 	}
 }
@@ -71,7 +72,8 @@ func TestScriptSameRun(t *testing.T) {
 			a := Run(seed, p)
 			b := Replay(a.Setup, a.Script)
 			if a.Trace != b.Trace || a.Steps != b.Steps || fmt.Sprint(a.Script) != fmt.Sprint(b.Script) {
-				t.Fatalf("%s seed %d: %d steps, trace %x; by script %d steps, trace %x", p.Name, seed, a.Steps, a.Trace, b.Steps, b.Trace)
+				t.Fatalf("%s seed %d: %d steps, trace %x; by script %d steps, trace %x", p.Name, seed, a.Steps, a.Trace,
+					b.Steps, b.Trace)
 			}
 		}
 	}

@@ -57,7 +57,8 @@ func (s Setup) scale() scale {
 func draw(seed uint64, p Profile) Setup {
 	n := func(what string, k int) int { return int(mix(seed, "setup", what) % uint64(k)) }
 	s := Setup{Seed: seed, Parties: 3 + n("parties", 4), Computes: 2 + n("computes", 2), Dim: 1 + n("dim", 8),
-		Rounds: 1 + n("rounds", 3), Spares: n("spares", 3), Noise: protocol.NoiseParty, Reject: n("reject", 4) == 0, Until: p.FaultMS}
+		Rounds: 1 + n("rounds", 3), Spares: n("spares", 3), Noise: protocol.NoiseParty, Reject: n("reject",
+			4) == 0, Until: p.FaultMS}
 	s.MinParties = max(2, s.Parties-n("slack", 3))
 	switch n("noise", 8) {
 	case 0:
@@ -83,7 +84,8 @@ func draw(seed uint64, p Profile) Setup {
 
 // String is the setup as a script states it.
 func (s Setup) String() string {
-	return fmt.Sprintf("seed=%d parties=%d computes=%d dim=%d rounds=%d spares=%d min=%d noise=%s reject=%d audit=%d paired=%d until=%d",
+	return fmt.Sprintf("seed=%d parties=%d computes=%d dim=%d rounds=%d spares=%d min=%d noise=%s reject=%d "+
+		"audit=%d paired=%d until=%d",
 		s.Seed, s.Parties, s.Computes, s.Dim, s.Rounds, s.Spares, s.MinParties, s.Noise, bit(s.Reject), bit(s.Audit), bit(s.Paired), s.Until)
 }
 
@@ -153,8 +155,9 @@ func (s Setup) memberName(i int) string {
 
 // session is the plan and its members' keys.
 func (s Setup) session() (protocol.BoundPlan, []*signer, error) {
-	p := &protocol.Plan{Name: "simulation", Created: epoch/1000 - 1000, NotAfter: epoch/1000 + 1_000_000, Suite: channel.SuiteX25519,
-		Dim: uint32(s.Dim), Paired: s.Paired, FracBits: 16, Rounds: uint32(s.Rounds), SpareAttempts: uint32(s.Spares), MinParties: uint32(s.MinParties),
+	p := &protocol.Plan{Name: "simulation", Created: epoch/1000 - 1000, NotAfter: epoch/1000 + 1_000_000,
+		Suite: channel.SuiteX25519,
+		Dim:   uint32(s.Dim), Paired: s.Paired, FracBits: 16, Rounds: uint32(s.Rounds), SpareAttempts: uint32(s.Spares), MinParties: uint32(s.MinParties),
 		DeadlineMS: deadlineMS, GraceMS: graceMS, Clip: 1, PerParty: s.scale().perParty, Noise: s.Noise, Audit: s.Audit, Application: "simulation"}
 	if s.Noise != protocol.NoiseNone {
 		p.Variance = s.scale().variance
@@ -170,7 +173,8 @@ func (s Setup) session() (protocol.BoundPlan, []*signer, error) {
 		if i == len(keys)-1 {
 			role = protocol.RoleAggregator
 		}
-		p.Members = append(p.Members, protocol.Member{Name: s.memberName(i), Role: role, Key: keys[i].public, NotAfter: p.NotAfter})
+		p.Members = append(p.Members,
+			protocol.Member{Name: s.memberName(i), Role: role, Key: keys[i].public, NotAfter: p.NotAfter})
 	}
 	if err := p.Validate(); err != nil {
 		return protocol.BoundPlan{}, nil, err

@@ -47,7 +47,8 @@ type seams struct {
 	app     func(m *member) protocol.Application                      // what a party settles with
 	machine func(m *member, honest protocol.Machine) protocol.Machine // stands between machine and driver
 	giveUp  int64                                                     // the aggregator's, virtual ms
-	honest  func(member int) bool                                     // nil: all are; the oracle answers for those only
+	// nil: all are; the oracle answers for those only
+	honest func(member int) bool
 }
 
 func (s *seams) sessionOf(m *member) protocol.BoundPlan {
@@ -78,7 +79,8 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 		return nil, err
 	}
 	w := &world{setup: setup, profile: profile, session: session, app: setup.app(),
-		exchange: &exchange{map[string]*channel.Secret{}}, outsider: newSigner(setup.Seed, 1<<31), chaos: c, seams: s,
+		exchange: &exchange{map[string]*channel.Secret{}}, outsider: newSigner(setup.Seed,
+			1<<31), chaos: c, seams: s,
 		routes: map[string][]int{}, published: map[string]int{}, trace: setup.Seed}
 	if w.bases, err = session.Plan.Generators(); err != nil {
 		return nil, err
@@ -96,7 +98,9 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 			return nil, err
 		}
 		w.filters = append(w.filters, f)
-		w.members = append(w.members, &member{w: w, i: i, name: session.Name(uint32(i)), role: session.Plan.Members[i].Role, key: keys[i], disk: newDisk()})
+		w.members = append(w.members,
+			&member{w: w, i: i, name: session.Name(uint32(i)), role: session.Plan.Members[i].Role, key: keys[i],
+				disk: newDisk()})
 	}
 	w.fate()
 	return w, nil
@@ -112,7 +116,8 @@ func (w *world) samplerFor(p *protocol.Plan) *noise.Gaussian {
 }
 
 // ask is chaos.ask, within the time of faults.
-func (w *world) ask(kind string, p float64, id uint64, key func() string, shape func(*dice) []int64) ([]int64, bool) {
+func (w *world) ask(kind string, p float64, id uint64, key func() string,
+	shape func(*dice) []int64) ([]int64, bool) {
 	if w.now >= w.setup.Until || (p <= 0 && w.chaos.script == nil) {
 		return nil, false
 	}

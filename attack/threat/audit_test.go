@@ -38,12 +38,14 @@ func (x target) measure(t *testing.T, delta float64, clip int) audit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := round{parties: x.parties, computes: 3, colluders: 1, runs: x.runs, sigma: 2 * float64(clip) / mu, seed: uint64(100 * x.epsilon)}
+	r := round{parties: x.parties, computes: 3, colluders: 1, runs: x.runs, sigma: 2 * float64(clip) / mu,
+		seed: uint64(100 * x.epsilon)}
 	other := r
 	other.seed++
 	a := audit{minus: r.run(t, -clip), plus: other.run(t, clip), delta: delta}
-	claim, err := privacy.Epsilon([]privacy.Release{{Sensitivity: uint64(2 * clip), PartVariance: a.plus.plan.Variance,
-		Parts: uint32(a.plus.plan.HiddenParts()), Dim: 1}}, delta)
+	claim, err := privacy.Epsilon([]privacy.Release{{Sensitivity: uint64(2 * clip),
+		PartVariance: a.plus.plan.Variance,
+		Parts:        uint32(a.plus.plan.HiddenParts()), Dim: 1}}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,8 @@ func (a audit) bound(t *testing.T, clip int, coalition ...int) Finding {
 		mean, variance := moments(side.x)
 		n := float64(len(side.x))
 		if math.Abs(mean-side.mean) > 7*math.Sqrt(hidden/n) || math.Abs(variance/hidden-1) > 7*math.Sqrt(2/n) {
-			t.Fatalf("coalition %v sees mean %v and variance %v, want %v and %v", coalition, mean, variance, side.mean, hidden)
+			t.Fatalf("coalition %v sees mean %v and variance %v, want %v and %v", coalition, mean, variance,
+				side.mean, hidden)
 		}
 	}
 	f, err := Test{Delta: a.delta, FalseAlarm: falseAlarm}.Epsilon(minus, plus)

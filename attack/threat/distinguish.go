@@ -141,7 +141,8 @@ func (t Test) judge(e event, p, q []float64) Finding {
 	if e.swapped {
 		p, q = q, p
 	}
-	f := Finding{Swapped: e.swapped, Below: e.below, Threshold: e.threshold, Likely: e.count(p), Other: e.count(q), Samples: len(p)}
+	f := Finding{Swapped: e.swapped, Below: e.below, Threshold: e.threshold, Likely: e.count(p),
+		Other: e.count(q), Samples: len(p)}
 	low := LowerRate(f.Likely, len(p), t.FalseAlarm/2) - t.Delta
 	if low > 0 {
 		f.Epsilon = math.Max(0, math.Log(low/UpperRate(f.Other, len(q), t.FalseAlarm/2)))

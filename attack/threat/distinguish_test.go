@@ -76,7 +76,8 @@ func TestCoverage(t *testing.T) {
 	rng := mathrand.New(mathrand.NewPCG(3, 4))
 	alarms, mean := 0, 0.0
 	for range runs {
-		f, err := Test{Delta: 0, FalseAlarm: 0.05}.Epsilon(responses(rng, n, truth, true), responses(rng, n, truth, false))
+		f, err := Test{Delta: 0, FalseAlarm: 0.05}.Epsilon(responses(rng, n, truth, true),
+			responses(rng, n, truth, false))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,8 @@ func TestDirections(t *testing.T) {
 			leaky[i] = 20
 		}
 	}
-	for _, c := range []struct{ swapped, below bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+	for _, c := range []struct{ swapped, below bool }{{false, false}, {false, true}, {true, false},
+		{true, true}} {
 		p, q := leaky, flat
 		if c.below {
 			p, q = mirrored(p), mirrored(q)
@@ -130,7 +132,8 @@ func TestDirections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Swapped != c.swapped || f.Below != c.below || math.Abs(f.Threshold) != 20 || f.Likely != n/10*3/4 || f.Other != 0 || f.Samples != n*3/4 || f.Epsilon < 2.5 {
+		if f.Swapped != c.swapped || f.Below != c.below || math.Abs(f.Threshold) != 20 || f.Likely != n/10*3/4 ||
+			f.Other != 0 || f.Samples != n*3/4 || f.Epsilon < 2.5 {
 			t.Errorf("%+v: found %+v", c, f)
 		}
 	}

@@ -50,8 +50,10 @@ func (r round) value(party, victim int) int64 {
 func (r round) run(t *testing.T, victim int) ran {
 	t.Helper()
 	list, byKey := r.members(t)
-	plan, err := terms.Terms{Name: "audit", Members: list, Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
-		Rounds: 1, Colluders: r.colluders, Deadline: time.Minute}.Sum(terms.SumTerms{Dim: r.runs, PerParty: 1 << 40, Sigma: r.sigma})
+	plan, err := terms.Terms{Name: "audit", Members: list, Created: time.Now(), Lifetime: time.Hour,
+		Suite:  channel.SuiteX25519,
+		Rounds: 1, Colluders: r.colluders, Deadline: time.Minute}.Sum(terms.SumTerms{Dim: r.runs,
+		PerParty: 1 << 40, Sigma: r.sigma})
 	if err != nil {
 		t.Fatal(err)
 	}

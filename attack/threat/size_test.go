@@ -7,5 +7,6 @@ package threat
 // line for a true claim is expected to give 0.58 and 0.59 of it with standard
 // errors of 0.023 and 0.02: short of half in one of 10,000 measurements at most.
 func cases() []target {
-	return []target{{epsilon: 1, parties: 4, runs: 1 << 19, share: 0.5}, {epsilon: 3, parties: 6, runs: 1 << 18, share: 0.5}}
+	return []target{{epsilon: 1, parties: 4, runs: 1 << 19, share: 0.5},
+		{epsilon: 3, parties: 6, runs: 1 << 18, share: 0.5}}
 }

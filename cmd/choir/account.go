@@ -96,16 +96,19 @@ func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
 		return protocol.Fail(protocol.ClassInput, "%w", err)
 	}
 	if math.IsInf(got.Epsilon, 0) || math.IsNaN(got.Epsilon) {
-		return protocol.Fail(protocol.ClassInput, "sigma: %g is too little noise for any finite epsilon at delta %g by %s",
+		return protocol.Fail(protocol.ClassInput,
+			"sigma: %g is too little noise for any finite epsilon at delta %g by %s",
 			f.Sigma, f.Delta, got.Accountant)
 	}
-	out := answer{SchemaVersion: 1, Epsilon: got.Epsilon, LowerBound: got.LowerBound, Delta: f.Delta, Sigma: f.Sigma,
+	out := answer{SchemaVersion: 1, Epsilon: got.Epsilon, LowerBound: got.LowerBound, Delta: f.Delta,
+		Sigma:      f.Sigma,
 		Accountant: got.Accountant, Assumptions: got.Assumptions}
 	if out.Assumptions == nil {
 		out.Assumptions = []string{}
 	}
 	return a.print(f.format, out, func() {
-		fmt.Fprintf(a.out, "epsilon      %.6g at delta %g (at least %.6g)\n", out.Epsilon, out.Delta, out.LowerBound)
+		fmt.Fprintf(a.out, "epsilon      %.6g at delta %g (at least %.6g)\n", out.Epsilon, out.Delta,
+			out.LowerBound)
 		fmt.Fprintf(a.out, "sigma        %.9g\naccountant   %s\n", out.Sigma, out.Accountant)
 		for _, s := range out.Assumptions {
 			wrap(a.out, "assumes      ", s)
@@ -116,7 +119,9 @@ func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
 // parse turns names into the query's values and refuses flags that contradict
 // each other.
 func (f *accountFlags) parse(cmd *cobra.Command) error {
-	refuse := func(format string, args ...any) error { return protocol.Fail(protocol.ClassInput, format, args...) }
+	refuse := func(format string, args ...any) error {
+		return protocol.Fail(protocol.ClassInput, format, args...)
+	}
 	set := cmd.Flags().Changed
 	switch {
 	case set("sensitivity") == set("clip"):

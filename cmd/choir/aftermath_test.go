@@ -17,13 +17,13 @@ import (
 	"choir/transport/natsbus/embedded"
 )
 
-// aftermath looks at everything that a session of processes left behind.
+// aftermath checks the files of a session of processes.
 type aftermath struct {
 	t      *testing.T
 	dir    string
 	rounds int
 	s      protocol.BoundPlan
-	seen   map[string][]byte // what was said for each purpose, the first time
+	seen   map[string][]byte // the first message for each purpose
 	counts map[protocol.Kind]int
 }
 
@@ -119,7 +119,7 @@ func (a *aftermath) history() {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	end := "choir." + a.s.ID.Short() + ".end" // nobody else writes any more
+	end := "choir." + a.s.ID.Short() + ".end" // all other writers have ended
 	if err := bus.Publish(ctx, transport.Message{Subject: end}); err != nil {
 		a.t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func (a *aftermath) once(data []byte) {
 	}
 }
 
-// purpose names what a member may say only once; a Partial is by round: there
+// purpose names what a member may sign only once; a Partial is by round: there
 // must not be two, whatever their attempts.
 func purpose(from uint32, m protocol.Message) string {
 	switch m := m.(type) {

@@ -36,7 +36,8 @@ func (f *cellFlags) addCell(cmd *cobra.Command) {
 	s.StringVar(&f.noise, "noise", "party", "placement of the noise: party or none")
 	s.Uint64Var(&f.Sigma, "sigma", 1<<10, "standard deviation of a party's noise, grid units")
 	s.StringVar(&f.Pairs, "pairs", bench.PairsAuto,
-		"two coordinates in a field element: auto, yes or no; auto: under the stream driver, where the headroom allows it")
+		"two coordinates in a field element: auto, yes or no; auto: under the stream driver, where the headroom "+
+			"allows it")
 	s.IntVar(&f.Workers, "workers", 0, "goroutines that step machines and measure limits; 0: one a core")
 	values(cmd, "suite", "hybrid", "x25519")
 	values(cmd, "noise", "party", "none")
@@ -59,7 +60,7 @@ func (f *cellFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	switch {
-	case f.Rounds < 1: // in a Config, 0 stands for the default
+	case f.Rounds < 1: // in a Config, 0 means the default
 		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..1000", f.Rounds)
 	case f.noise == "none" && cmd.Flags().Changed("sigma"):
 		return protocol.Fail(protocol.ClassInput, "sigma: contradicts --noise none")
@@ -122,7 +123,8 @@ func (a *app) benchDCA() *cobra.Command {
 	s.IntVar(&f.Dim, "dim", 10000, "number of coordinates, d")
 	s.IntVar(&f.Computes, "compute-nodes", 3, "number of compute nodes, M")
 	s.IntVar(&f.Rounds, "rounds", 1, "rounds of the session; under the stream driver, sessions")
-	s.StringVar(&f.Transport, "transport", bench.Memory, "memory, or nats: an embedded server with file-backed JetStream")
+	s.StringVar(&f.Transport, "transport", bench.Memory,
+		"memory, or nats: an embedded server with file-backed JetStream")
 	s.StringVar(&f.Driver, "driver", bench.DriverAuto,
 		"host: members as in a deployment; stream: their machines alone, for any number; or auto")
 	s.BoolVar(&phases, "phases", false, "print the table of phases, too")
@@ -140,12 +142,14 @@ func printCell(w io.Writer, r *bench.Result) {
 	fmt.Fprintf(w, "%s, %d cores, %.1f processes competing\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Load)
 	fmt.Fprintf(w, "set-up %.4g s, round %.4g s, noise %.4g s (%s), in all %.4g s\n",
 		r.SecondsSetup, r.SecondsRound, r.SecondsNoise, noiseIn(r.NoiseIn), r.SecondsTotal)
-	wrap(w, "", fmt.Sprintf("a party uploads %d bytes a round and %d once; a node stores at most %d bytes and peaks below %d",
+	wrap(w, "", fmt.Sprintf("a party uploads %d bytes a round and %d once; a node stores at most %d bytes "+
+		"and peaks below %d",
 		r.UploadBytesPerParty, r.UploadSetupBytes, r.NodeLiveBytes, r.NodePeakBytes))
 	wrap(w, "", fmt.Sprintf("limits: keystream and addition %.3g, AES-GCM %.3g bytes per core and second",
 		r.Limits.KeystreamAdd, r.Limits.GCM))
 	if r.Bare != nil {
-		fmt.Fprintf(w, "bare transfer of the round's %d bytes in %d messages: %.4g s\n", r.Bare.Bytes, r.Bare.Messages, r.Bare.Seconds)
+		fmt.Fprintf(w, "bare transfer of the round's %d bytes in %d messages: %.4g s\n", r.Bare.Bytes,
+			r.Bare.Messages, r.Bare.Seconds)
 	}
 	wrap(w, "", fmt.Sprintf("limit ratio %.3f: %s", r.LimitRatio, r.LimitOf))
 }
@@ -167,7 +171,8 @@ func printPhases(w io.Writer, r *bench.Result, wide bool) {
 			limit = fmt.Sprintf("%.4g", p.LimitSeconds)
 			ratio = fmt.Sprintf("%.0f %%", 100*p.LimitRatio)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%.4g\t%d\t%s", star, p.Role, p.Phase, p.Seconds, p.CPUSeconds, p.Bytes, ratio)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\t%.4g\t%d\t%s", star, p.Role, p.Phase, p.Seconds, p.CPUSeconds, p.Bytes,
+			ratio)
 		if wide {
 			fmt.Fprintf(t, "\t%s\t%d", limit, p.Allocs)
 		}

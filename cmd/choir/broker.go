@@ -41,7 +41,8 @@ func (a *app) broker() *cobra.Command {
 		"tls_cert, tls_key, tls_client_ca, sync_always")
 	s.StringVar(&flags.Listen, "listen", "", "TCP address; port 0 picks a free one")
 	s.StringVar(&flags.StoreDir, "store", "", "folder for the streams")
-	s.StringVar(&flags.TokenFile, "token-file", "", "file with the token that clients must present; created if there is none")
+	s.StringVar(&flags.TokenFile, "token-file", "",
+		"file with the token that clients must present; created if there is none")
 	s.StringVar(&flags.TLSCert, "tls-cert", "", "PEM file with the server's certificate")
 	s.StringVar(&flags.TLSKey, "tls-key", "", "PEM file with the certificate's key")
 	s.StringVar(&flags.TLSClientCA, "tls-client-ca", "", "PEM file with the roots of the clients' certificates")

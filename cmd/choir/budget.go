@@ -83,8 +83,9 @@ func (a *app) printCharges(list []member.Charge) {
 func (a *app) budgetReset() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "reset STORE --reason TEXT", Short: "Record for good that the charges so far no longer concern the data",
-		Example: "  choir budget reset hospital-a/store.db --reason 'the records were deleted'", Args: cobra.ExactArgs(1),
+		Use: "reset STORE --reason TEXT", Short: "Record that the charges so far no longer concern the data",
+		Example: "  choir budget reset hospital-a/store.db --reason 'the records were deleted'",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if reason == "" {
 				return protocol.Fail(protocol.ClassInput, "--reason: a reset needs a reason")

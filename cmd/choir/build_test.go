@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 var builtDir string
 
 // built is the real binary, built once, without the race detector. The example of a
-// party's own program lies beside it.
+// party's own program is in the same folder.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "choir-built-")
 	if err != nil {
@@ -33,7 +33,8 @@ var built = sync.OnceValues(func() (string, error) {
 	}
 	builtDir = dir
 	path := filepath.Join(dir, "choir")
-	for to, source := range map[string]string{path: ".", filepath.Join(dir, "logistic"): "../../examples/external/go"} {
+	for to, source := range map[string]string{path: ".",
+		filepath.Join(dir, "logistic"): "../../examples/external/go"} {
 		if out, err := exec.Command("go", "build", "-o", to, source).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("go build: %w\n%s", err, out)
 		}

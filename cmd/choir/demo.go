@@ -69,12 +69,14 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s.Float64Var(&f.Delta, "delta", 1e-5, "delta of the privacy budget")
 	s.Float64Var(&f.Clip, "clip", 0, "bound on an update in natural parameters; 0: the strategy's default")
 	s.StringVar(&f.method, "method", "dp-pvi",
-		"dp-pvi (few rounds of many local steps), global (many rounds of one gradient) or statistics (linear regression "+
+		"dp-pvi (few rounds of many local steps), global (many rounds of one gradient) "+
+			"or statistics (linear regression "+
 			"from sums)")
 	s.StringVar(&f.model, "model", string(pvi.Logistic),
 		"logistic, linear or bnn (a network, by strategy optimisation); default with --method statistics linear")
 	s.StringVar(&f.strategy, "strategy", "virtual",
-		"virtual (many factors a party), dataset (one) or optimisation (noisy gradients of single records, with all noise "+
+		"virtual (many factors a party), dataset (one) "+
+			"or optimisation (noisy gradients of single records, with all noise "+
 			"at every party)")
 	s.IntVar(&f.Shards, "shards", 0, "factors of a party under the virtual strategy; 0: the default")
 	s.StringVar(&f.data, "data", "", "CSV with a header, a UCI original or its folder; empty: generated")
@@ -98,7 +100,8 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 
 // complete sets up the completion of the flags' values.
 func (f *demoFlags) complete(cmd *cobra.Command) {
-	values(cmd, "method", string(experiment.MethodPVI), string(experiment.MethodGlobal), string(experiment.MethodStatistics))
+	values(cmd, "method", string(experiment.MethodPVI), string(experiment.MethodGlobal),
+		string(experiment.MethodStatistics))
 	values(cmd, "model", string(pvi.Logistic), string(pvi.Linear), string(pvi.BNN))
 	values(cmd, "strategy", "virtual", "dataset", "optimisation")
 	folders(cmd, "out", "resume")
@@ -149,14 +152,15 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 }
 
 // sessionFlags describe a session; one that is resumed has them already.
-var sessionFlags = strings.Fields(`parties computes rounds colluders dropouts epsilon delta clip method model strategy
-	shards data target schema column train rho kappa seed out processes`)
+var sessionFlags = strings.Fields(`parties computes rounds colluders dropouts epsilon delta clip method model
+	strategy shards data target schema column train rho kappa seed out processes`)
 
 // resumesAlone refuses flags that describe another session than the resumed one.
 func resumesAlone(cmd *cobra.Command) error {
 	for _, name := range sessionFlags {
 		if cmd.Flags().Changed(name) {
-			return protocol.Fail(protocol.ClassInput, "--%s: --resume resumes the session in its folder, which has its own", name)
+			return protocol.Fail(protocol.ClassInput,
+				"--%s: --resume resumes the session in its folder, which has its own", name)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func TestDocumentsCallCommands(t *testing.T) {
 	call := regexp.MustCompile(`(?:^|[\s(` + "`" + `]|\.{1,2}/|cmd/)choir ([a-z][^\n|;&` + "`" + `]*)`)
 	root, called := (&app{}).root(), map[string]int{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".md" || d.Name() == "wire.md" { // which has labels that begin like this
+		if err != nil || filepath.Ext(path) != ".md" || d.Name() == "wire.md" { // its labels look like commands
 			return err
 		}
 		text, err := os.ReadFile(path)

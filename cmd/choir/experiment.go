@@ -29,7 +29,8 @@ type listed struct {
 }
 
 func experiments() []listed {
-	all := []listed{{"noisy-factors", "what joint noise in private factors does to the published privacy claim (docs/noisy-factors.md)", noisyFactors}}
+	all := []listed{{"noisy-factors",
+		"joint noise in private factors and the published privacy claim (docs/noisy-factors.md)", noisyFactors}}
 	for _, s := range catalogue.All() {
 		all = append(all, listed{s.Name, s.About, func(ctx context.Context, o study.Options) (any, string, error) {
 			r, err := s.Run(ctx, o)
@@ -43,10 +44,11 @@ func experiments() []listed {
 }
 
 func noisyFactors(ctx context.Context, o study.Options) (any, string, error) {
-	e := experiment.NoisyFactors{Out: o.Dir, Seeds: o.Seeds, Distinguish: func(delta, falseAlarm float64, p, q []float64) (float64, error) {
-		f, err := threat.Test{Delta: delta, FalseAlarm: falseAlarm}.Epsilon(p, q)
-		return f.Epsilon, err
-	}}
+	e := experiment.NoisyFactors{Out: o.Dir, Seeds: o.Seeds,
+		Distinguish: func(delta, falseAlarm float64, p, q []float64) (float64, error) {
+			f, err := threat.Test{Delta: delta, FalseAlarm: falseAlarm}.Epsilon(p, q)
+			return f.Epsilon, err
+		}}
 	r, err := e.Run(ctx)
 	if err != nil {
 		return nil, "", err
@@ -55,7 +57,8 @@ func noisyFactors(ctx context.Context, o study.Options) (any, string, error) {
 }
 
 func (a *app) experiment() *cobra.Command {
-	return group("experiment", "Repeat the studies in the documents", a.experimentList(), a.experimentRun(), a.experimentReport())
+	return group("experiment", "Repeat the studies in the documents", a.experimentList(), a.experimentRun(),
+		a.experimentReport())
 }
 
 func (a *app) experimentList() *cobra.Command {
@@ -83,8 +86,9 @@ func (a *app) experimentRun() *cobra.Command {
 	format, out, over, o := "text", "", string(study.Memory), study.Options{Seeds: 1}
 	cmd := &cobra.Command{
 		Use: "run NAME", Short: "Run an experiment; tables and figures go to a folder",
-		Example: "  choir experiment run noisy-factors\n  choir experiment run own-generated --seeds 3 --out results",
-		Args:    cobra.ExactArgs(1), ValidArgsFunction: oneOfArgs(experimentNames),
+		Example: "  choir experiment run noisy-factors\n" +
+			"  choir experiment run own-generated --seeds 3 --out results",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: oneOfArgs(experimentNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
@@ -97,8 +101,10 @@ func (a *app) experimentRun() *cobra.Command {
 					return err
 				}
 			}
-			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS && o.Transport != bed.Clear {
-				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q, %q or %q", over, study.Memory, study.NATS, bed.Clear)
+			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS &&
+				o.Transport != bed.Clear {
+				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q, %q or %q", over, study.Memory,
+					study.NATS, bed.Clear)
 			}
 			e, err := experimentOf(args[0])
 			if err != nil {
@@ -123,7 +129,8 @@ func (a *app) experimentRun() *cobra.Command {
 		"transport of the sessions: memory, nats, or clear for sums without a protocol")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil,
 		"only the methods of these names, where an experiment compares several")
-	cmd.Flags().StringSliceVar(&o.Figures, "figure-format", []string{"svg", "png"}, "formats of the figures: svg, png and pdf")
+	cmd.Flags().StringSliceVar(&o.Figures, "figure-format", []string{"svg", "png"},
+		"formats of the figures: svg, png and pdf")
 	values(cmd, "transport", string(study.Memory), string(study.NATS), string(bed.Clear))
 	values(cmd, "figure-format", figure.Formats()...)
 	folders(cmd, "out")

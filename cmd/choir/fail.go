@@ -94,7 +94,8 @@ func className(c protocol.Class) string {
 
 var (
 	leadingFlags = regexp.MustCompile(`^--[a-z0-9-]+(?:, --[a-z0-9-]+)*`)
-	parsedFlag   = regexp.MustCompile(`^(?:unknown flag: |flag needs an argument: |invalid argument .* for ")(--[a-z0-9-]+)`)
+	parsedFlag   = regexp.MustCompile(
+		`^(?:unknown flag: |flag needs an argument: |invalid argument .* for ")(--[a-z0-9-]+)`)
 )
 
 // flagsOf is the flags that a message is about.
@@ -130,11 +131,14 @@ func classOf(err error) protocol.Class {
 		return protocol.ClassAuth
 	case errors.Is(err, context.DeadlineExceeded):
 		return protocol.ClassTimeout
-	case errors.Is(err, identity.ErrTampered), errors.Is(err, identity.ErrExpired), errors.Is(err, identity.ErrBadSignature),
+	case errors.Is(err, identity.ErrTampered), errors.Is(err, identity.ErrExpired),
+		errors.Is(err, identity.ErrBadSignature),
 		errors.Is(err, uci.ErrChecksum):
 		return protocol.ClassIntegrity
-	case errors.Is(err, dataset.ErrBadData), errors.Is(err, dataset.ErrSchema), errors.Is(err, uci.ErrUnknownSet),
-		errors.Is(err, identity.ErrPassphrase), errors.Is(err, identity.ErrKeyFile), errors.Is(err, identity.ErrCard),
+	case errors.Is(err, dataset.ErrBadData), errors.Is(err, dataset.ErrSchema),
+		errors.Is(err, uci.ErrUnknownSet),
+		errors.Is(err, identity.ErrPassphrase), errors.Is(err, identity.ErrKeyFile),
+		errors.Is(err, identity.ErrCard),
 		errors.Is(err, identity.ErrName), errors.Is(err, identity.ErrPermissions),
 		errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist):
 		return protocol.ClassInput
@@ -144,9 +148,12 @@ func classOf(err error) protocol.Class {
 
 // fields are what the packages below call the things that flags set; an error
 // about one of them names the flag.
-var fields = strings.Fields(`parties computes rounds colluders dropouts epsilon delta clip model method strategy shards
-	data target schema column seed train rho kappa out sigma frac_bits input transport resume dim compute_nodes suite
-	driver noise pairs workers worker node repeats threshold baseline dir add processes format listen token_file store`)
+var fields = strings.Fields(`
+	parties computes rounds colluders dropouts epsilon delta clip model method strategy shards data
+	target schema column seed train rho kappa out sigma frac_bits input transport resume dim
+	compute_nodes suite driver noise pairs workers worker node repeats threshold baseline dir add
+	processes format listen token_file store
+`)
 
 var fieldList = regexp.MustCompile(`^([a-z_]+(?:, [a-z_]+)*): `)
 

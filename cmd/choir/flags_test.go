@@ -23,37 +23,81 @@ func choir(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// TestIllegalFlags: every combination that can't be is refused with exit code
-// 4, by a message that names the flag, before anything is left behind.
+// TestIllegalFlags: every invalid combination is refused with exit code 4, by a
+// message that names the flag, and leaves no files.
 func TestIllegalFlags(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "d.csv")
 	if err := os.WriteFile(data, []byte("a,y\n1,0\n2,1\n3,0\n4,1\n5,0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cases := []struct{ args, flag string }{
-		{"--parties 0", "--parties"}, {"--parties 1", "--parties"}, {"--parties -3", "--parties"}, {"--parties 1000000", "--parties"},
-		{"--parties 99999999999999999999", "--parties"},
-		{"--computes 0", "--computes"}, {"--computes 1", "--computes"}, {"--computes 100000", "--computes"},
-		{"--method magic", "--method"}, {"--method global --model linear", "--model"}, {"--method statistics --rounds 1", "--rounds"},
-		{"--rounds 0", "--rounds"}, {"--rounds -1", "--rounds"}, {"--rounds 1000000000", "--rounds"},
-		{"--colluders -1", "--colluders"}, {"--colluders 10", "--colluders"}, {"--colluders 9", "--colluders"},
-		{"--parties 4 --colluders 4", "--colluders"}, {"--parties 2 --colluders 1", "--colluders"},
-		{"--dropouts -1", "--dropouts"}, {"--dropouts 10", "--dropouts"}, {"--dropouts 9", "--dropouts"}, {"--parties 2 --dropouts 1", "--dropouts"},
-		{"--colluders 5 --dropouts 4", "--colluders, --dropouts"}, {"--parties 3 --colluders 1 --dropouts 1", "--colluders, --dropouts"},
-		{"--epsilon 0", "--epsilon"}, {"--epsilon -1", "--epsilon"}, {"--epsilon NaN", "--epsilon"}, {"--epsilon Inf", "--epsilon"},
-		{"--epsilon 1e-300", "--epsilon"}, {"--epsilon one", "--epsilon"},
-		{"--delta 0", "--delta"}, {"--delta 1", "--delta"}, {"--delta -1e-5", "--delta"}, {"--delta 2", "--delta"}, {"--delta NaN", "--delta"},
-		{"--clip -1", "--clip"}, {"--clip NaN", "--clip"}, {"--clip Inf", "--clip"}, {"--clip 1e300", "--clip"}, {"--clip 1e-300", "--clip"},
-		{"--model quadratic", "--model"}, {"--model=", "--model"}, {"--strategy sideways", "--strategy"}, {"--strategy dataset --shards 5", "--shards"},
-		{"--shards -1", "--shards"}, {"--shards 100000000", "--shards"},
-		{"--format yaml", "--format"}, {"--seed -1", "--seed"}, {"--target y", "--target"}, {"--column a=1:2", "--column"}, {"--schema s.json", "--schema"},
-		{"--data " + data, "--target"}, {"--data " + data + " --target z", "--target"}, {"--data nowhere.csv --target y", "--data"},
-		{"--data " + data + " --target y --schema nowhere.json", "--schema"}, {"--data " + data + " --target y --column a", "--column"},
-		{"--data " + data + " --target y --parties 100", "--parties"}, {"--data " + data + " --target a --model logistic", "--data"},
-		{"--data " + data + " --target a --model linear --parties 2 --rounds 1 --train 0.9", "--data"},
-		{"--processes=perhaps", "--processes"}, {"--resume x --parties 4", "--parties"}, {"--resume x --processes", "--processes"}, {"--resume nowhere", "--resume"},
-		{"--parties 6 --processes --computes 1", "--computes"},
-		{"stray", `"stray"`}, {"--nonsense 1", "--nonsense"},
+		{args: "--parties 0", flag: "--parties"},
+		{args: "--parties 1", flag: "--parties"},
+		{args: "--parties -3", flag: "--parties"},
+		{args: "--parties 1000000", flag: "--parties"},
+		{args: "--parties 99999999999999999999", flag: "--parties"},
+		{args: "--computes 0", flag: "--computes"},
+		{args: "--computes 1", flag: "--computes"},
+		{args: "--computes 100000", flag: "--computes"},
+		{args: "--method magic", flag: "--method"},
+		{args: "--method global --model linear", flag: "--model"},
+		{args: "--method statistics --rounds 1", flag: "--rounds"},
+		{args: "--rounds 0", flag: "--rounds"},
+		{args: "--rounds -1", flag: "--rounds"},
+		{args: "--rounds 1000000000", flag: "--rounds"},
+		{args: "--colluders -1", flag: "--colluders"},
+		{args: "--colluders 10", flag: "--colluders"},
+		{args: "--colluders 9", flag: "--colluders"},
+		{args: "--parties 4 --colluders 4", flag: "--colluders"},
+		{args: "--parties 2 --colluders 1", flag: "--colluders"},
+		{args: "--dropouts -1", flag: "--dropouts"},
+		{args: "--dropouts 10", flag: "--dropouts"},
+		{args: "--dropouts 9", flag: "--dropouts"},
+		{args: "--parties 2 --dropouts 1", flag: "--dropouts"},
+		{args: "--colluders 5 --dropouts 4", flag: "--colluders, --dropouts"},
+		{args: "--parties 3 --colluders 1 --dropouts 1", flag: "--colluders, --dropouts"},
+		{args: "--epsilon 0", flag: "--epsilon"},
+		{args: "--epsilon -1", flag: "--epsilon"},
+		{args: "--epsilon NaN", flag: "--epsilon"},
+		{args: "--epsilon Inf", flag: "--epsilon"},
+		{args: "--epsilon 1e-300", flag: "--epsilon"},
+		{args: "--epsilon one", flag: "--epsilon"},
+		{args: "--delta 0", flag: "--delta"},
+		{args: "--delta 1", flag: "--delta"},
+		{args: "--delta -1e-5", flag: "--delta"},
+		{args: "--delta 2", flag: "--delta"},
+		{args: "--delta NaN", flag: "--delta"},
+		{args: "--clip -1", flag: "--clip"},
+		{args: "--clip NaN", flag: "--clip"},
+		{args: "--clip Inf", flag: "--clip"},
+		{args: "--clip 1e300", flag: "--clip"},
+		{args: "--clip 1e-300", flag: "--clip"},
+		{args: "--model quadratic", flag: "--model"},
+		{args: "--model=", flag: "--model"},
+		{args: "--strategy sideways", flag: "--strategy"},
+		{args: "--strategy dataset --shards 5", flag: "--shards"},
+		{args: "--shards -1", flag: "--shards"},
+		{args: "--shards 100000000", flag: "--shards"},
+		{args: "--format yaml", flag: "--format"},
+		{args: "--seed -1", flag: "--seed"},
+		{args: "--target y", flag: "--target"},
+		{args: "--column a=1:2", flag: "--column"},
+		{args: "--schema s.json", flag: "--schema"},
+		{args: "--data " + data, flag: "--target"},
+		{args: "--data " + data + " --target z", flag: "--target"},
+		{args: "--data nowhere.csv --target y", flag: "--data"},
+		{args: "--data " + data + " --target y --schema nowhere.json", flag: "--schema"},
+		{args: "--data " + data + " --target y --column a", flag: "--column"},
+		{args: "--data " + data + " --target y --parties 100", flag: "--parties"},
+		{args: "--data " + data + " --target a --model logistic", flag: "--data"},
+		{args: "--data " + data + " --target a --model linear --parties 2 --rounds 1 --train 0.9", flag: "--data"},
+		{args: "--processes=perhaps", flag: "--processes"},
+		{args: "--resume x --parties 4", flag: "--parties"},
+		{args: "--resume x --processes", flag: "--processes"},
+		{args: "--resume nowhere", flag: "--resume"},
+		{args: "--parties 6 --processes --computes 1", flag: "--computes"},
+		{args: "stray", flag: `"stray"`},
+		{args: "--nonsense 1", flag: "--nonsense"},
 	}
 	for _, c := range cases {
 		t.Run(c.args, func(t *testing.T) {
@@ -64,7 +108,8 @@ func TestIllegalFlags(t *testing.T) {
 			}
 			code, stdout, stderr := choir(t, args...)
 			first, _, _ := strings.Cut(stderr, "\n")
-			if code != 4 || stdout != "" || !strings.HasPrefix(first, "choir: error: ") || !strings.Contains(first, c.flag) {
+			if code != 4 || stdout != "" || !strings.HasPrefix(first, "choir: error: ") ||
+				!strings.Contains(first, c.flag) {
 				t.Errorf("exit code %d, want 4 naming %s; stdout %q, stderr %q", code, c.flag, stdout, stderr)
 			}
 			if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
@@ -75,7 +120,7 @@ func TestIllegalFlags(t *testing.T) {
 }
 
 // TestResumeKnowsEveryFlag: a flag of choir demo either describes the session,
-// and is then refused with --resume, or doesn't.
+// and is refused with --resume, or not.
 func TestResumeKnowsEveryFlag(t *testing.T) {
 	a := &app{}
 	n := 0

@@ -42,7 +42,8 @@ func printGuarantees(w io.Writer, g *terms.Guarantees, all, wide bool) {
 }
 
 func noiseText(u *terms.NoiseUse) string {
-	return fmt.Sprintf("standard deviation %.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g times local noise's",
+	return fmt.Sprintf("standard deviation %.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g times "+
+		"local noise's",
 		u.Std, u.PerClip, u.Trusted, u.Local)
 }
 
@@ -88,7 +89,8 @@ func wideLayers(w io.Writer, layers []terms.Layer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\tadversary\tset\tcolluding parties\tsilent\tnodes\tone record\tone party\tsees")
 	for _, l := range layers {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", mark(l), adversaryText(l.Adversary), l.Attendance, l.Parties,
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", mark(l), adversaryText(l.Adversary), l.Attendance,
+			l.Parties,
 			l.Silent, l.Computes, epsilonText(l.Sample), epsilonText(l.Party), l.Seen)
 	}
 	_ = t.Flush() // w reports its errors elsewhere
@@ -103,7 +105,8 @@ func mark(l terms.Layer) string {
 
 // adversaryText is an adversary in correct number.
 func adversaryText(s string) string {
-	return strings.NewReplacer(" and 1 colluding parties", " and 1 colluding party", ", 1 others silent", ", 1 other silent",
+	return strings.NewReplacer(" and 1 colluding parties", " and 1 colluding party",
+		", 1 others silent", ", 1 other silent",
 		" and 0 colluding parties", " and no colluding party").Replace(s)
 }
 

@@ -36,7 +36,8 @@ func (a *app) keygen() *cobra.Command {
 			if err != nil {
 				return protocol.Fail(protocol.ClassInput, "--valid-for: %w", err)
 			}
-			key, card, c, err := member.NewIdentity(out, name, passphrase, identity.DefaultParams(), time.Now(), validity)
+			key, card, c, err := member.NewIdentity(out, name, passphrase, identity.DefaultParams(), time.Now(),
+				validity)
 			if err != nil {
 				return err
 			}

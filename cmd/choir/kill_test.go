@@ -41,7 +41,7 @@ func (c *tally) hit(name string) {
 // moments: in every run one of them, each in its turn, and two more; in every
 // fifth run the supervising process as well, which another then carries on.
 // Whatever happens, the session completes, and afterwards the stores and
-// the broker's history show that nobody did anything twice.
+// the broker's history show that no member acted twice.
 //
 // It takes about a minute: real processes are needed, and 20 runs are asked for.
 func TestKilledAnywhere(t *testing.T) {
@@ -64,7 +64,8 @@ func TestKilledAnywhere(t *testing.T) {
 		}
 	}
 	if total < killRuns || c.hits["supervisor"] == 0 || c.prefixes == 0 {
-		t.Errorf("only %d kills, %d of the supervisor, %d ledgers compared", total, c.hits["supervisor"], c.prefixes)
+		t.Errorf("only %d kills, %d of the supervisor, %d ledgers compared", total, c.hits["supervisor"],
+			c.prefixes)
 	}
 	t.Logf("kills: %v; %d ledgers compared with what they were", c.hits, c.prefixes)
 }
@@ -84,9 +85,11 @@ func (k *killRun) out() string { return filepath.Join(k.dir, "out") }
 func (k *killRun) run(names []string, first string, parent bool) {
 	data, schema := smallData(k.t, k.dir)
 	k.olds = map[string][]string{}
-	demo := k.start("demo", "--processes", "--format", "json", "--out", k.out(), "--parties", "3", "--computes", "2",
+	demo := k.start("demo", "--processes", "--format", "json", "--out", k.out(), "--parties", "3", "--computes",
+		"2",
 		"--rounds", fmt.Sprint(killRounds), "--data", data, "--schema", schema, "--shards", "4", "--epsilon", "5")
-	when := k.rng.IntN(3) // the supervisor goes before one of the three, never after the last: it is over soonest
+	// the supervisor goes before one of the three, never after the last: it is over soonest
+	when := k.rng.IntN(3)
 	for i, name := range []string{first, names[k.rng.IntN(len(names))], names[k.rng.IntN(len(names))]} {
 		if parent && i == when {
 			demo = k.killSupervisor(demo)
@@ -96,7 +99,8 @@ func (k *killRun) run(names []string, first string, parent bool) {
 		}
 	}
 	res := demo.result(k.t)
-	if res.Rounds != killRounds || res.Parties != 3 || !(res.Epsilon > 0 && res.Epsilon <= 5) || res.Result == (experiment.Scores{}) {
+	if res.Rounds != killRounds || res.Parties != 3 || !(res.Epsilon > 0 && res.Epsilon <= 5) ||
+		res.Result == (experiment.Scores{}) {
 		k.t.Errorf("result: %+v", res)
 	}
 	(&aftermath{t: k.t, dir: k.out(), rounds: killRounds}).check(k)
@@ -157,9 +161,8 @@ func (k *killRun) row(name string) (supervise.Row, bool) {
 	return supervise.Row{}, false
 }
 
-// keepStore copies a killed party's store before its next life touches it, as
-// far as it is there already; a copy that a new life might have changed
-// meanwhile isn't kept.
+// keepStore copies a killed party's store, if there is one, before the restarted
+// process opens it; a copy that the new process may have changed is dropped.
 func (k *killRun) keepStore(name string, pid int) {
 	from := filepath.Join(k.out(), "members", name, "store.db")
 	if b, err := os.ReadFile(from); err == nil && len(b) > 0 && name[0] == 'p' {

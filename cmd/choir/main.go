@@ -155,6 +155,7 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	root.AddCommand(a.version())
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", lineWidth)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages",
+		fmt.Sprintf(".FlagUsagesWrapped %d", lineWidth)))
 	return root
 }

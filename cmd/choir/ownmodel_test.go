@@ -19,7 +19,8 @@ func TestOwnModelPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands, files := 0, 0
-	for _, block := range regexp.MustCompile("(?s)```(sh|toml)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+	for _, block := range regexp.MustCompile("(?s)```(sh|toml)\n(.*?)```").FindAllStringSubmatch(string(page),
+		-1) {
 		if block[1] == "toml" {
 			if files++; !strings.Contains(string(script), " --\n"+block[2]+"-- ") {
 				t.Errorf("no file of the script is\n%s", block[2])

@@ -57,7 +57,8 @@ func (a *app) planShow() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "show PLAN", Short: "Show the terms of a plan and its signatures",
-		Example: "  choir plan show plan.choir\n  choir plan show plan.choir --format json", Args: cobra.ExactArgs(1),
+		Example: "  choir plan show plan.choir\n  choir plan show plan.choir --format json",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			sp, err := terms.ReadPlan(args[0])
 			if err != nil {
@@ -74,7 +75,8 @@ func (a *app) planSign() *cobra.Command {
 	var key, passphrase, out string
 	cmd := &cobra.Command{
 		Use: "sign PLAN --key FILE --passphrase-file FILE", Short: "Check a plan and sign it as one of its members",
-		Example: "  choir plan sign plan.choir --key keys/hospital-a.key --passphrase-file pass", Args: cobra.ExactArgs(1),
+		Example: "  choir plan sign plan.choir --key keys/hospital-a.key --passphrase-file pass",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			sp, err := terms.SignPlan(args[0], key, passphrase, time.Now())
 			if err != nil {
@@ -167,7 +169,8 @@ func (a *app) planCheck() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&plot, "plot", "", "write the curve of the noise's overhead to this path, .svg and .png")
+	cmd.Flags().StringVar(&plot, "plot", "",
+		"write the curve of the noise's overhead to this path, .svg and .png")
 	cmd.Flags().BoolVar(&all, "all", false, "show every adversary")
 	wideFlag(cmd, &wide)
 	formatFlag(cmd, &format)

@@ -35,12 +35,14 @@ func printPlan(w io.Writer, s *terms.Summary) {
 	row("application", "%s, %d numbers on the grid 2^-%d%s", s.Application, s.Dim, s.FracBits, shared)
 	row("rounds", "%d, and %s", s.Rounds, plural(int(s.SpareAttempts), "spare attempt", "spare attempts"))
 	row("smallest set", "%d of %d parties; up to %d may collude", s.MinParties, s.Parties, s.Colluders)
-	row("deadline", "%s, grace %s", time.Duration(s.DeadlineMS)*time.Millisecond, time.Duration(s.GraceMS)*time.Millisecond)
+	row("deadline", "%s, grace %s", time.Duration(s.DeadlineMS)*time.Millisecond,
+		time.Duration(s.GraceMS)*time.Millisecond)
 	if s.Audit {
 		row("audit", "every sum is opened against the parties' commitments")
 	}
 	printPrivacy(row, s)
-	row("a round costs", "about %d bytes up and %d down for a party, %d down for a compute node; %.2g s and %.2g s of vectors",
+	row("a round costs", "about %d bytes up and %d down for a party, %d down for a compute node; %.2g s and "+
+		"%.2g s of vectors",
 		s.Cost.UploadPerParty, s.Cost.DownloadPerParty, s.Cost.DownloadPerCompute, s.Cost.SecondsPerParty,
 		s.Cost.SecondsPerCompute)
 	printParameters(w, s.Parameters)
@@ -51,7 +53,8 @@ func printPlan(w io.Writer, s *terms.Summary) {
 		if m.Signed {
 			signed = "signed"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\tuntil %s\t%s\n", m.Name, m.Role, m.Fingerprint, m.NotAfter.Format(time.DateOnly), signed)
+		fmt.Fprintf(t, "%s\t%s\t%s\tuntil %s\t%s\n", m.Name, m.Role, m.Fingerprint,
+			m.NotAfter.Format(time.DateOnly), signed)
 	}
 	_ = t.Flush() // w reports its errors elsewhere
 }

@@ -27,7 +27,8 @@ into the JSON.`
 func (a *app) predict() *cobra.Command {
 	var file, data, format, by string
 	cmd := &cobra.Command{
-		Use: "predict --model FILE --data CSV", Short: "Score a CSV by a trained model, with uncertainty", Long: predictLong,
+		Use:   "predict --model FILE --data CSV",
+		Short: "Score a CSV by a trained model, with uncertainty", Long: predictLong,
 		Example: "  choir predict --model result/model.npz --data new.csv\n" +
 			"  choir predict --model result/model.json --data new.csv --format json",
 		Args: cobra.NoArgs,

@@ -23,7 +23,8 @@ Exits with 7 when a session's transcript does not verify; the report says so.`
 func (a *app) report() *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
-		Use: "report DIR|PLAN", Short: "Write an HTML report of a session, plan, study or benchmark", Long: reportLong,
+		Use:   "report DIR|PLAN",
+		Short: "Write an HTML report of a session, plan, study or benchmark", Long: reportLong,
 		Example: "  choir report choir-out/2026-11-22T13-00-00\n  choir report plan.choir --out plan.html",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -26,7 +26,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PATH", filepath.Dir(binary(t))+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter, "freeport": freeport, "awaitfile": awaitFile}})
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter,
+			"freeport": freeport, "awaitfile": awaitFile}})
 }
 
 // exits N COMMAND...: the command must end with exactly this exit code.
@@ -93,7 +94,7 @@ func freeport(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("no port is free")
 }
 
-// awaitfile FILE waits until a file that another process writes isn't empty.
+// awaitfile FILE waits until another process has written to a file.
 func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
 	for range 12000 { // two minutes, far beyond what a busy machine needs
 		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {

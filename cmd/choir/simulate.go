@@ -24,10 +24,11 @@ so far and exits with 1.`
 func (a *app) simulate() *cobra.Command {
 	b, format := simulate.Batch{From: 1, Seeds: 1000, Profile: "chaos", Workers: runtime.NumCPU()}, "text"
 	cmd := &cobra.Command{
-		Use:         "simulate --seeds N --faults PROFILE",
-		Short:       "Attack the protocol in a deterministic simulation",
-		Long:        simulateLong,
-		Example:     "  choir simulate --seeds 10000 --faults all\n  choir simulate --from 4711 --seeds 1 --faults chaos",
+		Use:   "simulate --seeds N --faults PROFILE",
+		Short: "Attack the protocol in a deterministic simulation",
+		Long:  simulateLong,
+		Example: "  choir simulate --seeds 10000 --faults all\n" +
+			"  choir simulate --from 4711 --seeds 1 --faults chaos",
 		Args:        cobra.NoArgs,
 		Annotations: map[string]string{endsItself: "prints a partial report"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,7 +46,8 @@ func (a *app) simulate() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&b.Seeds, "seeds", b.Seeds, "number of sessions")
 	cmd.Flags().Uint64Var(&b.From, "from", b.From, "first seed")
-	cmd.Flags().StringVar(&b.Profile, "faults", b.Profile, "profile of faults: all, or "+strings.Join(profileNames(), ", "))
+	cmd.Flags().StringVar(&b.Profile, "faults", b.Profile,
+		"profile of faults: all, or "+strings.Join(profileNames(), ", "))
 	cmd.Flags().IntVar(&b.Workers, "workers", b.Workers, "sessions simulated at a time")
 	values(cmd, "faults", append(profileNames(), simulate.AllProfiles)...)
 	formatFlag(cmd, &format)
@@ -67,7 +69,8 @@ func (a *app) runSimulate(ctx context.Context, b simulate.Batch, format string) 
 	case r.Interrupted:
 		return protocol.Fail(protocol.ClassFailed, "interrupted after %d of %d sessions", r.Seeds, b.Seeds)
 	case r.Violations > 0:
-		return protocol.Fail(protocol.ClassIntegrity, "%d of %d sessions violated an invariant", r.Violations, r.Seeds)
+		return protocol.Fail(protocol.ClassIntegrity, "%d of %d sessions violated an invariant", r.Violations,
+			r.Seeds)
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ then leaves out the digits that are noise alone.`
 func (a *app) sum() *cobra.Command {
 	f := &sumFlags{}
 	cmd := &cobra.Command{
-		Use: "sum --input FILE", Short: "Sum the rows of a matrix, one party per row", Long: sumLong, Args: cobra.NoArgs,
+		Use:   "sum --input FILE",
+		Short: "Sum the rows of a matrix, one party per row", Long: sumLong, Args: cobra.NoArgs,
 		Example: "  choir sum --input rows.csv\n  choir sum --input rows.npy --sigma 10 --format json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runSum(cmd, f) },
 	}
@@ -40,7 +41,8 @@ func (a *app) sum() *cobra.Command {
 	s.IntVar(&f.computes, "computes", 3, "compute nodes")
 	s.Float64Var(&f.sigma, "sigma", 0, "standard deviation of the noise on the sum, in the inputs' unit")
 	s.IntVar(&f.bits, "frac-bits", -1, "resolution 2^-f; -1: the finest that fits, at most 2^-40")
-	s.StringVar(&f.transport, "transport", "auto", "nats (embedded server), memory, or auto: nats for up to 300 rows")
+	s.StringVar(&f.transport, "transport", "auto",
+		"nats (embedded server), memory, or auto: nats for up to 300 rows")
 	f.format = "text"
 	formatFlag(cmd, &f.format)
 	values(cmd, "transport", "auto", "nats", "memory")
@@ -78,10 +80,12 @@ func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
 		return protocol.Fail(protocol.ClassInput, "input: %w", err)
 	}
 	if m.Rows == 1 {
-		return protocol.Fail(protocol.ClassInput, "input: %s has one row: the sum would be that party's row", f.input)
+		return protocol.Fail(protocol.ClassInput, "input: %s has one row: the sum would be that party's row",
+			f.input)
 	}
 	r := &sessionrun.RowSum{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Columns: m.Columns, Computes: f.computes,
-		FracBits: f.bits, Sigma: f.sigma, InMemory: f.transport == "memory" || f.transport == "auto" && m.Rows > manyRows}
+		FracBits: f.bits, Sigma: f.sigma,
+		InMemory: f.transport == "memory" || f.transport == "auto" && m.Rows > manyRows}
 	out, err := r.Run(cmd.Context())
 	if err != nil {
 		return err

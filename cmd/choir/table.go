@@ -11,8 +11,10 @@ import (
 
 // printResult is the table at the end of a demonstration.
 func printResult(w io.Writer, r *experiment.Result) {
-	wrap(w, "", fmt.Sprintf("%s: %d rows to learn from, %d to test on, %d features", r.Data, r.TrainRows, r.TestRows, r.Features))
-	wrap(w, "", fmt.Sprintf("%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s model, %s strategy",
+	wrap(w, "", fmt.Sprintf("%s: %d rows to learn from, %d to test on, %d features", r.Data, r.TrainRows,
+		r.TestRows, r.Features))
+	wrap(w, "", fmt.Sprintf("%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s model, %s "+
+		"strategy",
 		r.Parties, r.Colluders, r.MinParties, r.ComputeNodes, r.Rounds, r.Model, r.Strategy))
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)

@@ -50,18 +50,24 @@ func TestNoVerbIsSilent(t *testing.T) {
 	for _, v := range []onTerminal{
 		{name: "simulate", args: []string{"simulate", "--seeds", "10000000"}, signal: syscall.SIGINT, code: 1,
 			shows: `seeds/s.*left(?s:.*)sessions from seed 1(?s:.*)interrupted after \d+ of`},
-		{name: "account", args: sampled, signal: syscall.SIGTERM, code: 1, shows: "searching for the noise.*(?s:.*)interrupted"},
-		{name: "experiment", args: []string{"experiment", "run", "noisy-factors", "--seeds", "20", "--out", w.path("experiment")},
+		{name: "account", args: sampled, signal: syscall.SIGTERM, code: 1,
+			shows: "searching for the noise.*(?s:.*)interrupted"},
+		{name: "experiment", args: []string{"experiment", "run", "noisy-factors", "--seeds", "20", "--out",
+			w.path("experiment")},
 			signal: syscall.SIGINT, code: 1, shows: "choir experiment run"},
 		{name: "bench audit", args: []string{"bench", "audit", "--repeats", "50"}, signal: syscall.SIGTERM, code: 1,
 			shows: "choir bench audit"},
-		{name: "compute without a broker", args: []string{"compute", "--config", w.path("node.toml")}, signal: syscall.SIGINT,
-			code: 1, shows: `waiting for the broker at nats://\S+ since \d\d:(?s:.*)stopped before the end of the session`},
-		{name: "broker", args: []string{"broker", "--listen", "127.0.0.1:0", "--store", w.path("streams"), "--token-file",
+		{name: "compute without a broker", args: []string{"compute", "--config", w.path("node.toml")},
+			signal: syscall.SIGINT,
+			code:   1,
+			shows:  `waiting for the broker at nats://\S+ since \d\d:(?s:.*)stopped before the end of the session`},
+		{name: "broker", args: []string{"broker", "--listen", "127.0.0.1:0", "--store", w.path("streams"),
+			"--token-file",
 			w.path("token")}, signal: syscall.SIGTERM, code: 0, shows: "choir broker"},
 		{name: "demo", args: []string{"demo", "--rounds", "2", "--parties", "3", "--out", w.path("demo")}, code: 0,
 			shows: `2/2(?s:.*)computing the references(?s:.*)secure sum`},
-		{name: "demo stopped", args: []string{"demo", "--rounds", "500", "--parties", "3", "--out", w.path("stopped")},
+		{name: "demo stopped", args: []string{"demo", "--rounds", "500", "--parties", "3", "--out",
+			w.path("stopped")},
 			signal: syscall.SIGINT, code: 1, shows: "interrupted"},
 		{name: "sum", args: []string{"sum", "--input", rows}, code: 0, shows: `(?m)^4\r?\n6`},
 	} {
@@ -88,7 +94,8 @@ func TestWatchdogNoticesSilence(t *testing.T) {
 	if wrong := silent.watch(t, "/bin/sh"); !strings.Contains(wrong, "silent") {
 		t.Errorf("not noticed: %q", wrong)
 	}
-	deaf := onTerminal{args: []string{"-c", `trap "" INT; while echo here; do sleep 1; done`}, signal: syscall.SIGINT}
+	deaf := onTerminal{args: []string{"-c", `trap "" INT; while echo here; do sleep 1; done`},
+		signal: syscall.SIGINT}
 	if wrong := deaf.watch(t, "/bin/sh"); !strings.Contains(wrong, "still runs") {
 		t.Errorf("not noticed: %q", wrong)
 	}

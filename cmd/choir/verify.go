@@ -94,7 +94,8 @@ func (a *app) verified(v verdict) {
 	fmt.Fprintf(a.out, "plan %s:\nevery signature, set, sum, result and model holds\n", v.Plan)
 	for _, t := range v.Attempts {
 		head := fmt.Sprintf("round %d attempt %d: ", t.Round, t.Attempt)
-		wrap(a.out, head, fmt.Sprintf("%s, %s: %s", t.Outcome, plural(len(t.Set), "party", "parties"), strings.Join(t.Set, " ")))
+		wrap(a.out, head, fmt.Sprintf("%s, %s: %s", t.Outcome, plural(len(t.Set), "party", "parties"),
+			strings.Join(t.Set, " ")))
 	}
 	switch {
 	case v.Aborted != "":
@@ -111,7 +112,8 @@ func (a *app) verified(v verdict) {
 }
 
 func (a *app) receipt() *cobra.Command {
-	return group("receipt", "Show and check the proof that a party was counted", a.receiptShow(), a.receiptVerify())
+	return group("receipt", "Show and check the proof that a party was counted", a.receiptShow(),
+		a.receiptVerify())
 }
 
 func (a *app) receiptShow() *cobra.Command {

@@ -32,8 +32,9 @@ func (a *app) computeWorker() *cobra.Command {
 	var config, node, worker string
 	var followStdin bool
 	cmd := &cobra.Command{
-		Use: "compute-worker --config FILE --node NAME --worker I/N", Short: "Run a worker process of a compute node",
-		Long: computeWorkerLong, Args: cobra.NoArgs, Annotations: endsByClosing(), Hidden: true,
+		Use:   "compute-worker --config FILE --node NAME --worker I/N",
+		Short: "Run a worker process of a compute node",
+		Long:  computeWorkerLong, Args: cobra.NoArgs, Annotations: endsByClosing(), Hidden: true,
 		Example: "  choir compute-worker --config node-1.toml --node node-1 --worker 0/4",
 	}
 	s := cmd.Flags()
@@ -95,7 +96,8 @@ func (f *workerFlags) count() (int, error) {
 	case f.local < 0 || f.local > protocol.Slots:
 		return 0, protocol.Fail(protocol.ClassInput, "workers: %d isn't in 0..%d", f.local, protocol.Slots)
 	case f.remote < 0 || f.remote > protocol.Slots:
-		return 0, protocol.Fail(protocol.ClassInput, "--remote-workers: %d isn't in 0..%d", f.remote, protocol.Slots)
+		return 0, protocol.Fail(protocol.ClassInput, "--remote-workers: %d isn't in 0..%d", f.remote,
+			protocol.Slots)
 	case f.local > 0 && f.remote > 0:
 		return 0, protocol.Fail(protocol.ClassInput, "workers: and --remote-workers exclude each other")
 	}
@@ -106,7 +108,8 @@ func (f *workerFlags) count() (int, error) {
 const workersEnd = 15 * time.Second
 
 // withWorkers runs a compute node and keeps its workers running.
-func (a *app) withWorkers(ctx context.Context, m *member.Member, config string, given map[string]string) error {
+func (a *app) withWorkers(ctx context.Context, m *member.Member, config string,
+	given map[string]string) error {
 	if err := m.Config.EnsureWorkerKey(); err != nil {
 		return err
 	}
@@ -140,7 +143,8 @@ func (a *app) withWorkers(ctx context.Context, m *member.Member, config string, 
 	return err
 }
 
-func (a *app) workerProcesses(m *member.Member, config string, given map[string]string) (supervise.Config, error) {
+func (a *app) workerProcesses(m *member.Member, config string, given map[string]string) (supervise.Config,
+	error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return supervise.Config{}, err
@@ -156,7 +160,8 @@ func (a *app) workerProcesses(m *member.Member, config string, given map[string]
 	node := m.Session.Name(m.Index)
 	for k := range m.Workers {
 		p := supervise.Process{Name: fmt.Sprintf("%s-worker-%d", node, k), Role: "compute-worker",
-			Args: []string{"compute-worker", "--node", node, "--worker", fmt.Sprintf("%d/%d", k, m.Workers), "--follow-stdin"}}
+			Args: []string{"compute-worker", "--node", node, "--worker", fmt.Sprintf("%d/%d", k, m.Workers),
+				"--follow-stdin"}}
 		if config != "" {
 			p.Args = append(p.Args, "--config", config)
 		}

@@ -34,12 +34,12 @@ import (
 
 const (
 	workerParties = 8
-	workerRounds  = 12     // so many that a look every 400 ms at the most finds each half of them under way
+	workerRounds  = 12     // enough for a check every 400 ms to find each half in progress
 	workerDim     = 70_000 // two chunks
 )
 
 // workerSession is a sum under one plan, whose first compute node is a process with two
-// workers of its own; everybody else runs in the test.
+// its own workers; the other members run in the test.
 type workerSession struct {
 	t      *testing.T
 	dir    string
@@ -56,11 +56,13 @@ func newWorkerSession(t *testing.T) *workerSession {
 	w.write("pass", "a long passphrase\n")
 	w.write("token", "s3cret\n")
 	var err error
-	if w.server, err = embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: w.path("token")}); err != nil {
+	if w.server, err = embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0",
+		TokenFile: w.path("token")}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.server.Shutdown)
-	ts := terms.Terms{Name: "workers", Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519, Deadline: time.Minute}
+	ts := terms.Terms{Name: "workers", Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
+		Deadline: time.Minute}
 	for i := range workerParties + 3 {
 		k, err := identity.Generate(rand.Reader)
 		if err != nil {
@@ -93,10 +95,12 @@ func newWorkerSession(t *testing.T) *workerSession {
 	}
 	w.write("plan.choir", string(text))
 	costs := identity.KeyFileConfig{Params: identity.Params{Time: 1, MemoryKiB: 64, Lanes: 1}, Rand: rand.Reader}
-	if err := identity.WriteKeyFile(w.path("node.key"), w.keys[workerParties], "node-0", []byte("a long passphrase"), costs); err != nil {
+	if err := identity.WriteKeyFile(w.path("node.key"), w.keys[workerParties], "node-0",
+		[]byte("a long passphrase"), costs); err != nil {
 		t.Fatal(err)
 	}
-	w.write("node.toml", fmt.Sprintf("plan_file = \"plan.choir\"\nkey_file = \"node.key\"\npassphrase_file = \"pass\"\nstore_file = \"node.db\"\n"+
+	w.write("node.toml", fmt.Sprintf("plan_file = \"plan.choir\"\nkey_file = \"node.key\"\npassphrase_file = "+
+		"\"pass\"\nstore_file = \"node.db\"\n"+
 		"[bus]\nurl = %q\ntoken_file = \"token\"\n[timing]\nresend = \"1s\"\n", w.server.ClientURL()))
 	return w
 }
@@ -126,7 +130,9 @@ func value(party, j int) int64 { return int64(party+1) * int64(j%1000-300) }
 
 // role runs a member in this process to its end.
 func (w *workerSession) role(ctx context.Context, i uint32) error {
-	bus, err := natsbus.Open(ctx, natsbus.Config{URL: w.server.ClientURL(), TokenFile: w.path("token"), Plan: w.s.ID.Short(), Name: w.s.Name(i)})
+	bus, err := natsbus.Open(ctx,
+		natsbus.Config{URL: w.server.ClientURL(), TokenFile: w.path("token"), Plan: w.s.ID.Short(),
+			Name: w.s.Name(i)})
 	if err != nil {
 		return err
 	}
@@ -135,7 +141,8 @@ func (w *workerSession) role(ctx context.Context, i uint32) error {
 		return err
 	}
 	made := sessionapp.Sum{Dim: workerDim}
-	r := &sessionrun.Role{Session: w.s, Key: w.keys[i], Store: w.stores[i], Bus: bus, Rand: rand.Reader, Resend: time.Second, Model: made, App: made,
+	r := &sessionrun.Role{Session: w.s, Key: w.keys[i], Store: w.stores[i], Bus: bus, Rand: rand.Reader,
+		Resend: time.Second, Model: made, App: made,
 		Ledger: sessionrun.NewLedger(w.s, new(ledger.Ledger), nil)}
 	v := make(sessionapp.Fixed, workerDim)
 	for j := range v {
@@ -171,7 +178,7 @@ func (w *workerSession) killWorker(rng *mathrand.Rand, wipe bool) bool {
 	b, err := os.ReadFile(w.path("node.db.workers.json"))
 	var table supervise.Table
 	if err != nil || json.Unmarshal(b, &table) != nil || len(table.Processes) != 2 {
-		return false // it isn't there yet
+		return false // not yet written
 	}
 	rows, k := table.Processes, rng.IntN(2)
 	if rows[k].PID <= 0 || syscall.Kill(rows[k].PID, syscall.SIGKILL) != nil {
@@ -239,7 +246,8 @@ func TestWorkersKilled(t *testing.T) {
 	}
 	group.Wait()
 	if w.rounds.Load() != workerRounds || kills < 2 || wiped < 1 || !nodeKilled {
-		t.Errorf("%d rounds, %d kills, %d with the store, of the node: %t\n%s", w.rounds.Load(), kills, wiped, nodeKilled, tail(log.String()))
+		t.Errorf("%d rounds, %d kills, %d with the store, of the node: %t\n%s", w.rounds.Load(), kills, wiped,
+			nodeKilled, tail(log.String()))
 	}
 	model, _ := protocol.UnpackInts(w.stores[w.s.Plan.Aggregator()].Get("model"))
 	if len(model) != workerDim {
