@@ -49,6 +49,7 @@ func noisyFactors(ctx context.Context, o study.Options) (any, string, error) {
 			f, err := threat.Test{Delta: delta, FalseAlarm: falseAlarm}.Epsilon(p, q)
 			return f.Epsilon, err
 		}}
+	e.Progress = o.Begin(e.Steps()).Tell
 	r, err := e.Run(ctx)
 	if err != nil {
 		return nil, "", err
@@ -115,7 +116,15 @@ func (a *app) experimentRun() *cobra.Command {
 			}
 			o.DataDir = os.Getenv("CHOIR_DATA")
 			o.Progress = func(s string) { fmt.Fprintln(a.err, s) }
+			o.Status = a.console.set
+			kept := false
+			o.Kept = func(r *study.Result) {
+				kept = atomicfile.WriteJSON(filepath.Join(o.Dir, r.Name+".json"), r) == nil || kept
+			}
 			result, text, err := e.run(cmd.Context(), o)
+			if kept && interrupted(cmd.Context(), err) {
+				return hinted{errInterrupted, "choir report " + o.Dir + " shows what is finished"}
+			}
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 
+	"choir/internal/atomicfile"
 	"choir/privacy"
 	"choir/protocol"
 )
@@ -22,7 +24,13 @@ type NoisyFactors struct {
 	// Distinguish bounds epsilon at delta from below by samples of both neighbours,
 	// wrongly with probability falseAlarm at most (threat.Test).
 	Distinguish func(delta, falseAlarm float64, p, q []float64) (float64, error)
+
+	// Progress receives a line for each of Steps that is done; may be nil.
+	Progress func(line string)
 }
+
+// Steps is how many cases Run goes through.
+func (e *NoisyFactors) Steps() int { return len(noisyCases(1)) }
 
 // What is claimed, and on how much noise: as in the papers' Adult experiments.
 const (
@@ -92,6 +100,13 @@ func (e *NoisyFactors) Run(ctx context.Context) (*NoisyFactorsResult, error) {
 			return nil, err
 		}
 		r.Cases = append(r.Cases, c)
+		if err := atomicfile.WriteJSON(filepath.Join(e.Out, "noisy-factors.json"), r); err != nil {
+			return nil, err // kept in case of an interruption
+		}
+		if e.Progress != nil {
+			e.Progress(fmt.Sprintf("%s, damping %g, %d factors: epsilon %.3f, measured at least %.3f",
+				c.Scheme, c.Damping, c.Factors, c.Epsilon, c.least()))
+		}
 	}
 	for _, s := range noisyRegimes(r.Sigma) {
 		g, err := regime(s)

@@ -47,6 +47,9 @@ func (p *Page) study(d document, brief bool) error {
 		return err
 	}
 	p.Title, p.Verdict = r.Title, r.Summary()
+	if r.Unfinished {
+		p.Verdict, p.Bad = "Interrupted: rows are missing. "+p.Verdict, true
+	}
 	s := Section{Heading: r.Title, Text: []string{"Source: " + plain(r.Source) + "."}}
 	if brief {
 		s.Text = append(s.Text, r.Summary())

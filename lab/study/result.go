@@ -22,7 +22,7 @@ const (
 	NATS   Transport = "nats"   // over an embedded server, with stores on disk
 )
 
-// Options are what whoever starts a study decides.
+// Options are the choices of the caller of a study.
 type Options struct {
 	Seeds     int
 	First     int // the first seed; 0 is 1
@@ -32,17 +32,15 @@ type Options struct {
 	Figures   []string // formats of the figures
 	// Only restricts a study to some of its methods or cases, by name; see Picks.
 	Only []string
-	// Progress is told what is being done; nil: nobody.
+	// Progress receives a line for each step that is done, Status the number of steps, and
+	// Kept what is finished of the result. Each may be nil.
 	Progress func(string)
+	Status   func(string)
+	Kept     func(*Result)
 	// Quick shrinks a study to what a test has time for. Its figures mean nothing.
 	Quick bool
-}
 
-// Tell reports progress.
-func (o Options) Tell(s string) {
-	if o.Progress != nil {
-		o.Progress(s)
-	}
+	steps *steps
 }
 
 // Each lists the seeds.
@@ -53,16 +51,27 @@ func (o Options) Each() (seeds []int) {
 	return seeds
 }
 
-// Picks tells whether one of several methods, or cases, is to be run: all are unless Only
+// Picks reports whether one of several methods, or cases, is to be run: all are unless Only
 // names some of them.
 func (o Options) Picks(name string, all ...string) bool {
 	named := slices.ContainsFunc(all, func(s string) bool { return slices.Contains(o.Only, s) })
 	return !named || slices.Contains(o.Only, name)
 }
 
+// Count is how many of several methods, or cases, are to be run.
+func (o Options) Count(all ...string) (n int) {
+	for _, name := range all {
+		if o.Picks(name, all...) {
+			n++
+		}
+	}
+	return n
+}
+
 // Result is what a study found.
 type Result struct {
-	SchemaVersion int       `json:"schema_version"` // 1
+	SchemaVersion int       `json:"schema_version"`       // 1
+	Unfinished    bool      `json:"unfinished,omitempty"` // interrupted: rows are missing
 	Name          string    `json:"name"`
 	Title         string    `json:"title"`
 	Source        string    `json:"source"`          // what is repeated, cited

@@ -113,3 +113,35 @@ func TestWriteAndRead(t *testing.T) {
 		t.Error("an empty folder was taken")
 	}
 }
+
+// TestProgress: steps are numbered, the status has the time that is left, and what is kept
+// of a result is marked and reads back.
+func TestProgress(t *testing.T) {
+	var lines, states []string
+	var kept *Result
+	o := Options{
+		Progress: func(s string) { lines = append(lines, s) },
+		Status:   func(s string) { states = append(states, s) },
+		Kept:     func(r *Result) { kept = r },
+	}
+	o = o.Begin(2)
+	o.Tell("one")
+	o.Tell("two")
+	if got := strings.Join(lines, "|"); got != "[1/2] one|[2/2] two" {
+		t.Errorf("lines %q", got)
+	}
+	if len(states) != 3 || states[0] != "0 of 2 steps" || !strings.HasSuffix(states[1], " left") || states[2] != "2 of 2 steps" {
+		t.Errorf("states %q", states)
+	}
+	o.Keep(&Result{})
+	if kept != nil {
+		t.Error("a result without rows was kept")
+	}
+	o.Keep(sample())
+	if kept == nil || !kept.Unfinished || kept.Check() != nil {
+		t.Errorf("kept %+v", kept)
+	}
+	if o := (Options{Only: []string{"b"}}); o.Count("a", "b") != 1 || o.Count("a", "c") != 2 {
+		t.Error("counts of what is picked")
+	}
+}

@@ -101,12 +101,14 @@ func (t trial) run(ctx context.Context, o study.Options) (*study.Result, error) 
 	for _, m := range t.methods {
 		r.Settings = append(r.Settings, study.Setting{Name: m.name, Value: m.settings})
 	}
+	o = o.Begin(len(t.cases) * o.Seeds * (len(t.methods) + 1))
 	for _, c := range t.cases {
 		if err := t.add(ctx, o, r, c); err != nil {
 			return nil, err
 		}
+		r.Panels = pictures(r.Rows)
+		o.Keep(r)
 	}
-	r.Panels = pictures(r.Rows)
 	return r, nil
 }
 
@@ -126,11 +128,10 @@ func (t trial) add(ctx context.Context, o study.Options, r *study.Result, c shar
 		if err != nil {
 			return err
 		}
-		spent, err := t.learn(ctx, o, d, uint64(seed), f)
+		spent, err := t.learn(ctx, o, c.name, d, uint64(seed), f)
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", t.name, c.name, err)
 		}
-		o.Tell(fmt.Sprintf("%s, %s, seed %d", t.name, c.name, seed))
 		if seed == o.Each()[0] && c == t.cases[0] {
 			r.Spent = spent
 		}
@@ -179,7 +180,8 @@ func pictures(rows []study.Row) (all []study.Panel) {
 }
 
 // learn runs all methods, and the references, on one seed's data.
-func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, seed uint64, f found) (spent []study.Spent, err error) {
+func (t trial) learn(ctx context.Context, o study.Options, c string, d *experiment.Data, seed uint64,
+	f found) (spent []study.Spent, err error) {
 	schema, err := d.Schema.Canonical()
 	if err != nil {
 		return nil, err
@@ -200,6 +202,7 @@ func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, s
 			return nil, err
 		}
 		f.note(m.name, s.Accuracy, s.LogLikelihood)
+		o.Tell(fmt.Sprintf("%s, seed %d, %s: %.4f / %.4f", c, seed, m.name, s.Accuracy, s.LogLikelihood))
 		spent = append(spent, out.Spent)
 	}
 	s, err := without(ctx, d, schema)
@@ -207,6 +210,7 @@ func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, s
 		return nil, err
 	}
 	f.note("without privacy", s.Accuracy, s.LogLikelihood)
+	o.Tell(fmt.Sprintf("%s, seed %d, without privacy: %.4f / %.4f", c, seed, s.Accuracy, s.LogLikelihood))
 	return spent, nil
 }
 

@@ -123,6 +123,7 @@ func figure2(ctx context.Context, o study.Options) (*study.Result, error) {
 	}
 	r := &study.Result{SchemaVersion: 1, Name: "paper1-figure2", Title: "Bayesian linear regression from noisy sufficient statistics, 10 parties", Seeds: o.Seeds, Transport: o.Transport,
 		Source: "[DCA], Figure 2", Settings: settings()}
+	o = o.Begin(len(sets()) * o.Seeds * len(epsilons()))
 	for _, s := range sets() {
 		if o.Quick && s.name != "red wine" {
 			continue
@@ -132,6 +133,7 @@ func figure2(ctx context.Context, o study.Options) (*study.Result, error) {
 			return nil, err
 		}
 		s.add(r, numbers, f, plain)
+		o.Keep(r)
 	}
 	return r, nil
 }
@@ -163,8 +165,9 @@ func (s set) run(ctx context.Context, o study.Options, r *study.Result) (found, 
 					r.Spent = append(r.Spent, spent)
 				}
 			}
+			o.Tell(fmt.Sprintf("%s, seed %d, epsilon %g: without privacy %.3f, proj DDP %.3f",
+				s.name, seed, epsilon, np, last(f["proj DDP"][i])))
 		}
-		o.Tell(fmt.Sprintf("paper1-figure2, %s, seed %d: without privacy %.3f, proj DDP at epsilon 1 %.3f", s.name, seed, np, last(f["proj DDP"][0])))
 	}
 	return f, plain, nil
 }

@@ -52,6 +52,7 @@ func (p protocol8020) run(ctx context.Context, o study.Options) (*study.Result, 
 	}
 	r := &study.Result{SchemaVersion: 1, Name: p.name, Title: p.title, Seeds: o.Seeds, Transport: o.Transport, Source: "[DP-PVI], " + p.figure}
 	s := p.splits[0]
+	o = o.Begin(o.Count(p.names()...) * o.Seeds)
 	var all []found
 	for i, c := range p.choices {
 		if o.Quick && i > 0 || !o.Picks(c.name, p.names()...) {
@@ -99,7 +100,8 @@ func (p protocol8020) choose(ctx context.Context, o study.Options, r *study.Resu
 		if err != nil {
 			return f, fmt.Errorf("%s, %s: %w", p.name, s.name, err)
 		}
-		o.Tell(fmt.Sprintf("%s, %s, %s, seed %d: %s, %.4f / %.4f", p.name, s.name, c.name, seed, c.labels[got.winner], got.last()[0], got.last()[1]))
+		o.Tell(fmt.Sprintf("%s, %s, seed %d: %s, %.4f / %.4f",
+			s.name, c.name, seed, c.labels[got.winner], got.last()[0], got.last()[1]))
 		got.spent = study.Spent{} // of one candidate's: what all cost is noted below
 		f.traces, picked = append(f.traces, got.trace), append(picked, c.labels[got.winner])
 		if got.winner == got.best {

@@ -69,6 +69,11 @@ func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, er
 			c.methods = c.methods[1:2]
 		}
 	}
+	var names []string
+	for _, s := range c.splits {
+		names = append(names, s.name)
+	}
+	o = o.Begin(o.Count(names...) * o.Count(c.names()...) * o.Seeds)
 	for _, s := range c.splits {
 		if !o.Picks(s.name, "balanced", "unbalanced 1", "unbalanced 2") {
 			continue
@@ -85,6 +90,7 @@ func (c comparison) run(ctx context.Context, o study.Options) (*study.Result, er
 			all = append(all, f)
 		}
 		c.add(r, numbers, s, all)
+		o.Keep(r)
 	}
 	return r, nil
 }
@@ -116,7 +122,7 @@ func (c comparison) learn(ctx context.Context, o study.Options, m method, s spli
 		if err != nil {
 			return f, fmt.Errorf("%s, %s: %w", c.name, s.name, err)
 		}
-		o.Tell(fmt.Sprintf("%s, %s, %s, seed %d: %.4f / %.4f", c.name, s.name, m.name, seed, t.last()[0], t.last()[1]))
+		o.Tell(fmt.Sprintf("%s, %s, seed %d: %.4f / %.4f", s.name, m.name, seed, t.last()[0], t.last()[1]))
 		f.traces = append(f.traces, t)
 	}
 	return f, nil

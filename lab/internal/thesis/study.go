@@ -106,6 +106,7 @@ func regression(ctx context.Context, o study.Options) (*study.Result, error) {
 	if o.Quick {
 		per = 2
 	}
+	o = o.Begin(len(figures()))
 	for i, f := range figures() {
 		if o.Quick && i > 2 && f.name != "Figure 4.8: C 5, alpha 0.1" && f.name != "Figure 4.8: C 1, alpha 0.1" && f.name != "Figure 4.17: datapoint level, C 1" {
 			continue
@@ -120,8 +121,9 @@ func regression(ctx context.Context, o study.Options) (*study.Result, error) {
 			row.Values = append(row.Values, t.last())
 		}
 		row = row.Median()
-		o.Tell(fmt.Sprintf("thesis-regression, %s, %s: median %.3g", f.name, f.method, row.Ours))
+		o.Tell(fmt.Sprintf("%s, %s: median %.3g", f.name, f.method, row.Ours))
 		r.Rows = append(r.Rows, row)
+		o.Keep(r)
 	}
 	r.Spent = distinct(r.Spent)
 	compare(r)

@@ -112,6 +112,7 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 	}
 	r := &study.Result{SchemaVersion: 1, Name: "workshop-table5", Title: "Asynchronous DP-PVI on Adult, 10 clients, three distributions", Seeds: o.Seeds, Transport: o.Transport,
 		Source: "[Workshop], Table 5 and Figures 1, 4, 5", Settings: settings()}
+	o = o.Begin(o.Count("A", "B", "C") * o.Count(names()...) * len(epsilons()) * o.Seeds)
 	for _, d := range distributions() {
 		if !o.Picks(d.name, "A", "B", "C") || o.Quick && d.name != "B" {
 			continue
@@ -160,7 +161,7 @@ func (w way) add(ctx context.Context, o study.Options, r *study.Result, n *numbe
 		if seed == o.Each()[0] {
 			r.Spent = append(r.Spent, spent)
 		}
-		o.Tell(fmt.Sprintf("workshop-table5, %s, %s, epsilon %g, seed %d: %.4f / %.4f", d.name, w.name, epsilon, seed, s.last()[0], s.last()[1]))
+		o.Tell(fmt.Sprintf("%s, %s, epsilon %g, seed %d: %.4f / %.4f", d.name, w.name, epsilon, seed, s.last()[0], s.last()[1]))
 		all = append(all, s)
 	}
 	for i, m := range measures() {
@@ -172,6 +173,7 @@ func (w way) add(ctx context.Context, o study.Options, r *study.Result, n *numbe
 			row.Values = append(row.Values, s.last()[i])
 		}
 		r.Rows = append(r.Rows, row.Mean())
+		o.Keep(r)
 		if epsilon != 1 {
 			continue
 		}
