@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -37,7 +38,7 @@ them out.`,
 				fmt.Fprintf(a.err, "N = %d, d = %d: %.4g s a round, %.4g s in all; the paper's %.2f s\n",
 					c.Parties, c.Dim, c.Result.SecondsRound, c.Result.SecondsTotal, c.PaperSeconds)
 			})
-			if err != nil {
+			if err != nil && (t == nil || len(t.Cells) == 0 || !interrupted(cmd.Context(), err)) {
 				return err
 			}
 			t.Command = commandLine()
@@ -45,7 +46,7 @@ them out.`,
 				t.Cells[i].Result.Command = t.Command
 			}
 			t.Merge(&earlier)
-			return a.print(f.format, t, func() { fmt.Fprint(a.out, t.Markdown()) })
+			return errors.Join(a.print(f.format, t, func() { fmt.Fprint(a.out, t.Markdown()) }), err)
 		},
 	}
 	s := cmd.Flags()
@@ -75,11 +76,11 @@ func (a *app) benchScale() *cobra.Command {
 			out, err := bench.RunScale(cmd.Context(), s, func(p bench.ScalePoint) {
 				fmt.Fprintf(a.err, "%s = %d: %.4g cpu s a round\n", p.Over, p.X, p.CPURound)
 			})
-			if err != nil {
+			if err != nil && (len(out.Points) == 0 || !interrupted(cmd.Context(), err)) {
 				return err
 			}
 			out.Command = commandLine()
-			return a.print(f.format, out, func() { fmt.Fprint(a.out, out.Markdown()) })
+			return errors.Join(a.print(f.format, out, func() { fmt.Fprint(a.out, out.Markdown()) }), err)
 		},
 	}
 	fs := cmd.Flags()

@@ -55,8 +55,8 @@ var sweepCosts = []struct {
 	{"node_live_bytes", func(p ScalePoint) float64 { return float64(p.NodeBytes) }},
 }
 
-// RunScale measures the sweeps with the stream driver and without noise. done, if
-// set, is told of every point.
+// RunScale measures the sweeps with the stream driver and without noise. It calls done, if
+// not nil, after each point. With an error it returns the points before it.
 func RunScale(ctx context.Context, s Sweep, done func(ScalePoint)) (*Scale, error) {
 	out := &Scale{Header: newHeader()}
 	orElse := func(v, otherwise int) int {
@@ -81,7 +81,7 @@ func RunScale(ctx context.Context, s Sweep, done func(ScalePoint)) (*Scale, erro
 			cell.Parties, cell.Dim, cell.Computes = orElse(sweep.n, x), orElse(sweep.d, x), orElse(sweep.m, x)
 			r, err := Run(ctx, cell)
 			if err != nil {
-				return nil, err
+				return out, err
 			}
 			p := newScalePoint(sweep.over, x, r)
 			out.Points = append(out.Points, p)

@@ -47,8 +47,8 @@ type Table1Cell struct {
 	Result       *Result `json:"result"`
 }
 
-// RunTable1 measures the selected cells with the stream driver, small ones first.
-// done, if set, is told of every cell that is finished.
+// RunTable1 measures the selected cells with the stream driver, small ones first. It calls
+// done, if not nil, after each cell. With an error it returns the cells before it.
 func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, error) {
 	cell := g.Cell
 	cell.Driver, cell.Transport = DriverStream, Memory
@@ -72,7 +72,7 @@ func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, err
 		cell.Parties, cell.Dim, cell.Settle = p.parties, p.dim, 0
 		r, err := Run(ctx, cell)
 		if err != nil {
-			return nil, err
+			return t, err
 		}
 		c := Table1Cell{p.parties, p.dim, p.seconds, p.seconds / r.SecondsRound, p.seconds / r.SecondsTotal, r}
 		t.Cells = append(t.Cells, c)
