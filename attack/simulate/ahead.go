@@ -7,13 +7,13 @@ import (
 	"choir/protocol"
 )
 
-// announced are the values that a life said it would persist, as they were then, by
-// their first bytes. A driver may have written them by now.
+// announced are copies of the values that an incarnation has announced, by the
+// address of their first byte. A driver may write such a value early.
 type announced map[*byte][]byte
 
-// keepsWord holds a machine to what it announced: what it persists from the same memory
-// is what was there.
-func (o *oracle) keepsWord(m *member, eff *protocol.Effects) {
+// checkAnnounced checks that a machine persists the values that it has announced
+// unchanged.
+func (o *oracle) checkAnnounced(m *member, eff *protocol.Effects) {
 	if !o.answers(m.i) {
 		return
 	}

@@ -24,13 +24,13 @@ func TestAnnouncedValuesStay(t *testing.T) {
 	}
 	m, value := w.members[0], []byte("vector")
 	m.ahead = nil
-	w.oracle.keepsWord(m, &protocol.Effects{Ahead: [][]byte{value}})
-	w.oracle.keepsWord(m, &protocol.Effects{Persist: []protocol.Record{{Key: "it", Value: value}}})
+	w.oracle.checkAnnounced(m, &protocol.Effects{Ahead: [][]byte{value}})
+	w.oracle.checkAnnounced(m, &protocol.Effects{Persist: []protocol.Record{{Key: "it", Value: value}}})
 	if len(w.oracle.violations) > 0 {
 		t.Fatalf("a value that stayed: %v", w.oracle.violations[0])
 	}
 	value[3]++
-	w.oracle.keepsWord(m, &protocol.Effects{Persist: []protocol.Record{{Key: "it", Value: value}}})
+	w.oracle.checkAnnounced(m, &protocol.Effects{Persist: []protocol.Record{{Key: "it", Value: value}}})
 	if len(w.oracle.violations) != 1 {
 		t.Error("a machine that changes what it announced goes unnoticed")
 	}

@@ -8,9 +8,9 @@ import (
 	"choir/protocol"
 )
 
-// toy is the smallest application with everything that can go wrong in a real
-// one: the model is the sum of the accepted rounds, a party's private state the
-// sum of its own counted updates, and some sums are refused.
+// toy is a small application with the failures of a real one: the model is the sum
+// of the accepted rounds, a party's private state is the sum of its own counted
+// updates, and some sums are refused.
 type toy struct {
 	dim    int
 	reject bool
@@ -20,7 +20,7 @@ type toy struct {
 // app is the application of a session.
 func (s Setup) app() toy { return toy{s.Dim, s.Reject, s.scale().digit} }
 
-// errRefused is how toy refuses a sum.
+// errRefused is toy's refusal of a sum.
 var errRefused = errors.New("the toy application refuses this sum")
 
 // Initial implements protocol.Model: a prior that isn't zero.
@@ -56,8 +56,8 @@ func (a toy) Settle(_ uint32, state, memo []byte) ([]byte, error) {
 	return protocol.AppendInts(nil, plus(s, u)), nil
 }
 
-// update is what a party contributes: in the first coordinate a digit at its
-// own place, the digit from round, attempt and model; a unit vector beside it.
+// update is a party's update: in the first coordinate a digit at the party's own
+// place, derived from round, attempt and model; a unit vector in the others.
 func (a toy) update(party uint32, w protocol.Work) []int64 {
 	u := make([]int64, a.dim)
 	d := protocol.IntDigest(w.Model)
@@ -88,7 +88,7 @@ func minus(a, b []int64) []int64 {
 	return c
 }
 
-// account is a party's ledger: so many charges, each attempt at most once.
+// account is a party's ledger: a limited number of charges, one for an attempt.
 type account struct {
 	free    bool
 	limit   int

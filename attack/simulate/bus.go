@@ -27,9 +27,9 @@ func (w *world) publish(from *member, o protocol.Outgoing) {
 	m := &message{subject: subject, count: w.published[subject], from: from.i, data: bytes.Clone(o.Data)}
 	m.id = mixIn(uint64(m.count), subject)
 	p := &w.profile
-	if !from.done { // who has ended can't repeat itself: its last words are stored
+	if !from.done { // a member that has ended can't retransmit: its last messages are stored
 		if _, lost := w.ask("lose", p.Lose, m.id, m.key, nil); lost {
-			w.say(from, "%s is lost", m.key())
+			w.logf(from, "%s is lost", m.key())
 			return
 		}
 	}
@@ -45,7 +45,7 @@ func (w *world) publish(from *member, o protocol.Outgoing) {
 	}
 }
 
-// store puts a message into the log: it reaches everybody who listens.
+// store appends a message to the log, which delivers it to every listener.
 func (w *world) store(subject string, m *message) {
 	for _, i := range w.listeners(subject) {
 		to := w.members[i]
@@ -59,15 +59,15 @@ func (w *world) store(subject string, m *message) {
 			func(d *dice) []int64 { return []int64{d.delay()} }); ok {
 			at += args[0]
 		}
-		w.queue.push(event{at: at, kind: arrive, to: i, life: -1, msg: m})
+		w.queue.push(event{at: at, kind: arrive, to: i, incarnation: -1, msg: m})
 		if args, ok := w.ask("again", w.profile.Again, id, key,
 			func(d *dice) []int64 { return []int64{d.delay()} }); ok {
-			w.queue.push(event{at: at + args[0], kind: arrive, to: i, life: -1, msg: m})
+			w.queue.push(event{at: at + args[0], kind: arrive, to: i, incarnation: -1, msg: m})
 		}
 	}
 }
 
-// delay is short mostly, now and then longer than a round.
+// delay is mostly short, sometimes longer than a round.
 func (d *dice) delay() int64 {
 	if d.chance(.1) {
 		return d.upto(800)
@@ -96,7 +96,7 @@ func (m *member) arrives(msg *message) {
 		return
 	}
 	if w.now >= m.cutFrom && w.now < m.cutTo {
-		w.queue.push(event{at: m.cutTo, kind: arrive, to: m.i, life: -1, msg: msg})
+		w.queue.push(event{at: m.cutTo, kind: arrive, to: m.i, incarnation: -1, msg: msg})
 		return
 	}
 	m.inbox = append(m.inbox, msg)

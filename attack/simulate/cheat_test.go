@@ -81,8 +81,8 @@ func each[M protocol.Message](c *cheat, change func(m M, o protocol.Outgoing) []
 			continue
 		}
 		m, err := protocol.Decode(e)
-		if said, ok := m.(M); err == nil && ok {
-			out = append(out, change(said, o)...)
+		if signed, ok := m.(M); err == nil && ok {
+			out = append(out, change(signed, o)...)
 		} else {
 			out = append(out, o)
 		}

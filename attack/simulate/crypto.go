@@ -11,8 +11,8 @@ import (
 )
 
 // signer is a member's key in a simulation: a secret that the simulation's
-// verifier knows, too. It stands for a signature scheme that can't be forged by
-// whoever lacks the secret, at the price of a hash.
+// verifier knows, too. It replaces a signature scheme that can't be forged without
+// the secret, at the price of a hash.
 type signer struct {
 	short  uint64
 	public identity.PublicKey
@@ -26,9 +26,9 @@ func newSigner(seed uint64, member uint32) *signer {
 // Public implements protocol.Signer.
 func (s *signer) Public() identity.PublicKey { return s.public }
 
-// Sign implements protocol.Signer: a keyed hash that is no obstacle to an
-// attacker, but one to whoever changes a message and doesn't know the key; the
-// simulated broker is no more than that.
+// Sign implements protocol.Signer. The keyed hash is not secure; it only detects
+// that a message was changed without the key, which is all that the simulated
+// broker does.
 func (s *signer) Sign(msg []byte) (sig identity.Signature) {
 	binary.BigEndian.PutUint64(sig[:], mixIn(s.short, msg))
 	binary.BigEndian.PutUint64(sig[8:], mixIn(^s.short, msg))
@@ -44,9 +44,9 @@ func (v verifier) Verify(key identity.PublicKey, msg []byte, sig identity.Signat
 	return s != nil && s.Sign(msg) == sig
 }
 
-// exchange stands for HPKE: both ends compute the secret from what the real
-// one binds, the receiver's key, the encapsulation and the info string. It
-// remembers every secret, for the oracle alone.
+// exchange replaces HPKE: both ends compute the secret from the inputs that the
+// real one binds: the receiver's key, the encapsulation and the info string. It
+// records every secret for the oracle.
 type exchange struct {
 	secrets map[string]*channel.Secret // by encapsulation
 }
@@ -79,10 +79,10 @@ func agree(public, enc, info []byte) (*channel.Secret, error) {
 	return channel.NewSecret(h.Sum(nil))
 }
 
-// random is what a member draws from in one of its lives; another life draws
+// random is the random source of one incarnation of a member; another one draws
 // other numbers, as it would from the operating system.
-func random(seed uint64, member uint32, life int) io.Reader {
-	return rand.NewChaCha8(sum("random", seed, uint64(member), uint64(life)))
+func random(seed uint64, member uint32, incarnation int) io.Reader {
+	return rand.NewChaCha8(sum("random", seed, uint64(member), uint64(incarnation)))
 }
 
 func sum(label string, parts ...uint64) [32]byte {

@@ -7,8 +7,8 @@ import (
 	"choir/protocol"
 )
 
-// disk is what a member has made durable, with the records of the batch under
-// way laid over it: a machine's view.
+// disk is a member's durable records, overlaid by the records of the current
+// batch: a machine's view.
 type disk struct {
 	durable map[string][]byte
 	pending []protocol.Record
@@ -49,8 +49,8 @@ func (d *disk) add(records []protocol.Record) {
 	}
 }
 
-// commit makes the batch durable. Values are copied now and not before: a
-// machine that changes one after handing it over is found out.
+// commit makes the batch durable. Values are copied now and not before, so that a
+// machine that changes one after handing it over is detected.
 func (d *disk) commit() {
 	for _, r := range d.pending {
 		if r.Value == nil {

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// Fault is one thing that goes wrong, or one choice of the schedule: a line of
-// a script. What it happens to is named in a way that doesn't move when other
-// faults go, so that a script can be reduced line by line.
+// Fault is one fault, or one choice of the schedule: a line of a script. The name
+// of its object is independent of other faults, so that a script can be reduced
+// line by line.
 //
 //	lose MSG                 the publish attempt is lost
 //	twice MSG                it is stored twice
 //	forge MSG n              an altered copy is stored as well, altered in way n
-//	delay MSG member ms      the delivery to a member takes so much longer
-//	again MSG member ms      it is delivered a second time, so much later
-//	hole MSG member          it never reaches a member
+//	delay MSG member ms      the delivery to a member is that much later
+//	again MSG member ms      it is delivered a second time, that much later
+//	hole MSG member          it is never delivered to a member
 //	batch member@n k         the member's n-th batch takes up to k messages
-//	think member r.a ms      the update for round r attempt a takes so long
-//	crash member@n HOW ms    it dies at its n-th batch and is away for so long
-//	replay member@n          and reads the whole past when it is back
-//	slow member ms           every batch takes so long until the faults end
-//	skew member ms           its clock is wrong by so much
-//	late member ms           it starts so late
-//	leave member ms away     it leaves at a time, for so long (0: for good)
-//	cut member ms length     it is cut off from a time for so long
+//	think member r.a ms      the update for round r attempt a needs that long
+//	crash member@n HOW ms    it crashes at its n-th batch and restarts after that
+//	replay member@n          and reads all messages again after the restart
+//	slow member ms           every batch needs that long until the faults end
+//	skew member ms           its clock is wrong by that much
+//	late member ms           it starts that late
+//	leave member ms away     it leaves at a time, for that long (0: for good)
+//	cut member ms length     it is cut off from a time on for that long
 //
 // MSG is a subject without the plan, # and a count: the count-th attempt to
-// publish on that subject; "'" behind it marks the second copy. HOW is 0, the
-// batch is lost; 1, it is durable and nothing of it left; 2 and more, its first
-// HOW-1 messages left.
+// publish on that subject; a final "'" marks the second copy. HOW is 0: the batch
+// is lost; 1: it is durable and no message of it was sent; 2 and more: its first
+// HOW-1 messages were sent.
 type Fault struct {
 	Kind string
 	Key  string
@@ -39,8 +39,7 @@ type Fault struct {
 
 // kinds are the kinds of faults with their numbers of arguments.
 var kinds = map[string]int{"lose": 0, "twice": 0, "forge": 1, "delay": 1, "again": 1, "hole": 0, "batch": 1,
-	"think": 1, "crash": 2,
-	"replay": 0, "slow": 1, "skew": 1, "late": 1, "leave": 2, "cut": 2}
+	"think": 1, "crash": 2, "replay": 0, "slow": 1, "skew": 1, "late": 1, "leave": 2, "cut": 2}
 
 // String is the fault's line.
 func (f Fault) String() string {
@@ -72,11 +71,11 @@ func parseFault(line string) (Fault, error) {
 	return f, nil
 }
 
-// chaos decides what goes wrong: by the seed, or by a script.
+// chaos decides on the faults, by the seed or by a script.
 type chaos struct {
 	seed    uint64
 	script  map[string]Fault // nil: by the seed
-	happens []Fault          // in the order in which it came up
+	happens []Fault          // in order
 	counts  map[string]int
 }
 
@@ -91,8 +90,8 @@ func newChaos(seed uint64, script []Fault, scripted bool) *chaos {
 	return c
 }
 
-// ask decides whether a fault of a kind happens, with probability p, to what
-// key names and id stands for; shape draws its numbers.
+// ask decides whether a fault of a kind happens, with probability p, to the
+// object with the name key and the hash id; shape draws the fault's numbers.
 func (c *chaos) ask(kind string, p float64, id uint64, key func() string,
 	shape func(d *dice) []int64) ([]int64, bool) {
 	var f Fault
@@ -116,7 +115,7 @@ func (c *chaos) ask(kind string, p float64, id uint64, key func() string,
 	return f.Args, true
 }
 
-// dice is a small generator (splitmix64): fast to seed, which is all it is for.
+// dice is a small generator (splitmix64) that is fast to seed.
 type dice uint64
 
 func (d *dice) next() uint64 {
@@ -140,8 +139,8 @@ func mix(seed uint64, words ...string) uint64 {
 	return seed
 }
 
-// mixIn hashes bytes under a seed, eight at a time, finished by splitmix64. It
-// tells different inputs apart unless somebody looks for equal ones.
+// mixIn hashes bytes under a seed, eight at a time, finished by splitmix64. It is
+// not collision resistant.
 func mixIn[T string | []byte](seed uint64, w T) uint64 {
 	h, n := seed^uint64(len(w))*0x9e3779b97f4a7c15, len(w)
 	for ; len(w) >= 8; w = w[8:] {

@@ -6,8 +6,8 @@ import (
 	"choir/protocol"
 )
 
-// forge is what a broker makes of a message that it can't sign: it alters the
-// content in one of a few ways and claims the same sender.
+// forge makes another message of one that the broker can't sign: with another
+// content, altered in one of a few ways, from the same claimed sender.
 func (w *world) forge(data []byte, way int64) []byte {
 	if protocol.IsChunk(data) {
 		return w.forgeChunk(data, way)

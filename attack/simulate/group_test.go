@@ -65,8 +65,8 @@ func grouping(tally *groupTally) seams {
 			return honest
 		}
 		seed := mix(m.w.setup.Seed, "group", m.name)
-		g := &grouped{m: m, of: 1 + int(seed%4), chance: rand.New(rand.NewPCG(seed, uint64(m.life))),
-			whole: m.life == 0, tally: tally}
+		g := &grouped{m: m, of: 1 + int(seed%4), chance: rand.New(rand.NewPCG(seed, uint64(m.incarnation))),
+			whole: m.incarnation == 0, tally: tally}
 		g.workers, g.up, g.wake = make([]*compute.Worker, g.of), make([]bool, g.of), make([]int64, g.of+1)
 		w := m.w
 		node, err := compute.New(compute.Config{Session: w.session, Key: m.key, Rand: w.seams.randomOf(m),
@@ -159,13 +159,13 @@ func (g *grouped) keepUp(now int64, i int) {
 	g.workers[i], g.up[i] = w, true
 	g.deliver(now, i, protocol.Start{})
 	if replaced {
-		said := len(g.eff.Notices) // what it refuses again was refused before
+		before := len(g.eff.Notices) // what it refuses again was refused before
 		for _, data := range g.log {
 			if slices.Contains(g.route(data), i) {
 				g.take(i, w.Step(now, protocol.Delivery{Data: data}))
 			}
 		}
-		g.eff.Notices = g.eff.Notices[:said]
+		g.eff.Notices = g.eff.Notices[:before]
 	}
 }
 

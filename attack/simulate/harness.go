@@ -9,14 +9,14 @@ import (
 )
 
 // Harness is one member of a recorded session whose machine is driven by a
-// program instead of a schedule: any messages in any order, altered ones, ones
-// that other members signed and no honest member would, updates that nobody
-// asked for, crashes anywhere. It is what fuzzing a machine's Step needs. Every
-// other member counts as dishonest; the oracle holds this one to its promises.
+// program instead of a schedule: messages in any order, altered messages, messages
+// signed by dishonest members, unrequested updates, crashes anywhere. It is for
+// fuzzing a machine's Step. Every other member counts as dishonest; the oracle
+// checks this one.
 type Harness struct {
 	setup    Setup
 	member   int
-	Messages [][]byte // what others sent it when the session was recorded, in order
+	Messages [][]byte // the messages of others to it in the recorded session, in order
 }
 
 // NewBench records the session of a setup, without faults, for the first member
@@ -42,17 +42,17 @@ func NewBench(setup Setup, role protocol.Role) (*Harness, error) {
 
 // The operations of a program: an operation's byte, then its operands.
 const (
-	OpDeliver   = iota // k, k: message k as it was
+	OpDeliver   = iota // k, k: message k unchanged
 	OpFlip             // k, k, p, p, x: message k with byte p changed by x
 	OpCut              // k, k, n: message k without its last n bytes
 	OpInsider          // k, k, how: another content of message k, under its sender's own signature
 	OpRaw              // n, then n bytes: anything
-	OpTick             // d: time moves by 16 d ms
-	OpFlush            // the batch becomes durable and leaves
-	OpLose             // the process dies before that, and comes back
-	OpDie              // the process dies after that, and comes back
-	OpUpdate           // the update that was asked for
-	OpOddUpdate        // how: an update that is wrong, late, or that nobody asked for
+	OpTick             // d: time advances by 16 d ms
+	OpFlush            // the batch becomes durable and is sent
+	OpLose             // the process crashes before that, and restarts
+	OpDie              // the process crashes after that, and restarts
+	OpUpdate           // the update that the machine asked for
+	OpOddUpdate        // how: an update that is wrong, late or unrequested
 	opCount
 )
 
@@ -64,7 +64,7 @@ func (b *Harness) Honest() (program []byte) {
 	return program
 }
 
-// Progress says how far a program brought the machine.
+// Progress is how far a program has brought the machine.
 type Progress struct {
 	Steps   int
 	Done    bool
@@ -73,11 +73,11 @@ type Progress struct {
 	Trace   uint64 // equal for equal programs
 }
 
-// errBroken wraps a violated invariant.
+// errBroken wraps a violation.
 var errBroken = errors.New("the machine broke a promise")
 
-// Drive runs a program, of any bytes, and reports a broken promise. A panic of
-// the machine is the caller's to see.
+// Drive runs a program, of any bytes, and returns the first violation as an error.
+// It doesn't recover from a panic of the machine.
 func (b *Harness) Drive(program []byte) (p Progress, err error) {
 	w, err := newWorld(b.setup, Profile{}, newChaos(b.setup.Seed, nil, true),
 		seams{honest: func(i int) bool { return i == b.member }})
@@ -100,7 +100,7 @@ func (b *Harness) Drive(program []byte) (p Progress, err error) {
 	return p, nil
 }
 
-// drive is a program under way.
+// drive is a running program.
 type drive struct {
 	bench *Harness
 	w     *world
@@ -109,7 +109,7 @@ type drive struct {
 	work  *protocol.Work
 }
 
-// byte is the program's next byte, 0 behind its end.
+// byte is the program's next byte, 0 after its end.
 func (d *drive) byte() byte {
 	if len(d.rest) == 0 {
 		return 0
@@ -120,7 +120,7 @@ func (d *drive) byte() byte {
 }
 
 func (d *drive) start() {
-	d.w.queue = queue{} // nobody else takes part
+	d.w.queue = queue{} // no other member runs
 	d.m.boot()
 	d.m.fresh, d.work = false, nil
 	d.step(protocol.Start{})
@@ -210,9 +210,9 @@ func (d *drive) insider() []byte {
 }
 
 func (d *drive) propose(p protocol.Proposal) {
-	said := len(d.m.out)
+	before := len(d.m.out)
 	d.step(p)
-	if len(d.m.out) > said { // the machine took it
+	if len(d.m.out) > before { // the machine accepted it
 		d.w.oracle.proposed(d.m, p)
 	}
 }
@@ -223,7 +223,7 @@ func (d *drive) honestUpdate() protocol.Proposal {
 		Memo: protocol.AppendInts(nil, u)}
 }
 
-// oddUpdate is one that the application should never give.
+// oddUpdate is an update that no application should return.
 func (d *drive) oddUpdate(how byte) protocol.Proposal {
 	w := protocol.Work{Round: 1 + uint32(how>>6), Attempt: 1 + uint32(how>>4&3), Model: d.w.app.Initial()}
 	if d.work != nil && how&8 == 0 {

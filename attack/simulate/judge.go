@@ -13,7 +13,7 @@ import (
 	"choir/protocol"
 )
 
-// given is a contribution as it left its party, opened by the oracle.
+// given is a contribution as its party sent it, opened by the oracle.
 type given struct {
 	bundle protocol.Digest
 	shares []field.Vector // by node
@@ -26,10 +26,10 @@ type reveal struct {
 	at    attempt
 	head  *protocol.Partial
 	set   []protocol.Entry
-	noise []int64 // of the node, nil until its vector has left
+	noise []int64 // of the node, nil until its vector was sent
 }
 
-// settledRound is what a round's result leads to.
+// settledRound is the state after a round's result.
 type settledRound struct {
 	set      []protocol.Entry
 	accepted bool
@@ -61,7 +61,7 @@ func (o *oracle) contributed(m *member, c *protocol.Contribution) {
 	o.noisy(k, g.noise)
 }
 
-// coordinates are those that a vector of elements stands for.
+// coordinates decodes a vector of field elements.
 func (o *oracle) coordinates(v field.Vector) ([]int64, error) {
 	ints := make([]int64, len(v))
 	fixedpoint.FromField(ints, v)
@@ -110,7 +110,7 @@ func (o *oracle) expand(link *channel.Secret, ctx protocol.Context) (field.Vecto
 	return v, nil
 }
 
-// openVector opens the chunks that left in a context.
+// openVector opens the chunks that were sent in a context.
 func (o *oracle) openVector(link *channel.Secret, ctx protocol.Context) (field.Vector, error) {
 	s := o.w.session
 	v, list := make(field.Vector, s.Plan.Elements()), o.chunks[ctx]
@@ -131,7 +131,7 @@ func (o *oracle) openVector(link *channel.Secret, ctx protocol.Context) (field.V
 	return v, nil
 }
 
-// noisy: a party adds the plan's noise, and never the same twice.
+// noisy checks that a party adds the plan's noise, and fresh noise each time.
 func (o *oracle) noisy(k key, noise []int64) {
 	silent := true
 	for _, x := range noise {
@@ -155,7 +155,7 @@ func (o *oracle) noisy(k key, noise []int64) {
 	o.noises[d] = k
 }
 
-// receipted: a receipt stands for a contribution that its node lists.
+// receipted checks that a receipt is for a contribution that its node lists.
 func (o *oracle) receipted(m *member, r *protocol.Receipt) {
 	at := nodeAt{uint32(m.i), attempt{r.Round, r.Attempt}}
 	e := protocol.Entry{Party: r.Party, Bundle: r.Bundle}
@@ -187,7 +187,7 @@ func (o *oracle) held(m *member, h *protocol.Hold) {
 	}
 }
 
-// common is the intersection of all nodes' lists, nil before all have left.
+// common is the intersection of all nodes' lists, nil before all were sent.
 func (o *oracle) common(at attempt) []protocol.Entry {
 	var all []*protocol.Hold
 	for n := range o.w.setup.Computes {
@@ -200,7 +200,7 @@ func (o *oracle) common(at attempt) []protocol.Entry {
 	return protocol.Intersect(all)
 }
 
-// agreed: a node signs the intersection of all lists.
+// agreed checks that a node signs the intersection of all lists.
 func (o *oracle) agreed(m *member, a *protocol.Agree) {
 	at := attempt{a.Round, a.Attempt}
 	o.agrees[nodeAt{uint32(m.i), at}] = a
@@ -214,7 +214,7 @@ func (o *oracle) agreed(m *member, a *protocol.Agree) {
 	}
 }
 
-// allNodes: the oracle answers for every compute node.
+// allNodes reports whether the oracle checks every compute node.
 func (o *oracle) allNodes() bool {
 	for n := range o.w.setup.Computes {
 		if !o.answers(o.w.setup.Parties + n) {
@@ -224,7 +224,7 @@ func (o *oracle) allNodes() bool {
 	return true
 }
 
-// revealed checks the rule that everything rests on.
+// revealed checks the main rule: one reveal a round, over the agreed set.
 func (o *oracle) revealed(m *member, p *protocol.Partial) {
 	at := attempt{p.Round, p.Attempt}
 	r := &reveal{at: at, head: p, set: o.common(at)}
@@ -258,8 +258,8 @@ func (o *oracle) revealed(m *member, p *protocol.Partial) {
 	}
 }
 
-// opened checks a node's revealed vector, once all of it has left: the shares
-// of the set, and the node's noise where the plan puts it there.
+// opened checks a node's revealed vector, once all of it was sent: the shares of
+// the set, and the node's noise if the plan places it there.
 func (o *oracle) opened(node, round uint32) {
 	r, s := o.reveals[nodeRound{node, round}], o.w.session
 	if r == nil || !o.allNodes() {
@@ -275,7 +275,7 @@ func (o *oracle) opened(node, round uint32) {
 		o.violate("wrong sum", "node %d reveals in %s another vector than it signed: %v", node, r.at, err)
 		return
 	}
-	if !o.everybody() {
+	if !o.allHonest() {
 		return
 	}
 	for _, e := range r.set {
@@ -300,8 +300,8 @@ func (o *oracle) opened(node, round uint32) {
 	}
 }
 
-// resulted: the published aggregate is the sum of exactly the set's
-// contributions, and the model what it leads to.
+// resulted checks that the published aggregate is the sum of exactly the set's
+// contributions, and that the model follows from it.
 func (o *oracle) resulted(r *protocol.Result) {
 	at := attempt{r.Round, r.Attempt}
 	if r.Outcome == protocol.OutcomeVoid {
@@ -313,7 +313,7 @@ func (o *oracle) resulted(r *protocol.Result) {
 		}
 		return
 	}
-	if !o.everybody() {
+	if !o.allHonest() {
 		return
 	}
 	if int(r.Round) != len(o.rounds) {
@@ -360,13 +360,13 @@ func (o *oracle) digest(sum []int64) (d protocol.Digest) {
 	return protocol.IntDigest(ints)
 }
 
-// settled: a party is where the results lead to, and its private state took in
-// exactly its own counted updates, without noise (DESIGN decision 10).
+// settled checks that a party's model follows from the results, and that its
+// private state is the sum of its own counted updates, without noise.
 func (o *oracle) settled(m *member) {
-	if m.party == nil || !o.everybody() {
+	if m.party == nil || !o.allHonest() {
 		return
 	}
-	at := [2]int{m.life, int(m.party.Settled())}
+	at := [2]int{m.incarnation, int(m.party.Settled())}
 	if o.checked[m.i] == at {
 		return
 	}
@@ -384,7 +384,7 @@ func (o *oracle) settled(m *member) {
 	}
 }
 
-// factor is what a party's private state has to be.
+// factor is the correct private state of a party.
 func (o *oracle) factor(party uint32, rounds int) []byte {
 	state, _ := protocol.Ints(o.w.app.InitialState())
 	for round, r := range o.rounds[:rounds+1] {
@@ -401,8 +401,8 @@ func (o *oracle) factor(party uint32, rounds int) []byte {
 	return protocol.AppendInts(nil, state)
 }
 
-// balance is the invariant of DESIGN decision 10, on the integers: what the
-// global model has beyond prior and factors is the noise of the accepted rounds.
+// balance checks, on the integers, that global model - prior - factors is the
+// noise of the accepted rounds.
 func (o *oracle) balance() {
 	rest := minus(o.rounds[len(o.rounds)-1].model, o.rounds[0].model)
 	for i := range o.w.setup.Parties {
@@ -422,7 +422,8 @@ func (o *oracle) balance() {
 	}
 }
 
-// everybody: all members are honest, so that the oracle knows every number.
-func (o *oracle) everybody() bool { return o.w.seams.honest == nil }
+// allHonest reports whether all members are honest: then the oracle knows every
+// number.
+func (o *oracle) allHonest() bool { return o.w.seams.honest == nil }
 
 var _ party.Ledger = (*account)(nil)

@@ -9,7 +9,7 @@ import (
 	"choir/protocol"
 )
 
-// member is one role's process, over all its lives.
+// member is the process of one role, over all its restarts.
 type member struct {
 	w    *world
 	i    int
@@ -18,33 +18,33 @@ type member struct {
 	key  *signer
 	disk *disk
 
-	machine protocol.Machine
-	party   *party.Party // the machine itself, for a party
-	life    int
-	up      bool
-	gone    bool // left for good
-	done    bool
-	end     error
+	machine     protocol.Machine
+	party       *party.Party // the machine itself, for a party
+	incarnation int
+	up          bool
+	gone        bool // left for good
+	done        bool
+	end         error
 
 	fresh     bool // Start is due
 	inbox     []*message
 	history   []*message
 	proposals []protocol.Proposal
 	batches   int
-	busy      int64 // takes no turn before
-	turning   bool  // a turn is on the way
+	busy      int64 // no turn before
+	turning   bool  // a turn is scheduled
 	wakeAt    int64 // 0: no tick is due
 
 	skew, slow, cutFrom, cutTo int64
 
-	taken []*message // by the batch under way
+	taken []*message // by the current batch
 	out   []protocol.Outgoing
 	stuck []protocol.Outgoing // waits for the connection
 	work  *protocol.Work
 	ahead announced
 }
 
-// proposal is an update under way: what was asked and when it will be there.
+// proposal is an update that is being computed.
 type proposal struct {
 	protocol.Proposal
 }
@@ -76,7 +76,7 @@ func (m *member) build() (err error) {
 	return err
 }
 
-// boot starts a life.
+// boot starts a new incarnation.
 func (m *member) boot() {
 	if m.up || m.gone {
 		return
@@ -85,20 +85,23 @@ func (m *member) boot() {
 		m.w.oracle.violate("broken store", "%s can't start: %v", m.name, err)
 		return
 	}
-	m.up, m.done, m.end, m.fresh = true, false, nil, true
+	m.up = true
+	m.fresh = true
+	m.done = false
+	m.end = nil
 	m.kick(m.w.now)
 }
 
-// kick schedules a turn, unless one is on the way.
+// kick schedules a turn, unless one is scheduled.
 func (m *member) kick(at int64) {
 	if m.up && !m.done && !m.turning {
 		m.turning = true
-		m.w.queue.push(event{at: max(at, m.busy), kind: turn, to: m.i, life: m.life})
+		m.w.queue.push(event{at: max(at, m.busy), kind: turn, to: m.i, incarnation: m.incarnation})
 	}
 }
 
-// turn takes one batch: what the contract of protocol.Machine allows to share a
-// transaction.
+// turn runs one batch: the events that may share a transaction by the contract of
+// protocol.Machine.
 func (m *member) turn() {
 	m.turning = false
 	if m.fresh {
@@ -136,7 +139,7 @@ func (m *member) batchSize() int {
 func (m *member) batchKey() string { return fmt.Sprintf("%s@%d", m.name, m.batches) }
 func (m *member) batchID() uint64  { return uint64(m.i)<<32 | uint64(m.batches) }
 
-// step runs the machine and gathers its effects; nothing leaves before flush.
+// step runs the machine and collects its effects; no message is sent before flush.
 func (m *member) step(ev protocol.Event, msg *message) {
 	if m.done {
 		return
@@ -159,11 +162,11 @@ func (m *member) step(ev protocol.Event, msg *message) {
 	}
 	w.record(m, ev, msg, &eff)
 	w.oracle.noticed(m, msg, eff.Notices)
-	w.oracle.keepsWord(m, &eff)
+	w.oracle.checkAnnounced(m, &eff)
 }
 
-// flush makes the batch durable and lets its messages go, unless the process
-// dies on the way.
+// flush makes the batch durable and sends its messages, unless the process
+// crashes in between.
 func (m *member) flush() {
 	w := m.w
 	defer func() { m.batches++ }()
@@ -195,11 +198,11 @@ func (m *member) flush() {
 		m.kick(w.now)
 	}
 	if m.wakeAt > 0 && !m.done {
-		w.queue.push(event{at: max(m.wakeAt, w.now+1), kind: wake, to: m.i, life: m.life})
+		w.queue.push(event{at: max(m.wakeAt, w.now+1), kind: wake, to: m.i, incarnation: m.incarnation})
 	}
 }
 
-// crashes draws whether and how this batch kills the process; -1: it doesn't.
+// crashes draws whether and how the process crashes at this batch; -1: not.
 func (m *member) crashes() (how int, away int64) {
 	args, ok := m.w.ask("crash", m.w.profile.Crash, m.batchID(), m.batchKey, func(d *dice) []int64 {
 		return []int64{int64(d.next() % 5), d.upto(500)}
@@ -210,24 +213,33 @@ func (m *member) crashes() (how int, away int64) {
 	return int(args[0]), args[1]
 }
 
-// crash ends a life: what isn't durable is gone, what waited to leave as well.
+// crash ends the incarnation, and with it everything not durable and not sent.
 func (m *member) crash(away int64) {
-	m.w.say(m, "dies")
+	m.w.logf(m, "dies")
 	m.stop()
 	if _, ok := m.w.ask("replay", m.w.profile.Replay, m.batchID(), m.batchKey, nil); ok {
 		m.inbox = append([]*message(nil), m.history...)
 	}
-	m.w.queue.push(event{at: m.w.now + away, kind: boot, to: m.i, life: m.life})
+	m.w.queue.push(event{at: m.w.now + away, kind: boot, to: m.i, incarnation: m.incarnation})
 }
 
-// stop ends a life without a word.
+// stop ends the incarnation without notice.
 func (m *member) stop() {
-	m.up, m.life, m.turning, m.wakeAt, m.busy = false, m.life+1, false, 0, 0
-	m.out, m.stuck, m.work, m.proposals, m.taken, m.ahead = nil, nil, nil, nil, nil, nil
+	m.incarnation++
+	m.up = false
+	m.turning = false
+	m.wakeAt = 0
+	m.busy = 0
+	m.out = nil
+	m.stuck = nil
+	m.work = nil
+	m.proposals = nil
+	m.taken = nil
+	m.ahead = nil
 	m.disk.drop()
 }
 
-// leave hands messages to the bus, at once or when the connection is back.
+// leave sends messages, at once or when the connection is back.
 func (m *member) leave(out []protocol.Outgoing) {
 	w := m.w
 	if len(out) == 0 {
@@ -235,14 +247,14 @@ func (m *member) leave(out []protocol.Outgoing) {
 	}
 	if len(m.stuck) > 0 || w.now >= m.cutFrom && w.now < m.cutTo {
 		m.stuck = append(m.stuck, out...)
-		w.queue.push(event{at: max(m.cutTo, w.now), kind: heal, to: m.i, life: m.life})
+		w.queue.push(event{at: max(m.cutTo, w.now), kind: reconnected, to: m.i, incarnation: m.incarnation})
 		return
 	}
 	m.publish(out)
 }
 
-// heals lets go what waited for the connection.
-func (m *member) heals() {
+// reconnect sends the messages that waited for the connection.
+func (m *member) reconnect() {
 	out := m.stuck
 	m.stuck = nil
 	m.publish(out)
@@ -255,7 +267,7 @@ func (m *member) publish(out []protocol.Outgoing) {
 	}
 }
 
-// think has the update computed that the machine asked for.
+// think computes the update that the machine asked for.
 func (m *member) think() {
 	if m.work == nil {
 		return
@@ -272,5 +284,5 @@ func (m *member) think() {
 	u := m.w.app.update(uint32(m.i), work)
 	p := &proposal{protocol.Proposal{Round: work.Round, Attempt: work.Attempt, Update: u,
 		Memo: protocol.AppendInts(nil, u)}}
-	m.w.queue.push(event{at: m.w.now + took, kind: thought, to: m.i, life: m.life, work: p})
+	m.w.queue.push(event{at: m.w.now + took, kind: thought, to: m.i, incarnation: m.incarnation, work: p})
 }

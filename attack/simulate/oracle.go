@@ -10,7 +10,7 @@ import (
 	"choir/protocol"
 )
 
-// Violation is an invariant that didn't hold.
+// Violation is an invariant that was violated.
 type Violation struct {
 	Rule string // which one, in two or three words
 	At   int64  // virtual ms
@@ -20,16 +20,16 @@ type Violation struct {
 // String is the violation as reports show it.
 func (v Violation) String() string { return fmt.Sprintf("%s at %d ms: %s", v.Rule, v.At, v.What) }
 
-// oracle sees every byte that leaves a member, every disk and every channel
-// secret, and checks. It keeps its own account of the session, from the
+// oracle checks the invariants. It sees every message that a member sends, every
+// disk and every channel secret, and derives the state of the session from the
 // messages alone.
 type oracle struct {
 	w          *world
 	violations []Violation
 	leaver     map[int]bool
 
-	seen    map[uint64]bool   // messages that left before, byte for byte
-	said    map[string]uint64 // by purpose, what a member signed for it
+	seen    map[uint64]bool   // hashes of the messages sent so far
+	signed  map[string]uint64 // hashes of the signed contents, by purpose
 	links   map[[2]uint32]*channel.Secret
 	chunks  map[protocol.Context][][]byte // ciphertexts, by index
 	charged map[int]map[attempt]bool      // durable charges, by party
@@ -43,8 +43,8 @@ type oracle struct {
 	reveals  map[nodeRound]*reveal
 	voided   map[attempt]bool
 	rounds   []*settledRound // by round, from 1; index 0 is the prior
-	checked  map[int][2]int  // party: life and settled rounds that were checked
-	kept     int             // values that were announced and persisted as they were
+	checked  map[int][2]int  // by party: incarnation and settled rounds last checked
+	kept     int             // announced values that were persisted unchanged
 }
 
 type key struct {
@@ -63,34 +63,47 @@ type nodeRound struct {
 }
 
 func newOracle(w *world) *oracle {
-	return &oracle{w: w, leaver: map[int]bool{}, seen: map[uint64]bool{}, said: map[string]uint64{},
-		links: map[[2]uint32]*channel.Secret{}, chunks: map[protocol.Context][][]byte{}, charged: map[int]map[attempt]bool{},
-		updates: map[key]protocol.Proposal{}, given: map[key]*given{}, noises: map[protocol.Digest]key{},
-		receipts: map[nodeAt][]protocol.Entry{}, holds: map[nodeAt]*protocol.Hold{}, agrees: map[nodeAt]*protocol.Agree{},
-		reveals: map[nodeRound]*reveal{}, voided: map[attempt]bool{}, checked: map[int][2]int{},
-		rounds: []*settledRound{{model: w.app.Initial()}}}
+	return &oracle{
+		w:        w,
+		leaver:   map[int]bool{},
+		seen:     map[uint64]bool{},
+		signed:   map[string]uint64{},
+		links:    map[[2]uint32]*channel.Secret{},
+		chunks:   map[protocol.Context][][]byte{},
+		charged:  map[int]map[attempt]bool{},
+		updates:  map[key]protocol.Proposal{},
+		given:    map[key]*given{},
+		noises:   map[protocol.Digest]key{},
+		receipts: map[nodeAt][]protocol.Entry{},
+		holds:    map[nodeAt]*protocol.Hold{},
+		agrees:   map[nodeAt]*protocol.Agree{},
+		reveals:  map[nodeRound]*reveal{},
+		voided:   map[attempt]bool{},
+		checked:  map[int][2]int{},
+		rounds:   []*settledRound{{model: w.app.Initial()}},
+	}
 }
 
 func (o *oracle) violate(rule, format string, args ...any) {
 	o.violations = append(o.violations, Violation{rule, o.w.now, fmt.Sprintf(format, args...)})
 }
 
-// answers says whether the oracle answers for a member.
+// answers reports whether the oracle checks a member.
 func (o *oracle) answers(i int) bool { return o.w.seams.honest == nil || o.w.seams.honest(i) }
 
-// once holds a member to what it said for a purpose before: it may repeat it,
-// never contradict it. It reports whether this is the first time.
+// once checks that a member signs one content for a purpose; it may sign that
+// again. It reports whether this is the first time.
 func (o *oracle) once(rule, purpose string, content []byte) bool {
 	h := mixIn(0, content)
-	before, again := o.said[purpose]
+	before, again := o.signed[purpose]
 	if again && before != h {
 		o.violate(rule, "%s left with two contents", purpose)
 	}
-	o.said[purpose] = h
+	o.signed[purpose] = h
 	return !again
 }
 
-// left takes in a message on its way out of a member, lost by the bus or not.
+// left checks a message that a member sends, whether the bus loses it or not.
 func (o *oracle) left(m *member, out protocol.Outgoing) {
 	if !o.answers(m.i) {
 		return
@@ -109,7 +122,7 @@ func (o *oracle) left(m *member, out protocol.Outgoing) {
 		o.violate("malformed", "%s sent what nobody accepts: %v", m.name, err)
 		return
 	}
-	if int(e.From) != m.i { // handed on: it must have been said
+	if int(e.From) != m.i { // passed on: its sender must have sent it
 		if o.answers(int(e.From)) && !o.seen[mixIn(uint64(e.From), out.Data)] {
 			o.violate("invented", "%s hands on a %s that %s never sent", m.name, e.Kind, o.w.session.Name(e.From))
 		}
@@ -136,7 +149,7 @@ func (o *oracle) messageLeft(m *member, e *protocol.Envelope, body protocol.Mess
 			o.contributed(m, b)
 		}
 	case *protocol.Receipt:
-		// Whoever asks again gets it with what is signed then, under another root.
+		// A party that asks again gets the same receipt, perhaps under another root.
 		if o.once("contradiction", purpose("receipt %d %d.%d", b.Party, b.Round, b.Attempt), b.Bundle[:]) {
 			o.receipted(m, b)
 		}
@@ -189,7 +202,7 @@ func (o *oracle) chunkLeft(m *member, data []byte) {
 	}
 }
 
-// durable looks at a batch that is about to become durable.
+// durable checks a batch that is about to become durable.
 func (o *oracle) durable(m *member) {
 	for _, r := range m.disk.pending {
 		if !strings.HasPrefix(r.Key, "ledger/") {
@@ -211,31 +224,31 @@ func (o *oracle) durable(m *member) {
 	}
 }
 
-// paid: the charge for an attempt is durable before any of it leaves.
+// paid checks that the charge for an attempt is durable before any of it is sent.
 func (o *oracle) paid(m *member, at attempt) {
 	if o.w.setup.Noise != protocol.NoiseNone && !o.charged[m.i][at] {
 		o.violate("not charged", "%s's contribution to %s leaves before its charge is durable", m.name, at)
 	}
 }
 
-// proposed remembers what a party is asked to contribute.
+// proposed records the update of a party.
 func (o *oracle) proposed(m *member, p protocol.Proposal) {
 	o.updates[key{uint32(m.i), attempt{p.Round, p.Attempt}}] = p
 }
 
-// accusations are refusals that say that somebody lied.
+// accusations are refusals that imply a dishonest sender.
 var accusations = []error{protocol.ErrEquivocate, protocol.ErrWrongPlan, protocol.ErrSignature,
 	protocol.ErrUnknown, protocol.ErrMismatch,
 	protocol.ErrSealed, protocol.ErrMalformed, protocol.ErrSmallSet}
 
-// noticed: no honest member's message is refused as a lie.
+// noticed checks that no honest member's message is refused as dishonest.
 func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
 	if msg == nil || !o.answers(msg.from) || !o.answers(m.i) {
 		return
 	}
 	lies := accusations
 	if msg.mark == "!" {
-		lies = accusations[:1] // whoever forges is nobody's equivocation
+		lies = accusations[:1] // a forged message equivocates for no member
 	}
 	for _, n := range notices {
 		if n.Code != protocol.NoteRefused {
@@ -249,12 +262,12 @@ func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
 	}
 }
 
-// shortSet: a node that refuses to reveal accuses nobody.
+// shortSet reports whether a node refuses to reveal, which accuses no member.
 func (o *oracle) shortSet(n protocol.Notice) bool {
 	return errors.Is(n.Err, protocol.ErrSmallSet) && n.Peer == ""
 }
 
-// close judges a session that has ended, or that should have.
+// close checks a session that has ended, or should have.
 func (o *oracle) close() {
 	o.ends()
 	if len(o.violations) == 0 && len(o.rounds) == o.w.setup.Rounds+1 {
@@ -262,13 +275,14 @@ func (o *oracle) close() {
 	}
 }
 
-// ends: everybody who is there has ended, with the session or by its abort.
+// ends checks that all members present have ended, with the session or by its
+// abort.
 func (o *oracle) ends() {
 	agg := o.w.members[len(o.w.members)-1]
 	for _, m := range o.w.members {
 		switch {
 		case m.gone || !o.answers(m.i):
-		case !m.done && o.w.chaos.counts["hole"] > 0: // beyond what the bus may do: safe is enough
+		case !m.done && o.w.chaos.counts["hole"] > 0: // the bus broke its contract: only safety is required
 		case !m.done && !o.excused(m, agg):
 			o.violate("stuck", "%s hasn't ended", m.name)
 		case m.done && m.end != nil && !o.quorumLost(m.end):
@@ -279,14 +293,14 @@ func (o *oracle) ends() {
 	}
 }
 
-// excused is a party that came too late to join before the session was over.
+// excused reports whether a party started too late to join the session.
 func (o *oracle) excused(m, agg *member) bool {
-	_, joined := o.said[fmt.Sprintf("%s group %d", agg.name, m.i)]
+	_, joined := o.signed[fmt.Sprintf("%s group %d", agg.name, m.i)]
 	return m.role == protocol.RoleParty && agg.done && !joined
 }
 
-// quorumLost is the one end besides completion that faults may bring: every
-// spare attempt was void.
+// quorumLost reports whether every spare attempt was void, the only end besides
+// completion that faults may cause.
 func (o *oracle) quorumLost(err error) bool {
 	return protocol.ClassOf(err) == protocol.ClassQuorum && len(o.voided) > o.w.setup.Spares
 }

@@ -31,7 +31,7 @@ func revealTwice() seams {
 	})
 }
 
-// forgetOwnWord persists what the other nodes said, not what this one did.
+// forgetOwnWord persists what the other nodes signed, not what this one did.
 func forgetOwnWord(m *member, _ protocol.Event, eff *protocol.Effects) {
 	eff.Persist = slices.DeleteFunc(eff.Persist, func(r protocol.Record) bool {
 		return strings.HasPrefix(r.Key, "hold/") && strings.HasSuffix(r.Key, fmt.Sprintf("/%d", m.i))

@@ -112,8 +112,8 @@ func resay[M protocol.Message](role protocol.Role, change func(m *member, msg M)
 	return after(role, func(m *member, _ protocol.Event, eff *protocol.Effects) {
 		for i, o := range eff.Send {
 			if b := resign(m, o.Data, func(msg protocol.Message) bool {
-				said, ok := msg.(M)
-				return ok && change(m, said)
+				signed, ok := msg.(M)
+				return ok && change(m, signed)
 			}); b != nil {
 				eff.Send[i].Data = b
 			}

@@ -1,6 +1,6 @@
 package simulate
 
-// Profile says how likely which fault is. Probabilities are per opportunity.
+// Profile is the probabilities of the faults, each per opportunity.
 type Profile struct {
 	Name    string
 	FaultMS int64 // virtual ms in which faults happen
@@ -10,14 +10,14 @@ type Profile struct {
 	Forge  float64 // the broker adds an altered copy
 	Delay  float64 // a delivery is late, overtaken by others
 	Again  float64 // a delivery is repeated
-	Hole   float64 // a stored message never reaches one of its listeners; the session may then not end
+	Hole   float64 // a stored message is never delivered to one listener; the session may then not end
 	Batch  float64 // several messages share a transaction
-	Think  float64 // a party computes for long
+	Think  float64 // a party is slow to compute
 	Crash  float64 // a process dies around a batch
-	Replay float64 // a process that comes back reads the whole past again
+	Replay float64 // a restarted process reads all messages again
 
 	Cut   float64 // a member is cut off for a while
-	Slow  float64 // a member takes its time for every batch
+	Slow  float64 // a member is slow with every batch
 	Skew  float64 // a member's clock is wrong
 	Late  float64 // a member starts late
 	Leave float64 // a party leaves, for good or for a while

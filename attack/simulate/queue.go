@@ -1,26 +1,26 @@
 package simulate
 
-// event is something that happens at a virtual time.
+// event is an event at a virtual time.
 type event struct {
-	at   int64
-	seq  uint64 // order among those of the same time
-	kind eventKind
-	to   int // member
-	life int // of the member; an event of an earlier life is void, -1: any
-	msg  *message
-	work *proposal
+	at          int64
+	seq         uint64 // order among events of the same time
+	kind        eventKind
+	to          int // member
+	incarnation int // of the member; an event of an earlier one is dropped, -1: any
+	msg         *message
+	work        *proposal
 }
 
 type eventKind uint8
 
 const (
-	arrive  eventKind = iota // msg reaches the member's connection
-	turn                     // the member takes a batch
-	wake                     // a tick is due
-	thought                  // an update is computed
-	boot                     // the process starts
-	halt                     // the process ends without a word
-	heal                     // what waited for the connection leaves
+	arrive      eventKind = iota // msg reaches the member's connection
+	turn                         // the member takes a batch
+	wake                         // a tick is due
+	thought                      // an update is computed
+	boot                         // the process starts
+	halt                         // the process ends without notice
+	reconnected                  // the connection is back: waiting messages are sent
 )
 
 // queue is a binary heap of events by time, then by order of arrival.

@@ -17,7 +17,7 @@ type Result struct {
 	Voids      int            // void attempts
 }
 
-// Run simulates one session: everything follows from the seed and the profile.
+// Run simulates one session, which the seed and the profile determine.
 func Run(seed uint64, profile Profile) Result { return runSeams(seed, profile, seams{}) }
 
 func runSeams(seed uint64, profile Profile, s seams) Result {

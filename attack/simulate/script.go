@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// A script is a session written down: a line "setup" and the numbers of the
-// plan, then a line a fault, in any order. Empty lines and lines that start with
-// # say nothing. What stands behind a line "----" is what came of it when the
-// script was recorded, for tests to compare.
+// A script describes a session: a line "setup" with the numbers of the plan, then
+// a line for each fault, in any order. Empty lines and lines that start with # are
+// comments. After a line "----" comes the recorded outcome, which tests compare.
 
 // FormatScript writes a script.
 func FormatScript(setup Setup, faults []Fault) []byte {
@@ -61,9 +60,9 @@ func wantSetup(ready bool) error {
 	return nil
 }
 
-// Tell replays a script and tells what happened, step by step: the time, the
-// member, the event, and below it what the step noticed (!), sent (>) and asked
-// for (?). Steps that did nothing visible are left out.
+// Tell replays a script and describes the session step by step: the time, the
+// member, the event, and below it the step's notices (!), messages (>) and
+// requests (?). Steps without visible effects are left out.
 func Tell(setup Setup, faults []Fault) (Result, string) {
 	story := new(strings.Builder)
 	r := simulate(setup, Profile{Name: "script"}, newChaos(setup.Seed, faults, true), seams{}, story)
@@ -74,9 +73,9 @@ func Tell(setup Setup, faults []Fault) (Result, string) {
 	return r, story.String()
 }
 
-// Shrink reduces the session of a seed that violates an invariant to few of its
-// faults, of which none can be left out: what remains still violates the same
-// one. It fails for a session in which every invariant holds.
+// Shrink reduces the faults of a seed's session that violates an invariant to a
+// minimal list: the session still violates the same invariant, and no fault can be
+// left out. It fails for a session that violates none.
 func Shrink(seed uint64, profile Profile) (Setup, []Fault, error) {
 	return shrink(runSeams(seed, profile, seams{}), seams{})
 }
@@ -96,8 +95,8 @@ func shrink(r Result, s seams) (Setup, []Fault, error) {
 	return r.Setup, minimal(r.Script, still), nil
 }
 
-// minimal drops ever smaller runs of faults as long as the rest still does it:
-// Zeller and Hildebrandt's delta debugging (2002), the complements only.
+// minimal drops ever smaller runs of faults while the others still suffice: delta
+// debugging [ZH02], the complements only.
 func minimal(faults []Fault, still func([]Fault) bool) []Fault {
 	for size := (len(faults) + 1) / 2; size > 0; {
 		dropped := false

@@ -9,10 +9,9 @@ import (
 	"choir/protocol"
 )
 
-// Setup is the plan of a simulated session in a few numbers, all that a script
-// needs to say about it.
+// Setup is the plan of a simulated session in a few numbers.
 type Setup struct {
-	Seed       uint64 // what members draw at random; not the faults of a script
+	Seed       uint64 // of the members' random numbers, not of a script's faults
 	Parties    int
 	Computes   int
 	Dim        int
@@ -21,7 +20,7 @@ type Setup struct {
 	MinParties int
 	Noise      protocol.Placement
 	Reject     bool  // the application refuses some sums
-	Audit      bool  // parties commit to what they noised
+	Audit      bool  // parties commit to their noised updates
 	Paired     bool  // two coordinates share an element
 	Until      int64 // virtual ms: no fault later than this
 }
@@ -32,20 +31,21 @@ const (
 	deadlineMS = 400
 	graceMS    = 100
 	resendMS   = 300
-	// patience is how long after the last fault a session may take for a round.
+	// patience is the time that a session has for a round after the last fault.
 	patience = 5_000
 )
 
-// scale are the numbers of the toy application. Updates are digits in base 2^digit, a digit
-// a party, so that every double count and omission shows in the sum.
+// scale are the numbers of the toy application. Updates are digits in base
+// 2^digit, one for each party, so that every double count and omission shows in
+// the sum.
 type scale struct {
 	digit    int // bits
 	perParty uint64
 	variance uint64
 }
 
-// scale is what there is room for. Two draws of noise that agree are no accident: sigma is 2^28, or
-// 2^25 in each of two coordinates or more.
+// scale is the largest scale that fits the plan. Two equal draws of noise are no
+// coincidence: sigma is 2^28, or 2^25 in each of at least two coordinates.
 func (s Setup) scale() scale {
 	if s.Paired {
 		return scale{4, 1 << 25, 1 << 50}
@@ -86,7 +86,8 @@ func draw(seed uint64, p Profile) Setup {
 func (s Setup) String() string {
 	return fmt.Sprintf("seed=%d parties=%d computes=%d dim=%d rounds=%d spares=%d min=%d noise=%s reject=%d "+
 		"audit=%d paired=%d until=%d",
-		s.Seed, s.Parties, s.Computes, s.Dim, s.Rounds, s.Spares, s.MinParties, s.Noise, bit(s.Reject), bit(s.Audit), bit(s.Paired), s.Until)
+		s.Seed, s.Parties, s.Computes, s.Dim, s.Rounds, s.Spares, s.MinParties, s.Noise, bit(s.Reject),
+		bit(s.Audit), bit(s.Paired), s.Until)
 }
 
 func bit(b bool) int {
@@ -155,10 +156,25 @@ func (s Setup) memberName(i int) string {
 
 // session is the plan and its members' keys.
 func (s Setup) session() (protocol.BoundPlan, []*signer, error) {
-	p := &protocol.Plan{Name: "simulation", Created: epoch/1000 - 1000, NotAfter: epoch/1000 + 1_000_000,
-		Suite: channel.SuiteX25519,
-		Dim:   uint32(s.Dim), Paired: s.Paired, FracBits: 16, Rounds: uint32(s.Rounds), SpareAttempts: uint32(s.Spares), MinParties: uint32(s.MinParties),
-		DeadlineMS: deadlineMS, GraceMS: graceMS, Clip: 1, PerParty: s.scale().perParty, Noise: s.Noise, Audit: s.Audit, Application: "simulation"}
+	p := &protocol.Plan{
+		Name:          "simulation",
+		Application:   "simulation",
+		Created:       epoch/1000 - 1000,
+		NotAfter:      epoch/1000 + 1_000_000,
+		Suite:         channel.SuiteX25519,
+		Dim:           uint32(s.Dim),
+		Paired:        s.Paired,
+		FracBits:      16,
+		Rounds:        uint32(s.Rounds),
+		SpareAttempts: uint32(s.Spares),
+		MinParties:    uint32(s.MinParties),
+		DeadlineMS:    deadlineMS,
+		GraceMS:       graceMS,
+		Clip:          1,
+		PerParty:      s.scale().perParty,
+		Noise:         s.Noise,
+		Audit:         s.Audit,
+	}
 	if s.Noise != protocol.NoiseNone {
 		p.Variance = s.scale().variance
 	}

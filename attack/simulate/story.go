@@ -7,16 +7,17 @@ import (
 	"choir/protocol"
 )
 
-// say writes a line: time, member and the number of its batch, what happens.
-func (w *world) say(m *member, format string, args ...any) {
+// logf writes a line of the story: time, member and the number of its batch,
+// event.
+func (w *world) logf(m *member, format string, args ...any) {
 	if w.story != nil {
 		fmt.Fprintf(w.story, "%6d %-6s %s\n", w.now, m.batchKey(), fmt.Sprintf(format, args...))
 	}
 }
 
-// tell writes what a step did: the event, and what it noticed, sent and asked
-// for. A step that did nothing is left out.
-func (w *world) tell(m *member, ev protocol.Event, msg *message, eff *protocol.Effects) {
+// logStep writes a step: the event, its notices, messages and requests. A step
+// without effects is left out.
+func (w *world) logStep(m *member, ev protocol.Event, msg *message, eff *protocol.Effects) {
 	var parts []string
 	for _, n := range eff.Notices {
 		s := "! " + string(n.Code)
@@ -43,7 +44,7 @@ func (w *world) tell(m *member, ev protocol.Event, msg *message, eff *protocol.E
 	if len(parts) == 0 {
 		return
 	}
-	w.say(m, "%s", eventName(ev, msg))
+	w.logf(m, "%s", eventName(ev, msg))
 	for _, p := range parts {
 		fmt.Fprintf(w.story, "                %s\n", p)
 	}

@@ -37,17 +37,17 @@ type world struct {
 
 	steps int
 	trace uint64
-	story *strings.Builder // nil: untold
+	story *strings.Builder // nil: none
 }
 
 // seams are where tests plant bugs and cheaters.
 type seams struct {
-	session func(m *member) protocol.BoundPlan                        // what a member takes for the plan
-	random  func(m *member, life io.Reader) io.Reader                 // what it draws from
-	app     func(m *member) protocol.Application                      // what a party settles with
-	machine func(m *member, honest protocol.Machine) protocol.Machine // stands between machine and driver
+	session func(m *member) protocol.BoundPlan                        // the plan, as a member sees it
+	random  func(m *member, incarnation io.Reader) io.Reader          // a member's random source
+	app     func(m *member) protocol.Application                      // a party's application
+	machine func(m *member, honest protocol.Machine) protocol.Machine // replaces the machine
 	giveUp  int64                                                     // the aggregator's, virtual ms
-	// nil: all are; the oracle answers for those only
+	// nil: all are; the oracle only checks those
 	honest func(member int) bool
 }
 
@@ -59,7 +59,7 @@ func (s *seams) sessionOf(m *member) protocol.BoundPlan {
 }
 
 func (s *seams) randomOf(m *member) io.Reader {
-	r := random(m.w.setup.Seed, uint32(m.i), m.life)
+	r := random(m.w.setup.Seed, uint32(m.i), m.incarnation)
 	if s.random != nil {
 		return s.random(m, r)
 	}
@@ -102,12 +102,12 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 			&member{w: w, i: i, name: session.Name(uint32(i)), role: session.Plan.Members[i].Role, key: keys[i],
 				disk: newDisk()})
 	}
-	w.fate()
+	w.drawFaults()
 	return w, nil
 }
 
-// samplerFor is what a party under the plan may share with the others, nil for a plan that
-// a seam has altered.
+// samplerFor is the sampler that a party shares with the others, nil for a plan
+// that a seam has altered.
 func (w *world) samplerFor(p *protocol.Plan) *noise.Gaussian {
 	if p.Noise == w.session.Plan.Noise && p.Variance == w.session.Plan.Variance {
 		return w.sampler
@@ -124,8 +124,8 @@ func (w *world) ask(kind string, p float64, id uint64, key func() string,
 	return w.chaos.ask(kind, p, id, key, shape)
 }
 
-// fate draws what is wrong with each member from the beginning.
-func (w *world) fate() {
+// drawFaults draws the faults of each member from the start.
+func (w *world) drawFaults() {
 	p, until := &w.profile, w.setup.Until
 	spare := w.setup.Parties - w.setup.MinParties // parties that may leave for good
 	for _, m := range w.members {
@@ -137,7 +137,7 @@ func (w *world) fate() {
 		m.slow = one("slow", p.Slow, func(d *dice) []int64 { return []int64{d.upto(60)} })[0]
 		m.skew = one("skew", p.Skew, func(d *dice) []int64 { return []int64{d.upto(20_000) - 10_000} })[0]
 		late := one("late", p.Late, func(d *dice) []int64 { return []int64{d.upto(until / 2)} })[0]
-		w.queue.push(event{at: late, kind: boot, to: m.i, life: -1})
+		w.queue.push(event{at: late, kind: boot, to: m.i, incarnation: -1})
 		if m.role == protocol.RoleParty {
 			leave := one("leave", p.Leave, func(d *dice) []int64 {
 				at, away := d.upto(until/2), d.upto(until/2)
@@ -156,15 +156,16 @@ func (w *world) fate() {
 }
 
 func (w *world) leaves(m *member, at, away int64) {
-	w.queue.push(event{at: at, kind: halt, to: m.i, life: -1})
+	w.queue.push(event{at: at, kind: halt, to: m.i, incarnation: -1})
 	if away > 0 {
-		w.queue.push(event{at: at + away, kind: boot, to: m.i, life: -1})
+		w.queue.push(event{at: at + away, kind: boot, to: m.i, incarnation: -1})
 	} else {
 		w.oracle.leaver[m.i] = true
 	}
 }
 
-// run goes on until everybody is done, something is violated, or time is up.
+// run continues until all members are done, an invariant is violated, or the time
+// is up.
 func (w *world) run() {
 	limit := w.setup.Until + patience*int64(w.setup.Rounds+w.setup.Spares+1)
 	for len(w.queue.heap) > 0 && len(w.oracle.violations) == 0 {
@@ -185,7 +186,7 @@ func (w *world) run() {
 
 func (w *world) happen(e *event) {
 	m := w.members[e.to]
-	if e.life >= 0 && e.life != m.life {
+	if e.incarnation >= 0 && e.incarnation != m.incarnation {
 		return
 	}
 	switch e.kind {
@@ -204,15 +205,15 @@ func (w *world) happen(e *event) {
 	case boot:
 		m.boot()
 	case halt:
-		w.say(m, "leaves")
+		w.logf(m, "leaves")
 		m.gone = w.oracle.leaver[m.i]
 		m.stop()
-	case heal:
-		m.heals()
+	case reconnected:
+		m.reconnect()
 	}
 }
 
-// over: every member that is there is done.
+// over reports whether every member that is present is done.
 func (w *world) over() bool {
 	for _, m := range w.members {
 		if !m.gone && !m.done {
@@ -236,6 +237,6 @@ func (w *world) record(m *member, ev protocol.Event, msg *message, eff *protocol
 	}
 	w.trace = mixIn(h, binary.BigEndian.AppendUint64(nil, uint64(eff.Wake)))
 	if w.story != nil {
-		w.tell(m, ev, msg, eff)
+		w.logStep(m, ev, msg, eff)
 	}
 }

@@ -5,7 +5,7 @@ import "gonum.org/v1/gonum/mathext"
 // LowerRate is the lower Clopper-Pearson limit for the probability of an event
 // that happened hits times in n independent trials, 0 <= hits <= n and n >= 1:
 // it lies above the probability in at most a fraction alpha, in (0, 1), of all
-// experiments (Clopper and Pearson 1934).
+// experiments [CP34].
 func LowerRate(hits, n int, alpha float64) float64 {
 	if hits == 0 {
 		return 0

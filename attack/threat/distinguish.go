@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// ErrTest says that a test was asked for something that it can't answer.
+// ErrTest is wrapped by errors about arguments for which there is no test.
 var ErrTest = errors.New("threat: impossible test")
 
 // Test bounds a mechanism's epsilon at Delta from below, by the definition: every
@@ -17,11 +17,11 @@ var ErrTest = errors.New("threat: impossible test")
 //
 //	epsilon >= ln((P(S) - delta) / Q(S)).
 //
-// The events are half lines on either side of a threshold. Which one is looked at
-// is decided on the first quarters of the samples; its probabilities are bounded on
-// the rest, which had no say in the choice, each by a Clopper-Pearson limit at
-// FalseAlarm / 2. So the answer is above the true epsilon with a
-// probability of at most FalseAlarm, however the event was chosen.
+// The events are half lines on either side of a threshold. One is chosen by the
+// first quarters of the samples. Its probabilities are bounded by the other
+// samples, which are independent of the choice, each by a Clopper-Pearson limit
+// [CP34] at FalseAlarm / 2. So the bound is above the true epsilon with a
+// probability of at most FalseAlarm, for any choice.
 type Test struct {
 	Delta      float64 // of the claim, in [0, 1)
 	FalseAlarm float64 // in (0, 1)
@@ -50,9 +50,9 @@ func (t Test) Validate() error {
 }
 
 // Epsilon is the bound, from independent runs on one input (p) and on its
-// neighbour (q), each in the order in which they came. Every sample is a number
-// that the adversary computes from what it sees; the closer its order to that of
-// the likelihood ratio, the higher the bound. At least 4 on either side, no NaN.
+// neighbour (q), each in the order of the runs. A sample is a number that the
+// adversary computes from its view; the closer its order to that of the likelihood
+// ratio, the higher the bound. Each side needs at least 4 samples, and no NaN.
 func (t Test) Epsilon(p, q []float64) (Finding, error) {
 	if err := t.Validate(); err != nil {
 		return Finding{}, err
@@ -69,14 +69,14 @@ func (t Test) Epsilon(p, q []float64) (Finding, error) {
 	return t.judge(e, p[len(p)/4:], q[len(q)/4:]), nil
 }
 
-// event is a half line, and under which input it is held to be likelier.
+// event is a half line, and the input under which it is likelier.
 type event struct {
 	swapped, below bool
 	threshold      float64
 }
 
-// choose is the event with the largest bound on the samples, roughly computed:
-// the choice needs no certainty, the judgement gives it.
+// choose is the event with the largest bound on the samples, by an approximation:
+// the choice need not be the best one.
 func (t Test) choose(p, q []float64) (best event) {
 	top := math.Inf(-1)
 	for _, swapped := range []bool{false, true} {
@@ -124,8 +124,8 @@ func (t Test) scan(a, b []float64) (threshold, score float64) {
 	return threshold, score
 }
 
-// rough takes 2 sqrt(count) as normal with variance 1 (Anscombe), at four
-// deviations.
+// rough approximates 2 sqrt(count) as normal with variance 1 (Anscombe 1948), at
+// four deviations.
 func (t Test) rough(hits, n, others, m int) float64 {
 	p := square(math.Max(0, math.Sqrt(float64(hits))-2))/float64(n) - t.Delta
 	q := square(math.Sqrt(float64(others)+1)+2) / float64(m)

@@ -1,5 +1,5 @@
-// Package steptest is what the roles' fuzz tests of Step have in common: a small session
-// around one machine, its recorded program, and programs made up by a fuzzer.
+// Package steptest has the shared parts of the roles' fuzz tests of Step: a small
+// session around one machine, its recorded program, and a fuzzer's programs.
 package steptest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"choir/protocol"
 )
 
-// corpus is how many committed programs there are at least.
+// corpus is the least number of committed programs.
 const corpus = 8
 
 func bench(t testing.TB, role protocol.Role) *simulate.Harness {
@@ -24,8 +24,8 @@ func bench(t testing.TB, role protocol.Role) *simulate.Harness {
 	return b
 }
 
-// Corpus holds the committed programs to be there, and returns how far the recorded
-// session, of three rounds, leads the machine.
+// Corpus checks that there are committed programs, and returns how far the
+// recorded session, of three rounds, brings the machine.
 func Corpus(t *testing.T, role protocol.Role) simulate.Progress {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "fuzz", "FuzzStep", "*"))
@@ -45,8 +45,8 @@ func Corpus(t *testing.T, role protocol.Role) simulate.Progress {
 	return p
 }
 
-// Fuzz drives the machine by arbitrary programs: it neither panics nor breaks a promise,
-// and does the same for the same program.
+// Fuzz drives the machine by arbitrary programs: it doesn't panic or violate an
+// invariant, and does the same for the same program.
 func Fuzz(f *testing.F, role protocol.Role) {
 	b := bench(f, role)
 	f.Add(b.Honest())
