@@ -14,7 +14,7 @@ type Array struct {
 	Shape []int // () for a single number, (n) or (rows, columns); a dimension may be 0
 	Data  []float64
 	// Text says that the values are the bytes of a text, stored as u1 rather than
-	// f8. ReadNPY sets it for every array of u1.
+	// f8. ReadNPZ sets it for every array of u1.
 	Text bool
 }
 
@@ -40,20 +40,6 @@ func (a *Array) Bytes() []byte {
 		b[i] = byte(v)
 	}
 	return b
-}
-
-// ReadNPY reads a NumPy array file as LoadNPY does, but with any shape of at most
-// two dimensions.
-func ReadNPY(r io.Reader) (*Array, error) {
-	h, err := readNPYHeader(r)
-	if err != nil {
-		return nil, badDataf("npy: %w", err)
-	}
-	data, err := h.read(r)
-	if err != nil {
-		return nil, badDataf("npy: %w", err)
-	}
-	return &Array{Shape: h.shape, Data: data, Text: h.descr == "|u1"}, nil
 }
 
 // tuple is a shape in Python.

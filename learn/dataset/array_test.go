@@ -26,7 +26,7 @@ func TestReadNPYShapes(t *testing.T) {
 			bits = append(bits, uint32(v))
 		}
 		file := npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': "+c.shape+", }\n", le32(bits...))
-		a, err := ReadNPY(bytes.NewReader(file))
+		a, err := readNPY(bytes.NewReader(file))
 		if err != nil || !slices.Equal(a.Shape, c.want) || !slices.Equal(a.Data, c.data) {
 			t.Errorf("%s: %+v, %v, want shape %v and %v", name, a, err, c.want, c.data)
 			continue
@@ -37,7 +37,7 @@ func TestReadNPYShapes(t *testing.T) {
 	}
 	for _, shape := range []string{"(2)", "(1, 1, 1)", "(", "(-1,)", "(1,,)", "(,)", "(70000000,)", "(8193, 8193)"} {
 		file := npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': "+shape+", }\n", le32(1, 2))
-		if a, err := ReadNPY(bytes.NewReader(file)); !errors.Is(err, ErrBadData) {
+		if a, err := readNPY(bytes.NewReader(file)); !errors.Is(err, ErrBadData) {
 			t.Errorf("shape %s: %v, %v, want ErrBadData", shape, a, err)
 		}
 	}

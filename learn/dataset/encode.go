@@ -3,18 +3,7 @@ package dataset
 import (
 	"errors"
 	"fmt"
-	"io"
 )
-
-// LoadCSV reads a delimited file with a header and encodes it by a public schema.
-// name stands in error messages.
-func LoadCSV(r io.Reader, name string, s *Schema) (*Table, error) {
-	rec, err := ReadRecords(r, CSVOptions{Name: name})
-	if err != nil {
-		return nil, err
-	}
-	return rec.Encode(s)
-}
 
 // Encode turns records into a table. Columns are found by name; columns that the
 // schema doesn't use are ignored and noted. The first value that the schema refuses

@@ -50,7 +50,7 @@ func TestGeneratedLabels(t *testing.T) {
 			t.Errorf("%s of the labels is %.1f standard deviations off", name, z)
 		}
 	}
-	if p := table.Positive(); p < .3 || p > .4 {
+	if p := positive(table); p < .3 || p > .4 {
 		t.Errorf("positives %.3f, want about .35", p)
 	}
 }
@@ -111,7 +111,7 @@ func TestGeneratedFile(t *testing.T) {
 	if err := d.Records.WriteCSV(&buf, nil); err != nil {
 		t.Fatal(err)
 	}
-	back, err := LoadCSV(&buf, table.Name, d.Schema)
+	back, err := loadCSV(&buf, table.Name, d.Schema)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // ReadNPZ reads a .npz file as numpy.savez and numpy.savez_compressed write it: a
-// zip of .npy members, each as ReadNPY takes it, together at most 2^26 values.
+// zip of .npy members, each of any shape of at most two dimensions, together at most 2^26 values.
 // Anything else is refused: two members of one name, a name that isn't NAME.npy, a
 // damaged checksum.
 func ReadNPZ(r io.Reader) (Arrays, error) {

@@ -32,7 +32,7 @@ func TestLoadCSV(t *testing.T) {
 		"tab":       strings.ReplaceAll(goodCSV, ",", "\t"),
 		"CRLF":      strings.ReplaceAll(goodCSV, "\n", "\r\n"),
 	} {
-		got, err := LoadCSV(strings.NewReader(text), "t.csv", small())
+		got, err := loadCSV(strings.NewReader(text), "t.csv", small())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -44,7 +44,7 @@ func TestLoadCSV(t *testing.T) {
 }
 
 func TestRegressionTarget(t *testing.T) {
-	table, err := LoadCSV(strings.NewReader("age,ward,dose,stay\n1,B,1,30\n1,B,1,0\n1,B,1,60\n"), "", regression())
+	table, err := loadCSV(strings.NewReader("age,ward,dose,stay\n1,B,1,30\n1,B,1,0\n1,B,1,60\n"), "", regression())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestBadLinesAreNamed(t *testing.T) {
 		"empty":            {"", 0, "", nil},
 		"header only":      {"age,ward,dose,sick\n", 0, "", nil},
 	} {
-		_, err := LoadCSV(strings.NewReader(c.text), "ward7.csv", small())
+		_, err := loadCSV(strings.NewReader(c.text), "ward7.csv", small())
 		var le *LineError
 		if !errors.As(err, &le) || !errors.Is(err, ErrBadData) {
 			t.Errorf("%s: %v", name, err)
@@ -105,7 +105,7 @@ func TestBadLinesAreNamed(t *testing.T) {
 }
 
 func TestErrorMessage(t *testing.T) {
-	_, err := LoadCSV(strings.NewReader("age,ward,dose,sick\nx,B,1,>yes\n"), "ward7.csv", small())
+	_, err := loadCSV(strings.NewReader("age,ward,dose,sick\nx,B,1,>yes\n"), "ward7.csv", small())
 	const want = `ward7.csv, line 2, column "age": not a finite decimal number`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
@@ -116,7 +116,7 @@ func TestPolicies(t *testing.T) {
 	const text = "age,ward,dose,sick\n?,B,1,>yes\n1,C,1,<=no\n1,?,1,<=no\n50,B,0,>yes\n"
 	s := small()
 	s.Missing, s.Unseen = Zero, Zero
-	table, err := LoadCSV(strings.NewReader(text), "", s)
+	table, err := loadCSV(strings.NewReader(text), "", s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestPolicies(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	s.Missing = Drop
-	if table, err = LoadCSV(strings.NewReader(text), "", s); err != nil {
+	if table, err = loadCSV(strings.NewReader(text), "", s); err != nil {
 		t.Fatal(err)
 	}
 	// Rows 1 and 3 have gone, and left nothing behind in the rows that took their place.
@@ -136,7 +136,7 @@ func TestPolicies(t *testing.T) {
 	if diff := cmp.Diff(want, table.X, cmpopts.EquateApprox(0, 1e-15)); diff != "" || table.Notes.Dropped != 2 {
 		t.Errorf("dropped %d, %s", table.Notes.Dropped, diff)
 	}
-	if _, err := LoadCSV(strings.NewReader("age,ward,dose,sick\n1,B,1,?\n"), "", s); !errors.Is(err, ErrBadData) {
+	if _, err := loadCSV(strings.NewReader("age,ward,dose,sick\n1,B,1,?\n"), "", s); !errors.Is(err, ErrBadData) {
 		t.Errorf("nothing left: %v", err)
 	}
 }
@@ -240,9 +240,9 @@ func FuzzLoadCSV(f *testing.F) {
 	f.Add("age\tward\tdose\tsick\n\t\t\t\n")
 	s := small()
 	s.Missing, s.Unseen = Zero, Zero
-	bound := s.RowNorm()
+	bound := rowNorm(s)
 	f.Fuzz(func(t *testing.T, text string) {
-		table, err := LoadCSV(strings.NewReader(text), "fuzz", s)
+		table, err := loadCSV(strings.NewReader(text), "fuzz", s)
 		if err != nil {
 			if !errors.Is(err, ErrBadData) {
 				t.Fatalf("%T %v", err, err)

@@ -120,20 +120,6 @@ func (s *Schema) Dim() int {
 	return d
 }
 
-// RowNorm bounds the L2 norm of any encoded row, the bias included.
-func (s *Schema) RowNorm() float64 {
-	sum := 1.0
-	for _, c := range s.Columns {
-		if c.Numeric == nil {
-			sum++
-			continue
-		}
-		b := c.Numeric.bound()
-		sum += b * b
-	}
-	return math.Sqrt(sum)
-}
-
 // Validate refuses a schema that could not encode every row in one way only.
 func (s *Schema) Validate() error {
 	switch {

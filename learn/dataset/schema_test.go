@@ -151,7 +151,7 @@ func TestValidateRefuses(t *testing.T) {
 // A row at the corner of the public box reaches the promised norm.
 func TestRowNorm(t *testing.T) {
 	s := small()
-	table, err := LoadCSV(strings.NewReader("age,ward,dose,sick\n100,B,1e9,>yes\n"), "corner", s)
+	table, err := loadCSV(strings.NewReader("age,ward,dose,sick\n100,B,1e9,>yes\n"), "corner", s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestRowNorm(t *testing.T) {
 	for _, v := range table.Row(0) {
 		square += v * v
 	}
-	if got := s.RowNorm(); math.Abs(got-math.Sqrt(square)) > 1e-6 {
+	if got := rowNorm(s); math.Abs(got-math.Sqrt(square)) > 1e-6 {
 		t.Errorf("bound %g, corner %g", got, math.Sqrt(square))
 	}
 }

@@ -41,15 +41,6 @@ func (t *Table) Row(i int) []float64 {
 	return t.X[i*d : (i+1)*d : (i+1)*d]
 }
 
-// RowViews returns all rows as views into X.
-func (t *Table) RowViews() [][]float64 {
-	rows := make([][]float64, t.Rows())
-	for i := range rows {
-		rows[i] = t.Row(i)
-	}
-	return rows
-}
-
 // Select copies the given rows, in the given order, into a new table. The notes
 // stay behind: they counted all rows.
 func (t *Table) Select(rows []int) (*Table, error) {
@@ -66,18 +57,4 @@ func (t *Table) Select(rows []int) (*Table, error) {
 		out.Y = append(out.Y, t.Y[i])
 	}
 	return out, nil
-}
-
-// Positive returns the fraction of rows with a positive target (Y > 0), 0 for an empty table.
-func (t *Table) Positive() float64 {
-	if t.Rows() == 0 {
-		return 0
-	}
-	n := 0
-	for _, y := range t.Y {
-		if y > 0 {
-			n++
-		}
-	}
-	return float64(n) / float64(t.Rows())
 }

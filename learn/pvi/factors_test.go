@@ -2,7 +2,6 @@ package pvi
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -22,7 +21,7 @@ func TestAveragingIsExact(t *testing.T) {
 	c.DampingBits = 10
 	c = as(c, NameAveraging, func(p *Params) { p.Shards = 5 })
 	ls, all := parties(t, c, 4)
-	post, err := RunReal(context.Background(), c, ls, 80)
+	post, err := runReal(context.Background(), c, ls, 80)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,19 +162,5 @@ func TestPublishedFactorsTakeTheNoise(t *testing.T) {
 		if x != 0 {
 			t.Errorf("coordinate %d: %d units are nobody's", i, x)
 		}
-	}
-}
-
-func TestPublishedSensitivityGrows(t *testing.T) {
-	c := logisticConfig()
-	c.Beta, c.DampingDecay, c.Damping, c.Factors, c.Clip = 0, 0, 0.25, FactorsNoisy, 1
-	for round, want := range map[int]float64{1: 1, 2: 1.25, 15: 1 + 14*0.25} {
-		if got, err := c.PublishedSensitivity(round); err != nil || got != want*(2<<20) {
-			t.Errorf("round %d: %v, want %v (%v)", round, got, want*(2<<20), err)
-		}
-	}
-	c.Factors = ""
-	if _, err := c.PublishedSensitivity(1); !errors.Is(err, ErrConfig) {
-		t.Error(err)
 	}
 }

@@ -131,7 +131,7 @@ func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, cou
 			return fmt.Errorf("noise of party %d: %w", i, err)
 		}
 		if cfg.Factors == FactorsNoisy && !cfg.params().Local {
-			if memos[i], err = learners[i].takeNoise(p.Memo, z); err != nil {
+			if memos[i], err = learners[i].addNoise(p.Memo, z); err != nil {
 				return fmt.Errorf("party %d: %w", i, err)
 			}
 		}

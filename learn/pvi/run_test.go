@@ -66,7 +66,7 @@ func TestLinearFullIsExact(t *testing.T) {
 		}
 		ls, all := parties(t, c, 3)
 		want := exactPosterior(c, all)
-		post, err := RunReal(context.Background(), c, ls, 1)
+		post, err := runReal(context.Background(), c, ls, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestDampedLinearConverges(t *testing.T) {
 	ls, all := parties(t, c, 3)
 	want := exactPosterior(c, all)
 	// The distance shrinks by 0.7 a round: 0.7^80 is 4e-13, times a distance of 500.
-	post, err := RunReal(context.Background(), c, ls, 80)
+	post, err := runReal(context.Background(), c, ls, 80)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestLinearMeanFieldReachesTheFixedPoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	post, err := RunReal(context.Background(), c, ls, 120)
+	post, err := runReal(context.Background(), c, ls, 120)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestLogisticReachesGlobalVI(t *testing.T) {
 		}
 		ls, all := parties(t, c, 3)
 		mean, sd := globalVI(t, c, all)
-		post, err := RunReal(context.Background(), c, ls, 60)
+		post, err := runReal(context.Background(), c, ls, 60)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func TestRunRefuses(t *testing.T) {
 	if _, err := Run(ctx, c, ls, nil, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled context: %v, want context.Canceled", err)
 	}
-	if _, err := RunReal(ctx, c, ls, 1); !errors.Is(err, context.Canceled) {
+	if _, err := runReal(ctx, c, ls, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled context, real: %v, want context.Canceled", err)
 	}
 }

@@ -12,31 +12,6 @@ import (
 // taken up at any round. Nil stands for every party in every round.
 type Schedule func(round int) []int
 
-// Sequential is one party a round, in turn.
-func Sequential(parties int) Schedule {
-	return func(round int) []int { return []int{(round - 1) % parties} }
-}
-
-// Subsets is size of parties a round, each set of that many equally likely (up to
-// 2^-40), drawn from a public seed.
-func Subsets(parties, size int, seed [32]byte) (Schedule, error) {
-	if size < 1 || size > parties {
-		return nil, fmt.Errorf("%w: subsets of %d out of %d parties", ErrConfig, size, parties)
-	}
-	return func(round int) []int {
-		all := make([]int, parties)
-		for i := range all {
-			all[i] = i
-		}
-		for i := range size {
-			j := i + int(uniform(seed, round, i)*float64(parties-i))
-			all[i], all[j] = all[j], all[i]
-		}
-		slices.Sort(all[:size])
-		return all[:size]
-	}, nil
-}
-
 // Asynchronous is the workshop paper's order of arrival: one party a round, drawn
 // with a probability in inverse proportion to its number of records, as if all
 // computed equally fast, from a public seed. sizes are the public numbers of

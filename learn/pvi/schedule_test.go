@@ -3,6 +3,7 @@ package pvi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -10,10 +11,35 @@ import (
 	"choir/learn/gauss"
 )
 
+// sequential is one party a round, in turn.
+func sequential(parties int) Schedule {
+	return func(round int) []int { return []int{(round - 1) % parties} }
+}
+
+// subsetsOf is size parties a round, each set of that many equally likely (up to
+// 2^-40), drawn from a public seed.
+func subsetsOf(parties, size int, seed [32]byte) (Schedule, error) {
+	if size < 1 || size > parties {
+		return nil, fmt.Errorf("%w: subsets of %d out of %d parties", ErrConfig, size, parties)
+	}
+	return func(round int) []int {
+		all := make([]int, parties)
+		for i := range all {
+			all[i] = i
+		}
+		for i := range size {
+			j := i + int(uniform(seed, round, i)*float64(parties-i))
+			all[i], all[j] = all[j], all[i]
+		}
+		slices.Sort(all[:size])
+		return all[:size]
+	}, nil
+}
+
 // everySchedule is each kind of schedule over four parties.
 func everySchedule(t testing.TB) map[string]Schedule {
 	t.Helper()
-	subsets, err := Subsets(4, 2, [32]byte{1})
+	subsets, err := subsetsOf(4, 2, [32]byte{1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +47,7 @@ func everySchedule(t testing.TB) map[string]Schedule {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]Schedule{"synchronous": nil, "sequential": Sequential(4), "subsets": subsets, "asynchronous": arrivals}
+	return map[string]Schedule{"synchronous": nil, "sequential": sequential(4), "subsets": subsets, "asynchronous": arrivals}
 }
 
 // Without privacy every schedule ends at the exact posterior of linear regression:
@@ -34,7 +60,7 @@ func TestSchedulesReachTheExactPosterior(t *testing.T) {
 			c.Features, c.FracBits, c.DampingBits = features, 34, 10
 			ls, all := parties(t, c, 4)
 			course := Course{Rounds: 400, Schedule: schedule, Tolerance: 1e-10, Window: 40}
-			post, rounds, err := RunRealCourse(context.Background(), c, ls, course)
+			post, rounds, err := runRealCourse(context.Background(), c, ls, course)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +89,7 @@ func TestDampedSchedulesConverge(t *testing.T) {
 			c := linearConfig(gauss.Full)
 			c.Damping, c.DampingDecay = 0.4, decay
 			ls, all := parties(t, c, 4)
-			post, _, err := RunRealCourse(context.Background(), c, ls, Course{Rounds: 1500, Schedule: schedule})
+			post, _, err := runRealCourse(context.Background(), c, ls, Course{Rounds: 1500, Schedule: schedule})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +156,7 @@ func TestScheduleFrequencies(t *testing.T) {
 }
 
 func TestScheduleRefusals(t *testing.T) {
-	if _, err := Subsets(3, 4, [32]byte{}); !errors.Is(err, ErrConfig) {
+	if _, err := subsetsOf(3, 4, [32]byte{}); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}
 	if _, err := Asynchronous([]int{3, 0}, [32]byte{}); !errors.Is(err, ErrConfig) {
@@ -146,14 +172,14 @@ func TestScheduleRefusals(t *testing.T) {
 		if _, err := RunCourse(context.Background(), c, ls, course); !errors.Is(err, ErrConfig) {
 			t.Errorf("%v: %v", set, err)
 		}
-		if _, _, err := RunRealCourse(context.Background(), c, ls, course); !errors.Is(err, ErrConfig) {
+		if _, _, err := runRealCourse(context.Background(), c, ls, course); !errors.Is(err, ErrConfig) {
 			t.Errorf("%v: %v", set, err)
 		}
 	}
 	if _, err := Resume(context.Background(), c, ls, History{}, Course{Rounds: 1}); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}
-	if _, _, err := RunRealCourse(context.Background(), c, ls, Course{Rounds: 1, Noise: func(int, int) []int64 { return nil }}); !errors.Is(err, ErrConfig) {
+	if _, _, err := runRealCourse(context.Background(), c, ls, Course{Rounds: 1, Noise: func(int, int) []int64 { return nil }}); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}
 }

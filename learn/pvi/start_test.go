@@ -30,7 +30,7 @@ func TestStartPrecisionIsTakenOut(t *testing.T) {
 				ls = append(ls, learner(t, c, d, declared/4))
 				all.X, all.Y = append(all.X, d.X...), append(all.Y, d.Y...)
 			}
-			post, err := RunReal(context.Background(), c, ls, 80)
+			post, err := runReal(context.Background(), c, ls, 80)
 			if err != nil {
 				t.Fatal(err)
 			}

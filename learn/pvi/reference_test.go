@@ -6,20 +6,20 @@ import (
 	"math"
 )
 
-// RunReal is non-private PVI in floating point: no grid, no clipping, no noise, the
+// runReal is non-private PVI in floating point: no grid, no clipping, no noise, the
 // damping as real numbers, and no server's factor. It is what the integer path
 // approximates, for tests and as a reference in reports. It returns the posterior
 // after the given number of rounds; an improper one on the way is an error.
-func RunReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (*Posterior, error) {
-	p, _, err := RunRealCourse(ctx, cfg, learners, Course{Rounds: rounds})
+func runReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (*Posterior, error) {
+	p, _, err := runRealCourse(ctx, cfg, learners, Course{Rounds: rounds})
 	return p, err
 }
 
-// RunRealCourse is RunReal with a schedule and an end of its own. It also tells
+// runRealCourse is runReal with a schedule and an end of its own. It also tells
 // after how many rounds it ended. Local noise and joint noise have no place in it:
 // a course with Noise is refused, and so are strategies whose factors are released
 // updates.
-func RunRealCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (*Posterior, int, error) {
+func runRealCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (*Posterior, int, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return nil, 0, err
 	}
