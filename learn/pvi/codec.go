@@ -8,7 +8,7 @@ import (
 	"choir/crypto/fixedpoint"
 )
 
-// ErrEncoding says that bytes aren't a state or memo of this configuration.
+// ErrEncoding: the bytes are not a state or a memo of this configuration.
 var ErrEncoding = errors.New("not a state of this configuration")
 
 const (
@@ -18,13 +18,13 @@ const (
 	headerLen    = 16
 )
 
-// block is a number per row and coordinate, with a row for every shard or, if
-// factors are the party's released updates, a single row: the factors in raw units
-// (a state, round being the last one settled, 0 for none) or what they take in, in
-// units of 2^-f (a memo, round being its own).
+// block is a number for each row and coordinate, with a row for every shard or, if factors
+// are the party's released updates, a single row. A state has the factors in raw units, and
+// round is the last one that was settled, 0 for none. A memo has the updates that the
+// factors will include, in units of 2^-f, and round is its own.
 //
-// Layout, little endian: u8 version | u8 kind | u8 f | u8 D | u32 round | u32
-// rows | u32 dim | rows*dim i64.
+// Layout, little endian: u8 version | u8 kind | u8 f | u8 D | u32 round | u32 rows | u32
+// dim | rows*dim i64.
 type block struct {
 	kind  byte
 	round int
@@ -35,7 +35,7 @@ func (c Config) newBlock(kind byte, round int) block {
 	return block{kind: kind, round: round, rows: c.newVectors(c.rows())}
 }
 
-// newVectors is n zero vectors in one allocation.
+// newVectors returns n zero vectors in one allocation.
 func (c Config) newVectors(n int) [][]int64 {
 	dim := c.Dim()
 	flat, rows := make([]int64, n*dim), make([][]int64, n)
@@ -90,7 +90,7 @@ func (c Config) decode(kind byte, data []byte) (block, error) {
 	return b, nil
 }
 
-// checkMemo refuses what a proposal would never hold.
+// checkMemo rejects updates beyond the clip, which no proposal has.
 func (c Config) checkMemo(b block) error {
 	bound, err := c.clipUnits()
 	if c.released() {

@@ -70,8 +70,8 @@ type Config struct {
 	// stochastic expectation propagation.
 	Beta float64
 	// Factors is what a private factor includes. Empty is the default of the strategy:
-	// FactorsNoisy where each party's update is released by itself, otherwise FactorsTied
-	// with Beta above 0 and FactorsPrivate without.
+	// FactorsNoisy where each party's own update is released, otherwise FactorsTied with
+	// Beta above 0 and FactorsPrivate without.
 	Factors Factors
 
 	// StartPrecision is what all factors together start with: this precision for every

@@ -8,11 +8,11 @@ import (
 	"choir/learn/internal/secret"
 )
 
-// ErrData is in the chain of every error about records that a model can't take.
+// ErrData is in the chain of every error about records that a model cannot use.
 var ErrData = errors.New("bad data")
 
-// Data is a set of records: features row by row and one target per row. The caller
-// appends the bias column. It is never modified here.
+// Data is a set of records: features row by row and one target for each row. The caller
+// appends the bias column. This package never modifies it.
 type Data struct {
 	secret.Hidden
 
@@ -20,10 +20,10 @@ type Data struct {
 	Y []float64 // 0 or 1 for a model of classes, any finite number for Linear
 }
 
-// Rows is the number of records.
+// Rows returns the number of records.
 func (d Data) Rows() int { return len(d.Y) }
 
-// check names the first record that the model can't take.
+// check returns an error that names the first record that the model cannot use, or nil.
 func (c Config) check(d Data) error {
 	if len(d.X) != len(d.Y)*c.Features {
 		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y), c.Features)
@@ -45,10 +45,10 @@ func (c Config) check(d Data) error {
 	return nil
 }
 
-// Split deals the records to shards by position: row i goes to shard i mod n. A
-// record that is replaced in place changes one shard and moves no other record,
-// which is what Config.Sensitivity counts on. Shards differ in size by at most one;
-// with fewer rows than shards some are empty, which is allowed.
+// Split assigns the records to shards by position: row i to shard i mod n. A record that is
+// replaced in place changes one shard and moves no other record, as Config.Sensitivity
+// requires. Shards differ in size by at most one; with fewer rows than shards some are
+// empty, which is allowed.
 func (d Data) Split(n int) []Data {
 	cols := 0
 	if len(d.Y) > 0 {

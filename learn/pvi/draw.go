@@ -8,12 +8,12 @@ import (
 	"math/bits"
 )
 
-// draw is one secret sample of n records, in increasing order for Poisson sampling
-// and in the order of drawing for the other, and what their sum counts for: 1 over
-// the share that is expected to be in it. Without sampling it is all of them.
+// draw returns one secret sample of n records, in increasing order for Poisson sampling and
+// in the order of drawing for the other, and the weight of their sum: 1 over the share that
+// is expected to be in the sample. Without sampling it returns all records.
 //
-// The bytes are rand's own, uniform words of 8 bytes. Nothing is approximated in
-// the direction that costs privacy: see poisson and fixed.
+// The bytes are those of rand, in uniform words of 8 bytes. Nothing is approximated in the
+// direction that costs privacy: see poisson and fixed.
 func (c Config) draw(n int, rand io.Reader) (rows []int, scale float64, err error) {
 	switch p := c.params(); p.Sampling {
 	case SamplingPoisson:
@@ -78,8 +78,9 @@ func fixed(n, size int, rand io.Reader) ([]int, error) {
 	return rows[:size], nil
 }
 
-// below is uniform in [0, n), n > 0, exactly: the high half of n times a word, where
-// words that would make some results likelier are drawn again (Lemire 2019).
+// below returns a uniform integer in [0, n), n > 0, exactly: the high half of n times a
+// random word, where words that would make some results likelier are drawn again (Lemire
+// 2019, Fast random integer generation in an interval).
 func below(n uint64, rand io.Reader) (uint64, error) {
 	for range 1 << 10 { // another round has probability below n / 2^64
 		w, err := words(1, rand)
@@ -91,7 +92,7 @@ func below(n uint64, rand io.Reader) (uint64, error) {
 			return hi, nil
 		}
 	}
-	return 0, fmt.Errorf("sample: %w: the source isn't random", ErrNoise)
+	return 0, fmt.Errorf("sample: %w: the source is not random", ErrNoise)
 }
 
 func words(n int, rand io.Reader) ([]uint64, error) {

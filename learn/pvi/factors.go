@@ -70,7 +70,7 @@ func (c Config) checkFactors(bad badField) {
 	case f == FactorsTied && !(c.Beta > 0):
 		bad("factors", f, `"private" with a beta of 0`)
 	case f != "" && f != FactorsNoisy && c.traits().local:
-		bad("factors", f, `"noisy": under this strategy a party's update is released by itself`)
+		bad("factors", f, `"noisy": this strategy releases each party's own update`)
 	}
 }
 

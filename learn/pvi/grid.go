@@ -13,12 +13,11 @@ import (
 
 // Errors that callers decide on.
 var (
-	// ErrOverflow says that a state would leave the range of int64. The state that
-	// was given is untouched.
+	// ErrOverflow: a state would leave the range of int64. The given state is unchanged.
 	ErrOverflow = errors.New("state overflows 64 bits on this grid")
-	// ErrShape says that a vector has the wrong length.
+	// ErrShape: a vector has the wrong length.
 	ErrShape = errors.New("vector has the wrong length")
-	// ErrRound says that a round number is out of range or out of order.
+	// ErrRound: a round number is out of range or out of order.
 	ErrRound = errors.New("round is out of order")
 )
 
@@ -28,15 +27,15 @@ func (c Config) space() gauss.Space {
 
 func (c Config) grid() fixedpoint.Grid { return fixedpoint.Grid{FracBits: c.FracBits} }
 
-// rawBits is f + D: raw states and factors are in units of 2^-(f+D).
+// rawBits returns f + D: raw states and factors are in units of 2^-(f+D).
 func (c Config) rawBits() int { return int(c.FracBits) + int(c.DampingBits) }
 
-// Dim is the length of an update and of a raw state: 2d in the mean-field family, d
-// + d(d+1)/2 in the full one, for d = Weights.
+// Dim returns the length of an update and of a raw state: 2d in the mean-field family, d +
+// d(d+1)/2 in the full one, for d = Weights.
 func (c Config) Dim() int { return c.space().Dim() }
 
-// Initial is the raw state before round 1: the prior, and on top StartPrecision, around
-// means within StartSpread.
+// Initial returns the raw state before round 1: the prior times a Gaussian of
+// StartPrecision around means within StartSpread.
 func (c Config) Initial() []int64 {
 	raw := c.Prior()
 	s, p := c.space(), c.precisionUnits(c.StartPrecision)
@@ -48,9 +47,8 @@ func (c Config) Initial() []int64 {
 	return raw
 }
 
-// Prior is the prior as a raw state, the same on every machine. The prior precision
-// is taken to the nearest grid point, exactly as given when it is a power of two or
-// a small integer.
+// Prior returns the prior as a raw state, the same on every machine. The prior precision is
+// rounded to the nearest grid point; a power of two or a small integer is exact.
 func (c Config) Prior() []int64 {
 	raw := make([]int64, c.Dim())
 	s, p := c.space(), c.precisionUnits(c.PriorPrecision)
@@ -62,13 +60,13 @@ func (c Config) Prior() []int64 {
 	return raw
 }
 
-// precisionUnits is the natural parameter -p/2 in raw units.
+// precisionUnits returns the natural parameter -p/2 in raw units.
 func (c Config) precisionUnits(p float64) int64 {
 	return -int64(math.RoundToEven(math.Ldexp(p/2, c.rawBits())))
 }
 
-// DampingUnits is k_s of round s >= 1: the damping a / (1 + r (s-1)) in units of
-// 2^-D, rounded, at least 1 and at most 2^D.
+// DampingUnits returns k_s of round s >= 1: the damping a / (1 + r (s-1)) in units of 2^-D,
+// rounded, at least 1 and at most 2^D.
 func (c Config) DampingUnits(round int) int64 {
 	// The conversion forbids a fused multiply-add, which some processors have:
 	// every member must get the same integer.
@@ -76,9 +74,9 @@ func (c Config) DampingUnits(round int) int64 {
 	return max(1, int64(math.RoundToEven(math.Ldexp(c.Damping/slow, int(c.DampingBits)))))
 }
 
-// Fold is the round's public step, raw + k_s sum, where sum is the revealed total
-// of the parties' updates and noise in units of 2^-f. It is pure: raw and sum are
-// left alone. Errors: ErrRound, ErrShape, ErrOverflow with the coordinate.
+// Fold is the round's public step: it returns raw + k_s sum, where sum is the revealed
+// total of the parties' updates and noise in units of 2^-f. It leaves raw and sum
+// unchanged. Errors: ErrRound, ErrShape, ErrOverflow with the coordinate.
 func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if err := checkRound(round); err != nil {
 		return nil, err
@@ -103,8 +101,8 @@ func checkRound(round int) error {
 	return nil
 }
 
-// addScaled sets dst = a + k b for k >= 0 and returns -1, or the first coordinate
-// that doesn't fit. dst may be a.
+// addScaled sets dst = a + k b for k >= 0 and returns -1, or the first coordinate that
+// overflows. dst may be a.
 func addScaled(dst, a []int64, k int64, b []int64) int {
 	for i, x := range b {
 		p, ok := mul(k, x)
@@ -117,7 +115,7 @@ func addScaled(dst, a []int64, k int64, b []int64) int {
 	return -1
 }
 
-// mul is k x for k >= 0, and whether it fits. The least int64 counts as unfit.
+// mul returns k x for k >= 0, and whether it fits. The least int64 counts as an overflow.
 func mul(k, x int64) (int64, bool) {
 	abs, neg := uint64(x), x < 0
 	if neg {

@@ -10,13 +10,13 @@ import (
 	"choir/learn/model"
 )
 
-// Learner is one party: its shards, made ready for the model. It holds no state
-// that changes, so its methods may be called from several goroutines; what changes
-// between rounds is the state that the caller keeps and hands back.
+// Learner is one party: its shards, prepared for the model. It is immutable, so its methods
+// may be called from several goroutines; what changes between rounds is the state that the
+// caller stores and passes back.
 type Learner struct {
 	secret.Hidden
 
-	cfg     Config // its Shards is this party's own number of them
+	cfg     Config // with this party's own number of shards
 	shared  Config // as it was given
 	sites   []model.Site
 	weight  float64 // the public share of all data at the party
@@ -25,26 +25,25 @@ type Learner struct {
 	outside Outside     // nil until WithOutside
 }
 
-// Proposal is a party's answer in a round.
+// Proposal is a party's update in a round.
 type Proposal struct {
 	secret.Hidden
 
-	// Update is the sum over shards of the clipped integer updates, in units of
-	// 2^-f, length Dim: what the party adds noise to and sends. With local noise
-	// the noise is in it.
+	// Update is the sum over shards of the clipped integer updates, in units of 2^-f,
+	// length Dim: the vector to which the party adds noise and which it sends. With local
+	// noise it includes the noise.
 	Update []int64
-	// Memo is what Settle needs. It is as secret as the data.
+	// Memo is the argument of Settle. It is as secret as the data.
 	Memo []byte
-	// ClippedFraction is the share of terms (shards' updates, or records' vectors)
-	// that were clipped. For the party's own eyes: it depends on the data and has
-	// no noise.
+	// ClippedFraction is the share of terms (shards' updates, or records' vectors) that
+	// were clipped. Only the party may see it: it depends on the data and has no noise.
 	ClippedFraction float64
 }
 
-// NewLearner makes a party with its data split into the configuration's shards
-// (Data.Split). weight is the party's public share of all records, in [0, 1]; it
-// matters only with Beta, StartPrecision or ShardPower above 0, and is public, so it must
-// not be derived from a secret number of records.
+// NewLearner returns a party with its data split into the configuration's shards
+// (Data.Split). weight is the party's public share of all records, in [0, 1]. It matters
+// only with Beta, StartPrecision or ShardPower above 0, and is public, so it must not be
+// derived from a secret number of records.
 func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -84,12 +83,12 @@ func (c Config) site(d Data) model.Site {
 	return c.kind().Site(c.settings(), d.X, d.Y)
 }
 
-// Config is the configuration that the learner was made with.
+// Config returns the configuration that the learner was made with.
 func (l *Learner) Config() Config { return l.shared }
 
-// ShardsOf is how many shards a party with this public share of all records keeps.
-// Nobody else needs to come to the same number: it is at most Shards, and a record
-// is in one of them.
+// ShardsOf returns the number of shards of a party with this public share of all records.
+// Other members do not need the same number: it is at most Shards, and a record is in one
+// of them.
 func (c Config) ShardsOf(weight float64) int {
 	p := c.params()
 	if p.ShardPower == 0 || !(weight < 1) {
@@ -107,19 +106,19 @@ func withShards(s Strategy, n int) Strategy {
 	return s
 }
 
-// InitialState is the state before round 1: all factors are 1.
+// InitialState returns the state before round 1: all factors are 1.
 func (l *Learner) InitialState() []byte {
 	return l.cfg.encode(l.cfg.newBlock(kindState, 0))
 }
 
-// Propose computes the party's update for a round that starts from the public raw
-// state. It changes nothing. With joint noise the same arguments give the same
-// proposal, so a retry is harmless; with local noise every call draws anew, and
-// whatever is sent of it must be charged.
+// Propose computes the party's update for a round that starts from the public raw state. It
+// changes nothing. With joint noise the same arguments give the same proposal, so that a
+// retry is harmless; with local noise every call draws again, and every proposal that is
+// sent must be charged.
 //
 // Errors: ErrRound when the state has settled this round already, ErrNoise without
-// WithNoise where it is needed, ErrEncoding, ErrShape, the context's, and
-// fixedpoint's for an update that isn't finite or doesn't fit the grid.
+// WithNoise where it is needed, ErrEncoding, ErrShape, the context's, and fixedpoint's for
+// an update that is not finite or does not fit the grid.
 func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []byte) (Proposal, error) {
 	st, err := l.open(round, state)
 	if err != nil {
@@ -210,8 +209,8 @@ func (l *Learner) open(round int, state []byte) (block, error) {
 	return st, nil
 }
 
-// quantise clips in the reals, rounds, and clips again on the integers, where the
-// bound is exact: rounding may have carried the vector over it.
+// quantise clips in the reals, rounds, and clips again on the integers, where the bound is
+// exact: rounding may exceed it.
 func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err error) {
 	g := l.cfg.grid()
 	if l.cfg.Clip > 0 {
@@ -227,11 +226,10 @@ func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err err
 	return fixedpoint.ClipInt(dst, bound) || clipped, nil
 }
 
-// Settle takes the round's update into the private factors, without the noise of
-// the sum (with what was sent, for FactorsNoisy and local noise): to
-// be called when the signed result says that this party's contribution was in the
-// accepted sum, and not otherwise. It is pure. Errors: ErrRound when memo isn't
-// this round's or the round was settled before, ErrEncoding, ErrOverflow.
+// Settle adds the round's update to the private factors, without the noise of the sum; for
+// FactorsNoisy and local noise it adds what was sent. Call it when the signed result
+// includes this party's contribution, and not otherwise. It is pure. Errors: ErrRound when
+// memo is not this round's or the round was settled before, ErrEncoding, ErrOverflow.
 func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	st, err := l.open(round, state)
 	if err != nil {
@@ -254,9 +252,9 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	return l.cfg.encode(st), nil
 }
 
-// Factors are the private factors in a state in raw units: a row per shard, or, if
-// factors are the party's released updates, a single one. Simulators use them to
-// check the invariant; other than released ones they are secret.
+// Factors returns the private factors in a state in raw units: a row for each shard, or, if
+// factors are the party's released updates, a single one. Simulators use them to check the
+// invariant. Except for released ones they are secret.
 func (l *Learner) Factors(state []byte) ([][]int64, error) {
 	st, err := l.cfg.decode(kindState, state)
 	if err != nil {

@@ -5,27 +5,27 @@ import (
 	"fmt"
 )
 
-// ErrUnproven says that no bound on what a configuration reveals is proven.
+// ErrUnproven: no bound on what a configuration reveals is proven.
 var ErrUnproven = errors.New("no privacy bound is proven for this configuration")
 
-// Mechanism is what a round releases under noise, for whoever writes it into a plan
-// and accounts for it. Neighbours are ReplaceRecord's. Every round is Steps
-// releases of an integer vector of Dim coordinates, in units of 2^-FracBits, to
-// each coordinate of which discrete Gaussian noise of the plan's variance is added.
+// Mechanism describes what a round releases under noise, for plans and accounting.
+// Neighbours are those of ReplaceRecord. Every round is Steps releases of an integer vector
+// of Dim coordinates, in units of 2^-FracBits, to each coordinate of which discrete
+// Gaussian noise of the plan's variance is added.
 type Mechanism struct {
-	// Local: every party noises its own releases, its update is post-processing of
-	// them, and nothing is added to the sum over parties. A record is at one party,
-	// so parties don't add up: the hidden noise is that party's alone. Otherwise
-	// the release is the sum over all parties, noised jointly.
+	// Local: every party adds noise to its own releases, its update is post-processing of
+	// them, and nothing is added to the sum over parties. A record is at one party, so the
+	// parties' costs do not add up: the hidden noise is that party's only. Otherwise the
+	// release is the sum over all parties, with joint noise.
 	Local bool
 	// Clip is the L2 bound of one term before it is summed.
 	Clip uint64
-	// Sensitivity is the L2 distance of the unsampled releases that two neighbours
-	// give, given everything released before: 2 Clip.
+	// Sensitivity is the L2 distance of the unsampled releases of two neighbours, given
+	// everything released before: 2 Clip.
 	Sensitivity uint64
 	Dim         int // coordinates that are noised in one release
 	Steps       int // releases in a round, at least 1
-	// Sampling and SampleRate say how records enter a release.
+	// Sampling and SampleRate determine how records enter a release.
 	Sampling   Sampling
 	SampleRate float64
 	// PerParty bounds the L2 norm of what a party sends, before the noise of a
@@ -33,9 +33,9 @@ type Mechanism struct {
 	PerParty uint64
 }
 
-// Mechanism is the configuration's mechanism, the theorems are in docs/methods.md.
-// Errors: ErrUnbounded without clipping, ErrUnproven for private noise in private
-// factors under joint noise, which is published but not private as claimed
+// Mechanism returns the configuration's mechanism; docs/methods.md has the theorems.
+// Errors: ErrUnbounded without clipping, ErrUnproven for private noise in private factors
+// under joint noise, which is published but less private than claimed
 // (docs/noisy-factors.md), ErrConfig, ErrOverflow.
 func (c Config) Mechanism() (Mechanism, error) {
 	if err := c.Validate(); err != nil {
@@ -62,7 +62,7 @@ func (c Config) Mechanism() (Mechanism, error) {
 	return m, nil
 }
 
-// clipUnits is the integer bound of one term. A mean over shards is a sum of terms
+// clipUnits returns the integer bound of one term. A mean over shards is a sum of terms
 // that were divided before they were clipped.
 func (c Config) clipUnits() (uint64, error) {
 	clip := c.Clip

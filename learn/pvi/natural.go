@@ -2,20 +2,20 @@ package pvi
 
 import "math"
 
-// climb takes natural-gradient steps on the party's local free energy, from noisy
-// sums over samples of records, and is the party's posterior as natural parameters. In the
-// mean-field family the natural gradient of the records' expected log-likelihood is
-// their best Gaussian factor at the current means m (Khan and Lin 2017, equation 7):
+// climb takes natural-gradient steps on the party's local free energy, from noisy sums over
+// samples of records, and returns the party's posterior as natural parameters. In the
+// mean-field family the natural gradient of the records' expected log-likelihood is their
+// best Gaussian factor at the current means m ([KL17], equation 7):
 //
 //	precision c = sum of -E[d^2 log p / dw^2],   linear part g + c m,   g = sum of E[d log p / dw]
 //
-// and a step moves the party's factor LearningRate of the way there. The parts of
-// the noise of many steps then average, as rates fall, instead of staying in the posterior.
+// and a step moves the party's factor by LearningRate of the distance. The noise of many
+// steps is then averaged, as rates fall, instead of remaining in the posterior.
 //
-// A record's vector is its gradient by the means in units of q's standard deviations and
-// by the log standard deviations, SDUnit times as long, of a Gaussian as wide as q: lengths
-// in q's own metric, so that neither a feature's unit nor how often it occurs decides
-// what the clip cuts. q, which the round started from, is public.
+// A record's vector is its gradient by the means in units of q's standard deviations and by
+// the log standard deviations, times SDUnit, of a Gaussian as wide as q: lengths in q's own
+// metric, so that neither a feature's unit nor its frequency decides what is clipped. q,
+// from which the round started, is public.
 func (d *descent) climb(q []float64, steps int) ([]float64, error) {
 	c := d.l.cfg
 	sd, theta := make([]float64, c.Weights()), make([]float64, len(q))
@@ -59,10 +59,10 @@ func (d *descent) fisher(g, theta, sd []float64) error {
 	})
 }
 
-// approach is one step: the factor goes to the one that the noisy sum g stands for, and
-// next is the cavity times it, with precisions of at least the floor, so that
-// noise can't lead out of the proper Gaussians. What the party says keeps what noise
-// did to its factor; the server's floor is for the product of all.
+// approach is one step: the factor moves towards the one with the noisy sum g, and next is
+// the cavity times it, with precisions of at least the floor, so that noise cannot lead out
+// of the proper Gaussians. The party's update keeps the effect of noise on its factor; the
+// server's floor is for the product of all.
 func (d *descent) approach(next, site, g, theta, sd []float64) {
 	n, floor := len(sd), d.l.cfg.PrecisionFloor
 	p := d.l.cfg.params()
@@ -76,8 +76,8 @@ func (d *descent) approach(next, site, g, theta, sd []float64) {
 	}
 }
 
-// finite is v, or otherwise, where steps have led so far that v can't be computed: the
-// party then has nothing to say in this round. Either way it is post-processing.
+// finite returns v, or otherwise if the steps diverged so far that v is not finite: the
+// party then has no update in this round. Both are post-processing.
 func finite(v, otherwise []float64) []float64 {
 	for _, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -9,11 +9,11 @@ import (
 	"choir/crypto/noise"
 )
 
-// ErrNoise says that a party must noise its own updates but doesn't know how:
-// WithNoise wasn't called, or not with what the configuration needs.
-var ErrNoise = errors.New("local noise isn't set")
+// ErrNoise: a party must add noise to its own updates, but WithNoise was not called with
+// what the configuration needs.
+var ErrNoise = errors.New("local noise is not set")
 
-// localNoise is what a party draws by itself.
+// localNoise is the noise that a party adds itself.
 type localNoise struct {
 	gaussian *noise.Gaussian // nil: none
 	rand     io.Reader
@@ -60,8 +60,8 @@ func (n *localNoise) add(v, scratch []int64) error {
 	return addInto(v, scratch)
 }
 
-// release makes a shards' sum private by itself: the noise, and then the bound on
-// what is sent, which is post-processing.
+// release makes a sum over shards private: it adds the noise, and then bounds what is sent,
+// which is post-processing.
 func (l *Learner) release(sum []int64) error {
 	if err := l.noise.add(sum, make([]int64, len(sum))); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (l *Learner) release(sum []int64) error {
 	return l.boundUpdate(sum)
 }
 
-// boundUpdate holds a released update to UpdateClip.
+// boundUpdate clips a released update to UpdateClip.
 func (l *Learner) boundUpdate(update []int64) error {
 	bound, err := l.cfg.grid().IntBound(l.cfg.updateClip())
 	if err != nil {

@@ -7,51 +7,51 @@ import (
 	"math"
 )
 
-// Outside computes shards' updates in place of the model's own optimiser: a program
-// of the party's own. Clipping, rounding, noise and the factors stay here, so the
-// bound on what one clipped update can change holds whatever comes back.
+// Outside computes shards' updates in place of the model's own optimiser, for instance by a
+// program of the party. Clipping, rounding, noise and the factors remain in this package,
+// so the bound on what one clipped update can change holds for every answer.
 //
-// With one shard (strategy dataset or perturbation) that is all of the privacy
-// claim: the update may be any function of the party's data, of the past and of
-// chance. With several, an Outside must also make a shard's update from that shard's
-// records alone, without a memory of the others': one record then moves one clipped
-// update, and nobody but the party can see to it.
+// With one shard (strategy dataset or perturbation) the privacy claim needs nothing else:
+// the update may be any function of the party's data, of the past and of chance. With
+// several, an Outside must compute a shard's update from that shard's records alone,
+// without a memory of the others': one record then moves one clipped update. Only the party
+// can make sure of that.
 type Outside interface {
-	// Updates returns, for every shard, the natural parameters of the posterior that
-	// it would choose, minus global: vectors of Dim finite numbers. A failed call
-	// changes nothing.
+	// Updates returns, for every shard, the natural parameters of the posterior that it
+	// would choose, minus global: vectors of Dim finite numbers. A failed call changes
+	// nothing.
 	Updates(ctx context.Context, w OutsideWork) ([][]float64, error)
 }
 
-// OutsideWork is what a party's program gets to know in a round. Its fields are not
-// to be modified.
+// OutsideWork is the input of a party's program in a round. Its fields must not be
+// modified.
 type OutsideWork struct {
 	Round  int
 	Global []float64   // natural parameters of the public posterior q
 	Cavity [][]float64 // q without the shard's factor, for every shard; maybe improper
 }
 
-// ErrOutside is in the chain of every error about updates that come from outside:
-// none where the model needs them, or ones that can't be taken.
+// ErrOutside is in the chain of every error about updates from outside: missing where the
+// model needs them, or unusable.
 var ErrOutside = errors.New("update from outside")
 
-// WithOutside returns the learner with its updates computed elsewhere. A model
-// "external" needs it before Propose; other models then leave their own optimiser
-// out. Errors: ErrOutside for a strategy that clips single records.
+// WithOutside returns the learner with its updates computed by o. A model "external" needs
+// it before Propose; other models then do not use their own optimiser. Errors: ErrOutside
+// for a strategy that clips single records.
 func (l *Learner) WithOutside(o Outside) (*Learner, error) {
 	if l.cfg.stepped() {
-		return nil, fmt.Errorf("%w: strategy %q clips single records, which only a model in here can give", ErrOutside, l.cfg.name())
+		return nil, fmt.Errorf("%w: strategy %q clips single records, which needs a model of this package", ErrOutside, l.cfg.name())
 	}
 	with := *l
 	with.outside = o
 	return &with, nil
 }
 
-// elsewhere asks the outside for all shards; nil without one.
+// elsewhere returns the updates of all shards from outside, or nil if there is no outside.
 func (l *Learner) elsewhere(ctx context.Context, round int, w *work, factors [][]int64) ([][]float64, error) {
 	if l.outside == nil {
 		if l.cfg.kind().External {
-			return nil, fmt.Errorf("%w: model %q is computed by a program, and none is set", ErrOutside, l.cfg.Model)
+			return nil, fmt.Errorf("%w: model %q is computed by a program, and there is none", ErrOutside, l.cfg.Model)
 		}
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (l *Learner) elsewhere(ctx context.Context, round int, w *work, factors [][
 	return updates, l.checkOutside(updates)
 }
 
-// checkOutside names what can't be taken.
+// checkOutside returns an error that names the first unusable update, or nil.
 func (l *Learner) checkOutside(updates [][]float64) error {
 	if len(updates) != len(l.sites) {
 		return fmt.Errorf("%w: %d shards' updates, want %d", ErrOutside, len(updates), len(l.sites))
@@ -86,7 +86,7 @@ func (l *Learner) checkOutside(updates [][]float64) error {
 	return nil
 }
 
-// take leaves an update from outside in w.update.
+// take copies an update from outside to w.update.
 func (w *work) take(update []float64) {
 	copy(w.update, update)
 	w.average()

@@ -10,8 +10,8 @@ import (
 	"choir/learn/model"
 )
 
-// Posterior is the proper Gaussian q over the weights, with the model that predicts
-// from it. It is immutable; don't modify what its methods return.
+// Posterior is the proper Gaussian q over the weights, with the model that predicts from
+// it. It is immutable; callers must not modify what its methods return.
 type Posterior struct {
 	cfg     Config
 	natural []float64
@@ -20,7 +20,7 @@ type Posterior struct {
 	by      model.Predictive
 }
 
-// Posterior is the repaired global posterior of a raw state: public, like raw.
+// Posterior returns the repaired global posterior of a raw state: public, like raw.
 func (c Config) Posterior(raw []int64) (*Posterior, error) {
 	q, lifted, err := c.Repair(raw)
 	if err != nil {
@@ -29,9 +29,9 @@ func (c Config) Posterior(raw []int64) (*Posterior, error) {
 	return c.posterior(c.floats(q), lifted)
 }
 
-// PosteriorAt is the proper Gaussian with the given natural parameters, laid out as in
-// package gauss, however it was found: for other ways of inference than this
-// package's. Errors: ErrConfig, ErrShape, gauss.ErrImproper.
+// PosteriorAt returns the proper Gaussian with the given natural parameters, laid out as in
+// package gauss, for other ways of inference than this package's. Errors: ErrConfig,
+// ErrShape, gauss.ErrImproper.
 func (c Config) PosteriorAt(natural []float64) (*Posterior, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
@@ -50,13 +50,13 @@ func (c Config) posterior(natural []float64, lifted int) (*Posterior, error) {
 	return &Posterior{cfg: c, natural: natural, moments: m, lifted: lifted}, nil
 }
 
-// Natural is the natural parameters, length Config.Dim, laid out as in package gauss.
+// Natural returns the natural parameters, length Config.Dim, laid out as in package gauss.
 func (p *Posterior) Natural() []float64 { return p.natural }
 
-// Mean is the posterior mean of every weight.
+// Mean returns the posterior mean of every weight.
 func (p *Posterior) Mean() []float64 { return p.moments.Mean }
 
-// SD is the marginal posterior standard deviation of every weight.
+// SD returns the marginal posterior standard deviation of every weight.
 func (p *Posterior) SD() []float64 {
 	sd := make([]float64, len(p.moments.Variance))
 	for i, v := range p.moments.Variance {
@@ -65,7 +65,7 @@ func (p *Posterior) SD() []float64 {
 	return sd
 }
 
-// Covariance is the posterior covariance, diagonal in the mean-field family.
+// Covariance returns the posterior covariance, diagonal in the mean-field family.
 func (p *Posterior) Covariance() *mat.SymDense {
 	if p.moments.Covariance != nil {
 		return p.moments.Covariance
@@ -77,11 +77,11 @@ func (p *Posterior) Covariance() *mat.SymDense {
 	return c
 }
 
-// Lifted is how many directions of the precision the server's factor had to lift.
+// Lifted returns how many directions of the precision the server's factor had to lift.
 func (p *Posterior) Lifted() int { return p.lifted }
 
-// KL is the divergence KL(p || other) in nats, at least 0 up to rounding: the
-// thesis's measure of quality (section 4.1.4). Both must be over the same weights.
+// KL returns the divergence KL(p || other) in nats, at least 0 up to rounding: the measure
+// of quality in [Thesis] (section 4.1.4). Both must be over the same weights.
 func (p *Posterior) KL(other *Posterior) (float64, error) {
 	d := p.cfg.Weights()
 	if other.cfg.Weights() != d {

@@ -14,8 +14,8 @@ type Prediction = model.Prediction
 // Scores measure predictions on records that were not learnt from.
 type Scores struct {
 	Rows int `json:"rows"`
-	// Accuracy is the share of rows on the right side of probability 1/2. It means
-	// nothing for a model of numbers and is 0 there.
+	// Accuracy is the share of rows on the right side of probability 1/2. It is 0 for a
+	// model of numbers, where it has no meaning.
 	Accuracy float64 `json:"accuracy"`
 	// RMSE is the root of the mean squared distance from Prediction.Mean to the target.
 	RMSE float64 `json:"rmse"`
@@ -24,10 +24,10 @@ type Scores struct {
 	LogLikelihood float64 `json:"log_likelihood"`
 }
 
-// ErrNoPredictor says that a model is computed elsewhere and can't predict here.
-var ErrNoPredictor = errors.New("only the program that computes the model predicts by it")
+// ErrNoPredictor: the model is computed by a program and cannot predict here.
+var ErrNoPredictor = errors.New("only the program that computes the model can predict")
 
-// Predict is the predictive distribution at features x, of length Features.
+// Predict returns the predictive distribution at features x, of length Features.
 func (p *Posterior) Predict(x []float64) (Prediction, error) {
 	if len(x) != p.cfg.Features {
 		return Prediction{}, fmt.Errorf("predict: %d features, want %d: %w", len(x), p.cfg.Features, ErrShape)
@@ -67,7 +67,7 @@ func (p *Posterior) Evaluate(d Data) (Scores, error) {
 	return s, nil
 }
 
-// By is the posterior with another way of averaging predictions over it; the default
+// By returns the posterior with another way of averaging predictions over it; the default
 // is model.Quadrature. Errors: model.ErrPredictive, ErrNoPredictor.
 func (p *Posterior) By(way model.Predictive) (*Posterior, error) {
 	with := *p

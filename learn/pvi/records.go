@@ -11,11 +11,10 @@ import (
 	"choir/learn/model"
 )
 
-// descent is one round at one party of a strategy that clips single records. It is
-// a chain of noisy sums over records; between them are only public numbers: the
-// configuration, the posterior q, the factor made of the party's own released
-// updates, and the noisy sums before. What the party sends is a function of these.
-// docs/methods.md has the theorem.
+// descent is one round at one party of a strategy that clips single records. It is a chain
+// of noisy sums over records; between them are only public numbers: the configuration, the
+// posterior q, the factor made of the party's own released updates, and the earlier noisy
+// sums. What the party sends is a function of these. docs/methods.md has the theorem.
 type descent struct {
 	l       *Learner
 	ctx     context.Context
@@ -59,9 +58,9 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 	return p, nil
 }
 
-// newDescent finds the cavity, and what the update is the difference from: q, or a
-// committee member's own part of the prior with its share of what the run starts from, which all
-// updates together take out of the sum.
+// newDescent computes the cavity, and base, from which the update is the difference: q, or
+// for a committee member its own part of the prior with its share of the start, which all
+// updates together remove from the sum.
 func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d *descent, base []float64, err error) {
 	c, dim := l.cfg, l.cfg.Dim()
 	d = &descent{l: l, ctx: ctx, site: l.sites[0], ws: model.NewWorkspace(c.Weights(), 0),
@@ -101,15 +100,15 @@ func (c Config) chart(site model.Site) (model.Chart, error) {
 		p := c.params()
 		unit := p.sdUnit()
 		if p.Optimiser == Natural {
-			unit = 1 // climb has units of its own
+			unit = 1 // climb has its own units
 		}
 		return model.NewMeanFieldChart(records, unit), nil
 	}
-	return nil, fmt.Errorf("%w: the records of model %q can't be taken one at a time", ErrConfig, c.Model)
+	return nil, fmt.Errorf("%w: model %q has no gradients of single records", ErrConfig, c.Model)
 }
 
-// run is the party's posterior as natural parameters: the analytic sum where the
-// strategy has one, then the steps. first says that the party has settled no round.
+// run returns the party's posterior as natural parameters: the analytic sum where the
+// strategy has one, then the steps. first reports whether the party has settled no round.
 func (d *descent) run(q []float64, first bool) ([]float64, error) {
 	c := d.l.cfg
 	p := c.params()
@@ -148,9 +147,8 @@ func (d *descent) run(q []float64, first bool) ([]float64, error) {
 	return d.natural(q, theta)
 }
 
-// natural is theta as natural parameters, or q where steps have led so far that
-// they can't be computed: the party then has nothing to say in this round. Either
-// way it is post-processing.
+// natural returns theta as natural parameters, or q if the steps diverged so far that they
+// are not finite: the party then has no update in this round. Both are post-processing.
 func (d *descent) natural(q, theta []float64) ([]float64, error) {
 	next := make([]float64, len(q))
 	err := d.chart.Natural(next, theta)
@@ -183,15 +181,15 @@ func (c Config) optimiser() model.Optimiser {
 	return model.NewAdam(c.Dim(), c.params().LearningRate)
 }
 
-// gradient writes an unbiased estimate of the derivative of the expected
-// log-likelihood of all the party's records, but for clipping.
+// gradient writes an estimate of the derivative of the expected log-likelihood of all the
+// party's records, unbiased except for clipping.
 func (d *descent) gradient(g, theta []float64) error {
 	return d.release(g, 1, func(rows []int, f func(int, []float64) error) error {
 		return d.chart.RecordGradients(d.ws, theta, rows, f)
 	})
 }
 
-// statistics is the cavity and a noisy sum of the records' natural parameters. In
+// statistics returns the cavity plus a noisy sum of the records' natural parameters. In
 // units of the releases' clip, StatisticClip is Clip.
 func (d *descent) statistics() ([]float64, error) {
 	site, ok := d.site.(*model.LinearRecords)
@@ -212,10 +210,9 @@ func (d *descent) statistics() ([]float64, error) {
 	return out, err
 }
 
-// release is one noisy sum over a fresh sample of records: dst estimates the sum
-// over all of them. Each record's vector over unit is clipped to Clip on the
-// integers. A clipped vector that isn't finite counts as 0: an error would tell of
-// the record.
+// release is one noisy sum over a new sample of records: dst estimates the sum over all of
+// them. Each record's vector over unit is clipped to Clip on the integers. With a clip, a
+// vector that is not finite counts as 0: an error would reveal the record.
 func (d *descent) release(dst []float64, unit float64, each func(rows []int, f func(int, []float64) error) error) error {
 	if err := d.ctx.Err(); err != nil {
 		return err
@@ -259,7 +256,7 @@ func (d *descent) add(v []float64, unit float64) error {
 	return err
 }
 
-// terms adds records up under the configuration's clip.
+// terms returns a sum of records under the configuration's clip.
 func (c Config) terms() (*Terms, error) {
 	if c.Clip == 0 {
 		return NewTerms(c.grid(), 0, 0), nil

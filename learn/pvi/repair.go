@@ -9,16 +9,15 @@ import (
 	"choir/learn/gauss"
 )
 
-// Repair is the public posterior q = raw + server(raw) as a raw state, and how many
-// directions the server's factor had to lift. It leaves raw alone, keeps no state,
-// and is post-processing.
+// Repair returns the public posterior q = raw + server(raw) as a raw state, and how many
+// directions the server's factor had to lift. It leaves raw unchanged, has no state, and is
+// post-processing.
 //
-// In the mean-field family every coordinate whose precision is below the floor gets
-// the floor: integer arithmetic, so the result is the same on every machine. In the
-// full family eigenvalues below the floor are lifted to it and the matrix is
-// rounded to the grid; that is floating-point, reproducible on one platform. A
-// proper raw state comes back unchanged, bit for bit. The linear part h = P m is
-// never touched.
+// In the mean-field family every coordinate whose precision is below the floor gets the
+// floor: integer arithmetic, so the result is the same on every machine. In the full family
+// eigenvalues below the floor are lifted to it and the matrix is rounded to the grid; that
+// is floating-point, reproducible on one platform. A proper raw state is returned
+// unchanged, bit for bit. The linear part h = P m never changes.
 func (c Config) Repair(raw []int64) (q []int64, lifted int, err error) {
 	if len(raw) != c.Dim() {
 		return nil, 0, fmt.Errorf("repair: length %d, want %d: %w", len(raw), c.Dim(), ErrShape)
@@ -43,7 +42,7 @@ func (c Config) liftEigenvalues(q []int64) (lifted int, err error) {
 	s := c.space()
 	v := c.floats(q)
 	if !eigen.Factorize(s.Precision(v), true) {
-		return 0, fmt.Errorf("repair: eigenvalues of the precision don't converge: %w", gauss.ErrImproper)
+		return 0, fmt.Errorf("repair: eigenvalues of the precision do not converge: %w", gauss.ErrImproper)
 	}
 	values := eigen.Values(nil)
 	// Rounding to the grid moves an eigenvalue by at most d units; the margin keeps
@@ -64,7 +63,7 @@ func (c Config) liftEigenvalues(q []int64) (lifted int, err error) {
 	return lifted, c.roundRaw(q[c.Weights():], v[c.Weights():])
 }
 
-// rebuild is V diag(values) V'.
+// rebuild returns V diag(values) V'.
 func rebuild(vectors *mat.Dense, values []float64) *mat.SymDense {
 	n := len(values)
 	scaled := mat.NewDense(n, n, nil)

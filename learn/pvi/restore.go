@@ -9,7 +9,7 @@ import (
 )
 
 // Likelihood is the part of a configuration that predictions depend on, besides the
-// posterior. Config says what the fields mean.
+// posterior. The fields are those of Config.
 type Likelihood struct {
 	Model      Model        `json:"model"`
 	Family     gauss.Family `json:"family"`
@@ -25,9 +25,9 @@ func (p *Posterior) Likelihood() Likelihood {
 	return Likelihood{Model: c.Model, Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Hidden: c.Hidden, Parameters: c.Parameters}
 }
 
-// Posterior is the posterior with the given natural parameters under the
-// likelihood: one that was exported. It predicts, and no more is known of how it was
-// learnt. Errors: ErrConfig, ErrShape, gauss.ErrImproper.
+// Posterior returns the posterior with the given natural parameters under the likelihood,
+// for instance one that was exported. It predicts; how it was learnt is not recorded.
+// Errors: ErrConfig, ErrShape, gauss.ErrImproper.
 func (l Likelihood) Posterior(natural []float64) (*Posterior, error) {
 	if err := l.validate(); err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
@@ -43,8 +43,8 @@ func (l Likelihood) config() Config {
 	return Config{Model: l.Model, Family: l.Family, Features: l.Features, NoiseSD: l.NoiseSD, Hidden: l.Hidden, Parameters: l.Parameters}
 }
 
-// validate asks the model about its own fields, as Config.Validate does, and leaves
-// out how it learns.
+// validate checks the model's own fields, as Config.Validate does, without those of
+// learning.
 func (l Likelihood) validate() error {
 	var errs []error
 	bad := func(field string, value any, want string) {

@@ -8,35 +8,35 @@ import (
 
 // History is a run in memory.
 type History struct {
-	First  int       // the round that Raw starts after: 0, or where a run was taken up
+	First  int       // the round that Raw starts after: 0, or that of the history that was resumed
 	Raw    [][]int64 // the raw state after round First, after round First+1, and so on
 	States [][]byte  // each learner's state after the last round
 }
 
-// Final is the last raw state.
+// Final returns the last raw state.
 func (h History) Final() []int64 { return h.Raw[len(h.Raw)-1] }
 
-// Rounds is the number of the last round.
+// Rounds returns the number of the last round.
 func (h History) Rounds() int { return h.First + len(h.Raw) - 1 }
 
-// NoiseFunc is the vector that a party (counted from 0) adds in a round (from 1),
-// in units of 2^-FracBits, length Dim. nil adds nothing.
+// NoiseFunc returns the vector that a party (counted from 0) adds in a round (from 1), in
+// units of 2^-FracBits, length Dim. nil adds nothing.
 type NoiseFunc func(round, party int) []int64
 
-// Course is how a run goes.
+// Course describes a run.
 type Course struct {
 	Rounds   int       // the number of the last round
 	Schedule Schedule  // nil: all parties in every round
 	Noise    NoiseFunc // joint noise; nil: none
-	// Tolerance, if above 0, ends the run before Rounds: when over Window rounds no
-	// natural parameter has changed by more. Window 0 is as many rounds as there are
-	// parties, so that each has had its turn in a sequential run.
+	// Tolerance, if above 0, ends the run before Rounds: when over Window rounds no natural
+	// parameter has changed by more. Window 0 is the number of parties, so that in a
+	// sequential run each has had one round.
 	Tolerance float64
 	Window    int
 }
 
-// converged tells whether the raw states (or real ones) of the last rounds are all
-// within the tolerance of the last.
+// converged reports whether the states of the last rounds are all within the tolerance of
+// the last.
 func (c Course) converged(rounds, parties int, change func(back int) float64) bool {
 	window := c.Window
 	if window == 0 {
@@ -53,16 +53,16 @@ func (c Course) converged(rounds, parties int, change func(back int) float64) bo
 	return true
 }
 
-// Run drives learners for a number of rounds with a plain sum in place of a secret
-// one: the reference of a trusted aggregator. It takes the very steps of a session,
-// on the same integers, so a session with the same noise ends in the same state.
+// Run drives learners for a number of rounds with a plain sum in place of a secret one: the
+// reference of a trusted aggregator. It does the same arithmetic on the same integers as a
+// session, so that a session with the same noise ends in the same state.
 //
 // A nil noise adds nothing. All parties are in every round.
 func Run(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, rounds int) (History, error) {
 	return RunCourse(ctx, cfg, learners, Course{Rounds: rounds, Noise: noise})
 }
 
-// RunCourse is Run with a schedule and an end of its own.
+// RunCourse is Run with a schedule and a condition to stop.
 func RunCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (History, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return History{}, err
@@ -74,9 +74,8 @@ func RunCourse(ctx context.Context, cfg Config, learners []*Learner, course Cour
 	return Resume(ctx, cfg, learners, h, course)
 }
 
-// Resume carries on after the last round of a run, of which only the last raw state
-// and the learners' states matter, and returns the longer history. h itself is left
-// alone.
+// Resume continues after the last round of a run, of which only the last raw state and the
+// learners' states matter, and returns the longer history. It leaves h unchanged.
 func Resume(ctx context.Context, cfg Config, learners []*Learner, h History, course Course) (History, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return History{}, err
@@ -96,8 +95,8 @@ func Resume(ctx context.Context, cfg Config, learners []*Learner, h History, cou
 	return h, nil
 }
 
-// change is the largest difference of a natural parameter between the last raw
-// state and the one that many rounds back.
+// change returns the largest difference of a natural parameter between the last raw state
+// and the one that many rounds before.
 func (c Config) change(raw [][]int64, back int) float64 {
 	a, b := raw[len(raw)-1], raw[len(raw)-1-back]
 	var most float64

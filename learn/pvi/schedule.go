@@ -7,15 +7,14 @@ import (
 	"slices"
 )
 
-// Schedule lists the parties of a round: counted from 0, increasing, at least one.
-// Rounds count from 1. A schedule is public and a pure function, so a run may be
-// taken up at any round. Nil stands for every party in every round.
+// Schedule returns the parties of a round: counted from 0, increasing, at least one. Rounds
+// count from 1. A schedule is public and a pure function, so that a run may be resumed at
+// any round. Nil is every party in every round.
 type Schedule func(round int) []int
 
-// Asynchronous is the workshop paper's order of arrival: one party a round, drawn
-// with a probability in inverse proportion to its number of records, as if all
-// computed equally fast, from a public seed. sizes are the public numbers of
-// records, all above 0.
+// Asynchronous is the order of arrival in [Workshop]: one party a round, drawn from a
+// public seed with a probability in inverse proportion to its number of records, as if all
+// computed equally fast. sizes are the public numbers of records, all above 0.
 func Asynchronous(sizes []int, seed [32]byte) (Schedule, error) {
 	up := make([]float64, len(sizes))
 	total := 0.0
@@ -36,14 +35,14 @@ func Asynchronous(sizes []int, seed [32]byte) (Schedule, error) {
 	}, nil
 }
 
-// uniform is a multiple of 2^-53 in [0, 1) for a place in a round.
+// uniform returns a multiple of 2^-53 in [0, 1) for a position in a round.
 func uniform(seed [32]byte, round, place int) float64 {
 	b := binary.LittleEndian.AppendUint64(seed[:], uint64(round))
 	h := sha256.Sum256(binary.LittleEndian.AppendUint64(b, uint64(place)))
 	return float64(binary.LittleEndian.Uint64(h[:])>>11) * 0x1p-53
 }
 
-// of is the round's parties, checked.
+// of returns the round's parties, checked.
 func (s Schedule) of(round, parties int) ([]int, error) {
 	if s == nil {
 		all := make([]int, parties)

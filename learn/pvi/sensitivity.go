@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Relation says which data sets are neighbours.
+// Relation determines which data sets are neighbours.
 type Relation string
 
 // The relations.
@@ -22,13 +22,13 @@ const (
 	AddRemoveParty Relation = "add-remove-party"
 )
 
-// ErrUnbounded says that a bound was asked of a configuration without clipping.
+// ErrUnbounded: a bound was requested of a configuration without clipping.
 var ErrUnbounded = errors.New("updates are not clipped")
 
-// PerParty bounds the L2 norm, and so every coordinate, of one party's Update in
-// units of 2^-f: Shards times the integer clip. Headroom checks multiply it by the
-// number of parties and add the noise's tail. Errors: ErrUnbounded, ErrOverflow.
-// With local noise it is UpdateClip's bound, which the noised update keeps.
+// PerParty bounds the L2 norm, and so every coordinate, of one party's Update in units of
+// 2^-f: Shards times the integer clip. Headroom checks multiply it by the number of parties
+// and add the noise's tail. With local noise it is UpdateClip's bound, which includes the
+// noise. Errors: ErrUnbounded, ErrOverflow.
 func (c Config) PerParty() (uint64, error) {
 	if p := c.params(); !p.Local {
 		return c.bound(uint64(p.Shards))
@@ -41,26 +41,26 @@ func (c Config) PerParty() (uint64, error) {
 
 // Sensitivity bounds the L2 distance, in units of 2^-f, between the sums that two
 // neighbouring data sets give in one release (with local noise: one party's; before
-// sampling), given everything that was released before. docs/methods.md has the
-// theorems for every strategy.
+// sampling), given everything that was released before. docs/methods.md has the theorems
+// for every strategy.
 //
-// Argument for shards. Write B for the integer clip. In round s a shard's clipped vector is a
-// deterministic function of public numbers (the raw states so far, the
-// configuration, the weight) and of the shard's own records: by induction its
-// private factor is, since it is the damped sum of its earlier clipped vectors and
-// takes in no noise. A record lies in one shard (Data.Split). So neighbours by a
-// record give equal vectors in all other shards, and in that one shard two vectors
-// of norm at most B each, hence at most 2B apart, whatever the record. With one
-// party exchanged the same holds for each of its Shards vectors: 2B Shards.
+// Argument for shards. Write B for the integer clip. In round s a shard's clipped vector is
+// a deterministic function of public numbers (the raw states before, the configuration, the
+// weight) and of the shard's own records: by induction its private factor is, since it is
+// the damped sum of its earlier clipped vectors, without noise. A record is in one shard
+// (Data.Split). So neighbours by a record give equal vectors in all other shards, and in
+// that one shard two vectors of norm at most B each, hence at most 2B apart, for every
+// record. With one party exchanged the same holds for each of its Shards vectors: 2B
+// Shards.
 //
-// AddRemoveRecord is 2B and not B: the shard without the record still sends a
-// clipped vector, which may point the other way. AddRemoveParty is Shards B, as one
-// of the two vectors is zero. Rounds compose adaptively over the public history.
+// AddRemoveRecord is 2B and not B: the shard without the record still sends a clipped
+// vector, which may point in the opposite direction. AddRemoveParty is Shards B, as one of
+// the two vectors is zero. Rounds compose adaptively over the public history.
 //
-// For strategies that clip single records B bounds a record's vector, a function of
-// the record and of what was released before: 2B for neighbours by a record, and no
-// bound for those by a party, whose number of records isn't known here.
-// Errors: ErrUnbounded, ErrOverflow, ErrConfig for an unknown relation.
+// For strategies that clip single records B bounds a record's vector, a function of the
+// record and of what was released before: 2B for neighbours by a record, and no bound for
+// those by a party, whose number of records is not known here. Errors: ErrUnbounded,
+// ErrOverflow, ErrConfig for an unknown relation.
 func (c Config) Sensitivity(r Relation) (uint64, error) {
 	if c.stepped() && (r == ReplaceParty || r == AddRemoveParty) {
 		return 0, fmt.Errorf("all records of a party: %w", ErrUnbounded)
@@ -76,7 +76,7 @@ func (c Config) Sensitivity(r Relation) (uint64, error) {
 	return 0, fmt.Errorf("%w: relation %q is unknown", ErrConfig, r)
 }
 
-// bound is n times the integer clip.
+// bound returns n times the integer clip.
 func (c Config) bound(n uint64) (uint64, error) {
 	if c.Clip == 0 {
 		return 0, ErrUnbounded

@@ -32,8 +32,7 @@ const (
 var strategyNames = []StrategyName{NameAnalytic, NameAveraging, NameBCMSame, NameBCMSplit, NameDataset,
 	NameHybrid, NameOptimisation, NamePerturbation, NameVirtual}
 
-// Local reports whether every party adds all of the noise itself under this strategy,
-// whatever else is configured.
+// Local reports whether the noise is always at every party under this strategy.
 func (s StrategyName) Local() bool { return traitsOf[s].local }
 
 // Fit is how a shard's update is computed. Steps and LearningRate are 0 where the update
@@ -125,7 +124,7 @@ type traits struct {
 	sharded   bool // a term is a shard's update; otherwise a party has one part
 	local     bool // the noise is always at the party
 	records   bool // a term is a record's vector, noised in every step
-	iterative bool // it has optimiser steps whatever the model is
+	iterative bool // it has optimiser steps under every model
 	once      bool // it has one round
 }
 

@@ -7,15 +7,15 @@ import (
 	"choir/crypto/fixedpoint"
 )
 
-// Terms adds single records' vectors up: each is clipped in the reals, rounded to the
-// grid, and clipped again on the integers, where the bound is exact. It works on a
-// vector's coordinates other than 0 alone, as others add nothing to a norm and round to
-// 0: a record with few features costs little. Not for several goroutines.
+// Terms adds single records' vectors: each is clipped in the reals, rounded to the grid,
+// and clipped again on the integers, where the bound is exact. It works only on a vector's
+// nonzero coordinates, since others add nothing to a norm and round to 0, so that a record
+// with few features costs little. It is not safe for concurrent use.
 type Terms struct {
 	grid  fixedpoint.Grid
 	clip  float64
 	bound uint64
-	at    []int32   // the coordinates other than 0 of the vector at hand
+	at    []int32   // the nonzero coordinates of the current vector
 	real  []float64 // their values
 	units []int64   // the same on the grid
 }
@@ -26,9 +26,9 @@ func NewTerms(grid fixedpoint.Grid, clip float64, bound uint64) *Terms {
 	return &Terms{grid: grid, clip: clip, bound: bound}
 }
 
-// Add adds v to sum, which has its length, and tells whether it had to be cut. On an error
-// sum is as it was. Errors: fixedpoint's for a vector that isn't finite or doesn't fit
-// the grid, with the coordinate's place among those other than 0; ErrOverflow.
+// Add adds v to sum, which has its length, and reports whether it was clipped. On an error
+// sum is unchanged. Errors: fixedpoint's for a vector that is not finite or does not fit
+// the grid, with the position among its nonzero coordinates; ErrOverflow.
 func (t *Terms) Add(sum []int64, v []float64) (clipped bool, err error) {
 	t.gather(v)
 	if t.clip > 0 {
@@ -55,10 +55,10 @@ func (t *Terms) Add(sum []int64, v []float64) (clipped bool, err error) {
 	return clipped, nil
 }
 
-// cut scales the vector at hand to the real bound less what rounding may add to its norm,
-// half a unit a coordinate, so that the integers need no second, dearer cut. The plain sum
-// of squares is good enough where it neither overflows nor underflows; the integer bound
-// rests on neither.
+// cut scales the current vector to the real bound minus what rounding may add to its norm,
+// half a unit for each coordinate, so that the integers need no second, slower clip. The
+// plain sum of squares is accurate enough where it neither overflows nor underflows; the
+// integer bound depends on neither.
 func (t *Terms) cut() bool {
 	var a, b float64
 	x := t.real
@@ -88,7 +88,7 @@ func (t *Terms) cut() bool {
 	return true
 }
 
-// gather finds the coordinates other than 0. NaN is one.
+// gather finds the nonzero coordinates. NaN is one.
 func (t *Terms) gather(v []float64) {
 	if cap(t.at) < len(v) {
 		t.at, t.real = make([]int32, len(v)), make([]float64, len(v))

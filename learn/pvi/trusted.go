@@ -2,9 +2,9 @@ package pvi
 
 import "fmt"
 
-// Trusted is an application of sums with a plain sum in place of a secret one: what a
-// trusted aggregator would do, by the very steps and on the very integers of a session. The
-// applications of packages global and stats run as it for references and tests.
+// Trusted is an application of sums with a plain sum in place of a secret one: a trusted
+// aggregator, with the arithmetic and the integers of a session. The applications of
+// packages global and stats run in it for references and tests.
 type Trusted struct {
 	Dim, Parties int
 	// Propose is a party's vector, counted from 0, in a round, counted from 1.
@@ -15,7 +15,7 @@ type Trusted struct {
 	Fold func(round int, raw, sum []int64) ([]int64, error)
 }
 
-// Rounds begins at a public state and returns the one after that many rounds.
+// Rounds starts from a public state and returns the one after that many rounds.
 func (t Trusted) Rounds(raw []int64, rounds int) ([]int64, error) {
 	for round := 1; round <= rounds; round++ {
 		sum := make([]int64, t.Dim)

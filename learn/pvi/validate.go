@@ -47,7 +47,7 @@ func (o Optimisation) check(c Config, bad badField) {
 func (a Analytic) check(c Config, bad badField) {
 	checkLinear(c, bad)
 	if c.Family != gauss.Full && c.Features > 1 {
-		bad("family", c.Family, `"full" with strategy "analytic": a mean-field posterior isn't a sum over records`)
+		bad("family", c.Family, `"full" with strategy "analytic": a mean-field posterior is not a sum over records`)
 	}
 	checkSampling(a.Sampling, a.SampleRate, bad)
 	checkRecords(c, bad)
@@ -75,7 +75,7 @@ func (b BCMSplit) check(c Config, bad badField) {
 	b.Optimisation.check(c, bad)
 }
 
-// check leaves the ranges of Steps and LearningRate to the model.
+// check does not check the ranges of Steps and LearningRate; the model does.
 func (f Fit) check(c Config, bad badField) {
 	switch f.Optimiser {
 	case "":

@@ -35,21 +35,20 @@ func (l *Learner) newRealWork(q []float64) *work {
 	return w
 }
 
-// shares is how a shard's factor t = (1-Beta) t_private + Beta w (q / prior) is made
-// of what is at hand.
+// shares determines how a shard's factor t = (1-Beta) t_private + Beta w (q / prior) is
+// computed.
 type shares struct {
-	stored float64 // what the stored factor counts
-	start  float64 // the part of StartPrecision, which isn't stored
-	spread float64 // of the means that it is around
-	tied   float64 // what the public posterior over the prior counts
-	mean   float64 // what an update is divided by: the shards, where they are averaged
+	stored float64 // weight of the stored factor
+	start  float64 // this factor's part of StartPrecision, which is not stored
+	spread float64 // of the means of that part
+	tied   float64 // weight of the public posterior over the prior
+	mean   float64 // divisor of an update: the number of shards, where they are averaged
 }
 
-// shares: where a shard stands for itself, a stored factor is its own, or the
-// party's released one, of which the shard has a part like all others; w is the
-// shard's share of all data. Averaging: a shard stands for its whole party, so its
-// factor is Shards times what it took in (the divided updates), or the party's
-// released one, and w is the party's share.
+// shares: where a shard's factor is for its own records, the stored factor is its own, or
+// its equal part of the party's released one; w is the shard's share of all data. With
+// Averaging a shard's factor is for its whole party: Shards times the stored (divided)
+// updates, or the party's released factor, and w is the party's share.
 func (c Config) shares(weight float64) shares {
 	n := float64(c.params().Shards)
 	s := shares{stored: 1, tied: weight / n, mean: 1}
@@ -75,8 +74,8 @@ func (s shares) without(space gauss.Space, dst, q, stored, moved []float64) {
 	addStart(space, dst, -s.start, s.spread)
 }
 
-// addStart multiplies a factor of this precision around the fixed means within spread into v,
-// or with a negative one takes it out.
+// addStart multiplies v by a Gaussian of this precision around the fixed means within
+// spread, or divides v by it if precision is negative.
 func addStart(space gauss.Space, v []float64, precision, spread float64) {
 	for i := range space.Features {
 		v[i] += precision * spread * model.Uniform(i)
@@ -84,7 +83,7 @@ func addStart(space gauss.Space, v []float64, precision, spread float64) {
 	}
 }
 
-// propose leaves shard k's free update in w.update, given its stored factor in raw
+// propose writes shard k's unclipped update to w.update, given its stored factor in raw
 // units: the local optimum minus q, with the cavity q / t, over w.mean.
 func (w *work) propose(k int, factor []int64) {
 	w.l.cfg.toFloat(w.factor, factor)
@@ -97,7 +96,7 @@ func (w *work) optimise(k int) {
 	w.average()
 }
 
-// divide leaves q / t in w.cavity for the stored factor in w.factor.
+// divide writes q / t to w.cavity for the stored factor in w.factor.
 func (w *work) divide() {
 	w.without(w.l.cfg.space(), w.cavity, w.q, w.factor, w.moved)
 }
