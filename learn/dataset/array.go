@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Array is a numeric array of at most two dimensions, row-major, of finite values:
-// what a .npy file holds.
+// Array is a numeric array of at most two dimensions, row-major, of finite values, as in a
+// .npy file.
 type Array struct {
 	Shape []int // () for a single number, (n) or (rows, columns); a dimension may be 0
 	Data  []float64
-	// Text says that the values are the bytes of a text, stored as u1 rather than
-	// f8. ReadNPZ sets it for every array of u1.
+	// Text: the values are the bytes of a text, stored as u1 rather than f8. ReadNPZ sets
+	// it for every array of u1.
 	Text bool
 }
 
-// NewVector is a one-dimensional array. It keeps data.
+// NewVector returns a one-dimensional array that keeps data.
 func NewVector(data []float64) *Array { return &Array{Shape: []int{len(data)}, Data: data} }
 
-// NewText is a text as an array of bytes.
+// NewText returns a text as an array of bytes.
 func NewText(s []byte) *Array {
 	a := &Array{Shape: []int{len(s)}, Data: make([]float64, len(s)), Text: true}
 	for i, c := range s {
@@ -30,7 +30,7 @@ func NewText(s []byte) *Array {
 	return a
 }
 
-// Bytes is the text of a one-dimensional array of u1; nil for any other array.
+// Bytes returns the text of a one-dimensional array of u1, nil for other arrays.
 func (a *Array) Bytes() []byte {
 	if !a.Text || len(a.Shape) != 1 {
 		return nil
@@ -42,7 +42,7 @@ func (a *Array) Bytes() []byte {
 	return b
 }
 
-// tuple is a shape in Python.
+// tuple returns a shape as a Python tuple.
 func tuple(shape []int) string {
 	var b strings.Builder
 	for i, d := range shape {

@@ -40,9 +40,9 @@ func ParseColumn(text string) (Column, error) {
 }
 
 // Override returns a copy of the schema in which the given public columns replace the
-// columns (or the target) of the same names. A schema that was inferred counts as
-// public only once every column and the target were replaced; until then its Source
-// goes on saying which were not.
+// columns (or the target) of the same names. A schema that was inferred counts as public
+// only when every column and the target were replaced; until then its Source lists those
+// that were not.
 func (s *Schema) Override(public ...Column) (*Schema, error) {
 	out := *s
 	out.Columns = append([]Column(nil), s.Columns...)
@@ -76,7 +76,7 @@ func (s *Schema) replace(c Column) bool {
 	return false
 }
 
-// overridden says where the bounds of the new schema come from.
+// overridden returns the Source of the new schema.
 func overridden(s *Schema, given map[string]bool) string {
 	if s.Public() {
 		return s.Source

@@ -89,5 +89,5 @@ func decodeSchema(b []byte) (*Schema, error) {
 	return &s, nil
 }
 
-// inferred reports whether a source says that the data were looked at.
+// inferred reports whether a source declares that the data were used.
 func inferred(source string) bool { return strings.Contains(source, "not private") }

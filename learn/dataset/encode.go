@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Encode turns records into a table. Columns are found by name; columns that the
-// schema doesn't use are ignored and noted. The first value that the schema refuses
-// ends it with a *LineError.
+// Encode turns records into a table. Columns are found by name; columns that the schema
+// does not use are ignored and noted. The first value that the schema rejects is returned
+// as a *LineError.
 func (rec *Records) Encode(s *Schema) (*Table, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (rec *Records) Encode(s *Schema) (*Table, error) {
 	return e.run()
 }
 
-// encoder holds the state of one Encode.
+// encoder is the state of one Encode.
 type encoder struct {
 	rec    *Records
 	schema *Schema
@@ -37,7 +37,7 @@ type boundColumn struct {
 	category map[string]int // category -> offset within the block
 }
 
-// cellError is the cause of a refusal, with its column.
+// cellError is the cause of a rejection, with its column.
 type cellError struct {
 	column string
 	err    error
@@ -46,7 +46,7 @@ type cellError struct {
 func (e *cellError) Error() string { return e.err.Error() }
 func (e *cellError) Unwrap() error { return e.err }
 
-// errDrop asks for the row to be left out.
+// errDrop: the row is to be left out.
 var errDrop = errors.New("row dropped")
 
 func (e *encoder) bind() error { return e.bindColumns(true) }
@@ -174,7 +174,7 @@ func (e *encoder) feature(dst []float64, c *boundColumn, cell string) error {
 	return err
 }
 
-// missing leaves the column's zeros in place, or refuses, or drops the row.
+// missing leaves the column's zeros, rejects the value, or drops the row.
 func (e *encoder) missing(c *boundColumn) error {
 	switch e.schema.Missing {
 	case Refuse:
@@ -199,7 +199,7 @@ func (e *encoder) number(c *boundColumn, cell string) (float64, error) {
 	return v, nil
 }
 
-// label never invents a target: a missing one is refused unless rows may be dropped.
+// label rejects a missing target unless rows may be dropped.
 func (e *encoder) label(cell string) (float64, error) {
 	c := &e.target
 	if k, ok := c.category[cell]; ok {

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Causes of a refusal. Every error about a file's content wraps ErrBadData, and
-// one of the narrower causes where a caller may want to react to it.
+// Causes of a rejection. Every error about a file's content wraps ErrBadData, and one of
+// the narrower causes where a caller may want to react to it.
 var (
-	// ErrBadData says that the content of a file cannot be used.
+	// ErrBadData: the content of a file cannot be used.
 	ErrBadData = errors.New("bad data")
-	// ErrMissing says that a value is missing where the schema refuses that.
+	// ErrMissing: a value is missing where the schema does not allow it.
 	ErrMissing = errors.New("value is missing")
-	// ErrUnseen says that a category is not in the schema.
+	// ErrUnseen: a category is not in the schema.
 	ErrUnseen = errors.New("category is not in the schema")
-	// ErrSchema says that a schema is not usable.
+	// ErrSchema: a schema is unusable.
 	ErrSchema = errors.New("bad schema")
 )
 
-// LineError locates a refusal in a text file. It never holds a cell's content.
+// LineError locates a rejected value in a text file. It never contains a cell's content.
 type LineError struct {
 	File   string // file name, may be empty
 	Line   int    // 1-based

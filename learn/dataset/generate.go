@@ -52,7 +52,7 @@ type Generated struct {
 	Weights []float64 // true weights on the encoded columns, bias last
 }
 
-// Validate refuses parameters outside their ranges.
+// Validate rejects parameters outside their ranges.
 func (g Generator) Validate() error {
 	switch {
 	case g.Rows < 1 || g.Features < 1 || g.Features > maxColumns:
@@ -156,7 +156,7 @@ func (g Generator) latent(z []float64, gauss func() float64) {
 }
 
 // row writes one row's cells and scores the values as written and encoded, so that the
-// stated model holds for the file, rounding and clipping included.
+// documented model describes the file, including rounding and clipping.
 func (g Generator) row(s *Schema, w, z []float64) ([]string, float64) {
 	cells := make([]string, 0, g.Features+1)
 	score := w[g.Features]

@@ -8,14 +8,15 @@ import (
 	"sort"
 )
 
-// InferSchema derives a schema from the rows: columns in file order; numbers with
-// their observed range, mean and population standard deviation; anything else one-hot
-// with the observed categories in byte order ("?" among them). A column that would be
-// of numbers but for words such as NA or inf, or numbers out of range, is refused. With classification the
-// target must have two values, the second in byte order being the positive one.
+// InferSchema derives a schema from the rows: columns in file order; numbers with their
+// observed range, mean and population standard deviation; anything else one-hot with the
+// observed categories in byte order ("?" among them). A column is rejected if only texts
+// such as NA or inf, or numbers out of range, keep it from being numeric. With
+// classification the target must have two values, of which the second in byte order is
+// positive.
 //
-// Bounds that were computed from the data reveal something of them: the result
-// is not private and its Source says so (SourceInferred).
+// Bounds that were computed from the data reveal something about them: the result is not
+// private, and its Source declares it (SourceInferred).
 func (rec *Records) InferSchema(target string, classification bool) (*Schema, error) {
 	at := rec.index(target)
 	if at < 0 {
@@ -57,9 +58,8 @@ func (rec *Records) inferColumn(i int) (Column, error) {
 	return Categorical(rec.Header[i], cats...), err
 }
 
-// almostNumbers refuses a column that only words in the place of numbers, or numbers
-// that aren't finite, keep from being one of numbers: as categories, each of its
-// numbers would become a column of its own.
+// almostNumbers rejects a column that is numeric except for texts such as NA, or for
+// numbers that are not finite: as categories, each of its numbers would become a column.
 func (rec *Records) almostNumbers(i int) error {
 	numbers, line := 0, 0
 	for row, cells := range rec.Cells {
@@ -165,7 +165,7 @@ func standardise(name string, values []float64) (Column, error) {
 }
 
 // StandardisedOn describes a column of numbers by the range, mean and population standard
-// deviation of these rows. That is not private: a schema with such a column has to name
+// deviation of these rows. That is not private: a schema with such a column has to declare
 // it in its Source.
 func (rec *Records) StandardisedOn(column string) (Column, error) {
 	i := rec.index(column)

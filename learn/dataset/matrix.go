@@ -24,7 +24,7 @@ func (m *Matrix) Row(i int) []float64 {
 	return m.Data[i*m.Cols : (i+1)*m.Cols : (i+1)*m.Cols]
 }
 
-// records writes the matrix out as text that reads back as the same numbers.
+// records returns the matrix as text that is read back as the same numbers.
 func (m *Matrix) records(name string) *Records {
 	rec := &Records{Name: name}
 	for j := range m.Cols {
@@ -77,11 +77,11 @@ func LoadMatrix(path string) (*Matrix, error) {
 	return LoadCSVMatrix(f, name)
 }
 
-// LoadCSVMatrix reads a delimited file (comma, semicolon or tab) of finite decimal
-// numbers. The first line is a row if all of its fields are numbers, and a header if
-// none is and one at least can be a name; anything else is refused, so that a row of
-// values that are missing, aren't finite or have a decimal comma is never taken for a
-// header. Blank lines are skipped. name stands in errors.
+// LoadCSVMatrix reads a delimited file (comma, semicolon or tab) of finite decimal numbers.
+// The first line is a row if all of its fields are numbers, and a header if no field is a
+// number and at least one may be a name. Any other first line is rejected, so that a row
+// with values that are missing, not finite or written with a decimal comma is never
+// mistaken for a header. Blank lines are skipped. Errors contain name.
 func LoadCSVMatrix(r io.Reader, name string) (*Matrix, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	if err := skipMark(br); err != nil {

@@ -20,7 +20,7 @@ const (
 
 // LoadNPY reads a NumPy array file (format 1.0, 2.0 or 3.0): two dimensions, C order,
 // little-endian f8, f4, i8 or i4, or u1, finite values, 8-byte integers at most 2^53 in
-// magnitude. Anything else is refused, trailing bytes included.
+// magnitude. Anything else is rejected, including trailing bytes.
 func LoadNPY(r io.Reader) (*Matrix, error) {
 	h, err := readNPYHeader(r)
 	switch {
@@ -44,7 +44,7 @@ type npyHeader struct {
 	shape []int
 }
 
-// count is the number of values.
+// count returns the number of values.
 func (h *npyHeader) count() int {
 	n := 1
 	for _, d := range h.shape {
@@ -241,8 +241,8 @@ func decoderFor(descr string) (npyDecoder, error) {
 	return npyDecoder{}, fmt.Errorf("type %q is not <f8, <f4, <i8, <i4 or |u1", descr)
 }
 
-// read appends chunk by chunk, so that a header that lies about the size cannot make
-// the reader allocate more than the file holds.
+// read appends chunk by chunk, so that a header with a false size cannot make the reader
+// allocate more than the file has.
 func (h *npyHeader) read(r io.Reader) ([]float64, error) {
 	dec, err := decoderFor(h.descr)
 	if err != nil {
@@ -258,7 +258,7 @@ func (h *npyHeader) read(r io.Reader) ([]float64, error) {
 		for ; len(b) > 0; b = b[dec.size:] {
 			v, ok := dec.read(b)
 			if !ok {
-				return nil, fmt.Errorf("%s: not a finite number that a float64 holds exactly", h.place(len(data)))
+				return nil, fmt.Errorf("%s: not a finite number that a float64 represents exactly", h.place(len(data)))
 			}
 			data = append(data, v)
 			left--

@@ -19,10 +19,9 @@ const (
 	maxNPZBytes = 1 << 30
 )
 
-// ReadNPZ reads a .npz file as numpy.savez and numpy.savez_compressed write it: a
-// zip of .npy members, each of any shape of at most two dimensions, together at most 2^26 values.
-// Anything else is refused: two members of one name, a name that isn't NAME.npy, a
-// damaged checksum.
+// ReadNPZ reads a .npz file as numpy.savez and numpy.savez_compressed write it: a zip of
+// .npy members, each of at most two dimensions, together at most 2^26 values. Anything else
+// is rejected: two members of one name, a name other than NAME.npy, a wrong checksum.
 func ReadNPZ(r io.Reader) (Arrays, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxNPZBytes+1))
 	if err != nil {
@@ -73,7 +72,7 @@ func readMember(f *zip.File, left int) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	// read has asked for a byte beyond the end; a wrong checksum shows there.
+	// read requested a byte beyond the end; a wrong checksum shows here.
 	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}

@@ -23,9 +23,9 @@ type Records struct {
 	Lines  []int      // 1-based line of each row in its file
 }
 
-// CSVOptions says how to read a delimited file.
+// CSVOptions describes a delimited file.
 type CSVOptions struct {
-	// Name stands in error messages, typically the file's name.
+	// Name is used in error messages, typically the file's name.
 	Name string
 	// Comma separates fields; 0 picks comma, semicolon or tab by the first line.
 	Comma rune
@@ -90,7 +90,7 @@ func (rec *Records) readHeader(cr *csv.Reader) error {
 		}
 	}
 	if numbers == len(rec.Header) {
-		return &LineError{rec.Name, line, "", errors.New("the first line holds numbers, not column names: a header is needed")}
+		return &LineError{rec.Name, line, "", errors.New("the first line has numbers, not column names: a header is needed")}
 	}
 	if len(rec.Header) > maxColumns {
 		return &LineError{rec.Name, line, "", fmt.Errorf("%d columns, at most %d", len(rec.Header), maxColumns)}
@@ -119,7 +119,7 @@ func (rec *Records) readRows(cr *csv.Reader) error {
 	}
 }
 
-// parseError names the column by the fields that were read before the trouble.
+// parseError names the column by the fields that were read before the error.
 func (rec *Records) parseError(err error, partial []string) error {
 	var pe *csv.ParseError
 	if !errors.As(err, &pe) {
@@ -139,7 +139,7 @@ func (rec *Records) countError(line, got int) error {
 			fmt.Errorf("the line ends before this column: %d fields, want %d", got, want)}
 	}
 	return &LineError{rec.Name, line, rec.Header[want-1],
-		fmt.Errorf("the line goes on after the last column: %d fields, want %d", got, want)}
+		fmt.Errorf("the line continues after the last column: %d fields, want %d", got, want)}
 }
 
 // WriteCSV writes the given rows with a header, comma separated; nil writes all.
@@ -231,7 +231,7 @@ func trimAll(cells []string) []string {
 	return cells
 }
 
-// missing reports whether a cell holds no value, by the custom of the UCI archive.
+// missing reports whether a cell is empty or "?", as in the UCI repository.
 func missing(cell string) bool { return cell == "" || cell == "?" }
 
 var errNotNumber = errors.New("not a finite decimal number")
@@ -251,15 +251,15 @@ func parseNumber(s string) (float64, error) {
 	return v, nil
 }
 
-// figure reports whether a cell is a number to somebody, even if not to parseNumber:
-// one with a decimal comma, out of range, hexadecimal. It is no name.
+// figure reports whether a cell is meant as a number, even if parseNumber rejects it: one
+// with a decimal comma, out of range, hexadecimal. It is not a name.
 func figure(cell string) bool {
 	_, err := strconv.ParseFloat(strings.ReplaceAll(cell, ",", "."), 64)
 	return (err == nil || errors.Is(err, strconv.ErrRange)) && strings.ContainsAny(cell, "0123456789")
 }
 
-// absent reports whether a cell holds no value, or says in the way of another program
-// that it has none or one that isn't finite. Such a word may also be a name.
+// absent reports whether a cell is empty, or has another program's text for a missing value
+// or one that is not finite. Such a text may also be a name.
 func absent(cell string) bool {
 	switch strings.TrimLeft(cell, "+-") {
 	case "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "inf", "Inf", "INF", "infinity", "Infinity", "":

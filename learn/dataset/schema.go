@@ -17,18 +17,18 @@ const (
 	maxSourceBytes = 1024
 )
 
-// Policy says what to do with a value that the schema does not foresee.
+// Policy determines how a value that the schema does not cover is encoded.
 type Policy string
 
 const (
-	// Refuse fails, naming line and column.
+	// Refuse rejects the value; the error names line and column.
 	Refuse Policy = "refuse"
 	// Zero encodes a missing number as the public centre and a missing or unseen
 	// category as a block of zeros, and counts it in Notes.
 	Zero Policy = "zero"
-	// Drop leaves the row out and counts it in Notes; for missing values only. The
-	// rows after it move up, so whoever deals rows out by position must not rely on
-	// one row's value to move none of the others.
+	// Drop leaves the row out and counts it in Notes; for missing values only. The rows
+	// after it move up, so that a caller who assigns rows by position must not rely on one
+	// row's value moving none of the others.
 	Drop Policy = "drop"
 )
 
@@ -54,7 +54,7 @@ type Column struct {
 // signed plan: two parties with equal schemas encode equal rows equally.
 type Schema struct {
 	Version int `json:"version"` // 1
-	// Source says where bounds and categories come from; Public reads it.
+	// Source names the origin of bounds and categories; Public reads it.
 	Source  string   `json:"source"`
 	Target  Column   `json:"target"`
 	Columns []Column `json:"columns"` // features, in encoded order
@@ -73,7 +73,7 @@ func Numeric(name string, lo, hi float64) Column {
 	return Standardised(name, lo, hi, lo/2+hi/2, hi/2-lo/2)
 }
 
-// Standardised describes a number in [lo, hi] with a centre and scale of its own.
+// Standardised describes a number in [lo, hi] with the given centre and scale.
 func Standardised(name string, lo, hi, center, scale float64) Column {
 	return Column{Name: name, Numeric: &Range{Lo: lo, Hi: hi, Center: center, Scale: scale}}
 }
@@ -120,13 +120,13 @@ func (s *Schema) Dim() int {
 	return d
 }
 
-// Validate refuses a schema that could not encode every row in one way only.
+// Validate rejects a schema that does not encode every row in exactly one way.
 func (s *Schema) Validate() error {
 	switch {
 	case s.Version != SchemaVersion:
 		return schemaErrorf("version %d, want %d", s.Version, SchemaVersion)
 	case s.Source == "" || len(s.Source) > maxSourceBytes || !utf8.ValidString(s.Source):
-		return schemaErrorf("source must say in 1 to %d bytes of UTF-8 where the bounds come from", maxSourceBytes)
+		return schemaErrorf("source must be 1 to %d bytes of UTF-8 that name the origin of the bounds", maxSourceBytes)
 	case s.Missing != Refuse && s.Missing != Zero && s.Missing != Drop:
 		return schemaErrorf("missing: %q is not refuse, zero or drop", s.Missing)
 	case s.Unseen != Refuse && s.Unseen != Zero:
@@ -230,8 +230,8 @@ func (r *Range) encode(v float64) (float64, bool) {
 	return (c - r.Center) / r.Scale, c != v
 }
 
-// checkName refuses names that cells, trimmed of space, could never equal or that
-// would garble a message.
+// checkName rejects names that no cell, trimmed of space, could equal, or that would garble
+// a message.
 func checkName(s string) error {
 	switch {
 	case s == "":

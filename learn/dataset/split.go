@@ -20,10 +20,10 @@ func newRand(seed uint64, stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream))
 }
 
-// Partition shuffles 0..n-1 by the seed and cuts it into len(fractions)+1 pieces: the
-// i-th has floor(n * fractions[i]) elements, the last one takes the rest. Partition(n,
-// seed, .5) is the half/half of Paper IV's code, .8 the 80/20 of its text, and
-// (.6, .2) leaves a validation and a test part.
+// Partition shuffles 0..n-1 by the seed and cuts it into len(fractions)+1 pieces: the i-th
+// has floor(n * fractions[i]) elements, the last one the rest. Partition(n, seed, .5) is
+// the half/half split in the code of [DP-PVI], .8 the 80/20 split of its text, and (.6, .2)
+// also gives a validation part.
 func Partition(n int, seed uint64, fractions ...float64) ([][]int, error) {
 	total := 0.0
 	for _, f := range fractions {
@@ -45,18 +45,17 @@ func Partition(n int, seed uint64, fractions ...float64) ([][]int, error) {
 	return append(parts, perm), nil
 }
 
-// ClientSplit is the published way to share out data unevenly (dissertation, Paper IV,
-// appendix B): half of the clients are small and the other half large, with
+// ClientSplit is the uneven distribution of rows in [DP-PVI], appendix B: half of the
+// clients are small and the other half large, with
 //
 //	n_small = floor(n/M (1-rho)),  n_large = floor(n/M (1+rho)),
 //
 // and the small ones get a fraction lambda + (1-lambda) kappa of the majority class,
 // rounded down to whole rows, where lambda is the majority's share of all rows. The small
-// ones are filled first; the large ones share what is left at random. Rows that the
-// floors leave over go to nobody.
+// ones are filled first; the large ones share the rest at random. Rows that remain after
+// rounding down are not used.
 //
-// The paper has even M only. With odd M the client in the middle gets floor(n/M) rows
-// at random.
+// [DP-PVI] has even M only. With odd M the middle client gets floor(n/M) rows at random.
 type ClientSplit struct {
 	Clients int     // M >= 1
 	Rho     float64 // 0 (equal sizes) .. 1 (small clients get nothing)
@@ -64,15 +63,15 @@ type ClientSplit struct {
 	Seed    uint64
 }
 
-// Causes of a refused split.
+// Causes of a rejected split.
 var (
-	// ErrNeedsClasses says that labels cannot be skewed in regression.
+	// ErrNeedsClasses: labels cannot be skewed in regression.
 	ErrNeedsClasses = errors.New("kappa needs a classification target")
-	// ErrFewRows says that a class has too few rows for the kappa asked for.
+	// ErrFewRows: a class has too few rows for the kappa.
 	ErrFewRows = errors.New("not enough rows of a class for this kappa")
 )
 
-// Validate refuses parameters outside their ranges.
+// Validate rejects parameters outside their ranges.
 func (c ClientSplit) Validate() error {
 	switch {
 	case c.Clients < 1:
@@ -140,12 +139,12 @@ func (c ClientSplit) MajorityFraction(lambda float64) float64 {
 	return lambda + (1-lambda)*c.Kappa
 }
 
-// fillSmall gives the small clients their rows and returns what is left of order.
+// fillSmall assigns the small clients' rows and returns the rest of order.
 func (c ClientSplit) fillSmall(y []float64, order, sizes []int, parts [][]int) ([]int, error) {
 	major, minor := byClass(y, order)
 	target := c.MajorityFraction(float64(len(major)) / float64(len(y)))
 	if target < 0 {
-		return nil, fmt.Errorf("dataset: split: kappa %g asks for a negative number of majority rows: %w", c.Kappa, ErrFewRows)
+		return nil, fmt.Errorf("dataset: split: kappa %g needs a negative number of majority rows: %w", c.Kappa, ErrFewRows)
 	}
 	for i := range c.Clients / 2 {
 		a := floor(float64(sizes[i]) * target)

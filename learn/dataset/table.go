@@ -10,12 +10,12 @@ type Table struct {
 	Name string
 	// Columns names the encoded columns, Bias last.
 	Columns []string
-	// X holds the rows one after the other, len(Y) * len(Columns) values.
+	// X has the rows one after the other, len(Y) * len(Columns) values.
 	X []float64
-	// Y holds the targets: 0 or 1 if Classification, else the standardised value.
+	// Y has the targets: 0 or 1 if Classification, else the standardised value.
 	Y              []float64
 	Classification bool
-	// Notes counts what the encoder had to bend. It describes private rows: show it
+	// Notes counts the values that the encoder changed. It describes private rows: show it
 	// to their owner only.
 	Notes Notes
 }
@@ -23,10 +23,10 @@ type Table struct {
 // Notes counts, by source column, the values that a schema's policies changed.
 type Notes struct {
 	Clipped map[string]int // numeric values outside the public range
-	Unseen  map[string]int // categories that the schema doesn't list, encoded as zeros
+	Unseen  map[string]int // categories that are not in the schema, encoded as zeros
 	Missing map[string]int // missing values, encoded as zeros
 	Dropped int            // rows left out for a missing value
-	Ignored []string       // columns of the file that the schema doesn't use
+	Ignored []string       // columns of the file that the schema does not use
 }
 
 // Rows returns the number of rows.
@@ -41,8 +41,8 @@ func (t *Table) Row(i int) []float64 {
 	return t.X[i*d : (i+1)*d : (i+1)*d]
 }
 
-// Select copies the given rows, in the given order, into a new table. The notes
-// stay behind: they counted all rows.
+// Select copies the given rows, in the given order, into a new table. The notes are not
+// copied: they counted all rows.
 func (t *Table) Select(rows []int) (*Table, error) {
 	out := &Table{
 		Name: t.Name, Columns: t.Columns, Classification: t.Classification,

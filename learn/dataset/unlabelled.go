@@ -12,17 +12,17 @@ import (
 type Unlabelled struct {
 	Columns []string // names of the encoded columns, Bias last
 	X       []float64
-	// Remarks says for every record what the schema's policies did to it, in words
-	// and by column, without cells' contents; empty for most.
+	// Remarks describes for every record the effect of the schema's policies, by column,
+	// without cells' contents; empty for most.
 	Remarks []string
-	// Usable tells which records have a row; the others were to be dropped for a
-	// missing value and have zeros.
+	// Usable reports which records have a row; the others were to be dropped for a missing
+	// value and have zeros.
 	Usable []bool
-	// Y and Labelled hold the targets, encoded, where the file has them. A target
-	// that is missing or isn't in the schema is no error here.
+	// Y and Labelled have the targets, encoded, where the file has them. A target that is
+	// missing or not in the schema is no error here.
 	Y        []float64
 	Labelled []bool
-	Ignored  []string // columns of the file that the schema doesn't use
+	Ignored  []string // columns of the file that the schema does not use
 }
 
 // Rows is the number of records.
@@ -34,10 +34,9 @@ func (u *Unlabelled) Row(i int) []float64 {
 	return u.X[i*d : (i+1)*d : (i+1)*d]
 }
 
-// EncodeUnlabelled encodes records by a schema of which they need not have the
-// target. The first value that the schema refuses ends it with a *LineError; a
-// record that lacks a value under the policy Drop keeps its place instead and isn't
-// usable.
+// EncodeUnlabelled encodes records by a schema whose target they may lack. The first value
+// that the schema rejects is returned as a *LineError; a record that lacks a value under
+// the policy Drop keeps its position instead and is not usable.
 func (rec *Records) EncodeUnlabelled(s *Schema) (*Unlabelled, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -87,7 +86,7 @@ func (e *encoder) unlabelled(u *Unlabelled, i int, cells []string, labelled bool
 	return nil
 }
 
-// remark names the columns whose values were bent.
+// remark names the columns whose values were changed.
 func (n *Notes) remark() string {
 	var parts []string
 	for _, k := range []struct {

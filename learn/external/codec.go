@@ -14,7 +14,7 @@ import (
 // Version is the version of the requests and answers of this package.
 const Version = 1
 
-// ErrAnswer is in the chain of every error about an answer that can't be used.
+// ErrAnswer is in the chain of every error about an unusable answer.
 var ErrAnswer = errors.New("bad answer")
 
 // Header is the JSON of a request: everything public that the program may want to
@@ -27,7 +27,7 @@ type Header struct {
 	Weights  int      `json:"weights"`  // Gaussian weights
 	Features int      `json:"features"` // columns of x
 	Columns  []string `json:"columns"`  // their names
-	Classes  []string `json:"classes"`  // what y = 0 and y = 1 stand for; null for numbers
+	Classes  []string `json:"classes"`  // the meaning of y = 0 and y = 1; null for numbers
 	// Config is the plan's inference.
 	Config pvi.Config `json:"config"`
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup gives the program a process group of its own, so that what it starts is
-// killed with it.
+// ownGroup starts the program in a new process group, so that its children are killed with
+// it.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

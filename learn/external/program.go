@@ -14,14 +14,14 @@ import (
 	"choir/learn/pvi"
 )
 
-// Config says which program computes a party's updates.
+// Config describes the program that computes a party's updates.
 type Config struct {
 	// Command is the program and its arguments; see Split.
 	Command []string
 	// Timeout bounds one run; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// Stderr is where the program's standard error goes; nil: nowhere. It may hold
-	// whatever the program says of the data.
+	// Stderr receives the program's standard error; nil discards it. It may contain private
+	// data.
 	Stderr io.Writer
 }
 
@@ -30,13 +30,13 @@ const DefaultTimeout = 10 * time.Minute
 
 // Errors of a run. A failed run changes nothing and may be tried again.
 var (
-	// ErrProgram says that the program couldn't be started or ended badly.
+	// ErrProgram: the program could not be started or failed.
 	ErrProgram = errors.New("the program failed")
-	// ErrTimeout says that it took too long and was killed.
+	// ErrTimeout: the program exceeded its time limit and was killed.
 	ErrTimeout = errors.New("the program took too long")
 )
 
-// Validate refuses a program that isn't there.
+// Validate rejects a program that does not exist.
 func (c Config) Validate() error {
 	if len(c.Command) == 0 {
 		return errors.New("no command")
@@ -94,7 +94,7 @@ func (p *Program) run(ctx context.Context, stdin io.Reader, stdout io.Writer) er
 	defer cancel()
 	cmd := exec.CommandContext(limited, p.cfg.Command[0], p.cfg.Command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = stdin, stdout, p.cfg.Stderr, environment(os.LookupEnv)
-	cmd.WaitDelay = 2 * time.Second // for children that hold the pipes after it was killed
+	cmd.WaitDelay = 2 * time.Second // for children that keep the pipes open after it was killed
 	ownGroup(cmd)
 	err := cmd.Run()
 	switch {
@@ -108,7 +108,7 @@ func (p *Program) run(ctx context.Context, stdin io.Reader, stdout io.Writer) er
 	return nil
 }
 
-// bounded keeps what a program writes, up to a limit, and goes on swallowing.
+// bounded keeps what a program writes, up to a limit, and discards the rest.
 type bounded struct {
 	kept  bytes.Buffer
 	limit int
@@ -167,7 +167,7 @@ func Split(line string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("command: a quote %c isn't closed", quote)
+		return nil, fmt.Errorf("command: a quote %c is not closed", quote)
 	}
 	if open {
 		words = append(words, word.String())

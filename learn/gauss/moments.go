@@ -14,8 +14,9 @@ type Moments struct {
 	Covariance *mat.SymDense // d x d in the full family, nil in the mean-field one
 }
 
-// Moments is the Gaussian that v stands for. It fails with ErrImproper when the
-// precision isn't positive definite or v holds a number that isn't finite.
+// Moments returns the mean and covariance of the Gaussian with natural parameters v. It
+// fails with ErrImproper when the precision is not positive definite or a number is not
+// finite.
 func (s Space) Moments(v []float64) (*Moments, error) {
 	if err := s.Check(v); err != nil {
 		return nil, err

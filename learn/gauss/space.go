@@ -1,20 +1,20 @@
-// Package gauss holds the coordinates in which Choir adds Gaussians: the natural
+// Package gauss defines the coordinates in which Choir adds Gaussians: the natural
 // parameters of a mean-field or full-covariance Gaussian over d weights.
 //
-// Products and quotients of Gaussians are sums and differences of these vectors,
-// which is why factors, cavities and updates are plain vectors everywhere else, and
-// why improper factors (negative precision) need no special case: only Moments asks
-// for a proper Gaussian.
+// Products and quotients of Gaussians are sums and differences of these vectors. That is
+// why factors, cavities and updates are plain vectors in the other packages, and why
+// improper factors (negative precision) need no special case: only Moments requires a
+// proper Gaussian.
 //
-// With mean m and precision matrix P, the density is exp(h.x - x'Px/2) up to a
-// constant, h = P m. The coordinates are those of the minimal exponential family
-// with sufficient statistics x_i and x_i x_j:
+// With mean m and precision matrix P, the density is exp(h.x - x'Px/2) up to a constant, h
+// = P m. The coordinates are those of the minimal exponential family with sufficient
+// statistics x_i and x_i x_j:
 //
 //	mean-field: h_0 .. h_{d-1}, -P_00/2 .. -P_{d-1,d-1}/2            2d numbers
 //	full:       h_0 .. h_{d-1}, then for i <= j in row order:
 //	            -P_ii/2 on the diagonal, -P_ij above it    d + d(d+1)/2 numbers
 //
-// The mean-field ones are those of Paper IV's code (m/s^2, -1/(2 s^2)); clipping by
+// The mean-field ones are those of the code of [DP-PVI] (m/s^2, -1/(2 s^2)); clipping by
 // one joint L2 norm means the norm of exactly this vector.
 package gauss
 
@@ -34,8 +34,8 @@ const (
 	Full      Family = "full"       // full covariance
 )
 
-// ErrImproper says that a vector isn't the natural parameter of a proper Gaussian:
-// its precision isn't positive definite, or a number isn't finite.
+// ErrImproper: a vector is not the natural parameter of a proper Gaussian, since its
+// precision is not positive definite or a number is not finite.
 var ErrImproper = errors.New("precision is not positive definite")
 
 // Space is a family over a number of weights. The zero value is not valid.
@@ -69,7 +69,7 @@ func (s Space) Prior(dst []float64, precision float64) {
 	}
 }
 
-// Precision is the precision matrix that v stands for, proper or not.
+// Precision returns the precision matrix of v, proper or not.
 func (s Space) Precision(v []float64) *mat.SymDense {
 	p := mat.NewSymDense(s.Features, nil)
 	for i := range s.Features {
@@ -84,8 +84,8 @@ func (s Space) Precision(v []float64) *mat.SymDense {
 	return p
 }
 
-// SetPrecision writes the coordinates of p into v and leaves h alone. The
-// mean-field family takes the diagonal only.
+// SetPrecision writes the coordinates of p into v and leaves h unchanged. The mean-field
+// family uses the diagonal only.
 func (s Space) SetPrecision(v []float64, p mat.Symmetric) {
 	for i := range s.Features {
 		v[s.Index(i, i)] = -p.At(i, i) / 2

@@ -22,10 +22,10 @@ const (
 	// SGD is a plain step along the gradient.
 	SGD Optimiser = "sgd"
 	// Natural is steps along the natural gradient, which average the noise of many rounds:
-	// after round s the posterior is LearningRate / (1 + RateDecay (s-1)) of the way
-	// nearer to what the round's sum says. A record's gradient is measured in the
-	// posterior's own units before it is clipped, so that neither a column's unit nor
-	// how often it occurs decides what the clip cuts. It takes a tenth of Adam's rounds.
+	// round s moves the posterior LearningRate / (1 + RateDecay (s-1)) of the distance
+	// towards the one of the round's sum. A record's gradient is measured in the
+	// posterior's own units before it is clipped, so that neither a column's unit nor its
+	// frequency decides what is clipped. It needs a tenth of Adam's rounds.
 	Natural Optimiser = "natural"
 )
 
@@ -38,15 +38,15 @@ const (
 // ErrConfig is in the chain of every error about a bad configuration.
 var ErrConfig = errors.New("bad configuration of global inference")
 
-// Config is everything public that determines a run besides the data, the samples
-// and the noise. All members hold the same one; it belongs in the signed plan.
+// Config is everything public that determines a run, other than the data, the samples and
+// the noise. All members have the same one, as part of the signed plan.
 type Config struct {
 	Model          pvi.Model `json:"model"`           // one whose records can be taken one at a time (model.PerRecord)
 	Features       int       `json:"features"`        // columns of a record, the bias among them
 	PriorPrecision float64   `json:"prior_precision"` // of every weight, around 0
 	// InitialSD is the posterior standard deviation of every weight before round 1. The
-	// prior's is a slow start: the data's pull on a log standard deviation fades with
-	// its square, and below the noise the optimiser can't follow it.
+	// prior's is a slow start: the data's gradient by a log standard deviation decreases
+	// with its square, and below the noise the optimiser cannot follow it.
 	InitialSD float64 `json:"initial_sd"`
 	// InitialSpread is the half-width of the interval around 0 in which the means lie
 	// before round 1, one fixed public number for every weight: a network's units that
@@ -63,8 +63,8 @@ type Config struct {
 	// Records is the declared number of all parties' records. It scales the gradient
 	// that the optimiser sees, and nothing private rests on it.
 	Records int64 `json:"records"`
-	// MaxRecords is the most records that one party may hold: it bounds its sum. More
-	// are refused.
+	// MaxRecords is the largest number of records of one party: it bounds the party's sum.
+	// More are rejected.
 	MaxRecords int64 `json:"max_records"`
 
 	Optimiser    Optimiser `json:"optimiser"`
@@ -76,7 +76,7 @@ type Config struct {
 	// with Natural 0 is 1.
 	SDUnit float64 `json:"sd_unit,omitempty"`
 	// PrecisionFloor is the least precision of the posterior with Natural, at least
-	// PriorPrecision, which 0 stands for. It holds directions that are mostly noise near 0.
+	// PriorPrecision, the default for 0. It keeps directions that are mostly noise near 0.
 	PrecisionFloor float64 `json:"precision_floor,omitempty"`
 
 	// Averaging is 0 for the last iterate as the posterior, or the eta >= 1 of
@@ -121,12 +121,12 @@ func (c Config) checkModel(bad badField) {
 	}
 }
 
-// settings is what the model needs to know. It takes no steps of its own here.
+// settings returns the model's part, without optimiser steps.
 func (c Config) settings() model.Settings {
 	return model.Settings{Family: gauss.MeanField, Features: c.Features, Hidden: c.Hidden, Samples: c.Samples, StartSpread: c.InitialSpread, Steps: 1, LearningRate: 1, Floor: c.PriorPrecision}
 }
 
-// Weights is the number of Gaussian weights of the model, 0 for one that isn't there.
+// Weights returns the number of Gaussian weights of the model, 0 for an unknown one.
 func (c Config) Weights() int {
 	if kind, ok := model.Lookup(string(c.Model)); ok {
 		return kind.Weights(c.settings())

@@ -13,7 +13,7 @@ import (
 	"choir/learn/pvi"
 )
 
-// ErrData is in the chain of every error about records that a model can't take.
+// ErrData is in the chain of every error about records that a model cannot use.
 var ErrData = pvi.ErrData
 
 // Learner is one party. It keeps no private state: what it sends is a function of
@@ -60,7 +60,7 @@ func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
 	return &Learner{cfg: cfg, site: site, clip: clip, coin: newCoin(cfg.SampleRate)}, err
 }
 
-// check names the first record that the model can't take.
+// check returns an error that names the first record that the model cannot use, or nil.
 func (c Config) check(d pvi.Data) error {
 	if len(d.X) != len(d.Y)*c.Features {
 		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y), c.Features)
@@ -105,9 +105,8 @@ func (l *Learner) Propose(ctx context.Context, raw []int64, rand io.Reader) (Pro
 	return p, nil
 }
 
-// sum adds up the clipped integer gradients of the drawn records. One that isn't finite,
-// which only records of absurd size can have, counts as zero: refusing the round would
-// tell of it.
+// sum adds the clipped integer gradients of the drawn records. One that is not finite,
+// which only records of extreme size can have, counts as zero: an error would reveal it.
 func (l *Learner) sum(ctx context.Context, s state, drawn []int) (Proposal, error) {
 	mean, logSD := l.cfg.parameters(s.param)
 	sd := make([]float64, len(logSD))

@@ -3,7 +3,7 @@ package global
 import "math"
 
 // The natural optimiser keeps its state as natural parameters: h = P m and the precision P
-// of every weight, in the place of means and log standard deviations.
+// of every weight, instead of means and log standard deviations.
 
 // naturalStart is the natural parameters of a Gaussian of this mean and of Config.InitialSD.
 func (c Config) naturalStart(mean float64) (h, p float64) {
@@ -36,11 +36,10 @@ func (c Config) measure(grad, sd []float64) {
 	}
 }
 
-// naturalStep moves weight i a share of the way, the round's rate, to the Gaussian that the
-// noisy sum stands for: the prior times the records' best factor at the current mean m,
-// whose precision is the curvature c and whose linear part is g + c m (Khan and Lin 2017,
-// equation 7). Precisions stop at the floor. Conversions keep compilers from fusing a
-// product with a sum.
+// naturalStep moves weight i by the round's rate towards the Gaussian of the noisy sum: the
+// prior times the records' best factor at the current mean m, whose precision is the
+// curvature c and whose linear part is g + c m ([KL17], equation 7). Precisions stop at the
+// floor. Conversions keep compilers from fusing a product with a sum.
 func (c Config) naturalStep(s state, i int, sum []int64, p pace) error {
 	j := i + p.weights
 	h, precision := math.Ldexp(float64(s.param[i]), -paramBits), math.Ldexp(float64(s.param[j]), -paramBits)

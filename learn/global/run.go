@@ -9,11 +9,10 @@ import (
 	"choir/learn/pvi"
 )
 
-// Run drives learners for a number of rounds with a plain sum in place of a secret
-// one: the reference of a trusted aggregator. It takes the very steps of a session,
-// on the same integers. coins(i) is where party i's samples come from. noise adds a
-// round's noise to the sum, in units of 2^-FracBits; nil adds none. It returns the
-// last public state.
+// Run drives learners for a number of rounds with a plain sum in place of a secret one: the
+// reference of a trusted aggregator. It does the same arithmetic on the same integers as a
+// session. coins(i) is the source of party i's samples. noise adds a round's noise to the
+// sum, in units of 2^-FracBits; nil adds none. It returns the last public state.
 func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party int) io.Reader, noise func(round int, sum []int64) error, rounds int) ([]int64, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

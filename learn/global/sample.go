@@ -6,11 +6,10 @@ import (
 	"math"
 )
 
-// coin shows 1 with probability threshold / 2^64: the rate, exactly whenever it is a
-// multiple of 2^-64 (every float64 of at least 2^-12 is), else rounded down. A lower
-// rate than the one that is accounted for loses nothing: it is the mechanism at the
-// higher rate half of whose chosen coins, say, are ignored, and privacy loss is
-// jointly convex in the pair of neighbours.
+// coin is true with probability threshold / 2^64: the rate, exactly if it is a multiple of
+// 2^-64 (every float64 of at least 2^-12 is), otherwise rounded down. A rate below the one
+// of the accounting costs nothing: it is the mechanism at the higher rate with some of its
+// draws ignored, and privacy loss is jointly convex in the pair of neighbours.
 type coin struct {
 	always    bool
 	threshold uint64

@@ -28,12 +28,11 @@ const (
 const maxLogSD = 20
 
 var (
-	// ErrOverflow says that a state would leave its grid. The state that was given
-	// is untouched.
+	// ErrOverflow: a state would leave its grid. The given state is unchanged.
 	ErrOverflow = errors.New("state overflows its grid")
-	// ErrShape says that a vector has the wrong length or holds an impossible value.
+	// ErrShape: a vector has the wrong length or an impossible value.
 	ErrShape = errors.New("malformed state or sum")
-	// ErrRound says that a round number is out of range.
+	// ErrRound: a round number is out of range.
 	ErrRound = errors.New("round is out of range")
 )
 
@@ -63,7 +62,7 @@ func (c Config) open(raw []int64) (s state, err error) {
 	return s, nil
 }
 
-// outside: what a log standard deviation, or a precision, can't be.
+// outside reports whether v is no log standard deviation, or no precision.
 func (c Config) outside(v int64) bool {
 	if c.Optimiser == Natural {
 		return v <= 0
@@ -201,7 +200,7 @@ func (c Config) pull(sd bool, value float64) float64 {
 	return 1 - float64(c.PriorPrecision*exp(2*value))
 }
 
-// toGrid rounds v to units of 2^-bits and tells whether it fits.
+// toGrid rounds v to units of 2^-bits and reports whether it fits.
 func toGrid(dst *int64, v float64, bits int) bool {
 	r := math.RoundToEven(math.Ldexp(v, bits))
 	if !(math.Abs(r) < 1<<62) {

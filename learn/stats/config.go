@@ -21,8 +21,8 @@ const (
 // ErrConfig is in the chain of every error about a bad configuration.
 var ErrConfig = errors.New("bad configuration of sufficient statistics")
 
-// Config is everything public that determines a run besides the data and the noise.
-// All members hold the same one; it belongs in the signed plan.
+// Config is everything public that determines a run, other than the data and the noise. All
+// members have the same one, as part of the signed plan.
 type Config struct {
 	Features int `json:"features"` // columns of a record, the bias, always 1, last
 
@@ -38,8 +38,8 @@ type Config struct {
 	// moment rounds cut at, and without these the units of everything.
 	Bound       float64 `json:"bound"`
 	TargetBound float64 `json:"target_bound"`
-	// Bounds, if there are any, are every feature's own, without the bias's, in the place
-	// of Bound: a wide column then doesn't blur the others' moments.
+	// Bounds, if not empty, has one bound for each feature without the bias, instead of
+	// Bound: a wide column then does not coarsen the others' moments.
 	Bounds []float64 `json:"bounds,omitempty"`
 
 	// MomentRounds is how many rounds, from the first, find means and standard
@@ -48,17 +48,17 @@ type Config struct {
 	// Radius is R, the most that a record's scaled norm may be, its bias of 1 included:
 	// in units of the bounds, or with moment rounds of standard deviations.
 	Radius float64 `json:"radius"`
-	// Threshold and TargetThreshold cut single scaled features and targets, as Paper
-	// I's projection does; 0 doesn't.
+	// Threshold and TargetThreshold clip single scaled features and targets, as the
+	// projection of [DCA] does; 0 does not.
 	Threshold       float64 `json:"threshold"`
 	TargetThreshold float64 `json:"target_threshold"`
 
 	FracBits   uint8 `json:"frac_bits"`   // f: scaled values are multiples of 2^-f, products of 2^-2f
 	Records    int64 `json:"records"`     // declared number of all parties' records: turns sums into means, and promises nothing
-	MaxRecords int64 `json:"max_records"` // most records of one party; more are refused
+	MaxRecords int64 `json:"max_records"` // most records of one party; more are rejected
 }
 
-// equal tells whether two configurations are the same.
+// equal reports whether two configurations are the same.
 func (c Config) equal(o Config) bool {
 	same := slices.Equal(c.Bounds, o.Bounds)
 	c.Bounds, o.Bounds = nil, nil

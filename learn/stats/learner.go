@@ -10,7 +10,7 @@ import (
 	"choir/learn/pvi"
 )
 
-// ErrData is in the chain of every error about records that can't be taken.
+// ErrData is in the chain of every error about unusable records.
 var ErrData = pvi.ErrData
 
 // Learner is one party. It keeps no private state.
@@ -47,7 +47,7 @@ func NewLearner(cfg Config, data pvi.Data, noise float64) (*Learner, error) {
 	return &Learner{cfg: cfg, data: data, noise: noise}, cfg.check(data)
 }
 
-// check names the first record that can't be taken.
+// check returns an error that names the first unusable record, or nil.
 func (c Config) check(d pvi.Data) error {
 	if len(d.X) != len(d.Y)*c.Features {
 		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y), c.Features)

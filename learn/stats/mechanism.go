@@ -16,8 +16,8 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 	return pvi.Mechanism{Clip: c.TermBound(), Sensitivity: c.Sensitivity(), Dim: c.Dim(), Steps: 1, PerParty: c.PerParty()}, nil
 }
 
-// Predictive is Posterior with the model that predicts from it. Before the first
-// statistics it is the prior, with an observation's noise of 1 if it isn't known.
+// Predictive is Posterior with the model that predicts from it. Before the first statistics
+// it is the prior, with an observation's noise of 1 if it is unknown.
 func (c Config) Predictive(raw []int64, noise float64) (*pvi.Posterior, error) {
 	s, err := c.open(raw)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"choir/learn/gauss"
 )
 
-// ErrEmpty says that no statistics were accepted yet.
+// ErrEmpty: no statistics were accepted yet.
 var ErrEmpty = errors.New("no statistics yet")
 
 // Posterior is a Gaussian over the weights, the bias's last, in the data's own units.
@@ -102,14 +102,14 @@ type fitted struct {
 	variance   float64 // of an observation
 }
 
-// passes is how often |w| and the observations' noise are estimated anew; they settle
-// after a few.
+// passes is the number of alternating estimates of |w| and the observations' noise; they
+// converge after a few.
 const passes = 8
 
 func (m noisy) fit(c Config, targetUnit float64) (fitted, error) {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(m.gram, true) {
-		return fitted{}, fmt.Errorf("the eigenvalues don't converge: %w", gauss.ErrImproper)
+		return fitted{}, fmt.Errorf("the eigenvalues do not converge: %w", gauss.ErrImproper)
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)

@@ -8,10 +8,9 @@ import (
 	"choir/learn/pvi"
 )
 
-// Run drives learners for a number of rounds with a plain sum in place of a secret
-// one: the reference of a trusted aggregator. noise adds a round's noise to the sum;
-// nil adds none. It returns the last public state, on the integers of a session with
-// the same noise.
+// Run drives learners for a number of rounds with a plain sum in place of a secret one: the
+// reference of a trusted aggregator. noise adds a round's noise to the sum; nil adds none.
+// It returns the last public state, on the integers of a session with the same noise.
 func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round int, sum []int64) error, rounds int) ([]int64, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -32,12 +31,11 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round 
 // a record on the grid 2^-f, 2R at most.
 func (c Config) InputRadius() uint64 { return 2 * c.radius() }
 
-// InputPerturbation is the baseline without any protocol: every record's owner adds
-// noise to the record itself (Paper I's baseline, after Foulds et al. 2016), scaled by
-// the public bounds and held to the radius. It is private in one release of sensitivity
-// InputRadius over Features+1 numbers, in units of 2^-f; noise writes such noise of the
-// given variance. What it adds to the squares on average, known in public, is taken off
-// again.
+// InputPerturbation is the baseline without a protocol: every record's owner adds noise to
+// the record itself (the baseline of [DCA], after [FGW16]), scaled by the public bounds and
+// clipped to the radius. It is private in one release of sensitivity InputRadius over
+// Features+1 numbers, in units of 2^-f; noise writes such noise of the given variance. The
+// mean of what it adds to the squares is public, and is subtracted.
 func InputPerturbation(cfg Config, parts []pvi.Data, noise func(dst []int64) error, variance float64) (*Posterior, error) {
 	cfg.MomentRounds = 0
 	raw := cfg.Initial()

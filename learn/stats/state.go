@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	// ErrOverflow says that a state would leave the range of int64.
+	// ErrOverflow: a state would leave the range of int64.
 	ErrOverflow = errors.New("state overflows 64 bits on this grid")
-	// ErrShape says that a vector has the wrong length or holds an impossible value.
+	// ErrShape: a vector has the wrong length or an impossible value.
 	ErrShape = errors.New("malformed state or sum")
-	// ErrRound says that a round number is out of range.
+	// ErrRound: a round number is out of range.
 	ErrRound = errors.New("round is out of range")
 )
 
