@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/cmd/internal/cli"
 	"choir/privacy"
 	"choir/protocol"
 )
@@ -35,7 +36,7 @@ noise that stays within E. Sigma is the standard deviation of the noise per
 coordinate, in the unit of --sensitivity or --clip (the grid's for integer
 mechanisms). A query without a proven answer is refused with the reason.`
 
-func (a *app) account() *cobra.Command {
+func (a *tools) account() *cobra.Command {
 	f := accountFlags{mechanism: "gaussian", format: "text"}
 	f.Steps, f.Delta = 1, 1e-5
 	cmd := &cobra.Command{
@@ -64,12 +65,12 @@ func (a *app) account() *cobra.Command {
 		strings.Join(accountants, ", ")+"; default: the tightest that is proven")
 	fs.StringVar(&f.solve, "solve", "", "sigma: find the noise for --epsilon")
 	fs.Float64Var(&f.epsilon, "epsilon", 0, "with --solve: the budget")
-	formatFlag(cmd, &f.format)
-	values(cmd, "mechanism", mechanisms...)
-	values(cmd, "relation", "add-remove", "replace")
-	values(cmd, "sampling", "poisson", "without-replacement")
-	values(cmd, "accountant", accountants...)
-	values(cmd, "solve", "sigma")
+	cli.FormatFlag(cmd, &f.format)
+	cli.Values(cmd, "mechanism", mechanisms...)
+	cli.Values(cmd, "relation", "add-remove", "replace")
+	cli.Values(cmd, "sampling", "poisson", "without-replacement")
+	cli.Values(cmd, "accountant", accountants...)
+	cli.Values(cmd, "solve", "sigma")
 	return cmd
 }
 
@@ -78,20 +79,20 @@ var (
 	accountants = []string{"analytic", "classical", "zcdp", "rdp", "moments", "pld", "exact", "near-gaussian"}
 )
 
-func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
+func (a *tools) runAccount(cmd *cobra.Command, f *accountFlags) error {
 	if err := f.parse(cmd); err != nil {
 		return err
 	}
 	var got privacy.Answer
 	var err error
 	if f.solve == "" {
-		a.console.set("composing the steps")
+		a.Console.Set("composing the steps")
 		got, err = privacy.Account(f.Query)
 	} else {
-		a.console.set("searching for the noise")
+		a.Console.Set("searching for the noise")
 		f.Sigma, got, err = privacy.SolveSigma(f.Query, f.epsilon)
 	}
-	a.console.set("")
+	a.Console.Set("")
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "%w", err)
 	}
@@ -106,12 +107,12 @@ func (a *app) runAccount(cmd *cobra.Command, f *accountFlags) error {
 	if out.Assumptions == nil {
 		out.Assumptions = []string{}
 	}
-	return a.print(f.format, out, func() {
-		fmt.Fprintf(a.out, "epsilon      %.6g at delta %g (at least %.6g)\n", out.Epsilon, out.Delta,
+	return a.Print(f.format, out, func() {
+		fmt.Fprintf(a.Out, "epsilon      %.6g at delta %g (at least %.6g)\n", out.Epsilon, out.Delta,
 			out.LowerBound)
-		fmt.Fprintf(a.out, "sigma        %.9g\naccountant   %s\n", out.Sigma, out.Accountant)
+		fmt.Fprintf(a.Out, "sigma        %.9g\naccountant   %s\n", out.Sigma, out.Accountant)
 		for _, s := range out.Assumptions {
-			wrap(a.out, "assumes      ", s)
+			cli.Wrap(a.Out, "assumes      ", s)
 		}
 	})
 }
@@ -137,7 +138,7 @@ func (f *accountFlags) parse(cmd *cobra.Command) error {
 	case set("sample-rate") != set("sampling"):
 		return refuse("--sample-rate, --sampling: one needs the other")
 	}
-	if err := oneOf("mechanism", f.mechanism, mechanisms...); err != nil {
+	if err := cli.OneOf("mechanism", f.mechanism, mechanisms...); err != nil {
 		return err
 	}
 	f.Mechanism = privacy.Mechanism(f.mechanism)

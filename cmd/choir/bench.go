@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/cmd/internal/cli"
 	"choir/crypto/channel"
 	"choir/lab/bench"
 	"choir/protocol"
 )
 
-func (a *app) bench() *cobra.Command {
-	return group("bench", "Measure the protocol, compared with the limits of this machine",
+func (a *tools) bench() *cobra.Command {
+	return cli.Group("bench", "Measure the protocol, compared with the limits of this machine",
 		a.benchDCA(), a.benchTable1(), a.benchScale(), a.benchDocs(),
 		a.benchPart("noise", "Measure the noise samplers at sigma = 2^4 to 2^30"),
 		a.benchPart("channel", "Measure setting up channels in both suites"),
@@ -39,24 +40,24 @@ func (f *cellFlags) addCell(cmd *cobra.Command) {
 		"two coordinates in a field element: auto, yes or no; auto: under the stream driver, where the headroom "+
 			"allows it")
 	s.IntVar(&f.Workers, "workers", 0, "goroutines that step machines and measure limits; 0: one a core")
-	values(cmd, "suite", "hybrid", "x25519")
-	values(cmd, "noise", "party", "none")
-	values(cmd, "pairs", bench.PairsAuto, bench.PairsYes, bench.PairsNo)
-	formatFlag(cmd, &f.format)
+	cli.Values(cmd, "suite", "hybrid", "x25519")
+	cli.Values(cmd, "noise", "party", "none")
+	cli.Values(cmd, "pairs", bench.PairsAuto, bench.PairsYes, bench.PairsNo)
+	cli.FormatFlag(cmd, &f.format)
 }
 
 // parse turns names into values.
 func (f *cellFlags) parse(cmd *cobra.Command) (err error) {
-	if err := checkFormat(f.format); err != nil {
+	if err := cli.CheckFormat(f.format); err != nil {
 		return err
 	}
 	if f.Suite, err = suiteOf(f.suite); err != nil {
 		return err
 	}
-	if err := oneOf("noise", f.noise, "party", "none"); err != nil {
+	if err := cli.OneOf("noise", f.noise, "party", "none"); err != nil {
 		return err
 	}
-	if err := oneOf("pairs", f.Pairs, bench.PairsAuto, bench.PairsYes, bench.PairsNo); err != nil {
+	if err := cli.OneOf("pairs", f.Pairs, bench.PairsAuto, bench.PairsYes, bench.PairsNo); err != nil {
 		return err
 	}
 	switch {
@@ -79,7 +80,7 @@ func suiteOf(name string) (channel.Suite, error) {
 	case "x25519":
 		return channel.SuiteX25519, nil
 	}
-	return 0, oneOf("suite", name, "hybrid", "x25519")
+	return 0, cli.OneOf("suite", name, "hybrid", "x25519")
 }
 
 // commandLine is the command as it was given, so that it can be repeated.
@@ -93,7 +94,7 @@ the plain one.
 Channels are set up once per plan. That and sampling noise are reported apart
 from the round. A limit's ratio is the fraction of the limit that was reached.`
 
-func (a *app) benchDCA() *cobra.Command {
+func (a *tools) benchDCA() *cobra.Command {
 	f, phases, wide := &cellFlags{format: "text"}, false, false
 	cmd := &cobra.Command{
 		Use:     "dca --parties N --dim D",
@@ -110,10 +111,10 @@ func (a *app) benchDCA() *cobra.Command {
 				return err
 			}
 			r.Command = commandLine()
-			return a.print(f.format, r, func() {
-				printCell(a.out, r)
+			return a.Print(f.format, r, func() {
+				printCell(a.Out, r)
 				if phases || wide {
-					printPhases(a.out, r, wide)
+					printPhases(a.Out, r, wide)
 				}
 			})
 		},
@@ -128,30 +129,30 @@ func (a *app) benchDCA() *cobra.Command {
 	s.StringVar(&f.Driver, "driver", bench.DriverAuto,
 		"host: members as in a deployment; stream: their machines alone, for any number; or auto")
 	s.BoolVar(&phases, "phases", false, "print the table of phases, too")
-	wideFlag(cmd, &wide)
-	values(cmd, "transport", bench.Memory, "nats")
-	values(cmd, "driver", bench.DriverAuto, "host", "stream")
+	cli.WideFlag(cmd, &wide)
+	cli.Values(cmd, "transport", bench.Memory, "nats")
+	cli.Values(cmd, "driver", bench.DriverAuto, "host", "stream")
 	f.addCell(cmd)
 	return cmd
 }
 
 // printCell is the summary of a cell.
 func printCell(w io.Writer, r *bench.Result) {
-	wrap(w, "", fmt.Sprintf("N = %d, d = %d, M = %d, %s, %s driver, %s, sigma %d, %s: %s",
+	cli.Wrap(w, "", fmt.Sprintf("N = %d, d = %d, M = %d, %s, %s driver, %s, sigma %d, %s: %s",
 		r.Parties, r.Dim, r.Computes, r.Transport, r.Driver, r.Suite, r.Sigma, r.Pairing(), r.Checked))
 	fmt.Fprintf(w, "%s, %d cores, %.1f processes competing\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Load)
 	fmt.Fprintf(w, "set-up %.4g s, round %.4g s, noise %.4g s (%s), in all %.4g s\n",
 		r.SecondsSetup, r.SecondsRound, r.SecondsNoise, noiseIn(r.NoiseIn), r.SecondsTotal)
-	wrap(w, "", fmt.Sprintf("a party uploads %d bytes a round and %d once; a node stores at most %d bytes "+
+	cli.Wrap(w, "", fmt.Sprintf("a party uploads %d bytes a round and %d once; a node stores at most %d bytes "+
 		"and peaks below %d",
 		r.UploadBytesPerParty, r.UploadSetupBytes, r.NodeLiveBytes, r.NodePeakBytes))
-	wrap(w, "", fmt.Sprintf("limits: keystream and addition %.3g, AES-GCM %.3g bytes per core and second",
+	cli.Wrap(w, "", fmt.Sprintf("limits: keystream and addition %.3g, AES-GCM %.3g bytes per core and second",
 		r.Limits.KeystreamAdd, r.Limits.GCM))
 	if r.Bare != nil {
 		fmt.Fprintf(w, "bare transfer of the round's %d bytes in %d messages: %.4g s\n", r.Bare.Bytes,
 			r.Bare.Messages, r.Bare.Seconds)
 	}
-	wrap(w, "", fmt.Sprintf("limit ratio %.3f: %s", r.LimitRatio, r.LimitOf))
+	cli.Wrap(w, "", fmt.Sprintf("limit ratio %.3f: %s", r.LimitRatio, r.LimitOf))
 }
 
 // printPhases is the table of phases. Those of the round have a star.

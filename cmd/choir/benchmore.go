@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/cmd/internal/cli"
 	"choir/lab/bench"
 	"choir/protocol"
 )
 
-func (a *app) benchTable1() *cobra.Command {
+func (a *tools) benchTable1() *cobra.Command {
 	f, g, add := &cellFlags{format: "text"}, bench.Grid{}, ""
 	cmd := &cobra.Command{
 		Use:     "table1",
@@ -35,10 +36,10 @@ them out.`,
 			}
 			g.Cell = f.Config
 			t, err := bench.RunTable1(cmd.Context(), g, func(c bench.Table1Cell) {
-				fmt.Fprintf(a.err, "N = %d, d = %d: %.4g s a round, %.4g s in all; the paper's %.2f s\n",
+				fmt.Fprintf(a.Err, "N = %d, d = %d: %.4g s a round, %.4g s in all; the paper's %.2f s\n",
 					c.Parties, c.Dim, c.Result.SecondsRound, c.Result.SecondsTotal, c.PaperSeconds)
 			})
-			if err != nil && (t == nil || len(t.Cells) == 0 || !interrupted(cmd.Context(), err)) {
+			if err != nil && (t == nil || len(t.Cells) == 0 || !cli.Interrupted(cmd.Context(), err)) {
 				return err
 			}
 			t.Command = commandLine()
@@ -46,7 +47,7 @@ them out.`,
 				t.Cells[i].Result.Command = t.Command
 			}
 			t.Merge(&earlier)
-			return errors.Join(a.print(f.format, t, func() { fmt.Fprint(a.out, t.Markdown()) }), err)
+			return errors.Join(a.Print(f.format, t, func() { fmt.Fprint(a.Out, t.Markdown()) }), err)
 		},
 	}
 	s := cmd.Flags()
@@ -61,7 +62,7 @@ them out.`,
 	return cmd
 }
 
-func (a *app) benchScale() *cobra.Command {
+func (a *tools) benchScale() *cobra.Command {
 	f, s := &cellFlags{format: "text"}, bench.Sweep{}
 	cmd := &cobra.Command{
 		Use:     "scale",
@@ -74,13 +75,13 @@ func (a *app) benchScale() *cobra.Command {
 			}
 			s.Cell = f.Config
 			out, err := bench.RunScale(cmd.Context(), s, func(p bench.ScalePoint) {
-				fmt.Fprintf(a.err, "%s = %d: %.4g cpu s a round\n", p.Over, p.X, p.CPURound)
+				fmt.Fprintf(a.Err, "%s = %d: %.4g cpu s a round\n", p.Over, p.X, p.CPURound)
 			})
-			if err != nil && (len(out.Points) == 0 || !interrupted(cmd.Context(), err)) {
+			if err != nil && (len(out.Points) == 0 || !cli.Interrupted(cmd.Context(), err)) {
 				return err
 			}
 			out.Command = commandLine()
-			return errors.Join(a.print(f.format, out, func() { fmt.Fprint(a.out, out.Markdown()) }), err)
+			return errors.Join(a.Print(f.format, out, func() { fmt.Fprint(a.Out, out.Markdown()) }), err)
 		},
 	}
 	fs := cmd.Flags()
@@ -93,13 +94,13 @@ func (a *app) benchScale() *cobra.Command {
 }
 
 // benchPart is one verb for each building block.
-func (a *app) benchPart(name, short string) *cobra.Command {
+func (a *tools) benchPart(name, short string) *cobra.Command {
 	format, repeats, quick := "text", 5, false
 	cmd := &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
 		Example: "  choir bench " + name + " --quick",
 		RunE: func(*cobra.Command, []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			p, err := bench.MeasurePart(name, repeats, quick)
@@ -107,12 +108,12 @@ func (a *app) benchPart(name, short string) *cobra.Command {
 				return err
 			}
 			p.Command = commandLine()
-			return a.print(format, p, func() { fmt.Fprint(a.out, p.Markdown()) })
+			return a.Print(format, p, func() { fmt.Fprint(a.Out, p.Markdown()) })
 		},
 	}
 	cmd.Flags().IntVar(&repeats, "repeats", repeats, "repetitions of each figure; the median counts")
 	cmd.Flags().BoolVar(&quick, "quick", false, "the smallest size only")
-	formatFlag(cmd, &format)
+	cli.FormatFlag(cmd, &format)
 	return cmd
 }
 
@@ -131,7 +132,7 @@ func readDocument(flag, path string, v any) error {
 	return nil
 }
 
-func (a *app) benchDocs() *cobra.Command {
+func (a *tools) benchDocs() *cobra.Command {
 	dir := "docs/benchmarks"
 	cmd := &cobra.Command{
 		Use: "docs", Short: "Draw the figures and fill the tables of a folder of results", Args: cobra.NoArgs,
@@ -139,7 +140,7 @@ func (a *app) benchDocs() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			changed, err := bench.WriteRendered(dir)
 			for _, name := range changed {
-				fmt.Fprintln(a.out, name)
+				fmt.Fprintln(a.Out, name)
 			}
 			return err
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/cmd/internal/cli"
 	"choir/internal/broker"
 )
 
@@ -13,13 +14,13 @@ const brokerLong = `Run the embedded NATS server with JetStream until a signal s
 sealed and signed messages and isn't trusted. An existing NATS cluster
 works, too.`
 
-func (a *app) broker() *cobra.Command {
+func (a *tools) broker() *cobra.Command {
 	var config string
 	var flags broker.Config
 	var followStdin bool
 	cmd := &cobra.Command{
 		Use: "broker --listen HOST:PORT --store DIR --token-file FILE", Short: "Run the embedded NATS server",
-		Long: brokerLong, Args: cobra.NoArgs, Annotations: endsByClosing(),
+		Long: brokerLong, Args: cobra.NoArgs, Annotations: cli.EndsByClosing(),
 		Example: "  choir broker --listen 127.0.0.1:4222 --store streams --token-file token\n" +
 			"  choir broker --config broker.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -29,10 +30,10 @@ func (a *app) broker() *cobra.Command {
 			}
 			ctx := cmd.Context()
 			if followStdin {
-				ctx = a.whileStdin(ctx)
+				ctx = a.WhileStdin(ctx)
 			}
-			return broker.Run(ctx, c, slog.New(a.logHandler(slog.LevelInfo)), func(url string) {
-				fmt.Fprintln(a.out, url)
+			return broker.Run(ctx, c, slog.New(a.LogHandler(slog.LevelInfo)), func(url string) {
+				fmt.Fprintln(a.Out, url)
 			})
 		},
 	}
@@ -47,8 +48,8 @@ func (a *app) broker() *cobra.Command {
 	s.StringVar(&flags.TLSKey, "tls-key", "", "PEM file with the certificate's key")
 	s.StringVar(&flags.TLSClientCA, "tls-client-ca", "", "PEM file with the roots of the clients' certificates")
 	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
-	hide(cmd, "follow-stdin")
-	folders(cmd, "store")
-	filesOf(cmd, "toml", "config")
+	cli.Hide(cmd, "follow-stdin")
+	cli.Folders(cmd, "store")
+	cli.FilesOf(cmd, "toml", "config")
 	return cmd
 }

@@ -8,19 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/cmd/internal/cli"
 	"choir/lab/uci"
 )
 
-func (a *app) data() *cobra.Command {
-	return group("data", "Get published data sets, pinned by checksum", a.dataGet(), a.dataList())
+func (a *tools) data() *cobra.Command {
+	return cli.Group("data", "Get published data sets, pinned by checksum", a.dataGet(), a.dataList())
 }
 
-func (a *app) dataGet() *cobra.Command {
+func (a *tools) dataGet() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "get NAME", Short: "Write the original files of a data set",
 		Example: "  choir data get adult --dir data",
-		Args:    cobra.ExactArgs(1), ValidArgsFunction: oneOfArgs(dataSetNames),
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: cli.OneOfArgs(dataSetNames),
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := uci.Get(args[0])
 			if err != nil {
@@ -34,19 +35,19 @@ func (a *app) dataGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(a.out, path)
+			fmt.Fprintln(a.Out, path)
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "data", "folder for the data sets")
-	folders(cmd, "dir")
+	cli.Folders(cmd, "dir")
 	return cmd
 }
 
 // errDataFolder: the folder that the environment names hasn't got the files.
 var errDataFolder = errors.New("CHOIR_DATA")
 
-func (a *app) dataList() *cobra.Command {
+func (a *tools) dataList() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the data sets that data get writes", Args: cobra.NoArgs,
@@ -60,14 +61,14 @@ func (a *app) dataList() *cobra.Command {
 				}
 				list.Sets = append(list.Sets, o)
 			}
-			return a.print(format, list, func() {
+			return a.Print(format, list, func() {
 				for _, o := range list.Sets {
-					fmt.Fprintf(a.out, "%-8s  %s (%s)\n", o.Name, o.Title, o.Licence)
+					fmt.Fprintf(a.Out, "%-8s  %s (%s)\n", o.Name, o.Title, o.Licence)
 				}
 			})
 		},
 	}
-	formatFlag(cmd, &format)
+	cli.FormatFlag(cmd, &format)
 	return cmd
 }
 

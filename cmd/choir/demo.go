@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/cmd/internal/cli"
 	"choir/lab/experiment"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
@@ -43,12 +44,12 @@ const demoExample = `  choir demo
   choir demo --data records.csv --target ill --column age=0:100
   choir demo --processes`
 
-func (a *app) demo() *cobra.Command {
+func (a *tools) demo() *cobra.Command {
 	f := &demoFlags{}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Run a whole session on this machine, with references", Long: demoLong,
 		Example:     demoExample,
-		Annotations: endsByClosing(),
+		Annotations: cli.EndsByClosing(),
 		Args:        cobra.NoArgs,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd, f) },
 	}
@@ -94,23 +95,23 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s.BoolVar(&f.processes, "processes", false, "run each role in its own process")
 	s.StringVar(&f.resume, "resume", "", "resume the session in this folder, which --processes has left")
 	f.format = "text"
-	formatFlag(cmd, &f.format)
+	cli.FormatFlag(cmd, &f.format)
 	f.complete(cmd)
 }
 
 // complete sets up the completion of the flags' values.
 func (f *demoFlags) complete(cmd *cobra.Command) {
-	values(cmd, "method", string(experiment.MethodPVI), string(experiment.MethodGlobal),
+	cli.Values(cmd, "method", string(experiment.MethodPVI), string(experiment.MethodGlobal),
 		string(experiment.MethodStatistics))
-	values(cmd, "model", string(pvi.Logistic), string(pvi.Linear), string(pvi.BNN))
-	values(cmd, "strategy", "virtual", "dataset", "optimisation")
-	folders(cmd, "out", "resume")
-	filesOf(cmd, "csv", "data")
-	filesOf(cmd, "json", "schema")
+	cli.Values(cmd, "model", string(pvi.Logistic), string(pvi.Linear), string(pvi.BNN))
+	cli.Values(cmd, "strategy", "virtual", "dataset", "optimisation")
+	cli.Folders(cmd, "out", "resume")
+	cli.FilesOf(cmd, "csv", "data")
+	cli.FilesOf(cmd, "json", "schema")
 }
 
-func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
-	if err := checkFormat(f.format); err != nil {
+func (a *tools) runDemo(cmd *cobra.Command, f *demoFlags) error {
+	if err := cli.CheckFormat(f.format); err != nil {
 		return err
 	}
 	exe, err := os.Executable()
@@ -145,8 +146,8 @@ func (a *app) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	err = a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) {
 		return d.RunProcesses(ctx, exe)
 	})
-	if interrupted(cmd.Context(), err) {
-		return hinted{errInterrupted, "choir demo --resume " + d.Out + " resumes the session"}
+	if cli.Interrupted(cmd.Context(), err) {
+		return cli.WithHint(cli.ErrInterrupted, "choir demo --resume "+d.Out+" resumes the session")
 	}
 	return err
 }
@@ -168,19 +169,19 @@ func resumesAlone(cmd *cobra.Command) error {
 
 // present runs a demonstration with its progress on stderr and its result on
 // stdout.
-func (a *app) present(ctx context.Context, d *experiment.Demo, format string,
+func (a *tools) present(ctx context.Context, d *experiment.Demo, format string,
 	run func(context.Context) (*experiment.Result, error)) error {
-	p := &progress{w: a.err, console: a.console, json: format == "json"}
+	p := &progress{w: a.Err, console: a.Console, json: format == "json"}
 	d.Progress = p.show
 	res, err := run(ctx)
-	a.console.end()
+	a.Console.End()
 	if err != nil {
 		return err
 	}
 	if err := reportIn(d.Out); err != nil {
 		return err
 	}
-	return a.print(format, res, func() { printResult(a.out, res) })
+	return a.Print(format, res, func() { printResult(a.Out, res) })
 }
 
 // build turns the flags into a valid demonstration.

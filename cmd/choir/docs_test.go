@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"choir/cmd/internal/cli"
 )
 
 // TestDocumentsCallCommands: every `choir ...` in a page's code names a command that is
@@ -16,7 +18,7 @@ import (
 func TestDocumentsCallCommands(t *testing.T) {
 	code := regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`\n]+`|^    [^\n]*")
 	call := regexp.MustCompile(`(?:^|[\s(` + "`" + `]|\.{1,2}/|cmd/)choir ([a-z][^\n|;&` + "`" + `]*)`)
-	root, called := (&app{}).root(), map[string]int{}
+	root, called := root(&cli.App{}), map[string]int{}
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".md" || d.Name() == "wire.md" { // its labels look like commands
 			return err

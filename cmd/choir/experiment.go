@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"choir/attack/threat"
+	"choir/cmd/internal/cli"
 	"choir/internal/atomicfile"
 	"choir/lab/bed"
 	"choir/lab/catalogue"
@@ -57,12 +58,12 @@ func noisyFactors(ctx context.Context, o study.Options) (any, string, error) {
 	return r, r.Table(), nil
 }
 
-func (a *app) experiment() *cobra.Command {
-	return group("experiment", "Repeat the studies in the documents", a.experimentList(), a.experimentRun(),
+func (a *tools) experiment() *cobra.Command {
+	return cli.Group("experiment", "Repeat the studies in the documents", a.experimentList(), a.experimentRun(),
 		a.experimentReport())
 }
 
-func (a *app) experimentList() *cobra.Command {
+func (a *tools) experimentList() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the experiments", Args: cobra.NoArgs,
@@ -72,33 +73,33 @@ func (a *app) experimentList() *cobra.Command {
 				SchemaVersion int      `json:"schema_version"`
 				Experiments   []listed `json:"experiments"`
 			}{1, experiments()}
-			return a.print(format, v, func() {
+			return a.Print(format, v, func() {
 				for _, s := range v.Experiments {
-					wrap(a.out, fmt.Sprintf("%-19s", s.Name), s.About)
+					cli.Wrap(a.Out, fmt.Sprintf("%-19s", s.Name), s.About)
 				}
 			})
 		},
 	}
-	formatFlag(cmd, &format)
+	cli.FormatFlag(cmd, &format)
 	return cmd
 }
 
-func (a *app) experimentRun() *cobra.Command {
+func (a *tools) experimentRun() *cobra.Command {
 	format, out, over, o := "text", "", string(study.Memory), study.Options{Seeds: 1}
 	cmd := &cobra.Command{
 		Use: "run NAME", Short: "Run an experiment; tables and figures go to a folder",
 		Example: "  choir experiment run noisy-factors\n" +
 			"  choir experiment run own-generated --seeds 3 --out results",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: oneOfArgs(experimentNames),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.OneOfArgs(experimentNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
 			if o.Seeds < 1 {
 				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", o.Seeds)
 			}
 			for _, f := range o.Figures {
-				if err := oneOf("figure-format", f, figure.Formats()...); err != nil {
+				if err := cli.OneOf("figure-format", f, figure.Formats()...); err != nil {
 					return err
 				}
 			}
@@ -115,20 +116,20 @@ func (a *app) experimentRun() *cobra.Command {
 				return err
 			}
 			o.DataDir = os.Getenv("CHOIR_DATA")
-			o.Progress = func(s string) { fmt.Fprintln(a.err, s) }
-			o.Status = a.console.set
+			o.Progress = func(s string) { fmt.Fprintln(a.Err, s) }
+			o.Status = a.Console.Set
 			kept := false
 			o.Kept = func(r *study.Result) {
 				kept = atomicfile.WriteJSON(filepath.Join(o.Dir, r.Name+".json"), r) == nil || kept
 			}
 			result, text, err := e.run(cmd.Context(), o)
-			if kept && interrupted(cmd.Context(), err) {
-				return hinted{errInterrupted, "choir report " + o.Dir + " shows what is finished"}
+			if kept && cli.Interrupted(cmd.Context(), err) {
+				return cli.WithHint(cli.ErrInterrupted, "choir report "+o.Dir+" shows what is finished")
 			}
 			if err != nil {
 				return err
 			}
-			return a.print(format, result, func() { fmt.Fprintf(a.out, "%s\nresults: %s\n", text, o.Dir) })
+			return a.Print(format, result, func() { fmt.Fprintf(a.Out, "%s\nresults: %s\n", text, o.Dir) })
 		},
 	}
 	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "independent repetitions")
@@ -140,14 +141,14 @@ func (a *app) experimentRun() *cobra.Command {
 		"only the methods of these names, where an experiment compares several")
 	cmd.Flags().StringSliceVar(&o.Figures, "figure-format", []string{"svg", "png"},
 		"formats of the figures: svg, png and pdf")
-	values(cmd, "transport", string(study.Memory), string(study.NATS), string(bed.Clear))
-	values(cmd, "figure-format", figure.Formats()...)
-	folders(cmd, "out")
-	formatFlag(cmd, &format)
+	cli.Values(cmd, "transport", string(study.Memory), string(study.NATS), string(bed.Clear))
+	cli.Values(cmd, "figure-format", figure.Formats()...)
+	cli.Folders(cmd, "out")
+	cli.FormatFlag(cmd, &format)
 	return cmd
 }
 
-func (a *app) experimentReport() *cobra.Command {
+func (a *tools) experimentReport() *cobra.Command {
 	in, out, figures := "docs/figures/results", "docs", "figures/results"
 	cmd := &cobra.Command{
 		Use: "report", Short: "Write the pages of all results, their tables and their figures", Args: cobra.NoArgs,

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"choir/cmd/internal/cli"
 )
 
 // choir runs a command line in this process.
@@ -19,7 +21,7 @@ func choir(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out, errs bytes.Buffer
-	code = execute(ctx, args, streams{strings.NewReader(""), &out, &errs})
+	code = cli.Execute(ctx, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, root)
 	return code, out.String(), errs.String()
 }
 
@@ -122,9 +124,8 @@ func TestIllegalFlags(t *testing.T) {
 // TestResumeKnowsEveryFlag: a flag of choir demo either describes the session,
 // and is refused with --resume, or not.
 func TestResumeKnowsEveryFlag(t *testing.T) {
-	a := &app{}
 	n := 0
-	find(t, a.root(), "demo").Flags().VisitAll(func(f *pflag.Flag) {
+	find(t, root(&cli.App{}), "demo").Flags().VisitAll(func(f *pflag.Flag) {
 		n++
 		free := f.Name == "resume" || f.Name == "format" || f.Name == "help"
 		if free == slices.Contains(sessionFlags, f.Name) {
@@ -143,41 +144,4 @@ func find(t *testing.T, root *cobra.Command, name string) *cobra.Command {
 		t.Fatal(err)
 	}
 	return cmd
-}
-
-func anyFlag(string) bool { return true }
-
-// TestNamedByVerb: what a verb has no flag for keeps its own name.
-func TestNamedByVerb(t *testing.T) {
-	few := func(flag string) bool { return flag == "--data-file" || flag == "--clip" }
-	for in, want := range map[string]string{
-		"dropouts: 3 of 3 parties can't drop out": "dropouts: 3 of 3 parties can't drop out",
-		"sigma: -1 isn't positive":                "sigma: -1 isn't positive",
-		"plan: frac_bits: 99":                     "plan: frac_bits: 99",
-		"epsilon, clip: both":                     "--clip: both",
-		"plan: clip: bad":                         "--clip: bad",
-		"data: 2 rows":                            "--data-file: 2 rows",
-	} {
-		if got := named(in, few); got != want {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
-}
-
-// TestNamed: errors of the packages below name the flag in front.
-func TestNamed(t *testing.T) {
-	for in, want := range map[string]string{
-		"plan: epsilon: too small":                     "--epsilon: too small",
-		"data: target: no column":                      "--target: no column",
-		"colluders, dropouts: none left":               "--colluders, --dropouts: none left",
-		"plan: parameters: clip: bad":                  "--clip: bad",
-		"plan: not signed by [a]":                      "plan: not signed by [a]",
-		"party-01: something: else":                    "party-01: something: else",
-		"round 3: epsilon: mentioned in passing":       "round 3: epsilon: mentioned in passing",
-		"frac_bits: fixedpoint: no headroom: 3 > 2^62": "--frac-bits: fixedpoint: no headroom: 3 > 2^62",
-	} {
-		if got := named(in, anyFlag); got != want {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"choir/cmd/internal/cli"
 )
 
 // verbs are the commands that run, by path.
@@ -22,7 +24,7 @@ func verbs(cmd *cobra.Command) (all []*cobra.Command) {
 // TestEveryVerbHasHelp: every verb has examples that its own flags accept, and
 // help in lines of at most 80 columns.
 func TestEveryVerbHasHelp(t *testing.T) {
-	root := (&app{}).root()
+	root := root(&cli.App{})
 	list := verbs(root)
 	if len(list) < 30 {
 		t.Fatalf("only %d verbs", len(list))
@@ -39,7 +41,7 @@ func TestEveryVerbHasHelp(t *testing.T) {
 				}
 			}
 			for line := range strings.Lines(c.Long + "\n" + c.UsageString()) {
-				if n := len([]rune(strings.TrimRight(line, "\n"))); n > lineWidth {
+				if n := len([]rune(strings.TrimRight(line, "\n"))); n > cli.LineWidth {
 					t.Errorf("%d columns: %s", n, line)
 				}
 			}
@@ -50,7 +52,7 @@ func TestEveryVerbHasHelp(t *testing.T) {
 // TestGroups: the help lists the verbs by what they are for.
 func TestGroups(t *testing.T) {
 	groups := map[string]string{}
-	for _, c := range (&app{}).root().Commands() {
+	for _, c := range root(&cli.App{}).Commands() {
 		if c.IsAvailableCommand() && c.Name() != "version" {
 			groups[c.GroupID] += " " + c.Name()
 		}
@@ -74,7 +76,7 @@ func TestGroups(t *testing.T) {
 
 // TestRolesShowTheirOwnFlags: a role's help has no flags of other roles.
 func TestRolesShowTheirOwnFlags(t *testing.T) {
-	root := (&app{}).root()
+	root := root(&cli.App{})
 	for _, c := range []struct{ verb, has, lacks string }{
 		{verb: "party", has: "data-file exec timing-exec", lacks: "worker-key-file out-dir timing-give-up"},
 		{verb: "compute", has: "worker-key-file workers", lacks: "data-file exec out-dir"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/cmd/internal/cli"
 	"choir/internal/atomicfile"
 	"choir/learn/dataset"
 	"choir/learn/model"
@@ -24,7 +25,7 @@ posterior, which is the model's uncertainty, and for numbers the standard
 deviation of the target itself. If the file has targets, scores go to stderr and
 into the JSON.`
 
-func (a *app) predict() *cobra.Command {
+func (a *tools) predict() *cobra.Command {
 	var file, data, format, by string
 	cmd := &cobra.Command{
 		Use:   "predict --model FILE --data CSV",
@@ -36,7 +37,7 @@ func (a *app) predict() *cobra.Command {
 			if file == "" || data == "" {
 				return protocol.Fail(protocol.ClassInput, "predict: --model and --data are both needed")
 			}
-			if err := oneOf("format", format, "csv", "json"); err != nil {
+			if err := cli.OneOf("format", format, "csv", "json"); err != nil {
 				return err
 			}
 			p, err := predict(file, data, model.Predictive(by))
@@ -52,8 +53,8 @@ func (a *app) predict() *cobra.Command {
 	s.StringVar(&format, "format", "csv", "output format: csv or json")
 	s.StringVar(&by, "predictive", string(model.Quadrature),
 		"average of a logistic model over its posterior: quadrature, probit or monte-carlo")
-	values(cmd, "format", "csv", "json")
-	values(cmd, "predictive", string(model.Quadrature), "probit", "monte-carlo")
+	cli.Values(cmd, "format", "csv", "json")
+	cli.Values(cmd, "predictive", string(model.Quadrature), "probit", "monte-carlo")
 	return cmd
 }
 
@@ -69,22 +70,22 @@ func predict(file, data string, by model.Predictive) (*result.Predictions, error
 	return m.Predict(records, by)
 }
 
-func (a *app) printPredictions(p *result.Predictions, format string) error {
+func (a *tools) printPredictions(p *result.Predictions, format string) error {
 	if format == "json" {
-		return a.print(format, p, nil)
+		return a.Print(format, p, nil)
 	}
 	b, err := atomicfile.EncodeCSV(p.CSV())
 	if err != nil {
 		return err
 	}
-	if _, err := a.out.Write(b); err != nil {
+	if _, err := a.Out.Write(b); err != nil {
 		return err
 	}
 	if s := p.Scores; s != nil && p.Classes != nil {
-		fmt.Fprintf(a.err, "%d records have a target: accuracy %.4f, mean log-likelihood %.4f\n",
+		fmt.Fprintf(a.Err, "%d records have a target: accuracy %.4f, mean log-likelihood %.4f\n",
 			s.Rows, s.Accuracy, s.LogLikelihood)
 	} else if s != nil {
-		fmt.Fprintf(a.err, "%d records have a target: root mean squared error %.4g, mean log-likelihood %.4f\n",
+		fmt.Fprintf(a.Err, "%d records have a target: root mean squared error %.4g, mean log-likelihood %.4f\n",
 			s.Rows, s.RMSE, s.LogLikelihood)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"choir/cmd/internal/cli"
 	"choir/lab/experiment"
 )
 
@@ -14,7 +15,7 @@ import (
 // them on a terminal; in JSON mode one object a line.
 type progress struct {
 	w       io.Writer
-	console *console
+	console *cli.Console
 	json    bool
 
 	mu     sync.Mutex
@@ -30,25 +31,13 @@ func (p *progress) show(e experiment.Progress) {
 		fmt.Fprintln(p.w, line)
 	}
 	if e.Rounds > 0 {
-		p.rounds = fmt.Sprintf("%s %d/%d", bar(e.Round, e.Rounds), e.Round, e.Rounds)
+		p.rounds = fmt.Sprintf("%s %d/%d", cli.Bar(e.Round, e.Rounds), e.Round, e.Rounds)
 	}
 	status := p.rounds
 	if e.Phase == "references" {
 		status += "  computing the references"
 	}
-	p.console.set(strings.TrimSpace(status))
-}
-
-const (
-	barWidth = 30
-	barFull  = "█"
-	barEmpty = "░"
-)
-
-// bar draws done of total.
-func bar(done, total int) string {
-	full := barWidth * min(done, total) / max(1, total)
-	return strings.Repeat(barFull, full) + strings.Repeat(barEmpty, barWidth-full)
+	p.console.Set(strings.TrimSpace(status))
 }
 
 func progressLine(e experiment.Progress) string {

@@ -20,7 +20,7 @@ repeat it. The file needs no network and has no script.
 
 Exits with 7 when a session's transcript does not verify; the report says so.`
 
-func (a *app) report() *cobra.Command {
+func (a *tools) report() *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
 		Use:   "report DIR|PLAN",
@@ -38,7 +38,7 @@ func (a *app) report() *cobra.Command {
 			if err := writeReport(page, out); err != nil {
 				return err
 			}
-			fmt.Fprintln(a.out, out)
+			fmt.Fprintln(a.Out, out)
 			return page.Fault
 		},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"choir/cmd/internal/cli"
 	"choir/learn/dataset"
 	"choir/protocol"
 	sessionrun "choir/session/run"
@@ -28,7 +29,7 @@ Values are rounded to multiples of 2^-f, and their sum is exact. --sigma adds
 noise of that standard deviation to the sum, a part by each party; text output
 then leaves out the digits that are noise alone.`
 
-func (a *app) sum() *cobra.Command {
+func (a *tools) sum() *cobra.Command {
 	f := &sumFlags{}
 	cmd := &cobra.Command{
 		Use:   "sum --input FILE",
@@ -44,9 +45,9 @@ func (a *app) sum() *cobra.Command {
 	s.StringVar(&f.transport, "transport", "auto",
 		"nats (embedded server), memory, or auto: nats for up to 300 rows")
 	f.format = "text"
-	formatFlag(cmd, &f.format)
-	values(cmd, "transport", "auto", "nats", "memory")
-	filesOf(cmd, "csv", "input")
+	cli.FormatFlag(cmd, &f.format)
+	cli.Values(cmd, "transport", "auto", "nats", "memory")
+	cli.FilesOf(cmd, "csv", "input")
 	return cmd
 }
 
@@ -65,11 +66,11 @@ type sumResult struct {
 	Seconds       float64       `json:"seconds"`
 }
 
-func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
-	if err := checkFormat(f.format); err != nil {
+func (a *tools) runSum(cmd *cobra.Command, f *sumFlags) error {
+	if err := cli.CheckFormat(f.format); err != nil {
 		return err
 	}
-	if err := oneOf("transport", f.transport, "auto", "nats", "memory"); err != nil {
+	if err := cli.OneOf("transport", f.transport, "auto", "nats", "memory"); err != nil {
 		return err
 	}
 	if f.input == "" {
@@ -92,9 +93,9 @@ func (a *app) runSum(cmd *cobra.Command, f *sumFlags) error {
 	}
 	res := sumResult{SchemaVersion: 1, Sum: decimals(out), Parties: m.Rows, ComputeNodes: f.computes,
 		FracBits: out.FracBits, Sigma: f.sigma, Seconds: out.Seconds}
-	return a.print(f.format, res, func() {
+	return a.Print(f.format, res, func() {
 		for _, v := range res.Sum {
-			fmt.Fprintln(a.out, significant(v, f.sigma))
+			fmt.Fprintln(a.Out, significant(v, f.sigma))
 		}
 	})
 }

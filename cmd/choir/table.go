@@ -5,15 +5,16 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"choir/cmd/internal/cli"
 	"choir/lab/experiment"
 	"choir/learn/pvi"
 )
 
 // printResult is the table at the end of a demonstration.
 func printResult(w io.Writer, r *experiment.Result) {
-	wrap(w, "", fmt.Sprintf("%s: %d rows to learn from, %d to test on, %d features", r.Data, r.TrainRows,
+	cli.Wrap(w, "", fmt.Sprintf("%s: %d rows to learn from, %d to test on, %d features", r.Data, r.TrainRows,
 		r.TestRows, r.Features))
-	wrap(w, "", fmt.Sprintf("%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s model, %s "+
+	cli.Wrap(w, "", fmt.Sprintf("%d parties (T = %d, N_min = %d), %d compute nodes, %d rounds, %s model, %s "+
 		"strategy",
 		r.Parties, r.Colluders, r.MinParties, r.ComputeNodes, r.Rounds, r.Model, r.Strategy))
 	fmt.Fprintln(w)
@@ -41,7 +42,7 @@ func printResult(w io.Writer, r *experiment.Result) {
 	fmt.Fprintf(w, "%.0f bytes uploaded by a party in a round, %.1f s in all (%.1f s the session)\n",
 		r.UploadPerRound, r.Seconds, r.SecondsSession)
 	for _, warning := range r.Warnings {
-		wrap(w, "warning: ", warning)
+		cli.Wrap(w, "warning: ", warning)
 	}
 	fmt.Fprintf(w, "results, curve and transcript: %s\n", r.OutDir)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ type attemptVerdict struct {
 	Set     []string `json:"set"`
 }
 
-func (a *app) verify() *cobra.Command {
+func (a *App) Verify() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use:   "verify DIR",
@@ -52,10 +52,10 @@ altered.`,
 				return err
 			}
 			v := verdictOf(r)
-			return a.print(format, v, func() { a.verified(v) })
+			return a.Print(format, v, func() { a.verified(v) })
 		},
 	}
-	formatFlag(cmd, &format)
+	FormatFlag(cmd, &format)
 	return cmd
 }
 
@@ -90,33 +90,33 @@ func outcomeName(o protocol.Outcome) string {
 	return o.String()
 }
 
-func (a *app) verified(v verdict) {
-	fmt.Fprintf(a.out, "plan %s:\nevery signature, set, sum, result and model holds\n", v.Plan)
+func (a *App) verified(v verdict) {
+	fmt.Fprintf(a.Out, "plan %s:\nevery signature, set, sum, result and model holds\n", v.Plan)
 	for _, t := range v.Attempts {
 		head := fmt.Sprintf("round %d attempt %d: ", t.Round, t.Attempt)
-		wrap(a.out, head, fmt.Sprintf("%s, %s: %s", t.Outcome, plural(len(t.Set), "party", "parties"),
+		Wrap(a.Out, head, fmt.Sprintf("%s, %s: %s", t.Outcome, plural(len(t.Set), "party", "parties"),
 			strings.Join(t.Set, " ")))
 	}
 	switch {
 	case v.Aborted != "":
-		fmt.Fprintf(a.out, "ended early: %s\n", v.Aborted)
+		fmt.Fprintf(a.Out, "ended early: %s\n", v.Aborted)
 	case v.Completed:
-		fmt.Fprintf(a.out, "completed, %d rounds\n", v.Rounds)
+		fmt.Fprintf(a.Out, "completed, %d rounds\n", v.Rounds)
 	}
 	if v.Epsilon != nil {
-		fmt.Fprintf(a.out, "charged: epsilon %.6g at delta %g\n", *v.Epsilon, *v.Delta)
+		fmt.Fprintf(a.Out, "charged: epsilon %.6g at delta %g\n", *v.Epsilon, *v.Delta)
 	}
 	if v.Audited {
-		fmt.Fprintln(a.out, "audited: every revealed sum opens the parties' commitments")
+		fmt.Fprintln(a.Out, "audited: every revealed sum opens the parties' commitments")
 	}
 }
 
-func (a *app) receipt() *cobra.Command {
-	return group("receipt", "Show and check the proof that a party was counted", a.receiptShow(),
+func (a *App) receipt() *cobra.Command {
+	return Group("receipt", "Show and check the proof that a party was counted", a.receiptShow(),
 		a.receiptVerify())
 }
 
-func (a *app) receiptShow() *cobra.Command {
+func (a *App) receiptShow() *cobra.Command {
 	var plan, out string
 	var round, attempt uint32
 	cmd := &cobra.Command{
@@ -133,7 +133,7 @@ func (a *app) receiptShow() *cobra.Command {
 			if err := atomicfile.WriteFile(out, protocol.MarshalTranscript(got)); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%d receipts of round %d in %s\n", len(got), round, out)
+			fmt.Fprintf(a.Out, "%d receipts of round %d in %s\n", len(got), round, out)
 			return nil
 		},
 	}
@@ -144,7 +144,7 @@ func (a *app) receiptShow() *cobra.Command {
 	return cmd
 }
 
-func (a *app) receiptVerify() *cobra.Command {
+func (a *App) receiptVerify() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "verify RECEIPTS DIR", Short: "Check receipts against a session's transcript",
@@ -169,7 +169,7 @@ func (a *app) receiptVerify() *cobra.Command {
 			return a.printInclusion(format, in)
 		},
 	}
-	formatFlag(cmd, &format)
+	FormatFlag(cmd, &format)
 	return cmd
 }
 
@@ -184,15 +184,15 @@ type inclusion struct {
 	Counted       bool     `json:"counted"`
 }
 
-func (a *app) printInclusion(format string, in *verify.Inclusion) error {
+func (a *App) printInclusion(format string, in *verify.Inclusion) error {
 	v := inclusion{SchemaVersion: 1, Party: in.Party, Round: in.Round, Attempt: in.Attempt, Nodes: in.Nodes,
 		Outcome: outcomeName(in.Outcome), Counted: in.Counted}
-	return a.print(format, v, func() {
+	return a.Print(format, v, func() {
 		verb := "was not counted"
 		if v.Counted {
 			verb = "was counted"
 		}
-		fmt.Fprintf(a.out, "%s %s in round %d attempt %d (%s); receipts of %s\n",
+		fmt.Fprintf(a.Out, "%s %s in round %d attempt %d (%s); receipts of %s\n",
 			v.Party, verb, v.Round, v.Attempt, v.Outcome, strings.Join(v.Nodes, ", "))
 	})
 }

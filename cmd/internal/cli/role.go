@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -25,9 +25,9 @@ resumes where it stopped.`
 
 // endsByClosing marks the verbs that end by themselves when a signal arrives:
 // they close their stores first.
-func endsByClosing() map[string]string { return map[string]string{endsItself: "closes its stores"} }
+func EndsByClosing() map[string]string { return map[string]string{EndsItself: "closes its stores"} }
 
-func (a *app) role(role protocol.Role, short string) *cobra.Command {
+func (a *App) role(role protocol.Role, short string) *cobra.Command {
 	var config string
 	var followStdin bool
 	var leaveAfter uint32
@@ -36,18 +36,18 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 		Use: role.String() + " --config FILE", Short: short, Long: fmt.Sprintf(roleLong, role),
 		Example: fmt.Sprintf("  choir %[1]s --config %[1]s.toml\n"+
 			"  choir %[1]s --config %[1]s.toml --log-level debug", role),
-		Args: cobra.NoArgs, Annotations: endsByClosing(),
+		Args: cobra.NoArgs, Annotations: EndsByClosing(),
 	}
 	s := cmd.Flags()
 	s.StringVar(&config, "config", "", "TOML file; its relative paths are relative to its folder")
-	filesOf(cmd, "toml", "config")
+	FilesOf(cmd, "toml", "config")
 	given := settingFlags(cmd, role.String())
 	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
 	s.Uint32Var(&leaveAfter, "leave-after", 0, "leave the session without notice after that many rounds")
 	if role == protocol.RoleCompute {
 		workers.add(cmd)
 	}
-	hide(cmd, "follow-stdin", "leave-after")
+	Hide(cmd, "follow-stdin", "leave-after")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		m, err := a.openMember(role, config, given(), &workers)
 		if err != nil {
@@ -56,7 +56,7 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 		m.LeaveAfter = leaveAfter
 		ctx := cmd.Context()
 		if followStdin {
-			ctx = a.whileStdin(ctx)
+			ctx = a.WhileStdin(ctx)
 		}
 		if workers.local > 0 {
 			return resumable(ctx, a.withWorkers(ctx, m, config, given()))
@@ -66,7 +66,7 @@ func (a *app) role(role protocol.Role, short string) *cobra.Command {
 	return cmd
 }
 
-func (a *app) openMember(role protocol.Role, config string, given map[string]string, workers *workerFlags) (
+func (a *App) openMember(role protocol.Role, config string, given map[string]string, workers *workerFlags) (
 	*member.Member, error) {
 	c, err := member.LoadConfig(config, os.LookupEnv, given)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *app) openMember(role protocol.Role, config string, given map[string]str
 }
 
 // hide keeps flags out of the help.
-func hide(cmd *cobra.Command, flags ...string) {
+func Hide(cmd *cobra.Command, flags ...string) {
 	for _, f := range flags {
 		must(cmd.Flags().MarkHidden(f))
 	}
@@ -108,7 +108,7 @@ func settingFlags(cmd *cobra.Command, role string) func() map[string]string {
 		}
 		values[s.Key()] = cmd.Flags().String(s.Flag(), "", help)
 		if limited && of != role {
-			hide(cmd, s.Flag())
+			Hide(cmd, s.Flag())
 		}
 	}
 	return func() map[string]string {
@@ -123,10 +123,10 @@ func settingFlags(cmd *cobra.Command, role string) func() map[string]string {
 }
 
 // whileStdin ends the context when standard input closes: the parent has ended.
-func (a *app) whileStdin(ctx context.Context) context.Context {
+func (a *App) WhileStdin(ctx context.Context) context.Context {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
-		_, _ = io.Copy(io.Discard, a.in) // an error closes it, too
+		_, _ = io.Copy(io.Discard, a.In) // an error closes it, too
 		stop()
 	}()
 	return ctx

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 )
 
 // helpHint is the hint for a command line that is wrong.
-const helpHint = "choir help shows what there is"
+func helpHint(program string) string { return program + " help shows what there is" }
 
 // group makes a command that only has subcommands.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -34,7 +34,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return suggesting(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), args[0], names)
+	return suggesting(cmd.Root().Name(), fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), args[0], names)
 }
 
 // badFlag adds a suggestion to the error about an unknown flag.
@@ -53,11 +53,11 @@ func badFlag(cmd *cobra.Command, err error) error {
 	for i, n := range names {
 		dashed[i] = "--" + n
 	}
-	return suggesting(err, "--"+unknown.GetSpecifiedName(), dashed)
+	return suggesting(cmd.Root().Name(), err, "--"+unknown.GetSpecifiedName(), dashed)
 }
 
 // suggesting adds a hint with the names that are similar to the one given.
-func suggesting(err error, given string, names []string) error {
+func suggesting(program string, err error, given string, names []string) error {
 	var similar []string
 	for _, n := range names {
 		begins := strings.HasPrefix(n, given) && len(strings.TrimLeft(given, "-")) > 1
@@ -66,9 +66,9 @@ func suggesting(err error, given string, names []string) error {
 		}
 	}
 	if len(similar) == 0 {
-		return hinted{err, helpHint}
+		return WithHint(err, helpHint(program))
 	}
-	return hinted{err, "did you mean " + strings.Join(similar, " or ") + "? " + helpHint}
+	return WithHint(err, "did you mean "+strings.Join(similar, " or ")+"? "+helpHint(program))
 }
 
 // distance is the number of letters to insert, delete, replace or exchange with

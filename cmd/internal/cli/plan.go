@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -7,24 +7,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"choir/internal/atomicfile"
-	"choir/lab/experiment"
 	"choir/protocol"
 	"choir/session/terms"
 )
 
-func (a *app) plan() *cobra.Command {
-	return group("plan", "Make, show, sign and check plans",
+func (a *App) plan() *cobra.Command {
+	return Group("plan", "Make, show, sign and check plans",
 		a.planNew(), a.planShow(), a.planSign(), a.planMerge(), a.planCheck())
 }
 
-func (a *app) planNew() *cobra.Command {
+func (a *App) planNew() *cobra.Command {
 	var config, out string
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "new --config FILE --out PLAN", Short: "Make a plan from the members' cards and the terms",
 		Example: "  choir plan new --config plan.toml --out plan.choir", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := CheckFormat(format); err != nil {
 				return err
 			}
 			if config == "" || out == "" {
@@ -48,12 +47,12 @@ func (a *app) planNew() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&config, "config", "", "TOML file with cards and terms")
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write")
-	filesOf(cmd, "toml", "config")
-	formatFlag(cmd, &format)
+	FilesOf(cmd, "toml", "config")
+	FormatFlag(cmd, &format)
 	return cmd
 }
 
-func (a *app) planShow() *cobra.Command {
+func (a *App) planShow() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "show PLAN", Short: "Show the terms of a plan and its signatures",
@@ -67,11 +66,11 @@ func (a *app) planShow() *cobra.Command {
 			return a.showPlan(format, sp)
 		},
 	}
-	formatFlag(cmd, &format)
+	FormatFlag(cmd, &format)
 	return cmd
 }
 
-func (a *app) planSign() *cobra.Command {
+func (a *App) planSign() *cobra.Command {
 	var key, passphrase, out string
 	cmd := &cobra.Command{
 		Use: "sign PLAN --key FILE --passphrase-file FILE", Short: "Check a plan and sign it as one of its members",
@@ -88,7 +87,7 @@ func (a *app) planSign() *cobra.Command {
 			if err := writePlan(out, sp); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "signed %s; %d of %d members have signed\n",
+			fmt.Fprintf(a.Out, "signed %s; %d of %d members have signed\n",
 				sp.Plan.ID().Short(), len(sp.Accepts), len(sp.Plan.Members))
 			return nil
 		},
@@ -96,11 +95,11 @@ func (a *app) planSign() *cobra.Command {
 	cmd.Flags().StringVar(&key, "key", "", "key file")
 	cmd.Flags().StringVar(&passphrase, "passphrase-file", "", "file with the key's passphrase")
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write; default: PLAN")
-	filesOf(cmd, "key", "key")
+	FilesOf(cmd, "key", "key")
 	return cmd
 }
 
-func (a *app) planMerge() *cobra.Command {
+func (a *App) planMerge() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use: "merge PLAN PLAN... --out PLAN", Short: "Merge the signatures of several copies of a plan",
@@ -116,7 +115,7 @@ func (a *app) planMerge() *cobra.Command {
 			if err := writePlan(out, sp); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%d of %d members have signed\n", len(sp.Accepts), len(sp.Plan.Members))
+			fmt.Fprintf(a.Out, "%d of %d members have signed\n", len(sp.Accepts), len(sp.Plan.Members))
 			return nil
 		},
 	}
@@ -131,7 +130,7 @@ round; and the noise, compared with a trusted aggregator's.
 The table has the adversaries that the plan protects against, and the first
 stronger one of each kind. --all shows every adversary, --wide every column.`
 
-func (a *app) planCheck() *cobra.Command {
+func (a *App) planCheck() *cobra.Command {
 	format, plot, all, wide := "text", "", false, false
 	cmd := &cobra.Command{
 		Use:     "check PLAN",
@@ -152,18 +151,18 @@ func (a *app) planCheck() *cobra.Command {
 				return err
 			}
 			if plot != "" {
-				if err := experiment.NoiseCurve(sp.Plan, plot); err != nil {
+				if err := a.Plot(sp.Plan, plot); err != nil {
 					return err
 				}
 			}
-			if err := a.print(format, g, func() { printGuarantees(a.out, g, all, wide) }); err != nil {
+			if err := a.Print(format, g, func() { printGuarantees(a.Out, g, all, wide) }); err != nil {
 				return err
 			}
 			if err := sp.Complete(time.Now()); err != nil {
 				return err
 			}
 			if format == "text" {
-				fmt.Fprintf(a.out, "plan %s:\nsigned by all %d members, valid until %s\n",
+				fmt.Fprintf(a.Out, "plan %s:\nsigned by all %d members, valid until %s\n",
 					sp.Plan.ID(), len(sp.Plan.Members), time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339))
 			}
 			return nil
@@ -172,8 +171,8 @@ func (a *app) planCheck() *cobra.Command {
 	cmd.Flags().StringVar(&plot, "plot", "",
 		"write the curve of the noise's overhead to this path, .svg and .png")
 	cmd.Flags().BoolVar(&all, "all", false, "show every adversary")
-	wideFlag(cmd, &wide)
-	formatFlag(cmd, &format)
+	WideFlag(cmd, &wide)
+	FormatFlag(cmd, &format)
 	return cmd
 }
 

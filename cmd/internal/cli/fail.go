@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 	"choir/crypto/identity"
 	"choir/host"
-	"choir/lab/uci"
 	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/transport"
@@ -31,7 +30,7 @@ type failure struct {
 }
 
 // fail prints what went wrong and what may help, and returns the exit code.
-func (a *app) fail(ctx context.Context, err error) int {
+func (a *App) fail(ctx context.Context, err error) int {
 	f := a.failure(ctx, err)
 	if a.wantsJSON() {
 		line, err := json.Marshal(struct {
@@ -39,36 +38,36 @@ func (a *app) fail(ctx context.Context, err error) int {
 			Error         failure `json:"error"`
 		}{1, f})
 		if err == nil {
-			fmt.Fprintf(a.err, "%s\n", line)
+			fmt.Fprintf(a.Err, "%s\n", line)
 		}
 		return f.Code
 	}
-	fmt.Fprintf(a.err, "choir: error: %s\n", f.Message)
+	fmt.Fprintf(a.Err, "%s: error: %s\n", a.name, f.Message)
 	if f.Hint != "" {
-		fmt.Fprintf(a.err, "choir: hint: %s\n", f.Hint)
+		fmt.Fprintf(a.Err, "%s: hint: %s\n", a.name, f.Hint)
 	}
 	return f.Code
 }
 
-func (a *app) failure(ctx context.Context, err error) failure {
-	class, verb := classOf(err), a.started()
+func (a *App) failure(ctx context.Context, err error) failure {
+	class, verb := a.classOf(err), a.started()
 	if verb == nil {
 		class = protocol.ClassInput
 	}
 	f := failure{Message: named(err.Error(), a.hasFlag)}
-	if interrupted(ctx, err) {
+	if Interrupted(ctx, err) {
 		class = protocol.ClassFailed
 		f.Message = "interrupted"
 	}
 	f.Code = int(class)
 	f.Class = className(class)
-	f.Hint = hintOf(err, class, verb)
+	f.Hint = a.hintOf(err, class, verb)
 	f.Flag = flagsOf(f.Message)
 	return f
 }
 
 // wantsJSON reports whether the command line has --format json.
-func (a *app) wantsJSON() bool {
+func (a *App) wantsJSON() bool {
 	if verb := a.started(); verb != nil {
 		f := verb.Flags().Lookup("format")
 		return f != nil && f.Value.String() == "json"
@@ -114,16 +113,24 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// errInterrupted ends a verb that a signal has ended.
-var errInterrupted = protocol.Fail(protocol.ClassFailed, "interrupted")
+// withHint adds a hint to an error.
+func WithHint(err error, hint string) error { return hinted{err, hint} }
 
-func interrupted(ctx context.Context, err error) bool {
+// errInterrupted ends a verb that a signal has ended.
+var ErrInterrupted = protocol.Fail(protocol.ClassFailed, "interrupted")
+
+func Interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
 // classOf adds to the protocol's classes what the packages below it report.
-func classOf(err error) protocol.Class {
+func (a *App) classOf(err error) protocol.Class {
 	var known *protocol.Error
+	if a.Classify != nil {
+		if class, ok := a.Classify(err); ok && !errors.As(err, &known) {
+			return class
+		}
+	}
 	switch {
 	case errors.As(err, &known):
 		return known.Class
@@ -132,11 +139,9 @@ func classOf(err error) protocol.Class {
 	case errors.Is(err, context.DeadlineExceeded):
 		return protocol.ClassTimeout
 	case errors.Is(err, identity.ErrTampered), errors.Is(err, identity.ErrExpired),
-		errors.Is(err, identity.ErrBadSignature),
-		errors.Is(err, uci.ErrChecksum):
+		errors.Is(err, identity.ErrBadSignature):
 		return protocol.ClassIntegrity
 	case errors.Is(err, dataset.ErrBadData), errors.Is(err, dataset.ErrSchema),
-		errors.Is(err, uci.ErrUnknownSet),
 		errors.Is(err, identity.ErrPassphrase), errors.Is(err, identity.ErrKeyFile),
 		errors.Is(err, identity.ErrCard),
 		errors.Is(err, identity.ErrName), errors.Is(err, identity.ErrPermissions),
@@ -192,27 +197,24 @@ func named(message string, has func(flag string) bool) string {
 }
 
 // hasFlag reports whether the verb that runs has a flag, such as --out.
-func (a *app) hasFlag(flag string) bool {
+func (a *App) hasFlag(flag string) bool {
 	verb := a.started()
 	return verb != nil && verb.Flags().Lookup(strings.TrimPrefix(flag, "--")) != nil
 }
 
 // hintOf is a next step, where there is a likely one.
-func hintOf(err error, class protocol.Class, verb *cobra.Command) string {
+func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) string {
 	var own hinted
+	if verb != nil && a.Hint != nil && !errors.As(err, &own) {
+		if h := a.Hint(err, verb); h != "" {
+			return h
+		}
+	}
 	switch {
 	case errors.As(err, &own):
 		return own.hint
 	case verb == nil:
-		return helpHint
-	case errors.Is(err, uci.ErrUnknownSet):
-		return "choir data list shows the sets that are in the program; any other is a file of yours for --data"
-	case errors.Is(err, errDataFolder):
-		return "without CHOIR_DATA in the environment the files come from the program itself"
-	case errors.Is(err, fs.ErrNotExist) && verb.CommandPath() == "choir experiment run":
-		return "choir data get NAME --dir DIR writes a data set; set CHOIR_DATA=DIR"
-	case errors.Is(err, fs.ErrNotExist) && verb.HasParent() && verb.Parent().Name() == "bench":
-		return "run it in a clone of Choir's repository, or name the file"
+		return helpHint(a.name)
 	case errors.Is(err, identity.ErrPermissions):
 		return "chmod 600 the file"
 	case errors.Is(err, identity.ErrPassphrase):
@@ -224,7 +226,7 @@ func hintOf(err error, class protocol.Class, verb *cobra.Command) string {
 	case errors.Is(err, protocol.ErrExpired):
 		return "make a new plan, and have every member sign it"
 	case errors.Is(err, identity.ErrExpired):
-		return "make a new key with choir keygen"
+		return "make a new key with " + a.name + " keygen"
 	case class == protocol.ClassAuth:
 		return "check the broker's address and the credentials in the configuration"
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ const keygenLong = `Make a member's identity: a key file, encrypted under the pa
 with the public key, signed by it, for the author of the plan. Compare the
 fingerprint with them over another channel than the one that carries the card.`
 
-func (a *app) keygen() *cobra.Command {
+func (a *App) keygen() *cobra.Command {
 	var name, out, passphrase, validFor string
 	format := "text"
 	cmd := &cobra.Command{
@@ -26,7 +26,7 @@ func (a *app) keygen() *cobra.Command {
 			"  choir keygen --name hospital-a --passphrase-file pass --valid-for 90d",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := CheckFormat(format); err != nil {
 				return err
 			}
 			if passphrase == "" {
@@ -42,8 +42,8 @@ func (a *app) keygen() *cobra.Command {
 				return err
 			}
 			made := newKey{1, key, card, c.Name, c.Key.Fingerprint(), time.Unix(c.NotAfter, 0).UTC()}
-			return a.print(format, made, func() {
-				fmt.Fprintf(a.out, "key:         %s\ncard:        %s\nfingerprint: %s\n", key, card, made.Fingerprint)
+			return a.Print(format, made, func() {
+				fmt.Fprintf(a.Out, "key:         %s\ncard:        %s\nfingerprint: %s\n", key, card, made.Fingerprint)
 			})
 		},
 	}
@@ -52,8 +52,8 @@ func (a *app) keygen() *cobra.Command {
 	s.StringVar(&out, "out", ".", "folder for the two files")
 	s.StringVar(&passphrase, "passphrase-file", "", "file with the passphrase, mode 0600")
 	s.StringVar(&validFor, "valid-for", "1y", "validity of the card, such as 1y, 90d or 12h")
-	folders(cmd, "out")
-	formatFlag(cmd, &format)
+	Folders(cmd, "out")
+	FormatFlag(cmd, &format)
 	return cmd
 }
 

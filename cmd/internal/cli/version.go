@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,17 +10,17 @@ import (
 	"choir/protocol"
 )
 
-func (a *app) version() *cobra.Command {
+func (a *App) version() *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version and the commit", Args: cobra.NoArgs,
 		Example: "  choir version\n  choir version --format json",
 		RunE: func(*cobra.Command, []string) error {
 			v := buildVersion()
-			return a.print(format, v, func() { fmt.Fprintln(a.out, v) })
+			return a.Print(format, v, func() { fmt.Fprintln(a.Out, v) })
 		},
 	}
-	formatFlag(cmd, &format)
+	FormatFlag(cmd, &format)
 	return cmd
 }
 

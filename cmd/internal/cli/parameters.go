@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ func printParameters(w io.Writer, raw json.RawMessage) {
 	}
 	tree, err := parseTree(json.NewDecoder(bytes.NewReader(raw)))
 	if err != nil { // an application with a format of its own
-		wrap(w, fmt.Sprintf("%-15s", "parameters"), string(raw))
+		Wrap(w, fmt.Sprintf("%-15s", "parameters"), string(raw))
 		return
 	}
 	lines, width := tree.lines(""), 0
@@ -26,7 +26,7 @@ func printParameters(w io.Writer, raw json.RawMessage) {
 	}
 	fmt.Fprintf(w, "\nparameters of the application\n")
 	for _, l := range lines {
-		wrap(w, fmt.Sprintf("  %-*s", width+2, l.path), l.value)
+		Wrap(w, fmt.Sprintf("  %-*s", width+2, l.path), l.value)
 	}
 }
 

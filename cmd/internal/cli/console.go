@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const (
 // after a second without output, the verb's name; and how long it has run.
 //
 // A verb may print on stdout and stderr from any goroutine.
-type console struct {
+type Console struct {
 	tty   *os.File // nil: stderr is no terminal
 	plain bool     // the terminal knows no escape sequences
 	tint  bool     // colours are wanted
@@ -38,8 +38,8 @@ type console struct {
 	stop   chan struct{}
 }
 
-func newConsole(stderr io.Writer) *console {
-	c := &console{}
+func newConsole(stderr io.Writer) *Console {
+	c := &Console{}
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		c.tty = f
 		c.plain = os.Getenv("TERM") == "dumb"
@@ -49,7 +49,7 @@ func newConsole(stderr io.Writer) *console {
 }
 
 // writer makes a writer whose output doesn't mix with the status line.
-func (c *console) writer(w io.Writer) io.Writer {
+func (c *Console) writer(w io.Writer) io.Writer {
 	if c.tty == nil {
 		return w
 	}
@@ -57,7 +57,7 @@ func (c *console) writer(w io.Writer) io.Writer {
 }
 
 type consoleWriter struct {
-	c *console
+	c *Console
 	w io.Writer
 }
 
@@ -74,7 +74,7 @@ func (w *consoleWriter) Write(b []byte) (int, error) {
 }
 
 // start begins to show the status of a verb.
-func (c *console) start(verb string) {
+func (c *Console) start(verb string) {
 	if c.tty == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *console) start(verb string) {
 	go c.run(c.stop)
 }
 
-func (c *console) run(stop <-chan struct{}) {
+func (c *Console) run(stop <-chan struct{}) {
 	tick := time.NewTicker(statusTick)
 	defer tick.Stop()
 	for {
@@ -108,7 +108,7 @@ func (c *console) run(stop <-chan struct{}) {
 }
 
 // end removes the status line for good.
-func (c *console) end() {
+func (c *Console) End() {
 	if c.tty == nil {
 		return
 	}
@@ -122,7 +122,7 @@ func (c *console) end() {
 }
 
 // set changes the status; "" is the verb's name.
-func (c *console) set(status string) {
+func (c *Console) Set(status string) {
 	if c.tty == nil {
 		return
 	}
@@ -135,7 +135,7 @@ func (c *console) set(status string) {
 }
 
 // draw shows the status line. The caller has locked c.mu.
-func (c *console) draw() {
+func (c *Console) draw() {
 	if c.partly {
 		return
 	}
@@ -143,7 +143,7 @@ func (c *console) draw() {
 	if status == "" {
 		status = c.verb
 	}
-	line := c.fit(fmt.Sprintf("%s  %s", status, elapsed(time.Since(c.begun))))
+	line := c.fit(fmt.Sprintf("%s  %s", status, Elapsed(time.Since(c.begun))))
 	if line == c.shown {
 		return
 	}
@@ -157,7 +157,7 @@ func (c *console) draw() {
 }
 
 // fit cuts a line to the terminal's width, so that it can be cleared.
-func (c *console) fit(line string) string {
+func (c *Console) fit(line string) string {
 	width, _, err := term.GetSize(int(c.tty.Fd()))
 	if err != nil || width < 2 {
 		width = 80
@@ -169,7 +169,7 @@ func (c *console) fit(line string) string {
 }
 
 // clear removes the status line. The caller has locked c.mu.
-func (c *console) clear() {
+func (c *Console) clear() {
 	switch {
 	case c.shown == "":
 	case c.plain:
@@ -181,4 +181,16 @@ func (c *console) clear() {
 }
 
 // elapsed is a duration for people, in whole seconds.
-func elapsed(d time.Duration) string { return d.Truncate(time.Second).String() }
+func Elapsed(d time.Duration) string { return d.Truncate(time.Second).String() }
+
+const (
+	barWidth = 30
+	barFull  = "█"
+	barEmpty = "░"
+)
+
+// bar draws done of total.
+func Bar(done, total int) string {
+	full := barWidth * min(done, total) / max(1, total)
+	return strings.Repeat(barFull, full) + strings.Repeat(barEmpty, barWidth-full)
+}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -30,14 +30,14 @@ func printGuarantees(w io.Writer, g *terms.Guarantees, all, wide bool) {
 			narrowLayers(w, layers)
 		}
 		fmt.Fprintln(w)
-		wrap(w, "noise on a sum: ", noiseText(&g.Noise))
+		Wrap(w, "noise on a sum: ", noiseText(&g.Noise))
 	}
-	wrap(w, "a round: ", fmt.Sprintf("a party sends about %d bytes and reads %d, a compute node reads %d; "+
+	Wrap(w, "a round: ", fmt.Sprintf("a party sends about %d bytes and reads %d, a compute node reads %d; "+
 		"the vectors take a party about %.2g s and a node %.2g s; %s",
 		g.Cost.UploadPerParty, g.Cost.DownloadPerParty, g.Cost.DownloadPerCompute,
 		g.Cost.SecondsPerParty, g.Cost.SecondsPerCompute, plural(g.Cost.Rounds, "round", "rounds")))
 	for _, s := range g.Assumptions {
-		wrap(w, "assumes: ", s)
+		Wrap(w, "assumes: ", s)
 	}
 }
 
@@ -81,7 +81,7 @@ func narrowLayers(w io.Writer, layers []terms.Layer) {
 	}
 	_ = t.Flush() // w reports its errors elsewhere
 	for i, note := range notes {
-		wrap(w, fmt.Sprintf("(%d) ", i+1), note)
+		Wrap(w, fmt.Sprintf("(%d) ", i+1), note)
 	}
 }
 

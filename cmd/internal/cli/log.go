@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -16,19 +16,19 @@ import (
 
 // logger logs the events of a member to stderr: as text for people on a
 // terminal, else one JSON object a line.
-func (a *app) logger(c *member.Config) (*slog.Logger, error) {
+func (a *App) logger(c *member.Config) (*slog.Logger, error) {
 	level, err := c.Log.Threshold()
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
 	}
-	return slog.New(a.logHandler(level)), nil
+	return slog.New(a.LogHandler(level)), nil
 }
 
-func (a *app) logHandler(level slog.Level) slog.Handler {
-	if a.console.tty != nil {
-		return &textHandler{w: a.err, level: level}
+func (a *App) LogHandler(level slog.Level) slog.Handler {
+	if a.Console.tty != nil {
+		return &textHandler{w: a.Err, level: level}
 	}
-	return slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level})
+	return slog.NewJSONHandler(a.Err, &slog.HandlerOptions{Level: level})
 }
 
 // textHandler writes records for people: the time, the message and the record's

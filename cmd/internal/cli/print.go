@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -13,19 +13,19 @@ import (
 )
 
 // formatFlag adds --format.
-func formatFlag(cmd *cobra.Command, format *string) {
+func FormatFlag(cmd *cobra.Command, format *string) {
 	cmd.Flags().StringVar(format, "format", *format, "output format: text or json")
-	values(cmd, "format", "text", "json")
+	Values(cmd, "format", "text", "json")
 }
 
 // wideFlag adds --wide.
-func wideFlag(cmd *cobra.Command, wide *bool) {
+func WideFlag(cmd *cobra.Command, wide *bool) {
 	cmd.Flags().BoolVar(wide, "wide", false, "print all columns, in lines of any length")
 }
 
-func checkFormat(format string) error { return oneOf("format", format, "text", "json") }
+func CheckFormat(format string) error { return OneOf("format", format, "text", "json") }
 
-func oneOf(field, value string, allowed ...string) error {
+func OneOf(field, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
@@ -33,11 +33,11 @@ func oneOf(field, value string, allowed ...string) error {
 }
 
 // print writes a result as one JSON object, or as text.
-func (a *app) print(format string, v any, text func()) error {
-	if err := checkFormat(format); err != nil {
+func (a *App) Print(format string, v any, text func()) error {
+	if err := CheckFormat(format); err != nil {
 		return err
 	}
-	a.console.end()
+	a.Console.End()
 	if format == "text" {
 		text()
 		return nil
@@ -46,19 +46,19 @@ func (a *app) print(format string, v any, text func()) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.out.Write(b)
+	_, err = a.Out.Write(b)
 	return err
 }
 
 // lineWidth is the width of the text that verbs print without --wide.
-const lineWidth = 80
+const LineWidth = 80
 
 // wrap prints a text in lines of at most lineWidth columns, where words allow
 // it: the first after head, the others indented like it.
-func wrap(w io.Writer, head, text string) {
+func Wrap(w io.Writer, head, text string) {
 	line, indent := head, strings.Repeat(" ", len([]rune(head)))
 	for _, word := range strings.Fields(text) {
-		if len([]rune(line))+1+len([]rune(word)) > lineWidth && strings.TrimSpace(line) != strings.TrimSpace(head) {
+		if len([]rune(line))+1+len([]rune(word)) > LineWidth && strings.TrimSpace(line) != strings.TrimSpace(head) {
 			fmt.Fprintln(w, strings.TrimRight(line, " "))
 			line = indent
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -28,23 +28,23 @@ store_file with its number appended. Restart a worker that ended with the same
 store, or anywhere without one: it then reads its parties' messages from the
 broker again.`
 
-func (a *app) computeWorker() *cobra.Command {
+func (a *App) computeWorker() *cobra.Command {
 	var config, node, worker string
 	var followStdin bool
 	cmd := &cobra.Command{
 		Use:   "compute-worker --config FILE --node NAME --worker I/N",
 		Short: "Run a worker process of a compute node",
-		Long:  computeWorkerLong, Args: cobra.NoArgs, Annotations: endsByClosing(), Hidden: true,
+		Long:  computeWorkerLong, Args: cobra.NoArgs, Annotations: EndsByClosing(), Hidden: true,
 		Example: "  choir compute-worker --config node-1.toml --node node-1 --worker 0/4",
 	}
 	s := cmd.Flags()
 	s.StringVar(&config, "config", "", "TOML file; its relative paths are relative to its folder")
-	filesOf(cmd, "toml", "config")
+	FilesOf(cmd, "toml", "config")
 	s.StringVar(&node, "node", "", "name of the compute node in the plan")
 	s.StringVar(&worker, "worker", "", "number of this worker, from 0, and of all, such as 0/4")
 	given := settingFlags(cmd, protocol.RoleCompute.String())
 	s.BoolVar(&followStdin, "follow-stdin", false, "stop when standard input closes")
-	hide(cmd, "follow-stdin", "key-file", "passphrase-file", "card-file")
+	Hide(cmd, "follow-stdin", "key-file", "passphrase-file", "card-file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		k, of, err := parseWorker(worker)
 		if err != nil {
@@ -64,7 +64,7 @@ func (a *app) computeWorker() *cobra.Command {
 		}
 		ctx := cmd.Context()
 		if followStdin {
-			ctx = a.whileStdin(ctx)
+			ctx = a.WhileStdin(ctx)
 		}
 		return resumable(ctx, w.Run(ctx))
 	}
@@ -108,7 +108,7 @@ func (f *workerFlags) count() (int, error) {
 const workersEnd = 15 * time.Second
 
 // withWorkers runs a compute node and keeps its workers running.
-func (a *app) withWorkers(ctx context.Context, m *member.Member, config string,
+func (a *App) withWorkers(ctx context.Context, m *member.Member, config string,
 	given map[string]string) error {
 	if err := m.Config.EnsureWorkerKey(); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (a *app) withWorkers(ctx context.Context, m *member.Member, config string,
 	return err
 }
 
-func (a *app) workerProcesses(m *member.Member, config string, given map[string]string) (supervise.Config,
+func (a *App) workerProcesses(m *member.Member, config string, given map[string]string) (supervise.Config,
 	error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *app) workerProcesses(m *member.Member, config string, given map[string]
 	c := supervise.Config{
 		Executable: executable,
 		Table:      m.Config.StoreFile + ".workers.json",
-		Line:       func(_ string, line []byte) { fmt.Fprintf(a.err, "%s\n", line) },
+		Line:       func(_ string, line []byte) { fmt.Fprintf(a.Err, "%s\n", line) },
 		Fatal: func(code int) bool {
 			return code >= int(protocol.ClassInput) && code <= int(protocol.ClassIntegrity)
 		},

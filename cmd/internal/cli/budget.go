@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"choir/session/member"
 )
 
-func (a *app) budget() *cobra.Command {
-	return group("budget", "Show, check and reset a party's privacy ledger",
+func (a *App) budget() *cobra.Command {
+	return Group("budget", "Show, check and reset a party's privacy ledger",
 		a.budgetShow("show", "List the charges, and what all of them spend together"),
 		a.budgetShow("verify", "Check the chain; exits with 7 when it was altered"), a.budgetReset())
 }
 
-func (a *app) budgetShow(use, short string) *cobra.Command {
+func (a *App) budgetShow(use, short string) *cobra.Command {
 	format, delta, head, all := "text", 1e-5, "", false
 	cmd := &cobra.Command{
 		Use: use + " STORE", Short: short, Args: cobra.ExactArgs(1),
@@ -31,18 +31,18 @@ func (a *app) budgetShow(use, short string) *cobra.Command {
 			return protocol.Fail(protocol.ClassIntegrity,
 				"%s: the ledger ends in %s, not in %s: entries are missing or were added", args[0], s.Head, head)
 		}
-		return a.print(format, s, func() { a.printSpending(s, use == "show", all) })
+		return a.Print(format, s, func() { a.printSpending(s, use == "show", all) })
 	}
 	cmd.Flags().Float64Var(&delta, "delta", delta, "delta at which to compose")
 	cmd.Flags().StringVar(&head, "head", "", "hash that the chain must end in, noted on an earlier occasion")
 	if use == "show" {
 		cmd.Flags().BoolVar(&all, "all", false, "list every charge by itself")
 	}
-	formatFlag(cmd, &format)
+	FormatFlag(cmd, &format)
 	return cmd
 }
 
-func (a *app) printSpending(s *member.Spending, list, all bool) {
+func (a *App) printSpending(s *member.Spending, list, all bool) {
 	for i := 0; list && i < len(s.Entries); {
 		n := 1
 		for !all && i+n < len(s.Entries) && follows(s.Entries[i+n-1], s.Entries[i+n]) {
@@ -51,8 +51,8 @@ func (a *app) printSpending(s *member.Spending, list, all bool) {
 		a.printCharges(s.Entries[i : i+n])
 		i += n
 	}
-	fmt.Fprintf(a.out, "%s, chain intact\nhead %s\n", plural(len(s.Entries), "entry", "entries"), s.Head)
-	fmt.Fprintf(a.out, "epsilon %.6g at delta %g (%s)\n", s.Epsilon, s.Delta, s.Method)
+	fmt.Fprintf(a.Out, "%s, chain intact\nhead %s\n", plural(len(s.Entries), "entry", "entries"), s.Head)
+	fmt.Fprintf(a.Out, "epsilon %.6g at delta %g (%s)\n", s.Epsilon, s.Delta, s.Method)
 }
 
 // follows reports whether b is the charge for the next round under the same
@@ -65,10 +65,10 @@ func follows(a, b member.Charge) bool {
 }
 
 // printCharges prints charges that follow one another, in the inputs' unit.
-func (a *app) printCharges(list []member.Charge) {
+func (a *App) printCharges(list []member.Charge) {
 	first, last := list[0], list[len(list)-1]
 	if first.Kind == "reset" {
-		fmt.Fprintf(a.out, "reset: %s\n", first.Note)
+		fmt.Fprintf(a.Out, "reset: %s\n", first.Note)
 		return
 	}
 	rounds := fmt.Sprintf("round %d", first.Round)
@@ -76,11 +76,11 @@ func (a *app) printCharges(list []member.Charge) {
 		rounds = fmt.Sprintf("rounds %d-%d", first.Round, last.Round)
 	}
 	unit := math.Ldexp(1, -int(first.FracBits))
-	fmt.Fprintf(a.out, "%s attempt %d of plan %.16s: sensitivity %.6g, hidden noise %.6g\n",
+	fmt.Fprintf(a.Out, "%s attempt %d of plan %.16s: sensitivity %.6g, hidden noise %.6g\n",
 		rounds, first.Attempt, first.Plan, float64(first.Sensitivity)*unit, first.NoiseStd*unit)
 }
 
-func (a *app) budgetReset() *cobra.Command {
+func (a *App) budgetReset() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "reset STORE --reason TEXT", Short: "Record that the charges so far no longer concern the data",

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -11,18 +11,18 @@ import (
 )
 
 // showPlan prints the terms of a plan.
-func (a *app) showPlan(format string, sp *protocol.SignedPlan) error {
+func (a *App) showPlan(format string, sp *protocol.SignedPlan) error {
 	s, err := terms.Summarise(sp)
 	if err != nil {
 		return err
 	}
-	return a.print(format, s, func() { printPlan(a.out, s) })
+	return a.Print(format, s, func() { printPlan(a.Out, s) })
 }
 
 // printPlan is the plan as text for those who sign it.
 func printPlan(w io.Writer, s *terms.Summary) {
 	row := func(name, format string, args ...any) {
-		wrap(w, fmt.Sprintf("%-15s", name), fmt.Sprintf(format, args...))
+		Wrap(w, fmt.Sprintf("%-15s", name), fmt.Sprintf(format, args...))
 	}
 	row("plan", "%s", s.Plan)
 	row("name", "%s", s.Name)

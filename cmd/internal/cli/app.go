@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"choir/protocol"
+)
+
+// streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// app is what all verbs share.
+type App struct {
+	Streams
+	args    []string // the command line
+	Console *Console
+	name    string // the program's
+
+	// What a program adds to the errors of its own verbs; both may be nil.
+	Classify func(error) (class protocol.Class, ok bool)
+	Hint     func(err error, verb *cobra.Command) string
+	// plot draws the noise of a plan; nil: plan check has no --plot.
+	Plot func(p *protocol.Plan, path string) error
+
+	mu   sync.Mutex
+	verb *cobra.Command // the verb that runs; nil while the command line is read
+}
+
+// started reports which verb runs, nil before that.
+func (a *App) started() *cobra.Command {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.verb
+}
+
+// start notes that a verb runs.
+func (a *App) start(cmd *cobra.Command) {
+	a.mu.Lock()
+	a.verb = cmd
+	a.mu.Unlock()
+	a.Console.start(cmd.CommandPath())
+}
+
+// run runs the command line of the process and returns the exit code.
+func Run(build func(*App) *cobra.Command) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	return Execute(ctx, os.Args[1:], Streams{os.Stdin, os.Stdout, os.Stderr}, build)
+}
+
+// execute runs one command line and returns the exit code. build makes the
+// root command.
+func Execute(ctx context.Context, args []string, s Streams, build func(*App) *cobra.Command) int {
+	c := newConsole(s.Err)
+	a := &App{Streams: Streams{s.In, c.writer(s.Out), c.writer(s.Err)}, args: args, Console: c}
+	root := build(a)
+	a.name = root.Name()
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	err := a.within(ctx, func() error { return root.ExecuteContext(ctx) })
+	c.End()
+	if err != nil {
+		return a.fail(ctx, err)
+	}
+	return 0
+}
+
+// Times that a verb has for ending once it is interrupted. Most verbs only
+// compute and may be abandoned anywhere. Others keep stores and child
+// processes, or have a partial result, and end by themselves well within the
+// longer time.
+const (
+	grace      = 700 * time.Millisecond
+	longGrace  = 15 * time.Second
+	EndsItself = "ends-by-its-own" // annotation of the others
+)
+
+// within runs a verb. When the context ends and the verb doesn't return within
+// its grace, it is abandoned.
+func (a *App) within(ctx context.Context, verb func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- verb() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	wait := grace
+	if cmd := a.started(); cmd != nil && cmd.Annotations[EndsItself] != "" {
+		wait = longGrace
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(wait):
+		return ErrInterrupted
+	}
+}
+
+// verbGroup is a part of the help.
+type VerbGroup struct {
+	ID, Title string
+	Commands  []*cobra.Command
+}
+
+// rootCommand makes the root of a program from its groups of verbs.
+func (a *App) RootCommand(name, short string, groups ...VerbGroup) *cobra.Command {
+	cobra.EnableCommandSorting = false // the groups have an order
+	root := Group(name, short)
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	root.Version = buildVersion().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.start(cmd) }
+	root.SetFlagErrorFunc(badFlag)
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.ID, Title: g.Title})
+		for _, c := range g.Commands {
+			c.GroupID = g.ID
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(a.version())
+	nameExamples(root, name)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages",
+		fmt.Sprintf(".FlagUsagesWrapped %d", LineWidth)))
+	return root
+}
+
+// memberVerbs are the verbs that run a member.
+func (a *App) MemberVerbs() []*cobra.Command {
+	return []*cobra.Command{a.keygen(), a.plan(),
+		a.role(protocol.RoleParty, "Run a party, which contributes noised updates from its data"),
+		a.role(protocol.RoleCompute, "Run a compute node, which adds shares and reveals partial sums"),
+		a.computeWorker(),
+		a.role(protocol.RoleAggregator, "Run the aggregator, which opens rounds and publishes results"),
+		a.budget(), a.receipt()}
+}
+
+// nameExamples names the program in the examples of all its verbs.
+func nameExamples(cmd *cobra.Command, program string) {
+	for _, c := range cmd.Commands() {
+		c.Example = strings.ReplaceAll(c.Example, "  choir ", "  "+program+" ")
+		nameExamples(c, program)
+	}
+}
