@@ -46,12 +46,14 @@ func TestNoiseIsDrawnAhead(t *testing.T) {
 	if !slices.Equal(r.noise(r.contribution(at), update), ahead) {
 		t.Error("the contribution has other noise than was drawn for it")
 	}
-	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle, Count: 1}))
+	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle,
+		Count: 1}))
 	if reads.n != 32 || r.p.nextNoise != nil {
 		t.Errorf("while others may still contribute it has read %d bytes", reads.n)
 	}
 	r.deliver(r.sign(r.node(1), &protocol.Agree{Round: 1, Attempt: 1, Count: rigParties}))
-	if reads.n != 64 || r.p.nextNoise == nil || r.p.nextNoise.ready != 50 || slices.Equal(r.p.nextNoise.whole, ahead) {
+	if reads.n != 64 || r.p.nextNoise == nil || r.p.nextNoise.ready != 50 ||
+		slices.Equal(r.p.nextNoise.whole, ahead) {
 		t.Errorf("waiting for the result it has read %d bytes", reads.n)
 	}
 }
@@ -150,19 +152,21 @@ func TestNoiseIsNeverUsedTwice(t *testing.T) {
 		},
 		"not ahead": func(r *rig) { r.p.nextNoise = nil },
 	} {
-		r, _ := counted(t, func(*protocol.Plan, *Config) {})
-		update := someUpdate(50)
-		var noises [][]int64
-		for attempt := range uint32(2) {
-			r.open(attempt + 1)
-			at := len(r.sent)
-			r.propose(attempt+1, update)
-			noises = append(noises, r.noise(r.contribution(at), update))
-			between(r)
-		}
-		if slices.Equal(noises[0], noises[1]) {
-			t.Errorf("%s: two attempts have the same noise", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			r, _ := counted(t, func(*protocol.Plan, *Config) {})
+			update := someUpdate(50)
+			var noises [][]int64
+			for attempt := range uint32(2) {
+				r.open(attempt + 1)
+				at := len(r.sent)
+				r.propose(attempt+1, update)
+				noises = append(noises, r.noise(r.contribution(at), update))
+				between(r)
+			}
+			if slices.Equal(noises[0], noises[1]) {
+				t.Error("two attempts have the same noise")
+			}
+		})
 	}
 }
 
@@ -178,13 +182,15 @@ func TestNotAhead(t *testing.T) {
 		"no noise":     {func(p *protocol.Plan, _ *Config) { p.Noise, p.Variance = protocol.NoiseNone, 0 }, 0},
 		"nodes' noise": {func(p *protocol.Plan, _ *Config) { p.Noise = protocol.NoiseCompute }, 0},
 	} {
-		r, reads := counted(t, c.change)
-		r.open(1)
-		if reads.n != 0 {
-			t.Errorf("%s: %d bytes are read before they are needed", name, reads.n)
-		}
-		if r.propose(1, someUpdate(50)); reads.n != c.reads {
-			t.Errorf("%s: a contribution reads %d bytes, not %d", name, reads.n, c.reads)
-		}
+		t.Run(name, func(t *testing.T) {
+			r, reads := counted(t, c.change)
+			r.open(1)
+			if reads.n != 0 {
+				t.Errorf("%d bytes are read before they are needed", reads.n)
+			}
+			if r.propose(1, someUpdate(50)); reads.n != c.reads {
+				t.Errorf("a contribution reads %d bytes, not %d", reads.n, c.reads)
+			}
+		})
 	}
 }

@@ -16,7 +16,8 @@ func (p *Party) openRound(m *protocol.Round, data []byte) error {
 	case m.Round > plan.Rounds:
 		return fmt.Errorf("%w: round %d of %d", protocol.ErrMismatch, m.Round, plan.Rounds)
 	case m.Attempt > plan.SpareAttempts+1:
-		return fmt.Errorf("%w: attempt %d, the plan allows %d", protocol.ErrMismatch, m.Attempt, plan.SpareAttempts+1)
+		return fmt.Errorf("%w: attempt %d, the plan allows %d", protocol.ErrMismatch, m.Attempt,
+			plan.SpareAttempts+1)
 	case m.Round <= p.settled:
 		return errDuplicate
 	case !at.after(p.latest):
@@ -30,7 +31,8 @@ func (p *Party) openRound(m *protocol.Round, data []byte) error {
 	p.open = m
 	p.proposing = false
 	p.progress = p.now
-	p.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: m.Round, Attempt: m.Attempt, Total: int(plan.Rounds)})
+	p.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: m.Round, Attempt: m.Attempt,
+		Total: int(plan.Rounds)})
 	return nil
 }
 
@@ -40,7 +42,8 @@ func (p *Party) propose() {
 	m := p.open
 	if m.Model != p.modelDigest {
 		p.finish(protocol.Fail(protocol.ClassIntegrity,
-			"round %d: %w: the aggregator opened it on another model than the results lead to", m.Round, protocol.ErrMismatch))
+			"round %d: %w: the aggregator opened it on another model than the results lead to",
+			m.Round, protocol.ErrMismatch))
 		return
 	}
 	if _, _, err := p.cfg.Ledger.Charge(m.Round, m.Attempt); err != nil {
@@ -54,7 +57,8 @@ func (p *Party) propose() {
 // proposal turns the computed update into a contribution. It ignores an update that was not
 // asked for or whose attempt is over.
 func (p *Party) proposal(e protocol.Proposal) {
-	if p.open == nil || !p.proposing || e.Round != p.open.Round || e.Attempt != p.open.Attempt || e.Round != p.settled+1 {
+	if p.open == nil || !p.proposing || e.Round != p.open.Round || e.Attempt != p.open.Attempt ||
+		e.Round != p.settled+1 {
 		return
 	}
 	if e.Err != nil {
@@ -76,7 +80,8 @@ func (p *Party) proposal(e protocol.Proposal) {
 func (p *Party) packUpdate(update []int64) (outbox []byte, err error) {
 	plan := p.bound.Plan
 	if len(update) != int(plan.Dim) {
-		return nil, protocol.Fail(protocol.ClassInput, "update: %d coordinates, the plan has %d", len(update), plan.Dim)
+		return nil, protocol.Fail(protocol.ClassInput, "update: %d coordinates, the plan has %d", len(update),
+			plan.Dim)
 	}
 	outbox, within := packOutbox(update, plan.PerParty)
 	if !within {
@@ -140,7 +145,8 @@ func (p *Party) receipt(node uint32, m *protocol.Receipt, data []byte) error {
 		return errDuplicate
 	}
 	if own.manifest == nil || m.Bundle != own.bundle {
-		return fmt.Errorf("%w: %s gave a receipt for another contribution", protocol.ErrMismatch, p.bound.Name(node))
+		return fmt.Errorf("%w: %s gave a receipt for another contribution", protocol.ErrMismatch,
+			p.bound.Name(node))
 	}
 	if own.receipts[node] {
 		return errDuplicate

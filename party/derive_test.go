@@ -46,7 +46,11 @@ func TestAContributionIsMadeAgainToTheByte(t *testing.T) {
 		"whole":        oneChunk,
 		"chunk a step": narrow,
 		"not ahead":    func(_ *protocol.Plan, c *Config) { c.Ahead, c.Window = -1, 1 },
-		"no noise":     func(p *protocol.Plan, c *Config) { p.Noise, p.Variance, c.Window = protocol.NoiseNone, 0, 1 },
+		"no noise": func(p *protocol.Plan, c *Config) {
+			p.Noise = protocol.NoiseNone
+			p.Variance = 0
+			c.Window = 1
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, dim, change)
@@ -137,10 +141,12 @@ func TestReceiptsEndTheOutbox(t *testing.T) {
 		if r.store["outbox"] == nil {
 			t.Fatalf("the outbox is gone after %d receipts", k)
 		}
-		r.deliver(r.sign(r.node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle, Count: 1}))
+		r.deliver(r.sign(r.node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle,
+			Count: 1}))
 	}
 	if r.store["outbox"] != nil || r.store["memo"] == nil || r.store["head"] == nil {
-		t.Errorf("left: outbox %t, memo %t, head %t", r.store["outbox"] != nil, r.store["memo"] != nil, r.store["head"] != nil)
+		t.Errorf("left: outbox %t, memo %t, head %t", r.store["outbox"] != nil, r.store["memo"] != nil,
+			r.store["head"] != nil)
 	}
 	at := len(r.sent)
 	r.now += 1000

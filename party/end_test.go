@@ -46,7 +46,8 @@ func (r *rig) published(sum []int64) [][]byte {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	c := protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: 1, Purpose: protocol.PurposeResult}
+	c := protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: 1,
+		Purpose: protocol.PurposeResult}
 	chunks, err := r.cfg.Session.SealVector(group, c, protocol.AppendInts(nil, sum))
 	if err != nil {
 		r.t.Fatal(err)
@@ -70,9 +71,11 @@ func TestForgedAggregateStopsOneLife(t *testing.T) {
 	set := []protocol.Entry{{Party: 1}, {Party: 2}}
 	digest := protocol.IntDigest(sum)
 	for k := range rigNodes {
-		r.deliver(r.sign(r.node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2, Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
+		r.deliver(r.sign(r.node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
+			Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
 	}
-	r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set, Aggregate: digest, Next: digest, Partials: make([]protocol.Digest, rigNodes)}))
+	r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
+		Aggregate: digest, Next: digest, Partials: make([]protocol.Digest, rigNodes)}))
 	forged := slices.Clone(sum)
 	forged[0]++
 	genuine, other := r.published(sum), r.published(forged)
@@ -99,7 +102,8 @@ func TestNoRoomForWhatDoesNotOpen(t *testing.T) {
 	r := newRig(t, 50, func(p *protocol.Plan, _ *Config) { p.SpareAttempts = 3 })
 	for attempt := range uint32(4) {
 		c := &protocol.Chunk{Plan: r.cfg.Session.ID, Last: true, Ciphertext: make([]byte, 50*8+channel.Overhead),
-			Context: protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: attempt + 1, Purpose: protocol.PurposeResult}}
+			Context: protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: attempt + 1,
+				Purpose: protocol.PurposeResult}}
 		b, err := c.Marshal()
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +114,8 @@ func TestNoRoomForWhatDoesNotOpen(t *testing.T) {
 	}
 	for at, res := range r.p.results {
 		if res.sum != nil || res.packer != nil {
-			t.Errorf("round %d attempt %d has a vector of %d coordinates, a hasher: %t", at.round, at.attempt, len(res.sum), res.packer != nil)
+			t.Errorf("round %d attempt %d has a vector of %d coordinates, a hasher: %t", at.round, at.attempt,
+				len(res.sum), res.packer != nil)
 		}
 	}
 }
@@ -142,8 +147,10 @@ func TestNoReceiptBeforeTheAccount(t *testing.T) {
 		t.Fatal("the test is about a contribution that is still on its way")
 	}
 	for k := range rigNodes {
-		eff := r.step(protocol.Delivery{Data: r.sign(r.node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Count: 1})})
-		if len(r.p.own.receipts) > 0 || len(eff.Notices) != 1 || !errors.Is(eff.Notices[0].Err, protocol.ErrMismatch) {
+		eff := r.step(protocol.Delivery{Data: r.sign(r.node(k),
+			&protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Count: 1})})
+		if len(r.p.own.receipts) > 0 || len(eff.Notices) != 1 ||
+			!errors.Is(eff.Notices[0].Err, protocol.ErrMismatch) {
 			t.Fatalf("node %d's receipt for nothing counts: %+v", k, eff.Notices)
 		}
 	}

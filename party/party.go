@@ -181,7 +181,8 @@ func (c *Config) complete() (err error) {
 	if c.Sampler != nil {
 		variance := c.Session.Plan.Variance
 		if num, den := c.Sampler.Variance(); num != variance || den != 1 {
-			return protocol.Fail(protocol.ClassFailed, "party: the sampler's variance is %d/%d, the plan's is %d", num, den, variance)
+			return protocol.Fail(protocol.ClassFailed, "party: the sampler's variance is %d/%d, the plan's is %d", num,
+				den, variance)
 		}
 	}
 	return nil

@@ -70,14 +70,29 @@ func (r *rig) Keys(prefix string) (keys []string) {
 func newRig(t testing.TB, dim int, change func(*protocol.Plan, *Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, store: map[string][]byte{}, secrets: map[uint32]*channel.Secret{}, now: 1000}
-	p := &protocol.Plan{Name: "rig", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: uint32(dim), Rounds: 2, SpareAttempts: 1,
-		MinParties: 2, DeadlineMS: 10_000, PerParty: 1 << 50, Noise: protocol.NoiseParty, Variance: 1 << 40, Application: "rig"}
+	p := &protocol.Plan{
+		Name:          "rig",
+		Created:       1,
+		NotAfter:      1 << 40,
+		Suite:         channel.SuiteX25519,
+		Dim:           uint32(dim),
+		Rounds:        2,
+		SpareAttempts: 1,
+		MinParties:    2,
+		DeadlineMS:    10_000,
+		PerParty:      1 << 50,
+		Noise:         protocol.NoiseParty,
+		Variance:      1 << 40,
+		Application:   "rig",
+	}
 	for i, name := range []string{"party-a", "party-b", "party-c", "node-a", "node-b", "node-c", "sum"} {
 		role := []protocol.Role{1, 1, 1, 2, 2, 2, 3}[i]
 		r.keys = append(r.keys, identity.FromSeed([32]byte{byte(i + 1)}))
-		p.Members = append(p.Members, protocol.Member{Name: name, Role: role, Key: r.keys[i].Public(), NotAfter: p.NotAfter})
+		p.Members = append(p.Members, protocol.Member{Name: name, Role: role, Key: r.keys[i].Public(),
+			NotAfter: p.NotAfter})
 	}
-	r.cfg = Config{Key: r.keys[0], App: flat{dim}, Ledger: new(charges), Rand: rand.NewChaCha8([32]byte{1}), View: r, ResendMS: 100,
+	r.cfg = Config{Key: r.keys[0], App: flat{dim}, Ledger: new(charges), Rand: rand.NewChaCha8([32]byte{1}),
+		View: r, ResendMS: 100,
 		Initiate: func(_ channel.Suite, _, info []byte) ([]byte, *channel.Secret, error) {
 			s, err := channel.NewSecret(info) // a digest: 32 bytes, another one for each node
 			return info, s, err
@@ -87,7 +102,8 @@ func newRig(t testing.TB, dim int, change func(*protocol.Plan, *Config)) *rig {
 	r.boot()
 	for _, owner := range []uint32{r.node(0), r.node(1), r.node(2), r.agg()} {
 		public := []byte{byte(owner)}
-		r.secrets[owner], _ = channel.NewSecret(r.cfg.Session.ChannelInfo(0, owner, protocol.KeyDigest(r.cfg.Session, owner, public)))
+		r.secrets[owner], _ = channel.NewSecret(r.cfg.Session.ChannelInfo(0, owner,
+			protocol.KeyDigest(r.cfg.Session, owner, public)))
 		r.deliver(r.sign(owner, &protocol.Key{Public: public, NotAfter: p.NotAfter}))
 	}
 	sealed, err := r.cfg.Session.SealGroup(r.secrets[r.agg()], 0, make([]byte, 32))
@@ -195,7 +211,8 @@ func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 		r.t.Fatal("the head is of other chunks")
 	}
 	for k := range rigNodes {
-		ctx := protocol.Context{From: 0, To: r.node(k), Round: head.Round, Attempt: head.Attempt, Purpose: protocol.PurposeShare}
+		ctx := protocol.Context{From: 0, To: r.node(k), Round: head.Round, Attempt: head.Attempt,
+			Purpose: protocol.PurposeShare}
 		account, err := head.ManifestDigest(s, ctx.From)
 		if tag := s.Confirm(r.secrets[r.node(k)], ctx, account); err != nil || tag != head.Confirm[k] {
 			r.t.Fatalf("node %d's confirmation is wrong (%v)", k, err)

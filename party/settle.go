@@ -60,7 +60,8 @@ func (p *Party) applyResult(at pair, r *result) {
 	counted := in && p.own != nil && p.own.pair == at && entry.Bundle == p.own.bundle
 	if in && !counted {
 		p.finish(protocol.Fail(protocol.ClassIntegrity,
-			"result of round %d: %w: it counts a contribution that this party did not make", at.round, protocol.ErrMismatch))
+			"result of round %d: %w: it counts a contribution that this party did not make",
+			at.round, protocol.ErrMismatch))
 		return
 	}
 	if counted && r.head.Outcome == protocol.OutcomeAccepted {

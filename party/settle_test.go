@@ -33,38 +33,46 @@ func TestResultsInAnyOrder(t *testing.T) {
 		app    func(flat) protocol.Application
 	}{
 		"the sum is the model": {2*65536 + 5, false, orders, func(a flat) protocol.Application { return a }},
-		"it leads to it":       {2*65536 + 5, false, orders[1:2], func(a flat) protocol.Application { return onward{a} }},
-		"pairs":                {4*65536 + 5, true, orders[2:], func(a flat) protocol.Application { return a }},
+		"it leads to it": {2*65536 + 5, false, orders[1:2],
+			func(a flat) protocol.Application { return onward{a} }},
+		"pairs": {4*65536 + 5, true, orders[2:], func(a flat) protocol.Application { return a }},
 	} {
-		update := someUpdate(c.dim)
-		for i := range update {
-			update[i] >>= 16 // pairs hold it as well
-		}
-		for i, order := range c.orders {
-			r := newRig(t, c.dim, func(p *protocol.Plan, cfg *Config) {
-				cfg.Ahead, cfg.App, p.Paired, p.PerParty, p.Variance = -1, c.app(flat{c.dim}), c.paired, 1<<20, 1<<20
-			})
-			want, err := r.cfg.App.Fold(1, r.p.Model(), update)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			update := someUpdate(c.dim)
+			for i := range update {
+				update[i] >>= 16 // pairs hold it as well
 			}
-			chunks := r.announced(update, want)
-			for j, at := range order {
-				if j == i+1 {
+			for i, order := range c.orders {
+				r := newRig(t, c.dim, func(p *protocol.Plan, cfg *Config) {
+					cfg.Ahead = -1
+					cfg.App = c.app(flat{c.dim})
+					p.Paired = c.paired
+					p.PerParty = 1 << 20
+					p.Variance = 1 << 20
+				})
+				want, err := r.cfg.App.Fold(1, r.p.Model(), update)
+				if err != nil {
+					t.Fatal(err)
+				}
+				chunks := r.announced(update, want)
+				for j, at := range order {
+					if j == i+1 {
+						r.boot()
+					}
+					r.deliver(chunks[at])
+				}
+				for life := range 2 {
+					if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), want) {
+						t.Fatalf("%s, chunks %v, life %d: %d rounds settled, or another model", name, order, life,
+							r.p.Settled())
+					}
+					if !bytes.Equal(r.store["model"], protocol.PackInts(want)) {
+						t.Fatalf("%s, chunks %v: another model is on record", name, order)
+					}
 					r.boot()
 				}
-				r.deliver(chunks[at])
 			}
-			for life := range 2 {
-				if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), want) {
-					t.Fatalf("%s, chunks %v, life %d: %d rounds settled, or another model", name, order, life, r.p.Settled())
-				}
-				if !bytes.Equal(r.store["model"], protocol.PackInts(want)) {
-					t.Fatalf("%s, chunks %v: another model is on record", name, order)
-				}
-				r.boot()
-			}
-		}
+		})
 	}
 }
 
@@ -78,10 +86,12 @@ func (r *rig) announced(update, next []int64) [][]byte {
 	}
 	set := []protocol.Entry{{Party: 1}, {Party: 2}}
 	for k := range rigNodes {
-		r.deliver(r.sign(r.node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2, Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
+		r.deliver(r.sign(r.node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
+			Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
 	}
 	r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
-		Aggregate: protocol.IntDigest(sum), Next: protocol.IntDigest(next), Partials: make([]protocol.Digest, rigNodes)}))
+		Aggregate: protocol.IntDigest(sum), Next: protocol.IntDigest(next), Partials: make([]protocol.Digest,
+			rigNodes)}))
 	return r.published(sum)
 }
 
@@ -124,12 +134,15 @@ func TestAnotherNextModelIsRefused(t *testing.T) {
 		"the sum is the model": func(a flat) protocol.Application { return a },
 		"it leads to it":       func(a flat) protocol.Application { return onward{a} },
 	} {
-		const dim = 50
-		r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead, c.App = -1, app(flat{dim}) })
-		update := someUpdate(dim)
-		chunks := r.announced(update, make([]int64, dim))
-		if eff := r.ends(protocol.Delivery{Data: chunks[0]}); !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity || r.p.Settled() != 0 {
-			t.Errorf("%s: %v, %d rounds settled", name, eff.Err, r.p.Settled())
-		}
+		t.Run(name, func(t *testing.T) {
+			const dim = 50
+			r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead, c.App = -1, app(flat{dim}) })
+			update := someUpdate(dim)
+			chunks := r.announced(update, make([]int64, dim))
+			if eff := r.ends(protocol.Delivery{Data: chunks[0]}); !eff.Done ||
+				protocol.ClassOf(eff.Err) != protocol.ClassIntegrity || r.p.Settled() != 0 {
+				t.Errorf("%v, %d rounds settled", eff.Err, r.p.Settled())
+			}
+		})
 	}
 }

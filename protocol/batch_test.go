@@ -190,21 +190,24 @@ func TestBatchKnowsWhatItSaw(t *testing.T) {
 		"body":      func(e *Envelope) { e.Body[11] ^= 1 },
 		"signature": func(e *Envelope) { e.Sig[40] ^= 1 },
 	} {
-		e, err := UnmarshalEnvelope(messages[7])
-		if err != nil {
-			t.Fatal(err)
-		}
-		change(e)
-		if err := s.Check(e); errors.Is(err, ErrSignature) != (name != "nothing") {
-			t.Errorf("%s changed: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			e, err := UnmarshalEnvelope(messages[7])
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(e)
+			if err := s.Check(e); errors.Is(err, ErrSignature) != (name != "nothing") {
+				t.Errorf("%s changed: %v", name, err)
+			}
+		})
 	}
 	e, err := UnmarshalEnvelope(messages[7])
 	if err != nil {
 		t.Fatal(err)
 	}
 	all, err := e.toBeSigned(uint8(s.Plan.Suite))
-	if err != nil || !batch.Verify(testKey(3).Public(), all, e.Sig) || batch.Verify(testKey(4).Public(), all, e.Sig) {
+	if err != nil || !batch.Verify(testKey(3).Public(), all, e.Sig) ||
+		batch.Verify(testKey(4).Public(), all, e.Sig) {
 		t.Errorf("under another key: %v", err)
 	}
 }

@@ -112,8 +112,20 @@ func TestSignedByAnother(t *testing.T) {
 
 // TestWhoMaySendWhat pins the roles of every kind.
 func TestWhoMaySendWhat(t *testing.T) {
-	may := map[Kind]string{KindAccept: "pca", KindKey: "ca", KindOpen: "pc", KindGroup: "a", KindRound: "a",
-		KindContribution: "p", KindReceipt: "c", KindHold: "c", KindAgree: "c", KindPartial: "c", KindResult: "a", KindAbort: "a"}
+	may := map[Kind]string{
+		KindAccept:       "pca",
+		KindKey:          "ca",
+		KindOpen:         "pc",
+		KindGroup:        "a",
+		KindRound:        "a",
+		KindContribution: "p",
+		KindReceipt:      "c",
+		KindHold:         "c",
+		KindAgree:        "c",
+		KindPartial:      "c",
+		KindResult:       "a",
+		KindAbort:        "a",
+	}
 	for k := Kind(0); k <= 33; k++ {
 		got := ""
 		for r, letter := range map[Role]string{RoleParty: "p", RoleCompute: "c", RoleAggregator: "a"} {

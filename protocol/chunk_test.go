@@ -32,7 +32,8 @@ func sealedChunks(t testing.TB, s BoundPlan, secret *channel.Secret) []*Chunk {
 
 // TestChunksCoverTheVector at the edges of chunks.
 func TestChunksCoverTheVector(t *testing.T) {
-	for dim, want := range map[uint32]int{1: 1, xof.ChunkElements - 1: 1, xof.ChunkElements: 1, xof.ChunkElements + 1: 2, 2*xof.ChunkElements + 5: 3} {
+	for dim, want := range map[uint32]int{1: 1, xof.ChunkElements - 1: 1, xof.ChunkElements: 1,
+		xof.ChunkElements + 1: 2, 2*xof.ChunkElements + 5: 3} {
 		p := testPlan()
 		p.Dim = dim
 		s := Bind(p)
@@ -82,14 +83,16 @@ func TestChunkIsBoundToItsContext(t *testing.T) {
 		"cut":        func(c *Chunk) { c.Ciphertext = c.Ciphertext[:len(c.Ciphertext)-1] },
 		"empty":      func(c *Chunk) { c.Ciphertext = nil },
 	} {
-		c := sealedChunks(t, s, secret)[0]
-		if _, err := s.OpenChunk(secret, c); err != nil {
-			t.Fatal(err)
-		}
-		alter(c)
-		if _, err := s.OpenChunk(secret, c); err == nil {
-			t.Errorf("%s altered: it opens", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := sealedChunks(t, s, secret)[0]
+			if _, err := s.OpenChunk(secret, c); err != nil {
+				t.Fatal(err)
+			}
+			alter(c)
+			if _, err := s.OpenChunk(secret, c); err == nil {
+				t.Errorf("%s altered: it opens", name)
+			}
+		})
 	}
 	if _, err := s.OpenChunk(testSecret(t, 2), sealedChunks(t, s, secret)[0]); !errors.Is(err, ErrSealed) {
 		t.Errorf("another secret: %v", err)
@@ -118,7 +121,8 @@ func TestConfirmCoversTheContribution(t *testing.T) {
 	s := testSession(t)
 	secret := testSecret(t, 1)
 	base := func() *Contribution {
-		return &Contribution{Round: 1, Attempt: 2, Model: testDigest(1), Vector: testDigest(2), Confirm: make([][16]byte, 2), Blinding: make([]SealedScalar, 2)}
+		return &Contribution{Round: 1, Attempt: 2, Model: testDigest(1), Vector: testDigest(2),
+			Confirm: make([][16]byte, 2), Blinding: make([]SealedScalar, 2)}
 	}
 	tag := func(secret *channel.Secret, c Context, m *Contribution) [16]byte {
 		account, err := m.ManifestDigest(s, c.From)
@@ -142,11 +146,13 @@ func TestConfirmCoversTheContribution(t *testing.T) {
 		"commitment": func(m *Contribution) { m.Commitment[0]++ },
 		"blinding":   func(m *Contribution) { m.Blinding[1][0]++ },
 	} {
-		m := base()
-		alter(m)
-		if tag(secret, shareContext, m) == want {
-			t.Errorf("%s isn't covered", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := base()
+			alter(m)
+			if tag(secret, shareContext, m) == want {
+				t.Errorf("%s isn't covered", name)
+			}
+		})
 	}
 	other := shareContext
 	other.To++
@@ -175,9 +181,11 @@ func TestGroupKey(t *testing.T) {
 		"cut":            func() ([]byte, error) { return s.OpenGroup(testSecret(t, 1), 1, sealed[1:]) },
 		"short key":      func() ([]byte, error) { return s.OpenGroup(testSecret(t, 1), 1, short) },
 	} {
-		if _, err := open(); !errors.Is(err, ErrSealed) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := open(); !errors.Is(err, ErrSealed) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -246,7 +254,8 @@ func TestOpening(t *testing.T) {
 		}
 		set = append(set, c)
 	}
-	blindings := [][32]byte{[32]byte(commit.SumScalars(parts[0]).Bytes()), [32]byte(commit.SumScalars(parts[1]).Bytes())}
+	blindings := [][32]byte{[32]byte(commit.SumScalars(parts[0]).Bytes()),
+		[32]byte(commit.SumScalars(parts[1]).Bytes())}
 	if err := CheckOpening(g, set, blindings, sum); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +278,8 @@ func TestOpening(t *testing.T) {
 func TestCheckAudit(t *testing.T) {
 	s := testSession(t)
 	plain := &Contribution{}
-	full := &Contribution{Commitment: commit.Commitment{1}, Blinding: make([]SealedScalar, 2)} // 1 encodes the neutral point
+	// The commitment that is encoded as 1 is the neutral point.
+	full := &Contribution{Commitment: commit.Commitment{1}, Blinding: make([]SealedScalar, 2)}
 	if err := s.CheckAudit(plain); err != nil {
 		t.Error(err)
 	}

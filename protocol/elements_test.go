@@ -37,7 +37,8 @@ func TestChunksOfPairs(t *testing.T) {
 	} {
 		s := Bind(pairs(row.dim))
 		if s.Plan.Elements() != row.elements || s.Chunks() != row.chunks {
-			t.Errorf("%d coordinates are %d elements in %d chunks, want %d in %d", row.dim, s.Plan.Elements(), s.Chunks(), row.elements, row.chunks)
+			t.Errorf("%d coordinates are %d elements in %d chunks, want %d in %d", row.dim, s.Plan.Elements(),
+				s.Chunks(), row.elements, row.chunks)
 		}
 		if from, n := s.ChunkCoordinates(row.chunks - 1); from != row.last[0] || n != row.last[1] {
 			t.Errorf("of %d coordinates the last chunk has %d from %d on, want %v", row.dim, n, from, row.last)

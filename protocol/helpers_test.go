@@ -28,8 +28,10 @@ func testPlan() *Plan {
 	for i, m := range []struct {
 		name string
 		role Role
-	}{{"alice", RoleParty}, {"bob", RoleParty}, {"carol", RoleParty}, {"node-1", RoleCompute}, {"node-2", RoleCompute}, {"sum", RoleAggregator}} {
-		p.Members = append(p.Members, Member{Name: m.name, Role: m.role, Key: testKey(i).Public(), NotAfter: 1_900_000_000})
+	}{{"alice", RoleParty}, {"bob", RoleParty}, {"carol", RoleParty}, {"node-1", RoleCompute}, {"node-2",
+		RoleCompute}, {"sum", RoleAggregator}} {
+		p.Members = append(p.Members, Member{Name: m.name, Role: m.role, Key: testKey(i).Public(),
+			NotAfter: 1_900_000_000})
 	}
 	return p
 }
@@ -93,15 +95,20 @@ func samples() []sample {
 		{"open", 1, &Open{To: 3, Key: testDigest(3), Enc: bytes.Repeat([]byte{5}, 32)}},
 		{"group", 5, &Group{To: 1, Sealed: bytes.Repeat([]byte{6}, 48)}},
 		{"round", 5, &Round{Round: 1, Attempt: 2, Model: testDigest(4)}},
-		{"contribution", 1, &Contribution{Round: 1, Attempt: 2, Model: testDigest(4), Explicit: 1, Vector: testDigest(5), Confirm: tags}},
-		{"contribution/audit", 1, &Contribution{Round: 1, Attempt: 2, Model: testDigest(4), Vector: testDigest(5), Confirm: tags, Commitment: [32]byte{1}, Blinding: blinding}},
+		{"contribution", 1, &Contribution{Round: 1, Attempt: 2, Model: testDigest(4), Explicit: 1,
+			Vector: testDigest(5), Confirm: tags}},
+		{"contribution/audit", 1, &Contribution{Round: 1, Attempt: 2, Model: testDigest(4), Vector: testDigest(5),
+			Confirm: tags, Commitment: [32]byte{1}, Blinding: blinding}},
 		{"receipt", 3, &Receipt{Round: 1, Attempt: 2, Party: 1, Bundle: testDigest(1), Count: 1}},
-		{"receipt/of three", 3, &Receipt{Round: 1, Attempt: 2, Party: 1, Bundle: testDigest(1), Index: 1, Count: 3, Path: []Digest{testDigest(2), testDigest(3)}}},
+		{"receipt/of three", 3, &Receipt{Round: 1, Attempt: 2, Party: 1, Bundle: testDigest(1), Index: 1, Count: 3,
+			Path: []Digest{testDigest(2), testDigest(3)}}},
 		{"hold", 4, &Hold{Round: 1, Attempt: 2, Entries: entries}},
 		{"hold/empty", 4, &Hold{Round: 1, Attempt: 2}},
 		{"agree", 4, &Agree{Round: 1, Attempt: 2, Count: 2, Set: testDigest(6)}},
-		{"partial", 3, &Partial{Round: 1, Attempt: 2, Set: testDigest(6), Vector: testDigest(7), Blinding: [32]byte{8}}},
-		{"result", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeAccepted, Set: entries, Aggregate: testDigest(8), Next: testDigest(9), Partials: []Digest{testDigest(7), testDigest(10)}}},
+		{"partial", 3, &Partial{Round: 1, Attempt: 2, Set: testDigest(6), Vector: testDigest(7),
+			Blinding: [32]byte{8}}},
+		{"result", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeAccepted, Set: entries,
+			Aggregate: testDigest(8), Next: testDigest(9), Partials: []Digest{testDigest(7), testDigest(10)}}},
 		{"result/void", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeVoid}},
 		{"abort", 5, &Abort{Class: 5, Reason: "too few members are there"}},
 	}
@@ -118,7 +125,9 @@ func body(t testing.TB, m Message) []byte {
 }
 
 // canonical fails unless decoding b is refused or encodes to b again.
-func canonical(t interface{ Fatalf(string, ...any) }, what string, b []byte, decode func([]byte) (fielder, error)) bool {
+func canonical(
+	t interface{ Fatalf(string, ...any) }, what string, b []byte, decode func([]byte) (fielder, error),
+) bool {
 	m, err := decode(b)
 	if err != nil {
 		return false

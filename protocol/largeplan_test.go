@@ -61,14 +61,17 @@ func TestLargePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := got.Complete(time.Unix(sp.Plan.Created, 0)); err != nil || got.Plan.ID() != sp.Plan.ID() || got.Plan.Parties() != n {
+	if err := got.Complete(time.Unix(sp.Plan.Created, 0)); err != nil || got.Plan.ID() != sp.Plan.ID() ||
+		got.Plan.Parties() != n {
 		t.Fatalf("%d parties, %v", got.Plan.Parties(), err)
 	}
 	few := &SignedPlan{Plan: sp.Plan, Accepts: sp.Accepts[n-5:]}
-	if err := few.Complete(time.Unix(sp.Plan.Created, 0)); err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), fmt.Sprintf("and %d more", n-25)) {
+	if err := few.Complete(time.Unix(sp.Plan.Created, 0)); err == nil || len(err.Error()) > 1000 ||
+		!strings.Contains(err.Error(), fmt.Sprintf("and %d more", n-25)) {
 		t.Errorf("missing signatures: %.1100v", err)
 	}
-	if err := few.Merge(&SignedPlan{Plan: sp.Plan, Accepts: sp.Accepts[:n]}); err != nil || len(few.Missing()) != 0 {
+	if err := few.Merge(&SignedPlan{Plan: sp.Plan, Accepts: sp.Accepts[:n]}); err != nil ||
+		len(few.Missing()) != 0 {
 		t.Errorf("%d are missing after merging all, %v", len(few.Missing()), err)
 	}
 
@@ -80,7 +83,8 @@ func TestLargePlan(t *testing.T) {
 	}
 	block.Bytes[at+40] ^= 1
 	_, err = UnmarshalSignedPlan(pem.EncodeToMemory(block))
-	if !errors.Is(err, ErrSignature) || ClassOf(err) != ClassIntegrity || !strings.Contains(err.Error(), sp.Plan.Members[777].Name) {
+	if !errors.Is(err, ErrSignature) || ClassOf(err) != ClassIntegrity ||
+		!strings.Contains(err.Error(), sp.Plan.Members[777].Name) {
 		t.Errorf("a changed signature: %v", err)
 	}
 }

@@ -190,7 +190,7 @@ func (p *Plan) checkAudit() error {
 	case p.Noise == NoiseCompute:
 		return fmt.Errorf("audit: the aggregate can't open the parties' commitments if compute nodes add the noise")
 	case p.Elements() > commit.MaxDimension:
-		return fmt.Errorf("audit: %d elements are more than the %d of a commitment", p.Elements(), commit.MaxDimension)
+		return fmt.Errorf("audit: %d elements are more than a commitment's %d", p.Elements(), commit.MaxDimension)
 	case p.Computes() > commit.MaxShares:
 		return fmt.Errorf("audit: %d compute nodes are more than the %d shares of a blinding scalar",
 			p.Computes(), commit.MaxShares)

@@ -24,15 +24,17 @@ func TestGoodPlans(t *testing.T) {
 		"everybody needed": func(p *Plan) { p.MinParties = 3 },
 		"no grace":         func(p *Plan) { p.GraceMS = 0 },
 	} {
-		p := testPlan()
-		p.MinParties = 3
-		alter(p)
-		if err := p.Validate(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := p.CheckPrivacy(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := testPlan()
+			p.MinParties = 3
+			alter(p)
+			if err := p.Validate(); err != nil {
+				t.Errorf("%v", err)
+			}
+			if err := p.CheckPrivacy(); err != nil {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -42,95 +44,103 @@ func TestPlanRefusals(t *testing.T) {
 		want  string
 		alter func(p *Plan)
 	}{
-		{"plan name", func(p *Plan) { p.Name = strings.Repeat("x", 65) }},
-		{"plan name", func(p *Plan) { p.Name = "a\tb" }},
-		{"not_after", func(p *Plan) { p.NotAfter = p.Created }},
-		{"suite", func(p *Plan) { p.Suite = 0 }},
-		{"suite", func(p *Plan) { p.Suite = 9 }},
-		{"no party", func(p *Plan) { p.Members = p.Members[3:] }},
-		{"compute nodes", func(p *Plan) { p.Members = append(p.Members[:4], p.Members[5]) }},
-		{"aggregators", func(p *Plan) { p.Members = p.Members[:5] }},
-		{"aggregators", func(p *Plan) {
-			p.Members = append(p.Members, Member{Name: "sum-2", Role: RoleAggregator, Key: testKey(9).Public(), NotAfter: p.NotAfter})
+		{want: "plan name", alter: func(p *Plan) { p.Name = strings.Repeat("x", 65) }},
+		{want: "plan name", alter: func(p *Plan) { p.Name = "a\tb" }},
+		{want: "not_after", alter: func(p *Plan) { p.NotAfter = p.Created }},
+		{want: "suite", alter: func(p *Plan) { p.Suite = 0 }},
+		{want: "suite", alter: func(p *Plan) { p.Suite = 9 }},
+		{want: "no party", alter: func(p *Plan) { p.Members = p.Members[3:] }},
+		{want: "compute nodes", alter: func(p *Plan) { p.Members = append(p.Members[:4], p.Members[5]) }},
+		{want: "aggregators", alter: func(p *Plan) { p.Members = p.Members[:5] }},
+		{want: "aggregators", alter: func(p *Plan) {
+			p.Members = append(p.Members, Member{Name: "sum-2", Role: RoleAggregator, Key: testKey(9).Public(),
+				NotAfter: p.NotAfter})
 		}},
-		{"members[1]: name", func(p *Plan) { p.Members[1].Name = "Bob" }},
-		{"members[1]: name", func(p *Plan) { p.Members[1].Name = "" }},
-		{"members[1]: name", func(p *Plan) { p.Members[1].Name = "b.ob" }},
-		{"members[1]: name", func(p *Plan) { p.Members[1].Name = "b" + strings.Repeat("o", 32) }},
-		{"is used twice", func(p *Plan) { p.Members[4].Name = "node-1" }},
-		{"is used twice", func(p *Plan) { p.Members[3].Name = "alice" }},
-		{"key is used twice", func(p *Plan) { p.Members[1].Key = p.Members[4].Key }},
-		{"no such role", func(p *Plan) { p.Members[5].Role = 4 }},
-		{"no such role", func(p *Plan) { p.Members[0].Role = 0 }},
-		{"order", func(p *Plan) { p.Members[0], p.Members[1] = p.Members[1], p.Members[0] }},
-		{"order", func(p *Plan) { p.Members[0].Role = RoleCompute }},
-		{"expires", func(p *Plan) { p.Members[2].NotAfter = p.NotAfter - 1 }},
-		{"dim", func(p *Plan) { p.Dim = 0 }},
-		{"dim", func(p *Plan) { p.Dim = MaxDim + 1 }},
-		{"frac_bits", func(p *Plan) { p.FracBits = 53 }},
-		{"rounds", func(p *Plan) { p.Rounds = 0 }},
-		{"rounds", func(p *Plan) { p.Rounds = MaxRounds + 1 }},
-		{"spare_attempts", func(p *Plan) { p.SpareAttempts = MaxRounds + 1 }},
-		{"min_parties", func(p *Plan) { p.MinParties = 0 }},
-		{"min_parties", func(p *Plan) { p.MinParties = 4 }},
-		{"colluders", func(p *Plan) { p.Colluders = 3 }},
-		{"deadline_ms", func(p *Plan) { p.DeadlineMS, p.GraceMS = 0, 0 }},
-		{"grace_ms", func(p *Plan) { p.GraceMS = p.DeadlineMS + 1 }},
-		{"per_party", func(p *Plan) { p.PerParty = p.Clip - 1 }},
-		{"frac_bits", func(p *Plan) { p.PerParty = 1 << 62 }},
-		{"frac_bits", func(p *Plan) { p.PerParty = math.MaxUint64 }},
-		{"noise", func(p *Plan) { p.Noise = 4; p.Variance = 1 }},
-		{"noise", func(p *Plan) { p.LocalSteps = 1 }},
-		{"noise", func(p *Plan) { p.Sampling = 1 }},
-		{"noise", func(p *Plan) { p.SampleRate = 0.5 }},
-		{"local_steps", func(p *Plan) { private(p).LocalSteps = 1 }},
-		{"local_steps", func(p *Plan) { local(p).LocalSteps = 0 }},
-		{"local_steps", func(p *Plan) { local(p).LocalSteps = MaxLocalSteps + 1 }},
-		{"local_steps", func(p *Plan) { local(p).LocalSteps = MaxLocalSteps; p.Rounds = MaxRounds }},
-		{"sensitivity", func(p *Plan) { local(p).Sensitivity, p.Epsilon, p.Delta = 0, 0, 0 }},
-		{"sampling", func(p *Plan) { private(p).Sampling = 3; p.SampleRate = 0.5 }},
-		{"sample_rate", func(p *Plan) { private(p).SampleRate = 0.5 }},
-		{"sample_rate", func(p *Plan) { private(p).Sampling = 1 }},
-		{"sample_rate", func(p *Plan) { private(p).Sampling = 1; p.SampleRate = 1.5 }},
-		{"sample_rate", func(p *Plan) { private(p).Sampling = 1; p.SampleRate = math.NaN() }},
-		{"replace-one", func(p *Plan) {
+		{want: "members[1]: name", alter: func(p *Plan) { p.Members[1].Name = "Bob" }},
+		{want: "members[1]: name", alter: func(p *Plan) { p.Members[1].Name = "" }},
+		{want: "members[1]: name", alter: func(p *Plan) { p.Members[1].Name = "b.ob" }},
+		{want: "members[1]: name", alter: func(p *Plan) { p.Members[1].Name = "b" + strings.Repeat("o", 32) }},
+		{want: "is used twice", alter: func(p *Plan) { p.Members[4].Name = "node-1" }},
+		{want: "is used twice", alter: func(p *Plan) { p.Members[3].Name = "alice" }},
+		{want: "key is used twice", alter: func(p *Plan) { p.Members[1].Key = p.Members[4].Key }},
+		{want: "no such role", alter: func(p *Plan) { p.Members[5].Role = 4 }},
+		{want: "no such role", alter: func(p *Plan) { p.Members[0].Role = 0 }},
+		{want: "order", alter: func(p *Plan) { p.Members[0], p.Members[1] = p.Members[1], p.Members[0] }},
+		{want: "order", alter: func(p *Plan) { p.Members[0].Role = RoleCompute }},
+		{want: "expires", alter: func(p *Plan) { p.Members[2].NotAfter = p.NotAfter - 1 }},
+		{want: "dim", alter: func(p *Plan) { p.Dim = 0 }},
+		{want: "dim", alter: func(p *Plan) { p.Dim = MaxDim + 1 }},
+		{want: "frac_bits", alter: func(p *Plan) { p.FracBits = 53 }},
+		{want: "rounds", alter: func(p *Plan) { p.Rounds = 0 }},
+		{want: "rounds", alter: func(p *Plan) { p.Rounds = MaxRounds + 1 }},
+		{want: "spare_attempts", alter: func(p *Plan) { p.SpareAttempts = MaxRounds + 1 }},
+		{want: "min_parties", alter: func(p *Plan) { p.MinParties = 0 }},
+		{want: "min_parties", alter: func(p *Plan) { p.MinParties = 4 }},
+		{want: "colluders", alter: func(p *Plan) { p.Colluders = 3 }},
+		{want: "deadline_ms", alter: func(p *Plan) { p.DeadlineMS, p.GraceMS = 0, 0 }},
+		{want: "grace_ms", alter: func(p *Plan) { p.GraceMS = p.DeadlineMS + 1 }},
+		{want: "per_party", alter: func(p *Plan) { p.PerParty = p.Clip - 1 }},
+		{want: "frac_bits", alter: func(p *Plan) { p.PerParty = 1 << 62 }},
+		{want: "frac_bits", alter: func(p *Plan) { p.PerParty = math.MaxUint64 }},
+		{want: "noise", alter: func(p *Plan) { p.Noise = 4; p.Variance = 1 }},
+		{want: "noise", alter: func(p *Plan) { p.LocalSteps = 1 }},
+		{want: "noise", alter: func(p *Plan) { p.Sampling = 1 }},
+		{want: "noise", alter: func(p *Plan) { p.SampleRate = 0.5 }},
+		{want: "local_steps", alter: func(p *Plan) { private(p).LocalSteps = 1 }},
+		{want: "local_steps", alter: func(p *Plan) { local(p).LocalSteps = 0 }},
+		{want: "local_steps", alter: func(p *Plan) { local(p).LocalSteps = MaxLocalSteps + 1 }},
+		{want: "local_steps", alter: func(p *Plan) { local(p).LocalSteps = MaxLocalSteps; p.Rounds = MaxRounds }},
+		{want: "sensitivity", alter: func(p *Plan) { local(p).Sensitivity, p.Epsilon, p.Delta = 0, 0, 0 }},
+		{want: "sampling", alter: func(p *Plan) { private(p).Sampling = 3; p.SampleRate = 0.5 }},
+		{want: "sample_rate", alter: func(p *Plan) { private(p).SampleRate = 0.5 }},
+		{want: "sample_rate", alter: func(p *Plan) { private(p).Sampling = 1 }},
+		{want: "sample_rate", alter: func(p *Plan) { private(p).Sampling = 1; p.SampleRate = 1.5 }},
+		{want: "sample_rate", alter: func(p *Plan) { private(p).Sampling = 1; p.SampleRate = math.NaN() }},
+		{want: "replace-one", alter: func(p *Plan) {
 			private(p).Sampling, p.SampleRate, p.Relation = 2, 0.5, uint8(privacy.AddRemove)
 		}},
-		{"sampling", func(p *Plan) { p.Noise, p.Variance, p.Sampling, p.SampleRate = NoiseCompute, 1, 1, 0.5 }},
-		{"noise", func(p *Plan) { p.Variance = 1 }},
-		{"noise", func(p *Plan) { p.Epsilon = 1 }},
-		{"noise", func(p *Plan) { p.Epsilon = math.NaN() }},
-		{"noise", func(p *Plan) { p.Delta = 1e-5 }},
-		{"noise", func(p *Plan) { p.Sensitivity = 1 }},
-		{"N_min - T - 1", func(p *Plan) { private(p).Colluders = 1 }},
-		{"N_min - T - 1", func(p *Plan) { private(p).Colluders = 2 }},
-		{"variance", func(p *Plan) { private(p).Variance = 0 }},
-		{"variance", func(p *Plan) { private(p).Variance = 1<<62 + 1 }},
-		{"frac_bits", func(p *Plan) { private(p).PerParty = 3 << 60; p.Variance = 1 << 62 }},
-		{"clip", func(p *Plan) { private(p).Clip = 0 }},
-		{"sensitivity", func(p *Plan) { private(p).Sensitivity = p.Clip - 1 }},
-		{"epsilon", func(p *Plan) { private(p).Epsilon = 0 }},
-		{"epsilon", func(p *Plan) { private(p).Epsilon = -1 }},
-		{"epsilon", func(p *Plan) { private(p).Epsilon = math.Inf(1) }},
-		{"epsilon", func(p *Plan) { private(p).Epsilon = math.NaN() }},
-		{"delta", func(p *Plan) { private(p).Delta = 0 }},
-		{"delta", func(p *Plan) { private(p).Delta = 1 }},
-		{"delta", func(p *Plan) { private(p).Delta = math.NaN() }},
-		{"epsilon", func(p *Plan) { p.Epsilon = math.Copysign(0, -1) }},
-		{"accountant", func(p *Plan) { p.Accountant = strings.Repeat("x", 65) }},
-		{"application", func(p *Plan) { p.Application = strings.Repeat("x", 33) }},
-		{"parameters", func(p *Plan) { p.Parameters = make([]byte, maxBlob+1) }},
-		{"encoding", func(p *Plan) { p.Parameters = make([]byte, maxBlob) }},
-		{"audit", func(p *Plan) { private(p).Noise = NoiseCompute; p.Audit = true }},
-		{"audit", func(p *Plan) { p.Audit = true; p.Dim = commit.MaxDimension + 1 }},
-		{"audit", func(p *Plan) { p.Audit = true; computes(p, commit.MaxShares+1) }},
+		{want: "sampling", alter: func(p *Plan) {
+			p.Noise = NoiseCompute
+			p.Variance = 1
+			p.Sampling = 1
+			p.SampleRate = 0.5
+		}},
+		{want: "noise", alter: func(p *Plan) { p.Variance = 1 }},
+		{want: "noise", alter: func(p *Plan) { p.Epsilon = 1 }},
+		{want: "noise", alter: func(p *Plan) { p.Epsilon = math.NaN() }},
+		{want: "noise", alter: func(p *Plan) { p.Delta = 1e-5 }},
+		{want: "noise", alter: func(p *Plan) { p.Sensitivity = 1 }},
+		{want: "N_min - T - 1", alter: func(p *Plan) { private(p).Colluders = 1 }},
+		{want: "N_min - T - 1", alter: func(p *Plan) { private(p).Colluders = 2 }},
+		{want: "variance", alter: func(p *Plan) { private(p).Variance = 0 }},
+		{want: "variance", alter: func(p *Plan) { private(p).Variance = 1<<62 + 1 }},
+		{want: "frac_bits", alter: func(p *Plan) { private(p).PerParty = 3 << 60; p.Variance = 1 << 62 }},
+		{want: "clip", alter: func(p *Plan) { private(p).Clip = 0 }},
+		{want: "sensitivity", alter: func(p *Plan) { private(p).Sensitivity = p.Clip - 1 }},
+		{want: "epsilon", alter: func(p *Plan) { private(p).Epsilon = 0 }},
+		{want: "epsilon", alter: func(p *Plan) { private(p).Epsilon = -1 }},
+		{want: "epsilon", alter: func(p *Plan) { private(p).Epsilon = math.Inf(1) }},
+		{want: "epsilon", alter: func(p *Plan) { private(p).Epsilon = math.NaN() }},
+		{want: "delta", alter: func(p *Plan) { private(p).Delta = 0 }},
+		{want: "delta", alter: func(p *Plan) { private(p).Delta = 1 }},
+		{want: "delta", alter: func(p *Plan) { private(p).Delta = math.NaN() }},
+		{want: "epsilon", alter: func(p *Plan) { p.Epsilon = math.Copysign(0, -1) }},
+		{want: "accountant", alter: func(p *Plan) { p.Accountant = strings.Repeat("x", 65) }},
+		{want: "application", alter: func(p *Plan) { p.Application = strings.Repeat("x", 33) }},
+		{want: "parameters", alter: func(p *Plan) { p.Parameters = make([]byte, maxBlob+1) }},
+		{want: "encoding", alter: func(p *Plan) { p.Parameters = make([]byte, maxBlob) }},
+		{want: "audit", alter: func(p *Plan) { private(p).Noise = NoiseCompute; p.Audit = true }},
+		{want: "audit", alter: func(p *Plan) { p.Audit = true; p.Dim = commit.MaxDimension + 1 }},
+		{want: "audit", alter: func(p *Plan) { p.Audit = true; computes(p, commit.MaxShares+1) }},
 	} {
-		p := testPlan()
-		row.alter(p)
-		err := p.Validate()
-		if err == nil || ClassOf(err) != ClassInput || !strings.Contains(err.Error(), row.want) {
-			t.Errorf("row %d, %s: %v", i, row.want, err)
-		}
+		t.Run(fmt.Sprintf("%d/%s", i, row.want), func(t *testing.T) {
+			p := testPlan()
+			row.alter(p)
+			err := p.Validate()
+			if err == nil || ClassOf(err) != ClassInput || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v, want an error about %s", err, row.want)
+			}
+		})
 	}
 }
 
@@ -139,7 +149,8 @@ func computes(p *Plan, m int) {
 	p.Members = slices.Concat(p.Members[:3], make([]Member, m), p.Members[5:])
 	for i := range m {
 		key := identity.PublicKey{1: byte(i), 2: byte(i >> 8), 3: 1}
-		p.Members[3+i] = Member{Name: fmt.Sprintf("node-%05d", i), Role: RoleCompute, Key: key, NotAfter: p.NotAfter}
+		p.Members[3+i] = Member{Name: fmt.Sprintf("node-%05d", i), Role: RoleCompute, Key: key,
+			NotAfter: p.NotAfter}
 	}
 }
 
@@ -223,7 +234,8 @@ func TestLargestRoster(t *testing.T) {
 		set[i].Party = uint32(i)
 	}
 	s := Bind(p)
-	for _, msg := range []Message{&Hold{1, 1, set}, &Result{Round: 1, Attempt: 1, Outcome: OutcomeAccepted, Set: set, Partials: make([]Digest, m)}} {
+	for _, msg := range []Message{&Hold{1, 1, set},
+		&Result{Round: 1, Attempt: 1, Outcome: OutcomeAccepted, Set: set, Partials: make([]Digest, m)}} {
 		b, err := s.Sign(testKey(0), 0, msg)
 		if err != nil || len(b) > MaxMessage {
 			t.Errorf("%T of %d bytes: %v", msg, len(b), err)
@@ -261,11 +273,13 @@ func TestCheckPrivacy(t *testing.T) {
 		"no relation": func(p *Plan) { p.Relation = 0 },
 		"accountant":  func(p *Plan) { p.Accountant = "moments" },
 	} {
-		q := *p
-		alter(&q)
-		if err := q.CheckPrivacy(); ClassOf(err) != ClassInput || err == nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			q := *p
+			alter(&q)
+			if err := q.CheckPrivacy(); ClassOf(err) != ClassInput || err == nil {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -274,7 +288,8 @@ func TestHiddenParts(t *testing.T) {
 		noise  Placement
 		min, t uint32
 		want   uint64
-	}{{NoiseNone, 9, 0, 0}, {NoiseParty, 9, 2, 6}, {NoiseParty, 2, 0, 1}, {NoiseParty, 1, 0, 0}, {NoiseParty, 2, 5, 0}, {NoiseCompute, 1, 0, 1}} {
+	}{{NoiseNone, 9, 0, 0}, {NoiseParty, 9, 2, 6}, {NoiseParty, 2, 0, 1}, {NoiseParty, 1, 0, 0}, {NoiseParty, 2,
+		5, 0}, {NoiseCompute, 1, 0, 1}} {
 		p := &Plan{Noise: row.noise, MinParties: row.min, Colluders: row.t}
 		if got := p.HiddenParts(); got != row.want {
 			t.Errorf("%+v: %d", row, got)
@@ -283,9 +298,13 @@ func TestHiddenParts(t *testing.T) {
 }
 
 func TestMaxSumOfABrokenPlan(t *testing.T) {
-	for name, p := range map[string]*Plan{"no party": {Dim: 1, Rounds: 1}, "no headroom": func() *Plan { p := testPlan(); p.PerParty = math.MaxUint64; return p }()} {
-		if _, err := p.MaxSum(); ClassOf(err) != ClassInput || err == nil {
-			t.Errorf("%s: %v", name, err)
-		}
+	noHeadroom := testPlan()
+	noHeadroom.PerParty = math.MaxUint64
+	for name, p := range map[string]*Plan{"no party": {Dim: 1, Rounds: 1}, "no headroom": noHeadroom} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := p.MaxSum(); ClassOf(err) != ClassInput || err == nil {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

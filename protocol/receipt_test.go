@@ -61,7 +61,8 @@ func TestReceiptTreeIsOfRFC9162sShape(t *testing.T) {
 		}
 		for i, m := range all {
 			want := inclusion(i, leaves)
-			if len(want) != len(m.Path) || len(want) != pathLength(uint32(i), uint32(n)) || m.Index != uint32(i) || m.Count != uint32(n) {
+			if len(want) != len(m.Path) || len(want) != pathLength(uint32(i), uint32(n)) || m.Index != uint32(i) ||
+				m.Count != uint32(n) {
 				t.Fatalf("receipt %d of %d: %d hashes, not %d", i, n, len(m.Path), len(want))
 			}
 			for j := range want {
@@ -177,25 +178,30 @@ func TestReceiptsThatLeadElsewhere(t *testing.T) {
 		"hashes in another order": func(m *Receipt) { slices.Reverse(m.Path) },
 		"another receipt's path":  func(m *Receipt) { m.Path = slices.Clone(all[0].Path) },
 		"another receipt's way":   func(m *Receipt) { m.Index, m.Path = all[3].Index, slices.Clone(all[3].Path) },
-		"a shorter tree":          func(m *Receipt) { m.Index, m.Count, m.Path = 1, 3, []Digest{hash(1, 0), hash(1, 2)} },
-		"alone":                   func(m *Receipt) { m.Index, m.Count, m.Path = 0, 1, nil },
+		"a shorter tree": func(m *Receipt) {
+			m.Index, m.Count = 1, 3
+			m.Path = []Digest{hash(1, 0), hash(1, 2)}
+		},
+		"alone":                   func(m *Receipt) { m.Index = 0; m.Count = 1; m.Path = nil },
 		"a root of another round": func(m *Receipt) { *m = *others[2]; m.Round-- },
 		"an inner hash as leaf's": func(m *Receipt) { m.Path[0] = hash(1, 1) },
 	} {
-		m := good()
-		alter(&m)
-		e, err := UnmarshalEnvelope(signed[2])
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Body = body(t, &m)
-		b, err := e.Marshal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := s.Receive(b); !errors.Is(err, ErrSignature) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := good()
+			alter(&m)
+			e, err := UnmarshalEnvelope(signed[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Body = body(t, &m)
+			b, err := e.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := s.Receive(b); !errors.Is(err, ErrSignature) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if m := good(); !bytes.Equal(mustBody(t, s, signed[2]), body(t, &m)) {
 		t.Error("what was altered isn't what was signed")

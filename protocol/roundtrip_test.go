@@ -27,7 +27,8 @@ func digests() *rapid.Generator[Digest] {
 func blobs(max int) *rapid.Generator[[]byte] { return rapid.SliceOfN(rapid.Byte(), 0, max) }
 
 func texts(max int) *rapid.Generator[string] {
-	return rapid.Map(rapid.SliceOfN(rapid.ByteRange(' ', '~'), 0, max), func(b []byte) string { return string(b) })
+	return rapid.Map(rapid.SliceOfN(rapid.ByteRange(' ', '~'), 0, max),
+		func(b []byte) string { return string(b) })
 }
 
 func fromOne() *rapid.Generator[uint32] { return rapid.Uint32Range(1, math.MaxUint32) }
@@ -88,7 +89,8 @@ func messageOf(t *rapid.T, k Kind) Message {
 }
 
 func contributionOf(t *rapid.T, round, attempt uint32) *Contribution {
-	c := &Contribution{Round: round, Attempt: attempt, Model: digests().Draw(t, "model"), Vector: digests().Draw(t, "vector"),
+	c := &Contribution{Round: round, Attempt: attempt, Model: digests().Draw(t, "model"),
+		Vector:     digests().Draw(t, "vector"),
 		Commitment: [32]byte(digests().Draw(t, "commitment"))}
 	c.Confirm = make([][16]byte, rapid.IntRange(1, 5).Draw(t, "nodes"))
 	for i := range c.Confirm {
@@ -103,8 +105,9 @@ func contributionOf(t *rapid.T, round, attempt uint32) *Contribution {
 }
 
 func receiptOf(t *rapid.T, round, attempt uint32) *Receipt {
-	m := &Receipt{Round: round, Attempt: attempt, Party: rapid.Uint32().Draw(t, "party"), Bundle: digests().Draw(t, "bundle"),
-		Count: rapid.Uint32Range(1, MaxMembers).Draw(t, "count")}
+	m := &Receipt{Round: round, Attempt: attempt, Party: rapid.Uint32().Draw(t, "party"),
+		Bundle: digests().Draw(t, "bundle"),
+		Count:  rapid.Uint32Range(1, MaxMembers).Draw(t, "count")}
 	m.Index = rapid.Uint32Range(0, m.Count-1).Draw(t, "index")
 	for range pathLength(m.Index, m.Count) {
 		m.Path = append(m.Path, digests().Draw(t, "beside"))
@@ -234,9 +237,11 @@ func TestMarshalRefusesWhatNobodyReads(t *testing.T) {
 		"key too long":          &Key{Public: make([]byte, 4097)},
 		"group key too long":    &Group{Sealed: make([]byte, 65)},
 	} {
-		if b, err := marshal(m); !errors.Is(err, ErrMalformed) {
-			t.Errorf("%s: encoded to %x, error %v", name, b, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if b, err := marshal(m); !errors.Is(err, ErrMalformed) {
+				t.Errorf("encoded to %x, error %v", b, err)
+			}
+		})
 	}
 }
 
@@ -261,16 +266,41 @@ func plans() *rapid.Generator[*Plan] {
 	return rapid.Custom(func(t *rapid.T) *Plan {
 		u32 := func(n string) uint32 { return rapid.Uint32().Draw(t, n) }
 		u64 := func(n string) uint64 { return rapid.Uint64().Draw(t, n) }
-		finite := rapid.Float64().Filter(func(f float64) bool { return !math.IsInf(f, 0) && !math.IsNaN(f) && (f != 0 || !math.Signbit(f)) })
-		p := &Plan{Name: texts(64).Draw(t, "name"), Created: rapid.Int64().Draw(t, "created"), NotAfter: rapid.Int64().Draw(t, "not after"),
-			Suite: channel.Suite(rapid.Byte().Draw(t, "suite")), Dim: u32("dim"), FracBits: rapid.Byte().Draw(t, "frac"),
-			Rounds: u32("rounds"), SpareAttempts: u32("spare"), MinParties: u32("min"), Colluders: u32("colluders"), DeadlineMS: u32("deadline"), GraceMS: u32("grace"),
-			Clip: u64("clip"), PerParty: u64("per party"), Noise: Placement(rapid.Byte().Draw(t, "noise")), Variance: u64("variance"),
-			Relation: rapid.Byte().Draw(t, "relation"), Sensitivity: u64("sensitivity"), Epsilon: finite.Draw(t, "epsilon"), Delta: finite.Draw(t, "delta"),
-			Paired: rapid.Bool().Draw(t, "paired"), Accountant: texts(64).Draw(t, "accountant"), Audit: rapid.Bool().Draw(t, "audit"), Application: texts(32).Draw(t, "app"), Parameters: blobs(64).Draw(t, "parameters")}
+		finite := rapid.Float64().Filter(func(f float64) bool {
+			return !math.IsInf(f, 0) && !math.IsNaN(f) &&
+				(f != 0 || !math.Signbit(f))
+		})
+		p := &Plan{
+			Name:          texts(64).Draw(t, "name"),
+			Created:       rapid.Int64().Draw(t, "created"),
+			NotAfter:      rapid.Int64().Draw(t, "not after"),
+			Suite:         channel.Suite(rapid.Byte().Draw(t, "suite")),
+			Dim:           u32("dim"),
+			FracBits:      rapid.Byte().Draw(t, "frac"),
+			Rounds:        u32("rounds"),
+			SpareAttempts: u32("spare"),
+			MinParties:    u32("min"),
+			Colluders:     u32("colluders"),
+			DeadlineMS:    u32("deadline"),
+			GraceMS:       u32("grace"),
+			Clip:          u64("clip"),
+			PerParty:      u64("per party"),
+			Noise:         Placement(rapid.Byte().Draw(t, "noise")),
+			Variance:      u64("variance"),
+			Relation:      rapid.Byte().Draw(t, "relation"),
+			Sensitivity:   u64("sensitivity"),
+			Epsilon:       finite.Draw(t, "epsilon"),
+			Delta:         finite.Draw(t, "delta"),
+			Paired:        rapid.Bool().Draw(t, "paired"),
+			Accountant:    texts(64).Draw(t, "accountant"),
+			Audit:         rapid.Bool().Draw(t, "audit"),
+			Application:   texts(32).Draw(t, "app"),
+			Parameters:    blobs(64).Draw(t, "parameters"),
+		}
 		for range rapid.IntRange(0, 4).Draw(t, "members") {
-			p.Members = append(p.Members, Member{Name: texts(32).Draw(t, "member"), Role: Role(rapid.Byte().Draw(t, "role")),
-				Key: [32]byte(digests().Draw(t, "key")), NotAfter: rapid.Int64().Draw(t, "expiry")})
+			p.Members = append(p.Members, Member{Name: texts(32).Draw(t, "member"),
+				Role: Role(rapid.Byte().Draw(t, "role")),
+				Key:  [32]byte(digests().Draw(t, "key")), NotAfter: rapid.Int64().Draw(t, "expiry")})
 		}
 		return p
 	})
@@ -325,9 +355,12 @@ func TestPlanIDCoversEveryByte(t *testing.T) {
 
 func TestEnvelopeAndChunkRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := &Envelope{Kind: Kind(rapid.ByteRange(1, 31).Draw(t, "kind")), Plan: PlanID(digests().Draw(t, "plan")), From: rapid.Uint32().Draw(t, "from"), Body: blobs(40).Draw(t, "body")}
-		c := &Chunk{Plan: e.Plan, Context: Context{e.From, rapid.Uint32().Draw(t, "to"), fromOne().Draw(t, "round"), fromOne().Draw(t, "attempt"), Purpose(rapid.ByteRange(1, 3).Draw(t, "purpose"))},
-			Index: rapid.Uint32().Draw(t, "index"), Last: rapid.Bool().Draw(t, "last"), Ciphertext: blobs(40).Draw(t, "ciphertext")}
+		e := &Envelope{Kind: Kind(rapid.ByteRange(1, 31).Draw(t, "kind")), Plan: PlanID(digests().Draw(t, "plan")),
+			From: rapid.Uint32().Draw(t, "from"), Body: blobs(40).Draw(t, "body")}
+		c := &Chunk{Plan: e.Plan, Context: Context{e.From, rapid.Uint32().Draw(t, "to"), fromOne().Draw(t, "round"),
+			fromOne().Draw(t, "attempt"), Purpose(rapid.ByteRange(1, 3).Draw(t, "purpose"))},
+			Index: rapid.Uint32().Draw(t, "index"), Last: rapid.Bool().Draw(t, "last"), Ciphertext: blobs(40).Draw(t,
+				"ciphertext")}
 		for _, m := range []fielder{e, c} {
 			b, err := marshal(m)
 			if err != nil {

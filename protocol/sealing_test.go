@@ -25,7 +25,9 @@ func TestSealerSealsWhatTravels(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range messages {
 		group.Go(func() {
-			messages[i], _ = x.Seal(i, func(plain []byte) { copy(plain, encoded[i*xof.ChunkElements*field.ElementSize:]) })
+			messages[i], _ = x.Seal(i, func(plain []byte) {
+				copy(plain, encoded[i*xof.ChunkElements*field.ElementSize:])
+			})
 		})
 	}
 	group.Wait()
@@ -38,7 +40,9 @@ func TestSealerSealsWhatTravels(t *testing.T) {
 		if !bytes.Equal(b, canonical) {
 			t.Errorf("chunk %d travels in another form than the canonical one", i)
 		}
-		again, ciphertext := x.Seal(i, func(plain []byte) { copy(plain, encoded[i*xof.ChunkElements*field.ElementSize:]) })
+		again, ciphertext := x.Seal(i, func(plain []byte) {
+			copy(plain, encoded[i*xof.ChunkElements*field.ElementSize:])
+		})
 		if !bytes.Equal(again, b) || !bytes.Equal(ciphertext, want[i].Ciphertext) {
 			t.Errorf("chunk %d is sealed otherwise the second time", i)
 		}

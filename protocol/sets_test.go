@@ -94,8 +94,10 @@ func TestSetDigest(t *testing.T) {
 	other := s
 	other.ID[0]++
 	set := []Entry{{0, testDigest(1)}, {1, testDigest(2)}}
-	digests := []Digest{SetDigest(s, 1, 1, set), SetDigest(s, 2, 1, set), SetDigest(s, 1, 2, set), SetDigest(other, 1, 1, set),
-		SetDigest(s, 1, 1, set[:1]), SetDigest(s, 1, 1, nil), SetDigest(s, 1, 1, []Entry{{0, testDigest(1)}, {2, testDigest(2)}}),
+	digests := []Digest{SetDigest(s, 1, 1, set), SetDigest(s, 2, 1, set), SetDigest(s, 1, 2, set),
+		SetDigest(other, 1, 1, set),
+		SetDigest(s, 1, 1, set[:1]), SetDigest(s, 1, 1, nil), SetDigest(s, 1, 1,
+			[]Entry{{0, testDigest(1)}, {2, testDigest(2)}}),
 		SetDigest(s, 1, 1, []Entry{{0, testDigest(1)}, {1, testDigest(3)}})}
 	for i := range digests {
 		if slices.Index(digests, digests[i]) != i {

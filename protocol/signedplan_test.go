@@ -25,7 +25,8 @@ func TestSignedPlanFile(t *testing.T) {
 	if err := got.Complete(time.Unix(sp.Plan.NotAfter, 0)); err != nil {
 		t.Error(err)
 	}
-	if err := got.Complete(time.Unix(sp.Plan.NotAfter+1, 0)); !errors.Is(err, ErrExpired) || ClassOf(err) != ClassIntegrity {
+	if err := got.Complete(time.Unix(sp.Plan.NotAfter+1, 0)); !errors.Is(err, ErrExpired) ||
+		ClassOf(err) != ClassIntegrity {
 		t.Errorf("a second later: %v", err)
 	}
 }
@@ -65,30 +66,43 @@ func TestPlanFileRefusals(t *testing.T) {
 	invalid := signedTestPlan(t)
 	invalid.Plan.Dim = 0
 	texts := map[string][]byte{
-		"empty": nil, "no armour": []byte("hello"), "headers": []byte(strings.Replace(string(good), "\n", "\nA: b\n\n", 1)),
+		"empty":         nil,
+		"no armour":     []byte("hello"),
+		"headers":       []byte(strings.Replace(string(good), "\n", "\nA: b\n\n", 1)),
 		"another block": bytes.ReplaceAll(good, []byte("CHOIR PLAN"), []byte("CHOIR PLANS")),
-		"before":        append([]byte("x\n"), good...), "after": append(bytes.Clone(good), '\n'), "crlf": bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")),
-		"twice": append(bytes.Clone(good), good...),
+		"before":        append([]byte("x\n"), good...),
+		"after":         append(bytes.Clone(good), '\n'),
+		"crlf":          bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")),
+		"twice":         append(bytes.Clone(good), good...),
 	}
-	for name, sp := range map[string]*SignedPlan{"another plan's signature": foreign, "a wrong signature": wrong, "a round among signatures": kind, "an invalid plan": invalid} {
-		b, err := marshal(sp)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[name] = pem.EncodeToMemory(&pem.Block{Type: planBlock, Bytes: b})
+	for name, sp := range map[string]*SignedPlan{
+		"another plan's signature": foreign,
+		"a wrong signature":        wrong,
+		"a round among signatures": kind,
+		"an invalid plan":          invalid,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := marshal(sp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[name] = pem.EncodeToMemory(&pem.Block{Type: planBlock, Bytes: b})
+		})
 	}
 	for name, text := range texts {
-		want := ClassIntegrity
-		if name == "an invalid plan" {
-			want = ClassInput
-		}
-		_, err := UnmarshalSignedPlan(text)
-		if err == nil || ClassOf(err) != want {
-			t.Errorf("%s: %v", name, err)
-		}
-		if name == "crlf" && !strings.Contains(err.Error(), "CR LF") {
-			t.Errorf("%s: the error doesn't say what is wrong: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			want := ClassIntegrity
+			if name == "an invalid plan" {
+				want = ClassInput
+			}
+			_, err := UnmarshalSignedPlan(text)
+			if err == nil || ClassOf(err) != want {
+				t.Errorf("%v", err)
+			}
+			if name == "crlf" && !strings.Contains(err.Error(), "CR LF") {
+				t.Errorf("the error doesn't say what is wrong: %v", err)
+			}
+		})
 	}
 }
 
@@ -122,7 +136,8 @@ func TestMergeAndMissing(t *testing.T) {
 	if got := strings.Join(a.Missing(), " "); got != "bob node-1 sum" {
 		t.Errorf("missing %q", got)
 	}
-	if err := a.Complete(time.Unix(0, 0)); ClassOf(err) != ClassIntegrity || err == nil || !strings.Contains(err.Error(), "bob") {
+	if err := a.Complete(time.Unix(0, 0)); ClassOf(err) != ClassIntegrity || err == nil ||
+		!strings.Contains(err.Error(), "bob") {
 		t.Errorf("incomplete: %v", err)
 	}
 	if err := a.Merge(b); err != nil {

@@ -99,10 +99,18 @@ func TestTranscriptVector(t *testing.T) {
 	}
 	over := bytes.Clone(b)
 	copy(over[1:], bytes.Repeat([]byte{255}, 8))
-	for name, bad := range map[string][]byte{"short": b[:24], "long": append(bytes.Clone(b), 0), "empty": nil, "another kind": append([]byte{5}, b[1:]...), "not canonical": over} {
-		if _, ok := ParseTranscriptVector(bad, 3); ok {
-			t.Errorf("%s is a vector", name)
-		}
+	for name, bad := range map[string][]byte{
+		"short":         b[:24],
+		"long":          append(bytes.Clone(b), 0),
+		"empty":         nil,
+		"another kind":  append([]byte{5}, b[1:]...),
+		"not canonical": over,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, ok := ParseTranscriptVector(bad, 3); ok {
+				t.Error("it is parsed as a vector")
+			}
+		})
 	}
 	if _, ok := ParseTranscriptVector(b, 2); ok {
 		t.Error("a vector of another dimension")

@@ -52,7 +52,8 @@ func TestSubjects(t *testing.T) {
 		others.SubjectControl():                nil,
 	} {
 		tokens := strings.Split(subject, ".")
-		if len(tokens) > 16 || !slices.ContainsFunc([]BoundPlan{s, others}, func(s BoundPlan) bool { return tokens[1] == s.ID.Short() }) {
+		if len(tokens) > 16 || !slices.ContainsFunc([]BoundPlan{s, others},
+			func(s BoundPlan) bool { return tokens[1] == s.ID.Short() }) {
 			t.Errorf("%s: %d tokens", subject, len(tokens))
 		}
 		for _, tok := range tokens {
@@ -77,10 +78,20 @@ func TestSubjects(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
-		RoleParty.String(): "party", RoleCompute.String(): "compute", RoleAggregator.String(): "aggregator", Role(9).String(): "role(9)",
-		NoiseNone.String(): "none", NoiseParty.String(): "party", NoiseCompute.String(): "compute", Placement(9).String(): "placement(9)",
-		OutcomeAccepted.String(): "accepted", OutcomeVoid.String(): "void", OutcomeRejected.String(): "rejected", Outcome(9).String(): "outcome(9)",
-		KindPartial.String(): "partial sum", Kind(99).String(): "kind(99)",
+		RoleParty.String():       "party",
+		RoleCompute.String():     "compute",
+		RoleAggregator.String():  "aggregator",
+		Role(9).String():         "role(9)",
+		NoiseNone.String():       "none",
+		NoiseParty.String():      "party",
+		NoiseCompute.String():    "compute",
+		Placement(9).String():    "placement(9)",
+		OutcomeAccepted.String(): "accepted",
+		OutcomeVoid.String():     "void",
+		OutcomeRejected.String(): "rejected",
+		Outcome(9).String():      "outcome(9)",
+		KindPartial.String():     "partial sum",
+		Kind(99).String():        "kind(99)",
 	} {
 		if got != want {
 			t.Errorf("%q, not %q", got, want)
@@ -113,7 +124,8 @@ func TestSubjectsToTheLetter(t *testing.T) {
 	const most = 1<<32 - 1
 	for _, n := range []uint32{0, 1, 2, 9, 10, 77, 1 << 20, most} {
 		for got, want := range map[string]string{
-			s.SubjectShare(&Chunk{Context: Context{From: n, To: 3, Round: n, Attempt: 12}, Index: n}): fmt.Sprintf("share.%d.%s.node-1.%d.12.%d", slotOf(n), s.Name(n), n, n),
+			s.SubjectShare(&Chunk{Context: Context{From: n, To: 3, Round: n, Attempt: 12},
+				Index: n}): fmt.Sprintf("share.%d.%s.node-1.%d.12.%d", slotOf(n), s.Name(n), n, n),
 			s.SubjectContribution(n, most, n): fmt.Sprintf("commit.%d.%s.4294967295.%d", slotOf(n), s.Name(n), n),
 			s.SubjectReceipt(4, n, n, 1<<31):  fmt.Sprintf("receipt.node-2.%s.%d.2147483648", s.Name(n), n),
 		} {

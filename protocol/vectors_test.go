@@ -39,10 +39,10 @@ type vectorFile struct {
 	Messages []messageVector `json:"messages"`
 	Secret   hexBytes        `json:"channel_secret"` // of every use below
 	Chunks   []chunkVector   `json:"chunks"`
-	Confirm  hexBytes        `json:"confirmation"` // of message "contribution" at member 3, under the first chunk's context
+	Confirm  hexBytes        `json:"confirmation"` // of "contribution" at member 3, in the first chunk's context
 	Group    sealedVector    `json:"group"`        // for member 1
 	Blinding sealedVector    `json:"blinding"`     // in the first chunk's context
-	Mask     hexBytes        `json:"mask"`         // the first three elements of the seed share in the first chunk's context
+	Mask     hexBytes        `json:"mask"`         // first three elements, in the first chunk's context
 	Digests  []digestVector  `json:"digests"`
 }
 
@@ -121,7 +121,8 @@ func messageVectorOf(t *testing.T, s BoundPlan, sm sample) messageVector {
 func (f *vectorFile) sealed(t *testing.T, s BoundPlan) {
 	t.Helper()
 	secret := testSecret(t, 0x42)
-	contexts := []Context{shareContext, {From: 3, To: 5, Round: 1, Attempt: 1, Purpose: PurposePartial}, {From: 5, To: Everyone, Round: 2, Attempt: 1, Purpose: PurposeResult}}
+	contexts := []Context{shareContext, {From: 3, To: 5, Round: 1, Attempt: 1, Purpose: PurposePartial},
+		{From: 5, To: Everyone, Round: 2, Attempt: 1, Purpose: PurposeResult}}
 	for _, c := range contexts {
 		chunks, err := s.SealVector(secret, c, encodedVector(s))
 		if err != nil {
@@ -131,7 +132,8 @@ func (f *vectorFile) sealed(t *testing.T, s BoundPlan) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Chunks = append(f.Chunks, chunkVector{c.From, c.To, c.Round, c.Attempt, uint8(c.Purpose), encodedVector(s), chunks[0].Ciphertext, b})
+		f.Chunks = append(f.Chunks, chunkVector{c.From, c.To, c.Round, c.Attempt, uint8(c.Purpose),
+			encodedVector(s), chunks[0].Ciphertext, b})
 	}
 	account, err := samples()[5].m.(*Contribution).ManifestDigest(s, 1)
 	if err != nil {
@@ -157,7 +159,9 @@ func (f *vectorFile) sealed(t *testing.T, s BoundPlan) {
 	}
 	v := make(field.Vector, 3)
 	mask.Fill(xof.Chunk(v, 0), 0)
-	f.Confirm, f.Group, f.Blinding = tag[:], sealedVector{group, sealed}, sealedVector{share.Bytes(), blinding[:]}
+	f.Confirm = tag[:]
+	f.Group = sealedVector{group, sealed}
+	f.Blinding = sealedVector{share.Bytes(), blinding[:]}
 	f.Mask = field.AppendVector(nil, v)
 }
 
@@ -183,7 +187,8 @@ func (f *vectorFile) digests(t *testing.T, s BoundPlan) {
 	chunk := NewChunkHash().Digest(f.Chunks[0].Ciphertext)
 	add("ciphertext of chunk 0", chunk)
 	add("chunk list of that digest alone", ChunkList([]Digest{chunk}))
-	add("vector of field elements 1, 2, p-1", VectorDigest(field.Vector{1, 2, field.Element(uint64(field.Modulus) - 1)}))
+	add("vector of field elements 1, 2, p-1",
+		VectorDigest(field.Vector{1, 2, field.Element(uint64(field.Modulus) - 1)}))
 	add("integers 1, -2, 2^62", IntDigest([]int64{1, -2, 1 << 62}))
 	many := make([]int64, 5000)
 	for i := range many {
@@ -217,7 +222,8 @@ func TestVectors(t *testing.T) {
 	if err := json.Unmarshal(raw, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Messages) != len(samples()) || len(got.Chunks) != 3 || len(got.Digests) != 13 || len(got.Plan) == 0 {
+	if len(got.Messages) != len(samples()) || len(got.Chunks) != 3 || len(got.Digests) != 13 ||
+		len(got.Plan) == 0 {
 		t.Fatalf("%d messages, %d chunks, %d digests", len(got.Messages), len(got.Chunks), len(got.Digests))
 	}
 	if d := cmp.Diff(want, &got, sameFields); d != "" {

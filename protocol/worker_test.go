@@ -25,7 +25,8 @@ func workerMessages(t testing.TB) []WorkerMessage {
 		&WorkerLinks{Parties: []uint32{0, 2}, Secrets: []*channel.Secret{workerSecret(t, 8), workerSecret(t, 9)}},
 		&WorkerHeld{Contributions: [][]byte{bytes.Repeat([]byte{6}, 200), bytes.Repeat([]byte{7}, 300)}},
 		&WorkerAsk{Round: 1, Attempt: 2, Set: []Entry{{Party: 1, Bundle: Digest{1}}, {Party: 2}}},
-		&WorkerSum{Round: 1, Attempt: 2, Set: Digest{3}, Index: 4, Blinding: [32]byte{5}, Elements: make([]byte, 24)},
+		&WorkerSum{Round: 1, Attempt: 2, Set: Digest{3}, Index: 4, Blinding: [32]byte{5},
+			Elements: make([]byte, 24)},
 	}
 }
 
@@ -45,7 +46,8 @@ func TestWorkerMessages(t *testing.T) {
 		}
 		if l, ok := got.(*WorkerLinks); ok {
 			want := m.(*WorkerLinks)
-			if !slices.Equal(l.Parties, want.Parties) || !bytes.Equal(l.Secrets[1].Bytes(), want.Secrets[1].Bytes()) || len(l.Secrets) != 2 {
+			if !slices.Equal(l.Parties, want.Parties) || !bytes.Equal(l.Secrets[1].Bytes(), want.Secrets[1].Bytes()) ||
+				len(l.Secrets) != 2 {
 				t.Error("the links changed")
 			}
 		} else if !reflect.DeepEqual(got, m) {
@@ -141,8 +143,10 @@ func TestWorkersShareTheParties(t *testing.T) {
 		}
 	}
 	group, alone := s.GroupFilters(node), s.Filters(node)
-	for _, subject := range []string{s.SubjectControl(), s.SubjectKey(s.Plan.Aggregator()), s.SubjectOpen(0, node),
-		s.SubjectHold(s.Plan.Compute(0), 1, 1), s.SubjectAgree(s.Plan.Compute(0), 1, 1), s.SubjectResult(1, 1, "head")} {
+	for _, subject := range []string{s.SubjectControl(), s.SubjectKey(s.Plan.Aggregator()),
+		s.SubjectOpen(0, node),
+		s.SubjectHold(s.Plan.Compute(0), 1, 1), s.SubjectAgree(s.Plan.Compute(0), 1, 1), s.SubjectResult(1, 1,
+			"head")} {
 		for _, f := range [][]string{group, alone} {
 			if !slices.ContainsFunc(f, func(f string) bool { return heard(f, subject) }) {
 				t.Errorf("%s doesn't reach the node", subject)

@@ -109,7 +109,8 @@ func TestNodeThatSumsSomethingElse(t *testing.T) {
 		t.Fatalf("the node didn't lie: %v", r.Model())
 	}
 	signed, _, stores, err := try(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit = true }, cheat)
-	if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity || !strings.Contains(err.Error(), "commitments don't open") {
+	if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity ||
+		!strings.Contains(err.Error(), "commitments don't open") {
 		t.Fatal(err)
 	}
 	var entries [][]byte

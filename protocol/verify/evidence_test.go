@@ -27,27 +27,35 @@ func TestTestimony(t *testing.T) {
 		lie   func(w *script)
 		fault string
 	}{
-		"nothing":                  {func(*script) {}, ""},
-		"lists only":               {func(w *script) { w.entries = w.entries[:len(w.entries)-6] }, ""},
-		"a partial sum missing":    {func(w *script) { w.entries = w.entries[:len(w.entries)-2] }, ""},
-		"a vector missing":         {func(w *script) { w.entries = w.entries[:len(w.entries)-1] }, ""},
-		"another blinding sum":     {func(w *script) { alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] ^= 1 }) }, "commitments don't open"},
-		"a sum of something else":  {func(w *script) { w.anotherSum(0) }, "commitments don't open"},
-		"a reveal of another set":  {func(w *script) { alter(w, 0, func(m *protocol.Partial) { m.Set[0] ^= 1 }) }, "node-a revealed over another set"},
-		"an agree that can't be":   {func(w *script) { both(w, func(m *protocol.Agree) { m.Count++ }) }, "another set than their lists have in common"},
-		"a reveal after a dispute": {func(w *script) { alter(w, 0, func(m *protocol.Agree) { m.Set[0] ^= 1 }) }, "signed different sets"},
+		"nothing":               {func(*script) {}, ""},
+		"lists only":            {func(w *script) { w.entries = w.entries[:len(w.entries)-6] }, ""},
+		"a partial sum missing": {func(w *script) { w.entries = w.entries[:len(w.entries)-2] }, ""},
+		"a vector missing":      {func(w *script) { w.entries = w.entries[:len(w.entries)-1] }, ""},
+		"another blinding sum": {func(w *script) {
+			alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] ^= 1 })
+		}, "commitments don't open"},
+		"a sum of something else": {func(w *script) { w.anotherSum(0) }, "commitments don't open"},
+		"a reveal of another set": {func(w *script) { alter(w, 0, func(m *protocol.Partial) { m.Set[0] ^= 1 }) },
+			"node-a revealed over another set"},
+		"an agree that can't be": {func(w *script) { both(w, func(m *protocol.Agree) { m.Count++ }) },
+			"another set than their lists have in common"},
+		"a reveal after a dispute": {func(w *script) { alter(w, 0, func(m *protocol.Agree) { m.Set[0] ^= 1 }) },
+			"signed different sets"},
 	} {
-		w := brokenOff(t)
-		row.lie(w)
-		w.end()
-		r, err := verify.Transcript(w.signed, w.entries, w.model)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if (r.Fault == "") != (row.fault == "") || !strings.Contains(r.Fault, row.fault) || r.Aborted == "" || r.Rounds() != 0 || r.Releases != 0 {
-			t.Errorf("%s: fault %q, aborted %q", name, r.Fault, r.Aborted)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := brokenOff(t)
+			row.lie(w)
+			w.end()
+			r, err := verify.Transcript(w.signed, w.entries, w.model)
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			if (r.Fault == "") != (row.fault == "") || !strings.Contains(r.Fault, row.fault) || r.Aborted == "" ||
+				r.Rounds() != 0 || r.Releases != 0 {
+				t.Errorf("fault %q, aborted %q", r.Fault, r.Aborted)
+			}
+		})
 	}
 }
 
@@ -62,24 +70,33 @@ func TestTestimonyIsChecked(t *testing.T) {
 		lie   func(w *script)
 		cause string
 	}{
-		"another round":   {func(w *script) { alter(w, 1, func(m *protocol.Agree) { m.Round = 2 }) }, "it is for round 2"},
-		"twice":           {func(w *script) { w.entries = slices.Insert(w.entries, 7, w.entries[7]) }, "out of order"},
-		"swapped":         {func(w *script) { w.entries[7], w.entries[8] = w.entries[8], w.entries[7] }, "out of order"},
-		"a flipped bit":   {func(w *script) { w.entries[8][60] ^= 1 }, "signature doesn't verify"},
-		"another vector":  {func(w *script) { i := len(w.entries) - 1; w.entries[i][3] ^= 1 }, "isn't the one that was signed"},
-		"a vector cut":    {func(w *script) { i := len(w.entries) - 1; w.entries[i] = w.entries[i][:9] }, "malformed"},
-		"a stray receipt": {func(w *script) { w.say(3, &protocol.Receipt{Round: 1, Attempt: 1, Count: 1}) }, "out of order"},
+		"another round": {func(w *script) { alter(w, 1, func(m *protocol.Agree) { m.Round = 2 }) },
+			"it is for round 2"},
+		"twice": {func(w *script) { w.entries = slices.Insert(w.entries, 7, w.entries[7]) },
+			"out of order"},
+		"swapped": {func(w *script) { w.entries[7], w.entries[8] = w.entries[8], w.entries[7] },
+			"out of order"},
+		"a flipped bit": {func(w *script) { w.entries[8][60] ^= 1 }, "signature doesn't verify"},
+		"another vector": {func(w *script) { i := len(w.entries) - 1; w.entries[i][3] ^= 1 },
+			"isn't the one that was signed"},
+		"a vector cut": {func(w *script) { i := len(w.entries) - 1; w.entries[i] = w.entries[i][:9] },
+			"malformed"},
+		"a stray receipt": {func(w *script) { w.say(3, &protocol.Receipt{Round: 1, Attempt: 1, Count: 1}) },
+			"out of order"},
 		"a stray key": {func(w *script) {
 			w.rewrite(6, 5, &protocol.Round{Round: 1, Attempt: 1})
 			w.say(4, &protocol.Partial{Round: 2, Attempt: 1})
 		}, ""},
 	} {
-		w := brokenOff(t)
-		row.lie(w)
-		w.end()
-		_, err := verify.Transcript(w.signed, w.entries, w.model)
-		if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity || !strings.Contains(err.Error(), row.cause) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := brokenOff(t)
+			row.lie(w)
+			w.end()
+			_, err := verify.Transcript(w.signed, w.entries, w.model)
+			if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity ||
+				!strings.Contains(err.Error(), row.cause) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

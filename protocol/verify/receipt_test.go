@@ -20,7 +20,8 @@ func (w *script) receiptOf(node, round, attempt, party uint32) []byte {
 		if c, ok := m.(*protocol.Contribution); ok && e.From == party && c.Round == round && c.Attempt == attempt {
 			bundle, err := c.BundleDigest(w.s, party)
 			w.must(err)
-			r, err := w.s.Sign(w.keys[node], node, &protocol.Receipt{Round: round, Attempt: attempt, Party: party, Bundle: bundle, Count: 1})
+			r, err := w.s.Sign(w.keys[node], node,
+				&protocol.Receipt{Round: round, Attempt: attempt, Party: party, Bundle: bundle, Count: 1})
 			w.must(err)
 			return r
 		}
@@ -42,7 +43,8 @@ func TestReceiptCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !in.Counted || in.Party != "cleo" || in.Round != 1 || in.Attempt != 2 || in.Outcome != protocol.OutcomeAccepted || !slices.Equal(in.Nodes, []string{"node-b", "node-a"}) {
+	if !in.Counted || in.Party != "cleo" || in.Round != 1 || in.Attempt != 2 ||
+		in.Outcome != protocol.OutcomeAccepted || !slices.Equal(in.Nodes, []string{"node-b", "node-a"}) {
 		t.Errorf("%+v", in)
 	}
 }
@@ -74,13 +76,16 @@ func TestReceiptAgainstList(t *testing.T) {
 		{w.receiptOf(4, 1, 2, 1), w.receiptOf(3, 1, 2, 1)}, // by any node
 	} {
 		_, err := verify.Receipt(w.report(), receipts)
-		if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity || !strings.Contains(err.Error(), "gave a receipt for ben") {
+		if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity ||
+			!strings.Contains(err.Error(), "gave a receipt for ben") {
 			t.Error(err)
 		}
 	}
-	b, err := w.s.Sign(w.keys[3], 3, &protocol.Receipt{Round: 2, Attempt: 1, Party: 1, Bundle: protocol.Digest{1}, Count: 1})
+	b, err := w.s.Sign(w.keys[3], 3, &protocol.Receipt{Round: 2, Attempt: 1, Party: 1,
+		Bundle: protocol.Digest{1}, Count: 1})
 	w.must(err)
-	if _, err := verify.Receipt(w.report(), [][]byte{b}); err == nil || !strings.Contains(err.Error(), "node-a gave a receipt") {
+	if _, err := verify.Receipt(w.report(), [][]byte{b}); err == nil ||
+		!strings.Contains(err.Error(), "node-a gave a receipt") {
 		t.Errorf("another bundle: %v", err)
 	}
 }
@@ -126,7 +131,8 @@ func TestReceiptsSignedTogether(t *testing.T) {
 	if err != nil || !in.Counted || in.Party != "cleo" || len(in.Nodes) != 2 {
 		t.Errorf("%+v, %v", in, err)
 	}
-	if _, err := verify.Receipt(w.report(), [][]byte{w.together(3, 1, 2)[1]}); err == nil || !strings.Contains(err.Error(), "node-a gave a receipt for ben") {
+	if _, err := verify.Receipt(w.report(), [][]byte{w.together(3, 1, 2)[1]}); err == nil ||
+		!strings.Contains(err.Error(), "node-a gave a receipt for ben") {
 		t.Errorf("against its list: %v", err)
 	}
 }
@@ -143,24 +149,36 @@ func TestReceiptRefusals(t *testing.T) {
 		receipts [][]byte
 		cause    string
 	}{
-		"none":                     {nil, "none given"},
-		"noise":                    {[][]byte{{1, 2}}, "malformed"},
-		"signed by a party":        {[][]byte{sign(0, &protocol.Receipt{Round: 2, Attempt: 1, Count: 1})}, "isn't for a party"},
-		"another message":          {[][]byte{sign(3, &protocol.Agree{Round: 2, Attempt: 1})}, "a agree"},
-		"by one node twice":        {[][]byte{good, good}, "a second one by node-a"},
-		"for two attempts":         {[][]byte{good, w.receiptOf(4, 1, 2, 0)}, "another contribution"},
-		"for two parties":          {[][]byte{good, w.receiptOf(4, 2, 1, 1)}, "another contribution"},
-		"of an attempt not there":  {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 2, Count: 1})}, "no round 2 attempt 2"},
-		"for somebody not a party": {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 1, Party: 4, Count: 1})}, "isn't a party"},
-		"whose path was altered":   {[][]byte{w.astray(func(m *protocol.Receipt) { m.Path[0][0] ^= 1 })}, "signature"},
-		"moved in its tree":        {[][]byte{w.astray(func(m *protocol.Receipt) { m.Index ^= 1 })}, "signature"},
-		"of another round's root":  {[][]byte{w.astray(func(m *protocol.Receipt) { m.Round = 1 })}, "signature"},
-		"of a smaller tree":        {[][]byte{w.astray(func(m *protocol.Receipt) { m.Count, m.Path = 1, nil; m.Index = 0 })}, "signature"},
-		"for another contribution": {[][]byte{w.astray(func(m *protocol.Receipt) { m.Bundle[0] ^= 1 })}, "signature"},
+		"none":  {nil, "none given"},
+		"noise": {[][]byte{{1, 2}}, "malformed"},
+		"signed by a party": {[][]byte{sign(0, &protocol.Receipt{Round: 2, Attempt: 1, Count: 1})},
+			"isn't for a party"},
+		"another message":   {[][]byte{sign(3, &protocol.Agree{Round: 2, Attempt: 1})}, "a agree"},
+		"by one node twice": {[][]byte{good, good}, "a second one by node-a"},
+		"for two attempts":  {[][]byte{good, w.receiptOf(4, 1, 2, 0)}, "another contribution"},
+		"for two parties":   {[][]byte{good, w.receiptOf(4, 2, 1, 1)}, "another contribution"},
+		"of an attempt not there": {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 2, Count: 1})},
+			"no round 2 attempt 2"},
+		"for somebody not a party": {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 1, Party: 4, Count: 1})},
+			"isn't a party"},
+		"whose path was altered": {[][]byte{w.astray(func(m *protocol.Receipt) { m.Path[0][0] ^= 1 })},
+			"signature"},
+		"moved in its tree":       {[][]byte{w.astray(func(m *protocol.Receipt) { m.Index ^= 1 })}, "signature"},
+		"of another round's root": {[][]byte{w.astray(func(m *protocol.Receipt) { m.Round = 1 })}, "signature"},
+		"of a smaller tree": {[][]byte{w.astray(func(m *protocol.Receipt) {
+			m.Count = 1
+			m.Path = nil
+			m.Index = 0
+		})}, "signature"},
+		"for another contribution": {[][]byte{w.astray(func(m *protocol.Receipt) { m.Bundle[0] ^= 1 })},
+			"signature"},
 	} {
-		_, err := verify.Receipt(w.report(), row.receipts)
-		if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity || !strings.Contains(err.Error(), row.cause) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := verify.Receipt(w.report(), row.receipts)
+			if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity ||
+				!strings.Contains(err.Error(), row.cause) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -33,15 +33,30 @@ type script struct {
 // aggregator: two rounds of a sum of two coordinates, one spare attempt.
 func newScript(t *testing.T, alter func(*protocol.Plan)) *script {
 	t.Helper()
-	p := &protocol.Plan{Name: "script", Created: 1_700_000_000, NotAfter: 1_700_086_400, Suite: channel.SuiteX25519,
-		Dim: 2, FracBits: 8, Rounds: 2, SpareAttempts: 1, MinParties: 2, DeadlineMS: 1000, Clip: 1000, PerParty: 1000, Application: "sum"}
+	p := &protocol.Plan{
+		Name:          "script",
+		Created:       1_700_000_000,
+		NotAfter:      1_700_086_400,
+		Suite:         channel.SuiteX25519,
+		Dim:           2,
+		FracBits:      8,
+		Rounds:        2,
+		SpareAttempts: 1,
+		MinParties:    2,
+		DeadlineMS:    1000,
+		Clip:          1000,
+		PerParty:      1000,
+		Application:   "sum",
+	}
 	w := &script{t: t, rand: rand.NewChaCha8([32]byte{1})}
 	for i, m := range []struct {
 		name string
 		role protocol.Role
-	}{{"ann", protocol.RoleParty}, {"ben", protocol.RoleParty}, {"cleo", protocol.RoleParty}, {"node-a", protocol.RoleCompute}, {"node-b", protocol.RoleCompute}, {"sum", protocol.RoleAggregator}} {
+	}{{"ann", protocol.RoleParty}, {"ben", protocol.RoleParty}, {"cleo", protocol.RoleParty}, {"node-a",
+		protocol.RoleCompute}, {"node-b", protocol.RoleCompute}, {"sum", protocol.RoleAggregator}} {
 		w.keys = append(w.keys, identity.FromSeed([32]byte{byte(i + 1)}))
-		p.Members = append(p.Members, protocol.Member{Name: m.name, Role: m.role, Key: w.keys[i].Public(), NotAfter: p.NotAfter})
+		p.Members = append(p.Members, protocol.Member{Name: m.name, Role: m.role, Key: w.keys[i].Public(),
+			NotAfter: p.NotAfter})
 	}
 	if alter != nil {
 		alter(p)
@@ -86,15 +101,19 @@ func (w *script) begin() *script {
 	public := bytes.Repeat([]byte{7}, 32)
 	w.say(5, &protocol.Key{Public: public, NotAfter: w.s.Plan.NotAfter})
 	for i := range uint32(5) {
-		w.say(i, &protocol.Open{To: 5, Key: protocol.KeyDigest(w.s, 5, public), Enc: bytes.Repeat([]byte{byte(i)}, 32)})
+		w.say(i, &protocol.Open{To: 5, Key: protocol.KeyDigest(w.s, 5, public),
+			Enc: bytes.Repeat([]byte{byte(i)}, 32)})
 	}
 	return w
 }
 
 // contribution is what a party signs for an attempt, and the blinding shares in it.
-func (w *script) contribution(round, attempt, party uint32, value []int64) (*protocol.Contribution, []*commit.Scalar) {
-	c := &protocol.Contribution{Round: round, Attempt: attempt, Model: protocol.IntDigest(w.now), Explicit: uint32(share.ExplicitIndex(int(party), int(round), 2)),
-		Vector: protocol.Digest{byte(party)}, Confirm: make([][16]byte, 2)}
+func (w *script) contribution(
+	round, attempt, party uint32, value []int64,
+) (*protocol.Contribution, []*commit.Scalar) {
+	c := &protocol.Contribution{Round: round, Attempt: attempt, Model: protocol.IntDigest(w.now),
+		Explicit: uint32(share.ExplicitIndex(int(party), int(round), 2)),
+		Vector:   protocol.Digest{byte(party)}, Confirm: make([][16]byte, 2)}
 	if w.bases == nil {
 		return c, nil
 	}
@@ -174,9 +193,11 @@ func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64
 	w.must(fixedpoint.ToField(whole, ints))
 	rest := append(field.Vector(nil), whole...)
 	rest.Sub(mask)
-	r := &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeAccepted, Set: set, Aggregate: protocol.IntDigest(ints)}
+	r := &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeAccepted, Set: set,
+		Aggregate: protocol.IntDigest(ints)}
 	for k, v := range []field.Vector{mask, rest} {
-		m := &protocol.Partial{Round: round, Attempt: attempt, Set: protocol.SetDigest(w.s, round, attempt, set), Vector: protocol.VectorDigest(v)}
+		m := &protocol.Partial{Round: round, Attempt: attempt, Set: protocol.SetDigest(w.s, round, attempt, set),
+			Vector: protocol.VectorDigest(v)}
 		if w.bases != nil {
 			m.Blinding = [32]byte(commit.SumScalars(blind[k]).Bytes())
 		}

@@ -28,7 +28,9 @@ func (noLedger) Append([]byte) error                           { return nil }
 
 // run runs a real session of n parties over the memory bus and returns what it
 // leaves: the signed plan, the report, and every member's store.
-func run(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan)) (*protocol.SignedPlan, *sessionrun.Report, []*host.Ram) {
+func run(
+	t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
+) (*protocol.SignedPlan, *sessionrun.Report, []*host.Ram) {
 	t.Helper()
 	signed, report, stores, err := try(t, n, m, vectors, change, nil)
 	if err != nil {
@@ -38,11 +40,25 @@ func run(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan))
 }
 
 // try is run for a session that may fail; cheat may change how it is put together.
-func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan), cheat func(*sessionrun.Local)) (*protocol.SignedPlan, *sessionrun.Report, []*host.Ram, error) {
+func try(
+	t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan), cheat func(*sessionrun.Local),
+) (*protocol.SignedPlan, *sessionrun.Report, []*host.Ram, error) {
 	t.Helper()
 	now := time.Now()
-	p := &protocol.Plan{Name: "real", Created: now.Unix(), NotAfter: now.Add(time.Hour).Unix(), Suite: channel.SuiteX25519,
-		Dim: uint32(len(vectors[0])), FracBits: 8, Rounds: 2, SpareAttempts: 1, MinParties: uint32(n), DeadlineMS: 30_000, PerParty: 1 << 40, Application: "sum"}
+	p := &protocol.Plan{
+		Name:          "real",
+		Created:       now.Unix(),
+		NotAfter:      now.Add(time.Hour).Unix(),
+		Suite:         channel.SuiteX25519,
+		Dim:           uint32(len(vectors[0])),
+		FracBits:      8,
+		Rounds:        2,
+		SpareAttempts: 1,
+		MinParties:    uint32(n),
+		DeadlineMS:    30_000,
+		PerParty:      1 << 40,
+		Application:   "sum",
+	}
 	var keys []*identity.PrivateKey
 	for i := range n + m + 1 {
 		k, err := identity.Generate(rand.Reader)
@@ -57,7 +73,8 @@ func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 			role, name = protocol.RoleAggregator, "aggregator"
 		}
 		keys = append(keys, k)
-		p.Members = append(p.Members, protocol.Member{Name: name, Role: role, Key: k.Public(), NotAfter: p.NotAfter})
+		p.Members = append(p.Members, protocol.Member{Name: name, Role: role, Key: k.Public(),
+			NotAfter: p.NotAfter})
 	}
 	if change != nil {
 		change(p)
@@ -69,7 +86,8 @@ func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 		}
 	}
 	hub, stores, sum := memory.NewHub(), make([]*host.Ram, len(keys)), app.Sum{Dim: int(p.Dim)}
-	l := &sessionrun.Local{Session: protocol.Bind(p), Keys: keys, Rand: func(uint32) io.Reader { return rand.Reader }, Model: sum, Resend: time.Second,
+	l := &sessionrun.Local{Session: protocol.Bind(p), Keys: keys,
+		Rand: func(uint32) io.Reader { return rand.Reader }, Model: sum, Resend: time.Second,
 		Connect: func(i uint32) (transport.Bus, error) { return hub.Connect(p.Members[i].Name), nil },
 		Store: func(i uint32) (host.Store, error) {
 			if stores[i] == nil {
@@ -91,13 +109,15 @@ func try(t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 }
 
 // checkRun verifies what a real session left, and every party's receipts.
-func checkRun(t *testing.T, signed *protocol.SignedPlan, left *sessionrun.Report, stores []*host.Ram, want []int64) *verify.Report {
+func checkRun(t *testing.T, signed *protocol.SignedPlan, left *sessionrun.Report, stores []*host.Ram,
+	want []int64) *verify.Report {
 	t.Helper()
 	r, err := verify.Transcript(signed, left.Transcript, app.Sum{Dim: int(signed.Plan.Dim)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Completed() || r.Rounds() != 2 || !slices.Equal(r.Model(), left.Model) || !slices.Equal(r.Model(), want) {
+	if !r.Completed() || r.Rounds() != 2 || !slices.Equal(r.Model(), left.Model) ||
+		!slices.Equal(r.Model(), want) {
 		t.Errorf("model %v, session %v, want %v", r.Model(), left.Model, want)
 	}
 	for i := range signed.Plan.Parties() {
@@ -138,12 +158,14 @@ func TestRealAudit(t *testing.T) {
 	if r := checkRun(t, signed, left, stores, []int64{-89, 218, 273}); !r.Audited {
 		t.Error("not audited")
 	}
-	signed, left, _ = run(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit, p.Noise, p.Variance = true, protocol.NoiseParty, 1<<30 })
+	signed, left, _ = run(t, 3, 2, vectors,
+		func(p *protocol.Plan) { p.Audit, p.Noise, p.Variance = true, protocol.NoiseParty, 1<<30 })
 	r, err := verify.Transcript(signed, left.Transcript, app.Sum{Dim: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pairs, left, stores := run(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit, p.Paired, p.PerParty = true, true, 1<<20 })
+	pairs, left, stores := run(t, 3, 2, vectors,
+		func(p *protocol.Plan) { p.Audit, p.Paired, p.PerParty = true, true, 1<<20 })
 	if r := checkRun(t, pairs, left, stores, []int64{-89, 218, 273}); !r.Audited {
 		t.Error("pairs are not audited")
 	}

@@ -20,7 +20,8 @@ const recorded = "../../testdata/protocol"
 // session with a void attempt, an audited one and an audited one of pairs, still verify, and the code
 // still writes them byte for byte.
 func TestRecordedSessions(t *testing.T) {
-	for name, change := range map[string]func(*protocol.Plan){"session": nil, "audit": func(p *protocol.Plan) { p.Audit = true },
+	for name, change := range map[string]func(*protocol.Plan){"session": nil,
+		"audit":  func(p *protocol.Plan) { p.Audit = true },
 		"paired": func(p *protocol.Plan) { p.Audit, p.Paired = true, true }} {
 		w := full(t, change)
 		plan, err := w.signed.MarshalText()
@@ -44,7 +45,8 @@ func TestRecordedSessions(t *testing.T) {
 		w.must(err)
 		r, err := verify.Transcript(signed, entries, app.Sum{Dim: 2})
 		w.must(err)
-		if r.Rounds() != 2 || len(r.Attempts) != 3 || r.Model()[1] != 418 || r.Audited != signed.Plan.Audit || signed.Plan.Paired != (name == "paired") {
+		if r.Rounds() != 2 || len(r.Attempts) != 3 || r.Model()[1] != 418 || r.Audited != signed.Plan.Audit ||
+			signed.Plan.Paired != (name == "paired") {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

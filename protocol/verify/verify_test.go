@@ -41,13 +41,15 @@ func TestTranscript(t *testing.T) {
 	if d := cmp.Diff(uncounted, [][]string{nil, {"ben"}, nil}); d != "" {
 		t.Error(d)
 	}
-	if !slices.Equal(outcomes, []protocol.Outcome{protocol.OutcomeVoid, protocol.OutcomeAccepted, protocol.OutcomeAccepted}) {
+	if !slices.Equal(outcomes, []protocol.Outcome{protocol.OutcomeVoid, protocol.OutcomeAccepted,
+		protocol.OutcomeAccepted}) {
 		t.Error(outcomes)
 	}
 	if d := cmp.Diff(r.Models, [][]int64{{0, 0}, {-299, 398}, {-289, 418}}); d != "" {
 		t.Error(d)
 	}
-	if r.Rounds() != 2 || r.Releases != 2 || !r.Completed() || r.Claimed || r.Audited || !slices.Equal(r.Model(), []int64{-289, 418}) {
+	if r.Rounds() != 2 || r.Releases != 2 || !r.Completed() || r.Claimed || r.Audited ||
+		!slices.Equal(r.Model(), []int64{-289, 418}) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -60,7 +62,8 @@ func TestRejected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Attempts[0].Outcome != protocol.OutcomeRejected || r.Releases != 2 || !slices.Equal(r.Models[1], []int64{0, 0}) {
+	if r.Attempts[0].Outcome != protocol.OutcomeRejected || r.Releases != 2 ||
+		!slices.Equal(r.Models[1], []int64{0, 0}) {
 		t.Errorf("%+v", r)
 	}
 	i := alter(w, 0, func(m *protocol.Result) { m.Outcome = protocol.OutcomeAccepted })
@@ -86,7 +89,8 @@ func TestBudget(t *testing.T) {
 	}
 	w.signed.Plan.Epsilon = want.Epsilon / 2
 	w.plan(w.signed.Plan)
-	if _, err := verify.Transcript(w.signed, w.entries, w.model); protocol.ClassOf(err) != protocol.ClassIntegrity {
+	if _, err := verify.Transcript(w.signed, w.entries,
+		w.model); protocol.ClassOf(err) != protocol.ClassIntegrity {
 		t.Errorf("a plan that claims too little: %v", err)
 	}
 }
@@ -94,20 +98,25 @@ func TestBudget(t *testing.T) {
 func TestAborted(t *testing.T) {
 	why := &protocol.Abort{Class: 5, Reason: "too few members"}
 	for name, build := range map[string]func(w *script){
-		"before round 1":     func(w *script) {},
-		"in an open attempt": func(w *script) { w.say(5, &protocol.Round{Round: 1, Attempt: 1, Model: protocol.IntDigest(w.now)}) },
-		"after a void one":   func(w *script) { w.attempt(1, 1, values(), 1) },
-		"between rounds":     func(w *script) { w.attempt(1, 1, values(), 1, 2) },
+		"before round 1": func(w *script) {},
+		"in an open attempt": func(w *script) {
+			w.say(5,
+				&protocol.Round{Round: 1, Attempt: 1, Model: protocol.IntDigest(w.now)})
+		},
+		"after a void one": func(w *script) { w.attempt(1, 1, values(), 1) },
+		"between rounds":   func(w *script) { w.attempt(1, 1, values(), 1, 2) },
 	} {
-		w := newScript(t, nil).begin()
-		build(w)
-		w.say(5, why)
-		r, err := verify.Transcript(w.signed, w.entries, w.model)
-		if err != nil || r.Completed() || !strings.Contains(r.Aborted, why.Reason) {
-			t.Errorf("%s: %v", name, err)
-		}
-		w.say(5, why)
-		refused(t, w, len(w.entries)-1, "the session was over")
+		t.Run(name, func(t *testing.T) {
+			w := newScript(t, nil).begin()
+			build(w)
+			w.say(5, why)
+			r, err := verify.Transcript(w.signed, w.entries, w.model)
+			if err != nil || r.Completed() || !strings.Contains(r.Aborted, why.Reason) {
+				t.Errorf("%v", err)
+			}
+			w.say(5, why)
+			refused(t, w, len(w.entries)-1, "the session was over")
+		})
 	}
 }
 
@@ -119,7 +128,8 @@ func refused(t *testing.T, w *script, entry int, cause string) {
 		t.Errorf("%v, want an integrity error with %q", err, cause)
 		return
 	}
-	if where := fmt.Sprintf("transcript: entry %d: ", entry); !strings.HasPrefix(err.Error(), where) || !strings.Contains(err.Error(), cause) {
+	if where := fmt.Sprintf("transcript: entry %d: ", entry); !strings.HasPrefix(err.Error(), where) ||
+		!strings.Contains(err.Error(), cause) {
 		t.Errorf("%v, want %q at entry %d", err, cause, entry)
 	}
 }
@@ -133,27 +143,67 @@ func TestLies(t *testing.T) {
 		later int // how many entries behind the lie it shows
 		cause string
 	}{
-		"another node's key first":      {func(w *script) int { w.entries[0] = nil; w.rewrite(0, 3, &protocol.Key{}); return 0 }, 0, "not the aggregator's"},
-		"a channel to another key":      {func(w *script) int { return alter(w, 2, func(m *protocol.Open) { m.Key = other }) }, 0, "another key"},
-		"a channel to another member":   {func(w *script) int { return alter(w, 2, func(m *protocol.Open) { m.To = 3 }) }, 0, "another key"},
-		"round 2 first":                 {func(w *script) int { return alter(w, 0, func(m *protocol.Round) { m.Round = 2 }) }, 0, "where round 1 attempt 1 is due"},
-		"attempt 2 first":               {func(w *script) int { return alter(w, 0, func(m *protocol.Round) { m.Attempt = 2 }) }, 0, "where round 1 attempt 1 is due"},
-		"attempt 1 again":               {func(w *script) int { return alter(w, 1, func(m *protocol.Round) { m.Attempt = 1 }) }, 0, "where round 1 attempt 2 is due"},
-		"another model opened":          {func(w *script) int { return alter(w, 2, func(m *protocol.Round) { m.Model = other }) }, 0, "another model"},
-		"contribution to another round": {func(w *script) int { return alter(w, 0, func(m *protocol.Contribution) { m.Round = 2 }) }, 0, "it is for round 2"},
-		"contribution to another model": {func(w *script) int { return alter(w, 0, func(m *protocol.Contribution) { m.Model = other }) }, 0, "another model"},
-		"explicit share out of turn":    {func(w *script) int { return alter(w, 0, func(m *protocol.Contribution) { m.Explicit ^= 1 }) }, 0, "another node than its turn"},
+		"another node's key first": {func(w *script) int {
+			w.entries[0] = nil
+			w.rewrite(0, 3,
+				&protocol.Key{})
+			return 0
+		}, 0, "not the aggregator's"},
+		"a channel to another key": {func(w *script) int {
+			return alter(w, 2, func(m *protocol.Open) { m.Key = other })
+		}, 0, "another key"},
+		"a channel to another member": {func(w *script) int {
+			return alter(w, 2, func(m *protocol.Open) { m.To = 3 })
+		}, 0, "another key"},
+		"round 2 first": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Round) { m.Round = 2 })
+		}, 0, "where round 1 attempt 1 is due"},
+		"attempt 2 first": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Round) { m.Attempt = 2 })
+		}, 0, "where round 1 attempt 1 is due"},
+		"attempt 1 again": {func(w *script) int {
+			return alter(w, 1, func(m *protocol.Round) { m.Attempt = 1 })
+		}, 0, "where round 1 attempt 2 is due"},
+		"another model opened": {func(w *script) int {
+			return alter(w, 2, func(m *protocol.Round) { m.Model = other })
+		}, 0, "another model"},
+		"contribution to another round": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Contribution) { m.Round = 2 })
+		}, 0, "it is for round 2"},
+		"contribution to another model": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Contribution) { m.Model = other })
+		}, 0, "another model"},
+		"explicit share out of turn": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Contribution) { m.Explicit ^= 1 })
+		}, 0, "another node than its turn"},
 		"a node too many": {func(w *script) int {
 			return alter(w, 0, func(m *protocol.Contribution) { m.Confirm = make([][16]byte, 3) })
 		}, 0, "another node than its turn"},
-		"a commitment unasked":           {func(w *script) int { return alter(w, 0, func(m *protocol.Contribution) { m.Commitment[0] = 1 }) }, 0, "without audit"},
-		"a counted contribution altered": {func(w *script) int { return alter(w, 3, func(m *protocol.Contribution) { m.Vector = other }) }, 6, "isn't on record"},
-		"list of another round":          {func(w *script) int { return alter(w, 2, func(m *protocol.Hold) { m.Round = 2 }) }, 0, "it is for round 2"},
-		"list of a stranger":             {func(w *script) int { return alter(w, 2, func(m *protocol.Hold) { m.Entries[1].Party = 3 }) }, 0, "names member 3"},
-		"a party less listed":            {func(w *script) int { return alter(w, 2, func(m *protocol.Hold) { m.Entries = m.Entries[1:] }) }, 3, "another set than their lists have in common"},
-		"another bundle listed":          {func(w *script) int { return alter(w, 3, func(m *protocol.Hold) { m.Entries[0].Bundle = other }) }, 2, "another set than their lists have in common"},
-		"agree of another round":         {func(w *script) int { return alter(w, 2, func(m *protocol.Agree) { m.Round = 2 }) }, 0, "it is for round 2"},
-		"agree to another set":           {func(w *script) int { return alter(w, 3, func(m *protocol.Agree) { m.Set = other }) }, 1, "signed different sets"},
+		"a commitment unasked": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Contribution) { m.Commitment[0] = 1 })
+		}, 0, "without audit"},
+		"a counted contribution altered": {func(w *script) int {
+			return alter(w, 3, func(m *protocol.Contribution) { m.Vector = other })
+		}, 6, "isn't on record"},
+		"list of another round": {func(w *script) int {
+			return alter(w, 2, func(m *protocol.Hold) { m.Round = 2 })
+		}, 0, "it is for round 2"},
+		"list of a stranger": {func(w *script) int {
+			return alter(w, 2, func(m *protocol.Hold) { m.Entries[1].Party = 3 })
+		}, 0, "names member 3"},
+		"a party less listed": {func(w *script) int {
+			return alter(w, 2, func(m *protocol.Hold) { m.Entries = m.Entries[1:] })
+		}, 3, "another set than their lists have in common"},
+		"another bundle listed": {func(w *script) int {
+			return alter(w, 3, func(m *protocol.Hold) { m.Entries[0].Bundle = other })
+		}, 2,
+			"another set than their lists have in common"},
+		"agree of another round": {func(w *script) int {
+			return alter(w, 2, func(m *protocol.Agree) { m.Round = 2 })
+		}, 0, "it is for round 2"},
+		"agree to another set": {func(w *script) int {
+			return alter(w, 3, func(m *protocol.Agree) { m.Set = other })
+		}, 1, "signed different sets"},
 		"both agree to another set": {func(w *script) int {
 			alter(w, 2, func(m *protocol.Agree) { m.Set = other })
 			return alter(w, 3, func(m *protocol.Agree) { m.Set = other })
@@ -166,24 +216,44 @@ func TestLies(t *testing.T) {
 			alter(w, 2, func(m *protocol.Agree) { m.Count = 1 })
 			return alter(w, 3, func(m *protocol.Agree) { m.Count = 1 })
 		}, 1, "smaller than the plan's N_min"},
-		"reveal over another set":  {func(w *script) int { return alter(w, 0, func(m *protocol.Partial) { m.Set = other }) }, 0, "another set than it agreed to"},
-		"reveal of another vector": {func(w *script) int { return alter(w, 0, func(m *protocol.Partial) { m.Vector = other }) }, 1, "isn't the one that node-a signed"},
-		"reveal of another round":  {func(w *script) int { return alter(w, 0, func(m *protocol.Partial) { m.Attempt = 1 }) }, 0, "it is for round 1 attempt 1"},
-		"a blinding unasked":       {func(w *script) int { return alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] = 1 }) }, 0, "without audit"},
-		"another sum altogether":   {func(w *script) int { return w.anotherSum(1) }, 3, "other partial sums"},
-		"void without a reason":    {func(w *script) int { return w.voidInstead() }, 0, "void although"},
+		"reveal over another set": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Partial) { m.Set = other })
+		}, 0, "another set than it agreed to"},
+		"reveal of another vector": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Partial) { m.Vector = other })
+		}, 1, "isn't the one that node-a signed"},
+		"reveal of another round": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Partial) { m.Attempt = 1 })
+		}, 0, "it is for round 1 attempt 1"},
+		"a blinding unasked": {func(w *script) int {
+			return alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] = 1 })
+		}, 0, "without audit"},
+		"another sum altogether": {func(w *script) int { return w.anotherSum(1) }, 3, "other partial sums"},
+		"void without a reason":  {func(w *script) int { return w.voidInstead() }, 0, "void although"},
 		"accepted without sums": {func(w *script) int {
 			return alter(w, 0, func(m *protocol.Result) { m.Outcome = protocol.OutcomeAccepted })
 		}, 0, "accepted without partial sums"},
-		"result of another attempt": {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Attempt = 1 }) }, 0, "it is for round 1 attempt 1"},
-		"result over a smaller set": {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Set = m.Set[:1] }) }, 0, "another set"},
-		"result of another bundle":  {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Set[0].Bundle = other }) }, 0, "another set"},
-		"another aggregate":         {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Aggregate = other }) }, 0, "another aggregate"},
-		"another next model":        {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Next = other }) }, 0, "another model"},
+		"result of another attempt": {func(w *script) int {
+			return alter(w, 1, func(m *protocol.Result) { m.Attempt = 1 })
+		}, 0, "it is for round 1 attempt 1"},
+		"result over a smaller set": {func(w *script) int {
+			return alter(w, 1, func(m *protocol.Result) { m.Set = m.Set[:1] })
+		}, 0, "another set"},
+		"result of another bundle": {func(w *script) int {
+			return alter(w, 1, func(m *protocol.Result) { m.Set[0].Bundle = other })
+		}, 0, "another set"},
+		"another aggregate": {func(w *script) int {
+			return alter(w, 1, func(m *protocol.Result) { m.Aggregate = other })
+		}, 0, "another aggregate"},
+		"another next model": {func(w *script) int {
+			return alter(w, 1, func(m *protocol.Result) { m.Next = other })
+		}, 0, "another model"},
 		"rejected without a reason": {func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Outcome = protocol.OutcomeRejected })
 		}, 0, "recomputing says accepted"},
-		"a partial less named": {func(w *script) int { return alter(w, 1, func(m *protocol.Result) { m.Partials = m.Partials[:1] }) }, 0, "other partial sums"},
+		"a partial less named": {func(w *script) int {
+			return alter(w, 1, func(m *protocol.Result) { m.Partials = m.Partials[:1] })
+		}, 0, "other partial sums"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := full(t, nil)
@@ -222,7 +292,8 @@ func TestTooManySpares(t *testing.T) {
 	i := len(w.entries)
 	w.attempt(1, 3, values(), 0, 1, 2)
 	refused(t, w, i, "one more than the plan's 1 spare attempts")
-	w = newScript(t, nil).begin().attempt(1, 1, values(), 0).attempt(1, 2, values(), 0, 1).attempt(2, 1, values(), 0)
+	w = newScript(t, nil).begin().attempt(1, 1, values(), 0).attempt(1, 2, values(), 0, 1).attempt(2, 1,
+		values(), 0)
 	i = len(w.entries)
 	w.attempt(2, 2, values(), 0, 1, 2)
 	refused(t, w, i, "one more than the plan's 1 spare attempts")
@@ -243,7 +314,8 @@ func TestDropRepeatSwap(t *testing.T) {
 		if kind != protocol.KindOpen && !w.unlisted(i) {
 			variants["drop"] = slices.Concat(w.entries[:i], w.entries[i+1:])
 		}
-		if i+1 < len(w.entries) && (kind != protocol.KindOpen || protocol.Kind(w.entries[i+1][0]) != protocol.KindOpen) {
+		if i+1 < len(w.entries) && (kind != protocol.KindOpen ||
+			protocol.Kind(w.entries[i+1][0]) != protocol.KindOpen) {
 			variants["swap"] = slices.Concat(w.entries[:i], [][]byte{w.entries[i+1], w.entries[i]}, w.entries[i+2:])
 		}
 		if w.mayMove(i) {
@@ -251,7 +323,8 @@ func TestDropRepeatSwap(t *testing.T) {
 		}
 		for name, entries := range variants {
 			tried++
-			if _, err := verify.Transcript(w.signed, entries, w.model); protocol.ClassOf(err) != protocol.ClassIntegrity || err == nil {
+			if _, err := verify.Transcript(w.signed, entries,
+				w.model); protocol.ClassOf(err) != protocol.ClassIntegrity || err == nil {
 				t.Errorf("%s entry %d (%s): %v", name, i, kind, err)
 			}
 		}
@@ -279,7 +352,8 @@ func (w *script) unlisted(i int) bool {
 
 // mayMove: the last channel may be opened after the first round.
 func (w *script) mayMove(i int) bool {
-	return protocol.Kind(w.entries[i][0]) == protocol.KindOpen && protocol.Kind(w.entries[i+1][0]) == protocol.KindRound
+	return protocol.Kind(w.entries[i][0]) == protocol.KindOpen &&
+		protocol.Kind(w.entries[i+1][0]) == protocol.KindRound
 }
 
 // TestPlanIsChecked: a SignedPlan that never went through a file.
@@ -291,18 +365,22 @@ func TestPlanIsChecked(t *testing.T) {
 		"altered afterward": func(sp *protocol.SignedPlan) { sp.Plan.PerParty++ },
 		"invalid":           func(sp *protocol.SignedPlan) { sp.Plan.Dim = 0 },
 	} {
-		w := full(t, nil)
-		spoil(w.signed)
-		if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			w := full(t, nil)
+			spoil(w.signed)
+			if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil ||
+				protocol.ClassOf(err) != protocol.ClassIntegrity {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	w := full(t, nil)
 	b, err := w.s.Sign(w.keys[5], 5, &protocol.Round{Round: 1, Attempt: 1})
 	w.must(err)
 	w.signed.Accepts[5], err = protocol.UnmarshalEnvelope(b)
 	w.must(err)
-	if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil || !strings.Contains(err.Error(), "among the signatures") {
+	if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil ||
+		!strings.Contains(err.Error(), "among the signatures") {
 		t.Errorf("a round for a signature: %v", err)
 	}
 }
@@ -341,9 +419,13 @@ func TestAudit(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	w := newScript(t, nil)
-	for name, entries := range map[string][][]byte{"nothing": nil, "an empty entry": {nil}, "noise": {{1, 2, 3}}, "a vector": {protocol.TranscriptVector(field.Vector{1, 2})}} {
-		if _, err := verify.Transcript(w.signed, entries, w.model); err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity {
-			t.Errorf("%s: %v", name, err)
-		}
+	for name, entries := range map[string][][]byte{"nothing": nil, "an empty entry": {nil}, "noise": {{1, 2, 3}},
+		"a vector": {protocol.TranscriptVector(field.Vector{1, 2})}} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := verify.Transcript(w.signed, entries, w.model); err == nil ||
+				protocol.ClassOf(err) != protocol.ClassIntegrity {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
