@@ -17,7 +17,7 @@ import (
 	"choir/transport"
 )
 
-// crowd is a whole session stepped in one thread. Node 0 has workers.
+// crowd is a whole session that is stepped in one goroutine. Node 0 has workers.
 type crowd struct {
 	t       testing.TB
 	parties uint32
@@ -26,7 +26,7 @@ type crowd struct {
 	group   compute.Group
 	seats   []*seat
 	queue   []protocol.Outgoing
-	tap     func(from *seat, data []byte) [][]byte // what travels instead of a worker message
+	tap     func(from *seat, data []byte) [][]byte // replaces a worker message by others
 	between func(data []byte)                      // before each message
 	refused []error                                // by node 0 and its workers
 	held    map[string]int
@@ -45,7 +45,7 @@ type seat struct {
 
 const crowdParties, crowdNodes = 6, 2
 
-// plain is an application and a budget for sums without noise.
+// plain is an application and a ledger for sums without noise.
 type plain struct{ dim int }
 
 func (a plain) Initial() []int64 { return make([]int64, a.dim) }
@@ -68,16 +68,38 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crowd{t: t, parties: parties, dim: dim, group: compute.Group{Workers: workers, Secret: secret}, held: map[string]int{}}
-	p := &protocol.Plan{Name: "crowd", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: uint32(dim), FracBits: 8, Rounds: 2, MinParties: 3,
-		DeadlineMS: 1000, GraceMS: 10, Clip: 1, PerParty: 1 << 20, Audit: audit, Application: "plain"}
+	c := &crowd{
+		t:       t,
+		parties: parties,
+		dim:     dim,
+		group:   compute.Group{Workers: workers, Secret: secret},
+		held:    map[string]int{},
+	}
+	p := &protocol.Plan{
+		Name:        "crowd",
+		Created:     1,
+		NotAfter:    1 << 40,
+		Suite:       channel.SuiteX25519,
+		Dim:         uint32(dim),
+		FracBits:    8,
+		Rounds:      2,
+		MinParties:  3,
+		DeadlineMS:  1000,
+		GraceMS:     10,
+		Clip:        1,
+		PerParty:    1 << 20,
+		Audit:       audit,
+		Application: "plain",
+	}
 	keys := map[identity.PublicKey]*identity.PrivateKey{}
 	for i := range int(parties) + crowdNodes + 1 {
 		k, err := identity.Generate(rand.Reader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := protocol.Member{Name: fmt.Sprintf("p%03d", i), Role: protocol.RoleParty, Key: k.Public(), NotAfter: 1 << 41}
+		m := protocol.Member{
+			Name: fmt.Sprintf("p%03d", i), Role: protocol.RoleParty, Key: k.Public(), NotAfter: 1 << 41,
+		}
 		if i >= int(parties) {
 			m.Name, m.Role = fmt.Sprintf("c%d", i-int(parties)), protocol.RoleCompute
 		}
@@ -104,7 +126,9 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 		c.sit(m.Name, filters, func(v protocol.View) (protocol.Machine, error) {
 			switch m.Role {
 			case protocol.RoleParty:
-				return party.New(party.Config{Session: c.s, Key: key, App: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v})
+				return party.New(party.Config{
+					Session: c.s, Key: key, App: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v,
+				})
 			case protocol.RoleCompute:
 				cfg := compute.Config{Session: c.s, Key: key, Rand: rand.Reader, View: v}
 				if i == int(parties) {
@@ -112,16 +136,25 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 				}
 				return compute.New(cfg)
 			}
-			return aggregator.New(aggregator.Config{Session: c.s, Key: key, Model: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v})
+			return aggregator.New(aggregator.Config{
+				Session: c.s, Key: key, Model: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v,
+			})
 		})
 	}
 	for w := range workers {
 		path := protocol.WorkerPath{Node: parties, Worker: uint32(w), Of: uint32(workers)}
-		c.sit(fmt.Sprintf("worker-%d", w), c.s.WorkerFilters(path), func(v protocol.View) (protocol.Machine, error) {
-			return compute.NewWorker(compute.WorkerConfig{Session: c.s, Node: parties, Worker: w, Group: c.group, Rand: rand.Reader, View: v})
-		})
+		build := func(v protocol.View) (protocol.Machine, error) {
+			return compute.NewWorker(c.workerConfig(w, v))
+		}
+		c.sit(fmt.Sprintf("worker-%d", w), c.s.WorkerFilters(path), build)
 	}
 	return c
+}
+
+func (c *crowd) workerConfig(w int, v protocol.View) compute.WorkerConfig {
+	return compute.WorkerConfig{
+		Session: c.s, Node: c.parties, Worker: w, Group: c.group, Rand: rand.Reader, View: v,
+	}
 }
 
 func (c *crowd) sit(name string, filters []string, build func(protocol.View) (protocol.Machine, error)) {
@@ -135,7 +168,7 @@ func (c *crowd) sit(name string, filters []string, build func(protocol.View) (pr
 	c.restart(s)
 }
 
-// restart gives a seat another life on its store.
+// restart restarts a seat's machine from its store.
 func (c *crowd) restart(s *seat) {
 	c.t.Helper()
 	m, err := s.build(s.store)
@@ -187,7 +220,7 @@ func (c *crowd) step(s *seat, ev protocol.Event, now int64) {
 	}
 }
 
-// run goes on until everybody is done.
+// run steps the session until all machines have ended.
 func (c *crowd) run() {
 	c.t.Helper()
 	now := int64(2_000_000)
@@ -217,13 +250,13 @@ func (c *crowd) run() {
 	}
 	for _, s := range c.seats {
 		if !s.done {
-			c.t.Errorf("%s hasn't ended", s.name)
+			c.t.Errorf("%s has not ended", s.name)
 		}
 	}
 }
 
-// check holds a session to its promises: the right model, each contribution counted once,
-// one reveal a round.
+// check checks a session's guarantees: the correct model, each contribution counted once, one
+// reveal a round.
 func (c *crowd) check() {
 	c.t.Helper()
 	for _, s := range c.seats {

@@ -7,21 +7,28 @@ import (
 	"choir/protocol"
 )
 
-// TestNoRoundBeginsUnderAnExpiredPlan: a node refuses to enter an attempt then, and goes on
-// with the one that it is in.
+// TestNoRoundBeginsUnderAnExpiredPlan checks that a node does not enter an attempt after the plan's
+// end, and continues with the present one.
 func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
-	for _, late := range []bool{false, true} {
-		x := newRig(t, 4, 10)
-		if x.now = 1000 * x.s.Plan.NotAfter; late {
-			x.now += 1000
-		}
-		eff := x.step(protocol.Delivery{Data: x.sign(x.s.Plan.Aggregator(), &protocol.Round{Round: 1, Attempt: 2})})
-		refused := len(eff.Notices) == 1 && errors.Is(eff.Notices[0].Err, protocol.ErrExpired)
-		if want := map[bool]uint32{false: 2, true: 1}[late]; refused != late || x.node.attempt != want {
-			t.Errorf("late: %t; refused: %t; the node is in attempt %d", late, refused, x.node.attempt)
-		}
-		if late {
-			x.take(1, x.contribution(1))
-		}
+	for _, c := range []struct {
+		name    string
+		late    int64 // ms after the plan's end
+		attempt uint32
+	}{
+		{name: "in the last second", late: 0, attempt: 2},
+		{name: "after it", late: 1000, attempt: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := newRig(t, 4, 10)
+			x.Now = 1000*x.Session.Plan.NotAfter + c.late
+			eff := x.deliver(x.Sign(x.Session.Plan.Aggregator(), &protocol.Round{Round: 1, Attempt: 2}))
+			refused := len(eff.Notices) == 1 && errors.Is(eff.Notices[0].Err, protocol.ErrExpired)
+			if refused != (c.attempt == 1) || x.node.attempt != c.attempt {
+				t.Errorf("refused: %t; the node is in attempt %d, want %d", refused, x.node.attempt, c.attempt)
+			}
+			if refused {
+				x.receive(1, x.contribution(1))
+			}
+		})
 	}
 }

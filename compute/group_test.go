@@ -25,8 +25,8 @@ func TestGroupAddsExactly(t *testing.T) {
 	}
 }
 
-// TestGroupSurvivesReplays: every message of a worker or for it comes again, twice, much
-// later, and goes back to whom it came from.
+// TestGroupSurvivesReplays delivers every message from and to a worker again, twice, much later,
+// and also to its sender.
 func TestGroupSurvivesReplays(t *testing.T) {
 	c := newCrowd(t, 3, true)
 	var old [][]byte
@@ -49,8 +49,8 @@ func TestGroupSurvivesReplays(t *testing.T) {
 	}
 }
 
-// TestGroupRefusesLies: a worker that says what it may not is refused and counted for
-// nothing; the sum of the set stays the one that the honest workers gave.
+// TestGroupRefusesLies checks that false messages of a worker are refused and do not count: the sum
+// is that of the honest workers.
 func TestGroupRefusesLies(t *testing.T) {
 	c := newCrowd(t, 2, false)
 	lies := 0
@@ -110,8 +110,8 @@ func TestGroupRefusesLies(t *testing.T) {
 	}
 }
 
-// TestGroupRestarts: node and workers are built anew from their stores at moments all over
-// a session, a worker once from nothing.
+// TestGroupRestarts restarts the node and the workers from their stores, at moments throughout a
+// session.
 func TestGroupRestarts(t *testing.T) {
 	moments := 0
 	for at := 0; ; at += 4 {
@@ -151,12 +151,11 @@ func TestGroupRestarts(t *testing.T) {
 	}
 }
 
-// TestWorkerConfig names what is wrong, and a store is one worker's, of one number of
-// them.
+// TestWorkerConfig checks that a worker refuses a wrong configuration and another worker's store.
 func TestWorkerConfig(t *testing.T) {
 	c := newCrowd(t, 2, false)
 	c.run()
-	good := compute.WorkerConfig{Session: c.s, Node: crowdParties, Worker: 1, Group: c.group, Rand: rand.Reader, View: host.NewRam()}
+	good := c.workerConfig(1, host.NewRam())
 	for name, change := range map[string]func(*compute.WorkerConfig){
 		"no compute node": func(w *compute.WorkerConfig) { w.Node = 0 },
 		"no such worker":  func(w *compute.WorkerConfig) { w.Worker = 2 },
@@ -165,15 +164,17 @@ func TestWorkerConfig(t *testing.T) {
 		"no secret":       func(w *compute.WorkerConfig) { w.Group.Secret = nil },
 		"another's store": func(w *compute.WorkerConfig) {
 			r := host.NewRam()
-			_ = r.Apply([]protocol.Record{{Key: "worker", Value: []byte("0 of 2")}}) // a Ram doesn't fail
+			_ = r.Apply([]protocol.Record{{Key: "worker", Value: []byte("0 of 2")}}) // a Ram does not fail
 			w.View = r
 		},
 	} {
-		bad := good
-		change(&bad)
-		if _, err := compute.NewWorker(bad); protocol.ClassOf(err) != protocol.ClassInput {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			bad := good
+			change(&bad)
+			if _, err := compute.NewWorker(bad); protocol.ClassOf(err) != protocol.ClassInput {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 	if _, err := compute.NewWorker(good); err != nil {
 		t.Error(err)

@@ -12,9 +12,9 @@ import (
 	"choir/protocol"
 )
 
-// TestNodeNoiseIsTheSeeds: what a node adds to its partial sum is a fresh seed's noise, each sample in
-// one coordinate and every coordinate with its own, an element for each and two in an element,
-// in as many chunks as there are.
+// TestNodeNoiseIsTheSeeds checks that a node adds the noise of a new seed to its partial sum, each
+// sample in one coordinate and in order, with one or two coordinates in an element and any number
+// of chunks.
 func TestNodeNoiseIsTheSeeds(t *testing.T) {
 	for _, paired := range []bool{false, true} {
 		for _, dim := range []int{1, 2, 5, 65536 + 3, 2 * 65536, 2*65536 + 1, 3*65536 + 2} {
@@ -25,7 +25,7 @@ func TestNodeNoiseIsTheSeeds(t *testing.T) {
 			}
 			before, after := make(field.Vector, p.Elements()), make(field.Vector, p.Elements())
 			for i := range before {
-				before[i] = field.Element(uint64(i) * 0x1_0000_0001) // what is there stays under it
+				before[i] = field.Element(uint64(i) * 0x1_0000_0001) // the noise is added to it
 			}
 			copy(after, before)
 			if err := n.addNoise(after); err != nil {

@@ -7,7 +7,7 @@ import (
 	"choir/protocol"
 )
 
-// TestStepCorpus: there is something to fuzz from, and the recorded session of three
+// TestStepCorpus checks that the fuzz corpus is not empty, and that the recorded session of three
 // rounds leads the machine to its end.
 func TestStepCorpus(t *testing.T) {
 	if p := steptest.Corpus(t, protocol.RoleCompute); p.Reveals != 3 || !p.Done {
@@ -15,5 +15,5 @@ func TestStepCorpus(t *testing.T) {
 	}
 }
 
-// FuzzStep drives the machine by arbitrary programs.
+// FuzzStep drives the machine with arbitrary programs.
 func FuzzStep(f *testing.F) { steptest.Fuzz(f, protocol.RoleCompute) }

@@ -15,22 +15,22 @@ import (
 	"choir/protocol"
 )
 
-// BenchmarkWorkers takes in one round's contributions of 64 parties, d = 10,000, by one
-// worker on one core and by two on two: open, verify, expand, add. MB/s counts shares; where
-// others use the cores, too, only the processor time tells: as long as it is the same for
-// two workers as for one, two cores do twice the work.
+// BenchmarkWorkers measures one round's contributions of 64 parties, d = 10,000, at one worker on one
+// core and at two on two: open, verify, expand, add. MB/s counts shares. On a machine with other
+// load compare the processor time: if it is the same for two workers as for one, two cores do
+// twice the work.
 func BenchmarkWorkers(b *testing.B) {
 	const parties, dim = 64, 10_000
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) {
-			heard := recordWorkers(b, parties, dim, workers)
+			session := recordWorkers(b, parties, dim, workers)
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
 			b.SetBytes(parties * dim * 8)
 			began := cpu(b)
 			for b.Loop() {
 				var group sync.WaitGroup
 				for w := range workers {
-					group.Go(func() { heard.takeIn(b, w) })
+					group.Go(func() { session.replay(b, w) })
 				}
 				group.Wait()
 			}
@@ -48,17 +48,17 @@ func cpu(b *testing.B) int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// recorded is what each worker of a session hears up to its node's first question.
+// recorded is the messages that each worker of a session gets before its node's first request.
 type recorded struct {
-	c     *crowd
-	heard [][][]byte
-	held  []int
+	c        *crowd
+	received [][][]byte
+	held     []int
 }
 
 func recordWorkers(b *testing.B, parties uint32, dim, workers int) *recorded {
 	b.Helper()
 	c := newCrowdOf(b, parties, dim, workers, false)
-	r := &recorded{c: c, heard: make([][][]byte, workers), held: make([]int, workers)}
+	r := &recorded{c: c, received: make([][][]byte, workers), held: make([]int, workers)}
 	asked := false
 	c.tap = func(_ *seat, data []byte) [][]byte {
 		path, m, err := c.s.OpenWorker(c.group.Secret, data)
@@ -73,7 +73,7 @@ func recordWorkers(b *testing.B, parties uint32, dim, workers int) *recorded {
 				r.held[path.Worker] += len(m.Contributions)
 			}
 		case *protocol.WorkerLinks:
-			r.heard[path.Worker] = append(r.heard[path.Worker], data)
+			r.received[path.Worker] = append(r.received[path.Worker], data)
 		}
 		return [][]byte{data}
 	}
@@ -82,9 +82,10 @@ func recordWorkers(b *testing.B, parties uint32, dim, workers int) *recorded {
 		chunk, notChunk := protocol.UnmarshalChunk(data)
 		for w := range workers {
 			mine := func(party uint32) bool { return protocol.WorkerOf(party, uint32(workers)) == uint32(w) }
-			if !asked && (err == nil && (e.Kind == protocol.KindRound || e.Kind == protocol.KindContribution && mine(e.From)) ||
-				notChunk == nil && chunk.To == parties && mine(chunk.From)) {
-				r.heard[w] = append(r.heard[w], data)
+			head := err == nil && (e.Kind == protocol.KindRound || e.Kind == protocol.KindContribution && mine(e.From))
+			share := notChunk == nil && chunk.To == parties && mine(chunk.From)
+			if !asked && (head || share) {
+				r.received[w] = append(r.received[w], data)
 			}
 		}
 	}
@@ -92,13 +93,15 @@ func recordWorkers(b *testing.B, parties uint32, dim, workers int) *recorded {
 	return r
 }
 
-// takeIn lets a fresh worker hear all of it.
-func (r *recorded) takeIn(b *testing.B, w int) {
+// replay delivers a worker's messages to a new worker.
+func (r *recorded) replay(b *testing.B, w int) {
 	store := host.NewRam()
 	s := r.c.s
 	batch := protocol.NewBatch(s, rand.Reader)
 	s.Verifier = batch
-	worker, err := compute.NewWorker(compute.WorkerConfig{Session: s, Node: r.c.parties, Worker: w, Group: r.c.group, Rand: rand.Reader, View: store})
+	cfg := r.c.workerConfig(w, store)
+	cfg.Session = s
+	worker, err := compute.NewWorker(cfg)
 	if err != nil {
 		b.Error(err)
 		return
@@ -118,8 +121,8 @@ func (r *recorded) takeIn(b *testing.B, w int) {
 		}
 	}
 	step(protocol.Start{})
-	batch.Prepare(r.heard[w])
-	for _, data := range r.heard[w] {
+	batch.Prepare(r.received[w])
+	for _, data := range r.received[w] {
 		step(protocol.Delivery{Data: data})
 	}
 	if held != r.held[w] || held == 0 {
