@@ -51,11 +51,11 @@ func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
 	if err := cfg.check(data); err != nil {
 		return nil, err
 	}
-	return NewShardedLearner(cfg, data.Split(cfg.ShardsOf(weight)), weight)
+	return NewShardedLearner(cfg, data.Split(cfg.shardsFor(data.Rows(), weight)), weight)
 }
 
-// NewShardedLearner is NewLearner with the shards given: exactly ShardsOf(weight) of them,
-// each record in one. Shards may be empty.
+// NewShardedLearner is NewLearner with the shards given: exactly ShardsOf(weight) of them, or
+// with ShardRows as many as the records need; each record is in one. Shards may be empty.
 func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -64,7 +64,11 @@ func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, err
 		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", ErrData, weight)
 	}
 	l := &Learner{cfg: cfg, shared: cfg, weight: weight}
-	own := cfg.ShardsOf(weight)
+	rows := 0
+	for _, d := range shards {
+		rows += d.Rows()
+	}
+	own := cfg.shardsFor(rows, weight)
 	l.cfg.Strategy = withShards(cfg.Strategy, own)
 	if len(shards) != own {
 		return nil, fmt.Errorf("%w: %d shards, want %d", ErrData, len(shards), own)
@@ -97,10 +101,19 @@ func (c Config) ShardsOf(weight float64) int {
 	return max(1, int(math.RoundToEven(float64(p.Shards)*math.Pow(max(weight, 0), p.ShardPower))))
 }
 
+// shardsFor returns how many shards a party with so many records and this share keeps.
+func (c Config) shardsFor(rows int, weight float64) int {
+	p := c.params()
+	if p.ShardRows <= 0 {
+		return c.ShardsOf(weight)
+	}
+	return min(p.Shards, max(1, (rows+p.ShardRows-1)/p.ShardRows))
+}
+
 // withShards returns the strategy with a party's own number of shards.
 func withShards(s Strategy, n int) Strategy {
 	if v, ok := s.(Virtual); ok {
-		v.Shards, v.ShardPower = n, 0
+		v = Virtual{Shards: n, Fit: v.Fit, Local: v.Local}
 		return v
 	}
 	return s

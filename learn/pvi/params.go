@@ -15,6 +15,7 @@ import (
 type Params struct {
 	Shards        int       `json:"shards"`
 	ShardPower    float64   `json:"shard_power"`
+	ShardRows     int       `json:"shard_rows"`
 	Local         bool      `json:"local"`
 	Optimiser     Optimiser `json:"optimiser"`
 	SDUnit        float64   `json:"sd_unit"`
@@ -51,7 +52,7 @@ func (p Params) named(name StrategyName) Strategy {
 	case NameDataset:
 		return Dataset{p.fit(), p.Local}
 	case NameVirtual:
-		return Virtual{p.Shards, p.ShardPower, p.fit(), p.Local}
+		return Virtual{p.Shards, p.ShardPower, p.ShardRows, p.fit(), p.Local}
 	case NameAveraging:
 		return Averaging{p.Shards, p.fit(), p.Local}
 	case NamePerturbation:
@@ -87,6 +88,7 @@ func (d Dataset) Params() Params { return d.Fit.params(1, d.Local) }
 func (v Virtual) Params() Params {
 	p := v.Fit.params(v.Shards, v.Local)
 	p.ShardPower = v.ShardPower
+	p.ShardRows = v.ShardRows
 	return p
 }
 
@@ -142,6 +144,7 @@ type wire struct {
 	Features       int          `json:"features"`
 	Shards         int          `json:"shards"`
 	ShardPower     float64      `json:"shard_power,omitempty"`
+	ShardRows      int          `json:"shard_rows,omitempty"`
 	PriorPrecision float64      `json:"prior_precision"`
 	NoiseSD        float64      `json:"noise_sd"`
 	Parameters     int          `json:"parameters,omitempty"`
@@ -175,7 +178,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	p := c.params()
 	return json.Marshal(wire{
 		Model: c.Model, Family: c.Family, Strategy: c.name(), Features: c.Features,
-		Shards: p.Shards, ShardPower: p.ShardPower, PriorPrecision: c.PriorPrecision, NoiseSD: c.NoiseSD,
+		Shards: p.Shards, ShardPower: p.ShardPower, ShardRows: p.ShardRows,
+		PriorPrecision: c.PriorPrecision, NoiseSD: c.NoiseSD,
 		Parameters: c.Parameters, Hidden: c.Hidden, Samples: c.Samples, PriorSpread: c.PriorSpread,
 		Clip: c.Clip, FracBits: c.FracBits, DampingBits: c.DampingBits, Damping: c.Damping,
 		DampingDecay: c.DampingDecay, Beta: c.Beta, Steps: p.Steps, LearningRate: p.LearningRate,
@@ -196,7 +200,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	if err := d.Decode(&w); err != nil {
 		return err
 	}
-	s, err := Params{Shards: w.Shards, ShardPower: w.ShardPower, Local: w.Local, Optimiser: w.Optimiser,
+	s, err := Params{Shards: w.Shards, ShardPower: w.ShardPower, ShardRows: w.ShardRows, Local: w.Local, Optimiser: w.Optimiser,
 		SDUnit: w.SDUnit, Steps: w.Steps, LearningRate: w.LearningRate, Sampling: w.Sampling,
 		SampleRate: w.SampleRate, StatisticClip: w.StatisticClip, Parties: w.Parties}.Strategy(w.Strategy)
 	if err != nil {

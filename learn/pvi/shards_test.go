@@ -70,3 +70,45 @@ func TestShardPower(t *testing.T) {
 		t.Error("nothing was learnt")
 	}
 }
+
+// TestShardRows: a party has a shard for every record, whatever its share, and at most
+// the plan's number of shards; it is then the party of a plan with that number.
+func TestShardRows(t *testing.T) {
+	shards := func(n, each int) Config {
+		c := logisticConfig()
+		return as(c, c.name(), func(p *Params) {
+			p.Shards = n
+			p.ShardRows = each
+			p.Optimiser = Natural
+			p.Steps = 1
+			p.LearningRate = 1
+		})
+	}
+	for _, tc := range []struct {
+		name                     string
+		rows, each, shards, want int
+	}{
+		{"one record a shard", 20, 1, 64, 20},
+		{"the last shard is smaller", 20, 3, 64, 7},
+		{"at most the plan's", 20, 1, 8, 8},
+		{"no record", 0, 1, 8, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, same := shards(tc.shards, tc.each), shards(tc.want, 0)
+			data := dense(c, 1, tc.rows)
+			a, b := learner(t, c, data, 0.25), learner(t, same, data, 0.25)
+			pa := propose(t, a, 1, c.Initial(), a.InitialState())
+			pb := propose(t, b, 1, c.Initial(), b.InitialState())
+			if !slices.Equal(pa.Update, pb.Update) || !bytes.Equal(pa.Memo, pb.Memo) {
+				t.Error("the party differs from one with that number of shards")
+			}
+		})
+	}
+	c := shards(8, 1)
+	v := c.Strategy.(Virtual)
+	v.ShardPower = 1
+	c.Strategy = v
+	if c.Validate() == nil {
+		t.Error("shard_rows was accepted together with shard_power")
+	}
+}

@@ -60,6 +60,10 @@ type Virtual struct {
 	// Shards w^p, rounded, at least 1. With 1 all shards have about the same number of
 	// records; with 0 every party has Shards.
 	ShardPower float64
+	// ShardRows, if above 0, makes the number of shards depend on a party's own number of
+	// records: one for every ShardRows of them, at most Shards. 1 is a virtual client for
+	// every record.
+	ShardRows int
 	Fit
 	Local bool // as in Dataset
 }

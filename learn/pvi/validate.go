@@ -16,6 +16,9 @@ func (v Virtual) check(c Config, bad badField) {
 	if !(v.ShardPower >= 0 && v.ShardPower <= 2) {
 		bad("shard_power", v.ShardPower, "0 to 2")
 	}
+	if v.ShardRows < 0 || v.ShardRows > 0 && v.ShardPower != 0 {
+		bad("shard_rows", v.ShardRows, "at least 0, and 0 with a shard_power")
+	}
 	v.Fit.check(c, bad)
 }
 

@@ -163,9 +163,9 @@ func checkSchema(raw json.RawMessage, features int) error {
 	return nil
 }
 
-// sumVariance is the variance of all noise on a sum at full attendance, in grid units
+// SumVariance is the variance of all noise on a sum at full attendance, in grid units
 // squared.
-func sumVariance(p *protocol.Plan) float64 {
+func SumVariance(p *protocol.Plan) float64 {
 	switch p.Noise {
 	case protocol.NoiseParty:
 		return float64(p.Variance) * float64(p.Parties())

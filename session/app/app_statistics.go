@@ -59,12 +59,12 @@ func (s *Statistics) Model() protocol.Model { return gathering{s.Statistics} }
 
 // Posterior implements App.
 func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
-	return s.Statistics.Predictive(state, sumVariance(p))
+	return s.Statistics.Predictive(state, SumVariance(p))
 }
 
 // Join implements App.
 func (s *Statistics) Join(at PartyConfig) (Party, error) {
-	l, err := stats.NewLearner(s.Statistics, at.Data, sumVariance(at.Plan))
+	l, err := stats.NewLearner(s.Statistics, at.Data, SumVariance(at.Plan))
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,9 @@ type PVI struct {
 	Weights []float64 `json:"weights"`
 	// Schema says how columns are encoded; its bounds are public.
 	Schema json.RawMessage `json:"schema"`
+	// Records is the declared number of all parties' records, 0 where none is declared.
+	// Settings may have been chosen by it; nothing private rests on it.
+	Records int64 `json:"records,omitempty"`
 }
 
 // Name is "dp-pvi".
@@ -36,6 +39,9 @@ func (l *PVI) validate() error {
 	}
 	if err := l.PVI.Validate(); err != nil {
 		return fmt.Errorf("parameters: %w", err)
+	}
+	if l.Records < 0 {
+		return fmt.Errorf("parameters: records is %d, want 0 or more", l.Records)
 	}
 	total := 0.0
 	for i, w := range l.Weights {

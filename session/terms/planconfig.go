@@ -101,8 +101,9 @@ func (c *PlanConfig) plan(path string, now time.Time) (*protocol.Plan, error) {
 
 // section is one of the tables that say what the sums are for.
 type section interface {
-	// app is the application that the table describes.
-	app(c *PlanConfig, schema *dataset.Schema) (app.Spec, error)
+	// spec is the application that the table describes, with defaults for what the table
+	// doesn't name, and the number of rounds: the terms', or the method's default.
+	spec(t Terms, schema *dataset.Schema) (app.Spec, int, error)
 	schema() string // the schema's file
 }
 
@@ -128,11 +129,12 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 	if err != nil {
 		return nil, err
 	}
-	a, err := found[0].app(c, schema)
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
-	}
 	return func(t Terms) (*protocol.Plan, error) {
+		a, rounds, err := found[0].spec(t, schema)
+		if err != nil {
+			return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+		}
+		t.Rounds = rounds
 		if m, err := a.Mechanism(); err == nil && m.Local && c.Privacy.Noise == "" {
 			t.Noise = protocol.NoiseLocal
 		}

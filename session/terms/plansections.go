@@ -2,95 +2,15 @@ package terms
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 
 	"choir/learn/dataset"
-	"choir/learn/gauss"
+	"choir/learn/defaults"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/session/app"
 )
-
-// LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning.
-type LearningConfig struct {
-	SchemaFile     string    `toml:"schema_file"`
-	Model          string    `toml:"model"`
-	Strategy       string    `toml:"strategy"`
-	Family         string    `toml:"family"` // mean-field (default) or full
-	Shards         int       `toml:"shards"`
-	ShardPower     float64   `toml:"shard_power"`
-	Clip           float64   `toml:"clip"`
-	PriorPrecision float64   `toml:"prior_precision"` // default 1
-	PrecisionFloor float64   `toml:"precision_floor"` // default the prior's
-	NoiseSD        float64   `toml:"noise_sd"`
-	Parameters     int       `toml:"parameters"`
-	Hidden         int       `toml:"hidden"`
-	Samples        int       `toml:"samples"`
-	PriorSpread    float64   `toml:"prior_spread"`
-	Damping        float64   `toml:"damping"`
-	DampingDecay   float64   `toml:"damping_decay"`
-	Beta           float64   `toml:"beta"`
-	Factors        string    `toml:"factors"`
-	Steps          int       `toml:"steps"`
-	LearningRate   float64   `toml:"learning_rate"`
-	Optimiser      string    `toml:"optimiser"`
-	Sampling       string    `toml:"sampling"`
-	SampleRate     float64   `toml:"sample_rate"`
-	StartPrecision float64   `toml:"start_precision"`
-	StartSpread    float64   `toml:"start_spread"`
-	SDUnit         float64   `toml:"sd_unit"`
-	StatisticClip  float64   `toml:"statistic_clip"`
-	UpdateClip     float64   `toml:"update_clip"`
-	Weights        []float64 `toml:"weights"` // by party in order of name; default equal
-}
-
-func (l *LearningConfig) schema() string { return l.SchemaFile }
-
-func (l *LearningConfig) app(c *PlanConfig, schema *dataset.Schema) (app.Spec, error) {
-	canonical, err := schema.Canonical()
-	if err != nil {
-		return nil, err
-	}
-	prior := orElse(l.PriorPrecision, 1)
-	cfg := pvi.Config{
-		Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Features: schema.Dim(),
-		PriorPrecision: prior, PrecisionFloor: orElse(l.PrecisionFloor, prior), NoiseSD: l.NoiseSD,
-		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread,
-		Clip: l.Clip, FracBits: GridFor(l.Clip), DampingBits: 16, Damping: l.Damping, DampingDecay: l.DampingDecay,
-		Beta: l.Beta, Factors: pvi.Factors(l.Factors), StartPrecision: l.StartPrecision, StartSpread: l.StartSpread,
-		UpdateClip: l.UpdateClip,
-	}
-	if cfg.Strategy, err = l.strategy(c); err != nil {
-		return nil, err
-	}
-	weights := l.Weights
-	if weights == nil {
-		for range c.Parties {
-			weights = append(weights, 1/float64(len(c.Parties)))
-		}
-	}
-	return &app.PVI{Version: 1, PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical)}, nil
-}
-
-// strategy returns the strategy with its parameters.
-func (l *LearningConfig) strategy(c *PlanConfig) (pvi.Strategy, error) {
-	name := pvi.StrategyName(l.Strategy)
-	p := pvi.Params{
-		Shards: max(1, l.Shards), ShardPower: l.ShardPower, Local: c.Privacy.Noise == "local" || name.Local(),
-		Optimiser: pvi.Optimiser(l.Optimiser), SDUnit: l.SDUnit, Steps: l.Steps, LearningRate: l.LearningRate,
-		Sampling: pvi.Sampling(l.Sampling), SampleRate: l.SampleRate, StatisticClip: l.StatisticClip,
-	}
-	if name == pvi.NameBCMSplit {
-		p.Parties = len(c.Parties)
-	}
-	s, err := p.Strategy(name)
-	if err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
-	}
-	return s, nil
-}
 
 // GlobalConfig describes a plan of global inference; see global.Config for the fields'
 // meaning. The defaults were found on UCI Adult and on generated data.
@@ -116,15 +36,18 @@ type GlobalConfig struct {
 
 func (g *GlobalConfig) schema() string { return g.SchemaFile }
 
-func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (app.Spec, error) {
+func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
 	canonical, err := schema.Canonical()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	rounds := defaults.GlobalRounds
 	cfg := DefaultGlobal(schema.Dim(), g.Records)
 	if global.Optimiser(g.Optimiser) == global.Natural {
 		cfg = NaturalGlobal(schema.Dim(), g.Records)
+		rounds = defaults.NaturalGlobalRounds
 	}
+	rounds = orElse(t.Rounds, rounds)
 	cfg.Model, cfg.PriorPrecision, cfg.InitialSD = orElse(pvi.Model(g.Model), cfg.Model), orElse(g.PriorPrecision, cfg.PriorPrecision), orElse(g.InitialSD, cfg.InitialSD)
 	cfg.InitialSpread, cfg.Hidden, cfg.Samples = g.InitialSpread, g.Hidden, g.Samples
 	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate, cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
@@ -132,7 +55,7 @@ func (g *GlobalConfig) app(_ *PlanConfig, schema *dataset.Schema) (app.Spec, err
 	cfg.RateDecay, cfg.Averaging = orElse(g.RateDecay, cfg.RateDecay), orElse(g.Averaging, cfg.Averaging)
 	cfg.SDUnit, cfg.PrecisionFloor = orElse(g.SDUnit, cfg.SDUnit), orElse(g.PrecisionFloor, cfg.PrecisionFloor)
 	cfg.FracBits = GlobalGrid(cfg.Clip)
-	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, nil
+	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
 }
 
 // DefaultGlobal is global inference for a logistic regression with settings that do well
@@ -170,11 +93,12 @@ type StatisticsConfig struct {
 
 func (s *StatisticsConfig) schema() string { return s.SchemaFile }
 
-func (s *StatisticsConfig) app(_ *PlanConfig, schema *dataset.Schema) (app.Spec, error) {
+func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
 	canonical, err := schema.Canonical()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	rounds := orElse(t.Rounds, defaults.StatisticsRounds)
 	cfg := DefaultStatistics(schema, s.Records)
 	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision, cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
 	if s.Bound != 0 {
@@ -182,7 +106,7 @@ func (s *StatisticsConfig) app(_ *PlanConfig, schema *dataset.Schema) (app.Spec,
 	}
 	cfg.TargetBound, cfg.Radius = orElse(s.TargetBound, cfg.TargetBound), orElse(s.Radius, cfg.Radius)
 	cfg.MomentRounds, cfg.Threshold, cfg.TargetThreshold = s.MomentRounds, s.Threshold, s.TargetThreshold
-	return &app.Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, nil
+	return &app.Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
 }
 
 // DefaultStatistics is linear regression by sufficient statistics within a schema's public

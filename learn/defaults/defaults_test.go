@@ -1,0 +1,134 @@
+package defaults
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"choir/learn/dataset"
+)
+
+// world is the facts of a plan over standardised columns whose noise is about that of
+// (epsilon, 1e-5).
+func world(parties int, records int64, columns int, epsilon float64) Facts {
+	s := &dataset.Schema{}
+	for range columns {
+		s.Columns = append(s.Columns, dataset.Standardised("x", -4, 4, 0, 1))
+	}
+	f := Of(s)
+	f.Parties = parties
+	f.Records = records
+	f.Noise = 7.5 / epsilon
+	return f
+}
+
+func TestOf(t *testing.T) {
+	s := &dataset.Schema{Columns: []dataset.Column{
+		dataset.Standardised("a", -4, 4, 0, 1), dataset.Numeric("b", 0, 10), dataset.Categorical("c", "x", "y", "z")}}
+	f := Of(s)
+	if want := math.Sqrt(1 + 1 + 1.0/3 + 1); math.Abs(f.Norm-want) > 1e-12 {
+		t.Errorf("norm %v, want %v", f.Norm, want)
+	}
+	if f.Aligned != 1+0.5+1+1 {
+		t.Errorf("alignment %v", f.Aligned)
+	}
+}
+
+// TestVirtualScales: the noise that a run ends with doesn't depend on its rounds, steps are
+// stable whatever the columns are, and the settings grow with the signal and stop.
+func TestVirtualScales(t *testing.T) {
+	weak, strong, stronger := world(10, 400, 20, 0.2), world(10, 50_000, 20, 2), world(10, 500_000, 20, 8)
+	a, b, c := weak.Virtual(), strong.Virtual(), stronger.Virtual()
+	if !(a.Clip < b.Clip) || b.Clip != c.Clip || b.Damping != c.Damping {
+		t.Errorf("settings %+v, %+v, %+v", a, b, c)
+	}
+	for _, columns := range []int{3, 20, 100, 400} {
+		f := world(10, 20_000, columns, 1)
+		v := f.Virtual()
+		if v.Damping*f.Aligned > 2 || v.Rounds < leastRounds || v.Rounds > mostRounds {
+			t.Errorf("%d columns: %+v", columns, v)
+		}
+		f.Rounds = 2 * v.Rounds
+		w := f.Virtual()
+		if p, q := v.Damping*float64(v.Rounds), w.Damping*float64(w.Rounds); v.Rounds < mostRounds && math.Abs(p/q-1) > 0.02 {
+			t.Errorf("%d columns: %v passes in %d rounds, %v in %d", columns, p, v.Rounds, q, w.Rounds)
+		}
+	}
+}
+
+func TestPrecisions(t *testing.T) {
+	f := world(10, 20_000, 20, 1)
+	small, large := f.Precisions(1), f.Precisions(10)
+	if !(small.Floor < large.Floor) || !(large.Start > large.Floor) {
+		t.Errorf("%+v, %+v", small, large)
+	}
+	if p := f.Precisions(1e9); !(p.Floor <= mostFloor) {
+		t.Errorf("the floor %v is more than a plan may have", p.Floor)
+	}
+	if p := f.Precisions(0); p.Floor != 1 || !(p.Start > 0) {
+		t.Errorf("without noise: %+v", p)
+	}
+}
+
+func TestOutlook(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		facts   Facts
+		dataset bool
+		want    string
+	}{
+		{"plenty", world(25, 8000, 20, 1), false, ""},
+		{"few records", world(5, 400, 20, 0.2), false, "records, or"},
+		{"no noise", Facts{Parties: 3}, true, ""},
+		{"ten factors", world(10, 8000, 20, 1), true, "it takes about 45 parties"},
+		{"a hundred factors", world(100, 30_000, 20, 1), true, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := tc.facts.Outlook(tc.dataset)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("outlook %q, want %q in it", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestJudge(t *testing.T) {
+	const k = 20
+	fill := func(v float64) []float64 {
+		out := make([]float64, k+1)
+		for j := range out {
+			out[j] = v * float64(1-2*(j%2))
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name string
+		o    Outcome
+		want Finding
+	}{
+		{"well found", Outcome{Mean: fill(0.5), Noise: fill(0.05), Prior: 1}, Fine},
+		{"noise", Outcome{Mean: fill(0.05), Noise: fill(0.05), Prior: 1}, Swamped},
+		{"far beyond the prior", Outcome{Mean: fill(3), Noise: fill(0.05), Prior: 1}, Diverged},
+		{"not a number", Outcome{Mean: fill(math.NaN()), Noise: fill(0.05), Prior: 1}, Diverged},
+		{"to and fro", Outcome{Mean: fill(1), Before: fill(0.2), Earlier: fill(1), Noise: fill(0.05), Step: fill(0.01), Prior: 1}, Diverged},
+		{"on its way", Outcome{Mean: fill(1), Before: fill(0.6), Earlier: fill(0.2), Noise: fill(0.05), Step: fill(0.01), Prior: 1}, Fine},
+		{"noise unknown", Outcome{Mean: fill(0.05), Prior: 1}, Fine},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for j := range tc.o.Noise {
+				tc.o.Noise[j] = math.Abs(tc.o.Noise[j])
+			}
+			if got := Judge(tc.o); got != tc.want {
+				t.Errorf("finding %q, want %q", got, tc.want)
+			}
+		})
+	}
+	same := Outcome{Mean: make([]float64, k+1), Noise: make([]float64, k+1), Prior: 1}
+	for j := range same.Mean {
+		same.Mean[j] = 0.05
+		same.Noise[j] = 0.05
+	}
+	if got := Judge(same); got != Fine {
+		t.Errorf("weak weights that all agree: %q", got)
+	}
+}

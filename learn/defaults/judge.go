@@ -1,0 +1,137 @@
+package defaults
+
+import (
+	"fmt"
+	"math"
+)
+
+// Outcome is a finished run, as public as its states.
+type Outcome struct {
+	Mean  []float64 // of every weight, the bias's last
+	Noise []float64 // standard deviation of the noise of the run on each mean
+	Prior float64   // precision of a weight
+
+	// Before and Earlier are the means one round and two rounds before; nil: not known.
+	Before, Earlier []float64
+	// Step is the standard deviation of the noise that one round adds to each mean.
+	Step []float64
+}
+
+// Finding names what went wrong with a run.
+type Finding string
+
+// The findings.
+const (
+	// Fine says that nothing is known to be wrong.
+	Fine Finding = ""
+	// Swamped says that the weights can't be told from the noise.
+	Swamped Finding = "swamped"
+	// Diverged says that the weights are far beyond the prior, or that rounds still
+	// throw them back and forth.
+	Diverged Finding = "diverged"
+)
+
+// Thresholds of Judge. They were set on generated and public data (decision 0023).
+const (
+	beyondPrior   = 3   // mean square of the weights, in prior variances
+	energyLimit   = 3   // standard deviations of a chi-squared energy
+	directedLimit = 2.5 // standard deviations of a sum
+	movedLimit    = 3   // length of the last steps, in those that noise explains
+	turnedLimit   = -0.5
+)
+
+// Judge compares a run with the prior and with the noise that it is known to have.
+//
+// The prior expects a mean square of 1 / Prior of the weights. A run beyond three times that
+// has diverged, and so has one whose last two steps are long, for the noise, and opposed.
+//
+// Under noise alone the weights over their noise are about independent standard normal
+// numbers x_1, ..., x_k, the bias left out: it learns the share of the classes, which no model is
+// needed for. Then sum x^2 has mean k and variance 2k, and sum x has mean 0 and variance
+// k. The second test sees what correlated columns say together where the first doesn't
+// see what each says. A run that passes neither is swamped. That is a statement about what
+// can be shown: such a model may still be better than none.
+func Judge(o Outcome) Finding {
+	k := len(o.Mean) - 1
+	if k < 1 {
+		return Fine
+	}
+	square, energy, sum := 0.0, 0.0, 0.0
+	known := len(o.Noise) == len(o.Mean)
+	for j := range k {
+		square += o.Mean[j] * o.Mean[j]
+		if !known {
+			continue
+		}
+		x := o.Mean[j] / max(o.Noise[j], math.SmallestNonzeroFloat32)
+		energy += x * x
+		sum += x
+	}
+	n := float64(k)
+	switch {
+	case !(square*o.Prior <= beyondPrior*n):
+		return Diverged
+	case o.swings():
+		return Diverged
+	case known && (energy-n)/math.Sqrt(2*n) < energyLimit && math.Abs(sum)/math.Sqrt(n) < directedLimit:
+		return Swamped
+	}
+	return Fine
+}
+
+// swings reports whether the last two steps are long for the noise and opposed.
+func (o Outcome) swings() bool {
+	if o.Before == nil || o.Earlier == nil || o.Step == nil {
+		return false
+	}
+	last, former, dot, noise := 0.0, 0.0, 0.0, 0.0
+	for j, m := range o.Mean {
+		a := m - o.Before[j]
+		b := o.Before[j] - o.Earlier[j]
+		last += a * a
+		former += b * b
+		dot += a * b
+		noise += o.Step[j] * o.Step[j]
+	}
+	return min(last, former) > movedLimit*movedLimit*noise && dot < turnedLimit*math.Sqrt(last*former)
+}
+
+// Least amounts from which the noise leaves something to learn: the signal of one record a
+// shard, and the parties over the noise of a single release at the dataset level.
+const (
+	leastSignal  = 8
+	leastParties = 6
+)
+
+// Outlook says what a plan can expect before it has begun. Empty is nothing to warn of.
+func (f Facts) Outlook(dataset bool) string {
+	if f.Noise == 0 {
+		return ""
+	}
+	if dataset {
+		if p := float64(f.Parties) / f.Noise; p < leastParties {
+			return fmt.Sprintf("noise will drown strategy dataset: %d parties add at most %d clips, the noise of one release "+
+				"is %.3g clips in every coordinate; it takes about %.0f parties, or %g times the epsilon, "+
+				"or strategy virtual, which counts records in the place of parties",
+				f.Parties, f.Parties, f.Noise, math.Ceil(leastParties*f.Noise), ceil2(leastParties/p))
+		}
+		return ""
+	}
+	u := f.signal()
+	if u >= leastSignal {
+		return ""
+	}
+	declared := fmt.Sprintf("%d records", f.Records)
+	if f.Records == 0 {
+		declared = fmt.Sprintf("%d records (none declared: %d a party)", f.AssumedRecords(), recordsEach)
+	}
+	return fmt.Sprintf("noise may drown %s: the noise of one release is %.3g clips in every coordinate; "+
+		"it takes about %.0f records, or %g times the epsilon", declared, f.Noise,
+		math.Ceil(leastSignal/u*float64(f.AssumedRecords())), ceil2(leastSignal/u))
+}
+
+// ceil2 rounds up to two digits.
+func ceil2(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	return math.Round(math.Ceil(v/unit-1e-9)*unit*1e6) / 1e6
+}

@@ -1,0 +1,92 @@
+package defaults
+
+import "math"
+
+// Limits of the rules.
+const (
+	leastRounds = 20  // of a plan that names none
+	mostRounds  = 120 // beyond, more rounds cost more than they gain
+	stable      = 1.2 // damping times alignment; 2 is the edge of a linear problem
+	boldest     = 0.2 // the largest damping
+	mostFloor   = 1024
+	fullPasses  = 4 // 1 - exp(-4): how much of the way is 98 %
+)
+
+// Shards are settings of natural-gradient steps over shards: the strategies virtual and
+// dataset.
+type Shards struct {
+	Rounds  int
+	Clip    float64
+	Damping float64
+	Wanted  int // rounds that the rules would choose
+}
+
+// Virtual is the setting for one record a shard, one natural-gradient step a round.
+//
+// A run of R rounds with damping a and clip C makes a R passes over the data: each record's
+// factor goes 1 - exp(-a R) of the way to its place, as far as the clip lets it. The noise
+// on the linear part is then s = Noise sqrt(R) C a sqrt(R) = Noise C (a R): it grows with
+// the clip and the passes, and not with the rounds. So rounds are free of noise, and there
+// are as many as keep a step stable; clip and passes grow with the square root of the
+// signal, and stop where the data decide alone.
+func (f Facts) Virtual() Shards {
+	u := math.Sqrt(f.signal())
+	return f.shards(f.Norm*clamp(0.013*u, 0.08, 0.2), clamp(0.8*u, 1, fullPasses), leastRounds)
+}
+
+// Dataset is the setting for one clipped update a party. The sum of all parties' updates has
+// at most the norm of Parties clips, so that the parties take the records' place in the
+// signal. While they are few, the direction of an update is all that can be learnt, and a
+// clip far below an update's norm averages over rounds; when they are many, a larger clip
+// lets factors reach their place.
+func (f Facts) Dataset() Shards {
+	p := float64(f.Parties) / max(f.Noise, 1e-9)
+	return f.shards(f.Norm*clamp(0.1*p*p, 1, 20), 1, 5)
+}
+
+func (f Facts) shards(clip, passes float64, least int) Shards {
+	most := min(boldest, stable/f.Aligned)
+	want := min(mostRounds, max(least, int(math.Ceil(passes/most))))
+	s := Shards{Rounds: f.Rounds, Clip: round3(clip), Wanted: want}
+	if s.Rounds == 0 {
+		s.Rounds = want
+	}
+	s.Damping = round3(min(most, passes/float64(s.Rounds)))
+	return s
+}
+
+// Precisions are the precision that a run starts with and the least that it may have.
+type Precisions struct{ Start, Floor float64 }
+
+// Precisions of a run whose states end with noise of standard deviation s on the linear part
+// of every weight. A weight's mean has the noise s / precision, and a record's logit
+// Norm times that: the floor bounds the logit's noise whatever the budget is. It acts as
+// a ridge that is as strong as the noise. The start is above the floor, and has a part of
+// the curvature that the records are expected to have, so that the first steps are damped.
+func (f Facts) Precisions(s float64) Precisions {
+	p := Precisions{Start: 1.75 * f.Norm * s, Floor: 1.2 * f.Norm * s}
+	p.Start = round3(max(p.Start, 0.05*f.Spread*float64(f.AssumedRecords())))
+	p.Floor = round3(min(mostFloor*f.prior(), max(f.prior(), p.Floor)))
+	return p
+}
+
+func clamp(v, lo, hi float64) float64 { return min(max(v, lo), hi) }
+
+// round3 keeps three digits, so that people can read a plan's settings.
+func round3(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-2)
+	return math.Round(v/unit) * unit
+}
+
+// NoiseSD is the standard deviation of an observation that linear regression by shards
+// assumes where a plan names none, in the encoded target's unit.
+const NoiseSD = 0.5
+
+// LinearClip is the clip of shards of linear regression: a record's natural parameters are a
+// product of columns and target over the observations' variance.
+func LinearClip(logistic, noiseSD float64) float64 {
+	return round3(10 * logistic / (noiseSD * noiseSD))
+}

@@ -1,0 +1,143 @@
+package result
+
+import (
+	"fmt"
+	"math"
+
+	"choir/learn/defaults"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// Warnings names what a finished session's public states show to be wrong, with its cause
+// and what to change. states are the last ones, the final one last; with three of them the
+// last rounds' movement is judged too. Sums and the full family aren't judged.
+func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
+	finding, err := judge(p, states)
+	if err != nil || finding == defaults.Fine {
+		return nil, err
+	}
+	return []string{explain(p, finding)}, nil
+}
+
+func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
+	if p.Application == app.NameSum || len(states) == 0 || p.Noise == protocol.NoiseNone {
+		return defaults.Fine, nil
+	}
+	a, err := app.Of(p)
+	if err != nil {
+		return defaults.Fine, err
+	}
+	var o defaults.Outcome
+	var noise func(q *pvi.Posterior) (all, step []float64)
+	switch a := a.(type) {
+	case *app.PVI:
+		if a.PVI.Family != gauss.MeanField || a.PVI.Model == pvi.External || a.PVI.Model == pvi.BNN {
+			return defaults.Fine, nil
+		}
+		o.Prior = a.PVI.PriorPrecision
+		noise = func(q *pvi.Posterior) (all, step []float64) { return learningNoise(p, a.PVI, q) }
+	case *app.GlobalVI:
+		if a.Global.Model == pvi.BNN {
+			return defaults.Fine, nil
+		}
+		o.Prior = a.Global.PriorPrecision
+		noise = func(q *pvi.Posterior) (all, step []float64) { return globalNoise(p, a, q) }
+	default:
+		return defaults.Fine, nil
+	}
+	means := make([][]float64, len(states))
+	for i, s := range states {
+		q, err := a.Posterior(p, s)
+		if err != nil {
+			return defaults.Fine, err
+		}
+		means[i] = q.Mean()
+		if i == len(states)-1 {
+			o.Noise, o.Step = noise(q)
+		}
+	}
+	o.Mean = means[len(means)-1]
+	if n := len(means); n >= 3 {
+		o.Before = means[n-2]
+		o.Earlier = means[n-3]
+	}
+	return defaults.Judge(o), nil
+}
+
+// learningNoise is the standard deviation of a run's noise on every weight's mean, and that of
+// its last round. The linear part h and the precision P, which has twice the noise of
+// its natural parameter, -P/2, give the mean h/P the variance (s^2 + 4 s^2 mean^2) / P^2.
+func learningNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior) (all, step []float64) {
+	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits))
+	if p.Noise == protocol.NoiseLocal {
+		sum = math.Ldexp(math.Sqrt(float64(p.Variance)*float64(p.Parties())), -int(p.FracBits))
+	}
+	total := 0.0
+	last := 0.0
+	for r := range int(p.Rounds) {
+		last = c.Damping / (1 + c.DampingDecay*float64(r))
+		total += last * last
+	}
+	total = sum * math.Sqrt(total)
+	last *= sum
+	if c.Strategy.Name().Local() {
+		return optimisationNoise(p, c, q, sum)
+	}
+	sd := q.SD()
+	for j, m := range q.Mean() {
+		spread := math.Sqrt(1+4*m*m) * sd[j] * sd[j]
+		all = append(all, total*spread)
+		step = append(step, last*spread)
+	}
+	return all, step
+}
+
+// optimisationNoise approximates the noise of DP optimisation by natural-gradient steps. A
+// step's sum is in units of the posterior's standard deviations and stands for a sample;
+// a party's factor is an average over about 2/rate of its last steps.
+func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum float64) (all, step []float64) {
+	strategy := c.Strategy.Params()
+	if strategy.Optimiser != pvi.Natural || strategy.SampleRate == 0 {
+		return nil, nil
+	}
+	last := c.Damping / (1 + c.DampingDecay*float64(p.Rounds-1))
+	pace := strategy.LearningRate * last
+	for _, sd := range q.SD() {
+		e := sum / strategy.SampleRate * sd
+		all = append(all, e*math.Sqrt(pace/(2-pace)))
+		step = append(step, e*last*math.Sqrt(strategy.LearningRate))
+	}
+	return all, step
+}
+
+// globalNoise approximates the noise of global inference. The sum's noise on a gradient,
+// averaged over the rounds that count, meets a curvature of about a fifth of the
+// records; an adaptive step bounds how far noise can carry a weight.
+func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step []float64) {
+	g := a.Global
+	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits)) / g.SampleRate
+	rounds := float64(p.Rounds)
+	for _, sd := range q.SD() {
+		e := sum / math.Sqrt(rounds) / (0.2 * float64(g.Records))
+		e = min(e, g.LearningRate*math.Sqrt(rounds)/2)
+		if g.Optimiser == "natural" {
+			rate := g.LearningRate / (1 + g.RateDecay*(rounds-1))
+			e = sum * sd * math.Sqrt(rate/2)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// explain is a finding in plain words.
+func explain(p *protocol.Plan, f defaults.Finding) string {
+	if f == defaults.Diverged {
+		return "diverged: the weights are far beyond the prior, or the last rounds still throw them back and forth; " +
+			"leave damping and rounds out of the plan, so that they follow its columns, or lower the damping"
+	}
+	return fmt.Sprintf("swamped: the weights can't be told from the noise of %d rounds at epsilon %g; "+
+		"more records, more parties or a larger epsilon help, other settings don't", p.Rounds, p.Epsilon)
+}

@@ -1,0 +1,306 @@
+package terms
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"choir/learn/dataset"
+	"choir/learn/defaults"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning. What is
+// zero isn't named and gets a default that follows from the plan: see package defaults.
+type LearningConfig struct {
+	SchemaFile     string    `toml:"schema_file"`
+	Model          string    `toml:"model"`    // default by the schema's target: logistic or linear
+	Strategy       string    `toml:"strategy"` // default virtual; with model linear sufficient statistics
+	Family         string    `toml:"family"`   // mean-field (default) or full
+	Records        int64     `toml:"records"`  // declared number of all parties' records
+	Shards         int       `toml:"shards"`
+	ShardPower     float64   `toml:"shard_power"`
+	ShardRows      int       `toml:"shard_rows"`
+	Clip           float64   `toml:"clip"`
+	PriorPrecision float64   `toml:"prior_precision"` // default 1
+	PrecisionFloor float64   `toml:"precision_floor"`
+	NoiseSD        float64   `toml:"noise_sd"`
+	Parameters     int       `toml:"parameters"`
+	Hidden         int       `toml:"hidden"`
+	Samples        int       `toml:"samples"`
+	PriorSpread    float64   `toml:"prior_spread"`
+	Damping        float64   `toml:"damping"`
+	DampingDecay   float64   `toml:"damping_decay"`
+	Beta           float64   `toml:"beta"`
+	Factors        string    `toml:"factors"`
+	Steps          int       `toml:"steps"`
+	LearningRate   float64   `toml:"learning_rate"`
+	Optimiser      string    `toml:"optimiser"`
+	Sampling       string    `toml:"sampling"`
+	SampleRate     float64   `toml:"sample_rate"`
+	StartPrecision float64   `toml:"start_precision"`
+	StartSpread    float64   `toml:"start_spread"`
+	SDUnit         float64   `toml:"sd_unit"`
+	StatisticClip  float64   `toml:"statistic_clip"`
+	UpdateClip     float64   `toml:"update_clip"`
+	Weights        []float64 `toml:"weights"` // by party in order of name; default equal
+}
+
+func (l *LearningConfig) schema() string { return l.SchemaFile }
+
+func (l *LearningConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	return l.Spec(t, schema)
+}
+
+// Spec is the application that the configuration describes under the terms, and its number
+// of rounds. Linear regression without a strategy is by sufficient statistics.
+func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	if l.Model == "" {
+		l.Model = modelOf(schema)
+	}
+	if l.Model == string(pvi.Linear) && l.Strategy == "" {
+		return l.statistics().spec(t, schema)
+	}
+	l.Strategy = orElse(l.Strategy, defaultStrategy(l.Model))
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, 0, err
+	}
+	parties := t.parties()
+	weights := l.Weights
+	if weights == nil {
+		for range parties {
+			weights = append(weights, 1/float64(parties))
+		}
+	}
+	d := l.draft(t, schema)
+	f, err := t.facts(d, l, schema)
+	if err != nil {
+		return nil, 0, err
+	}
+	if t.Rounds == 0 {
+		t.Rounds = l.fill(&d, f)
+		d = l.draft(t, schema)
+		if f, err = t.facts(d, l, schema); err != nil {
+			return nil, 0, err
+		}
+	}
+	f.Rounds = t.Rounds
+	l.fill(&d, f)
+	cfg, err := d.config()
+	if err != nil {
+		return nil, 0, err
+	}
+	return &app.PVI{Version: 1, PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical), Records: l.Records}, t.Rounds, nil
+}
+
+// draft is a configuration and its strategy's parameters while defaults are filled in.
+type draft struct {
+	cfg  pvi.Config
+	p    pvi.Params
+	name pvi.StrategyName
+}
+
+func (d draft) config() (pvi.Config, error) {
+	s, err := d.p.Strategy(d.name)
+	if err != nil {
+		return pvi.Config{}, fmt.Errorf("parameters: %w", err)
+	}
+	d.cfg.Strategy = s
+	d.cfg.FracBits = GridFor(d.cfg.Clip)
+	return d.cfg, nil
+}
+
+func modelOf(schema *dataset.Schema) string {
+	if schema.Classification() {
+		return string(pvi.Logistic)
+	}
+	return string(pvi.Linear)
+}
+
+func defaultStrategy(model string) string {
+	switch pvi.Model(model) {
+	case pvi.BNN:
+		return string(pvi.NameOptimisation)
+	case pvi.Logistic, pvi.Linear:
+		return string(pvi.NameVirtual)
+	}
+	return ""
+}
+
+// statistics is the section of sufficient statistics that stands for linear regression.
+func (l LearningConfig) statistics() *StatisticsConfig {
+	return &StatisticsConfig{SchemaFile: l.SchemaFile, PriorPrecision: l.PriorPrecision, NoiseSD: l.NoiseSD, Records: l.Records}
+}
+
+// draft is the configuration with all that is named.
+func (l LearningConfig) draft(t Terms, schema *dataset.Schema) draft {
+	name := pvi.StrategyName(l.Strategy)
+	cfg := pvi.Config{
+		Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Features: schema.Dim(),
+		PriorPrecision: orElse(l.PriorPrecision, 1), PrecisionFloor: l.PrecisionFloor, NoiseSD: l.NoiseSD,
+		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread,
+		Clip: l.Clip, DampingBits: 16, Damping: l.Damping, DampingDecay: l.DampingDecay,
+		Beta: l.Beta, Factors: pvi.Factors(l.Factors), StartPrecision: l.StartPrecision, StartSpread: l.StartSpread,
+		UpdateClip: l.UpdateClip,
+	}
+	p := pvi.Params{
+		Shards: max(1, l.Shards), ShardPower: l.ShardPower, ShardRows: l.ShardRows,
+		Local: t.Noise == protocol.NoiseLocal || name.Local(), Optimiser: pvi.Optimiser(l.Optimiser),
+		SDUnit: l.SDUnit, Steps: l.Steps, LearningRate: l.LearningRate, Sampling: pvi.Sampling(l.Sampling),
+		SampleRate: l.SampleRate, StatisticClip: l.StatisticClip,
+	}
+	if name == pvi.NameBCMSplit {
+		p.Parties = t.parties()
+	}
+	return draft{cfg, p, name}
+}
+
+// fill enters defaults for what isn't named and returns the number of rounds.
+func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
+	known := d.cfg.Model != pvi.External && d.cfg.Model != pvi.BNN
+	switch {
+	case d.name == pvi.NameVirtual && known:
+		if l.Shards == 0 && l.ShardPower == 0 && l.ShardRows == 0 {
+			d.p.ShardRows = 1
+			d.p.Shards = pvi.MaxShards
+			if l.Records > 0 {
+				d.p.Shards = int(min(l.Records, pvi.MaxShards))
+			}
+		}
+		return l.shards(d, f, f.Virtual())
+	case d.name == pvi.NameDataset && known:
+		return l.shards(d, f, f.Dataset())
+	case d.name == pvi.NameOptimisation && d.cfg.Model != pvi.External && d.cfg.Model != pvi.Linear:
+		return l.optimisation(d, f)
+	}
+	d.cfg.PrecisionFloor = orElse(d.cfg.PrecisionFloor, d.cfg.PriorPrecision)
+	return f.Rounds
+}
+
+// named reports whether the configuration names an optimiser or a part of one.
+func (l LearningConfig) named() bool { return l.Steps != 0 || l.LearningRate != 0 || l.Optimiser != "" }
+
+// shards fills in the strategies whose terms are shards' updates.
+func (l LearningConfig) shards(d *draft, f defaults.Facts, rule defaults.Shards) int {
+	c := &d.cfg
+	c.Damping = orElse(c.Damping, rule.Damping)
+	if f.Noise > 0 {
+		c.Clip = orElse(c.Clip, rule.Clip)
+	}
+	if c.Model == pvi.Linear {
+		c.NoiseSD = orElse(c.NoiseSD, defaults.NoiseSD)
+		if l.Clip == 0 && f.Noise > 0 {
+			c.Clip = defaults.LinearClip(rule.Clip, c.NoiseSD)
+		}
+	} else if !l.named() {
+		d.p.Optimiser = pvi.Natural
+		d.p.Steps = 1
+		d.p.LearningRate = 1
+	}
+	if d.p.Optimiser == pvi.Natural || c.Model == pvi.Linear {
+		s := f.Noise * math.Sqrt(float64(rule.Rounds)) * c.Clip * travelled(*c, rule.Rounds)
+		p := f.Precisions(s)
+		c.StartPrecision = orElse(c.StartPrecision, p.Start)
+		c.PrecisionFloor = orElse(c.PrecisionFloor, p.Floor)
+	}
+	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
+	return rule.Rounds
+}
+
+// travelled is the root of the sum of the squared dampings of a run: the noise of its states
+// in units of that on a sum.
+func travelled(c pvi.Config, rounds int) float64 {
+	sum := 0.0
+	for s := range rounds {
+		a := c.Damping / (1 + c.DampingDecay*float64(s))
+		sum += a * a
+	}
+	return math.Sqrt(sum)
+}
+
+// optimisation fills in DP optimisation.
+func (l LearningConfig) optimisation(d *draft, f defaults.Facts) int {
+	rule := f.Optimisation(d.cfg.Model == pvi.BNN)
+	c := &d.cfg
+	if !l.named() {
+		d.p.Optimiser = rule.Optimiser
+		d.p.Steps = rule.Steps
+		d.p.LearningRate = rule.LearningRate
+		d.p.SDUnit = orElse(d.p.SDUnit, rule.SDUnit)
+		c.StartPrecision = orElse(c.StartPrecision, rule.StartPrecision)
+		c.StartSpread = orElse(c.StartSpread, rule.StartSpread)
+		c.PrecisionFloor = orElse(c.PrecisionFloor, rule.PrecisionFloor)
+		c.DampingDecay = orElse(c.DampingDecay, rule.DampingDecay)
+		c.Hidden = orElse(c.Hidden, rule.Hidden)
+		c.Samples = orElse(c.Samples, rule.Samples)
+		if l.Sampling == "" && l.SampleRate == 0 {
+			d.p.Sampling = pvi.SamplingPoisson
+			d.p.SampleRate = rule.SampleRate
+		}
+	}
+	c.Clip = orElse(c.Clip, rule.Clip)
+	c.Damping = orElse(c.Damping, rule.Damping)
+	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
+	return rule.Rounds
+}
+
+// parties is how many parties the terms have.
+func (t Terms) parties() int {
+	n := 0
+	for _, m := range t.Members {
+		if m.Role == protocol.RoleParty {
+			n++
+		}
+	}
+	return n
+}
+
+// facts are what the rules of package defaults go by. The noise is that of a trial plan with
+// the same shape: in clips it doesn't depend on the clip.
+func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (defaults.Facts, error) {
+	f := defaults.Of(schema)
+	f.Parties = t.parties()
+	f.Rounds = t.Rounds
+	f.Records = l.Records
+	f.Prior = d.cfg.PriorPrecision
+	if t.Noise == protocol.NoiseNone || d.name != pvi.NameVirtual && d.name != pvi.NameDataset {
+		return f, nil
+	}
+	shape := f
+	shape.Noise = 1
+	t.Rounds = orElse(t.Rounds, l.fill(&d, shape))
+	d.cfg.Clip = 1
+	cfg, err := d.config()
+	if err != nil {
+		return f, err
+	}
+	trial := &app.PVI{PVI: cfg}
+	p, err := t.base()
+	if err != nil {
+		return f, err
+	}
+	dim, bits := trial.Size()
+	p.Dim = uint32(dim)
+	p.FracBits = bits
+	if err := app.Cover(p, trial); err != nil {
+		return f, err
+	}
+	if err := t.calibrate(p); err != nil {
+		return f, err
+	}
+	f.Noise = onSum(p) / math.Sqrt(float64(t.Rounds))
+	return f, nil
+}
+
+// onSum is the standard deviation of all noise on a sum, in clips.
+func onSum(p *protocol.Plan) float64 {
+	v := app.SumVariance(p)
+	if p.Noise == protocol.NoiseLocal {
+		v = float64(p.Variance) * float64(p.Parties())
+	}
+	return math.Sqrt(v) / float64(p.Clip)
+}
