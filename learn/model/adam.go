@@ -2,9 +2,9 @@ package model
 
 import "math"
 
-// adam is the optimiser of Kingma and Ba (2014, algorithm 1) with their constants,
-// climbing. A new one is made for every global update: carrying its averages over
-// would be private state that isn't a factor, and was found to be no help.
+// adam is the optimiser of [KB15], algorithm 1, with its constants, maximising. Every
+// global update starts a new one: keeping the averages would be private state that is not a
+// factor, and did not help in experiments.
 type adam struct {
 	first, second []float64 // moving averages of the gradient and of its square
 	rate          float64

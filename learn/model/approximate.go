@@ -9,15 +9,15 @@ import (
 // Predictive names how a logistic model averages the sigmoid over its activation.
 type Predictive string
 
-// The ways. The papers use the two approximations: the workshop paper the probit one,
-// Paper IV Monte Carlo with 100 samples.
+// The ways. [Workshop] uses the probit approximation, [DP-PVI] Monte Carlo with 100
+// samples.
 const (
 	Quadrature Predictive = "quadrature" // to 1e-11; the default
 	Probit     Predictive = "probit"     // sigma(mu / sqrt(1 + pi v / 8)), MacKay 1992
 	MonteCarlo Predictive = "monte-carlo"
 )
 
-// ErrPredictive says that a model has no such predictive distribution.
+// ErrPredictive: a model has no such predictive distribution.
 var ErrPredictive = errors.New("no such predictive distribution")
 
 // Approximate is p with another way of averaging. Every model has Quadrature, its
@@ -34,7 +34,7 @@ func Approximate(p Predictor, by Predictive) (Predictor, error) {
 		from.fill(z)
 		return sampledPredictor{l, z}, nil
 	}
-	return nil, fmt.Errorf("%w: %q isn't %q, or %q or %q of a logistic model", ErrPredictive, by, Quadrature, Probit, MonteCarlo)
+	return nil, fmt.Errorf("%w: %q is not %q, or %q or %q of a logistic model", ErrPredictive, by, Quadrature, Probit, MonteCarlo)
 }
 
 // probitPredictor squashes the mean activation by its variance.

@@ -10,26 +10,24 @@ import (
 	"choir/learn/gauss"
 )
 
-// Network is a shard under a Bayesian neural network for two classes: one hidden
-// layer of rectified linear units, a sigmoid on the output, y in {0, 1}, and an
-// independent Gaussian for every weight (Paper IV, section 5):
+// Network is a shard under a Bayesian neural network for two classes: one hidden layer of
+// rectified linear units, a sigmoid on the output, y in {0, 1}, and an independent Gaussian
+// for every weight ([DP-PVI], section 5):
 //
 //	z_h = max(0, x.w_h),  f = z.u + b,  p(y = 1 | x, w) = sigma(f)
 //
-// The weights are ordered w_1 .. w_H (Features numbers each; the record's bias
-// column carries the units' biases), u (H numbers), b.
+// The weights are ordered w_1 .. w_H (Features numbers each; the record's bias column gives
+// the units' biases), u (H numbers), b.
 //
-// The expected log-likelihood is estimated by sampling the hidden units only. Given
-// a record, the units' inputs are independent Gaussians, so they are sampled
-// themselves rather than the weights behind them (the local reparameterisation of
-// Kingma, Salimans and Welling, 2015), with antithetic pairs; given the units, the
-// output is Gaussian and its expectation is in closed form (SigmoidMoments).
+// The expected log-likelihood is estimated by sampling the hidden units only. Given a
+// record, the units' inputs are independent Gaussians, so they are sampled instead of the
+// weights (the local reparameterisation of [KSW15]), with antithetic pairs; given the
+// units, the output is Gaussian and its expectation is in closed form (SigmoidMoments).
 //
-// The samples come from a stream of pseudo-random numbers that is a function of the
-// variational parameters and of the record. So Update and RecordGradients are
-// functions of their arguments, a record's gradient depends on no other record, and
-// every step of an optimiser has fresh samples. The stream bears no privacy: bounds
-// hold whatever it says.
+// The samples are pseudo-random numbers that are a function of the variational parameters
+// and of the record. So Update and RecordGradients are functions of their arguments, a
+// record's gradient depends on no other record, and every step of an optimiser has new
+// samples. Privacy does not depend on them: bounds are valid for every sample.
 type Network struct {
 	x, sq    blas64.General // the features, and their squares
 	y        []float64

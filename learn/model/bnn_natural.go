@@ -44,11 +44,11 @@ func (n *Network) newton(ws *Workspace, gMean, gVar, mean, variance []float64, s
 	}
 }
 
-// newton is row with curvatures in the place of derivatives by log standard deviations: a and
-// s leave with the derivatives by the means of the units' inputs and the negative curvatures by
-// them, and those of the output layer are added to gMean and gVar. With one
-// sample's z the output is z.u + b, so that its derivative by u_h is z_h and by the input of
-// a unit that is on u_h, whose square has the expectation mean^2 + variance.
+// newton is row with curvatures instead of derivatives by log standard deviations: a
+// becomes the derivatives by the means of the units' inputs and s the negative curvatures
+// by them, and those of the output layer are added to gMean and gVar. With one sample's z
+// the output is z.u + b, so that its derivative by u_h is z_h and by the input of an active
+// unit u_h, whose square has the expectation mean^2 + variance.
 func (p *pass) newton(a, s, gMean, gVar []float64, y float64, seed uint64) {
 	h := p.hidden
 	for i, v := range s {

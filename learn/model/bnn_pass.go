@@ -20,15 +20,14 @@ func (n *Network) newPass(ws *Workspace, mean, variance []float64) *pass {
 	return p
 }
 
-// row takes in one record. a and s hold the means and the variances of its units'
-// inputs and leave with the derivatives by those means and twice the ones by those
-// variances, which is what the chain rule to the log standard deviations wants:
-// d s/d logsd_j = 2 x_j^2 variance_j. The derivatives by the output layer's means
-// and log standard deviations are added to gMean and gLogSD.
+// row adds one record. a and s have the means and the variances of its units' inputs and
+// become the derivatives by those means and twice those by the variances, as the chain rule
+// to the log standard deviations needs: d s/d logsd_j = 2 x_j^2 variance_j. The derivatives
+// by the output layer's means and log standard deviations are added to gMean and gLogSD.
 //
-// With one sample's z, mu = z.u + b and v = z^2.var u + var b, the expectation over
-// the output layer is y mu - E softplus, whose derivatives are y - E sigma by mu
-// and -1/2 E sigma' by v.
+// With one sample's z, mu = z.u + b and v = z^2.var u + var b, the expectation over the
+// output layer is y mu - E softplus, whose derivatives are y - E sigma by mu and -1/2 E
+// sigma' by v.
 func (p *pass) row(a, s, gMean, gLogSD []float64, y float64, seed uint64) {
 	h := p.hidden
 	for i, v := range s {
@@ -65,8 +64,8 @@ func (p *pass) row(a, s, gMean, gLogSD []float64, y float64, seed uint64) {
 	}
 }
 
-// forward leaves the units of the sample eps in z and returns the mean and the
-// variance of the output.
+// forward writes the units of the sample eps to z and returns the mean and the variance of
+// the output.
 func (p *pass) forward(a []float64) (mu, v float64) {
 	mu, v = p.mean[p.hidden], p.variance[p.hidden]
 	for i, m := range a {

@@ -9,8 +9,8 @@ import (
 	"choir/learn/gauss"
 )
 
-// predictiveSamples is how many samples of the hidden units a prediction averages
-// over: Paper IV's number of samples of all weights.
+// predictiveSamples is the number of samples of the hidden units in a prediction, the
+// number of samples of all weights in [DP-PVI].
 const predictiveSamples = 100
 
 // networkPredictor averages over samples of the hidden units, with the output layer
@@ -19,7 +19,7 @@ const predictiveSamples = 100
 type networkPredictor struct {
 	n   *Network
 	m   *gauss.Moments
-	eps []float64 // the samples, one behind the other
+	eps []float64 // the samples, one after the other
 }
 
 func newNetworkPredictor(s Settings, m *gauss.Moments) networkPredictor {

@@ -8,9 +8,9 @@ import (
 	"choir/learn/gauss"
 )
 
-// Chart is the parameters in which steps on a local free energy are taken: any
-// values of them are a proper Gaussian, so noise can't lead out. Vectors have the
-// length of the space; theta is what Open writes.
+// Chart is a parameterisation for steps on a local free energy: every value of the
+// parameters is a proper Gaussian, so that noise cannot lead out. Vectors have the length
+// of the space; theta is what Open writes.
 type Chart interface {
 	// Open writes the parameters of a proper q. Errors: gauss.ErrImproper.
 	Open(theta, q []float64) error
@@ -100,9 +100,8 @@ func (c meanFieldChart) Natural(dst, theta []float64) error {
 }
 
 // NewCholeskyChart is (mean, L) of a Gaussian with the covariance L L', for linear
-// regression in the full family. L is lower triangular with a positive diagonal,
-// whose logarithms are the parameters; L_ji stands at the place that
-// gauss.Space.Index gives (i, j), i <= j.
+// regression in the full family. L is lower triangular with a positive diagonal, whose
+// logarithms are the parameters; L_ji is at gauss.Space.Index(i, j), i <= j.
 func NewCholeskyChart(site *LinearRecords) Chart { return choleskyChart{site} }
 
 type choleskyChart struct{ *LinearRecords }

@@ -1,28 +1,28 @@
 package model
 
-// climb is natural-gradient steps on the local free energy (Khan and Lin 2017,
-// "Conjugate-computation variational inference", equation 13), in the mean-field family. In
-// natural parameters that gradient is
+// climb is natural-gradient steps on the local free energy ([KL17], equation 13), in the
+// mean-field family. In natural parameters that gradient is
 //
 //	cavity + f - q'   with   f = (g - v mean, v/2)
 //
-// where g is the derivative of the expected log-likelihood by the means and v twice the
-// one by the variances, a negative curvature: for the logistic model g = sum x (y - E sigma) and
-// v = -sum x^2 E sigma'. f, at q', is the factor that a Gaussian model would have in the likelihood's
-// place. A step goes rate of the way, and the fixed point is Gradient's. A single step
-// of rate 1 leaves cavity + f - q, that is f less the factor that is taken out: one
-// pass over the data, no dependence on the noise in q but through f, and no pull where
-// the shard has nothing to say. Shards of few records are learnt best that way.
+// where g is the derivative of the expected log-likelihood by the means and v twice the one
+// by the variances, a negative curvature: for the logistic model g = sum x (y - E sigma)
+// and v = -sum x^2 E sigma'. f, at q', is the factor of a Gaussian model instead of the
+// likelihood. A step moves by rate of the distance, and the fixed point is that of
+// Gradient. A single step of rate 1 gives cavity + f - q, that is f minus the factor that
+// is removed: one pass over the data, no dependence on the noise in q except through f, and
+// no change where the shard has no information. This is the best update for shards of few
+// records.
 //
-// The moments of an iterate whose precision is below the floor, which only an
-// improper cavity leads to, are taken at the floor.
+// The moments of an iterate whose precision is below the floor, which only an improper
+// cavity leads to, are computed at the floor.
 type climb struct {
 	steps int
 	rate  float64
 	floor float64 // above 0
 }
 
-// run leaves the optimum minus q in dst. likelihood writes g and v.
+// run writes the optimum minus q to dst. likelihood writes g and v.
 func (c climb) run(ws *Workspace, dst, q, cavity []float64, likelihood func(gMean, gVar, mean, variance []float64)) {
 	d := len(q) / 2
 	mean, variance, gMean, gVar := ws.param[0][:d], ws.param[1][:d], ws.param[2][:d], ws.param[3][:d]

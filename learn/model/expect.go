@@ -6,14 +6,12 @@ import "math"
 //
 //	sigma(a) = sum_k weight_k Phi(scale_k a) + error,
 //
-// with the minimax coefficients of Monahan and Stefanski (1989, "Normal scale
-// mixture approximations to F*(z) and computation of the logistic-normal integral",
-// table for k = 8). Averaging a probit over a Gaussian is a probit, so every
-// Gaussian expectation below is in closed form with an error that doesn't depend on
-// the variance. Gauss-Hermite rules don't have this property: at the standard
-// normal prior the standard deviation of the activation is 3 to 15 on the Adult
-// data, where they need hundreds of nodes. The package's tests measure the errors
-// against an independent quadrature.
+// with the minimax coefficients of [MS89] (table for k = 8). Averaging a probit over a
+// Gaussian is a probit, so every Gaussian expectation below is in closed form with an error
+// that does not depend on the variance. Gauss-Hermite rules lack this property: at the
+// standard normal prior the standard deviation of the activation is 3 to 15 on the Adult
+// data, where they need hundreds of nodes. The package's tests measure the errors against
+// an independent quadrature.
 var probits = [...]struct{ weight, scale float64 }{
 	{0.003246343272134, 1.365340806296348},
 	{0.051517477033972, 1.059523971016916},

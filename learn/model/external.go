@@ -9,14 +9,13 @@ import (
 // MaxParameters bounds the weights of a model that is computed elsewhere.
 const MaxParameters = 1 << 20
 
-// elsewhere is a shard of a model that a program of the party's own computes: its
-// size is all that is known of it here.
+// elsewhere is a shard of a model that a program computes: only its size is known here.
 type elsewhere int
 
 // Rows is the number of records.
 func (e elsewhere) Rows() int { return int(e) }
 
-// Update moves nothing: whoever uses this model never asks for it.
+// Update moves nothing; package pvi never calls it.
 func (elsewhere) Update(_ *Workspace, dst, _, _ []float64) { clear(dst) }
 
 func externalKind() Kind {

@@ -7,8 +7,8 @@ import (
 	"choir/learn/gauss"
 )
 
-// Settings are the public numbers that make a likelihood out of a kind of model.
-// Package pvi's Config has them under the same names.
+// Settings are the public numbers that determine a likelihood. Config of package pvi has
+// them under the same names.
 type Settings struct {
 	Family       gauss.Family
 	Features     int     // columns of a record, the bias among them
@@ -20,31 +20,30 @@ type Settings struct {
 	StartSpread  float64 // the same of what the factors begin with
 	Steps        int     // of the local optimiser, per update
 	LearningRate float64
-	Stepped      bool    // a strategy works on single records: Update isn't called, Steps and LearningRate are checked there
+	Stepped      bool    // a strategy works on single records and checks Steps and LearningRate; Update is not called
 	Copies       int     // how many times Update counts the data; 0 is once. Only a Tempered kind honours it
 	Floor        float64 // least precision of the posterior, above 0
 	Natural      bool    // Update takes natural-gradient steps. Only a Natural kind honours it
 }
 
-// Kind is one model: what package pvi, and whoever predicts, needs to know of it.
-// To add a model, write its Site and its Predictor in this folder and enter a row
-// in Lookup.
+// Kind is one model, as package pvi and predictions use it. To add a model, write its Site
+// and its Predictor in this folder and add a row to Lookup.
 type Kind struct {
-	// Binary says that targets are 0 or 1; otherwise they are any finite number.
+	// Binary: targets are 0 or 1; otherwise they are any finite number.
 	Binary bool
-	// Iterative says that Steps and LearningRate mean something to it.
+	// Iterative: the model uses Steps and LearningRate.
 	Iterative bool
-	// Tempered says that Update honours Copies, which local averaging needs.
+	// Tempered: Update honours Copies, which local averaging needs.
 	Tempered bool
-	// Natural says that Update can take natural-gradient steps.
+	// Natural: Update can take natural-gradient steps.
 	Natural bool
-	// PerRecord says that its mean-field Site is a PerRecord.
+	// PerRecord: the mean-field Site is a PerRecord.
 	PerRecord bool
-	// External says that a program of the party's own computes the updates, and
-	// predicts: Site knows nothing but its size and there is no Predictor.
+	// External: a program of the party computes the updates and predicts. Site has only a
+	// size, and there is no Predictor.
 	External bool
-	// Check calls bad for every setting of its own that is out of range. Family,
-	// Features and Floor are valid by themselves already.
+	// Check calls bad for every setting of the model that is out of range. Family, Features
+	// and Floor are valid already.
 	Check func(s Settings, bad BadField)
 	// Weights is the number of Gaussian weights.
 	Weights func(s Settings) int
@@ -54,7 +53,7 @@ type Kind struct {
 	Predictor func(s Settings, m *gauss.Moments) Predictor
 }
 
-// BadField is told a setting that is out of range, by its name in JSON.
+// BadField receives a setting that is out of range, by its name in JSON.
 type BadField func(field string, value any, want string)
 
 // Lookup finds a model by name.
@@ -72,7 +71,7 @@ func Lookup(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Names lists what Lookup knows, for messages.
+// Names lists the names for Lookup, for messages.
 func Names() []string { return []string{"logistic", "linear", "bnn", "external"} }
 
 func logisticKind() Kind {
@@ -113,7 +112,8 @@ func linearKind() Kind {
 		},
 		Weights: func(s Settings) int { return s.Features },
 		Site: func(s Settings, x, y []float64) Site {
-			// n copies of a record say as much as one whose noise is sqrt(n) times smaller.
+			// n copies of a record are equivalent to one whose noise is sqrt(n) times
+			// smaller.
 			noise := s.NoiseSD / math.Sqrt(float64(max(s.Copies, 1)))
 			space := gauss.Space{Family: s.Family, Features: s.Features}
 			if s.Stepped {
@@ -137,7 +137,7 @@ func checkMeanField(name string, s Settings, bad BadField) {
 	}
 }
 
-// checkFlat refuses what only a hidden layer has.
+// checkFlat rejects settings that only a hidden layer has.
 func checkFlat(name string, s Settings, bad BadField) {
 	want := fmt.Sprintf("0 with model %q", name)
 	if s.Hidden != 0 {
@@ -152,7 +152,7 @@ func checkFlat(name string, s Settings, bad BadField) {
 	checkOwn(name, s, bad)
 }
 
-// checkOwn refuses what only a model that is computed elsewhere has.
+// checkOwn rejects settings that only an external model has.
 func checkOwn(name string, s Settings, bad BadField) {
 	if s.Parameters != 0 {
 		bad("parameters", s.Parameters, fmt.Sprintf("0 with model %q", name))

@@ -8,17 +8,16 @@ import (
 	"choir/learn/gauss"
 )
 
-// Linear is a shard under Bayesian linear regression with known noise: p(y | x, w)
-// = N(y; x.w, noise^2). Only its sufficient statistics are kept.
+// Linear is a shard under Bayesian linear regression with known noise: p(y | x, w) = N(y;
+// x.w, noise^2). Only its sufficient statistics are kept.
 //
-// In the full family the model is conjugate and the optimum is cavity plus
-// likelihood (thesis, equations 4.9 and 4.10); no inverse is taken, so an improper
-// cavity changes nothing. In the mean-field family the optimum is the best
-// independent Gaussian: precision P_c + diag(X'X)/noise^2, and the mean that solves
-// (P_c + X'X/noise^2) mean = h_c + X'y/noise^2. When an improper cavity makes that
-// system indefinite there is no optimum; the cavity's precisions are then lifted to
-// floor for this solve, a choice made from public numbers and the shard's own data
-// alone.
+// In the full family the model is conjugate and the optimum is cavity plus likelihood
+// ([Thesis], equations 4.9 and 4.10); nothing is inverted, so an improper cavity makes no
+// difference. In the mean-field family the optimum is the best independent Gaussian:
+// precision P_c + diag(X'X)/noise^2, and the mean that solves (P_c + X'X/noise^2) mean =
+// h_c + X'y/noise^2. When an improper cavity makes that system indefinite there is no
+// optimum; the cavity's precisions are then lifted to floor for this solution, a choice
+// that depends on public numbers and the shard's own data only.
 type Linear struct {
 	space gauss.Space
 	rows  int
@@ -27,10 +26,9 @@ type Linear struct {
 	floor float64
 }
 
-// NewLinear makes a shard of len(y) rows over the space's d weights; x is row-major
-// with len(y)*d numbers and isn't kept. noise is the standard deviation of an
-// observation, floor the least precision of a lifted cavity. The caller has checked
-// the data.
+// NewLinear returns a shard of len(y) rows over the space's d weights; x is row-major with
+// len(y)*d numbers and is not kept. noise is the standard deviation of an observation,
+// floor the least precision of a lifted cavity. The caller has checked the data.
 func NewLinear(space gauss.Space, x, y []float64, noise, floor float64) *Linear {
 	d := space.Features
 	l := &Linear{space: space, rows: len(y), like: make([]float64, space.Dim()), floor: floor}

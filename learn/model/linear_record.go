@@ -42,9 +42,9 @@ func (l *LinearRecords) RecordGradients(ws *Workspace, mean, logSD []float64, ro
 }
 
 // RecordStatistics calls f once for each of rows with the natural parameters of the
-// record's likelihood, whose sum over all records is the shard's (thesis, equations
-// 4.9 and 4.10). grad is overwritten by the next call and f may change it; its
-// first error ends it and is returned.
+// record's likelihood, whose sum over all records is the shard's ([Thesis], equations 4.9
+// and 4.10). The next call overwrites grad, and f may change it; the first error of f stops
+// it and is returned.
 func (l *LinearRecords) RecordStatistics(ws *Workspace, rows []int, f func(row int, natural []float64) error) error {
 	d := l.space.Features
 	v := ws.matrices(l.space.Dim())[:l.space.Dim()]

@@ -8,17 +8,17 @@ import "math"
 // configuration.
 const maxLogSD = 16
 
-// ascend takes a fixed number of Adam steps in (mean, log sd) from q and writes the
-// change of natural parameters into dst. gradient writes the derivatives of the
-// local free energy. A fixed number of steps is the published scheme (Paper IV's
-// code): steps and rate are part of the model. The log sd keeps every iterate
-// proper whatever the cavity is; an improper cavity only makes the pull of its
-// coordinate point outwards, for the bounded way that the steps can go.
+// ascend takes a fixed number of Adam steps in (mean, log sd) from q and writes the change
+// of natural parameters to dst. gradient writes the derivatives of the local free energy. A
+// fixed number of steps is the published scheme (the code of [DP-PVI]): steps and rate are
+// part of the model. With log sds every iterate is proper under every cavity; an improper
+// cavity only makes the gradient of its coordinate point outwards, for the bounded distance
+// of the steps.
 func ascend(ws *Workspace, dst, q []float64, steps int, rate float64, gradient func(gMean, gLogSD, mean, variance []float64)) {
 	d := len(q) / 2
 	mean, logSD, variance := ws.param[0], ws.param[1], ws.param[2]
 	gMean, gLogSD, start := ws.param[3], ws.param[4], ws.param[5]
-	// dst has room for Adam's 2d second moments until the result is written.
+	// dst stores Adam's 2d second moments until the result is written.
 	opt := newAdam(ws.pair(d), dst, rate)
 	for i := range d {
 		variance[i] = -0.5 / q[d+i]

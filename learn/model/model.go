@@ -1,20 +1,20 @@
-// Package model holds the local optimisers of partitioned variational inference:
-// given the public global posterior q and a shard's cavity, both as natural
-// parameters (package gauss), what posterior would this shard choose?
+// Package model implements the local optimisers of partitioned variational inference: from
+// the public global posterior q and a shard's cavity, both as natural parameters (package
+// gauss), they compute the shard's posterior.
 //
-// A Site is one shard's data made ready. Update maximises, exactly or by a stated
-// number of optimiser steps, the local free energy of Paper IV, equation 3.5 (the
-// thesis, equation 2.21):
+// A Site is one shard's data, prepared for the model. Update maximises, exactly or by a
+// given number of optimiser steps, the local free energy ([DP-PVI], equation 3.5; [Thesis],
+// equation 2.21):
 //
 //	E_q'[log p(data | w)] - KL(q' || cavity)
 //
-// Everything here is deterministic: no sampling, no map order, no goroutines, so
-// equal inputs give equal floating-point outputs on one platform. Nothing here
-// clips, rounds or adds noise; that is the caller's.
+// Everything here is deterministic: no sampling, no map order, no goroutines, so that equal
+// inputs give equal floating-point outputs on one platform. Clipping, rounding and noise
+// are the caller's.
 //
-// A cavity may be improper, because the noise of a private session lives in q and
-// not in the factor that is divided out. Each Site says what it does then; none
-// returns a NaN for finite input.
+// A cavity may be improper, because the noise of a private session is in q and not in the
+// factor that is divided out. Each Site documents its behaviour then; none returns a NaN
+// for finite input.
 package model
 
 // Site is one shard's likelihood. It is read-only after construction: several
@@ -35,8 +35,8 @@ type Workspace struct {
 	row    [2][]float64 // vectors of length rows
 	double []float64    // 2d numbers
 	dense  []float64    // d*d numbers, for the mean-field linear solve only
-	layer  []float64    // what a network's hidden layer needs for all rows
-	unit   []float64    // what it needs for one row
+	layer  []float64    // for a network's hidden layer over all rows
+	unit   []float64    // for one row
 }
 
 // NewWorkspace makes scratch memory for sites over d weights with at most rows
@@ -52,8 +52,8 @@ func NewWorkspace(d, rows int) *Workspace {
 	return ws
 }
 
-// square is d*d numbers of scratch, made on first use: the logistic model never
-// asks.
+// square returns d*d numbers of scratch memory, allocated on first use: the logistic model
+// needs none.
 func (ws *Workspace) square(d int) []float64 {
 	if len(ws.dense) < d*d {
 		ws.dense = make([]float64, d*d)
@@ -61,7 +61,7 @@ func (ws *Workspace) square(d int) []float64 {
 	return ws.dense[:d*d]
 }
 
-// pair is 2d numbers of scratch.
+// pair returns 2d numbers of scratch memory.
 func (ws *Workspace) pair(d int) []float64 {
 	if len(ws.double) < 2*d {
 		ws.double = make([]float64, 2*d)
@@ -69,7 +69,7 @@ func (ws *Workspace) pair(d int) []float64 {
 	return ws.double[:2*d]
 }
 
-// matrices is n numbers of scratch for a hidden layer over all rows.
+// matrices returns n numbers of scratch memory for a hidden layer over all rows.
 func (ws *Workspace) matrices(n int) []float64 {
 	if len(ws.layer) < n {
 		ws.layer = make([]float64, n)
@@ -77,7 +77,7 @@ func (ws *Workspace) matrices(n int) []float64 {
 	return ws.layer[:n]
 }
 
-// units is n numbers of scratch for a hidden layer over one row.
+// units returns n numbers of scratch memory for a hidden layer over one row.
 func (ws *Workspace) units(n int) []float64 {
 	if len(ws.unit) < n {
 		ws.unit = make([]float64, n)

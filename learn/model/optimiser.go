@@ -2,7 +2,7 @@ package model
 
 import "math"
 
-// Optimiser climbs a gradient that somebody else computes.
+// Optimiser maximises by a gradient that the caller computes.
 type Optimiser interface {
 	// Step moves x along the gradient g, in place. Lengths are those of the first call.
 	Step(x, g []float64)

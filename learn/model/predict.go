@@ -9,7 +9,7 @@ import (
 	"choir/learn/gauss"
 )
 
-// Prediction is what a posterior says about the target of one record.
+// Prediction is the predictive distribution of the target of one record.
 type Prediction struct {
 	// Mean is the expected target: the probability of 1 when targets are 0 or 1.
 	Mean float64

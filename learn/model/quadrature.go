@@ -55,9 +55,9 @@ func SigmoidSD(mu, v float64) float64 {
 	return math.Sqrt(max(0, second-first*first))
 }
 
-// gridFor is the range and the step of the standardised grid. The integrand's peak
-// lies between 0 and s, and not beyond the point where the sigmoid turns flat; nine
-// standard units on either side hold all but 1e-18 of it.
+// gridFor returns the range and the step of the standardised grid. The integrand's peak is
+// between 0 and s, and not beyond the point where the sigmoid becomes flat; nine standard
+// units on either side contain all but 1e-18 of it.
 func gridFor(mu, s float64) (lo, hi, h float64) {
 	shift := 0.0
 	if mu < 0 {

@@ -2,13 +2,11 @@ package model
 
 import "math"
 
-// PerRecord is a Site whose records can be taken one at a time, which is what
-// optimisation with per-record clipping needs (Paper IV, DP optimisation; global
-// DP-VI).
+// PerRecord is a Site that gives gradients of single records, for optimisation with
+// per-record clipping ([DP-PVI], DP optimisation; global DP-VI).
 //
-// A record's gradient is a function of the public parameters and of that record
-// alone: of no other record, nor of how many there are. Sensitivity proofs count on
-// it.
+// A record's gradient is a function of the public parameters and of that record only: of no
+// other record, nor of their number. Sensitivity proofs rely on it.
 type PerRecord interface {
 	Site
 	// RecordGradients calls f once for each of rows, in that order, with the

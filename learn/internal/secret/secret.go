@@ -1,12 +1,12 @@
-// Package secret keeps records, and what was computed from them without noise, out of
-// logs, errors and files.
+// Package secret keeps records, and what was computed from them without noise, out of logs,
+// errors and files.
 //
 // # Contract
 //
-// A type that embeds Hidden prints and marshals as "[redacted]" under every verb of fmt,
-// in log/slog, and in encodings that ask for text (JSON among them). Fields that are
-// read by name are not affected. Hidden is a guard against accidents, not against code
-// that means to look.
+// A type that embeds Hidden prints and marshals as "[redacted]" under every verb of fmt, in
+// log/slog, and in text encodings such as JSON. Fields that are read by name are not
+// affected. Hidden guards against accidents, not against code that reads the fields on
+// purpose.
 package secret
 
 import (
