@@ -63,7 +63,8 @@ func records(party int) pvi.Data {
 // plan is a plan without noise, so that two sessions of it can be compared.
 func plan(t *testing.T) (protocol.BoundPlan, []*identity.PrivateKey, *app.PVI) {
 	t.Helper()
-	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test", Target: dataset.Binary("y", "no", "yes"),
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",
+		Target:  dataset.Binary("y", "no", "yes"),
 		Missing: dataset.Refuse, Unseen: dataset.Refuse}
 	for _, name := range []string{"a", "b", "c"} {
 		schema.Columns = append(schema.Columns, dataset.Numeric(name, -1, 1))
@@ -74,17 +75,21 @@ func plan(t *testing.T) (protocol.BoundPlan, []*identity.PrivateKey, *app.PVI) {
 	}
 	var members []protocol.Member
 	var keys []*identity.PrivateKey
-	for i, role := range []protocol.Role{protocol.RoleParty, protocol.RoleParty, protocol.RoleParty, protocol.RoleCompute, protocol.RoleCompute, protocol.RoleAggregator} {
+	for i, role := range []protocol.Role{protocol.RoleParty, protocol.RoleParty, protocol.RoleParty,
+		protocol.RoleCompute, protocol.RoleCompute, protocol.RoleAggregator} {
 		k, err := identity.Generate(mathrand.NewChaCha8([32]byte{byte(i)}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		keys = append(keys, k)
-		members = append(members, terms.NewMember([]string{"p-1", "p-2", "p-3", "c-1", "c-2", "agg"}[i], role, k.Public()))
+		members = append(members, terms.NewMember([]string{"p-1", "p-2", "p-3", "c-1", "c-2", "agg"}[i], role,
+			k.Public()))
 	}
-	terms := terms.Terms{Name: "own", Members: members, Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
+	terms := terms.Terms{Name: "own", Members: members, Created: time.Now(), Lifetime: time.Hour,
+		Suite:  channel.SuiteX25519,
 		Rounds: rounds, Deadline: 30 * time.Second, Grace: 20 * time.Millisecond, Noise: protocol.NoiseNone}
-	l := &app.PVI{Version: 1, PVI: config(), Weights: []float64{0.25, 0.25, 0.5}, Schema: json.RawMessage(raw)}
+	l := &app.PVI{Version: 1, PVI: config(), Weights: []float64{0.25, 0.25, 0.5},
+		Schema: json.RawMessage(raw)}
 	p, err := terms.Plan(l)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +119,8 @@ func learn(t *testing.T, command []string) []int64 {
 	for i := range sides {
 		seat := app.PartyConfig{Plan: s.Plan, Party: uint32(i), Data: records(i)}
 		if command != nil {
-			p, err := external.New(external.Config{Command: command, Stderr: os.Stderr}, l.PVI, external.Records{Data: seat.Data})
+			p, err := external.New(external.Config{Command: command, Stderr: os.Stderr}, l.PVI,
+				external.Records{Data: seat.Data})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,9 +130,11 @@ func learn(t *testing.T, command []string) []int64 {
 			t.Fatal(err)
 		}
 	}
-	local := &run.Local{Session: s, Keys: keys, Resend: 5 * time.Second, GiveUp: time.Minute, Model: l.Model(),
+	local := &run.Local{Session: s, Keys: keys, Resend: 5 * time.Second, GiveUp: time.Minute,
+		Model: l.Model(),
 		Connect: func(i uint32) (transport.Bus, error) {
-			bus, err := natsbus.Open(t.Context(), natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i)})
+			bus, err := natsbus.Open(t.Context(), natsbus.Config{Server: server, Plan: s.ID.Short(),
+				Name: s.Name(i)})
 			if err != nil {
 				return nil, err
 			}

@@ -21,6 +21,7 @@ func TestPythonExample(t *testing.T) {
 		far += math.Pow(float64(want[i]-start), 2)
 	}
 	if off > 1e-6*far || far == 0 {
-		t.Errorf("the script's state is %v from Choir's, which is %v from the start", math.Sqrt(off), math.Sqrt(far))
+		t.Errorf("the script's state is %v from Choir's, which is %v from the start", math.Sqrt(off),
+			math.Sqrt(far))
 	}
 }

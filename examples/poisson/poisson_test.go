@@ -91,7 +91,8 @@ func logPosterior(d pvi.Data, slope, bias float64) float64 {
 // standard deviations within a tenth.
 func TestSessionIsNearTheExactPosterior(t *testing.T) {
 	schema := &dataset.Schema{
-		Version: dataset.SchemaVersion, Source: "public: made up for a test", Missing: dataset.Refuse, Unseen: dataset.Refuse,
+		Version: dataset.SchemaVersion, Source: "public: made up for a test", Missing: dataset.Refuse,
+		Unseen:  dataset.Refuse,
 		Target:  dataset.Standardised("count", 0, 100, 0, 1),
 		Columns: []dataset.Column{dataset.Numeric("x", -1, 1)},
 	}
@@ -99,7 +100,8 @@ func TestSessionIsNearTheExactPosterior(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &app.PVI{Version: 1, PVI: config(), Weights: []float64{0.25, 0.25, 0.5}, Schema: json.RawMessage(canonical)}
+	l := &app.PVI{Version: 1, PVI: config(), Weights: []float64{0.25, 0.25, 0.5},
+		Schema: json.RawMessage(canonical)}
 	r := bed.Run{Name: "poisson", Seed: 1, App: l, Rounds: 12, Transport: study.Memory}
 	var all pvi.Data
 	for party, rows := range []int{20, 20, 40} {

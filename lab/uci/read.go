@@ -78,7 +78,8 @@ func openFolder(dir string) (*dataset.Records, *dataset.Schema, error) {
 		return nil, nil, fmt.Errorf("%w: %s: name the file, winequality-red.csv or winequality-white.csv",
 			dataset.ErrBadData, dir)
 	}
-	return nil, nil, fmt.Errorf("%w: %s: a folder without adult.data or abalone.data", dataset.ErrBadData, dir)
+	return nil, nil, fmt.Errorf("%w: %s: a folder without adult.data or abalone.data", dataset.ErrBadData,
+		dir)
 }
 
 // exists is false only if the file is absent. Any other error is left to opening it.

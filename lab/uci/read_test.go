@@ -20,10 +20,12 @@ var published = struct {
 	sum, sumAbs      float64 // over all cells
 	minNorm, maxNorm float64 // of a row
 }{
-	rows:     48842,
-	cols:     108,
-	mean:     []float64{38.64358543876172, 189664.13459727284, 10.078088530363212, 1079.0676262233324, 87.50231358257237, 40.422382375824085},
-	scale:    []float64{13.71036957798689, 105602.94433960247, 2.5709464361754084, 7451.942770267475, 403.0004265089569, 12.391317171262553},
+	rows: 48842,
+	cols: 108,
+	mean: []float64{38.64358543876172, 189664.13459727284, 10.078088530363212, 1079.0676262233324,
+		87.50231358257237, 40.422382375824085},
+	scale: []float64{13.71036957798689, 105602.94433960247, 2.5709464361754084, 7451.942770267475,
+		403.0004265089569, 12.391317171262553},
 	positive: 0.23928176569346055,
 	sum:      390736.0000000002,
 	sumAbs:   566048.643616539,
@@ -206,7 +208,8 @@ func TestFolderComesFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(own.Header, theirs.Header) || !slices.EqualFunc(own.Cells, theirs.Cells, slices.Equal) {
+			if !slices.Equal(own.Header, theirs.Header) || !slices.EqualFunc(own.Cells, theirs.Cells,
+				slices.Equal) {
 				t.Error("the two differ")
 			}
 		})
@@ -300,7 +303,8 @@ func TestAdultClientSplit(t *testing.T) {
 				t.Fatal(err)
 			}
 			if small.Rows() != c.small || math.Abs(1-positive(small)-c.lambda) > .013 {
-				t.Errorf("%d rows, majority %.4f; want %d, %.2f", small.Rows(), 1-positive(small), c.small, c.lambda)
+				t.Errorf("%d rows, majority %.4f; want %d, %.2f", small.Rows(), 1-positive(small), c.small,
+					c.lambda)
 			}
 		})
 	}

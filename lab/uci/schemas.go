@@ -118,7 +118,8 @@ func WineSchema() *dataset.Schema {
 // target is the ring count 1..30, standardised to (rings - 10) / 3.
 func AbaloneSchema() *dataset.Schema {
 	return &dataset.Schema{
-		Version: dataset.SchemaVersion, Source: sourceAbalone, Missing: dataset.Refuse, Unseen: dataset.Refuse,
+		Version: dataset.SchemaVersion, Source: sourceAbalone, Missing: dataset.Refuse,
+		Unseen: dataset.Refuse,
 		Target: dataset.Standardised("Rings", 1, 30, 10, 3),
 		Columns: []dataset.Column{
 			dataset.Categorical("Sex", "F", "I", "M"),

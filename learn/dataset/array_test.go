@@ -35,7 +35,8 @@ func TestReadNPYShapes(t *testing.T) {
 			t.Errorf("%s as a matrix: %v, %v", name, m, err)
 		}
 	}
-	for _, shape := range []string{"(2)", "(1, 1, 1)", "(", "(-1,)", "(1,,)", "(,)", "(70000000,)", "(8193, 8193)"} {
+	for _, shape := range []string{"(2)", "(1, 1, 1)", "(", "(-1,)", "(1,,)", "(,)", "(70000000,)",
+		"(8193, 8193)"} {
 		file := npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': "+shape+", }\n", le32(1, 2))
 		if a, err := readNPY(bytes.NewReader(file)); !errors.Is(err, ErrBadData) {
 			t.Errorf("shape %s: %v, %v, want ErrBadData", shape, a, err)
@@ -46,7 +47,8 @@ func TestReadNPYShapes(t *testing.T) {
 func arrays() Arrays {
 	return Arrays{
 		"header": NewText([]byte(`{"a": "ü"}`)), "mean": NewVector([]float64{1.5, -2, 0}),
-		"x": {Shape: []int{2, 2}, Data: []float64{1, 2, 3, 4}}, "none": {Shape: []int{0, 3}}, "one": {Shape: nil, Data: []float64{7}},
+		"x": {Shape: []int{2, 2}, Data: []float64{1, 2, 3, 4}}, "none": {Shape: []int{0, 3}},
+		"one": {Shape: nil, Data: []float64{7}},
 	}
 }
 
@@ -106,18 +108,19 @@ func TestReadNPZ(t *testing.T) {
 		many[i] = string(rune('A'+i)) + ".npy"
 	}
 	for name, file := range map[string][]byte{
-		"nothing":     nil,
-		"text":        []byte("ValueError: no\n"),
-		"twice":       zipped(t, zip.Store, []string{"a.npy", "a.npy"}, array),
-		"other name":  zipped(t, zip.Store, []string{"a.txt"}, array),
-		"no name":     zipped(t, zip.Store, []string{".npy"}, array),
-		"not npy":     zipped(t, zip.Store, []string{"a.npy"}, []byte("hello")),
-		"longer":      zipped(t, zip.Store, []string{"a.npy"}, append(slices.Clone(array), 0)),
-		"shorter":     zipped(t, zip.Store, []string{"a.npy"}, array[:len(array)-1]),
-		"damaged":     damaged,
-		"too many":    zipped(t, zip.Store, many, array),
-		"cut short":   zipped(t, zip.Store, []string{"a.npy"}, array)[:60],
-		"bigger lies": zipped(t, zip.Deflate, []string{"a.npy"}, npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (67108865,), }\n", nil)),
+		"nothing":    nil,
+		"text":       []byte("ValueError: no\n"),
+		"twice":      zipped(t, zip.Store, []string{"a.npy", "a.npy"}, array),
+		"other name": zipped(t, zip.Store, []string{"a.txt"}, array),
+		"no name":    zipped(t, zip.Store, []string{".npy"}, array),
+		"not npy":    zipped(t, zip.Store, []string{"a.npy"}, []byte("hello")),
+		"longer":     zipped(t, zip.Store, []string{"a.npy"}, append(slices.Clone(array), 0)),
+		"shorter":    zipped(t, zip.Store, []string{"a.npy"}, array[:len(array)-1]),
+		"damaged":    damaged,
+		"too many":   zipped(t, zip.Store, many, array),
+		"cut short":  zipped(t, zip.Store, []string{"a.npy"}, array)[:60],
+		"bigger lies": zipped(t, zip.Deflate, []string{"a.npy"},
+			npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (67108865,), }\n", nil)),
 	} {
 		if all, err := ReadNPZ(bytes.NewReader(file)); !errors.Is(err, ErrBadData) || all != nil {
 			t.Errorf("%s: %v, %v, want ErrBadData", name, all, err)
@@ -132,7 +135,8 @@ func FuzzReadNPZ(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(file.Bytes())
-	f.Add(zipped(f, zip.Deflate, []string{"a.npy"}, npy(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }\n", []byte("hi"))))
+	f.Add(zipped(f, zip.Deflate, []string{"a.npy"}, npy(1,
+		"{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }\n", []byte("hi"))))
 	f.Add([]byte("PK\x05\x06garbage"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		all, err := ReadNPZ(bytes.NewReader(b))
@@ -151,7 +155,8 @@ func FuzzReadNPZ(f *testing.F) {
 			t.Fatalf("came back as %v, %v", back, err)
 		}
 		for name, a := range all {
-			if !slices.Equal(a.Shape, back[name].Shape) || !slices.Equal(a.Data, back[name].Data) || a.Text != back[name].Text {
+			if !slices.Equal(a.Shape, back[name].Shape) || !slices.Equal(a.Data, back[name].Data) ||
+				a.Text != back[name].Text {
 				t.Fatalf("array %q came back as %+v", name, back[name])
 			}
 		}

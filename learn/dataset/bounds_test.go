@@ -51,7 +51,8 @@ func TestOverride(t *testing.T) {
 	if some.Public() || some.Columns[0].Numeric.Hi != 9 || inferred.Columns[0].Numeric.Hi != 2 {
 		t.Errorf("%+v from %+v", some, inferred)
 	}
-	all, err := inferred.Override(Numeric("a", 0, 9), Categorical("b", "u", "v", "w"), Binary("y", "no", "yes"))
+	all, err := inferred.Override(Numeric("a", 0, 9), Categorical("b", "u", "v", "w"),
+		Binary("y", "no", "yes"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,8 @@ const (
 // DefaultGenerator is the demonstration's data: 20,000 x 20, logistic unless linear,
 // signal 2, noise 0.5, neighbouring features correlated by 0.4.
 func DefaultGenerator(linear bool, seed uint64) Generator {
-	return Generator{Rows: 20_000, Features: 20, Linear: linear, Signal: 2, Noise: 0.5, Correlation: 0.4, Seed: seed}
+	return Generator{Rows: 20_000, Features: 20, Linear: linear, Signal: 2, Noise: 0.5, Correlation: 0.4,
+		Seed: seed}
 }
 
 // Generated is what a Generator makes.
@@ -58,7 +59,8 @@ func (g Generator) Validate() error {
 	case g.Rows < 1 || g.Features < 1 || g.Features > maxColumns:
 		return fmt.Errorf("dataset: generator: %d rows of %d features", g.Rows, g.Features)
 	case g.Rows > maxCells/(g.Features+1):
-		return fmt.Errorf("dataset: generator: %d rows of %d features are more than %d values", g.Rows, g.Features, maxCells)
+		return fmt.Errorf("dataset: generator: %d rows of %d features are more than %d values", g.Rows,
+			g.Features, maxCells)
 	case !(g.Signal > 0 && g.Signal <= 100):
 		return fmt.Errorf("dataset: generator: signal %g is not in (0, 100]", g.Signal)
 	case !(g.Noise >= 0 && g.Noise <= 100):

@@ -45,7 +45,8 @@ func TestGeneratedLabels(t *testing.T) {
 		plain, plainVar = plain+y-p, plainVar+p*(1-p)
 		sloped, slopedVar = sloped+s*(y-p), slopedVar+s*s*p*(1-p)
 	}
-	for name, z := range map[string]float64{"mean": plain / math.Sqrt(plainVar), "slope": sloped / math.Sqrt(slopedVar)} {
+	for name, z := range map[string]float64{"mean": plain / math.Sqrt(plainVar),
+		"slope": sloped / math.Sqrt(slopedVar)} {
 		if math.Abs(z) > 4.5 {
 			t.Errorf("%s of the labels is %.1f standard deviations off", name, z)
 		}

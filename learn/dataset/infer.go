@@ -79,7 +79,8 @@ func (rec *Records) almostNumbers(i int) error {
 	if numbers == 0 || line == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w, in line %d of a column of numbers; leave a missing value empty", errNotNumber, line)
+	return fmt.Errorf("%w, in line %d of a column of numbers; leave a missing value empty", errNotNumber,
+		line)
 }
 
 func (rec *Records) inferTarget(i int) (Column, error) {

@@ -30,9 +30,11 @@ func TestLoadRecordsOfNPY(t *testing.T) {
 			}
 		}
 	}
-	made := &Schema{Version: SchemaVersion, Source: "a test", Target: Binary("x3", "0", "1"), Columns: []Column{Numeric("x1", 0, 4)}, Missing: Refuse, Unseen: Refuse}
+	made := &Schema{Version: SchemaVersion, Source: "a test", Target: Binary("x3", "0", "1"),
+		Columns: []Column{Numeric("x1", 0, 4)}, Missing: Refuse, Unseen: Refuse}
 	table, err := rec.Encode(made)
-	if err != nil || !slices.Equal(table.Y, []float64{0, 1, 0}) || !slices.Equal(table.X, []float64{-0.5, 1, 0, 1, 0.5, 1}) {
+	if err != nil || !slices.Equal(table.Y, []float64{0, 1, 0}) ||
+		!slices.Equal(table.X, []float64{-0.5, 1, 0, 1, 0.5, 1}) {
 		t.Errorf("%+v, %v", table, err)
 	}
 	if _, err := LoadRecords(filepath.Join(dir, "n.npy")); err == nil {

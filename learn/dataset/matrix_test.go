@@ -50,13 +50,15 @@ func TestLoadNPYTypes(t *testing.T) {
 		file []byte
 		want []float64
 	}{
-		"f8":       {npy(1, f8Header, le64(math.Float64bits(1.5), math.Float64bits(-2))), []float64{1.5, -2}},
-		"f4":       {npy(1, header("<f4"), le32(math.Float32bits(1.5), math.Float32bits(-2))), []float64{1.5, -2}},
+		"f8": {npy(1, f8Header, le64(math.Float64bits(1.5), math.Float64bits(-2))), []float64{1.5, -2}},
+		"f4": {npy(1, header("<f4"), le32(math.Float32bits(1.5), math.Float32bits(-2))),
+			[]float64{1.5, -2}},
 		"i4":       {npy(1, header("<i4"), le32(7, math.MaxUint32)), []float64{7, -1}},
 		"i8":       {npy(1, header("<i8"), le64(two, -two)), []float64{1 << 53, -(1 << 53)}},
 		"format 2": {npy(2, f8Header, le64(0, 0)), []float64{0, 0}},
 		"format 3": {npy(3, f8Header, le64(0, 0)), []float64{0, 0}},
-		"compact":  {npy(1, "{\"shape\":(1,2),'descr':'<i4','fortran_order':False}\n", le32(1, 2)), []float64{1, 2}},
+		"compact": {npy(1, "{\"shape\":(1,2),'descr':'<i4','fortran_order':False}\n", le32(1, 2)),
+			[]float64{1, 2}},
 	} {
 		m, err := LoadNPY(bytes.NewReader(c.file))
 		if err != nil {
@@ -105,7 +107,8 @@ func TestLoadNPYRefuses(t *testing.T) {
 		}
 	}
 	// The place that is named is where the data ends.
-	if _, err := LoadNPY(bytes.NewReader(npy(1, f8Header, body[:15]))); !strings.Contains(err.Error(), "row 0, column 1") {
+	if _, err := LoadNPY(bytes.NewReader(npy(1, f8Header, body[:15]))); !strings.Contains(err.Error(),
+		"row 0, column 1") {
 		t.Errorf("short data: %v", err)
 	}
 }

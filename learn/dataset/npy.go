@@ -223,22 +223,30 @@ type npyDecoder struct {
 func decoderFor(descr string) (npyDecoder, error) {
 	le := binary.LittleEndian
 	finite := func(v float64) (float64, bool) { return v, !math.IsNaN(v) && !math.IsInf(v, 0) }
+	var d npyDecoder
 	switch descr {
 	case "<f8":
-		return npyDecoder{8, func(b []byte) (float64, bool) { return finite(math.Float64frombits(le.Uint64(b))) }}, nil
+		d.size = 8
+		d.read = func(b []byte) (float64, bool) { return finite(math.Float64frombits(le.Uint64(b))) }
 	case "<f4":
-		return npyDecoder{4, func(b []byte) (float64, bool) { return finite(float64(math.Float32frombits(le.Uint32(b)))) }}, nil
+		d.size = 4
+		d.read = func(b []byte) (float64, bool) { return finite(float64(math.Float32frombits(le.Uint32(b)))) }
 	case "|u1":
-		return npyDecoder{1, func(b []byte) (float64, bool) { return float64(b[0]), true }}, nil
+		d.size = 1
+		d.read = func(b []byte) (float64, bool) { return float64(b[0]), true }
 	case "<i4":
-		return npyDecoder{4, func(b []byte) (float64, bool) { return float64(int32(le.Uint32(b))), true }}, nil
+		d.size = 4
+		d.read = func(b []byte) (float64, bool) { return float64(int32(le.Uint32(b))), true }
 	case "<i8":
-		return npyDecoder{8, func(b []byte) (float64, bool) {
+		d.size = 8
+		d.read = func(b []byte) (float64, bool) {
 			v := int64(le.Uint64(b))
 			return float64(v), v >= -maxExact && v <= maxExact
-		}}, nil
+		}
+	default:
+		return d, fmt.Errorf("type %q is not <f8, <f4, <i8, <i4 or |u1", descr)
 	}
-	return npyDecoder{}, fmt.Errorf("type %q is not <f8, <f4, <i8, <i4 or |u1", descr)
+	return d, nil
 }
 
 // read appends chunk by chunk, so that a header with a false size cannot make the reader
@@ -258,7 +266,8 @@ func (h *npyHeader) read(r io.Reader) ([]float64, error) {
 		for ; len(b) > 0; b = b[dec.size:] {
 			v, ok := dec.read(b)
 			if !ok {
-				return nil, fmt.Errorf("%s: not a finite number that a float64 represents exactly", h.place(len(data)))
+				return nil, fmt.Errorf("%s: not a finite number that a float64 represents exactly",
+					h.place(len(data)))
 			}
 			data = append(data, v)
 			left--

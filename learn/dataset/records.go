@@ -90,10 +90,12 @@ func (rec *Records) readHeader(cr *csv.Reader) error {
 		}
 	}
 	if numbers == len(rec.Header) {
-		return &LineError{rec.Name, line, "", errors.New("the first line has numbers, not column names: a header is needed")}
+		err := errors.New("the first line has numbers, not column names: a header is needed")
+		return &LineError{rec.Name, line, "", err}
 	}
 	if len(rec.Header) > maxColumns {
-		return &LineError{rec.Name, line, "", fmt.Errorf("%d columns, at most %d", len(rec.Header), maxColumns)}
+		return &LineError{rec.Name, line, "", fmt.Errorf("%d columns, at most %d", len(rec.Header),
+			maxColumns)}
 	}
 	return nil
 }
@@ -262,7 +264,8 @@ func figure(cell string) bool {
 // or one that is not finite. Such a text may also be a name.
 func absent(cell string) bool {
 	switch strings.TrimLeft(cell, "+-") {
-	case "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "inf", "Inf", "INF", "infinity", "Infinity", "":
+	case "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "inf", "Inf", "INF", "infinity",
+		"Infinity", "":
 		return true
 	}
 	return missing(cell)

@@ -44,7 +44,8 @@ func TestLoadCSV(t *testing.T) {
 }
 
 func TestRegressionTarget(t *testing.T) {
-	table, err := loadCSV(strings.NewReader("age,ward,dose,stay\n1,B,1,30\n1,B,1,0\n1,B,1,60\n"), "", regression())
+	table, err := loadCSV(strings.NewReader("age,ward,dose,stay\n1,B,1,30\n1,B,1,0\n1,B,1,60\n"), "",
+		regression())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,10 +134,12 @@ func TestPolicies(t *testing.T) {
 	}
 	// Rows 1 and 3 have gone, and left nothing behind in the rows that took their place.
 	want := []float64{-.98, 0, 0, .4, 1, 0, 0, 1, 0, 1}
-	if diff := cmp.Diff(want, table.X, cmpopts.EquateApprox(0, 1e-15)); diff != "" || table.Notes.Dropped != 2 {
+	if diff := cmp.Diff(want, table.X, cmpopts.EquateApprox(0, 1e-15)); diff != "" ||
+		table.Notes.Dropped != 2 {
 		t.Errorf("dropped %d, %s", table.Notes.Dropped, diff)
 	}
-	if _, err := loadCSV(strings.NewReader("age,ward,dose,sick\n1,B,1,?\n"), "", s); !errors.Is(err, ErrBadData) {
+	if _, err := loadCSV(strings.NewReader("age,ward,dose,sick\n1,B,1,?\n"), "", s); !errors.Is(err,
+		ErrBadData) {
 		t.Errorf("nothing left: %v", err)
 	}
 }
@@ -176,7 +179,8 @@ func TestInferSchema(t *testing.T) {
 // them, and a target that is always the same is none.
 func TestInferRefusesAlmostNumbers(t *testing.T) {
 	for column, line := range map[string]string{
-		"1 2 NaN 4 NaN": "line 4", "1 2 3 1e400 5": "line 5", "NA 2 ? 4 5": "line 2", "1 -inf 3 4 5": "line 3", "1 2 3 4,5 5": "line 5",
+		"1 2 NaN 4 NaN": "line 4", "1 2 3 1e400 5": "line 5", "NA 2 ? 4 5": "line 2",
+		"1 -inf 3 4 5": "line 3", "1 2 3 4,5 5": "line 5",
 		"1 2 3 4 5": "", "A12 2 NaN 4 5": "", "250 V27 250 ? 8": "", "NA NA ? NA NA": "",
 	} {
 		text := "x;y\n"
@@ -184,7 +188,8 @@ func TestInferRefusesAlmostNumbers(t *testing.T) {
 			text += fmt.Sprintf("%s;%d\n", cell, i%2)
 		}
 		_, err := read(t, text).InferSchema("y", true)
-		if (err == nil) != (line == "") || err != nil && (!errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), line)) {
+		if (err == nil) != (line == "") || err != nil && (!errors.Is(err, ErrBadData) ||
+			!strings.Contains(err.Error(), line)) {
 			t.Errorf("%s: %v, want %q", column, err, line)
 		}
 	}
@@ -254,7 +259,8 @@ func FuzzLoadCSV(f *testing.F) {
 			for _, v := range table.Row(i) {
 				square += v * v
 			}
-			if !(math.Sqrt(square) <= bound) || table.Row(i)[table.Cols()-1] != 1 || (table.Y[i] != 0 && table.Y[i] != 1) {
+			if !(math.Sqrt(square) <= bound) || table.Row(i)[table.Cols()-1] != 1 ||
+				(table.Y[i] != 0 && table.Y[i] != 1) {
 				t.Fatalf("row %v, target %v", table.Row(i), table.Y[i])
 			}
 		}

@@ -126,7 +126,8 @@ func (s *Schema) Validate() error {
 	case s.Version != SchemaVersion:
 		return schemaErrorf("version %d, want %d", s.Version, SchemaVersion)
 	case s.Source == "" || len(s.Source) > maxSourceBytes || !utf8.ValidString(s.Source):
-		return schemaErrorf("source must be 1 to %d bytes of UTF-8 that name the origin of the bounds", maxSourceBytes)
+		return schemaErrorf("source must be 1 to %d bytes of UTF-8 that name the origin of the bounds",
+			maxSourceBytes)
 	case s.Missing != Refuse && s.Missing != Zero && s.Missing != Drop:
 		return schemaErrorf("missing: %q is not refuse, zero or drop", s.Missing)
 	case s.Unseen != Refuse && s.Unseen != Zero:

@@ -28,7 +28,8 @@ func regression() *Schema {
 	return s
 }
 
-const smallCanonical = `{"version":1,"source":"public: test","target":{"name":"sick","categories":["<=no",">yes"]},` +
+const smallCanonical = `{"version":1,"source":"public: test",` +
+	`"target":{"name":"sick","categories":["<=no",">yes"]},` +
 	`"columns":[{"name":"age","numeric":{"lo":0,"hi":100,"center":50,"scale":50}},` +
 	`{"name":"ward","categories":["A & E","B"]},` +
 	`{"name":"dose","numeric":{"lo":-1,"hi":1000000000,"center":0,"scale":2.5}}],` +

@@ -144,13 +144,15 @@ func (c ClientSplit) fillSmall(y []float64, order, sizes []int, parts [][]int) (
 	major, minor := byClass(y, order)
 	target := c.MajorityFraction(float64(len(major)) / float64(len(y)))
 	if target < 0 {
-		return nil, fmt.Errorf("dataset: split: kappa %g needs a negative number of majority rows: %w", c.Kappa, ErrFewRows)
+		return nil, fmt.Errorf("dataset: split: kappa %g needs a negative number of majority rows: %w",
+			c.Kappa, ErrFewRows)
 	}
 	for i := range c.Clients / 2 {
 		a := floor(float64(sizes[i]) * target)
 		b := sizes[i] - a
 		if a > len(major) || b > len(minor) {
-			return nil, fmt.Errorf("dataset: split: client %d needs %d majority and %d minority rows, %d and %d are left: %w",
+			return nil, fmt.Errorf("dataset: split: client %d needs %d majority and %d minority rows, "+
+				"%d and %d are left: %w",
 				i, a, b, len(major), len(minor), ErrFewRows)
 		}
 		parts[i] = append(append(make([]int, 0, sizes[i]), major[:a]...), minor[:b]...)

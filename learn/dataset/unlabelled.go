@@ -53,8 +53,9 @@ func (rec *Records) EncodeUnlabelled(s *Schema) (*Unlabelled, error) {
 	if n*e.dim > maxCells {
 		return nil, badDataf("%d rows of %d encoded columns are more than %d values", n, e.dim, maxCells)
 	}
-	u := &Unlabelled{Columns: e.table.Columns, X: make([]float64, n*e.dim), Remarks: make([]string, n), Usable: make([]bool, n),
-		Y: make([]float64, n), Labelled: make([]bool, n), Ignored: e.table.Notes.Ignored}
+	u := &Unlabelled{Columns: e.table.Columns, X: make([]float64, n*e.dim), Remarks: make([]string, n),
+		Usable: make([]bool, n),
+		Y:      make([]float64, n), Labelled: make([]bool, n), Ignored: e.table.Notes.Ignored}
 	for i, cells := range rec.Cells {
 		if err := e.unlabelled(u, i, cells, labelled); err != nil {
 			return nil, e.locate(i, err)

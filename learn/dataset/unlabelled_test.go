@@ -8,7 +8,8 @@ import (
 )
 
 func unlabelledSchema() *Schema {
-	return &Schema{Version: SchemaVersion, Source: "a test", Target: Binary("ill", "no", "yes"), Missing: Zero, Unseen: Zero,
+	return &Schema{Version: SchemaVersion, Source: "a test", Target: Binary("ill", "no", "yes"),
+		Missing: Zero, Unseen: Zero,
 		Columns: []Column{Numeric("age", 0, 100), Categorical("ward", "A", "B")}}
 }
 
@@ -30,10 +31,12 @@ func TestEncodeUnlabelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []float64{0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 1}
-	if u.Rows() != 3 || !slices.Equal(u.X, want) || !slices.Equal(u.Ignored, []string{"room"}) || slices.Contains(u.Labelled, true) {
+	if u.Rows() != 3 || !slices.Equal(u.X, want) || !slices.Equal(u.Ignored, []string{"room"}) ||
+		slices.Contains(u.Labelled, true) {
 		t.Errorf("%+v, want rows %v", u, want)
 	}
-	if remarks := []string{"", "unseen category: ward; clipped: age", "missing: age"}; !slices.Equal(u.Remarks, remarks) {
+	if remarks := []string{"", "unseen category: ward; clipped: age",
+		"missing: age"}; !slices.Equal(u.Remarks, remarks) {
 		t.Errorf("remarks %q, want %q", u.Remarks, remarks)
 	}
 	table, err := read(t, "ward,age,room,ill\nA,50,1,no\nC,200,2,yes\nB,,3,yes\n").Encode(unlabelledSchema())
@@ -43,8 +46,10 @@ func TestEncodeUnlabelled(t *testing.T) {
 }
 
 func TestEncodeUnlabelledTargets(t *testing.T) {
-	u, err := read(t, "ward,age,ill\nA,50,yes\nB,1,\nB,2,perhaps\nB,3,no\n").EncodeUnlabelled(unlabelledSchema())
-	if err != nil || !slices.Equal(u.Labelled, []bool{true, false, false, true}) || u.Y[0] != 1 || u.Y[3] != 0 {
+	rec := read(t, "ward,age,ill\nA,50,yes\nB,1,\nB,2,perhaps\nB,3,no\n")
+	u, err := rec.EncodeUnlabelled(unlabelledSchema())
+	if err != nil || !slices.Equal(u.Labelled, []bool{true, false, false, true}) || u.Y[0] != 1 ||
+		u.Y[3] != 0 {
 		t.Errorf("%+v, %v", u, err)
 	}
 }
@@ -53,12 +58,14 @@ func TestEncodeUnlabelledPolicies(t *testing.T) {
 	s := unlabelledSchema()
 	s.Missing = Drop
 	u, err := read(t, "ward,age\nA,50\nB,\nB,7\n").EncodeUnlabelled(s)
-	if err != nil || !slices.Equal(u.Usable, []bool{true, false, true}) || u.Remarks[1] == "" || u.Row(1)[1] != 0 {
+	if err != nil || !slices.Equal(u.Usable, []bool{true, false, true}) || u.Remarks[1] == "" ||
+		u.Row(1)[1] != 0 {
 		t.Errorf("dropping: %+v, %v", u, err)
 	}
 	s.Missing, s.Unseen = Refuse, Refuse
 	var at *LineError
-	if _, err := read(t, "ward,age\nA,50\nB,\n").EncodeUnlabelled(s); !errors.Is(err, ErrMissing) || !errors.As(err, &at) || at.Line != 3 || at.Column != "age" {
+	if _, err := read(t, "ward,age\nA,50\nB,\n").EncodeUnlabelled(s); !errors.Is(err, ErrMissing) ||
+		!errors.As(err, &at) || at.Line != 3 || at.Column != "age" {
 		t.Errorf("a missing value: %v", err)
 	}
 	if _, err := read(t, "ward,age\nC,50\n").EncodeUnlabelled(s); !errors.Is(err, ErrUnseen) {

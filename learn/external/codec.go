@@ -47,7 +47,8 @@ type Records struct {
 
 // writeRequest writes a round's request. Records go to shards as in pvi.Data.Split.
 func writeRequest(w io.Writer, c pvi.Config, r Records, ask pvi.OutsideWork) error {
-	head, err := json.Marshal(Header{Version: Version, Round: ask.Round, Shards: len(ask.Cavity), Dim: c.Dim(), Weights: c.Weights(),
+	head, err := json.Marshal(Header{Version: Version, Round: ask.Round, Shards: len(ask.Cavity),
+		Dim: c.Dim(), Weights: c.Weights(),
 		Features: c.Features, Columns: r.Columns, Classes: r.Classes, Config: c})
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
@@ -63,7 +64,8 @@ func writeRequest(w io.Writer, c pvi.Config, r Records, ask pvi.OutsideWork) err
 	}
 	all := dataset.Arrays{
 		"header": dataset.NewText(head), "global": dataset.NewVector(ask.Global), "cavity": cavity,
-		"x": {Shape: []int{rows, c.Features}, Data: r.Data.X}, "y": dataset.NewVector(r.Data.Y), "shard": dataset.NewVector(shard),
+		"x": {Shape: []int{rows, c.Features}, Data: r.Data.X}, "y": dataset.NewVector(r.Data.Y),
+		"shard": dataset.NewVector(shard),
 	}
 	if err := all.WriteNPZ(w); err != nil {
 		return fmt.Errorf("request: %w", err)

@@ -14,7 +14,8 @@ import (
 
 func TestRequest(t *testing.T) {
 	var b bytes.Buffer
-	records := Records{Data: pvi.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{0, 1, 1}}, Columns: []string{"a", "bias"}, Classes: []string{"no", "yes"}}
+	records := Records{Data: pvi.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{0, 1, 1}},
+		Columns: []string{"a", "bias"}, Classes: []string{"no", "yes"}}
 	if err := writeRequest(&b, config(), records, work()); err != nil {
 		t.Fatal(err)
 	}
@@ -26,14 +27,18 @@ func TestRequest(t *testing.T) {
 	if err := json.Unmarshal(all["header"].Bytes(), &head); err != nil {
 		t.Fatal(err)
 	}
-	if head.Version != 1 || head.Round != 3 || head.Shards != 2 || head.Dim != 6 || head.Weights != 3 || head.Features != 2 || head.Config != config() || len(head.Classes) != 2 {
+	if head.Version != 1 || head.Round != 3 || head.Shards != 2 || head.Dim != 6 || head.Weights != 3 ||
+		head.Features != 2 || head.Config != config() || len(head.Classes) != 2 {
 		t.Errorf("header %+v", head)
 	}
 	for name, want := range map[string]*dataset.Array{
-		"global": {Shape: []int{6}, Data: work().Global}, "cavity": {Shape: []int{2, 6}, Data: append(slices.Clone(work().Cavity[0]), work().Cavity[1]...)},
-		"x": {Shape: []int{3, 2}, Data: records.Data.X}, "y": {Shape: []int{3}, Data: records.Data.Y}, "shard": {Shape: []int{3}, Data: []float64{0, 1, 0}},
+		"global": {Shape: []int{6}, Data: work().Global}, "cavity": {Shape: []int{2, 6},
+			Data: append(slices.Clone(work().Cavity[0]), work().Cavity[1]...)},
+		"x": {Shape: []int{3, 2}, Data: records.Data.X}, "y": {Shape: []int{3}, Data: records.Data.Y},
+		"shard": {Shape: []int{3}, Data: []float64{0, 1, 0}},
 	} {
-		if a := all[name]; a == nil || !slices.Equal(a.Shape, want.Shape) || !slices.Equal(a.Data, want.Data) {
+		if a := all[name]; a == nil || !slices.Equal(a.Shape, want.Shape) ||
+			!slices.Equal(a.Data, want.Data) {
 			t.Errorf("%s: %+v, want %+v", name, a, want)
 		}
 	}
@@ -52,6 +57,11 @@ func TestRequestShards(t *testing.T) {
 			}
 		}
 	}
+}
+
+// header replaces an answer's header.
+func header(text string) func(dataset.Arrays) {
+	return func(a dataset.Arrays) { a["header"] = dataset.NewText([]byte(text)) }
 }
 
 // answer is a whole answer, changed by a test.
@@ -78,9 +88,9 @@ func TestParseAnswer(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{
 		"flat":       flat,
-		"round":      answer(t, func(a dataset.Arrays) { a["header"] = dataset.NewText([]byte(`{"version": 1, "round": 2}`)) }),
-		"version":    answer(t, func(a dataset.Arrays) { a["header"] = dataset.NewText([]byte(`{"version": 2, "round": 3}`)) }),
-		"not JSON":   answer(t, func(a dataset.Arrays) { a["header"] = dataset.NewText([]byte(`{`)) }),
+		"round":      answer(t, header(`{"version": 1, "round": 2}`)),
+		"version":    answer(t, header(`{"version": 2, "round": 3}`)),
+		"not JSON":   answer(t, header(`{`)),
 		"not text":   answer(t, func(a dataset.Arrays) { a["header"] = dataset.NewVector([]float64{1}) }),
 		"no header":  answer(t, func(a dataset.Arrays) { delete(a, "header") }),
 		"no update":  answer(t, func(a dataset.Arrays) { delete(a, "update") }),

@@ -127,7 +127,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 // Environment lists the variables that a program inherits, where they are set: what
 // interpreters need to start, and nothing that is Choir's.
 func Environment() []string {
-	return []string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV",
+	return []string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH",
+		"PYTHONHOME", "VIRTUAL_ENV",
 		"CONDA_PREFIX", "R_HOME", "R_LIBS", "JULIA_DEPOT_PATH", "OMP_NUM_THREADS", "SYSTEMROOT", "TEMP"}
 }
 

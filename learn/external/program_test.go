@@ -36,7 +36,8 @@ func program(behaviour string) int {
 	}
 	update := &dataset.Array{Shape: all["cavity"].Shape, Data: make([]float64, len(all["cavity"].Data))}
 	for i := range update.Data { // something of everything
-		update.Data[i] = all["cavity"].Data[i] - all["global"].Data[i%len(all["global"].Data)] + all["y"].Data[0] + float64(i)
+		update.Data[i] = all["cavity"].Data[i] - all["global"].Data[i%len(all["global"].Data)] +
+			all["y"].Data[0] + float64(i)
 	}
 	answer := dataset.Arrays{"header": dataset.NewText([]byte(`{"version":1,"round":3}`)), "update": update}
 	switch behaviour {
@@ -76,7 +77,8 @@ func config() pvi.Config {
 }
 
 func work() pvi.OutsideWork {
-	return pvi.OutsideWork{Round: 3, Global: []float64{1, 2, 3, -1, -1, -1}, Cavity: [][]float64{{2, 2, 3, -1, -1, -1}, {1, 2, 3, -1, -1, 7}}}
+	return pvi.OutsideWork{Round: 3, Global: []float64{1, 2, 3, -1, -1, -1},
+		Cavity: [][]float64{{2, 2, 3, -1, -1, -1}, {1, 2, 3, -1, -1, 7}}}
 }
 
 func run(t *testing.T, behaviour string, timeout time.Duration, stderr io.Writer) ([][]float64, error) {
@@ -85,8 +87,10 @@ func run(t *testing.T, behaviour string, timeout time.Duration, stderr io.Writer
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(Config{Command: []string{exe, "program", behaviour}, Timeout: timeout, Stderr: stderr}, config(),
-		Records{Data: pvi.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{10, 20, 30}}, Columns: []string{"a", "bias"}})
+	p, err := New(Config{Command: []string{exe, "program", behaviour}, Timeout: timeout, Stderr: stderr},
+		config(),
+		Records{Data: pvi.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{10, 20, 30}},
+			Columns: []string{"a", "bias"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +115,8 @@ func TestProgramFails(t *testing.T) {
 		if !errors.Is(err, want) || got != nil {
 			t.Errorf("%s: %v, %v, want %v", behaviour, got, err, want)
 		}
-		if behaviour == "fails" && (!strings.Contains(err.Error(), "exit status 3") || !strings.Contains(stderr.String(), "weights.pt")) {
+		if behaviour == "fails" && (!strings.Contains(err.Error(), "exit status 3") ||
+			!strings.Contains(stderr.String(), "weights.pt")) {
 			t.Errorf("%v, on standard error %q", err, stderr.String())
 		}
 		if err != nil && strings.Contains(err.Error(), "weights.pt") {
@@ -128,7 +133,8 @@ func TestProgramIsCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(Config{Command: []string{exe, "program", "hangs"}}, config(), Records{Data: pvi.Data{X: []float64{1, 2}, Y: []float64{10}}})
+	p, err := New(Config{Command: []string{exe, "program", "hangs"}}, config(),
+		Records{Data: pvi.Data{X: []float64{1, 2}, Y: []float64{10}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +161,9 @@ func TestProgramEnvironment(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for name, c := range map[string]Config{"nothing": {}, "not there": {Command: []string{"/no/such/program"}}, "timeout": {Command: []string{"true"}, Timeout: -1}} {
+	for name, c := range map[string]Config{"nothing": {},
+		"not there": {Command: []string{"/no/such/program"}},
+		"timeout":   {Command: []string{"true"}, Timeout: -1}} {
 		if _, err := New(c, config(), Records{}); err == nil {
 			t.Errorf("%s was taken", name)
 		}

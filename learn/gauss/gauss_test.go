@@ -170,7 +170,8 @@ func TestImproperIsRefused(t *testing.T) {
 	if _, err := (Space{Full, 2}).Moments(indefinite); !errors.Is(err, ErrImproper) {
 		t.Errorf("an indefinite matrix: error %v, want ErrImproper", err)
 	}
-	if _, err := (Space{MeanField, 1}).Natural(&Moments{Mean: []float64{0}, Variance: []float64{-1}}); !errors.Is(err, ErrImproper) {
+	if _, err := (Space{MeanField, 1}).Natural(&Moments{Mean: []float64{0},
+		Variance: []float64{-1}}); !errors.Is(err, ErrImproper) {
 		t.Errorf("a negative variance: error %v, want ErrImproper", err)
 	}
 }

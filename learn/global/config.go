@@ -41,7 +41,7 @@ var ErrConfig = errors.New("bad configuration of global inference")
 // Config is everything public that determines a run, other than the data, the samples and
 // the noise. All members have the same one, as part of the signed plan.
 type Config struct {
-	Model          pvi.Model `json:"model"`           // one whose records can be taken one at a time (model.PerRecord)
+	Model          pvi.Model `json:"model"`           // one with model.PerRecord
 	Features       int       `json:"features"`        // columns of a record, the bias among them
 	PriorPrecision float64   `json:"prior_precision"` // of every weight, around 0
 	// InitialSD is the posterior standard deviation of every weight before round 1. The
@@ -50,18 +50,20 @@ type Config struct {
 	InitialSD float64 `json:"initial_sd"`
 	// InitialSpread is the half-width of the interval around 0 in which the means lie
 	// before round 1, one fixed public number for every weight: a network's units that
-	// start alike would stay alike. 0 is means of 0.
+	// start equal would stay equal. 0 is means of 0.
 	InitialSpread float64 `json:"initial_spread,omitempty"`
 
 	Hidden  int `json:"hidden,omitempty"`  // the network's units; otherwise 0
 	Samples int `json:"samples,omitempty"` // the network's Monte-Carlo samples per record; otherwise 0
 
-	Clip       float64 `json:"clip"`        // C > 0: L2 bound of one record's gradient in (mean, log sd); with Natural in (mean/sd, log sd)
+	// Clip is the L2 bound C > 0 of one record's gradient in (mean, log sd), with Natural
+	// in (mean/sd, log sd).
+	Clip       float64 `json:"clip"`
 	FracBits   uint8   `json:"frac_bits"`   // gradients are multiples of 2^-FracBits
 	SampleRate float64 `json:"sample_rate"` // q in (0, 1]; 1 takes every record
 
-	// Records is the declared number of all parties' records. It scales the gradient
-	// that the optimiser sees, and nothing private rests on it.
+	// Records is the declared number of all parties' records. It scales the optimiser's
+	// gradient; privacy does not depend on it.
 	Records int64 `json:"records"`
 	// MaxRecords is the largest number of records of one party: it bounds the party's sum.
 	// More are rejected.
@@ -123,7 +125,8 @@ func (c Config) checkModel(bad badField) {
 
 // settings returns the model's part, without optimiser steps.
 func (c Config) settings() model.Settings {
-	return model.Settings{Family: gauss.MeanField, Features: c.Features, Hidden: c.Hidden, Samples: c.Samples, StartSpread: c.InitialSpread, Steps: 1, LearningRate: 1, Floor: c.PriorPrecision}
+	return model.Settings{Family: gauss.MeanField, Features: c.Features, Hidden: c.Hidden, Samples: c.Samples,
+		StartSpread: c.InitialSpread, Steps: 1, LearningRate: 1, Floor: c.PriorPrecision}
 }
 
 // Weights returns the number of Gaussian weights of the model, 0 for an unknown one.
@@ -173,7 +176,8 @@ func (c Config) checkNatural(bad badField) {
 	if c.SDUnit != 0 && !(natural && c.SDUnit >= 0x1p-20 && c.SDUnit <= 0x1p10) {
 		bad("sd_unit", c.SDUnit, `0, or 2^-20 to 2^10 with optimiser "natural"`)
 	}
-	if c.PrecisionFloor != 0 && !(natural && c.PrecisionFloor >= c.PriorPrecision && c.PrecisionFloor <= 0x1p24) {
+	if c.PrecisionFloor != 0 && !(natural && c.PrecisionFloor >= c.PriorPrecision &&
+		c.PrecisionFloor <= 0x1p24) {
 		bad("precision_floor", c.PrecisionFloor, `0, or prior_precision to 2^24 with optimiser "natural"`)
 	}
 	if natural && !(c.InitialSD >= 0x1p-12) {

@@ -6,7 +6,8 @@ import "math"
 // its own, so that it is the same on every machine; math.Exp has machine code of its
 // own on some. Its relative error is below 2^-50.
 func exp(x float64) float64 {
-	const ln2Hi, ln2Lo = 6.93147180369123816490e-01, 1.90821492927058770002e-10 // ln 2, the high part of 33 bits
+	// ln 2, the high part of 33 bits
+	const ln2Hi, ln2Lo = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 	k := math.RoundToEven(x / math.Ln2)
 	r := x - float64(k*ln2Hi) - float64(k*ln2Lo) // |r| <= 0.35
 	sum := 1.0

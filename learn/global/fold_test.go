@@ -49,7 +49,8 @@ func TestFoldIsAdam(t *testing.T) {
 			g /= 300
 			m[i], v[i] = 0.9*m[i]+0.1*g, 0.999*v[i]+0.001*g*g
 			rate := 0.05 / (1 + 0.01*float64(s-1))
-			x[i] += rate * m[i] / (1 - math.Pow(0.9, float64(s))) / (math.Sqrt(v[i]/(1-math.Pow(0.999, float64(s)))) + 1e-8)
+			x[i] += rate * m[i] / (1 - math.Pow(0.9,
+				float64(s))) / (math.Sqrt(v[i]/(1-math.Pow(0.999, float64(s)))) + 1e-8)
 			mean[i] += 4 / (float64(s) + 3) * (x[i] - mean[i])
 		}
 		var err error

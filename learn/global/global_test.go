@@ -37,14 +37,16 @@ func TestConvergesToGlobalVI(t *testing.T) {
 		variance[i], prior[d+i] = s*s, -0.5*cfg.PriorPrecision
 	}
 	g := make([]float64, 2*d)
-	model.NewLogistic(d, data.X, data.Y, 1, 0.1).Gradient(model.NewWorkspace(d, 100), g[:d], g[d:], mean, variance, prior)
+	model.NewLogistic(d, data.X, data.Y, 1, 0.1).Gradient(model.NewWorkspace(d, 100), g[:d], g[d:], mean,
+		variance, prior)
 	// Rounding 100 gradients to the grid errs by at most 100 * 2^-25 = 3e-6 a coordinate.
 	if n := floats.Norm(g, math.Inf(1)); n > 1e-3 {
 		t.Errorf("the free energy still climbs: gradient %v", g)
 	}
 	start := make([]float64, 2*d)
 	ones := []float64{1, 1, 1, 1}
-	model.NewLogistic(d, data.X, data.Y, 1, 0.1).Gradient(model.NewWorkspace(d, 100), start[:d], start[d:], make([]float64, d), ones, prior)
+	model.NewLogistic(d, data.X, data.Y, 1, 0.1).Gradient(model.NewWorkspace(d, 100), start[:d], start[d:],
+		make([]float64, d), ones, prior)
 	if floats.Norm(start, math.Inf(1)) < 10 {
 		t.Errorf("it was flat from the start: %v", start)
 	}
@@ -140,7 +142,8 @@ func TestPerPartyHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !fixedpoint.NormSquaredAtMost(p.Update, bound) || fixedpoint.NormSquaredAtMost(p.Update, bound-bound/100) {
+	if !fixedpoint.NormSquaredAtMost(p.Update, bound) || fixedpoint.NormSquaredAtMost(p.Update,
+		bound-bound/100) {
 		t.Errorf("a party of equal clipped records isn't within a hundredth below the bound %d", bound)
 	}
 	if p.ClippedFraction != 1 {
@@ -179,7 +182,8 @@ func TestCoins(t *testing.T) {
 		for i := range n {
 			check := func(what string, got, p float64) {
 				if sd := math.Sqrt(tosses * p * (1 - p)); math.Abs(got-tosses*p) > 5*sd {
-					t.Errorf("rate %v, record %d: %s %v times of %d, want %.0f +- %.0f", rate, i, what, got, tosses, tosses*p, sd)
+					t.Errorf("rate %v, record %d: %s %v times of %d, want %.0f +- %.0f", rate, i, what, got,
+						tosses, tosses*p, sd)
 				}
 			}
 			check("drawn", counts[i], rate)
@@ -194,7 +198,8 @@ func TestCoins(t *testing.T) {
 func TestCoinIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(0x1p-40, 0.999999).Draw(t, "rate")
-		got := new(big.Rat).SetFrac(new(big.Int).SetUint64(newCoin(rate).threshold), new(big.Int).Lsh(big.NewInt(1), 64))
+		got := new(big.Rat).SetFrac(new(big.Int).SetUint64(newCoin(rate).threshold),
+			new(big.Int).Lsh(big.NewInt(1), 64))
 		want := new(big.Rat).SetFloat64(rate)
 		if got.Cmp(want) > 0 || (rate >= 0x1p-12 && got.Cmp(want) != 0) {
 			t.Fatalf("rate %v is taken as %v", want, got)
@@ -206,7 +211,8 @@ func TestBrokenCoins(t *testing.T) {
 	cfg := small()
 	cfg.SampleRate = 0.5
 	empty := seeded(1)
-	if _, err := learner(t, cfg, classes(1, 10, 4)).Propose(t.Context(), cfg.Initial(), limited{empty, 79}); err == nil {
+	if _, err := learner(t, cfg, classes(1, 10, 4)).Propose(t.Context(), cfg.Initial(),
+		limited{empty, 79}); err == nil {
 		t.Error("a source that ends after 79 of 80 bytes was good enough")
 	}
 }

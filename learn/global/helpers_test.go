@@ -17,7 +17,8 @@ func seeded(b ...byte) *mathrand.ChaCha8 {
 }
 
 func small() Config {
-	return Config{Model: pvi.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19, SampleRate: 1, Records: 300, MaxRecords: 1 << 12,
+	return Config{Model: pvi.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
+		SampleRate: 1, Records: 300, MaxRecords: 1 << 12,
 		Optimiser: Adam, LearningRate: 0.05}
 }
 

@@ -46,7 +46,8 @@ func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
 		return nil, err
 	}
 	if int64(data.Rows()) > cfg.MaxRecords {
-		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(), cfg.MaxRecords)
+		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(),
+			cfg.MaxRecords)
 	}
 	if err := cfg.check(data); err != nil {
 		return nil, err
@@ -63,7 +64,8 @@ func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
 // check returns an error that names the first record that the model cannot use, or nil.
 func (c Config) check(d pvi.Data) error {
 	if len(d.X) != len(d.Y)*c.Features {
-		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y), c.Features)
+		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
+			c.Features)
 	}
 	for i, x := range d.X {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -116,22 +118,23 @@ func (l *Learner) sum(ctx context.Context, s state, drawn []int) (Proposal, erro
 	terms := pvi.NewTerms(l.cfg.grid(), l.cfg.Clip, l.clip)
 	p := Proposal{Update: make([]int64, l.cfg.Dim())}
 	n, clipped := 0, 0
-	err := l.site.RecordGradients(model.NewWorkspace(len(mean), 0), mean, logSD, drawn, func(_ int, grad []float64) error {
-		if n++; n%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if l.cfg.Optimiser == Natural {
-			l.cfg.measure(grad, sd)
-		}
-		cut, err := terms.Add(p.Update, grad)
-		if errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange) {
-			cut, err = true, nil // counts as zero: an error would tell of the record
-		}
-		if cut {
-			clipped++
-		}
-		return err
-	})
+	err := l.site.RecordGradients(model.NewWorkspace(len(mean), 0), mean, logSD, drawn,
+		func(_ int, grad []float64) error {
+			if n++; n%256 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if l.cfg.Optimiser == Natural {
+				l.cfg.measure(grad, sd)
+			}
+			cut, err := terms.Add(p.Update, grad)
+			if errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange) {
+				cut, err = true, nil // counts as zero: an error would tell of the record
+			}
+			if cut {
+				clipped++
+			}
+			return err
+		})
 	if err != nil {
 		return Proposal{}, err
 	}

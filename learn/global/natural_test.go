@@ -42,7 +42,8 @@ func TestNaturalConvergesToGlobalVI(t *testing.T) {
 	for i, s := range sd {
 		variance[i], prior[d+i] = s*s, -0.5*cfg.PriorPrecision
 	}
-	model.NewLogistic(d, data.X, data.Y, 1, 0.1).Gradient(model.NewWorkspace(d, 100), g[:d], g[d:], mean, variance, prior)
+	model.NewLogistic(d, data.X, data.Y, 1, 0.1).Gradient(model.NewWorkspace(d, 100), g[:d], g[d:], mean,
+		variance, prior)
 	// Rounding 100 gradients to the grid errs by at most 100 * 2^-29 a coordinate, over a
 	// standard deviation of 0.1 at least: 2e-6.
 	if n := floats.Norm(g, math.Inf(1)); n > 1e-4 || floats.Norm(mean, 2) < 0.5 {
@@ -80,7 +81,8 @@ func TestNaturalFold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range d {
-		if math.Abs(mean[i]-h[i]/p[i]) > 1e-6*(1+math.Abs(mean[i])) || math.Abs(1/(sd[i]*sd[i])-p[i]) > 1e-6*p[i] {
+		if math.Abs(mean[i]-h[i]/p[i]) > 1e-6*(1+math.Abs(mean[i])) ||
+			math.Abs(1/(sd[i]*sd[i])-p[i]) > 1e-6*p[i] {
 			t.Errorf("weight %d: %v, %v, want %v, %v", i, mean[i], 1/(sd[i]*sd[i]), h[i]/p[i], p[i])
 		}
 	}
@@ -127,7 +129,8 @@ func TestNaturalSensitivity(t *testing.T) {
 		data := classes(rapid.Byte().Draw(t, "data"), 6, cfg.Features)
 		other := pvi.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 		for j := range cfg.Features {
-			data.X[j], other.X[j] = rapid.Float64Range(-50, 50).Draw(t, "x"), rapid.Float64Range(-50, 50).Draw(t, "x'")
+			data.X[j], other.X[j] = rapid.Float64Range(-50, 50).Draw(t, "x"),
+				rapid.Float64Range(-50, 50).Draw(t, "x'")
 		}
 		raw := cfg.Initial()
 		for i := range cfg.Features {

@@ -11,7 +11,8 @@ import (
 // by gradient sums what no linear model can; started at 0, all its units stay alike.
 func TestNetworkLearnsExclusiveOr(t *testing.T) {
 	cfg := small()
-	cfg.Model, cfg.Features, cfg.Hidden, cfg.Samples, cfg.InitialSpread, cfg.InitialSD = pvi.BNN, 3, 8, 2, 0.7, 0.1
+	cfg.Model, cfg.Features, cfg.Hidden, cfg.Samples, cfg.InitialSpread, cfg.InitialSD = pvi.BNN, 3, 8, 2,
+		0.7, 0.1
 	cfg.Clip, cfg.Records, cfg.LearningRate = 4, 400, 0.05
 	data := classes(8, 400, 3)
 	for i := range data.Y {

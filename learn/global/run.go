@@ -13,7 +13,8 @@ import (
 // reference of a trusted aggregator. It does the same arithmetic on the same integers as a
 // session. coins(i) is the source of party i's samples. noise adds a round's noise to the
 // sum, in units of 2^-FracBits; nil adds none. It returns the last public state.
-func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party int) io.Reader, noise func(round int, sum []int64) error, rounds int) ([]int64, error) {
+func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party int) io.Reader,
+	noise func(round int, sum []int64) error, rounds int) ([]int64, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -26,7 +27,8 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party 
 		p, err := learners[party].Propose(ctx, raw, coins(party))
 		return p.Update, err
 	}
-	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise, Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
+	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise,
+		Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
 }
 
 // Moments are the posterior's means and standard deviations in a public state: the

@@ -140,7 +140,8 @@ type pace struct {
 
 func (c Config) pace(round int) pace {
 	slow := 1 + float64(c.RateDecay*float64(round-1))
-	p := pace{weights: c.Weights(), rate: c.LearningRate / slow, bias1: 1 - power(beta1, round), bias2: 1 - power(beta2, round), average: 1}
+	p := pace{weights: c.Weights(), rate: c.LearningRate / slow, bias1: 1 - power(beta1, round),
+		bias2: 1 - power(beta2, round), average: 1}
 	if c.Averaging > 0 {
 		p.average = (c.Averaging + 1) / (float64(round) + c.Averaging)
 	}
@@ -164,7 +165,8 @@ func power(b float64, n int) float64 {
 func (c Config) step(s state, i int, sum int64, p pace) error {
 	n := float64(c.Records)
 	value := math.Ldexp(float64(s.param[i]), -paramBits)
-	g := (float64(math.Ldexp(float64(sum), -int(c.FracBits))/c.SampleRate) + c.pull(i >= p.weights, value)) / n
+	g := (float64(math.Ldexp(float64(sum), -int(c.FracBits))/c.SampleRate) +
+		c.pull(i >= p.weights, value)) / n
 	move := g
 	if c.Optimiser == Adam {
 		m, r := math.Ldexp(float64(s.first[i]), -momentBits), math.Ldexp(float64(s.second[i]), -momentBits)

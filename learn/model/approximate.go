@@ -34,7 +34,8 @@ func Approximate(p Predictor, by Predictive) (Predictor, error) {
 		from.fill(z)
 		return sampledPredictor{l, z}, nil
 	}
-	return nil, fmt.Errorf("%w: %q is not %q, or %q or %q of a logistic model", ErrPredictive, by, Quadrature, Probit, MonteCarlo)
+	return nil, fmt.Errorf("%w: %q is not %q, or %q or %q of a logistic model", ErrPredictive, by, Quadrature,
+		Probit, MonteCarlo)
 }
 
 // probitPredictor squashes the mean activation by its variance.
@@ -75,7 +76,8 @@ func (p sampledPredictor) Predict(x []float64) Prediction {
 		mean += s / float64(len(p.z))
 		square += s * s / float64(len(p.z))
 	}
-	return Prediction{Mean: mean, SD: math.Sqrt(mean * (1 - mean)), MeanSD: math.Sqrt(max(0, square-mean*mean))}
+	return Prediction{Mean: mean, SD: math.Sqrt(mean * (1 - mean)),
+		MeanSD: math.Sqrt(max(0, square-mean*mean))}
 }
 
 // Score implements Predictor.

@@ -27,12 +27,15 @@ func TestApproximatePredictives(t *testing.T) {
 			tol float64
 		}{"probit": {probit, 0.02}, "sampled": {sampled, 5 * want.MeanSD / math.Sqrt(predictiveSamples)}} {
 			got := c.p.Predict(x)
-			if math.Abs(got.Mean-want.Mean) > c.tol+1e-12 || math.Abs(got.MeanSD-want.MeanSD) > 0.5*want.MeanSD {
+			if math.Abs(got.Mean-want.Mean) > c.tol+1e-12 ||
+				math.Abs(got.MeanSD-want.MeanSD) > 0.5*want.MeanSD {
 				t.Errorf("%s at %v: %+v, want %+v", name, x, got, want)
 			}
 			for _, y := range []float64{0, 1} {
-				if mean, l := c.p.Score(x, y); math.Abs(mean-got.Mean) > 1e-12 || math.Abs(math.Exp(l)-math.Abs(1-y-mean)) > 1e-12 {
-					t.Errorf("%s at %v, target %v: mean %v, log density %v, predicted %+v", name, x, y, mean, l, got)
+				if mean, l := c.p.Score(x, y); math.Abs(mean-got.Mean) > 1e-12 ||
+					math.Abs(math.Exp(l)-math.Abs(1-y-mean)) > 1e-12 {
+					t.Errorf("%s at %v, target %v: mean %v, log density %v, predicted %+v", name, x, y, mean,
+						l, got)
 				}
 			}
 		}

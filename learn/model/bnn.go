@@ -86,7 +86,9 @@ func networkKind() Kind {
 				bad("samples", s.Samples, fmt.Sprintf("1 to %d", MaxSamples))
 			}
 			if !(s.Spread >= 0 && s.Spread <= MaxSpread && s.Spread+s.StartSpread > 0) {
-				bad("prior_spread", s.Spread, fmt.Sprintf("in (0, %d], or 0 with means that start spread: units that start alike stay alike", MaxSpread))
+				bad("prior_spread", s.Spread, fmt.Sprintf(
+					"in (0, %d], or 0 with a start_spread: units with equal starting points stay equal",
+					MaxSpread))
 			}
 		},
 		Weights:   func(s Settings) int { return s.Hidden*(s.Features+1) + 1 },
@@ -160,7 +162,8 @@ func (n *Network) layer(w []float64) blas64.General {
 
 // RecordGradients implements PerRecord. A record's samples depend on the
 // variational parameters and on the record.
-func (n *Network) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int, f func(row int, grad []float64) error) error {
+func (n *Network) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int,
+	f func(row int, grad []float64) error) error {
 	d, h, cols := len(mean), n.hidden, n.features
 	variance, grad := ws.param[2], ws.pair(d)[:2*d]
 	for i, s := range logSD {

@@ -17,9 +17,10 @@ import (
 //
 // Samples are a function of the iterate and of the record, as everywhere in Network.
 func (n *Network) natural(ws *Workspace, dst, q, cavity []float64) {
-	climb{steps: n.steps, rate: n.rate, floor: n.floor}.run(ws, dst, q, cavity, func(gMean, gVar, mean, variance []float64) {
-		n.newton(ws, gMean, gVar, mean, variance, digest(digest(0, mean), variance))
-	})
+	climb{steps: n.steps, rate: n.rate, floor: n.floor}.run(ws, dst, q, cavity,
+		func(gMean, gVar, mean, variance []float64) {
+			n.newton(ws, gMean, gVar, mean, variance, digest(digest(0, mean), variance))
+		})
 }
 
 // newton writes the derivatives of the expected log-likelihood by the means, and the negative
@@ -34,7 +35,8 @@ func (n *Network) newton(ws *Workspace, gMean, gVar, mean, variance []float64, s
 	a, s := n.inputs(ws, mean, variance)
 	p := n.newPass(ws, mean, variance)
 	for i := range n.y {
-		p.newton(a.Data[i*h:(i+1)*h], s.Data[i*h:(i+1)*h], gMean[inner:], gVar[inner:], n.y[i], seed^n.seed[i])
+		p.newton(a.Data[i*h:(i+1)*h], s.Data[i*h:(i+1)*h], gMean[inner:], gVar[inner:], n.y[i],
+			seed^n.seed[i])
 	}
 	blas64.Gemm(blas.Trans, blas.NoTrans, 1, a, n.x, 0, n.layer(gMean))
 	blas64.Gemm(blas.Trans, blas.NoTrans, 1, s, n.sq, 0, n.layer(gVar))

@@ -10,7 +10,8 @@ import (
 )
 
 func naturalNetwork(copies int, x, y []float64, features int) *Network {
-	return NewNetwork(Settings{Family: gauss.MeanField, Features: features, Hidden: 3, Samples: 2, Steps: 1, LearningRate: 1, Copies: copies, Natural: true, Floor: 1e-3}, x, y)
+	return NewNetwork(Settings{Family: gauss.MeanField, Features: features, Hidden: 3, Samples: 2, Steps: 1,
+		LearningRate: 1, Copies: copies, Natural: true, Floor: 1e-3}, x, y)
 }
 
 // TestNetworkNewton: where the posterior is all but a point, the derivatives are those of the
@@ -26,7 +27,8 @@ func TestNetworkNewton(t *testing.T) {
 		w[i], variance[i] = Uniform(i+40), 1e-14
 	}
 	for _, copies := range []float64{1, 5} {
-		g, v, wantG, wantV := make([]float64, size), make([]float64, size), make([]float64, size), make([]float64, size)
+		g, v, wantG, wantV := make([]float64, size), make([]float64, size), make([]float64, size),
+			make([]float64, size)
 		naturalNetwork(int(copies), x, y, d).newton(NewWorkspace(size, n), g, v, w, variance, 3)
 		for r := range n {
 			row, h := x[r*d:(r+1)*d], 1e-6
@@ -57,7 +59,8 @@ func TestNetworkNaturalGradient(t *testing.T) {
 		mean[i], variance[i] = Uniform(i), 0.3+0.2*Uniform(i+100)
 	}
 	site, ws := naturalNetwork(1, x, y, d), NewWorkspace(size, n)
-	g, v, plain, unused := make([]float64, size), make([]float64, size), make([]float64, size), make([]float64, size)
+	g, v, plain, unused := make([]float64, size), make([]float64, size), make([]float64, size),
+		make([]float64, size)
 	site.newton(ws, g, v, mean, variance, 77)
 	site.gradient(ws, plain, unused, mean, variance, 77)
 	if !floats.EqualApprox(g, plain, 1e-12) {

@@ -63,7 +63,8 @@ func (p networkPredictor) Predict(x []float64) Prediction {
 		square += scale * (m - slope) // sigma^2 = sigma - sigma'
 	})
 	mean = min(max(mean, 0), 1)
-	return Prediction{Mean: mean, SD: math.Sqrt(mean * (1 - mean)), MeanSD: math.Sqrt(max(0, square-mean*mean))}
+	return Prediction{Mean: mean, SD: math.Sqrt(mean * (1 - mean)),
+		MeanSD: math.Sqrt(max(0, square-mean*mean))}
 }
 
 // Score implements Predictor. A probability so small that SigmoidMoments' absolute

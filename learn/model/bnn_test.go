@@ -13,7 +13,8 @@ import (
 
 // network is a small shard with its settings and a proper posterior.
 func network(seed uint64, rows, samples int) (n *Network, s Settings, mean, logSD []float64) {
-	s = Settings{Family: gauss.MeanField, Features: 3, Hidden: 4, Samples: samples, Steps: 5, LearningRate: 0.05, Floor: 1}
+	s = Settings{Family: gauss.MeanField, Features: 3, Hidden: 4, Samples: samples, Steps: 5,
+		LearningRate: 0.05, Floor: 1}
 	x, y := records(seed, rows, s.Features)
 	d := networkKind().Weights(s)
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -138,10 +139,11 @@ func TestNetworkRecordGradientsAddUp(t *testing.T) {
 func TestNetworkRecordStandsAlone(t *testing.T) {
 	n, s, mean, logSD := network(5, 6, 3)
 	one := func(n *Network, row int) (out []float64) {
-		err := n.RecordGradients(NewWorkspace(len(mean), 6), mean, logSD, []int{row}, func(_ int, g []float64) error {
-			out = append(out, g...)
-			return nil
-		})
+		err := n.RecordGradients(NewWorkspace(len(mean), 6), mean, logSD, []int{row},
+			func(_ int, g []float64) error {
+				out = append(out, g...)
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +166,8 @@ func TestNetworkUpdateIsTame(t *testing.T) {
 	d := networkKind().Weights(Settings{Features: 3, Hidden: 4})
 	ws := NewWorkspace(d, 9)
 	rapid.Check(t, func(t *rapid.T) {
-		q := natural(rapid.SliceOfN(rapid.Float64Range(-3, 3), d, d).Draw(t, "mean"), rapid.SliceOfN(rapid.Float64Range(0.01, 4), d, d).Draw(t, "variance"))
+		q := natural(rapid.SliceOfN(rapid.Float64Range(-3, 3), d, d).Draw(t, "mean"),
+			rapid.SliceOfN(rapid.Float64Range(0.01, 4), d, d).Draw(t, "variance"))
 		cavity := cavityGen(d).Draw(t, "cavity")
 		dst, again := make([]float64, 2*d), make([]float64, 2*d)
 		n.Update(ws, dst, q, cavity)
@@ -211,7 +214,8 @@ func exclusiveOr(seed uint64, rows int) (x, y []float64) {
 // TestNetworkLearnsExclusiveOr: from small weights of broken symmetry, the network
 // gets right what a linear model guesses.
 func TestNetworkLearnsExclusiveOr(t *testing.T) {
-	s := Settings{Family: gauss.MeanField, Features: 3, Hidden: 12, Samples: 2, Steps: 400, LearningRate: 0.03, Floor: 1}
+	s := Settings{Family: gauss.MeanField, Features: 3, Hidden: 12, Samples: 2, Steps: 400,
+		LearningRate: 0.03, Floor: 1}
 	x, y := exclusiveOr(1, 600)
 	kind := networkKind()
 	d := kind.Weights(s)
@@ -269,8 +273,10 @@ func TestNetworkPredictive(t *testing.T) {
 			t.Errorf("at %v: %+v, want probability %v, its spread %v", x, got, want, sd)
 		}
 		for _, y := range []float64{0, 1} {
-			if prob, l := p.Score(x, y); math.Abs(prob-got.Mean) > 1e-9 || math.Abs(math.Exp(l)-math.Abs(1-y-got.Mean)) > 1e-9 {
-				t.Errorf("at %v, target %v: probability %v, log density %v, predicted %v", x, y, prob, l, got.Mean)
+			if prob, l := p.Score(x, y); math.Abs(prob-got.Mean) > 1e-9 ||
+				math.Abs(math.Exp(l)-math.Abs(1-y-got.Mean)) > 1e-9 {
+				t.Errorf("at %v, target %v: probability %v, log density %v, predicted %v", x, y, prob, l,
+					got.Mean)
 			}
 		}
 	}
@@ -289,7 +295,8 @@ func TestNormals(t *testing.T) {
 		m[3] += v * v * v / n
 		m[4] += v * v * v * v / n
 	}
-	for k, want := range map[int][2]float64{1: {0, 1}, 2: {1, 2}, 3: {0, 15}, 4: {3, 96}} { // mean and variance of z^k
+	// mean and variance of z^k
+	for k, want := range map[int][2]float64{1: {0, 1}, 2: {1, 2}, 3: {0, 15}, 4: {3, 96}} {
 		if math.Abs(m[k]-want[0]) > 5*math.Sqrt(want[1]/n) {
 			t.Errorf("moment %d is %v, want %v", k, m[k], want[0])
 		}

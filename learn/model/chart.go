@@ -47,7 +47,8 @@ func (c meanFieldChart) Open(theta, q []float64) error {
 	return nil
 }
 
-func (c meanFieldChart) RecordGradients(ws *Workspace, theta []float64, rows []int, f func(int, []float64) error) error {
+func (c meanFieldChart) RecordGradients(ws *Workspace, theta []float64, rows []int,
+	f func(int, []float64) error) error {
 	d := len(theta) / 2
 	if c.unit == 1 {
 		return c.site.RecordGradients(ws, theta[:d], theta[d:], rows, f)
@@ -138,7 +139,8 @@ func (c choleskyChart) at(theta []float64, i, j int) float64 {
 
 // RecordGradients: with r = y - x.mean and u = L'x, the expected log-likelihood is
 // -(r^2 + |u|^2) / (2 noise^2) up to a constant.
-func (c choleskyChart) RecordGradients(ws *Workspace, theta []float64, rows []int, f func(int, []float64) error) error {
+func (c choleskyChart) RecordGradients(ws *Workspace, theta []float64, rows []int,
+	f func(int, []float64) error) error {
 	d := c.space.Features
 	grad := ws.matrices(len(theta))[:len(theta)]
 	for _, row := range rows {

@@ -114,13 +114,14 @@ func TestChartGradientsMatchDifferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen := 0
-		err := c.RecordGradients(NewWorkspace(3, 0), theta, []int{0, 1, 2, 3, 4, 5}, func(_ int, r []float64) error {
-			seen++
-			for i, x := range r {
-				g[i] += x
-			}
-			return nil
-		})
+		err := c.RecordGradients(NewWorkspace(3, 0), theta, []int{0, 1, 2, 3, 4, 5},
+			func(_ int, r []float64) error {
+				seen++
+				for i, x := range r {
+					g[i] += x
+				}
+				return nil
+			})
 		if err != nil || seen != 6 {
 			t.Fatal(seen, err)
 		}
@@ -164,7 +165,8 @@ func TestChartRoundTrip(t *testing.T) {
 		}
 		theta[l.space.Index(0, 0)], theta[1] = 1e9, -1e300
 		c.Confine(theta, start)
-		if got := theta[l.space.Index(0, 0)] - start[l.space.Index(0, 0)]; got != maxLogSD && got != maxLogSD/0.25 {
+		if got := theta[l.space.Index(0, 0)] - start[l.space.Index(0, 0)]; got != maxLogSD &&
+			got != maxLogSD/0.25 {
 			t.Errorf("%s: confined to %v", family, got)
 		}
 		if theta[1] != -maxStep {
@@ -182,12 +184,13 @@ func TestRecordStatisticsAddUp(t *testing.T) {
 	for _, family := range []gauss.Family{gauss.MeanField, gauss.Full} {
 		l := regression(family, 3, 5)
 		sum := make([]float64, l.space.Dim())
-		if err := l.RecordStatistics(NewWorkspace(3, 0), []int{4, 3, 2, 1, 0}, func(_ int, v []float64) error {
-			for i, x := range v {
-				sum[i] += x
-			}
-			return nil
-		}); err != nil {
+		if err := l.RecordStatistics(NewWorkspace(3, 0), []int{4, 3, 2, 1, 0},
+			func(_ int, v []float64) error {
+				for i, x := range v {
+					sum[i] += x
+				}
+				return nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 		for i, x := range l.like {
@@ -200,7 +203,8 @@ func TestRecordStatisticsAddUp(t *testing.T) {
 
 // Two steps of each rule by hand, on the gradients (4, -1) and then (3, 0).
 func TestOptimisersByHand(t *testing.T) {
-	adam := []float64{0.1 + 0.1*((0.9*0.1*4+0.1*3)/(1-0.81))/math.Sqrt((0.999*0.001*16+0.001*9)/(1-0.999*0.999)),
+	root := math.Sqrt((0.999*0.001*16 + 0.001*9) / (1 - 0.999*0.999))
+	adam := []float64{0.1 + 0.1*((0.9*0.1*4+0.1*3)/(1-0.81))/root,
 		-0.1 - 0.1*((0.9*0.1)/(1-0.81))/math.Sqrt(0.999*0.001/(1-0.999*0.999))}
 	for name, c := range map[string]struct {
 		o    Optimiser

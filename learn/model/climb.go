@@ -23,7 +23,8 @@ type climb struct {
 }
 
 // run writes the optimum minus q to dst. likelihood writes g and v.
-func (c climb) run(ws *Workspace, dst, q, cavity []float64, likelihood func(gMean, gVar, mean, variance []float64)) {
+func (c climb) run(ws *Workspace, dst, q, cavity []float64, likelihood func(gMean, gVar, mean,
+	variance []float64)) {
 	d := len(q) / 2
 	mean, variance, gMean, gVar := ws.param[0][:d], ws.param[1][:d], ws.param[2][:d], ws.param[3][:d]
 	clear(dst)

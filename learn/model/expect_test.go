@@ -40,13 +40,15 @@ func TestSigmoidMomentsAgainstQuadrature(t *testing.T) {
 		for mu := -40.0; mu <= 40; mu += 2.5 {
 			mean, slope := SigmoidMoments(mu, v)
 			worstMean = max(worstMean, math.Abs(mean-average(sigmoid, mu, v)))
-			worstSlope = max(worstSlope, math.Abs(slope-average(func(a float64) float64 { return sigmoid(a) * sigmoid(-a) }, mu, v)))
+			exact := average(func(a float64) float64 { return sigmoid(a) * sigmoid(-a) }, mu, v)
+			worstSlope = max(worstSlope, math.Abs(slope-exact))
 			worstPlus = max(worstPlus, math.Abs(ExpectSoftplus(mu, v)-average(softplus, mu, v)))
 		}
 	}
 	t.Logf("worst errors: mean %.2g, slope %.2g, softplus %.2g", worstMean, worstSlope, worstPlus)
 	if worstMean > 3e-9 || worstSlope > 2e-8 || worstPlus > 1e-8 {
-		t.Errorf("errors %g, %g, %g are above the documented 3e-9, 2e-8, 1e-8", worstMean, worstSlope, worstPlus)
+		t.Errorf("errors %g, %g, %g are above the documented 3e-9, 2e-8, 1e-8", worstMean, worstSlope,
+			worstPlus)
 	}
 }
 
@@ -63,12 +65,15 @@ func TestProbitMixtureSupremum(t *testing.T) {
 	}
 	t.Logf("suprema: mean %.2g, slope %.2g, softplus %.2g", worstMean, worstSlope, worstPlus)
 	if worstMean > 3e-9 || worstSlope > 2e-8 || worstPlus > 1e-8 {
-		t.Errorf("suprema %g, %g, %g are above the documented 3e-9, 2e-8, 1e-8", worstMean, worstSlope, worstPlus)
+		t.Errorf("suprema %g, %g, %g are above the documented 3e-9, 2e-8, 1e-8", worstMean, worstSlope,
+			worstPlus)
 	}
 }
 
 func TestSigmoidMomentsAreDerivatives(t *testing.T) {
-	const h = 1e-4 // central differences: h^2/6 times a third derivative below 0.2, < 1e-9; rounding 1e-15*20/h < 1e-9
+	// Central differences: h^2/6 times a third derivative below 0.2, < 1e-9; rounding
+	// 1e-15*20/h < 1e-9.
+	const h = 1e-4
 	for _, v := range []float64{0.01, 1, 9.6, 210} {
 		for mu := -12.0; mu <= 12; mu += 1.5 {
 			mean, slope := SigmoidMoments(mu, v)

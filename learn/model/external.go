@@ -22,15 +22,18 @@ func externalKind() Kind {
 	return Kind{
 		External: true,
 		Check: func(s Settings, bad BadField) {
-			if s.Parameters < 1 || s.Parameters > MaxParameters || (s.Family == gauss.Full && s.Parameters > 1<<10) {
-				bad("parameters", s.Parameters, fmt.Sprintf("1 to %d, or to %d with full covariance", MaxParameters, 1<<10))
+			if s.Parameters < 1 || s.Parameters > MaxParameters ||
+				(s.Family == gauss.Full && s.Parameters > 1<<10) {
+				bad("parameters", s.Parameters, fmt.Sprintf("1 to %d, or to %d with full covariance",
+					MaxParameters, 1<<10))
 			}
 			for _, f := range []struct {
 				name  string
 				value any
 				zero  bool
 			}{
-				{"noise_sd", s.NoiseSD, s.NoiseSD == 0}, {"hidden", s.Hidden, s.Hidden == 0}, {"samples", s.Samples, s.Samples == 0},
+				{"noise_sd", s.NoiseSD, s.NoiseSD == 0}, {"hidden", s.Hidden, s.Hidden == 0},
+				{"samples", s.Samples, s.Samples == 0},
 				{"steps", s.Steps, s.Steps == 0}, {"learning_rate", s.LearningRate, s.LearningRate == 0},
 			} {
 				if !f.zero {

@@ -20,10 +20,12 @@ type Settings struct {
 	StartSpread  float64 // the same of what the factors begin with
 	Steps        int     // of the local optimiser, per update
 	LearningRate float64
-	Stepped      bool    // a strategy works on single records and checks Steps and LearningRate; Update is not called
-	Copies       int     // how many times Update counts the data; 0 is once. Only a Tempered kind honours it
-	Floor        float64 // least precision of the posterior, above 0
-	Natural      bool    // Update takes natural-gradient steps. Only a Natural kind honours it
+	// Stepped: a strategy works on single records and checks Steps and LearningRate;
+	// Update is not called.
+	Stepped bool
+	Copies  int     // how many times Update counts the data; 0 is once. Only a Tempered kind honours it
+	Floor   float64 // least precision of the posterior, above 0
+	Natural bool    // Update takes natural-gradient steps. Only a Natural kind honours it
 }
 
 // Kind is one model, as package pvi and predictions use it. To add a model, write its Site

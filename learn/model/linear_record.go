@@ -16,13 +16,15 @@ type LinearRecords struct {
 
 // NewLinearRecords is NewLinear that keeps x and y, without copying them.
 func NewLinearRecords(space gauss.Space, x, y []float64, noise, floor float64) *LinearRecords {
-	return &LinearRecords{Linear: NewLinear(space, x, y, noise, floor), x: x, y: y, weight: 1 / (noise * noise)}
+	return &LinearRecords{Linear: NewLinear(space, x, y, noise, floor), x: x, y: y,
+		weight: 1 / (noise * noise)}
 }
 
 // RecordGradients implements PerRecord for the mean-field family: the expected
 // log-likelihood is -((y - x.mean)^2 + sum x_i^2 variance_i) / (2 noise^2) up to a
 // constant.
-func (l *LinearRecords) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int, f func(row int, grad []float64) error) error {
+func (l *LinearRecords) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int,
+	f func(row int, grad []float64) error) error {
 	d := len(mean)
 	grad := ws.pair(d)[:2*d]
 	for _, row := range rows {
@@ -45,7 +47,8 @@ func (l *LinearRecords) RecordGradients(ws *Workspace, mean, logSD []float64, ro
 // record's likelihood, whose sum over all records is the shard's ([Thesis], equations 4.9
 // and 4.10). The next call overwrites grad, and f may change it; the first error of f stops
 // it and is returned.
-func (l *LinearRecords) RecordStatistics(ws *Workspace, rows []int, f func(row int, natural []float64) error) error {
+func (l *LinearRecords) RecordStatistics(ws *Workspace, rows []int,
+	f func(row int, natural []float64) error) error {
 	d := l.space.Features
 	v := ws.matrices(l.space.Dim())[:l.space.Dim()]
 	for _, row := range rows {

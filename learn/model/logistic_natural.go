@@ -8,9 +8,10 @@ import (
 // natural takes natural-gradient steps on the local free energy: see climb. Its factor is
 // in closed form.
 func (l *Logistic) natural(ws *Workspace, dst, q, cavity []float64) {
-	climb{steps: l.steps, rate: l.rate, floor: l.floor}.run(ws, dst, q, cavity, func(gMean, gVar, mean, variance []float64) {
-		l.likelihood(ws, gMean, gVar, mean, variance)
-	})
+	climb{steps: l.steps, rate: l.rate, floor: l.floor}.run(ws, dst, q, cavity,
+		func(gMean, gVar, mean, variance []float64) {
+			l.likelihood(ws, gMean, gVar, mean, variance)
+		})
 }
 
 // likelihood writes the derivatives of the expected log-likelihood by the means, and

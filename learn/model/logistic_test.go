@@ -81,7 +81,8 @@ func TestGradientMatchesDifferences(t *testing.T) {
 			byMean := (at(mean, h) - at(mean, -h)) / (2 * h)
 			byLogSD := (at(logSD, h) - at(logSD, -h)) / (2 * h)
 			if math.Abs(byMean-gMean[i]) > 3e-6 || math.Abs(byLogSD-gLogSD[i]) > 3e-6 {
-				t.Fatalf("coordinate %d: gradient (%v, %v), differences (%v, %v)", i, gMean[i], gLogSD[i], byMean, byLogSD)
+				t.Fatalf("coordinate %d: gradient (%v, %v), differences (%v, %v)", i, gMean[i], gLogSD[i],
+					byMean, byLogSD)
 			}
 		}
 	})

@@ -14,7 +14,8 @@ const maxLogSD = 16
 // part of the model. With log sds every iterate is proper under every cavity; an improper
 // cavity only makes the gradient of its coordinate point outwards, for the bounded distance
 // of the steps.
-func ascend(ws *Workspace, dst, q []float64, steps int, rate float64, gradient func(gMean, gLogSD, mean, variance []float64)) {
+func ascend(ws *Workspace, dst, q []float64, steps int, rate float64,
+	gradient func(gMean, gLogSD, mean, variance []float64)) {
 	d := len(q) / 2
 	mean, logSD, variance := ws.param[0], ws.param[1], ws.param[2]
 	gMean, gLogSD, start := ws.param[3], ws.param[4], ws.param[5]

@@ -56,7 +56,8 @@ func (p logisticPredictor) Predict(x []float64) Prediction {
 	if mu > 0 {
 		prob = 1 - small
 	}
-	return Prediction{Mean: side(prob, mu), SD: math.Sqrt(small * (1 - small)), MeanSD: SigmoidSD(-math.Abs(mu), v)}
+	return Prediction{Mean: side(prob, mu), SD: math.Sqrt(small * (1 - small)),
+		MeanSD: SigmoidSD(-math.Abs(mu), v)}
 }
 
 // Score implements Predictor.

@@ -13,7 +13,8 @@ func TestSigmoidSDAgainstQuadrature(t *testing.T) {
 	for _, v := range variances {
 		for mu := -30.0; mu <= 30; mu += 5 {
 			mean := average(sigmoid, mu, v)
-			want := math.Sqrt(average(func(a float64) float64 { return (sigmoid(a) - mean) * (sigmoid(a) - mean) }, mu, v))
+			square := func(a float64) float64 { return (sigmoid(a) - mean) * (sigmoid(a) - mean) }
+			want := math.Sqrt(average(square, mu, v))
 			// Beside a tail of the sigmoid the oracle's own cancellation is some 1e-12.
 			if got := SigmoidSD(mu, v); math.Abs(got-want) > 1e-7*want+1e-12 {
 				t.Errorf("N(%v, %v): %v, want %v", mu, v, got, want)
@@ -34,12 +35,15 @@ func TestPredictorsAgreeWithThemselves(t *testing.T) {
 			got := p.Predict(x)
 			for _, y := range []float64{0, 1} {
 				mean, density := p.Score(x, y)
-				if math.Abs(mean-got.Mean) > 1e-10 || math.IsNaN(density) || (kind.Binary && math.Abs(math.Exp(density)-math.Abs(1-y-mean)) > 1e-10) {
-					t.Errorf("%s at %v, target %v: mean %v, log density %v, predicted %+v", name, x, y, mean, density, got)
+				if math.Abs(mean-got.Mean) > 1e-10 || math.IsNaN(density) ||
+					(kind.Binary && math.Abs(math.Exp(density)-math.Abs(1-y-mean)) > 1e-10) {
+					t.Errorf("%s at %v, target %v: mean %v, log density %v, predicted %+v", name, x, y, mean,
+						density, got)
 				}
 			}
 			if !(got.MeanSD >= 0 && got.MeanSD <= got.SD+1e-12) {
-				t.Errorf("%s at %v: the mean's spread %v is above the target's %v", name, x, got.MeanSD, got.SD)
+				t.Errorf("%s at %v: the mean's spread %v is above the target's %v", name, x, got.MeanSD,
+					got.SD)
 			}
 		}
 	}
@@ -57,7 +61,8 @@ func TestLogisticTieIsNoClass(t *testing.T) {
 
 func TestEveryNameIsAModel(t *testing.T) {
 	for _, name := range Names() {
-		if kind, ok := Lookup(name); !ok || kind.Site == nil || (kind.Predictor == nil) != kind.External || kind.Weights == nil || kind.Check == nil {
+		if kind, ok := Lookup(name); !ok || kind.Site == nil || (kind.Predictor == nil) != kind.External ||
+			kind.Weights == nil || kind.Check == nil {
 			t.Errorf("%s: %+v, %v", name, kind, ok)
 		}
 	}

@@ -16,11 +16,13 @@ type PerRecord interface {
 	// it. grad is overwritten by the next call and f may change it. The first
 	// error of f ends it and is returned. rows are indices below Rows, repeats
 	// allowed.
-	RecordGradients(ws *Workspace, mean, logSD []float64, rows []int, f func(row int, grad []float64) error) error
+	RecordGradients(ws *Workspace, mean, logSD []float64, rows []int,
+		f func(row int, grad []float64) error) error
 }
 
 // RecordGradients implements PerRecord; see Gradient for the formulas.
-func (l *Logistic) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int, f func(row int, grad []float64) error) error {
+func (l *Logistic) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int,
+	f func(row int, grad []float64) error) error {
 	d := l.x.Cols
 	variance, grad := ws.param[2], ws.pair(d)
 	for i, s := range logSD {

@@ -68,12 +68,13 @@ func TestRecordGradientsStop(t *testing.T) {
 	x, y := records(9, 4, d)
 	l := NewLogistic(d, x, y, 1, 0.1)
 	enough, calls := errors.New("enough"), 0
-	err := l.RecordGradients(NewWorkspace(d, 4), make([]float64, d), make([]float64, d), []int{2, 0, 2, 1}, func(int, []float64) error {
-		if calls++; calls == 3 {
-			return enough
-		}
-		return nil
-	})
+	err := l.RecordGradients(NewWorkspace(d, 4), make([]float64, d), make([]float64, d), []int{2, 0, 2, 1},
+		func(int, []float64) error {
+			if calls++; calls == 3 {
+				return enough
+			}
+			return nil
+		})
 	if err != enough || calls != 3 {
 		t.Errorf("error %v after %d calls, want f's own after 3", err, calls)
 	}
@@ -81,7 +82,8 @@ func TestRecordGradientsStop(t *testing.T) {
 
 // TestPerRecordKinds: what a kind says of its Site is so.
 func TestPerRecordKinds(t *testing.T) {
-	s := Settings{Family: gauss.MeanField, Features: 2, Hidden: 2, Samples: 1, Spread: 1, Steps: 1, LearningRate: 0.1, Floor: 1, NoiseSD: 1, Parameters: 2}
+	s := Settings{Family: gauss.MeanField, Features: 2, Hidden: 2, Samples: 1, Spread: 1, Steps: 1,
+		LearningRate: 0.1, Floor: 1, NoiseSD: 1, Parameters: 2}
 	found := 0
 	for _, name := range Names() {
 		kind, _ := Lookup(name)

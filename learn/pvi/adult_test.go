@@ -41,11 +41,13 @@ func TestAdultOptimisation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := privacy.SampledRelease{Release: privacy.Release{Sensitivity: m.Sensitivity, Parts: 1, Dim: uint32(m.Dim)},
+	release := privacy.SampledRelease{Release: privacy.Release{Sensitivity: m.Sensitivity, Parts: 1,
+		Dim: uint32(m.Dim)},
 		Sampling: privacy.SamplingPoisson, Rate: m.SampleRate, Count: rounds * m.Steps}
 	const sigma = 7.465 // in clips: 1 at 1e-5, by the accountant below
 	release.PartVariance = uint64(math.Pow(sigma*float64(m.Clip), 2))
-	spent, err := privacy.Spent([]privacy.SampledRelease{release}, privacy.ReplaceOne, 1e-5, privacy.PlanPrecision())
+	spent, err := privacy.Spent([]privacy.SampledRelease{release}, privacy.ReplaceOne, 1e-5,
+		privacy.PlanPrecision())
 	if err != nil || spent.Epsilon > 1 || spent.Epsilon < 0.995 {
 		t.Fatalf("%+v, %v", spent, err)
 	}
@@ -67,7 +69,8 @@ func TestAdultOptimisation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ls = append(ls, noised(t, learner(t, c, Data{X: part.X, Y: part.Y}, 0.1), release.PartVariance, byte(i)))
+		ls = append(ls, noised(t, learner(t, c, Data{X: part.X, Y: part.Y}, 0.1), release.PartVariance,
+			byte(i)))
 	}
 	post, err := c.Posterior(run(t, c, ls, nil, rounds).Final())
 	if err != nil {
@@ -83,6 +86,7 @@ func TestAdultOptimisation(t *testing.T) {
 	}
 	t.Logf("accuracy %.4f, log-likelihood %.4f, epsilon %.4f", s.Accuracy, s.LogLikelihood, spent.Epsilon)
 	if s.Accuracy < 0.844 || s.LogLikelihood < -0.338 {
-		t.Errorf("accuracy %.4f, log-likelihood %.4f; want .844 and -.338 or better", s.Accuracy, s.LogLikelihood)
+		t.Errorf("accuracy %.4f, log-likelihood %.4f; want .844 and -.338 or better", s.Accuracy,
+			s.LogLikelihood)
 	}
 }

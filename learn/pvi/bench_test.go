@@ -88,7 +88,8 @@ func BenchmarkOptimisationRound(b *testing.B) {
 // has it, with what the party keeps of it: again a tenth of a round.
 func BenchmarkNaturalRound(b *testing.B) {
 	c := adultConfig()
-	c.Strategy = Virtual{Shards: 24420, ShardPower: 1, Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
+	c.Strategy = Virtual{Shards: 24420, ShardPower: 1, Fit: Fit{Optimiser: Natural, Steps: 1,
+		LearningRate: 1}}
 	c.Beta, c.Clip, c.FracBits = 0, 0.75, 21
 	c.PrecisionFloor, c.StartPrecision = 100, 150
 	l, err := NewLearner(c, adultShaped(1, 2442), 0.1)

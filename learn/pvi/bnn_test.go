@@ -38,12 +38,14 @@ func TestNetworkConfig(t *testing.T) {
 	} {
 		bad := c
 		spoil(&bad)
-		if err := bad.Validate(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), ": "+field+" is") {
+		if err := bad.Validate(); !errors.Is(err, ErrConfig) ||
+			!strings.Contains(err.Error(), ": "+field+" is") {
 			t.Errorf("error %v, want one that names %s", err, field)
 		}
 		flat := logisticConfig()
 		flat.Hidden, flat.Samples, flat.PriorSpread = 1, 1, 1
-		if err := flat.Validate(); field[0] != 'f' && field[0] != 'n' && !strings.Contains(err.Error(), ": "+field+" is") {
+		if err := flat.Validate(); field[0] != 'f' && field[0] != 'n' &&
+			!strings.Contains(err.Error(), ": "+field+" is") {
 			t.Errorf("logistic regression with a hidden layer: %v, want an error that names %s", err, field)
 		}
 	}
@@ -134,7 +136,8 @@ func TestNetworkLearnsFromParties(t *testing.T) {
 	}
 	t.Logf("accuracy %.3f, log-likelihood %.3f", s.Accuracy, s.LogLikelihood)
 	if s.Accuracy < 0.9 || s.LogLikelihood < -0.35 {
-		t.Errorf("scores %+v, want accuracy .9 and log-likelihood -.35 or better; guessing has .5 and -.69", s)
+		t.Errorf("scores %+v, want accuracy .9 and log-likelihood -.35 or better; guessing has .5 and -.69",
+			s)
 	}
 	sum := c.Initial()
 	for i, l := range ls {
@@ -198,6 +201,7 @@ func TestNetworkLearnsPrivately(t *testing.T) {
 	}
 	t.Logf("accuracy %.3f, log-likelihood %.3f", s.Accuracy, s.LogLikelihood)
 	if s.Accuracy < 0.9 || s.LogLikelihood < -0.35 {
-		t.Errorf("scores %+v, want accuracy .9 and log-likelihood -.35 or better; guessing has .5 and -.69", s)
+		t.Errorf("scores %+v, want accuracy .9 and log-likelihood -.35 or better; guessing has .5 and -.69",
+			s)
 	}
 }

@@ -127,10 +127,13 @@ func (c Config) checkShape(bad badField) {
 
 func (c Config) checkStart(bad badField) {
 	if v := math.Ldexp(c.StartPrecision, c.rawBits()); !(v == 0 || (v >= 1 && v < 1<<60)) {
-		bad("start_precision", c.StartPrecision, "0, or positive and representable on the grid 2^-(frac_bits+damping_bits)")
+		bad("start_precision", c.StartPrecision,
+			"0, or positive and representable on the grid 2^-(frac_bits+damping_bits)")
 	}
-	if c.StartSpread != 0 && !(c.StartSpread > 0 && c.StartSpread <= model.MaxSpread && c.StartPrecision > 0) {
-		bad("start_spread", c.StartSpread, fmt.Sprintf("0, or at most %d with a start_precision above 0", model.MaxSpread))
+	if c.StartSpread != 0 && !(c.StartSpread > 0 && c.StartSpread <= model.MaxSpread &&
+		c.StartPrecision > 0) {
+		bad("start_spread", c.StartSpread, fmt.Sprintf("0, or at most %d with a start_precision above 0",
+			model.MaxSpread))
 	}
 }
 

@@ -61,7 +61,10 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"features", false, func(c *Config) { c.Features = 0 }},
 		{"features", false, func(c *Config) { c.Features = MaxFeatures + 1 }},
 		{"shards", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Shards = 0 }) }},
-		{"shards", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Shards = MaxShards + 1 }) }},
+		{"shards", false, func(c *Config) {
+			*c = as(*c, c.name(),
+				func(p *Params) { p.Shards = MaxShards + 1 })
+		}},
 		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 0 }},
 		{"prior_precision", false, func(c *Config) { c.PriorPrecision = nan }},
 		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 1e15 }},
@@ -87,8 +90,14 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"beta", false, func(c *Config) { c.Beta = nan }},
 		{"steps", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Steps = 0 }) }},
 		{"steps", true, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Steps = 1 }) }},
-		{"learning_rate", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.LearningRate = 0 }) }},
-		{"learning_rate", true, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.LearningRate = 0.1 }) }},
+		{"learning_rate", false, func(c *Config) {
+			*c = as(*c, c.name(),
+				func(p *Params) { p.LearningRate = 0 })
+		}},
+		{"learning_rate", true, func(c *Config) {
+			*c = as(*c, c.name(),
+				func(p *Params) { p.LearningRate = 0.1 })
+		}},
 	}
 	for _, tc := range cases {
 		c := logisticConfig()
@@ -105,7 +114,8 @@ func TestValidateNamesTheField(t *testing.T) {
 
 func TestValidateNamesEveryField(t *testing.T) {
 	err := (Config{}).Validate()
-	for _, field := range []string{"family", "features", "strategy", "model", "prior_precision", "precision_floor", "frac_bits", "damping"} {
+	for _, field := range []string{"family", "features", "strategy", "model", "prior_precision",
+		"precision_floor", "frac_bits", "damping"} {
 		if err == nil || !strings.Contains(err.Error(), ": "+field+" is") {
 			t.Errorf("the empty configuration's error doesn't name %s: %v", field, err)
 		}

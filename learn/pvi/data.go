@@ -26,7 +26,8 @@ func (d Data) Rows() int { return len(d.Y) }
 // check returns an error that names the first record that the model cannot use, or nil.
 func (c Config) check(d Data) error {
 	if len(d.X) != len(d.Y)*c.Features {
-		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y), c.Features)
+		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
+			c.Features)
 	}
 	for i, x := range d.X {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -59,7 +59,8 @@ func TestPoissonThreshold(t *testing.T) {
 		rate float64
 		w    uint64
 		in   bool
-	}{{0.5, 1<<63 - 1, true}, {0.5, 1 << 63, false}, {1, math.MaxUint64, true}, {0x1p-32, 1<<32 - 1, true}, {0x1p-32, 1 << 32, false}} {
+	}{{0.5, 1<<63 - 1, true}, {0.5, 1 << 63, false}, {1, math.MaxUint64, true}, {0x1p-32, 1<<32 - 1, true},
+		{0x1p-32, 1 << 32, false}} {
 		rows, err := poisson(1, c.rate, word(c.w))
 		if err != nil || (len(rows) == 1) != c.in {
 			t.Errorf("%+v: %v %v", c, rows, err)
@@ -68,7 +69,8 @@ func TestPoissonThreshold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(minRate, 1).Draw(t, "rate")
 		exact := new(big.Rat).SetFloat64(rate)
-		if share := new(big.Rat).SetFrac(new(big.Int).SetUint64(uint64(math.Min(math.Ldexp(rate, 64), math.MaxUint64))), new(big.Int).Lsh(big.NewInt(1), 64)); rate < 1 && share.Cmp(exact) > 0 {
+		if share := new(big.Rat).SetFrac(new(big.Int).SetUint64(uint64(math.Min(math.Ldexp(rate, 64),
+			math.MaxUint64))), new(big.Int).Lsh(big.NewInt(1), 64)); rate < 1 && share.Cmp(exact) > 0 {
 			t.Fatalf("%v is drawn with %v", rate, share)
 		}
 	})

@@ -42,7 +42,8 @@ func TestInitialIsThePrior(t *testing.T) {
 		want := make([]float64, c.Dim())
 		c.space().Prior(want, 3)
 		if !slices.Equal(post.Natural(), want) || post.Lifted() != 0 {
-			t.Errorf("%s: the prior is %v with %d lifted, want %v exactly", f, post.Natural(), post.Lifted(), want)
+			t.Errorf("%s: the prior is %v with %d lifted, want %v exactly", f, post.Natural(), post.Lifted(),
+				want)
 		}
 	}
 }
@@ -50,7 +51,8 @@ func TestInitialIsThePrior(t *testing.T) {
 // int64s are weighted to the ends, where the mistakes are.
 func int64s() *rapid.Generator[int64] {
 	return rapid.OneOf(rapid.Int64(), rapid.Int64Range(-1000, 1000), rapid.Int64Range(-1<<48, 1<<48),
-		rapid.SampledFrom([]int64{0, 1, -1, math.MaxInt64, math.MinInt64, math.MinInt64 + 1, 1 << 46, -1 << 47}))
+		rapid.SampledFrom([]int64{0, 1, -1, math.MaxInt64, math.MinInt64, math.MinInt64 + 1, 1 << 46,
+			-1 << 47}))
 }
 
 func TestFoldAgainstBigIntegers(t *testing.T) {

@@ -162,7 +162,8 @@ func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st bl
 	if err != nil {
 		return Proposal{}, err
 	}
-	p := Proposal{Update: make([]int64, l.cfg.Dim()), ClippedFraction: float64(clipped) / float64(len(l.sites))}
+	p := Proposal{Update: make([]int64, l.cfg.Dim()),
+		ClippedFraction: float64(clipped) / float64(len(l.sites))}
 	for _, row := range cut {
 		if err := addInto(p.Update, row); err != nil {
 			return Proposal{}, err
@@ -181,7 +182,8 @@ func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st bl
 }
 
 // updates writes every shard's clipped integers and counts the clipped ones.
-func (l *Learner) updates(ctx context.Context, round int, dst [][]int64, q []int64, factors [][]int64) (clipped int, err error) {
+func (l *Learner) updates(ctx context.Context, round int, dst [][]int64, q []int64,
+	factors [][]int64) (clipped int, err error) {
 	w := l.newWork(q)
 	elsewhere, err := l.elsewhere(ctx, round, w, factors)
 	if err != nil {

@@ -177,7 +177,8 @@ func TestSettleNoticesOverflow(t *testing.T) {
 	l := learner(t, c, dense(c, 1, 40), 0.5)
 	state, memo := c.newBlock(kindState, 0), c.newBlock(kindMemo, 1)
 	state.rows[2][5], memo.rows[2][5] = math.MaxInt64-10, 1
-	if _, err := l.Settle(1, c.encode(state), c.encode(memo)); !errors.Is(err, ErrOverflow) || !strings.Contains(err.Error(), "shard 2, coordinate 5") {
+	if _, err := l.Settle(1, c.encode(state), c.encode(memo)); !errors.Is(err, ErrOverflow) ||
+		!strings.Contains(err.Error(), "shard 2, coordinate 5") {
 		t.Errorf("an overflow: %v, want ErrOverflow and its place", err)
 	}
 }
@@ -226,7 +227,8 @@ func TestOneRecordChangesOneShard(t *testing.T) {
 		p.Steps = 1
 		p.LearningRate = 1
 	})
-	for _, c := range []Config{logisticConfig(), natural, clippedLinear(gauss.MeanField), clippedLinear(gauss.Full)} {
+	for _, c := range []Config{logisticConfig(), natural, clippedLinear(gauss.MeanField),
+		clippedLinear(gauss.Full)} {
 		data := dense(c, 1, 40)
 		other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 		const victim = 19

@@ -19,7 +19,8 @@ func methodConfigs() map[StrategyName]Config {
 	linear := linearConfig(gauss.Full)
 	linear.Clip = 1
 	out := map[StrategyName]Config{}
-	for _, s := range []Strategy{Dataset{Fit: fit}, Virtual{Shards: 3, Fit: fit}, Averaging{Shards: 3, Fit: fit},
+	for _, s := range []Strategy{Dataset{Fit: fit}, Virtual{Shards: 3, Fit: fit},
+		Averaging{Shards: 3, Fit: fit},
 		Perturbation{Fit: fit}, descent, BCMSame{descent}, BCMSplit{descent, 3}} {
 		c := base
 		c.Strategy = s
@@ -122,7 +123,10 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"optimiser", NameVirtual, func(c *Config, p *Params) { p.Optimiser = Adam }},
 		{"optimiser", NameHybrid, func(c *Config, p *Params) { p.Optimiser = Natural }},
 		{"optimiser", NameAnalytic, func(c *Config, p *Params) { p.Optimiser = Natural }},
-		{"learning_rate", NameOptimisation, func(c *Config, p *Params) { p.Optimiser, p.LearningRate = Natural, 1.5 }},
+		{"learning_rate", NameOptimisation, func(c *Config, p *Params) {
+			p.Optimiser,
+				p.LearningRate = Natural, 1.5
+		}},
 		{"optimiser", NameVirtual, func(c *Config, p *Params) {
 			c.Model = Linear
 			c.NoiseSD = 1
@@ -136,7 +140,10 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"shard_power", NameAveraging, func(c *Config, p *Params) { p.ShardPower = 1 }},
 		{"shard_power", NameDataset, func(c *Config, p *Params) { p.ShardPower = 1 }},
 		{"sampling", NameOptimisation, func(c *Config, p *Params) { p.Sampling = "shuffle" }},
-		{"sampling", NameVirtual, func(c *Config, p *Params) { p.Sampling, p.SampleRate = SamplingPoisson, 0.5 }},
+		{"sampling", NameVirtual, func(c *Config, p *Params) {
+			p.Sampling, p.SampleRate = SamplingPoisson,
+				0.5
+		}},
 		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.Sampling = "" }},
 		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.SampleRate = 1.5 }},
 		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.SampleRate = 1e-12 }},
@@ -186,8 +193,9 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 // Configurations from before there were methods read and write as they did: they stand
 // in signed plans, byte for byte.
 func TestOldJSONStays(t *testing.T) {
-	const old = `{"model":"logistic","family":"mean-field","strategy":"virtual","features":4,"shards":3,"prior_precision":1,"noise_sd":0,"clip":0.05,"frac_bits":20,` +
-		`"damping_bits":16,"damping":0.1,"damping_decay":0.1,"beta":0.75,"steps":5,"learning_rate":0.05,"precision_floor":1}`
+	const old = `{"model":"logistic","family":"mean-field","strategy":"virtual","features":4,"shards":3,` +
+		`"prior_precision":1,"noise_sd":0,"clip":0.05,"frac_bits":20,"damping_bits":16,"damping":0.1,` +
+		`"damping_decay":0.1,"beta":0.75,"steps":5,"learning_rate":0.05,"precision_floor":1}`
 	var c Config
 	if err := json.Unmarshal([]byte(old), &c); err != nil {
 		t.Fatal(err)

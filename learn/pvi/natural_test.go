@@ -113,7 +113,8 @@ func TestNaturalVector(t *testing.T) {
 	q := []int64{1 << c.rawBits(), -2 << c.rawBits()} // mean 1/4, precision 4
 	sum := naturalRelease(t, c, Data{X: []float64{x}, Y: []float64{y}}, q)
 	for i, want := range []float64{0.5 * x * (y - x*m) / 0.25, -3 * 0.25 * x * x / 0.25} {
-		if got := math.Ldexp(float64(sum[i]), -int(c.FracBits)); math.Abs(got-want) > math.Ldexp(1, -int(c.FracBits)) {
+		if got := math.Ldexp(float64(sum[i]), -int(c.FracBits)); math.Abs(got-want) > math.Ldexp(1,
+			-int(c.FracBits)) {
 			t.Errorf("coordinate %d: %v, want %v", i, got, want)
 		}
 	}

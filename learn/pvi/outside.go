@@ -40,7 +40,8 @@ var ErrOutside = errors.New("update from outside")
 // for a strategy that clips single records.
 func (l *Learner) WithOutside(o Outside) (*Learner, error) {
 	if l.cfg.stepped() {
-		return nil, fmt.Errorf("%w: strategy %q clips single records, which needs a model of this package", ErrOutside, l.cfg.name())
+		return nil, fmt.Errorf("%w: strategy %q clips single records, which needs a model of this package",
+			ErrOutside, l.cfg.name())
 	}
 	with := *l
 	with.outside = o
@@ -51,11 +52,13 @@ func (l *Learner) WithOutside(o Outside) (*Learner, error) {
 func (l *Learner) elsewhere(ctx context.Context, round int, w *work, factors [][]int64) ([][]float64, error) {
 	if l.outside == nil {
 		if l.cfg.kind().External {
-			return nil, fmt.Errorf("%w: model %q is computed by a program, and there is none", ErrOutside, l.cfg.Model)
+			return nil, fmt.Errorf("%w: model %q is computed by a program, and there is none", ErrOutside,
+				l.cfg.Model)
 		}
 		return nil, nil
 	}
-	ask := OutsideWork{Round: round, Global: append([]float64(nil), w.q...), Cavity: make([][]float64, len(l.sites))}
+	ask := OutsideWork{Round: round, Global: append([]float64(nil), w.q...),
+		Cavity: make([][]float64, len(l.sites))}
 	for k := range ask.Cavity {
 		l.cfg.toFloat(w.factor, factors[min(k, len(factors)-1)])
 		w.divide()

@@ -54,7 +54,8 @@ func TestOutsideEqualsInside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(got.Update, want.Update) || !bytes.Equal(got.Memo, want.Memo) || got.ClippedFraction != want.ClippedFraction {
+			if !slices.Equal(got.Update, want.Update) || !bytes.Equal(got.Memo, want.Memo) ||
+				got.ClippedFraction != want.ClippedFraction {
 				t.Fatalf("%s, round %d: updates differ", name, round)
 			}
 			if raw, err = c.Fold(round, raw, got.Update); err != nil {
@@ -106,7 +107,10 @@ func TestOutsideIsHeldToTheClip(t *testing.T) {
 		"nothing":  {want: ErrOutside},
 		"failure":  {err: failure, want: failure},
 	} {
-		out, err := l.WithOutside(outsideFunc(func(OutsideWork) ([][]float64, error) { return tc.updates, tc.err }))
+		out, err := l.WithOutside(outsideFunc(func(OutsideWork) ([][]float64, error) {
+			return tc.updates,
+				tc.err
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +167,8 @@ func TestExternalModel(t *testing.T) {
 
 // What is exported predicts as what was learnt.
 func TestLikelihoodRestores(t *testing.T) {
-	for _, c := range []Config{logisticConfig(), linearConfig(gauss.Full), linearConfig(gauss.MeanField), networkConfig()} {
+	for _, c := range []Config{logisticConfig(), linearConfig(gauss.Full), linearConfig(gauss.MeanField),
+		networkConfig()} {
 		p, err := c.Posterior(c.Initial())
 		if err != nil {
 			t.Fatal(err)

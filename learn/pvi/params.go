@@ -78,7 +78,8 @@ func (p Params) steps() Optimisation {
 }
 
 func (f Fit) params(shards int, local bool) Params {
-	return Params{Shards: shards, Local: local, Optimiser: f.Optimiser, Steps: f.Steps, LearningRate: f.LearningRate}
+	return Params{Shards: shards, Local: local, Optimiser: f.Optimiser, Steps: f.Steps,
+		LearningRate: f.LearningRate}
 }
 
 // Params implements Strategy.

@@ -28,7 +28,8 @@ func TestLogisticPredictive(t *testing.T) {
 	x := []float64{0.5, 1}
 	mu, sd := 2*0.5-1.5, math.Sqrt(0.25+0.5)
 	normal := distuv.Normal{Mu: mu, Sigma: sd}
-	want := quad.Fixed(func(a float64) float64 { return normal.Prob(a) / (1 + math.Exp(-a)) }, mu-12*sd, mu+12*sd, 400, nil, 0)
+	want := quad.Fixed(func(a float64) float64 { return normal.Prob(a) / (1 + math.Exp(-a)) }, mu-12*sd,
+		mu+12*sd, 400, nil, 0)
 	got, err := p.Predict(x)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +43,8 @@ func TestLogisticPredictive(t *testing.T) {
 	}
 	ll := 0.5 * (math.Log(want) + math.Log(1-want))
 	rmse := math.Sqrt(0.5 * (want*want + (1-want)*(1-want)))
-	if s.Rows != 2 || s.Accuracy != 0.5 || math.Abs(s.LogLikelihood-ll) > 1e-10 || math.Abs(s.RMSE-rmse) > 1e-10 {
+	if s.Rows != 2 || s.Accuracy != 0.5 || math.Abs(s.LogLikelihood-ll) > 1e-10 ||
+		math.Abs(s.RMSE-rmse) > 1e-10 {
 		t.Errorf("scores %+v, want accuracy 0.5, log-likelihood %v, rmse %v", s, ll, rmse)
 	}
 }
@@ -75,7 +77,8 @@ func TestLinearPredictive(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := distuv.Normal{Mu: mu, Sigma: sd}.LogProb(2)
-		if s.Accuracy != 0 || math.Abs(s.RMSE-math.Abs(2-mu)) > 1e-12 || math.Abs(s.LogLikelihood-want) > 1e-12 {
+		if s.Accuracy != 0 || math.Abs(s.RMSE-math.Abs(2-mu)) > 1e-12 ||
+			math.Abs(s.LogLikelihood-want) > 1e-12 {
 			t.Errorf("%s: scores %+v, want rmse %v, log-likelihood %v", f, s, math.Abs(2-mu), want)
 		}
 	}
@@ -101,14 +104,16 @@ func TestPredictRefuses(t *testing.T) {
 func TestKL(t *testing.T) {
 	c := linearConfig(gauss.MeanField)
 	c.Features = 1
-	p, q := posteriorOf(t, c, []float64{2, -2}), posteriorOf(t, c, []float64{-0.5, -0.25}) // N(1/2, 1/4), N(-1, 2)
+	p := posteriorOf(t, c, []float64{2, -2})       // N(1/2, 1/4)
+	q := posteriorOf(t, c, []float64{-0.5, -0.25}) // N(-1, 2)
 	want := 0.5 * (0.25/2 + 1.5*1.5/2 - 1 + math.Log(2/0.25))
 	if got, err := p.KL(q); err != nil || math.Abs(got-want) > 1e-12 {
 		t.Errorf("KL %v, %v, want %v", got, err, want)
 	}
 	full := linearConfig(gauss.Full)
 	full.Features = 1
-	if got, err := p.KL(posteriorOf(t, full, []float64{-0.5, -0.25})); err != nil || math.Abs(got-want) > 1e-12 {
+	if got, err := p.KL(posteriorOf(t, full, []float64{-0.5, -0.25})); err != nil ||
+		math.Abs(got-want) > 1e-12 {
 		t.Errorf("KL across families %v, %v, want %v", got, err, want)
 	}
 	if got, err := p.KL(p); err != nil || math.Abs(got) > 1e-15 {

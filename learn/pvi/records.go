@@ -46,7 +46,8 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 	for i := range natural {
 		natural[i] -= base[i]
 	}
-	p := Proposal{Update: make([]int64, len(natural)), ClippedFraction: float64(d.clipped) / float64(max(d.seen, 1))}
+	p := Proposal{Update: make([]int64, len(natural)),
+		ClippedFraction: float64(d.clipped) / float64(max(d.seen, 1))}
 	fixedpoint.ClipReal(natural, l.cfg.updateClip())
 	if err := l.cfg.grid().Round(p.Update, natural); err != nil {
 		return Proposal{}, err
@@ -61,7 +62,8 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 // newDescent computes the cavity, and base, from which the update is the difference: q, or
 // for a committee member its own part of the prior with its share of the start, which all
 // updates together remove from the sum.
-func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d *descent, base []float64, err error) {
+func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d *descent, base []float64,
+	err error) {
 	c, dim := l.cfg, l.cfg.Dim()
 	d = &descent{l: l, ctx: ctx, site: l.sites[0], ws: model.NewWorkspace(c.Weights(), 0),
 		sum: make([]int64, dim), scratch: make([]int64, dim)}
@@ -213,7 +215,8 @@ func (d *descent) statistics() ([]float64, error) {
 // release is one noisy sum over a new sample of records: dst estimates the sum over all of
 // them. Each record's vector over unit is clipped to Clip on the integers. With a clip, a
 // vector that is not finite counts as 0: an error would reveal the record.
-func (d *descent) release(dst []float64, unit float64, each func(rows []int, f func(int, []float64) error) error) error {
+func (d *descent) release(dst []float64, unit float64, each func(rows []int,
+	f func(int, []float64) error) error) error {
 	if err := d.ctx.Err(); err != nil {
 		return err
 	}

@@ -39,7 +39,8 @@ func recordConfigs() map[string]Config {
 		p.LearningRate = 0.1
 		p.SDUnit = 5
 	})
-	return map[string]Config{"logistic": logistic, "natural": natural, "fixed size": fixedSize, "linear full": full, "linear mean-field": meanField, "analytic": methodConfigs()[NameAnalytic]}
+	return map[string]Config{"logistic": logistic, "natural": natural, "fixed size": fixedSize,
+		"linear full": full, "linear mean-field": meanField, "analytic": methodConfigs()[NameAnalytic]}
 }
 
 // One record's exchange, however far, moves a release by at most the mechanism's
@@ -197,8 +198,9 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := make([]float64, c.Dim())
+		none := func([]int, func(int, []float64) error) error { return nil }
 		for count < 400 {
-			if err := d.release(out, 1, func([]int, func(int, []float64) error) error { return nil }); err != nil {
+			if err := d.release(out, 1, none); err != nil {
 				t.Fatal(err)
 			}
 			for _, z := range d.sum {
@@ -212,7 +214,8 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 	for _, s := range []StrategyName{NameDataset, NameVirtual, NameAveraging, NamePerturbation} {
 		c := methodConfigs()[s]
 		c = as(c, c.name(), func(p *Params) { p.Local = true })
-		silent, loud := noised(t, learner(t, c, Data{}, 1), 0, 1), noised(t, learner(t, c, Data{}, 1), variance, 1)
+		silent, loud := noised(t, learner(t, c, Data{}, 1), 0, 1),
+			noised(t, learner(t, c, Data{}, 1), variance, 1)
 		still := propose(t, silent, 1, c.Initial(), silent.InitialState())
 		var sum, count float64
 		for count < 400 {
@@ -233,7 +236,8 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 func TestLocalNoiseIsAskedFor(t *testing.T) {
 	c := methodConfigs()[NameOptimisation]
 	l := learner(t, c, dense(c, 1, 20), 1)
-	if _, err := l.Propose(context.Background(), 1, c.Initial(), l.InitialState()); !errors.Is(err, ErrNoise) {
+	if _, err := l.Propose(context.Background(), 1, c.Initial(), l.InitialState()); !errors.Is(err,
+		ErrNoise) {
 		t.Errorf("without noise: %v", err)
 	}
 	if _, err := l.WithNoise(1, nil); !errors.Is(err, ErrNoise) {
@@ -282,7 +286,8 @@ func TestReleasedUpdatesAreBounded(t *testing.T) {
 		}
 		l := noised(t, learner(t, c, dense(c, 2, 30), 1), 1<<60, 3)
 		p := propose(t, l, 1, c.Initial(), l.InitialState())
-		if m.PerParty != 1<<17 || !fixedpoint.NormSquaredAtMost(p.Update, m.PerParty) || norm(p.Update) < 0.9*float64(m.PerParty) {
+		if m.PerParty != 1<<17 || !fixedpoint.NormSquaredAtMost(p.Update, m.PerParty) ||
+			norm(p.Update) < 0.9*float64(m.PerParty) {
 			t.Errorf("%s: norm %v, bound %d", s, norm(p.Update), m.PerParty)
 		}
 	}

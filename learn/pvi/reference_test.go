@@ -19,7 +19,8 @@ func runReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (
 // after how many rounds it ended. Local noise and joint noise have no place in it:
 // a course with Noise is refused, and so are strategies whose factors are released
 // updates.
-func runRealCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (*Posterior, int, error) {
+func runRealCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (*Posterior, int,
+	error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return nil, 0, err
 	}

@@ -22,7 +22,8 @@ type Likelihood struct {
 // Likelihood is what the posterior predicts by.
 func (p *Posterior) Likelihood() Likelihood {
 	c := p.cfg
-	return Likelihood{Model: c.Model, Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD, Hidden: c.Hidden, Parameters: c.Parameters}
+	return Likelihood{Model: c.Model, Family: c.Family, Features: c.Features, NoiseSD: c.NoiseSD,
+		Hidden: c.Hidden, Parameters: c.Parameters}
 }
 
 // Posterior returns the posterior with the given natural parameters under the likelihood,
@@ -34,13 +35,15 @@ func (l Likelihood) Posterior(natural []float64) (*Posterior, error) {
 	}
 	c := l.config()
 	if len(natural) != c.Dim() {
-		return nil, fmt.Errorf("posterior: %d natural parameters, want %d: %w", len(natural), c.Dim(), ErrShape)
+		return nil, fmt.Errorf("posterior: %d natural parameters, want %d: %w", len(natural), c.Dim(),
+			ErrShape)
 	}
 	return c.posterior(append([]float64(nil), natural...), 0)
 }
 
 func (l Likelihood) config() Config {
-	return Config{Model: l.Model, Family: l.Family, Features: l.Features, NoiseSD: l.NoiseSD, Hidden: l.Hidden, Parameters: l.Parameters}
+	return Config{Model: l.Model, Family: l.Family, Features: l.Features, NoiseSD: l.NoiseSD,
+		Hidden: l.Hidden, Parameters: l.Parameters}
 }
 
 // validate checks the model's own fields, as Config.Validate does, without those of

@@ -81,14 +81,17 @@ func Resume(ctx context.Context, cfg Config, learners []*Learner, h History, cou
 		return History{}, err
 	}
 	if len(h.Raw) == 0 || len(h.States) != len(learners) {
-		return History{}, fmt.Errorf("%w: a history of %d raw states and %d learners' states, for %d learners", ErrConfig, len(h.Raw), len(h.States), len(learners))
+		return History{}, fmt.Errorf(
+			"%w: a history of %d raw states and %d learners' states, for %d learners",
+			ErrConfig, len(h.Raw), len(h.States), len(learners))
 	}
 	h.Raw, h.States = append([][]int64(nil), h.Raw...), append([][]byte(nil), h.States...)
 	for round := h.Rounds() + 1; round <= course.Rounds; round++ {
 		if err := h.step(ctx, cfg, learners, course, round); err != nil {
 			return History{}, fmt.Errorf("round %d: %w", round, err)
 		}
-		if course.converged(len(h.Raw)-1, len(learners), func(back int) float64 { return cfg.change(h.Raw, back) }) {
+		if course.converged(len(h.Raw)-1, len(learners),
+			func(back int) float64 { return cfg.change(h.Raw, back) }) {
 			break
 		}
 	}

@@ -123,12 +123,14 @@ func TestLinearMeanFieldReachesTheFixedPoint(t *testing.T) {
 	for i := range c.Features {
 		sd := math.Sqrt(-0.5 / exact[full.Index(i, i)])
 		if math.Abs(post.Mean()[i]-m.Mean[i]) > 1e-9 || math.Abs(post.SD()[i]-sd) > 1e-9 {
-			t.Errorf("weight %d: N(%v, sd %v), want N(%v, sd %v)", i, post.Mean()[i], post.SD()[i], m.Mean[i], sd)
+			t.Errorf("weight %d: N(%v, sd %v), want N(%v, sd %v)", i, post.Mean()[i], post.SD()[i], m.Mean[i],
+				sd)
 		}
 		// Three factors, half a unit each, over precisions of at least 50: 1e-5
 		// leaves a factor of 100 for the conditioning of the mean.
 		if math.Abs(grid.Mean()[i]-m.Mean[i]) > 1e-5 || math.Abs(grid.SD()[i]-sd) > 1e-5 {
-			t.Errorf("weight %d on the grid: N(%v, sd %v), want N(%v, sd %v)", i, grid.Mean()[i], grid.SD()[i], m.Mean[i], sd)
+			t.Errorf("weight %d on the grid: N(%v, sd %v), want N(%v, sd %v)", i, grid.Mean()[i],
+				grid.SD()[i], m.Mean[i], sd)
 		}
 	}
 }
@@ -156,7 +158,8 @@ func globalVI(t *testing.T, c Config, all Data) (mean, sd []float64) {
 			floats.Scale(-1, g)
 		},
 	}
-	res, err := optimize.Minimize(problem, make([]float64, 2*d), &optimize.Settings{GradientThreshold: 1e-7}, &optimize.BFGS{})
+	res, err := optimize.Minimize(problem, make([]float64, 2*d), &optimize.Settings{GradientThreshold: 1e-7},
+		&optimize.BFGS{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +205,8 @@ func TestLogisticReachesGlobalVI(t *testing.T) {
 			// 60 damped rounds leave some 1e-4 of the slowest direction of nine
 			// shards; the posterior sds are 0.35 and more.
 			if dm > 1e-3 || ds > 1e-3 {
-				t.Errorf("%s, %s: N(%v, %v), want global VI's N(%v, %v)", name, way, p.Mean(), p.SD(), mean, sd)
+				t.Errorf("%s, %s: N(%v, %v), want global VI's N(%v, %v)", name, way, p.Mean(), p.SD(), mean,
+					sd)
 			}
 		}
 	}
@@ -348,14 +352,16 @@ func TestNonPrivate(t *testing.T) {
 		parties int
 		damping float64
 	}{
-		{logisticConfig(), 1, 1}, {logisticConfig(), 2, 0.5}, {logisticConfig(), 10, 0.2}, {logisticConfig(), 1 << 20, 1.0 / (1 << 16)},
+		{logisticConfig(), 1, 1}, {logisticConfig(), 2, 0.5}, {logisticConfig(), 10, 0.2},
+		{logisticConfig(), 1 << 20, 1.0 / (1 << 16)},
 		{clippedLinear(gauss.MeanField), 10, 0.2}, {clippedLinear(gauss.Full), 10, 1},
 	} {
 		c := tc.cfg.NonPrivate(tc.parties)
 		if err := c.Validate(); err != nil {
 			t.Error(err)
 		}
-		if c.Clip != 0 || c.params().Shards != 1 || c.Damping != tc.damping || c.Model != tc.cfg.Model || c.PriorPrecision != tc.cfg.PriorPrecision {
+		if c.Clip != 0 || c.params().Shards != 1 || c.Damping != tc.damping || c.Model != tc.cfg.Model ||
+			c.PriorPrecision != tc.cfg.PriorPrecision {
 			t.Errorf("%s %s, %d parties: %+v", tc.cfg.Model, tc.cfg.Family, tc.parties, c)
 		}
 	}
@@ -367,7 +373,8 @@ func TestNonPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Posterior sds are 0.35 and more: a hundredth of that is what a reference may be off.
-	if dm, ds := floats.Distance(post.Mean(), mean, math.Inf(1)), floats.Distance(post.SD(), sd, math.Inf(1)); dm > 5e-3 || ds > 5e-3 {
+	if dm, ds := floats.Distance(post.Mean(), mean, math.Inf(1)),
+		floats.Distance(post.SD(), sd, math.Inf(1)); dm > 5e-3 || ds > 5e-3 {
 		t.Errorf("distances %v and %v to global VI after 25 rounds", dm, ds)
 	}
 }

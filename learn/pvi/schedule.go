@@ -55,7 +55,8 @@ func (s Schedule) of(round, parties int) ([]int, error) {
 	last := -1
 	for _, i := range set {
 		if i <= last || i >= parties {
-			return nil, fmt.Errorf("%w: the schedule's round %d is %v, with %d parties", ErrConfig, round, set, parties)
+			return nil, fmt.Errorf("%w: the schedule's round %d is %v, with %d parties", ErrConfig, round,
+				set, parties)
 		}
 		last = i
 	}

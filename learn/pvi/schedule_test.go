@@ -47,7 +47,8 @@ func everySchedule(t testing.TB) map[string]Schedule {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]Schedule{"synchronous": nil, "sequential": sequential(4), "subsets": subsets, "asynchronous": arrivals}
+	return map[string]Schedule{"synchronous": nil, "sequential": sequential(4), "subsets": subsets,
+		"asynchronous": arrivals}
 }
 
 // Without privacy every schedule ends at the exact posterior of linear regression:
@@ -74,7 +75,8 @@ func TestSchedulesReachTheExactPosterior(t *testing.T) {
 			grid, want := c.floats(h.Final()), exactPosterior(c, all)
 			for i := range want {
 				if math.Abs(post.Natural()[i]-want[i]) > 1e-9 || math.Abs(grid[i]-want[i]) > 1e-9 {
-					t.Errorf("%s, %d features, coordinate %d: %v and %v, want %v", name, features, i, post.Natural()[i], grid[i], want[i])
+					t.Errorf("%s, %d features, coordinate %d: %v and %v, want %v", name, features, i,
+						post.Natural()[i], grid[i], want[i])
 				}
 			}
 		}
@@ -89,13 +91,15 @@ func TestDampedSchedulesConverge(t *testing.T) {
 			c := linearConfig(gauss.Full)
 			c.Damping, c.DampingDecay = 0.4, decay
 			ls, all := parties(t, c, 4)
-			post, _, err := runRealCourse(context.Background(), c, ls, Course{Rounds: 1500, Schedule: schedule})
+			post, _, err := runRealCourse(context.Background(), c, ls,
+				Course{Rounds: 1500, Schedule: schedule})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i, want := range exactPosterior(c, all) {
 				if math.Abs(post.Natural()[i]-want) > tolerance*(1+math.Abs(want)) {
-					t.Errorf("%s, decay %v, coordinate %d: %v, want %v", name, decay, i, post.Natural()[i], want)
+					t.Errorf("%s, decay %v, coordinate %d: %v, want %v", name, decay, i, post.Natural()[i],
+						want)
 				}
 			}
 		}
@@ -150,7 +154,8 @@ func TestScheduleFrequencies(t *testing.T) {
 			t.Errorf("party %d: in %v of %d subsets", i, n, rounds)
 		}
 	}
-	if got := []int{all["sequential"](1)[0], all["sequential"](4)[0], all["sequential"](5)[0]}; !slices.Equal(got, []int{0, 3, 0}) {
+	if got := []int{all["sequential"](1)[0], all["sequential"](4)[0],
+		all["sequential"](5)[0]}; !slices.Equal(got, []int{0, 3, 0}) {
 		t.Errorf("in turn: %v", got)
 	}
 }
@@ -176,10 +181,12 @@ func TestScheduleRefusals(t *testing.T) {
 			t.Errorf("%v: %v", set, err)
 		}
 	}
-	if _, err := Resume(context.Background(), c, ls, History{}, Course{Rounds: 1}); !errors.Is(err, ErrConfig) {
+	if _, err := Resume(context.Background(), c, ls, History{}, Course{Rounds: 1}); !errors.Is(err,
+		ErrConfig) {
 		t.Error(err)
 	}
-	if _, _, err := runRealCourse(context.Background(), c, ls, Course{Rounds: 1, Noise: func(int, int) []int64 { return nil }}); !errors.Is(err, ErrConfig) {
+	if _, _, err := runRealCourse(context.Background(), c, ls,
+		Course{Rounds: 1, Noise: func(int, int) []int64 { return nil }}); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}
 }

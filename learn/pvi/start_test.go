@@ -90,7 +90,9 @@ func TestStartSpread(t *testing.T) {
 			t.Fatalf("weight %d begins at %v, want %v", i, m, want)
 		}
 	}
-	for _, bad := range []func(*Config){func(c *Config) { c.StartSpread = 0 }, func(c *Config) { c.StartPrecision = 0 }, func(c *Config) { c.StartSpread = -1 }, func(c *Config) { c.StartSpread = math.NaN() }} {
+	for _, bad := range []func(*Config){func(c *Config) { c.StartSpread = 0 },
+		func(c *Config) { c.StartPrecision = 0 }, func(c *Config) { c.StartSpread = -1 },
+		func(c *Config) { c.StartSpread = math.NaN() }} {
 		broken := c
 		bad(&broken)
 		if err := broken.Validate(); !errors.Is(err, ErrConfig) {

@@ -56,7 +56,8 @@ func TestTermsAreTheDenseOnes(t *testing.T) {
 // TestTermsRefuse: what can't be added leaves the sum alone.
 func TestTermsRefuse(t *testing.T) {
 	grid := fixedpoint.Grid{FracBits: 12}
-	for name, v := range map[string][]float64{"not a number": {0, math.NaN(), 1}, "infinite": {1, 0, math.Inf(1)}, "too large": {1, 0, 1e30}} {
+	for name, v := range map[string][]float64{"not a number": {0, math.NaN(), 1},
+		"infinite": {1, 0, math.Inf(1)}, "too large": {1, 0, 1e30}} {
 		sum := []int64{5, 6, 7}
 		if _, err := NewTerms(grid, 0, 0).Add(sum, v); err == nil || !slices.Equal(sum, []int64{5, 6, 7}) {
 			t.Errorf("%s: %v, %v", name, err, sum)

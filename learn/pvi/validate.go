@@ -50,7 +50,8 @@ func (o Optimisation) check(c Config, bad badField) {
 func (a Analytic) check(c Config, bad badField) {
 	checkLinear(c, bad)
 	if c.Family != gauss.Full && c.Features > 1 {
-		bad("family", c.Family, `"full" with strategy "analytic": a mean-field posterior is not a sum over records`)
+		bad("family", c.Family,
+			`"full" with strategy "analytic": a mean-field posterior is not a sum over records`)
 	}
 	checkSampling(a.Sampling, a.SampleRate, bad)
 	checkRecords(c, bad)
@@ -133,7 +134,8 @@ func checkSampling(s Sampling, rate float64, bad badField) {
 // checkRecords: the model computes the gradients of single records.
 func checkRecords(c Config, bad badField) {
 	if kind, ok := model.Lookup(string(c.Model)); ok && kind.External {
-		bad("strategy", c.name(), fmt.Sprintf("another one with model %q, which has no gradients of single records", c.Model))
+		bad("strategy", c.name(),
+			fmt.Sprintf("another one with model %q, which has no gradients of single records", c.Model))
 	}
 }
 

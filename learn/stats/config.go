@@ -54,7 +54,7 @@ type Config struct {
 	TargetThreshold float64 `json:"target_threshold"`
 
 	FracBits   uint8 `json:"frac_bits"`   // f: scaled values are multiples of 2^-f, products of 2^-2f
-	Records    int64 `json:"records"`     // declared number of all parties' records: turns sums into means, and promises nothing
+	Records    int64 `json:"records"`     // declared number of all parties' records, for means
 	MaxRecords int64 `json:"max_records"` // most records of one party; more are rejected
 }
 
@@ -75,27 +75,34 @@ func (c Config) Validate() error {
 	}
 	sane := func(v float64) bool { return v >= 0x1p-20 && v <= 0x1p20 }
 	const range20 = "2^-20 to 2^20"
-	check(c.Features >= 1 && c.Features <= MaxFeatures, "features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
+	check(c.Features >= 1 && c.Features <= MaxFeatures, "features", c.Features,
+		fmt.Sprintf("1 to %d", MaxFeatures))
 	check(sane(c.PriorPrecision), "prior_precision", c.PriorPrecision, range20)
 	check(c.NoiseSD == 0 || sane(c.NoiseSD), "noise_sd", c.NoiseSD, "0 or "+range20)
 	check(sane(c.Bound), "bound", c.Bound, range20)
 	check(sane(c.TargetBound), "target_bound", c.TargetBound, range20)
-	check(len(c.Bounds) == 0 || len(c.Bounds) == c.Features-1, "bounds", len(c.Bounds), fmt.Sprintf("none, or %d numbers", c.Features-1))
+	check(len(c.Bounds) == 0 || len(c.Bounds) == c.Features-1, "bounds", len(c.Bounds),
+		fmt.Sprintf("none, or %d numbers", c.Features-1))
 	for i, b := range c.Bounds {
 		check(sane(b), fmt.Sprintf("bounds[%d]", i), b, range20)
 	}
-	check(c.MomentRounds >= 0 && c.MomentRounds < pvi.MaxRounds, "moment_rounds", c.MomentRounds, fmt.Sprintf("0 to %d", pvi.MaxRounds-1))
+	check(c.MomentRounds >= 0 && c.MomentRounds < pvi.MaxRounds, "moment_rounds", c.MomentRounds,
+		fmt.Sprintf("0 to %d", pvi.MaxRounds-1))
 	check(c.Threshold == 0 || sane(c.Threshold), "threshold", c.Threshold, "0 or "+range20)
-	check(c.TargetThreshold == 0 || sane(c.TargetThreshold), "target_threshold", c.TargetThreshold, "0 or "+range20)
+	check(c.TargetThreshold == 0 || sane(c.TargetThreshold), "target_threshold", c.TargetThreshold,
+		"0 or "+range20)
 	check(c.FracBits >= 4 && c.FracBits <= 16, "frac_bits", c.FracBits, "4 to 16")
 	check(c.Radius >= 1 && c.Radius <= 64, "radius", c.Radius, "1 to 64")
 	check(c.Records >= 1 && c.Records <= 1<<40, "records", c.Records, "1 to 2^40")
-	check(c.MaxRecords >= 1 && c.MaxRecords <= MaxRecords, "max_records", c.MaxRecords, fmt.Sprintf("1 to %d", MaxRecords))
+	check(c.MaxRecords >= 1 && c.MaxRecords <= MaxRecords, "max_records", c.MaxRecords,
+		fmt.Sprintf("1 to %d", MaxRecords))
 	if len(errs) == 0 && c.momentScale() < 1 {
-		check(false, "radius", c.Radius, fmt.Sprintf("more than that beside %d features, whose moments would be the larger", c.Features))
+		check(false, "radius", c.Radius, fmt.Sprintf(
+			"more than that with %d features, whose moments would be larger", c.Features))
 	}
 	if len(errs) == 0 && c.Sensitivity() > 1<<60/uint64(c.MaxRecords) {
-		check(false, "max_records", c.MaxRecords, "less, or a smaller radius or frac_bits: their sum could leave 60 bits")
+		check(false, "max_records", c.MaxRecords,
+			"less, or a smaller radius or frac_bits: their sum could leave 60 bits")
 	}
 	return errors.Join(errs...)
 }

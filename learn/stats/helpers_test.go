@@ -15,7 +15,8 @@ func seeded(b ...byte) *mathrand.ChaCha8 {
 }
 
 func small() Config {
-	return Config{Features: 3, PriorPrecision: 1, NoiseSD: 0.5, Bound: 1, TargetBound: 1, Radius: 8, FracBits: 10, Records: 200, MaxRecords: 1 << 12}
+	return Config{Features: 3, PriorPrecision: 1, NoiseSD: 0.5, Bound: 1, TargetBound: 1, Radius: 8,
+		FracBits: 10, Records: 200, MaxRecords: 1 << 12}
 }
 
 // line are n rows whose features and targets lie on the grid 2^-6, so that no scaling

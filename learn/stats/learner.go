@@ -42,7 +42,8 @@ func NewLearner(cfg Config, data pvi.Data, noise float64) (*Learner, error) {
 		return nil, err
 	}
 	if int64(data.Rows()) > cfg.MaxRecords {
-		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(), cfg.MaxRecords)
+		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(),
+			cfg.MaxRecords)
 	}
 	return &Learner{cfg: cfg, data: data, noise: noise}, cfg.check(data)
 }
@@ -50,7 +51,8 @@ func NewLearner(cfg Config, data pvi.Data, noise float64) (*Learner, error) {
 // check returns an error that names the first unusable record, or nil.
 func (c Config) check(d pvi.Data) error {
 	if len(d.X) != len(d.Y)*c.Features {
-		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y), c.Features)
+		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
+			c.Features)
 	}
 	for i, x := range d.X {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

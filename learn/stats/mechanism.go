@@ -13,7 +13,8 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 	if err := c.Validate(); err != nil {
 		return pvi.Mechanism{}, err
 	}
-	return pvi.Mechanism{Clip: c.TermBound(), Sensitivity: c.Sensitivity(), Dim: c.Dim(), Steps: 1, PerParty: c.PerParty()}, nil
+	return pvi.Mechanism{Clip: c.TermBound(), Sensitivity: c.Sensitivity(), Dim: c.Dim(), Steps: 1,
+		PerParty: c.PerParty()}, nil
 }
 
 // Predictive is Posterior with the model that predicts from it. Before the first statistics

@@ -177,7 +177,8 @@ func (c Config) unscale(f fitted, scales []scale) *Posterior {
 		a.Set(d-1, j, -g*scales[j].center)
 	}
 	a.Set(d-1, d-1, target.unit)
-	p := &Posterior{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil), NoiseSD: math.Sqrt(f.variance) * target.unit}
+	p := &Posterior{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil),
+		NoiseSD: math.Sqrt(f.variance) * target.unit}
 	mean := mat.NewVecDense(d, p.Mean)
 	mean.MulVec(a, mat.NewVecDense(d, f.mean))
 	p.Mean[d-1] += target.center

@@ -11,7 +11,8 @@ import (
 // Run drives learners for a number of rounds with a plain sum in place of a secret one: the
 // reference of a trusted aggregator. noise adds a round's noise to the sum; nil adds none.
 // It returns the last public state, on the integers of a session with the same noise.
-func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round int, sum []int64) error, rounds int) ([]int64, error) {
+func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round int, sum []int64) error,
+	rounds int) ([]int64, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -24,7 +25,8 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round 
 		p, err := learners[party].Propose(ctx, round, raw)
 		return p.Update, err
 	}
-	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise, Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
+	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise,
+		Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
 }
 
 // InputRadius is the sensitivity of InputPerturbation: the L2 distance of two values of
@@ -36,7 +38,8 @@ func (c Config) InputRadius() uint64 { return 2 * c.radius() }
 // clipped to the radius. It is private in one release of sensitivity InputRadius over
 // Features+1 numbers, in units of 2^-f; noise writes such noise of the given variance. The
 // mean of what it adds to the squares is public, and is subtracted.
-func InputPerturbation(cfg Config, parts []pvi.Data, noise func(dst []int64) error, variance float64) (*Posterior, error) {
+func InputPerturbation(cfg Config, parts []pvi.Data, noise func(dst []int64) error,
+	variance float64) (*Posterior, error) {
 	cfg.MomentRounds = 0
 	raw := cfg.Initial()
 	s, _ := cfg.open(raw)

@@ -123,7 +123,8 @@ func TestMomentRounds(t *testing.T) {
 		for j := range 2 {
 			scaled.X = append(scaled.X, (data.X[3*i+j]-scales[j].center)/scales[j].unit)
 		}
-		scaled.X, scaled.Y = append(scaled.X, 1), append(scaled.Y, (data.Y[i]-scales[3].center)/scales[3].unit)
+		scaled.X, scaled.Y = append(scaled.X, 1), append(scaled.Y,
+			(data.Y[i]-scales[3].center)/scales[3].unit)
 	}
 	beta, _ := exact(scaled, 3, 1, 0.5/scales[3].unit)
 	for i := range 5 { // the same predictions, on the scaled and on the data's side
@@ -152,7 +153,8 @@ func TestSensitivity(t *testing.T) {
 		value := rapid.OneOf(rapid.Float64Range(-2, 2), rapid.SampledFrom([]float64{-1, 0, 1, -100, 100}))
 		var sums [2][]int64
 		for k := range sums {
-			d := pvi.Data{X: []float64{value.Draw(t, "x"), value.Draw(t, "x"), 1}, Y: []float64{value.Draw(t, "y")}}
+			d := pvi.Data{X: []float64{value.Draw(t, "x"), value.Draw(t, "x"), 1},
+				Y: []float64{value.Draw(t, "y")}}
 			l, err := NewLearner(cfg, d, 1e6)
 			if err != nil {
 				t.Fatal(err)
@@ -173,7 +175,8 @@ func TestSensitivity(t *testing.T) {
 		}
 		largest[round] = max(largest[round], math.Sqrt(norm)/float64(bound))
 		if !fixedpoint.NormSquaredAtMost(sums[0], bound) {
-			t.Fatalf("round %d: neighbouring sums are %v apart, the bound is %d", round, math.Sqrt(norm), bound)
+			t.Fatalf("round %d: neighbouring sums are %v apart, the bound is %d", round, math.Sqrt(norm),
+				bound)
 		}
 	})
 	for round, l := range largest {
@@ -232,7 +235,8 @@ func TestNoiseIsAccountedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sd := math.Ldexp(60, int(cfg.SumFracBits())) // 12 on a square, 8.6 on a product; X'X has entries of 30 and 200
+	// 12 on a square, 8.6 on a product; X'X has entries of 30 and 200.
+	sd := math.Ldexp(60, int(cfg.SumFracBits()))
 	rng := mathrand.New(seeded(5))
 	honest, blind := 0.0, 0.0
 	const draws = 300

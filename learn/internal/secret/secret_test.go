@@ -27,7 +27,8 @@ func TestNothingPrints(t *testing.T) {
 		var log bytes.Buffer
 		slog.New(slog.NewTextHandler(&log, nil)).Info("m", "v", v)
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "v", v)
-		for _, text := range []string{fmt.Sprint(v), fmt.Sprintf("%v", v), fmt.Sprintf("%+v", v), fmt.Sprintf("%#v", v), fmt.Sprintf("%d", v), fmt.Sprintf("%x", v), string(b), log.String()} {
+		for _, text := range []string{fmt.Sprint(v), fmt.Sprintf("%v", v), fmt.Sprintf("%+v", v),
+			fmt.Sprintf("%#v", v), fmt.Sprintf("%d", v), fmt.Sprintf("%x", v), string(b), log.String()} {
 			if strings.Contains(text, "424242") || strings.Contains(text, "67932") {
 				t.Errorf("%T prints %q", v, text)
 			}
