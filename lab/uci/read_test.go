@@ -111,7 +111,9 @@ func checkTable(t *testing.T, table *dataset.Table) {
 		row := table.Row(i)
 		square := 0.0
 		for _, v := range row[:published.cols] {
-			sum, abs, square = sum+v, abs+math.Abs(v), square+v*v
+			sum = sum + v
+			abs = abs + math.Abs(v)
+			square = square + v*v
 		}
 		if row[published.cols] != 1 {
 			t.Fatalf("row %d: bias %g", i, row[published.cols])

@@ -145,9 +145,13 @@ func (rec *Records) categories(i int) ([]string, error) {
 // standardise describes values by mean and population standard deviation, in two
 // passes. A constant column is encoded as zero.
 func standardise(name string, values []float64) (Column, error) {
-	lo, hi, sum := values[0], values[0], 0.0
+	lo := values[0]
+	hi := values[0]
+	sum := 0.0
 	for _, v := range values {
-		lo, hi, sum = math.Min(lo, v), math.Max(hi, v), sum+v
+		lo = math.Min(lo, v)
+		hi = math.Max(hi, v)
+		sum = sum + v
 	}
 	n := float64(len(values))
 	mean := sum / n

@@ -88,7 +88,9 @@ func LoadCSVMatrix(r io.Reader, name string) (*Matrix, error) {
 		return nil, fmt.Errorf("dataset: read %s: %w", name, err)
 	}
 	cr := csv.NewReader(br)
-	cr.Comma, cr.FieldsPerRecord, cr.ReuseRecord = detectComma(br), -1, true
+	cr.Comma = detectComma(br)
+	cr.FieldsPerRecord = -1
+	cr.ReuseRecord = true
 	cr.TrimLeadingSpace = cr.Comma != '\t'
 	m := &matrixReader{name: name, csv: cr}
 	for {
@@ -145,7 +147,10 @@ func (m *matrixReader) add(cells []string) error {
 // first fixes the columns by the first line and reports whether it was a header.
 func (m *matrixReader) first(line int, cells []string) (bool, error) {
 	m.out.Cols = len(cells)
-	numbers, figures, names, odd := 0, 0, 0, 0
+	numbers := 0
+	figures := 0
+	names := 0
+	odd := 0
 	for i, c := range cells {
 		if _, err := parseNumber(trim(c)); err == nil {
 			numbers++

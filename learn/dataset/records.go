@@ -47,7 +47,9 @@ func ReadRecords(r io.Reader, opt CSVOptions) (*Records, error) {
 		opt.Comma = detectComma(br)
 	}
 	cr := csv.NewReader(br)
-	cr.Comma, cr.Comment, cr.FieldsPerRecord = opt.Comma, opt.Comment, -1
+	cr.Comma = opt.Comma
+	cr.Comment = opt.Comment
+	cr.FieldsPerRecord = -1
 	// A space before a quote is common; before a tab it would swallow empty fields.
 	cr.TrimLeadingSpace = opt.Comma != '\t'
 	rec := &Records{Name: opt.Name, Header: opt.Header}

@@ -93,7 +93,10 @@ func (p *Program) run(ctx context.Context, stdin io.Reader, stdout io.Writer) er
 	limited, cancel := context.WithTimeoutCause(ctx, p.cfg.Timeout, ErrTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(limited, p.cfg.Command[0], p.cfg.Command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = stdin, stdout, p.cfg.Stderr, environment(os.LookupEnv)
+	cmd.Stdin = stdin
+	cmd.Stdout = stdout
+	cmd.Stderr = p.cfg.Stderr
+	cmd.Env = environment(os.LookupEnv)
 	cmd.WaitDelay = 2 * time.Second // for children that keep the pipes open after it was killed
 	ownGroup(cmd)
 	err := cmd.Run()

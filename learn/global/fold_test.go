@@ -32,10 +32,15 @@ func TestExp(t *testing.T) {
 // resolution.
 func TestFoldIsAdam(t *testing.T) {
 	cfg := small()
-	cfg.RateDecay, cfg.Averaging, cfg.SampleRate = 0.01, 3, 0.25
+	cfg.RateDecay = 0.01
+	cfg.Averaging = 3
+	cfg.SampleRate = 0.25
 	n, rng := cfg.Dim(), mathrand.New(seeded(9))
 	raw := cfg.Initial()
-	x, m, v, mean := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	x := make([]float64, n)
+	m := make([]float64, n)
+	v := make([]float64, n)
+	mean := make([]float64, n)
 	for s := 1; s <= 200; s++ {
 		sum := make([]int64, n)
 		for i := range sum {

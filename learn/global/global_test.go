@@ -21,7 +21,10 @@ import (
 // for all records at once, is nothing.
 func TestConvergesToGlobalVI(t *testing.T) {
 	cfg := small()
-	cfg.Clip, cfg.RateDecay, cfg.FracBits, cfg.Records = 100, 0.003, 24, 100
+	cfg.Clip = 100
+	cfg.RateDecay = 0.003
+	cfg.FracBits = 24
+	cfg.Records = 100
 	data := classes(1, 100, cfg.Features)
 	raw, err := Run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 3000)
 	if err != nil {

@@ -18,7 +18,10 @@ import (
 
 func smallNatural() Config {
 	c := small()
-	c.Optimiser, c.LearningRate, c.SDUnit, c.InitialSD = Natural, 0.2, 3, 0.25
+	c.Optimiser = Natural
+	c.LearningRate = 0.2
+	c.SDUnit = 3
+	c.InitialSD = 0.25
 	return c
 }
 
@@ -38,7 +41,9 @@ func TestNaturalConvergesToGlobalVI(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := cfg.Features
-	variance, prior, g := make([]float64, d), make([]float64, 2*d), make([]float64, 2*d)
+	variance := make([]float64, d)
+	prior := make([]float64, 2*d)
+	g := make([]float64, 2*d)
 	for i, s := range sd {
 		variance[i], prior[d+i] = s*s, -0.5*cfg.PriorPrecision
 	}
@@ -55,9 +60,15 @@ func TestNaturalConvergesToGlobalVI(t *testing.T) {
 // noise mostly, so that precisions meet their floor.
 func TestNaturalFold(t *testing.T) {
 	cfg := smallNatural()
-	cfg.RateDecay, cfg.SampleRate, cfg.PrecisionFloor = 0.05, 0.25, 8
-	d, rng, raw := cfg.Features, mathrand.New(seeded(9)), cfg.Initial()
-	h, p, floored := make([]float64, d), slices.Repeat([]float64{16}, d), 0
+	cfg.RateDecay = 0.05
+	cfg.SampleRate = 0.25
+	cfg.PrecisionFloor = 8
+	d := cfg.Features
+	rng := mathrand.New(seeded(9))
+	raw := cfg.Initial()
+	h := make([]float64, d)
+	p := slices.Repeat([]float64{16}, d)
+	floored := 0
 	for s := 1; s <= 100; s++ {
 		sum := make([]int64, 2*d)
 		rate := 0.2 / (1 + 0.05*float64(s-1))
@@ -119,7 +130,9 @@ func TestNaturalFoldIsFixed(t *testing.T) {
 // differ by at most 2B on exact integers, and some come near it.
 func TestNaturalSensitivity(t *testing.T) {
 	cfg := smallNatural()
-	cfg.SampleRate, cfg.Clip, cfg.SDUnit = 0.5, 0.1, 1
+	cfg.SampleRate = 0.5
+	cfg.Clip = 0.1
+	cfg.SDUnit = 1
 	bound, err := cfg.Sensitivity()
 	if err != nil {
 		t.Fatal(err)

@@ -11,9 +11,15 @@ import (
 // by gradient sums what no linear model can; started at 0, all its units stay alike.
 func TestNetworkLearnsExclusiveOr(t *testing.T) {
 	cfg := small()
-	cfg.Model, cfg.Features, cfg.Hidden, cfg.Samples, cfg.InitialSpread, cfg.InitialSD = pvi.BNN, 3, 8, 2,
-		0.7, 0.1
-	cfg.Clip, cfg.Records, cfg.LearningRate = 4, 400, 0.05
+	cfg.Model = pvi.BNN
+	cfg.Features = 3
+	cfg.Hidden = 8
+	cfg.Samples = 2
+	cfg.InitialSpread = 0.7
+	cfg.InitialSD = 0.1
+	cfg.Clip = 4
+	cfg.Records = 400
+	cfg.LearningRate = 0.05
 	data := classes(8, 400, 3)
 	for i := range data.Y {
 		if x := data.X[3*i : 3*i+2]; x[0]*x[1] > 0 {

@@ -83,7 +83,9 @@ func (p sampledPredictor) Predict(x []float64) Prediction {
 // Score implements Predictor.
 func (p sampledPredictor) Score(x []float64, y float64) (mean, logDensity float64) {
 	mu, v := activation(p.m, x)
-	sign, top, sum := 2*y-1, math.Inf(-1), 0.0
+	sign := 2*y - 1
+	top := math.Inf(-1)
+	sum := 0.0
 	for _, z := range p.z {
 		l := logSigmoid(sign * (mu + math.Sqrt(v)*z))
 		mean += math.Exp(logSigmoid(mu+math.Sqrt(v)*z)) / float64(len(p.z))

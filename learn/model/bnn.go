@@ -164,7 +164,9 @@ func (n *Network) layer(w []float64) blas64.General {
 // variational parameters and on the record.
 func (n *Network) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int,
 	f func(row int, grad []float64) error) error {
-	d, h, cols := len(mean), n.hidden, n.features
+	d := len(mean)
+	h := n.hidden
+	cols := n.features
 	variance, grad := ws.param[2], ws.pair(d)[:2*d]
 	for i, s := range logSD {
 		variance[i] = math.Exp(2 * s)

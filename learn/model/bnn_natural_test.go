@@ -22,13 +22,17 @@ func TestNetworkNewton(t *testing.T) {
 	const d, n, hidden = 4, 7, 3
 	x, y := records(8, n, d)
 	size := hidden*(d+1) + 1
-	shape, w, variance := Settings{Features: d, Hidden: hidden}, make([]float64, size), make([]float64, size)
+	shape := Settings{Features: d, Hidden: hidden}
+	w := make([]float64, size)
+	variance := make([]float64, size)
 	for i := range w {
 		w[i], variance[i] = Uniform(i+40), 1e-14
 	}
 	for _, copies := range []float64{1, 5} {
-		g, v, wantG, wantV := make([]float64, size), make([]float64, size), make([]float64, size),
-			make([]float64, size)
+		g := make([]float64, size)
+		v := make([]float64, size)
+		wantG := make([]float64, size)
+		wantV := make([]float64, size)
 		naturalNetwork(int(copies), x, y, d).newton(NewWorkspace(size, n), g, v, w, variance, 3)
 		for r := range n {
 			row, h := x[r*d:(r+1)*d], 1e-6
@@ -59,8 +63,10 @@ func TestNetworkNaturalGradient(t *testing.T) {
 		mean[i], variance[i] = Uniform(i), 0.3+0.2*Uniform(i+100)
 	}
 	site, ws := naturalNetwork(1, x, y, d), NewWorkspace(size, n)
-	g, v, plain, unused := make([]float64, size), make([]float64, size), make([]float64, size),
-		make([]float64, size)
+	g := make([]float64, size)
+	v := make([]float64, size)
+	plain := make([]float64, size)
+	unused := make([]float64, size)
 	site.newton(ws, g, v, mean, variance, 77)
 	site.gradient(ws, plain, unused, mean, variance, 77)
 	if !floats.EqualApprox(g, plain, 1e-12) {
@@ -89,9 +95,13 @@ func TestNetworkNaturalStaysFinite(t *testing.T) {
 	const d, n, hidden = 4, 9, 3
 	x, y := records(7, n, d)
 	size := hidden*(d+1) + 1
-	q, cavity, dst := make([]float64, 2*size), make([]float64, 2*size), make([]float64, 2*size)
+	q := make([]float64, 2*size)
+	cavity := make([]float64, 2*size)
+	dst := make([]float64, 2*size)
 	for i := range size {
-		q[size+i], cavity[i], cavity[size+i] = -1, 3, 2
+		q[size+i] = -1
+		cavity[i] = 3
+		cavity[size+i] = 2
 	}
 	naturalNetwork(1, x, y, d).Update(NewWorkspace(size, n), dst, q, cavity)
 	for i, v := range dst {

@@ -37,7 +37,9 @@ func newNetworkPredictor(s Settings, m *gauss.Moments) networkPredictor {
 func (p networkPredictor) outputs(x []float64, f func(mu, v float64)) {
 	h := p.n.hidden
 	buf := make([]float64, 2*h+len(x))
-	a, s, sq := buf[:h], buf[h:2*h], buf[2*h:]
+	a := buf[:h]
+	s := buf[h : 2*h]
+	sq := buf[2*h:]
 	for i, v := range x {
 		sq[i] = v * v
 	}

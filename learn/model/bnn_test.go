@@ -312,7 +312,9 @@ func BenchmarkNetworkGradient(b *testing.B) {
 	x, y := records(1, 244, s.Features)
 	n := NewNetwork(s, x, y)
 	d := networkKind().Weights(s)
-	mean, variance, g := make([]float64, d), make([]float64, d), make([]float64, 2*d)
+	mean := make([]float64, d)
+	variance := make([]float64, d)
+	g := make([]float64, 2*d)
 	for i := range variance {
 		mean[i], variance[i] = 0.01*float64(i%7-3), 0.01
 	}

@@ -26,7 +26,10 @@ type climb struct {
 func (c climb) run(ws *Workspace, dst, q, cavity []float64, likelihood func(gMean, gVar, mean,
 	variance []float64)) {
 	d := len(q) / 2
-	mean, variance, gMean, gVar := ws.param[0][:d], ws.param[1][:d], ws.param[2][:d], ws.param[3][:d]
+	mean := ws.param[0][:d]
+	variance := ws.param[1][:d]
+	gMean := ws.param[2][:d]
+	gVar := ws.param[3][:d]
 	clear(dst)
 	for range c.steps {
 		for i := range d {

@@ -37,7 +37,9 @@ func TestFullLinearUpdateIsConjugate(t *testing.T) {
 	x, y := targets(1, n, d)
 	s := gauss.Space{Family: gauss.Full, Features: d}
 	l := NewLinear(s, x, y, noise, 1)
-	q, cavity, dst := make([]float64, s.Dim()), make([]float64, s.Dim()), make([]float64, s.Dim())
+	q := make([]float64, s.Dim())
+	cavity := make([]float64, s.Dim())
+	dst := make([]float64, s.Dim())
 	for i := range q {
 		q[i], cavity[i] = float64(i)-3, 2-float64(i*i) // neither needs to be proper
 	}

@@ -17,8 +17,12 @@ const maxLogSD = 16
 func ascend(ws *Workspace, dst, q []float64, steps int, rate float64,
 	gradient func(gMean, gLogSD, mean, variance []float64)) {
 	d := len(q) / 2
-	mean, logSD, variance := ws.param[0], ws.param[1], ws.param[2]
-	gMean, gLogSD, start := ws.param[3], ws.param[4], ws.param[5]
+	mean := ws.param[0]
+	logSD := ws.param[1]
+	variance := ws.param[2]
+	gMean := ws.param[3]
+	gLogSD := ws.param[4]
+	start := ws.param[5]
 	// dst stores Adam's 2d second moments until the result is written.
 	opt := newAdam(ws.pair(d), dst, rate)
 	for i := range d {

@@ -41,7 +41,9 @@ func TestProximalStepIsPlainInTheLimit(t *testing.T) {
 	const unit = 0.5
 	c := NewMeanFieldChart(l, unit)
 	q, cavity := some(l.space)
-	theta, g, plain := make([]float64, 6), make([]float64, 6), make([]float64, 6)
+	theta := make([]float64, 6)
+	g := make([]float64, 6)
+	plain := make([]float64, 6)
 	if err := c.Open(theta, q); err != nil {
 		t.Fatal(err)
 	}

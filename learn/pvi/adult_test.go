@@ -32,7 +32,9 @@ func TestAdultOptimisation(t *testing.T) {
 	}
 	const rounds = 20
 	c := adultConfig()
-	c.Clip, c.FracBits, c.Beta = 0.1, 24, 0
+	c.Clip = 0.1
+	c.FracBits = 24
+	c.Beta = 0
 	c.Damping, c.DampingDecay = 0.5, 0.1
 	c.PrecisionFloor, c.StartPrecision = 100, 300
 	c.Strategy = Optimisation{Optimiser: Natural, SDUnit: 20, Steps: 5, LearningRate: 0.1,

@@ -90,7 +90,9 @@ func BenchmarkNaturalRound(b *testing.B) {
 	c := adultConfig()
 	c.Strategy = Virtual{Shards: 24420, ShardPower: 1, Fit: Fit{Optimiser: Natural, Steps: 1,
 		LearningRate: 1}}
-	c.Beta, c.Clip, c.FracBits = 0, 0.75, 21
+	c.Beta = 0
+	c.Clip = 0.75
+	c.FracBits = 21
 	c.PrecisionFloor, c.StartPrecision = 100, 150
 	l, err := NewLearner(c, adultShaped(1, 2442), 0.1)
 	if err != nil {

@@ -43,7 +43,9 @@ func TestNetworkConfig(t *testing.T) {
 			t.Errorf("error %v, want one that names %s", err, field)
 		}
 		flat := logisticConfig()
-		flat.Hidden, flat.Samples, flat.PriorSpread = 1, 1, 1
+		flat.Hidden = 1
+		flat.Samples = 1
+		flat.PriorSpread = 1
 		if err := flat.Validate(); field[0] != 'f' && field[0] != 'n' &&
 			!strings.Contains(err.Error(), ": "+field+" is") {
 			t.Errorf("logistic regression with a hidden layer: %v, want an error that names %s", err, field)
@@ -73,7 +75,9 @@ func TestNetworkInitial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, low, high := map[float64]bool{}, 0, 0
+	seen := map[float64]bool{}
+	low := 0
+	high := 0
 	for _, m := range p.Mean() {
 		seen[m] = true
 		if m < -0.5 || m > 0.5 {

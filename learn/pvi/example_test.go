@@ -21,7 +21,9 @@ func Example() {
 		{X: []float64{0, 1, 1, 1}, Y: []float64{1, 3}},
 		{X: []float64{2, 1, 3, 1}, Y: []float64{5, 7}},
 	}
-	ctx, raw, sum := context.Background(), cfg.Initial(), make([]int64, cfg.Dim())
+	ctx := context.Background()
+	raw := cfg.Initial()
+	sum := make([]int64, cfg.Dim())
 	for i, d := range data {
 		party, err := pvi.NewLearner(cfg, d, 0.5)
 		if err != nil {

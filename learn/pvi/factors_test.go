@@ -103,7 +103,9 @@ func worstMove(t *testing.T, c Config, sensitivity uint64) (worst float64) {
 	if c.params().Local {
 		a, b = noised(t, a, 0, 1), noised(t, b, 0, 1)
 	}
-	sa, sb, raw := a.InitialState(), b.InitialState(), c.Initial()
+	sa := a.InitialState()
+	sb := b.InitialState()
+	raw := c.Initial()
 	r := rand.New(rand.NewPCG(9, 9))
 	for round := 1; round <= 8; round++ {
 		pa, pb := propose(t, a, round, raw, sa), propose(t, b, round, raw, sb)

@@ -103,7 +103,9 @@ func TestProposeIsPure(t *testing.T) {
 func TestProposeRefuses(t *testing.T) {
 	c := logisticConfig()
 	l := learner(t, c, dense(c, 1, 40), 0.5)
-	ctx, raw, state := context.Background(), c.Initial(), l.InitialState()
+	ctx := context.Background()
+	raw := c.Initial()
+	state := l.InitialState()
 	if _, err := l.Propose(ctx, 0, raw, state); !errors.Is(err, ErrRound) {
 		t.Errorf("round 0: %v, want ErrRound", err)
 	}
@@ -241,7 +243,9 @@ func TestOneRecordChangesOneShard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sa, sb, raw := a.InitialState(), b.InitialState(), c.Initial()
+		sa := a.InitialState()
+		sb := b.InitialState()
+		raw := c.Initial()
 		r := rand.New(rand.NewPCG(9, 9))
 		differed := 0
 		for round := 1; round <= 12; round++ {

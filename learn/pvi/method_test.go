@@ -51,14 +51,20 @@ func TestMechanisms(t *testing.T) {
 		case NameVirtual:
 			want.PerParty = 3 << 20
 		case NameAveraging: // three terms of a third, rounded down
-			want.Clip, want.Sensitivity, want.PerParty = (1<<20)/3, 2*((1<<20)/3), 3*((1<<20)/3)
+			want.Clip = (1 << 20) / 3
+			want.Sensitivity = 2 * ((1 << 20) / 3)
+			want.PerParty = 3 * ((1 << 20) / 3)
 		case NamePerturbation, NameAnalytic:
 			want.Local, want.PerParty = true, DefaultUpdateClip<<20
 		case NameOptimisation, NameBCMSame, NameBCMSplit:
 			want.Local, want.PerParty = true, DefaultUpdateClip<<20
-			want.Steps, want.Sampling, want.SampleRate = 5, SamplingPoisson, 0.2
+			want.Steps = 5
+			want.Sampling = SamplingPoisson
+			want.SampleRate = 0.2
 		case NameHybrid:
-			want.Local, want.PerParty, want.Steps = true, DefaultUpdateClip<<20, 3
+			want.Local = true
+			want.PerParty = DefaultUpdateClip << 20
+			want.Steps = 3
 		}
 		if m != want {
 			t.Errorf("%s: %+v, want %+v", s, m, want)
@@ -152,7 +158,9 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 		{"statistic_clip", NameHybrid, func(c *Config, p *Params) { p.StatisticClip = 0 }},
 		{"statistic_clip", NameOptimisation, func(c *Config, p *Params) { p.StatisticClip = 1 }},
 		{"strategy", NameAnalytic, func(c *Config, p *Params) {
-			c.Model, c.Family, c.NoiseSD = Logistic, gauss.MeanField, 0
+			c.Model = Logistic
+			c.Family = gauss.MeanField
+			c.NoiseSD = 0
 		}},
 		{"strategy", NameOptimisation, func(c *Config, p *Params) { c.Model, c.Parameters = "external", 3 }},
 		{"strategy", NameAveraging, func(c *Config, p *Params) {

@@ -22,7 +22,9 @@ func (d *descent) climb(q []float64, steps int) ([]float64, error) {
 	for i := range sd {
 		sd[i] = 1 / math.Sqrt(-2*q[len(sd)+i])
 	}
-	site, next, g := make([]float64, len(q)), append([]float64(nil), q...), make([]float64, len(q))
+	site := make([]float64, len(q))
+	next := append([]float64(nil), q...)
+	g := make([]float64, len(q))
 	for i, x := range q {
 		site[i] = x - d.cavity[i]
 	}

@@ -44,7 +44,9 @@ func TestOutsideEqualsInside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, a, b := c.Initial(), in.InitialState(), out.InitialState()
+		raw := c.Initial()
+		a := in.InitialState()
+		b := out.InitialState()
 		for round := 1; round <= 3; round++ {
 			want, err := in.Propose(t.Context(), round, raw, a)
 			if err != nil {

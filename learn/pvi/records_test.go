@@ -54,7 +54,9 @@ func TestOneRecordMovesAReleaseBySensitivity(t *testing.T) {
 		}
 		data := dense(c, 1, 30)
 		const victim = 7
-		closest, moved, still := 0.0, 0, 0
+		closest := 0.0
+		moved := 0
+		still := 0
 		for trial := range byte(40) {
 			other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 			for j := range c.Features {

@@ -58,7 +58,9 @@ func TestSchedulesReachTheExactPosterior(t *testing.T) {
 	for name, schedule := range everySchedule(t) {
 		for _, features := range []int{1, 3} {
 			c := linearConfig(gauss.Full)
-			c.Features, c.FracBits, c.DampingBits = features, 34, 10
+			c.Features = features
+			c.FracBits = 34
+			c.DampingBits = 10
 			ls, all := parties(t, c, 4)
 			course := Course{Rounds: 400, Schedule: schedule, Tolerance: 1e-10, Window: 40}
 			post, rounds, err := runRealCourse(context.Background(), c, ls, course)

@@ -77,7 +77,9 @@ func TestStartPrecisionOfOptimisation(t *testing.T) {
 // A network may begin at spread means with the prior around 0.
 func TestStartSpread(t *testing.T) {
 	c := networkConfig()
-	c.PriorSpread, c.StartPrecision, c.StartSpread = 0, 200, 0.5
+	c.PriorSpread = 0
+	c.StartPrecision = 200
+	c.StartSpread = 0.5
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,9 @@ func (t *Terms) gather(v []float64) {
 	if cap(t.at) < len(v) {
 		t.at, t.real = make([]int32, len(v)), make([]float64, len(v))
 	}
-	at, real, n := t.at[:len(v)], t.real[:len(v)], 0
+	at := t.at[:len(v)]
+	real := t.real[:len(v)]
+	n := 0
 	for i, x := range v {
 		if x != 0 {
 			at[n], real[n] = int32(i), x

@@ -56,7 +56,9 @@ func (c Config) shares(weight float64) shares {
 	case averaging && c.released():
 		s.tied, s.mean = weight, n
 	case averaging:
-		s.stored, s.tied, s.mean = n, weight, n
+		s.stored = n
+		s.tied = weight
+		s.mean = n
 	case c.released():
 		s.stored = 1 / n
 	}

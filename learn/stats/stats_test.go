@@ -77,7 +77,11 @@ func TestExactPosterior(t *testing.T) {
 // deviations, and the posterior has the prior in units of these.
 func TestMomentRounds(t *testing.T) {
 	cfg := small()
-	cfg.MomentRounds, cfg.Bounds, cfg.TargetBound, cfg.Radius, cfg.FracBits = 2, []float64{4, 2}, 8, 20, 16
+	cfg.MomentRounds = 2
+	cfg.Bounds = []float64{4, 2}
+	cfg.TargetBound = 8
+	cfg.Radius = 20
+	cfg.FracBits = 16
 	data := line(2, 200, 3)
 	for i := range data.Y {
 		data.Y[i] += 1.5
@@ -338,7 +342,9 @@ func TestValidateNamesFields(t *testing.T) {
 		t.Error(err)
 	}
 	crowded := small()
-	crowded.Features, crowded.Radius, crowded.FracBits = 1000, 1, 4
+	crowded.Features = 1000
+	crowded.Radius = 1
+	crowded.FracBits = 4
 	if err := crowded.Validate(); !containsField(err, "radius") {
 		t.Errorf("moments larger than the statistics: %v", err)
 	}
