@@ -77,7 +77,8 @@ func (b Blocks) Check(p *protocol.Plan) error {
 	}
 	for i, a := range b.Apps {
 		if _, bits := a.Size(); bits != p.FracBits || len(b.Parts[i]) != p.Parties() {
-			return fmt.Errorf("%w: problem %d is on the grid of %d bits at %d parties", errBlocks, i, bits, len(b.Parts[i]))
+			return fmt.Errorf("%w: problem %d is on the grid of %d bits at %d parties", errBlocks, i, bits,
+				len(b.Parts[i]))
 		}
 		if err := a.Check(p); err != nil {
 			return fmt.Errorf("problem %d: %w", i, err)

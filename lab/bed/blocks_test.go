@@ -56,7 +56,8 @@ func TestBlocksAreTheProblems(t *testing.T) {
 	}
 	var noisy []int64
 	for _, over := range []study.Transport{Clear, study.Memory, study.NATS} {
-		r := Run{Name: "together", Seed: 1, App: b, Parts: b.Parts[0], Rounds: 4, Transport: over, Dir: t.TempDir()}
+		r := Run{Name: "together", Seed: 1, App: b, Parts: b.Parts[0], Rounds: 4, Transport: over,
+			Dir: t.TempDir()}
 		o, err := r.Do(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -85,14 +86,16 @@ func TestBlocksCostWhatOneCosts(t *testing.T) {
 		for range n {
 			b.Apps, b.Parts = append(b.Apps, alone{weight(1, 3)}), append(b.Parts, line(1, 3))
 		}
-		s, err := Run{Name: "cost", Seed: 1, App: b, Parts: b.Parts[0], Computes: 3, Rounds: 77, Epsilon: 10, Delta: 1e-5}.sign()
+		s, err := Run{Name: "cost", Seed: 1, App: b, Parts: b.Parts[0], Computes: 3, Rounds: 77,
+			Epsilon: 10, Delta: 1e-5}.sign()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s.plan
 	}
 	one, ten := plan(1), plan(10)
-	if ten.Clip != one.Clip || ten.Sensitivity != one.Sensitivity || ten.Dim != 10*one.Dim || ten.PerParty != 10*one.PerParty {
+	if ten.Clip != one.Clip || ten.Sensitivity != one.Sensitivity || ten.Dim != 10*one.Dim ||
+		ten.PerParty != 10*one.PerParty {
 		t.Errorf("one problem %+v, ten %+v", one, ten)
 	}
 	if ten.Variance < one.Variance || float64(ten.Variance) > 1.0001*float64(one.Variance) {
@@ -111,7 +114,8 @@ func TestBlocksRefuse(t *testing.T) {
 		"a party short": {[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 2)}},
 		"no data":       {[]app.Spec{good, good}, [][]pvi.Data{line(1, 3)}},
 	} {
-		if _, err := (Run{Name: "refused", Seed: 1, App: b, Parts: line(1, 3), Rounds: 1, Epsilon: 5, Delta: 1e-5}).Do(t.Context()); err == nil {
+		if _, err := (Run{Name: "refused", Seed: 1, App: b, Parts: line(1, 3), Rounds: 1, Epsilon: 5,
+			Delta: 1e-5}).Do(t.Context()); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
@@ -129,7 +133,8 @@ func TestBlocksRefuse(t *testing.T) {
 			t.Errorf("%v was taken for two states", bad)
 		}
 	}
-	if got, err := s.unjoin(join([][]byte{{1, 2}, {}})); err != nil || len(got) != 2 || !slices.Equal(got[0], []byte{1, 2}) || len(got[1]) != 0 {
+	if got, err := s.unjoin(join([][]byte{{1, 2}, {}})); err != nil || len(got) != 2 ||
+		!slices.Equal(got[0], []byte{1, 2}) || len(got[1]) != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -43,7 +43,8 @@ func (s *signed) clear(ctx context.Context) ([]int64, error) {
 func (s *signed) round(ctx context.Context, round uint32, state []int64, sides []side) ([]int64, error) {
 	sum, memos := make([]int64, s.plan.Dim), make([][]byte, len(sides))
 	for i, p := range sides {
-		update, memo, err := p.learner.Propose(ctx, protocol.Work{Round: round, Attempt: 1, Model: state, State: p.state})
+		update, memo, err := p.learner.Propose(ctx,
+			protocol.Work{Round: round, Attempt: 1, Model: state, State: p.state})
 		if err != nil {
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}

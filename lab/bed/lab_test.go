@@ -52,14 +52,17 @@ func TestClearIsTheSession(t *testing.T) {
 	step := pvi.Fit{Optimiser: pvi.Natural, Steps: 1, LearningRate: 1}
 	single.PVI.Strategy = pvi.Virtual{Shards: 300, ShardPower: 1, Fit: step}
 	apps := map[string]app.Spec{"virtual": virtual(schema, 4), "a virtual client for every record": single,
-		"global": &app.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
-			SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}}
+		"global": &app.GlobalVI{Version: 1, Schema: schema,
+			Global: global.Config{Model: pvi.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5,
+				Clip: 2, FracBits: 19,
+				SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}}
 	for name, app := range apps {
 		var first []int64
 		var seen [][]float64
 		for i, transport := range []study.Transport{Clear, study.Memory, study.NATS} {
 			var means [][]float64
-			r := Run{Name: name, Seed: 7, App: app, Parts: parts, Rounds: 4, Transport: transport, Dir: t.TempDir(),
+			r := Run{Name: name, Seed: 7, App: app, Parts: parts, Rounds: 4, Transport: transport,
+				Dir:   t.TempDir(),
 				Watch: func(_ int, p *pvi.Posterior) error { means = append(means, p.Mean()); return nil }}
 			o, err := r.Do(t.Context())
 			if err != nil {
@@ -68,7 +71,8 @@ func TestClearIsTheSession(t *testing.T) {
 			if i == 0 {
 				first, seen = o.State, means
 			}
-			if !slices.Equal(o.State, first) || len(means) != 4 || !slices.EqualFunc(means, seen, slices.Equal) {
+			if !slices.Equal(o.State, first) || len(means) != 4 ||
+				!slices.EqualFunc(means, seen, slices.Equal) {
 				t.Errorf("%s over %s ends in another state than in the clear", name, transport)
 			}
 			if slices.Equal(o.State, app.Model().Initial()) {
@@ -91,7 +95,8 @@ func TestNoiseIsThePlans(t *testing.T) {
 		var sum float64
 		n := 0
 		for rounds := 1; rounds <= 5; rounds++ {
-			r := Run{Name: "noise", Seed: uint64(rounds), App: app, Parts: make([]pvi.Data, 3), Rounds: 1, Epsilon: 1, Delta: 1e-5, Transport: transport}
+			r := Run{Name: "noise", Seed: uint64(rounds), App: app, Parts: make([]pvi.Data, 3), Rounds: 1,
+				Epsilon: 1, Delta: 1e-5, Transport: transport}
 			o, err := r.Do(t.Context())
 			if err != nil {
 				t.Fatal(err)

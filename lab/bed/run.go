@@ -117,8 +117,10 @@ func (r Run) sign() (*signed, error) {
 // terms makes the roster with its identities, and what a plan needs beside.
 func (r Run) terms() (terms.Terms, []*identity.PrivateKey, error) {
 	from := r.stream("identities")
-	t := terms.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour, Grace: time.Second, SpareAttempts: r.Rounds * (max(1, r.Of) - 1),
-		Rounds: r.Rounds, Colluders: r.Colluders, Noise: protocol.NoiseNone, Epsilon: r.Epsilon, Delta: r.Delta}
+	t := terms.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour,
+		Grace: time.Second, SpareAttempts: r.Rounds * (max(1, r.Of) - 1),
+		Rounds: r.Rounds, Colluders: r.Colluders, Noise: protocol.NoiseNone, Epsilon: r.Epsilon,
+		Delta: r.Delta}
 	if r.Epsilon > 0 {
 		m, err := r.App.Mechanism()
 		if err != nil {
@@ -134,14 +136,16 @@ func (r Run) terms() (terms.Terms, []*identity.PrivateKey, error) {
 		role protocol.Role
 		name string
 		n    int
-	}{{protocol.RoleParty, "party", len(r.Parts)}, {protocol.RoleCompute, "compute", r.Computes}, {protocol.RoleAggregator, "aggregator", 1}} {
+	}{{protocol.RoleParty, "party", len(r.Parts)}, {protocol.RoleCompute, "compute", r.Computes},
+		{protocol.RoleAggregator, "aggregator", 1}} {
 		for i := range group.n {
 			k, err := identity.Generate(from)
 			if err != nil {
 				return t, nil, err
 			}
 			keys = append(keys, k)
-			t.Members = append(t.Members, terms.NewMember(fmt.Sprintf("%s-%03d", group.name, i+1), group.role, k.Public()))
+			t.Members = append(t.Members, terms.NewMember(fmt.Sprintf("%s-%03d", group.name, i+1),
+				group.role, k.Public()))
 		}
 	}
 	return t, keys, nil
@@ -175,7 +179,8 @@ func (s *signed) learner(party int) (app.Party, error) {
 	if s.Join != nil {
 		join = s.Join
 	}
-	l, err := join(app.PartyConfig{Plan: s.plan, Party: uint32(party), Data: s.Parts[party], Rand: s.stream(fmt.Sprintf("seat %d", party))})
+	l, err := join(app.PartyConfig{Plan: s.plan, Party: uint32(party), Data: s.Parts[party],
+		Rand: s.stream(fmt.Sprintf("seat %d", party))})
 	if err != nil {
 		return nil, fmt.Errorf("party %d: %w", party, err)
 	}
@@ -224,10 +229,12 @@ func spent(method string, p *protocol.Plan) (study.Spent, error) {
 	if p.Sampling != 0 {
 		text += fmt.Sprintf(", sampling %v at rate %g", privacy.Sampling(p.Sampling), p.SampleRate)
 	}
-	return study.Spent{Method: method, Epsilon: b.Epsilon, Delta: p.Delta, Accountant: b.Method, Relation: privacy.Relation(p.Relation).String(), Noise: text}, nil
+	return study.Spent{Method: method, Epsilon: b.Epsilon, Delta: p.Delta, Accountant: b.Method,
+		Relation: privacy.Relation(p.Relation).String(), Noise: text}, nil
 }
 
 // joint describes noise that all parties add a part of, in clips.
 func joint(sd float64, p *protocol.Plan) string {
-	return fmt.Sprintf("standard deviation %.4g C from each of %d parties, of which %d count as hidden", sd, p.Parties(), p.HiddenParts())
+	return fmt.Sprintf("standard deviation %.4g C from each of %d parties, of which %d count as hidden", sd,
+		p.Parties(), p.HiddenParts())
 }

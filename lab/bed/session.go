@@ -33,7 +33,8 @@ func (s *signed) session(ctx context.Context) ([]int64, error) {
 			return nil, err
 		}
 	}
-	l := &run.Local{Session: s.s, Keys: s.keys, Model: watched{s.model, s}, Resend: 5 * time.Minute, GiveUp: time.Hour, Connect: connect,
+	l := &run.Local{Session: s.s, Keys: s.keys, Model: watched{s.model, s}, Resend: 5 * time.Minute,
+		GiveUp: time.Hour, Connect: connect,
 		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
 		Rand:     func(i uint32) io.Reader { return s.stream(fmt.Sprintf("member %d", i)) },
 		App:      func(i uint32) protocol.Application { return learners[i] },
@@ -46,7 +47,8 @@ func (s *signed) session(ctx context.Context) ([]int64, error) {
 	return rep.Model, nil
 }
 
-func (s *signed) network(ctx context.Context) (connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
+func (s *signed) network(ctx context.Context) (connect func(uint32) (transport.Bus, error), shutdown func(),
+	err error) {
 	if s.Transport != study.NATS {
 		hub := memory.NewHub()
 		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.s.Name(i)), nil }, func() {}, nil
@@ -60,7 +62,8 @@ func (s *signed) network(ctx context.Context) (connect func(uint32) (transport.B
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}
 	connect = func(i uint32) (transport.Bus, error) {
-		bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: s.s.ID.Short(), Name: s.s.Name(i), Storage: natsbus.File})
+		bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: s.s.ID.Short(),
+			Name: s.s.Name(i), Storage: natsbus.File})
 		if err != nil {
 			return nil, err
 		}

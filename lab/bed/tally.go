@@ -46,12 +46,14 @@ func (t Tally) Do(ctx context.Context) (sum []int64, spent study.Spent, err erro
 	if err == nil && !(b.Epsilon <= t.Epsilon) {
 		err = fmt.Errorf("%s: the noise allows for epsilon %g, not %g", t.Name, b.Epsilon, t.Epsilon)
 	}
-	return sum, study.Spent{Method: t.Name, Epsilon: b.Epsilon, Delta: t.Delta, Accountant: b.Method, Relation: privacy.ReplaceOne.String(),
-		Noise: joint(math.Sqrt(float64(s.plan.Variance))/float64(t.Bound), s.plan) + "; 1 release"}, err
+	return sum, study.Spent{Method: t.Name, Epsilon: b.Epsilon, Delta: t.Delta, Accountant: b.Method,
+		Relation: privacy.ReplaceOne.String(),
+		Noise:    joint(math.Sqrt(float64(s.plan.Variance))/float64(t.Bound), s.plan) + "; 1 release"}, err
 }
 
 func (t Tally) release(p *protocol.Plan) privacy.Release {
-	return privacy.Release{Sensitivity: 2 * t.Bound, PartVariance: p.Variance, Parts: uint32(p.HiddenParts()), Dim: p.Dim}
+	return privacy.Release{Sensitivity: 2 * t.Bound, PartVariance: p.Variance,
+		Parts: uint32(p.HiddenParts()), Dim: p.Dim}
 }
 
 // sign has every member sign the plan of one sum.
@@ -59,7 +61,8 @@ func (t Tally) sign() (*signed, error) {
 	if len(t.Sums) < 2 || len(t.Sums[0]) == 0 {
 		return nil, fmt.Errorf("%d vectors are nothing to sum", len(t.Sums))
 	}
-	r := Run{Name: t.Name, Seed: t.Seed, Parts: make([]pvi.Data, len(t.Sums)), Computes: 3, Rounds: 1, Transport: t.Transport, Dir: t.Dir}
+	r := Run{Name: t.Name, Seed: t.Seed, Parts: make([]pvi.Data, len(t.Sums)), Computes: 3, Rounds: 1,
+		Transport: t.Transport, Dir: t.Dir}
 	ts, keys, err := r.terms()
 	if err != nil {
 		return nil, err
@@ -70,11 +73,13 @@ func (t Tally) sign() (*signed, error) {
 		return counter{app.Sum{Dim: dim}, app.Fixed(t.Sums[party])}, nil
 	}
 	hidden := len(t.Sums) - 1 // all but one curious party's
-	n, err := privacy.Calibrate(privacy.Target{Epsilon: t.Epsilon, Delta: t.Delta, Sensitivity: 2 * t.Bound, Dim: uint32(dim), Releases: 1, Parts: uint32(hidden)})
+	n, err := privacy.Calibrate(privacy.Target{Epsilon: t.Epsilon, Delta: t.Delta, Sensitivity: 2 * t.Bound,
+		Dim: uint32(dim), Releases: 1, Parts: uint32(hidden)})
 	if err != nil {
 		return nil, err
 	}
-	sigma := math.Sqrt(float64(n.PartVariance)*float64(hidden)) * (1 + 1e-9) // so that rounding takes nothing off
+	// so that rounding takes nothing off
+	sigma := math.Sqrt(float64(n.PartVariance)*float64(hidden)) * (1 + 1e-9)
 	if s.plan, err = ts.Sum(terms.SumTerms{Dim: dim, PerParty: t.PerParty, Sigma: sigma}); err != nil {
 		return nil, err
 	}
@@ -107,6 +112,7 @@ func Together(method string, all []*Outcome) (study.Spent, error) {
 		return study.Spent{}, err
 	}
 	s := all[0].Spent
-	s.Method, s.Epsilon, s.Accountant, s.Noise = method, b.Epsilon, b.Method, fmt.Sprintf("%s, in each of %d runs", s.Noise, len(all))
+	s.Method, s.Epsilon, s.Accountant, s.Noise = method, b.Epsilon, b.Method,
+		fmt.Sprintf("%s, in each of %d runs", s.Noise, len(all))
 	return s, nil
 }

@@ -18,7 +18,8 @@ import (
 func TestTally(t *testing.T) {
 	const n, bound = 2000, 1 << 16
 	for _, over := range []study.Transport{Clear, study.Memory} {
-		a := Tally{Name: "tally", Seed: 3, Sums: make([][]int64, 4), Bound: bound, PerParty: bound, Epsilon: 1, Delta: 1e-5, Transport: over}
+		a := Tally{Name: "tally", Seed: 3, Sums: make([][]int64, 4), Bound: bound, PerParty: bound,
+			Epsilon: 1, Delta: 1e-5, Transport: over}
 		for i := range a.Sums {
 			a.Sums[i] = make([]int64, n)
 		}
@@ -35,7 +36,8 @@ func TestTally(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := math.Pow(2*bound/mu, 2) * 4 / 3 // three of four parties' noise must hide a record
-		if len(sum) != n || math.Abs(square/want-1) > 6*math.Sqrt(2./n) || !(spent.Epsilon > 0.999 && spent.Epsilon <= 1) {
+		if len(sum) != n || math.Abs(square/want-1) > 6*math.Sqrt(2./n) ||
+			!(spent.Epsilon > 0.999 && spent.Epsilon <= 1) {
 			t.Errorf("%s: mean square %g for %g, %+v", over, square, want, spent)
 		}
 		a.Epsilon = 1e5 // a standard deviation of some hundred units
@@ -61,11 +63,14 @@ func TestTally(t *testing.T) {
 func TestTogether(t *testing.T) {
 	schema, parts := data(t, 4)
 	for name, app := range map[string]app.Spec{"virtual": virtual(schema, 4),
-		"global": &app.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: "logistic", Features: 5, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
-			SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}} {
+		"global": &app.GlobalVI{Version: 1, Schema: schema,
+			Global: global.Config{Model: "logistic", Features: 5, PriorPrecision: 1, InitialSD: 0.5,
+				Clip: 2, FracBits: 19,
+				SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}} {
 		var all []*Outcome
 		for seed := range 3 {
-			o, err := Run{Name: name, Seed: uint64(seed), App: app, Parts: parts, Rounds: 4, Of: 3, Epsilon: 1, Delta: 1e-5}.Do(t.Context())
+			o, err := Run{Name: name, Seed: uint64(seed), App: app, Parts: parts, Rounds: 4, Of: 3,
+				Epsilon: 1, Delta: 1e-5}.Do(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,8 @@ func TestNATSGivesWhatMemoryGives(t *testing.T) {
 	app := virtual(schema, 4)
 	var first []int64
 	for _, over := range []study.Transport{study.Memory, study.NATS} {
-		o, err := Run{Name: "transports", Seed: 5, App: app, Parts: parts, Rounds: 3, Epsilon: 1, Delta: 1e-5, Transport: over, Dir: t.TempDir()}.Do(t.Context())
+		o, err := Run{Name: "transports", Seed: 5, App: app, Parts: parts, Rounds: 3, Epsilon: 1,
+			Delta: 1e-5, Transport: over, Dir: t.TempDir()}.Do(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,8 @@ func (a *actor) step(ev protocol.Event) error {
 		if err := a.take(eff); err != nil || a.done {
 			return err
 		}
-		if eff.Wake == 0 || eff.Wake-a.clock >= soon || (len(eff.Send) == 0 && eff.Wake > a.clock && ev == protocol.Event(protocol.Tick{})) {
+		if eff.Wake == 0 || eff.Wake-a.clock >= soon ||
+			(len(eff.Send) == 0 && eff.Wake > a.clock && ev == protocol.Event(protocol.Tick{})) {
 			return nil
 		}
 		a.clock, ev = max(eff.Wake, a.clock), protocol.Tick{}
@@ -55,7 +56,8 @@ func (a *actor) take(eff protocol.Effects) error {
 	}
 	for _, n := range eff.Notices {
 		if n.Code == protocol.NoteRefused || n.Code == protocol.NoteDisagree {
-			return fmt.Errorf("member %d refused a message: %w", a.index, errors.Join(n.Err, fmt.Errorf("%s %s", n.Code, n.Detail)))
+			return fmt.Errorf("member %d refused a message: %w", a.index,
+				errors.Join(n.Err, fmt.Errorf("%s %s", n.Code, n.Detail)))
 		}
 	}
 	a.done = a.done || eff.Done

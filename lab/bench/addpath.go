@@ -70,11 +70,13 @@ func addAll(s protocol.BoundPlan, acc field.Vector, secrets []*channel.Secret) e
 	var pending []*xof.Stream
 	var adder share.Adder
 	for i, secret := range secrets {
-		mask, err := s.Mask(secret, protocol.Context{From: uint32(i), To: 1, Round: 1, Attempt: 1, Purpose: protocol.PurposeShare})
+		mask, err := s.Mask(secret, protocol.Context{From: uint32(i), To: 1, Round: 1, Attempt: 1,
+			Purpose: protocol.PurposeShare})
 		if err != nil {
 			return err
 		}
-		if pending = append(pending, mask); len(pending) == together || len(pending)*len(acc) >= enough || i == len(secrets)-1 {
+		if pending = append(pending, mask); len(pending) == together || len(pending)*len(acc) >= enough ||
+			i == len(secrets)-1 {
 			adder.Add(acc, pending...)
 			pending = pending[:0]
 		}

@@ -14,7 +14,8 @@ import (
 
 // small is a cell that takes some tenths of a second.
 func small(transport, driver string, sigma uint64) Config {
-	return Config{Parties: 5, Dim: 300, Computes: 3, Rounds: 2, Transport: transport, Driver: driver, Sigma: sigma, Suite: channel.SuiteX25519}
+	return Config{Parties: 5, Dim: 300, Computes: 3, Rounds: 2, Transport: transport, Driver: driver,
+		Sigma: sigma, Suite: channel.SuiteX25519}
 }
 
 // TestCells: every driver and transport gives the right sum (Run fails otherwise),
@@ -25,8 +26,10 @@ func TestCells(t *testing.T) {
 		return c
 	}
 	for _, cfg := range []Config{
-		small(Memory, DriverStream, 0), small(Memory, DriverStream, 1<<10), with(PairsNo, small(Memory, DriverStream, 1<<10)),
-		small(Memory, DriverHost, 0), small(NATS, DriverHost, 1<<10), with(PairsYes, small(NATS, DriverHost, 1<<10)),
+		small(Memory, DriverStream, 0), small(Memory, DriverStream, 1<<10),
+		with(PairsNo, small(Memory, DriverStream, 1<<10)),
+		small(Memory, DriverHost, 0), small(NATS, DriverHost, 1<<10),
+		with(PairsYes, small(NATS, DriverHost, 1<<10)),
 	} {
 		t.Run(cfg.Transport+" "+cfg.Driver+" "+cfg.Pairs, func(t *testing.T) {
 			r, err := Run(t.Context(), cfg)
@@ -48,30 +51,40 @@ func checkResult(t *testing.T, r *Result) {
 	if err := json.Unmarshal(b, &m); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"schema_version", "machine", "go", "parties", "dim", "compute_nodes", "transport", "rounds", "upload_bytes_per_party",
-		"node_peak_bytes", "seconds_setup", "seconds_round", "seconds_noise", "seconds_total", "phases", "limit_ratio"} {
+	for _, key := range []string{"schema_version", "machine", "go", "parties", "dim", "compute_nodes",
+		"transport", "rounds", "upload_bytes_per_party",
+		"node_peak_bytes", "seconds_setup", "seconds_round", "seconds_noise", "seconds_total", "phases",
+		"limit_ratio"} {
 		if _, ok := m[key]; !ok {
 			t.Errorf("the document lacks %q", key)
 		}
 	}
-	if r.SecondsSetup <= 0 || r.SecondsRound <= 0 || r.SecondsTotal < r.SecondsRound+r.SecondsSetup || (r.SecondsNoise > 0) != (r.Sigma > 0) {
-		t.Errorf("set-up %g, round %g, noise %g, total %g s", r.SecondsSetup, r.SecondsRound, r.SecondsNoise, r.SecondsTotal)
+	if r.SecondsSetup <= 0 || r.SecondsRound <= 0 || r.SecondsTotal < r.SecondsRound+r.SecondsSetup ||
+		(r.SecondsNoise > 0) != (r.Sigma > 0) {
+		t.Errorf("set-up %g, round %g, noise %g, total %g s", r.SecondsSetup, r.SecondsRound,
+			r.SecondsNoise, r.SecondsTotal)
 	}
-	if limit := int64(8*r.elements() + 4096*r.Computes); r.UploadBytesPerParty < int64(8*r.elements()) || r.UploadBytesPerParty+r.UploadSetupBytes > limit {
-		t.Errorf("a party uploads %d and %d bytes, the bound is %d", r.UploadBytesPerParty, r.UploadSetupBytes, limit)
+	if limit := int64(8*r.elements() + 4096*r.Computes); r.UploadBytesPerParty < int64(8*r.elements()) ||
+		r.UploadBytesPerParty+r.UploadSetupBytes > limit {
+		t.Errorf("a party uploads %d and %d bytes, the bound is %d", r.UploadBytesPerParty,
+			r.UploadSetupBytes, limit)
 	}
 	if r.NodePeakBytes < int64(8*r.elements()) || r.LimitRatio <= 0 {
 		t.Errorf("a node's peak is %d, the limit ratio %g", r.NodePeakBytes, r.LimitRatio)
 	}
-	for _, want := range []string{"party share", "compute open", "compute add", "compute agree", "aggregator combine"} {
+	for _, want := range []string{"party share", "compute open", "compute add", "compute agree",
+		"aggregator combine"} {
 		role, phase, _ := strings.Cut(want, " ")
-		if p := r.Phase(role, phase); !p.InRound || p.Seconds <= 0 || p.LimitRatio <= 0 || p.LimitSeconds <= 0 || p.Bytes <= 0 {
+		if p := r.Phase(role, phase); !p.InRound || p.Seconds <= 0 || p.LimitRatio <= 0 ||
+			p.LimitSeconds <= 0 || p.Bytes <= 0 {
 			t.Errorf("%s: %+v", want, p)
 		}
 	}
 	if (r.Bare != nil) != (r.Transport == NATS) {
 		t.Errorf("bare transfer: %+v", r.Bare)
-	} else if r.Bare != nil && (len(r.Bare.All) != bareRuns || r.Bare.Bytes < int64(r.Rounds*8*r.elements()*(r.Parties+r.Computes+1)) || r.Bare.ReadBytes < r.Bare.Bytes) {
+	} else if r.Bare != nil && (len(r.Bare.All) != bareRuns ||
+		r.Bare.Bytes < int64(r.Rounds*8*r.elements()*(r.Parties+r.Computes+1)) ||
+		r.Bare.ReadBytes < r.Bare.Bytes) {
 		t.Errorf("bare transfer: %+v", r.Bare)
 	}
 }
@@ -105,7 +118,8 @@ func TestUnits(t *testing.T) {
 	} {
 		cfg := row.cfg.withDefaults()
 		if cfg.Pairs != row.pairs || cfg.units() != row.units {
-			t.Errorf("%+v: pairs %s, units %d, want %s and %d", row.cfg, cfg.Pairs, cfg.units(), row.pairs, row.units)
+			t.Errorf("%+v: pairs %s, units %d, want %s and %d", row.cfg, cfg.Pairs, cfg.units(), row.pairs,
+				row.units)
 		}
 		if err := row.cfg.Validate(); (err == nil) != (row.units > 0) {
 			t.Errorf("%+v: %v", row.cfg, err)
@@ -177,7 +191,8 @@ func TestRefused(t *testing.T) {
 		change(&cfg)
 		_, err := Run(t.Context(), cfg)
 		var known *protocol.Error
-		if !errors.As(err, &known) || known.Class != protocol.ClassInput || !strings.HasPrefix(err.Error(), field+":") {
+		if !errors.As(err, &known) || known.Class != protocol.ClassInput ||
+			!strings.HasPrefix(err.Error(), field+":") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -186,9 +201,11 @@ func TestRefused(t *testing.T) {
 // TestPack: what a parked party's store held is there again.
 func TestPack(t *testing.T) {
 	f := new(few)
-	f.apply([]protocol.Record{{Key: "a", Value: []byte("1")}, {Key: "b/1", Value: []byte{}}, {Key: "b/2", Value: []byte("xyz")}, {Key: "a"}})
+	f.apply([]protocol.Record{{Key: "a", Value: []byte("1")}, {Key: "b/1", Value: []byte{}},
+		{Key: "b/2", Value: []byte("xyz")}, {Key: "a"}})
 	got := unpack(f.pack())
-	if len(got.records) != 2 || string(got.Get("b/2")) != "xyz" || got.Get("b/1") == nil || got.Get("a") != nil || len(got.Keys("b/")) != 2 {
+	if len(got.records) != 2 || string(got.Get("b/2")) != "xyz" || got.Get("b/1") == nil ||
+		got.Get("a") != nil || len(got.Keys("b/")) != 2 {
 		t.Errorf("%+v", got.records)
 	}
 	if empty := unpack(nil); len(empty.records) != 0 {

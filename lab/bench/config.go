@@ -26,13 +26,15 @@ const (
 // Config is one cell: a secure sum of Parties vectors of Dim coordinates over
 // Computes nodes.
 type Config struct {
-	Parties   int           `json:"parties"`       // N, 2 to 2^17
-	Dim       int           `json:"dim"`           // d, 1 to 2^24
-	Computes  int           `json:"compute_nodes"` // M, 2 to 100
-	Rounds    int           `json:"rounds"`        // of one session (host), or whole sessions (stream), 1 to 1000
-	Transport string        `json:"transport"`     // Memory or NATS (embedded server, file-backed JetStream)
-	Driver    string        `json:"driver"`        // DriverAuto: host over NATS and up to 64 parties, else stream
-	Suite     channel.Suite `json:"-"`             // 0: hybrid
+	Parties  int `json:"parties"`       // N, 2 to 2^17
+	Dim      int `json:"dim"`           // d, 1 to 2^24
+	Computes int `json:"compute_nodes"` // M, 2 to 100
+	// of one session (host), or whole sessions (stream), 1 to 1000
+	Rounds    int    `json:"rounds"`
+	Transport string `json:"transport"` // Memory or NATS (embedded server, file-backed JetStream)
+	// DriverAuto: host over NATS and up to 64 parties, else stream
+	Driver string        `json:"driver"`
+	Suite  channel.Suite `json:"-"` // 0: hybrid
 	// Sigma is the standard deviation of one party's noise in grid units, 0 to 2^31;
 	// 0 is a plan without noise, whose sum is compared exactly.
 	Sigma uint64 `json:"sigma"`
@@ -88,7 +90,10 @@ func (c Config) withDefaults() Config {
 
 // Validate refuses what no run is made for, naming the field.
 func (c Config) Validate() error {
-	refuse := func(format string, args ...any) error { return protocol.Fail(protocol.ClassInput, format, args...) }
+	refuse := func(format string, args ...any) error {
+		return protocol.Fail(protocol.ClassInput, format,
+			args...)
+	}
 	c = c.withDefaults()
 	switch {
 	case c.Parties < 2 || c.Parties > 1<<17:
@@ -104,13 +109,15 @@ func (c Config) Validate() error {
 	case c.Driver != DriverHost && c.Driver != DriverStream:
 		return refuse("driver: %q isn't one of %q", c.Driver, []string{DriverAuto, DriverHost, DriverStream})
 	case c.Driver == DriverStream && c.Transport != Memory:
-		return refuse("driver: %s steps machines without a bus; it has no transport %s", c.Driver, c.Transport)
+		return refuse("driver: %s steps machines without a bus; it has no transport %s", c.Driver,
+			c.Transport)
 	case c.Sigma > 1<<31:
 		return refuse("sigma: %d isn't in 0..2^31", c.Sigma)
 	case c.Pairs != PairsYes && c.Pairs != PairsNo:
 		return refuse("pairs: %q isn't one of %q", c.Pairs, []string{PairsAuto, PairsYes, PairsNo})
 	case c.units() == 0:
-		return refuse("pairs: two coordinates in an element have no room for %d parties with a noise of %d", c.Parties, c.Sigma)
+		return refuse("pairs: two coordinates in an element have no room for %d parties with a noise of %d",
+			c.Parties, c.Sigma)
 	case c.Settle < 0 || c.Workers < 0 || c.Workers > 4096:
 		return refuse("workers: %d isn't in 1..4096", c.Workers)
 	}
@@ -127,7 +134,8 @@ const (
 // units is the largest magnitude of a coordinate, 2^k - 1, for which sums of all rows
 // have headroom; 0 when nothing has.
 func (c Config) units() uint64 {
-	h := fixedpoint.Headroom{Parties: max(1, c.Parties), NoiseVariance: c.Sigma * c.Sigma, Dim: max(1, c.Dim), Rounds: max(1, c.Rounds), Paired: c.Pairs == PairsYes}
+	h := fixedpoint.Headroom{Parties: max(1, c.Parties), NoiseVariance: c.Sigma * c.Sigma,
+		Dim: max(1, c.Dim), Rounds: max(1, c.Rounds), Paired: c.Pairs == PairsYes}
 	for u := uint64(maxUnits); u > 0; u >>= 1 {
 		if h.PerParty = rowBound(u, c.Dim); h.Check() == nil {
 			return u

@@ -78,7 +78,8 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 			}
 		}
 		s.splitSigning()
-		r.UploadBytesPerParty, r.UploadSetupBytes = max(r.UploadBytesPerParty, s.sent), max(r.UploadSetupBytes, s.setupSent)
+		r.UploadBytesPerParty, r.UploadSetupBytes = max(r.UploadBytesPerParty, s.sent),
+			max(r.UploadSetupBytes, s.setupSent)
 		r.NodeLiveBytes = max(r.NodeLiveBytes, s.nodeLive)
 		switch {
 		case r.Sigma == 0:

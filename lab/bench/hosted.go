@@ -55,8 +55,10 @@ func (r *Result) hosted(ctx context.Context, m *meter) error {
 func (r *Result) sessions(ctx context.Context, w *world, dir string) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0)))
 	var sessions []*hosted
-	for began := time.Now(); len(sessions) == 0 || len(sessions) < bareRuns && time.Since(began).Seconds() < repeated; {
-		h := &hosted{cfg: r.Config, w: w, dir: filepath.Join(dir, fmt.Sprint("session-", len(sessions))), log: newTraffic(len(w.keys))}
+	began := time.Now()
+	for len(sessions) == 0 || len(sessions) < bareRuns && time.Since(began).Seconds() < repeated {
+		h := &hosted{cfg: r.Config, w: w, dir: filepath.Join(dir, fmt.Sprint("session-", len(sessions))),
+			log: newTraffic(len(w.keys))}
 		if err := h.run(ctx); err != nil {
 			return fmt.Errorf("session over %s: %w", r.Transport, err)
 		}
@@ -92,7 +94,8 @@ func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
 	if err := pass.stream(ctx, m); err != nil {
 		return fmt.Errorf("steps alone: %w", err)
 	}
-	m.phases = slices.DeleteFunc(m.phases, func(p *Phase) bool { return p.Role == "memory" }) // here a bus carries the messages
+	// A bus carries the messages here.
+	m.phases = slices.DeleteFunc(m.phases, func(p *Phase) bool { return p.Role == "memory" })
 	r.NodeLiveBytes, r.NodePeakBytes = pass.NodeLiveBytes, pass.NodePeakBytes
 	r.Limits, r.LimitRound, r.AddPath = pass.Limits, pass.LimitRound, pass.AddPath
 	if r.Transport == Memory {
@@ -226,18 +229,22 @@ func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (
 	var machine protocol.Machine
 	switch s.Plan.Members[i].Role {
 	case protocol.RoleParty:
-		machine, err = party.New(party.Config{Session: s, Key: h.w.keys[i], App: h.w.app, Ledger: unpaid{}, Rand: h, View: journal, ResendMS: longTime, Window: host.Window})
+		machine, err = party.New(party.Config{Session: s, Key: h.w.keys[i], App: h.w.app, Ledger: unpaid{},
+			Rand: h, View: journal, ResendMS: longTime, Window: host.Window})
 	case protocol.RoleCompute:
-		machine, err = compute.New(compute.Config{Session: s, Key: h.w.keys[i], Rand: rand.Reader, View: journal, ResendMS: longTime})
+		machine, err = compute.New(compute.Config{Session: s, Key: h.w.keys[i], Rand: rand.Reader,
+			View: journal, ResendMS: longTime})
 	default:
-		machine, err = aggregator.New(aggregator.Config{Session: s, Key: h.w.keys[i], Model: h.w.app, Rand: rand.Reader, View: journal, ResendMS: longTime})
+		machine, err = aggregator.New(aggregator.Config{Session: s, Key: h.w.keys[i], Model: h.w.app,
+			Rand: rand.Reader, View: journal, ResendMS: longTime})
 	}
 	if err != nil {
 		m.close()
 		return nil, err
 	}
 	m.machine = machine
-	m.Config = host.Config{Machine: machine, Journal: journal, Bus: m.bus, Filters: s.Filters(i), Prepare: batch.Prepare, Proposer: &proposer{rows: h.w.rows, i: int(i)},
+	m.Config = host.Config{Machine: machine, Journal: journal, Bus: m.bus, Filters: s.Filters(i),
+		Prepare: batch.Prepare, Proposer: &proposer{rows: h.w.rows, i: int(i)},
 		Gather: host.Gather(s.Plan.Members[i].Role)}
 	return m, nil
 }
@@ -259,7 +266,8 @@ func (p *proposer) Propose(context.Context, protocol.Work) ([]int64, []byte, err
 }
 
 // network starts what the members meet over.
-func network(ctx context.Context, s protocol.BoundPlan, kind, dir string) (connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
+func network(ctx context.Context, s protocol.BoundPlan, kind, dir string) (
+	connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
 	if kind == Memory {
 		hub := memory.NewHub()
 		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }, func() {}, nil
@@ -274,7 +282,8 @@ func network(ctx context.Context, s protocol.BoundPlan, kind, dir string) (conne
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}
 	return func(i uint32) (transport.Bus, error) {
-		bus, err := natsbus.Open(ctx, natsbus.Config{URL: server.ClientURL(), TokenFile: token, Plan: s.ID.Short(), Name: s.Name(i)})
+		bus, err := natsbus.Open(ctx, natsbus.Config{URL: server.ClientURL(), TokenFile: token,
+			Plan: s.ID.Short(), Name: s.Name(i)})
 		if err != nil {
 			return nil, err
 		}

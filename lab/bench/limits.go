@@ -34,7 +34,10 @@ func measureLimits(cfg Config) (Limits, error) {
 		to *float64
 		f  func(dim, bytes int) error
 	}{{&l.KeystreamAdd, keystreamAdd}, {&l.GCM, sealChunks}} {
-		c, err := Measure(func() error { return parallel(workers, workers, func(int) error { return m.f(cfg.elements(), each) }) })
+		c, err := Measure(func() error {
+			return parallel(workers, workers,
+				func(int) error { return m.f(cfg.elements(), each) })
+		})
 		if err != nil {
 			return l, fmt.Errorf("limit: %w", err)
 		}
@@ -59,7 +62,8 @@ func keystreamAdd(_, bytes int) error {
 		for lo := 0; lo < len(acc) && done < bytes; lo += len(buf) / field.ElementSize {
 			v := acc[lo:min(len(acc), lo+len(buf)/field.ElementSize)]
 			ctr.XORKeyStream(buf[:field.ElementSize*len(v)], zero[:field.ElementSize*len(v)])
-			v.AddWords(buf) // a word that is no element ends a batch, once in 2^32 words: too rare to matter here
+			// a word that is no element ends a batch, once in 2^32 words: too rare to matter here
+			v.AddWords(buf)
 			done += field.ElementSize * len(v)
 		}
 	}

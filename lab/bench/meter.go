@@ -8,11 +8,12 @@ import (
 // Phase is what one role did in one step of the protocol, over all members of
 // the role and all rounds' mean.
 type Phase struct {
-	Role       string  `json:"role"`
-	Phase      string  `json:"phase"`
-	InRound    bool    `json:"in_round"`    // counted in seconds_round
-	Members    int     `json:"members"`     // how many did it
-	Seconds    float64 `json:"seconds"`     // wall time: of the phase alone on all cores (stream), or busy in steps (host)
+	Role    string `json:"role"`
+	Phase   string `json:"phase"`
+	InRound bool   `json:"in_round"` // counted in seconds_round
+	Members int    `json:"members"`  // how many did it
+	// wall time: of the phase alone on all cores (stream), or busy in steps (host)
+	Seconds    float64 `json:"seconds"`
 	CPUSeconds float64 `json:"cpu_seconds"` // processor time; 0 where it isn't measured apart
 	Bytes      int64   `json:"bytes"`       // sent, or taken in
 	Allocs     int64   `json:"allocs"`      // objects; 0 where it isn't measured apart

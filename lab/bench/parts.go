@@ -23,7 +23,8 @@ type Header struct {
 }
 
 func newHeader() Header {
-	return Header{SchemaVersion: SchemaVersion, Machine: ThisMachine(), Go: runtime.Version(), Versions: Versions()}
+	return Header{SchemaVersion: SchemaVersion, Machine: ThisMachine(), Go: runtime.Version(),
+		Versions: Versions()}
 }
 
 // Part is one building block measured by itself.
@@ -82,7 +83,8 @@ func (p *Part) row(name string, size int64, operations int, f func() error) erro
 		seconds[i], allocs = c.CPUSeconds/float64(operations), float64(c.Allocs)/float64(operations)
 	}
 	slices.Sort(seconds)
-	r := PartRow{Case: name, Size: size, Seconds: seconds[len(seconds)/2], Fastest: seconds[0], Allocs: allocs}
+	r := PartRow{Case: name, Size: size, Seconds: seconds[len(seconds)/2], Fastest: seconds[0],
+		Allocs: allocs}
 	if r.Seconds > 0 {
 		r.Spread = (seconds[len(seconds)-1] - seconds[0]) / r.Seconds
 	}
@@ -101,18 +103,21 @@ func (p *Part) noise(quick bool) error {
 	for _, k := range sizes {
 		variance := uint64(1) << (2 * k)
 		var g *noise.Gaussian
-		err := p.row("make the table, sigma", 1<<k, 1, func() (err error) { g, err = noise.NewGaussian(variance); return err })
+		err := p.row("make the table, sigma", 1<<k, 1,
+			func() (err error) { g, err = noise.NewGaussian(variance); return err })
 		if err != nil {
 			return err
 		}
-		if err := p.row("a sample, sigma", 1<<k, len(fast), func() error { return g.Fill(fast, rand.Reader) }); err != nil {
+		if err := p.row("a sample, sigma", 1<<k, len(fast),
+			func() error { return g.Fill(fast, rand.Reader) }); err != nil {
 			return err
 		}
 		ref, err := noise.NewReference(variance, 1)
 		if err != nil {
 			return err
 		}
-		if err := p.row("a sample of the reference sampler, sigma", 1<<k, len(slow), func() error { return ref.Fill(slow, rand.Reader) }); err != nil {
+		if err := p.row("a sample of the reference sampler, sigma", 1<<k, len(slow),
+			func() error { return ref.Fill(slow, rand.Reader) }); err != nil {
 			return err
 		}
 	}
@@ -130,8 +135,16 @@ func (p *Part) channel() error {
 			name string
 			f    func() error
 		}{
-			{"make a key, ", func() (err error) { key, err = channel.GenerateKey(suite, rand.Reader); return err }},
-			{"set up a channel, ", func() (err error) { enc, _, err = channel.Initiate(suite, key.Public(), nil); return err }},
+			{"make a key, ", func() (err error) {
+				key,
+					err = channel.GenerateKey(suite, rand.Reader)
+				return err
+			}},
+			{"set up a channel, ", func() (err error) {
+				enc, _,
+					err = channel.Initiate(suite, key.Public(), nil)
+				return err
+			}},
 			{"accept a channel, ", func() error { _, err := channel.Accept(key, enc, nil); return err }},
 		} {
 			err := p.row(m.name+suite.String(), size, times, func() error {
@@ -232,7 +245,11 @@ func (p *Part) audit(quick bool) error {
 			name string
 			f    func() error
 		}{
-			{"derive the generators, d", func() (err error) { g, err = commit.NewGenerators(commit.Config{Dimension: d}); return err }},
+			{"derive the generators, d", func() (err error) {
+				g,
+					err = commit.NewGenerators(commit.Config{Dimension: d})
+				return err
+			}},
 			{"commit, d", func() (err error) { c, err = g.Commit(values, blinding); return err }},
 			{"check an opening, d", func() error {
 				ok, err := g.Opens(c, values, blinding)

@@ -39,7 +39,8 @@ func Documents(dir string) (all []Document, err error) {
 	if ok, err := readDocument(dir, "table1.json", table1); err != nil {
 		return nil, err
 	} else if ok {
-		all = append(all, Document{"table1", "The paper's table", table1.Markdown(), table1.Command, table1.figure()})
+		all = append(all, Document{"table1", "The paper's table", table1.Markdown(), table1.Command,
+			table1.figure()})
 	}
 	if len(cells) > 0 {
 		d := Document{Name: "cells", Title: "Where the time goes"}
@@ -51,7 +52,8 @@ func Documents(dir string) (all []Document, err error) {
 	if ok, err := readDocument(dir, "scale.json", scale); err != nil {
 		return nil, err
 	} else if ok {
-		all = append(all, Document{"scale", "Cost against N, d and M", scale.Markdown(), scale.Command, scale.figure()})
+		all = append(all, Document{"scale", "Cost against N, d and M", scale.Markdown(), scale.Command,
+			scale.figure()})
 	}
 	parts, err := partDocuments(dir)
 	if err != nil {
@@ -79,7 +81,8 @@ func cellsIn(dir string) (cells []*Result, err error) {
 
 func partDocuments(dir string) (all []Document, err error) {
 	for _, part := range []struct{ name, title string }{
-		{"noise", "Noise"}, {"channel", "Channels"}, {"verify", "Signatures"}, {"audit", "Commitments (audit mode)"},
+		{"noise", "Noise"}, {"channel", "Channels"}, {"verify", "Signatures"},
+		{"audit", "Commitments (audit mode)"},
 	} {
 		p := new(Part)
 		ok, err := readDocument(dir, part.name+".json", p)
@@ -122,7 +125,8 @@ func Render(dir string) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{}
 	var b strings.Builder
-	b.WriteString("# Benchmarks: all tables\n\nWritten by `choir bench docs` from the JSON files in this folder; " +
+	b.WriteString("# Benchmarks: all tables\n\nWritten by `choir bench docs` from the JSON files in this " +
+		"folder; " +
 		"[method.md](method.md) explains them.\n")
 	for _, d := range all {
 		fmt.Fprintf(&b, "\n## %s\n\n", d.Title)
@@ -166,14 +170,16 @@ func summary(dir string) (string, error) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| parties N | coordinates d | nodes M | transport | a round, s | a party uploads | limit reached | [DCA], s |\n" +
+	b.WriteString("| parties N | coordinates d | nodes M | transport | a round, s | a party uploads | " +
+		"limit reached | [DCA], s |\n" +
 		"|---|---|---|---|---|---|---|---|\n")
 	for _, r := range cells {
 		theirs := "-"
 		if s := paper[r]; s > 0 {
 			theirs = fmt.Sprintf("%.0f (%s)", s, times(s/r.SecondsRound))
 		}
-		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.3g | %s | %.0f %% | %s |\n", r.Parties, r.Dim, r.Computes, r.Transport,
+		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.3g | %s | %.0f %% | %s |\n", r.Parties, r.Dim, r.Computes,
+			r.Transport,
 			r.SecondsRound, bytesText(r.UploadBytesPerParty), 100*r.LimitRatio, theirs)
 	}
 	return b.String(), nil

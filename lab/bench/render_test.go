@@ -87,7 +87,8 @@ func TestRenderFills(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	put("verify.json", `{"schema_version": 1, "part": "verify", "repeats": 1, "rows": [{"case": "c", "size": 7, "seconds": 2e-7}]}`)
+	put("verify.json", `{"schema_version": 1, "part": "verify", "repeats": 1,
+		"rows": [{"case": "c", "size": 7, "seconds": 2e-7}]}`)
 	put("README.md", "a\n<!-- summary -->\nold\n<!-- /summary -->\nb\n")
 	if _, err := WriteRendered(dir); err != nil {
 		t.Fatal(err)

@@ -14,12 +14,13 @@ const SchemaVersion = 1
 
 // Machine is what a figure was measured on: no names of hosts, no folders.
 type Machine struct {
-	CPU         string  `json:"cpu"`
-	Cores       int     `json:"cores"` // that this process may use
-	MemoryBytes int64   `json:"memory_bytes"`
-	OS          string  `json:"os"`
-	Arch        string  `json:"arch"`
-	Load        float64 `json:"load_average"` // of the last minute, as the run began; this many processes competed
+	CPU         string `json:"cpu"`
+	Cores       int    `json:"cores"` // that this process may use
+	MemoryBytes int64  `json:"memory_bytes"`
+	OS          string `json:"os"`
+	Arch        string `json:"arch"`
+	// of the last minute, as the run began; this many processes competed
+	Load float64 `json:"load_average"`
 }
 
 // ThisMachine describes the machine as far as its system tells.
@@ -63,7 +64,8 @@ func Versions() map[string]string {
 	}
 	for _, d := range info.Deps {
 		switch d.Path {
-		case "github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go", "filippo.io/edwards25519", "go.etcd.io/bbolt", "github.com/cloudflare/circl":
+		case "github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go", "filippo.io/edwards25519",
+			"go.etcd.io/bbolt", "github.com/cloudflare/circl":
 			v[d.Path] = d.Version
 		}
 	}
@@ -82,21 +84,28 @@ type Result struct {
 
 	UploadBytesPerParty int64 `json:"upload_bytes_per_party"` // the most that one party published in a round
 	UploadSetupBytes    int64 `json:"upload_setup_bytes"`     // and once a plan, for its channels
-	NodeLiveBytes       int64 `json:"node_live_bytes"`        // the most that a node held, right after a collection
-	NodePeakBytes       int64 `json:"node_peak_bytes"`        // twice that: Go's collector lets the heap double
-	ProcessPeakBytes    int64 `json:"process_peak_bytes"`     // resident, all members together; 0 where unknown
+	// the most that a node held, right after a collection
+	NodeLiveBytes int64 `json:"node_live_bytes"`
+	// twice that: Go's collector lets the heap double
+	NodePeakBytes int64 `json:"node_peak_bytes"`
+	// resident, all members together; 0 where unknown
+	ProcessPeakBytes int64 `json:"process_peak_bytes"`
 
-	SecondsSetup float64   `json:"seconds_setup"`               // channels, once a plan
-	SecondsRound float64   `json:"seconds_round"`               // from the round's opening to the aggregate
-	RoundsAll    []float64 `json:"seconds_round_all,omitempty"` // host driver: of each session, in order; the median one is this document's
-	SecondsNoise float64   `json:"seconds_noise"`               // sampling all parties' noise, beside the round
-	SecondsTotal float64   `json:"seconds_total"`               // all three
-	NoiseIn      string    `json:"noise_in"`                    // where sampling took place: "apart", or which of the others it is part of; "" without noise
-	CPURound     float64   `json:"cpu_seconds_round"`
+	SecondsSetup float64 `json:"seconds_setup"` // channels, once a plan
+	SecondsRound float64 `json:"seconds_round"` // from the round's opening to the aggregate
+	// host driver: of each session, in order; the median one is this document's
+	RoundsAll []float64 `json:"seconds_round_all,omitempty"`
+	// sampling all parties' noise, beside the round
+	SecondsNoise float64 `json:"seconds_noise"`
+	SecondsTotal float64 `json:"seconds_total"` // all three
+	// where sampling took place: "apart", or which of the others it is part of; "" without noise
+	NoiseIn  string  `json:"noise_in"`
+	CPURound float64 `json:"cpu_seconds_round"`
 
-	Limits     Limits   `json:"limits"`
-	AddPath    AddPath  `json:"add_path"`
-	LimitRound float64  `json:"limit_seconds_round"` // keystream, addition, sealing and opening of the round, on all cores
+	Limits  Limits  `json:"limits"`
+	AddPath AddPath `json:"add_path"`
+	// keystream, addition, sealing and opening of the round, on all cores
+	LimitRound float64  `json:"limit_seconds_round"`
 	Bare       *Bare    `json:"bare_transfer,omitempty"`
 	LimitRatio float64  `json:"limit_ratio"` // see LimitOf
 	LimitOf    string   `json:"limit_of"`
@@ -107,13 +116,14 @@ type Result struct {
 // members publish the same number of bytes in the same pieces to an equal broker,
 // and the same members read them.
 type Bare struct {
-	Seconds      float64   `json:"seconds"` // the median of the repetitions
-	All          []float64 `json:"all"`
-	CPUSeconds   float64   `json:"cpu_seconds"`   // of the whole process, broker included; of the last repetition
-	SetupSeconds float64   `json:"setup_seconds"` // of the set-up's messages
-	Messages     int       `json:"messages"`
-	Bytes        int64     `json:"bytes"`      // published
-	ReadBytes    int64     `json:"read_bytes"` // delivered
+	Seconds float64   `json:"seconds"` // the median of the repetitions
+	All     []float64 `json:"all"`
+	// of the whole process, broker included; of the last repetition
+	CPUSeconds   float64 `json:"cpu_seconds"`
+	SetupSeconds float64 `json:"setup_seconds"` // of the set-up's messages
+	Messages     int     `json:"messages"`
+	Bytes        int64   `json:"bytes"`      // published
+	ReadBytes    int64   `json:"read_bytes"` // delivered
 }
 
 // Phase finds a phase, or one of zeros.

@@ -97,7 +97,8 @@ func RunScale(ctx context.Context, s Sweep, done func(ScalePoint)) (*Scale, erro
 }
 
 func newScalePoint(over string, x int, r *Result) ScalePoint {
-	p := ScalePoint{Over: over, X: x, Parties: r.Parties, Dim: r.Dim, Compute: r.Computes, CPURound: r.CPURound,
+	p := ScalePoint{Over: over, X: x, Parties: r.Parties, Dim: r.Dim, Compute: r.Computes,
+		CPURound:    r.CPURound,
 		UploadBytes: r.UploadBytesPerParty, NodeBytes: r.NodeLiveBytes}
 	for _, phase := range []string{"encode", "share"} {
 		p.CPUParty += r.Phase("party", phase).CPUSeconds / float64(r.Parties)

@@ -40,8 +40,9 @@ type stream struct {
 	drawn   atomic.Int64    // bytes of randomness that parties have read
 	sampler *noise.Gaussian // its tables belong to the variance, not to a party
 
-	updates            [][]int64   // memory for updates, by place in a batch of parties
-	verifiers          []*verifier // by place: what they know of keys, as a party does in a session's later rounds
+	updates [][]int64 // memory for updates, by place in a batch of parties
+	// by place: what they know of keys, as a party does in a session's later rounds
+	verifiers          []*verifier
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
 	setupSent, sent    int64               // the most that a party published
@@ -127,7 +128,8 @@ func newStream(cfg Config, w *world, m *meter) (*stream, error) {
 
 // node builds a compute node's or the aggregator's machine as session.Role does.
 func (s *stream) node(i uint32) (*node, error) {
-	n := &node{batch: protocol.NewBatch(s.w.session, rand.Reader), signer: &countedSigner{PrivateKey: s.w.keys[i]}}
+	n := &node{batch: protocol.NewBatch(s.w.session, rand.Reader),
+		signer: &countedSigner{PrivateKey: s.w.keys[i]}}
 	s.listeners.Add(n, s.w.session.Filters(i))
 	store := newMany("share/", "commit/", "channel/")
 	n.actor = actor{index: i, store: store, clock: s.now}
@@ -135,11 +137,13 @@ func (s *stream) node(i uint32) (*node, error) {
 	session.Verifier = n.batch
 	var err error
 	if s.w.session.Plan.Is(i, protocol.RoleCompute) {
-		n.machine, err = compute.New(compute.Config{Session: session, Key: n.signer, Rand: rand.Reader, View: store, ResendMS: longTime})
+		n.machine, err = compute.New(compute.Config{Session: session, Key: n.signer, Rand: rand.Reader,
+			View: store, ResendMS: longTime})
 		return n, err
 	}
 	store.discard = []string{"transcript/"} // it looks accounts up again
-	n.machine, err = aggregator.New(aggregator.Config{Session: session, Key: n.signer, Model: s.w.app, Rand: rand.Reader, View: store, ResendMS: longTime})
+	n.machine, err = aggregator.New(aggregator.Config{Session: session, Key: n.signer, Model: s.w.app,
+		Rand: rand.Reader, View: store, ResendMS: longTime})
 	return n, err
 }
 
@@ -149,7 +153,8 @@ func (s *stream) node(i uint32) (*node, error) {
 func (s *stream) party(i int, packed []byte, ahead int, v protocol.Verifier) (*actor, error) {
 	store, session := unpack(packed), s.w.session
 	session.Verifier = v
-	m, err := party.New(party.Config{Session: session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{}, Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead,
+	m, err := party.New(party.Config{Session: session, Key: s.w.keys[i], App: s.w.app, Ledger: unpaid{},
+		Rand: reader{&s.drawn}, View: store, ResendMS: longTime, Ahead: ahead,
 		Sampler: s.sampler})
 	return &actor{index: uint32(i), machine: m, store: store, clock: s.now}, err
 }
@@ -183,7 +188,8 @@ func (s *stream) run() error {
 	for _, stage := range []struct {
 		name string
 		f    func() error
-	}{{"keys", s.publishKeys}, {"channels", s.channels}, {"contributions", s.contributions}, {"agreement", s.agreement}, {"settling", s.settling}} {
+	}{{"keys", s.publishKeys}, {"channels", s.channels}, {"contributions", s.contributions},
+		{"agreement", s.agreement}, {"settling", s.settling}} {
 		if err := stage.f(); err != nil {
 			return fmt.Errorf("stream: %s: %w", stage.name, err)
 		}
@@ -253,7 +259,8 @@ func (s *stream) nodesAndAggregator(name string, inRound bool, f func(n *node) e
 	for _, b := range busy {
 		total += b
 	}
-	nodes, agg := s.meter.phase("compute", name, inRound, len(s.nodes)), s.meter.phase("aggregator", name, inRound, 1)
+	nodes, agg := s.meter.phase("compute", name, inRound, len(s.nodes)),
+		s.meter.phase("aggregator", name, inRound, 1)
 	of := Phase{}
 	of.add(c)
 	if total > 0 {

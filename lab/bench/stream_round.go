@@ -14,7 +14,8 @@ func (s *stream) contributions() error {
 	for _, n := range s.nodes {
 		hand(n, [][]byte{s.round})
 	}
-	if _, err := s.phase("compute", "add", true, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) }); err != nil {
+	if _, err := s.phase("compute", "add", true, s.cfg.Computes,
+		func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
 	if err := s.batches(s.together(), s.contribute); err != nil {
@@ -95,7 +96,8 @@ func (s *stream) share(parties []*actor) error {
 		s.updates = append(s.updates, make([]int64, s.cfg.Dim))
 	}
 	_, err := s.phase("party", "encode", true, s.cfg.Parties, func() error {
-		return parallel(s.cfg.Workers, len(parties), func(i int) error { return s.w.rows.encodeTo(s.updates[i], int(parties[i].index)) })
+		return parallel(s.cfg.Workers, len(parties),
+			func(i int) error { return s.w.rows.encodeTo(s.updates[i], int(parties[i].index)) })
 	})
 	if err != nil {
 		return err
@@ -109,7 +111,8 @@ func (s *stream) share(parties []*actor) error {
 			if p.work == nil {
 				return errors.New("a party doesn't take part")
 			}
-			return p.step(protocol.Proposal{Round: p.work.Round, Attempt: p.work.Attempt, Update: s.updates[i], Memo: []byte{}})
+			return p.step(protocol.Proposal{Round: p.work.Round, Attempt: p.work.Attempt,
+				Update: s.updates[i], Memo: []byte{}})
 		})
 	})
 	return err
@@ -118,7 +121,8 @@ func (s *stream) share(parties []*actor) error {
 // openChunks lets the nodes open the explicit shares and add them; the accounts of
 // them stay in the inboxes.
 func (s *stream) openChunks() error {
-	_, err := s.phase("compute", "open", true, s.cfg.Computes, func() error { return s.eachNode((*node).open) })
+	_, err := s.phase("compute", "open", true, s.cfg.Computes,
+		func() error { return s.eachNode((*node).open) })
 	return err
 }
 
@@ -133,7 +137,8 @@ func (s *stream) signing() (n int64) {
 // splitSigning takes the receipts' signatures out of the phase in which nodes add:
 // their number, at what one was measured to cost.
 func (s *stream) splitSigning() {
-	add, receipts := s.meter.phase("compute", "add", true, s.cfg.Computes), s.meter.phase("compute", "receipts", true, s.cfg.Computes)
+	add, receipts := s.meter.phase("compute", "add", true, s.cfg.Computes),
+		s.meter.phase("compute", "receipts", true, s.cfg.Computes)
 	if add.CPUSeconds > 0 {
 		add.move(receipts, float64(s.signed)*signSeconds(s.w.keys[0])/add.CPUSeconds)
 	}
@@ -225,7 +230,8 @@ func (s *stream) exchange(about string) error {
 			s.result = append(s.result, messages...)
 		}
 	}
-	if _, err := s.phase("compute", "agree", true, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) }); err != nil {
+	if _, err := s.phase("compute", "agree", true, s.cfg.Computes,
+		func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
 	_, err := s.phase("aggregator", "combine", true, 1, s.agg.deliver)
@@ -238,7 +244,8 @@ func (s *stream) settling() error {
 	for _, n := range s.nodes {
 		hand(n, s.resultHead)
 	}
-	if _, err := s.phase("compute", "close", false, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) }); err != nil {
+	if _, err := s.phase("compute", "close", false, s.cfg.Computes,
+		func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
 	for _, f := range []struct {
@@ -246,7 +253,10 @@ func (s *stream) settling() error {
 		about func(p *actor) [][]byte
 	}{
 		{"receipts", func(p *actor) [][]byte { return s.receipts[p.index] }},
-		{"settle", func(*actor) [][]byte { return append(append([][]byte(nil), s.result...), s.resultHead...) }},
+		{"settle", func(*actor) [][]byte {
+			return append(append([][]byte(nil), s.result...),
+				s.resultHead...)
+		}},
 	} {
 		_, err := s.phase("party", f.phase, false, len(s.settlers), func() error {
 			return parallel(s.cfg.Workers, len(s.settlers), func(i int) error {
@@ -272,7 +282,8 @@ type modeller interface{ Model() []int64 }
 func (s *stream) compare() error {
 	s.sum = s.agg.machine.(modeller).Model()
 	for _, p := range s.settlers {
-		if got := p.machine.(modeller).Model(); !p.done || protocol.IntDigest(got) != protocol.IntDigest(s.sum) {
+		if got := p.machine.(modeller).Model(); !p.done ||
+			protocol.IntDigest(got) != protocol.IntDigest(s.sum) {
 			return errors.New("a party ended with another sum than the aggregator")
 		}
 	}

@@ -26,7 +26,8 @@ func (s *stream) publishKeys() error {
 		hand(n, aggKey)
 	}
 	s.keys = append(s.keys, aggKey...)
-	_, err = s.phase("compute", "keys", false, s.cfg.Computes, func() error { return s.eachNode((*node).deliver) })
+	_, err = s.phase("compute", "keys", false, s.cfg.Computes,
+		func() error { return s.eachNode((*node).deliver) })
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,8 @@ func (s *stream) handOver(parties []*actor, inRound bool, most *int64) {
 	if !inRound {
 		name = "channels"
 	}
-	_, _ = s.phase("memory", name, inRound, 1, func() error { // fails only when it is interrupted, and then so does the next
+	// fails only when it is interrupted, and then so does the next
+	_, _ = s.phase("memory", name, inRound, 1, func() error {
 		s.route(parties, most)
 		return nil
 	})

@@ -74,14 +74,16 @@ func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, err
 		if err != nil {
 			return t, err
 		}
-		c := Table1Cell{p.parties, p.dim, p.seconds, p.seconds / r.SecondsRound, p.seconds / r.SecondsTotal, r}
+		c := Table1Cell{p.parties, p.dim, p.seconds, p.seconds / r.SecondsRound, p.seconds / r.SecondsTotal,
+			r}
 		t.Cells = append(t.Cells, c)
 		if done != nil {
 			done(c)
 		}
 	}
 	if len(t.Cells) == 0 {
-		return nil, protocol.Fail(protocol.ClassInput, "parties, dim: no cell of the paper's table lies within the bounds")
+		return nil, protocol.Fail(protocol.ClassInput,
+			"parties, dim: no cell of the paper's table lies within the bounds")
 	}
 	return t, nil
 }
@@ -90,7 +92,8 @@ func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, err
 // result says what it was measured by and on.
 func (t *Table1) Merge(earlier *Table1) {
 	for _, c := range earlier.Cells {
-		if c.Result != nil && !slices.ContainsFunc(t.Cells, func(have Table1Cell) bool { return have.Parties == c.Parties && have.Dim == c.Dim }) {
+		if c.Result != nil && !slices.ContainsFunc(t.Cells,
+			func(have Table1Cell) bool { return have.Parties == c.Parties && have.Dim == c.Dim }) {
 			t.Cells = append(t.Cells, c)
 		}
 	}

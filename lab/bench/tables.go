@@ -12,7 +12,8 @@ import (
 // origin names the command and the machine of a document.
 func (h Header) origin() string {
 	m := h.Machine
-	return fmt.Sprintf("`%s` on %s, %d cores, %.0f GiB, %s, as %.1f other processes competed (load average)\n\n",
+	return fmt.Sprintf("`%s` on %s, %d cores, %.0f GiB, %s, as %.1f other processes competed (load "+
+		"average)\n\n",
 		h.Command, m.CPU, m.Cores, float64(m.MemoryBytes)/(1<<30), h.Go, m.Load)
 }
 
@@ -20,19 +21,25 @@ func (h Header) origin() string {
 func (t *Table1) Markdown() string {
 	var b strings.Builder
 	b.WriteString(t.origin())
-	fmt.Fprintf(&b, "M = %d; a party's noise has sigma %d. The set-up depends on the suite, the round does not. "+
-		"Coordinates are 8 bytes each, or two in 8 bytes. The last column is the load average as the cell began.\n\n",
+	fmt.Fprintf(&b, "M = %d; a party's noise has sigma %d. The set-up depends on the suite, the round "+
+		"does not. "+
+		"Coordinates are 8 bytes each, or two in 8 bytes. The last column is the load average as the "+
+		"cell began.\n\n",
 		t.Computes, t.Sigma)
 	b.WriteString("| N | d | coordinates in 8 bytes | suite | paper, s | round, s | paper / round | " +
-		"round if the cores were ours alone, s | noise, s | set-up, s | in all, s | paper / all | upload, bytes | " +
+		"round if the cores were ours alone, s | noise, s | set-up, s | in all, s | paper / all | " +
+		"upload, bytes | " +
 		"node peak, MiB | of the limit | competing |\n" + strings.Repeat("|---", 16) + "|\n")
 	for _, c := range t.Cells {
 		r := c.Result
 		cores := float64(r.Limits.Cores)
-		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.2f | %.3g | %s | %.3g | %.3g | %.3g | %.3g | %s | %d | %.1f | %.0f %% | %.0f |\n",
-			c.Parties, c.Dim, r.perElement(), kem(r.Suite), c.PaperSeconds, r.SecondsRound, times(c.RoundRatio),
+		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.2f | %.3g | %s | %.3g | %.3g | %.3g | %.3g | %s | %d | "+
+			"%.1f | %.0f %% | %.0f |\n",
+			c.Parties, c.Dim, r.perElement(), kem(r.Suite), c.PaperSeconds, r.SecondsRound,
+			times(c.RoundRatio),
 			r.CPURound/cores, r.SecondsNoise, r.SecondsSetup, r.SecondsTotal, times(c.TotalRatio),
-			r.UploadBytesPerParty, float64(r.NodePeakBytes)/(1<<20), 100*r.LimitRound*cores/r.CPURound, r.Machine.Load)
+			r.UploadBytesPerParty, float64(r.NodePeakBytes)/(1<<20), 100*r.LimitRound*cores/r.CPURound,
+			r.Machine.Load)
 	}
 	return b.String()
 }
@@ -89,13 +96,16 @@ func sharedWindow(f *figure.Figure) {
 func (s *Scale) Markdown() string {
 	var b strings.Builder
 	b.WriteString(s.origin())
-	b.WriteString("| over | N | d | M | round, cpu s | one party, cpu ms | one node for one contribution, cpu ms | " +
+	b.WriteString("| over | N | d | M | round, cpu s | one party, cpu ms | one node for one " +
+		"contribution, cpu ms | " +
 		"upload, bytes | node holds, MiB |\n" + strings.Repeat("|---", 9) + "|\n")
 	for _, p := range s.Points {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.3g | %.3g | %.3g | %d | %.2f |\n", p.Over, p.Parties, p.Dim, p.Compute,
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %.3g | %.3g | %.3g | %d | %.2f |\n", p.Over, p.Parties,
+			p.Dim, p.Compute,
 			p.CPURound, 1e3*p.CPUParty, 1e3*p.CPUNode, p.UploadBytes, float64(p.NodeBytes)/(1<<20))
 	}
-	b.WriteString("\nExponents, fitted to the upper half of each sweep:\n\n| cost | N | d | M |\n|---|---|---|---|\n")
+	b.WriteString("\nExponents, fitted to the upper half of each sweep:\n\n| cost | N | d | M " +
+		"|\n|---|---|---|---|\n")
 	for _, c := range sweepCosts {
 		fmt.Fprintf(&b, "| %s |", c.name)
 		for _, over := range []string{"parties", "dim", "compute_nodes"} {
@@ -152,7 +162,8 @@ func (p *Part) Markdown() string {
 	fmt.Fprintf(&b, "Processor time of one operation on one core, median of %d.\n\n", p.Repeats)
 	b.WriteString("| operation | size | time | spread | objects |\n|---|---|---|---|---|\n")
 	for _, r := range p.Rows {
-		fmt.Fprintf(&b, "| %s | %d | %s | %.0f %% | %.3g |\n", r.Case, r.Size, unitOf(r.Seconds), 100*r.Spread, r.Allocs)
+		fmt.Fprintf(&b, "| %s | %d | %s | %.0f %% | %.3g |\n", r.Case, r.Size, unitOf(r.Seconds),
+			100*r.Spread, r.Allocs)
 	}
 	return b.String()
 }
@@ -194,19 +205,23 @@ func (r *Result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### N = %d, d = %d, M = %d over %s\n\n", r.Parties, r.Dim, r.Computes, r.Transport)
 	b.WriteString(r.origin())
-	fmt.Fprintf(&b, "Round %.4g s (%.4g cpu s; limit %.4g s), set-up %.4g s, noise %.4g s (%s), in all %.4g s; %s; ",
-		r.SecondsRound, r.CPURound, r.LimitRound, r.SecondsSetup, r.SecondsNoise, noiseWhere(r.NoiseIn), r.SecondsTotal,
+	fmt.Fprintf(&b, "Round %.4g s (%.4g cpu s; limit %.4g s), set-up %.4g s, noise %.4g s (%s), in all "+
+		"%.4g s; %s; ",
+		r.SecondsRound, r.CPURound, r.LimitRound, r.SecondsSetup, r.SecondsNoise, noiseWhere(r.NoiseIn),
+		r.SecondsTotal,
 		r.pairing())
 	fmt.Fprintf(&b, "a party uploads %d bytes a round and %d once; a node peaks below %.1f MiB; "+
 		"keystream and addition %.3g, AES-GCM %.3g GB a core and second. Checked: %s.",
 		r.UploadBytesPerParty, r.UploadSetupBytes, float64(r.NodePeakBytes)/(1<<20),
 		r.Limits.KeystreamAdd/1e9, r.Limits.GCM/1e9, r.Checked)
 	if r.Bare != nil {
-		fmt.Fprintf(&b, " The bare transfer of the same %d bytes takes %.4g s (%.4g cpu s, the broker's included).",
+		fmt.Fprintf(&b, " The bare transfer of the same %d bytes takes %.4g s (%.4g cpu s, the broker's "+
+			"included).",
 			r.Bare.Bytes, r.Bare.Seconds, r.Bare.CPUSeconds)
 	}
 	fmt.Fprintf(&b, " Limit ratio %.2f: %s.\n\n", r.LimitRatio, r.LimitOf)
-	b.WriteString("| role | phase | in the round | s | cpu s | share of the round's cpu | objects | of its limit |\n" +
+	b.WriteString("| role | phase | in the round | s | cpu s | share of the round's cpu | objects | of " +
+		"its limit |\n" +
 		strings.Repeat("|---", 8) + "|\n")
 	for _, p := range r.Phases {
 		in, share, limit := "", "", ""

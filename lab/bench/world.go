@@ -30,8 +30,10 @@ const longTime = 1 << 30 // ms
 func newWorld(cfg Config) (*world, error) {
 	w := &world{cfg: cfg, rows: newRows(cfg.Dim, cfg.units())}
 	now := time.Now()
-	p := &protocol.Plan{Name: "bench", Created: now.Unix(), NotAfter: now.Add(240 * time.Hour).Unix(), Suite: cfg.Suite,
-		Dim: uint32(cfg.Dim), Paired: cfg.Pairs == PairsYes, FracBits: fracBits, Rounds: uint32(cfg.Rounds), MinParties: uint32(cfg.Parties), DeadlineMS: longTime,
+	p := &protocol.Plan{Name: "bench", Created: now.Unix(), NotAfter: now.Add(240 * time.Hour).Unix(),
+		Suite: cfg.Suite,
+		Dim:   uint32(cfg.Dim), Paired: cfg.Pairs == PairsYes, FracBits: fracBits, Rounds: uint32(cfg.Rounds),
+		MinParties: uint32(cfg.Parties), DeadlineMS: longTime,
 		PerParty: w.rows.bound(), Clip: w.rows.bound(), Application: "sum"}
 	if cfg.Sigma > 0 {
 		p.Noise, p.Variance = protocol.NoiseParty, cfg.Sigma*cfg.Sigma
@@ -43,7 +45,8 @@ func newWorld(cfg Config) (*world, error) {
 				return fmt.Errorf("identity: %w", err)
 			}
 			w.keys = append(w.keys, k)
-			p.Members = append(p.Members, protocol.Member{Name: fmt.Sprintf(format, i), Role: role, Key: k.Public(), NotAfter: p.NotAfter})
+			p.Members = append(p.Members, protocol.Member{Name: fmt.Sprintf(format, i), Role: role,
+				Key: k.Public(), NotAfter: p.NotAfter})
 		}
 		return nil
 	}
@@ -51,7 +54,8 @@ func newWorld(cfg Config) (*world, error) {
 		role   protocol.Role
 		format string
 		n      int
-	}{{protocol.RoleParty, "p%07d", cfg.Parties}, {protocol.RoleCompute, "c%04d", cfg.Computes}, {protocol.RoleAggregator, "a%d", 1}} {
+	}{{protocol.RoleParty, "p%07d", cfg.Parties}, {protocol.RoleCompute, "c%04d", cfg.Computes},
+		{protocol.RoleAggregator, "a%d", 1}} {
 		if err := add(m.role, m.format, m.n); err != nil {
 			return nil, err
 		}
@@ -123,13 +127,15 @@ func (r *rows) plain(n int) []int64 {
 func (w *world) check(sum []int64) error {
 	want := w.rows.plain(w.cfg.Parties)
 	if len(sum) != len(want) {
-		return protocol.Fail(protocol.ClassIntegrity, "the sum has %d coordinates, not %d", len(sum), len(want))
+		return protocol.Fail(protocol.ClassIntegrity, "the sum has %d coordinates, not %d", len(sum),
+			len(want))
 	}
 	variance, squares := float64(w.cfg.Parties)*float64(w.cfg.Sigma)*float64(w.cfg.Sigma), 0.0
 	for j := range want {
 		d := float64(sum[j] - want[j])
 		if w.cfg.Sigma == 0 && d != 0 {
-			return protocol.Fail(protocol.ClassIntegrity, "coordinate %d of the sum is %d, not %d", j, sum[j], want[j])
+			return protocol.Fail(protocol.ClassIntegrity, "coordinate %d of the sum is %d, not %d", j,
+				sum[j], want[j])
 		}
 		squares += d * d
 	}
@@ -139,7 +145,9 @@ func (w *world) check(sum []int64) error {
 	d := float64(len(want))
 	z := (math.Cbrt(squares/variance/d) - (1 - 2/(9*d))) / math.Sqrt(2/(9*d))
 	if math.Abs(z) > 7 {
-		return protocol.Fail(protocol.ClassIntegrity, "the sum is %.3g times as far from the plain one as its noise explains", math.Sqrt(squares/variance/d))
+		return protocol.Fail(protocol.ClassIntegrity,
+			"the sum is %.3g times as far from the plain one as its noise explains",
+			math.Sqrt(squares/variance/d))
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 // All is every study, in the order in which people are shown them.
 func All() []study.Study {
 	var all []study.Study
-	for _, room := range [][]study.Study{paper1.Studies(), paper4.Studies(), {paper4.Network(), paper4.Others()}, workshop.Studies(), thesis.Studies(), own.Studies()} {
+	for _, room := range [][]study.Study{paper1.Studies(), paper4.Studies(),
+		{paper4.Network(), paper4.Others()}, workshop.Studies(), thesis.Studies(), own.Studies()} {
 		all = append(all, room...)
 	}
 	return all

@@ -57,7 +57,8 @@ func TestResultsDocument(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(filepath.Join(results, filepath.Base(path))); err != nil || !bytes.Equal(got, want) {
+		if got, err := os.ReadFile(filepath.Join(results, filepath.Base(path))); err != nil ||
+			!bytes.Equal(got, want) {
 			t.Errorf("%s isn't what its result gives (%v)", filepath.Base(path), err)
 		}
 	}

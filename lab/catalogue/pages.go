@@ -63,7 +63,8 @@ func (b *book) execute(name string, r *study.Result) ([]byte, error) {
 
 // table puts rows under the summary's header.
 func table(rows ...string) string {
-	return "| study | figures | reproduced | better | worse | uninformative | for example | ours | published |\n" +
+	return "| study | figures | reproduced | better | worse | uninformative | for example | ours | " +
+		"published |\n" +
 		strings.Repeat("|---", 9) + "|\n" + strings.Join(rows, "\n")
 }
 

@@ -104,7 +104,8 @@ func (c *svgCanvas) WriteTo(w io.Writer) (int64, error) {
 		"font-family:Liberation Sans,Arial,Helvetica,sans-serif;")
 	pieces := strings.Split(svg, "<text ")
 	for i := range pieces[1:] {
-		pieces[i+1] = fmt.Sprintf(`textLength="%.4g" lengthAdjust="spacingAndGlyphs" %s`, c.lengths[i].Points(), pieces[i+1])
+		pieces[i+1] = fmt.Sprintf(`textLength="%.4g" lengthAdjust="spacingAndGlyphs" %s`,
+			c.lengths[i].Points(), pieces[i+1])
 	}
 	n, err := io.WriteString(w, strings.Join(pieces, "<text "))
 	return int64(n), err

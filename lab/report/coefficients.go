@@ -102,7 +102,8 @@ func (p *Page) coefficientTable(f *result.ModelFile, noised bool) error {
 		Head: []string{"column", "mean", "95 % interval from", "to"}}}
 	s.Text = []string{"Change of the target for one unit of a column, on the original scale of the columns."}
 	if f.Predictive.Model == pvi.Logistic {
-		s.Text = []string{"Change of the log-odds for one unit of a column, on the original scale of the columns; " +
+		s.Text = []string{"Change of the log-odds for one unit of a column, on the original scale of the " +
+			"columns; " +
 			"for a category, against a row with none of the column's categories."}
 	}
 	if noised {
@@ -110,7 +111,8 @@ func (p *Page) coefficientTable(f *result.ModelFile, noised bool) error {
 			"They are too narrow where the noise is large.")
 	}
 	if len(all) > maxCoefficients {
-		s.Notes = append(s.Notes, fmt.Sprintf("The %d coefficients of %d that are largest in units of their standard "+
+		s.Notes = append(s.Notes, fmt.Sprintf("The %d coefficients of %d that are largest in units of "+
+			"their standard "+
 			"deviation; model.csv has all.", maxCoefficients, len(all)))
 		slices.SortStableFunc(all, func(a, b coefficient) int {
 			return int(math.Copysign(1, math.Abs(b.mean/b.sd)-math.Abs(a.mean/a.sd)))
@@ -119,7 +121,8 @@ func (p *Page) coefficientTable(f *result.ModelFile, noised bool) error {
 	}
 	for _, c := range all {
 		lo, hi := c.mean-quantile*c.sd, c.mean+quantile*c.sd
-		row := Row{Cells: []string{c.name, number(c.mean, 3), number(lo, 3), number(hi, 3)}, Muted: lo < 0 && hi > 0}
+		row := Row{Cells: []string{c.name, number(c.mean, 3), number(lo, 3), number(hi, 3)},
+			Muted: lo < 0 && hi > 0}
 		s.Table.Rows = append(s.Table.Rows, row)
 	}
 	p.add(s)

@@ -105,7 +105,8 @@ func inlineSVG(svg []byte, title string) string {
 	}
 	short := strings.NewReplacer(
 		"font-family:Liberation Sans,Arial,Helvetica,sans-serif;font-weight:normal;font-style:normal;", "",
-		"font-family:Liberation Sans,Arial,Helvetica,sans-serif;font-weight:bold;font-style:normal;", "font-weight:bold;",
+		"font-family:Liberation Sans,Arial,Helvetica,sans-serif;font-weight:bold;font-style:normal;",
+		"font-weight:bold;",
 		"\n\t", " ", "\n", "")
 	return fmt.Sprintf(`<svg viewBox="%s" role="img" aria-label="%s">%s`,
 		box, template.HTMLEscapeString(title), short.Replace(text[head:]))

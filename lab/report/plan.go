@@ -40,7 +40,8 @@ func ofPlan(path string) (*Page, error) {
 	}
 	p.add(members)
 	p.parameters(s)
-	p.add(Section{Heading: "How to check this", Commands: []string{"choir plan check PLAN", "choir plan show PLAN"}})
+	p.add(Section{Heading: "How to check this",
+		Commands: []string{"choir plan check PLAN", "choir plan show PLAN"}})
 	return p, nil
 }
 
@@ -74,7 +75,8 @@ func (p *Page) adversaries(plan *protocol.Plan) error {
 		p.add(s)
 		return nil
 	}
-	s.Text = []string{fmt.Sprintf("Epsilon at delta %s over all rounds, against each adversary that the plan promises to "+
+	s.Text = []string{fmt.Sprintf("Epsilon at delta %s over all rounds, against each adversary that the "+
+		"plan promises to "+
 		"withstand, and against the first that it does not. Lower is more private.", number(g.Delta, 3))}
 	s.Table = &Table{Numeric: []bool{false, false, true, true, true, false},
 		Head: []string{"adversary", "sees", "colluding parties", "nodes", "epsilon, one record", ""}}
@@ -101,14 +103,16 @@ func epsilon(e *float64) string {
 }
 
 func (p *Page) cost(s *terms.Summary) {
-	c := Section{Heading: "What a round costs", Table: &Table{Head: []string{"", "bytes"}, Numeric: []bool{false, true},
-		Rows: []Row{
-			{Cells: []string{"a party sends", fmt.Sprint(s.Cost.UploadPerParty)}},
-			{Cells: []string{"a party receives", fmt.Sprint(s.Cost.DownloadPerParty)}},
-			{Cells: []string{"a compute node receives", fmt.Sprint(s.Cost.DownloadPerCompute)}},
-		}}}
+	c := Section{Heading: "What a round costs",
+		Table: &Table{Head: []string{"", "bytes"}, Numeric: []bool{false, true},
+			Rows: []Row{
+				{Cells: []string{"a party sends", fmt.Sprint(s.Cost.UploadPerParty)}},
+				{Cells: []string{"a party receives", fmt.Sprint(s.Cost.DownloadPerParty)}},
+				{Cells: []string{"a compute node receives", fmt.Sprint(s.Cost.DownloadPerCompute)}},
+			}}}
 	if u := s.NoiseUse; u != nil {
-		c.Notes = []string{fmt.Sprintf("The noise on a sum has standard deviation %s: %s clips, %s times a trusted "+
+		c.Notes = []string{fmt.Sprintf("The noise on a sum has standard deviation %s: %s clips, %s times "+
+			"a trusted "+
 			"aggregator's and %s of that of local noise.",
 			number(u.Std, 4), number(u.PerClip, 3), number(u.Trusted, 3), number(u.Local, 3))}
 	}

@@ -36,7 +36,8 @@ func rendered(t *testing.T, p *Page) string {
 	// Tags that load or run something, without the texts in their labels.
 	unlabelled := regexp.MustCompile(`aria-label="[^"]*"`).ReplaceAll(html, nil)
 	tags := regexp.MustCompile(`<[^>]*>`)
-	bad := regexp.MustCompile(`(?i)<(script|link|iframe|object|embed|img|image|base|form)|\s(src|href|on\w+)=|url\(|https?:`)
+	bad := regexp.MustCompile(`(?i)<(script|link|iframe|object|embed|img|image|base|form)` +
+		`|\s(src|href|on\w+)=|url\(|https?:`)
 	for _, tag := range tags.FindAllString(string(unlabelled), -1) {
 		if bad.MatchString(tag) {
 			t.Errorf("the tag %q refers to something or runs", tag)
@@ -91,7 +92,8 @@ func demonstration(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	d := experiment.Demo{Parties: 3, Computes: 2, Rounds: 2, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic,
-		Strategy: pvi.NameVirtual, Shards: 5, Data: experiment.Source{Rows: 300, Train: 0.8, Seed: 1}, Out: dir, InMemory: true}
+		Strategy: pvi.NameVirtual, Shards: 5, Data: experiment.Source{Rows: 300, Train: 0.8, Seed: 1},
+		Out: dir, InMemory: true}
 	if _, err := d.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,8 @@ func demonstration(t *testing.T) string {
 func TestDemonstration(t *testing.T) {
 	dir := demonstration(t)
 	html := of(t, dir)
-	has(t, html, "Demonstration", "secure sum (this session)", "Learning curve", "<svg viewBox=", "Coefficients", "intercept",
+	has(t, html, "Demonstration", "secure sum (this session)", "Learning curve", "<svg viewBox=",
+		"Coefficients", "intercept",
 		"privacy noise not included", "Who can learn what", "not promised", "What was verified",
 		"every signature, set of parties", "How to repeat", "choir verify DIR")
 	if strings.Count(html, "not promised") != 1 {
@@ -111,7 +114,8 @@ func TestDemonstration(t *testing.T) {
 		t.Error("the same folder gives another report")
 	}
 	t.Run("plan", func(t *testing.T) {
-		has(t, of(t, filepath.Join(dir, "transcript", "plan.choir")), "Every member has signed", "Who can learn what", "party-01", "Parameters")
+		has(t, of(t, filepath.Join(dir, "transcript", "plan.choir")), "Every member has signed",
+			"Who can learn what", "party-01", "Parameters")
 	})
 	t.Run("altered", func(t *testing.T) {
 		path := filepath.Join(dir, "transcript", "transcript.bin")
@@ -136,16 +140,21 @@ func TestDemonstration(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	dir := t.TempDir()
 	score := map[string]float64{"test_accuracy": .5, "test_log_likelihood": -.7}
-	write(t, dir, "result.json", map[string]any{"data": hostile, "model": hostile, "strategy": hostile, "verdict": hostile,
-		"warnings": []string{hostile}, "result": score, "references": map[string]any{hostile: score, "majority": score}})
-	write(t, dir, "rounds.csv", "round,test_accuracy,test_log_likelihood\n1,.5,-.7\n"+strings.ReplaceAll(hostile, `"`, "")+",1,2\n")
+	write(t, dir, "result.json", map[string]any{"data": hostile, "model": hostile, "strategy": hostile,
+		"verdict":  hostile,
+		"warnings": []string{hostile}, "result": score,
+		"references": map[string]any{hostile: score, "majority": score}})
+	write(t, dir, "rounds.csv", "round,test_accuracy,test_log_likelihood\n1,.5,-.7\n"+
+		strings.ReplaceAll(hostile, `"`, "")+",1,2\n")
 	html := of(t, dir)
 	has(t, html, "&lt;script", "nothing was verified", "Warnings")
 
 	study := t.TempDir()
-	row := map[string]any{"case": hostile, "method": hostile, "measure": "accuracy", "statistic": "mean", "values": []float64{.5},
-		"ours": .5, "verdict": "no published figure"}
-	write(t, study, "x.json", map[string]any{"schema_version": 1, "name": hostile, "title": hostile, "source": hostile, "seeds": 1,
+	row := map[string]any{"case": hostile, "method": hostile, "measure": "accuracy", "statistic": "mean",
+		"values": []float64{.5},
+		"ours":   .5, "verdict": "no published figure"}
+	write(t, study, "x.json", map[string]any{"schema_version": 1, "name": hostile, "title": hostile,
+		"source": hostile, "seeds": 1,
 		"transport": "memory", "rows": []any{row}, "about": []string{hostile}, "notes": []string{hostile},
 		"settings": []any{map[string]string{"name": hostile, "value": hostile}},
 		"panels": []any{map[string]any{"title": hostile, "x_label": hostile, "y_label": hostile,
@@ -153,15 +162,17 @@ func TestHostileNames(t *testing.T) {
 	has(t, of(t, study), "&lt;script", "choir experiment run")
 
 	benchmark := t.TempDir()
-	write(t, benchmark, "verify.json", map[string]any{"command": hostile, "machine": map[string]string{"cpu": hostile},
-		"rows": []any{map[string]any{"case": hostile, "seconds": 1}}})
+	write(t, benchmark, "verify.json", map[string]any{"command": hostile,
+		"machine": map[string]string{"cpu": hostile},
+		"rows":    []any{map[string]any{"case": hostile, "seconds": 1}}})
 	has(t, of(t, benchmark), "&lt;script", "Signatures")
 }
 
 // TestMissingParts: every part of a session's folder may be absent.
 func TestMissingParts(t *testing.T) {
 	dir := demonstration(t)
-	for _, name := range []string{"rounds.csv", "model.json", "transcript/transcript.bin", "transcript/plan.choir", "result.json"} {
+	for _, name := range []string{"rounds.csv", "model.json", "transcript/transcript.bin",
+		"transcript/plan.choir", "result.json"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "result.json" {
 				dir = demonstration(t)
@@ -211,8 +222,10 @@ func TestRefused(t *testing.T) {
 // TestCoefficients against a logistic model by hand: the predictor of a row is the same on
 // both scales.
 func TestCoefficients(t *testing.T) {
-	schema := dataset.Schema{Version: 1, Source: "public", Target: dataset.Binary("y", "no", "yes"), Missing: dataset.Refuse,
-		Unseen: dataset.Refuse, Columns: []dataset.Column{dataset.Standardised("age", 0, 100, 40, 20), dataset.Categorical("ward", "A", "B")}}
+	schema := dataset.Schema{Version: 1, Source: "public", Target: dataset.Binary("y", "no", "yes"),
+		Missing: dataset.Refuse,
+		Unseen:  dataset.Refuse, Columns: []dataset.Column{dataset.Standardised("age", 0, 100, 40, 20),
+			dataset.Categorical("ward", "A", "B")}}
 	text, err := schema.Canonical()
 	if err != nil {
 		t.Fatal(err)
@@ -231,9 +244,11 @@ func TestCoefficients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []coefficient{{"age", .1, .005}, {"ward=A", -1, .2}, {"ward=B", .5, .3}, {"intercept", .25 - 4, 0.447213595}}
+	want := []coefficient{{"age", .1, .005}, {"ward=A", -1, .2}, {"ward=B", .5, .3},
+		{"intercept", .25 - 4, 0.447213595}}
 	for i, w := range want {
-		if got := all[i]; got.name != w.name || fmt.Sprintf("%.6f %.6f", got.mean, got.sd) != fmt.Sprintf("%.6f %.6f", w.mean, w.sd) {
+		if got := all[i]; got.name != w.name ||
+			fmt.Sprintf("%.6f %.6f", got.mean, got.sd) != fmt.Sprintf("%.6f %.6f", w.mean, w.sd) {
 			t.Errorf("%+v, want %+v", got, w)
 		}
 	}

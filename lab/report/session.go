@@ -103,7 +103,8 @@ func (p *Page) demonstration(r *outcome) {
 
 // verdictOf is the result's own verdict, or one from its scores.
 func verdictOf(r *outcome) (verdict string, bad bool) {
-	own, single, majority := r.Result.LogLikelihood, r.References["best_single_party"], r.References["majority"]
+	own, single, majority := r.Result.LogLikelihood, r.References["best_single_party"],
+		r.References["majority"]
 	if own == nil {
 		return r.Verdict, false
 	}
@@ -130,7 +131,8 @@ func (p *Page) scores(r *outcome) Section {
 	}
 	s := Section{Heading: "Scores", Table: &Table{Numeric: []bool{false, true, true},
 		Head: []string{"", measure, "mean test log-likelihood"}}}
-	s.Notes = []string{fmt.Sprintf("%d rows to learn from, %d to test on. Higher is better in both columns.", r.Train, r.Test)}
+	s.Notes = []string{fmt.Sprintf("%d rows to learn from, %d to test on. Higher is better in both columns.",
+		r.Train, r.Test)}
 	row := func(name string, v *score, strong bool) {
 		if v != nil && v.Accuracy != nil && v.LogLikelihood != nil {
 			s.Table.Rows = append(s.Table.Rows,
@@ -200,7 +202,8 @@ func (p *Page) curve(dir string, r *outcome) error {
 	}
 	for _, k := range references() {
 		if v := r.References[k.key]; k.drawn && v != nil && v.Accuracy != nil && v.LogLikelihood != nil {
-			c.References = append(c.References, figure.Reference{Name: k.name, Accuracy: *v.Accuracy, LogLik: *v.LogLikelihood})
+			c.References = append(c.References,
+				figure.Reference{Name: k.name, Accuracy: *v.Accuracy, LogLik: *v.LogLikelihood})
 		}
 	}
 	s := Section{Heading: "Learning curve"}
@@ -226,7 +229,8 @@ func column(head, row []string, name string) (float64, error) {
 
 // planIn reads the folder's plan; nil if there is none.
 func planIn(dir string) (*protocol.SignedPlan, error) {
-	for _, path := range []string{filepath.Join(dir, "transcript", result.PlanFile), filepath.Join(dir, result.PlanFile)} {
+	for _, path := range []string{filepath.Join(dir, "transcript", result.PlanFile),
+		filepath.Join(dir, result.PlanFile)} {
 		if exists(path) {
 			return terms.ReadPlan(path)
 		}
@@ -255,7 +259,8 @@ func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
 func (p *Page) verified(dir string) {
 	s := Section{Heading: "What was verified"}
 	defer func() { p.add(s) }()
-	if !exists(filepath.Join(dir, "transcript", result.TranscriptFile)) && !exists(filepath.Join(dir, result.TranscriptFile)) {
+	if !exists(filepath.Join(dir, "transcript", result.TranscriptFile)) &&
+		!exists(filepath.Join(dir, result.TranscriptFile)) {
 		s.Text = []string{"The folder has no transcript, so nothing was verified."}
 		return
 	}
@@ -266,14 +271,17 @@ func (p *Page) verified(dir string) {
 		p.Verdict, p.Bad = "Verification of the transcript failed: do not rely on these results.", true
 		return
 	}
-	s.Text = []string{fmt.Sprintf("From the signed plan and the transcript alone: every signature, set of parties, partial "+
-		"sum, result and model of %d rounds in %d attempts. The model in the folder is the one that the transcript leads to.",
+	s.Text = []string{fmt.Sprintf("From the signed plan and the transcript alone: every signature, set "+
+		"of parties, partial "+
+		"sum, result and model of %d rounds in %d attempts. The model in the folder is the one that the "+
+		"transcript leads to.",
 		v.Rounds(), len(v.Attempts))}
 	if v.Audited {
 		s.List = append(s.List, "Every revealed sum opens the parties' commitments.")
 	}
 	if v.Claimed {
-		s.List = append(s.List, fmt.Sprintf("Charged: epsilon %s at delta %s.", number(v.Epsilon, 6), number(v.Delta, 3)))
+		s.List = append(s.List, fmt.Sprintf("Charged: epsilon %s at delta %s.", number(v.Epsilon, 6),
+			number(v.Delta, 3)))
 	}
 	if v.Aborted != "" {
 		s.List = append(s.List, "The session ended early: "+v.Aborted)

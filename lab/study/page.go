@@ -30,7 +30,8 @@ func (r *Result) Details(figures string) string {
 	for _, s := range r.Settings {
 		b.WriteString(wrap("- "+s.Name+": "+s.Value, "  ") + "\n")
 	}
-	fmt.Fprintf(&b, "\nRepeat: `choir experiment run %s --seeds %d`.\nFiles: [JSON](%[3]s/%[1]s.json), [CSV](%[3]s/%[1]s.csv).\n",
+	fmt.Fprintf(&b, "\nRepeat: `choir experiment run %s --seeds %d`.\nFiles: [JSON](%[3]s/%[1]s.json), "+
+		"[CSV](%[3]s/%[1]s.csv).\n",
 		r.Name, r.Seeds, figures)
 	return b.String()
 }

@@ -122,12 +122,13 @@ func (m Measure) more() bool { return m == Accuracy || m == LogLikelihood }
 
 // Row is one figure: the paper's, ours, and the difference.
 type Row struct {
-	Case      string  `json:"case"`
-	Method    string  `json:"method"`
-	Measure   Measure `json:"measure"`
-	Paper     *Figure `json:"paper,omitempty"` // nil: the paper has none
-	Bar       float64 `json:"bar,omitempty"`   // what we set out to reach; 0: nothing
-	Statistic string  `json:"statistic"`       // mean (with its standard error) or median (with the one of its order statistics)
+	Case    string  `json:"case"`
+	Method  string  `json:"method"`
+	Measure Measure `json:"measure"`
+	Paper   *Figure `json:"paper,omitempty"` // nil: the paper has none
+	Bar     float64 `json:"bar,omitempty"`   // what we set out to reach; 0: nothing
+	// mean (with its standard error) or median (with the one of its order statistics)
+	Statistic string `json:"statistic"`
 
 	Values  []float64 `json:"values"` // by seed
 	Ours    float64   `json:"ours"`

@@ -9,8 +9,10 @@ import (
 )
 
 func sample() *Result {
-	return &Result{SchemaVersion: 1, Name: "sample", Title: "A sample", Source: "nowhere", Seeds: 3, Transport: Memory,
-		Spent: []Spent{{Method: "m", Epsilon: 0.99, Delta: 1e-5, Accountant: "exact", Relation: "replace-one", Noise: "some"}},
+	return &Result{SchemaVersion: 1, Name: "sample", Title: "A sample", Source: "nowhere", Seeds: 3,
+		Transport: Memory,
+		Spent: []Spent{{Method: "m", Epsilon: 0.99, Delta: 1e-5, Accountant: "exact",
+			Relation: "replace-one", Noise: "some"}},
 		Rows: []Row{
 			Row{Case: "a", Method: "m", Measure: Accuracy, Bar: 0.8, Paper: &Figure{0.81, 0.001, "Table 1"},
 				Values: []float64{0.79, 0.8, 0.81}}.Mean(),
@@ -41,8 +43,10 @@ func TestVerdicts(t *testing.T) {
 		{"one seed", LogLikelihood, Figure{Value: -1}, []float64{-1.5}, Worse},
 		{"one seed, equal", LogLikelihood, Figure{Value: -1}, []float64{-1}, Reproduced},
 		{"precision of the reading", Accuracy, Figure{Value: 1, Precision: .05}, []float64{.96}, Reproduced},
-		{"published figure is uncertain", MAE, Figure{Value: 8.26, Precision: 13.2}, []float64{1.15, 1.15}, Uninformative},
-		{"published figure is uncertain, far off", MAE, Figure{Value: 3.5, Precision: .4}, []float64{.1, .1}, Uninformative},
+		{"published figure is uncertain", MAE, Figure{Value: 8.26, Precision: 13.2}, []float64{1.15, 1.15},
+			Uninformative},
+		{"published figure is uncertain, far off", MAE, Figure{Value: 3.5, Precision: .4},
+			[]float64{.1, .1}, Uninformative},
 		{"ours is uncertain", Accuracy, Figure{Value: .8}, []float64{.6, .8, 1}, Uninformative},
 		{"ours is uncertain but clearly worse", KL, Figure{Value: 1}, []float64{5, 6, 7}, Worse},
 		{"ten times as large", KL, Figure{Value: 1}, []float64{10, 10}, NotComparable},
@@ -51,7 +55,8 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if r := (Row{Measure: test.measure, Paper: &test.paper, Values: test.values}).Mean(); r.Verdict != test.want {
+			if r := (Row{Measure: test.measure, Paper: &test.paper,
+				Values: test.values}).Mean(); r.Verdict != test.want {
 				t.Errorf("%s, want %s", r.Verdict, test.want)
 			}
 		})
@@ -62,7 +67,8 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestBars(t *testing.T) {
-	if !(Row{Measure: MAE, Bar: 2, Ours: 1.9}).Reaches() || (Row{Measure: Accuracy, Bar: 2, Ours: 1.9}).Reaches() {
+	if !(Row{Measure: MAE, Bar: 2, Ours: 1.9}).Reaches() ||
+		(Row{Measure: Accuracy, Bar: 2, Ours: 1.9}).Reaches() {
 		t.Error("a bar is on the wrong side")
 	}
 }
@@ -92,7 +98,8 @@ func TestWriteAndRead(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Results("f") != r.Results("f") {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| .8100 | .8000 (.0058) | -.0100 | .8000, reached | reproduced |", "| median KL divergence | - | 2 (0.536) |", "0.9900", "](f/sample.svg)"} {
+	for _, want := range []string{"| .8100 | .8000 (.0058) | -.0100 | .8000, reached | reproduced |",
+		"| median KL divergence | - | 2 (0.536) |", "0.9900", "](f/sample.svg)"} {
 		if !strings.Contains(all[0].Results("f"), want) {
 			t.Errorf("the page doesn't say %q:\n%s", want, all[0].Results("f"))
 		}
@@ -101,8 +108,10 @@ func TestWriteAndRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for old, bad := range map[string]string{`"reproduced"`: `"better"`, `"schema_version": 1`: `"schema_version": 2`, `"values"`: `"seen"`} {
-		if err := os.WriteFile(filepath.Join(dir, "sample.json"), []byte(strings.Replace(string(b), old, bad, 1)), 0o600); err != nil {
+	for old, bad := range map[string]string{`"reproduced"`: `"better"`,
+		`"schema_version": 1`: `"schema_version": 2`, `"values"`: `"seen"`} {
+		if err := os.WriteFile(filepath.Join(dir, "sample.json"),
+			[]byte(strings.Replace(string(b), old, bad, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := ReadAll(dir); err == nil {
@@ -130,7 +139,8 @@ func TestProgress(t *testing.T) {
 	if got := strings.Join(lines, "|"); got != "[1/2] one|[2/2] two" {
 		t.Errorf("lines %q", got)
 	}
-	if len(states) != 3 || states[0] != "0 of 2 steps" || !strings.HasSuffix(states[1], " left") || states[2] != "2 of 2 steps" {
+	if len(states) != 3 || states[0] != "0 of 2 steps" || !strings.HasSuffix(states[1], " left") ||
+		states[2] != "2 of 2 steps" {
 		t.Errorf("states %q", states)
 	}
 	o.Keep(&Result{})

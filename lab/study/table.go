@@ -103,7 +103,8 @@ func (r Row) verdict() string {
 // SpentTable is a table in Markdown of what the methods cost.
 func (r *Result) SpentTable() string {
 	var b strings.Builder
-	b.WriteString("| method | epsilon | delta | accountant | neighbours | noise |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| method | epsilon | delta | accountant | neighbours | noise " +
+		"|\n|---|---|---|---|---|---|\n")
 	for _, s := range r.Spent {
 		fmt.Fprintf(&b, "| %s | %.4f | %g | %s | %s | %s |\n",
 			s.Method, s.Epsilon, s.Delta, s.Accountant, s.Relation, s.Noise)

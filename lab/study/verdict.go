@@ -136,12 +136,14 @@ func quantile(sorted []float64, p float64) float64 {
 // Check refuses a result that tables and figures can't be made of, or whose rows don't
 // follow from their values.
 func (r *Result) Check() error {
-	if r.SchemaVersion != 1 || r.Name == "" || r.Title == "" || r.Source == "" || len(r.Rows) == 0 || r.Seeds < 1 {
+	if r.SchemaVersion != 1 || r.Name == "" || r.Title == "" || r.Source == "" || len(r.Rows) == 0 ||
+		r.Seeds < 1 {
 		return fmt.Errorf("study: the result %q is incomplete", r.Name)
 	}
 	for _, row := range r.Rows {
 		if len(row.Values) == 0 {
-			return fmt.Errorf("study: %s: %s, %s, %s has no values", r.Name, row.Case, row.Method, row.Measure)
+			return fmt.Errorf("study: %s: %s, %s, %s has no values", r.Name, row.Case, row.Method,
+				row.Measure)
 		}
 		again := row
 		if again.Verdict != NotReproducible {
@@ -152,8 +154,10 @@ func (r *Result) Check() error {
 		} else {
 			again = again.Mean()
 		}
-		if math.Abs(again.Ours-row.Ours) > 1e-12*(1+math.Abs(row.Ours)) || again.Verdict != row.Verdict || row.Verdict == NotReproducible && row.Why == "" {
-			return fmt.Errorf("study: %s: %s, %s, %s doesn't follow from its values", r.Name, row.Case, row.Method, row.Measure)
+		if math.Abs(again.Ours-row.Ours) > 1e-12*(1+math.Abs(row.Ours)) || again.Verdict != row.Verdict ||
+			row.Verdict == NotReproducible && row.Why == "" {
+			return fmt.Errorf("study: %s: %s, %s, %s doesn't follow from its values", r.Name, row.Case,
+				row.Method, row.Measure)
 		}
 	}
 	return nil

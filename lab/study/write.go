@@ -81,7 +81,8 @@ func (c Curve) drawn() figure.Curve {
 
 // cells has a line for each row and seed.
 func (r *Result) cells() (header []string, rows [][]any) {
-	header = []string{"experiment", "case", "method", "measure", "seed", "value", "statistic", "ours", "standard_error", "paper", "bar", "verdict"}
+	header = []string{"experiment", "case", "method", "measure", "seed", "value", "statistic", "ours",
+		"standard_error", "paper", "bar", "verdict"}
 	for _, row := range r.Rows {
 		var paper, bar any
 		if row.Paper != nil {
@@ -91,7 +92,8 @@ func (r *Result) cells() (header []string, rows [][]any) {
 			bar = row.Bar
 		}
 		for i, v := range row.Values {
-			rows = append(rows, []any{r.Name, row.Case, row.Method, string(row.Measure), i + 1, v, row.Statistic, row.Ours, row.SE, paper, bar, string(row.Verdict)})
+			rows = append(rows, []any{r.Name, row.Case, row.Method, string(row.Measure), i + 1, v,
+				row.Statistic, row.Ours, row.SE, paper, bar, string(row.Verdict)})
 		}
 	}
 	return header, rows

@@ -43,9 +43,10 @@ type Row struct {
 	// server's for one contribution, both on one core and without setting up keys.
 	ClientSeconds float64 `json:"client_seconds"`
 	ServerSeconds float64 `json:"server_seconds"`
-	RoundSeconds  float64 `json:"round_seconds,omitempty"` // wall time of a whole round over NATS, where it ran over NATS
-	UploadBytes   int64   `json:"upload_bytes"`            // by a client, a contribution
-	Messages      int     `json:"client_messages"`         // how often a client must speak for one sum
+	// wall time of a whole round over NATS, where it ran over NATS
+	RoundSeconds float64 `json:"round_seconds,omitempty"`
+	UploadBytes  int64   `json:"upload_bytes"`    // by a client, a contribution
+	Messages     int     `json:"client_messages"` // how often a client must speak for one sum
 	// Versus is Choir's row of the same parties and as many nodes; the ratios are this
 	// row's cost over that one's.
 	Versus      string  `json:"versus,omitempty"`
@@ -72,9 +73,12 @@ func Measure(ctx context.Context, cfg Config) (*Document, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	d := &Document{SchemaVersion: 1, Machine: bench.ThisMachine(), Go: runtime.Version(), Versions: bench.Versions(), Config: cfg,
-		Command: fmt.Sprintf("cd bench/peers && go run . --parties %d --dim %d --compute-nodes %d --repeats %d", cfg.Parties, cfg.Dim, cfg.Computes, cfg.Repeats)}
-	for _, f := range []func(context.Context, Config) (Row, error){choirTwo, choirMany, choirNATS, prio, classic, secagg, plain} {
+	d := &Document{SchemaVersion: 1, Machine: bench.ThisMachine(), Go: runtime.Version(),
+		Versions: bench.Versions(), Config: cfg,
+		Command: fmt.Sprintf("cd bench/peers && go run . --parties %d --dim %d --compute-nodes %d "+
+			"--repeats %d", cfg.Parties, cfg.Dim, cfg.Computes, cfg.Repeats)}
+	for _, f := range []func(context.Context, Config) (Row, error){choirTwo, choirMany, choirNATS, prio,
+		classic, secagg, plain} {
 		var runs []Row
 		for range cfg.Repeats {
 			if err := ctx.Err(); err != nil {
@@ -121,7 +125,8 @@ func (d *Document) compare() {
 		r := &d.Rows[i]
 		for _, own := range d.Rows {
 			if own.Name == r.Versus {
-				r.ClientRatio, r.ServerRatio = ratio(r.ClientSeconds, own.ClientSeconds), ratio(r.ServerSeconds, own.ServerSeconds)
+				r.ClientRatio, r.ServerRatio = ratio(r.ClientSeconds, own.ClientSeconds),
+					ratio(r.ServerSeconds, own.ServerSeconds)
 				r.RoundRatio = ratio(r.RoundSeconds, own.RoundSeconds)
 			}
 		}
@@ -132,7 +137,9 @@ func (d *Document) compare() {
 func (d *Document) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "d = %d, N = %d, median of %d\n\n", d.Dim, d.Parties, d.Repeats)
-	b.WriteString("| protocol | servers | client, ms | server, ms a contribution | upload, bytes | client speaks | compared with | client costs | server costs | round over NATS |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| protocol | servers | client, ms | server, ms a contribution | upload, bytes | " +
+		"client speaks | compared with | client costs | server costs | round over NATS " +
+		"|\n|---|---|---|---|---|---|---|---|---|---|\n")
 	times := func(v float64) string {
 		if v == 0 {
 			return ""
@@ -144,7 +151,8 @@ func (d *Document) Markdown() string {
 		if r.RoundSeconds > 0 {
 			round = strings.TrimSuffix(fmt.Sprintf("%.3g s %s", r.RoundSeconds, times(r.RoundRatio)), " ")
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %d | %d | %s | %s | %s | %s |\n", r.Name, r.Servers, ms(r.ClientSeconds), ms(r.ServerSeconds),
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %d | %d | %s | %s | %s | %s |\n", r.Name, r.Servers,
+			ms(r.ClientSeconds), ms(r.ServerSeconds),
 			r.UploadBytes, r.Messages, r.Versus, times(r.ClientRatio), times(r.ServerRatio), round)
 	}
 	b.WriteString("\n")

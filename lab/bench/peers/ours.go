@@ -26,7 +26,8 @@ func choirName(cfg Config) string { return fmt.Sprintf("Choir, M = %d, all nodes
 // receipt at a node.
 func choirRow(ctx context.Context, name string, cfg Config, nodes int) (Row, error) {
 	row := Row{Name: name, Source: dca, Parties: cfg.Parties, Servers: nodes, Messages: 1}
-	r, err := bench.Run(ctx, bench.Config{Parties: cfg.Parties, Dim: cfg.Dim, Computes: nodes, Driver: bench.DriverStream, Pairs: bench.PairsNo})
+	r, err := bench.Run(ctx, bench.Config{Parties: cfg.Parties, Dim: cfg.Dim, Computes: nodes,
+		Driver: bench.DriverStream, Pairs: bench.PairsNo})
 	if err != nil {
 		return row, err
 	}
@@ -46,7 +47,8 @@ const overNATS = "Choir over NATS"
 // connection and a store in a file.
 func choirNATS(ctx context.Context, cfg Config) (Row, error) {
 	row := Row{Name: overNATS, Source: dca, Parties: cfg.Parties, Servers: cfg.Computes, Messages: 1}
-	r, err := bench.Run(ctx, bench.Config{Parties: cfg.Parties, Dim: cfg.Dim, Computes: cfg.Computes, Transport: bench.NATS})
+	r, err := bench.Run(ctx, bench.Config{Parties: cfg.Parties, Dim: cfg.Dim, Computes: cfg.Computes,
+		Transport: bench.NATS})
 	if err != nil {
 		return row, err
 	}

@@ -12,15 +12,18 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Rows) != 7 || d.SchemaVersion != 1 || d.Versions["github.com/cloudflare/circl"] == "" && len(d.Versions) > 0 {
+	if len(d.Rows) != 7 || d.SchemaVersion != 1 || d.Versions["github.com/cloudflare/circl"] == "" &&
+		len(d.Versions) > 0 {
 		t.Fatalf("%d rows, versions %v", len(d.Rows), d.Versions)
 	}
 	for _, r := range d.Rows {
 		own := strings.HasPrefix(r.Name, "Choir")
-		if (r.RoundSeconds == 0) == (r.ClientSeconds == 0 || r.ServerSeconds == 0) && r.Name != "plain sum over NATS" {
+		if (r.RoundSeconds == 0) == (r.ClientSeconds == 0 || r.ServerSeconds == 0) &&
+			r.Name != "plain sum over NATS" {
 			t.Errorf("%s: no costs: %+v", r.Name, r)
 		}
-		if own != (r.Versus == "") || own != (r.Lacks == "") || r.UploadBytes < 8*200/4 || !strings.Contains(d.Markdown(), "| "+r.Name+" |") {
+		if own != (r.Versus == "") || own != (r.Lacks == "") || r.UploadBytes < 8*200/4 ||
+			!strings.Contains(d.Markdown(), "| "+r.Name+" |") {
 			t.Errorf("%+v", r)
 		}
 		if !own && r.ClientRatio == 0 && r.RoundRatio == 0 {

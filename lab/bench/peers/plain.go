@@ -17,8 +17,10 @@ import (
 // plain is no protection at all: every client publishes its vector over a broker
 // like Choir's, and one aggregator reads and adds.
 func plain(ctx context.Context, cfg Config) (Row, error) {
-	row := Row{Name: "plain sum over NATS", Source: "no protection; file-backed JetStream", Parties: cfg.Parties, Servers: 1, Messages: 1, Versus: overNATS,
-		UploadBytes: int64(8 * cfg.Dim), Gives: "nothing", Lacks: "every protection: the server reads each vector"}
+	row := Row{Name: "plain sum over NATS", Source: "no protection; file-backed JetStream",
+		Parties: cfg.Parties, Servers: 1, Messages: 1, Versus: overNATS,
+		UploadBytes: int64(8 * cfg.Dim), Gives: "nothing",
+		Lacks: "every protection: the server reads each vector"}
 	in, sum, err := vectors(cfg)
 	if err != nil {
 		return row, err
@@ -70,7 +72,8 @@ func (p *plainRun) close() {
 
 func (p *plainRun) connect(ctx context.Context) error {
 	for i := range p.cfg.Parties + 1 {
-		b, err := natsbus.Open(ctx, natsbus.Config{Server: p.server, Plan: "00000000", Name: fmt.Sprintf("client-%d", i)})
+		b, err := natsbus.Open(ctx, natsbus.Config{Server: p.server, Plan: "00000000",
+			Name: fmt.Sprintf("client-%d", i)})
 		if err != nil {
 			return err
 		}
@@ -119,7 +122,8 @@ func (p *plainRun) round(ctx context.Context, in []field.Vector) (field.Vector, 
 func (p *plainRun) publish(ctx context.Context, client int, x field.Vector) error {
 	var msgs []transport.Message
 	for lo := 0; lo < len(x); lo += plainChunk {
-		msgs = append(msgs, transport.Message{Subject: fmt.Sprintf("%s%d.%d", plainSubject, client, lo/plainChunk),
+		msgs = append(msgs, transport.Message{Subject: fmt.Sprintf("%s%d.%d", plainSubject, client,
+			lo/plainChunk),
 			Data: field.AppendVector(nil, x[lo:min(len(x), lo+plainChunk)])})
 	}
 	return p.buses[client+1].Publish(ctx, msgs...)

@@ -17,12 +17,18 @@ const prioBits = 16
 // prio is circl's Prio3SumVec with two aggregators, each of which holds a share and
 // checks its part of the proof that every coordinate lies in [0, 2^16).
 func prio(_ context.Context, cfg Config) (Row, error) {
-	row := Row{Name: "Prio3SumVec, with its proofs", Source: "circl; VDAF, draft-irtf-cfrg-vdaf; 16 bits a coordinate", Servers: 2, Messages: 1, Versus: "Choir, M = 2",
-		Gives: "a proof, checked by both aggregators, that every coordinate is in range: a client can't shift the sum by more than one honest client could",
-		Lacks: "noise that no single server knows, more than two or three servers in practice, a signed set with one reveal a round, receipts, dropouts at any time, transcripts; it bounds coordinates and not the L2 norm"}
+	row := Row{Name: "Prio3SumVec, with its proofs",
+		Source: "circl; VDAF, draft-irtf-cfrg-vdaf; 16 bits a coordinate", Servers: 2, Messages: 1,
+		Versus: "Choir, M = 2",
+		Gives: "a proof, checked by both aggregators, that every coordinate is in range: a client can't " +
+			"shift the sum by more than one honest client could",
+		Lacks: "noise that no single server knows, more than two or three servers in practice, a signed " +
+			"set with one reveal a round, receipts, dropouts at any time, transcripts; it bounds " +
+			"coordinates and not the L2 norm"}
 	const clients = 3 // one costs a tenth of a second at d = 10^4
 	row.Parties = clients
-	p, err := sumvec.New(2, uint(cfg.Dim), prioBits, uint(math.Ceil(math.Sqrt(float64(prioBits*cfg.Dim)))), []byte("choir bench"))
+	p, err := sumvec.New(2, uint(cfg.Dim), prioBits, uint(math.Ceil(math.Sqrt(float64(prioBits*cfg.Dim)))),
+		[]byte("choir bench"))
 	if err != nil {
 		return row, err
 	}
@@ -50,7 +56,8 @@ func prio(_ context.Context, cfg Config) (Row, error) {
 			return row, fmt.Errorf("coordinate %d of the sum is %d, not %d", j, (*sum)[j], want[j])
 		}
 	}
-	row.ClientSeconds, row.ServerSeconds, row.UploadBytes = run.shard/clients, run.prepare/(2*clients), run.upload
+	row.ClientSeconds, row.ServerSeconds, row.UploadBytes = run.shard/clients, run.prepare/(2*clients),
+		run.upload
 	return row, nil
 }
 

@@ -20,10 +20,14 @@ import (
 // field, keystream and boxes, with X25519. A tenth of the clients drops out after the
 // sharing, so that both kinds of recovery are paid for.
 func secagg(_ context.Context, cfg Config) (Row, error) {
-	row := Row{Name: "pairwise-mask SecAgg", Source: "Bonawitz et al., CCS 2017; same primitives, a tenth of the clients drops out", Parties: cfg.Parties, Servers: 1, Messages: 3,
+	row := Row{Name: "pairwise-mask SecAgg", Source: "Bonawitz et al., CCS 2017; same primitives, a " +
+		"tenth of the clients drops out", Parties: cfg.Parties, Servers: 1, Messages: 3,
 		Versus: choirName(cfg),
-		Gives:  "one server instead of M nodes of which one is honest; any client set up to the threshold drops out between its messages and the sum is still found",
-		Lacks:  "a client that speaks once a sum (here three times, and it must stay for the others), work that doesn't grow with N at the client, a set that the server can't choose, noise that survives colluders by plan, receipts and transcripts"}
+		Gives: "one server instead of M nodes of which one is honest; any client set up to the " +
+			"threshold drops out between its messages and the sum is still found",
+		Lacks: "a client that speaks once a sum (here three times, and it must stay for the others), " +
+			"work that doesn't grow with N at the client, a set that the server can't choose, noise that " +
+			"survives colluders by plan, receipts and transcripts"}
 	in, _, err := vectors(cfg)
 	if err != nil {
 		return row, err
@@ -59,7 +63,8 @@ func secagg(_ context.Context, cfg Config) (Row, error) {
 		return row, err
 	}
 	row.ServerSeconds = c.CPUSeconds / float64(cfg.Parties)
-	row.UploadBytes = int64(2*32 + (cfg.Parties-1)*(2*8*limbs+channel.Overhead) + 8*cfg.Dim + len(masked)*8*limbs)
+	row.UploadBytes = int64(2*32 + (cfg.Parties-1)*(2*8*limbs+channel.Overhead) + 8*cfg.Dim +
+		len(masked)*8*limbs)
 	return row, equal(sum, want)
 }
 
@@ -153,7 +158,8 @@ func (s *secaggRun) handOver(u, v int) error {
 		return err
 	}
 	for kind := range 2 {
-		if err := field.DecodeVector(s.shards[u][kind][v][:], opened[kind*8*limbs:(kind+1)*8*limbs]); err != nil {
+		if err := field.DecodeVector(s.shards[u][kind][v][:],
+			opened[kind*8*limbs:(kind+1)*8*limbs]); err != nil {
 			return err
 		}
 	}

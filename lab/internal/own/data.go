@@ -9,18 +9,22 @@ import (
 // generated is package dataset's Generator: twenty correlated columns over six orders of
 // magnitude, encoded by public bounds.
 func generated() trial {
-	return trial{name: "own-generated", title: "Generated classes, 10 clients, (1, 1e-5)", source: "none: data of our own, which no paper uses",
+	return trial{name: "own-generated", title: "Generated classes, 10 clients, (1, 1e-5)",
+		source:  "none: data of our own, which no paper uses",
 		cases:   []sharing{{"balanced", 0, 0}, {"unbalanced", 0.75, 0.5}},
 		methods: []method{single(), demonstration(), globalVI(300)},
 		load: func(o study.Options, c sharing, seed uint64) (*experiment.Data, error) {
-			return experiment.Source{Seed: seed, Rows: quick(o), Parties: parties, Rho: c.rho, Kappa: c.kappa, Train: 0.8}.Load()
+			return experiment.Source{Seed: seed, Rows: quick(o), Parties: parties, Rho: c.rho,
+				Kappa: c.kappa, Train: 0.8}.Load()
 		}}
 }
 
 // hie is the real data set.
 func hie() trial {
-	return trial{name: "own-randhie", title: "A visit to a doctor within a year, 10 clients, (1, 1e-5)", source: "none of the papers: RAND Health Insurance Experiment, as in [CT05]",
-		cases: []sharing{{"balanced", 0, 0}, {"unbalanced", 0.7, 0.5}}, methods: []method{single(), demonstration(), datasetLevel(), globalVI(300)},
+	return trial{name: "own-randhie", title: "A visit to a doctor within a year, 10 clients, (1, 1e-5)",
+		source:  "none of the papers: RAND Health Insurance Experiment, as in [CT05]",
+		cases:   []sharing{{"balanced", 0, 0}, {"unbalanced", 0.7, 0.5}},
+		methods: []method{single(), demonstration(), datasetLevel(), globalVI(300)},
 		load: func(o study.Options, c sharing, seed uint64) (*experiment.Data, error) {
 			records, err := randhie.Records()
 			if err != nil {
@@ -29,7 +33,8 @@ func hie() trial {
 			if n := quick(o); n > 0 {
 				records.Cells, records.Lines = records.Cells[:n], records.Lines[:n]
 			}
-			return experiment.Source{Records: records, Schema: randhie.Schema(), Seed: seed, Parties: parties, Rho: c.rho, Kappa: c.kappa, Train: 0.8}.Load()
+			return experiment.Source{Records: records, Schema: randhie.Schema(), Seed: seed,
+				Parties: parties, Rho: c.rho, Kappa: c.kappa, Train: 0.8}.Load()
 		}}
 }
 

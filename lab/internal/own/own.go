@@ -25,8 +25,10 @@ import (
 // Studies are the experiments on data of our own.
 func Studies() []study.Study {
 	return []study.Study{
-		{Name: "own-generated", About: "generated classes with known weights: virtual clients and global VI over the secure sum, 10 clients", Run: generated().run},
-		{Name: "own-randhie", About: "RAND Health Insurance Experiment, which ships with the source: four methods over the secure sum, 10 clients", Run: hie().run},
+		{Name: "own-generated", About: "generated classes with known weights: virtual clients and global " +
+			"VI over the secure sum, 10 clients", Run: generated().run},
+		{Name: "own-randhie", About: "RAND Health Insurance Experiment, which ships with the source: " +
+			"four methods over the secure sum, 10 clients", Run: hie().run},
 	}
 }
 
@@ -55,18 +57,22 @@ type method struct {
 
 // learning is DP-PVI on the logistic model.
 func learning(schema json.RawMessage, d *experiment.Data, c pvi.Config) app.Spec {
-	c.Model, c.Family, c.Features, c.PriorPrecision, c.DampingBits, c.FracBits = pvi.Logistic, gauss.MeanField, d.Schema.Dim(), 1, 16, terms.GridFor(c.Clip)
+	c.Model, c.Family, c.Features, c.PriorPrecision, c.DampingBits, c.FracBits = pvi.Logistic,
+		gauss.MeanField, d.Schema.Dim(), 1, 16, terms.GridFor(c.Clip)
 	return &app.PVI{Version: 1, Schema: schema, Weights: d.Weights(), PVI: c}
 }
 
 // single is virtual clients as on Adult (experiment paper4-adult).
 func single() method {
-	return method{"virtual clients, one a row", 20, func(schema json.RawMessage, d *experiment.Data) app.Spec {
-		return learning(schema, d, pvi.Config{
-			Strategy:       pvi.Virtual{Shards: d.Train.Rows(), ShardPower: 1, Fit: pvi.Fit{Steps: 1, LearningRate: 1, Optimiser: pvi.Natural}},
-			PrecisionFloor: 100, Clip: 0.75, Damping: 0.18, StartPrecision: 150,
-		})
-	}, "the setting for Adult: one natural-gradient step, C 0.75, damping 0.18, precision 150 to start with, precisions of at least 100, 20 rounds"}
+	return method{"virtual clients, one a row", 20,
+		func(schema json.RawMessage, d *experiment.Data) app.Spec {
+			return learning(schema, d, pvi.Config{
+				Strategy: pvi.Virtual{Shards: d.Train.Rows(), ShardPower: 1,
+					Fit: pvi.Fit{Steps: 1, LearningRate: 1, Optimiser: pvi.Natural}},
+				PrecisionFloor: 100, Clip: 0.75, Damping: 0.18, StartPrecision: 150,
+			})
+		}, "the setting for Adult: one natural-gradient step, C 0.75, damping 0.18, precision 150 to start " +
+			"with, precisions of at least 100, 20 rounds"}
 }
 
 func demonstration() method {
@@ -75,7 +81,8 @@ func demonstration() method {
 			Strategy:       pvi.Virtual{Shards: 400, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
 			PrecisionFloor: 1, Clip: 0.1, Damping: 0.2, DampingDecay: 0.2, Beta: 0.9,
 		})
-	}, "the demonstration's defaults: C 0.1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), beta 0.9, 15 rounds"}
+	}, "the demonstration's defaults: C 0.1, 5 Adam steps of 0.05, damping 0.2 / (1 + 0.2 (s-1)), beta " +
+		"0.9, 15 rounds"}
 }
 
 // datasetLevel is one factor a party: every party's update is clipped as a whole.
@@ -89,15 +96,21 @@ func datasetLevel() method {
 }
 
 func globalVI(rounds int) method {
-	return method{"global VI over secure sums", rounds, func(schema json.RawMessage, d *experiment.Data) app.Spec {
-		rows := int64(d.Train.Rows())
-		return &app.GlobalVI{Version: 1, Schema: schema, Global: global.Config{Model: pvi.Logistic, Features: d.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
-			FracBits: terms.GridFor(3), SampleRate: 0.02, Records: rows, MaxRecords: rows, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}}
-	}, fmt.Sprintf("%d rounds, otherwise the setting for Adult: q 0.02, C 3, Adam at 0.015, averaging 3", rounds)}
+	return method{"global VI over secure sums", rounds,
+		func(schema json.RawMessage, d *experiment.Data) app.Spec {
+			rows := int64(d.Train.Rows())
+			return &app.GlobalVI{Version: 1, Schema: schema,
+				Global: global.Config{Model: pvi.Logistic, Features: d.Schema.Dim(), PriorPrecision: 1,
+					InitialSD: 0.1, Clip: 3,
+					FracBits: terms.GridFor(3), SampleRate: 0.02, Records: rows, MaxRecords: rows,
+					Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}}
+		}, fmt.Sprintf("%d rounds, otherwise the setting for Adult: q 0.02, C 3, Adam at 0.015, averaging 3",
+			rounds)}
 }
 
 func (t trial) run(ctx context.Context, o study.Options) (*study.Result, error) {
-	r := &study.Result{SchemaVersion: 1, Name: t.name, Title: t.title, Seeds: o.Seeds, Transport: o.Transport, Source: t.source}
+	r := &study.Result{SchemaVersion: 1, Name: t.name, Title: t.title, Seeds: o.Seeds,
+		Transport: o.Transport, Source: t.source}
 	for _, m := range t.methods {
 		r.Settings = append(r.Settings, study.Setting{Name: m.name, Value: m.settings})
 	}
@@ -142,7 +155,8 @@ func (t trial) add(ctx context.Context, o study.Options, r *study.Result, c shar
 	}
 	for _, m := range append(names, "without privacy", "majority") {
 		for i, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
-			r.Rows = append(r.Rows, study.Row{Case: c.name, Method: m, Measure: measure, Values: f[m][i]}.Mean())
+			r.Rows = append(r.Rows, study.Row{Case: c.name, Method: m, Measure: measure,
+				Values: f[m][i]}.Mean())
 		}
 	}
 	return nil
@@ -160,7 +174,8 @@ func pictures(rows []study.Row) (all []study.Panel) {
 		}
 	}
 	for _, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
-		p := study.Panel{Title: "every seed, and the mean", YLabel: "test " + string(measure), Categories: cases}
+		p := study.Panel{Title: "every seed, and the mean", YLabel: "test " + string(measure),
+			Categories: cases}
 		for i, method := range methods {
 			c := study.Curve{Name: method}
 			shift := 0.8 * ((float64(i)+0.5)/float64(len(methods)) - 0.5)
@@ -189,7 +204,8 @@ func (t trial) learn(ctx context.Context, o study.Options, c string, d *experime
 	accuracy, logLik := majority(d)
 	f.note("majority", accuracy, logLik)
 	for _, m := range t.methods {
-		run := bed.Run{Name: m.name, Seed: seed, App: m.app(json.RawMessage(schema), d), Parts: d.Parts, Rounds: m.rounds, Epsilon: 1, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+		run := bed.Run{Name: m.name, Seed: seed, App: m.app(json.RawMessage(schema), d), Parts: d.Parts,
+			Rounds: m.rounds, Epsilon: 1, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
 		if o.Quick {
 			run.Rounds = 2
 		}
@@ -222,7 +238,8 @@ func without(ctx context.Context, d *experiment.Data, schema []byte) (pvi.Scores
 		Features: d.Schema.Dim(), PriorPrecision: 1, PrecisionFloor: 1, FracBits: 24,
 		DampingBits: 16, Damping: 1,
 	}
-	run := bed.Run{Name: "without privacy", App: &app.PVI{Version: 1, Schema: schema, Weights: []float64{1}, PVI: cfg}, Parts: []pvi.Data{d.Train}, Rounds: 1}
+	run := bed.Run{Name: "without privacy", App: &app.PVI{Version: 1, Schema: schema, Weights: []float64{1},
+		PVI: cfg}, Parts: []pvi.Data{d.Train}, Rounds: 1}
 	out, err := run.Do(ctx)
 	if err != nil {
 		return pvi.Scores{}, err

@@ -18,8 +18,10 @@ import (
 // Studies are the paper's experiments.
 func Studies() []study.Study {
 	return []study.Study{
-		{Name: "paper1-figure1b", About: "[DCA], Figure 1b: the extra noise of the distributed setting", Run: figure1b},
-		{Name: "paper1-figure2", About: "[DCA], Figure 2: Bayesian linear regression on wine and abalone from noisy statistics", Run: figure2},
+		{Name: "paper1-figure1b", About: "[DCA], Figure 1b: the extra noise of the distributed setting",
+			Run: figure1b},
+		{Name: "paper1-figure2", About: "[DCA], Figure 2: Bayesian linear regression on wine and abalone " +
+			"from noisy statistics", Run: figure2},
 	}
 }
 
@@ -40,14 +42,16 @@ type method struct {
 }
 
 func methods() []method {
-	return []method{{name: "DDP"}, {name: "TA", trusted: true}, {name: "proj DDP", projected: true}, {name: "proj TA", projected: true, trusted: true}, {name: "input perturbation", input: true}}
+	return []method{{name: "DDP"}, {name: "TA", trusted: true}, {name: "proj DDP", projected: true},
+		{name: "proj TA", projected: true, trusted: true}, {name: "input perturbation", input: true}}
 }
 
 // config is the statistics' with or without thresholds found in private. Of ten rounds
 // one finds means and standard deviations: a tenth of the budget.
 func (m method) config(t *task) (c stats.Config, rounds int) {
-	c = stats.Config{Features: t.features, PriorPrecision: 1, Bound: 7.5, TargetBound: 7.5, Radius: 1.5, FracBits: 10,
-		Records: int64(t.train.Rows()), MaxRecords: int64(t.train.Rows())}
+	c = stats.Config{Features: t.features, PriorPrecision: 1, Bound: 7.5, TargetBound: 7.5, Radius: 1.5,
+		FracBits: 10,
+		Records:  int64(t.train.Rows()), MaxRecords: int64(t.train.Rows())}
 	if m.projected {
 		c.MomentRounds, c.Radius = 1, math.Sqrt(float64(t.features+1))
 		return c, 10
@@ -56,13 +60,15 @@ func (m method) config(t *task) (c stats.Config, rounds int) {
 }
 
 // error is a method's mean absolute error on the test rows.
-func (m method) error(ctx context.Context, o study.Options, t *task, epsilon float64, seed uint64) (float64, study.Spent, error) {
+func (m method) error(ctx context.Context, o study.Options, t *task, epsilon float64, seed uint64) (float64,
+	study.Spent, error) {
 	cfg, rounds := m.config(t)
 	name := fmt.Sprintf("%s, epsilon %g", m.name, epsilon)
 	if m.input {
 		return perturbed(cfg, t, name, epsilon, seed)
 	}
-	r := bed.Run{Name: name, Seed: seed, App: &app.Statistics{Version: 1, Statistics: cfg, Schema: t.schema}, Parts: t.parts, Rounds: rounds,
+	r := bed.Run{Name: name, Seed: seed, App: &app.Statistics{Version: 1, Statistics: cfg,
+		Schema: t.schema}, Parts: t.parts, Rounds: rounds,
 		Epsilon: epsilon, Delta: delta, Transport: o.Transport, Dir: o.Dir, Trusted: m.trusted}
 	out, err := r.Do(ctx)
 	if err != nil {
@@ -72,8 +78,10 @@ func (m method) error(ctx context.Context, o study.Options, t *task, epsilon flo
 }
 
 // perturbed is the baseline in which every record's owner noises the record.
-func perturbed(cfg stats.Config, t *task, name string, epsilon float64, seed uint64) (float64, study.Spent, error) {
-	n, err := privacy.Calibrate(privacy.Target{Epsilon: epsilon, Delta: delta, Sensitivity: cfg.InputRadius(), Dim: uint32(cfg.Features + 1), Releases: 1, Parts: 1})
+func perturbed(cfg stats.Config, t *task, name string, epsilon float64, seed uint64) (float64, study.Spent,
+	error) {
+	n, err := privacy.Calibrate(privacy.Target{Epsilon: epsilon, Delta: delta,
+		Sensitivity: cfg.InputRadius(), Dim: uint32(cfg.Features + 1), Releases: 1, Parts: 1})
 	if err != nil {
 		return 0, study.Spent{}, err
 	}
@@ -82,12 +90,14 @@ func perturbed(cfg stats.Config, t *task, name string, epsilon float64, seed uin
 		return 0, study.Spent{}, err
 	}
 	from := bed.Stream(fmt.Sprintf("%s seed %d", name, seed))
-	p, err := stats.InputPerturbation(cfg, t.parts, func(dst []int64) error { return g.Fill(dst, from) }, float64(n.PartVariance))
+	p, err := stats.InputPerturbation(cfg, t.parts, func(dst []int64) error { return g.Fill(dst, from) },
+		float64(n.PartVariance))
 	if err != nil {
 		return 0, study.Spent{}, err
 	}
-	return mae(p.Mean, t), study.Spent{Method: name, Epsilon: n.Epsilon, Delta: delta, Accountant: n.Method, Relation: privacy.ReplaceOne.String(),
-		Noise: "on every record by itself"}, nil
+	return mae(p.Mean, t), study.Spent{Method: name, Epsilon: n.Epsilon, Delta: delta, Accountant: n.Method,
+		Relation: privacy.ReplaceOne.String(),
+		Noise:    "on every record by itself"}, nil
 }
 
 func mae(w []float64, t *task) (sum float64) {
@@ -105,7 +115,8 @@ func mae(w []float64, t *task) (sum float64) {
 func exact(ctx context.Context, t *task) (float64, error) {
 	cfg, _ := method{}.config(t)
 	cfg.Radius, cfg.FracBits = 8, 16
-	r := bed.Run{Name: "NP", App: &app.Statistics{Version: 1, Statistics: cfg, Schema: t.schema}, Parts: []pvi.Data{t.train}, Rounds: 1}
+	r := bed.Run{Name: "NP", App: &app.Statistics{Version: 1, Statistics: cfg, Schema: t.schema},
+		Parts: []pvi.Data{t.train}, Rounds: 1}
 	out, err := r.Do(ctx)
 	if err != nil {
 		return 0, err
@@ -121,8 +132,10 @@ func figure2(ctx context.Context, o study.Options) (*study.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &study.Result{SchemaVersion: 1, Name: "paper1-figure2", Title: "Bayesian linear regression from noisy sufficient statistics, 10 parties", Seeds: o.Seeds, Transport: o.Transport,
-		Source: "[DCA], Figure 2", Settings: settings()}
+	r := &study.Result{SchemaVersion: 1, Name: "paper1-figure2",
+		Title: "Bayesian linear regression from noisy sufficient statistics, 10 parties", Seeds: o.Seeds,
+		Transport: o.Transport,
+		Source:    "[DCA], Figure 2", Settings: settings()}
 	o = o.Begin(len(sets()) * o.Seeds * len(epsilons()))
 	for _, s := range sets() {
 		if o.Quick && s.name != "red wine" {

@@ -11,12 +11,14 @@ import (
 // add puts a data set's rows and curves into the result. The published code's errors
 // are shown over its own error without privacy, and ours over ours.
 func (s set) add(r *study.Result, n *published.Numbers, f found, plain []float64) {
-	p := study.Panel{Title: s.name, XLabel: "epsilon", YLabel: "median MAE over the non-private one", LogX: true, YMin: 0.95, YMax: 3}
+	p := study.Panel{Title: s.name, XLabel: "epsilon", YLabel: "median MAE over the non-private one",
+		LogX: true, YMin: 0.95, YMax: 3}
 	np := n.Curve(s.name, "NP", study.MAE)
 	for _, m := range methods() {
 		c := study.Curve{Name: m.name + " (ours)"}
 		for i, epsilon := range epsilons() {
-			row := study.Row{Case: fmt.Sprintf("%s, epsilon %g", s.name, epsilon), Method: m.name, Measure: study.RelativeMAE, Values: over(f[m.name][i], plain)}
+			row := study.Row{Case: fmt.Sprintf("%s, epsilon %g", s.name, epsilon), Method: m.name,
+				Measure: study.RelativeMAE, Values: over(f[m.name][i], plain)}
 			if epsilon == 1 || epsilon == 3.162 || epsilon == 10 {
 				row.Paper = relative(n, s.name, m.name, epsilon)
 			}
@@ -27,7 +29,8 @@ func (s set) add(r *study.Result, n *published.Numbers, f found, plain []float64
 			}
 		}
 		p.Curves = append(p.Curves, c)
-		if k := n.Curve(s.name, m.name, study.MAE); k != nil && (m.name == "proj DDP" || m.name == "input perturbation") {
+		if k := n.Curve(s.name, m.name, study.MAE); k != nil &&
+			(m.name == "proj DDP" || m.name == "input perturbation") {
 			k.Name = m.name + " (published code)"
 			for i := range k.Y {
 				k.Y[i] /= np.Y[i]
@@ -64,8 +67,10 @@ func claims(set string, f found) (rows []study.Row) {
 	for _, c := range []struct {
 		a, b string
 		bar  float64
-	}{{"DDP", "TA", 1.1}, {"proj DDP", "proj TA", 1.1}, {"DDP", "input perturbation", 1}, {"proj DDP", "input perturbation", 1}} {
-		row := study.Row{Case: set + ", all epsilons", Method: c.a + " over " + c.b, Measure: study.RelativeMAE, Bar: c.bar}
+	}{{"DDP", "TA", 1.1}, {"proj DDP", "proj TA", 1.1}, {"DDP", "input perturbation", 1},
+		{"proj DDP", "input perturbation", 1}} {
+		row := study.Row{Case: set + ", all epsilons", Method: c.a + " over " + c.b,
+			Measure: study.RelativeMAE, Bar: c.bar}
 		for i := range epsilons() {
 			row.Values = append(row.Values, over(f[c.a][i], f[c.b][i])...)
 		}
@@ -75,7 +80,10 @@ func claims(set string, f found) (rows []study.Row) {
 }
 
 func settings() []study.Setting {
-	return []study.Setting{{Name: "parties", Value: "10, with the rows dealt out in turn"}, {Name: "test rows", Value: "500 (red wine), 1000 (white wine, abalone)"},
-		{Name: "delta", Value: "1e-4"}, {Name: "DDP, TA, input perturbation", Value: "records held to norm 1.5 in units of the bounds"},
-		{Name: "proj DDP, proj TA", Value: "10 rounds, the first for means and standard deviations; records held to norm sqrt(columns) in standard deviations"}}
+	return []study.Setting{{Name: "parties", Value: "10, with the rows dealt out in turn"},
+		{Name: "test rows", Value: "500 (red wine), 1000 (white wine, abalone)"},
+		{Name: "delta", Value: "1e-4"}, {Name: "DDP, TA, input perturbation",
+			Value: "records held to norm 1.5 in units of the bounds"},
+		{Name: "proj DDP, proj TA", Value: "10 rounds, the first for means and standard deviations; " +
+			"records held to norm sqrt(columns) in standard deviations"}}
 }

@@ -66,7 +66,8 @@ type chosen struct {
 }
 
 // run learns with every candidate and chooses.
-func (c choice) run(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (*chosen, error) {
+func (c choice) run(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
+	seed uint64) (*chosen, error) {
 	learn, votes := holdBack(data)
 	found, outcomes := make([]*trace, len(c.candidates)), make([]*bed.Outcome, len(c.candidates))
 	posteriors := make([]*pvi.Posterior, len(c.candidates))
@@ -98,12 +99,14 @@ func (c choice) run(ctx context.Context, o study.Options, data *experiment.Data,
 }
 
 // vote is the noisy sum of the validation rows' terms.
-func (c choice) vote(ctx context.Context, o study.Options, posteriors []*pvi.Posterior, votes []pvi.Data, epsilon float64, seed uint64, r *chosen) ([]int64, error) {
+func (c choice) vote(ctx context.Context, o study.Options, posteriors []*pvi.Posterior, votes []pvi.Data,
+	epsilon float64, seed uint64, r *chosen) ([]int64, error) {
 	bound, err := (fixedpoint.Grid{FracBits: voteBits}).IntBound(voteBound)
 	if err != nil {
 		return nil, err
 	}
-	t := bed.Tally{Name: c.name + ", choice", Seed: seed, Bound: bound, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+	t := bed.Tally{Name: c.name + ", choice", Seed: seed, Bound: bound, Epsilon: epsilon, Delta: 1e-5,
+		Transport: o.Transport, Dir: o.Dir}
 	for i, v := range votes {
 		sum, err := terms(posteriors, v, bound)
 		if err != nil {
@@ -119,7 +122,8 @@ func (c choice) vote(ctx context.Context, o study.Options, posteriors []*pvi.Pos
 // terms adds up what a party's validation rows say of the candidates. A row's prediction
 // of 0 or 1 that is wrong counts as one of e^-30.
 func terms(posteriors []*pvi.Posterior, rows pvi.Data, bound uint64) ([]int64, error) {
-	sum, add := make([]int64, len(posteriors)), pvi.NewTerms(fixedpoint.Grid{FracBits: voteBits}, voteBound, bound)
+	sum, add := make([]int64, len(posteriors)),
+		pvi.NewTerms(fixedpoint.Grid{FracBits: voteBits}, voteBound, bound)
 	v := make([]float64, len(posteriors))
 	features := len(rows.X) / max(1, rows.Rows())
 	for i, y := range rows.Y {

@@ -88,11 +88,13 @@ func TestVote(t *testing.T) {
 	votes := []pvi.Data{rowsOf(rng, 300), rowsOf(rng, 300), rowsOf(rng, 10)}
 	for _, over := range []study.Transport{bed.Clear, study.Memory} {
 		r := new(chosen)
-		sum, err := choice{name: "test"}.vote(t.Context(), study.Options{Transport: over}, candidates(t), votes, 1, 1, r)
+		sum, err := choice{name: "test"}.vote(t.Context(), study.Options{Transport: over}, candidates(t),
+			votes, 1, 1, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Index(sum, slices.Max(sum)) != 2 || slices.Index(sum, slices.Min(sum)) != 0 || !(r.selection.Epsilon > 0.999 && r.selection.Epsilon <= 1) {
+		if slices.Index(sum, slices.Max(sum)) != 2 || slices.Index(sum, slices.Min(sum)) != 0 ||
+			!(r.selection.Epsilon > 0.999 && r.selection.Epsilon <= 1) {
 			t.Errorf("%s: %v, %+v", over, sum, r.selection)
 		}
 	}
@@ -116,7 +118,8 @@ func TestHoldBack(t *testing.T) {
 	learn, votes := holdBack(d)
 	n := 0
 	for i, p := range d.Parts {
-		if len(votes[i].Y) != p.Rows()/8 || len(votes[i].Y)+len(learn.Parts[i].Y) != p.Rows() || len(learn.Parts[i].X) != features*len(learn.Parts[i].Y) {
+		if len(votes[i].Y) != p.Rows()/8 || len(votes[i].Y)+len(learn.Parts[i].Y) != p.Rows() ||
+			len(learn.Parts[i].X) != features*len(learn.Parts[i].Y) {
 			t.Errorf("client %d: %d and %d of %d rows", i, len(learn.Parts[i].Y), len(votes[i].Y), p.Rows())
 		}
 		for j, v := range votes[i].Y {

@@ -22,15 +22,24 @@ type protocol8020 struct {
 // wide; all else is what served half and half, in round numbers.
 func eightyTwenty() protocol8020 {
 	c := ten()
-	c.name, c.title, c.figure, c.train = "paper4-adult8020", "Logistic regression on Adult, 10 clients, (1, 1e-5), 80 : 20 with a private choice of the setting", "appendix B", 0.8
-	c.methods, c.splits = []method{elsewhere(c.methods[0]), elsewhere(c.methods[2])}, splits()[:1] // the sums hardly depend on who has what
-	v := choice{name: "virtual clients", settings: "20 rounds, virtual clients of 1 record each, one natural-gradient step, damping 0.2, precision 150 to start with, precisions of at least 150; C 0.5, 1 or 2"}
+	c.name, c.title, c.figure, c.train = "paper4-adult8020",
+		"Logistic regression on Adult, 10 clients, (1, 1e-5), 80 : 20 with a private choice of the setting",
+		"appendix B", 0.8
+	// the sums hardly depend on who has what
+	c.methods, c.splits = []method{elsewhere(c.methods[0]), elsewhere(c.methods[2])}, splits()[:1]
+	v := choice{name: "virtual clients", settings: "20 rounds, virtual clients of 1 record each, one " +
+		"natural-gradient step, damping 0.2, precision 150 to start with, precisions of at least 150; C " +
+		"0.5, 1 or 2"}
 	for _, clip := range []float64{0.5, 1, 2} {
-		v.add(clip, virtual(pvi.Config{Clip: clip, Damping: 0.2, PrecisionFloor: 150, StartPrecision: 150}, 1, 20))
+		v.add(clip, virtual(pvi.Config{Clip: clip, Damping: 0.2, PrecisionFloor: 150, StartPrecision: 150},
+			1, 20))
 	}
-	g := choice{name: "global VI over secure sums", settings: "1000 rounds, joint Poisson samples at rate 0.02, Adam at 0.015, first standard deviation 0.1, averaging 3; C 2, 3 or 4.5"}
+	g := choice{name: "global VI over secure sums",
+		settings: "1000 rounds, joint Poisson samples at rate 0.02, Adam at 0.015, first standard " +
+			"deviation 0.1, averaging 3; C 2, 3 or 4.5"}
 	for _, clip := range []float64{2, 3, 4.5} {
-		g.add(clip, globalVI(global.Config{Clip: clip, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000))
+		g.add(clip, globalVI(global.Config{Clip: clip, SampleRate: 0.02, LearningRate: 0.015,
+			InitialSD: 0.1, Averaging: 3}, 1000))
 	}
 	return protocol8020{c, []choice{v, g}}
 }
@@ -50,7 +59,8 @@ func (p protocol8020) run(ctx context.Context, o study.Options) (*study.Result, 
 	if err != nil {
 		return nil, err
 	}
-	r := &study.Result{SchemaVersion: 1, Name: p.name, Title: p.title, Seeds: o.Seeds, Transport: o.Transport, Source: "[DP-PVI], " + p.figure}
+	r := &study.Result{SchemaVersion: 1, Name: p.name, Title: p.title, Seeds: o.Seeds,
+		Transport: o.Transport, Source: "[DP-PVI], " + p.figure}
 	s := p.splits[0]
 	o = o.Begin(o.Count(p.names()...) * o.Seeds)
 	var all []found
@@ -87,7 +97,8 @@ func (p protocol8020) names() []string {
 }
 
 // choose runs the seeds of one choice on one split.
-func (p protocol8020) choose(ctx context.Context, o study.Options, r *study.Result, c choice, s split) (found, error) {
+func (p protocol8020) choose(ctx context.Context, o study.Options, r *study.Result, c choice,
+	s split) (found, error) {
 	f := found{split: s, method: method{name: c.name + ", setting chosen in private", settings: c.settings}}
 	var picked []string
 	right := 0
@@ -111,6 +122,7 @@ func (p protocol8020) choose(ctx context.Context, o study.Options, r *study.Resu
 			r.Spent = append(r.Spent, got.learning, got.selection)
 		}
 	}
-	r.Notes = append(r.Notes, fmt.Sprintf("Chosen by %s on %s, seed by seed: %s. The test rows would have taken the same in %d of %d.", c.name, s.name, strings.Join(picked, ", "), right, len(picked)))
+	r.Notes = append(r.Notes, fmt.Sprintf("Chosen by %s on %s, seed by seed: %s. The test rows would "+
+		"have taken the same in %d of %d.", c.name, s.name, strings.Join(picked, ", "), right, len(picked)))
 	return f, nil
 }

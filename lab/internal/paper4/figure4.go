@@ -14,7 +14,8 @@ import (
 // Network is the study of Figure 4: a Bayesian neural network of one hidden layer on
 // Adult, three splits, DP optimisation and the paper's other methods.
 func Network() study.Study {
-	return study.Study{Name: "paper4-bnn", About: "[DP-PVI], Figure 4: a Bayesian neural network on Adult, 10 clients, (2, 1e-5)", Run: figure4().run}
+	return study.Study{Name: "paper4-bnn", About: "[DP-PVI], Figure 4: a Bayesian neural network on " +
+		"Adult, 10 clients, (2, 1e-5)", Run: figure4().run}
 }
 
 // The network and the budget of Figure 4.
@@ -24,13 +25,16 @@ const (
 )
 
 func figure4() comparison {
-	return comparison{name: "paper4-bnn", title: "A Bayesian neural network on Adult, 10 clients, (2, 1e-5)", figure: "Figure 4", parties: 10, epsilon: networkBudget, half: true, splits: splits(),
-		methods: []method{networkOptimisation(), networkGlobal(), networkVirtual(), networkAveraging(), networkCommittee("BCM same", false), networkCommittee("BCM split", true)}}
+	return comparison{name: "paper4-bnn", title: "A Bayesian neural network on Adult, 10 clients, (2, 1e-5)",
+		figure: "Figure 4", parties: 10, epsilon: networkBudget, half: true, splits: splits(),
+		methods: []method{networkOptimisation(), networkGlobal(), networkVirtual(), networkAveraging(),
+			networkCommittee("BCM same", false), networkCommittee("BCM split", true)}}
 }
 
 // network fills in what all of DP-PVI's methods have in common with a network.
 func (t task) network(c pvi.Config) app.Spec {
-	c.Model, c.Family, c.Features, c.Hidden, c.PriorPrecision, c.DampingBits = pvi.BNN, gauss.MeanField, t.features, hidden, 1, 16
+	c.Model, c.Family, c.Features, c.Hidden, c.PriorPrecision, c.DampingBits = pvi.BNN, gauss.MeanField,
+		t.features, hidden, 1, 16
 	if c.PrecisionFloor == 0 {
 		c.PrecisionFloor = 1
 	}
@@ -49,26 +53,38 @@ func networkOptimisation() method {
 	const rounds, power = 40, 0.5
 	o := pvi.Optimisation{Optimiser: pvi.SGD, SDUnit: 0.1, Steps: 5, LearningRate: 1e-4,
 		Sampling: pvi.SamplingPoisson, SampleRate: 0.05}
-	c := pvi.Config{Strategy: o, Clip: 4, Damping: 0.3, DampingDecay: 0.05, StartPrecision: 200, StartSpread: 0.1}
-	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds, few: true, power: power, bars: withinFigure4(),
+	c := pvi.Config{Strategy: o, Clip: 4, Damping: 0.3, DampingDecay: 0.05, StartPrecision: 200,
+		StartSpread: 0.1}
+	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds, few: true,
+		power: power, bars: withinFigure4(),
 		app: func(t task) app.Spec { return t.network(c) },
-		settings: fmt.Sprintf("%d hidden units, prior N(0, I); factors begin with a precision of %g together around fixed means within %g of 0; %d rounds of %d SGD steps of %g (10 w)^%g at a client with the share w of the records, 2 samples of the hidden layer for a record, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g, damping %g / (1 + %g (s-1))",
-			hidden, c.StartPrecision, c.StartSpread, rounds, o.Steps, o.LearningRate, power, o.SampleRate, c.Clip, o.SDUnit, c.Damping, c.DampingDecay)}
+		settings: fmt.Sprintf("%d hidden units, prior N(0, I); factors begin with a precision of %g "+
+			"together around fixed means within %g of 0; %d rounds of %d SGD steps of %g (10 w)^%g at a "+
+			"client with the share w of the records, 2 samples of the hidden layer for a record, "+
+			"Poisson samples at rate %g, C %g a record, log standard deviations in units of %g, "+
+			"damping %g / (1 + %g (s-1))",
+			hidden, c.StartPrecision, c.StartSpread, rounds, o.Steps, o.LearningRate, power, o.SampleRate,
+			c.Clip, o.SDUnit, c.Damping, c.DampingDecay)}
 }
 
 // networkGlobal is global inference by secure gradient sums.
 func networkGlobal() method {
 	const rounds = 200
-	c := global.Config{Model: pvi.BNN, Hidden: hidden, Samples: 2, PriorPrecision: 1, InitialSD: 0.07, InitialSpread: 0.1, Clip: 4, FracBits: sessionterms.GridFor(4), SampleRate: 0.02,
+	c := global.Config{Model: pvi.BNN, Hidden: hidden, Samples: 2, PriorPrecision: 1, InitialSD: 0.07,
+		InitialSpread: 0.1, Clip: 4, FracBits: sessionterms.GridFor(4), SampleRate: 0.02,
 		Optimiser: global.Adam, LearningRate: 0.02, Averaging: 3}
-	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds, few: true,
+	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator",
+		rounds: rounds, few: true,
 		app: func(t task) app.Spec {
 			c := c
 			c.Features, c.Records, c.MaxRecords = t.features, int64(t.rows), int64(2*t.rows)
 			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
 		},
-		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / (1 + %g (s-1)) on the mean gradient, first standard deviation %g around fixed means within %g of 0, averaging %g",
-			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.InitialSpread, c.Averaging)}
+		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / "+
+			"(1 + %g (s-1)) on the mean gradient, first standard deviation %g around fixed means within "+
+			"%g of 0, averaging %g",
+			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.InitialSpread,
+			c.Averaging)}
 }
 
 // networkShards is what virtual clients and local averaging have in common: shards of
@@ -89,8 +105,11 @@ func networkVirtual() method {
 			c.Strategy = pvi.Virtual{Shards: t.rows / records, ShardPower: 1, Fit: oneStep()}
 			return t.network(c)
 		},
-		settings: fmt.Sprintf("%d rounds, virtual clients of %d records each, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), factors begin with a precision of %g together around fixed means within %g of 0, precisions of at least %g",
-			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.StartPrecision, c.StartSpread, c.PrecisionFloor)}
+		settings: fmt.Sprintf("%d rounds, virtual clients of %d records each, one natural-gradient step, "+
+			"C %g, damping %g / (1 + %g (s-1)), factors begin with a precision of %g together around "+
+			"fixed means within %g of 0, precisions of at least %g",
+			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.StartPrecision, c.StartSpread,
+			c.PrecisionFloor)}
 }
 
 // networkAveraging is local averaging in the form with a proof, with half as many shards in all.
@@ -100,8 +119,11 @@ func networkAveraging() method {
 	each := c.Clip
 	c.Clip = each * shards
 	c.Strategy = pvi.Averaging{Shards: shards, Fit: oneStep()}
-	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true, app: func(t task) app.Spec { return t.network(c) },
-		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for a shard's part of the mean; damping, start and precisions as with virtual clients", rounds, shards, each)}
+	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true,
+		app: func(t task) app.Spec { return t.network(c) },
+		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for "+
+			"a shard's part of the mean; damping, start and precisions as with virtual clients", rounds,
+			shards, each)}
 }
 
 // networkCommittee is one round of DP optimisation at every client by itself, whose steps
@@ -114,13 +136,17 @@ func networkCommittee(name string, split bool) method {
 		c := c
 		c.Strategy = committeeOf(o, split, t.parties)
 		return t.network(c)
-	}, settings: fmt.Sprintf("%d SGD steps of %g from the prior with a precision of %g around fixed means within %g of 0, Poisson samples at rate %g, C %g a record, log standard deviations in units of %g", o.Steps, o.LearningRate, c.StartPrecision, c.StartSpread, o.SampleRate, c.Clip, o.SDUnit)}
+	}, settings: fmt.Sprintf("%d SGD steps of %g from the prior with a precision of %g around fixed "+
+		"means within %g of 0, Poisson samples at rate %g, C %g a record, log standard deviations in "+
+		"units of %g", o.Steps, o.LearningRate, c.StartPrecision, c.StartSpread, o.SampleRate, c.Clip,
+		o.SDUnit)}
 }
 
 // withinFigure4 is the paper's DP optimisation less one standard error, as far as it could
 // be read: .0006 and .0012, .0008 in unbalanced 1, .0006 and .0009 in unbalanced 2, which its
 // code divides by n in the place of n - 1 under the root, so that they count sqrt(5/4) times.
 func withinFigure4() map[string]pair {
-	return map[string]pair{"balanced": {0.8502 - 0.0007, -0.3234 - 0.0013}, "unbalanced 1": {0.8509 - 0.0009, 0},
+	return map[string]pair{"balanced": {0.8502 - 0.0007, -0.3234 - 0.0013},
+		"unbalanced 1": {0.8509 - 0.0009, 0},
 		"unbalanced 2": {0.8512 - 0.0007, -0.3232 - 0.0010}}
 }

@@ -47,7 +47,8 @@ func TestQuickNetworks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := tr.spent; !(s.Epsilon > 1.5 && s.Epsilon <= 2) || s.Delta != 1e-5 || s.Relation != "replace-one" {
+		if s := tr.spent; !(s.Epsilon > 1.5 && s.Epsilon <= 2) || s.Delta != 1e-5 ||
+			s.Relation != "replace-one" {
 			t.Errorf("%+v", s)
 		}
 		if l := tr.last(); !(l[0] > 0.2 && l[0] < 0.9 && l[1] > -20 && l[1] < -0.3) {

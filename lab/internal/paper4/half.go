@@ -8,7 +8,8 @@ import (
 // authorsHalf is Figure 1 on the very half of Adult that the authors' code trains on.
 func authorsHalf() comparison {
 	c := ten()
-	c.name, c.title, c.half = "paper4-adult-half", "Logistic regression on Adult, 10 clients, (1, 1e-5), on the authors' half", true
+	c.name, c.title, c.half = "paper4-adult-half",
+		"Logistic regression on Adult, 10 clients, (1, 1e-5), on the authors' half", true
 	c.published = "paper4-adult"
 	c.methods = []method{c.methods[0], c.methods[1], c.methods[2], c.methods[4]}
 	return c

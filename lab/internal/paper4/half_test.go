@@ -12,7 +12,8 @@ import (
 // in Adult's dppvi_preprocessing_stats.json.
 func TestNumpyPermutation(t *testing.T) {
 	p := numpyPermutation(48842, 0)
-	if want := []int{38113, 39214, 44248, 10283, 26724, 20996, 44337, 33771, 24651, 36398}; !slices.Equal(p[:10], want) {
+	if want := []int{38113, 39214, 44248, 10283, 26724, 20996, 44337, 33771, 24651,
+		36398}; !slices.Equal(p[:10], want) {
 		t.Errorf("begins %v, want %v", p[:10], want)
 	}
 	slices.Sort(p)

@@ -28,10 +28,14 @@ type comparison struct {
 // Studies are the paper's experiments.
 func Studies() []study.Study {
 	return []study.Study{
-		{Name: "paper4-adult", About: "[DP-PVI], Figure 1: logistic regression on Adult, 10 clients, (1, 1e-5)", Run: ten().run},
-		{Name: "paper4-adult-half", About: "[DP-PVI], Figure 1 on the half of Adult that the authors' code takes", Run: authorsHalf().run},
-		{Name: "paper4-adult200", About: "[DP-PVI], Figure 3: the same with 200 clients, (1/2, 1e-5)", Run: twoHundred().run},
-		{Name: "paper4-adult8020", About: "[DP-PVI], Figure 1 with the split of its text: 80 % train, 20 % test", Run: eightyTwenty().run},
+		{Name: "paper4-adult", About: "[DP-PVI], Figure 1: logistic regression on Adult, 10 clients, (1, " +
+			"1e-5)", Run: ten().run},
+		{Name: "paper4-adult-half", About: "[DP-PVI], Figure 1 on the half of Adult that the authors' " +
+			"code takes", Run: authorsHalf().run},
+		{Name: "paper4-adult200", About: "[DP-PVI], Figure 3: the same with 200 clients, (1/2, 1e-5)",
+			Run: twoHundred().run},
+		{Name: "paper4-adult8020", About: "[DP-PVI], Figure 1 with the split of its text: 80 % train, 20 " +
+			"% test", Run: eightyTwenty().run},
 	}
 }
 
@@ -43,10 +47,13 @@ func bar(balanced, unbalanced1, unbalanced2 pair) map[string]pair {
 func ten() comparison {
 	v := virtual(pvi.Config{Clip: 0.75, Damping: 0.18, PrecisionFloor: 100, StartPrecision: 150}, 1, 20)
 	v.bars = bar(pair{0.843, -0.336}, pair{0.840, -0.345}, pair{0.842, -0.339})
-	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1, Averaging: 3}, 1000)
+	g := globalVI(global.Config{Clip: 3, SampleRate: 0.02, LearningRate: 0.015, InitialSD: 0.1,
+		Averaging: 3}, 1000)
 	g.bars = bar(pair{0.849, -0.328}, pair{0.849, -0.328}, pair{0.849, -0.328})
-	return comparison{name: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5)", figure: "Figure 1", parties: 10, epsilon: 1,
-		train: 0.5, splits: splits(), methods: []method{v, optimisation(), g, partitioned(), together(), naturalGlobal()}}
+	return comparison{name: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5)",
+		figure: "Figure 1", parties: 10, epsilon: 1,
+		train: 0.5, splits: splits(), methods: []method{v, optimisation(), g, partitioned(), together(),
+			naturalGlobal()}}
 }
 
 // found is what one method gave on one split, by seed.
@@ -134,7 +141,8 @@ func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []fo
 	for _, f := range all {
 		bar := f.method.bars[s.name]
 		for i, m := range []study.Measure{study.Accuracy, study.LogLikelihood} {
-			row := study.Row{Case: s.name, Method: f.method.name, Measure: m, Bar: bar[i], Paper: n.Figure(s.name, f.method.paper, m), Values: f.last(i)}
+			row := study.Row{Case: s.name, Method: f.method.name, Measure: m, Bar: bar[i],
+				Paper: n.Figure(s.name, f.method.paper, m), Values: f.last(i)}
 			r.Rows = append(r.Rows, row.Mean())
 		}
 		if s == c.splits[0] {
@@ -154,7 +162,9 @@ func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []fo
 				p.Levels = append(p.Levels, study.Level{Name: f.method.name, Y: mean})
 			}
 		}
-		for _, name := range []string{"virtual clients, trusted aggregator", "virtual clients", "local averaging", "local averaging, trusted aggregator", "DP optimisation", "global VI, trusted aggregator"} {
+		for _, name := range []string{"virtual clients, trusted aggregator", "virtual clients",
+			"local averaging", "local averaging, trusted aggregator", "DP optimisation",
+			"global VI, trusted aggregator"} {
 			if k := n.Curve(s.name, name, m); k != nil {
 				p.Curves = append(p.Curves, *k)
 			}

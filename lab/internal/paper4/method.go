@@ -51,7 +51,8 @@ func taskOf(d *experiment.Data) (task, error) {
 	if err != nil {
 		return task{}, err
 	}
-	t := task{features: d.Schema.Dim(), parties: len(d.Parts), rows: d.Train.Rows(), weights: d.Weights(), schema: json.RawMessage(schema)}
+	t := task{features: d.Schema.Dim(), parties: len(d.Parts), rows: d.Train.Rows(), weights: d.Weights(),
+		schema: json.RawMessage(schema)}
 	for _, p := range d.Parts {
 		t.largest = max(t.largest, p.Rows())
 	}
@@ -66,13 +67,15 @@ type trace struct {
 }
 
 // run learns once.
-func (m method) run(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (*trace, error) {
+func (m method) run(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
+	seed uint64) (*trace, error) {
 	tr, _, err := m.learn(ctx, o, data, epsilon, seed)
 	return tr, err
 }
 
 // learn is run, with everything that the session left.
-func (m method) learn(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (*trace, *bed.Outcome, error) {
+func (m method) learn(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
+	seed uint64) (*trace, *bed.Outcome, error) {
 	t, err := taskOf(data)
 	if err != nil {
 		return nil, nil, err
@@ -81,7 +84,8 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 		t.weights = []float64{1}
 	}
 	tr := new(trace)
-	r := bed.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Of: m.of, Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+	r := bed.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Of: m.of,
+		Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
 	test := data.Test
 	r.Watch = func(round int, p *pvi.Posterior) error {
 		if m.few && round != r.Rounds && round != 4 && round != 16 && round != 64 {
@@ -166,7 +170,9 @@ func virtual(c pvi.Config, records, rounds int) method {
 			c.Strategy = pvi.Virtual{Shards: t.rows / records, ShardPower: 1, Fit: oneStep()}
 			return t.pvi(c)
 		},
-		settings: fmt.Sprintf("%d rounds, virtual clients of %d record(s) each, one natural-gradient step, C %g, damping %g / (1 + %g (s-1)), beta %g, precision %g to start with, precisions of at least %g",
+		settings: fmt.Sprintf("%d rounds, virtual clients of %d record(s) each, one natural-gradient "+
+			"step, C %g, damping %g / (1 + %g (s-1)), beta %g, precision %g to start with, precisions of "+
+			"at least %g",
 			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.Beta, c.StartPrecision, c.PrecisionFloor)}
 }
 
@@ -185,7 +191,8 @@ func globalVI(c global.Config, rounds int) method {
 			c.Records, c.MaxRecords, c.FracBits = int64(t.rows), int64(2*t.rows), sessionterms.GridFor(c.Clip)
 			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
 		},
-		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / (1 + %g (s-1)) on the mean gradient, first standard deviation %g, averaging %g",
+		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / "+
+			"(1 + %g (s-1)) on the mean gradient, first standard deviation %g, averaging %g",
 			rounds, c.SampleRate, c.Clip, c.LearningRate, c.RateDecay, c.InitialSD, c.Averaging)}
 }
 
@@ -193,14 +200,18 @@ func globalVI(c global.Config, rounds int) method {
 func partitioned() method {
 	fit := pvi.Fit{Optimiser: pvi.Natural, Steps: 5, LearningRate: 0.2}
 	c := pvi.Config{Strategy: pvi.Dataset{Fit: fit}, FracBits: 24, Damping: 0.3, StartPrecision: 150}
-	return method{name: "PVI without privacy", rounds: 40, free: true, app: func(t task) app.Spec { return t.pvi(c) },
-		settings: fmt.Sprintf("40 rounds of %d natural-gradient steps of %g at every client's rows, damping %g, in the clear", fit.Steps, fit.LearningRate, c.Damping)}
+	return method{name: "PVI without privacy", rounds: 40, free: true,
+		app: func(t task) app.Spec { return t.pvi(c) },
+		settings: fmt.Sprintf("40 rounds of %d natural-gradient steps of %g at every client's rows, "+
+			"damping %g, in the clear", fit.Steps, fit.LearningRate, c.Damping)}
 }
 
 // together is variational inference on all rows at one place.
 func together() method {
 	fit := pvi.Fit{Optimiser: pvi.Natural, Steps: 250, LearningRate: 0.1}
 	c := pvi.Config{Strategy: pvi.Dataset{Fit: fit}, FracBits: 24, Damping: 1, StartPrecision: 150}
-	return method{name: "global VI without privacy", rounds: 1, free: true, joined: true, app: func(t task) app.Spec { return t.pvi(c) },
-		settings: fmt.Sprintf("%d natural-gradient steps of %g on all rows, in the clear", fit.Steps, fit.LearningRate)}
+	return method{name: "global VI without privacy", rounds: 1, free: true, joined: true,
+		app: func(t task) app.Spec { return t.pvi(c) },
+		settings: fmt.Sprintf("%d natural-gradient steps of %g on all rows, in the clear", fit.Steps,
+			fit.LearningRate)}
 }

@@ -13,14 +13,17 @@ import (
 // single round.
 func Others() study.Study {
 	c := others()
-	return study.Study{Name: c.name, About: "[DP-PVI], Figure 1: its other methods, local averaging and the Bayesian committee machines", Run: c.run}
+	return study.Study{Name: c.name, About: "[DP-PVI], Figure 1: its other methods, local averaging and " +
+		"the Bayesian committee machines", Run: c.run}
 }
 
 func others() comparison {
 	a := averaging(2442, pvi.Config{Clip: 0.75, Damping: 0.18, PrecisionFloor: 100, StartPrecision: 150}, 20)
 	same := committee("BCM same", committeeSteps(), false)
 	split := committee("BCM split", committeeSteps(), true)
-	return comparison{name: "paper4-adult-others", published: "paper4-adult", title: "Logistic regression on Adult, 10 clients, (1, 1e-5): averaging and committees", figure: "Figure 1", parties: 10, epsilon: 1,
+	return comparison{name: "paper4-adult-others", published: "paper4-adult",
+		title:  "Logistic regression on Adult, 10 clients, (1, 1e-5): averaging and committees",
+		figure: "Figure 1", parties: 10, epsilon: 1,
 		train: 0.5, splits: splits(), methods: []method{a, same, split}}
 }
 
@@ -30,8 +33,10 @@ func averaging(shards int, c pvi.Config, rounds int) method {
 	each := c.Clip
 	c.Strategy = pvi.Averaging{Shards: shards, Fit: oneStep()}
 	c.Clip, c.FracBits = each*float64(shards), sessionterms.GridFor(each)
-	return method{name: "local averaging", paper: "local averaging, trusted aggregator", rounds: rounds, app: func(t task) app.Spec { return t.pvi(c) },
-		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for a shard's part of the mean, damping %g, precision %g to start with, precisions of at least %g",
+	return method{name: "local averaging", paper: "local averaging, trusted aggregator", rounds: rounds,
+		app: func(t task) app.Spec { return t.pvi(c) },
+		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for "+
+			"a shard's part of the mean, damping %g, precision %g to start with, precisions of at least %g",
 			rounds, shards, each, c.Damping, c.StartPrecision, c.PrecisionFloor)}
 }
 

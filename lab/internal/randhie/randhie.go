@@ -46,7 +46,8 @@ func Records() (*dataset.Records, error) {
 		return nil, fmt.Errorf("randhie: %w", err)
 	}
 	if len(records.Cells) != Rows || records.Header[0] != "mdvis" {
-		return nil, fmt.Errorf("randhie: %d rows of %q, want %d of mdvis", len(records.Cells), records.Header, Rows)
+		return nil, fmt.Errorf("randhie: %d rows of %q, want %d of mdvis", len(records.Cells),
+			records.Header, Rows)
 	}
 	records.Header[0] = "visit"
 	for _, row := range records.Cells {
@@ -71,7 +72,8 @@ func Records() (*dataset.Records, error) {
 //   - hlthg, hlthf, hlthp: health self-rated good, fair or poor; none of them is excellent
 func Schema() *dataset.Schema {
 	return &dataset.Schema{
-		Version: dataset.SchemaVersion, Source: "public: the experiment's plans and questionnaire, round figures", Missing: dataset.Refuse, Unseen: dataset.Refuse,
+		Version: dataset.SchemaVersion, Source: "public: the experiment's plans and questionnaire, round " +
+			"figures", Missing: dataset.Refuse, Unseen: dataset.Refuse,
 		Target: dataset.Binary("visit", "no", "yes"),
 		Columns: []dataset.Column{
 			dataset.Standardised("lncoins", 0, 4.7, 2, 2),

@@ -22,7 +22,8 @@ func TestRows(t *testing.T) {
 			none++
 		}
 	}
-	if table.Rows() != Rows || table.Cols() != 10 || none != 6308 || !table.Classification || !Schema().Public() {
+	if table.Rows() != Rows || table.Cols() != 10 || none != 6308 || !table.Classification ||
+		!Schema().Public() {
 		t.Errorf("%d rows of %d columns, %d without a visit", table.Rows(), table.Cols(), none)
 	}
 	if len(table.Notes.Clipped)+len(table.Notes.Missing)+len(table.Notes.Unseen)+table.Notes.Dropped > 0 {

@@ -141,7 +141,8 @@ func (t *trace) last() float64 {
 }
 
 // run learns one problem by a configuration. epsilon 0 is without noise.
-func (p problem) run(ctx context.Context, name string, seed int, c pvi.Config, rounds int, epsilon float64, over study.Options) (*trace, error) {
+func (p problem) run(ctx context.Context, name string, seed int, c pvi.Config, rounds int, epsilon float64,
+	over study.Options) (*trace, error) {
 	t, err := learn(ctx, name, seed, []problem{p}, []pvi.Config{c}, rounds, epsilon, over)
 	if err != nil {
 		return nil, err
@@ -151,7 +152,8 @@ func (p problem) run(ctx context.Context, name string, seed int, c pvi.Config, r
 
 // learn learns many problems in one session, each by its own configuration: a sum has a
 // block for every problem.
-func learn(ctx context.Context, name string, seed int, all []problem, configs []pvi.Config, rounds int, epsilon float64, over study.Options) ([]*trace, error) {
+func learn(ctx context.Context, name string, seed int, all []problem, configs []pvi.Config, rounds int,
+	epsilon float64, over study.Options) ([]*trace, error) {
 	var b bed.Blocks
 	var want []*pvi.Posterior
 	traces := make([]*trace, len(all))
@@ -165,12 +167,17 @@ func learn(ctx context.Context, name string, seed int, all []problem, configs []
 			weights[j] = 1 / float64(len(weights))
 		}
 		want, traces[i] = append(want, exact), new(trace)
-		b.Apps = append(b.Apps, oneWeight{&app.PVI{Version: 1, PVI: p.config(configs[i]), Weights: weights, Schema: []byte("{}")}})
+		b.Apps = append(b.Apps, oneWeight{&app.PVI{Version: 1, PVI: p.config(configs[i]), Weights: weights,
+			Schema: []byte("{}")}})
 		b.Parts = append(b.Parts, p.parts)
 	}
-	out, err := bed.Run{Name: name, Seed: uint64(seed), App: b, Parts: all[0].parts, Rounds: rounds, Epsilon: epsilon, Delta: delta, Transport: over.Transport, Dir: over.Dir,
+	out, err := bed.Run{Name: name, Seed: uint64(seed), App: b, Parts: all[0].parts, Rounds: rounds,
+		Epsilon: epsilon, Delta: delta, Transport: over.Transport, Dir: over.Dir,
 		States: func(plan *protocol.Plan, _ int, state []int64) error {
-			return b.Each(plan, state, func(i int, q *pvi.Posterior) error { return traces[i].add(q, want[i]) })
+			return b.Each(plan, state, func(i int,
+				q *pvi.Posterior) error {
+				return traces[i].add(q, want[i])
+			})
 		}}.Do(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", name, seed, err)
@@ -182,6 +189,7 @@ func learn(ctx context.Context, name string, seed int, all []problem, configs []
 // add is a round's posterior, against the exact one.
 func (t *trace) add(q, exact *pvi.Posterior) error {
 	kl, err := q.KL(exact)
-	t.kl, t.linear, t.precision = append(t.kl, kl), append(t.linear, q.Natural()[0]), append(t.precision, -2*q.Natural()[1])
+	t.kl, t.linear, t.precision = append(t.kl, kl), append(t.linear, q.Natural()[0]),
+		append(t.precision, -2*q.Natural()[1])
 	return err
 }

@@ -37,7 +37,8 @@ func TestProblems(t *testing.T) {
 	a, _ := draw(1, 3, 4, 0, 0)
 	b, _ := draw(1, 3, 4, 0, 0)
 	c, err := draw(2, 3, 4, 0, 0)
-	if err != nil || a.theta != b.theta || a.theta == c.theta || len(a.parts) != 3 || a.parts[2].Rows() != 4 || a.parts[1].X[3] != b.parts[1].X[3] || !(c.sd > 0.5 && c.sd < 2) {
+	if err != nil || a.theta != b.theta || a.theta == c.theta || len(a.parts) != 3 ||
+		a.parts[2].Rows() != 4 || a.parts[1].X[3] != b.parts[1].X[3] || !(c.sd > 0.5 && c.sd < 2) {
 		t.Errorf("%+v %+v %+v %v", a, b, c, err)
 	}
 }

@@ -15,7 +15,8 @@ import (
 // Studies are the thesis's experiments.
 func Studies() []study.Study {
 	return []study.Study{
-		{Name: "thesis-regression", About: "[Thesis], Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16, 4.17: linear regression of one weight by many clients", Run: regression},
+		{Name: "thesis-regression", About: "[Thesis], Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16, 4.17: " +
+			"linear regression of one weight by many clients", Run: regression},
 	}
 }
 
@@ -64,43 +65,57 @@ const asInThesis = 5
 // cost is the epsilon of that noise over all rounds, for replace-one neighbours, whose
 // clipped statistics are up to two clips apart.
 func cost() (float64, error) {
-	a, err := privacy.Account(privacy.Query{Mechanism: privacy.Gaussian, Sigma: asInThesis, Clip: 1, Relation: privacy.ReplaceOne, Steps: rounds, Delta: delta})
+	a, err := privacy.Account(privacy.Query{Mechanism: privacy.Gaussian, Sigma: asInThesis, Clip: 1,
+		Relation: privacy.ReplaceOne, Steps: rounds, Delta: delta})
 	return a.Epsilon, err
 }
 
 // figures are the thesis's, as far as a number can stand for them.
 func figures() (all []figure) {
-	all = append(all, figure{name: "Figure 4.1: 5 clients of 10 points, epsilon 500", method: "DP-SGD", clients: 5, points: 10, theta: 2, sd: 0.5, config: descent(), rounds: 40, epsilon: 500,
-		paper: &study.Figure{Value: 1e-3, Precision: 4e-3, Where: "thesis, section 4.2.1: of the order of 1e-3"}})
+	all = append(all, figure{name: "Figure 4.1: 5 clients of 10 points, epsilon 500", method: "DP-SGD",
+		clients: 5, points: 10, theta: 2, sd: 0.5, config: descent(), rounds: 40, epsilon: 500,
+		paper: &study.Figure{Value: 1e-3, Precision: 4e-3,
+			Where: "thesis, section 4.2.1: of the order of 1e-3"}})
 	for _, e := range []float64{0, epsilon} {
 		name := "Figure 4.4, the thesis's noise of 5 C: C %g"
 		if e > 0 {
 			name = "Figure 4.4, epsilon 10: C %g"
 		}
 		for _, c := range []float64{0.25, 0.5, 1, 2} {
-			f := figure{name: fmt.Sprintf(name, c), method: "analytic, datapoint level", clients: 20, points: 10, sd: 0.5, config: analytic(c, 0.1), scaled: true, rounds: rounds, epsilon: e}
+			f := figure{name: fmt.Sprintf(name, c), method: "analytic, datapoint level", clients: 20,
+				points: 10, sd: 0.5, config: analytic(c, 0.1), scaled: true, rounds: rounds, epsilon: e}
 			if c == 0.25 && e == 0 {
-				f.paper = &study.Figure{Value: 22, Precision: 1, Where: "thesis, section 4.2.2: the best median, approximately 22"}
+				f.paper = &study.Figure{Value: 22, Precision: 1,
+					Where: "thesis, section 4.2.2: the best median, approximately 22"}
 			}
 			all = append(all, f)
 		}
 	}
 	for _, c := range []float64{1, 2, 5, 10} {
 		for _, a := range []float64{0.05, 0.1} {
-			all = append(all, figure{name: fmt.Sprintf("Figure 4.8: C %g, alpha %g", c, a), method: "dataset level", clients: 20, points: 10, config: datasetLevel(c, a), rounds: rounds, epsilon: epsilon})
+			all = append(all, figure{name: fmt.Sprintf("Figure 4.8: C %g, alpha %g", c, a),
+				method: "dataset level", clients: 20, points: 10, config: datasetLevel(c, a),
+				rounds: rounds, epsilon: epsilon})
 		}
 	}
 	for _, m := range []int{10, 30, 50} {
-		all = append(all, figure{name: fmt.Sprintf("Figure 4.13: %d clients of 10 points", m), method: "dataset level", clients: m, points: 10, config: datasetLevel(5, 0.1), rounds: rounds, epsilon: epsilon})
+		all = append(all, figure{name: fmt.Sprintf("Figure 4.13: %d clients of 10 points", m),
+			method: "dataset level", clients: m, points: 10, config: datasetLevel(5, 0.1), rounds: rounds,
+			epsilon: epsilon})
 	}
 	for _, rho := range []int{30, 90} {
-		all = append(all, figure{name: fmt.Sprintf("Figure 4.13: 20 clients of %d points", rho), method: "dataset level", clients: 20, points: rho, config: datasetLevel(0.5*float64(rho), 0.1), rounds: rounds, epsilon: epsilon})
+		all = append(all, figure{name: fmt.Sprintf("Figure 4.13: 20 clients of %d points", rho),
+			method: "dataset level", clients: 20, points: rho, config: datasetLevel(0.5*float64(rho), 0.1),
+			rounds: rounds, epsilon: epsilon})
 	}
-	return append(all, figure{name: "Figure 4.17: datapoint level, C 1", method: "analytic, datapoint level", clients: 20, points: 10, config: analytic(1, 0.1), scaled: true, rounds: rounds, epsilon: epsilon})
+	return append(all, figure{name: "Figure 4.17: datapoint level, C 1",
+		method: "analytic, datapoint level", clients: 20, points: 10, config: analytic(1, 0.1),
+		scaled: true, rounds: rounds, epsilon: epsilon})
 }
 
 func regression(ctx context.Context, o study.Options) (*study.Result, error) {
-	r := &study.Result{SchemaVersion: 1, Name: "thesis-regression", Title: "Linear regression of one weight by many clients", Seeds: o.Seeds, Transport: o.Transport,
+	r := &study.Result{SchemaVersion: 1, Name: "thesis-regression",
+		Title: "Linear regression of one weight by many clients", Seeds: o.Seeds, Transport: o.Transport,
 		Source: "[Thesis], Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16 and 4.17", Settings: settings()}
 	per := seedsEach
 	if o.Quick {
@@ -108,7 +123,8 @@ func regression(ctx context.Context, o study.Options) (*study.Result, error) {
 	}
 	o = o.Begin(len(figures()))
 	for i, f := range figures() {
-		if o.Quick && i > 2 && f.name != "Figure 4.8: C 5, alpha 0.1" && f.name != "Figure 4.8: C 1, alpha 0.1" && f.name != "Figure 4.17: datapoint level, C 1" {
+		if o.Quick && i > 2 && f.name != "Figure 4.8: C 5, alpha 0.1" &&
+			f.name != "Figure 4.8: C 1, alpha 0.1" && f.name != "Figure 4.17: datapoint level, C 1" {
 			continue
 		}
 		row := study.Row{Case: f.name, Method: f.method, Measure: study.KL, Paper: f.paper, Bar: f.bar}
@@ -188,7 +204,8 @@ func compare(r *study.Result) {
 		values[row.Case] = row.Values
 	}
 	for _, c := range []int{5, 1} {
-		row := study.Row{Case: fmt.Sprintf("Figure 4.17: dataset level, C %d, less datapoint level, C 1", c), Method: "difference of log10 KL", Measure: study.KL}
+		row := study.Row{Case: fmt.Sprintf("Figure 4.17: dataset level, C %d, less datapoint level, C 1",
+			c), Method: "difference of log10 KL", Measure: study.KL}
 		points := values["Figure 4.17: datapoint level, C 1"]
 		for i, v := range values[fmt.Sprintf("Figure 4.8: C %d, alpha 0.1", c)] {
 			row.Values = append(row.Values, math.Log10(v)-math.Log10(points[i]))
@@ -216,7 +233,8 @@ func curves(ctx context.Context, o study.Options, r *study.Result) error {
 		if err != nil {
 			return err
 		}
-		panel := study.Panel{Title: g.title, XLabel: "round", YLabel: "precision of q", Levels: []study.Level{{Name: "non-private", Y: -2 * want.Natural()[1]}}}
+		panel := study.Panel{Title: g.title, XLabel: "round", YLabel: "precision of q",
+			Levels: []study.Level{{Name: "non-private", Y: -2 * want.Natural()[1]}}}
 		for _, c := range g.runs {
 			t, err := p.run(ctx, g.title, 1, c, rounds, epsilon, o)
 			if err != nil {
@@ -234,6 +252,8 @@ func curves(ctx context.Context, o study.Options, r *study.Result) error {
 }
 
 func settings() []study.Setting {
-	return []study.Setting{{Name: "problems", Value: fmt.Sprintf("%d for each seed", seedsEach)}, {Name: "clients", Value: "20 of 10 points where not said otherwise"},
-		{Name: "rounds", Value: fmt.Sprint(rounds)}, {Name: "natural parameters", Value: "(h, -P/2), clipped in their joint norm"}}
+	return []study.Setting{{Name: "problems", Value: fmt.Sprintf("%d for each seed", seedsEach)},
+		{Name: "clients", Value: "20 of 10 points where not said otherwise"},
+		{Name: "rounds", Value: fmt.Sprint(rounds)},
+		{Name: "natural parameters", Value: "(h, -P/2), clipped in their joint norm"}}
 }

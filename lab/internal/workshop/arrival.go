@@ -70,7 +70,8 @@ func (a arrival) learner(data *experiment.Data, i int, seed uint64) (*pvi.Learne
 
 // do runs it to its end: a session without noise of its own, since that is in what clients
 // send, whose rounds are the updates.
-func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data, seed uint64) (s scores, err error) {
+func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data, seed uint64) (s scores,
+	err error) {
 	order, err := a.order(data, seed)
 	if err != nil {
 		return s, err
@@ -79,7 +80,8 @@ func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data,
 	if err != nil {
 		return s, err
 	}
-	r := bed.Run{Name: a.name, Seed: seed, App: &app.PVI{Version: 1, PVI: a.clients[0].config, Weights: data.Weights(), Schema: schema},
+	r := bed.Run{Name: a.name, Seed: seed, App: &app.PVI{Version: 1, PVI: a.clients[0].config,
+		Weights: data.Weights(), Schema: schema},
 		Parts: data.Parts, Rounds: len(order), Transport: o.Transport, Dir: o.Dir}
 	r.Join = func(at app.PartyConfig) (app.Party, error) {
 		l, err := a.learner(data, int(at.Party), seed)

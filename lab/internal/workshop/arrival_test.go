@@ -19,7 +19,8 @@ func TestArrivalsOverTheSecureSum(t *testing.T) {
 	var got [2]scores
 	for i, transport := range []study.Transport{bed.Clear, study.Memory} {
 		// Quick is one update of every client.
-		if got[i], _, err = d.ours(t.Context(), study.Options{Transport: transport, Quick: true}, data, 1, 1); err != nil {
+		if got[i], _, err = d.ours(t.Context(), study.Options{Transport: transport, Quick: true}, data, 1,
+			1); err != nil {
 			t.Fatal(err)
 		}
 	}

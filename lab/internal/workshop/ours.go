@@ -33,7 +33,9 @@ func ourUpdates(epsilon float64) int { return int(math.Round(120*epsilon)) - 20 
 func ours(features int, share float64) pvi.Config {
 	return pvi.Config{
 		Model: pvi.Logistic, Family: gauss.MeanField,
-		Strategy: pvi.Optimisation{Steps: ourSteps, LearningRate: ourStep * math.Pow(share*clients, ourPower), Optimiser: pvi.SGD, SDUnit: 0.2, Sampling: pvi.SamplingPoisson, SampleRate: ourRate},
+		Strategy: pvi.Optimisation{Steps: ourSteps,
+			LearningRate: ourStep * math.Pow(share*clients, ourPower), Optimiser: pvi.SGD, SDUnit: 0.2,
+			Sampling: pvi.SamplingPoisson, SampleRate: ourRate},
 		Features: features, PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16,
 		Damping: 0.4, DampingDecay: 0.005, Clip: ourClip, FracBits: terms.GridFor(ourClip),
 		StartPrecision: 300,
@@ -62,14 +64,16 @@ func noiseWithin(epsilon, delta float64, releases int) float64 {
 }
 
 // ours runs the authors' method with Choir's setting within their accountant's budget.
-func (d distribution) ours(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (s scores, spent study.Spent, err error) {
+func (d distribution) ours(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
+	seed uint64) (s scores, spent study.Spent, err error) {
 	run, updates := arrival{name: "workshop ours", curve: epsilon == 1}, ourUpdates(epsilon)
 	releases, noise := ourSteps*updates, map[float64]float64{}
 	for i := range clients {
 		if noise[d.delta(i)] == 0 {
 			noise[d.delta(i)] = noiseWithin(epsilon, d.delta(i), releases)
 		}
-		c := client{config: ours(data.Schema.Dim(), data.Weights()[i]), noise: noise[d.delta(i)], updates: updates}
+		c := client{config: ours(data.Schema.Dim(), data.Weights()[i]), noise: noise[d.delta(i)],
+			updates: updates}
 		if o.Quick {
 			c.updates = 1
 		}
@@ -81,8 +85,11 @@ func (d distribution) ours(ctx context.Context, o study.Options, data *experimen
 	if err != nil {
 		return s, spent, err
 	}
-	spent = study.Spent{Method: fmt.Sprintf("DP-PVI with our steps, %s, epsilon %g", d.name, epsilon), Epsilon: moments, Delta: delta, Accountant: "moments, orders to 32", Relation: "add-remove",
-		Noise: fmt.Sprintf("standard deviation %.4g C at every client by itself; %d updates of %d steps, Poisson samples at rate %g (large clients). The same noise by Choir's accountant: %.3f add-remove, %.3f replace-one",
+	spent = study.Spent{Method: fmt.Sprintf("DP-PVI with our steps, %s, epsilon %g", d.name, epsilon),
+		Epsilon: moments, Delta: delta, Accountant: "moments, orders to 32", Relation: "add-remove",
+		Noise: fmt.Sprintf("standard deviation %.4g C at every client by itself; %d updates of %d steps, "+
+			"Poisson samples at rate %g (large clients). The same noise by Choir's accountant: %.3f "+
+			"add-remove, %.3f replace-one",
 			large.noise, updates, ourSteps, ourRate, tight, replaced)}
 	s, err = run.do(ctx, o, data, seed)
 	return s, spent, err

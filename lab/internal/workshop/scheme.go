@@ -26,7 +26,8 @@ type distribution struct {
 }
 
 func distributions() []distribution {
-	return []distribution{{"A", 0, 0, [2]float64{1e-4, 1e-4}}, {"B", 0.9, 0.95, [2]float64{1e-3, 1e-4}}, {"C", 0.7, -3, [2]float64{1e-4, 1e-4}}}
+	return []distribution{{"A", 0, 0, [2]float64{1e-4, 1e-4}}, {"B", 0.9, 0.95, [2]float64{1e-3, 1e-4}},
+		{"C", 0.7, -3, [2]float64{1e-4, 1e-4}}}
 }
 
 // updates is how many updates a client may send within epsilon, by the authors'
@@ -54,7 +55,8 @@ func within(updates int, epsilon, delta float64) bool {
 // accounts is what noise costs by Choir's accountant: add-remove neighbours as the
 // authors have them, and replace-one.
 func accounts(noise, rate float64, releases int, delta float64) (addRemove, replaceOne float64, err error) {
-	q := privacy.Query{Mechanism: privacy.Gaussian, Sigma: noise, Clip: 1, Relation: privacy.AddRemove, Steps: releases, Delta: delta, Rate: rate, Sampling: privacy.SamplingPoisson}
+	q := privacy.Query{Mechanism: privacy.Gaussian, Sigma: noise, Clip: 1, Relation: privacy.AddRemove,
+		Steps: releases, Delta: delta, Rate: rate, Sampling: privacy.SamplingPoisson}
 	a, err := privacy.Account(q)
 	if err != nil {
 		return 0, 0, err
@@ -72,7 +74,8 @@ func (d distribution) delta(client int) float64 { return d.deltas[min(1, 2*clien
 func published(features int) pvi.Config {
 	return pvi.Config{
 		Model: pvi.Logistic, Family: gauss.MeanField,
-		Strategy: pvi.Optimisation{Steps: steps, LearningRate: 0.03, Optimiser: pvi.Adagrad, Sampling: pvi.SamplingPoisson, SampleRate: rate},
+		Strategy: pvi.Optimisation{Steps: steps, LearningRate: 0.03, Optimiser: pvi.Adagrad,
+			Sampling: pvi.SamplingPoisson, SampleRate: rate},
 		Features: features, PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16,
 		Damping: 0.1, Clip: clip, FracBits: terms.GridFor(clip), StartPrecision: 100,
 	}

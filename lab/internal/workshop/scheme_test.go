@@ -30,7 +30,8 @@ func TestNoiseWithin(t *testing.T) {
 		less, _ := privacy.MomentsEpsilon(noise*0.999, ourRate, 200, c.delta, orders)
 		tight, _, err := accounts(noise, ourRate, 200, c.delta)
 		if err != nil || spent > c.epsilon || less <= c.epsilon || tight > spent {
-			t.Errorf("noise %v spends %v, a little less %v, by Choir's accountant %v, %v", noise, spent, less, tight, err)
+			t.Errorf("noise %v spends %v, a little less %v, by Choir's accountant %v, %v", noise, spent,
+				less, tight, err)
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 
 // Studies are the paper's experiments.
 func Studies() []study.Study {
-	return []study.Study{{Name: "workshop-table5", About: "[Workshop], Table 5: asynchronous DP-PVI on Adult, three distributions", Run: table5}}
+	return []study.Study{{Name: "workshop-table5",
+		About: "[Workshop], Table 5: asynchronous DP-PVI on Adult, three distributions", Run: table5}}
 }
 
 func epsilons() []float64 { return []float64{0.5, 0.75, 1} }
@@ -37,11 +38,14 @@ func (d distribution) adult(o study.Options, seed uint64) (*experiment.Data, err
 type way struct {
 	name string
 	bar  bool // it set out to reach the published figure
-	run  func(d distribution, ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (scores, study.Spent, error)
+	run  func(d distribution, ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
+		seed uint64) (scores, study.Spent, error)
 }
 
 func ways() []way {
-	return []way{{"DP-PVI as published", false, distribution.published}, {"DP-PVI with our steps", true, distribution.ours}, {"global VI over secure sums", true, distribution.global}}
+	return []way{{"DP-PVI as published", false, distribution.published},
+		{"DP-PVI with our steps", true, distribution.ours},
+		{"global VI over secure sums", true, distribution.global}}
 }
 
 func names() (all []string) {
@@ -52,7 +56,8 @@ func names() (all []string) {
 }
 
 // published runs the authors' method with their noise within their accountant's budget.
-func (d distribution) published(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (s scores, spent study.Spent, err error) {
+func (d distribution) published(ctx context.Context, o study.Options, data *experiment.Data,
+	epsilon float64, seed uint64) (s scores, spent study.Spent, err error) {
 	run := arrival{name: "workshop", curve: epsilon == 1}
 	for i := range clients {
 		c := client{config: published(data.Schema.Dim()), noise: sigma, updates: updates(epsilon, d.delta(i))}
@@ -68,8 +73,11 @@ func (d distribution) published(ctx context.Context, o study.Options, data *expe
 	if err != nil {
 		return s, spent, err
 	}
-	spent = study.Spent{Method: fmt.Sprintf("DP-PVI as published, %s, epsilon %g", d.name, epsilon), Epsilon: moments, Delta: delta, Accountant: "moments, orders to 32", Relation: "add-remove",
-		Noise: fmt.Sprintf("standard deviation %g C at every client by itself; %d updates of %d steps, Poisson samples at rate %g (large clients). The same noise by Choir's accountant: %.3f add-remove, %.3f replace-one",
+	spent = study.Spent{Method: fmt.Sprintf("DP-PVI as published, %s, epsilon %g", d.name, epsilon),
+		Epsilon: moments, Delta: delta, Accountant: "moments, orders to 32", Relation: "add-remove",
+		Noise: fmt.Sprintf("standard deviation %g C at every client by itself; %d updates of %d steps, "+
+			"Poisson samples at rate %g (large clients). The same noise by Choir's accountant: %.3f "+
+			"add-remove, %.3f replace-one",
 			float64(sigma), allowed, steps, rate, tight, replaced)}
 	s, err = run.do(ctx, o, data, seed)
 	return s, spent, err
@@ -77,19 +85,24 @@ func (d distribution) published(ctx context.Context, o study.Options, data *expe
 
 // global runs Choir's best secure method within the same epsilon, by its own accountant
 // under replace-one neighbours, for which the authors' epsilon would be about twice as large.
-func (d distribution) global(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64, seed uint64) (s scores, spent study.Spent, err error) {
+func (d distribution) global(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
+	seed uint64) (s scores, spent study.Spent, err error) {
 	schema, err := data.Schema.Canonical()
 	if err != nil {
 		return s, spent, err
 	}
-	cfg := global.Config{Model: pvi.Logistic, Features: data.Schema.Dim(), PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: terms.GridFor(3), SampleRate: 0.02,
-		Records: int64(data.Train.Rows()), MaxRecords: int64(data.Train.Rows()), Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}
+	cfg := global.Config{Model: pvi.Logistic, Features: data.Schema.Dim(), PriorPrecision: 1,
+		InitialSD: 0.1, Clip: 3, FracBits: terms.GridFor(3), SampleRate: 0.02,
+		Records: int64(data.Train.Rows()), MaxRecords: int64(data.Train.Rows()), Optimiser: global.Adam,
+		LearningRate: 0.015, Averaging: 3}
 	rounds := 1000
 	if o.Quick {
 		rounds = 2
 	}
-	r := bed.Run{Name: fmt.Sprintf("global VI over secure sums, %s, epsilon %g", d.name, epsilon), Seed: seed, App: &app.GlobalVI{Version: 1, Global: cfg, Schema: schema},
-		Parts: data.Parts, Rounds: rounds, Epsilon: epsilon, Delta: slices.Min(d.deltas[:]), Transport: o.Transport, Dir: o.Dir,
+	r := bed.Run{Name: fmt.Sprintf("global VI over secure sums, %s, epsilon %g", d.name, epsilon),
+		Seed: seed, App: &app.GlobalVI{Version: 1, Global: cfg, Schema: schema},
+		Parts: data.Parts, Rounds: rounds, Epsilon: epsilon, Delta: slices.Min(d.deltas[:]),
+		Transport: o.Transport, Dir: o.Dir,
 		Watch: func(round int, p *pvi.Posterior) error {
 			if epsilon != 1 && round < rounds {
 				return nil // only the curves of one epsilon are shown
@@ -110,8 +123,10 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &study.Result{SchemaVersion: 1, Name: "workshop-table5", Title: "Asynchronous DP-PVI on Adult, 10 clients, three distributions", Seeds: o.Seeds, Transport: o.Transport,
-		Source: "[Workshop], Table 5 and Figures 1, 4, 5", Settings: settings()}
+	r := &study.Result{SchemaVersion: 1, Name: "workshop-table5",
+		Title: "Asynchronous DP-PVI on Adult, 10 clients, three distributions", Seeds: o.Seeds,
+		Transport: o.Transport,
+		Source:    "[Workshop], Table 5 and Figures 1, 4, 5", Settings: settings()}
 	o = o.Begin(o.Count("A", "B", "C") * o.Count(names()...) * len(epsilons()) * o.Seeds)
 	for _, d := range distributions() {
 		if !o.Picks(d.name, "A", "B", "C") || o.Quick && d.name != "B" {
@@ -124,7 +139,8 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 			}
 		}
 		for i, m := range measures() {
-			panels[i] = study.Panel{Title: "distribution " + d.name, XLabel: "communications", YLabel: "test " + string(m), LogX: true}
+			panels[i] = study.Panel{Title: "distribution " + d.name, XLabel: "communications",
+				YLabel: "test " + string(m), LogX: true}
 		}
 		for _, w := range ways() {
 			if !o.Picks(w.name, names()...) {
@@ -151,21 +167,25 @@ func table5(ctx context.Context, o study.Options) (*study.Result, error) {
 func measures() [2]study.Measure { return [2]study.Measure{study.Accuracy, study.LogLikelihood} }
 
 // add runs the seeds of one way on one distribution.
-func (w way) add(ctx context.Context, o study.Options, r *study.Result, n *numbers.Numbers, d distribution, data map[int]*experiment.Data, epsilon float64, panels *[2]study.Panel) error {
+func (w way) add(ctx context.Context, o study.Options, r *study.Result, n *numbers.Numbers, d distribution,
+	data map[int]*experiment.Data, epsilon float64, panels *[2]study.Panel) error {
 	var all []scores
 	for _, seed := range o.Each() {
 		s, spent, err := w.run(d, ctx, o, data[seed], epsilon, uint64(seed))
 		if err != nil {
-			return fmt.Errorf("workshop-table5, %s, %s, epsilon %g, seed %d: %w", d.name, w.name, epsilon, seed, err)
+			return fmt.Errorf("workshop-table5, %s, %s, epsilon %g, seed %d: %w", d.name, w.name, epsilon,
+				seed, err)
 		}
 		if seed == o.Each()[0] {
 			r.Spent = append(r.Spent, spent)
 		}
-		o.Tell(fmt.Sprintf("%s, %s, epsilon %g, seed %d: %.4f / %.4f", d.name, w.name, epsilon, seed, s.last()[0], s.last()[1]))
+		o.Tell(fmt.Sprintf("%s, %s, epsilon %g, seed %d: %.4f / %.4f", d.name, w.name, epsilon, seed,
+			s.last()[0], s.last()[1]))
 		all = append(all, s)
 	}
 	for i, m := range measures() {
-		row := study.Row{Case: fmt.Sprintf("%s, epsilon %g", d.name, epsilon), Method: w.name, Measure: m, Paper: n.Figure(d.name, fmt.Sprintf("DP-PVI, epsilon %g", epsilon), m)}
+		row := study.Row{Case: fmt.Sprintf("%s, epsilon %g", d.name, epsilon), Method: w.name, Measure: m,
+			Paper: n.Figure(d.name, fmt.Sprintf("DP-PVI, epsilon %g", epsilon), m)}
 		if w.bar && row.Paper != nil {
 			row.Bar = row.Paper.Value
 		}
