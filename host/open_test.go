@@ -12,8 +12,8 @@ import (
 	"choir/protocol"
 )
 
-// TestDamagedTree: a store whose tree was cut off anywhere, or has a damaged page,
-// either opens or is refused as such; the process goes on.
+// TestDamagedTree checks that opening a store whose tree is truncated or has a damaged page succeeds
+// or returns errDamaged, and does not panic.
 func TestDamagedTree(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "whole.db")
@@ -22,7 +22,11 @@ func TestDamagedTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 40 {
-		if err := f.Apply([]protocol.Record{{Key: fmt.Sprintf("key/%d", i), Value: bytes.Repeat([]byte{byte(i)}, os.Getpagesize()/12)}}); err != nil {
+		r := protocol.Record{
+			Key:   fmt.Sprintf("key/%d", i),
+			Value: bytes.Repeat([]byte{byte(i)}, os.Getpagesize()/12),
+		}
+		if err := f.Apply([]protocol.Record{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +59,7 @@ func TestDamagedTree(t *testing.T) {
 	page := os.Getpagesize()
 	for _, size := range []int{1, 100, page, 2 * page, 3 * page, 4 * page, 5*page + 7} {
 		if size < len(whole) && !open(fmt.Sprintf("the first %d bytes of %d", size, len(whole)), whole[:size]) {
-			t.Errorf("the first %d bytes of %d are taken for a store", size, len(whole))
+			t.Errorf("the first %d bytes of %d are accepted", size, len(whole))
 		}
 	}
 	refused := 0
@@ -70,23 +74,23 @@ func TestDamagedTree(t *testing.T) {
 		t.Error("no damaged page was noticed")
 	}
 	if !open("another file", bytes.Repeat([]byte("no store"), 4096)) || open("the whole", whole) {
-		t.Error("a store isn't told from other files")
+		t.Error("another file is accepted, or the store is not")
 	}
 }
 
-// TestStoreThatCannotBeMade leaves nothing behind that a later start would stumble over.
+// TestStoreThatCannotBeMade checks that no file is left that a later start would refuse.
 func TestStoreThatCannotBeMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none", "a.db")
 	if _, err := OpenFile(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("left behind: %v", err)
+		t.Errorf("a file is left: %v", err)
 	}
 }
 
-// TestStoreOfAnotherIsLeftAlone: two processes begin with one file, and the one that saw
-// none comes second to the lock. The first one's store must stay where it is.
+// TestStoreOfAnotherIsLeftAlone starts two processes with one file. The second saw none, and finds it
+// locked: the first one's store must stay.
 func TestStoreOfAnotherIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	first, err := openTree(path)
@@ -98,6 +102,6 @@ func TestStoreOfAnotherIsLeftAlone(t *testing.T) {
 		t.Errorf("error %v, want %v", err, ErrLocked)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the store of the process that runs: %v", err)
+		t.Errorf("the first process's store: %v", err)
 	}
 }

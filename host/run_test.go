@@ -15,12 +15,12 @@ import (
 	"choir/transport/memory"
 )
 
-// counter is a machine that stores every number it is sent and says, for some of them,
-// how many it has. It is built anew from its view.
+// counter is a machine that stores every number it receives and sends some of them. It can be
+// rebuilt from its view.
 type counter struct {
 	view  protocol.View
-	every uint64 // it speaks at multiples of it
-	until uint64 // it is done when it has so many
+	every uint64 // it sends the multiples of this
+	until uint64 // it is done when it has this many
 	have  uint64
 }
 
@@ -37,14 +37,13 @@ func (c *counter) Step(_ int64, ev protocol.Event) (eff protocol.Effects) {
 		return eff
 	}
 	n := binary.BigEndian.Uint64(d.Data)
-	key := fmt.Sprintf("n/%08d", n)
-	if c.view.Get(key) != nil {
+	if c.view.Get(numberKey(n)) != nil {
 		return eff
 	}
 	c.have++
-	eff.Put(key, d.Data)
+	eff.Put(numberKey(n), d.Data)
 	if n%c.every == 0 {
-		eff.Emit("said", d.Data)
+		eff.Emit("sent", d.Data)
 	}
 	if c.have == c.until {
 		eff.Finish(nil)
@@ -52,12 +51,14 @@ func (c *counter) Step(_ int64, ev protocol.Event) (eff protocol.Effects) {
 	return eff
 }
 
-// disk is a store that can fail, and knows how often it was written to.
+func numberKey(n uint64) string { return fmt.Sprintf("n/%08d", n) }
+
+// disk is a store that can fail and counts its transactions.
 type disk struct {
 	*Ram
 	mu     sync.Mutex
 	writes int
-	fails  int // the write that fails, and all after it; 0: none
+	fails  int // the first transaction that fails; all after it fail as well; 0: none
 }
 
 var errDisk = errors.New("the disk is full")
@@ -71,13 +72,13 @@ func (s *disk) Apply(records []protocol.Record) error {
 	return s.Ram.Apply(records)
 }
 
-// strict is a bus that lets nothing pass whose number isn't on the disk.
+// strict is a bus that checks that the numbers published through it are on the disk.
 type strict struct {
 	transport.Bus
 	disk *disk
-	kill func() bool // asked before each message
+	kill func() bool // asked before each message; nil: never
 	mu   sync.Mutex
-	said []uint64
+	sent []uint64
 	bad  error
 }
 
@@ -87,138 +88,160 @@ func (b *strict) Publish(_ context.Context, msgs ...transport.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, m := range msgs {
-		if b.kill() {
+		if b.kill != nil && b.kill() {
 			return errKilled
 		}
 		n := binary.BigEndian.Uint64(m.Data)
-		if b.disk.Get(fmt.Sprintf("n/%08d", n)) == nil {
+		if b.disk.Get(numberKey(n)) == nil {
 			b.bad = fmt.Errorf("%d left before it was stored", n)
 		}
-		b.said = append(b.said, n)
+		b.sent = append(b.sent, n)
 	}
 	return nil
 }
 
-func numbers(t *testing.T, hub *memory.Hub, n uint64) {
+func number(n uint64) transport.Message {
+	return transport.Message{Subject: "n", Data: binary.BigEndian.AppendUint64(nil, n)}
+}
+
+// publishNumbers publishes the numbers below n.
+func publishNumbers(t *testing.T, hub *memory.Hub, n uint64) {
 	t.Helper()
 	for i := range n {
-		if err := hub.Connect("source").Publish(t.Context(), transport.Message{Subject: "n", Data: binary.BigEndian.AppendUint64(nil, i)}); err != nil {
+		if err := hub.Connect("source").Publish(t.Context(), number(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestNothingLeavesBeforeItIsStored: whatever the moment at which a process dies, what
-// left was stored, in order, nothing is missed, and a new life needs no more than the
-// rest.
+// runCounter runs a counter from its store.
+func runCounter(ctx context.Context, d *disk, b transport.Bus, every, until uint64) error {
+	j := NewJournal(d)
+	machine := newCounter(j, every, until)
+	return Run(ctx, Config{Machine: machine, Journal: j, Bus: b, Filters: []string{"n"}})
+}
+
+// TestNothingLeavesBeforeItIsStored kills a process at many moments. All numbers that left were
+// stored, in order, none is missing, and a restarted process only continues.
 func TestNothingLeavesBeforeItIsStored(t *testing.T) {
-	const total, lives = 400, 500
+	const total, restarts = 400, 500
 	for seed := range byte(20) {
-		rng := rand.New(rand.NewChaCha8([32]byte{seed}))
-		hub := memory.NewHub()
-		numbers(t, hub, total)
-		d := &disk{Ram: NewRam()}
-		every := rng.Uint64N(20) + 1
-		b := &strict{Bus: hub.Connect("counter"), disk: d, kill: func() bool { return rng.IntN(10) == 0 }}
-		var err error
-		life := 0
-		for ; life < lives; life++ {
-			j := NewJournal(d)
-			if err = Run(t.Context(), Config{Machine: newCounter(j, every, total), Journal: j, Bus: b, Filters: []string{"n"}}); err == nil {
-				break
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			rng := rand.New(rand.NewChaCha8([32]byte{seed}))
+			hub := memory.NewHub()
+			publishNumbers(t, hub, total)
+			d := &disk{Ram: NewRam()}
+			every := rng.Uint64N(20) + 1
+			b := &strict{Bus: hub.Connect("counter"), disk: d, kill: func() bool { return rng.IntN(10) == 0 }}
+			err := errKilled
+			for n := 0; n < restarts && errors.Is(err, errKilled); n++ {
+				err = runCounter(t.Context(), d, b, every, total)
 			}
-			if !errors.Is(err, errKilled) {
-				t.Fatal(err)
+			if err != nil || b.bad != nil {
+				t.Fatalf("%v, %v", err, b.bad)
 			}
-		}
-		if err != nil || b.bad != nil {
-			t.Fatalf("seed %d: %v, %v after %d lives", seed, err, b.bad, life)
-		}
-		if got := len(d.Keys("n/")); got != total {
-			t.Errorf("seed %d: %d numbers are stored, want %d", seed, got, total)
-		}
-		for i := 1; i < len(b.said); i++ {
-			if b.said[i] <= b.said[i-1] {
-				t.Errorf("seed %d: %d was said after %d", seed, b.said[i], b.said[i-1])
+			if got := len(d.Keys("n/")); got != total {
+				t.Errorf("%d numbers are stored, want %d", got, total)
 			}
-		}
+			for i := 1; i < len(b.sent); i++ {
+				if b.sent[i] <= b.sent[i-1] {
+					t.Errorf("%d was sent after %d", b.sent[i], b.sent[i-1])
+				}
+			}
+		})
 	}
 }
 
-// TestRecordsWaitForCompany: records that nothing follows from share a transaction.
-func TestRecordsWaitForCompany(t *testing.T) {
+// TestRecordsShareATransaction checks records on which no message depends.
+func TestRecordsShareATransaction(t *testing.T) {
 	const total = 10 * maxBatch
 	hub := memory.NewHub()
-	numbers(t, hub, total)
+	publishNumbers(t, hub, total)
 	d := &disk{Ram: NewRam()}
-	b := &strict{Bus: hub.Connect("counter"), disk: d, kill: func() bool { return false }}
-	j, began := NewJournal(d), time.Now()
-	if err := Run(t.Context(), Config{Machine: newCounter(j, 2*total, total), Journal: j, Bus: b, Filters: []string{"n"}}); err != nil {
+	b := &strict{Bus: hub.Connect("counter"), disk: d}
+	began := time.Now()
+	if err := runCounter(t.Context(), d, b, 2*total, total); err != nil {
 		t.Fatal(err)
 	}
-	// 0 is said, which takes a transaction; the rest waits for the end, or not that long.
+	// One transaction for 0, which is sent; one for the rest, or more on a slow machine.
 	most := 2 + int(time.Since(began)/maxDelay)
-	if got := len(d.Keys("n/")); got != total || d.writes > most || len(b.said) != 1 {
-		t.Errorf("%d records in %d transactions, %d said; want %d in at most %d, and 1", got, d.writes, len(b.said), total, most)
+	if got := len(d.Keys("n/")); got != total || d.writes > most || len(b.sent) != 1 {
+		t.Errorf("%d records in %d transactions, %d sent; want %d in at most %d, and 1",
+			got, d.writes, len(b.sent), total, most)
 	}
 }
 
-// TestNothingIsStoredBehindAGap: after a transaction that failed no later one is tried, and
+// TestNothingIsStoredAfterAGap checks that after a failed transaction no other is tried, and
 // nothing leaves.
-func TestNothingIsStoredBehindAGap(t *testing.T) {
+func TestNothingIsStoredAfterAGap(t *testing.T) {
 	for fails := 1; fails < 6; fails++ {
-		hub := memory.NewHub()
-		d := &disk{Ram: NewRam(), fails: fails}
-		b := &strict{Bus: hub.Connect("counter"), disk: d, kill: func() bool { return false }}
-		j := NewJournal(d)
-		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-		defer cancel()
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for i := uint64(0); ctx.Err() == nil; i++ {
-				_ = hub.Connect("source").Publish(ctx, transport.Message{Subject: "n", Data: binary.BigEndian.AppendUint64(nil, i)})
-				time.Sleep(50 * time.Microsecond) // batches, not one
+		t.Run(fmt.Sprint("transaction ", fails), func(t *testing.T) {
+			hub := memory.NewHub()
+			d := &disk{Ram: NewRam(), fails: fails}
+			b := &strict{Bus: hub.Connect("counter"), disk: d}
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+			defer cancel()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for i := uint64(0); ctx.Err() == nil; i++ {
+					_ = hub.Connect("source").Publish(ctx, number(i))
+					time.Sleep(50 * time.Microsecond) // for several batches
+				}
+			}()
+			err := runCounter(ctx, d, b, 1, 1<<40)
+			cancel()
+			<-ended
+			if !errors.Is(err, errDisk) || d.writes != fails || b.bad != nil {
+				t.Errorf("%v, %d writes, %v", err, d.writes, b.bad)
 			}
-		}()
-		err := Run(ctx, Config{Machine: newCounter(j, 1, 1<<40), Journal: j, Bus: b, Filters: []string{"n"}})
-		cancel()
-		<-ended
-		if !errors.Is(err, errDisk) || d.writes != fails || b.bad != nil {
-			t.Errorf("write %d fails: %v, %d writes, %v", fails, err, d.writes, b.bad)
-		}
+		})
 	}
 }
 
-// TestNoRecordWaitsForEver: a batch is due once its oldest record has waited long enough,
-// or too much waits, or the machine is done, but not while the flight before it lasts.
-func TestNoRecordWaitsForEver(t *testing.T) {
+// TestDue checks that a batch is due when its oldest record has waited long enough, when too much
+// waits or when the machine is done, but not during a transaction.
+func TestDue(t *testing.T) {
 	long := time.Now().Add(-maxDelay)
 	for _, c := range []struct {
 		name string
 		d    *driver
 		want bool
 	}{
-		{"nothing waits", &driver{}, false},
-		{"it came now", &driver{Config: Config{Gather: 10}, batch: batch{since: time.Now(), stored: 10}}, false},
-		{"it came long ago", &driver{batch: batch{since: long}}, true},
-		{"there is a flight", &driver{batch: batch{since: long}, transaction: new(transaction)}, false},
-		{"too much", &driver{Config: Config{Gather: 10}, batch: batch{since: time.Now(), stored: 11}}, true},
+		{"no record", &driver{}, false},
+		{
+			"a new record",
+			&driver{Config: Config{Gather: 10}, batch: batch{since: time.Now(), stored: 10}},
+			false,
+		},
+		{"an old record", &driver{batch: batch{since: long}}, true},
+		{
+			"an old record during a transaction",
+			&driver{batch: batch{since: long}, transaction: new(transaction)},
+			false,
+		},
+		{
+			"too much",
+			&driver{Config: Config{Gather: 10}, batch: batch{since: time.Now(), stored: 11}},
+			true,
+		},
 		{"done", &driver{batch: batch{since: time.Now()}, done: true}, true},
 		{"done without records", &driver{done: true}, false},
 		{"a message", &driver{batch: batch{out: make([]transport.Message, 1)}}, true},
-		{"an update under way", &driver{batch: batch{soon: true}}, true},
+		{"an update being computed", &driver{batch: batch{soon: true}}, true},
 	} {
-		if got := c.d.due(); got != c.want {
-			t.Errorf("%s: due is %t", c.name, got)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.d.due(); got != c.want {
+				t.Errorf("due is %t, want %t", got, c.want)
+			}
+		})
 	}
 }
 
-// TestAStoppedRunKeepsWhatItHas: what waits for company is stored when the run is ended.
-func TestAStoppedRunKeepsWhatItHas(t *testing.T) {
+// TestStoppedRunStoresItsRecords checks that waiting records are stored when a run is cancelled.
+func TestStoppedRunStoresItsRecords(t *testing.T) {
 	hub := memory.NewHub()
-	numbers(t, hub, 100)
+	publishNumbers(t, hub, 100)
 	d := &disk{Ram: NewRam()}
 	j := NewJournal(d)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -229,7 +252,8 @@ func TestAStoppedRunKeepsWhatItHas(t *testing.T) {
 			cancel()
 		}
 	}}
-	if err := Run(ctx, Config{Machine: watched, Journal: j, Bus: hub.Connect("counter"), Filters: []string{"n"}}); !errors.Is(err, context.Canceled) {
+	err := Run(ctx, Config{Machine: watched, Journal: j, Bus: hub.Connect("counter"), Filters: []string{"n"}})
+	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if got := len(d.Keys("n/")); got != 100 {
@@ -247,7 +271,7 @@ func (w watchedMachine) Step(now int64, ev protocol.Event) protocol.Effects {
 	return w.Machine.Step(now, ev)
 }
 
-// restless asks for a tick every millisecond, as roles do that say things again.
+// restless asks for a tick every millisecond, as roles do that retransmit.
 type restless struct{ proposes bool }
 
 func (r *restless) Step(now int64, ev protocol.Event) (eff protocol.Effects) {
@@ -271,16 +295,22 @@ func (s slow) Propose(context.Context, protocol.Work) ([]int64, []byte, error) {
 	return nil, nil, nil
 }
 
-// TestIdleIsWhenNothingComes: a role that nobody answers ends, however often it says
-// something; one that computes isn't idle.
-func TestIdleIsWhenNothingComes(t *testing.T) {
+// TestIdleTimeout checks that a role that receives nothing ends, however often it retransmits,
+// and that one that computes an update is not idle.
+func TestIdleTimeout(t *testing.T) {
 	run := func(m *restless) error {
 		j := NewJournal(NewRam())
-		return Run(t.Context(), Config{Machine: m, Journal: j, Bus: memory.NewHub().Connect("m"), Filters: []string{"n"},
-			Proposer: slow(300 * time.Millisecond), IdleTimeout: 100 * time.Millisecond})
+		return Run(t.Context(), Config{
+			Machine:     m,
+			Journal:     j,
+			Bus:         memory.NewHub().Connect("m"),
+			Filters:     []string{"n"},
+			Proposer:    slow(300 * time.Millisecond),
+			IdleTimeout: 100 * time.Millisecond,
+		})
 	}
 	if err := run(&restless{}); protocol.ClassOf(err) != protocol.ClassTimeout {
-		t.Errorf("nobody answers: %v", err)
+		t.Errorf("nothing arrives: %v", err)
 	}
 	if err := run(&restless{proposes: true}); err != nil {
 		t.Errorf("it computes: %v", err)

@@ -13,57 +13,62 @@ import (
 	"choir/transport/memory"
 )
 
-// announced are values that a store began with, and what is to be run for it.
-func announced(t *testing.T, f *File, n int) (records []protocol.Record, writes []func()) {
+// stageValues announces n long values and returns their records and the functions that write
+// them.
+func stageValues(t *testing.T, f *File, n int) (records []protocol.Record, writes []func()) {
 	rng := rand.New(rand.NewChaCha8([32]byte{3}))
 	for i := range n {
 		r := protocol.Record{Key: fmt.Sprintf("long/%d", i), Value: random(rng, longValue+8*i)}
 		records = append(records, r)
 		write := f.Stage(r.Value)
 		if write == nil {
-			t.Fatal("a long value isn't taken ahead")
+			t.Fatal("a long value is not staged")
 		}
 		writes = append(writes, write)
 	}
 	return records, writes
 }
 
-// whole holds a store to the records and to having each byte once: taken, waiting or
-// free.
-func whole(t *testing.T, f *File, records []protocol.Record) {
+// checkWhole checks that a store has the records, and that each byte of its file of values is
+// used once, staged or free.
+func checkWhole(t *testing.T, f *File, records []protocol.Record) {
 	t.Helper()
 	for _, r := range records {
 		if got := f.Get(r.Key); !bytes.Equal(got, r.Value) {
-			t.Errorf("%s: %d bytes, not the %d that were stored", r.Key, len(got), len(r.Value))
+			t.Errorf("%s: %d bytes, want %d", r.Key, len(got), len(r.Value))
 		}
 	}
-	var used int64
-	taken, err := f.used()
+	used, err := f.used()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range f.ahead.values {
 		if s.at.length > 0 {
-			taken = append(taken, s.at)
+			used = append(used, s.at)
 		}
 	}
-	for _, p := range taken {
-		used += p.extent().size
-	}
-	for _, e := range f.long.free {
-		used += e.size
-	}
-	if used != f.long.end {
-		t.Errorf("%d bytes are taken, waiting or free, of %d", used, f.long.end)
+	if got := size(f, used); got != f.long.end {
+		t.Errorf("%d bytes are used, staged or free, of %d", got, f.long.end)
 	}
 }
 
-// TestStagedValuesAreWrittenOnce: what was written ahead isn't written again with its
-// transaction, and what wasn't yet is written then and not after.
+// size is the total size of the places and of the free extents.
+func size(f *File, places []place) (sum int64) {
+	for _, p := range places {
+		sum += p.extent().size
+	}
+	for _, e := range f.long.free {
+		sum += e.size
+	}
+	return sum
+}
+
+// TestStagedValuesAreWrittenOnce checks that a value that was written ahead is not written again with
+// its transaction, and that another is written then and not afterwards.
 func TestStagedValuesAreWrittenOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	f := openFile(t, path)
-	records, writes := announced(t, f, 4)
+	records, writes := stageValues(t, f, 4)
 	writes[0]()
 	writes[1]()
 	end := f.long.end
@@ -71,7 +76,7 @@ func TestStagedValuesAreWrittenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f.long.end != end {
-		t.Errorf("the file of values has grown from %d to %d bytes for a value that it had", end, f.long.end)
+		t.Errorf("the file of values has grown from %d to %d bytes for a staged value", end, f.long.end)
 	}
 	if err := f.Apply(records[1:3]); err != nil {
 		t.Fatal(err)
@@ -79,55 +84,54 @@ func TestStagedValuesAreWrittenOnce(t *testing.T) {
 	end = f.long.end
 	writes[2]()
 	if f.long.end != end {
-		t.Error("a value that is stored was written again")
+		t.Error("a stored value was written again")
 	}
-	whole(t, f, records[:3])
+	checkWhole(t, f, records[:3])
 	writes[3]() // and the process dies
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	f = openFile(t, path)
-	whole(t, f, records[:3])
+	checkWhole(t, f, records[:3])
 	if f.Get(records[3].Key) != nil || len(f.Keys("")) != 3 {
-		t.Error("a value is there that no transaction stored")
+		t.Error("there is a value that no transaction stored")
 	}
 }
 
-// TestStagedForNothing: what no transaction stores makes room after a while, and what is
-// too short, announced twice or too much isn't taken.
+// TestStagedForNothing checks that values that no transaction stores are given up after a while, and
+// that values that are too short, announced twice or too many are not staged.
 func TestStagedForNothing(t *testing.T) {
 	f := openFile(t, filepath.Join(t.TempDir(), "store.db"))
-	records, writes := announced(t, f, 2)
+	records, writes := stageValues(t, f, 2)
 	writes[0]()
 	if f.Stage(records[0].Value) != nil || f.Stage(make([]byte, longValue-1)) != nil || f.Stage(nil) != nil {
-		t.Error("a value is taken that needn't be")
+		t.Error("a value is staged that need not be")
 	}
 	f.ahead.bytes += stagedBytes
 	if f.Stage(make([]byte, longValue)) != nil {
-		t.Error("more waits than may")
+		t.Error("more is staged than allowed")
 	}
 	f.ahead.bytes -= stagedBytes
 	for i := range stagedFor + 1 {
 		if err := f.Apply([]protocol.Record{{Key: "short", Value: []byte{byte(i)}}}); err != nil {
 			t.Fatal(err)
 		}
-		whole(t, f, nil)
+		checkWhole(t, f, nil)
 	}
 	writes[1]()
 	if len(f.ahead.values) != 0 || f.ahead.bytes != 0 || f.long.end != 0 {
-		t.Errorf("%d values still wait, %d bytes are taken", len(f.ahead.values), f.long.end)
+		t.Errorf("%d values are still staged, %d bytes are used", len(f.ahead.values), f.long.end)
 	}
 	if err := f.Apply(records); err != nil {
 		t.Fatal(err)
 	}
-	whole(t, f, records)
+	checkWhole(t, f, records)
 }
 
-// TestStagedBesideTransactions: values are written ahead while others are stored and
-// read.
-func TestStagedBesideTransactions(t *testing.T) {
+// TestStagedDuringTransactions writes values ahead while others are stored and read.
+func TestStagedDuringTransactions(t *testing.T) {
 	f := openFile(t, filepath.Join(t.TempDir(), "store.db"))
-	records, writes := announced(t, f, 24)
+	records, writes := stageValues(t, f, 24)
 	var group sync.WaitGroup
 	for _, write := range writes {
 		group.Go(write)
@@ -139,23 +143,23 @@ func TestStagedBesideTransactions(t *testing.T) {
 		f.Get(records[i].Key)
 	}
 	group.Wait()
-	whole(t, f, records)
+	checkWhole(t, f, records)
 	if len(f.ahead.values) != 0 {
-		t.Errorf("%d values still wait", len(f.ahead.values))
+		t.Errorf("%d values are still staged", len(f.ahead.values))
 	}
 }
 
 // farSighted announces a value with its first message and stores it with its second.
 type farSighted struct {
-	value []byte
-	heard int
+	value    []byte
+	received int
 }
 
 func (m *farSighted) Step(_ int64, ev protocol.Event) (eff protocol.Effects) {
 	if _, ok := ev.(protocol.Delivery); !ok {
 		return eff
 	}
-	if m.heard++; m.heard == 1 {
+	if m.received++; m.received == 1 {
 		eff.Ahead = [][]byte{m.value}
 		return eff
 	}
@@ -164,19 +168,21 @@ func (m *farSighted) Step(_ int64, ev protocol.Event) (eff protocol.Effects) {
 	return eff
 }
 
-// TestRunWritesAhead: the loop hands a machine's values to the store below a plan's part
-// of it, and has ended all writing when it ends.
+// TestRunWritesAhead checks that the loop stages a machine's values in the store below a plan's part
+// of it, and that all writes have ended when it ends.
 func TestRunWritesAhead(t *testing.T) {
 	f := openFile(t, filepath.Join(t.TempDir(), "store.db"))
 	hub := memory.NewHub()
-	numbers(t, hub, 2)
+	publishNumbers(t, hub, 2)
 	m := &farSighted{value: bytes.Repeat([]byte{200, 1, 2, 3, 4, 5, 6}, longValue)}
 	j := NewJournal(Scope(f, "plan/", "ledger/"))
-	if err := Run(context.Background(), Config{Machine: m, Journal: j, Bus: hub.Connect("far"), Filters: []string{"n"}}); err != nil {
+	cfg := Config{Machine: m, Journal: j, Bus: hub.Connect("far"), Filters: []string{"n"}}
+	if err := Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	whole(t, f, []protocol.Record{{Key: "plan/value", Value: m.value}})
+	checkWhole(t, f, []protocol.Record{{Key: "plan/value", Value: m.value}})
 	if len(f.ahead.values) != 0 || f.long.end != (int64(len(m.value))+align-1)/align*align {
-		t.Errorf("%d values wait, %d bytes are taken by one of %d", len(f.ahead.values), f.long.end, len(m.value))
+		t.Errorf("%d values are staged, %d bytes are used by one of %d",
+			len(f.ahead.values), f.long.end, len(m.value))
 	}
 }

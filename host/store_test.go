@@ -22,14 +22,15 @@ func openFile(t *testing.T, path string) *File {
 	return f
 }
 
-// TestStoresAgree drives the file store, the store in memory, a journal and a
-// scoped store with the same transactions and holds them to a plain map.
+// TestStoresAgree applies the same transactions to the file store, the store in memory, a journal
+// and a scoped store, and compares them with a map.
 func TestStoresAgree(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
-		file, err := OpenFile(filepath.Join(dir, "s"+string(rune('a'+n%26))+rapid.StringMatching(`[a-z]{12}`).Draw(t, "name")))
+		name := string(rune('a'+n%26)) + rapid.StringMatching(`[a-z]{12}`).Draw(t, "name")
+		file, err := OpenFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,8 @@ func checkStore(t *rapid.T, name string, s protocol.View, oracle map[string]stri
 	}
 }
 
-// TestFileStaysClosedToOthers: one process at a time, and nobody else's eyes.
+// TestFileStaysClosedToOthers checks that one process at a time can open a store, and that a store
+// that other users may read is refused.
 func TestFileStaysClosedToOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	f := openFile(t, path)
@@ -125,11 +127,15 @@ func TestFileStaysClosedToOthers(t *testing.T) {
 	}
 }
 
-// TestScopesStayApart: two plans share a file and nothing but the ledger.
+// TestScopesStayApart checks that two plans in one file share only the ledger.
 func TestScopesStayApart(t *testing.T) {
 	file := openFile(t, filepath.Join(t.TempDir(), "store.db"))
 	one, two := Scope(file, "plan/1/", "ledger/"), Scope(file, "plan/2/", "ledger/")
-	if err := one.Apply([]protocol.Record{{Key: "state", Value: []byte("1")}, {Key: "ledger/0", Value: []byte("paid")}}); err != nil {
+	records := []protocol.Record{
+		{Key: "state", Value: []byte("1")},
+		{Key: "ledger/0", Value: []byte("paid")},
+	}
+	if err := one.Apply(records); err != nil {
 		t.Fatal(err)
 	}
 	if v := two.Get("state"); v != nil {
@@ -140,7 +146,7 @@ func TestScopesStayApart(t *testing.T) {
 	}
 }
 
-// recorder is a store that remembers what it was given to apply.
+// recorder is a store that keeps the transactions it was given.
 type recorder struct {
 	*Ram
 	applied [][]protocol.Record
@@ -151,9 +157,9 @@ func (r *recorder) Apply(records []protocol.Record) error {
 	return r.Ram.Apply(records)
 }
 
-// TestWhatComesAndGoesIsNotWritten: of several records of a key in one transaction only
-// the last reaches the store, and every key's last does.
-func TestWhatComesAndGoesIsNotWritten(t *testing.T) {
+// TestOnlyLastRecordIsWritten checks that of several records of a key in one transaction only the
+// last reaches the store, and that every key's last does.
+func TestOnlyLastRecordIsWritten(t *testing.T) {
 	store := &recorder{Ram: NewRam()}
 	j := NewJournal(store)
 	j.add([]protocol.Record{{Key: "a", Value: []byte("1")}, {Key: "b", Value: []byte("2")}})
@@ -165,7 +171,10 @@ func TestWhatComesAndGoesIsNotWritten(t *testing.T) {
 	if err := commit(j); err != nil {
 		t.Fatal(err)
 	}
-	want := [][]protocol.Record{{{Key: "a"}, {Key: "b", Value: []byte("4")}, {Key: "c", Value: []byte("3")}}, {{Key: "b"}}}
+	want := [][]protocol.Record{
+		{{Key: "a"}, {Key: "b", Value: []byte("4")}, {Key: "c", Value: []byte("3")}},
+		{{Key: "b"}},
+	}
 	for i := range max(len(want), len(store.applied)) {
 		if !slices.EqualFunc(store.applied[i], want[i], func(a, b protocol.Record) bool {
 			return a.Key == b.Key && string(a.Value) == string(b.Value) && (a.Value == nil) == (b.Value == nil)
@@ -174,11 +183,11 @@ func TestWhatComesAndGoesIsNotWritten(t *testing.T) {
 		}
 	}
 	if j.Get("a") != nil || j.Get("b") != nil || string(j.Get("c")) != "3" {
-		t.Error("the journal shows something else")
+		t.Error("the journal has other records")
 	}
 }
 
-// commit makes everything pending durable, as the driver does in two steps.
+// commit makes all pending records durable, as the driver does in two steps.
 func commit(j *Journal) error {
 	if err := j.apply(j.begin()); err != nil {
 		return err

@@ -23,8 +23,7 @@ func random(rng *rand.Rand, n int) []byte {
 	return b[:n]
 }
 
-// longKeys and the lengths of what stands under them: on both sides of the limit
-// from which on a value stands in its own file.
+// longKeys are keys whose values are shorter and longer than longValue.
 var longKeys = []string{"share/1/1", "share/1/2", "model", "short", "x"}
 
 func drawLong(t *rapid.T, rng *rand.Rand) (records []protocol.Record) {
@@ -33,7 +32,8 @@ func drawLong(t *rapid.T, rng *rand.Rand) (records []protocol.Record) {
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:
 		case 1:
-			r.Value = bytes.Repeat([]byte{7}, rapid.SampledFrom([]int{0, 1, 100, longValue - 1, longValue, longValue + 1}).Draw(t, "length"))
+			lengths := []int{0, 1, 100, longValue - 1, longValue, longValue + 1}
+			r.Value = bytes.Repeat([]byte{7}, rapid.SampledFrom(lengths).Draw(t, "length"))
 		default:
 			r.Value = random(rng, rapid.IntRange(longValue-16, 3*longValue).Draw(t, "length"))
 		}
@@ -42,9 +42,8 @@ func drawLong(t *rapid.T, rng *rand.Rand) (records []protocol.Record) {
 	return records
 }
 
-// TestLongValuesAreAMap: with values on both sides of the limit, opened anew at any
-// moment, the file store is a map, and every byte of the file of values is taken once or
-// free.
+// TestLongValuesAreAMap checks that the file store is a map, with short and long values and reopened
+// at any moment, and that every byte of the file of values is used once or free.
 func TestLongValuesAreAMap(t *testing.T) {
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -90,25 +89,18 @@ func checkLong(t *rapid.T, f *File, oracle map[string][]byte) {
 	if got := len(f.Keys("")); got != len(oracle) {
 		t.Fatalf("%d keys, want %d", got, len(oracle))
 	}
-	var used int64
-	taken, err := f.used()
+	used, err := f.used()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range taken {
-		used += p.extent().size
-	}
-	for _, e := range f.long.free {
-		used += e.size
-	}
-	if used != f.long.end {
-		t.Fatalf("%d bytes are taken or free, of %d", used, f.long.end)
+	if got := size(f, used); got != f.long.end {
+		t.Fatalf("%d bytes are used or free, of %d", got, f.long.end)
 	}
 }
 
-// TestRoomIsUsedAgain: rounds that store and delete the same amount take no more room
-// than two of them (the next one is written before the last one is gone).
-func TestRoomIsUsedAgain(t *testing.T) {
+// TestFreePlacesAreReused checks that rounds that store and delete the same amount need no more space
+// than two of them: the next one is written before the last one is deleted.
+func TestFreePlacesAreReused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	f, rng := openFile(t, path), rand.New(rand.NewChaCha8([32]byte{1}))
 	const chunk = 40_000
@@ -129,9 +121,9 @@ func TestRoomIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestOrdinaryWritesDo: a file system that refuses direct writes gets ordinary ones, with
-// nothing lost.
-func TestOrdinaryWritesDo(t *testing.T) {
+// TestOrdinaryWrites checks that a file system that refuses direct writes gets ordinary ones, and
+// that no value is lost.
+func TestOrdinaryWrites(t *testing.T) {
 	f, rng := openFile(t, filepath.Join(t.TempDir(), "store.db")), rand.New(rand.NewChaCha8([32]byte{4}))
 	before, after := random(rng, 8*longValue), random(rng, 8*longValue)
 	if err := f.Apply([]protocol.Record{{Key: "before", Value: before}}); err != nil {
@@ -148,9 +140,9 @@ func TestOrdinaryWritesDo(t *testing.T) {
 	}
 }
 
-// TestWhatACrashLeavesIsFree: values that were written for a transaction which never came
-// take no room in the next life, and what was there stays.
-func TestWhatACrashLeavesIsFree(t *testing.T) {
+// TestPlacesAreFreeAfterACrash checks that values that were written for a transaction that did not
+// come use no space after a restart, and that the others stay.
+func TestPlacesAreFreeAfterACrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	f, rng := openFile(t, path), rand.New(rand.NewChaCha8([32]byte{3}))
 	kept, lost := random(rng, 8*longValue), random(rng, 8*longValue)
@@ -165,7 +157,7 @@ func TestWhatACrashLeavesIsFree(t *testing.T) {
 	}
 	f = openFile(t, path)
 	if f.Get("lost") != nil || !bytes.Equal(f.Get("kept"), kept) {
-		t.Error("a transaction that never was shows, or one that was doesn't")
+		t.Error("a value without a transaction is there, or another is not")
 	}
 	end := f.long.end
 	if err := f.Apply([]protocol.Record{{Key: "next", Value: lost}}); err != nil {
@@ -176,8 +168,8 @@ func TestWhatACrashLeavesIsFree(t *testing.T) {
 	}
 }
 
-// TestDamageIsRefused: a byte that changed, a file that was cut or lost, before and after
-// the store was opened. Nothing is stored that could follow from it.
+// TestDamageIsRefused changes a byte of the file of values, truncates or removes it, before and after
+// the store is opened. The store refuses transactions then.
 func TestDamageIsRefused(t *testing.T) {
 	damage := map[string]func(path string) error{
 		"changed": func(path string) error {
@@ -195,18 +187,20 @@ func TestDamageIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store.db")
 			f := openFile(t, path)
-			if err := f.Apply([]protocol.Record{{Key: "share/1", Value: bytes.Repeat([]byte{1, 2, 3}, longValue)}}); err != nil {
+			long := protocol.Record{Key: "share/1", Value: bytes.Repeat([]byte{1, 2, 3}, longValue)}
+			if err := f.Apply([]protocol.Record{long}); err != nil {
 				t.Fatal(err)
 			}
-			if name == "changed" { // the file that is open is the one that changes
+			if name == "changed" { // the open file changes
 				if err := do(path + valuesSuffix); err != nil {
 					t.Fatal(err)
 				}
 				if f.Get("share/1") != nil {
 					t.Error("a damaged value was read")
 				}
-				if err := f.Apply([]protocol.Record{{Key: "a", Value: []byte{}}}); err == nil || !strings.Contains(err.Error(), "share/1") {
-					t.Errorf("a store with a damaged value stores: %v", err)
+				err := f.Apply([]protocol.Record{{Key: "a", Value: []byte{}}})
+				if err == nil || !strings.Contains(err.Error(), "share/1") {
+					t.Errorf("a transaction of a store with a damaged value: %v", err)
 				}
 			}
 			if err := f.Close(); err != nil {
@@ -225,7 +219,7 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzPlace: a place has one form, and one that is read lies within bounds.
+// FuzzPlace checks that a place has one form, and that one that is parsed is within its bounds.
 func FuzzPlace(f *testing.F) {
 	f.Add(place{at: 1 << 20, length: 524363, sum: 1}.marshal())
 	f.Add(place{at: 0, length: 2_000_000, sum: 1 << 31}.marshal())
