@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Account answers a query by the accountant it names, or by the tightest that is proven
-// for it. Combinations that are impossible, or for which no proof is known here, are
-// refused with the reason.
+// Account answers a query with the accountant that it names, or with the tightest that is proven for
+// it. It returns an error with the reason for combinations that are impossible or for which
+// docs/privacy.md has no proof.
 func Account(q Query) (Answer, error) {
 	a, err := upperBound(q)
 	if err != nil {
@@ -19,7 +19,7 @@ func Account(q Query) (Answer, error) {
 	return a, nil
 }
 
-// upperBound is Account without the work for a lower bound that is not a by-product.
+// upperBound is Account without computing a lower bound.
 func upperBound(q Query) (Answer, error) {
 	q, err := q.validate()
 	if err != nil {
@@ -51,9 +51,12 @@ func upperBound(q Query) (Answer, error) {
 }
 
 func (q Query) assumptions(d float64) []string {
-	out := []string{fmt.Sprintf("neighbouring sums differ by at most %g in L2 norm, in every step whatever came before", d)}
+	out := []string{fmt.Sprintf(
+		"neighbouring sums differ by at most %g in L2 norm, in every step and for any history", d)}
 	if q.sampled() {
-		out = append(out, fmt.Sprintf("%s sampling at rate %g, drawn afresh each step and kept secret, %v neighbours", q.Sampling, q.Rate, q.Relation))
+		out = append(out, fmt.Sprintf(
+			"%s sampling at rate %g, independent in each step and kept secret, %v neighbours",
+			q.Sampling, q.Rate, q.Relation))
 	}
 	if q.Mechanism == Gaussian {
 		return append(out, "noise is exactly Gaussian: no floating-point sampler is")
@@ -66,7 +69,7 @@ func unproven(q Query) error {
 	if q.sampled() {
 		s = fmt.Sprintf("under %v sampling with %v neighbours", q.Sampling, q.Relation)
 	}
-	return refuse("accountant %q isn't proven for %s %s", q.Accountant, q.Mechanism, s)
+	return refuse("accountant %q is not proven for %s %s", q.Accountant, q.Mechanism, s)
 }
 
 func plainGaussian(q Query, d float64) (Answer, error) {
@@ -81,16 +84,19 @@ func plainGaussian(q Query, d float64) (Answer, error) {
 		}
 		a.Epsilon = up(math.Sqrt(2*math.Log(1.25/q.Delta)) * mu)
 		if a.Epsilon >= 1 {
-			return a, refuse("accountant classical: the bound is proven below epsilon 1 only; with this sigma it would say %g", a.Epsilon)
+			return a, refuse("accountant classical: the bound is proven below epsilon 1 only; "+
+				"with this sigma it would be %g", a.Epsilon)
 		}
 	case AccountantZCDP:
 		a.Epsilon = ZCDPEpsilon(up(mu*mu/2), q.Delta)
 	case AccountantRDP:
-		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return up(x * mu * mu / 2) }, DefaultOrders(), q.Delta)
+		curve := func(x float64) float64 { return up(x * mu * mu / 2) }
+		a.Epsilon, _ = CurveEpsilon(curve, DefaultOrders(), q.Delta)
 	case AccountantMoments:
 		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, 1, q.Steps, q.Delta, 32)
 	case AccountantPLD:
-		e, err := sampledUpper([]SampledStep{{Mu: d / q.Sigma, Count: q.Steps}}, ReplaceOne, q.Delta, q.Precision)
+		steps := []SampledStep{{Mu: d / q.Sigma, Count: q.Steps}}
+		e, err := sampledUpper(steps, ReplaceOne, q.Delta, q.Precision)
 		a.Epsilon = e
 		return a, err
 	default:
@@ -101,16 +107,20 @@ func plainGaussian(q Query, d float64) (Answer, error) {
 
 func sampledGaussian(q Query, d float64) (Answer, error) {
 	a := Answer{Accountant: q.Accountant}
-	steps, poisson := float64(q.Steps), q.Sampling == SamplingPoisson && q.Relation == AddRemove
+	steps := float64(q.Steps)
+	poisson := q.Sampling == SamplingPoisson && q.Relation == AddRemove
 	plain := func(x float64) float64 { return up(x * d * d / (2 * q.Sigma * q.Sigma)) }
 	switch {
 	case q.Accountant == "" || q.Accountant == AccountantPLD:
-		e, err := sampledUpper([]SampledStep{{d / q.Sigma, q.Sampling, q.Rate, q.Steps}}, q.Relation, q.Delta, q.Precision)
+		step := SampledStep{d / q.Sigma, q.Sampling, q.Rate, q.Steps}
+		e, err := sampledUpper([]SampledStep{step}, q.Relation, q.Delta, q.Precision)
 		return Answer{Epsilon: e, Accountant: AccountantPLD}, err
 	case q.Accountant == AccountantRDP && poisson:
-		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return steps * SampledRenyi(q.Sigma/d, q.Rate, x) }, DefaultOrders(), q.Delta)
+		curve := func(x float64) float64 { return steps * SampledRenyi(q.Sigma/d, q.Rate, x) }
+		a.Epsilon, _ = CurveEpsilon(curve, DefaultOrders(), q.Delta)
 	case q.Accountant == AccountantRDP && q.Sampling == SamplingFixed && q.Relation == ReplaceOne:
-		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return steps * FixedRenyi(plain, q.Rate, int(x)) }, wholeOrders(), q.Delta)
+		curve := func(x float64) float64 { return steps * FixedRenyi(plain, q.Rate, int(x)) }
+		a.Epsilon, _ = CurveEpsilon(curve, wholeOrders(), q.Delta)
 	case q.Accountant == AccountantMoments && poisson:
 		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, q.Rate, q.Steps, q.Delta, 32)
 	default:
@@ -119,7 +129,7 @@ func sampledGaussian(q Query, d float64) (Answer, error) {
 	return a, nil
 }
 
-// wholeOrders are the integer orders 2 to 256 that generic amplification knows.
+// wholeOrders returns the integer orders from 2 to 256 that generic amplification uses.
 func wholeOrders() []float64 {
 	var orders []float64
 	for a := 2.0; a <= 64; a++ {
@@ -128,7 +138,7 @@ func wholeOrders() []float64 {
 	return append(orders, 80, 96, 128, 192, 256)
 }
 
-// discreteGaussian takes one part of parameter Sigma^2.
+// discreteGaussian bounds the epsilon of one part with parameter Sigma^2.
 func discreteGaussian(q Query, d float64) (Answer, error) {
 	g := grouped{sums{d, q.Sigma * q.Sigma * (1 - 0x1p-45), 1, float64(q.Dim), float64(q.Steps)}}
 	if q.sampled() {
@@ -159,7 +169,8 @@ func discreteGaussian(q Query, d float64) (Answer, error) {
 
 func exactDiscrete(q Query, d float64) (Answer, error) {
 	if q.Dim != 1 || d != math.Round(d) {
-		return Answer{}, refuse("accountant exact: summation needs dim 1 and an integer sensitivity, not %d and %v", q.Dim, d)
+		return Answer{}, refuse("accountant exact: summation needs dim 1 and an integer sensitivity, "+
+			"not %d and %v", q.Dim, d)
 	}
 	l, err := DiscreteGaussianLattice(q.Sigma*q.Sigma, q.Steps)
 	if err != nil {
@@ -168,7 +179,7 @@ func exactDiscrete(q Query, d float64) (Answer, error) {
 	return l.answer(d*float64(q.Steps), q)
 }
 
-// answer is exact, but where the noise is too narrow.
+// answer returns the exact epsilon, or an error if the noise is too narrow.
 func (l *Lattice) answer(distance float64, q Query) (Answer, error) {
 	shift, ok := wholeShift(distance)
 	e := math.Inf(1)
@@ -176,16 +187,18 @@ func (l *Lattice) answer(distance float64, q Query) (Answer, error) {
 		e = l.Epsilon(shift, q.Delta*(1-1e-10))
 	}
 	if math.IsInf(e, 1) {
-		return Answer{}, refuse("sigma %v is too small beside the sensitivity for exact summation", q.Sigma)
+		return Answer{}, refuse("sigma %v is too small compared with the sensitivity for exact summation", q.Sigma)
 	}
-	return Answer{Epsilon: e, LowerBound: math.Min(e, l.LowerEpsilon(shift, q.Delta)), Accountant: AccountantExact}, nil
+	lower := math.Min(e, l.LowerEpsilon(shift, q.Delta))
+	return Answer{Epsilon: e, LowerBound: lower, Accountant: AccountantExact}, nil
 }
 
 func sampledDiscrete(q Query, x sums) (Answer, error) {
 	a := Answer{Accountant: q.Accountant}
 	switch {
 	case q.Accountant == "" || q.Accountant == AccountantNearGaussian || q.Accountant == AccountantPLD:
-		e, err := sampledNearGaussian([]sampledSums{{x, q.Sampling, q.Rate}}, q.Relation, q.Delta, q.Precision)
+		all := []sampledSums{{x, q.Sampling, q.Rate}}
+		e, err := sampledNearGaussian(all, q.Relation, q.Delta, q.Precision)
 		if err == nil && math.IsInf(e, 1) {
 			err = refuse("sigma %v is too small for sampled discrete noise to be near Gaussian", q.Sigma)
 		}
@@ -197,7 +210,7 @@ func sampledDiscrete(q Query, x sums) (Answer, error) {
 	return a, unproven(q)
 }
 
-// genericRenyi amplifies a curve that holds for both directions.
+// genericRenyi amplifies, by sampling, a Renyi curve that holds for both directions.
 func genericRenyi(q Query, curve func(float64) float64) (Answer, error) {
 	steps := float64(q.Steps)
 	amplify := curve
@@ -221,9 +234,10 @@ func skellam(q Query, d float64) (Answer, error) {
 		return rdp, err
 	}
 	exact := q.Dim == 1 && q.Steps == 1 && !q.sampled() && d == math.Round(d)
-	if l, lerr := SkellamLattice(q.Sigma * q.Sigma); exact && lerr == nil && (q.Accountant == "" || q.Accountant == AccountantExact) {
-		if exact, err := l.answer(d, q); err == nil || q.Accountant != "" {
-			return exact, err
+	exact = exact && (q.Accountant == "" || q.Accountant == AccountantExact)
+	if l, err := SkellamLattice(q.Sigma * q.Sigma); exact && err == nil {
+		if a, err := l.answer(d, q); err == nil || q.Accountant != "" {
+			return a, err
 		}
 	}
 	if q.Accountant == "" {

@@ -11,8 +11,8 @@ import (
 
 var coarse = pld.Precision{Cells: 60, MaxBits: 16}
 
-// Every accountant that is proven for a query lies on or above the tightest one, which
-// lies on or above the lower bound.
+// TestAccountantsAreOrdered: the bound of every accountant that is proven for a query is at least that
+// of the tightest, which is at least the lower bound.
 func TestAccountantsAreOrdered(t *testing.T) {
 	plain := Query{Sigma: 12, Sensitivity: 1, Steps: 10, Delta: 1e-5, Precision: coarse}
 	sampled := Query{Sigma: 2000, Clip: 1000, Steps: 200, Delta: 1e-5, Rate: 0.05, Precision: coarse}
@@ -25,13 +25,21 @@ func TestAccountantsAreOrdered(t *testing.T) {
 		sampling    Sampling
 		accountants []string
 	}{
-		{"gaussian", plain, Gaussian, 0, 0, []string{AccountantAnalytic, AccountantZCDP, AccountantRDP, AccountantMoments, AccountantPLD}},
-		{"discrete", plain, DiscreteGaussian, 0, 0, []string{AccountantExact, AccountantNearGaussian, AccountantZCDP, AccountantRDP}},
+		{"gaussian", plain, Gaussian, 0, 0, []string{
+			AccountantAnalytic, AccountantZCDP, AccountantRDP, AccountantMoments, AccountantPLD,
+		}},
+		{"discrete", plain, DiscreteGaussian, 0, 0, []string{
+			AccountantExact, AccountantNearGaussian, AccountantZCDP, AccountantRDP,
+		}},
 		{"skellam", plain, Skellam, 0, 0, []string{AccountantRDP}},
-		{"poisson", sampled, Gaussian, AddRemove, SamplingPoisson, []string{AccountantPLD, AccountantRDP, AccountantMoments}},
+		{"poisson", sampled, Gaussian, AddRemove, SamplingPoisson, []string{
+			AccountantPLD, AccountantRDP, AccountantMoments,
+		}},
 		{"poisson replace", sampled, Gaussian, ReplaceOne, SamplingPoisson, []string{AccountantPLD}},
 		{"fixed", sampled, Gaussian, ReplaceOne, SamplingFixed, []string{AccountantPLD, AccountantRDP}},
-		{"discrete poisson", sampled, DiscreteGaussian, AddRemove, SamplingPoisson, []string{AccountantNearGaussian, AccountantRDP}},
+		{"discrete poisson", sampled, DiscreteGaussian, AddRemove, SamplingPoisson, []string{
+			AccountantNearGaussian, AccountantRDP,
+		}},
 		{"skellam poisson", sampled, Skellam, AddRemove, SamplingPoisson, []string{AccountantRDP}},
 	} {
 		q := c.q
@@ -51,7 +59,8 @@ func TestAccountantsAreOrdered(t *testing.T) {
 				t.Errorf("%s by %s: %v", c.name, name, err)
 				continue
 			}
-			if a.Accountant != name || a.Epsilon < best.Epsilon*(1-1e-9) || a.Epsilon < best.LowerBound || a.LowerBound > a.Epsilon {
+			if a.Accountant != name || a.LowerBound > a.Epsilon ||
+				a.Epsilon < best.Epsilon*(1-1e-9) || a.Epsilon < best.LowerBound {
 				t.Errorf("%s by %s: %+v against the tightest %+v", c.name, name, a, best)
 			}
 			gaps++
@@ -62,11 +71,14 @@ func TestAccountantsAreOrdered(t *testing.T) {
 	}
 }
 
-// dominating answers of the references through the front door.
+// TestAccountReferences compares Account with the references without sampling.
 func TestAccountReferences(t *testing.T) {
 	covered := 0
 	for _, e := range references(t, "gaussian", "discrete_gaussian", "skellam") {
-		q := Query{Mechanism: Mechanism(strings.ReplaceAll(e.Mechanism, "_", "-")), Sigma: e.Sigma, Sensitivity: e.sensitivity(), Steps: e.Steps, Delta: e.Delta}
+		q := Query{
+			Mechanism: Mechanism(strings.ReplaceAll(e.Mechanism, "_", "-")), Sigma: e.Sigma,
+			Sensitivity: e.sensitivity(), Steps: e.Steps, Delta: e.Delta,
+		}
 		a, err := Account(q)
 		if err != nil {
 			t.Fatal(err)
@@ -75,8 +87,10 @@ func TestAccountReferences(t *testing.T) {
 		if e.Mechanism == "discrete_gaussian" && e.Steps > 1 {
 			tolerance = 1e-4
 		}
-		if relativeError(a.Epsilon, e.Epsilon) > tolerance || relativeError(a.LowerBound, e.Epsilon) > tolerance {
-			t.Errorf("%+v: %+v, want %v", q, a, e.Epsilon)
+		for _, got := range []float64{a.Epsilon, a.LowerBound} {
+			if relativeError(got, e.Epsilon) > tolerance {
+				t.Errorf("%+v: %+v, want %v", q, a, e.Epsilon)
+			}
 		}
 		covered++
 	}
@@ -85,27 +99,30 @@ func TestAccountReferences(t *testing.T) {
 	}
 }
 
-func TestAccountRefusals(t *testing.T) {
+func TestAccountRejections(t *testing.T) {
 	good := Query{Mechanism: Gaussian, Sigma: 3, Clip: 1, Relation: ReplaceOne, Steps: 2, Delta: 1e-5}
 	if _, err := Account(good); err != nil {
 		t.Fatal(err)
 	}
 	cases := 0
 	for reason, spoil := range map[string]func(*Query){
-		"mechanism":                 func(q *Query) { q.Mechanism = "laplace" },
-		"sigma":                     func(q *Query) { q.Sigma = 0 },
-		"steps":                     func(q *Query) { q.Steps = 0 },
-		"delta":                     func(q *Query) { q.Delta = 2 },
-		"dim":                       func(q *Query) { q.Dim = -1 },
-		"both given":                func(q *Query) { q.Sensitivity = 1 },
-		"relation":                  func(q *Query) { q.Relation = 0 },
-		"neither":                   func(q *Query) { q.Clip = 0 },
-		"rate":                      func(q *Query) { q.Rate, q.Sampling = 1.5, SamplingPoisson },
-		"needs a sampling":          func(q *Query) { q.Rate = 0.5 },
-		"sampling needs a relation": func(q *Query) { q.Rate, q.Sampling, q.Clip, q.Sensitivity, q.Relation = 0.5, SamplingPoisson, 0, 1, 0 },
-		"one step":                  func(q *Query) { q.Accountant = AccountantClassical },
-		"below epsilon 1":           func(q *Query) { q.Accountant, q.Steps = AccountantClassical, 1 },
-		"isn't proven":              func(q *Query) { q.Accountant = AccountantExact },
+		"mechanism":        func(q *Query) { q.Mechanism = "laplace" },
+		"sigma":            func(q *Query) { q.Sigma = 0 },
+		"steps":            func(q *Query) { q.Steps = 0 },
+		"delta":            func(q *Query) { q.Delta = 2 },
+		"dim":              func(q *Query) { q.Dim = -1 },
+		"both given":       func(q *Query) { q.Sensitivity = 1 },
+		"relation":         func(q *Query) { q.Relation = 0 },
+		"neither":          func(q *Query) { q.Clip = 0 },
+		"rate":             func(q *Query) { q.Rate, q.Sampling = 1.5, SamplingPoisson },
+		"needs a sampling": func(q *Query) { q.Rate = 0.5 },
+		"sampling needs a relation": func(q *Query) {
+			q.Rate, q.Sampling = 0.5, SamplingPoisson
+			q.Clip, q.Sensitivity, q.Relation = 0, 1, 0
+		},
+		"one step":        func(q *Query) { q.Accountant = AccountantClassical },
+		"below epsilon 1": func(q *Query) { q.Accountant, q.Steps = AccountantClassical, 1 },
+		"is not proven":   func(q *Query) { q.Accountant = AccountantExact },
 		"replace-one neighbours only": func(q *Query) {
 			q.Rate, q.Sampling, q.Relation = 0.5, SamplingFixed, AddRemove
 		},
@@ -118,17 +135,22 @@ func TestAccountRefusals(t *testing.T) {
 		"sigma is too small": func(q *Query) {
 			q.Rate, q.Sampling, q.Sigma = 0.5, SamplingFixed, 0.03
 		},
-		"needs dim 1":      func(q *Query) { q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, AccountantExact },
-		"no finite":        func(q *Query) { q.Mechanism, q.Sigma, q.Accountant = DiscreteGaussian, 0.1, AccountantNearGaussian },
+		"needs dim 1": func(q *Query) {
+			q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, AccountantExact
+		},
+		"no finite": func(q *Query) {
+			q.Mechanism, q.Sigma, q.Accountant = DiscreteGaussian, 0.1, AccountantNearGaussian
+		},
 		"for skellam":      func(q *Query) { q.Mechanism, q.Accountant = Skellam, AccountantPLD },
 		"without sampling": func(q *Query) { q.Accountant = "magic" },
 	} {
-		q := good
-		spoil(&q)
-		_, err := Account(q)
-		if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), reason) {
-			t.Errorf("%q: %v", reason, err)
-		}
+		t.Run(reason, func(t *testing.T) {
+			q := good
+			spoil(&q)
+			if _, err := Account(q); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), reason) {
+				t.Error(err)
+			}
+		})
 		cases++
 	}
 	if cases != 22 {
@@ -136,14 +158,24 @@ func TestAccountRefusals(t *testing.T) {
 	}
 }
 
+// With -short, queries with sampling are left to the full run.
 func TestSolveSigmaMeetsItsTarget(t *testing.T) {
 	for _, q := range []Query{
 		{Mechanism: Gaussian, Clip: 1, Relation: ReplaceOne, Steps: 15, Delta: 1e-5},
 		{Mechanism: DiscreteGaussian, Sensitivity: 50, Steps: 15, Delta: 1e-5, Dim: 100},
-		{Mechanism: DiscreteGaussian, Sensitivity: 1, Relation: AddRemove, Sampling: SamplingPoisson, Rate: 0.5, Steps: 400, Delta: 1e-5, Precision: coarse},
 		{Mechanism: Skellam, Sensitivity: 50, Steps: 3, Delta: 1e-5, Dim: 10},
-		{Mechanism: Gaussian, Clip: 1, Relation: AddRemove, Sampling: SamplingPoisson, Rate: 0.1, Steps: 100, Delta: 1e-5, Precision: coarse},
+		{
+			Mechanism: DiscreteGaussian, Sensitivity: 1, Relation: AddRemove, Sampling: SamplingPoisson,
+			Rate: 0.5, Steps: 400, Delta: 1e-5, Precision: coarse,
+		},
+		{
+			Mechanism: Gaussian, Clip: 1, Relation: AddRemove, Sampling: SamplingPoisson,
+			Rate: 0.1, Steps: 100, Delta: 1e-5, Precision: coarse,
+		},
 	} {
+		if testing.Short() && q.sampled() {
+			continue
+		}
 		sigma, a, err := SolveSigma(q, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -152,11 +184,13 @@ func TestSolveSigmaMeetsItsTarget(t *testing.T) {
 			t.Errorf("%+v: sigma %v spends %v", q, sigma, a.Epsilon)
 		}
 	}
-	sigma, _, err := SolveSigma(Query{Mechanism: Gaussian, Clip: 1, Relation: ReplaceOne, Steps: 15, Delta: 1e-5}, 1)
+	q := Query{Mechanism: Gaussian, Clip: 1, Relation: ReplaceOne, Steps: 15, Delta: 1e-5}
+	sigma, _, err := SolveSigma(q, 1)
 	if err != nil || relativeError(sigma, 28.897348384953386) > 2e-6 {
 		t.Errorf("sigma %v, %v", sigma, err)
 	}
-	if _, _, err := SolveSigma(Query{Mechanism: Gaussian, Sensitivity: 1, Steps: 1, Delta: 2}, 1); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "delta") {
+	q = Query{Mechanism: Gaussian, Sensitivity: 1, Steps: 1, Delta: 2}
+	if _, _, err := SolveSigma(q, 1); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "delta") {
 		t.Errorf("delta 2: %v", err)
 	}
 	if _, _, err := SolveSigma(Query{}, 1); !errors.Is(err, ErrInput) {
@@ -164,9 +198,9 @@ func TestSolveSigmaMeetsItsTarget(t *testing.T) {
 	}
 }
 
-// The upper bound for integers meets a lower bound for the same integers, up to the lower
-// bound's own rounding of sums to integrals: about an integer in the sum's deviation.
-func TestLowerEpsilonMeetsEpsilon(t *testing.T) {
+// The upper bound for integers meets the lower bound for the same integers, up to the replacement of
+// sums by integrals in the lower bound: about one integer in the standard deviation of the sum.
+func TestLowerBoundMeetsEpsilon(t *testing.T) {
 	for _, r := range []Release{
 		{Sensitivity: 1 << 20, PartVariance: 1 << 46, Parts: 4, Dim: 1000},
 		{Sensitivity: 1 << 14, PartVariance: 1 << 30, Parts: 1, Dim: 10},
@@ -181,13 +215,10 @@ func TestLowerEpsilonMeetsEpsilon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lower, err := LowerEpsilon(r, 5, delta)
-			if err != nil || lower > b.Epsilon || lower < b.Epsilon*(1-1e-6-2/math.Sqrt(r.variance())) {
-				t.Errorf("%+v at %v: lower %v, upper %+v, %v", r, delta, lower, b, err)
+			lower := lowerInteger(r.sums(5), delta)
+			if lower > b.Epsilon || lower < b.Epsilon*(1-1e-6-2/math.Sqrt(r.variance())) {
+				t.Errorf("%+v at %v: lower %v, upper %+v", r, delta, lower, b)
 			}
 		}
-	}
-	if _, err := LowerEpsilon(Release{}, 1, 1e-5); !errors.Is(err, ErrInput) {
-		t.Errorf("an empty release: %v", err)
 	}
 }

@@ -2,12 +2,12 @@ package privacy
 
 import "math"
 
-// This file amplifies any Renyi curve by sampling, at integer orders, knowing nothing of
-// the mechanism. Where the mechanism is (near) Gaussian, package pld is far tighter.
+// This file has bounds for sampling that hold for every mechanism with a given Renyi curve, at
+// integer orders. For (nearly) Gaussian mechanisms package pld is much tighter.
 
-// PoissonRenyi is the curve of a mechanism with the given Renyi curve on a Poisson
-// sample of rate q, add-remove neighbours, at an integer order alpha >= 2 (Zhu and Wang
-// 2019). The curve must hold for both directions.
+// PoissonRenyi bounds the Renyi divergence, at an integer order alpha >= 2, of a mechanism with the
+// given curve on a Poisson sample of rate q, for add-remove neighbours ([ZW19]). The curve must hold
+// for both directions.
 func PoissonRenyi(curve func(alpha float64) float64, q float64, alpha int) float64 {
 	a := float64(alpha)
 	ln := math.Log1p(-q)*(a-1) + math.Log1p((a-1)*q)
@@ -22,9 +22,9 @@ func PoissonRenyi(curve func(alpha float64) float64, q float64, alpha int) float
 	return up(max(0, ln) / (a - 1))
 }
 
-// FixedRenyi is the curve on a sample of fixed size without replacement, rate q,
-// replace-one neighbours, at an integer order alpha >= 2 (dissertation, Theorem 22, after
-// Wang et al. 2019) for mechanisms without a bound at infinite order.
+// FixedRenyi is PoissonRenyi for a sample of fixed size without replacement and replace-one
+// neighbours ([Dissertation], Theorem 22, after [WBK19]), for mechanisms without a bound at infinite
+// order.
 func FixedRenyi(curve func(alpha float64) float64, q float64, alpha int) float64 {
 	a := float64(alpha)
 	two := curve(2)

@@ -7,31 +7,34 @@ import (
 	"choir/privacy/pld"
 )
 
-// Target asks for noise. Rounds that may be noised anew count once per attempt.
+// Target describes releases and the budget that their noise must meet. Each attempt of a round counts
+// as a release.
 type Target struct {
 	Epsilon     float64 // budget, > 0
 	Delta       float64 // in [MinDelta, 1)
 	Sensitivity uint64  // L2 distance of neighbouring sums, grid units (Relation.Sensitivity)
 	Dim         uint32  // coordinates of a sum
 	Releases    uint32  // sums released in total, spare attempts included
-	Parts       uint32  // independent parts that stay hidden (HiddenParts)
+	Parts       uint32  // independent noise parts that stay hidden (HiddenParts)
 
-	Sampling Sampling // how records enter a release
+	Sampling Sampling // how records are sampled for a release
 	Rate     float64  // sampling rate in (0, 1]; 0 with SamplingNone
-	Relation Relation // needed with a sampling, whose bound depends on it; 0 is read as ReplaceOne
+	Relation Relation // the bound for sampling depends on it; 0 means ReplaceOne
 }
 
-// Noise is what a target needs.
+// Noise is the noise that meets a target.
 type Noise struct {
-	PartVariance uint64  // discrete Gaussian parameter sigma_i^2 of each part, grid units squared: the least integer that meets the target
-	Epsilon      float64 // what all releases spend with it: a true upper bound, <= the target's
+	// PartVariance is the discrete Gaussian parameter sigma_i^2 of each part, in grid units squared:
+	// the least integer that meets the target.
+	PartVariance uint64
+	Epsilon      float64 // upper bound for all releases with this noise, at most that of the target
 	Method       string  // the argument that proves Epsilon
 }
 
-// maxPartVariance is the largest parameter that plans allow.
+// maxPartVariance is the largest parameter that a plan allows.
 const maxPartVariance = 1 << 62
 
-// Validate names the impossible field.
+// Validate returns an error with the name of an invalid field.
 func (t Target) Validate() error {
 	if err := validateEpsilon(t.Epsilon); err != nil {
 		return err
@@ -45,7 +48,7 @@ func (t Target) Validate() error {
 	return t.release(1).Validate()
 }
 
-// relation spells the default out.
+// relation returns the relation with the default filled in.
 func (t Target) relation() Relation {
 	if t.Relation == 0 {
 		return ReplaceOne
@@ -54,11 +57,13 @@ func (t Target) relation() Relation {
 }
 
 func (t Target) release(v uint64) SampledRelease {
-	return SampledRelease{Release: Release{Sensitivity: t.Sensitivity, PartVariance: v, Parts: t.Parts, Dim: t.Dim},
-		Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases)}
+	return SampledRelease{
+		Release:  Release{Sensitivity: t.Sensitivity, PartVariance: v, Parts: t.Parts, Dim: t.Dim},
+		Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases),
+	}
 }
 
-// spends is infinite where no bound is proven.
+// spends returns the bound for all releases with variance v, infinite if none is proven.
 func (t Target) spends(v uint64) Bound {
 	b, err := Spent([]SampledRelease{t.release(v)}, t.relation(), t.Delta, PlanPrecision())
 	if err != nil {
@@ -67,12 +72,12 @@ func (t Target) spends(v uint64) Bound {
 	return b
 }
 
-// PlanPrecision is how finely the losses of sampled rounds are computed where a plan's
-// claim is set and checked and where a ledger is added up: all must come to the same number.
+// PlanPrecision returns the precision at which the losses of sampled rounds are computed for the claim
+// of a plan and for the sum of a ledger, which must agree exactly.
 func PlanPrecision() pld.Precision { return pld.Precision{Cells: 80, MaxBits: 18} }
 
-// leastSampled narrows the search where one bound takes a tenth of a second: to one part in
-// a thousand of the variance.
+// leastSampled bisects the variance to one part in a thousand. With sampling each bound takes a tenth
+// of a second.
 func (t Target) leastSampled(lo, hi uint64) uint64 {
 	for float64(hi-lo) > 1e-3*float64(hi) {
 		mid := lo + (hi-lo)/2
@@ -85,17 +90,19 @@ func (t Target) leastSampled(lo, hi uint64) uint64 {
 	return hi
 }
 
-// Calibrate finds the least integer variance per part with which all releases
-// together stay within (Epsilon, Delta), following Paper I, Theorem 1
-// (sigma_i^2 >= sigma^2 / (N_min - T - 1)) with the proven bound for integer noise in
-// the place of the continuous Gaussian's. The result has been accounted, not inferred.
+// Calibrate returns the least integer variance per part with which all releases
+// together stay within (Epsilon, Delta). It follows [DCA], Theorem 1
+// (sigma_i^2 >= sigma^2 / (N_min - T - 1)), with the bound for integer noise in
+// place of the continuous Gaussian. The bound has been computed for the variance that it returns. It
+// returns ErrUnreachable if no variance in range meets the target.
 func Calibrate(t Target) (Noise, error) {
 	if err := t.Validate(); err != nil {
 		return Noise{}, err
 	}
 	lo, hi := t.bracket()
 	if !(t.spends(hi).Epsilon <= t.Epsilon) {
-		return Noise{}, fmt.Errorf("%w: epsilon %v at delta %v over %d releases of sensitivity %d needs a variance above %d per part",
+		return Noise{}, fmt.Errorf("%w: epsilon %v at delta %v over %d releases of sensitivity %d "+
+			"needs a variance above %d per part",
 			ErrUnreachable, t.Epsilon, t.Delta, t.Releases, t.Sensitivity, hi)
 	}
 	if t.Sampling != SamplingNone {
@@ -114,8 +121,8 @@ func Calibrate(t Target) (Noise, error) {
 	return Noise{PartVariance: hi, Epsilon: b.Epsilon, Method: b.Method}, nil
 }
 
-// bracket starts from the continuous Gaussian's variance, from below which no integer
-// noise is expected to do, and doubles until the target is met or the range ends.
+// bracket starts with the variance of the continuous Gaussian, below which integer noise is not
+// expected to suffice, and doubles it until the target is met or the range ends.
 func (t Target) bracket() (lo, hi uint64) {
 	mu, err := GaussianMu(t.Epsilon, t.Delta)
 	guess := 1.0
@@ -125,7 +132,7 @@ func (t Target) bracket() (lo, hi uint64) {
 	}
 	lo = uint64(min(max(1, guess*0.9), maxPartVariance))
 	if t.Sampling != SamplingNone {
-		// Sampling makes a release cost less, never more: at best like rate^2 of the variance.
+		// Sampling reduces the cost of a release, at best like rate^2 of the variance.
 		lo = uint64(max(1, float64(lo)*t.Rate*t.Rate/16))
 		for hi = lo; hi < maxPartVariance/4; hi *= 4 {
 			if t.spends(hi).Epsilon <= t.Epsilon {

@@ -2,12 +2,12 @@ package privacy
 
 import "math"
 
-// This file holds the two lemmas that tie integer noise to Gaussian curves, with
-// their constants; docs/privacy.md, section 3, proves them.
+// This file has the two lemmas that relate integer noise to Gaussian curves, with
+// their constants. docs/privacy.md, section 3, proves them.
 
-// thetaTail bounds 2 sum_{m>=1} exp(-2 pi^2 v m^2): by how much, relatively, the sum
-// over the integers of a Gaussian density of variance v can differ from 1, wherever
-// its centre lies (Poisson summation). Infinite where the bound is useless (v < 1/25).
+// thetaTail bounds 2 sum_{m>=1} exp(-2 pi^2 v m^2), which bounds the difference from 1 of the sum
+// over the integers of a Gaussian density of variance v with any centre (Poisson summation). It is
+// infinite where the bound is useless (v < 1/25).
 func thetaTail(v float64) float64 {
 	q := math.Exp(-2 * math.Pi * math.Pi * v)
 	if !(v >= 0.04) {
@@ -17,26 +17,26 @@ func thetaTail(v float64) float64 {
 	return up(2 * q / (1 - q*q*q))
 }
 
-// deviation bounds ln(p/g) pointwise, p a pmf on the integers, g a reference:
+// deviation bounds ln(p/g) pointwise for a pmf p on the integers and a reference g:
 // -low <= ln(p/g) <= high.
 type deviation struct{ low, high float64 }
 
-// times is the deviation of n independent coordinates.
+// times returns the deviation of n independent coordinates.
 func (d deviation) times(n float64) deviation { return deviation{up(n * d.low), up(n * d.high)} }
 
 func (d deviation) plus(e deviation) deviation {
 	return deviation{up(d.low + e.low), up(d.high + e.high)}
 }
 
-// sumDeviation is Lemma 1: how far one coordinate of the sum of k independent
-// discrete Gaussians of parameter v can lie from the Gaussian density of variance k v
-// at an integer. The correction for j parts plus one has the variance v j / (j + 1).
-// Kairouz, Liu and Steinke 2021 bound the distance to a discrete Gaussian in the same way
-// with a constant of 10 where this has 2.
+// sumDeviation is Lemma 1: the deviation of one coordinate of the sum of k independent
+// discrete Gaussians of parameter v from the Gaussian density of variance k v
+// at the integers. The correction for j parts plus one has the variance v j / (j + 1).
+// [KLS21] bound the distance to a discrete Gaussian in the same way, with a constant of 10 instead
+// of 2.
 func sumDeviation(v float64, k uint32) deviation {
 	alone := math.Log1p(thetaTail(v)) // pmf of one part: density / (1 + at most this)
 	d := deviation{low: up(float64(k) * alone)}
-	// Terms for j >= 4 are at most the one for j = 4: keep the loop short.
+	// Terms for j >= 4 are at most the one for j = 4, which keeps the loop short.
 	for j := uint32(1); j < k && j < 4; j++ {
 		d = d.plus(joinDeviation(v, float64(j)))
 	}
@@ -50,7 +50,7 @@ func joinDeviation(v, j float64) deviation {
 	return ratioDeviation(thetaTail(v * j / (j + 1)))
 }
 
-// ratioDeviation is that of a ratio known to lie in [1-t, 1+t].
+// ratioDeviation returns the deviation of a ratio in [1-t, 1+t].
 func ratioDeviation(t float64) deviation {
 	if t >= 0.5 {
 		return deviation{math.Inf(1), math.Inf(1)}
@@ -58,8 +58,8 @@ func ratioDeviation(t float64) deviation {
 	return deviation{low: up(-math.Log1p(-t)), high: up(math.Log1p(t))}
 }
 
-// roundingDeviation is Lemma 2: the density of variance s at an integer against the
-// pmf there of a Gaussian of variance s - r that is then rounded at random to
-// the integers by a discrete Gaussian of parameter r about it. ln(density/pmf)
-// lies within [-low, high], for every s > r and every centre.
+// roundingDeviation is Lemma 2. It bounds ln(density/pmf) at every integer within [-low, high], for
+// every centre and every s > r. The density is that of a Gaussian of variance s. The pmf is that of a
+// Gaussian of variance s - r that is rounded at random to the integers by a discrete Gaussian of
+// parameter r around it.
 func roundingDeviation(r float64) deviation { return ratioDeviation(thetaTail(r)) }

@@ -4,21 +4,22 @@ import "math"
 
 // Bound is an epsilon with the argument that proves it.
 type Bound struct {
-	Epsilon float64 // true upper bound at the delta asked for; may be +Inf
+	Epsilon float64 // upper bound at the requested delta; may be +Inf
 	Method  string  // MethodNearGaussian or MethodZCDP
 }
 
 // The arguments that prove a Bound.
 const (
-	MethodNearGaussian = "near-gaussian" // docs/privacy.md, Theorem 3: rounding of a Gaussian, exact Gaussian composition
-	MethodZCDP         = "zcdp"          // Canonne, Kamath and Steinke 2020 with Lemma 1 for sums
+	// Rounding of a Gaussian and exact Gaussian composition (docs/privacy.md, Theorem 3).
+	MethodNearGaussian = "near-gaussian"
+	// Zero-concentrated differential privacy ([CKS20]), with Lemma 1 for sums.
+	MethodZCDP = "zcdp"
 )
 
-// Epsilon is an upper bound, rounded outward, on the epsilon at delta of everything
-// released, adaptively and in any order (later sums may depend on earlier ones; their
-// noise may not). Releases may differ in noise, sensitivity and dimension. It is the
-// better of two proven bounds: zCDP with the best order, and the exact Gaussian
-// curve of slightly less noise. No release at all costs 0.
+// Epsilon returns an upper bound, rounded up, on the epsilon at delta of all releases together, made
+// adaptively and in any order: later sums may depend on earlier ones, but their noise may not.
+// Releases may differ in noise, sensitivity and dimension. It is the better of two proven bounds:
+// zCDP with the best order, and the exact Gaussian curve of slightly less noise. No release costs 0.
 func Epsilon(releases []Release, delta float64) (Bound, error) {
 	if err := validateDelta(delta); err != nil {
 		return Bound{}, err
@@ -31,7 +32,7 @@ func Epsilon(releases []Release, delta float64) (Bound, error) {
 	return group(releases).epsilon(delta), nil
 }
 
-// sums are n equal releases in floating point: what the bounds compute with.
+// sums describes n equal releases in floating point, for computing bounds.
 type sums struct {
 	sensitivity, part float64 // L2; variance of one part
 	parts             uint32
@@ -40,10 +41,10 @@ type sums struct {
 
 func (x sums) variance() float64 { return x.part * float64(x.parts) }
 
-// rho is the zCDP parameter of one of the sums at the given variance, rounded up.
+// rho returns the zCDP parameter of one sum at the given variance, rounded up.
 func (x sums) rho(variance float64) float64 { return rho(x.sensitivity, variance) }
 
-// grouped counts equal releases, so that thousands of rounds under one plan cost one.
+// grouped counts equal releases, so that the rounds of a plan take the time of one.
 type grouped []sums
 
 func group(releases []Release) grouped {
@@ -72,8 +73,8 @@ func (g grouped) epsilon(delta float64) Bound {
 	return best
 }
 
-// bestNearGaussian tries a few rounding variances. Any is valid: larger ones cost
-// variance, smaller ones closeness.
+// bestNearGaussian tries several rounding variances. All are valid: larger ones reduce the variance,
+// smaller ones increase the deviation.
 func (g grouped) bestNearGaussian(delta float64) float64 {
 	best := math.Inf(1)
 	for _, r := range [...]float64{0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 6, 10} {
@@ -82,7 +83,7 @@ func (g grouped) bestNearGaussian(delta float64) float64 {
 	return best
 }
 
-// nearGaussian is Theorem 3 of docs/privacy.md: with every release's variance s
+// nearGaussian is Theorem 3 of docs/privacy.md: with the variance s of every release
 // replaced by s - r, delta(epsilon) <= e^high GaussianDelta(mu, epsilon - low - high).
 func (g grouped) nearGaussian(r, delta float64) float64 {
 	var rho float64

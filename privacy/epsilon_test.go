@@ -166,13 +166,21 @@ func TestCalibrateIsLeastAndMeetsItsTarget(t *testing.T) {
 	})
 }
 
-// The variance of sampled rounds against a published setting: joint Poisson sampling at rate
-// 0.02, 4000 rounds, (1, 1e-5), replace-one, noise multiplier 9.44 over the clip
-// (the figure of an independent PLD accountant). The search stops within a thousandth.
+// TestCalibrateSampled compares with the figure of an independent PLD accountant: joint Poisson
+// sampling at rate 0.02, 4000 rounds, (1, 1e-5), replace-one, noise multiplier 9.44 over the clip.
+// The search stops within 1/1000. With -short only the bounds on both sides of the figure are
+// computed.
 func TestCalibrateSampled(t *testing.T) {
 	const clip = 1 << 20
 	target := Target{Epsilon: 1, Delta: 1e-5, Sensitivity: 2 * clip, Dim: 218, Releases: 4000, Parts: 8,
 		Sampling: SamplingPoisson, Rate: 0.02}
+	variance := func(multiplier float64) uint64 { return uint64(multiplier * multiplier * clip * clip / 8) }
+	if less, more := target.spends(variance(9.42)), target.spends(variance(9.46)); less.Epsilon <= 1 || more.Epsilon > 1 {
+		t.Errorf("noise multiplier 9.42 spends %v, 9.46 spends %v", less.Epsilon, more.Epsilon)
+	}
+	if testing.Short() {
+		return
+	}
 	n, err := Calibrate(target)
 	if err != nil {
 		t.Fatal(err)

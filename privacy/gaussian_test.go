@@ -60,15 +60,20 @@ func TestGaussianDeltaAndEpsilonInvert(t *testing.T) {
 }
 
 func TestClassicalGaussian(t *testing.T) {
-	sigma, err := ClassicalSigma(0.5, 1e-5)
-	if err != nil || relativeError(sigma, math.Sqrt(2*math.Log(1.25e5))/0.5) > 1e-11 {
-		t.Fatalf("sigma %v, %v", sigma, err)
+	sigma := math.Sqrt(2*math.Log(1.25e5)) / 0.5
+	q := Query{
+		Mechanism: Gaussian, Sigma: sigma, Sensitivity: 1, Steps: 1, Delta: 1e-5, Accountant: AccountantClassical,
+	}
+	a, err := Account(q)
+	if err != nil || relativeError(a.Epsilon, 0.5) > 1e-11 {
+		t.Fatalf("%+v, %v", a, err)
 	}
 	if exact := GaussianEpsilon(1/sigma, 1e-5); exact > 0.5 {
 		t.Errorf("the classical bound claims 0.5 but spends %v", exact)
 	}
-	if _, err := ClassicalSigma(1, 1e-5); !errors.Is(err, ErrInput) {
-		t.Errorf("epsilon 1 gave %v, want a refusal", err)
+	q.Sigma /= 2
+	if _, err := Account(q); !errors.Is(err, ErrInput) {
+		t.Errorf("epsilon 1: %v, want ErrInput", err)
 	}
 }
 

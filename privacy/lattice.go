@@ -2,8 +2,8 @@ package privacy
 
 import "math"
 
-// Lattice is a distribution of noise over the integers in one dimension, held as its
-// probabilities: the exact accountant for small noise and the judge of the bounds.
+// Lattice is a distribution over the integers in one dimension, stored as its probabilities. It is
+// the exact accountant for small noise, with which the tests compare the bounds.
 type Lattice struct {
 	first int       // integer of mass[0]
 	mass  []float64 // sums to 1 within 2^-40
@@ -12,18 +12,18 @@ type Lattice struct {
 // maxLattice bounds the memory and time of a Lattice.
 const maxLattice = 1 << 20
 
-// latticeReach is how many standard deviations are kept; beyond, e^-700 is left.
+// latticeReach is the number of standard deviations that are stored. The mass beyond is about e^-700.
 const latticeReach = 37.5
 
-// DiscreteGaussianLattice is the sum of parts discrete Gaussians of the given parameter
-// sigma^2. T adaptive releases of one part each, shifted by s, have the curve of the
-// sum of T parts shifted by T s, since that sum is sufficient for the shift.
+// DiscreteGaussianLattice returns the distribution of the sum of parts discrete Gaussians of the given
+// parameter sigma^2. T adaptive releases of one part each, shifted by s, have the curve of the
+// sum of T parts shifted by T s, since that sum is a sufficient statistic for the shift.
 func DiscreteGaussianLattice(variance float64, parts int) (*Lattice, error) {
 	if !(variance >= 1e-3) || parts < 1 {
 		return nil, refuse("a lattice of %d parts of variance %v", parts, variance)
 	}
 	r := int(math.Ceil(latticeReach * math.Sqrt(variance)))
-	if float64(2*r+1)*float64(parts) > maxLattice || float64(2*r+1)*float64(2*r+1)*float64(parts)*float64(parts) > 1e9 {
+	if width := float64(2*r+1) * float64(parts); width > maxLattice || width*width > 1e9 {
 		return nil, refuse("%d parts of variance %v are too wide for exact summation", parts, variance)
 	}
 	one := &Lattice{first: -r, mass: make([]float64, 2*r+1)}
@@ -35,7 +35,7 @@ func DiscreteGaussianLattice(variance float64, parts int) (*Lattice, error) {
 	return one.times(parts), nil
 }
 
-// SkellamLattice is the Skellam distribution of the given variance: e^-v I_|k|(v), by
+// SkellamLattice returns the Skellam distribution of the given variance, e^-v I_|k|(v), computed by
 // Miller's backward recurrence.
 func SkellamLattice(variance float64) (*Lattice, error) {
 	if !(variance >= 1e-3) || 2*(latticeReach*math.Sqrt(variance)+100) > maxLattice {
@@ -48,7 +48,7 @@ func SkellamLattice(variance float64) (*Lattice, error) {
 		l.mass[r+k], l.mass[r-k] = here, here
 		above, here = here, above+2*float64(k)/variance*here
 		if here > 1e280 {
-			// What lies this far below the peak counts for nothing: scale it away.
+			// Rescale: mass that underflows is negligible compared with the peak.
 			above, here = above*1e-300, here*1e-300
 			for j := range l.mass {
 				l.mass[j] *= 1e-300
@@ -59,7 +59,8 @@ func SkellamLattice(variance float64) (*Lattice, error) {
 	return l, nil
 }
 
-// wholeShift is a shift by so many integers, if that is one with which two lattices can overlap.
+// wholeShift converts a distance to a shift. It reports false if no two lattices at that distance can
+// overlap.
 func wholeShift(distance float64) (shift int, ok bool) {
 	if !(distance >= 0 && distance <= 2*maxLattice) {
 		return 0, false
@@ -77,7 +78,7 @@ func (l *Lattice) normalise() {
 	}
 }
 
-// times is the distribution of the sum of n independent copies, by squaring.
+// times returns the distribution of the sum of n independent copies, by squaring.
 func (l *Lattice) times(n int) *Lattice {
 	out, power := &Lattice{mass: []float64{1}}, l
 	for ; n > 0; n >>= 1 {
@@ -112,7 +113,8 @@ func (l *Lattice) at(k int) float64 {
 	return 0
 }
 
-// Variance is that of the distribution. For small parameters a discrete Gaussian's differs from sigma^2.
+// Variance returns the variance of the distribution. That of a discrete Gaussian with a small parameter
+// differs from sigma^2.
 func (l *Lattice) Variance() float64 {
 	var v float64
 	for i, m := range l.mass {
@@ -122,11 +124,11 @@ func (l *Lattice) Variance() float64 {
 	return v
 }
 
-// tiny is where a mass is no longer held to all of a float's digits, or was cut off.
+// Masses below tiny may be inaccurate, because they are nearly subnormal or the support was truncated.
 const tiny = 1e-290
 
-// divergence counts what has no mass, or a tiny one, on the other side whole if it is to be
-// an upper bound, and not at all otherwise.
+// divergence returns the hockey-stick divergence between the distribution and its shift. Integers whose
+// mass under the shift is tiny count in full for an upper bound, and not at all otherwise.
 func (l *Lattice) divergence(shift int, epsilon float64, upper bool) (d float64) {
 	e := math.Exp(epsilon)
 	for i, m := range l.mass {
@@ -137,7 +139,7 @@ func (l *Lattice) divergence(shift int, epsilon float64, upper bool) (d float64)
 			if upper {
 				d += m
 			}
-		case epsilon > 600: // where e^epsilon nears the end of floats' range
+		case epsilon > 600: // e^epsilon may overflow
 			d += m * math.Max(0, -math.Expm1(epsilon+math.Log(q)-math.Log(m)))
 		default:
 			d += math.Max(0, m-e*q)
@@ -146,13 +148,14 @@ func (l *Lattice) divergence(shift int, epsilon float64, upper bool) (d float64)
 	return d
 }
 
-// Epsilon is the least epsilon of a shift at delta, rounded up; infinite where the noise is so
-// narrow that the two hardly overlap.
+// Epsilon returns the least epsilon of a shift at delta, rounded up. It is infinite if the noise is so
+// narrow that the two distributions hardly overlap.
 func (l *Lattice) Epsilon(shift int, delta float64) float64 {
 	return leastEpsilon(delta, func(e float64) float64 { return l.divergence(shift, e, true) })
 }
 
-// LowerEpsilon is a lower bound on it.
+// LowerEpsilon returns a lower bound on the least epsilon of a shift at delta.
 func (l *Lattice) LowerEpsilon(shift int, delta float64) float64 {
-	return leastEpsilon(delta*(1+1e-10), func(e float64) float64 { return l.divergence(shift, e, false) }) * (1 - 1e-9)
+	profile := func(e float64) float64 { return l.divergence(shift, e, false) }
+	return leastEpsilon(delta*(1+1e-10), profile) * (1 - 1e-9)
 }

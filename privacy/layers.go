@@ -5,58 +5,59 @@ import (
 	"math"
 )
 
-// LayerTerms are the numbers of a plan on which its layered guarantees rest. All
+// LayerTerms are the terms of a plan that determine its guarantees against each adversary. All
 // variances and sensitivities are in grid units.
 type LayerTerms struct {
 	Parties    uint32 // N
-	MinParties uint32 // N_min, the smallest set that is ever revealed
+	MinParties uint32 // N_min, the size of the smallest set that is revealed
 	Computes   uint32 // M
-	Colluders  uint32 // T, what the plan tolerates beside one curious party
+	Colluders  uint32 // T, the colluders that the plan tolerates in addition to one curious party
 
-	ComputeNoise bool   // compute nodes add the noise, each all of it; else every party its part
-	LocalNoise   bool   // every party's contribution is private by itself; excludes ComputeNoise
-	PartVariance uint64 // sigma^2 of one party's noise, or of one compute node's
+	ComputeNoise bool   // every compute node adds all of the noise; otherwise every party adds a part
+	LocalNoise   bool   // the noise of every party suffices alone; excludes ComputeNoise
+	PartVariance uint64 // sigma^2 of the noise of one party, or of one compute node
 
-	SampleSensitivity uint64 // of a sum, when one record (one shard's term) changes
-	PartySensitivity  uint64 // when all of a party's data changes; 0 where that has no meaning
+	SampleSensitivity uint64 // of a sum if one record (the term of one shard) changes
+	PartySensitivity  uint64 // of a sum if all data of a party changes; 0 if that is not defined
 	Dim               uint32
 	Releases          uint32 // rounds and spare attempts, times the local steps of each
 	Delta             float64
 
-	// Records enter each release by this sampling. It strengthens what is promised to one
-	// record; a whole party is there or not in any sample, so its epsilon is the unsampled one.
+	// Sampling of the records for each release. It improves the guarantee for one record, but
+	// not that for a party, which takes part in every release.
 	Sampling Sampling
 	Rate     float64  // in (0, 1]; 0 with SamplingNone
-	Relation Relation // for the sampling's bound; 0 is read as ReplaceOne
+	Relation Relation // for the bound with sampling; 0 means ReplaceOne
 
-	known map[SampledRelease]float64 // epsilons that several rows have in common
+	known map[SampledRelease]float64 // caches the epsilons of releases
 }
 
-// Layer is what one adversary gets.
+// Layer is the guarantee against one adversary.
 type Layer struct {
-	Adversary string // for people
-	Seen      string // what it sees
-	// Coalition and circumstances.
+	Adversary string // a description for people
+	Seen      string // a description of what it sees
+	// The coalition and its circumstances.
 	Attendance uint32 // parties in every revealed set, |U|
-	Parties    uint32 // of them, those that pool what they know, the adversary included if it is a party
-	Silent     uint32 // of the others, those that added no noise without saying so
+	Parties    uint32 // parties of the set in the coalition, the adversary included if it is a party
+	Silent     uint32 // other parties of the set that secretly added no noise
 	Computes   uint32 // compute nodes in the coalition
-	// HiddenParts counts the independent noises that the adversary can't subtract from what it sees.
+	// HiddenParts is the number of independent noise terms that the adversary cannot subtract.
 	HiddenParts uint32
-	// Sample and Party are upper bounds on epsilon at the terms' delta over all
-	// releases; +Inf where no noise is left, NaN for Party where the level has no meaning.
+	// Sample and Party are upper bounds on epsilon at the delta of the terms over all
+	// releases: for one record and for all data of a party. They are +Inf if no noise is hidden;
+	// Party is NaN if it is not defined.
 	Sample, Party float64
-	// Tolerated says that the plan promises its budget against this adversary.
+	// Tolerated reports whether the plan guarantees its budget against this adversary.
 	Tolerated bool
 }
 
-// Validate names the field that makes the terms meaningless.
+// Validate returns an error with the name of an invalid field.
 func (t LayerTerms) Validate() error {
 	switch {
 	case t.MinParties < 1 || t.MinParties > t.Parties:
-		return refuse("min_parties: N_min = %d isn't in 1..N = %d", t.MinParties, t.Parties)
+		return refuse("min_parties: N_min = %d is not in 1..N = %d", t.MinParties, t.Parties)
 	case t.Colluders >= t.Parties:
-		return refuse("colluders: T = %d isn't below N = %d", t.Colluders, t.Parties)
+		return refuse("colluders: T = %d is not below N = %d", t.Colluders, t.Parties)
 	case t.Computes < 1:
 		return refuse("computes: no compute node")
 	case t.Releases < 1:
@@ -71,10 +72,10 @@ func (t LayerTerms) Validate() error {
 	return t.release(t.SampleSensitivity, 1).Validate()
 }
 
-// Layers tables what every adversary of the threat model gets, at full attendance and
-// at the smallest allowed set. The victim is an honest party in every revealed set; hidden
-// from an adversary is the noise of the parties in the set, the victim included,
-// that neither collude nor were silent (docs/privacy.md, section 7).
+// Layers returns the guarantees against every adversary of the threat model, at full attendance and
+// for the smallest set that may be revealed. The victim is an honest party in every revealed set. The
+// noise of the parties in the set, including the victim, that neither collude nor were silent is
+// hidden from the adversary (docs/privacy.md, section 7).
 func Layers(t LayerTerms) ([]Layer, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ const (
 	seesNothingElse = "; shares of fewer than all compute nodes are uniformly random"
 )
 
-// outside lists those who bring no party and no compute node along.
+// outside returns the adversaries without a party or a compute node.
 func (t LayerTerms) outside(u uint32) []Layer {
 	return []Layer{
 		t.layer("outsider with the final model", seesFinal, u, 0, 0, 0),
@@ -113,21 +114,21 @@ func (t LayerTerms) outside(u uint32) []Layer {
 	}
 }
 
-// coalitions lists curious parties, alone and with the aggregator. At least the
-// victim is left out, so at most u - 1 of a set's parties collude.
+// coalitions returns curious parties, alone and with the aggregator. The victim is not in the
+// coalition, so that at most u - 1 parties of the set collude.
 func (t LayerTerms) coalitions(u uint32) []Layer {
 	if u < 2 {
 		return nil
 	}
 	out := []Layer{t.layer("one curious party", seesSums+", and its own noise", u, 1, 0, 0)}
 	for _, c := range counts(u-1, t.Colluders, t.Colluders+1) {
-		out = append(out, t.layer(fmt.Sprintf("aggregator and %d colluding parties", c), seesSums+", and the colluders' noise", u, c, 0, 0))
+		who := fmt.Sprintf("aggregator and %d colluding parties", c)
+		out = append(out, t.layer(who, seesSums+", and the colluders' noise", u, c, 0, 0))
 	}
 	return out
 }
 
-// silent lists sets in which some parties added no noise and said nothing, seen by one
-// curious party.
+// silent returns one curious party that sees sets in which some parties secretly added no noise.
 func (t LayerTerms) silent(u uint32) []Layer {
 	if t.ComputeNoise || t.LocalNoise || u < 2 {
 		return nil
@@ -135,13 +136,14 @@ func (t LayerTerms) silent(u uint32) []Layer {
 	var out []Layer
 	for _, s := range counts(u-1, t.Colluders) {
 		if s > 0 {
-			out = append(out, t.layer(fmt.Sprintf("one curious party, %d others silent", s), seesSums+", thinner in noise than planned", u, 1, s, 0))
+			who := fmt.Sprintf("one curious party, %d others silent", s)
+			out = append(out, t.layer(who, seesSums+", with less noise than planned", u, 1, s, 0))
 		}
 	}
 	return out
 }
 
-// nodes lists the aggregator with k compute nodes.
+// nodes returns the aggregator with k compute nodes.
 func (t LayerTerms) nodes(u uint32) []Layer {
 	var out []Layer
 	for _, k := range counts(t.Computes, t.Computes-1) {
@@ -157,12 +159,13 @@ func (t LayerTerms) nodes(u uint32) []Layer {
 		case t.ComputeNoise:
 			seen = seesSums + ", and these nodes' noise" + seesNothingElse
 		}
-		out = append(out, t.layer(fmt.Sprintf("aggregator and %d of %d compute nodes", k, t.Computes), seen, u, 0, 0, k))
+		who := fmt.Sprintf("aggregator and %d of %d compute nodes", k, t.Computes)
+		out = append(out, t.layer(who, seen, u, 0, 0, k))
 	}
 	return out
 }
 
-// counts are 0 to most, thinned out above 16 but for the ones named.
+// counts returns 0 to 16, half of most, most, and the named numbers, all at most most.
 func counts(most uint32, named ...uint32) []uint32 {
 	var out []uint32
 	for c := uint32(0); c <= most; c++ {
@@ -177,22 +180,25 @@ func counts(most uint32, named ...uint32) []uint32 {
 	return out
 }
 
-// hidden counts the noises that stay hidden.
+// hidden returns the number of independent noise terms that stay hidden.
 func (t LayerTerms) hidden(u, parties, silent, computes uint32) uint32 {
 	if t.LocalNoise {
-		return 1 // the victim's own, whoever the others are
+		return 1 // that of the victim
 	}
 	if t.ComputeNoise {
 		return t.Computes - computes
 	}
 	if computes == t.Computes {
-		return 1 // the sum falls apart: each update has its own party's noise alone
+		return 1 // the nodes know every update, which only the noise of its party hides
 	}
 	return u - min(u, parties+silent)
 }
 
 func (t LayerTerms) layer(who, seen string, u, parties, silent, computes uint32) Layer {
-	l := Layer{Adversary: who, Seen: seen, Attendance: u, Parties: parties, Silent: silent, Computes: computes}
+	l := Layer{
+		Adversary: who, Seen: seen,
+		Attendance: u, Parties: parties, Silent: silent, Computes: computes,
+	}
 	l.HiddenParts = t.hidden(u, parties, silent, computes)
 	l.Sample = t.epsilon(t.release(t.SampleSensitivity, l.HiddenParts))
 	l.Party = math.NaN()
@@ -205,10 +211,10 @@ func (t LayerTerms) layer(who, seen string, u, parties, silent, computes uint32)
 	return l
 }
 
-// release is all releases with the given noise left.
+// release describes all releases with the given number of hidden parts.
 func (t LayerTerms) release(sensitivity uint64, parts uint32) SampledRelease {
-	return SampledRelease{Release: Release{Sensitivity: sensitivity, PartVariance: t.PartVariance, Parts: parts, Dim: t.Dim},
-		Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases)}
+	r := Release{Sensitivity: sensitivity, PartVariance: t.PartVariance, Parts: parts, Dim: t.Dim}
+	return SampledRelease{Release: r, Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases)}
 }
 
 func (t LayerTerms) epsilon(r SampledRelease) float64 {
@@ -223,24 +229,28 @@ func (t LayerTerms) epsilon(r SampledRelease) float64 {
 		relation = ReplaceOne
 	}
 	b, err := Spent([]SampledRelease{r}, relation, t.Delta, PlanPrecision())
-	if err != nil { // nothing is proven then; Validate took in all that is needed
+	if err != nil { // no bound is proven; Validate has checked the terms
 		b.Epsilon = math.Inf(1)
 	}
 	t.known[r] = b.Epsilon
 	return b.Epsilon
 }
 
-// Overhead is the total noise's standard deviation at full attendance as a multiple
-// of a trusted aggregator's for the same guarantee (Paper I, Figure 1b).
+// Overhead is the standard deviation of the total noise at full attendance, as a multiple of that
+// of a trusted aggregator for the same guarantee ([DCA], Figure 1b).
 type Overhead struct {
 	Distributed float64 // sqrt(N / (N_min - T - 1)): parties share the noise
 	Computed    float64 // sqrt(M): every compute node adds all of it
-	Local       float64 // sqrt(N): every party adds all of it, no secure sum needed
+	Local       float64 // sqrt(N): every party adds all of it, and no secure sum is needed
 }
 
-// NoiseOverhead compares the placements; Distributed is +Inf where N_min - T - 1 < 1.
+// NoiseOverhead returns the overhead of each noise placement. Distributed is +Inf if N_min - T - 1 < 1.
 func NoiseOverhead(parties, minParties, colluders, computes uint32) Overhead {
-	o := Overhead{Distributed: math.Inf(1), Computed: math.Sqrt(float64(computes)), Local: math.Sqrt(float64(parties))}
+	o := Overhead{
+		Distributed: math.Inf(1),
+		Computed:    math.Sqrt(float64(computes)),
+		Local:       math.Sqrt(float64(parties)),
+	}
 	if k, err := HiddenParts(minParties, colluders); err == nil {
 		o.Distributed = math.Sqrt(float64(parties) / float64(k))
 	}

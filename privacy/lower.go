@@ -2,15 +2,16 @@ package privacy
 
 import "math"
 
-// lowerBound is what is certain from below: the neighbours differ along one axis by
-// the whole sensitivity, and the adversary looks at the sum of all steps only, which
-// is post-processing. 0 where nothing is known.
+// lowerBound returns a lower bound on epsilon, 0 if none is known. The neighbours differ by the whole
+// sensitivity along one axis, and the adversary sees only the sum of all steps, which is
+// post-processing.
 func lowerBound(q Query, d float64) float64 {
 	switch {
 	case q.sampled() && q.Mechanism != Gaussian:
 		return 0
 	case q.Mechanism == Gaussian && q.sampled():
-		i, err := SampledEpsilon([]SampledStep{{d / q.Sigma, q.Sampling, q.Rate, q.Steps}}, q.Relation, q.Delta, q.Precision)
+		step := SampledStep{d / q.Sigma, q.Sampling, q.Rate, q.Steps}
+		i, err := SampledEpsilon([]SampledStep{step}, q.Relation, q.Delta, q.Precision)
 		if err != nil {
 			return 0
 		}
@@ -27,20 +28,7 @@ func lowerBound(q Query, d float64) float64 {
 	return lowerInteger(sums{math.Floor(d), q.Sigma * q.Sigma, 1, 1, float64(q.Steps)}, q.Delta)
 }
 
-// LowerEpsilon is a lower bound on the epsilon at delta of count equal releases: real
-// neighbours (integer vectors that differ by Sensitivity along one axis) and a real test.
-// On a fine grid it meets Epsilon to a few parts in a million.
-func LowerEpsilon(r Release, count uint32, delta float64) (float64, error) {
-	if err := r.Validate(); err != nil {
-		return 0, err
-	}
-	if err := validateDelta(delta); err != nil {
-		return 0, err
-	}
-	return lowerInteger(r.sums(float64(count)), delta), nil
-}
-
-// lowerEpsilon is 0 for shifts beyond the lattice: they count for no less, but nothing is known.
+// lowerEpsilon is LowerEpsilon for any distance, and 0 for shifts beyond the lattice.
 func (l *Lattice) lowerEpsilon(distance, delta float64) float64 {
 	shift, ok := wholeShift(distance)
 	if !ok {
@@ -49,6 +37,9 @@ func (l *Lattice) lowerEpsilon(distance, delta float64) float64 {
 	return l.LowerEpsilon(shift, delta)
 }
 
+// lowerInteger returns a lower bound on the epsilon at delta of equal releases: it considers neighbours
+// that differ by the sensitivity along one axis, and a threshold on the sum of the outputs. On a fine
+// grid it agrees with the upper bound to a few parts in a million.
 func lowerInteger(x sums, delta float64) float64 {
 	parts := x.n * float64(x.parts)
 	if parts < 1 || parts > math.MaxUint32 || x.sensitivity < 1 {
@@ -68,10 +59,10 @@ func lowerInteger(x sums, delta float64) float64 {
 	return largestEpsilon(delta, profile)
 }
 
-// halfLine is P(Z >= t - shift) - e^epsilon P(Z >= t), rounded down, for an integer Z whose
-// pmf lies within d of the Gaussian density, at the t that is best for the Gaussian. Sums
-// over the integers become integrals: from below the sum from a is at least the
-// integral from a (less the peak's height if a < 0), from above at most that from t - 1.
+// halfLine returns P(Z >= t - shift) - e^epsilon P(Z >= t), rounded down, for an integer Z whose
+// pmf is within d of the Gaussian density, at the t that is best for the Gaussian. Sums over the
+// integers are bounded by integrals: the first sum is at least the integral from its first integer
+// (minus the height of the peak if that is negative), the second at most the integral from t - 1.
 func halfLine(variance, shift, epsilon float64, d deviation) float64 {
 	sd := math.Sqrt(variance)
 	t := math.Max(1, math.Round(variance*epsilon/shift+shift/2))
@@ -83,7 +74,7 @@ func halfLine(variance, shift, epsilon float64, d deviation) float64 {
 	return p*math.Exp(-d.low)*(1-0x1p-40) - math.Exp(epsilon+d.high)*q*(1+0x1p-40)
 }
 
-// largestEpsilon finds an epsilon with profile > delta, about the largest.
+// largestEpsilon returns an epsilon with profile > delta that is close to the largest, or 0.
 func largestEpsilon(delta float64, profile func(float64) float64) float64 {
 	hi := leastEpsilon(delta, profile)
 	for down := 1e-9; down < 0.1; down *= 2 {

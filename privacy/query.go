@@ -6,7 +6,7 @@ import (
 	"choir/privacy/pld"
 )
 
-// Mechanism is what is added to a sum.
+// Mechanism is the distribution of the noise that is added to a sum.
 type Mechanism string
 
 const (
@@ -15,51 +15,55 @@ const (
 	Skellam          Mechanism = "skellam"           // over the integers; Sigma^2 is its variance
 )
 
-// The accountants that a Query may name. Which go with which mechanism is Account's to say.
+// The accountants that a Query may name. Account documents which of them apply to a mechanism.
 const (
 	AccountantAnalytic     = "analytic"      // exact Gaussian curve and composition
 	AccountantClassical    = "classical"     // textbook formula, epsilon < 1, one step
 	AccountantZCDP         = "zcdp"          // best real order
 	AccountantRDP          = "rdp"           // on DefaultOrders, as Opacus and dp_accounting do
-	AccountantMoments      = "moments"       // thesis, Eqs. 2.7-2.17; lambda up to 32
+	AccountantMoments      = "moments"       // [Thesis], Eqs. 2.7-2.17; lambda up to 32
 	AccountantPLD          = "pld"           // privacy loss distribution by FFT
 	AccountantExact        = "exact"         // summation over the integers, one dimension
 	AccountantNearGaussian = "near-gaussian" // docs/privacy.md, Theorem 3
 )
 
-// Query describes a mechanism run Steps times, adaptively. All magnitudes are in
-// one unit, for integer mechanisms the grid's.
+// Query describes a mechanism that is run Steps times, adaptively. All magnitudes have the same
+// unit; for integer mechanisms it is that of the grid.
 type Query struct {
-	Mechanism   Mechanism
-	Sigma       float64  // standard deviation of the noise per coordinate, > 0
-	Sensitivity float64  // L2 difference of neighbouring sums; 0 means from Clip, which Poisson sampling with ReplaceOne needs
-	Clip        float64  // a record's L2 bound, if Sensitivity is 0: the difference is Clip or 2 Clip
-	Relation    Relation // needed with Clip or with sampling
-	Steps       int      // >= 1
-	Delta       float64
-	Rate        float64 // sampling rate; 0 or 1 means every record every time
-	Sampling    Sampling
-	Dim         int           // coordinates; 0 means 1
-	Accountant  string        // "" means the tightest that is proven
-	Precision   pld.Precision // of AccountantPLD
+	Mechanism Mechanism
+	Sigma     float64 // standard deviation of the noise per coordinate, > 0
+
+	// Sensitivity is the L2 distance of neighbouring sums. If it is 0, the distance follows from
+	// Clip and Relation, which Poisson sampling with ReplaceOne requires.
+	Sensitivity float64
+	Clip        float64  // L2 bound of a record if Sensitivity is 0: the distance is Clip or 2 Clip
+	Relation    Relation // required with Clip or sampling
+
+	Steps      int // >= 1
+	Delta      float64
+	Rate       float64 // sampling rate; 0 or 1 means that every record enters every step
+	Sampling   Sampling
+	Dim        int           // coordinates; 0 means 1
+	Accountant string        // "" means the tightest that is proven
+	Precision  pld.Precision // for AccountantPLD
 }
 
-// Answer is an epsilon and what it rests on.
+// Answer is the epsilon of a query and its assumptions.
 type Answer struct {
-	Epsilon     float64 // true upper bound
-	LowerBound  float64 // no smaller epsilon holds for the worst neighbours; 0 if nothing better is known
+	Epsilon     float64 // upper bound
+	LowerBound  float64 // no smaller epsilon holds for the worst neighbours; 0 if no better bound is known
 	Accountant  string
 	Assumptions []string
 }
 
-// distance is the sensitivity, and what neighbours are.
+// distance returns the L2 distance of neighbouring sums.
 func (q Query) distance() (float64, error) {
 	switch {
 	case q.Sensitivity > 0 && q.Clip > 0:
 		return 0, refuse("sensitivity and clip are both given")
-	case q.Sensitivity > 0 && !math.IsInf(q.Sensitivity, 0):
+	case positive(q.Sensitivity):
 		return q.Sensitivity, nil
-	case !(q.Clip > 0) || math.IsInf(q.Clip, 0):
+	case !positive(q.Clip):
 		return 0, refuse("neither a sensitivity nor a clip is positive and finite")
 	case q.Relation == AddRemove:
 		return q.Clip, nil
@@ -69,9 +73,12 @@ func (q Query) distance() (float64, error) {
 	return 0, refuse("clip needs a relation, add-remove or replace-one")
 }
 
+// positive reports whether x is positive and finite.
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
+
 func (q Query) sampled() bool { return q.Sampling != SamplingNone && q.Rate != 1 }
 
-// validate fills the defaults in.
+// validate checks the query and returns it with the defaults filled in.
 func (q Query) validate() (Query, error) {
 	if q.Dim == 0 {
 		q.Dim = 1
@@ -79,30 +86,57 @@ func (q Query) validate() (Query, error) {
 	if q.Rate == 0 {
 		q.Rate = 1
 	}
-	switch {
-	case q.Mechanism != Gaussian && q.Mechanism != DiscreteGaussian && q.Mechanism != Skellam:
-		return q, refuse("mechanism %q is none of gaussian, discrete-gaussian, skellam", string(q.Mechanism))
-	case !(q.Sigma > 0) || math.IsInf(q.Sigma, 0):
-		return q, refuse("sigma %v isn't positive and finite", q.Sigma)
-	case q.Steps < 1 || q.Steps > 1<<31:
-		return q, refuse("steps %d isn't in 1..2^31", q.Steps)
-	case q.Dim < 1 || q.Dim > 1<<31:
-		return q, refuse("dim %d isn't in 1..2^31", q.Dim)
-	case !(q.Rate > 0 && q.Rate <= 1):
-		return q, refuse("sample rate %v isn't in (0, 1]", q.Rate)
-	case q.Rate < 1 && q.Sampling == SamplingNone:
-		return q, refuse("a sample rate of %v needs a sampling, poisson or without-replacement", q.Rate)
-	case q.sampled() && q.Relation != AddRemove && q.Relation != ReplaceOne:
-		return q, refuse("sampling needs a relation, add-remove or replace-one")
-	case q.sampled() && q.Sampling == SamplingPoisson && q.Relation == ReplaceOne && q.Sensitivity > 0:
-		// Two records may be near each other and far from no record: whether one was drawn shows then.
-		return q, refuse("sensitivity doesn't bound what a record adds: poisson sampling with replace-one neighbours needs the clip")
+	if err := q.validateNoise(); err != nil {
+		return q, err
+	}
+	if err := q.validateSampling(); err != nil {
+		return q, err
 	}
 	return q, validateDelta(q.Delta)
 }
 
-// SolveSigma finds the least sigma, to a relative 10^-6 and rounded up, with which
-// the query's epsilon stays within the target. The query's own Sigma is ignored.
+func (q Query) validateNoise() error {
+	const most = 1 << 31
+	switch q.Mechanism {
+	case Gaussian, DiscreteGaussian, Skellam:
+	default:
+		return refuse("mechanism %q is none of gaussian, discrete-gaussian, skellam", string(q.Mechanism))
+	}
+	if !positive(q.Sigma) {
+		return refuse("sigma %v is not positive and finite", q.Sigma)
+	}
+	if q.Steps < 1 || q.Steps > most {
+		return refuse("steps %d is not in 1..2^31", q.Steps)
+	}
+	if q.Dim < 1 || q.Dim > most {
+		return refuse("dim %d is not in 1..2^31", q.Dim)
+	}
+	return nil
+}
+
+func (q Query) validateSampling() error {
+	if !(q.Rate > 0 && q.Rate <= 1) {
+		return refuse("sample rate %v is not in (0, 1]", q.Rate)
+	}
+	if q.Rate < 1 && q.Sampling == SamplingNone {
+		return refuse("a sample rate of %v needs a sampling, poisson or without-replacement", q.Rate)
+	}
+	if !q.sampled() {
+		return nil
+	}
+	if q.Relation != AddRemove && q.Relation != ReplaceOne {
+		return refuse("sampling needs a relation, add-remove or replace-one")
+	}
+	// Two records may be close together and far from zero, which reveals whether one was sampled.
+	if q.Sampling == SamplingPoisson && q.Relation == ReplaceOne && q.Sensitivity > 0 {
+		return refuse("sensitivity does not bound the term of a record: " +
+			"poisson sampling with replace-one neighbours needs the clip")
+	}
+	return nil
+}
+
+// SolveSigma returns the least sigma, to a relative 10^-6 and rounded up, with which
+// the epsilon of the query is at most the target. It ignores q.Sigma.
 func SolveSigma(q Query, epsilon float64) (float64, Answer, error) {
 	if err := validateEpsilon(epsilon); err != nil {
 		return 0, Answer{}, err
@@ -134,9 +168,10 @@ func SolveSigma(q Query, epsilon float64) (float64, Answer, error) {
 	return hi, a, err
 }
 
-// bracketSigma finds lo < hi, a factor of 2 apart, of which hi meets the target and lo
-// doesn't, or is as small as accountants are asked for: a 64th of the sensitivity d. A sigma
-// that is refused doesn't meet it; if all are, so is the query.
+// bracketSigma finds lo < hi, a factor of 2 apart, such that hi meets the target and lo does
+// not, or lo is below the least sigma that is tried, 1/64 of the sensitivity d. A sigma for which meets
+// returns an error does not meet the target. If it returns an error for all of them, so does
+// bracketSigma.
 func bracketSigma(d float64, meets func(sigma float64) (bool, error)) (lo, hi float64, err error) {
 	for hi = d; ; hi *= 2 {
 		ok, err := meets(hi)

@@ -10,18 +10,19 @@ import (
 type Relation uint8
 
 const (
-	// ReplaceOne lets one record be exchanged for another; the number of
+	// ReplaceOne replaces one record by another; the number of
 	// records is public. Neighbouring sums of terms bounded by C differ by up to 2C.
 	ReplaceOne Relation = 1
-	// AddRemove lets one record appear or vanish; neighbouring sums differ by up to C.
+	// AddRemove adds or removes one record; neighbouring sums differ by up to C.
 	AddRemove Relation = 2
 )
 
-// Errors on which callers decide.
+// Errors that callers distinguish.
 var (
-	// ErrInput marks impossible or unproven input; the message names the field.
+	// ErrInput reports input that is invalid or for which no bound is proven. The message names the
+	// field.
 	ErrInput = errors.New("privacy: impossible input")
-	// ErrUnreachable marks a target that no noise in range can meet.
+	// ErrUnreachable reports a target that no noise in range meets.
 	ErrUnreachable = errors.New("privacy: target out of reach")
 )
 
@@ -29,7 +30,7 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInput}, args...)...)
 }
 
-// String is the relation's name in plans and flags.
+// String returns the name of the relation in plans and flags.
 func (r Relation) String() string {
 	switch r {
 	case ReplaceOne:
@@ -40,7 +41,7 @@ func (r Relation) String() string {
 	return fmt.Sprintf("relation(%d)", uint8(r))
 }
 
-// ParseRelation reads "replace-one" (or "replace") and "add-remove".
+// ParseRelation parses "replace-one" (or "replace") and "add-remove".
 func ParseRelation(s string) (Relation, error) {
 	switch s {
 	case "replace-one", "replace":
@@ -51,13 +52,13 @@ func ParseRelation(s string) (Relation, error) {
 	return 0, refuse("relation %q is neither replace-one nor add-remove", s)
 }
 
-// Sensitivity is the largest L2 distance, in grid units, between the sums over
-// neighbouring data when each record (in virtual-client PVI: each shard) enters
-// through one integer vector of L2 norm at most clip: 2 clip for ReplaceOne,
-// clip for AddRemove. It is exact: the clip is applied on the integers, after rounding.
+// Sensitivity returns the largest L2 distance, in grid units, between the sums over
+// neighbouring data if each record (in virtual-client PVI: each shard) contributes
+// one integer vector of L2 norm at most clip: 2 clip for ReplaceOne,
+// clip for AddRemove. It is exact, since the clip applies to the integers, after rounding.
 //
-// With AddRemove the caller promises that a record's absence leaves the other
-// records' terms as they are, and an empty shard's term zero.
+// With AddRemove the caller guarantees that the absence of a record does not change the terms of other
+// records, and that the term of an empty shard is zero.
 func (r Relation) Sensitivity(clip uint64) (uint64, error) {
 	switch {
 	case clip == 0:

@@ -111,7 +111,7 @@ func TestDistributedReferences(t *testing.T) {
 		if e.Mechanism == "distributed_skellam" {
 			grid = e.Scale
 		}
-		l2 := grid * RoundedNorm(e.sensitivity(), 1/grid, e.Beta, e.Dim)
+		l2 := grid * roundedNorm(e.sensitivity(), 1/grid, e.Beta, e.Dim)
 		variance := grid * e.Sigma * grid * e.Sigma
 		curve := func(a float64) float64 { return a * l2 * l2 / (2 * variance) }
 		if e.Mechanism == "distributed_skellam" {
@@ -139,4 +139,16 @@ func TestDistributedReferences(t *testing.T) {
 			t.Errorf("%v, %v isn't between the Gaussian %v and the reference %v", b, err, e.Continuous, e.Epsilon)
 		}
 	}
+}
+
+// roundedNorm bounds the L2 norm of a real vector of norm at most clip after unbiased random rounding to
+// a grid of step gamma, conditioned on not exceeding the bound, which fails with probability at most
+// beta < 1 ([KLS21]). The references use it. Choir rounds to nearest and then clips the integers, so that
+// the clip is the bound (docs/privacy.md, section 5).
+func roundedNorm(clip, gamma, beta float64, dim int) float64 {
+	d := float64(dim)
+	worst := clip + gamma*math.Sqrt(d)
+	deviation := math.Sqrt(2*math.Log(1/beta)) * gamma * (clip + gamma*math.Sqrt(d)/2)
+	usual := math.Sqrt(clip*clip + gamma*gamma*d/4 + deviation)
+	return up(math.Min(worst, usual))
 }

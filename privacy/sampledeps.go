@@ -6,25 +6,27 @@ import (
 	"choir/privacy/pld"
 )
 
-// Interval brackets an epsilon: what is claimed and what is certainly not less.
+// Interval encloses an epsilon.
 type Interval struct {
 	Lower float64 // no smaller epsilon holds
-	Upper float64 // this one does
+	Upper float64 // this epsilon holds
 }
 
 // SampledStep is Count rounds of a Gaussian sum over sampled records.
 type SampledStep struct {
-	Mu       float64 // full sensitivity over noise standard deviation: C/sigma for AddRemove, 2C/sigma for ReplaceOne, C the bound of a record's term
+	// Mu is the full sensitivity over the standard deviation of the noise: C/sigma for AddRemove,
+	// 2C/sigma for ReplaceOne, where C bounds the term of a record.
+	Mu       float64
 	Sampling Sampling
 	Rate     float64 // sampling rate, in (0, 1]; 0 or 1 with SamplingNone
 	Count    int
 }
 
-// SampledEpsilon composes Gaussian rounds, which may differ in everything but the relation,
+// SampledEpsilon composes Gaussian rounds, which may differ in everything except the relation,
 // by their privacy loss distributions (package pld). Poisson sampling is proven for both
-// relations, fixed size for ReplaceOne; fixed size with AddRemove is refused, since the sample's
-// size would tell the relation (docs/privacy.md, section 6 has the pairs and the proof that they
-// are worst).
+// relations, fixed-size sampling for ReplaceOne only: with AddRemove it returns an error.
+// docs/privacy.md, section 6, has the dominating pairs and their proofs. For fixed-size sampling the
+// upper bound holds but is not the worst case of a composition ([Lebeda24]).
 func SampledEpsilon(steps []SampledStep, relation Relation, delta float64, prec pld.Precision) (Interval, error) {
 	var out Interval
 	var err error
@@ -42,8 +44,8 @@ func SampledEpsilon(steps []SampledStep, relation Relation, delta float64, prec 
 	return out, nil
 }
 
-// sampledUpper is SampledEpsilon without the lower bound's work. With AddRemove both
-// directions are needed; the curves of ReplaceOne hold for both already.
+// sampledUpper is the upper bound of SampledEpsilon. AddRemove needs both directions; the curves of
+// ReplaceOne hold for both.
 func sampledUpper(steps []SampledStep, relation Relation, delta float64, prec pld.Precision) (float64, error) {
 	if err := validateDelta(delta); err != nil {
 		return 0, err
@@ -67,7 +69,7 @@ func sampledUpper(steps []SampledStep, relation Relation, delta float64, prec pl
 	return worst, nil
 }
 
-// dominating gives the curves that bound the steps from above in one direction.
+// dominating returns the curves that bound the steps from above in one direction.
 func dominating(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Term, error) {
 	var terms []pld.Term
 	for _, s := range steps {
@@ -89,18 +91,19 @@ func dominating(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Ter
 			return nil, refuse("unknown %v", s.Sampling)
 		}
 		if t.Mu > pld.MaxMu {
-			return nil, refuse("sigma is too small: losses are computed for distances of up to %d sigma, not %g", pld.MaxMu, t.Mu)
+			return nil, refuse("sigma is too small: losses are computed for distances of up to %d sigma, not %g",
+				pld.MaxMu, t.Mu)
 		}
 		terms = append(terms, t)
 	}
 	return terms, nil
 }
 
-// realised gives pairs that real neighbours attain, for a bound from below.
+// realised returns pairs that real neighbours attain, for a lower bound.
 func realised(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Term, error) {
 	terms, err := dominating(steps, relation, way)
 	for i := range terms {
-		if terms[i].Kind == pld.Amplified { // all other records at -C
+		if terms[i].Kind == pld.Amplified { // neighbours with all other records at -C
 			terms[i].Kind = way
 		}
 	}
@@ -109,13 +112,13 @@ func realised(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Term,
 
 // SampledRelease is Count integer sums over sampled records.
 type SampledRelease struct {
-	Release  // Sensitivity is the unsampled sum's for the relation at hand: C or 2C, C the bound of a record's term
+	Release  // Sensitivity is that of the unsampled sum: C or 2C, where C bounds the term of a record
 	Sampling Sampling
 	Rate     float64 // sampling rate, in (0, 1]; 0 or 1 with SamplingNone
 	Count    int
 }
 
-// Validate names the field that makes the release meaningless.
+// Validate returns an error with the name of an invalid field.
 func (x SampledRelease) Validate() error {
 	switch {
 	case x.Sampling > SamplingFixed:
@@ -123,15 +126,15 @@ func (x SampledRelease) Validate() error {
 	case x.Sampling == SamplingNone && x.Rate != 0 && x.Rate != 1:
 		return refuse("a sample rate of %v needs a sampling", x.Rate)
 	case x.Sampling != SamplingNone && !(x.Rate > 0 && x.Rate <= 1):
-		return refuse("sample rate %v isn't in (0, 1]", x.Rate)
+		return refuse("sample rate %v is not in (0, 1]", x.Rate)
 	}
 	return x.Release.Validate()
 }
 
-// SampledIntegerEpsilon is SampledEpsilon's upper bound for integer noise, sampled and
-// unsampled sums mixed at will: sampling mixes the integer outputs with the Gaussian ones'
-// weights, so the pointwise ratio of Theorem 3 carries over (docs/privacy.md, section 6). Infinite
-// where the noise is too small for it.
+// SampledIntegerEpsilon is the upper bound of [SampledEpsilon] for integer noise, for sampled and
+// unsampled sums together. Sampling mixes the integer outputs with the same weights as the Gaussian
+// outputs, so that the pointwise ratio of Theorem 3 holds for the mixtures (docs/privacy.md,
+// section 6). It is infinite if the noise is too small for the theorem.
 func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta float64, prec pld.Precision) (float64, error) {
 	var all []sampledSums
 	for i, x := range releases {
@@ -146,14 +149,14 @@ func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta f
 	return sampledNearGaussian(all, relation, delta, prec)
 }
 
-// MethodPLD marks bounds that rest on sampling: privacy loss distributions of
+// MethodPLD is the method of bounds that use sampling: privacy loss distributions of
 // near-Gaussian integer noise (docs/privacy.md, section 6).
 const MethodPLD = "near-gaussian-pld"
 
-// Spent is the better upper bound of two on the epsilon at delta of all releases: as if
-// nothing were sampled ([Epsilon]), and, if something is, by its losses
-// ([SampledIntegerEpsilon]). Equal releases may come in one element or in many. No release
-// at all costs 0.
+// Spent returns the better of two upper bounds on the epsilon at delta of all releases: without
+// using sampling ([Epsilon]), and, if a release is sampled, with privacy loss distributions
+// ([SampledIntegerEpsilon]). Equal releases may be given in one element or in several. No release
+// costs 0.
 func Spent(releases []SampledRelease, relation Relation, delta float64, prec pld.Precision) (Bound, error) {
 	if err := validateDelta(delta); err != nil {
 		return Bound{}, err
@@ -170,14 +173,14 @@ func Spent(releases []SampledRelease, relation Relation, delta float64, prec pld
 	if !sampled {
 		return best, nil
 	}
-	// What the losses can't be computed for (a mu out of range) leaves the first bound standing.
+	// If the losses cannot be computed (mu is out of range), the first bound remains.
 	if e, err := SampledIntegerEpsilon(merged, relation, delta, prec); err == nil && e < best.Epsilon {
 		best = Bound{Epsilon: e, Method: MethodPLD}
 	}
 	return best, nil
 }
 
-// merge adds up the counts of equal releases, in the order they came.
+// merge adds up the counts of equal releases, in the order of their first occurrence.
 func merge(releases []SampledRelease) (merged []SampledRelease, sampled bool, err error) {
 	index := map[SampledRelease]int{}
 	for i, x := range releases {
@@ -220,13 +223,13 @@ func sampledNearGaussian(all []sampledSums, relation Relation, delta float64, pr
 		}
 		best = math.Min(best, up(i+d.low+d.high))
 		if d.low+d.high < 1e-9 {
-			break // more rounding noise can only lose
+			break // more rounding noise cannot improve the bound
 		}
 	}
 	return best, nil
 }
 
-// smoothed replaces each sum's variance s by s - r, and adds up the deviations.
+// smoothed replaces the variance s of each sum by s - r and adds up the deviations.
 func smoothed(all []sampledSums, r float64) ([]SampledStep, deviation) {
 	var steps []SampledStep
 	var total deviation

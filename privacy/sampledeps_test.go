@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -9,16 +10,16 @@ import (
 	"choir/privacy/pld"
 )
 
-// asSampled translates a reference's words into our terms. full is the distance between
-// neighbouring sums before sampling, over the noise.
+// asSampled converts a reference. Mu is the distance between neighbouring sums before sampling, over
+// the standard deviation of the noise.
 func asSampled(t *testing.T, e reference) (step SampledStep, relation Relation) {
 	t.Helper()
 	step = SampledStep{Mu: 1 / e.Sigma, Sampling: SamplingPoisson, Rate: e.Q, Count: e.Steps}
 	relation = AddRemove
 	switch {
 	case e.Relation == "substitution", e.Relation == "replace-one" && e.Sampling == "Poisson":
-		// The pair of Poisson-sampled substitution, N(+1) against N(-1) about N(0). The
-		// references apply it to fixed-size samples too, where it is not the worst pair.
+		// The pair of Poisson-sampled substitution, N(+1) and N(-1) about N(0). The references
+		// also apply it to fixed-size samples, where it is not the worst pair ([Lebeda24]).
 		step.Mu, relation = 2/e.Sigma, ReplaceOne
 	case e.Relation == "replace-one" && e.Sampling == "WOR":
 		relation, step.Sampling = ReplaceOne, SamplingFixed // "sensitivity 1 between replace-one neighbours"
@@ -28,14 +29,18 @@ func asSampled(t *testing.T, e reference) (step SampledStep, relation Relation) 
 	return step, relation
 }
 
-// All entries with sampling. The cells are those that the reference's own accuracy asks for.
+// TestSampledReferences compares all reference entries with sampling; with -short every fifth. The
+// precision is that which the accuracy of the reference requires.
 func TestSampledReferences(t *testing.T) {
 	entries := references(t, "subsampled_gaussian")
 	if len(entries) != 36 {
 		t.Fatalf("%d entries, not 36", len(entries))
 	}
-	for _, e := range entries {
-		t.Run("", func(t *testing.T) {
+	for i, e := range entries {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%d, sigma %v, rate %v, %d steps", i, e.Sigma, e.Q, e.Steps), func(t *testing.T) {
 			t.Parallel()
 			step, relation := asSampled(t, e)
 			got, err := SampledEpsilon([]SampledStep{step}, relation, e.Delta, precisionFor(e))
@@ -72,32 +77,32 @@ func checkAgainst(t *testing.T, e reference, got Interval) {
 	switch {
 	case e.Optimistic > 0: // a bracket whose upper end is connect-the-dots at 1e-4
 		if got.Upper > e.Epsilon || got.Lower < e.Optimistic {
-			t.Errorf("%+v isn't inside [%v, %v]", got, e.Optimistic, e.Epsilon)
+			t.Errorf("%+v is not inside [%v, %v]", got, e.Optimistic, e.Epsilon)
 		}
 	case e.Lower > 0: // rigorous or independent brackets
 		if got.Upper > e.Epsilon || got.Lower < e.Lower {
-			t.Errorf("%+v isn't inside [%v, %v]", got, e.Lower, e.Epsilon)
+			t.Errorf("%+v is not inside [%v, %v]", got, e.Lower, e.Epsilon)
 		}
 	case strings.Contains(e.Accuracy, "not a strict bound"):
 		if e.Relation == "add/remove (remove direction)" || e.Relation == "substitution" {
 			if relativeError(got.Upper, e.Epsilon) > 2e-5 || relativeError(got.Lower, e.Epsilon) > 2e-5 {
-				t.Errorf("%+v isn't close to %v", got, e.Epsilon)
+				t.Errorf("%+v is not close to %v", got, e.Epsilon)
 			}
 			return
 		}
-		t.Errorf("relation %q isn't compared", e.Relation)
+		t.Errorf("relation %q is not compared", e.Relation)
 	case e.Accuracy == "pessimistic", strings.Contains(e.Accuracy, "upper bound"):
 		if got.Upper > e.Epsilon {
 			t.Errorf("%+v exceeds the looser bound %v", got, e.Epsilon)
 		}
 	default:
-		t.Errorf("accuracy %q isn't compared", e.Accuracy)
+		t.Errorf("accuracy %q is not compared", e.Accuracy)
 	}
 }
 
-// Substitution under fixed-size sampling: the pair of Theorem 21 is worse than the
-// pair N(+C), N(-C) about N(0) that is often quoted for it, and real neighbours attain it in
-// one round (all other records at -C).
+// Substitution under fixed-size sampling: the pair of [Dissertation], Theorem 21, is worse than the
+// pair N(+C), N(-C) about N(0) that is often used for it, and real neighbours attain it in
+// one round (all other records at -C). [Lebeda24] describe this pitfall.
 func TestFixedSizeSubstitutionIsWorseThanPoisson(t *testing.T) {
 	step := func(s Sampling) []SampledStep {
 		return []SampledStep{{Mu: 2.0 / 4, Sampling: s, Rate: 0.1, Count: 100}}
@@ -114,7 +119,7 @@ func TestFixedSizeSubstitutionIsWorseThanPoisson(t *testing.T) {
 	if !(fixed.Lower > poisson.Upper) {
 		t.Errorf("fixed %+v, Poisson %+v", fixed, poisson)
 	}
-	// And the curve of Theorem 22 holds above both.
+	// The bound of Theorem 22 is above both.
 	curve := func(a float64) float64 { return a * 0.25 / 2 }
 	generic, _ := CurveEpsilon(func(a float64) float64 { return 100 * FixedRenyi(curve, 0.1, int(a)) }, integerOrders(64), 1e-5)
 	if generic < fixed.Lower {
@@ -123,13 +128,17 @@ func TestFixedSizeSubstitutionIsWorseThanPoisson(t *testing.T) {
 }
 
 func TestSampledIntegerEpsilonIsTheGaussianOnFineGrids(t *testing.T) {
-	r := SampledRelease{Release: Release{Sensitivity: 1 << 20, PartVariance: 1 << 40, Parts: 4, Dim: 5000}, Sampling: SamplingPoisson, Rate: 0.02, Count: 500}
+	r := SampledRelease{
+		Release:  Release{Sensitivity: 1 << 20, PartVariance: 1 << 40, Parts: 4, Dim: 5000},
+		Sampling: SamplingPoisson, Rate: 0.02, Count: 500,
+	}
 	prec := pld.Precision{Cells: 60}
 	got, err := SampledIntegerEpsilon([]SampledRelease{r}, AddRemove, 1e-6, prec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := SampledEpsilon([]SampledStep{{Mu: 0.5, Sampling: SamplingPoisson, Rate: 0.02, Count: 500}}, AddRemove, 1e-6, prec)
+	step := SampledStep{Mu: 0.5, Sampling: SamplingPoisson, Rate: 0.02, Count: 500}
+	want, err := SampledEpsilon([]SampledStep{step}, AddRemove, 1e-6, prec)
 	if err != nil || relativeError(got, want.Upper) > 1e-6 || got < want.Lower {
 		t.Errorf("%v, want %+v (%v)", got, want, err)
 	}
@@ -167,24 +176,39 @@ func TestMixedSampling(t *testing.T) {
 	}
 }
 
-func TestSampledRefusals(t *testing.T) {
-	ok := []SampledStep{{1, SamplingPoisson, 0.5, 1}}
-	for name, err := range map[string]error{
-		"fixed size with add-remove": second(SampledEpsilon([]SampledStep{{1, SamplingFixed, 0.5, 1}}, AddRemove, 1e-5, pld.Precision{})),
-		"relation":                   second(SampledEpsilon(ok, 7, 1e-5, pld.Precision{})),
-		"sampling":                   second(SampledEpsilon([]SampledStep{{1, 7, 0.5, 1}}, AddRemove, 1e-5, pld.Precision{})),
-		"delta":                      second(SampledEpsilon(ok, AddRemove, 0, pld.Precision{})),
-		"rate":                       second(SampledEpsilon([]SampledStep{{1, SamplingPoisson, 0, 1}}, AddRemove, 1e-5, pld.Precision{})),
-		"rate without sampling":      second(SampledEpsilon([]SampledStep{{1, SamplingNone, 0.5, 1}}, ReplaceOne, 1e-5, pld.Precision{})),
-		"no steps":                   second(SampledEpsilon(nil, AddRemove, 1e-5, pld.Precision{})),
-		"precision":                  second(SampledEpsilon(ok, AddRemove, 1e-5, pld.Precision{Cells: -1})),
-		"integer count":              second(SampledIntegerEpsilon([]SampledRelease{{Release{1, 100, 1, 1}, SamplingPoisson, 0.5, 0}}, AddRemove, 1e-5, pld.Precision{})),
-		"integer release":            second(SampledIntegerEpsilon([]SampledRelease{{Release{0, 100, 1, 1}, SamplingPoisson, 0.5, 1}}, AddRemove, 1e-5, pld.Precision{})),
+func TestSampledRejections(t *testing.T) {
+	ok := SampledStep{1, SamplingPoisson, 0.5, 1}
+	for _, c := range []struct {
+		name     string
+		steps    []SampledStep
+		relation Relation
+		delta    float64
+		prec     pld.Precision
+	}{
+		{"fixed size with add-remove", []SampledStep{{1, SamplingFixed, 0.5, 1}}, AddRemove, 1e-5, pld.Precision{}},
+		{"relation", []SampledStep{ok}, 7, 1e-5, pld.Precision{}},
+		{"sampling", []SampledStep{{1, 7, 0.5, 1}}, AddRemove, 1e-5, pld.Precision{}},
+		{"delta", []SampledStep{ok}, AddRemove, 0, pld.Precision{}},
+		{"rate", []SampledStep{{1, SamplingPoisson, 0, 1}}, AddRemove, 1e-5, pld.Precision{}},
+		{"rate without sampling", []SampledStep{{1, SamplingNone, 0.5, 1}}, ReplaceOne, 1e-5, pld.Precision{}},
+		{"no steps", nil, AddRemove, 1e-5, pld.Precision{}},
+		{"precision", []SampledStep{ok}, AddRemove, 1e-5, pld.Precision{Cells: -1}},
 	} {
-		if !errors.Is(err, ErrInput) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := SampledEpsilon(c.steps, c.relation, c.delta, c.prec); !errors.Is(err, ErrInput) {
+				t.Error(err)
+			}
+		})
+	}
+	for name, r := range map[string]SampledRelease{
+		"integer count":   {Release{1, 100, 1, 1}, SamplingPoisson, 0.5, 0},
+		"integer release": {Release{0, 100, 1, 1}, SamplingPoisson, 0.5, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := SampledIntegerEpsilon([]SampledRelease{r}, AddRemove, 1e-5, pld.Precision{})
+			if !errors.Is(err, ErrInput) {
+				t.Error(err)
+			}
+		})
 	}
 }
-
-func second[T any](_ T, err error) error { return err }

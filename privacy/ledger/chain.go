@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Errors on which callers decide.
+// Errors that callers distinguish.
 var (
-	// ErrOverspend says that a charge would exceed the budget. Nothing was appended.
+	// ErrOverspend reports that a charge would exceed the budget. Nothing was appended.
 	ErrOverspend = errors.New("ledger: privacy budget refused")
-	// ErrChain says that a chain was altered: a link, a sequence number or a head is wrong.
+	// ErrChain reports that a chain was altered: a link or a sequence number is wrong.
 	ErrChain = errors.New("ledger: broken chain")
-	// ErrCharged says that this attempt has been charged before: resend its bytes instead.
+	// ErrCharged reports that the attempt was charged before: retransmit its bytes instead.
 	ErrCharged = errors.New("ledger: attempt already charged")
 )
 
-// key names an attempt.
+// key identifies an attempt.
 type key struct {
 	plan           [32]byte
 	round, attempt uint32
@@ -24,40 +24,15 @@ type key struct {
 func (c Charge) key() key { return key{c.Plan, c.Round, c.Attempt} }
 
 // Ledger is a verified chain in memory. The zero value is an empty ledger, ready to
-// use. Not safe for concurrent use.
+// use. It is not safe for concurrent use.
 type Ledger struct {
 	entries []Entry
 	charged map[key]bool
 }
 
-// Verify checks a whole chain: every entry valid, numbered, linked to the one
-// before it, and no attempt charged twice. It says which entry is wrong.
-func Verify(chain []Entry) error {
-	var l Ledger
-	for _, e := range chain {
-		if err := l.Append(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// VerifyHead is Verify and that the chain ends in the head kept elsewhere, so that
-// nothing was cut off its end.
-func VerifyHead(chain []Entry, head Hash) error {
-	var l Ledger
-	for _, e := range chain {
-		if err := l.Append(e); err != nil {
-			return err
-		}
-	}
-	if l.Head() != head {
-		return fmt.Errorf("%w: it ends in %v, not in %v", ErrChain, l.Head(), head)
-	}
-	return nil
-}
-
-// Open decodes and verifies stored entries, oldest first.
+// Open decodes stored entries, oldest first, and verifies the chain: each entry is valid, has the
+// next sequence number and the hash of the one before it, and no attempt is charged twice. The
+// error names the first entry that is wrong.
 func Open(stored [][]byte) (*Ledger, error) {
 	l := &Ledger{}
 	for i, b := range stored {
@@ -72,16 +47,16 @@ func Open(stored [][]byte) (*Ledger, error) {
 	return l, nil
 }
 
-// Append takes in the next entry of the chain, or leaves the ledger as it was.
+// Append verifies and appends the next entry of the chain. On failure the ledger is unchanged.
 func (l *Ledger) Append(e Entry) error {
 	if err := e.Validate(); err != nil {
 		return fmt.Errorf("entry %d: %w", len(l.entries), err)
 	}
 	if want := uint64(len(l.entries)); e.Seq != want {
-		return fmt.Errorf("%w: entry %d is numbered %d", ErrChain, want, e.Seq)
+		return fmt.Errorf("%w: entry %d has number %d", ErrChain, want, e.Seq)
 	}
 	if e.Prev != l.Head() {
-		return fmt.Errorf("%w: entry %d doesn't follow the one before it", ErrChain, e.Seq)
+		return fmt.Errorf("%w: entry %d does not follow the one before it", ErrChain, e.Seq)
 	}
 	if e.Kind == KindCharge {
 		if l.Charged(e.Charge) {
@@ -96,7 +71,7 @@ func (l *Ledger) Append(e Entry) error {
 	return nil
 }
 
-// Head is the hash of the newest entry, Genesis() for an empty ledger.
+// Head returns the hash of the newest entry, or Genesis() if the ledger is empty.
 func (l *Ledger) Head() Hash {
 	if len(l.entries) == 0 {
 		return Genesis()
@@ -104,23 +79,23 @@ func (l *Ledger) Head() Hash {
 	return l.entries[len(l.entries)-1].Hash()
 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (l *Ledger) Len() int { return len(l.entries) }
 
-// Entries is a copy of the chain, oldest first.
+// Entries returns a copy of the chain, oldest first.
 func (l *Ledger) Entries() []Entry { return append([]Entry(nil), l.entries...) }
 
-// Charged says whether the same plan, round and attempt has been charged, ever:
-// a reset doesn't make an attempt new.
+// Charged reports whether the same plan, round and attempt was ever charged, before or after a
+// reset.
 func (l *Ledger) Charged(c Charge) bool { return l.charged[c.key()] }
 
-// Next is the entry that would charge c. The caller stores its bytes durably, then
+// Next returns the entry that charges c. The caller stores its bytes durably, then
 // appends it, then contributes.
 func (l *Ledger) Next(c Charge) Entry {
 	return Entry{Seq: uint64(len(l.entries)), Prev: l.Head(), Kind: KindCharge, Charge: c.filled()}
 }
 
-// NextReset is the entry that would record a reset for the given reason.
+// NextReset returns the entry that records a reset with the given reason.
 func (l *Ledger) NextReset(reason string) Entry {
 	return Entry{Seq: uint64(len(l.entries)), Prev: l.Head(), Kind: KindReset, Note: reason}
 }

@@ -1,18 +1,15 @@
-// Package ledger is the durable memory of what privacy has been spent: an
-// append-only, hash-chained list of charges that composes tightly over everything
-// in it, whatever the plan.
+// Package ledger records what privacy budget has been spent: an append-only, hash-chained list of
+// charges, whose total is computed by composing all of them tightly, across plans.
 //
 // Its contract:
 //
-//   - A charge is appended, and its bytes are durable, before any byte of the
-//     contribution leaves (DESIGN decision 9). A retry resends the same bytes and is
-//     not charged again; a new attempt is. The package does no I/O: the host stores
-//     what Entry.Marshal returns.
-//   - Altering, inserting, reordering or removing anything but the newest entries
-//     breaks the chain. Removing the newest ones doesn't: whoever must notice that
-//     keeps the last head elsewhere and compares (VerifyHead).
-//   - Nothing ages out. A reset, for instance because the data was replaced, is an entry
-//     of its own with a reason that stays readable.
+//   - A charge is appended and stored durably before any byte of the contribution is sent. To
+//     retransmit the same bytes costs nothing; a new attempt is charged. The package does no
+//     I/O: the host stores what [Entry.Marshal] returns.
+//   - Altering, inserting, reordering or removing entries breaks the chain, except for removing
+//     the newest entries. To detect that, store the last [Ledger.Head] elsewhere and compare.
+//   - Charges do not expire. A reset, for instance because the data was replaced, is an entry
+//     with a reason.
 //
 // A ledger protects one data set: charges for different data belong in different ledgers.
 package ledger

@@ -13,40 +13,40 @@ import (
 	"choir/privacy"
 )
 
-// ErrEntry marks bytes that no Marshal emits, or an entry that means nothing.
+// ErrEntry reports an invalid entry, or bytes that are not the encoding of a valid entry.
 var ErrEntry = errors.New("ledger: invalid entry")
 
-// Hash is SHA-256 over an entry's canonical form under the package's label.
+// Hash is the SHA-256 hash of the canonical encoding of an entry, with a domain label.
 type Hash [32]byte
 
-// String is the whole hash in hexadecimal.
+// String returns the hash in hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// Kind is what an entry records.
+// Kind is the kind of an entry.
 type Kind uint8
 
 const (
 	// KindCharge spends budget on one attempt of one round.
 	KindCharge Kind = 1
-	// KindReset declares that what was spent before no longer concerns the data
-	// that the ledger protects. Its Note says why. The history stays in the chain.
+	// KindReset declares that earlier charges no longer concern the data that the ledger
+	// protects. Its Note states the reason. The history remains in the chain.
 	KindReset Kind = 2
 )
 
-// Charge is the cost of one attempt: what an adversary gains if it is revealed.
+// Charge is the cost of one attempt: what an adversary learns if its sum is revealed.
 type Charge struct {
 	Plan     [32]byte // hash of the plan
 	Round    uint32
 	Attempt  uint32
-	FracBits uint8            // the grid of Release's units, 2^-FracBits, at most 52; for the reader, composition doesn't need it
-	Release  privacy.Release  // with the noise that stays hidden from the plan's worst tolerated adversary, and Relation's sensitivity
-	Relation privacy.Relation // what one individual may change; 0 is read as ReplaceOne and stored as that
-	Sampling privacy.Sampling // how records enter the round
+	FracBits uint8            // units of Release are 2^-FracBits, at most 52; not used for composition
+	Release  privacy.Release  // noise hidden from the worst tolerated adversary, sensitivity for Relation
+	Relation privacy.Relation // what one individual may change; 0 means ReplaceOne, and is stored as that
+	Sampling privacy.Sampling // how records are sampled for the round
 	Rate     float64          // sampling rate in (0, 1]; 0 with SamplingNone
-	Count    uint32           // how many such releases the attempt makes; 0 is read as 1 and stored as that
+	Count    uint32           // releases of the attempt; 0 means 1, and is stored as that
 }
 
-// filled spells the default out.
+// filled returns c with the defaults filled in.
 func (c Charge) filled() Charge {
 	if c.Relation == 0 {
 		c.Relation = privacy.ReplaceOne
@@ -55,7 +55,7 @@ func (c Charge) filled() Charge {
 	return c
 }
 
-// Validate names what makes the charge meaningless or unproven.
+// Validate returns an error with the reason if the charge is invalid, or no bound is proven for it.
 func (c Charge) Validate() error {
 	switch {
 	case c.FracBits > 52:
@@ -69,9 +69,10 @@ func (c Charge) Validate() error {
 	case c.Sampling == privacy.SamplingNone && math.Float64bits(c.Rate) != 0:
 		return fmt.Errorf("%w: a rate of %v without sampling", ErrEntry, c.Rate)
 	case c.Sampling != privacy.SamplingNone && !(c.Rate > 0 && c.Rate <= 1):
-		return fmt.Errorf("%w: rate %v isn't in (0, 1]", ErrEntry, c.Rate)
+		return fmt.Errorf("%w: rate %v is not in (0, 1]", ErrEntry, c.Rate)
 	case c.Sampling == privacy.SamplingFixed && c.Relation == privacy.AddRemove:
-		return fmt.Errorf("%w: sampling without replacement is proven for replace-one neighbours only", ErrEntry)
+		return fmt.Errorf("%w: sampling without replacement is proven for replace-one neighbours only",
+			ErrEntry)
 	case c.Release.Sensitivity > math.MaxUint64/2:
 		return fmt.Errorf("%w: sensitivity %d: twice that overflows", ErrEntry, c.Release.Sensitivity)
 	}
@@ -83,18 +84,18 @@ func (c Charge) Validate() error {
 
 // Entry is one link of the chain.
 //
-// Layout, big endian, 122 bytes and the note:
+// Its encoding, big endian, has 122 bytes and the note:
 //
 //	u8 version = 2 | u8 kind | u64 seq | 32 prev
 //	32 plan | u32 round | u32 attempt | u8 frac_bits
 //	u64 sensitivity | u64 part_variance | u32 parts | u32 dim
-//	u8 relation | u8 sampling | u64 rate's IEEE 754 bits | u32 count
+//	u8 relation | u8 sampling | u64 rate (IEEE 754) | u32 count
 //	u8 length | note
 //
-// A reset's plan to count are zero; a charge's note is empty.
+// In a reset the fields from plan to count are zero; in a charge the note is empty.
 type Entry struct {
 	Seq    uint64 // 0, 1, 2, ...
-	Prev   Hash   // hash of the entry before; Genesis() for the first
+	Prev   Hash   // hash of the previous entry; Genesis() for the first
 	Kind   Kind
 	Charge Charge // for KindCharge
 	Note   string // for KindReset: 1-200 bytes of printable UTF-8
@@ -107,25 +108,25 @@ const (
 	hashLabel    = "choir privacy ledger v1\x00"
 )
 
-// Genesis is what the first entry's Prev must be.
+// Genesis returns the Prev of the first entry.
 func Genesis() Hash { return sha256.Sum256([]byte(hashLabel + "genesis")) }
 
-// Hash identifies the entry and, through Prev, all before it.
+// Hash returns the hash of the entry, which also covers all entries before it through Prev.
 func (e Entry) Hash() Hash {
 	return sha256.Sum256(append([]byte(hashLabel+"entry"), e.Marshal()...))
 }
 
-// Validate names what makes the entry meaningless.
+// Validate returns an error with the reason if the entry is invalid.
 func (e Entry) Validate() error {
 	switch e.Kind {
 	case KindCharge:
 		if e.Note != "" {
-			return fmt.Errorf("%w: a charge carries no note", ErrEntry)
+			return fmt.Errorf("%w: a charge with a note", ErrEntry)
 		}
 		return e.Charge.Validate()
 	case KindReset:
 		if e.Charge != (Charge{}) {
-			return fmt.Errorf("%w: a reset charges nothing", ErrEntry)
+			return fmt.Errorf("%w: a reset with a charge", ErrEntry)
 		}
 		return validateNote(e.Note)
 	}
@@ -134,17 +135,17 @@ func (e Entry) Validate() error {
 
 func validateNote(note string) error {
 	if len(note) < 1 || len(note) > maxNote || !utf8.ValidString(note) {
-		return fmt.Errorf("%w: a reset's reason is 1 to %d bytes of UTF-8", ErrEntry, maxNote)
+		return fmt.Errorf("%w: the reason of a reset must have 1 to %d bytes of UTF-8", ErrEntry, maxNote)
 	}
 	for _, r := range note {
 		if !unicode.IsPrint(r) {
-			return fmt.Errorf("%w: a reset's reason holds the unprintable %U", ErrEntry, r)
+			return fmt.Errorf("%w: the reason of a reset contains the unprintable %U", ErrEntry, r)
 		}
 	}
 	return nil
 }
 
-// Marshal is the canonical form of a valid entry.
+// Marshal returns the canonical encoding of a valid entry.
 func (e Entry) Marshal() []byte {
 	c := e.Charge
 	b := make([]byte, 0, entryFixed+len(e.Note))
@@ -166,25 +167,27 @@ func (e Entry) Marshal() []byte {
 	return append(b, e.Note...)
 }
 
-// Unmarshal reads exactly what Marshal emits for a valid entry; anything else leaves
-// the receiver as it was.
+// Unmarshal decodes an entry. It accepts exactly what Marshal returns for a valid entry. On failure e
+// is unchanged.
 func (e *Entry) Unmarshal(b []byte) error {
 	if len(b) < entryFixed || len(b) != entryFixed+int(b[entryFixed-1]) {
 		return fmt.Errorf("%w: %d bytes", ErrEntry, len(b))
 	}
 	if b[0] != entryVersion {
-		return fmt.Errorf("%w: version %d isn't %d", ErrEntry, b[0], entryVersion)
+		return fmt.Errorf("%w: version %d, want %d", ErrEntry, b[0], entryVersion)
 	}
 	be := binary.BigEndian
-	n := Entry{Kind: Kind(b[1]), Seq: be.Uint64(b[2:]), Prev: Hash(b[10:42]), Note: string(b[entryFixed:])}
+	n := Entry{
+		Kind: Kind(b[1]), Seq: be.Uint64(b[2:]), Prev: Hash(b[10:42]), Note: string(b[entryFixed:]),
+	}
 	n.Charge = Charge{
 		Plan: [32]byte(b[42:74]), Round: be.Uint32(b[74:]), Attempt: be.Uint32(b[78:]), FracBits: b[82],
 		Release: privacy.Release{
 			Sensitivity: be.Uint64(b[83:]), PartVariance: be.Uint64(b[91:]),
 			Parts: be.Uint32(b[99:]), Dim: be.Uint32(b[103:]),
 		},
-		Relation: privacy.Relation(b[107]), Sampling: privacy.Sampling(b[108]), Rate: math.Float64frombits(be.Uint64(b[109:])),
-		Count: be.Uint32(b[117:]),
+		Relation: privacy.Relation(b[107]), Sampling: privacy.Sampling(b[108]),
+		Rate: math.Float64frombits(be.Uint64(b[109:])), Count: be.Uint32(b[117:]),
 	}
 	if err := n.Validate(); err != nil {
 		return err

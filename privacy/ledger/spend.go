@@ -6,10 +6,10 @@ import (
 	"choir/privacy"
 )
 
-// Budget is what all charges together may spend.
+// Budget bounds what all charges may spend together.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Charges lists what has been charged since the last reset.
+// Charges returns the charges since the last reset.
 func (l *Ledger) Charges() []Charge {
 	var out []Charge
 	for _, e := range l.entries {
@@ -22,27 +22,16 @@ func (l *Ledger) Charges() []Charge {
 	return out
 }
 
-// Spent is the epsilon at delta of everything charged since the last reset, over all
-// plans, as upper bound. If any charge is for replace-one neighbours the bound is for
-// them, and add-remove charges count with twice their sensitivity: replacing is removing and adding.
+// Spent returns an upper bound on the epsilon at delta of all charges since the last reset, over all
+// plans. If any charge is for replace-one neighbours, the bound is for these, and add-remove charges
+// count with twice their sensitivity, since a replacement is a removal and an addition.
 func (l *Ledger) Spent(delta float64) (privacy.Bound, error) {
 	return compose(l.Charges(), delta)
 }
 
-// Compose is Spent over a chain that has yet to be verified.
-func Compose(chain []Entry, delta float64) (privacy.Bound, error) {
-	var l Ledger
-	for _, e := range chain {
-		if err := l.Append(e); err != nil {
-			return privacy.Bound{}, err
-		}
-	}
-	return l.Spent(delta)
-}
-
-// CanAfford says whether the budget bears the next charges on top of what was spent.
-// ErrOverspend if it doesn't; the bound is what would be spent either way. Charges
-// that were made before count once. With sampled rounds it takes some tenths of a second.
+// CanAfford returns [ErrOverspend] if the next charges, together with those made since the last reset,
+// would exceed the budget. The bound is what they would spend in either case. Next charges that were
+// made before are not counted again. With sampled rounds it takes some tenths of a second.
 func (l *Ledger) CanAfford(b Budget, next ...Charge) (privacy.Bound, error) {
 	all := l.Charges()
 	for _, c := range next {
@@ -61,8 +50,7 @@ func (l *Ledger) CanAfford(b Budget, next ...Charge) (privacy.Bound, error) {
 	return spent, nil
 }
 
-// compose bounds charges under their strictest relation: as if nothing were sampled,
-// and, if something is, by its losses; the better of the two.
+// compose bounds the epsilon of charges under their strictest relation, by [privacy.Spent].
 func compose(charges []Charge, delta float64) (privacy.Bound, error) {
 	relation, err := strictest(charges)
 	if err != nil {
@@ -73,12 +61,14 @@ func compose(charges []Charge, delta float64) (privacy.Bound, error) {
 		if c.Relation != relation {
 			c.Release.Sensitivity *= 2
 		}
-		all = append(all, privacy.SampledRelease{Release: c.Release, Sampling: c.Sampling, Rate: c.Rate, Count: int(c.Count)})
+		all = append(all, privacy.SampledRelease{
+			Release: c.Release, Sampling: c.Sampling, Rate: c.Rate, Count: int(c.Count),
+		})
 	}
 	return privacy.Spent(all, relation, delta, privacy.PlanPrecision())
 }
 
-// strictest validates the charges and is ReplaceOne if any of them is.
+// strictest validates the charges and returns ReplaceOne if the relation of any of them is.
 func strictest(charges []Charge) (privacy.Relation, error) {
 	relation := privacy.AddRemove
 	for _, c := range charges {

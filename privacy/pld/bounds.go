@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Precision is how fine the grid is.
+// Precision determines the grid.
 type Precision struct {
-	// Cells per standard deviation of one (tilted) step's loss, for the upper bound; the
-	// lower takes half as many, since merging errs less than splitting. The gap falls with
-	// the square. 0 means 200.
+	// Cells is the number of cells per standard deviation of the (tilted) loss of one step, for the
+	// upper bound. The lower bound uses half as many, since merging has smaller errors than
+	// splitting. The gap decreases with the square. 0 means 200.
 	Cells float64
-	// MaxBits limits the transform to 2^MaxBits points; a coarser grid is taken where
-	// Cells would need more. 0 means 20; at most 24.
+	// MaxBits limits the transform to 2^MaxBits points. If Cells needs more points, the grid is
+	// coarser. 0 means 20; at most 24.
 	MaxBits int
 }
 
@@ -29,7 +29,7 @@ func (p Precision) fill() (Precision, error) {
 	return p, nil
 }
 
-// Upper is an upper bound on the epsilon at delta of the terms composed.
+// Upper returns an upper bound on the epsilon at delta of the composition of the terms.
 func Upper(terms []Term, delta float64, prec Precision) (float64, error) {
 	prec, err := check(terms, delta, prec)
 	if err != nil {
@@ -51,13 +51,14 @@ func upperOnGrid(terms []Term, delta float64, prec Precision) float64 {
 			best = e
 			break
 		}
-		// More points have made more round-off than they resolve: fewer are worth a try.
+		// More points can cause more round-off than they resolve, so fewer are tried as well.
 	}
 	return best + slack(terms, c.tail)
 }
 
-// Lower is a lower bound on the same: the terms, composed, are not (epsilon,
-// delta)-indistinguishable for any smaller epsilon. Amplified has no pair and is refused.
+// Lower returns a lower bound: the composition of the terms is not (epsilon,
+// delta)-indistinguishable for any smaller epsilon. It returns an error for Amplified, which has no
+// pair.
 func Lower(terms []Term, delta float64, prec Precision) (float64, error) {
 	prec, err := check(terms, delta, prec)
 	if err != nil {
@@ -74,8 +75,8 @@ func Lower(terms []Term, delta float64, prec Precision) (float64, error) {
 	return lowerOnGrid(terms, delta, prec), nil
 }
 
-// lowerOnGrid is Lower for any number of steps. Where it is far from what the upper bound says
-// on a rough grid, round-off may be the reason, and fewer points have less.
+// lowerOnGrid is Lower for any number of steps. If the result is far from the upper bound on a rough
+// grid, round-off may be the reason, which is smaller with fewer points.
 func lowerOnGrid(terms []Term, delta float64, prec Precision) float64 {
 	c := newChoice(terms, delta)
 	theta, near := c.tilt()
@@ -87,7 +88,7 @@ func lowerOnGrid(terms []Term, delta float64, prec Precision) float64 {
 	return math.Max(0, best-slack(terms, c.tail))
 }
 
-// check fills the precision in and refuses what isn't computed.
+// check fills in the precision and returns an error for invalid input.
 func check(terms []Term, delta float64, prec Precision) (Precision, error) {
 	prec, err := prec.fill()
 	if err != nil {
@@ -104,7 +105,7 @@ func check(terms []Term, delta float64, prec Precision) (Precision, error) {
 	return prec, nil
 }
 
-// core sums the window's part of delta(epsilon), and bounds the errors of all of it.
+// core returns the part of delta(epsilon) in the window and a bound on all errors.
 func (s *sum) core(epsilon float64) (delta, errs float64) {
 	errs = (s.roundoff + s.outside) * math.Exp(s.lnM-s.theta*epsilon)
 	k := max(0, int(math.Floor(epsilon/s.step))+1-s.first)
@@ -118,8 +119,8 @@ func (s *sum) core(epsilon float64) (delta, errs float64) {
 	return once - twice, errs + 8*unit*float64(len(s.once))*(once+twice)
 }
 
-// upperDelta is infinite where a factor leaves the range of floats: nothing is claimed there.
-// No finite loss is above the largest one, whatever the transform's round-off says.
+// upperDelta returns an upper bound on delta(epsilon). It is infinite if a factor overflows. No finite
+// loss exceeds s.most, regardless of the round-off of the transform.
 func (s *sum) upperDelta(epsilon float64) float64 {
 	if epsilon >= s.most {
 		return s.infinite * (1 + 1e-12)
@@ -132,7 +133,7 @@ func (s *sum) upperDelta(epsilon float64) float64 {
 	return d
 }
 
-// lowerDelta is 0 there.
+// lowerDelta returns a lower bound on delta(epsilon). It is 0 if a factor overflows.
 func (s *sum) lowerDelta(epsilon float64) float64 {
 	d, errs := s.core(epsilon - s.shift)
 	if d = (d - errs) * math.Exp(-s.drift) * (1 - 1e-12); math.IsNaN(d) {
@@ -141,8 +142,8 @@ func (s *sum) lowerDelta(epsilon float64) float64 {
 	return d
 }
 
-// slack covers how far the computed losses may lie from the true ones: their
-// round-off, relative to a cell, shifts mass between neighbouring grid points.
+// slack bounds the effect of the round-off of the losses, which shifts mass between adjacent grid
+// points.
 func slack(terms []Term, tail float64) (total float64) {
 	for _, t := range terms {
 		lo, hi := span(t.pieces(tail))
@@ -151,7 +152,7 @@ func slack(terms []Term, tail float64) (total float64) {
 	return total
 }
 
-// invert finds the least epsilon, to 10^-11, with upperDelta <= delta; infinite if there is
+// invert returns the least epsilon, to 10^-11, with upperDelta <= delta; infinite if there is
 // none.
 func (s *sum) invert(delta float64) float64 {
 	if s.upperDelta(0) <= delta {
@@ -171,9 +172,9 @@ func (s *sum) invert(delta float64) float64 {
 	return hi
 }
 
-// largest finds an epsilon with lowerDelta > delta, about the largest; 0 if it finds none. Far
-// from the tilt's centre errors drown the bound, so it looks down from the window's end, to
-// its beginning and then at 0.
+// largest returns an epsilon with lowerDelta > delta that is close to the largest; 0 if it finds none.
+// Far from the centre of the tilt errors exceed the bound, so that it searches downwards from the
+// end of the window to its beginning, and then tries 0.
 func (s *sum) largest(delta float64) float64 {
 	hi := math.Max(0, float64(s.first+len(s.once))*s.step+s.shift)
 	down := math.Min(hi, float64(len(s.once))*s.step) / 128

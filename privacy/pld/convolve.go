@@ -10,22 +10,22 @@ import (
 // unit is half the distance between 1 and the next float64.
 const unit = 0x1p-53
 
-// sum is the loss of a composition on a window, tilted: the mass at loss l is
-// exp(lnM - theta l) times a tilted mass t(l), of which it keeps the sums
+// sum is the tilted loss distribution of a composition on a window: the mass at loss l is
+// exp(lnM - theta l) times a tilted mass t(l), of which it stores the sums
 // once[i] = sum of t(l) e^(-theta (l - l_i)) over l >= l_i = (first + i) step, and
 // twice[i], the same with theta + 1.
 type sum struct {
 	step     float64
-	shift    float64 // of the grid: what is called a loss here lies so much higher
+	shift    float64 // added to the losses of the grid
 	first    int
 	theta    float64
 	lnM      float64 // sum of the steps' ln E e^(theta L)
 	once     []float64
 	twice    []float64
 	roundoff float64 // bound on the summed errors of t
-	outside  float64 // bound on the tilted mass outside of the window, which is folded into it
+	outside  float64 // bound on the tilted mass outside the window, which is folded into it
 	infinite float64 // bound on the mass at infinite loss
-	most     float64 // no finite loss is above
+	most     float64 // the largest finite loss
 	drift    float64 // bound on the relative error of all masses, over all steps
 }
 
@@ -33,18 +33,18 @@ type sum struct {
 // arguments up to 700 and the quadrature rule.
 const massError = 0x1p-41
 
-// plan says how to compose: the tilt, the grid and the window.
+// plan determines the tilt, the grid and the window of a composition.
 type plan struct {
 	theta float64
 	step  float64
 	first float64    // loss at which the window begins
 	bits  int        // of its size
-	edges [2]float64 // Chernoff exponents that bound what lies below and above
+	edges [2]float64 // Chernoff exponents that bound the mass below and above
 	steps float64    // number of steps composed
 	tail  float64    // mass that one step may cut at each end
 }
 
-// compose convolves steps, counts[j] times steps[j], all on the plan's grid.
+// compose convolves counts[j] times steps[j] for all j, on the grid of the plan.
 func compose(steps []*pmf, counts []int, p plan) *sum {
 	n := 1 << p.bits
 	s := &sum{step: p.step, theta: p.theta}
@@ -73,7 +73,7 @@ func compose(steps []*pmf, counts []int, p plan) *sum {
 		d.fold(fold, p.theta, lnM)
 		multiply(freq, errs, fft.Coefficients(nil, fold), c, transformError(p.bits))
 	}
-	// Exponentials of the tilt are as exact as their arguments.
+	// The error of the exponentials of the tilt follows from that of their arguments.
 	far := s.theta * math.Max(math.Abs(float64(s.first)), math.Abs(float64(s.first+n))) * p.step
 	s.drift += p.steps*massError + 8*unit*(math.Abs(s.lnM)+far)
 	s.finish(fft, freq, errs, p.bits)
@@ -85,15 +85,15 @@ func compose(steps []*pmf, counts []int, p plan) *sum {
 }
 
 // transformError bounds every coefficient's error of a transform of 2^bits
-// non-negative numbers that sum to 1: at each of the levels a twiddle factor (its
+// non-negative numbers that sum to 1: at each level a twiddle factor (its
 // argument, sine and product) and an addition.
 func transformError(bits int) float64 { return 32 * unit * float64(bits+1) }
 
-// multiply takes f^count into freq, and the bound on its error into errs.
+// multiply multiplies freq by f^count and updates errs, the bound on its error.
 func multiply(freq []complex128, errs []float64, f []complex128, count, err float64) {
 	for k, c := range f {
 		r := math.Hypot(real(c), imag(c))
-		// The exact coefficient is at most 1: shortening to 1 can't add error.
+		// The exact coefficient is at most 1, so that reducing r to 1 adds no error.
 		r = math.Min(r, 1)
 		reach := math.Log(math.Min(1, r+err)) * (count - 1)
 		if reach < -600 {
@@ -110,10 +110,10 @@ func multiply(freq []complex128, errs []float64, f []complex128, count, err floa
 	}
 }
 
-// finish transforms back onto the window and adds up the round-off.
+// finish applies the inverse transform and adds up the round-off.
 func (s *sum) finish(fft *fourier.FFT, freq []complex128, errs []float64, bits int) {
 	n := len(freq)*2 - 2
-	// Turn by the window's first point, so that tilted[0] is that point.
+	// Rotate so that the first element is the first point of the window.
 	var squares, magnitudes float64
 	for k, c := range freq {
 		turn := k * (s.first % n) % n
@@ -126,12 +126,12 @@ func (s *sum) finish(fft *fourier.FFT, freq []complex128, errs []float64, bits i
 	}
 	s.accumulate(fft.Sequence(nil, freq))
 	// The sum of n errors is at most sqrt(n) times their 2-norm, which by Parseval's identity
-	// is the coefficients' over sqrt(n). The inverse adds, at each level, an error of 2-norm
-	// no more than transformError's share of what it transforms.
+	// is that of the coefficients over sqrt(n). At each level the inverse adds an error whose 2-norm
+	// is at most the share of transformError of its input.
 	s.roundoff = math.Sqrt(squares) + 1.5*transformError(bits)*math.Sqrt(magnitudes)
 }
 
-// accumulate sums from the top; t is n times the tilted mass.
+// accumulate sums from the top. t is n times the tilted mass.
 func (s *sum) accumulate(t []float64) {
 	n := len(t)
 	s.once, s.twice = make([]float64, n), make([]float64, n)
@@ -144,8 +144,8 @@ func (s *sum) accumulate(t []float64) {
 	}
 }
 
-// tilted calls f with each cell and its mass times e^(theta loss - shift). One
-// exponential serves a block of cells; the others come from a table.
+// tilted calls f with each cell and its mass times e^(theta loss - shift). It computes one
+// exponential for each block of cells and a table of the others.
 func (d *pmf) tilted(theta, shift float64, f func(i int, mass float64)) {
 	const block = 64
 	var table [block]float64
@@ -159,16 +159,16 @@ func (d *pmf) tilted(theta, shift float64, f func(i int, mass float64)) {
 			case m == 0:
 			case math.Abs(base) < 600:
 				f(i+k, m*math.Exp(base)*table[k])
-			default: // where mass and factor leave the range of floats, not their product
+			default: // the factor may overflow although the product does not
 				f(i+k, math.Exp(math.Log(m)+base+theta*float64(k)*d.step))
 			}
 		}
 	}
 }
 
-// cumulant is ln E e^(theta L) over the finite losses.
+// cumulant returns ln E e^(theta L) over the finite losses.
 func (d *pmf) cumulant(theta float64) float64 {
-	peak := math.Inf(-1) // to within the tilt over 16 cells
+	peak := math.Inf(-1) // up to the tilt over 16 cells
 	for i := 0; i < len(d.mass); i += 16 {
 		if m := slices.Max(d.mass[i:min(i+16, len(d.mass))]); m > 0 {
 			peak = math.Max(peak, theta*float64(d.first+i)*d.step+math.Log(m))
@@ -182,12 +182,12 @@ func (d *pmf) cumulant(theta float64) float64 {
 	return peak + math.Log(sum)
 }
 
-// farthest is the largest magnitude of a loss.
+// farthest returns the largest magnitude of a loss.
 func (d *pmf) farthest() float64 {
 	return d.step * math.Max(math.Abs(float64(d.first)), math.Abs(float64(d.first+len(d.mass))))
 }
 
-// fold lays the tilted mass, divided by e^lnM, onto the residues modulo len(dst).
+// fold sets dst to the tilted mass, divided by e^lnM, by residue modulo len(dst).
 func (d *pmf) fold(dst []float64, theta, lnM float64) {
 	clear(dst)
 	n := len(dst)

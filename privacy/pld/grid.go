@@ -5,20 +5,20 @@ import "math"
 // pmf is a privacy loss distribution on the grid: mass[i] at loss (first + i) step + shift.
 type pmf struct {
 	step     float64
-	shift    float64 // from 0 to step; 0 but for lower bounds
+	shift    float64 // from 0 to step; nonzero for lower bounds only
 	first    int
 	mass     []float64
 	infinite float64 // mass at infinite loss
 }
 
-// These bound the memory and time of one step's distribution. Merging solves for every bin's
-// end, which takes ten times as long as splitting a cell.
+// Bounds on the memory and time of the distribution of one step. Merging solves for the end of every
+// bin, which takes ten times as long as splitting a cell.
 const (
 	maxCells  = 1 << 21
 	maxMerged = 1 << 17
 )
 
-// span is the range of a term's losses between its tails.
+// span returns the range of the losses of a term between its tails.
 func span(pieces []piece) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, p := range pieces {
@@ -29,7 +29,7 @@ func span(pieces []piece) (lo, hi float64) {
 	return lo, hi
 }
 
-// finest is the smallest step with which every term keeps to so many cells.
+// finest returns the smallest step with which no term has more than the given number of cells.
 func finest(terms []Term, tail float64, cells int) float64 {
 	var step float64
 	for _, t := range terms {
@@ -39,7 +39,7 @@ func finest(terms []Term, tail float64, cells int) float64 {
 	return step
 }
 
-// newPMF spans the losses of all pieces.
+// newPMF returns an empty pmf for the losses of all pieces.
 func newPMF(pieces []piece, step float64) *pmf {
 	lo, hi := span(pieces)
 	first := int(math.Floor(lo/step)) - 1
@@ -48,8 +48,8 @@ func newPMF(pieces []piece, step float64) *pmf {
 
 func (d *pmf) put(index int, mass float64) { d.mass[index-d.first] += mass }
 
-// dominate discretises a term so that its curve lies on or above the term's
-// everywhere, equal at the grid points.
+// dominate discretises a term so that its curve is not below that of the term, and equal to it at
+// the grid points.
 func dominate(t Term, step, tail float64) *pmf {
 	pieces := t.pieces(tail)
 	d := newPMF(pieces, step)
@@ -57,20 +57,20 @@ func dominate(t Term, step, tail float64) *pmf {
 		d.split(p)
 		d.infinite += p.high
 	}
-	if atom := t.atom(); atom > 0 { // far from 0, a pair without one has no cell there
+	if atom := t.atom(); atom > 0 { // the grid may not include 0 otherwise
 		d.put(0, atom)
 	}
 	return d
 }
 
-// split puts each cell's mass on its two ends so that its masses under P and Q stay.
+// split moves the mass of each cell to its two ends and preserves its masses under P and Q.
 // With b at the upper end: b (1 - e^-step) = P(cell) - e^l Q(cell).
 func (d *pmf) split(p piece) {
 	l0, _ := p.at(p.lo)
 	l1, _ := p.at(p.hi)
 	i := int(math.Floor(l0 / d.step))
 	d.put(i+1, p.low)                          // rounded up
-	end := max(i+1, int(math.Ceil(l1/d.step))) // losses that are all one grid point fill a cell, too
+	end := max(i+1, int(math.Ceil(l1/d.step))) // also if all losses are one grid point
 	norm := -1 / math.Expm1(-d.step)
 	for z := p.lo; i < end; i++ {
 		next := p.hi
@@ -85,28 +85,32 @@ func (d *pmf) split(p piece) {
 	}
 }
 
-// node is one of a Gauss-Legendre rule on [-1, 1].
+// node is a node of a Gauss-Legendre rule on [-1, 1].
 type node struct{ x, w float64 }
 
-// sixPoints is the rule of order six.
+// sixPoints returns the rule with six nodes.
 func sixPoints() []node {
 	return []node{
-		{-0.9324695142031521, 0.1713244923791704}, {-0.6612093864662645, 0.3607615730481386}, {-0.2386191860831969, 0.4679139345726910},
-		{0.2386191860831969, 0.4679139345726910}, {0.6612093864662645, 0.3607615730481386}, {0.9324695142031521, 0.1713244923791704},
+		{-0.9324695142031521, 0.1713244923791704},
+		{-0.6612093864662645, 0.3607615730481386},
+		{-0.2386191860831969, 0.4679139345726910},
+		{0.2386191860831969, 0.4679139345726910},
+		{0.6612093864662645, 0.3607615730481386},
+		{0.9324695142031521, 0.1713244923791704},
 	}
 }
 
 // integrate returns P[a, b] and the integral of P (1 - e^(l - loss)), which is
-// P - e^l Q. The rule's relative error is below 2^-43: three points err by
-// (z w)^6 / 2e6 and six by 2e-16 (z w)^12 on a stretch of width w at |z|, and the
-// mixtures' branch points lie pi/mu off the axis.
+// P - e^l Q. The relative error of the rule is below 2^-43: that of three nodes is
+// (z w)^6 / 2e6 and that of six 2e-16 (z w)^12 on an interval of width w at |z|, and the
+// branch points of the mixtures are at distance pi/mu from the real axis.
 func (p piece) integrate(a, b, l float64) (mass, excess float64) {
 	if !(b > a) {
 		return 0, 0
 	}
 	if b-a < 0.0015 {
-		rule := [...]node{{-0.7745966692414834, 5.0 / 9}, {0, 8.0 / 9}, {0.7745966692414834, 5.0 / 9}}
-		return p.stretch(rule[:], a, (b-a)/2, l)
+		rule := []node{{-0.7745966692414834, 5.0 / 9}, {0, 8.0 / 9}, {0.7745966692414834, 5.0 / 9}}
+		return p.stretch(rule, a, (b-a)/2, l)
 	}
 	rule := sixPoints()
 	n := math.Ceil((b - a) / math.Min(0.05, 0.25/p.mu))

@@ -2,13 +2,12 @@ package pld
 
 import "math"
 
-// merged discretises a term so that its curve lies on or below the term's
-// everywhere. Outputs are merged into bins, each bin's loss a grid point: a bin that
-// begins short of a grid point l ends beyond it, where the masses balance to
-// P = e^l Q. Where the density changes by its own size within a cell, so that no
-// nearby end balances, the bin's loss is rounded down instead. Where that leaves no loss
-// above 0, all outputs are one bin of loss 0: a pair that tells nothing, and still more than
-// this one. It happens where a term's losses are all within a cell, beside larger terms.
+// merged discretises a term so that its curve is not above that of the term. Outputs are merged into
+// bins whose losses are grid points: a bin that begins below a grid point l ends above it, where the
+// masses balance to P = e^l Q. If the density changes strongly within a cell that no end nearby
+// balances, the loss of the bin is rounded down instead. If no loss above 0 remains, all outputs
+// become one bin of loss 0, which is a better lower bound. That happens if the losses of a term are
+// all within one cell, because another term is much larger.
 func merged(t Term, step, tail float64) *pmf {
 	p := t.pieces(tail)[0]
 	d := newPMF([]piece{p}, step)
@@ -30,10 +29,9 @@ func merged(t Term, step, tail float64) *pmf {
 	return d
 }
 
-// alignment is a shift of the grid with which the first bin balances. The losses of a sampled
-// record's removal crowd at their lower end, with nothing to balance them where the grid is about
-// as coarse as they are near each other: rounded down, in every step, they would cost as much as
-// the rest tells.
+// alignment returns a shift of the grid with which the first bin balances. With Remove and sampling
+// the losses concentrate at their lower end. On a grid whose cells contain most of them no bin end
+// balances, and rounding their losses down in every step would cost as much as the other losses give.
 func (p piece) alignment(step float64) float64 {
 	if p.kind != Remove || p.q == 1 {
 		return 0
@@ -43,12 +41,12 @@ func (p piece) alignment(step float64) float64 {
 	if !(mass > 0 && excess < mass) {
 		return 0
 	}
-	// Q's share of the bin is (mass - excess) e^-start.
+	// The mass of the bin under Q is (mass - excess) e^-start.
 	mean := start - math.Log1p(-excess/mass) - 1e-6*step
 	return mean - math.Floor(mean/step)*step
 }
 
-// top is the mass, and the index of the largest loss that has any.
+// top returns the total finite mass and the index of the largest loss with mass.
 func (d *pmf) top() (mass float64, index int) {
 	for i, m := range d.mass {
 		if m > 0 {
@@ -58,9 +56,9 @@ func (d *pmf) top() (mass float64, index int) {
 	return mass, index
 }
 
-// balance finds the end of the bin that begins at c, below loss l: where P = e^l Q, or
-// a 10^-10th of the deficit beyond, so that the bin's loss is at least l. Failing
-// that, it ends the bin half a cell beyond l: its loss is then at least l - step.
+// balance returns the end of the bin that begins at c, below loss l: the point where P = e^l Q, or
+// up to 10^-10 of the deficit beyond, so that the loss of the bin is at least l. If there is no such
+// point nearby, the bin ends half a cell above l, and its loss is at least l - step.
 func (p piece) balance(c, l, step float64) (end float64, balanced bool) {
 	at := p.where(l)
 	lo := at
@@ -70,7 +68,7 @@ func (p piece) balance(c, l, step float64) (end float64, balanced bool) {
 		hi := p.where(l + k*step)
 		_, got := p.integrate(lo, hi, l)
 		if got > want {
-			// Density and slope change little within a cell: the balance is near the mirror image.
+			// Density and slope change little within a cell, so the end is near the mirror image of c.
 			return p.solve(lo, hi, l, want, 2*at-c), true
 		}
 		lo, want = hi, want-got
@@ -81,8 +79,8 @@ func (p piece) balance(c, l, step float64) (end float64, balanced bool) {
 	return p.hi, false
 }
 
-// solve finds z in [a, b] with the integral of P - e^l Q over [a, z] just above
-// want, by Newton's method kept inside its bracket. The integral over [a, b] is above it.
+// solve returns z in [a, b] such that the integral of P - e^l Q over [a, z] is just above
+// want, by Newton's method within a bracket. The integral over [a, b] must be above want.
 func (p piece) solve(a, b, l, want, guess float64) float64 {
 	lo, hi := a, b
 	z := guess

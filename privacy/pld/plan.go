@@ -5,8 +5,9 @@ import "math"
 // discretiser is dominate or merged.
 type discretiser func(t Term, step, tail float64) *pmf
 
-// All steps' tails together are cut off at this share of delta at each end, and at this mass. Less
-// would let losses in that are never seen and yet weigh most under a tilt.
+// The tails of all steps that are cut off have together at most the share maxCut of delta, and at
+// most the mass maxCutMass, at each end. Smaller limits would include losses that are negligible but
+// dominate under a tilt.
 const (
 	maxCut     = 1e-6
 	maxCutMass = 1e-12
@@ -15,11 +16,11 @@ const (
 // roughBits is the size of the transform on which a tilt is tried.
 const roughBits = 12
 
-// choice is what tilt, grid and window are chosen by. Whatever is chosen, the bounds hold.
+// choice selects the tilt, the grid and the window. The bounds hold for every choice.
 type choice struct {
 	terms   []Term
 	delta   float64
-	steps   float64 // of all terms
+	steps   float64 // number of steps of all terms
 	tail    float64 // mass that one step may cut at each end
 	profile profile
 }
@@ -34,11 +35,11 @@ func newChoice(terms []Term, delta float64) choice {
 	return c
 }
 
-// tilt is the one that gave the least upper bound on a rough grid, and that bound. The errors of
-// a transform are measured by Chernoff's bound e^(K - theta epsilon) at the true epsilon, so that
-// the tilt wanted is where this is least. The first guess takes Chernoff's bound for delta
-// itself, which is far from the truth where a few large losses make the tail heavy; from there it
-// follows the bounds that it gets.
+// tilt returns the tilt with the least upper bound on a rough grid, and that bound. The errors of
+// a transform are relative to Chernoff's bound e^(K - theta epsilon) at the true epsilon, so that
+// the best tilt minimises it. The first guess assumes that Chernoff's bound equals delta, which is far
+// from the truth if a few large losses make the tail heavy. The following guesses use the bounds found
+// so far.
 func (c choice) tilt() (best, least float64) {
 	theta := c.profile.tilt(c.delta)
 	best, least = theta, math.Inf(1)
@@ -54,22 +55,22 @@ func (c choice) tilt() (best, least float64) {
 	return best, least
 }
 
-// plan sets grid and window for a tilt.
+// plan returns the grid and the window for a tilt.
 func (c choice) plan(theta float64, prec Precision, cells int) plan {
 	p := plan{theta: theta, steps: c.steps, tail: c.tail}
 	_, _, variance := c.profile.cumulants(theta)
-	// A loss near its own bound has next to no deviation left: don't follow it down. Nor up,
-	// where a few large losses deviate for all the others.
+	// The deviation under the tilt is nearly 0 if the loss is close to its bound, and large if a few
+	// large losses dominate, so that it is limited to a range around the deviation without tilt.
 	_, _, plain := c.profile.cumulants(0)
 	deviation := math.Sqrt(math.Min(math.Max(variance, plain/256), 16*plain) / c.steps)
 	least := math.Max(c.profile.resolution(), finest(c.terms, c.tail, cells))
 	p.step = math.Max(least, deviation/prec.Cells)
-	// A coarser grid than wished for needs a wider window, hence the second pass.
+	// If the grid is coarser than requested, it needs a wider window, hence the second pass.
 	for range 2 {
 		var lo, hi float64
 		lo, p.edges[0] = c.profile.reach(theta, -1, 4/p.step)
 		hi, p.edges[1] = c.profile.reach(theta, 1, 4/p.step)
-		p.first = lo - 8*p.step // room for the discretisation's own shift
+		p.first = lo - 8*p.step // for the shift of the discretisation
 		width := hi - lo + 16*p.step
 		for p.bits = 8; float64(int(1)<<p.bits)*p.step < width; p.bits++ {
 			if p.bits >= prec.MaxBits {
@@ -85,7 +86,8 @@ func onGrid(terms []Term, p plan, discretise discretiser) *sum {
 	var steps []*pmf
 	var counts []int
 	for _, t := range terms {
-		steps, counts = append(steps, discretise(t, p.step, p.tail)), append(counts, t.Count)
+		steps = append(steps, discretise(t, p.step, p.tail))
+		counts = append(counts, t.Count)
 	}
 	return compose(steps, counts, p)
 }

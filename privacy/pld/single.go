@@ -2,20 +2,26 @@ package pld
 
 import "math"
 
-// alone says whether the terms are one single step, whose curve has a closed form.
+// alone reports whether the terms are a single step, whose curve has a closed form.
 func alone(terms []Term) bool { return len(terms) == 1 && terms[0].Count == 1 }
 
-// upperAlone is the least epsilon with a step's curve at or below delta, rounded up.
+// upperAlone returns the least epsilon at which the curve of a step is at most delta, rounded up.
 func (t Term) upperAlone(delta float64) float64 {
-	return crossing(delta, func(e float64) float64 { _, hi := t.curve(e); return hi })
+	return crossing(delta, func(e float64) float64 {
+		_, hi := t.curve(e)
+		return hi
+	})
 }
 
-// lowerAlone is the same, rounded down.
+// lowerAlone returns the same, rounded down.
 func (t Term) lowerAlone(delta float64) float64 {
-	return crossing(delta, func(e float64) float64 { lo, _ := t.curve(e); return lo }) * (1 - 1e-11)
+	return (1 - 1e-11) * crossing(delta, func(e float64) float64 {
+		lo, _ := t.curve(e)
+		return lo
+	})
 }
 
-// crossing bisects a non-increasing curve to 10^-12, and returns the end at or below delta.
+// crossing bisects a non-increasing curve to 10^-12 and returns the end at which it is at most delta.
 func crossing(delta float64, curve func(epsilon float64) float64) float64 {
 	if curve(0) <= delta {
 		return 0
@@ -34,37 +40,38 @@ func crossing(delta float64, curve func(epsilon float64) float64) float64 {
 	return hi
 }
 
-// curve brackets H_(e^epsilon)(P||Q) of a step for epsilon >= 0. Losses increase with z, so those
-// above epsilon are a half line from some z on, and the divergence is the half line's mass
-// under P less e^epsilon times that under Q. It is written in masses of short intervals, such as
-// N(0) gives to [z - mu, z], so that nothing cancels for small rates and distances. A half line
-// that begins elsewhere gives less, by the second order of the difference: z's own rounding
-// doesn't count. The padding covers some thirty roundings and arguments of exponentials up to
-// epsilon.
+// curve encloses H_(e^epsilon)(P||Q) of a step for epsilon >= 0. Losses increase with z, so that
+// those above epsilon are a half line from some z on, and the divergence is the mass of the half line
+// under P minus e^epsilon times its mass under Q. It is written in masses of short intervals, such as
+// that of N(0) on [z - mu, z], so that nothing cancels for small rates and distances. The error from
+// rounding z is of second order, since z is the maximum. The padding covers some thirty roundings and
+// arguments of exponentials up to epsilon.
 func (t Term) curve(epsilon float64) (lo, hi float64) {
 	if t.Kind == Amplified {
-		t.Kind = Remove // its curve at multipliers e^epsilon >= 1
+		t.Kind = Remove // the curve of Amplified for e^epsilon >= 1
 	}
 	p := t.pieces(1e-300)[0]
-	z, q, mu := p.where(epsilon), t.Rate, t.Mu
+	q, mu := t.Rate, t.Mu
+	z := p.where(epsilon)
 	plus, minus := q*strip(z-mu, mu), surplus(epsilon, z) // Remove
 	switch {
-	case t.Kind == Add && epsilon < 1: // reflected
+	case t.Kind == Add && epsilon < 1: // in reflected coordinates
 		plus = math.Exp(epsilon) * q * strip(z, mu)
 	case t.Kind == Replace && epsilon < 1:
 		plus, minus = q*strip(z-mu, 2*mu), (1-q)*minus+q*surplus(epsilon, z+mu)
-	case t.Kind == Remove && epsilon >= 1: // from here on it is the strips that would cancel
+	case t.Kind == Remove && epsilon >= 1: // in the cases from here on the strips would cancel
 		plus, minus = (1-q)*above(0, z)+q*above(0, z-mu), above(epsilon, z)
 	case t.Kind == Add:
 		plus, minus = above(0, z), (1-q)*above(epsilon, z)+q*above(epsilon, z+mu)
 	case t.Kind == Replace:
-		plus, minus = (1-q)*above(0, z)+q*above(0, z-mu), (1-q)*above(epsilon, z)+q*above(epsilon, z+mu)
+		plus = (1-q)*above(0, z) + q*above(0, z-mu)
+		minus = (1-q)*above(epsilon, z) + q*above(epsilon, z+mu)
 	}
 	pad := 0x1p-45 * (plus + minus) * (1 + epsilon)
 	return math.Max(0, plus-minus-pad), math.Min(1, math.Max(0, plus-minus)+pad)
 }
 
-// above is e^epsilon P(N(0,1) > z).
+// above returns e^epsilon P(N(0,1) > z).
 func above(epsilon, z float64) float64 {
 	if z < 8 {
 		return math.Exp(epsilon) * math.Erfc(z/math.Sqrt2) / 2
@@ -77,11 +84,11 @@ func above(epsilon, z float64) float64 {
 	return math.Exp(epsilon-z*z/2) * invSqrt2Pi / f
 }
 
-// surplus is (e^epsilon - 1) P(N(0,1) > z).
+// surplus returns (e^epsilon - 1) P(N(0,1) > z).
 func surplus(epsilon, z float64) float64 { return -math.Expm1(-epsilon) * above(epsilon, z) }
 
-// strip is P(a < N(0,1) < a + w). Short strips are integrated: their width has all its digits,
-// where the difference of two ends near a would have few.
+// strip returns P(a < N(0,1) < a + w). Short strips are integrated, since the difference of two nearly
+// equal tails would cancel.
 func strip(a, w float64) float64 {
 	switch {
 	case w > 0.5 && a < 0 && a+w > 0:

@@ -6,25 +6,25 @@ import (
 	"math"
 )
 
-// ErrTerm marks a term or a target outside of what is computed.
+// ErrTerm reports a term, a delta or a precision that is out of range.
 var ErrTerm = errors.New("pld: impossible input")
 
 // Kind is the shape of a pair (P, Q). Noise has variance 1; N(m) is N(m, 1).
 type Kind uint8
 
 const (
-	// Remove: P = (1-Rate) N(0) + Rate N(Mu), Q = N(0). With Rate 1 the plain Gaussian.
+	// Remove: P = (1-Rate) N(0) + Rate N(Mu), Q = N(0). With Rate 1 it is the Gaussian mechanism.
 	Remove Kind = 1
 	// Add: P = N(0), Q = (1-Rate) N(0) + Rate N(Mu).
 	Add Kind = 2
 	// Replace: P = (1-Rate) N(0) + Rate N(Mu), Q = (1-Rate) N(0) + Rate N(-Mu).
 	Replace Kind = 3
 	// Amplified has no single pair: it is the curve of Remove for alpha >= 1 and that of Add
-	// below (dissertation, Theorem 21). It dominates; as a lower bound it is refused.
+	// below ([Dissertation], Theorem 21). It dominates, but gives no lower bound.
 	Amplified Kind = 4
 )
 
-// MaxMu is the largest distance that is computed, in standard deviations of the noise.
+// MaxMu is the largest distance that is accepted, in standard deviations of the noise.
 const MaxMu = 50
 
 // Term is Count steps of one kind.
@@ -35,22 +35,22 @@ type Term struct {
 	Count int     // >= 1
 }
 
-// Validate names the impossible field.
+// Validate returns an error with the name of an invalid field.
 func (t Term) Validate() error {
 	switch {
 	case t.Kind < Remove || t.Kind > Amplified:
 		return fmt.Errorf("%w: unknown kind %d", ErrTerm, t.Kind)
 	case !(t.Mu > 0 && t.Mu <= MaxMu):
-		return fmt.Errorf("%w: mu %v isn't in (0, %d]", ErrTerm, t.Mu, MaxMu)
+		return fmt.Errorf("%w: mu %v is not in (0, %d]", ErrTerm, t.Mu, MaxMu)
 	case !(t.Rate > 0 && t.Rate <= 1):
-		return fmt.Errorf("%w: rate %v isn't in (0, 1]", ErrTerm, t.Rate)
+		return fmt.Errorf("%w: rate %v is not in (0, 1]", ErrTerm, t.Rate)
 	case t.Count < 1:
-		return fmt.Errorf("%w: count %d isn't positive", ErrTerm, t.Count)
+		return fmt.Errorf("%w: count %d is not positive", ErrTerm, t.Count)
 	}
 	return nil
 }
 
-// piece is a stretch of the line on which the loss increases with z.
+// piece is an interval of the line on which the loss increases with z.
 type piece struct {
 	kind   Kind
 	mu, q  float64
@@ -59,13 +59,13 @@ type piece struct {
 	high   float64 // mass of P above hi that belongs to the piece
 }
 
-// pieces cuts the term's curve at tails of at most tail each.
+// pieces returns the pieces of the term, without tails of mass at most tail each.
 func (t Term) pieces(tail float64) []piece {
 	r := tailQuantile(tail)
-	if t.Kind == Amplified && t.Rate == 1 { // nothing is amplified, and both halves are Gaussian
+	if t.Kind == Amplified && t.Rate == 1 { // without sampling both halves are Gaussian
 		t.Kind = Remove
 	}
-	// Half of the upper tail may be that of the records' absence, and half the rarer one's.
+	// Half of the tail mass is allowed for each component of the mixture.
 	top := math.Max(tailQuantile(tail/2), t.Mu+tailQuantile(tail/2/t.Rate))
 	whole := piece{kind: t.Kind, mu: t.Mu, q: t.Rate, lo: -r, hi: top, low: tail, high: tail}
 	switch t.Kind {
@@ -82,9 +82,9 @@ func (t Term) pieces(tail float64) []piece {
 	case Amplified:
 		above, below := whole, whole
 		above.kind, below.kind, below.hi = Remove, Add, r
-		above.lo, above.low = t.Mu/2, 0 // Remove's loss is 0 at mu/2
+		above.lo, above.low = t.Mu/2, 0 // the loss of Remove is 0 at mu/2
 		below.hi, below.high = -t.Mu/2, 0
-		if below.hi <= below.lo { // all of this half is tail
+		if below.hi <= below.lo { // this half consists of its tail
 			above.high += tail
 			return []piece{above}
 		}
@@ -93,7 +93,7 @@ func (t Term) pieces(tail float64) []piece {
 	return []piece{whole}
 }
 
-// tailQuantile is a z with P(N(0,1) > z) <= tail.
+// tailQuantile returns a z with P(N(0,1) > z) <= tail.
 func tailQuantile(tail float64) float64 {
 	if tail > 0.16 {
 		return 1
@@ -102,7 +102,7 @@ func tailQuantile(tail float64) float64 {
 	return math.Max(1, math.Sqrt(-2*math.Log(2*tail)))
 }
 
-// atom is the mass at loss 0 that joins the two halves of an amplified curve.
+// atom returns the mass at loss 0 between the two halves of an amplified curve.
 func (t Term) atom() float64 {
 	if t.Kind != Amplified {
 		return 0
@@ -110,7 +110,7 @@ func (t Term) atom() float64 {
 	return (1 - t.Rate) * math.Erf(t.Mu/(2*math.Sqrt2))
 }
 
-// mixLog is ln(1 - q + q e^x).
+// mixLog returns ln(1 - q + q e^x).
 func mixLog(q, x float64) float64 {
 	switch {
 	case q == 1:
@@ -124,7 +124,7 @@ func mixLog(q, x float64) float64 {
 	return math.Log((1 - q) + q*math.Exp(x)) // 1 + s would cancel
 }
 
-// unmix solves mixLog(q, x) = l; -Inf where l lies at or below its range.
+// unmix solves mixLog(q, x) = l for x. It returns -Inf if l is not above the infimum of its range.
 func unmix(q, l float64) float64 {
 	if q == 1 {
 		return l
@@ -142,14 +142,14 @@ func unmix(q, l float64) float64 {
 	return math.Inf(-1)
 }
 
-// at is the loss and the density under P at z.
+// at returns the loss and the density under P at z.
 func (p piece) at(z float64) (loss, density float64) {
 	x := p.mu*z - p.mu*p.mu/2
 	switch p.kind {
 	case Remove:
 		loss = mixLog(p.q, x)
 		return loss, math.Exp(loss-z*z/2) * invSqrt2Pi
-	case Add: // reflected, so that the loss increases
+	case Add: // in reflected coordinates, so that the loss increases
 		return -mixLog(p.q, -p.mu*z-p.mu*p.mu/2), math.Exp(-z*z/2) * invSqrt2Pi
 	}
 	up := mixLog(p.q, x)
@@ -158,7 +158,7 @@ func (p piece) at(z float64) (loss, density float64) {
 
 const invSqrt2Pi = 0.3989422804014327
 
-// where inverts the loss, clamped to [lo, hi].
+// where returns the z of a loss, clamped to [lo, hi].
 func (p piece) where(l float64) float64 {
 	var z float64
 	switch p.kind {
@@ -177,7 +177,7 @@ func (p piece) whereReplace(l float64) float64 {
 	if l < 0 {
 		return -p.whereReplace(-l)
 	}
-	if p.q == 1 { // where the exponentials below would leave the range of floats
+	if p.q == 1 { // the exponentials below could overflow
 		return l / (2 * p.mu)
 	}
 	lnQC := math.Log(p.q) - p.mu*p.mu/2

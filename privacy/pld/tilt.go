@@ -2,8 +2,8 @@ package pld
 
 import "math"
 
-// profile approximates the cumulant generating functions of the terms' losses on a few
-// hundred points, to choose a tilt and a window. Nothing rigorous rests on it.
+// profile approximates the cumulant generating functions of the losses of the terms on a few
+// hundred points, to choose a tilt and a window. The bounds do not depend on its accuracy.
 type profile struct {
 	counts []float64
 	loss   [][]float64
@@ -18,19 +18,22 @@ func newProfile(terms []Term, tail float64) profile {
 			const n = 800
 			w := (p.hi - p.lo) / n
 			end, _ := p.at(p.lo)
-			loss, lnMass = append(loss, end), append(lnMass, math.Log(p.low))
+			loss = append(loss, end)
+			lnMass = append(lnMass, math.Log(p.low))
 			for k := range n {
 				l, density := p.at(p.lo + (float64(k)+0.5)*w)
-				loss, lnMass = append(loss, l), append(lnMass, math.Log(density*w))
+				loss = append(loss, l)
+				lnMass = append(lnMass, math.Log(density*w))
 			}
 		}
 		f.counts = append(f.counts, float64(t.Count))
-		f.loss, f.lnMass = append(f.loss, loss), append(f.lnMass, lnMass)
+		f.loss = append(f.loss, loss)
+		f.lnMass = append(f.lnMass, lnMass)
 	}
 	return f
 }
 
-// cumulants are K(theta) and its first two derivatives, of the whole composition.
+// cumulants returns K(theta) of the whole composition and its first two derivatives.
 func (f profile) cumulants(theta float64) (k0, k1, k2 float64) {
 	for j, n := range f.counts {
 		a, b, c := moments(f.loss[j], f.lnMass[j], theta)
@@ -39,7 +42,7 @@ func (f profile) cumulants(theta float64) (k0, k1, k2 float64) {
 	return k0, k1, k2
 }
 
-// moments are ln E e^(theta L), and mean and variance of L under the tilted mass.
+// moments returns ln E e^(theta L), and the mean and variance of L under the tilted mass.
 func moments(loss, lnMass []float64, theta float64) (lnM, mean, variance float64) {
 	peak := math.Inf(-1)
 	for i, l := range loss {
@@ -50,12 +53,13 @@ func moments(loss, lnMass []float64, theta float64) (lnM, mean, variance float64
 		w := math.Exp(theta*l + lnMass[i] - peak)
 		s, s1, s2 = s+w, s1+w*l, s2+w*l*l
 	}
-	return peak + math.Log(s), s1 / s, math.Max(0, s2/s-s1/s*(s1/s))
+	mean = s1 / s
+	return peak + math.Log(s), mean, math.Max(0, s2/s-mean*mean)
 }
 
-// reach is how far above (side 1) or below (side -1) the sum tilted by theta can lie but
-// for a probability of about e^-34, and the exponent with which Chernoff's inequality says so, of
-// a magnitude of at most most: with more, a grid's own rounding would count.
+// reach returns a bound above (side 1) or below (side -1) the sum tilted by theta that is exceeded with
+// probability about e^-34, and the exponent for which Chernoff's inequality proves it. The magnitude
+// of the exponent is at most most, since the rounding of the grid would matter for larger ones.
 func (f profile) reach(theta, side, most float64) (edge, exponent float64) {
 	const rare = 34
 	k0, _, k2 := f.cumulants(theta)
@@ -75,7 +79,7 @@ func (f profile) reach(theta, side, most float64) (edge, exponent float64) {
 	return side * value, side * math.Exp(best)
 }
 
-// resolution is what floats can tell apart on the scale of the losses.
+// resolution returns the precision of floats on the scale of the losses.
 func (f profile) resolution() float64 {
 	most := 0x1p-60
 	for _, losses := range f.loss {
@@ -86,9 +90,9 @@ func (f profile) resolution() float64 {
 	return 0x1p-40 * most
 }
 
-// tilt is the theta >= 0 whose Chernoff bound exp(K - theta K') is about delta: about the tail
-// that decides. Losses that all lie within s < 1 count s of their mass at the most, so that
-// the tail is as much larger.
+// tilt returns the theta >= 0 whose Chernoff bound exp(K - theta K') is about delta, so that the tail
+// that determines epsilon has most of the mass. Losses of at most s < 1 count at most s times their
+// mass, so that the tail must be larger by that factor.
 func (f profile) tilt(delta float64) float64 {
 	_, _, variance := f.cumulants(0)
 	deviation := math.Max(math.Sqrt(variance), f.resolution())
@@ -100,8 +104,8 @@ func (f profile) tilt(delta float64) float64 {
 	if goal >= 0 {
 		return 0
 	}
-	// A Gaussian sum with delta above 1e-200 needs no more than 30 standard deviations;
-	// a bounded loss would ask for ever more and gain nothing.
+	// A Gaussian sum with delta above 1e-200 needs no more than 30 standard deviations.
+	// Bounded losses would need more and gain nothing.
 	most := 30 / deviation
 	hi := most / 64
 	for exponent(hi) > goal && hi < most {
@@ -119,9 +123,12 @@ func (f profile) tilt(delta float64) float64 {
 	return hi
 }
 
-// saddle is the tilt >= 0 at which the sum's mean is about epsilon.
+// saddle returns the tilt >= 0 at which the mean of the sum is about epsilon.
 func (f profile) saddle(epsilon float64) float64 {
-	mean := func(theta float64) float64 { _, k1, _ := f.cumulants(theta); return k1 }
+	mean := func(theta float64) float64 {
+		_, k1, _ := f.cumulants(theta)
+		return k1
+	}
 	_, _, variance := f.cumulants(0)
 	most := 60 / math.Max(math.Sqrt(variance), f.resolution())
 	lo, hi := 0.0, most/1024
