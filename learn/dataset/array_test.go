@@ -122,9 +122,11 @@ func TestReadNPZ(t *testing.T) {
 		"bigger lies": zipped(t, zip.Deflate, []string{"a.npy"},
 			npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (67108865,), }\n", nil)),
 	} {
-		if all, err := ReadNPZ(bytes.NewReader(file)); !errors.Is(err, ErrBadData) || all != nil {
-			t.Errorf("%s: %v, %v, want ErrBadData", name, all, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if all, err := ReadNPZ(bytes.NewReader(file)); !errors.Is(err, ErrBadData) || all != nil {
+				t.Errorf("%v, %v, want ErrBadData", all, err)
+			}
+		})
 	}
 }
 

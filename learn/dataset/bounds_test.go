@@ -68,8 +68,10 @@ func TestOverride(t *testing.T) {
 		"target":  {Categorical("y", "a", "b", "c")},
 		"invalid": {Numeric("a", 1, 0)},
 	} {
-		if _, err := inferred.Override(cols...); !errors.Is(err, ErrSchema) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := inferred.Override(cols...); !errors.Is(err, ErrSchema) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

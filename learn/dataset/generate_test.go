@@ -148,10 +148,12 @@ func TestGeneratorRefuses(t *testing.T) {
 		"noise":       func(g *Generator) { g.Noise = math.NaN() },
 		"correlation": func(g *Generator) { g.Correlation = 1 },
 	} {
-		g := DefaultGenerator(false, 1)
-		change(&g)
-		if _, err := g.Generate(); err == nil {
-			t.Errorf("%s: not refused", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			g := DefaultGenerator(false, 1)
+			change(&g)
+			if _, err := g.Generate(); err == nil {
+				t.Errorf("not refused")
+			}
+		})
 	}
 }

@@ -60,14 +60,16 @@ func TestLoadNPYTypes(t *testing.T) {
 		"compact": {npy(1, "{\"shape\":(1,2),'descr':'<i4','fortran_order':False}\n", le32(1, 2)),
 			[]float64{1, 2}},
 	} {
-		m, err := LoadNPY(bytes.NewReader(c.file))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if m.Rows != 1 || m.Cols != 2 || !slices.Equal(m.Data, c.want) {
-			t.Errorf("%s: %+v", name, m)
-		}
+		t.Run(name, func(t *testing.T) {
+			m, err := LoadNPY(bytes.NewReader(c.file))
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			if m.Rows != 1 || m.Cols != 2 || !slices.Equal(m.Data, c.want) {
+				t.Errorf("%+v", m)
+			}
+		})
 	}
 }
 
@@ -102,9 +104,11 @@ func TestLoadNPYRefuses(t *testing.T) {
 		"inexact":        npy(1, header("<i8"), le64(1<<53+1, 0)),
 		"minimum of int": npy(1, header("<i8"), le64(1<<63, 0)),
 	} {
-		if m, err := LoadNPY(bytes.NewReader(file)); !errors.Is(err, ErrBadData) || m != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if m, err := LoadNPY(bytes.NewReader(file)); !errors.Is(err, ErrBadData) || m != nil {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	// The place that is named is where the data ends.
 	if _, err := LoadNPY(bytes.NewReader(npy(1, f8Header, body[:15]))); !strings.Contains(err.Error(),
@@ -147,16 +151,21 @@ func TestLoadCSVMatrix(t *testing.T) {
 		"semicolon": {"1; 2\n", Matrix{Rows: 1, Cols: 2, Data: []float64{1, 2}}, nil},
 		"column":    {"1\n2\n\n3", Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}, nil},
 	} {
-		c.want.Columns = c.columns
-		got, err := LoadCSVMatrix(strings.NewReader(c.text), "m.csv")
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if diff := cmp.Diff(&c.want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			c.want.Columns = c.columns
+			got, err := LoadCSVMatrix(strings.NewReader(c.text), "m.csv")
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			if diff := cmp.Diff(&c.want, got); diff != "" {
+				t.Errorf("%s", diff)
+			}
+		})
 	}
+}
+
+func TestLoadCSVMatrixRejects(t *testing.T) {
 	for name, c := range map[string]struct {
 		text   string
 		line   int
@@ -178,11 +187,13 @@ func TestLoadCSVMatrix(t *testing.T) {
 		"first too large":  {"x,1e400\n1,4\n", 1, "#2"},
 		"decimal commas":   {"1,5;2,5\n3;4\n", 1, "#2"},
 	} {
-		_, err := LoadCSVMatrix(strings.NewReader(c.text), "m.csv")
-		var le *LineError
-		if !errors.As(err, &le) || le.Line != c.line || le.Column != c.column || le.File != "m.csv" {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := LoadCSVMatrix(strings.NewReader(c.text), "m.csv")
+			var le *LineError
+			if !errors.As(err, &le) || le.Line != c.line || le.Column != c.column || le.File != "m.csv" {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -194,17 +205,19 @@ func TestLoadMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{"m.npy": buf.String(), "m.csv": "3\n4\n"} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, err := LoadMatrix(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := LoadMatrix(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s", diff)
+			}
+		})
 	}
 	if _, err := LoadMatrix(filepath.Join(dir, "absent")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("absent file: %v", err)

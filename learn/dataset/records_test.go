@@ -32,14 +32,16 @@ func TestLoadCSV(t *testing.T) {
 		"tab":       strings.ReplaceAll(goodCSV, ",", "\t"),
 		"CRLF":      strings.ReplaceAll(goodCSV, "\n", "\r\n"),
 	} {
-		got, err := loadCSV(strings.NewReader(text), "t.csv", small())
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := loadCSV(strings.NewReader(text), "t.csv", small())
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s", diff)
+			}
+		})
 	}
 }
 
@@ -87,21 +89,23 @@ func TestBadLinesAreNamed(t *testing.T) {
 		"empty":            {"", 0, "", nil},
 		"header only":      {"age,ward,dose,sick\n", 0, "", nil},
 	} {
-		_, err := loadCSV(strings.NewReader(c.text), "ward7.csv", small())
-		var le *LineError
-		if !errors.As(err, &le) || !errors.Is(err, ErrBadData) {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if le.Line != c.line || le.Column != c.column || le.File != "ward7.csv" {
-			t.Errorf("%s: %v, want line %d, column %q", name, err, c.line, c.column)
-		}
-		if c.cause != nil && !errors.Is(err, c.cause) {
-			t.Errorf("%s: %v, want %v", name, err, c.cause)
-		}
-		if strings.Contains(err.Error(), "SECRET") {
-			t.Errorf("%s: the message shows the cell: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := loadCSV(strings.NewReader(c.text), "ward7.csv", small())
+			var le *LineError
+			if !errors.As(err, &le) || !errors.Is(err, ErrBadData) {
+				t.Errorf("%v", err)
+				return
+			}
+			if le.Line != c.line || le.Column != c.column || le.File != "ward7.csv" {
+				t.Errorf("%v, want line %d, column %q", err, c.line, c.column)
+			}
+			if c.cause != nil && !errors.Is(err, c.cause) {
+				t.Errorf("%v, want %v", err, c.cause)
+			}
+			if strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("the message shows the cell: %v", err)
+			}
+		})
 	}
 }
 

@@ -66,16 +66,18 @@ func TestHashDependsOnEverything(t *testing.T) {
 		"missing":  func(s *Schema) { s.Missing = Drop },
 		"unseen":   func(s *Schema) { s.Unseen = Zero },
 	} {
-		s := small()
-		change(s)
-		h, err := s.Hash()
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if other, ok := seen[h]; ok {
-			t.Errorf("%s and %s have one hash", name, other)
-		}
-		seen[h] = name
+		t.Run(name, func(t *testing.T) {
+			s := small()
+			change(s)
+			h, err := s.Hash()
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			if other, ok := seen[h]; ok {
+				t.Errorf("%s and %s have one hash", name, other)
+			}
+			seen[h] = name
+		})
 	}
 }
 
@@ -92,9 +94,11 @@ func TestParseSchemaIsStrict(t *testing.T) {
 		"null":          "null",
 		"empty":         "",
 	} {
-		if _, err := ParseSchema([]byte(text)); !errors.Is(err, ErrSchema) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := ParseSchema([]byte(text)); !errors.Is(err, ErrSchema) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	s, err := ReadSchema(strings.NewReader("\n" + strings.ReplaceAll(smallCanonical, ",", ",\n ")))
 	if err != nil || s.Dim() != 5 {
@@ -141,11 +145,13 @@ func TestValidateRefuses(t *testing.T) {
 			}
 		},
 	} {
-		s := small()
-		change(s)
-		if err := s.Validate(); !errors.Is(err, ErrSchema) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := small()
+			change(s)
+			if err := s.Validate(); !errors.Is(err, ErrSchema) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

@@ -125,9 +125,11 @@ func TestClientSplitRefuses(t *testing.T) {
 		"minority":   {Clients: 2, Rho: 0, Kappa: -3},
 		"negative":   {Clients: 10, Rho: .9, Kappa: -4},
 	} {
-		if _, err := c.Split(y, true); err == nil {
-			t.Errorf("%s: not refused", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := c.Split(y, true); err == nil {
+				t.Errorf("not refused")
+			}
+		})
 	}
 	if _, err := (ClientSplit{Clients: 2, Kappa: .5}).Split(y, false); !errors.Is(err, ErrNeedsClasses) {
 		t.Errorf("kappa in regression: %v", err)

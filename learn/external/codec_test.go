@@ -37,10 +37,12 @@ func TestRequest(t *testing.T) {
 		"x": {Shape: []int{3, 2}, Data: records.Data.X}, "y": {Shape: []int{3}, Data: records.Data.Y},
 		"shard": {Shape: []int{3}, Data: []float64{0, 1, 0}},
 	} {
-		if a := all[name]; a == nil || !slices.Equal(a.Shape, want.Shape) ||
-			!slices.Equal(a.Data, want.Data) {
-			t.Errorf("%s: %+v, want %+v", name, a, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if a := all[name]; a == nil || !slices.Equal(a.Shape, want.Shape) ||
+				!slices.Equal(a.Data, want.Data) {
+				t.Errorf("%+v, want %+v", a, want)
+			}
+		})
 	}
 	if len(all) != 6 {
 		t.Errorf("%d arrays: whatever is more may be too much", len(all))
@@ -100,9 +102,11 @@ func TestParseAnswer(t *testing.T) {
 		"infinite":   answer(t, func(a dataset.Arrays) { a["update"].Data[1] = math.Inf(1) }),
 		"nothing":    nil,
 	} {
-		if got, err := parseAnswer(b, 3, 2, 2); !errors.Is(err, ErrAnswer) || got != nil {
-			t.Errorf("%s: %v, %v, want ErrAnswer", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := parseAnswer(b, 3, 2, 2); !errors.Is(err, ErrAnswer) || got != nil {
+				t.Errorf("%v, %v, want ErrAnswer", got, err)
+			}
+		})
 	}
 }
 

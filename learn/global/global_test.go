@@ -244,9 +244,11 @@ func TestFoldRefuses(t *testing.T) {
 		"short sum":   {1, cfg.Initial(), sum[1:], ErrShape},
 		"short state": {1, cfg.Initial()[1:], sum, ErrShape},
 	} {
-		if _, err := cfg.Fold(c.round, c.raw, c.sum); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := cfg.Fold(c.round, c.raw, c.sum); !errors.Is(err, c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	huge := cfg.Initial()
 	for i := range cfg.Features {

@@ -214,13 +214,15 @@ func TestOptimisersByHand(t *testing.T) {
 		"adagrad": {NewAdagrad(2, 0.1), []float64{0.1 + 0.1*3/5, -0.1}},
 		"adam":    {NewAdam(2, 0.1), adam},
 	} {
-		x := make([]float64, 2)
-		c.o.Step(x, []float64{4, -1})
-		c.o.Step(x, []float64{3, 0})
-		for i := range x {
-			if math.Abs(x[i]-c.want[i]) > 1e-8 {
-				t.Errorf("%s: %v, want %v", name, x, c.want)
+		t.Run(name, func(t *testing.T) {
+			x := make([]float64, 2)
+			c.o.Step(x, []float64{4, -1})
+			c.o.Step(x, []float64{3, 0})
+			for i := range x {
+				if math.Abs(x[i]-c.want[i]) > 1e-8 {
+					t.Errorf("%v, want %v", x, c.want)
+				}
 			}
-		}
+		})
 	}
 }

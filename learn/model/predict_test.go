@@ -29,23 +29,25 @@ func TestPredictorsAgreeWithThemselves(t *testing.T) {
 		"logistic": {Family: gauss.MeanField, Features: 2, Steps: 1, LearningRate: 0.1, Floor: 1},
 		"linear":   {Family: gauss.MeanField, Features: 2, NoiseSD: 0.7, Floor: 1},
 	} {
-		kind, _ := Lookup(name)
-		p := kind.Predictor(s, m)
-		for _, x := range [][]float64{{0, 0}, {2, 1}, {3, -4}, {-5, 0.1}} {
-			got := p.Predict(x)
-			for _, y := range []float64{0, 1} {
-				mean, density := p.Score(x, y)
-				if math.Abs(mean-got.Mean) > 1e-10 || math.IsNaN(density) ||
-					(kind.Binary && math.Abs(math.Exp(density)-math.Abs(1-y-mean)) > 1e-10) {
-					t.Errorf("%s at %v, target %v: mean %v, log density %v, predicted %+v", name, x, y, mean,
-						density, got)
+		t.Run(name, func(t *testing.T) {
+			kind, _ := Lookup(name)
+			p := kind.Predictor(s, m)
+			for _, x := range [][]float64{{0, 0}, {2, 1}, {3, -4}, {-5, 0.1}} {
+				got := p.Predict(x)
+				for _, y := range []float64{0, 1} {
+					mean, density := p.Score(x, y)
+					if math.Abs(mean-got.Mean) > 1e-10 || math.IsNaN(density) ||
+						(kind.Binary && math.Abs(math.Exp(density)-math.Abs(1-y-mean)) > 1e-10) {
+						t.Errorf("%s at %v, target %v: mean %v, log density %v, predicted %+v", name, x, y, mean,
+							density, got)
+					}
+				}
+				if !(got.MeanSD >= 0 && got.MeanSD <= got.SD+1e-12) {
+					t.Errorf("%s at %v: the mean's spread %v is above the target's %v", name, x, got.MeanSD,
+						got.SD)
 				}
 			}
-			if !(got.MeanSD >= 0 && got.MeanSD <= got.SD+1e-12) {
-				t.Errorf("%s at %v: the mean's spread %v is above the target's %v", name, x, got.MeanSD,
-					got.SD)
-			}
-		}
+		})
 	}
 }
 

@@ -18,6 +18,38 @@ import (
 //
 // Not under the race detector: nothing here runs concurrently.
 func TestAdultOptimisation(t *testing.T) {
+	const rounds = 20
+	parts, test := adultHalves(t)
+	c := adultConfig()
+	c.Clip, c.FracBits = 0.1, 24
+	c.Beta = 0
+	c.Damping, c.DampingDecay = 0.5, 0.1
+	c.PrecisionFloor, c.StartPrecision = 100, 300
+	c.Strategy = Optimisation{Optimiser: Natural, SDUnit: 20, Steps: 5, LearningRate: 0.1,
+		Sampling: SamplingPoisson, SampleRate: 0.1}
+	variance, spent := adultNoise(t, c, rounds)
+	var ls []*Learner
+	for i, part := range parts {
+		ls = append(ls, noised(t, learner(t, c, part, 0.1), variance, byte(i)))
+	}
+	post, err := c.Posterior(run(t, c, ls, nil, rounds).Final())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := post.Evaluate(test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("accuracy %.4f, log-likelihood %.4f, epsilon %.4f", s.Accuracy, s.LogLikelihood, spent)
+	if s.Accuracy < 0.844 || s.LogLikelihood < -0.338 {
+		t.Errorf("accuracy %.4f, log-likelihood %.4f; want .844 and -.338 or better", s.Accuracy,
+			s.LogLikelihood)
+	}
+}
+
+// adultHalves returns half of Adult in ten equal parts, and the other half.
+func adultHalves(t *testing.T) (parts []Data, test Data) {
+	t.Helper()
 	records, err := uci.Adult("")
 	if err != nil {
 		t.Fatal(err)
@@ -30,65 +62,47 @@ func TestAdultOptimisation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const rounds = 20
-	c := adultConfig()
-	c.Clip = 0.1
-	c.FracBits = 24
-	c.Beta = 0
-	c.Damping, c.DampingDecay = 0.5, 0.1
-	c.PrecisionFloor, c.StartPrecision = 100, 300
-	c.Strategy = Optimisation{Optimiser: Natural, SDUnit: 20, Steps: 5, LearningRate: 0.1,
-		Sampling: SamplingPoisson, SampleRate: 0.1}
+	cut, err := dataset.Partition(table.Rows(), 1, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pick := func(from *dataset.Table, rows []int) *dataset.Table {
+		part, err := from.Select(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return part
+	}
+	train, rest := pick(table, cut[0]), pick(table, cut[1])
+	clients, err := dataset.ClientSplit{Clients: 10, Seed: 1}.Split(train.Y, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range clients {
+		part := pick(train, rows)
+		parts = append(parts, Data{X: part.X, Y: part.Y})
+	}
+	return parts, Data{X: rest.X, Y: rest.Y}
+}
+
+// adultNoise returns the variance of a party's noise for (1, 1e-5), and the epsilon that
+// the accountant computes for it.
+func adultNoise(t *testing.T, c Config, rounds int) (variance uint64, epsilon float64) {
+	t.Helper()
 	m, err := c.Mechanism()
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := privacy.SampledRelease{Release: privacy.Release{Sensitivity: m.Sensitivity, Parts: 1,
-		Dim: uint32(m.Dim)},
-		Sampling: privacy.SamplingPoisson, Rate: m.SampleRate, Count: rounds * m.Steps}
-	const sigma = 7.465 // in clips: 1 at 1e-5, by the accountant below
+	const sigma = 7.465 // in clips: epsilon 1 at 1e-5
+	release := privacy.SampledRelease{
+		Release:  privacy.Release{Sensitivity: m.Sensitivity, Parts: 1, Dim: uint32(m.Dim)},
+		Sampling: privacy.SamplingPoisson, Rate: m.SampleRate, Count: rounds * m.Steps,
+	}
 	release.PartVariance = uint64(math.Pow(sigma*float64(m.Clip), 2))
 	spent, err := privacy.Spent([]privacy.SampledRelease{release}, privacy.ReplaceOne, 1e-5,
 		privacy.PlanPrecision())
 	if err != nil || spent.Epsilon > 1 || spent.Epsilon < 0.995 {
 		t.Fatalf("%+v, %v", spent, err)
 	}
-	cut, err := dataset.Partition(table.Rows(), 1, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	train, err := table.Select(cut[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := dataset.ClientSplit{Clients: 10, Seed: 1}.Split(train.Y, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ls []*Learner
-	for i, p := range parts {
-		part, err := train.Select(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ls = append(ls, noised(t, learner(t, c, Data{X: part.X, Y: part.Y}, 0.1), release.PartVariance,
-			byte(i)))
-	}
-	post, err := c.Posterior(run(t, c, ls, nil, rounds).Final())
-	if err != nil {
-		t.Fatal(err)
-	}
-	test, err := table.Select(cut[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := post.Evaluate(Data{X: test.X, Y: test.Y})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("accuracy %.4f, log-likelihood %.4f, epsilon %.4f", s.Accuracy, s.LogLikelihood, spent.Epsilon)
-	if s.Accuracy < 0.844 || s.LogLikelihood < -0.338 {
-		t.Errorf("accuracy %.4f, log-likelihood %.4f; want .844 and -.338 or better", s.Accuracy,
-			s.LogLikelihood)
-	}
+	return release.PartVariance, spent.Epsilon
 }

@@ -47,68 +47,71 @@ func TestValidateAccepts(t *testing.T) {
 	}
 }
 
+// badFields are changes that make a valid configuration invalid, with the field to name.
+var badFields = []struct {
+	field  string
+	linear bool
+	spoil  func(*Config)
+}{
+	{"model", false, func(c *Config) { c.Model = "probit" }},
+	{"family", false, func(c *Config) { c.Family = "" }},
+	{"family", false, func(c *Config) { c.Family = gauss.Full }},
+	{"strategy", false, func(c *Config) { c.Strategy = nil }},
+	{"features", false, func(c *Config) { c.Features = 0 }},
+	{"features", false, func(c *Config) { c.Features = MaxFeatures + 1 }},
+	{"shards", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Shards = 0 }) }},
+	{"shards", false, func(c *Config) {
+		*c = as(*c, c.name(),
+			func(p *Params) { p.Shards = MaxShards + 1 })
+	}},
+	{"prior_precision", false, func(c *Config) { c.PriorPrecision = 0 }},
+	{"prior_precision", false, func(c *Config) { c.PriorPrecision = math.NaN() }},
+	{"prior_precision", false, func(c *Config) { c.PriorPrecision = 1e15 }},
+	{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 0 }},
+	{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1024.5 }},
+	{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1e-12 }},
+	{"noise_sd", false, func(c *Config) { c.NoiseSD = 1 }},
+	{"noise_sd", true, func(c *Config) { c.NoiseSD = 0 }},
+	{"noise_sd", true, func(c *Config) { c.NoiseSD = math.Inf(1) }},
+	{"clip", false, func(c *Config) { c.Clip = -1 }},
+	{"clip", false, func(c *Config) { c.Clip = math.Inf(1) }},
+	{"clip", false, func(c *Config) { c.Clip = 1e-9 }},
+	{"clip", false, func(c *Config) { c.Clip = 1e18 }},
+	{"frac_bits", false, func(c *Config) { c.FracBits = 0 }},
+	{"frac_bits", false, func(c *Config) { c.FracBits = 41 }},
+	{"damping_bits", false, func(c *Config) { c.DampingBits = 25 }},
+	{"damping", false, func(c *Config) { c.Damping = 0 }},
+	{"damping", false, func(c *Config) { c.Damping = 1.5 }},
+	{"damping", false, func(c *Config) { c.Damping = 1e-6 }},
+	{"damping_decay", false, func(c *Config) { c.DampingDecay = -0.1 }},
+	{"damping_decay", false, func(c *Config) { c.DampingDecay = math.NaN() }},
+	{"beta", false, func(c *Config) { c.Beta = -0.1 }},
+	{"beta", false, func(c *Config) { c.Beta = math.NaN() }},
+	{"steps", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Steps = 0 }) }},
+	{"steps", true, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Steps = 1 }) }},
+	{"learning_rate", false, func(c *Config) {
+		*c = as(*c, c.name(),
+			func(p *Params) { p.LearningRate = 0 })
+	}},
+	{"learning_rate", true, func(c *Config) {
+		*c = as(*c, c.name(),
+			func(p *Params) { p.LearningRate = 0.1 })
+	}},
+}
+
 func TestValidateNamesTheField(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	cases := []struct {
-		field  string
-		linear bool
-		spoil  func(*Config)
-	}{
-		{"model", false, func(c *Config) { c.Model = "probit" }},
-		{"family", false, func(c *Config) { c.Family = "" }},
-		{"family", false, func(c *Config) { c.Family = gauss.Full }},
-		{"strategy", false, func(c *Config) { c.Strategy = nil }},
-		{"features", false, func(c *Config) { c.Features = 0 }},
-		{"features", false, func(c *Config) { c.Features = MaxFeatures + 1 }},
-		{"shards", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Shards = 0 }) }},
-		{"shards", false, func(c *Config) {
-			*c = as(*c, c.name(),
-				func(p *Params) { p.Shards = MaxShards + 1 })
-		}},
-		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 0 }},
-		{"prior_precision", false, func(c *Config) { c.PriorPrecision = nan }},
-		{"prior_precision", false, func(c *Config) { c.PriorPrecision = 1e15 }},
-		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 0 }},
-		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1024.5 }},
-		{"precision_floor", false, func(c *Config) { c.PrecisionFloor = 1e-12 }},
-		{"noise_sd", false, func(c *Config) { c.NoiseSD = 1 }},
-		{"noise_sd", true, func(c *Config) { c.NoiseSD = 0 }},
-		{"noise_sd", true, func(c *Config) { c.NoiseSD = inf }},
-		{"clip", false, func(c *Config) { c.Clip = -1 }},
-		{"clip", false, func(c *Config) { c.Clip = inf }},
-		{"clip", false, func(c *Config) { c.Clip = 1e-9 }},
-		{"clip", false, func(c *Config) { c.Clip = 1e18 }},
-		{"frac_bits", false, func(c *Config) { c.FracBits = 0 }},
-		{"frac_bits", false, func(c *Config) { c.FracBits = 41 }},
-		{"damping_bits", false, func(c *Config) { c.DampingBits = 25 }},
-		{"damping", false, func(c *Config) { c.Damping = 0 }},
-		{"damping", false, func(c *Config) { c.Damping = 1.5 }},
-		{"damping", false, func(c *Config) { c.Damping = 1e-6 }},
-		{"damping_decay", false, func(c *Config) { c.DampingDecay = -0.1 }},
-		{"damping_decay", false, func(c *Config) { c.DampingDecay = nan }},
-		{"beta", false, func(c *Config) { c.Beta = -0.1 }},
-		{"beta", false, func(c *Config) { c.Beta = nan }},
-		{"steps", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Steps = 0 }) }},
-		{"steps", true, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Steps = 1 }) }},
-		{"learning_rate", false, func(c *Config) {
-			*c = as(*c, c.name(),
-				func(p *Params) { p.LearningRate = 0 })
-		}},
-		{"learning_rate", true, func(c *Config) {
-			*c = as(*c, c.name(),
-				func(p *Params) { p.LearningRate = 0.1 })
-		}},
-	}
-	for _, tc := range cases {
-		c := logisticConfig()
-		if tc.linear {
-			c = linearConfig(gauss.Full)
-		}
-		tc.spoil(&c)
-		err := c.Validate()
-		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), ": "+tc.field+" is") {
-			t.Errorf("%+v: error %v, want one that names %s", c, err, tc.field)
-		}
+	for _, tc := range badFields {
+		t.Run(tc.field, func(t *testing.T) {
+			c := logisticConfig()
+			if tc.linear {
+				c = linearConfig(gauss.Full)
+			}
+			tc.spoil(&c)
+			err := c.Validate()
+			if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), ": "+tc.field+" is") {
+				t.Errorf("%+v: error %v, want one that names %s", c, err, tc.field)
+			}
+		})
 	}
 }
 

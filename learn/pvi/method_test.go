@@ -109,76 +109,79 @@ func TestPartySensitivity(t *testing.T) {
 	}
 }
 
+// badParams are changes that make a valid configuration invalid, with the field to name.
+var badParams = []struct {
+	field string
+	name  StrategyName
+	spoil func(c *Config, p *Params)
+}{
+	{"local", NameOptimisation, func(c *Config, p *Params) { p.Local = false }},
+	{"local", NamePerturbation, func(c *Config, p *Params) { p.Local = false }},
+	{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors = "old" }},
+	{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors = FactorsTied }},
+	{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors, c.Beta = FactorsPrivate, 0.5 }},
+	{"factors", NamePerturbation, func(c *Config, p *Params) { c.Factors = FactorsPrivate }},
+	{"optimiser", NameOptimisation, func(c *Config, p *Params) { p.Optimiser = "newton" }},
+	{"optimiser", NameHybrid, func(c *Config, p *Params) { p.Optimiser = Proximal }},
+	{"sd_unit", NameOptimisation, func(c *Config, p *Params) { p.SDUnit = -1 }},
+	{"sd_unit", NameVirtual, func(c *Config, p *Params) { p.SDUnit = 1 }},
+	{"sd_unit", NameHybrid, func(c *Config, p *Params) { p.SDUnit = 1 }},
+	{"optimiser", NameVirtual, func(c *Config, p *Params) { p.Optimiser = Adam }},
+	{"optimiser", NameHybrid, func(c *Config, p *Params) { p.Optimiser = Natural }},
+	{"optimiser", NameAnalytic, func(c *Config, p *Params) { p.Optimiser = Natural }},
+	{"learning_rate", NameOptimisation, func(c *Config, p *Params) {
+		p.Optimiser,
+			p.LearningRate = Natural, 1.5
+	}},
+	{"optimiser", NameVirtual, func(c *Config, p *Params) {
+		c.Model = Linear
+		c.NoiseSD = 1
+		p.Steps = 0
+		p.LearningRate = 0
+		p.Optimiser = Natural
+	}},
+	{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = -1 }},
+	{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = 2.1 }},
+	{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = math.NaN() }},
+	{"shard_power", NameAveraging, func(c *Config, p *Params) { p.ShardPower = 1 }},
+	{"shard_power", NameDataset, func(c *Config, p *Params) { p.ShardPower = 1 }},
+	{"sampling", NameOptimisation, func(c *Config, p *Params) { p.Sampling = "shuffle" }},
+	{"sampling", NameVirtual, func(c *Config, p *Params) {
+		p.Sampling, p.SampleRate = SamplingPoisson,
+			0.5
+	}},
+	{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.Sampling = "" }},
+	{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.SampleRate = 1.5 }},
+	{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.SampleRate = 1e-12 }},
+	{"steps", NameOptimisation, func(c *Config, p *Params) { p.Steps = 0 }},
+	{"learning_rate", NameOptimisation, func(c *Config, p *Params) { p.LearningRate = 0 }},
+	{"statistic_clip", NameHybrid, func(c *Config, p *Params) { p.StatisticClip = 0 }},
+	{"statistic_clip", NameOptimisation, func(c *Config, p *Params) { p.StatisticClip = 1 }},
+	{"strategy", NameAnalytic, func(c *Config, p *Params) {
+		c.Model = Logistic
+		c.Family = gauss.MeanField
+		c.NoiseSD = 0
+	}},
+	{"strategy", NameOptimisation, func(c *Config, p *Params) { c.Model, c.Parameters = "external", 3 }},
+	{"strategy", NameAveraging, func(c *Config, p *Params) {
+		c.Model = "external"
+		c.Parameters = 3
+		p.Steps = 0
+		p.LearningRate = 0
+	}},
+	{"update_clip", NameVirtual, func(c *Config, p *Params) { c.UpdateClip = 1 }},
+	{"update_clip", NameOptimisation, func(c *Config, p *Params) { c.UpdateClip = 1e-9 }},
+	{"shards", NameAveraging, func(c *Config, p *Params) { p.Shards = 0 }},
+	{"shards", NameOptimisation, func(c *Config, p *Params) { p.Shards = 2 }},
+	{"start_precision", NameVirtual, func(c *Config, p *Params) { c.StartPrecision = -1 }},
+	{"parties", NameBCMSplit, func(c *Config, p *Params) { p.Parties = 0 }},
+	{"parties", NameBCMSame, func(c *Config, p *Params) { p.Parties = 2 }},
+	{"damping", NameBCMSame, func(c *Config, p *Params) { c.Damping = 0.5 }},
+	{"beta", NameBCMSame, func(c *Config, p *Params) { c.Beta = 0.5 }},
+}
+
 func TestMethodValidateNamesTheField(t *testing.T) {
-	for _, c := range []struct {
-		field string
-		name  StrategyName
-		spoil func(c *Config, p *Params)
-	}{
-		{"local", NameOptimisation, func(c *Config, p *Params) { p.Local = false }},
-		{"local", NamePerturbation, func(c *Config, p *Params) { p.Local = false }},
-		{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors = "old" }},
-		{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors = FactorsTied }},
-		{"factors", NameVirtual, func(c *Config, p *Params) { c.Factors, c.Beta = FactorsPrivate, 0.5 }},
-		{"factors", NamePerturbation, func(c *Config, p *Params) { c.Factors = FactorsPrivate }},
-		{"optimiser", NameOptimisation, func(c *Config, p *Params) { p.Optimiser = "newton" }},
-		{"optimiser", NameHybrid, func(c *Config, p *Params) { p.Optimiser = Proximal }},
-		{"sd_unit", NameOptimisation, func(c *Config, p *Params) { p.SDUnit = -1 }},
-		{"sd_unit", NameVirtual, func(c *Config, p *Params) { p.SDUnit = 1 }},
-		{"sd_unit", NameHybrid, func(c *Config, p *Params) { p.SDUnit = 1 }},
-		{"optimiser", NameVirtual, func(c *Config, p *Params) { p.Optimiser = Adam }},
-		{"optimiser", NameHybrid, func(c *Config, p *Params) { p.Optimiser = Natural }},
-		{"optimiser", NameAnalytic, func(c *Config, p *Params) { p.Optimiser = Natural }},
-		{"learning_rate", NameOptimisation, func(c *Config, p *Params) {
-			p.Optimiser,
-				p.LearningRate = Natural, 1.5
-		}},
-		{"optimiser", NameVirtual, func(c *Config, p *Params) {
-			c.Model = Linear
-			c.NoiseSD = 1
-			p.Steps = 0
-			p.LearningRate = 0
-			p.Optimiser = Natural
-		}},
-		{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = -1 }},
-		{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = 2.1 }},
-		{"shard_power", NameVirtual, func(c *Config, p *Params) { p.ShardPower = math.NaN() }},
-		{"shard_power", NameAveraging, func(c *Config, p *Params) { p.ShardPower = 1 }},
-		{"shard_power", NameDataset, func(c *Config, p *Params) { p.ShardPower = 1 }},
-		{"sampling", NameOptimisation, func(c *Config, p *Params) { p.Sampling = "shuffle" }},
-		{"sampling", NameVirtual, func(c *Config, p *Params) {
-			p.Sampling, p.SampleRate = SamplingPoisson,
-				0.5
-		}},
-		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.Sampling = "" }},
-		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.SampleRate = 1.5 }},
-		{"sample_rate", NameOptimisation, func(c *Config, p *Params) { p.SampleRate = 1e-12 }},
-		{"steps", NameOptimisation, func(c *Config, p *Params) { p.Steps = 0 }},
-		{"learning_rate", NameOptimisation, func(c *Config, p *Params) { p.LearningRate = 0 }},
-		{"statistic_clip", NameHybrid, func(c *Config, p *Params) { p.StatisticClip = 0 }},
-		{"statistic_clip", NameOptimisation, func(c *Config, p *Params) { p.StatisticClip = 1 }},
-		{"strategy", NameAnalytic, func(c *Config, p *Params) {
-			c.Model = Logistic
-			c.Family = gauss.MeanField
-			c.NoiseSD = 0
-		}},
-		{"strategy", NameOptimisation, func(c *Config, p *Params) { c.Model, c.Parameters = "external", 3 }},
-		{"strategy", NameAveraging, func(c *Config, p *Params) {
-			c.Model = "external"
-			c.Parameters = 3
-			p.Steps = 0
-			p.LearningRate = 0
-		}},
-		{"update_clip", NameVirtual, func(c *Config, p *Params) { c.UpdateClip = 1 }},
-		{"update_clip", NameOptimisation, func(c *Config, p *Params) { c.UpdateClip = 1e-9 }},
-		{"shards", NameAveraging, func(c *Config, p *Params) { p.Shards = 0 }},
-		{"shards", NameOptimisation, func(c *Config, p *Params) { p.Shards = 2 }},
-		{"start_precision", NameVirtual, func(c *Config, p *Params) { c.StartPrecision = -1 }},
-		{"parties", NameBCMSplit, func(c *Config, p *Params) { p.Parties = 0 }},
-		{"parties", NameBCMSame, func(c *Config, p *Params) { p.Parties = 2 }},
-		{"damping", NameBCMSame, func(c *Config, p *Params) { c.Damping = 0.5 }},
-		{"beta", NameBCMSame, func(c *Config, p *Params) { c.Beta = 0.5 }},
-	} {
+	for _, c := range badParams {
 		t.Run(string(c.name)+"/"+c.field, func(t *testing.T) {
 			cfg := methodConfigs()[c.name]
 			if err := cfg.Validate(); err != nil {

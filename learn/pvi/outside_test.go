@@ -35,41 +35,43 @@ func TestOutsideEqualsInside(t *testing.T) {
 	averaging := logisticConfig()
 	averaging = as(averaging, NameAveraging)
 	for name, c := range map[string]Config{"virtual": logisticConfig(), "averaging": averaging} {
-		data := dense(c, 3, 40)
-		in, err := NewLearner(c, data, 0.5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := in.WithOutside(same(c, data.Split(c.params().Shards)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw := c.Initial()
-		a := in.InitialState()
-		b := out.InitialState()
-		for round := 1; round <= 3; round++ {
-			want, err := in.Propose(t.Context(), round, raw, a)
+		t.Run(name, func(t *testing.T) {
+			data := dense(c, 3, 40)
+			in, err := NewLearner(c, data, 0.5)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := out.Propose(t.Context(), round, raw, b)
+			out, err := in.WithOutside(same(c, data.Split(c.params().Shards)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(got.Update, want.Update) || !bytes.Equal(got.Memo, want.Memo) ||
-				got.ClippedFraction != want.ClippedFraction {
-				t.Fatalf("%s, round %d: updates differ", name, round)
+			raw := c.Initial()
+			a := in.InitialState()
+			b := out.InitialState()
+			for round := 1; round <= 3; round++ {
+				want, err := in.Propose(t.Context(), round, raw, a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := out.Propose(t.Context(), round, raw, b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(got.Update, want.Update) || !bytes.Equal(got.Memo, want.Memo) ||
+					got.ClippedFraction != want.ClippedFraction {
+					t.Fatalf("round %d: updates differ", round)
+				}
+				if raw, err = c.Fold(round, raw, got.Update); err != nil {
+					t.Fatal(err)
+				}
+				if a, err = in.Settle(round, a, want.Memo); err != nil {
+					t.Fatal(err)
+				}
+				if b, err = out.Settle(round, b, got.Memo); err != nil {
+					t.Fatal(err)
+				}
 			}
-			if raw, err = c.Fold(round, raw, got.Update); err != nil {
-				t.Fatal(err)
-			}
-			if a, err = in.Settle(round, a, want.Memo); err != nil {
-				t.Fatal(err)
-			}
-			if b, err = out.Settle(round, b, got.Memo); err != nil {
-				t.Fatal(err)
-			}
-		}
+		})
 	}
 }
 

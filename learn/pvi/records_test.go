@@ -48,55 +48,64 @@ func recordConfigs() map[string]Config {
 // its mirror image come close to the bound, so the bound isn't idle.
 func TestOneRecordMovesAReleaseBySensitivity(t *testing.T) {
 	for name, c := range recordConfigs() {
-		m, err := c.Mechanism()
-		if err != nil {
-			t.Fatal(err)
-		}
-		data := dense(c, 1, 30)
-		const victim = 7
-		closest := 0.0
-		moved := 0
-		still := 0
-		for trial := range byte(40) {
-			other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
-			for j := range c.Features {
-				size := math.Sin(float64(trial) + float64(j))
-				data.X[victim*c.Features+j], other.X[victim*c.Features+j] = size, size
-				if c.Model == Logistic {
-					data.X[victim*c.Features+j], other.X[victim*c.Features+j] = 100*size, -100*size
+		t.Run(name, func(t *testing.T) {
+			m, err := c.Mechanism()
+			if err != nil {
+				t.Fatal(err)
+			}
+			data := dense(c, 1, 30)
+			const victim = 7
+			closest := 0.0
+			moved := 0
+			still := 0
+			for trial := range byte(40) {
+				other := oppose(c, data, victim, float64(trial))
+				a, b := releases(t, c, data, trial), releases(t, c, other, trial)
+				if len(a) != m.Steps || len(b) != m.Steps {
+					t.Fatalf("%d and %d releases, the mechanism says %d", len(a), len(b), m.Steps)
+				}
+				// Only the first release has the same history in both worlds.
+				diff := make([]int64, c.Dim())
+				for i := range diff {
+					diff[i] = a[0][i] - b[0][i]
+				}
+				if !fixedpoint.NormSquaredAtMost(diff, m.Sensitivity) {
+					t.Fatalf("a release moved by more than %d", m.Sensitivity)
+				}
+				if n := norm(diff); n > 0 {
+					moved++
+					closest = max(closest, n/float64(m.Sensitivity))
+				} else {
+					still++
 				}
 			}
-			data.Y[victim], other.Y[victim] = 1, 1
-			if c.Model == Linear {
-				data.Y[victim], other.Y[victim] = 1e4, -1e4
+			if sampled := c.params().Sampling != SamplingNone; moved < 3 || (still > 3) != sampled {
+				t.Errorf("%d trials moved, %d didn't", moved, still)
 			}
-			a, b := releases(t, c, data, trial), releases(t, c, other, trial)
-			if len(a) != m.Steps || len(b) != m.Steps {
-				t.Fatalf("%s: %d and %d releases, the mechanism says %d", name, len(a), len(b), m.Steps)
+			if closest < 0.9 {
+				t.Errorf("came to %v of the sensitivity only", closest)
 			}
-			// Only the first release has the same history in both worlds.
-			diff := make([]int64, c.Dim())
-			for i := range diff {
-				diff[i] = a[0][i] - b[0][i]
-			}
-			if !fixedpoint.NormSquaredAtMost(diff, m.Sensitivity) {
-				t.Fatalf("%s: a release moved by more than %d", name, m.Sensitivity)
-			}
-			if n := norm(diff); n > 0 {
-				moved++
-				closest = max(closest, n/float64(m.Sensitivity))
-			} else {
-				still++
-			}
-		}
-		if sampled := c.params().Sampling != SamplingNone; moved < 3 || (still > 3) != sampled {
-			t.Errorf("%s: %d trials moved, %d didn't", name, moved, still)
-		}
-		if closest < 0.9 {
-			t.Errorf("%s: came to %v of the sensitivity only", name, closest)
-		}
-		t.Logf("%s: %d of 40 moved, by up to %.3f of the sensitivity", name, moved, closest)
+			t.Logf("%d of 40 moved, by up to %.3f of the sensitivity", moved, closest)
+		})
 	}
+}
+
+// oppose gives record victim of data an extreme value, and returns the data with its mirror
+// image.
+func oppose(c Config, data Data, victim int, trial float64) Data {
+	other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+	for j := range c.Features {
+		at, size := victim*c.Features+j, math.Sin(trial+float64(j))
+		data.X[at], other.X[at] = size, size
+		if c.Model == Logistic {
+			data.X[at], other.X[at] = 100*size, -100*size
+		}
+	}
+	data.Y[victim], other.Y[victim] = 1, 1
+	if c.Model == Linear {
+		data.Y[victim], other.Y[victim] = 1e4, -1e4
+	}
+	return other
 }
 
 func norm(v []int64) float64 {
@@ -193,25 +202,27 @@ func TestFreeLinearRecordsAreExact(t *testing.T) {
 func TestLocalNoiseHasItsVariance(t *testing.T) {
 	const variance = 1 << 30
 	for name, c := range recordConfigs() {
-		var sum, count float64
-		empty := noised(t, learner(t, c, Data{}, 1), variance, 9)
-		d, _, err := empty.newDescent(t.Context(), c.Initial(), make([]int64, c.Dim()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := make([]float64, c.Dim())
-		none := func([]int, func(int, []float64) error) error { return nil }
-		for count < 400 {
-			if err := d.release(out, 1, none); err != nil {
+		t.Run(name, func(t *testing.T) {
+			var sum, count float64
+			empty := noised(t, learner(t, c, Data{}, 1), variance, 9)
+			d, _, err := empty.newDescent(t.Context(), c.Initial(), make([]int64, c.Dim()))
+			if err != nil {
 				t.Fatal(err)
 			}
-			for _, z := range d.sum {
-				sum, count = sum+float64(z)*float64(z), count+1
+			out := make([]float64, c.Dim())
+			none := func([]int, func(int, []float64) error) error { return nil }
+			for count < 400 {
+				if err := d.release(out, 1, none); err != nil {
+					t.Fatal(err)
+				}
+				for _, z := range d.sum {
+					sum, count = sum+float64(z)*float64(z), count+1
+				}
 			}
-		}
-		if r := sum / count / variance; math.Abs(r-1) > 5*math.Sqrt(2/count) {
-			t.Errorf("%s: the noise has %v of its variance", name, r)
-		}
+			if r := sum / count / variance; math.Abs(r-1) > 5*math.Sqrt(2/count) {
+				t.Errorf("the noise has %v of its variance", r)
+			}
+		})
 	}
 	for _, s := range []StrategyName{NameDataset, NameVirtual, NameAveraging, NamePerturbation} {
 		c := methodConfigs()[s]

@@ -56,32 +56,34 @@ func everySchedule(t testing.TB) map[string]Schedule {
 // dimension the mean-field family is the same model (the thesis's case study).
 func TestSchedulesReachTheExactPosterior(t *testing.T) {
 	for name, schedule := range everySchedule(t) {
-		for _, features := range []int{1, 3} {
-			c := linearConfig(gauss.Full)
-			c.Features = features
-			c.FracBits = 34
-			c.DampingBits = 10
-			ls, all := parties(t, c, 4)
-			course := Course{Rounds: 400, Schedule: schedule, Tolerance: 1e-10, Window: 40}
-			post, rounds, err := runRealCourse(context.Background(), c, ls, course)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := RunCourse(context.Background(), c, ls, course)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if rounds >= 400 || h.Rounds() >= 400 {
-				t.Errorf("%s: no end after %d and %d rounds", name, rounds, h.Rounds())
-			}
-			grid, want := c.floats(h.Final()), exactPosterior(c, all)
-			for i := range want {
-				if math.Abs(post.Natural()[i]-want[i]) > 1e-9 || math.Abs(grid[i]-want[i]) > 1e-9 {
-					t.Errorf("%s, %d features, coordinate %d: %v and %v, want %v", name, features, i,
-						post.Natural()[i], grid[i], want[i])
+		t.Run(name, func(t *testing.T) {
+			for _, features := range []int{1, 3} {
+				c := linearConfig(gauss.Full)
+				c.Features = features
+				c.FracBits = 34
+				c.DampingBits = 10
+				ls, all := parties(t, c, 4)
+				course := Course{Rounds: 400, Schedule: schedule, Tolerance: 1e-10, Window: 40}
+				post, rounds, err := runRealCourse(context.Background(), c, ls, course)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h, err := RunCourse(context.Background(), c, ls, course)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rounds >= 400 || h.Rounds() >= 400 {
+					t.Errorf("no end after %d and %d rounds", rounds, h.Rounds())
+				}
+				grid, want := c.floats(h.Final()), exactPosterior(c, all)
+				for i := range want {
+					if math.Abs(post.Natural()[i]-want[i]) > 1e-9 || math.Abs(grid[i]-want[i]) > 1e-9 {
+						t.Errorf("%d features, coordinate %d: %v and %v, want %v", features, i,
+							post.Natural()[i], grid[i], want[i])
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -89,22 +91,24 @@ func TestSchedulesReachTheExactPosterior(t *testing.T) {
 // the round: what is left after 1500 of them is 16^-15 of the way or so).
 func TestDampedSchedulesConverge(t *testing.T) {
 	for name, schedule := range everySchedule(t) {
-		for decay, tolerance := range map[float64]float64{0: 1e-9, 0.01: 1e-6} {
-			c := linearConfig(gauss.Full)
-			c.Damping, c.DampingDecay = 0.4, decay
-			ls, all := parties(t, c, 4)
-			post, _, err := runRealCourse(context.Background(), c, ls,
-				Course{Rounds: 1500, Schedule: schedule})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, want := range exactPosterior(c, all) {
-				if math.Abs(post.Natural()[i]-want) > tolerance*(1+math.Abs(want)) {
-					t.Errorf("%s, decay %v, coordinate %d: %v, want %v", name, decay, i, post.Natural()[i],
-						want)
+		t.Run(name, func(t *testing.T) {
+			for decay, tolerance := range map[float64]float64{0: 1e-9, 0.01: 1e-6} {
+				c := linearConfig(gauss.Full)
+				c.Damping, c.DampingDecay = 0.4, decay
+				ls, all := parties(t, c, 4)
+				post, _, err := runRealCourse(context.Background(), c, ls,
+					Course{Rounds: 1500, Schedule: schedule})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, want := range exactPosterior(c, all) {
+					if math.Abs(post.Natural()[i]-want) > tolerance*(1+math.Abs(want)) {
+						t.Errorf("decay %v, coordinate %d: %v, want %v", decay, i, post.Natural()[i],
+							want)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -113,21 +117,23 @@ func TestResume(t *testing.T) {
 	c := logisticConfig()
 	ls, _ := parties(t, c, 4)
 	for name, schedule := range everySchedule(t) {
-		whole, err := RunCourse(context.Background(), c, ls, Course{Rounds: 9, Schedule: schedule})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for stop := range 9 {
-			h, err := RunCourse(context.Background(), c, ls, Course{Rounds: stop, Schedule: schedule})
+		t.Run(name, func(t *testing.T) {
+			whole, err := RunCourse(context.Background(), c, ls, Course{Rounds: 9, Schedule: schedule})
 			if err != nil {
 				t.Fatal(err)
 			}
-			last := History{First: h.Rounds(), Raw: [][]int64{h.Final()}, States: h.States}
-			rest, err := Resume(context.Background(), c, ls, last, Course{Rounds: 9, Schedule: schedule})
-			if err != nil || rest.Rounds() != 9 || !slices.Equal(rest.Final(), whole.Final()) {
-				t.Errorf("%s, from round %d: round %d, %v", name, stop, rest.Rounds(), err)
+			for stop := range 9 {
+				h, err := RunCourse(context.Background(), c, ls, Course{Rounds: stop, Schedule: schedule})
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := History{First: h.Rounds(), Raw: [][]int64{h.Final()}, States: h.States}
+				rest, err := Resume(context.Background(), c, ls, last, Course{Rounds: 9, Schedule: schedule})
+				if err != nil || rest.Rounds() != 9 || !slices.Equal(rest.Final(), whole.Final()) {
+					t.Errorf("from round %d: round %d, %v", stop, rest.Rounds(), err)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -96,6 +96,20 @@ func TestMomentRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	scales := cfg.scales(s, 0)
+	checkScales(t, cfg, data, scales)
+	if (scales[2] != scale{0, 1}) {
+		t.Errorf("the bias's scale is %v", scales[2])
+	}
+	p, err := cfg.Posterior(raw, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPredictions(t, p, data, scales)
+}
+
+// checkScales compares the private means and standard deviations with the data's.
+func checkScales(t *testing.T, cfg Config, data pvi.Data, scales []scale) {
+	t.Helper()
 	column := func(j int) (v []float64) {
 		for i := range data.Y {
 			if j == 3 {
@@ -115,13 +129,11 @@ func TestMomentRounds(t *testing.T) {
 			t.Errorf("column %d: scale %v, want %v and %v", j, scales[j], mean, sd)
 		}
 	}
-	if (scales[2] != scale{0, 1}) {
-		t.Errorf("the bias's scale is %v", scales[2])
-	}
-	p, err := cfg.Posterior(raw, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// checkPredictions compares predictions on the scaled and on the data's side.
+func checkPredictions(t *testing.T, p *Posterior, data pvi.Data, scales []scale) {
+	t.Helper()
 	scaled := pvi.Data{}
 	for i := range data.Y {
 		for j := range 2 {
@@ -309,9 +321,11 @@ func TestRefusals(t *testing.T) {
 		"shape":    {X: []float64{0, 1}, Y: []float64{0}},
 		"too many": line(1, 1<<12+1, 3),
 	} {
-		if _, err := NewLearner(cfg, d, 0); !errors.Is(err, ErrData) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := NewLearner(cfg, d, 0); !errors.Is(err, ErrData) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
