@@ -9,7 +9,7 @@ import (
 	"choir/protocol"
 )
 
-// counted gives a rig's party a reader that counts.
+// counted returns a rig whose party has a random reader that counts.
 func counted(t *testing.T, change func(*protocol.Plan, *Config)) (*rig, *tally) {
 	reads := &tally{Reader: rand.NewChaCha8([32]byte{7})}
 	return newRig(t, 50, func(p *protocol.Plan, c *Config) {
@@ -18,9 +18,9 @@ func counted(t *testing.T, change func(*protocol.Plan, *Config)) (*rig, *tally) 
 	}), reads
 }
 
-// TestNoiseIsDrawnWhileOthersJoin: a party that waits for the other members' keys has its first
-// noise before the first of them is there.
-func TestNoiseIsDrawnWhileOthersJoin(t *testing.T) {
+// TestNoiseIsDrawnWhileJoining: a party that waits for the other members' keys draws its first
+// noise before the first key arrives.
+func TestNoiseIsDrawnWhileJoining(t *testing.T) {
 	r, reads := counted(t, func(*protocol.Plan, *Config) {})
 	r.store, reads.n = map[string][]byte{}, 0
 	if r.boot(); r.p.nextNoise == nil || r.p.nextNoise.ready != 50 || reads.n != 32 || len(r.p.links) > 0 {
@@ -28,8 +28,8 @@ func TestNoiseIsDrawnWhileOthersJoin(t *testing.T) {
 	}
 }
 
-// TestNoiseIsDrawnAhead: when the request comes the samples are there, and answering it
-// draws nothing; with nothing under way the next noise is drawn.
+// TestNoiseIsDrawnAhead: when the request comes the samples are there, and answering it draws
+// none. While the party waits for the result, it draws the next noise.
 func TestNoiseIsDrawnAhead(t *testing.T) {
 	r, reads := counted(t, func(*protocol.Plan, *Config) {})
 	if r.p.nextNoise == nil || len(r.p.nextNoise.whole) != 50 || reads.n != 32 {
@@ -58,10 +58,10 @@ func TestNoiseIsDrawnAhead(t *testing.T) {
 	}
 }
 
-// TestNoiseAheadInSteps: long noise is drawn over several steps, and a request that
-// comes between them gets the noise of the seed, half of it drawn then.
+// TestNoiseAheadInSteps: long noise is drawn over several steps. A request that comes between
+// them gets the noise of the seed, of which the rest is drawn then.
 func TestNoiseAheadInSteps(t *testing.T) {
-	const dim = 9*65536 + 9 // two steps' and a bit: that of the start, and that of the last key
+	const dim = 9*65536 + 9 // more than the two steps of Start and the last Key draw
 	update := make([]int64, dim)
 	for i := range 4 {
 		steps, paired := i%2, i >= 2
@@ -98,11 +98,11 @@ func TestNoiseAheadInSteps(t *testing.T) {
 	}
 }
 
-// inPairs lets a rig's plan have two coordinates in an element, and numbers that fit.
+// inPairs sets a plan to two coordinates an element, with bounds that fit.
 func inPairs(p *protocol.Plan) { p.Paired, p.PerParty, p.Variance = true, 1<<20, 1<<40 }
 
-// TestPairedContribution: an element carries two coordinates with their noise, in as many chunks
-// as the elements take, and the same bytes when it is sent again by another life of the party.
+// TestPairedContribution: an element has two coordinates with their noise, there are as many
+// chunks as the elements need, and a restarted party sends the same bytes again.
 func TestPairedContribution(t *testing.T) {
 	for _, dim := range []int{1, 2, 49, 1025, 2*65536 - 1, 2*65536 + 1, 4*65536 + 3} {
 		r := newRig(t, dim, func(p *protocol.Plan, c *Config) {
@@ -139,9 +139,9 @@ func TestPairedContribution(t *testing.T) {
 	}
 }
 
-// TestNoiseIsNeverUsedTwice: a void attempt's noise is gone, and so is what a process
-// that died had drawn ahead.
-func TestNoiseIsNeverUsedTwice(t *testing.T) {
+// TestNoiseIsNeverReused: the noise of a void attempt is discarded, and so is what a process
+// that crashed had drawn ahead.
+func TestNoiseIsNeverReused(t *testing.T) {
 	for name, between := range map[string]func(r *rig){
 		"void": func(r *rig) {
 			r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
@@ -170,7 +170,7 @@ func TestNoiseIsNeverUsedTwice(t *testing.T) {
 	}
 }
 
-// TestNotAhead: without leave, beyond the bound, or without noise nothing is drawn
+// TestNotAhead: if drawing ahead is off, above the limit, or without noise, nothing is drawn
 // before it is needed.
 func TestNotAhead(t *testing.T) {
 	for name, c := range map[string]struct {

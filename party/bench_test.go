@@ -10,7 +10,7 @@ import (
 	"choir/protocol"
 )
 
-// benchUpdate is one of width bytes a coordinate.
+// benchUpdate returns an update of width bytes a coordinate.
 func benchUpdate(seed byte, dim, width int) []int64 {
 	r, u := rand.New(rand.NewChaCha8([32]byte{seed})), make([]int64, dim)
 	for i := range u {
@@ -19,11 +19,11 @@ func benchUpdate(seed byte, dim, width int) []int64 {
 	return u
 }
 
-// several are how many parties' vectors take turns, so that none is in the nearest caches
-// from the time before.
+// several is the number of parties whose vectors are used in turn, so that none is still in the
+// first-level cache.
 const several = 24
 
-// BenchmarkPack is the price of taking an update in.
+// BenchmarkPack measures packing an update.
 func BenchmarkPack(b *testing.B) {
 	for _, dim := range []int{10_000, 1_000_000} {
 		for _, width := range []int{1, 2, 3, 5} {
@@ -43,7 +43,7 @@ func BenchmarkPack(b *testing.B) {
 	}
 }
 
-// BenchmarkChunk is the price of a chunk whose noise is drawn, with one mask.
+// BenchmarkChunk measures making a chunk with one mask whose noise is drawn already.
 func BenchmarkChunk(b *testing.B) {
 	for _, c := range []struct {
 		dim, width int

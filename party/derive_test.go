@@ -11,7 +11,7 @@ import (
 	"choir/protocol"
 )
 
-// someUpdate is one that packs to five bytes a coordinate.
+// someUpdate returns an update that packs to five bytes a coordinate.
 func someUpdate(dim int) []int64 {
 	r, u := rand.New(rand.NewPCG(1, 2)), make([]int64, dim)
 	for i := range u {
@@ -22,7 +22,7 @@ func someUpdate(dim int) []int64 {
 
 func oneChunk(*protocol.Plan, *Config) {}
 
-// narrow lets a chunk leave in each step.
+// narrow makes a party send one chunk in each step.
 func narrow(_ *protocol.Plan, c *Config) { c.Window = 1 }
 
 func sameMessages(t *testing.T, what string, got, want [][]byte) {
@@ -37,9 +37,9 @@ func sameMessages(t *testing.T, what string, got, want [][]byte) {
 	}
 }
 
-// TestAContributionIsMadeAgainToTheByte: a resend, and another life after a crash at
-// any step, send exactly what was sent before, in windows of any size.
-func TestAContributionIsMadeAgainToTheByte(t *testing.T) {
+// TestContributionIsReproducible: a retransmission, and a restart after a crash at any step,
+// send exactly the same bytes as before, in windows of any size.
+func TestContributionIsReproducible(t *testing.T) {
 	const dim = 3*xof.ChunkElements + 10
 	update := someUpdate(dim)
 	for name, change := range map[string]func(*protocol.Plan, *Config){
@@ -60,10 +60,10 @@ func TestAContributionIsMadeAgainToTheByte(t *testing.T) {
 			r.run()
 			first := r.contribution(at)
 			if len(first) != 5 {
-				t.Fatalf("%d messages, want 4 chunks and a head", len(first))
+				t.Fatalf("%d messages, want 4 chunks and a manifest", len(first))
 			}
-			for _, want := range [][][]byte{first[4:], first, first[4:], first} { // the head alone, then everything
-				at, r.now = len(r.sent), r.wake // each pause is twice as long as the one before
+			for _, want := range [][][]byte{first[4:], first, first[4:], first} { // the manifest alone, then all
+				at, r.now = len(r.sent), r.wake // the intervals double
 				r.step(protocol.Tick{})
 				r.run()
 				sameMessages(t, "resend", r.contribution(at), want)
@@ -80,9 +80,9 @@ func TestAContributionIsMadeAgainToTheByte(t *testing.T) {
 	}
 }
 
-// TestACrashInTheMiddle: the process dies after each of the steps that send. What left
-// and what the next life sends is one contribution.
-func TestACrashInTheMiddle(t *testing.T) {
+// TestCrashWhileSending: the process crashes after each of the steps that send. What was sent
+// before and after is one contribution.
+func TestCrashWhileSending(t *testing.T) {
 	const dim = 3*xof.ChunkElements + 10
 	update := someUpdate(dim)
 	whole := newRig(t, dim, narrow)
@@ -101,7 +101,7 @@ func TestACrashInTheMiddle(t *testing.T) {
 		}
 		before := r.contribution(at)
 		if len(before) < dead+1 {
-			t.Fatalf("%d messages left before the crash, want %d", len(before), dead+1)
+			t.Fatalf("%d messages were sent before the crash, want %d", len(before), dead+1)
 		}
 		at = len(r.sent)
 		r.boot()
@@ -111,28 +111,28 @@ func TestACrashInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestNothingLeavesBeforeItIsPaid: the charge and what the contribution is made from
-// are in the step that the first chunk leaves with, the head in its own.
-func TestNothingLeavesBeforeItIsPaid(t *testing.T) {
+// TestChargeIsDurableBeforeSending: the charge and what the contribution is derived from are
+// stored in the step that sends the first chunk, the manifest in the step that sends it.
+func TestChargeIsDurableBeforeSending(t *testing.T) {
 	r := newRig(t, 2*xof.ChunkElements, narrow)
 	r.open(1)
 	eff := r.step(protocol.Proposal{Round: 1, Attempt: 1, Update: someUpdate(2 * xof.ChunkElements)})
 	for _, key := range []string{"ledger/00000000", "outbox", "attempt", "memo"} {
 		if r.store[key] == nil {
-			t.Errorf("no %s beside the first chunk", key)
+			t.Errorf("no %s with the first chunk", key)
 		}
 	}
 	if len(eff.Send) != 1 || r.store["head"] != nil || eff.Wake > r.now {
-		t.Errorf("%d messages, a head: %t, wake in %d ms", len(eff.Send), r.store["head"] != nil, eff.Wake-r.now)
+		t.Errorf("%d messages, a manifest: %t, wake in %d ms", len(eff.Send), r.store["head"] != nil, eff.Wake-r.now)
 	}
 	r.run()
 	if r.store["head"] == nil {
-		t.Error("the head left and isn't durable")
+		t.Error("the manifest was sent and is not durable")
 	}
 }
 
-// TestReceiptsEndTheOutbox: once every node has the contribution, the seed and the
-// update are gone, and nothing is sent again.
+// TestReceiptsEndTheOutbox: once every node gave a receipt, the seed and the update are deleted
+// and nothing is sent again.
 func TestReceiptsEndTheOutbox(t *testing.T) {
 	r := newRig(t, 10, oneChunk)
 	r.open(1)
@@ -145,7 +145,7 @@ func TestReceiptsEndTheOutbox(t *testing.T) {
 			Count: 1}))
 	}
 	if r.store["outbox"] != nil || r.store["memo"] == nil || r.store["head"] == nil {
-		t.Errorf("left: outbox %t, memo %t, head %t", r.store["outbox"] != nil, r.store["memo"] != nil,
+		t.Errorf("stored: outbox %t, memo %t, manifest %t", r.store["outbox"] != nil, r.store["memo"] != nil,
 			r.store["head"] != nil)
 	}
 	at := len(r.sent)
@@ -157,7 +157,7 @@ func TestReceiptsEndTheOutbox(t *testing.T) {
 	}
 }
 
-// TestDamagedOutbox: other bytes than before would be sealed under the same keys.
+// TestDamagedOutbox: a party does not seal other bytes than before under the same keys.
 func TestDamagedOutbox(t *testing.T) {
 	for _, at := range []int{0, 4, 20, 36, 40} {
 		r := newRig(t, 10, oneChunk)
@@ -175,8 +175,8 @@ func TestDamagedOutbox(t *testing.T) {
 	}
 }
 
-// TestWindow: a long vector leaves in steps of at most a window, and beside the packed
-// update the party holds no more than that.
+// TestWindow: a long vector is sent in steps of at most a window, and the party needs no more
+// memory than that in addition to the packed update.
 func TestWindow(t *testing.T) {
 	const dim, window = 40 * xof.ChunkElements, 2 << 20
 	r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Window, c.Ahead = window, -1 })
@@ -199,12 +199,12 @@ func TestWindow(t *testing.T) {
 		runtime.KeepAlive(eff)
 	}
 	if sent < 35*xof.ChunkElements*8 {
-		t.Fatalf("only %d bytes left", sent)
+		t.Fatalf("only %d bytes were sent", sent)
 	}
-	// A window, scratch of a mebibyte a core, the packed update and the test's copy of
-	// it, and a mebibyte for the rest; the vector's ciphertext would be 20 MiB.
+	// A window, a mebibyte of scratch a core, the packed update and the test's copy of it, and a
+	// mebibyte for the rest. The vector's ciphertext would be 20 MiB.
 	if limit := uint64(window + 2*dim + (1+runtime.GOMAXPROCS(0))<<20); peak-before > limit {
-		t.Errorf("%d bytes are held while it leaves, want at most %d", peak-before, limit)
+		t.Errorf("%d bytes are in memory while it is sent, want at most %d", peak-before, limit)
 	}
 	runtime.KeepAlive(r)
 }

@@ -10,10 +10,10 @@ import (
 	"choir/protocol"
 )
 
-// TestNothingOfAContributionOutlivesTheSession: when the aggregator ends the session, what a
-// contribution was made from goes with the keys. Else whoever gets the store later has the
-// noise of a contribution that others may have kept.
-func TestNothingOfAContributionOutlivesTheSession(t *testing.T) {
+// TestEndDeletesTheContribution: when the aggregator ends the session, the party deletes its keys
+// and what its contribution is derived from. A later reader of the store could otherwise remove
+// the noise from a recorded contribution.
+func TestEndDeletesTheContribution(t *testing.T) {
 	for _, contributed := range []bool{false, true} {
 		r := newRig(t, 50, func(*protocol.Plan, *Config) {})
 		r.open(1)
@@ -21,7 +21,7 @@ func TestNothingOfAContributionOutlivesTheSession(t *testing.T) {
 			r.propose(1, someUpdate(50))
 		}
 		if had := r.store["outbox"] != nil && r.store["memo"] != nil && r.store["head"] != nil; had != contributed {
-			t.Fatalf("contributed: %t, and the store says %t", contributed, had)
+			t.Fatalf("contributed: %t, stored: %t", contributed, had)
 		}
 		eff := r.ends(protocol.Delivery{Data: r.sign(r.agg(), &protocol.Abort{Class: 5, Reason: "enough"})})
 		if !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassQuorum {
@@ -35,14 +35,14 @@ func TestNothingOfAContributionOutlivesTheSession(t *testing.T) {
 			}
 		}
 		if eff := r.ends(protocol.Tick{}); len(eff.Send) > 0 || len(eff.Persist) > 0 {
-			t.Error("a party whose session is over goes on")
+			t.Error("a party goes on after the end of the session")
 		}
 	}
 }
 
-// published is an aggregate as the aggregator seals it, or whoever has its group key.
+// published returns an aggregate as the aggregator, or any other holder of the group key, seals it.
 func (r *rig) published(sum []int64) [][]byte {
-	group, err := channel.NewSecret(make([]byte, 32)) // newRig's
+	group, err := channel.NewSecret(make([]byte, 32)) // the rig's group key
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -61,10 +61,10 @@ func (r *rig) published(sum []int64) [][]byte {
 	return messages
 }
 
-// TestForgedAggregateStopsOneLife: every party has the group key and can put another chunk in
-// the place of the aggregator's. The party that it is done to stops, and does not stop for
-// ever: once the aggregator has said its result again, the next life goes on with it.
-func TestForgedAggregateStopsOneLife(t *testing.T) {
+// TestForgedAggregateStopsOneProcess: every party has the group key and can replace a chunk of the
+// aggregator's. The receiver stops. After a restart it continues as soon as the aggregator
+// retransmits its result.
+func TestForgedAggregateStopsOneProcess(t *testing.T) {
 	const dim = 65536 + 5
 	r := newRig(t, dim, func(p *protocol.Plan, c *Config) { c.Ahead = -1 })
 	sum := someUpdate(dim)
@@ -85,20 +85,20 @@ func TestForgedAggregateStopsOneLife(t *testing.T) {
 		t.Fatalf("a forged aggregate: %v", eff.Err)
 	}
 	if r.store["result/1/1/head"] == nil {
-		t.Error("what the aggregator signed is forgotten, so it could sign something else")
+		t.Error("the signed result is deleted, so the aggregator could sign another")
 	}
 	r.boot()
 	for _, b := range genuine {
 		r.deliver(b)
 	}
 	if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), sum) {
-		t.Errorf("the next life has settled %d rounds", r.p.Settled())
+		t.Errorf("the restarted party has settled %d rounds", r.p.Settled())
 	}
 }
 
-// TestNoRoomForWhatDoesNotOpen: a chunk that anybody may have put on the bus makes the
-// party keep no vector, and no hasher, which takes 10 KiB, for any of the attempts it may name.
-func TestNoRoomForWhatDoesNotOpen(t *testing.T) {
+// TestForgedChunkCostsNoMemory: for a chunk that does not open the party keeps neither a vector
+// nor a hasher of 10 KiB, in whatever attempt the chunk is.
+func TestForgedChunkCostsNoMemory(t *testing.T) {
 	r := newRig(t, 50, func(p *protocol.Plan, _ *Config) { p.SpareAttempts = 3 })
 	for attempt := range uint32(4) {
 		c := &protocol.Chunk{Plan: r.cfg.Session.ID, Last: true, Ciphertext: make([]byte, 50*8+channel.Overhead),
@@ -120,9 +120,9 @@ func TestNoRoomForWhatDoesNotOpen(t *testing.T) {
 	}
 }
 
-// TestNoRoundBeginsUnderAnExpiredPlan: a party refuses to contribute then, and settles what
-// it has contributed to.
-func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
+// TestExpiredPlan: under an expired plan a party does not contribute, and settles what it has
+// contributed to.
+func TestExpiredPlan(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		r := newRig(t, 50, func(p *protocol.Plan, c *Config) { c.ResendMS = 1 << 60 })
 		if r.now = 1000 * r.cfg.Session.Plan.NotAfter; late {
@@ -136,15 +136,15 @@ func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
 	}
 }
 
-// TestNoReceiptBeforeTheAccount: while chunks still leave there is nothing that a node could
-// have received, and a promise about nothing is none.
-func TestNoReceiptBeforeTheAccount(t *testing.T) {
+// TestNoReceiptBeforeTheManifest: while chunks are still being sent no node can have the
+// contribution, and a receipt for it is rejected.
+func TestNoReceiptBeforeTheManifest(t *testing.T) {
 	const dim = 3 * 65536
 	r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead, c.Window = -1, 1 })
 	r.open(1)
 	r.propose(1, make([]int64, dim))
 	if r.p.own == nil || r.p.own.manifest != nil {
-		t.Fatal("the test is about a contribution that is still on its way")
+		t.Fatal("the contribution was sent completely")
 	}
 	for k := range rigNodes {
 		eff := r.step(protocol.Delivery{Data: r.sign(r.node(k),

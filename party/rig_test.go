@@ -16,8 +16,7 @@ import (
 	"choir/protocol"
 )
 
-// rig is one party with everybody else played by the test, which therefore knows
-// every channel's secret.
+// rig is one party. The test plays all other members, so it knows every channel's secret.
 type rig struct {
 	t       testing.TB
 	cfg     Config
@@ -26,8 +25,8 @@ type rig struct {
 	keys    []*identity.PrivateKey
 	secrets map[uint32]*channel.Secret
 	now     int64
-	sent    [][]byte // all that left, in order
-	steps   []int    // bytes that left, a step
+	sent    [][]byte // all messages, in order
+	steps   []int    // bytes sent by each step
 	wake    int64
 }
 
@@ -66,7 +65,8 @@ func (r *rig) Keys(prefix string) (keys []string) {
 	return keys
 }
 
-// newRig is a party that has started and joined, under a plan that change may alter.
+// newRig returns a party that has joined, under a plan and with a configuration that change may
+// alter.
 func newRig(t testing.TB, dim int, change func(*protocol.Plan, *Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, store: map[string][]byte{}, secrets: map[uint32]*channel.Secret{}, now: 1000}
@@ -94,7 +94,7 @@ func newRig(t testing.TB, dim int, change func(*protocol.Plan, *Config)) *rig {
 	r.cfg = Config{Key: r.keys[0], App: flat{dim}, Ledger: new(charges), Rand: rand.NewChaCha8([32]byte{1}),
 		View: r, ResendMS: 100,
 		Initiate: func(_ channel.Suite, _, info []byte) ([]byte, *channel.Secret, error) {
-			s, err := channel.NewSecret(info) // a digest: 32 bytes, another one for each node
+			s, err := channel.NewSecret(info) // a digest, 32 bytes, different for each node
 			return info, s, err
 		}}
 	change(p, &r.cfg)
@@ -114,7 +114,7 @@ func newRig(t testing.TB, dim int, change func(*protocol.Plan, *Config)) *rig {
 	return r
 }
 
-// boot begins a life on what is durable.
+// boot starts the party from its store.
 func (r *rig) boot() {
 	r.cfg.Ledger = new(charges)
 	p, err := New(r.cfg)
@@ -127,7 +127,7 @@ func (r *rig) boot() {
 
 func (r *rig) deliver(data []byte) { r.step(protocol.Delivery{Data: data}) }
 
-// step makes a step's records durable and lets its messages go.
+// step carries out a step: it stores the records and collects the messages.
 func (r *rig) step(ev protocol.Event) protocol.Effects {
 	eff := r.ends(ev)
 	if eff.Done && eff.Err != nil {
@@ -136,7 +136,7 @@ func (r *rig) step(ev protocol.Event) protocol.Effects {
 	return eff
 }
 
-// ends is step for one that the party may end with.
+// ends is step for an event that may end the party.
 func (r *rig) ends(ev protocol.Event) protocol.Effects {
 	eff := r.p.Step(r.now, ev)
 	for _, rec := range eff.Persist {
@@ -155,7 +155,7 @@ func (r *rig) ends(ev protocol.Event) protocol.Effects {
 	return eff
 }
 
-// open opens an attempt of the first round on the model that everybody has.
+// open opens an attempt of the first round on the party's model.
 func (r *rig) open(attempt uint32) protocol.Effects {
 	m := &protocol.Round{Round: 1, Attempt: attempt, Model: protocol.IntDigest(r.p.Model())}
 	return r.step(protocol.Delivery{Data: r.sign(r.agg(), m)})
@@ -165,14 +165,14 @@ func (r *rig) propose(attempt uint32, update []int64) {
 	r.step(protocol.Proposal{Round: 1, Attempt: attempt, Update: update, Memo: []byte("memo")})
 }
 
-// run steps on for as long as the party asks to be woken at once.
+// run steps the party as long as it asks for a Tick at once.
 func (r *rig) run() {
 	for r.wake <= r.now {
 		r.step(protocol.Tick{})
 	}
 }
 
-// contribution is what of the messages from index on is one: chunks and head.
+// contribution returns the chunks and the manifest among the messages from an index on.
 func (r *rig) contribution(from int) (messages [][]byte) {
 	for _, b := range r.sent[from:] {
 		if protocol.IsChunk(b) || protocol.Kind(b[0]) == protocol.KindContribution {
@@ -182,8 +182,8 @@ func (r *rig) contribution(from int) (messages [][]byte) {
 	return messages
 }
 
-// noise opens a contribution with every node's secret: the sum of its shares, less
-// the update.
+// noise opens a contribution with all nodes' secrets and returns the sum of its shares minus the
+// update.
 func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 	r.t.Helper()
 	s, sum := r.cfg.Session, make(field.Vector, r.cfg.Session.Plan.Elements())

@@ -8,7 +8,7 @@ import (
 	"choir/protocol"
 )
 
-// onward is an application whose model isn't the sum.
+// onward is an application whose model is not the sum.
 type onward struct{ flat }
 
 func (onward) Fold(_ uint32, model, sum []int64) ([]int64, error) {
@@ -19,12 +19,12 @@ func (onward) Fold(_ uint32, model, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// orders are orders of three: as they stand, one in its place, none.
+// orders are orders of three chunks: in order, with one in its place, with none.
 var orders = [][]int{{0, 1, 2}, {0, 2, 1}, {1, 2, 0}}
 
-// TestResultsInAnyOrder: in whatever order a result's chunks come, and if the process dies among
-// them, the party has the model that follows, and so has its next life; the
-// record is the model's packed form, whether the sum is the model, leads to it, or is of pairs.
+// TestResultsInAnyOrder: for any order of a result's chunks, also with a crash between them, the
+// party has the model that follows, and stores its packed form: if the sum is the model, if it
+// leads to it, and if it is of pairs.
 func TestResultsInAnyOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		dim    int
@@ -63,11 +63,11 @@ func TestResultsInAnyOrder(t *testing.T) {
 				}
 				for life := range 2 {
 					if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), want) {
-						t.Fatalf("%s, chunks %v, life %d: %d rounds settled, or another model", name, order, life,
+						t.Fatalf("%s, chunks %v, restart %d: %d rounds settled, or another model", name, order, life,
 							r.p.Settled())
 					}
 					if !bytes.Equal(r.store["model"], protocol.PackInts(want)) {
-						t.Fatalf("%s, chunks %v: another model is on record", name, order)
+						t.Fatalf("%s, chunks %v: another model is stored", name, order)
 					}
 					r.boot()
 				}
@@ -76,7 +76,7 @@ func TestResultsInAnyOrder(t *testing.T) {
 	}
 }
 
-// announced delivers all that the party needs of a result but for its chunks, and returns them.
+// announced delivers all of a result but its chunks, and returns these.
 func (r *rig) announced(update, next []int64) [][]byte {
 	r.t.Helper()
 	p := r.cfg.Session.Plan
@@ -95,8 +95,8 @@ func (r *rig) announced(update, next []int64) [][]byte {
 	return r.published(sum)
 }
 
-// TestTheFirstChunkCounts: another one for its place, which whoever has the group key can seal,
-// changes nothing: not after the first has opened, and not when both came before the group key.
+// TestTheFirstChunkCounts: a second chunk for an index, which any holder of the group key can
+// seal, changes nothing: neither after the first was opened nor if both came before the key.
 func TestTheFirstChunkCounts(t *testing.T) {
 	const dim = 65536 + 5
 	update := someUpdate(dim)
@@ -128,8 +128,8 @@ func TestTheFirstChunkCounts(t *testing.T) {
 	}
 }
 
-// TestAnotherNextModelIsRefused: a party takes no model on the aggregator's word.
-func TestAnotherNextModelIsRefused(t *testing.T) {
+// TestAnotherNextModelIsRejected: a party does not accept a model without recomputing it.
+func TestAnotherNextModelIsRejected(t *testing.T) {
 	for name, app := range map[string]func(flat) protocol.Application{
 		"the sum is the model": func(a flat) protocol.Application { return a },
 		"it leads to it":       func(a flat) protocol.Application { return onward{a} },

@@ -6,27 +6,27 @@ import (
 	"choir/protocol"
 )
 
-// TestPause: a machine that sees nothing move repeats itself after 10, 20, 40, 80, 80, ...;
-// once something has moved, after 10 again.
-func TestPause(t *testing.T) {
+// TestBackoff: without progress the retransmissions come after 10, 20, 40, 80, 80, ...; after
+// progress, after 10 again.
+func TestBackoff(t *testing.T) {
 	p := protocol.Backoff{Base: 10}
-	moved, now := int64(1000), int64(1000)
+	progress, now := int64(1000), int64(1000)
 	for _, wait := range []int64{10, 20, 40, 80, 80, 80} {
-		if got := p.Due(moved); got != now+wait {
+		if got := p.Due(progress); got != now+wait {
 			t.Fatalf("at %d: due at %d, want %d", now, got, now+wait)
 		}
-		now += wait + 3 // a tick comes late
+		now += wait + 3 // the tick comes late
 		p.Retransmitted(now)
 	}
 	for range 3 {
-		moved = now + 5
-		if got := p.Due(moved); got != moved+10 {
-			t.Fatalf("moved at %d: due at %d", moved, got)
+		progress = now + 5
+		if got := p.Due(progress); got != progress+10 {
+			t.Fatalf("progress at %d: due at %d", progress, got)
 		}
-		now = moved + 10
+		now = progress + 10
 		p.Retransmitted(now)
-		if got := p.Due(moved); got != now+20 {
-			t.Fatalf("said at %d: due at %d", now, got)
+		if got := p.Due(progress); got != now+20 {
+			t.Fatalf("sent at %d: due at %d", now, got)
 		}
 	}
 }

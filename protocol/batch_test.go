@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// receipts are n signed messages of the two nodes in turn.
+// receipts returns n signed messages of the two nodes in turn.
 func receipts(t testing.TB, s BoundPlan, n int) [][]byte {
 	t.Helper()
 	out := make([][]byte, n)
@@ -23,9 +23,9 @@ func receipts(t testing.TB, s BoundPlan, n int) [][]byte {
 	return out
 }
 
-// TestBatchAnswersAsOneByOne: with bad messages of every sort in between, and
-// with a batch too small to be one.
-func TestBatchAnswersAsOneByOne(t *testing.T) {
+// TestBatchAgreesWithSingle: a batch gives the same results as verifying each message, with
+// invalid messages of every kind, and with too few messages for a batch.
+func TestBatchAgreesWithSingle(t *testing.T) {
 	plain := testSession(t)
 	for _, n := range []int{0, 1, batchFrom - 1, batchFrom, 40} {
 		messages := receipts(t, plain, n)
@@ -51,20 +51,20 @@ func TestBatchAnswersAsOneByOne(t *testing.T) {
 			_, m, err := s.Receive(b)
 			_, want, wantErr := plain.Receive(b)
 			if (err == nil) != (wantErr == nil) || fmt.Sprint(m, err) != fmt.Sprint(want, wantErr) {
-				t.Errorf("%d messages: message %d: %v, %v; one by one %v, %v", n, i, m, err, want, wantErr)
+				t.Errorf("%d messages: message %d: %v, %v; without a batch %v, %v", n, i, m, err, want, wantErr)
 			}
 			if err != nil {
 				refused++
 			}
 		}
 		if n == 40 && (refused != 7 || len(batch.good) != 33) {
-			t.Errorf("%d refused, %d known to be good", refused, len(batch.good))
+			t.Errorf("%d rejected, %d valid", refused, len(batch.good))
 		}
 	}
 }
 
-// TestBatchInAnyOrder: what was found good is found again in whatever order it is asked for,
-// and as often.
+// TestBatchInAnyOrder: a valid message of the batch is found in any order and any number of
+// times.
 func TestBatchInAnyOrder(t *testing.T) {
 	s := testSession(t)
 	messages := receipts(t, s, 40)
@@ -76,15 +76,15 @@ func TestBatchInAnyOrder(t *testing.T) {
 	for _, order := range [][][]byte{messages, backwards, twice, messages} {
 		for i, b := range order {
 			if e := batch.read(b); e == nil || !bytes.HasSuffix(b, e.Sig[:]) {
-				t.Fatalf("message %d isn't known", i)
+				t.Fatalf("message %d is not in the batch", i)
 			}
 		}
 	}
 }
 
-// TestBatchAgain: the memory of one batch is the next one's, of another size, and no answer
-// follows from what stood there.
-func TestBatchAgain(t *testing.T) {
+// TestBatchReuse: a batch that reuses the memory of a batch of another size gives no result
+// of that one.
+func TestBatchReuse(t *testing.T) {
 	s := testSession(t)
 	all := receipts(t, s, 200)
 	batch := NewBatch(s, deterministic(1))
@@ -107,9 +107,9 @@ func TestBatchAgain(t *testing.T) {
 	}
 }
 
-// TestBatchForgets: what an earlier batch found good isn't kept, and is
-// verified again when it comes back.
-func TestBatchForgets(t *testing.T) {
+// TestBatchDropsThePrevious: the messages of an earlier batch are dropped and verified again if
+// they come back.
+func TestBatchDropsThePrevious(t *testing.T) {
 	s := testSession(t)
 	messages := receipts(t, s, 20)
 	batch := NewBatch(s, deterministic(1))
@@ -119,7 +119,7 @@ func TestBatchForgets(t *testing.T) {
 	}
 	batch.Prepare(nil)
 	if len(batch.good) != 0 {
-		t.Error("it remembers")
+		t.Error("the previous batch is still there")
 	}
 	s.Verifier = batch
 	if _, _, err := s.Receive(messages[0]); err != nil {
@@ -127,7 +127,7 @@ func TestBatchForgets(t *testing.T) {
 	}
 }
 
-// TestBatchWithoutRandomness: every answer stays right.
+// TestBatchWithoutRandomness: all results stay right.
 func TestBatchWithoutRandomness(t *testing.T) {
 	s := testSession(t)
 	messages := receipts(t, s, 20)
@@ -142,7 +142,7 @@ func TestBatchWithoutRandomness(t *testing.T) {
 	}
 }
 
-// BenchmarkReceive takes n messages in, one by one and as a batch.
+// BenchmarkReceive receives n messages, with and without a batch.
 func BenchmarkReceive(b *testing.B) {
 	plain := testSession(b)
 	for _, n := range []int{16, 64, 256} {
@@ -168,9 +168,9 @@ func BenchmarkReceive(b *testing.B) {
 	}
 }
 
-// TestBatchKnowsWhatItSaw: a good signature under anything else than what it was
-// prepared with is looked at again, and doesn't hold.
-func TestBatchKnowsWhatItSaw(t *testing.T) {
+// TestBatchMatchesTheWholeMessage: a valid signature on a message that differs from the one in
+// the batch is verified, and is invalid.
+func TestBatchMatchesTheWholeMessage(t *testing.T) {
 	s := testSession(t)
 	var messages [][]byte
 	for i := range byte(20) {
@@ -197,7 +197,7 @@ func TestBatchKnowsWhatItSaw(t *testing.T) {
 			}
 			change(e)
 			if err := s.Check(e); errors.Is(err, ErrSignature) != (name != "nothing") {
-				t.Errorf("%s changed: %v", name, err)
+				t.Error(err)
 			}
 		})
 	}
@@ -212,8 +212,8 @@ func TestBatchKnowsWhatItSaw(t *testing.T) {
 	}
 }
 
-// TestBatchReadsOnce: a message that was found good is read as it stands, and one that
-// differs from it in a byte anywhere is not.
+// TestBatchReadsOnce: a message of the batch is decoded once, and a message that differs from it
+// in any byte is rejected.
 func TestBatchReadsOnce(t *testing.T) {
 	s := testSession(t)
 	messages := receipts(t, s, 20)
@@ -233,10 +233,10 @@ func TestBatchReadsOnce(t *testing.T) {
 		b := bytes.Clone(messages[4])
 		b[i] ^= 1
 		if _, _, err := s.Receive(b); err == nil {
-			t.Errorf("with byte %d changed it is taken in", i)
+			t.Errorf("with byte %d changed it is accepted", i)
 		}
 	}
 	if _, _, err := s.Receive(messages[4][:40]); err == nil {
-		t.Error("cut short it is taken in")
+		t.Error("truncated it is accepted")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"choir/crypto/identity"
 )
 
-// TestReceive: every sample comes through from the role that may send it.
+// TestReceive: every sample is accepted from the role that may send it.
 func TestReceive(t *testing.T) {
 	s := testSession(t)
 	kinds := map[Kind]bool{}
@@ -22,7 +22,7 @@ func TestReceive(t *testing.T) {
 			t.Fatalf("%s: %v", sm.name, err)
 		}
 		if e.From != sm.from || e.Kind != sm.m.kind() || m.kind() != sm.m.kind() {
-			t.Errorf("%s: came out as %s from %d", sm.name, e.Kind, e.From)
+			t.Errorf("%s: decoded as %s from %d", sm.name, e.Kind, e.From)
 		}
 		kinds[e.Kind] = true
 	}
@@ -31,8 +31,8 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// TestReceiveRefuses: each row alters one thing in a good message.
-func TestReceiveRefuses(t *testing.T) {
+// TestReceiveRejects: each row alters one thing in a valid message.
+func TestReceiveRejects(t *testing.T) {
 	s := testSession(t)
 	other := testPlan()
 	other.Rounds++
@@ -76,13 +76,13 @@ func TestReceiveRefuses(t *testing.T) {
 				t.Errorf("%v, not %v", err, row.want)
 			}
 			if n := s.Refused(claimed, err); n.Code != NoteRefused || n.Peer == "" || n.Err == nil {
-				t.Errorf("the refusal doesn't say whose: %+v", n)
+				t.Errorf("the notice does not name the sender: %+v", n)
 			}
 		})
 	}
 }
 
-// TestSignedUnderAnotherSuite: the suite is signed by itself, beside the plan id.
+// TestSignedUnderAnotherSuite: the suite is signed in addition to the plan id.
 func TestSignedUnderAnotherSuite(t *testing.T) {
 	e := &Envelope{Kind: KindAgree, From: 3, Body: []byte{1}}
 	a, err := e.toBeSigned(1)
@@ -98,7 +98,7 @@ func TestSignedUnderAnotherSuite(t *testing.T) {
 	}
 }
 
-// TestSignedByAnother: the right name under somebody else's key.
+// TestSignedByAnother: a message in a member's name, signed with another key, is rejected.
 func TestSignedByAnother(t *testing.T) {
 	s := testSession(t)
 	b, err := s.Sign(testKey(4), 3, &Agree{Round: 1, Attempt: 1})
@@ -110,8 +110,8 @@ func TestSignedByAnother(t *testing.T) {
 	}
 }
 
-// TestWhoMaySendWhat pins the roles of every kind.
-func TestWhoMaySendWhat(t *testing.T) {
+// TestSenderRoles: the roles that may send each kind.
+func TestSenderRoles(t *testing.T) {
 	may := map[Kind]string{
 		KindAccept:       "pca",
 		KindKey:          "ca",
@@ -148,8 +148,8 @@ func containsByte(s string, b byte) bool {
 	return false
 }
 
-// TestBodyUnderAnotherKind: a signature over one kind says nothing for another
-// kind whose body has the same shape.
+// TestBodyUnderAnotherKind: a signature on one kind is invalid for another kind whose body has
+// the same layout.
 func TestBodyUnderAnotherKind(t *testing.T) {
 	s := testSession(t)
 	b, err := s.Sign(testKey(5), 5, &Round{Round: 1, Attempt: 1})
@@ -162,7 +162,7 @@ func TestBodyUnderAnotherKind(t *testing.T) {
 	}
 }
 
-// refusing is a Verifier that believes nothing.
+// refusing is a Verifier that accepts nothing.
 type refusing struct{}
 
 func (refusing) Verify(identity.PublicKey, []byte, identity.Signature) bool { return false }
@@ -205,7 +205,7 @@ func TestClasses(t *testing.T) {
 	base := errors.New("cause")
 	wrapped := fmt.Errorf("outer: %w", Fail(ClassQuorum, "middle: %w", base))
 	if ClassOf(wrapped) != ClassQuorum || !errors.Is(wrapped, base) || ClassOf(base) != ClassFailed {
-		t.Error("the class or the cause got lost")
+		t.Error("the class or the cause is lost")
 	}
 	if err := UnmarshalEnd(MarshalEnd(wrapped)); ClassOf(err) != ClassQuorum || err.Error() != wrapped.Error() {
 		t.Errorf("stored end: %v", err)

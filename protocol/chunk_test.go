@@ -30,7 +30,7 @@ func sealedChunks(t testing.TB, s BoundPlan, secret *channel.Secret) []*Chunk {
 	return chunks
 }
 
-// TestChunksCoverTheVector at the edges of chunks.
+// TestChunksCoverTheVector: chunks give the vector, for lengths around a chunk's.
 func TestChunksCoverTheVector(t *testing.T) {
 	for dim, want := range map[uint32]int{1: 1, xof.ChunkElements - 1: 1, xof.ChunkElements: 1,
 		xof.ChunkElements + 1: 2, 2*xof.ChunkElements + 5: 3} {
@@ -48,7 +48,7 @@ func TestChunksCoverTheVector(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(b) > MaxMessage {
-				t.Errorf("dim %d: a chunk of %d bytes, a message carries %d", dim, len(b), MaxMessage)
+				t.Errorf("dim %d: a chunk of %d bytes, more than %d", dim, len(b), MaxMessage)
 			}
 			part, err := s.OpenChunk(testSecret(t, 1), c)
 			if err != nil {
@@ -57,12 +57,12 @@ func TestChunksCoverTheVector(t *testing.T) {
 			plain = append(plain, part...)
 		}
 		if !bytes.Equal(plain, encodedVector(s)) {
-			t.Errorf("dim %d: another vector came out", dim)
+			t.Errorf("dim %d: another vector", dim)
 		}
 	}
 }
 
-// TestChunkIsBoundToItsContext: a chunk opens where it belongs and nowhere else.
+// TestChunkIsBoundToItsContext: a chunk opens in its context only.
 func TestChunkIsBoundToItsContext(t *testing.T) {
 	p := testPlan()
 	p.Dim = xof.ChunkElements + 5
@@ -90,7 +90,7 @@ func TestChunkIsBoundToItsContext(t *testing.T) {
 			}
 			alter(c)
 			if _, err := s.OpenChunk(secret, c); err == nil {
-				t.Errorf("%s altered: it opens", name)
+				t.Error("it opens")
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func TestChunkIsBoundToItsContext(t *testing.T) {
 	}
 }
 
-// TestKeysDifferByUse: one channel secret, five purposes, five unrelated keys.
+// TestKeysDifferByUse: a channel secret gives a different key for each purpose.
 func TestKeysDifferByUse(t *testing.T) {
 	s := testSession(t)
 	secret := testSecret(t, 1)
@@ -125,11 +125,11 @@ func TestConfirmCoversTheContribution(t *testing.T) {
 			Confirm: make([][16]byte, 2), Blinding: make([]SealedScalar, 2)}
 	}
 	tag := func(secret *channel.Secret, c Context, m *Contribution) [16]byte {
-		account, err := m.ManifestDigest(s, c.From)
+		digest, err := m.ManifestDigest(s, c.From)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Confirm(secret, c, account)
+		return s.Confirm(secret, c, digest)
 	}
 	want := tag(secret, shareContext, base())
 	tags := base()
@@ -150,14 +150,14 @@ func TestConfirmCoversTheContribution(t *testing.T) {
 			m := base()
 			alter(m)
 			if tag(secret, shareContext, m) == want {
-				t.Errorf("%s isn't covered", name)
+				t.Error("not covered")
 			}
 		})
 	}
 	other := shareContext
 	other.To++
 	if tag(secret, other, base()) == want || tag(testSecret(t, 2), shareContext, base()) == want {
-		t.Error("context or secret isn't covered")
+		t.Error("the context or the secret is not covered")
 	}
 }
 
@@ -223,7 +223,7 @@ func TestBlindingShares(t *testing.T) {
 	}
 }
 
-// TestOpening: commitments of three parties open to the sum, and to nothing else.
+// TestOpening: the commitments of three parties open to the sum and to nothing else.
 func TestOpening(t *testing.T) {
 	p := testPlan()
 	p.Audit = true
@@ -284,7 +284,7 @@ func TestCheckAudit(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.CheckAudit(full); !errors.Is(err, ErrMismatch) {
-		t.Errorf("unasked: %v", err)
+		t.Errorf("without audit mode: %v", err)
 	}
 	s.Plan.Audit = true
 	if err := s.CheckAudit(full); err != nil {

@@ -12,9 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLongDigests: around every boundary of blocks, chunks and what the library takes
-// in at once, each digest is BLAKE3's (which crypto/blake is held to its specification for) in
-// its own context, of what docs/wire.md says.
+// TestLongDigests: each digest is BLAKE3 in its context, of the input in docs/wire.md, around
+// every boundary of blocks and chunks and of what the library hashes at once.
 func TestLongDigests(t *testing.T) {
 	s := testSession(t)
 	for _, n := range []int{0, 1, 7, 8, 9, 127, 128, 129, 1023, 1024, 1025, 2047, 2048, 2049, 4100, 10_000} {
@@ -23,14 +22,14 @@ func TestLongDigests(t *testing.T) {
 			b[i] = byte(i % 251)
 		}
 		if NewChunkHash().Digest(b) != blake.Derive(chunkContext, b) {
-			t.Errorf("%d bytes: another digest of a chunk", len(b))
+			t.Errorf("%d bytes: wrong digest of a chunk", len(b))
 		}
 		v := make(field.Vector, n)
 		for i := range v {
 			v[i] = field.Element(i)
 		}
 		if VectorDigest(v) != blake.Derive(vectorContext, field.AppendVector(nil, v)) {
-			t.Errorf("%d elements: another digest", n)
+			t.Errorf("%d elements: wrong digest", n)
 		}
 		set := make([]Entry, n)
 		want := append(append([]byte{}, s.ID[:]...), 0, 0, 0, 2, 0, 0, 0, 5)
@@ -39,18 +38,18 @@ func TestLongDigests(t *testing.T) {
 			want = append(binary.BigEndian.AppendUint32(want, set[i].Party), set[i].Bundle[:]...)
 		}
 		if SetDigest(s, 2, 5, set) != blake.Derive(setContext, want) {
-			t.Errorf("a set of %d: another digest", n)
+			t.Errorf("a set of %d: wrong digest", n)
 		}
 	}
 }
 
-// packedByHand is the form of docs/wire.md, integer by integer.
+// packedByHand encodes the packed form of docs/wire.md integer by integer.
 func packedByHand(v []int64) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
 	for block := range slices.Chunk(v, 4096) {
 		width := 0
 		for _, x := range block {
-			for w := 8; w > width; w-- { // the least that sign extension brings back
+			for w := 8; w > width; w-- { // the smallest that sign extension restores
 				if shift := 64 - 8*(w-1); w == 1 && x != 0 || w > 1 && x<<shift>>shift != x {
 					width = w
 					break
@@ -68,8 +67,8 @@ func packedByHand(v []int64) []byte {
 	return b
 }
 
-// TestIntDigest: a digest of integers is one of their packed form, whole or in pieces, wide
-// and narrow blocks side by side.
+// TestIntDigest: IntDigest hashes the packed form, whether it is packed whole or in pieces, and
+// with blocks of different widths.
 func TestIntDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var v []int64
@@ -89,24 +88,24 @@ func TestIntDigest(t *testing.T) {
 		}
 		d, packed := p.End()
 		if !bytes.Equal(packed, want) || !bytes.Equal(PackInts(v), want) {
-			t.Fatalf("%d integers: another packed form", len(v))
+			t.Fatalf("%d integers: wrong packed form", len(v))
 		}
 		if d != blake.Derive(integersContext, want) || d != IntDigest(v) {
-			t.Fatalf("%d integers: another digest", len(v))
+			t.Fatalf("%d integers: wrong digest", len(v))
 		}
 		if again, same := p.End(); again != d || !bytes.Equal(same, packed) {
-			t.Fatalf("%d integers: another end", len(v))
+			t.Fatalf("%d integers: End differs the second time", len(v))
 		}
 	})
 }
 
-// TestChunkHashIsUsedAgain: nothing of the chunk before stays.
-func TestChunkHashIsUsedAgain(t *testing.T) {
+// TestChunkHashReuse: a digest does not depend on the chunk before.
+func TestChunkHashReuse(t *testing.T) {
 	h := NewChunkHash()
 	for _, n := range []int{100_000, 3, 20_000, 0} {
 		b := make([]byte, n)
 		if h.Digest(b) != NewChunkHash().Digest(b) {
-			t.Errorf("%d bytes: another digest", n)
+			t.Errorf("%d bytes: wrong digest", n)
 		}
 	}
 	b := make([]byte, 80_016)
@@ -115,7 +114,7 @@ func TestChunkHashIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestContextsDiffer: the same bytes have another digest, or key, in each use.
+// TestContextsDiffer: the same bytes give different digests and keys in different contexts.
 func TestContextsDiffer(t *testing.T) {
 	seen := map[Digest]string{}
 	for _, c := range []string{sealKey, maskKey, confirmKey, groupKey, blindingKey, workerKey,
@@ -123,13 +122,13 @@ func TestContextsDiffer(t *testing.T) {
 		fileContext, chunkContext, vectorContext, integersContext, setContext} {
 		d := Digest(blake.Derive(c, []byte{1}))
 		if seen[d] != "" {
-			t.Errorf("%s and %s are one", c, seen[d])
+			t.Errorf("%s and %s are the same", c, seen[d])
 		}
 		seen[d] = c
 	}
 }
 
-// BenchmarkChunkDigest is the digest of a contribution's ciphertext at d = 1e4.
+// BenchmarkChunkDigest measures the digest of a contribution's ciphertext at d = 1e4.
 func BenchmarkChunkDigest(b *testing.B) {
 	chunk, h := make([]byte, 80_016), NewChunkHash()
 	b.SetBytes(int64(len(chunk)))

@@ -11,19 +11,19 @@ import (
 	"choir/crypto/fixedpoint"
 )
 
-// pairs is the test plan with two coordinates in an element.
+// pairs returns the test plan with two coordinates in an element.
 func pairs(dim uint32) *Plan {
 	p := testPlan()
 	p.Dim, p.Paired = dim, true
 	return p
 }
 
-// TestChunksOfPairs: how many elements, chunks and coordinates a chunk there are.
+// TestChunksOfPairs: the numbers of elements and chunks, and the coordinates of a chunk.
 func TestChunksOfPairs(t *testing.T) {
 	for _, row := range []struct {
 		dim      uint32
 		elements int
-		last     [2]int // the last chunk's first coordinate, and how many it has
+		last     [2]int // first coordinate of the last chunk, and their number
 		chunks   int
 	}{
 		{1, 1, [2]int{0, 1}, 1},
@@ -49,15 +49,15 @@ func TestChunksOfPairs(t *testing.T) {
 	}
 }
 
-// TestOpenSumOfPairs: a sum of pairs opens to its coordinates up to the limit, and is refused
-// beyond it, in the first place of an element and in the second, and with anything behind
-// the last coordinate. Whatever integers there are, it is one or the other.
+// TestOpenSumOfPairs: a sum of pairs opens to its coordinates up to the limit. It is rejected with
+// a coordinate beyond the limit, first or second in its pair, and with a second coordinate after
+// the last one.
 func TestOpenSumOfPairs(t *testing.T) {
 	const limit = 1_000
 	for _, row := range []struct {
 		dim  uint32
 		sum  []int64
-		want []int64 // nil: refused
+		want []int64 // nil: rejected
 		err  error
 	}{
 		{3, []int64{5 + 7<<32, -9}, []int64{5, 7, -9}, nil},
@@ -75,7 +75,7 @@ func TestOpenSumOfPairs(t *testing.T) {
 		{2, []int64{field.MaxSigned}, nil, ErrMismatch},
 		{3, []int64{0, 1 << 32}, nil, fixedpoint.ErrPadding},
 		{3, []int64{0, 9 - 1<<32}, nil, fixedpoint.ErrPadding},
-		{1, []int64{1 << 31}, nil, fixedpoint.ErrPadding}, // -2^31, and 1 behind it
+		{1, []int64{1 << 31}, nil, fixedpoint.ErrPadding}, // -2^31, and 1 after it
 		{1, []int64{math.MinInt64}, nil, fixedpoint.ErrPadding},
 	} {
 		got, err := pairs(row.dim).OpenSum(row.sum, limit)
@@ -92,32 +92,32 @@ func TestOpenSumOfPairs(t *testing.T) {
 	}
 }
 
-// TestPlanOfPairsNeedsRoom: three parties' bounds and the noise of their sum have to stay within
-// 2^31 - 1, which is 3 * 715,827,882 + 1, and the sum's bound is that of the coordinates.
-func TestPlanOfPairsNeedsRoom(t *testing.T) {
+// TestPairedPlanHeadroom: three parties' bounds and the noise of their sum must stay within
+// 2^31 - 1 = 3 * 715,827,882 + 1, and the sum's bound is that of the coordinates.
+func TestPairedPlanHeadroom(t *testing.T) {
 	p := pairs(3)
 	p.PerParty = 715_827_882
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	if most, err := p.MaxSum(); err != nil || most != 2_147_483_646 {
-		t.Errorf("the sum's bound is %d, %v", most, err)
+		t.Errorf("the bound of the sum is %d, %v", most, err)
 	}
 	p.Noise, p.Variance = NoiseParty, 1
 	if err := p.Validate(); !errors.Is(err, fixedpoint.ErrHeadroom) {
-		t.Errorf("there is no room for noise: %v", err)
+		t.Errorf("no headroom for noise: %v", err)
 	}
 	p.Noise, p.Variance, p.PerParty = NoiseNone, 0, 715_827_883
 	if err := p.Validate(); !errors.Is(err, fixedpoint.ErrHeadroom) {
-		t.Errorf("there is no room for two in an element: %v", err)
+		t.Errorf("no headroom for pairs: %v", err)
 	}
 	if p.Paired = false; p.Validate() != nil {
-		t.Error("an element for each coordinate has room")
+		t.Error("an element for each coordinate has no headroom")
 	}
 }
 
-// TestAuditOfPairsCountsElements: commitments are to elements, and it is those that there may be
-// so many of.
+// TestAuditOfPairsCountsElements: the limit on the dimension of commitments is a limit on
+// elements.
 func TestAuditOfPairsCountsElements(t *testing.T) {
 	p := pairs(2 * commit.MaxDimension)
 	p.Audit = true
@@ -125,10 +125,10 @@ func TestAuditOfPairsCountsElements(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Dim++; p.Validate() == nil {
-		t.Error("more elements than commitments are made for")
+		t.Error("more elements than commitments allow")
 	}
 	p.Dim, p.Paired = commit.MaxDimension+1, false
 	if p.Validate() == nil {
-		t.Error("more coordinates than commitments are made for")
+		t.Error("more coordinates than commitments allow")
 	}
 }

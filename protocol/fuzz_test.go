@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// fuzzBody seeds a body's fuzz target with the samples of its kind and with
-// their truncations, and checks that what decodes is canonical.
+// fuzzBody seeds the fuzz target of a kind's body with samples and truncations of them, and
+// checks that what decodes is canonical.
 func fuzzBody(f *testing.F, k Kind) {
 	seeds := 0
 	for _, s := range samples() {
@@ -36,8 +36,7 @@ func FuzzPartial(f *testing.F)      { fuzzBody(f, KindPartial) }
 func FuzzResult(f *testing.F)       { fuzzBody(f, KindResult) }
 func FuzzAbort(f *testing.F)        { fuzzBody(f, KindAbort) }
 
-// FuzzReceive takes in whole messages: nothing that isn't signed gets through,
-// and nothing panics.
+// FuzzReceive: no unsigned message is accepted, and no input makes Receive panic.
 func FuzzReceive(f *testing.F) {
 	s := testSession(f)
 	for _, m := range samples() {
@@ -51,7 +50,7 @@ func FuzzReceive(f *testing.F) {
 		canonical(t, "envelope", b, decodeEnvelope)
 		e, m, err := s.Receive(b)
 		if err == nil && (s.Check(e) != nil || m.kind() != e.Kind) {
-			t.Fatalf("%x was taken in", b)
+			t.Fatalf("%x was accepted", b)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"choir/crypto/identity"
 )
 
-// deterministic is a reader for tests that replays the same bytes for a seed.
+// deterministic returns a reader that gives the same bytes for a seed.
 func deterministic(seed byte) *rand.ChaCha8 {
 	return rand.NewChaCha8([32]byte(bytes.Repeat([]byte{seed}, 32)))
 }
@@ -19,8 +19,8 @@ func testKey(i int) *identity.PrivateKey {
 	return identity.FromSeed([32]byte(bytes.Repeat([]byte{byte(i + 1)}, 32)))
 }
 
-// testPlan is a valid plan of three parties, two compute nodes and an
-// aggregator, whose member i holds testKey(i). It claims no epsilon.
+// testPlan returns a valid plan of three parties, two compute nodes and an aggregator, whose
+// member i has testKey(i). It claims no epsilon.
 func testPlan() *Plan {
 	p := &Plan{Name: "test plan", Created: 1_700_000_000, NotAfter: 1_800_000_000, Suite: channel.SuiteX25519,
 		Dim: 3, FracBits: 16, Rounds: 2, SpareAttempts: 1, MinParties: 2, DeadlineMS: 60_000, GraceMS: 1_000,
@@ -36,9 +36,8 @@ func testPlan() *Plan {
 	return p
 }
 
-// private turns the plan into one that adds noise and claims an epsilon that
-// its noise more than gives: one release moves the sum by at most 2 * 65536
-// against a hidden standard deviation of 2^24.
+// private makes a plan add noise and claim a feasible epsilon: one release moves the sum by at
+// most 2 * 65536, with a hidden standard deviation of 2^24.
 func private(p *Plan) *Plan {
 	p.Colluders, p.Noise, p.Variance = 0, NoiseParty, 1<<48
 	p.Relation, p.Sensitivity, p.Epsilon, p.Delta, p.Accountant = 1, 2<<16, 1, 1e-5, AccountantInteger
@@ -76,15 +75,14 @@ func testSecret(t testing.TB, seed byte) *channel.Secret {
 
 func testDigest(b byte) Digest { return Digest(bytes.Repeat([]byte{b}, 32)) }
 
-// sample is one message of a kind, with the member that may send it.
+// sample is a message of a kind, with a member that may send it.
 type sample struct {
 	name string
 	from uint32
 	m    Message
 }
 
-// samples has every kind at least once, and every variant whose encoding has
-// another shape.
+// samples returns messages of every kind, with every variant of the encoding.
 func samples() []sample {
 	entries := []Entry{{0, testDigest(1)}, {2, testDigest(2)}}
 	tags := [][16]byte{{1, 2, 3}, {4, 5, 6}}
@@ -114,7 +112,7 @@ func samples() []sample {
 	}
 }
 
-// body encodes a message that must encode.
+// body encodes a message.
 func body(t testing.TB, m Message) []byte {
 	t.Helper()
 	b, err := marshal(m)
@@ -124,7 +122,7 @@ func body(t testing.TB, m Message) []byte {
 	return b
 }
 
-// canonical fails unless decoding b is refused or encodes to b again.
+// canonical checks that b does not decode or encodes to b again.
 func canonical(
 	t interface{ Fatalf(string, ...any) }, what string, b []byte, decode func([]byte) (fielder, error),
 ) bool {

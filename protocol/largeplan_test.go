@@ -14,7 +14,7 @@ import (
 	"choir/crypto/identity"
 )
 
-// seeded is an endless reader of a counter's hashes.
+// seeded is an endless reader of hashes of a counter.
 type seeded struct{ n uint64 }
 
 func (s *seeded) Read(b []byte) (int, error) {
@@ -23,7 +23,7 @@ func (s *seeded) Read(b []byte) (int, error) {
 	return copy(b, h[:]), nil
 }
 
-// signedRoster is a plan of n parties and three nodes with everybody's signature.
+// signedRoster returns a plan of n parties and three nodes, signed by all.
 func signedRoster(t testing.TB, n int) (*SignedPlan, []byte) {
 	t.Helper()
 	p := roster(n, 3)
@@ -49,8 +49,8 @@ func signedRoster(t testing.TB, n int) (*SignedPlan, []byte) {
 	return sp, text
 }
 
-// TestLargePlan: tens of thousands sign one plan, whoever reads it checks
-// every signature, and one that is wrong is named.
+// TestLargePlan: tens of thousands of parties sign a plan, reading it checks every signature, and
+// an invalid one is named.
 func TestLargePlan(t *testing.T) {
 	n := 12_000
 	if testing.Short() {
@@ -79,7 +79,7 @@ func TestLargePlan(t *testing.T) {
 	sig := sp.Accepts[777].Sig
 	at := bytes.Index(block.Bytes, sig[:])
 	if at < 0 {
-		t.Fatal("the file doesn't hold the signature")
+		t.Fatal("the signature is not in the file")
 	}
 	block.Bytes[at+40] ^= 1
 	_, err = UnmarshalSignedPlan(pem.EncodeToMemory(block))

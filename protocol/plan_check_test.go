@@ -15,31 +15,31 @@ import (
 
 func TestGoodPlans(t *testing.T) {
 	for name, alter := range map[string]func(p *Plan){
-		"plain":            func(*Plan) {},
-		"private":          func(p *Plan) { private(p) },
-		"hybrid":           func(p *Plan) { p.Suite = channel.SuiteHybrid },
-		"audit":            func(p *Plan) { p.Audit = true },
-		"compute noise":    func(p *Plan) { private(p).Noise = NoiseCompute },
-		"noise, no claim":  func(p *Plan) { p.Noise, p.Variance = NoiseParty, 5 },
-		"everybody needed": func(p *Plan) { p.MinParties = 3 },
-		"no grace":         func(p *Plan) { p.GraceMS = 0 },
+		"plain":           func(*Plan) {},
+		"private":         func(p *Plan) { private(p) },
+		"hybrid":          func(p *Plan) { p.Suite = channel.SuiteHybrid },
+		"audit":           func(p *Plan) { p.Audit = true },
+		"compute noise":   func(p *Plan) { private(p).Noise = NoiseCompute },
+		"noise, no claim": func(p *Plan) { p.Noise, p.Variance = NoiseParty, 5 },
+		"all needed":      func(p *Plan) { p.MinParties = 3 },
+		"no grace":        func(p *Plan) { p.GraceMS = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := testPlan()
 			p.MinParties = 3
 			alter(p)
 			if err := p.Validate(); err != nil {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 			if err := p.CheckPrivacy(); err != nil {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 		})
 	}
 }
 
-// TestPlanRefusals: each row breaks one field of a good plan; the message names it.
-func TestPlanRefusals(t *testing.T) {
+// TestPlanRejections: each row breaks one field of a valid plan, and the error names it.
+func TestPlanRejections(t *testing.T) {
 	for i, row := range []struct {
 		want  string
 		alter func(p *Plan)
@@ -144,7 +144,7 @@ func TestPlanRefusals(t *testing.T) {
 	}
 }
 
-// computes gives the plan so many compute nodes.
+// computes sets the number of the plan's compute nodes.
 func computes(p *Plan, m int) {
 	p.Members = slices.Concat(p.Members[:3], make([]Member, m), p.Members[5:])
 	for i := range m {
@@ -154,15 +154,15 @@ func computes(p *Plan, m int) {
 	}
 }
 
-// local is a private plan whose parties noise three steps of their own a round.
+// local makes a plan private by local noise in three steps a round.
 func local(p *Plan) *Plan {
 	private(p).Noise, p.LocalSteps = NoiseLocal, 3
 	return p
 }
 
-// TestLocalNoiseStaysOutOfTheSum: a local plan's largest sum has no noise's tail, however
-// small the smallest set is, and its steps are all charged.
-func TestLocalNoiseStaysOutOfTheSum(t *testing.T) {
+// TestLocalNoiseIsNotInTheSum: the bound on sums of a plan with local noise has no tail of noise,
+// for the smallest set too, and each step is charged.
+func TestLocalNoiseIsNotInTheSum(t *testing.T) {
 	p := local(testPlan())
 	p.MinParties, p.Variance = 1, 1<<61
 	if err := p.Validate(); err != nil {
@@ -176,8 +176,8 @@ func TestLocalNoiseStaysOutOfTheSum(t *testing.T) {
 	}
 }
 
-// TestSampledClaim: the same noise promises more to records that are drawn at random, as
-// much as their accountant says, and the plan must name that accountant.
+// TestSampledClaim: the same noise gives a smaller epsilon with sampling, as computed by the
+// accountant for it, which the plan must name.
 func TestSampledClaim(t *testing.T) {
 	p := private(testPlan())
 	whole, _, err := p.Spends(5)
@@ -199,11 +199,11 @@ func TestSampledClaim(t *testing.T) {
 	}
 	p.Epsilon = sampled.Epsilon * 0.99
 	if err := p.CheckPrivacy(); err == nil || !strings.Contains(err.Error(), "epsilon") {
-		t.Errorf("a claim below the spending: %v", err)
+		t.Errorf("a claim below the cost: %v", err)
 	}
 }
 
-// roster is a good plan of n parties and m compute nodes.
+// roster returns a valid plan of n parties and m compute nodes.
 func roster(n, m int) *Plan {
 	p := testPlan()
 	p.Members, p.MinParties = nil, uint32(n)
@@ -222,7 +222,7 @@ func roster(n, m int) *Plan {
 	return p
 }
 
-// TestLargestRoster: what Validate lets through, the messages can carry.
+// TestLargestRoster: the messages under a plan that Validate accepts can be encoded.
 func TestLargestRoster(t *testing.T) {
 	n, m := MaxMembers-4, 3
 	p := roster(n, m)
@@ -258,7 +258,7 @@ func TestCheckPrivacy(t *testing.T) {
 	}
 	p.Epsilon = spent.Epsilon
 	if err := p.CheckPrivacy(); err != nil {
-		t.Errorf("exactly what it spends: %v", err)
+		t.Errorf("a claim of exactly the cost: %v", err)
 	}
 	for name, alter := range map[string]func(p *Plan){
 		"epsilon":     func(p *Plan) { p.Epsilon = math.Nextafter(p.Epsilon, 0) },
@@ -277,7 +277,7 @@ func TestCheckPrivacy(t *testing.T) {
 			q := *p
 			alter(&q)
 			if err := q.CheckPrivacy(); ClassOf(err) != ClassInput || err == nil {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 		})
 	}
@@ -303,7 +303,7 @@ func TestMaxSumOfABrokenPlan(t *testing.T) {
 	for name, p := range map[string]*Plan{"no party": {Dim: 1, Rounds: 1}, "no headroom": noHeadroom} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := p.MaxSum(); ClassOf(err) != ClassInput || err == nil {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 		})
 	}

@@ -18,8 +18,8 @@ func receiptsFor(n int) []*Receipt {
 	return all
 }
 
-// mth is RFC 9162's Merkle Tree Hash as it is defined there, with this protocol's hashes, over
-// the receipts' contents: an independent value for every root.
+// mth is the Merkle Tree Hash by the definition of RFC 9162, with this protocol's hashes, over
+// the receipts' contents. It is an independent computation of the root.
 func mth(leaves [][]byte) []byte {
 	if len(leaves) == 1 {
 		h := blake.Derive(leafContext, leaves[0])
@@ -33,7 +33,7 @@ func mth(leaves [][]byte) []byte {
 	return h[:]
 }
 
-// inclusion is RFC 9162's PATH, as it is defined there.
+// inclusion is PATH by the definition of RFC 9162.
 func inclusion(m int, leaves [][]byte) [][]byte {
 	if len(leaves) == 1 {
 		return nil
@@ -48,7 +48,7 @@ func inclusion(m int, leaves [][]byte) [][]byte {
 	return append(inclusion(m-k, leaves[k:]), mth(leaves[:k]))
 }
 
-func TestReceiptTreeIsOfRFC9162sShape(t *testing.T) {
+func TestReceiptTreeHasTheShapeOfRFC9162(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 31, 33, 100} {
 		all := receiptsFor(n)
 		got := tree(all)
@@ -57,7 +57,7 @@ func TestReceiptTreeIsOfRFC9162sShape(t *testing.T) {
 			leaves = append(leaves, body(t, m)[:12+32])
 		}
 		if !bytes.Equal(got[:], mth(leaves)) {
-			t.Fatalf("%d receipts: another root", n)
+			t.Fatalf("%d receipts: wrong root", n)
 		}
 		for i, m := range all {
 			want := inclusion(i, leaves)
@@ -67,11 +67,11 @@ func TestReceiptTreeIsOfRFC9162sShape(t *testing.T) {
 			}
 			for j := range want {
 				if !bytes.Equal(want[j], m.Path[j][:]) {
-					t.Fatalf("receipt %d of %d: hash %d is another one", i, n, j)
+					t.Fatalf("receipt %d of %d: hash %d is wrong", i, n, j)
 				}
 			}
 			if m.root() != got {
-				t.Fatalf("receipt %d of %d leads to another root", i, n)
+				t.Fatalf("receipt %d of %d leads to a wrong root", i, n)
 			}
 		}
 	}
@@ -108,8 +108,8 @@ func TestOneSignatureForAllReceipts(t *testing.T) {
 			if err != nil || e.From != 3 || !m.(*Receipt).Same(receiptsFor(n)[i]) {
 				t.Fatalf("receipt %d of %d: %v", i, n, err)
 			}
-			if cap(b) != len(b) { // they share memory
-				t.Fatalf("receipt %d of %d can be made longer, into the next one", i, n)
+			if cap(b) != len(b) { // the messages share memory
+				t.Fatalf("receipt %d of %d can be appended to, over the next one", i, n)
 			}
 		}
 	}
@@ -119,14 +119,14 @@ func TestOneSignatureForAllReceipts(t *testing.T) {
 	}
 	one, err := s.SignReceipts(testKey(3), 3, receiptsFor(1))
 	if err != nil || !bytes.Equal(alone, one[0]) {
-		t.Errorf("a receipt by itself isn't a tree of one: %v", err)
+		t.Errorf("a single receipt is not a tree of one: %v", err)
 	}
 }
 
-func TestSignReceiptsRefuses(t *testing.T) {
+func TestSignReceiptsRejects(t *testing.T) {
 	s := testSession(t)
 	if _, err := s.SignReceipts(testKey(3), 3, nil); err == nil {
-		t.Error("none were signed")
+		t.Error("no receipts were signed")
 	}
 	mixed := receiptsFor(3)
 	mixed[2].Attempt++
@@ -135,10 +135,9 @@ func TestSignReceiptsRefuses(t *testing.T) {
 	}
 }
 
-// TestReceiptsThatLeadElsewhere: whatever is changed in a receipt, or taken from
-// another one, the signature doesn't hold. One seed of a receipt is good, so that the
-// test can fail.
-func TestReceiptsThatLeadElsewhere(t *testing.T) {
+// TestAlteredReceipts: a receipt with any change, or with a part of another one, has an invalid
+// signature. One row changes nothing, so that the test can fail.
+func TestAlteredReceipts(t *testing.T) {
 	s := testSession(t)
 	all := receiptsFor(6)
 	signed, err := s.SignReceipts(testKey(3), 3, all)
@@ -152,7 +151,7 @@ func TestReceiptsThatLeadElsewhere(t *testing.T) {
 	if _, err := s.SignReceipts(testKey(3), 3, others); err != nil {
 		t.Fatal(err)
 	}
-	hash := func(level, i int) Digest { // of the tree of six
+	hash := func(level, i int) Digest { // in the tree of six
 		switch level {
 		case 0:
 			return all[i].leaf()
@@ -199,12 +198,12 @@ func TestReceiptsThatLeadElsewhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, _, err := s.Receive(b); !errors.Is(err, ErrSignature) {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 		})
 	}
 	if m := good(); !bytes.Equal(mustBody(t, s, signed[2]), body(t, &m)) {
-		t.Error("what was altered isn't what was signed")
+		t.Error("the altered receipt is not the signed one")
 	}
 }
 
@@ -217,24 +216,24 @@ func mustBody(t *testing.T, s BoundPlan, data []byte) []byte {
 	return e.Body
 }
 
-// TestInnerNodeIsNoReceipt: the two halves of an inner node's input are hashes that
-// somebody may choose; no receipt has that node for its leaf, since leaves are hashed in a
-// context of their own, and their input has another length.
+// TestInnerNodeIsNoReceipt: an adversary may choose the hashes that an inner node is made of. No
+// receipt has that node as its leaf, since leaves are hashed in another context and their input
+// has another length.
 func TestInnerNodeIsNoReceipt(t *testing.T) {
 	all := receiptsFor(2)
 	l, r := all[0].leaf(), all[1].leaf()
 	node := inner(&l, &r)
 	leaf := body(t, &Receipt{Round: 3, Attempt: 2, Bundle: Digest{0, 0, 7}, Count: 1})[:44]
 	if l != blake.Derive(leafContext, leaf) {
-		t.Fatal("a leaf isn't the hash of what this test takes for its input")
+		t.Fatal("a leaf is not the hash of the input that the test assumes")
 	}
 	if node == blake.Derive(leafContext, l[:], r[:]) || l == blake.Derive(innerContext, leaf) {
 		t.Error("leaves and inner nodes are hashed alike")
 	}
 }
 
-// TestReceiptsInABatch: receipts under one signature verify together, and one that
-// leads elsewhere is found among them.
+// TestReceiptsInABatch: receipts with one signature verify together, and one with a wrong path is
+// rejected.
 func TestReceiptsInABatch(t *testing.T) {
 	s := testSession(t)
 	signed, err := s.SignReceipts(testKey(3), 3, receiptsFor(40))

@@ -15,7 +15,7 @@ import (
 	"choir/crypto/channel"
 )
 
-// sameFields compares messages; an absent list and an empty one are the same.
+// sameFields compares messages; a nil list equals an empty one.
 var sameFields = cmpopts.EquateEmpty()
 
 func digests() *rapid.Generator[Digest] {
@@ -33,7 +33,7 @@ func texts(max int) *rapid.Generator[string] {
 
 func fromOne() *rapid.Generator[uint32] { return rapid.Uint32Range(1, math.MaxUint32) }
 
-// entrySets are sets in increasing order of party, the extremes included.
+// entrySets generates sets in increasing order of party, including the extremes.
 func entrySets() *rapid.Generator[[]Entry] {
 	return rapid.Custom(func(t *rapid.T) []Entry {
 		m := rapid.MapOfN(rapid.Uint32(), digests(), 0, 6).Draw(t, "set")
@@ -54,7 +54,7 @@ func sortEntries(set []Entry) {
 	}
 }
 
-// messageOf draws any message of a kind that has an encoding.
+// messageOf generates any message of a kind that can be encoded.
 func messageOf(t *rapid.T, k Kind) Message {
 	round, attempt := fromOne().Draw(t, "round"), fromOne().Draw(t, "attempt")
 	d := func() Digest { return digests().Draw(t, "digest") }
@@ -155,8 +155,8 @@ func TestMessagesRoundTrip(t *testing.T) {
 	}
 }
 
-// mutate changes a valid encoding a little: that finds what random bytes, which
-// are refused at the first count, never reach.
+// mutate changes a valid encoding a little. Random bytes are rejected at the first count and
+// would not reach the later fields.
 func mutate(t *rapid.T, b []byte) []byte {
 	b = bytes.Clone(b)
 	switch at := rapid.IntRange(0, len(b)).Draw(t, "at"); rapid.IntRange(0, 3).Draw(t, "how") {
@@ -176,7 +176,7 @@ func mutate(t *rapid.T, b []byte) []byte {
 	return b
 }
 
-// TestUnmarshalIsCanonical: whatever decodes is exactly what encodes.
+// TestUnmarshalIsCanonical: what decodes is exactly what encoding returns.
 func TestUnmarshalIsCanonical(t *testing.T) {
 	accepted := 0
 	for _, k := range signedKinds() {
@@ -191,13 +191,12 @@ func TestUnmarshalIsCanonical(t *testing.T) {
 		}))
 	}
 	if accepted == 0 {
-		t.Error("no mutation decoded: the test shows nothing")
+		t.Error("no mutation decoded")
 	}
 }
 
-// TestTruncationIsRefused: no prefix of an encoding is an encoding, and none is
-// followed by anything.
-func TestTruncationIsRefused(t *testing.T) {
+// TestTruncationIsRejected: no prefix of an encoding decodes, and none with a byte appended.
+func TestTruncationIsRejected(t *testing.T) {
 	for _, s := range samples() {
 		b := body(t, s.m)
 		for i := range b {
@@ -206,12 +205,12 @@ func TestTruncationIsRefused(t *testing.T) {
 			}
 		}
 		if _, err := decodeBody(s.m.kind())(append(b, 0)); !errors.Is(err, ErrMalformed) {
-			t.Errorf("%s: with a byte more: %v", s.name, err)
+			t.Errorf("%s: with a byte appended: %v", s.name, err)
 		}
 	}
 }
 
-func TestMarshalRefusesWhatNobodyReads(t *testing.T) {
+func TestMarshalRejectsWhatDoesNotDecode(t *testing.T) {
 	for name, m := range map[string]Message{
 		"round 0":               &Round{Round: 0, Attempt: 1},
 		"attempt 0":             &Round{Round: 1, Attempt: 0},
@@ -245,8 +244,7 @@ func TestMarshalRefusesWhatNobodyReads(t *testing.T) {
 	}
 }
 
-// TestCountsDoNotAllocate: a count that the message can't hold is refused by
-// the count alone, however large.
+// TestCountsDoNotAllocate: a count beyond the message is rejected before anything is allocated.
 func TestCountsDoNotAllocate(t *testing.T) {
 	b := body(t, &Hold{Round: 1, Attempt: 1})
 	for _, n := range []uint32{1, 1 << 16, math.MaxUint32} {
@@ -329,7 +327,7 @@ func TestPlanRoundTrip(t *testing.T) {
 	})
 }
 
-// TestPlanIDCoversEveryByte: no byte of a plan can change without its id.
+// TestPlanIDCoversEveryByte: a change of any byte of a plan changes its id.
 func TestPlanIDCoversEveryByte(t *testing.T) {
 	b, err := testPlan().Marshal()
 	if err != nil {
@@ -345,7 +343,7 @@ func TestPlanIDCoversEveryByte(t *testing.T) {
 		}
 		changed++
 		if p.ID() == testPlan().ID() {
-			t.Errorf("byte %d isn't covered", i)
+			t.Errorf("byte %d is not covered", i)
 		}
 	}
 	if changed < len(b)/2 {
@@ -407,8 +405,8 @@ func TestTranscriptRoundTrip(t *testing.T) {
 	})
 }
 
-// TestEncodingChangesNothing: goroutines share one plan and one message; the
-// race detector tells.
+// TestEncodingChangesNothing: goroutines may encode one plan and one message concurrently, as the
+// race detector checks.
 func TestEncodingChangesNothing(t *testing.T) {
 	sp := signedTestPlan(t)
 	want, err := sp.MarshalText()
@@ -419,7 +417,7 @@ func TestEncodingChangesNothing(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			if got, err := sp.MarshalText(); err != nil || !bytes.Equal(got, want) {
-				t.Error("another encoding", err)
+				t.Error("different encodings", err)
 			}
 			for _, s := range samples() {
 				if _, err := marshal(s.m); err != nil {

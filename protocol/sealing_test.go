@@ -11,9 +11,9 @@ import (
 	"choir/crypto/xof"
 )
 
-// TestSealerSealsWhatTravels: a Sealer's message is the canonical form of the chunk
-// that it is, in any order, in parallel and again.
-func TestSealerSealsWhatTravels(t *testing.T) {
+// TestSealerIsCanonical: a Sealer's messages are the canonical forms of their chunks, in any
+// order, in parallel and the second time.
+func TestSealerIsCanonical(t *testing.T) {
 	p := testPlan()
 	p.Dim = 2*xof.ChunkElements + 5
 	s, encoded := Bind(p), encodedVector(Bind(p))
@@ -38,20 +38,20 @@ func TestSealerSealsWhatTravels(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(b, canonical) {
-			t.Errorf("chunk %d travels in another form than the canonical one", i)
+			t.Errorf("chunk %d is not in canonical form", i)
 		}
 		again, ciphertext := x.Seal(i, func(plain []byte) {
 			copy(plain, encoded[i*xof.ChunkElements*field.ElementSize:])
 		})
 		if !bytes.Equal(again, b) || !bytes.Equal(ciphertext, want[i].Ciphertext) {
-			t.Errorf("chunk %d is sealed otherwise the second time", i)
+			t.Errorf("chunk %d differs the second time", i)
 		}
 	}
 }
 
-// TestViewSharesTheBytes: ViewChunk copies nothing, UnmarshalChunk everything, and
-// OpenChunkTo uses the room that it is given.
-func TestViewSharesTheBytes(t *testing.T) {
+// TestViewChunkDoesNotCopy: ViewChunk copies nothing, UnmarshalChunk copies all, and OpenChunkTo
+// uses the buffer that it is given.
+func TestViewChunkDoesNotCopy(t *testing.T) {
 	p := testPlan()
 	p.Dim = 5
 	s := Bind(p)
@@ -73,7 +73,7 @@ func TestViewSharesTheBytes(t *testing.T) {
 	room := make([]byte, 0, 40)
 	plain, err := s.OpenChunkTo(room, testSecret(t, 1), view)
 	if err != nil || &plain[0] != &room[:1][0] {
-		t.Errorf("it opened somewhere else: %v", err)
+		t.Errorf("it did not open into the buffer: %v", err)
 	}
 	clear(b)
 	if bytes.Equal(own.Ciphertext, view.Ciphertext) {
@@ -81,15 +81,15 @@ func TestViewSharesTheBytes(t *testing.T) {
 	}
 }
 
-// TestVectorHashTakesPieces: however a vector is cut, its digest is the same.
-func TestVectorHashTakesPieces(t *testing.T) {
+// TestVectorHashInPieces: the digest of a vector does not depend on the pieces.
+func TestVectorHashInPieces(t *testing.T) {
 	v := make(field.Vector, 1500)
 	for i := range v {
 		v[i] = field.Element(i * i)
 	}
 	want := Digest(blake.Derive(vectorContext, field.AppendVector(nil, v)))
 	if VectorDigest(v) != want {
-		t.Error("VectorDigest isn't the digest of the encoding")
+		t.Error("VectorDigest is not the digest of the encoding")
 	}
 	for _, size := range []int{1, 7, 512, 1500} {
 		h := NewVectorHash()
@@ -97,13 +97,13 @@ func TestVectorHashTakesPieces(t *testing.T) {
 			h.Write(field.AppendVector(nil, part))
 		}
 		if h.Digest() != want {
-			t.Errorf("in pieces of %d: another digest", size)
+			t.Errorf("in pieces of %d: wrong digest", size)
 		}
 	}
 	ints := []int64{-1, 0, 5}
 	for _, of := range [][]int64{ints, {-1, 0, 6}, {-1, 0}, nil} {
 		if ReuseIntDigest(IntDigest(of), of, ints) != IntDigest(ints) {
-			t.Errorf("beside %v: another digest", of)
+			t.Errorf("ReuseIntDigest of %v: wrong digest", of)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// holdSets draws lists over few parties and few digests, so that they agree
-// often and disagree in every way.
+// holdSets generates lists over few parties and few digests, so that they often agree and differ
+// in every way.
 func holdSets(nodes int) *rapid.Generator[[]*Hold] {
 	return rapid.Custom(func(t *rapid.T) []*Hold {
 		holds := make([]*Hold, nodes)
@@ -25,7 +25,7 @@ func holdSets(nodes int) *rapid.Generator[[]*Hold] {
 	})
 }
 
-// TestIntersect against the definition: what stands in every list.
+// TestIntersect compares Intersect with its definition, the entries in every list.
 func TestIntersect(t *testing.T) {
 	sizes := map[int]bool{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 		i := slices.IndexFunc(set, func(e Entry) bool { return e.Party == party })
 		e, ok := Find(set, party)
 		if ok != (i >= 0) || (ok && e != set[i]) {
-			t.Fatalf("party %d: %v, %t; it stands at %d", party, e, ok, i)
+			t.Fatalf("party %d: %v, %t; want index %d", party, e, ok, i)
 		}
 	})
 }
@@ -84,11 +84,11 @@ func TestCheckSet(t *testing.T) {
 		}
 	}
 	if s.CheckSet(nil) != nil {
-		t.Error("the empty set names nobody wrong")
+		t.Error("the empty set is rejected")
 	}
 }
 
-// TestSetDigest: everything that makes a set another one changes its name.
+// TestSetDigest: the digest depends on all that identifies a set.
 func TestSetDigest(t *testing.T) {
 	s := testSession(t)
 	other := s
@@ -101,7 +101,7 @@ func TestSetDigest(t *testing.T) {
 		SetDigest(s, 1, 1, []Entry{{0, testDigest(1)}, {1, testDigest(3)}})}
 	for i := range digests {
 		if slices.Index(digests, digests[i]) != i {
-			t.Errorf("digest %d stands for two sets", i)
+			t.Errorf("digest %d is that of two sets", i)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestSignedPlanFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Plan.ID() != sp.Plan.ID() || len(got.Missing()) != 0 {
-		t.Errorf("another plan came back, missing %v", got.Missing())
+		t.Errorf("another plan, missing %v", got.Missing())
 	}
 	if err := got.Complete(time.Unix(sp.Plan.NotAfter, 0)); err != nil {
 		t.Error(err)
@@ -31,7 +31,7 @@ func TestSignedPlanFile(t *testing.T) {
 	}
 }
 
-// TestPlanFileEveryByte: no byte of a plan file can change unnoticed.
+// TestPlanFileEveryByte: a change of any byte of a plan file is rejected.
 func TestPlanFileEveryByte(t *testing.T) {
 	text, err := signedTestPlan(t).MarshalText()
 	if err != nil {
@@ -46,7 +46,7 @@ func TestPlanFileEveryByte(t *testing.T) {
 	}
 }
 
-func TestPlanFileRefusals(t *testing.T) {
+func TestPlanFileRejections(t *testing.T) {
 	good, err := signedTestPlan(t).MarshalText()
 	if err != nil {
 		t.Fatal(err)
@@ -97,10 +97,10 @@ func TestPlanFileRefusals(t *testing.T) {
 			}
 			_, err := UnmarshalSignedPlan(text)
 			if err == nil || ClassOf(err) != want {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 			if name == "crlf" && !strings.Contains(err.Error(), "CR LF") {
-				t.Errorf("the error doesn't say what is wrong: %v", err)
+				t.Errorf("the error does not name the cause: %v", err)
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func TestSignInAnyOrder(t *testing.T) {
 		t.Errorf("another file, %v", err)
 	}
 	if err := sp.Sign(testKey(9)); !errors.Is(err, ErrUnknown) || ClassOf(err) != ClassIntegrity {
-		t.Errorf("a stranger signed: %v", err)
+		t.Errorf("an unknown key signed: %v", err)
 	}
 }
 
@@ -161,6 +161,6 @@ func TestMemberOf(t *testing.T) {
 		t.Errorf("another role: %v", err)
 	}
 	if _, err := sp.Member(testKey(9).Public(), RoleParty); !errors.Is(err, ErrUnknown) {
-		t.Errorf("a stranger: %v", err)
+		t.Errorf("an unknown key: %v", err)
 	}
 }

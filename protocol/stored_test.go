@@ -12,7 +12,7 @@ import (
 	"choir/crypto/field"
 )
 
-// mapView is the plainest View.
+// mapView is a View of a map.
 type mapView map[string][]byte
 
 func (m mapView) Get(key string) []byte { return m[key] }
@@ -26,8 +26,8 @@ func (m mapView) Keys(prefix string) (keys []string) {
 	return keys
 }
 
-// TestMemory against the plain way: apply the step's records to a copy and read that.
-func TestMemory(t *testing.T) {
+// TestStepView compares a StepView with applying the step's records to a copy of the store.
+func TestStepView(t *testing.T) {
 	key := rapid.SampledFrom([]string{"a/1", "a/2", "a/10", "b/1", "b/2"})
 	rapid.Check(t, func(t *rapid.T) {
 		view, after, eff := mapView{}, mapView{}, &Effects{}
@@ -82,7 +82,7 @@ func TestLinkAndKeyNumber(t *testing.T) {
 	}
 	for _, key := range []string{"channel/", "channel/x", "channel/-1", "channel/4294967296"} {
 		if _, err := KeyNumber(key); err == nil {
-			t.Errorf("%s is a number", key)
+			t.Errorf("%s has a number", key)
 		}
 	}
 }

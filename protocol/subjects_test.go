@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// heard reports whether a filter with the bus's wildcards takes in a subject:
-// "*" is one token, a last ">" is one or more.
+// heard reports whether a filter with the bus's wildcards matches a subject: "*" is one token, a
+// last ">" is one or more.
 func heard(filter, subject string) bool {
 	f, s := strings.Split(filter, "."), strings.Split(subject, ".")
 	for i := range f {
@@ -23,8 +23,8 @@ func heard(filter, subject string) bool {
 	return len(f) == len(s)
 }
 
-// TestSubjects: what a role needs reaches it, what isn't for it doesn't, and
-// nothing reaches anybody under another plan.
+// TestSubjects: a role's filters match the subjects of what it needs and no others, and none under
+// another plan.
 func TestSubjects(t *testing.T) {
 	s := testSession(t)
 	share := &Chunk{Plan: s.ID, Context: shareContext, Index: 2} // alice to node-1
@@ -117,9 +117,9 @@ func TestRoster(t *testing.T) {
 	}
 }
 
-// TestSubjectsToTheLetter: those that are put together without a format are what brokers'
-// permissions and other implementations have, for members outside the roster too.
-func TestSubjectsToTheLetter(t *testing.T) {
+// TestSubjectsLiterally: the subjects that are built without fmt are those of brokers' permissions
+// and other implementations, also for members outside the roster.
+func TestSubjectsLiterally(t *testing.T) {
 	s := testSession(t)
 	const most = 1<<32 - 1
 	for _, n := range []uint32{0, 1, 2, 9, 10, 77, 1 << 20, most} {

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the test vectors instead of repla
 
 const vectorsPath = "../testdata/protocol/v5.json"
 
-// hexBytes stands in the file as lower-case hexadecimal.
+// hexBytes is lower-case hexadecimal in the file.
 type hexBytes []byte
 
 func (h hexBytes) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(h)), nil }
@@ -28,8 +28,8 @@ func (h *hexBytes) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// vectorFile is all that a second implementation needs to check its encoding,
-// its signatures, its digests and its keys byte for byte.
+// vectorFile has all that a second implementation needs to check its encoding, signatures, digests
+// and keys byte for byte.
 type vectorFile struct {
 	Version  int             `json:"version"`
 	Seeds    []hexBytes      `json:"identity_seeds"` // by member index, RFC 8032
@@ -227,12 +227,12 @@ func TestVectors(t *testing.T) {
 		t.Fatalf("%d messages, %d chunks, %d digests", len(got.Messages), len(got.Chunks), len(got.Digests))
 	}
 	if d := cmp.Diff(want, &got, sameFields); d != "" {
-		t.Errorf("the file isn't what this code makes:\n%s", d)
+		t.Errorf("the file differs from what the code generates:\n%s", d)
 	}
 }
 
-// TestVectorsAreTakenIn: the file's messages pass the checks of a receiver.
-func TestVectorsAreTakenIn(t *testing.T) {
+// TestVectorsAreAccepted: the file's messages pass a receiver's checks.
+func TestVectorsAreAccepted(t *testing.T) {
 	raw, err := os.ReadFile(vectorsPath)
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func TestVectorsAreTakenIn(t *testing.T) {
 	}
 	s := Bind(sp.Plan)
 	if len(sp.Missing()) != 0 || !bytes.Equal(s.ID[:], f.PlanID) {
-		t.Fatal("the plan isn't the file's")
+		t.Fatal("the plan differs from the file's")
 	}
 	for _, m := range f.Messages {
 		if _, _, err := s.Receive(m.Message); err != nil {
@@ -264,6 +264,6 @@ func TestVectorsAreTakenIn(t *testing.T) {
 		}
 	}
 	if len(f.Messages) == 0 || len(f.Chunks) == 0 {
-		t.Error("nothing was taken in")
+		t.Error("nothing was accepted")
 	}
 }

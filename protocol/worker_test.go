@@ -30,8 +30,8 @@ func workerMessages(t testing.TB) []WorkerMessage {
 	}
 }
 
-// TestWorkerMessages: what is sealed opens to the same, on its own path, under its own
-// plan and secret, and not after any change.
+// TestWorkerMessages: a sealed message opens on its path, under its plan and secret, and not after
+// any change.
 func TestWorkerMessages(t *testing.T) {
 	s, secret := testSession(t), workerSecret(t, 1)
 	path := WorkerPath{Node: 3, Worker: 1, Of: 4, Down: true}
@@ -65,10 +65,10 @@ func TestWorkerMessages(t *testing.T) {
 			bad := slices.Clone(data)
 			bad[i] ^= 1
 			if _, _, err := s.OpenWorker(secret, bad); err == nil {
-				t.Fatalf("%T with byte %d changed was taken", m, i)
+				t.Fatalf("%T with byte %d changed is accepted", m, i)
 			}
 			if _, _, err := s.OpenWorker(secret, data[:i]); err == nil {
-				t.Fatalf("%T of %d bytes was taken", m, i)
+				t.Fatalf("%T of %d bytes is accepted", m, i)
 			}
 		}
 	}
@@ -108,13 +108,13 @@ func FuzzOpenWorker(f *testing.F) {
 		}
 		again, err := marshal(m)
 		if err != nil || !bytes.Equal(again, data[1:]) {
-			t.Fatalf("%x was read and written as %x, %v", data[1:], again, err)
+			t.Fatalf("%x is encoded as %x, %v", data[1:], again, err)
 		}
 	})
 }
 
-// TestWorkersShareTheParties: for any number of workers each party has exactly one, who hears
-// it; nobody hears another's; loads are even; and the node itself hears no share.
+// TestWorkersShareTheParties: for any number of workers each party has exactly one, whose filters
+// alone match its messages; loads are even; and the node itself gets no shares.
 func TestWorkersShareTheParties(t *testing.T) {
 	s := BoundPlan{Plan: roster(1000, 3)}
 	node := s.Plan.Compute(1)
@@ -124,7 +124,7 @@ func TestWorkersShareTheParties(t *testing.T) {
 			mine := WorkerOf(party, of)
 			load[mine]++
 			if party > 100 && of > 4 {
-				continue // the filters are the same for all
+				continue // the same filters for all
 			}
 			for w := range of {
 				f := s.WorkerFilters(WorkerPath{Node: node, Worker: w, Of: of})
@@ -149,7 +149,7 @@ func TestWorkersShareTheParties(t *testing.T) {
 			"head")} {
 		for _, f := range [][]string{group, alone} {
 			if !slices.ContainsFunc(f, func(f string) bool { return heard(f, subject) }) {
-				t.Errorf("%s doesn't reach the node", subject)
+				t.Errorf("%s does not reach the node", subject)
 			}
 		}
 	}

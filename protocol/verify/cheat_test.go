@@ -16,8 +16,8 @@ import (
 	"choir/transport"
 )
 
-// liar is a compute node's bus: whatever partial sum the node reveals, it adds
-// one to the first coordinate, signs that and seals it, as the node itself could.
+// liar is the bus of a compute node that adds one to the first coordinate of each partial sum it
+// reveals, and signs and seals that.
 type liar struct {
 	transport.Bus
 	t     *testing.T
@@ -36,7 +36,7 @@ func (l *liar) Publish(ctx context.Context, messages ...transport.Message) error
 		}
 		v, chunk := l.another(c)
 		out[i].Data = chunk
-		out[i-1].Data = l.resign(messages[i-1].Data, v) // the head goes before its only chunk
+		out[i-1].Data = l.resign(messages[i-1].Data, v) // the Partial precedes its only chunk
 	}
 	return l.Bus.Publish(ctx, out...)
 }
@@ -69,7 +69,7 @@ func (l *liar) resign(head []byte, v field.Vector) []byte {
 	l.must(err)
 	p, ok := m.(*protocol.Partial)
 	if !ok {
-		l.t.Errorf("a %T goes before a partial sum's chunk", m)
+		l.t.Errorf("a %T precedes a partial sum's chunk", m)
 		return head
 	}
 	p.Vector = protocol.VectorDigest(v)
@@ -78,16 +78,15 @@ func (l *liar) resign(head []byte, v field.Vector) []byte {
 	return b
 }
 
-// TestNodeThatSumsSomethingElse: without audit nobody can tell, and the model
-// is wrong; with audit the session stops, class 7, before anything is published,
-// and the record shows why.
+// TestNodeThatSumsSomethingElse: without audit the model is wrong and no one notices. With audit
+// the session stops with class 7 before anything is published, and the record shows why.
 func TestNodeThatSumsSomethingElse(t *testing.T) {
 	vectors := [][]int64{{1, 2}, {10, 20}, {100, 200}}
 	cheat := func(l *sessionrun.Local) {
 		honest := l.Connect
 		l.Connect = func(i uint32) (transport.Bus, error) {
 			bus, err := honest(i)
-			if i == 4 { // opened after its store
+			if i == 4 { // after the node's store
 				store, storeErr := l.Store(i)
 				if storeErr != nil {
 					return nil, storeErr
@@ -106,7 +105,7 @@ func TestNodeThatSumsSomethingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Model()[0] != 112 {
-		t.Fatalf("the node didn't lie: %v", r.Model())
+		t.Fatalf("the node did not lie: %v", r.Model())
 	}
 	signed, _, stores, err := try(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit = true }, cheat)
 	if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity ||
@@ -119,6 +118,6 @@ func TestNodeThatSumsSomethingElse(t *testing.T) {
 	}
 	r, err = verify.Transcript(signed, entries, app.Sum{Dim: 2})
 	if err != nil || !strings.Contains(r.Fault, "commitments don't open") || r.Releases != 0 {
-		t.Errorf("the record doesn't show it: %+v, %v", r, err)
+		t.Errorf("the record does not show it: %+v, %v", r, err)
 	}
 }

@@ -12,12 +12,11 @@ import (
 	"choir/protocol/verify"
 )
 
-// TestEveryByte: any single byte of a small transcript or of its plan file,
-// flipped in any one bit, is found. Not under the race detector, which makes the
-// signatures twenty times as slow; the other tests run under it.
+// TestEveryByte: a flipped bit in any byte of a small transcript or of its plan file is found. It
+// does not run under the race detector, which makes signatures twenty times slower.
 func TestEveryByte(t *testing.T) {
 	w := newScript(t, func(p *protocol.Plan) { p.Rounds, p.SpareAttempts = 1, 0 }).begin()
-	w.entries = w.entries[:2] // one channel is as good as five
+	w.entries = w.entries[:2] // one channel is enough
 	v := values()
 	delete(v, 1)
 	w.attempt(1, 1, v, 0, 2)
@@ -48,7 +47,7 @@ func TestEveryByte(t *testing.T) {
 	})
 }
 
-// everyByte flips one bit of each byte, another bit from byte to byte.
+// everyByte flips one bit of each byte.
 func everyByte(t *testing.T, name string, b []byte, check func([]byte) error) {
 	t.Helper()
 	var group sync.WaitGroup

@@ -9,8 +9,8 @@ import (
 	"choir/protocol/verify"
 )
 
-// brokenOff is an audited session that the aggregator ends after the partial
-// sums of round 1, before a result.
+// brokenOff is an audited session that the aggregator ends after the partial sums of round 1,
+// before a result.
 func brokenOff(t *testing.T) *script {
 	w := newScript(t, func(p *protocol.Plan) { p.Audit = true }).begin().attempt(1, 1, values(), 0, 1)
 	w.entries = w.entries[:len(w.entries)-1]
@@ -18,11 +18,11 @@ func brokenOff(t *testing.T) *script {
 }
 
 func (w *script) end() {
-	w.say(5, &protocol.Abort{Class: 7, Reason: "integrity"})
+	w.record(5, &protocol.Abort{Class: 7, Reason: "integrity"})
 }
 
-// TestTestimony: what was signed in the attempt shows what is wrong in it.
-func TestTestimony(t *testing.T) {
+// TestEvidence: the report of an attempt that was ended names the contradiction in it.
+func TestEvidence(t *testing.T) {
 	for name, row := range map[string]struct {
 		lie   func(w *script)
 		fault string
@@ -64,8 +64,8 @@ func both(w *script, change func(*protocol.Agree)) {
 	alter(w, 1, change)
 }
 
-// TestTestimonyIsChecked: each entry must be what its member signed for this attempt.
-func TestTestimonyIsChecked(t *testing.T) {
+// TestEvidenceIsChecked: each entry must be what its member signed for this attempt.
+func TestEvidenceIsChecked(t *testing.T) {
 	for name, row := range map[string]struct {
 		lie   func(w *script)
 		cause string
@@ -81,11 +81,11 @@ func TestTestimonyIsChecked(t *testing.T) {
 			"isn't the one that was signed"},
 		"a vector cut": {func(w *script) { i := len(w.entries) - 1; w.entries[i] = w.entries[i][:9] },
 			"malformed"},
-		"a stray receipt": {func(w *script) { w.say(3, &protocol.Receipt{Round: 1, Attempt: 1, Count: 1}) },
+		"a stray receipt": {func(w *script) { w.record(3, &protocol.Receipt{Round: 1, Attempt: 1, Count: 1}) },
 			"out of order"},
 		"a stray key": {func(w *script) {
 			w.rewrite(6, 5, &protocol.Round{Round: 1, Attempt: 1})
-			w.say(4, &protocol.Partial{Round: 2, Attempt: 1})
+			w.record(4, &protocol.Partial{Round: 2, Attempt: 1})
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

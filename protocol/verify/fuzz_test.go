@@ -10,9 +10,9 @@ import (
 	"choir/session/app"
 )
 
-// FuzzTranscript: under a plan of coordinates, and under one of pairs with an audit if the record
-// names it, no record makes the verifier panic, every refusal has class integrity, and a
-// session that passes went through all rounds or was aborted.
+// FuzzTranscript: no record makes the verifier panic, every error has class integrity, and an
+// accepted session completed or was aborted. The plan is one of coordinates, or an audited one of
+// pairs if the record names it.
 func FuzzTranscript(f *testing.F) {
 	var plans []*protocol.SignedPlan
 	for _, name := range []string{"session", "paired"} {
@@ -26,7 +26,7 @@ func FuzzTranscript(f *testing.F) {
 		}
 		plans = append(plans, signed)
 	}
-	for _, name := range []string{"session", "audit", "paired"} { // the second is of another plan
+	for _, name := range []string{"session", "audit", "paired"} { // the second has another plan
 		record, err := os.ReadFile(recorded + "/" + name + ".transcript")
 		if err != nil || len(record) == 0 {
 			f.Fatal(name, err)

@@ -9,7 +9,7 @@ import (
 	"choir/protocol/verify"
 )
 
-// receiptOf is what a node gives a party for its contribution on record.
+// receiptOf returns a node's receipt for a party's contribution on record.
 func (w *script) receiptOf(node, round, attempt, party uint32) []byte {
 	w.t.Helper()
 	for _, b := range w.entries {
@@ -49,8 +49,8 @@ func TestReceiptCounted(t *testing.T) {
 	}
 }
 
-// TestReceiptUncounted: in a void attempt whose lists name it, and in one that
-// was open when the session ended, a contribution isn't counted and nobody lied.
+// TestReceiptUncounted: a contribution is not counted, without anyone's fault, in a void attempt
+// whose lists name it and in one that was open when the session ended.
 func TestReceiptUncounted(t *testing.T) {
 	w := full(t, nil)
 	in, err := verify.Receipt(w.report(), [][]byte{w.receiptOf(3, 1, 1, 2)})
@@ -58,8 +58,8 @@ func TestReceiptUncounted(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	w = newScript(t, nil).begin()
-	w.say(5, &protocol.Round{Round: 1, Attempt: 1, Model: protocol.IntDigest(w.now)})
-	w.say(5, &protocol.Abort{Class: 5, Reason: "x"})
+	w.record(5, &protocol.Round{Round: 1, Attempt: 1, Model: protocol.IntDigest(w.now)})
+	w.record(5, &protocol.Abort{Class: 5, Reason: "x"})
 	b, err := w.s.Sign(w.keys[3], 3, &protocol.Receipt{Round: 1, Attempt: 1, Party: 1, Count: 1})
 	w.must(err)
 	if in, err := verify.Receipt(w.report(), [][]byte{b}); err != nil || in.Counted || in.Outcome != 0 {
@@ -67,12 +67,12 @@ func TestReceiptUncounted(t *testing.T) {
 	}
 }
 
-// TestReceiptAgainstList: a node that gave a receipt and left the contribution
-// out of its list contradicts itself.
+// TestReceiptAgainstList: a node that gave a receipt and left the contribution out of its list
+// contradicts itself.
 func TestReceiptAgainstList(t *testing.T) {
 	w := full(t, nil)
 	for _, receipts := range [][][]byte{
-		{w.receiptOf(3, 1, 2, 1)},                          // ben isn't in the set
+		{w.receiptOf(3, 1, 2, 1)},                          // ben is not in the set
 		{w.receiptOf(4, 1, 2, 1), w.receiptOf(3, 1, 2, 1)}, // by any node
 	} {
 		_, err := verify.Receipt(w.report(), receipts)
@@ -90,7 +90,7 @@ func TestReceiptAgainstList(t *testing.T) {
 	}
 }
 
-// together is what a node gives all parties at once, party by party.
+// together returns the receipts that a node signs for all parties together.
 func (w *script) together(node, round, attempt uint32) [][]byte {
 	w.t.Helper()
 	var all []*protocol.Receipt
@@ -104,7 +104,7 @@ func (w *script) together(node, round, attempt uint32) [][]byte {
 	return signed
 }
 
-// astray is a receipt of a tree of three that was changed after it was signed.
+// astray returns a receipt of a tree of three that was altered after it was signed.
 func (w *script) astray(change func(m *protocol.Receipt)) []byte {
 	w.t.Helper()
 	e, err := protocol.UnmarshalEnvelope(w.together(3, 2, 1)[1])
@@ -123,8 +123,8 @@ func (w *script) astray(change func(m *protocol.Receipt)) []byte {
 	return b
 }
 
-// TestReceiptsSignedTogether: a receipt from a tree proves what one that was signed by
-// itself does, and the two stand beside each other.
+// TestReceiptsSignedTogether: a receipt of a larger tree proves the same as a single one, and both
+// may be given together.
 func TestReceiptsSignedTogether(t *testing.T) {
 	w := full(t, nil)
 	in, err := verify.Receipt(w.report(), [][]byte{w.together(3, 1, 2)[2], w.receiptOf(4, 1, 2, 2)})
@@ -137,7 +137,7 @@ func TestReceiptsSignedTogether(t *testing.T) {
 	}
 }
 
-func TestReceiptRefusals(t *testing.T) {
+func TestReceiptRejections(t *testing.T) {
 	w := full(t, nil)
 	good := w.receiptOf(3, 2, 1, 0)
 	sign := func(from uint32, m protocol.Message) []byte {
@@ -159,7 +159,7 @@ func TestReceiptRefusals(t *testing.T) {
 		"for two parties":   {[][]byte{good, w.receiptOf(4, 2, 1, 1)}, "another contribution"},
 		"of an attempt not there": {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 2, Count: 1})},
 			"no round 2 attempt 2"},
-		"for somebody not a party": {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 1, Party: 4, Count: 1})},
+		"for a member not a party": {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 1, Party: 4, Count: 1})},
 			"isn't a party"},
 		"whose path was altered": {[][]byte{w.astray(func(m *protocol.Receipt) { m.Path[0][0] ^= 1 })},
 			"signature"},
@@ -177,7 +177,7 @@ func TestReceiptRefusals(t *testing.T) {
 			_, err := verify.Receipt(w.report(), row.receipts)
 			if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity ||
 				!strings.Contains(err.Error(), row.cause) {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 		})
 	}

@@ -15,8 +15,8 @@ import (
 	"choir/session/app"
 )
 
-// script writes transcripts with everybody's keys at hand, so that a test can
-// let anybody sign anything.
+// script writes transcripts with all members' keys, so that a test can have any member sign
+// anything.
 type script struct {
 	t       *testing.T
 	keys    []*identity.PrivateKey
@@ -65,7 +65,7 @@ func newScript(t *testing.T, alter func(*protocol.Plan)) *script {
 	return w
 }
 
-// plan signs a plan and starts over under it.
+// plan signs a plan and starts a transcript under it.
 func (w *script) plan(p *protocol.Plan) {
 	w.t.Helper()
 	w.signed = &protocol.SignedPlan{Plan: p}
@@ -88,26 +88,26 @@ func (w *script) must(err error) {
 	}
 }
 
-// say puts a message of a member on record.
-func (w *script) say(from uint32, m protocol.Message) {
+// record signs a message of a member and adds it to the transcript.
+func (w *script) record(from uint32, m protocol.Message) {
 	w.t.Helper()
 	b, err := w.s.Sign(w.keys[from], from, m)
 	w.must(err)
 	w.entries = append(w.entries, b)
 }
 
-// begin puts the aggregator's key and everybody's channels on record.
+// begin records the aggregator's key and all channels.
 func (w *script) begin() *script {
 	public := bytes.Repeat([]byte{7}, 32)
-	w.say(5, &protocol.Key{Public: public, NotAfter: w.s.Plan.NotAfter})
+	w.record(5, &protocol.Key{Public: public, NotAfter: w.s.Plan.NotAfter})
 	for i := range uint32(5) {
-		w.say(i, &protocol.Open{To: 5, Key: protocol.KeyDigest(w.s, 5, public),
+		w.record(i, &protocol.Open{To: 5, Key: protocol.KeyDigest(w.s, 5, public),
 			Enc: bytes.Repeat([]byte{byte(i)}, 32)})
 	}
 	return w
 }
 
-// contribution is what a party signs for an attempt, and the blinding shares in it.
+// contribution returns a party's manifest for an attempt, and the blinding shares in it.
 func (w *script) contribution(
 	round, attempt, party uint32, value []int64,
 ) (*protocol.Contribution, []*commit.Scalar) {
@@ -127,12 +127,11 @@ func (w *script) contribution(
 	return c, shares
 }
 
-// attempt puts a whole honest attempt on record: Round, the contributions of
-// the given values' parties, both lists of the counted parties, agrees, and what
-// follows from them.
+// attempt records a whole honest attempt: the Round, the contributions of the given values'
+// parties, both lists of the counted parties, the Agrees, and what follows from them.
 func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, counted ...uint32) *script {
 	w.t.Helper()
-	w.say(5, &protocol.Round{Round: round, Attempt: attempt, Model: protocol.IntDigest(w.now)})
+	w.record(5, &protocol.Round{Round: round, Attempt: attempt, Model: protocol.IntDigest(w.now)})
 	sum, entries, blind := make([]int64, len(w.now)), []protocol.Entry{}, [2][]*commit.Scalar{}
 	for p := range uint32(3) {
 		v, ok := values[p]
@@ -140,7 +139,7 @@ func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, count
 			continue
 		}
 		c, shares := w.contribution(round, attempt, p, v)
-		w.say(p, c)
+		w.record(p, c)
 		bundle, err := c.BundleDigest(w.s, p)
 		w.must(err)
 		if !contains(counted, p) {
@@ -155,21 +154,21 @@ func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, count
 		}
 	}
 	for k := range uint32(2) {
-		w.say(3+k, &protocol.Hold{Round: round, Attempt: attempt, Entries: entries})
+		w.record(3+k, &protocol.Hold{Round: round, Attempt: attempt, Entries: entries})
 	}
 	set := protocol.SetDigest(w.s, round, attempt, entries)
 	for k := range uint32(2) {
-		w.say(3+k, &protocol.Agree{Round: round, Attempt: attempt, Count: uint32(len(entries)), Set: set})
+		w.record(3+k, &protocol.Agree{Round: round, Attempt: attempt, Count: uint32(len(entries)), Set: set})
 	}
 	if len(entries) < int(w.s.Plan.MinParties) {
-		w.say(5, &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeVoid})
+		w.record(5, &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeVoid})
 		return w
 	}
 	w.reveal(round, attempt, entries, sum, blind)
 	return w
 }
 
-// integers are those of coordinates' elements.
+// integers returns the integers of the elements of coordinates.
 func (w *script) integers(coordinates []int64) []int64 {
 	w.t.Helper()
 	ints, err := w.s.Plan.Integers(make([]int64, w.s.Plan.Elements()), coordinates)
@@ -201,7 +200,7 @@ func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64
 		if w.bases != nil {
 			m.Blinding = [32]byte(commit.SumScalars(blind[k]).Bytes())
 		}
-		w.say(uint32(3+k), m)
+		w.record(uint32(3+k), m)
 		w.entries = append(w.entries, protocol.TranscriptVector(v))
 		r.Partials = append(r.Partials, m.Vector)
 	}
@@ -215,10 +214,10 @@ func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64
 		w.must(err)
 	}
 	r.Next, w.now = protocol.IntDigest(next), next
-	w.say(5, r)
+	w.record(5, r)
 }
 
-// alter lets the author of the n-th message of type M sign another one.
+// alter has the author of the n-th message of type M sign another one.
 func alter[M protocol.Message](w *script, n int, change func(m M)) int {
 	w.t.Helper()
 	for i, b := range w.entries {
@@ -240,7 +239,7 @@ func alter[M protocol.Message](w *script, n int, change func(m M)) int {
 	return 0
 }
 
-// values are three parties' vectors.
+// values are the vectors of three parties.
 func values() map[uint32][]int64 {
 	return map[uint32][]int64{0: {1, -2}, 1: {10, 20}, 2: {-300, 400}}
 }

@@ -26,8 +26,8 @@ type noLedger struct{}
 func (noLedger) Charge(uint32, uint32) ([]byte, uint64, error) { return nil, 0, nil }
 func (noLedger) Append([]byte) error                           { return nil }
 
-// run runs a real session of n parties over the memory bus and returns what it
-// leaves: the signed plan, the report, and every member's store.
+// run runs a session of n parties over the memory bus and returns the signed plan, the report and
+// all members' stores.
 func run(
 	t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan),
 ) (*protocol.SignedPlan, *sessionrun.Report, []*host.Ram) {
@@ -39,7 +39,7 @@ func run(
 	return signed, report, stores
 }
 
-// try is run for a session that may fail; cheat may change how it is put together.
+// try is run for a session that may fail. cheat may change how it is set up.
 func try(
 	t *testing.T, n, m int, vectors [][]int64, change func(*protocol.Plan), cheat func(*sessionrun.Local),
 ) (*protocol.SignedPlan, *sessionrun.Report, []*host.Ram, error) {
@@ -108,7 +108,7 @@ func try(
 	return signed, report, stores, err
 }
 
-// checkRun verifies what a real session left, and every party's receipts.
+// checkRun verifies a session's transcript, and all parties' receipts.
 func checkRun(t *testing.T, signed *protocol.SignedPlan, left *sessionrun.Report, stores []*host.Ram,
 	want []int64) *verify.Report {
 	t.Helper()
@@ -145,13 +145,12 @@ func TestRealSession(t *testing.T) {
 		})
 		r := checkRun(t, signed, left, stores, []int64{-89, 218, 273})
 		if r.Audited {
-			t.Error("nobody asked for an audit")
+			t.Error("audited without audit mode")
 		}
 	}
 }
 
-// TestRealAudit: an audited session's commitments open to its aggregates, noise
-// and all.
+// TestRealAudit: the commitments of an audited session with noise open to its aggregates.
 func TestRealAudit(t *testing.T) {
 	vectors := [][]int64{{1, -2, 3}, {10, 20, -30}, {-100, 200, 300}}
 	signed, left, stores := run(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit = true })

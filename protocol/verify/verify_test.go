@@ -15,8 +15,7 @@ import (
 	"choir/protocol/verify"
 )
 
-// full is a session with everything in it: a void attempt, a party that isn't
-// counted, a completed second round.
+// full is a complete session: with a void attempt, a party that is not counted, and two rounds.
 func full(t *testing.T, change func(*protocol.Plan)) *script {
 	return newScript(t, change).begin().
 		attempt(1, 1, values(), 2).
@@ -54,7 +53,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// TestRejected: a sum beyond the plan's range leaves the model as it was.
+// TestRejected: a sum beyond the plan's range does not change the model.
 func TestRejected(t *testing.T) {
 	huge := map[uint32][]int64{0: {1 << 50, 1}, 1: {1, 1}}
 	w := newScript(t, nil).begin().attempt(1, 1, huge, 0, 1).attempt(2, 1, values(), 0, 1)
@@ -80,7 +79,7 @@ func TestBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _, err := w.s.Plan.Spends(3) // the void attempt was charged as well
+	want, _, err := w.s.Plan.Spends(3) // the void attempt was charged too
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +99,7 @@ func TestAborted(t *testing.T) {
 	for name, build := range map[string]func(w *script){
 		"before round 1": func(w *script) {},
 		"in an open attempt": func(w *script) {
-			w.say(5,
+			w.record(5,
 				&protocol.Round{Round: 1, Attempt: 1, Model: protocol.IntDigest(w.now)})
 		},
 		"after a void one": func(w *script) { w.attempt(1, 1, values(), 1) },
@@ -109,18 +108,18 @@ func TestAborted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newScript(t, nil).begin()
 			build(w)
-			w.say(5, why)
+			w.record(5, why)
 			r, err := verify.Transcript(w.signed, w.entries, w.model)
 			if err != nil || r.Completed() || !strings.Contains(r.Aborted, why.Reason) {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
-			w.say(5, why)
+			w.record(5, why)
 			refused(t, w, len(w.entries)-1, "the session was over")
 		})
 	}
 }
 
-// refused fails unless the transcript is refused at that entry with that cause.
+// refused checks that the transcript is rejected at that entry with that cause.
 func refused(t *testing.T, w *script, entry int, cause string) {
 	t.Helper()
 	_, err := verify.Transcript(w.signed, w.entries, w.model)
@@ -134,13 +133,13 @@ func refused(t *testing.T, w *script, entry int, cause string) {
 	}
 }
 
-// TestLies: whoever signs something wrong, with their own good key, is found at
-// the entry that is wrong, or at the first that contradicts it.
+// TestLies: a wrong message with a valid signature is found at its entry, or at the first one that
+// contradicts it.
 func TestLies(t *testing.T) {
 	other := protocol.Digest{42}
 	for name, row := range map[string]struct {
 		lie   func(w *script) int
-		later int // how many entries behind the lie it shows
+		later int // how many entries after the wrong one it is found
 		cause string
 	}{
 		"another node's key first": {func(w *script) int {
@@ -266,11 +265,11 @@ func TestLies(t *testing.T) {
 func (w *script) rewrite(i int, from uint32, m protocol.Message) {
 	rest := w.entries[i+1:]
 	w.entries = append([][]byte(nil), w.entries[:i]...)
-	w.say(from, m)
+	w.record(from, m)
 	w.entries = append(w.entries, rest...)
 }
 
-// anotherSum lets a node reveal another vector and sign for it.
+// anotherSum has a node reveal and sign another vector.
 func (w *script) anotherSum(n int) int {
 	v := field.Vector{5, 6}
 	i := alter(w, n, func(m *protocol.Partial) { m.Vector = protocol.VectorDigest(v) })
@@ -282,11 +281,11 @@ func (w *script) anotherSum(n int) int {
 func (w *script) voidInstead() int {
 	i := len(w.entries) - 5
 	w.entries = w.entries[:i]
-	w.say(5, &protocol.Result{Round: 2, Attempt: 1, Outcome: protocol.OutcomeVoid})
+	w.record(5, &protocol.Result{Round: 2, Attempt: 1, Outcome: protocol.OutcomeVoid})
 	return i
 }
 
-// TestTooManySpares: one spare attempt is paid for, a second isn't.
+// TestTooManySpares: the plan allows one spare attempt, not two.
 func TestTooManySpares(t *testing.T) {
 	w := newScript(t, nil).begin().attempt(1, 1, values(), 0).attempt(1, 2, values(), 0)
 	i := len(w.entries)
@@ -299,9 +298,9 @@ func TestTooManySpares(t *testing.T) {
 	refused(t, w, i, "one more than the plan's 1 spare attempts")
 }
 
-// TestDropRepeatSwap: no entry can be left out, said twice or moved. Channels
-// may be left out and come in any order: nothing follows from them. So may a
-// contribution that no list names.
+// TestDropRepeatSwap: no entry can be dropped, repeated or moved, with these exceptions: channels
+// may be dropped and come in any order, since nothing follows from them, and a contribution that
+// no list names may be dropped.
 func TestDropRepeatSwap(t *testing.T) {
 	w := full(t, nil)
 	tried := 0
@@ -334,8 +333,8 @@ func TestDropRepeatSwap(t *testing.T) {
 	}
 }
 
-// unlisted: the contributions that the lists of full leave out, and the lists of
-// the void attempt, without which its agrees are as void.
+// unlisted are the contributions that no list of full names, and the lists of the void attempt,
+// whose agrees are void without them too.
 func (w *script) unlisted(i int) bool {
 	e, m, err := w.s.Receive(w.entries[i])
 	if err != nil {
@@ -350,13 +349,14 @@ func (w *script) unlisted(i int) bool {
 	return false
 }
 
-// mayMove: the last channel may be opened after the first round.
+// mayMove reports whether an entry may be moved: the last channel may be opened after the first
+// round.
 func (w *script) mayMove(i int) bool {
 	return protocol.Kind(w.entries[i][0]) == protocol.KindOpen &&
 		protocol.Kind(w.entries[i+1][0]) == protocol.KindRound
 }
 
-// TestPlanIsChecked: a SignedPlan that never went through a file.
+// TestPlanIsChecked: a SignedPlan that was not read from a file is checked.
 func TestPlanIsChecked(t *testing.T) {
 	for name, spoil := range map[string]func(sp *protocol.SignedPlan){
 		"unsigned":          func(sp *protocol.SignedPlan) { sp.Accepts = sp.Accepts[:5] },
@@ -370,7 +370,7 @@ func TestPlanIsChecked(t *testing.T) {
 			spoil(w.signed)
 			if _, err := verify.Transcript(w.signed, w.entries, w.model); err == nil ||
 				protocol.ClassOf(err) != protocol.ClassIntegrity {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 		})
 	}
@@ -393,7 +393,7 @@ func TestAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("a node sums something else", func(t *testing.T) {
-		// Everything is signed and consistent; only the commitments tell.
+		// Everything is signed and consistent; only the commitments show it.
 		w := newScript(t, audit).begin()
 		w.attempt(1, 1, values(), 0, 1, 2)
 		w.entries, w.now = w.entries[:len(w.entries)-5], w.model.Initial()
@@ -424,7 +424,7 @@ func TestEmpty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if _, err := verify.Transcript(w.signed, entries, w.model); err == nil ||
 				protocol.ClassOf(err) != protocol.ClassIntegrity {
-				t.Errorf("%v", err)
+				t.Error(err)
 			}
 		})
 	}
