@@ -9,8 +9,8 @@ import (
 	"choir/transport"
 )
 
-// TestIndexAgreesWithFilters: whoever comes and goes, the index finds whom matching
-// filter by filter finds, once a filter.
+// TestIndexAgreesWithFilters checks that the index finds the subscribers that matching each filter
+// finds, once a filter, while subscribers are added and removed.
 func TestIndexAgreesWithFilters(t *testing.T) {
 	token := rapid.SampledFrom([]string{"a", "b", "ab"})
 	wild := rapid.SampledFrom([]string{"a", "b", "ab", "*"})
@@ -54,7 +54,7 @@ func TestIndexAgreesWithFilters(t *testing.T) {
 				delete(got, who)
 			}
 			if len(got) > 0 {
-				t.Fatalf("%s: somebody was found who isn't there: %v", subject, got)
+				t.Fatalf("%s: found subscribers that were removed: %v", subject, got)
 			}
 		}
 	})

@@ -17,11 +17,12 @@ var (
 	filter  = regexp.MustCompile(`\A((` + word + `|\*)\.){0,15}(` + word + `|\*|>)\z`)
 )
 
-// The validators agree with regular expressions that say the same.
+// FuzzValidate compares the validators with regular expressions.
 func FuzzValidate(f *testing.F) {
 	for _, s := range []string{
 		"", "a", "a.b", "a..b", ".", "*", ">", "a.>", ">.a", "a.*.b", "a*", "a b", "é", "a\n", "a.\x00",
-		strings.Repeat("a.", 15) + "a", strings.Repeat("a.", 16) + "a", strings.Repeat("x", 512), strings.Repeat("x", 513),
+		strings.Repeat("a.", 15) + "a", strings.Repeat("a.", 16) + "a",
+		strings.Repeat("x", 512), strings.Repeat("x", 513),
 	} {
 		f.Add(s)
 	}
@@ -41,7 +42,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// Match agrees with the filter written as a regular expression.
+// TestMatch compares Match with the filter written as a regular expression.
 func TestMatch(t *testing.T) {
 	token := rapid.SampledFrom([]string{"a", "b", "ab"})
 	wild := rapid.SampledFrom([]string{"a", "b", "ab", "*"})

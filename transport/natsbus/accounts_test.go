@@ -13,8 +13,8 @@ import (
 	"choir/transport/natsbus"
 )
 
-// accounts is a broker's configuration by which every member has an account of its own: the
-// hub's has the stream, and the others import the plan's subjects and JetStream's requests.
+// accounts is a broker's configuration with an account for each member: the hub's has the stream,
+// and the others import the plan's subjects and JetStream's requests.
 const accounts = `
 listen: "127.0.0.1:-1"
 jetstream: { store_dir: %q }
@@ -37,7 +37,7 @@ accounts: {
 }
 `
 
-// brokerWithAccounts is a server of its own: Choir's embedded one has a single account.
+// brokerWithAccounts starts a server with several accounts, which the embedded one does not have.
 func brokerWithAccounts(t *testing.T) (url string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "nats.conf")
@@ -56,17 +56,22 @@ func brokerWithAccounts(t *testing.T) (url string) {
 	go s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the broker doesn't start")
+		t.Fatal("the broker does not start")
 	}
 	return s.ClientURL()
 }
 
-// TestMembersHaveAccounts: members in accounts of their own publish and read over the hub's
-// stream, large messages included, when they are told where JetStream's requests go.
+// TestMembersHaveAccounts checks that members in separate accounts publish and read over the hub's
+// stream, large messages included, if their configuration has the prefix of JetStream's requests.
 func TestMembersHaveAccounts(t *testing.T) {
 	url := brokerWithAccounts(t)
-	hub := openBus(t, natsbus.Config{URL: url, User: "hub", PasswordFile: write(t, "hub", "hub-pw"), Name: "hub"})
-	party := openBus(t, natsbus.Config{URL: url, User: "party", PasswordFile: write(t, "party", "party-pw"), Name: "party", APIPrefix: "hub.JS.API"})
+	hub := openBus(t, natsbus.Config{
+		URL: url, User: "hub", PasswordFile: write(t, "hub", "hub-pw"), Name: "hub",
+	})
+	party := openBus(t, natsbus.Config{
+		URL: url, User: "party", PasswordFile: write(t, "party", "party-pw"), Name: "party",
+		APIPrefix: "hub.JS.API",
+	})
 	for i, from := range []*natsbus.Bus{hub, party} {
 		for j, to := range []*natsbus.Bus{hub, party} {
 			data := make([]byte, 700<<10+i*2+j)
@@ -74,7 +79,8 @@ func TestMembersHaveAccounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := from.Publish(newContext(t), transport.Message{Subject: fmt.Sprintf("%s.%d.%d", subject, i, j), Data: data}); err != nil {
+			m := transport.Message{Subject: fmt.Sprintf("%s.%d.%d", subject, i, j), Data: data}
+			if err := from.Publish(newContext(t), m); err != nil {
 				t.Fatal(err)
 			}
 			if m, err := s.Next(newContext(t)); err != nil || len(m.Data) != len(data) {

@@ -40,7 +40,7 @@ func TestTokenRequired(t *testing.T) {
 	openBus(t, natsbus.Config{Server: server, Storage: natsbus.Memory})
 }
 
-// A token that is changed on the broker shuts the client out, and its operations say why.
+// A client whose token the broker does not accept any more gets ErrAuth from its operations.
 func TestTokenRevoked(t *testing.T) {
 	r := startRestartable(t)
 	b := r.bus()
@@ -58,7 +58,7 @@ func TestTokenRevoked(t *testing.T) {
 	wantAuth(t, err, "")
 }
 
-// A token file that is changed along with the broker's is read again.
+// A token file that changes together with the broker's is read again.
 func TestTokenRotated(t *testing.T) {
 	r := startRestartable(t)
 	b := r.bus()
@@ -83,15 +83,19 @@ func members(t *testing.T, publish, subscribe []string) (hub, party natsbus.Conf
 		},
 	})
 	hub = natsbus.Config{URL: server.ClientURL(), Plan: plan, User: "hub", PasswordFile: hubFile, Name: "hub"}
-	party = natsbus.Config{URL: server.ClientURL(), Plan: plan, User: "party", PasswordFile: partyFile, Name: "party"}
+	party = natsbus.Config{
+		URL: server.ClientURL(), Plan: plan, User: "party", PasswordFile: partyFile, Name: "party",
+	}
 	return hub, party
 }
 
 const stream = "CHOIR_" + plan
 
-// partyAPI is what a party needs of JetStream.
+// partyAPI is the JetStream subjects that a party needs.
 var partyAPI = []string{
-	"$JS.API.STREAM.INFO." + stream, "$JS.API.CONSUMER.CREATE." + stream + ".>", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".>",
+	"$JS.API.STREAM.INFO." + stream,
+	"$JS.API.CONSUMER.CREATE." + stream + ".>",
+	"$JS.API.CONSUMER.MSG.NEXT." + stream + ".>",
 }
 
 func TestPermissions(t *testing.T) {
@@ -104,7 +108,8 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := subject + ".hub"
-	wantAuth(t, b.Publish(newContext(t), transport.Message{Subject: own}, transport.Message{Subject: foreign}), foreign)
+	err = b.Publish(newContext(t), transport.Message{Subject: own}, transport.Message{Subject: foreign})
+	wantAuth(t, err, foreign)
 	if err := b.Publish(newContext(t), transport.Message{Subject: own}); err != nil {
 		t.Fatalf("a refusal must not spoil what is allowed: %v", err)
 	}
@@ -124,8 +129,10 @@ func TestPermissionMissing(t *testing.T) {
 		"create stream":   {partyAPI, []string{"_INBOX_party.>"}, api + "STREAM.CREATE"},
 		"stream info":     {[]string{subject}, []string{"_INBOX_party.>"}, api + "STREAM.INFO"},
 		"create consumer": {[]string{api + "STREAM.>"}, []string{"_INBOX_party.>"}, api + "CONSUMER.CREATE"},
-		"pull":            {[]string{api + "STREAM.>", partyAPI[1]}, []string{"_INBOX_party.>"}, api + "CONSUMER.MSG.NEXT"},
-		"inbox":           {nil, []string{"_INBOX_hub.>"}, "_INBOX_party"},
+		"pull": {
+			[]string{api + "STREAM.>", partyAPI[1]}, []string{"_INBOX_party.>"}, api + "CONSUMER.MSG.NEXT",
+		},
+		"inbox": {nil, []string{"_INBOX_hub.>"}, "_INBOX_party"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, party := members(t, row.publish, row.subscribe)
@@ -145,8 +152,7 @@ func TestPermissionMissing(t *testing.T) {
 	}
 }
 
-// With its own inbox prefix and the permissions to go with it, no client can listen to what
-// another one pulls.
+// A client with an inbox prefix and permissions for it cannot read what another one pulls.
 func TestInboxIsPrivate(t *testing.T) {
 	hub, party := members(t, append([]string{subject}, partyAPI...), []string{"_INBOX_party.>"})
 	b := openBus(t, hub)
@@ -179,24 +185,31 @@ func TestSecretFiles(t *testing.T) {
 	}
 	for name, path := range map[string]string{
 		"missing": filepath.Join(t.TempDir(), "none"), "readable by others": open, "empty": write(t, "empty", "\n"),
-		"two lines": write(t, "two", "a\nb\n"), "folder": t.TempDir(), "huge": write(t, "huge", strings.Repeat("x", 1<<13)),
+		"two lines": write(t, "two", "a\nb\n"), "folder": t.TempDir(),
+		"huge": write(t, "huge", strings.Repeat("x", 1<<13)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), TokenFile: path})
 			if err == nil || !strings.Contains(err.Error(), "TokenFile") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("server: %v", err)
 			}
-			_, err = natsbus.Open(newContext(t), natsbus.Config{URL: "nats://127.0.0.1:1", TokenFile: path, Plan: plan})
+			_, err = natsbus.Open(newContext(t), natsbus.Config{
+				URL: "nats://127.0.0.1:1", TokenFile: path, Plan: plan,
+			})
 			if err == nil || !strings.Contains(err.Error(), "TokenFile") {
 				t.Errorf("client: %v", err)
 			}
-			_, err = natsbus.Open(newContext(t), natsbus.Config{URL: "nats://127.0.0.1:1", User: "u", PasswordFile: path, Plan: plan})
+			_, err = natsbus.Open(newContext(t), natsbus.Config{
+				URL: "nats://127.0.0.1:1", User: "u", PasswordFile: path, Plan: plan,
+			})
 			if err == nil || !strings.Contains(err.Error(), "PasswordFile") {
 				t.Errorf("client: %v", err)
 			}
 		})
 	}
-	_, err := natsbus.Open(newContext(t), natsbus.Config{URL: "nats://127.0.0.1:1", CredentialsFile: "none", Plan: plan})
+	_, err := natsbus.Open(newContext(t), natsbus.Config{
+		URL: "nats://127.0.0.1:1", CredentialsFile: "none", Plan: plan,
+	})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("credentials: %v", err)
 	}
@@ -222,12 +235,14 @@ func TestNewTokenFile(t *testing.T) {
 		t.Fatal("a short read of randomness must be an error")
 	}
 	if _, err := os.Stat(path + "2"); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal("a failure leaves a file behind")
+		t.Fatal("a failure leaves a file")
 	}
 }
 
 func TestServerPrintsNoSecret(t *testing.T) {
-	server := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret")})
+	server := startServer(t, embedded.Config{
+		StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret"),
+	})
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 		text := fmt.Sprintf(verb, server) + fmt.Sprintf(verb, natsbus.Config{Server: server})
 		if strings.Contains(text, "s3cret") {
@@ -240,7 +255,9 @@ func TestServerPrintsNoSecret(t *testing.T) {
 }
 
 func TestSharedAddressRefused(t *testing.T) {
-	first := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret")})
+	first := startServer(t, embedded.Config{
+		StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: write(t, "token", "s3cret"),
+	})
 	begun := time.Now()
 	_, err := embedded.Start(embedded.Config{
 		StoreDir: t.TempDir(), TokenFile: write(t, "token", "s3cret"),

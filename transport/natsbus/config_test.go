@@ -41,11 +41,19 @@ func TestConfigValidate(t *testing.T) {
 		{"TLS in process", func(c *natsbus.Config) { c.URL, c.Server, c.TLSCA = "", server, "ca" }, "TLS"},
 		{"token over loopback", func(c *natsbus.Config) { c.TokenFile = "t" }, ""},
 		{"token over loopback IP", func(c *natsbus.Config) { c.URL, c.TokenFile = "nats://[::1]:4222", "t" }, ""},
-		{"token in the clear", func(c *natsbus.Config) { c.URL, c.TokenFile = "nats://10.0.0.1", "t" }, "without TLS"},
-		{"password in the clear", func(c *natsbus.Config) { c.URL, c.User, c.PasswordFile = "nats://x", "u", "t" }, "without TLS"},
+		{"token in the clear", func(c *natsbus.Config) {
+			c.URL, c.TokenFile = "nats://10.0.0.1", "t"
+		}, "without TLS"},
+		{"password in the clear", func(c *natsbus.Config) {
+			c.URL, c.User, c.PasswordFile = "nats://x", "u", "t"
+		}, "without TLS"},
 		{"token over tls://", func(c *natsbus.Config) { c.URL, c.TokenFile = "tls://10.0.0.1", "t" }, ""},
-		{"token with TLSCA", func(c *natsbus.Config) { c.URL, c.TokenFile, c.TLSCA = "nats://10.0.0.1", "t", "ca" }, ""},
-		{"credentials are signed", func(c *natsbus.Config) { c.URL, c.CredentialsFile = "nats://10.0.0.1", "t" }, ""},
+		{"token with TLSCA", func(c *natsbus.Config) {
+			c.URL, c.TokenFile, c.TLSCA = "nats://10.0.0.1", "t", "ca"
+		}, ""},
+		{"credentials are signed", func(c *natsbus.Config) {
+			c.URL, c.CredentialsFile = "nats://10.0.0.1", "t"
+		}, ""},
 		{"storage", func(c *natsbus.Config) { c.Storage = 2 }, "Storage"},
 		{"replicas", func(c *natsbus.Config) { c.Replicas = 6 }, "Replicas"},
 		{"bytes", func(c *natsbus.Config) { c.MaxBytes = -1 }, "MaxBytes"},
@@ -64,7 +72,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// check wants no error for "" and else one that mentions it and no password.
+// check checks for no error if want is "", else for one that contains it and no password.
 func check(t *testing.T, err error, mention string) {
 	t.Helper()
 	switch {

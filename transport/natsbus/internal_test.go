@@ -14,7 +14,7 @@ import (
 	"choir/transport"
 )
 
-// Filters that the broker is given don't overlap and cover what was asked for.
+// The broker's filters do not overlap, and they cover the subscription's.
 func TestBrokerFilters(t *testing.T) {
 	token := rapid.SampledFrom([]string{"a", "b", "c", "*"})
 	filter := rapid.Custom(func(t *rapid.T) string {
@@ -49,7 +49,7 @@ func TestBrokerFilters(t *testing.T) {
 	})
 }
 
-// allSubjects below p.q with 1 to 5 tokens of a, b, c and a fourth that no filter names.
+// allSubjects returns those below p.q with 1 to 5 tokens of a, b, c and one that no filter names.
 func allSubjects() []string {
 	var subjects []string
 	level := []string{"p.q"}
@@ -78,34 +78,34 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-// letterbox is a jetstream.Msg and an iterator that knows whether it was stopped.
-type letterbox struct {
+// delivered is a jetstream.Msg and an iterator that records whether it was stopped.
+type delivered struct {
 	jetstream.Msg
 	jetstream.MessagesContext
 	meta    jetstream.MsgMetadata
 	stopped bool
 }
 
-func (l *letterbox) Metadata() (*jetstream.MsgMetadata, error) { return &l.meta, nil }
-func (l *letterbox) Subject() string                           { return "a" }
-func (l *letterbox) Data() []byte                              { return nil }
-func (l *letterbox) Headers() nats.Header                      { return nil }
-func (l *letterbox) Stop()                                     { l.stopped = true }
+func (l *delivered) Metadata() (*jetstream.MsgMetadata, error) { return &l.meta, nil }
+func (l *delivered) Subject() string                           { return "a" }
+func (l *delivered) Data() []byte                              { return nil }
+func (l *delivered) Headers() nats.Header                      { return nil }
+func (l *delivered) Stop()                                     { l.stopped = true }
 
-func deliver(consumer, stream uint64, stored time.Time) *letterbox {
-	return &letterbox{meta: jetstream.MsgMetadata{
+func deliver(consumer, stream uint64, stored time.Time) *delivered {
+	return &delivered{meta: jetstream.MsgMetadata{
 		Sequence: jetstream.SequencePair{Consumer: consumer, Stream: stream}, Timestamp: stored,
 	}}
 }
 
-// A hole in what the consumer sent is never passed on: the consumer is replaced and reads again.
+// After a gap in its messages the consumer is replaced and reads them again.
 func TestReceive(t *testing.T) {
 	filters, _ := transport.NewFilters([]string{">"})
 	stored := time.Unix(1, 0)
 	for name, row := range map[string]struct {
 		consumed uint64
 		replayed bool
-		msg      *letterbox
+		msg      *delivered
 		deliver  bool
 		detach   bool
 		lost     bool
@@ -119,8 +119,14 @@ func TestReceive(t *testing.T) {
 		"replayed, hole":     {0, true, deliver(2, 8, stored), false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			iter := &letterbox{}
-			s := &subscription{filters: filters, iter: iter, consumed: row.consumed, replayed: row.replayed, last: position{7, "a", stored}}
+			iter := &delivered{}
+			s := &subscription{
+				filters:  filters,
+				iter:     iter,
+				consumed: row.consumed,
+				replayed: row.replayed,
+				last:     position{7, "a", stored},
+			}
 			_, ok, err := s.receive(row.msg)
 			if ok != row.deliver || iter.stopped != row.detach || errors.Is(err, transport.ErrLost) != row.lost {
 				t.Fatalf("delivered %v, detached %v, error %v", ok, iter.stopped, err)
@@ -132,10 +138,11 @@ func TestReceive(t *testing.T) {
 	}
 }
 
-// A missing heartbeat is forgiven once; then, and after any other error, the consumer is replaced.
+// A single missing heartbeat is ignored; after two, and after any other error, the consumer is
+// replaced.
 func TestStumble(t *testing.T) {
 	ctx := context.Background()
-	iter := &letterbox{}
+	iter := &delivered{}
 	s := &subscription{iter: iter}
 	s.iteratorFailed(ctx, jetstream.ErrNoHeartbeat)
 	if iter.stopped {
@@ -145,14 +152,14 @@ func TestStumble(t *testing.T) {
 	if !iter.stopped {
 		t.Fatal("not replaced after two")
 	}
-	iter = &letterbox{}
+	iter = &delivered{}
 	s = &subscription{iter: iter}
 	if s.iteratorFailed(ctx, jetstream.ErrConsumerDeleted); !iter.stopped {
 		t.Fatal("not replaced")
 	}
 }
 
-// MaxAge may take the last message that was received: then there is nothing to compare with.
+// MaxAge may remove the last message that was received: then there is nothing to compare with.
 func TestStartAfterExpiry(t *testing.T) {
 	created := time.Unix(1, 0)
 	s := &subscription{created: created, last: position{7, "a", created}}
@@ -168,8 +175,12 @@ func TestStartAfterExpiry(t *testing.T) {
 
 func TestViolation(t *testing.T) {
 	for text, want := range map[string]violation{
-		`nats: permissions violation: Permissions Violation for Publish to "a.b"`:                       {publish: true, subject: "a.b"},
-		`nats: permissions violation: Permissions Violation for Subscription to "_INBOX.x" using queue`: {subject: "_INBOX.x"},
+		`nats: permissions violation: Permissions Violation for Publish to "a.b"`: {
+			publish: true, subject: "a.b",
+		},
+		`nats: permissions violation: Permissions Violation for Subscription to "_INBOX.x" using queue`: {
+			subject: "_INBOX.x",
+		},
 		`nats: permissions violation`: {},
 	} {
 		want.err = errors.New(text)
@@ -178,7 +189,7 @@ func TestViolation(t *testing.T) {
 			t.Errorf("%s: %+v", text, got)
 		}
 		if !new(Bus).deniedAPI(violation{subject: got.subject, publish: false}) {
-			t.Errorf("%s: an inbox is everybody's concern", text)
+			t.Errorf("%s: an inbox concerns every operation", text)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func startServer(t testing.TB, config embedded.Config) *embedded.Server {
 	return server
 }
 
-// openBus connects and makes sure that there is a stream.
+// openBus connects and ensures that the stream exists.
 func openBus(t testing.TB, config natsbus.Config) *natsbus.Bus {
 	t.Helper()
 	config.Plan = plan

@@ -10,9 +10,9 @@ import (
 	"choir/transport/internal/fragment"
 )
 
-// TestForgedPieces: whoever may publish can put any piece beside a message's own, and any
-// header on a message. What is whole still arrives, and a position to resume from never skips a
-// message that isn't whole yet.
+// TestForgedPieces publishes pieces of other clients' messages, and messages with any header, as
+// every client with the permission can. Whole messages still arrive, and Resume never skips an
+// incomplete message.
 func TestForgedPieces(t *testing.T) {
 	r := startRestartable(t)
 	b, js := r.bus(), r.admin()
@@ -29,7 +29,8 @@ func TestForgedPieces(t *testing.T) {
 		t.Helper()
 		raw(fragment.Header{ID: h.ID, Index: i, Count: h.Count}.String(), fragment.Piece(large, i))
 	}
-	for _, header := range []string{"nonsense", "..", h.String() + "0", fragment.Header{ID: h.ID, Index: 5, Count: 5}.String()} {
+	outside := fragment.Header{ID: h.ID, Index: 5, Count: 5}
+	for _, header := range []string{"nonsense", "..", h.String() + "0", outside.String()} {
 		raw(header, []byte("x")) // 1 to 4
 	}
 	put(0)                           // 5
@@ -45,7 +46,9 @@ func TestForgedPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []transport.Message{{Seq: 8, Resume: 5}, {Seq: 10, Resume: 5}, {Seq: 11, Resume: 12}, {Seq: 13, Resume: 14}} {
+	for _, want := range []transport.Message{
+		{Seq: 8, Resume: 5}, {Seq: 10, Resume: 5}, {Seq: 11, Resume: 12}, {Seq: 13, Resume: 14},
+	} {
 		m, err := s.Next(newContext(t))
 		if err != nil || m.Seq != want.Seq || m.Resume != want.Resume {
 			t.Fatalf("at %d, resume %d, %v, want %d and %d", m.Seq, m.Resume, err, want.Seq, want.Resume)
@@ -56,8 +59,8 @@ func TestForgedPieces(t *testing.T) {
 	}
 }
 
-// TestPiecesSurviveRestart: a large message is under way again and again while the broker
-// goes down; it arrives whole, once for each time that it was published.
+// TestPiecesSurviveRestart restarts the broker while large messages are sent. Each arrives whole, once
+// for each time that it was published.
 func TestPiecesSurviveRestart(t *testing.T) {
 	r := startRestartable(t)
 	b, reader := r.bus(), r.bus()

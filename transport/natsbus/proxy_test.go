@@ -11,17 +11,17 @@ import (
 	"choir/transport/natsbus/embedded"
 )
 
-// proxy is a TCP relay: an address that stays while brokers behind it come and go, and a
-// network that can be cut while the broker lives.
+// proxy is a TCP relay: its address stays when the broker changes, and its connections can be cut
+// while the broker runs.
 type proxy struct {
 	listener net.Listener
 	group    sync.WaitGroup
 
 	mu     sync.Mutex
-	target string // "": nobody is there
+	target string // "": no broker
 	conns  []net.Conn
 	cuts   int           // connections ended by cut
-	deaf   chan struct{} // not nil: swallows what clients say, and closes when there was something
+	deaf   chan struct{} // not nil: drops the clients' bytes, and closes when it has dropped some
 }
 
 func startProxy(t *testing.T) *proxy {
@@ -42,7 +42,7 @@ func startProxy(t *testing.T) *proxy {
 
 func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
 
-// aim sends the connections to come to a broker.
+// aim directs new connections to a broker.
 func (p *proxy) aim(broker *embedded.Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,7 @@ func (p *proxy) dial() (net.Conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.target == "" {
-		return nil, errors.New("nobody is there")
+		return nil, errors.New("no broker")
 	}
 	return net.Dial("tcp", p.target)
 }
@@ -77,8 +77,8 @@ func (p *proxy) accept() {
 	}
 }
 
-// swallow loses what clients say from now on, until cut; the channel closes when something
-// was lost.
+// swallow drops the clients' bytes from now on, until cut. The channel closes when some were
+// dropped.
 func (p *proxy) swallow() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *proxy) swallow() <-chan struct{} {
 	return p.deaf
 }
 
-// hearing is a broker's connection as a client reaches it.
+// hearing is the clients' side of a connection.
 type hearing struct {
 	proxy *proxy
 	net.Conn
@@ -108,14 +108,14 @@ func (h hearing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// relay copies in plain Go: with *net.TCPConn the kernel would, past Write.
+// relay copies by Read and Write: with *net.TCPConn the kernel would bypass Write.
 func relay(to io.WriteCloser, from net.Conn) {
 	_, _ = io.Copy(struct{ io.Writer }{to}, struct{ io.Reader }{from})
 	_ = to.Close()
 	_ = from.Close()
 }
 
-// cut ends all connections in the middle of whatever they carry.
+// cut closes all connections, in the middle of a message or not.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

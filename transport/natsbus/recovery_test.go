@@ -22,8 +22,8 @@ import (
 
 const subject = "choir." + plan + ".share"
 
-// restartable is a broker over TCP that comes back on the same address. The address is a
-// proxy's: a port of the broker's own could be taken by somebody else meanwhile.
+// restartable is a broker over TCP that restarts on the same address. The address is a proxy's:
+// another process could use the broker's port in between.
 type restartable struct {
 	t      *testing.T
 	config embedded.Config
@@ -57,12 +57,12 @@ func (r *restartable) bus() *natsbus.Bus {
 
 func index(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 
-// chunkOf makes a chunk of 64 KiB, so that a failure finds some on the way.
+// chunkOf returns a chunk of 64 KiB, large enough that a failure interrupts some.
 func chunkOf(n int) transport.Message {
 	return transport.Message{Subject: subject, Data: append(index(n), make([]byte, 64<<10)...)}
 }
 
-// publishWhile publishes n chunks in batches, running trouble every now and then.
+// publishWhile publishes n chunks in batches, and calls trouble between some of them.
 func publishWhile(t *testing.T, b transport.Bus, n int, trouble func()) <-chan error {
 	ctx := newContext(t)
 	result := make(chan error, 1)
@@ -86,8 +86,8 @@ func publishWhile(t *testing.T, b transport.Bus, n int, trouble func()) <-chan e
 	return result
 }
 
-// readAll reads until each of n indices was seen, and returns how many messages came and
-// how many of their indices came before (which Publish may cause).
+// readAll reads until each of n indices has arrived. It returns the number of messages and of
+// duplicates among them, which Publish may cause.
 func readAll(t *testing.T, s transport.Subscription, n int) (total, repeats int) {
 	t.Helper()
 	ctx := newContext(t)
@@ -141,7 +141,7 @@ func TestBrokerRestarts(t *testing.T) {
 	}
 	t.Logf("%d messages, %d repeated, 3 restarts", total, repeats)
 
-	// Idle, without anybody publishing meanwhile; and replay from the file store.
+	// Idle, without messages in between; and replay from the file store.
 	restart()
 	if err := b.Publish(newContext(t), chunkOf(0)); err != nil {
 		t.Fatal(err)
@@ -181,8 +181,8 @@ func TestConnectionsCut(t *testing.T) {
 	}
 }
 
-// TestRequestsLostWithTheirConnection: a request that went into a connection which then broke
-// is asked again over the next one, though its caller would wait for a long time.
+// TestRequestsLostWithTheirConnection checks that a request over a connection that breaks is repeated
+// over the next one, long before its timeout.
 func TestRequestsLostWithTheirConnection(t *testing.T) {
 	for name, ask := range map[string]func(context.Context, *natsbus.Bus) error{
 		"ensure stream": func(ctx context.Context, b *natsbus.Bus) error { return b.EnsureStream(ctx) },
@@ -210,7 +210,7 @@ func TestRequestsLostWithTheirConnection(t *testing.T) {
 	}
 }
 
-// admin is a plain NATS client, for what the package itself would never do.
+// admin is a plain NATS client, for operations that the package does not have.
 func (r *restartable) admin() jetstream.JetStream {
 	conn, err := nats.Connect(r.server.ClientURL(), nats.Token("s3cret"))
 	if err != nil {
@@ -226,7 +226,7 @@ func (r *restartable) admin() jetstream.JetStream {
 	return js
 }
 
-// deleteConsumers removes all of the stream's consumers and returns how many there were.
+// deleteConsumers deletes all of the stream's consumers and returns their number.
 func (r *restartable) deleteConsumers() int {
 	r.t.Helper()
 	ctx := newContext(r.t)
@@ -282,7 +282,7 @@ func TestStreamReplaced(t *testing.T) {
 	wantLost(t, s)
 }
 
-// A broker that lost the end of its storage: with fewer messages than were delivered, and with as many, but
+// A broker lost the end of its storage: it has fewer messages than were delivered, or as many but
 // others.
 func TestStorageRolledBack(t *testing.T) {
 	for name, since := range map[string]int{"shorter": 0, "rewritten": 4} {
@@ -324,7 +324,8 @@ func subscribedAfter(t *testing.T, b transport.Bus, n int) transport.Subscriptio
 		t.Fatal(err)
 	}
 	for i := range n {
-		if err := b.Publish(newContext(t), transport.Message{Subject: subject, Data: append(index(i), "mine"...)}); err != nil {
+		m := transport.Message{Subject: subject, Data: append(index(i), "mine"...)}
+		if err := b.Publish(newContext(t), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -348,7 +349,7 @@ func wantLost(t *testing.T, s transport.Subscription) {
 	}
 }
 
-// Clients may come before the broker, and before the stream.
+// Clients may start before the broker, and before there is a stream.
 func TestBrokerComesLate(t *testing.T) {
 	p := startProxy(t)
 	token := write(t, "token", "s3cret")

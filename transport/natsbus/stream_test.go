@@ -20,7 +20,7 @@ func TestEnsureStreamRace(t *testing.T) {
 	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	var group sync.WaitGroup
 	for i := range 8 {
-		config := natsbus.Config{Server: server, Plan: plan, MaxBytes: int64(i+1) << 20} // they don't even agree
+		config := natsbus.Config{Server: server, Plan: plan, MaxBytes: int64(i+1) << 20} // they do not agree
 		b, err := natsbus.Open(newContext(t), config)
 		if err != nil {
 			t.Fatal(err)
@@ -60,12 +60,21 @@ func TestStreamKeepsItsPromises(t *testing.T) {
 func TestForeignStreamRefused(t *testing.T) {
 	subjects := []string{"choir." + plan + ".>"}
 	for name, config := range map[string]jetstream.StreamConfig{
-		"subjects":      {Subjects: []string{"other.>"}, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew},
-		"retention":     {Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew, Retention: jetstream.InterestPolicy},
-		"discard":       {Subjects: subjects, DenyDelete: true, DenyPurge: true},
-		"deletion":      {Subjects: subjects, Discard: jetstream.DiscardNew},
-		"message size":  {Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew, MaxMsgSize: 1000},
-		"message count": {Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew, MaxMsgs: 1000},
+		"subjects": {
+			Subjects: []string{"other.>"}, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew,
+		},
+		"retention": {
+			Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew,
+			Retention: jetstream.InterestPolicy,
+		},
+		"discard":  {Subjects: subjects, DenyDelete: true, DenyPurge: true},
+		"deletion": {Subjects: subjects, Discard: jetstream.DiscardNew},
+		"message size": {
+			Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew, MaxMsgSize: 1000,
+		},
+		"message count": {
+			Subjects: subjects, DenyDelete: true, DenyPurge: true, Discard: jetstream.DiscardNew, MaxMsgs: 1000,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := startRestartable(t)
@@ -118,11 +127,12 @@ func TestServerLimits(t *testing.T) {
 	}
 }
 
-// Identifiers come from Config.Rand, and the broker drops what repeats one: with a
-// reader that repeats itself, the second message is taken for the first.
+// Identifiers come from Config.Rand, and the broker drops a message with the same one: with a reader
+// that repeats itself, the second message is a duplicate of the first.
 func TestDeduplication(t *testing.T) {
 	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
-	b := openBus(t, natsbus.Config{Server: server, Rand: bytes.NewReader(append(make([]byte, 32), "sixteen bytes ok"...))})
+	random := bytes.NewReader(append(make([]byte, 32), "sixteen bytes ok"...))
+	b := openBus(t, natsbus.Config{Server: server, Rand: random})
 	publishSome(t, b, 3)
 	s, err := b.Subscribe(newContext(t), []string{">"}, 0)
 	if err != nil {
@@ -142,16 +152,18 @@ func TestOutsideThePlan(t *testing.T) {
 	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	b := openBus(t, natsbus.Config{Server: server})
 	for _, foreign := range []string{"x", "choir", "choir." + plan, "choir.deadbeef.x", "$JS.API.INFO"} {
-		if err := b.Publish(newContext(t), transport.Message{Subject: foreign}); !errors.Is(err, transport.ErrSubject) {
+		err := b.Publish(newContext(t), transport.Message{Subject: foreign})
+		if !errors.Is(err, transport.ErrSubject) {
 			t.Errorf("publish to %s: %v", foreign, err)
 		}
-		if _, err := b.Subscribe(newContext(t), []string{subject, foreign}, 0); !errors.Is(err, transport.ErrSubject) {
+		_, err = b.Subscribe(newContext(t), []string{subject, foreign}, 0)
+		if !errors.Is(err, transport.ErrSubject) {
 			t.Errorf("subscribe to %s: %v", foreign, err)
 		}
 	}
 }
 
-// A plan without a stream is waited for, and the error names the reason.
+// The Bus waits for the stream of a plan, and the error names the reason.
 func TestNoStream(t *testing.T) {
 	server := startServer(t, embedded.Config{StoreDir: t.TempDir()})
 	b, err := natsbus.Open(newContext(t), natsbus.Config{Server: server, Plan: plan})
@@ -159,7 +171,7 @@ func TestNoStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	// Each attempt gets as long as the broker needs for one answer, however busy the machine is.
+	// The limits grow, so that the broker has enough time for an answer on a busy machine.
 	outOfTime := func(try func(context.Context) error, reason string) {
 		t.Helper()
 		for limit := 100 * time.Millisecond; ; limit *= 4 {
@@ -173,7 +185,7 @@ func TestNoStream(t *testing.T) {
 				return
 			}
 			if limit > 20*time.Second {
-				t.Fatalf("after %v: error %v doesn't say %q", limit, err, reason)
+				t.Fatalf("after %v: error %v does not contain %q", limit, err, reason)
 			}
 		}
 	}

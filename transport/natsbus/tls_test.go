@@ -105,8 +105,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A client that asks for TLS must not fall back to a broker without it: its token would be
-// readable on the way.
+// A client that requires TLS must not accept a broker without it: its token would travel in the
+// clear.
 func TestTLSNotOffered(t *testing.T) {
 	token := write(t, "token", "s3cret")
 	server := startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token})
@@ -139,8 +139,12 @@ func TestTLSFiles(t *testing.T) {
 		check(t, err, name)
 	}
 	token := write(t, "token", "s3cret")
-	_, err := embedded.Start(embedded.Config{Listen: "127.0.0.1:0", TokenFile: token, TLSCert: junk, TLSKey: key})
+	_, err := embedded.Start(embedded.Config{
+		Listen: "127.0.0.1:0", TokenFile: token, TLSCert: junk, TLSKey: key,
+	})
 	check(t, err, "TLSCert")
-	_, err = embedded.Start(embedded.Config{Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key, TLSClientCA: junk})
+	_, err = embedded.Start(embedded.Config{
+		Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key, TLSClientCA: junk,
+	})
 	check(t, err, "TLSClientCA")
 }

@@ -108,7 +108,9 @@ func (h *harness) filter(b transport.Bus, history, filters, want []string) {
 
 func filterValidity(h *harness) {
 	b := h.bus("a")
-	bad := []string{"", "a..b", "a.>.b", "a.b*", "a b", ">.a", "a.", "a.\x00", "ä", strings.Repeat("a.", 20) + "a"}
+	bad := []string{
+		"", "a..b", "a.>.b", "a.b*", "a b", ">.a", "a.", "a.\x00", "ä", strings.Repeat("a.", 20) + "a",
+	}
 	for _, filter := range bad {
 		_, err := b.Subscribe(h.ctx(), []string{h.subject("ok"), h.f.Prefix() + filter}, 0)
 		if h.f.Prefix() == "" || filter != "" {

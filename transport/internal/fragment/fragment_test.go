@@ -13,7 +13,7 @@ func id(n int) (i ID) {
 	return i
 }
 
-// message is of n bytes that tell which message and which place they belong to.
+// message returns n bytes that depend on the message's number and on their position.
 func message(which, n int) []byte {
 	unit := binary.BigEndian.AppendUint64(nil, uint64(which)*0x9e3779b97f4a7c15)
 	b := bytes.Repeat(append(unit, 1, 2, 3), n/11+1)[:n]
@@ -29,8 +29,11 @@ func TestHeader(t *testing.T) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	whole := h.String()
-	for _, bad := range []string{"", ".", "..", whole + ".", whole[1:], "0" + whole, whole[:32] + ".03.9", whole[:32] + ".+3.9", whole[:32] + ".9.9",
-		whole[:32] + ".-1.9", whole[:32] + ".0.1", whole[:32] + ".0.126", whole[:32] + ".0.99999999999999999999", "G" + whole[1:], "A" + whole[1:]} {
+	id := whole[:32]
+	for _, bad := range []string{
+		"", ".", "..", whole + ".", whole[1:], "0" + whole, id + ".03.9", id + ".+3.9", id + ".9.9", id + ".-1.9",
+		id + ".0.1", id + ".0.126", id + ".0.99999999999999999999", "G" + whole[1:], "A" + whole[1:],
+	} {
 		if got, err := ParseHeader(bad); err == nil {
 			t.Errorf("%q was read as %v", bad, got)
 		}
@@ -48,37 +51,39 @@ func FuzzHeader(f *testing.F) {
 }
 
 func TestCount(t *testing.T) {
-	for n, want := range map[int]int{0: 1, 1: 1, Size: 1, Size + 1: 2, 2 * Size: 2, 2*Size + 1: 3, 64 << 20: MaxPieces} {
+	for n, want := range map[int]int{
+		0: 1, 1: 1, Size: 1, Size + 1: 2, 2 * Size: 2, 2*Size + 1: 3, 64 << 20: MaxPieces,
+	} {
 		if got := Count(n); got != want {
 			t.Errorf("%d bytes travel in %d pieces, want %d", n, got, want)
 		}
 	}
 }
 
-// letter is one stored piece of the schedule under test.
-type letter struct {
+// stored is a piece of the schedule under test.
+type stored struct {
 	message int
 	h       Header
 	data    []byte
 }
 
-// cut gives a message's pieces.
-func cut(which int, data []byte) (pieces []letter) {
+// cut returns a message's pieces.
+func cut(which int, data []byte) (pieces []stored) {
 	n := Count(len(data))
 	for i := range n {
-		pieces = append(pieces, letter{which, Header{id(which), i, n}, Piece(data, i)})
+		pieces = append(pieces, stored{which, Header{id(which), i, n}, Piece(data, i)})
 	}
 	return pieces
 }
 
-// TestAnySchedule: whatever is lost, doubled, reordered and interleaved, a message comes out
-// once, right, and as soon as its last piece is there; and whoever starts again from
-// what Resume says gets whatever was still to come.
+// TestAnySchedule loses, duplicates, reorders and interleaves pieces. A message is assembled once,
+// correctly, and as soon as its last piece is there. An Assembler that starts from Resume gets
+// all later messages.
 func TestAnySchedule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "messages")
 		whole := make([][]byte, n)
-		var log []letter
+		var log []stored
 		for m := range n {
 			whole[m] = message(m, rapid.SampledFrom([]int{Size + 1, 2 * Size, 3*Size - 1}).Draw(t, "size"))
 			for _, l := range cut(m, whole[m]) {
@@ -88,7 +93,7 @@ func TestAnySchedule(t *testing.T) {
 			}
 		}
 		log = rapid.Permutation(log).Draw(t, "order")
-		need := make([]map[int]bool, n) // pieces that haven't come
+		need := make([]map[int]bool, n) // missing pieces
 		for m := range n {
 			need[m] = map[int]bool{}
 			for i := range Count(len(whole[m])) {
@@ -129,13 +134,14 @@ func TestAnySchedule(t *testing.T) {
 		}
 		for m, end := range ends {
 			if end > uint64(stop) && !came[m] {
-				t.Fatalf("resumed at %d behind %d, message %d, whole at %d, never came", resumes[stop], stop, m, end)
+				t.Fatalf("resumed at %d after %d: message %d, whole at %d, is missing",
+					resumes[stop], stop, m, end)
 			}
 		}
 	})
 }
 
-// TestHostilePieces: what doesn't fit is dropped and spoils nothing.
+// TestHostilePieces checks that pieces that do not fit are dropped and do not spoil the message.
 func TestHostilePieces(t *testing.T) {
 	var a Assembler
 	want := message(1, 2*Size+5)
@@ -146,7 +152,7 @@ func TestHostilePieces(t *testing.T) {
 		return ok
 	}
 	add("s", good[0].h, good[0].data)
-	for name, l := range map[string]letter{
+	for name, l := range map[string]stored{
 		"short piece":   {h: good[1].h, data: good[1].data[1:]},
 		"empty last":    {h: good[2].h, data: nil},
 		"long last":     {h: good[2].h, data: make([]byte, Size+1)},
@@ -166,7 +172,7 @@ func TestHostilePieces(t *testing.T) {
 	add("s", good[1].h, good[1].data)
 	got, ok := a.Add("s", good[2].h, 9, good[2].data)
 	if !ok || !bytes.Equal(got, want) {
-		t.Fatal("the message didn't survive")
+		t.Fatal("the message is lost")
 	}
 	for _, l := range good { // a late repetition begins nothing
 		if add("s", l.h, l.data) {
@@ -178,8 +184,8 @@ func TestHostilePieces(t *testing.T) {
 	}
 }
 
-// TestBounds: neither the number of incomplete messages nor their bytes grow without bound,
-// the oldest give way, and the latest still gets through.
+// TestBounds checks that the number of incomplete messages and their size are bounded: the oldest are
+// dropped, and the latest is assembled.
 func TestBounds(t *testing.T) {
 	var a Assembler
 	piece := make([]byte, Size)
@@ -187,7 +193,8 @@ func TestBounds(t *testing.T) {
 	add := func(which, index, count int) bool {
 		position++
 		_, ok := a.Add("s", Header{id(which), index, count}, position, piece)
-		if a.buffered > MaxBuffered || len(a.order) > MaxIncomplete || len(a.parts) != len(a.order) || len(a.done) > remembered {
+		if a.buffered > MaxBuffered || len(a.order) > MaxIncomplete ||
+			len(a.parts) != len(a.order) || len(a.done) > remembered {
 			t.Fatalf("%d bytes of %d messages, %d known", a.buffered, len(a.order), len(a.done))
 		}
 		return ok
@@ -223,7 +230,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// FuzzAssembler drives it with any program of pieces and holds it to its bounds.
+// FuzzAssembler adds arbitrary pieces and checks the bounds.
 func FuzzAssembler(f *testing.F) {
 	f.Add([]byte{0, 0, 2, 0, 0, 1, 2, 0, 1, 0, 3, 1})
 	f.Add([]byte{5, 0, 125, 0, 5, 124, 125, 1, 5, 0, 0, 9})

@@ -15,7 +15,9 @@ func TestConfigValidate(t *testing.T) {
 	}{
 		{"zero value", embedded.Config{}, ""},
 		{"open listener", embedded.Config{Listen: "127.0.0.1:0"}, "TokenFile or Users"},
-		{"token and users", embedded.Config{TokenFile: "t", Users: []embedded.User{{Name: "u", PasswordFile: "p"}}}, "exclude"},
+		{"token and users", embedded.Config{
+			TokenFile: "t", Users: []embedded.User{{Name: "u", PasswordFile: "p"}},
+		}, "exclude"},
 		{"user without password", embedded.Config{Users: []embedded.User{{Name: "u"}}}, "PasswordFile"},
 		{"no port", embedded.Config{Listen: "127.0.0.1", TokenFile: "t"}, "Listen"},
 		{"bad port", embedded.Config{Listen: "127.0.0.1:70000", TokenFile: "t"}, "Listen"},
@@ -36,7 +38,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// check wants no error for "" and else one that mentions it and no password.
+// check checks for no error if want is "", else for one that contains it and no password.
 func check(t *testing.T, err error, mention string) {
 	t.Helper()
 	switch {

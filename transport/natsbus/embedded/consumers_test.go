@@ -14,8 +14,8 @@ import (
 	"choir/transport/natsbus"
 )
 
-// TestConsumerLimit: the broker's default of a thousand consumers doesn't bound a plan, and an
-// account that allows few is no obstacle to fewer.
+// TestConsumerLimit checks that the broker's default of a thousand consumers does not bound a plan,
+// and that a stream is created in an account that allows fewer.
 func TestConsumerLimit(t *testing.T) {
 	e, err := Start(Config{StoreDir: t.TempDir()})
 	if err != nil {
@@ -26,7 +26,9 @@ func TestConsumerLimit(t *testing.T) {
 	defer cancel()
 	for i, want := range []int{1 << 18, -1} {
 		if want < 0 {
-			limits := map[string]server.JetStreamAccountLimits{"": {MaxMemory: 1 << 20, MaxStore: 1 << 20, MaxStreams: 9, MaxConsumers: 3}}
+			limits := map[string]server.JetStreamAccountLimits{
+				"": {MaxMemory: 1 << 20, MaxStore: 1 << 20, MaxStreams: 9, MaxConsumers: 3},
+			}
 			if err := e.server.GlobalAccount().UpdateJetStreamLimits(limits); err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +47,7 @@ func TestConsumerLimit(t *testing.T) {
 	}
 }
 
-// allowed is how many consumers the newest of several streams allows.
+// allowed returns how many consumers the newest of several streams allows.
 func allowed(t *testing.T, e *Server, i int) int {
 	t.Helper()
 	conn, err := nats.Connect("", nats.InProcessServer(e))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The server's own log is quiet, and its warnings arrive.
+// The server logs nothing itself, and its warnings are forwarded.
 func TestServerLog(t *testing.T) {
 	var out strings.Builder
 	l := &serverLog{log: slog.New(slog.NewTextHandler(&out, nil)), fatal: make(chan error, 1)}

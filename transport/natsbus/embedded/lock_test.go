@@ -11,8 +11,8 @@ import (
 	"choir/transport/natsbus/embedded"
 )
 
-// TestOneBrokerAFolder: a second one is refused and disturbs nothing; when the first has ended the
-// folder is free.
+// TestOneBrokerAFolder checks that a second broker is refused without harm, and that the folder is
+// free when the first has ended.
 func TestOneBrokerAFolder(t *testing.T) {
 	config := embedded.Config{StoreDir: t.TempDir()}
 	first, err := embedded.Start(config)
@@ -42,8 +42,8 @@ func TestOneBrokerAFolder(t *testing.T) {
 	again.Shutdown()
 }
 
-// TestADamagedLockIsNamed: a lock file that a crash has left without its content doesn't pass for
-// another broker, and the error says which file it is.
+// TestADamagedLockIsNamed checks that a lock file that a crash has emptied is not reported as another
+// broker, and that the error names the file.
 func TestADamagedLockIsNamed(t *testing.T) {
 	for name, damage := range map[string][]byte{"zeros": make([]byte, 1<<15), "cut short": {1, 2, 3}} {
 		folder := t.TempDir()
