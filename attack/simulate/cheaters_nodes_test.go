@@ -9,69 +9,67 @@ import (
 )
 
 // cheatingNodes: lists, sets, receipts, keys.
-func cheatingNodes() []cheater {
-	return []cheater{
-		{what: "list that leaves a party out", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"},
-			does: func(*cheat) {}, deaf: deafTo(0)},
-		{what: "list that isolates two parties", who: "c0",
-			comes: comes{refused: protocol.ErrSmallSet, by: "c", nameless: true, ends: protocol.ClassQuorum,
-				because: "set is smaller"}, does: isolate},
-		{what: "list with an invented contribution", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"},
-			deaf: deafTo(0),
-			does: lie(func(_ *cheat, m *hold) { m.Entries = append([]protocol.Entry{{Party: 0}}, m.Entries...) })},
-		{what: "list and agreement that don't fit", who: "c0",
-			comes: comes{ends: protocol.ClassQuorum, because: "c0 and c1 signed different sets"},
-			does:  lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
-		{what: "list that names a node", who: "c0", comes: stalled("c", protocol.ErrUnknown),
-			does: lie(func(_ *cheat, m *hold) { m.Entries = append(m.Entries, protocol.Entry{Party: 5}) })},
-		{what: "list under a wrong signature", who: "c0", comes: stalled("c", protocol.ErrSignature),
-			does: func(c *cheat) {
-				each(c, func(m *hold, o protocol.Outgoing) []protocol.Outgoing {
-					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(stranger, c.self, m)}}
-				})
-			}},
-		{what: "two lists", who: "c0", comes: whole("c", protocol.ErrEquivocate),
-			does: twoFaced(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
-		{what: "list for an attempt that isn't open", who: "c0", comes: stalled("c", protocol.ErrEarly),
-			does: lie(func(_ *cheat, m *hold) { m.Attempt++ })},
-		{what: "list from the round before", who: "c0",
-			comes: comes{refused: protocol.ErrStale, by: "c", ends: protocol.ClassQuorum,
-				because: "nothing has moved", sets: []int{4}},
-			does: lie(func(_ *cheat, m *hold) { m.Round = 1 })},
-		{what: "no list", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*hold]()(c) }},
-		{what: "agreement to another set", who: "c0",
-			comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
-			does:  lie(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
-		{what: "agreement with a false count", who: "c0",
-			comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
-			does:  lie(func(_ *cheat, m *agreement) { m.Count-- })},
-		{what: "two agreements", who: "c0", comes: whole("c", protocol.ErrEquivocate),
-			does: twoFaced(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
-		{what: "no agreement", who: "c0", comes: stalled("", nil),
-			does: func(c *cheat) { silent[*agreement]()(c) }},
-		{what: "receipt for something else", who: "c0", comes: whole("p", protocol.ErrMismatch),
-			does: twoFaced(func(_ *cheat, m *protocol.Receipt) { m.Bundle[0] ^= 1 })},
-		{what: "receipt on a wrong path", who: "c0", comes: whole("p", protocol.ErrSignature),
-			does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Path[1][0] ^= 1 })},
-		{what: "receipt on another one's path", who: "c0", comes: whole("p", protocol.ErrSignature),
-			does: misled(func(m *protocol.Receipt, all []*protocol.Receipt) { m.Index, m.Path = 1, all[1].Path })},
-		{what: "receipt that stands where two hashes do", who: "c0", comes: whole("p", protocol.ErrSignature),
-			does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Count, m.Path = 2, m.Path[1:] })},
-		{what: "receipt under another round's root", who: "c0", comes: whole("p", protocol.ErrSignature),
-			does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Round++ })},
-		{what: "a second key", who: "c0", comes: whole("p", protocol.ErrEquivocate),
-			does: twoFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
-		{what: "expired key", who: "c0", comes: stalled("p", protocol.ErrExpired),
-			does: lie(func(_ *cheat, m *protocol.Key) { m.NotAfter = 1 })},
-		{what: "the aggregator's messages from a node", who: "c0", comes: whole("p", protocol.ErrUnknown),
-			does: func(c *cheat) {
-				if c.once("coup") {
-					c.say(c.s.SubjectControl(), &opening{Round: 1, Attempt: 2})
-					c.say(c.s.SubjectControl(), &protocol.Abort{Class: 5, Reason: "coup"})
-					c.say(c.s.SubjectResult(1, 1, "head"), &resulting{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid})
-				}
-			}},
-	}
+var cheatingNodes = []cheater{
+	{what: "list that leaves a party out", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"},
+		does: func(*cheat) {}, deaf: deafTo(0)},
+	{what: "list that isolates two parties", who: "c0",
+		comes: comes{refused: protocol.ErrSmallSet, by: "c", nameless: true, ends: protocol.ClassQuorum,
+			because: "set is smaller"}, does: isolate},
+	{what: "list with an invented contribution", who: "c0", comes: comes{sets: []int{3, 3}, uncounted: "p0"},
+		deaf: deafTo(0),
+		does: lie(func(_ *cheat, m *hold) { m.Entries = append([]protocol.Entry{{Party: 0}}, m.Entries...) })},
+	{what: "list and agreement that don't fit", who: "c0",
+		comes: comes{ends: protocol.ClassQuorum, because: "c0 and c1 signed different sets"},
+		does:  lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
+	{what: "list that names a node", who: "c0", comes: stalled("c", protocol.ErrUnknown),
+		does: lie(func(_ *cheat, m *hold) { m.Entries = append(m.Entries, protocol.Entry{Party: 5}) })},
+	{what: "list under a wrong signature", who: "c0", comes: stalled("c", protocol.ErrSignature),
+		does: func(c *cheat) {
+			each(c, func(m *hold, o protocol.Outgoing) []protocol.Outgoing {
+				return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(stranger, c.self, m)}}
+			})
+		}},
+	{what: "two lists", who: "c0", comes: whole("c", protocol.ErrEquivocate),
+		does: twoFaced(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
+	{what: "list for an attempt that isn't open", who: "c0", comes: stalled("c", protocol.ErrEarly),
+		does: lie(func(_ *cheat, m *hold) { m.Attempt++ })},
+	{what: "list from the round before", who: "c0",
+		comes: comes{refused: protocol.ErrStale, by: "c", ends: protocol.ClassQuorum,
+			because: "nothing has moved", sets: []int{4}},
+		does: lie(func(_ *cheat, m *hold) { m.Round = 1 })},
+	{what: "no list", who: "c0", comes: stalled("", nil), does: func(c *cheat) { silent[*hold]()(c) }},
+	{what: "agreement to another set", who: "c0",
+		comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
+		does:  lie(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
+	{what: "agreement with a false count", who: "c0",
+		comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
+		does:  lie(func(_ *cheat, m *agreement) { m.Count-- })},
+	{what: "two agreements", who: "c0", comes: whole("c", protocol.ErrEquivocate),
+		does: twoFaced(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
+	{what: "no agreement", who: "c0", comes: stalled("", nil),
+		does: func(c *cheat) { silent[*agreement]()(c) }},
+	{what: "receipt for something else", who: "c0", comes: whole("p", protocol.ErrMismatch),
+		does: twoFaced(func(_ *cheat, m *protocol.Receipt) { m.Bundle[0] ^= 1 })},
+	{what: "receipt on a wrong path", who: "c0", comes: whole("p", protocol.ErrSignature),
+		does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Path[1][0] ^= 1 })},
+	{what: "receipt on another one's path", who: "c0", comes: whole("p", protocol.ErrSignature),
+		does: misled(func(m *protocol.Receipt, all []*protocol.Receipt) { m.Index, m.Path = 1, all[1].Path })},
+	{what: "receipt that stands where two hashes do", who: "c0", comes: whole("p", protocol.ErrSignature),
+		does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Count, m.Path = 2, m.Path[1:] })},
+	{what: "receipt under another round's root", who: "c0", comes: whole("p", protocol.ErrSignature),
+		does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Round++ })},
+	{what: "a second key", who: "c0", comes: whole("p", protocol.ErrEquivocate),
+		does: twoFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
+	{what: "expired key", who: "c0", comes: stalled("p", protocol.ErrExpired),
+		does: lie(func(_ *cheat, m *protocol.Key) { m.NotAfter = 1 })},
+	{what: "the aggregator's messages from a node", who: "c0", comes: whole("p", protocol.ErrUnknown),
+		does: func(c *cheat) {
+			if c.once("coup") {
+				c.say(c.s.SubjectControl(), &opening{Round: 1, Attempt: 2})
+				c.say(c.s.SubjectControl(), &protocol.Abort{Class: 5, Reason: "coup"})
+				c.say(c.s.SubjectResult(1, 1, "head"), &resulting{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid})
+			}
+		}},
 }
 
 // misled sends beside each receipt another one that was changed after it was signed
@@ -115,39 +113,37 @@ func isolate(c *cheat) {
 }
 
 // cheatingSums: what a node reveals.
-func cheatingSums() []cheater {
-	return []cheater{
-		{what: "partial sum over another set", who: "c0",
-			comes: comes{ends: protocol.ClassIntegrity, because: "c0 revealed over another set"},
-			does:  lie(func(_ *cheat, m *partialSum) { m.Set[0] ^= 1 })},
-		{what: "another partial sum than signed", who: "c0",
-			comes: comes{ends: protocol.ClassIntegrity, because: "c0 sent another partial sum than it signed"},
-			does:  lie(func(_ *cheat, m *partialSum) { m.Vector[0] ^= 1 })},
-		{what: "sum of something else", who: "c0", comes: comes{sets: []int{4, 4}, wrong: true}, does: otherSum(7)},
-		{what: "sum that wraps around", who: "c0", comes: comes{sets: []int{4, 4}, rejected: true},
-			does: otherSum(1 << 62)},
-		{what: "two partial sums", who: "c0",
-			comes: comes{refused: protocol.ErrEquivocate, by: "agg", sets: []int{4, 4}},
-			does: func(c *cheat) {
-				each(c, func(m *partialSum, o protocol.Outgoing) []protocol.Outgoing {
-					m.Vector[0] ^= 1
-					return []protocol.Outgoing{o, {Subject: o.Subject, Data: c.sign(c.key, c.self, m)}}
-				})
-			}},
-		{what: "altered partial sum", who: "c0",
-			comes: comes{refused: protocol.ErrSealed, by: "agg", nameless: true, ends: protocol.ClassQuorum,
-				because: "nothing has moved"},
-			does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Ciphertext[0] ^= 1 })},
-		{what: "truncated partial sum", who: "c0",
-			comes: comes{refused: protocol.ErrMalformed, by: "agg", nameless: true, ends: protocol.ClassQuorum,
-				because: "nothing has moved"},
-			does: eachChunk(func(c *cheat, ch *protocol.Chunk) {
-				v := c.open(ch)
-				ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v[1:]))
-			})},
-		{what: "no partial sum", who: "c0", comes: stalled("", nil),
-			does: func(c *cheat) { silent[*partialSum]()(c) }},
-	}
+var cheatingSums = []cheater{
+	{what: "partial sum over another set", who: "c0",
+		comes: comes{ends: protocol.ClassIntegrity, because: "c0 revealed over another set"},
+		does:  lie(func(_ *cheat, m *partialSum) { m.Set[0] ^= 1 })},
+	{what: "another partial sum than signed", who: "c0",
+		comes: comes{ends: protocol.ClassIntegrity, because: "c0 sent another partial sum than it signed"},
+		does:  lie(func(_ *cheat, m *partialSum) { m.Vector[0] ^= 1 })},
+	{what: "sum of something else", who: "c0", comes: comes{sets: []int{4, 4}, wrong: true}, does: otherSum(7)},
+	{what: "sum that wraps around", who: "c0", comes: comes{sets: []int{4, 4}, rejected: true},
+		does: otherSum(1 << 62)},
+	{what: "two partial sums", who: "c0",
+		comes: comes{refused: protocol.ErrEquivocate, by: "agg", sets: []int{4, 4}},
+		does: func(c *cheat) {
+			each(c, func(m *partialSum, o protocol.Outgoing) []protocol.Outgoing {
+				m.Vector[0] ^= 1
+				return []protocol.Outgoing{o, {Subject: o.Subject, Data: c.sign(c.key, c.self, m)}}
+			})
+		}},
+	{what: "altered partial sum", who: "c0",
+		comes: comes{refused: protocol.ErrSealed, by: "agg", nameless: true, ends: protocol.ClassQuorum,
+			because: "nothing has moved"},
+		does: eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Ciphertext[0] ^= 1 })},
+	{what: "truncated partial sum", who: "c0",
+		comes: comes{refused: protocol.ErrMalformed, by: "agg", nameless: true, ends: protocol.ClassQuorum,
+			because: "nothing has moved"},
+		does: eachChunk(func(c *cheat, ch *protocol.Chunk) {
+			v := c.open(ch)
+			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v[1:]))
+		})},
+	{what: "no partial sum", who: "c0", comes: stalled("", nil),
+		does: func(c *cheat) { silent[*partialSum]()(c) }},
 }
 
 // otherSum reveals the sum and something.

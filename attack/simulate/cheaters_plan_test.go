@@ -29,51 +29,61 @@ func signedTable(t *testing.T) (*protocol.SignedPlan, []*identity.PrivateKey) {
 	return sp, keys
 }
 
-// TestCheatingWithThePlan is the part of the table that ends before a session
-// begins: what nobody signed, or signed as something else, starts nothing.
-func TestCheatingWithThePlan(t *testing.T) {
-	for what, row := range map[string]struct {
-		does    func(sp *protocol.SignedPlan, keys []*identity.PrivateKey)
-		refused error
-		because string
-	}{
-		"a member hasn't signed": {func(sp *protocol.SignedPlan,
-			_ []*identity.PrivateKey) {
+// alterations are changes to a signed plan after which no member starts.
+var alterations = []struct {
+	what    string
+	does    func(sp *protocol.SignedPlan, keys []*identity.PrivateKey)
+	refused error // nil: any
+	because string
+}{
+	{what: "a member hasn't signed", because: "not signed by [p0]",
+		does: func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
 			sp.Accepts = sp.Accepts[1:]
-		}, nil, "not signed by [p0]"},
-		"a member stands twice": {func(sp *protocol.SignedPlan,
-			_ []*identity.PrivateKey) {
+		}},
+	{what: "a member stands twice", refused: protocol.ErrMalformed, because: "roster order",
+		does: func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
 			sp.Accepts[1] = sp.Accepts[0]
-		}, protocol.ErrMalformed, "roster order"},
-		"signed in another's name": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
+		}},
+	{what: "signed in another's name", refused: protocol.ErrSignature, because: "p1",
+		does: func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
 			sp.Accepts[1] = envelope(must(protocol.Bind(sp.Plan).Sign(keys[0], 1, &protocol.Accept{})))
-		}, protocol.ErrSignature, "p1"},
-		"signed by a stranger": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
+		}},
+	{what: "signed by a stranger", refused: protocol.ErrUnknown, because: "member 8",
+		does: func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
 			sp.Accepts = append(sp.Accepts,
 				envelope(must(protocol.Bind(sp.Plan).Sign(keys[0], 8, &protocol.Accept{}))))
-		}, protocol.ErrUnknown, "member 8"},
-		"another message for a signature": {func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
+		}},
+	{what: "another message for a signature", refused: protocol.ErrMalformed, because: "among the signatures",
+		does: func(sp *protocol.SignedPlan, keys []*identity.PrivateKey) {
 			sp.Accepts[7] = envelope(must(protocol.Bind(sp.Plan).Sign(keys[7], 7, &protocol.Abort{Class: 1})))
-		}, protocol.ErrMalformed, "among the signatures"},
-		"a party more, after the signing": {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
+		}},
+	{what: "a party more, after the signing", refused: protocol.ErrWrongPlan,
+		does: func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
 			p := *sp.Plan
 			extra := p.Members[3]
 			extra.Name, extra.Key = "p4", identity.PublicKey(stranger.public)
 			p.Members = append(append(append([]protocol.Member(nil), p.Members[:4]...), extra), p.Members[4:]...)
 			sp.Plan = &p
-		}, protocol.ErrWrongPlan, ""},
-		"fewer parties to reveal, after the signing": {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
+		}},
+	{what: "fewer parties to reveal, after the signing", refused: protocol.ErrWrongPlan,
+		does: func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
 			p := *sp.Plan
 			p.MinParties = 1
 			sp.Plan = &p
-		}, protocol.ErrWrongPlan, ""},
-		"fewer colluders, after the signing": {func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
+		}},
+	{what: "fewer colluders, after the signing", refused: protocol.ErrWrongPlan,
+		does: func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
 			p := *sp.Plan
 			p.Colluders = 1
 			sp.Plan = &p
-		}, protocol.ErrWrongPlan, ""},
-	} {
-		t.Run(what, func(t *testing.T) {
+		}},
+}
+
+// TestCheatingWithThePlan is the part of the table that ends before a session
+// begins: what nobody signed, or signed as something else, starts nothing.
+func TestCheatingWithThePlan(t *testing.T) {
+	for _, row := range alterations {
+		t.Run(row.what, func(t *testing.T) {
 			sp, keys := signedTable(t)
 			row.does(sp, keys)
 			err := readPlan(sp)

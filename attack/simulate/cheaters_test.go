@@ -48,8 +48,8 @@ func stalled(by string, why error) comes {
 }
 
 func cheaters() []cheater {
-	return slices.Concat(cheatingParties(), cheatingContributions(), cheatingNodes(), cheatingSums(),
-		cheatingAggregators(), cheatingResults(), audited(), cheatingPairs())
+	return slices.Concat(cheatingParties, cheatingContributions, cheatingNodes, cheatingSums,
+		cheatingAggregators, cheatingResults, audited(), cheatingPairs())
 }
 
 type (
@@ -65,268 +65,260 @@ type (
 var stranger = newSigner(0xbad, 0)
 
 // cheatingParties: channels, names and times.
-func cheatingParties() []cheater {
-	return []cheater{
-		{what: "contribution under a wrong signature", who: "p0", comes: without("c", protocol.ErrSignature),
-			does: func(c *cheat) {
-				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
-					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(stranger, c.self, m)}}
-				})
-			}},
-		{what: "Sybil: a stranger as a further member", who: "p0",
-			comes: comes{refused: protocol.ErrUnknown, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
-			does: func(c *cheat) {
-				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
-					return []protocol.Outgoing{{Subject: o.Subject,
-						Data: c.sign(stranger, uint32(len(c.s.Plan.Members)), m)}}
-				})
-			}},
-		{what: "contribution in another party's name", who: "p0",
-			comes: comes{refused: protocol.ErrSignature, by: "c", nameless: true, sets: []int{4, 4}},
-			does: func(c *cheat) {
-				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
-					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(c.key, 1, m)}, o}
-				})
-			}},
-		{what: "share in another party's name", who: "p0",
-			comes: comes{refused: protocol.ErrSealed, by: "c", nameless: true, sets: []int{4, 4}},
-			does: func(c *cheat) { // whoever's own comes first
-				for _, o := range slices.Clone(c.eff.Send) {
-					ch, err := protocol.UnmarshalChunk(o.Data)
-					if err != nil {
-						continue
-					}
-					for i := range uint32(3) { // whoever's explicit share the node takes
-						ch.From = i + 1
-						c.eff.Send = append([]protocol.Outgoing{{Subject: o.Subject, Data: must(ch.Marshal())}}, c.eff.Send...)
-					}
+var cheatingParties = []cheater{
+	{what: "contribution under a wrong signature", who: "p0", comes: without("c", protocol.ErrSignature),
+		does: func(c *cheat) {
+			each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+				return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(stranger, c.self, m)}}
+			})
+		}},
+	{what: "Sybil: a stranger as a further member", who: "p0",
+		comes: comes{refused: protocol.ErrUnknown, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+		does: func(c *cheat) {
+			each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+				return []protocol.Outgoing{{Subject: o.Subject,
+					Data: c.sign(stranger, uint32(len(c.s.Plan.Members)), m)}}
+			})
+		}},
+	{what: "contribution in another party's name", who: "p0",
+		comes: comes{refused: protocol.ErrSignature, by: "c", nameless: true, sets: []int{4, 4}},
+		does: func(c *cheat) {
+			each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+				return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(c.key, 1, m)}, o}
+			})
+		}},
+	{what: "share in another party's name", who: "p0",
+		comes: comes{refused: protocol.ErrSealed, by: "c", nameless: true, sets: []int{4, 4}},
+		does: func(c *cheat) { // whoever's own comes first
+			for _, o := range slices.Clone(c.eff.Send) {
+				ch, err := protocol.UnmarshalChunk(o.Data)
+				if err != nil {
+					continue
 				}
-			}},
-		{what: "another plan", who: "p0", comes: without("c", protocol.ErrWrongPlan),
-			does: func(c *cheat) {
-				c.s.ID[0] ^= 1
-				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
-					return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(c.key, c.self, m)}}
-				})
-				c.s.ID[0] ^= 1
-			}},
-		{what: "share of another plan", who: "p0",
-			comes: comes{refused: protocol.ErrWrongPlan, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
-			does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Plan[0] ^= 1 })},
-		{what: "a node's message from a party", who: "p0", comes: whole("c", protocol.ErrUnknown),
-			does: func(c *cheat) {
-				if n, ok := c.noticed(protocol.NoteContributed); ok {
-					c.say(c.s.SubjectHold(4, n.Round, n.Attempt), &hold{Round: n.Round, Attempt: n.Attempt})
+				for i := range uint32(3) { // whoever's explicit share the node takes
+					ch.From = i + 1
+					c.eff.Send = append([]protocol.Outgoing{{Subject: o.Subject, Data: must(ch.Marshal())}}, c.eff.Send...)
 				}
-			}},
-		{what: "a second channel", who: "p0", comes: whole("c", protocol.ErrEquivocate),
-			does: twoFaced(func(_ *cheat, m *protocol.Open) { m.Enc[0] ^= 1 })},
-		{what: "a channel to a key that isn't the node's", who: "p0", comes: without("c", protocol.ErrMismatch),
-			does: lie(func(c *cheat, m *protocol.Open) {
-				if m.To != c.s.Plan.Aggregator() {
-					m.Key[0] ^= 1
-				}
-			})},
-		{what: "a channel that opens to another secret", who: "p0", comes: without("c", protocol.ErrSealed),
-			does: lie(func(c *cheat, m *protocol.Open) {
-				if m.To == 4 {
-					m.Enc[0] ^= 1
-				}
-			})},
-		{what: "silence after joining", who: "p0", comes: without("", nil),
-			does: func(c *cheat) { silent[*contribution]()(c) }},
-		{what: "an input that isn't its update", who: "p0", comes: comes{sets: []int{4, 3}, wrong: true},
-			does: func(c *cheat) {
-				c.vector(func(v field.Vector) []byte {
-					v[0] = field.Add(v[0], 1000)
-					return field.AppendVector(nil, v)
-				})
-			}},
-		{what: "an input beyond all bounds", who: "p0", comes: comes{sets: []int{4, 3}, rejected: true},
-			does: func(c *cheat) {
-				c.vector(func(v field.Vector) []byte {
-					v[0] = field.Add(v[0], 1<<62)
-					return field.AppendVector(nil, v)
-				})
-			}},
-	}
+			}
+		}},
+	{what: "another plan", who: "p0", comes: without("c", protocol.ErrWrongPlan),
+		does: func(c *cheat) {
+			c.s.ID[0] ^= 1
+			each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+				return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(c.key, c.self, m)}}
+			})
+			c.s.ID[0] ^= 1
+		}},
+	{what: "share of another plan", who: "p0",
+		comes: comes{refused: protocol.ErrWrongPlan, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+		does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Plan[0] ^= 1 })},
+	{what: "a node's message from a party", who: "p0", comes: whole("c", protocol.ErrUnknown),
+		does: func(c *cheat) {
+			if n, ok := c.noticed(protocol.NoteContributed); ok {
+				c.say(c.s.SubjectHold(4, n.Round, n.Attempt), &hold{Round: n.Round, Attempt: n.Attempt})
+			}
+		}},
+	{what: "a second channel", who: "p0", comes: whole("c", protocol.ErrEquivocate),
+		does: twoFaced(func(_ *cheat, m *protocol.Open) { m.Enc[0] ^= 1 })},
+	{what: "a channel to a key that isn't the node's", who: "p0", comes: without("c", protocol.ErrMismatch),
+		does: lie(func(c *cheat, m *protocol.Open) {
+			if m.To != c.s.Plan.Aggregator() {
+				m.Key[0] ^= 1
+			}
+		})},
+	{what: "a channel that opens to another secret", who: "p0", comes: without("c", protocol.ErrSealed),
+		does: lie(func(c *cheat, m *protocol.Open) {
+			if m.To == 4 {
+				m.Enc[0] ^= 1
+			}
+		})},
+	{what: "silence after joining", who: "p0", comes: without("", nil),
+		does: func(c *cheat) { silent[*contribution]()(c) }},
+	{what: "an input that isn't its update", who: "p0", comes: comes{sets: []int{4, 3}, wrong: true},
+		does: func(c *cheat) {
+			c.vector(func(v field.Vector) []byte {
+				v[0] = field.Add(v[0], 1000)
+				return field.AppendVector(nil, v)
+			})
+		}},
+	{what: "an input beyond all bounds", who: "p0", comes: comes{sets: []int{4, 3}, rejected: true},
+		does: func(c *cheat) {
+			c.vector(func(v field.Vector) []byte {
+				v[0] = field.Add(v[0], 1<<62)
+				return field.AppendVector(nil, v)
+			})
+		}},
 }
 
 // cheatingContributions: what a party says about what it sent, and what it sent.
-func cheatingContributions() []cheater {
-	return []cheater{
-		{what: "contribution replayed from an earlier round", who: "p0",
-			comes: comes{refused: protocol.ErrStale, by: "c", sets: []int{4, 3}},
-			does: func(c *cheat) {
-				each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
-					if m.Round == 1 {
-						c.stored["first"] = o.Data
-						return []protocol.Outgoing{o}
-					}
-					return []protocol.Outgoing{{Subject: o.Subject, Data: c.stored["first"]}}
-				})
-			}},
-		{what: "contribution to an attempt that isn't open", who: "p0", comes: without("c", protocol.ErrEarly),
-			does: lie(func(_ *cheat, m *contribution) { m.Attempt++ })},
-		{what: "contribution to another model", who: "p0", comes: without("c", protocol.ErrMismatch),
-			does: lie(func(c *cheat, m *contribution) { m.Model[0] ^= 1; c.confirm(m) })},
-		{what: "two contributions", who: "p0", comes: whole("c", protocol.ErrEquivocate),
-			does: twoFaced(func(c *cheat, m *contribution) { m.Vector[0] ^= 1; c.confirm(m) })},
-		{what: "account of another share than was sent", who: "p0", comes: without("c", protocol.ErrMismatch),
-			does: lie(func(c *cheat, m *contribution) { m.Vector[0] ^= 1; c.confirm(m) })},
-		{what: "explicit share at another node's", who: "p0", comes: without("c", protocol.ErrMismatch),
-			does: lie(func(c *cheat,
-				m *contribution) {
-				m.Explicit = (m.Explicit + 1) % uint32(len(m.Confirm))
-				c.confirm(m)
-			})},
-		{what: "too few confirmations", who: "p0", comes: without("c", protocol.ErrMismatch),
-			does: lie(func(_ *cheat, m *contribution) { m.Explicit, m.Confirm = 0, m.Confirm[:2] })},
-		{what: "wrong confirmation for one node", who: "p0", comes: without("c1", protocol.ErrSealed),
-			does: lie(func(_ *cheat, m *contribution) { m.Confirm[1][0] ^= 1 })},
-		{what: "altered share", who: "p0",
-			comes: comes{refused: protocol.ErrSealed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
-			does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Ciphertext[0] ^= 1 })},
-		{what: "two shares", who: "p0",
-			comes: comes{refused: protocol.ErrEquivocate, by: "c", nameless: true, sets: []int{4, 4}},
-			does: func(c *cheat) {
-				for _, o := range slices.Clone(c.eff.Send) {
-					if ch, err := protocol.UnmarshalChunk(o.Data); err == nil {
-						v := c.open(ch)
-						v[0] = field.Add(v[0], 1)
-						ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
-						c.eff.Emit(o.Subject, must(ch.Marshal()))
-					}
+var cheatingContributions = []cheater{
+	{what: "contribution replayed from an earlier round", who: "p0",
+		comes: comes{refused: protocol.ErrStale, by: "c", sets: []int{4, 3}},
+		does: func(c *cheat) {
+			each(c, func(m *contribution, o protocol.Outgoing) []protocol.Outgoing {
+				if m.Round == 1 {
+					c.stored["first"] = o.Data
+					return []protocol.Outgoing{o}
 				}
-			}},
-		{what: "truncated vector", who: "p0",
-			comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
-			does: func(c *cheat) {
-				c.vector(func(v field.Vector) []byte { return field.AppendVector(nil, v[1:]) })
-			}},
-		{what: "padded vector", who: "p0",
-			comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
-			does: func(c *cheat) {
-				c.vector(func(v field.Vector) []byte { return field.AppendVector(nil, append(v, 0)) })
-			}},
-		{what: "element that isn't canonical", who: "p0",
-			comes: comes{refused: field.ErrNonCanonical, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
-			does: func(c *cheat) {
-				c.vector(func(v field.Vector) []byte {
-					b := field.AppendVector(nil, v)
-					binary.LittleEndian.PutUint64(b, field.Modulus)
-					return b
-				})
-			}},
-		{what: "chunk beyond the vector's end", who: "p0",
-			comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
-			does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Index++ })},
-		{what: "vector without an end", who: "p0",
-			comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
-			does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Last = false })},
-		{what: "a chunk of a result under the group key", who: "p0",
-			comes: comes{ends: protocol.ClassIntegrity, of: "p",
-				because: "the aggregate is not the one that was signed", sets: []int{4}},
-			does: func(c *cheat) {
-				if n, ok := c.noticed(protocol.NoteContributed); ok && c.once("forged") {
-					ctx := protocol.Context{From: c.s.Plan.Aggregator(), To: protocol.Everyone, Round: n.Round,
-						Attempt: n.Attempt, Purpose: protocol.PurposeResult}
-					ch := &protocol.Chunk{Plan: c.s.ID, Context: ctx, Last: true,
-						Ciphertext: c.box(ctx).Seal(nil, 0, true, protocol.AppendInts(nil, make([]int64, c.s.Plan.Dim)))}
-					c.eff.Send = append([]protocol.Outgoing{{Subject: c.s.SubjectResult(n.Round, n.Attempt, "0"),
-						Data: must(ch.Marshal())}}, c.eff.Send...)
+				return []protocol.Outgoing{{Subject: o.Subject, Data: c.stored["first"]}}
+			})
+		}},
+	{what: "contribution to an attempt that isn't open", who: "p0", comes: without("c", protocol.ErrEarly),
+		does: lie(func(_ *cheat, m *contribution) { m.Attempt++ })},
+	{what: "contribution to another model", who: "p0", comes: without("c", protocol.ErrMismatch),
+		does: lie(func(c *cheat, m *contribution) { m.Model[0] ^= 1; c.confirm(m) })},
+	{what: "two contributions", who: "p0", comes: whole("c", protocol.ErrEquivocate),
+		does: twoFaced(func(c *cheat, m *contribution) { m.Vector[0] ^= 1; c.confirm(m) })},
+	{what: "account of another share than was sent", who: "p0", comes: without("c", protocol.ErrMismatch),
+		does: lie(func(c *cheat, m *contribution) { m.Vector[0] ^= 1; c.confirm(m) })},
+	{what: "explicit share at another node's", who: "p0", comes: without("c", protocol.ErrMismatch),
+		does: lie(func(c *cheat,
+			m *contribution) {
+			m.Explicit = (m.Explicit + 1) % uint32(len(m.Confirm))
+			c.confirm(m)
+		})},
+	{what: "too few confirmations", who: "p0", comes: without("c", protocol.ErrMismatch),
+		does: lie(func(_ *cheat, m *contribution) { m.Explicit, m.Confirm = 0, m.Confirm[:2] })},
+	{what: "wrong confirmation for one node", who: "p0", comes: without("c1", protocol.ErrSealed),
+		does: lie(func(_ *cheat, m *contribution) { m.Confirm[1][0] ^= 1 })},
+	{what: "altered share", who: "p0",
+		comes: comes{refused: protocol.ErrSealed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+		does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Ciphertext[0] ^= 1 })},
+	{what: "two shares", who: "p0",
+		comes: comes{refused: protocol.ErrEquivocate, by: "c", nameless: true, sets: []int{4, 4}},
+		does: func(c *cheat) {
+			for _, o := range slices.Clone(c.eff.Send) {
+				if ch, err := protocol.UnmarshalChunk(o.Data); err == nil {
+					v := c.open(ch)
+					v[0] = field.Add(v[0], 1)
+					ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
+					c.eff.Emit(o.Subject, must(ch.Marshal()))
 				}
-			}},
-		{what: "garbage on the bus", who: "p0",
-			comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{4, 4}},
-			does: func(c *cheat) {
-				if n, ok := c.noticed(protocol.NoteContributed); ok {
-					c.eff.Emit(c.s.SubjectContribution(c.self, n.Round, n.Attempt), []byte{6, 0, 1})
-				}
-			}},
-	}
+			}
+		}},
+	{what: "truncated vector", who: "p0",
+		comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+		does: func(c *cheat) {
+			c.vector(func(v field.Vector) []byte { return field.AppendVector(nil, v[1:]) })
+		}},
+	{what: "padded vector", who: "p0",
+		comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+		does: func(c *cheat) {
+			c.vector(func(v field.Vector) []byte { return field.AppendVector(nil, append(v, 0)) })
+		}},
+	{what: "element that isn't canonical", who: "p0",
+		comes: comes{refused: field.ErrNonCanonical, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+		does: func(c *cheat) {
+			c.vector(func(v field.Vector) []byte {
+				b := field.AppendVector(nil, v)
+				binary.LittleEndian.PutUint64(b, field.Modulus)
+				return b
+			})
+		}},
+	{what: "chunk beyond the vector's end", who: "p0",
+		comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+		does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Index++ })},
+	{what: "vector without an end", who: "p0",
+		comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
+		does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Last = false })},
+	{what: "a chunk of a result under the group key", who: "p0",
+		comes: comes{ends: protocol.ClassIntegrity, of: "p",
+			because: "the aggregate is not the one that was signed", sets: []int{4}},
+		does: func(c *cheat) {
+			if n, ok := c.noticed(protocol.NoteContributed); ok && c.once("forged") {
+				ctx := protocol.Context{From: c.s.Plan.Aggregator(), To: protocol.Everyone, Round: n.Round,
+					Attempt: n.Attempt, Purpose: protocol.PurposeResult}
+				ch := &protocol.Chunk{Plan: c.s.ID, Context: ctx, Last: true,
+					Ciphertext: c.box(ctx).Seal(nil, 0, true, protocol.AppendInts(nil, make([]int64, c.s.Plan.Dim)))}
+				c.eff.Send = append([]protocol.Outgoing{{Subject: c.s.SubjectResult(n.Round, n.Attempt, "0"),
+					Data: must(ch.Marshal())}}, c.eff.Send...)
+			}
+		}},
+	{what: "garbage on the bus", who: "p0",
+		comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{4, 4}},
+		does: func(c *cheat) {
+			if n, ok := c.noticed(protocol.NoteContributed); ok {
+				c.eff.Emit(c.s.SubjectContribution(c.self, n.Round, n.Attempt), []byte{6, 0, 1})
+			}
+		}},
 }
 
 // cheatingAggregators: what it opens and says.
-func cheatingAggregators() []cheater {
-	return []cheater{
-		{what: "round on another model", who: "agg",
-			comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "another model"},
-			does:  lie(func(_ *cheat, m *opening) { m.Model[0] ^= 1 })},
-		{what: "round on a stale model", who: "agg",
-			comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "another model", sets: []int{4}},
-			does: lie(func(c *cheat,
-				m *opening) {
-				m.Model = protocol.IntDigest(toy{dim: int(c.s.Plan.Dim)}.Initial())
-			})},
-		{what: "one attempt on two models", who: "agg", comes: whole("c", protocol.ErrEquivocate),
-			does: twoFaced(func(_ *cheat, m *opening) { m.Model[0] ^= 1 })},
-		{what: "a round beyond the plan", who: "agg", comes: whole("c", protocol.ErrMismatch),
-			does: func(c *cheat) {
-				if c.once("beyond") {
-					c.say(c.s.SubjectControl(), &opening{Round: 99, Attempt: 1})
-				}
-			}},
-		{what: "request for a second set", who: "agg", comes: whole("c", protocol.ErrRevealed),
-			does: func(c *cheat) {
-				if n, ok := c.noticed(protocol.NoteResult); ok {
-					c.say(c.s.SubjectControl(), &opening{Round: n.Round, Attempt: n.Attempt + 1})
-				}
-			}},
-		{what: "a second group key", who: "agg", comes: whole("p", protocol.ErrEquivocate),
-			does: func(c *cheat) {
-				each(c, func(m *protocol.Group, o protocol.Outgoing) []protocol.Outgoing {
-					sealed := must(c.s.SealGroup(c.link(m.To), m.To, make([]byte, 32)))
-					return []protocol.Outgoing{o,
-						{Subject: o.Subject, Data: c.sign(c.key, c.self, &protocol.Group{To: m.To, Sealed: sealed})}}
-				})
-			}},
-		{what: "an abort without a reason", who: "agg",
-			comes: comes{ends: protocol.ClassQuorum, of: "p", because: "at will"},
-			does: func(c *cheat) {
-				if _, ok := c.noticed(protocol.NoteRound); ok {
-					c.say(c.s.SubjectControl(), &protocol.Abort{Class: uint8(protocol.ClassQuorum), Reason: "at will"})
-				}
-			}},
-	}
+var cheatingAggregators = []cheater{
+	{what: "round on another model", who: "agg",
+		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "another model"},
+		does:  lie(func(_ *cheat, m *opening) { m.Model[0] ^= 1 })},
+	{what: "round on a stale model", who: "agg",
+		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "another model", sets: []int{4}},
+		does: lie(func(c *cheat,
+			m *opening) {
+			m.Model = protocol.IntDigest(toy{dim: int(c.s.Plan.Dim)}.Initial())
+		})},
+	{what: "one attempt on two models", who: "agg", comes: whole("c", protocol.ErrEquivocate),
+		does: twoFaced(func(_ *cheat, m *opening) { m.Model[0] ^= 1 })},
+	{what: "a round beyond the plan", who: "agg", comes: whole("c", protocol.ErrMismatch),
+		does: func(c *cheat) {
+			if c.once("beyond") {
+				c.say(c.s.SubjectControl(), &opening{Round: 99, Attempt: 1})
+			}
+		}},
+	{what: "request for a second set", who: "agg", comes: whole("c", protocol.ErrRevealed),
+		does: func(c *cheat) {
+			if n, ok := c.noticed(protocol.NoteResult); ok {
+				c.say(c.s.SubjectControl(), &opening{Round: n.Round, Attempt: n.Attempt + 1})
+			}
+		}},
+	{what: "a second group key", who: "agg", comes: whole("p", protocol.ErrEquivocate),
+		does: func(c *cheat) {
+			each(c, func(m *protocol.Group, o protocol.Outgoing) []protocol.Outgoing {
+				sealed := must(c.s.SealGroup(c.link(m.To), m.To, make([]byte, 32)))
+				return []protocol.Outgoing{o,
+					{Subject: o.Subject, Data: c.sign(c.key, c.self, &protocol.Group{To: m.To, Sealed: sealed})}}
+			})
+		}},
+	{what: "an abort without a reason", who: "agg",
+		comes: comes{ends: protocol.ClassQuorum, of: "p", because: "at will"},
+		does: func(c *cheat) {
+			if _, ok := c.noticed(protocol.NoteRound); ok {
+				c.say(c.s.SubjectControl(), &protocol.Abort{Class: uint8(protocol.ClassQuorum), Reason: "at will"})
+			}
+		}},
 }
 
 // cheatingResults: what it publishes.
-func cheatingResults() []cheater {
-	return []cheater{
-		{what: "another aggregate, consistently", who: "agg", comes: comes{sets: []int{4, 4}, wrong: true},
-			does: otherAggregate},
-		{what: "another aggregate than signed", who: "agg",
-			comes: comes{ends: protocol.ClassIntegrity, of: "p",
-				because: "the aggregate is not the one that was signed", sets: []int{4}},
-			does: lie(func(_ *cheat, m *resulting) { m.Aggregate[0] ^= 1 })},
-		{what: "a model that the aggregate doesn't lead to", who: "agg",
-			comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "does not lead to the model",
-				sets: []int{4}},
-			does: lie(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
-		{what: "a result over another set", who: "agg",
-			comes: comes{refused: protocol.ErrMismatch, by: "c", ends: protocol.ClassIntegrity, of: "p",
-				because: "signed another set"},
-			does: lie(func(_ *cheat, m *resulting) { m.Set = m.Set[1:] })},
-		{what: "a result that names a node", who: "agg", comes: whole("p", protocol.ErrUnknown),
-			does: twoFaced(func(_ *cheat, m *resulting) { m.Set = append(m.Set, protocol.Entry{Party: 5}) })},
-		{what: "rejected, though it isn't", who: "agg",
-			comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "outcome is rejected", sets: []int{4}},
-			does:  lie(func(_ *cheat, m *resulting) { m.Outcome = protocol.OutcomeRejected })},
-		{what: "void, though it was revealed", who: "agg",
-			comes: comes{refused: protocol.ErrRevealed, by: "c", of: "none"},
-			does: func(c *cheat) {
-				each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
-					m = &resulting{Round: m.Round, Attempt: m.Attempt, Outcome: protocol.OutcomeVoid}
-					o.Data = c.sign(c.key, c.self, m)
-					return []protocol.Outgoing{o,
-						{Subject: c.s.SubjectControl(),
-							Data: c.sign(c.key, c.self, &opening{Round: m.Round, Attempt: m.Attempt + 1})}}
-				})
-			}},
-		{what: "two results", who: "agg", comes: whole("p", protocol.ErrEquivocate),
-			does: twoFaced(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
-	}
+var cheatingResults = []cheater{
+	{what: "another aggregate, consistently", who: "agg", comes: comes{sets: []int{4, 4}, wrong: true},
+		does: otherAggregate},
+	{what: "another aggregate than signed", who: "agg",
+		comes: comes{ends: protocol.ClassIntegrity, of: "p",
+			because: "the aggregate is not the one that was signed", sets: []int{4}},
+		does: lie(func(_ *cheat, m *resulting) { m.Aggregate[0] ^= 1 })},
+	{what: "a model that the aggregate doesn't lead to", who: "agg",
+		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "does not lead to the model",
+			sets: []int{4}},
+		does: lie(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
+	{what: "a result over another set", who: "agg",
+		comes: comes{refused: protocol.ErrMismatch, by: "c", ends: protocol.ClassIntegrity, of: "p",
+			because: "signed another set"},
+		does: lie(func(_ *cheat, m *resulting) { m.Set = m.Set[1:] })},
+	{what: "a result that names a node", who: "agg", comes: whole("p", protocol.ErrUnknown),
+		does: twoFaced(func(_ *cheat, m *resulting) { m.Set = append(m.Set, protocol.Entry{Party: 5}) })},
+	{what: "rejected, though it isn't", who: "agg",
+		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "outcome is rejected", sets: []int{4}},
+		does:  lie(func(_ *cheat, m *resulting) { m.Outcome = protocol.OutcomeRejected })},
+	{what: "void, though it was revealed", who: "agg",
+		comes: comes{refused: protocol.ErrRevealed, by: "c", of: "none"},
+		does: func(c *cheat) {
+			each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
+				m = &resulting{Round: m.Round, Attempt: m.Attempt, Outcome: protocol.OutcomeVoid}
+				o.Data = c.sign(c.key, c.self, m)
+				return []protocol.Outgoing{o,
+					{Subject: c.s.SubjectControl(),
+						Data: c.sign(c.key, c.self, &opening{Round: m.Round, Attempt: m.Attempt + 1})}}
+			})
+		}},
+	{what: "two results", who: "agg", comes: whole("p", protocol.ErrEquivocate),
+		does: twoFaced(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
 }
 
 // otherAggregate publishes something else than the sum of the partial sums, and

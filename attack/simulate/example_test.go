@@ -24,16 +24,17 @@ func ExampleBatch_Run() {
 
 // A script describes one session exactly; Tell describes what happened in it.
 func ExampleTell() {
-	setup, faults, err := simulate.ParseScript([]byte(`
-setup seed=7 parties=3 computes=2 dim=2 rounds=1 spares=1 min=2 noise=party reject=0 audit=0 paired=0 until=3000
-crash c0@2 1 200
-`))
+	setup, faults, err := simulate.ParseScript([]byte("setup seed=7 parties=3 computes=2 dim=2 rounds=1 " +
+		"spares=1 min=2 noise=party reject=0 audit=0 paired=0 until=3000\n" +
+		"crash c0@2 1 200\n"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	result, _ := simulate.Tell(setup, faults)
-	fmt.Println(result.Rounds, "round settled,", len(result.Violations), "violations,", result.Faults["crash"], "crash")
+	fmt.Println(result.Rounds, "round settled,", result.Faults["crash"], "crash")
+	fmt.Println(len(result.Violations), "violations")
 	// Output:
-	// 1 round settled, 0 violations, 1 crash
+	// 1 round settled, 1 crash
+	// 0 violations
 }

@@ -92,21 +92,9 @@ func (a *tools) experimentRun() *cobra.Command {
 			"  choir experiment run own-generated --seeds 3 --out results",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.OneOfArgs(experimentNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckFormat(format); err != nil {
+			o.Transport = study.Transport(over)
+			if err := checkStudy(format, o); err != nil {
 				return err
-			}
-			if o.Seeds < 1 {
-				return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", o.Seeds)
-			}
-			for _, f := range o.Figures {
-				if err := cli.OneOf("figure-format", f, figure.Formats()...); err != nil {
-					return err
-				}
-			}
-			if o.Transport = study.Transport(over); o.Transport != study.Memory && o.Transport != study.NATS &&
-				o.Transport != bed.Clear {
-				return protocol.Fail(protocol.ClassInput, "--transport: %q isn't %q, %q or %q", over, study.Memory,
-					study.NATS, bed.Clear)
 			}
 			e, err := experimentOf(args[0])
 			if err != nil {
@@ -115,21 +103,7 @@ func (a *tools) experimentRun() *cobra.Command {
 			if o.Dir, err = experiment.OutDir(out, time.Now()); err != nil {
 				return err
 			}
-			o.DataDir = os.Getenv("CHOIR_DATA")
-			o.Progress = func(s string) { fmt.Fprintln(a.Err, s) }
-			o.Status = a.Console.Set
-			kept := false
-			o.Kept = func(r *study.Result) {
-				kept = atomicfile.WriteJSON(filepath.Join(o.Dir, r.Name+".json"), r) == nil || kept
-			}
-			result, text, err := e.run(cmd.Context(), o)
-			if kept && cli.Interrupted(cmd.Context(), err) {
-				return cli.WithHint(cli.ErrInterrupted, "choir report "+o.Dir+" shows what is finished")
-			}
-			if err != nil {
-				return err
-			}
-			return a.Print(format, result, func() { fmt.Fprintf(a.Out, "%s\nresults: %s\n", text, o.Dir) })
+			return a.runExperiment(cmd.Context(), e, o, format)
 		},
 	}
 	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "independent repetitions")
@@ -146,6 +120,42 @@ func (a *tools) experimentRun() *cobra.Command {
 	cli.Folders(cmd, "out")
 	cli.FormatFlag(cmd, &format)
 	return cmd
+}
+
+// checkStudy checks the values of flags.
+func checkStudy(format string, o study.Options) error {
+	if err := cli.CheckFormat(format); err != nil {
+		return err
+	}
+	if o.Seeds < 1 {
+		return protocol.Fail(protocol.ClassInput, "--seeds: %d isn't at least 1", o.Seeds)
+	}
+	for _, f := range o.Figures {
+		if err := cli.OneOf("figure-format", f, figure.Formats()...); err != nil {
+			return err
+		}
+	}
+	return cli.OneOf("transport", string(o.Transport), string(study.Memory), string(study.NATS), string(bed.Clear))
+}
+
+// runExperiment runs an experiment; what is finished is kept when it is
+// interrupted.
+func (a *tools) runExperiment(ctx context.Context, e listed, o study.Options, format string) error {
+	o.DataDir = os.Getenv("CHOIR_DATA")
+	o.Progress = func(s string) { fmt.Fprintln(a.Err, s) }
+	o.Status = a.Console.Set
+	kept := false
+	o.Kept = func(r *study.Result) {
+		kept = atomicfile.WriteJSON(filepath.Join(o.Dir, r.Name+".json"), r) == nil || kept
+	}
+	result, text, err := e.run(ctx, o)
+	if kept && cli.Interrupted(ctx, err) {
+		return cli.WithHint(cli.ErrInterrupted, "choir report "+o.Dir+" shows what is finished")
+	}
+	if err != nil {
+		return err
+	}
+	return a.Print(format, result, func() { fmt.Fprintf(a.Out, "%s\nresults: %s\n", text, o.Dir) })
 }
 
 func (a *tools) experimentReport() *cobra.Command {

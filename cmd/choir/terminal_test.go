@@ -54,7 +54,7 @@ func TestNoVerbIsSilent(t *testing.T) {
 			shows: "searching for the noise.*(?s:.*)interrupted"},
 		{name: "experiment", args: []string{"experiment", "run", "noisy-factors", "--seeds", "20", "--out",
 			w.path("experiment")},
-			signal: syscall.SIGINT, code: 1, shows: "choir experiment run"},
+			signal: syscall.SIGINT, code: 1, shows: `\d+ of \d+ steps`},
 		{name: "bench audit", args: []string{"bench", "audit", "--repeats", "50"}, signal: syscall.SIGTERM, code: 1,
 			shows: "choir bench audit"},
 		{name: "compute without a broker", args: []string{"compute", "--config", w.path("node.toml")},

@@ -61,12 +61,34 @@ func newWorkerSession(t *testing.T) *workerSession {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.server.Shutdown)
+	w.makePlan()
+	costs := identity.KeyFileConfig{Params: identity.Params{Time: 1, MemoryKiB: 64, Lanes: 1}, Rand: rand.Reader}
+	if err := identity.WriteKeyFile(w.path("node.key"), w.keys[workerParties], "node-0",
+		[]byte("a long passphrase"), costs); err != nil {
+		t.Fatal(err)
+	}
+	w.write("node.toml", fmt.Sprintf(`plan_file = "plan.choir"
+key_file = "node.key"
+passphrase_file = "pass"
+store_file = "node.db"
+[bus]
+url = %q
+token_file = "token"
+[timing]
+resend = "1s"
+`, w.server.ClientURL()))
+	return w
+}
+
+// makePlan makes the members' keys and a plan that all have signed.
+func (w *workerSession) makePlan() {
+	w.t.Helper()
 	ts := terms.Terms{Name: "workers", Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
 		Deadline: time.Minute}
 	for i := range workerParties + 3 {
 		k, err := identity.Generate(rand.Reader)
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		name, role := fmt.Sprintf("party-%d", i), protocol.RoleParty
 		if i >= workerParties {
@@ -79,30 +101,21 @@ func newWorkerSession(t *testing.T) *workerSession {
 	}
 	p, err := ts.Sum(terms.SumTerms{Dim: workerDim, PerParty: 1 << 40})
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	p.Rounds = workerRounds // a plan of sums has one
 	w.s = protocol.Bind(p)
 	signed := &protocol.SignedPlan{Plan: p}
 	for _, k := range w.keys {
 		if err := signed.Sign(k); err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
 	}
 	text, err := signed.MarshalText()
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	w.write("plan.choir", string(text))
-	costs := identity.KeyFileConfig{Params: identity.Params{Time: 1, MemoryKiB: 64, Lanes: 1}, Rand: rand.Reader}
-	if err := identity.WriteKeyFile(w.path("node.key"), w.keys[workerParties], "node-0",
-		[]byte("a long passphrase"), costs); err != nil {
-		t.Fatal(err)
-	}
-	w.write("node.toml", fmt.Sprintf("plan_file = \"plan.choir\"\nkey_file = \"node.key\"\npassphrase_file = "+
-		"\"pass\"\nstore_file = \"node.db\"\n"+
-		"[bus]\nurl = %q\ntoken_file = \"token\"\n[timing]\nresend = \"1s\"\n", w.server.ClientURL()))
-	return w
 }
 
 func (w *workerSession) path(name string) string { return filepath.Join(w.dir, name) }
@@ -213,55 +226,76 @@ func TestWorkersKilled(t *testing.T) {
 			}
 		})
 	}
-	var log bytes.Buffer
-	cmd, done := w.node(ctx, &log)
-	rng := mathrand.New(mathrand.NewPCG(6, 3))
-	kills, wiped, nodeKilled, last := 0, 0, false, int64(-1)
-	for running := true; running; {
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("the node: %v\n%s", err, tail(log.String()))
-				cancel()
-			}
-			running = false
-		case <-time.After(time.Duration(100+rng.IntN(300)) * time.Millisecond):
-			settled := w.rounds.Load()
-			switch {
-			case settled >= workerRounds-2 || settled == last: // let it go on
-			case settled >= workerRounds/2 && !nodeKilled:
-				nodeKilled = true
-				if err := cmd.Process.Kill(); err != nil {
-					t.Error(err)
-				}
-				<-done
-				cmd, done = w.node(ctx, &log)
-			case w.killWorker(rng, kills%2 == 1):
-				last = settled
-				if kills++; kills%2 == 0 {
-					wiped++
-				}
-			}
-		}
-	}
+	k := &workerKills{w: w, cancel: cancel, last: -1, rng: mathrand.New(mathrand.NewPCG(6, 3))}
+	k.run(ctx)
 	group.Wait()
-	if w.rounds.Load() != workerRounds || kills < 2 || wiped < 1 || !nodeKilled {
-		t.Errorf("%d rounds, %d kills, %d with the store, of the node: %t\n%s", w.rounds.Load(), kills, wiped,
-			nodeKilled, tail(log.String()))
+	if w.rounds.Load() != workerRounds || k.kills < 2 || k.wiped < 1 || !k.nodeKilled {
+		t.Errorf("%d rounds, %d kills, %d with the store, of the node: %t\n%s", w.rounds.Load(), k.kills, k.wiped,
+			k.nodeKilled, tail(k.log.String()))
 	}
+	w.checkModel()
+	if n := strings.Count(k.log.String(), `"event":"revealed"`); n < workerRounds {
+		t.Errorf("the node logged %d reveals", n)
+	}
+	t.Logf("%d rounds, %d kills of workers, %d with their stores", workerRounds, k.kills, k.wiped)
+}
+
+// checkModel checks the aggregator's model, which is the exact sum.
+func (w *workerSession) checkModel() {
+	w.t.Helper()
 	model, _ := protocol.UnpackInts(w.stores[w.s.Plan.Aggregator()].Get("model"))
 	if len(model) != workerDim {
-		t.Fatalf("a model of %d coordinates", len(model))
+		w.t.Fatalf("a model of %d coordinates", len(model))
 	}
 	for j, got := range model {
 		if want := value(0, j) * workerParties * (workerParties + 1) / 2; got != want {
-			t.Fatalf("coordinate %d: %d, want %d", j, got, want)
+			w.t.Fatalf("coordinate %d: %d, want %d", j, got, want)
 		}
 	}
-	if n := strings.Count(log.String(), `"event":"revealed"`); n < workerRounds {
-		t.Errorf("the node tells of %d reveals", n)
+}
+
+// workerKills runs the compute node and kills its processes.
+type workerKills struct {
+	w      *workerSession
+	cancel func()
+	rng    *mathrand.Rand
+	log    bytes.Buffer // of the node
+
+	kills, wiped int   // of workers; with their stores
+	nodeKilled   bool  // once
+	last         int64 // settled rounds at the last kill
+}
+
+// run starts the node and kills processes until the node ends.
+func (k *workerKills) run(ctx context.Context) {
+	cmd, done := k.w.node(ctx, &k.log)
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				k.w.t.Errorf("the node: %v\n%s", err, tail(k.log.String()))
+				k.cancel()
+			}
+			return
+		case <-time.After(time.Duration(100+k.rng.IntN(300)) * time.Millisecond):
+		}
+		settled := k.w.rounds.Load()
+		switch {
+		case settled >= workerRounds-2 || settled == k.last: // let it run
+		case settled >= workerRounds/2 && !k.nodeKilled:
+			k.nodeKilled = true
+			if err := cmd.Process.Kill(); err != nil {
+				k.w.t.Error(err)
+			}
+			<-done
+			cmd, done = k.w.node(ctx, &k.log)
+		case k.w.killWorker(k.rng, k.kills%2 == 1):
+			k.last = settled
+			if k.kills++; k.kills%2 == 0 {
+				k.wiped++
+			}
+		}
 	}
-	t.Logf("%d rounds, %d kills of workers, %d with their stores", workerRounds, kills, wiped)
 }
 
 func tail(s string) string { return s[max(0, len(s)-4000):] }
