@@ -37,4 +37,4 @@ require (
 	gonum.org/v1/plot v0.17.0 // indirect
 )
 
-replace choir => ../..
+replace choir => ../../..

@@ -20,7 +20,7 @@ import (
 // field, keystream and boxes, with X25519. A tenth of the clients drops out after the
 // sharing, so that both kinds of recovery are paid for.
 func secagg(_ context.Context, cfg Config) (Row, error) {
-	row := Row{Name: "pairwise-mask SecAgg", Source: "Bonawitz et al., CCS 2017; same primitives, a " +
+	row := Row{Name: "pairwise-mask SecAgg", Source: "[BIK17]; same primitives, a " +
 		"tenth of the clients drops out", Parties: cfg.Parties, Servers: 1, Messages: 3,
 		Versus: choirName(cfg),
 		Gives: "one server instead of M nodes of which one is honest; any client set up to the " +
