@@ -13,14 +13,13 @@ import (
 	"choir/session/app"
 )
 
-// Blocks are several learnings of one method side by side in one session: what they sum,
-// one after the other, is one vector, so that many small problems cost the messages of
-// one. Every problem has records of its own. A record exchanged moves the part of its own
-// problem alone, so that a release's sensitivity is one problem's, whose records are
-// hidden as well as if it had the session to itself.
+// Blocks are several learning problems of one method in one session: their sums are one
+// vector, so that many small problems cost the messages of one. The problems' records are
+// disjoint. Replacing a record changes one problem's block only, so that a release has the
+// sensitivity of one problem, and its records are as private as in a session of one problem.
 //
-// The plan carries the first problem's parameters; the others may differ in what doesn't
-// change the mechanism, and whoever runs the study knows how.
+// The plan has the first problem's parameters; the others may differ in what does not change
+// the mechanism.
 type Blocks struct {
 	Apps  []app.Spec
 	Parts [][]pvi.Data // by problem and party
@@ -257,7 +256,7 @@ func (s sides) Settle(round uint32, state, memo []byte) ([]byte, error) {
 	return join(states), nil
 }
 
-// join puts texts behind each other, each with its length before it.
+// join concatenates texts, each after its length.
 func join(all [][]byte) (b []byte) {
 	for _, one := range all {
 		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(one))), one...)

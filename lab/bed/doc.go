@@ -1,8 +1,8 @@
 // Package bed runs sessions for experiments: every role in this process, over the
-// memory transport or an embedded NATS server, with all keys, plans, shares and noise
-// as in earnest, but with randomness that is a function of a seed, so that whoever
-// repeats an experiment gets its figures.
+// memory transport or an embedded NATS server, with all keys, plans, shares and noise of a
+// deployment, but with randomness that is a function of a seed, so that an experiment is
+// repeatable.
 //
-// The randomness protects nobody: the data sets of the experiments are public. Nothing outside of
-// experiments may use it.
+// That randomness gives no privacy, and the data sets of the experiments are public. Nothing
+// but experiments may use it.
 package bed

@@ -88,8 +88,12 @@ func TestClearIsTheSession(t *testing.T) {
 func TestNoiseIsThePlans(t *testing.T) {
 	schema, _ := data(t, 40)
 	app := virtual(schema, 40)
-	app.PVI.Model, app.PVI.Family, app.PVI.Strategy = pvi.Linear, gauss.Full, pvi.Dataset{}
-	app.PVI.NoiseSD, app.PVI.Beta, app.PVI.Damping = 1, 0, 1
+	app.PVI.Model = pvi.Linear
+	app.PVI.Family = gauss.Full
+	app.PVI.Strategy = pvi.Dataset{}
+	app.PVI.NoiseSD = 1
+	app.PVI.Beta = 0
+	app.PVI.Damping = 1
 	for _, transport := range []study.Transport{Clear, study.Memory} {
 		previous := app.Model().Initial()
 		var sum float64

@@ -29,8 +29,8 @@ type Run struct {
 	// Of is how many runs like this one, on the same records, Epsilon and Delta pay for
 	// together: the noise is for Of times Rounds releases; 0: 1. See Together.
 	Of int
-	// Colluders is the number T of colluding parties that the noise allows for, beside
-	// the one curious party that it always does.
+	// Colluders is the number T of colluding parties that the noise allows for, in
+	// addition to one curious party.
 	Colluders int
 
 	// Trusted has the noise of only as many parties added as the plan counts as hidden,
@@ -114,7 +114,7 @@ func (r Run) sign() (*signed, error) {
 	return s, s.signAll(keys)
 }
 
-// terms makes the roster with its identities, and what a plan needs beside.
+// terms makes the roster with its identities, and the other terms of a plan.
 func (r Run) terms() (terms.Terms, []*identity.PrivateKey, error) {
 	from := r.stream("identities")
 	t := terms.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour,
@@ -187,7 +187,7 @@ func (s *signed) learner(party int) (app.Party, error) {
 	return l, nil
 }
 
-// see shows a state to whoever watches.
+// see passes a state to the callbacks.
 func (s *signed) see(round int, state []int64) error {
 	if s.States != nil {
 		if err := s.States(s.plan, round, state); err != nil {

@@ -13,8 +13,8 @@ import (
 	"choir/session/terms"
 )
 
-// Tally is one secure sum of integer vectors with joint noise: what a party counts, or
-// scores, on records of its own.
+// Tally is one secure sum of integer vectors with joint noise: a party's counts or
+// scores on its records.
 type Tally struct {
 	Name      string // with Seed it determines all randomness
 	Seed      uint64
@@ -27,8 +27,8 @@ type Tally struct {
 	Dir       string
 }
 
-// Do reveals the noisy sum over all parties, and says what that cost: neighbours differ in
-// one record of one party, which moves the sum by 2 Bound at most.
+// Do reveals the noisy sum over all parties, and accounts for it: neighbours differ in
+// one record of one party, which moves the sum by at most 2 Bound.
 func (t Tally) Do(ctx context.Context) (sum []int64, spent study.Spent, err error) {
 	s, err := t.sign()
 	if err != nil {
@@ -112,7 +112,9 @@ func Together(method string, all []*Outcome) (study.Spent, error) {
 		return study.Spent{}, err
 	}
 	s := all[0].Spent
-	s.Method, s.Epsilon, s.Accountant, s.Noise = method, b.Epsilon, b.Method,
-		fmt.Sprintf("%s, in each of %d runs", s.Noise, len(all))
+	s.Method = method
+	s.Epsilon = b.Epsilon
+	s.Accountant = b.Method
+	s.Noise = fmt.Sprintf("%s, in each of %d runs", s.Noise, len(all))
 	return s, nil
 }

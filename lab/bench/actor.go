@@ -28,11 +28,11 @@ type forgetful interface {
 	apply(records []protocol.Record)
 }
 
-// soon is how far ahead a wake lies at most, in milliseconds, of a machine that has
-// more to do at once: whoever waits for others waits longer.
+// soon bounds, in milliseconds, the delay of a wake that means more work; a machine that waits
+// for others asks for a longer one.
 const soon = 1000
 
-// step gives the machine one event and whatever time it asks for at once.
+// step gives the machine one event, and ticks while it asks for them at once.
 func (a *actor) step(ev protocol.Event) error {
 	for range 1 << 20 {
 		eff := a.machine.Step(a.clock, ev)
@@ -67,14 +67,14 @@ func (a *actor) take(eff protocol.Effects) error {
 	return nil
 }
 
-// sent takes what the machine wants to say.
+// sent returns the machine's outgoing messages and clears them.
 func (a *actor) sent() []protocol.Outgoing {
 	out := a.out
 	a.out = nil
 	return out
 }
 
-// topic is what a subject is about: the token behind the plan's.
+// topic is the third token of a subject, after the plan's.
 func topic(subject string) string {
 	parts := strings.SplitN(subject, ".", 4)
 	if len(parts) < 3 {
@@ -178,7 +178,7 @@ func (s *many) Get(key string) []byte {
 	return s.m[key]
 }
 
-// Keys implements protocol.View. What was dropped can't be listed; a machine lists
+// Keys implements protocol.View. What was dropped is not listed; a machine lists
 // it only to delete it.
 func (s *many) Keys(prefix string) (keys []string) {
 	for k := range s.m {

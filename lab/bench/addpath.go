@@ -10,9 +10,9 @@ import (
 	"choir/protocol"
 )
 
-// AddPath is what a compute node does to a vector whose key it holds, and nothing
-// else: derive the keystream's key, expand, add, some parties in one call as
-// compute.Node has it. The phase "add" has the account's bookkeeping as well.
+// AddPath is the cost of adding vectors whose keys a compute node has: derive the keystream's
+// key, expand, add, for some parties in one call as in compute.Node. The phase "add" includes
+// the bookkeeping of manifests as well.
 type AddPath struct {
 	Contributions int       `json:"contributions"`
 	CPUSeconds    float64   `json:"cpu_seconds"` // for one contribution, the fastest turn
@@ -27,12 +27,11 @@ const (
 	enough   = 1 << 20
 )
 
-// turns is how often the add path and the limit take turns.
+// turns is how often the add path and the limit alternate.
 const turns = 5
 
-// measureAddPath takes turns with the limit, so that whatever else runs on the machine
-// disturbs both alike, and takes the median of the turns' ratios. The limits that it
-// returns are the fastest: what nothing exceeded.
+// measureAddPath alternates with the limit, so that other load on the machine affects both
+// alike, and returns the median of the turns' ratios and the fastest limits.
 func measureAddPath(cfg Config, s protocol.BoundPlan) (a AddPath, l Limits, err error) {
 	a.Contributions = min(512, max(4, (64<<20)/(8*cfg.elements())))
 	secrets := make([]*channel.Secret, a.Contributions)

@@ -66,7 +66,9 @@ func replay(ctx context.Context, s protocol.BoundPlan, log *traffic, dir string,
 	if setup, err = p.play(ctx, log.setup, &Bare{}); err != nil {
 		return 0, 0, err
 	}
-	b.Messages, b.Bytes, b.ReadBytes = 0, 0, 0
+	b.Messages = 0
+	b.Bytes = 0
+	b.ReadBytes = 0
 	cpu := cpuSeconds()
 	round, err = p.play(ctx, log.round, b)
 	b.CPUSeconds = cpuSeconds() - cpu

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"choir/crypto/channel"
 	"choir/crypto/fixedpoint"
@@ -38,12 +39,12 @@ type Config struct {
 	// Sigma is the standard deviation of one party's noise in grid units, 0 to 2^31;
 	// 0 is a plan without noise, whose sum is compared exactly.
 	Sigma uint64 `json:"sigma"`
-	// Pairs says whether two coordinates share an element: PairsYes, with rows as small as the
-	// headroom asks for, PairsNo, or PairsAuto: under the stream driver, where rows of at
-	// least autoUnits fit.
+	// Pairs is PairsYes if two coordinates share an element, with rows as small as the headroom
+	// requires, PairsNo, or PairsAuto: under the stream driver, where rows of at least autoUnits
+	// fit.
 	Pairs string `json:"pairs"`
-	// Settle is how many parties of the stream driver take their receipts and the
-	// result in, beside the round; 0: 16. The host driver's all do.
+	// Settle is how many parties of the stream driver process their receipts and the result,
+	// outside of the round; 0: 16. With the host driver all do.
 	Settle int `json:"-"`
 	// Workers is how many goroutines step machines in the stream driver and measure
 	// limits; 0: one a core.
@@ -52,8 +53,8 @@ type Config struct {
 	Dir string `json:"-"`
 }
 
-// hostParties is up to where the automatic choice runs a member as a deployment
-// does, with goroutines and a bus of its own.
+// hostParties is the largest number of parties for which the automatic choice is the host
+// driver.
 const hostParties = 64
 
 // withDefaults fills in what is left open.
@@ -88,44 +89,50 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate refuses what no run is made for, naming the field.
+// Validate refuses a run that cannot be measured, naming the field.
 func (c Config) Validate() error {
-	refuse := func(format string, args ...any) error {
-		return protocol.Fail(protocol.ClassInput, format,
-			args...)
-	}
 	c = c.withDefaults()
+	for _, f := range []struct {
+		name      string
+		v, lo, hi int
+	}{
+		{"parties", c.Parties, 2, 1 << 17},
+		{"dim", c.Dim, 1, 1 << 24},
+		{"compute_nodes", c.Computes, 2, 100}, // one node alone would see every row
+		{"rounds", c.Rounds, 1, 1000},
+		{"workers", c.Workers, 1, 4096},
+		{"settle", c.Settle, 0, c.Parties},
+	} {
+		if f.v < f.lo || f.v > f.hi {
+			return protocol.Fail(protocol.ClassInput, "%s: %d is not in %d..%d", f.name, f.v, f.lo, f.hi)
+		}
+	}
+	for _, f := range []struct {
+		name, v string
+		allowed []string
+	}{
+		{"transport", c.Transport, []string{Memory, NATS}},
+		{"driver", c.Driver, []string{DriverHost, DriverStream}},
+		{"pairs", c.Pairs, []string{PairsNo, PairsYes}},
+	} {
+		if !slices.Contains(f.allowed, f.v) {
+			return protocol.Fail(protocol.ClassInput, "%s: %q is not auto or one of %q", f.name, f.v, f.allowed)
+		}
+	}
 	switch {
-	case c.Parties < 2 || c.Parties > 1<<17:
-		return refuse("parties: %d isn't in 2..%d", c.Parties, 1<<17)
-	case c.Dim < 1 || c.Dim > 1<<24:
-		return refuse("dim: %d isn't in 1..%d", c.Dim, 1<<24)
-	case c.Computes < 2 || c.Computes > 100:
-		return refuse("compute_nodes: %d isn't in 2..100; one node alone would see every row", c.Computes)
-	case c.Rounds < 1 || c.Rounds > 1000:
-		return refuse("rounds: %d isn't in 1..1000", c.Rounds)
-	case c.Transport != Memory && c.Transport != NATS:
-		return refuse("transport: %q isn't one of %q", c.Transport, []string{Memory, NATS})
-	case c.Driver != DriverHost && c.Driver != DriverStream:
-		return refuse("driver: %q isn't one of %q", c.Driver, []string{DriverAuto, DriverHost, DriverStream})
 	case c.Driver == DriverStream && c.Transport != Memory:
-		return refuse("driver: %s steps machines without a bus; it has no transport %s", c.Driver,
-			c.Transport)
+		return protocol.Fail(protocol.ClassInput, "driver: %s has no transport %s", c.Driver, c.Transport)
 	case c.Sigma > 1<<31:
-		return refuse("sigma: %d isn't in 0..2^31", c.Sigma)
-	case c.Pairs != PairsYes && c.Pairs != PairsNo:
-		return refuse("pairs: %q isn't one of %q", c.Pairs, []string{PairsAuto, PairsYes, PairsNo})
+		return protocol.Fail(protocol.ClassInput, "sigma: %d is not in 0..2^31", c.Sigma)
 	case c.units() == 0:
-		return refuse("pairs: two coordinates in an element have no room for %d parties with a noise of %d",
-			c.Parties, c.Sigma)
-	case c.Settle < 0 || c.Workers < 0 || c.Workers > 4096:
-		return refuse("workers: %d isn't in 1..4096", c.Workers)
+		return protocol.Fail(protocol.ClassInput,
+			"pairs: two coordinates do not fit an element with %d parties and a noise of %d", c.Parties, c.Sigma)
 	}
 	return c.Suite.Validate()
 }
 
-// maxUnits is the largest magnitude of a row's coordinate on the grid, and autoUnits what
-// pairs must have room for to be chosen.
+// maxUnits is the largest magnitude of a row's coordinate on the grid, and autoUnits the one that
+// pairs must allow to be chosen.
 const (
 	maxUnits  = 1023
 	autoUnits = 127
@@ -144,7 +151,7 @@ func (c Config) units() uint64 {
 	return 0
 }
 
-// perElement is how many coordinates an element stands for.
+// perElement is how many coordinates an element has.
 func (c Config) perElement() int {
 	if c.Pairs == PairsYes {
 		return 2
@@ -152,7 +159,7 @@ func (c Config) perElement() int {
 	return 1
 }
 
-// pairing says it, and how large rows are.
+// pairing describes the elements and the largest row.
 func (c Config) pairing() string {
 	if c.Pairs == PairsYes {
 		return fmt.Sprintf("two coordinates of at most %d units in an element", c.units())
@@ -160,7 +167,7 @@ func (c Config) pairing() string {
 	return "a coordinate an element"
 }
 
-// Pairing says how many coordinates are in an element of the run.
+// Pairing describes the elements of the run.
 func (r *Result) Pairing() string { return r.pairing() }
 
 // elements is how many field elements a row has.

@@ -2,5 +2,5 @@
 
 package bench
 
-// cpuSeconds isn't known here; wall time stands in for it.
+// cpuSeconds is unknown on this system; callers use wall time.
 func cpuSeconds() float64 { return 0 }

@@ -42,8 +42,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 }
 
 // profileFinely makes the heap profile fine enough for what a node holds in a
-// small cell: one sample for so many bytes. No finer: a sample costs microseconds, and
-// an account some ten thousand bytes.
+// small cell. A sample costs microseconds, and a manifest some ten thousand bytes.
 func profileFinely(cfg Config) {
 	switch size := cfg.Parties * cfg.Dim; {
 	case size < 1<<20:
@@ -133,8 +132,8 @@ func (r *Result) streamLimits(m *meter) {
 	r.LimitOf = "the compute nodes' add path, key derivation, keystream and addition, in processor time"
 }
 
-// noiseSamples bounds how many samples measure the sampler when the noise can't be
-// told from the rest of a phase.
+// noiseSamples bounds how many samples measure the sampler when the noise cannot
+// be separated from the rest of a phase.
 const noiseSamples = 4 << 20
 
 // sampleNoise measures the parties' sampler on all cores, on as many samples as

@@ -1,6 +1,6 @@
 // Package bench measures the protocol: real parties, compute nodes and
 // aggregators with keys, channels, sealing, signatures, agreement and noise, and
-// beside each figure the limit of the same machine in the same run.
+// with each figure the limit of the same machine in the same run.
 //
 // The contract:
 //

@@ -84,20 +84,24 @@ func (r *Result) sessions(ctx context.Context, w *world, dir string) error {
 // single one, which a round over NATS is compared with, takes up to half as long again.
 const alonePasses = 3
 
-// stepsAlone takes the phases, and what a node holds, from the stream driver on the
-// same cell: beside dozens of other goroutines neither can be told. What the session
-// took beyond them is the loop's, the stores' and the transport's.
+// stepsAlone measures the phases, and a node's memory, with the stream driver on the same
+// cell: among dozens of other goroutines neither can be separated. The rest of the session is
+// the loop's, the stores' and the transport's.
 func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
 	profileFinely(r.Config)
 	pass := *r
-	pass.Driver, pass.Rounds, pass.Settle = DriverStream, alonePasses, r.Parties
+	pass.Driver = DriverStream
+	pass.Rounds = alonePasses
+	pass.Settle = r.Parties
 	if err := pass.stream(ctx, m); err != nil {
 		return fmt.Errorf("steps alone: %w", err)
 	}
 	// A bus carries the messages here.
 	m.phases = slices.DeleteFunc(m.phases, func(p *Phase) bool { return p.Role == "memory" })
 	r.NodeLiveBytes, r.NodePeakBytes = pass.NodeLiveBytes, pass.NodePeakBytes
-	r.Limits, r.LimitRound, r.AddPath = pass.Limits, pass.LimitRound, pass.AddPath
+	r.Limits = pass.Limits
+	r.LimitRound = pass.LimitRound
+	r.AddPath = pass.AddPath
 	if r.Transport == Memory {
 		r.LimitRatio, r.LimitOf = pass.LimitRatio, pass.LimitOf
 	}
@@ -171,7 +175,9 @@ func (h *hosted) run(ctx context.Context) error {
 func (h *hosted) opening() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.opened, h.drawnAtOpening, h.cpu = time.Now(), h.drawn, cpuSeconds()
+	h.opened = time.Now()
+	h.drawnAtOpening = h.drawn
+	h.cpu = cpuSeconds()
 }
 
 // Read implements io.Reader for all members' randomness and counts what parties

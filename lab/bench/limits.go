@@ -19,8 +19,8 @@ type Limits struct {
 	Cores        int     `json:"cores"`
 }
 
-// Each of the workers processes so much for one limit: small cells less than large
-// ones, and never less than what takes some milliseconds.
+// Bounds on the bytes that each worker processes for one limit: small cells fewer than large
+// ones, and enough for some milliseconds.
 const (
 	minLimitBytes = 16 << 20
 	maxLimitBytes = 64 << 20
@@ -57,7 +57,9 @@ func keystreamAdd(_, bytes int) error {
 		return err
 	}
 	ctr := cipher.NewCTR(block, make([]byte, aes.BlockSize))
-	acc, buf, zero := make(field.Vector, limitElements), make([]byte, 8<<10), make([]byte, 8<<10)
+	acc := make(field.Vector, limitElements)
+	buf := make([]byte, 8<<10)
+	zero := make([]byte, 8<<10)
 	for done := 0; done < bytes; {
 		for lo := 0; lo < len(acc) && done < bytes; lo += len(buf) / field.ElementSize {
 			v := acc[lo:min(len(acc), lo+len(buf)/field.ElementSize)]
@@ -77,7 +79,7 @@ const signatures = 512
 // receipt.
 func signSeconds(key *identity.PrivateKey) float64 {
 	msg := make([]byte, 128)
-	c, _ := Measure(func() error { // signing doesn't fail
+	c, _ := Measure(func() error { // signing cannot fail
 		for range signatures {
 			key.Sign(msg)
 		}
@@ -100,7 +102,7 @@ func sealChunks(dim, bytes int) error {
 	return nil
 }
 
-// parallel runs f(0) ... f(n-1) on so many workers and returns the first error.
+// parallel runs f(0) ... f(n-1) on some workers and returns the first error.
 func parallel(workers, n int, f func(i int) error) error {
 	var group sync.WaitGroup
 	var mu sync.Mutex

@@ -14,9 +14,9 @@ type Phase struct {
 	Members int    `json:"members"`  // how many did it
 	// wall time: of the phase alone on all cores (stream), or busy in steps (host)
 	Seconds    float64 `json:"seconds"`
-	CPUSeconds float64 `json:"cpu_seconds"` // processor time; 0 where it isn't measured apart
-	Bytes      int64   `json:"bytes"`       // sent, or taken in
-	Allocs     int64   `json:"allocs"`      // objects; 0 where it isn't measured apart
+	CPUSeconds float64 `json:"cpu_seconds"` // processor time; 0 if not measured separately
+	Bytes      int64   `json:"bytes"`       // sent or received
+	Allocs     int64   `json:"allocs"`      // objects; 0 if not measured separately
 	AllocBytes int64   `json:"alloc_bytes"`
 	// LimitSeconds is the same work at the machine's limit on all cores; LimitRatio
 	// the fraction of the limit's speed that was reached. 0: no limit applies.
@@ -31,9 +31,11 @@ type Cost struct {
 	Allocs, AllocBytes  int64   // objects and bytes
 }
 
-// Measure runs f. The figures are the whole process's: nothing else may run beside.
+// Measure runs f. The figures are the whole process's: nothing else may run meanwhile.
 func Measure(f func() error) (Cost, error) {
-	m, cpu, at := heapAllocs(), cpuSeconds(), time.Now()
+	m := heapAllocs()
+	cpu := cpuSeconds()
+	at := time.Now()
 	err := f()
 	c := Cost{Seconds: time.Since(at).Seconds(), CPUSeconds: cpuSeconds() - cpu}
 	n := heapAllocs()
@@ -81,7 +83,7 @@ func (p *Phase) move(to *Phase, share float64) {
 	p.Seconds, p.CPUSeconds = (1-share)*p.Seconds, (1-share)*p.CPUSeconds
 }
 
-// limited sets a phase's limit in processor seconds over so many cores.
+// limited sets a phase's limit, in processor seconds, for a number of cores.
 func (p *Phase) limited(what string, cpuSeconds float64, cores int) {
 	spent := p.CPUSeconds
 	if spent == 0 {
@@ -90,7 +92,9 @@ func (p *Phase) limited(what string, cpuSeconds float64, cores int) {
 	if cpuSeconds <= 0 || spent <= 0 {
 		return
 	}
-	p.Limit, p.LimitSeconds, p.LimitRatio = what, cpuSeconds/float64(cores), cpuSeconds/spent
+	p.Limit = what
+	p.LimitSeconds = cpuSeconds / float64(cores)
+	p.LimitRatio = cpuSeconds / spent
 }
 
 func (m *meter) seconds(pick func(*Phase) bool) (wall, cpu float64) {

@@ -38,7 +38,7 @@ type Part struct {
 // PartRow is one operation at one size.
 type PartRow struct {
 	Case    string  `json:"case"`
-	Size    int64   `json:"size"`    // what Case says
+	Size    int64   `json:"size"`    // in the unit of Case
 	Seconds float64 `json:"seconds"` // processor time of one operation, the median of the repetitions
 	Fastest float64 `json:"fastest"` // of the repetitions
 	Spread  float64 `json:"spread"`  // slowest less fastest, over the median
@@ -49,7 +49,7 @@ type PartRow struct {
 // Parts are the names that MeasurePart knows.
 func Parts() []string { return []string{"noise", "channel", "verify", "audit"} }
 
-// MeasurePart measures one building block, each figure so many times. quick
+// MeasurePart measures one building block, each figure repeats times. quick
 // measures the smallest size of each case only.
 func MeasurePart(name string, repeats int, quick bool) (*Part, error) {
 	if repeats < 1 || repeats > 1000 {
@@ -72,7 +72,7 @@ func MeasurePart(name string, repeats int, quick bool) (*Part, error) {
 	return p, err
 }
 
-// row measures f, which does so many operations at a time.
+// row measures f, which does a number of operations at a time.
 func (p *Part) row(name string, size int64, operations int, f func() error) error {
 	seconds, allocs := make([]float64, p.Repeats), 0.0
 	for i := range seconds {
@@ -92,13 +92,15 @@ func (p *Part) row(name string, size int64, operations int, f func() error) erro
 	return nil
 }
 
-// noise measures the sampler on one core at sigma = 2^4 ... 2^30, and beside it the
+// noise measures the sampler on one core at sigma = 2^4 ... 2^30, and the
 // sampler that is its oracle. Size is sigma.
 func (p *Part) noise(quick bool) error {
 	fast, slow := make([]int64, 1<<18), make([]int64, 1<<11)
 	sizes := []int{4, 8, 12, 16, 20, 24, 28, 30}
 	if quick {
-		sizes, fast, slow = sizes[:1], fast[:1<<10], slow[:1<<6]
+		sizes = sizes[:1]
+		fast = fast[:1<<10]
+		slow = slow[:1<<6]
 	}
 	for _, k := range sizes {
 		variance := uint64(1) << (2 * k)

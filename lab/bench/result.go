@@ -73,8 +73,8 @@ func Versions() map[string]string {
 }
 
 // Result is one cell, as choir bench dca prints it. All times are means over the
-// rounds. Phases say what they are made of: each by itself under the stream driver,
-// also when the session ran under the host driver.
+// rounds. Phases are their parts: each by itself under the stream driver, also when the
+// session ran under the host driver.
 type Result struct {
 	Header
 	Suite string `json:"suite"`
@@ -95,7 +95,7 @@ type Result struct {
 	SecondsRound float64 `json:"seconds_round"` // from the round's opening to the aggregate
 	// host driver: of each session, in order; the median one is this document's
 	RoundsAll []float64 `json:"seconds_round_all,omitempty"`
-	// sampling all parties' noise, beside the round
+	// sampling all parties' noise, outside of the round
 	SecondsNoise float64 `json:"seconds_noise"`
 	SecondsTotal float64 `json:"seconds_total"` // all three
 	// where sampling took place: "apart", or which of the others it is part of; "" without noise

@@ -35,7 +35,7 @@ type Fit struct {
 	Exponent float64 `json:"exponent"`
 }
 
-// Sweep says how far a scaling run goes.
+// Sweep bounds a scaling run.
 type Sweep struct {
 	MaxParties  int // 0: 4096
 	MaxDim      int // 0: 2^18
@@ -77,8 +77,13 @@ func RunScale(ctx context.Context, s Sweep, done func(ScalePoint)) (*Scale, erro
 	} {
 		for x := sweep.from; x <= sweep.to; x = int(float64(x) * sweep.factor) {
 			cell := s.Cell
-			cell.Driver, cell.Transport, cell.Sigma, cell.Pairs = DriverStream, Memory, 0, PairsNo
-			cell.Parties, cell.Dim, cell.Computes = orElse(sweep.n, x), orElse(sweep.d, x), orElse(sweep.m, x)
+			cell.Driver = DriverStream
+			cell.Transport = Memory
+			cell.Sigma = 0
+			cell.Pairs = PairsNo
+			cell.Parties = orElse(sweep.n, x)
+			cell.Dim = orElse(sweep.d, x)
+			cell.Computes = orElse(sweep.m, x)
 			r, err := Run(ctx, cell)
 			if err != nil {
 				return out, err
@@ -109,7 +114,7 @@ func newScalePoint(over string, x int, r *Result) ScalePoint {
 	return p
 }
 
-// exponent fits the last points of a sweep, three at least if there are so many.
+// exponent fits the last points of a sweep, at least three if there are three.
 func exponent(points []ScalePoint, over string, of func(ScalePoint) float64) float64 {
 	var x, y []float64
 	for _, p := range points {

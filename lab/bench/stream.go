@@ -46,7 +46,7 @@ type stream struct {
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
 	setupSent, sent    int64               // the most that a party published
-	nodeLive           int64               // bytes that one node holds at the most
+	nodeLive           int64               // the most bytes that one node holds
 	noiseAhead         bool                // noise was drawn before the round
 	result, resultHead [][]byte
 	sum                []int64
@@ -170,9 +170,9 @@ func (s *stream) addressee(subject string) (uint32, bool) {
 	return 0, false
 }
 
-// Every member's heap is one process's only here: from so many parties on the collector
-// waits for more garbage. The bound on all memory is for the system's sake and must not be
-// near: there the runtime gives memory back as fast as it takes it, and collects for ever.
+// Only here do all members share one heap: from manyParties on the collector waits for more
+// garbage. The bound on all memory protects the system and must not be near, since there the
+// runtime collects all the time.
 const (
 	manyParties = 1024
 	manyGarbage = 800      // percent of what is alive
@@ -207,11 +207,11 @@ func (s *stream) run() error {
 // opened them.
 const batchBytes = 2 << 20
 
-// accountsTogether is how many accounts wait at a node before it verifies and takes them
-// in, fewer at the end: what a node finds waiting when so many parties contribute.
+// accountsTogether is how many manifests wait at a node before it verifies them, fewer at the
+// end, as when many parties contribute at once.
 const accountsTogether = 1024
 
-// mostTogether is how many parties there are in memory together at the most.
+// mostTogether bounds the parties that are in memory together.
 const mostTogether = 256
 
 // together is how many of them with vectors.
@@ -219,8 +219,8 @@ func (s *stream) together() int {
 	return min(mostTogether, max(s.cfg.Workers, batchBytes/(8*s.cfg.Dim)))
 }
 
-// batches calls f for parties lo..hi-1, so many at a time: what one node's backlog is when
-// they send faster than it takes in what they send.
+// batches calls f for parties lo..hi-1, size at a time: a node's backlog when they send faster
+// than it accepts.
 func (s *stream) batches(size int, f func(lo, hi int) error) error {
 	for lo := 0; lo < s.cfg.Parties; lo += size {
 		if err := f(lo, min(lo+size, s.cfg.Parties)); err != nil {
@@ -275,14 +275,14 @@ func (s *stream) eachNode(f func(n *node) error) error {
 	return parallel(s.cfg.Workers, len(s.nodes), func(k int) error { return nodeWork(s.nodes[k], f) })
 }
 
-// nodeWork stands at the root of every stack on which a compute node's memory is
-// allocated: liveBytes finds it there.
+// nodeWork is at the root of every stack on which a compute node's memory is allocated, where
+// liveBytes finds it.
 //
 //go:noinline
 func nodeWork(n *node, f func(n *node) error) error { return f(n) }
 
-// hand gives a compute node messages. They are the senders' own bytes: nobody changes a
-// message.
+// hand gives a compute node messages. They are the senders' own bytes, which no member
+// changes.
 func hand(n *node, messages [][]byte) {
 	_ = nodeWork(n, func(n *node) error {
 		for _, m := range messages {

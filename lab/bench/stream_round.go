@@ -25,8 +25,8 @@ func (s *stream) contributions() error {
 	return nil
 }
 
-// contribute lets some parties encode, share, seal and sign, and everybody else
-// take that in.
+// contribute lets some parties encode, share, seal and sign, and all others accept the
+// results.
 func (s *stream) contribute(lo, hi int) error {
 	parties, err := s.wake(lo, hi)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *stream) contribute(lo, hi int) error {
 	return nil
 }
 
-// wake starts parties again from what they stored, and then leaves them a moment in
-// which nobody waits for them: noise that they draw in it is a phase of its own.
+// wake starts parties again from what they stored, and then lets them draw noise
+// while no member waits for them, as a separate phase.
 func (s *stream) wake(lo, hi int) ([]*actor, error) {
 	parties := make([]*actor, hi-lo)
 	for len(s.verifiers) < len(parties) {
@@ -81,7 +81,7 @@ func (s *stream) wake(lo, hi int) ([]*actor, error) {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) error { return parties[i].step(protocol.Tick{}) })
 	})
 	for _, p := range parties {
-		p.sent() // its Opens again: everybody has them
+		p.sent() // its Opens again, which all members have
 	}
 	if s.drawn.Load() > before {
 		s.noiseAhead = true
@@ -200,7 +200,7 @@ func (s *stream) agreement() error {
 	return nil
 }
 
-// exchange delivers what the nodes say on one topic to all nodes and the aggregator.
+// exchange delivers the nodes' messages on one topic to all nodes and the aggregator.
 func (s *stream) exchange(about string) error {
 	said := make([][][]byte, len(s.nodes))
 	for k, n := range s.nodes {
@@ -239,7 +239,7 @@ func (s *stream) exchange(about string) error {
 }
 
 // settling is what follows the round: nodes close it, and the parties that were
-// kept take in their receipts and the result.
+// kept process their receipts and the result.
 func (s *stream) settling() error {
 	for _, n := range s.nodes {
 		hand(n, s.resultHead)

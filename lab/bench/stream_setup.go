@@ -86,8 +86,7 @@ func (s *stream) channelsOf(lo, hi int) error {
 	return s.groups(parties)
 }
 
-// handOver routes what parties said, as a phase. The bus is left out: no message is
-// copied.
+// handOver routes the parties' messages, as a phase. There is no bus, so no message is copied.
 func (s *stream) handOver(parties []*actor, inRound bool, most *int64) {
 	name := "hand over"
 	if !inRound {
@@ -111,7 +110,7 @@ func (s *stream) route(parties []*actor, most *int64) {
 		}
 		*most = max(*most, published)
 	}
-	_ = s.eachNode(func(n *node) error { // it doesn't fail
+	_ = s.eachNode(func(n *node) error { // it cannot fail
 		hand(n, n.routed)
 		n.routed = n.routed[:0]
 		return nil
@@ -119,8 +118,7 @@ func (s *stream) route(parties []*actor, most *int64) {
 	s.agg.inbox, s.agg.routed = append(s.agg.inbox, s.agg.routed...), s.agg.routed[:0]
 }
 
-// takeIn lets nodes and aggregator verify and take in what parties sent them,
-// without chunks.
+// takeIn lets nodes and aggregator verify and accept the parties' messages, without chunks.
 func (s *stream) takeIn(name string, inRound bool) error {
 	for _, f := range []struct {
 		phase string

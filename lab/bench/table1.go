@@ -28,7 +28,7 @@ type Grid struct {
 	Cell       Config // everything but parties and dimension; Computes 0: the paper's 10
 }
 
-// Table1 is the paper's grid with our figures beside its own.
+// Table1 is the paper's grid with our figures and its own.
 type Table1 struct {
 	Header
 	Suite    string       `json:"suite"`
@@ -69,7 +69,9 @@ func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, err
 		if !within(p.parties, g.MinParties, g.MaxParties) || !within(p.dim, g.MinDim, g.MaxDim) {
 			continue
 		}
-		cell.Parties, cell.Dim, cell.Settle = p.parties, p.dim, 0
+		cell.Parties = p.parties
+		cell.Dim = p.dim
+		cell.Settle = 0
 		r, err := Run(ctx, cell)
 		if err != nil {
 			return t, err
@@ -88,8 +90,8 @@ func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, err
 	return t, nil
 }
 
-// Merge takes in an earlier run's cells that this one doesn't have. Each cell's
-// result says what it was measured by and on.
+// Merge adds an earlier run's cells that this one lacks. Each cell's result has its command
+// and machine.
 func (t *Table1) Merge(earlier *Table1) {
 	for _, c := range earlier.Cells {
 		if c.Result != nil && !slices.ContainsFunc(t.Cells,

@@ -17,7 +17,7 @@ func (h Header) origin() string {
 		h.Command, m.CPU, m.Cores, float64(m.MemoryBytes)/(1<<30), h.Go, m.Load)
 }
 
-// Markdown is the table with our column beside the paper's.
+// Markdown is the table with the paper's column and ours.
 func (t *Table1) Markdown() string {
 	var b strings.Builder
 	b.WriteString(t.origin())
@@ -224,7 +224,9 @@ func (r *Result) Markdown() string {
 		"its limit |\n" +
 		strings.Repeat("|---", 8) + "|\n")
 	for _, p := range r.Phases {
-		in, share, limit := "", "", ""
+		in := ""
+		share := ""
+		limit := ""
 		if p.InRound {
 			in, share = "yes", fmt.Sprintf("%.0f %%", 100*p.CPUSeconds/r.CPURound)
 		}

@@ -11,8 +11,8 @@ import (
 	"choir/protocol"
 )
 
-// world is everything that stands before a session begins: the roster, its
-// keys, the plan and the rows to sum.
+// world is all that exists before a session begins: the roster, its keys, the plan and the
+// rows to sum.
 type world struct {
 	cfg     Config
 	session protocol.BoundPlan
@@ -100,8 +100,8 @@ func rowBound(units uint64, dim int) uint64 {
 	return units * uint64(math.Ceil(math.Sqrt(float64(dim))))
 }
 
-// encodeTo is what a party does before the protocol begins, into memory of its own:
-// reals onto the grid, clipped on the integers.
+// encodeTo is what a party does before the protocol begins, into dst: reals
+// onto the grid, clipped on the integers.
 func (r *rows) encodeTo(dst []int64, i int) error {
 	_, err := (fixedpoint.Grid{FracBits: fracBits}).RoundClip(dst, r.row(i), r.bound())
 	return err
@@ -119,11 +119,10 @@ func (r *rows) plain(n int) []int64 {
 	return out
 }
 
-// check holds a sum against the plain one. Without noise both are equal. With
+// check compares a sum with the plain one. Without noise both are equal. With
 // noise the difference is d independent discrete Gaussians of variance N sigma^2:
-// the sum of their squares is held to the chi-squared law, seven standard
-// deviations wide after Wilson and Hilferty (1931), which an honest run leaves
-// once in 10^11 or less.
+// the sum of their squares must be within seven standard deviations of the chi-squared law by
+// [WH31], which a correct run misses at most once in 10^11.
 func (w *world) check(sum []int64) error {
 	want := w.rows.plain(w.cfg.Parties)
 	if len(sum) != len(want) {
@@ -155,7 +154,7 @@ func (w *world) check(sum []int64) error {
 // sum is the application: the model is the last sum. Parties share the first one.
 type sum struct{ zeros []int64 }
 
-// Initial is the shared vector of zeros; nobody writes to a model.
+// Initial is the shared vector of zeros; a model is never written to.
 func (s *sum) Initial() []int64 { return s.zeros }
 
 // Fold replaces the model.

@@ -42,7 +42,9 @@ func (f *Figure) draw(c draw.Canvas) error {
 // axis for the label, which it centres at the mean of the limits.
 func drawPanel(p *plot.Plot, yLabel string, c draw.Canvas) {
 	sty := textStyle(textSize, false)
-	sty.Rotation, sty.XAlign, sty.YAlign = math.Pi/2, draw.XCenter, draw.YTop
+	sty.Rotation = math.Pi / 2
+	sty.XAlign = draw.XCenter
+	sty.YAlign = draw.YTop
 	right := draw.Crop(c, textSize+7, 0, 0, 0)
 	data := p.DataCanvas(right)
 	c.FillText(sty, vg.Point{X: c.Min.X, Y: data.Center().Y}, yLabel)
@@ -88,7 +90,9 @@ func (p *Panel) axes(out *plot.Plot) {
 		a.Label.TextStyle.Font = textStyle(textSize, false).Font
 		a.Tick.Label.Font = textStyle(smallSize, false).Font
 		a.Label.Padding, a.Padding = 4, 0
-		a.Tick.Length, a.Tick.Color, a.Color = 4, ink(), ink()
+		a.Tick.Length = 4
+		a.Tick.Color = ink()
+		a.Color = ink()
 		a.Tick.Marker = axisTicks{}
 	}
 	out.X.Min, out.X.Max = p.xWindow()

@@ -93,8 +93,8 @@ func (c *svgCanvas) FillString(f font.Face, at vg.Point, text string) {
 	c.Canvas.FillString(f, at, text)
 }
 
-// WriteTo writes the document. Fonts of the same widths stand in for Liberation, and the
-// texts' lengths for fonts of other widths.
+// WriteTo writes the document. Where Liberation is missing, viewers use fonts of the same
+// widths, or squeeze others to the texts' lengths.
 func (c *svgCanvas) WriteTo(w io.Writer) (int64, error) {
 	var buf bytes.Buffer
 	if _, err := c.Canvas.WriteTo(&buf); err != nil {

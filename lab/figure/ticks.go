@@ -45,7 +45,7 @@ func tickStep(v float64) float64 {
 // logTicks labels 1, 2 and 5 in every decade, or the powers of ten if there are many. The
 // other multiples have minor ticks.
 type logTicks struct {
-	apart bool // labels are beside each other: fewer of them fit
+	apart bool // labels are in a row: fewer of them fit
 }
 
 // Ticks implements plot.Ticker.

@@ -1,5 +1,5 @@
 // Package report turns what Choir leaves in a folder into one HTML file that can be sent to
-// somebody else: a demonstration, a member's results, a plan, a study or a benchmark.
+// others: a demonstration, a member's results, a plan, a study or a benchmark.
 //
 // The contract:
 //

@@ -94,7 +94,7 @@ func (p *Page) figure(s *Section, f *figure.Figure) error {
 }
 
 // inlineSVG is an SVG document as an element of HTML: without declarations, namespaces and a
-// size of its own, and with the text's usual style left to the style sheet.
+// size, and without what the style sheet has.
 func inlineSVG(svg []byte, title string) string {
 	text := string(svg)
 	start := strings.Index(text, "<svg")
@@ -112,12 +112,12 @@ func inlineSVG(svg []byte, title string) string {
 		box, template.HTMLEscapeString(title), short.Replace(text[head:]))
 }
 
-// number writes a number with at most so many significant digits and a real minus sign.
+// number writes a number with at most the given number of significant digits and a real minus sign.
 func number(v float64, digits int) string {
 	return strings.ReplaceAll(strconv.FormatFloat(v, 'g', digits, 64), "-", "−")
 }
 
-// fixed writes a number with so many decimals and a real minus sign.
+// fixed writes a number with the given number of decimals and a real minus sign.
 func fixed(v float64, decimals int) string {
 	return strings.ReplaceAll(strconv.FormatFloat(v, 'f', decimals, 64), "-", "−")
 }

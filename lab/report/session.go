@@ -85,7 +85,7 @@ func ofSession(dir string) (*Page, error) {
 	return p, nil
 }
 
-// demonstration is what result.json says.
+// demonstration is the part that result.json has.
 func (p *Page) demonstration(r *outcome) {
 	p.Kind, p.Title = "Demonstration", r.Data
 	p.Verdict, p.Bad = verdictOf(r)
@@ -103,8 +103,9 @@ func (p *Page) demonstration(r *outcome) {
 
 // verdictOf is the result's own verdict, or one from its scores.
 func verdictOf(r *outcome) (verdict string, bad bool) {
-	own, single, majority := r.Result.LogLikelihood, r.References["best_single_party"],
-		r.References["majority"]
+	own := r.Result.LogLikelihood
+	single := r.References["best_single_party"]
+	majority := r.References["majority"]
 	if own == nil {
 		return r.Verdict, false
 	}
@@ -123,7 +124,7 @@ func verdictOf(r *outcome) (verdict string, bad bool) {
 	return "", false
 }
 
-// scores is the table of the session beside its references.
+// scores is the table of the session and its references.
 func (p *Page) scores(r *outcome) Section {
 	measure := "test accuracy"
 	if r.Model == "linear" {
@@ -167,7 +168,7 @@ func references() []reference {
 // reference is a learner that the session is compared with.
 type reference struct {
 	key, name string
-	drawn     bool // beside the learning curve
+	drawn     bool // with the learning curve
 }
 
 // curve draws rounds.csv, if there is one.
@@ -194,7 +195,9 @@ func (p *Page) curve(dir string, r *outcome) error {
 		a, errA := column(rows[0], row, "test_accuracy")
 		l, errL := column(rows[0], row, "test_log_likelihood")
 		if i > 0 && errX == nil && errA == nil && errL == nil {
-			own.X, own.Accuracy, own.LogLik = append(own.X, x), append(own.Accuracy, a), append(own.LogLik, l)
+			own.X = append(own.X, x)
+			own.Accuracy = append(own.Accuracy, a)
+			own.LogLik = append(own.LogLik, l)
 		}
 	}
 	if len(own.X) == 0 {

@@ -17,7 +17,7 @@
 //   - not comparable: the two differ by a factor of ten or more, or in sign.
 //   - reproduced: the difference is within the tolerance.
 //   - better, worse: it is not.
-//   - not reproducible: the study itself says so, and why.
+//   - not reproducible: the study itself declares it, with the reason.
 //
 // The papers' own standard errors are known for few figures and are not counted, so a
 // difference within both errors may be called better or worse. With some 150 rows at 95 %, a

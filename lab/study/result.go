@@ -13,7 +13,7 @@ type Study struct {
 	Run func(ctx context.Context, o Options) (*Result, error)
 }
 
-// Transport says where the members of a study's sessions meet.
+// Transport is how the members of a study's sessions are connected.
 type Transport string
 
 // The transports.

@@ -31,7 +31,7 @@ func (r Row) Mean() Row {
 
 // Median is the row's median over seeds. Its standard error is the large-sample one
 // of a median of normal values, 1.2533 times the mean's with the standard deviation
-// taken from the interquartile range, which outliers don't move.
+// taken from the interquartile range, which outliers do not move.
 func (r Row) Median() Row {
 	r.Statistic = "median"
 	v := slices.Sorted(slices.Values(r.Values))
@@ -43,7 +43,7 @@ func (r Row) Median() Row {
 	return r.judged()
 }
 
-// judged fills in the verdict, unless the study has one of its own.
+// judged fills in the verdict, unless the study has set one.
 func (r Row) judged() Row {
 	switch {
 	case r.Verdict == NotReproducible:
@@ -133,7 +133,7 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Check refuses a result that tables and figures can't be made of, or whose rows don't
+// Check refuses a result that tables and figures cannot be made of, or whose rows do not
 // follow from their values.
 func (r *Result) Check() error {
 	if r.SchemaVersion != 1 || r.Name == "" || r.Title == "" || r.Source == "" || len(r.Rows) == 0 ||

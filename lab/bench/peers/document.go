@@ -113,7 +113,7 @@ func median(runs []Row) Row {
 	return r
 }
 
-// compare sets each peer beside the Choir's row that it names.
+// compare relates each peer to the row of Choir's that it names.
 func (d *Document) compare() {
 	ratio := func(a, b float64) float64 {
 		if a == 0 || b == 0 {

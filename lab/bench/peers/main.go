@@ -1,14 +1,14 @@
 // Command peers measures other protocols for the same task, secure sums of integer
-// vectors, in the same run and on the same primitives as Choir's own, and says what
-// each of them guarantees that Choir doesn't, and the other way round.
+// vectors, in the same run and on the same primitives as Choir's own, and lists what each of
+// them guarantees that Choir does not, and the other way round.
 //
 //	go run . [--dim 10000] [--parties 50] [--out FOLDER]
 //
 // Costs are processor time on one core: a client's for one contribution, and one
-// server's or node's for taking one contribution in. Every peer's sum is held
-// against the plain sum; a peer that is wrong is an error.
+// server's or node's for accepting one contribution. Every peer's sum is compared with the
+// plain sum; a peer that is wrong is an error.
 //
-// It is a module of its own, so that what it depends on never weighs on Choir's users.
+// It is a separate module, so that Choir's users do not need its dependencies.
 package main
 
 import (

@@ -56,8 +56,9 @@ func prio(_ context.Context, cfg Config) (Row, error) {
 			return row, fmt.Errorf("coordinate %d of the sum is %d, not %d", j, (*sum)[j], want[j])
 		}
 	}
-	row.ClientSeconds, row.ServerSeconds, row.UploadBytes = run.shard/clients, run.prepare/(2*clients),
-		run.upload
+	row.ClientSeconds = run.shard / clients
+	row.ServerSeconds = run.prepare / (2 * clients)
+	row.UploadBytes = run.upload
 	return row, nil
 }
 

@@ -179,7 +179,7 @@ func agree(own *ecdh.PrivateKey, peer *ecdh.PublicKey, u, v int) (xof.Key, error
 }
 
 // mask is round 2: a client's input under its own mask and one for every other
-// client, added towards those behind it and subtracted towards those before.
+// client, added for those after it and subtracted for those before.
 func (s *secaggRun) mask(u int, x field.Vector) (field.Vector, error) {
 	y := append(field.Vector(nil), x...)
 	own, err := xof.New(s.self[u])

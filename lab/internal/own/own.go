@@ -1,4 +1,4 @@
-// Package own tries the methods on data that the papers don't use: classes drawn from a
+// Package own tries the methods on data that the papers do not use: classes drawn from a
 // known logistic model, and a real data set that ships with the source.
 //
 // No setting was chosen on these data: each was found on Adult or is the
@@ -57,8 +57,12 @@ type method struct {
 
 // learning is DP-PVI on the logistic model.
 func learning(schema json.RawMessage, d *experiment.Data, c pvi.Config) app.Spec {
-	c.Model, c.Family, c.Features, c.PriorPrecision, c.DampingBits, c.FracBits = pvi.Logistic,
-		gauss.MeanField, d.Schema.Dim(), 1, 16, terms.GridFor(c.Clip)
+	c.Model = pvi.Logistic
+	c.Family = gauss.MeanField
+	c.Features = d.Schema.Dim()
+	c.PriorPrecision = 1
+	c.DampingBits = 16
+	c.FracBits = terms.GridFor(c.Clip)
 	return &app.PVI{Version: 1, Schema: schema, Weights: d.Weights(), PVI: c}
 }
 
@@ -247,7 +251,7 @@ func without(ctx context.Context, d *experiment.Data, schema []byte) (pvi.Scores
 	return out.Last.Evaluate(d.Test)
 }
 
-// majority predicts the training rows' share of ones for everybody.
+// majority predicts the training rows' share of ones for every row.
 func majority(d *experiment.Data) (accuracy, logLik float64) {
 	share := func(y []float64) (p float64) {
 		for _, v := range y {

@@ -69,9 +69,15 @@ func (s set) load(o study.Options, parties int, seed uint64) (*task, error) {
 
 // stretch moves every step-th number to mean 0 and a range of length 10.
 func stretch(x []float64, step int) {
-	lo, hi, mean, n := x[0], x[0], 0.0, 0
+	lo := x[0]
+	hi := x[0]
+	mean := 0.0
+	n := 0
 	for i := 0; i < len(x); i += step {
-		lo, hi, mean, n = min(lo, x[i]), max(hi, x[i]), mean+x[i], n+1
+		lo = min(lo, x[i])
+		hi = max(hi, x[i])
+		mean = mean + x[i]
+		n = n + 1
 	}
 	mean /= float64(n)
 	for i := 0; i < len(x); i += step {

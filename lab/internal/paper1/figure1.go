@@ -8,8 +8,8 @@ import (
 	"choir/privacy"
 )
 
-// figure1b is the extra noise of the distributed setting: with N parties of which T
-// collude, beside one that is curious, the noise of N - T - 1 must do, and all N add theirs.
+// figure1b is the extra noise of the distributed setting: with N parties of which T collude and
+// one is curious, the noise of N - T - 1 must suffice, and all N add theirs.
 // The variance on the sum is then N / (N - T - 1) times a trusted aggregator's (Theorem 1).
 // Ours is what the planner's integers come to, for the plan's exact accountant.
 func figure1b(_ context.Context, o study.Options) (*study.Result, error) {
@@ -51,7 +51,7 @@ func figure1b(_ context.Context, o study.Options) (*study.Result, error) {
 	return r, nil
 }
 
-// calibrated is one party's part where so many parts stay hidden.
+// calibrated is one party's part if a number of parts stay hidden.
 type calibrated struct {
 	variance float64
 	from     privacy.Noise

@@ -23,7 +23,9 @@ func (s set) add(r *study.Result, n *published.Numbers, f found, plain []float64
 				row.Paper = relative(n, s.name, m.name, epsilon)
 			}
 			row = row.Median()
-			c.X, c.Y, c.SE = append(c.X, epsilon), append(c.Y, row.Ours), append(c.SE, row.SE)
+			c.X = append(c.X, epsilon)
+			c.Y = append(c.Y, row.Ours)
+			c.SE = append(c.SE, row.SE)
 			if row.Paper != nil {
 				r.Rows = append(r.Rows, row)
 			}
@@ -62,7 +64,7 @@ func over(a, b []float64) []float64 {
 
 // claims are the paper's two: the distributed methods do as well as with a trusted
 // aggregator, and better than input perturbation. Each is the median over all epsilons and seeds of
-// a ratio of errors; the bar is what the claim says.
+// a ratio of errors; the bar is the claim.
 func claims(set string, f found) (rows []study.Row) {
 	for _, c := range []struct {
 		a, b string

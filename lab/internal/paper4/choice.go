@@ -15,9 +15,9 @@ import (
 
 // choice is a method whose setting is chosen in private among a few (docs/methods.md,
 // section 13). Every candidate learns from the learning rows, all of them within one
-// budget. Then a secure sum over the validation rows says which is best, within a budget of
-// the same size. A row is in one part, by its public place: whoever exchanges one moves
-// the learning or the sum, so that the larger of the two epsilons protects it.
+// budget. Then a secure sum over the validation rows selects one, within a budget of the
+// same size. A row is in one part by its public place, so that replacing it changes the learning
+// or the sum, and the larger of the two epsilons protects it.
 type choice struct {
 	name       string
 	candidates []method
@@ -26,9 +26,8 @@ type choice struct {
 }
 
 // Validation rows count by how much better than the candidates' mean each predicts them:
-// log-likelihoods in nats, less their mean, held to a norm. A short norm would favour
-// candidates that are right a little more often and confident where they are wrong: the rows
-// that tell are those that a candidate is surprised by.
+// log-likelihoods in nats, less their mean, clipped to a norm. A short norm would favour
+// candidates that are right a little more often and confident where they are wrong.
 const (
 	voteBound = 2
 	voteBits  = 22
@@ -77,7 +76,9 @@ func (c choice) run(ctx context.Context, o study.Options, data *experiment.Data,
 		if err != nil {
 			return nil, err
 		}
-		found[k], outcomes[k], posteriors[k] = t, out, out.Last
+		found[k] = t
+		outcomes[k] = out
+		posteriors[k] = out.Last
 	}
 	r := new(chosen)
 	var err error
@@ -119,7 +120,7 @@ func (c choice) vote(ctx context.Context, o study.Options, posteriors []*pvi.Pos
 	return sum, err
 }
 
-// terms adds up what a party's validation rows say of the candidates. A row's prediction
+// terms adds up a party's validation rows' scores of the candidates. A row's prediction
 // of 0 or 1 that is wrong counts as one of e^-30.
 func terms(posteriors []*pvi.Posterior, rows pvi.Data, bound uint64) ([]int64, error) {
 	sum, add := make([]int64, len(posteriors)),

@@ -55,7 +55,9 @@ func TestExchangedRowMovesTheVote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, rng, most := candidates(t), rand.New(rand.NewPCG(1, 1)), 0.0
+	all := candidates(t)
+	rng := rand.New(rand.NewPCG(1, 1))
+	most := 0.0
 	for range 200 {
 		d := rowsOf(rng, 5)
 		before, err := terms(all, d, bound)

@@ -22,6 +22,10 @@ func adult(o study.Options, s split, parties int, train float64, seed uint64) (*
 	if err != nil {
 		return nil, err
 	}
-	from.Seed, from.Parties, from.Rho, from.Kappa, from.Train = seed, parties, s.rho, s.kappa, train
+	from.Seed = seed
+	from.Parties = parties
+	from.Rho = s.rho
+	from.Kappa = s.kappa
+	from.Train = train
 	return from.Load()
 }

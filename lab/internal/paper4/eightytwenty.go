@@ -22,9 +22,10 @@ type protocol8020 struct {
 // wide; all else is what served half and half, in round numbers.
 func eightyTwenty() protocol8020 {
 	c := ten()
-	c.name, c.title, c.figure, c.train = "paper4-adult8020",
-		"Logistic regression on Adult, 10 clients, (1, 1e-5), 80 : 20 with a private choice of the setting",
-		"appendix B", 0.8
+	c.name = "paper4-adult8020"
+	c.title = "Logistic regression on Adult, 10 clients, (1, 1e-5), 80 : 20 with a private choice of the setting"
+	c.figure = "appendix B"
+	c.train = 0.8
 	// the sums hardly depend on who has what
 	c.methods, c.splits = []method{elsewhere(c.methods[0]), elsewhere(c.methods[2])}, splits()[:1]
 	v := choice{name: "virtual clients", settings: "20 rounds, virtual clients of 1 record each, one " +

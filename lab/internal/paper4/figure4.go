@@ -33,8 +33,12 @@ func figure4() comparison {
 
 // network fills in what all of DP-PVI's methods have in common with a network.
 func (t task) network(c pvi.Config) app.Spec {
-	c.Model, c.Family, c.Features, c.Hidden, c.PriorPrecision, c.DampingBits = pvi.BNN, gauss.MeanField,
-		t.features, hidden, 1, 16
+	c.Model = pvi.BNN
+	c.Family = gauss.MeanField
+	c.Features = t.features
+	c.Hidden = hidden
+	c.PriorPrecision = 1
+	c.DampingBits = 16
 	if c.PrecisionFloor == 0 {
 		c.PrecisionFloor = 1
 	}
@@ -77,7 +81,9 @@ func networkGlobal() method {
 		rounds: rounds, few: true,
 		app: func(t task) app.Spec {
 			c := c
-			c.Features, c.Records, c.MaxRecords = t.features, int64(t.rows), int64(2*t.rows)
+			c.Features = t.features
+			c.Records = int64(t.rows)
+			c.MaxRecords = int64(2 * t.rows)
 			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
 		},
 		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / "+

@@ -8,8 +8,9 @@ import (
 // authorsHalf is Figure 1 on the very half of Adult that the authors' code trains on.
 func authorsHalf() comparison {
 	c := ten()
-	c.name, c.title, c.half = "paper4-adult-half",
-		"Logistic regression on Adult, 10 clients, (1, 1e-5), on the authors' half", true
+	c.name = "paper4-adult-half"
+	c.title = "Logistic regression on Adult, 10 clients, (1, 1e-5), on the authors' half"
+	c.half = true
 	c.published = "paper4-adult"
 	c.methods = []method{c.methods[0], c.methods[1], c.methods[2], c.methods[4]}
 	return c
@@ -24,14 +25,18 @@ func adultHalf(o study.Options, s split, parties int, seed uint64) (*experiment.
 	order := numpyPermutation(len(from.Records.Cells), 0)
 	half := len(order) / 2
 	from.Order = append(order[half:len(order):len(order)], order[:half]...)
-	from.Seed, from.Parties, from.Rho, from.Kappa, from.Train = seed, parties, s.rho, s.kappa, 0.5
+	from.Seed = seed
+	from.Parties = parties
+	from.Rho = s.rho
+	from.Kappa = s.kappa
+	from.Train = 0.5
 	return from.Load()
 }
 
 // numpyPermutation is numpy.random.RandomState(seed).permutation(n): Fisher and Yates's
-// shuffle from the top, by the Mersenne Twister MT19937 (Matsumoto and Nishimura 1998) with
-// its integers masked to the least power of two and rejected. It says who trained in a
-// published experiment and is good for nothing else.
+// shuffle from the top, by the Mersenne Twister MT19937 [MN98] with its integers masked to the
+// least power of two and rejected. It repeats the split of a published experiment and has no
+// other use.
 func numpyPermutation(n int, seed uint32) []int {
 	twister, order := newTwister(seed), make([]int, n)
 	for i := range order {

@@ -22,7 +22,7 @@ type comparison struct {
 	splits              []split
 	methods             []method
 	half                bool   // on the authors' half, for all seeds
-	published           string // whose numbers stand beside ours, if not those of name
+	published           string // the study whose published numbers are used, if not name
 }
 
 // Studies are the paper's experiments.
@@ -194,7 +194,9 @@ func (f found) curve(measure int) study.Curve {
 			v = append(v, t.scores[i][measure])
 		}
 		mean, se := study.MeanSE(v)
-		c.X, c.Y, c.SE = append(c.X, float64(round)), append(c.Y, mean), append(c.SE, se)
+		c.X = append(c.X, float64(round))
+		c.Y = append(c.Y, mean)
+		c.SE = append(c.SE, se)
 	}
 	return c
 }

@@ -130,7 +130,7 @@ func (m method) shrink(p *pvi.Params) {
 	}
 }
 
-// rated has every party take steps of its own size.
+// rated gives every party steps of a size by its share.
 func (m method) rated(a app.Spec, t task) func(app.PartyConfig) (app.Party, error) {
 	return func(s app.PartyConfig) (app.Party, error) {
 		l, ok := a.(*app.PVI)
@@ -150,7 +150,10 @@ func (m method) rated(a app.Spec, t task) func(app.PartyConfig) (app.Party, erro
 }
 
 func (t task) pvi(c pvi.Config) app.Spec {
-	c.Model, c.Features, c.PriorPrecision, c.DampingBits = pvi.Logistic, t.features, 1, 16
+	c.Model = pvi.Logistic
+	c.Features = t.features
+	c.PriorPrecision = 1
+	c.DampingBits = 16
 	c.Family = gauss.MeanField
 	if c.PrecisionFloor == 0 {
 		c.PrecisionFloor = 1
@@ -161,7 +164,7 @@ func (t task) pvi(c pvi.Config) app.Spec {
 	return &app.PVI{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
 }
 
-// virtual is virtual clients of so many records each, at every client alike, with
+// virtual is virtual clients of a number of records each, at every client alike, with
 // noise-free factors and one natural-gradient step.
 func virtual(c pvi.Config, records, rounds int) method {
 	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: rounds,
@@ -184,11 +187,15 @@ func globalVI(c global.Config, rounds int) method {
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds,
 		app: func(t task) app.Spec {
 			c := c
-			c.Model, c.Features, c.PriorPrecision = pvi.Logistic, t.features, 1
+			c.Model = pvi.Logistic
+			c.Features = t.features
+			c.PriorPrecision = 1
 			if c.Optimiser == "" {
 				c.Optimiser = global.Adam
 			}
-			c.Records, c.MaxRecords, c.FracBits = int64(t.rows), int64(2*t.rows), sessionterms.GridFor(c.Clip)
+			c.Records = int64(t.rows)
+			c.MaxRecords = int64(2 * t.rows)
+			c.FracBits = sessionterms.GridFor(c.Clip)
 			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
 		},
 		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / "+

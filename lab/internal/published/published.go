@@ -1,10 +1,8 @@
 // Package published holds the numbers of the papers that the experiments repeat, with
-// where each comes from: figures (one number) and curves. They are facts that anybody
-// can read off the papers; published.json names the sources and how exactly each could
-// be read.
+// where each comes from: figures (one number) and curves. published.json names the
+// sources and the precision with which each could be read.
 //
-// Asking for a number that isn't there gives nil: the caller says that the paper
-// has none.
+// A number that is absent is nil: the paper has none.
 package published
 
 import (

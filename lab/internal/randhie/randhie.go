@@ -1,15 +1,14 @@
 // Package randhie holds rows of the RAND Health Insurance Experiment, which ships with
-// the source: 20,190 years of persons who were given insurance at random, with their
-// visits to a doctor, by plan and health.
+// the source: 20,190 person-years with randomly assigned insurance, with the visits to
+// a doctor, by plan and health.
 //
 // Source: the RAND Corporation's Health Insurance Experiment
 // (http://www.rand.org/health/projects/hie.html), the extract that A. C. Cameron and P. K.
-// Trivedi used in "Microeconometrics: Methods and Applications", Cambridge 2005, as the
-// Python package statsmodels distributes it in its file randhie.csv, which says "This is
-// in the public domain".
+// Trivedi used in [CT05], as the Python package statsmodels distributes it in its file
+// randhie.csv, with the notice "This is in the public domain".
 //
 // A row is a year of a person, and a person has up to five rows, which the extract
-// doesn't mark as one person's. What protects a row protects a person less: up to five
+// does not mark as one person's. The privacy of a row is more than that of a person, whose
 // rows change together.
 package randhie
 

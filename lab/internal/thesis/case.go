@@ -106,18 +106,21 @@ func (p problem) config(c pvi.Config) pvi.Config {
 		c.Family = gauss.Full
 	}
 	c.Model, c.Features = pvi.Linear, 1
-	c.PriorPrecision, c.PrecisionFloor, c.NoiseSD, c.DampingBits = prior, prior, p.sd, 16
+	c.PriorPrecision = prior
+	c.PrecisionFloor = prior
+	c.NoiseSD = p.sd
+	c.DampingBits = 16
 	if c.FracBits == 0 {
 		c.FracBits = terms.GridFor(c.Clip)
 	}
 	return c
 }
 
-// oneWeight is DP-PVI without a schema: a schema always has a bias beside its columns,
-// and the thesis's model has one weight only.
+// oneWeight is DP-PVI without a schema: a schema always has a bias besides its columns,
+// and the model of [Thesis] has one weight only.
 type oneWeight struct{ *app.PVI }
 
-// Check holds the weights to the roster.
+// Check compares the weights with the roster.
 func (o oneWeight) Check(p *protocol.Plan) error {
 	if len(o.Weights) != p.Parties() {
 		return fmt.Errorf("%d weights for %d parties", len(o.Weights), p.Parties())
@@ -189,7 +192,8 @@ func learn(ctx context.Context, name string, seed int, all []problem, configs []
 // add is a round's posterior, against the exact one.
 func (t *trace) add(q, exact *pvi.Posterior) error {
 	kl, err := q.KL(exact)
-	t.kl, t.linear, t.precision = append(t.kl, kl), append(t.linear, q.Natural()[0]),
-		append(t.precision, -2*q.Natural()[1])
+	t.kl = append(t.kl, kl)
+	t.linear = append(t.linear, q.Natural()[0])
+	t.precision = append(t.precision, -2*q.Natural()[1])
 	return err
 }

@@ -20,7 +20,7 @@ func Studies() []study.Study {
 	}
 }
 
-// seedsEach is how many problems stand for one seed: the thesis has 50.
+// seedsEach is the number of problems for one seed: [Thesis] has 50.
 const seedsEach = 10
 
 // figure is a group of runs whose median divergence is a row.
@@ -70,7 +70,7 @@ func cost() (float64, error) {
 	return a.Epsilon, err
 }
 
-// figures are the thesis's, as far as a number can stand for them.
+// figures are those of [Thesis] that a number can represent.
 func figures() (all []figure) {
 	all = append(all, figure{name: "Figure 4.1: 5 clients of 10 points, epsilon 500", method: "DP-SGD",
 		clients: 5, points: 10, theta: 2, sd: 0.5, config: descent(), rounds: 40, epsilon: 500,

@@ -24,9 +24,9 @@ type client struct {
 }
 
 // arrival is the authors' asynchronous schedule: clients drawn with probability
-// proportional to 1/n until their updates are used up. Every client's noise is its own, so
-// that the accounting asks nothing of a sum; in the secure sum of a round, to which all others
-// give zeros, nobody learns whose update it was but from the order, which is public.
+// proportional to 1/n until their updates are used up. Every client adds all of its
+// noise, so that the accounting does not depend on the sum. In the secure sum of a round all
+// others contribute zeros, and only the public order shows whose update it is.
 type arrival struct {
 	name    string // with the seed it determines all noise
 	clients []client
@@ -35,7 +35,9 @@ type arrival struct {
 
 // order is who sends an update, one after the other.
 func (a arrival) order(data *experiment.Data, seed uint64) (order []int, err error) {
-	sizes, left, total := make([]int, len(a.clients)), make([]int, len(a.clients)), 0
+	sizes := make([]int, len(a.clients))
+	left := make([]int, len(a.clients))
+	total := 0
 	for i, p := range data.Parts {
 		sizes[i], left[i] = p.Rows(), a.clients[i].updates
 		total += left[i]
@@ -68,8 +70,8 @@ func (a arrival) learner(data *experiment.Data, i int, seed uint64) (*pvi.Learne
 	return l.WithNoise(variance, bed.Stream(fmt.Sprintf("%s seed %d client %d", a.name, seed, i)))
 }
 
-// do runs it to its end: a session without noise of its own, since that is in what clients
-// send, whose rounds are the updates.
+// do runs it to its end: a session whose rounds are the updates, without noise besides that of
+// the clients.
 func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data, seed uint64) (s scores,
 	err error) {
 	order, err := a.order(data, seed)
@@ -100,7 +102,7 @@ func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data,
 	return s, err
 }
 
-// turns is a client that has something to say in its own rounds only.
+// turns is a client that contributes in its own rounds only.
 type turns struct {
 	app.Party
 	client int

@@ -28,8 +28,8 @@ const (
 func ourUpdates(epsilon float64) int { return int(math.Round(120*epsilon)) - 20 }
 
 // ours is a client's configuration. A client of few records has the same noise in its
-// gradient as one of many and less to say, so that its steps are shorter by a power of
-// its public share.
+// gradient as one of many and less signal, so that its steps are shorter by a power of its
+// public share.
 func ours(features int, share float64) pvi.Config {
 	return pvi.Config{
 		Model: pvi.Logistic, Family: gauss.MeanField,

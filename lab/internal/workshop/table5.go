@@ -30,7 +30,11 @@ func (d distribution) adult(o study.Options, seed uint64) (*experiment.Data, err
 	if err != nil {
 		return nil, err
 	}
-	from.Seed, from.Parties, from.Rho, from.Kappa, from.Train = seed, clients, d.rho, d.kappa, 0.8
+	from.Seed = seed
+	from.Parties = clients
+	from.Rho = d.rho
+	from.Kappa = d.kappa
+	from.Train = 0.8
 	return from.Load()
 }
 
@@ -216,7 +220,9 @@ func curve(name string, all []scores, measure int) study.Curve {
 			}
 		}
 		mean, se := study.MeanSE(v)
-		c.X, c.Y, c.SE = append(c.X, float64(at)), append(c.Y, mean), append(c.SE, se)
+		c.X = append(c.X, float64(at))
+		c.Y = append(c.Y, mean)
+		c.SE = append(c.SE, se)
 	}
 	return c
 }

@@ -7,9 +7,9 @@ import (
 	"choir/lab/study"
 )
 
-// Quick runs one seed of every study, shrunk, and looks at what comes out; the figures are
-// those of docs/results.md only in full. Accuracies lie between chance's worst and what
-// nobody reaches, and what is private says what it spent.
+// Quick runs one seed of every study, shrunk, and checks the result: accuracies are between
+// the worst guess and what no method reaches, and privacy is accounted for. The figures mean
+// nothing.
 func Quick(t *testing.T, studies []study.Study, o study.Options) (all []*study.Result) {
 	t.Helper()
 	if len(studies) == 0 {
