@@ -117,7 +117,7 @@ func New(cfg Config) (*Aggregator, error) {
 	self, ok := cfg.Session.Plan.Index(cfg.Key.Public())
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleAggregator) {
 		return nil, protocol.Fail(protocol.ClassIntegrity,
-			"aggregator: %w: this identity isn't the aggregator of plan %s",
+			"aggregator: %w: this identity is not the aggregator of plan %s",
 			protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
 	p := cfg.Session.Plan

@@ -13,7 +13,7 @@ import (
 // under it.
 func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error {
 	if m.To != a.self {
-		return fmt.Errorf("%w: an open from %s isn't for the aggregator", protocol.ErrUnknown, a.s.Name(e.From))
+		return fmt.Errorf("%w: an open from %s is not for the aggregator", protocol.ErrUnknown, a.s.Name(e.From))
 	}
 	if have := a.links[e.From]; have != nil {
 		if !bytes.Equal(a.storedOpen(e.From), data) {
@@ -25,7 +25,7 @@ func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte)
 		return errDuplicate
 	}
 	if m.Key != protocol.KeyDigest(a.s, a.self, a.planKey.Public()) {
-		return fmt.Errorf("%w: %s opened a channel to a key that isn't the aggregator's",
+		return fmt.Errorf("%w: %s opened a channel to a key that is not the aggregator's",
 			protocol.ErrMismatch, a.s.Name(e.From))
 	}
 	secret, err := a.cfg.Accept(a.planKey, m.Enc, a.s.ChannelInfo(e.From, a.self, m.Key))

@@ -67,7 +67,7 @@ func (a *Aggregator) chunk(data []byte) error {
 		return err
 	}
 	if c.To != a.self || c.Purpose != protocol.PurposePartial || !a.s.Plan.Is(c.From, protocol.RoleCompute) {
-		return fmt.Errorf("%w: a chunk that isn't a partial sum for the aggregator", protocol.ErrUnknown)
+		return fmt.Errorf("%w: a chunk that is not a partial sum for the aggregator", protocol.ErrUnknown)
 	}
 	if err := a.checkAttempt(c.Round, c.Attempt); err != nil {
 		return err

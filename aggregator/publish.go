@@ -121,7 +121,7 @@ func (a *Aggregator) restoreLastMessage(data []byte) error {
 	case *protocol.Abort:
 		a.addLast(a.s.SubjectControl(), data)
 	default:
-		return fmt.Errorf("a %T isn't a part of a result", m)
+		return fmt.Errorf("a %T is not a part of a result", m)
 	}
 	return nil
 }

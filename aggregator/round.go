@@ -41,7 +41,7 @@ func (a *Aggregator) advance() {
 func (a *Aggregator) openAttempt(round, number uint32) error {
 	if a.now/1000 > a.s.Plan.NotAfter {
 		a.at = attempt{round: a.at.round, number: a.at.number} // it is over and on record
-		return protocol.Fail(protocol.ClassIntegrity, "%w: round %d doesn't begin", protocol.ErrExpired, round)
+		return protocol.Fail(protocol.ClassIntegrity, "%w: round %d does not begin", protocol.ErrExpired, round)
 	}
 	if err := a.charge(round, number); err != nil {
 		return err

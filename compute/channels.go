@@ -37,7 +37,7 @@ func (in *intake) forgetChannels() {
 // change keys under contributions already received.
 func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error {
 	if m.To != n.self || !n.s.Plan.Is(e.From, protocol.RoleParty) {
-		return fmt.Errorf("%w: an open from %s isn't for this node", protocol.ErrUnknown, n.s.Name(e.From))
+		return fmt.Errorf("%w: an open from %s is not for this node", protocol.ErrUnknown, n.s.Name(e.From))
 	}
 	if n.channels[e.From] != nil {
 		if string(n.storedOpen(e.From)) != string(data) {
@@ -46,7 +46,7 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 		return errDuplicate
 	}
 	if m.Key != protocol.KeyDigest(n.s, n.self, n.planKey.Public()) {
-		return fmt.Errorf("%w: %s opened a channel to a key that isn't this node's",
+		return fmt.Errorf("%w: %s opened a channel to a key that is not this node's",
 			protocol.ErrMismatch, n.s.Name(e.From))
 	}
 	secret, err := n.cfg.Accept(n.planKey, m.Enc, n.s.ChannelInfo(e.From, n.self, m.Key))

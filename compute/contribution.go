@@ -51,7 +51,7 @@ func (in *intake) have(member uint32) *contribution {
 // authenticates the party, and the signed contribution that follows decides whether it stays.
 func (in *intake) acceptChunk(c *protocol.Chunk, data []byte) error {
 	if c.To != in.self || c.Purpose != protocol.PurposeShare {
-		return fmt.Errorf("%w: a chunk that isn't for this node", protocol.ErrUnknown)
+		return fmt.Errorf("%w: a chunk that is not for this node", protocol.ErrUnknown)
 	}
 	if err := in.checkAttempt(c.Round, c.Attempt); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (in *intake) acceptChunk(c *protocol.Chunk, data []byte) error {
 
 func (in *intake) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 	if in.explicitNode(c.From) != in.k {
-		return fmt.Errorf("%w: %s's explicit share isn't this node's", protocol.ErrMismatch, in.s.Name(c.From))
+		return fmt.Errorf("%w: %s's explicit share is not this node's", protocol.ErrMismatch, in.s.Name(c.From))
 	}
 	p, secret, err := in.party(c.From)
 	if err != nil {

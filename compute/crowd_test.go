@@ -10,8 +10,8 @@ import (
 	"choir/aggregator"
 	"choir/compute"
 	"choir/crypto/channel"
-	"choir/crypto/identity"
 	"choir/host"
+	"choir/internal/roletest"
 	"choir/party"
 	"choir/protocol"
 	"choir/transport"
@@ -68,13 +68,6 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crowd{
-		t:       t,
-		parties: parties,
-		dim:     dim,
-		group:   compute.Group{Workers: workers, Secret: secret},
-		held:    map[string]int{},
-	}
 	p := &protocol.Plan{
 		Name:        "crowd",
 		Created:     1,
@@ -91,56 +84,16 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 		Audit:       audit,
 		Application: "plain",
 	}
-	keys := map[identity.PublicKey]*identity.PrivateKey{}
-	for i := range int(parties) + crowdNodes + 1 {
-		k, err := identity.Generate(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := protocol.Member{
-			Name: fmt.Sprintf("p%03d", i), Role: protocol.RoleParty, Key: k.Public(), NotAfter: 1 << 41,
-		}
-		if i >= int(parties) {
-			m.Name, m.Role = fmt.Sprintf("c%d", i-int(parties)), protocol.RoleCompute
-		}
-		if i == int(parties)+crowdNodes {
-			m.Name, m.Role = "a", protocol.RoleAggregator
-		}
-		keys[m.Key], p.Members = k, append(p.Members, m)
+	r := roletest.New(t, p, int(parties), crowdNodes)
+	c := &crowd{
+		t:       t,
+		parties: parties,
+		dim:     dim,
+		s:       r.Session,
+		group:   compute.Group{Workers: workers, Secret: secret},
+		held:    map[string]int{},
 	}
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	c.s = protocol.Bind(p)
-	bases, err := p.Generators()
-	if err != nil {
-		t.Fatal(err)
-	}
-	app := plain{dim}
-	for i, m := range p.Members {
-		key := keys[m.Key]
-		filters := c.s.Filters(uint32(i))
-		if i == int(parties) {
-			filters = c.s.GroupFilters(parties)
-		}
-		c.sit(m.Name, filters, func(v protocol.View) (protocol.Machine, error) {
-			switch m.Role {
-			case protocol.RoleParty:
-				return party.New(party.Config{
-					Session: c.s, Key: key, App: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v,
-				})
-			case protocol.RoleCompute:
-				cfg := compute.Config{Session: c.s, Key: key, Rand: rand.Reader, View: v}
-				if i == int(parties) {
-					cfg.Group = c.group
-				}
-				return compute.New(cfg)
-			}
-			return aggregator.New(aggregator.Config{
-				Session: c.s, Key: key, Model: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v,
-			})
-		})
-	}
+	c.sitMembers(r.Signers)
 	for w := range workers {
 		path := protocol.WorkerPath{Node: parties, Worker: uint32(w), Of: uint32(workers)}
 		build := func(v protocol.View) (protocol.Machine, error) {
@@ -149,6 +102,43 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 		c.sit(fmt.Sprintf("worker-%d", w), c.s.WorkerFilters(path), build)
 	}
 	return c
+}
+
+// sitMembers adds the members: parties p000, p001 and so on, nodes c0 and c1, aggregator a.
+func (c *crowd) sitMembers(signers []protocol.Signer) {
+	c.t.Helper()
+	bases, err := c.s.Plan.Generators()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	app := plain{c.dim}
+	for i, key := range signers {
+		filters := c.s.Filters(uint32(i))
+		switch c.s.Plan.Members[i].Role {
+		case protocol.RoleParty:
+			c.sit(fmt.Sprintf("p%03d", i), filters, func(v protocol.View) (protocol.Machine, error) {
+				return party.New(party.Config{
+					Session: c.s, Key: key, App: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v,
+				})
+			})
+		case protocol.RoleCompute:
+			cfg := compute.Config{Session: c.s, Key: key, Rand: rand.Reader}
+			if i == int(c.parties) {
+				filters = c.s.GroupFilters(c.parties)
+				cfg.Group = c.group
+			}
+			c.sit(fmt.Sprintf("c%d", i-int(c.parties)), filters, func(v protocol.View) (protocol.Machine, error) {
+				cfg.View = v
+				return compute.New(cfg)
+			})
+		default:
+			c.sit("a", filters, func(v protocol.View) (protocol.Machine, error) {
+				return aggregator.New(aggregator.Config{
+					Session: c.s, Key: key, Model: app, Ledger: app, Bases: bases, Rand: rand.Reader, View: v,
+				})
+			})
+		}
+	}
 }
 
 func (c *crowd) workerConfig(w int, v protocol.View) compute.WorkerConfig {
@@ -215,7 +205,7 @@ func (c *crowd) step(s *seat, ev protocol.Event, now int64) {
 	if w := eff.Propose; w != nil {
 		i := int64(s.name[3] - '0')
 		u := make([]int64, c.dim)
-		u[0], u[1], u[2] = 1<<i, -i, int64(w.Round)
+		copy(u, []int64{1 << i, -i, int64(w.Round)})
 		c.step(s, protocol.Proposal{Round: w.Round, Attempt: w.Attempt, Update: u, Memo: []byte{}}, now)
 	}
 }

@@ -128,7 +128,7 @@ func (n *Node) workerMessage(data []byte) error {
 	case *protocol.WorkerSum:
 		return n.workerSum(p.Worker, m)
 	}
-	return fmt.Errorf("%w: %T isn't for a node", protocol.ErrUnknown, m)
+	return fmt.Errorf("%w: %T is not for a node", protocol.ErrUnknown, m)
 }
 
 // sendLinks sends a worker that has started the channels of its parties, and the node's

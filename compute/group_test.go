@@ -49,59 +49,65 @@ func TestGroupSurvivesReplays(t *testing.T) {
 	}
 }
 
+// falseMessage is a worker's message that the node must refuse.
+type falseMessage struct {
+	path protocol.WorkerPath
+	body protocol.WorkerMessage
+}
+
+// lies returns false messages to send before a worker's message.
+func lies(path protocol.WorkerPath, m protocol.WorkerMessage) []falseMessage {
+	other, alien, wide, foreign := path, path, path, path
+	other.Worker = 1 - path.Worker
+	alien.Worker = 2
+	wide.Of = 3
+	foreign.Node = crowdParties + 1
+	switch m := m.(type) {
+	case *protocol.WorkerHeld:
+		bad := slices.Clone(m.Contributions[0])
+		bad[50] ^= 1
+		malformed := &protocol.WorkerHeld{Contributions: [][]byte{bad, []byte("no"), m.Contributions[0][:70]}}
+		return []falseMessage{{other, m}, {alien, m}, {wide, m}, {foreign, m}, {path, malformed}}
+	case *protocol.WorkerSum:
+		short, beyond, set, junk, blind := *m, *m, *m, *m, *m
+		short.Elements = m.Elements[8:]
+		beyond.Index = 9
+		set.Set[0] ^= 1
+		junk.Elements = bytes.Repeat([]byte{255}, len(m.Elements)) // not below p
+		blind.Blinding = [32]byte(bytes.Repeat([]byte{255}, 32))
+		return []falseMessage{
+			{path, &short}, {path, &beyond}, {path, &set}, {path, &junk}, {path, &blind}, {other, m}, {alien, m},
+		}
+	case *protocol.WorkerHello:
+		return []falseMessage{{path, &protocol.WorkerAsk{Round: 1, Attempt: 1}}, {path, &protocol.WorkerEnd{}}}
+	}
+	return nil
+}
+
 // TestGroupRefusesLies checks that false messages of a worker are refused and do not count: the sum
 // is that of the honest workers.
 func TestGroupRefusesLies(t *testing.T) {
 	c := newCrowd(t, 2, false)
-	lies := 0
-	c.tap = func(from *seat, data []byte) [][]byte {
+	sent := 0
+	c.tap = func(_ *seat, data []byte) (out [][]byte) {
 		path, m, err := c.s.OpenWorker(c.group.Secret, data)
 		if err != nil || path.Down {
 			return [][]byte{data}
 		}
-		var out [][]byte
-		lie := func(p protocol.WorkerPath, m protocol.WorkerMessage) {
-			b, err := c.s.SealWorker(c.group.Secret, p, m, rand.Reader)
+		for _, lie := range lies(path, m) {
+			b, err := c.s.SealWorker(c.group.Secret, lie.path, lie.body, rand.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}
-			lies++
+			sent++
 			out = append(out, b)
-		}
-		other := path
-		other.Worker = 1 - path.Worker
-		alien, wide, foreign := path, path, path
-		alien.Worker, wide.Of, foreign.Node = 2, 3, crowdParties+1
-		switch m := m.(type) {
-		case *protocol.WorkerHeld:
-			for _, p := range []protocol.WorkerPath{other, alien, wide, foreign} {
-				lie(p, m)
-			}
-			bad := slices.Clone(m.Contributions[0])
-			bad[50] ^= 1
-			lie(path, &protocol.WorkerHeld{Contributions: [][]byte{bad, []byte("no"), m.Contributions[0][:70]}})
-		case *protocol.WorkerSum:
-			short, beyond, set, junk, blind := *m, *m, *m, *m, *m
-			short.Elements = m.Elements[8:]
-			beyond.Index = 9
-			set.Set[0] ^= 1
-			junk.Elements = bytes.Repeat([]byte{255}, len(m.Elements)) // not below p
-			blind.Blinding = [32]byte(bytes.Repeat([]byte{255}, 32))
-			for _, m := range []*protocol.WorkerSum{&short, &beyond, &set, &junk, &blind} {
-				lie(path, m)
-			}
-			lie(other, m)
-			lie(alien, m)
-		case *protocol.WorkerHello:
-			lie(path, &protocol.WorkerAsk{Round: 1, Attempt: 1})
-			lie(path, &protocol.WorkerEnd{})
 		}
 		return append(out, data)
 	}
 	c.run()
 	c.check()
-	if lies < 40 {
-		t.Fatalf("only %d lies", lies)
+	if sent < 40 {
+		t.Fatalf("only %d lies", sent)
 	}
 	for _, want := range []error{protocol.ErrUnknown, protocol.ErrMismatch, protocol.ErrMalformed} {
 		if !slices.ContainsFunc(c.refused, func(err error) bool { return errors.Is(err, want) }) {

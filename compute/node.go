@@ -84,7 +84,7 @@ func New(cfg Config) (*Node, error) {
 	self, ok := cfg.Session.Index(cfg.Key.Public())
 	if !ok || !cfg.Session.Plan.Is(self, protocol.RoleCompute) {
 		return nil, protocol.Fail(protocol.ClassIntegrity,
-			"compute node: %w: this identity isn't a compute node of plan %s",
+			"compute node: %w: this identity is not a compute node of plan %s",
 			protocol.ErrUnknown, cfg.Session.ID.Short())
 	}
 	if err := cfg.Group.Validate(); err != nil {

@@ -150,7 +150,7 @@ func (n *Node) checkOwn(kind string, round, attempt uint32, data []byte) error {
 		return errDuplicate
 	}
 	n.finish(protocol.Fail(protocol.ClassIntegrity, "%w: this node signed a %s in round %d attempt %d "+
-		"that its store doesn't have: the store was rolled back", protocol.ErrMismatch, kind, round, attempt))
+		"that its store does not have: the store was rolled back", protocol.ErrMismatch, kind, round, attempt))
 	return nil
 }
 

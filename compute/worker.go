@@ -27,9 +27,9 @@ type WorkerConfig struct {
 func (c WorkerConfig) Validate() error {
 	switch {
 	case !c.Session.Plan.Is(c.Node, protocol.RoleCompute):
-		return protocol.Fail(protocol.ClassInput, "worker: member %d isn't a compute node", c.Node)
+		return protocol.Fail(protocol.ClassInput, "worker: member %d is not a compute node", c.Node)
 	case c.Group.Workers < 1 || c.Worker < 0 || c.Worker >= c.Group.Workers:
-		return protocol.Fail(protocol.ClassInput, "worker: %d isn't in 0..%d", c.Worker, c.Group.Workers-1)
+		return protocol.Fail(protocol.ClassInput, "worker: %d is not in 0..%d", c.Worker, c.Group.Workers-1)
 	}
 	if err := c.Group.Validate(); err != nil {
 		return protocol.Fail(protocol.ClassInput, "worker: %w", err)
@@ -241,7 +241,7 @@ func (w *Worker) message(data []byte) (from uint32, e *protocol.Envelope, err er
 // checkParty refuses a member that is not a party of this worker.
 func (w *Worker) checkParty(party uint32) error {
 	if !w.s.Plan.Is(party, protocol.RoleParty) || protocol.WorkerOf(party, w.path.Of) != w.path.Worker {
-		return fmt.Errorf("%w: %s isn't of worker %s", protocol.ErrUnknown, w.s.Name(party), w.pin())
+		return fmt.Errorf("%w: %s is not of worker %s", protocol.ErrUnknown, w.s.Name(party), w.pin())
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (w *Worker) nodeMessage(data []byte) error {
 		w.end(nil)
 		return nil
 	}
-	return fmt.Errorf("%w: %T isn't for a worker", protocol.ErrUnknown, m)
+	return fmt.Errorf("%w: %T is not for a worker", protocol.ErrUnknown, m)
 }
 
 // links accepts channels. The first secret of a party counts, as at the node.

@@ -12,15 +12,11 @@ import (
 	"choir/protocol"
 )
 
-// TestDamagedTree checks that opening a store whose tree is truncated or has a damaged page succeeds
-// or returns errDamaged, and does not panic.
-func TestDamagedTree(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "whole.db")
-	f, err := OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+// fullTree returns the file of a store with 40 keys.
+func fullTree(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "whole.db")
+	f := openFile(t, path)
 	for i := range 40 {
 		r := protocol.Record{
 			Key:   fmt.Sprintf("key/%d", i),
@@ -37,44 +33,56 @@ func TestDamagedTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	open := func(what string, b []byte) (refused bool) {
-		n++
-		path := filepath.Join(dir, fmt.Sprintf("%d.db", n))
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := OpenFile(path)
-		if err == nil {
-			if err := f.Close(); err != nil {
-				t.Errorf("%s: %v", what, err)
-			}
-			return false
-		}
-		if protocol.ClassOf(err) != protocol.ClassInput || !errors.Is(err, errDamaged) {
+	return whole
+}
+
+// refuses opens a store with the given tree and reports whether it is refused as damaged. Any
+// other error fails the test.
+func refuses(t *testing.T, what string, tree []byte) bool {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store.db")
+	if err := os.WriteFile(path, tree, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path)
+	if err == nil {
+		if err := f.Close(); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		return true
+		return false
 	}
-	page := os.Getpagesize()
+	if protocol.ClassOf(err) != protocol.ClassInput || !errors.Is(err, errDamaged) {
+		t.Errorf("%s: %v", what, err)
+	}
+	return true
+}
+
+// TestDamagedTree checks that opening a store whose tree is truncated or has a damaged page succeeds
+// or returns errDamaged, and does not panic.
+func TestDamagedTree(t *testing.T) {
+	whole, page := fullTree(t), os.Getpagesize()
 	for _, size := range []int{1, 100, page, 2 * page, 3 * page, 4 * page, 5*page + 7} {
-		if size < len(whole) && !open(fmt.Sprintf("the first %d bytes of %d", size, len(whole)), whole[:size]) {
-			t.Errorf("the first %d bytes of %d are accepted", size, len(whole))
+		what := fmt.Sprintf("the first %d bytes of %d", size, len(whole))
+		if size < len(whole) && !refuses(t, what, whole[:size]) {
+			t.Errorf("%s are accepted", what)
 		}
 	}
 	refused := 0
 	for p := 2; (p+1)*page <= len(whole); p++ {
 		damaged := bytes.Clone(whole)
 		copy(damaged[p*page:], bytes.Repeat([]byte{0xa5}, 64))
-		if open(fmt.Sprintf("page %d", p), damaged) {
+		if refuses(t, fmt.Sprintf("page %d", p), damaged) {
 			refused++
 		}
 	}
 	if refused == 0 {
 		t.Error("no damaged page was noticed")
 	}
-	if !open("another file", bytes.Repeat([]byte("no store"), 4096)) || open("the whole", whole) {
-		t.Error("another file is accepted, or the store is not")
+	if !refuses(t, "another file", bytes.Repeat([]byte("no store"), 4096)) {
+		t.Error("another file is accepted")
+	}
+	if refuses(t, "the whole", whole) {
+		t.Error("the store is refused")
 	}
 }
 

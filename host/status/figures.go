@@ -54,7 +54,7 @@ func newFigures(role string) *figures {
 	f.refused = f.counter("refused_messages_total", "", "Messages that were refused.")
 	f.disagreements = f.counter("disagreements_total", "", "Times that compute nodes signed different sets.")
 	f.results = f.counter("results_total", "result", "Attempts by what came of them: accepted, void, rejected, "+
-		"or uncounted when this party isn't in the sum.")
+		"or uncounted when this party is not in the sum.")
 	f.phases = f.histogram("phase_seconds", "phase",
 		"Time from an attempt's opening to the end of a phase: contribute, agree, reveal, result.")
 	slices.SortFunc(f.all, func(a, b *figure) int { return cmp.Compare(a.name, b.name) })

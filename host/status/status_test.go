@@ -157,29 +157,7 @@ func TestNode(t *testing.T) {
 	w.Notify(protocol.Notice{
 		Code: protocol.NoteResult, Round: 1, Attempt: 2, Count: 2, Total: 3, Detail: "accepted",
 	})
-	w.wants(
-		`choir_plan_rounds{role="compute"} 3`,
-		`choir_round{role="compute"} 1`,
-		`choir_attempt{role="compute"} 2`,
-		`choir_settled_round{role="compute"} 1`,
-		`choir_counted_parties{role="compute"} 2`,
-		`choir_channels{role="compute"} 1`,
-		`choir_returned_members{role="compute"} 2`,
-		`choir_contributions_total{role="compute"} 4`,
-		`choir_disagreements_total{role="compute"} 0`,
-		`choir_refused_messages_total{role="compute"} 1`,
-		`choir_results_total{result="accepted",role="compute"} 1`,
-		`choir_results_total{result="void",role="compute"} 1`,
-		`choir_last_event_timestamp_seconds{role="compute"} 1.700000008e+09`,
-		`choir_phase_seconds_sum{phase="agree",role="compute"} 5`,
-		`choir_phase_seconds_sum{phase="reveal",role="compute"} 7`,
-		`choir_phase_seconds_sum{phase="result",role="compute"} 8`,
-		`choir_phase_seconds_count{phase="result",role="compute"} 2`,
-		`choir_phase_seconds_bucket{phase="result",role="compute",le="0.01"} 1`,
-		`choir_phase_seconds_bucket{phase="result",role="compute",le="2.56"} 1`,
-		`choir_phase_seconds_bucket{phase="result",role="compute",le="10.24"} 2`,
-		`choir_phase_seconds_bucket{phase="result",role="compute",le="+Inf"} 2`,
-	)
+	w.wants(nodeFigures...)
 	_, page := w.get("GET", "/")
 	for _, want := range []string{
 		"n1", "1 of 3 settled", "2 of 3: &lt;b&gt;eve, bob", "a wrong signature", "round 1.2",
@@ -191,6 +169,31 @@ func TestNode(t *testing.T) {
 	if figures := w.figures(); strings.Contains(figures, "bob") || strings.Contains(figures, "<b>") {
 		t.Error("names among the figures")
 	}
+}
+
+// nodeFigures are the figures at the end of TestNode.
+var nodeFigures = []string{
+	`choir_plan_rounds{role="compute"} 3`,
+	`choir_round{role="compute"} 1`,
+	`choir_attempt{role="compute"} 2`,
+	`choir_settled_round{role="compute"} 1`,
+	`choir_counted_parties{role="compute"} 2`,
+	`choir_channels{role="compute"} 1`,
+	`choir_returned_members{role="compute"} 2`,
+	`choir_contributions_total{role="compute"} 4`,
+	`choir_disagreements_total{role="compute"} 0`,
+	`choir_refused_messages_total{role="compute"} 1`,
+	`choir_results_total{result="accepted",role="compute"} 1`,
+	`choir_results_total{result="void",role="compute"} 1`,
+	`choir_last_event_timestamp_seconds{role="compute"} 1.700000008e+09`,
+	`choir_phase_seconds_sum{phase="agree",role="compute"} 5`,
+	`choir_phase_seconds_sum{phase="reveal",role="compute"} 7`,
+	`choir_phase_seconds_sum{phase="result",role="compute"} 8`,
+	`choir_phase_seconds_count{phase="result",role="compute"} 2`,
+	`choir_phase_seconds_bucket{phase="result",role="compute",le="0.01"} 1`,
+	`choir_phase_seconds_bucket{phase="result",role="compute",le="2.56"} 1`,
+	`choir_phase_seconds_bucket{phase="result",role="compute",le="10.24"} 2`,
+	`choir_phase_seconds_bucket{phase="result",role="compute",le="+Inf"} 2`,
 }
 
 // TestTextFormat checks that Prometheus can read every line of the figures, and that each

@@ -76,59 +76,37 @@ func cut(which int, data []byte) (pieces []stored) {
 	return pieces
 }
 
+// drawLog draws messages and a log of their pieces, of which some are lost, duplicated and
+// reordered.
+func drawLog(t *rapid.T) (whole [][]byte, log []stored) {
+	whole = make([][]byte, rapid.IntRange(1, 5).Draw(t, "messages"))
+	for m := range whole {
+		whole[m] = message(m, rapid.SampledFrom([]int{Size + 1, 2 * Size, 3*Size - 1}).Draw(t, "size"))
+		for _, l := range cut(m, whole[m]) {
+			for range rapid.SampledFrom([]int{0, 1, 1, 1, 1, 1, 1, 2}).Draw(t, "copies") {
+				log = append(log, l)
+			}
+		}
+	}
+	return whole, rapid.Permutation(log).Draw(t, "order")
+}
+
 // TestAnySchedule loses, duplicates, reorders and interleaves pieces. A message is assembled once,
 // correctly, and as soon as its last piece is there. An Assembler that starts from Resume gets
 // all later messages.
 func TestAnySchedule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 5).Draw(t, "messages")
-		whole := make([][]byte, n)
-		var log []stored
-		for m := range n {
-			whole[m] = message(m, rapid.SampledFrom([]int{Size + 1, 2 * Size, 3*Size - 1}).Draw(t, "size"))
-			for _, l := range cut(m, whole[m]) {
-				for range rapid.SampledFrom([]int{0, 1, 1, 1, 1, 1, 1, 2}).Draw(t, "copies") {
-					log = append(log, l)
-				}
-			}
-		}
-		log = rapid.Permutation(log).Draw(t, "order")
-		need := make([]map[int]bool, n) // missing pieces
-		for m := range n {
-			need[m] = map[int]bool{}
-			for i := range Count(len(whole[m])) {
-				need[m][i] = true
-			}
-		}
-		var a Assembler
-		ends := make([]uint64, n) // by message, 0: never
-		resumes := make([]uint64, len(log)+1)
-		for i, l := range log {
-			at := uint64(i + 1)
-			delete(need[l.message], l.h.Index)
-			got, ok := a.Add("s", l.h, at, l.data)
-			if want := len(need[l.message]) == 0 && ends[l.message] == 0; ok != want {
-				t.Fatalf("position %d: message %d came out: %t, want %t", at, l.message, ok, want)
-			}
-			if ok {
-				if ends[l.message] = at; !bytes.Equal(got, whole[l.message]) {
-					t.Fatalf("message %d was put together wrongly", l.message)
-				}
-			}
-			resumes[at] = a.Resume(at)
-			if resumes[at] > at+1 || resumes[at] < resumes[at-1] {
-				t.Fatalf("position %d: resume at %d after %d", at, resumes[at], resumes[at-1])
-			}
-		}
+		whole, log := drawLog(t)
+		ends, resumes := assemble(t, whole, log)
 		stop := rapid.IntRange(1, max(1, len(log))).Draw(t, "stop")
 		if len(log) == 0 {
 			return
 		}
-		var b Assembler
-		came := make([]bool, n)
+		var a Assembler
+		came := make([]bool, len(whole))
 		for i := resumes[stop]; i <= uint64(len(log)); i++ {
 			l := log[i-1]
-			if _, ok := b.Add("s", l.h, i, l.data); ok {
+			if _, ok := a.Add("s", l.h, i, l.data); ok {
 				came[l.message] = true
 			}
 		}
@@ -139,6 +117,39 @@ func TestAnySchedule(t *testing.T) {
 			}
 		}
 	})
+}
+
+// assemble adds the pieces of a log and checks what comes out. It returns the position at which
+// each message was whole, 0 for never, and Resume after each position.
+func assemble(t *rapid.T, whole [][]byte, log []stored) (ends, resumes []uint64) {
+	missing := make([]map[int]bool, len(whole))
+	for m := range whole {
+		missing[m] = map[int]bool{}
+		for i := range Count(len(whole[m])) {
+			missing[m][i] = true
+		}
+	}
+	var a Assembler
+	ends = make([]uint64, len(whole))
+	resumes = make([]uint64, len(log)+1)
+	for i, l := range log {
+		at := uint64(i + 1)
+		delete(missing[l.message], l.h.Index)
+		got, ok := a.Add("s", l.h, at, l.data)
+		if want := len(missing[l.message]) == 0 && ends[l.message] == 0; ok != want {
+			t.Fatalf("position %d: message %d came out: %t, want %t", at, l.message, ok, want)
+		}
+		if ok {
+			if ends[l.message] = at; !bytes.Equal(got, whole[l.message]) {
+				t.Fatalf("message %d was assembled wrongly", l.message)
+			}
+		}
+		resumes[at] = a.Resume(at)
+		if resumes[at] > at+1 || resumes[at] < resumes[at-1] {
+			t.Fatalf("position %d: resume at %d after %d", at, resumes[at], resumes[at-1])
+		}
+	}
+	return ends, resumes
 }
 
 // TestHostilePieces checks that pieces that do not fit are dropped and do not spoil the message.

@@ -71,7 +71,7 @@ func (c Config) Validate() error {
 	case c.TLSCert != "" && c.Listen == "":
 		return errors.New("nats server: TLS needs Listen")
 	case c.MaxMemory < 0 || c.MaxStore < 0:
-		return errors.New("nats server: MaxMemory and MaxStore can't be negative")
+		return errors.New("nats server: MaxMemory and MaxStore cannot be negative")
 	}
 	for _, u := range c.Users {
 		if u.Name == "" || u.PasswordFile == "" {
