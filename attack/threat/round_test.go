@@ -10,15 +10,10 @@ import (
 	"choir/crypto/channel"
 	"choir/crypto/identity"
 	"choir/crypto/noise"
-	"choir/host"
-	"choir/party"
-	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/run"
 	"choir/session/terms"
-	"choir/transport"
-	"choir/transport/memory"
 )
 
 // round is one secure sum by real roles, in memory: the members' machines, keys,
@@ -60,16 +55,13 @@ func (r round) run(t *testing.T, victim int) ran {
 	if int(plan.MinParties) != r.parties || int(plan.HiddenParts()) != r.parties-r.colluders-1 {
 		t.Fatalf("N_min = %d and %d hidden parts aren't the ones meant", plan.MinParties, plan.HiddenParts())
 	}
-	s, hub, sum := protocol.Bind(plan), memory.NewHub(), app.Sum{Dim: r.runs}
+	s, sum := protocol.Bind(plan), app.Sum{Dim: r.runs}
 	keys := make([]*identity.PrivateKey, len(plan.Members))
 	for i, m := range plan.Members {
 		keys[i] = byKey[m.Name]
 	}
 	l := &run.Local{Session: s, Keys: keys, Resend: 30 * time.Second, GiveUp: 5 * time.Minute, Model: sum,
 		Rand:     func(i uint32) io.Reader { return r.reader(int(i)) },
-		Connect:  func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil },
-		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
-		Ledger:   func(uint32) party.Ledger { return run.NewLedger(s, new(ledger.Ledger), nil) },
 		App:      func(uint32) protocol.Application { return sum },
 		Proposer: func(i uint32) protocol.Proposer { return app.Fixed(constant(r.runs, r.value(int(i), victim))) },
 	}

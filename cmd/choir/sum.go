@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,7 +13,9 @@ import (
 	"choir/cmd/internal/cli"
 	"choir/learn/dataset"
 	"choir/protocol"
-	sessionrun "choir/session/run"
+	"choir/session/run"
+	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 type sumFlags struct {
@@ -84,9 +87,11 @@ func (a *tools) runSum(cmd *cobra.Command, f *sumFlags) error {
 		return protocol.Fail(protocol.ClassInput, "input: %s has one row: the sum would be that party's row",
 			f.input)
 	}
-	r := &sessionrun.RowSum{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Columns: m.Columns, Computes: f.computes,
-		FracBits: f.bits, Sigma: f.sigma,
-		InMemory: f.transport == "memory" || f.transport == "auto" && m.Rows > manyRows}
+	r := &run.RowSum{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Columns: m.Columns, Computes: f.computes,
+		FracBits: f.bits, Sigma: f.sigma}
+	if f.transport == "nats" || f.transport == "auto" && m.Rows <= manyRows {
+		r.Network = embeddedBroker
+	}
 	out, err := r.Run(cmd.Context())
 	if err != nil {
 		return err
@@ -111,7 +116,7 @@ func significant(v json.Number, sigma float64) string {
 }
 
 // decimals writes units of 2^-f as exact decimal numbers.
-func decimals(s *sessionrun.Summed) []json.Number {
+func decimals(s *run.Summed) []json.Number {
 	one := new(big.Int).Lsh(big.NewInt(1), uint(s.FracBits))
 	out := make([]json.Number, len(s.Units))
 	for i, u := range s.Units {
@@ -122,4 +127,14 @@ func decimals(s *sessionrun.Summed) []json.Number {
 		out[i] = json.Number(text)
 	}
 	return out
+}
+
+// embeddedBroker starts a NATS server in this process for the members of a sum.
+func embeddedBroker(ctx context.Context, s protocol.BoundPlan) (run.Connect, func(), error) {
+	server, err := embedded.Start(embedded.Config{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedded server: %w", err)
+	}
+	c := natsbus.Config{Server: server, Storage: natsbus.Memory}
+	return run.OverNATS(ctx, s, c), server.Shutdown, nil
 }

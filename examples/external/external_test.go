@@ -16,18 +16,14 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/identity"
-	"choir/host"
 	"choir/learn/dataset"
 	"choir/learn/external"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
-	"choir/party"
-	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/run"
 	"choir/session/terms"
-	"choir/transport"
 	"choir/transport/natsbus"
 	"choir/transport/natsbus/embedded"
 )
@@ -131,19 +127,10 @@ func learn(t *testing.T, command []string) []int64 {
 		}
 	}
 	local := &run.Local{Session: s, Keys: keys, Resend: 5 * time.Second, GiveUp: time.Minute,
-		Model: l.Model(),
-		Connect: func(i uint32) (transport.Bus, error) {
-			bus, err := natsbus.Open(t.Context(), natsbus.Config{Server: server, Plan: s.ID.Short(),
-				Name: s.Name(i)})
-			if err != nil {
-				return nil, err
-			}
-			return bus, bus.EnsureStream(t.Context())
-		},
-		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
+		Model:    l.Model(),
+		Connect:  run.OverNATS(t.Context(), s, natsbus.Config{Server: server}),
 		App:      func(i uint32) protocol.Application { return sides[i] },
 		Proposer: func(i uint32) protocol.Proposer { return sides[i] },
-		Ledger:   func(uint32) party.Ledger { return run.NewLedger(s, new(ledger.Ledger), nil) },
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
+	"choir/session/run"
 	"choir/session/terms"
 )
 
@@ -102,7 +103,7 @@ type signed struct {
 
 // sign has every member sign the plan to learn.
 func (r Run) sign() (*signed, error) {
-	t, keys, err := r.terms()
+	t, roster, err := r.terms()
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +112,11 @@ func (r Run) sign() (*signed, error) {
 	if s.plan, err = t.Plan(r.App); err != nil {
 		return nil, err
 	}
-	return s, s.signAll(keys)
+	return s, s.signAll(roster)
 }
 
 // terms makes the roster with its identities, and the other terms of a plan.
-func (r Run) terms() (terms.Terms, []*identity.PrivateKey, error) {
+func (r Run) terms() (terms.Terms, *run.Roster, error) {
 	from := r.stream("identities")
 	t := terms.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour,
 		Grace: time.Second, SpareAttempts: r.Rounds * (max(1, r.Of) - 1),
@@ -131,39 +132,22 @@ func (r Run) terms() (terms.Terms, []*identity.PrivateKey, error) {
 			t.Noise = protocol.NoiseLocal
 		}
 	}
-	var keys []*identity.PrivateKey
-	for _, group := range []struct {
-		role protocol.Role
-		name string
-		n    int
-	}{{protocol.RoleParty, "party", len(r.Parts)}, {protocol.RoleCompute, "compute", r.Computes},
-		{protocol.RoleAggregator, "aggregator", 1}} {
-		for i := range group.n {
-			k, err := identity.Generate(from)
-			if err != nil {
-				return t, nil, err
-			}
-			keys = append(keys, k)
-			t.Members = append(t.Members, terms.NewMember(fmt.Sprintf("%s-%03d", group.name, i+1),
-				group.role, k.Public()))
-		}
+	roster, err := run.NewRoster(from, len(r.Parts), r.Computes)
+	if err != nil {
+		return t, nil, err
 	}
-	return t, keys, nil
+	t.Members = roster.Members
+	return t, roster, nil
 }
 
-func (s *signed) signAll(keys []*identity.PrivateKey) error {
+func (s *signed) signAll(roster *run.Roster) (err error) {
 	s.s = protocol.Bind(s.plan)
-	plan := &protocol.SignedPlan{Plan: s.plan}
-	s.keys = make([]*identity.PrivateKey, len(keys))
-	for _, k := range keys {
-		i, ok := s.plan.Index(k.Public())
-		if !ok {
-			return fmt.Errorf("lab: a member isn't in the plan")
-		}
-		s.keys[i] = k
-		if err := plan.Sign(k); err != nil {
-			return err
-		}
+	if s.keys, err = roster.KeysIn(s.plan); err != nil {
+		return err
+	}
+	plan, err := roster.Sign(s.plan)
+	if err != nil {
+		return err
 	}
 	return plan.Complete(time.Now())
 }

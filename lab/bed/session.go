@@ -7,15 +7,10 @@ import (
 	"os"
 	"time"
 
-	"choir/host"
 	"choir/lab/study"
-	"choir/party"
-	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/run"
-	"choir/transport"
-	"choir/transport/memory"
 	"choir/transport/natsbus"
 	"choir/transport/natsbus/embedded"
 )
@@ -35,11 +30,9 @@ func (s *signed) session(ctx context.Context) ([]int64, error) {
 	}
 	l := &run.Local{Session: s.s, Keys: s.keys, Model: watched{s.model, s}, Resend: 5 * time.Minute,
 		GiveUp: time.Hour, Connect: connect,
-		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
 		Rand:     func(i uint32) io.Reader { return s.stream(fmt.Sprintf("member %d", i)) },
 		App:      func(i uint32) protocol.Application { return learners[i] },
-		Proposer: func(i uint32) protocol.Proposer { return learners[i] },
-		Ledger:   func(uint32) party.Ledger { return run.NewLedger(s.s, new(ledger.Ledger), nil) }}
+		Proposer: func(i uint32) protocol.Proposer { return learners[i] }}
 	rep, err := l.Run(ctx)
 	if err != nil {
 		return nil, err
@@ -47,11 +40,9 @@ func (s *signed) session(ctx context.Context) ([]int64, error) {
 	return rep.Model, nil
 }
 
-func (s *signed) network(ctx context.Context) (connect func(uint32) (transport.Bus, error), shutdown func(),
-	err error) {
+func (s *signed) network(ctx context.Context) (connect run.Connect, shutdown func(), err error) {
 	if s.Transport != study.NATS {
-		hub := memory.NewHub()
-		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.s.Name(i)), nil }, func() {}, nil
+		return run.InMemory(s.s), func() {}, nil
 	}
 	dir, err := os.MkdirTemp(s.Dir, "nats-")
 	if err != nil {
@@ -61,19 +52,11 @@ func (s *signed) network(ctx context.Context) (connect func(uint32) (transport.B
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}
-	connect = func(i uint32) (transport.Bus, error) {
-		bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: s.s.ID.Short(),
-			Name: s.s.Name(i), Storage: natsbus.File})
-		if err != nil {
-			return nil, err
-		}
-		if err := bus.EnsureStream(ctx); err != nil {
-			bus.Close()
-			return nil, err
-		}
-		return bus, nil
+	shutdown = func() {
+		server.Shutdown()
+		_ = os.RemoveAll(dir)
 	}
-	return connect, func() { server.Shutdown(); os.RemoveAll(dir) }, nil
+	return run.OverNATS(ctx, s.s, natsbus.Config{Server: server, Storage: natsbus.File}), shutdown, nil
 }
 
 // watched shows every state of the model.

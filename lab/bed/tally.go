@@ -63,7 +63,7 @@ func (t Tally) sign() (*signed, error) {
 	}
 	r := Run{Name: t.Name, Seed: t.Seed, Parts: make([]pvi.Data, len(t.Sums)), Computes: 3, Rounds: 1,
 		Transport: t.Transport, Dir: t.Dir}
-	ts, keys, err := r.terms()
+	ts, roster, err := r.terms()
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (t Tally) sign() (*signed, error) {
 	if s.plan, err = ts.Sum(terms.SumTerms{Dim: dim, PerParty: t.PerParty, Sigma: sigma}); err != nil {
 		return nil, err
 	}
-	return s, s.signAll(keys)
+	return s, s.signAll(roster)
 }
 
 // counter is a party of a Tally.

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"math"
@@ -13,14 +12,10 @@ import (
 	"choir/crypto/identity"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
-	"choir/party"
-	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/run"
 	"choir/session/terms"
-	"choir/transport"
-	"choir/transport/memory"
 	"choir/transport/natsbus"
 	"choir/transport/natsbus/embedded"
 )
@@ -223,25 +218,22 @@ func (r *demoRun) prepare() (err error) {
 	if r.app, err = r.Demo.app(r.data); err != nil {
 		return err
 	}
-	members, keys, err := roster(r.Parties, r.Computes)
+	roster, err := run.NewRoster(nil, r.Parties, r.Computes)
 	if err != nil {
 		return err
 	}
-	t := terms.Terms{Name: "demo", Members: members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
+	t := terms.Terms{Name: "demo", Members: roster.Members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
 		Dropouts: r.Dropouts, Colluders: r.Colluders, Deadline: 10 * time.Second, Grace: 300 * time.Millisecond,
 		Noise: r.placement(), Epsilon: r.Epsilon, Delta: r.Delta}
 	if r.plan, err = t.Plan(r.app); err != nil {
 		return err
 	}
 	r.s = protocol.Bind(r.plan)
-	r.signed = &protocol.SignedPlan{Plan: r.plan}
-	r.keys = make([]*identity.PrivateKey, len(keys))
-	for _, k := range keys {
-		i, _ := r.plan.Index(k.Public())
-		r.keys[i] = k
-		if err := r.signed.Sign(k); err != nil {
-			return err
-		}
+	if r.keys, err = roster.KeysIn(r.plan); err != nil {
+		return err
+	}
+	if r.signed, err = roster.Sign(r.plan); err != nil {
+		return err
 	}
 	return r.signed.Complete(r.began)
 }
@@ -250,33 +242,6 @@ func (r *demoRun) loadData() (err error) {
 	r.Data.Parties, r.Data.Linear = r.Parties, r.Model == pvi.Linear
 	r.data, err = r.Data.Load()
 	return err
-}
-
-// roster makes fresh identities for everybody.
-func roster(parties, computes int) (members []protocol.Member, keys []*identity.PrivateKey, err error) {
-	add := func(name string, role protocol.Role) {
-		if err != nil {
-			return
-		}
-		var k *identity.PrivateKey
-		if k, err = identity.Generate(rand.Reader); err == nil {
-			keys = append(keys, k)
-			members = append(members, terms.NewMember(name, role, k.Public()))
-		}
-	}
-	for i := range parties {
-		add(MemberName("party", i, parties), protocol.RoleParty)
-	}
-	for i := range computes {
-		add(MemberName("compute", i, computes), protocol.RoleCompute)
-	}
-	add("aggregator", protocol.RoleAggregator)
-	return members, keys, err
-}
-
-// MemberName numbers members from 1, padded so that names sort by number.
-func MemberName(role string, i, of int) string {
-	return fmt.Sprintf("%s-%0*d", role, max(2, len(fmt.Sprint(of))), i+1)
 }
 
 // session runs all members in this process, over an embedded NATS server
@@ -296,34 +261,21 @@ func (r *demoRun) session(ctx context.Context) (*run.Report, error) {
 		Connect: connect, Store: r.store, Notify: r.notify, Leave: r.leaves, Rand: r.Rand,
 		App:      func(i uint32) protocol.Application { return apps[i] },
 		Proposer: func(i uint32) protocol.Proposer { return apps[i] },
-		Ledger:   func(uint32) party.Ledger { return run.NewLedger(r.s, new(ledger.Ledger), nil) },
 	}
 	return l.Run(ctx)
 }
 
-// network is where the members meet.
-func (r *demoRun) network(ctx context.Context) (connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
+// network starts what the members connect over.
+func (r *demoRun) network(ctx context.Context) (connect run.Connect, shutdown func(), err error) {
 	if r.InMemory {
-		hub := memory.NewHub()
-		return func(i uint32) (transport.Bus, error) { return hub.Connect(r.s.Name(i)), nil }, func() {}, nil
+		return run.InMemory(r.s), func() {}, nil
 	}
 	server, err := embedded.Start(embedded.Config{StoreDir: filepath.Join(r.Out, "nats")})
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedded server: %w", err)
 	}
-	return func(i uint32) (transport.Bus, error) { return r.connect(ctx, server, i) }, server.Shutdown, nil
-}
-
-func (r *demoRun) connect(ctx context.Context, server *embedded.Server, i uint32) (transport.Bus, error) {
-	bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: r.s.ID.Short(), Name: r.s.Name(i), Storage: natsbus.File})
-	if err != nil {
-		return nil, err
-	}
-	if err := bus.EnsureStream(ctx); err != nil {
-		bus.Close()
-		return nil, err
-	}
-	return bus, nil
+	c := natsbus.Config{Server: server, Storage: natsbus.File}
+	return run.OverNATS(ctx, r.s, c), server.Shutdown, nil
 }
 
 // leaves: the demonstration's drop-outs go without a word half way.

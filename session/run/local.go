@@ -13,78 +13,68 @@ import (
 	"choir/crypto/noise"
 	"choir/host"
 	"choir/party"
+	"choir/privacy/ledger"
 	"choir/protocol"
-	"choir/transport"
 )
 
 // Local runs every member of a plan in this process, each with its own key,
-// connection and store.
+// connection and store. Functions that are nil have a default.
 type Local struct {
 	Session  protocol.BoundPlan
 	Keys     []*identity.PrivateKey // by member index
-	Connect  func(member uint32) (transport.Bus, error)
-	Store    func(member uint32) (host.Store, error)
-	Rand     func(member uint32) io.Reader // nil: crypto/rand.Reader for all; anything else is for tests
-	Notify   func(member uint32, n protocol.Notice)
-	Resend   time.Duration
-	GiveUp   time.Duration
 	Model    protocol.Model
 	App      func(party uint32) protocol.Application
 	Proposer func(party uint32) protocol.Proposer
-	Ledger   func(party uint32) party.Ledger
-	// Workers is how many workers each compute node shares its work out to, each with a
-	// connection of its own and a store that forgets; 0: none.
+	Connect  Connect                                 // nil: InMemory
+	Store    func(member uint32) (host.Store, error) // nil: in memory
+	Ledger   func(party uint32) party.Ledger         // nil: an empty one
+	Rand     func(member uint32) io.Reader           // nil: crypto/rand.Reader; others are for tests
+	Notify   func(member uint32, n protocol.Notice)
+	Resend   time.Duration // see Role
+	GiveUp   time.Duration
+	// Workers is the number of workers of each compute node, each with its own
+	// connection and a store in memory; 0: none.
 	Workers int
-	// Leave ends a party's process as soon as that many rounds are settled, without a
-	// word to anybody: a drop-out. 0: it stays.
+	// Leave is the round after which a party drops out without a message; 0, or a
+	// nil function: never.
 	Leave func(party uint32) uint32
 }
 
-// Report is what a local session leaves behind.
+// Report is the outcome of a local session.
 type Report struct {
 	Model       []int64  // the public model after the last round
 	Transcript  [][]byte // in order
-	UploadBytes []int64  // by party: everything it published
+	UploadBytes []int64  // by party: all that it published
 	Seconds     float64
 }
 
-// errLeft is how a drop-out's process ends.
+// errLeft ends a party that drops out.
 var errLeft = errors.New("left the session")
 
+// localRun is a local session that runs.
+type localRun struct {
+	Local
+	stores  []host.Store
+	buses   []*CountingBus
+	sampler *noise.Gaussian // shared: its tables are the same for all parties
+}
+
 // Run runs the session to its end. The first member that fails ends it for
-// all; a party that leaves does not.
+// all; a party that drops out does not.
 func (l *Local) Run(ctx context.Context) (*Report, error) {
 	began := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	n := len(l.Session.Plan.Members)
-	stores, buses := make([]host.Store, n), make([]*CountingBus, n)
-	defer func() {
-		for i := range n {
-			if buses[i] != nil {
-				buses[i].Close()
-			}
-			if stores[i] != nil {
-				stores[i].Close()
-			}
-		}
-	}()
-	for i := range n {
-		if err := l.open(uint32(i), stores, buses); err != nil {
-			return nil, err
-		}
-	}
-	sampler, err := l.sampler()
-	if err != nil {
+	r := &localRun{Local: l.withDefaults()}
+	defer r.close()
+	if err := r.open(); err != nil {
 		return nil, err
 	}
-	errs := make([]error, n)
 	var group sync.WaitGroup
-	for i := range n {
+	for i := range uint32(len(r.stores)) {
 		group.Go(func() {
-			errs[i] = l.runMember(ctx, uint32(i), stores[i], buses[i], sampler)
-			if errs[i] != nil && !errors.Is(errs[i], errLeft) {
-				cancel(fmt.Errorf("%s: %w", l.Session.Name(uint32(i)), errs[i]))
+			if err := r.member(ctx, i); err != nil && !errors.Is(err, errLeft) {
+				cancel(fmt.Errorf("%s: %w", l.Session.Name(i), err))
 			}
 		})
 	}
@@ -92,76 +82,98 @@ func (l *Local) Run(ctx context.Context) (*Report, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	return l.report(stores, buses, time.Since(began))
+	return r.report(time.Since(began))
 }
 
-func (l *Local) open(i uint32, stores []host.Store, buses []*CountingBus) error {
-	s, err := l.Store(i)
-	if err != nil {
-		return err
+func (l *Local) withDefaults() Local {
+	full := *l
+	if full.Connect == nil {
+		full.Connect = InMemory(l.Session)
 	}
-	stores[i] = s
-	b, err := l.Connect(i)
-	if err != nil {
-		return err
+	if full.Store == nil {
+		full.Store = func(uint32) (host.Store, error) { return host.NewRam(), nil }
 	}
-	buses[i] = &CountingBus{Bus: b}
-	return nil
+	if full.Ledger == nil {
+		full.Ledger = func(uint32) party.Ledger { return NewLedger(l.Session, new(ledger.Ledger), nil) }
+	}
+	if full.Rand == nil {
+		full.Rand = func(uint32) io.Reader { return rand.Reader }
+	}
+	if full.Notify == nil {
+		full.Notify = func(uint32, protocol.Notice) {}
+	}
+	if full.Leave == nil {
+		full.Leave = func(uint32) uint32 { return 0 }
+	}
+	return full
 }
 
-func (l *Local) runMember(ctx context.Context, i uint32, store host.Store, bus transport.Bus, sampler *noise.Gaussian) error {
+// open opens the stores and connections, and draws the tables of the noise.
+func (r *localRun) open() (err error) {
+	plan := r.Session.Plan
+	for i := range uint32(len(plan.Members)) {
+		store, err := r.Store(i)
+		if err != nil {
+			return err
+		}
+		r.stores = append(r.stores, store)
+		bus, err := r.Connect(i)
+		if err != nil {
+			return err
+		}
+		r.buses = append(r.buses, &CountingBus{Bus: bus})
+	}
+	if plan.Noise == protocol.NoiseParty {
+		r.sampler, err = noise.NewGaussian(plan.Variance)
+	}
+	return err
+}
+
+func (r *localRun) close() {
+	for _, b := range r.buses {
+		_ = b.Close() // the session is over
+	}
+	for _, s := range r.stores {
+		_ = s.Close()
+	}
+}
+
+// member runs member i to its end.
+func (r *localRun) member(ctx context.Context, i uint32) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	r := &Role{Session: l.Session, Key: l.Keys[i], Store: store, Bus: bus, Rand: l.rand(i), Resend: l.Resend, GiveUp: l.GiveUp, Model: l.Model, Sampler: sampler}
+	role := &Role{Session: r.Session, Key: r.Keys[i], Store: r.stores[i], Bus: r.buses[i], Rand: r.Rand(i),
+		Resend: r.Resend, GiveUp: r.GiveUp, Model: r.Model, Sampler: r.sampler}
 	last := uint32(0)
-	if l.Session.Plan.Is(i, protocol.RoleParty) {
-		r.App, r.Proposer, r.Ledger = l.App(i), l.Proposer(i), l.Ledger(i)
-		if l.Leave != nil {
-			last = l.Leave(i)
-		}
+	if r.Session.Plan.Is(i, protocol.RoleParty) {
+		role.App = r.App(i)
+		role.Proposer = r.Proposer(i)
+		role.Ledger = r.Ledger(i)
+		last = r.Leave(i)
 	}
-	r.Notify = func(n protocol.Notice) {
-		if l.Notify != nil {
-			l.Notify(i, n)
-		}
+	role.Notify = func(n protocol.Notice) {
+		r.Notify(i, n)
 		if last > 0 && n.Code == protocol.NoteResult && n.Round >= last {
 			leave(errLeft)
 		}
 	}
-	if l.Workers > 0 && l.Session.Plan.Is(i, protocol.RoleCompute) {
-		return l.runGroup(ctx, i, r)
+	if r.Workers > 0 && r.Session.Plan.Is(i, protocol.RoleCompute) {
+		return r.nodeWithWorkers(ctx, i, role)
 	}
-	return r.Run(ctx)
+	return role.Run(ctx)
 }
 
-// sampler is the parties' common one: its tables are the same for all of them.
-func (l *Local) sampler() (*noise.Gaussian, error) {
-	if l.Session.Plan.Noise != protocol.NoiseParty {
-		return nil, nil
-	}
-	return noise.NewGaussian(l.Session.Plan.Variance)
-}
-
-func (l *Local) rand(i uint32) io.Reader {
-	if l.Rand == nil {
-		return rand.Reader
-	}
-	return l.Rand(i)
-}
-
-func (l *Local) report(stores []host.Store, buses []*CountingBus, took time.Duration) (*Report, error) {
-	r := &Report{Seconds: took.Seconds()}
-	agg := stores[l.Session.Plan.Aggregator()]
-	model, ok := protocol.UnpackInts(agg.Get("model"))
+func (r *localRun) report(took time.Duration) (*Report, error) {
+	out := &Report{Seconds: took.Seconds()}
+	store := r.stores[r.Session.Plan.Aggregator()]
+	model, ok := protocol.UnpackInts(store.Get("model"))
 	if !ok {
 		return nil, fmt.Errorf("the aggregator's store has no model")
 	}
-	r.Model = model
-	for _, key := range agg.Keys("transcript/") {
-		r.Transcript = append(r.Transcript, agg.Get(key))
+	out.Model = model
+	out.Transcript = Transcript(store)
+	for _, b := range r.buses[:r.Session.Plan.Parties()] {
+		out.UploadBytes = append(out.UploadBytes, b.Sent())
 	}
-	for i := range l.Session.Plan.Parties() {
-		r.UploadBytes = append(r.UploadBytes, buses[i].Sent())
-	}
-	return r, nil
+	return out, nil
 }

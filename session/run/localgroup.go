@@ -14,8 +14,9 @@ import (
 	"choir/protocol"
 )
 
-// runGroup drives a compute node and its workers. The first that fails ends all.
-func (l *Local) runGroup(ctx context.Context, i uint32, r *Role) error {
+// nodeWithWorkers runs a compute node and its workers. The first that fails ends
+// all of them.
+func (r *localRun) nodeWithWorkers(ctx context.Context, i uint32, node *Role) error {
 	var raw [channel.SecretSize]byte
 	if _, err := io.ReadFull(rand.Reader, raw[:]); err != nil {
 		return fmt.Errorf("worker key: %w", err)
@@ -24,34 +25,32 @@ func (l *Local) runGroup(ctx context.Context, i uint32, r *Role) error {
 	if err != nil {
 		return fmt.Errorf("worker key: %w", err)
 	}
-	r.Group = compute.Group{Workers: l.Workers, Secret: secret}
+	node.Group = compute.Group{Workers: r.Workers, Secret: secret}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
-	for k := range l.Workers {
+	for k := range r.Workers {
 		workers.Go(func() {
-			if err := l.runWorker(ctx, i, k, r.Group); err != nil {
+			if err := r.worker(ctx, i, k, node.Group); err != nil {
 				cancel(fmt.Errorf("worker %d: %w", k, err))
 			}
 		})
 	}
-	err = r.Run(ctx)
+	err = node.Run(ctx)
 	if err != nil {
 		cancel(err)
 	}
-	workers.Wait() // the node's last word is theirs to end
+	workers.Wait() // they end with the node's last message
 	return err
 }
 
-func (l *Local) runWorker(ctx context.Context, node uint32, k int, g compute.Group) (err error) {
-	bus, err := l.Connect(node)
+func (r *localRun) worker(ctx context.Context, node uint32, k int, g compute.Group) (err error) {
+	bus, err := r.Connect(node)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bus.Close()) }()
-	w := &Worker{Session: l.Session, Node: node, Worker: k, Group: g, Store: host.NewRam(), Bus: bus, Rand: rand.Reader, Resend: l.Resend}
-	if l.Notify != nil {
-		w.Notify = func(n protocol.Notice) { l.Notify(node, n) }
-	}
+	w := &Worker{Session: r.Session, Node: node, Worker: k, Group: g, Store: host.NewRam(), Bus: bus,
+		Rand: rand.Reader, Resend: r.Resend, Notify: func(n protocol.Notice) { r.Notify(node, n) }}
 	return w.Run(ctx)
 }

@@ -2,23 +2,14 @@ package run
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"math"
 	"time"
 
 	"choir/crypto/fixedpoint"
-	"choir/crypto/identity"
-	"choir/host"
-	"choir/party"
-	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/terms"
-	"choir/transport"
-	"choir/transport/memory"
-	"choir/transport/natsbus"
-	"choir/transport/natsbus/embedded"
 )
 
 // RowSum is one secure sum over the rows of a matrix, a party a row: the
@@ -30,7 +21,9 @@ type RowSum struct {
 	Computes   int
 	FracBits   int     // resolution 2^-FracBits; -1: chosen
 	Sigma      float64 // noise on the sum in the inputs' unit; 0: none
-	InMemory   bool    // no broker
+	// Network starts what the members connect over, and returns how to end it.
+	// nil: the memory of this process.
+	Network func(ctx context.Context, s protocol.BoundPlan) (c Connect, shut func(), err error)
 }
 
 // Summed is what a RowSum gives.
@@ -56,16 +49,17 @@ func (r *RowSum) Run(ctx context.Context) (*Summed, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, keys, err := r.roster()
+	roster, err := NewRoster(nil, r.Rows, r.Computes)
 	if err != nil {
 		return nil, err
 	}
-	t := terms.Terms{Name: "sum", Members: members, Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour, Grace: 0}
+	t := terms.Terms{Name: "sum", Members: roster.Members, Created: time.Now(), Lifetime: 24 * time.Hour,
+		Deadline: time.Hour}
 	p, err := t.Sum(terms.SumTerms{Dim: r.Cols, FracBits: bits, PerParty: r.bound(), Sigma: r.Sigma})
 	if err != nil {
 		return nil, err
 	}
-	rep, err := r.session(ctx, p, keys, rows)
+	rep, err := r.session(ctx, p, roster, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -162,66 +156,25 @@ func (r *RowSum) cell(i, j int) string {
 	return fmt.Sprintf("row %d, column %d", i+1, j+1)
 }
 
-func (r *RowSum) roster() (members []protocol.Member, keys []*identity.PrivateKey, err error) {
-	add := func(name string, role protocol.Role) {
-		var k *identity.PrivateKey
-		if err != nil {
-			return
-		}
-		if k, err = identity.Generate(rand.Reader); err == nil {
-			keys = append(keys, k)
-			members = append(members, terms.NewMember(name, role, k.Public()))
-		}
-	}
-	for i := range r.Rows {
-		add(fmt.Sprintf("row-%07d", i+1), protocol.RoleParty)
-	}
-	for i := range r.Computes {
-		add(fmt.Sprintf("compute-%04d", i+1), protocol.RoleCompute)
-	}
-	add("aggregator", protocol.RoleAggregator)
-	return members, keys, err
-}
-
-// session runs the plan. The members' keys are in roster order already: names
-// sort by number. Nothing needs to survive this process, so stores forget.
-func (r *RowSum) session(ctx context.Context, p *protocol.Plan, keys []*identity.PrivateKey, rows [][]int64) (*Report, error) {
-	s, sum := protocol.Bind(p), app.Sum{Dim: r.Cols}
-	connect, shutdown, err := r.network(ctx, s)
+// session runs the plan. Stores are in memory: nothing needs to survive this
+// process.
+func (r *RowSum) session(ctx context.Context, p *protocol.Plan, roster *Roster, rows [][]int64) (*Report, error) {
+	keys, err := roster.KeysIn(p)
 	if err != nil {
 		return nil, err
 	}
-	defer shutdown()
-	l := &Local{Session: s, Keys: keys, Connect: connect, Model: sum,
-		Store:    func(uint32) (host.Store, error) { return host.NewRam(), nil },
+	s := protocol.Bind(p)
+	sum := app.Sum{Dim: r.Cols}
+	l := &Local{Session: s, Keys: keys, Model: sum,
 		App:      func(uint32) protocol.Application { return sum },
-		Proposer: func(i uint32) protocol.Proposer { return app.Fixed(rows[i]) },
-		Ledger:   func(uint32) party.Ledger { return NewLedger(s, new(ledger.Ledger), nil) },
-	}
-	return l.Run(ctx)
-}
-
-func (r *RowSum) network(ctx context.Context, s protocol.BoundPlan) (func(uint32) (transport.Bus, error), func(), error) {
-	if r.InMemory {
-		hub := memory.NewHub()
-		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }, func() {}, nil
-	}
-	server, err := embedded.Start(embedded.Config{})
-	if err != nil {
-		return nil, nil, fmt.Errorf("embedded server: %w", err)
-	}
-	return func(i uint32) (transport.Bus, error) {
-		bus, err := natsbus.Open(ctx, natsbus.Config{Server: server, Plan: s.ID.Short(), Name: s.Name(i), Storage: natsbus.Memory})
+		Proposer: func(i uint32) protocol.Proposer { return app.Fixed(rows[i]) }}
+	if r.Network != nil {
+		connect, shut, err := r.Network(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 { // one creates the stream for all
-			return bus, nil
-		}
-		if err := bus.EnsureStream(ctx); err != nil {
-			bus.Close()
-			return nil, err
-		}
-		return bus, nil
-	}, server.Shutdown, nil
+		defer shut()
+		l.Connect = connect
+	}
+	return l.Run(ctx)
 }

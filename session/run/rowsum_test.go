@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/big"
@@ -9,6 +10,8 @@ import (
 
 	"choir/protocol"
 	"choir/session/terms"
+	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
 )
 
 // TestRowSum: the sum of rows on the grid is exact integer arithmetic on the
@@ -20,7 +23,10 @@ func TestRowSum(t *testing.T) {
 		memory                     bool
 	}{{1, 3, 2, -1, true}, {2, 1, 3, 0, true}, {40, 7, 10, 20, true}, {3, 2, 3, 52, true}, {5, 4, 2, -1, false}} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
-			r := &RowSum{Rows: c.rows, Cols: c.cols, Computes: c.computes, FracBits: c.bits, InMemory: c.memory}
+			r := &RowSum{Rows: c.rows, Cols: c.cols, Computes: c.computes, FracBits: c.bits}
+			if !c.memory {
+				r.Network = overServer
+			}
 			for range c.rows * c.cols {
 				r.Data = append(r.Data, (rng.Float64()-0.5)*math.Exp(6*rng.Float64()))
 			}
@@ -58,7 +64,7 @@ func rounded(v float64, bits uint8) *big.Int {
 // the setting.
 func TestRowSumRefuses(t *testing.T) {
 	good := func() *RowSum {
-		return &RowSum{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}, Computes: 2, FracBits: -1, InMemory: true}
+		return &RowSum{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}, Computes: 2, FracBits: -1}
 	}
 	for name, spoil := range map[string]func(*RowSum){
 		"computes":          func(r *RowSum) { r.Computes = 1 },
@@ -93,4 +99,13 @@ func TestRowGridHidesValues(t *testing.T) {
 			t.Errorf("value %g: grid 2^-%d", v, got)
 		}
 	}
+}
+
+// overServer is a Network of an embedded NATS server.
+func overServer(ctx context.Context, s protocol.BoundPlan) (Connect, func(), error) {
+	server, err := embedded.Start(embedded.Config{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return OverNATS(ctx, s, natsbus.Config{Server: server, Storage: natsbus.Memory}), server.Shutdown, nil
 }
