@@ -110,17 +110,13 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 // chunk is a node's sealed partial sum in a round.
 func (r *rig) chunk(node, number uint32, sum []byte) []byte {
 	r.TB.Helper()
-	chunks, err := r.Session.SealVector(r.Secret(node, rigSelf), protocol.Context{
+	messages, err := roletest.SealVector(r.Session, r.Secret(node, rigSelf), protocol.Context{
 		From: node, To: rigSelf, Round: number, Attempt: 1, Purpose: protocol.PurposePartial,
 	}, sum)
 	if err != nil {
 		r.TB.Fatal(err)
 	}
-	b, err := chunks[0].Marshal()
-	if err != nil {
-		r.TB.Fatal(err)
-	}
-	return b
+	return messages[0]
 }
 
 // recorded returns the kinds of the transcript's entries.

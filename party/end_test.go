@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"choir/crypto/channel"
+	"choir/internal/roletest"
 	"choir/protocol"
 )
 
@@ -48,15 +49,9 @@ func (r *rig) published(sum []int64) [][]byte {
 	}
 	c := protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: 1,
 		Purpose: protocol.PurposeResult}
-	chunks, err := r.cfg.Session.SealVector(group, c, protocol.AppendInts(nil, sum))
+	messages, err := roletest.SealVector(r.cfg.Session, group, c, protocol.AppendInts(nil, sum))
 	if err != nil {
 		r.t.Fatal(err)
-	}
-	messages := make([][]byte, len(chunks))
-	for i, c := range chunks {
-		if messages[i], err = c.Marshal(); err != nil {
-			r.t.Fatal(err)
-		}
 	}
 	return messages
 }

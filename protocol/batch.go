@@ -16,7 +16,7 @@ import (
 // A Batch is for one goroutine, the one that steps the machine. It keeps a copy of the signed
 // bytes of each message, up to maxKept bytes in memory that it reuses.
 type Batch struct {
-	session BoundPlan
+	bound   BoundPlan
 	rand    io.Reader
 	keys    identity.Keys   // the roster's, as they are used
 	items   []identity.Item // the signatures of the batch
@@ -46,7 +46,7 @@ const maxKept = 1 << 20
 // an invalid signature pass.
 func NewBatch(s BoundPlan, r io.Reader) *Batch {
 	s.Verifier = nil
-	return &Batch{session: s, rand: r}
+	return &Batch{bound: s, rand: r}
 }
 
 // Prepare verifies the messages that are signed by a member that may send them, and drops the
@@ -76,7 +76,10 @@ func (b *Batch) Prepare(messages [][]byte) {
 func (b *Batch) forget() {
 	clear(b.claimed)
 	clear(b.items)
-	b.items, b.claimed, b.good, b.next = b.items[:0], b.claimed[:0], nil, 0
+	b.items = b.items[:0]
+	b.claimed = b.claimed[:0]
+	b.good = nil
+	b.next = 0
 	if cap(b.signed) > maxKept {
 		b.signed = nil
 	}
@@ -95,17 +98,17 @@ func (b *Batch) claims(messages [][]byte) {
 	for i, data := range messages {
 		e := &envelopes[i]
 		*w = wire{b: data, in: true, view: true}
-		if IsChunk(data) || w.read("envelope", e) != nil || b.session.precheck(e) != nil {
+		if IsChunk(data) || w.read("envelope", e) != nil || b.bound.precheck(e) != nil {
 			continue
 		}
 		start := len(b.signed)
-		all, err := e.appendSigned(b.signed, uint8(b.session.Plan.Suite))
+		all, err := e.appendSigned(b.signed, uint8(b.bound.Plan.Suite))
 		if err != nil {
 			continue
 		}
 		b.signed = all
 		signed := all[start:len(all):len(all)]
-		b.items = append(b.items, identity.Item{Key: b.session.Plan.Members[e.From].Key, Msg: signed, Sig: e.Sig})
+		b.items = append(b.items, identity.Item{Key: b.bound.Plan.Members[e.From].Key, Msg: signed, Sig: e.Sig})
 		b.claimed = append(b.claimed, known{signed, data, e})
 	}
 }
@@ -148,7 +151,7 @@ func (b *Batch) knows(e *Envelope) bool {
 // Verify implements Verifier.
 func (b *Batch) Verify(key identity.PublicKey, msg []byte, sig identity.Signature) bool {
 	k := b.find(&sig)
-	if k != nil && b.session.Plan.Members[k.envelope.From].Key == key && bytes.Equal(k.signed, msg) {
+	if k != nil && b.bound.Plan.Members[k.envelope.From].Key == key && bytes.Equal(k.signed, msg) {
 		return true
 	}
 	return b.keys.Verify(key, msg, sig)

@@ -57,23 +57,6 @@ func (x *Sealer) header(b []byte, index uint32, last bool, size uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, size)
 }
 
-// SealVector returns the sealed chunks of an encoded vector, which has 8 bytes an element.
-func (s BoundPlan) SealVector(secret *channel.Secret, c Context, encoded []byte) ([]*Chunk, error) {
-	if len(encoded) != s.Plan.Elements()*field.ElementSize {
-		return nil, fmt.Errorf("seal: %d bytes for %d elements", len(encoded), s.Plan.Elements())
-	}
-	x, err := s.Sealer(secret, c)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*Chunk, s.Chunks())
-	for i := range out {
-		_, sealed := x.Seal(i, func(plain []byte) { encoded = encoded[copy(plain, encoded):] })
-		out[i] = &Chunk{Plan: s.ID, Context: c, Index: uint32(i), Last: i == len(out)-1, Ciphertext: sealed}
-	}
-	return out, nil
-}
-
 // OpenChunk authenticates and decrypts one chunk. The plaintext has exactly the length of the
 // chunk with that index.
 func (s BoundPlan) OpenChunk(secret *channel.Secret, c *Chunk) ([]byte, error) {

@@ -89,7 +89,8 @@ func TestLinkAndKeyNumber(t *testing.T) {
 
 func TestTranscriptVector(t *testing.T) {
 	v := field.Vector{0, 1, field.Element(uint64(field.Modulus) - 1)}
-	b := TranscriptVector(v)
+	b := EmptyTranscriptVector(len(v))
+	field.PutVector(b[1:], v)
 	got, ok := ParseTranscriptVector(b, 3)
 	if !ok || !slices.Equal(got, v) {
 		t.Errorf("%v, %t", got, ok)

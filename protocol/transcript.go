@@ -19,22 +19,16 @@ import (
 
 const transcriptVector = 64
 
-// TranscriptVector returns the entry of a vector of field elements: u8 64, then 8 bytes an
-// element, little endian.
-func TranscriptVector(v field.Vector) []byte {
-	return field.AppendVector([]byte{transcriptVector}, v)
-}
-
-// EmptyTranscriptVector returns the entry of n zeros. The elements begin at its second byte,
-// where a caller may set them one by one.
+// EmptyTranscriptVector returns the entry of a vector of n zeros: u8 64, then 8 bytes an element,
+// little endian. The caller sets the elements, from the second byte on.
 func EmptyTranscriptVector(n int) []byte {
 	b := make([]byte, 1+n*field.ElementSize)
 	b[0] = transcriptVector
 	return b
 }
 
-// ParseTranscriptVector is the inverse of TranscriptVector. ok is false for an entry that is
-// not a vector of dim elements.
+// ParseTranscriptVector returns the vector of an entry. ok is false for an entry that is not a
+// vector of dim elements.
 func ParseTranscriptVector(b []byte, dim int) (v field.Vector, ok bool) {
 	if len(b) != 1+dim*field.ElementSize || b[0] != transcriptVector {
 		return nil, false

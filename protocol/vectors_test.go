@@ -124,10 +124,7 @@ func (f *vectorFile) sealed(t *testing.T, s BoundPlan) {
 	contexts := []Context{shareContext, {From: 3, To: 5, Round: 1, Attempt: 1, Purpose: PurposePartial},
 		{From: 5, To: Everyone, Round: 2, Attempt: 1, Purpose: PurposeResult}}
 	for _, c := range contexts {
-		chunks, err := s.SealVector(secret, c, encodedVector(s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		chunks := sealedVectorChunks(t, s, secret, c)
 		b, err := chunks[0].Marshal()
 		if err != nil {
 			t.Fatal(err)
@@ -135,11 +132,11 @@ func (f *vectorFile) sealed(t *testing.T, s BoundPlan) {
 		f.Chunks = append(f.Chunks, chunkVector{c.From, c.To, c.Round, c.Attempt, uint8(c.Purpose),
 			encodedVector(s), chunks[0].Ciphertext, b})
 	}
-	account, err := samples()[5].m.(*Contribution).ManifestDigest(s, 1)
+	manifest, err := samples()[5].m.(*Contribution).ManifestDigest(s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tag := s.Confirm(secret, shareContext, account)
+	tag := s.Confirm(secret, shareContext, manifest)
 	group := bytes.Repeat([]byte{0x17}, 32)
 	sealed, err := s.SealGroup(secret, 1, group)
 	if err != nil {
@@ -173,11 +170,11 @@ func (f *vectorFile) digests(t *testing.T, s BoundPlan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account, err := samples()[5].m.(*Contribution).ManifestDigest(s, 1)
+	manifest, err := samples()[5].m.(*Contribution).ManifestDigest(s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add("account of message contribution by member 1", account)
+	add("account of message contribution by member 1", manifest)
 	add("bundle of message contribution by member 1", bundle)
 	add("set of message hold in round 1, attempt 2", SetDigest(s, 1, 2, hold.Entries))
 	add("empty set in round 1, attempt 2", SetDigest(s, 1, 2, nil))

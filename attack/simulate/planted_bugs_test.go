@@ -8,6 +8,7 @@ import (
 
 	"choir/crypto/field"
 	"choir/crypto/xof"
+	"choir/internal/roletest"
 	"choir/protocol"
 )
 
@@ -185,16 +186,12 @@ func doubled(m *member, p *protocol.Partial, chunk []byte) field.Vector {
 
 func resealed(m *member, data []byte, v field.Vector) []byte {
 	c, _ := partialContext(m, data)
-	chunks, err := m.w.session.SealVector(m.w.oracle.links[[2]uint32{c.From, c.To}], c.Context,
-		field.AppendVector(nil, v))
+	secret := m.w.oracle.links[[2]uint32{c.From, c.To}]
+	messages, err := roletest.SealVector(m.w.session, secret, c.Context, field.AppendVector(nil, v))
 	if err != nil {
 		panic(err)
 	}
-	b, err := chunks[0].Marshal()
-	if err != nil {
-		panic(err)
-	}
-	return b
+	return messages[0]
 }
 
 // voidEarly calls an attempt void that was revealed.

@@ -128,6 +128,21 @@ func (r *Rig) Sign(from uint32, m protocol.Message) []byte {
 	return b
 }
 
+// SealVector returns the messages of the chunks of an encoded vector, which has 8 bytes an element.
+func SealVector(
+	s protocol.BoundPlan, secret *channel.Secret, c protocol.Context, encoded []byte,
+) ([][]byte, error) {
+	sealer, err := s.Sealer(secret, c)
+	if err != nil {
+		return nil, err
+	}
+	messages := make([][]byte, s.Chunks())
+	for i := range messages {
+		messages[i], _ = sealer.Seal(i, func(plain []byte) { encoded = encoded[copy(plain, encoded):] })
+	}
+	return messages, nil
+}
+
 // Step steps the machine and makes its records durable.
 func (r *Rig) Step(ev protocol.Event) protocol.Effects {
 	eff := r.Machine.Step(r.Now, ev)

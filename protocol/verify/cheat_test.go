@@ -9,6 +9,7 @@ import (
 	"choir/crypto/field"
 	"choir/crypto/identity"
 	"choir/host"
+	"choir/internal/roletest"
 	"choir/protocol"
 	"choir/protocol/verify"
 	"choir/session/app"
@@ -57,11 +58,9 @@ func (l *liar) another(c *protocol.Chunk) (field.Vector, []byte) {
 	v := make(field.Vector, len(plain)/field.ElementSize)
 	l.must(field.DecodeVector(v, plain))
 	v[0] = field.Add(v[0], 1)
-	chunks, err := l.s.SealVector(secret, c.Context, field.AppendVector(nil, v))
+	messages, err := roletest.SealVector(l.s, secret, c.Context, field.AppendVector(nil, v))
 	l.must(err)
-	b, err := chunks[0].Marshal()
-	l.must(err)
-	return v, b
+	return v, messages[0]
 }
 
 func (l *liar) resign(head []byte, v field.Vector) []byte {

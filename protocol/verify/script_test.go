@@ -201,7 +201,7 @@ func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64
 			m.Blinding = [32]byte(commit.SumScalars(blind[k]).Bytes())
 		}
 		w.record(uint32(3+k), m)
-		w.entries = append(w.entries, protocol.TranscriptVector(v))
+		w.entries = append(w.entries, vectorEntry(v))
 		r.Partials = append(r.Partials, m.Vector)
 	}
 	limit, err := w.s.Plan.MaxSum()
@@ -237,6 +237,13 @@ func alter[M protocol.Message](w *script, n int, change func(m M)) int {
 	}
 	w.t.Fatal("no such entry")
 	return 0
+}
+
+// vectorEntry returns the transcript's entry of a vector.
+func vectorEntry(v field.Vector) []byte {
+	b := protocol.EmptyTranscriptVector(len(v))
+	field.PutVector(b[1:], v)
+	return b
 }
 
 // values are the vectors of three parties.

@@ -273,7 +273,7 @@ func (w *script) rewrite(i int, from uint32, m protocol.Message) {
 func (w *script) anotherSum(n int) int {
 	v := field.Vector{5, 6}
 	i := alter(w, n, func(m *protocol.Partial) { m.Vector = protocol.VectorDigest(v) })
-	w.entries[i+1] = protocol.TranscriptVector(v)
+	w.entries[i+1] = vectorEntry(v)
 	return i - 1
 }
 
@@ -420,7 +420,7 @@ func TestAudit(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	w := newScript(t, nil)
 	for name, entries := range map[string][][]byte{"nothing": nil, "an empty entry": {nil}, "noise": {{1, 2, 3}},
-		"a vector": {protocol.TranscriptVector(field.Vector{1, 2})}} {
+		"a vector": {vectorEntry(field.Vector{1, 2})}} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := verify.Transcript(w.signed, entries, w.model); err == nil ||
 				protocol.ClassOf(err) != protocol.ClassIntegrity {
