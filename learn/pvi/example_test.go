@@ -9,8 +9,7 @@ import (
 )
 
 // Two parties learn the slope and the intercept of a line from two points each.
-// What stands between Propose and Fold here is a plain sum; in a session it is a
-// secret one.
+// The sum between Propose and Fold is a plain one here; in a session it is secret.
 func Example() {
 	cfg := pvi.Config{
 		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 2,
@@ -54,4 +53,17 @@ func Example() {
 	// party 0 sends 5 integers
 	// party 1 sends 5 integers
 	// slope 2.00, intercept 1.00
+}
+
+// A plan has the parameters of all strategies in one flat form. One that the strategy does
+// not have is an error.
+func ExampleParams_Strategy() {
+	p := pvi.Params{Shards: 20, ShardPower: 1, Steps: 1, LearningRate: 1, Optimiser: pvi.Natural}
+	s, err := p.Strategy(pvi.NameVirtual)
+	fmt.Printf("%T %v\n", s, err)
+	_, err = p.Strategy(pvi.NameDataset)
+	fmt.Println(err)
+	// Output:
+	// pvi.Virtual <nil>
+	// bad inference configuration: shards is 20, want 1 with strategy "dataset"
 }
