@@ -22,7 +22,8 @@ func counted(t *testing.T, change func(*protocol.Plan, *Config)) (*rig, *tally) 
 // noise before the first key arrives.
 func TestNoiseIsDrawnWhileJoining(t *testing.T) {
 	r, reads := counted(t, func(*protocol.Plan, *Config) {})
-	r.store, reads.n = map[string][]byte{}, 0
+	clear(r.Store)
+	reads.n = 0
 	if r.boot(); r.p.nextNoise == nil || r.p.nextNoise.ready != 50 || reads.n != 32 || len(r.p.links) > 0 {
 		t.Errorf("a party with %d channels has read %d bytes", len(r.p.links), reads.n)
 	}
@@ -46,12 +47,12 @@ func TestNoiseIsDrawnAhead(t *testing.T) {
 	if !slices.Equal(r.noise(r.contribution(at), update), ahead) {
 		t.Error("the contribution has other noise than was drawn for it")
 	}
-	r.deliver(r.sign(r.node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle,
+	r.deliver(r.Sign(r.Node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle,
 		Count: 1}))
 	if reads.n != 32 || r.p.nextNoise != nil {
 		t.Errorf("while others may still contribute it has read %d bytes", reads.n)
 	}
-	r.deliver(r.sign(r.node(1), &protocol.Agree{Round: 1, Attempt: 1, Count: rigParties}))
+	r.deliver(r.Sign(r.Node(1), &protocol.Agree{Round: 1, Attempt: 1, Count: rigParties}))
 	if reads.n != 64 || r.p.nextNoise == nil || r.p.nextNoise.ready != 50 ||
 		slices.Equal(r.p.nextNoise.whole, ahead) {
 		t.Errorf("waiting for the result it has read %d bytes", reads.n)
@@ -72,7 +73,7 @@ func TestNoiseAheadInSteps(t *testing.T) {
 			}
 		})
 		for range steps {
-			if eff := r.step(protocol.Tick{}); (r.p.nextNoise.ready < dim) != (eff.Wake == r.now) {
+			if eff := r.step(protocol.Tick{}); (r.p.nextNoise.ready < dim) != (eff.Wake == r.Now) {
 				t.Errorf("after a step with %d of %d samples the party sleeps", r.p.nextNoise.ready, dim)
 			}
 		}
@@ -119,7 +120,7 @@ func TestPairedContribution(t *testing.T) {
 		if chunks := len(sent) - 1; chunks != (dim/2+dim%2+65535)/65536 {
 			t.Errorf("%d coordinates are %d chunks", dim, chunks)
 		}
-		seed, _, err := unmarshalOutbox(r.Get("outbox"), dim)
+		seed, _, err := unmarshalOutbox(r.Store.Get("outbox"), dim)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,11 +145,11 @@ func TestPairedContribution(t *testing.T) {
 func TestNoiseIsNeverReused(t *testing.T) {
 	for name, between := range map[string]func(r *rig){
 		"void": func(r *rig) {
-			r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
+			r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
 		},
 		"crash and void": func(r *rig) {
 			r.boot()
-			r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
+			r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
 		},
 		"not ahead": func(r *rig) { r.p.nextNoise = nil },
 	} {

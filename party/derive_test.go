@@ -63,7 +63,7 @@ func TestContributionIsReproducible(t *testing.T) {
 				t.Fatalf("%d messages, want 4 chunks and a manifest", len(first))
 			}
 			for _, want := range [][][]byte{first[4:], first, first[4:], first} { // the manifest alone, then all
-				at, r.now = len(r.sent), r.wake // the intervals double
+				at, r.Now = len(r.sent), r.wake // the intervals double
 				r.step(protocol.Tick{})
 				r.run()
 				sameMessages(t, "resend", r.contribution(at), want)
@@ -118,15 +118,15 @@ func TestChargeIsDurableBeforeSending(t *testing.T) {
 	r.open(1)
 	eff := r.step(protocol.Proposal{Round: 1, Attempt: 1, Update: someUpdate(2 * xof.ChunkElements)})
 	for _, key := range []string{"ledger/00000000", "outbox", "attempt", "memo"} {
-		if r.store[key] == nil {
+		if r.Store[key] == nil {
 			t.Errorf("no %s with the first chunk", key)
 		}
 	}
-	if len(eff.Send) != 1 || r.store["head"] != nil || eff.Wake > r.now {
-		t.Errorf("%d messages, a manifest: %t, wake in %d ms", len(eff.Send), r.store["head"] != nil, eff.Wake-r.now)
+	if len(eff.Send) != 1 || r.Store["head"] != nil || eff.Wake > r.Now {
+		t.Errorf("%d messages, a manifest: %t, wake in %d ms", len(eff.Send), r.Store["head"] != nil, eff.Wake-r.Now)
 	}
 	r.run()
-	if r.store["head"] == nil {
+	if r.Store["head"] == nil {
 		t.Error("the manifest was sent and is not durable")
 	}
 }
@@ -138,18 +138,18 @@ func TestReceiptsEndTheOutbox(t *testing.T) {
 	r.open(1)
 	r.propose(1, someUpdate(10))
 	for k := range rigNodes {
-		if r.store["outbox"] == nil {
+		if r.Store["outbox"] == nil {
 			t.Fatalf("the outbox is gone after %d receipts", k)
 		}
-		r.deliver(r.sign(r.node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle,
+		r.deliver(r.Sign(r.Node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle,
 			Count: 1}))
 	}
-	if r.store["outbox"] != nil || r.store["memo"] == nil || r.store["head"] == nil {
-		t.Errorf("stored: outbox %t, memo %t, manifest %t", r.store["outbox"] != nil, r.store["memo"] != nil,
-			r.store["head"] != nil)
+	if r.Store["outbox"] != nil || r.Store["memo"] == nil || r.Store["head"] == nil {
+		t.Errorf("stored: outbox %t, memo %t, manifest %t", r.Store["outbox"] != nil, r.Store["memo"] != nil,
+			r.Store["head"] != nil)
 	}
 	at := len(r.sent)
-	r.now += 1000
+	r.Now += 1000
 	r.step(protocol.Tick{})
 	r.boot()
 	if n := len(r.contribution(at)); n != 0 {
@@ -163,13 +163,13 @@ func TestDamagedOutbox(t *testing.T) {
 		r := newRig(t, 10, oneChunk)
 		r.open(1)
 		r.propose(1, someUpdate(10))
-		r.store["outbox"][at] ^= 1
+		r.Store["outbox"][at] ^= 1
 		sent := len(r.sent)
 		p, err := New(r.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if eff := p.Step(r.now, protocol.Start{}); !eff.Done || eff.Err == nil || len(r.contribution(sent)) > 0 {
+		if eff := p.Step(r.Now, protocol.Start{}); !eff.Done || eff.Err == nil || len(r.contribution(sent)) > 0 {
 			t.Errorf("byte %d: the party goes on: %v", at, eff.Err)
 		}
 	}
@@ -185,8 +185,8 @@ func TestWindow(t *testing.T) {
 	r.propose(1, slices.Repeat([]int64{1}, dim)) // packs to a byte a coordinate
 	r.sent = nil
 	peak, sent := before, 0
-	for r.wake <= r.now {
-		eff := r.p.Step(r.now, protocol.Tick{})
+	for r.wake <= r.Now {
+		eff := r.p.Step(r.Now, protocol.Tick{})
 		size := 0
 		for _, o := range eff.Send {
 			size += len(o.Data)

@@ -21,14 +21,14 @@ func TestEndDeletesTheContribution(t *testing.T) {
 		if contributed {
 			r.propose(1, someUpdate(50))
 		}
-		if had := r.store["outbox"] != nil && r.store["memo"] != nil && r.store["head"] != nil; had != contributed {
+		if had := r.Store["outbox"] != nil && r.Store["memo"] != nil && r.Store["head"] != nil; had != contributed {
 			t.Fatalf("contributed: %t, stored: %t", contributed, had)
 		}
-		eff := r.ends(protocol.Delivery{Data: r.sign(r.agg(), &protocol.Abort{Class: 5, Reason: "enough"})})
+		eff := r.ends(protocol.Delivery{Data: r.Sign(r.agg(), &protocol.Abort{Class: 5, Reason: "enough"})})
 		if !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassQuorum {
 			t.Fatalf("the party ends with %v", eff.Err)
 		}
-		for key := range r.store {
+		for key := range r.Store {
 			for _, secret := range []string{"outbox", "memo", "head", "want", "group", "link/"} {
 				if strings.HasPrefix(key, secret) {
 					t.Errorf("contributed: %t: %s is still there", contributed, key)
@@ -45,13 +45,13 @@ func TestEndDeletesTheContribution(t *testing.T) {
 func (r *rig) published(sum []int64) [][]byte {
 	group, err := channel.NewSecret(make([]byte, 32)) // the rig's group key
 	if err != nil {
-		r.t.Fatal(err)
+		r.TB.Fatal(err)
 	}
 	c := protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: 1,
 		Purpose: protocol.PurposeResult}
 	messages, err := roletest.SealVector(r.cfg.Session, group, c, protocol.AppendInts(nil, sum))
 	if err != nil {
-		r.t.Fatal(err)
+		r.TB.Fatal(err)
 	}
 	return messages
 }
@@ -66,10 +66,10 @@ func TestForgedAggregateStopsOneProcess(t *testing.T) {
 	set := []protocol.Entry{{Party: 1}, {Party: 2}}
 	digest := protocol.IntDigest(sum)
 	for k := range rigNodes {
-		r.deliver(r.sign(r.node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
+		r.deliver(r.Sign(r.Node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
 			Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
 	}
-	r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
+	r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
 		Aggregate: digest, Next: digest, Partials: make([]protocol.Digest, rigNodes)}))
 	forged := slices.Clone(sum)
 	forged[0]++
@@ -79,7 +79,7 @@ func TestForgedAggregateStopsOneProcess(t *testing.T) {
 	if !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity {
 		t.Fatalf("a forged aggregate: %v", eff.Err)
 	}
-	if r.store["result/1/1/head"] == nil {
+	if r.Store["result/1/1/head"] == nil {
 		t.Error("the signed result is deleted, so the aggregator could sign another")
 	}
 	r.boot()
@@ -120,8 +120,8 @@ func TestForgedChunkCostsNoMemory(t *testing.T) {
 func TestExpiredPlan(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		r := newRig(t, 50, func(p *protocol.Plan, c *Config) { c.ResendMS = 1 << 60 })
-		if r.now = 1000 * r.cfg.Session.Plan.NotAfter; late {
-			r.now += 1000
+		if r.Now = 1000 * r.cfg.Session.Plan.NotAfter; late {
+			r.Now += 1000
 		}
 		eff := r.open(1)
 		refused := len(eff.Notices) == 1 && errors.Is(eff.Notices[0].Err, protocol.ErrExpired)
@@ -142,7 +142,7 @@ func TestNoReceiptBeforeTheManifest(t *testing.T) {
 		t.Fatal("the contribution was sent completely")
 	}
 	for k := range rigNodes {
-		eff := r.step(protocol.Delivery{Data: r.sign(r.node(k),
+		eff := r.step(protocol.Delivery{Data: r.Sign(r.Node(k),
 			&protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Count: 1})})
 		if len(r.p.own.receipts) > 0 || len(eff.Notices) != 1 ||
 			!errors.Is(eff.Notices[0].Err, protocol.ErrMismatch) {
@@ -150,7 +150,7 @@ func TestNoReceiptBeforeTheManifest(t *testing.T) {
 		}
 	}
 	r.run()
-	if r.store["outbox"] == nil || r.store["head"] == nil {
+	if r.Store["outbox"] == nil || r.Store["head"] == nil {
 		t.Error("the contribution is gone")
 	}
 }

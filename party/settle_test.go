@@ -66,7 +66,7 @@ func TestResultsInAnyOrder(t *testing.T) {
 						t.Fatalf("%s, chunks %v, restart %d: %d rounds settled, or another model", name, order, life,
 							r.p.Settled())
 					}
-					if !bytes.Equal(r.store["model"], protocol.PackInts(want)) {
+					if !bytes.Equal(r.Store["model"], protocol.PackInts(want)) {
 						t.Fatalf("%s, chunks %v: another model is stored", name, order)
 					}
 					r.boot()
@@ -78,18 +78,18 @@ func TestResultsInAnyOrder(t *testing.T) {
 
 // announced delivers all of a result but its chunks, and returns these.
 func (r *rig) announced(update, next []int64) [][]byte {
-	r.t.Helper()
+	r.TB.Helper()
 	p := r.cfg.Session.Plan
 	sum, err := p.Integers(make([]int64, p.Elements()), update)
 	if err != nil {
-		r.t.Fatal(err)
+		r.TB.Fatal(err)
 	}
 	set := []protocol.Entry{{Party: 1}, {Party: 2}}
 	for k := range rigNodes {
-		r.deliver(r.sign(r.node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
+		r.deliver(r.Sign(r.Node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
 			Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
 	}
-	r.deliver(r.sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
+	r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
 		Aggregate: protocol.IntDigest(sum), Next: protocol.IntDigest(next), Partials: make([]protocol.Digest,
 			rigNodes)}))
 	return r.published(sum)
@@ -105,7 +105,7 @@ func TestTheFirstChunkCounts(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
 		if late {
-			delete(r.store, "group")
+			delete(r.Store, "group")
 			r.boot()
 		}
 		chunks, other := r.announced(update, update), r.published(forged)
@@ -113,14 +113,14 @@ func TestTheFirstChunkCounts(t *testing.T) {
 			r.deliver(b)
 		}
 		if late {
-			sealed, err := r.cfg.Session.SealGroup(r.secrets[r.agg()], 0, make([]byte, 32))
+			sealed, err := r.cfg.Session.SealGroup(r.secret(r.agg()), 0, make([]byte, 32))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if r.p.Settled() != 0 {
 				t.Fatal("settled without the group key")
 			}
-			r.deliver(r.sign(r.agg(), &protocol.Group{To: 0, Sealed: sealed}))
+			r.deliver(r.Sign(r.agg(), &protocol.Group{To: 0, Sealed: sealed}))
 		}
 		if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), update) {
 			t.Errorf("group key late: %t: %d rounds settled, or another model", late, r.p.Settled())

@@ -32,13 +32,13 @@ func (s Store) Keys(prefix string) (keys []string) {
 	return keys
 }
 
-// Apply makes a step's records durable.
+// Apply makes a step's records durable. It copies the values, so that a test can damage them.
 func (s Store) Apply(records []protocol.Record) {
 	for _, r := range records {
 		if r.Value == nil {
 			delete(s, r.Key)
 		} else {
-			s[r.Key] = r.Value
+			s[r.Key] = slices.Clone(r.Value)
 		}
 	}
 }
