@@ -17,7 +17,8 @@ func TestEpsilonOnFineGridIsTheGaussianCurve(t *testing.T) {
 	for _, epsilon := range []float64{0.1, 1, 10} {
 		for _, delta := range []float64{1e-10, 1e-5, 1e-3} {
 			for _, releases := range []uint32{1, 15, 1000} {
-				n, err := Calibrate(Target{Epsilon: epsilon, Delta: delta, Sensitivity: 2 * clip, Dim: 1e5, Releases: releases, Parts: 7})
+				n, err := Calibrate(Target{Epsilon: epsilon, Delta: delta, Sensitivity: 2 * clip, Dim: 1e5,
+					Releases: releases, Parts: 7})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +47,8 @@ func TestElevenGridUnitsCostOnePercent(t *testing.T) {
 					t.Fatal(err)
 				}
 				sensitivity := uint64(math.Ceil(11 * mu))
-				target := Target{Epsilon: epsilon, Delta: delta, Sensitivity: sensitivity, Dim: 1000, Releases: 1, Parts: parts}
+				target := Target{Epsilon: epsilon, Delta: delta, Sensitivity: sensitivity, Dim: 1000, Releases: 1,
+					Parts: parts}
 				n, err := Calibrate(target)
 				if err != nil {
 					t.Fatal(err)
@@ -175,7 +177,8 @@ func TestCalibrateSampled(t *testing.T) {
 	target := Target{Epsilon: 1, Delta: 1e-5, Sensitivity: 2 * clip, Dim: 218, Releases: 4000, Parts: 8,
 		Sampling: SamplingPoisson, Rate: 0.02}
 	variance := func(multiplier float64) uint64 { return uint64(multiplier * multiplier * clip * clip / 8) }
-	if less, more := target.spends(variance(9.42)), target.spends(variance(9.46)); less.Epsilon <= 1 || more.Epsilon > 1 {
+	less, more := target.spends(variance(9.42)), target.spends(variance(9.46))
+	if less.Epsilon <= 1 || more.Epsilon > 1 {
 		t.Errorf("noise multiplier 9.42 spends %v, 9.46 spends %v", less.Epsilon, more.Epsilon)
 	}
 	if testing.Short() {
@@ -196,7 +199,8 @@ func TestCalibrateSampled(t *testing.T) {
 
 // Equal releases cost the same whether they come one by one or counted.
 func TestSpentCounts(t *testing.T) {
-	one := SampledRelease{Release: Release{Sensitivity: 200, PartVariance: 1 << 20, Parts: 3, Dim: 5}, Sampling: SamplingPoisson, Rate: 0.1, Count: 1}
+	one := SampledRelease{Release: Release{Sensitivity: 200, PartVariance: 1 << 20, Parts: 3, Dim: 5},
+		Sampling: SamplingPoisson, Rate: 0.1, Count: 1}
 	whole := one
 	whole.Sampling, whole.Rate = SamplingNone, 0
 	counted, apart := []SampledRelease{one, whole}, []SampledRelease{}
@@ -215,12 +219,14 @@ func TestSpentCounts(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(*SampledRelease){
 		"count": func(x *SampledRelease) { x.Count = 0 }, "rate": func(x *SampledRelease) { x.Rate = 1.5 },
-		"sampling": func(x *SampledRelease) { x.Sampling = 7 }, "part variance": func(x *SampledRelease) { x.PartVariance = 0 },
+		"sampling":         func(x *SampledRelease) { x.Sampling = 7 },
+		"part variance":    func(x *SampledRelease) { x.PartVariance = 0 },
 		"needs a sampling": func(x *SampledRelease) { x.Sampling = SamplingNone },
 	} {
 		bad := one
 		spoil(&bad)
-		if _, err := Spent([]SampledRelease{bad}, ReplaceOne, 1e-6, PlanPrecision()); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), name) {
+		if _, err := Spent([]SampledRelease{bad}, ReplaceOne, 1e-6, PlanPrecision()); !errors.Is(err, ErrInput) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

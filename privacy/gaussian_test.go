@@ -37,7 +37,8 @@ func TestGaussianCalibrationReferences(t *testing.T) {
 		}
 		sigma := e.sensitivity() * math.Sqrt(float64(e.Steps)) / mu
 		if relativeError(sigma, e.Sigma) > 1e-10 || sigma < e.Sigma*(1-4e-16) {
-			t.Errorf("epsilon %v, delta %v, steps %d: sigma %v, want %v or barely above", e.Epsilon, e.Delta, e.Steps, sigma, e.Sigma)
+			t.Errorf("epsilon %v, delta %v, steps %d: sigma %v, want %v or slightly more",
+				e.Epsilon, e.Delta, e.Steps, sigma, e.Sigma)
 		}
 	}
 }

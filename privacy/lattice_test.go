@@ -51,7 +51,8 @@ func checkBoundsHold(t *testing.T, e reference, exact float64) {
 			t.Errorf("Skellam's Renyi bound %v lies below the exact %v", b, exact)
 		}
 	case "discrete_gaussian":
-		r := Release{Sensitivity: uint64(e.sensitivity()), PartVariance: uint64(e.Sigma * e.Sigma), Parts: 1, Dim: 1}
+		r := Release{Sensitivity: uint64(e.sensitivity()), PartVariance: uint64(e.Sigma * e.Sigma), Parts: 1,
+			Dim: 1}
 		all := make([]Release, e.Steps)
 		for i := range all {
 			all[i] = r
@@ -90,7 +91,8 @@ func TestEpsilonAgainstExactIntegers(t *testing.T) {
 					}
 					exact := l.Epsilon(shift, delta)
 					if b.Epsilon < exact*(1-1e-9) {
-						t.Errorf("variance %d x %d, shift %d, delta %v: bound %v below the exact %v", variance, parts, shift, delta, b.Epsilon, exact)
+						t.Errorf("variance %d x %d, shift %d, delta %v: bound %v below the exact %v",
+							variance, parts, shift, delta, b.Epsilon, exact)
 					}
 					if variance >= 25 {
 						worst = math.Max(worst, b.Epsilon/exact-1)
@@ -192,7 +194,8 @@ func TestNarrowNoiseHasALargeEpsilon(t *testing.T) {
 					t.Errorf("%+v: %+v, %v; one step's loss is %v", q, a, err, loss)
 				}
 				q.Accountant = AccountantExact
-				if a, err := Account(q); err == nil && !(a.Epsilon >= loss*(1-1e-9)) || err != nil && !errors.Is(err, ErrInput) {
+				if a, err := Account(q); err == nil && !(a.Epsilon >= loss*(1-1e-9)) ||
+					err != nil && !errors.Is(err, ErrInput) {
 					t.Errorf("%+v: %+v, %v; one step's loss is %v", q, a, err, loss)
 				}
 			}

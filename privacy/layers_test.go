@@ -190,7 +190,8 @@ func TestLayerRefusals(t *testing.T) {
 // Paper I, Figure 1(b): with T = 0 and everybody there the factor is sqrt(N / (N-1)).
 func TestNoiseOverhead(t *testing.T) {
 	o := NoiseOverhead(10, 10, 0, 3)
-	if relativeError(o.Distributed, math.Sqrt(10.0/9)) > 1e-15 || relativeError(o.Local, math.Sqrt(10)) > 1e-15 || relativeError(o.Computed, math.Sqrt(3)) > 1e-15 {
+	if relativeError(o.Distributed, math.Sqrt(10.0/9)) > 1e-15 ||
+		relativeError(o.Local, math.Sqrt(10)) > 1e-15 || relativeError(o.Computed, math.Sqrt(3)) > 1e-15 {
 		t.Errorf("%+v", o)
 	}
 	if !math.IsInf(NoiseOverhead(3, 3, 2, 3).Distributed, 1) {
@@ -201,18 +202,21 @@ func TestNoiseOverhead(t *testing.T) {
 // Noise placed locally hides the victim from everybody in the same way, whoever colludes and
 // whoever is silent.
 func TestLocalNoiseLayers(t *testing.T) {
-	terms := LayerTerms{Parties: 6, MinParties: 4, Computes: 3, Colluders: 1, LocalNoise: true, PartVariance: 1 << 30,
+	terms := LayerTerms{Parties: 6, MinParties: 4, Computes: 3, Colluders: 1, LocalNoise: true,
+		PartVariance:      1 << 30,
 		SampleSensitivity: 1 << 12, Dim: 9, Releases: 20, Delta: 1e-6, Sampling: SamplingPoisson, Rate: 0.1}
 	rows, err := Layers(terms)
 	if err != nil || len(rows) < 10 {
 		t.Fatalf("%d rows: %v", len(rows), err)
 	}
-	want, err := SampledEpsilon([]SampledStep{{Mu: math.Exp2(12 - 15), Sampling: SamplingPoisson, Rate: 0.1, Count: 20}}, ReplaceOne, 1e-6, PlanPrecision())
+	step := SampledStep{Mu: math.Exp2(12 - 15), Sampling: SamplingPoisson, Rate: 0.1, Count: 20}
+	want, err := SampledEpsilon([]SampledStep{step}, ReplaceOne, 1e-6, PlanPrecision())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range rows {
-		if l.HiddenParts != 1 || !l.Tolerated || l.Sample < want.Lower || l.Sample > want.Upper*1.001 || !math.IsNaN(l.Party) {
+		if l.HiddenParts != 1 || !l.Tolerated || l.Sample < want.Lower || l.Sample > want.Upper*1.001 ||
+			!math.IsNaN(l.Party) {
 			t.Errorf("%+v, want %+v", l, want)
 		}
 	}

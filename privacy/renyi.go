@@ -37,11 +37,13 @@ func minimise(lo, hi float64, f func(float64) float64) float64 {
 	fa, fb := f(a), f(b)
 	for range 60 {
 		if fa <= fb {
-			hi, b, fb = b, a, fa
+			hi = b
+			b, fb = a, fa
 			a = hi - g*(hi-lo)
 			fa = f(a)
 		} else {
-			lo, a, fa = a, b, fb
+			lo = a
+			a, fa = b, fb
 			b = lo + g*(hi-lo)
 			fb = f(b)
 		}

@@ -97,7 +97,9 @@ func DefaultOrders() []float64 {
 }
 
 // CurveEpsilon returns the least RenyiEpsilon over the given orders, all above 1, and its order.
-func CurveEpsilon(curve func(alpha float64) float64, orders []float64, delta float64) (epsilon, order float64) {
+func CurveEpsilon(
+	curve func(alpha float64) float64, orders []float64, delta float64,
+) (epsilon, order float64) {
 	epsilon = math.Inf(1)
 	for _, a := range orders {
 		if e := RenyiEpsilon(a, curve(a), delta); e < epsilon {

@@ -38,7 +38,8 @@ func TestMomentsReferences(t *testing.T) {
 		covered++
 		got, lambda := MomentsEpsilon(e.Sigma, e.Q, e.Steps, e.Delta, 32)
 		if relativeError(got, e.Epsilon) > 1e-9 || lambda != e.Lambda {
-			t.Errorf("sigma %v, q %v x %d: %v at %d, want %v at %d", e.Sigma, e.Q, e.Steps, got, lambda, e.Epsilon, e.Lambda)
+			t.Errorf("sigma %v, q %v x %d: %v at %d, want %v at %d",
+				e.Sigma, e.Q, e.Steps, got, lambda, e.Epsilon, e.Lambda)
 		}
 	}
 	if covered != 3 {
@@ -54,7 +55,9 @@ func TestSampledRenyiAgainstBinomialSum(t *testing.T) {
 			sum := math.Inf(-1)
 			for k := 0; k <= a; k++ {
 				x := float64(k)
-				sum = lnAdd(sum, lnBinomial(float64(a), x)+(float64(a)-x)*math.Log1p(-c.q)+x*math.Log(c.q)+x*(x-1)/(2*c.sigma*c.sigma))
+				term := lnBinomial(float64(a), x) + (float64(a)-x)*math.Log1p(-c.q) +
+					x*math.Log(c.q) + x*(x-1)/(2*c.sigma*c.sigma)
+				sum = lnAdd(sum, term)
 			}
 			want := sum / float64(a-1)
 			if got := SampledRenyi(c.sigma, c.q, float64(a)); got < want*(1-1e-13)-1e-14 || got > want*(1+1e-9)+1e-12 {
@@ -132,11 +135,12 @@ func TestDistributedReferences(t *testing.T) {
 		local := e.LocalStddev * grid
 		all := make([]Release, e.Steps)
 		for i := range all {
-			all[i] = Release{Sensitivity: uint64(math.Ceil(l2)), PartVariance: uint64(local * local), Parts: uint32(e.Shares), Dim: uint32(e.Dim)}
+			all[i] = Release{Sensitivity: uint64(math.Ceil(l2)), PartVariance: uint64(local * local),
+				Parts: uint32(e.Shares), Dim: uint32(e.Dim)}
 		}
 		b, err := Epsilon(all, e.Delta)
 		if err != nil || b.Epsilon > e.Epsilon || b.Epsilon < e.Continuous {
-			t.Errorf("%v, %v isn't between the Gaussian %v and the reference %v", b, err, e.Continuous, e.Epsilon)
+			t.Errorf("%v, %v is not between the Gaussian %v and the reference %v", b, err, e.Continuous, e.Epsilon)
 		}
 	}
 }

@@ -27,7 +27,8 @@ type SampledStep struct {
 // relations, fixed-size sampling for ReplaceOne only: with AddRemove it returns an error.
 // docs/privacy.md, section 6, has the dominating pairs and their proofs. For fixed-size sampling the
 // upper bound holds but is not the worst case of a composition ([Lebeda24]).
-func SampledEpsilon(steps []SampledStep, relation Relation, delta float64, prec pld.Precision) (Interval, error) {
+func SampledEpsilon(steps []SampledStep, relation Relation, delta float64, prec pld.Precision) (Interval,
+	error) {
 	var out Interval
 	var err error
 	if out.Upper, err = sampledUpper(steps, relation, delta, prec); err != nil {
@@ -46,7 +47,8 @@ func SampledEpsilon(steps []SampledStep, relation Relation, delta float64, prec 
 
 // sampledUpper is the upper bound of SampledEpsilon. AddRemove needs both directions; the curves of
 // ReplaceOne hold for both.
-func sampledUpper(steps []SampledStep, relation Relation, delta float64, prec pld.Precision) (float64, error) {
+func sampledUpper(steps []SampledStep, relation Relation, delta float64, prec pld.Precision) (float64,
+	error) {
 	if err := validateDelta(delta); err != nil {
 		return 0, err
 	}
@@ -135,7 +137,8 @@ func (x SampledRelease) Validate() error {
 // unsampled sums together. Sampling mixes the integer outputs with the same weights as the Gaussian
 // outputs, so that the pointwise ratio of Theorem 3 holds for the mixtures (docs/privacy.md,
 // section 6). It is infinite if the noise is too small for the theorem.
-func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta float64, prec pld.Precision) (float64, error) {
+func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta float64,
+	prec pld.Precision) (float64, error) {
 	var all []sampledSums
 	for i, x := range releases {
 		if err := x.Validate(); err != nil {
@@ -210,7 +213,8 @@ type sampledSums struct {
 	rate     float64
 }
 
-func sampledNearGaussian(all []sampledSums, relation Relation, delta float64, prec pld.Precision) (float64, error) {
+func sampledNearGaussian(all []sampledSums, relation Relation, delta float64, prec pld.Precision) (float64,
+	error) {
 	best := math.Inf(1)
 	for _, r := range []float64{1, 1.75, 3} {
 		steps, d := smoothed(all, r)

@@ -56,7 +56,8 @@ func TestSampledReferences(t *testing.T) {
 }
 
 func precisionFor(e reference) pld.Precision {
-	if strings.Contains(e.Impl, "RDP") || strings.Contains(e.Impl, "Rdp") || strings.Contains(e.Impl, "moments") {
+	if strings.Contains(e.Impl, "RDP") || strings.Contains(e.Impl, "Rdp") ||
+		strings.Contains(e.Impl, "moments") {
 		return pld.Precision{Cells: 40, MaxBits: 18}
 	}
 	switch {
@@ -121,7 +122,8 @@ func TestFixedSizeSubstitutionIsWorseThanPoisson(t *testing.T) {
 	}
 	// The bound of Theorem 22 is above both.
 	curve := func(a float64) float64 { return a * 0.25 / 2 }
-	generic, _ := CurveEpsilon(func(a float64) float64 { return 100 * FixedRenyi(curve, 0.1, int(a)) }, integerOrders(64), 1e-5)
+	generic, _ := CurveEpsilon(func(a float64) float64 { return 100 * FixedRenyi(curve, 0.1, int(a)) },
+		integerOrders(64), 1e-5)
 	if generic < fixed.Lower {
 		t.Errorf("the generic bound %v lies below %+v", generic, fixed)
 	}
@@ -144,14 +146,16 @@ func TestSampledIntegerEpsilonIsTheGaussianOnFineGrids(t *testing.T) {
 	}
 	coarse := r
 	coarse.PartVariance, coarse.Parts, coarse.Sensitivity = 1, 1, 1
-	if e, err := SampledIntegerEpsilon([]SampledRelease{coarse}, AddRemove, 1e-6, prec); err != nil || !math.IsInf(e, 1) {
+	if e, err := SampledIntegerEpsilon([]SampledRelease{coarse}, AddRemove, 1e-6, prec); err != nil ||
+		!math.IsInf(e, 1) {
 		t.Errorf("variance 1 gives %v, %v", e, err)
 	}
 }
 
 // Unsampled and sampled rounds, Poisson and fixed size, under one relation.
 func TestMixedSampling(t *testing.T) {
-	plain := SampledRelease{Release: Release{Sensitivity: 1 << 16, PartVariance: 1 << 38, Parts: 4, Dim: 100}, Count: 3}
+	plain := SampledRelease{Release: Release{Sensitivity: 1 << 16, PartVariance: 1 << 38, Parts: 4, Dim: 100},
+		Count: 3}
 	poisson, fixed := plain, plain
 	poisson.Sampling, poisson.Rate, poisson.Count = SamplingPoisson, 0.1, 50
 	fixed.Sampling, fixed.Rate, fixed.Count = SamplingFixed, 0.1, 50
@@ -164,7 +168,8 @@ func TestMixedSampling(t *testing.T) {
 		return e
 	}
 	// Plain rounds through the losses against the closed form.
-	if want := GaussianEpsilon(math.Sqrt(3)/16, 1e-6); relativeError(at(plain), want) > 1e-4 || at(plain) < want {
+	if want := GaussianEpsilon(math.Sqrt(3)/16, 1e-6); relativeError(at(plain), want) > 1e-4 ||
+		at(plain) < want {
 		t.Errorf("plain: %v, want %v", at(plain), want)
 	}
 	all, sum := at(plain, poisson, fixed), at(plain)+at(poisson)+at(fixed)

@@ -9,7 +9,9 @@ import (
 // Aumasson, Neves, Wilcox-O'Hearn, 2020, section 2), one block at a time, with key
 // derivation as the only mode: an independent value for everything in this package.
 
-var iv = [8]uint32{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}
+var iv = [8]uint32{
+	0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+}
 
 const (
 	chunkStart, chunkEnd, parent, rootFlag = 1, 2, 4, 8
@@ -60,7 +62,8 @@ func node(key [8]uint32, in []byte, first uint64, mode, more uint32) [8]uint32 {
 			left *= 2
 		}
 		var block [64]byte
-		for i, half := range [][8]uint32{node(key, in[:left], first, mode, 0), node(key, in[left:], first+uint64(left/1024), mode, 0)} {
+		for i, half := range [][8]uint32{node(key, in[:left], first, mode, 0),
+			node(key, in[left:], first+uint64(left/1024), mode, 0)} {
 			for j, w := range half {
 				binary.LittleEndian.PutUint32(block[32*i+4*j:], w)
 			}

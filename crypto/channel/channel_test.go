@@ -302,7 +302,8 @@ func assertRedacted(t *testing.T, raw []byte, values ...any) {
 		}
 		var log strings.Builder
 		slog.New(slog.NewTextHandler(&log, nil)).Info("x", "v", v)
-		if strings.Contains(log.String(), fmt.Sprintf("%x", raw[:5])) || strings.Contains(log.String(), strings.Trim(fmt.Sprint(raw[:5]), "[]")) {
+		inHex, inDecimal := fmt.Sprintf("%x", raw[:5]), strings.Trim(fmt.Sprint(raw[:5]), "[]")
+		if strings.Contains(log.String(), inHex) || strings.Contains(log.String(), inDecimal) {
 			t.Errorf("%T leaks into the log: %s", v, log.String())
 		}
 	}

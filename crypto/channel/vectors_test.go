@@ -80,8 +80,9 @@ func freshVectors(t *testing.T) (v channelVectors) {
 	for i, suite := range suites {
 		c := channelVector{
 			Suite: suite.String(), Seed: bytes.Repeat([]byte{byte(i + 1)}, 32),
-			Info: []byte("plan and members"), Purpose: "choir test contribution", Context: []byte("round 1, attempt 1"),
-			AD: []byte("full context"),
+			Info: []byte("plan and members"), Purpose: "choir test contribution",
+			Context: []byte("round 1, attempt 1"),
+			AD:      []byte("full context"),
 			Chunks: []sealedCase{
 				{Index: 0, Plaintext: []byte("first chunk")},
 				{Index: 1, Plaintext: []byte{}},

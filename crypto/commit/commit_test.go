@@ -132,7 +132,8 @@ func TestGenerators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[Commitment]bool{encode(parallelised.blinding): true, encode(edwards25519.NewIdentityPoint()): true, encode(edwards25519.NewGeneratorPoint()): true}
+	seen := map[Commitment]bool{encode(parallelised.blinding): true,
+		encode(edwards25519.NewIdentityPoint()): true, encode(edwards25519.NewGeneratorPoint()): true}
 	for i := range d {
 		p := edwards(t, &parallelised.values[i])
 		seen[encode(p)] = true
@@ -149,7 +150,8 @@ func TestGenerators(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	for _, cfg := range []Config{{}, {Dimension: -1}, {Dimension: MaxDimension + 1}, {Dimension: 2, First: math.MaxUint64 - 1}, {Dimension: 1, Workers: -1}} {
+	for _, cfg := range []Config{{}, {Dimension: -1}, {Dimension: MaxDimension + 1},
+		{Dimension: 2, First: math.MaxUint64 - 1}, {Dimension: 1, Workers: -1}} {
 		if _, err := NewGenerators(cfg); err == nil {
 			t.Errorf("%+v is accepted", cfg)
 		}

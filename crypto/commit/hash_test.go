@@ -30,7 +30,8 @@ func fieldElement(t *testing.T, s string) *field.Element {
 func affinePoint(t *testing.T, x, y string) *edwards25519.Point {
 	t.Helper()
 	fx, fy := fieldElement(t, x), fieldElement(t, y)
-	p, err := new(edwards25519.Point).SetExtendedCoordinates(fx, fy, new(field.Element).One(), new(field.Element).Multiply(fx, fy))
+	p, err := new(edwards25519.Point).SetExtendedCoordinates(fx, fy, new(field.Element).One(),
+		new(field.Element).Multiply(fx, fy))
 	if err != nil {
 		t.Fatal(err)
 	}

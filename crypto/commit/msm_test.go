@@ -16,7 +16,8 @@ func edgy() *rapid.Generator[int64] {
 	return rapid.OneOf(
 		rapid.Int64(),
 		rapid.Int64Range(-3, 3),
-		rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, math.MaxInt64, math.MaxInt64 - 1, 1 << 32, -1 << 32}),
+		rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, math.MaxInt64, math.MaxInt64 - 1, 1 << 32,
+			-1 << 32}),
 		rapid.Custom(func(t *rapid.T) int64 { return 1 << rapid.IntRange(0, 63).Draw(t, "bit") }),
 	)
 }
@@ -64,7 +65,8 @@ func TestSumOfProducts(t *testing.T) {
 		values := rapid.SliceOfN(edgy(), 0, 40).Draw(rt, "values")
 		workers := rapid.IntRange(0, 3).Draw(rt, "workers")
 		points := g.values[:len(values)]
-		if got, err := sumOfProducts(points, values, workers); err != nil || got.Equal(naiveSum(rt, points, values)) != 1 {
+		if got, err := sumOfProducts(points, values, workers); err != nil ||
+			got.Equal(naiveSum(rt, points, values)) != 1 {
 			rt.Fatal("not the sum of products", err)
 		}
 	})

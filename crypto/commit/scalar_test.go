@@ -54,9 +54,12 @@ func TestScalarEncoding(t *testing.T) {
 	if err != nil || !bytes.Equal(parsed.Bytes(), s.Bytes()) {
 		t.Errorf("parsed as %x, %v", parsed.Bytes(), err)
 	}
-	order := append([]byte{0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14}, append(make([]byte, 15), 0x10)...)
+	order := append([]byte{
+		0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
+	}, append(make([]byte, 15), 0x10)...)
 	for name, b := range map[string][]byte{
-		"empty": nil, "short": make([]byte, 31), "long": make([]byte, 33), "order": order, "ones": bytes.Repeat([]byte{0xff}, 32),
+		"empty": nil, "short": make([]byte, 31), "long": make([]byte, 33),
+		"order": order, "ones": bytes.Repeat([]byte{0xff}, 32),
 	} {
 		if _, err := ParseScalar(b); !errors.Is(err, ErrScalar) {
 			t.Errorf("%s: %v, want ErrScalar", name, err)
@@ -80,7 +83,8 @@ func TestRedaction(t *testing.T) {
 		}
 		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
 	}
-	for _, leak := range []string{"201 202 203", "c9cacb", "C9CACB", "cbcac9", "CBCAC9", "0xc9, 0xca", fmt.Sprint(0xcccbcac9)} {
+	for _, leak := range []string{"201 202 203", "c9cacb", "C9CACB", "cbcac9", "CBCAC9", "0xc9, 0xca",
+		fmt.Sprint(0xcccbcac9)} {
 		if strings.Contains(out.String(), leak) {
 			t.Errorf("the output contains %q", leak)
 		}

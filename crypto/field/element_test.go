@@ -22,7 +22,8 @@ func fromInt64(x int64) (e Element, ok bool) {
 var interesting = []uint64{
 	0, 1, 2, epsilon - 1, epsilon, epsilon + 1, 1 << 32, 1<<32 + 1,
 	1 << 62, 1<<63 - 1, 1 << 63, 1<<63 + 1,
-	uint64(MaxSigned) - 1, uint64(MaxSigned), uint64(MaxSigned) + 1, Modulus - (1 << 32), Modulus - 2, Modulus - 1,
+	uint64(MaxSigned) - 1, uint64(MaxSigned), uint64(MaxSigned) + 1,
+	Modulus - (1 << 32), Modulus - 2, Modulus - 1,
 }
 
 // elements draws interesting values half of the time.

@@ -56,7 +56,8 @@ func setFours(v Vector, src []byte) (n int) {
 			break
 		}
 		out[0], out[1], out[2], out[3] = a, b, c, d
-		v, src, n = v[4:], src[4*ElementSize:], n+4
+		v, src = v[4:], src[4*ElementSize:]
+		n += 4
 	}
 	return n
 }
@@ -70,7 +71,8 @@ func addFours(v Vector, src []byte) (n int) {
 		}
 		out[0], out[1] = Add(out[0], a), Add(out[1], b)
 		out[2], out[3] = Add(out[2], c), Add(out[3], d)
-		v, src, n = v[4:], src[4*ElementSize:], n+4
+		v, src = v[4:], src[4*ElementSize:]
+		n += 4
 	}
 	return n
 }
@@ -84,7 +86,8 @@ func subFours(v Vector, src []byte) (n int) {
 		}
 		out[0], out[1] = Sub(out[0], a), Sub(out[1], b)
 		out[2], out[3] = Sub(out[2], c), Sub(out[3], d)
-		v, src, n = v[4:], src[4*ElementSize:], n+4
+		v, src = v[4:], src[4*ElementSize:]
+		n += 4
 	}
 	return n
 }

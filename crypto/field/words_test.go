@@ -113,7 +113,8 @@ func TestWordsAtEveryLengthAndAlignment(t *testing.T) {
 				src = binary.LittleEndian.AppendUint64(src, element())
 			}
 			checkWords(t, v, src, misalign)
-			checkWords(t, v, src[:max(0, len(src)-misalign)], misalign) // fewer words than elements, and a partial word
+			fewer := src[:max(0, len(src)-misalign)] // fewer words than elements, and a partial word
+			checkWords(t, v, fewer, misalign)
 			checkWords(t, v[:max(0, len(v)-misalign)], src, misalign)
 		}
 	}

@@ -29,7 +29,9 @@ func bigSquare(x uint64) *big.Int {
 func coordinates() *rapid.Generator[int64] {
 	return rapid.Custom(func(t *rapid.T) int64 {
 		if rapid.IntRange(0, 3).Draw(t, "extreme") == 0 {
-			return rapid.SampledFrom([]int64{0, 1, -1, math.MaxInt64, math.MinInt64, 1 << 62, -1 << 62, 1<<32 - 1}).Draw(t, "x")
+			return rapid.SampledFrom([]int64{
+				0, 1, -1, math.MaxInt64, math.MinInt64, 1 << 62, -1 << 62, 1<<32 - 1,
+			}).Draw(t, "x")
 		}
 		return rapid.Int64().Draw(t, "x") >> rapid.IntRange(0, 62).Draw(t, "shift")
 	})
@@ -163,7 +165,8 @@ func TestClipRealNorm(t *testing.T) {
 		if !clipped && (!slices.Equal(got, v) || ratio(before, c) > 1+tolerance) {
 			t.Fatalf("left alone at %v times the bound", ratio(before, c))
 		}
-		if clipped && (ratio(before, c) < 1-tolerance || ratio(after, c) > 1+tolerance || ratio(after, c) < 1-tolerance) {
+		if clipped && (ratio(before, c) < 1-tolerance || ratio(after, c) > 1+tolerance ||
+			ratio(after, c) < 1-tolerance) {
 			t.Fatalf("clipped from %v to %v times the bound", ratio(before, c), ratio(after, c))
 		}
 	})
@@ -195,12 +198,14 @@ func TestClipRealEdges(t *testing.T) {
 		{"inside", []float64{3, -4}, 5, []float64{3, -4}, false},
 		{"outside", []float64{30, -40}, 5, []float64{3, -4}, true},
 		{"largest numbers", []float64{math.MaxFloat64, -math.MaxFloat64}, math.Sqrt2, []float64{1, -1}, true},
-		{"smallest numbers stay", []float64{math.SmallestNonzeroFloat64}, 1, []float64{math.SmallestNonzeroFloat64}, false},
+		{"smallest numbers stay", []float64{math.SmallestNonzeroFloat64}, 1, []float64{math.SmallestNonzeroFloat64},
+			false},
 		{"zero vector", []float64{0, 0}, 0, []float64{0, 0}, false},
 		{"zero bound", []float64{1, -1}, 0, []float64{0, 0}, true},
 		{"negative bound", []float64{1}, -1, []float64{0}, true},
 		{"NaN bound", []float64{1}, nan, []float64{0}, true},
-		{"infinite bound", []float64{math.MaxFloat64, math.MaxFloat64}, inf, []float64{math.MaxFloat64, math.MaxFloat64}, false},
+		{"infinite bound", []float64{math.MaxFloat64, math.MaxFloat64}, inf,
+			[]float64{math.MaxFloat64, math.MaxFloat64}, false},
 		{"infinity is left to Round", []float64{inf, 9}, 1, []float64{inf, 9}, false},
 		{"empty", nil, 1, nil, false},
 	} {

@@ -19,8 +19,10 @@ func TestRoundKnownValues(t *testing.T) {
 	}{
 		{0, 0.5, 0}, {0, 1.5, 2}, {0, 2.5, 2}, {0, -0.5, 0}, {0, -1.5, -2}, {0, -2.5, -2},
 		{0, math.Nextafter(0.5, 1), 1}, {0, math.Nextafter(0.5, 0), 0},
-		{1, 0.25, 0}, {1, 0.75, 2}, {1, -0.75, -2}, {20, 1, 1 << 20}, {52, 1, 1 << 52}, {52, -1.0 / 3, -1501199875790165},
-		{0, math.Copysign(0, -1), 0}, {52, math.SmallestNonzeroFloat64, 0}, {0, math.Nextafter(1<<62, 0), 1<<62 - 512},
+		{1, 0.25, 0}, {1, 0.75, 2}, {1, -0.75, -2}, {20, 1, 1 << 20}, {52, 1, 1 << 52},
+		{52, -1.0 / 3, -1501199875790165},
+		{0, math.Copysign(0, -1), 0}, {52, math.SmallestNonzeroFloat64, 0},
+		{0, math.Nextafter(1<<62, 0), 1<<62 - 512},
 		{52, math.Nextafter(1024, 0), 1<<62 - 512}, {52, -math.Nextafter(1024, 0), -1<<62 + 512},
 	} {
 		got := []int64{7}
@@ -73,8 +75,10 @@ func TestRoundRefusals(t *testing.T) {
 		{"at the negative limit", 52, []float64{-1024}, ErrRange, "coordinate 0"},
 		{"overflowing to infinity", 52, []float64{math.MaxFloat64}, ErrRange, "coordinate 0"},
 		{"too fine a grid", 53, []float64{1}, ErrGrid, "53"},
-		{"NaN behind what is large", 0, append(slices.Repeat([]float64{1 << 60}, run+3), nan), ErrNotFinite, "coordinate 515"},
-		{"infinite among what is small", 0, append(slices.Repeat([]float64{1.5}, 2*run+1), -inf, 0), ErrNotFinite, "coordinate 1025"},
+		{"NaN after large values", 0, append(slices.Repeat([]float64{1 << 60}, run+3), nan), ErrNotFinite,
+			"coordinate 515"},
+		{"infinite among small values", 0, append(slices.Repeat([]float64{1.5}, 2*run+1), -inf, 0), ErrNotFinite,
+			"coordinate 1025"},
 		{"longer than the result", 0, make([]float64, 9), ErrLength, "9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,7 +140,8 @@ func TestIntBoundRefusals(t *testing.T) {
 		cause    error
 	}{
 		{0, math.NaN(), ErrNotFinite}, {0, math.Inf(1), ErrNotFinite}, {0, math.Inf(-1), ErrNotFinite},
-		{0, -1, ErrRange}, {0, 1 << 62, ErrRange}, {52, 1024, ErrRange}, {52, math.MaxFloat64, ErrRange}, {53, 1, ErrGrid},
+		{0, -1, ErrRange}, {0, 1 << 62, ErrRange}, {52, 1024, ErrRange}, {52, math.MaxFloat64, ErrRange},
+		{53, 1, ErrGrid},
 	} {
 		if got, err := (Grid{c.fracBits}).IntBound(c.c); !errors.Is(err, c.cause) || got != 0 {
 			t.Errorf("IntBound(%v) at %d bits = %d, %v; want %v", c.c, c.fracBits, got, err, c.cause)

@@ -23,7 +23,8 @@ func TestTailKeepsItsPromise(t *testing.T) {
 			Rounds:        rapid.IntRange(1, 1_000_000).Draw(t, "rounds"),
 		}
 		tail := float64(h.Tail())
-		events := math.Log2(2) + math.Log2(float64(h.Dim)) + math.Log2(float64(h.Rounds)) + math.Log2(float64(h.Parties)+1)
+		events := math.Log2(2) + math.Log2(float64(h.Dim)) +
+			math.Log2(float64(h.Rounds)) + math.Log2(float64(h.Parties)+1)
 		perEvent := tail * tail / (2 * float64(h.Parties) * float64(h.NoiseVariance)) * math.Log2E
 		if got := events - perEvent; got > -40+1e-6 || got < -42 {
 			t.Fatalf("failure probability 2^%v for %+v with tail %v", got, h, tail)
@@ -104,7 +105,8 @@ func TestHeadroomCountsTheNoise(t *testing.T) {
 	}
 	h.PerParty++
 	err := h.Check()
-	if !errors.Is(err, ErrHeadroom) || !strings.Contains(err.Error(), "10 parties") || !strings.Contains(err.Error(), "taking 1 off the fraction bits") {
+	if !errors.Is(err, ErrHeadroom) || !strings.Contains(err.Error(), "10 parties") ||
+		!strings.Contains(err.Error(), "taking 1 off the fraction bits") {
 		t.Fatalf("got %v, want ErrHeadroom with the numbers", err)
 	}
 }
@@ -130,7 +132,8 @@ func TestHeadroomWithoutNoise(t *testing.T) {
 }
 
 func TestHeadroomThatNothingFits(t *testing.T) {
-	h := Headroom{Parties: math.MaxInt, PerParty: math.MaxUint64, NoiseVariance: math.MaxUint64, Dim: math.MaxInt, Rounds: math.MaxInt}
+	h := Headroom{Parties: math.MaxInt, PerParty: math.MaxUint64, NoiseVariance: math.MaxUint64,
+		Dim: math.MaxInt, Rounds: math.MaxInt}
 	if h.Tail() != math.MaxUint64 {
 		t.Errorf("tail is %d, want the largest number", h.Tail())
 	}
@@ -140,7 +143,8 @@ func TestHeadroomThatNothingFits(t *testing.T) {
 }
 
 func TestHeadroomForNothing(t *testing.T) {
-	for _, h := range []Headroom{{}, {Parties: 1, Dim: 1}, {Parties: 1, Rounds: 1}, {Dim: 1, Rounds: 1}, {Parties: -1, Dim: 1, Rounds: 1}} {
+	for _, h := range []Headroom{{}, {Parties: 1, Dim: 1}, {Parties: 1, Rounds: 1}, {Dim: 1, Rounds: 1},
+		{Parties: -1, Dim: 1, Rounds: 1}} {
 		if err := h.Check(); !errors.Is(err, ErrHeadroomParameters) {
 			t.Errorf("%+v: %v, want ErrHeadroomParameters", h, err)
 		}

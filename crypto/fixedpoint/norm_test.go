@@ -52,7 +52,8 @@ func TestRoundClipIsRoundAndClipInt(t *testing.T) {
 				should := ClipInt(v, bound)
 				clipped, err := (Grid{}).RoundClip(got, x, bound)
 				if err != nil || clipped != should || !slices.Equal(got, v) {
-					t.Fatalf("%d coordinates below 2^%d, bound %d: clipped %t, not %t, or another vector: %v", n, exponent, bound, clipped, should, err)
+					t.Fatalf("%d coordinates below 2^%d, bound %d: clipped %t, not %t, or another vector: %v",
+						n, exponent, bound, clipped, should, err)
 				}
 				counts[clipped]++
 			}
@@ -120,10 +121,12 @@ func BenchmarkEncode(b *testing.B) {
 // that it takes.
 func TestRoundSmallIsRoundToEven(t *testing.T) {
 	r := rand.New(rand.NewChaCha8([32]byte{2}))
-	x := []float64{0, math.Copysign(0, -1), 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, exact - 1, 1 - exact, exact - 1.5, 1.5 - exact, exact/2 + 0.5, exact/2 + 1.5,
+	x := []float64{0, math.Copysign(0, -1), 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, exact - 1, 1 - exact, exact - 1.5,
+		1.5 - exact, exact/2 + 0.5, exact/2 + 1.5,
 		math.SmallestNonzeroFloat64, math.Nextafter(0.5, 1), math.Nextafter(0.5, 0)}
 	for range 5000 {
-		x = append(x, math.Ldexp(r.Float64()-0.5, r.IntN(53)), math.Round(math.Ldexp(r.Float64()-0.5, r.IntN(50)))+0.5)
+		x = append(x, math.Ldexp(r.Float64()-0.5, r.IntN(53)),
+			math.Round(math.Ldexp(r.Float64()-0.5, r.IntN(50)))+0.5)
 	}
 	got := make([]int64, len(x))
 	if !roundSmall(got, x, 1) {
@@ -136,7 +139,10 @@ func TestRoundSmallIsRoundToEven(t *testing.T) {
 	}
 	// What it doesn't take it tells, wherever that stands: as much as 2^51, and more, of
 	// both signs, and what is no number.
-	for _, large := range []float64{exact, math.Nextafter(exact, math.Inf(1)), -math.Nextafter(exact, math.Inf(1)), 3 << 51, -3 << 51, -9 << 51, 1 << 61, -1 << 61, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()} {
+	for _, large := range []float64{
+		exact, math.Nextafter(exact, math.Inf(1)), -math.Nextafter(exact, math.Inf(1)), 3 << 51, -3 << 51,
+		-9 << 51, 1 << 61, -1 << 61, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN(),
+	} {
 		for at := range 7 {
 			x := make([]float64, 7)
 			if x[at] = large; roundSmall(got[:7], x, 1) {
@@ -147,7 +153,8 @@ func TestRoundSmallIsRoundToEven(t *testing.T) {
 	// One coordinate that is too large for it sends its whole run the other way.
 	below := math.Nextafter(exact, 0)
 	mixed := []float64{0.5, 1.5, exact, -exact - 1, 1 << 61, below, -below, exact - 0.5, 0.5 - exact}
-	if err := (Grid{}).Round(got[:9], mixed); err != nil || !slices.Equal(got[:9], []int64{0, 2, exact, -exact - 1, 1 << 61, exact, -exact, exact, -exact}) {
+	if err := (Grid{}).Round(got[:9], mixed); err != nil ||
+		!slices.Equal(got[:9], []int64{0, 2, exact, -exact - 1, 1 << 61, exact, -exact, exact, -exact}) {
 		t.Errorf("%v: %v", got[:9], err)
 	}
 }

@@ -125,7 +125,8 @@ func TestPairedHeadroom(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.PerParty++
-	if err := h.Check(); !errors.Is(err, ErrHeadroom) || !strings.Contains(err.Error(), "2^31 - 1") || !strings.Contains(err.Error(), "taking 1 off") {
+	if err := h.Check(); !errors.Is(err, ErrHeadroom) || !strings.Contains(err.Error(), "2^31 - 1") ||
+		!strings.Contains(err.Error(), "taking 1 off") {
 		t.Fatalf("got %v, want ErrHeadroom with the pairs' limit", err)
 	}
 	h.PerParty, h.NoiseVariance = 1, 1<<50 // 1000 * 2^50, its square root times a factor above 8

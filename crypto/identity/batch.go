@@ -143,7 +143,7 @@ func (b *bisector) combined(lo, hi int) (bool, error) {
 	return err == nil && isSmallOrder(p), err
 }
 
-// straus returns base·B + Σ zᵢ·Rᵢ + zᵢkᵢ·Aᵢ, computed with the interleaved tables of the library.
+// straus returns base·B + Σ zᵢ·Rᵢ + zᵢkᵢ·Aᵢ, computed with the tables of the library.
 func straus(claims []claim, z []coefficient, base *edwards25519.Scalar) *edwards25519.Point {
 	n := len(claims)
 	short := make([]edwards25519.Scalar, n)

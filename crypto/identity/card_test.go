@@ -26,7 +26,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", "0a", "-a", "A", "aB", "a_b", "a.b", "a b", "a\n", "é", "aé", "a\x00", strings.Repeat("z", 33)} {
+	for _, bad := range []string{"", "0a", "-a", "A", "aB", "a_b", "a.b", "a b", "a\n", "é", "aé", "a\x00",
+		strings.Repeat("z", 33)} {
 		if err := CheckName(bad); !errors.Is(err, ErrName) {
 			t.Errorf("%q: %v, want ErrName", bad, err)
 		}
@@ -36,7 +37,9 @@ func TestNames(t *testing.T) {
 func TestCardTimes(t *testing.T) {
 	c := testCard(t)
 	for now, want := range map[int64]error{
-		math.MinInt64: ErrNotYetValid, 999: ErrNotYetValid, 1000: nil, 1500: nil, 2000: nil, 2001: ErrExpired, math.MaxInt64: ErrExpired,
+		math.MinInt64: ErrNotYetValid, 999: ErrNotYetValid,
+		1000: nil, 1500: nil, 2000: nil,
+		2001: ErrExpired, math.MaxInt64: ErrExpired,
 	} {
 		if err := c.Verify(now); !errors.Is(err, want) || want == nil && err != nil {
 			t.Errorf("at %d: %v, want %v", now, err, want)

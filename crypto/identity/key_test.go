@@ -91,7 +91,8 @@ func TestSignatureText(t *testing.T) {
 	if err := parsed.UnmarshalText(text); err != nil || parsed != sig {
 		t.Errorf("%s parsed as %v, %v", text, parsed, err)
 	}
-	for _, bad := range []string{"", string(text[1:]), string(text) + "0", strings.ToUpper(string(text)), "zz" + string(text[2:])} {
+	for _, bad := range []string{"", string(text[1:]), string(text) + "0", strings.ToUpper(string(text)),
+		"zz" + string(text[2:])} {
 		if err := parsed.UnmarshalText([]byte(bad)); err == nil || parsed != sig {
 			t.Errorf("%q: %v; receiver %v", bad, err, parsed)
 		}

@@ -234,7 +234,8 @@ func TestHostileCosts(t *testing.T) {
 			t.Errorf("%s: %v, want ErrKeyFile", is, err)
 		}
 	}
-	for _, p := range []Params{{}, {0, 8, 1}, {17, 8, 1}, {1, 7, 1}, {1, 8, 0}, {1, 1<<20 + 1, 1}, {1, 127, 16}, {1, 136, 17}} {
+	for _, p := range []Params{{}, {0, 8, 1}, {17, 8, 1}, {1, 7, 1}, {1, 8, 0}, {1, 1<<20 + 1, 1}, {1, 127, 16},
+		{1, 136, 17}} {
 		if p.Validate() == nil {
 			t.Errorf("%+v is accepted", p)
 		}

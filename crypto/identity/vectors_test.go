@@ -65,7 +65,8 @@ func TestEdgeCases(t *testing.T) {
 	var items []Item
 	var want []int
 	for i, c := range file.Cases {
-		it := Item{PublicKey(vectortest.Unhex(t, c.Public)), vectortest.Unhex(t, c.Message), Signature(vectortest.Unhex(t, c.Signature))}
+		it := Item{PublicKey(vectortest.Unhex(t, c.Public)), vectortest.Unhex(t, c.Message),
+			Signature(vectortest.Unhex(t, c.Signature))}
 		if got := Verify(it.Key, it.Msg, it.Sig); got != c.Accept {
 			t.Errorf("%s: accepted %v, want %v", c.Name, got, c.Accept)
 		}
@@ -123,8 +124,10 @@ func computeVectors(t *testing.T) ownVectors {
 		t.Fatal(err)
 	}
 	v.Card = cardVector{card.Name, card.NotBefore, card.NotAfter, signed, string(text)}
-	v.KeyFile = keyFileCase{Name: "north-hospital", Passphrase: "correct horse", Salt: bytes.Repeat([]byte{0xa5}, saltSize)}
-	sealed, err := sealKey(key, v.KeyFile.Name, []byte(v.KeyFile.Passphrase), DefaultParams(), bytes.NewReader(v.KeyFile.Salt))
+	v.KeyFile = keyFileCase{Name: "north-hospital", Passphrase: "correct horse",
+		Salt: bytes.Repeat([]byte{0xa5}, saltSize)}
+	sealed, err := sealKey(key, v.KeyFile.Name, []byte(v.KeyFile.Passphrase), DefaultParams(),
+		bytes.NewReader(v.KeyFile.Salt))
 	if err != nil {
 		t.Fatal(err)
 	}

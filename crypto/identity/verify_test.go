@@ -253,7 +253,8 @@ func TestNonCanonicalEncodings(t *testing.T) {
 	t.Logf("%d of %d are points to a lenient decoder", points, len(nonCanonical()))
 	canonical := 0
 	rapid.Check(t, func(t *rapid.T) {
-		e := [32]byte(rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 0x7f, 0x80, 0xec, 0xed, 0xff, 9}), 32, 32).Draw(t, "e"))
+		special := rapid.SampledFrom([]byte{0, 1, 0x7f, 0x80, 0xec, 0xed, 0xff, 9})
+		e := [32]byte(rapid.SliceOfN(special, 32, 32).Draw(t, "e"))
 		p, err := new(edwards25519.Point).SetBytes(e[:])
 		_, ok := decodePoint(e)
 		if ok != (err == nil && bytes.Equal(p.Bytes(), e[:])) {

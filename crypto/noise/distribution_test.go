@@ -34,7 +34,8 @@ func (c trial) draw(t *testing.T, v variance, seed byte) []int64 {
 // smallVariances: sigma from 0.25 to 128, with bins of one magnitude up to 255, of two
 // and of nine behind it.
 var smallVariances = []variance{
-	{1, 16}, {9, 100}, {1, 4}, {49, 100}, {1, 1}, {2, 1}, {9, 4}, {5, 1}, {100, 1}, {255, 1}, {300, 1}, {1023, 1}, {1 << 14, 1}, {1<<44 + 1, 1 << 30},
+	{1, 16}, {9, 100}, {1, 4}, {49, 100}, {1, 1}, {2, 1}, {9, 4}, {5, 1}, {100, 1}, {255, 1}, {300, 1},
+	{1023, 1}, {1 << 14, 1}, {1<<44 + 1, 1 << 30},
 }
 
 func TestSmallVariancesChiSquare(t *testing.T) {
@@ -42,7 +43,8 @@ func TestSmallVariancesChiSquare(t *testing.T) {
 		for i, v := range smallVariances {
 			statistic, freedom := chiSquare(c.draw(t, v, byte(40+i)), probabilities(v.float()))
 			if limit := chiSquareLimit(freedom); statistic > limit || freedom < 1 {
-				t.Errorf("%s, variance %v: chi-square is %v with %v degrees of freedom, limit %v", c.name, v, statistic, freedom, limit)
+				t.Errorf("%s, variance %v: chi-square is %v with %v degrees of freedom, limit %v", c.name, v, statistic,
+					freedom, limit)
 			}
 		}
 	}
@@ -93,7 +95,8 @@ func probabilities(variance float64) map[int64]float64 {
 
 // largeVariances: sigma from 2^5 to 2^31.
 var largeVariances = []variance{
-	{1 << 10, 1}, {1 << 14, 1}, {1 << 20, 1}, {1 << 30, 1}, {1 << 40, 1}, {1 << 50, 3}, {1 << 60, 1}, {1<<61 + 1, 1 << 31}, {MaxVariance, 1},
+	{1 << 10, 1}, {1 << 14, 1}, {1 << 20, 1}, {1 << 30, 1}, {1 << 40, 1}, {1 << 50, 3}, {1 << 60, 1},
+	{1<<61 + 1, 1 << 31}, {MaxVariance, 1},
 }
 
 // TestLargeVariances looks at the same samples in three ways.

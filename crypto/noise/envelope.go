@@ -66,7 +66,9 @@ func (e *envelope) build(p uint) bool {
 	sum.Add(sum, new(big.Int).SetUint64(widths))
 	c := new(big.Int).SetUint64(1<<63 - uint64(len(weights)) - 1)
 	c.Div(c.Lsh(c, p), sum)
-	e.factor, e.cells, e.rare = c.Uint64(), e.cells[:0], 1<<63
+	e.factor = c.Uint64()
+	e.cells = e.cells[:0]
+	e.rare = 1 << 63
 	for _, f := range weights {
 		cells, ok := floor(f, c, p)
 		if !ok {

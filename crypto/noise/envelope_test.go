@@ -64,7 +64,8 @@ func checkEnvelope(t interface{ Fatalf(string, ...any) }, e *envelope, v varianc
 		t.Fatalf("variance %v: %d cells, %d of them rare, %d bins", v, sum, e.rare, bins)
 	}
 	last, next := oracleWeight(e, v, bins), oracleWeight(e, v, bins+1)
-	if twice := new(big.Rat).Add(last, last); twice.Cmp(big.NewRat(1, 1)) > 0 || new(big.Rat).Add(next, next).Cmp(last) > 0 {
+	if twice := new(big.Rat).Add(last, last); twice.Cmp(big.NewRat(1, 1)) > 0 ||
+		new(big.Rat).Add(next, next).Cmp(last) > 0 {
 		t.Fatalf("variance %v: the tail isn't dominated", v)
 	}
 }
@@ -93,7 +94,8 @@ func checkColumns(t interface{ Fatalf(string, ...any) }, e *envelope) {
 }
 
 func TestEnvelopes(t *testing.T) {
-	for _, v := range append(testVariances(), integer(255), integer(256), integer(257), integer(1023), integer(1024)) {
+	for _, v := range append(testVariances(), integer(255), integer(256), integer(257), integer(1023),
+		integer(1024)) {
 		e := newEnvelope(v, envelopePrecision)
 		checkEnvelope(t, e, v)
 		checkColumns(t, e)

@@ -135,11 +135,13 @@ func TestOddBytesGiveTheOraclesSamples(t *testing.T) {
 		for i := range filled {
 			got, err := g.Sample(r)
 			if want := o.sample(); err != nil || got != want || fillErr != nil || filled[i] != want {
-				t.Fatalf("variance %v: got %d, %v, in a run %d, %v; the oracle has %d", v, got, err, filled[i], fillErr, want)
+				t.Fatalf("variance %v: got %d, %v, in a run %d, %v; the oracle has %d",
+					v, got, err, filled[i], fillErr, want)
 			}
 		}
 		var next [8]byte
-		if _, err := io.ReadFull(r, next[:]); err != nil || binary.LittleEndian.Uint64(next[:]) != o.next().Uint64() {
+		if _, err := io.ReadFull(r, next[:]); err != nil ||
+			binary.LittleEndian.Uint64(next[:]) != o.next().Uint64() {
 			t.Fatalf("variance %v: the oracle has read other words", v)
 		}
 	})
@@ -191,7 +193,8 @@ func TestEveryRareCell(t *testing.T) {
 // a fraction up to three times, and then one that doesn't.
 func TestRareProbabilitiesAreDecidedExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.SampledFrom([]variance{{49, 100}, integer(3), integer(1 << 20), {1<<61 + 1, 1 << 31}}).Draw(t, "variance")
+		variances := []variance{{49, 100}, integer(3), integer(1 << 20), {1<<61 + 1, 1 << 31}}
+		v := rapid.SampledFrom(variances).Draw(t, "variance")
 		e := newEnvelope(v, envelopePrecision)
 		k := rapid.Uint64Range(1, uint64(len(e.cells))-1).Draw(t, "bin")
 		p := oracleWeight(e, v, k)
@@ -233,7 +236,8 @@ func TestGammaIsExact(t *testing.T) {
 		checkGamma(t, g, k, r)
 		whole, f := checkGamma(t, g, k%columns, w-1)
 		if got := g.surely[k%columns]; whole == 0 && got != f || whole > 0 && got != 1<<64-1 {
-			t.Fatalf("variance %v, bin %d: surely accepted above %d, want above %d + %d/2^64", v, k%columns, got, whole, f)
+			t.Fatalf("variance %v, bin %d: surely accepted above %d, want above %d + %d/2^64",
+				v, k%columns, got, whole, f)
 		}
 	})
 }

@@ -15,8 +15,10 @@ import (
 
 func TestVarianceRange(t *testing.T) {
 	for _, c := range []struct{ num, den, wantNum, wantDen uint64 }{
-		{1, 1, 1, 1}, {2, 1, 2, 1}, {MaxVariance, 1, MaxVariance, 1}, {9, 100, 9, 100}, {18, 200, 9, 100}, {1 << 40, 1 << 20, 1 << 20, 1},
-		{1 << 63, 2, MaxVariance, 1}, {1 << 63, 1 << 63, 1, 1}, {1, 1 << 32, 1, 1 << 32}, {1 << 30, 1 << 62, 1, 1 << 32}, {1<<30 + 1, MaxVariance, 1<<30 + 1, MaxVariance},
+		{1, 1, 1, 1}, {2, 1, 2, 1}, {MaxVariance, 1, MaxVariance, 1}, {9, 100, 9, 100}, {18, 200, 9, 100},
+		{1 << 40, 1 << 20, 1 << 20, 1},
+		{1 << 63, 2, MaxVariance, 1}, {1 << 63, 1 << 63, 1, 1}, {1, 1 << 32, 1, 1 << 32},
+		{1 << 30, 1 << 62, 1, 1 << 32}, {1<<30 + 1, MaxVariance, 1<<30 + 1, MaxVariance},
 	} {
 		g, err := NewRational(c.num, c.den)
 		if err != nil {
@@ -24,12 +26,14 @@ func TestVarianceRange(t *testing.T) {
 		} else if num, den := g.Variance(); num != c.wantNum || den != c.wantDen {
 			t.Errorf("%d/%d: got %d/%d, want %d/%d", c.num, c.den, num, den, c.wantNum, c.wantDen)
 		}
-		if num, den := mustNewReference(t, variance{c.num, c.den}).Variance(); num != c.wantNum || den != c.wantDen {
+		if num, den := mustNewReference(t, variance{c.num, c.den}).Variance(); num != c.wantNum ||
+			den != c.wantDen {
 			t.Errorf("%d/%d: the reference has %d/%d, want %d/%d", c.num, c.den, num, den, c.wantNum, c.wantDen)
 		}
 	}
 	for _, c := range [][2]uint64{
-		{0, 1}, {1, 0}, {0, 0}, {MaxVariance + 1, 1}, {math.MaxUint64, 1}, {1, 1<<32 + 1}, {1<<30 - 1, MaxVariance}, {MaxVariance + 1, 3}, {MaxVariance, MaxVariance + 1},
+		{0, 1}, {1, 0}, {0, 0}, {MaxVariance + 1, 1}, {math.MaxUint64, 1}, {1, 1<<32 + 1},
+		{1<<30 - 1, MaxVariance}, {MaxVariance + 1, 3}, {MaxVariance, MaxVariance + 1},
 	} {
 		if g, err := NewRational(c[0], c[1]); !errors.Is(err, ErrVariance) || g != nil {
 			t.Errorf("%d/%d: %v, want ErrVariance", c[0], c[1], err)
@@ -142,7 +146,9 @@ func checkReaderErrors(t *testing.T, g sampler, upTo int) {
 	t.Helper()
 	cause := errors.New("no entropy today")
 	for n := range upTo {
-		cut := func() io.Reader { return io.MultiReader(io.LimitReader(seeded(9), int64(n)), iotest.ErrReader(cause)) }
+		cut := func() io.Reader {
+			return io.MultiReader(io.LimitReader(seeded(9), int64(n)), iotest.ErrReader(cause))
+		}
 		dst := slices.Repeat([]int64{7}, 50)
 		if err := g.Fill(dst, cut()); !errors.Is(err, cause) {
 			t.Fatalf("Fill after %d bytes: %v, want the reader's error", n, err)
@@ -160,11 +166,13 @@ func TestShortReaders(t *testing.T) {
 	if x, err := mustNew(t, integer(1)).Sample(bytes.NewReader(nil)); !errors.Is(err, io.EOF) || x != 0 {
 		t.Errorf("empty reader: %d, %v, want EOF", x, err)
 	}
-	if x, err := mustNew(t, integer(1)).Sample(bytes.NewReader([]byte{1, 2, 3})); !errors.Is(err, io.ErrUnexpectedEOF) || x != 0 {
+	x, err := mustNew(t, integer(1)).Sample(bytes.NewReader([]byte{1, 2, 3}))
+	if !errors.Is(err, io.ErrUnexpectedEOF) || x != 0 {
 		t.Errorf("three bytes: %d, %v, want an unexpected EOF", x, err)
 	}
 	dst := make([]int64, 100)
-	if err := mustNew(t, integer(1)).fill(dst, newSource(bytes.NewReader(make([]byte, 99)), 64)); !errors.Is(err, io.EOF) {
+	short := newSource(bytes.NewReader(make([]byte, 99)), 64)
+	if err := mustNew(t, integer(1)).fill(dst, short); !errors.Is(err, io.EOF) {
 		t.Errorf("99 bytes: %v, want EOF", err)
 	}
 }
@@ -194,7 +202,8 @@ func TestLongExponentsAreNoticed(t *testing.T) {
 	if s := newSource(replay(words, 0), wordSize); !bernoulliExpInt(s, maxWhole) || s.err != nil {
 		t.Errorf("exp(-%d): %v", maxWhole, s.err)
 	}
-	if s := newSource(replay(words, 0), wordSize); bernoulliExpInt(s, maxWhole+1) || !errors.Is(s.err, ErrRandomness) {
+	if s := newSource(replay(words, 0), wordSize); bernoulliExpInt(s, maxWhole+1) ||
+		!errors.Is(s.err, ErrRandomness) {
 		t.Errorf("exp(-%d): %v, want ErrRandomness", maxWhole+1, s.err)
 	}
 }

@@ -130,14 +130,16 @@ func (o *oracle) sample() int64 {
 }
 
 // integerVariances are small ones, large ones, and neighbours of squares, where t changes.
-var integerVariances = []uint64{1, 2, 3, 4, 5, 8, 9, 100, 1 << 20, 1<<20 - 1, 1<<32 - 1, 1<<40 + 12345, 1 << 46, 1<<60 + 7, MaxVariance - 1, MaxVariance}
+var integerVariances = []uint64{1, 2, 3, 4, 5, 8, 9, 100, 1 << 20, 1<<20 - 1, 1<<32 - 1, 1<<40 + 12345,
+	1 << 46, 1<<60 + 7, MaxVariance - 1, MaxVariance}
 
 func seeded(seed byte) *rand.ChaCha8 { return rand.NewChaCha8([32]byte{seed}) }
 
 // rationalVariances are small ones, neighbours of squares, and the extremes.
 var rationalVariances = []variance{
 	{9, 100}, {1, 4}, {49, 100}, {9, 4}, {1, 1 << minShift}, {1 << 30, MaxVariance - 1},
-	{MaxVariance - 1, MaxVariance}, {MaxVariance, MaxVariance - 1}, {MaxVariance, 3}, {1<<61 + 1, 1 << 31}, {1<<40 + 1, 1 << 20},
+	{MaxVariance - 1, MaxVariance}, {MaxVariance, MaxVariance - 1}, {MaxVariance, 3},
+	{1<<61 + 1, 1 << 31}, {1<<40 + 1, 1 << 20},
 }
 
 // testVariances are all of them.

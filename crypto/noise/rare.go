@@ -39,7 +39,8 @@ type enclosure struct{ lo, hi *big.Int }
 // weight encloses C f(k).
 func (e *envelope) weight(k uint64, p uint) enclosure {
 	f := e.quotient(p).power(k*k, p)
-	lo, hi, c := f.lo, f.hi(), new(big.Int).SetUint64(e.factor)
+	lo, hi := f.lo, f.hi()
+	c := new(big.Int).SetUint64(e.factor)
 	return enclosure{lo: lo.Mul(lo, c), hi: hi.Mul(hi, c)}
 }
 

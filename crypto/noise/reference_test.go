@@ -21,7 +21,9 @@ func TestReferenceFillIsManySamples(t *testing.T) {
 			}
 		}
 		for name, r := range map[string]io.Reader{
-			"whole reads": seeded(1), "a byte at a time": iotest.OneByteReader(seeded(1)), "half reads": iotest.HalfReader(seeded(1)),
+			"whole reads":      seeded(1),
+			"a byte at a time": iotest.OneByteReader(seeded(1)),
+			"half reads":       iotest.HalfReader(seeded(1)),
 		} {
 			got := make([]int64, len(want))
 			if err := g.Fill(got, r); err != nil || !slices.Equal(got, want) {

@@ -94,7 +94,8 @@ func TestSeededVariance(t *testing.T) {
 }
 
 func TestNewSeed(t *testing.T) {
-	if s, err := NewSeed(bytes.NewReader(bytes.Repeat([]byte{4}, 32))); !errors.Is(err, ErrRandomness) || s != (Seed{}) {
+	if s, err := NewSeed(bytes.NewReader(bytes.Repeat([]byte{4}, 32))); !errors.Is(err, ErrRandomness) ||
+		s != (Seed{}) {
 		t.Errorf("32 equal bytes: %v, want ErrRandomness", err)
 	}
 	if _, err := NewSeed(bytes.NewReader(make([]byte, 31))); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -118,8 +119,10 @@ func TestSeedsDontPrint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%x %d %#v %s %+v", s, s, s, s, &s), log.String(), string(j)} {
-		if strings.Contains(text, "ab, ab") || strings.Contains(text, "abab") || strings.Contains(text, "171") || !strings.Contains(text, "redacted") {
+	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%x %d %#v %s %+v", s, s, s, s, &s), log.String(),
+		string(j)} {
+		if strings.Contains(text, "ab, ab") || strings.Contains(text, "abab") || strings.Contains(text, "171") ||
+			!strings.Contains(text, "redacted") {
 			t.Errorf("a seed prints as %s", text)
 		}
 	}

@@ -46,7 +46,9 @@ func replayVector(t *testing.T, i int, c vectorCase) {
 	if err != nil || len(c.Samples) != vectorSamples {
 		t.Fatalf("case %d: %d samples, %v", i, len(c.Samples), err)
 	}
-	g, r, o := mustNewReference(t, integer(c.Variance)), bytes.NewReader(randomness), newOracle(t, integer(c.Variance), bytes.NewReader(randomness))
+	g := mustNewReference(t, integer(c.Variance))
+	r := bytes.NewReader(randomness)
+	o := newOracle(t, integer(c.Variance), bytes.NewReader(randomness))
 	for j, want := range c.Samples {
 		got, err := g.Sample(r)
 		if dumb := o.sample(); err != nil || got != want || dumb != want {

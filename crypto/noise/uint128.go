@@ -53,7 +53,9 @@ func divide(n2, n1, n0 uint64, d uint128) (q uint64, r uint128) {
 	// set, the estimate from its upper word is too large by two at most.
 	shift := uint(bits.LeadingZeros64(d.hi))
 	d = uint128{hi: d.hi<<shift | d.lo>>(64-shift), lo: d.lo << shift}
-	n2, n1, n0 = n2<<shift|n1>>(64-shift), n1<<shift|n0>>(64-shift), n0<<shift
+	n2 = n2<<shift | n1>>(64-shift)
+	n1 = n1<<shift | n0>>(64-shift)
+	n0 <<= shift
 	q = ^uint64(0)
 	if n2 < d.hi {
 		q, _ = bits.Div64(n2, n1, d.hi)

@@ -12,7 +12,9 @@ func word(t *rapid.T, name string) uint64 {
 	w := rapid.Uint64().Draw(t, name)
 	switch rapid.IntRange(0, 3).Draw(t, name+" kind") {
 	case 0:
-		return rapid.SampledFrom([]uint64{0, 1, 2, 1<<64 - 1, 1<<64 - 2, 1 << 63, 1<<63 - 1, 1 << 32, 1<<32 - 1}).Draw(t, name+" extreme")
+		return rapid.SampledFrom([]uint64{
+			0, 1, 2, 1<<64 - 1, 1<<64 - 2, 1 << 63, 1<<63 - 1, 1 << 32, 1<<32 - 1,
+		}).Draw(t, name+" extreme")
 	case 1:
 		return w >> rapid.IntRange(0, 63).Draw(t, name+" shift")
 	}

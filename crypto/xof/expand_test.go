@@ -16,7 +16,9 @@ func words() *rapid.Generator[uint64] {
 	return rapid.Custom(func(t *rapid.T) uint64 {
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
-			return rapid.SampledFrom([]uint64{0, field.Modulus - 1, field.Modulus, field.Modulus + 1, 1<<64 - 1}).Draw(t, "word")
+			return rapid.SampledFrom([]uint64{
+				0, field.Modulus - 1, field.Modulus, field.Modulus + 1, 1<<64 - 1,
+			}).Draw(t, "word")
 		case 1:
 			return rapid.Uint64Range(field.Modulus, 1<<64-1).Draw(t, "word")
 		}

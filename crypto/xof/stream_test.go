@@ -164,7 +164,9 @@ func TestScratchIsWiped(t *testing.T) {
 
 func TestTooManyElementsPanic(t *testing.T) {
 	s := mustNew(t, Key{1})
-	for name, f := range map[string]func(field.Vector, uint64){"Fill": s.Fill, "AddTo": s.AddTo, "SubFrom": s.SubFrom} {
+	for name, f := range map[string]func(field.Vector, uint64){
+		"Fill": s.Fill, "AddTo": s.AddTo, "SubFrom": s.SubFrom,
+	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {

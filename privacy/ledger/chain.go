@@ -60,7 +60,8 @@ func (l *Ledger) Append(e Entry) error {
 	}
 	if e.Kind == KindCharge {
 		if l.Charged(e.Charge) {
-			return fmt.Errorf("%w: entry %d, round %d, attempt %d", ErrCharged, e.Seq, e.Charge.Round, e.Charge.Attempt)
+			return fmt.Errorf("%w: entry %d, round %d, attempt %d",
+				ErrCharged, e.Seq, e.Charge.Round, e.Charge.Attempt)
 		}
 		if l.charged == nil {
 			l.charged = map[key]bool{}

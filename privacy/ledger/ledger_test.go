@@ -119,7 +119,7 @@ func TestSpentComposesAcrossPlans(t *testing.T) {
 	}
 }
 
-func TestOverspendIsRefusedAtTheLastRelease(t *testing.T) {
+func TestOverspendIsRejectedAtTheLastRelease(t *testing.T) {
 	l := &Ledger{}
 	target := privacy.Target{Epsilon: 1, Delta: 1e-5, Sensitivity: 2 << 20, Dim: 218, Releases: 15, Parts: 7}
 	noise, err := privacy.Calibrate(target)
@@ -154,8 +154,10 @@ func entryOf(t *rapid.T) Entry {
 		Round: rapid.Uint32().Draw(t, "round"), Attempt: rapid.Uint32().Draw(t, "attempt"),
 		FracBits: rapid.Uint8Range(0, 52).Draw(t, "bits"),
 		Release: privacy.Release{
-			Sensitivity: rapid.Uint64Range(1, math.MaxInt64).Draw(t, "sensitivity"), PartVariance: rapid.Uint64Min(1).Draw(t, "variance"),
-			Parts: rapid.Uint32Min(1).Draw(t, "parts"), Dim: rapid.Uint32Min(1).Draw(t, "dim"),
+			Sensitivity:  rapid.Uint64Range(1, math.MaxInt64).Draw(t, "sensitivity"),
+			PartVariance: rapid.Uint64Min(1).Draw(t, "variance"),
+			Parts:        rapid.Uint32Min(1).Draw(t, "parts"),
+			Dim:          rapid.Uint32Min(1).Draw(t, "dim"),
 		},
 		Relation: rapid.SampledFrom([]privacy.Relation{privacy.ReplaceOne, privacy.AddRemove}).Draw(t, "relation"),
 	}}
@@ -192,12 +194,12 @@ func TestEveryBitOfAnEntryIsRead(t *testing.T) {
 		got := before
 		if err := got.Unmarshal(b); err != nil {
 			if got != before {
-				t.Fatalf("bit %d: refused, yet the receiver changed", bit)
+				t.Fatalf("bit %d: rejected, but the receiver changed", bit)
 			}
 			continue
 		}
 		if got.Hash() == e.Hash() || !bytes.Equal(got.Marshal(), b) {
-			t.Fatalf("bit %d isn't read", bit)
+			t.Fatalf("bit %d is not read", bit)
 		}
 	}
 }
@@ -239,10 +241,12 @@ func TestSampledChargesAreAmplified(t *testing.T) {
 	want, err := privacy.SampledEpsilon([]privacy.SampledStep{{
 		Mu: float64(2<<20) / math.Sqrt(7*math.Exp2(48)), Sampling: privacy.SamplingPoisson, Rate: 0.05, Count: 60,
 	}}, privacy.AddRemove, 1e-6, pld.Precision{})
-	if err != nil || got.Method != privacy.MethodPLD || got.Epsilon < want.Lower || got.Epsilon > want.Upper*1.001 {
+	if err != nil || got.Method != privacy.MethodPLD || got.Epsilon < want.Lower ||
+		got.Epsilon > want.Upper*1.001 {
 		t.Errorf("%+v, want %+v (%v)", got, want, err)
 	}
-	if _, err := l.CanAfford(Budget{Epsilon: want.Lower / 2, Delta: 1e-6}, charge(1, 99)); !errors.Is(err, ErrOverspend) {
+	half := Budget{Epsilon: want.Lower / 2, Delta: 1e-6}
+	if _, err := l.CanAfford(half, charge(1, 99)); !errors.Is(err, ErrOverspend) {
 		t.Errorf("half of it buys another round: %v", err)
 	}
 }
@@ -268,17 +272,20 @@ func TestCountedCharge(t *testing.T) {
 	}
 }
 
-func TestUnprovenChargesAreRefused(t *testing.T) {
+func TestUnprovenChargesAreRejected(t *testing.T) {
 	for name, spoil := range map[string]func(*Charge){
 		"rate without sampling": func(c *Charge) { c.Rate = 0.5 },
 		"negative zero":         func(c *Charge) { c.Rate = math.Copysign(0, -1) },
 		"rate":                  func(c *Charge) { c.Sampling, c.Rate = privacy.SamplingPoisson, math.NaN() },
-		"fixed add-remove":      func(c *Charge) { c.Sampling, c.Rate, c.Relation = privacy.SamplingFixed, 0.5, privacy.AddRemove },
-		"sampling":              func(c *Charge) { c.Sampling, c.Rate = 9, 0.5 },
-		"relation":              func(c *Charge) { c.Relation = 9 },
-		"frac bits":             func(c *Charge) { c.FracBits = 53 },
-		"sensitivity":           func(c *Charge) { c.Release.Sensitivity = 1 << 63 },
-		"no noise":              func(c *Charge) { c.Release.Parts = 0 },
+		"fixed add-remove": func(c *Charge) {
+			c.Sampling, c.Rate = privacy.SamplingFixed, 0.5
+			c.Relation = privacy.AddRemove
+		},
+		"sampling":    func(c *Charge) { c.Sampling, c.Rate = 9, 0.5 },
+		"relation":    func(c *Charge) { c.Relation = 9 },
+		"frac bits":   func(c *Charge) { c.FracBits = 53 },
+		"sensitivity": func(c *Charge) { c.Release.Sensitivity = 1 << 63 },
+		"no noise":    func(c *Charge) { c.Release.Parts = 0 },
 	} {
 		c := charge(1, 1).filled()
 		spoil(&c)
@@ -303,12 +310,12 @@ func FuzzEntry(f *testing.F) {
 		var e Entry
 		if e.Unmarshal(b) != nil {
 			if e != (Entry{}) {
-				t.Fatal("refused, yet the receiver changed")
+				t.Fatal("rejected, but the receiver changed")
 			}
 			return
 		}
 		if !bytes.Equal(e.Marshal(), b) {
-			t.Fatalf("accepted %x, which Marshal doesn't emit", b)
+			t.Fatalf("accepted %x, which Marshal does not return", b)
 		}
 	})
 }

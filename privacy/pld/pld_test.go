@@ -191,7 +191,8 @@ func TestBracketsTwoSampledSteps(t *testing.T) {
 		hi, err1 := Upper([]Term{a, b}, 1e-3, prec)
 		lo, err2 := Lower([]Term{b, a}, 1e-3, prec)
 		// The sum's kink at the edge of the set makes its own error about h^2.
-		if err1 != nil || err2 != nil || math.Abs(hi-exact) > 4e-4*exact || math.Abs(lo-exact) > 4e-4*exact || lo > hi {
+		if err1 != nil || err2 != nil || math.Abs(hi-exact) > 4e-4*exact || math.Abs(lo-exact) > 4e-4*exact ||
+			lo > hi {
 			t.Errorf("kind %d: [%v, %v], sum says %v (%v, %v)", kind, lo, hi, exact, err1, err2)
 		}
 	}
@@ -291,7 +292,10 @@ func TestRefusals(t *testing.T) {
 		"kind":     func() error { _, err := Upper([]Term{{9, 1, 1, 1}}, 0.1, Precision{}); return err },
 		"mu":       func() error { _, err := Upper([]Term{{Remove, 0, 1, 1}}, 0.1, Precision{}); return err },
 		"mu large": func() error { _, err := Lower([]Term{{Remove, 51, 1, 1}}, 0.1, Precision{}); return err },
-		"mu NaN":   func() error { _, err := Lower([]Term{{Remove, math.NaN(), 1, 1}}, 0.1, Precision{}); return err },
+		"mu NaN": func() error {
+			_, err := Lower([]Term{{Remove, math.NaN(), 1, 1}}, 0.1, Precision{})
+			return err
+		},
 		"rate":     func() error { _, err := Upper([]Term{{Remove, 1, 1.5, 1}}, 0.1, Precision{}); return err },
 		"count":    func() error { _, err := Upper([]Term{{Remove, 1, 1, 0}}, 0.1, Precision{}); return err },
 		"delta":    func() error { _, err := Upper([]Term{ok}, 1, Precision{}); return err },

@@ -81,7 +81,8 @@ func (t Term) pieces(tail float64) []piece {
 		}
 	case Amplified:
 		above, below := whole, whole
-		above.kind, below.kind, below.hi = Remove, Add, r
+		above.kind, below.kind = Remove, Add
+		below.hi = r
 		above.lo, above.low = t.Mu/2, 0 // the loss of Remove is 0 at mu/2
 		below.hi, below.high = -t.Mu/2, 0
 		if below.hi <= below.lo { // this half consists of its tail

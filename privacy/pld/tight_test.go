@@ -32,7 +32,8 @@ func TestSingleStepsHaveAllDigits(t *testing.T) {
 		// The literals are rounded to 2^-53. The padding of delta, some 10^-12 of it, is worth as much
 		// of epsilon, and 10^-8 next to the rate, where the curve is flat.
 		near := 1e-8*c.e + 1e-12
-		if err1 != nil || err2 != nil || hi < c.e*(1-0x1p-52) || lo > c.e*(1+0x1p-52) || hi-c.e > near || c.e-lo > near {
+		if err1 != nil || err2 != nil || hi < c.e*(1-0x1p-52) || lo > c.e*(1+0x1p-52) || hi-c.e > near ||
+			c.e-lo > near {
 			t.Errorf("%+v: [%v, %v], %v, %v", c, lo, hi, err1, err2)
 		}
 	}

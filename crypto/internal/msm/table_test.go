@@ -11,7 +11,8 @@ import (
 // component of small order, random scalars, and scalars at which a digit or a carry changes.
 func TestTables(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{21})
-	special := [][32]byte{{}, {1}, {31}, {32}, {33}, {63}, {64}, {0x20, 0x08}, {31: 0x08}, {31: 0x10}, {31: 0x7f}}
+	special := [][32]byte{{}, {1}, {31}, {32}, {33}, {63}, {64}, {0x20, 0x08}, {31: 0x08}, {31: 0x10},
+		{31: 0x7f}}
 	for _, digits := range [][3]byte{ // all digits 31, 32, 33 and 63
 		{0xdf, 0xf7, 0x7d}, {0x20, 0x08, 0x82}, {0x61, 0x18, 0x86}, {0xff, 0xff, 0xff},
 	} {
