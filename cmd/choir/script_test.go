@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"choir/cmd/internal/cli"
 )
 
 // TestScripts pins the voice and the exit codes of the command line, with the
@@ -27,7 +29,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter,
-			"freeport": freeport, "awaitfile": awaitFile}})
+			"freeport": freeport, "narrow": narrow, "awaitfile": awaitFile}})
 }
 
 // exits N COMMAND...: the command must end with exactly this exit code.
@@ -73,6 +75,15 @@ func alter(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	lines[last] = string(l)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(lines, "\n")), 0o600))
+}
+
+// narrow: no line of the last command's output is longer than 80 columns.
+func narrow(ts *testscript.TestScript, _ bool, _ []string) {
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > cli.LineWidth {
+			ts.Fatalf("%d columns: %s", n, line)
+		}
+	}
 }
 
 // ports is how many ports freeport has tried.

@@ -112,7 +112,11 @@ func significant(v json.Number, sigma float64) string {
 	if !ok || !(sigma > 0) {
 		return v.String()
 	}
-	return x.FloatString(max(0, int(math.Ceil(1-math.Log10(sigma)))))
+	text := x.FloatString(max(0, int(math.Ceil(1-math.Log10(sigma)))))
+	if strings.Trim(text, "-0.") == "" {
+		return strings.TrimPrefix(text, "-") // no negative zero
+	}
+	return text
 }
 
 // decimals writes units of 2^-f as exact decimal numbers.

@@ -42,6 +42,7 @@ type onTerminal struct {
 func TestNoVerbIsSilent(t *testing.T) {
 	path := binary(t)
 	w := newWorkerSession(t)
+	w.writeParty()
 	w.server.Shutdown()
 	rows := w.path("rows.csv")
 	w.write("rows.csv", "1,2\n3,4\n")
@@ -57,7 +58,7 @@ func TestNoVerbIsSilent(t *testing.T) {
 			signal: syscall.SIGINT, code: 1, shows: `\d+ of \d+ steps`},
 		{name: "bench audit", args: []string{"bench", "audit", "--repeats", "50"}, signal: syscall.SIGTERM, code: 1,
 			shows: "choir bench audit"},
-		{name: "compute without a broker", args: []string{"compute", "--config", w.path("node.toml")},
+		{name: "party without a broker", args: []string{"party", "--config", w.path("party.toml")},
 			signal: syscall.SIGINT,
 			code:   1,
 			shows:  `waiting for the broker at nats://\S+ since \d\d:(?s:.*)stopped before the end of the session`},

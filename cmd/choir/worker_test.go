@@ -62,22 +62,35 @@ func newWorkerSession(t *testing.T) *workerSession {
 	}
 	t.Cleanup(w.server.Shutdown)
 	w.makePlan()
+	w.writeMember(workerParties, "node", "")
+	return w
+}
+
+// writeMember writes a member's key and configuration.
+func (w *workerSession) writeMember(i uint32, name, more string) {
+	w.t.Helper()
 	costs := identity.KeyFileConfig{Params: identity.Params{Time: 1, MemoryKiB: 64, Lanes: 1}, Rand: rand.Reader}
-	if err := identity.WriteKeyFile(w.path("node.key"), w.keys[workerParties], "node-0",
+	if err := identity.WriteKeyFile(w.path(name+".key"), w.keys[i], w.s.Name(i),
 		[]byte("a long passphrase"), costs); err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	w.write("node.toml", fmt.Sprintf(`plan_file = "plan.choir"
-key_file = "node.key"
+	w.write(name+".toml", fmt.Sprintf(`plan_file = "plan.choir"
+key_file = "%[1]s.key"
 passphrase_file = "pass"
-store_file = "node.db"
-[bus]
-url = %q
+store_file = "%[1]s.db"
+%[2]s[bus]
+url = %[3]q
 token_file = "token"
 [timing]
 resend = "1s"
-`, w.server.ClientURL()))
-	return w
+`, name, more, w.server.ClientURL()))
+}
+
+// writeParty writes a party's key, data and configuration.
+func (w *workerSession) writeParty() {
+	w.t.Helper()
+	w.write("party.csv", strings.Repeat("0,", workerDim-1)+"0\n")
+	w.writeMember(0, "party", "data_file = \"party.csv\"\n")
 }
 
 // makePlan makes the members' keys and a plan that all have signed.

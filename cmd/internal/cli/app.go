@@ -16,13 +16,13 @@ import (
 	"choir/protocol"
 )
 
-// streams are where a command reads and writes.
+// Streams are where a command reads and writes.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// app is what all verbs share.
+// App is what all verbs share.
 type App struct {
 	Streams
 	args    []string // the command line
@@ -32,7 +32,7 @@ type App struct {
 	// What a program adds to the errors of its own verbs; both may be nil.
 	Classify func(error) (class protocol.Class, ok bool)
 	Hint     func(err error, verb *cobra.Command) string
-	// plot draws the noise of a plan; nil: plan check has no --plot.
+	// Plot draws the noise of a plan; nil: plan check has no --plot.
 	Plot func(p *protocol.Plan, path string) error
 
 	mu   sync.Mutex
@@ -54,7 +54,7 @@ func (a *App) start(cmd *cobra.Command) {
 	a.Console.start(cmd.CommandPath())
 }
 
-// run runs the command line of the process and returns the exit code.
+// Run runs the command line of the process and returns the exit code.
 func Run(build func(*App) *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -62,7 +62,7 @@ func Run(build func(*App) *cobra.Command) int {
 	return Execute(ctx, os.Args[1:], Streams{os.Stdin, os.Stdout, os.Stderr}, build)
 }
 
-// execute runs one command line and returns the exit code. build makes the
+// Execute runs one command line and returns the exit code. build makes the
 // root command.
 func Execute(ctx context.Context, args []string, s Streams, build func(*App) *cobra.Command) int {
 	c := newConsole(s.Err)
@@ -88,7 +88,7 @@ func Execute(ctx context.Context, args []string, s Streams, build func(*App) *co
 const (
 	grace      = 700 * time.Millisecond
 	longGrace  = 15 * time.Second
-	EndsItself = "ends-by-its-own" // annotation of the others
+	EndsItself = "ends-itself" // annotation of the others
 )
 
 // within runs a verb. When the context ends and the verb doesn't return within
@@ -113,13 +113,13 @@ func (a *App) within(ctx context.Context, verb func() error) error {
 	}
 }
 
-// verbGroup is a part of the help.
+// VerbGroup is a part of the help.
 type VerbGroup struct {
 	ID, Title string
 	Commands  []*cobra.Command
 }
 
-// rootCommand makes the root of a program from its groups of verbs.
+// RootCommand makes the root of a program from its groups of verbs.
 func (a *App) RootCommand(name, short string, groups ...VerbGroup) *cobra.Command {
 	cobra.EnableCommandSorting = false // the groups have an order
 	root := Group(name, short)
@@ -143,7 +143,7 @@ func (a *App) RootCommand(name, short string, groups ...VerbGroup) *cobra.Comman
 	return root
 }
 
-// memberVerbs are the verbs that run a member.
+// MemberVerbs are the verbs that run a member.
 func (a *App) MemberVerbs() []*cobra.Command {
 	return []*cobra.Command{a.keygen(), a.plan(),
 		a.role(protocol.RoleParty, "Run a party, which contributes noised updates from its data"),

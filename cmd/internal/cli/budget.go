@@ -76,7 +76,7 @@ func (a *App) printCharges(list []member.Charge) {
 		rounds = fmt.Sprintf("rounds %d-%d", first.Round, last.Round)
 	}
 	unit := math.Ldexp(1, -int(first.FracBits))
-	fmt.Fprintf(a.Out, "%s attempt %d of plan %.16s: sensitivity %.6g, hidden noise %.6g\n",
+	fmt.Fprintf(a.Out, "%s attempt %d of plan %.8s: sensitivity %.4g, hidden noise %.4g\n",
 		rounds, first.Attempt, first.Plan, float64(first.Sensitivity)*unit, first.NoiseStd*unit)
 }
 

@@ -2,19 +2,19 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// values completes the value of a flag from a list.
+// Values completes the value of a flag from a list.
 func Values(cmd *cobra.Command, flag string, list ...string) {
 	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// folders completes the values of flags that name folders.
+// Folders completes the values of flags that name folders.
 func Folders(cmd *cobra.Command, flags ...string) {
 	for _, f := range flags {
 		must(cmd.MarkFlagDirname(f))
 	}
 }
 
-// filesOf completes the values of flags that name files with an extension.
+// FilesOf completes the values of flags that name files with an extension.
 func FilesOf(cmd *cobra.Command, extension string, flags ...string) {
 	for _, f := range flags {
 		must(cmd.MarkFlagFilename(f, extension))
@@ -29,7 +29,7 @@ func must(err error) {
 	}
 }
 
-// oneOfArgs completes a single argument from a list.
+// OneOfArgs completes a single argument from a list.
 func OneOfArgs(list func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -18,7 +18,7 @@ const (
 	statusTick  = 250 * time.Millisecond
 )
 
-// console writes what a verb prints. If stderr is a terminal, it keeps a status
+// Console writes what a verb prints. If stderr is a terminal, it keeps a status
 // line below the output while the verb runs: what the verb reports by set, or,
 // after a second without output, the verb's name; and how long it has run.
 //
@@ -107,7 +107,7 @@ func (c *Console) run(stop <-chan struct{}) {
 	}
 }
 
-// end removes the status line for good.
+// End removes the status line for good.
 func (c *Console) End() {
 	if c.tty == nil {
 		return
@@ -121,7 +121,7 @@ func (c *Console) End() {
 	}
 }
 
-// set changes the status; "" is the verb's name.
+// Set changes the status; "" is the verb's name.
 func (c *Console) Set(status string) {
 	if c.tty == nil {
 		return
@@ -180,7 +180,7 @@ func (c *Console) clear() {
 	c.shown = ""
 }
 
-// elapsed is a duration for people, in whole seconds.
+// Elapsed is a duration for people, in whole seconds.
 func Elapsed(d time.Duration) string { return d.Truncate(time.Second).String() }
 
 const (
@@ -189,7 +189,7 @@ const (
 	barEmpty = "░"
 )
 
-// bar draws done of total.
+// Bar draws done of total.
 func Bar(done, total int) string {
 	full := barWidth * min(done, total) / max(1, total)
 	return strings.Repeat(barFull, full) + strings.Repeat(barEmpty, barWidth-full)

@@ -113,10 +113,10 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// withHint adds a hint to an error.
+// WithHint adds a hint to an error.
 func WithHint(err error, hint string) error { return hinted{err, hint} }
 
-// errInterrupted ends a verb that a signal has ended.
+// ErrInterrupted ends a verb that a signal has ended.
 var ErrInterrupted = protocol.Fail(protocol.ClassFailed, "interrupted")
 
 func Interrupted(ctx context.Context, err error) bool {

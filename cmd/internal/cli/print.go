@@ -12,13 +12,13 @@ import (
 	"choir/protocol"
 )
 
-// formatFlag adds --format.
+// FormatFlag adds --format.
 func FormatFlag(cmd *cobra.Command, format *string) {
 	cmd.Flags().StringVar(format, "format", *format, "output format: text or json")
 	Values(cmd, "format", "text", "json")
 }
 
-// wideFlag adds --wide.
+// WideFlag adds --wide.
 func WideFlag(cmd *cobra.Command, wide *bool) {
 	cmd.Flags().BoolVar(wide, "wide", false, "print all columns, in lines of any length")
 }
@@ -32,7 +32,7 @@ func OneOf(field, value string, allowed ...string) error {
 	return protocol.Fail(protocol.ClassInput, "%s: %q isn't one of %q", field, value, allowed)
 }
 
-// print writes a result as one JSON object, or as text.
+// Print writes a result as one JSON object, or as text.
 func (a *App) Print(format string, v any, text func()) error {
 	if err := CheckFormat(format); err != nil {
 		return err
@@ -50,10 +50,10 @@ func (a *App) Print(format string, v any, text func()) error {
 	return err
 }
 
-// lineWidth is the width of the text that verbs print without --wide.
+// LineWidth is the width of the text that verbs print without --wide.
 const LineWidth = 80
 
-// wrap prints a text in lines of at most lineWidth columns, where words allow
+// Wrap prints a text in lines of at most LineWidth columns, where words allow
 // it: the first after head, the others indented like it.
 func Wrap(w io.Writer, head, text string) {
 	line, indent := head, strings.Repeat(" ", len([]rune(head)))

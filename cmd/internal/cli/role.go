@@ -23,7 +23,7 @@ State is on disk before any message leaves. After a crash, or when SIGINT or
 SIGTERM has stopped it, start the member again with the same configuration; it
 resumes where it stopped.`
 
-// endsByClosing marks the verbs that end by themselves when a signal arrives:
+// EndsByClosing marks the verbs that end by themselves when a signal arrives:
 // they close their stores first.
 func EndsByClosing() map[string]string { return map[string]string{EndsItself: "closes its stores"} }
 
@@ -88,7 +88,7 @@ func (a *App) openMember(role protocol.Role, config string, given map[string]str
 	return m, nil
 }
 
-// hide keeps flags out of the help.
+// Hide keeps flags out of the help.
 func Hide(cmd *cobra.Command, flags ...string) {
 	for _, f := range flags {
 		must(cmd.Flags().MarkHidden(f))
@@ -122,7 +122,7 @@ func settingFlags(cmd *cobra.Command, role string) func() map[string]string {
 	}
 }
 
-// whileStdin ends the context when standard input closes: the parent has ended.
+// WhileStdin ends the context when standard input closes: the parent has ended.
 func (a *App) WhileStdin(ctx context.Context) context.Context {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {

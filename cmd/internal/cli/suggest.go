@@ -12,7 +12,7 @@ import (
 // helpHint is the hint for a command line that is wrong.
 func helpHint(program string) string { return program + " help shows what there is" }
 
-// group makes a command that only has subcommands.
+// Group makes a command that only has subcommands.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: subcommand,
