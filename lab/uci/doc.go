@@ -3,6 +3,6 @@
 //
 // The original files are in the folder files, compressed, and are part of the program
 // that imports this package; files/README.md has their sources, licence and checksums. A
-// caller may name a folder of its own that has them, as $CHOIR_DATA does. No member of a
+// caller may name another folder that has them, such as $CHOIR_DATA. No member of a
 // session links this package.
 package uci

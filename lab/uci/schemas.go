@@ -68,7 +68,7 @@ func AdultSchema() *dataset.Schema {
 	}
 }
 
-// AdultPaperSchema is the encoding behind the figures of [DP-PVI]: as AdultSchema, but the
+// AdultPaperSchema is the encoding of the figures in [DP-PVI]: as AdultSchema, but the
 // numbers are standardised with mean and population standard deviation of the given
 // records (in the paper all 48,842 rows, test rows included). It is not private, and its
 // Source names that.

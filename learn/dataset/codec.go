@@ -59,7 +59,7 @@ func ParseSchema(b []byte) (*Schema, error) {
 	return s, nil
 }
 
-// ReadSchema reads a schema that a person wrote: any layout of JSON, but no unknown
+// ReadSchema reads a schema in any layout of JSON, but with no unknown
 // field and nothing after it. The result is validated.
 func ReadSchema(r io.Reader) (*Schema, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxSchemaBytes+1))

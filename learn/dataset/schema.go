@@ -12,7 +12,7 @@ import (
 const (
 	maxColumns     = 4096
 	maxCategories  = 4096
-	maxEncoded     = 1 << 16 // encoded columns, the bias included
+	maxEncoded     = 1 << 16 // encoded columns, including the bias
 	maxNameBytes   = 256
 	maxSourceBytes = 1024
 )
@@ -50,8 +50,8 @@ type Column struct {
 	Categories []string `json:"categories,omitempty"`
 }
 
-// Schema is the public description of how rows are encoded. It belongs into the
-// signed plan: two parties with equal schemas encode equal rows equally.
+// Schema is the public description of how rows are encoded. It is part of the signed
+// plan: two parties with equal schemas encode equal rows equally.
 type Schema struct {
 	Version int `json:"version"` // 1
 	// Source names the origin of bounds and categories; Public reads it.

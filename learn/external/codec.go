@@ -17,8 +17,8 @@ const Version = 1
 // ErrAnswer is in the chain of every error about an unusable answer.
 var ErrAnswer = errors.New("bad answer")
 
-// Header is the JSON of a request: everything public that the program may want to
-// know, besides the arrays.
+// Header is the JSON of a request: everything public that the program may need, other than
+// the arrays.
 type Header struct {
 	Version  int      `json:"version"`
 	Round    int      `json:"round"`
@@ -32,20 +32,21 @@ type Header struct {
 	Config pvi.Config `json:"config"`
 }
 
-// answerHeader is the JSON of an answer. Further fields are the program's own.
+// answerHeader is the JSON of an answer. The program may add fields.
 type answerHeader struct {
 	Version int `json:"version"`
 	Round   int `json:"round"`
 }
 
-// Records are the party's data as the program gets to see it.
+// Records are the party's data as the program sees it.
 type Records struct {
 	Data    pvi.Data
 	Columns []string
 	Classes []string
 }
 
-// writeRequest writes a round's request. Records go to shards as in pvi.Data.Split.
+// writeRequest writes a round's request. Records are assigned to shards as in
+// pvi.Data.Split.
 func writeRequest(w io.Writer, c pvi.Config, r Records, ask pvi.OutsideWork) error {
 	head, err := json.Marshal(Header{Version: Version, Round: ask.Round, Shards: len(ask.Cavity),
 		Dim: c.Dim(), Weights: c.Weights(),
@@ -73,7 +74,7 @@ func writeRequest(w io.Writer, c pvi.Config, r Records, ask pvi.OutsideWork) err
 	return nil
 }
 
-// parseAnswer reads a round's answer and checks that it is one.
+// parseAnswer reads a round's answer and checks it.
 func parseAnswer(b []byte, round, shards, dim int) ([][]float64, error) {
 	all, err := dataset.ReadNPZ(bytes.NewReader(b))
 	if err != nil {

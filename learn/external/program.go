@@ -57,7 +57,7 @@ type Program struct {
 	records Records
 }
 
-// New makes a program for a plan's inference and a party's records.
+// New returns a program for a plan's inference and a party's records.
 func New(cfg Config, model pvi.Config, records Records) (*Program, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("program: %w", err)
@@ -78,7 +78,7 @@ func (p *Program) Updates(ctx context.Context, ask pvi.OutsideWork) ([][]float64
 	if err := writeRequest(&request, p.model, p.records, ask); err != nil {
 		return nil, err
 	}
-	// The zip's own bookkeeping and the header fit in the constant.
+	// The constant is enough for the zip's directory and the header.
 	answer := &bounded{limit: 1<<20 + 16*len(ask.Cavity)*p.model.Dim()}
 	if err := p.run(ctx, &request, answer); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type Optimiser string
 
 // The optimisers.
 const (
-	// Adam is Kingma and Ba's (2014, algorithm 1) with their constants.
+	// Adam is the optimiser of [KB15], algorithm 1, with its constants.
 	Adam Optimiser = "adam"
 	// SGD is a plain step along the gradient.
 	SGD Optimiser = "sgd"
@@ -42,7 +42,7 @@ var ErrConfig = errors.New("bad configuration of global inference")
 // the noise. All members have the same one, as part of the signed plan.
 type Config struct {
 	Model          pvi.Model `json:"model"`           // one with model.PerRecord
-	Features       int       `json:"features"`        // columns of a record, the bias among them
+	Features       int       `json:"features"`        // columns of a record, including the bias
 	PriorPrecision float64   `json:"prior_precision"` // of every weight, around 0
 	// InitialSD is the posterior standard deviation of every weight before round 1. The
 	// prior's is a slow start: the data's gradient by a log standard deviation decreases
@@ -60,7 +60,7 @@ type Config struct {
 	// in (mean/sd, log sd).
 	Clip       float64 `json:"clip"`
 	FracBits   uint8   `json:"frac_bits"`   // gradients are multiples of 2^-FracBits
-	SampleRate float64 `json:"sample_rate"` // q in (0, 1]; 1 takes every record
+	SampleRate float64 `json:"sample_rate"` // q in (0, 1]; 1 is every record
 
 	// Records is the declared number of all parties' records. It scales the optimiser's
 	// gradient; privacy does not depend on it.
@@ -73,8 +73,8 @@ type Config struct {
 	LearningRate float64   `json:"learning_rate"` // of round 1, on the gradient divided by Records
 	RateDecay    float64   `json:"rate_decay"`    // r >= 0: round s has the rate LearningRate / (1 + r (s-1))
 
-	// SDUnit is how many times as long Natural makes a record's gradient by the log
-	// standard deviations: more of it keeps noise out of the precisions. Otherwise 0;
+	// SDUnit is the factor by which Natural multiplies a record's gradient by the log
+	// standard deviations: a large one keeps noise out of the precisions. Otherwise 0;
 	// with Natural 0 is 1.
 	SDUnit float64 `json:"sd_unit,omitempty"`
 	// PrecisionFloor is the least precision of the posterior with Natural, at least
@@ -82,8 +82,8 @@ type Config struct {
 	PrecisionFloor float64 `json:"precision_floor,omitempty"`
 
 	// Averaging is 0 for the last iterate as the posterior, or the eta >= 1 of
-	// polynomial-decay averaging (Shamir and Zhang 2013, section 4): after round s the
-	// average moves by (eta+1)/(s+eta) of the way to the iterate, so that about the
+	// polynomial-decay averaging ([SZ13], section 4): after round s the
+	// average moves by (eta+1)/(s+eta) of the distance to the iterate, so that about the
 	// last 1/(eta+1) of the rounds count. It is post-processing.
 	Averaging float64 `json:"averaging"`
 }
@@ -195,11 +195,10 @@ func (c Config) Dim() int { return 2 * c.Weights() }
 // IntClip is B, the L2 bound of one record's gradient in units of 2^-FracBits.
 func (c Config) IntClip() (uint64, error) { return c.grid().IntBound(c.Clip) }
 
-// Sensitivity is 2B: the most, in L2 norm and in units of 2^-FracBits, by which the
-// sum over all records changes when one record is replaced by another, given
-// everything public before the round. A record's gradient is a function of the
-// record and the public state alone, and its norm is at most B; the other records'
-// gradients and coins stay as they are.
+// Sensitivity is 2B: it bounds the change, in L2 norm and in units of 2^-FracBits, of the
+// sum over all records when one record is replaced by another, given everything public
+// before the round. A record's gradient is a function of the record and the public state
+// only, and its norm is at most B; the other records' gradients and draws do not change.
 func (c Config) Sensitivity() (uint64, error) {
 	b, err := c.IntClip()
 	return 2 * b, err

@@ -2,9 +2,9 @@ package global
 
 import "math"
 
-// exp is e^x for |x| <= 700 by additions and multiplications alone, each rounded on
-// its own, so that it is the same on every machine; math.Exp has machine code of its
-// own on some. Its relative error is below 2^-50.
+// exp returns e^x for |x| <= 700 by additions and multiplications only, each rounded
+// separately, so that it is the same on every machine; math.Exp is in assembly on some. Its
+// relative error is below 2^-50.
 func exp(x float64) float64 {
 	// ln 2, the high part of 33 bits
 	const ln2Hi, ln2Lo = 6.93147180369123816490e-01, 1.90821492927058770002e-10

@@ -16,8 +16,8 @@ import (
 // ErrData is in the chain of every error about records that a model cannot use.
 var ErrData = pvi.ErrData
 
-// Learner is one party. It keeps no private state: what it sends is a function of
-// its records, the public state and the coins of the round.
+// Learner is one party. It keeps no private state: what it sends is a function of its
+// records, the public state and the draws of the round.
 type Learner struct {
 	secret.Hidden
 
@@ -27,20 +27,20 @@ type Learner struct {
 	coin coin
 }
 
-// Proposal is a party's answer in a round.
+// Proposal is a party's update in a round.
 type Proposal struct {
 	secret.Hidden
 
 	// Update is the sum of the drawn records' clipped integer gradients, in units of
-	// 2^-FracBits, length Dim: what noise is added to.
+	// 2^-FracBits, length Dim, to which noise is added.
 	Update []int64
-	// ClippedFraction is the share of drawn records whose gradient was clipped, 0 when
-	// none was drawn. For the party's own eyes.
+	// ClippedFraction is the share of drawn records whose gradient was clipped, 0 when none
+	// was drawn. Only the party may see it.
 	ClippedFraction float64
 }
 
-// NewLearner makes a party. The data is kept, not copied, and never modified.
-// Errors: ErrConfig, ErrData.
+// NewLearner returns a party. The data is kept, not copied, and never modified. Errors:
+// ErrConfig, ErrData.
 func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -84,13 +84,12 @@ func (c Config) check(d pvi.Data) error {
 	return nil
 }
 
-// Config is the configuration that the learner was made with.
+// Config returns the configuration that the learner was made with.
 func (l *Learner) Config() Config { return l.cfg }
 
-// Propose tosses the round's coins from rand, which must be secret and uniform
-// (crypto/rand.Reader in production), and sums the drawn records' gradients at the
-// public state. Called again it draws another sample. Errors: ErrShape, rand's, the
-// context's.
+// Propose draws the round's records with rand, which must be secret and uniform
+// (crypto/rand.Reader in production), and sums their gradients at the public state. Called
+// again it draws another sample. Errors: ErrShape, rand's, the context's.
 func (l *Learner) Propose(ctx context.Context, raw []int64, rand io.Reader) (Proposal, error) {
 	s, err := l.cfg.open(raw)
 	if err != nil {
@@ -128,7 +127,7 @@ func (l *Learner) sum(ctx context.Context, s state, drawn []int) (Proposal, erro
 			}
 			cut, err := terms.Add(p.Update, grad)
 			if errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange) {
-				cut, err = true, nil // counts as zero: an error would tell of the record
+				cut, err = true, nil // counts as zero: an error would reveal the record
 			}
 			if cut {
 				clipped++

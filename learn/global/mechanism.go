@@ -5,8 +5,8 @@ import (
 	"choir/learn/pvi"
 )
 
-// Mechanism is what a round releases: the sum of the drawn records' gradients over all
-// parties, noised jointly.
+// Mechanism returns what a round releases: the sum of the drawn records' gradients over all
+// parties, with joint noise.
 func (c Config) Mechanism() (pvi.Mechanism, error) {
 	if err := c.Validate(); err != nil {
 		return pvi.Mechanism{}, err
@@ -26,7 +26,7 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 	return m, err
 }
 
-// Posterior is the posterior in a public state, with the model that predicts from it.
+// Posterior returns the posterior in a public state, with the model that predicts from it.
 func (c Config) Posterior(raw []int64) (*pvi.Posterior, error) {
 	mean, sd, err := c.Moments(raw)
 	if err != nil {

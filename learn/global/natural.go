@@ -11,7 +11,7 @@ func (c Config) naturalStart(mean float64) (h, p float64) {
 	return float64(p * mean), p
 }
 
-// floor is the least precision of the posterior.
+// floor returns the least precision of the posterior.
 func (c Config) floor() float64 {
 	if c.PrecisionFloor == 0 {
 		return c.PriorPrecision
@@ -26,7 +26,7 @@ func (c Config) unit() float64 {
 	return c.SDUnit
 }
 
-// measure takes a record's gradient by (mean, log sd) to the units of the posterior: by
+// measure converts a record's gradient by (mean, log sd) to the units of the posterior: by
 // mean/sd, and SDUnit times by the log sd.
 func (c Config) measure(grad, sd []float64) {
 	unit, d := c.unit(), len(sd)

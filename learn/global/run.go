@@ -31,8 +31,8 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party 
 		Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
 }
 
-// Moments are the posterior's means and standard deviations in a public state: the
-// averaged parameters, or the last ones without averaging.
+// Moments returns the posterior's means and standard deviations in a public state: of the
+// averaged parameters, or of the last ones without averaging.
 func (c Config) Moments(raw []int64) (mean, sd []float64, err error) {
 	s, err := c.open(raw)
 	if err != nil {

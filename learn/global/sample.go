@@ -22,8 +22,8 @@ func newCoin(rate float64) coin {
 	return coin{threshold: uint64(math.Floor(math.Ldexp(rate, 64)))}
 }
 
-// draw tosses a coin for each of n records and lists those that show 1. It takes 8
-// bytes a record from rand, and none at rate 1.
+// draw lists which of n records are drawn, each independently. It reads 8 bytes a record
+// from rand, and none at rate 1.
 func (c coin) draw(n int, rand io.Reader) (drawn []int, err error) {
 	const block = 512
 	var buf [8 * block]byte

@@ -16,15 +16,15 @@ const (
 	momentBits = 40
 )
 
-// Adam's constants (Kingma and Ba 2014, algorithm 1).
+// Adam's constants ([KB15], algorithm 1).
 const (
 	beta1   = 0.9
 	beta2   = 0.999
 	epsilon = 1e-8
 )
 
-// maxLogSD is how far a log standard deviation may go from 0. It is out of reach of
-// a sane run and keeps every number finite.
+// maxLogSD bounds the magnitude of a log standard deviation. No useful run reaches it, and
+// it keeps every number finite.
 const maxLogSD = 20
 
 var (
@@ -70,8 +70,8 @@ func (c Config) outside(v int64) bool {
 	return v > maxLogSD<<paramBits || v < -maxLogSD<<paramBits
 }
 
-// Initial is the public state before round 1: means within InitialSpread of 0, standard
-// deviations InitialSD.
+// Initial returns the public state before round 1: means within InitialSpread of 0,
+// standard deviations InitialSD.
 func (c Config) Initial() []int64 {
 	raw := make([]int64, c.StateDim())
 	n := c.Dim()
@@ -98,9 +98,9 @@ func (c Config) Initial() []int64 {
 	return raw
 }
 
-// Fold is the optimiser's step of a round, from 1, where sum is the revealed total
-// of the parties' gradients and of the noise in units of 2^-FracBits, length Dim. It
-// is pure. Errors: ErrRound, ErrShape, ErrOverflow.
+// Fold is the optimiser's step of a round, from 1, where sum is the revealed total of the
+// parties' gradients and of the noise in units of 2^-FracBits, length Dim. It is pure.
+// Errors: ErrRound, ErrShape, ErrOverflow.
 func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if round < 1 || round > pvi.MaxRounds {
 		return nil, fmt.Errorf("fold of round %d: %w", round, ErrRound)
@@ -130,12 +130,12 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// pace is what the steps of one round have in common.
+// pace has the numbers that all steps of one round use.
 type pace struct {
 	weights      int
 	rate         float64
 	bias1, bias2 float64 // Adam's 1 - beta^s
-	average      float64 // share of the way that the average goes
+	average      float64 // share of the distance by which the average moves
 }
 
 func (c Config) pace(round int) pace {

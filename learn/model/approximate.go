@@ -20,8 +20,8 @@ const (
 // ErrPredictive: a model has no such predictive distribution.
 var ErrPredictive = errors.New("no such predictive distribution")
 
-// Approximate is p with another way of averaging. Every model has Quadrature, its
-// own best way; only the logistic one has the others.
+// Approximate returns p with another way of averaging. Every model has Quadrature, its most
+// accurate way; only the logistic one has the others.
 func Approximate(p Predictor, by Predictive) (Predictor, error) {
 	l, logistic := p.(logisticPredictor)
 	switch {

@@ -8,7 +8,7 @@ type Optimiser interface {
 	Step(x, g []float64)
 }
 
-// NewAdam is a fresh Adam (Kingma and Ba 2014, algorithm 1) over dim numbers.
+// NewAdam is a fresh Adam ([KB15], algorithm 1) over dim numbers.
 func NewAdam(dim int, rate float64) Optimiser {
 	return newAdam(make([]float64, dim), make([]float64, dim), rate)
 }
@@ -19,7 +19,7 @@ func (a *adam) Step(x, g []float64) {
 	a.climb(x, g, 0)
 }
 
-// NewAdagrad is a fresh Adagrad (Duchi, Hazan and Singer 2011, diagonal form) over
+// NewAdagrad is a fresh Adagrad ([DHS11], diagonal form) over
 // dim numbers.
 func NewAdagrad(dim int, rate float64) Optimiser {
 	return &adagrad{sum: make([]float64, dim), rate: rate}

@@ -20,15 +20,14 @@ type localNoise struct {
 }
 
 // WithNoise returns the learner with its local noise: the variance parameter of the
-// discrete Gaussian that every coordinate of every release gets, in units of
-// 2^-2FracBits (the plan's), and the source of it and of the secret samples,
-// crypto/rand.Reader outside of tests. A learner of a configuration with Local set
-// needs it before Propose. A variance of 0 is no noise and no privacy, for
-// references; rand may be nil if nothing is drawn.
+// discrete Gaussian in every coordinate of every release, in units of 2^-2FracBits (the
+// plan's), and the source of it and of the secret samples, crypto/rand.Reader outside of
+// tests. A learner with local noise needs it before Propose. A variance of 0 is no noise
+// and no privacy, for references; rand may be nil if nothing is drawn.
 //
-// The reader is shared: if several goroutines call Propose it must be safe for
-// that. Errors: ErrNoise for a configuration without local noise or a missing
-// reader, noise.ErrVariance.
+// The reader is shared: if several goroutines call Propose it must be safe for concurrent
+// use. Errors: ErrNoise for a configuration without local noise or a missing reader,
+// noise.ErrVariance.
 func (l *Learner) WithNoise(variance uint64, rand io.Reader) (*Learner, error) {
 	if !l.cfg.params().Local {
 		return nil, fmt.Errorf("%w: the configuration's noise is joint", ErrNoise)

@@ -26,27 +26,27 @@ var ErrConfig = errors.New("bad configuration of sufficient statistics")
 type Config struct {
 	Features int `json:"features"` // columns of a record, the bias, always 1, last
 
-	// PriorPrecision is that of every weight around 0, with the target and the
-	// features (not the bias) measured in their public scales: the bounds, or with
-	// moment rounds the standard deviations found in them.
+	// PriorPrecision is the prior precision of every weight around 0, with the target and
+	// the features (not the bias) in their public scales: the bounds, or with moment rounds
+	// the standard deviations.
 	PriorPrecision float64 `json:"prior_precision"`
 	// NoiseSD is the standard deviation of an observation in the target's own unit; 0
-	// has it estimated from the noisy statistics.
+	// estimates it from the noisy statistics.
 	NoiseSD float64 `json:"noise_sd"`
 
-	// Bound and TargetBound are public bounds of |x|, for every feature, and of |y|: what
-	// moment rounds cut at, and without these the units of everything.
+	// Bound and TargetBound are public bounds of |x|, for every feature, and of |y|: moment
+	// rounds clip to them, and without moment rounds they are the units of all values.
 	Bound       float64 `json:"bound"`
 	TargetBound float64 `json:"target_bound"`
 	// Bounds, if not empty, has one bound for each feature without the bias, instead of
 	// Bound: a wide column then does not coarsen the others' moments.
 	Bounds []float64 `json:"bounds,omitempty"`
 
-	// MomentRounds is how many rounds, from the first, find means and standard
-	// deviations; 0 goes by the bounds alone.
+	// MomentRounds is the number of rounds, from the first, that compute means and standard
+	// deviations; with 0 the bounds are used.
 	MomentRounds int `json:"moment_rounds"`
-	// Radius is R, the most that a record's scaled norm may be, its bias of 1 included:
-	// in units of the bounds, or with moment rounds of standard deviations.
+	// Radius is R, the largest scaled norm of a record, including its bias of 1: in units
+	// of the bounds, or with moment rounds of standard deviations.
 	Radius float64 `json:"radius"`
 	// Threshold and TargetThreshold clip single scaled features and targets, as the
 	// projection of [DCA] does; 0 does not.
@@ -65,7 +65,8 @@ func (c Config) equal(o Config) bool {
 	return same && reflect.DeepEqual(c, o)
 }
 
-// Validate names every field that is out of range or contradicts another.
+// Validate returns an error that names every field that is out of range or contradicts
+// another, or nil.
 func (c Config) Validate() error {
 	var errs []error
 	check := func(ok bool, field string, value any, want string) {
@@ -107,14 +108,14 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// columns is D: the features, the bias among them, and the target.
+// columns is D: the features, including the bias, and the target.
 func (c Config) columns() int { return c.Features + 1 }
 
-// moved is the number of columns that moments are taken of: all but the bias.
+// moved is the number of columns that have moments: all but the bias.
 func (c Config) moved() int { return c.Features }
 
 // Dim is the length of a party's sum: D(D+1)/2 products. Moments, two numbers for each
-// column but the bias, take the first places.
+// column but the bias, are at its beginning.
 func (c Config) Dim() int { return c.columns() * (c.columns() + 1) / 2 }
 
 // SumFracBits is the grid of the sums: their unit is 2^-SumFracBits.
@@ -140,7 +141,7 @@ const (
 // one record is replaced by another. It is ceil(sqrt(50) R^2) with R in units of
 // 2^-f.
 //
-// Statistics. With M = zz' - z'z” for the two values z, z' of the record, all
+// Statistics. With M = zz^T - z'z'^T for the two values z, z' of the record, all
 // integers, the squared distance is 25 sum_i M_ii^2 + 49 sum_{i<j} M_ij^2 = 24.5 |M|^2 + 0.5
 // sum_i M_ii^2 in Frobenius' norm. |M|^2 = |z|^4 + |z'|^4 - 2 (z.z')^2 <= 2 R^4, and sum_i
 // M_ii^2 = sum_i (z_i^2 - z'_i^2)^2 <= sum_i (z_i^4 + z'_i^4) <= 2 R^4. Together: at most 50 R^4.
@@ -148,7 +149,7 @@ const (
 // Moments. A column's (U v / 2, v^2), for |v| <= U, moves by at most sqrt(1.2862) U^2 =
 // 1.13411 U^2: with s = |v - v'| / U and t = |v + v'| / U, s + t <= 2, the square over U^4 is
 // s^2 (1/4 + t^2), whose maximum on t = 2 - s is 1.28614 at s = (6 - sqrt 2) / 4. The columns
-// together move by sqrt(Features) times that, and Config.momentScale, a whole number, keeps
+// together move by sqrt(Features) times that, and Config.momentScale, an integer, keeps
 // its multiple at or below the statistics' bound.
 func (c Config) Sensitivity() uint64 {
 	r := new(big.Int).SetUint64(c.radius())
@@ -166,8 +167,8 @@ func (c Config) Sensitivity() uint64 {
 // 2^momentBits.
 const momentBits = 8
 
-// momentScale is what moments are multiplied by: the largest whole number with which their
-// sensitivity, sqrt(1.2862 Features) U^2, stays within the statistics'.
+// momentScale is the factor of the moments: the largest integer with which their
+// sensitivity, sqrt(1.2862 Features) U^2, is within the statistics'.
 func (c Config) momentScale() int64 {
 	one := math.Sqrt(1.2862*float64(c.moved())) * (1 + 1e-9) * (1 << (2 * momentBits))
 	return int64(math.Floor(float64(c.Sensitivity()) / one))

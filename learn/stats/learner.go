@@ -22,21 +22,21 @@ type Learner struct {
 	noise float64
 }
 
-// Proposal is a party's answer in a round.
+// Proposal is a party's update in a round.
 type Proposal struct {
 	secret.Hidden
 
-	// Update is the sum over the party's records, in units of 2^-2f, length Dim: what
-	// noise is added to.
+	// Update is the sum over the party's records, in units of 2^-2f, length Dim, to which
+	// noise is added.
 	Update []int64
-	// ClippedFraction is the share of records that were cut or scaled down. For the
-	// party's own eyes.
+	// ClippedFraction is the share of records that were clipped or scaled down. Only the
+	// party may see it.
 	ClippedFraction float64
 }
 
-// NewLearner makes a party. noise is the variance of all parties' noise on one sum, in
-// its unit squared; it is public, and 0 without noise. The data is kept, not copied,
-// and never modified. Errors: ErrConfig, ErrData.
+// NewLearner returns a party. noise is the variance of all parties' noise on one sum, in
+// its unit squared; it is public, and 0 without noise. The data is kept, not copied, and
+// never modified. Errors: ErrConfig, ErrData.
 func NewLearner(cfg Config, data pvi.Data, noise float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (c Config) check(d pvi.Data) error {
 	return nil
 }
 
-// Config is the configuration that the learner was made with.
+// Config returns the configuration that the learner was made with.
 func (l *Learner) Config() Config { return l.cfg }
 
 // Propose sums the party's records for a round, given the public state. The same
@@ -154,8 +154,8 @@ func addProducts(dst, z []int64) {
 	}
 }
 
-// scaled writes the record in public units, cut by the thresholds, onto the grid. A
-// value that is far beyond every radius is cut first: it could overflow the grid.
+// scaled writes the record in public units, clipped to the thresholds, onto the grid. A
+// value far beyond every radius is clipped first, since it could overflow the grid.
 func (l *Learner) scaled(z []int64, row int, scales []scale) (cut bool) {
 	for j, s := range scales {
 		limit := l.cfg.Threshold

@@ -7,8 +7,8 @@ import (
 	"choir/learn/pvi"
 )
 
-// Mechanism is what a round releases, of either kind: the sum over all parties, noised
-// jointly.
+// Mechanism returns what a round of either kind releases: the sum over all parties, with
+// joint noise.
 func (c Config) Mechanism() (pvi.Mechanism, error) {
 	if err := c.Validate(); err != nil {
 		return pvi.Mechanism{}, err

@@ -18,30 +18,31 @@ type Posterior struct {
 	Mean       []float64
 	Covariance *mat.SymDense
 	NoiseSD    float64 // standard deviation of an observation, given or estimated
-	// Rounds is how many rounds' statistics went into it.
+	// Rounds is the number of rounds whose statistics it includes.
 	Rounds int64
 }
 
-// Natural is the posterior in the coordinates of gauss's full family.
+// Natural returns the posterior in the coordinates of gauss's full family.
 func (p *Posterior) Natural() ([]float64, error) {
 	s := gauss.Space{Family: gauss.Full, Features: len(p.Mean)}
 	return s.Natural(&gauss.Moments{Mean: p.Mean, Covariance: p.Covariance})
 }
 
-// Posterior is the posterior that a public state leads to. noise is the variance of all
-// noise on one sum, in its unit squared, 0 without noise. It is post-processing of
-// public numbers. Errors: ErrShape, ErrEmpty.
+// Posterior returns the posterior of a public state. noise is the variance of all noise on
+// one sum, in its unit squared, 0 without noise. It is post-processing of public numbers.
+// Errors: ErrShape, ErrEmpty.
 //
 // In units of the scales, the noisy statistics are G = X'X + E and b = X'y + e. In the
 // eigenvectors of G, with its eigenvalues l, b_i - l_i w_i is a sum of residuals, of
 // variance l_i v with v the observations' noise, and of the statistics' own noise, of
-// variance s_e^2 + s_E^2 |w|^2. Taken as independent Gaussians, these give w_i the precision
+// variance s_e^2 + s_E^2 |w|^2. Approximated as independent Gaussians, these give w_i the
+// precision
 //
 //	prior + l_i^2 / (l_i v + s_e^2 + s_E^2 |w|^2)
 //
-// which is the exact posterior's prior + l_i / v when there is no noise, fades where an
-// eigenvalue drowns in the noise, and is the prior where it is negative. |w|^2 is the
-// posterior mean's own, found by iteration.
+// which is the exact posterior's prior + l_i / v when there is no noise, decreases where an
+// eigenvalue is small compared with the noise, and is the prior where it is negative. |w|^2
+// is that of the posterior mean, found by iteration.
 func (c Config) Posterior(raw []int64, noise float64) (*Posterior, error) {
 	s, err := c.open(raw)
 	if err != nil {
@@ -145,8 +146,8 @@ func (m noisy) fit(c Config, targetUnit float64) (fitted, error) {
 }
 
 // residual estimates the variance of an observation: the mean squared residual of the
-// weights, over the (noisy) weight of all records, between a thousandth of the
-// targets' own square and all of it.
+// weights, over the (noisy) number of all records, between a thousandth of the targets' own
+// square and all of it.
 func (m noisy) residual(w *mat.VecDense, c Config) float64 {
 	weight := max(m.gram.At(c.Features-1, c.Features-1), 1)
 	sum := m.target - 2*mat.Dot(w, mat.NewVecDense(len(m.cross), m.cross)) + mat.Inner(w, m.gram, w)
@@ -154,7 +155,7 @@ func (m noisy) residual(w *mat.VecDense, c Config) float64 {
 	return min(max(sum/weight, whole/1000), whole)
 }
 
-// spread is V diag(1/precision) V'.
+// spread returns V diag(1/precision) V'.
 func spread(vectors *mat.Dense, precision []float64) *mat.SymDense {
 	n := len(precision)
 	out := mat.NewSymDense(n, nil)
@@ -166,8 +167,8 @@ func spread(vectors *mat.Dense, precision []float64) *mat.SymDense {
 	return out
 }
 
-// unscale moves a posterior from scaled units to the data's: with x = center + unit z for
-// every feature and the target, the weights w = A beta + t for a fixed matrix A.
+// unscale converts a posterior from scaled units to the data's: with x = center + unit z
+// for every feature and the target, the weights w = A beta + t for a fixed matrix A.
 func (c Config) unscale(f fitted, scales []scale) *Posterior {
 	d, target := c.Features, scales[c.Features]
 	a := mat.NewDense(d, d, nil)

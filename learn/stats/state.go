@@ -34,11 +34,11 @@ func (c Config) open(raw []int64) (s state, err error) {
 	return state{raw[0], raw[1], raw[2:split], raw[split:]}, nil
 }
 
-// Initial is the state before round 1: nothing is known.
+// Initial returns the state before round 1.
 func (c Config) Initial() []int64 { return make([]int64, c.StateDim()) }
 
-// Fold adds a round's revealed sum up, by the kind of the round. It is pure. Errors:
-// ErrRound, ErrShape, ErrOverflow.
+// Fold adds a round's revealed sum to the state, by the kind of the round. It is pure.
+// Errors: ErrRound, ErrShape, ErrOverflow.
 func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if round < 1 || round > pvi.MaxRounds {
 		return nil, fmt.Errorf("fold of round %d: %w", round, ErrRound)
@@ -63,13 +63,13 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// scale is where a column's centre is and what its unit is, in the data's unit.
+// scale is a column's centre and unit, in the data's unit.
 type scale struct{ center, unit float64 }
 
-// scales are the columns', the target last: what the records of a statistics round are
-// moved and measured by. noise is the variance of the noise on one round's sum, in the
-// sum's unit squared: an estimated variance below its own standard error counts as
-// that. The bias is left alone.
+// scales returns the columns' scales, the target last, by which the records of a statistics
+// round are shifted and divided. noise is the variance of the noise on one round's sum, in
+// the sum's unit squared: an estimated variance below its own standard error counts as
+// that. The bias is unchanged.
 func (c Config) scales(s state, noise float64) []scale {
 	out := make([]scale, c.columns())
 	bias := c.Features - 1
