@@ -285,9 +285,6 @@ func (a *Aggregator) abort(cause error) {
 	}
 }
 
-// errDuplicate is the error of a message that was received before. It is not reported.
-var errDuplicate = errors.New("duplicate")
-
 func (a *Aggregator) deliver(data []byte) {
 	var e *protocol.Envelope
 	var err error
@@ -296,9 +293,7 @@ func (a *Aggregator) deliver(data []byte) {
 	} else {
 		e, err = a.message(data)
 	}
-	if err != nil && !errors.Is(err, errDuplicate) {
-		a.eff.Note(a.s.Refused(e, err))
-	}
+	a.s.Refuse(a.eff, e, err)
 }
 
 func (a *Aggregator) message(data []byte) (*protocol.Envelope, error) {

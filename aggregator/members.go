@@ -22,7 +22,7 @@ func (a *Aggregator) opened(e *protocol.Envelope, m *protocol.Open, data []byte)
 		if err := a.sendGroup(e.From, have); err != nil {
 			return err
 		}
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if m.Key != protocol.KeyDigest(a.s, a.self, a.planKey.Public()) {
 		return fmt.Errorf("%w: %s opened a channel to a key that is not the aggregator's",

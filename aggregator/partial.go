@@ -96,7 +96,7 @@ func (a *Aggregator) addChunk(c *protocol.Chunk) error {
 	tag := tagOf(c.Ciphertext)
 	if have := p.tags[i]; have != nil {
 		if bytes.Equal(have, tag) {
-			return errDuplicate
+			return protocol.ErrDuplicate
 		}
 		// Opening comes before the accusation: only the node can have sealed the chunk.
 		if _, err := a.s.OpenChunk(link.Secret, c); err != nil {

@@ -105,7 +105,7 @@ func (a *Aggregator) checkAttempt(round, number uint32) error {
 	case round == a.at.round && number == a.at.number:
 		return nil
 	case round < a.at.round || (round == a.at.round && number < a.at.number):
-		return errDuplicate // of a settled attempt
+		return protocol.ErrDuplicate // of a settled attempt
 	}
 	return fmt.Errorf("%w: round %d attempt %d", protocol.ErrEarly, round, number)
 }
@@ -126,7 +126,7 @@ func (a *Aggregator) accept(kind string, from uint32, data []byte) error {
 		if !bytes.Equal(have, data) {
 			return fmt.Errorf("%w: %s by %s", protocol.ErrEquivocate, kind, a.s.Name(from))
 		}
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	a.eff.Put(key, data)
 	a.seen = a.now

@@ -43,7 +43,7 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 		if string(n.storedOpen(e.From)) != string(data) {
 			return fmt.Errorf("%w: %s opened another channel before", protocol.ErrEquivocate, n.s.Name(e.From))
 		}
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if m.Key != protocol.KeyDigest(n.s, n.self, n.planKey.Public()) {
 		return fmt.Errorf("%w: %s opened a channel to a key that is not this node's",
@@ -83,7 +83,7 @@ func (n *Node) aggregatorKey(e *protocol.Envelope, m *protocol.Key) error {
 		return nil // another compute node's, for the parties
 	}
 	if n.agg != nil {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if n.now/1000 > m.NotAfter {
 		return fmt.Errorf("%w: the aggregator's key", protocol.ErrExpired)

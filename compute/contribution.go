@@ -57,7 +57,7 @@ func (in *intake) acceptChunk(c *protocol.Chunk, data []byte) error {
 		return err
 	}
 	if !in.open {
-		return errDuplicate // too late for this attempt
+		return protocol.ErrDuplicate // too late for this attempt
 	}
 	return in.addChunk(c, data, true)
 }
@@ -71,7 +71,7 @@ func (in *intake) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 		return err
 	}
 	if p.refused {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if chunks := in.s.Chunks(); uint64(c.Index) >= uint64(chunks) {
 		return fmt.Errorf("%w: chunk %d of %d", protocol.ErrMalformed, c.Index, chunks)
@@ -91,7 +91,7 @@ func (in *intake) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 	d := in.chunkHash.Digest(c.Ciphertext)
 	have := &p.parts.chunks[c.Index]
 	if *have == d {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	// Opening comes before the accusation: only the party can have sealed the chunk.
 	plain, err := in.openShare(secret, c)
@@ -117,7 +117,7 @@ func (in *intake) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 func (in *intake) checkChunkRepeat(secret *channel.Secret, c *protocol.Chunk, data []byte) error {
 	have := in.get(in.shareKey(c.From, c.Index))
 	if have == nil || bytes.Equal(have, data) { // the party does not answer for a record that is missing
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if _, err := in.openShare(secret, c); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (in *intake) contribution(from uint32, m *protocol.Contribution, data []byt
 		return in.checkRepeat(from, p, bundle)
 	}
 	if !in.open {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	p, secret, err := in.party(from)
 	if err != nil {
@@ -190,7 +190,7 @@ func (in *intake) checkRepeat(from uint32, p *contribution, bundle protocol.Dige
 	if p.whole {
 		in.complete(from, true)
 	}
-	return errDuplicate
+	return protocol.ErrDuplicate
 }
 
 func (in *intake) checkHead(

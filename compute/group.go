@@ -109,7 +109,7 @@ func (n *Node) workerMessage(data []byte) error {
 		return fmt.Errorf("%w: a worker message, and this node has no workers", protocol.ErrUnknown)
 	}
 	if n.ended {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	p, m, err := n.s.OpenWorker(n.cfg.Group.Secret, data)
 	if err != nil {
@@ -161,7 +161,7 @@ func (n *Node) sendLinks(worker uint32) error {
 func (n *Node) workerHeld(worker uint32, m *protocol.WorkerHeld) error {
 	var first error
 	for _, data := range m.Contributions {
-		if err := n.acceptHeld(worker, data); err != nil && !errors.Is(err, errDuplicate) && first == nil {
+		if err := n.acceptHeld(worker, data); err != nil && !errors.Is(err, protocol.ErrDuplicate) && first == nil {
 			first = err
 		}
 	}
@@ -189,7 +189,7 @@ func (n *Node) acceptHeld(worker uint32, data []byte) error {
 	}
 	switch {
 	case !n.open:
-		return errDuplicate
+		return protocol.ErrDuplicate
 	case m.Model != n.model:
 		return fmt.Errorf("%w: %s contributed to another model", protocol.ErrMismatch, n.s.Name(e.From))
 	}
@@ -203,7 +203,7 @@ func (in *intake) checkGroupAttempt(round, attempt uint32) error {
 	if err := in.checkAttempt(round, attempt); !errors.Is(err, protocol.ErrStale) {
 		return err
 	}
-	return errDuplicate
+	return protocol.ErrDuplicate
 }
 
 // countHeld counts a contribution that a worker holds.
@@ -278,14 +278,14 @@ func (n *Node) workerSum(worker uint32, m *protocol.WorkerSum) error {
 		return err
 	}
 	if n.at.phase != agreed || len(n.group.sums) == 0 {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	s := &n.group.sums[worker]
 	switch {
 	case m.Set != s.set:
 		return fmt.Errorf("%w: worker %d added another set than it was asked for", protocol.ErrMismatch, worker)
 	case s.have[m.Index]:
-		return errDuplicate
+		return protocol.ErrDuplicate
 	case uint64(m.Index) >= uint64(n.s.Chunks()),
 		len(m.Elements) != n.s.ChunkLen(int(m.Index))*field.ElementSize:
 		return fmt.Errorf("%w: chunk %d of worker %d has %d bytes",

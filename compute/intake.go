@@ -81,7 +81,7 @@ func (in *intake) checkNew(m *protocol.Round) error {
 		if m.Model != in.model {
 			return fmt.Errorf("%w: round %d attempt %d on two models", protocol.ErrEquivocate, m.Round, m.Attempt)
 		}
-		return errDuplicate
+		return protocol.ErrDuplicate
 	case m.Round < in.round || (m.Round == in.round && m.Attempt < in.attempt):
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, m.Round, m.Attempt)
 	case in.now/1000 > in.s.Plan.NotAfter:

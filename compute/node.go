@@ -23,7 +23,6 @@
 package compute
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -203,13 +202,8 @@ func (n *Node) deliver(data []byte) {
 	default:
 		e, err = n.message(data)
 	}
-	if err != nil && !errors.Is(err, errDuplicate) {
-		n.eff.Note(n.s.Refused(e, err))
-	}
+	n.s.Refuse(n.eff, e, err)
 }
-
-// errDuplicate is the error of a message that was received before. It is not reported.
-var errDuplicate = errors.New("duplicate")
 
 func (n *Node) message(data []byte) (*protocol.Envelope, error) {
 	e, m, err := n.s.Receive(data)

@@ -12,7 +12,7 @@ import (
 func (n *Node) openRound(m *protocol.Round, data []byte) error {
 	if m.Round <= n.newest {
 		if m.Round == n.round && m.Attempt == n.attempt {
-			return errDuplicate
+			return protocol.ErrDuplicate
 		}
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrRevealed, m.Round, m.Attempt)
 	}
@@ -128,7 +128,7 @@ func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 		return err
 	}
 	if n.at.phase == settled {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if n.at.holds[from] != nil {
 		return n.checkPeerRepeat("hold", from, data)
@@ -145,9 +145,9 @@ func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 func (n *Node) checkOwn(kind string, round, attempt uint32, data []byte) error {
 	switch {
 	case round < n.round || (round == n.round && (attempt < n.attempt || n.at.phase == settled)):
-		return errDuplicate
+		return protocol.ErrDuplicate
 	case round == n.round && attempt == n.attempt && bytes.Equal(n.get(n.peerKey(kind, n.self)), data):
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	n.finish(protocol.Fail(protocol.ClassIntegrity, "%w: this node signed a %s in round %d attempt %d "+
 		"that its store does not have: the store was rolled back", protocol.ErrMismatch, kind, round, attempt))
@@ -159,7 +159,7 @@ func (n *Node) checkPeerRepeat(kind string, from uint32, data []byte) error {
 	if !bytes.Equal(n.get(n.peerKey(kind, from)), data) {
 		return fmt.Errorf("%w: %s by %s", protocol.ErrEquivocate, kind, n.s.Name(from))
 	}
-	return errDuplicate
+	return protocol.ErrDuplicate
 }
 
 // agree signs the intersection of all lists.
@@ -201,7 +201,7 @@ func (n *Node) peerAgree(from uint32, m *protocol.Agree, data []byte) error {
 		return err
 	}
 	if n.at.phase == settled {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if n.at.agrees[from] != nil {
 		return n.checkPeerRepeat("agree", from, data)
@@ -216,12 +216,12 @@ func (n *Node) peerAgree(from uint32, m *protocol.Agree, data []byte) error {
 func (n *Node) result(m *protocol.Result) error {
 	if err := n.checkAttempt(m.Round, m.Attempt); err != nil {
 		if m.Round <= n.round {
-			return errDuplicate
+			return protocol.ErrDuplicate
 		}
 		return err
 	}
 	if n.at.phase == settled {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if m.Outcome == protocol.OutcomeVoid {
 		n.resends = nil

@@ -205,16 +205,14 @@ func (w *Worker) deliver(data []byte) {
 		w.buffer(from, data)
 		return
 	}
-	if err != nil && !errors.Is(err, errDuplicate) {
-		w.eff.Note(w.s.Refused(e, err))
-	}
+	w.s.Refuse(w.eff, e, err)
 }
 
 // message handles a message. from is the party that an early one belongs to.
 func (w *Worker) message(data []byte) (from uint32, e *protocol.Envelope, err error) {
 	switch {
 	case w.ended:
-		return 0, nil, errDuplicate
+		return 0, nil, protocol.ErrDuplicate
 	case protocol.IsWorker(data):
 		return 0, nil, w.nodeMessage(data)
 	case protocol.IsChunk(data):

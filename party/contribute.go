@@ -19,11 +19,11 @@ func (p *Party) openRound(m *protocol.Round, data []byte) error {
 		return fmt.Errorf("%w: attempt %d, the plan allows %d", protocol.ErrMismatch, m.Attempt,
 			plan.SpareAttempts+1)
 	case m.Round <= p.settled:
-		return errDuplicate
+		return protocol.ErrDuplicate
 	case !at.after(p.latest):
-		return errDuplicate
+		return protocol.ErrDuplicate
 	case p.open != nil && !at.after(pair{p.open.Round, p.open.Attempt}):
-		return errDuplicate
+		return protocol.ErrDuplicate
 	case p.now/1000 > plan.NotAfter:
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrExpired, m.Round, m.Attempt)
 	}
@@ -142,14 +142,14 @@ func (p *Party) persist(own *contribution, outbox []byte, d *drawn) {
 func (p *Party) receipt(node uint32, m *protocol.Receipt, data []byte) error {
 	own := p.own
 	if m.Party != p.self || own == nil || own.pair != (pair{m.Round, m.Attempt}) {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if own.manifest == nil || m.Bundle != own.bundle {
 		return fmt.Errorf("%w: %s gave a receipt for another contribution", protocol.ErrMismatch,
 			p.bound.Name(node))
 	}
 	if own.receipts[node] {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	own.receipts[node] = true
 	own.manifestSent = false

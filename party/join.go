@@ -50,7 +50,7 @@ func (p *Party) checkSameKey(owner uint32, link *protocol.Link, digest protocol.
 	if o, ok := m.(*protocol.Open); !ok || o.Key != digest {
 		return fmt.Errorf("%w: %s has another key than before", protocol.ErrEquivocate, p.bound.Name(owner))
 	}
-	return errDuplicate
+	return protocol.ErrDuplicate
 }
 
 // groupKey accepts the key under which the aggregator publishes.
@@ -67,7 +67,7 @@ func (p *Party) groupKey(m *protocol.Group) error {
 		if !bytes.Equal(p.group.Bytes(), key) {
 			return fmt.Errorf("%w: a second group key", protocol.ErrEquivocate)
 		}
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if p.group, err = channel.NewSecret(key); err != nil {
 		return err

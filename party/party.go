@@ -22,7 +22,6 @@
 package party
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -271,9 +270,6 @@ func (p *Party) end(err error) {
 	}
 }
 
-// errDuplicate is returned for a message that was accepted before. It is not reported.
-var errDuplicate = errors.New("duplicate")
-
 func (p *Party) deliver(data []byte) {
 	var e *protocol.Envelope
 	var err error
@@ -282,9 +278,7 @@ func (p *Party) deliver(data []byte) {
 	} else {
 		e, err = p.message(data)
 	}
-	if err != nil && !errors.Is(err, errDuplicate) {
-		p.eff.Note(p.bound.Refused(e, err))
-	}
+	p.bound.Refuse(p.eff, e, err)
 }
 
 func (p *Party) message(data []byte) (*protocol.Envelope, error) {

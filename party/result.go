@@ -43,7 +43,7 @@ func (p *Party) resultOf(at pair) *result {
 // all nodes on the set that it names.
 func (p *Party) agree(node uint32, m *protocol.Agree, data []byte) error {
 	if m.Round <= p.settled {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if err := p.plausible(m.Round, m.Attempt); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (p *Party) agree(node uint32, m *protocol.Agree, data []byte) error {
 		if *before != *m {
 			return fmt.Errorf("%w: %s agreed to two sets", protocol.ErrEquivocate, p.bound.Name(node))
 		}
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	p.agrees[at][node] = m
 	p.eff.Put(fmt.Sprintf("agree/%d/%d/%d", m.Round, m.Attempt, node), data)
@@ -65,7 +65,7 @@ func (p *Party) agree(node uint32, m *protocol.Agree, data []byte) error {
 
 func (p *Party) result(m *protocol.Result, data []byte) error {
 	if m.Round <= p.settled {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if err := p.bound.CheckSet(m.Set); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (p *Party) result(m *protocol.Result, data []byte) error {
 		if !bytes.Equal(p.store().Get(key), data) {
 			return fmt.Errorf("%w: another result of round %d attempt %d", protocol.ErrEquivocate, m.Round, m.Attempt)
 		}
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	r.head = m
 	p.eff.Put(key, data)
@@ -112,14 +112,14 @@ func (p *Party) chunk(data []byte) error {
 		return fmt.Errorf("%w: a chunk that is not of a result", protocol.ErrUnknown)
 	}
 	if c.Round <= p.settled {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if err := p.plausible(c.Round, c.Attempt); err != nil {
 		return err
 	}
 	r := p.resultOf(pair{c.Round, c.Attempt})
 	if r.opened[c.Index] {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	key := fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index)
 	if p.group == nil {
@@ -143,7 +143,7 @@ const maxBuffered = 8
 func (p *Party) bufferChunk(r *result, c *protocol.Chunk, data []byte) error {
 	same := r.buffered[c.Index]
 	if slices.ContainsFunc(same, func(b []byte) bool { return bytes.Equal(b, data) }) {
-		return errDuplicate
+		return protocol.ErrDuplicate
 	}
 	if int(c.Index) >= p.bound.Chunks() || len(same) == maxBuffered {
 		return fmt.Errorf("%w: a result before the group key", protocol.ErrEarly)

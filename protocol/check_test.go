@@ -75,7 +75,9 @@ func TestReceiveRejects(t *testing.T) {
 			if !errors.Is(err, row.want) {
 				t.Errorf("%v, not %v", err, row.want)
 			}
-			if n := s.Refused(claimed, err); n.Code != NoteRefused || n.Peer == "" || n.Err == nil {
+			var eff Effects
+			s.Refuse(&eff, claimed, err)
+			if n := eff.Notices; len(n) != 1 || n[0].Code != NoteRefused || n[0].Peer == "" || n[0].Err == nil {
 				t.Errorf("the notice does not name the sender: %+v", n)
 			}
 		})

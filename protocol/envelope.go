@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"choir/crypto/identity"
@@ -287,11 +288,16 @@ func (s BoundPlan) Receive(data []byte) (*Envelope, Message, error) {
 	return e, m, err
 }
 
-// Refused returns the notice for a rejected message.
-func (s BoundPlan) Refused(e *Envelope, err error) Notice {
+// Refuse notes the error of a rejected message, with the member that it claims to be from. It
+// ignores nil and ErrDuplicate.
+func (s BoundPlan) Refuse(eff *Effects, e *Envelope, err error) {
+	if err == nil || errors.Is(err, ErrDuplicate) {
+		return
+	}
 	n := Notice{Code: NoteRefused, Err: err}
 	if e != nil {
-		n.Peer, n.Detail = s.Name(e.From), e.Kind.String()
+		n.Peer = s.Name(e.From)
+		n.Detail = e.Kind.String()
 	}
-	return n
+	eff.Note(n)
 }

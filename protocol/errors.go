@@ -58,3 +58,6 @@ var (
 	ErrRevealed   = errors.New("a partial sum of this round was already revealed")
 	ErrExpired    = errors.New("the plan or a key has expired")
 )
+
+// ErrDuplicate is returned for a message that was accepted before. It is not reported.
+var ErrDuplicate = errors.New("duplicate")
