@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEveryFuzzTargetHasACorpus: inputs that reached something once are committed beside
-// every target, so that `go test` replays them for ever. `.ci/corpus` makes them.
+// TestEveryFuzzTargetHasACorpus: every target has inputs in testdata/fuzz that once
+// covered something new, so that `go test` replays them. `.ci/corpus` makes them.
 func TestEveryFuzzTargetHasACorpus(t *testing.T) {
 	target := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
 	found := 0

@@ -1,5 +1,4 @@
-// Package house has no code: its tests keep the module's architecture. They
-// read every Go file of the module and fail when an import runs against the
-// arrows that the README's tree draws, when a pure role reaches for the
-// outside world, or when a package says nothing about itself.
+// Package house has only tests. They read every Go file of the module and keep its
+// architecture and style: which package may import which, what a role or a member
+// may need, the folders at the top, package comments, and plain English.
 package house

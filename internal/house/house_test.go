@@ -12,41 +12,50 @@ import (
 	"testing"
 )
 
-// may lists what a package of the module may import, by the longest prefix of its folder.
-// An import that is not listed is forbidden; a new folder at the top must be entered here.
-// A package may always import its own subpackages and those of its own folder here.
+// may lists what a package of the module may import, by the longest prefix of its
+// path. An import that is not listed is forbidden; a new folder at the top must be
+// entered here.
 var may = map[string][]string{
 	"cmd/choir-member": {"cmd/internal"},
-	"cmd/internal":     {"internal", "session", "host", "protocol", "transport", "learn/dataset", "crypto/identity"},
-	"cmd":              {"cmd/internal", "lab", "attack", "internal", "session", "host", "protocol", "transport", "learn", "privacy", "crypto"},
-	"lab":              {"lab", "internal", "session", "host", "party", "compute", "aggregator", "protocol", "transport", "learn", "privacy", "crypto"},
-	"attack":           {"attack", "internal", "session", "party", "compute", "aggregator", "protocol", "transport", "learn", "privacy", "crypto"},
-	"session/app":      {"protocol", "learn", "privacy", "crypto"},
-	"session/terms":    {"session/app", "internal/config", "protocol", "learn", "privacy", "crypto"},
-	"session/run":      {"session/app", "session/terms", "host", "party", "compute", "aggregator", "protocol", "transport", "privacy", "crypto"},
-	"session/result":   {"session/app", "internal/atomicfile", "protocol", "learn", "privacy", "crypto"},
-	"session/member":   {"session/app", "session/terms", "session/run", "session/result", "internal/config", "internal/atomicfile", "host", "compute", "protocol", "transport", "learn", "privacy", "crypto"},
-	"session/internal": {"session", "internal/atomicfile", "host", "party", "protocol", "transport", "learn", "privacy", "crypto"},
-	"host":             {"host", "protocol", "transport"},
-	"party":            {"protocol", "privacy", "crypto", "internal/parallel"},
-	"compute":          {"protocol", "privacy", "crypto", "internal/parallel"},
-	"aggregator":       {"protocol", "privacy", "crypto", "internal/parallel"},
-	"protocol":         {"protocol", "privacy", "crypto"},
-	"privacy":          {"privacy"},
-	"crypto":           {"crypto", "internal/parallel"},
-	"transport":        {"transport"},
-	"learn":            {"learn", "crypto/fixedpoint", "crypto/noise", "internal/atomicfile"},
-	"examples":         {"learn"},
-	"docs":             {}, // tests that hold the documents to the code
-	"internal":         {"internal", "crypto", "privacy", "protocol", "transport", "host", "session"},
+	"cmd/internal": {"internal", "session", "host", "protocol", "transport", "learn/dataset",
+		"crypto/identity"},
+	"cmd": {"cmd/internal", "lab", "attack", "internal", "session", "host", "protocol",
+		"transport", "learn", "privacy", "crypto"},
+	"lab": {"lab", "internal", "session", "host", "party", "compute", "aggregator",
+		"protocol", "transport", "learn", "privacy", "crypto"},
+	"attack": {"attack", "internal", "session", "party", "compute", "aggregator",
+		"protocol", "transport", "learn", "privacy", "crypto"},
+	"session/app":   {"protocol", "learn", "privacy", "crypto"},
+	"session/terms": {"session/app", "internal/config", "protocol", "learn", "privacy", "crypto"},
+	"session/run": {"session/app", "session/terms", "host", "party", "compute", "aggregator",
+		"protocol", "transport", "privacy", "crypto"},
+	"session/result": {"session/app", "internal/atomicfile", "protocol", "learn", "privacy", "crypto"},
+	"session/member": {"session/app", "session/terms", "session/run", "session/result",
+		"internal/config", "internal/atomicfile", "host", "compute", "protocol", "transport", "learn",
+		"privacy", "crypto"},
+	"session/internal": {"session", "internal/atomicfile", "host", "party", "protocol", "transport",
+		"learn", "privacy", "crypto"},
+	"host":       {"host", "protocol", "transport"},
+	"party":      {"protocol", "privacy", "crypto", "internal/parallel"},
+	"compute":    {"protocol", "privacy", "crypto", "internal/parallel"},
+	"aggregator": {"protocol", "privacy", "crypto", "internal/parallel"},
+	"protocol":   {"protocol", "privacy", "crypto"},
+	"privacy":    {"privacy"},
+	"crypto":     {"crypto", "internal/parallel"},
+	"transport":  {"transport"},
+	"learn":      {"learn", "crypto/fixedpoint", "crypto/noise", "internal/atomicfile"},
+	"examples":   {"learn"},
+	"docs":       {}, // tests that hold the documents to the code
+	"internal":   {"internal", "crypto", "privacy", "protocol", "transport", "host", "session"},
 }
 
-// impure is what a role must not reach for: its clock, randomness and
-// input come with its events.
-var impure = []string{"time", "os", "net", "sync", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync/atomic", "net/http", "os/exec", "context"}
+// impure lists what a role must not import: its clock, randomness and input come
+// with its events.
+var impure = []string{"time", "os", "net", "sync", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand",
+	"sync/atomic", "net/http", "os/exec", "context"}
 
 type file struct {
-	room   string // first folder
+	top    string // first folder
 	pkg    string // folder
 	path   string
 	test   bool
@@ -67,7 +76,8 @@ func files(t *testing.T) []file {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "choir-out" || name == "peers") {
+			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "choir-out" ||
+				name == "peers") {
 				return filepath.SkipDir
 			}
 			return nil
@@ -84,7 +94,8 @@ func files(t *testing.T) []file {
 			return err
 		}
 		pkg := filepath.ToSlash(filepath.Dir(rel))
-		all = append(all, file{room: strings.Split(pkg, "/")[0], pkg: pkg, path: rel, test: strings.HasSuffix(name, "_test.go"), syntax: syntax})
+		all = append(all, file{top: strings.Split(pkg, "/")[0], pkg: pkg, path: rel,
+			test: strings.HasSuffix(name, "_test.go"), syntax: syntax})
 		return nil
 	})
 	if err != nil {
@@ -137,13 +148,15 @@ func allowedIn(pkg string) (allowed []string, known bool) {
 }
 
 func permitted(inner string, allowed []string) bool {
-	return slices.ContainsFunc(allowed, func(a string) bool { return inner == a || strings.HasPrefix(inner, a+"/") })
+	return slices.ContainsFunc(allowed, func(a string) bool {
+		return inner == a || strings.HasPrefix(inner, a+"/")
+	})
 }
 
 func TestRolesArePure(t *testing.T) {
 	checked := 0
 	for _, f := range files(t) {
-		if f.test || !slices.Contains([]string{"party", "compute", "aggregator"}, f.room) {
+		if f.test || !slices.Contains([]string{"party", "compute", "aggregator"}, f.top) {
 			continue
 		}
 		for _, path := range imports(f) {
@@ -180,7 +193,8 @@ func TestNoWeakRandomness(t *testing.T) {
 	}
 }
 
-func TestPackagesSpeak(t *testing.T) {
+// TestPackageComments: every package has a package comment.
+func TestPackageComments(t *testing.T) {
 	doc := map[string]bool{}
 	for _, f := range files(t) {
 		if !f.test {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// TestReadmeRuns runs everything that the README shows, block by block in one
-// shell, in a copy of nothing but the working tree: the module root is the
-// working folder, what the commands leave behind goes to a scratch folder.
-// `make test` is what CI runs: the test checks that, since it can't call itself.
+// TestReadmeRuns runs all blocks of commands of the README in one shell, in a
+// folder that links to the entries of the working tree: what the commands leave
+// goes to a scratch folder. For `make test` the test checks that CI runs it, since
+// it cannot call itself.
 func TestReadmeRuns(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// recipe is a line of the Makefile that begins with this, as words.
+// recipe returns the words of the line of the Makefile that begins with a text.
 func recipe(t *testing.T, begins string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../Makefile")
@@ -25,9 +25,9 @@ func recipe(t *testing.T, begins string) []string {
 	return strings.Fields(string(line[1]))
 }
 
-// TestSerialRoomsAreSerial: what the Makefile leaves out of the race detector starts no
-// goroutine.
-func TestSerialRoomsAreSerial(t *testing.T) {
+// TestSerialPackagesAreSerial: packages that the Makefile tests without the race
+// detector start no goroutine.
+func TestSerialPackagesAreSerial(t *testing.T) {
 	serial, seen := recipe(t, "SERIAL :="), map[string]bool{}
 	for _, f := range files(t) {
 		if !slices.Contains(serial, f.pkg) {
@@ -42,12 +42,12 @@ func TestSerialRoomsAreSerial(t *testing.T) {
 		})
 	}
 	if len(serial) == 0 || len(seen) != len(serial) {
-		t.Errorf("SERIAL names %d rooms, of which %d are there", len(serial), len(seen))
+		t.Errorf("SERIAL names %d packages, of which %d exist", len(serial), len(seen))
 	}
 }
 
 // TestUntaggedRunSeesEveryTest: a test file that is left out under the race detector is in
-// a room that the Makefile runs without it.
+// a package that the Makefile also tests without it.
 func TestUntaggedRunSeesEveryTest(t *testing.T) {
 	var plain []string
 	for _, word := range append(recipe(t, "SERIAL :="), recipe(t, "\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL))")...) {
@@ -81,8 +81,8 @@ func TestUntaggedRunSeesEveryTest(t *testing.T) {
 	}
 }
 
-// TestRoomsExist: every package that a recipe names is there.
-func TestRoomsExist(t *testing.T) {
+// TestSerialPackagesExist: every package that a recipe names exists.
+func TestSerialPackagesExist(t *testing.T) {
 	for _, word := range recipe(t, "\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL))") {
 		dir := strings.TrimSuffix(word, "/...")
 		if found, _ := filepath.Glob(filepath.Join("../..", dir, "*.go")); len(found) == 0 {
