@@ -19,62 +19,63 @@ const (
 	NameStatistics = "statistics"
 )
 
-// App is a way of learning from records: what a plan's sums are for, with the public
-// parameters that its plans carry. To add one, write it in a file of its own and enter
-// a row in parseApp.
+// Spec is an application with its public parameters, as a plan carries them: what
+// the plan's sums are for. A new application is a type and a
+// case in Parse.
 type Spec interface {
 	// Name is the application's name in plans.
 	Name() string
-	// Marshal is the parameters' canonical form.
+	// Marshal returns the canonical form of the parameters.
 	Marshal() ([]byte, error)
-	// Size is the number of coordinates of a party's sum and its grid, 2^-fracBits.
+	// Size returns the number of coordinates of a party's contribution and its
+	// grid, 2^-fracBits.
 	Size() (dim int, fracBits uint8)
-	// Mechanism is what a round releases under noise: what the plan's claim must
-	// cover. Its error is pvi.ErrUnbounded where nothing bounds a term.
+	// Mechanism describes what a round releases under noise, which the plan's claim
+	// must cover. The error is pvi.ErrUnbounded if nothing bounds a term.
 	Mechanism() (pvi.Mechanism, error)
-	// Check holds the parameters against the plan's roster; everything else is held
-	// to Size and Mechanism.
+	// Check compares the parameters with the plan's roster and rounds. Size and
+	// Mechanism are compared elsewhere.
 	Check(p *protocol.Plan) error
-	// Encoding is how columns are encoded.
+	// Encoding returns the schema by which columns are encoded.
 	Encoding() (*dataset.Schema, error)
-	// Model is the public side.
+	// Model returns the public model and how sums update it.
 	Model() protocol.Model
-	// Join is a party's side.
-	Join(s PartyConfig) (Party, error)
-	// Posterior is what a public state under the plan says of the weights.
+	// Join returns a party's side of the application.
+	Join(c PartyConfig) (Party, error)
+	// Posterior returns the posterior of the weights in a public state.
 	Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error)
 }
 
-// Learner is a party's side of an application.
+// Party is a party's side of an application.
 type Party interface {
 	protocol.Application
 	protocol.Proposer
 }
 
-// Seat is a party's place in a plan, with everything that its side needs.
+// PartyConfig is what a party's side needs.
 type PartyConfig struct {
 	Plan  *protocol.Plan
 	Party uint32
 	Data  pvi.Data // never modified
-	// Rand is where secret samples and local noise come from: crypto/rand.Reader in
-	// production. It is read beside the party's machine, so a reader that isn't safe for
-	// that must be another one than the machine's.
+	// Rand is the source of secret samples and local noise: crypto/rand.Reader in
+	// production. It is read concurrently with the party's machine; a reader that
+	// is not safe for that must not be shared with it.
 	Rand io.Reader
-	// Outside, if not nil, computes the shards' updates instead of the model's own
-	// optimiser: a program of the party's own. Only DP-PVI takes one.
+	// Outside, if not nil, computes the shards' updates in the place of the
+	// optimiser: the party's program. Only DP-PVI supports it.
 	Outside pvi.Outside
-	// Report, if not nil, is told the share of clipped terms of each round. It is for the
-	// party's own eyes.
+	// Report, if not nil, receives the share of clipped terms of each round. The
+	// value depends on the data without noise, and is for the party alone.
 	Report func(round uint32, clipped float64)
 }
 
-func (s PartyConfig) report(round uint32, clipped float64) {
-	if s.Report != nil {
-		s.Report(round, clipped)
+func (c PartyConfig) report(round uint32, clipped float64) {
+	if c.Report != nil {
+		c.Report(round, clipped)
 	}
 }
 
-// parseApp is the table of applications.
+// Parse reads the parameters of the application with the name.
 func Parse(name string, parameters []byte) (Spec, error) {
 	switch name {
 	case NamePVI:
@@ -87,7 +88,7 @@ func Parse(name string, parameters []byte) (Spec, error) {
 	return nil, fmt.Errorf("no such application %q", name)
 }
 
-// parsed reads the canonical form of an application and nothing else.
+// parsed accepts only the canonical form of an application.
 func parsed[T any, P interface {
 	*T
 	Spec
@@ -100,8 +101,8 @@ func parsed[T any, P interface {
 	return a, a.validate()
 }
 
-// canonical is compact JSON in the order of the fields. Nothing is escaped for HTML:
-// the schema inside has a canonical form of its own, byte for byte.
+// Canonical is compact JSON in the order of the fields. Nothing is escaped for HTML:
+// the schema inside has its own canonical form, byte for byte.
 func Canonical(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -112,7 +113,7 @@ func Canonical(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// readCanonical accepts exactly what canonical emits.
+// readCanonical accepts exactly what Canonical returns.
 func readCanonical(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -129,7 +130,7 @@ func readCanonical(b []byte, v any) error {
 	return nil
 }
 
-// checkVersion is what all parameters begin with.
+// checkVersion checks the version that all parameters begin with.
 func checkVersion(v int) error {
 	if v != 1 {
 		return fmt.Errorf("parameters: version %d isn't 1", v)
@@ -137,9 +138,8 @@ func checkVersion(v int) error {
 	return nil
 }
 
-// AppOf reads a plan's application and holds it against the plan's own numbers: a plan
-// whose application produces larger terms than its privacy claim covers must not be
-// signed.
+// Of returns a plan's application, compared with the plan: a plan whose application
+// produces larger terms than its privacy claim covers must not be signed.
 func Of(p *protocol.Plan) (Spec, error) {
 	a, err := Parse(p.Application, p.Parameters)
 	if err != nil {
@@ -151,7 +151,7 @@ func Of(p *protocol.Plan) (Spec, error) {
 	return a, nil
 }
 
-// checkSchema: the columns that the schema encodes are those that the model has.
+// checkSchema checks that the schema encodes as many columns as the model has.
 func checkSchema(raw json.RawMessage, features int) error {
 	schema, err := dataset.ParseSchema(raw)
 	if err != nil {
@@ -163,8 +163,8 @@ func checkSchema(raw json.RawMessage, features int) error {
 	return nil
 }
 
-// SumVariance is the variance of all noise on a sum at full attendance, in grid units
-// squared.
+// SumVariance returns the variance of all noise on a sum at full attendance, in grid
+// units squared.
 func SumVariance(p *protocol.Plan) float64 {
 	switch p.Noise {
 	case protocol.NoiseParty:
@@ -175,10 +175,10 @@ func SumVariance(p *protocol.Plan) float64 {
 	return 0
 }
 
-// NewModel is the model that a plan's application folds.
+// NewModel returns the public model of a plan's application.
 func NewModel(p *protocol.Plan) (protocol.Model, error) {
 	if p.Application == NameSum {
-		return Sum{int(p.Dim)}, nil
+		return Sum{Dim: int(p.Dim)}, nil
 	}
 	a, err := Of(p)
 	if err != nil {
@@ -186,12 +186,3 @@ func NewModel(p *protocol.Plan) (protocol.Model, error) {
 	}
 	return a.Model(), nil
 }
-
-// memoryless is a party's side without private state.
-type memoryless struct{ protocol.Model }
-
-// InitialState is empty.
-func (memoryless) InitialState() []byte { return []byte{} }
-
-// Settle keeps nothing.
-func (memoryless) Settle(_ uint32, state, _ []byte) ([]byte, error) { return state, nil }

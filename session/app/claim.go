@@ -10,6 +10,8 @@ import (
 	"choir/protocol"
 )
 
+// CheckClaim checks that the plan's numbers and its privacy claim cover what the
+// application releases.
 func CheckClaim(p *protocol.Plan, a Spec) error {
 	if err := a.Check(p); err != nil {
 		return err
@@ -31,10 +33,11 @@ func CheckClaim(p *protocol.Plan, a Spec) error {
 	return checkMechanism(p, m)
 }
 
-// checkMechanism: what the application does is what the plan's claim is computed for.
+// checkMechanism checks that the plan's claim is computed for the mechanism.
 func checkMechanism(p *protocol.Plan, m pvi.Mechanism) error {
 	if m.PerParty > p.PerParty || m.Clip > p.Clip {
-		return fmt.Errorf("one term reaches %d grid units and one party's sum %d; the plan's clip and per_party, %d and %d, don't cover that", m.Clip, m.PerParty, p.Clip, p.PerParty)
+		return fmt.Errorf("one term reaches %d grid units and one party's sum %d; "+
+			"the plan's clip and per_party, %d and %d, don't cover that", m.Clip, m.PerParty, p.Clip, p.PerParty)
 	}
 	if p.Noise == protocol.NoiseNone {
 		return nil
@@ -46,27 +49,30 @@ func checkMechanism(p *protocol.Plan, m pvi.Mechanism) error {
 	sampling, rate := samplingOf(m)
 	switch {
 	case m.Local != (p.Noise == protocol.NoiseLocal):
-		return fmt.Errorf("the method's noise is %s, the plan's is placed with %v", placed(m), p.Noise)
+		return fmt.Errorf("the method's noise is %s, the plan's is placed with %v", placement(m), p.Noise)
 	case m.Sensitivity > p.Sensitivity:
-		return fmt.Errorf("one record moves a release by %d grid units; the plan's sensitivity, %d, doesn't cover that", m.Sensitivity, p.Sensitivity)
+		return fmt.Errorf("one record moves a release by %d grid units; "+
+			"the plan's sensitivity, %d, doesn't cover that", m.Sensitivity, p.Sensitivity)
 	case m.Dim > int(p.Dim):
 		return fmt.Errorf("a release has %d coordinates, the plan accounts for %d", m.Dim, p.Dim)
 	case steps != p.LocalSteps:
 		return fmt.Errorf("the method noises %d steps a round, the plan accounts for %d", steps, p.LocalSteps)
 	case uint8(sampling) != p.Sampling || rate != p.SampleRate:
-		return fmt.Errorf("the method samples records by %v at rate %v, the plan accounts for %v at %v", sampling, rate, privacy.Sampling(p.Sampling), p.SampleRate)
+		return fmt.Errorf("the method samples records by %v at rate %v, the plan accounts for %v at %v",
+			sampling, rate, privacy.Sampling(p.Sampling), p.SampleRate)
 	}
 	return nil
 }
 
-func placed(m pvi.Mechanism) string {
+// placement describes where the method adds its noise.
+func placement(m pvi.Mechanism) string {
 	if m.Local {
 		return "every party's own (local)"
 	}
 	return "joint, on the sum"
 }
 
-// samplingOf translates between the packages' names.
+// samplingOf converts between the packages' names.
 func samplingOf(m pvi.Mechanism) (privacy.Sampling, float64) {
 	switch m.Sampling {
 	case pvi.SamplingPoisson:
@@ -77,7 +83,7 @@ func samplingOf(m pvi.Mechanism) (privacy.Sampling, float64) {
 	return privacy.SamplingNone, 0
 }
 
-// cover makes the plan's claim cover what the application releases.
+// Cover sets the plan's claim to cover what the application releases.
 func Cover(p *protocol.Plan, a Spec) error {
 	m, err := a.Mechanism()
 	switch {
@@ -94,17 +100,19 @@ func Cover(p *protocol.Plan, a Spec) error {
 		return nil
 	}
 	if m.Local != (p.Noise == protocol.NoiseLocal) {
-		return fmt.Errorf("the method's noise is %s, it can't be placed with %v", placed(m), p.Noise)
+		return fmt.Errorf("the method's noise is %s, it can't be placed with %v", placement(m), p.Noise)
 	}
 	sampling, rate := samplingOf(m)
-	p.Sensitivity, p.Sampling, p.SampleRate = m.Sensitivity, uint8(sampling), rate
+	p.Sensitivity = m.Sensitivity
+	p.Sampling = uint8(sampling)
+	p.SampleRate = rate
 	if m.Local {
 		p.LocalSteps = uint32(m.Steps)
 	}
 	return nil
 }
 
-// unclippedBound is about the largest bound on one party that an element has room for.
+// unclippedBound is a bound on one party for which the field has just headroom.
 func unclippedBound(p *protocol.Plan) uint64 {
 	if p.Paired {
 		return fixedpoint.MaxPaired / uint64(p.Parties())

@@ -8,8 +8,8 @@ import (
 	"choir/protocol"
 )
 
-// Sum is the plainest application: one round, the model is the sum (the DCA's
-// sum query, Paper I, Algorithm 1). It keeps no private state.
+// Sum is the simplest application: one round, and the model is the sum ([DCA],
+// Algorithm 1). It keeps no private state.
 type Sum struct{ Dim int }
 
 // Initial is a vector of zeros.
@@ -37,9 +37,9 @@ func (f Fixed) Propose(context.Context, protocol.Work) ([]int64, []byte, error) 
 	return append([]int64(nil), f...), []byte{}, nil
 }
 
-// checkSumClaim refuses a claim that a bare sum can't keep. It takes whatever vector a party
-// gives, within per_party, and knows of no records in it that anything would have clipped or
-// sampled: what it hides is a party's whole vector, or nothing.
+// CheckSum refuses claims that a plain sum cannot keep. A party's vector is bounded
+// by per_party alone; no records in it are clipped or sampled. The noise hides a
+// party's whole vector or nothing.
 func CheckSum(p *protocol.Plan) error {
 	if _, claims := p.Release(); !claims {
 		return nil
@@ -49,9 +49,11 @@ func CheckSum(p *protocol.Plan) error {
 	case err != nil:
 		return protocol.Fail(protocol.ClassInput, "plan: per_party: %w", err)
 	case p.Noise == protocol.NoiseLocal || p.Sampling != 0:
-		return protocol.Fail(protocol.ClassInput, "plan: the application %q neither noises nor samples, the claim says that it does", NameSum)
+		return protocol.Fail(protocol.ClassInput,
+			"plan: the application %q neither noises nor samples, the claim says that it does", NameSum)
 	case p.Sensitivity < whole:
-		return protocol.Fail(protocol.ClassInput, "plan: sensitivity: one party moves the sum by %d grid units; the claim is for %d", whole, p.Sensitivity)
+		return protocol.Fail(protocol.ClassInput,
+			"plan: sensitivity: one party moves the sum by %d grid units; the claim is for %d", whole, p.Sensitivity)
 	}
 	return nil
 }

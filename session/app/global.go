@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"choir/learn/dataset"
+	"choir/learn/global"
+	"choir/learn/pvi"
+	"choir/protocol"
+)
+
+// GlobalVI has the parameters of the application "global-vi": global variational
+// inference by noisy sums of gradients over joint samples.
+type GlobalVI struct {
+	Version int             `json:"version"` // 1
+	Global  global.Config   `json:"global"`
+	Schema  json.RawMessage `json:"schema"` // how columns are encoded
+}
+
+// Name is "global-vi".
+func (g *GlobalVI) Name() string { return NameGlobal }
+
+// Marshal implements Spec.
+func (g *GlobalVI) Marshal() ([]byte, error) { return Canonical(g) }
+
+func (g *GlobalVI) validate() error {
+	if err := checkVersion(g.Version); err != nil {
+		return err
+	}
+	if err := g.Global.Validate(); err != nil {
+		return fmt.Errorf("parameters: %w", err)
+	}
+	return nil
+}
+
+// Encoding implements Spec.
+func (g *GlobalVI) Encoding() (*dataset.Schema, error) { return dataset.ParseSchema(g.Schema) }
+
+// Size implements Spec.
+func (g *GlobalVI) Size() (dim int, fracBits uint8) { return g.Global.Dim(), g.Global.FracBits }
+
+// Mechanism implements Spec.
+func (g *GlobalVI) Mechanism() (pvi.Mechanism, error) { return g.Global.Mechanism() }
+
+// Check implements Spec.
+func (g *GlobalVI) Check(*protocol.Plan) error { return checkSchema(g.Schema, g.Global.Features) }
+
+// Model implements Spec.
+func (g *GlobalVI) Model() protocol.Model { return model{g.Global} }
+
+// Posterior implements Spec.
+func (g *GlobalVI) Posterior(_ *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	return g.Global.Posterior(state)
+}
+
+// Join implements Spec. Every contribution is over a new sample.
+func (g *GlobalVI) Join(c PartyConfig) (Party, error) {
+	l, err := global.NewLearner(g.Global, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	if c.Rand == nil && g.Global.SampleRate < 1 {
+		return nil, fmt.Errorf("global inference: no source of randomness for the samples")
+	}
+	propose := func(ctx context.Context, w protocol.Work) ([]int64, float64, error) {
+		p, err := l.Propose(ctx, w.Model, c.Rand)
+		return p.Update, p.ClippedFraction, err
+	}
+	return stateless{model{g.Global}, c, propose}, nil
+}

@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/protocol"
+)
+
+// PVI has the parameters of the application "dp-pvi": all that members agree on in
+// public to learn one model by partitioned variational inference [DP-PVI].
+type PVI struct {
+	Version int        `json:"version"` // 1
+	PVI     pvi.Config `json:"pvi"`
+	// Weights is each party's public share of all records, in roster order. The
+	// shares are declared, never derived from a secret number of records; only tied
+	// factors (pvi.beta > 0) use them.
+	Weights []float64 `json:"weights"`
+	// Schema describes how columns are encoded; its bounds are public.
+	Schema json.RawMessage `json:"schema"`
+	// Records is the declared number of all parties' records; 0: not declared. Only
+	// the choice of settings may depend on it.
+	Records int64 `json:"records,omitempty"`
+}
+
+// Name is "dp-pvi".
+func (l *PVI) Name() string { return NamePVI }
+
+// Marshal implements Spec.
+func (l *PVI) Marshal() ([]byte, error) { return Canonical(l) }
+
+func (l *PVI) validate() error {
+	if err := checkVersion(l.Version); err != nil {
+		return err
+	}
+	if err := l.PVI.Validate(); err != nil {
+		return fmt.Errorf("parameters: %w", err)
+	}
+	if l.Records < 0 {
+		return fmt.Errorf("parameters: records is %d, want 0 or more", l.Records)
+	}
+	total := 0.0
+	for i, w := range l.Weights {
+		if !(w >= 0 && w <= 1) {
+			return fmt.Errorf("parameters: weights[%d] is %v, want a share in [0, 1]", i, w)
+		}
+		total += w
+	}
+	if total > 1+1e-9 {
+		return fmt.Errorf("parameters: weights add up to %v, more than 1", total)
+	}
+	return nil
+}
+
+// Encoding implements Spec.
+func (l *PVI) Encoding() (*dataset.Schema, error) { return dataset.ParseSchema(l.Schema) }
+
+// PVIOf is Of for plans of the application "dp-pvi".
+func PVIOf(p *protocol.Plan) (*PVI, error) {
+	if p.Application != NamePVI {
+		return nil, protocol.Fail(protocol.ClassInput, "plan: application %q isn't %q", p.Application, NamePVI)
+	}
+	a, err := Of(p)
+	if err != nil {
+		return nil, err
+	}
+	return a.(*PVI), nil
+}
+
+// Size implements Spec.
+func (l *PVI) Size() (dim int, fracBits uint8) { return l.PVI.Dim(), l.PVI.FracBits }
+
+// Mechanism implements Spec.
+func (l *PVI) Mechanism() (pvi.Mechanism, error) { return l.PVI.Mechanism() }
+
+// Check implements Spec.
+func (l *PVI) Check(p *protocol.Plan) error {
+	if len(l.Weights) != p.Parties() {
+		return fmt.Errorf("%d weights for %d parties", len(l.Weights), p.Parties())
+	}
+	if split, ok := l.PVI.Strategy.(pvi.BCMSplit); ok && split.Parties != p.Parties() {
+		return fmt.Errorf("the prior is split among %d members, the plan has %d parties",
+			split.Parties, p.Parties())
+	}
+	if err := checkSchema(l.Schema, l.PVI.Features); err != nil || p.Noise == protocol.NoiseNone {
+		return err
+	}
+	return l.checkMissing()
+}
+
+// checkMissing refuses schemas under which one changed record affects others. A
+// record that is dropped for a missing value moves those after it to other shards and
+// changes the size of a draw of fixed size. The sensitivity assumes that neither
+// happens.
+func (l *PVI) checkMissing() error {
+	schema, err := l.Encoding()
+	if err != nil || schema.Missing != dataset.Drop {
+		return err
+	}
+	if own := l.PVI.Strategy.Params(); own.Shards > 1 || own.Sampling == pvi.SamplingFixed {
+		return fmt.Errorf("the schema drops records with missing values, which moves others between shards " +
+			"or changes the size of a draw: missing must be zero or refuse")
+	}
+	return nil
+}
+
+// Model implements Spec.
+func (l *PVI) Model() protocol.Model { return model{l.PVI} }
+
+// Posterior implements Spec.
+func (l *PVI) Posterior(_ *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	return l.PVI.Posterior(state)
+}
+
+// Join implements Spec. With local noise the plan's variance is what the party adds
+// in each of its steps; a plan without noise adds none.
+func (l *PVI) Join(c PartyConfig) (Party, error) {
+	p, err := pvi.NewLearner(l.PVI, c.Data, l.Weights[c.Party])
+	if err != nil {
+		return nil, err
+	}
+	if c.Outside != nil {
+		if p, err = p.WithOutside(c.Outside); err != nil {
+			return nil, err
+		}
+	}
+	if l.PVI.Strategy.Params().Local {
+		if p, err = p.WithNoise(c.Plan.Variance, c.Rand); err != nil {
+			return nil, err
+		}
+	}
+	return NewPVIParty(p, c.Report), nil
+}
+
+// NewPVIParty returns the party's side of a pvi.Learner. report may be nil; see
+// PartyConfig.Report.
+func NewPVIParty(l *pvi.Learner, report func(round uint32, clipped float64)) Party {
+	return &pviParty{model{l.Config()}, PartyConfig{Report: report}, l}
+}
+
+// pviParty is a party's side of DP-PVI, with its factors as private state.
+type pviParty struct {
+	model
+	PartyConfig
+	learner *pvi.Learner
+}
+
+// InitialState implements protocol.Application.
+func (p *pviParty) InitialState() []byte { return p.learner.InitialState() }
+
+// Settle implements protocol.Application.
+func (p *pviParty) Settle(round uint32, state, memo []byte) ([]byte, error) {
+	return p.learner.Settle(int(round), state, memo)
+}
+
+// Propose implements protocol.Proposer.
+func (p *pviParty) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte, error) {
+	made, err := p.learner.Propose(ctx, int(w.Round), w.Model, w.State)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.report(w.Round, made.ClippedFraction)
+	return made.Update, made.Memo, nil
+}

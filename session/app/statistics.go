@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/learn/stats"
+	"choir/protocol"
+)
+
+// Statistics has the parameters of the application "statistics": Bayesian linear
+// regression from noisy sufficient statistics [DCA].
+type Statistics struct {
+	Version    int             `json:"version"` // 1
+	Statistics stats.Config    `json:"statistics"`
+	Schema     json.RawMessage `json:"schema"` // how columns are encoded
+}
+
+// Name is "statistics".
+func (s *Statistics) Name() string { return NameStatistics }
+
+// Marshal implements Spec.
+func (s *Statistics) Marshal() ([]byte, error) { return Canonical(s) }
+
+func (s *Statistics) validate() error {
+	if err := checkVersion(s.Version); err != nil {
+		return err
+	}
+	if err := s.Statistics.Validate(); err != nil {
+		return fmt.Errorf("parameters: %w", err)
+	}
+	return nil
+}
+
+// Encoding implements Spec.
+func (s *Statistics) Encoding() (*dataset.Schema, error) { return dataset.ParseSchema(s.Schema) }
+
+// Size implements Spec.
+func (s *Statistics) Size() (dim int, fracBits uint8) {
+	return s.Statistics.Dim(), s.Statistics.SumFracBits()
+}
+
+// Mechanism implements Spec.
+func (s *Statistics) Mechanism() (pvi.Mechanism, error) { return s.Statistics.Mechanism() }
+
+// Check implements Spec: after the moment rounds at least one must be left.
+func (s *Statistics) Check(p *protocol.Plan) error {
+	if s.Statistics.MomentRounds >= int(p.Rounds) {
+		return fmt.Errorf("moment_rounds is %d of %d rounds: none is left for the statistics",
+			s.Statistics.MomentRounds, p.Rounds)
+	}
+	return checkSchema(s.Schema, s.Statistics.Features)
+}
+
+// Model implements Spec.
+func (s *Statistics) Model() protocol.Model { return model{s.Statistics} }
+
+// Posterior implements Spec.
+func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	return s.Statistics.Predictive(state, SumVariance(p))
+}
+
+// Join implements Spec.
+func (s *Statistics) Join(c PartyConfig) (Party, error) {
+	l, err := stats.NewLearner(s.Statistics, c.Data, SumVariance(c.Plan))
+	if err != nil {
+		return nil, err
+	}
+	propose := func(ctx context.Context, w protocol.Work) ([]int64, float64, error) {
+		p, err := l.Propose(ctx, int(w.Round), w.Model)
+		return p.Update, p.ClippedFraction, err
+	}
+	return stateless{model{s.Statistics}, c, propose}, nil
+}
