@@ -140,6 +140,7 @@ func (a *tools) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	if err != nil {
 		return err
 	}
+	d.Command = repeatable(cmd)
 	if !f.processes {
 		return a.present(cmd.Context(), d, f.format, d.Run)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"choir/internal/atomicfile"
 	"choir/lab/report"
@@ -75,4 +76,29 @@ func reportIn(dir string) error {
 		return err
 	}
 	return page.Fault
+}
+
+// repeatable is the command line of a verb without the flags for its output, and without
+// the folders of its files.
+func repeatable(cmd *cobra.Command) string {
+	line := cmd.CommandPath()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name == "out" || f.Name == "format" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if many, ok := f.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+		}
+		for _, v := range values {
+			if f.Name == "data" || f.Name == "schema" {
+				v = filepath.Base(v)
+			}
+			if strings.ContainsAny(v, " '\"|&;<>()$`*?\\") || v == "" {
+				v = "'" + strings.ReplaceAll(v, "'", `'\''`) + "'"
+			}
+			line += " --" + f.Name + "=" + v
+		}
+	})
+	return line
 }

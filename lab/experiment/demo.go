@@ -35,6 +35,7 @@ type Demo struct {
 	Out                       string // folder for everything that is left behind; with InMemory it may be empty: nothing is
 	InMemory                  bool   // no broker and no files while it runs: for experiments
 	NoReferences              bool
+	Command                   string            // that repeats it, for the result
 	Tune                      func(*pvi.Config) // last word on the inference; nil: the defaults
 	// Rand is for tests that must not depend on luck; nil is crypto/rand.Reader for all.
 	Rand     func(member uint32) io.Reader
@@ -84,6 +85,7 @@ type Result struct {
 	SecondsSession    float64    `json:"seconds_session"`
 	SecondsReferences float64    `json:"seconds_references"`
 	OutDir            string     `json:"out_dir"`
+	Command           string     `json:"command,omitempty"` // that repeats it
 }
 
 // Config is the inference that a demonstration's flags describe.
@@ -196,6 +198,7 @@ func (r *demoRun) conclude(ctx context.Context, rep *run.Report) (*Result, error
 	}
 	res.SecondsReferences = time.Since(refBegan).Seconds()
 	res.Seconds = time.Since(r.began).Seconds()
+	res.Command = r.Command
 	if r.Out == "" {
 		return res, nil
 	}

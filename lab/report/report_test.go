@@ -185,6 +185,15 @@ func TestMissingParts(t *testing.T) {
 	}
 }
 
+// TestSum: the model of a plan of sums is a table.
+func TestSum(t *testing.T) {
+	dir := t.TempDir()
+	mean := make([]float64, 200)
+	mean[1] = -2.5
+	write(t, dir, "model.json", map[string]any{"schema_version": 1, "application": "sum", "state": []int{}, "mean": mean})
+	has(t, of(t, dir), "Sum", "−2.5", "The first 100 of 200 coordinates", "nothing was verified")
+}
+
 // TestKept: the kept studies and benchmarks, together and one by one.
 func TestKept(t *testing.T) {
 	has(t, of(t, "../../docs/benchmarks"), "The paper&#39;s table", "Other protocols", "<svg")

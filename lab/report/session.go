@@ -45,6 +45,11 @@ type score struct {
 	LogLikelihood *float64 `json:"test_log_likelihood"`
 }
 
+// known reports whether there is a score: without references all of them are zero.
+func (s *score) known() bool {
+	return s != nil && s.Accuracy != nil && s.LogLikelihood != nil && (*s.Accuracy != 0 || *s.LogLikelihood != 0)
+}
+
 // ofSession is the report of a demonstration or of a member's results. Every part is
 // optional but one of the plan and the result.
 func ofSession(dir string) (*Page, error) {
@@ -109,7 +114,7 @@ func verdictOf(r *outcome) (verdict string, bad bool) {
 	if own == nil {
 		return r.Verdict, false
 	}
-	behind := func(s *score) bool { return s != nil && s.LogLikelihood != nil && *own < *s.LogLikelihood }
+	behind := func(s *score) bool { return s.known() && *own < *s.LogLikelihood }
 	bad = behind(single) || behind(majority)
 	switch {
 	case r.Verdict != "":
@@ -118,7 +123,7 @@ func verdictOf(r *outcome) (verdict string, bad bool) {
 		return "The session predicts worse than the majority class.", true
 	case behind(single):
 		return "The best single party alone predicts better than the session at this budget.", true
-	case single != nil:
+	case single.known():
 		return "Together the parties predict better than the best of them alone.", false
 	}
 	return "", false
@@ -135,7 +140,7 @@ func (p *Page) scores(r *outcome) Section {
 	s.Notes = []string{fmt.Sprintf("%d rows to learn from, %d to test on. Higher is better in both columns.",
 		r.Train, r.Test)}
 	row := func(name string, v *score, strong bool) {
-		if v != nil && v.Accuracy != nil && v.LogLikelihood != nil {
+		if v.known() {
 			s.Table.Rows = append(s.Table.Rows,
 				Row{Cells: []string{name, fixed(*v.Accuracy, 4), fixed(*v.LogLikelihood, 4)}, Strong: strong})
 		}
@@ -159,6 +164,7 @@ func references() []reference {
 		{"local_noise", "local noise, no secure sum", true},
 		{"best_single_party_private", "best single party, same privacy", false},
 		{"best_single_party", "best single party, no noise", true},
+		{"median_single_party_private", "median single party, same privacy", false},
 		{"median_single_party", "median single party, no noise", false},
 		{"non_private", "all rows in one place, no privacy", true},
 		{"majority", "majority class", true},
@@ -204,7 +210,7 @@ func (p *Page) curve(dir string, r *outcome) error {
 		return nil
 	}
 	for _, k := range references() {
-		if v := r.References[k.key]; k.drawn && v != nil && v.Accuracy != nil && v.LogLikelihood != nil {
+		if v := r.References[k.key]; k.drawn && v.known() {
 			c.References = append(c.References,
 				figure.Reference{Name: k.name, Accuracy: *v.Accuracy, LogLik: *v.LogLikelihood})
 		}
@@ -251,11 +257,28 @@ func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
 	if err != nil {
 		return err
 	}
+	if f.Predictive == nil {
+		p.sum(f.Mean)
+		return nil
+	}
 	noised := signed == nil || signed.Plan.Noise != protocol.NoiseNone
 	if err := p.coefficientTable(f, noised); err != nil {
 		return protocol.Fail(protocol.ClassInput, "model.json: %w", err)
 	}
 	return nil
+}
+
+// sum is the table of a plan of sums.
+func (p *Page) sum(total []float64) {
+	const most = 100
+	s := Section{Heading: "Sum", Table: &Table{Head: []string{"coordinate", "sum"}, Numeric: []bool{true, true}}}
+	for i, v := range total[:min(most, len(total))] {
+		s.Table.Rows = append(s.Table.Rows, Row{Cells: []string{strconv.Itoa(i + 1), number(v, 6)}})
+	}
+	if len(total) > most {
+		s.Notes = []string{fmt.Sprintf("The first %d of %d coordinates; model.csv has all.", most, len(total))}
+	}
+	p.add(s)
 }
 
 // verified checks the transcript, if the folder has one.
