@@ -130,7 +130,7 @@ func TestReadNPZ(t *testing.T) {
 	}
 }
 
-// Whatever is read can be written and read again, and comes back the same.
+// Every archive that is accepted can be written and read again, with the same arrays.
 func FuzzReadNPZ(f *testing.F) {
 	var file bytes.Buffer
 	if err := arrays().WriteNPZ(&file); err != nil {

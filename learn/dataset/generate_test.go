@@ -103,7 +103,7 @@ func TestGeneratedFeatures(t *testing.T) {
 }
 
 // A file written from generated records encodes to the same table, so that parties in
-// processes of their own hold the same rows as parties in one process.
+// separate processes have the same rows as parties in one process.
 func TestGeneratedFile(t *testing.T) {
 	g := DefaultGenerator(false, 3)
 	g.Rows = 200

@@ -42,8 +42,8 @@ func TestLoadRecordsOfNPY(t *testing.T) {
 	}
 }
 
-// A constant column teaches nothing and breaks nothing: it is encoded as zeros, and a
-// later value that differs is bent to a finite number and noted.
+// A constant column has no information and does no harm: it is encoded as zeros, and a
+// later value that differs is clipped to a finite number and noted.
 func TestConstantColumns(t *testing.T) {
 	rec := read(t, "age,site,grade,ill\n50,A,7,no\n50,A,7,yes\n50,A,7,no\n")
 	schema, err := rec.InferSchema("ill", true)

@@ -224,7 +224,8 @@ func TestLoadMatrix(t *testing.T) {
 	}
 }
 
-// Whatever bytes come: a matrix that writes back to an equal one, or ErrBadData.
+// Arbitrary bytes give a matrix that is written and read again as an equal one, or
+// ErrBadData.
 func FuzzLoadNPY(f *testing.F) {
 	f.Add(npy(1, f8Header, le64(0, 1)))
 	f.Add(npy(2, header("<i4"), le32(1, 2)))

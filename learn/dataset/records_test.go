@@ -59,7 +59,7 @@ func TestRegressionTarget(t *testing.T) {
 	}
 }
 
-// Every refusal names line and column and never shows the cell.
+// Every error names line and column and never contains the cell.
 func TestBadLinesAreNamed(t *testing.T) {
 	const head = "age,ward,dose,sick\n1,B,1,>yes\n"
 	for name, c := range map[string]struct {
@@ -136,7 +136,7 @@ func TestPolicies(t *testing.T) {
 	if table, err = loadCSV(strings.NewReader(text), "", s); err != nil {
 		t.Fatal(err)
 	}
-	// Rows 1 and 3 have gone, and left nothing behind in the rows that took their place.
+	// Rows 1 and 3 were dropped, without any effect on the rows after them.
 	want := []float64{-.98, 0, 0, .4, 1, 0, 0, 1, 0, 1}
 	if diff := cmp.Diff(want, table.X, cmpopts.EquateApprox(0, 1e-15)); diff != "" ||
 		table.Notes.Dropped != 2 {
@@ -240,8 +240,7 @@ func TestWriteCSVRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever text comes, loading ends in a table that keeps the contract or in an error
-// of the package.
+// Arbitrary text gives a table within the contract or an error of the package.
 func FuzzLoadCSV(f *testing.F) {
 	f.Add(goodCSV)
 	f.Add("age;ward;dose;sick\n1;B;1;>yes\n")
