@@ -129,7 +129,7 @@ func TestPairedContribution(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(r.noise(sent, update), want) {
-			t.Errorf("%d coordinates: the contribution isn't the update and its seed's noise", dim)
+			t.Errorf("%d coordinates: the contribution is not the update and its seed's noise", dim)
 		}
 		r.boot()
 		at = len(r.sent)

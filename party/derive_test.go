@@ -123,7 +123,8 @@ func TestChargeIsDurableBeforeSending(t *testing.T) {
 		}
 	}
 	if len(eff.Send) != 1 || r.Store["head"] != nil || eff.Wake > r.Now {
-		t.Errorf("%d messages, a manifest: %t, wake in %d ms", len(eff.Send), r.Store["head"] != nil, eff.Wake-r.Now)
+		t.Errorf("%d messages, a manifest: %t, wake in %d ms", len(eff.Send),
+			r.Store["head"] != nil, eff.Wake-r.Now)
 	}
 	r.run()
 	if r.Store["head"] == nil {

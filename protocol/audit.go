@@ -103,7 +103,7 @@ func CheckOpening(
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("%w: the commitments don't open to the aggregate: "+
+		return fmt.Errorf("%w: the commitments do not open to the aggregate: "+
 			"a compute node summed other shares, or a party committed to another update", ErrMismatch)
 	}
 	return nil

@@ -96,7 +96,7 @@ func TestSignedUnderAnotherSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(a) == string(b) {
-		t.Error("the suite isn't signed")
+		t.Error("the suite is not signed")
 	}
 }
 
@@ -213,13 +213,13 @@ func TestClasses(t *testing.T) {
 		t.Errorf("stored end: %v", err)
 	}
 	if UnmarshalEnd(MarshalEnd(nil)) != nil {
-		t.Error("a completed session's end isn't nil")
+		t.Error("a completed session's end is not nil")
 	}
 	m := NewAbort(Fail(ClassBudget, "line\nbreak %s", string(make([]byte, 600))))
 	if b, err := marshal(m); err != nil || len(b) != 1+4+512 {
 		t.Errorf("an abort for any cause must encode: %d bytes, %v", len(b), err)
 	}
 	if ClassOf(m.Cause()) != ClassBudget {
-		t.Error("the abort's class isn't its cause's")
+		t.Error("the abort's class is not its cause's")
 	}
 }

@@ -61,7 +61,7 @@ func (c *Chunk) fields(w *wire) {
 	kind := KindChunk
 	w.u8("kind", (*uint8)(&kind))
 	if kind != KindChunk {
-		w.fail("kind %d isn't a chunk", kind)
+		w.fail("kind %d is not a chunk", kind)
 	}
 	w.fixed("plan id", c.Plan[:])
 	c.Context.fields(w)

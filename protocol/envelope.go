@@ -72,7 +72,7 @@ func (e *Envelope) fields(w *wire) {
 	w.blob("body", &e.Body, e.Kind.maxBody())
 	w.fixed("signature", e.Sig[:])
 	if e.Kind == 0 || e.Kind >= KindChunk {
-		w.fail("kind %d isn't a signed message", e.Kind)
+		w.fail("kind %d is not a signed message", e.Kind)
 	}
 }
 
@@ -219,7 +219,7 @@ func (s BoundPlan) precheck(e *Envelope) error {
 	}
 	m := s.Plan.Members[e.From]
 	if !e.Kind.from(m.Role) {
-		return fmt.Errorf("%w: %s isn't for a %s (%s) to send", ErrUnknown, e.Kind, m.Role, m.Name)
+		return fmt.Errorf("%w: %s is not for a %s (%s) to send", ErrUnknown, e.Kind, m.Role, m.Name)
 	}
 	return nil
 }

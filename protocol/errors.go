@@ -47,13 +47,13 @@ func ClassOf(err error) Class {
 // operators match them with errors.Is.
 var (
 	ErrWrongPlan  = errors.New("message belongs to another plan")
-	ErrSignature  = errors.New("signature doesn't verify")
-	ErrUnknown    = errors.New("sender isn't a member in that role")
+	ErrSignature  = errors.New("signature does not verify")
+	ErrUnknown    = errors.New("sender is not a member in that role")
 	ErrEquivocate = errors.New("sender signed two different messages for one purpose")
 	ErrStale      = errors.New("message is for a round or attempt that is over")
-	ErrEarly      = errors.New("message is for a round or attempt that isn't open")
+	ErrEarly      = errors.New("message is for a round or attempt that is not open")
 	ErrMismatch   = errors.New("content disagrees with what was agreed")
-	ErrSealed     = errors.New("sealed data doesn't open under the agreed key")
+	ErrSealed     = errors.New("sealed data does not open under the agreed key")
 	ErrSmallSet   = errors.New("set is smaller than the plan's N_min")
 	ErrRevealed   = errors.New("a partial sum of this round was already revealed")
 	ErrExpired    = errors.New("the plan or a key has expired")

@@ -132,7 +132,7 @@ func canonical(
 	}
 	again, err := marshal(m)
 	if err != nil {
-		t.Fatalf("%s: decoded but doesn't encode: %v", what, err)
+		t.Fatalf("%s: decoded but does not encode: %v", what, err)
 	}
 	if !bytes.Equal(again, b) {
 		t.Fatalf("%s: decodes from %x but encodes to %x", what, b, again)

@@ -158,7 +158,7 @@ func (p *Plan) fields(w *wire) {
 	version := uint16(PlanVersion)
 	w.u16("plan version", &version)
 	if version != PlanVersion {
-		w.fail("plan version %d isn't %d", version, PlanVersion)
+		w.fail("plan version %d is not %d", version, PlanVersion)
 		return
 	}
 	w.text("plan name", &p.Name, 64)
@@ -211,7 +211,7 @@ func (w *wire) float(name string, v *float64) {
 	w.u64(name, &u)
 	f := math.Float64frombits(u)
 	if math.IsNaN(f) || math.IsInf(f, 0) || (f == 0 && u != 0) {
-		w.fail("%s isn't a finite number", name)
+		w.fail("%s is not a finite number", name)
 		return
 	}
 	if w.reading() {

@@ -44,7 +44,7 @@ func (p *Plan) checkRoster() error {
 	for i, m := range p.Members {
 		switch {
 		case !memberName.MatchString(m.Name):
-			return fmt.Errorf("members[%d]: name %q isn't 1-32 of [a-z0-9-] starting with a letter", i, m.Name)
+			return fmt.Errorf("members[%d]: name %q is not 1-32 of [a-z0-9-] starting with a letter", i, m.Name)
 		case m.Role < RoleParty || m.Role > RoleAggregator:
 			return fmt.Errorf("members[%d] (%s): no such role %d", i, m.Name, m.Role)
 		case names[m.Name]:
@@ -52,7 +52,7 @@ func (p *Plan) checkRoster() error {
 		case keys[m.Key]:
 			return fmt.Errorf("members[%d] (%s): the identity key is used twice", i, m.Name)
 		case i > 0 && compareMembers(p.Members[i-1], m) >= 0:
-			return fmt.Errorf("members[%d] (%s): roster isn't in order of role and name", i, m.Name)
+			return fmt.Errorf("members[%d] (%s): roster is not in order of role and name", i, m.Name)
 		case m.NotAfter < p.NotAfter:
 			return fmt.Errorf("members[%d] (%s): the identity expires before the plan does", i, m.Name)
 		}
@@ -78,17 +78,17 @@ func (p *Plan) checkCounts() error {
 	case p.Suite != channel.SuiteHybrid && p.Suite != channel.SuiteX25519:
 		return fmt.Errorf("suite: unknown cipher suite %d", p.Suite)
 	case p.Dim < 1 || p.Dim > MaxDim:
-		return fmt.Errorf("dim: %d isn't in 1..%d", p.Dim, MaxDim)
+		return fmt.Errorf("dim: %d is not in 1..%d", p.Dim, MaxDim)
 	case p.FracBits > 52:
 		return fmt.Errorf("frac_bits: %d is more than 52", p.FracBits)
 	case p.Rounds < 1 || p.Rounds > MaxRounds:
-		return fmt.Errorf("rounds: %d isn't in 1..%d", p.Rounds, MaxRounds)
+		return fmt.Errorf("rounds: %d is not in 1..%d", p.Rounds, MaxRounds)
 	case p.SpareAttempts > MaxRounds:
 		return fmt.Errorf("spare_attempts: %d is more than %d", p.SpareAttempts, MaxRounds)
 	case p.MinParties < 1 || p.MinParties > n:
-		return fmt.Errorf("min_parties: N_min = %d isn't in 1..N = %d", p.MinParties, n)
+		return fmt.Errorf("min_parties: N_min = %d is not in 1..N = %d", p.MinParties, n)
 	case p.Colluders >= n:
-		return fmt.Errorf("colluders: T = %d isn't below N = %d", p.Colluders, n)
+		return fmt.Errorf("colluders: T = %d is not below N = %d", p.Colluders, n)
 	case p.PerParty < p.Clip:
 		return fmt.Errorf("per_party: %d is below clip = %d", p.PerParty, p.Clip)
 	case p.DeadlineMS < 1 || p.GraceMS > p.DeadlineMS:
@@ -110,7 +110,7 @@ func (p *Plan) checkNoise() error {
 	case NoiseCompute:
 	case NoiseLocal:
 		if p.LocalSteps < 1 || p.LocalSteps > MaxLocalSteps {
-			return fmt.Errorf("local_steps: %d isn't in 1..%d with noise placed locally", p.LocalSteps, MaxLocalSteps)
+			return fmt.Errorf("local_steps: %d is not in 1..%d with noise placed locally", p.LocalSteps, MaxLocalSteps)
 		}
 		if n := uint64(p.Releases()) * uint64(p.LocalSteps); n > 1<<31 {
 			return fmt.Errorf("local_steps: %d in each of %d attempts are more releases than the accountant supports",
@@ -123,7 +123,7 @@ func (p *Plan) checkNoise() error {
 		return fmt.Errorf("noise: unknown placement %d", p.Noise)
 	}
 	if p.Variance < 1 || p.Variance > 1<<62 {
-		return fmt.Errorf("variance: %d isn't in 1..2^62", p.Variance)
+		return fmt.Errorf("variance: %d is not in 1..2^62", p.Variance)
 	}
 	if p.Noise != NoiseLocal && p.LocalSteps != 0 {
 		return fmt.Errorf("local_steps: %d, but noise is placed with %v", p.LocalSteps, p.Noise)
@@ -153,7 +153,7 @@ func (p *Plan) checkSampling() error {
 	case s == privacy.SamplingNone && p.SampleRate != 0:
 		return fmt.Errorf("sample_rate: %v without sampling", p.SampleRate)
 	case s != privacy.SamplingNone && !(p.SampleRate > 0 && p.SampleRate <= 1):
-		return fmt.Errorf("sample_rate: %v isn't in (0, 1]", p.SampleRate)
+		return fmt.Errorf("sample_rate: %v is not in (0, 1]", p.SampleRate)
 	case s == privacy.SamplingFixed && privacy.Relation(p.Relation) == privacy.AddRemove:
 		return fmt.Errorf("sampling: without replacement is proven for replace-one neighbours only")
 	case s != privacy.SamplingNone && p.Sensitivity == 0:
@@ -174,9 +174,9 @@ func (p *Plan) checkClaim() error {
 	case p.Sensitivity < p.Clip && p.Noise != NoiseLocal:
 		return fmt.Errorf("sensitivity: %d is below the clip %d of a single term", p.Sensitivity, p.Clip)
 	case !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 0):
-		return fmt.Errorf("epsilon: %v isn't positive", p.Epsilon)
+		return fmt.Errorf("epsilon: %v is not positive", p.Epsilon)
 	case !(p.Delta > 0 && p.Delta < 1):
-		return fmt.Errorf("delta: %v isn't in (0, 1)", p.Delta)
+		return fmt.Errorf("delta: %v is not in (0, 1)", p.Delta)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (p *Plan) checkAudit() error {
 	case !p.Audit:
 		return nil
 	case p.Noise == NoiseCompute:
-		return fmt.Errorf("audit: the aggregate can't open the parties' commitments if compute nodes add the noise")
+		return fmt.Errorf("audit: the aggregate cannot open the commitments if compute nodes add the noise")
 	case p.Elements() > commit.MaxDimension:
 		return fmt.Errorf("audit: %d elements are more than a commitment's %d", p.Elements(), commit.MaxDimension)
 	case p.Computes() > commit.MaxShares:

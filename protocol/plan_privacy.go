@@ -77,7 +77,7 @@ func (p *Plan) checkTerms() error {
 		want = AccountantSampled
 	}
 	if p.Accountant != want {
-		return fmt.Errorf("accountant: %q isn't %q", p.Accountant, want)
+		return fmt.Errorf("accountant: %q is not %q", p.Accountant, want)
 	}
 	return nil
 }

@@ -369,7 +369,7 @@ func TestEnvelopeAndChunkRoundTrip(t *testing.T) {
 				decode = decodeChunk
 			}
 			if IsChunk(b) != (m == fielder(c)) {
-				t.Fatal("the first byte doesn't tell chunks from messages")
+				t.Fatal("the first byte does not tell chunks from messages")
 			}
 			got, err := decode(b)
 			if err != nil {

@@ -44,7 +44,7 @@ func (sp *SignedPlan) fields(w *wire) {
 		}
 		sp.Accepts[i].fields(w)
 		if w.err == nil && int64(sp.Accepts[i].From) <= last {
-			w.fail("signatures aren't in roster order")
+			w.fail("signatures are not in roster order")
 		}
 		last = int64(sp.Accepts[i].From)
 	}
@@ -77,7 +77,7 @@ func UnmarshalSignedPlan(text []byte) (*SignedPlan, error) {
 			"a plan file must be copied byte for byte, and its lines end in LF", ErrMalformed)
 	}
 	if canonical, err := sp.MarshalText(); err != nil || !bytes.Equal(canonical, text) {
-		return nil, Fail(ClassIntegrity, "plan file: %w: the armour isn't in canonical form", ErrMalformed)
+		return nil, Fail(ClassIntegrity, "plan file: %w: the armour is not in canonical form", ErrMalformed)
 	}
 	if err := sp.Plan.Validate(); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (sp *SignedPlan) Sign(keys ...Signer) error {
 		i, ok := index[key.Public()]
 		if !ok {
 			print := key.Public().Fingerprint()
-			return Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, print)
+			return Fail(ClassIntegrity, "plan: %w: the key %s is not on the roster", ErrUnknown, print)
 		}
 		b, err := s.Sign(key, i, &Accept{})
 		if err != nil {
@@ -210,7 +210,7 @@ func (sp *SignedPlan) Merge(other *SignedPlan) error {
 func (sp *SignedPlan) Member(key identity.PublicKey, r Role) (uint32, error) {
 	i, ok := sp.Plan.Index(key)
 	if !ok {
-		return 0, Fail(ClassIntegrity, "plan: %w: the key %s isn't on the roster", ErrUnknown, key.Fingerprint())
+		return 0, Fail(ClassIntegrity, "plan: %w: the key %s is not on the roster", ErrUnknown, key.Fingerprint())
 	}
 	if !sp.Plan.Is(i, r) {
 		m := sp.Plan.Members[i]

@@ -152,7 +152,7 @@ func (w *wire) text(name string, v *string, max int) {
 	w.blob(name, &b, max)
 	for _, c := range b {
 		if c < ' ' || c > '~' {
-			w.fail("%s holds the byte %#x, which isn't printable ASCII", name, c)
+			w.fail("%s holds the byte %#x, which is not printable ASCII", name, c)
 			return
 		}
 	}

@@ -149,7 +149,7 @@ func (m *sealedWorker) fields(w *wire) {
 	kind := KindWorker
 	w.u8("kind", (*uint8)(&kind))
 	if kind != KindWorker {
-		w.fail("kind %d isn't a worker message", kind)
+		w.fail("kind %d is not a worker message", kind)
 	}
 	w.fixed("plan id", m.plan[:])
 	w.u32("node", &m.path.Node)

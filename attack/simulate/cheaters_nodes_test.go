@@ -31,7 +31,7 @@ var cheatingNodes = []cheater{
 		}},
 	{what: "two lists", who: "c0", comes: whole("c", protocol.ErrEquivocate),
 		does: twoFaced(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
-	{what: "list for an attempt that isn't open", who: "c0", comes: stalled("c", protocol.ErrEarly),
+	{what: "list for an attempt that is not open", who: "c0", comes: stalled("c", protocol.ErrEarly),
 		does: lie(func(_ *cheat, m *hold) { m.Attempt++ })},
 	{what: "list from the round before", who: "c0",
 		comes: comes{refused: protocol.ErrStale, by: "c", ends: protocol.ClassQuorum,
@@ -163,7 +163,7 @@ func otherSum(more field.Element) func(*cheat) {
 // audited are cheats under a plan with audit: what a node sums, and what a party
 // commits to, is caught by the opening, though nobody can be named for it.
 func audited() []cheater {
-	caught := comes{ends: protocol.ClassIntegrity, because: "don't open to the aggregate"}
+	caught := comes{ends: protocol.ClassIntegrity, because: "do not open to the aggregate"}
 	return []cheater{
 		{what: "audit: sum of something else", who: "c0", audit: true, comes: caught, does: otherSum(7)},
 		{what: "audit: false blinding sum", who: "c0", audit: true, comes: caught,

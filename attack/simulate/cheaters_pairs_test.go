@@ -21,7 +21,7 @@ func cheatingPairs() []cheater {
 		{what: "pairs: something negative behind the last coordinate", who: "p0", pairs: true, comes: lost,
 			does: added(1, field.Sub(0, 1<<32))},
 		{what: "pairs: a neighbour that isn't committed to", who: "p0", pairs: true, audit: true,
-			comes: comes{ends: protocol.ClassIntegrity, because: "don't open to the aggregate"}, does: added(0,
+			comes: comes{ends: protocol.ClassIntegrity, because: "do not open to the aggregate"}, does: added(0,
 				1000<<32)},
 		{what: "pairs: sum of something else", who: "c0", pairs: true, comes: unseen, does: otherSum(7 << 32)},
 		{what: "pairs: sum that wraps around", who: "c0", pairs: true,

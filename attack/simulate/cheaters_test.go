@@ -61,7 +61,7 @@ type (
 	opening      = protocol.Round
 )
 
-// stranger is a key that isn't on the roster.
+// stranger is a key that is not on the roster.
 var stranger = newSigner(0xbad, 0)
 
 // cheatingParties: channels, names and times.
@@ -163,7 +163,7 @@ var cheatingContributions = []cheater{
 				return []protocol.Outgoing{{Subject: o.Subject, Data: c.stored["first"]}}
 			})
 		}},
-	{what: "contribution to an attempt that isn't open", who: "p0", comes: without("c", protocol.ErrEarly),
+	{what: "contribution to an attempt that is not open", who: "p0", comes: without("c", protocol.ErrEarly),
 		does: lie(func(_ *cheat, m *contribution) { m.Attempt++ })},
 	{what: "contribution to another model", who: "p0", comes: without("c", protocol.ErrMismatch),
 		does: lie(func(c *cheat, m *contribution) { m.Model[0] ^= 1; c.confirm(m) })},

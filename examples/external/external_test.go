@@ -94,7 +94,7 @@ func plan(t *testing.T) (protocol.BoundPlan, []*identity.PrivateKey, *app.PVI) {
 	for _, k := range keys {
 		i, ok := p.Index(k.Public())
 		if !ok {
-			t.Fatal("a key isn't on the roster")
+			t.Fatal("a key is not on the roster")
 		}
 		byIndex[i] = k
 	}

@@ -181,7 +181,7 @@ func (r *reader) agreedSet(a *Attempt, agree *protocol.Agree, contributions map[
 	holds := make([]*protocol.Hold, r.computes)
 	for k := range holds {
 		if holds[k] = a.holds[r.bound.Plan.Compute(k)]; holds[k] == nil {
-			return mismatch("the list of %s isn't on record", r.bound.Name(r.bound.Plan.Compute(k)))
+			return mismatch("the list of %s is not on record", r.bound.Name(r.bound.Plan.Compute(k)))
 		}
 	}
 	a.set = protocol.Intersect(holds)
@@ -190,7 +190,7 @@ func (r *reader) agreedSet(a *Attempt, agree *protocol.Agree, contributions map[
 	}
 	for _, e := range a.set {
 		if c, ok := contributions[e.Party]; !ok || c.bundle != e.Bundle {
-			return mismatch("the set counts a contribution of %s that isn't on record", r.bound.Name(e.Party))
+			return mismatch("the set counts a contribution of %s that is not on record", r.bound.Name(e.Party))
 		}
 		a.Set = append(a.Set, r.bound.Name(e.Party))
 	}
@@ -246,7 +246,7 @@ func (r *reader) partial(a *Attempt, k int, agree *protocol.Agree) (*protocol.Pa
 	}
 	v, ok := protocol.ParseTranscriptVector(r.entries[r.next-1], r.bound.Plan.Elements())
 	if !ok || protocol.VectorDigest(v) != m.Vector {
-		return nil, nil, mismatch("the vector isn't the one that %s signed", r.bound.Name(from))
+		return nil, nil, mismatch("the vector is not the one that %s signed", r.bound.Name(from))
 	}
 	return m, v, nil
 }

@@ -108,7 +108,7 @@ func TestNodeThatSumsSomethingElse(t *testing.T) {
 	}
 	signed, _, stores, err := try(t, 3, 2, vectors, func(p *protocol.Plan) { p.Audit = true }, cheat)
 	if err == nil || protocol.ClassOf(err) != protocol.ClassIntegrity ||
-		!strings.Contains(err.Error(), "commitments don't open") {
+		!strings.Contains(err.Error(), "commitments do not open") {
 		t.Fatal(err)
 	}
 	var entries [][]byte
@@ -116,7 +116,7 @@ func TestNodeThatSumsSomethingElse(t *testing.T) {
 		entries = append(entries, stores[5].Get(key))
 	}
 	r, err = verify.Transcript(signed, entries, app.Sum{Dim: 2})
-	if err != nil || !strings.Contains(r.Fault, "commitments don't open") || r.Releases != 0 {
+	if err != nil || !strings.Contains(r.Fault, "commitments do not open") || r.Releases != 0 {
 		t.Errorf("the record does not show it: %+v, %v", r, err)
 	}
 }

@@ -76,7 +76,7 @@ func (r *reader) vectorOf(m *protocol.Partial) error {
 	}
 	r.next++
 	if protocol.VectorDigest(v) != m.Vector {
-		return mismatch("the vector isn't the one that was signed")
+		return mismatch("the vector is not the one that was signed")
 	}
 	return nil
 }

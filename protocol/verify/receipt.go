@@ -72,7 +72,7 @@ func (r *Report) receipts(messages [][]byte) (nodes []uint32, first *protocol.Re
 		return nil, nil, fmt.Errorf("%w: none given", protocol.ErrMalformed)
 	}
 	if !r.session.Plan.Is(first.Party, protocol.RoleParty) {
-		return nil, nil, fmt.Errorf("%w: member %d isn't a party", protocol.ErrUnknown, first.Party)
+		return nil, nil, fmt.Errorf("%w: member %d is not a party", protocol.ErrUnknown, first.Party)
 	}
 	return nodes, first, nil
 }

@@ -183,7 +183,7 @@ func TestLies(t *testing.T) {
 		}, 0, "without audit"},
 		"a counted contribution altered": {func(w *script) int {
 			return alter(w, 3, func(m *protocol.Contribution) { m.Vector = other })
-		}, 6, "isn't on record"},
+		}, 6, "is not on record"},
 		"list of another round": {func(w *script) int {
 			return alter(w, 2, func(m *protocol.Hold) { m.Round = 2 })
 		}, 0, "it is for round 2"},
@@ -220,7 +220,7 @@ func TestLies(t *testing.T) {
 		}, 0, "another set than it agreed to"},
 		"reveal of another vector": {func(w *script) int {
 			return alter(w, 0, func(m *protocol.Partial) { m.Vector = other })
-		}, 1, "isn't the one that node-a signed"},
+		}, 1, "is not the one that node-a signed"},
 		"reveal of another round": {func(w *script) int {
 			return alter(w, 0, func(m *protocol.Partial) { m.Attempt = 1 })
 		}, 0, "it is for round 1 attempt 1"},
@@ -401,14 +401,14 @@ func TestAudit(t *testing.T) {
 		w.must(err)
 		w.reveal(1, 1, m.(*protocol.Hold).Entries, []int64{-289, 419}, [2][]*commit.Scalar{})
 		_, err = verify.Transcript(w.signed, w.entries, w.model)
-		if !errors.Is(err, protocol.ErrMismatch) || !strings.Contains(err.Error(), "commitments don't open") {
+		if !errors.Is(err, protocol.ErrMismatch) || !strings.Contains(err.Error(), "commitments do not open") {
 			t.Error(err)
 		}
 	})
 	t.Run("another blinding sum", func(t *testing.T) {
 		w := full(t, audit)
 		i := alter(w, 1, func(m *protocol.Partial) { m.Blinding[0] ^= 1 })
-		refused(t, w, i+1, "commitments don't open")
+		refused(t, w, i+1, "commitments do not open")
 	})
 	t.Run("no commitment", func(t *testing.T) {
 		w := full(t, audit)
