@@ -11,63 +11,70 @@ import (
 
 var coarse = pld.Precision{Cells: 60, MaxBits: 16}
 
+// provenAccountants lists the accountants that are proven for each mechanism and sampling.
+var provenAccountants = []struct {
+	name        string
+	mechanism   Mechanism
+	relation    Relation
+	sampling    Sampling
+	accountants []string
+}{
+	{"gaussian", Gaussian, 0, 0, []string{
+		AccountantAnalytic, AccountantZCDP, AccountantRDP, AccountantMoments, AccountantPLD,
+	}},
+	{"discrete", DiscreteGaussian, 0, 0, []string{
+		AccountantExact, AccountantNearGaussian, AccountantZCDP, AccountantRDP,
+	}},
+	{"skellam", Skellam, 0, 0, []string{AccountantRDP}},
+	{"poisson", Gaussian, AddRemove, SamplingPoisson, []string{
+		AccountantPLD, AccountantRDP, AccountantMoments,
+	}},
+	{"poisson replace", Gaussian, ReplaceOne, SamplingPoisson, []string{AccountantPLD}},
+	{"fixed", Gaussian, ReplaceOne, SamplingFixed, []string{AccountantPLD, AccountantRDP}},
+	{"discrete poisson", DiscreteGaussian, AddRemove, SamplingPoisson, []string{
+		AccountantNearGaussian, AccountantRDP,
+	}},
+	{"skellam poisson", Skellam, AddRemove, SamplingPoisson, []string{AccountantRDP}},
+}
+
 // TestAccountantsAreOrdered: the bound of every accountant that is proven for a query is at least that
 // of the tightest, which is at least the lower bound.
 func TestAccountantsAreOrdered(t *testing.T) {
 	plain := Query{Sigma: 12, Sensitivity: 1, Steps: 10, Delta: 1e-5, Precision: coarse}
 	sampled := Query{Sigma: 2000, Clip: 1000, Steps: 200, Delta: 1e-5, Rate: 0.05, Precision: coarse}
-	gaps := 0
-	for _, c := range []struct {
-		name        string
-		q           Query
-		mechanism   Mechanism
-		relation    Relation
-		sampling    Sampling
-		accountants []string
-	}{
-		{"gaussian", plain, Gaussian, 0, 0, []string{
-			AccountantAnalytic, AccountantZCDP, AccountantRDP, AccountantMoments, AccountantPLD,
-		}},
-		{"discrete", plain, DiscreteGaussian, 0, 0, []string{
-			AccountantExact, AccountantNearGaussian, AccountantZCDP, AccountantRDP,
-		}},
-		{"skellam", plain, Skellam, 0, 0, []string{AccountantRDP}},
-		{"poisson", sampled, Gaussian, AddRemove, SamplingPoisson, []string{
-			AccountantPLD, AccountantRDP, AccountantMoments,
-		}},
-		{"poisson replace", sampled, Gaussian, ReplaceOne, SamplingPoisson, []string{AccountantPLD}},
-		{"fixed", sampled, Gaussian, ReplaceOne, SamplingFixed, []string{AccountantPLD, AccountantRDP}},
-		{"discrete poisson", sampled, DiscreteGaussian, AddRemove, SamplingPoisson, []string{
-			AccountantNearGaussian, AccountantRDP,
-		}},
-		{"skellam poisson", sampled, Skellam, AddRemove, SamplingPoisson, []string{AccountantRDP}},
-	} {
-		q := c.q
-		q.Mechanism, q.Relation, q.Sampling = c.mechanism, c.relation, c.sampling
-		best, err := Account(q)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if !(best.LowerBound <= best.Epsilon) || len(best.Assumptions) < 2 {
-			t.Errorf("%s: %+v", c.name, best)
-		}
-		for _, name := range c.accountants {
-			q.Accountant = name
-			a, err := Account(q)
+	compared := 0
+	for _, c := range provenAccountants {
+		t.Run(c.name, func(t *testing.T) {
+			q := plain
+			if c.sampling != SamplingNone {
+				q = sampled
+			}
+			q.Mechanism = c.mechanism
+			q.Relation = c.relation
+			q.Sampling = c.sampling
+			best, err := Account(q)
 			if err != nil {
-				t.Errorf("%s by %s: %v", c.name, name, err)
-				continue
+				t.Fatal(err)
 			}
-			if a.Accountant != name || a.LowerBound > a.Epsilon ||
-				a.Epsilon < best.Epsilon*(1-1e-9) || a.Epsilon < best.LowerBound {
-				t.Errorf("%s by %s: %+v against the tightest %+v", c.name, name, a, best)
+			if !(best.LowerBound <= best.Epsilon) || len(best.Assumptions) < 2 {
+				t.Errorf("%+v", best)
 			}
-			gaps++
-		}
+			for _, name := range c.accountants {
+				q.Accountant = name
+				a, err := Account(q)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				if a.Accountant != name || a.LowerBound > a.Epsilon ||
+					a.Epsilon < best.Epsilon*(1-1e-9) || a.Epsilon < best.LowerBound {
+					t.Errorf("%s: %+v against the tightest %+v", name, a, best)
+				}
+				compared++
+			}
+		})
 	}
-	if gaps != 19 {
-		t.Fatalf("compared %d accountants, not 19", gaps)
+	if compared != 19 {
+		t.Fatalf("compared %d accountants, not 19", compared)
 	}
 }
 
@@ -99,51 +106,56 @@ func TestAccountReferences(t *testing.T) {
 	}
 }
 
+// invalidQueries change a valid query. The keys are parts of the error messages.
+var invalidQueries = map[string]func(*Query){
+	"mechanism":        func(q *Query) { q.Mechanism = "laplace" },
+	"sigma":            func(q *Query) { q.Sigma = 0 },
+	"steps":            func(q *Query) { q.Steps = 0 },
+	"delta":            func(q *Query) { q.Delta = 2 },
+	"dim":              func(q *Query) { q.Dim = -1 },
+	"both given":       func(q *Query) { q.Sensitivity = 1 },
+	"relation":         func(q *Query) { q.Relation = 0 },
+	"neither":          func(q *Query) { q.Clip = 0 },
+	"rate":             func(q *Query) { q.Rate, q.Sampling = 1.5, SamplingPoisson },
+	"needs a sampling": func(q *Query) { q.Rate = 0.5 },
+	"sampling needs a relation": func(q *Query) {
+		q.Rate, q.Sampling = 0.5, SamplingPoisson
+		q.Clip, q.Sensitivity, q.Relation = 0, 1, 0
+	},
+	"one step":        func(q *Query) { q.Accountant = AccountantClassical },
+	"below epsilon 1": func(q *Query) { q.Accountant, q.Steps = AccountantClassical, 1 },
+	"is not proven":   func(q *Query) { q.Accountant = AccountantExact },
+	"replace-one neighbours only": func(q *Query) {
+		q.Rate, q.Sampling, q.Relation = 0.5, SamplingFixed, AddRemove
+	},
+	"sampling with replace-one": func(q *Query) {
+		q.Rate, q.Sampling, q.Accountant = 0.5, SamplingPoisson, AccountantMoments
+	},
+	"needs the clip": func(q *Query) {
+		q.Rate, q.Sampling, q.Clip, q.Sensitivity = 0.5, SamplingPoisson, 0, 2
+	},
+	"sigma is too small": func(q *Query) {
+		q.Rate, q.Sampling, q.Sigma = 0.5, SamplingFixed, 0.03
+	},
+	"needs dim 1": func(q *Query) {
+		q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, AccountantExact
+	},
+	"no finite": func(q *Query) {
+		q.Mechanism, q.Sigma, q.Accountant = DiscreteGaussian, 0.1, AccountantNearGaussian
+	},
+	"for skellam":      func(q *Query) { q.Mechanism, q.Accountant = Skellam, AccountantPLD },
+	"without sampling": func(q *Query) { q.Accountant = "magic" },
+}
+
 func TestAccountRejections(t *testing.T) {
 	good := Query{Mechanism: Gaussian, Sigma: 3, Clip: 1, Relation: ReplaceOne, Steps: 2, Delta: 1e-5}
 	if _, err := Account(good); err != nil {
 		t.Fatal(err)
 	}
-	cases := 0
-	for reason, spoil := range map[string]func(*Query){
-		"mechanism":        func(q *Query) { q.Mechanism = "laplace" },
-		"sigma":            func(q *Query) { q.Sigma = 0 },
-		"steps":            func(q *Query) { q.Steps = 0 },
-		"delta":            func(q *Query) { q.Delta = 2 },
-		"dim":              func(q *Query) { q.Dim = -1 },
-		"both given":       func(q *Query) { q.Sensitivity = 1 },
-		"relation":         func(q *Query) { q.Relation = 0 },
-		"neither":          func(q *Query) { q.Clip = 0 },
-		"rate":             func(q *Query) { q.Rate, q.Sampling = 1.5, SamplingPoisson },
-		"needs a sampling": func(q *Query) { q.Rate = 0.5 },
-		"sampling needs a relation": func(q *Query) {
-			q.Rate, q.Sampling = 0.5, SamplingPoisson
-			q.Clip, q.Sensitivity, q.Relation = 0, 1, 0
-		},
-		"one step":        func(q *Query) { q.Accountant = AccountantClassical },
-		"below epsilon 1": func(q *Query) { q.Accountant, q.Steps = AccountantClassical, 1 },
-		"is not proven":   func(q *Query) { q.Accountant = AccountantExact },
-		"replace-one neighbours only": func(q *Query) {
-			q.Rate, q.Sampling, q.Relation = 0.5, SamplingFixed, AddRemove
-		},
-		"sampling with replace-one": func(q *Query) {
-			q.Rate, q.Sampling, q.Accountant = 0.5, SamplingPoisson, AccountantMoments
-		},
-		"needs the clip": func(q *Query) {
-			q.Rate, q.Sampling, q.Clip, q.Sensitivity = 0.5, SamplingPoisson, 0, 2
-		},
-		"sigma is too small": func(q *Query) {
-			q.Rate, q.Sampling, q.Sigma = 0.5, SamplingFixed, 0.03
-		},
-		"needs dim 1": func(q *Query) {
-			q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, AccountantExact
-		},
-		"no finite": func(q *Query) {
-			q.Mechanism, q.Sigma, q.Accountant = DiscreteGaussian, 0.1, AccountantNearGaussian
-		},
-		"for skellam":      func(q *Query) { q.Mechanism, q.Accountant = Skellam, AccountantPLD },
-		"without sampling": func(q *Query) { q.Accountant = "magic" },
-	} {
+	if len(invalidQueries) != 22 {
+		t.Fatalf("%d cases", len(invalidQueries))
+	}
+	for reason, spoil := range invalidQueries {
 		t.Run(reason, func(t *testing.T) {
 			q := good
 			spoil(&q)
@@ -151,10 +163,6 @@ func TestAccountRejections(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		cases++
-	}
-	if cases != 22 {
-		t.Fatalf("%d cases", cases)
 	}
 }
 

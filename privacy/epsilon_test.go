@@ -100,7 +100,7 @@ func TestEpsilonComposesHeterogeneously(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Theorem 29: mu^2 adds up, whatever the order.
+	// [Dissertation], Theorem 29: mu^2 adds up, in any order.
 	mu := math.Sqrt(math.Exp2(32) * (2/(3*math.Exp2(36)) + 1/(5*math.Exp2(35))))
 	if want := GaussianEpsilon(mu, 1e-6); relativeError(mixed.Epsilon, want) > 1e-7 {
 		t.Errorf("%v, want %v", mixed.Epsilon, want)

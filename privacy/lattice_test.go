@@ -181,8 +181,8 @@ func TestLatticeVariance(t *testing.T) {
 	}
 }
 
-// Where the noise is narrow beside the sensitivity s, nearly all mass is at 0, and its loss
-// is s^2/(2 sigma^2): a claim below it is false, however large e^epsilon gets.
+// If the noise is narrow compared with the sensitivity s, nearly all mass is at 0, where the loss is
+// s^2/(2 sigma^2): no epsilon below that holds, also if e^epsilon is very large.
 func TestNarrowNoiseHasALargeEpsilon(t *testing.T) {
 	for _, sigma := range []float64{0.05, 0.1, 0.3} {
 		for _, s := range []float64{1, 2, 3, 7, 250} {

@@ -19,9 +19,9 @@ func planTerms() LayerTerms {
 	}
 }
 
-// world plays a round of the plan: who holds which noise, what each coalition knows. It counts
-// the noises in the aggregate, or in the victim's own update where that is exposed, that
-// the coalition doesn't know. It shares no code with Layers.
+// world models a round of the plan: which member adds which noise, and what each coalition knows. It
+// counts the noises in the aggregate, or in the update of the victim if that is exposed, that the
+// coalition does not know. It shares no code with Layers.
 type world struct{ attendance, computes, colluders, silent, nodes int }
 
 func (w world) unknownNoises(computeNoise bool) int {
@@ -187,7 +187,7 @@ func TestLayerRefusals(t *testing.T) {
 	}
 }
 
-// Paper I, Figure 1(b): with T = 0 and everybody there the factor is sqrt(N / (N-1)).
+// [DCA], Figure 1(b): with T = 0 and full attendance the factor is sqrt(N / (N-1)).
 func TestNoiseOverhead(t *testing.T) {
 	o := NoiseOverhead(10, 10, 0, 3)
 	if relativeError(o.Distributed, math.Sqrt(10.0/9)) > 1e-15 ||
@@ -199,8 +199,8 @@ func TestNoiseOverhead(t *testing.T) {
 	}
 }
 
-// Noise placed locally hides the victim from everybody in the same way, whoever colludes and
-// whoever is silent.
+// Local noise hides the victim from every adversary in the same way, for all coalitions and silent
+// parties.
 func TestLocalNoiseLayers(t *testing.T) {
 	terms := LayerTerms{Parties: 6, MinParties: 4, Computes: 3, Colluders: 1, LocalNoise: true,
 		PartVariance:      1 << 30,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// reference is one entry of testdata/accounting.json; its meta says who computed what.
+// reference is one entry of testdata/accounting.json; whose meta field names the implementations.
 type reference struct {
 	Mechanism   string          `json:"mechanism"`
 	Sigma       float64         `json:"sigma"`

@@ -37,8 +37,8 @@ func TestReferenceIsBLAKE3(t *testing.T) {
 	}
 }
 
-// TestAgainstReference around every boundary: of blocks, of chunks, of what the library
-// takes in at once, and of the zeros that hashers are wiped with.
+// TestAgainstReference tries lengths around every boundary: of blocks, of chunks, of the buffers of the
+// library, and of the zeros with which hashers are wiped.
 func TestAgainstReference(t *testing.T) {
 	hash := NewHash(context)
 	for _, n := range []int{0, 1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 2048,

@@ -130,7 +130,7 @@ func TestInitiateRefusesBadKeys(t *testing.T) {
 			}
 		}
 	}
-	// The all-zero X25519 share is of small order: everybody knows the result.
+	// The all-zero X25519 share has small order, so that the result is public.
 	if _, _, err := Initiate(SuiteX25519, make([]byte, 32), nil); !errors.Is(err, ErrChannel) {
 		t.Errorf("small-order X25519 key: %v, want ErrChannel", err)
 	}
@@ -237,8 +237,8 @@ func TestAgainstHPKE(t *testing.T) {
 	})
 }
 
-// TestDeriveSeparates: keys for other purposes, in other contexts or of other secrets are
-// other keys; what could be taken for the boundary between secret and context isn't one.
+// TestDeriveSeparates: other purposes, contexts or secrets give other keys, also if the boundary between
+// secret and context could be confused.
 func TestDeriveSeparates(t *testing.T) {
 	seen := map[[32]byte]string{}
 	for _, secret := range []byte{1, 2} {

@@ -10,8 +10,8 @@ import (
 
 const vectorFile = "../../testdata/channel/vectors.json"
 
-// channelVectors pin the recipient's side, whose inputs decide everything: the
-// initiator draws enc at random, so enc stands in the file as an input.
+// channelVectors are vectors for the recipient, which is deterministic. The initiator draws enc at
+// random, so that enc is an input in the file.
 type channelVectors struct {
 	Version int             `json:"version"`
 	Cases   []channelVector `json:"cases"`

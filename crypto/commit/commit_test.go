@@ -32,72 +32,83 @@ func testScalar(t testing.TB, r io.Reader) *Scalar {
 	return s
 }
 
-func TestAuditedRound(t *testing.T) {
-	const d, parties, nodes = 12, 5, 3
-	g, r := testGenerators(t, d), testRand(1)
-	rng := rand.New(testRand(2))
-	var commitments []Commitment
-	aggregate := make([]int64, d)
-	held := make([][]*Scalar, nodes)
+// auditedRound is the public result of a round.
+type auditedRound struct {
+	generators  *Generators
+	commitments []Commitment
+	aggregate   []int64
+	blinding    []*Scalar // the sum of the shares of each node
+}
+
+// newAuditedRound has parties commit to random updates and split their blinding scalars over nodes.
+func newAuditedRound(t *testing.T, d, parties, nodes int) auditedRound {
+	t.Helper()
+	r, rng := testRand(1), rand.New(testRand(2))
+	round := auditedRound{generators: testGenerators(t, d), aggregate: make([]int64, d)}
+	shares := make([][]*Scalar, nodes)
 	for range parties {
 		update := make([]int64, d)
 		for i := range update {
 			update[i] = rng.Int64N(1<<60) - 1<<59
-			aggregate[i] += update[i]
+			round.aggregate[i] += update[i]
 		}
 		blinding := testScalar(t, r)
-		c, err := g.Commit(update, blinding)
+		c, err := round.generators.Commit(update, blinding)
 		if err != nil {
 			t.Fatal(err)
 		}
-		commitments = append(commitments, c)
-		shares, err := blinding.Split(nodes, r)
+		round.commitments = append(round.commitments, c)
+		split, err := blinding.Split(nodes, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for j, s := range shares {
-			held[j] = append(held[j], s)
+		for j, s := range split {
+			shares[j] = append(shares[j], s)
 		}
 	}
-	var published []*Scalar
-	for _, shares := range held {
-		published = append(published, SumScalars(shares))
+	for _, s := range shares {
+		round.blinding = append(round.blinding, SumScalars(s))
 	}
+	return round
+}
+
+// opens reports whether the sum of commitments opens to values with the sum of blinding scalars.
+func (a auditedRound) opens(t *testing.T, commitments []Commitment, values []int64, blinding []*Scalar) bool {
+	t.Helper()
 	total, err := Sum(commitments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opens := func(c Commitment, values []int64, blinding *Scalar) bool {
-		ok, err := g.Opens(c, values, blinding)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ok
-	}
-	if !opens(total, aggregate, SumScalars(published)) {
-		t.Error("an honest round does not open")
-	}
-	for i := range d {
-		cheated := slices.Clone(aggregate)
-		cheated[i]++
-		if opens(total, cheated, SumScalars(published)) {
-			t.Errorf("coordinate %d may be changed", i)
-		}
-	}
-	swapped := slices.Clone(aggregate)
-	swapped[0], swapped[1] = swapped[1], swapped[0]
-	if opens(total, swapped, SumScalars(published)) {
-		t.Error("coordinates may be swapped")
-	}
-	if opens(total, aggregate, SumScalars(published[1:])) {
-		t.Error("a node's blinding sum may be left out")
-	}
-	short, err := Sum(commitments[1:])
+	ok, err := a.generators.Opens(total, values, SumScalars(blinding))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opens(short, aggregate, SumScalars(published)) {
-		t.Error("a party's commitment may be left out")
+	return ok
+}
+
+func TestAuditedRound(t *testing.T) {
+	const d = 12
+	a := newAuditedRound(t, d, 5, 3)
+	if !a.opens(t, a.commitments, a.aggregate, a.blinding) {
+		t.Error("an honest round does not open")
+	}
+	for i := range d {
+		altered := slices.Clone(a.aggregate)
+		altered[i]++
+		if a.opens(t, a.commitments, altered, a.blinding) {
+			t.Errorf("coordinate %d can be changed", i)
+		}
+	}
+	swapped := slices.Clone(a.aggregate)
+	swapped[0], swapped[1] = swapped[1], swapped[0]
+	if a.opens(t, a.commitments, swapped, a.blinding) {
+		t.Error("coordinates can be swapped")
+	}
+	if a.opens(t, a.commitments, a.aggregate, a.blinding[1:]) {
+		t.Error("the blinding sum of a node can be omitted")
+	}
+	if a.opens(t, a.commitments[1:], a.aggregate, a.blinding) {
+		t.Error("the commitment of a party can be omitted")
 	}
 }
 
@@ -123,8 +134,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestGenerators: distinct, of prime order, and the same whatever the range and
-// the number of workers.
+// TestGenerators: generators are distinct, of prime order, and independent of the range and the number
+// of workers.
 func TestGenerators(t *testing.T) {
 	const d = 600 // more than two blocks
 	parallelised := testGenerators(t, d)

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestSplit: shares add up; any m-1 of them say nothing. The latter is seen in
-// the first byte of each share but one, whichever is left out, over many
-// splits of two different scalars: a chi-square statistic over 16 cells below
-// 60 (15 degrees of freedom; false alarm below 3e-7 a test, with a fixed seed).
+// TestSplit: shares add up, and any m-1 of them reveal nothing. The latter is tested with the first
+// byte of all shares except one, for each one that is left out, over many splits of two different
+// scalars: a chi-square statistic over 16 cells below 60 (15 degrees of freedom; false-alarm rate
+// below 3e-7 a test, with a fixed seed).
 func TestSplit(t *testing.T) {
 	const m, runs = 3, 4096
 	r := testRand(7)

@@ -80,7 +80,7 @@ func TestClipIntOnLongVectors(t *testing.T) {
 }
 
 // checkClipInt clips a copy of v and compares with exact arithmetic: the bound, the
-// direction, and a loss below one unit a coordinate beside the ideal v * bound/norm.
+// direction, and a difference below one unit a coordinate from the ideal v * bound/norm.
 func checkClipInt(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -111,8 +111,8 @@ func checkClipInt(t interface {
 	}
 }
 
-// nearIdeal tells whether y is x * bound/norm, toward zero, less than two units off:
-// one for the floor, and one for a norm rounded up to 64 bits.
+// nearIdeal reports whether y is x * bound/norm, or less than two units closer to zero: one unit for
+// the floor, and one for a norm rounded up to 64 bits.
 func nearIdeal(x, y int64, bound uint64, normSquared *big.Int) bool {
 	if y != 0 && (x < 0) != (y < 0) {
 		return false

@@ -90,7 +90,7 @@ func TestRoundRefusals(t *testing.T) {
 			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.names) {
 				t.Fatalf("got %v, want %v that names %q", err, c.cause, c.names)
 			}
-			want := int64(0) // of a coordinate that is refused; 7 of vectors that can't be right
+			want := int64(0) // after a rejected coordinate; 7 if the arguments are invalid
 			if c.cause == ErrGrid || c.cause == ErrLength {
 				want = 7
 			}

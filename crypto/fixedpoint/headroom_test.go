@@ -111,7 +111,7 @@ func TestHeadroomCountsTheNoise(t *testing.T) {
 	}
 }
 
-// TestAdviceSuffices takes as many fraction bits away as the error says.
+// TestAdviceSuffices removes the number of fraction bits that the error recommends.
 func TestAdviceSuffices(t *testing.T) {
 	h := Headroom{Parties: 1000, PerParty: 1 << 61, NoiseVariance: 1 << 60, Dim: 1000, Rounds: 100}
 	err := h.Check()

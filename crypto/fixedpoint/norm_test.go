@@ -137,8 +137,7 @@ func TestRoundSmallIsRoundToEven(t *testing.T) {
 			t.Errorf("%v rounds to %d, want %d", v, got[i], want)
 		}
 	}
-	// What it doesn't take it tells, wherever that stands: as much as 2^51, and more, of
-	// both signs, and what is no number.
+	// It reports products that it cannot round, at every index: magnitudes from 2^51 on, and NaN.
 	for _, large := range []float64{
 		exact, math.Nextafter(exact, math.Inf(1)), -math.Nextafter(exact, math.Inf(1)), 3 << 51, -3 << 51,
 		-9 << 51, 1 << 61, -1 << 61, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN(),
@@ -146,11 +145,11 @@ func TestRoundSmallIsRoundToEven(t *testing.T) {
 		for at := range 7 {
 			x := make([]float64, 7)
 			if x[at] = large; roundSmall(got[:7], x, 1) {
-				t.Errorf("%v at %d of 7 passes for small", large, at)
+				t.Errorf("%v at %d of 7 is accepted", large, at)
 			}
 		}
 	}
-	// One coordinate that is too large for it sends its whole run the other way.
+	// One coordinate that is too large changes the method for its whole run.
 	below := math.Nextafter(exact, 0)
 	mixed := []float64{0.5, 1.5, exact, -exact - 1, 1 << 61, below, -below, exact - 0.5, 0.5 - exact}
 	if err := (Grid{}).Round(got[:9], mixed); err != nil ||

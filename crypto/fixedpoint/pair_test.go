@@ -21,8 +21,8 @@ func pairable(limit int64) *rapid.Generator[int64] {
 	return rapid.OneOf(rapid.Int64Range(-limit, limit), rapid.SampledFrom([]int64{-limit, -1, 0, 1, limit}))
 }
 
-// TestPairsAddUpLikeCoordinates sums parties' pairs in the field and holds what comes back to the
-// sum of their coordinates, with bounds that reach the last magnitude there is room for.
+// TestPairsAddUpLikeCoordinates adds pairs in the field and compares the result with the sum of the
+// coordinates, up to the largest magnitude that fits.
 func TestPairsAddUpLikeCoordinates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, d := rapid.IntRange(1, 6).Draw(t, "parties"), rapid.IntRange(1, 9).Draw(t, "dim")
@@ -68,8 +68,8 @@ func pairOf(v []int64, i int) *big.Int {
 	return w.Add(w, big.NewInt(v[2*i]))
 }
 
-// TestUnpairIsTotal: every integer that the field decodes to is one pair, whose first
-// coordinate is in [-2^31, 2^31-1].
+// TestUnpairIsTotal: every integer that FromField returns is the pair of unique coordinates, the first
+// in [-2^31, 2^31-1].
 func TestUnpairIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := pairable(field.MaxSigned).Draw(t, "pair")
@@ -118,7 +118,7 @@ func TestPairRefuses(t *testing.T) {
 	}
 }
 
-// TestPairedHeadroom: a plan of pairs has room for sums of magnitude 2^31 - 1 and no more.
+// TestPairedHeadroom: with pairs, sums must not exceed magnitude 2^31 - 1.
 func TestPairedHeadroom(t *testing.T) {
 	h := Headroom{Parties: 1000, PerParty: MaxPaired / 1000, Dim: 10, Rounds: 3, Paired: true}
 	if err := h.Check(); err != nil {

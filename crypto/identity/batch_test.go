@@ -17,8 +17,8 @@ func signedItem(n byte, msg string) Item {
 	return Item{Key: key.Public(), Msg: []byte(msg), Sig: key.Sign([]byte(msg))}
 }
 
-// adversarial makes an item of a given kind. The kinds from 0 on are good ones,
-// crafted or not; kinds below zero are bad.
+// adversarial returns an item of a given kind. Kinds from 0 on are valid, crafted or not; kinds below
+// zero are invalid.
 func adversarial(t testing.TB, points [8]*edwards25519.Point, kind int, n byte) Item {
 	ta, tr := points[n%8], points[n/8%8]
 	it := signedItem(n, fmt.Sprint("message ", n))
@@ -53,9 +53,8 @@ func nonCanonicalSample(n byte) []byte {
 	return e[:]
 }
 
-// TestBatchEqualsSingle compares the batch with one by one on mixes of honest,
-// crafted and broken signatures. A difference would come up by chance with
-// probability 2^-128.
+// TestBatchEqualsSingle compares batches with single verification for mixes of honest, crafted and
+// invalid signatures. A difference arises by chance with probability 2^-128.
 func TestBatchEqualsSingle(t *testing.T) {
 	points, r := torsion(t), testRand(1)
 	good, bad := 0, 0
@@ -76,7 +75,7 @@ func TestBatchEqualsSingle(t *testing.T) {
 			bad++
 		}
 		if got := VerifyBatch(items, r); !slices.Equal(got, want) {
-			rt.Fatalf("batch refuses %v, one by one %v", got, want)
+			rt.Fatalf("batch rejects %v, one by one %v", got, want)
 		}
 	})
 	enough := 100
@@ -88,8 +87,8 @@ func TestBatchEqualsSingle(t *testing.T) {
 	}
 }
 
-// TestAdversarialKinds checks that each kind is what its sign says, so that the
-// mixes above mix.
+// TestAdversarialKinds checks that the sign of each kind tells whether it is valid, which the mixes
+// above rely on.
 func TestAdversarialKinds(t *testing.T) {
 	points := torsion(t)
 	for kind := -8; kind <= 2; kind++ {
@@ -102,9 +101,9 @@ func TestAdversarialKinds(t *testing.T) {
 	}
 }
 
-// TestCombinedIsCofactored asks the combination itself, without the search that
-// would set a wrong refusal right: good signatures with components of small
-// order pass it, and one bad signature among them fails it.
+// TestCombinedIsCofactored tests the combination without the search, which would correct a wrong
+// rejection: valid signatures with components of small order pass it, and one invalid signature among
+// them fails it.
 func TestCombinedIsCofactored(t *testing.T) {
 	points := torsion(t)
 	b := bisector{rand: testRand(5)}
@@ -128,8 +127,8 @@ func TestCombinedIsCofactored(t *testing.T) {
 	}
 }
 
-// TestCancellingForgeries has two wrong signatures whose errors cancel in a
-// plain sum: S + 1 and S - 1. Only the random coefficients tell.
+// TestCancellingForgeries has two invalid signatures whose errors cancel in a plain sum: S + 1 and
+// S - 1. Only the random coefficients detect them.
 func TestCancellingForgeries(t *testing.T) {
 	items := make([]Item, 16)
 	for i := range items {
@@ -145,11 +144,11 @@ func TestCancellingForgeries(t *testing.T) {
 	shift(&items[3], one(t))
 	shift(&items[4], edwards25519.NewScalar().Negate(one(t)))
 	if got := VerifyBatch(items, testRand(2)); !slices.Equal(got, []int{3, 4}) {
-		t.Errorf("refused %v, want [3 4]", got)
+		t.Errorf("rejected %v, want [3 4]", got)
 	}
 }
 
-// TestCulprits puts bad signatures at every position and pair of positions.
+// TestCulprits puts invalid signatures at every index and pair of indices.
 func TestCulprits(t *testing.T) {
 	const n = 9
 	good, bad := make([]Item, n), make([]Item, n)
@@ -165,24 +164,24 @@ func TestCulprits(t *testing.T) {
 			items[i], items[j] = bad[i], bad[j]
 			want := slices.Compact([]int{i, j})
 			if got := VerifyBatch(items, r); !slices.Equal(got, want) {
-				t.Fatalf("refused %v, want %v", got, want)
+				t.Fatalf("rejected %v, want %v", got, want)
 			}
 		}
 	}
 	if got := VerifyBatch(good, r); got != nil {
-		t.Errorf("all good: refused %v", got)
+		t.Errorf("all good: rejected %v", got)
 	}
 	if got := VerifyBatch(bad, r); len(got) != n {
-		t.Errorf("all bad: refused %v", got)
+		t.Errorf("all bad: rejected %v", got)
 	}
 	if got := VerifyBatch(nil, r); got != nil {
-		t.Errorf("empty batch: refused %v", got)
+		t.Errorf("empty batch: rejected %v", got)
 	}
 }
 
-// TestPatience bounds the search when every signature is bad, by the randomness
-// that it draws: 16 bytes for each signature in each combination. Halving to the
-// end would take 256·16 bytes on each of 7 levels.
+// TestPatience bounds the search if every signature is invalid, by the randomness that it draws: 16
+// bytes for each signature in each combination. Halving to the end would draw 256·16 bytes on each of
+// 7 levels.
 func TestPatience(t *testing.T) {
 	const n = 256
 	items := make([]Item, n)
@@ -192,7 +191,7 @@ func TestPatience(t *testing.T) {
 	}
 	r := &countingReader{r: testRand(6)}
 	if got := VerifyBatch(items, r); len(got) != n {
-		t.Errorf("refused %d of %d", len(got), n)
+		t.Errorf("rejected %d of %d", len(got), n)
 	}
 	if r.n < 16*n || r.n > 16*n*5/2 {
 		t.Errorf("drew %d bytes, want between 1 and 2.5 times %d", r.n, 16*n)
@@ -210,7 +209,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestBatchWithoutRandomness must neither pass nor refuse everything.
+// TestBatchWithoutRandomness: a batch is verified correctly without a source of randomness.
 func TestBatchWithoutRandomness(t *testing.T) {
 	items := make([]Item, 20)
 	for i := range items {
@@ -219,7 +218,7 @@ func TestBatchWithoutRandomness(t *testing.T) {
 	items[7].Msg = []byte("no")
 	for name, r := range map[string]io.Reader{"nil": nil, "failing": iotest.ErrReader(io.ErrClosedPipe)} {
 		if got := VerifyBatch(items, r); !slices.Equal(got, []int{7}) {
-			t.Errorf("%s reader: refused %v, want [7]", name, got)
+			t.Errorf("%s reader: rejected %v, want [7]", name, got)
 		}
 	}
 }
@@ -234,14 +233,14 @@ func benchmarkItems(n int) []Item {
 	return items
 }
 
-// BenchmarkOneKey verifies one key's signatures one by one: a key that is decoded anew, one
-// that is remembered, and one that has a table.
+// BenchmarkOneKey verifies signatures of one key one by one: with a key that is decoded each time, with
+// a cached one, and with a table.
 func BenchmarkOneKey(b *testing.B) {
 	it := benchmarkItems(1)[0]
 	for _, c := range []struct {
 		name string
 		keys *Keys
-	}{{"anew", nil}, {"remembered", &Keys{tables: maxTables}}, {"table", new(Keys)}} {
+	}{{"decoded", nil}, {"cached", &Keys{tables: maxTables}}, {"table", new(Keys)}} {
 		b.Run(c.name, func(b *testing.B) {
 			for range manyAlone + 1 {
 				c.keys.Verify(it.Key, it.Msg, it.Sig)

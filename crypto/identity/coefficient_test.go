@@ -92,7 +92,7 @@ func TestKeysOfABatch(t *testing.T) {
 	for _, p := range torsion(t) {
 		items = append(items, Item{Key: PublicKey(p.Bytes())})
 	}
-	for n := range byte(60) { // half of them aren't points
+	for n := range byte(60) { // half of them are not points
 		items = append(items, Item{Key: PublicKey{n, 0, 7}})
 	}
 	k, acceptable := new(Keys), map[PublicKey]bool{}

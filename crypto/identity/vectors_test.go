@@ -80,8 +80,8 @@ func TestEdgeCases(t *testing.T) {
 	}
 }
 
-// ownVectors pin this package's own formats: everything below Seed is computed
-// from what stands above it.
+// ownVectors are vectors for the formats of this package: everything after Seed is computed from the
+// fields before it.
 type ownVectors struct {
 	Version     int         `json:"version"`
 	Seed        string      `json:"seed"`

@@ -41,8 +41,8 @@ func TestAgainstStandardLibrary(t *testing.T) {
 	})
 }
 
-// TestTableChangesNoVerdict verifies every kind of signature, good, bad, and with components of
-// small order, with keys that have signed so much that they have tables.
+// TestTableChangesNoVerdict verifies every kind of signature, valid, invalid, and with components of
+// small order, with keys that have tables.
 func TestTableChangesNoVerdict(t *testing.T) {
 	points, keys := torsion(t), new(Keys)
 	for kind := -8; kind <= 2; kind++ {
@@ -69,9 +69,8 @@ func TestTableChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// TestTablesAreShared: members of one process have one table a key, and none is kept when
-// nobody has it any more. (Members that run side by side are under the race detector in package
-// session.)
+// TestTablesAreShared: members of one process share the table of a key, and unused tables are freed.
+// (Package session tests concurrent members with the race detector.)
 func TestTablesAreShared(t *testing.T) {
 	key, msg := testKey(77), []byte("message")
 	sig, all := key.Sign(msg), make([]*Keys, 8)
@@ -184,7 +183,7 @@ func scalar(t testing.TB, n byte) *edwards25519.Scalar {
 // TestSmallOrderComponents goes through all pairs of components of small order
 // in A and R: the definition accepts each of them while A keeps a component of
 // prime order, alone and in a batch. The cofactorless equation of
-// crypto/ed25519 refuses most, so the test also shows that these cases bite.
+// crypto/ed25519 rejects most, so that the test also shows that these cases matter.
 func TestSmallOrderComponents(t *testing.T) {
 	points, zero := torsion(t), edwards25519.NewScalar()
 	disagree, checked := 0, 0
@@ -202,7 +201,7 @@ func TestSmallOrderComponents(t *testing.T) {
 			if !Verify(it.Key, it.Msg, it.Sig) {
 				t.Errorf("components %d, %d with small R: refused", i, j)
 			}
-			// A of small order: refused, whatever R is.
+			// A of small order: rejected for every R.
 			for _, r := range []*edwards25519.Scalar{scalar(t, 5), zero} {
 				it = mixed(zero, r, ta, tr, []byte{byte(i), byte(j)})
 				if Verify(it.Key, it.Msg, it.Sig) {

@@ -31,8 +31,8 @@ func (c trial) draw(t *testing.T, v variance, seed byte) []int64 {
 	return x
 }
 
-// smallVariances: sigma from 0.25 to 128, with bins of one magnitude up to 255, of two
-// and of nine behind it.
+// smallVariances have sigma from 0.25 to 128: bins of one magnitude up to variance 255, then of two and
+// of nine.
 var smallVariances = []variance{
 	{1, 16}, {9, 100}, {1, 4}, {49, 100}, {1, 1}, {2, 1}, {9, 4}, {5, 1}, {100, 1}, {255, 1}, {300, 1},
 	{1023, 1}, {1 << 14, 1}, {1<<44 + 1, 1 << 30},

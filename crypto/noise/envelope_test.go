@@ -16,7 +16,7 @@ const digits = 700
 func oracleExp(z *big.Rat) *big.Float {
 	number := func() *big.Float { return new(big.Float).SetPrec(digits) }
 	if z.Cmp(big.NewRat(1<<20, 1)) > 0 {
-		// Something small that falls with z and isn't 0: no comparison gets there.
+		// A small positive number that decreases with z suffices for all comparisons.
 		whole := new(big.Int).Div(z.Num(), z.Denom())
 		return number().SetMantExp(big.NewFloat(1), -20_000-100*whole.BitLen())
 	}

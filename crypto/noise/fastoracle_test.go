@@ -114,8 +114,8 @@ func TestSamplesAreTheOracles(t *testing.T) {
 	}
 }
 
-// TestOddBytesGiveTheOraclesSamples replays words that a fair source has once in
-// 2^50: rare cells of every kind, and extremes, with fair words behind them.
+// TestOddBytesGiveTheOraclesSamples uses words with probability about 2^-50: rare cells of every kind,
+// and extreme values, followed by uniform words.
 func TestOddBytesGiveTheOraclesSamples(t *testing.T) {
 	gaussians := map[variance]*Gaussian{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -147,8 +147,7 @@ func TestOddBytesGiveTheOraclesSamples(t *testing.T) {
 	})
 }
 
-// oddWords draws some ordinary words, a rare cell, half of the time, and extremes
-// behind it.
+// oddWords draws some uniform words, with probability 1/2 a rare cell, and then extreme values.
 func oddWords(t *rapid.T, g *Gaussian) []uint64 {
 	words := rapid.SliceOfN(rapid.Uint64(), 0, 3).Draw(t, "ordinary")
 	if rapid.Bool().Draw(t, "rare") {
@@ -189,8 +188,8 @@ func TestEveryRareCell(t *testing.T) {
 	}
 }
 
-// TestRareProbabilitiesAreDecidedExactly feeds words that agree with the probability of
-// a fraction up to three times, and then one that doesn't.
+// TestRareProbabilitiesAreDecidedExactly uses up to three words that equal those of the probability of
+// a fraction, followed by one that differs.
 func TestRareProbabilitiesAreDecidedExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		variances := []variance{{49, 100}, integer(3), integer(1 << 20), {1<<61 + 1, 1 << 31}}

@@ -201,8 +201,8 @@ func TestReferenceSamplesAreTheOracles(t *testing.T) {
 	}
 }
 
-// TestReferenceOnOddBytesGivesTheOraclesSamples replays words that a fair source never has:
-// many zeros, ones and other extremes, with fair ones behind them.
+// TestReferenceOnOddBytesGivesTheOraclesSamples uses very improbable words: many zeros, ones and other
+// extreme values, followed by uniform words.
 func TestReferenceOnOddBytesGivesTheOraclesSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		variance := anyVariance(t)
@@ -224,7 +224,7 @@ func TestReferenceOnOddBytesGivesTheOraclesSamples(t *testing.T) {
 	})
 }
 
-// replay returns a reader of the given words and uniform bytes behind them.
+// replay returns a reader of the given words, followed by uniform bytes.
 func replay(words []uint64, seed byte) io.Reader {
 	return io.MultiReader(newBytesReader(rawWords(words)), seeded(seed))
 }
@@ -287,7 +287,7 @@ func drawFraction(t *rapid.T) (fraction, *big.Rat) {
 	return fraction{word: word, num: num, den: den}, new(big.Rat).SetFrac(num.big(), den.big())
 }
 
-// expansion returns the first n words behind the binary point of p, 0 <= p < 1.
+// expansion returns the first n words of the binary expansion of p, 0 <= p < 1.
 func expansion(p *big.Rat, n int) []uint64 {
 	var words []uint64
 	rest := new(big.Int).Set(p.Num())

@@ -8,8 +8,8 @@ import (
 	"testing/iotest"
 )
 
-// TestReferenceFillIsManySamples: reading ahead must not change a sample, whatever the
-// reader's habits.
+// TestReferenceFillIsManySamples: reading ahead does not change a sample, for readers that return
+// different numbers of bytes.
 func TestReferenceFillIsManySamples(t *testing.T) {
 	for _, variance := range testVariances() {
 		g, r := mustNewReference(t, variance), seeded(1)

@@ -49,8 +49,8 @@ func bigEndian(x uint64) []byte {
 	return b
 }
 
-// TestSeededIsChunkByChunk: the whole is the chunks, in whatever order they are made,
-// and fewer samples of a chunk are a prefix of more.
+// TestSeededIsChunkByChunk: the vector consists of the chunks, drawn in any order, and the first
+// samples of a chunk do not depend on how many are drawn.
 func TestSeededIsChunkByChunk(t *testing.T) {
 	g, seed := mustNew(t, integer(1<<10)), Seed{9}
 	whole := make([]int64, 2*ChunkSamples+77)

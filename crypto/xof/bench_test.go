@@ -32,8 +32,8 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
-// BenchmarkLimit is what an expansion can't do without: the cipher's keystream into
-// a buffer, then a sum of field elements.
+// BenchmarkLimit measures the minimum of an expansion: the keystream of the cipher into a buffer, and
+// a sum of field elements.
 func BenchmarkLimit(b *testing.B) {
 	s, err := New(Key{1})
 	if err != nil {

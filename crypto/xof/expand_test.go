@@ -74,8 +74,8 @@ func TestAcceptSkipsRejectedWords(t *testing.T) {
 	})
 }
 
-// TestReadGoesOnAfterRejections: elements come out in order, none is lost or used
-// twice, wherever the rejected words stand, and however the reading is cut.
+// TestReadGoesOnAfterRejections: elements are in order, and none is lost or repeated, for all positions
+// of rejected words and all sizes of reads.
 func TestReadGoesOnAfterRejections(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stream := rapid.SliceOfN(words(), 0, 60).Draw(t, "stream")
@@ -100,8 +100,8 @@ func TestReadThroughRejectionsOnly(t *testing.T) {
 	}
 }
 
-// TestAddAndSubSkipRejectedWordsToo: the fused sums are Fill's elements added and
-// subtracted, wherever the rejected words stand.
+// TestAddAndSubSkipRejectedWordsToo: AddTo and SubFrom add and subtract the elements of Fill, for all
+// positions of rejected words.
 func TestAddAndSubSkipRejectedWordsToo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stream := rapid.SliceOfN(words(), 0, 60).Draw(t, "stream")

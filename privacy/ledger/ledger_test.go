@@ -183,7 +183,7 @@ func TestEntryRoundTrip(t *testing.T) {
 	})
 }
 
-// Every field counts in the hash: two entries with one hash would be one entry.
+// Every field is part of the hash: two entries with the same hash are equal.
 func TestEveryBitOfAnEntryIsRead(t *testing.T) {
 	e := (&Ledger{}).Next(charge(3, 4))
 	whole := e.Marshal()
@@ -224,7 +224,7 @@ func TestRelationsMixUnderTheStricter(t *testing.T) {
 	}
 }
 
-// Sampled rounds cost less than whole ones, as much as their accountant says.
+// Sampled rounds cost less than others, namely the bound of their accountant.
 func TestSampledChargesAreAmplified(t *testing.T) {
 	l := &Ledger{}
 	for round := range uint32(60) {

@@ -79,11 +79,11 @@ func bracket(t interface {
 	}
 	if alone(terms) { // what composition makes of one step, too
 		if lo < exact*(1-1e-9)-1e-11 || hi > exact*(1+1e-9)+1e-11 {
-			t.Fatalf("%+v at %v: [%v, %v] isn't %v", terms, delta, lo, hi, exact)
+			t.Fatalf("%+v at %v: [%v, %v] is not %v", terms, delta, lo, hi, exact)
 		}
 		hi = upperOnGrid(terms, delta, Precision{Cells: 40, MaxBits: 13})
 		lo = lowerOnGrid(terms, delta, Precision{Cells: 40, MaxBits: 12})
-		gap = math.Inf(1) // near or not: compositions are held to that
+		gap = math.Inf(1) // the gap is tested for compositions only
 	}
 	if lo > exact*(1+1e-12)+1e-13 || hi < exact*(1-1e-12)-1e-13 {
 		t.Fatalf("%+v at %v: [%v, %v] misses %v", terms, delta, lo, hi, exact)
@@ -125,9 +125,9 @@ func TestBracketsGaussianCompositions(t *testing.T) {
 	})
 }
 
-// Small steps beside large ones lie within a cell of the grid that suits the large ones. The
-// lower bound does without them then, and isn't dragged down by them.
-func TestBracketsSmallStepsBesideLarge(t *testing.T) {
+// The losses of small steps lie within one cell of the grid for large ones. The lower bound then omits
+// them, and is not much smaller for it.
+func TestBracketsSmallAndLargeSteps(t *testing.T) {
 	for _, small := range []Term{
 		{Kind: Remove, Mu: 0.0067, Rate: 1, Count: 19},
 		{Kind: Replace, Mu: 0.001, Rate: 1, Count: 300},
@@ -193,7 +193,7 @@ func TestBracketsTwoSampledSteps(t *testing.T) {
 		// The sum's kink at the edge of the set makes its own error about h^2.
 		if err1 != nil || err2 != nil || math.Abs(hi-exact) > 4e-4*exact || math.Abs(lo-exact) > 4e-4*exact ||
 			lo > hi {
-			t.Errorf("kind %d: [%v, %v], sum says %v (%v, %v)", kind, lo, hi, exact, err1, err2)
+			t.Errorf("kind %d: [%v, %v], the sum is %v (%v, %v)", kind, lo, hi, exact, err1, err2)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func TestTransformErrorHolds(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRejections(t *testing.T) {
 	ok := Term{Remove, 1, 0.5, 1}
 	for name, bad := range map[string]func() error{
 		"kind":     func() error { _, err := Upper([]Term{{9, 1, 1, 1}}, 0.1, Precision{}); return err },
