@@ -12,8 +12,8 @@ import (
 	"choir/protocol"
 )
 
-// cheat is a member that runs the honest machine and changes what it sends: it
-// has the member's key, its store and everything that it was told.
+// cheat is a member that runs the honest machine and changes its messages. It has
+// the member's key, its store and all messages that the member received.
 type cheat struct {
 	protocol.Machine
 	s      protocol.BoundPlan
@@ -40,7 +40,7 @@ func (c *cheat) Step(now int64, ev protocol.Event) protocol.Effects {
 	return eff
 }
 
-// sign signs as somebody, with this member's key unless told otherwise.
+// sign signs a message with a key, in the name of a member.
 func (c *cheat) sign(key protocol.Signer, as uint32, m protocol.Message) []byte {
 	b, err := c.s.Sign(key, as, m)
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *cheat) store(key string) []byte {
 	return c.view.Get(key)
 }
 
-// each changes every signed message of one kind on its way out; what change
-// returns is sent instead.
+// each replaces every signed message of one kind by the messages that change
+// returns.
 func each[M protocol.Message](c *cheat, change func(m M, o protocol.Outgoing) []protocol.Outgoing) {
 	var out []protocol.Outgoing
 	for _, o := range c.eff.Send {
@@ -101,7 +101,7 @@ func lie[M protocol.Message](change func(c *cheat, m M)) func(*cheat) {
 	}
 }
 
-// twoFaced says every message of one kind, and then another.
+// twoFaced sends every message of one kind, and then another one for its purpose.
 func twoFaced[M protocol.Message](change func(c *cheat, m M)) func(*cheat) {
 	return func(c *cheat) {
 		each(c, func(m M, o protocol.Outgoing) []protocol.Outgoing {
@@ -111,14 +111,14 @@ func twoFaced[M protocol.Message](change func(c *cheat, m M)) func(*cheat) {
 	}
 }
 
-// silent says no message of one kind.
+// silent drops the messages of one kind.
 func silent[M protocol.Message]() func(*cheat) {
 	return func(c *cheat) {
 		each(c, func(M, protocol.Outgoing) []protocol.Outgoing { return nil })
 	}
 }
 
-// eachChunk changes every sealed chunk on its way out.
+// eachChunk changes every sealed chunk before it is sent.
 func eachChunk(change func(c *cheat, ch *protocol.Chunk)) func(*cheat) {
 	return func(c *cheat) {
 		for i, o := range c.eff.Send {
@@ -137,8 +137,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// box is the sealing key of a context, worked out as anybody with the channel's
-// secret can: package protocol seals only what is well formed.
+// box is the sealing key of a context, derived from the channel's secret: package
+// protocol only seals well-formed chunks.
 func (c *cheat) box(ctx protocol.Context) *channel.Box {
 	b := append([]byte(nil), c.s.ID[:]...)
 	for _, v := range []uint32{ctx.From, ctx.To, ctx.Round, ctx.Attempt} {
@@ -210,7 +210,7 @@ func (c *cheat) intersection(round, attempt uint32) []protocol.Entry {
 	return protocol.Intersect(all)
 }
 
-// say adds a message of the cheat's own.
+// say sends a message of the cheat.
 func (c *cheat) say(subject string, m protocol.Message) {
 	c.eff.Emit(subject, c.sign(c.key, c.self, m))
 }
@@ -234,7 +234,7 @@ func (c *cheat) noticed(code protocol.Code) (protocol.Notice, bool) {
 	return protocol.Notice{}, false
 }
 
-// outcome is what the honest members saw of a session with a cheat.
+// outcome is a session with a cheat as the honest members saw it.
 type outcome struct {
 	mu      sync.Mutex
 	notices map[string][]protocol.Notice

@@ -72,7 +72,7 @@ var cheatingNodes = []cheater{
 		}},
 }
 
-// misled sends beside each receipt another one that was changed after it was signed
+// misled sends with each receipt another one, which was changed after it was signed
 // with three more.
 func misled(change func(m *protocol.Receipt, all []*protocol.Receipt)) func(*cheat) {
 	return func(c *cheat) {
@@ -91,7 +91,7 @@ func misled(change func(m *protocol.Receipt, all []*protocol.Receipt)) func(*che
 	}
 }
 
-// deafTo: whatever a party sends.
+// deafTo ignores the messages of a party.
 func deafTo(party uint32) func([]byte) bool {
 	return func(data []byte) bool {
 		if c, err := protocol.UnmarshalChunk(data); err == nil {
@@ -102,7 +102,7 @@ func deafTo(party uint32) func([]byte) bool {
 	}
 }
 
-// isolate lists two parties only, and agrees to what all lists then give.
+// isolate lists two parties only, and agrees to the resulting set.
 func isolate(c *cheat) {
 	lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[max(0, len(m.Entries)-2):] })(c)
 	lie(func(c *cheat, m *agreement) {
@@ -146,7 +146,7 @@ var cheatingSums = []cheater{
 		does: func(c *cheat) { silent[*partialSum]()(c) }},
 }
 
-// otherSum reveals the sum and something.
+// otherSum adds a number to the revealed sum.
 func otherSum(more field.Element) func(*cheat) {
 	return func(c *cheat) {
 		var vector protocol.Digest
@@ -160,8 +160,8 @@ func otherSum(more field.Element) func(*cheat) {
 	}
 }
 
-// audited are cheats under a plan with audit: what a node sums, and what a party
-// commits to, is caught by the opening, though nobody can be named for it.
+// audited are cheats under a plan with audit: the opening detects a wrong sum of a
+// node and a wrong commitment of a party, but can't attribute it.
 func audited() []cheater {
 	caught := comes{ends: protocol.ClassIntegrity, because: "do not open to the aggregate"}
 	return []cheater{

@@ -79,8 +79,8 @@ var alterations = []struct {
 		}},
 }
 
-// TestCheatingWithThePlan is the part of the table that ends before a session
-// begins: what nobody signed, or signed as something else, starts nothing.
+// TestCheatingWithThePlan: no member starts under a plan that is altered or not
+// signed by all.
 func TestCheatingWithThePlan(t *testing.T) {
 	for _, row := range alterations {
 		t.Run(row.what, func(t *testing.T) {

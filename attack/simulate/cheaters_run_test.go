@@ -19,8 +19,8 @@ func (row cheater) table() Setup {
 		Noise: protocol.NoiseNone, Audit: row.audit, Paired: row.pairs}
 }
 
-// TestCheaters runs every row of the table under the simulator, whose oracle
-// holds the honest members to the protocol all the while.
+// TestCheaters runs every row of the table in the simulator, whose oracle checks
+// the honest members.
 func TestCheaters(t *testing.T) {
 	rows := cheaters()
 	if len(rows) < wantCheaters {
@@ -39,8 +39,8 @@ func TestCheaters(t *testing.T) {
 	}
 }
 
-// indulgent are rules that a cheat may break for everybody: it can stop a
-// session, and make honest members end it.
+// indulgent are the rules that don't apply with a cheat: it can stop a session, and
+// make honest members end it.
 var indulgent = []string{"stuck", "bad end"}
 
 func (row cheater) simulate(t *testing.T) *outcome {
@@ -88,7 +88,7 @@ func (l listener) Step(now int64, ev protocol.Event) protocol.Effects {
 	return eff
 }
 
-// judge compares what came of a row with what must, and says what differs.
+// judge compares the outcome of a row with its claim, and reports differences.
 func (row cheater) judge(setup Setup, o *outcome) []string {
 	j := judgement{row: row, setup: setup, o: o}
 	c := row.comes
@@ -177,9 +177,9 @@ func (j *judgement) sum() {
 	}
 }
 
-// expected is the model that the counted parties' updates lead to. Who among
-// the honest parties is counted they say themselves; the cheat is, when the set
-// has room for one more.
+// expected is the model that follows from the counted parties' updates. The honest
+// parties report whether they are counted; the cheat is, when the set has one more
+// party.
 func (j *judgement) expected() []int64 {
 	app := j.setup.app()
 	model := app.Initial()

@@ -21,7 +21,7 @@ type cheater struct {
 
 // comes is what must come of it, as the honest members see it.
 type comes struct {
-	refused   error          // why somebody refuses, nil: nobody can
+	refused   error          // the reason of a refusal, nil: there is none
 	by        string         // who refuses: a prefix of names
 	nameless  bool           // the refusal can't name the cheat
 	ends      protocol.Class // 0: the session completes
@@ -29,7 +29,7 @@ type comes struct {
 	because   string         // part of how it ends; it names the culprit where one can be named
 	sets      []int          // sizes of the sums that were revealed, by round
 	uncounted string         // who is left out of round 1
-	wrong     bool           // the aggregate isn't the sum of the counted updates, and nobody notices
+	wrong     bool           // the aggregate isn't the sum of the counted updates, without detection
 	rejected  bool           // the sum is out of range: the round is lost, the model stays
 }
 
@@ -41,8 +41,8 @@ func without(by string, why error) comes {
 	return comes{refused: why, by: by, sets: []int{3, 3}, uncounted: "p0"}
 }
 
-// stalled is how it ends when a node's word is missing: nothing is revealed, and
-// the aggregator gives up.
+// stalled is the outcome when a node's message is missing: nothing is revealed,
+// and the aggregator gives up.
 func stalled(by string, why error) comes {
 	return comes{refused: why, by: by, ends: protocol.ClassQuorum, because: "nothing has moved"}
 }
@@ -89,13 +89,13 @@ var cheatingParties = []cheater{
 		}},
 	{what: "share in another party's name", who: "p0",
 		comes: comes{refused: protocol.ErrSealed, by: "c", nameless: true, sets: []int{4, 4}},
-		does: func(c *cheat) { // whoever's own comes first
+		does: func(c *cheat) { // it succeeds if it arrives before the party's own
 			for _, o := range slices.Clone(c.eff.Send) {
 				ch, err := protocol.UnmarshalChunk(o.Data)
 				if err != nil {
 					continue
 				}
-				for i := range uint32(3) { // whoever's explicit share the node takes
+				for i := range uint32(3) { // for any party with an explicit share at the node
 					ch.From = i + 1
 					c.eff.Send = append([]protocol.Outgoing{{Subject: o.Subject, Data: must(ch.Marshal())}}, c.eff.Send...)
 				}
@@ -150,7 +150,7 @@ var cheatingParties = []cheater{
 		}},
 }
 
-// cheatingContributions: what a party says about what it sent, and what it sent.
+// cheatingContributions: a party's manifests and vectors.
 var cheatingContributions = []cheater{
 	{what: "contribution replayed from an earlier round", who: "p0",
 		comes: comes{refused: protocol.ErrStale, by: "c", sets: []int{4, 3}},
@@ -243,7 +243,7 @@ var cheatingContributions = []cheater{
 		}},
 }
 
-// cheatingAggregators: what it opens and says.
+// cheatingAggregators: rounds, channels and aborts.
 var cheatingAggregators = []cheater{
 	{what: "round on another model", who: "agg",
 		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "another model"},

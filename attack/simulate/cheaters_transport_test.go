@@ -23,7 +23,7 @@ import (
 
 // TestCheatersOverTransports runs every row again, under package host, with
 // real keys and channels, over the bus in memory and over NATS. Rows whose end
-// is a matter of time wait for it side by side.
+// depends on time wait for it concurrently.
 func TestCheatersOverTransports(t *testing.T) {
 	rows := cheaters()
 	if len(rows) < wantCheaters {
@@ -51,8 +51,8 @@ func sample(rows []cheater, n int) (some []cheater) {
 }
 
 // overTransport runs the rows, many at a time, and judges them in order. A row
-// that goes otherwise than it must runs once more, alone and with slower clocks:
-// on a busy machine an honest member may have missed a deadline.
+// that fails runs again, alone and with slower clocks: on a busy machine an honest
+// member may have missed a deadline.
 func overTransport(t *testing.T, backend string, rows []cheater) (ran int) {
 	connect := connector(t, backend)
 	problems := make([][]string, len(rows))
@@ -146,7 +146,7 @@ func (row cheater) liveSession(c clocks) (protocol.BoundPlan, []*identity.Privat
 	return protocol.Bind(&p), keys, p.Validate()
 }
 
-// live runs a row: every member in a goroutine of its own, until all that the
+// live runs a row with one goroutine for each member, until all members that the
 // row judges have ended.
 func (row cheater) live(connect connect, c clocks) (*outcome, error) {
 	s, keys, err := row.liveSession(c)
@@ -192,8 +192,8 @@ func (row cheater) live(connect connect, c clocks) (*outcome, error) {
 	return o, nil
 }
 
-// linger waits for what nobody's end shows: a refusal, and the sets that the
-// nodes saw settled. It gives up quietly: judge says what is missing.
+// linger waits for the refusals and the settled sets, which may come after the
+// ends. It gives up without an error; judge reports what is missing.
 func (row cheater) linger(o *outcome) {
 	culprit := row.culprit()
 	for range 3000 { // a minute, far beyond what a busy machine needs

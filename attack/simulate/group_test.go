@@ -13,9 +13,9 @@ import (
 )
 
 // grouped is a compute node of several processes as one machine of the simulation:
-// the node, its workers and the messages between them, which are lost, doubled and
-// reordered, while workers die, come back with their store, or are replaced with an
-// empty one. It is held to everything that a node in one process is held to.
+// the node, its workers and the messages between them, which are lost, duplicated
+// and reordered, while workers crash, restart with their store, or are replaced with
+// an empty one. The oracle checks it like a node in one process.
 type grouped struct {
 	m       *member
 	of      int
@@ -31,7 +31,7 @@ type grouped struct {
 	tally   *groupTally
 }
 
-// groupTally counts what happened, so that a test of nothing is noticed.
+// groupTally counts the events, so that a test of nothing fails.
 type groupTally struct{ sums, lost, twice, crashes, replaced int }
 
 type parcel struct {
@@ -39,7 +39,7 @@ type parcel struct {
 	data []byte
 }
 
-// shelf is one process's part of the member's disk, the step under way included.
+// shelf is one process's part of the member's disk, including the current step.
 type shelf struct {
 	g      *grouped
 	prefix string
@@ -57,8 +57,8 @@ func (s shelf) Keys(prefix string) []string {
 	return keys
 }
 
-// grouping replaces each compute node by a group of workers, as many as the seed
-// says.
+// grouping replaces each compute node by a group of workers, whose number depends
+// on the seed.
 func grouping(tally *groupTally) seams {
 	return seams{machine: func(m *member, honest protocol.Machine) protocol.Machine {
 		if m.role != protocol.RoleCompute {
@@ -131,7 +131,7 @@ func (g *grouped) Step(now int64, ev protocol.Event) protocol.Effects {
 	return eff
 }
 
-// keepUp lets a worker die, and starts the ones that are dead.
+// keepUp crashes a worker, and restarts those that crashed.
 func (g *grouped) keepUp(now int64, i int) {
 	if g.up[i] && g.faulty(0.02) {
 		g.up[i] = false
@@ -169,7 +169,7 @@ func (g *grouped) keepUp(now int64, i int) {
 	}
 }
 
-// route says who listens to a message of the bus, and remembers what workers do.
+// route finds the listeners of a message of the bus, and records the workers' messages.
 func (g *grouped) route(data []byte) (to []int) {
 	worker := func(party uint32) []int { return []int{int(protocol.WorkerOf(party, uint32(g.of)))} }
 	if c, err := protocol.UnmarshalChunk(data); err == nil {
@@ -198,7 +198,7 @@ func (g *grouped) deliver(now int64, to int, ev protocol.Event) {
 	g.take(to, g.workers[to].Step(now, ev))
 }
 
-// take carries out what one process asked for.
+// take applies the effects of one process.
 func (g *grouped) take(from int, eff protocol.Effects) {
 	for _, r := range eff.Persist {
 		if from < g.of {
@@ -235,7 +235,7 @@ func (g *grouped) take(from int, eff protocol.Effects) {
 	}
 }
 
-// carry delivers some of what is under way between node and workers.
+// carry delivers some messages between node and workers.
 func (g *grouped) carry(now int64) {
 	for range 6 {
 		under := g.letters
@@ -263,8 +263,8 @@ func (g *grouped) carry(now int64) {
 	}
 }
 
-// TestGroups: sessions whose compute nodes are groups of processes keep every promise,
-// whatever happens within and around a group.
+// TestGroups: sessions whose compute nodes are groups of processes violate no
+// invariant, with faults within and around a group.
 func TestGroups(t *testing.T) {
 	seeds := uint64(36)
 	if testing.Short() {

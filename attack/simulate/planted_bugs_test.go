@@ -32,14 +32,14 @@ func revealTwice() seams {
 	})
 }
 
-// forgetOwnWord persists what the other nodes signed, not what this one did.
-func forgetOwnWord(m *member, _ protocol.Event, eff *protocol.Effects) {
+// forgetOwn persists what the other nodes signed, not what this one did.
+func forgetOwn(m *member, _ protocol.Event, eff *protocol.Effects) {
 	eff.Persist = slices.DeleteFunc(eff.Persist, func(r protocol.Record) bool {
 		return strings.HasPrefix(r.Key, "hold/") && strings.HasSuffix(r.Key, fmt.Sprintf("/%d", m.i))
 	})
 }
 
-// reuseNoise starts a party's numbers over for every contribution.
+// reuseNoise restarts a party's random numbers for every contribution.
 func reuseNoise() seams {
 	draws := map[*member]*rewound{}
 	return seams{
@@ -73,7 +73,7 @@ func offByOne(_ *member, _ protocol.Event, eff *protocol.Effects) {
 	}
 }
 
-// chargeLater makes a charge durable with the step after the one that sends.
+// chargeLater makes a charge durable one step after the messages are sent.
 func chargeLater() seams {
 	late := map[*member][]protocol.Record{}
 	return after(protocol.RoleParty, func(m *member, _ protocol.Event, eff *protocol.Effects) {
@@ -98,7 +98,7 @@ func (a noisyApp) Settle(round uint32, state, memo []byte) ([]byte, error) {
 	return a.toy.Settle(round, state, protocol.AppendInts(nil, u))
 }
 
-// settleUncounted takes an update in that the result doesn't count.
+// settleUncounted adds an update that the result doesn't count to the private state.
 func settleUncounted() seams {
 	return after(protocol.RoleParty, func(m *member, _ protocol.Event, eff *protocol.Effects) {
 		memo := m.disk.durable["memo"]
@@ -117,7 +117,7 @@ func settleUncounted() seams {
 
 // agreeOnUnion signs everything that any node holds.
 func agreeOnUnion() seams {
-	return resay(protocol.RoleCompute, func(m *member, a *protocol.Agree) bool {
+	return resignChanged(protocol.RoleCompute, func(m *member, a *protocol.Agree) bool {
 		union := map[uint32]protocol.Entry{}
 		for at, h := range m.w.oracle.holds {
 			if at.at == (attempt{a.Round, a.Attempt}) {
@@ -137,7 +137,7 @@ func agreeOnUnion() seams {
 	})
 }
 
-// countTwice adds the first party's share once more to a node's partial sum.
+// countTwice adds the first party's share twice to a node's partial sum.
 func countTwice() seams {
 	return after(protocol.RoleCompute, func(m *member, _ protocol.Event, eff *protocol.Effects) {
 		for i, o := range eff.Send {
@@ -196,13 +196,13 @@ func resealed(m *member, data []byte, v field.Vector) []byte {
 
 // voidEarly calls an attempt void that was revealed.
 func voidEarly() seams {
-	return resay(protocol.RoleAggregator, func(_ *member, r *protocol.Result) bool {
+	return resignChanged(protocol.RoleAggregator, func(_ *member, r *protocol.Result) bool {
 		*r = protocol.Result{Round: r.Round, Attempt: r.Attempt, Outcome: protocol.OutcomeVoid}
 		return true
 	})
 }
 
-// noiseAgain makes a new share whenever the old one should be sent again.
+// noiseAgain makes a new share instead of retransmitting the old one.
 func noiseAgain() seams {
 	n := byte(0)
 	return after(protocol.RoleParty, func(m *member, ev protocol.Event, eff *protocol.Effects) {
@@ -219,8 +219,8 @@ func noiseAgain() seams {
 	})
 }
 
-// wrongPath sends receipts that were signed together with another hash than their
-// neighbour's at the foot of their way to the root.
+// wrongPath sends receipts whose path to the root begins with another hash than
+// their neighbour's.
 func wrongPath(m *member, _ protocol.Event, eff *protocol.Effects) {
 	for i, o := range eff.Send {
 		e, msg, err := m.w.session.Receive(o.Data)

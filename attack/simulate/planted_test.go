@@ -9,11 +9,11 @@ import (
 	"choir/protocol"
 )
 
-// within is how many seeds a planted bug may take to be found.
+// within is the number of seeds within which a planted bug must be found.
 const within = 10_000
 
-// planted is a bug, built around the machines or into what they are given: the
-// production code has no switch for it.
+// planted is a bug, built around the machines or into their inputs: the production
+// code has no switch for it.
 type planted struct {
 	name    string
 	profile string
@@ -21,8 +21,8 @@ type planted struct {
 	seams   seams
 }
 
-// TestPlantedBugs plants one bug after the other: each is found, and the session
-// that shows it shrinks to a few faults that still do.
+// TestPlantedBugs: every planted bug is found, and its session shrinks to a few
+// faults that still show it.
 func TestPlantedBugs(t *testing.T) {
 	bugs := plantedBugs()
 	if len(bugs) < 10 {
@@ -60,7 +60,7 @@ func find(t *testing.T, b planted) {
 	t.Errorf("not found in %d seeds", within)
 }
 
-// wrapper stands between a machine and its driver.
+// wrapper changes the events and effects of a machine.
 type wrapper struct {
 	protocol.Machine
 	step func(inner protocol.Machine, now int64, ev protocol.Event) protocol.Effects
@@ -106,9 +106,9 @@ func misplanned(roles []protocol.Role, change func(s *protocol.BoundPlan)) seams
 	}}
 }
 
-// resay changes signed messages of one kind on their way out, under the
-// sender's own signature.
-func resay[M protocol.Message](role protocol.Role, change func(m *member, msg M) bool) seams {
+// resignChanged changes signed messages of one kind before they are sent; the sender signs
+// them again.
+func resignChanged[M protocol.Message](role protocol.Role, change func(m *member, msg M) bool) seams {
 	return after(role, func(m *member, _ protocol.Event, eff *protocol.Effects) {
 		for i, o := range eff.Send {
 			if b := resign(m, o.Data, func(msg protocol.Message) bool {
@@ -146,7 +146,7 @@ func plantedBugs() []planted {
 		protocol.RoleCompute, protocol.RoleAggregator}
 	return []planted{
 		{"skip the persist of a list", "crashes", []string{"contradiction", "bad end", "stuck", "broken store"},
-			after(protocol.RoleCompute, forgetOwnWord)},
+			after(protocol.RoleCompute, forgetOwn)},
 		{"skip the persist of contributions", "crashes", []string{"broken receipt", "stuck"},
 			forgetful(protocol.RoleCompute, "share/", "commit/")},
 		{"skip the persist of the reveal", "chaos", []string{"unrecorded reveal"},
@@ -174,7 +174,7 @@ func plantedBugs() []planted {
 			noiseAgain()},
 		{"receipts on a wrong path", "chaos", []string{"malformed"}, after(protocol.RoleCompute, wrongPath)},
 		{"open on a stale model", "calm", []string{"bad end"},
-			resay(protocol.RoleAggregator, func(m *member, r *protocol.Round) bool {
+			resignChanged(protocol.RoleAggregator, func(m *member, r *protocol.Round) bool {
 				r.Model = protocol.IntDigest(m.w.app.Initial())
 				return r.Round > 1
 			})},

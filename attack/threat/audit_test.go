@@ -17,7 +17,7 @@ const falseAlarm = 1e-4
 // clip, as far apart as the sensitivity lets it be.
 type audit struct {
 	minus, plus ran
-	claim       float64 // what privacy.Epsilon says against the strongest allowed coalition
+	claim       float64 // of privacy.Epsilon against the strongest allowed coalition
 	delta       float64
 }
 
@@ -89,9 +89,8 @@ func moments(x []float64) (mean, variance float64) {
 }
 
 // TestClaimHolds measures the epsilon of real rounds at the strongest coalition that
-// the plan allows. The bound must lie below what is claimed (else the claim is
-// broken) and above the stated share of it (else it may be idle: noise that nobody
-// needed).
+// the plan allows. The bound must be below the claim (else the claim is false) and
+// above the stated fraction of it (else the noise may be more than needed).
 func TestClaimHolds(t *testing.T) {
 	const delta, clip = 1e-5, 1000
 	for _, x := range cases() {
@@ -115,9 +114,9 @@ func TestClaimHolds(t *testing.T) {
 	}
 }
 
-// breaks: a coalition three parties larger than T leaves one noise of four, half of
-// the deviation. The same rounds don't keep the claim against it, and the test must
-// say so.
+// breaks: against a coalition three parties larger than T one noise of four is
+// left, half of the deviation. The claim is false for it, and the test must find
+// that.
 func (a audit) breaks(t *testing.T, clip int) {
 	t.Helper()
 	f := a.bound(t, clip, 1, 2, 3, 4, 5)

@@ -109,7 +109,7 @@ func responses(rng *mathrand.Rand, n int, epsilon float64, truth bool) []float64
 }
 
 // TestDirections: each of the four kinds of half line is found where it alone
-// shows the leak, and says so.
+// shows the leak.
 func TestDirections(t *testing.T) {
 	const n = 4000
 	flat, leaky := make([]float64, n), make([]float64, n)
@@ -119,8 +119,12 @@ func TestDirections(t *testing.T) {
 			leaky[i] = 20
 		}
 	}
-	for _, c := range []struct{ swapped, below bool }{{false, false}, {false, true}, {true, false},
-		{true, true}} {
+	for _, c := range []struct{ swapped, below bool }{
+		{swapped: false, below: false},
+		{swapped: false, below: true},
+		{swapped: true, below: false},
+		{swapped: true, below: true},
+	} {
 		p, q := leaky, flat
 		if c.below {
 			p, q = mirrored(p), mirrored(q)

@@ -18,8 +18,8 @@ import (
 
 // round is one secure sum by real roles, in memory: the members' machines, keys,
 // channels and shares are those of any deployment. Its coordinates are
-// independent runs of the one-dimensional mechanism, because noise is drawn anew
-// for each and a plain sum mixes none of them.
+// independent runs of the one-dimensional mechanism, because each has fresh noise
+// and a plain sum doesn't mix them.
 type round struct {
 	parties, computes, colluders, runs int
 	sigma                              float64 // of the noise that the plan promises to hide, grid units
@@ -100,11 +100,11 @@ func constant(n int, x int64) []int64 {
 	return out
 }
 
-// seen is what a coalition of the aggregator, all compute nodes but one and the
-// given parties makes of a round: the published sum, less every term and every
-// noise that it knows. The terms of honest parties count as known, as they do in
-// the definition of differential privacy; their noise doesn't. (The nodes' shares
-// add nothing to the sum: they are uniform, which package session tests.)
+// seen is the statistic that a coalition of the aggregator, all compute nodes but
+// one and the given parties computes from a round: the published sum minus every
+// term and every noise that it knows. The terms of honest parties count as known,
+// as in the definition of differential privacy; their noise doesn't. (The nodes'
+// shares are uniform and give no more information, which package run tests.)
 func (r ran) seen(t *testing.T, coalition ...int) []float64 {
 	t.Helper()
 	rest := append([]int64(nil), r.sum...)
@@ -155,10 +155,10 @@ func (c *counted) Read(p []byte) (int, error) {
 	return c.Reader.Read(p)
 }
 
-// again is a member's randomness: whatever it reads starts with the same bytes.
-// Its noise is expanded from one seed, read once; the coefficients that signatures
-// are verified with are read whenever messages arrive. So the noise doesn't depend
-// on the order of messages, and the test is a fixed computation.
+// again is a member's randomness: every read starts with the same bytes. The noise
+// is expanded from one seed, read once; the coefficients for verifying signatures
+// are read when messages arrive. So the noise doesn't depend on the order of
+// messages, and the test is deterministic.
 type again [32]byte
 
 func (r round) reader(member int) again {

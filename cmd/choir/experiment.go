@@ -135,7 +135,8 @@ func checkStudy(format string, o study.Options) error {
 			return err
 		}
 	}
-	return cli.OneOf("transport", string(o.Transport), string(study.Memory), string(study.NATS), string(bed.Clear))
+	return cli.OneOf("transport", string(o.Transport), string(study.Memory), string(study.NATS),
+		string(bed.Clear))
 }
 
 // runExperiment runs an experiment; what is finished is kept when it is

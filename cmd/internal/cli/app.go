@@ -29,7 +29,7 @@ type App struct {
 	Console *Console
 	name    string // the program's
 
-	// What a program adds to the errors of its own verbs; both may be nil.
+	// Classes and hints for the errors of a program's further verbs; both may be nil.
 	Classify func(error) (class protocol.Class, ok bool)
 	Hint     func(err error, verb *cobra.Command) string
 	// Plot draws the noise of a plan; nil: plan check has no --plot.

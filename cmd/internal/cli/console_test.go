@@ -79,7 +79,8 @@ func TestStatusLine(t *testing.T) {
 			if strings.Contains(got, "\x1b[K") != c.escapes || strings.Contains(got, "\x1b[32m") != c.colour {
 				t.Errorf("%q", got)
 			}
-			half, line, done := strings.Index(got, "half"), strings.Index(got, "\ra line\r\n"), strings.Index(got, "done")
+			half, line, done := strings.Index(got, "half"), strings.Index(got, "\ra line\r\n"), strings.Index(got,
+				"done")
 			if c.escapes {
 				line = strings.Index(got, "\r\x1b[Ka line\r\n")
 			}

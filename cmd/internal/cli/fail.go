@@ -162,7 +162,7 @@ var fields = strings.Fields(`
 
 var fieldList = regexp.MustCompile(`^([a-z_]+(?:, [a-z_]+)*): `)
 
-// named puts the flag in front of an error about what it sets: "plan: epsilon:
+// named begins an error about the value of a flag with that flag: "plan: epsilon:
 // ..." becomes "--epsilon: ...". The innermost of several fields counts.
 // Only flags that the verb has are named.
 func named(message string, has func(flag string) bool) string {

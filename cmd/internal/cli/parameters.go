@@ -16,7 +16,7 @@ func printParameters(w io.Writer, raw json.RawMessage) {
 		return
 	}
 	tree, err := parseTree(json.NewDecoder(bytes.NewReader(raw)))
-	if err != nil { // an application with a format of its own
+	if err != nil { // an application with another format
 		Wrap(w, fmt.Sprintf("%-15s", "parameters"), string(raw))
 		return
 	}

@@ -34,7 +34,8 @@ func subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return suggesting(cmd.Root().Name(), fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), args[0], names)
+	return suggesting(cmd.Root().Name(), fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()),
+		args[0], names)
 }
 
 // badFlag adds a suggestion to the error about an unknown flag.
