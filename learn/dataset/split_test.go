@@ -9,9 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// paperLabels are labels in the numbers of Paper IV's training half of Adult: 24,421
-// rows of which 5,906 are positive (fraction .24184 of the training half in
-// dppvi_preprocessing_stats.json).
+// paperLabels are labels with the numbers of the training half of Adult in [DP-PVI]: 24,421
+// rows of which 5,906 are positive, a fraction of .24184.
 func paperLabels() []float64 {
 	y := make([]float64, 24421)
 	for i := range 5906 {
@@ -33,9 +32,9 @@ func majorityFraction(y []float64, rows []int) float64 {
 // round2 rounds to the two decimals that the tables print.
 func round2(v float64) float64 { return math.Round(v*100) / 100 }
 
-// Tables 2 and 3 of Paper IV, appendix B. Table 3's figures for the large clients are
-// left out: with 24,421 rows the mean over large clients must be .76, .73 and .88
-// whatever the draw, and the table has .78, .68 and .86.
+// Tables 2 and 3 of [DP-PVI], appendix B. Table 3's figures for the large clients are left
+// out: with 24,421 rows the mean over large clients must be .76, .73 and .88 for every
+// draw, and the table has .78, .68 and .86.
 func TestClientSplitTables(t *testing.T) {
 	y := paperLabels()
 	for _, row := range []struct {
@@ -77,7 +76,7 @@ func TestClientSplitTables(t *testing.T) {
 	}
 }
 
-// Parts are disjoint, of the stated sizes, and leave over fewer rows than clients.
+// Parts are disjoint, of the documented sizes, and fewer rows than clients remain.
 func TestClientSplitIsAPartition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := ClientSplit{

@@ -22,8 +22,8 @@ func read(t *testing.T, csv string) *Records {
 	return rec
 }
 
-// Rows for prediction are encoded as the rows that were learnt from, with a remark
-// wherever the schema had to bend one.
+// Rows for prediction are encoded like the rows of the training, with a remark wherever the
+// schema changed a value.
 func TestEncodeUnlabelled(t *testing.T) {
 	rec := read(t, "ward,age,room\nA,50,1\nC,200,2\nB,,3\n")
 	u, err := rec.EncodeUnlabelled(unlabelledSchema())

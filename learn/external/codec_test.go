@@ -49,7 +49,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// The shard that the program is told is the one that Choir deals the record to.
+// The program gets the same shard of a record as pvi.Data.Split.
 func TestRequestShards(t *testing.T) {
 	d := pvi.Data{X: make([]float64, 14), Y: []float64{0, 1, 2, 3, 4, 5, 6}}
 	for k, shard := range d.Split(2) {
@@ -110,8 +110,8 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
-// Whatever a program answers, what is taken has the shape that was asked for and
-// finite numbers.
+// For every answer of a program, the accepted update has the requested shape and finite
+// numbers.
 func FuzzParseAnswer(f *testing.F) {
 	f.Add(answer(f, func(dataset.Arrays) {}))
 	f.Add(answer(f, func(a dataset.Arrays) { a["update"].Shape = []int{1, 4} }))

@@ -17,8 +17,8 @@ import (
 	"choir/learn/pvi"
 )
 
-// TestMain lets the test binary be the party's program: its first argument says how
-// it behaves.
+// TestMain lets the test binary be the party's program: its first argument selects the
+// behaviour.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "program" {
 		os.Exit(program(os.Args[2]))
@@ -105,7 +105,7 @@ func TestProgramAnswers(t *testing.T) {
 	}
 }
 
-// Whatever a program does wrong has a name, and this process is none the worse.
+// Every failure of a program has a named error, and does not affect this process.
 func TestProgramFails(t *testing.T) {
 	for behaviour, want := range map[string]error{
 		"fails": ErrProgram, "garbage": ErrAnswer, "silent": ErrAnswer, "flood": ErrAnswer, "deaf": ErrAnswer,
@@ -146,8 +146,7 @@ func TestProgramIsCancelled(t *testing.T) {
 	}
 }
 
-// A program inherits no variable that isn't on the list: paths to keys and
-// passphrases among them.
+// A program inherits no variable outside the list, such as paths to keys and passphrases.
 func TestProgramEnvironment(t *testing.T) {
 	t.Setenv("CHOIR_PASSPHRASE_FILE", "/secret")
 	t.Setenv("LANG", "C")

@@ -73,8 +73,7 @@ func TestFoldIsAdam(t *testing.T) {
 	}
 }
 
-// TestFoldIsFixed pins the integers of a run: they must be the same on every
-// machine, for every member must come to the same state.
+// TestFoldIsFixed pins the integers of a run: every member must compute the same state.
 func TestFoldIsFixed(t *testing.T) {
 	cfg := small()
 	cfg.Averaging = 3

@@ -77,9 +77,9 @@ func TestSplitDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestSensitivity: whatever the public state, the coins and the two values of a
-// record, the sums differ by at most 2B, on exact integers; and one that is drawn
-// and clipped both ways comes near it.
+// TestSensitivity: for every public state, draws and two values of a record, the sums
+// differ by at most 2B, on exact integers; and one that is drawn and clipped in both
+// directions comes near it.
 func TestSensitivity(t *testing.T) {
 	cfg := small()
 	cfg.SampleRate = 0.5
@@ -157,10 +157,9 @@ func TestPerPartyHolds(t *testing.T) {
 	}
 }
 
-// TestCoins: each record's coin shows 1 at the rate, independently of its
-// neighbour's. The counts are binomial; with 5 standard deviations each way on 3
-// rates x 40 records, and as many pairs, the false-alarm rate is below 2e-4, and the
-// seed is fixed.
+// TestCoins: each record is drawn at the rate, independently of its neighbour. The counts
+// are binomial; with 5 standard deviations each way on 3 rates x 40 records, and as many
+// pairs, the false-alarm rate is below 2e-4, and the seed is fixed.
 func TestCoins(t *testing.T) {
 	const n, tosses = 40, 20000
 	for _, rate := range []float64{0.02, 0.3, 1} {

@@ -102,7 +102,8 @@ func TestNaturalFold(t *testing.T) {
 	}
 }
 
-// TestNaturalFoldIsFixed pins the integers of a run: every member must come to the same.
+// TestNaturalFoldIsFixed pins the integers of a run: every member must compute the same
+// state.
 func TestNaturalFoldIsFixed(t *testing.T) {
 	cfg := smallNatural()
 	cfg.Averaging, cfg.PrecisionFloor = 3, 2
@@ -126,7 +127,7 @@ func TestNaturalFoldIsFixed(t *testing.T) {
 	}
 }
 
-// TestNaturalSensitivity: whatever the public state and the two values of a record, the sums
+// TestNaturalSensitivity: for every public state and two values of a record, the sums
 // differ by at most 2B on exact integers, and some come near it.
 func TestNaturalSensitivity(t *testing.T) {
 	cfg := smallNatural()
@@ -154,7 +155,7 @@ func TestNaturalSensitivity(t *testing.T) {
 			t.Fatalf("neighbouring sums are %v apart, the bound is %d", diff, bound)
 		}
 	})
-	// A record and its mirror image come near the bound: it isn't idle.
+	// A record and its mirror image come near the bound: it is not loose.
 	one, other := classes(1, 1, cfg.Features), classes(1, 1, cfg.Features)
 	for j := range one.X {
 		one.X[j], other.X[j] = 50, -50
@@ -188,7 +189,7 @@ func apart(t interface{ Fatal(...any) }, cfg Config, raw []int64, a, b pvi.Data,
 	return diff
 }
 
-// TestNaturalStateIsChecked: a precision that isn't one is no state.
+// TestNaturalStateIsChecked: a state with an impossible precision is rejected.
 func TestNaturalStateIsChecked(t *testing.T) {
 	cfg := smallNatural()
 	for _, at := range []int{cfg.Features, 3*cfg.Dim() + cfg.Features} {

@@ -89,8 +89,8 @@ func TestNetworkNaturalGradient(t *testing.T) {
 	}
 }
 
-// TestNetworkNaturalStaysFinite: neither an improper cavity nor an empty shard gives anything
-// that isn't finite, and an empty shard wants its cavity.
+// TestNetworkNaturalStaysFinite: an improper cavity and an empty shard give finite numbers
+// only, and an empty shard's optimum is its cavity.
 func TestNetworkNaturalStaysFinite(t *testing.T) {
 	const d, n, hidden = 4, 9, 3
 	x, y := records(7, n, d)

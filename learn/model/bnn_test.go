@@ -46,10 +46,10 @@ func (n *Network) estimate(mean, variance []float64, seed uint64) float64 {
 	return e
 }
 
-// Back-propagation against central differences of the same samples' estimate. The
-// estimate is smooth but for the units' kinks; a difference that straddles one is
-// off by the step times a slope, so the step is small: h = 1e-6 leaves rounding of
-// some 1e-15 * 20 / 1e-6 = 2e-8 and kinks of at most 1e-6 times a few tens.
+// Back-propagation against central differences of the same samples' estimate. The estimate
+// is smooth except for the units' kinks; a difference across one is off by the step times a
+// slope, so the step is small: with h = 1e-6 rounding is some 1e-15 * 20 / 1e-6 = 2e-8 and
+// kinks are at most 1e-6 times a few tens.
 func TestNetworkGradientMatchesDifferences(t *testing.T) {
 	const h = 1e-6
 	for seed := range uint64(6) {
@@ -135,8 +135,8 @@ func TestNetworkRecordGradientsAddUp(t *testing.T) {
 	}
 }
 
-// A record's gradient is the same whatever other records there are.
-func TestNetworkRecordStandsAlone(t *testing.T) {
+// A record's gradient does not depend on other records.
+func TestNetworkRecordIsIndependent(t *testing.T) {
 	n, s, mean, logSD := network(5, 6, 3)
 	one := func(n *Network, row int) (out []float64) {
 		err := n.RecordGradients(NewWorkspace(len(mean), 6), mean, logSD, []int{row},
@@ -185,7 +185,7 @@ func TestNetworkUpdateIsTame(t *testing.T) {
 
 func TestNetworkWithoutRows(t *testing.T) {
 	_, s, mean, logSD := network(7, 1, 1)
-	s.Steps = 1 // Adam makes full steps of whatever rounding leaves behind the first
+	s.Steps = 1 // Adam turns rounding errors after the first into full steps
 	n := NewNetwork(s, nil, nil)
 	d := len(mean)
 	q := natural(mean, expTwice(logSD))

@@ -21,8 +21,8 @@ func regression(family gauss.Family, d, n int) *LinearRecords {
 	return NewLinearRecords(gauss.Space{Family: family, Features: d}, x, y, 0.7, 1)
 }
 
-// freeEnergy is E log p(data | w) + entropy + E log cavity, up to a constant, by the
-// textbook from moments: what charts' gradients are held against.
+// freeEnergy is E log p(data | w) + entropy + E log cavity, up to a constant, computed from
+// moments: the reference for the charts' gradients.
 func freeEnergy(l *LinearRecords, natural, cavity []float64) float64 {
 	full := gauss.Space{Family: gauss.Full, Features: l.space.Features}
 	m, err := l.space.Moments(natural)

@@ -52,9 +52,8 @@ func TestSigmoidMomentsAgainstQuadrature(t *testing.T) {
 	}
 }
 
-// Without spread the approximation error is at its largest; a fine sweep of the
-// bare function bounds the error for every variance, since averaging can't raise
-// it.
+// With variance 0 the approximation error is largest; a fine sweep of the function itself
+// bounds the error for every variance, since averaging cannot increase it.
 func TestProbitMixtureSupremum(t *testing.T) {
 	var worstMean, worstSlope, worstPlus float64
 	for a := -60.0; a <= 60; a += 0.001 {

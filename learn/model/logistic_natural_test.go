@@ -14,10 +14,9 @@ func naturalSite(d, steps int, rate float64, x, y []float64) *Logistic {
 	return l
 }
 
-// TestNaturalEndsWhereTheGradientIsZero: a fixed point of the natural-gradient steps is
-// a stationary point of the local free energy, whose gradient is Gradient's own formula
-// in other coordinates. A thousand steps of rate .2 contract a distance of 1 to below
-// 1e-9 with room to spare.
+// TestNaturalEndsWhereTheGradientIsZero: a fixed point of the natural-gradient steps is a
+// stationary point of the local free energy, whose gradient is Gradient's formula in other
+// coordinates. A thousand steps of rate .2 contract a distance of 1 to far below 1e-9.
 func TestNaturalEndsWhereTheGradientIsZero(t *testing.T) {
 	const d, n = 4, 30
 	x, y := records(5, n, d)
@@ -72,8 +71,8 @@ func TestNaturalStepIsTheGaussianFactor(t *testing.T) {
 	}
 }
 
-// TestNaturalStaysFinite: neither an improper cavity nor an empty shard gives anything that
-// isn't finite, and an empty shard wants its cavity.
+// TestNaturalStaysFinite: an improper cavity and an empty shard give finite numbers only,
+// and an empty shard's optimum is its cavity.
 func TestNaturalStaysFinite(t *testing.T) {
 	const d, n = 4, 9
 	x, y := records(7, n, d)

@@ -15,7 +15,7 @@ func TestSigmoidSDAgainstQuadrature(t *testing.T) {
 			mean := average(sigmoid, mu, v)
 			square := func(a float64) float64 { return (sigmoid(a) - mean) * (sigmoid(a) - mean) }
 			want := math.Sqrt(average(square, mu, v))
-			// Beside a tail of the sigmoid the oracle's own cancellation is some 1e-12.
+			// Near a tail of the sigmoid the reference's cancellation is some 1e-12.
 			if got := SigmoidSD(mu, v); math.Abs(got-want) > 1e-7*want+1e-12 {
 				t.Errorf("N(%v, %v): %v, want %v", mu, v, got, want)
 			}

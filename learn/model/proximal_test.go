@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The implicit equations hold at the end of a step, whatever the numbers are.
+// The implicit equations hold at the end of a step, for all numbers.
 func TestProximalStepSolvesItsEquations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string, lo, hi float64) float64 { return rapid.Float64Range(lo, hi).Draw(t, name) }

@@ -80,7 +80,7 @@ func TestRecordGradientsStop(t *testing.T) {
 	}
 }
 
-// TestPerRecordKinds: what a kind says of its Site is so.
+// TestPerRecordKinds: Kind.PerRecord matches the type of the Site.
 func TestPerRecordKinds(t *testing.T) {
 	s := Settings{Family: gauss.MeanField, Features: 2, Hidden: 2, Samples: 1, Spread: 1, Steps: 1,
 		LearningRate: 0.1, Floor: 1, NoiseSD: 1, Parameters: 2}

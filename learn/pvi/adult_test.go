@@ -11,10 +11,10 @@ import (
 	"choir/privacy"
 )
 
-// TestAdultOptimisation holds DP optimisation on UCI Adult, half to train and half to
-// test, ten equal parties, replace-one (1, 1e-5) at each of them, to what it reaches:
-// seeds are fixed, so this is a computation and no test by chance. Five seeds are
-// experiment paper4-adult's; one is enough to notice that something broke.
+// TestAdultOptimisation: DP optimisation on UCI Adult, half to train and half to test, ten
+// equal parties, replace-one (1, 1e-5) at each of them, reaches its known scores. Seeds are
+// fixed, so this is a computation without chance. Study paper4-adult has five seeds; one is
+// enough to detect an error.
 //
 // Not under the race detector: nothing here runs concurrently.
 func TestAdultOptimisation(t *testing.T) {

@@ -114,8 +114,8 @@ func exclusiveOr(seed uint64, rows int) (d Data) {
 	return d
 }
 
-// TestNetworkLearnsFromParties: what three parties hold together is learnt by PVI
-// on the integers, though no linear model could, and the invariant holds.
+// TestNetworkLearnsFromParties: three parties' data together are learnt by PVI on the
+// integers, which no linear model could, and the invariant holds.
 func TestNetworkLearnsFromParties(t *testing.T) {
 	c := networkConfig()
 	var ls []*Learner

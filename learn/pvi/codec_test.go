@@ -107,7 +107,7 @@ func TestCodecRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever is accepted is what encode emits, and Settle never panics.
+// FuzzDecode: everything that is accepted is the output of encode, and Settle never panics.
 func FuzzDecode(f *testing.F) {
 	c := smallConfig()
 	l := learner(f, c, dense(c, 1, 9), 0.5)

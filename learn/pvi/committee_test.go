@@ -54,7 +54,7 @@ func committeeIsExact(t *testing.T, s StrategyName, start float64) {
 	}
 }
 
-// A committee has one round, and the split one as many members as it was told.
+// A committee has one round, and BCMSplit exactly its number of members.
 func TestCommitteeRefusals(t *testing.T) {
 	c := methodConfigs()[NameBCMSplit]
 	l := noised(t, learner(t, c, dense(c, 1, 20), 1), 0, 1)

@@ -46,7 +46,7 @@ func TestPoissonDraws(t *testing.T) {
 	check(pair, rate*rate)
 }
 
-// Words on either side of the threshold decide, and the rate is never exceeded.
+// Integers just below and above the threshold decide, and the rate is never exceeded.
 func TestPoissonThreshold(t *testing.T) {
 	word := func(w uint64) io.Reader {
 		b := make([]byte, 8)
@@ -76,8 +76,8 @@ func TestPoissonThreshold(t *testing.T) {
 	})
 }
 
-// Fixed size: always as many, without repeats, and every subset of 2 of 5 as often,
-// by a chi-squared test with 9 degrees of freedom (above 50 once in 10^7).
+// Fixed size: always the same number, without repeats, and every subset of 2 of 5 equally
+// often, by a chi-squared test with 9 degrees of freedom (above 50 once in 10^7).
 func TestFixedDraws(t *testing.T) {
 	const times = 30000
 	c := Config{Strategy: Optimisation{Sampling: SamplingFixed, SampleRate: 0.5}}
@@ -118,7 +118,7 @@ func TestFixedSizeIsExact(t *testing.T) {
 }
 
 func TestBelow(t *testing.T) {
-	// 2^64 = 3 * 6148914691236517205 + 1: a word of 0 is refused, the next one counts.
+	// 2^64 = 3 * 6148914691236517205 + 1: a word of 0 is rejected, the next one counts.
 	w := append(make([]byte, 8), bytes.Repeat([]byte{0xff}, 8)...)
 	if got, err := below(3, bytes.NewReader(w)); got != 2 || err != nil {
 		t.Errorf("%d, %v", got, err)
@@ -131,7 +131,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// Without sampling it is everybody, and no randomness is read.
+// Without sampling it is all records, and no randomness is read.
 func TestDrawAll(t *testing.T) {
 	rows, scale, err := Config{}.draw(4, nil)
 	if err != nil || scale != 1 || !slices.Equal(rows, []int{0, 1, 2, 3}) {

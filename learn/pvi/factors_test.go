@@ -11,10 +11,10 @@ import (
 	"choir/learn/gauss"
 )
 
-// Averaging without privacy ends at the exact posterior of linear regression: each
-// shard's factor becomes as many copies of its likelihood as there are shards, and
-// their mean is the party's likelihood. So it does when the factor is the party's
-// released updates, on the grid of 2^-34.
+// Averaging without privacy ends at the exact posterior of linear regression: each shard's
+// factor becomes K copies of its likelihood, K being the number of shards, and their mean
+// is the party's likelihood. The same holds when the factor is the party's released
+// updates, on the grid of 2^-34.
 func TestAveragingIsExact(t *testing.T) {
 	c := linearConfig(gauss.Full)
 	c.Damping, c.FracBits = 0.5, 34

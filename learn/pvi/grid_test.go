@@ -85,8 +85,8 @@ func TestFoldAgainstBigIntegers(t *testing.T) {
 	}
 }
 
-// foldBig is the oracle. A product k sum that doesn't fit counts as an overflow
-// even if raw would bring it back, and so does the least int64 as a product.
+// foldBig is the reference. A product k sum that overflows counts as an overflow even if
+// adding raw would undo it, and so does the least int64 as a product.
 func foldBig(k int64, raw, sum []int64) ([]int64, bool) {
 	out := make([]int64, len(raw))
 	most := big.NewInt(math.MaxInt64)
@@ -172,7 +172,7 @@ func TestRepairFull(t *testing.T) {
 	}
 }
 
-// Sums are exact or refused, and never wrap.
+// Sums are exact or rejected, and never wrap.
 func TestAddIntoAgainstBigIntegers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := int64s().Draw(t, "a"), int64s().Draw(t, "b")

@@ -60,7 +60,7 @@ func TestProposalIsTheSumOfClippedShards(t *testing.T) {
 
 func TestClippedFractionCounts(t *testing.T) {
 	c := logisticConfig()
-	c.Clip, c.Beta = 2, 0 // empty shards don't move at all, full ones by less than 2
+	c.Clip, c.Beta = 2, 0 // empty shards do not move, others by less than 2
 	shards := []Data{dense(c, 1, 30), {}, {}}
 	l, err := NewShardedLearner(c, shards, 0.5)
 	if err != nil {
@@ -277,8 +277,8 @@ func settle(t testing.TB, l *Learner, round int, state []byte, p Proposal) []byt
 	return next
 }
 
-// checkPair fails unless two proposals agree but for one shard, and tells whether
-// they differ at all.
+// checkPair fails unless two proposals are equal except for one shard, and reports whether
+// they differ.
 func checkPair(t *testing.T, c Config, a, b Proposal, shard int, limit uint64) bool {
 	t.Helper()
 	ma, err := c.decode(kindMemo, a.Memo)
@@ -346,8 +346,8 @@ func TestTiedFactor(t *testing.T) {
 	}
 }
 
-// Noise of any size leaves every party with a finite, repeatable proposal.
-func TestAbsurdNoiseIsSurvived(t *testing.T) {
+// With noise of any size every party has a finite, repeatable proposal.
+func TestExtremeNoise(t *testing.T) {
 	for _, c := range []Config{logisticConfig(), clippedLinear(gauss.MeanField), clippedLinear(gauss.Full)} {
 		l := learner(t, c, dense(c, 1, 40), 0.5)
 		r := rand.New(rand.NewPCG(4, 4))

@@ -72,7 +72,7 @@ func TestMechanisms(t *testing.T) {
 	}
 }
 
-// A configuration whose privacy isn't proven has no mechanism, whatever the rest says.
+// A configuration without a privacy proof has no mechanism.
 func TestMechanismRefusals(t *testing.T) {
 	noisy := logisticConfig()
 	noisy.Beta, noisy.Factors = 0, FactorsNoisy
@@ -201,8 +201,7 @@ func TestMethodValidateNamesTheField(t *testing.T) {
 	}
 }
 
-// Configurations from before there were methods read and write as they did: they stand
-// in signed plans, byte for byte.
+// The canonical form of configurations, which is part of signed plans, does not change.
 func TestOldJSONStays(t *testing.T) {
 	const old = `{"model":"logistic","family":"mean-field","strategy":"virtual","features":4,"shards":3,` +
 		`"prior_precision":1,"noise_sd":0,"clip":0.05,"frac_bits":20,"damping_bits":16,"damping":0.1,` +

@@ -45,9 +45,9 @@ func TestFreeNaturalStepsAreExact(t *testing.T) {
 	}
 }
 
-// A column in another unit, with a posterior that says so, is the same column: what is
-// clipped and noised doesn't see the units. The vectors of 30 records are rounded to the
-// grid, and the sums of two runs may differ by a unit a record where logarithms round.
+// A column in another unit, with the corresponding posterior, is the same column: clip and
+// noise do not depend on units. The vectors of 30 records are rounded to the grid, and the
+// sums of two runs may differ by a unit a record where logarithms round.
 func TestNaturalStepsHaveNoUnits(t *testing.T) {
 	c := methodConfigs()[NameOptimisation]
 	c = as(c, c.name(), func(p *Params) {
@@ -96,9 +96,9 @@ func naturalRelease(t *testing.T, c Config, data Data, q []int64) (sum []int64) 
 }
 
 // A record's vector is the gradient in units of the posterior's standard deviations, here
-// 1/2, and SDUnit times the curvature's part. With one record of one feature and a clip
-// out of reach both stand in the sum: for linear regression with noise s, x (y - x m)/s^2
-// and x^2/s^2.
+// 1/2, and SDUnit times the curvature's part. With one record of one feature and a clip out
+// of reach both are in the sum: for linear regression with noise s, x (y - x m)/s^2 and
+// x^2/s^2.
 func TestNaturalVector(t *testing.T) {
 	c := linearConfig(gauss.MeanField)
 	c.Features, c.NoiseSD = 1, 0.5
@@ -120,8 +120,8 @@ func TestNaturalVector(t *testing.T) {
 	}
 }
 
-// Noise far beyond the signal, over many whole steps, leaves an update within its bound
-// and a posterior that is proper.
+// After many whole steps with noise far above the signal, the update is within its bound
+// and the posterior is proper.
 func TestNaturalStepsSurviveNoise(t *testing.T) {
 	c := methodConfigs()[NameOptimisation]
 	c = as(c, c.name(), func(p *Params) {

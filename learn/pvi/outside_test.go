@@ -83,9 +83,9 @@ func externalConfig() Config {
 	}
 }
 
-// Whatever comes from outside, what is sent is finite and within the clip, or an
-// error that says why.
-func TestOutsideIsHeldToTheClip(t *testing.T) {
+// For every answer from outside, the update is finite and within the clip, or there is an
+// error.
+func TestOutsideIsClipped(t *testing.T) {
 	c := externalConfig()
 	l, err := NewLearner(c, Data{X: []float64{1, 1}, Y: []float64{5}}, 1)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestExternalModel(t *testing.T) {
 	}
 }
 
-// What is exported predicts as what was learnt.
+// An exported posterior predicts like the one that was learnt.
 func TestLikelihoodRestores(t *testing.T) {
 	for _, c := range []Config{logisticConfig(), linearConfig(gauss.Full), linearConfig(gauss.MeanField),
 		networkConfig()} {

@@ -43,9 +43,9 @@ func recordConfigs() map[string]Config {
 		"linear full": full, "linear mean-field": meanField, "analytic": methodConfigs()[NameAnalytic]}
 }
 
-// One record's exchange, however far, moves a release by at most the mechanism's
-// sensitivity when it is drawn, and not at all when it isn't. An extreme record and
-// its mirror image come close to the bound, so the bound isn't idle.
+// Exchanging one record for any other moves a release by at most the mechanism's
+// sensitivity when it is drawn, and not at all when it is not. An extreme record and its
+// mirror image come close to the bound, so the bound is not loose.
 func TestOneRecordMovesAReleaseBySensitivity(t *testing.T) {
 	for name, c := range recordConfigs() {
 		t.Run(name, func(t *testing.T) {
@@ -244,9 +244,8 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 	}
 }
 
-// A party that must noise its own update refuses to send one without, and noise
-// isn't asked for where it is joint.
-func TestLocalNoiseIsAskedFor(t *testing.T) {
+// A party with local noise sends no update without noise, and joint noise needs none of it.
+func TestLocalNoiseIsRequired(t *testing.T) {
 	c := methodConfigs()[NameOptimisation]
 	l := learner(t, c, dense(c, 1, 20), 1)
 	if _, err := l.Propose(context.Background(), 1, c.Initial(), l.InitialState()); !errors.Is(err,
@@ -288,7 +287,7 @@ func TestReleasedFactors(t *testing.T) {
 	}
 }
 
-// What is sent stays within PerParty, however large the noise is.
+// An update is within PerParty for noise of every size.
 func TestReleasedUpdatesAreBounded(t *testing.T) {
 	for _, s := range []StrategyName{NamePerturbation, NameOptimisation} {
 		c := methodConfigs()[s]
@@ -306,8 +305,8 @@ func TestReleasedUpdatesAreBounded(t *testing.T) {
 	}
 }
 
-// Records of absurd size count as zero: a refusal would tell of them.
-func TestAbsurdRecordsCountAsZero(t *testing.T) {
+// Records of extreme size count as zero: an error would reveal them.
+func TestExtremeRecordsCountAsZero(t *testing.T) {
 	c := methodConfigs()[NameOptimisation]
 	c = as(c, c.name(), func(p *Params) {
 		p.Sampling = SamplingNone
@@ -322,9 +321,9 @@ func TestAbsurdRecordsCountAsZero(t *testing.T) {
 	}
 }
 
-// A rate that is far too large diverges to an absurd update, bounded and without a
-// NaN: the round goes on, and so do the others.
-func TestDivergenceIsSurvived(t *testing.T) {
+// A rate that is far too large diverges to a large update, bounded and without a NaN: the
+// round continues.
+func TestDivergenceIsBounded(t *testing.T) {
 	for _, c := range []Config{methodConfigs()[NameOptimisation], methodConfigs()[NameHybrid]} {
 		c = as(c, c.name(), func(p *Params) {
 			p.Optimiser = SGD

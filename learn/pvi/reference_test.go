@@ -15,10 +15,9 @@ func runReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (
 	return p, err
 }
 
-// runRealCourse is runReal with a schedule and an end of its own. It also tells
-// after how many rounds it ended. Local noise and joint noise have no place in it:
-// a course with Noise is refused, and so are strategies whose factors are released
-// updates.
+// runRealCourse is runReal with a schedule and a condition to stop, and also returns the
+// number of rounds. It rejects a course with noise, and strategies whose factors are
+// released updates.
 func runRealCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (*Posterior, int,
 	error) {
 	if err := checkRun(cfg, learners); err != nil {

@@ -257,8 +257,8 @@ func TestInvariant(t *testing.T) {
 	}
 }
 
-// A driver that calls the public steps itself, as a session does, and one in which
-// a party drops out and doesn't settle, stay on the invariant's path.
+// A driver that calls the public steps, like a session, and one in which a party drops out
+// and does not settle, keep the invariant.
 func TestAbsentPartyKeepsItsFactor(t *testing.T) {
 	c := logisticConfig()
 	ls, _ := parties(t, c, 2)

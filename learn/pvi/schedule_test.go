@@ -51,9 +51,9 @@ func everySchedule(t testing.TB) map[string]Schedule {
 		"asynchronous": arrivals}
 }
 
-// Without privacy every schedule ends at the exact posterior of linear regression:
-// to 1e-9 in floating point, and on the grid to half a unit of 2^-34 a party. In one
-// dimension the mean-field family is the same model (the thesis's case study).
+// Without privacy every schedule ends at the exact posterior of linear regression: to 1e-9
+// in floating point, and on the grid to half a unit of 2^-34 a party. In one dimension the
+// mean-field family is the same model (the case study of [Thesis]).
 func TestSchedulesReachTheExactPosterior(t *testing.T) {
 	for name, schedule := range everySchedule(t) {
 		t.Run(name, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestSchedulesReachTheExactPosterior(t *testing.T) {
 	}
 }
 
-// Damped runs converge to it too, constant or decreasing (which is then a power of
-// the round: what is left after 1500 of them is 16^-15 of the way or so).
+// Damped runs converge to it too, with constant or decreasing damping (where the remaining
+// distance is a power of the round: 16^-15 or so after 1500 of them).
 func TestDampedSchedulesConverge(t *testing.T) {
 	for name, schedule := range everySchedule(t) {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestDampedSchedulesConverge(t *testing.T) {
 	}
 }
 
-// A run taken up at any round is the run that was never interrupted.
+// A run that is resumed at any round equals an uninterrupted one.
 func TestResume(t *testing.T) {
 	c := logisticConfig()
 	ls, _ := parties(t, c, 4)

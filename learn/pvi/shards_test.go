@@ -24,10 +24,10 @@ func TestShardsOf(t *testing.T) {
 	}
 }
 
-// TestShardPower: a party whose share gives it two shards of a plan's eight is, in what it
-// sends and in the bytes of its state, the party of a plan that gives two to everybody,
-// and its sum keeps the bound of the plan's eight. It is in a run with parties of
-// other sizes, under the plan's one configuration.
+// TestShardPower: a party whose share gives it two shards of a plan's eight sends the same,
+// and has the same state, as in a plan with two shards for all parties, and its sum has the
+// bound of the plan's eight. It runs with parties of other sizes, under the same
+// configuration.
 func TestShardPower(t *testing.T) {
 	plain := logisticConfig()
 	plain = as(plain, plain.name(), func(p *Params) {

@@ -10,9 +10,9 @@ import (
 	"choir/learn/model"
 )
 
-// Factors that start with a public precision change the way and not the end: linear
-// regression still reaches the exact posterior, since each party takes its share of
-// the start out. With declared shares that don't add up to 1, what is nobody's stays.
+// Factors that start with a public precision change the path and not the end: linear
+// regression still reaches the exact posterior, since each party removes its share of the
+// start. With declared shares that do not add up to 1, the rest of the start remains.
 func TestStartPrecisionIsTakenOut(t *testing.T) {
 	for _, s := range []StrategyName{NameDataset, NameAveraging, NameVirtual} {
 		for _, declared := range []float64{1, 0.5} {

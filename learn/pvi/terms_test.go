@@ -10,9 +10,9 @@ import (
 	"choir/crypto/fixedpoint"
 )
 
-// TestTermsAreTheDenseOnes: leaving zeros out changes no integer that isn't cut, and a cut
-// one by little: the two cuts aim at norms that are half a unit a coordinate apart, and
-// each rounds. And the integer bound holds exactly, for any record.
+// TestTermsAreTheDenseOnes: omitting zeros changes no unclipped integer, and a clipped one
+// by little: the two clips aim at norms half a unit a coordinate apart, and each rounds.
+// The integer bound holds exactly, for every record.
 func TestTermsAreTheDenseOnes(t *testing.T) {
 	grid := fixedpoint.Grid{FracBits: 12}
 	cuts := 0
@@ -53,7 +53,7 @@ func TestTermsAreTheDenseOnes(t *testing.T) {
 	}
 }
 
-// TestTermsRefuse: what can't be added leaves the sum alone.
+// TestTermsRefuse: a vector that cannot be added leaves the sum unchanged.
 func TestTermsRefuse(t *testing.T) {
 	grid := fixedpoint.Grid{FracBits: 12}
 	for name, v := range map[string][]float64{"not a number": {0, math.NaN(), 1},

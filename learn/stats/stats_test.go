@@ -152,8 +152,8 @@ func checkPredictions(t *testing.T, p *Posterior, data pvi.Data, scales []scale)
 	}
 }
 
-// TestSensitivity: whatever came before, two values of a record move the sum by at
-// most the stated sensitivity, on exact integers, in rounds of both kinds, and some
+// TestSensitivity: given everything public before, two values of a record move the sum by
+// at most the stated sensitivity, on exact integers, in rounds of both kinds, and some
 // pairs come near it.
 func TestSensitivity(t *testing.T) {
 	cfg := small()
@@ -234,11 +234,11 @@ func TestMomentBoundIsTight(t *testing.T) {
 	}
 }
 
-// TestNoiseIsAccountedFor: with noise of a known variance the posterior's own standard
-// deviations are honest: over 300 draws, the mean squared z-score of the weights lies
-// near 1. With 900 nearly Gaussian scores its standard error is about .05 (scores of
-// one draw are dependent: at most .08); the linearised posterior is an approximation,
-// so the band is wide, and a posterior that ignored the noise is far outside (above 100).
+// TestNoiseIsAccountedFor: with noise of a known variance the posterior's standard
+// deviations are calibrated: over 300 draws, the mean squared z-score of the weights is
+// near 1. With 900 nearly Gaussian scores its standard error is about .05 (scores of one
+// draw are dependent: at most .08); the linearised posterior is an approximation, so the
+// band is wide, and a posterior that ignored the noise is far outside (above 100).
 func TestNoiseIsAccountedFor(t *testing.T) {
 	cfg := small()
 	cfg.Radius = 2
