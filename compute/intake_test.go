@@ -141,7 +141,7 @@ func BenchmarkIntake(b *testing.B) {
 		acc := make(field.Vector, 10_000)
 		b.SetBytes(64 * 80_000)
 		for b.Loop() {
-			share.AddSeeds(acc, slices.Repeat([]*xof.Stream{mask}, 64)...)
+			new(share.Adder).Add(acc, slices.Repeat([]*xof.Stream{mask}, 64)...)
 		}
 	})
 }

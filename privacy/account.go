@@ -44,7 +44,7 @@ func upperBound(q Query) (Answer, error) {
 		return Answer{}, err
 	}
 	if math.IsInf(a.Epsilon, 1) || math.IsNaN(a.Epsilon) {
-		return Answer{}, refuse("sigma %v: no finite epsilon is proven by accountant %q", q.Sigma, a.Accountant)
+		return Answer{}, reject("sigma %v: no finite epsilon is proven by accountant %q", q.Sigma, a.Accountant)
 	}
 	a.Assumptions = append(a.Assumptions, q.assumptions(d)...)
 	return a, nil
@@ -69,7 +69,7 @@ func unproven(q Query) error {
 	if q.sampled() {
 		s = fmt.Sprintf("under %v sampling with %v neighbours", q.Sampling, q.Relation)
 	}
-	return refuse("accountant %q is not proven for %s %s", q.Accountant, q.Mechanism, s)
+	return reject("accountant %q is not proven for %s %s", q.Accountant, q.Mechanism, s)
 }
 
 func plainGaussian(q Query, d float64) (Answer, error) {
@@ -80,11 +80,11 @@ func plainGaussian(q Query, d float64) (Answer, error) {
 		a.Accountant, a.Epsilon = AccountantAnalytic, GaussianEpsilon(mu, q.Delta)
 	case AccountantClassical:
 		if q.Steps != 1 {
-			return a, refuse("accountant classical: the bound is for one step, not %d steps", q.Steps)
+			return a, reject("accountant classical: the bound is for one step, not %d steps", q.Steps)
 		}
 		a.Epsilon = up(math.Sqrt(2*math.Log(1.25/q.Delta)) * mu)
 		if a.Epsilon >= 1 {
-			return a, refuse("accountant classical: the bound is proven below epsilon 1 only; "+
+			return a, reject("accountant classical: the bound is proven below epsilon 1 only; "+
 				"with this sigma it would be %g", a.Epsilon)
 		}
 	case AccountantZCDP:
@@ -169,12 +169,12 @@ func discreteGaussian(q Query, d float64) (Answer, error) {
 
 func exactDiscrete(q Query, d float64) (Answer, error) {
 	if q.Dim != 1 || d != math.Round(d) {
-		return Answer{}, refuse("accountant exact: summation needs dim 1 and an integer sensitivity, "+
+		return Answer{}, reject("accountant exact: summation needs dim 1 and an integer sensitivity, "+
 			"not %d and %v", q.Dim, d)
 	}
 	l, err := DiscreteGaussianLattice(q.Sigma*q.Sigma, q.Steps)
 	if err != nil {
-		return Answer{}, refuse("accountant exact, sigma %v, steps %d: %v", q.Sigma, q.Steps, err)
+		return Answer{}, reject("accountant exact, sigma %v, steps %d: %v", q.Sigma, q.Steps, err)
 	}
 	return l.answer(d*float64(q.Steps), q)
 }
@@ -187,7 +187,7 @@ func (l *Lattice) answer(distance float64, q Query) (Answer, error) {
 		e = l.Epsilon(shift, q.Delta*(1-1e-10))
 	}
 	if math.IsInf(e, 1) {
-		return Answer{}, refuse("sigma %v is too small compared with the sensitivity for exact summation", q.Sigma)
+		return Answer{}, reject("sigma %v is too small compared with the sensitivity for exact summation", q.Sigma)
 	}
 	lower := math.Min(e, l.LowerEpsilon(shift, q.Delta))
 	return Answer{Epsilon: e, LowerBound: lower, Accountant: AccountantExact}, nil
@@ -200,7 +200,7 @@ func sampledDiscrete(q Query, x sums) (Answer, error) {
 		all := []sampledSums{{x, q.Sampling, q.Rate}}
 		e, err := sampledNearGaussian(all, q.Relation, q.Delta, q.Precision)
 		if err == nil && math.IsInf(e, 1) {
-			err = refuse("sigma %v is too small for sampled discrete noise to be near Gaussian", q.Sigma)
+			err = reject("sigma %v is too small for sampled discrete noise to be near Gaussian", q.Sigma)
 		}
 		return Answer{Epsilon: e, Accountant: AccountantNearGaussian}, err
 	case q.Accountant == AccountantRDP:

@@ -43,7 +43,7 @@ func (t Target) Validate() error {
 		return err
 	}
 	if t.Releases == 0 {
-		return refuse("releases 0: nothing to hide")
+		return reject("releases 0: nothing to hide")
 	}
 	return t.release(1).Validate()
 }

@@ -26,7 +26,7 @@ func Epsilon(releases []Release, delta float64) (Bound, error) {
 	}
 	for i, r := range releases {
 		if err := r.Validate(); err != nil {
-			return Bound{}, refuse("release %d: %v", i, err)
+			return Bound{}, reject("release %d: %v", i, err)
 		}
 	}
 	return group(releases).epsilon(delta), nil

@@ -232,7 +232,7 @@ func TestSpentCounts(t *testing.T) {
 	}
 }
 
-func TestRefusalsNameTheField(t *testing.T) {
+func TestRejectionsNameTheField(t *testing.T) {
 	good := Target{Epsilon: 1, Delta: 1e-5, Sensitivity: 2, Dim: 1, Releases: 1, Parts: 1}
 	if _, err := Calibrate(good); err != nil {
 		t.Fatal(err)

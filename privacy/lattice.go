@@ -20,11 +20,11 @@ const latticeReach = 37.5
 // sum of T parts shifted by T s, since that sum is a sufficient statistic for the shift.
 func DiscreteGaussianLattice(variance float64, parts int) (*Lattice, error) {
 	if !(variance >= 1e-3) || parts < 1 {
-		return nil, refuse("a lattice of %d parts of variance %v", parts, variance)
+		return nil, reject("a lattice of %d parts of variance %v", parts, variance)
 	}
 	r := int(math.Ceil(latticeReach * math.Sqrt(variance)))
 	if width := float64(2*r+1) * float64(parts); width > maxLattice || width*width > 1e9 {
-		return nil, refuse("%d parts of variance %v are too wide for exact summation", parts, variance)
+		return nil, reject("%d parts of variance %v are too wide for exact summation", parts, variance)
 	}
 	one := &Lattice{first: -r, mass: make([]float64, 2*r+1)}
 	for i := range one.mass {
@@ -39,7 +39,7 @@ func DiscreteGaussianLattice(variance float64, parts int) (*Lattice, error) {
 // Miller's backward recurrence.
 func SkellamLattice(variance float64) (*Lattice, error) {
 	if !(variance >= 1e-3) || 2*(latticeReach*math.Sqrt(variance)+100) > maxLattice {
-		return nil, refuse("a Skellam lattice of variance %v", variance)
+		return nil, reject("a Skellam lattice of variance %v", variance)
 	}
 	r := int(math.Ceil(latticeReach*math.Sqrt(variance))) + 60
 	l := &Lattice{first: -r, mass: make([]float64, 2*r+1)}

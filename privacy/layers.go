@@ -55,19 +55,19 @@ type Layer struct {
 func (t LayerTerms) Validate() error {
 	switch {
 	case t.MinParties < 1 || t.MinParties > t.Parties:
-		return refuse("min_parties: N_min = %d is not in 1..N = %d", t.MinParties, t.Parties)
+		return reject("min_parties: N_min = %d is not in 1..N = %d", t.MinParties, t.Parties)
 	case t.Colluders >= t.Parties:
-		return refuse("colluders: T = %d is not below N = %d", t.Colluders, t.Parties)
+		return reject("colluders: T = %d is not below N = %d", t.Colluders, t.Parties)
 	case t.Computes < 1:
-		return refuse("computes: no compute node")
+		return reject("computes: no compute node")
 	case t.Releases < 1:
-		return refuse("releases 0: nothing to hide")
+		return reject("releases 0: nothing to hide")
 	}
 	if err := validateDelta(t.Delta); err != nil {
 		return err
 	}
 	if t.ComputeNoise && t.LocalNoise {
-		return refuse("noise is placed with the compute nodes and locally")
+		return reject("noise is placed with the compute nodes and locally")
 	}
 	return t.release(t.SampleSensitivity, 1).Validate()
 }

@@ -169,7 +169,7 @@ func TestLayersOfManyParties(t *testing.T) {
 	}
 }
 
-func TestLayerRefusals(t *testing.T) {
+func TestLayerRejections(t *testing.T) {
 	for name, spoil := range map[string]func(*LayerTerms){
 		"min_parties": func(t *LayerTerms) { t.MinParties = 11 },
 		"colluders":   func(t *LayerTerms) { t.Colluders = 10 },

@@ -60,17 +60,17 @@ type Answer struct {
 func (q Query) distance() (float64, error) {
 	switch {
 	case q.Sensitivity > 0 && q.Clip > 0:
-		return 0, refuse("sensitivity and clip are both given")
+		return 0, reject("sensitivity and clip are both given")
 	case positive(q.Sensitivity):
 		return q.Sensitivity, nil
 	case !positive(q.Clip):
-		return 0, refuse("neither a sensitivity nor a clip is positive and finite")
+		return 0, reject("neither a sensitivity nor a clip is positive and finite")
 	case q.Relation == AddRemove:
 		return q.Clip, nil
 	case q.Relation == ReplaceOne:
 		return 2 * q.Clip, nil
 	}
-	return 0, refuse("clip needs a relation, add-remove or replace-one")
+	return 0, reject("clip needs a relation, add-remove or replace-one")
 }
 
 // positive reports whether x is positive and finite.
@@ -100,36 +100,36 @@ func (q Query) validateNoise() error {
 	switch q.Mechanism {
 	case Gaussian, DiscreteGaussian, Skellam:
 	default:
-		return refuse("mechanism %q is none of gaussian, discrete-gaussian, skellam", string(q.Mechanism))
+		return reject("mechanism %q is none of gaussian, discrete-gaussian, skellam", string(q.Mechanism))
 	}
 	if !positive(q.Sigma) {
-		return refuse("sigma %v is not positive and finite", q.Sigma)
+		return reject("sigma %v is not positive and finite", q.Sigma)
 	}
 	if q.Steps < 1 || q.Steps > most {
-		return refuse("steps %d is not in 1..2^31", q.Steps)
+		return reject("steps %d is not in 1..2^31", q.Steps)
 	}
 	if q.Dim < 1 || q.Dim > most {
-		return refuse("dim %d is not in 1..2^31", q.Dim)
+		return reject("dim %d is not in 1..2^31", q.Dim)
 	}
 	return nil
 }
 
 func (q Query) validateSampling() error {
 	if !(q.Rate > 0 && q.Rate <= 1) {
-		return refuse("sample rate %v is not in (0, 1]", q.Rate)
+		return reject("sample rate %v is not in (0, 1]", q.Rate)
 	}
 	if q.Rate < 1 && q.Sampling == SamplingNone {
-		return refuse("a sample rate of %v needs a sampling, poisson or without-replacement", q.Rate)
+		return reject("a sample rate of %v needs a sampling, poisson or without-replacement", q.Rate)
 	}
 	if !q.sampled() {
 		return nil
 	}
 	if q.Relation != AddRemove && q.Relation != ReplaceOne {
-		return refuse("sampling needs a relation, add-remove or replace-one")
+		return reject("sampling needs a relation, add-remove or replace-one")
 	}
 	// Two records may be close together and far from zero, which reveals whether one was sampled.
 	if q.Sampling == SamplingPoisson && q.Relation == ReplaceOne && q.Sensitivity > 0 {
-		return refuse("sensitivity does not bound the term of a record: " +
+		return reject("sensitivity does not bound the term of a record: " +
 			"poisson sampling with replace-one neighbours needs the clip")
 	}
 	return nil
@@ -180,7 +180,7 @@ func bracketSigma(d float64, meets func(sigma float64) (bool, error)) (lo, hi fl
 		}
 		if hi > 1e9*d {
 			if err == nil {
-				err = refuse("no sigma below %v reaches the target", hi)
+				err = reject("no sigma below %v reaches the target", hi)
 			}
 			return 0, 0, err
 		}

@@ -26,7 +26,7 @@ var (
 	ErrUnreachable = errors.New("privacy: target out of reach")
 )
 
-func refuse(format string, args ...any) error {
+func reject(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInput}, args...)...)
 }
 
@@ -49,7 +49,7 @@ func ParseRelation(s string) (Relation, error) {
 	case "add-remove":
 		return AddRemove, nil
 	}
-	return 0, refuse("relation %q is neither replace-one nor add-remove", s)
+	return 0, reject("relation %q is neither replace-one nor add-remove", s)
 }
 
 // Sensitivity returns the largest L2 distance, in grid units, between the sums over
@@ -62,13 +62,13 @@ func ParseRelation(s string) (Relation, error) {
 func (r Relation) Sensitivity(clip uint64) (uint64, error) {
 	switch {
 	case clip == 0:
-		return 0, refuse("clip 0 bounds nothing")
+		return 0, reject("clip 0 bounds nothing")
 	case r == AddRemove:
 		return clip, nil
 	case r != ReplaceOne:
-		return 0, refuse("unknown %v", r)
+		return 0, reject("unknown %v", r)
 	case clip > math.MaxUint64/2:
-		return 0, refuse("clip %d: twice that overflows 64 bits", clip)
+		return 0, reject("clip %d: twice that overflows 64 bits", clip)
 	}
 	return 2 * clip, nil
 }

@@ -21,13 +21,13 @@ type Release struct {
 func (r Release) Validate() error {
 	switch {
 	case r.Sensitivity == 0:
-		return refuse("sensitivity 0: nothing is released")
+		return reject("sensitivity 0: nothing is released")
 	case r.PartVariance == 0:
-		return refuse("part variance 0: no noise hides the sum")
+		return reject("part variance 0: no noise hides the sum")
 	case r.Parts == 0:
-		return refuse("parts 0: no noise stays hidden from the adversary")
+		return reject("parts 0: no noise stays hidden from the adversary")
 	case r.Dim == 0:
-		return refuse("dim 0: the sum has no coordinate")
+		return reject("dim 0: the sum has no coordinate")
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func up(x float64) float64 { return x * (1 + 0x1p-41) }
 func HiddenParts(minParties, colluders uint32) (uint32, error) {
 	left := int64(minParties) - int64(colluders) - 1
 	if left < 1 {
-		return 0, refuse("N_min - T - 1 = %d leaves no honest noise (N_min = %d, T = %d)",
+		return 0, reject("N_min - T - 1 = %d leaves no honest noise (N_min = %d, T = %d)",
 			left, minParties, colluders)
 	}
 	return uint32(left), nil
@@ -78,14 +78,14 @@ const MinDelta = 1e-40
 
 func validateDelta(delta float64) error {
 	if !(delta >= MinDelta && delta < 1) {
-		return refuse("delta %v is not in [%v, 1)", delta, MinDelta)
+		return reject("delta %v is not in [%v, 1)", delta, MinDelta)
 	}
 	return nil
 }
 
 func validateEpsilon(epsilon float64) error {
 	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
-		return refuse("epsilon %v is not positive and finite", epsilon)
+		return reject("epsilon %v is not positive and finite", epsilon)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestMomentsReferences(t *testing.T) {
 	}
 }
 
-// Integer orders have a finite sum (Mironov, Talwar and Zhang 2019):
+// Integer orders have a finite sum ([MTZ19]):
 // an independent calculation of the same integral.
 func TestSampledRenyiAgainstBinomialSum(t *testing.T) {
 	for _, c := range []struct{ sigma, q float64 }{{0.6, 0.3}, {1, 0.01}, {5, 0.2}, {20, 0.5}} {

@@ -38,7 +38,7 @@ func SampledEpsilon(steps []SampledStep, relation Relation, delta float64, prec 
 		terms, _ := realised(steps, relation, way)
 		e, err := pld.Lower(terms, delta, prec)
 		if err != nil {
-			return Interval{}, refuse("%v", err)
+			return Interval{}, reject("%v", err)
 		}
 		out.Lower = math.Max(out.Lower, e)
 	}
@@ -64,7 +64,7 @@ func sampledUpper(steps []SampledStep, relation Relation, delta float64, prec pl
 		}
 		e, err := pld.Upper(terms, delta, prec)
 		if err != nil {
-			return 0, refuse("%v", err)
+			return 0, reject("%v", err)
 		}
 		worst = math.Max(worst, e)
 	}
@@ -78,9 +78,9 @@ func dominating(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Ter
 		t := pld.Term{Kind: way, Mu: s.Mu, Rate: s.Rate, Count: s.Count}
 		switch {
 		case relation != ReplaceOne && relation != AddRemove:
-			return nil, refuse("unknown %v", relation)
+			return nil, reject("unknown %v", relation)
 		case s.Sampling == SamplingNone && s.Rate != 0 && s.Rate != 1:
-			return nil, refuse("a sample rate of %v needs a sampling", s.Rate)
+			return nil, reject("a sample rate of %v needs a sampling", s.Rate)
 		case s.Sampling == SamplingNone:
 			t.Rate = 1
 		case s.Sampling == SamplingPoisson && relation == ReplaceOne:
@@ -88,12 +88,12 @@ func dominating(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Ter
 		case s.Sampling == SamplingFixed && relation == ReplaceOne:
 			t.Kind = pld.Amplified
 		case s.Sampling == SamplingFixed:
-			return nil, refuse("sampling without replacement is proven for replace-one neighbours only")
+			return nil, reject("sampling without replacement is proven for replace-one neighbours only")
 		case s.Sampling != SamplingPoisson:
-			return nil, refuse("unknown %v", s.Sampling)
+			return nil, reject("unknown %v", s.Sampling)
 		}
 		if t.Mu > pld.MaxMu {
-			return nil, refuse("sigma is too small: losses are computed for distances of up to %d sigma, not %g",
+			return nil, reject("sigma is too small: losses are computed for distances of up to %d sigma, not %g",
 				pld.MaxMu, t.Mu)
 		}
 		terms = append(terms, t)
@@ -124,11 +124,11 @@ type SampledRelease struct {
 func (x SampledRelease) Validate() error {
 	switch {
 	case x.Sampling > SamplingFixed:
-		return refuse("unknown %v", x.Sampling)
+		return reject("unknown %v", x.Sampling)
 	case x.Sampling == SamplingNone && x.Rate != 0 && x.Rate != 1:
-		return refuse("a sample rate of %v needs a sampling", x.Rate)
+		return reject("a sample rate of %v needs a sampling", x.Rate)
 	case x.Sampling != SamplingNone && !(x.Rate > 0 && x.Rate <= 1):
-		return refuse("sample rate %v is not in (0, 1]", x.Rate)
+		return reject("sample rate %v is not in (0, 1]", x.Rate)
 	}
 	return x.Release.Validate()
 }
@@ -142,10 +142,10 @@ func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta f
 	var all []sampledSums
 	for i, x := range releases {
 		if err := x.Validate(); err != nil {
-			return 0, refuse("release %d: %v", i, err)
+			return 0, reject("release %d: %v", i, err)
 		}
 		if x.Count < 1 {
-			return 0, refuse("release %d: count %d", i, x.Count)
+			return 0, reject("release %d: count %d", i, x.Count)
 		}
 		all = append(all, sampledSums{x.sums(float64(x.Count)), x.Sampling, x.Rate})
 	}
@@ -188,11 +188,11 @@ func merge(releases []SampledRelease) (merged []SampledRelease, sampled bool, er
 	index := map[SampledRelease]int{}
 	for i, x := range releases {
 		if err := x.Validate(); err != nil {
-			return nil, false, refuse("release %d: %v", i, err)
+			return nil, false, reject("release %d: %v", i, err)
 		}
 		n := x.Count
 		if n < 1 {
-			return nil, false, refuse("release %d: count %d", i, n)
+			return nil, false, reject("release %d: count %d", i, n)
 		}
 		x.Count = 0
 		at, ok := index[x]

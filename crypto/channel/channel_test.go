@@ -119,7 +119,7 @@ func TestAcceptWithAnotherKey(t *testing.T) {
 	}
 }
 
-func TestInitiateRefusesBadKeys(t *testing.T) {
+func TestInitiateRejectsBadKeys(t *testing.T) {
 	for _, suite := range suites {
 		public := mustKey(t, suite, 5).Public()
 		for name, bad := range map[string][]byte{

@@ -160,7 +160,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRejections(t *testing.T) {
 	for _, cfg := range []Config{{}, {Dimension: -1}, {Dimension: MaxDimension + 1},
 		{Dimension: 2, First: math.MaxUint64 - 1}, {Dimension: 1, Workers: -1}} {
 		if _, err := NewGenerators(cfg); err == nil {

@@ -49,10 +49,10 @@ func naiveSum(t fataler, points []msm.Point, values []int64) *edwards25519.Point
 	return total
 }
 
-// edwards is a generator as the curve's library has it.
+// edwards converts a point of package msm.
 func edwards(t fataler, p *msm.Point) *edwards25519.Point {
 	t.Helper()
-	q, err := p.Edwards()
+	q, err := msm.Sum([]msm.Term{{Point: p, Scalar: [32]byte{1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

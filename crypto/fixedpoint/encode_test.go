@@ -52,7 +52,7 @@ func TestFieldSumsAreIntegerSums(t *testing.T) {
 	})
 }
 
-func TestToFieldRefusals(t *testing.T) {
+func TestToFieldRejections(t *testing.T) {
 	for _, bad := range []int64{field.MaxSigned + 1, -field.MaxSigned - 1, math.MaxInt64, math.MinInt64} {
 		dst := field.Vector{7, 7, 7}
 		err := ToField(dst, []int64{1, bad, bad})

@@ -40,11 +40,6 @@ func (g Grid) Validate() error {
 	return nil
 }
 
-// Resolution returns 2^-FracBits, the distance between adjacent grid points.
-func (g Grid) Resolution() float64 {
-	return math.Ldexp(1, -int(g.FracBits))
-}
-
 // Round sets dst to x in units of the grid, each coordinate rounded to the nearest integer, ties to
 // even. It rejects NaN and infinities ([ErrNotFinite]) and |x[i] * 2^f| >= 2^62 ([ErrRange]) with
 // the index of the first such coordinate, and dst is zero then.

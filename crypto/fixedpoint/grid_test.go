@@ -38,7 +38,7 @@ func TestRoundAgainstRationals(t *testing.T) {
 		g := Grid{uint8(rapid.IntRange(0, MaxFracBits).Draw(t, "bits"))}
 		x := rapid.Float64Range(-1000, 1000).Draw(t, "x")
 		if rapid.Bool().Draw(t, "tie") {
-			x = (math.Trunc(x) + 0.5) * g.Resolution()
+			x = (math.Trunc(x) + 0.5) * math.Ldexp(1, -int(g.FracBits))
 		}
 		got := make([]int64, 1)
 		if err := g.Round(got, []float64{x}); err != nil {
@@ -59,7 +59,7 @@ func TestRoundAgainstRationals(t *testing.T) {
 	})
 }
 
-func TestRoundRefusals(t *testing.T) {
+func TestRoundRejections(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		name     string
@@ -133,7 +133,7 @@ func TestIntBoundIsTheExactFloor(t *testing.T) {
 	})
 }
 
-func TestIntBoundRefusals(t *testing.T) {
+func TestIntBoundRejections(t *testing.T) {
 	for _, c := range []struct {
 		fracBits uint8
 		c        float64

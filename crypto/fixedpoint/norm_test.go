@@ -63,7 +63,7 @@ func TestRoundClipIsRoundAndClipInt(t *testing.T) {
 		t.Errorf("clipped or not: %v", counts)
 	}
 	if _, err := (Grid{}).RoundClip(make([]int64, 1), []float64{math.NaN()}, 1); err == nil {
-		t.Error("no number is refused")
+		t.Error("no number is rejected")
 	}
 }
 

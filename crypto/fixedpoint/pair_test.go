@@ -83,7 +83,7 @@ func TestUnpairIsTotal(t *testing.T) {
 	})
 }
 
-func TestPairRefuses(t *testing.T) {
+func TestPairRejects(t *testing.T) {
 	for _, row := range []struct {
 		v    []int64
 		want string
@@ -101,7 +101,7 @@ func TestPairRefuses(t *testing.T) {
 		}
 		for _, s := range dst {
 			if s != 0 {
-				t.Errorf("%v: the refusal left %v", row.v, dst)
+				t.Errorf("%v: the rejection left %v", row.v, dst)
 			}
 		}
 	}

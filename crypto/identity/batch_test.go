@@ -247,7 +247,7 @@ func BenchmarkOneKey(b *testing.B) {
 			}
 			for b.Loop() {
 				if !c.keys.Verify(it.Key, it.Msg, it.Sig) {
-					b.Fatal("refused")
+					b.Fatal("rejected")
 				}
 			}
 		})
@@ -264,7 +264,7 @@ func BenchmarkVerify(b *testing.B) {
 			for b.Loop() {
 				for _, it := range items {
 					if !Verify(it.Key, it.Msg, it.Sig) {
-						b.Fatal("refused")
+						b.Fatal("rejected")
 					}
 				}
 			}
@@ -275,7 +275,7 @@ func BenchmarkVerify(b *testing.B) {
 				r := testRand(4)
 				for b.Loop() {
 					if got := VerifyBatch(items, r); len(got) != want {
-						b.Fatal("refused", got)
+						b.Fatal("rejected", got)
 					}
 				}
 				perSignature(b)
@@ -287,7 +287,7 @@ func BenchmarkVerify(b *testing.B) {
 			keys.VerifyBatch(items, r)
 			for b.Loop() {
 				if bad := keys.VerifyBatch(items, r); bad != nil {
-					b.Fatal("refused", bad)
+					b.Fatal("rejected", bad)
 				}
 			}
 			perSignature(b)

@@ -103,33 +103,33 @@ func TestCardText(t *testing.T) {
 	})
 }
 
-// TestCardTextEveryByte flips the bits of each byte: a change is refused on
-// reading or on verifying, and a refused text leaves the receiver alone.
+// TestCardTextEveryByte flips the bits of each byte: every change is rejected on reading or on
+// verification, and a rejected text does not change the receiver.
 func TestCardTextEveryByte(t *testing.T) {
 	c := testCard(t)
 	text, err := c.MarshalText()
 	if err != nil {
 		t.Fatal(err)
 	}
-	refusedReading, refusedVerifying := 0, 0
+	rejectedReading, rejectedVerifying := 0, 0
 	for bit := range 8 * len(text) {
 		bad := bytes.Clone(text)
 		bad[bit/8] ^= 1 << (bit % 8)
 		got := c
 		if err := got.UnmarshalText(bad); err != nil {
-			refusedReading++
+			rejectedReading++
 			if got != c || !errors.Is(err, ErrCard) {
 				t.Errorf("bit %d: %v, receiver %+v", bit, err, got)
 			}
 			continue
 		}
-		refusedVerifying++
+		rejectedVerifying++
 		if got.Verify(1500) == nil {
 			t.Errorf("bit %d does not matter", bit)
 		}
 	}
-	if refusedReading == 0 || refusedVerifying == 0 {
-		t.Errorf("%d refused on reading, %d on verifying", refusedReading, refusedVerifying)
+	if rejectedReading == 0 || rejectedVerifying == 0 {
+		t.Errorf("%d rejected on reading, %d on verifying", rejectedReading, rejectedVerifying)
 	}
 	for i := range text {
 		if err := c.UnmarshalText(text[:i]); !errors.Is(err, ErrCard) {
@@ -175,7 +175,7 @@ func FuzzCard(f *testing.F) {
 		var c Card
 		if c.UnmarshalText(text) != nil {
 			if c != (Card{}) {
-				t.Fatal("a refused text changed the receiver")
+				t.Fatal("a rejected text changed the receiver")
 			}
 			return
 		}

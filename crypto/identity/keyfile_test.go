@@ -59,7 +59,7 @@ func TestKeyFileOnDisk(t *testing.T) {
 		t.Errorf("writing over a key file: %v, want fs.ErrExist", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, text) {
-		t.Errorf("the refused write changed the file (%v)", err)
+		t.Errorf("the rejected write changed the file (%v)", err)
 	}
 	seed := [32]byte{1}
 	for _, form := range []string{string(seed[:]), fmt.Sprintf("%x", seed)} {
@@ -71,7 +71,7 @@ func TestKeyFileOnDisk(t *testing.T) {
 
 func TestKeyFilePermissions(t *testing.T) {
 	path := writeTestKey(t, cheapConfig())
-	refused := 0
+	rejected := 0
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o666} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -81,17 +81,17 @@ func TestKeyFilePermissions(t *testing.T) {
 		if !errors.Is(key, ErrPermissions) || !errors.Is(passphrase, ErrPermissions) {
 			t.Errorf("mode %o: %v, %v, want ErrPermissions", mode, key, passphrase)
 		}
-		refused++
+		rejected++
 	}
-	if err := os.Chmod(path, 0o400); err != nil || refused != 8 {
-		t.Fatal(err, refused)
+	if err := os.Chmod(path, 0o400); err != nil || rejected != 8 {
+		t.Fatal(err, rejected)
 	}
 	if _, _, err := ReadKeyFile(path, []byte("correct horse")); err != nil {
 		t.Errorf("mode 0400: %v", err)
 	}
 }
 
-func TestKeyFileRefusals(t *testing.T) {
+func TestKeyFileRejections(t *testing.T) {
 	path := writeTestKey(t, cheapConfig())
 	for _, p := range []string{"", "correct hors", "correct horse ", "Correct horse"} {
 		if _, _, err := ReadKeyFile(path, []byte(p)); !errors.Is(err, ErrPassphrase) {
@@ -127,7 +127,7 @@ func TestKeyFileRefusals(t *testing.T) {
 }
 
 // TestKeyFileEveryByte alters each byte of a file in turn: none may pass, and
-// each refusal has one of the documented causes.
+// each rejection has one of the documented causes.
 func TestKeyFileEveryByte(t *testing.T) {
 	sealed, err := sealKey(testKey(1), "north-hospital", []byte("p"), cheap, testRand(9))
 	if err != nil {
@@ -215,7 +215,7 @@ func TestTamperedHeader(t *testing.T) {
 	}
 }
 
-// TestHostileCosts asks for much in the header: refused before any is spent.
+// TestHostileCosts: excessive costs in the header are rejected before any computation.
 func TestHostileCosts(t *testing.T) {
 	text := readText(t, writeTestKey(t, cheapConfig()))
 	for was, is := range map[string]string{

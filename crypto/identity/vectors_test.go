@@ -42,12 +42,12 @@ func TestRFC8032(t *testing.T) {
 		}
 		it := Item{key.Public(), msg, Signature(vectortest.Unhex(t, c.Signature))}
 		if !Verify(it.Key, it.Msg, it.Sig) {
-			t.Errorf("%s: refused", c.Name)
+			t.Errorf("%s: rejected", c.Name)
 		}
 		items = append(items, it)
 	}
 	if bad := VerifyBatch(items, testRand(1)); bad != nil {
-		t.Errorf("batch refuses %v", bad)
+		t.Errorf("batch rejects %v", bad)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestEdgeCases(t *testing.T) {
 		items = append(items, it)
 	}
 	if got := VerifyBatch(items, testRand(1)); !slices.Equal(got, want) {
-		t.Errorf("batch refuses %v, want %v", got, want)
+		t.Errorf("batch rejects %v, want %v", got, want)
 	}
 }
 

@@ -30,10 +30,10 @@ func TestAgainstStandardLibrary(t *testing.T) {
 		}
 		sig := ours.Sign(msg)
 		if !ed25519.Verify(pub[:], msg, sig[:]) {
-			t.Fatal("crypto/ed25519 refuses our signature")
+			t.Fatal("crypto/ed25519 rejects our signature")
 		}
 		if !Verify(pub, msg, Signature(ed25519.Sign(theirs, msg))) {
-			t.Fatal("we refuse the signature of crypto/ed25519")
+			t.Fatal("we reject the signature of crypto/ed25519")
 		}
 		if Verify(pub, append(msg, 0), sig) {
 			t.Fatal("a signature holds for another message")
@@ -78,7 +78,7 @@ func TestTablesAreShared(t *testing.T) {
 		all[i] = new(Keys)
 		for range manyAlone + 2 {
 			if !all[i].Verify(key.Public(), msg, sig) {
-				t.Fatal("refused")
+				t.Fatal("rejected")
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func TestSmallOrderComponents(t *testing.T) {
 		for j, tr := range points {
 			it := mixed(scalar(t, 3), scalar(t, 5), ta, tr, []byte{byte(i), byte(j)})
 			if !Verify(it.Key, it.Msg, it.Sig) {
-				t.Errorf("components %d, %d: refused", i, j)
+				t.Errorf("components %d, %d: rejected", i, j)
 			}
 			if !ed25519.Verify(it.Key[:], it.Msg, it.Sig[:]) {
 				disagree++
@@ -199,7 +199,7 @@ func TestSmallOrderComponents(t *testing.T) {
 			// R of small order only: allowed.
 			it = mixed(scalar(t, 3), zero, ta, tr, []byte{byte(i), byte(j)})
 			if !Verify(it.Key, it.Msg, it.Sig) {
-				t.Errorf("components %d, %d with small R: refused", i, j)
+				t.Errorf("components %d, %d with small R: rejected", i, j)
 			}
 			// A of small order: rejected for every R.
 			for _, r := range []*edwards25519.Scalar{scalar(t, 5), zero} {
@@ -212,7 +212,7 @@ func TestSmallOrderComponents(t *testing.T) {
 		}
 	}
 	if disagree < 32 || checked != 128 {
-		t.Errorf("the cases do not bite: cofactorless refuses %d of 64, %d with small A", disagree, checked)
+		t.Errorf("the cases have no effect: the cofactorless equation rejects %d of 64, %d with small A", disagree, checked)
 	}
 }
 

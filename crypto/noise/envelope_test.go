@@ -109,16 +109,16 @@ func TestEnvelopes(t *testing.T) {
 // with little is as good as any.
 func TestPrecisionIsRaised(t *testing.T) {
 	for _, v := range []variance{{9, 100}, integer(1), integer(100), integer(1 << 40)} {
-		refused := 0
+		rejected := 0
 		for p := uint(66); p < 90; p++ {
 			e := &envelope{width: v.root(256) + 1, unit: [2]uint64{v.num, v.den}}
 			if e.build(p) {
 				checkEnvelope(t, e, v)
 			} else {
-				refused++
+				rejected++
 			}
 		}
-		if refused == 0 {
+		if rejected == 0 {
 			t.Errorf("variance %v: 66 bits pass for enough", v)
 		}
 		if !reflect.DeepEqual(newEnvelope(v, 66), newEnvelope(v, envelopePrecision)) {

@@ -101,7 +101,7 @@ func TestFillExpandsAKey(t *testing.T) {
 }
 
 // TestBrokenRandomnessIsNoticed: no constant source makes the sampler hang or panic, and
-// Fill refuses every one.
+// Fill rejects every one.
 func TestBrokenRandomnessIsNoticed(t *testing.T) {
 	for _, v := range testVariances() {
 		g := mustNew(t, v)

@@ -30,8 +30,9 @@ func Example() {
 	for i := range partials {
 		partials[i] = make(field.Vector, 3)
 	}
-	share.AddSeeds(partials[0], streams[0])
-	share.AddSeeds(partials[1], streams[1])
+	var adder share.Adder
+	adder.Add(partials[0], streams[0])
+	adder.Add(partials[1], streams[1])
 	partials[2].Add(explicit)
 
 	// The aggregator.

@@ -10,14 +10,15 @@ import (
 // justify another core and the addition of its private accumulator at the end.
 const worthwhile = 1 << 17
 
-// Adder adds the shares of seed nodes as [AddSeeds] does, and keeps the private accumulators for
-// the next call: at most one chunk for each core but one. The zero value is ready to use. An Adder
-// must not be used by several goroutines at the same time.
+// Adder adds the shares of a seed node to its accumulator. It keeps private accumulators for the next
+// call: at most one chunk for each core but one. The zero value is ready to use. An Adder must not be
+// used by several goroutines at the same time.
 type Adder struct {
 	private []field.Vector
 }
 
-// Add is [AddSeeds].
+// Add adds shares of len(acc) elements, one a stream, to acc. It uses all cores: they divide the chunks
+// or, if there are few, the streams. Short vectors are therefore best added many at a time.
 func (a *Adder) Add(acc field.Vector, streams ...*xof.Stream) { a.merge(acc, streams, xof.AddAll) }
 
 // merge applies into to every chunk of acc and the streams. If the vector has fewer chunks than

@@ -29,7 +29,7 @@ func TestMergeDoesNotDependOnCores(t *testing.T) {
 		for _, cores := range []int{1, 2, 8} {
 			runtime.GOMAXPROCS(cores)
 			got := slices.Clone(before)
-			if AddSeeds(got, seeds...); !got.Equal(want) {
+			if new(Adder).Add(got, seeds...); !got.Equal(want) {
 				t.Errorf("%v on %d cores: the sum differs", c, cores)
 			}
 			again := slices.Clone(before)
@@ -71,11 +71,11 @@ func benchmarkAdd(b *testing.B, elements, n int, add func(acc field.Vector, seed
 	}
 }
 
-func BenchmarkAddSeeds(b *testing.B) {
-	together := func(acc field.Vector, seeds []*xof.Stream) { AddSeeds(acc, seeds...) }
+func BenchmarkAdder(b *testing.B) {
+	together := func(acc field.Vector, seeds []*xof.Stream) { new(Adder).Add(acc, seeds...) }
 	oneByOne := func(acc field.Vector, seeds []*xof.Stream) {
 		for _, s := range seeds {
-			AddSeeds(acc, s)
+			new(Adder).Add(acc, s)
 		}
 	}
 	b.Run("d=1e4/n=64/together", func(b *testing.B) { benchmarkAdd(b, 10_000, 64, together) })

@@ -48,13 +48,6 @@ func mustHave(others []*xof.Stream) {
 	}
 }
 
-// AddSeeds adds the shares of a seed node in vectors of len(acc) elements, one a stream, to
-// the accumulator of the node. It uses all cores: they share the chunks or, if there are few, the
-// streams. Short vectors are therefore best added many at a time.
-func AddSeeds(acc field.Vector, streams ...*xof.Stream) {
-	new(Adder).merge(acc, streams, xof.AddAll)
-}
-
 // SubSeeds subtracts the shares of a seed node from the accumulator, for parties that are not in the
 // agreed set.
 func SubSeeds(acc field.Vector, streams ...*xof.Stream) {

@@ -38,7 +38,7 @@ func shares(t testing.TB, x field.Vector, nodes int, run uint64) []field.Vector 
 	out := []field.Vector{explicit}
 	for _, s := range seeds {
 		v := make(field.Vector, len(x))
-		AddSeeds(v, s)
+		new(Adder).Add(v, s)
 		out = append(out, v)
 	}
 	return out
@@ -93,7 +93,7 @@ func TestManyPartiesOverManyChunks(t *testing.T) {
 			case i == explicitAt:
 				partials[i].Add(contribution)
 			default:
-				AddSeeds(partials[i], s)
+				new(Adder).Add(partials[i], s)
 			}
 		}
 		if p == 1 { // left out by the agreed set

@@ -11,7 +11,7 @@ import (
 
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// gaussianDelta is the closed form of Balle and Wang 2018.
+// gaussianDelta is the closed form of [BW18].
 func gaussianDelta(mu, e float64) float64 {
 	return phi(mu/2-e/mu) - math.Exp(e)*phi(-mu/2-e/mu)
 }
@@ -93,7 +93,7 @@ func bracket(t interface {
 	}
 }
 
-// Heterogeneous Gaussian steps have a closed form (dissertation, Theorem 29).
+// Heterogeneous Gaussian steps have a closed form ([Dissertation], Theorem 29).
 func TestBracketsGaussianCompositions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var terms []Term

@@ -102,7 +102,7 @@ func sharesOf(t *testing.T, n, m int, x []int64) []field.Vector {
 			t.Fatal(err)
 		}
 		shares[k] = make(field.Vector, len(x))
-		share.AddSeeds(shares[k], mask)
+		new(share.Adder).Add(shares[k], mask)
 	}
 	if len(explicit) != 1 {
 		t.Fatalf("%d explicit shares, want 1", len(explicit))

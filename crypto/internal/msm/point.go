@@ -51,13 +51,6 @@ func SetAll(points []Point, from []*edwards25519.Point) {
 	}
 }
 
-// Edwards converts p. It fails if p has not been set.
-func (p *Point) Edwards() (*edwards25519.Point, error) {
-	var v extended
-	v.set(p)
-	return v.edwards()
-}
-
 // extended is a point in extended coordinates, in which sums are computed: x = X/Z, y = Y/Z,
 // xy = T/Z.
 type extended struct {
