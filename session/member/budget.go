@@ -10,7 +10,7 @@ import (
 	"choir/protocol"
 )
 
-// readLedger reads a party's whole chain, over all plans. A chain that was
+// readLedger reads a party's chain over all plans. The error for a chain that was
 // altered is of protocol.ClassIntegrity.
 func readLedger(v protocol.View) (*ledger.Ledger, error) {
 	var stored [][]byte
@@ -24,25 +24,27 @@ func readLedger(v protocol.View) (*ledger.Ledger, error) {
 	return l, nil
 }
 
-// Spending is what a party's ledger says.
+// Spending is a summary of a party's ledger.
 type Spending struct {
-	SchemaVersion int      `json:"schema_version"`
-	Head          string   `json:"head"` // hash of the newest entry: keep it elsewhere to notice a ledger that was cut
-	Entries       []Charge `json:"entries"`
-	Delta         float64  `json:"delta"`
-	Epsilon       float64  `json:"epsilon"` // of everything since the last reset, over all plans
-	Method        string   `json:"method"`
+	SchemaVersion int `json:"schema_version"`
+	// Head is the hash of the newest entry. A copy kept elsewhere shows whether
+	// entries were removed.
+	Head    string   `json:"head"`
+	Entries []Charge `json:"entries"`
+	Delta   float64  `json:"delta"`
+	Epsilon float64  `json:"epsilon"` // of everything since the last reset, over all plans
+	Method  string   `json:"method"`
 }
 
-// Charge is one line of a ledger, for people.
+// Charge is an entry of a ledger in readable form.
 type Charge struct {
 	Seq     uint64 `json:"seq"`
 	Kind    string `json:"kind"` // charge or reset
 	Plan    string `json:"plan,omitempty"`
 	Round   uint32 `json:"round,omitempty"`
 	Attempt uint32 `json:"attempt,omitempty"`
-	// Sensitivity and NoiseStd are in units of 2^-FracBits; NoiseStd is of the noise that stays hidden
-	// from the plan's worst tolerated adversary.
+	// Sensitivity and NoiseStd are in units of 2^-FracBits. NoiseStd is the standard
+	// deviation of the noise hidden from the worst adversary that the plan tolerates.
 	Sensitivity uint64  `json:"sensitivity,omitempty"`
 	NoiseStd    float64 `json:"hidden_noise_std,omitempty"`
 	FracBits    uint8   `json:"frac_bits,omitempty"`
@@ -52,11 +54,11 @@ type Charge struct {
 // ReadSpending verifies the ledger in a member's store and composes it at
 // delta. The member must not be running.
 func ReadSpending(path string, delta float64) (*Spending, error) {
-	f, err := openThere(path)
+	f, err := openExisting(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // only read from
+	defer f.Close() // it was only read
 	l, err := readLedger(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -65,7 +67,8 @@ func ReadSpending(path string, delta float64) (*Spending, error) {
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "delta: %w", err)
 	}
-	s := &Spending{SchemaVersion: 1, Head: l.Head().String(), Entries: []Charge{}, Delta: delta, Epsilon: spent.Epsilon, Method: spent.Method}
+	s := &Spending{SchemaVersion: 1, Head: l.Head().String(), Entries: []Charge{}, Delta: delta,
+		Epsilon: spent.Epsilon, Method: spent.Method}
 	for _, e := range l.Entries() {
 		s.Entries = append(s.Entries, chargeOf(e))
 	}
@@ -78,14 +81,15 @@ func chargeOf(e ledger.Entry) Charge {
 	}
 	c := e.Charge
 	variance, _ := c.Release.HiddenVariance().Float64()
-	return Charge{Seq: e.Seq, Kind: "charge", Plan: protocol.PlanID(c.Plan).String(), Round: c.Round, Attempt: c.Attempt,
+	return Charge{Seq: e.Seq, Kind: "charge", Plan: protocol.PlanID(c.Plan).String(), Round: c.Round,
+		Attempt:     c.Attempt,
 		Sensitivity: c.Release.Sensitivity, NoiseStd: math.Sqrt(variance), FracBits: c.FracBits}
 }
 
-// ResetSpending records, in the chain and for good, that what was spent before
-// no longer concerns the data that the ledger protects.
+// ResetSpending appends a reset to the chain: earlier charges no longer concern the
+// data that the ledger protects. A reset cannot be undone.
 func ResetSpending(path, reason string) error {
-	f, err := openThere(path)
+	f, err := openExisting(path)
 	if err != nil {
 		return err
 	}
@@ -101,20 +105,21 @@ func ResetSpending(path, reason string) error {
 	return errors.Join(err, f.Close())
 }
 
-// BudgetConfig is a party's own limit over everything that its ledger holds,
-// whatever the plans. Without one, each plan's budget holds for everything.
+// BudgetConfig is a party's limit over all charges of its ledger, of all plans.
+// Without one, the budget of each plan applies to all charges.
 type BudgetConfig struct {
 	Epsilon float64 `toml:"epsilon"`
 	Delta   float64 `toml:"delta"`
 }
 
-// budget is nil when nothing was set.
+// budget returns the limit, nil if none is configured.
 func (c BudgetConfig) budget() (*ledger.Budget, error) {
 	if c == (BudgetConfig{}) {
 		return nil, nil
 	}
 	if !(c.Epsilon > 0) || !(c.Delta >= privacy.MinDelta && c.Delta < 1) {
-		return nil, protocol.Fail(protocol.ClassInput, "budget: epsilon %v must be positive and delta %v in [%g, 1)", c.Epsilon, c.Delta, privacy.MinDelta)
+		return nil, protocol.Fail(protocol.ClassInput,
+			"budget: epsilon %v must be positive and delta %v in [%g, 1)", c.Epsilon, c.Delta, privacy.MinDelta)
 	}
 	return &ledger.Budget{Epsilon: c.Epsilon, Delta: c.Delta}, nil
 }

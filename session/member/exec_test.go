@@ -34,7 +34,7 @@ func (m *moody) Updates(context.Context, pvi.OutsideWork) ([][]float64, error) {
 func TestProgramIsAskedAgain(t *testing.T) {
 	var log bytes.Buffer
 	pauses := 0
-	p := &patient{outside: &moody{3, external.ErrProgram}, log: slog.New(slog.NewTextHandler(&log, nil)),
+	p := &retrying{outside: &moody{3, external.ErrProgram}, log: slog.New(slog.NewTextHandler(&log, nil)),
 		pause: func(_ context.Context, tries int) {
 			if pauses++; pauses != tries {
 				t.Errorf("pause %d after %d tries", pauses, tries)
@@ -53,7 +53,7 @@ func TestProgramIsAskedAgain(t *testing.T) {
 func TestProgramIsLeftAlone(t *testing.T) {
 	over := errors.New("the round is over")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := &patient{outside: &moody{1000, external.ErrTimeout}, log: slog.New(slog.DiscardHandler), pause: func(context.Context, int) { cancel(over) }}
+	p := &retrying{outside: &moody{1000, external.ErrTimeout}, log: slog.New(slog.DiscardHandler), pause: func(context.Context, int) { cancel(over) }}
 	if _, err := p.Updates(ctx, pvi.OutsideWork{}); err != over {
 		t.Errorf("%v, want the context's cause", err)
 	}
@@ -86,18 +86,31 @@ func TestExecIsChecked(t *testing.T) {
 	}
 }
 
-// What a program says stays with the party.
-func TestExecLogIsPrivate(t *testing.T) {
+// TestPrivateFiles: what a party's program prints and the share of clipped updates
+// are in files that only the owner may read. Members with stores in one folder do
+// not share them.
+func TestPrivateFiles(t *testing.T) {
 	dir := t.TempDir()
-	m := &Member{Config: &Config{StoreFile: filepath.Join(dir, "store.db")}}
-	w := m.private(execLog)
-	for _, s := range []string{"loss 0.3\n", "loss 0.2\n"} {
-		if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
-			t.Fatal(n, err)
+	for _, name := range []string{"a.db", "b.db"} {
+		m := &Member{Config: &Config{StoreFile: filepath.Join(dir, name)}, Log: slog.New(slog.DiscardHandler)}
+		w := m.private(execSuffix)
+		for _, line := range []string{"loss 0.3\n", "loss 0.2\n"} {
+			if n, err := w.Write([]byte(line)); n != len(line) || err != nil {
+				t.Fatal(n, err)
+			}
 		}
+		m.keepPrivate(1, 0.5)
 	}
-	info, err := os.Stat(filepath.Join(dir, execLog))
-	if err != nil || info.Mode().Perm() != 0o600 || info.Size() != 18 {
-		t.Errorf("%v, %v, want 18 bytes for the owner alone", info, err)
+	for name, size := range map[string]int64{
+		"a.db.exec.log": 18, "b.db.exec.log": 18, "a.db.private.jsonl": 35, "b.db.private.jsonl": 35,
+	} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if info.Mode().Perm() != 0o600 || info.Size() != size {
+			t.Errorf("%s: %v with %d bytes, want %d for the owner alone", name, info.Mode(), info.Size(), size)
+		}
 	}
 }

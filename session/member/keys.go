@@ -14,9 +14,10 @@ import (
 	"choir/protocol"
 )
 
-// NewIdentity makes a member's key and card: DIR/<name>.key, encrypted under
+// NewIdentity writes a member's new key and card: DIR/<name>.key, encrypted under
 // the passphrase, and DIR/<name>.card, which is public. Nothing is overwritten.
-func NewIdentity(dir, name, passphraseFile string, costs identity.Params, now time.Time, validFor time.Duration) (keyPath, cardPath string, card identity.Card, err error) {
+func NewIdentity(dir, name, passphraseFile string, costs identity.Params, now time.Time,
+	validFor time.Duration) (keyPath, cardPath string, card identity.Card, err error) {
 	fail := func(err error) (string, string, identity.Card, error) { return "", "", identity.Card{}, err }
 	if err := identity.CheckName(name); err != nil {
 		return fail(protocol.Fail(protocol.ClassInput, "name: %w", err))
@@ -42,11 +43,13 @@ func NewIdentity(dir, name, passphraseFile string, costs identity.Params, now ti
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fail(protocol.Fail(protocol.ClassInput, "out: %w", err))
 	}
-	keyPath, cardPath = filepath.Join(dir, name+".key"), filepath.Join(dir, name+".card")
+	keyPath = filepath.Join(dir, name+".key")
+	cardPath = filepath.Join(dir, name+".card")
 	if _, err := os.Stat(cardPath); !errors.Is(err, fs.ErrNotExist) {
 		return fail(protocol.Fail(protocol.ClassInput, "out: %s exists already", cardPath))
 	}
-	if err := identity.WriteKeyFile(keyPath, key, name, passphrase, identity.KeyFileConfig{Params: costs, Rand: rand.Reader}); err != nil {
+	c := identity.KeyFileConfig{Params: costs, Rand: rand.Reader}
+	if err := identity.WriteKeyFile(keyPath, key, name, passphrase, c); err != nil {
 		return fail(fmt.Errorf("key file: %w", err))
 	}
 	return keyPath, cardPath, card, atomicfile.WriteFile(cardPath, text)

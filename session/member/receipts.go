@@ -9,21 +9,21 @@ import (
 	"choir/session/terms"
 )
 
-// Receipts reads a party's receipts of one round from its store, in the file
-// form of a transcript's entries. attempt 0 takes the round's last.
+// Receipts reads a party's receipts of a round from its store, in the form of a
+// transcript's entries. attempt 0 is the last of the round that has receipts.
 func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
 	signed, err := terms.ReadPlan(plan)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(store); err != nil { // opening it would make it
+	if _, err := os.Stat(store); err != nil { // OpenStore would create it
 		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}
 	s, err := OpenStore(store, protocol.Bind(signed.Plan))
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close() // only read from
+	defer s.Close() // it was only read
 	for a := signed.Plan.SpareAttempts + 1; a >= 1; a-- {
 		if attempt != 0 && a != attempt {
 			continue

@@ -10,7 +10,7 @@ import (
 	"choir/internal/config"
 )
 
-// Setting is one key of a RoleConfig as flags and the environment name it.
+// Setting is a key of a Config, with its flag and environment variable.
 type Setting struct {
 	key  string // as in the file, with its table: "bus.url"
 	Help string
@@ -19,16 +19,16 @@ type Setting struct {
 	any  encoding.TextUnmarshaler // instead of text
 }
 
-// Settings lists every key of a RoleConfig.
+// Settings lists the keys of a Config.
 func Settings() []Setting { return new(Config).settings() }
 
-// Key is the setting's name in the file.
+// Key returns the setting's name in the file.
 func (s Setting) Key() string { return s.key }
 
-// Flag is the setting's flag, without dashes in front.
+// Flag returns the setting's flag without the dashes.
 func (s Setting) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
 
-// env is the setting's environment variable.
+// env returns the setting's environment variable.
 func (s Setting) env() string {
 	return "CHOIR_" + strings.ToUpper(strings.NewReplacer(".", "_").Replace(s.key))
 }
@@ -94,7 +94,7 @@ func (c *Config) settings() []Setting {
 	}
 }
 
-// Threshold is the lowest level that is logged.
+// Threshold returns the lowest level that is logged.
 func (l LogConfig) Threshold() (level slog.Level, err error) {
 	if l.Level == "" {
 		return slog.LevelInfo, nil

@@ -9,13 +9,9 @@ import (
 	"choir/protocol"
 )
 
-// openStore opens the durable state of this member under this plan.
+// openStore opens the member's store and claims it.
 func (m *Member) openStore() (host.Store, error) {
-	path := m.Config.StoreFile
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
-	}
-	store, err := OpenStore(path, m.Session)
+	store, err := openStoreAt(m.Config.StoreFile, m.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -25,9 +21,16 @@ func (m *Member) openStore() (host.Store, error) {
 	return store, nil
 }
 
-// OpenStore opens a member's store for one plan. The same file may serve plan
-// after plan: each has its own state, and a party's ledger goes on over all of
-// them.
+// openStoreAt opens a store, creating it and its folder if need be.
+func openStoreAt(path string, s protocol.BoundPlan) (host.Store, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	return OpenStore(path, s)
+}
+
+// OpenStore opens a member's store for one plan. A file may serve several plans:
+// each has its own state, and a party's ledger spans all of them.
 func OpenStore(path string, s protocol.BoundPlan) (host.Store, error) {
 	f, err := host.OpenFile(path)
 	if err != nil {
@@ -36,24 +39,23 @@ func OpenStore(path string, s protocol.BoundPlan) (host.Store, error) {
 	return host.Scope(f, "plan/"+s.ID.String()+"/", LedgerPrefix), nil
 }
 
-// LedgerPrefix is where a store keeps a party's ledger.
+// LedgerPrefix begins the keys of a party's ledger in a store.
 const LedgerPrefix = "ledger/"
 
-// openThere opens a store that is there: to look at one mustn't make it.
-func openThere(path string) (*host.File, error) {
+// openExisting opens a store that exists, and does not create one.
+func openExisting(path string) (*host.File, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}
 	return host.OpenFile(path)
 }
 
-// ownerKey is where a store keeps, for each plan, whose it is.
+// ownerKey is the key of a store's owner, for each plan.
 const ownerKey = "owner"
 
-// claim makes a store a member's under its plan, once and for all. Another member of
-// the plan would otherwise go on with the state that it finds: send again what it
-// didn't say, and pay from a ledger that isn't its own. A store of another member is of
-// protocol.ClassInput.
+// claim makes a store a member's under its plan, for good. The error for another
+// member's store is of protocol.ClassInput: with its state a member would send
+// again what it did not send, and charge a ledger of another.
 func claim(store host.Store, name string) error {
 	switch owner := string(store.Get(ownerKey)); owner {
 	case name:
@@ -61,6 +63,7 @@ func claim(store host.Store, name string) error {
 	case "":
 		return store.Apply([]protocol.Record{{Key: ownerKey, Value: []byte(name)}})
 	default:
-		return protocol.Fail(protocol.ClassInput, "store: it is %s's under this plan, not %s's; every member has a store of its own", owner, name)
+		return protocol.Fail(protocol.ClassInput,
+			"store: it is %s's under this plan, not %s's; every member needs its own store", owner, name)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"choir/protocol"
 )
 
-// watch opens the member's station, if it has one: the first function takes notices, the
-// second the end, after which nobody is served any more.
+// watch starts the member's status page, if it has one. notify receives notices;
+// stopped receives the end of the session and stops the page.
 func (m *Member) watch(ctx context.Context) (notify func(protocol.Notice), stopped func(error), err error) {
 	listen := m.Config.Station.Listen
 	if listen == "" {

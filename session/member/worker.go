@@ -18,20 +18,19 @@ import (
 	"choir/protocol"
 	"choir/session/run"
 	"choir/session/terms"
-	"choir/transport"
 	"choir/transport/natsbus"
 )
 
-// MemberWorker is one worker of a compute node of a deployment, checked and ready
-// to run. It has no identity: what it shares with its node is the worker key.
+// Worker is one worker of a compute node of a deployment, checked and ready to run.
+// It has no identity, only the worker key that it shares with its node.
 type Worker struct {
-	member Member // without a key
+	member *Member // without a key
 	worker int
 	group  compute.Group
 }
 
-// WorkerKeyPath is the file of the secret that a compute node and its workers
-// share.
+// WorkerKeyPath is the file of the secret that a compute node shares with its
+// workers.
 func (c *Config) WorkerKeyPath() string {
 	if c.WorkerKeyFile != "" {
 		return c.WorkerKeyFile
@@ -39,7 +38,7 @@ func (c *Config) WorkerKeyPath() string {
 	return c.StoreFile + ".worker-key"
 }
 
-// EnsureWorkerKey makes the file with a fresh secret unless it is there.
+// EnsureWorkerKey writes a new secret to the file unless it exists.
 func (c *Config) EnsureWorkerKey() error {
 	path := c.WorkerKeyPath()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -61,7 +60,8 @@ func (c *Config) WorkerGroup(workers int) (compute.Group, error) {
 	}
 	raw, err := hex.DecodeString(string(line))
 	if err != nil || len(raw) != channel.SecretSize {
-		return compute.Group{}, protocol.Fail(protocol.ClassInput, "worker key %s: want %d hexadecimal digits", c.WorkerKeyPath(), 2*channel.SecretSize)
+		return compute.Group{}, protocol.Fail(protocol.ClassInput, "worker key %s: want %d hexadecimal digits",
+			c.WorkerKeyPath(), 2*channel.SecretSize)
 	}
 	secret, err := channel.NewSecret(raw)
 	if err != nil {
@@ -74,20 +74,14 @@ func (c *Config) WorkerGroup(workers int) (compute.Group, error) {
 	return g, nil
 }
 
-// OpenWorker checks everything that can be checked before a connection is made, as
-// OpenMember does for the node itself. node is the compute node's name in the plan.
+// OpenWorker checks all that can be checked before a connection is made, as Open
+// does for the node. node is the name of the compute node in the plan.
 func OpenWorker(c *Config, node string, worker, of int, log *slog.Logger, now time.Time) (*Worker, error) {
 	if err := c.ValidateWorker(); err != nil {
 		return nil, err
 	}
-	sp, err := terms.ReadPlan(c.PlanFile)
+	m, err := openPlan(c, now)
 	if err != nil {
-		return nil, err
-	}
-	if err := sp.Complete(now); err != nil {
-		return nil, err
-	}
-	if err := terms.CheckPlan(sp.Plan); err != nil {
 		return nil, err
 	}
 	if of < 1 || worker < 0 || worker >= of {
@@ -97,8 +91,7 @@ func OpenWorker(c *Config, node string, worker, of int, log *slog.Logger, now ti
 	if err != nil {
 		return nil, err
 	}
-	m := Member{Config: c, Signed: sp, Session: protocol.Bind(sp.Plan)}
-	if m.Index, err = computeNamed(sp.Plan, node); err != nil {
+	if m.Index, err = computeNamed(m.Signed.Plan, node); err != nil {
 		return nil, err
 	}
 	m.suffix = fmt.Sprintf("-worker-%d", worker)
@@ -118,31 +111,20 @@ func computeNamed(p *protocol.Plan, name string) (uint32, error) {
 	return 0, protocol.Fail(protocol.ClassInput, "node: the plan has no compute node %q", name)
 }
 
-// Run connects and drives the worker to the session's end. Its store lies beside
-// the configured one, with a suffix of its own.
+// Run connects and runs the worker to the end of the session. Its store is named
+// after the configured one.
 func (w *Worker) Run(ctx context.Context) error {
-	m := &w.member
-	path := m.Config.StoreFile + fmt.Sprintf(".worker-%d", w.worker)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return protocol.Fail(protocol.ClassInput, "store: %w", err)
-	}
-	store, err := OpenStore(path, m.Session)
+	m := w.member
+	store, err := openStoreAt(fmt.Sprintf("%s.worker-%d", m.Config.StoreFile, w.worker), m.Session)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	bus, err := m.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer bus.Close()
-	t := m.Config.Timing
-	r := &run.Worker{Session: m.Session, Node: m.Index, Worker: w.worker, Group: w.group, Store: store, Bus: bus, Rand: rand.Reader,
-		Notify: func(n protocol.Notice) { logNotice(m.Log, n, bus) }, Resend: t.Resend.Duration, IdleTimeout: t.Idle.Duration}
-	err = r.Run(ctx)
-	m.Log.Info("stopped", "event", "stopped", "sent_bytes", bus.Sent())
-	if errors.Is(err, transport.ErrAuth) {
-		return protocol.Fail(protocol.ClassAuth, "%w", err)
-	}
-	return err
+	return m.connected(ctx, func(bus *run.CountingBus) error {
+		t := m.Config.Timing
+		r := &run.Worker{Session: m.Session, Node: m.Index, Worker: w.worker, Group: w.group, Store: store,
+			Bus: bus, Rand: rand.Reader, Resend: t.Resend.Duration, IdleTimeout: t.Idle.Duration,
+			Notify: func(n protocol.Notice) { logNotice(m.Log, n, bus) }}
+		return r.Run(ctx)
+	})
 }

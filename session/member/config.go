@@ -10,7 +10,7 @@ import (
 	"choir/transport/natsbus"
 )
 
-// RoleConfig is the configuration file of one role in a deployment. Paths are
+// Config is the configuration file of one role in a deployment. Paths are
 // relative to the file's folder. Secrets are given by file path only.
 type Config struct {
 	PlanFile       string `toml:"plan_file"`       // signed by every member
@@ -18,10 +18,10 @@ type Config struct {
 	PassphraseFile string `toml:"passphrase_file"` // opens the key file; mode 0600
 	CardFile       string `toml:"card_file"`       // this member's card, to notice that it expired; optional
 	StoreFile      string `toml:"store_file"`      // durable state of this member under this plan
-	DataFile       string `toml:"data_file"`       // party: CSV (.npy or CSV matrix of one row under a plan of sums)
+	DataFile       string `toml:"data_file"`       // party: CSV; under a plan of sums one row, CSV or .npy
 	OutDir         string `toml:"out_dir"`         // aggregator: transcript and model
-	Exec           string `toml:"exec"`            // party: program that computes its updates, as external.Split splits it; optional
-	WorkerKeyFile  string `toml:"worker_key_file"` // compute: secret that it shares with its workers; default: beside the store
+	Exec           string `toml:"exec"`            // party: program for its updates; see external.Split; optional
+	WorkerKeyFile  string `toml:"worker_key_file"` // compute: secret of its workers; default: StoreFile.worker-key
 
 	Bus    BusConfig    `toml:"bus"`
 	Timing TimingConfig `toml:"timing"`
@@ -31,7 +31,7 @@ type Config struct {
 	Station StationConfig `toml:"station"`
 }
 
-// BusConfig says how to reach the broker; see natsbus.Config.
+// BusConfig describes the connection to the broker; see natsbus.Config.
 type BusConfig struct {
 	URL             string `toml:"url"`
 	CredentialsFile string `toml:"credentials_file"`
@@ -45,23 +45,23 @@ type BusConfig struct {
 	APIPrefix       string `toml:"api_prefix"`
 }
 
-// TimingConfig bounds waits. Zero values stand for the defaults in brackets.
+// TimingConfig bounds waits. The default of each is in brackets.
 type TimingConfig struct {
-	Connect config.Duration `toml:"connect"` // to reach the broker (1m)
-	Resend  config.Duration `toml:"resend"`  // without progress before the last thing is said again (15s)
-	Idle    config.Duration `toml:"idle"`    // without any message before the role ends with a timeout (never)
-	GiveUp  config.Duration `toml:"give_up"` // aggregator: without progress before the session ends for all (never)
-	Exec    config.Duration `toml:"exec"`    // party: that exec may take over one round (10m)
+	Connect config.Duration `toml:"connect"` // for connecting to the broker (1m)
+	Resend  config.Duration `toml:"resend"`  // retransmit interval without progress (15s)
+	Idle    config.Duration `toml:"idle"`    // without messages until the role ends with a timeout (never)
+	GiveUp  config.Duration `toml:"give_up"` // aggregator: without progress until it ends the session (never)
+	Exec    config.Duration `toml:"exec"`    // party: for a run of exec (10m)
 }
 
-// LogConfig says what is logged.
+// LogConfig selects what is logged.
 type LogConfig struct {
 	Level string `toml:"level"` // debug, info, warn or error; default info
 }
 
-// StationConfig says where an operator can watch the member; see package station.
+// StationConfig has the address of the member's status page; see package status.
 type StationConfig struct {
-	Listen string `toml:"listen"` // host:port of the page and of Prometheus' figures; default: none
+	Listen string `toml:"listen"` // host:port of the page and of the metrics for Prometheus; default: none
 }
 
 func (c StationConfig) validate() error {
@@ -75,10 +75,9 @@ func (c StationConfig) validate() error {
 	return err
 }
 
-// LoadRoleConfig reads a configuration file strictly and lays over it what the
-// environment (CHOIR_PLAN_FILE, CHOIR_BUS_URL, ...) and then the flags say;
-// both are keyed as Settings lists them. An empty path is an empty file in the
-// working folder.
+// LoadConfig reads a configuration file strictly. Environment variables
+// (CHOIR_PLAN_FILE, CHOIR_BUS_URL, ...) override it, and flags override both; flags
+// are keyed by Setting.Key. An empty path is an empty file in the working folder.
 func LoadConfig(path string, env func(string) (string, bool), flags map[string]string) (*Config, error) {
 	c, dir := new(Config), "."
 	if path != "" {
@@ -105,10 +104,12 @@ func LoadConfig(path string, env func(string) (string, bool), flags map[string]s
 	return c, nil
 }
 
-// ValidateWorker names the setting that a compute node's worker misses. What only
-// the node itself needs may stand in the file.
+// ValidateWorker checks the settings that a compute node's worker needs. The file may
+// also have settings of the node.
 func (c *Config) ValidateWorker() error {
-	for _, need := range []struct{ key, value string }{{"plan_file", c.PlanFile}, {"store_file", c.StoreFile}, {"bus.url", c.Bus.URL}} {
+	for _, need := range []struct{ key, value string }{
+		{"plan_file", c.PlanFile}, {"store_file", c.StoreFile}, {"bus.url", c.Bus.URL},
+	} {
 		if need.value == "" {
 			return protocol.Fail(protocol.ClassInput, "config: %s is missing", need.key)
 		}
@@ -119,7 +120,7 @@ func (c *Config) ValidateWorker() error {
 	return nil
 }
 
-// Validate names the setting that is missing or makes no sense for the role.
+// Validate checks that the settings of the role are set, and no others.
 func (c *Config) Validate(role protocol.Role) error {
 	for _, need := range []struct {
 		key, value string
@@ -127,7 +128,8 @@ func (c *Config) Validate(role protocol.Role) error {
 	}{
 		{"plan_file", c.PlanFile, true}, {"key_file", c.KeyFile, true}, {"passphrase_file", c.PassphraseFile, true},
 		{"store_file", c.StoreFile, true}, {"bus.url", c.Bus.URL, true},
-		{"data_file", c.DataFile, role == protocol.RoleParty}, {"out_dir", c.OutDir, role == protocol.RoleAggregator},
+		{"data_file", c.DataFile, role == protocol.RoleParty},
+		{"out_dir", c.OutDir, role == protocol.RoleAggregator},
 	} {
 		switch {
 		case need.applies && need.value == "":
@@ -149,14 +151,16 @@ func (c *Config) Validate(role protocol.Role) error {
 		return protocol.Fail(protocol.ClassInput, "config: log.level: %w", err)
 	}
 	if err := c.Station.validate(); err != nil {
-		return protocol.Fail(protocol.ClassInput, "config: station.listen: %q is not host:port: %w", c.Station.Listen, err)
+		return protocol.Fail(protocol.ClassInput, "config: station.listen: %q is not host:port: %w",
+			c.Station.Listen, err)
 	}
 	return nil
 }
 
-// bus is the connection of a member under a plan.
+// bus describes the connection of a member under a plan.
 func (c *Config) bus(s protocol.BoundPlan, member uint32) natsbus.Config {
 	b := c.Bus
-	return natsbus.Config{URL: b.URL, Plan: s.ID.Short(), Name: s.Name(member), CredentialsFile: b.CredentialsFile, TokenFile: b.TokenFile,
-		User: b.User, PasswordFile: b.PasswordFile, TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix}
+	return natsbus.Config{URL: b.URL, Plan: s.ID.Short(), Name: s.Name(member),
+		CredentialsFile: b.CredentialsFile, TokenFile: b.TokenFile, User: b.User, PasswordFile: b.PasswordFile,
+		TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix}
 }

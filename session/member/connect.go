@@ -1,0 +1,86 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"choir/protocol"
+	"choir/session/run"
+	"choir/transport"
+	"choir/transport/natsbus"
+)
+
+// connect connects to the broker and ensures that the plan's stream exists. The
+// limit cancels a context that has no deadline: with one, natsbus would wait until
+// then for the answer to a request that was lost with a broker that died.
+func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
+	wait := m.Config.Timing.Connect.Duration
+	if wait == 0 {
+		wait = time.Minute
+	}
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(wait, cancel).Stop()
+	defer m.reportWait()()
+	bus, err := natsbus.Open(limited, m.bus())
+	opened := err == nil
+	if opened {
+		if err = bus.EnsureStream(limited); err != nil {
+			err = errors.Join(err, bus.Close())
+		}
+	}
+	switch {
+	case err == nil:
+		m.Log.Info("connected", "event", "connected")
+		return &run.CountingBus{Bus: bus}, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case limited.Err() != nil:
+		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w",
+			m.Config.Bus.URL, wait, lastAttempt(err))
+	case errors.Is(err, transport.ErrAuth):
+		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: %w", m.Config.Bus.URL, err)
+	case !opened: // a broker that cannot be reached is retried until the limit: a setting is wrong
+		return nil, protocol.Fail(protocol.ClassInput, "bus: %w", err)
+	}
+	return nil, fmt.Errorf("bus: %w", err)
+}
+
+// Times at which a member reports that it waits for the broker.
+const (
+	firstReport = time.Second
+	nextReports = 15 * time.Second
+)
+
+// reportWait logs that the broker has not answered yet, first after firstReport,
+// until the function that it returns is called.
+func (m *Member) reportWait() (stop func()) {
+	since, done := time.Now(), make(chan struct{})
+	message := fmt.Sprintf("waiting for the broker at %s since %s", m.Config.Bus.URL,
+		since.Format(time.TimeOnly))
+	go func() {
+		for wait := firstReport; ; wait = nextReports {
+			select {
+			case <-done:
+				return
+			case <-time.After(wait):
+				m.Log.Info(message, "event", "waiting", "broker", m.Config.Bus.URL,
+					"since", since.UTC().Format(time.RFC3339))
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// lastAttempt returns the error of the last attempt to connect, without the end of
+// the context that ended the attempts.
+func lastAttempt(err error) error {
+	if both, ok := err.(interface{ Unwrap() []error }); ok {
+		if list := both.Unwrap(); len(list) == 2 && errors.Is(list[0], context.Canceled) {
+			return list[1]
+		}
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package member
+
+import (
+	"crypto/rand"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// application returns a party's side with its data, encoded by the plan's public
+// schema.
+func (m *Member) application() (protocol.Application, protocol.Proposer, error) {
+	if m.Session.Plan.Application == app.NameSum {
+		if m.Config.Exec != "" {
+			return nil, nil, noExec(app.NameSum)
+		}
+		v, err := m.vector()
+		return app.Sum{Dim: int(m.Session.Plan.Dim)}, v, err
+	}
+	a, err := app.Of(m.Session.Plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	schema, err := a.Encoding()
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := readData(m.Config.DataFile, schema)
+	if err != nil {
+		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	own, err := m.outside(a, data, schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := a.Join(app.PartyConfig{Plan: m.Session.Plan, Party: m.Index, Data: data, Rand: rand.Reader,
+		Outside: own, Report: m.keepPrivate})
+	if err != nil {
+		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	return l, l, nil
+}
+
+func readData(path string, schema *dataset.Schema) (pvi.Data, error) {
+	records, err := dataset.LoadRecords(path)
+	if err != nil {
+		return pvi.Data{}, err
+	}
+	t, err := records.Encode(schema)
+	if err != nil {
+		return pvi.Data{}, err
+	}
+	return pvi.Data{X: t.X, Y: t.Y}, nil
+}
+
+// vector returns a party's row under a plan of sums.
+func (m *Member) vector() (app.Fixed, error) {
+	p := m.Session.Plan
+	x, err := dataset.LoadMatrix(m.Config.DataFile)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	if x.Rows != 1 || x.Cols != int(p.Dim) {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"data: %s has %d rows of %d columns, the plan wants 1 of %d", m.Config.DataFile, x.Rows, x.Cols, p.Dim)
+	}
+	v := make(app.Fixed, p.Dim)
+	if err := (fixedpoint.Grid{FracBits: p.FracBits}).Round(v, x.Row(0)); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	if !fixedpoint.NormSquaredAtMost(v, p.PerParty) {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"data: the row is larger than the plan allows one party: %d units of 2^-%d", p.PerParty, p.FracBits)
+	}
+	return v, nil
+}

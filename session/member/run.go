@@ -1,0 +1,121 @@
+package member
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+
+	"choir/host"
+	"choir/privacy/ledger"
+	"choir/protocol"
+	"choir/session/run"
+	"choir/transport"
+)
+
+// Run connects and runs the role to the end of the session. Called again after a
+// crash, with the same store, it resumes.
+func (m *Member) Run(ctx context.Context) error {
+	store, err := m.openStore()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	err = m.connected(ctx, func(bus *run.CountingBus) error { return m.drive(ctx, store, bus) })
+	if err != nil {
+		return err
+	}
+	if m.Session.Plan.Is(m.Index, protocol.RoleAggregator) {
+		return m.writeOutputs(store)
+	}
+	return nil
+}
+
+// connected connects, drives a machine and logs its end.
+func (m *Member) connected(ctx context.Context, drive func(*run.CountingBus) error) error {
+	bus, err := m.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer bus.Close()
+	err = drive(bus)
+	m.Log.Info("stopped", "event", "stopped", "sent_bytes", bus.Sent())
+	if errors.Is(err, transport.ErrAuth) {
+		return protocol.Fail(protocol.ClassAuth, "%w", err)
+	}
+	return err
+}
+
+// errLeft ends a party that drops out.
+var errLeft = errors.New("left the session")
+
+func (m *Member) drive(ctx context.Context, store host.Store, bus *run.CountingBus) error {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	r, err := m.role(store, bus)
+	if err != nil {
+		return err
+	}
+	watch, stopped, err := m.watch(ctx)
+	if err != nil {
+		return err
+	}
+	r.Notify = func(n protocol.Notice) {
+		logNotice(m.Log, n, bus)
+		watch(n)
+		if m.LeaveAfter > 0 && n.Code == protocol.NoteResult && n.Round >= m.LeaveAfter {
+			leave(errLeft)
+		}
+	}
+	err = r.Run(ctx)
+	stopped(err)
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	return err
+}
+
+// role assembles the role from the configuration.
+func (m *Member) role(store host.Store, bus *run.CountingBus) (*run.Role, error) {
+	own, err := m.Config.Budget.budget()
+	if err != nil {
+		return nil, err
+	}
+	t := m.Config.Timing
+	r := &run.Role{Session: m.Session, Key: m.Key, Store: store, Bus: bus, Rand: rand.Reader,
+		Resend: t.Resend.Duration, GiveUp: t.GiveUp.Duration, IdleTimeout: t.Idle.Duration,
+		Model: m.work.model, App: m.work.app, Proposer: m.work.proposer,
+		Ledger: run.NewLedger(m.Session, new(ledger.Ledger), own)}
+	if m.Workers == 0 {
+		return r, nil
+	}
+	if err := m.Config.EnsureWorkerKey(); err != nil {
+		return nil, err
+	}
+	r.Group, err = m.Config.WorkerGroup(m.Workers)
+	return r, err
+}
+
+// logNotice logs an event. Nothing in it depends on the data.
+func logNotice(log *slog.Logger, n protocol.Notice, bus *run.CountingBus) {
+	attrs := []any{"event", string(n.Code), "sent_bytes", bus.Sent()}
+	for _, a := range []struct {
+		key string
+		v   any
+		has bool
+	}{
+		{"round", n.Round, n.Round > 0}, {"attempt", n.Attempt, n.Attempt > 0}, {"peer", n.Peer, n.Peer != ""},
+		{"count", n.Count, n.Total > 0 || n.Count > 0}, {"total", n.Total, n.Total > 0},
+		{"detail", n.Detail, n.Detail != ""},
+	} {
+		if a.has {
+			attrs = append(attrs, a.key, a.v)
+		}
+	}
+	level := slog.LevelInfo
+	if n.Err != nil {
+		attrs = append(attrs, "error", n.Err.Error())
+		level = slog.LevelWarn
+	}
+	log.Log(context.Background(), level, string(n.Code), attrs...)
+}
