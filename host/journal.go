@@ -103,7 +103,7 @@ func (j *Journal) end() { j.leaving = nil }
 
 // stage lets the store write a value that a later step will store.
 func (j *Journal) stage(value []byte) (write func()) {
-	if s, ok := j.store.(Stager); ok {
+	if s, ok := j.store.(stager); ok {
 		return s.Stage(value)
 	}
 	return nil

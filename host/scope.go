@@ -50,9 +50,9 @@ func (s *Scoped) Apply(records []protocol.Record) error {
 	return s.Store.Apply(records)
 }
 
-// Stage implements Stager if the store does.
+// Stage implements stager if the store does.
 func (s *Scoped) Stage(value []byte) (write func()) {
-	if below, ok := s.Store.(Stager); ok {
+	if below, ok := s.Store.(stager); ok {
 		return below.Stage(value)
 	}
 	return nil

@@ -28,7 +28,7 @@ type staged struct {
 	since uint64
 }
 
-// Stage implements Stager. A value that cannot be written ahead is written with its transaction,
+// Stage implements stager. A value that cannot be written ahead is written with its transaction,
 // which returns the error.
 func (f *File) Stage(value []byte) (write func()) {
 	if len(value) < longValue {

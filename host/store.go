@@ -16,8 +16,8 @@ type Store interface {
 	Close() error
 }
 
-// Stager is a Store that can write a long value before the transaction that stores it.
-type Stager interface {
+// stager is a Store that can write a long value before the transaction that stores it.
+type stager interface {
 	// Stage announces a value that a later transaction may store, with the same bytes at the
 	// same address. The returned function writes it and may run concurrently with everything
 	// but Close; nil means that there is nothing to write.

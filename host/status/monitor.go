@@ -10,8 +10,8 @@ import (
 	"choir/protocol"
 )
 
-// SchemaVersion is that of Status.
-const SchemaVersion = 1
+// schemaVersion is that of Status.
+const schemaVersion = 1
 
 // maxEvents bounds the list of the latest events.
 const maxEvents = 20
@@ -79,7 +79,7 @@ func New(cfg Config) *Monitor {
 	role := p.Members[cfg.Member].Role
 	m := &Monitor{cfg: cfg, returned: map[string]bool{}, figures: newFigures(role.String())}
 	m.status = Status{
-		SchemaVersion: SchemaVersion,
+		SchemaVersion: schemaVersion,
 		Plan:          cfg.Session.ID.Short(),
 		Name:          p.Name,
 		Member:        cfg.Session.Name(cfg.Member),

@@ -33,7 +33,7 @@ func severalSubscribers(h *harness) {
 	for i := range subscribers {
 		s := h.subscribe(h.bus(fmt.Sprint("s", i)), 0, ">")
 		go func() {
-			msgs, err := Read(h.ctx(), s, n)
+			msgs, err := readMessages(h.ctx(), s, n)
 			for j, m := range msgs {
 				if string(m.Data) != fmt.Sprint(j) || m.Seq != uint64(j)+1 {
 					err = errors.Join(err, fmt.Errorf("message %d is %q at %d", j, m.Data, m.Seq))

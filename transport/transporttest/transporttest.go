@@ -158,16 +158,16 @@ func (h *harness) subscribe(b transport.Bus, from uint64, filters ...string) tra
 // read reads n messages and checks that Seq strictly increases and is at least 1.
 func (h *harness) read(s transport.Subscription, n int) []transport.Message {
 	h.t.Helper()
-	msgs, err := Read(h.ctx(), s, n)
+	msgs, err := readMessages(h.ctx(), s, n)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return msgs
 }
 
-// Read reads n messages from s. It checks that Seq strictly increases, from at least 1, and that
+// readMessages reads n messages from s. It checks that Seq strictly increases, from at least 1, and that
 // Resume does not decrease and skips nothing.
-func Read(ctx context.Context, s transport.Subscription, n int) ([]transport.Message, error) {
+func readMessages(ctx context.Context, s transport.Subscription, n int) ([]transport.Message, error) {
 	msgs := make([]transport.Message, 0, n)
 	last, resume := uint64(0), uint64(1)
 	for len(msgs) < n {

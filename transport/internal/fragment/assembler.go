@@ -5,13 +5,13 @@ import "slices"
 // Bounds of an Assembler. When one is reached, the message whose first piece is oldest is
 // dropped: its sender retransmits it like any message that a broker loses.
 const (
-	// MaxIncomplete is the largest number of messages of which pieces are missing.
-	MaxIncomplete = 256
-	// MaxBuffered bounds all their pieces, in bytes: four of the largest messages.
-	MaxBuffered = 256 << 20
-	// MaxAge is how many positions may pass after a message's latest piece before
+	// maxIncomplete is the largest number of messages of which pieces are missing.
+	maxIncomplete = 256
+	// maxBuffered bounds all their pieces, in bytes: four of the largest messages.
+	maxBuffered = 256 << 20
+	// maxAge is how many positions may pass after a message's latest piece before
 	// the message counts as lost.
-	MaxAge = 1 << 18
+	maxAge = 1 << 18
 	// remembered is the number of complete messages whose IDs are kept, so that a duplicate
 	// piece does not begin its message again.
 	remembered = 1024
@@ -87,15 +87,12 @@ func (a *Assembler) Resume(position uint64) uint64 {
 	return position + 1
 }
 
-// Incomplete returns the number of messages of which pieces are missing.
-func (a *Assembler) Incomplete() int { return len(a.order) }
-
 func (a *Assembler) begin(k key, count int, position uint64) *partial {
 	if a.parts == nil {
 		a.parts = map[key]*partial{}
 		a.done = map[key]bool{}
 	}
-	if len(a.order) == MaxIncomplete {
+	if len(a.order) == maxIncomplete {
 		a.drop(a.order[0])
 	}
 	p := &partial{key: k, pieces: make([][]byte, count), missing: count, first: position, latest: position}
@@ -106,7 +103,7 @@ func (a *Assembler) begin(k key, count int, position uint64) *partial {
 
 // makeRoom drops the oldest messages, except keep, until n more bytes fit.
 func (a *Assembler) makeRoom(keep *partial, n int) {
-	for i := 0; a.buffered+n > MaxBuffered && i < len(a.order); {
+	for i := 0; a.buffered+n > maxBuffered && i < len(a.order); {
 		if a.order[i] == keep {
 			i++
 			continue
@@ -117,7 +114,7 @@ func (a *Assembler) makeRoom(keep *partial, n int) {
 
 // expire drops the messages that are too old to be completed.
 func (a *Assembler) expire(position uint64) {
-	for len(a.order) > 0 && position > a.order[0].latest+MaxAge {
+	for len(a.order) > 0 && position > a.order[0].latest+maxAge {
 		a.drop(a.order[0])
 	}
 }

@@ -22,8 +22,8 @@ const (
 	// is not divided: a chunk of 512 KiB and 16 KiB for its envelope.
 	// (NATS allows 1 MiB by default and discourages more than 8 MiB.)
 	Size = 528 << 10
-	// MaxPieces is the largest number of pieces of one message.
-	MaxPieces = (transport.MaxPayload + Size - 1) / Size
+	// maxPieces is the largest number of pieces of one message.
+	maxPieces = (transport.MaxPayload + Size - 1) / Size
 )
 
 // ID identifies a message among those that are incomplete at the same time. It must be
@@ -34,7 +34,7 @@ type ID [16]byte
 type Header struct {
 	ID    ID
 	Index int // from 0
-	Count int // 2 to MaxPieces
+	Count int // 2 to maxPieces
 }
 
 // String returns the header's text form, of which there is one: the ID in lower-case
@@ -62,7 +62,7 @@ func ParseHeader(text string) (h Header, err error) {
 }
 
 func (h Header) valid() bool {
-	return h.Count >= 2 && h.Count <= MaxPieces && h.Index >= 0 && h.Index < h.Count
+	return h.Count >= 2 && h.Count <= maxPieces && h.Index >= 0 && h.Index < h.Count
 }
 
 // fits reports whether a piece has the length for its index.
