@@ -108,16 +108,22 @@ func TestBlocksRefuse(t *testing.T) {
 	good, other := alone{weight(1, 3)}, alone{weight(1, 4)}
 	fine := alone{weight(1, 3)}
 	fine.PVI.PVI.FracBits = 21
-	for name, b := range map[string]Blocks{
-		"another clip":  {[]app.Spec{good, other}, [][]pvi.Data{line(1, 3), line(1, 3)}},
-		"another grid":  {[]app.Spec{good, fine}, [][]pvi.Data{line(1, 3), line(1, 3)}},
-		"a party short": {[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 2)}},
-		"no data":       {[]app.Spec{good, good}, [][]pvi.Data{line(1, 3)}},
-	} {
-		if _, err := (Run{Name: "refused", Seed: 1, App: b, Parts: line(1, 3), Rounds: 1, Epsilon: 5,
-			Delta: 1e-5}).Do(t.Context()); err == nil {
-			t.Errorf("%s was taken", name)
-		}
+	tests := []struct {
+		name   string
+		blocks Blocks
+	}{
+		{"another clip", Blocks{[]app.Spec{good, other}, [][]pvi.Data{line(1, 3), line(1, 3)}}},
+		{"another grid", Blocks{[]app.Spec{good, fine}, [][]pvi.Data{line(1, 3), line(1, 3)}}},
+		{"a party short", Blocks{[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 2)}}},
+		{"no data", Blocks{[]app.Spec{good, good}, [][]pvi.Data{line(1, 3)}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := Run{Name: "refused", Seed: 1, App: test.blocks, Parts: line(1, 3), Rounds: 1, Epsilon: 5, Delta: 1e-5}
+			if _, err := r.Do(t.Context()); err == nil {
+				t.Error("not refused")
+			}
+		})
 	}
 	b := Blocks{[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 3)}}
 	m := b.models()
@@ -130,7 +136,7 @@ func TestBlocksRefuse(t *testing.T) {
 	s := sides{m, make([]app.Party, 2)}
 	for _, bad := range [][]byte{nil, {1, 0, 0}, {9, 0, 0, 0, 1}, append(join([][]byte{{1}, {2}}), 0)} {
 		if _, err := s.unjoin(bad); err == nil {
-			t.Errorf("%v was taken for two states", bad)
+			t.Errorf("%v was accepted as two states", bad)
 		}
 	}
 	if got, err := s.unjoin(join([][]byte{{1, 2}, {}})); err != nil || len(got) != 2 ||

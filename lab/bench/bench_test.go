@@ -19,7 +19,7 @@ func small(transport, driver string, sigma uint64) Config {
 }
 
 // TestCells: every driver and transport gives the right sum (Run fails otherwise),
-// with and without noise, and says what the document promises.
+// with and without noise, and a complete document.
 func TestCells(t *testing.T) {
 	with := func(pairs string, c Config) Config {
 		c.Pairs = pairs
@@ -89,8 +89,8 @@ func checkResult(t *testing.T, r *Result) {
 	}
 }
 
-// TestInterrupted: a run ends when its context does, within a phase's work on some parties, and
-// says so. This one would take a quarter of a minute.
+// TestInterrupted: a run ends when its context does, within a phase's work on some parties, with
+// an error. This one would take a quarter of a minute.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -102,28 +102,32 @@ func TestInterrupted(t *testing.T) {
 }
 
 // TestUnits: rows in pairs are as large as the plan's headroom allows, and pairs are chosen where
-// that is enough.
+// that suffices.
 func TestUnits(t *testing.T) {
-	for _, row := range []struct {
+	tests := []struct {
+		name  string
 		cfg   Config
 		pairs string
 		units uint64
 	}{
-		{Config{Parties: 1000, Dim: 10000, Computes: 10, Sigma: 1 << 10}, PairsYes, 1023},
-		{Config{Parties: 100000, Dim: 10000, Computes: 10, Sigma: 1 << 10}, PairsYes, 127},
-		{Config{Parties: 100000, Dim: 1000000, Computes: 10, Sigma: 1 << 10}, PairsNo, 1023},
-		{Config{Parties: 100000, Dim: 1000000, Computes: 10, Sigma: 1 << 10, Pairs: PairsYes}, PairsYes, 15},
-		{Config{Parties: 10, Dim: 1000000, Computes: 3, Sigma: 1 << 10}, PairsNo, 1023},
-		{Config{Parties: 1000, Dim: 10, Computes: 3, Sigma: 1 << 24, Pairs: PairsYes}, PairsYes, 0},
-	} {
-		cfg := row.cfg.withDefaults()
-		if cfg.Pairs != row.pairs || cfg.units() != row.units {
-			t.Errorf("%+v: pairs %s, units %d, want %s and %d", row.cfg, cfg.Pairs, cfg.units(), row.pairs,
-				row.units)
-		}
-		if err := row.cfg.Validate(); (err == nil) != (row.units > 0) {
-			t.Errorf("%+v: %v", row.cfg, err)
-		}
+		{"1000 parties", Config{Parties: 1000, Dim: 10000, Computes: 10, Sigma: 1 << 10}, PairsYes, 1023},
+		{"100000 parties", Config{Parties: 100000, Dim: 10000, Computes: 10, Sigma: 1 << 10}, PairsYes, 127},
+		{"long rows", Config{Parties: 100000, Dim: 1000000, Computes: 10, Sigma: 1 << 10}, PairsNo, 1023},
+		{"long rows in pairs",
+			Config{Parties: 100000, Dim: 1000000, Computes: 10, Sigma: 1 << 10, Pairs: PairsYes}, PairsYes, 15},
+		{"host driver", Config{Parties: 10, Dim: 1000000, Computes: 3, Sigma: 1 << 10}, PairsNo, 1023},
+		{"no headroom", Config{Parties: 1000, Dim: 10, Computes: 3, Sigma: 1 << 24, Pairs: PairsYes}, PairsYes, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := test.cfg.withDefaults()
+			if cfg.Pairs != test.pairs || cfg.units() != test.units {
+				t.Errorf("pairs %s, units %d, want %s and %d", cfg.Pairs, cfg.units(), test.pairs, test.units)
+			}
+			if err := test.cfg.Validate(); (err == nil) != (test.units > 0) {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -177,24 +181,30 @@ func TestRows(t *testing.T) {
 // TestRefused: bad cells are bad input, by field.
 func TestRefused(t *testing.T) {
 	good := small(Memory, DriverStream, 0)
-	for field, change := range map[string]func(*Config){
-		"parties":       func(c *Config) { c.Parties = 1 },
-		"dim":           func(c *Config) { c.Dim = 0 },
-		"compute_nodes": func(c *Config) { c.Computes = 1 },
-		"rounds":        func(c *Config) { c.Rounds = -1 },
-		"transport":     func(c *Config) { c.Transport = "pigeon" },
-		"driver":        func(c *Config) { c.Transport = NATS },
-		"sigma":         func(c *Config) { c.Sigma = 1 << 40 },
-		"workers":       func(c *Config) { c.Workers = -1 },
-	} {
-		cfg := good
-		change(&cfg)
-		_, err := Run(t.Context(), cfg)
-		var known *protocol.Error
-		if !errors.As(err, &known) || known.Class != protocol.ClassInput ||
-			!strings.HasPrefix(err.Error(), field+":") {
-			t.Errorf("%s: %v", field, err)
-		}
+	tests := []struct {
+		field  string
+		change func(*Config)
+	}{
+		{"parties", func(c *Config) { c.Parties = 1 }},
+		{"dim", func(c *Config) { c.Dim = 0 }},
+		{"compute_nodes", func(c *Config) { c.Computes = 1 }},
+		{"rounds", func(c *Config) { c.Rounds = -1 }},
+		{"transport", func(c *Config) { c.Transport = "pigeon" }},
+		{"driver", func(c *Config) { c.Transport = NATS }},
+		{"driver", func(c *Config) { c.Driver = "walk" }},
+		{"sigma", func(c *Config) { c.Sigma = 1 << 40 }},
+		{"pairs", func(c *Config) { c.Pairs = "three" }},
+		{"workers", func(c *Config) { c.Workers = -1 }},
+	}
+	for _, test := range tests {
+		t.Run(test.field, func(t *testing.T) {
+			cfg := good
+			test.change(&cfg)
+			_, err := Run(t.Context(), cfg)
+			if protocol.ClassOf(err) != protocol.ClassInput || !strings.HasPrefix(err.Error(), test.field+":") {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -10,18 +10,20 @@ import (
 func TestParts(t *testing.T) {
 	rows := map[string]int{"noise": 3, "channel": 6, "verify": 3, "audit": 3}
 	for _, name := range Parts() {
-		p, err := MeasurePart(name, 1, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(p.Rows) != rows[name] || p.Part != name || p.SchemaVersion != SchemaVersion {
-			t.Errorf("%s: %d rows: %+v", name, len(p.Rows), p.Rows)
-		}
-		for _, r := range p.Rows {
-			if r.Seconds < 0 || r.Size <= 0 || r.Case == "" {
-				t.Errorf("%s: %+v", name, r)
+		t.Run(name, func(t *testing.T) {
+			p, err := MeasurePart(name, 1, true)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			if len(p.Rows) != rows[name] || p.Part != name || p.SchemaVersion != SchemaVersion {
+				t.Errorf("%d rows: %+v", len(p.Rows), p.Rows)
+			}
+			for _, r := range p.Rows {
+				if r.Seconds < 0 || r.Size <= 0 || r.Case == "" {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
 	}
 	for _, c := range []struct {
 		name    string
