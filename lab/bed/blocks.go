@@ -25,7 +25,7 @@ type Blocks struct {
 	Parts [][]pvi.Data // by problem and party
 }
 
-var errBlocks = errors.New("problems that don't fit into one session")
+var errBlocks = errors.New("problems that do not fit into one session")
 
 // Name implements session.App.
 func (b Blocks) Name() string { return b.Apps[0].Name() }

@@ -21,7 +21,7 @@ func weight(sd, clip float64) *app.PVI {
 	}}
 }
 
-// alone is a learning whose schema isn't looked at.
+// alone is a learning whose schema is not looked at.
 type alone struct{ *app.PVI }
 
 // Check takes every plan.

@@ -126,7 +126,7 @@ func TestMarked(t *testing.T) {
 		if Marked(r) {
 			n++
 		} else if r <= 20 {
-			t.Errorf("round %d isn't shown", r)
+			t.Errorf("round %d is not shown", r)
 		}
 	}
 	if n < 60 || n > 90 {

@@ -59,7 +59,7 @@ func TestTally(t *testing.T) {
 }
 
 // TestTogether: runs that share a budget spend it together, with and without sampling, and
-// a run that has it for itself doesn't leave any.
+// a run that has it for itself does not leave any.
 func TestTogether(t *testing.T) {
 	schema, parts := data(t, 4)
 	for name, app := range map[string]app.Spec{"virtual": virtual(schema, 4),

@@ -53,7 +53,7 @@ func Parts() []string { return []string{"noise", "channel", "verify", "audit"} }
 // measures the smallest size of each case only.
 func MeasurePart(name string, repeats int, quick bool) (*Part, error) {
 	if repeats < 1 || repeats > 1000 {
-		return nil, protocol.Fail(protocol.ClassInput, "repeats: %d isn't in 1..1000", repeats)
+		return nil, protocol.Fail(protocol.ClassInput, "repeats: %d is not in 1..1000", repeats)
 	}
 	p := &Part{Header: newHeader(), Part: name, Repeats: repeats}
 	var err error
@@ -67,7 +67,7 @@ func MeasurePart(name string, repeats int, quick bool) (*Part, error) {
 	case "audit":
 		err = p.audit(quick)
 	default:
-		err = protocol.Fail(protocol.ClassInput, "part: %q isn't one of %q", name, Parts())
+		err = protocol.Fail(protocol.ClassInput, "part: %q is not one of %q", name, Parts())
 	}
 	return p, err
 }
@@ -256,7 +256,7 @@ func (p *Part) audit(quick bool) error {
 			{"check an opening, d", func() error {
 				ok, err := g.Opens(c, values, blinding)
 				if err == nil && !ok {
-					err = fmt.Errorf("the commitment doesn't open")
+					err = fmt.Errorf("the commitment does not open")
 				}
 				return err
 			}},

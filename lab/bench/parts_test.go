@@ -40,15 +40,15 @@ func TestTable1(t *testing.T) {
 	if len(paperSeconds) != 16 {
 		t.Fatalf("the paper's table has 16 cells, not %d", len(paperSeconds))
 	}
-	told := 0
+	calls := 0
 	table, err := RunTable1(t.Context(), Grid{MaxParties: 100, MaxDim: 10, Cell: small("", "", 0)},
-		func(Table1Cell) { told++ })
+		func(Table1Cell) { calls++ })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told != 1 || len(table.Cells) != 1 || table.Cells[0].PaperSeconds != 1.72 ||
+	if calls != 1 || len(table.Cells) != 1 || table.Cells[0].PaperSeconds != 1.72 ||
 		table.Cells[0].RoundRatio <= table.Cells[0].TotalRatio {
-		t.Errorf("told of %d cells: %+v", told, table.Cells)
+		t.Errorf("%d calls: %+v", calls, table.Cells)
 	}
 	if _, err := RunTable1(t.Context(), Grid{MaxParties: 3},
 		nil); protocol.ClassOf(err) != protocol.ClassInput {

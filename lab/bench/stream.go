@@ -51,8 +51,8 @@ type stream struct {
 	result, resultHead [][]byte
 	sum                []int64
 	partialBytes       int64
-	signed             int64 // signatures of nodes while they took accounts in
-	waiting            int   // accounts in each node's inbox
+	signed             int64 // signatures of nodes while they accepted manifests
+	waiting            int   // manifests in each node's inbox
 	listeners          transport.Index[*node]
 }
 
@@ -141,7 +141,7 @@ func (s *stream) node(i uint32) (*node, error) {
 			View: store, ResendMS: longTime})
 		return n, err
 	}
-	store.discard = []string{"transcript/"} // it looks accounts up again
+	store.discard = []string{"transcript/"} // it looks manifests up again
 	n.machine, err = aggregator.New(aggregator.Config{Session: session, Key: n.signer, Model: s.w.app,
 		Rand: rand.Reader, View: store, ResendMS: longTime})
 	return n, err
@@ -196,7 +196,7 @@ func (s *stream) run() error {
 	}
 	for _, n := range append(s.nodes, s.agg) {
 		if missed := n.store.(*many).missed; missed != "" {
-			return fmt.Errorf("stream: member %d read %q, which the driver doesn't keep", n.index, missed)
+			return fmt.Errorf("stream: member %d read %q, which the driver does not keep", n.index, missed)
 		}
 	}
 	return s.w.check(s.sum)
@@ -207,9 +207,9 @@ func (s *stream) run() error {
 // opened them.
 const batchBytes = 2 << 20
 
-// accountsTogether is how many manifests wait at a node before it verifies them, fewer at the
+// manifestsTogether is how many manifests wait at a node before it verifies them, fewer at the
 // end, as when many parties contribute at once.
-const accountsTogether = 1024
+const manifestsTogether = 1024
 
 // mostTogether bounds the parties that are in memory together.
 const mostTogether = 256
@@ -281,9 +281,9 @@ func (s *stream) eachNode(f func(n *node) error) error {
 //go:noinline
 func nodeWork(n *node, f func(n *node) error) error { return f(n) }
 
-// hand gives a compute node messages. They are the senders' own bytes, which no member
+// enqueue gives a compute node messages. They are the senders' own bytes, which no member
 // changes.
-func hand(n *node, messages [][]byte) {
+func enqueue(n *node, messages [][]byte) {
 	_ = nodeWork(n, func(n *node) error {
 		for _, m := range messages {
 			if protocol.IsChunk(m) {

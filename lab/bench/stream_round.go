@@ -12,7 +12,7 @@ func (s *stream) contributions() error {
 		return errors.New("the aggregator opened no round")
 	}
 	for _, n := range s.nodes {
-		hand(n, [][]byte{s.round})
+		enqueue(n, [][]byte{s.round})
 	}
 	if _, err := s.phase("compute", "add", true, s.cfg.Computes,
 		func() error { return s.eachNode((*node).deliver) }); err != nil {
@@ -28,14 +28,14 @@ func (s *stream) contributions() error {
 // contribute lets some parties encode, share, seal and sign, and all others accept the
 // results.
 func (s *stream) contribute(lo, hi int) error {
-	parties, err := s.wake(lo, hi)
+	parties, err := s.restart(lo, hi)
 	if err != nil {
 		return err
 	}
 	if err := s.share(parties); err != nil {
 		return err
 	}
-	s.handOver(parties, true, &s.sent)
+	s.routePhase(parties, true, &s.sent)
 	if err := s.openChunks(); err != nil {
 		return err
 	}
@@ -44,11 +44,11 @@ func (s *stream) contribute(lo, hi int) error {
 			s.settlers = append(s.settlers, p)
 		}
 	}
-	if s.waiting += len(parties); s.waiting < accountsTogether && hi < s.cfg.Parties {
+	if s.waiting += len(parties); s.waiting < manifestsTogether && hi < s.cfg.Parties {
 		return nil
 	}
 	signed := s.signing()
-	if err := s.takeIn("add", true); err != nil {
+	if err := s.acceptMessages("add", true); err != nil {
 		return err
 	}
 	s.signed += s.signing() - signed
@@ -57,9 +57,9 @@ func (s *stream) contribute(lo, hi int) error {
 	return nil
 }
 
-// wake starts parties again from what they stored, and then lets them draw noise
+// restart starts parties again from what they stored, and then lets them draw noise
 // while no member waits for them, as a separate phase.
-func (s *stream) wake(lo, hi int) ([]*actor, error) {
+func (s *stream) restart(lo, hi int) ([]*actor, error) {
 	parties := make([]*actor, hi-lo)
 	for len(s.verifiers) < len(parties) {
 		s.verifiers = append(s.verifiers, new(verifier))
@@ -109,7 +109,7 @@ func (s *stream) share(parties []*actor) error {
 				return err
 			}
 			if p.work == nil {
-				return errors.New("a party doesn't take part")
+				return errors.New("a party does not contribute")
 			}
 			return p.step(protocol.Proposal{Round: p.work.Round, Attempt: p.work.Attempt,
 				Update: s.updates[i], Memo: []byte{}})
@@ -118,7 +118,7 @@ func (s *stream) share(parties []*actor) error {
 	return err
 }
 
-// openChunks lets the nodes open the explicit shares and add them; the accounts of
+// openChunks lets the nodes open the explicit shares and add them; the manifests of
 // them stay in the inboxes.
 func (s *stream) openChunks() error {
 	_, err := s.phase("compute", "open", true, s.cfg.Computes,
@@ -202,29 +202,29 @@ func (s *stream) agreement() error {
 
 // exchange delivers the nodes' messages on one topic to all nodes and the aggregator.
 func (s *stream) exchange(about string) error {
-	said := make([][][]byte, len(s.nodes))
+	sent := make([][][]byte, len(s.nodes))
 	for k, n := range s.nodes {
 		kept := n.out[:0:0]
 		for _, o := range n.sent() {
 			if topic(o.Subject) == about {
-				said[k] = append(said[k], o.Data)
+				sent[k] = append(sent[k], o.Data)
 			} else {
 				kept = append(kept, o)
 			}
 		}
 		n.out = kept
-		if len(said[k]) == 0 {
-			return errors.New("a node said no " + about)
+		if len(sent[k]) == 0 {
+			return errors.New("a node sent no " + about)
 		}
 	}
 	for k, n := range s.nodes {
-		for from, messages := range said {
+		for from, messages := range sent {
 			if from != k {
-				hand(n, messages)
+				enqueue(n, messages)
 			}
 		}
 	}
-	for _, messages := range said {
+	for _, messages := range sent {
 		s.agg.inbox = append(s.agg.inbox, messages...)
 		if about == "agree" {
 			s.result = append(s.result, messages...)
@@ -242,7 +242,7 @@ func (s *stream) exchange(about string) error {
 // kept process their receipts and the result.
 func (s *stream) settling() error {
 	for _, n := range s.nodes {
-		hand(n, s.resultHead)
+		enqueue(n, s.resultHead)
 	}
 	if _, err := s.phase("compute", "close", false, s.cfg.Computes,
 		func() error { return s.eachNode((*node).deliver) }); err != nil {

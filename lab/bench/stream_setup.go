@@ -23,7 +23,7 @@ func (s *stream) publishKeys() error {
 	aggKey := only(s.agg.sent(), "key")
 	for _, n := range s.nodes {
 		s.keys = append(s.keys, only(n.sent(), "key")...)
-		hand(n, aggKey)
+		enqueue(n, aggKey)
 	}
 	s.keys = append(s.keys, aggKey...)
 	_, err = s.phase("compute", "keys", false, s.cfg.Computes,
@@ -79,15 +79,15 @@ func (s *stream) channelsOf(lo, hi int) error {
 	if err != nil {
 		return err
 	}
-	s.handOver(parties, false, &s.setupSent)
-	if err := s.takeIn("channels", false); err != nil {
+	s.routePhase(parties, false, &s.setupSent)
+	if err := s.acceptMessages("channels", false); err != nil {
 		return err
 	}
 	return s.groups(parties)
 }
 
-// handOver routes the parties' messages, as a phase. There is no bus, so no message is copied.
-func (s *stream) handOver(parties []*actor, inRound bool, most *int64) {
+// routePhase routes the parties' messages, as a phase. There is no bus, so no message is copied.
+func (s *stream) routePhase(parties []*actor, inRound bool, most *int64) {
 	name := "hand over"
 	if !inRound {
 		name = "channels"
@@ -111,15 +111,15 @@ func (s *stream) route(parties []*actor, most *int64) {
 		*most = max(*most, published)
 	}
 	_ = s.eachNode(func(n *node) error { // it cannot fail
-		hand(n, n.routed)
+		enqueue(n, n.routed)
 		n.routed = n.routed[:0]
 		return nil
 	})
 	s.agg.inbox, s.agg.routed = append(s.agg.inbox, s.agg.routed...), s.agg.routed[:0]
 }
 
-// takeIn lets nodes and aggregator verify and accept the parties' messages, without chunks.
-func (s *stream) takeIn(name string, inRound bool) error {
+// acceptMessages lets nodes and aggregator verify and accept the parties' messages, without chunks.
+func (s *stream) acceptMessages(name string, inRound bool) error {
 	for _, f := range []struct {
 		phase string
 		node  func(*node) error

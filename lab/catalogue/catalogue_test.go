@@ -42,7 +42,7 @@ func TestResultsDocument(t *testing.T) {
 	dir := t.TempDir()
 	for _, r := range all {
 		if !slices.ContainsFunc(All(), func(s study.Study) bool { return s.Name == r.Name }) {
-			t.Errorf("%s isn't listed", r.Name)
+			t.Errorf("%s is not listed", r.Name)
 		}
 		if err := r.Write(dir, "svg"); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestResultsDocument(t *testing.T) {
 		}
 		if got, err := os.ReadFile(filepath.Join(results, filepath.Base(path))); err != nil ||
 			!bytes.Equal(got, want) {
-			t.Errorf("%s isn't what its result gives (%v)", filepath.Base(path), err)
+			t.Errorf("%s is not what its result gives (%v)", filepath.Base(path), err)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func TestLearningCurveFiles(t *testing.T) {
 		"↓ local noise: −4.200", "0.80", "−0.5",
 	} {
 		if !strings.Contains(all, want+"|") {
-			t.Errorf("the picture doesn't say %q: %s", want, all)
+			t.Errorf("the picture lacks %q: %s", want, all)
 		}
 	}
 	if n := strings.Count(all, "secure <sum>|"); n != 1 {
@@ -157,7 +157,13 @@ func TestSameInputSameBytes(t *testing.T) {
 }
 
 // Shapes that experiments need: bands, gaps, logarithmic axes, dots, one point, many panels.
-func TestFigureShapes(t *testing.T) {
+type shape struct {
+	name   string
+	figure *Figure
+	want   []string // texts in the picture
+}
+
+func shapes() []shape {
 	one := func(p Panel, curves ...Curve) *Figure {
 		p.Curves = append(p.Curves, curves...)
 		return &Figure{Panels: []Panel{p}}
@@ -169,11 +175,7 @@ func TestFigureShapes(t *testing.T) {
 	bars := band
 	bars.Dots = true
 	wide := Curve{Name: "a", X: []float64{1e-3, 1, 1e6}, Y: []float64{1e-7, 2, 3e4}}
-	tests := []struct {
-		name   string
-		figure *Figure
-		want   []string // texts in the picture
-	}{
+	return []shape{
 		{"band", one(Panel{}, band), nil},
 		{"error bars", one(Panel{}, bars), nil},
 		{"gaps", one(Panel{}, Curve{Name: "a", X: x, Y: gaps}), nil},
@@ -187,7 +189,10 @@ func TestFigureShapes(t *testing.T) {
 		{"panels", &Figure{Width: 900, Height: 250,
 			Panels: []Panel{{Curves: many(9)}, {Curves: many(3)}, {Curves: many(1)}}}, nil},
 	}
-	for _, test := range tests {
+}
+
+func TestFigureShapes(t *testing.T) {
+	for _, test := range shapes() {
 		t.Run(test.name, func(t *testing.T) {
 			svg, err := test.figure.SVG()
 			if err != nil {
@@ -294,6 +299,9 @@ func TestFigureRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestLearningCurveRefuses(t *testing.T) {
 	if _, err := (LearningCurve{}).Figure(); err == nil {
 		t.Error("a learning curve without series was not refused")
 	}

@@ -101,7 +101,7 @@ func TestWriteAndRead(t *testing.T) {
 	for _, want := range []string{"| .8100 | .8000 (.0058) | -.0100 | .8000, reached | reproduced |",
 		"| median KL divergence | - | 2 (0.536) |", "0.9900", "](f/sample.svg)"} {
 		if !strings.Contains(all[0].Results("f"), want) {
-			t.Errorf("the page doesn't say %q:\n%s", want, all[0].Results("f"))
+			t.Errorf("the page lacks %q:\n%s", want, all[0].Results("f"))
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "sample.json"))

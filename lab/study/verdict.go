@@ -156,7 +156,7 @@ func (r *Result) Check() error {
 		}
 		if math.Abs(again.Ours-row.Ours) > 1e-12*(1+math.Abs(row.Ours)) || again.Verdict != row.Verdict ||
 			row.Verdict == NotReproducible && row.Why == "" {
-			return fmt.Errorf("study: %s: %s, %s, %s doesn't follow from its values", r.Name, row.Case,
+			return fmt.Errorf("study: %s: %s, %s, %s does not follow from its values", r.Name, row.Case,
 				row.Method, row.Measure)
 		}
 	}

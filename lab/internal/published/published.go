@@ -52,7 +52,7 @@ type Numbers struct {
 func Of(name string) (*Numbers, error) {
 	n := &Numbers{name: name}
 	if err := json.Unmarshal(raw, &n.doc); err != nil || n.doc.SchemaVersion != 1 {
-		return nil, fmt.Errorf("published: published.json isn't of version 1: %w", err)
+		return nil, fmt.Errorf("published: published.json is not of version 1: %w", err)
 	}
 	return n, nil
 }
