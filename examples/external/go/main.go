@@ -1,10 +1,9 @@
-// Command go is an example of a party's own program (docs/own-model.md): Bayesian
-// logistic regression, computed outside of Choir. It reads a request on standard
-// input and answers on standard output; package choir/learn/external has the format.
+// Command go is an example of a party's program (docs/own-model.md): Bayesian logistic
+// regression, computed outside of Choir. It reads a request on standard input and writes an
+// answer to standard output; package choir/learn/external has the format.
 //
-// With the optimiser of package choir/learn/model it answers exactly what Choir would
-// compute itself, which a test uses. A program of one's own would have a model of its
-// own in update.
+// With the optimiser of package choir/learn/model its answer is exactly Choir's own update,
+// as a test verifies. Another program would have another model in update.
 package main
 
 import (
@@ -24,7 +23,7 @@ func main() {
 	}
 }
 
-// request is what the example needs of the header.
+// request is the part of the header that the example needs.
 type request struct {
 	Version  int `json:"version"`
 	Round    int `json:"round"`
@@ -65,7 +64,7 @@ func run(r io.Reader, w io.Writer) error {
 	return dataset.Arrays{"header": dataset.NewText(answer), "update": update}.WriteNPZ(w)
 }
 
-// records are those of shard k.
+// records returns the records of shard k.
 func records(in dataset.Arrays, features, k int) (x, y []float64) {
 	for i, shard := range in["shard"].Data {
 		if int(shard) == k {
@@ -76,8 +75,8 @@ func records(in dataset.Arrays, features, k int) (x, y []float64) {
 	return x, y
 }
 
-// update is the posterior that one shard would choose, minus global, in natural
-// parameters: from its own records alone.
+// update returns the posterior that one shard would choose, minus global, in natural
+// parameters. It depends on the shard's records only.
 func (r request) update(x, y, global, cavity []float64) []float64 {
 	u := make([]float64, r.Dim)
 	shard := model.NewLogistic(r.Features, x, y, r.Config.Steps, r.Config.LearningRate)

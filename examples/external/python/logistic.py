@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A party's own program: Bayesian logistic regression in NumPy (docs/own-model.md).
+"""A party's program: Bayesian logistic regression in NumPy (docs/own-model.md).
 
 Reads a request (.npz) on standard input and writes the answer (.npz) to standard
 output. Natural parameters are, for d weights: mean/variance, then -1/(2 variance).
@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-# sigma(a) is close to a mixture of eight probits (Monahan and Stefanski, 1989), so its
+# sigma(a) is close to a mixture of eight probits ([MS89] in docs/references.md), so its
 # expectation over a Gaussian activation needs no sampling.
 WEIGHT = np.array([0.003246343272134, 0.051517477033972, 0.195077912673858, 0.315569823632818,
                    0.274149576158423, 0.131076880695470, 0.027912418727972, 0.001449567805354])
