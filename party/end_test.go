@@ -92,7 +92,7 @@ func TestForgedAggregateStopsOneProcess(t *testing.T) {
 }
 
 // TestForgedChunkCostsNoMemory: for a chunk that does not open the party keeps neither a vector
-// nor a hasher of 10 KiB, in whatever attempt the chunk is.
+// nor a hasher of 10 KiB, for any attempt that the chunk names.
 func TestForgedChunkCostsNoMemory(t *testing.T) {
 	r := newRig(t, 50, func(p *protocol.Plan, _ *Config) { p.SpareAttempts = 3 })
 	for attempt := range uint32(4) {

@@ -60,8 +60,8 @@ func TestChunksCoverTheVector(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(b) > MaxMessage {
-				t.Errorf("dim %d: a chunk of %d bytes, more than %d", dim, len(b), MaxMessage)
+			if len(b) > maxMessage {
+				t.Errorf("dim %d: a chunk of %d bytes, more than %d", dim, len(b), maxMessage)
 			}
 			part, err := s.OpenChunk(testSecret(t, 1), c)
 			if err != nil {

@@ -27,9 +27,9 @@ const (
 	KindChunk        Kind = 32 // a sealed piece of a vector; authenticated by its channel, unsigned
 )
 
-// MaxMessage bounds an encoded message, in bytes. A Result with MaxMembers parties has
+// maxMessage bounds an encoded message, in bytes. A Result with MaxMembers parties has
 // 4.5 MiB. A bus may split messages into fragments.
-const MaxMessage = 8 << 20
+const maxMessage = 8 << 20
 
 // envelopeSize is the size of an envelope without its body, in bytes.
 const envelopeSize = 1 + 32 + 4 + 4 + 64
@@ -38,7 +38,7 @@ const envelopeSize = 1 + 32 + 4 + 4 + 64
 // a set of parties.
 const (
 	maxBody    = 528<<10 - envelopeSize
-	maxSetBody = MaxMessage - envelopeSize
+	maxSetBody = maxMessage - envelopeSize
 )
 
 func (k Kind) maxBody() int {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawInts draws a vector in which each block has a magnitude of its own.
+// drawInts draws a vector in which the magnitude differs from block to block.
 func drawInts(t *rapid.T) []int64 {
 	lengths := []int{0, 1, 2, 7, 8, 9, 100, packedBlock - 1, packedBlock, packedBlock + 1, 2*packedBlock + 3}
 	v := make([]int64, rapid.SampledFrom(lengths).Draw(t, "length"))

@@ -237,7 +237,7 @@ func TestLargestRoster(t *testing.T) {
 	for _, msg := range []Message{&Hold{1, 1, set},
 		&Result{Round: 1, Attempt: 1, Outcome: OutcomeAccepted, Set: set, Partials: make([]Digest, m)}} {
 		b, err := s.Sign(testKey(0), 0, msg)
-		if err != nil || len(b) > MaxMessage {
+		if err != nil || len(b) > maxMessage {
 			t.Errorf("%T of %d bytes: %v", msg, len(b), err)
 		}
 	}

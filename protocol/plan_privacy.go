@@ -6,13 +6,15 @@ import (
 	"choir/privacy"
 )
 
-// AccountantInteger is the accountant that CheckPrivacy uses: integer Gaussian noise composed
-// over the plan's releases, see privacy.Epsilon.
-const AccountantInteger = "gaussian-integer"
-
-// AccountantSampled is AccountantInteger with the privacy losses of sampled records, see
-// privacy.SampledIntegerEpsilon. Plans with sampling use it.
-const AccountantSampled = "gaussian-integer-pld"
+// The accountants that CheckPrivacy recomputes a claim with.
+const (
+	// AccountantInteger composes integer Gaussian noise over the plan's releases, see
+	// privacy.Epsilon.
+	AccountantInteger = "gaussian-integer"
+	// AccountantSampled also uses the privacy losses of sampled records, see
+	// privacy.SampledIntegerEpsilon. Plans with sampling name it.
+	AccountantSampled = "gaussian-integer-pld"
+)
 
 // Release returns one of the plan's noisy sums as the worst adversary that the plan tolerates
 // sees it: T colluding parties, one more curious party, and all compute nodes but one ([DCA],

@@ -28,12 +28,6 @@ type Receipt struct {
 	Path  []Digest // the sibling hashes from the leaf to the root, at most 17
 }
 
-// Same reports whether two receipts are for the same contribution to the same attempt. They may
-// be of different groups.
-func (m *Receipt) Same(o *Receipt) bool {
-	return m.Round == o.Round && m.Attempt == o.Attempt && m.Party == o.Party && m.Bundle == o.Bundle
-}
-
 func (m *Receipt) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.u32("party", &m.Party)

@@ -110,7 +110,7 @@ func receiptOf(t *rapid.T, round, attempt uint32) *Receipt {
 		Count:  rapid.Uint32Range(1, MaxMembers).Draw(t, "count")}
 	m.Index = rapid.Uint32Range(0, m.Count-1).Draw(t, "index")
 	for range pathLength(m.Index, m.Count) {
-		m.Path = append(m.Path, digests().Draw(t, "beside"))
+		m.Path = append(m.Path, digests().Draw(t, "path"))
 	}
 	return m
 }

@@ -143,7 +143,7 @@ type sealedWorker struct {
 }
 
 // maxWorker bounds the ciphertext of a worker message.
-const maxWorker = MaxMessage
+const maxWorker = maxMessage
 
 func (m *sealedWorker) fields(w *wire) {
 	kind := KindWorker
@@ -233,7 +233,8 @@ func (s BoundPlan) SubjectWorker(p WorkerPath) string {
 	return s.subject("work.%s.%d.up", s.name(p.Node), p.Worker)
 }
 
-// WorkerFilters returns the subjects to which a worker subscribes, those of its own parties.
+// WorkerFilters returns the subjects to which a worker subscribes: what its parties send, and
+// its node's messages.
 func (s BoundPlan) WorkerFilters(p WorkerPath) []string {
 	p.Down = true
 	f := []string{s.SubjectControl(), s.SubjectWorker(p)}

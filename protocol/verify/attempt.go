@@ -283,7 +283,7 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 	case m.Aggregate != protocol.IntDigest(sum):
 		return mismatch("the result names another aggregate than the partial sums add up to")
 	case m.Outcome != outcome:
-		return mismatch("the result says %s, recomputing says %s", m.Outcome, outcome)
+		return mismatch("the result's outcome is %s, recomputing gives %s", m.Outcome, outcome)
 	case m.Next != protocol.ReuseIntDigest(m.Aggregate, sum, next):
 		return mismatch("the result names another model than the aggregate leads to")
 	}

@@ -60,7 +60,7 @@ func (r *Report) receipts(messages [][]byte) (nodes []uint32, first *protocol.Re
 			return nil, nil, fmt.Errorf("message %d: %w: a %s", i, protocol.ErrMismatch, e.Kind)
 		case first == nil:
 			first = receipt
-		case !receipt.Same(first):
+		case !sameContribution(receipt, first):
 			return nil, nil, fmt.Errorf("message %d: %w", i, mismatch("it is for another contribution than the first"))
 		case seen[e.From]:
 			return nil, nil, fmt.Errorf("message %d: %w", i, mismatch("a second one by %s", r.session.Name(e.From)))
@@ -75,6 +75,11 @@ func (r *Report) receipts(messages [][]byte) (nodes []uint32, first *protocol.Re
 		return nil, nil, fmt.Errorf("%w: member %d is not a party", protocol.ErrUnknown, first.Party)
 	}
 	return nodes, first, nil
+}
+
+// sameContribution reports whether two receipts are for the same contribution to the same attempt.
+func sameContribution(a, b *protocol.Receipt) bool {
+	return a.Round == b.Round && a.Attempt == b.Attempt && a.Party == b.Party && a.Bundle == b.Bundle
 }
 
 func (r *Report) find(round, attempt uint32) *Attempt {

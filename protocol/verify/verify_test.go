@@ -66,7 +66,7 @@ func TestRejected(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	i := alter(w, 0, func(m *protocol.Result) { m.Outcome = protocol.OutcomeAccepted })
-	refused(t, w, i, "recomputing says rejected")
+	refused(t, w, i, "recomputing gives rejected")
 }
 
 func TestBudget(t *testing.T) {
@@ -249,7 +249,7 @@ func TestLies(t *testing.T) {
 		}, 0, "another model"},
 		"rejected without a reason": {func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Outcome = protocol.OutcomeRejected })
-		}, 0, "recomputing says accepted"},
+		}, 0, "recomputing gives accepted"},
 		"a partial less named": {func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Partials = m.Partials[:1] })
 		}, 0, "other partial sums"},
