@@ -35,19 +35,15 @@ them out.`,
 				return err
 			}
 			g.Cell = f.Config
-			t, err := bench.RunTable1(cmd.Context(), g, func(c bench.Table1Cell) {
+			t, err := bench.RunTable1(cmd.Context(), g, func(t bench.Table1, c bench.Table1Cell) {
+				a.Partial(func() { _ = a.printTable1(f.format, &t, &earlier) }) // the verb fails already
 				fmt.Fprintf(a.Err, "N = %d, d = %d: %.4g s a round, %.4g s in all; the paper's %.2f s\n",
 					c.Parties, c.Dim, c.Result.SecondsRound, c.Result.SecondsTotal, c.PaperSeconds)
 			})
 			if err != nil && (t == nil || len(t.Cells) == 0 || !cli.Interrupted(cmd.Context(), err)) {
 				return err
 			}
-			t.Command = commandLine()
-			for i := range t.Cells {
-				t.Cells[i].Result.Command = t.Command
-			}
-			t.Merge(&earlier)
-			return errors.Join(a.Print(f.format, t, func() { fmt.Fprint(a.Out, t.Markdown()) }), err)
+			return errors.Join(a.printTable1(f.format, t, &earlier), err)
 		},
 	}
 	s := cmd.Flags()
@@ -60,6 +56,16 @@ them out.`,
 	s.IntVar(&f.Rounds, "rounds", 1, "sessions of each cell; the mean counts")
 	f.addCell(cmd)
 	return cmd
+}
+
+// printTable1 prints the cells of this run and the other ones of an earlier run.
+func (a *tools) printTable1(format string, t, earlier *bench.Table1) error {
+	t.Command = commandLine()
+	for i := range t.Cells {
+		t.Cells[i].Result.Command = t.Command
+	}
+	t.Merge(earlier)
+	return a.Print(format, t, func() { fmt.Fprint(a.Out, t.Markdown()) })
 }
 
 func (a *tools) benchScale() *cobra.Command {

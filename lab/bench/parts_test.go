@@ -42,7 +42,7 @@ func TestTable1(t *testing.T) {
 	}
 	calls := 0
 	table, err := RunTable1(t.Context(), Grid{MaxParties: 100, MaxDim: 10, Cell: small("", "", 0)},
-		func(Table1Cell) { calls++ })
+		func(Table1, Table1Cell) { calls++ })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ type Table1Cell struct {
 
 // RunTable1 measures the selected cells with the stream driver, small ones first. It calls
 // done, if not nil, after each cell. With an error it returns the cells before it.
-func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, error) {
+func RunTable1(ctx context.Context, g Grid, done func(soFar Table1, last Table1Cell)) (*Table1, error) {
 	cell := g.Cell
 	cell.Driver, cell.Transport = DriverStream, Memory
 	if cell.Computes == 0 {
@@ -80,7 +80,9 @@ func RunTable1(ctx context.Context, g Grid, done func(Table1Cell)) (*Table1, err
 			r}
 		t.Cells = append(t.Cells, c)
 		if done != nil {
-			done(c)
+			soFar := *t
+			soFar.Cells = slices.Clone(t.Cells)
+			done(soFar, c)
 		}
 	}
 	if len(t.Cells) == 0 {

@@ -35,8 +35,9 @@ type App struct {
 	// Plot draws the noise of a plan; nil: plan check has no --plot.
 	Plot func(p *protocol.Plan, path string) error
 
-	mu   sync.Mutex
-	verb *cobra.Command // the verb that runs; nil while the command line is read
+	mu      sync.Mutex
+	verb    *cobra.Command // the verb that runs; nil while the command line is read
+	partial func()
 }
 
 // started reports which verb runs, nil before that.
@@ -109,7 +110,25 @@ func (a *App) within(ctx context.Context, verb func() error) error {
 	case err := <-done:
 		return err
 	case <-time.After(wait):
+		a.printPartial()
 		return ErrInterrupted
+	}
+}
+
+// Partial sets the function that prints the result so far if the verb is
+// abandoned. It may be called while the verb still runs.
+func (a *App) Partial(show func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.partial = show
+}
+
+func (a *App) printPartial() {
+	a.mu.Lock()
+	show := a.partial
+	a.mu.Unlock()
+	if show != nil {
+		show()
 	}
 }
 

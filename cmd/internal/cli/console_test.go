@@ -125,12 +125,15 @@ func TestInterruptedVerb(t *testing.T) {
 		name, format string
 		annotation   map[string]string
 		patient      bool
+		partial      string
 		stdout       string
 		stderr       string
 	}{
 		{name: "deaf", format: "text", stderr: "choir: error: interrupted\n"},
 		{name: "deaf, JSON", format: "json",
 			stderr: `{"schema_version":1,"error":{"code":1,"class":"failed","message":"interrupted"}}` + "\n"},
+		{name: "deaf with a partial result", format: "text", partial: "so far", stdout: "so far\n",
+			stderr: "choir: error: interrupted\n"},
 		{name: "partial", format: "text", annotation: EndsByClosing(), patient: true, stdout: "part\n",
 			stderr: "choir: error: interrupted\n"},
 	} {
@@ -144,6 +147,9 @@ func TestInterruptedVerb(t *testing.T) {
 				format := "text"
 				FormatFlag(verb, &format)
 				verb.RunE = func(cmd *cobra.Command, _ []string) error {
+					if c.partial != "" {
+						a.Partial(func() { fmt.Fprintln(a.Out, c.partial) })
+					}
 					cancel()
 					if c.patient {
 						<-cmd.Context().Done()

@@ -42,7 +42,8 @@ func TestWrap(t *testing.T) {
 // TestParameters: a plan's parameters are printed a value a line, in their order.
 func TestParameters(t *testing.T) {
 	raw := json.RawMessage(`{"pvi": {"steps": 5, "rate": 0.05, "local": true}, "weights": [1, 2],
-		"columns": [{"name": "x", "numeric": {"lo": 0, "hi": 4}}, {"name": "y"}], "none": [], "big": 12345678901234567890}`)
+		"columns": [{"name": "x", "numeric": {"lo": 0, "hi": 4}}, {"name": "y"}], "none": [],
+		"big": 12345678901234567890}`)
 	var b strings.Builder
 	printParameters(&b, raw)
 	want := `
