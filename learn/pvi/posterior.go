@@ -16,17 +16,16 @@ type Posterior struct {
 	cfg     Config
 	natural []float64
 	moments *gauss.Moments
-	lifted  int
 	by      model.Predictive
 }
 
 // Posterior returns the repaired global posterior of a raw state: public, like raw.
 func (c Config) Posterior(raw []int64) (*Posterior, error) {
-	q, lifted, err := c.Repair(raw)
+	q, _, err := c.Repair(raw)
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	return c.posterior(c.floats(q), lifted)
+	return c.posterior(c.floats(q))
 }
 
 // PosteriorAt returns the proper Gaussian with the given natural parameters, laid out as in
@@ -39,15 +38,15 @@ func (c Config) PosteriorAt(natural []float64) (*Posterior, error) {
 	if len(natural) != c.Dim() {
 		return nil, fmt.Errorf("posterior: length %d, want %d: %w", len(natural), c.Dim(), ErrShape)
 	}
-	return c.posterior(append([]float64(nil), natural...), 0)
+	return c.posterior(append([]float64(nil), natural...))
 }
 
-func (c Config) posterior(natural []float64, lifted int) (*Posterior, error) {
+func (c Config) posterior(natural []float64) (*Posterior, error) {
 	m, err := c.space().Moments(natural)
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	return &Posterior{cfg: c, natural: natural, moments: m, lifted: lifted}, nil
+	return &Posterior{cfg: c, natural: natural, moments: m}, nil
 }
 
 // Natural returns the natural parameters, length Config.Dim, laid out as in package gauss.
@@ -76,9 +75,6 @@ func (p *Posterior) Covariance() *mat.SymDense {
 	}
 	return c
 }
-
-// Lifted returns how many directions of the precision the server's factor had to lift.
-func (p *Posterior) Lifted() int { return p.lifted }
 
 // KL returns the divergence KL(p || other) in nats, at least 0 up to rounding: the measure
 // of quality in [Thesis] (section 4.1.4). Both must be over the same weights.

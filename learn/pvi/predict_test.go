@@ -14,7 +14,7 @@ import (
 // posteriorOf is a posterior with these natural parameters, nothing lifted.
 func posteriorOf(t *testing.T, c Config, natural []float64) *Posterior {
 	t.Helper()
-	p, err := c.posterior(natural, 0)
+	p, err := c.posterior(natural)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func runRealCourse(ctx context.Context, cfg Config, learners []*Learner, course 
 			break
 		}
 	}
-	p, err := cfg.posterior(r.q, 0)
+	p, err := cfg.posterior(r.q)
 	return p, len(r.changes), err
 }
 

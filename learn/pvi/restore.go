@@ -38,7 +38,7 @@ func (l Likelihood) Posterior(natural []float64) (*Posterior, error) {
 		return nil, fmt.Errorf("posterior: %d natural parameters, want %d: %w", len(natural), c.Dim(),
 			ErrShape)
 	}
-	return c.posterior(append([]float64(nil), natural...), 0)
+	return c.posterior(append([]float64(nil), natural...))
 }
 
 func (l Likelihood) config() Config {
