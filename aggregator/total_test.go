@@ -13,31 +13,37 @@ import (
 	"choir/protocol"
 )
 
+// drawSum draws a sum of n integers and the nodes' vectors that add up to it.
+func drawSum(t *testing.T, rng *rand.Rand, n, nodes int) (sum []int64, vectors []field.Vector) {
+	t.Helper()
+	sum = make([]int64, n)
+	for i := range sum {
+		sum[i] = rng.Int64N(1<<20) - 1<<19
+	}
+	rest := make(field.Vector, n)
+	if err := fixedpoint.ToField(rest, sum); err != nil {
+		t.Fatal(err)
+	}
+	for range nodes - 1 {
+		v := make(field.Vector, n)
+		for i := range v {
+			v[i] = field.Element(rng.Uint64N(field.Modulus))
+		}
+		rest.Sub(v)
+		vectors = append(vectors, v)
+	}
+	return sum, append(vectors, rest)
+}
+
 // TestTotal checks that the total does not depend on the order of the nodes' chunks: it is the sum of
 // the vectors that they share, with its digest and packed form. A chunk that is not an encoding
 // of elements changes nothing.
 func TestTotal(t *testing.T) {
 	const nodes = 3
 	rng := rand.New(rand.NewChaCha8([32]byte{7}))
+	type piece struct{ node, chunk int }
 	for _, n := range []int{1, xof.ChunkElements, xof.ChunkElements + 1, 3*xof.ChunkElements + 4097} {
-		want := make([]int64, n)
-		rest := make(field.Vector, n)
-		for i := range want {
-			want[i] = rng.Int64N(1<<20) - 1<<19
-		}
-		if err := fixedpoint.ToField(rest, want); err != nil {
-			t.Fatal(err)
-		}
-		vectors := make([]field.Vector, nodes)
-		for k := range vectors {
-			vectors[k] = make(field.Vector, n)
-			for i := range vectors[k] {
-				vectors[k][i] = field.Element(rng.Uint64N(field.Modulus))
-			}
-			rest.Sub(vectors[k])
-		}
-		vectors[0].Add(rest)
-		type piece struct{ node, chunk int }
+		want, vectors := drawSum(t, rng, n, nodes)
 		var pieces []piece
 		for k := range nodes {
 			for c := range xof.Chunks(n) {
@@ -50,8 +56,9 @@ func TestTotal(t *testing.T) {
 			for i, p := range pieces {
 				encoded := field.AppendVector(nil, xof.Chunk(vectors[p.node], uint64(p.chunk)))
 				if i%4 == 1 {
-					if err := total.add(p.chunk, bytes.Repeat([]byte{0xff}, len(encoded)), nodes); err == nil {
-						t.Fatal("words of p and more were added")
+					junk := bytes.Repeat([]byte{0xff}, len(encoded))
+					if err := total.add(p.chunk, junk, nodes); err == nil {
+						t.Fatal("elements of p and more were added")
 					}
 				}
 				if err := total.add(p.chunk, encoded, nodes); err != nil {

@@ -9,6 +9,20 @@ import (
 	"choir/transport"
 )
 
+// countMatches returns how many of the filters match the subject.
+func countMatches(t *rapid.T, filters []string, subject string) (n int) {
+	for _, f := range filters {
+		compiled, err := transport.NewFilters([]string{f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if compiled.Match(subject) {
+			n++
+		}
+	}
+	return n
+}
+
 // TestIndexAgreesWithFilters checks that the index finds the subscribers that matching each filter
 // finds, once a filter, while subscribers are added and removed.
 func TestIndexAgreesWithFilters(t *testing.T) {
@@ -37,16 +51,7 @@ func TestIndexAgreesWithFilters(t *testing.T) {
 			got := map[int]int{}
 			index.Match(subject, func(who int) { got[who]++ })
 			for who, filters := range there {
-				want := 0
-				for _, f := range filters {
-					compiled, err := transport.NewFilters([]string{f})
-					if err != nil {
-						t.Fatal(err)
-					}
-					if compiled.Match(subject) {
-						want++
-					}
-				}
+				want := countMatches(t, filters, subject)
 				if got[who] != want {
 					t.Fatalf("%s is found %d times under %v, want %d", subject, got[who], filters, want)
 				}
