@@ -41,7 +41,8 @@ func ofPlan(path string) (*Page, error) {
 	p.add(members)
 	p.parameters(s)
 	p.add(Section{Heading: "How to check this",
-		Commands: []string{"choir plan check PLAN", "choir plan show PLAN"}})
+		Commands: []string{"choir plan check PLAN", "choir plan show PLAN"},
+		Notes:    []string{"Plan " + s.Plan}})
 	return p, nil
 }
 
@@ -56,7 +57,6 @@ func (p *Page) planFacts(s *terms.Summary) {
 	} else {
 		p.fact("Epsilon", "none claimed")
 	}
-	p.fact("Plan", "%s", s.Plan[:min(16, len(s.Plan))])
 }
 
 // adversaries is the plan's table of who can learn what: the rows that it promises, and the
