@@ -6,15 +6,15 @@ import (
 	"choir/learn/dataset"
 )
 
-// Facts are what a plan knows before anybody has seen a record.
+// Facts are the public numbers of a plan before any record is used.
 type Facts struct {
 	Parties int
-	Rounds  int   // 0: the plan doesn't name them
+	Rounds  int   // 0: the plan does not name them
 	Records int64 // declared number of all parties' records; 0: none was declared
 
-	Norm    float64 // expected L2 norm of an encoded record, the bias included: recordNorm
+	Norm    float64 // expected L2 norm of an encoded record, including the bias: recordNorm
 	Spread  float64 // expected mean square of an encoded column
-	Aligned float64 // bound on how much columns can pull together: alignment
+	Aligned float64 // bound on the joint effect of correlated columns: alignment
 
 	// Noise is the standard deviation of the noise on a sum, in clips, that a plan with a
 	// single release would have. R releases have sqrt(R) times that on each sum.
@@ -22,16 +22,16 @@ type Facts struct {
 	Prior float64 // precision of a weight; 0 is 1
 }
 
-// Of are the facts that a public schema tells.
+// Of returns the facts of a public schema.
 func Of(schema *dataset.Schema) Facts {
 	norm := recordNorm(schema)
 	return Facts{Norm: norm, Spread: norm * norm / float64(schema.Dim()), Aligned: alignment(schema)}
 }
 
-// recordsEach is how many records a party is taken to have when a plan declares none.
+// recordsEach is the assumed number of records of a party when a plan declares none.
 const recordsEach = 200
 
-// AssumedRecords is the declared number of records, or what is assumed without one.
+// AssumedRecords returns the declared number of records, or an assumed one.
 func (f Facts) AssumedRecords() int64 {
 	if f.Records > 0 {
 		return f.Records
@@ -46,16 +46,16 @@ func (f Facts) prior() float64 {
 	return 1
 }
 
-// signal is the number of records over the noise of a single release and the length of
-// a record: what decides how far the data can be told from the noise.
+// signal is the number of records over the noise of a single release and the length of a
+// record: it determines how well the data can be distinguished from the noise.
 func (f Facts) signal() float64 {
 	return float64(f.AssumedRecords()) / (f.Norm * max(f.Noise, 1e-9))
 }
 
-// recordNorm is the L2 norm that an encoded record is expected to have. A one-hot block and
-// the bias have norm 1. A number whose public range reaches 2 or more scales from its
-// centre is taken to be standardised, with a mean square of 1; one encoded by its
-// range alone is taken to be spread evenly over it.
+// recordNorm returns the expected L2 norm of an encoded record. A one-hot block and the
+// bias have norm 1. A number whose public range is 2 or more scales wide on a side is
+// assumed to be standardised, with a mean square of 1; one encoded by its range only is
+// assumed to be uniform over it.
 func recordNorm(schema *dataset.Schema) float64 {
 	square := 1.0
 	for _, c := range schema.Columns {
@@ -70,11 +70,11 @@ func recordNorm(schema *dataset.Schema) float64 {
 }
 
 // alignment bounds the largest eigenvalue of D^-1 H, where H is the curvature of a
-// generalised linear model and D its diagonal. Steps in the mean field are steps of Jacobi's
-// method, and a damping above 2 over this eigenvalue diverges. Each source column and
-// the bias count at most 1, which identical columns attain. One-hot blocks share the bias's
-// direction, and so do numbers encoded by their range, which lie away from 0: they count
-// 1. Standardised numbers are centred and count 1/2: with 30 columns that allows for
+// generalised linear model and D its diagonal. Steps in the mean field are steps of
+// Jacobi's method, and a damping above 2 over this eigenvalue diverges. Each source column
+// and the bias count at most 1, which identical columns attain. One-hot blocks share the
+// bias's direction, and so do numbers encoded by their range, which are away from 0: they
+// count 1. Standardised numbers are centred and count 1/2: with 30 columns that allows for
 // correlations of about one half between all of them.
 func alignment(schema *dataset.Schema) float64 {
 	sum := 1.0

@@ -22,12 +22,11 @@ type Finding string
 
 // The findings.
 const (
-	// Fine says that nothing is known to be wrong.
+	// Fine: no problem was found.
 	Fine Finding = ""
-	// Swamped says that the weights can't be told from the noise.
+	// Swamped: the weights cannot be distinguished from the noise.
 	Swamped Finding = "swamped"
-	// Diverged says that the weights are far beyond the prior, or that rounds still
-	// throw them back and forth.
+	// Diverged: the weights are far beyond the prior, or still oscillate between rounds.
 	Diverged Finding = "diverged"
 )
 
@@ -40,17 +39,18 @@ const (
 	turnedLimit   = -0.5
 )
 
-// Judge compares a run with the prior and with the noise that it is known to have.
+// Judge compares a run with the prior and with its known noise.
 //
-// The prior expects a mean square of 1 / Prior of the weights. A run beyond three times that
-// has diverged, and so has one whose last two steps are long, for the noise, and opposed.
+// The prior expects a mean square of 1 / Prior of the weights. A run beyond three times
+// that has diverged, and so has one whose last two steps are long, compared with the noise,
+// and opposed.
 //
 // Under noise alone the weights over their noise are about independent standard normal
-// numbers x_1, ..., x_k, the bias left out: it learns the share of the classes, which no model is
-// needed for. Then sum x^2 has mean k and variance 2k, and sum x has mean 0 and variance
-// k. The second test sees what correlated columns say together where the first doesn't
-// see what each says. A run that passes neither is swamped. That is a statement about what
-// can be shown: such a model may still be better than none.
+// numbers x_1, ..., x_k, without the bias, which learns only the share of the classes. Then
+// sum x^2 has mean k and variance 2k, and sum x has mean 0 and variance k. The second test
+// detects the joint effect of correlated columns where the first does not detect single
+// ones. A run that passes neither is swamped. That is a statement about what can be shown:
+// such a model may still be better than none.
 func Judge(o Outcome) Finding {
 	k := len(o.Mean) - 1
 	if k < 1 {
@@ -103,7 +103,7 @@ const (
 	leastParties = 6
 )
 
-// Outlook says what a plan can expect before it has begun. Empty is nothing to warn of.
+// Outlook describes what a plan can expect before it starts. Empty is no warning.
 func (f Facts) Outlook(dataset bool) string {
 	if f.Noise == 0 {
 		return ""
