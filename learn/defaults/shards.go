@@ -64,7 +64,7 @@ type Precisions struct{ Start, Floor float64 }
 // a ridge that is as strong as the noise. The start is above the floor, and has a part of
 // the curvature that the records are expected to have, so that the first steps are damped.
 func (f Facts) Precisions(s float64) Precisions {
-	p := Precisions{Start: 1.75 * f.Norm * s, Floor: 1.2 * f.Norm * s}
+	p := Precisions{Start: 1.2 * f.Norm * s, Floor: 0.75 * f.Norm * s}
 	p.Start = round3(max(p.Start, 0.05*f.Spread*float64(f.AssumedRecords())))
 	p.Floor = round3(min(mostFloor*f.prior(), max(f.prior(), p.Floor)))
 	return p
