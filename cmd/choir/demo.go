@@ -59,10 +59,10 @@ func (a *tools) demo() *cobra.Command {
 
 func (f *demoFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.IntVar(&f.Parties, "parties", 10, "parties that hold data")
+	s.IntVar(&f.Parties, "parties", 30, "parties that hold data")
 	s.IntVar(&f.Computes, "computes", 3, "compute nodes; one honest one is enough")
-	s.IntVar(&f.Rounds, "rounds", experiment.MethodPVI.DefaultRounds(),
-		"rounds of learning; default with --method global 200, statistics 10")
+	s.IntVar(&f.Rounds, "rounds", 0,
+		"rounds of learning; default by the method and the columns, with --method global 200, statistics 10")
 	s.IntVar(&f.Colluders, "colluders", 0, "parties that may pool what they know")
 	s.IntVar(&f.Dropouts, "dropouts", 0,
 		"parties that may be missing in a round; that many leave half way")
@@ -74,7 +74,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 			"or statistics (linear regression "+
 			"from sums)")
 	s.StringVar(&f.model, "model", string(pvi.Logistic),
-		"logistic, linear or bnn (a network, by strategy optimisation); default with --method statistics linear")
+		"logistic, linear (by method statistics, unless a strategy is given) or bnn (a network, by strategy optimisation)")
 	s.StringVar(&f.strategy, "strategy", "virtual",
 		"virtual (many factors a party), dataset (one) "+
 			"or optimisation (noisy gradients of single records, with all noise "+
@@ -127,14 +127,17 @@ func (a *tools) runDemo(cmd *cobra.Command, f *demoFlags) error {
 			return d.Resume(ctx, exe)
 		})
 	}
-	if !cmd.Flags().Changed("rounds") {
-		f.Rounds = experiment.Method(f.method).DefaultRounds()
+	if cmd.Flags().Changed("rounds") && f.Rounds < 1 {
+		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..%d", f.Rounds, experiment.MaxRounds)
 	}
 	if !cmd.Flags().Changed("model") {
 		f.model = string(experiment.Method(f.method).DefaultModel())
 	}
-	if !cmd.Flags().Changed("strategy") && f.model == string(pvi.BNN) {
-		f.strategy = string(pvi.NameOptimisation)
+	if !cmd.Flags().Changed("strategy") {
+		f.strategy = ""
+		if f.model == string(pvi.Linear) && !cmd.Flags().Changed("method") {
+			f.method = string(experiment.MethodStatistics)
+		}
 	}
 	d, err := f.build(time.Now())
 	if err != nil {
@@ -182,7 +185,13 @@ func (a *tools) present(ctx context.Context, d *experiment.Demo, format string,
 	if err := reportIn(d.Out); err != nil {
 		return err
 	}
-	return a.Print(format, res, func() { printResult(a.Out, res) })
+	if err := a.Print(format, res, func() { printResult(a.Out, res) }); err != nil {
+		return err
+	}
+	if res.Worse() {
+		return protocol.Fail(protocol.ClassFailed, "the result is worse than predicting the majority class for every row")
+	}
+	return nil
 }
 
 // build turns the flags into a valid demonstration.
@@ -221,6 +230,10 @@ func (f *demoFlags) splits() error {
 	return nil
 }
 
+// generatedRows are the rows of generated data, test rows included: some hundreds for each of
+// the default's parties.
+const generatedRows = 12_000
+
 // source sets the origin of the data.
 func (f *demoFlags) source() (err error) {
 	s := &f.Data
@@ -234,6 +247,7 @@ func (f *demoFlags) source() (err error) {
 	s.Rho = f.rho
 	s.Kappa = f.kappa
 	if f.data == "" {
+		s.Rows = generatedRows
 		for _, given := range []struct {
 			flag string
 			set  bool

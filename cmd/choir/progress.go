@@ -34,7 +34,7 @@ func (p *progress) show(e experiment.Progress) {
 		p.rounds = fmt.Sprintf("%s %d/%d", cli.Bar(e.Round, e.Rounds), e.Round, e.Rounds)
 	}
 	status := p.rounds
-	if e.Phase == "references" {
+	if e.Phase == "references" || e.Phase == "reference" {
 		status += "  computing the references"
 	}
 	p.console.Set(strings.TrimSpace(status))
@@ -51,6 +51,8 @@ func progressLine(e experiment.Progress) string {
 			len(fmt.Sprint(e.Rounds)), e.Round, e.Rounds, e.Counted, e.Parties, scores, e.Epsilon, e.Seconds)
 	case "references":
 		return "computing the references"
+	case "reference":
+		return fmt.Sprintf("reference: %s  %5.1f s", e.Name, e.Seconds)
 	}
 	return ""
 }

@@ -19,24 +19,31 @@ func printResult(w io.Writer, r *experiment.Result) {
 		r.Parties, r.Colluders, r.MinParties, r.ComputeNodes, r.Rounds, r.Model, r.Strategy))
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	score := "test accuracy"
+	score, majority := "test accuracy", "majority class"
 	if r.Model == string(pvi.Linear) {
-		score = "test R squared"
+		score, majority = "test R squared", "mean of the targets"
 	}
 	fmt.Fprintf(t, "\t%s\tmean test log-likelihood\n", score)
 	for _, row := range []struct {
 		name string
 		s    experiment.Scores
 	}{
-		{"secure sum (this session)", r.Result},
-		{"trusted aggregator, same noise", r.References.TrustedAggregator},
-		{"local noise, no secure sum", r.References.LocalNoise},
-		{"best single party, no noise", r.References.BestSingleParty},
 		{"no privacy at all", r.References.NonPrivate},
+		{"trusted aggregator, same noise", r.References.TrustedAggregator},
+		{"secure sum (this session)", r.Result},
+		{"local noise, no secure sum", r.References.LocalNoise},
+		{"best single party, no privacy", r.References.BestSingleParty},
+		{"median single party, no privacy", r.References.MedianSingleParty},
+		{"best single party, same privacy", r.References.BestSinglePartyPrivate},
+		{majority, r.References.Majority},
 	} {
 		fmt.Fprintf(t, "%s\t%.4f\t%.4f\n", row.name, row.s.Accuracy, row.s.LogLikelihood)
 	}
 	_ = t.Flush() // w reports its errors elsewhere
+	if r.Verdict != "" {
+		fmt.Fprintln(w)
+		cli.Wrap(w, "", r.Verdict)
+	}
 	fmt.Fprintf(w, "\nepsilon %.4f of %g spent at delta %g (%s, %s)\n",
 		r.Epsilon, r.EpsilonBudget, r.Delta, r.Relation, r.Accountant)
 	fmt.Fprintf(w, "%.0f bytes uploaded by a party in a round, %.1f s in all (%.1f s the session)\n",

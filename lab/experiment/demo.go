@@ -6,11 +6,11 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"choir/crypto/identity"
-	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -23,20 +23,19 @@ import (
 // Demo is one whole session with everything beside it that a newcomer needs to
 // judge it.
 type Demo struct {
-	Parties, Computes, Rounds int
+	Parties, Computes, Rounds int // Rounds 0: the method's default
 	Colluders, Dropouts       int
 	Epsilon, Delta            float64
 	Clip                      float64 // 0: the strategy's default
 	Model                     pvi.Model
-	Method                    Method // "": MethodPVI
-	Strategy                  pvi.StrategyName
-	Shards                    int // 0: the strategy's default
+	Method                    Method           // "": MethodPVI
+	Strategy                  pvi.StrategyName // "": virtual, or with model bnn optimisation
+	Shards                    int              // 0: the strategy's default
 	Data                      Source
 	Out                       string // folder for everything that is left behind; with InMemory it may be empty: nothing is
 	InMemory                  bool   // no broker and no files while it runs: for experiments
 	NoReferences              bool
-	Command                   string            // that repeats it, for the result
-	Tune                      func(*pvi.Config) // last word on the inference; nil: the defaults
+	Command                   string // that repeats it, for the result
 	// Rand is for tests that must not depend on luck; nil is crypto/rand.Reader for all.
 	Rand     func(member uint32) io.Reader
 	Progress func(Progress)
@@ -45,7 +44,8 @@ type Demo struct {
 
 // Progress is what can be told of a session while it runs.
 type Progress struct {
-	Phase   string  `json:"phase"` // "round", "references"
+	Phase   string  `json:"phase"`          // "round", "references", "reference"
+	Name    string  `json:"name,omitempty"` // of a reference that is computed
 	Round   int     `json:"round,omitempty"`
 	Rounds  int     `json:"rounds,omitempty"`
 	Counted int     `json:"counted,omitempty"` // parties in the round's set
@@ -80,7 +80,8 @@ type Result struct {
 	UploadPerRound    float64    `json:"upload_bytes_per_party_per_round"`
 	Result            Scores     `json:"result"`
 	References        References `json:"references"`
-	Warnings          []string   `json:"warnings"`
+	Verdict           string     `json:"verdict"`  // what the scores say, in a sentence
+	Warnings          []string   `json:"warnings"` // about the data, the plan and how the run ended
 	Seconds           float64    `json:"seconds"`
 	SecondsSession    float64    `json:"seconds_session"`
 	SecondsReferences float64    `json:"seconds_references"`
@@ -88,70 +89,9 @@ type Result struct {
 	Command           string     `json:"command,omitempty"` // that repeats it
 }
 
-// Config is the inference that a demonstration's flags describe.
-func (d *Demo) Config(features int) pvi.Config {
-	c := pvi.Config{Model: d.Model, Family: gauss.MeanField, Features: features,
-		PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16, Clip: d.Clip}
-	var fit pvi.Fit
-	if d.Model == pvi.Linear {
-		c.NoiseSD = 0.5
-	} else if d.generated() {
-		fit = pvi.Fit{Steps: 5, LearningRate: 0.05}
-	} else {
-		fit = pvi.Fit{Steps: 20, LearningRate: 0.02}
-	}
-	c.Strategy = pvi.Virtual{Shards: max(1, d.Shards), Fit: fit}
-	switch {
-	case d.Strategy == pvi.NameOptimisation:
-		return d.optimisation(c)
-	case d.Strategy == pvi.NameDataset:
-		c.Strategy = pvi.Dataset{Fit: fit}
-		c.Damping, c.DampingDecay = 0.2, 0.2
-	case d.Model == pvi.Linear:
-		c.Damping, c.DampingDecay = 0.3, 0.1
-	case d.generated():
-		c.Damping, c.DampingDecay, c.Beta = 0.2, 0.2, 0.9
-	default:
-		c.Damping, c.DampingDecay, c.Beta = 0.1, 0.1, 0.9
-	}
-	return c
-}
-
-// generated: the defaults for logistic regression with virtual clients are bold
-// on the generated data, whose 21 columns are well scaled, and careful on data
-// that nobody has seen: small clips and many short steps, which is what UCI
-// Adult's 109 columns want. Choosing them on the private data would cost
-// privacy that no ledger charges.
-func (d *Demo) generated() bool { return d.Data.Path == "" && d.Data.Records == nil }
-
-// defaults fills in what depends on the strategy.
-func (d *Demo) defaults() {
-	if d.method() != MethodPVI {
-		return
-	}
-	if d.Strategy == pvi.NameVirtual && d.Shards == 0 {
-		d.Shards = 300
-		if d.generated() {
-			d.Shards = 400
-		}
-	}
-	if d.Clip != 0 {
-		return
-	}
-	switch {
-	case d.Model == pvi.BNN:
-		d.Clip = 4
-	case d.Strategy == pvi.NameOptimisation:
-		d.Clip = 0.1
-	case d.Strategy == pvi.NameDataset:
-		d.Clip = 0.02 // one clipped vector stands for a whole party: more only lets in more noise
-	case d.Model == pvi.Linear:
-		d.Clip = 35
-	case d.generated():
-		d.Clip = 0.1
-	default:
-		d.Clip = 0.05
-	}
+// Worse reports whether the result is worse than predicting the majority for every row.
+func (r *Result) Worse() bool {
+	return r.References != (References{}) && !(r.Result.LogLikelihood >= r.References.Majority.LogLikelihood-tolerance)
 }
 
 // demoRun is a demonstration under way.
@@ -165,6 +105,7 @@ type demoRun struct {
 	keys     []*identity.PrivateKey
 	signed   *protocol.SignedPlan
 	models   *recorder
+	states   [][]int64 // the last public states
 	rounds   []Progress
 	epsilons map[int]float64 // spent, by rounds
 	mu       sync.Mutex
@@ -172,7 +113,6 @@ type demoRun struct {
 
 // Run runs the session and the references and leaves the results in Out.
 func (d *Demo) Run(ctx context.Context) (*Result, error) {
-	d.defaults()
 	r := &demoRun{Demo: d, began: time.Now()}
 	if err := r.prepare(); err != nil {
 		return nil, err
@@ -210,15 +150,14 @@ func (r *demoRun) references(ctx context.Context) (References, error) {
 		return References{}, nil
 	}
 	r.tell(Progress{Phase: "references", Seconds: time.Since(r.began).Seconds()})
-	return reference{r.data, r.app, r.plan, r.Model == pvi.Linear}.all(ctx)
+	return r.reference().all(ctx, func(name string) {
+		r.tell(Progress{Phase: "reference", Name: name, Seconds: time.Since(r.began).Seconds()})
+	})
 }
 
 // prepare loads the data, makes identities, and has every member sign the plan.
 func (r *demoRun) prepare() (err error) {
 	if err := r.loadData(); err != nil {
-		return err
-	}
-	if r.app, err = r.Demo.app(r.data); err != nil {
 		return err
 	}
 	roster, err := run.NewRoster(nil, r.Parties, r.Computes)
@@ -228,6 +167,10 @@ func (r *demoRun) prepare() (err error) {
 	t := terms.Terms{Name: "demo", Members: roster.Members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
 		Dropouts: r.Dropouts, Colluders: r.Colluders, Deadline: 10 * time.Second, Grace: 300 * time.Millisecond,
 		Noise: r.placement(), Epsilon: r.Epsilon, Delta: r.Delta}
+	if r.app, t.Rounds, err = r.Demo.Spec(t, r.data); err != nil {
+		return err
+	}
+	r.Rounds = t.Rounds
 	if r.plan, err = t.Plan(r.app); err != nil {
 		return err
 	}
@@ -317,9 +260,11 @@ func (r *demoRun) tell(p Progress) {
 	}
 }
 
-func (r *demoRun) scored(raw []int64) (Scores, error) {
-	return reference{r.data, r.app, r.plan, r.Model == pvi.Linear}.score(raw)
+func (r *demoRun) reference() reference {
+	return reference{r.data, r.app, r.plan, r.Model == pvi.Linear, r.Epsilon}
 }
+
+func (r *demoRun) scored(raw []int64) (Scores, error) { return r.reference().score(raw) }
 
 // recorder is the aggregator's model with a look at every state. The scores
 // need the test rows, which only a demonstration has in one place.
@@ -327,6 +272,8 @@ type recorder struct {
 	protocol.Model
 	next func(raw []int64) (Scores, error)
 	last Scores
+	// states are the last three, for the judgement of how the run ended.
+	states [][]int64
 }
 
 // Fold implements protocol.Model.
@@ -335,8 +282,15 @@ func (m *recorder) Fold(round uint32, model, sum []int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.states = lastStates(m.states, next)
 	m.last, err = m.next(next)
 	return next, err
+}
+
+// lastStates appends a state and keeps three.
+func lastStates(states [][]int64, next []int64) [][]int64 {
+	states = append(states, slices.Clone(next))
+	return states[max(0, len(states)-3):]
 }
 
 // perPartyStd is the standard deviation of one party's noise in the unit of

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 
 	"choir/learn/pvi"
@@ -8,26 +9,10 @@ import (
 	"choir/session/app"
 )
 
-// optimisation is the inference of a demonstration by DP optimisation: every party adds all
-// of its noise itself, to sums of single records' gradients. The settings are those that
-// served Adult (docs/methods.md, section 5).
-func (d *Demo) optimisation(c pvi.Config) pvi.Config {
-	o := pvi.Optimisation{Optimiser: pvi.Natural, SDUnit: 20, Steps: 5, LearningRate: 0.1,
-		Sampling: pvi.SamplingPoisson, SampleRate: 0.1}
-	c.Damping, c.DampingDecay = 0.5, 0.1
-	c.PrecisionFloor, c.StartPrecision = 100, 300
-	if d.Model == pvi.BNN {
-		o.Optimiser, o.SDUnit, o.LearningRate = pvi.SGD, 0.1, 3e-4
-		c.Hidden, c.Samples = 20, 2
-		c.Damping, c.DampingDecay = 0.3, 0.05
-		c.PrecisionFloor, c.StartPrecision, c.StartSpread = 1, 200, 0.3
-	}
-	c.Strategy = o
-	return c
-}
-
 // local tells whether parties noise what they send by themselves.
-func (d *Demo) local() bool { return d.method() == MethodPVI && d.Strategy.Local() }
+func (d *Demo) local() bool {
+	return d.method() == MethodPVI && cmp.Or(d.Strategy, d.defaultStrategy()).Local()
+}
 
 // placement is where a demonstration's noise is.
 func (d *Demo) placement() protocol.Placement {
@@ -49,7 +34,7 @@ func (r reference) localNoise(ctx context.Context, share bool) (Scores, error) {
 }
 
 // withoutNoise is the plan's own learning without noise and clip, by these parties alone.
-func (r reference) withoutNoise(ctx context.Context, l *app.PVI, parts []pvi.Data) (Scores, error) {
+func (r reference) withoutNoise(ctx context.Context, l *app.PVI, parts []pvi.Data) (*pvi.Posterior, error) {
 	p, own, rows := *r.plan, *l, 0
 	p.Variance = 0
 	own.PVI.Clip, own.Weights = 0, make([]float64, len(parts))
@@ -59,17 +44,22 @@ func (r reference) withoutNoise(ctx context.Context, l *app.PVI, parts []pvi.Dat
 	for i, part := range parts {
 		own.Weights[i] = float64(part.Rows()) / float64(rows)
 	}
-	return r.alone(ctx, &own, &p, parts)
+	return posterior(ctx, &own, &p, parts)
 }
 
 func (r reference) alone(ctx context.Context, app app.Spec, p *protocol.Plan, parts []pvi.Data) (Scores, error) {
-	state, err := plainly(ctx, app, p, parts, nil, func(int) bool { return false })
-	if err != nil {
-		return Scores{}, err
-	}
-	q, err := app.Posterior(p, state)
+	q, err := posterior(ctx, app, p, parts)
 	if err != nil {
 		return Scores{}, err
 	}
 	return r.data.evaluate(q, r.linear)
+}
+
+// posterior is what an application learns with the sum in the clear and no joint noise.
+func posterior(ctx context.Context, app app.Spec, p *protocol.Plan, parts []pvi.Data) (*pvi.Posterior, error) {
+	state, err := plainly(ctx, app, p, parts, nil, func(int) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	return app.Posterior(p, state)
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"math"
 
 	"choir/crypto/noise"
+	"choir/learn/defaults"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/learn/stats"
@@ -29,17 +31,6 @@ const (
 	MethodStatistics Method = "statistics"
 )
 
-// DefaultRounds is how many rounds a method takes when nobody says.
-func (m Method) DefaultRounds() int {
-	switch m {
-	case MethodGlobal:
-		return 200
-	case MethodStatistics:
-		return 10
-	}
-	return 15
-}
-
 // DefaultModel is the model when nobody says.
 func (m Method) DefaultModel() pvi.Model {
 	if m == MethodStatistics {
@@ -51,7 +42,7 @@ func (m Method) DefaultModel() pvi.Model {
 // label names the way of learning in results.
 func (d *Demo) label() string {
 	if d.method() == MethodPVI {
-		return string(d.Strategy)
+		return string(cmp.Or(d.Strategy, d.defaultStrategy()))
 	}
 	return string(d.method())
 }
@@ -63,41 +54,57 @@ func (d *Demo) method() Method {
 	return d.Method
 }
 
-// app is the application that the demonstration's settings describe, on its data.
-func (d *Demo) app(data *Data) (app.Spec, error) {
+// Spec is the application that the demonstration's settings describe, on its data and under
+// the terms, and its number of rounds. What isn't set has the defaults of a plan.
+func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
 	canonical, err := data.Schema.Canonical()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	schema := json.RawMessage(canonical)
 	switch d.method() {
 	case MethodGlobal:
-		return &app.GlobalVI{Version: 1, Global: d.global(data), Schema: schema}, nil
+		t.Rounds = cmp.Or(t.Rounds, defaults.GlobalRounds)
+		return &app.GlobalVI{Version: 1, Global: d.global(data, t.Rounds), Schema: schema}, t.Rounds, nil
 	case MethodStatistics:
-		return &app.Statistics{Version: 1, Statistics: d.statistics(data), Schema: schema}, nil
+		t.Rounds = cmp.Or(t.Rounds, defaults.StatisticsRounds)
+		return &app.Statistics{Version: 1, Statistics: d.statistics(data, t.Rounds), Schema: schema}, t.Rounds, nil
 	}
-	l := &app.PVI{Version: 1, PVI: d.Config(data.Schema.Dim()), Weights: data.Weights(), Schema: schema}
-	if d.Tune != nil {
-		d.Tune(&l.PVI)
+	spec, rounds, err := d.learning(data).Spec(t, data.Schema)
+	if err != nil {
+		return nil, 0, protocol.Fail(protocol.ClassInput, "%w", err)
 	}
-	l.PVI.FracBits = terms.GridFor(l.PVI.Clip)
-	return l, nil
+	return spec, rounds, nil
 }
 
-// global: few rounds take longer steps.
-func (d *Demo) global(data *Data) global.Config {
+// learning is the plan's section that the settings describe.
+func (d *Demo) learning(data *Data) terms.LearningConfig {
+	return terms.LearningConfig{Model: string(d.Model), Strategy: string(cmp.Or(d.Strategy, d.defaultStrategy())),
+		Records: int64(data.Train.Rows()), Shards: d.Shards, Clip: d.Clip, Weights: data.Weights()}
+}
+
+func (d *Demo) defaultStrategy() pvi.StrategyName {
+	if d.Model == pvi.BNN {
+		return pvi.NameOptimisation
+	}
+	return pvi.NameVirtual
+}
+
+// global: few rounds have longer steps.
+func (d *Demo) global(data *Data, rounds int) global.Config {
 	c := terms.DefaultGlobal(data.Schema.Dim(), int64(data.Train.Rows()))
-	c.LearningRate = min(0.05, 0.015*math.Sqrt(1000/float64(d.Rounds)))
+	c.LearningRate = min(0.05, 0.015*math.Sqrt(1000/float64(rounds)))
 	if d.Clip != 0 {
-		c.Clip, c.FracBits = d.Clip, terms.GlobalGrid(d.Clip)
+		c.Clip = d.Clip
+		c.FracBits = terms.GlobalGrid(d.Clip)
 	}
 	return c
 }
 
 // statistics: one round in ten, or the first of two or more, finds the columns' scales.
-func (d *Demo) statistics(data *Data) stats.Config {
+func (d *Demo) statistics(data *Data, rounds int) stats.Config {
 	c := terms.DefaultStatistics(data.Schema, int64(data.Train.Rows()))
-	c.MomentRounds = min(d.Rounds-1, max(1, d.Rounds/10))
+	c.MomentRounds = min(rounds-1, max(1, rounds/10))
 	if d.Clip != 0 {
 		c.Radius = d.Clip
 	}

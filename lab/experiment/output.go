@@ -15,6 +15,7 @@ import (
 	"choir/session/member"
 	"choir/session/result"
 	"choir/session/run"
+	"choir/session/terms"
 )
 
 func (r *demoRun) store(i uint32) (host.Store, error) {
@@ -41,15 +42,40 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 	for _, b := range rep.UploadBytes {
 		upload += float64(b) / float64(len(rep.UploadBytes)) / float64(r.Rounds)
 	}
-	warnings := r.data.Warnings
-	if warnings == nil {
-		warnings = []string{}
+	warnings, err := r.warnings(rep)
+	if err != nil {
+		return nil, err
+	}
+	said := ""
+	if !r.NoReferences {
+		said = verdict(final, refs, r.Epsilon, r.Model == pvi.Linear)
 	}
 	return &Result{SchemaVersion: 1, Plan: r.s.ID.String(), Data: r.data.Name, TrainRows: r.data.Train.Rows(), TestRows: r.data.Test.Rows(),
 		Features: r.data.Schema.Dim(), Parties: r.Parties, ComputeNodes: r.Computes, Colluders: r.Colluders, MinParties: int(r.plan.MinParties),
 		Rounds: r.Rounds, Model: string(r.Model), Strategy: r.label(), Epsilon: spent.Epsilon, Delta: r.Delta, EpsilonBudget: r.Epsilon,
 		Accountant: spent.Method, Relation: privacy.Relation(r.plan.Relation).String(), Clip: math.Ldexp(float64(r.plan.Clip), -int(r.plan.FracBits)), NoisePerParty: r.perPartyStd(),
-		UploadPerRound: upload, Result: final, References: refs, Warnings: warnings, SecondsSession: rep.Seconds, OutDir: r.Out}, nil
+		UploadPerRound: upload, Result: final, References: refs, Verdict: said, Warnings: warnings, SecondsSession: rep.Seconds, OutDir: r.Out}, nil
+}
+
+// warnings are what is known of the data, of the plan before it began and of how it ended.
+func (r *demoRun) warnings(rep *run.Report) ([]string, error) {
+	all := append([]string{}, r.data.Warnings...)
+	before, err := terms.Outlook(r.plan)
+	if err != nil {
+		return nil, err
+	}
+	if before != "" {
+		all = append(all, before)
+	}
+	states := r.states
+	if r.models != nil {
+		states = r.models.states
+	}
+	if len(states) == 0 {
+		states = [][]int64{rep.Model}
+	}
+	after, err := result.Warnings(r.plan, states...)
+	return append(all, after...), err
 }
 
 // write leaves the results in the folder: result.json, rounds.csv, the learning
@@ -105,7 +131,8 @@ func (r *demoRun) curve(res *Result) figure.LearningCurve {
 		Title:  fmt.Sprintf("%s, %d parties, %d compute nodes, (%g, %g)-DP", r.data.Name, r.Parties, r.Computes, r.Epsilon, r.Delta),
 		Series: []figure.Series{own},
 		References: []figure.Reference{ref("non-private", res.References.NonPrivate), ref("trusted aggregator", res.References.TrustedAggregator),
-			ref("local noise", res.References.LocalNoise), ref("best single party", res.References.BestSingleParty)},
+			ref("local noise", res.References.LocalNoise), ref("best single party", res.References.BestSingleParty),
+			ref("majority", res.References.Majority)},
 	}
 	if r.Model == pvi.Linear {
 		c.Score = "Test R squared"

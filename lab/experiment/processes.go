@@ -25,7 +25,6 @@ import (
 // only supervises; it starts again what is killed. The folder Out can be given
 // to Resume when this process itself is killed.
 func (d *Demo) RunProcesses(ctx context.Context, executable string) (*Result, error) {
-	d.defaults()
 	r := &demoRun{Demo: d, began: time.Now()}
 	if err := r.prepare(); err != nil {
 		return nil, err

@@ -13,25 +13,34 @@ import (
 	"choir/session/app"
 )
 
-// References are what a secure run is to be judged by, computed on the same
-// data.
+// References are the results that a session is compared with, computed on the same data.
 type References struct {
-	NonPrivate        Scores `json:"non_private"`        // PVI without clipping and noise
+	NonPrivate        Scores `json:"non_private"`        // all rows in one place, without clipping and noise
 	TrustedAggregator Scores `json:"trusted_aggregator"` // the same noise, added once by somebody whom all trust
 	LocalNoise        Scores `json:"local_noise"`        // every party adds all of the noise: no secure sum
-	BestSingleParty   Scores `json:"best_single_party"`  // the best of the parties on its own data alone, without noise
+	// BestSingleParty is the party that does best alone, without noise. It is chosen by rows
+	// that the parties hold out of their training rows, and then learns from all of its own.
+	BestSingleParty   Scores `json:"best_single_party"`
+	MedianSingleParty Scores `json:"median_single_party"` // by log-likelihood on the test rows
+	// BestSingleParty and MedianSingleParty with the same privacy: what a party could publish
+	// alone under the session's epsilon and delta.
+	BestSinglePartyPrivate Scores `json:"best_single_party_private"`
+	MedianSinglePrivate    Scores `json:"median_single_party_private"`
+	Majority               Scores `json:"majority"` // the training rows' share of ones, or mean, for every row
 }
 
 // reference runs everything that needs no protocol.
 type reference struct {
-	data   *Data
-	app    app.Spec // the plan's
-	plan   *protocol.Plan
-	linear bool
+	data    *Data
+	app     app.Spec // the plan's
+	plan    *protocol.Plan
+	linear  bool
+	epsilon float64
 }
 
-// all computes the references, side by side.
-func (r reference) all(ctx context.Context) (refs References, err error) {
+// all computes the references, as many at a time as there are processors, and tells of each that
+// is done.
+func (r reference) all(ctx context.Context, done func(name string)) (refs References, err error) {
 	full, err := r.fullNoise()
 	if err != nil {
 		return refs, err
@@ -42,24 +51,37 @@ func (r reference) all(ctx context.Context) (refs References, err error) {
 		trusted = func() (Scores, error) { return r.localNoise(ctx, true) }
 		local = func() (Scores, error) { return r.localNoise(ctx, false) }
 	}
+	refs.Majority = r.data.majority(r.linear)
+	one := func(to *Scores, run func() (Scores, error)) func() error {
+		return func() (err error) {
+			*to, err = run()
+			return err
+		}
+	}
 	runs := []struct {
 		name string
-		to   *Scores
-		run  func() (Scores, error)
+		run  func() error
 	}{
-		{"best single party", &refs.BestSingleParty, func() (Scores, error) { return r.single(ctx) }},
-		{"non-private", &refs.NonPrivate, func() (Scores, error) { return r.nonPrivate(ctx, r.data.Parts) }},
-		{"trusted aggregator", &refs.TrustedAggregator, trusted},
-		{"local noise", &refs.LocalNoise, local},
+		{"single parties", func() error { return r.singles(ctx, &refs.BestSingleParty, &refs.MedianSingleParty, r.fit) }},
+		{"no privacy", one(&refs.NonPrivate, func() (Scores, error) { return r.nonPrivate(ctx) })},
+		{"trusted aggregator", one(&refs.TrustedAggregator, trusted)},
+		{"local noise", one(&refs.LocalNoise, local)},
+		{"single parties with privacy", func() error {
+			fit, err := r.alonePrivate()
+			if err != nil {
+				return err
+			}
+			return r.singles(ctx, &refs.BestSinglePartyPrivate, &refs.MedianSinglePrivate, fit)
+		}},
 	}
 	errs := make([]error, len(runs))
 	var group sync.WaitGroup
 	for i, ref := range runs {
 		group.Go(func() {
-			s, err := ref.run()
-			if *ref.to = s; err != nil {
+			if err := ref.run(); err != nil {
 				errs[i] = fmt.Errorf("%s reference: %w", ref.name, err)
 			}
+			done(ref.name)
 		})
 	}
 	group.Wait()
@@ -88,72 +110,32 @@ func (r reference) noised(ctx context.Context, full *noise.Gaussian, adds func(p
 	return r.score(state)
 }
 
-// nonPrivate is the learning without noise: PVI with one factor a party and no clip, run
-// until it has settled, or the plan's own method with its noise left out.
-func (r reference) nonPrivate(ctx context.Context, parts []pvi.Data) (Scores, error) {
-	if l, ok := r.app.(*app.PVI); ok && l.PVI.Strategy.Name().Local() {
-		return r.withoutNoise(ctx, l, parts)
-	} else if ok {
-		return r.settled(ctx, l.PVI, parts)
-	}
-	p := *r.plan
-	p.Noise, p.Variance = protocol.NoiseNone, 0
-	state, err := plainly(ctx, r.app, &p, parts, nil, func(int) bool { return false })
-	if err != nil {
-		return Scores{}, err
-	}
-	q, err := r.app.Posterior(&p, state)
+// nonPrivate is the model's fit to all rows in one place, or the plan's own method with its
+// noise left out.
+func (r reference) nonPrivate(ctx context.Context) (Scores, error) {
+	q, err := r.fit(ctx, r.data.Train)
 	if err != nil {
 		return Scores{}, err
 	}
 	return r.data.evaluate(q, r.linear)
 }
 
-// settled is non-private PVI.
-func (r reference) settled(ctx context.Context, cfg pvi.Config, parts []pvi.Data) (Scores, error) {
-	cfg.Clip, cfg.Beta = 0, 0
-	cfg.Damping, cfg.DampingDecay = 1, 0
-	var fit pvi.Fit
-	rounds := 1
-	switch {
-	case cfg.Model == pvi.Linear: // conjugate: one exact round
-	case len(parts) == 1:
-		fit = pvi.Fit{Steps: 200, LearningRate: 0.05}
-	default:
-		fit = pvi.Fit{Steps: 40, LearningRate: 0.05}
-		cfg.Damping = 0.25
-		rounds = 15
+// fit is the model's posterior on rows in one place, without privacy.
+func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error) {
+	parts := []pvi.Data{rows}
+	switch l, ok := r.app.(*app.PVI); {
+	case ok && l.PVI.Model == pvi.BNN:
+		return r.withoutNoise(ctx, l, parts)
+	case ok:
+		return settled(ctx, l.PVI, rows)
 	}
-	cfg.Strategy = pvi.Dataset{Fit: fit}
-	w := make([]float64, len(parts))
-	ls, err := learners(cfg, parts, w)
-	if err != nil {
-		return Scores{}, err
+	if g, ok := r.app.(*app.GlobalVI); ok && g.Global.Model == pvi.Logistic {
+		return settled(ctx, pvi.Config{Model: pvi.Logistic, Features: g.Global.Features, PriorPrecision: g.Global.PriorPrecision}, rows)
 	}
-	h, err := pvi.Run(ctx, cfg, ls, nil, rounds)
-	if err != nil {
-		return Scores{}, err
-	}
-	p, err := cfg.Posterior(h.Final())
-	if err != nil {
-		return Scores{}, err
-	}
-	return r.data.evaluate(p, cfg.Model == pvi.Linear)
-}
-
-// single is the best that any party reaches alone; the choice is made on the
-// test rows, in the single party's favour.
-func (r reference) single(ctx context.Context) (best Scores, err error) {
-	for i, part := range r.data.Parts {
-		s, err := r.nonPrivate(ctx, []pvi.Data{part})
-		if err != nil {
-			return Scores{}, fmt.Errorf("party %d: %w", i, err)
-		}
-		if i == 0 || s.LogLikelihood > best.LogLikelihood {
-			best = s
-		}
-	}
-	return best, nil
+	p := *r.plan
+	p.Noise = protocol.NoiseNone
+	p.Variance = 0
+	return posterior(ctx, r.app, &p, parts)
 }
 
 func (r reference) score(raw []int64) (Scores, error) {
@@ -162,15 +144,4 @@ func (r reference) score(raw []int64) (Scores, error) {
 		return Scores{}, err
 	}
 	return r.data.evaluate(p, r.linear)
-}
-
-func learners(cfg pvi.Config, parts []pvi.Data, weights []float64) ([]*pvi.Learner, error) {
-	ls := make([]*pvi.Learner, len(parts))
-	for i, part := range parts {
-		var err error
-		if ls[i], err = pvi.NewLearner(cfg, part, weights[i]); err != nil {
-			return nil, fmt.Errorf("party %d: %w", i, err)
-		}
-	}
-	return ls, nil
 }

@@ -65,6 +65,7 @@ func (r *demoRun) fold(res *protocol.Result, model []int64, sum field.Vector) (n
 
 func (r *demoRun) scoreRound(res *protocol.Result, model []int64, seconds map[uint32]float64) error {
 	p := r.progress(res.Round, len(res.Set))
+	r.states = lastStates(r.states, model)
 	s, err := r.scored(model)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,7 +44,7 @@ func (d *Demo) checkCounts() error {
 	}{
 		{name: "parties", v: d.Parties, lo: 2, hi: MaxParties, why: "distributed noise takes at least 2"},
 		{name: "computes", v: d.Computes, lo: 2, hi: MaxComputes, why: "one node alone would see every contribution"},
-		{name: "rounds", v: d.Rounds, lo: 1, hi: MaxRounds},
+		{name: "rounds", v: d.Rounds, lo: 0, hi: MaxRounds},
 		{name: "shards", v: d.Shards, lo: 0, hi: MaxShards},
 	} {
 		if c.v >= c.lo && c.v <= c.hi {
@@ -102,20 +103,21 @@ func (d *Demo) checkLearning() error {
 		return fmt.Errorf("model: method %q has %q alone", m, pvi.Logistic)
 	case m == MethodStatistics && d.Model != pvi.Linear:
 		return fmt.Errorf("model: method %q has %q alone", m, pvi.Linear)
-	case m == MethodStatistics && d.Rounds < 2:
+	case m == MethodStatistics && d.Rounds == 1:
 		return fmt.Errorf("rounds: method %q takes at least 2: one to find the columns' scales and one to learn", m)
 	case m != MethodPVI:
 		return nil
 	case d.Model != pvi.Logistic && d.Model != pvi.Linear && d.Model != pvi.BNN:
 		return fmt.Errorf("model: %q isn't %q, %q or %q", d.Model, pvi.Logistic, pvi.Linear, pvi.BNN)
-	case d.Strategy != pvi.NameVirtual && d.Strategy != pvi.NameDataset && d.Strategy != pvi.NameOptimisation:
+	case d.Strategy != "" && d.Strategy != pvi.NameVirtual && d.Strategy != pvi.NameDataset && d.Strategy != pvi.NameOptimisation:
 		return fmt.Errorf("strategy: %q isn't %q, %q or %q", d.Strategy, pvi.NameVirtual, pvi.NameDataset, pvi.NameOptimisation)
-	case d.Model == pvi.BNN && d.Strategy != pvi.NameOptimisation:
+	case d.Model == pvi.BNN && d.Strategy != "" && d.Strategy != pvi.NameOptimisation:
 		return fmt.Errorf("strategy: model %q has %q alone", d.Model, pvi.NameOptimisation)
 	case d.Model == pvi.Linear && d.Strategy == pvi.NameOptimisation:
 		return fmt.Errorf("strategy: %q is for models %q and %q here", d.Strategy, pvi.Logistic, pvi.BNN)
-	case d.Strategy != pvi.NameVirtual && d.Shards > 1:
-		return fmt.Errorf("shards: %d, but the %s strategy has one factor a party", d.Shards, d.Strategy)
+	case cmp.Or(d.Strategy, d.defaultStrategy()) != pvi.NameVirtual && d.Shards > 1:
+		return fmt.Errorf("shards: %d, but the %s strategy has one factor a party", d.Shards,
+			cmp.Or(d.Strategy, d.defaultStrategy()))
 	}
 	return nil
 }

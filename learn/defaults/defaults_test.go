@@ -58,14 +58,14 @@ func TestVirtualScales(t *testing.T) {
 
 func TestPrecisions(t *testing.T) {
 	f := world(10, 20_000, 20, 1)
-	small, large := f.Precisions(1), f.Precisions(10)
+	small, large := f.Precisions(1, false), f.Precisions(10, false)
 	if !(small.Floor < large.Floor) || !(large.Start > large.Floor) {
 		t.Errorf("%+v, %+v", small, large)
 	}
-	if p := f.Precisions(1e9); !(p.Floor <= mostFloor) {
+	if p := f.Precisions(1e9, false); !(p.Floor <= mostFloor) {
 		t.Errorf("the floor %v is more than a plan may have", p.Floor)
 	}
-	if p := f.Precisions(0); p.Floor != 1 || !(p.Start > 0) {
+	if p := f.Precisions(0, false); p.Floor != 1 || !(p.Start > 0) {
 		t.Errorf("without noise: %+v", p)
 	}
 }

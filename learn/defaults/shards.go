@@ -8,6 +8,7 @@ const (
 	mostRounds  = 120 // beyond, more rounds cost more than they gain
 	stable      = 1.2 // damping times alignment; 2 is the edge of a linear problem
 	boldest     = 0.2 // the largest damping
+	mostHaste   = 3   // in few rounds a step may be this much longer: there is less time to diverge
 	mostFloor   = 1024
 	fullPasses  = 4 // 1 - exp(-4): how much of the way is 98 %
 )
@@ -51,7 +52,10 @@ func (f Facts) shards(clip, passes float64, least int) Shards {
 	if s.Rounds == 0 {
 		s.Rounds = want
 	}
-	s.Damping = round3(min(most, passes/float64(s.Rounds)))
+	if s.Rounds < want {
+		most *= min(mostHaste, math.Sqrt(float64(want)/float64(s.Rounds)))
+	}
+	s.Damping = round3(min(1, most, passes/float64(s.Rounds)))
 	return s
 }
 
@@ -63,8 +67,11 @@ type Precisions struct{ Start, Floor float64 }
 // Norm times that: the floor bounds the logit's noise whatever the budget is. It acts as
 // a ridge that is as strong as the noise. The start is above the floor, and has a part of
 // the curvature that the records are expected to have, so that the first steps are damped.
-func (f Facts) Precisions(s float64) Precisions {
+func (f Facts) Precisions(s float64, dataset bool) Precisions {
 	p := Precisions{Start: 1.2 * f.Norm * s, Floor: 0.75 * f.Norm * s}
+	if dataset {
+		p = Precisions{Start: 1.75 * f.Norm * s, Floor: 1.2 * f.Norm * s}
+	}
 	p.Start = round3(max(p.Start, 0.05*f.Spread*float64(f.AssumedRecords())))
 	p.Floor = round3(min(mostFloor*f.prior(), max(f.prior(), p.Floor)))
 	return p

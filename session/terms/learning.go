@@ -203,7 +203,7 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, rule defaults.Shards)
 	}
 	if d.p.Optimiser == pvi.Natural || c.Model == pvi.Linear {
 		s := f.Noise * math.Sqrt(float64(rule.Rounds)) * c.Clip * travelled(*c, rule.Rounds)
-		p := f.Precisions(s)
+		p := f.Precisions(s, d.name == pvi.NameDataset)
 		c.StartPrecision = orElse(c.StartPrecision, p.Start)
 		c.PrecisionFloor = orElse(c.PrecisionFloor, p.Floor)
 	}

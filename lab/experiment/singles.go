@@ -1,0 +1,222 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"choir/crypto/noise"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/run"
+	"choir/session/terms"
+)
+
+// fitting is a way of learning from one party's rows.
+type fitting func(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error)
+
+// singles has every party learn alone. The best is chosen without the test rows: every party
+// holds out a fifth of its own training rows, learns from the others, and is ranked by what
+// all parties have held out. Its own fifth alone would be too few rows to tell parties apart.
+func (r reference) singles(ctx context.Context, best, median *Scores, fit fitting) error {
+	rest, held := r.holdOut()
+	most := math.Inf(-1)
+	all := make([]Scores, len(r.data.Parts))
+	for i, part := range r.data.Parts {
+		rank, err := fit(ctx, rest[i])
+		if err != nil {
+			return fmt.Errorf("party %d: %w", i, err)
+		}
+		s, err := rank.Evaluate(held)
+		if err != nil {
+			return err
+		}
+		q, err := fit(ctx, part)
+		if err != nil {
+			return fmt.Errorf("party %d: %w", i, err)
+		}
+		if all[i], err = r.data.evaluate(q, r.linear); err != nil {
+			return err
+		}
+		if s.LogLikelihood > most || i == 0 {
+			most = s.LogLikelihood
+			*best = all[i]
+		}
+	}
+	slices.SortFunc(all, func(a, b Scores) int { return cmp.Compare(a.LogLikelihood, b.LogLikelihood) })
+	*median = all[len(all)/2]
+	return nil
+}
+
+// holdOut splits every party's rows: four fifths for itself, and what all of them hold out. A
+// party of few rows holds none out, and is ranked by its own too.
+func (r reference) holdOut() (rest []pvi.Data, held pvi.Data) {
+	for _, part := range r.data.Parts {
+		if part.Rows() < 5 {
+			rest = append(rest, part)
+			held.X = append(held.X, part.X...)
+			held.Y = append(held.Y, part.Y...)
+			continue
+		}
+		fifths := part.Split(5)
+		held.X = append(held.X, fifths[0].X...)
+		held.Y = append(held.Y, fifths[0].Y...)
+		var own pvi.Data
+		for _, f := range fifths[1:] {
+			own.X = append(own.X, f.X...)
+			own.Y = append(own.Y, f.Y...)
+		}
+		rest = append(rest, own)
+	}
+	return rest, held
+}
+
+// settled is variational inference on rows in one place.
+func settled(ctx context.Context, like pvi.Config, rows pvi.Data) (*pvi.Posterior, error) {
+	cfg := pvi.Config{Model: like.Model, Family: gauss.MeanField, Features: like.Features, NoiseSD: like.NoiseSD,
+		PriorPrecision: like.PriorPrecision, PrecisionFloor: like.PriorPrecision, FracBits: 24, DampingBits: 16, Damping: 1}
+	fit := pvi.Fit{Steps: 120, LearningRate: 0.08}
+	if cfg.Model == pvi.Linear { // conjugate: one exact round
+		fit = pvi.Fit{}
+		cfg.Family = like.Family
+	}
+	cfg.Strategy = pvi.Dataset{Fit: fit}
+	l, err := pvi.NewLearner(cfg, rows, 1)
+	if err != nil {
+		return nil, err
+	}
+	h, err := pvi.Run(ctx, cfg, []*pvi.Learner{l}, nil, 1)
+	if err != nil {
+		return nil, err
+	}
+	return cfg.Posterior(h.Final())
+}
+
+// alonePrivate is what a party could publish by itself under the plan's epsilon and delta: the
+// plan's method on its rows, with all of the noise on its own sums. One plan serves all
+// parties, chosen for their mean number of rows.
+func (r reference) alonePrivate() (fitting, error) {
+	spec, p, err := r.alonePlan()
+	if err != nil {
+		return nil, err
+	}
+	var full *noise.Gaussian
+	if p.Noise == protocol.NoiseParty {
+		if full, err = noise.NewGaussian(p.Variance); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error) {
+		state, err := plainly(ctx, spec, p, []pvi.Data{rows}, full, func(int) bool { return full != nil })
+		if err != nil {
+			return nil, err
+		}
+		return spec.Posterior(p, state)
+	}, nil
+}
+
+// alonePlan is a plan of two parties, of which one has all the rows and the other none: the
+// noise of each has to hide the sum by itself.
+func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
+	schema, err := r.app.Encoding()
+	if err != nil {
+		return nil, nil, err
+	}
+	roster, err := run.NewRoster(nil, 2, 2)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := terms.Terms{Name: "alone", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour, Deadline: time.Minute,
+		Grace: time.Second, Noise: protocol.NoiseParty, Epsilon: r.epsilon, Delta: r.plan.Delta, Rounds: int(r.plan.Rounds)}
+	if r.plan.Noise == protocol.NoiseLocal {
+		t.Noise = protocol.NoiseLocal
+	}
+	records := int64(max(1, r.data.Train.Rows()/len(r.data.Parts)))
+	var spec app.Spec
+	switch a := r.app.(type) {
+	case *app.GlobalVI:
+		own := *a
+		own.Global.Records = records
+		spec = &own
+	case *app.Statistics:
+		own := *a
+		own.Statistics.Records = records
+		spec = &own
+	case *app.PVI:
+		l := terms.LearningConfig{Model: string(a.PVI.Model), Strategy: string(a.PVI.Strategy.Name()), Records: records,
+			Weights: []float64{1, 0}}
+		if a.PVI.Strategy.Name() == pvi.NameDataset {
+			l.Strategy = string(pvi.NameVirtual) // one factor alone is one update alone
+			t.Rounds = 0
+		}
+		if spec, t.Rounds, err = l.Spec(t, schema); err != nil {
+			return nil, nil, err
+		}
+	}
+	p, err := t.Plan(spec)
+	return spec, p, err
+}
+
+// majority predicts the training rows' share of ones for every row, or for the linear model
+// their mean and variance.
+func (d *Data) majority(linear bool) Scores {
+	mean := 0.0
+	for _, y := range d.Train.Y {
+		mean += y / float64(d.Train.Rows())
+	}
+	var s Scores
+	n := float64(d.Test.Rows())
+	if linear {
+		v := variance(d.Train.Y)
+		square := 0.0
+		for _, y := range d.Test.Y {
+			square += (y - mean) * (y - mean) / n
+			s.LogLikelihood -= ((y-mean)*(y-mean)/v + math.Log(2*math.Pi*v)) / 2 / n
+		}
+		s.Accuracy = 1 - square/variance(d.Test.Y)
+		return s
+	}
+	least := 0.5 / float64(d.Train.Rows())
+	p := min(max(mean, least), 1-least)
+	for _, y := range d.Test.Y {
+		s.LogLikelihood += (y*math.Log(p) + (1-y)*math.Log(1-p)) / n
+		if (y > 0.5) == (p > 0.5) {
+			s.Accuracy += 1 / n
+		}
+	}
+	return s
+}
+
+// tolerance is how much worse than the majority, in nats a row, a result may be.
+const tolerance = 0.01
+
+// verdict is what the scores say in plain words.
+func verdict(s Scores, refs References, epsilon float64, linear bool) string {
+	measure := "accuracy"
+	if linear {
+		measure = "R squared"
+	}
+	ll := s.LogLikelihood
+	switch {
+	case !(ll >= refs.Majority.LogLikelihood-tolerance):
+		return fmt.Sprintf("The result is worse than predicting the majority for every row (log-likelihood %.3f, majority %.3f): "+
+			"at epsilon %g these parties have too little data for this method.", ll, refs.Majority.LogLikelihood, epsilon)
+	case ll > refs.BestSingleParty.LogLikelihood:
+		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach %s %.3f and log-likelihood %.3f; "+
+			"the best of them alone, without any privacy, reaches %.3f and %.3f.",
+			epsilon, measure, s.Accuracy, ll, refs.BestSingleParty.Accuracy, refs.BestSingleParty.LogLikelihood)
+	case ll > refs.MedianSingleParty.LogLikelihood:
+		return fmt.Sprintf("Joining pays for most: under epsilon %g the parties reach log-likelihood %.3f together; the median party alone "+
+			"reaches %.3f without privacy, and the best %.3f.", epsilon, ll, refs.MedianSingleParty.LogLikelihood, refs.BestSingleParty.LogLikelihood)
+	case ll > refs.BestSinglePartyPrivate.LogLikelihood:
+		return fmt.Sprintf("Joining pays for parties that need privacy: log-likelihood %.3f together, %.3f for the best party alone under the same "+
+			"epsilon %g; without any privacy a party alone reaches %.3f.", ll, refs.BestSinglePartyPrivate.LogLikelihood, epsilon, refs.BestSingleParty.LogLikelihood)
+	}
+	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for the best party alone.",
+		epsilon, ll, refs.BestSingleParty.LogLikelihood)
+}

@@ -1,0 +1,203 @@
+package terms
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"choir/learn/defaults"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// factsOf are the facts that a plan shows.
+func factsOf(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
+	schema, err := a.Encoding()
+	if err != nil {
+		return defaults.Facts{}, err
+	}
+	f := defaults.Of(schema)
+	f.Parties = p.Parties()
+	f.Rounds = int(p.Rounds)
+	f.Records = a.Records
+	f.Prior = a.PVI.PriorPrecision
+	if name := a.PVI.Strategy.Name(); p.Noise != protocol.NoiseNone && (name == pvi.NameVirtual || name == pvi.NameDataset) {
+		f.Noise = onSum(p) / math.Sqrt(float64(p.Rounds))
+	}
+	return f, nil
+}
+
+// Outlook warns of what a plan's noise will do to its learning, before anybody has signed: what
+// it would take is in the warning. Empty is nothing to warn of.
+func Outlook(p *protocol.Plan) (string, error) {
+	if p.Application != app.NamePVI {
+		return "", nil
+	}
+	a, err := app.PVIOf(p)
+	if err != nil {
+		return "", err
+	}
+	name := a.PVI.Strategy.Name()
+	if a.PVI.Model == pvi.External || name != pvi.NameVirtual && name != pvi.NameDataset {
+		return "", nil
+	}
+	f, err := factsOf(p, a)
+	if err != nil {
+		return "", err
+	}
+	if w := f.Outlook(name == pvi.NameDataset); w != "" {
+		return w, nil
+	}
+	if name == pvi.NameVirtual && a.PVI.Strategy.Params().Optimiser == pvi.Natural {
+		if d := f.Virtual(); int(p.Rounds) < d.Wanted/2 {
+			return fmt.Sprintf("%d rounds are few for these columns: a step can only go %.2g of the way without diverging; the default is %d rounds",
+				p.Rounds, d.Damping, d.Wanted), nil
+		}
+	}
+	return "", nil
+}
+
+// Parameter is a setting of a plan's learning.
+type Parameter struct {
+	Name   string          `json:"name"`
+	Value  json.RawMessage `json:"value"`
+	Source string          `json:"source"` // "named", or the rule of a default
+}
+
+// rules say where defaults come from.
+var rules = map[string]string{
+	"rounds":          "default: as many as keep steps stable for these columns, 20 to 120",
+	"shards":          "default: one factor for every record, at most this many a party",
+	"shard_rows":      "default: one factor for every record",
+	"clip":            "default: by a record's norm and the root of records over noise",
+	"damping":         "default: stable for these columns, 1 to 4 passes in all rounds",
+	"start_precision": "default: 1.2 times a record's norm times the noise of the run",
+	"precision_floor": "default: 0.75 times a record's norm times the noise of the run",
+	"optimiser":       "default: one natural-gradient step a round",
+	"steps":           "default: one natural-gradient step a round",
+	"learning_rate":   "default: one natural-gradient step a round",
+}
+
+// Parameters lists the settings of a plan's learning with where they come from. A value that
+// is the default that follows from the plan's own numbers is a default; any other was named.
+func Parameters(p *protocol.Plan) ([]Parameter, error) {
+	if p.Application != app.NamePVI {
+		return nil, nil
+	}
+	a, err := app.PVIOf(p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := factsOf(p, a)
+	if err != nil {
+		return nil, err
+	}
+	keys, have, err := fields(a.PVI)
+	if err != nil {
+		return nil, err
+	}
+	would, rounds, err := unnamed(p, a, f)
+	if err != nil {
+		return nil, err
+	}
+	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)), source("rounds", float64(p.Rounds), float64(rounds))}}
+	for _, k := range keys {
+		if k == "frac_bits" || k == "damping_bits" || k == "features" {
+			continue
+		}
+		value, err := json.Marshal(have[k])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Parameter{k, value, source(k, have[k], would[k])})
+	}
+	return out, nil
+}
+
+// unnamed is the configuration that a plan's file would have led to that names no more than
+// model, strategy, records, prior and what differs of clip and steps, and its rounds.
+func unnamed(p *protocol.Plan, a *app.PVI, f defaults.Facts) (map[string]any, int, error) {
+	schema, err := a.Encoding()
+	if err != nil {
+		return nil, 0, err
+	}
+	t := Terms{Members: p.Members, Rounds: int(p.Rounds), Noise: p.Noise}
+	l := LearningConfig{Model: string(a.PVI.Model), Strategy: string(a.PVI.Strategy.Name()), Family: string(a.PVI.Family),
+		Records: a.Records, PriorPrecision: a.PVI.PriorPrecision}
+	d := l.draft(t, schema)
+	l.fill(&d, f)
+	have := a.PVI.Strategy.Params()
+	if have.Optimiser != d.p.Optimiser || have.Steps != d.p.Steps || have.LearningRate != d.p.LearningRate {
+		l.Optimiser = string(have.Optimiser)
+		l.Steps = have.Steps
+		l.LearningRate = have.LearningRate
+	}
+	if !near(a.PVI.Clip, d.cfg.Clip) {
+		l.Clip = a.PVI.Clip
+	}
+	if !near(a.PVI.Damping, d.cfg.Damping) {
+		l.Damping = a.PVI.Damping
+	}
+	l.DampingDecay = a.PVI.DampingDecay
+	d = l.draft(t, schema)
+	l.fill(&d, f)
+	free := f
+	free.Rounds = 0
+	rounds := l.fill(new(l.draft(t, schema)), free)
+	if l.Clip != 0 {
+		d.cfg.Clip = 0
+	}
+	if l.Damping != 0 {
+		d.cfg.Damping = 0
+	}
+	cfg := d.cfg
+	if cfg.Strategy, err = d.p.Strategy(d.name); err != nil {
+		return nil, 0, err
+	}
+	_, would, err := fields(cfg)
+	if l.named() {
+		delete(would, "optimiser")
+		delete(would, "steps")
+		delete(would, "learning_rate")
+	}
+	return would, rounds, err
+}
+
+// fields are a configuration's numbers and names by their keys in a plan, in order.
+func fields(c pvi.Config) (keys []string, values map[string]any, err error) {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := json.Unmarshal(b, &values); err != nil {
+		return nil, nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return keys, values, nil
+		}
+		if key, ok := token.(string); ok && values[key] != nil && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+}
+
+func source(key string, have, would any) string {
+	a, number := have.(float64)
+	b, also := would.(float64)
+	if have != would && !(number && also && near(a, b)) {
+		return "named"
+	}
+	if rule := rules[key]; rule != "" {
+		return rule
+	}
+	return "default"
+}
+
+// near allows for the rounding of the noise to the plan's grid.
+func near(a, b float64) bool { return math.Abs(a-b) <= 0.02*math.Abs(b) }
