@@ -178,10 +178,11 @@ func TestNotAhead(t *testing.T) {
 		change func(*protocol.Plan, *Config)
 		reads  int
 	}{
-		"never":        {func(_ *protocol.Plan, c *Config) { c.Ahead = -1 }, 32},
-		"too long":     {func(_ *protocol.Plan, c *Config) { c.Ahead = 49 }, 32},
-		"no noise":     {func(p *protocol.Plan, _ *Config) { p.Noise, p.Variance = protocol.NoiseNone, 0 }, 0},
-		"nodes' noise": {func(p *protocol.Plan, _ *Config) { p.Noise = protocol.NoiseCompute }, 0},
+		"never":    {change: func(_ *protocol.Plan, c *Config) { c.Ahead = -1 }, reads: 32},
+		"too long": {change: func(_ *protocol.Plan, c *Config) { c.Ahead = 49 }, reads: 32},
+		"no noise": {change: func(p *protocol.Plan, _ *Config) { p.Noise, p.Variance = protocol.NoiseNone, 0 },
+			reads: 0},
+		"nodes' noise": {change: func(p *protocol.Plan, _ *Config) { p.Noise = protocol.NoiseCompute }, reads: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, reads := counted(t, c.change)

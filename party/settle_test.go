@@ -32,10 +32,12 @@ func TestResultsInAnyOrder(t *testing.T) {
 		orders [][]int
 		app    func(flat) protocol.Application
 	}{
-		"the sum is the model": {2*65536 + 5, false, orders, func(a flat) protocol.Application { return a }},
-		"it leads to it": {2*65536 + 5, false, orders[1:2],
-			func(a flat) protocol.Application { return onward{a} }},
-		"pairs": {4*65536 + 5, true, orders[2:], func(a flat) protocol.Application { return a }},
+		"the sum is the model": {dim: 2*65536 + 5, paired: false, orders: orders,
+			app: func(a flat) protocol.Application { return a }},
+		"it leads to it": {dim: 2*65536 + 5, paired: false, orders: orders[1:2],
+			app: func(a flat) protocol.Application { return onward{a} }},
+		"pairs": {dim: 4*65536 + 5, paired: true, orders: orders[2:],
+			app: func(a flat) protocol.Application { return a }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			update := someUpdate(c.dim)

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -26,26 +27,28 @@ func TestChunksOfPairs(t *testing.T) {
 		last     [2]int // first coordinate of the last chunk, and their number
 		chunks   int
 	}{
-		{1, 1, [2]int{0, 1}, 1},
-		{2, 1, [2]int{0, 2}, 1},
-		{3, 2, [2]int{0, 3}, 1},
-		{131_071, 65_536, [2]int{0, 131_071}, 1},
-		{131_072, 65_536, [2]int{0, 131_072}, 1},
-		{131_073, 65_537, [2]int{131_072, 1}, 2},
-		{131_074, 65_537, [2]int{131_072, 2}, 2},
-		{262_145, 131_073, [2]int{262_144, 1}, 3},
+		{dim: 1, elements: 1, last: [2]int{0, 1}, chunks: 1},
+		{dim: 2, elements: 1, last: [2]int{0, 2}, chunks: 1},
+		{dim: 3, elements: 2, last: [2]int{0, 3}, chunks: 1},
+		{dim: 131_071, elements: 65_536, last: [2]int{0, 131_071}, chunks: 1},
+		{dim: 131_072, elements: 65_536, last: [2]int{0, 131_072}, chunks: 1},
+		{dim: 131_073, elements: 65_537, last: [2]int{131_072, 1}, chunks: 2},
+		{dim: 131_074, elements: 65_537, last: [2]int{131_072, 2}, chunks: 2},
+		{dim: 262_145, elements: 131_073, last: [2]int{262_144, 1}, chunks: 3},
 	} {
-		s := Bind(pairs(row.dim))
-		if s.Plan.Elements() != row.elements || s.Chunks() != row.chunks {
-			t.Errorf("%d coordinates are %d elements in %d chunks, want %d in %d", row.dim, s.Plan.Elements(),
-				s.Chunks(), row.elements, row.chunks)
-		}
-		if from, n := s.ChunkCoordinates(row.chunks - 1); from != row.last[0] || n != row.last[1] {
-			t.Errorf("of %d coordinates the last chunk has %d from %d on, want %v", row.dim, n, from, row.last)
-		}
-		if from, n := s.ChunkCoordinates(0); from != 0 || n != min(int(row.dim), 131_072) {
-			t.Errorf("of %d coordinates the first chunk has %d from %d on", row.dim, n, from)
-		}
+		t.Run(fmt.Sprintf("dim=%d", row.dim), func(t *testing.T) {
+			s := Bind(pairs(row.dim))
+			if s.Plan.Elements() != row.elements || s.Chunks() != row.chunks {
+				t.Errorf("%d elements in %d chunks, want %d in %d", s.Plan.Elements(), s.Chunks(),
+					row.elements, row.chunks)
+			}
+			if from, n := s.ChunkCoordinates(row.chunks - 1); from != row.last[0] || n != row.last[1] {
+				t.Errorf("the last chunk has %d from %d on, want %v", n, from, row.last)
+			}
+			if from, n := s.ChunkCoordinates(0); from != 0 || n != min(int(row.dim), 131_072) {
+				t.Errorf("the first chunk has %d from %d on", n, from)
+			}
+		})
 	}
 }
 
@@ -60,28 +63,30 @@ func TestOpenSumOfPairs(t *testing.T) {
 		want []int64 // nil: rejected
 		err  error
 	}{
-		{3, []int64{5 + 7<<32, -9}, []int64{5, 7, -9}, nil},
-		{3, []int64{-5 - 7<<32, 9}, []int64{-5, -7, 9}, nil},
-		{3, []int64{-limit + limit<<32, -limit}, []int64{-limit, limit, -limit}, nil},
-		{4, []int64{limit - limit<<32, -1 + 1<<32}, []int64{limit, -limit, -1, 1}, nil},
-		{1, []int64{-limit}, []int64{-limit}, nil},
-		{3, []int64{limit + 1, 0}, nil, ErrMismatch},
-		{3, []int64{-limit - 1, 0}, nil, ErrMismatch},
-		{3, []int64{(limit + 1) << 32, 0}, nil, ErrMismatch},
-		{3, []int64{-(limit + 1) << 32, 0}, nil, ErrMismatch},
-		{3, []int64{0, limit + 1}, nil, ErrMismatch},
-		{2, []int64{math.MaxInt64}, nil, ErrMismatch},
-		{2, []int64{math.MinInt64}, nil, ErrMismatch},
-		{2, []int64{field.MaxSigned}, nil, ErrMismatch},
-		{3, []int64{0, 1 << 32}, nil, fixedpoint.ErrPadding},
-		{3, []int64{0, 9 - 1<<32}, nil, fixedpoint.ErrPadding},
-		{1, []int64{1 << 31}, nil, fixedpoint.ErrPadding}, // -2^31, and 1 after it
-		{1, []int64{math.MinInt64}, nil, fixedpoint.ErrPadding},
+		{dim: 3, sum: []int64{5 + 7<<32, -9}, want: []int64{5, 7, -9}},
+		{dim: 3, sum: []int64{-5 - 7<<32, 9}, want: []int64{-5, -7, 9}},
+		{dim: 3, sum: []int64{-limit + limit<<32, -limit}, want: []int64{-limit, limit, -limit}},
+		{dim: 4, sum: []int64{limit - limit<<32, -1 + 1<<32}, want: []int64{limit, -limit, -1, 1}},
+		{dim: 1, sum: []int64{-limit}, want: []int64{-limit}},
+		{dim: 3, sum: []int64{limit + 1, 0}, err: ErrMismatch},
+		{dim: 3, sum: []int64{-limit - 1, 0}, err: ErrMismatch},
+		{dim: 3, sum: []int64{(limit + 1) << 32, 0}, err: ErrMismatch},
+		{dim: 3, sum: []int64{-(limit + 1) << 32, 0}, err: ErrMismatch},
+		{dim: 3, sum: []int64{0, limit + 1}, err: ErrMismatch},
+		{dim: 2, sum: []int64{math.MaxInt64}, err: ErrMismatch},
+		{dim: 2, sum: []int64{math.MinInt64}, err: ErrMismatch},
+		{dim: 2, sum: []int64{field.MaxSigned}, err: ErrMismatch},
+		{dim: 3, sum: []int64{0, 1 << 32}, err: fixedpoint.ErrPadding},
+		{dim: 3, sum: []int64{0, 9 - 1<<32}, err: fixedpoint.ErrPadding},
+		{dim: 1, sum: []int64{1 << 31}, err: fixedpoint.ErrPadding}, // -2^31, and 1 after it
+		{dim: 1, sum: []int64{math.MinInt64}, err: fixedpoint.ErrPadding},
 	} {
-		got, err := pairs(row.dim).OpenSum(row.sum, limit)
-		if !errors.Is(err, row.err) || row.want != nil && !slices.Equal(got, row.want) {
-			t.Errorf("%d coordinates in %d are %d, %v; want %d, %v", row.dim, row.sum, got, err, row.want, row.err)
-		}
+		t.Run(fmt.Sprintf("dim=%d/%d", row.dim, row.sum), func(t *testing.T) {
+			got, err := pairs(row.dim).OpenSum(row.sum, limit)
+			if !errors.Is(err, row.err) || row.want != nil && !slices.Equal(got, row.want) {
+				t.Errorf("%d, %v; want %d, %v", got, err, row.want, row.err)
+			}
+		})
 	}
 	whole := []int64{5 + 7<<32, -9, 0}
 	if got, err := testPlan().OpenSum(whole, math.MaxInt64); err != nil || !slices.Equal(got, whole) {

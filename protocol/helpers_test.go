@@ -22,14 +22,34 @@ func testKey(i int) *identity.PrivateKey {
 // testPlan returns a valid plan of three parties, two compute nodes and an aggregator, whose
 // member i has testKey(i). It claims no epsilon.
 func testPlan() *Plan {
-	p := &Plan{Name: "test plan", Created: 1_700_000_000, NotAfter: 1_800_000_000, Suite: channel.SuiteX25519,
-		Dim: 3, FracBits: 16, Rounds: 2, SpareAttempts: 1, MinParties: 2, DeadlineMS: 60_000, GraceMS: 1_000,
-		Clip: 1 << 16, PerParty: 1 << 20, Application: "sum", Parameters: []byte("parameters")}
+	p := &Plan{
+		Name:          "test plan",
+		Created:       1_700_000_000,
+		NotAfter:      1_800_000_000,
+		Suite:         channel.SuiteX25519,
+		Dim:           3,
+		FracBits:      16,
+		Rounds:        2,
+		SpareAttempts: 1,
+		MinParties:    2,
+		DeadlineMS:    60_000,
+		GraceMS:       1_000,
+		Clip:          1 << 16,
+		PerParty:      1 << 20,
+		Application:   "sum",
+		Parameters:    []byte("parameters"),
+	}
 	for i, m := range []struct {
 		name string
 		role Role
-	}{{"alice", RoleParty}, {"bob", RoleParty}, {"carol", RoleParty}, {"node-1", RoleCompute}, {"node-2",
-		RoleCompute}, {"sum", RoleAggregator}} {
+	}{
+		{name: "alice", role: RoleParty},
+		{name: "bob", role: RoleParty},
+		{name: "carol", role: RoleParty},
+		{name: "node-1", role: RoleCompute},
+		{name: "node-2", role: RoleCompute},
+		{name: "sum", role: RoleAggregator},
+	} {
 		p.Members = append(p.Members, Member{Name: m.name, Role: m.role, Key: testKey(i).Public(),
 			NotAfter: 1_900_000_000})
 	}

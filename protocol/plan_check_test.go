@@ -288,12 +288,20 @@ func TestHiddenParts(t *testing.T) {
 		noise  Placement
 		min, t uint32
 		want   uint64
-	}{{NoiseNone, 9, 0, 0}, {NoiseParty, 9, 2, 6}, {NoiseParty, 2, 0, 1}, {NoiseParty, 1, 0, 0}, {NoiseParty, 2,
-		5, 0}, {NoiseCompute, 1, 0, 1}} {
-		p := &Plan{Noise: row.noise, MinParties: row.min, Colluders: row.t}
-		if got := p.HiddenParts(); got != row.want {
-			t.Errorf("%+v: %d", row, got)
-		}
+	}{
+		{noise: NoiseNone, min: 9, t: 0, want: 0},
+		{noise: NoiseParty, min: 9, t: 2, want: 6},
+		{noise: NoiseParty, min: 2, t: 0, want: 1},
+		{noise: NoiseParty, min: 1, t: 0, want: 0},
+		{noise: NoiseParty, min: 2, t: 5, want: 0},
+		{noise: NoiseCompute, min: 1, t: 0, want: 1},
+	} {
+		t.Run(fmt.Sprintf("%v/min=%d/t=%d", row.noise, row.min, row.t), func(t *testing.T) {
+			p := &Plan{Noise: row.noise, MinParties: row.min, Colluders: row.t}
+			if got := p.HiddenParts(); got != row.want {
+				t.Errorf("%d, want %d", got, row.want)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -110,10 +111,20 @@ func TestCheckSum(t *testing.T) {
 	for _, row := range []struct {
 		x  int64
 		ok bool
-	}{{0, true}, {10, true}, {-10, true}, {11, false}, {-11, false}, {1<<63 - 1, false}, {-1 << 63, false}} {
-		err := checkSum([]int64{0, row.x}, 10)
-		if (err == nil) != row.ok || (err != nil && !errors.Is(err, ErrMismatch)) {
-			t.Errorf("%d: %v", row.x, err)
-		}
+	}{
+		{x: 0, ok: true},
+		{x: 10, ok: true},
+		{x: -10, ok: true},
+		{x: 11, ok: false},
+		{x: -11, ok: false},
+		{x: 1<<63 - 1, ok: false},
+		{x: -1 << 63, ok: false},
+	} {
+		t.Run(fmt.Sprint(row.x), func(t *testing.T) {
+			err := checkSum([]int64{0, row.x}, 10)
+			if (err == nil) != row.ok || (err != nil && !errors.Is(err, ErrMismatch)) {
+				t.Error(err)
+			}
+		})
 	}
 }

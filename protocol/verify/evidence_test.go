@@ -27,20 +27,26 @@ func TestEvidence(t *testing.T) {
 		lie   func(w *script)
 		fault string
 	}{
-		"nothing":               {func(*script) {}, ""},
-		"lists only":            {func(w *script) { w.entries = w.entries[:len(w.entries)-6] }, ""},
-		"a partial sum missing": {func(w *script) { w.entries = w.entries[:len(w.entries)-2] }, ""},
-		"a vector missing":      {func(w *script) { w.entries = w.entries[:len(w.entries)-1] }, ""},
-		"another blinding sum": {func(w *script) {
+		"nothing":               {lie: func(*script) {}, fault: ""},
+		"lists only":            {lie: func(w *script) { w.entries = w.entries[:len(w.entries)-6] }, fault: ""},
+		"a partial sum missing": {lie: func(w *script) { w.entries = w.entries[:len(w.entries)-2] }, fault: ""},
+		"a vector missing":      {lie: func(w *script) { w.entries = w.entries[:len(w.entries)-1] }, fault: ""},
+		"another blinding sum": {lie: func(w *script) {
 			alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] ^= 1 })
-		}, "commitments do not open"},
-		"a sum of something else": {func(w *script) { w.anotherSum(0) }, "commitments do not open"},
-		"a reveal of another set": {func(w *script) { alter(w, 0, func(m *protocol.Partial) { m.Set[0] ^= 1 }) },
-			"node-a revealed over another set"},
-		"an agree that cannot be": {func(w *script) { both(w, func(m *protocol.Agree) { m.Count++ }) },
-			"another set than their lists have in common"},
-		"a reveal after a dispute": {func(w *script) { alter(w, 0, func(m *protocol.Agree) { m.Set[0] ^= 1 }) },
-			"signed different sets"},
+		}, fault: "commitments do not open"},
+		"a sum of something else": {lie: func(w *script) { w.anotherSum(0) }, fault: "commitments do not open"},
+		"a reveal of another set": {lie: func(w *script) {
+			alter(w, 0,
+				func(m *protocol.Partial) { m.Set[0] ^= 1 })
+		},
+			fault: "node-a revealed over another set"},
+		"an agree that cannot be": {lie: func(w *script) { both(w, func(m *protocol.Agree) { m.Count++ }) },
+			fault: "another set than their lists have in common"},
+		"a reveal after a dispute": {lie: func(w *script) {
+			alter(w, 0,
+				func(m *protocol.Agree) { m.Set[0] ^= 1 })
+		},
+			fault: "signed different sets"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := brokenOff(t)
@@ -70,23 +76,23 @@ func TestEvidenceIsChecked(t *testing.T) {
 		lie   func(w *script)
 		cause string
 	}{
-		"another round": {func(w *script) { alter(w, 1, func(m *protocol.Agree) { m.Round = 2 }) },
-			"it is for round 2"},
-		"twice": {func(w *script) { w.entries = slices.Insert(w.entries, 7, w.entries[7]) },
-			"out of order"},
-		"swapped": {func(w *script) { w.entries[7], w.entries[8] = w.entries[8], w.entries[7] },
-			"out of order"},
-		"a flipped bit": {func(w *script) { w.entries[8][60] ^= 1 }, "signature does not verify"},
-		"another vector": {func(w *script) { i := len(w.entries) - 1; w.entries[i][3] ^= 1 },
-			"is not the one that was signed"},
-		"a vector cut": {func(w *script) { i := len(w.entries) - 1; w.entries[i] = w.entries[i][:9] },
-			"malformed"},
-		"a stray receipt": {func(w *script) { w.record(3, &protocol.Receipt{Round: 1, Attempt: 1, Count: 1}) },
-			"out of order"},
-		"a stray key": {func(w *script) {
+		"another round": {lie: func(w *script) { alter(w, 1, func(m *protocol.Agree) { m.Round = 2 }) },
+			cause: "it is for round 2"},
+		"twice": {lie: func(w *script) { w.entries = slices.Insert(w.entries, 7, w.entries[7]) },
+			cause: "out of order"},
+		"swapped": {lie: func(w *script) { w.entries[7], w.entries[8] = w.entries[8], w.entries[7] },
+			cause: "out of order"},
+		"a flipped bit": {lie: func(w *script) { w.entries[8][60] ^= 1 }, cause: "signature does not verify"},
+		"another vector": {lie: func(w *script) { i := len(w.entries) - 1; w.entries[i][3] ^= 1 },
+			cause: "is not the one that was signed"},
+		"a vector cut": {lie: func(w *script) { i := len(w.entries) - 1; w.entries[i] = w.entries[i][:9] },
+			cause: "malformed"},
+		"a stray receipt": {lie: func(w *script) { w.record(3, &protocol.Receipt{Round: 1, Attempt: 1, Count: 1}) },
+			cause: "out of order"},
+		"a stray key": {lie: func(w *script) {
 			w.rewrite(6, 5, &protocol.Round{Round: 1, Attempt: 1})
 			w.record(4, &protocol.Partial{Round: 2, Attempt: 1})
-		}, ""},
+		}, cause: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := brokenOff(t)

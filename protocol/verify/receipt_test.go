@@ -149,29 +149,32 @@ func TestReceiptRejections(t *testing.T) {
 		receipts [][]byte
 		cause    string
 	}{
-		"none":  {nil, "none given"},
-		"noise": {[][]byte{{1, 2}}, "malformed"},
-		"signed by a party": {[][]byte{sign(0, &protocol.Receipt{Round: 2, Attempt: 1, Count: 1})},
-			"is not for a party"},
-		"another message":   {[][]byte{sign(3, &protocol.Agree{Round: 2, Attempt: 1})}, "a agree"},
-		"by one node twice": {[][]byte{good, good}, "a second one by node-a"},
-		"for two attempts":  {[][]byte{good, w.receiptOf(4, 1, 2, 0)}, "another contribution"},
-		"for two parties":   {[][]byte{good, w.receiptOf(4, 2, 1, 1)}, "another contribution"},
-		"of an attempt not there": {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 2, Count: 1})},
-			"no round 2 attempt 2"},
-		"for a member not a party": {[][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 1, Party: 4, Count: 1})},
-			"is not a party"},
-		"whose path was altered": {[][]byte{w.astray(func(m *protocol.Receipt) { m.Path[0][0] ^= 1 })},
-			"signature"},
-		"moved in its tree":       {[][]byte{w.astray(func(m *protocol.Receipt) { m.Index ^= 1 })}, "signature"},
-		"of another round's root": {[][]byte{w.astray(func(m *protocol.Receipt) { m.Round = 1 })}, "signature"},
-		"of a smaller tree": {[][]byte{w.astray(func(m *protocol.Receipt) {
+		"none":  {receipts: nil, cause: "none given"},
+		"noise": {receipts: [][]byte{{1, 2}}, cause: "malformed"},
+		"signed by a party": {receipts: [][]byte{sign(0, &protocol.Receipt{Round: 2, Attempt: 1, Count: 1})},
+			cause: "is not for a party"},
+		"another message":   {receipts: [][]byte{sign(3, &protocol.Agree{Round: 2, Attempt: 1})}, cause: "a agree"},
+		"by one node twice": {receipts: [][]byte{good, good}, cause: "a second one by node-a"},
+		"for two attempts":  {receipts: [][]byte{good, w.receiptOf(4, 1, 2, 0)}, cause: "another contribution"},
+		"for two parties":   {receipts: [][]byte{good, w.receiptOf(4, 2, 1, 1)}, cause: "another contribution"},
+		"of an attempt not there": {receipts: [][]byte{sign(3, &protocol.Receipt{Round: 2, Attempt: 2, Count: 1})},
+			cause: "no round 2 attempt 2"},
+		"for a member not a party": {receipts: [][]byte{sign(3,
+			&protocol.Receipt{Round: 2, Attempt: 1, Party: 4, Count: 1})},
+			cause: "is not a party"},
+		"whose path was altered": {receipts: [][]byte{w.astray(func(m *protocol.Receipt) { m.Path[0][0] ^= 1 })},
+			cause: "signature"},
+		"moved in its tree": {receipts: [][]byte{w.astray(func(m *protocol.Receipt) { m.Index ^= 1 })},
+			cause: "signature"},
+		"of another round's root": {receipts: [][]byte{w.astray(func(m *protocol.Receipt) { m.Round = 1 })},
+			cause: "signature"},
+		"of a smaller tree": {receipts: [][]byte{w.astray(func(m *protocol.Receipt) {
 			m.Count = 1
 			m.Path = nil
 			m.Index = 0
-		})}, "signature"},
-		"for another contribution": {[][]byte{w.astray(func(m *protocol.Receipt) { m.Bundle[0] ^= 1 })},
-			"signature"},
+		})}, cause: "signature"},
+		"for another contribution": {receipts: [][]byte{w.astray(func(m *protocol.Receipt) { m.Bundle[0] ^= 1 })},
+			cause: "signature"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := verify.Receipt(w.report(), row.receipts)

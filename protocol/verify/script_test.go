@@ -52,8 +52,14 @@ func newScript(t *testing.T, alter func(*protocol.Plan)) *script {
 	for i, m := range []struct {
 		name string
 		role protocol.Role
-	}{{"ann", protocol.RoleParty}, {"ben", protocol.RoleParty}, {"cleo", protocol.RoleParty}, {"node-a",
-		protocol.RoleCompute}, {"node-b", protocol.RoleCompute}, {"sum", protocol.RoleAggregator}} {
+	}{
+		{name: "ann", role: protocol.RoleParty},
+		{name: "ben", role: protocol.RoleParty},
+		{name: "cleo", role: protocol.RoleParty},
+		{name: "node-a", role: protocol.RoleCompute},
+		{name: "node-b", role: protocol.RoleCompute},
+		{name: "sum", role: protocol.RoleAggregator},
+	} {
 		w.keys = append(w.keys, identity.FromSeed([32]byte{byte(i + 1)}))
 		p.Members = append(p.Members, protocol.Member{Name: m.name, Role: m.role, Key: w.keys[i].Public(),
 			NotAfter: p.NotAfter})

@@ -142,117 +142,119 @@ func TestLies(t *testing.T) {
 		later int // how many entries after the wrong one it is found
 		cause string
 	}{
-		"another node's key first": {func(w *script) int {
+		"another node's key first": {lie: func(w *script) int {
 			w.entries[0] = nil
 			w.rewrite(0, 3,
 				&protocol.Key{})
 			return 0
-		}, 0, "not the aggregator's"},
-		"a channel to another key": {func(w *script) int {
+		}, cause: "not the aggregator's"},
+		"a channel to another key": {lie: func(w *script) int {
 			return alter(w, 2, func(m *protocol.Open) { m.Key = other })
-		}, 0, "another key"},
-		"a channel to another member": {func(w *script) int {
+		}, cause: "another key"},
+		"a channel to another member": {lie: func(w *script) int {
 			return alter(w, 2, func(m *protocol.Open) { m.To = 3 })
-		}, 0, "another key"},
-		"round 2 first": {func(w *script) int {
+		}, cause: "another key"},
+		"round 2 first": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Round) { m.Round = 2 })
-		}, 0, "where round 1 attempt 1 is due"},
-		"attempt 2 first": {func(w *script) int {
+		}, cause: "where round 1 attempt 1 is due"},
+		"attempt 2 first": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Round) { m.Attempt = 2 })
-		}, 0, "where round 1 attempt 1 is due"},
-		"attempt 1 again": {func(w *script) int {
+		}, cause: "where round 1 attempt 1 is due"},
+		"attempt 1 again": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Round) { m.Attempt = 1 })
-		}, 0, "where round 1 attempt 2 is due"},
-		"another model opened": {func(w *script) int {
+		}, cause: "where round 1 attempt 2 is due"},
+		"another model opened": {lie: func(w *script) int {
 			return alter(w, 2, func(m *protocol.Round) { m.Model = other })
-		}, 0, "another model"},
-		"contribution to another round": {func(w *script) int {
+		}, cause: "another model"},
+		"contribution to another round": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Contribution) { m.Round = 2 })
-		}, 0, "it is for round 2"},
-		"contribution to another model": {func(w *script) int {
+		}, cause: "it is for round 2"},
+		"contribution to another model": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Contribution) { m.Model = other })
-		}, 0, "another model"},
-		"explicit share out of turn": {func(w *script) int {
+		}, cause: "another model"},
+		"explicit share out of turn": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Contribution) { m.Explicit ^= 1 })
-		}, 0, "another node than its turn"},
-		"a node too many": {func(w *script) int {
+		}, cause: "another node than its turn"},
+		"a node too many": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Contribution) { m.Confirm = make([][16]byte, 3) })
-		}, 0, "another node than its turn"},
-		"a commitment unasked": {func(w *script) int {
+		}, cause: "another node than its turn"},
+		"a commitment unasked": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Contribution) { m.Commitment[0] = 1 })
-		}, 0, "without audit"},
-		"a counted contribution altered": {func(w *script) int {
+		}, cause: "without audit"},
+		"a counted contribution altered": {lie: func(w *script) int {
 			return alter(w, 3, func(m *protocol.Contribution) { m.Vector = other })
-		}, 6, "is not on record"},
-		"list of another round": {func(w *script) int {
+		}, later: 6, cause: "is not on record"},
+		"list of another round": {lie: func(w *script) int {
 			return alter(w, 2, func(m *protocol.Hold) { m.Round = 2 })
-		}, 0, "it is for round 2"},
-		"list of a stranger": {func(w *script) int {
+		}, cause: "it is for round 2"},
+		"list of a stranger": {lie: func(w *script) int {
 			return alter(w, 2, func(m *protocol.Hold) { m.Entries[1].Party = 3 })
-		}, 0, "names member 3"},
-		"a party less listed": {func(w *script) int {
+		}, cause: "names member 3"},
+		"a party less listed": {lie: func(w *script) int {
 			return alter(w, 2, func(m *protocol.Hold) { m.Entries = m.Entries[1:] })
-		}, 3, "another set than their lists have in common"},
-		"another bundle listed": {func(w *script) int {
+		}, later: 3, cause: "another set than their lists have in common"},
+		"another bundle listed": {lie: func(w *script) int {
 			return alter(w, 3, func(m *protocol.Hold) { m.Entries[0].Bundle = other })
-		}, 2,
-			"another set than their lists have in common"},
-		"agree of another round": {func(w *script) int {
+		}, later: 2,
+			cause: "another set than their lists have in common"},
+		"agree of another round": {lie: func(w *script) int {
 			return alter(w, 2, func(m *protocol.Agree) { m.Round = 2 })
-		}, 0, "it is for round 2"},
-		"agree to another set": {func(w *script) int {
+		}, cause: "it is for round 2"},
+		"agree to another set": {lie: func(w *script) int {
 			return alter(w, 3, func(m *protocol.Agree) { m.Set = other })
-		}, 1, "signed different sets"},
-		"both agree to another set": {func(w *script) int {
+		}, later: 1, cause: "signed different sets"},
+		"both agree to another set": {lie: func(w *script) int {
 			alter(w, 2, func(m *protocol.Agree) { m.Set = other })
 			return alter(w, 3, func(m *protocol.Agree) { m.Set = other })
-		}, 0, "another set than their lists"},
-		"both count one more": {func(w *script) int {
+		}, cause: "another set than their lists"},
+		"both count one more": {lie: func(w *script) int {
 			alter(w, 2, func(m *protocol.Agree) { m.Count++ })
 			return alter(w, 3, func(m *protocol.Agree) { m.Count++ })
-		}, 0, "another set than their lists"},
-		"both count too few": {func(w *script) int {
+		}, cause: "another set than their lists"},
+		"both count too few": {lie: func(w *script) int {
 			alter(w, 2, func(m *protocol.Agree) { m.Count = 1 })
 			return alter(w, 3, func(m *protocol.Agree) { m.Count = 1 })
-		}, 1, "smaller than the plan's N_min"},
-		"reveal over another set": {func(w *script) int {
+		}, later: 1, cause: "smaller than the plan's N_min"},
+		"reveal over another set": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Partial) { m.Set = other })
-		}, 0, "another set than it agreed to"},
-		"reveal of another vector": {func(w *script) int {
+		}, cause: "another set than it agreed to"},
+		"reveal of another vector": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Partial) { m.Vector = other })
-		}, 1, "is not the one that node-a signed"},
-		"reveal of another round": {func(w *script) int {
+		}, later: 1, cause: "is not the one that node-a signed"},
+		"reveal of another round": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Partial) { m.Attempt = 1 })
-		}, 0, "it is for round 1 attempt 1"},
-		"a blinding unasked": {func(w *script) int {
+		}, cause: "it is for round 1 attempt 1"},
+		"a blinding unasked": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] = 1 })
-		}, 0, "without audit"},
-		"another sum altogether": {func(w *script) int { return w.anotherSum(1) }, 3, "other partial sums"},
-		"void without a reason":  {func(w *script) int { return w.voidInstead() }, 0, "void although"},
-		"accepted without sums": {func(w *script) int {
+		}, cause: "without audit"},
+		"another sum altogether": {lie: func(w *script) int { return w.anotherSum(1) }, later: 3,
+			cause: "other partial sums"},
+		"void without a reason": {lie: func(w *script) int { return w.voidInstead() },
+			cause: "void although"},
+		"accepted without sums": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Result) { m.Outcome = protocol.OutcomeAccepted })
-		}, 0, "accepted without partial sums"},
-		"result of another attempt": {func(w *script) int {
+		}, cause: "accepted without partial sums"},
+		"result of another attempt": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Attempt = 1 })
-		}, 0, "it is for round 1 attempt 1"},
-		"result over a smaller set": {func(w *script) int {
+		}, cause: "it is for round 1 attempt 1"},
+		"result over a smaller set": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Set = m.Set[:1] })
-		}, 0, "another set"},
-		"result of another bundle": {func(w *script) int {
+		}, cause: "another set"},
+		"result of another bundle": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Set[0].Bundle = other })
-		}, 0, "another set"},
-		"another aggregate": {func(w *script) int {
+		}, cause: "another set"},
+		"another aggregate": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Aggregate = other })
-		}, 0, "another aggregate"},
-		"another next model": {func(w *script) int {
+		}, cause: "another aggregate"},
+		"another next model": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Next = other })
-		}, 0, "another model"},
-		"rejected without a reason": {func(w *script) int {
+		}, cause: "another model"},
+		"rejected without a reason": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Outcome = protocol.OutcomeRejected })
-		}, 0, "recomputing gives accepted"},
-		"a partial less named": {func(w *script) int {
+		}, cause: "recomputing gives accepted"},
+		"a partial less named": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Partials = m.Partials[:1] })
-		}, 0, "other partial sums"},
+		}, cause: "other partial sums"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := full(t, nil)
