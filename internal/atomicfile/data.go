@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// ErrSchemaVersion says that a document does not carry its schema_version.
+// ErrSchemaVersion reports a document without a schema_version.
 var ErrSchemaVersion = errors.New("atomicfile: the document has no positive schema_version")
 
 // WriteJSON writes an indented JSON object that must carry a positive integer

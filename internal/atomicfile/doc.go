@@ -1,4 +1,4 @@
 // Package atomicfile writes result files so that a reader sees the old file or
 // the new one, never a part of either, also after a crash. It encodes the JSON
-// documents and the CSV tables that Choir's verbs leave behind.
+// documents and CSV tables of results.
 package atomicfile

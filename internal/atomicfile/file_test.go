@@ -25,7 +25,8 @@ func TestWriteJSON(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	for name, v := range map[string]any{
-		"no version": map[string]int{"x": 1}, "version 0": doc{}, "array": []int{1}, "null": nil, "NaN": doc{1, "", math.NaN()},
+		"no version": map[string]int{"x": 1}, "version 0": doc{}, "array": []int{1}, "null": nil, "NaN": doc{1, "",
+			math.NaN()},
 	} {
 		if err := WriteJSON(path, v); err == nil {
 			t.Errorf("%s: not refused", name)
@@ -51,7 +52,8 @@ func TestWriteCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]string{{"round", "epsilon", "note", "ok"}, {"1", "0.1", "a,b", "true"}, {"2", "", "say \"x\"", ""}}
+	want := [][]string{{"round", "epsilon", "note", "ok"}, {"1", "0.1", "a,b", "true"},
+		{"2", "", "say \"x\"", ""}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

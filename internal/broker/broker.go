@@ -14,20 +14,18 @@ import (
 	"choir/transport/natsbus/embedded"
 )
 
-// BrokerConfig is the configuration of an embedded broker that runs by itself;
-// see embedded.Config.
+// Config is the configuration of a broker; see embedded.Config.
 type Config struct {
 	Listen      string `toml:"listen"`
 	StoreDir    string `toml:"store_dir"`
-	TokenFile   string `toml:"token_file"` // made with a fresh token when it isn't there
+	TokenFile   string `toml:"token_file"` // created with a new token if it does not exist
 	TLSCert     string `toml:"tls_cert"`
 	TLSKey      string `toml:"tls_key"`
 	TLSClientCA string `toml:"tls_client_ca"`
 	SyncAlways  bool   `toml:"sync_always"`
 }
 
-// LoadBrokerConfig reads a configuration file, if one is named, and lays the
-// given settings over it.
+// Load reads a configuration file, if one is named; the given settings override it.
 func Load(path string, over Config) (*Config, error) {
 	c := new(Config)
 	if path != "" {
@@ -47,7 +45,8 @@ func Load(path string, over Config) (*Config, error) {
 			*s.to = s.from
 		}
 	}
-	for _, need := range []struct{ field, v string }{{"listen", c.Listen}, {"store", c.StoreDir}, {"token_file", c.TokenFile}} {
+	for _, need := range []struct{ field, v string }{{"listen", c.Listen}, {"store", c.StoreDir},
+		{"token_file", c.TokenFile}} {
 		if need.v == "" {
 			return nil, protocol.Fail(protocol.ClassInput, "%s: is needed", need.field)
 		}
@@ -55,8 +54,8 @@ func Load(path string, over Config) (*Config, error) {
 	return c, nil
 }
 
-// RunBroker serves until ctx ends, which is no error. ready is told where
-// clients connect.
+// Run serves until ctx ends, which is not an error. ready receives the URL for
+// clients.
 func Run(ctx context.Context, c *Config, log *slog.Logger, ready func(url string)) error {
 	if err := natsbus.NewTokenFile(c.TokenFile, rand.Reader); err != nil && !errors.Is(err, fs.ErrExist) {
 		return protocol.Fail(protocol.ClassInput, "token_file: %w", err)
@@ -67,7 +66,7 @@ func Run(ctx context.Context, c *Config, log *slog.Logger, ready func(url string
 		return protocol.Fail(protocol.ClassInput, "config: %w", err)
 	}
 	server, err := embedded.Start(cfg)
-	if err != nil { // its address, folder or files can't be used
+	if err != nil { // its address, folder or files are unusable
 		return protocol.Fail(protocol.ClassInput, "broker: %w", err)
 	}
 	defer server.Shutdown()

@@ -14,11 +14,11 @@ import (
 	"choir/protocol"
 )
 
-// Duration is a time.Duration in Go's notation, such as "15s". It is no integer
-// itself: TOML's 15 would otherwise be read as 15 nanoseconds.
+// Duration is a time.Duration in Go's notation, such as "15s". It is a struct because
+// TOML's 15 would otherwise be 15 nanoseconds.
 type Duration struct{ time.Duration }
 
-// UnmarshalText reads what time.ParseDuration reads, nothing negative.
+// UnmarshalText accepts what time.ParseDuration accepts, except negative values.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil || v < 0 {
@@ -28,7 +28,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText is its inverse.
+// MarshalText is the inverse of UnmarshalText.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // ReadTOML decodes a file strictly: an unknown key is an error that names it.
@@ -37,7 +37,7 @@ func ReadTOML(path string, into any) error {
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "config: %w", err)
 	}
-	b = bytes.TrimPrefix(b, []byte("\ufeff")) // editors on Windows put it there
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // some editors on Windows write it
 	d := toml.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	err = d.Decode(into)
@@ -46,7 +46,8 @@ func ReadTOML(path string, into any) error {
 	switch {
 	case errors.As(err, &strict):
 		line, _ := strict.Errors[0].Position()
-		return protocol.Fail(protocol.ClassInput, "config: %s:%d: unknown key %q", path, line, strings.Join(strict.Errors[0].Key(), "."))
+		return protocol.Fail(protocol.ClassInput, "config: %s:%d: unknown key %q", path, line,
+			strings.Join(strict.Errors[0].Key(), "."))
 	case errors.As(err, &bad):
 		line, _ := bad.Position()
 		return protocol.Fail(protocol.ClassInput, "config: %s:%d: %w", path, line, err)

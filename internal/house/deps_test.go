@@ -9,7 +9,8 @@ import (
 
 // folders are those at the top of the module, apart from hidden ones and what a
 // build leaves.
-var folders = []string{"aggregator", "attack", "cmd", "compute", "crypto", "docs", "examples", "host", "internal",
+var folders = []string{"aggregator", "attack", "cmd", "compute", "crypto", "docs", "examples", "host",
+	"internal",
 	"lab", "learn", "party", "privacy", "protocol", "session", "testdata", "transport"}
 
 // mostFolders bounds the folders at the top, hidden ones among them.

@@ -51,7 +51,8 @@ var may = map[string][]string{
 
 // impure lists what a role must not import: its clock, randomness and input come
 // with its events.
-var impure = []string{"time", "os", "net", "sync", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand",
+var impure = []string{"time", "os", "net", "sync", "log", "log/slog", "math/rand", "math/rand/v2",
+	"crypto/rand",
 	"sync/atomic", "net/http", "os/exec", "context"}
 
 type file struct {

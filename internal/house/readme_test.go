@@ -75,7 +75,8 @@ func runScript(t *testing.T, root, script string) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"secure sum (this session)", `"schema_version"`, "5.5", "28", "signed by all 7 members"} {
+	for _, want := range []string{"secure sum (this session)", `"schema_version"`, "5.5", "28",
+		"signed by all 7 members"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the README's commands don't print %q:\n%s", want, out)
 		}

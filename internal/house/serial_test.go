@@ -50,7 +50,8 @@ func TestSerialPackagesAreSerial(t *testing.T) {
 // a package that the Makefile also tests without it.
 func TestUntaggedRunSeesEveryTest(t *testing.T) {
 	var plain []string
-	for _, word := range append(recipe(t, "SERIAL :="), recipe(t, "\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL))")...) {
+	for _, word := range append(recipe(t, "SERIAL :="), recipe(t,
+		"\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL))")...) {
 		plain = append(plain, strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/..."))
 	}
 	tagged := 0
@@ -67,7 +68,8 @@ func TestUntaggedRunSeesEveryTest(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", f.path, err)
 			}
-			if tag.Eval(func(tag string) bool { return tag == "race" }) || !tag.Eval(func(string) bool { return false }) {
+			if tag.Eval(func(tag string) bool { return tag == "race" }) ||
+				!tag.Eval(func(string) bool { return false }) {
 				continue
 			}
 			tagged++

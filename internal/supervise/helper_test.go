@@ -45,7 +45,8 @@ func child(what string, args []string) {
 		os.Exit(0)
 
 	case "parent": // supervises a child that waits for its input
-		err := Run(context.Background(), Config{Executable: os.Args[0], Table: args[0], Processes: []Process{{Name: "c", Args: []string{"child", "stdin"}}}})
+		err := Run(context.Background(), Config{Executable: os.Args[0], Table: args[0],
+			Processes: []Process{{Name: "c", Args: []string{"child", "stdin"}}}})
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -19,7 +19,8 @@ func config(t *testing.T, p ...Process) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Executable: exe, Processes: p, Table: filepath.Join(t.TempDir(), "processes.json"), Backoff: time.Millisecond}
+	return Config{Executable: exe, Processes: p, Table: filepath.Join(t.TempDir(), "processes.json"),
+		Backoff: time.Millisecond}
 }
 
 func proc(name string, args ...string) Process {
@@ -49,7 +50,8 @@ func TestRestartsUntilDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := readTable(t, c.Table).Processes
-	if rows[1].Restarts != 3 || rows[1].State != Done || rows[2].Restarts != 0 || rows[2].State != Done || rows[0].State == Running {
+	if rows[1].Restarts != 3 || rows[1].State != Done || rows[2].Restarts != 0 || rows[2].State != Done ||
+		rows[0].State == Running {
 		t.Errorf("table: %+v", rows)
 	}
 }
@@ -67,7 +69,8 @@ func TestFatal(t *testing.T) {
 		lines[name]++
 	}
 	var f *Failure
-	if err := Run(t.Context(), c); !errors.As(err, &f) || f.Name != "broken" || f.Code != 7 || f.Last != "leaving with 7" {
+	if err := Run(t.Context(), c); !errors.As(err, &f) || f.Name != "broken" || f.Code != 7 ||
+		f.Last != "leaving with 7" {
 		t.Errorf("Run: %v", err)
 	}
 	if lines["broken"] != 1 {
@@ -163,7 +166,8 @@ func await(t *testing.T, table string, ok func(Row) bool) Row {
 	t.Helper()
 	for range 12000 { // two minutes, far beyond what a busy machine needs
 		var v Table
-		if b, err := os.ReadFile(table); err == nil && json.Unmarshal(b, &v) == nil && len(v.Processes) == 1 && ok(v.Processes[0]) {
+		if b, err := os.ReadFile(table); err == nil && json.Unmarshal(b, &v) == nil && len(v.Processes) == 1 &&
+			ok(v.Processes[0]) {
 			return v.Processes[0]
 		}
 		time.Sleep(10 * time.Millisecond)

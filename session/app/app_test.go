@@ -96,7 +96,11 @@ func TestCheckPlanRefusesMismatch(t *testing.T) {
 			}
 			return true
 		}},
-		{"steps", "steps a round", func(p *protocol.Plan) bool { p.LocalSteps--; return p.LocalSteps > 0 && p.LocalSteps < 1000 }},
+		{"steps", "steps a round", func(p *protocol.Plan) bool {
+			p.LocalSteps--
+			return p.LocalSteps > 0 &&
+				p.LocalSteps < 1000
+		}},
 		{"rate", "samples records", func(p *protocol.Plan) bool { p.SampleRate /= 2; return p.Sampling != 0 }},
 		{"sampling", "samples records", func(p *protocol.Plan) bool {
 			was := p.Sampling
@@ -105,8 +109,13 @@ func TestCheckPlanRefusesMismatch(t *testing.T) {
 		}},
 		{"dim", "dim is", func(p *protocol.Plan) bool { p.Dim++; return true }},
 		{"grid", "frac_bits is", func(p *protocol.Plan) bool { p.FracBits++; return true }},
-		{"application", "no such application", func(p *protocol.Plan) bool { p.Application = "magic"; return true }},
-		{"parameters", "parameters", func(p *protocol.Plan) bool { p.Parameters = append(p.Parameters, ' '); return true }},
+		{"application", "no such application",
+			func(p *protocol.Plan) bool { p.Application = "magic"; return true }},
+		{"parameters", "parameters", func(p *protocol.Plan) bool {
+			p.Parameters = append(p.Parameters,
+				' ')
+			return true
+		}},
 		{"schema", "columns", func(p *protocol.Plan) bool {
 			p.Parameters = []byte(strings.Replace(string(p.Parameters), `"features":4`, `"features":3`, 1))
 			return true
@@ -167,8 +176,10 @@ func TestGlobalNeedsRandomness(t *testing.T) {
 func FuzzParseApp(f *testing.F) {
 	names := []string{app.NamePVI, app.NameGlobal, app.NameStatistics}
 	f.Add(uint8(0), []byte(`{"version":1}`))
-	f.Add(uint8(1), []byte(`{"version":1,"global":{"model":"logistic","features":2,"prior_precision":1,"initial_sd":0.1,"clip":3,"frac_bits":18,"sample_rate":0.02,"records":10,"max_records":10,"optimiser":"adam","learning_rate":0.01,"rate_decay":0,"averaging":3},"schema":null}`))
-	f.Add(uint8(2), []byte(`{"version":1,"statistics":{"features":2,"prior_precision":1,"noise_sd":0,"bound":1,"target_bound":1,"moment_rounds":1,"radius":2,"threshold":0,"target_threshold":0,"frac_bits":12,"records":10,"max_records":10},"schema":null}`))
+	f.Add(uint8(1),
+		[]byte(`{"version":1,"global":{"model":"logistic","features":2,"prior_precision":1,"initial_sd":0.1,"clip":3,"frac_bits":18,"sample_rate":0.02,"records":10,"max_records":10,"optimiser":"adam","learning_rate":0.01,"rate_decay":0,"averaging":3},"schema":null}`))
+	f.Add(uint8(2),
+		[]byte(`{"version":1,"statistics":{"features":2,"prior_precision":1,"noise_sd":0,"bound":1,"target_bound":1,"moment_rounds":1,"radius":2,"threshold":0,"target_threshold":0,"frac_bits":12,"records":10,"max_records":10},"schema":null}`))
 	f.Fuzz(func(t *testing.T, which uint8, b []byte) {
 		a, err := app.Parse(names[int(which)%len(names)], b)
 		if err != nil {

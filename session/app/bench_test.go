@@ -32,7 +32,8 @@ func BenchmarkGlobalRounds(b *testing.B) {
 			d.Y = append(d.Y, math.Round(rng.Float64()))
 		}
 	}
-	c.App = &app.GlobalVI{Version: 1, Global: terms.DefaultGlobal(features, parties*records), Schema: rig.SchemaOf(b, features, true)}
+	c.App = &app.GlobalVI{Version: 1, Global: terms.DefaultGlobal(features, parties*records),
+		Schema: rig.SchemaOf(b, features, true)}
 	done := 0
 	b.ReportAllocs()
 	for b.Loop() {

@@ -46,8 +46,10 @@ func TestExternalModelInAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	update, _, err := side.Propose(t.Context(), protocol.Work{Round: 1, Model: side.Initial(), State: side.InitialState()})
-	if want := []int64{314573, 419430, 0, 0}; err != nil || !slices.Equal(update, want) { // 0.3 and 0.4 of 2^20: norm 524287.8 of 524288
+	update, _, err := side.Propose(t.Context(), protocol.Work{Round: 1, Model: side.Initial(),
+		State: side.InitialState()})
+	// 0.3 and 0.4 of 2^20: the norm is 524287.8 of 524288
+	if want := []int64{314573, 419430, 0, 0}; err != nil || !slices.Equal(update, want) {
 		t.Errorf("update %v, %v, want %v", update, err, want)
 	}
 	state, err := side.Fold(1, side.Initial(), update)
@@ -55,10 +57,12 @@ func TestExternalModelInAPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := result.NewModelFile(protocol.Bind(p), state)
-	if err != nil || !slices.Equal(f.Columns, []string{"weight 1", "weight 2"}) || math.Abs(f.Mean[1]-0.4) > 1e-5 {
+	if err != nil || !slices.Equal(f.Columns, []string{"weight 1", "weight 2"}) ||
+		math.Abs(f.Mean[1]-0.4) > 1e-5 {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	records, err := dataset.ReadRecords(strings.NewReader("x0,x1,x2\n0,0,0\n"), dataset.CSVOptions{Name: "new.csv"})
+	records, err := dataset.ReadRecords(strings.NewReader("x0,x1,x2\n0,0,0\n"),
+		dataset.CSVOptions{Name: "new.csv"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +75,8 @@ func TestExternalModelInAPlan(t *testing.T) {
 func TestOutsideNeedsAStrategy(t *testing.T) {
 	c := rig.AppCases(t)["optimisation"]
 	l := c.Plan(t, protocol.NoiseNone, func(*terms.Terms) {})
-	if _, err := c.App.Join(app.PartyConfig{Plan: l.Session.Plan, Data: c.Parts[0], Outside: constant{}}); !errors.Is(err, pvi.ErrOutside) {
+	if _, err := c.App.Join(app.PartyConfig{Plan: l.Session.Plan, Data: c.Parts[0],
+		Outside: constant{}}); !errors.Is(err, pvi.ErrOutside) {
 		t.Errorf("%v, want ErrOutside", err)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func TestDroppedRecordsMoveNobody(t *testing.T) {
 	c := rig.AppCases(t)["virtual"]
 	l := *c.App.(*app.PVI)
-	l.Schema = json.RawMessage(bytes.Replace(l.Schema, []byte(`"missing":"refuse"`), []byte(`"missing":"drop"`), 1))
+	l.Schema = json.RawMessage(bytes.Replace(l.Schema, []byte(`"missing":"refuse"`), []byte(`"missing":"drop"`),
+		1))
 	list, _ := rig.Members(t, len(c.Parts), 3)
 	plan := func(noise protocol.Placement, change func(*pvi.Config)) error {
 		ts, l := rig.Terms(list), l
@@ -34,7 +35,8 @@ func TestDroppedRecordsMoveNobody(t *testing.T) {
 		fit := c.Strategy.Params()
 		c.Strategy = pvi.Dataset{Fit: pvi.Fit{Steps: fit.Steps, LearningRate: fit.LearningRate}}
 	}
-	if err := plan(protocol.NoiseParty, func(*pvi.Config) {}); err == nil || !strings.Contains(err.Error(), "drops records") || protocol.ClassOf(err) != protocol.ClassInput {
+	if err := plan(protocol.NoiseParty, func(*pvi.Config) {}); err == nil || !strings.Contains(err.Error(),
+		"drops records") || protocol.ClassOf(err) != protocol.ClassInput {
 		t.Errorf("five shards and dropped records: %v", err)
 	}
 	if err := plan(protocol.NoiseParty, one); err != nil {

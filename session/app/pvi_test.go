@@ -36,7 +36,8 @@ func TestPairsLearnTheSame(t *testing.T) {
 	pairs, _ := plan(true, protocol.NoiseParty, 1, 1e-5)
 	single, _ := plan(false, protocol.NoiseParty, 1, 1e-5)
 	with, without := *pairs.Session.Plan, *single.Session.Plan
-	if with.Variance == 0 || with.Variance != without.Variance || with.Sensitivity != without.Sensitivity || with.Elements() != (int(with.Dim)+1)/2 {
+	if with.Variance == 0 || with.Variance != without.Variance || with.Sensitivity != without.Sensitivity ||
+		with.Elements() != (int(with.Dim)+1)/2 {
 		t.Errorf("%+v\n%+v", with, without)
 	}
 	cost, whole := uploads(t, &with), uploads(t, &without)

@@ -20,8 +20,8 @@ type Config struct {
 	StoreFile      string `toml:"store_file"`      // durable state of this member under this plan
 	DataFile       string `toml:"data_file"`       // party: CSV; under a plan of sums one row, CSV or .npy
 	OutDir         string `toml:"out_dir"`         // aggregator: transcript and model
-	Exec           string `toml:"exec"`            // party: program for its updates; see external.Split; optional
-	WorkerKeyFile  string `toml:"worker_key_file"` // compute: secret of its workers; default: StoreFile.worker-key
+	Exec           string `toml:"exec"`            // party: program for its updates; optional
+	WorkerKeyFile  string `toml:"worker_key_file"` // compute: default StoreFile.worker-key
 
 	Bus    BusConfig    `toml:"bus"`
 	Timing TimingConfig `toml:"timing"`

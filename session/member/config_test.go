@@ -17,9 +17,12 @@ func noEnv(string) (string, bool) { return "", false }
 // relative to it, others to the working folder.
 func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
-	path := rig.WriteFile(t, dir, "r.toml", "plan_file = \"p\"\nkey_file = \"/k\"\nstore_file = \"s\"\n[bus]\nurl = \"nats://file:1\"\n[timing]\nresend = \"1s\"\nidle = \"2s\"\n")
+	path := rig.WriteFile(t, dir, "r.toml",
+		"plan_file = \"p\"\nkey_file = \"/k\"\nstore_file = \"s\"\n[bus]\nurl = "+
+			"\"nats://file:1\"\n[timing]\nresend = \"1s\"\nidle = \"2s\"\n")
 	env := func(key string) (string, bool) {
-		v, ok := map[string]string{"CHOIR_BUS_URL": "nats://env:1", "CHOIR_TIMING_RESEND": "3s", "CHOIR_STORE_FILE": "here"}[key]
+		v, ok := map[string]string{"CHOIR_BUS_URL": "nats://env:1", "CHOIR_TIMING_RESEND": "3s",
+			"CHOIR_STORE_FILE": "here"}[key]
 		return v, ok
 	}
 	c, err := LoadConfig(path, env, map[string]string{"bus.url": "nats://flag:1"})
@@ -29,7 +32,8 @@ func TestPrecedence(t *testing.T) {
 	if c.PlanFile != filepath.Join(dir, "p") || c.KeyFile != "/k" || c.StoreFile != "here" {
 		t.Errorf("paths: %q, %q, %q", c.PlanFile, c.KeyFile, c.StoreFile)
 	}
-	if c.Bus.URL != "nats://flag:1" || c.Timing.Resend.Duration != 3*time.Second || c.Timing.Idle.Duration != 2*time.Second {
+	if c.Bus.URL != "nats://flag:1" || c.Timing.Resend.Duration != 3*time.Second ||
+		c.Timing.Idle.Duration != 2*time.Second {
 		t.Errorf("settings: %+v %+v", c.Bus, c.Timing)
 	}
 }

@@ -44,7 +44,8 @@ func TestProgramIsAskedAgain(t *testing.T) {
 	if err != nil || len(got) != 1 || pauses != 3 {
 		t.Errorf("%v, %v after %d pauses, want an answer after 3", got, err, pauses)
 	}
-	if s := log.String(); strings.Count(s, "event=program") != 3 || !strings.Contains(s, "round=7") || !strings.Contains(s, external.ErrProgram.Error()) {
+	if s := log.String(); strings.Count(s, "event=program") != 3 || !strings.Contains(s, "round=7") ||
+		!strings.Contains(s, external.ErrProgram.Error()) {
 		t.Errorf("the log says %q", s)
 	}
 }
@@ -53,7 +54,8 @@ func TestProgramIsAskedAgain(t *testing.T) {
 func TestProgramIsLeftAlone(t *testing.T) {
 	over := errors.New("the round is over")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := &retrying{outside: &moody{1000, external.ErrTimeout}, log: slog.New(slog.DiscardHandler), pause: func(context.Context, int) { cancel(over) }}
+	p := &retrying{outside: &moody{1000, external.ErrTimeout}, log: slog.New(slog.DiscardHandler),
+		pause: func(context.Context, int) { cancel(over) }}
 	if _, err := p.Updates(ctx, pvi.OutsideWork{}); err != over {
 		t.Errorf("%v, want the context's cause", err)
 	}
@@ -65,18 +67,22 @@ func TestProgramIsLeftAlone(t *testing.T) {
 func TestExecIsChecked(t *testing.T) {
 	cases := rig.AppCases(t)
 	schema := &dataset.Schema{Target: dataset.Binary("y", "no", "yes")}
-	m := &Member{Config: &Config{StoreFile: filepath.Join(t.TempDir(), "store.db")}, Log: slog.New(slog.DiscardHandler)}
+	m := &Member{Config: &Config{StoreFile: filepath.Join(t.TempDir(), "store.db")},
+		Log: slog.New(slog.DiscardHandler)}
 	if o, err := m.outside(cases["virtual"].App, pvi.Data{}, schema); o != nil || err != nil {
 		t.Errorf("without a program: %v, %v", o, err)
 	}
-	for command, app := range map[string]string{"true": "global", "/no/such/program": "virtual", "'": "virtual"} {
+	for command, app := range map[string]string{"true": "global", "/no/such/program": "virtual",
+		"'": "virtual"} {
 		m.Config.Exec = command
-		if _, err := m.outside(cases[app].App, pvi.Data{}, schema); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "exec") {
+		if _, err := m.outside(cases[app].App, pvi.Data{}, schema); protocol.ClassOf(err) != protocol.ClassInput ||
+			!strings.Contains(err.Error(), "exec") {
 			t.Errorf("%s with %s: %v, want an input error that names exec", command, app, err)
 		}
 	}
 	for _, role := range []protocol.Role{protocol.RoleCompute, protocol.RoleAggregator} {
-		c := &Config{PlanFile: "p", KeyFile: "k", PassphraseFile: "f", StoreFile: "s", OutDir: "o", Exec: "true", Bus: BusConfig{URL: "u"}}
+		c := &Config{PlanFile: "p", KeyFile: "k", PassphraseFile: "f", StoreFile: "s", OutDir: "o", Exec: "true",
+			Bus: BusConfig{URL: "u"}}
 		if role == protocol.RoleCompute {
 			c.OutDir = ""
 		}

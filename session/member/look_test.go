@@ -18,7 +18,8 @@ func TestNoStoreIsMadeByLooking(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)
 	dir, config := site.Deploy(t, now)
 	store := filepath.Join(dir, "nowhere.db")
-	if _, err := member.Receipts(store, config("party-a").PlanFile, 1, 0); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "nowhere.db") {
+	if _, err := member.Receipts(store, config("party-a").PlanFile, 1,
+		0); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "nowhere.db") {
 		t.Errorf("%v", err)
 	}
 	if _, err := member.ReadSpending(store, 1e-5); protocol.ClassOf(err) != protocol.ClassInput {

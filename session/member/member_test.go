@@ -41,14 +41,17 @@ func TestMemberStartsInTimeOnly(t *testing.T) {
 		"card not valid": {now.Add(-time.Hour), "not valid yet"},
 		"long after":     {now.Add(10_000 * time.Hour), "expired"},
 	} {
-		if err := open(c.at, nil); protocol.ClassOf(err) != protocol.ClassIntegrity || !strings.Contains(err.Error(), c.want) {
+		if err := open(c.at, nil); protocol.ClassOf(err) != protocol.ClassIntegrity ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := terms.ReadCard(config("party-a").CardFile, now.Add(49*time.Hour)); protocol.ClassOf(err) != protocol.ClassIntegrity {
+	if _, err := terms.ReadCard(config("party-a").CardFile,
+		now.Add(49*time.Hour)); protocol.ClassOf(err) != protocol.ClassIntegrity {
 		t.Errorf("expired card: %v", err)
 	}
-	if err := open(now, func(c *member.Config) { c.KeyFile = config("party-b").KeyFile }); protocol.ClassOf(err) != protocol.ClassIntegrity {
+	other := func(c *member.Config) { c.KeyFile = config("party-b").KeyFile }
+	if err := open(now, other); protocol.ClassOf(err) != protocol.ClassIntegrity {
 		t.Errorf("another's key with this card: %v", err)
 	}
 }
@@ -65,15 +68,19 @@ func TestMemberRefusesWhatCannotEnd(t *testing.T) {
 		change func(*member.Config)
 		want   string
 	}{
-		"results into a file":  {"agg", protocol.RoleAggregator, func(c *member.Config) { c.OutDir = file }, "out_dir"},
-		"results below a file": {"agg", protocol.RoleAggregator, func(c *member.Config) { c.OutDir = filepath.Join(file, "x") }, "out_dir"},
-		"results":              {"agg", protocol.RoleAggregator, func(c *member.Config) { c.OutDir = filepath.Join(dir, "out") }, ""},
-		"a program for a sum":  {"party-a", protocol.RoleParty, func(c *member.Config) { c.Exec = "true" }, "exec"},
+		"results into a file": {"agg", protocol.RoleAggregator, func(c *member.Config) { c.OutDir = file },
+			"out_dir"},
+		"results below a file": {"agg", protocol.RoleAggregator,
+			func(c *member.Config) { c.OutDir = filepath.Join(file, "x") }, "out_dir"},
+		"results": {"agg", protocol.RoleAggregator,
+			func(c *member.Config) { c.OutDir = filepath.Join(dir, "out") }, ""},
+		"a program for a sum": {"party-a", protocol.RoleParty, func(c *member.Config) { c.Exec = "true" }, "exec"},
 	} {
 		cfg := config(c.member)
 		c.change(cfg)
 		_, err := member.Open(cfg, c.role, slog.New(slog.DiscardHandler), now)
-		if c.want == "" && err != nil || c.want != "" && (protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (protocol.ClassOf(err) != protocol.ClassInput ||
+			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -128,8 +135,10 @@ func TestStoreHasOneOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for member, role := range map[string]protocol.Role{"party-b": protocol.RoleParty, "node-a": protocol.RoleCompute} {
-		if err := open(member, role); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "party-a's") {
+	for member, role := range map[string]protocol.Role{"party-b": protocol.RoleParty,
+		"node-a": protocol.RoleCompute} {
+		if err := open(member, role); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(),
+			"party-a's") {
 			t.Errorf("%s: %v", member, err)
 		}
 	}
@@ -142,9 +151,12 @@ func TestStoreHasOneOwner(t *testing.T) {
 func TestPlanOutlivesCard(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)
 	dir, _ := site.Deploy(t, now)
-	toml := "name = \"t\"\nlifetime = \"72h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\n" +
+	toml := "name = \"t\"\nlifetime = \"72h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = " +
+		"[\"node-a.card\", \"node-b.card\"]\n" +
 		"aggregator = \"agg.card\"\nrounds = 1\n[sum]\ncolumns = 1\nfrac_bits = 4\nbound = 10.0\n"
-	if _, err := terms.NewPlan(rig.WriteFile(t, dir, "long.toml", toml), now); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "expires before the plan does") {
+	if _, err := terms.NewPlan(rig.WriteFile(t, dir, "long.toml", toml),
+		now); protocol.ClassOf(err) != protocol.ClassInput ||
+		!strings.Contains(err.Error(), "expires before the plan does") {
 		t.Errorf("NewPlan: %v", err)
 	}
 }

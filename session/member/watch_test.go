@@ -24,7 +24,8 @@ import (
 func TestMemberIsWatched(t *testing.T) {
 	dir, config := site.Deploy(t, time.Now())
 	rig.WriteFile(t, dir, "token", "s3cret\n")
-	server, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: filepath.Join(dir, "token")})
+	server, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0",
+		TokenFile: filepath.Join(dir, "token")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,8 @@ func TestMemberIsWatched(t *testing.T) {
 	if v := statusOf(t, url); v.Member != "party-a" || v.State != "joining" || v.Expected != 2 || v.Rounds != 1 {
 		t.Errorf("while it waits: %+v", v)
 	}
-	for name, role := range map[string]protocol.Role{"party-b": protocol.RoleParty, "node-a": protocol.RoleCompute, "node-b": protocol.RoleCompute, "agg": protocol.RoleAggregator} {
+	for name, role := range map[string]protocol.Role{"party-b": protocol.RoleParty,
+		"node-a": protocol.RoleCompute, "node-b": protocol.RoleCompute, "agg": protocol.RoleAggregator} {
 		start(name, role, io.Discard)
 	}
 	for name, c := range done {
@@ -104,7 +106,8 @@ func TestStationAddressIsChecked(t *testing.T) {
 	for _, bad := range []string{"nonsense", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:70000", "[::1"} {
 		c := config("party-a")
 		c.Station.Listen = bad
-		if err := c.Validate(protocol.RoleParty); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "station.listen") {
+		if err := c.Validate(protocol.RoleParty); protocol.ClassOf(err) != protocol.ClassInput ||
+			!strings.Contains(err.Error(), "station.listen") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

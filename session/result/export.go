@@ -19,9 +19,9 @@ import (
 	"choir/session/app"
 )
 
-// ModelFile is what a session leaves of its model, in model.json and model.npz:
-// public, like the aggregates that led to it, and everything that a prediction
-// needs. Under a plan of sums there is nothing to predict with.
+// ModelFile is the model of a session, in model.json and model.npz. It is public, like
+// the aggregates from which it was computed, and has all that a prediction needs. The
+// model of a plan of sums predicts nothing.
 type ModelFile struct {
 	SchemaVersion int             `json:"schema_version"`
 	Plan          string          `json:"plan"`
@@ -30,25 +30,26 @@ type ModelFile struct {
 	FracBits      uint8           `json:"frac_bits"`
 	State         []int64         `json:"state"`             // the public model, grid units
 	Columns       []string        `json:"columns,omitempty"` // names of the weights
-	Mean          []float64       `json:"mean,omitempty"`    // posterior of the weights; the sum itself under a plan of sums
+	Mean          []float64       `json:"mean,omitempty"`    // posterior mean; the sum under a plan of sums
 	SD            []float64       `json:"sd,omitempty"`
 	Predictive    *Predictive     `json:"predictive,omitempty"`
 	Schema        json.RawMessage `json:"schema,omitempty"` // how records are encoded, canonical
 }
 
-// Predictive is a posterior with the likelihood that it predicts by.
+// Predictive is a posterior and its likelihood.
 type Predictive struct {
 	pvi.Likelihood
-	Natural []float64 `json:"natural"` // package gauss has the layout
+	Natural []float64 `json:"natural"` // in the layout of package gauss
 }
 
-// ErrNoPredictions says that a model file holds nothing to predict with.
+// ErrNoPredictions reports a model file without a posterior.
 var ErrNoPredictions = errors.New("the file holds no posterior of a model that predicts")
 
-// NewModelFile makes a model file of a plan's public state.
+// NewModelFile returns the model file of a plan's public state.
 func NewModelFile(s protocol.BoundPlan, state []int64) (*ModelFile, error) {
 	p := s.Plan
-	f := &ModelFile{SchemaVersion: 1, Plan: s.ID.String(), Application: p.Application, Rounds: p.Rounds, FracBits: p.FracBits, State: state}
+	f := &ModelFile{SchemaVersion: 1, Plan: s.ID.String(), Application: p.Application, Rounds: p.Rounds,
+		FracBits: p.FracBits, State: state}
 	if p.Application == app.NameSum {
 		f.Mean = make([]float64, len(state))
 		(fixedpoint.Grid{FracBits: p.FracBits}).Float(f.Mean, state)
@@ -74,9 +75,9 @@ func NewModelFile(s protocol.BoundPlan, state []int64) (*ModelFile, error) {
 	return f, nil
 }
 
-// Write leaves model.json, model.npz and model.csv in a folder. The CSV has a line a
-// weight with its marginal mean and standard deviation (a coordinate under a plan of
-// sums).
+// Write writes model.json, model.npz and model.csv in a folder. The CSV has a line for
+// each weight with its marginal mean and standard deviation, or for each coordinate of
+// a sum.
 func (f *ModelFile) Write(dir string) error {
 	if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (f *ModelFile) Write(dir string) error {
 	return atomicfile.WriteCSV(filepath.Join(dir, "model.csv"), header, rows)
 }
 
-// table is what model.csv says.
+// table returns the contents of model.csv.
 func (f *ModelFile) table() (header []string, rows [][]any) {
 	header, rows = []string{"weight", "mean", "sd"}, make([][]any, len(f.Mean))
 	for i, m := range f.Mean {
@@ -143,8 +144,8 @@ func (f *ModelFile) Arrays() (dataset.Arrays, error) {
 	return all, nil
 }
 
-// ReadModel reads a model file, .npz by its name or else JSON, and checks that it is
-// whole.
+// ReadModel reads a model file, in JSON unless its name ends in .npz, and checks that
+// it is complete and consistent.
 func ReadModel(path string) (*ModelFile, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -200,7 +201,7 @@ func parseModelArrays(b []byte) (*ModelFile, error) {
 	return f, nil
 }
 
-// check holds the parts against each other.
+// check compares the parts with each other.
 func (f *ModelFile) check() error {
 	if f.SchemaVersion != 1 {
 		return fmt.Errorf("schema_version %d isn't 1", f.SchemaVersion)
@@ -216,14 +217,15 @@ func (f *ModelFile) check() error {
 	if err != nil {
 		return err
 	}
-	if f.Schema, err = schema.Canonical(); err != nil { // the file's layout was for people
+	if f.Schema, err = schema.Canonical(); err != nil { // the file may be indented
 		return err
 	}
 	if schema.Dim() != f.Predictive.Features {
 		return fmt.Errorf("its schema encodes %d columns, its model has %d", schema.Dim(), f.Predictive.Features)
 	}
 	if len(f.Mean) != len(p.Mean()) || len(f.SD) != len(f.Mean) || len(f.Columns) != len(f.Mean) {
-		return fmt.Errorf("%d means, %d standard deviations and %d names of %d weights", len(f.Mean), len(f.SD), len(f.Columns), len(p.Mean()))
+		return fmt.Errorf("%d means, %d standard deviations and %d names of %d weights", len(f.Mean), len(f.SD),
+			len(f.Columns), len(p.Mean()))
 	}
 	for i, m := range p.Mean() {
 		if tol := 1e-6 * (1 + math.Abs(m)); math.Abs(m-f.Mean[i]) > tol {
@@ -233,7 +235,7 @@ func (f *ModelFile) check() error {
 	return nil
 }
 
-// Posterior is the posterior to predict with, or ErrNoPredictions.
+// Posterior returns the posterior, or ErrNoPredictions.
 func (f *ModelFile) Posterior() (*pvi.Posterior, error) {
 	p := f.Predictive
 	if p == nil {

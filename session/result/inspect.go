@@ -10,16 +10,16 @@ import (
 	"choir/session/app"
 )
 
-// Names of a transcript's two files, in a folder of their own.
+// Names of the files of a transcript.
 const (
 	PlanFile       = "plan.choir"
 	TranscriptFile = "transcript.bin"
 )
 
-// VerifyFolder checks a session's transcript offline: the folder holds the two
-// files, or has a folder "transcript" with them and perhaps the model.json, model.npz
-// and model.csv that an aggregator leaves, every number of which must then be what the
-// transcript leads to. Anything altered is of protocol.ClassIntegrity.
+// VerifyFolder checks the transcript of a session offline. The folder has the two
+// files, or a folder "transcript" with them and the model.json, model.npz and model.csv
+// of an aggregator, if any: every number in those must follow from the transcript. The
+// error for altered files is of protocol.ClassIntegrity.
 func VerifyFolder(dir string) (*verify.Report, error) {
 	files := dir
 	if info, err := os.Stat(filepath.Join(dir, "transcript")); err == nil && info.IsDir() {
@@ -49,10 +49,11 @@ func verifyBytes(text, record []byte) (*verify.Report, error) {
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
 	}
-	// The one text of a plan is the one that its writer emits: a file with
-	// anything else in it was altered, whatever a lenient reader makes of it.
+	// A plan has one text, the canonical one. A file with any other was altered, even
+	// if it can be read.
 	if again, err := signed.MarshalText(); err != nil || !bytes.Equal(again, text) {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "plan file: %w: not in canonical form", protocol.ErrMalformed)
+		return nil, protocol.Fail(protocol.ClassIntegrity, "plan file: %w: not in canonical form",
+			protocol.ErrMalformed)
 	}
 	entries, err := protocol.UnmarshalTranscript(record)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"choir/protocol/verify"
 )
 
-// checkModelFiles holds the published model to the transcript, in all the forms that it
-// is there in: people read any of them.
+// checkModelFiles compares the published model with the transcript, in each of the
+// forms that exist.
 func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 	var want *ModelFile
 	for _, form := range []struct {
@@ -42,18 +42,20 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 }
 
 func notTheModel(path, what string) error {
-	return fmt.Errorf("%s: %w: it isn't the model that the transcript leads to: %s", path, protocol.ErrMismatch, what)
+	return fmt.Errorf("%s: %w: it isn't the model that the transcript leads to: %s", path, protocol.ErrMismatch,
+		what)
 }
 
-// sameModel holds a model file's contents to what it must say, up to another machine's
-// rounding of what was computed from the integers.
+// sameModel compares the contents of a model file. Numbers that were computed from the
+// integers may differ by the rounding of another machine.
 func sameModel(path string, want *ModelFile) error {
 	m, err := ReadModel(path)
 	if err != nil {
 		return err
 	}
 	switch {
-	case m.Plan != want.Plan || m.Application != want.Application || m.Rounds != want.Rounds || m.FracBits != want.FracBits:
+	case m.Plan != want.Plan || m.Application != want.Application || m.Rounds != want.Rounds ||
+		m.FracBits != want.FracBits:
 		return notTheModel(path, "another plan's terms")
 	case protocol.IntDigest(m.State) != protocol.IntDigest(want.State):
 		return notTheModel(path, "state")
@@ -69,7 +71,7 @@ func sameModel(path string, want *ModelFile) error {
 	return nil
 }
 
-// predictsLike compares what predictions come from.
+// predictsLike compares what predictions depend on.
 func (f *ModelFile) predictsLike(want *ModelFile) bool {
 	if f.Predictive == nil || want.Predictive == nil {
 		return f.Predictive == want.Predictive
@@ -78,8 +80,8 @@ func (f *ModelFile) predictsLike(want *ModelFile) bool {
 		within(f.Predictive.Natural, want.Predictive.Natural, 1e-9)
 }
 
-// near compares numbers that follow from the state: exactly for sums, whose numbers are
-// its integers in another unit.
+// near compares numbers that were computed from the state: exactly for sums, whose
+// numbers are its integers in another unit.
 func (f *ModelFile) near(got, want []float64) bool {
 	if f.Predictive == nil {
 		return slices.Equal(got, want)
@@ -88,10 +90,13 @@ func (f *ModelFile) near(got, want []float64) bool {
 }
 
 func within(got, want []float64, relative float64) bool {
-	return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) <= relative*(1+math.Abs(b)) })
+	return slices.EqualFunc(got, want, func(a,
+		b float64) bool {
+		return math.Abs(a-b) <= relative*(1+math.Abs(b))
+	})
 }
 
-// sameArrays does what sameModel does, and for arrays that Choir itself doesn't read.
+// sameArrays compares as sameModel does, and also the arrays that ReadModel ignores.
 func sameArrays(path string, want *ModelFile) error {
 	if err := sameModel(path, want); err != nil {
 		return err
@@ -109,7 +114,8 @@ func sameArrays(path string, want *ModelFile) error {
 		return err
 	}
 	for name, a := range expected {
-		if g := got[name]; g == nil || g.Text != a.Text || !a.Text && (!slices.Equal(g.Shape, a.Shape) || !want.near(g.Data, a.Data)) {
+		if g := got[name]; g == nil || g.Text != a.Text || !a.Text && (!slices.Equal(g.Shape, a.Shape) ||
+			!want.near(g.Data, a.Data)) {
 			return notTheModel(path, "the array "+name)
 		}
 	}

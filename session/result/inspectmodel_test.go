@@ -15,7 +15,8 @@ import (
 
 // sumModel is what a session of sums leaves.
 func sumModel() *ModelFile {
-	return &ModelFile{SchemaVersion: 1, Plan: "00", Application: app.NameSum, Rounds: 1, FracBits: 1, State: []int64{120, -7}, Mean: []float64{60, -3.5}}
+	return &ModelFile{SchemaVersion: 1, Plan: "00", Application: app.NameSum, Rounds: 1, FracBits: 1,
+		State: []int64{120, -7}, Mean: []float64{60, -3.5}}
 }
 
 // TestPublishedModelIsHeldToTheTranscript: no number that people read, in any of the
@@ -66,7 +67,8 @@ func checkForms(t *testing.T, what string, f *ModelFile, change func(*ModelFile)
 	if err := sameModel(filepath.Join(dir, "model.json"), want); (err == nil) != same {
 		t.Errorf("%s: model.json: %v", what, err)
 	}
-	if err := sameArrays(filepath.Join(dir, "model.npz"), want); (err == nil) != same && !strings.HasSuffix(what, "sum, sd") {
+	if err := sameArrays(filepath.Join(dir, "model.npz"), want); (err == nil) != same && !strings.HasSuffix(what,
+		"sum, sd") {
 		t.Errorf("%s: model.npz: %v", what, err) // the arrays of a sum have no place for one
 	}
 }
@@ -74,7 +76,8 @@ func checkForms(t *testing.T, what string, f *ModelFile, change func(*ModelFile)
 // TestPublishedTable does the same for model.csv, of which a session says nothing more
 // than its cells.
 func TestPublishedTable(t *testing.T) {
-	for name, f := range map[string]*ModelFile{"sum": sumModel(), "model": wardModel(t, dataset.Zero, dataset.Zero)} {
+	for name, f := range map[string]*ModelFile{"sum": sumModel(),
+		"model": wardModel(t, dataset.Zero, dataset.Zero)} {
 		dir := t.TempDir()
 		if err := f.Write(dir); err != nil {
 			t.Fatal(err)

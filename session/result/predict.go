@@ -10,7 +10,7 @@ import (
 	"choir/protocol"
 )
 
-// Predictions are what a model says of new records, in the target's own units.
+// Predictions are a model's predictions for new records, in the target's units.
 type Predictions struct {
 	SchemaVersion int         `json:"schema_version"`
 	Plan          string      `json:"plan"`
@@ -19,9 +19,8 @@ type Predictions struct {
 	Classes       []string    `json:"classes,omitempty"` // negative, positive; none for numbers
 	Predictive    string      `json:"predictive"`
 	Rows          []Predicted `json:"rows"`
-	Ignored       []string    `json:"ignored,omitempty"` // columns of the file that the model doesn't use
-	// Scores are over the Labelled records that have a target of their own; nil
-	// without any.
+	Ignored       []string    `json:"ignored,omitempty"` // columns of the file that the model does not use
+	// Scores are over the Labelled records, those with a target; nil if there are none.
 	Labelled int         `json:"labelled"`
 	Scores   *pvi.Scores `json:"scores,omitempty"`
 }
@@ -29,24 +28,23 @@ type Predictions struct {
 // Predicted is one record's prediction.
 type Predicted struct {
 	Record int `json:"record"` // in the file, from 1
-	// Mean is the expected target, the probability of the positive class for
-	// classes, and MeanSD its standard deviation over the posterior: how well the
-	// model knows it.
+	// Mean is the expected target, for classes the probability of the positive one.
+	// MeanSD is its standard deviation over the posterior.
 	Mean   float64 `json:"mean"`
 	MeanSD float64 `json:"mean_sd"`
-	// SD is the standard deviation of the target itself.
+	// SD is the standard deviation of the target.
 	SD float64 `json:"sd"`
 	// Class is the likelier one, for classes.
 	Class string `json:"class,omitempty"`
-	// Remark says what the schema had to bend in the record; see
+	// Remark names the values that the schema replaced or clipped; see
 	// dataset.Unlabelled.
 	Remark string `json:"remark,omitempty"`
-	// None says that the record has no prediction.
+	// None reports that the record has no prediction.
 	None bool `json:"none,omitempty"`
 }
 
-// Predict scores records by the model's own schema. by is the way of averaging;
-// empty is the model's best.
+// Predict predicts records, encoded by the model's schema. by is the approximation of
+// the average over the posterior; empty: quadrature.
 func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Predictions, error) {
 	posterior, err := f.Posterior()
 	if err != nil {
@@ -66,7 +64,8 @@ func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Pre
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	p := &Predictions{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name, Classes: schema.Target.Categories,
+	p := &Predictions{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name,
+		Classes:    schema.Target.Categories,
 		Predictive: string(by), Ignored: rows.Ignored}
 	for i := range rows.Rows() {
 		row := Predicted{Record: i + 1, Remark: rows.Remarks[i], None: !rows.Usable[i]}
@@ -75,15 +74,15 @@ func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Pre
 			if err != nil {
 				return nil, fmt.Errorf("record %d: %w", i+1, err)
 			}
-			row.take(made, schema.Target)
+			row.fill(made, schema.Target)
 		}
 		p.Rows = append(p.Rows, row)
 	}
 	return p, p.score(posterior, rows, schema.Target)
 }
 
-// take undoes the target's scaling.
-func (r *Predicted) take(made pvi.Prediction, target dataset.Column) {
+// fill undoes the target's scaling.
+func (r *Predicted) fill(made pvi.Prediction, target dataset.Column) {
 	r.Mean, r.MeanSD, r.SD = made.Mean, made.MeanSD, made.SD
 	if t := target.Numeric; t != nil {
 		r.Mean, r.MeanSD, r.SD = made.Mean*t.Scale+t.Center, made.MeanSD*t.Scale, made.SD*t.Scale
@@ -95,7 +94,7 @@ func (r *Predicted) take(made pvi.Prediction, target dataset.Column) {
 	}
 }
 
-// score compares with the targets that the file has, in the target's own units.
+// score compares with the targets of the file, in the target's units.
 func (p *Predictions) score(posterior *pvi.Posterior, rows *dataset.Unlabelled, target dataset.Column) error {
 	var d pvi.Data
 	for i, labelled := range rows.Labelled {
@@ -119,7 +118,7 @@ func (p *Predictions) score(posterior *pvi.Posterior, rows *dataset.Unlabelled, 
 	return nil
 }
 
-// CSV is the predictions as a table: a line a record.
+// CSV returns the predictions as a table with a line for each record.
 func (p *Predictions) CSV() (header []string, rows [][]any) {
 	classes := p.Classes != nil
 	header = []string{"record", "mean", "mean_sd", "sd", "remark"}

@@ -96,7 +96,7 @@ func learningNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior) (all, step 
 }
 
 // optimisationNoise approximates the noise of DP optimisation by natural-gradient steps. A
-// step's sum is in units of the posterior's standard deviations and stands for a sample;
+// step's sum is in units of the posterior's standard deviations and estimates a sample's;
 // a party's factor is an average over about 2/rate of its last steps.
 func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum float64) (all, step []float64) {
 	strategy := c.Strategy.Params()
@@ -135,8 +135,8 @@ func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step
 // explain is a finding in plain words.
 func explain(p *protocol.Plan, f defaults.Finding) string {
 	if f == defaults.Diverged {
-		return "diverged: the weights are far beyond the prior, or the last rounds still throw them back and forth; " +
-			"leave damping and rounds out of the plan, so that they follow its columns, or lower the damping"
+		return "diverged: the weights are far beyond the prior, or the last rounds still throw them " +
+			"back and forth; leave damping and rounds out of the plan, so that they follow its columns, or lower the damping"
 	}
 	return fmt.Sprintf("swamped: the weights can't be told from the noise of %d rounds at epsilon %g; "+
 		"more records, more parties or a larger epsilon help, other settings don't", p.Rounds, p.Epsilon)

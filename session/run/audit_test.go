@@ -52,7 +52,8 @@ func TestAuditedSession(t *testing.T) {
 func TestPlanFileAsksForAudit(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)
 	dir, _ := site.Deploy(t, now)
-	head := "lifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\naggregator = \"agg.card\"\n"
+	head := "lifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = " +
+		"[\"node-a.card\", \"node-b.card\"]\naggregator = \"agg.card\"\n"
 	sum := "[sum]\ncolumns = 1\nfrac_bits = 4\nbound = 10.0\n"
 	for text, want := range map[string]bool{"": false, "audit = false\n": false, "audit = true\n": true} {
 		p, err := terms.NewPlan(rig.WriteFile(t, dir, "audit.toml", head+text+sum), now)
@@ -68,9 +69,11 @@ func TestPlanFileAsksForAudit(t *testing.T) {
 	list, _ := rig.Members(t, len(c.Parts), 2)
 	both := rig.Terms(list)
 	both.Rounds, both.Epsilon, both.Delta, both.Audit = c.Rounds, 2, 1e-5, true
-	for noise, want := range map[protocol.Placement]bool{protocol.NoiseParty: true, protocol.NoiseCompute: false} {
+	for noise, want := range map[protocol.Placement]bool{protocol.NoiseParty: true,
+		protocol.NoiseCompute: false} {
 		both.Noise = noise
-		if _, err := both.Plan(c.App); (err == nil) != want || err != nil && !strings.Contains(err.Error(), "audit") {
+		if _, err := both.Plan(c.App); (err == nil) != want || err != nil && !strings.Contains(err.Error(),
+			"audit") {
 			t.Errorf("audit, and noise of each %s: %v", noise, err)
 		}
 	}

@@ -97,7 +97,8 @@ func sharesOf(t *testing.T, n, m int, x []int64) []field.Vector {
 		if shares[k] = explicit[to]; shares[k] != nil {
 			continue
 		}
-		mask, err := l.Session.Mask(keeper.link(t, to).Secret, protocol.Context{From: 0, To: to, Round: 1, Attempt: 1, Purpose: protocol.PurposeShare})
+		mask, err := l.Session.Mask(keeper.link(t, to).Secret, protocol.Context{From: 0, To: to, Round: 1,
+			Attempt: 1, Purpose: protocol.PurposeShare})
 		if err != nil {
 			t.Fatal(err)
 		}

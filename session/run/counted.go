@@ -8,7 +8,7 @@ import (
 	"choir/transport"
 )
 
-// counted counts what a member publishes, payload bytes only.
+// CountingBus counts the payload bytes that a member publishes.
 type CountingBus struct {
 	transport.Bus
 	sent atomic.Int64
@@ -22,7 +22,7 @@ func (c *CountingBus) Publish(ctx context.Context, msgs ...transport.Message) er
 	return c.Bus.Publish(ctx, msgs...)
 }
 
-// Transcript is the record in an aggregator's store, in order.
+// Transcript returns the record in an aggregator's store, in order.
 func Transcript(v protocol.View) (entries [][]byte) {
 	for _, key := range v.Keys("transcript/") {
 		entries = append(entries, v.Get(key))
@@ -30,5 +30,5 @@ func Transcript(v protocol.View) (entries [][]byte) {
 	return entries
 }
 
-// Sent is the number of payload bytes published so far.
+// Sent returns the number of payload bytes published.
 func (c *CountingBus) Sent() int64 { return c.sent.Load() }

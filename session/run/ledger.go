@@ -10,23 +10,22 @@ import (
 	"choir/protocol"
 )
 
-// Account is a party's ledger under one plan, as its machine asks for it. The
-// machine persists what Charge returns with the contribution it pays for.
+// Ledger charges one plan to a party's chain of charges. It implements party.Ledger:
+// the machine persists what Charge returns together with the contribution.
 type Ledger struct {
 	plan  *protocol.Plan
 	id    protocol.PlanID
 	chain *ledger.Ledger
 	own   *ledger.Budget
 
-	// others is how many charges of other plans the chain held when all of this plan's
-	// attempts together were found affordable; -1 before, and when they aren't.
+	// others is the number of charges of other plans when all attempts of this plan
+	// were found to be within the budgets; -1: they were not, or not yet.
 	others int
 }
 
-// NewAccount charges a plan to a chain, which may hold charges of other plans
-// on the same data. The plan's charges stay within the plan's budget, and
-// everything in the chain within the party's own; without one of its own (nil)
-// the plan's holds for everything.
+// NewLedger charges a plan to a chain, which may have charges of other plans on the
+// same data. The plan's charges stay within the plan's budget, and all charges of the
+// chain within the party's own; if that is nil, the plan's budget bounds all charges.
 func NewLedger(s protocol.BoundPlan, chain *ledger.Ledger, own *ledger.Budget) *Ledger {
 	if own == nil {
 		own = &ledger.Budget{Epsilon: s.Plan.Epsilon, Delta: s.Plan.Delta}
@@ -34,17 +33,20 @@ func NewLedger(s protocol.BoundPlan, chain *ledger.Ledger, own *ledger.Budget) *
 	return &Ledger{plan: s.Plan, id: s.ID, chain: chain, own: own, others: -1}
 }
 
-// Charge implements party.Ledger. A plan that claims no epsilon charges
-// nothing, and a ledger can promise nothing for it.
+// Charge implements party.Ledger. A plan without an epsilon charges nothing, and its
+// releases are not bounded.
 func (a *Ledger) Charge(round, attempt uint32) (entry []byte, seq uint64, err error) {
 	one, ok := a.plan.Charge(1)
 	if !ok {
 		return nil, 0, nil
 	}
-	c := ledger.Charge{Plan: a.id, Round: round, Attempt: attempt, FracBits: a.plan.FracBits, Release: one.Release,
-		Relation: privacy.Relation(a.plan.Relation), Sampling: one.Sampling, Rate: one.Rate, Count: uint32(one.Count)}
+	c := ledger.Charge{Plan: a.id, Round: round, Attempt: attempt, FracBits: a.plan.FracBits,
+		Release:  one.Release,
+		Relation: privacy.Relation(a.plan.Relation), Sampling: one.Sampling, Rate: one.Rate,
+		Count: uint32(one.Count)}
 	if a.chain.Charged(c) {
-		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: %w", round, attempt, ledger.ErrCharged)
+		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: %w", round, attempt,
+			ledger.ErrCharged)
 	}
 	if err := a.afford(c); err != nil {
 		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: %w", round, attempt, err)
@@ -53,13 +55,13 @@ func (a *Ledger) Charge(round, attempt uint32) (entry []byte, seq uint64, err er
 	return e.Marshal(), e.Seq, nil
 }
 
-// afford holds this plan's charges to this plan's budget, and the whole chain to
-// the party's own. Once all attempts that the plan may make are known to be within
-// both, no single one is computed again: with thousands of rounds, or with sampling,
-// that would take longer than the rounds.
+// afford checks that the plan's charges are within the plan's budget and all charges
+// within the party's own. Once all attempts that the plan allows are known to be
+// within both, single ones are not computed again: with thousands of rounds, or with
+// sampling, the accountant would be slower than the rounds.
 func (a *Ledger) afford(next ledger.Charge) error {
 	mine, others := a.counts()
-	within := mine < a.plan.Releases() // CheckPrivacy held all of them to the plan's budget
+	within := mine < a.plan.Releases() // CheckPrivacy has checked all of them
 	if within && a.others == others {
 		return nil
 	}
@@ -76,7 +78,7 @@ func (a *Ledger) afford(next ledger.Charge) error {
 	return err
 }
 
-// counts are the chain's charges since its last reset, this plan's and others'.
+// counts returns the numbers of charges since the last reset: this plan's and others'.
 func (a *Ledger) counts() (mine, others int) {
 	for _, c := range a.chain.Charges() {
 		if c.Plan == a.id {
@@ -88,22 +90,23 @@ func (a *Ledger) counts() (mine, others int) {
 	return mine, others
 }
 
-// reserve says whether the party's own budget bears all of the plan's remaining
-// attempts on top of everything in the chain.
+// reserve reports whether all remaining attempts of the plan fit in the party's own
+// budget, after all charges of the chain.
 func (a *Ledger) reserve(next ledger.Charge, attempts int) bool {
 	next.Count *= uint32(attempts)
 	_, err := a.chain.CanAfford(*a.own, next)
 	return err == nil
 }
 
-// withinPlan holds a number of attempts to this plan's budget alone.
+// withinPlan checks a number of attempts against the plan's budget alone.
 func (a *Ledger) withinPlan(attempts int) error {
 	spent, _, err := a.plan.Spends(attempts)
 	if err != nil {
 		return err
 	}
 	if !(spent.Epsilon <= a.plan.Epsilon) {
-		return fmt.Errorf("%w: it would bring epsilon to %.6g of %.6g at delta %g", ledger.ErrOverspend, spent.Epsilon, a.plan.Epsilon, a.plan.Delta)
+		return fmt.Errorf("%w: it would bring epsilon to %.6g of %.6g at delta %g", ledger.ErrOverspend,
+			spent.Epsilon, a.plan.Epsilon, a.plan.Delta)
 	}
 	return nil
 }
@@ -120,7 +123,7 @@ func (a *Ledger) Append(entry []byte) error {
 	return a.chain.Append(e)
 }
 
-// Spent is what the chain has spent at the plan's delta.
+// Spent returns what the chain has spent at the plan's delta.
 func (a *Ledger) Spent() (privacy.Bound, error) {
 	if _, ok := a.plan.Release(); !ok {
 		return privacy.Bound{}, errors.New("the plan claims no epsilon")

@@ -25,24 +25,25 @@ type Role struct {
 	Bus         transport.Bus
 	Rand        io.Reader // crypto/rand.Reader in production
 	Notify      func(protocol.Notice)
-	Resend      time.Duration // how long to wait for progress before saying the last thing again; 0: 15 s
-	GiveUp      time.Duration // aggregator: end the session when nothing moves for so long; 0: never
-	IdleTimeout time.Duration // end with a timeout when nothing arrives for so long; 0: never
+	Resend      time.Duration // retransmit interval without progress; 0: 15 s
+	GiveUp      time.Duration // aggregator: end the session after this time without progress; 0: never
+	IdleTimeout time.Duration // end with a timeout after this time without messages; 0: never
 
 	Model    protocol.Model       // aggregator
 	App      protocol.Application // party
 	Proposer protocol.Proposer    // party
 	Ledger   party.Ledger         // party
-	Sampler  *noise.Gaussian      // party: of the plan's noise, if others in this process use it too; nil: its own
-	Group    compute.Group        // compute: the workers that take in contributions; see Worker
+	Sampler  *noise.Gaussian      // party: shared sampler of the plan's noise; nil: a new one
+	Group    compute.Group        // compute: its workers; see Worker
 }
 
-// Run drives the member to the end of the session. It may be called again
-// after a crash with the same store and goes on where the last life stopped.
+// Run runs the member to the end of the session. Called again after a crash, with the
+// same store, it resumes.
 func (r *Role) Run(ctx context.Context) error {
 	index, ok := r.Session.Plan.Index(r.Key.Public())
 	if !ok {
-		return protocol.Fail(protocol.ClassIntegrity, "plan %s: %w: the key %s isn't on the roster", r.Session.ID.Short(), protocol.ErrUnknown, r.Key.Public().Fingerprint())
+		return protocol.Fail(protocol.ClassIntegrity, "plan %s: %w: the key %s isn't on the roster",
+			r.Session.ID.Short(), protocol.ErrUnknown, r.Key.Public().Fingerprint())
 	}
 	journal := host.NewJournal(r.Store)
 	batch := protocol.NewBatch(r.Session, r.Rand)
@@ -56,18 +57,23 @@ func (r *Role) Run(ctx context.Context) error {
 		filters = r.Session.GroupFilters(index)
 	}
 	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: r.Bus, Filters: filters,
-		Prepare: batch.Prepare, Proposer: r.Proposer, Notify: r.Notify, Gather: host.Gather(r.Session.Plan.Members[index].Role), IdleTimeout: r.IdleTimeout})
+		Prepare: batch.Prepare, Proposer: r.Proposer, Notify: r.Notify,
+		Gather: host.Gather(r.Session.Plan.Members[index].Role), IdleTimeout: r.IdleTimeout})
 }
 
 func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine, error) {
 	switch role {
 	case protocol.RoleParty:
-		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger, Sampler: r.Sampler, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Window: host.Window})
+		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger,
+			Sampler: r.Sampler, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Window: host.Window})
 	case protocol.RoleCompute:
-		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Group: r.Group})
+		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view,
+			ResendMS: r.Resend.Milliseconds(), Group: r.Group})
 	case protocol.RoleAggregator:
-		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Rand: r.Rand, View: view,
-			Ledger: NewLedger(r.Session, new(ledger.Ledger), nil), ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
+		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Rand: r.Rand,
+			View: view,
+			Ledger: NewLedger(r.Session, new(ledger.Ledger),
+				nil), ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
 	}
 	return nil, fmt.Errorf("no such role: %s", role)
 }

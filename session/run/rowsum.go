@@ -12,8 +12,8 @@ import (
 	"choir/session/terms"
 )
 
-// RowSum is one secure sum over the rows of a matrix, a party a row: the
-// plainest use of the suite, with all members in this process.
+// RowSum is a secure sum over the rows of a matrix, with a party for each row and all
+// members in this process.
 type RowSum struct {
 	Rows, Cols int
 	Data       []float64 // row-major
@@ -26,7 +26,7 @@ type RowSum struct {
 	Network func(ctx context.Context, s protocol.BoundPlan) (c Connect, shut func(), err error)
 }
 
-// Summed is what a RowSum gives.
+// Summed is the result of a RowSum.
 type Summed struct {
 	Plan     protocol.PlanID
 	Units    []int64 // the sum in units of 2^-FracBits
@@ -34,12 +34,11 @@ type Summed struct {
 	Seconds  float64
 }
 
-// maxRowBits is the finest grid that is chosen unasked: a rounding error of
-// 4.5e-13 a row.
+// maxRowBits is the finest grid that is chosen: a rounding error of 4.5e-13 a row.
 const maxRowBits = 40
 
-// Run sums the rows. Values that the grid can't carry are refused with
-// protocol.ClassInput, naming row and column, both counted from 1.
+// Run sums the rows. The error for values that the grid cannot represent is of
+// protocol.ClassInput and names row and column, from 1.
 func (r *RowSum) Run(ctx context.Context) (*Summed, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -69,11 +68,14 @@ func (r *RowSum) Run(ctx context.Context) (*Summed, error) {
 func (r *RowSum) check() error {
 	switch {
 	case r.Rows < 1 || r.Cols < 1 || len(r.Data) != r.Rows*r.Cols:
-		return protocol.Fail(protocol.ClassInput, "input: %d values aren't %d rows of %d columns", len(r.Data), r.Rows, r.Cols)
+		return protocol.Fail(protocol.ClassInput, "input: %d values aren't %d rows of %d columns", len(r.Data),
+			r.Rows, r.Cols)
 	case r.Computes < 2 || r.Computes > 1000:
-		return protocol.Fail(protocol.ClassInput, "computes: %d isn't in 2..1000; one node alone would see every row", r.Computes)
+		return protocol.Fail(protocol.ClassInput,
+			"computes: %d isn't in 2..1000; one node alone would see every row", r.Computes)
 	case r.FracBits < -1 || r.FracBits > fixedpoint.MaxFracBits:
-		return protocol.Fail(protocol.ClassInput, "frac_bits: %d isn't in 0..%d", r.FracBits, fixedpoint.MaxFracBits)
+		return protocol.Fail(protocol.ClassInput, "frac_bits: %d isn't in 0..%d", r.FracBits,
+			fixedpoint.MaxFracBits)
 	case !(r.Sigma >= 0) || math.IsInf(r.Sigma, 0):
 		return protocol.Fail(protocol.ClassInput, "sigma: %v isn't a standard deviation", r.Sigma)
 	}
@@ -85,12 +87,12 @@ func (r *RowSum) check() error {
 	return nil
 }
 
-// bound is the largest L2 norm of a row, in grid units, that leaves half of the
-// field's range to the noise.
+// bound is the largest L2 norm of a row in grid units; half of the field's range is
+// left for the noise.
 func (r *RowSum) bound() uint64 { return 1 << 62 / uint64(r.Rows) }
 
-// grid chooses a resolution: with noise, a millionth of sigma, which depends on
-// no value; without, as fine as the rows' own size allows, up to maxRowBits.
+// grid chooses a resolution: with noise, a millionth of sigma, which does not depend
+// on the rows; without, as fine as their size allows, up to maxRowBits.
 func (r *RowSum) grid() uint8 {
 	switch {
 	case r.FracBits >= 0:
@@ -124,7 +126,7 @@ func (r *RowSum) norm(i int) float64 {
 	return top * math.Sqrt(sum)
 }
 
-// largest is the column with the largest magnitude of a row.
+// largest returns the column with the largest magnitude of a row.
 func (r *RowSum) largest(i int) (column int, top float64) {
 	for j, v := range r.row(i) {
 		if math.Abs(v) > top {
@@ -134,7 +136,7 @@ func (r *RowSum) largest(i int) (column int, top float64) {
 	return column, top
 }
 
-// encode brings the rows onto the grid.
+// encode rounds the rows to the grid.
 func (r *RowSum) encode(bits uint8) ([][]int64, error) {
 	g := fixedpoint.Grid{FracBits: bits}
 	rows := make([][]int64, r.Rows)
@@ -142,7 +144,9 @@ func (r *RowSum) encode(bits uint8) ([][]int64, error) {
 		rows[i] = make([]int64, r.Cols)
 		if err := g.Round(rows[i], r.row(i)); err != nil || !fixedpoint.NormSquaredAtMost(rows[i], r.bound()) {
 			j, _ := r.largest(i)
-			return nil, protocol.Fail(protocol.ClassInput, "input: %s is too large: on the grid 2^-%d a row may reach about %.3g, or the sum of all (%d) could overflow",
+			return nil, protocol.Fail(protocol.ClassInput,
+				"input: %s is too large: on the grid 2^-%d a row may reach about %.3g, or the sum of all (%d) could "+
+					"overflow",
 				r.cell(i, j), bits, math.Ldexp(float64(r.bound()), -int(bits)), r.Rows)
 		}
 	}
@@ -158,7 +162,8 @@ func (r *RowSum) cell(i, j int) string {
 
 // session runs the plan. Stores are in memory: nothing needs to survive this
 // process.
-func (r *RowSum) session(ctx context.Context, p *protocol.Plan, roster *Roster, rows [][]int64) (*Report, error) {
+func (r *RowSum) session(ctx context.Context, p *protocol.Plan, roster *Roster, rows [][]int64) (*Report,
+	error) {
 	keys, err := roster.KeysIn(p)
 	if err != nil {
 		return nil, err

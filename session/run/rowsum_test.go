@@ -21,7 +21,8 @@ func TestRowSum(t *testing.T) {
 	for _, c := range []struct {
 		rows, cols, computes, bits int
 		memory                     bool
-	}{{1, 3, 2, -1, true}, {2, 1, 3, 0, true}, {40, 7, 10, 20, true}, {3, 2, 3, 52, true}, {5, 4, 2, -1, false}} {
+	}{{1, 3, 2, -1, true}, {2, 1, 3, 0, true}, {40, 7, 10, 20, true}, {3, 2, 3, 52, true}, {5, 4, 2, -1,
+		false}} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			r := &RowSum{Rows: c.rows, Cols: c.cols, Computes: c.computes, FracBits: c.bits}
 			if !c.memory {
@@ -52,7 +53,8 @@ func TestRowSum(t *testing.T) {
 func rounded(v float64, bits uint8) *big.Int {
 	scaled := new(big.Rat).SetFloat64(v)
 	scaled.Mul(scaled, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(bits))))
-	twice := new(big.Int).Div(new(big.Int).Add(new(big.Int).Lsh(scaled.Num(), 1), scaled.Denom()), new(big.Int).Lsh(scaled.Denom(), 1)) // floor(v + 1/2)
+	twice := new(big.Int).Div(new(big.Int).Add(new(big.Int).Lsh(scaled.Num(), 1), scaled.Denom()),
+		new(big.Int).Lsh(scaled.Denom(), 1)) // floor(v + 1/2)
 	exactHalf := new(big.Rat).Sub(new(big.Rat).SetInt(twice), scaled).Cmp(big.NewRat(1, 2)) == 0
 	if exactHalf && twice.Bit(0) == 1 {
 		twice.Sub(twice, big.NewInt(1))

@@ -18,28 +18,30 @@ type Worker struct {
 	Node        uint32 // member index of the compute node
 	Worker      int
 	Group       compute.Group
-	Store       host.Store // its own, not the node's
+	Store       host.Store // not shared with the node
 	Bus         transport.Bus
 	Rand        io.Reader // crypto/rand.Reader in production
 	Notify      func(protocol.Notice)
-	Resend      time.Duration // how long to wait before it asks for its channels again; 0: 15 s
-	IdleTimeout time.Duration // end with a timeout when nothing arrives for so long; 0: never
+	Resend      time.Duration // interval of its requests for channels; 0: 15 s
+	IdleTimeout time.Duration // end with a timeout after this time without messages; 0: never
 }
 
-// Run drives the worker to the end of the session. It may be called again after a
-// crash: with the same store it goes on where the last life stopped, with an empty
-// one it reads what its parties sent from the bus once more.
+// Run runs the worker to the end of the session. Called again after a crash, with the
+// same store, it resumes; with an empty one it reads its parties' messages from the
+// bus again.
 func (w *Worker) Run(ctx context.Context) error {
 	journal := host.NewJournal(w.Store)
 	batch := protocol.NewBatch(w.Session, w.Rand)
 	s := w.Session
 	s.Verifier = batch
-	machine, err := compute.NewWorker(compute.WorkerConfig{Session: s, Node: w.Node, Worker: w.Worker, Group: w.Group,
-		Rand: w.Rand, View: journal, ResendMS: w.Resend.Milliseconds()})
+	machine, err := compute.NewWorker(compute.WorkerConfig{Session: s, Node: w.Node, Worker: w.Worker,
+		Group: w.Group,
+		Rand:  w.Rand, View: journal, ResendMS: w.Resend.Milliseconds()})
 	if err != nil {
 		return err
 	}
 	path := protocol.WorkerPath{Node: w.Node, Worker: uint32(w.Worker), Of: uint32(w.Group.Workers)}
-	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: w.Bus, Filters: s.WorkerFilters(path),
+	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: w.Bus,
+		Filters: s.WorkerFilters(path),
 		Prepare: batch.Prepare, Notify: w.Notify, IdleTimeout: w.IdleTimeout})
 }

@@ -53,7 +53,8 @@ func TestSumWithWorkers(t *testing.T) {
 	for _, c := range []struct {
 		parties, workers, dim int
 		nats                  bool
-	}{{9, 1, 5, false}, {9, 2, 5, false}, {9, 4, 5, false}, {2, 7, 3, false}, {5, 2, 1<<16 + 9, false}, {9, 2, 5, true}, {5, 4, 1<<16 + 9, true}} {
+	}{{9, 1, 5, false}, {9, 2, 5, false}, {9, 4, 5, false}, {2, 7, 3, false}, {5, 2, 1<<16 + 9, false}, {9, 2, 5,
+		true}, {5, 4, 1<<16 + 9, true}} {
 		t.Run(fmt.Sprintf("N=%d,K=%d,d=%d,nats=%t", c.parties, c.workers, c.dim, c.nats), func(t *testing.T) {
 			list, keys := rig.Members(t, c.parties, 2)
 			p, err := rig.Terms(list).Sum(terms.SumTerms{Dim: c.dim, PerParty: 1 << 40})

@@ -41,11 +41,12 @@ func ReadCard(path string, now time.Time) (identity.Card, error) {
 	return c, nil
 }
 
-// inFile names the file and classes the error: what was altered or has expired
-// is a failure of integrity, everything else about these files bad input.
+// FileError names the file and classes the error: what was altered or has expired
+// is a failure of integrity, any other error about these files is bad input.
 func FileError(what, path string, err error) error {
 	class := protocol.ClassInput
-	for _, e := range []error{identity.ErrTampered, identity.ErrExpired, identity.ErrNotYetValid, identity.ErrBadSignature} {
+	for _, e := range []error{identity.ErrTampered, identity.ErrExpired, identity.ErrNotYetValid,
+		identity.ErrBadSignature} {
 		if errors.Is(err, e) {
 			class = protocol.ClassIntegrity
 		}
@@ -56,22 +57,22 @@ func FileError(what, path string, err error) error {
 	return protocol.Fail(class, "%s %s: %w", what, path, err)
 }
 
-// ReadPlan reads a plan file. What is malformed or invalid, and signatures that
-// don't verify, are failures of integrity; missing signatures are for
-// SignedPlan.Complete to notice, the privacy claim for CheckPlan.
+// ReadPlan reads a plan file. A malformed or invalid plan and wrong signatures are
+// failures of integrity. Missing signatures are found by SignedPlan.Complete, a
+// wrong privacy claim by CheckPlan.
 func ReadPlan(path string) (*protocol.SignedPlan, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "plan file: %w", err)
 	}
 	sp, err := protocol.UnmarshalSignedPlan(text)
-	if err != nil { // nobody signs an invalid plan, so a file that holds one was altered
+	if err != nil { // an invalid plan is never signed: the file was altered
 		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: %w", path, err)
 	}
 	return sp, nil
 }
 
-// CheckPlan refuses a plan whose claim or parameters don't hold.
+// CheckPlan checks a plan's privacy claim, grid and parameters.
 func CheckPlan(p *protocol.Plan) error {
 	if err := p.CheckPrivacy(); err != nil {
 		return err
@@ -86,13 +87,13 @@ func CheckPlan(p *protocol.Plan) error {
 	return err
 }
 
-// ReadSchema reads a schema that a person wrote.
+// ReadSchema reads a schema in any layout.
 func ReadSchema(path string) (*dataset.Schema, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
 	}
-	defer f.Close() // only read from
+	defer f.Close() // it was only read
 	s, err := dataset.ReadSchema(f)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "schema: %s: %w", path, err)

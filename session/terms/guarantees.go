@@ -16,8 +16,8 @@ import (
 	"choir/session/app"
 )
 
-// Guarantees is what a plan gives against everybody, and what it costs: the
-// report that people read before they sign.
+// Guarantees is the report that people read before they sign a plan: its privacy by
+// adversary, and its cost.
 type Guarantees struct {
 	SchemaVersion int      `json:"schema_version"`
 	Plan          string   `json:"plan"`
@@ -44,35 +44,35 @@ type Layer struct {
 	Tolerated   bool     `json:"tolerated"`
 }
 
-// PlanCost is what a round moves.
+// PlanCost is the cost of a round.
 type PlanCost struct {
 	UploadPerParty     int `json:"upload_bytes_per_party_per_round"`
 	DownloadPerParty   int `json:"download_bytes_per_party_per_round"`
 	DownloadPerCompute int `json:"download_bytes_per_compute_node_per_round"`
 	Rounds             int `json:"rounds"`
-	// Seconds are what the vectors take on this machine, measured just now on a piece and scaled:
-	// keystream, sharing, sealing, noise. Learning and waiting come on top.
+	// Seconds for keystream, sharing, sealing and noise, measured on a part of a
+	// vector on this machine and scaled. Learning and waiting are not included.
 	SecondsPerParty   float64 `json:"seconds_per_party_per_round"`
 	SecondsPerCompute float64 `json:"seconds_per_compute_node_per_round"`
 }
 
 // NoiseUse compares the noise on a sum, per coordinate at full attendance, with
-// the clip and with other ways to the same guarantee (Paper I, Figure 1b).
+// the clip and with other placements of the same guarantee ([DCA], Figure 1b).
 type NoiseUse struct {
 	Std         float64  `json:"std"`               // of a sum, in the inputs' unit
 	PerClip     float64  `json:"std_per_clip"`      // over one term's clip
 	Trusted     float64  `json:"ratio_to_trusted"`  // over a trusted aggregator's
-	Local       float64  `json:"ratio_to_local"`    // over that of parties who each add all of it
-	ComputeSide *float64 `json:"ratio_if_computes"` // a trusted aggregator's over, were the compute nodes to add it
+	Local       float64  `json:"ratio_to_local"`    // over that of parties that each add all of it
+	ComputeSide *float64 `json:"ratio_if_computes"` // over a trusted aggregator's, if nodes added it
 }
 
-// maxRounding is how much of the noise's standard deviation the grid's rounding
-// may be before a plan is refused: a thousandth.
+// maxRounding bounds the rounding to the grid, as a share of the noise's standard
+// deviation.
 const maxRounding = 1e-3
 
-// CheckGrid refuses a grid on which rounding matters beside the noise: an error
-// of at most half a unit in every term, uniform at worst, against the hidden noise.
-// Noise placed locally is on a grid of the application's own, which checks it.
+// CheckGrid refuses grids whose rounding is not small against the hidden noise: the
+// error is at most half a unit in every term, at worst uniform. Local noise is on a
+// grid of the application, which checks it.
 func CheckGrid(p *protocol.Plan) error {
 	r, ok := p.Release()
 	if !ok || p.Noise == protocol.NoiseLocal {
@@ -81,15 +81,17 @@ func CheckGrid(p *protocol.Plan) error {
 	variance, _ := r.HiddenVariance().Float64()
 	terms := float64(p.Parties()) * math.Max(1, float64(p.PerParty)/float64(p.Clip))
 	if rounding := math.Sqrt(terms / 12); rounding > maxRounding*math.Sqrt(variance) {
-		return protocol.Fail(protocol.ClassInput, "plan: frac_bits: rounding to the grid 2^-%d is %.2g of the noise, more than %g: take a finer grid, or a smaller epsilon", p.FracBits, rounding/math.Sqrt(variance), maxRounding)
+		return protocol.Fail(protocol.ClassInput,
+			"plan: frac_bits: rounding to the grid 2^-%d is %.2g of the noise, more than %g: take a finer grid, or "+
+				"a smaller epsilon", p.FracBits, rounding/math.Sqrt(variance), maxRounding)
 	}
 	return nil
 }
 
-// GuaranteesOf works out a plan's report. A plan that claims nothing has no
-// layers.
+// GuaranteesOf computes a plan's report. A plan without a claim has no layers.
 func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
-	g := &Guarantees{SchemaVersion: 1, Plan: p.ID().String(), Delta: p.Delta, Budget: p.Epsilon, Layers: []Layer{}, Cost: costOf(p), Assumptions: assumptions(p)}
+	g := &Guarantees{SchemaVersion: 1, Plan: p.ID().String(), Delta: p.Delta, Budget: p.Epsilon,
+		Layers: []Layer{}, Cost: costOf(p), Assumptions: assumptions(p)}
 	if _, ok := p.Release(); !ok {
 		return g, nil
 	}
@@ -98,7 +100,8 @@ func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "plan: %w", err)
 	}
 	for _, l := range layers {
-		g.Layers = append(g.Layers, Layer{l.Adversary, l.Seen, l.Attendance, l.Parties, l.Silent, l.Computes, l.HiddenParts, finite(l.Sample), finite(l.Party), l.Tolerated})
+		g.Layers = append(g.Layers, Layer{l.Adversary, l.Seen, l.Attendance, l.Parties, l.Silent, l.Computes,
+			l.HiddenParts, finite(l.Sample), finite(l.Party), l.Tolerated})
 	}
 	g.Noise = noiseUse(p)
 	return g, nil
@@ -112,8 +115,10 @@ func finite(x float64) *float64 {
 }
 
 func layerTerms(p *protocol.Plan) privacy.LayerTerms {
-	t := privacy.LayerTerms{Parties: uint32(p.Parties()), MinParties: p.MinParties, Computes: uint32(p.Computes()), Colluders: p.Colluders,
-		ComputeNoise: p.Noise == protocol.NoiseCompute, LocalNoise: p.Noise == protocol.NoiseLocal, PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
+	t := privacy.LayerTerms{Parties: uint32(p.Parties()), MinParties: p.MinParties,
+		Computes: uint32(p.Computes()), Colluders: p.Colluders,
+		ComputeNoise: p.Noise == protocol.NoiseCompute, LocalNoise: p.Noise == protocol.NoiseLocal,
+		PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
 		Dim: p.Dim, Releases: uint32(p.Releases()) * max(1, p.LocalSteps), Delta: p.Delta,
 		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)}
 	if l, err := app.PVIOf(p); err == nil {
@@ -124,13 +129,14 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 	return t
 }
 
-// costOf counts payload bytes, as the bus sees them: vectors, tags, headers.
+// costOf counts payload bytes on the bus: vectors, tags, headers.
 func costOf(p *protocol.Plan) PlanCost {
 	n, m, d := p.Parties(), p.Computes(), p.Elements()
 	chunks := xof.Chunks(d)
 	vector := 8*d + chunks*(channel.Overhead+64)
 	head := 105 + 32*3 + 16 + 16*m
-	c := PlanCost{UploadPerParty: vector + head, DownloadPerParty: vector + 105 + 36*n + 32*m + m*(105+44) + m*(105+44),
+	c := PlanCost{UploadPerParty: vector + head, DownloadPerParty: vector + 105 + 36*n + 32*m + m*(105+44) +
+		m*(105+44),
 		DownloadPerCompute: n*head + (n+m-1)/m*vector + m*(105+36*n) + m*(105+44), Rounds: int(p.Rounds)}
 	perElement, perNoise := measure(p.Variance)
 	c.SecondsPerParty = float64(d)*float64(m)*perElement + float64(p.Dim)*perNoise
@@ -138,8 +144,8 @@ func costOf(p *protocol.Plan) PlanCost {
 	return c
 }
 
-// measure times one element of keystream, sharing or sealing, which cost much
-// the same, and one sample of noise, in seconds.
+// measure returns the seconds for an element of keystream, sharing or sealing, which
+// are about equal, and for a sample of noise.
 func measure(variance uint64) (perElement, perNoise float64) {
 	const piece = 1 << 14
 	stream, err := xof.New(xof.Key{1})
@@ -166,7 +172,7 @@ func noiseUse(p *protocol.Plan) NoiseUse {
 	case protocol.NoiseCompute:
 		parts = p.Computes()
 	case protocol.NoiseLocal:
-		parts = 1 // of one step; what reaches the sum depends on what the application makes of it
+		parts = 1 // of one step; the noise on the sum depends on the application
 	}
 	std := math.Sqrt(float64(parts) * float64(p.Variance))
 	u := NoiseUse{Std: math.Ldexp(std, -int(p.FracBits)), PerClip: std / float64(p.Clip)}
@@ -187,7 +193,8 @@ func assumptions(p *protocol.Plan) []string {
 	a := []string{"at least one of the compute nodes follows the protocol"}
 	switch p.Noise {
 	case protocol.NoiseParty:
-		a = append(a, fmt.Sprintf("of every revealed set (at least %d parties) at most %d besides one curious party pool what they know or leave out their noise", p.MinParties, p.Colluders))
+		a = append(a, fmt.Sprintf("of every revealed set (at least %d parties) at most %d besides one curious "+
+			"party pool what they know or leave out their noise", p.MinParties, p.Colluders))
 	case protocol.NoiseCompute:
 		a = append(a, "the honest compute node adds its noise")
 	case protocol.NoiseLocal:
@@ -200,10 +207,14 @@ func assumptions(p *protocol.Plan) []string {
 	}
 	switch privacy.Sampling(p.Sampling) {
 	case privacy.SamplingPoisson:
-		a = append(a, fmt.Sprintf("each record enters each release by a fresh secret draw of rate %g that nobody else learns", p.SampleRate))
+		a = append(a, fmt.Sprintf("each record enters each release by a fresh secret draw of rate %g that "+
+			"nobody else learns", p.SampleRate))
 	case privacy.SamplingFixed:
-		a = append(a, fmt.Sprintf("each release uses a fresh secret subset of fixed size, a share %g of the records", p.SampleRate))
+		a = append(a,
+			fmt.Sprintf("each release uses a fresh secret subset of fixed size, a share %g of the records",
+				p.SampleRate))
 	}
-	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are public",
+	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are "+
+		"public",
 		"the choice of the plan's own parameters was not made on the private data")
 }

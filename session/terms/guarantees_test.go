@@ -30,14 +30,20 @@ func layeredPlan(t *testing.T) *protocol.Plan {
 // layeredTerms is that plan for some members and rounds.
 func layeredTerms(t *testing.T, ts terms.Terms, rounds int) (*protocol.Plan, error) {
 	t.Helper()
-	ts.Rounds, ts.Noise, ts.Epsilon, ts.Delta, ts.Colluders, ts.Dropouts = rounds, protocol.NoiseParty, 1, 1e-5, 2, 1
+	ts.Rounds = rounds
+	ts.Noise = protocol.NoiseParty
+	ts.Epsilon = 1
+	ts.Delta = 1e-5
+	ts.Colluders = 2
+	ts.Dropouts = 1
 	cfg := pvi.Config{
 		Model: pvi.Logistic, Family: gauss.MeanField,
 		Strategy: pvi.Virtual{Shards: 7, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
 		Features: 3, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.1, FracBits: 24,
 		DampingBits: 16, Damping: 0.3,
 	}
-	schema := &dataset.Schema{Version: 1, Source: "test", Target: dataset.Binary("y", "no", "yes"), Missing: dataset.Refuse, Unseen: dataset.Refuse,
+	schema := &dataset.Schema{Version: 1, Source: "test", Target: dataset.Binary("y", "no", "yes"),
+		Missing: dataset.Refuse, Unseen: dataset.Refuse,
 		Columns: []dataset.Column{dataset.Numeric("a", -1, 1), dataset.Numeric("b", -1, 1)}}
 	canonical, err := schema.Canonical()
 	if err != nil {

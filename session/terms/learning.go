@@ -94,7 +94,8 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	if err != nil {
 		return nil, 0, err
 	}
-	return &app.PVI{Version: 1, PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical), Records: l.Records}, t.Rounds, nil
+	return &app.PVI{Version: 1, PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical),
+		Records: l.Records}, t.Rounds, nil
 }
 
 // draft is a configuration and its strategy's parameters while defaults are filled in.
@@ -133,7 +134,8 @@ func defaultStrategy(model string) string {
 
 // statistics is the section of sufficient statistics that stands for linear regression.
 func (l LearningConfig) statistics() *StatisticsConfig {
-	return &StatisticsConfig{SchemaFile: l.SchemaFile, PriorPrecision: l.PriorPrecision, NoiseSD: l.NoiseSD, Records: l.Records}
+	return &StatisticsConfig{SchemaFile: l.SchemaFile, PriorPrecision: l.PriorPrecision, NoiseSD: l.NoiseSD,
+		Records: l.Records}
 }
 
 // draft is the configuration with all that is named.

@@ -18,7 +18,10 @@ func TestUnclippedPairsHaveRoom(t *testing.T) {
 	c := rig.LearningCases()["logistic"]
 	c.Config.Clip = 0
 	for _, paired := range []bool{false, true} {
-		l, _ := rig.LearningPlanOf(t, c, func(ts *terms.Terms) { ts.Paired, ts.Noise, ts.Epsilon, ts.Delta = paired, protocol.NoiseNone, 0, 0 })
+		l, _ := rig.LearningPlanOf(t, c, func(ts *terms.Terms) {
+			ts.Paired, ts.Noise, ts.Epsilon, ts.Delta = paired,
+				protocol.NoiseNone, 0, 0
+		})
 		p := l.Session.Plan
 		room := uint64(1) << 62
 		if paired {
@@ -35,8 +38,10 @@ func TestPlanFileOfPairs(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)
 	dir, _ := site.Deploy(t, now)
 	plan := func(paired string, bound float64) (*protocol.Plan, error) {
-		return terms.NewPlan(rig.WriteFile(t, dir, "pairs.toml", fmt.Sprintf("lifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\naggregator = \"agg.card\"\n"+
-			"%s[sum]\ncolumns = 3\nfrac_bits = 4\nbound = %.1f\n", paired, bound)), now)
+		return terms.NewPlan(rig.WriteFile(t, dir, "pairs.toml",
+			fmt.Sprintf("lifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = "+
+				"[\"node-a.card\", \"node-b.card\"]\naggregator = \"agg.card\"\n"+
+				"%s[sum]\ncolumns = 3\nfrac_bits = 4\nbound = %.1f\n", paired, bound)), now)
 	}
 	for text, want := range map[string]bool{"": false, "paired = false\n": false, "paired = true\n": true} {
 		if p, err := plan(text, 10); err != nil || p.Paired != want {
@@ -47,7 +52,8 @@ func TestPlanFileOfPairs(t *testing.T) {
 	if _, err := plan("paired = true\n", most); err != nil {
 		t.Error(err)
 	}
-	if _, err := plan("paired = true\n", most+1); protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "2^31 - 1") {
+	if _, err := plan("paired = true\n", most+1); protocol.ClassOf(err) != protocol.ClassInput ||
+		!strings.Contains(err.Error(), "2^31 - 1") {
 		t.Errorf("two sums that don't fit an element: %v", err)
 	}
 	if _, err := plan("", most+1); err != nil {

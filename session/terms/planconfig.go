@@ -13,11 +13,10 @@ import (
 	"choir/session/app"
 )
 
-// PlanConfig is what people write down to make a plan. Paths are relative to
-// the file's folder.
+// PlanConfig is the file from which a plan is made. Paths are relative to its folder.
 type PlanConfig struct {
 	Name       string          `toml:"name"`
-	Lifetime   config.Duration `toml:"lifetime"` // from its making
+	Lifetime   config.Duration `toml:"lifetime"` // from the creation of the plan
 	Suite      string          `toml:"suite"`    // hybrid (default) or x25519
 	Parties    []string        `toml:"parties"`  // card files
 	Computes   []string        `toml:"computes"`
@@ -30,11 +29,11 @@ type PlanConfig struct {
 	Deadline      config.Duration `toml:"deadline"` // default 10m
 	Grace         config.Duration `toml:"grace"`    // default a tenth of the deadline
 	Paired        bool            `toml:"paired"`   // two coordinates share a field element
-	Audit         bool            `toml:"audit"`    // parties commit to what they send, and every sum is opened against it
+	Audit         bool            `toml:"audit"`    // sums are opened against parties' commitments
 
 	Privacy PrivacyConfig `toml:"privacy"`
 
-	// Exactly one of these says what the sums are for.
+	// Exactly one of these describes the application.
 	Learning   *LearningConfig   `toml:"learning"`
 	Global     *GlobalConfig     `toml:"global"`
 	Statistics *StatisticsConfig `toml:"statistics"`
@@ -43,13 +42,13 @@ type PlanConfig struct {
 
 // PrivacyConfig is the budget over all rounds and spare attempts.
 type PrivacyConfig struct {
-	// Noise is party, compute, local or none. Left out, it is local for the methods that
-	// have no other, and party for the rest.
+	// Noise is party, compute, local or none. The default is local for methods with
+	// no other placement, else party.
 	Noise   string  `toml:"noise"`
 	Epsilon float64 `toml:"epsilon"`
 	Delta   float64 `toml:"delta"`
-	// NoisePerClip asks for as many rounds as the budget pays for while the noise on a
-	// sum stays within so many clips a coordinate; rounds must be left out then.
+	// NoisePerClip asks for the largest number of rounds for which the noise on a
+	// coordinate of a sum is at most this many clips; rounds must not be set.
 	NoisePerClip float64 `toml:"noise_per_clip"`
 }
 
@@ -61,8 +60,8 @@ type SumConfig struct {
 	Sigma    float64 `toml:"sigma"`
 }
 
-// NewPlan reads a PlanConfig and the cards that it names, and works out the
-// plan, unsigned.
+// NewPlan reads a PlanConfig and the cards that it names, and returns the plan,
+// unsigned.
 func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
 	c := new(PlanConfig)
 	if err := config.ReadTOML(path, c); err != nil {
@@ -94,12 +93,13 @@ func (c *PlanConfig) plan(path string, now time.Time) (*protocol.Plan, error) {
 	case c.Privacy.NoisePerClip == 0:
 		return build(c.Rounds)
 	case c.Rounds != 0:
-		return nil, protocol.Fail(protocol.ClassInput, "config: rounds, privacy.noise_per_clip: one follows from the other; leave one out")
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: rounds, privacy.noise_per_clip: one follows from the other; leave one out")
 	}
 	return solveRounds(c.Privacy.NoisePerClip, build)
 }
 
-// section is one of the tables that say what the sums are for.
+// section is a table that describes an application.
 type section interface {
 	// spec is the application that the table describes, with defaults for what the table
 	// doesn't name, and the number of rounds: the terms', or the method's default.
@@ -107,7 +107,7 @@ type section interface {
 	schema() string // the schema's file
 }
 
-// maker finds the one table and reads its files; what it returns makes the plan.
+// maker finds the table and reads its files; the function makes the plan.
 func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), error) {
 	var found []section
 	if c.Learning != nil {
@@ -123,7 +123,8 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 	case c.Sum != nil && len(found) == 0:
 		return c.Sum.plan, c.onlySum()
 	case c.Sum != nil || len(found) != 1:
-		return nil, protocol.Fail(protocol.ClassInput, "config: exactly one of [learning], [global], [statistics] and [sum] must be there")
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: exactly one of [learning], [global], [statistics] and [sum] must be there")
 	}
 	schema, err := ReadSchema(config.InDir(filepath.Dir(path), found[0].schema()))
 	if err != nil {
@@ -143,8 +144,10 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 }
 
 func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
-	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds, SpareAttempts: c.SpareAttempts,
-		Dropouts: c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration, Paired: c.Paired, Audit: c.Audit,
+	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds,
+		SpareAttempts: c.SpareAttempts,
+		Dropouts:      c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration,
+		Paired: c.Paired, Audit: c.Audit,
 		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
 	if t.Deadline == 0 {
 		t.Deadline = 10 * time.Minute
@@ -156,20 +159,26 @@ func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
 		return t, protocol.Fail(protocol.ClassInput, "config: lifetime is missing")
 	}
 	var ok bool
-	if t.Suite, ok = map[string]channel.Suite{"": channel.SuiteHybrid, "hybrid": channel.SuiteHybrid, "x25519": channel.SuiteX25519}[c.Suite]; !ok {
+	if t.Suite, ok = map[string]channel.Suite{"": channel.SuiteHybrid, "hybrid": channel.SuiteHybrid,
+		"x25519": channel.SuiteX25519}[c.Suite]; !ok {
 		return t, protocol.Fail(protocol.ClassInput, "config: suite: %q isn't hybrid or x25519", c.Suite)
 	}
-	if t.Noise, ok = map[string]protocol.Placement{"": protocol.NoiseParty, "party": protocol.NoiseParty, "compute": protocol.NoiseCompute, "local": protocol.NoiseLocal, "none": protocol.NoiseNone}[c.Privacy.Noise]; !ok {
-		return t, protocol.Fail(protocol.ClassInput, "config: privacy.noise: %q isn't party, compute, local or none", c.Privacy.Noise)
+	if t.Noise, ok = map[string]protocol.Placement{"": protocol.NoiseParty, "party": protocol.NoiseParty,
+		"compute": protocol.NoiseCompute, "local": protocol.NoiseLocal,
+		"none": protocol.NoiseNone}[c.Privacy.Noise]; !ok {
+		return t, protocol.Fail(protocol.ClassInput,
+			"config: privacy.noise: %q isn't party, compute, local or none", c.Privacy.Noise)
 	}
 	if t.Noise == protocol.NoiseNone && (t.Epsilon != 0 || t.Delta != 0) {
-		return t, protocol.Fail(protocol.ClassInput, "config: privacy.epsilon, privacy.delta: a plan whose privacy.noise is none claims nothing; leave them out")
+		return t, protocol.Fail(protocol.ClassInput,
+			"config: privacy.epsilon, privacy.delta: "+
+				"a plan whose privacy.noise is none claims nothing; leave them out")
 	}
 	t.Members, err = c.members(dir, now)
 	return t, err
 }
 
-// members reads the cards; each must outlive the plan, which Validate checks.
+// members reads the cards. Validate checks that none expires before the plan.
 func (c *PlanConfig) members(dir string, now time.Time) (members []protocol.Member, err error) {
 	if c.Aggregator == "" {
 		return nil, protocol.Fail(protocol.ClassInput, "config: aggregator is missing")
@@ -177,7 +186,8 @@ func (c *PlanConfig) members(dir string, now time.Time) (members []protocol.Memb
 	for _, group := range []struct {
 		role  protocol.Role
 		cards []string
-	}{{protocol.RoleParty, c.Parties}, {protocol.RoleCompute, c.Computes}, {protocol.RoleAggregator, []string{c.Aggregator}}} {
+	}{{protocol.RoleParty, c.Parties}, {protocol.RoleCompute, c.Computes}, {protocol.RoleAggregator,
+		[]string{c.Aggregator}}} {
 		for _, path := range group.cards {
 			card, err := ReadCard(config.InDir(dir, path), now)
 			if err != nil {
@@ -191,7 +201,7 @@ func (c *PlanConfig) members(dir string, now time.Time) (members []protocol.Memb
 	return members, nil
 }
 
-// orElse is a setting, or its default when it was left out.
+// orElse returns a setting, or its default if the setting is zero.
 func orElse[T comparable](v, fallback T) T {
 	var zero T
 	if v == zero {
@@ -200,19 +210,24 @@ func orElse[T comparable](v, fallback T) T {
 	return v
 }
 
-// onlySum refuses what a plan for one sum can't promise, rather than leave it out
-// of the plan unsaid.
+// onlySum refuses settings that a plan for one sum cannot have, rather than ignore
+// them.
 func (c *PlanConfig) onlySum() error {
 	noise, sigma := c.Privacy.Noise, c.Sum.Sigma != 0
 	switch {
 	case c.Rounds != 0 && c.Rounds != 1:
-		return protocol.Fail(protocol.ClassInput, "config: rounds: %d, but a plan with [sum] has one round; make a plan for each sum", c.Rounds)
+		return protocol.Fail(protocol.ClassInput,
+			"config: rounds: %d, but a plan with [sum] has one round; make a plan for each sum", c.Rounds)
 	case c.SpareAttempts != 0:
-		return protocol.Fail(protocol.ClassInput, "config: spare_attempts: %d, but a plan with [sum] has none", c.SpareAttempts)
+		return protocol.Fail(protocol.ClassInput, "config: spare_attempts: %d, but a plan with [sum] has none",
+			c.SpareAttempts)
 	case c.Privacy.Epsilon != 0 || c.Privacy.Delta != 0 || c.Privacy.NoisePerClip != 0:
-		return protocol.Fail(protocol.ClassInput, "config: privacy.epsilon, privacy.delta, privacy.noise_per_clip: a plan with [sum] claims no epsilon; sum.sigma says how much noise there is")
+		return protocol.Fail(protocol.ClassInput,
+			"config: privacy.epsilon, privacy.delta, privacy.noise_per_clip: a plan with [sum] claims no epsilon; "+
+				"sum.sigma says how much noise there is")
 	case noise != "" && noise != "none" && noise != "party":
-		return protocol.Fail(protocol.ClassInput, "config: privacy.noise: %s, but the noise of a plan with [sum] is none, or the parties'", noise)
+		return protocol.Fail(protocol.ClassInput,
+			"config: privacy.noise: %s, but the noise of a plan with [sum] is none, or the parties'", noise)
 	case noise == "party" && !sigma:
 		return protocol.Fail(protocol.ClassInput, "config: sum.sigma is missing: privacy.noise is party")
 	case noise == "none" && sigma:
@@ -224,10 +239,12 @@ func (c *PlanConfig) onlySum() error {
 func (s *SumConfig) plan(t Terms) (*protocol.Plan, error) {
 	bound, err := (fixedpoint.Grid{FracBits: s.FracBits}).IntBound(s.Bound)
 	if err != nil || bound < 1 {
-		return nil, protocol.Fail(protocol.ClassInput, "config: sum.bound: %v isn't a positive bound that the grid 2^-%d can carry", s.Bound, s.FracBits)
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: sum.bound: %v isn't a positive bound that the grid 2^-%d can carry", s.Bound, s.FracBits)
 	}
 	if s.Columns < 1 || s.Columns > math.MaxInt32 {
-		return nil, protocol.Fail(protocol.ClassInput, "config: sum.columns: %d isn't a number of columns", s.Columns)
+		return nil, protocol.Fail(protocol.ClassInput, "config: sum.columns: %d isn't a number of columns",
+			s.Columns)
 	}
 	return t.Sum(SumTerms{Dim: s.Columns, FracBits: s.FracBits, PerParty: bound, Sigma: s.Sigma})
 }

@@ -16,7 +16,8 @@ import (
 func TestPlanConfigLeavesNothingOut(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)
 	dir, _ := site.Deploy(t, now)
-	head := "lifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\naggregator = \"agg.card\"\n"
+	head := "lifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = " +
+		"[\"node-a.card\", \"node-b.card\"]\naggregator = \"agg.card\"\n"
 	sum := "[sum]\ncolumns = 1\nfrac_bits = 4\nbound = 10.0\n"
 	for text, want := range map[string]string{
 		"rounds = 1\n" + sum:                  "",
@@ -38,9 +39,11 @@ func TestPlanConfigLeavesNothingOut(t *testing.T) {
 		"[privacy]\nnoise = \"local\"\n" + sum + "sigma = 2.0\n":                 "[privacy] noise: local",
 		"[privacy]\nnoise = \"none\"\nepsilon = 1.0\ndelta = 1e-5\n[learning]\n": "[privacy] epsilon, delta",
 		"deadline = \"1200h\"\n" + sum:                                           "deadline, grace: 1200h0m0s",
-		"deadline = \"1h\"\ngrace = \"1200h\"\n" + sum:                           "deadline, grace: 1h0m0s, 1200h0m0s",
-		"[privacy]\nnoise = \"loud\"\n" + sum:                                    "terms.toml: [privacy] noise: \"loud\"",
-		"deadline = 20\n" + sum:                                                  "\"20\" isn't a duration",
+		"deadline = \"1h\"\ngrace = \"1200h\"\n" +
+			sum: "deadline, grace: 1h0m0s, 1200h0m0s",
+		"[privacy]\nnoise = \"loud\"\n" + sum: "terms.toml: [privacy] noise: " +
+			"\"loud\"",
+		"deadline = 20\n" + sum: "\"20\" isn't a duration",
 	} {
 		mark := ""
 		if text[0] == 0xef { // the mark stands before everything

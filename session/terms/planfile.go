@@ -10,8 +10,8 @@ import (
 	"choir/protocol"
 )
 
-// SignPlan checks a plan file as a member must and adds the member's signature.
-// A plan that claims more than it holds, or that has expired, isn't signed.
+// SignPlan checks a plan file and adds the member's signature. A plan whose claim is
+// wrong, or that has expired, is not signed.
 func SignPlan(planFile, keyFile, passphraseFile string, now time.Time) (*protocol.SignedPlan, error) {
 	sp, err := ReadPlan(planFile)
 	if err != nil {
@@ -30,7 +30,7 @@ func SignPlan(planFile, keyFile, passphraseFile string, now time.Time) (*protoco
 	return sp, sp.Sign(key)
 }
 
-// MergePlans puts the signatures of several copies of one plan together.
+// MergePlans collects the signatures of several copies of one plan.
 func MergePlans(files []string) (*protocol.SignedPlan, error) {
 	var all *protocol.SignedPlan
 	for _, f := range files {
@@ -47,7 +47,7 @@ func MergePlans(files []string) (*protocol.SignedPlan, error) {
 	return all, nil
 }
 
-// Summary is a plan for people, and for programs that don't read its binary form.
+// Summary is a plan in readable form.
 type Summary struct {
 	SchemaVersion int             `json:"schema_version"`
 	Plan          string          `json:"plan"`
@@ -72,7 +72,7 @@ type Summary struct {
 	NoiseStd      float64         `json:"noise_std"` // of one contributor, in the unit of the application
 	Epsilon       float64         `json:"epsilon"`
 	Delta         float64         `json:"delta"`
-	Releases      uint32          `json:"releases"` // noisy vectors at most: rounds, spare attempts, and steps inside each
+	Releases      uint32          `json:"releases"` // most noisy vectors: rounds, spare attempts, steps
 	Spends        float64         `json:"spends"`   // epsilon of all releases
 	Relation      string          `json:"relation"`
 	Clip          float64         `json:"clip"`
@@ -81,10 +81,10 @@ type Summary struct {
 	Members       []SummaryMember `json:"members"`
 	Complete      bool            `json:"complete"` // every member has signed
 	Cost          PlanCost        `json:"cost"`
-	NoiseUse      *NoiseUse       `json:"noise_use"` // null for a plan that claims nothing
+	NoiseUse      *NoiseUse       `json:"noise_use"` // null for a plan without a claim
 }
 
-// SummaryMember is one line of the roster.
+// SummaryMember is an entry of the roster.
 type SummaryMember struct {
 	Name        string    `json:"name"`
 	Role        string    `json:"role"`
@@ -94,16 +94,20 @@ type SummaryMember struct {
 	Signed      bool      `json:"signed"`
 }
 
-// Summarise recomputes what the plan spends; it fails for a plan whose claim
-// can't be computed.
+// Summarise returns the summary of a plan. It recomputes what the plan spends, which
+// may fail.
 func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 	p := sp.Plan
 	unit := func(v float64) float64 { return math.Ldexp(v, -int(p.FracBits)) }
-	s := &Summary{SchemaVersion: 1, Plan: p.ID().String(), Name: p.Name, Created: utc(p.Created), NotAfter: utc(p.NotAfter), Suite: suiteName(p.Suite),
-		Application: p.Application, Dim: p.Dim, FracBits: p.FracBits, Rounds: p.Rounds, SpareAttempts: p.SpareAttempts,
-		Parties: p.Parties(), Computes: p.Computes(), MinParties: p.MinParties, Colluders: p.Colluders, DeadlineMS: p.DeadlineMS, GraceMS: p.GraceMS, Paired: p.Paired, Audit: p.Audit,
+	s := &Summary{SchemaVersion: 1, Plan: p.ID().String(), Name: p.Name, Created: utc(p.Created),
+		NotAfter: utc(p.NotAfter), Suite: suiteName(p.Suite),
+		Application: p.Application, Dim: p.Dim, FracBits: p.FracBits, Rounds: p.Rounds,
+		SpareAttempts: p.SpareAttempts,
+		Parties:       p.Parties(), Computes: p.Computes(), MinParties: p.MinParties, Colluders: p.Colluders,
+		DeadlineMS: p.DeadlineMS, GraceMS: p.GraceMS, Paired: p.Paired, Audit: p.Audit,
 		Noise: p.Noise.String(), NoiseStd: unit(math.Sqrt(float64(p.Variance))), Epsilon: p.Epsilon, Delta: p.Delta,
-		Clip: unit(float64(p.Clip)), Sensitivity: unit(float64(p.Sensitivity)), Complete: len(sp.Missing()) == 0, Cost: costOf(p)}
+		Clip: unit(float64(p.Clip)), Sensitivity: unit(float64(p.Sensitivity)), Complete: len(sp.Missing()) == 0,
+		Cost: costOf(p)}
 	if json.Valid(p.Parameters) {
 		s.Parameters = p.Parameters
 	}
@@ -122,7 +126,8 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 		signed[e.From] = true
 	}
 	for i, m := range p.Members {
-		s.Members = append(s.Members, SummaryMember{m.Name, m.Role.String(), m.Key.String(), m.Key.Fingerprint(), utc(m.NotAfter), signed[uint32(i)]})
+		s.Members = append(s.Members, SummaryMember{m.Name, m.Role.String(), m.Key.String(), m.Key.Fingerprint(),
+			utc(m.NotAfter), signed[uint32(i)]})
 	}
 	return s, nil
 }

@@ -48,31 +48,37 @@ func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 		rounds = defaults.NaturalGlobalRounds
 	}
 	rounds = orElse(t.Rounds, rounds)
-	cfg.Model, cfg.PriorPrecision, cfg.InitialSD = orElse(pvi.Model(g.Model), cfg.Model), orElse(g.PriorPrecision, cfg.PriorPrecision), orElse(g.InitialSD, cfg.InitialSD)
+	cfg.Model, cfg.PriorPrecision, cfg.InitialSD = orElse(pvi.Model(g.Model),
+		cfg.Model), orElse(g.PriorPrecision, cfg.PriorPrecision), orElse(g.InitialSD, cfg.InitialSD)
 	cfg.InitialSpread, cfg.Hidden, cfg.Samples = g.InitialSpread, g.Hidden, g.Samples
-	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate, cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
-	cfg.Optimiser, cfg.LearningRate = orElse(global.Optimiser(g.Optimiser), cfg.Optimiser), orElse(g.LearningRate, cfg.LearningRate)
+	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate,
+		cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
+	cfg.Optimiser, cfg.LearningRate = orElse(global.Optimiser(g.Optimiser),
+		cfg.Optimiser), orElse(g.LearningRate, cfg.LearningRate)
 	cfg.RateDecay, cfg.Averaging = orElse(g.RateDecay, cfg.RateDecay), orElse(g.Averaging, cfg.Averaging)
 	cfg.SDUnit, cfg.PrecisionFloor = orElse(g.SDUnit, cfg.SDUnit), orElse(g.PrecisionFloor, cfg.PrecisionFloor)
 	cfg.FracBits = GlobalGrid(cfg.Clip)
 	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
 }
 
-// DefaultGlobal is global inference for a logistic regression with settings that do well
-// over a thousand rounds on some ten thousand records of columns of size 1.
+// DefaultGlobal is global inference for logistic regression, with settings for a
+// thousand rounds on about ten thousand records whose columns are of size 1.
 func DefaultGlobal(features int, records int64) global.Config {
-	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: GlobalGrid(3), SampleRate: 0.02,
+	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
+		FracBits: GlobalGrid(3), SampleRate: 0.02,
 		Records: records, MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}
 }
 
 // NaturalGlobal is the same by natural-gradient steps, with settings for fifty rounds.
 func NaturalGlobal(features int, records int64) global.Config {
-	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.06, Clip: 0.15, FracBits: GlobalGrid(0.15), SampleRate: 0.1,
-		Records: records, MaxRecords: 1 << 20, Optimiser: global.Natural, LearningRate: 0.2, RateDecay: 0.1, SDUnit: 20, PrecisionFloor: 50}
+	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.06, Clip: 0.15,
+		FracBits: GlobalGrid(0.15), SampleRate: 0.1,
+		Records: records, MaxRecords: 1 << 20, Optimiser: global.Natural, LearningRate: 0.2, RateDecay: 0.1,
+		SDUnit: 20, PrecisionFloor: 50}
 }
 
-// GlobalGrid is the resolution for gradients with a clip: eight times GridFor's, because as
-// many as MaxRecords of them may be rounded at each party.
+// GlobalGrid is the resolution for clipped gradients: eight times that of GridFor,
+// because each party may round up to MaxRecords of them.
 func GlobalGrid(clip float64) uint8 { return GridFor(clip) + 3 }
 
 // StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
@@ -81,7 +87,7 @@ type StatisticsConfig struct {
 	SchemaFile      string  `toml:"schema_file"`
 	PriorPrecision  float64 `toml:"prior_precision"` // default 1
 	NoiseSD         float64 `toml:"noise_sd"`        // default estimated
-	Bound           float64 `toml:"bound"`           // of all columns; default each its own by the schema
+	Bound           float64 `toml:"bound"`           // of all columns; default by column, from the schema
 	TargetBound     float64 `toml:"target_bound"`    // default the target's
 	MomentRounds    int     `toml:"moment_rounds"`
 	Radius          float64 `toml:"radius"` // default 0.9 sqrt(columns)
@@ -100,7 +106,8 @@ func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 	}
 	rounds := orElse(t.Rounds, defaults.StatisticsRounds)
 	cfg := DefaultStatistics(schema, s.Records)
-	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision, cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
+	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision,
+		cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
 	if s.Bound != 0 {
 		cfg.Bound, cfg.Bounds = s.Bound, nil
 	}
@@ -109,11 +116,12 @@ func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 	return &app.Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
 }
 
-// DefaultStatistics is linear regression by sufficient statistics within a schema's public
-// ranges: no moment rounds, and a radius somewhat below what a record of independent
-// columns of size 1 has, so that about half of the records are scaled down a little.
+// DefaultStatistics is linear regression by sufficient statistics within a schema's
+// public ranges: no moment rounds, and a radius slightly below the norm of a record of
+// independent columns of size 1, so that about half of the records are scaled down.
 func DefaultStatistics(schema *dataset.Schema, records int64) stats.Config {
-	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8, Records: records, MaxRecords: 1 << 20}
+	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8,
+		Records: records, MaxRecords: 1 << 20}
 	for _, column := range schema.Columns {
 		for range max(1, len(column.Categories)) {
 			c.Bounds = append(c.Bounds, max(0x1p-20, reach(column)))
@@ -124,7 +132,7 @@ func DefaultStatistics(schema *dataset.Schema, records int64) stats.Config {
 	return c
 }
 
-// reach is the largest magnitude that a column can have once it is encoded.
+// reach returns the largest magnitude of an encoded column.
 func reach(c dataset.Column) float64 {
 	if c.Numeric == nil {
 		return 1

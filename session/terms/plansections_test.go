@@ -26,14 +26,18 @@ func planTOML(t *testing.T) (dir, head string) {
 	}
 	rig.WriteFile(t, dir, "classes.json", string(rig.SchemaOf(t, 3, true)))
 	rig.WriteFile(t, dir, "lines.json", string(rig.SchemaOf(t, 3, false)))
-	return dir, "name = \"t\"\nlifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\", \"party-c.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\n" +
+	return dir, "name = \"t\"\nlifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\", " +
+		"\"party-c.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\n" +
 		"aggregator = \"agg.card\"\nrounds = 4\n[privacy]\nepsilon = 1.0\ndelta = 1e-5\n"
 }
 
 func TestPlanSections(t *testing.T) {
 	dir, head := planTOML(t)
-	virtual := "[learning]\nschema_file = \"classes.json\"\nmodel = \"logistic\"\nstrategy = \"virtual\"\nshards = 5\nclip = 0.1\ndamping = 0.2\nsteps = 3\nlearning_rate = 0.05\n"
-	optimisation := "[learning]\nschema_file = \"classes.json\"\nmodel = \"logistic\"\nstrategy = \"optimisation\"\nclip = 2.0\ndamping = 0.2\nsteps = 3\nlearning_rate = 0.05\nsampling = \"poisson\"\nsample_rate = 0.1\n"
+	virtual := "[learning]\nschema_file = \"classes.json\"\nmodel = \"logistic\"\nstrategy = " +
+		"\"virtual\"\nshards = 5\nclip = 0.1\ndamping = 0.2\nsteps = 3\nlearning_rate = 0.05\n"
+	optimisation := "[learning]\nschema_file = \"classes.json\"\nmodel = \"logistic\"\nstrategy = " +
+		"\"optimisation\"\nclip = 2.0\ndamping = 0.2\nsteps = 3\nlearning_rate = 0.05\nsampling = " +
+		"\"poisson\"\nsample_rate = 0.1\n"
 	global := "[global]\nschema_file = \"classes.json\"\nrecords = 1000\n"
 	statistics := "[statistics]\nschema_file = \"lines.json\"\nrecords = 1000\nradius = 2.0\nmoment_rounds = 1\n"
 	for name, c := range map[string]struct {
@@ -57,7 +61,8 @@ func TestPlanSections(t *testing.T) {
 		if err := terms.CheckPlan(p); err != nil {
 			t.Errorf("%s: its plan doesn't hold: %v", name, err)
 		}
-		if p.Application != c.app || p.Noise != c.noise || p.LocalSteps != c.steps || p.SampleRate != c.rate || p.Sensitivity == 0 {
+		if p.Application != c.app || p.Noise != c.noise || p.LocalSteps != c.steps || p.SampleRate != c.rate ||
+			p.Sensitivity == 0 {
 			t.Errorf("%s: %s, placed %v, %d steps, rate %v", name, p.Application, p.Noise, p.LocalSteps, p.SampleRate)
 		}
 	}

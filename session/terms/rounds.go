@@ -2,12 +2,12 @@ package terms
 
 import "choir/protocol"
 
-// solveRounds makes the plan of the most rounds that a budget pays for when the
-// noise on a sum may have a standard deviation of at most perClip clips a coordinate,
-// at full attendance (NoiseUse.PerClip). build makes the plan of a number of rounds
-// with the least noise that they need: more rounds need more, so bisection finds the
-// last number that is within. A number for which no plan can be made at all (its
-// noise leaves the grid no room) is too many.
+// solveRounds returns the plan with the largest number of rounds for which the noise
+// on a coordinate of a sum has a standard deviation of at most perClip clips, at full
+// attendance (NoiseUse.PerClip). build returns the plan of a number of rounds with the
+// least noise for its budget. The noise grows with the rounds, so that bisection finds
+// the number. A number for which build fails (the grid has no headroom for its noise)
+// is too large.
 func solveRounds(perClip float64, build func(rounds int) (*protocol.Plan, error)) (*protocol.Plan, error) {
 	if !(perClip > 0) {
 		return nil, protocol.Fail(protocol.ClassInput, "config: privacy.noise_per_clip: %v isn't positive", perClip)
@@ -17,12 +17,15 @@ func solveRounds(perClip float64, build func(rounds int) (*protocol.Plan, error)
 		return nil, err
 	}
 	if _, ok := best.Release(); !ok {
-		return nil, protocol.Fail(protocol.ClassInput, "config: privacy.noise_per_clip: the plan claims no epsilon, so no number of rounds follows from it")
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: privacy.noise_per_clip: the plan claims no epsilon, so no number of rounds follows from it")
 	}
 	if use := noiseUse(best).PerClip; use > perClip {
-		return nil, protocol.Fail(protocol.ClassInput, "config: privacy.noise_per_clip: a single round needs %.4g, more than %g: allow more noise, a larger epsilon or fewer colluders and drop-outs", use, perClip)
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: privacy.noise_per_clip: a single round needs %.4g, more than %g: allow more noise, a larger "+
+				"epsilon or fewer colluders and drop-outs", use, perClip)
 	}
-	lo, hi := 1, 2 // lo is within, hi isn't known to be
+	lo, hi := 1, 2 // lo is possible, hi perhaps not
 	within := func(rounds int) bool {
 		p, err := build(rounds)
 		if err != nil || noiseUse(p).PerClip > perClip {

@@ -28,8 +28,10 @@ func TestRoundsAreSolved(t *testing.T) {
 			t.Errorf("noise of %g clips: %v rounds, want the last below %.3f", perClip, got, want)
 		}
 	}
-	for perClip, want := range map[float64]string{0: "isn't positive", math.NaN(): "isn't positive", 0.5: "a single round needs"} {
-		if _, err := terms.SolveRounds(perClip, build); err == nil || !strings.Contains(err.Error(), want) || protocol.ClassOf(err) != protocol.ClassInput {
+	for perClip, want := range map[float64]string{0: "isn't positive", math.NaN(): "isn't positive",
+		0.5: "a single round needs"} {
+		if _, err := terms.SolveRounds(perClip, build); err == nil || !strings.Contains(err.Error(), want) ||
+			protocol.ClassOf(err) != protocol.ClassInput {
 			t.Errorf("%v: %v", perClip, err)
 		}
 	}

@@ -27,7 +27,10 @@ func TestSumClaimsForWholeVectors(t *testing.T) {
 		{privacy.ReplaceOne, 1, nil, "sensitivity"},
 		{privacy.AddRemove, perParty, nil, ""},
 		{privacy.AddRemove, perParty - 1, nil, "sensitivity"},
-		{privacy.ReplaceOne, 2 * perParty, func(p *protocol.Plan) { p.Noise, p.LocalSteps = protocol.NoiseLocal, 1 }, "neither noises nor samples"},
+		{privacy.ReplaceOne, 2 * perParty, func(p *protocol.Plan) {
+			p.Noise, p.LocalSteps = protocol.NoiseLocal,
+				1
+		}, "neither noises nor samples"},
 	} {
 		list, _ := rig.Members(t, 6, 2)
 		p, err := terms.Base(rig.Terms(list))
@@ -35,7 +38,10 @@ func TestSumClaimsForWholeVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Dim, p.FracBits, p.Clip, p.PerParty, p.Application = 3, 10, 1, perParty, app.NameSum
-		p.Noise, p.Variance, p.Relation, p.Sensitivity = protocol.NoiseParty, 1<<50, uint8(c.relation), c.sensitivity
+		p.Noise = protocol.NoiseParty
+		p.Variance = 1 << 50
+		p.Relation = uint8(c.relation)
+		p.Sensitivity = c.sensitivity
 		p.Epsilon, p.Delta, p.Accountant = 10, 1e-5, protocol.AccountantInteger
 		if c.change != nil {
 			c.change(p)
@@ -47,7 +53,8 @@ func TestSumClaimsForWholeVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = terms.CheckPlan(p)
-		if refused := err != nil; refused != (c.refused != "") || refused && !strings.Contains(err.Error(), c.refused) {
+		if refused := err != nil; refused != (c.refused != "") || refused && !strings.Contains(err.Error(),
+			c.refused) {
 			t.Errorf("%v with sensitivity %d: %v, want %q", c.relation, c.sensitivity, err, c.refused)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"choir/session/app"
 )
 
-// Terms are what people decide about a plan; Plan works out the rest: the
-// grid, the noise, the bounds.
+// Terms are what people decide about a plan. Plan computes the rest: the grid, the
+// noise, the bounds.
 type Terms struct {
 	Name     string
 	Members  []protocol.Member // any order
@@ -34,13 +34,15 @@ type Terms struct {
 	Delta   float64
 }
 
-// base fills in everything that doesn't depend on the application.
+// base returns the part of the plan that does not depend on the application.
 func (t Terms) base() (*protocol.Plan, error) {
 	p := &protocol.Plan{
 		Name: t.Name, Created: t.Created.Unix(), NotAfter: t.Created.Add(t.Lifetime).Unix(), Suite: t.Suite,
-		Members: append([]protocol.Member(nil), t.Members...), Rounds: uint32(t.Rounds), SpareAttempts: uint32(t.SpareAttempts),
-		Colluders: uint32(t.Colluders), DeadlineMS: uint32(t.Deadline.Milliseconds()), GraceMS: uint32(t.Grace.Milliseconds()),
-		Noise: t.Noise, Paired: t.Paired, Audit: t.Audit,
+		Members: append([]protocol.Member(nil),
+			t.Members...), Rounds: uint32(t.Rounds), SpareAttempts: uint32(t.SpareAttempts),
+		Colluders: uint32(t.Colluders), DeadlineMS: uint32(t.Deadline.Milliseconds()),
+		GraceMS: uint32(t.Grace.Milliseconds()),
+		Noise:   t.Noise, Paired: t.Paired, Audit: t.Audit,
 	}
 	if p.Suite == 0 {
 		p.Suite = channel.SuiteHybrid
@@ -53,7 +55,8 @@ func (t Terms) base() (*protocol.Plan, error) {
 	}
 	switch n := p.Parties(); {
 	case t.Deadline.Milliseconds() > math.MaxUint32 || t.Grace.Milliseconds() > math.MaxUint32:
-		return nil, protocol.Fail(protocol.ClassInput, "deadline, grace: %v, %v: more than 1193h can't be waited for", t.Deadline, t.Grace)
+		return nil, protocol.Fail(protocol.ClassInput,
+			"deadline, grace: %v, %v: more than 1193h can't be waited for", t.Deadline, t.Grace)
 	case t.Dropouts < 0 || t.Dropouts >= n:
 		return nil, protocol.Fail(protocol.ClassInput, "dropouts: %d of %d parties can't drop out", t.Dropouts, n)
 	case t.Colluders < 0 || t.Colluders >= n:
@@ -61,34 +64,42 @@ func (t Terms) base() (*protocol.Plan, error) {
 	case t.Rounds < 1 || t.Rounds > protocol.MaxRounds:
 		return nil, protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..%d", t.Rounds, protocol.MaxRounds)
 	case t.SpareAttempts < 0 || t.SpareAttempts > protocol.MaxRounds:
-		return nil, protocol.Fail(protocol.ClassInput, "spare attempts: %d isn't in 0..%d", t.SpareAttempts, protocol.MaxRounds)
+		return nil, protocol.Fail(protocol.ClassInput, "spare attempts: %d isn't in 0..%d", t.SpareAttempts,
+			protocol.MaxRounds)
 	default:
 		p.MinParties = uint32(n - t.Dropouts)
 	}
 	return p, nil
 }
 
-// calibrate finds the noise that the budget asks for, spread over the
-// contributors that stay hidden in the worst tolerated case (Paper I, Theorem 1).
+// calibrate computes the noise for the budget, divided over the contributors that are
+// hidden in the worst tolerated case ([DCA], Theorem 1).
 func (t Terms) calibrate(p *protocol.Plan) error {
 	if t.Noise == protocol.NoiseNone {
 		return nil
 	}
-	p.Epsilon, p.Delta, p.Relation, p.Accountant = t.Epsilon, t.Delta, uint8(privacy.ReplaceOne), protocol.AccountantInteger
+	p.Epsilon = t.Epsilon
+	p.Delta = t.Delta
+	p.Relation = uint8(privacy.ReplaceOne)
+	p.Accountant = protocol.AccountantInteger
 	if p.Sampling != 0 {
 		p.Accountant = protocol.AccountantSampled
 	}
 	parts := p.HiddenParts()
 	if parts < 1 {
-		return protocol.Fail(protocol.ClassInput, "colluders, dropouts: N_min - T - 1 = %d leaves no honest noise (N = %d, dropouts = %d, T = %d)",
+		return protocol.Fail(protocol.ClassInput,
+			"colluders, dropouts: N_min - T - 1 = %d leaves no honest noise (N = %d, dropouts = %d, T = %d)",
 			int64(p.MinParties)-int64(p.Colluders)-1, p.Parties(), t.Dropouts, t.Colluders)
 	}
 	releases := uint64(p.Releases()) * uint64(max(1, p.LocalSteps))
 	if releases > 1<<31 {
-		return protocol.Fail(protocol.ClassInput, "rounds, steps: %d releases are more than anybody accounts for", releases)
+		return protocol.Fail(protocol.ClassInput, "rounds, steps: %d releases are more than an accountant computes",
+			releases)
 	}
-	n, err := privacy.Calibrate(privacy.Target{Epsilon: t.Epsilon, Delta: t.Delta, Sensitivity: p.Sensitivity, Dim: p.Dim,
-		Releases: uint32(releases), Parts: uint32(parts), Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)})
+	n, err := privacy.Calibrate(privacy.Target{Epsilon: t.Epsilon, Delta: t.Delta, Sensitivity: p.Sensitivity,
+		Dim:      p.Dim,
+		Releases: uint32(releases), Parts: uint32(parts), Sampling: privacy.Sampling(p.Sampling),
+		Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)})
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "epsilon, delta: %w", err)
 	}
@@ -106,10 +117,9 @@ func finished(p *protocol.Plan) (*protocol.Plan, error) {
 	return p, p.CheckPrivacy()
 }
 
-// Plan is a plan to learn by an application. Its claim is exactly what the
-// application's mechanism needs. Noise that every party adds to its own steps is
-// placed by protocol.NoiseLocal, joint noise by one of the others; a placement that
-// the method doesn't have is refused.
+// Plan returns the plan of an application. Its claim is exactly what the application's
+// mechanism needs. protocol.NoiseLocal places noise on every party's steps, the other
+// placements on the sum; a placement that the method does not have is refused.
 func (t Terms) Plan(a app.Spec) (*protocol.Plan, error) {
 	p, err := t.base()
 	if err != nil {
@@ -135,8 +145,7 @@ func (t Terms) Plan(a app.Spec) (*protocol.Plan, error) {
 	return finished(p)
 }
 
-// Learn is a plan to learn one model by DP-PVI. The learning's grid
-// (pvi.frac_bits) is chosen when it is 0.
+// Learn returns the plan of DP-PVI. Its grid (pvi.frac_bits) is chosen if it is 0.
 func (t Terms) Learn(l app.PVI) (*protocol.Plan, error) {
 	l.Version = 1
 	if l.PVI.FracBits == 0 {
@@ -145,9 +154,8 @@ func (t Terms) Learn(l app.PVI) (*protocol.Plan, error) {
 	return t.Plan(&l)
 }
 
-// GridFor is the resolution, in bits behind the point, on which a clip is about
-// 2^20 grid units: rounding then is a millionth of the clip, far below any
-// noise that hides it.
+// GridFor returns the resolution, in binary digits after the point, on which a clip is
+// about 2^20 grid units: rounding is a millionth of the clip, far below the noise.
 func GridFor(clip float64) uint8 {
 	if !(clip > 0) {
 		return 24
@@ -155,7 +163,7 @@ func GridFor(clip float64) uint8 {
 	return uint8(max(4, min(30, 20-math.Floor(math.Log2(clip)))))
 }
 
-// SumTerms are the terms of one secure sum of vectors.
+// SumTerms are the terms of a secure sum of vectors.
 type SumTerms struct {
 	Dim      int
 	FracBits uint8
@@ -163,10 +171,9 @@ type SumTerms struct {
 	Sigma    float64 // standard deviation of the noise on the sum in the inputs' unit; 0: none
 }
 
-// Sum is a plan for one secure sum. Noise of a stated sigma claims no epsilon:
-// only whoever knows the sensitivity of the rows can say what it hides. Sigma
-// is spread over the parties by Paper I, Theorem 1, so that the noise of any
-// N_min - T - 1 of them is enough.
+// Sum returns the plan of one secure sum. It claims no epsilon for its noise, since
+// the sensitivity of the rows is unknown. Sigma is divided over the parties so that
+// the noise of any N_min - T - 1 of them suffices ([DCA], Theorem 1).
 func (t Terms) Sum(s SumTerms) (*protocol.Plan, error) {
 	t.Rounds, t.SpareAttempts, t.Noise = 1, 0, protocol.NoiseNone
 	p, err := t.base()
@@ -186,17 +193,20 @@ func (s SumTerms) noise(p *protocol.Plan) error {
 	p.Noise = protocol.NoiseParty
 	parts := p.HiddenParts()
 	if parts < 1 {
-		return protocol.Fail(protocol.ClassInput, "sigma: %d parties can't share noise that hides one of them from another; it takes at least 2 more than may collude", p.Parties())
+		return protocol.Fail(protocol.ClassInput,
+			"sigma: %d parties can't share noise that hides one of them from another; it takes at least 2 more "+
+				"than may collude", p.Parties())
 	}
 	v := math.Ceil(math.Ldexp(s.Sigma, int(s.FracBits)) * math.Ldexp(s.Sigma, int(s.FracBits)) / float64(parts))
 	if !(s.Sigma > 0) || !(v >= 1 && v <= 1<<62) {
-		return protocol.Fail(protocol.ClassInput, "sigma: %v isn't a positive standard deviation that the grid 2^-%d can carry", s.Sigma, s.FracBits)
+		return protocol.Fail(protocol.ClassInput,
+			"sigma: %v isn't a positive standard deviation that the grid 2^-%d can carry", s.Sigma, s.FracBits)
 	}
 	p.Variance = uint64(v)
 	return nil
 }
 
-// NewMember is a roster entry for a fresh identity.
+// NewMember returns the roster entry of a new identity.
 func NewMember(name string, role protocol.Role, key identity.PublicKey) protocol.Member {
 	return protocol.Member{Name: name, Role: role, Key: key}
 }

@@ -27,7 +27,8 @@ type AppCase struct {
 // schemaOf encodes so many columns, the bias among them.
 func SchemaOf(t testing.TB, features int, classes bool) json.RawMessage {
 	t.Helper()
-	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test", Target: dataset.Numeric("y", -8, 8), Missing: dataset.Refuse, Unseen: dataset.Refuse}
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",
+		Target: dataset.Numeric("y", -8, 8), Missing: dataset.Refuse, Unseen: dataset.Refuse}
 	if classes {
 		schema.Target = dataset.Binary("y", "no", "yes")
 	}
@@ -57,19 +58,23 @@ func AppCases(t *testing.T) map[string]AppCase {
 	perturbation.Beta = 0
 	optimisation := perturbation
 	optimisation.Clip, optimisation.FracBits = 2, 19
-	optimisation.Strategy = pvi.Optimisation{Steps: 5, LearningRate: 0.05, Sampling: pvi.SamplingPoisson, SampleRate: 0.5}
+	optimisation.Strategy = pvi.Optimisation{Steps: 5, LearningRate: 0.05, Sampling: pvi.SamplingPoisson,
+		SampleRate: 0.5}
 	learn := func(c pvi.Config) app.Spec {
 		return &app.PVI{Version: 1, PVI: c, Weights: thirds, Schema: SchemaOf(t, 4, true)}
 	}
 	g := terms.DefaultGlobal(4, 150)
 	g.SampleRate, g.LearningRate, g.MaxRecords = 0.3, 0.05, 1000
-	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3, FracBits: 8, Records: 150, MaxRecords: 1000}
+	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3,
+		FracBits: 8, Records: 150, MaxRecords: 1000}
 	return map[string]AppCase{
 		"virtual":      {learn(virtual), protocol.NoiseParty, 3, classes},
 		"perturbation": {learn(perturbation), protocol.NoiseLocal, 3, classes},
 		"optimisation": {learn(optimisation), protocol.NoiseLocal, 3, classes},
-		"global":       {&app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty, 6, classes},
-		"statistics":   {&app.Statistics{Version: 1, Statistics: s, Schema: SchemaOf(t, 4, false)}, protocol.NoiseParty, 3, lines},
+		"global": {&app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty, 6,
+			classes},
+		"statistics": {&app.Statistics{Version: 1, Statistics: s, Schema: SchemaOf(t, 4, false)},
+			protocol.NoiseParty, 3, lines},
 	}
 }
 
@@ -103,7 +108,8 @@ func (c AppCase) learners(t testing.TB, p *protocol.Plan) []app.Party {
 	ls := make([]app.Party, len(c.Parts))
 	for i, part := range c.Parts {
 		var err error
-		if ls[i], err = c.App.Join(app.PartyConfig{Plan: p, Party: uint32(i), Data: part, Rand: mathrand.NewChaCha8([32]byte{7, byte(i)})}); err != nil {
+		if ls[i], err = c.App.Join(app.PartyConfig{Plan: p, Party: uint32(i), Data: part,
+			Rand: mathrand.NewChaCha8([32]byte{7, byte(i)})}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +127,8 @@ func (c AppCase) Plainly(t *testing.T, p *protocol.Plan) []int64 {
 	for round := uint32(1); round <= p.Rounds; round++ {
 		sum := make([]int64, p.Dim)
 		for i, l := range ls {
-			update, memo, err := l.Propose(t.Context(), protocol.Work{Round: round, Attempt: 1, Model: model, State: states[i]})
+			update, memo, err := l.Propose(t.Context(), protocol.Work{Round: round, Attempt: 1, Model: model,
+				State: states[i]})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -67,7 +67,8 @@ func randomParts(parties, rows, features int, classes bool) []pvi.Data {
 	return parts
 }
 
-func LearningPlan(t *testing.T, c learningCase, noise protocol.Placement, rounds int) (*run.Local, []*pvi.Learner) {
+func LearningPlan(t *testing.T, c learningCase, noise protocol.Placement, rounds int) (*run.Local,
+	[]*pvi.Learner) {
 	t.Helper()
 	return LearningPlanOf(t, c, func(ts *terms.Terms) { ts.Rounds, ts.Noise = rounds, noise })
 }
@@ -82,7 +83,8 @@ func LearningPlanAt(t *testing.T, c learningCase, epsilon float64) (*run.Local, 
 
 func LearningPlanOf(t *testing.T, c learningCase, adjust func(*terms.Terms)) (*run.Local, []*pvi.Learner) {
 	t.Helper()
-	schema := &dataset.Schema{Version: 1, Source: "test", Target: dataset.Numeric("y", -1, 1), Missing: dataset.Refuse, Unseen: dataset.Refuse}
+	schema := &dataset.Schema{Version: 1, Source: "test", Target: dataset.Numeric("y", -1, 1),
+		Missing: dataset.Refuse, Unseen: dataset.Refuse}
 	for j := range c.Config.Features - 1 {
 		schema.Columns = append(schema.Columns, dataset.Numeric(fmt.Sprintf("x%d", j), -1, 1))
 	}

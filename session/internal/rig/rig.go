@@ -29,7 +29,8 @@ func Members(t testing.TB, n, m int) ([]protocol.Member, []*identity.PrivateKey)
 
 // Terms are sound terms for tests, with the cheap cipher suite.
 func Terms(list []protocol.Member) terms.Terms {
-	return terms.Terms{Name: "test", Members: list, Created: time.Now(), Lifetime: time.Hour, Suite: channel.SuiteX25519,
+	return terms.Terms{Name: "test", Members: list, Created: time.Now(), Lifetime: time.Hour,
+		Suite:  channel.SuiteX25519,
 		Rounds: 1, Deadline: 30 * time.Second, Grace: 20 * time.Millisecond}
 }
 

@@ -27,7 +27,8 @@ func Deploy(t *testing.T, now time.Time) (dir string, config func(member string)
 			t.Fatal(err)
 		}
 	}
-	toml := "name = \"t\"\nlifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = [\"node-a.card\", \"node-b.card\"]\n" +
+	toml := "name = \"t\"\nlifetime = \"24h\"\nparties = [\"party-a.card\", \"party-b.card\"]\ncomputes = " +
+		"[\"node-a.card\", \"node-b.card\"]\n" +
 		"aggregator = \"agg.card\"\nrounds = 1\n[sum]\ncolumns = 1\nfrac_bits = 4\nbound = 10.0\n"
 	p, err := terms.NewPlan(rig.WriteFile(t, dir, "plan.toml", toml), now)
 	if err != nil {
@@ -52,7 +53,8 @@ func Deploy(t *testing.T, now time.Time) (dir string, config func(member string)
 	data := rig.WriteFile(t, dir, "a.csv", "1.5\n")
 	return dir, func(name string) *member.Config {
 		c := &member.Config{PlanFile: plan, KeyFile: filepath.Join(dir, name+".key"), PassphraseFile: pass,
-			CardFile: filepath.Join(dir, name+".card"), StoreFile: filepath.Join(dir, name+".db"), Bus: member.BusConfig{URL: "nats://127.0.0.1:1"}}
+			CardFile: filepath.Join(dir, name+".card"), StoreFile: filepath.Join(dir,
+				name+".db"), Bus: member.BusConfig{URL: "nats://127.0.0.1:1"}}
 		if strings.HasPrefix(name, "party") {
 			c.DataFile = data
 		}
