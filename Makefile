@@ -42,7 +42,7 @@ race:
 full:
 	$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) ./attack/simulate/... ./protocol/verify ./attack/threat ./lab/experiment ./learn/pvi
 
-# What is in assembly, without it.
+# The portable form of everything in crypto that has assembly.
 purego:
 	$(GO) test -tags purego ./crypto/...
 

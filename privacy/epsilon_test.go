@@ -223,12 +223,14 @@ func TestSpentCounts(t *testing.T) {
 		"part variance":    func(x *SampledRelease) { x.PartVariance = 0 },
 		"needs a sampling": func(x *SampledRelease) { x.Sampling = SamplingNone },
 	} {
-		bad := one
-		spoil(&bad)
-		if _, err := Spent([]SampledRelease{bad}, ReplaceOne, 1e-6, PlanPrecision()); !errors.Is(err, ErrInput) ||
-			!strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			bad := one
+			spoil(&bad)
+			if _, err := Spent([]SampledRelease{bad}, ReplaceOne, 1e-6, PlanPrecision()); !errors.Is(err, ErrInput) ||
+				!strings.Contains(err.Error(), name) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -245,11 +247,13 @@ func TestRejectionsNameTheField(t *testing.T) {
 		"releases":    func(t *Target) { t.Releases = 0 },
 		"parts":       func(t *Target) { t.Parts = 0 },
 	} {
-		bad := good
-		spoil(&bad)
-		if _, err := Calibrate(bad); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			bad := good
+			spoil(&bad)
+			if _, err := Calibrate(bad); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	far := good
 	far.Sensitivity, far.Epsilon = 1<<40, 1e-9

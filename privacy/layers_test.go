@@ -179,11 +179,13 @@ func TestLayerRejections(t *testing.T) {
 		"variance":    func(t *LayerTerms) { t.PartVariance = 0 },
 		"sensitivity": func(t *LayerTerms) { t.SampleSensitivity = 0 },
 	} {
-		terms := planTerms()
-		spoil(&terms)
-		if _, err := Layers(terms); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			terms := planTerms()
+			spoil(&terms)
+			if _, err := Layers(terms); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

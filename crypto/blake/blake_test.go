@@ -31,9 +31,11 @@ func TestReferenceIsBLAKE3(t *testing.T) {
 	for name, got := range map[string][Size]byte{
 		"reference": reference(theirs, nil), "Derive": Derive(theirs), "Hash": NewHash(theirs).Sum(),
 	} {
-		if hex.EncodeToString(got[:]) != want {
-			t.Errorf("%s of nothing is %x", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if hex.EncodeToString(got[:]) != want {
+				t.Errorf("%s of nothing is %x", name, got)
+			}
+		})
 	}
 }
 

@@ -84,9 +84,11 @@ func TestManipulatedStreams(t *testing.T) {
 		"another key":         sealAll(mustBox(t, 2, "plan 1, round 1"), chunks),
 		"another context":     sealAll(mustBox(t, 1, "plan 1, round 2"), chunks),
 	} {
-		if got, err := receive(box, stream); err == nil {
-			t.Errorf("%s: accepted as %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := receive(box, stream); err == nil {
+				t.Errorf("accepted as %q", got)
+			}
+		})
 	}
 	if _, err := receive(box, s); err != nil {
 		t.Errorf("untouched: %v", err)

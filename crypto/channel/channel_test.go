@@ -125,9 +125,11 @@ func TestInitiateRejectsBadKeys(t *testing.T) {
 		for name, bad := range map[string][]byte{
 			"nothing": nil, "short": public[1:], "long": append(bytes.Clone(public), 0),
 		} {
-			if _, _, err := Initiate(suite, bad, nil); !errors.Is(err, ErrChannel) {
-				t.Errorf("%v: %s key: %v, want ErrChannel", suite, name, err)
-			}
+			t.Run(name, func(t *testing.T) {
+				if _, _, err := Initiate(suite, bad, nil); !errors.Is(err, ErrChannel) {
+					t.Errorf("%v: %s key: %v, want ErrChannel", suite, name, err)
+				}
+			})
 		}
 	}
 	// The all-zero X25519 share has small order, so that the result is public.

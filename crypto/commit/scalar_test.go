@@ -61,9 +61,11 @@ func TestScalarEncoding(t *testing.T) {
 		"empty": nil, "short": make([]byte, 31), "long": make([]byte, 33),
 		"order": order, "ones": bytes.Repeat([]byte{0xff}, 32),
 	} {
-		if _, err := ParseScalar(b); !errors.Is(err, ErrScalar) {
-			t.Errorf("%s: %v, want ErrScalar", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := ParseScalar(b); !errors.Is(err, ErrScalar) {
+				t.Errorf("%v, want ErrScalar", err)
+			}
+		})
 	}
 	order[0]--
 	if _, err := ParseScalar(order); err != nil {

@@ -217,9 +217,11 @@ func TestBatchWithoutRandomness(t *testing.T) {
 	}
 	items[7].Msg = []byte("no")
 	for name, r := range map[string]io.Reader{"nil": nil, "failing": iotest.ErrReader(io.ErrClosedPipe)} {
-		if got := VerifyBatch(items, r); !slices.Equal(got, []int{7}) {
-			t.Errorf("%s reader: rejected %v, want [7]", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := VerifyBatch(items, r); !slices.Equal(got, []int{7}) {
+				t.Errorf("%s reader: rejected %v, want [7]", name, got)
+			}
+		})
 	}
 }
 

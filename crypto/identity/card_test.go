@@ -65,11 +65,13 @@ func TestCardForgeries(t *testing.T) {
 		"signature":  func(c *Card) { c.Sig[0] ^= 1 },
 		"no domain":  func(c *Card) { c.Sig = testKey(1).Sign([]byte(c.Name)) },
 	} {
-		c := testCard(t)
-		change(&c)
-		if err := c.Verify(1500); !errors.Is(err, ErrBadSignature) {
-			t.Errorf("%s: %v, want ErrBadSignature", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := testCard(t)
+			change(&c)
+			if err := c.Verify(1500); !errors.Is(err, ErrBadSignature) {
+				t.Errorf("%v, want ErrBadSignature", err)
+			}
+		})
 	}
 	// An expired forgery is a forgery.
 	c := testCard(t)

@@ -30,17 +30,19 @@ func TestKeyFileRoundTrip(t *testing.T) {
 	for name, cfg := range map[string]KeyFileConfig{
 		"cheap": cheapConfig(), "default costs": {Rand: testRand(9)},
 	} {
-		path := writeTestKey(t, cfg)
-		key, owner, err := ReadKeyFile(path, []byte("correct horse"))
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if key.Public() != testKey(1).Public() || owner != "north-hospital" {
-			t.Errorf("%s: read %v, %q", name, key.Public(), owner)
-		}
-		if key.Sign([]byte("x")) != testKey(1).Sign([]byte("x")) {
-			t.Errorf("%s: the key signs differently", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			path := writeTestKey(t, cfg)
+			key, owner, err := ReadKeyFile(path, []byte("correct horse"))
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if key.Public() != testKey(1).Public() || owner != "north-hospital" {
+				t.Errorf("read %v, %q", key.Public(), owner)
+			}
+			if key.Sign([]byte("x")) != testKey(1).Sign([]byte("x")) {
+				t.Errorf("%s: the key signs differently", name)
+			}
+		})
 	}
 }
 
@@ -113,13 +115,15 @@ func TestKeyFileRejections(t *testing.T) {
 		"failing reader":   {failing, "a", "p", fs.ErrClosed},
 		"absurd costs":     {KeyFileConfig{Params: Params{1, 1 << 30, 1}, Rand: testRand(1)}, "a", "p", nil},
 	} {
-		err := WriteKeyFile(fresh, testKey(1), c.owner, []byte(c.passphrase), c.cfg)
-		if err == nil || c.want != nil && !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
-		if _, err := os.Stat(fresh); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: a file was left (%v)", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := WriteKeyFile(fresh, testKey(1), c.owner, []byte(c.passphrase), c.cfg)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			if _, err := os.Stat(fresh); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a file was left (%v)", err)
+			}
+		})
 	}
 	if _, _, err := ReadKeyFile(fresh, []byte("p")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v, want fs.ErrNotExist", err)
@@ -207,11 +211,13 @@ func TestTamperedHeader(t *testing.T) {
 		"name":   func(h *keyHeader) { h.Name = "south-hospital" },
 		"public": func(h *keyHeader) { h.Public = testKey(2).Public().String() },
 	} {
-		bad := sealed
-		change(&bad.header)
-		if _, err := bad.open([]byte("p")); !errors.Is(err, ErrTampered) {
-			t.Errorf("%s: %v, want ErrTampered", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			bad := sealed
+			change(&bad.header)
+			if _, err := bad.open([]byte("p")); !errors.Is(err, ErrTampered) {
+				t.Errorf("%v, want ErrTampered", err)
+			}
+		})
 	}
 }
 

@@ -212,7 +212,8 @@ func TestSmallOrderComponents(t *testing.T) {
 		}
 	}
 	if disagree < 32 || checked != 128 {
-		t.Errorf("the cases have no effect: the cofactorless equation rejects %d of 64, %d with small A", disagree, checked)
+		t.Errorf("the cases have no effect: the cofactorless equation rejects %d of 64, %d with small A", disagree,
+			checked)
 	}
 }
 

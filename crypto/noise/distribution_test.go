@@ -149,9 +149,11 @@ func checkMoments(t *testing.T, variance float64, x []int64) {
 		"mean square":       {second, 1, math.Sqrt(2 / n)},
 		"mean fourth power": {fourth, 3, math.Sqrt(96 / n)},
 	} {
-		if math.Abs(c.got-c.want) > 7*c.deviation {
-			t.Errorf("variance %v: %s is %v in units of s, want %v", variance, name, c.got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if math.Abs(c.got-c.want) > 7*c.deviation {
+				t.Errorf("variance %v: %s is %v in units of s, want %v", variance, name, c.got, c.want)
+			}
+		})
 	}
 }
 
@@ -171,9 +173,11 @@ func checkTailsAndSigns(t *testing.T, variance float64, x []int64) {
 		"above 3 s": {above, normal(-3)}, "below -3 s": {below, normal(-3)},
 		"positive": {positive, (1 - zero) / 2}, "negative": {negative, (1 - zero) / 2},
 	} {
-		if m := float64(len(x)) * c.p; math.Abs(c.count-m) > 7*math.Sqrt(m)+15 {
-			t.Errorf("variance %v: %v samples %s, want about %v", variance, c.count, name, m)
-		}
+		t.Run(name, func(t *testing.T) {
+			if m := float64(len(x)) * c.p; math.Abs(c.count-m) > 7*math.Sqrt(m)+15 {
+				t.Errorf("variance %v: %v samples %s, want about %v", variance, c.count, name, m)
+			}
+		})
 	}
 }
 

@@ -25,10 +25,12 @@ func TestReferenceFillIsManySamples(t *testing.T) {
 			"a byte at a time": iotest.OneByteReader(seeded(1)),
 			"half reads":       iotest.HalfReader(seeded(1)),
 		} {
-			got := make([]int64, len(want))
-			if err := g.Fill(got, r); err != nil || !slices.Equal(got, want) {
-				t.Errorf("variance %v, %s: Fill differs from Sample (%v)", variance, name, err)
-			}
+			t.Run(name, func(t *testing.T) {
+				got := make([]int64, len(want))
+				if err := g.Fill(got, r); err != nil || !slices.Equal(got, want) {
+					t.Errorf("variance %v, %s: Fill differs from Sample (%v)", variance, name, err)
+				}
+			})
 		}
 	}
 }

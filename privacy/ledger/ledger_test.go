@@ -287,15 +287,18 @@ func TestUnprovenChargesAreRejected(t *testing.T) {
 		"sensitivity": func(c *Charge) { c.Release.Sensitivity = 1 << 63 },
 		"no noise":    func(c *Charge) { c.Release.Parts = 0 },
 	} {
-		c := charge(1, 1).filled()
-		spoil(&c)
-		l := &Ledger{}
-		if err := l.Append(l.Next(c)); !errors.Is(err, ErrEntry) || l.Len() != 0 {
-			t.Errorf("%s: appended, %v", name, err)
-		}
-		if _, err := l.CanAfford(Budget{Epsilon: 100, Delta: 1e-5}, c); err == nil || errors.Is(err, ErrOverspend) {
-			t.Errorf("%s: affordable, %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := charge(1, 1).filled()
+			spoil(&c)
+			l := &Ledger{}
+			if err := l.Append(l.Next(c)); !errors.Is(err, ErrEntry) || l.Len() != 0 {
+				t.Errorf("appended, %v", err)
+			}
+			if _, err := l.CanAfford(Budget{Epsilon: 100, Delta: 1e-5}, c); err == nil ||
+				errors.Is(err, ErrOverspend) {
+				t.Errorf("affordable, %v", err)
+			}
+		})
 	}
 }
 

@@ -303,9 +303,11 @@ func TestRejections(t *testing.T) {
 		"cells":    func() error { _, err := Upper([]Term{ok}, 0.1, Precision{Cells: math.Inf(1)}); return err },
 		"bits":     func() error { _, err := Lower([]Term{ok}, 0.1, Precision{MaxBits: 30}); return err },
 	} {
-		if err := bad(); !errors.Is(err, ErrTerm) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := bad(); !errors.Is(err, ErrTerm) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if e, err := Upper([]Term{ok}, 0.9, Precision{}); err != nil || e > 1e-12 {
 		t.Errorf("delta .9: %v, %v", e, err)
