@@ -63,13 +63,13 @@ func TestResultsInAnyOrder(t *testing.T) {
 					}
 					r.deliver(chunks[at])
 				}
-				for life := range 2 {
+				for restart := range 2 {
 					if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), want) {
-						t.Fatalf("%s, chunks %v, restart %d: %d rounds settled, or another model", name, order, life,
+						t.Fatalf("chunks %v, restart %d: %d rounds settled, or another model", order, restart,
 							r.p.Settled())
 					}
 					if !bytes.Equal(r.Store["model"], protocol.PackInts(want)) {
-						t.Fatalf("%s, chunks %v: another model is stored", name, order)
+						t.Fatalf("chunks %v: another model is stored", order)
 					}
 					r.boot()
 				}

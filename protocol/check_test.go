@@ -13,18 +13,20 @@ func TestReceive(t *testing.T) {
 	s := testSession(t)
 	kinds := map[Kind]bool{}
 	for _, sm := range samples() {
-		b, err := s.Sign(testKey(int(sm.from)), sm.from, sm.m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, m, err := s.Receive(b)
-		if err != nil {
-			t.Fatalf("%s: %v", sm.name, err)
-		}
-		if e.From != sm.from || e.Kind != sm.m.kind() || m.kind() != sm.m.kind() {
-			t.Errorf("%s: decoded as %s from %d", sm.name, e.Kind, e.From)
-		}
-		kinds[e.Kind] = true
+		t.Run(sm.name, func(t *testing.T) {
+			b, err := s.Sign(testKey(int(sm.from)), sm.from, sm.m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, m, err := s.Receive(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.From != sm.from || e.Kind != sm.m.kind() || m.kind() != sm.m.kind() {
+				t.Errorf("decoded as %s from %d", e.Kind, e.From)
+			}
+			kinds[e.Kind] = true
+		})
 	}
 	if len(kinds) != len(signedKinds()) {
 		t.Errorf("%d kinds of %d", len(kinds), len(signedKinds()))

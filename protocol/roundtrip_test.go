@@ -198,15 +198,17 @@ func TestUnmarshalIsCanonical(t *testing.T) {
 // TestTruncationIsRejected: no prefix of an encoding decodes, and none with a byte appended.
 func TestTruncationIsRejected(t *testing.T) {
 	for _, s := range samples() {
-		b := body(t, s.m)
-		for i := range b {
-			if _, err := decodeBody(s.m.kind())(b[:i]); !errors.Is(err, ErrMalformed) {
-				t.Errorf("%s: %d of %d bytes: %v", s.name, i, len(b), err)
+		t.Run(s.name, func(t *testing.T) {
+			b := body(t, s.m)
+			for i := range b {
+				if _, err := decodeBody(s.m.kind())(b[:i]); !errors.Is(err, ErrMalformed) {
+					t.Errorf("%d of %d bytes: %v", i, len(b), err)
+				}
 			}
-		}
-		if _, err := decodeBody(s.m.kind())(append(b, 0)); !errors.Is(err, ErrMalformed) {
-			t.Errorf("%s: with a byte appended: %v", s.name, err)
-		}
+			if _, err := decodeBody(s.m.kind())(append(b, 0)); !errors.Is(err, ErrMalformed) {
+				t.Errorf("with a byte appended: %v", err)
+			}
+		})
 	}
 }
 

@@ -247,9 +247,11 @@ func TestVectorsAreAccepted(t *testing.T) {
 		t.Fatal("the plan differs from the file's")
 	}
 	for _, m := range f.Messages {
-		if _, _, err := s.Receive(m.Message); err != nil {
-			t.Errorf("%s: %v", m.Name, err)
-		}
+		t.Run(m.Name, func(t *testing.T) {
+			if _, _, err := s.Receive(m.Message); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	for i, c := range f.Chunks {
 		chunk, err := UnmarshalChunk(c.Message)
