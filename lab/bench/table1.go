@@ -7,7 +7,7 @@ import (
 	"choir/protocol"
 )
 
-// paperSeconds are the runtimes of dissertation, Paper I, Table 1: means of five
+// paperSeconds are the runtimes of [DCA], Table 1: means of five
 // runs with M = 10 on Spark, without encryption.
 var paperSeconds = []struct {
 	parties, dim int

@@ -7,19 +7,17 @@ package own
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/task"
 	"choir/lab/study"
-	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/session/app"
-	"choir/session/terms"
 )
 
 // Studies are the experiments on data of our own.
@@ -40,7 +38,7 @@ type trial struct {
 	load                func(o study.Options, c sharing, seed uint64) (*experiment.Data, error)
 }
 
-// sharing is how the rows are dealt to the parties, as in Paper IV.
+// sharing is how the rows are dealt to the parties, as in [DP-PVI].
 type sharing struct {
 	name       string
 	rho, kappa float64
@@ -51,28 +49,16 @@ const parties = 10
 type method struct {
 	name     string
 	rounds   int
-	app      func(schema json.RawMessage, d *experiment.Data) app.Spec
+	app      func(t task.Task) app.Spec
 	settings string
-}
-
-// learning is DP-PVI on the logistic model.
-func learning(schema json.RawMessage, d *experiment.Data, c pvi.Config) app.Spec {
-	c.Model = pvi.Logistic
-	c.Family = gauss.MeanField
-	c.Features = d.Schema.Dim()
-	c.PriorPrecision = 1
-	c.DampingBits = 16
-	c.FracBits = terms.GridFor(c.Clip)
-	return &app.PVI{Version: 1, Schema: schema, Weights: d.Weights(), PVI: c}
 }
 
 // single is virtual clients as on Adult (experiment paper4-adult).
 func single() method {
 	return method{"virtual clients, one a row", 20,
-		func(schema json.RawMessage, d *experiment.Data) app.Spec {
-			return learning(schema, d, pvi.Config{
-				Strategy: pvi.Virtual{Shards: d.Train.Rows(), ShardPower: 1,
-					Fit: pvi.Fit{Steps: 1, LearningRate: 1, Optimiser: pvi.Natural}},
+		func(t task.Task) app.Spec {
+			return t.PVI(pvi.Config{
+				Strategy:       pvi.Virtual{Shards: t.Rows, ShardPower: 1, Fit: task.OneStep()},
 				PrecisionFloor: 100, Clip: 0.75, Damping: 0.18, StartPrecision: 150,
 			})
 		}, "the setting for Adult: one natural-gradient step, C 0.75, damping 0.18, precision 150 to start " +
@@ -80,8 +66,8 @@ func single() method {
 }
 
 func demonstration() method {
-	return method{"virtual clients, 400 each", 15, func(schema json.RawMessage, d *experiment.Data) app.Spec {
-		return learning(schema, d, pvi.Config{
+	return method{"virtual clients, 400 each", 15, func(t task.Task) app.Spec {
+		return t.PVI(pvi.Config{
 			Strategy:       pvi.Virtual{Shards: 400, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
 			PrecisionFloor: 1, Clip: 0.1, Damping: 0.2, DampingDecay: 0.2, Beta: 0.9,
 		})
@@ -91,8 +77,8 @@ func demonstration() method {
 
 // datasetLevel is one factor a party: every party's update is clipped as a whole.
 func datasetLevel() method {
-	return method{"dataset level", 15, func(schema json.RawMessage, d *experiment.Data) app.Spec {
-		return learning(schema, d, pvi.Config{
+	return method{"dataset level", 15, func(t task.Task) app.Spec {
+		return t.PVI(pvi.Config{
 			Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}}, PrecisionFloor: 1,
 			Clip: 1, Damping: 0.2, DampingDecay: 0.2,
 		})
@@ -101,13 +87,9 @@ func datasetLevel() method {
 
 func globalVI(rounds int) method {
 	return method{"global VI over secure sums", rounds,
-		func(schema json.RawMessage, d *experiment.Data) app.Spec {
-			rows := int64(d.Train.Rows())
-			return &app.GlobalVI{Version: 1, Schema: schema,
-				Global: global.Config{Model: pvi.Logistic, Features: d.Schema.Dim(), PriorPrecision: 1,
-					InitialSD: 0.1, Clip: 3,
-					FracBits: terms.GridFor(3), SampleRate: 0.02, Records: rows, MaxRecords: rows,
-					Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}}
+		func(t task.Task) app.Spec {
+			return t.GlobalVI(global.Config{InitialSD: 0.1, Clip: 3, SampleRate: 0.02, LearningRate: 0.015,
+				Averaging: 3})
 		}, fmt.Sprintf("%d rounds, otherwise the setting for Adult: q 0.02, C 3, Adam at 0.015, averaging 3",
 			rounds)}
 }
@@ -201,14 +183,14 @@ func pictures(rows []study.Row) (all []study.Panel) {
 // learn runs all methods, and the references, on one seed's data.
 func (t trial) learn(ctx context.Context, o study.Options, c string, d *experiment.Data, seed uint64,
 	f found) (spent []study.Spent, err error) {
-	schema, err := d.Schema.Canonical()
+	u, err := task.Of(d)
 	if err != nil {
 		return nil, err
 	}
 	accuracy, logLik := majority(d)
 	f.note("majority", accuracy, logLik)
 	for _, m := range t.methods {
-		run := bed.Run{Name: m.name, Seed: seed, App: m.app(json.RawMessage(schema), d), Parts: d.Parts,
+		run := bed.Run{Name: m.name, Seed: seed, App: m.app(u), Parts: d.Parts,
 			Rounds: m.rounds, Epsilon: 1, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
 		if o.Quick {
 			run.Rounds = 2
@@ -225,7 +207,7 @@ func (t trial) learn(ctx context.Context, o study.Options, c string, d *experime
 		o.Tell(fmt.Sprintf("%s, seed %d, %s: %.4f / %.4f", c, seed, m.name, s.Accuracy, s.LogLikelihood))
 		spent = append(spent, out.Spent)
 	}
-	s, err := without(ctx, d, schema)
+	s, err := without(ctx, d, u)
 	if err != nil {
 		return nil, err
 	}
@@ -235,15 +217,10 @@ func (t trial) learn(ctx context.Context, o study.Options, c string, d *experime
 }
 
 // without is variational inference on all rows at one place, without privacy.
-func without(ctx context.Context, d *experiment.Data, schema []byte) (pvi.Scores, error) {
-	cfg := pvi.Config{
-		Model: pvi.Logistic, Family: gauss.MeanField,
-		Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 200, LearningRate: 0.05}},
-		Features: d.Schema.Dim(), PriorPrecision: 1, PrecisionFloor: 1, FracBits: 24,
-		DampingBits: 16, Damping: 1,
-	}
-	run := bed.Run{Name: "without privacy", App: &app.PVI{Version: 1, Schema: schema, Weights: []float64{1},
-		PVI: cfg}, Parts: []pvi.Data{d.Train}, Rounds: 1}
+func without(ctx context.Context, d *experiment.Data, t task.Task) (pvi.Scores, error) {
+	t.Weights = []float64{1}
+	run := bed.Run{Name: "without privacy", Parts: []pvi.Data{d.Train}, Rounds: 1, App: t.PVI(pvi.Config{
+		Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 200, LearningRate: 0.05}}, FracBits: 24, Damping: 1})}
 	out, err := run.Do(ctx)
 	if err != nil {
 		return pvi.Scores{}, err

@@ -1,9 +1,7 @@
-// Package paper1 repeats the experiments of the dissertation's Paper I (Heikkilä and
-// others: Differentially private Bayesian learning on distributed data, NeurIPS 2017)
-// over the secure sum.
+// Package paper1 repeats the experiments of [DCA] over the secure sum.
 //
 // Figure 2 learns Bayesian linear regression on red wine, white wine and abalone from
 // noisy sufficient statistics. As in the paper, every column is centred and scaled to a
 // range of length 10 by the data itself, which is not private and is assumed to be known;
-// the bounds that the methods go by are [-7.5, 7.5].
+// the methods' bounds are [-7.5, 7.5].
 package paper1

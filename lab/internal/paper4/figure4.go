@@ -3,8 +3,8 @@ package paper4
 import (
 	"fmt"
 
+	"choir/lab/internal/task"
 	"choir/lab/study"
-	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/session/app"
@@ -31,24 +31,14 @@ func figure4() comparison {
 			networkCommittee("BCM same", false), networkCommittee("BCM split", true)}}
 }
 
-// network fills in what all of DP-PVI's methods have in common with a network.
-func (t task) network(c pvi.Config) app.Spec {
+// network is DP-PVI with a network.
+func network(t task.Task, c pvi.Config) app.Spec {
 	c.Model = pvi.BNN
-	c.Family = gauss.MeanField
-	c.Features = t.features
 	c.Hidden = hidden
-	c.PriorPrecision = 1
-	c.DampingBits = 16
-	if c.PrecisionFloor == 0 {
-		c.PrecisionFloor = 1
-	}
 	if c.Samples == 0 {
 		c.Samples = 2
 	}
-	if c.FracBits == 0 {
-		c.FracBits = sessionterms.GridFor(c.Clip)
-	}
-	return &app.PVI{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
+	return t.PVI(c)
 }
 
 // networkOptimisation is DP optimisation with local noise, whose steps are in proportion
@@ -61,7 +51,7 @@ func networkOptimisation() method {
 		StartSpread: 0.1}
 	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds, few: true,
 		power: power, bars: withinFigure4(),
-		app: func(t task) app.Spec { return t.network(c) },
+		app: func(t task.Task) app.Spec { return network(t, c) },
 		settings: fmt.Sprintf("%d hidden units, prior N(0, I); factors begin with a precision of %g "+
 			"together around fixed means within %g of 0; %d rounds of %d SGD steps of %g (10 w)^%g at a "+
 			"client with the share w of the records, 2 samples of the hidden layer for a record, "+
@@ -74,17 +64,14 @@ func networkOptimisation() method {
 // networkGlobal is global inference by secure gradient sums.
 func networkGlobal() method {
 	const rounds = 200
-	c := global.Config{Model: pvi.BNN, Hidden: hidden, Samples: 2, PriorPrecision: 1, InitialSD: 0.07,
-		InitialSpread: 0.1, Clip: 4, FracBits: sessionterms.GridFor(4), SampleRate: 0.02,
-		Optimiser: global.Adam, LearningRate: 0.02, Averaging: 3}
+	c := global.Config{Model: pvi.BNN, Hidden: hidden, Samples: 2, InitialSD: 0.07, InitialSpread: 0.1,
+		Clip: 4, SampleRate: 0.02, LearningRate: 0.02, Averaging: 3}
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator",
 		rounds: rounds, few: true,
-		app: func(t task) app.Spec {
+		app: func(t task.Task) app.Spec {
 			c := c
-			c.Features = t.features
-			c.Records = int64(t.rows)
-			c.MaxRecords = int64(2 * t.rows)
-			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
+			c.MaxRecords = int64(2 * t.Rows)
+			return t.GlobalVI(c)
 		},
 		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / "+
 			"(1 + %g (s-1)) on the mean gradient, first standard deviation %g around fixed means within "+
@@ -106,10 +93,10 @@ func networkVirtual() method {
 	const rounds, records = 20, 20
 	c := networkShards(6)
 	return method{name: "virtual clients", paper: "virtual clients", rounds: rounds, few: true,
-		app: func(t task) app.Spec {
+		app: func(t task.Task) app.Spec {
 			c := c
-			c.Strategy = pvi.Virtual{Shards: t.rows / records, ShardPower: 1, Fit: oneStep()}
-			return t.network(c)
+			c.Strategy = pvi.Virtual{Shards: t.Rows / records, ShardPower: 1, Fit: task.OneStep()}
+			return network(t, c)
 		},
 		settings: fmt.Sprintf("%d rounds, virtual clients of %d records each, one natural-gradient step, "+
 			"C %g, damping %g / (1 + %g (s-1)), factors begin with a precision of %g together around "+
@@ -124,9 +111,9 @@ func networkAveraging() method {
 	c := networkShards(6)
 	each := c.Clip
 	c.Clip = each * shards
-	c.Strategy = pvi.Averaging{Shards: shards, Fit: oneStep()}
+	c.Strategy = pvi.Averaging{Shards: shards, Fit: task.OneStep()}
 	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true,
-		app: func(t task) app.Spec { return t.network(c) },
+		app: func(t task.Task) app.Spec { return network(t, c) },
 		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for "+
 			"a shard's part of the mean; damping, start and precisions as with virtual clients", rounds,
 			shards, each)}
@@ -138,10 +125,10 @@ func networkCommittee(name string, split bool) method {
 	o := pvi.Optimisation{Optimiser: pvi.SGD, SDUnit: 0.1, Steps: 100, LearningRate: 1e-4,
 		Sampling: pvi.SamplingPoisson, SampleRate: 0.05}
 	c := pvi.Config{Clip: 3, Damping: 1, StartPrecision: 200, StartSpread: 0.25}
-	return method{name: name, paper: name, rounds: 1, few: true, app: func(t task) app.Spec {
+	return method{name: name, paper: name, rounds: 1, few: true, app: func(t task.Task) app.Spec {
 		c := c
-		c.Strategy = committeeOf(o, split, t.parties)
-		return t.network(c)
+		c.Strategy = committeeOf(o, split, t.Parties)
+		return network(t, c)
 	}, settings: fmt.Sprintf("%d SGD steps of %g from the prior with a precision of %g around fixed "+
 		"means within %g of 0, Poisson samples at rate %g, C %g a record, log standard deviations in "+
 		"units of %g", o.Steps, o.LearningRate, c.StartPrecision, c.StartSpread, o.SampleRate, c.Clip,

@@ -2,18 +2,16 @@ package paper4
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/task"
 	"choir/lab/study"
-	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/session/app"
-	sessionterms "choir/session/terms"
 )
 
 // pair are the two scores: accuracy and log-likelihood.
@@ -25,7 +23,7 @@ type method struct {
 	paper    string // its relative in the paper, empty: none
 	rounds   int
 	bars     map[string]pair // by split: what to reach
-	app      func(t task) app.Spec
+	app      func(t task.Task) app.Spec
 	settings string
 	free     bool // without privacy, in the clear
 	joined   bool // all rows at one party
@@ -34,29 +32,6 @@ type method struct {
 	// power, if not 0, makes a party's steps proportional to this power of its public share
 	// of the records. No sensitivity depends on the size of a step.
 	power float64
-}
-
-// task is what an application is made for.
-type task struct {
-	features int
-	parties  int
-	rows     int // that train
-	largest  int // rows of the largest party
-	weights  []float64
-	schema   json.RawMessage
-}
-
-func taskOf(d *experiment.Data) (task, error) {
-	schema, err := d.Schema.Canonical()
-	if err != nil {
-		return task{}, err
-	}
-	t := task{features: d.Schema.Dim(), parties: len(d.Parts), rows: d.Train.Rows(), weights: d.Weights(),
-		schema: json.RawMessage(schema)}
-	for _, p := range d.Parts {
-		t.largest = max(t.largest, p.Rows())
-	}
-	return t, nil
 }
 
 // trace is the scores after the watched rounds.
@@ -76,12 +51,12 @@ func (m method) run(ctx context.Context, o study.Options, data *experiment.Data,
 // learn is run, with everything that the session left.
 func (m method) learn(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
 	seed uint64) (*trace, *bed.Outcome, error) {
-	t, err := taskOf(data)
+	t, err := task.Of(data)
 	if err != nil {
 		return nil, nil, err
 	}
 	if m.joined {
-		t.weights = []float64{1}
+		t.Weights = []float64{1}
 	}
 	tr := new(trace)
 	r := bed.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Of: m.of,
@@ -106,7 +81,7 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	}
 	if o.Quick {
 		if r.Rounds = min(r.Rounds, 2); m.few {
-			test = pvi.Data{X: test.X[:2000*t.features], Y: test.Y[:2000]}
+			test = pvi.Data{X: test.X[:2000*t.Features], Y: test.Y[:2000]}
 		}
 		if l, ok := r.App.(*app.PVI); ok {
 			if l.PVI, err = l.PVI.Adjusted(m.shrink); err != nil {
@@ -131,7 +106,7 @@ func (m method) shrink(p *pvi.Params) {
 }
 
 // rated gives every party steps of a size by its share.
-func (m method) rated(a app.Spec, t task) func(app.PartyConfig) (app.Party, error) {
+func (m method) rated(a app.Spec, t task.Task) func(app.PartyConfig) (app.Party, error) {
 	return func(s app.PartyConfig) (app.Party, error) {
 		l, ok := a.(*app.PVI)
 		if !ok {
@@ -140,7 +115,7 @@ func (m method) rated(a app.Spec, t task) func(app.PartyConfig) (app.Party, erro
 		own := *l
 		var err error
 		own.PVI, err = l.PVI.Adjusted(func(p *pvi.Params) {
-			p.LearningRate *= math.Pow(t.weights[s.Party]*float64(t.parties), m.power)
+			p.LearningRate *= math.Pow(t.Weights[s.Party]*float64(t.Parties), m.power)
 		})
 		if err != nil {
 			return nil, err
@@ -149,29 +124,14 @@ func (m method) rated(a app.Spec, t task) func(app.PartyConfig) (app.Party, erro
 	}
 }
 
-func (t task) pvi(c pvi.Config) app.Spec {
-	c.Model = pvi.Logistic
-	c.Features = t.features
-	c.PriorPrecision = 1
-	c.DampingBits = 16
-	c.Family = gauss.MeanField
-	if c.PrecisionFloor == 0 {
-		c.PrecisionFloor = 1
-	}
-	if c.FracBits == 0 {
-		c.FracBits = sessionterms.GridFor(c.Clip)
-	}
-	return &app.PVI{Version: 1, PVI: c, Weights: t.weights, Schema: t.schema}
-}
-
 // virtual is virtual clients of a number of records each, at every client alike, with
 // noise-free factors and one natural-gradient step.
 func virtual(c pvi.Config, records, rounds int) method {
 	return method{name: "virtual clients", paper: "virtual clients, trusted aggregator", rounds: rounds,
-		app: func(t task) app.Spec {
+		app: func(t task.Task) app.Spec {
 			c := c
-			c.Strategy = pvi.Virtual{Shards: t.rows / records, ShardPower: 1, Fit: oneStep()}
-			return t.pvi(c)
+			c.Strategy = pvi.Virtual{Shards: t.Rows / records, ShardPower: 1, Fit: task.OneStep()}
+			return t.PVI(c)
 		},
 		settings: fmt.Sprintf("%d rounds, virtual clients of %d record(s) each, one natural-gradient "+
 			"step, C %g, damping %g / (1 + %g (s-1)), beta %g, precision %g to start with, precisions of "+
@@ -179,24 +139,13 @@ func virtual(c pvi.Config, records, rounds int) method {
 			rounds, records, c.Clip, c.Damping, c.DampingDecay, c.Beta, c.StartPrecision, c.PrecisionFloor)}
 }
 
-// oneStep is one natural-gradient step all the way.
-func oneStep() pvi.Fit { return pvi.Fit{Optimiser: pvi.Natural, Steps: 1, LearningRate: 1} }
-
 // globalVI is global inference by secure gradient sums over joint samples.
 func globalVI(c global.Config, rounds int) method {
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator", rounds: rounds,
-		app: func(t task) app.Spec {
+		app: func(t task.Task) app.Spec {
 			c := c
-			c.Model = pvi.Logistic
-			c.Features = t.features
-			c.PriorPrecision = 1
-			if c.Optimiser == "" {
-				c.Optimiser = global.Adam
-			}
-			c.Records = int64(t.rows)
-			c.MaxRecords = int64(2 * t.rows)
-			c.FracBits = sessionterms.GridFor(c.Clip)
-			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
+			c.MaxRecords = int64(2 * t.Rows)
+			return t.GlobalVI(c)
 		},
 		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record, Adam at %g / "+
 			"(1 + %g (s-1)) on the mean gradient, first standard deviation %g, averaging %g",
@@ -208,7 +157,7 @@ func partitioned() method {
 	fit := pvi.Fit{Optimiser: pvi.Natural, Steps: 5, LearningRate: 0.2}
 	c := pvi.Config{Strategy: pvi.Dataset{Fit: fit}, FracBits: 24, Damping: 0.3, StartPrecision: 150}
 	return method{name: "PVI without privacy", rounds: 40, free: true,
-		app: func(t task) app.Spec { return t.pvi(c) },
+		app: func(t task.Task) app.Spec { return t.PVI(c) },
 		settings: fmt.Sprintf("40 rounds of %d natural-gradient steps of %g at every client's rows, "+
 			"damping %g, in the clear", fit.Steps, fit.LearningRate, c.Damping)}
 }
@@ -218,7 +167,7 @@ func together() method {
 	fit := pvi.Fit{Optimiser: pvi.Natural, Steps: 250, LearningRate: 0.1}
 	c := pvi.Config{Strategy: pvi.Dataset{Fit: fit}, FracBits: 24, Damping: 1, StartPrecision: 150}
 	return method{name: "global VI without privacy", rounds: 1, free: true, joined: true,
-		app: func(t task) app.Spec { return t.pvi(c) },
+		app: func(t task.Task) app.Spec { return t.PVI(c) },
 		settings: fmt.Sprintf("%d natural-gradient steps of %g on all rows, in the clear", fit.Steps,
 			fit.LearningRate)}
 }

@@ -3,6 +3,7 @@ package paper4
 import (
 	"fmt"
 
+	"choir/lab/internal/task"
 	"choir/session/app"
 	sessionterms "choir/session/terms"
 )
@@ -15,10 +16,10 @@ func naturalGlobal() method {
 	return method{name: "global VI by natural gradients", paper: "global VI, trusted aggregator",
 		rounds: rounds,
 		bars:   bar(pair{0.849, -0.328}, pair{0.849, -0.328}, pair{0.849, -0.328}),
-		app: func(t task) app.Spec {
-			c := sessionterms.NaturalGlobal(t.features, int64(t.rows))
-			c.MaxRecords = int64(2 * t.rows)
-			return &app.GlobalVI{Version: 1, Global: c, Schema: t.schema}
+		app: func(t task.Task) app.Spec {
+			c := sessionterms.NaturalGlobal(t.Features, int64(t.Rows))
+			c.MaxRecords = int64(2 * t.Rows)
+			return t.GlobalVI(c)
 		},
 		settings: fmt.Sprintf("%d rounds, joint Poisson samples at rate %g, C %g a record in the "+
 			"posterior's own units, log standard deviations' part %g times as long, steps of %g / (1 + "+

@@ -3,6 +3,7 @@ package paper4
 import (
 	"fmt"
 
+	"choir/lab/internal/task"
 	"choir/learn/pvi"
 	"choir/session/app"
 )
@@ -17,7 +18,7 @@ func optimisation() method {
 	const rounds = 20
 	return method{name: "DP optimisation", paper: "DP optimisation", rounds: rounds,
 		bars: bar(pair{0.845, -0.338}, pair{0.846, -0.336}, pair{0.845, -0.348}),
-		app:  func(t task) app.Spec { return t.pvi(c) },
+		app:  func(t task.Task) app.Spec { return t.PVI(c) },
 		settings: fmt.Sprintf("%d rounds of %d natural-gradient steps of %g, Poisson samples at rate %g, "+
 			"C %g a record in the posterior's own units, curvatures %g times as long, precision %g to "+
 			"start with, precisions of at least %g, damping %g / (1 + %g (s-1))",

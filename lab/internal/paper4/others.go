@@ -3,6 +3,7 @@ package paper4
 import (
 	"fmt"
 
+	"choir/lab/internal/task"
 	"choir/lab/study"
 	"choir/learn/pvi"
 	"choir/session/app"
@@ -31,10 +32,10 @@ func others() comparison {
 // Config.Clip is a shard's share of the mean.
 func averaging(shards int, c pvi.Config, rounds int) method {
 	each := c.Clip
-	c.Strategy = pvi.Averaging{Shards: shards, Fit: oneStep()}
+	c.Strategy = pvi.Averaging{Shards: shards, Fit: task.OneStep()}
 	c.Clip, c.FracBits = each*float64(shards), sessionterms.GridFor(each)
 	return method{name: "local averaging", paper: "local averaging, trusted aggregator", rounds: rounds,
-		app: func(t task) app.Spec { return t.pvi(c) },
+		app: func(t task.Task) app.Spec { return t.PVI(c) },
 		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for "+
 			"a shard's part of the mean, damping %g, precision %g to start with, precisions of at least %g",
 			rounds, shards, each, c.Damping, c.StartPrecision, c.PrecisionFloor)}
@@ -56,8 +57,8 @@ func committeeOf(o pvi.Optimisation, split bool, parties int) pvi.Strategy {
 // committee is one round of DP optimisation at every client by itself.
 func committee(name string, o pvi.Optimisation, split bool) method {
 	const clip = 2
-	return method{name: name, paper: name, rounds: 1, app: func(t task) app.Spec {
-		return t.pvi(pvi.Config{Strategy: committeeOf(o, split, t.parties), Clip: clip, Damping: 1})
+	return method{name: name, paper: name, rounds: 1, app: func(t task.Task) app.Spec {
+		return t.PVI(pvi.Config{Strategy: committeeOf(o, split, t.Parties), Clip: clip, Damping: 1})
 	}, settings: fmt.Sprintf("%d steps of %s at %g, Poisson samples at rate %g, C %g a record",
 		o.Steps, o.Optimiser, o.LearningRate, o.SampleRate, float64(clip))}
 }

@@ -12,7 +12,7 @@ import (
 	"choir/privacy"
 )
 
-// Studies are the thesis's experiments.
+// Studies are the experiments of [Thesis].
 func Studies() []study.Study {
 	return []study.Study{
 		{Name: "thesis-regression", About: "[Thesis], Figures 4.1, 4.4, 4.8, 4.11-4.13, 4.16, 4.17: " +
@@ -32,7 +32,7 @@ type figure struct {
 	config       pvi.Config
 	scaled       bool // the clip is of x^2 and xy, which the observations' variance divides
 	rounds       int
-	epsilon      float64 // 0: what the thesis's noise costs
+	epsilon      float64 // 0: the cost of the noise of [Thesis]
 	paper        *study.Figure
 	bar          float64
 }
@@ -59,7 +59,7 @@ func descent() pvi.Config {
 	}
 }
 
-// asInThesis is the noise over the clip in the thesis's runs.
+// asInThesis is the noise over the clip in the runs of [Thesis].
 const asInThesis = 5
 
 // cost is the epsilon of that noise over all rounds, for replace-one neighbours, whose

@@ -8,12 +8,11 @@ import (
 	"choir/lab/bed"
 	"choir/lab/experiment"
 	numbers "choir/lab/internal/published"
+	"choir/lab/internal/task"
 	"choir/lab/study"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/privacy"
-	"choir/session/app"
-	"choir/session/terms"
 )
 
 // Studies are the paper's experiments.
@@ -91,20 +90,17 @@ func (d distribution) published(ctx context.Context, o study.Options, data *expe
 // under replace-one neighbours, for which the authors' epsilon would be about twice as large.
 func (d distribution) global(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
 	seed uint64) (s scores, spent study.Spent, err error) {
-	schema, err := data.Schema.Canonical()
+	t, err := task.Of(data)
 	if err != nil {
 		return s, spent, err
 	}
-	cfg := global.Config{Model: pvi.Logistic, Features: data.Schema.Dim(), PriorPrecision: 1,
-		InitialSD: 0.1, Clip: 3, FracBits: terms.GridFor(3), SampleRate: 0.02,
-		Records: int64(data.Train.Rows()), MaxRecords: int64(data.Train.Rows()), Optimiser: global.Adam,
-		LearningRate: 0.015, Averaging: 3}
+	learner := t.GlobalVI(global.Config{InitialSD: 0.1, Clip: 3, SampleRate: 0.02, LearningRate: 0.015, Averaging: 3})
 	rounds := 1000
 	if o.Quick {
 		rounds = 2
 	}
 	r := bed.Run{Name: fmt.Sprintf("global VI over secure sums, %s, epsilon %g", d.name, epsilon),
-		Seed: seed, App: &app.GlobalVI{Version: 1, Global: cfg, Schema: schema},
+		Seed: seed, App: learner,
 		Parts: data.Parts, Rounds: rounds, Epsilon: epsilon, Delta: slices.Min(d.deltas[:]),
 		Transport: o.Transport, Dir: o.Dir,
 		Watch: func(round int, p *pvi.Posterior) error {
