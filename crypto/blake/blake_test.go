@@ -100,14 +100,14 @@ func TestWipe(t *testing.T) {
 		_, _ = h.Write(material)
 		h.Sum(nil)
 		if !bytes.Contains(buffer(h), []byte{0xA7}) {
-			t.Fatal("the buffer isn't where this test looks")
+			t.Fatal("the buffer is not where this test expects it")
 		}
 		wipe(h, n)
 		if bytes.Contains(buffer(h), []byte{0xA7}) {
 			t.Errorf("something of %d bytes is left", n)
 		}
 		if got, want := h.Sum(nil), reference(context, nil); !bytes.Equal(got, want[:]) {
-			t.Errorf("after %d bytes a wiped hasher isn't a new one", n)
+			t.Errorf("after %d bytes a wiped hasher differs from a new one", n)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestAdviceSuffices(t *testing.T) {
 	h.PerParty >>= 8
 	h.NoiseVariance >>= 16
 	if err := h.Check(); err != nil {
-		t.Fatalf("the advice doesn't help: %v", err)
+		t.Fatalf("the advice does not help: %v", err)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestRoundSmallIsRoundToEven(t *testing.T) {
 	}
 	got := make([]int64, len(x))
 	if !roundSmall(got, x, 1) {
-		t.Fatal("something of it isn't small")
+		t.Fatal("a coordinate is not small")
 	}
 	for i, v := range x {
 		if want := int64(math.RoundToEven(v)); got[i] != want {

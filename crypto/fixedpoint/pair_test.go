@@ -131,7 +131,7 @@ func TestPairedHeadroom(t *testing.T) {
 	}
 	h.PerParty, h.NoiseVariance = 1, 1<<50 // 1000 * 2^50, its square root times a factor above 8
 	if err := h.Check(); !errors.Is(err, ErrHeadroom) {
-		t.Fatalf("the noise isn't counted: %v", err)
+		t.Fatalf("the noise is not counted: %v", err)
 	}
 }
 

@@ -66,7 +66,7 @@ func checkEnvelope(t interface{ Fatalf(string, ...any) }, e *envelope, v varianc
 	last, next := oracleWeight(e, v, bins), oracleWeight(e, v, bins+1)
 	if twice := new(big.Rat).Add(last, last); twice.Cmp(big.NewRat(1, 1)) > 0 ||
 		new(big.Rat).Add(next, next).Cmp(last) > 0 {
-		t.Fatalf("variance %v: the tail isn't dominated", v)
+		t.Fatalf("variance %v: the tail is not dominated", v)
 	}
 }
 

@@ -140,6 +140,6 @@ func TestAllIsOneByOne(t *testing.T) {
 	}
 	SubAll(got, 2, streams)
 	if !got.Equal(make(field.Vector, 300)) {
-		t.Fatal("what was added isn't what was taken away")
+		t.Fatal("the sums differ from the differences")
 	}
 }

@@ -91,7 +91,7 @@ func TestAddToAndSubFrom(t *testing.T) {
 			t.Errorf("%d elements: AddTo differs from Fill and Add", n)
 		}
 		if s.SubFrom(got, 7); !got.Equal(start) {
-			t.Errorf("%d elements: SubFrom doesn't undo AddTo", n)
+			t.Errorf("%d elements: SubFrom does not undo AddTo", n)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestChunks(t *testing.T) {
 	for c := range uint64(Chunks(len(v))) {
 		part := Chunk(v, c)
 		if &part[0] != &v[total] || cap(part) != len(part) {
-			t.Errorf("chunk %d doesn't lie where it should", c)
+			t.Errorf("chunk %d is at the wrong place", c)
 		}
 		total += len(part)
 	}
