@@ -15,7 +15,8 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	walk(t, func(path, text string) {
-		if strings.HasSuffix(path, ".md") {
+		// Templates of the pages in docs/results have the links of those pages, which are checked.
+		if strings.HasSuffix(path, ".md") && !strings.HasPrefix(path, "lab/catalogue/pages/") {
 			all[path] = text
 		}
 	})
