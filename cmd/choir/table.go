@@ -51,5 +51,5 @@ func printResult(w io.Writer, r *experiment.Result) {
 	for _, warning := range r.Warnings {
 		cli.Wrap(w, "warning: ", warning)
 	}
-	fmt.Fprintf(w, "results, curve and transcript: %s\n", r.OutDir)
+	fmt.Fprintf(w, "report.html, results and transcript: %s\n", r.OutDir)
 }

@@ -12,7 +12,7 @@ func generated() trial {
 	return trial{name: "own-generated", title: "Generated classes, 10 clients, (1, 1e-5)",
 		source:  "none: data of our own, which no paper uses",
 		cases:   []sharing{{"balanced", 0, 0}, {"unbalanced", 0.75, 0.5}},
-		methods: []method{single(), demonstration(), globalVI(300)},
+		methods: []method{single(), fourHundred(), globalVI(300)},
 		load: func(o study.Options, c sharing, seed uint64) (*experiment.Data, error) {
 			return experiment.Source{Seed: seed, Rows: quick(o), Parties: parties, Rho: c.rho,
 				Kappa: c.kappa, Train: 0.8}.Load()
@@ -24,7 +24,7 @@ func hie() trial {
 	return trial{name: "own-randhie", title: "A visit to a doctor within a year, 10 clients, (1, 1e-5)",
 		source:  "none of the papers: RAND Health Insurance Experiment, as in [CT05]",
 		cases:   []sharing{{"balanced", 0, 0}, {"unbalanced", 0.7, 0.5}},
-		methods: []method{single(), demonstration(), datasetLevel(), globalVI(300)},
+		methods: []method{single(), fourHundred(), datasetLevel(), globalVI(300)},
 		load: func(o study.Options, c sharing, seed uint64) (*experiment.Data, error) {
 			records, err := randhie.Records()
 			if err != nil {
