@@ -38,12 +38,13 @@ type Monitor struct {
 // Status is what the page shows. Counts are of the present attempt.
 type Status struct {
 	SchemaVersion int    `json:"schema_version"`
-	Plan          string `json:"plan"`    // the plan's short name
-	Name          string `json:"name"`    // the plan's title
-	Member        string `json:"member"`  // the member's name
-	Role          string `json:"role"`    // party, compute or aggregator
-	State         string `json:"state"`   // joining, working, completed or stopped
-	Problem       string `json:"problem"` // why it stopped; empty while it runs and after success
+	Plan          string `json:"plan"`             // the plan's short name
+	Name          string `json:"name"`             // the plan's title
+	Member        string `json:"member"`           // the member's name
+	Role          string `json:"role"`             // party, compute or aggregator
+	State         string `json:"state"`            // joining, working, completed or stopped
+	Advice        string `json:"advice,omitempty"` // for the member itself; empty: none
+	Problem       string `json:"problem"`          // why it stopped; empty while it runs and after success
 	Round         uint32 `json:"round"`
 	Attempt       uint32 `json:"attempt"`
 	Rounds        uint32 `json:"rounds"`   // of the plan
@@ -196,6 +197,13 @@ func (m *Monitor) Stopped(err error) {
 		m.status.Problem = err.Error()
 	}
 	m.status.LastEvent = m.cfg.Now()
+}
+
+// Advise shows the member a piece of advice; empty takes it back.
+func (m *Monitor) Advise(advice string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status.Advice = advice
 }
 
 // Status returns a copy of the present status.

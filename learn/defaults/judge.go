@@ -135,3 +135,15 @@ func ceil2(v float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
 	return math.Round(math.Ceil(v/unit-1e-9)*unit*1e6) / 1e6
 }
+
+// ClippedAdvice is for a party's own eyes: what to change when nearly all of its updates are still
+// clipped in the second half of the rounds. Early rounds clip most updates by design. Empty
+// is nothing to change.
+func ClippedAdvice(round, rounds int, clipped float64) string {
+	if 2*round <= rounds || clipped < 0.95 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %% of this party's updates are clipped in round %d of %d: the plan's clip or its rounds are few for this "+
+		"data. Check that columns are within their public ranges, or ask for a plan with a larger clip or more rounds.",
+		100*clipped, round, rounds)
+}

@@ -1,6 +1,9 @@
 package defaults
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // Limits of the rules.
 const (
@@ -81,11 +84,11 @@ func clamp(v, lo, hi float64) float64 { return min(max(v, lo), hi) }
 
 // round3 keeps three digits, so that people can read a plan's settings.
 func round3(v float64) float64 {
-	if v == 0 {
-		return 0
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		return v
 	}
-	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-2)
-	return math.Round(v/unit) * unit
+	return r
 }
 
 // NoiseSD is the standard deviation of an observation that linear regression by shards

@@ -30,6 +30,9 @@ type Member struct {
 
 	work   *work
 	suffix string // of the name at the broker
+
+	advise  func(string) // shows advice on the status page; nil: there is none
+	advised bool         // and logged it
 }
 
 // work is what differs by role.

@@ -29,6 +29,13 @@ func (m *Member) writeOutputs(store host.Store) error {
 	if !ok || len(state) == 0 {
 		return fmt.Errorf("the store has no model")
 	}
+	warnings, err := result.Warnings(m.Session.Plan, state)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		m.Log.Warn(w, "event", "warning")
+	}
 	final, err := result.NewModelFile(m.Session, state)
 	if err != nil {
 		return err

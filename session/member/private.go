@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"choir/learn/defaults"
 )
 
 // Suffixes of files that are named after the store and only for the party itself:
@@ -44,5 +46,22 @@ func (m *Member) keepPrivate(round uint32, clipped float64) {
 	}
 	if err != nil {
 		m.Log.Warn("private record", "event", "private", "error", err.Error())
+	}
+	m.adviseOn(round, clipped)
+}
+
+// adviseOn tells the party, in its own log and on its own page, when nearly all of its updates
+// are still clipped in the second half of the rounds.
+func (m *Member) adviseOn(round uint32, clipped float64) {
+	if m.Session.Plan == nil {
+		return
+	}
+	advice := defaults.ClippedAdvice(int(round), int(m.Session.Plan.Rounds), clipped)
+	if m.advise != nil {
+		m.advise(advice)
+	}
+	if advice != "" && !m.advised {
+		m.advised = true
+		m.Log.Warn(advice, "event", "clipped", "round", round, "clipped_fraction", clipped)
 	}
 }

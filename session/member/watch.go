@@ -19,6 +19,7 @@ func (m *Member) watch(ctx context.Context) (notify func(protocol.Notice), stopp
 	if err != nil {
 		return nil, nil, protocol.Fail(protocol.ClassInput, "config: station.listen: %w", err)
 	}
+	m.advise = s.Advise
 	m.Log.Info("watchable", "event", "watchable", "address", address)
 	return s.Notify, func(err error) {
 		s.Stopped(err)

@@ -78,6 +78,8 @@ type Summary struct {
 	Clip          float64         `json:"clip"`
 	Sensitivity   float64         `json:"sensitivity"`
 	Parameters    json.RawMessage `json:"parameters,omitempty"`
+	Settings      []Parameter     `json:"settings,omitempty"` // of the learning, with where they come from
+	Warnings      []string        `json:"warnings"`           // about what the plan can expect
 	Members       []SummaryMember `json:"members"`
 	Complete      bool            `json:"complete"` // every member has signed
 	Cost          PlanCost        `json:"cost"`
@@ -111,6 +113,9 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 	if json.Valid(p.Parameters) {
 		s.Parameters = p.Parameters
 	}
+	if err := s.describe(p); err != nil {
+		return nil, err
+	}
 	b, ok, err := p.Spends(p.Releases())
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "plan: epsilon: %w", err)
@@ -130,6 +135,19 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 			utc(m.NotAfter), signed[uint32(i)]})
 	}
 	return s, nil
+}
+
+// describe enters the settings of the learning and what they promise.
+func (s *Summary) describe(p *protocol.Plan) (err error) {
+	if s.Settings, err = Parameters(p); err != nil {
+		return err
+	}
+	s.Warnings = []string{}
+	warning, err := Outlook(p)
+	if warning != "" {
+		s.Warnings = append(s.Warnings, warning)
+	}
+	return err
 }
 
 func utc(unix int64) time.Time { return time.Unix(unix, 0).UTC() }

@@ -46,6 +46,7 @@ func printPlan(w io.Writer, s *terms.Summary) {
 		s.Cost.UploadPerParty, s.Cost.DownloadPerParty, s.Cost.DownloadPerCompute, s.Cost.SecondsPerParty,
 		s.Cost.SecondsPerCompute)
 	printParameters(w, s.Parameters)
+	printSettings(w, s)
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, m := range s.Members {
@@ -57,6 +58,22 @@ func printPlan(w io.Writer, s *terms.Summary) {
 			m.NotAfter.Format(time.DateOnly), signed)
 	}
 	_ = t.Flush() // w reports its errors elsewhere
+}
+
+// printSettings lists the settings of the learning with where they come from, and what is to
+// be feared of them.
+func printSettings(w io.Writer, s *terms.Summary) {
+	if len(s.Settings) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, p := range s.Settings {
+		if p.Source != "default" {
+			Wrap(w, fmt.Sprintf("%-16s%-11s", p.Name, p.Value), p.Source)
+		}
+	}
+	for _, warning := range s.Warnings {
+		Wrap(w, "warning: ", warning)
+	}
 }
 
 func printPrivacy(row func(name, format string, args ...any), s *terms.Summary) {

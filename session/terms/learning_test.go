@@ -1,0 +1,123 @@
+package terms_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/internal/rig"
+	"choir/session/terms"
+)
+
+// TestFiveLines: a plan that names a schema and a budget gets virtual clients of one record, and
+// rounds, clip, damping and precisions that follow from the plan; each is shown as a default.
+func TestFiveLines(t *testing.T) {
+	dir, head := planTOML(t)
+	head = strings.Replace(head, "rounds = 4\n", "", 1)
+	p, err := terms.NewPlan(rig.WriteFile(t, dir, "five.toml", head+"[learning]\nschema_file = \"classes.json\"\n"), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := app.PVIOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.PVI
+	v, ok := c.Strategy.(pvi.Virtual)
+	if !ok || v.ShardRows != 1 || v.Optimiser != pvi.Natural || v.Steps != 1 || c.Model != pvi.Logistic {
+		t.Errorf("strategy %+v, model %q", c.Strategy, c.Model)
+	}
+	if p.Rounds < 20 || !(c.Clip > 0 && c.Damping > 0 && c.StartPrecision > c.PrecisionFloor && c.PrecisionFloor >= 1) {
+		t.Errorf("%d rounds, %+v", p.Rounds, c)
+	}
+	all, err := terms.Parameters(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Source == "named" {
+			t.Errorf("%s is shown as named: %s", s.Name, s.Value)
+		}
+	}
+}
+
+// TestNamedSettings: what a file names is taken and shown as named, and the rest follows from it.
+func TestNamedSettings(t *testing.T) {
+	dir, head := planTOML(t)
+	plan := func(name, lines string) (pvi.Config, map[string]string) {
+		t.Helper()
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, name+".toml", head+"[learning]\nschema_file = \"classes.json\"\n"+lines), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := app.PVIOf(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := terms.Parameters(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources := map[string]string{}
+		for _, s := range all {
+			sources[s.Name] = s.Source
+			if !json.Valid(s.Value) {
+				t.Errorf("%s: %s", s.Name, s.Value)
+			}
+		}
+		return l.PVI, sources
+	}
+	plain, _ := plan("plain", "records = 3000\n")
+	wide, sources := plan("wide", "records = 3000\nclip = 2.0\n")
+	if wide.Clip != 2 || sources["clip"] != "named" || sources["rounds"] != "named" {
+		t.Errorf("clip %v is %q, rounds are %q", wide.Clip, sources["clip"], sources["rounds"])
+	}
+	if !(wide.PrecisionFloor > plain.PrecisionFloor) || strings.HasPrefix(sources["precision_floor"], "named") {
+		t.Errorf("floor %v for %v, %q: it follows the noise", wide.PrecisionFloor, plain.PrecisionFloor, sources["precision_floor"])
+	}
+	few, _ := plan("few", "records = 100\n")
+	many, _ := plan("many", "records = 100000\n")
+	if !(few.Clip < many.Clip) {
+		t.Errorf("clip %v for few records and %v for many", few.Clip, many.Clip)
+	}
+}
+
+// TestPlanWarns: a plan whose noise drowns what it could learn says so before anybody signs.
+func TestPlanWarns(t *testing.T) {
+	dir, head := planTOML(t)
+	for _, tc := range []struct{ name, lines, want string }{
+		{"few records", "records = 60\n", "noise may drown 60 records"},
+		{"three factors", "strategy = \"dataset\"\n", "3 parties add at most 3 clips"},
+		{"few rounds", "records = 30000\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, err := terms.NewPlan(rig.WriteFile(t, dir, "warn.toml", head+"[learning]\nschema_file = \"classes.json\"\n"+tc.lines), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := terms.Summarise(&protocol.SignedPlan{Plan: p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(s.Warnings, "; "); tc.want != "" && !strings.Contains(got, tc.want) {
+				t.Errorf("warnings %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestLinearWithoutStrategy: linear regression that names no strategy is by sufficient statistics.
+func TestLinearWithoutStrategy(t *testing.T) {
+	dir, head := planTOML(t)
+	p, err := terms.NewPlan(rig.WriteFile(t, dir, "linear.toml", head+"[learning]\nschema_file = \"lines.json\"\nrecords = 900\n"), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Application != app.NameStatistics {
+		t.Errorf("application %q", p.Application)
+	}
+}
