@@ -6,69 +6,65 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// patience is how long a child may take to stop once its input has closed.
+// patience is the time that a child has for stopping once its input has closed.
 const patience = 10 * time.Second
 
-// once runs one life of a process. When all must stop, the child's input is
-// closed, and what doesn't heed that is killed.
+// ending is how a run of a process ended.
+type ending struct {
+	code      int
+	signalled bool
+	last      string // line on standard error
+}
+
+func (e ending) ok() bool { return e.code == 0 && !e.signalled }
+
+// once runs a process once. When all must stop, the child's input is closed; after
+// patience it is killed.
 func (s *supervisor) once(i, restarts int) ending {
+	runtime.LockOSThread() // the death of this thread would kill the child; see dieWithParent
+	defer runtime.UnlockOSThread()
 	p := s.Processes[i]
 	lines := &lineWriter{line: func(b []byte) {
 		if s.Line != nil {
 			s.Line(p.Name, b)
 		}
 	}}
-	cmd := exec.Command(s.Executable, p.Args...)
+	cmd := exec.CommandContext(s.ctx, s.Executable, p.Args...)
+	cmd.SysProcAttr = dieWithParent()
 	cmd.Stderr = lines
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = patience
 	if p.Log != "" {
-		log, err := openLog(p.Log)
+		log, err := os.OpenFile(p.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return ending{code: 1, last: err.Error()}
 		}
-		defer log.Close() // what could be written was
+		defer log.Close() // a log is best effort
 		cmd.Stderr = io.MultiWriter(log, lines)
 	}
 	input, err := cmd.StdinPipe()
 	if err == nil {
+		cmd.Cancel = input.Close
 		err = cmd.Start()
 	}
 	if err != nil {
 		return ending{code: 1, last: err.Error()}
 	}
 	s.note(i, func(r *Row) { r.PID, r.Restarts, r.State = cmd.Process.Pid, restarts, Running })
-	waited := make(chan error, 1)
-	go func() { waited <- cmd.Wait() }()
-	err = s.await(cmd.Process, input, waited)
-	e := endingOf(err, cmd.ProcessState)
+	e := endingOf(cmd.Wait(), cmd.ProcessState)
 	e.last = lines.last()
 	s.note(i, func(r *Row) {
-		if r.PID, r.State = 0, Waiting; e.ok() {
+		r.PID = 0
+		if r.State = Waiting; e.ok() {
 			r.State = Done
 		}
 	})
 	return e
-}
-
-func (s *supervisor) await(child *os.Process, input io.Closer, waited <-chan error) error {
-	select {
-	case err := <-waited:
-		return err
-	case <-s.ctx.Done():
-	}
-	_ = input.Close() // the child sees the end of its input, or is gone
-	select {
-	case err := <-waited:
-		return err
-	case <-time.After(patience):
-	}
-	_ = child.Kill() // it may just have gone
-	return <-waited
 }
 
 func endingOf(err error, state *os.ProcessState) ending {
@@ -88,7 +84,7 @@ func endingOf(err error, state *os.ProcessState) ending {
 // maxLine bounds what is kept of a line without an end.
 const maxLine = 64 << 10
 
-// lineWriter cuts what a child writes into lines.
+// lineWriter splits what a child writes into lines.
 type lineWriter struct {
 	line func([]byte)
 	mu   sync.Mutex
@@ -102,21 +98,20 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 	defer w.mu.Unlock()
 	w.rest = append(w.rest, b...)
 	for {
-		i := bytes.IndexByte(w.rest, '\n')
-		if i < 0 {
+		line, rest, found := bytes.Cut(w.rest, []byte("\n"))
+		if !found {
 			break
 		}
-		line := w.rest[:i]
 		if len(bytes.TrimSpace(line)) > 0 {
 			w.kept = string(line)
 			w.line(line)
 		}
-		w.rest = w.rest[i+1:]
+		w.rest = rest
 	}
 	if len(w.rest) > maxLine {
 		w.rest = nil
 	}
-	w.rest = append([]byte(nil), w.rest...)
+	w.rest = bytes.Clone(w.rest)
 	return len(b), nil
 }
 

@@ -1,122 +1,114 @@
-// Package supervise keeps a set of processes on this machine running until
-// they are done. What is killed or crashes is started again, after a pause and
-// a bounded number of times; each process is expected to go on from its own
-// durable state.
+// Package supervise keeps a set of processes on this machine running until they
+// are done. A process that is killed or fails is started again, after a pause and
+// a bounded number of times; it is expected to resume from its durable state.
 //
-// Every child's standard input is a pipe from this process that is never
-// written to: when the supervisor goes away, however it does, the pipe closes,
-// and the children are expected to stop. To stop them it closes the pipe itself,
-// and kills what is still there after a while.
+// The standard input of every child is a pipe from this process to which nothing
+// is written. When the supervisor ends, however it ends, the pipe closes, and the
+// children are expected to stop. On Linux the kernel also kills them.
 package supervise
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 )
 
-// Process is one child.
+// Process is a child.
 type Process struct {
 	Name string
 	Role string   // for the table only
 	Args []string // after the executable
-	// Service runs until all others are done; its own end is always a failure.
+	// Service processes run until all others are done; their end is a failure.
 	Service bool
-	// Again starts a process that is done once more, every so often, while others
-	// aren't: it repeats the last thing that it said. 0: never.
+	// Again is the interval after which a process that is done is started again
+	// while others are not, to retransmit its last messages. 0: never.
 	Again time.Duration
-	// Log is the file that the child's standard error is appended to, mode 0600.
+	// Log is the file to which the child's standard error is appended, mode 0600.
 	Log string
 }
 
-// Config says what to run.
+// Config describes what to run.
 type Config struct {
 	Executable string
 	Processes  []Process
-	// Table is a file that always tells who runs under which process id; see
-	// Table. Empty: none.
+	// Table is a file with the process ids; see Table. Empty: none.
 	Table string
-	// Line is told each line that a child writes to its standard error. It may be
-	// called from several goroutines. May be nil.
+	// Line receives each line that a child writes to its standard error, possibly
+	// from several goroutines. May be nil.
 	Line func(name string, line []byte)
-	// Fatal tells which exit codes no restart heals. May be nil: none.
+	// Fatal reports whether a restart after the exit code is useless. May be nil.
 	Fatal func(code int) bool
-	// MaxFailures bounds how often in a row a process may fail by itself within a
-	// minute of its start; 0 means 10. Deaths by a signal don't count.
+	// MaxFailures bounds the failures in a row, each within a minute of the start;
+	// 0 means 10. Deaths by a signal do not count.
 	MaxFailures int
-	// MaxRestarts bounds how often a process is started again in all; 0 means 1000.
-	MaxRestarts int
-	// Backoff is the first pause before a restart, doubled from failure to failure
-	// up to 20 times itself; 0 means 100 ms.
+	// Backoff is the first pause before a restart, doubled with each restart up to
+	// 20 times itself; 0 means 100 ms.
 	Backoff time.Duration
 }
 
-// Validate names what is missing or stands twice.
+// maxRestarts bounds the restarts of a process, deaths by a signal included.
+const maxRestarts = 1000
+
+// Validate names what is missing or occurs twice.
 func (c Config) Validate() error {
-	if c.Executable == "" || len(c.Processes) == 0 {
-		return errors.New("supervise: Executable and Processes must be set")
+	if c.Executable == "" || c.MaxFailures < 0 || c.Backoff < 0 {
+		return errors.New("supervise: Executable must be set, MaxFailures and Backoff not negative")
 	}
-	if c.MaxFailures < 0 || c.MaxRestarts < 0 || c.Backoff < 0 {
-		return errors.New("supervise: MaxFailures, MaxRestarts and Backoff can't be negative")
-	}
-	names, lasting := map[string]bool{}, 0
+	names, services := map[string]bool{}, 0
 	for _, p := range c.Processes {
 		if p.Name == "" || names[p.Name] {
-			return fmt.Errorf("supervise: process name %q is empty or stands twice", p.Name)
+			return fmt.Errorf("supervise: process name %q is empty or not unique", p.Name)
 		}
 		names[p.Name] = true
-		if !p.Service {
-			lasting++
+		if p.Service {
+			services++
 		}
 	}
-	if lasting == 0 {
-		return errors.New("supervise: nothing but services would never end")
+	if services == len(c.Processes) {
+		return errors.New("supervise: without a process that ends, services would run forever")
 	}
 	return nil
 }
 
-// Failure is how a process ended for good.
+// Failure is how a process ended that is not started again.
 type Failure struct {
 	Name string
 	Code int    // exit code; -1 for a signal
 	Last string // the last line that it wrote to its standard error
-	Why  string // why it isn't started again
+	Why  string // why it is not started again
 }
 
 func (f *Failure) Error() string {
 	return fmt.Sprintf("%s: %s (exit code %d): %s", f.Name, f.Why, f.Code, f.Last)
 }
 
-// supervisor is a run under way.
+// supervisor is the state of Run.
 type supervisor struct {
 	Config
-	ctx   context.Context // ends when all must stop
-	stop  context.CancelCauseFunc
+	ctx  context.Context // ends when all must stop
+	stop context.CancelCauseFunc
+
 	mu    sync.Mutex
 	rows  []Row
-	left  int // processes that aren't done, services apart
+	left  int // processes that are not done, without services
 	table error
 }
 
-// errDone ends a run in which everything is done.
+// errDone ends a run in which all processes are done.
 var errDone = errors.New("done")
 
-// Run runs all processes until every one that isn't a service has exited with
-// code 0. It returns when no child is left. A process that can't be kept
-// running ends all of them: the error then is a *Failure. When ctx ends, all
-// are stopped and the error is ctx's.
+// Run runs all processes until every one that is not a service has exited with
+// code 0. It returns when no child is left. If a process cannot be kept running,
+// Run stops all of them and returns a *Failure. If ctx ends, Run stops all of them
+// and returns the cause.
 func Run(ctx context.Context, c Config) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
 	if c.MaxFailures == 0 {
 		c.MaxFailures = 10
-	}
-	if c.MaxRestarts == 0 {
-		c.MaxRestarts = 1000
 	}
 	if c.Backoff == 0 {
 		c.Backoff = 100 * time.Millisecond
@@ -141,7 +133,7 @@ func Run(ctx context.Context, c Config) error {
 	return s.table
 }
 
-// keep runs one process until everything is over.
+// keep runs one process, again and again, until all must stop.
 func (s *supervisor) keep(i int) {
 	p, pause, failures, done := s.Processes[i], s.Backoff, 0, false
 	for restarts := 0; s.ctx.Err() == nil; restarts++ {
@@ -153,25 +145,18 @@ func (s *supervisor) keep(i int) {
 		if time.Since(began) > time.Minute {
 			pause, failures = s.Backoff, 0
 		}
-		switch {
-		case end.ok() && !p.Service:
+		if done || end.ok() && !p.Service {
 			if !done {
 				done = true
 				s.finished()
 			}
-			if p.Again == 0 {
-				s.sleep(1 << 62)
-			} else {
-				s.sleep(p.Again)
-			}
+			s.again(p)
 			continue
-		case done: // it only repeated itself
-			s.sleep(max(p.Again, s.Backoff))
-			continue
-		case !end.signalled:
+		}
+		if !end.signalled {
 			failures++
 		}
-		if why := s.hopeless(end, failures, restarts); why != "" {
+		if why := s.useless(end, failures, restarts); why != "" {
 			s.stop(&Failure{Name: p.Name, Code: end.code, Last: end.last, Why: why})
 			break
 		}
@@ -179,25 +164,36 @@ func (s *supervisor) keep(i int) {
 		pause = min(2*pause, 20*s.Backoff)
 	}
 	s.note(i, func(r *Row) {
-		if r.PID = 0; r.State != Done {
-			r.State = Stopped
+		r.PID = 0
+		if r.State = Stopped; done {
+			r.State = Done
 		}
 	})
 }
 
-// hopeless says why a process isn't started again, "" when it is.
-func (s *supervisor) hopeless(e ending, failures, restarts int) string {
+// again waits until a process that is done is due again.
+func (s *supervisor) again(p Process) {
+	if p.Again == 0 {
+		<-s.ctx.Done()
+		return
+	}
+	s.sleep(max(p.Again, s.Backoff))
+}
+
+// useless returns why a process is not started again, "" if it is.
+func (s *supervisor) useless(e ending, failures, restarts int) string {
 	switch {
 	case !e.signalled && s.Fatal != nil && s.Fatal(e.code):
 		return "ended for good"
 	case failures >= s.MaxFailures:
 		return fmt.Sprintf("failed %d times in a row", failures)
-	case restarts >= s.MaxRestarts:
+	case restarts >= maxRestarts:
 		return fmt.Sprintf("started %d times", restarts+1)
 	}
 	return ""
 }
 
+// finished counts a process that is done for the first time.
 func (s *supervisor) finished() {
 	s.mu.Lock()
 	s.left--
@@ -209,24 +205,8 @@ func (s *supervisor) finished() {
 }
 
 func (s *supervisor) sleep(d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-s.ctx.Done():
 	}
-}
-
-// ending is how one life of a process ended.
-type ending struct {
-	code      int
-	signalled bool
-	last      string
-}
-
-func (e ending) ok() bool { return e.code == 0 && !e.signalled }
-
-// openLog appends to a file that only its owner reads.
-func openLog(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }

@@ -56,8 +56,8 @@ func TestRestartsUntilDone(t *testing.T) {
 	}
 }
 
-// TestFatal: an exit code that no restart heals ends everything, with the last
-// words of the process.
+// TestFatal: a fatal exit code ends everything; the error has the last line of the
+// process.
 func TestFatal(t *testing.T) {
 	c := config(t, proc("waits", "stdin"), proc("broken", "exit", "7"))
 	c.Fatal = func(code int) bool { return code == 7 }
@@ -179,16 +179,21 @@ func await(t *testing.T, table string, ok func(Row) bool) Row {
 func TestValidate(t *testing.T) {
 	service := proc("s", "stdin")
 	service.Service = true
-	for name, c := range map[string]Config{
-		"empty":          {},
-		"no processes":   {Executable: "x"},
-		"only services":  {Executable: "x", Processes: []Process{service}},
-		"same name":      {Executable: "x", Processes: []Process{proc("a"), proc("a")}},
-		"no name":        {Executable: "x", Processes: []Process{proc("")}},
-		"negative bound": {Executable: "x", Processes: []Process{proc("a")}, MaxFailures: -1},
+	for _, c := range []struct {
+		name   string
+		config Config
+	}{
+		{name: "empty", config: Config{}},
+		{name: "no processes", config: Config{Executable: "x"}},
+		{name: "only services", config: Config{Executable: "x", Processes: []Process{service}}},
+		{name: "same name", config: Config{Executable: "x", Processes: []Process{proc("a"), proc("a")}}},
+		{name: "no name", config: Config{Executable: "x", Processes: []Process{proc("")}}},
+		{name: "negative bound", config: Config{Executable: "x", Processes: []Process{proc("a")}, MaxFailures: -1}},
 	} {
-		if err := Run(t.Context(), c); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if err := Run(t.Context(), c.config); err == nil {
+				t.Error("accepted")
+			}
+		})
 	}
 }

@@ -7,27 +7,27 @@ import (
 	"choir/internal/atomicfile"
 )
 
-// State is what a process is doing.
+// State is the state of a process.
 type State string
 
 // The states.
 const (
-	Waiting State = "waiting" // to be started, again or for the first time
+	Waiting State = "waiting" // to be started
 	Running State = "running"
 	Done    State = "done"    // exited with code 0
 	Stopped State = "stopped" // with all others
 )
 
-// Row is one process in the table.
+// Row is a process in the table.
 type Row struct {
 	Name     string `json:"name"`
 	Role     string `json:"role"`
-	PID      int    `json:"pid"` // 0 when it isn't running
+	PID      int    `json:"pid"` // 0: not running
 	Restarts int    `json:"restarts"`
 	State    State  `json:"state"`
 }
 
-// Table is the file that tells who runs under which process id.
+// Table is the file with the process ids.
 type Table struct {
 	SchemaVersion int       `json:"schema_version"`
 	Supervisor    int       `json:"supervisor_pid"`
@@ -35,7 +35,7 @@ type Table struct {
 	Processes     []Row     `json:"processes"`
 }
 
-// note changes a row and writes the table. A table that can't be written stops
+// note changes a row and writes the table. A table that cannot be written stops
 // nothing; Run reports it at the end.
 func (s *supervisor) note(i int, change func(*Row)) {
 	s.mu.Lock()
