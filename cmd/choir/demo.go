@@ -96,6 +96,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s.StringVar(&f.resume, "resume", "", "resume the session in this folder, which --processes has left")
 	f.format = "text"
 	cli.FormatFlag(cmd, &f.format)
+	s.Lookup("rho").DefValue = "0" // its help names the defaults
 	f.complete(cmd)
 }
 
