@@ -27,16 +27,16 @@ type Blocks struct {
 
 var errBlocks = errors.New("problems that do not fit into one session")
 
-// Name implements session.App.
+// Name implements app.Spec.
 func (b Blocks) Name() string { return b.Apps[0].Name() }
 
-// Marshal implements session.App: the first problem's.
+// Marshal implements app.Spec: the first problem's.
 func (b Blocks) Marshal() ([]byte, error) { return b.Apps[0].Marshal() }
 
-// Encoding implements session.App.
+// Encoding implements app.Spec.
 func (b Blocks) Encoding() (*dataset.Schema, error) { return b.Apps[0].Encoding() }
 
-// Size implements session.App.
+// Size implements app.Spec.
 func (b Blocks) Size() (dim int, fracBits uint8) {
 	for _, a := range b.Apps {
 		n, bits := a.Size()
@@ -45,7 +45,7 @@ func (b Blocks) Size() (dim int, fracBits uint8) {
 	return dim, fracBits
 }
 
-// Mechanism implements session.App: the problems' own, which must be the same, on vectors
+// Mechanism implements app.Spec: the problems' own, which must be the same, on vectors
 // as long as all of theirs. A party's sum is at most as long as its parts together.
 func (b Blocks) Mechanism() (pvi.Mechanism, error) {
 	var all pvi.Mechanism
@@ -69,7 +69,7 @@ func (b Blocks) Mechanism() (pvi.Mechanism, error) {
 	return all, nil
 }
 
-// Check implements session.App.
+// Check implements app.Spec.
 func (b Blocks) Check(p *protocol.Plan) error {
 	if len(b.Parts) != len(b.Apps) {
 		return fmt.Errorf("%w: data for %d, %d in all", errBlocks, len(b.Parts), len(b.Apps))
@@ -86,7 +86,7 @@ func (b Blocks) Check(p *protocol.Plan) error {
 	return nil
 }
 
-// Posterior implements session.App: the first problem's. Each has the others.
+// Posterior implements app.Spec: the first problem's. Each has the others.
 func (b Blocks) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
 	var first *pvi.Posterior
 	err := b.Each(p, state, func(i int, q *pvi.Posterior) error {
@@ -125,10 +125,10 @@ func (b Blocks) models() models {
 	return all
 }
 
-// Model implements session.App.
+// Model implements app.Spec.
 func (b Blocks) Model() protocol.Model { return b.models() }
 
-// Join implements session.App. The problems' local noise and samples come from the seat's
+// Join implements app.Spec. The problems' local noise and samples come from the seat's
 // randomness, one problem after the other.
 func (b Blocks) Join(s app.PartyConfig) (app.Party, error) {
 	all := sides{models: b.models()}

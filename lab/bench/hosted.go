@@ -214,7 +214,7 @@ func (m *hostedMember) close() {
 
 func (m *hostedMember) run(ctx context.Context) error { return host.Run(ctx, m.Config) }
 
-// member builds a member as session.Role does, its steps timed.
+// member builds a member as run.Role does, its steps timed.
 func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (*hostedMember, error) {
 	m := &hostedMember{store: host.NewRam()}
 	if h.cfg.Transport == NATS {

@@ -126,7 +126,7 @@ func newStream(cfg Config, w *world, m *meter) (*stream, error) {
 	return s, nil
 }
 
-// node builds a compute node's or the aggregator's machine as session.Role does.
+// node builds a compute node's or the aggregator's machine as run.Role does.
 func (s *stream) node(i uint32) (*node, error) {
 	n := &node{batch: protocol.NewBatch(s.w.session, rand.Reader),
 		signer: &countedSigner{PrivateKey: s.w.keys[i]}}
