@@ -12,10 +12,10 @@ import (
 )
 
 // NoisyFactors is the experiment on the published schemes in which a client's
-// private factor takes in the client's own share of a joint noise: how much privacy
-// they lose on worst-case neighbours against what their theorem claims, by
-// derivation and by measurement, and the same for factors that take in the update
-// without the noise. The derivation is docs/noisy-factors.md.
+// private factor includes the client's own share of a joint noise: how much privacy
+// they lose on worst-case neighbours compared with their theorem's claim, by
+// derivation and by measurement, and the same for factors of the update without
+// the noise. The derivation is docs/noisy-factors.md.
 type NoisyFactors struct {
 	Out   string // folder for the figures; it must exist
 	Seeds int    // independent measurements, at least 1
@@ -40,7 +40,7 @@ const (
 	noisyFalseAlarm = 1e-4
 )
 
-// NoisyFactorsResult is what the experiment leaves behind. The figures are a function of
+// NoisyFactorsResult is the experiment's result. The figures are a function of
 // Seeds and Runs.
 type NoisyFactorsResult struct {
 	SchemaVersion int                  `json:"schema_version"`
@@ -73,7 +73,7 @@ const (
 )
 
 // NoisyFactorsRegime compares the derivation's linear case, in which the clip cuts
-// nobody but the victim, with runs that simulate and clip every factor.
+// only the victim's updates, with runs that simulate and clip every factor.
 type NoisyFactorsRegime struct {
 	Damping   float64 `json:"damping"`
 	Factors   int     `json:"factors"`
@@ -147,7 +147,7 @@ func noisyCases(sigma float64) (all []scheme) {
 }
 
 // noisyRegimes are numbers of factors at which each one's share of the noise is
-// small against the clip (10 clients of 200 and of 2000 shards), and some at which it isn't.
+// small against the clip (10 clients of 200 and of 2000 shards), and some at which it is not.
 func noisyRegimes(sigma float64) []scheme {
 	return []scheme{{2000, noisyRounds, 0.1, sigma, true}, {20000, noisyRounds, 0.4, sigma, true},
 		{100, noisyRounds, 0.1, sigma, true}, {2000, noisyRounds, 0.4, sigma, true}}
@@ -163,7 +163,8 @@ func (e *NoisyFactors) measure(ctx context.Context, s scheme, mu float64) (Noisy
 		}
 		c.Scheme, c.Ratio, weights = SchemeNoisy, loss.Ratio, loss.Weights
 	}
-	c.Epsilon, c.AtClaim = privacy.GaussianEpsilon(c.Ratio*mu, noisyDelta), privacy.GaussianDelta(c.Ratio*mu, noisyEpsilon)
+	c.Epsilon, c.AtClaim = privacy.GaussianEpsilon(c.Ratio*mu, noisyDelta),
+		privacy.GaussianDelta(c.Ratio*mu, noisyEpsilon)
 	for seed := range e.Seeds {
 		var sides [2][]float64
 		for i := range sides {
@@ -182,7 +183,8 @@ func (e *NoisyFactors) measure(ctx context.Context, s scheme, mu float64) (Noisy
 }
 
 // sample is the adversary's statistic of many runs with the victim's data on one side.
-func (e *NoisyFactors) sample(ctx context.Context, s scheme, weights []float64, seed int, victim float64) ([]float64, error) {
+func (e *NoisyFactors) sample(ctx context.Context, s scheme, weights []float64, seed int,
+	victim float64) ([]float64, error) {
 	from, err := newNormals(fmt.Sprintf("noisy-factors %+v seed %d victim %+g", s, seed, victim))
 	if err != nil {
 		return nil, err
@@ -203,7 +205,8 @@ func (e *NoisyFactors) sample(ctx context.Context, s scheme, weights []float64, 
 // the same noise.
 func regime(s scheme) (NoisyFactorsRegime, error) {
 	const runs = 10
-	g := NoisyFactorsRegime{Damping: s.damping, Factors: s.factors, Updates: runs * s.rounds * (s.factors - 1)}
+	g := NoisyFactorsRegime{Damping: s.damping, Factors: s.factors,
+		Updates: runs * s.rounds * (s.factors - 1)}
 	from, err := newNormals(fmt.Sprintf("noisy-factors regime %+v", s))
 	if err != nil {
 		return g, err

@@ -26,7 +26,8 @@ func kept(t *testing.T) *NoisyFactorsResult {
 		t.Fatal(err)
 	}
 	if len(r.Cases) != 12 || len(r.Regimes) != 4 || r.Runs != 1<<20 || r.Seeds != 1 {
-		t.Fatalf("the kept run has %d cases, %d regimes, %d runs and %d seeds", len(r.Cases), len(r.Regimes), r.Runs, r.Seeds)
+		t.Fatalf("the kept run has %d cases, %d regimes, %d runs and %d seeds", len(r.Cases),
+			len(r.Regimes), r.Runs, r.Seeds)
 	}
 	return &r
 }
@@ -81,7 +82,9 @@ func TestNoisyFactorsShowTheFault(t *testing.T) {
 			ratio = l.Ratio
 		}
 		if math.Abs(c.Ratio-ratio) > 1e-9 ||
-			math.Abs(c.Epsilon-privacy.GaussianEpsilon(ratio*mu, r.Delta)) > 1e-9 || math.Abs(c.AtClaim/privacy.GaussianDelta(ratio*mu, r.Claimed)-1) > 1e-6 || c.least() > c.Epsilon {
+			math.Abs(c.Epsilon-privacy.GaussianEpsilon(ratio*mu, r.Delta)) > 1e-9 ||
+			math.Abs(c.AtClaim/privacy.GaussianDelta(ratio*mu, r.Claimed)-1) > 1e-6 ||
+			c.least() > c.Epsilon {
 			t.Errorf("%+v: the derivation gives a ratio of %v", c, ratio)
 		}
 		switch {

@@ -10,8 +10,8 @@ import (
 )
 
 // normals are standard normal numbers for simulations, a function of their name
-// alone, so that whoever repeats an experiment gets its figures. They hide nothing:
-// whatever protects anybody comes from crypto/noise.
+// alone, so that an experiment is repeatable. They protect no data: privacy needs the
+// noise of crypto/noise.
 type normals struct {
 	stream cipher.Stream
 	buf    [4096]byte

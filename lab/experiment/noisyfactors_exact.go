@@ -46,7 +46,8 @@ func lossOf(rounds, factors int, damping float64) (noisyLoss, error) {
 	}
 	var chol mat.Cholesky
 	if !chol.Factorize(cov) {
-		return noisyLoss{}, fmt.Errorf("noisy factors: the covariance of %d rounds with damping %v is singular", rounds, damping)
+		return noisyLoss{}, fmt.Errorf("noisy factors: the covariance of %d rounds with damping %v is "+
+			"singular", rounds, damping)
 	}
 	w := mat.NewVecDense(rounds, nil)
 	if err := chol.SolveVecTo(w, mean); err != nil {

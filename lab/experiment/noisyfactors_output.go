@@ -30,10 +30,12 @@ func (r *NoisyFactorsResult) write(dir string) error {
 
 // rows has a row for each case and seed.
 func (r *NoisyFactorsResult) rows() (header []string, rows [][]any) {
-	header = []string{"scheme", "damping", "factors", "rounds", "delta", "epsilon_claimed", "mu_over_claimed", "epsilon_exact", "delta_exact", "seed", "epsilon_lower_bound"}
+	header = []string{"scheme", "damping", "factors", "rounds", "delta", "epsilon_claimed",
+		"mu_over_claimed", "epsilon_exact", "delta_exact", "seed", "epsilon_lower_bound"}
 	for _, c := range r.Cases {
 		for i, m := range c.Measured {
-			rows = append(rows, []any{c.Scheme, c.Damping, c.Factors, r.Rounds, r.Delta, r.Claimed, c.Ratio, c.Epsilon, c.AtClaim, i + 1, m})
+			rows = append(rows, []any{c.Scheme, c.Damping, c.Factors, r.Rounds, r.Delta, r.Claimed, c.Ratio,
+				c.Epsilon, c.AtClaim, i + 1, m})
 		}
 	}
 	return header, rows
@@ -43,23 +45,28 @@ func (r *NoisyFactorsResult) rows() (header []string, rows [][]any) {
 // the seeds' bounds.
 func (r *NoisyFactorsResult) Table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| scheme | damping a | factors M | mu over claimed | delta at epsilon = %g | epsilon at delta = %g | the same, measured at least |\n|---|---|---|---|---|---|---|\n", r.Claimed, r.Delta)
+	fmt.Fprintf(&b, "| scheme | damping a | factors M | mu over claimed | delta at epsilon = %g | "+
+		"epsilon at delta = %g | the same, measured at least |\n|---|---|---|---|---|---|---|\n", r.Claimed,
+		r.Delta)
 	for _, c := range r.Cases {
-		fmt.Fprintf(&b, "| %s | %g | %d | %.3f | %.2g | %.3f | %.3f |\n", c.Scheme, c.Damping, c.Factors, c.Ratio, c.AtClaim, c.Epsilon, c.least())
+		fmt.Fprintf(&b, "| %s | %g | %d | %.3f | %.2g | %.3f | %.3f |\n", c.Scheme, c.Damping, c.Factors,
+			c.Ratio, c.AtClaim, c.Epsilon, c.least())
 	}
 	return b.String()
 }
 
-// RegimeTable says where the clip leaves the others alone, as a table in Markdown.
+// RegimeTable compares runs in which the clip cuts the others' updates, or not, as a table in Markdown.
 func (r *NoisyFactorsResult) RegimeTable() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| damping a | factors M | others' updates | cut by the clip | largest, in C | sums differ from the linear case by at most |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "| damping a | factors M | others' updates | cut by the clip | largest, in C | sums "+
+		"differ from the linear case by at most |\n|---|---|---|---|---|---|\n")
 	for _, g := range r.Regimes {
 		differ := fmt.Sprintf("%.2g C", g.Deviation)
 		if g.Deviation < 1e-9 {
 			differ = "rounding (below 1e-9 C)"
 		}
-		fmt.Fprintf(&b, "| %g | %d | %d | %d | %.2f | %s |\n", g.Damping, g.Factors, g.Updates, g.Cut, g.Largest, differ)
+		fmt.Fprintf(&b, "| %g | %d | %d | %d | %.2f | %s |\n", g.Damping, g.Factors, g.Updates, g.Cut,
+			g.Largest, differ)
 	}
 	return b.String()
 }
@@ -76,14 +83,17 @@ func (c NoisyFactorsCase) least() float64 {
 // against the rounds.
 func (r *NoisyFactorsResult) figure() (*figure.Figure, error) {
 	label := fmt.Sprintf("epsilon at delta = %g", r.Delta)
-	left := figure.Panel{Title: fmt.Sprintf("After %d rounds", r.Rounds), XLabel: "factors M that share the noise", YLabel: label, LogX: true, YMax: 6}
-	right := figure.Panel{Title: "After each round, M = 100", XLabel: "round", YLabel: label, Integers: true, YMax: 6}
+	left := figure.Panel{Title: fmt.Sprintf("After %d rounds", r.Rounds),
+		XLabel: "factors M that share the noise", YLabel: label, LogX: true, YMax: 6}
+	right := figure.Panel{Title: "After each round, M = 100", XLabel: "round", YLabel: label,
+		Integers: true, YMax: 6}
 	for _, a := range []float64{0.4, 0.1} {
 		byFactors, byRound, err := r.losses(a)
 		if err != nil {
 			return nil, err
 		}
-		left.Curves, right.Curves = append(left.Curves, byFactors, r.measured(a)), append(right.Curves, byRound)
+		left.Curves, right.Curves = append(left.Curves, byFactors, r.measured(a)),
+			append(right.Curves, byRound)
 	}
 	flat := figure.Curve{Name: "claimed, and noise-free factors"}
 	byRound := flat
@@ -92,7 +102,8 @@ func (r *NoisyFactorsResult) figure() (*figure.Figure, error) {
 		byRound.X, byRound.Y = append(byRound.X, float64(s)), append(byRound.Y, r.lossAfter(s, 1))
 	}
 	left.Curves, right.Curves = append(left.Curves, flat), append(right.Curves, byRound)
-	f := &figure.Figure{Title: fmt.Sprintf("What noisy factors make of a claim of epsilon = %g", r.Claimed), Panels: []figure.Panel{left, right}}
+	f := &figure.Figure{Title: fmt.Sprintf("What noisy factors make of a claim of epsilon = %g", r.Claimed),
+		Panels: []figure.Panel{left, right}}
 	return f, f.Validate()
 }
 
@@ -105,7 +116,8 @@ func (r *NoisyFactorsResult) losses(a float64) (byFactors, byRound figure.Curve,
 		if err != nil {
 			return byFactors, byRound, err
 		}
-		byFactors.X, byFactors.Y = append(byFactors.X, float64(m)), append(byFactors.Y, r.lossAfter(r.Rounds, l.Ratio))
+		byFactors.X, byFactors.Y = append(byFactors.X, float64(m)),
+			append(byFactors.Y, r.lossAfter(r.Rounds, l.Ratio))
 	}
 	for s := 1; s <= r.Rounds; s++ {
 		l, err := lossOf(s, 100, a)

@@ -30,13 +30,15 @@ func TestNoisyFactorsReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if k := r.Cases[i]; c.Scheme != k.Scheme || c.Factors != k.Factors || math.Abs(c.Measured[0]/k.Measured[0]-1) > 1e-3 {
+		if k := r.Cases[i]; c.Scheme != k.Scheme || c.Factors != k.Factors ||
+			math.Abs(c.Measured[0]/k.Measured[0]-1) > 1e-3 {
 			t.Errorf("measured %+v, kept %+v", c, k)
 		}
 		replayed++
 	}
 	for i, s := range noisyRegimes(r.Sigma) {
-		if g, err := regime(s); err != nil || g.Cut != r.Regimes[i].Cut || math.Abs(g.Largest-r.Regimes[i].Largest) > 1e-9 {
+		if g, err := regime(s); err != nil || g.Cut != r.Regimes[i].Cut ||
+			math.Abs(g.Largest-r.Regimes[i].Largest) > 1e-9 {
 			t.Errorf("%+v, kept %+v, %v", g, r.Regimes[i], err)
 		}
 	}

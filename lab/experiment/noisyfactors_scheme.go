@@ -11,10 +11,10 @@ type scheme struct {
 	factors, rounds int
 	damping         float64 // a
 	sigma           float64 // deviation of a round's noise on the sum, in clips
-	noisy           bool    // factors take in their own share of the noise: the published scheme; else ours
+	noisy           bool    // factors include their share of the noise: the published scheme; else ours
 }
 
-// noises are one run's: the victim's shares and the sums of everybody else's, by round.
+// noises are one run's: the victim's shares and the sums of the others', by round.
 type noises struct{ own, rest []float64 }
 
 func (s scheme) noises() noises { return noises{make([]float64, s.rounds), make([]float64, s.rounds)} }

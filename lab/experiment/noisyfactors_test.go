@@ -39,7 +39,8 @@ func TestNoisyLossOfWorkedCase(t *testing.T) {
 	for _, c := range []struct {
 		rounds, m int
 		a, want   float64
-	}{{15, 1, .1, 1}, {15, 1, .4, 1}, {15, 50, 0, 1}, {1, 50, .4, 1}, {15, 1e9, .1, 1.754}, {15, 1e9, .4, 4.1745}} {
+	}{{15, 1, .1, 1}, {15, 1, .4, 1}, {15, 50, 0, 1}, {1, 50, .4, 1}, {15, 1e9, .1, 1.754},
+		{15, 1e9, .4, 4.1745}} {
 		l, err := lossOf(c.rounds, c.m, c.a)
 		if err != nil || math.Abs(l.Ratio-c.want) > 0.0005 {
 			t.Errorf("%+v: %v, %v", c, l.Ratio, err)
@@ -59,7 +60,9 @@ func TestNoisyLossOfTwoRounds(t *testing.T) {
 	if err != nil || math.Abs(l.Ratio-math.Sqrt(21.0/17)) > 1e-12 {
 		t.Errorf("%v, %v", l, err)
 	}
-	if w := []float64{16.0 / 17 * (9.0/8 - 3.0/8), 16.0 / 17 * (1.5 - 0.25)}; math.Abs(l.Weights[0]-w[0]) > 1e-12 || math.Abs(l.Weights[1]-w[1]) > 1e-12 {
+	if w := []float64{16.0 / 17 * (9.0/8 - 3.0/8),
+		16.0 / 17 * (1.5 - 0.25)}; math.Abs(l.Weights[0]-w[0]) > 1e-12 ||
+		math.Abs(l.Weights[1]-w[1]) > 1e-12 {
 		t.Errorf("weights %v, want %v", l.Weights, w)
 	}
 }
@@ -70,7 +73,8 @@ func TestNoisyLossOfTwoRounds(t *testing.T) {
 // Tolerances are seven standard errors (one false alarm in 10^11).
 func TestStatisticOfRuns(t *testing.T) {
 	const runs, sigma = 20000, 28.9
-	for _, s := range []scheme{{2, 15, .4, sigma, true}, {10, 15, .1, sigma, true}, {100, 15, .4, sigma, true}, {100, 15, .4, sigma, false}} {
+	for _, s := range []scheme{{2, 15, .4, sigma, true}, {10, 15, .1, sigma, true},
+		{100, 15, .4, sigma, true}, {100, 15, .4, sigma, false}} {
 		ratio, weights := 1.0, []float64(nil)
 		if s.noisy {
 			l, err := lossOf(s.rounds, s.factors, s.damping)
@@ -138,7 +142,8 @@ func TestNormals(t *testing.T) {
 	}
 	mean, variance := meanAndVariance(x)
 	tail := math.Erfc(3 / math.Sqrt2)
-	if math.Abs(mean) > 7/math.Sqrt(n) || math.Abs(variance-1) > 7*math.Sqrt(2.0/n) || math.Abs(beyond-tail*n) > 7*math.Sqrt(tail*n) {
+	if math.Abs(mean) > 7/math.Sqrt(n) || math.Abs(variance-1) > 7*math.Sqrt(2.0/n) ||
+		math.Abs(beyond-tail*n) > 7*math.Sqrt(tail*n) {
 		t.Errorf("mean %v, variance %v, %v beyond 3", mean, variance, beyond)
 	}
 	again, _ := newNormals("a")
@@ -149,7 +154,8 @@ func TestNormals(t *testing.T) {
 }
 
 func TestNoisyFactorsRefusals(t *testing.T) {
-	for _, e := range []NoisyFactors{{Seeds: 0, Distinguish: distinguish}, {Seeds: 1001, Distinguish: distinguish},
+	for _, e := range []NoisyFactors{{Seeds: 0, Distinguish: distinguish},
+		{Seeds: 1001, Distinguish: distinguish},
 		{Seeds: 1, Runs: 999, Distinguish: distinguish}, {Seeds: 1}} {
 		e.Out = t.TempDir()
 		if _, err := e.Run(t.Context()); err == nil {
@@ -179,7 +185,8 @@ func TestNoisyFactorsRun(t *testing.T) {
 	mu := 2 * math.Sqrt(15) / r.Sigma
 	for i, s := range noisyCases(r.Sigma)[7:9] { // loud enough for so few runs
 		again, err := e.measure(t.Context(), s, mu)
-		if err != nil || !slices.Equal(again.Measured, r.Cases[7+i].Measured) || again.Measured[0] == again.Measured[1] {
+		if err != nil || !slices.Equal(again.Measured, r.Cases[7+i].Measured) ||
+			again.Measured[0] == again.Measured[1] {
 			t.Errorf("measured %+v, then %+v: %v", r.Cases[7+i], again, err)
 		}
 	}

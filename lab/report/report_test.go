@@ -190,7 +190,8 @@ func TestSum(t *testing.T) {
 	dir := t.TempDir()
 	mean := make([]float64, 200)
 	mean[1] = -2.5
-	write(t, dir, "model.json", map[string]any{"schema_version": 1, "application": "sum", "state": []int{}, "mean": mean})
+	write(t, dir, "model.json", map[string]any{"schema_version": 1, "application": "sum", "state": []int{},
+		"mean": mean})
 	has(t, of(t, dir), "Sum", "−2.5", "The first 100 of 200 coordinates", "nothing was verified")
 }
 

@@ -13,9 +13,9 @@ import (
 // its node, without seeds; on Choir's field, keystream and boxes.
 func classic(_ context.Context, cfg Config) (Row, error) {
 	row := Row{Name: "classic DCA",
-		Source: "[DCA], Algorithm 1: M explicit shares; same field and sealing", Parties: cfg.Parties, Servers: cfg.Computes,
-		Messages: 1, Versus: choirName(cfg), UploadBytes: int64(cfg.Computes * (8*cfg.Dim +
-			channel.Overhead)),
+		Source: "[DCA], Algorithm 1: M explicit shares; same field and sealing", Parties: cfg.Parties,
+		Servers: cfg.Computes, Messages: 1, Versus: choirName(cfg),
+		UploadBytes: int64(cfg.Computes * (8*cfg.Dim + channel.Overhead)),
 		Gives: "nothing; the secrecy against any M-1 nodes is the same (this row has no signatures, " +
 			"digests and receipts, which cost Choir the difference)",
 		Lacks: "an upload that doesn't grow with M (Choir: 8d bytes and a constant a node); as " +

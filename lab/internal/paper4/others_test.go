@@ -7,8 +7,8 @@ import (
 	"choir/lab/study"
 )
 
-// TestQuickOthers: every one of the other methods is accounted for and compared, and learns something from what little a
-// test gives it.
+// TestQuickOthers: each of the other methods is accounted for and compared, and learns from the
+// few rows of a test.
 func TestQuickOthers(t *testing.T) {
 	o := study.Options{Seeds: 1, Transport: bed.Clear, Quick: true}
 	r, err := Others().Run(t.Context(), o)

@@ -94,7 +94,8 @@ func (d distribution) global(ctx context.Context, o study.Options, data *experim
 	if err != nil {
 		return s, spent, err
 	}
-	learner := t.GlobalVI(global.Config{InitialSD: 0.1, Clip: 3, SampleRate: 0.02, LearningRate: 0.015, Averaging: 3})
+	learner := t.GlobalVI(global.Config{InitialSD: 0.1, Clip: 3, SampleRate: 0.02, LearningRate: 0.015,
+		Averaging: 3})
 	rounds := 1000
 	if o.Quick {
 		rounds = 2
