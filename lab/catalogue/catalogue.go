@@ -5,6 +5,7 @@ import (
 	"choir/lab/internal/own"
 	"choir/lab/internal/paper1"
 	"choir/lab/internal/paper4"
+	"choir/lab/internal/settings"
 	"choir/lab/internal/thesis"
 	"choir/lab/internal/workshop"
 	"choir/lab/study"
@@ -14,7 +15,8 @@ import (
 func All() []study.Study {
 	var all []study.Study
 	for _, room := range [][]study.Study{paper1.Studies(), paper4.Studies(),
-		{paper4.Network(), paper4.Others()}, workshop.Studies(), thesis.Studies(), own.Studies()} {
+		{paper4.Network(), paper4.Others()}, workshop.Studies(), thesis.Studies(), own.Studies(),
+		{settings.Study()}} {
 		all = append(all, room...)
 	}
 	return all

@@ -220,3 +220,6 @@ func verdict(s Scores, refs References, epsilon float64, linear bool) string {
 	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for the best party alone.",
 		epsilon, ll, refs.BestSingleParty.LogLikelihood)
 }
+
+// Majority predicts the training rows' share of ones for every row.
+func (d *Data) Majority() Scores { return d.majority(false) }

@@ -30,7 +30,7 @@ const (
 	Diverged Finding = "diverged"
 )
 
-// Thresholds of Judge. They were set on generated and public data (decision 0023).
+// Thresholds of Judge. They were set on generated and public data (decision 0024).
 const (
 	beyondPrior   = 3   // mean square of the weights, in prior variances
 	energyLimit   = 3   // standard deviations of a chi-squared energy

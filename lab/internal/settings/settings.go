@@ -1,0 +1,161 @@
+// Package settings tries the default settings off the point that they were found at: from 3 to
+// 100 parties, at epsilons from 0.5 to 8, by every way of learning a logistic regression.
+package settings
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"choir/lab/bed"
+	"choir/lab/experiment"
+	"choir/lab/study"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/result"
+	"choir/session/run"
+	"choir/session/terms"
+)
+
+// Study is the table of docs/settings.md.
+func Study() study.Study {
+	return study.Study{Name: "settings", About: "default settings from 3 to 100 parties and epsilon 0.5 to 8, against the majority class",
+		Run: sweep}
+}
+
+// way is one way of learning.
+type way struct {
+	name     string
+	strategy pvi.StrategyName
+	method   experiment.Method
+}
+
+func ways() []way {
+	return []way{{"virtual", pvi.NameVirtual, experiment.MethodPVI}, {"dataset", pvi.NameDataset, experiment.MethodPVI},
+		{"optimisation", pvi.NameOptimisation, experiment.MethodPVI}, {"global", "", experiment.MethodGlobal}}
+}
+
+// cell is a number of parties and a budget.
+type cell struct {
+	parties int
+	epsilon float64
+}
+
+func (c cell) String() string { return fmt.Sprintf("%d parties, epsilon %g", c.parties, c.epsilon) }
+
+func cells(quick bool) (all []cell) {
+	if quick {
+		return []cell{{3, 0.5}, {50, 2}}
+	}
+	for _, n := range []int{3, 5, 10, 20, 30, 50, 100} {
+		for _, e := range []float64{0.5, 1, 2, 8} {
+			all = append(all, cell{n, e})
+		}
+	}
+	return all
+}
+
+// rowsEach are a party's rows, of which four fifths train.
+const rowsEach = 375
+
+// Outcome is one run.
+type Outcome struct {
+	Scores   experiment.Scores
+	Majority experiment.Scores
+	Named    bool // as swamped or diverged
+}
+
+// holds reports whether the run is as good as the majority, or named.
+func (o Outcome) holds() bool {
+	return o.Named || o.Scores.LogLikelihood >= o.Majority.LogLikelihood-0.01
+}
+
+// try runs one cell with the defaults, summing in the clear.
+func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o Outcome, err error) {
+	demo := experiment.Demo{Parties: c.parties, Computes: 3, Epsilon: c.epsilon, Delta: 1e-5, Model: pvi.Logistic,
+		Method: w.method, Strategy: w.strategy}
+	roster, err := run.NewRoster(nil, c.parties, 3)
+	if err != nil {
+		return o, err
+	}
+	t := terms.Terms{Name: "settings", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour, Deadline: time.Minute,
+		Grace: time.Second, Noise: protocol.NoiseParty, Epsilon: c.epsilon, Delta: 1e-5}
+	if w.strategy.Local() {
+		t.Noise = protocol.NoiseLocal
+	}
+	spec, rounds, err := demo.Spec(t, d)
+	if err != nil {
+		return o, err
+	}
+	var states [][]int64
+	out, err := bed.Run{Name: "settings " + w.name, Seed: seed, App: spec, Parts: d.Parts, Rounds: rounds, Epsilon: c.epsilon,
+		Delta: 1e-5, States: func(_ *protocol.Plan, _ int, state []int64) error {
+			states = append(states, slices.Clone(state))
+			states = states[max(0, len(states)-3):]
+			return nil
+		}}.Do(ctx)
+	if err != nil {
+		return o, err
+	}
+	s, err := out.Last.Evaluate(d.Test)
+	if err != nil {
+		return o, err
+	}
+	o.Scores = experiment.Scores{Accuracy: s.Accuracy, LogLikelihood: s.LogLikelihood}
+	o.Majority = d.Majority()
+	warnings, err := result.Warnings(out.Plan, states...)
+	o.Named = len(warnings) > 0
+	return o, err
+}
+
+func load(c cell, seed uint64) (*experiment.Data, error) {
+	return experiment.Source{Rows: rowsEach * c.parties, Seed: seed, Parties: c.parties, Rho: 0.5, Train: 0.8}.Load()
+}
+
+func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
+	r := &study.Result{SchemaVersion: 1, Name: "settings", Title: "Default settings off their point", Seeds: o.Seeds,
+		Transport: bed.Clear, Source: "none: generated data",
+		About: []string{fmt.Sprintf("Generated classes, %d rows a party to learn from, delta 1e-5, every setting the plan's default.", rowsEach*4/5)}}
+	all := cells(o.Quick)
+	o = o.Begin(len(all) * len(o.Each()))
+	runs, named, broken := 0, 0, 0
+	for _, c := range all {
+		rows := map[string]*study.Row{}
+		for _, w := range append(ways(), way{name: "majority"}) {
+			rows[w.name] = &study.Row{Case: c.String(), Method: w.name, Measure: study.LogLikelihood}
+		}
+		for _, seed := range o.Each() {
+			d, err := load(c, uint64(seed))
+			if err != nil {
+				return nil, err
+			}
+			majority := rows["majority"]
+			majority.Values = append(majority.Values, d.Majority().LogLikelihood)
+			for _, w := range ways() {
+				one, err := try(ctx, d, c, w, uint64(seed))
+				if err != nil {
+					return nil, fmt.Errorf("%s, %s: %w", c, w.name, err)
+				}
+				row := rows[w.name]
+				row.Values = append(row.Values, one.Scores.LogLikelihood)
+				runs++
+				if one.Named {
+					named++
+					row.Why += "*"
+				}
+				if !one.holds() {
+					broken++
+				}
+			}
+			o.Tell(fmt.Sprintf("%s, seed %d", c, seed))
+		}
+		for _, w := range append(ways(), way{name: "majority"}) {
+			row := rows[w.name].Mean()
+			r.Rows = append(r.Rows, row)
+		}
+	}
+	r.Notes = []string{fmt.Sprintf("%d runs. %d are named as swamped or diverged (a star each). %d are worse than the majority class by more than "+
+		"0.01 in log-likelihood without being named.", runs, named, broken)}
+	return r, nil
+}

@@ -1,0 +1,45 @@
+package settings
+
+import (
+	"testing"
+)
+
+// TestDefaultsHold: off the point that they were found at, the defaults are as good as the
+// majority class or the run is named, and virtual clients are far better once there are
+// some thousand rows.
+func TestDefaultsHold(t *testing.T) {
+	for _, tc := range []struct {
+		cell cell
+		way  int
+		gain float64 // over the majority, in nats a row; 0: none is claimed
+	}{
+		{cell{3, 0.5}, 0, 0},
+		{cell{10, 1}, 0, 0.1},
+		{cell{10, 8}, 0, 0.15},
+		{cell{40, 0.5}, 0, 0.15},
+		{cell{5, 1}, 1, 0},
+		{cell{60, 8}, 1, 0.1},
+		{cell{10, 1}, 2, 0},
+		{cell{10, 1}, 3, 0},
+	} {
+		w := ways()[tc.way]
+		t.Run(tc.cell.String()+", "+w.name, func(t *testing.T) {
+			d, err := load(tc.cell, 71)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := try(t.Context(), d, tc.cell, w, 71)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gain := o.Scores.LogLikelihood - o.Majority.LogLikelihood
+			t.Logf("gain %.3f, named %v", gain, o.Named)
+			if !o.holds() {
+				t.Errorf("worse than the majority by %.3f nats a row, and not named", -gain)
+			}
+			if tc.gain > 0 && (gain < tc.gain || o.Named) {
+				t.Errorf("a gain of %.3f over the majority, want %.2f; named: %v", gain, tc.gain, o.Named)
+			}
+		})
+	}
+}
