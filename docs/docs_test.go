@@ -111,7 +111,8 @@ func TestPlanLayout(t *testing.T) {
 func TestLabels(t *testing.T) {
 	doc, found := read(t, "wire.md"), 0
 	literal := regexp.MustCompile(`"(choir [a-z0-9 ]+?)(?:\\x00)?"`)
-	for _, file := range []string{"audit.go", "chunk.go", "contexts.go", "digest.go", "envelope.go", "messages.go", "plan.go"} {
+	for _, file := range []string{"audit.go", "chunk.go", "contexts.go", "digest.go", "envelope.go",
+		"messages.go", "plan.go"} {
 		code := read(t, filepath.Join("../protocol", file))
 		for _, m := range literal.FindAllStringSubmatch(code, -1) {
 			found++

@@ -34,7 +34,8 @@ func walk(t *testing.T, visit func(path, text string)) {
 			return err
 		}
 		switch name := d.Name(); {
-		case d.IsDir() && (name == "testdata" || name == "choir-data" || name == "choir-out" || len(name) > 2 && name[0] == '.'):
+		case d.IsDir() && (name == "testdata" || name == "choir-data" || name == "choir-out" || len(name) > 2 &&
+			name[0] == '.'):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(name) != ".md" && filepath.Ext(name) != ".go":
 			return nil
@@ -90,7 +91,8 @@ func anchors(text string) map[string]bool {
 	found := map[string]bool{}
 	drop := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
-		found[strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), ""), " ", "-")] = true
+		found[strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), ""), " ",
+			"-")] = true
 	}
 	return found
 }
@@ -110,7 +112,8 @@ func TestPagesAreReached(t *testing.T) {
 		}
 	}
 	for page := range all {
-		counts := strings.HasPrefix(page, "docs/") && !strings.HasPrefix(page, "docs/decisions/") && !strings.HasPrefix(page, "docs/figures/")
+		counts := strings.HasPrefix(page, "docs/") && !strings.HasPrefix(page, "docs/decisions/") &&
+			!strings.HasPrefix(page, "docs/figures/")
 		if counts && !near[page] {
 			t.Errorf("%s isn't two links from the README", page)
 		}
@@ -157,7 +160,8 @@ func TestNamedDocuments(t *testing.T) {
 			if m[2] == "bench" {
 				what = "Benchmark"
 			}
-			if !regexp.MustCompile(`func ` + what + `\w*` + strings.TrimPrefix(prefix, what)).MatchString(functions[strings.TrimPrefix(m[1], "./")]) {
+			if !regexp.MustCompile(`func ` + what + `\w*` + strings.TrimPrefix(prefix,
+				what)).MatchString(functions[strings.TrimPrefix(m[1], "./")]) {
 				t.Errorf("%s: %q runs nothing", path, m[0])
 			}
 		}

@@ -42,20 +42,23 @@ func (noLedger) Append([]byte) error                           { return nil }
 
 func newWorld(t *testing.T, change func(*protocol.Plan)) *world {
 	t.Helper()
-	p := &protocol.Plan{Name: "states", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: 2, Rounds: 2, SpareAttempts: 1,
+	p := &protocol.Plan{Name: "states", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: 2,
+		Rounds: 2, SpareAttempts: 1,
 		MinParties: 2, DeadlineMS: 10_000, PerParty: 100, Application: app.NameSum}
 	var keys []*identity.PrivateKey
 	for i, name := range []string{"party-a", "party-b", "party-c", "node-a", "node-b", "sum"} {
 		role := []protocol.Role{1, 1, 1, 2, 2, 3}[i]
 		keys = append(keys, identity.FromSeed([32]byte{byte(i + 1)}))
-		p.Members = append(p.Members, protocol.Member{Name: name, Role: role, Key: keys[i].Public(), NotAfter: p.NotAfter})
+		p.Members = append(p.Members, protocol.Member{Name: name, Role: role, Key: keys[i].Public(),
+			NotAfter: p.NotAfter})
 	}
 	change(p)
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, s: protocol.Bind(p), over: make([]bool, 6), wake: make([]int64, 6), moves: map[protocol.Role][][2]string{},
-		drop: func(uint32, *protocol.Envelope, protocol.Message) bool { return false }}
+	w := &world{t: t, s: protocol.Bind(p), over: make([]bool, 6), wake: make([]int64, 6),
+		moves: map[protocol.Role][][2]string{},
+		drop:  func(uint32, *protocol.Envelope, protocol.Message) bool { return false }}
 	for i, k := range keys {
 		w.views = append(w.views, host.NewRam())
 		m, err := w.role(uint32(i), k, rand.NewChaCha8([32]byte{byte(i)}))
@@ -71,11 +74,13 @@ func (w *world) role(i uint32, k *identity.PrivateKey, r *rand.ChaCha8) (phased,
 	sum := app.Sum{Dim: int(w.s.Plan.Dim)}
 	switch w.s.Plan.Members[i].Role {
 	case protocol.RoleParty:
-		return party.New(party.Config{Session: w.s, Key: k, App: sum, Ledger: noLedger{}, Rand: r, View: w.views[i], ResendMS: 1000})
+		return party.New(party.Config{Session: w.s, Key: k, App: sum, Ledger: noLedger{}, Rand: r, View: w.views[i],
+			ResendMS: 1000})
 	case protocol.RoleCompute:
 		return compute.New(compute.Config{Session: w.s, Key: k, Rand: r, View: w.views[i], ResendMS: 1000})
 	}
-	return aggregator.New(aggregator.Config{Session: w.s, Key: k, Model: sum, Rand: r, View: w.views[i], ResendMS: 1000})
+	return aggregator.New(aggregator.Config{Session: w.s, Key: k, Model: sum, Rand: r, View: w.views[i],
+		ResendMS: 1000})
 }
 
 func (w *world) step(i uint32, ev protocol.Event) {
@@ -99,7 +104,8 @@ func (w *world) step(i uint32, ev protocol.Event) {
 		w.t.Fatalf("%s: %v", w.s.Name(i), eff.Err)
 	}
 	if p := eff.Propose; p != nil {
-		w.step(i, protocol.Proposal{Round: p.Round, Attempt: p.Attempt, Update: []int64{int64(i), 1}, Memo: []byte{}})
+		w.step(i, protocol.Proposal{Round: p.Round, Attempt: p.Attempt, Update: []int64{int64(i), 1},
+			Memo: []byte{}})
 	}
 }
 
@@ -170,9 +176,13 @@ func TestMoves(t *testing.T) {
 	passed := map[string]bool{}
 	for _, w := range scenarios(t) {
 		w.run()
-		for role, table := range map[protocol.Role][]protocol.Transition{protocol.RoleParty: party.Transitions(), protocol.RoleAggregator: aggregator.Transitions()} {
+		for role, table := range map[protocol.Role][]protocol.Transition{protocol.RoleParty: party.Transitions(),
+			protocol.RoleAggregator: aggregator.Transitions()} {
 			for _, m := range w.moves[role] {
-				if !slices.ContainsFunc(table, func(t protocol.Transition) bool { return t.From == m[0] && t.To == m[1] }) {
+				if !slices.ContainsFunc(table, func(t protocol.Transition) bool {
+					return t.From == m[0] &&
+						t.To == m[1]
+				}) {
 					t.Errorf("%s moves from %s to %s", role, m[0], m[1])
 				}
 			}
@@ -193,5 +203,6 @@ func TestMoves(t *testing.T) {
 }
 
 func tables() map[string][]protocol.Transition {
-	return map[string][]protocol.Transition{"party": party.Transitions(), "compute": compute.Transitions(), "aggregator": aggregator.Transitions()}
+	return map[string][]protocol.Transition{"party": party.Transitions(), "compute": compute.Transitions(),
+		"aggregator": aggregator.Transitions()}
 }

@@ -24,7 +24,8 @@ func world(parties int, records int64, columns int, epsilon float64) Facts {
 
 func TestOf(t *testing.T) {
 	s := &dataset.Schema{Columns: []dataset.Column{
-		dataset.Standardised("a", -4, 4, 0, 1), dataset.Numeric("b", 0, 10), dataset.Categorical("c", "x", "y", "z")}}
+		dataset.Standardised("a", -4, 4, 0, 1), dataset.Numeric("b", 0, 10), dataset.Categorical("c", "x", "y",
+			"z")}}
 	f := Of(s)
 	if want := math.Sqrt(1 + 1 + 1.0/3 + 1); math.Abs(f.Norm-want) > 1e-12 {
 		t.Errorf("norm %v, want %v", f.Norm, want)
@@ -50,7 +51,8 @@ func TestVirtualScales(t *testing.T) {
 		}
 		f.Rounds = 2 * v.Rounds
 		w := f.Virtual()
-		if p, q := v.Damping*float64(v.Rounds), w.Damping*float64(w.Rounds); v.Rounds < mostRounds && math.Abs(p/q-1) > 0.02 {
+		if p, q := v.Damping*float64(v.Rounds), w.Damping*float64(w.Rounds); v.Rounds < mostRounds &&
+			math.Abs(p/q-1) > 0.02 {
 			t.Errorf("%d columns: %v passes in %d rounds, %v in %d", columns, p, v.Rounds, q, w.Rounds)
 		}
 	}
@@ -110,8 +112,10 @@ func TestJudge(t *testing.T) {
 		{"noise", Outcome{Mean: fill(0.05), Noise: fill(0.05), Prior: 1}, Swamped},
 		{"far beyond the prior", Outcome{Mean: fill(3), Noise: fill(0.05), Prior: 1}, Diverged},
 		{"not a number", Outcome{Mean: fill(math.NaN()), Noise: fill(0.05), Prior: 1}, Diverged},
-		{"to and fro", Outcome{Mean: fill(1), Before: fill(0.2), Earlier: fill(1), Noise: fill(0.05), Step: fill(0.01), Prior: 1}, Diverged},
-		{"on its way", Outcome{Mean: fill(1), Before: fill(0.6), Earlier: fill(0.2), Noise: fill(0.05), Step: fill(0.01), Prior: 1}, Fine},
+		{"to and fro", Outcome{Mean: fill(1), Before: fill(0.2), Earlier: fill(1), Noise: fill(0.05),
+			Step: fill(0.01), Prior: 1}, Diverged},
+		{"on its way", Outcome{Mean: fill(1), Before: fill(0.6), Earlier: fill(0.2), Noise: fill(0.05),
+			Step: fill(0.01), Prior: 1}, Fine},
 		{"noise unknown", Outcome{Mean: fill(0.05), Prior: 1}, Fine},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -110,7 +110,8 @@ func (f Facts) Outlook(dataset bool) string {
 	}
 	if dataset {
 		if p := float64(f.Parties) / f.Noise; p < leastParties {
-			return fmt.Sprintf("noise will drown strategy dataset: %d parties add at most %d clips, the noise of one release "+
+			return fmt.Sprintf("noise will drown strategy dataset: %d parties add at most %d clips, the noise of "+
+				"one release "+
 				"is %.3g clips in every coordinate; it takes about %.0f parties, or %g times the epsilon, "+
 				"or strategy virtual, which counts records in the place of parties",
 				f.Parties, f.Parties, f.Noise, math.Ceil(leastParties*f.Noise), ceil2(leastParties/p))
@@ -143,7 +144,9 @@ func ClippedAdvice(round, rounds int, clipped float64) string {
 	if 2*round <= rounds || clipped < 0.95 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f %% of this party's updates are clipped in round %d of %d: the plan's clip or its rounds are few for this "+
-		"data. Check that columns are within their public ranges, or ask for a plan with a larger clip or more rounds.",
+	return fmt.Sprintf("%.0f %% of this party's updates are clipped in round %d of %d: the plan's clip or "+
+		"its rounds are few for this "+
+		"data. Check that columns are within their public ranges, or ask for a plan with a larger clip or more "+
+		"rounds.",
 		100*clipped, round, rounds)
 }

@@ -136,7 +136,8 @@ func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step
 func explain(p *protocol.Plan, f defaults.Finding) string {
 	if f == defaults.Diverged {
 		return "diverged: the weights are far beyond the prior, or the last rounds still throw them " +
-			"back and forth; leave damping and rounds out of the plan, so that they follow its columns, or lower the damping"
+			"back and forth; leave damping and rounds out of the plan, so that they follow its columns, or lower " +
+			"the damping"
 	}
 	return fmt.Sprintf("swamped: the weights can't be told from the noise of %d rounds at epsilon %g; "+
 		"more records, more parties or a larger epsilon help, other settings don't", p.Rounds, p.Epsilon)

@@ -18,7 +18,8 @@ import (
 func TestFiveLines(t *testing.T) {
 	dir, head := planTOML(t)
 	head = strings.Replace(head, "rounds = 4\n", "", 1)
-	p, err := terms.NewPlan(rig.WriteFile(t, dir, "five.toml", head+"[learning]\nschema_file = \"classes.json\"\n"), time.Now())
+	p, err := terms.NewPlan(rig.WriteFile(t, dir, "five.toml",
+		head+"[learning]\nschema_file = \"classes.json\"\n"), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,8 @@ func TestFiveLines(t *testing.T) {
 	if !ok || v.ShardRows != 1 || v.Optimiser != pvi.Natural || v.Steps != 1 || c.Model != pvi.Logistic {
 		t.Errorf("strategy %+v, model %q", c.Strategy, c.Model)
 	}
-	if p.Rounds < 20 || !(c.Clip > 0 && c.Damping > 0 && c.StartPrecision > c.PrecisionFloor && c.PrecisionFloor >= 1) {
+	if p.Rounds < 20 || !(c.Clip > 0 && c.Damping > 0 && c.StartPrecision > c.PrecisionFloor &&
+		c.PrecisionFloor >= 1) {
 		t.Errorf("%d rounds, %+v", p.Rounds, c)
 	}
 	all, err := terms.Parameters(p)
@@ -50,7 +52,8 @@ func TestNamedSettings(t *testing.T) {
 	dir, head := planTOML(t)
 	plan := func(name, lines string) (pvi.Config, map[string]string) {
 		t.Helper()
-		p, err := terms.NewPlan(rig.WriteFile(t, dir, name+".toml", head+"[learning]\nschema_file = \"classes.json\"\n"+lines), time.Now())
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, name+".toml",
+			head+"[learning]\nschema_file = \"classes.json\"\n"+lines), time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +80,8 @@ func TestNamedSettings(t *testing.T) {
 		t.Errorf("clip %v is %q, rounds are %q", wide.Clip, sources["clip"], sources["rounds"])
 	}
 	if !(wide.PrecisionFloor > plain.PrecisionFloor) || strings.HasPrefix(sources["precision_floor"], "named") {
-		t.Errorf("floor %v for %v, %q: it follows the noise", wide.PrecisionFloor, plain.PrecisionFloor, sources["precision_floor"])
+		t.Errorf("floor %v for %v, %q: it follows the noise", wide.PrecisionFloor, plain.PrecisionFloor,
+			sources["precision_floor"])
 	}
 	few, _ := plan("few", "records = 100\n")
 	many, _ := plan("many", "records = 100000\n")
@@ -95,7 +99,8 @@ func TestPlanWarns(t *testing.T) {
 		{"few rounds", "records = 30000\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, err := terms.NewPlan(rig.WriteFile(t, dir, "warn.toml", head+"[learning]\nschema_file = \"classes.json\"\n"+tc.lines), time.Now())
+			p, err := terms.NewPlan(rig.WriteFile(t, dir, "warn.toml",
+				head+"[learning]\nschema_file = \"classes.json\"\n"+tc.lines), time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +118,8 @@ func TestPlanWarns(t *testing.T) {
 // TestLinearWithoutStrategy: linear regression that names no strategy is by sufficient statistics.
 func TestLinearWithoutStrategy(t *testing.T) {
 	dir, head := planTOML(t)
-	p, err := terms.NewPlan(rig.WriteFile(t, dir, "linear.toml", head+"[learning]\nschema_file = \"lines.json\"\nrecords = 900\n"), time.Now())
+	p, err := terms.NewPlan(rig.WriteFile(t, dir, "linear.toml",
+		head+"[learning]\nschema_file = \"lines.json\"\nrecords = 900\n"), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

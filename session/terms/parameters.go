@@ -24,7 +24,8 @@ func factsOf(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 	f.Rounds = int(p.Rounds)
 	f.Records = a.Records
 	f.Prior = a.PVI.PriorPrecision
-	if name := a.PVI.Strategy.Name(); p.Noise != protocol.NoiseNone && (name == pvi.NameVirtual || name == pvi.NameDataset) {
+	if name := a.PVI.Strategy.Name(); p.Noise != protocol.NoiseNone && (name == pvi.NameVirtual ||
+		name == pvi.NameDataset) {
 		f.Noise = onSum(p) / math.Sqrt(float64(p.Rounds))
 	}
 	return f, nil
@@ -53,7 +54,8 @@ func Outlook(p *protocol.Plan) (string, error) {
 	}
 	if name == pvi.NameVirtual && a.PVI.Strategy.Params().Optimiser == pvi.Natural {
 		if d := f.Virtual(); int(p.Rounds) < d.Wanted/2 {
-			return fmt.Sprintf("%d rounds are few for these columns: a step can only go %.2g of the way without diverging; the default is %d rounds",
+			return fmt.Sprintf("%d rounds are few for these columns: a step can only go %.2g of the way without "+
+				"diverging; the default is %d rounds",
 				p.Rounds, d.Damping, d.Wanted), nil
 		}
 	}
@@ -103,7 +105,8 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)), source("rounds", float64(p.Rounds), float64(rounds))}}
+	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)),
+		source("rounds", float64(p.Rounds), float64(rounds))}}
 	for _, k := range keys {
 		if k == "frac_bits" || k == "damping_bits" || k == "features" {
 			continue
@@ -125,7 +128,8 @@ func unnamed(p *protocol.Plan, a *app.PVI, f defaults.Facts) (map[string]any, in
 		return nil, 0, err
 	}
 	t := Terms{Members: p.Members, Rounds: int(p.Rounds), Noise: p.Noise}
-	l := LearningConfig{Model: string(a.PVI.Model), Strategy: string(a.PVI.Strategy.Name()), Family: string(a.PVI.Family),
+	l := LearningConfig{Model: string(a.PVI.Model), Strategy: string(a.PVI.Strategy.Name()),
+		Family:  string(a.PVI.Family),
 		Records: a.Records, PriorPrecision: a.PVI.PriorPrecision}
 	d := l.draft(t, schema)
 	l.fill(&d, f)
