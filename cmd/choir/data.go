@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +24,7 @@ func (a *tools) dataGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			from := os.Getenv("CHOIR_DATA")
-			path, err := set.Install(dir, from)
-			if from != "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, uci.ErrChecksum)) {
-				return fmt.Errorf("%w: %w", errDataFolder, err)
-			}
+			path, err := set.Install(dir)
 			if err != nil {
 				return err
 			}
@@ -43,9 +36,6 @@ func (a *tools) dataGet() *cobra.Command {
 	cli.Folders(cmd, "dir")
 	return cmd
 }
-
-// errDataFolder: the folder that the environment names hasn't got the files.
-var errDataFolder = errors.New("CHOIR_DATA")
 
 func (a *tools) dataList() *cobra.Command {
 	format := "text"

@@ -70,10 +70,8 @@ func hintOf(err error, verb *cobra.Command) string {
 	switch {
 	case errors.Is(err, uci.ErrUnknownSet):
 		return "choir data list shows the sets that are in the program; any other is a file of yours for --data"
-	case errors.Is(err, errDataFolder):
-		return "without CHOIR_DATA in the environment the files come from the program itself"
 	case errors.Is(err, fs.ErrNotExist) && verb.CommandPath() == "choir experiment run":
-		return "choir data get NAME --dir DIR writes a data set; set CHOIR_DATA=DIR"
+		return "unset CHOIR_DATA: the data sets are in the program"
 	case errors.Is(err, fs.ErrNotExist) && verb.HasParent() && verb.Parent().Name() == "bench":
 		return "run it in a clone of Choir's repository, or name the file"
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 // Install puts the set's files into dst/<name>/ and returns that folder. They come from
-// from/<name>/, or from this package's copy if from is empty. Files that are already
-// there and correct are kept. A file appears under its name only after its checksum was
+// this package's copy. Files that are already there and correct are kept. A file appears under its name only after its checksum was
 // verified; on ErrChecksum the file that was there before stays.
-func (s Set) Install(dst, from string) (string, error) {
+func (s Set) Install(dst string) (string, error) { return s.install(dst, unpack) }
+
+func (s Set) install(dst string, open opener) (string, error) {
 	dir := filepath.Join(dst, s.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("uci: %w", err)
 	}
-	open := in(from)
 	for _, f := range s.Files {
 		target := filepath.Join(dir, f.Name)
 		if f.verify(target) == nil {

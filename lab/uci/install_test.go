@@ -22,7 +22,7 @@ func TestInstall(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, c := range []struct{ dst, from string }{{first, ""}, {second, first}} {
-				dir, err := set.Install(c.dst, c.from)
+				dir, err := set.install(c.dst, in(c.from))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,7 +105,7 @@ func TestCorrectFileIsKept(t *testing.T) {
 	set, from := small(t, "a,b\n", "a,b\n")
 	dst := t.TempDir()
 	for _, from := range []string{from, t.TempDir()} {
-		if _, err := set.Install(dst, from); err != nil {
+		if _, err := set.install(dst, in(from)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestWrongFile(t *testing.T) {
 			dst := t.TempDir()
 			old := filepath.Join(dst, "set", "f.csv")
 			write(t, old, "mine")
-			_, err := set.Install(dst, from)
+			_, err := set.install(dst, in(from))
 			if !errors.Is(err, ErrChecksum) || !strings.Contains(err.Error(), "f.csv") {
 				t.Errorf("%v", err)
 			}
@@ -140,7 +140,7 @@ func TestWrongFile(t *testing.T) {
 
 func TestFolderWithoutTheSet(t *testing.T) {
 	set, _ := small(t, "a,b\n", "")
-	if _, err := set.Install(t.TempDir(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := set.install(t.TempDir(), in(t.TempDir())); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	if _, err := Adult(t.TempDir()); !errors.Is(err, os.ErrNotExist) {

@@ -139,7 +139,7 @@ func files(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := set.Install(dir, ""); err != nil {
+		if _, err := set.Install(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
