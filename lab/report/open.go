@@ -92,7 +92,7 @@ func readJSON(path string, v any) (ok bool, err error) {
 		return false, protocol.Fail(protocol.ClassInput, "%w", err)
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return false, protocol.Fail(protocol.ClassInput, "%s: %w", filepath.Base(path), err)
+		return false, protocol.Fail(protocol.ClassInput, "%s: %w", path, err)
 	}
 	return true, nil
 }

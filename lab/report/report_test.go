@@ -141,7 +141,7 @@ func TestHostileNames(t *testing.T) {
 	dir := t.TempDir()
 	score := map[string]float64{"test_accuracy": .5, "test_log_likelihood": -.7}
 	write(t, dir, "result.json", map[string]any{"data": hostile, "model": hostile, "strategy": hostile,
-		"verdict":  hostile,
+		"parties": 3, "verdict": hostile,
 		"warnings": []string{hostile}, "result": score,
 		"references": map[string]any{hostile: score, "majority": score}})
 	write(t, dir, "rounds.csv", "round,test_accuracy,test_log_likelihood\n1,.5,-.7\n"+
@@ -218,11 +218,12 @@ func TestKept(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	empty, broken := t.TempDir(), t.TempDir()
+	empty, broken, foreign := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, broken, "result.json", "{")
+	write(t, foreign, "result.json", map[string]any{"accuracy": .9})
 	other := filepath.Join(broken, "plan.choir")
 	write(t, broken, "plan.choir", "no plan")
-	for _, path := range []string{empty, broken, other, filepath.Join(empty, "absent")} {
+	for _, path := range []string{empty, broken, foreign, other, filepath.Join(empty, "absent")} {
 		if _, err := Of(path); err == nil {
 			t.Errorf("%s gave a report", filepath.Base(path))
 		}

@@ -59,6 +59,10 @@ func ofSession(dir string) (*Page, error) {
 		return nil, err
 	}
 	p := &Page{Kind: "Session", Title: "Session"}
+	if scored && (r.Parties == 0 || r.Model == "") {
+		return nil, protocol.Fail(protocol.ClassInput, "%s is not the result of a demonstration",
+			filepath.Join(dir, "result.json"))
+	}
 	if scored {
 		p.demonstration(&r)
 		if err := p.curve(dir, &r); err != nil {
