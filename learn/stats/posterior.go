@@ -167,6 +167,30 @@ func spread(vectors *mat.Dense, precision []float64) *mat.SymDense {
 	return out
 }
 
+// Prior returns the prior of the weights that Predictive's posterior starts from, in the
+// data's own units. After moment rounds it depends on the public state, which has the
+// units; noise is that of Posterior. Errors: ErrShape.
+func (c Config) Prior(raw []int64, noise float64) (*gauss.Moments, error) {
+	s, err := c.open(raw)
+	if err != nil {
+		return nil, fmt.Errorf("prior: %w", err)
+	}
+	d := c.Features
+	covariance := mat.NewSymDense(d, nil)
+	for i := range d {
+		covariance.SetSym(i, i, 1/c.PriorPrecision)
+	}
+	p := &Posterior{Mean: make([]float64, d), Covariance: covariance}
+	if s.rounds > 0 {
+		p = c.unscale(fitted{mean: p.Mean, covariance: covariance}, c.scales(s, noise))
+	}
+	m := &gauss.Moments{Mean: p.Mean, Variance: make([]float64, d), Covariance: p.Covariance}
+	for i := range d {
+		m.Variance[i] = p.Covariance.At(i, i)
+	}
+	return m, nil
+}
+
 // unscale converts a posterior from scaled units to the data's: with x = center + unit z
 // for every feature and the target, the weights w = A beta + t for a fixed matrix A.
 func (c Config) unscale(f fitted, scales []scale) *Posterior {

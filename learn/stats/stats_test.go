@@ -2,6 +2,7 @@ package stats
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	mathrand "math/rand/v2"
 	"slices"
@@ -361,5 +362,51 @@ func TestValidateNamesFields(t *testing.T) {
 	crowded.FracBits = 4
 	if err := crowded.Validate(); !containsField(err, "radius") {
 		t.Errorf("moments larger than the statistics: %v", err)
+	}
+}
+
+// TestPrior: statistics of no records leave the prior, in the units that the moments give.
+func TestPrior(t *testing.T) {
+	for _, moments := range []int{0, 1} {
+		t.Run(fmt.Sprintf("%d moment rounds", moments), func(t *testing.T) {
+			cfg := small()
+			cfg.MomentRounds = moments
+			cfg.PriorPrecision = 4
+			raw := cfg.Initial()
+			zero := make([]int64, cfg.Dim())
+			for round := 1; round <= moments+1; round++ {
+				sum := zero
+				if round <= moments {
+					p, err := learners(t, cfg, 0, line(1, 200, cfg.Features))[0].Propose(t.Context(), round, raw)
+					if err != nil {
+						t.Fatal(err)
+					}
+					sum = p.Update
+				}
+				var err error
+				if raw, err = cfg.Fold(round, raw, sum); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := cfg.Prior(raw, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := cfg.Posterior(raw, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, m := range want.Mean {
+				if math.Abs(got.Mean[i]-m) > 1e-12 || got.Variance[i] != got.Covariance.At(i, i) {
+					t.Errorf("weight %d: mean %v and variance %v, want %v", i, got.Mean[i], got.Variance[i], m)
+				}
+				for j := range want.Mean {
+					a, b := got.Covariance.At(i, j), want.Covariance.At(i, j)
+					if math.Abs(a-b) > 1e-9 {
+						t.Errorf("covariance of %d and %d: %v, want %v", i, j, a, b)
+					}
+				}
+			}
+		})
 	}
 }
