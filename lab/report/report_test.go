@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,10 +10,7 @@ import (
 	"testing"
 
 	"choir/lab/experiment"
-	"choir/learn/dataset"
-	"choir/learn/gauss"
 	"choir/learn/pvi"
-	"choir/session/result"
 )
 
 const hostile = `<script src="//x">alert(1)</script>'"&`
@@ -226,41 +222,6 @@ func TestRefused(t *testing.T) {
 	for _, path := range []string{empty, broken, foreign, other, filepath.Join(empty, "absent")} {
 		if _, err := Of(path); err == nil {
 			t.Errorf("%s gave a report", filepath.Base(path))
-		}
-	}
-}
-
-// TestCoefficients against a logistic model by hand: the predictor of a row is the same on
-// both scales.
-func TestCoefficients(t *testing.T) {
-	schema := dataset.Schema{Version: 1, Source: "public", Target: dataset.Binary("y", "no", "yes"),
-		Missing: dataset.Refuse,
-		Unseen:  dataset.Refuse, Columns: []dataset.Column{dataset.Standardised("age", 0, 100, 40, 20),
-			dataset.Categorical("ward", "A", "B")}}
-	text, err := schema.Canonical()
-	if err != nil {
-		t.Fatal(err)
-	}
-	mean, sd := []float64{2, -1, .5, .25}, []float64{.1, .2, .3, .4}
-	natural := make([]float64, 0, 8)
-	for i, s := range sd {
-		natural = append(natural, mean[i]/(s*s))
-	}
-	for _, s := range sd {
-		natural = append(natural, -.5/(s*s))
-	}
-	f := &result.ModelFile{Schema: text, Predictive: &result.Predictive{Natural: natural,
-		Likelihood: pvi.Likelihood{Model: pvi.Logistic, Family: gauss.MeanField, Features: 4}}}
-	all, err := coefficients(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []coefficient{{"age", .1, .005}, {"ward=A", -1, .2}, {"ward=B", .5, .3},
-		{"intercept", .25 - 4, 0.447213595}}
-	for i, w := range want {
-		if got := all[i]; got.name != w.name ||
-			fmt.Sprintf("%.6f %.6f", got.mean, got.sd) != fmt.Sprintf("%.6f %.6f", w.mean, w.sd) {
-			t.Errorf("%+v, want %+v", got, w)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func ofSession(dir string) (*Page, error) {
 			return nil, err
 		}
 	}
-	signed, err := planIn(dir)
+	signed, err := result.FolderPlan(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -240,17 +240,6 @@ func column(head, row []string, name string) (float64, error) {
 	return strconv.ParseFloat(row[i], 64)
 }
 
-// planIn reads the folder's plan; nil if there is none.
-func planIn(dir string) (*protocol.SignedPlan, error) {
-	for _, path := range []string{filepath.Join(dir, "transcript", result.PlanFile),
-		filepath.Join(dir, result.PlanFile)} {
-		if exists(path) {
-			return terms.ReadPlan(path)
-		}
-	}
-	return nil, nil
-}
-
 // model adds the coefficients of the folder's model.
 func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
 	path := filepath.Join(dir, "model.json")
@@ -265,9 +254,17 @@ func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
 		p.sum(f.Mean)
 		return nil
 	}
-	noised := signed == nil || signed.Plan.Noise != protocol.NoiseNone
-	if err := p.coefficientTable(f, noised); err != nil {
-		return protocol.Fail(protocol.ClassInput, "model.json: %w", err)
+	var plan *protocol.Plan
+	if signed != nil && signed.Plan.ID().String() == f.Plan {
+		plan = signed.Plan
+	}
+	c, err := f.Coefficients(plan, 0.95)
+	switch {
+	case errors.Is(err, result.ErrNoCoefficients):
+	case err != nil:
+		return fmt.Errorf("model.json: %w", err)
+	default:
+		p.coefficientTable(c)
 	}
 	return nil
 }

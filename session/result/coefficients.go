@@ -1,0 +1,237 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/terms"
+)
+
+// ErrNoCoefficients reports a model whose weights are not coefficients of columns.
+// ErrIsSum and ErrIsProgram are the kinds of it that predict nothing.
+var (
+	ErrNoCoefficients = errors.New("the model has no coefficients of columns")
+	ErrIsSum          = fmt.Errorf("%w: it is a sum", ErrNoCoefficients)
+	ErrIsProgram      = fmt.Errorf("%w: a program of the parties computes it", ErrNoCoefficients)
+)
+
+// Coefficients are the weights of a linear predictor on the original scale of the
+// columns, in the order of the schema, the intercept last.
+type Coefficients struct {
+	SchemaVersion int       `json:"schema_version"`
+	Plan          string    `json:"plan"`
+	Model         pvi.Model `json:"model"`
+	Target        string    `json:"target"`
+	Positive      string    `json:"positive,omitempty"` // the target's category that has probability
+	Level         float64   `json:"level"`              // of the intervals, in (0, 1)
+	// PrivacyNoiseIncluded reports whether the intervals include the noise on the sums;
+	// NoiseNote is the same for people.
+	PrivacyNoiseIncluded bool   `json:"privacy_noise_included"`
+	NoiseNote            string `json:"noise_note"`
+	// PriorCompared reports whether the plan was there, which has the prior.
+	PriorCompared bool          `json:"prior_compared"`
+	Coefficients  []Coefficient `json:"coefficients"`
+}
+
+// Coefficient is the change of the target, or of its log-odds, for one unit of a column;
+// for a category, against a row with none of the column's categories.
+type Coefficient struct {
+	Name  string  `json:"name"` // the column, column=category or intercept
+	Mean  float64 `json:"mean"`
+	SD    float64 `json:"sd"`
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
+	// The odds ratio is the exponential of mean, lower and upper. A linear model and the
+	// intercept have none; one that overflows is nil.
+	OddsRatio      *float64 `json:"odds_ratio,omitempty"`
+	OddsRatioLower *float64 `json:"odds_ratio_lower,omitempty"`
+	OddsRatioUpper *float64 `json:"odds_ratio_upper,omitempty"`
+	// PriorOnly reports that the posterior is hardly narrower than the prior.
+	PriorOnly bool `json:"prior_only"`
+}
+
+// Coefficients returns the coefficients with central intervals of the level. p is the
+// session's plan; without it, nil, nothing is compared with the prior. Errors:
+// ErrNoCoefficients, protocol.ErrMismatch for the plan of another model.
+func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients, error) {
+	if !(level > 0 && level < 1) {
+		return nil, protocol.Fail(protocol.ClassInput, "level: %v isn't in (0, 1)", level)
+	}
+	if err := f.linear(); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
+	}
+	if p != nil && p.ID().String() != f.Plan {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "model: %w: it is of plan %s, the plan is %s",
+			protocol.ErrMismatch, f.Plan, p.ID())
+	}
+	schema, err := dataset.ParseSchema(f.Schema)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
+	}
+	posterior, err := f.Posterior()
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
+	}
+	if n := len(posterior.Mean()); n != schema.Dim() {
+		return nil, protocol.Fail(protocol.ClassInput, "model: %d weights of %d columns", n, schema.Dim())
+	}
+	c := &Coefficients{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name,
+		Level: level, PriorCompared: p != nil}
+	if schema.Classification() {
+		c.Positive = schema.Target.Categories[1]
+	}
+	c.PrivacyNoiseIncluded, c.NoiseNote = f.noiseIncluded(p)
+	scale := scalingOf(schema)
+	c.fill(coefficientNames(schema), scale.original(momentsOf(posterior)))
+	if p == nil {
+		return c, nil
+	}
+	prior, err := f.prior(p)
+	if err != nil {
+		return nil, err
+	}
+	c.comparePrior(scale.original(prior))
+	return c, nil
+}
+
+// linear returns an error unless the weights belong to columns.
+func (f *ModelFile) linear() error {
+	switch {
+	case f.Predictive == nil:
+		return ErrIsSum
+	case f.Predictive.Model == pvi.External:
+		return ErrIsProgram
+	case f.Predictive.Model != pvi.Logistic && f.Predictive.Model != pvi.Linear:
+		return fmt.Errorf("%w: it is a %q model", ErrNoCoefficients, f.Predictive.Model)
+	}
+	return nil
+}
+
+// noiseIncluded reports whether the posterior counts the privacy noise. Only the posterior
+// of noisy statistics does.
+func (f *ModelFile) noiseIncluded(p *protocol.Plan) (included bool, note string) {
+	switch {
+	case p != nil && p.Noise == protocol.NoiseNone:
+		return false, "the session added no privacy noise"
+	case f.Application == app.NameStatistics:
+		return true, "privacy noise included"
+	}
+	return false, "privacy noise not included; too narrow where the noise is large"
+}
+
+// coefficientNames names the coefficients. A column that is called intercept keeps its
+// name, and the intercept has parentheses then.
+func coefficientNames(s *dataset.Schema) []string {
+	names := s.EncodedColumns()
+	last := len(names) - 1
+	names[last] = "intercept"
+	if slices.Contains(names[:last], "intercept") {
+		names[last] = "(intercept)"
+	}
+	return names
+}
+
+// fill sets the coefficients, their intervals and odds ratios.
+func (c *Coefficients) fill(names []string, m marginals) {
+	z := math.Sqrt2 * math.Erfinv(c.Level)
+	for j, name := range names {
+		k := Coefficient{Name: name, Mean: m.mean[j], SD: m.sd[j], Lower: m.mean[j] - z*m.sd[j],
+			Upper: m.mean[j] + z*m.sd[j]}
+		if c.Model == pvi.Logistic && j < len(names)-1 {
+			k.OddsRatio = exponential(k.Mean)
+			k.OddsRatioLower = exponential(k.Lower)
+			k.OddsRatioUpper = exponential(k.Upper)
+		}
+		c.Coefficients = append(c.Coefficients, k)
+	}
+}
+
+// exponential is e^v, nil if it overflows.
+func exponential(v float64) *float64 {
+	e := math.Exp(v)
+	if math.IsInf(e, 0) {
+		return nil
+	}
+	return &e
+}
+
+// CSV returns the coefficients as a table with a line for each.
+func (c *Coefficients) CSV() (header []string, rows [][]any) {
+	header = []string{"name", "mean", "sd", "lower", "upper"}
+	if c.Model == pvi.Logistic {
+		header = append(header, "odds_ratio", "odds_ratio_lower", "odds_ratio_upper")
+	}
+	header = append(header, "prior_only", "level", "privacy_noise_included")
+	for _, k := range c.Coefficients {
+		row := []any{k.Name, k.Mean, k.SD, k.Lower, k.Upper}
+		if c.Model == pvi.Logistic {
+			row = append(row, cell(k.OddsRatio), cell(k.OddsRatioLower), cell(k.OddsRatioUpper))
+		}
+		rows = append(rows, append(row, k.PriorOnly, c.Level, c.PrivacyNoiseIncluded))
+	}
+	return header, rows
+}
+
+// cell is a number, or an empty cell for nil.
+func cell(v *float64) any {
+	if v == nil {
+		return nil
+	}
+	return *v
+}
+
+// FolderCoefficients returns the coefficients of the model in a session's folder, which
+// has model.json or model.npz, and the plan if there is one.
+func FolderCoefficients(dir string, level float64) (*Coefficients, error) {
+	f, err := folderModel(dir)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := FolderPlan(dir)
+	if err != nil {
+		return nil, err
+	}
+	if signed == nil {
+		return f.Coefficients(nil, level)
+	}
+	return f.Coefficients(signed.Plan, level)
+}
+
+// ErrNoModel reports a folder without a model file.
+var ErrNoModel = errors.New("the folder has no model.json and no model.npz")
+
+func folderModel(dir string) (*ModelFile, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	if !info.IsDir() {
+		return nil, protocol.Fail(protocol.ClassInput, "%s: not a folder", dir)
+	}
+	for _, name := range []string{"model.json", "model.npz"} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			return ReadModel(path)
+		}
+	}
+	return nil, protocol.Fail(protocol.ClassInput, "%s: %w", dir, ErrNoModel)
+}
+
+// FolderPlan reads the plan in a session's folder, or in the folder's transcript; nil if
+// there is none.
+func FolderPlan(dir string) (*protocol.SignedPlan, error) {
+	for _, path := range []string{filepath.Join(dir, "transcript", PlanFile), filepath.Join(dir, PlanFile)} {
+		if _, err := os.Stat(path); err == nil {
+			return terms.ReadPlan(path)
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,89 @@
+package result_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"choir/internal/atomicfile"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/internal/rig"
+	"choir/session/result"
+	"choir/session/terms"
+)
+
+// TestCoefficientsOfEveryApp: before a session the coefficients are the prior, and after
+// it they are not. Whether the noise is in the intervals depends on the application.
+func TestCoefficientsOfEveryApp(t *testing.T) {
+	for name, c := range rig.AppCases(t) {
+		t.Run(name, func(t *testing.T) {
+			private := c.Plan(t, c.Noise, func(*terms.Terms) {}).Session
+			got := coefficients(t, private, c.App.Model().Initial())
+			if got.PrivacyNoiseIncluded != (name == "statistics") || !got.PriorCompared {
+				t.Errorf("%+v", got)
+			}
+			for _, k := range got.Coefficients {
+				if !k.PriorOnly && name != "global" { // which starts elsewhere
+					t.Errorf("before the session: %+v", k)
+				}
+			}
+			open := c.Plan(t, protocol.NoiseNone, func(*terms.Terms) {}).Session
+			got = coefficients(t, open, c.Plainly(t, open.Plan))
+			if got.PrivacyNoiseIncluded || got.NoiseNote != "the session added no privacy noise" {
+				t.Errorf("%+v", got)
+			}
+			for _, k := range got.Coefficients {
+				if k.PriorOnly && name == "statistics" { // the others take more rounds
+					t.Errorf("after the session: %+v", k)
+				}
+			}
+		})
+	}
+}
+
+// coefficients writes a session's folder and reads it.
+func coefficients(t *testing.T, s protocol.BoundPlan, state []int64) *result.Coefficients {
+	t.Helper()
+	f, err := result.NewModelFile(s, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := f.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := (&protocol.SignedPlan{Plan: s.Plan}).MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.WriteFile(filepath.Join(dir, "transcript", result.PlanFile), text); err != nil {
+		t.Fatal(err)
+	}
+	c, err := result.FolderCoefficients(dir, .95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestFolderWithoutPlan: the arrays are enough, without a comparison with the prior.
+func TestFolderWithoutPlan(t *testing.T) {
+	c := rig.AppCases(t)["virtual"]
+	s := c.Plan(t, protocol.NoiseNone, func(*terms.Terms) {}).Session
+	f, err := result.NewModelFile(s, c.App.Model().Initial())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := f.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "model.json")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := result.FolderCoefficients(dir, .5)
+	if err != nil || got.PriorCompared || len(got.Coefficients) != 4 || f.Application != app.NamePVI {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,142 @@
+package result
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// scaling converts weights w of encoded columns to coefficients on the original scale. A
+// column is encoded as (v - center) / scale and so is a linear model's target, y: with its
+// scale u and its centre c,
+//
+//	y = c + u (w_bias + sum_j w_j (v_j - center_j) / scale_j),
+//
+// so that a coefficient is factor_j w_j, factor_j = u / scale_j, and the intercept is
+// shift + direction . w, where shift is c and direction is u for the bias and
+// -factor_j center_j for the others. A category is encoded as 0 or 1: center 0, scale 1.
+type scaling struct {
+	factor    []float64 // of the encoded columns without the bias
+	direction []float64 // of the intercept, the bias last
+	shift     float64
+}
+
+func scalingOf(schema *dataset.Schema) scaling {
+	var s scaling
+	unit := 1.0
+	if t := schema.Target.Numeric; t != nil {
+		unit = t.Scale
+		s.shift = t.Center
+	}
+	for _, c := range schema.Columns {
+		if r := c.Numeric; r != nil {
+			factor := unit / r.Scale
+			s.factor = append(s.factor, factor)
+			s.direction = append(s.direction, -factor*r.Center)
+			continue
+		}
+		for range c.Categories {
+			s.factor = append(s.factor, unit)
+			s.direction = append(s.direction, 0)
+		}
+	}
+	s.direction = append(s.direction, unit)
+	return s
+}
+
+// marginals are means and standard deviations, of the intercept last.
+type marginals struct{ mean, sd []float64 }
+
+// original returns the marginals of the coefficients if the weights have the moments m.
+func (s scaling) original(m *gauss.Moments) marginals {
+	n := len(s.direction)
+	last := n - 1
+	out := marginals{make([]float64, n), make([]float64, n)}
+	for j, factor := range s.factor {
+		out.mean[j] = factor * m.Mean[j]
+		out.sd[j] = math.Abs(factor) * math.Sqrt(m.Variance[j])
+	}
+	out.mean[last] = s.shift + floats.Dot(s.direction, m.Mean)
+	out.sd[last] = math.Sqrt(s.interceptVariance(m))
+	return out
+}
+
+// interceptVariance is the variance of direction . w.
+func (s scaling) interceptVariance(m *gauss.Moments) float64 {
+	if m.Covariance != nil {
+		d := mat.NewVecDense(len(s.direction), s.direction)
+		return max(0, mat.Inner(d, m.Covariance, d))
+	}
+	variance := 0.0
+	for j, d := range s.direction {
+		variance += d * d * m.Variance[j]
+	}
+	return variance
+}
+
+// momentsOf returns the moments of a posterior.
+func momentsOf(q *pvi.Posterior) *gauss.Moments {
+	m := &gauss.Moments{Mean: q.Mean(), Variance: q.SD()}
+	for i, sd := range m.Variance {
+		m.Variance[i] = sd * sd
+	}
+	if q.Likelihood().Family == gauss.Full {
+		m.Covariance = q.Covariance()
+	}
+	return m
+}
+
+// prior returns the moments of the weights before a session under the plan.
+func (f *ModelFile) prior(p *protocol.Plan) (*gauss.Moments, error) {
+	spec, err := app.Of(p)
+	if err != nil {
+		return nil, err
+	}
+	precision := 0.0
+	switch a := spec.(type) {
+	case *app.PVI:
+		precision = a.PVI.PriorPrecision
+	case *app.GlobalVI:
+		precision = a.Global.PriorPrecision
+	case *app.Statistics:
+		m, err := a.Statistics.Prior(f.State, app.SumVariance(p))
+		if err != nil {
+			return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
+		}
+		return m, nil
+	}
+	n := len(f.Mean)
+	m := &gauss.Moments{Mean: make([]float64, n), Variance: make([]float64, n)}
+	for i := range m.Variance {
+		m.Variance[i] = 1 / precision
+	}
+	return m, nil
+}
+
+// A coefficient is still only the prior if its standard deviation is at least narrow times
+// the prior's, or if its 95 % interval has at least the mass mostMass of the prior.
+const (
+	narrow   = 0.95
+	mostMass = 0.9
+	z95      = 1.959963984540054
+)
+
+// comparePrior marks the coefficients that are still only the prior.
+func (c *Coefficients) comparePrior(prior marginals) {
+	for j := range c.Coefficients {
+		k := &c.Coefficients[j]
+		below := normalCDF((k.Mean - z95*k.SD - prior.mean[j]) / prior.sd[j])
+		upTo := normalCDF((k.Mean + z95*k.SD - prior.mean[j]) / prior.sd[j])
+		k.PriorOnly = k.SD >= narrow*prior.sd[j] || upTo-below >= mostMass
+	}
+}
+
+// normalCDF is the standard normal distribution function.
+func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
