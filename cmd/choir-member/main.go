@@ -1,7 +1,7 @@
 // Command choir-member runs one member of a plan, and has the tools that a
-// member needs: keys, plans, receipts, its privacy ledger, and verification. It
-// is choir without demonstrations, experiments, benchmarks and the embedded
-// broker: a deployment has less code to trust.
+// member needs: keys, plans, receipts, its privacy ledger, verification and the
+// model's coefficients. It is choir without demonstrations, experiments,
+// benchmarks and the embedded broker: a deployment has less code to trust.
 package main
 
 import (
@@ -17,5 +17,5 @@ func main() { os.Exit(cli.Run(root)) }
 func root(a *cli.App) *cobra.Command {
 	return a.RootCommand("choir-member", "Run one member of a Choir session",
 		cli.VerbGroup{ID: "member", Title: "Run a member:", Commands: a.MemberVerbs()},
-		cli.VerbGroup{ID: "check", Title: "Check:", Commands: []*cobra.Command{a.Verify()}})
+		cli.VerbGroup{ID: "check", Title: "Check:", Commands: []*cobra.Command{a.Verify(), a.Model()}})
 }

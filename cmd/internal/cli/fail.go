@@ -157,7 +157,7 @@ var fields = strings.Fields(`
 	parties computes rounds colluders dropouts epsilon delta clip model method strategy shards data
 	target schema column seed train rho kappa out sigma frac_bits input transport resume dim
 	compute_nodes suite driver noise pairs workers worker node repeats threshold baseline dir add
-	processes format listen token_file store
+	processes format listen token_file store level
 `)
 
 var fieldList = regexp.MustCompile(`^([a-z_]+(?:, [a-z_]+)*): `)

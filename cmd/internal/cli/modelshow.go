@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"choir/internal/atomicfile"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/result"
+)
+
+// Model groups the verbs about a trained model.
+func (a *App) Model() *cobra.Command {
+	return Group("model", "Show a trained model", a.modelShow())
+}
+
+const modelShowLong = `Print the coefficients of the model in DIR, a demonstration's folder or the
+folder with a session's results, on the original scale of the columns: the
+change of the target for one unit of a column, or of its log-odds for a logistic
+model, which also has odds ratios; for a category, against a row with none of
+the column's categories. The intercept is the prediction for zeros.
+
+Each coefficient has its mean, standard deviation and central interval under the
+posterior; a line states whether these include the privacy noise. A star marks
+what is still only the prior: the standard deviation is at least 95 % of the
+prior's, or the 95 % interval has at least 90 % of the prior's mass.`
+
+func (a *App) modelShow() *cobra.Command {
+	level, format, out := 0.95, "text", ""
+	cmd := &cobra.Command{
+		Use: "show DIR", Short: "Print a model's coefficients on the original scale", Long: modelShowLong,
+		Example: "  choir model show choir-out/2026-11-22T13-00-00\n" +
+			"  choir model show result --level 0.9 --format csv --out coefficients.csv",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := OneOf("format", format, "text", "json", "csv", "markdown"); err != nil {
+				return err
+			}
+			c, err := result.FolderCoefficients(args[0], level)
+			if err != nil {
+				return modelHint(err)
+			}
+			b, err := coefficientsAs(format, c)
+			if err != nil {
+				return err
+			}
+			a.Console.End()
+			if out == "" {
+				_, err = a.Out.Write(b)
+				return err
+			}
+			if err := atomicfile.WriteFile(out, b); err != nil {
+				return protocol.Fail(protocol.ClassInput, "out: %w", err)
+			}
+			return nil
+		},
+	}
+	s := cmd.Flags()
+	s.Float64Var(&level, "level", level, "probability of the intervals, in (0, 1)")
+	s.StringVar(&format, "format", format, "output format: text, json, csv or markdown")
+	s.StringVar(&out, "out", "", "file to write; default: stdout")
+	Values(cmd, "format", "text", "json", "csv", "markdown")
+	return cmd
+}
+
+// modelHint adds a next step to an error about a folder's model.
+func modelHint(err error) error {
+	switch {
+	case errors.Is(err, result.ErrNoModel), errors.Is(err, fs.ErrNotExist):
+		return WithHint(err, "name a demonstration's folder or the aggregator's out_dir")
+	case errors.Is(err, result.ErrIsProgram):
+		return WithHint(err, "only the program that computes the model can predict; model.csv has its weights")
+	case errors.Is(err, result.ErrIsSum):
+		return WithHint(err, "model.csv has the sum")
+	case errors.Is(err, result.ErrNoCoefficients):
+		return WithHint(err, "choir predict --model DIR/model.json --data NEW.csv predicts with it")
+	}
+	return err
+}
+
+func coefficientsAs(format string, c *result.Coefficients) ([]byte, error) {
+	switch format {
+	case "json":
+		return atomicfile.EncodeJSON(c)
+	case "csv":
+		return atomicfile.EncodeCSV(c.CSV())
+	}
+	var b bytes.Buffer
+	head, rows := coefficientTable(c)
+	about := coefficientsAbout(c)
+	notes := coefficientNotes(c)
+	if format == "markdown" {
+		fmt.Fprintf(&b, "%s\n\n", markdown(about))
+		writeMarkdown(&b, head, rows)
+		for _, n := range notes {
+			fmt.Fprintf(&b, "\n%s\n", markdown(n))
+		}
+		return b.Bytes(), nil
+	}
+	Wrap(&b, "", about)
+	fmt.Fprintln(&b)
+	writeAligned(&b, columns(head, rows, 0, 1, 2, 3, 4))
+	fmt.Fprintln(&b)
+	if c.Model == pvi.Logistic {
+		writeAligned(&b, columns(head, rows[:len(rows)-1], 0, 5, 6, 7))
+		fmt.Fprintln(&b)
+	}
+	for _, n := range notes {
+		Wrap(&b, "", n)
+	}
+	return b.Bytes(), nil
+}
+
+// coefficientsAbout describes what the numbers are.
+func coefficientsAbout(c *result.Coefficients) string {
+	level := strconv.FormatFloat(100*c.Level, 'g', 10, 64)
+	if c.Model == pvi.Logistic {
+		return fmt.Sprintf("Logistic model: change of the log-odds of %s=%s for one unit of a column, with %s%% "+
+			"intervals.", c.Target, c.Positive, level)
+	}
+	return fmt.Sprintf("Linear model: change of %s for one unit of a column, with %s%% intervals.", c.Target, level)
+}
+
+func coefficientNotes(c *result.Coefficients) []string {
+	notes := []string{"Intervals: " + c.NoiseNote + "."}
+	if !c.PriorCompared {
+		return append(notes, "The folder has no plan: nothing is compared with the prior.")
+	}
+	for _, k := range c.Coefficients {
+		if k.PriorOnly {
+			return append(notes, "* still only the prior: the session taught next to nothing about it.")
+		}
+	}
+	return notes
+}
+
+// coefficientTable is the table for people; the mark of the prior is after the name.
+func coefficientTable(c *result.Coefficients) (head []string, rows [][]string) {
+	head = []string{"column", "mean", "sd", "lower", "upper"}
+	if c.Model == pvi.Logistic {
+		head = append(head, "odds ratio", "lower", "upper")
+	}
+	for i, k := range c.Coefficients {
+		name := k.Name
+		if k.PriorOnly {
+			name += " *"
+		}
+		row := []string{name, short(&k.Mean), short(&k.SD), short(&k.Lower), short(&k.Upper)}
+		switch {
+		case c.Model == pvi.Logistic && i == len(c.Coefficients)-1: // the intercept
+			row = append(row, "", "", "")
+		case c.Model == pvi.Logistic:
+			row = append(row, short(k.OddsRatio), short(k.OddsRatioLower), short(k.OddsRatioUpper))
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
+
+// short is a number with four significant digits; nil is too large for one.
+func short(v *float64) string {
+	if v == nil {
+		return ">1e308"
+	}
+	return strconv.FormatFloat(*v, 'g', 4, 64)
+}
+
+// columns selects columns of a table, its head first.
+func columns(head []string, rows [][]string, which ...int) [][]string {
+	var out [][]string
+	for _, row := range append([][]string{head}, rows...) {
+		var cells []string
+		for _, i := range which {
+			cells = append(cells, row[i])
+		}
+		out = append(out, cells)
+	}
+	return out
+}
+
+// writeAligned writes a table, numbers aligned on the right.
+func writeAligned(b *bytes.Buffer, rows [][]string) {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		line := row[0] + strings.Repeat(" ", width[0]-utf8.RuneCountInString(row[0]))
+		for i, cell := range row[1:] {
+			line += strings.Repeat(" ", 2+width[i+1]-utf8.RuneCountInString(cell)) + cell
+		}
+		fmt.Fprintln(b, strings.TrimRight(line, " "))
+	}
+}
+
+// writeMarkdown writes a table, numbers aligned on the right.
+func writeMarkdown(b *bytes.Buffer, head []string, rows [][]string) {
+	fmt.Fprintf(b, "| %s |\n|---|%s\n", strings.Join(head, " | "), strings.Repeat("--:|", len(head)-1))
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = markdown(cell)
+		}
+		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+	}
+}
+
+// markdown escapes what has a meaning in Markdown.
+func markdown(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`,
+		"&", "&amp;").Replace(text)
+}
