@@ -78,11 +78,7 @@ func TestCoefficientsByHand(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := &gauss.Moments{Mean: mean, Variance: variance}
 			if c.full {
-				m.Covariance = mat.NewSymDense(5, nil)
-				for i, v := range variance {
-					m.Covariance.SetSym(i, i, v)
-				}
-				m.Covariance.SetSym(0, 4, .02)
+				m.Covariance = correlated(variance)
 			}
 			got, err := modelOf(t, patients(c.target), c.like, m).Coefficients(nil, .9)
 			if err != nil || len(got.Coefficients) != len(c.want) {
@@ -98,6 +94,17 @@ func TestCoefficientsByHand(t *testing.T) {
 			}
 		})
 	}
+}
+
+// correlated has a covariance of .02 between the first weight and the last.
+func correlated(variance []float64) *mat.SymDense {
+	n := len(variance)
+	c := mat.NewSymDense(n, nil)
+	for i, v := range variance {
+		c.SetSym(i, i, v)
+	}
+	c.SetSym(0, n-1, .02)
+	return c
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*(1+math.Abs(b)) }
@@ -224,7 +231,8 @@ func TestCoefficientsPredict(t *testing.T) {
 }
 
 // randomRows makes rows within the bounds and predicts them by the coefficients.
-func randomRows(rng *mathrand.Rand, s *dataset.Schema, c *Coefficients, n int) (csv string, predictor []float64) {
+func randomRows(rng *mathrand.Rand, s *dataset.Schema, c *Coefficients,
+	n int) (csv string, predictor []float64) {
 	value := map[string]float64{}
 	for _, k := range c.Coefficients {
 		value[k.Name] = k.Mean

@@ -126,7 +126,8 @@ func coefficientsAbout(c *result.Coefficients) string {
 		return fmt.Sprintf("Logistic model: change of the log-odds of %s=%s for one unit of a column, with %s%% "+
 			"intervals.", c.Target, c.Positive, level)
 	}
-	return fmt.Sprintf("Linear model: change of %s for one unit of a column, with %s%% intervals.", c.Target, level)
+	return fmt.Sprintf("Linear model: change of %s for one unit of a column, with %s%% intervals.",
+		c.Target, level)
 }
 
 func coefficientNotes(c *result.Coefficients) []string {
