@@ -63,7 +63,7 @@ type Coefficient struct {
 // ErrNoCoefficients, protocol.ErrMismatch for the plan of another model.
 func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients, error) {
 	if !(level > 0 && level < 1) {
-		return nil, protocol.Fail(protocol.ClassInput, "level: %v isn't in (0, 1)", level)
+		return nil, protocol.Fail(protocol.ClassInput, "level: %v is not in (0, 1)", level)
 	}
 	if err := f.linear(); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
