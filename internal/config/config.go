@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -50,11 +51,30 @@ func ReadTOML(path string, into any) error {
 			strings.Join(strict.Errors[0].Key(), "."))
 	case errors.As(err, &bad):
 		line, _ := bad.Position()
-		return protocol.Fail(protocol.ClassInput, "config: %s:%d: %w", path, line, err)
+		return protocol.Fail(protocol.ClassInput, "config: %s:%d: %s", path, line, explain(bad))
 	case err != nil:
 		return protocol.Fail(protocol.ClassInput, "config: %s: %w", path, err)
 	}
 	return nil
+}
+
+// mismatch is the decoder's text about a value of the wrong type.
+var mismatch = regexp.MustCompile(`^toml: cannot decode TOML (\w+) into .* of type (\w+)$`)
+
+// explain is a decoder's error without the names of Go's types.
+func explain(err *toml.DecodeError) string {
+	m := mismatch.FindStringSubmatch(err.Error())
+	if m == nil || len(err.Key()) == 0 {
+		return err.Error()
+	}
+	want := m[2]
+	switch {
+	case strings.HasPrefix(want, "float"):
+		want = "number"
+	case strings.HasPrefix(want, "int"), strings.HasPrefix(want, "uint"):
+		want = "whole number"
+	}
+	return fmt.Sprintf("%s is a %s, want a %s", strings.Join(err.Key(), "."), m[1], want)
 }
 
 func InDir(dir, path string) string {

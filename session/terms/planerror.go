@@ -19,7 +19,7 @@ func (e *fileError) Unwrap() error { return e.err }
 
 var (
 	// inside are the prefixes of the packages that check a plan.
-	inside = regexp.MustCompile(`^(config|plan|parameters|bad [a-z ]+ configuration): `)
+	inside = regexp.MustCompile(`^(config|plan|parameters|bad (?:[a-z ]+ )?configuration(?: of [a-z ]+)?): `)
 	// keyList are what an error is about: "steps is 0", "privacy.epsilon, privacy.delta: ...".
 	keyList = regexp.MustCompile(`^[a-z_]+(?:\.[a-z_]+)?(?:, [a-z_]+(?:\.[a-z_]+)?)*`)
 )
@@ -30,18 +30,28 @@ func (e *fileError) Error() string {
 	if strings.Contains(text, e.path) {
 		return text
 	}
+	var all []string
+	for line := range strings.Lines(text) {
+		all = append(all, e.located(strings.TrimSuffix(line, "\n")))
+	}
+	return e.path + ": " + strings.Join(all, "; ")
+}
+
+// located puts the section of the keys at the beginning of an error before them.
+func (e *fileError) located(text string) string {
 	for inside.MatchString(text) {
 		text = inside.ReplaceAllString(text, "")
 	}
 	list := keyList.FindString(text)
 	names := strings.Split(list, ", ")
-	if section := e.c.section(names[0]); section != "" {
-		for i, n := range names {
-			names[i] = strings.TrimPrefix(n, section+".")
-		}
-		text = "[" + section + "] " + strings.Join(names, ", ") + text[len(list):]
+	section := e.c.section(names[0])
+	if section == "" {
+		return text
 	}
-	return e.path + ": " + text
+	for i, n := range names {
+		names[i] = strings.TrimPrefix(n, section+".")
+	}
+	return "[" + section + "] " + strings.Join(names, ", ") + text[len(list):]
 }
 
 // section is the section of the file that has a key, "" for one at the top.
