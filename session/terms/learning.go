@@ -61,6 +61,9 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	if l.Model == "" {
 		l.Model = modelOf(schema)
 	}
+	if err := suits(pvi.Model(l.Model), schema); err != nil {
+		return nil, 0, err
+	}
 	if l.Model == string(pvi.Linear) && l.Strategy == "" {
 		return l.statistics().spec(t, schema)
 	}
@@ -120,6 +123,19 @@ func modelOf(schema *dataset.Schema) string {
 		return string(pvi.Logistic)
 	}
 	return string(pvi.Linear)
+}
+
+// suits returns an error if the model can't predict the schema's target.
+func suits(m pvi.Model, schema *dataset.Schema) error {
+	switch {
+	case m == pvi.Linear && schema.Classification():
+		return fmt.Errorf("model: linear predicts a number, and the schema's target %q has two classes",
+			schema.Target.Name)
+	case (m == pvi.Logistic || m == pvi.BNN) && !schema.Classification():
+		return fmt.Errorf("model: %s predicts one of two classes, and the schema's target %q is a number",
+			m, schema.Target.Name)
+	}
+	return nil
 }
 
 func defaultStrategy(model string) string {

@@ -115,15 +115,73 @@ func TestPlanWarns(t *testing.T) {
 	}
 }
 
-// TestLinearWithoutStrategy: linear regression that names no strategy is by sufficient statistics.
+// TestLinearWithoutStrategy: linear regression that names no strategy is by sufficient statistics,
+// for which a schema and a budget suffice.
 func TestLinearWithoutStrategy(t *testing.T) {
 	dir, head := planTOML(t)
-	p, err := terms.NewPlan(rig.WriteFile(t, dir, "linear.toml",
-		head+"[learning]\nschema_file = \"lines.json\"\nrecords = 900\n"), time.Now())
+	for _, tc := range []struct{ name, section string }{
+		{"learning", "[learning]\nschema_file = \"lines.json\"\n"},
+		{"learning with records", "[learning]\nschema_file = \"lines.json\"\nrecords = 900\n"},
+		{"statistics", "[statistics]\nschema_file = \"lines.json\"\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, err := terms.NewPlan(rig.WriteFile(t, dir, "linear.toml", head+tc.section), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Application != app.NameStatistics {
+				t.Errorf("application %q", p.Application)
+			}
+		})
+	}
+}
+
+// TestDatasetSources: the rules that are shown for one factor a party are its own.
+func TestDatasetSources(t *testing.T) {
+	dir, head := planTOML(t)
+	p, err := terms.NewPlan(rig.WriteFile(t, dir, "dataset.toml",
+		head+"[learning]\nschema_file = \"classes.json\"\nstrategy = \"dataset\"\n"), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Application != app.NameStatistics {
-		t.Errorf("application %q", p.Application)
+	all, err := terms.Parameters(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, s := range all {
+		got[s.Name] = s.Source
+	}
+	for name, want := range map[string]string{"shards": "one factor a party", "clip": "parties over noise",
+		"damping": "1 pass", "start_precision": "1.75 times", "precision_floor": "1.2 times"} {
+		if !strings.Contains(got[name], want) {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+// TestPlanErrors: what a file gets wrong is refused before anybody signs, with its section.
+func TestPlanErrors(t *testing.T) {
+	dir, head := planTOML(t)
+	for _, tc := range []struct{ name, section, want string }{
+		{"line for classes", "[learning]\nschema_file = \"classes.json\"\nmodel = \"linear\"\n",
+			"[learning] model: linear predicts a number"},
+		{"classes for a number", "[learning]\nschema_file = \"lines.json\"\nmodel = \"logistic\"\n",
+			"[learning] model: logistic predicts one of two classes"},
+		{"global, classes for a number", "[global]\nschema_file = \"lines.json\"\nrecords = 900\n",
+			"[global] model: logistic predicts one of two classes"},
+		{"statistics of classes", "[statistics]\nschema_file = \"classes.json\"\n", "predicts a number"},
+		{"global without records", "[global]\nschema_file = \"classes.json\"\n", "[global] records is 0"},
+		{"two at once", "[learning]\nschema_file = \"classes.json\"\nsteps = -1\nlearning_rate = 9.0\n",
+			"; [learning] learning_rate is 9"},
+		{"wrong type", "[learning]\nschema_file = \"classes.json\"\nclip = \"high\"\n",
+			"learning.clip is a string, want a number"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := terms.NewPlan(rig.WriteFile(t, dir, "wrong.toml", head+tc.section), time.Now())
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "wrong.toml") {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
 	}
 }

@@ -69,19 +69,34 @@ type Parameter struct {
 	Source string          `json:"source"` // "named", or the rule of a default
 }
 
-// rules say where defaults come from.
-var rules = map[string]string{
-	"rounds":          "default: as many as keep steps stable for these columns, 20 to 120",
-	"shards":          "default: one factor for every record, at most this many a party",
-	"shard_rows":      "default: one factor for every record",
-	"clip":            "default: by a record's norm and the root of records over noise",
-	"damping":         "default: stable for these columns, 1 to 4 passes in all rounds",
-	"start_precision": "default: 1.2 times a record's norm times the noise of the run",
-	"precision_floor": "default: 0.75 times a record's norm times the noise of the run",
-	"optimiser":       "default: one natural-gradient step a round",
-	"steps":           "default: one natural-gradient step a round",
-	"learning_rate":   "default: one natural-gradient step a round",
+// rules are where the defaults of a strategy come from, by setting.
+var rules = map[pvi.StrategyName]map[string]string{
+	pvi.NameVirtual: {
+		"rounds":          "default: as many as keep steps stable for these columns, 20 to 120",
+		"shards":          "default: one factor for every record, at most this many a party",
+		"shard_rows":      "default: one factor for every record",
+		"clip":            "default: by a record's norm and the root of records over noise",
+		"damping":         "default: stable for these columns, 1 to 4 passes in all rounds",
+		"start_precision": "default: 1.2 times a record's norm times the noise of the run",
+		"precision_floor": "default: 0.75 times a record's norm times the noise of the run",
+		"optimiser":       oneStep,
+		"steps":           oneStep,
+		"learning_rate":   oneStep,
+	},
+	pvi.NameDataset: {
+		"rounds":          "default: as many as keep steps stable for these columns, 5 to 120",
+		"shards":          "default: one factor a party",
+		"clip":            "default: by a record's norm and the square of parties over noise",
+		"damping":         "default: stable for these columns, 1 pass in all rounds",
+		"start_precision": "default: 1.75 times a record's norm times the noise of the run",
+		"precision_floor": "default: 1.2 times a record's norm times the noise of the run",
+		"optimiser":       oneStep,
+		"steps":           oneStep,
+		"learning_rate":   oneStep,
+	},
 }
+
+const oneStep = "default: one natural-gradient step a round"
 
 // Parameters lists the settings of a plan's learning with where they come from. A value that
 // is the default that follows from the plan's own numbers is a default; any other was named.
@@ -105,8 +120,9 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	if err != nil {
 		return nil, err
 	}
+	from := origin(rules[a.PVI.Strategy.Name()])
 	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)),
-		source("rounds", float64(p.Rounds), float64(rounds))}}
+		from.source("rounds", float64(p.Rounds), float64(rounds))}}
 	for _, k := range keys {
 		if k == "frac_bits" || k == "damping_bits" || k == "features" {
 			continue
@@ -115,7 +131,7 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Parameter{k, value, source(k, have[k], would[k])})
+		out = append(out, Parameter{k, value, from.source(k, have[k], would[k])})
 	}
 	return out, nil
 }
@@ -191,13 +207,16 @@ func fields(c pvi.Config) (keys []string, values map[string]any, err error) {
 	}
 }
 
-func source(key string, have, would any) string {
+// origin has the rules of one strategy.
+type origin map[string]string
+
+func (o origin) source(key string, have, would any) string {
 	a, number := have.(float64)
 	b, also := would.(float64)
 	if have != would && !(number && also && near(a, b)) {
 		return "named"
 	}
-	if rule := rules[key]; rule != "" {
+	if rule := o[key]; rule != "" {
 		return rule
 	}
 	return "default"

@@ -37,6 +37,9 @@ type GlobalConfig struct {
 func (g *GlobalConfig) schema() string { return g.SchemaFile }
 
 func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	if err := suits(orElse(pvi.Model(g.Model), pvi.Logistic), schema); err != nil {
+		return nil, 0, err
+	}
 	canonical, err := schema.Canonical()
 	if err != nil {
 		return nil, 0, err
@@ -93,19 +96,27 @@ type StatisticsConfig struct {
 	Radius          float64 `toml:"radius"` // default 0.9 sqrt(columns)
 	Threshold       float64 `toml:"threshold"`
 	TargetThreshold float64 `toml:"target_threshold"`
-	Records         int64   `toml:"records"`
+	Records         int64   `toml:"records"`     // default 200 a party without moment_rounds
 	MaxRecords      int64   `toml:"max_records"` // default 2^20
 }
 
 func (s *StatisticsConfig) schema() string { return s.SchemaFile }
 
 func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	if err := suits(pvi.Linear, schema); err != nil {
+		return nil, 0, err
+	}
 	canonical, err := schema.Canonical()
 	if err != nil {
 		return nil, 0, err
 	}
 	rounds := orElse(t.Rounds, defaults.StatisticsRounds)
-	cfg := DefaultStatistics(schema, s.Records)
+	records := s.Records
+	if records == 0 && s.MomentRounds == 0 {
+		// Only moments are divided by it.
+		records = defaults.Facts{Parties: t.parties()}.AssumedRecords()
+	}
+	cfg := DefaultStatistics(schema, records)
 	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision,
 		cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
 	if s.Bound != 0 {
