@@ -106,7 +106,7 @@ func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum flo
 	last := c.Damping / (1 + c.DampingDecay*float64(p.Rounds-1))
 	pace := strategy.LearningRate * last
 	for _, sd := range q.SD() {
-		e := sum / strategy.SampleRate * sd
+		e := 2.6 * sum / strategy.SampleRate * sd
 		all = append(all, e*math.Sqrt(pace/(2-pace)))
 		step = append(step, e*last*math.Sqrt(strategy.LearningRate))
 	}
@@ -121,8 +121,8 @@ func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits)) / g.SampleRate
 	rounds := float64(p.Rounds)
 	for _, sd := range q.SD() {
-		e := sum / math.Sqrt(rounds) / (0.2 * float64(g.Records))
-		e = min(e, g.LearningRate*math.Sqrt(rounds)/2)
+		e := 2 * sum / math.Sqrt(rounds) / (0.2 * float64(g.Records))
+		e = min(e, g.LearningRate*math.Sqrt(rounds))
 		if g.Optimiser == "natural" {
 			rate := g.LearningRate / (1 + g.RateDecay*(rounds-1))
 			e = sum * sd * math.Sqrt(rate/2)
