@@ -78,8 +78,9 @@ func (r reference) holdOut() (rest []pvi.Data, held pvi.Data) {
 
 // settled is variational inference on rows in one place.
 func settled(ctx context.Context, like pvi.Config, rows pvi.Data) (*pvi.Posterior, error) {
-	cfg := pvi.Config{Model: like.Model, Family: gauss.MeanField, Features: like.Features, NoiseSD: like.NoiseSD,
-		PriorPrecision: like.PriorPrecision, PrecisionFloor: like.PriorPrecision, FracBits: 24, DampingBits: 16, Damping: 1}
+	cfg := pvi.Config{Model: like.Model, Family: gauss.MeanField, Features: like.Features,
+		NoiseSD: like.NoiseSD, PriorPrecision: like.PriorPrecision, PrecisionFloor: like.PriorPrecision,
+		FracBits: 24, DampingBits: 16, Damping: 1}
 	fit := pvi.Fit{Steps: 120, LearningRate: 0.08}
 	if cfg.Model == pvi.Linear { // conjugate: one exact round
 		fit = pvi.Fit{}
@@ -131,8 +132,9 @@ func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t := terms.Terms{Name: "alone", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour, Deadline: time.Minute,
-		Grace: time.Second, Noise: protocol.NoiseParty, Epsilon: r.epsilon, Delta: r.plan.Delta, Rounds: int(r.plan.Rounds)}
+	t := terms.Terms{Name: "alone", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
+		Deadline: time.Minute, Grace: time.Second, Noise: protocol.NoiseParty,
+		Epsilon: r.epsilon, Delta: r.plan.Delta, Rounds: int(r.plan.Rounds)}
 	if r.plan.Noise == protocol.NoiseLocal {
 		t.Noise = protocol.NoiseLocal
 	}
@@ -148,8 +150,8 @@ func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
 		own.Statistics.Records = records
 		spec = &own
 	case *app.PVI:
-		l := terms.LearningConfig{Model: string(a.PVI.Model), Strategy: string(a.PVI.Strategy.Name()), Records: records,
-			Weights: []float64{1, 0}}
+		l := terms.LearningConfig{Model: string(a.PVI.Model), Strategy: string(a.PVI.Strategy.Name()),
+			Records: records, Weights: []float64{1, 0}}
 		if a.PVI.Strategy.Name() == pvi.NameDataset {
 			l.Strategy = string(pvi.NameVirtual) // one factor alone is one update alone
 			t.Rounds = 0
@@ -202,23 +204,27 @@ func verdict(s Scores, refs References, epsilon float64, linear bool) string {
 		measure = "R squared"
 	}
 	ll := s.LogLikelihood
+	best, median, private := refs.BestSingleParty, refs.MedianSingleParty, refs.BestSinglePartyPrivate
 	switch {
 	case !(ll >= refs.Majority.LogLikelihood-tolerance):
-		return fmt.Sprintf("The result is worse than predicting the majority for every row (log-likelihood %.3f, majority %.3f): "+
-			"at epsilon %g these parties have too little data for this method.", ll, refs.Majority.LogLikelihood, epsilon)
-	case ll > refs.BestSingleParty.LogLikelihood:
-		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach %s %.3f and log-likelihood %.3f; "+
-			"the best of them alone, without any privacy, reaches %.3f and %.3f.",
-			epsilon, measure, s.Accuracy, ll, refs.BestSingleParty.Accuracy, refs.BestSingleParty.LogLikelihood)
-	case ll > refs.MedianSingleParty.LogLikelihood:
-		return fmt.Sprintf("Joining pays for most: under epsilon %g the parties reach log-likelihood %.3f together; the median party alone "+
-			"reaches %.3f without privacy, and the best %.3f.", epsilon, ll, refs.MedianSingleParty.LogLikelihood, refs.BestSingleParty.LogLikelihood)
-	case ll > refs.BestSinglePartyPrivate.LogLikelihood:
-		return fmt.Sprintf("Joining pays for parties that need privacy: log-likelihood %.3f together, %.3f for the best party alone under the same "+
-			"epsilon %g; without any privacy a party alone reaches %.3f.", ll, refs.BestSinglePartyPrivate.LogLikelihood, epsilon, refs.BestSingleParty.LogLikelihood)
+		return fmt.Sprintf("The result is worse than predicting the majority for every row (log-likelihood %.3f, "+
+			"majority %.3f): at epsilon %g these parties have too little data for this method.",
+			ll, refs.Majority.LogLikelihood, epsilon)
+	case ll > best.LogLikelihood:
+		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach %s %.3f and "+
+			"log-likelihood %.3f; the best of them alone, without any privacy, reaches %.3f and %.3f.",
+			epsilon, measure, s.Accuracy, ll, best.Accuracy, best.LogLikelihood)
+	case ll > median.LogLikelihood:
+		return fmt.Sprintf("Joining pays for most: under epsilon %g the parties reach log-likelihood %.3f "+
+			"together; the median party alone reaches %.3f without privacy, and the best %.3f.",
+			epsilon, ll, median.LogLikelihood, best.LogLikelihood)
+	case ll > private.LogLikelihood:
+		return fmt.Sprintf("Joining pays for parties that need privacy: log-likelihood %.3f together, %.3f for "+
+			"the best party alone under the same epsilon %g; without any privacy a party alone reaches %.3f.",
+			ll, private.LogLikelihood, epsilon, best.LogLikelihood)
 	}
-	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for the best party alone.",
-		epsilon, ll, refs.BestSingleParty.LogLikelihood)
+	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for the best "+
+		"party alone.", epsilon, ll, best.LogLikelihood)
 }
 
 // Majority predicts the training rows' share of ones for every row.

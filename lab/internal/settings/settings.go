@@ -20,8 +20,8 @@ import (
 
 // Study is the table of docs/settings.md.
 func Study() study.Study {
-	return study.Study{Name: "settings", About: "default settings from 3 to 100 parties and epsilon 0.5 to 8, against the majority class",
-		Run: sweep}
+	return study.Study{Name: "settings", Run: sweep,
+		About: "default settings from 3 to 100 parties and epsilon 0.5 to 8, against the majority class"}
 }
 
 // way is one way of learning.
@@ -32,8 +32,12 @@ type way struct {
 }
 
 func ways() []way {
-	return []way{{"virtual", pvi.NameVirtual, experiment.MethodPVI}, {"dataset", pvi.NameDataset, experiment.MethodPVI},
-		{"optimisation", pvi.NameOptimisation, experiment.MethodPVI}, {"global", "", experiment.MethodGlobal}}
+	return []way{
+		{"virtual", pvi.NameVirtual, experiment.MethodPVI},
+		{"dataset", pvi.NameDataset, experiment.MethodPVI},
+		{"optimisation", pvi.NameOptimisation, experiment.MethodPVI},
+		{"global", "", experiment.MethodGlobal},
+	}
 }
 
 // cell is a number of parties and a budget.
@@ -73,14 +77,14 @@ func (o Outcome) holds() bool {
 
 // try runs one cell with the defaults, summing in the clear.
 func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o Outcome, err error) {
-	demo := experiment.Demo{Parties: c.parties, Computes: 3, Epsilon: c.epsilon, Delta: 1e-5, Model: pvi.Logistic,
-		Method: w.method, Strategy: w.strategy}
+	demo := experiment.Demo{Parties: c.parties, Computes: 3, Epsilon: c.epsilon, Delta: 1e-5,
+		Model: pvi.Logistic, Method: w.method, Strategy: w.strategy}
 	roster, err := run.NewRoster(nil, c.parties, 3)
 	if err != nil {
 		return o, err
 	}
-	t := terms.Terms{Name: "settings", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour, Deadline: time.Minute,
-		Grace: time.Second, Noise: protocol.NoiseParty, Epsilon: c.epsilon, Delta: 1e-5}
+	t := terms.Terms{Name: "settings", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
+		Deadline: time.Minute, Grace: time.Second, Noise: protocol.NoiseParty, Epsilon: c.epsilon, Delta: 1e-5}
 	if w.strategy.Local() {
 		t.Noise = protocol.NoiseLocal
 	}
@@ -89,8 +93,8 @@ func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o
 		return o, err
 	}
 	var states [][]int64
-	out, err := bed.Run{Name: "settings " + w.name, Seed: seed, App: spec, Parts: d.Parts, Rounds: rounds, Epsilon: c.epsilon,
-		Delta: 1e-5, States: func(_ *protocol.Plan, _ int, state []int64) error {
+	out, err := bed.Run{Name: "settings " + w.name, Seed: seed, App: spec, Parts: d.Parts, Rounds: rounds,
+		Epsilon: c.epsilon, Delta: 1e-5, States: func(_ *protocol.Plan, _ int, state []int64) error {
 			states = append(states, slices.Clone(state))
 			states = states[max(0, len(states)-3):]
 			return nil
@@ -110,13 +114,15 @@ func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o
 }
 
 func load(c cell, seed uint64) (*experiment.Data, error) {
-	return experiment.Source{Rows: rowsEach * c.parties, Seed: seed, Parties: c.parties, Rho: 0.5, Train: 0.8}.Load()
+	s := experiment.Source{Rows: rowsEach * c.parties, Seed: seed, Parties: c.parties, Rho: 0.5, Train: 0.8}
+	return s.Load()
 }
 
 func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 	r := &study.Result{SchemaVersion: 1, Name: "settings", Title: "Default settings off their point", Seeds: o.Seeds,
 		Transport: bed.Clear, Source: "none: generated data",
-		About: []string{fmt.Sprintf("Generated classes, %d rows a party to learn from, delta 1e-5, every setting the plan's default.", rowsEach*4/5)}}
+		About: []string{fmt.Sprintf("Generated classes, %d rows a party to learn from, delta 1e-5, every setting "+
+			"the plan's default.", rowsEach*4/5)}}
 	all := cells(o.Quick)
 	o = o.Begin(len(all) * len(o.Each()))
 	runs, named, broken := 0, 0, 0
@@ -155,7 +161,7 @@ func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 			r.Rows = append(r.Rows, row)
 		}
 	}
-	r.Notes = []string{fmt.Sprintf("%d runs. %d are named as swamped or diverged (a star each). %d are worse than the majority class by more than "+
-		"0.01 in log-likelihood without being named.", runs, named, broken)}
+	r.Notes = []string{fmt.Sprintf("%d runs. %d are named as swamped or diverged (a star each). %d are worse than "+
+		"the majority class by more than 0.01 in log-likelihood without being named.", runs, named, broken)}
 	return r, nil
 }
