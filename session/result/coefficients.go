@@ -205,6 +205,9 @@ func FolderCoefficients(dir string, level float64) (*Coefficients, error) {
 	return f.Coefficients(signed.Plan, level)
 }
 
+// Logistic reports whether the coefficients are changes of log-odds.
+func (c *Coefficients) Logistic() bool { return c.Model == pvi.Logistic }
+
 // ErrNoModel reports a folder without a model file.
 var ErrNoModel = errors.New("the folder has no model.json and no model.npz")
 

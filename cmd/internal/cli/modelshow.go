@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"choir/internal/atomicfile"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/result"
 )
@@ -109,7 +108,7 @@ func coefficientsAs(format string, c *result.Coefficients) ([]byte, error) {
 	fmt.Fprintln(&b)
 	writeAligned(&b, columns(head, rows, 0, 1, 2, 3, 4))
 	fmt.Fprintln(&b)
-	if c.Model == pvi.Logistic {
+	if c.Logistic() {
 		writeAligned(&b, columns(head, rows[:len(rows)-1], 0, 5, 6, 7))
 		fmt.Fprintln(&b)
 	}
@@ -122,7 +121,7 @@ func coefficientsAs(format string, c *result.Coefficients) ([]byte, error) {
 // coefficientsAbout describes what the numbers are.
 func coefficientsAbout(c *result.Coefficients) string {
 	level := strconv.FormatFloat(100*c.Level, 'g', 10, 64)
-	if c.Model == pvi.Logistic {
+	if c.Logistic() {
 		return fmt.Sprintf("Logistic model: change of the log-odds of %s=%s for one unit of a column, with %s%% "+
 			"intervals.", c.Target, c.Positive, level)
 	}
@@ -146,7 +145,7 @@ func coefficientNotes(c *result.Coefficients) []string {
 // coefficientTable is the table for people; the mark of the prior is after the name.
 func coefficientTable(c *result.Coefficients) (head []string, rows [][]string) {
 	head = []string{"column", "mean", "sd", "lower", "upper"}
-	if c.Model == pvi.Logistic {
+	if c.Logistic() {
 		head = append(head, "odds ratio", "lower", "upper")
 	}
 	for i, k := range c.Coefficients {
@@ -156,9 +155,9 @@ func coefficientTable(c *result.Coefficients) (head []string, rows [][]string) {
 		}
 		row := []string{name, short(&k.Mean), short(&k.SD), short(&k.Lower), short(&k.Upper)}
 		switch {
-		case c.Model == pvi.Logistic && i == len(c.Coefficients)-1: // the intercept
+		case c.Logistic() && i == len(c.Coefficients)-1: // the intercept
 			row = append(row, "", "", "")
-		case c.Model == pvi.Logistic:
+		case c.Logistic():
 			row = append(row, short(k.OddsRatio), short(k.OddsRatioLower), short(k.OddsRatioUpper))
 		}
 		rows = append(rows, row)
