@@ -68,7 +68,7 @@ var (
 	// ErrNeedsClasses: labels cannot be skewed in regression.
 	ErrNeedsClasses = errors.New("kappa needs a classification target")
 	// ErrFewRows: a class has too few rows for the kappa.
-	ErrFewRows = errors.New("not enough rows of a class for this kappa")
+	ErrFewRows = errors.New("not enough rows of a class: take fewer parties, or a kappa closer to 0")
 )
 
 // Validate rejects parameters outside their ranges.
