@@ -185,12 +185,14 @@ func (d *Data) majority(linear bool) Scores {
 	}
 	least := 0.5 / float64(d.Train.Rows())
 	p := min(max(mean, least), 1-least)
+	right := 0
 	for _, y := range d.Test.Y {
 		s.LogLikelihood += (y*math.Log(p) + (1-y)*math.Log(1-p)) / n
 		if (y > 0.5) == (p > 0.5) {
-			s.Accuracy += 1 / n
+			right++
 		}
 	}
+	s.Accuracy = float64(right) / n
 	return s
 }
 
