@@ -100,7 +100,8 @@ func TestSettings(t *testing.T) {
 func TestOperatorsTables(t *testing.T) {
 	page := read(t, "operating.md")
 	codes := first(section(t, page, "## 5 Running it"))
-	if want := []string{"0", "1", "2", "3", "4", "5", "6", "7"}; !slices.Equal(codes, want) || protocol.ClassIntegrity != 7 {
+	want := []string{"0", "1", "2", "3", "4", "5", "6", "7"}
+	if !slices.Equal(codes, want) || protocol.ClassIntegrity != 7 {
 		t.Errorf("exit codes %q", codes)
 	}
 	for what, in := range map[string]struct{ folder, pattern, prefix string }{

@@ -17,7 +17,9 @@ func TestContextIsAsLongAsItsLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile("(?s)\\*\\*context\\*\\* of a sealed vector is (\\d+) bytes:\n\n```\n(.*?)\n```").FindSubmatch(text)
+	context := regexp.MustCompile(
+		"(?s)\\*\\*context\\*\\* of a sealed vector is (\\d+) bytes:\n\n```\n(.*?)\n```")
+	m := context.FindSubmatch(text)
 	if m == nil {
 		t.Fatal("wire.md doesn't say what a context is")
 	}

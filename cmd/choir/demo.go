@@ -74,7 +74,8 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 			"or statistics (linear regression "+
 			"from sums)")
 	s.StringVar(&f.model, "model", string(pvi.Logistic),
-		"logistic, linear (by method statistics, unless a strategy is given) or bnn (a network, by strategy optimisation)")
+		"logistic, linear (by method statistics, unless a strategy is given) "+
+			"or bnn (a network, by strategy optimisation)")
 	s.StringVar(&f.strategy, "strategy", "virtual",
 		"virtual (many factors a party), dataset (one) "+
 			"or optimisation (noisy gradients of single records, with all noise "+
@@ -190,7 +191,8 @@ func (a *tools) present(ctx context.Context, d *experiment.Demo, format string,
 		return err
 	}
 	if res.Worse() {
-		return protocol.Fail(protocol.ClassFailed, "the result is worse than predicting the majority class for every row")
+		return protocol.Fail(protocol.ClassFailed,
+			"the result is worse than predicting the majority class for every row")
 	}
 	return nil
 }

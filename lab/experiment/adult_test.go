@@ -33,15 +33,27 @@ func TestAdultBalanced(t *testing.T) {
 	for seed := range uint64(seeds) {
 		data.Seed = seed + 1
 		data.Train = 0.5
-		d := &Demo{Parties: 10, Computes: 3, Rounds: 15, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic, Strategy: pvi.NameVirtual,
-			InMemory: true, NoReferences: true,
-			Rand: func(member uint32) io.Reader { return mathrand.NewChaCha8([32]byte{byte(seed), byte(member)}) },
-			Data: data}
+		d := &Demo{
+			Parties:      10,
+			Computes:     3,
+			Rounds:       15,
+			Epsilon:      1,
+			Delta:        1e-5,
+			Model:        pvi.Logistic,
+			Strategy:     pvi.NameVirtual,
+			InMemory:     true,
+			NoReferences: true,
+			Rand: func(member uint32) io.Reader {
+				return mathrand.NewChaCha8([32]byte{byte(seed), byte(member)})
+			},
+			Data: data,
+		}
 		r, err := d.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("seed %d: accuracy %.4f, log-likelihood %.4f, epsilon %.4f, %.1f s", seed+1, r.Result.Accuracy, r.Result.LogLikelihood, r.Epsilon, r.SecondsSession)
+		t.Logf("seed %d: accuracy %.4f, log-likelihood %.4f, epsilon %.4f, %.1f s",
+			seed+1, r.Result.Accuracy, r.Result.LogLikelihood, r.Epsilon, r.SecondsSession)
 		if r.TrainRows != 24420 || r.Epsilon > 1 || r.Epsilon < 0.99 {
 			t.Errorf("trained on %d rows with epsilon %v", r.TrainRows, r.Epsilon)
 		}
@@ -50,6 +62,7 @@ func TestAdultBalanced(t *testing.T) {
 	}
 	t.Logf("mean: accuracy %.4f, log-likelihood %.4f", mean.Accuracy, mean.LogLikelihood)
 	if mean.Accuracy < 0.843 || mean.LogLikelihood < -0.338 {
-		t.Errorf("mean of %d seeds: accuracy %.4f, log-likelihood %.4f; want .843 and -.338 or better", seeds, mean.Accuracy, mean.LogLikelihood)
+		t.Errorf("mean of %d seeds: accuracy %.4f, log-likelihood %.4f; want .843 and -.338 or better",
+			seeds, mean.Accuracy, mean.LogLikelihood)
 	}
 }

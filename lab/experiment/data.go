@@ -55,7 +55,8 @@ func (s Source) Load() (*Data, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
 	if table.Classification == s.Linear {
-		return nil, protocol.Fail(protocol.ClassInput, "model: the target %q has %s, which model %s doesn't fit", d.Schema.Target.Name, kindOf(table.Classification), modelName(s.Linear))
+		return nil, protocol.Fail(protocol.ClassInput, "model: the target %q has %s, which model %s doesn't fit",
+			d.Schema.Target.Name, kindOf(table.Classification), modelName(s.Linear))
 	}
 	cut, err := s.cut(table.Rows())
 	if err != nil {
@@ -74,7 +75,9 @@ func (s Source) Load() (*Data, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %d rows leave none to test on", table.Rows())
 	}
 	if s.Linear && slices.Min(d.Test.Y) == slices.Max(d.Test.Y) {
-		return nil, protocol.Fail(protocol.ClassInput, "data: the targets of the %d test rows are all the same, so there is no variance to explain", d.Test.Rows())
+		return nil, protocol.Fail(protocol.ClassInput,
+			"data: the targets of the %d test rows are all the same, so there is no variance to explain",
+			d.Test.Rows())
 	}
 	return d, s.share(d, train, cut[0])
 }
@@ -122,7 +125,8 @@ func (s Source) table() (*Data, *dataset.Table, error) {
 		}
 	}
 	if !d.Schema.Public() {
-		d.Warnings = append(d.Warnings, "the encoding of the columns isn't public ("+d.Schema.Source+"): give --schema, or --column for each")
+		d.Warnings = append(d.Warnings,
+			"the encoding of the columns isn't public ("+d.Schema.Source+"): give --schema, or --column for each")
 	}
 	t, err := d.records.Encode(d.Schema)
 	if err != nil {
@@ -184,7 +188,12 @@ func (s Source) read() (*Data, error) {
 // encodable lists the records that the schema doesn't drop.
 func encodable(all *dataset.Records, schema *dataset.Schema) (kept []int) {
 	for i := range all.Cells {
-		one := &dataset.Records{Name: all.Name, Header: all.Header, Cells: all.Cells[i : i+1], Lines: all.Lines[i : i+1]}
+		one := &dataset.Records{
+			Name:   all.Name,
+			Header: all.Header,
+			Cells:  all.Cells[i : i+1],
+			Lines:  all.Lines[i : i+1],
+		}
 		if t, err := one.Encode(schema); err == nil && t.Rows() == 1 {
 			kept = append(kept, i)
 		}
@@ -197,7 +206,11 @@ func notes(t *dataset.Table) (out []string) {
 	for _, n := range []struct {
 		what   string
 		counts map[string]int
-	}{{"outside their public range, clipped", t.Notes.Clipped}, {"of categories that the schema doesn't list", t.Notes.Unseen}, {"missing", t.Notes.Missing}} {
+	}{
+		{"outside their public range, clipped", t.Notes.Clipped},
+		{"of categories that the schema doesn't list", t.Notes.Unseen},
+		{"missing", t.Notes.Missing},
+	} {
 		for _, c := range slices.Sorted(maps.Keys(n.counts)) { // source columns, not encoded ones
 			out = append(out, fmt.Sprintf("column %s: %d values %s", c, n.counts[c], n.what))
 		}
@@ -218,7 +231,8 @@ func (s Source) share(d *Data, train *dataset.Table, at []int) error {
 	}
 	for i, part := range parts {
 		if len(part) == 0 {
-			return protocol.Fail(protocol.ClassInput, "parties: %d rows leave party %d of %d without any", train.Rows(), i, s.Parties)
+			return protocol.Fail(protocol.ClassInput, "parties: %d rows leave party %d of %d without any",
+				train.Rows(), i, s.Parties)
 		}
 		t, err := train.Select(part)
 		if err != nil {

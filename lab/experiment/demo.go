@@ -32,7 +32,7 @@ type Demo struct {
 	Strategy                  pvi.StrategyName // "": virtual, or with model bnn optimisation
 	Shards                    int              // 0: the strategy's default
 	Data                      Source
-	Out                       string // folder for everything that is left behind; with InMemory it may be empty: nothing is
+	Out                       string // folder for all output; with InMemory it may be empty, for none
 	InMemory                  bool   // no broker and no files while it runs: for experiments
 	NoReferences              bool
 	Command                   string // that repeats it, for the result
@@ -44,13 +44,14 @@ type Demo struct {
 
 // Progress is what can be told of a session while it runs.
 type Progress struct {
-	Phase   string  `json:"phase"`          // "round", "references", "reference"
-	Name    string  `json:"name,omitempty"` // of a reference that is computed
-	Round   int     `json:"round,omitempty"`
-	Rounds  int     `json:"rounds,omitempty"`
-	Counted int     `json:"counted,omitempty"` // parties in the round's set
-	Parties int     `json:"parties,omitempty"`
-	Scores  *Scores `json:"scores,omitempty"`  // nil while nobody knows them: with every role in a process of its own
+	Phase   string `json:"phase"`          // "round", "references", "reference"
+	Name    string `json:"name,omitempty"` // of a reference that is computed
+	Round   int    `json:"round,omitempty"`
+	Rounds  int    `json:"rounds,omitempty"`
+	Counted int    `json:"counted,omitempty"` // parties in the round's set
+	Parties int    `json:"parties,omitempty"`
+	// Scores is nil while they are unknown: with every role in its own process.
+	Scores  *Scores `json:"scores,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"` // spent so far
 	Seconds float64 `json:"seconds"`
 }
@@ -91,7 +92,10 @@ type Result struct {
 
 // Worse reports whether the result is worse than predicting the majority for every row.
 func (r *Result) Worse() bool {
-	return r.References != (References{}) && !(r.Result.LogLikelihood >= r.References.Majority.LogLikelihood-tolerance)
+	if r.References == (References{}) {
+		return false
+	}
+	return !(r.Result.LogLikelihood >= r.References.Majority.LogLikelihood-tolerance)
 }
 
 // demoRun is a demonstration under way.
@@ -164,9 +168,20 @@ func (r *demoRun) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	t := terms.Terms{Name: "demo", Members: roster.Members, Created: r.began, Lifetime: 24 * time.Hour, Rounds: r.Rounds,
-		Dropouts: r.Dropouts, Colluders: r.Colluders, Deadline: 10 * time.Second, Grace: 300 * time.Millisecond,
-		Noise: r.placement(), Epsilon: r.Epsilon, Delta: r.Delta}
+	t := terms.Terms{
+		Name:      "demo",
+		Members:   roster.Members,
+		Created:   r.began,
+		Lifetime:  24 * time.Hour,
+		Rounds:    r.Rounds,
+		Dropouts:  r.Dropouts,
+		Colluders: r.Colluders,
+		Deadline:  10 * time.Second,
+		Grace:     300 * time.Millisecond,
+		Noise:     r.placement(),
+		Epsilon:   r.Epsilon,
+		Delta:     r.Delta,
+	}
 	if r.app, t.Rounds, err = r.Demo.Spec(t, r.data); err != nil {
 		return err
 	}
@@ -203,8 +218,17 @@ func (r *demoRun) session(ctx context.Context) (*run.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &run.Local{Session: r.s, Keys: r.keys, Model: r.models, Resend: 2 * time.Second, GiveUp: 5 * time.Minute,
-		Connect: connect, Store: r.store, Notify: r.notify, Leave: r.leaves, Rand: r.Rand,
+	l := &run.Local{
+		Session:  r.s,
+		Keys:     r.keys,
+		Model:    r.models,
+		Resend:   2 * time.Second,
+		GiveUp:   5 * time.Minute,
+		Connect:  connect,
+		Store:    r.store,
+		Notify:   r.notify,
+		Leave:    r.leaves,
+		Rand:     r.Rand,
 		App:      func(i uint32) protocol.Application { return apps[i] },
 		Proposer: func(i uint32) protocol.Proposer { return apps[i] },
 	}
@@ -249,9 +273,15 @@ func (r *demoRun) notify(i uint32, n protocol.Notice) {
 
 // progress is what can be told of a round that is over.
 func (r *demoRun) progress(round uint32, counted int) Progress {
-	p := Progress{Phase: "round", Round: int(round), Rounds: r.Rounds, Counted: counted, Parties: r.Parties, Seconds: time.Since(r.began).Seconds()}
-	p.Epsilon = r.spent(int(round))
-	return p
+	return Progress{
+		Phase:   "round",
+		Round:   int(round),
+		Rounds:  r.Rounds,
+		Counted: counted,
+		Parties: r.Parties,
+		Seconds: time.Since(r.began).Seconds(),
+		Epsilon: r.spent(int(round)),
+	}
 }
 
 func (r *demoRun) tell(p Progress) {

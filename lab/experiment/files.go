@@ -57,10 +57,33 @@ const (
 )
 
 func (r *demoRun) save(broker string) error {
-	v := saved{SchemaVersion: 1, Began: r.began, Parties: r.Parties, Computes: r.Computes, Rounds: r.Rounds, Colluders: r.Colluders, Dropouts: r.Dropouts,
-		Epsilon: r.Epsilon, Delta: r.Delta, Clip: r.Clip, Model: r.Model, Strategy: r.Strategy, Method: r.Method, Shards: r.Shards, Broker: broker}
 	s := r.Data
-	v.Data = savedSource{Target: s.Target, Columns: s.Columns, Rows: s.Rows, Seed: s.Seed, Rho: s.Rho, Kappa: s.Kappa, Train: s.Train}
+	v := saved{
+		SchemaVersion: 1,
+		Began:         r.began,
+		Parties:       r.Parties,
+		Computes:      r.Computes,
+		Rounds:        r.Rounds,
+		Colluders:     r.Colluders,
+		Dropouts:      r.Dropouts,
+		Epsilon:       r.Epsilon,
+		Delta:         r.Delta,
+		Clip:          r.Clip,
+		Model:         r.Model,
+		Strategy:      r.Strategy,
+		Method:        r.Method,
+		Shards:        r.Shards,
+		Broker:        broker,
+		Data: savedSource{
+			Target:  s.Target,
+			Columns: s.Columns,
+			Rows:    s.Rows,
+			Seed:    s.Seed,
+			Rho:     s.Rho,
+			Kappa:   s.Kappa,
+			Train:   s.Train,
+		},
+	}
 	var err error
 	if s.Path != "" {
 		if v.Data.Path, err = filepath.Abs(s.Path); err != nil {
@@ -80,23 +103,48 @@ func (r *demoRun) save(broker string) error {
 func (r *demoRun) load() (broker string, err error) {
 	b, err := os.ReadFile(filepath.Join(r.Out, sessionFile))
 	if err != nil {
-		return "", protocol.Fail(protocol.ClassInput, "resume: %s holds no session of choir demo --processes that can be carried on: %w", r.Out, err)
+		return "", protocol.Fail(protocol.ClassInput,
+			"resume: %s holds no session of choir demo --processes that can be carried on: %w", r.Out, err)
 	}
 	var v saved
 	if err := json.Unmarshal(b, &v); err != nil || v.SchemaVersion != 1 {
-		return "", protocol.Fail(protocol.ClassInput, "resume: %s isn't a session file of version 1: %v", sessionFile, err)
+		return "", protocol.Fail(protocol.ClassInput, "resume: %s isn't a session file of version 1: %v",
+			sessionFile, err)
 	}
-	r.began = v.Began
-	r.Parties, r.Computes, r.Rounds, r.Colluders, r.Dropouts = v.Parties, v.Computes, v.Rounds, v.Colluders, v.Dropouts
-	r.Epsilon, r.Delta, r.Clip, r.Model, r.Strategy, r.Method, r.Shards = v.Epsilon, v.Delta, v.Clip, v.Model, v.Strategy, v.Method, v.Shards
-	d := v.Data
-	r.Data = Source{Path: d.Path, Target: d.Target, Columns: d.Columns, Rows: d.Rows, Seed: d.Seed, Rho: d.Rho, Kappa: d.Kappa, Train: d.Train}
-	if len(d.Schema) > 0 {
-		if r.Data.Schema, err = dataset.ReadSchema(bytes.NewReader(d.Schema)); err != nil {
+	r.restore(v)
+	if len(v.Data.Schema) > 0 {
+		if r.Data.Schema, err = dataset.ReadSchema(bytes.NewReader(v.Data.Schema)); err != nil {
 			return "", protocol.Fail(protocol.ClassInput, "resume: %w", err)
 		}
 	}
 	return v.Broker, r.reload()
+}
+
+// restore sets what the saved session has of the run, without the data's schema.
+func (r *demoRun) restore(v saved) {
+	r.began = v.Began
+	r.Parties = v.Parties
+	r.Computes = v.Computes
+	r.Rounds = v.Rounds
+	r.Colluders = v.Colluders
+	r.Dropouts = v.Dropouts
+	r.Epsilon = v.Epsilon
+	r.Delta = v.Delta
+	r.Clip = v.Clip
+	r.Model = v.Model
+	r.Strategy = v.Strategy
+	r.Method = v.Method
+	r.Shards = v.Shards
+	r.Data = Source{
+		Path:    v.Data.Path,
+		Target:  v.Data.Target,
+		Columns: v.Data.Columns,
+		Rows:    v.Data.Rows,
+		Seed:    v.Data.Seed,
+		Rho:     v.Data.Rho,
+		Kappa:   v.Data.Kappa,
+		Train:   v.Data.Train,
+	}
 }
 
 // reload reads the plan and the data that it was made for.

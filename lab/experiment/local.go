@@ -47,8 +47,9 @@ func (r reference) withoutNoise(ctx context.Context, l *app.PVI, parts []pvi.Dat
 	return posterior(ctx, &own, &p, parts)
 }
 
-func (r reference) alone(ctx context.Context, app app.Spec, p *protocol.Plan, parts []pvi.Data) (Scores, error) {
-	q, err := posterior(ctx, app, p, parts)
+func (r reference) alone(ctx context.Context, a app.Spec, p *protocol.Plan,
+	parts []pvi.Data) (Scores, error) {
+	q, err := posterior(ctx, a, p, parts)
 	if err != nil {
 		return Scores{}, err
 	}
@@ -56,10 +57,10 @@ func (r reference) alone(ctx context.Context, app app.Spec, p *protocol.Plan, pa
 }
 
 // posterior is what an application learns with the sum in the clear and no joint noise.
-func posterior(ctx context.Context, app app.Spec, p *protocol.Plan, parts []pvi.Data) (*pvi.Posterior, error) {
-	state, err := plainly(ctx, app, p, parts, nil, func(int) bool { return false })
+func posterior(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data) (*pvi.Posterior, error) {
+	state, err := plainly(ctx, a, p, parts, nil, func(int) bool { return false })
 	if err != nil {
 		return nil, err
 	}
-	return app.Posterior(p, state)
+	return a.Posterior(p, state)
 }

@@ -19,9 +19,20 @@ func TestOptimisationLearns(t *testing.T) {
 		accuracy, loss float64
 	}{pvi.Logistic: {8, 0.74, -0.55}, pvi.BNN: {6, 0.65, -0.65}} { // the majority's share gives .59 and -.68
 		t.Run(string(model), func(t *testing.T) {
-			d := &Demo{Parties: 3, Computes: 2, Rounds: c.rounds, Epsilon: 8, Delta: 1e-5, Model: model, Strategy: pvi.NameOptimisation, InMemory: true,
-				Rand: func(member uint32) io.Reader { return mathrand.NewChaCha8([32]byte{9, byte(member)}) },
-				Data: Source{Rows: 3000, Seed: 3, Train: 0.8, Rho: 0.5}}
+			d := &Demo{
+				Parties:  3,
+				Computes: 2,
+				Rounds:   c.rounds,
+				Epsilon:  8,
+				Delta:    1e-5,
+				Model:    model,
+				Strategy: pvi.NameOptimisation,
+				InMemory: true,
+				Rand: func(member uint32) io.Reader {
+					return mathrand.NewChaCha8([32]byte{9, byte(member)})
+				},
+				Data: Source{Rows: 3000, Seed: 3, Train: 0.8, Rho: 0.5},
+			}
 			if err := d.Validate(); err != nil {
 				t.Fatal(err)
 			}
@@ -38,8 +49,12 @@ func TestOptimisationLearns(t *testing.T) {
 			if r.Epsilon > 8 || r.Epsilon < 7.8 || r.Strategy != string(pvi.NameOptimisation) {
 				t.Errorf("epsilon %v, strategy %q", r.Epsilon, r.Strategy)
 			}
-			for name, s := range map[string]Scores{"non-private": r.References.NonPrivate, "trusted": r.References.TrustedAggregator,
-				"local": r.References.LocalNoise, "single": r.References.BestSingleParty} {
+			for name, s := range map[string]Scores{
+				"non-private": r.References.NonPrivate,
+				"trusted":     r.References.TrustedAggregator,
+				"local":       r.References.LocalNoise,
+				"single":      r.References.BestSingleParty,
+			} {
 				if s == (Scores{}) {
 					t.Errorf("no %s reference", name)
 				}
@@ -50,7 +65,15 @@ func TestOptimisationLearns(t *testing.T) {
 }
 
 func TestOptimisationRefuses(t *testing.T) {
-	good := Demo{Parties: 4, Computes: 2, Rounds: 5, Epsilon: 1, Delta: 1e-5, Model: pvi.BNN, Strategy: pvi.NameOptimisation}
+	good := Demo{
+		Parties:  4,
+		Computes: 2,
+		Rounds:   5,
+		Epsilon:  1,
+		Delta:    1e-5,
+		Model:    pvi.BNN,
+		Strategy: pvi.NameOptimisation,
+	}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}

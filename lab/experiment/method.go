@@ -79,8 +79,14 @@ func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
 
 // learning is the plan's section that the settings describe.
 func (d *Demo) learning(data *Data) terms.LearningConfig {
-	return terms.LearningConfig{Model: string(d.Model), Strategy: string(cmp.Or(d.Strategy, d.defaultStrategy())),
-		Records: int64(data.Train.Rows()), Shards: d.Shards, Clip: d.Clip, Weights: data.Weights()}
+	return terms.LearningConfig{
+		Model:    string(d.Model),
+		Strategy: string(cmp.Or(d.Strategy, d.defaultStrategy())),
+		Records:  int64(data.Train.Rows()),
+		Shards:   d.Shards,
+		Clip:     d.Clip,
+		Weights:  data.Weights(),
+	}
 }
 
 func (d *Demo) defaultStrategy() pvi.StrategyName {
@@ -121,7 +127,8 @@ func (r *demoRun) seats() ([]app.Party, error) {
 			from = r.Rand(uint32(len(r.plan.Members) + i))
 		}
 		var err error
-		if ls[i], err = r.app.Join(app.PartyConfig{Plan: r.plan, Party: uint32(i), Data: part, Rand: from}); err != nil {
+		c := app.PartyConfig{Plan: r.plan, Party: uint32(i), Data: part, Rand: from}
+		if ls[i], err = r.app.Join(c); err != nil {
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}
 	}
@@ -130,11 +137,13 @@ func (r *demoRun) seats() ([]app.Party, error) {
 
 // plainly is an application's learning with the sum in the clear, over the given
 // records, which may be one party's alone. Parties that adds names add the noise of full.
-func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, full *noise.Gaussian, adds func(party int) bool) ([]int64, error) {
+func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, full *noise.Gaussian,
+	adds func(party int) bool) ([]int64, error) {
 	ls, states := make([]app.Party, len(parts)), make([][]byte, len(parts))
 	for i, part := range parts {
 		var err error
-		if ls[i], err = a.Join(app.PartyConfig{Plan: p, Party: uint32(i), Data: part, Rand: rand.Reader}); err != nil {
+		c := app.PartyConfig{Plan: p, Party: uint32(i), Data: part, Rand: rand.Reader}
+		if ls[i], err = a.Join(c); err != nil {
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}
 		states[i] = ls[i].InitialState()
@@ -144,7 +153,8 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 	for round := uint32(1); round <= p.Rounds; round++ {
 		sum, memos := make([]int64, p.Dim), make([][]byte, len(parts))
 		for i, l := range ls {
-			update, memo, err := l.Propose(ctx, protocol.Work{Round: round, Attempt: 1, Model: model, State: states[i]})
+			work := protocol.Work{Round: round, Attempt: 1, Model: model, State: states[i]}
+			update, memo, err := l.Propose(ctx, work)
 			if err != nil {
 				return nil, fmt.Errorf("round %d, party %d: %w", round, i, err)
 			}

@@ -23,9 +23,20 @@ func TestMethodsLearn(t *testing.T) {
 		{MethodStatistics, pvi.Linear, 4, 0.85, -1.2},
 	} {
 		t.Run(string(c.method), func(t *testing.T) {
-			d := &Demo{Parties: 4, Computes: 2, Rounds: c.rounds, Epsilon: 4, Delta: 1e-5, Model: c.model, Method: c.method, InMemory: true,
-				Rand: func(member uint32) io.Reader { return mathrand.NewChaCha8([32]byte{9, byte(member)}) },
-				Data: Source{Rows: 4000, Seed: 3, Train: 0.8, Rho: 0.5}}
+			d := &Demo{
+				Parties:  4,
+				Computes: 2,
+				Rounds:   c.rounds,
+				Epsilon:  4,
+				Delta:    1e-5,
+				Model:    c.model,
+				Method:   c.method,
+				InMemory: true,
+				Rand: func(member uint32) io.Reader {
+					return mathrand.NewChaCha8([32]byte{9, byte(member)})
+				},
+				Data: Source{Rows: 4000, Seed: 3, Train: 0.8, Rho: 0.5},
+			}
 			if err := d.Validate(); err != nil {
 				t.Fatal(err)
 			}
@@ -40,8 +51,12 @@ func TestMethodsLearn(t *testing.T) {
 				t.Errorf("epsilon %v, strategy %q, clip %v", r.Epsilon, r.Strategy, r.Clip)
 			}
 			none := Scores{}
-			for name, s := range map[string]Scores{"non-private": r.References.NonPrivate, "trusted": r.References.TrustedAggregator,
-				"local": r.References.LocalNoise, "single": r.References.BestSingleParty} {
+			for name, s := range map[string]Scores{
+				"non-private": r.References.NonPrivate,
+				"trusted":     r.References.TrustedAggregator,
+				"local":       r.References.LocalNoise,
+				"single":      r.References.BestSingleParty,
+			} {
 				if s == none {
 					t.Errorf("no %s reference", name)
 				}
@@ -51,7 +66,15 @@ func TestMethodsLearn(t *testing.T) {
 }
 
 func TestMethodsRefuse(t *testing.T) {
-	good := Demo{Parties: 4, Computes: 2, Rounds: 5, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic, Method: MethodGlobal}
+	good := Demo{
+		Parties:  4,
+		Computes: 2,
+		Rounds:   5,
+		Epsilon:  1,
+		Delta:    1e-5,
+		Model:    pvi.Logistic,
+		Method:   MethodGlobal,
+	}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}

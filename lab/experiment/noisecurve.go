@@ -13,7 +13,12 @@ import (
 // of parties (Paper I, Figure 1b), the plan's own T among others, to base.svg
 // and base.png.
 func NoiseCurve(p *protocol.Plan, base string) error {
-	panel := figure.Panel{Title: "Noise on the sum over a trusted aggregator's", XLabel: "parties N", YLabel: "ratio of standard deviations", LogX: true}
+	panel := figure.Panel{
+		Title:  "Noise on the sum over a trusted aggregator's",
+		XLabel: "parties N",
+		YLabel: "ratio of standard deviations",
+		LogX:   true,
+	}
 	for _, t := range slices.Compact(slices.Sorted(slices.Values([]uint32{0, 1, 5, p.Colluders}))) {
 		c := figure.Curve{Name: fmt.Sprintf("T = %d", t)}
 		if t == p.Colluders {

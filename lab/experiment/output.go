@@ -38,10 +38,6 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	upload := 0.0
-	for _, b := range rep.UploadBytes {
-		upload += float64(b) / float64(len(rep.UploadBytes)) / float64(r.Rounds)
-	}
 	warnings, err := r.warnings(rep)
 	if err != nil {
 		return nil, err
@@ -50,11 +46,44 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 	if !r.NoReferences {
 		said = verdict(final, refs, r.Epsilon, r.Model == pvi.Linear)
 	}
-	return &Result{SchemaVersion: 1, Plan: r.s.ID.String(), Data: r.data.Name, TrainRows: r.data.Train.Rows(), TestRows: r.data.Test.Rows(),
-		Features: r.data.Schema.Dim(), Parties: r.Parties, ComputeNodes: r.Computes, Colluders: r.Colluders, MinParties: int(r.plan.MinParties),
-		Rounds: r.Rounds, Model: string(r.Model), Strategy: r.label(), Epsilon: spent.Epsilon, Delta: r.Delta, EpsilonBudget: r.Epsilon,
-		Accountant: spent.Method, Relation: privacy.Relation(r.plan.Relation).String(), Clip: math.Ldexp(float64(r.plan.Clip), -int(r.plan.FracBits)), NoisePerParty: r.perPartyStd(),
-		UploadPerRound: upload, Result: final, References: refs, Verdict: said, Warnings: warnings, SecondsSession: rep.Seconds, OutDir: r.Out}, nil
+	return &Result{
+		SchemaVersion:  1,
+		Plan:           r.s.ID.String(),
+		Data:           r.data.Name,
+		TrainRows:      r.data.Train.Rows(),
+		TestRows:       r.data.Test.Rows(),
+		Features:       r.data.Schema.Dim(),
+		Parties:        r.Parties,
+		ComputeNodes:   r.Computes,
+		Colluders:      r.Colluders,
+		MinParties:     int(r.plan.MinParties),
+		Rounds:         r.Rounds,
+		Model:          string(r.Model),
+		Strategy:       r.label(),
+		Epsilon:        spent.Epsilon,
+		Delta:          r.Delta,
+		EpsilonBudget:  r.Epsilon,
+		Accountant:     spent.Method,
+		Relation:       privacy.Relation(r.plan.Relation).String(),
+		Clip:           math.Ldexp(float64(r.plan.Clip), -int(r.plan.FracBits)),
+		NoisePerParty:  r.perPartyStd(),
+		UploadPerRound: r.uploadPerRound(rep),
+		Result:         final,
+		References:     refs,
+		Verdict:        said,
+		Warnings:       warnings,
+		SecondsSession: rep.Seconds,
+		OutDir:         r.Out,
+	}, nil
+}
+
+// uploadPerRound is the mean over the parties of the bytes that one sends in a round.
+func (r *demoRun) uploadPerRound(rep *run.Report) float64 {
+	upload := 0.0
+	for _, b := range rep.UploadBytes {
+		upload += float64(b) / float64(len(rep.UploadBytes)) / float64(r.Rounds)
+	}
+	return upload
 }
 
 // warnings are what is known of the data, of the plan before it began and of how it ended.
@@ -98,7 +127,8 @@ func (r *demoRun) write(res *Result, rep *run.Report) error {
 	if err := atomicfile.WriteFile(filepath.Join(dir, "plan.choir"), plan); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(filepath.Join(dir, "transcript.bin"), protocol.MarshalTranscript(rep.Transcript)); err != nil {
+	transcript := protocol.MarshalTranscript(rep.Transcript)
+	if err := atomicfile.WriteFile(filepath.Join(dir, "transcript.bin"), transcript); err != nil {
 		return err
 	}
 	model, err := result.NewModelFile(r.s, rep.Model)
@@ -109,10 +139,14 @@ func (r *demoRun) write(res *Result, rep *run.Report) error {
 }
 
 func (r *demoRun) writeRounds() error {
-	header := []string{"round", "parties_counted", "parties", "test_accuracy", "test_log_likelihood", "epsilon_spent", "seconds"}
+	header := []string{
+		"round", "parties_counted", "parties", "test_accuracy", "test_log_likelihood", "epsilon_spent", "seconds",
+	}
 	var rows [][]any
 	for _, p := range r.rounds {
-		rows = append(rows, []any{p.Round, p.Counted, p.Parties, p.Scores.Accuracy, p.Scores.LogLikelihood, p.Epsilon, p.Seconds})
+		rows = append(rows, []any{
+			p.Round, p.Counted, p.Parties, p.Scores.Accuracy, p.Scores.LogLikelihood, p.Epsilon, p.Seconds,
+		})
 	}
 	return atomicfile.WriteCSV(filepath.Join(r.Out, "rounds.csv"), header, rows)
 }
@@ -128,11 +162,16 @@ func (r *demoRun) curve(res *Result) figure.LearningCurve {
 		return figure.Reference{Name: name, Accuracy: s.Accuracy, LogLik: s.LogLikelihood}
 	}
 	c := figure.LearningCurve{
-		Title:  fmt.Sprintf("%s, %d parties, %d compute nodes, (%g, %g)-DP", r.data.Name, r.Parties, r.Computes, r.Epsilon, r.Delta),
+		Title: fmt.Sprintf("%s, %d parties, %d compute nodes, (%g, %g)-DP",
+			r.data.Name, r.Parties, r.Computes, r.Epsilon, r.Delta),
 		Series: []figure.Series{own},
-		References: []figure.Reference{ref("non-private", res.References.NonPrivate), ref("trusted aggregator", res.References.TrustedAggregator),
-			ref("local noise", res.References.LocalNoise), ref("best single party", res.References.BestSingleParty),
-			ref("majority", res.References.Majority)},
+		References: []figure.Reference{
+			ref("non-private", res.References.NonPrivate),
+			ref("trusted aggregator", res.References.TrustedAggregator),
+			ref("local noise", res.References.LocalNoise),
+			ref("best single party", res.References.BestSingleParty),
+			ref("majority", res.References.Majority),
+		},
 	}
 	if r.Model == pvi.Linear {
 		c.Score = "Test R squared"

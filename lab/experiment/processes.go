@@ -123,7 +123,8 @@ func (r *demoRun) lay(address string) error {
 		if err := os.MkdirAll(r.member(i, ""), 0o700); err != nil {
 			return err
 		}
-		for _, write := range []func(uint32) error{r.writeKey, r.writeData, func(i uint32) error { return r.configure(i, address) }} {
+		configure := func(i uint32) error { return r.configure(i, address) }
+		for _, write := range []func(uint32) error{r.writeKey, r.writeData, configure} {
 			if err := write(i); err != nil {
 				return fmt.Errorf("%s: %w", r.s.Name(i), err)
 			}
@@ -145,7 +146,8 @@ func (r *demoRun) writeKey(i uint32) error {
 	if err := os.WriteFile(r.member(i, "passphrase"), []byte(passphrase+"\n"), 0o600); err != nil {
 		return err
 	}
-	return identity.WriteKeyFile(r.member(i, "key"), r.keys[i], r.s.Name(i), []byte(passphrase), identity.KeyFileConfig{Params: cheap, Rand: rand.Reader})
+	return identity.WriteKeyFile(r.member(i, "key"), r.keys[i], r.s.Name(i), []byte(passphrase),
+		identity.KeyFileConfig{Params: cheap, Rand: rand.Reader})
 }
 
 func (r *demoRun) writeData(i uint32) error {
@@ -165,10 +167,18 @@ func (r *demoRun) writeData(i uint32) error {
 
 // configure writes a member's configuration file.
 func (r *demoRun) configure(i uint32, address string) error {
-	c := member.Config{PlanFile: filepath.Join(r.Out, planFile), KeyFile: "key", PassphraseFile: "passphrase", StoreFile: "store.db",
-		Bus:    member.BusConfig{URL: "nats://" + address, TokenFile: r.broker("token")},
-		Timing: member.TimingConfig{Connect: config.Duration{Duration: time.Minute}, Resend: config.Duration{Duration: 2 * time.Second}},
-		Log:    member.LogConfig{Level: "info"}}
+	c := member.Config{
+		PlanFile:       filepath.Join(r.Out, planFile),
+		KeyFile:        "key",
+		PassphraseFile: "passphrase",
+		StoreFile:      "store.db",
+		Bus:            member.BusConfig{URL: "nats://" + address, TokenFile: r.broker("token")},
+		Timing: member.TimingConfig{
+			Connect: config.Duration{Duration: time.Minute},
+			Resend:  config.Duration{Duration: 2 * time.Second},
+		},
+		Log: member.LogConfig{Level: "info"},
+	}
 	switch r.plan.Members[i].Role {
 	case protocol.RoleParty:
 		c.DataFile = "data.csv"

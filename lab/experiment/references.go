@@ -51,6 +51,9 @@ func (r reference) all(ctx context.Context, done func(name string)) (refs Refere
 		trusted = func() (Scores, error) { return r.localNoise(ctx, true) }
 		local = func() (Scores, error) { return r.localNoise(ctx, false) }
 	}
+	singles := func() error {
+		return r.singles(ctx, &refs.BestSingleParty, &refs.MedianSingleParty, r.fit)
+	}
 	refs.Majority = r.data.majority(r.linear)
 	one := func(to *Scores, run func() (Scores, error)) func() error {
 		return func() (err error) {
@@ -62,7 +65,7 @@ func (r reference) all(ctx context.Context, done func(name string)) (refs Refere
 		name string
 		run  func() error
 	}{
-		{"single parties", func() error { return r.singles(ctx, &refs.BestSingleParty, &refs.MedianSingleParty, r.fit) }},
+		{"single parties", singles},
 		{"no privacy", one(&refs.NonPrivate, func() (Scores, error) { return r.nonPrivate(ctx) })},
 		{"trusted aggregator", one(&refs.TrustedAggregator, trusted)},
 		{"local noise", one(&refs.LocalNoise, local)},
@@ -91,9 +94,17 @@ func (r reference) all(ctx context.Context, done func(name string)) (refs Refere
 // fullNoise is the noise that one trusted contributor would have to add for the
 // plan's budget.
 func (r reference) fullNoise() (*noise.Gaussian, error) {
-	n, err := privacy.Calibrate(privacy.Target{Epsilon: r.plan.Epsilon, Delta: r.plan.Delta, Sensitivity: r.plan.Sensitivity,
-		Dim: r.plan.Dim, Releases: uint32(r.plan.Releases()), Parts: 1,
-		Sampling: privacy.Sampling(r.plan.Sampling), Rate: r.plan.SampleRate, Relation: privacy.Relation(r.plan.Relation)})
+	n, err := privacy.Calibrate(privacy.Target{
+		Epsilon:     r.plan.Epsilon,
+		Delta:       r.plan.Delta,
+		Sensitivity: r.plan.Sensitivity,
+		Dim:         r.plan.Dim,
+		Releases:    uint32(r.plan.Releases()),
+		Parts:       1,
+		Sampling:    privacy.Sampling(r.plan.Sampling),
+		Rate:        r.plan.SampleRate,
+		Relation:    privacy.Relation(r.plan.Relation),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +113,8 @@ func (r reference) fullNoise() (*noise.Gaussian, error) {
 
 // noised is the plan's own learning with the sum in the clear and the full
 // noise added by the parties that adds names.
-func (r reference) noised(ctx context.Context, full *noise.Gaussian, adds func(party int) bool) (Scores, error) {
+func (r reference) noised(ctx context.Context, full *noise.Gaussian,
+	adds func(party int) bool) (Scores, error) {
 	state, err := plainly(ctx, r.app, r.plan, r.data.Parts, full, adds)
 	if err != nil {
 		return Scores{}, err
@@ -130,7 +142,12 @@ func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, erro
 		return settled(ctx, l.PVI, rows)
 	}
 	if g, ok := r.app.(*app.GlobalVI); ok && g.Global.Model == pvi.Logistic {
-		return settled(ctx, pvi.Config{Model: pvi.Logistic, Features: g.Global.Features, PriorPrecision: g.Global.PriorPrecision}, rows)
+		c := pvi.Config{
+			Model:          pvi.Logistic,
+			Features:       g.Global.Features,
+			PriorPrecision: g.Global.PriorPrecision,
+		}
+		return settled(ctx, c, rows)
 	}
 	p := *r.plan
 	p.Noise = protocol.NoiseNone

@@ -30,7 +30,8 @@ func (r *demoRun) replay(entries [][]byte, seconds map[uint32]float64) ([]int64,
 			continue
 		}
 		if vectors != r.Computes {
-			return nil, protocol.Fail(protocol.ClassIntegrity, "transcript: round %d has %d partial sums, not %d", res.Round, vectors, r.Computes)
+			return nil, protocol.Fail(protocol.ClassIntegrity, "transcript: round %d has %d partial sums, not %d",
+				res.Round, vectors, r.Computes)
 		}
 		if model, err = r.fold(res, model, sum); err != nil {
 			return nil, err
@@ -58,7 +59,9 @@ func (r *demoRun) fold(res *protocol.Result, model []int64, sum field.Vector) (n
 		}
 	}
 	if protocol.IntDigest(next) != res.Next {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "transcript: round %d: %w: the sums don't lead to the model that was announced", res.Round, protocol.ErrMismatch)
+		return nil, protocol.Fail(protocol.ClassIntegrity,
+			"transcript: round %d: %w: the sums don't lead to the model that was announced",
+			res.Round, protocol.ErrMismatch)
 	}
 	return next, nil
 }

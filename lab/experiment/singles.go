@@ -225,8 +225,8 @@ func verdict(s Scores, refs References, epsilon float64, linear bool) string {
 			"the best party alone under the same epsilon %g; without any privacy a party alone reaches %.3f.",
 			ll, private.LogLikelihood, epsilon, best.LogLikelihood)
 	}
-	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for the best "+
-		"party alone.", epsilon, ll, best.LogLikelihood)
+	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for the "+
+		"best party alone.", epsilon, ll, best.LogLikelihood)
 }
 
 // Majority predicts the training rows' share of ones for every row.

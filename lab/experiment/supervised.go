@@ -20,10 +20,21 @@ import (
 // supervised runs the processes of a session that is laid out, and concludes.
 func (r *demoRun) supervised(ctx context.Context, executable, address string) (*Result, error) {
 	began := time.Now()
-	w := &watch{run: r, agg: r.s.Name(r.plan.Aggregator()), seconds: map[uint32]float64{}, errors: map[string]string{}}
-	err := supervise.Run(ctx, supervise.Config{Executable: executable, Processes: r.processes(address),
-		Table: filepath.Join(r.Out, "processes.json"), Line: w.line,
-		Fatal: func(code int) bool { return code >= int(protocol.ClassInput) && code <= int(protocol.ClassIntegrity) }})
+	w := &watch{
+		run:     r,
+		agg:     r.s.Name(r.plan.Aggregator()),
+		seconds: map[uint32]float64{},
+		errors:  map[string]string{},
+	}
+	err := supervise.Run(ctx, supervise.Config{
+		Executable: executable,
+		Processes:  r.processes(address),
+		Table:      filepath.Join(r.Out, "processes.json"),
+		Line:       w.line,
+		Fatal: func(code int) bool {
+			return code >= int(protocol.ClassInput) && code <= int(protocol.ClassIntegrity)
+		},
+	})
 	if err != nil {
 		return nil, w.explain(err)
 	}
@@ -41,8 +52,14 @@ func (r *demoRun) supervised(ctx context.Context, executable, address string) (*
 const again = 5 * time.Second
 
 func (r *demoRun) processes(address string) []supervise.Process {
-	list := []supervise.Process{{Name: "broker", Role: "broker", Service: true, Log: r.broker("broker.log"),
-		Args: []string{"broker", "--follow-stdin", "--listen", address, "--store", r.broker("store"), "--token-file", r.broker("token")}}}
+	list := []supervise.Process{{
+		Name:    "broker",
+		Role:    "broker",
+		Service: true,
+		Log:     r.broker("broker.log"),
+		Args: []string{"broker", "--follow-stdin", "--listen", address,
+			"--store", r.broker("store"), "--token-file", r.broker("token")},
+	}}
 	for i, m := range r.plan.Members {
 		p := supervise.Process{Name: m.Name, Role: m.Role.String(), Log: r.member(uint32(i), "role.log"),
 			Args: []string{m.Role.String(), "--follow-stdin", "--config", r.member(uint32(i), "role.toml")}}
@@ -87,7 +104,10 @@ func (w *watch) line(name string, line []byte) {
 		return
 	}
 	var e event
-	if json.Unmarshal(line, &e) != nil || e.Event != string(protocol.NoteResult) || e.Detail == protocol.OutcomeVoid.String() || w.seconds[e.Round] > 0 {
+	if json.Unmarshal(line, &e) != nil || e.Event != string(protocol.NoteResult) {
+		return
+	}
+	if e.Detail == protocol.OutcomeVoid.String() || w.seconds[e.Round] > 0 {
 		return
 	}
 	p := w.run.progress(e.Round, e.Count)

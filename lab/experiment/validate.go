@@ -43,7 +43,8 @@ func (d *Demo) checkCounts() error {
 		why       string
 	}{
 		{name: "parties", v: d.Parties, lo: 2, hi: MaxParties, why: "distributed noise takes at least 2"},
-		{name: "computes", v: d.Computes, lo: 2, hi: MaxComputes, why: "one node alone would see every contribution"},
+		{name: "computes", v: d.Computes, lo: 2, hi: MaxComputes,
+			why: "one node alone would see every contribution"},
 		{name: "rounds", v: d.Rounds, lo: 0, hi: MaxRounds},
 		{name: "shards", v: d.Shards, lo: 0, hi: MaxShards},
 	} {
@@ -79,7 +80,8 @@ func (d *Demo) checkHonest() error {
 	} else if d.Colluders == 0 {
 		names = "dropouts"
 	}
-	return fmt.Errorf("%s: parties - dropouts - colluders - 1 = %d - %d - %d - 1 = %d leaves no honest noise; it must be at least 1",
+	return fmt.Errorf("%s: parties - dropouts - colluders - 1 = %d - %d - %d - 1 = %d leaves no honest noise; "+
+		"it must be at least 1",
 		names, d.Parties, d.Dropouts, d.Colluders, left)
 }
 
@@ -109,8 +111,10 @@ func (d *Demo) checkLearning() error {
 		return nil
 	case d.Model != pvi.Logistic && d.Model != pvi.Linear && d.Model != pvi.BNN:
 		return fmt.Errorf("model: %q isn't %q, %q or %q", d.Model, pvi.Logistic, pvi.Linear, pvi.BNN)
-	case d.Strategy != "" && d.Strategy != pvi.NameVirtual && d.Strategy != pvi.NameDataset && d.Strategy != pvi.NameOptimisation:
-		return fmt.Errorf("strategy: %q isn't %q, %q or %q", d.Strategy, pvi.NameVirtual, pvi.NameDataset, pvi.NameOptimisation)
+	case d.Strategy != "" && d.Strategy != pvi.NameVirtual && d.Strategy != pvi.NameDataset &&
+		d.Strategy != pvi.NameOptimisation:
+		return fmt.Errorf("strategy: %q isn't %q, %q or %q", d.Strategy,
+			pvi.NameVirtual, pvi.NameDataset, pvi.NameOptimisation)
 	case d.Model == pvi.BNN && d.Strategy != "" && d.Strategy != pvi.NameOptimisation:
 		return fmt.Errorf("strategy: model %q has %q alone", d.Model, pvi.NameOptimisation)
 	case d.Model == pvi.Linear && d.Strategy == pvi.NameOptimisation:

@@ -10,8 +10,9 @@ import (
 )
 
 // Install puts the set's files into dst/<name>/ and returns that folder. They come from
-// this package's copy. Files that are already there and correct are kept. A file appears under its name only after its checksum was
-// verified; on ErrChecksum the file that was there before stays.
+// this package's copy. Files that are already there and correct are kept. A file appears
+// under its name only after its checksum was verified; on ErrChecksum the file that was
+// there before stays.
 func (s Set) Install(dst string) (string, error) { return s.install(dst, unpack) }
 
 func (s Set) install(dst string, open opener) (string, error) {

@@ -201,9 +201,21 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 	if err := d.Decode(&w); err != nil {
 		return err
 	}
-	s, err := Params{Shards: w.Shards, ShardPower: w.ShardPower, ShardRows: w.ShardRows, Local: w.Local, Optimiser: w.Optimiser,
-		SDUnit: w.SDUnit, Steps: w.Steps, LearningRate: w.LearningRate, Sampling: w.Sampling,
-		SampleRate: w.SampleRate, StatisticClip: w.StatisticClip, Parties: w.Parties}.Strategy(w.Strategy)
+	params := Params{
+		Shards:        w.Shards,
+		ShardPower:    w.ShardPower,
+		ShardRows:     w.ShardRows,
+		Local:         w.Local,
+		Optimiser:     w.Optimiser,
+		SDUnit:        w.SDUnit,
+		Steps:         w.Steps,
+		LearningRate:  w.LearningRate,
+		Sampling:      w.Sampling,
+		SampleRate:    w.SampleRate,
+		StatisticClip: w.StatisticClip,
+		Parties:       w.Parties,
+	}
+	s, err := params.Strategy(w.Strategy)
 	if err != nil {
 		return err
 	}

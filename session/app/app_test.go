@@ -177,9 +177,13 @@ func FuzzParseApp(f *testing.F) {
 	names := []string{app.NamePVI, app.NameGlobal, app.NameStatistics}
 	f.Add(uint8(0), []byte(`{"version":1}`))
 	f.Add(uint8(1),
-		[]byte(`{"version":1,"global":{"model":"logistic","features":2,"prior_precision":1,"initial_sd":0.1,"clip":3,"frac_bits":18,"sample_rate":0.02,"records":10,"max_records":10,"optimiser":"adam","learning_rate":0.01,"rate_decay":0,"averaging":3},"schema":null}`))
+		[]byte(`{"version":1,"global":{"model":"logistic","features":2,"prior_precision":1,`+
+			`"initial_sd":0.1,"clip":3,"frac_bits":18,"sample_rate":0.02,"records":10,"max_records":10,`+
+			`"optimiser":"adam","learning_rate":0.01,"rate_decay":0,"averaging":3},"schema":null}`))
 	f.Add(uint8(2),
-		[]byte(`{"version":1,"statistics":{"features":2,"prior_precision":1,"noise_sd":0,"bound":1,"target_bound":1,"moment_rounds":1,"radius":2,"threshold":0,"target_threshold":0,"frac_bits":12,"records":10,"max_records":10},"schema":null}`))
+		[]byte(`{"version":1,"statistics":{"features":2,"prior_precision":1,"noise_sd":0,"bound":1,`+
+			`"target_bound":1,"moment_rounds":1,"radius":2,"threshold":0,"target_threshold":0,`+
+			`"frac_bits":12,"records":10,"max_records":10},"schema":null}`))
 	f.Fuzz(func(t *testing.T, which uint8, b []byte) {
 		a, err := app.Parse(names[int(which)%len(names)], b)
 		if err != nil {

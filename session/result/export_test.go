@@ -207,8 +207,10 @@ func TestAlteredPosteriorIsSeen(t *testing.T) {
 
 // Whatever bytes claim to be a model, reading them ends, and what is taken is whole.
 func FuzzParseModel(f *testing.F) {
-	f.Add([]byte(`{"schema_version":1,"plan":"00","application":"sum","rounds":1,"frac_bits":4,"state":[1],"mean":[0.0625]}`))
-	f.Add([]byte(`{"schema_version":1,"mean":[0],"sd":[1],"columns":["bias"],"predictive":{"model":"logistic","family":"mean-field","features":1,"natural":[0,-0.5]},"schema":{}}`))
+	f.Add([]byte(`{"schema_version":1,"plan":"00","application":"sum","rounds":1,"frac_bits":4,"state":[1],` +
+		`"mean":[0.0625]}`))
+	f.Add([]byte(`{"schema_version":1,"mean":[0],"sd":[1],"columns":["bias"],` +
+		`"predictive":{"model":"logistic","family":"mean-field","features":1,"natural":[0,-0.5]},"schema":{}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := parseModel(b)
 		if err != nil || m.check() != nil || m.Predictive == nil {

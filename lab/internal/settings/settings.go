@@ -118,11 +118,22 @@ func load(c cell, seed uint64) (*experiment.Data, error) {
 	return s.Load()
 }
 
+// newResult is the study's result without its rows.
+func newResult(o study.Options) *study.Result {
+	return &study.Result{
+		SchemaVersion: 1,
+		Name:          "settings",
+		Title:         "Default settings off their point",
+		Seeds:         o.Seeds,
+		Transport:     bed.Clear,
+		Source:        "none: generated data",
+		About: []string{fmt.Sprintf("Generated classes, %d rows a party to learn from, delta 1e-5, every "+
+			"setting the plan's default.", rowsEach*4/5)},
+	}
+}
+
 func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
-	r := &study.Result{SchemaVersion: 1, Name: "settings", Title: "Default settings off their point", Seeds: o.Seeds,
-		Transport: bed.Clear, Source: "none: generated data",
-		About: []string{fmt.Sprintf("Generated classes, %d rows a party to learn from, delta 1e-5, every setting "+
-			"the plan's default.", rowsEach*4/5)}}
+	r := newResult(o)
 	all := cells(o.Quick)
 	o = o.Begin(len(all) * len(o.Each()))
 	runs, named, broken := 0, 0, 0
@@ -161,7 +172,7 @@ func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 			r.Rows = append(r.Rows, row)
 		}
 	}
-	r.Notes = []string{fmt.Sprintf("%d runs. %d are named as swamped or diverged (a star each). %d are worse than "+
-		"the majority class by more than 0.01 in log-likelihood without being named.", runs, named, broken)}
+	r.Notes = []string{fmt.Sprintf("%d runs. %d are named as swamped or diverged (a star each). %d are worse "+
+		"than the majority class by more than 0.01 in log-likelihood without being named.", runs, named, broken)}
 	return r, nil
 }
