@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"os"
@@ -59,7 +60,7 @@ func (a *tools) demo() *cobra.Command {
 
 func (f *demoFlags) register(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.IntVar(&f.Parties, "parties", 30, "parties that hold data")
+	s.IntVar(&f.Parties, "parties", mostDemoParties, "parties that hold data; by default fewer for a short file")
 	s.IntVar(&f.Computes, "computes", 3, "compute nodes; one honest one is enough")
 	s.IntVar(&f.Rounds, "rounds", 0,
 		"rounds of learning; default by the method and the columns, with --method global 200, statistics 10")
@@ -131,6 +132,9 @@ func (a *tools) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	}
 	if cmd.Flags().Changed("rounds") && f.Rounds < 1 {
 		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..%d", f.Rounds, experiment.MaxRounds)
+	}
+	if !cmd.Flags().Changed("parties") {
+		f.Parties = f.partiesFor(lines(f.data))
 	}
 	if !cmd.Flags().Changed("model") {
 		f.model = string(experiment.Method(f.method).DefaultModel())
@@ -274,4 +278,34 @@ func (f *demoFlags) source() (err error) {
 		s.Columns = append(s.Columns, c)
 	}
 	return nil
+}
+
+// The default number of parties: one for every hundred rows of a file, within these.
+const (
+	leastDemoParties = 3
+	mostDemoParties  = 30
+	rowsOfDemoParty  = 100
+)
+
+// partiesFor is the default number of parties for a file of so many lines, 0 where they are
+// unknown. It leaves room for colluders and drop-outs.
+func (f *demoFlags) partiesFor(lines int) int {
+	if lines == 0 {
+		return mostDemoParties
+	}
+	n := min(max(lines/rowsOfDemoParty, leastDemoParties), mostDemoParties)
+	return min(max(n, f.Colluders+f.Dropouts+2), mostDemoParties)
+}
+
+// lines counts the lines of a file; 0 for a folder or a file that cannot be read, which is
+// reported where its rows are.
+func lines(path string) int {
+	if path == "" {
+		return 0
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	return bytes.Count(b, []byte{'\n'})
 }
