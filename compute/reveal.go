@@ -224,7 +224,7 @@ func (n *Node) resendChunks() {
 func (n *Node) resendManifests() {
 	for _, e := range n.at.set {
 		if data := n.get(n.commitKey(e.Party)); data != nil {
-			what := "account-" + strconv.Itoa(int(e.Party))
+			what := "manifest-" + strconv.Itoa(int(e.Party))
 			n.eff.Emit(n.s.SubjectPartial(n.self, n.round, n.attempt, what), data)
 		}
 	}

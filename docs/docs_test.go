@@ -116,7 +116,7 @@ func TestLabels(t *testing.T) {
 		code := read(t, filepath.Join("../protocol", file))
 		for _, m := range literal.FindAllStringSubmatch(code, -1) {
 			found++
-			if m[1] == "choir v5 file" || m[1] == "choir v5 key worker" {
+			if m[1] == "choir v1 file" || m[1] == "choir v1 key worker" {
 				continue // both ends are one implementation
 			}
 			if !strings.Contains(doc, "`"+m[1]+"`") && !strings.Contains(doc, `"`+m[1]+`"`) {

@@ -13,7 +13,7 @@ import (
 )
 
 // PlanVersion is the version of the plan's layout and of all messages under it.
-const PlanVersion = 5
+const PlanVersion = 1
 
 // Role is what a member does in a plan.
 type Role uint8

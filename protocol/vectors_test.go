@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the test vectors instead of replaying them")
 
-const vectorsPath = "../testdata/protocol/v5.json"
+const vectorsPath = "../testdata/protocol/v1.json"
 
 // hexBytes is lower-case hexadecimal in the file.
 type hexBytes []byte
@@ -174,7 +174,7 @@ func (f *vectorFile) digests(t *testing.T, s BoundPlan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add("account of message contribution by member 1", manifest)
+	add("manifest of message contribution by member 1", manifest)
 	add("bundle of message contribution by member 1", bundle)
 	add("set of message hold in round 1, attempt 2", SetDigest(s, 1, 2, hold.Entries))
 	add("empty set in round 1, attempt 2", SetDigest(s, 1, 2, nil))

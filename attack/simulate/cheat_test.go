@@ -148,7 +148,7 @@ func (c *cheat) box(ctx protocol.Context) *channel.Box {
 	dim := c.s.Plan.Dim
 	ad := append(append([]byte("choir v1 chunk\x00"), b...), byte(dim>>24), byte(dim>>16), byte(dim>>8),
 		byte(dim))
-	return must(channel.NewBox(c.link(ctx.To).Derive("choir v5 key seal", b), ad))
+	return must(channel.NewBox(c.link(ctx.To).Derive("choir v1 key seal", b), ad))
 }
 
 // open opens one of the cheat's own chunks.
