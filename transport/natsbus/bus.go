@@ -23,6 +23,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Bus struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	window *window
+	first  time.Duration // see patience
 
 	ctx  context.Context // ends with the connection, for the reason in its cause
 	fail context.CancelCauseFunc
@@ -52,6 +54,9 @@ type Bus struct {
 
 	mu       sync.Mutex
 	last     error           // of the latest attempt to connect
+	accepted bool            // the broker has accepted the client once
+	created  time.Time       // of the stream that EnsureStream found or made; zero before
+	acked    time.Time       // when an acknowledgement last arrived
 	epoch    context.Context // ends at every reconnect, and another begins
 	endEpoch context.CancelFunc
 	guards   map[*guard]struct{}        // running operations
@@ -73,6 +78,7 @@ func Open(ctx context.Context, config Config) (*Bus, error) {
 	b := &Bus{
 		config: config,
 		window: newWindow(windowBytes),
+		first:  firstWait,
 		gone:   make(chan struct{}),
 		guards: make(map[*guard]struct{}),
 		subs:   make(map[*subscription]struct{}),
@@ -91,12 +97,12 @@ func (b *Bus) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.conn, err = nats.Connect(b.config.URL, options...); err != nil {
+	if b.conn, err = nats.Connect(strings.Join(b.config.urls(), ","), options...); err != nil {
 		return authError(err)
 	}
 	b.js, err = jetstream.NewWithAPIPrefix(b.conn, b.config.apiPrefix(),
 		jetstream.WithPublishAsyncMaxPending(2*windowBytes/messageCost),
-		jetstream.WithPublishAsyncTimeout(ackTimeout))
+		jetstream.WithPublishAsyncTimeout(longestWait))
 	if err != nil {
 		return err
 	}
@@ -124,6 +130,9 @@ func (b *Bus) awaitConnection(parent context.Context) error {
 			return fmt.Errorf("%w: %w", transport.ErrAuth, err)
 		}
 	}
+	b.mu.Lock()
+	b.accepted = true
+	b.mu.Unlock()
 	if limit := b.conn.MaxPayload(); limit < fragment.Size+headerRoom {
 		return fmt.Errorf("broker: max_payload is %d bytes, need %d", limit, fragment.Size+headerRoom)
 	}

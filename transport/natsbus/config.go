@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,9 @@ type InProcess interface {
 // Config describes one connection to one plan's stream. Plan and exactly one of URL and Server must
 // be set; the other fields have useful zero values. Secrets are given by file path only.
 type Config struct {
-	// URL of the broker, nats:// or tls://, without credentials in it.
+	// URL of the broker, or several of one cluster with commas between them: nats://, tls://, ws://
+	// or wss://, one scheme for all, without credentials. Unless TLS is on, servers that the broker
+	// announces are not connected to.
 	URL string
 	// Server is an embedded broker in this process, reached without a socket.
 	Server InProcess
@@ -101,6 +104,10 @@ type Config struct {
 	MaxBytes int64         // the broker refuses more than this (transport.ErrFull); 0 means no limit
 	MaxAge   time.Duration // the broker removes older messages, at least a minute; 0 means never
 
+	// Connected is called when an established connection is lost, with the error if there is one,
+	// and when it is back; nil: not called. It must not block.
+	Connected func(up bool, why error)
+
 	// Rand is the source of message identifiers for the broker's deduplication; nil means
 	// crypto/rand.Reader. They must be unpredictable: a client that guesses one can make the
 	// broker drop the message as a duplicate.
@@ -131,23 +138,41 @@ func (c Config) checkServer() error {
 		}
 		return nil
 	}
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return errors.New("field URL: malformed") // url's error would contain any password in it
-	}
-	if u.Scheme != "nats" && u.Scheme != "tls" {
-		return fmt.Errorf("field URL: scheme %q, want nats or tls", u.Scheme)
-	}
-	if u.User != nil {
-		return errors.New("field URL: credentials belong in a file")
-	}
-	if u.Hostname() == "" {
-		return errors.New("field URL: no host")
-	}
-	if c.sendsSecret() && u.Scheme != "tls" && !c.wantsTLS() && !isLoopback(u.Hostname()) {
-		return fmt.Errorf("field URL: a token or password would travel to %s without TLS", u.Hostname())
+	return c.checkURLs()
+}
+
+func (c Config) checkURLs() error {
+	first := ""
+	for _, text := range c.urls() {
+		u, err := url.Parse(text)
+		if err != nil {
+			return errors.New("field URL: malformed") // url's error would contain any password in it
+		}
+		if first == "" {
+			first = u.Scheme
+		}
+		switch {
+		case !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
+			return fmt.Errorf("field URL: scheme %q, want nats, tls, ws or wss", u.Scheme)
+		case u.Scheme != first:
+			return fmt.Errorf("field URL: schemes %q and %q in one list, want one for all", first, u.Scheme)
+		case u.User != nil:
+			return errors.New("field URL: credentials belong in a file")
+		case u.Hostname() == "":
+			return errors.New("field URL: no host")
+		case c.sendsSecret() && !c.overTLS() && !isLoopback(u.Hostname()):
+			return fmt.Errorf("field URL: a token or password would travel to %s without TLS", u.Hostname())
+		}
 	}
 	return nil
+}
+
+func (c Config) urls() []string {
+	urls := strings.Split(c.URL, ",")
+	for i := range urls {
+		urls[i] = strings.TrimSpace(urls[i])
+	}
+	return urls
 }
 
 func (c Config) checkNames() error {
@@ -199,6 +224,12 @@ func (c Config) checkStream() error {
 }
 
 func (c Config) wantsTLS() bool { return c.TLSCA != "" || c.TLSCert != "" }
+
+// overTLS reports whether every connection is encrypted.
+func (c Config) overTLS() bool {
+	scheme, _, _ := strings.Cut(c.URL, "://")
+	return c.wantsTLS() || scheme == "tls" || scheme == "wss"
+}
 
 func (c Config) sendsSecret() bool { return c.TokenFile != "" || c.PasswordFile != "" }
 

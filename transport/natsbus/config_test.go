@@ -22,6 +22,14 @@ func TestConfigValidate(t *testing.T) {
 		{"no broker", func(c *natsbus.Config) { c.URL = "" }, "URL"},
 		{"two brokers", func(c *natsbus.Config) { c.Server = server }, "Server"},
 		{"scheme", func(c *natsbus.Config) { c.URL = "http://x" }, "http"},
+		{"several brokers", func(c *natsbus.Config) { c.URL = "nats://localhost:1, nats://127.0.0.1:2" }, ""},
+		{"a list with another scheme", func(c *natsbus.Config) { c.URL = "tls://a,nats://b" }, "schemes"},
+		{"a list with a gap", func(c *natsbus.Config) { c.URL = "tls://a," }, "scheme"},
+		{"token to the second in the clear", func(c *natsbus.Config) {
+			c.URL, c.TokenFile = "nats://localhost:1,nats://10.0.0.1", "t"
+		}, "10.0.0.1 without TLS"},
+		{"token over ws", func(c *natsbus.Config) { c.URL, c.TokenFile = "ws://10.0.0.1", "t" }, "without TLS"},
+		{"token over wss", func(c *natsbus.Config) { c.URL, c.TokenFile = "wss://10.0.0.1", "t" }, ""},
 		{"no host", func(c *natsbus.Config) { c.URL = "nats://" }, "host"},
 		{"password in URL", func(c *natsbus.Config) { c.URL = "nats://u:hunter2@localhost" }, "file"},
 		{"broken URL", func(c *natsbus.Config) { c.URL = "nats://u:hunter2@[" }, "URL"},

@@ -33,6 +33,7 @@ func (b *Bus) options() ([]nats.Option, error) {
 		nats.MaxPingsOutstanding(3),
 		nats.ReconnectErrHandler(b.onConnectError),
 		nats.ReconnectHandler(b.onReconnect),
+		nats.DisconnectErrHandler(b.onDisconnect),
 		nats.ClosedHandler(b.onClosed),
 		nats.ErrorHandler(b.onError),
 	}
@@ -49,6 +50,9 @@ func (b *Bus) identity() ([]nats.Option, error) {
 	var options []nats.Option
 	if c.Server != nil {
 		options = append(options, nats.InProcessServer(c.Server))
+	}
+	if !c.overTLS() { // their addresses were not checked for loopback
+		options = append(options, nats.IgnoreDiscoveredServers())
 	}
 	if c.wantsTLS() {
 		tlsConfig, err := c.tls()
@@ -150,15 +154,27 @@ func failedTLS(err error) bool {
 	return refused || errors.Is(err, nats.ErrTLS) || errors.Is(err, nats.ErrSecureConnWanted)
 }
 
+// onDisconnect reports a connection that is lost, unless this side has closed it.
+func (b *Bus) onDisconnect(_ *nats.Conn, err error) {
+	if b.config.Connected != nil && b.ctx.Err() == nil {
+		b.config.Connected(false, err)
+	}
+}
+
 // onReconnect restarts the operations of the old connection: what the broker had sent over it is
 // lost.
 func (b *Bus) onReconnect(*nats.Conn) {
 	b.mu.Lock()
 	b.endEpoch()
 	b.epoch, b.endEpoch = context.WithCancel(context.Background())
+	again := b.accepted
+	b.accepted = true
 	b.mu.Unlock()
 	for _, s := range b.subscriptions() {
 		s.detach()
+	}
+	if b.config.Connected != nil && again {
+		b.config.Connected(true, nil)
 	}
 }
 

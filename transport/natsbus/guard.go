@@ -38,14 +38,23 @@ func (b *Bus) guard(base, parent context.Context, denied func(violation) bool) (
 	}
 }
 
-// requestTimeout is the time after which an unanswered request to the broker's API is repeated.
-const requestTimeout = 30 * time.Second
+// What the broker has not acknowledged or answered is sent again after firstWait, which a stream
+// without a leader costs, and each time after twice as long, for a slow link, up to longestWait.
+const (
+	firstWait   = 5 * time.Second
+	longestWait = 30 * time.Second
+)
+
+// patience is the time to wait for an answer after a number of failed tries.
+func (b *Bus) patience(tries int) time.Duration {
+	return min(b.first<<min(tries, 8), longestWait)
+}
 
 // request derives the context of one request to the broker's API. A request that was lost with
 // its connection is never answered, so the context ends with the connection, too.
-func (b *Bus) request(parent context.Context) (context.Context, func()) {
+func (b *Bus) request(parent context.Context, tries int) (context.Context, func()) {
 	epoch := b.currentEpoch() // read before the request: a reconnect in between must not be missed
-	ctx, cancel := context.WithTimeout(parent, requestTimeout)
+	ctx, cancel := context.WithTimeout(parent, b.patience(tries))
 	stop := context.AfterFunc(epoch, cancel)
 	return ctx, func() {
 		stop()
@@ -102,6 +111,11 @@ func (b *Bus) deny(v violation) {
 func (b *Bus) deniedAPI(v violation) bool {
 	return !v.publish || v.subject == "" || strings.HasPrefix(v.subject, "$JS.") ||
 		strings.HasPrefix(v.subject, b.config.apiPrefix()+".")
+}
+
+// deniedRead is deniedAPI for a client that need not create the stream.
+func (b *Bus) deniedRead(v violation) bool {
+	return b.deniedAPI(v) && !strings.Contains(v.subject, ".STREAM.CREATE.")
 }
 
 // deniedPublish returns a function that reports whether a violation concerns publishing msgs.

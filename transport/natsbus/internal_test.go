@@ -1,8 +1,11 @@
 package natsbus
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -213,4 +216,66 @@ func TestWindow(t *testing.T) {
 	if ok, _ := w.acquire(10); !ok {
 		t.Fatal("10 of 10")
 	}
+}
+
+// SetFirstWait shortens the wait for an answer, for the external tests.
+func (b *Bus) SetFirstWait(d time.Duration) { b.first = d }
+
+func TestPatience(t *testing.T) {
+	b := &Bus{first: firstWait}
+	for tries, want := range []int{5, 10, 20, 30, 30} {
+		if got := b.patience(tries); got != time.Duration(want)*time.Second {
+			t.Errorf("after %d tries: %v", tries, got)
+		}
+	}
+}
+
+// TestAnnouncedServersAreIgnored lets a broker announce another address, which a client without TLS
+// must not use: it would send its token there.
+func TestAnnouncedServersAreIgnored(t *testing.T) {
+	url := announcer(t)
+	plain, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	if len(plain.DiscoveredServers()) != 1 {
+		t.Fatalf("the broker announces %v", plain.DiscoveredServers())
+	}
+	b, err := Open(t.Context(), Config{URL: url, Plan: "00c0ffee"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if found := b.conn.DiscoveredServers(); len(found) > 0 {
+		t.Errorf("the client would connect to %v", found)
+	}
+}
+
+// announcer is a broker that accepts every client and announces the address 192.0.2.1.
+func announcer(t *testing.T) (url string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = fmt.Fprint(conn, `INFO {"server_id":"x","version":"2.12.0","proto":1,"headers":true,`+
+					`"max_payload":1048576,"jetstream":true,"connect_urls":["192.0.2.1:4222"]}`+"\r\n")
+				for lines := bufio.NewScanner(conn); lines.Scan(); {
+					if lines.Text() == "PING" {
+						_, _ = fmt.Fprint(conn, "PONG\r\n")
+					}
+				}
+			}()
+		}
+	}()
+	return "nats://" + listener.Addr().String()
 }

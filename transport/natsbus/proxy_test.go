@@ -86,6 +86,13 @@ func (p *proxy) swallow() <-chan struct{} {
 	return p.deaf
 }
 
+// hear ends what swallow began.
+func (p *proxy) hear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = nil
+}
+
 // hearing is the clients' side of a connection.
 type hearing struct {
 	proxy *proxy

@@ -3,6 +3,7 @@ package natsbus
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,13 +16,12 @@ import (
 	"choir/transport/internal/fragment"
 )
 
-const (
-	// stallWait replaces nats.go's 200 ms, which a busy broker exceeds.
-	stallWait = 30 * time.Second
-	// ackTimeout is the time after which an unacknowledged message is retransmitted. After a
-	// reconnect it is retransmitted at once.
-	ackTimeout = 30 * time.Second
-)
+// stallWait replaces nats.go's 200 ms, which a busy broker exceeds.
+const stallWait = 30 * time.Second
+
+// errNoAck is the error of a message that is retransmitted because no acknowledgement has arrived.
+// After a reconnect it is retransmitted at once.
+var errNoAck = errors.New("the broker acknowledges nothing")
 
 // Publish implements transport.Bus. It returns transport.ErrSubject for subjects outside
 // choir.<plan>. It waits for a stream that does not exist yet.
@@ -36,17 +36,19 @@ func (b *Bus) Publish(parent context.Context, msgs ...transport.Message) error {
 		return b.wrap("publish", err)
 	}
 	var last error // why todo is retransmitted
-	for pause := minBackoff; ; {
+	pause := minBackoff
+	for tries := 0; ; tries++ {
 		if ctx.Err() != nil {
 			return b.wrap("publish "+todo[0].Subject, withLast(reason(ctx, parent), last))
 		}
-		p := &pass{bus: b, ctx: ctx}
+		p := &pass{bus: b, ctx: ctx, patience: b.patience(tries)}
 		if err := p.send(todo); err != nil {
 			return b.wrap("publish", err)
 		}
 		if todo, last = p.again, p.last; len(todo) == 0 {
 			return nil
 		}
+		b.heal(ctx, last, tries)
 		sleep(ctx, &pause)
 	}
 }
@@ -115,17 +117,19 @@ func (p part) cost() int { return len(p.Data) + messageCost }
 
 // pass sends parts once and collects those to be retransmitted.
 type pass struct {
-	bus     *Bus
-	ctx     context.Context
-	pending []pending // oldest first
-	again   []part
-	last    error
+	bus      *Bus
+	ctx      context.Context
+	patience time.Duration // without any acknowledgement
+	pending  []pending     // oldest first
+	again    []part
+	last     error
 }
 
 // pending is a part that was sent and is not acknowledged yet.
 type pending struct {
 	part
 	ack   jetstream.PubAckFuture
+	sent  time.Time
 	epoch context.Context // ends when the connection that carried it is gone
 }
 
@@ -188,7 +192,7 @@ func (p *pass) publish(m part) bool {
 		p.last = err
 		return false
 	}
-	p.pending = append(p.pending, pending{m, ack, epoch})
+	p.pending = append(p.pending, pending{m, ack, time.Now(), epoch})
 	return true
 }
 
@@ -197,15 +201,9 @@ func (p *pass) await() error {
 	f := p.pending[0]
 	p.pending = p.pending[1:]
 	defer p.bus.window.release(f.cost())
-	var err error
-	select {
-	case <-f.ack.Ok():
+	ok, err := p.acknowledged(f)
+	if ok {
 		return nil
-	case err = <-f.ack.Err():
-	case <-f.epoch.Done():
-		err = nats.ErrDisconnected
-	case <-p.ctx.Done():
-		err = nil // Publish returns the reason
 	}
 	if fatal := permanent(err); fatal != nil {
 		return fmt.Errorf("%s: %w", f.Subject, fatal)
@@ -215,6 +213,46 @@ func (p *pass) await() error {
 		p.last = err
 	}
 	return nil
+}
+
+// acknowledged waits for the acknowledgement of a part, as long as there are others. Its error is
+// nil if the context ends: Publish returns the reason.
+func (p *pass) acknowledged(f pending) (bool, error) {
+	for {
+		quiet := time.NewTimer(p.patience - time.Since(p.bus.lastAck(f.sent)))
+		defer quiet.Stop()
+		select {
+		case <-f.ack.Ok():
+			p.bus.noteAck()
+			return true, nil
+		case err := <-f.ack.Err():
+			return false, err
+		case <-f.epoch.Done():
+			return false, nats.ErrDisconnected
+		case <-p.ctx.Done():
+			return false, nil
+		case <-quiet.C:
+			if time.Since(p.bus.lastAck(f.sent)) >= p.patience {
+				return false, errNoAck
+			}
+		}
+	}
+}
+
+// lastAck returns when an acknowledgement last arrived, or sent if that is later.
+func (b *Bus) lastAck(sent time.Time) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.acked.After(sent) {
+		return b.acked
+	}
+	return sent
+}
+
+func (b *Bus) noteAck() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.acked = time.Now()
 }
 
 // abandon releases the window of the pending parts.

@@ -349,6 +349,74 @@ func wantLost(t *testing.T, s transport.Subscription) {
 	}
 }
 
+// TestStoreLost checks that members make a lost stream again and use it, and that a reader of the lost
+// one is told.
+func TestStoreLost(t *testing.T) {
+	r := startRestartable(t)
+	b := r.bus()
+	s := subscribedAfter(t, b, 5)
+	before := b.Created()
+	r.server.Shutdown()
+	if err := os.RemoveAll(filepath.Join(r.config.StoreDir, "jetstream")); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	publishSome(t, b, 1)
+	if b.Created().Equal(before) {
+		t.Error("the new stream has the old one's time")
+	}
+	wantLost(t, s)
+	again, err := b.Subscribe(newContext(t), []string{">"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readAll(t, again, 1)
+}
+
+// TestConnectionIsReported checks that Config.Connected hears of a lost connection and of the next.
+func TestConnectionIsReported(t *testing.T) {
+	r := startRestartable(t)
+	events := make(chan bool, 8)
+	openBus(t, natsbus.Config{URL: r.proxy.url(), TokenFile: r.config.TokenFile,
+		Connected: func(up bool, _ error) { events <- up }})
+	r.proxy.cut()
+	for _, want := range []bool{false, true} {
+		select {
+		case up := <-events:
+			if up != want {
+				t.Errorf("reported %v, want %v", up, want)
+			}
+		case <-newContext(t).Done():
+			t.Fatal("nothing was reported")
+		}
+	}
+}
+
+// TestUnacknowledgedIsSentAgain checks that a message and a request that are lost while the
+// connection stays are sent again, long before the connection counts as dead.
+func TestUnacknowledgedIsSentAgain(t *testing.T) {
+	r := startRestartable(t)
+	b := r.bus()
+	b.SetFirstWait(50 * time.Millisecond)
+	publishSome(t, b, 1) // which subscribes to the acknowledgements
+	for name, do := range map[string]func() error{
+		"publish": func() error { return b.Publish(newContext(t), transport.Message{Subject: subject}) },
+		"request": func() error { return b.EnsureStream(newContext(t)) },
+	} {
+		lost := r.proxy.swallow()
+		done := make(chan error, 1)
+		go func() { done <- do() }()
+		<-lost
+		r.proxy.hear()
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if r.proxy.cuts > 0 {
+		t.Error("the connection was cut")
+	}
+}
+
 // Clients may start before the broker, and before there is a stream.
 func TestBrokerComesLate(t *testing.T) {
 	p := startProxy(t)

@@ -28,8 +28,9 @@ const maxConsumers = 1 << 18
 func (b *Bus) EnsureStream(parent context.Context) error {
 	ctx, release := b.guard(b.ctx, parent, b.deniedAPI)
 	defer release()
-	for pause := minBackoff; ; {
-		err := b.ensureOnce(ctx)
+	pause := minBackoff
+	for tries := 0; ; tries++ {
+		err := b.ensureOnce(ctx, tries)
 		if err == nil {
 			return nil
 		}
@@ -47,8 +48,8 @@ func (b *Bus) EnsureStream(parent context.Context) error {
 // errForeign is the error of a stream of this name with other settings.
 var errForeign = errors.New("the stream exists with other settings")
 
-func (b *Bus) ensureOnce(parent context.Context) error {
-	ctx, release := b.request(parent)
+func (b *Bus) ensureOnce(parent context.Context, tries int) error {
+	ctx, release := b.request(parent, tries)
 	defer release()
 	want := b.config.streamConfig()
 	stream, err := b.js.Stream(ctx, want.Name)
@@ -63,7 +64,31 @@ func (b *Bus) ensureOnce(parent context.Context) error {
 	if err != nil {
 		return err
 	}
-	return compare(stream.CachedInfo().Config, want)
+	info := stream.CachedInfo()
+	if err := compare(info.Config, want); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.created = info.Created
+	b.mu.Unlock()
+	return nil
+}
+
+// Created returns when the stream was created that EnsureStream found or made, the zero time
+// before. A stream that replaces a lost one has another time.
+func (b *Bus) Created() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.created
+}
+
+// heal creates the stream again if the broker has lost it. A client that may not create streams
+// waits for another one to do so.
+func (b *Bus) heal(ctx context.Context, err error, tries int) {
+	lost := errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse)
+	if lost && !b.Created().IsZero() {
+		_ = b.ensureOnce(ctx, tries) // the caller's next try shows whether it helped
+	}
 }
 
 func (b *Bus) create(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {

@@ -20,7 +20,7 @@ const (
 	pullMessages = 512
 
 	pullExpiry    = 20 * time.Second
-	pullHeartbeat = 5 * time.Second
+	pullHeartbeat = 2 * time.Second
 	// A busy broker misses heartbeats: after this many in a row the consumer is replaced.
 	maxMissed = 2
 	// idleConsumer is the time after which the broker deletes a consumer that is not pulled
@@ -76,7 +76,7 @@ func (b *Bus) Subscribe(
 	b.mu.Lock()
 	b.subs[s] = struct{}{}
 	b.mu.Unlock()
-	ctx, release := b.guard(s.ctx, parent, b.deniedAPI)
+	ctx, release := b.guard(s.ctx, parent, b.deniedRead)
 	defer release()
 	if _, err := s.attached(ctx); err != nil {
 		_ = s.Close()
@@ -87,7 +87,7 @@ func (b *Bus) Subscribe(
 
 // Next implements transport.Subscription.
 func (s *subscription) Next(parent context.Context) (transport.Message, error) {
-	ctx, release := s.bus.guard(s.ctx, parent, s.bus.deniedAPI)
+	ctx, release := s.bus.guard(s.ctx, parent, s.bus.deniedRead)
 	defer release()
 	for ctx.Err() == nil {
 		iter, err := s.attached(ctx)
@@ -187,9 +187,10 @@ func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext,
 	s.mu.Lock()
 	iter := s.iter
 	s.mu.Unlock()
-	for pause := minBackoff; iter == nil; {
+	pause := minBackoff
+	for tries := 0; iter == nil; tries++ {
 		var err error
-		if iter, err = s.attach(ctx); err == nil {
+		if iter, err = s.attach(ctx, tries); err == nil {
 			break
 		}
 		fatal := permanent(err)
@@ -202,6 +203,7 @@ func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext,
 		if fatal != nil {
 			return nil, fatal
 		}
+		s.bus.heal(ctx, err, tries)
 		if !sleep(ctx, &pause) {
 			return nil, err
 		}
@@ -210,8 +212,8 @@ func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext,
 }
 
 // attach makes a consumer that starts with the last message received, and an iterator over it.
-func (s *subscription) attach(parent context.Context) (jetstream.MessagesContext, error) {
-	ctx, release := s.bus.request(parent)
+func (s *subscription) attach(parent context.Context, tries int) (jetstream.MessagesContext, error) {
+	ctx, release := s.bus.request(parent, tries)
 	defer release()
 	stream, err := s.bus.js.Stream(ctx, s.bus.config.stream())
 	if err != nil {
