@@ -59,12 +59,16 @@ func ParseSchema(b []byte) (*Schema, error) {
 	return s, nil
 }
 
-// ReadSchema reads a schema in any layout of JSON, but with no unknown
-// field and nothing after it. The result is validated.
+// ReadSchema reads a schema as TOML (ParseTOML), or in any layout of JSON, but with no
+// unknown field and nothing after it. The result is validated.
 func ReadSchema(r io.Reader) (*Schema, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxSchemaBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("dataset: read schema: %w", err)
+	}
+	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
+	if !bytes.HasPrefix(b, []byte("{")) {
+		return ParseTOML(b)
 	}
 	s, err := decodeSchema(b)
 	if err != nil {

@@ -157,7 +157,7 @@ func (e *encoder) feature(dst []float64, c *boundColumn, cell string) error {
 		dst[k] = 1
 		return nil
 	}
-	if missing(cell) {
+	if missing(cell) || c.Numeric != nil && noNumber(cell) {
 		return e.missing(c)
 	}
 	if c.Numeric == nil {
@@ -188,7 +188,7 @@ func (e *encoder) missing(c *boundColumn) error {
 }
 
 func (e *encoder) number(c *boundColumn, cell string) (float64, error) {
-	v, err := parseNumber(cell)
+	v, err := e.rec.number(cell)
 	if err != nil {
 		return 0, &cellError{c.Name, err}
 	}
@@ -205,7 +205,7 @@ func (e *encoder) label(cell string) (float64, error) {
 	if k, ok := c.category[cell]; ok {
 		return float64(k), nil
 	}
-	if missing(cell) {
+	if missing(cell) || c.Numeric != nil && noNumber(cell) {
 		if e.schema.Missing == Drop {
 			return 0, errDrop
 		}

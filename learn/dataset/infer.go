@@ -63,11 +63,11 @@ func (rec *Records) inferColumn(i int) (Column, error) {
 func (rec *Records) almostNumbers(i int) error {
 	numbers, line := 0, 0
 	for row, cells := range rec.Cells {
-		_, err := parseNumber(cells[i])
+		_, err := rec.number(cells[i])
 		switch {
 		case err == nil:
 			numbers++
-		case missing(cells[i]):
+		case noNumber(cells[i]):
 		case figure(cells[i]) || absent(cells[i]):
 			if line == 0 {
 				line = rec.Lines[row]
@@ -109,10 +109,10 @@ func (rec *Records) inferLabels(i int) (Column, error) {
 func (rec *Records) numbers(i int) ([]float64, bool) {
 	values := make([]float64, 0, len(rec.Cells))
 	for _, cells := range rec.Cells {
-		if missing(cells[i]) {
+		if noNumber(cells[i]) {
 			continue
 		}
-		v, err := parseNumber(cells[i])
+		v, err := rec.number(cells[i])
 		if err != nil {
 			return nil, false
 		}

@@ -42,7 +42,12 @@ func (m *Matrix) records(name string) *Records {
 
 // LoadRecords reads a delimited file with a header, or a .npy matrix, whose columns
 // are called x1, x2 and so on.
-func LoadRecords(path string) (*Records, error) {
+func LoadRecords(path string) (*Records, error) { return loadRecords(path, false) }
+
+// LoadHeader is LoadRecords for a file that may have no rows below its header.
+func LoadHeader(path string) (*Records, error) { return loadRecords(path, true) }
+
+func loadRecords(path string, headerOnly bool) (*Records, error) {
 	if strings.EqualFold(filepath.Ext(path), ".npy") {
 		m, err := LoadMatrix(path)
 		if err != nil {
@@ -55,7 +60,7 @@ func LoadRecords(path string) (*Records, error) {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
 	defer f.Close() // only read from
-	return ReadRecords(f, CSVOptions{Name: filepath.Base(path)})
+	return ReadRecords(f, CSVOptions{Name: filepath.Base(path), HeaderOnly: headerOnly})
 }
 
 // LoadMatrix reads a matrix from a .npy file, or from a delimited text file under any

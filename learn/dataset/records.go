@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxCells bounds the cells of one file and of one encoded table (512 MiB of floats).
@@ -21,6 +23,10 @@ type Records struct {
 	Header []string   // unique column names
 	Cells  [][]string // rows of len(Header) cells
 	Lines  []int      // 1-based line of each row in its file
+
+	// DecimalCommas reports whether cells may have decimal commas: commas do not separate
+	// the fields.
+	DecimalCommas bool
 }
 
 // CSVOptions describes a delimited file.
@@ -34,6 +40,8 @@ type CSVOptions struct {
 	Header []string
 	// Comment starts a line to be skipped; 0 for none.
 	Comment rune
+	// HeaderOnly accepts a file without rows.
+	HeaderOnly bool
 }
 
 // ReadRecords reads a delimited file (RFC 4180, UTF-8, optional byte order mark).
@@ -52,14 +60,14 @@ func ReadRecords(r io.Reader, opt CSVOptions) (*Records, error) {
 	cr.FieldsPerRecord = -1
 	// A space before a quote is common; before a tab it would swallow empty fields.
 	cr.TrimLeadingSpace = opt.Comma != '\t'
-	rec := &Records{Name: opt.Name, Header: opt.Header}
+	rec := &Records{Name: opt.Name, Header: opt.Header, DecimalCommas: opt.Comma != ','}
 	if err := rec.readHeader(cr); err != nil {
 		return nil, err
 	}
 	if err := rec.readRows(cr); err != nil {
 		return nil, err
 	}
-	if len(rec.Cells) == 0 {
+	if len(rec.Cells) == 0 && !opt.HeaderOnly {
 		return nil, &LineError{File: opt.Name, Err: errors.New("no rows")}
 	}
 	return rec, nil
@@ -118,6 +126,11 @@ func (rec *Records) readRows(cr *csv.Reader) error {
 		if (len(rec.Cells)+1)*len(rec.Header) > maxCells {
 			return &LineError{rec.Name, line, "", fmt.Errorf("more than %d cells", maxCells)}
 		}
+		for i, cell := range cells {
+			if !utf8.ValidString(cell) {
+				return &LineError{rec.Name, line, rec.Header[i], errNotUTF8}
+			}
+		}
 		rec.Cells = append(rec.Cells, trimAll(cells))
 		rec.Lines = append(rec.Lines, line)
 	}
@@ -146,10 +159,14 @@ func (rec *Records) countError(line, got int) error {
 		fmt.Errorf("the line continues after the last column: %d fields, want %d", got, want)}
 }
 
-// WriteCSV writes the given rows with a header, comma separated; nil writes all.
+// WriteCSV writes the given rows with a header, separated by commas, or by semicolons if
+// cells may have decimal commas; nil writes all.
 // What it writes, ReadRecords reads back.
 func (rec *Records) WriteCSV(w io.Writer, rows []int) error {
 	cw := csv.NewWriter(w)
+	if rec.DecimalCommas {
+		cw.Comma = ';'
+	}
 	if err := cw.Write(rec.Header); err != nil {
 		return fmt.Errorf("dataset: write %s: %w", rec.Name, err)
 	}
@@ -238,7 +255,42 @@ func trimAll(cells []string) []string {
 // missing reports whether a cell is empty or "?", as in the UCI repository.
 func missing(cell string) bool { return cell == "" || cell == "?" }
 
-var errNotNumber = errors.New("not a finite decimal number")
+var (
+	errNotUTF8 = errors.New("the text is not UTF-8, perhaps Latin-1 or Windows-1252; " +
+		"save the file as \"CSV UTF-8\"")
+	errNotNumber    = errors.New("not a finite decimal number")
+	errDecimalComma = fmt.Errorf("%w: a comma in a number; write a decimal point, "+
+		"or separate the fields by semicolons", errNotNumber)
+	errThousands = fmt.Errorf("%w: the comma may separate thousands or decimals; "+
+		"write 1500 or 1.5", errNotNumber)
+)
+
+// A number with a comma, and one whose comma may also separate thousands.
+var (
+	commaNumber    = regexp.MustCompile(`^[+-]?[0-9]*,[0-9]+$`)
+	thousandNumber = regexp.MustCompile(`^[+-]?[1-9][0-9]{0,2},[0-9]{3}$`)
+)
+
+// number reads a cell. A comma is a decimal mark where it cannot be anything else. Whether
+// a cell is read depends on the cell and on the file's separator, never on other rows: a
+// changed record changes the encoding of no other.
+func (rec *Records) number(cell string) (float64, error) {
+	switch {
+	case !commaNumber.MatchString(cell):
+		return parseNumber(cell)
+	case !rec.DecimalCommas:
+		return 0, errDecimalComma
+	case thousandNumber.MatchString(cell):
+		return 0, errThousands
+	}
+	return parseNumber(strings.Replace(cell, ",", ".", 1))
+}
+
+// noNumber reports whether a cell of a column of numbers has no value: it is empty, or has
+// another program's mark for a missing value. Infinities are values.
+func noNumber(cell string) bool {
+	return absent(cell) && !strings.HasPrefix(strings.ToLower(strings.TrimLeft(cell, "+-")), "inf")
+}
 
 // parseNumber reads a finite decimal number and nothing else: no "inf", no "nan",
 // no hexadecimal, no digit separators.
@@ -266,8 +318,8 @@ func figure(cell string) bool {
 // or one that is not finite. Such a text may also be a name.
 func absent(cell string) bool {
 	switch strings.TrimLeft(cell, "+-") {
-	case "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "inf", "Inf", "INF", "infinity",
-		"Infinity", "":
+	case "NA", "N/A", "n/a", "na", "#N/A", "nan", "NaN", "NAN", "null", "NULL", "Null", "None", ".",
+		"inf", "Inf", "INF", "infinity", "Infinity", "":
 		return true
 	}
 	return missing(cell)

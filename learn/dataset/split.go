@@ -14,6 +14,8 @@ const (
 	streamWeights
 	streamFeatures
 	streamLabels
+	streamTwinWorld
+	streamTwins // and all after it: one a part
 )
 
 func newRand(seed uint64, stream uint64) *rand.Rand {

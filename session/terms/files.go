@@ -87,7 +87,20 @@ func CheckPlan(p *protocol.Plan) error {
 	return err
 }
 
-// ReadSchema reads a schema in any layout.
+// SchemaOfPlan returns the schema of a plan file's learning.
+func SchemaOfPlan(path string) (*dataset.Schema, error) {
+	sp, err := ReadPlan(path)
+	if err != nil {
+		return nil, err
+	}
+	a, err := app.Of(sp.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return a.Encoding()
+}
+
+// ReadSchema reads a schema, as TOML or JSON.
 func ReadSchema(path string) (*dataset.Schema, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -16,40 +16,41 @@ import (
 // LearningConfig describes a DP-PVI plan; see pvi.Config for the fields' meaning. What is
 // zero isn't named and gets a default that follows from the plan: see package defaults.
 type LearningConfig struct {
-	SchemaFile     string    `toml:"schema_file"`
-	Model          string    `toml:"model"`    // default by the schema's target: logistic or linear
-	Strategy       string    `toml:"strategy"` // default virtual; with model linear sufficient statistics
-	Family         string    `toml:"family"`   // mean-field (default) or full
-	Records        int64     `toml:"records"`  // declared number of all parties' records
-	Shards         int       `toml:"shards"`
-	ShardPower     float64   `toml:"shard_power"`
-	ShardRows      int       `toml:"shard_rows"`
-	Clip           float64   `toml:"clip"`
-	PriorPrecision float64   `toml:"prior_precision"` // default 1
-	PrecisionFloor float64   `toml:"precision_floor"`
-	NoiseSD        float64   `toml:"noise_sd"`
-	Parameters     int       `toml:"parameters"`
-	Hidden         int       `toml:"hidden"`
-	Samples        int       `toml:"samples"`
-	PriorSpread    float64   `toml:"prior_spread"`
-	Damping        float64   `toml:"damping"`
-	DampingDecay   float64   `toml:"damping_decay"`
-	Beta           float64   `toml:"beta"`
-	Factors        string    `toml:"factors"`
-	Steps          int       `toml:"steps"`
-	LearningRate   float64   `toml:"learning_rate"`
-	Optimiser      string    `toml:"optimiser"`
-	Sampling       string    `toml:"sampling"`
-	SampleRate     float64   `toml:"sample_rate"`
-	StartPrecision float64   `toml:"start_precision"`
-	StartSpread    float64   `toml:"start_spread"`
-	SDUnit         float64   `toml:"sd_unit"`
-	StatisticClip  float64   `toml:"statistic_clip"`
-	UpdateClip     float64   `toml:"update_clip"`
-	Weights        []float64 `toml:"weights"` // by party in order of name; default equal
+	SchemaFile     string         `toml:"schema_file"`
+	Schema         map[string]any `toml:"schema"`
+	Model          string         `toml:"model"`    // default by the schema's target: logistic or linear
+	Strategy       string         `toml:"strategy"` // default virtual; with model linear sufficient statistics
+	Family         string         `toml:"family"`   // mean-field (default) or full
+	Records        int64          `toml:"records"`  // declared number of all parties' records
+	Shards         int            `toml:"shards"`
+	ShardPower     float64        `toml:"shard_power"`
+	ShardRows      int            `toml:"shard_rows"`
+	Clip           float64        `toml:"clip"`
+	PriorPrecision float64        `toml:"prior_precision"` // default 1
+	PrecisionFloor float64        `toml:"precision_floor"`
+	NoiseSD        float64        `toml:"noise_sd"`
+	Parameters     int            `toml:"parameters"`
+	Hidden         int            `toml:"hidden"`
+	Samples        int            `toml:"samples"`
+	PriorSpread    float64        `toml:"prior_spread"`
+	Damping        float64        `toml:"damping"`
+	DampingDecay   float64        `toml:"damping_decay"`
+	Beta           float64        `toml:"beta"`
+	Factors        string         `toml:"factors"`
+	Steps          int            `toml:"steps"`
+	LearningRate   float64        `toml:"learning_rate"`
+	Optimiser      string         `toml:"optimiser"`
+	Sampling       string         `toml:"sampling"`
+	SampleRate     float64        `toml:"sample_rate"`
+	StartPrecision float64        `toml:"start_precision"`
+	StartSpread    float64        `toml:"start_spread"`
+	SDUnit         float64        `toml:"sd_unit"`
+	StatisticClip  float64        `toml:"statistic_clip"`
+	UpdateClip     float64        `toml:"update_clip"`
+	Weights        []float64      `toml:"weights"` // by party in order of name; default equal
 }
 
-func (l *LearningConfig) schema() string { return l.SchemaFile }
+func (l *LearningConfig) schema() (string, map[string]any) { return l.SchemaFile, l.Schema }
 
 func (l *LearningConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
 	return l.Spec(t, schema)

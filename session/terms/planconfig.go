@@ -2,6 +2,7 @@ package terms
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -104,20 +105,46 @@ type section interface {
 	// spec is the application that the table describes, with defaults for what the table
 	// doesn't name, and the number of rounds: the terms', or the method's default.
 	spec(t Terms, schema *dataset.Schema) (app.Spec, int, error)
-	schema() string // the schema's file
+	// schema is the schema's file, and the schema itself if it is in the plan's file.
+	schema() (file string, inside map[string]any)
+}
+
+// readSchema reads the schema of a section, from the plan's file or from its own.
+func readSchema(path, name string, s section) (*dataset.Schema, error) {
+	file, inside := s.schema()
+	switch {
+	case file == "" && inside == nil:
+		return nil, protocol.Fail(protocol.ClassInput, "config: %s.schema_file is missing: it names the file that "+
+			"choir schema new writes; [%s.schema] may have the schema in its place", name, name)
+	case file != "" && inside != nil:
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: %s.schema_file, %s.schema: one schema is enough; leave one out", name, name)
+	case file != "":
+		return ReadSchema(config.InDir(filepath.Dir(path), file))
+	}
+	text, err := os.ReadFile(path) // once more: its columns keep their order
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
+	schema, err := dataset.ParseTOML(text, name, "schema")
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %s.schema: %w", name, err)
+	}
+	return schema, nil
 }
 
 // maker finds the table and reads its files; the function makes the plan.
 func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), error) {
 	var found []section
+	name := ""
 	if c.Learning != nil {
-		found = append(found, c.Learning)
+		name, found = "learning", append(found, c.Learning)
 	}
 	if c.Global != nil {
-		found = append(found, c.Global)
+		name, found = "global", append(found, c.Global)
 	}
 	if c.Statistics != nil {
-		found = append(found, c.Statistics)
+		name, found = "statistics", append(found, c.Statistics)
 	}
 	switch {
 	case c.Sum != nil && len(found) == 0:
@@ -126,7 +153,7 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 		return nil, protocol.Fail(protocol.ClassInput,
 			"config: exactly one of [learning], [global], [statistics] and [sum] must be there")
 	}
-	schema, err := ReadSchema(config.InDir(filepath.Dir(path), found[0].schema()))
+	schema, err := readSchema(path, name, found[0])
 	if err != nil {
 		return nil, err
 	}

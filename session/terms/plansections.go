@@ -15,26 +15,27 @@ import (
 // GlobalConfig describes a plan of global inference; see global.Config for the fields'
 // meaning. The defaults were found on UCI Adult and on generated data.
 type GlobalConfig struct {
-	SchemaFile     string  `toml:"schema_file"`
-	Model          string  `toml:"model"`           // default logistic
-	PriorPrecision float64 `toml:"prior_precision"` // default 1
-	InitialSD      float64 `toml:"initial_sd"`      // default 0.1
-	InitialSpread  float64 `toml:"initial_spread"`
-	Hidden         int     `toml:"hidden"`
-	Samples        int     `toml:"samples"`
-	Clip           float64 `toml:"clip"`        // default 3
-	SampleRate     float64 `toml:"sample_rate"` // default 0.02
-	Records        int64   `toml:"records"`
-	MaxRecords     int64   `toml:"max_records"`   // default 2^20
-	Optimiser      string  `toml:"optimiser"`     // default adam; with natural the defaults are NaturalGlobal's
-	LearningRate   float64 `toml:"learning_rate"` // default 0.015
-	RateDecay      float64 `toml:"rate_decay"`
-	SDUnit         float64 `toml:"sd_unit"`
-	PrecisionFloor float64 `toml:"precision_floor"`
-	Averaging      float64 `toml:"averaging"`
+	SchemaFile     string         `toml:"schema_file"`
+	Schema         map[string]any `toml:"schema"`
+	Model          string         `toml:"model"`           // default logistic
+	PriorPrecision float64        `toml:"prior_precision"` // default 1
+	InitialSD      float64        `toml:"initial_sd"`      // default 0.1
+	InitialSpread  float64        `toml:"initial_spread"`
+	Hidden         int            `toml:"hidden"`
+	Samples        int            `toml:"samples"`
+	Clip           float64        `toml:"clip"`        // default 3
+	SampleRate     float64        `toml:"sample_rate"` // default 0.02
+	Records        int64          `toml:"records"`
+	MaxRecords     int64          `toml:"max_records"`   // default 2^20
+	Optimiser      string         `toml:"optimiser"`     // default adam; see NaturalGlobal
+	LearningRate   float64        `toml:"learning_rate"` // default 0.015
+	RateDecay      float64        `toml:"rate_decay"`
+	SDUnit         float64        `toml:"sd_unit"`
+	PrecisionFloor float64        `toml:"precision_floor"`
+	Averaging      float64        `toml:"averaging"`
 }
 
-func (g *GlobalConfig) schema() string { return g.SchemaFile }
+func (g *GlobalConfig) schema() (string, map[string]any) { return g.SchemaFile, g.Schema }
 
 func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
 	if err := suits(orElse(pvi.Model(g.Model), pvi.Logistic), schema); err != nil {
@@ -87,20 +88,21 @@ func GlobalGrid(clip float64) uint8 { return GridFor(clip) + 3 }
 // StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
 // fields' meaning.
 type StatisticsConfig struct {
-	SchemaFile      string  `toml:"schema_file"`
-	PriorPrecision  float64 `toml:"prior_precision"` // default 1
-	NoiseSD         float64 `toml:"noise_sd"`        // default estimated
-	Bound           float64 `toml:"bound"`           // of all columns; default by column, from the schema
-	TargetBound     float64 `toml:"target_bound"`    // default the target's
-	MomentRounds    int     `toml:"moment_rounds"`
-	Radius          float64 `toml:"radius"` // default 0.9 sqrt(columns)
-	Threshold       float64 `toml:"threshold"`
-	TargetThreshold float64 `toml:"target_threshold"`
-	Records         int64   `toml:"records"`     // default 200 a party without moment_rounds
-	MaxRecords      int64   `toml:"max_records"` // default 2^20
+	SchemaFile      string         `toml:"schema_file"`
+	Schema          map[string]any `toml:"schema"`
+	PriorPrecision  float64        `toml:"prior_precision"` // default 1
+	NoiseSD         float64        `toml:"noise_sd"`        // default estimated
+	Bound           float64        `toml:"bound"`           // of all columns; default by column, from the schema
+	TargetBound     float64        `toml:"target_bound"`    // default the target's
+	MomentRounds    int            `toml:"moment_rounds"`
+	Radius          float64        `toml:"radius"` // default 0.9 sqrt(columns)
+	Threshold       float64        `toml:"threshold"`
+	TargetThreshold float64        `toml:"target_threshold"`
+	Records         int64          `toml:"records"`     // default 200 a party without moment_rounds
+	MaxRecords      int64          `toml:"max_records"` // default 2^20
 }
 
-func (s *StatisticsConfig) schema() string { return s.SchemaFile }
+func (s *StatisticsConfig) schema() (string, map[string]any) { return s.SchemaFile, s.Schema }
 
 func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
 	if err := suits(pvi.Linear, schema); err != nil {

@@ -164,7 +164,7 @@ func (a *App) RootCommand(name, short string, groups ...VerbGroup) *cobra.Comman
 
 // MemberVerbs are the verbs that run a member.
 func (a *App) MemberVerbs() []*cobra.Command {
-	return []*cobra.Command{a.keygen(), a.plan(),
+	return []*cobra.Command{a.keygen(), a.schema(), a.plan(),
 		a.role(protocol.RoleParty, "Run a party, which contributes noised updates from its data"),
 		a.role(protocol.RoleCompute, "Run a compute node, which adds shares and reveals partial sums"),
 		a.computeWorker(),

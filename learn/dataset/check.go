@@ -1,0 +1,103 @@
+package dataset
+
+import (
+	"errors"
+	"maps"
+	"slices"
+)
+
+// Check is what a schema does to the rows of a file. It describes private rows: show it to
+// their owner only.
+type Check struct {
+	Rows    int           `json:"rows"`
+	Dropped int           `json:"dropped"` // rows left out for a missing value
+	Columns []ColumnCheck `json:"columns"` // the target first, then the schema's order
+	Ignored []string      `json:"ignored"` // columns of the file that the schema does not use
+}
+
+// ColumnCheck counts the values of one column that are not encoded as they are.
+type ColumnCheck struct {
+	Column  string `json:"column"`
+	Target  bool   `json:"target"`
+	Absent  bool   `json:"absent"`  // the file has no such column
+	Clipped int    `json:"clipped"` // cut to the range
+	Unseen  int    `json:"unseen"`  // categories that the schema does not list
+	Missing int    `json:"missing"`
+	Refused int    `json:"refused"` // values that stop a party; with the first one's line and cause
+	Line    int    `json:"line,omitempty"`
+	Cause   string `json:"cause,omitempty"`
+}
+
+// Usable reports whether a party can run with the file.
+func (c *Check) Usable() bool {
+	return c.Dropped < c.Rows && !slices.ContainsFunc(c.Columns, func(k ColumnCheck) bool {
+		return k.Absent || k.Refused > 0
+	})
+}
+
+// Check encodes every cell by itself and counts what happens.
+func (rec *Records) Check(s *Schema) (*Check, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	out := &Check{Rows: len(rec.Cells), Columns: []ColumnCheck{}, Ignored: []string{}}
+	used := map[string]bool{s.Target.Name: true}
+	dropped := map[int]bool{}
+	out.Columns = append(out.Columns, rec.checkColumn(s, s.Target, true, dropped))
+	for _, c := range s.Columns {
+		used[c.Name] = true
+		out.Columns = append(out.Columns, rec.checkColumn(s, c, false, dropped))
+	}
+	for _, h := range rec.Header {
+		if !used[h] {
+			out.Ignored = append(out.Ignored, h)
+		}
+	}
+	out.Dropped = len(dropped)
+	return out, nil
+}
+
+func (rec *Records) checkColumn(s *Schema, c Column, target bool, dropped map[int]bool) ColumnCheck {
+	out := ColumnCheck{Column: c.Name, Target: target}
+	from := rec.index(c.Name)
+	if from < 0 {
+		out.Absent = true
+		return out
+	}
+	notes := Notes{Clipped: map[string]int{}, Unseen: map[string]int{}, Missing: map[string]int{}}
+	e := &encoder{rec: rec, schema: s, table: &Table{Notes: notes}}
+	b := boundColumn{Column: c, from: from, category: map[string]int{}}
+	for i, v := range c.Categories {
+		b.category[v] = i
+	}
+	e.target = b
+	cell := make([]float64, max(1, len(c.Categories)))
+	for i, cells := range rec.Cells {
+		var err error
+		if target {
+			_, err = e.label(cells[from])
+		} else {
+			err = e.feature(cell, &b, cells[from])
+		}
+		switch {
+		case errors.Is(err, errDrop):
+			dropped[i] = true
+			out.Missing++
+		case err != nil:
+			if out.Refused == 0 {
+				out.Line = rec.Lines[i]
+				out.Cause = err.Error()
+			}
+			out.Refused++
+		}
+	}
+	total := func(counts map[string]int) (n int) {
+		for v := range maps.Values(counts) {
+			n += v
+		}
+		return n
+	}
+	out.Clipped, out.Unseen = total(notes.Clipped), total(notes.Unseen)
+	out.Missing += total(notes.Missing)
+	return out
+}

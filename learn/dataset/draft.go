@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Draft is a schema's file that people complete.
+type Draft struct {
+	Text []byte
+	// Open names the columns whose bounds are left to fill.
+	Open []string
+	// Left names the columns that are left out.
+	Left []string
+}
+
+// DraftSchema writes a schema's file from a header. The rows, of which there may be none,
+// decide the type of a column and which common two-valued code it has, and nothing else:
+// ranges come from a dictionary of usual columns, or are left to fill. The result depends
+// on the rows by these types only.
+func (rec *Records) DraftSchema(target string) (*Draft, error) {
+	at := rec.index(target)
+	if at < 0 {
+		return nil, &LineError{rec.Name, 1, target, errors.New("the target is not a column of the file")}
+	}
+	d := &Draft{}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `# How columns are encoded: see docs/schema.md. Fill in every "?".
+# A number is clipped into [LO, HI]. Take bounds from textbooks, instruments or the law,
+# never from the rows: they are public, and part of what every member signs.
+source = "public: textbook ranges"
+missing = "zero"    # an empty cell: refuse, zero or drop (the row)
+unseen = "zero"     # a category that is not listed: refuse or zero
+
+[target]
+%s
+
+[columns]
+`, rec.draftColumn(at, true, d))
+	for i := range rec.Header {
+		if i != at {
+			fmt.Fprintln(&b, rec.draftColumn(i, false, d))
+		}
+	}
+	d.Text = b.Bytes()
+	return d, nil
+}
+
+// draftColumn is the line of one column.
+func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
+	name := rec.Header[i]
+	line := tomlKey(name) + " = "
+	values, numeric := rec.numbers(i)
+	categories, err := rec.categories(i)
+	known := len(rec.Cells) > 0 && err == nil
+	if identifies(name) && !target {
+		d.Left = append(d.Left, name)
+		return "# " + tomlKey(name) + " is left out: an identifier or a date"
+	}
+	if pair := pairOf(present(categories)); known && pair != nil {
+		if numeric && !target {
+			return line + "[0, 1]"
+		}
+		return line + Categorical("", pair...).tomlValue()
+	}
+	if u, ok := usual(name); ok && (!known || numeric) {
+		c := Standardised("", u.lo, u.hi, u.center, u.scale)
+		return line + c.tomlValue() + "    # " + u.unit + "; check the unit"
+	}
+	d.Open = append(d.Open, name)
+	line += strconv.Quote(unfilled) + "    # "
+	switch {
+	case known && numeric && len(values) > 0:
+		return line + "a number: [LO, HI], or { lo = .., hi = .., center = .., scale = .. }"
+	case known && target:
+		return line + "two categories, negative first: [\"A\", \"B\"]"
+	case known:
+		return line + "categories: [\"A\", \"B\", ...]"
+	}
+	return line + "a number: [LO, HI]; categories: [\"A\", \"B\"]"
+}
+
+// present leaves out what marks a missing value.
+func present(categories []string) (values []string) {
+	for _, v := range categories {
+		if !absent(v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
