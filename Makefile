@@ -3,11 +3,11 @@
 GO ?= go
 FUZZTIME ?= 10s
 
-.PHONY: test check build demo fmt vet unit lint race full purego peers vuln fuzz fuzz-long release
+.PHONY: test check build demo fmt vet unit lint race full purego peers model vuln fuzz fuzz-long release
 
 test: fmt vet unit
 
-check: lint race full purego peers vuln
+check: lint race full purego peers model vuln
 
 build:
 	$(GO) build -o choir ./cmd/choir
@@ -50,6 +50,10 @@ purego:
 # weigh on users.
 peers:
 	cd lab/bench/peers && $(GO) vet ./... && $(GO) test ./...
+
+# The model of the protocol in docs/model, exhaustively. Needs spin and gcc, else prints NOT RUN.
+model:
+	@.ci/model
 
 # The vulnerability database is a service of its own: without a way to it, the check prints
 # NOT RUN and the build goes on (docs/decisions/0001-vulnerability-database.md).
