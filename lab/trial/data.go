@@ -1,0 +1,145 @@
+package trial
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"choir/learn/dataset"
+	"choir/protocol"
+	"choir/session/terms"
+)
+
+// exampleSchema describes the example data: who is in hospital again within a month.
+const exampleSchema = `source = "public: example data"
+missing = "zero"
+unseen = "zero"
+
+[target]
+readmitted = ["no", "yes"]
+
+[columns]
+age = { lo = 18, hi = 100, center = 60, scale = 17 }
+sex = ["female", "male"]
+bmi = { lo = 12, hi = 60, center = 27, scale = 5 }
+sbp = { lo = 60, hi = 240, center = 130, scale = 20 }
+creatinine = { lo = 0.2, hi = 12, center = 1.1, scale = 0.5 }
+smoker = [0, 1]
+`
+
+// Records of the example: parties have between 400 and 600.
+const (
+	exampleLeast  = 400
+	exampleMore   = 100
+	exampleTest   = 300
+	exampleSignal = 2
+	exampleSeed   = 4
+	exampleHeld   = 1000 // the part that is for testing
+)
+
+// read reads the parties' files, or draws the example.
+func (c *consortium) read() (err error) {
+	if len(c.Data) == 0 {
+		return c.example()
+	}
+	for _, path := range c.Data {
+		rec, err := dataset.LoadRecords(path)
+		if err != nil {
+			return protocol.Fail(protocol.ClassInput, "data: %w", err)
+		}
+		c.rows = append(c.rows, rec)
+	}
+	if c.Schema == "" {
+		return c.infer()
+	}
+	if c.schema, err = terms.ReadSchema(c.Schema); err != nil {
+		return err
+	}
+	if c.Target != "" && c.Target != c.schema.Target.Name {
+		return protocol.Fail(protocol.ClassInput, "target: %q, but the schema's is %q", c.Target,
+			c.schema.Target.Name)
+	}
+	return c.fits()
+}
+
+func (c *consortium) example() (err error) {
+	if c.schema, err = dataset.ParseTOML([]byte(exampleSchema)); err != nil {
+		return err
+	}
+	t := dataset.Twins{Schema: c.schema, Signal: exampleSignal, Seed: exampleSeed}
+	for i := range c.Parties {
+		rows, err := t.Records(uint64(i), exampleLeast+exampleMore*(i%3))
+		if err != nil {
+			return err
+		}
+		c.rows = append(c.rows, rows)
+	}
+	c.test, err = t.Records(exampleHeld, exampleTest)
+	return err
+}
+
+// infer computes the schema from all rows.
+func (c *consortium) infer() error {
+	if c.Target == "" {
+		return protocol.Fail(protocol.ClassInput, "target: name the column to predict, or a schema with --schema")
+	}
+	all, err := dataset.Join(c.rows...)
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	if c.schema, err = all.InferSchema(c.Target, true); err != nil {
+		var other error
+		if c.schema, other = all.InferSchema(c.Target, false); other != nil {
+			return protocol.Fail(protocol.ClassInput, "data: %w", err)
+		}
+	}
+	c.warnings = append(c.warnings,
+		"the schema was computed from the rows, which is not private: for more than a "+
+			"trial, write one with choir schema new and give it with --schema")
+	return c.fits()
+}
+
+// fits refuses files that the schema doesn't fit, all of them at once.
+func (c *consortium) fits() error {
+	var bad []string
+	for i, rec := range c.rows {
+		check, err := rec.Check(c.schema)
+		if err != nil {
+			return err
+		}
+		if check.Usable() {
+			continue
+		}
+		why := "no rows are left"
+		for _, k := range check.Columns {
+			if k.Absent {
+				why = fmt.Sprintf("column %q: the file has no such column", k.Column)
+				break
+			}
+			if k.Refused > 0 {
+				why = fmt.Sprintf("line %d, column %q: %s", k.Line, k.Column, k.Cause)
+				break
+			}
+		}
+		bad = append(bad, filepath.Base(c.Data[i])+", "+why)
+	}
+	if len(bad) > 0 {
+		return protocol.Fail(protocol.ClassInput, "data: %s; choir schema check SCHEMA FILE lists all",
+			strings.Join(bad, "; "))
+	}
+	return nil
+}
+
+// Total is the number of all parties' records.
+func (c *consortium) Total() (n int) {
+	for _, r := range c.rows {
+		n += len(r.Cells)
+	}
+	return n
+}
+
+// Encoding is the schema, for the templates.
+func (c *consortium) Encoding() *dataset.Schema { return c.schema }
+
+// Example reports whether the data are the example's, for the templates.
+func (c *consortium) Example() bool { return c.test != nil }

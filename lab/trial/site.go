@@ -1,0 +1,165 @@
+package trial
+
+import (
+	"bytes"
+	"crypto/rand"
+	"embed"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+
+	"choir/crypto/identity"
+	"choir/internal/atomicfile"
+	"choir/protocol"
+	"choir/session/run"
+	"choir/transport/natsbus"
+)
+
+// lifetime is that of the plan; the cards are valid a day longer.
+const lifetime = 30 * 24 * time.Hour
+
+// site is a member with its folder.
+type site struct {
+	Name string
+	Role string // the verb that runs it
+	key  *identity.PrivateKey
+}
+
+func (c *consortium) roster() {
+	for _, group := range []struct {
+		role protocol.Role
+		verb string
+		n    int
+	}{{protocol.RoleParty, "party", c.Parties}, {protocol.RoleCompute, "compute", c.Nodes}} {
+		for i := range group.n {
+			c.members = append(c.members, site{Name: run.MemberName(group.role, i, group.n), Role: group.verb})
+		}
+	}
+	c.members = append(c.members, site{Name: "aggregator", Role: "aggregator"})
+}
+
+// site is a path in a member's folder.
+func (c *consortium) site(m site, name string) string { return c.path("sites", m.Name, name) }
+
+// cheap are the costs of a key file whose passphrase is 256 random bits: a search is
+// hopeless without slowing it down.
+var cheap = identity.Params{Time: 1, MemoryKiB: 64, Lanes: 1}
+
+// keys makes every member's key, encrypted under a passphrase that only its folder has,
+// its card, and a copy of the broker's token.
+func (c *consortium) keys() error {
+	if err := natsbus.NewTokenFile(c.path("broker", "token"), rand.Reader); err != nil {
+		return err
+	}
+	token, err := os.ReadFile(c.path("broker", "token"))
+	if err != nil {
+		return err
+	}
+	for i := range c.members {
+		m := &c.members[i]
+		if m.key, err = identity.Generate(rand.Reader); err != nil {
+			return err
+		}
+		var secret [32]byte
+		if _, err := rand.Read(secret[:]); err != nil {
+			return err
+		}
+		passphrase := hex.EncodeToString(secret[:])
+		config := identity.KeyFileConfig{Params: cheap, Rand: rand.Reader}
+		if err := identity.WriteKeyFile(c.site(*m, "key"), m.key, m.Name, []byte(passphrase), config); err != nil {
+			return err
+		}
+		card, err := identity.NewCard(m.key, m.Name, c.now.Unix(), c.now.Add(lifetime+24*time.Hour).Unix())
+		if err != nil {
+			return err
+		}
+		text, err := card.MarshalText()
+		if err != nil {
+			return err
+		}
+		for path, content := range map[string]string{c.path("cards", m.Name+".card"): string(text),
+			c.site(*m, "card"): string(text), c.site(*m, "passphrase"): passphrase + "\n",
+			c.site(*m, "token"): string(token)} {
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// configure writes every member's configuration, and a party's rows.
+func (c *consortium) configure() error {
+	for i, m := range c.members {
+		text := `plan_file = "plan.choir"
+key_file = "key"
+passphrase_file = "passphrase"
+card_file = "card"
+store_file = "store.db"
+`
+		switch m.Role {
+		case "party":
+			text += "data_file = \"data.csv\"\n"
+			if err := writeRows(c.site(m, "data.csv"), c.rows[i]); err != nil {
+				return err
+			}
+		case "aggregator":
+			text += "out_dir = \"../../result\"\n"
+		}
+		text += `
+[bus]
+url = "nats://127.0.0.1:4222"    # run.sh sets CHOIR_BUS_URL, which counts more
+token_file = "token"
+
+[timing]
+resend = "2s"
+`
+		if m.Role == "aggregator" {
+			text += "give_up = \"2m\"\n"
+		}
+		if err := os.WriteFile(c.site(m, "site.toml"), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+//go:embed files
+var files embed.FS
+
+// expand fills in a template.
+func (c *consortium) expand(name string) ([]byte, error) {
+	t, err := template.New(name).ParseFS(files, "files/"+name)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, c)
+	return b.Bytes(), err
+}
+
+// Members are all members, for the templates.
+func (c *consortium) Members() []site { return c.members }
+
+// Lifetime is the plan's, for the templates.
+func (c *consortium) Lifetime() string { return strings.TrimSuffix(lifetime.String(), "0m0s") }
+
+func (c *consortium) scripts() error {
+	for name, mode := range map[string]os.FileMode{"run.sh": 0o755, "compose.yaml": 0o644, "README.md": 0o644} {
+		text, err := c.expand(name)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(c.Dir, name)
+		if err := atomicfile.WriteFile(path, text); err != nil {
+			return err
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package trial
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"choir/protocol"
+	"choir/session/member"
+	"choir/session/terms"
+)
+
+// TestWrite: every member's folder is complete and private, no secret is in two of them,
+// and the plan is signed by all.
+func TestWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "trial")
+	made, err := Write(Options{Dir: dir, Parties: 4, Nodes: 2, Epsilon: 1, Delta: 1e-5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp, err := terms.ReadPlan(made.dir("plan.choir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sp.Complete(time.Now()); err != nil {
+		t.Error(err)
+	}
+	if sp.Plan.Parties() != 4 || sp.Plan.Computes() != 2 || len(made.Records) != 4 {
+		t.Errorf("%d parties, %d nodes, records %v", sp.Plan.Parties(), sp.Plan.Computes(), made.Records)
+	}
+	seen := map[string]string{}
+	for _, m := range sp.Plan.Members {
+		site := filepath.Join(dir, "sites", m.Name)
+		if info, err := os.Stat(site); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", m.Name, info.Mode(), err)
+		}
+		for _, secret := range []string{"key", "passphrase"} {
+			b, err := os.ReadFile(filepath.Join(site, secret))
+			if err != nil || seen[string(b)] != "" {
+				t.Errorf("%s's %s: %v; the same as %s", m.Name, secret, err, seen[string(b)])
+			}
+			seen[string(b)] = m.Name
+		}
+		c, err := member.LoadConfig(filepath.Join(site, "site.toml"), os.LookupEnv, nil)
+		if err == nil {
+			err = c.Validate(m.Role)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+		for _, name := range []string{"run.sh", "compose.yaml"} {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil || !bytes.Contains(b, []byte(m.Name)) {
+				t.Errorf("%s doesn't start %s: %v", name, m.Name, err)
+			}
+		}
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.Contains(path, "sites") {
+			if info, err := d.Info(); err != nil || (info.Mode().Perm()&0o077 != 0 && d.Name() != "plan.choir") {
+				t.Errorf("%s: mode %v, %v", path, info.Mode(), err)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func (m *Made) dir(name string) string { return filepath.Join(m.Dir, name) }
+
+// TestOwnFiles: files in another order of columns, with and without a schema.
+func TestOwnFiles(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	a := file("a.csv", "age,y\n"+strings.Repeat("30,no\n60,yes\n", 40))
+	b := file("b.csv", "y;age\r\n"+strings.Repeat("no;20,5\r\nyes;70\r\n", 40))
+	other := file("other.csv", "years,y\n3,no\n")
+	schema := file("s.toml", "[target]\ny = [\"no\", \"yes\"]\n[columns]\nage = [0, 110]\n")
+	base := Options{Parties: 2, Nodes: 2, Epsilon: 1, Delta: 1e-5}
+	for name, c := range map[string]struct {
+		change func(*Options)
+		warn   string
+		fails  string
+	}{
+		"schema":    {change: func(o *Options) { o.Data, o.Schema = []string{a, b}, schema }},
+		"inferred":  {change: func(o *Options) { o.Data, o.Target = []string{a, b}, "y" }, warn: "not private"},
+		"number":    {change: func(o *Options) { o.Data, o.Target = []string{a, b}, "age" }, warn: "not private"},
+		"no target": {change: func(o *Options) { o.Data = []string{a, b} }, fails: "target: name the column"},
+		"too few":   {change: func(o *Options) { o.Data = []string{a} }, fails: "1 files for 2 parties"},
+		"wrong file": {change: func(o *Options) { o.Data, o.Schema = []string{a, other}, schema },
+			fails: "other.csv"},
+		"unlike": {change: func(o *Options) { o.Data, o.Target = []string{a, other}, "y" },
+			fails: `column "age"`},
+		"one party": {change: func(o *Options) { o.Parties = 1 }, fails: "parties: 1"},
+		"one node":  {change: func(o *Options) { o.Nodes = 1 }, fails: "nodes: 1"},
+		"epsilon":   {change: func(o *Options) { o.Epsilon = 0 }, fails: "epsilon"},
+		"delta":     {change: func(o *Options) { o.Delta = 1 }, fails: "delta"},
+		"not empty": {change: func(o *Options) { o.Dir = dir }, fails: "isn't empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := base
+			o.Dir = filepath.Join(t.TempDir(), "new")
+			c.change(&o)
+			made, err := Write(o)
+			if c.fails != "" {
+				var known *protocol.Error
+				if !errors.As(err, &known) || known.Class != protocol.ClassInput || !strings.Contains(err.Error(),
+					c.fails) {
+					t.Errorf("%v, want %q", err, c.fails)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all := strings.Join(made.Warnings, "\n"); !strings.Contains(all, c.warn) {
+				t.Errorf("warnings %q", all)
+			}
+		})
+	}
+}
