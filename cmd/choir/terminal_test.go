@@ -142,7 +142,9 @@ func (v onTerminal) watch(t *testing.T, path string) (wrong string) {
 	r := reading{chunks: make(chan []byte)}
 	go r.read(tty)
 	defer r.drain()
-	defer func() { _ = cmd.Process.Kill() }() // an error when it has ended
+	// The whole group: a child that ignores the hang-up would keep the terminal open. It is an
+	// error when all have ended.
+	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }()
 	if wrong := r.follow(v.signal != 0, limit); wrong != "" {
 		return wrong
 	}
