@@ -321,8 +321,8 @@ func (a *Aggregator) message(data []byte) (*protocol.Envelope, error) {
 func (a *Aggregator) checkProgress() {
 	if a.cfg.GiveUpMS > 0 && a.now >= a.seen+a.cfg.GiveUpMS {
 		a.finish(protocol.Fail(protocol.ClassQuorum,
-			"round %d attempt %d: nothing has moved for %d s; too few members are there",
-			a.at.round, a.at.number, a.cfg.GiveUpMS/1000))
+			"%s: nothing has moved for %g s; too few members are there: %s", a.place(),
+			float64(a.cfg.GiveUpMS)/1000, a.awaited()))
 		return
 	}
 	if a.now >= a.backoff.Due(a.seen) {

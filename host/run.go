@@ -110,6 +110,10 @@ func (d *driver) cursor() uint64 {
 	return 1
 }
 
+// Rewind is the record that makes the next Run read the bus from its start, for a broker that has
+// lost its history.
+func Rewind() protocol.Record { return protocol.Record{Key: cursorKey} }
+
 // read forwards messages. If the broker has lost its history, it reads from the start: the
 // machine recognizes duplicates.
 func (d *driver) read(ctx context.Context, from uint64) error {

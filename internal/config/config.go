@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,32 @@ func (d *Duration) UnmarshalText(text []byte) error {
 
 // MarshalText is the inverse of UnmarshalText.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Count is a positive whole number; 0 means that it is not set.
+type Count int
+
+// UnmarshalText accepts 1 to 1000.
+func (c *Count) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 || n > 1000 {
+		return fmt.Errorf("%q isn't a whole number in 1..1000", text)
+	}
+	*c = Count(n)
+	return nil
+}
+
+// Share is a part of a whole, in (0, 1]; 0 means that it is not set.
+type Share float64
+
+// UnmarshalText accepts a number in (0, 1].
+func (s *Share) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !(v > 0 && v <= 1) {
+		return fmt.Errorf("%q isn't a share in (0, 1], such as 0.05", text)
+	}
+	*s = Share(v)
+	return nil
+}
 
 // ReadTOML decodes a file strictly: an unknown key is an error that names it.
 func ReadTOML(path string, into any) error {

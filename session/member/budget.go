@@ -63,6 +63,11 @@ func ReadSpending(path string, delta float64) (*Spending, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	return spending(l, delta)
+}
+
+// spending summarises a ledger at delta.
+func spending(l *ledger.Ledger, delta float64) (*Spending, error) {
 	spent, err := l.Spent(delta)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "delta: %w", err)

@@ -19,9 +19,12 @@ type Config struct {
 	CardFile       string `toml:"card_file"`       // this member's card, to notice that it expired; optional
 	StoreFile      string `toml:"store_file"`      // durable state of this member under this plan
 	DataFile       string `toml:"data_file"`       // party: CSV; under a plan of sums one row, CSV or .npy
-	OutDir         string `toml:"out_dir"`         // aggregator: transcript and model
-	Exec           string `toml:"exec"`            // party: program for its updates; optional
-	WorkerKeyFile  string `toml:"worker_key_file"` // compute: default StoreFile.worker-key
+	// Party: the largest share of a column's values, or of the rows, that the encoding may change or
+	// leave out; 0: any.
+	MaxAltered    config.Share `toml:"max_altered"`
+	OutDir        string       `toml:"out_dir"`         // model; aggregator: transcript; party: ledger
+	Exec          string       `toml:"exec"`            // party: program for its updates; optional
+	WorkerKeyFile string       `toml:"worker_key_file"` // compute: default StoreFile.worker-key
 
 	Bus    BusConfig    `toml:"bus"`
 	Timing TimingConfig `toml:"timing"`
@@ -43,6 +46,8 @@ type BusConfig struct {
 	TLSKey          string `toml:"tls_key"`
 	InboxPrefix     string `toml:"inbox_prefix"`
 	APIPrefix       string `toml:"api_prefix"`
+
+	Replicas config.Count `toml:"replicas"` // of the plan's stream, if this member makes it
 }
 
 // TimingConfig bounds waits. The default of each is in brackets.
@@ -132,11 +137,15 @@ func (c *Config) Validate(role protocol.Role) error {
 		{"out_dir", c.OutDir, role == protocol.RoleAggregator},
 	} {
 		switch {
+		case need.key == "out_dir" && role == protocol.RoleParty: // may have one
 		case need.applies && need.value == "":
 			return protocol.Fail(protocol.ClassInput, "config: %s is missing", need.key)
 		case !need.applies && need.value != "":
 			return protocol.Fail(protocol.ClassInput, "config: %s means nothing to a role of %s", need.key, role)
 		}
+	}
+	if c.MaxAltered != 0 && role != protocol.RoleParty {
+		return protocol.Fail(protocol.ClassInput, "config: max_altered means nothing to a role of %s", role)
 	}
 	if c.WorkerKeyFile != "" && role != protocol.RoleCompute {
 		return protocol.Fail(protocol.ClassInput, "config: worker_key_file means nothing to a role of %s", role)
@@ -162,5 +171,6 @@ func (c *Config) bus(s protocol.BoundPlan, member uint32) natsbus.Config {
 	b := c.Bus
 	return natsbus.Config{URL: b.URL, Plan: s.ID.Short(), Name: s.Name(member),
 		CredentialsFile: b.CredentialsFile, TokenFile: b.TokenFile, User: b.User, PasswordFile: b.PasswordFile,
-		TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix}
+		TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix,
+		Replicas: int(b.Replicas)}
 }

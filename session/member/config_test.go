@@ -64,6 +64,12 @@ func TestSettingsAreComplete(t *testing.T) {
 	flags := map[string]string{}
 	for _, s := range Settings() {
 		flags[s.Key()] = "7s"
+		switch s.any.(type) {
+		case *config.Count:
+			flags[s.Key()] = "7"
+		case *config.Share:
+			flags[s.Key()] = "0.7"
+		}
 		if s.Help == "" || strings.ContainsAny(s.Flag(), "._") {
 			t.Errorf("%s: flag %q, help %q", s.Key(), s.Flag(), s.Help)
 		}
@@ -75,8 +81,13 @@ func TestSettingsAreComplete(t *testing.T) {
 	set := 0
 	for _, s := range c.settings() {
 		if s.any != nil {
-			if d, ok := s.any.(*config.Duration); ok && d.Duration == 7*time.Second {
-				set++
+			switch v := s.any.(type) {
+			case *config.Duration:
+				set += int(v.Duration / (7 * time.Second))
+			case *config.Count:
+				set += int(*v / 7)
+			case *config.Share:
+				set += int(*v / 0.7)
 			}
 		} else if *s.text == "7s" {
 			set++

@@ -1,11 +1,14 @@
 package member
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 
+	"choir/host"
 	"choir/protocol"
 	"choir/session/run"
 	"choir/transport"
@@ -33,6 +36,7 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 	}
 	switch {
 	case err == nil:
+		m.stream = bus.Created()
 		m.Log.Info("connected", "event", "connected")
 		return &run.CountingBus{Bus: bus}, nil
 	case ctx.Err() != nil:
@@ -46,6 +50,25 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "bus: %w", err)
 	}
 	return nil, fmt.Errorf("bus: %w", err)
+}
+
+// streamKey is the key of the creation time of the stream that a store's position is in.
+const streamKey = "bus/created"
+
+// sameStream makes the member read from the start when the stream is another one than the store's
+// position is in: the broker has lost its store.
+func (m *Member) sameStream(store host.Store) error {
+	now := binary.BigEndian.AppendUint64(nil, uint64(m.stream.UnixNano()))
+	before := store.Get(streamKey)
+	if bytes.Equal(before, now) {
+		return nil
+	}
+	records := []protocol.Record{{Key: streamKey, Value: now}}
+	if before != nil {
+		m.Log.Warn("the broker has lost the plan's stream: reading the new one from its start", "event", "rewound")
+		records = append(records, host.Rewind())
+	}
+	return store.Apply(records)
 }
 
 // Times at which a member reports that it waits for the broker.

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"context"
 	"crypto/rand"
 
 	"choir/crypto/fixedpoint"
@@ -28,7 +29,7 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := readData(m.Config.DataFile, schema)
+	data, err := m.readData(schema)
 	if err != nil {
 		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
@@ -44,13 +45,20 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 	return l, l, nil
 }
 
-func readData(path string, schema *dataset.Schema) (pvi.Data, error) {
-	records, err := dataset.LoadRecords(path)
+func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {
+	records, err := dataset.LoadRecords(m.Config.DataFile)
 	if err != nil {
 		return pvi.Data{}, err
 	}
 	t, err := records.Encode(schema)
 	if err != nil {
+		return pvi.Data{}, err
+	}
+	m.altered = alterations(t)
+	for _, a := range m.altered {
+		m.Log.Log(context.Background(), a.level(), a.String(), "event", "data", "column", a.Column)
+	}
+	if err := tooMany(m.altered, float64(m.Config.MaxAltered)); err != nil {
 		return pvi.Data{}, err
 	}
 	return pvi.Data{X: t.X, Y: t.Y}, nil

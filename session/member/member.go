@@ -31,6 +31,9 @@ type Member struct {
 	work   *work
 	suffix string // of the name at the broker
 
+	stream  time.Time    // when the plan's stream was created
+	altered []Alteration // of a party's data
+
 	advise  func(string) // shows advice on the status page; nil: there is none
 	advised bool         // and logged it
 }
@@ -116,6 +119,11 @@ func (m *Member) prepare(role protocol.Role) (err error) {
 	m.work = &work{}
 	switch role {
 	case protocol.RoleParty:
+		if c := m.Config; c.OutDir != "" {
+			if err := writable(c.OutDir); err != nil {
+				return protocol.Fail(protocol.ClassInput, "config: out_dir: %w", err)
+			}
+		}
 		m.work.app, m.work.proposer, err = m.application()
 	case protocol.RoleAggregator:
 		if err := writable(m.Config.OutDir); err != nil {

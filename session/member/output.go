@@ -1,44 +1,227 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"choir/host"
 	"choir/internal/atomicfile"
+	"choir/privacy"
 	"choir/protocol"
 	"choir/session/result"
 	"choir/session/run"
 )
 
-// writeOutputs writes the signed plan, the transcript and the model in OutDir.
-func (m *Member) writeOutputs(store host.Store) error {
-	text, err := m.Signed.MarshalText()
+// signedKey is the key of the signed plan in a store, for each plan.
+const signedKey = "signed"
+
+// Outcome is the file session.json: how far a session has come at a member.
+type Outcome struct {
+	SchemaVersion int    `json:"schema_version"`
+	Plan          string `json:"plan"`
+	Member        string `json:"member"`
+	Role          string `json:"role"`
+	Rounds        uint32 `json:"rounds"`  // of the plan
+	Settled       uint32 `json:"settled"` // rounds whose result the member has checked
+	Completed     bool   `json:"completed"`
+	Ended         string `json:"ended,omitempty"` // why it ended early; empty: it has completed, or may go on
+}
+
+// writeOutputs writes what the member has of the session when it ends, early or not: end is the
+// error that ended it. Without an out_dir or before the first result there is nothing to write.
+func (m *Member) writeOutputs(store host.Store, end error) error {
+	if m.Config.OutDir == "" || (end != nil && store.Get("model") == nil) {
+		return nil
+	}
+	e := exporter{m.Signed, m.Session, m.Index, store, m.Config.OutDir}
+	out, err := e.write(end)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(m.Config.OutDir, "transcript")
-	if err := atomicfile.WriteFile(filepath.Join(dir, result.PlanFile), text); err != nil {
-		return err
+	if m.Session.Plan.Is(m.Index, protocol.RoleAggregator) && end == nil {
+		if err := m.warn(store); err != nil {
+			return err
+		}
 	}
-	record := protocol.MarshalTranscript(run.Transcript(store))
-	if err := atomicfile.WriteFile(filepath.Join(dir, result.TranscriptFile), record); err != nil {
-		return err
-	}
-	state, ok := protocol.UnpackInts(store.Get("model"))
-	if !ok || len(state) == 0 {
-		return fmt.Errorf("the store has no model")
-	}
+	m.Log.Info("written", "event", "written", "folder", m.Config.OutDir, "settled", out.Settled)
+	return nil
+}
+
+// warn logs what the final model tells about its session.
+func (m *Member) warn(store host.Store) error {
+	state, _ := protocol.UnpackInts(store.Get("model"))
 	warnings, err := result.Warnings(m.Session.Plan, state)
-	if err != nil {
-		return err
-	}
 	for _, w := range warnings {
 		m.Log.Warn(w, "event", "warning")
 	}
-	final, err := result.NewModelFile(m.Session, state)
+	return err
+}
+
+// exporter writes what a store has of a session.
+type exporter struct {
+	signed  *protocol.SignedPlan
+	session protocol.BoundPlan
+	member  uint32
+	store   protocol.View
+	dir     string
+}
+
+// write writes the model, then the record of the session: at the aggregator its transcript, at a
+// party the ledger.
+func (e exporter) write(end error) (*Outcome, error) {
+	state, ok := protocol.UnpackInts(e.store.Get("model"))
+	if !ok || len(state) == 0 {
+		return nil, errors.New("the store has no model")
+	}
+	final, err := result.NewModelFile(e.session, state)
+	if err != nil {
+		return nil, err
+	}
+	if err := final.Write(e.dir); err != nil {
+		return nil, err
+	}
+	text, err := e.signed.MarshalText()
+	if err != nil {
+		return nil, err
+	}
+	o := e.outcome(end)
+	if e.session.Plan.Is(e.member, protocol.RoleAggregator) {
+		err = e.transcript(text)
+	} else {
+		err = errors.Join(atomicfile.WriteFile(filepath.Join(e.dir, result.PlanFile), text), e.ledger())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o, atomicfile.WriteJSON(filepath.Join(e.dir, "session.json"), o)
+}
+
+func (e exporter) transcript(plan []byte) error {
+	dir := filepath.Join(e.dir, "transcript")
+	if err := atomicfile.WriteFile(filepath.Join(dir, result.PlanFile), plan); err != nil {
+		return err
+	}
+	record := protocol.MarshalTranscript(run.Transcript(e.store))
+	return atomicfile.WriteFile(filepath.Join(dir, result.TranscriptFile), record)
+}
+
+// ledger writes what the party's ledger has spent, at the plan's delta.
+func (e exporter) ledger() error {
+	l, err := readLedger(e.store)
+	if err != nil || l.Len() == 0 {
+		return err
+	}
+	s, err := spending(l, max(e.session.Plan.Delta, privacy.MinDelta))
 	if err != nil {
 		return err
 	}
-	return final.Write(m.Config.OutDir)
+	return atomicfile.WriteJSON(filepath.Join(e.dir, "ledger.json"), s)
+}
+
+func (e exporter) outcome(end error) *Outcome {
+	p := e.session.Plan
+	o := &Outcome{SchemaVersion: 1, Plan: e.session.ID.String(), Member: e.session.Name(e.member),
+		Role: p.Members[e.member].Role.String(), Rounds: p.Rounds, Settled: settled(e.session, e.store)}
+	if done := e.store.Get("done"); done != nil {
+		end = protocol.UnmarshalEnd(done)
+		o.Completed = end == nil
+	}
+	if end != nil {
+		o.Ended = end.Error()
+	}
+	return o
+}
+
+// settled is the last round whose result a store has: a party's record, or the last result in the
+// aggregator's transcript.
+func settled(s protocol.BoundPlan, store protocol.View) (round uint32) {
+	if b := store.Get("settled"); len(b) == 4 {
+		return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+	}
+	for _, key := range store.Keys("transcript/") {
+		b := store.Get(key)
+		if protocol.IsChunk(b) {
+			continue
+		}
+		if _, m, err := s.Receive(b); err == nil {
+			if r, ok := m.(*protocol.Result); ok && r.Outcome != protocol.OutcomeVoid {
+				round = max(round, r.Round)
+			}
+		}
+	}
+	return round
+}
+
+// Export writes what a member's store has of a session into a folder: the model of the last round
+// that it has checked, and the transcript or the ledger. The member must not be running. plan is
+// the beginning of the plan's id; empty if the store has one plan only.
+func Export(path, plan, dir string) (*Outcome, error) {
+	f, err := openExisting(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	key, err := storedPlan(f, path, plan)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := protocol.UnmarshalSignedPlan(f.Get(key))
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: the stored plan: %w", path, err)
+	}
+	s := protocol.Bind(signed.Plan)
+	view := host.Scope(f, "plan/"+s.ID.String()+"/", LedgerPrefix)
+	owner := string(view.Get(ownerKey))
+	for i, member := range signed.Plan.Members {
+		if member.Name != owner {
+			continue
+		}
+		if member.Role == protocol.RoleCompute {
+			return nil, protocol.Fail(protocol.ClassInput, "%s is the store of %s, a compute node, which never sees "+
+				"a model: export it at a party or at the aggregator", path, owner)
+		}
+		if view.Get("model") == nil {
+			return nil, protocol.Fail(protocol.ClassInput, "%s: no round of plan %s is settled yet", path,
+				s.ID.Short())
+		}
+		return exporter{signed, s, uint32(i), view, dir}.write(nil)
+	}
+	return nil, protocol.Fail(protocol.ClassIntegrity, "%s: its owner %q is not in its plan", path, owner)
+}
+
+// storedPlan is the key of the plan in a store whose id begins with a text.
+func storedPlan(f *host.File, path, plan string) (string, error) {
+	var found, ids []string
+	for _, key := range f.Keys("plan/") {
+		id, ok := strings.CutSuffix(strings.TrimPrefix(key, "plan/"), "/"+signedKey)
+		if !ok {
+			continue
+		}
+		ids = append(ids, id)
+		if strings.HasPrefix(id, plan) {
+			found = append(found, key)
+		}
+	}
+	switch {
+	case len(ids) == 0:
+		return "", protocol.Fail(protocol.ClassInput, "%s has the state of no session", path)
+	case len(found) != 1:
+		return "", protocol.Fail(protocol.ClassInput, "plan: %q names %d of the plans in %s: %s", plan, len(found),
+			path, strings.Join(ids, " "))
+	}
+	return found[0], nil
+}
+
+// remember keeps the signed plan in the store, for Export.
+func (m *Member) remember(store host.Store) error {
+	if store.Get(signedKey) != nil {
+		return nil
+	}
+	text, err := m.Signed.MarshalText()
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	return store.Apply([]protocol.Record{{Key: signedKey, Value: text}})
 }

@@ -21,14 +21,33 @@ func (m *Member) Run(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
+	if err := m.affordable(store); err != nil {
+		return err
+	}
 	err = m.connected(ctx, func(bus *run.CountingBus) error { return m.drive(ctx, store, bus) })
+	if outErr := m.writeOutputs(store, err); err == nil {
+		return outErr
+	} else if outErr != nil {
+		m.Log.Warn("results", "event", "written", "error", outErr.Error())
+	}
+	return err
+}
+
+// affordable checks that a party's budget covers the rest of the plan, so that it does not join and
+// leave in the middle.
+func (m *Member) affordable(store host.Store) error {
+	if !m.Session.Plan.Is(m.Index, protocol.RoleParty) || store.Get("done") != nil {
+		return nil
+	}
+	own, err := m.Config.Budget.budget()
 	if err != nil {
 		return err
 	}
-	if m.Session.Plan.Is(m.Index, protocol.RoleAggregator) {
-		return m.writeOutputs(store)
+	chain, err := readLedger(store)
+	if err != nil {
+		return err
 	}
-	return nil
+	return run.NewLedger(m.Session, chain, own).AffordRest()
 }
 
 // connected connects, drives a machine and logs its end.
@@ -52,6 +71,9 @@ var errLeft = errors.New("left the session")
 func (m *Member) drive(ctx context.Context, store host.Store, bus *run.CountingBus) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
+	if err := m.sameStream(store); err != nil {
+		return err
+	}
 	r, err := m.role(store, bus)
 	if err != nil {
 		return err

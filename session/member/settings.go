@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-
-	"choir/internal/config"
 )
 
 // Setting is a key of a Config, with its flag and environment variable.
@@ -56,7 +54,7 @@ func (c *Config) settings() []Setting {
 		return Setting{key: key, Help: help, path: true, text: v}
 	}
 	text := func(key string, v *string, help string) Setting { return Setting{key: key, Help: help, text: v} }
-	wait := func(key string, v *config.Duration, help string) Setting {
+	parsed := func(key string, v encoding.TextUnmarshaler, help string) Setting {
 		return Setting{key: key, Help: help, any: v}
 	}
 	return []Setting{
@@ -66,10 +64,12 @@ func (c *Config) settings() []Setting {
 		file("card_file", &c.CardFile, "this member's card, whose expiry is checked"),
 		file("store_file", &c.StoreFile, "durable state of this member under this plan"),
 		file("data_file", &c.DataFile, "party: the data"),
-		file("out_dir", &c.OutDir, "aggregator: folder for the transcript and the model"),
+		parsed("max_altered", &c.MaxAltered, "party: largest share of a column's values that the encoding may "+
+			"change, such as 0.05 (default any)"),
+		file("out_dir", &c.OutDir, "folder for the model; aggregator: with the transcript; party: optional"),
 		text("exec", &c.Exec, "party: program that computes its updates (docs/own-model.md)"),
 		file("worker_key_file", &c.WorkerKeyFile, "compute: file with the secret shared with its workers"),
-		text("bus.url", &c.Bus.URL, "broker, nats://host:port or tls://host:port"),
+		text("bus.url", &c.Bus.URL, "broker, such as tls://host:port; several with commas"),
 		file("bus.credentials_file", &c.Bus.CredentialsFile, "NATS user credentials"),
 		file("bus.token_file", &c.Bus.TokenFile, "file with the broker's token"),
 		text("bus.user", &c.Bus.User, "user name at the broker"),
@@ -80,14 +80,16 @@ func (c *Config) settings() []Setting {
 		text("bus.inbox_prefix", &c.Bus.InboxPrefix, "prefix of the subjects of the broker's replies"),
 		text("bus.api_prefix", &c.Bus.APIPrefix,
 			"prefix of JetStream's API, for an account other than the stream's (default $JS.API)"),
-		wait("timing.connect", &c.Timing.Connect, "limit on reaching the broker (default 1m)"),
-		wait("timing.resend", &c.Timing.Resend,
+		parsed("bus.replicas", &c.Bus.Replicas,
+			"copies of the plan's stream in a cluster, if this member makes it (default 1)"),
+		parsed("timing.connect", &c.Timing.Connect, "limit on reaching the broker (default 1m)"),
+		parsed("timing.resend", &c.Timing.Resend,
 			"retransmit interval: after this time without progress the last message is sent again (default 15s)"),
-		wait("timing.idle", &c.Timing.Idle,
+		parsed("timing.idle", &c.Timing.Idle,
 			"idle limit: after this time without a message the member ends with a timeout (default none)"),
-		wait("timing.give_up", &c.Timing.GiveUp,
+		parsed("timing.give_up", &c.Timing.GiveUp,
 			"aggregator: limit without progress, after which it ends the session (default none)"),
-		wait("timing.exec", &c.Timing.Exec, "party: limit on exec in one round (default 10m)"),
+		parsed("timing.exec", &c.Timing.Exec, "party: limit on exec in one round (default 10m)"),
 		text("log.level", &c.Log.Level, "debug, info, warn or error"),
 		text("station.listen", &c.Station.Listen,
 			"host:port of a status page and of Prometheus figures (default none)"),

@@ -18,6 +18,9 @@ func (m *Member) openStore() (host.Store, error) {
 	if err := claim(store, m.Session.Name(m.Index)); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	if err := m.remember(store); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	return store, nil
 }
 

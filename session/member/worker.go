@@ -121,6 +121,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	defer store.Close()
 	return m.connected(ctx, func(bus *run.CountingBus) error {
+		if err := m.sameStream(store); err != nil {
+			return err
+		}
 		t := m.Config.Timing
 		r := &run.Worker{Session: m.Session, Node: m.Index, Worker: w.worker, Group: w.group, Store: store,
 			Bus: bus, Rand: rand.Reader, Resend: t.Resend.Duration, IdleTimeout: t.Idle.Duration,

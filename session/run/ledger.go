@@ -55,6 +55,26 @@ func (a *Ledger) Charge(round, attempt uint32) (entry []byte, seq uint64, err er
 	return e.Marshal(), e.Seq, nil
 }
 
+// AffordRest checks before the first round that the party's own budget covers all attempts of the
+// plan that are not charged yet, after all other charges of the chain. The error is of
+// protocol.ClassBudget.
+func (a *Ledger) AffordRest() error {
+	mine, _ := a.counts()
+	left := a.plan.Releases() - mine
+	all, ok := a.plan.Charge(left)
+	if !ok || left <= 0 {
+		return nil
+	}
+	c := ledger.Charge{Plan: a.id, FracBits: a.plan.FracBits, Release: all.Release,
+		Relation: privacy.Relation(a.plan.Relation), Sampling: all.Sampling, Rate: all.Rate,
+		Count: uint32(all.Count)}
+	if _, err := a.chain.CanAfford(*a.own, c); err != nil {
+		return protocol.Fail(protocol.ClassBudget,
+			"the plan's %d attempts that are left do not fit in this party's budget: %w", left, err)
+	}
+	return nil
+}
+
 // afford checks that the plan's charges are within the plan's budget and all charges
 // within the party's own. Once all attempts that the plan allows are known to be
 // within both, single ones are not computed again: with thousands of rounds, or with

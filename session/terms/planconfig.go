@@ -56,8 +56,8 @@ type PrivacyConfig struct {
 // SumConfig describes a plan for one secure sum.
 type SumConfig struct {
 	Columns  int     `toml:"columns"`
-	FracBits uint8   `toml:"frac_bits"`
-	Bound    float64 `toml:"bound"` // on one party's L2 norm, in the inputs' unit
+	FracBits *uint8  `toml:"frac_bits"` // default: as fine as the bound and the parties allow
+	Bound    float64 `toml:"bound"`     // on one party's L2 norm, in the inputs' unit
 	Sigma    float64 `toml:"sigma"`
 }
 
@@ -263,15 +263,35 @@ func (c *PlanConfig) onlySum() error {
 	return nil
 }
 
+// maxSumBits is the finest grid that is chosen for a sum.
+const maxSumBits = 40
+
 func (s *SumConfig) plan(t Terms) (*protocol.Plan, error) {
-	bound, err := (fixedpoint.Grid{FracBits: s.FracBits}).IntBound(s.Bound)
+	if s.FracBits != nil {
+		return s.onGrid(t, *s.FracBits)
+	}
+	bits := uint8(maxSumBits)
+	if s.Sigma > 0 {
+		bits = GridFor(s.Sigma)
+	}
+	for ; ; bits-- {
+		p, err := s.onGrid(t, bits)
+		if err == nil || bits == 0 {
+			return p, err
+		}
+	}
+}
+
+// onGrid returns the plan with the resolution 2^-bits.
+func (s *SumConfig) onGrid(t Terms, bits uint8) (*protocol.Plan, error) {
+	bound, err := (fixedpoint.Grid{FracBits: bits}).IntBound(s.Bound)
 	if err != nil || bound < 1 {
 		return nil, protocol.Fail(protocol.ClassInput,
-			"config: sum.bound: %v isn't a positive bound that the grid 2^-%d can carry", s.Bound, s.FracBits)
+			"config: sum.bound: %v isn't a positive bound that the grid 2^-%d can carry", s.Bound, bits)
 	}
 	if s.Columns < 1 || s.Columns > math.MaxInt32 {
 		return nil, protocol.Fail(protocol.ClassInput, "config: sum.columns: %d isn't a number of columns",
 			s.Columns)
 	}
-	return t.Sum(SumTerms{Dim: s.Columns, FracBits: s.FracBits, PerParty: bound, Sigma: s.Sigma})
+	return t.Sum(SumTerms{Dim: s.Columns, FracBits: bits, PerParty: bound, Sigma: s.Sigma})
 }

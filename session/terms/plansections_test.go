@@ -83,3 +83,22 @@ func TestPlanSections(t *testing.T) {
 		}
 	}
 }
+
+// TestSumGridFits checks that a sum without frac_bits is on a grid that keeps fractions, for small
+// and for large bounds.
+func TestSumGridFits(t *testing.T) {
+	dir, head := planTOML(t)
+	head = strings.Split(strings.Replace(head, "rounds = 4\n", "", 1), "[privacy]")[0]
+	for bound, least := range map[string]uint8{"10.0": 40, "1e6": 30, "1e15": 8} {
+		text := head + "[sum]\ncolumns = 3\nbound = " + bound + "\n"
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, "sum.toml", text), time.Now())
+		if err != nil || p.FracBits < least {
+			t.Errorf("bound %s: %+v, %v", bound, p, err)
+		}
+	}
+	text := head + "[sum]\ncolumns = 3\nbound = 10.0\nfrac_bits = 0\n"
+	p, err := terms.NewPlan(rig.WriteFile(t, dir, "whole.toml", text), time.Now())
+	if err != nil || p.FracBits != 0 {
+		t.Errorf("whole numbers: %+v, %v", p, err)
+	}
+}

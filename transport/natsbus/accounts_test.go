@@ -39,7 +39,8 @@ accounts: {
       { service: { account: HUB, subject: "choir.%[2]s.>" } }
       { service: { account: HUB, subject: "$JS.API.STREAM.INFO.*" }, to: "hub.JS.API.STREAM.INFO.*" }
       { service: { account: HUB, subject: "$JS.API.CONSUMER.CREATE.>" }, to: "hub.JS.API.CONSUMER.CREATE.>" }
-      { service: { account: HUB, subject: "$JS.API.CONSUMER.MSG.NEXT.>" }, to: "hub.JS.API.CONSUMER.MSG.NEXT.>" }
+      { service: { account: HUB, subject: "$JS.API.CONSUMER.MSG.NEXT.>" }
+        to: "hub.JS.API.CONSUMER.MSG.NEXT.>" }
     ]
   }
 }

@@ -224,7 +224,8 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 	case errors.Is(err, host.ErrLocked):
 		return "another process of this member is still running"
 	case errors.Is(err, protocol.ErrExpired):
-		return "make a new plan, and have every member sign it"
+		return "look at this machine's clock; if the plan is over, make a new one, and " + a.name +
+			" model export writes what a store has of it"
 	case errors.Is(err, identity.ErrExpired):
 		return "make a new key with " + a.name + " keygen"
 	case class == protocol.ClassAuth:

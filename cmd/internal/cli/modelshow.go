@@ -18,7 +18,7 @@ import (
 
 // Model groups the verbs about a trained model.
 func (a *App) Model() *cobra.Command {
-	return Group("model", "Show a trained model", a.modelShow())
+	return Group("model", "Show a trained model, or export it from a store", a.modelShow(), a.modelExport())
 }
 
 const modelShowLong = `Print the coefficients of the model in DIR, a demonstration's folder or the
