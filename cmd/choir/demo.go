@@ -126,9 +126,8 @@ func (a *tools) runDemo(cmd *cobra.Command, f *demoFlags) error {
 			return err
 		}
 		d := &experiment.Demo{Out: f.resume}
-		return a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) {
-			return d.Resume(ctx, exe)
-		})
+		resume := func(ctx context.Context) (*experiment.Result, error) { return d.Resume(ctx, exe) }
+		return a.present(cmd.Context(), d.Out, &d.Progress, f.format, resume)
 	}
 	if cmd.Flags().Changed("rounds") && f.Rounds < 1 {
 		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..%d", f.Rounds, experiment.MaxRounds)
@@ -151,11 +150,10 @@ func (a *tools) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	}
 	d.Command = repeatable(cmd)
 	if !f.processes {
-		return a.present(cmd.Context(), d, f.format, d.Run)
+		return a.present(cmd.Context(), d.Out, &d.Progress, f.format, d.Run)
 	}
-	err = a.present(cmd.Context(), d, f.format, func(ctx context.Context) (*experiment.Result, error) {
-		return d.RunProcesses(ctx, exe)
-	})
+	processes := func(ctx context.Context) (*experiment.Result, error) { return d.RunProcesses(ctx, exe) }
+	err = a.present(cmd.Context(), d.Out, &d.Progress, f.format, processes)
 	if cli.Interrupted(cmd.Context(), err) {
 		return cli.WithHint(cli.ErrInterrupted, "choir demo --resume "+d.Out+" resumes the session")
 	}
@@ -179,16 +177,16 @@ func resumesAlone(cmd *cobra.Command) error {
 
 // present runs a demonstration with its progress on stderr and its result on
 // stdout.
-func (a *tools) present(ctx context.Context, d *experiment.Demo, format string,
+func (a *tools) present(ctx context.Context, out string, to *func(experiment.Progress), format string,
 	run func(context.Context) (*experiment.Result, error)) error {
 	p := &progress{w: a.Err, console: a.Console, json: format == "json"}
-	d.Progress = p.show
+	*to = p.show
 	res, err := run(ctx)
 	a.Console.End()
 	if err != nil {
 		return err
 	}
-	if err := reportIn(d.Out); err != nil {
+	if err := reportIn(out); err != nil {
 		return err
 	}
 	if err := a.Print(format, res, func() { printResult(a.Out, res) }); err != nil {

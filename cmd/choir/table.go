@@ -37,6 +37,9 @@ func printResult(w io.Writer, r *experiment.Result) {
 		{"best single party, same privacy", r.References.BestSinglePartyPrivate},
 		{majority, r.References.Majority},
 	} {
+		if row.s == (experiment.Scores{}) {
+			continue // not computed
+		}
 		fmt.Fprintf(t, "%s\t%.4f\t%.4f\n", row.name, row.s.Accuracy, row.s.LogLikelihood)
 	}
 	_ = t.Flush() // w reports its errors elsewhere

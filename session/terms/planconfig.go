@@ -68,17 +68,23 @@ func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
 	if err := config.ReadTOML(path, c); err != nil {
 		return nil, err
 	}
-	p, err := c.plan(path, now)
+	p, err := c.plan(path, now, c.members)
 	if err != nil {
 		return nil, &fileError{path, c, err}
 	}
 	return p, nil
 }
 
-func (c *PlanConfig) plan(path string, now time.Time) (*protocol.Plan, error) {
+// enrol returns the members of a plan's file, whose paths are relative to the folder.
+type enrol func(dir string, now time.Time) ([]protocol.Member, error)
+
+func (c *PlanConfig) plan(path string, now time.Time, members enrol) (*protocol.Plan, error) {
 	dir := filepath.Dir(path)
-	t, err := c.terms(dir, now)
+	t, err := c.terms(now)
 	if err != nil {
+		return nil, err
+	}
+	if t.Members, err = members(dir, now); err != nil {
 		return nil, err
 	}
 	make, err := c.maker(path)
@@ -170,7 +176,7 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 	}, nil
 }
 
-func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
+func (c *PlanConfig) terms(now time.Time) (t Terms, err error) {
 	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds,
 		SpareAttempts: c.SpareAttempts,
 		Dropouts:      c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration,
@@ -201,8 +207,7 @@ func (c *PlanConfig) terms(dir string, now time.Time) (t Terms, err error) {
 			"config: privacy.epsilon, privacy.delta: "+
 				"a plan whose privacy.noise is none claims nothing; leave them out")
 	}
-	t.Members, err = c.members(dir, now)
-	return t, err
+	return t, nil
 }
 
 // members reads the cards. Validate checks that none expires before the plan.

@@ -1,0 +1,58 @@
+package terms
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"choir/internal/config"
+	"choir/protocol"
+)
+
+// Rehearsal is a plan's file without its members' keys.
+type Rehearsal struct {
+	Parties []string // names, in the order of the file
+	Plan    *protocol.Plan
+}
+
+// NewRehearsal returns the plan that a file describes, among members with other keys, which
+// newMember makes. A member has the name of its card's file, which need not exist.
+func NewRehearsal(path string, now time.Time,
+	newMember func(name string, role protocol.Role) (protocol.Member, error)) (*Rehearsal, error) {
+	c := new(PlanConfig)
+	if err := config.ReadTOML(path, c); err != nil {
+		return nil, err
+	}
+	r := &Rehearsal{}
+	if c.Name == "" {
+		c.Name = "rehearsal"
+	}
+	if c.Lifetime.Duration == 0 {
+		c.Lifetime.Duration = 24 * time.Hour
+	}
+	members := func(string, time.Time) (all []protocol.Member, err error) {
+		for _, group := range []struct {
+			role  protocol.Role
+			cards []string
+		}{{protocol.RoleParty, c.Parties}, {protocol.RoleCompute, c.Computes},
+			{protocol.RoleAggregator, []string{c.Aggregator}}} {
+			for _, card := range group.cards {
+				name := strings.TrimSuffix(filepath.Base(card), filepath.Ext(card))
+				m, err := newMember(name, group.role)
+				if err != nil {
+					return nil, protocol.Fail(protocol.ClassInput, "config: %s: %w", group.role, err)
+				}
+				all = append(all, m)
+				if group.role == protocol.RoleParty {
+					r.Parties = append(r.Parties, name)
+				}
+			}
+		}
+		return all, nil
+	}
+	var err error
+	if r.Plan, err = c.plan(path, now, members); err != nil {
+		return nil, &fileError{path, c, err}
+	}
+	return r, nil
+}
