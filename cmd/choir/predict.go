@@ -81,6 +81,9 @@ func (a *tools) printPredictions(p *result.Predictions, format string) error {
 	if _, err := a.Out.Write(b); err != nil {
 		return err
 	}
+	if !p.NoiseIncluded && p.Noise != "" {
+		fmt.Fprintf(a.Err, "the model's posterior: %s\n", p.Noise)
+	}
 	if s := p.Scores; s != nil && p.Classes != nil {
 		fmt.Fprintf(a.Err, "%d records have a target: accuracy %.4f, mean log-likelihood %.4f\n",
 			s.Rows, s.Accuracy, s.LogLikelihood)

@@ -98,6 +98,11 @@ func (b Blocks) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, erro
 	return first, err
 }
 
+// NoiseAware implements app.Spec: no problem's posterior counts the noise.
+func (b Blocks) NoiseAware(*protocol.Plan, []app.Revealed) (*pvi.Posterior, error) {
+	return nil, fmt.Errorf("%w: several problems in one session", pvi.ErrUncorrected)
+}
+
 // Each shows every problem's posterior.
 func (b Blocks) Each(p *protocol.Plan, state []int64, see func(problem int, q *pvi.Posterior) error) error {
 	parts, err := b.models().split(state, b.models().states())

@@ -56,6 +56,7 @@ func (s *signed) round(ctx context.Context, round uint32, state []int64, sides [
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}
 	}
+	s.reveal(round, state, sum)
 	next, err := s.model.Fold(round, state, sum)
 	if err != nil {
 		return nil, err

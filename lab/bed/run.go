@@ -61,7 +61,8 @@ type Outcome struct {
 	Plan  *protocol.Plan
 	State []int64 // the public state after the last round
 	Last  *pvi.Posterior
-	Spent study.Spent // zero without noise
+	Trace []app.Revealed // what the rounds revealed
+	Spent study.Spent    // zero without noise
 }
 
 // Do runs it to its end.
@@ -79,6 +80,7 @@ func (r Run) Do(ctx context.Context) (*Outcome, error) {
 	} else {
 		o.State, err = s.session(ctx)
 	}
+	o.Trace = s.trace
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", r.Name, r.Seed, err)
 	}
@@ -99,6 +101,16 @@ type signed struct {
 	keys  []*identity.PrivateKey
 	model protocol.Model
 	seat  func(party int) (app.Party, error)
+	trace []app.Revealed
+}
+
+// reveal keeps what a round revealed, by as many parties as add noise.
+func (s *signed) reveal(round uint32, state, sum []int64) {
+	counted := len(s.Parts)
+	if s.Trusted {
+		counted = min(counted, int(s.plan.HiddenParts()))
+	}
+	s.trace = append(s.trace, app.Revealed{Round: round, Counted: counted, Before: state, Sum: sum})
 }
 
 // sign has every member sign the plan to learn.

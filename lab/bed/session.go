@@ -71,5 +71,6 @@ func (w watched) Fold(round uint32, model, sum []int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.s.reveal(round, model, sum)
 	return next, w.s.see(int(round), next)
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -30,7 +31,7 @@ func (r *demoRun) store(i uint32) (host.Store, error) {
 }
 
 func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
-	final, err := r.scored(rep.Model)
+	final, err := r.final(rep)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +76,22 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 		SecondsSession: rep.Seconds,
 		OutDir:         r.Out,
 	}, nil
+}
+
+// final scores the posterior that the session exports.
+func (r *demoRun) final(rep *run.Report) (Scores, error) {
+	trace, err := result.Trace(r.s, rep.Transcript)
+	if err != nil {
+		return Scores{}, err
+	}
+	q, err := result.NoiseAware(r.plan, r.app, trace)
+	if errors.Is(err, pvi.ErrUncorrected) || r.plan.Noise == protocol.NoiseNone {
+		return r.scored(rep.Model)
+	}
+	if err != nil {
+		return Scores{}, err
+	}
+	return r.data.evaluate(q, r.Model == pvi.Linear)
 }
 
 // uploadPerRound is the mean over the parties of the bytes that one sends in a round.
@@ -131,7 +148,11 @@ func (r *demoRun) write(res *Result, rep *run.Report) error {
 	if err := atomicfile.WriteFile(filepath.Join(dir, "transcript.bin"), transcript); err != nil {
 		return err
 	}
-	model, err := result.NewModelFile(r.s, rep.Model)
+	trace, err := result.Trace(r.s, rep.Transcript)
+	if err != nil {
+		return err
+	}
+	model, err := result.NewModelFile(r.s, rep.Model, trace)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func TestDemonstration(t *testing.T) {
 	html := of(t, dir)
 	has(t, html, "Demonstration", "secure sum (this session)", "Learning curve", "<svg viewBox=",
 		"Coefficients", "intercept",
-		"privacy noise not included", "Who can learn what", "not promised", "What was verified",
+		"privacy noise included", "Who can learn what", "not promised", "What was verified",
 		"every signature, set of parties", "How to repeat", "choir verify DIR")
 	if strings.Count(html, "not promised") != 1 {
 		t.Error("the table of adversaries does not end with the first row that is not promised")

@@ -115,6 +115,9 @@ const (
 	EpsilonOf     Measure = "epsilon"
 	Seconds       Measure = "seconds"
 	Variance      Measure = "variance, relative"
+	Coverage      Measure = "coverage" // share of the true weights in their intervals
+	Width         Measure = "width, relative"
+	ECE           Measure = "expected calibration error"
 )
 
 // more tells whether more of a measure is better.

@@ -97,6 +97,13 @@ type Config struct {
 	// keeps directions that are mostly noise near the prior's mean, which helped there
 	// under unevenly shared data; the result is no longer a posterior of the model.
 	PrecisionFloor float64
+
+	// CurvatureFrom is the first of the rounds, up to the last, that reveal the curvature of
+	// the log-likelihood at the final posterior in the place of learning, so that NoiseAware
+	// knows the correlations between the weights. 0: none do.
+	CurvatureFrom int
+	// CurvatureBound is the L2 norm of a shard's slice of the curvature that becomes Clip.
+	CurvatureBound float64
 }
 
 // Validate returns an error that names every field that is out of range or contradicts
@@ -111,6 +118,7 @@ func (c Config) Validate() error {
 	c.checkModel(bad)
 	c.checkStart(bad)
 	c.checkGrid(bad)
+	c.checkCurvature(bad)
 	return errors.Join(errs...)
 }
 

@@ -87,6 +87,9 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if len(raw) != c.Dim() || len(sum) != c.Dim() {
 		return nil, fmt.Errorf("fold: lengths %d and %d, want %d: %w", len(raw), len(sum), c.Dim(), ErrShape)
 	}
+	if c.curvatureRound(round) {
+		return append([]int64(nil), raw...), nil
+	}
 	next := make([]int64, len(raw))
 	if i := addScaled(next, raw, c.DampingUnits(round), sum); i >= 0 {
 		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)

@@ -145,7 +145,12 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
 	propose := l.proposeShards
-	if l.cfg.stepped() {
+	switch {
+	case l.cfg.curvatureRound(round):
+		propose = func(ctx context.Context, round int, q []int64, _ block) (Proposal, error) {
+			return l.proposeCurvature(ctx, round, q)
+		}
+	case l.cfg.stepped():
 		propose = l.proposeRecords
 	}
 	p, err := propose(ctx, round, q, st)

@@ -172,6 +172,8 @@ type wire struct {
 	UpdateClip     float64      `json:"update_clip,omitempty"`
 	Parties        int          `json:"parties,omitempty"`
 	PrecisionFloor float64      `json:"precision_floor"`
+	CurvatureFrom  int          `json:"curvature_from,omitempty"`
+	CurvatureBound float64      `json:"curvature_bound,omitempty"`
 }
 
 // MarshalJSON writes the flat form that plans have.
@@ -188,6 +190,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		Sampling: p.Sampling, SampleRate: p.SampleRate, StartPrecision: c.StartPrecision,
 		StartSpread: c.StartSpread, StatisticClip: p.StatisticClip, UpdateClip: c.UpdateClip,
 		Parties: p.Parties, PrecisionFloor: c.PrecisionFloor,
+		CurvatureFrom: c.CurvatureFrom, CurvatureBound: c.CurvatureBound,
 	})
 }
 
@@ -226,7 +229,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		Clip: w.Clip, FracBits: w.FracBits, DampingBits: w.DampingBits, Damping: w.Damping,
 		DampingDecay: w.DampingDecay, Beta: w.Beta, Factors: w.Factors,
 		StartPrecision: w.StartPrecision, StartSpread: w.StartSpread, UpdateClip: w.UpdateClip,
-		PrecisionFloor: w.PrecisionFloor,
+		PrecisionFloor: w.PrecisionFloor, CurvatureFrom: w.CurvatureFrom, CurvatureBound: w.CurvatureBound,
 	}
 	return nil
 }

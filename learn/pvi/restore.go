@@ -65,6 +65,10 @@ func (l Likelihood) validate() error {
 		bad("features", l.Features, fmt.Sprintf("1 to %d", MaxFeatures))
 	}
 	kind.Check(l.config().settings(), func(field string, value any, want string) {
+		// A noise-aware posterior of a regression is in the full family.
+		if field == "family" && l.Model == Logistic {
+			return
+		}
 		switch field {
 		case "family", "noise_sd", "hidden", "parameters":
 			bad(field, value, want)

@@ -44,6 +44,9 @@ type Spec interface {
 	Join(c PartyConfig) (Party, error)
 	// Posterior returns the posterior of the weights in a public state.
 	Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error)
+	// NoiseAware returns the posterior that counts the privacy noise, given all accepted
+	// rounds in order. Errors: pvi.ErrUncorrected for a method without one.
+	NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error)
 }
 
 // Party is a party's side of an application.

@@ -56,7 +56,7 @@ func TestExternalModelInAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := result.NewModelFile(protocol.Bind(p), state)
+	f, err := result.NewModelFile(protocol.Bind(p), state, nil)
 	if err != nil || !slices.Equal(f.Columns, []string{"weight 1", "weight 2"}) ||
 		math.Abs(f.Mean[1]-0.4) > 1e-5 {
 		t.Fatalf("%+v, %v", f, err)

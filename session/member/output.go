@@ -10,6 +10,7 @@ import (
 	"choir/internal/atomicfile"
 	"choir/privacy"
 	"choir/protocol"
+	"choir/session/app"
 	"choir/session/result"
 	"choir/session/run"
 )
@@ -75,7 +76,11 @@ func (e exporter) write(end error) (*Outcome, error) {
 	if !ok || len(state) == 0 {
 		return nil, errors.New("the store has no model")
 	}
-	final, err := result.NewModelFile(e.session, state)
+	trace, err := e.trace()
+	if err != nil {
+		return nil, err
+	}
+	final, err := result.NewModelFile(e.session, state, trace)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +101,14 @@ func (e exporter) write(end error) (*Outcome, error) {
 		return nil, err
 	}
 	return o, atomicfile.WriteJSON(filepath.Join(e.dir, "session.json"), o)
+}
+
+// trace is what the rounds revealed, which only the aggregator keeps.
+func (e exporter) trace() ([]app.Revealed, error) {
+	if !e.session.Plan.Is(e.member, protocol.RoleAggregator) {
+		return nil, nil
+	}
+	return result.Trace(e.session, run.Transcript(e.store))
 }
 
 func (e exporter) transcript(plan []byte) error {

@@ -11,7 +11,6 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
-	"choir/session/app"
 	"choir/session/terms"
 )
 
@@ -88,7 +87,8 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 	if schema.Classification() {
 		c.Positive = schema.Target.Categories[1]
 	}
-	c.PrivacyNoiseIncluded, c.NoiseNote = f.noiseIncluded(p)
+	c.PrivacyNoiseIncluded = f.NoiseIncluded
+	c.NoiseNote = f.Noise
 	scale := scalingOf(schema)
 	c.fill(coefficientNames(schema), scale.original(momentsOf(posterior)))
 	if p == nil {
@@ -113,18 +113,6 @@ func (f *ModelFile) linear() error {
 		return fmt.Errorf("%w: it is a %q model", ErrNoCoefficients, f.Predictive.Model)
 	}
 	return nil
-}
-
-// noiseIncluded reports whether the posterior counts the privacy noise. Only the posterior
-// of noisy statistics does.
-func (f *ModelFile) noiseIncluded(p *protocol.Plan) (included bool, note string) {
-	switch {
-	case p != nil && p.Noise == protocol.NoiseNone:
-		return false, "the session added no privacy noise"
-	case f.Application == app.NameStatistics:
-		return true, "privacy noise included"
-	}
-	return false, "privacy noise not included; too narrow where the noise is large"
 }
 
 // coefficientNames names the coefficients. A column that is called intercept keeps its

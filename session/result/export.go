@@ -23,17 +23,23 @@ import (
 // the aggregates from which it was computed, and has all that a prediction needs. The
 // model of a plan of sums predicts nothing.
 type ModelFile struct {
-	SchemaVersion int             `json:"schema_version"`
-	Plan          string          `json:"plan"`
-	Application   string          `json:"application"`
-	Rounds        uint32          `json:"rounds"`
-	FracBits      uint8           `json:"frac_bits"`
-	State         []int64         `json:"state"`             // the public model, grid units
-	Columns       []string        `json:"columns,omitempty"` // names of the weights
-	Mean          []float64       `json:"mean,omitempty"`    // posterior mean; the sum under a plan of sums
-	SD            []float64       `json:"sd,omitempty"`
-	Predictive    *Predictive     `json:"predictive,omitempty"`
-	Schema        json.RawMessage `json:"schema,omitempty"` // how records are encoded, canonical
+	SchemaVersion int       `json:"schema_version"`
+	Plan          string    `json:"plan"`
+	Application   string    `json:"application"`
+	Rounds        uint32    `json:"rounds"`
+	FracBits      uint8     `json:"frac_bits"`
+	State         []int64   `json:"state"`             // the public model, grid units
+	Columns       []string  `json:"columns,omitempty"` // names of the weights
+	Mean          []float64 `json:"mean,omitempty"`    // posterior mean; the sum under a plan of sums
+	SD            []float64 `json:"sd,omitempty"`
+	// Noise says whether the posterior counts the privacy noise, in a sentence; NoiseIncluded
+	// for programs. Mean, SD and Predictive are those of this posterior.
+	Noise         string      `json:"noise,omitempty"`
+	NoiseIncluded bool        `json:"privacy_noise_included"`
+	Predictive    *Predictive `json:"predictive,omitempty"`
+	// Plain is the posterior as if the noise on the sums were data, where it is another one.
+	Plain  *Plain          `json:"plain,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty"` // how records are encoded, canonical
 }
 
 // Predictive is a posterior and its likelihood.
@@ -42,11 +48,27 @@ type Predictive struct {
 	Natural []float64 `json:"natural"` // in the layout of package gauss
 }
 
+// Plain is a posterior that takes the revealed sums for exact.
+type Plain struct {
+	Note    string       `json:"note"`
+	Family  gauss.Family `json:"family"`
+	Natural []float64    `json:"natural"`
+	Mean    []float64    `json:"mean"`
+	SD      []float64    `json:"sd"`
+}
+
+// Notes about the privacy noise in a posterior.
+const (
+	noteIncluded = "privacy noise included"
+	noteExcluded = "privacy noise not included"
+	noteNone     = "the session added no privacy noise"
+)
+
 // ErrNoPredictions reports a model file without a posterior.
 var ErrNoPredictions = errors.New("the file holds no posterior of a model that predicts")
 
-// NewModelFile returns the model file of a plan's public state.
-func NewModelFile(s protocol.BoundPlan, state []int64) (*ModelFile, error) {
+// NewModelFile returns the model file of a plan's public state, to which the trace led.
+func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*ModelFile, error) {
 	p := s.Plan
 	f := &ModelFile{SchemaVersion: 1, Plan: s.ID.String(), Application: p.Application, Rounds: p.Rounds,
 		FracBits: p.FracBits, State: state}
@@ -66,13 +88,53 @@ func NewModelFile(s protocol.BoundPlan, state []int64) (*ModelFile, error) {
 	if f.Schema, err = schema.Canonical(); err != nil {
 		return nil, err
 	}
-	posterior, err := a.Posterior(p, state)
+	posterior, err := f.choose(p, a, trace)
 	if err != nil {
 		return nil, err
 	}
 	f.Predictive = &Predictive{posterior.Likelihood(), posterior.Natural()}
-	f.Columns, f.Mean, f.SD = f.Predictive.WeightNames(schema.EncodedColumns()), posterior.Mean(), posterior.SD()
+	f.Columns = f.Predictive.WeightNames(schema.EncodedColumns())
+	f.Mean = posterior.Mean()
+	f.SD = posterior.SD()
 	return f, nil
+}
+
+// choose returns the noise-aware posterior where the method has one, and sets what the file
+// says of it.
+func (f *ModelFile) choose(p *protocol.Plan, a app.Spec, trace []app.Revealed) (*pvi.Posterior, error) {
+	plain, err := a.Posterior(p, f.State)
+	if err != nil {
+		return nil, err
+	}
+	if p.Noise == protocol.NoiseNone {
+		f.Noise = noteNone
+		return plain, nil
+	}
+	aware, err := NoiseAware(p, a, trace)
+	if errors.Is(err, pvi.ErrUncorrected) {
+		f.Noise = fmt.Sprintf("%s; too narrow where the noise is large (%v)", noteExcluded, err)
+		return plain, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.Noise = noteIncluded
+	f.NoiseIncluded = true
+	if a.Name() != app.NameStatistics {
+		f.Plain = &Plain{Note: noteExcluded, Family: plain.Likelihood().Family, Natural: plain.Natural(),
+			Mean: plain.Mean(), SD: plain.SD()}
+	}
+	return aware, nil
+}
+
+// NoiseAware returns the posterior that counts the privacy noise on the rounds of a trace. The
+// error is pvi.ErrUncorrected if there is no such posterior: for the method, or for a trace
+// without rounds.
+func NoiseAware(p *protocol.Plan, a app.Spec, trace []app.Revealed) (*pvi.Posterior, error) {
+	if len(trace) == 0 {
+		return nil, fmt.Errorf("%w: no revealed sum is on record here", pvi.ErrUncorrected)
+	}
+	return a.NoiseAware(p, trace)
 }
 
 // Write writes model.json, model.npz and model.csv in a folder. The CSV has a line for

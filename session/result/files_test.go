@@ -24,7 +24,7 @@ func TestModelFilesOfEveryApp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := result.NewModelFile(l.Session, model.Initial())
+		f, err := result.NewModelFile(l.Session, model.Initial(), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

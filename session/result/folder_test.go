@@ -14,15 +14,17 @@ import (
 )
 
 // TestCoefficientsOfEveryApp: before a session the coefficients are the prior, and after
-// it they are not. Whether the noise is in the intervals depends on the application.
+// it they are not. Whether the noise is in the intervals depends on the application, and
+// there is none before the first round.
 func TestCoefficientsOfEveryApp(t *testing.T) {
 	for name, c := range rig.AppCases(t) {
 		t.Run(name, func(t *testing.T) {
 			private := c.Plan(t, c.Noise, func(*terms.Terms) {}).Session
 			got := coefficients(t, private, c.App.Model().Initial())
-			if got.PrivacyNoiseIncluded != (name == "statistics") || !got.PriorCompared {
+			if got.PrivacyNoiseIncluded || !got.PriorCompared {
 				t.Errorf("%+v", got)
 			}
+			checkIncluded(t, private, c.App.Model(), name == "statistics")
 			for _, k := range got.Coefficients {
 				if !k.PriorOnly && name != "global" { // which starts elsewhere
 					t.Errorf("before the session: %+v", k)
@@ -42,10 +44,25 @@ func TestCoefficientsOfEveryApp(t *testing.T) {
 	}
 }
 
+// checkIncluded: after a round the model file says whether its posterior counts the noise.
+func checkIncluded(t *testing.T, s protocol.BoundPlan, m protocol.Model, want bool) {
+	t.Helper()
+	r := app.Revealed{Round: s.Plan.Rounds, Counted: s.Plan.Parties(), Before: m.Initial(),
+		Sum: make([]int64, s.Plan.Dim)}
+	state, err := m.Fold(r.Round, r.Before, r.Sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := result.NewModelFile(s, state, []app.Revealed{r})
+	if err != nil || f.NoiseIncluded != want || (f.Noise == "privacy noise included") != want {
+		t.Errorf("included %v, %q, want %v; %v", f.NoiseIncluded, f.Noise, want, err)
+	}
+}
+
 // coefficients writes a session's folder and reads it.
 func coefficients(t *testing.T, s protocol.BoundPlan, state []int64) *result.Coefficients {
 	t.Helper()
-	f, err := result.NewModelFile(s, state)
+	f, err := result.NewModelFile(s, state, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +88,7 @@ func coefficients(t *testing.T, s protocol.BoundPlan, state []int64) *result.Coe
 func TestFolderWithoutPlan(t *testing.T) {
 	c := rig.AppCases(t)["virtual"]
 	s := c.Plan(t, protocol.NoiseNone, func(*terms.Terms) {}).Session
-	f, err := result.NewModelFile(s, c.App.Model().Initial())
+	f, err := result.NewModelFile(s, c.App.Model().Initial(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

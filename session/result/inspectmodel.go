@@ -30,7 +30,7 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 		}
 		if want == nil {
 			var err error
-			if want, err = NewModelFile(protocol.Bind(p), r.Model()); err != nil {
+			if want, err = NewModelFile(protocol.Bind(p), r.Model(), verifiedTrace(r)); err != nil {
 				return err
 			}
 		}
@@ -61,6 +61,8 @@ func sameModel(path string, want *ModelFile) error {
 		return notTheModel(path, "state")
 	case !m.predictsLike(want):
 		return notTheModel(path, "predictive")
+	case m.Noise != want.Noise || m.NoiseIncluded != want.NoiseIncluded || !samePlain(m.Plain, want.Plain):
+		return notTheModel(path, "noise or plain")
 	case !slices.Equal(m.Columns, want.Columns):
 		return notTheModel(path, "columns")
 	case !want.near(m.Mean, want.Mean):
@@ -69,6 +71,14 @@ func sameModel(path string, want *ModelFile) error {
 		return notTheModel(path, "sd")
 	}
 	return nil
+}
+
+func samePlain(got, want *Plain) bool {
+	if got == nil || want == nil {
+		return got == want
+	}
+	return got.Note == want.Note && got.Family == want.Family && within(got.Natural, want.Natural, 1e-9) &&
+		within(got.Mean, want.Mean, 1e-6) && within(got.SD, want.SD, 1e-6)
 }
 
 // predictsLike compares what predictions depend on.

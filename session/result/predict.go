@@ -12,12 +12,15 @@ import (
 
 // Predictions are a model's predictions for new records, in the target's units.
 type Predictions struct {
-	SchemaVersion int         `json:"schema_version"`
-	Plan          string      `json:"plan"`
-	Model         pvi.Model   `json:"model"`
-	Target        string      `json:"target"`
-	Classes       []string    `json:"classes,omitempty"` // negative, positive; none for numbers
-	Predictive    string      `json:"predictive"`
+	SchemaVersion int       `json:"schema_version"`
+	Plan          string    `json:"plan"`
+	Model         pvi.Model `json:"model"`
+	Target        string    `json:"target"`
+	Classes       []string  `json:"classes,omitempty"` // negative, positive; none for numbers
+	Predictive    string    `json:"predictive"`
+	// Noise says whether the predictions count the privacy noise.
+	Noise         string      `json:"noise"`
+	NoiseIncluded bool        `json:"privacy_noise_included"`
 	Rows          []Predicted `json:"rows"`
 	Ignored       []string    `json:"ignored,omitempty"` // columns of the file that the model does not use
 	// Scores are over the Labelled records, those with a target; nil if there are none.
@@ -66,7 +69,7 @@ func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Pre
 	}
 	p := &Predictions{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name,
 		Classes:    schema.Target.Categories,
-		Predictive: string(by), Ignored: rows.Ignored}
+		Predictive: string(by), Noise: f.Noise, NoiseIncluded: f.NoiseIncluded, Ignored: rows.Ignored}
 	for i := range rows.Rows() {
 		row := Predicted{Record: i + 1, Remark: rows.Remarks[i], None: !rows.Usable[i]}
 		if rows.Usable[i] {

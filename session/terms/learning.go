@@ -48,6 +48,10 @@ type LearningConfig struct {
 	StatisticClip  float64        `toml:"statistic_clip"`
 	UpdateClip     float64        `toml:"update_clip"`
 	Weights        []float64      `toml:"weights"` // by party in order of name; default equal
+	// CurvatureRounds is how many of the last rounds reveal the curvature, for posteriors that
+	// know their correlations. The default is as many as the whole of it takes, if that is at
+	// most a third of the rounds; -1 is none.
+	CurvatureRounds int `toml:"curvature_rounds"`
 }
 
 func (l *LearningConfig) schema() (string, map[string]any) { return l.SchemaFile, l.Schema }
@@ -190,9 +194,9 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 				d.p.Shards = int(min(l.Records, pvi.MaxShards))
 			}
 		}
-		return l.shards(d, f, f.Virtual())
+		return l.shards(d, f, defaults.Facts.Virtual)
 	case d.name == pvi.NameDataset && known:
-		return l.shards(d, f, f.Dataset())
+		return l.shards(d, f, defaults.Facts.Dataset)
 	case d.name == pvi.NameOptimisation && d.cfg.Model != pvi.External && d.cfg.Model != pvi.Linear:
 		return l.optimisation(d, f)
 	}
@@ -204,8 +208,14 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 func (l LearningConfig) named() bool { return l.Steps != 0 || l.LearningRate != 0 || l.Optimiser != "" }
 
 // shards fills in the strategies whose terms are shards' updates.
-func (l LearningConfig) shards(d *draft, f defaults.Facts, rule defaults.Shards) int {
+func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Facts) defaults.Shards) int {
 	c := &d.cfg
+	curvature := l.curvature(d, f, way(f).Wanted)
+	if f.Rounds > 0 {
+		f.Rounds -= curvature
+	}
+	rule := way(f)
+	total := rule.Rounds + curvature
 	c.Damping = orElse(c.Damping, rule.Damping)
 	if f.Noise > 0 {
 		c.Clip = orElse(c.Clip, rule.Clip)
@@ -221,13 +231,50 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, rule defaults.Shards)
 		d.p.LearningRate = 1
 	}
 	if d.p.Optimiser == pvi.Natural || c.Model == pvi.Linear {
-		s := f.Noise * math.Sqrt(float64(rule.Rounds)) * c.Clip * travelled(*c, rule.Rounds)
+		s := f.Noise * math.Sqrt(float64(total)) * c.Clip * travelled(*c, rule.Rounds)
 		p := f.Precisions(s, d.name == pvi.NameDataset)
 		c.StartPrecision = orElse(c.StartPrecision, p.Start)
 		c.PrecisionFloor = orElse(c.PrecisionFloor, p.Floor)
 	}
 	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
-	return rule.Rounds
+	c.CurvatureFrom = 0
+	c.CurvatureBound = 0
+	if curvature > 0 {
+		c.CurvatureFrom = rule.Rounds + 1
+		c.CurvatureBound = l.curvatureBound(d, f)
+	}
+	return total
+}
+
+// curvature is how many rounds reveal the curvature; wanted is how many should learn.
+func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {
+	if l.CurvatureRounds != 0 {
+		return max(0, l.CurvatureRounds)
+	}
+	whole := d.cfg.CurvatureSlices()
+	fits := 2*whole <= wanted && (f.Rounds == 0 || 3*whole <= f.Rounds)
+	natural := d.cfg.Model == pvi.Linear || !l.named()
+	if !fits || !natural || f.Noise == 0 || d.name != pvi.NameVirtual || d.p.Local ||
+		d.cfg.Family != gauss.MeanField {
+		return 0
+	}
+	return whole
+}
+
+// curvatureBound is the norm of a shard's slice of the curvature that becomes the clip, which
+// few exceed: a record's curvature is c x x' with c at most 1/4 for a logistic model, and less
+// for most records, and c = 1/noise_sd^2 for a linear one.
+func (l LearningConfig) curvatureBound(d *draft, f defaults.Facts) float64 {
+	size := 0.2 * f.Norm * f.Norm
+	if d.cfg.Model == pvi.Linear {
+		size = 1.5 * f.Norm * f.Norm / (d.cfg.NoiseSD * d.cfg.NoiseSD)
+	}
+	rows := float64(max(1, d.p.ShardRows))
+	if d.p.ShardRows == 0 {
+		rows = max(1, float64(f.AssumedRecords())/float64(f.Parties*d.p.Shards))
+	}
+	v := size * rows / math.Sqrt(float64(d.cfg.CurvatureSlices()))
+	return math.Ldexp(math.Round(math.Ldexp(v, 10)), -10) // a short number in the plan
 }
 
 // travelled is the root of the sum of the squared dampings of a run: the noise of its states

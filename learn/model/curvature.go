@@ -1,0 +1,58 @@
+package model
+
+import "math"
+
+// Curved is a Site that knows the curvature of its expected log-likelihood.
+type Curved interface {
+	Site
+	// Curvature writes the entries from, from+1, ... of the curvature -E[d^2 log p/dw dw'] under
+	// the mean-field Gaussian of these moments, in the order of gauss's full family: row by
+	// row from the diagonal on. Entries above the diagonal are times the square root of 2, so
+	// that the norm of all of them is Frobenius'.
+	Curvature(ws *Workspace, dst []float64, from int, mean, variance []float64)
+}
+
+// Curvature implements Curved.
+func (l *Logistic) Curvature(ws *Workspace, dst []float64, from int, mean, variance []float64) {
+	clear(dst)
+	n, d := len(l.y), l.x.Cols
+	a, s := ws.row[0][:n], ws.row[1][:n]
+	l.activations(a, s, mean, variance)
+	for r := range n {
+		_, c := SigmoidMoments(a[r], s[r])
+		x := l.x.Data[r*d : (r+1)*d]
+		eachEntry(d, from, len(dst), func(at, i, j int, weight float64) {
+			dst[at] += weight * c * x[i] * x[j]
+		})
+	}
+}
+
+// Curvature implements Curved. It needs the mean-field family.
+func (l *Linear) Curvature(_ *Workspace, dst []float64, from int, _, _ []float64) {
+	d := l.space.Features
+	eachEntry(d, from, len(dst), func(at, i, j int, weight float64) {
+		dst[at] = weight * l.gram[i*d+j]
+	})
+}
+
+// eachEntry calls f for n entries of the upper triangle of a d x d matrix, from the one with
+// this number in the order of rows. It stops at the last.
+func eachEntry(d, from, n int, f func(at, i, j int, weight float64)) {
+	i := 0
+	for i < d && from >= d-i {
+		from -= d - i
+		i++
+	}
+	j := i + from
+	for at := 0; at < n && i < d; at++ {
+		weight := math.Sqrt2
+		if i == j {
+			weight = 1
+		}
+		f(at, i, j, weight)
+		if j++; j == d {
+			i++
+			j = i
+		}
+	}
+}

@@ -1,0 +1,14 @@
+// Package noiseaware computes posteriors that count the privacy noise. Its input is public:
+// the noisy sums that rounds revealed, the public points at which parties computed them, and
+// the variance of their noise. Nothing here costs privacy.
+//
+// Near its maximum w* a log-likelihood has the score H (w* - m) at the point m, with H its
+// curvature, and given the data the weights are N(w*, H^-1) but for the prior. A round reveals
+// the score at its point with Gaussian noise. The weighted mean of the rounds, z at the mean
+// point m with noise of variance V, says of the weights
+//
+//	z + H m ~ N(H w, H + V),
+//
+// where H is the sampling noise and V the privacy noise. With the prior N(0, I/P) the
+// posterior has the precision P + H (H+V)^-1 H. docs/methods.md has the derivation.
+package noiseaware

@@ -1,0 +1,92 @@
+package pvi
+
+import (
+	"context"
+	"fmt"
+
+	"choir/learn/gauss"
+	"choir/learn/model"
+)
+
+// In a curvature round a shard's term is a slice of the curvature of its log-likelihood at the
+// public posterior, Dim of its entries, in units in which CurvatureBound is Clip. It is
+// clipped like every term, so that a curvature round costs what a round of learning does.
+// Neither the public state nor a factor changes. Round CurvatureFrom reveals the first
+// slice, the next round the second one, and so on, round and round.
+
+// curvatureRound reports whether a round reveals a part of the curvature.
+func (c Config) curvatureRound(round int) bool {
+	return c.CurvatureFrom > 0 && round >= c.CurvatureFrom
+}
+
+// CurvatureSlices is the number of rounds that reveal the whole curvature.
+func (c Config) CurvatureSlices() int {
+	d := c.Weights()
+	return (d*(d+1)/2 + c.Dim() - 1) / c.Dim()
+}
+
+// sliceStart is the first entry of the slice of a round.
+func (c Config) sliceStart(round int) int {
+	return (round - c.CurvatureFrom) % c.CurvatureSlices() * c.Dim()
+}
+
+func (c Config) checkCurvature(bad badField) {
+	if c.CurvatureFrom == 0 {
+		if c.CurvatureBound != 0 {
+			bad("curvature_bound", c.CurvatureBound, "0 without a curvature_from")
+		}
+		return
+	}
+	if c.CurvatureFrom < 2 || c.CurvatureFrom > MaxRounds {
+		bad("curvature_from", c.CurvatureFrom, fmt.Sprintf("0, or 2 to %d", MaxRounds))
+	}
+	if !(c.CurvatureBound >= 0x1p-40 && c.CurvatureBound <= 0x1p40) {
+		bad("curvature_bound", c.CurvatureBound, "2^-40 to 2^40")
+	}
+	if why := c.uncorrected(); why != "" || c.Family != gauss.MeanField || c.params().Local {
+		bad("curvature_from", c.CurvatureFrom, `0 unless the model is "logistic" or "linear" in the mean-field `+
+			`family, under strategy "dataset" or "virtual" with joint noise`)
+	}
+}
+
+// curvatureScale is the factor of the entries: CurvatureBound becomes Clip.
+func (c Config) curvatureScale() float64 {
+	if c.Clip == 0 {
+		return 1
+	}
+	return c.Clip / c.CurvatureBound
+}
+
+// proposeCurvature is a curvature round.
+func (l *Learner) proposeCurvature(ctx context.Context, round int, q []int64) (Proposal, error) {
+	m, err := l.cfg.space().Moments(l.cfg.floats(q))
+	if err != nil {
+		return Proposal{}, err
+	}
+	p := Proposal{Update: make([]int64, l.cfg.Dim())}
+	term, ints := make([]float64, l.cfg.Dim()), make([]int64, l.cfg.Dim())
+	ws := model.NewWorkspace(l.cfg.Weights(), l.maxRows)
+	clipped := 0
+	for k, site := range l.sites {
+		if err := ctx.Err(); err != nil {
+			return Proposal{}, fmt.Errorf("shard %d: %w", k, err)
+		}
+		site.(model.Curved).Curvature(ws, term, l.cfg.sliceStart(round), m.Mean, m.Variance)
+		for i := range term {
+			term[i] *= l.cfg.curvatureScale()
+		}
+		cut, err := l.quantise(ints, term)
+		if err != nil {
+			return Proposal{}, fmt.Errorf("shard %d: %w", k, err)
+		}
+		if cut {
+			clipped++
+		}
+		if err := addInto(p.Update, ints); err != nil {
+			return Proposal{}, err
+		}
+	}
+	p.ClippedFraction = float64(clipped) / float64(len(l.sites))
+	p.Memo = l.cfg.encode(l.cfg.newBlock(kindMemo, round))
+	return p, nil
+}

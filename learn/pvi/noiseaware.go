@@ -1,0 +1,286 @@
+package pvi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+	"choir/learn/noiseaware"
+)
+
+// ErrUncorrected: no posterior that counts the privacy noise is known for the method.
+var ErrUncorrected = errors.New("no correction for the privacy noise is known")
+
+// Observation is what a round revealed, and its known noise.
+type Observation struct {
+	Round int
+	Raw   []int64 // the public raw state before the round
+	Sum   []int64 // in units of 2^-FracBits
+	// Variance of the noise on a coordinate of Sum, in its unit squared: that of all parties
+	// that the sum counts.
+	Variance float64
+}
+
+// uncorrected is why NoiseAware has no posterior for a configuration; empty if it has.
+func (c Config) uncorrected() string {
+	p := c.params()
+	switch {
+	case c.Model == BNN || c.Model == External:
+		return "the model is not linear in its weights"
+	case c.name() != NameDataset && c.name() != NameVirtual && c.name() != NamePerturbation:
+		return fmt.Sprintf("strategy %q", c.name())
+	case c.Factors == FactorsNoisy && !p.Local:
+		return "noise in private factors"
+	case c.Model == Logistic && (p.Optimiser != Natural || p.LearningRate != 1):
+		return "local optimiser steps that may stop before the optimum"
+	}
+	return ""
+}
+
+// NoiseAware returns the posterior that counts the noise on the revealed sums, given all
+// rounds of a run in order: the full covariance after curvature rounds or in the full family,
+// otherwise a mean-field one. It is post-processing. docs/methods.md, section 14, has the
+// derivation. Errors: ErrUncorrected, ErrShape, gauss.ErrImproper.
+//
+// A round's revealed sum is what its factors lack, sum_k (l_k(q) - t_k) + noise, with l_k(q)
+// the best factor of shard k at the public posterior q. All private factors together are
+// the public state without the prior and without the noise so far, sum_{j<s} a_j n_j. So
+//
+//	sum + state - prior = sum_k l_k(q) + n_s + sum_{j<s} a_j n_j
+//
+// observes the likelihood's natural parameters at a public point with known noise, whether
+// or not the run has converged.
+func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
+	if why := c.uncorrected(); why != "" {
+		return nil, fmt.Errorf("%w: %s", ErrUncorrected, why)
+	}
+	r := reading{c: c, prior: c.floats(c.Prior())}
+	for _, o := range trace {
+		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
+		}
+		var err error
+		if c.curvatureRound(o.Round) {
+			r.addCurvature(o)
+		} else {
+			err = r.addRound(o)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
+		}
+	}
+	m, err := r.posterior()
+	if err != nil {
+		return nil, fmt.Errorf("noise-aware posterior: %w", err)
+	}
+	return c.at(m)
+}
+
+// at returns the posterior with the moments, in the full family if they have a covariance.
+func (c Config) at(m *gauss.Moments) (*Posterior, error) {
+	c.Family = gauss.MeanField
+	if m.Covariance != nil {
+		c.Family = gauss.Full
+	}
+	natural, err := c.space().Natural(m)
+	if err != nil {
+		return nil, fmt.Errorf("noise-aware posterior: %w", err)
+	}
+	return &Posterior{cfg: c, natural: natural, moments: m}, nil
+}
+
+// reading is a trace in real numbers.
+type reading struct {
+	c     Config
+	prior []float64
+
+	points    [][]float64
+	naturals  [][]float64 // of the likelihood at the points, with noise
+	dampings  []float64
+	variances []float64 // of a round's own noise on a linear part
+
+	entries  []float64 // sums of the curvature's entries, in the order of its slices
+	counts   []float64 // rounds that revealed an entry
+	entryVar []float64 // variances of the sums
+}
+
+// addRound adds a round of learning.
+func (r *reading) addRound(o Observation) error {
+	c := r.c
+	raw := c.floats(o.Raw)
+	repaired, _, err := c.Repair(o.Raw)
+	if err != nil {
+		return err
+	}
+	q := c.floats(repaired)
+	m, err := c.space().Moments(q)
+	if err != nil {
+		return err
+	}
+	unit := math.Ldexp(1, -int(c.FracBits))
+	natural := make([]float64, len(raw))
+	for i, x := range o.Sum {
+		natural[i] = float64(x)*unit + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
+	}
+	r.points = append(r.points, m.Mean)
+	r.naturals = append(r.naturals, natural)
+	r.dampings = append(r.dampings, math.Ldexp(float64(c.DampingUnits(o.Round)), -int(c.DampingBits)))
+	r.variances = append(r.variances, o.Variance*unit*unit)
+	return nil
+}
+
+// addCurvature adds a curvature round.
+func (r *reading) addCurvature(o Observation) {
+	c := r.c
+	d := c.Weights()
+	n := d * (d + 1) / 2
+	if r.entries == nil {
+		r.entries = make([]float64, n)
+		r.counts = make([]float64, n)
+		r.entryVar = make([]float64, n)
+	}
+	unit := math.Ldexp(1, -int(c.FracBits)) / c.curvatureScale()
+	from := c.sliceStart(o.Round)
+	for i := 0; i < c.Dim() && from+i < n; i++ {
+		r.entries[from+i] += float64(o.Sum[i]) * unit
+		r.counts[from+i]++
+		r.entryVar[from+i] += o.Variance * unit * unit
+	}
+}
+
+func (r *reading) posterior() (*gauss.Moments, error) {
+	if len(r.points) == 0 {
+		return nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
+	}
+	curvature, ok := r.curvature()
+	if !ok {
+		h, p, v := r.settled()
+		return noiseaware.Diagonal(h, p, v, r.c.PriorPrecision), nil
+	}
+	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Points: r.points, Noise: r.covariance(),
+		Curvature: curvature}
+	for s := range r.points {
+		t.Scores = append(t.Scores, r.score(s))
+	}
+	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
+	return t.Posterior()
+}
+
+// score is the noisy gradient of the log-likelihood at the point of a round: the linear part
+// minus the precision times the point.
+func (r *reading) score(s int) []float64 {
+	space := r.c.space()
+	out := append([]float64(nil), r.naturals[s][:space.Features]...)
+	m := mat.NewVecDense(space.Features, r.points[s])
+	var pull mat.VecDense
+	pull.MulVec(space.Precision(r.naturals[s]), m)
+	floats.Sub(out, pull.RawVector().Data)
+	return out
+}
+
+// covariance of the noise of the rounds: round s has its own, and a_j of every earlier round j
+// that private factors lack. Released factors have the noise that the state has.
+func (r *reading) covariance() *mat.SymDense {
+	n := len(r.points)
+	loads := mat.NewDense(n, n, nil)
+	for s := range n {
+		loads.Set(s, s, math.Sqrt(r.variances[s]))
+		for j := range s {
+			if !r.c.released() {
+				loads.Set(s, j, (1-r.c.Beta)*r.dampings[j]*math.Sqrt(r.variances[j]))
+			}
+		}
+	}
+	k := mat.NewSymDense(n, nil)
+	k.SymOuterK(1, loads)
+	return k
+}
+
+// noise is the variance of the weighted scores: of a linear part, and of a precision times the
+// point, which has twice the noise of its natural parameter on the diagonal.
+func (r *reading) noise(k *mat.SymDense, weights []float64) []float64 {
+	d := r.c.Weights()
+	out := make([]float64, d)
+	for s, a := range weights {
+		for t, b := range weights {
+			v := a * b * k.At(s, t)
+			all := 0.0
+			if r.c.Family == gauss.Full {
+				all = floats.Dot(r.points[s], r.points[t])
+			}
+			for i := range out {
+				own := r.points[s][i] * r.points[t][i]
+				if r.c.Family == gauss.Full {
+					out[i] += v * (1 + all + 3*own)
+				} else {
+					out[i] += v * (1 + 4*own)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// curvature returns what is known of the whole curvature, and false if that is not all.
+func (r *reading) curvature() (noiseaware.Curvature, bool) {
+	d := r.c.Weights()
+	if r.c.Family == gauss.Full {
+		n := len(r.points)
+		k := r.covariance()
+		out := noiseaware.Curvature{Matrix: mat.NewSymDense(d, nil)}
+		for s := range n {
+			p := r.c.space().Precision(r.naturals[s])
+			p.ScaleSym(1/float64(n), p)
+			out.Matrix.AddSym(out.Matrix, p)
+		}
+		out.SD = math.Sqrt(mat.Sum(k)) / float64(n)
+		return out, true
+	}
+	out := noiseaware.Curvature{Matrix: mat.NewSymDense(d, nil)}
+	at, total := 0, 0.0
+	for i := range d {
+		for j := i; j < d; j++ {
+			if r.counts == nil || r.counts[at] == 0 {
+				return out, false
+			}
+			v := r.entries[at] / r.counts[at]
+			total += r.entryVar[at] / (r.counts[at] * r.counts[at])
+			if i != j {
+				v /= math.Sqrt2
+			}
+			out.Matrix.SetSym(i, j, v)
+			at++
+		}
+	}
+	out.SD = math.Sqrt(total / float64(at) / 2)
+	return out, true
+}
+
+// settled is where the state would go without noise, the response of the damped recursion
+// being linear: of the way from the start the state has gone all but the share left. It
+// returns the likelihood's linear parts and precisions, and the variance of the former's
+// noise.
+func (r *reading) settled() (h, p []float64, v float64) {
+	n := len(r.points)
+	weights := make([]float64, n)
+	left := 1.0
+	for s := n - 1; s >= 0; s-- {
+		weights[s] = r.dampings[s] * left
+		left *= 1 - r.dampings[s]
+	}
+	floats.Scale(1/floats.Sum(weights), weights)
+	d := r.c.Weights()
+	h, p = make([]float64, d), make([]float64, d)
+	for s, w := range weights {
+		for i := range d {
+			h[i] += w * r.naturals[s][i]
+			p[i] -= 2 * w * r.naturals[s][d+i]
+		}
+	}
+	w := mat.NewVecDense(n, weights)
+	return h, p, mat.Inner(w, r.covariance(), w)
+}

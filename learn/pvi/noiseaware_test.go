@@ -1,0 +1,216 @@
+package pvi
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"choir/learn/gauss"
+	"choir/learn/model"
+)
+
+// oneRow is a logistic configuration of a record a shard with curvature rounds at the end.
+func oneRow(rounds int) Config {
+	c := logisticConfig()
+	c.Beta = 0
+	c.Clip = 3
+	c.Damping = 0.2
+	c.StartPrecision = 4
+	c.Strategy = Virtual{Shards: 4096, ShardRows: 1, Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
+	c.CurvatureFrom = rounds + 1
+	c.CurvatureBound = 3
+	return c
+}
+
+// observe runs a configuration and returns what its rounds revealed.
+func observe(t *testing.T, c Config, data Data, rounds int, sd float64) []Observation {
+	t.Helper()
+	l := learner(t, c, data, 1)
+	r := rand.New(rand.NewPCG(7, 8))
+	raw, state := c.Initial(), l.InitialState()
+	var trace []Observation
+	for round := 1; round <= rounds; round++ {
+		p := propose(t, l, round, raw, state)
+		sum := slices.Clone(p.Update)
+		units := sd * math.Ldexp(1, int(c.FracBits))
+		for i := range sum {
+			sum[i] += int64(units * r.NormFloat64())
+		}
+		trace = append(trace, Observation{Round: round, Raw: raw, Sum: sum, Variance: units * units})
+		state = settle(t, l, round, state, p)
+		next, err := c.Fold(round, raw, sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = next
+	}
+	return trace
+}
+
+// TestNoiseAwareReadsTheScore: the trace of a run gives the score of the data at the public
+// points, however far the run is from its end, and the curvature of all records.
+func TestNoiseAwareReadsTheScore(t *testing.T) {
+	const rounds = 6
+	c := oneRow(rounds)
+	c.Clip = 0
+	data := dense(c, 3, 200)
+	r := reading{c: c, prior: c.floats(c.Prior())}
+	trace := observe(t, c, data, rounds+c.CurvatureSlices(), 0)
+	for _, o := range trace {
+		if c.curvatureRound(o.Round) {
+			r.addCurvature(o)
+		} else if err := r.addRound(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := model.NewLogistic(c.Features, data.X, data.Y, 1, 1)
+	q, _, err := c.Repair(trace[rounds-1].Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.space().Moments(c.floats(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, gSD := make([]float64, c.Features), make([]float64, c.Features)
+	flat := make([]float64, c.Dim()) // a cavity that pulls nowhere
+	all.Gradient(model.NewWorkspace(c.Features, data.Rows()), g, gSD, m.Mean, m.Variance, flat)
+	for i, want := range g {
+		if got := r.score(rounds - 1)[i]; math.Abs(got-want) > 1e-3 {
+			t.Errorf("score %d is %v, want %v", i, got, want)
+		}
+	}
+	curvature, ok := r.curvature()
+	if !ok || curvature.SD != 0 {
+		t.Fatalf("%v, %+v", ok, curvature)
+	}
+	last, err := c.Posterior(trace[rounds].Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.Features * (c.Features + 1) / 2
+	want := make([]float64, n)
+	all.Curvature(model.NewWorkspace(c.Features, data.Rows()), want, 0, last.Mean(), square(last.SD()))
+	at := 0
+	for i := range c.Features {
+		for j := i; j < c.Features; j++ {
+			w := want[at]
+			if at++; i != j {
+				w /= math.Sqrt2
+			}
+			if got := curvature.Matrix.At(i, j); math.Abs(got-w) > 1e-3 {
+				t.Errorf("curvature %d, %d is %v, want %v", i, j, got, w)
+			}
+		}
+	}
+}
+
+func square(v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = x * x
+	}
+	return out
+}
+
+// TestCurvatureRoundsKeepTheState: neither the public state nor a factor changes.
+func TestCurvatureRoundsKeepTheState(t *testing.T) {
+	c := oneRow(2)
+	l := learner(t, c, dense(c, 4, 30), 1)
+	state := l.InitialState()
+	p := propose(t, l, 3, c.Initial(), state)
+	next, err := c.Fold(3, c.Initial(), p.Update)
+	if err != nil || !slices.Equal(next, c.Initial()) || slices.Max(p.Update) == 0 {
+		t.Errorf("state %v, update %v, %v", next, p.Update, err)
+	}
+	before, err := l.Factors(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := l.Factors(settle(t, l, 3, state, p))
+	if err != nil || !slices.EqualFunc(before, after, slices.Equal) {
+		t.Errorf("factors changed, %v", err)
+	}
+}
+
+// TestCurvatureSensitivity: one record moves the sum of a curvature round by at most the
+// sensitivity, however large the record is.
+func TestCurvatureSensitivity(t *testing.T) {
+	c := oneRow(2)
+	data := dense(c, 5, 30)
+	limit, err := c.Sensitivity(ReplaceRecord)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0.0
+	for _, factor := range []float64{-30, 0.1, 1e3, 1e200} {
+		other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+		for j := range c.Features {
+			other.X[7*c.Features+j] *= factor
+		}
+		a, b := learner(t, c, data, 1), learner(t, c, other, 1)
+		for round := 3; round < 3+c.CurvatureSlices(); round++ {
+			pa, pb := propose(t, a, round, c.Initial(), a.InitialState()), propose(t, b, round, c.Initial(),
+				b.InitialState())
+			square := 0.0
+			for i, x := range pa.Update {
+				d := float64(x - pb.Update[i])
+				square += d * d
+			}
+			most = max(most, math.Sqrt(square)/float64(limit))
+		}
+	}
+	if most > 1 || most < 0.05 {
+		t.Errorf("a record moves the sum by %.3f of the sensitivity", most)
+	}
+}
+
+// TestNoiseAwareCovers: with noise that swamps the plain posterior the weights of the data stay
+// within the intervals, in the mean field and in the full family of a linear model.
+func TestNoiseAwareCovers(t *testing.T) {
+	full := clippedLinear(gauss.Full)
+	full.Clip = 0
+	full.Beta = 0
+	for _, c := range []Config{oneRow(12), full} {
+		rounds := 12
+		if c.CurvatureFrom > 0 {
+			rounds += c.CurvatureSlices()
+		}
+		data := dense(c, 6, 400)
+		clean := c
+		clean.Clip = 0
+		exact, err := clean.NoiseAware(observe(t, clean, data, rounds, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		noisy := observe(t, c, data, rounds, 20)
+		q, err := c.NoiseAware(noisy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range q.Mean() {
+			if z := (m - exact.Mean()[i]) / q.SD()[i]; math.Abs(z) > 4 || q.SD()[i] <= exact.SD()[i] {
+				t.Errorf("%s: weight %d is %v sd from that of the data; sd %v, without noise %v", c.Model, i, z,
+					q.SD()[i], exact.SD()[i])
+			}
+		}
+	}
+}
+
+// TestUncorrected: methods without a correction say so.
+func TestUncorrected(t *testing.T) {
+	adam := logisticConfig()
+	if _, err := adam.NoiseAware(nil); !errors.Is(err, ErrUncorrected) {
+		t.Errorf("error %v, want ErrUncorrected", err)
+	}
+	bad := oneRow(3)
+	bad.Strategy = Perturbation{bad.Strategy.(Virtual).Fit}
+	if err := bad.Validate(); !errors.Is(err, ErrConfig) {
+		t.Errorf("curvature rounds with local noise: %v, want ErrConfig", err)
+	}
+	if _, err := oneRow(3).NoiseAware([]Observation{{Round: 1}}); !errors.Is(err, ErrShape) {
+		t.Errorf("error %v, want ErrShape", err)
+	}
+}
