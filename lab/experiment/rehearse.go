@@ -139,23 +139,31 @@ func (h *Rehearsal) data(made *terms.Rehearsal, a app.Spec) (*Data, error) {
 			}
 		}
 	}
+	if err := h.test(d); err != nil {
+		return nil, err
+	}
+	d.Name = fmt.Sprintf("rehearsal of %s", made.Plan.Name)
+	return d, nil
+}
+
+// test reads the rows to test on, unless some were held out.
+func (h *Rehearsal) test(d *Data) error {
 	if h.Test != "" {
 		rec, err := dataset.LoadRecords(h.Test)
 		if err != nil {
-			return nil, protocol.Fail(protocol.ClassInput, "test: %w", err)
+			return protocol.Fail(protocol.ClassInput, "test: %w", err)
 		}
-		t, err := rec.Encode(schema)
+		t, err := rec.Encode(d.Schema)
 		if err != nil {
-			return nil, protocol.Fail(protocol.ClassInput, "test: %w", err)
+			return protocol.Fail(protocol.ClassInput, "test: %w", err)
 		}
 		d.Test = rows(t)
 	}
 	if d.Test.Rows() == 0 {
-		return nil, protocol.Fail(protocol.ClassInput, "data: the files have too few rows to hold some out; "+
+		return protocol.Fail(protocol.ClassInput, "data: the files have too few rows to hold some out; "+
 			"name rows to test on with --test")
 	}
-	d.Name = fmt.Sprintf("rehearsal of %s", made.Plan.Name)
-	return d, nil
+	return nil
 }
 
 // declared is the number of all parties' records that a plan declares, 0 if none.
