@@ -2,6 +2,7 @@
 package catalogue
 
 import (
+	"choir/lab/internal/calibration"
 	"choir/lab/internal/own"
 	"choir/lab/internal/paper1"
 	"choir/lab/internal/paper4"
@@ -16,7 +17,7 @@ func All() []study.Study {
 	var all []study.Study
 	for _, room := range [][]study.Study{paper1.Studies(), paper4.Studies(),
 		{paper4.Network(), paper4.Others()}, workshop.Studies(), thesis.Studies(), own.Studies(),
-		{settings.Study()}} {
+		{settings.Study(), calibration.Study()}} {
 		all = append(all, room...)
 	}
 	return all

@@ -2,6 +2,7 @@ package pvi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -230,13 +231,20 @@ func (l *Learner) open(round int, state []byte) (block, error) {
 }
 
 // quantise clips in the reals, rounds, and clips again on the integers, where the bound is
-// exact: rounding may exceed it.
+// exact: rounding may exceed it. Under a clip it is a total function: a term that is not finite,
+// or too large to round, counts as the zero vector, since an error would keep the party out of
+// the round and so reveal a record.
 func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err error) {
 	g := l.cfg.grid()
 	if l.cfg.Clip > 0 {
 		clipped = fixedpoint.ClipReal(update, l.cfg.Clip)
 	}
-	if err := g.Round(dst, update); err != nil || l.cfg.Clip == 0 {
+	err = g.Round(dst, update)
+	if l.cfg.Clip > 0 && (errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange)) {
+		clear(dst)
+		return true, nil
+	}
+	if err != nil || l.cfg.Clip == 0 {
 		return clipped, err
 	}
 	bound, err := l.cfg.clipUnits()

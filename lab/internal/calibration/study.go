@@ -1,0 +1,210 @@
+// Package calibration compares intervals with known weights: how often they cover, how wide they
+// are next to those of all rows without privacy, and what the noise-aware posterior predicts.
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"choir/lab/bed"
+	"choir/lab/experiment"
+	"choir/lab/study"
+	"choir/learn/pvi"
+	"choir/session/result"
+)
+
+// Study is the table of intervals and their coverage.
+func Study() study.Study {
+	return study.Study{Name: "calibration", Run: sweep,
+		About: "coverage and width of intervals of the true weights, with and without the privacy noise, by " +
+			"every method, in four worlds of 16,000 rows and eight others"}
+}
+
+// worlds are those of the study.
+func worlds(quick bool) []World {
+	if quick {
+		return []World{{"tiny", false, 400, 3, 0.3, 4, 8}, {"tiny linear", true, 400, 3, 0.3, 4, 8}}
+	}
+	return []World{
+		{"logistic", false, 16000, 20, 0.4, 10, 1},
+		{"linear", true, 16000, 20, 0.4, 10, 1},
+		{"many parties", false, 16000, 20, 0.4, 300, 1},
+		{"many parties, linear", true, 16000, 20, 0.4, 300, 1},
+		{"small", false, 500, 5, 0.8, 3, 8},
+		{"small linear", true, 500, 5, 0.2, 3, 2},
+		{"narrow", false, 50000, 8, 0, 20, 0.3},
+		{"wide", false, 20000, 60, 0.3, 10, 4},
+		{"correlated", false, 12000, 15, 0.8, 5, 2},
+		{"wide linear", true, 30000, 40, 0.6, 40, 1},
+		{"strict", false, 8000, 10, 0.5, 100, 0.5},
+		{"generous linear", true, 3000, 12, 0.7, 8, 8},
+	}
+}
+
+// Names of the posteriors of a method.
+const (
+	plain = "plain"
+	aware = "noise-aware"
+)
+
+// tally has the scores of one world by method and posterior.
+type tally struct {
+	world World
+	names []string
+	all   map[string][]Score
+	width []float64 // the reference's mean standard deviation, by seed
+}
+
+func (t *tally) add(name string, s Score) {
+	if !slices.Contains(t.names, name) {
+		t.names = append(t.names, name)
+	}
+	t.all[name] = append(t.all[name], s)
+}
+
+func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
+	r := &study.Result{SchemaVersion: 1, Name: "calibration", Title: "Intervals of the true weights",
+		Seeds: o.Seeds, Transport: bed.Clear, Source: "none: generated data with known weights",
+		About: []string{"Every setting is the plan's default, delta is 1e-5. *plain* takes the revealed sums for " +
+			"exact, *noise-aware* counts their noise (methods.md, section 14). Width is the mean standard " +
+			"deviation over that of the posterior of all rows without privacy."}}
+	all := worlds(o.Quick)
+	var names []string
+	for _, w := range all {
+		names = append(names, w.Name)
+	}
+	o = o.Begin(o.Count(names...) * len(o.Each()))
+	for _, w := range all {
+		if !o.Picks(w.Name, names...) {
+			continue
+		}
+		t := &tally{world: w, all: map[string][]Score{}}
+		for _, seed := range o.Each() {
+			if err := t.seed(ctx, o, uint64(seed)); err != nil {
+				return nil, fmt.Errorf("%s, seed %d: %w", w.Name, seed, err)
+			}
+			o.Tell(fmt.Sprintf("%s, seed %d", w.Name, seed))
+		}
+		r.Settings = append(r.Settings, study.Setting{Name: w.Name, Value: w.describe()})
+		r.Rows = append(r.Rows, t.rows()...)
+		r.Panels = append(r.Panels, t.panel())
+		o.Keep(r)
+	}
+	return r, nil
+}
+
+// seed adds one repetition.
+func (t *tally) seed(ctx context.Context, o study.Options, seed uint64) error {
+	w := t.world
+	d, truth, err := w.load(seed)
+	if err != nil {
+		return err
+	}
+	width, err := nonPrivate(d.Train, d.Schema.Dim(), w.Linear, 0.5)
+	if err != nil {
+		return err
+	}
+	t.width = append(t.width, width)
+	var names []string
+	for _, m := range ways() {
+		names = append(names, m.name)
+	}
+	for _, m := range ways() {
+		if m.model != "" && m.model != w.model() || !o.Picks(m.name, names...) {
+			continue
+		}
+		if err := t.try(ctx, d, truth, m, seed); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// try adds one method's scores.
+func (t *tally) try(ctx context.Context, d *experiment.Data, truth []float64, m way, seed uint64) error {
+	o, r, err := t.world.learn(ctx, d, m, seed)
+	if err != nil {
+		return err
+	}
+	add := func(name string, q *pvi.Posterior) error {
+		s, err := scoreOf(q, truth, d, t.world.Linear)
+		t.add(m.name+", "+name, s)
+		return err
+	}
+	if err := add(plain, o.Last); err != nil {
+		return err
+	}
+	q, err := result.NoiseAware(o.Plan, r.App, o.Trace)
+	if errors.Is(err, pvi.ErrUncorrected) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return add(aware, q)
+}
+
+// allowed is how far a coverage may be from nominal.
+const allowed = 0.05
+
+// rows are the world's part of the table.
+func (t *tally) rows() []study.Row {
+	var rows []study.Row
+	add := func(name string, m study.Measure, why string, of func(seed int, s Score) float64) {
+		row := study.Row{Case: t.world.Name, Method: name, Measure: m, Why: why}
+		for i, s := range t.all[name] {
+			row.Values = append(row.Values, of(i, s))
+		}
+		rows = append(rows, row.Mean())
+	}
+	for _, name := range t.names {
+		for k, level := range levels {
+			add(name, study.Coverage, t.judge(name, k, level), func(_ int, s Score) float64 { return s.Coverage[k] })
+		}
+		add(name, study.Width, "", func(i int, s Score) float64 { return s.SD / t.width[i] })
+		add(name, study.LogLikelihood, "", func(_ int, s Score) float64 { return s.LogLik })
+		if !t.world.Linear {
+			add(name, study.ECE, "", func(_ int, s Score) float64 { return s.ECE })
+		}
+	}
+	return rows
+}
+
+// judge says whether a coverage is nominal.
+func (t *tally) judge(name string, k int, level float64) string {
+	got := 0.0
+	for _, s := range t.all[name] {
+		got += s.Coverage[k] / float64(len(t.all[name]))
+	}
+	about := fmt.Sprintf("nominal %g", level)
+	switch {
+	case got < level-allowed:
+		return about + ", too narrow"
+	case got > level+allowed:
+		return about + ", too wide"
+	}
+	return about + ", covers"
+}
+
+// panel draws coverage against the nominal level.
+func (t *tally) panel() study.Panel {
+	p := study.Panel{Title: t.world.Name, XLabel: "nominal", YLabel: "coverage", YMin: 0, YMax: 1,
+		Curves: []study.Curve{{Name: "nominal", X: levels[:], Y: levels[:]}}}
+	for _, name := range t.names {
+		c := study.Curve{Name: name}
+		for k, level := range levels {
+			var values []float64
+			for _, s := range t.all[name] {
+				values = append(values, s.Coverage[k])
+			}
+			mean, se := study.MeanSE(values)
+			c.X = append(c.X, level)
+			c.Y = append(c.Y, mean)
+			c.SE = append(c.SE, se)
+		}
+		p.Curves = append(p.Curves, c)
+	}
+	return p
+}

@@ -1,0 +1,54 @@
+package calibration
+
+import (
+	"testing"
+
+	"choir/lab/study"
+)
+
+// TestStudy: the reduced study makes a result that tables and figures can be made of, with every
+// method in its world.
+func TestStudy(t *testing.T) {
+	r, err := Study().Run(t.Context(), study.Options{Seeds: 1, Quick: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Check(); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, row := range r.Rows {
+		seen[row.Method] = true
+		if row.Measure == study.Coverage && !(row.Ours >= 0 && row.Ours <= 1) {
+			t.Errorf("%+v", row)
+		}
+	}
+	for _, m := range []string{"virtual, plain", "virtual, noise-aware", "dataset, noise-aware",
+		"statistics, noise-aware", "global, plain"} {
+		if !seen[m] {
+			t.Errorf("%s is missing of %v", m, seen)
+		}
+	}
+}
+
+// TestNoiseAwareCoversTheTruth is the logistic world of the study, with fewer rows: the plain
+// intervals cover less than half, the noise-aware ones cover, and they predict as well.
+func TestNoiseAwareCoversTheTruth(t *testing.T) {
+	tl := &tally{world: World{"reduced", false, 6000, 12, 0.4, 10, 2}, all: map[string][]Score{}}
+	for seed := range uint64(3) {
+		if err := tl.seed(t.Context(), study.Options{Only: []string{"virtual"}}, seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var cover [2]float64
+	gain := 0.0
+	for i, a := range tl.all["virtual, noise-aware"] {
+		b := tl.all["virtual, plain"][i]
+		cover[0] += b.Coverage[1] / 3
+		cover[1] += a.Coverage[1] / 3
+		gain += (a.LogLik - b.LogLik) / 3
+	}
+	if cover[0] > 0.6 || cover[1] < 0.75 || gain < 0 {
+		t.Errorf("90 %% intervals cover %.3f, noise-aware %.3f; gain %.4f", cover[0], cover[1], gain)
+	}
+}

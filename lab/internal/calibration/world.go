@@ -1,0 +1,97 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"choir/lab/bed"
+	"choir/lab/experiment"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/run"
+	"choir/session/terms"
+)
+
+// World is generated data with known weights, shared out to parties with a budget.
+type World struct {
+	Name        string
+	Linear      bool
+	Rows        int // that train
+	Columns     int
+	Correlation float64 // of neighbouring columns
+	Parties     int
+	Epsilon     float64
+}
+
+func (w World) model() pvi.Model {
+	if w.Linear {
+		return pvi.Linear
+	}
+	return pvi.Logistic
+}
+
+// describe is the world in words.
+func (w World) describe() string {
+	return fmt.Sprintf("%s: %s model, %d rows of %d columns, correlation %g, %d parties, epsilon %g", w.Name,
+		w.model(), w.Rows, w.Columns, w.Correlation, w.Parties, w.Epsilon)
+}
+
+// load draws the world's data.
+func (w World) load(seed uint64) (*experiment.Data, []float64, error) {
+	g := dataset.DefaultGenerator(w.Linear, seed)
+	g.Rows = w.Rows * 5 / 4
+	g.Features = w.Columns
+	g.Correlation = w.Correlation
+	made, err := g.Generate()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := experiment.Source{Records: made.Records, Schema: made.Schema, Linear: w.Linear, Seed: seed,
+		Parties: w.Parties, Train: 0.8}
+	d, err := s.Load()
+	return d, made.Weights, err
+}
+
+// way is a way of learning, by the plan's defaults.
+type way struct {
+	name     string
+	strategy pvi.StrategyName
+	method   experiment.Method
+	model    pvi.Model // empty: both
+}
+
+func ways() []way {
+	return []way{
+		{"virtual", pvi.NameVirtual, experiment.MethodPVI, ""},
+		{"dataset", pvi.NameDataset, experiment.MethodPVI, ""},
+		{"optimisation", pvi.NameOptimisation, experiment.MethodPVI, pvi.Logistic},
+		{"statistics", "", experiment.MethodStatistics, pvi.Linear},
+		{"global", "", experiment.MethodGlobal, pvi.Logistic},
+	}
+}
+
+// learn runs a session's rounds in the clear.
+func (w World) learn(ctx context.Context, d *experiment.Data, m way,
+	seed uint64) (*bed.Outcome, bed.Run, error) {
+	roster, err := run.NewRoster(nil, w.Parties, 3)
+	if err != nil {
+		return nil, bed.Run{}, err
+	}
+	t := terms.Terms{Name: "calibration", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
+		Deadline: time.Minute, Grace: time.Second, Noise: protocol.NoiseParty, Epsilon: w.Epsilon, Delta: 1e-5}
+	if m.strategy.Local() {
+		t.Noise = protocol.NoiseLocal
+	}
+	demo := experiment.Demo{Parties: w.Parties, Computes: 3, Epsilon: w.Epsilon, Delta: 1e-5,
+		Model: w.model(), Method: m.method, Strategy: m.strategy}
+	spec, rounds, err := demo.Spec(t, d)
+	if err != nil {
+		return nil, bed.Run{}, err
+	}
+	r := bed.Run{Name: "calibration " + m.name, Seed: seed, App: spec, Parts: d.Parts, Rounds: rounds,
+		Epsilon: w.Epsilon, Delta: 1e-5}
+	o, err := r.Do(ctx)
+	return o, r, err
+}
