@@ -3,13 +3,15 @@ package defaults
 import (
 	"math"
 
+	"choir/learn/centre"
 	"choir/learn/dataset"
 )
 
 // Facts are the public numbers of a plan before any record is used.
 type Facts struct {
 	Parties int
-	Rounds  int   // 0: the plan does not name them
+	Rounds  int   // that learn; 0: the plan does not name them
+	Centre  int   // rounds before them that measure the columns' centres
 	Records int64 // declared number of all parties' records; 0: none was declared
 
 	Norm    float64 // expected L2 norm of an encoded record, including the bias: recordNorm
@@ -63,7 +65,7 @@ func recordNorm(schema *dataset.Schema) float64 {
 			square++
 			continue
 		}
-		r := reach(c)
+		r := centre.Reach(c)
 		square += min(1, r*r/3)
 	}
 	return math.Sqrt(square)
@@ -79,17 +81,11 @@ func recordNorm(schema *dataset.Schema) float64 {
 func alignment(schema *dataset.Schema) float64 {
 	sum := 1.0
 	for _, c := range schema.Columns {
-		if c.Numeric != nil && reach(c) >= 2 {
+		if c.Numeric != nil && !centre.Off(c) {
 			sum += 0.5
 		} else {
 			sum++
 		}
 	}
 	return sum
-}
-
-// reach is the largest magnitude of an encoded number.
-func reach(c dataset.Column) float64 {
-	r := c.Numeric
-	return max(math.Abs(r.Lo-r.Center), math.Abs(r.Hi-r.Center)) / r.Scale
 }

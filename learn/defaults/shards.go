@@ -35,7 +35,7 @@ type Shards struct {
 // signal, and stop where the data decide alone.
 func (f Facts) Virtual() Shards {
 	u := math.Sqrt(f.signal())
-	return f.shards(f.Norm*clamp(0.013*u, 0.08, 0.2), clamp(0.8*u, 1, fullPasses), leastRounds)
+	return f.shards(f.Norm*clamp(0.013*u, 0.05, 0.2), clamp(0.8*u, 1, fullPasses), leastRounds)
 }
 
 // Dataset is the setting for one clipped update a party. The sum of all parties' updates has
@@ -71,7 +71,7 @@ type Precisions struct{ Start, Floor float64 }
 // a ridge that is as strong as the noise. The start is above the floor, and has a part of
 // the curvature that the records are expected to have, so that the first steps are damped.
 func (f Facts) Precisions(s float64, dataset bool) Precisions {
-	p := Precisions{Start: 1.2 * f.Norm * s, Floor: 0.75 * f.Norm * s}
+	p := Precisions{Start: 1.2 * f.Norm * s, Floor: f.Norm * s}
 	if dataset {
 		p = Precisions{Start: 1.75 * f.Norm * s, Floor: 1.2 * f.Norm * s}
 	}

@@ -17,6 +17,15 @@ type Posterior struct {
 	natural []float64
 	moments *gauss.Moments
 	by      model.Predictive
+	recode  func(x []float64) []float64 // of records to predict; nil: none
+}
+
+// After returns the posterior for records that are still to be recoded: its weights are those
+// of the columns that recode returns. recode leaves its argument as it is.
+func (p *Posterior) After(recode func(x []float64) []float64) *Posterior {
+	with := *p
+	with.recode = recode
+	return &with
 }
 
 // Posterior returns the repaired global posterior of a raw state: public, like raw.

@@ -36,6 +36,9 @@ func (p *Posterior) Predict(x []float64) (Prediction, error) {
 	if err != nil {
 		return Prediction{}, fmt.Errorf("predict: %w", err)
 	}
+	if p.recode != nil {
+		x = p.recode(x)
+	}
 	return predictor.Predict(x), nil
 }
 
@@ -55,6 +58,9 @@ func (p *Posterior) Evaluate(d Data) (Scores, error) {
 	n, binary := float64(d.Rows()), p.cfg.kind().Binary
 	for i, y := range d.Y {
 		x := d.X[i*p.cfg.Features : (i+1)*p.cfg.Features]
+		if p.recode != nil {
+			x = p.recode(x)
+		}
 		mean, logDensity := predictor.Score(x, y)
 		s.RMSE += (mean - y) * (mean - y) / n
 		s.LogLikelihood += logDensity / n

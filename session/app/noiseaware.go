@@ -30,10 +30,24 @@ func noiseOn(p *protocol.Plan, counted int) float64 {
 func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
 	var all []pvi.Observation
 	for _, r := range trace {
-		all = append(all, pvi.Observation{Round: int(r.Round), Raw: r.Before, Sum: r.Sum,
+		if int(r.Round) <= l.CentreRounds {
+			continue
+		}
+		raw, err := l.learning(r.Before)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
 			Variance: noiseOn(p, r.Counted)})
 	}
-	return l.PVI.NoiseAware(all)
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: no round of learning was accepted", pvi.ErrUncorrected)
+	}
+	q, err := l.PVI.NoiseAware(all)
+	if err != nil {
+		return nil, err
+	}
+	return l.after(p, trace[len(trace)-1].Before, q)
 }
 
 // NoiseAware implements Spec.

@@ -24,6 +24,9 @@ type PVI struct {
 	// Records is the declared number of all parties' records; 0: not declared. Only
 	// the choice of settings may depend on it.
 	Records int64 `json:"records,omitempty"`
+	// CentreRounds is how many rounds, the first ones, measure where the columns that are
+	// encoded by their range lie within it; see package centre. The others learn.
+	CentreRounds int `json:"centre_rounds,omitempty"`
 }
 
 // Name is "dp-pvi".
@@ -38,6 +41,9 @@ func (l *PVI) validate() error {
 	}
 	if err := l.PVI.Validate(); err != nil {
 		return fmt.Errorf("parameters: %w", err)
+	}
+	if err := l.checkCentring(); err != nil {
+		return err
 	}
 	if l.Records < 0 {
 		return fmt.Errorf("parameters: records is %d, want 0 or more", l.Records)
@@ -81,6 +87,9 @@ func (l *PVI) Check(p *protocol.Plan) error {
 	if len(l.Weights) != p.Parties() {
 		return fmt.Errorf("%d weights for %d parties", len(l.Weights), p.Parties())
 	}
+	if l.CentreRounds >= int(p.Rounds) && l.CentreRounds > 0 {
+		return fmt.Errorf("centre_rounds is %d of %d rounds: none is left to learn", l.CentreRounds, p.Rounds)
+	}
 	if split, ok := l.PVI.Strategy.(pvi.BCMSplit); ok && split.Parties != p.Parties() {
 		return fmt.Errorf("the prior is split among %d members, the plan has %d parties",
 			split.Parties, p.Parties())
@@ -108,11 +117,25 @@ func (l *PVI) checkMissing() error {
 }
 
 // Model implements Spec.
-func (l *PVI) Model() protocol.Model { return model{l.PVI} }
+func (l *PVI) Model() protocol.Model {
+	if l.CentreRounds > 0 {
+		return model{centring{l}}
+	}
+	return model{l.PVI}
+}
 
-// Posterior implements Spec.
-func (l *PVI) Posterior(_ *protocol.Plan, state []int64) (*pvi.Posterior, error) {
-	return l.PVI.Posterior(state)
+// Posterior implements Spec. Its weights are those of centred columns; it predicts for
+// records as they are encoded.
+func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	raw, err := l.learning(state)
+	if err != nil {
+		return nil, err
+	}
+	q, err := l.PVI.Posterior(raw)
+	if err != nil {
+		return nil, err
+	}
+	return l.after(p, state, q)
 }
 
 // Join implements Spec. With local noise the plan's variance is what the party adds
@@ -121,6 +144,9 @@ func (l *PVI) Join(c PartyConfig) (Party, error) {
 	p, err := pvi.NewLearner(l.PVI, c.Data, l.Weights[c.Party])
 	if err != nil {
 		return nil, err
+	}
+	if l.CentreRounds > 0 {
+		return l.joinCentred(c, p)
 	}
 	if c.Outside != nil {
 		if p, err = p.WithOutside(c.Outside); err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -89,6 +90,9 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 	}
 	c.PrivacyNoiseIncluded = f.NoiseIncluded
 	c.NoiseNote = f.Noise
+	if f.Centres != nil {
+		schema = centre.Schema(schema, f.Centres)
+	}
 	scale := scalingOf(schema)
 	c.fill(coefficientNames(schema), scale.original(momentsOf(posterior)))
 	if p == nil {

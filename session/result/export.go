@@ -12,6 +12,7 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/internal/atomicfile"
+	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -40,6 +41,10 @@ type ModelFile struct {
 	// Plain is the posterior as if the noise on the sums were data, where it is another one.
 	Plain  *Plain          `json:"plain,omitempty"`
 	Schema json.RawMessage `json:"schema,omitempty"` // how records are encoded, canonical
+	// Centres has the position of the mean of every column that is encoded by its range, in
+	// [-1, 1] of the range; empty unless the plan measured them. The weights are those of
+	// columns that are centred there; see package centre.
+	Centres []float64 `json:"centres,omitempty"`
 }
 
 // Predictive is a posterior and its likelihood.
@@ -87,6 +92,11 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	}
 	if f.Schema, err = schema.Canonical(); err != nil {
 		return nil, err
+	}
+	if l, ok := a.(*app.PVI); ok {
+		if f.Centres, err = l.Centres(p, state); err != nil {
+			return nil, err
+		}
 	}
 	posterior, err := f.choose(p, a, trace)
 	if err != nil {
@@ -271,15 +281,15 @@ func (f *ModelFile) check() error {
 	if f.Predictive == nil {
 		return nil
 	}
-	p, err := f.Posterior()
-	if err != nil {
-		return err
-	}
 	schema, err := dataset.ReadSchema(bytes.NewReader(f.Schema))
 	if err != nil {
 		return err
 	}
 	if f.Schema, err = schema.Canonical(); err != nil { // the file may be indented
+		return err
+	}
+	p, err := f.Posterior()
+	if err != nil {
 		return err
 	}
 	if schema.Dim() != f.Predictive.Features {
@@ -303,5 +313,17 @@ func (f *ModelFile) Posterior() (*pvi.Posterior, error) {
 	if p == nil {
 		return nil, ErrNoPredictions
 	}
-	return p.Likelihood.Posterior(p.Natural)
+	q, err := p.Likelihood.Posterior(p.Natural)
+	if err != nil || f.Centres == nil {
+		return q, err
+	}
+	schema, err := dataset.ParseSchema(f.Schema)
+	if err != nil {
+		return nil, err
+	}
+	columns := centre.Of(schema)
+	if len(f.Centres) != columns.Len() {
+		return nil, fmt.Errorf("%d centres of %d columns", len(f.Centres), columns.Len())
+	}
+	return q.After(func(x []float64) []float64 { return columns.Recode(x, f.Centres) }), nil
 }

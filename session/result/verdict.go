@@ -38,7 +38,7 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 			return defaults.Fine, nil
 		}
 		o.Prior = a.PVI.PriorPrecision
-		noise = func(q *pvi.Posterior) (all, step []float64) { return learningNoise(p, a.PVI, q) }
+		noise = func(q *pvi.Posterior) (all, step []float64) { return learningNoise(p, a, q) }
 	case *app.GlobalVI:
 		if a.Global.Model == pvi.BNN {
 			return defaults.Fine, nil
@@ -70,14 +70,19 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 // learningNoise is the standard deviation of a run's noise on every weight's mean, and that of
 // its last round. The linear part h and the precision P, which has twice the noise of
 // its natural parameter, -P/2, give the mean h/P the variance (s^2 + 4 s^2 mean^2) / P^2.
-func learningNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior) (all, step []float64) {
+func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []float64) {
+	c := a.PVI
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits))
 	if p.Noise == protocol.NoiseLocal {
 		sum = math.Ldexp(math.Sqrt(float64(p.Variance)*float64(p.Parties())), -int(p.FracBits))
 	}
 	total := 0.0
 	last := 0.0
-	for r := range int(p.Rounds) {
+	rounds := int(p.Rounds) - a.CentreRounds
+	if c.CurvatureFrom > 0 {
+		rounds = min(rounds, c.CurvatureFrom-1)
+	}
+	for r := range rounds {
 		last = c.Damping / (1 + c.DampingDecay*float64(r))
 		total += last * last
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/defaults"
 	"choir/learn/gauss"
@@ -52,6 +53,9 @@ type LearningConfig struct {
 	// know their correlations. The default is as many as the whole of it takes, if that is at
 	// most a third of the rounds; -1 is none.
 	CurvatureRounds int `toml:"curvature_rounds"`
+	// CentreRounds is the number of rounds that measure the centres of columns that are
+	// encoded by their range; nil is the default.
+	CentreRounds *int `toml:"centre_rounds"`
 }
 
 func (l *LearningConfig) schema() (string, map[string]any) { return l.SchemaFile, l.Schema }
@@ -91,19 +95,36 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	}
 	if t.Rounds == 0 {
 		t.Rounds = l.fill(&d, f)
+		if t.Rounds > 0 {
+			t.Rounds += l.centring(d, t, schema, centre.Rounds(t.Rounds))
+		}
 		d = l.draft(t, schema)
 		if f, err = t.facts(d, l, schema); err != nil {
 			return nil, 0, err
 		}
 	}
-	f.Rounds = t.Rounds
 	l.fill(&d, f)
 	cfg, err := d.config()
 	if err != nil {
 		return nil, 0, err
 	}
 	return &app.PVI{Version: 1, PVI: cfg, Weights: weights, Schema: json.RawMessage(canonical),
-		Records: l.Records}, t.Rounds, nil
+		Records: l.Records, CentreRounds: f.Centre}, t.Rounds, nil
+}
+
+// centring returns the number of rounds that measure the columns' centres: what is named,
+// or by default so many, if one natural-gradient step a round learns from columns that may
+// lie away from 0.
+func (l LearningConfig) centring(d draft, t Terms, schema *dataset.Schema, byDefault int) int {
+	joint := t.Noise == protocol.NoiseParty || t.Noise == protocol.NoiseCompute
+	switch {
+	case l.CentreRounds != nil:
+		return *l.CentreRounds
+	case joint && d.name == pvi.NameVirtual && d.cfg.Model == pvi.Logistic && !l.named() &&
+		d.cfg.Family == gauss.MeanField && centre.Of(schema).Len() > 0:
+		return byDefault
+	}
+	return 0
 }
 
 // draft is a configuration and its strategy's parameters while defaults are filled in.
@@ -231,7 +252,7 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 		d.p.LearningRate = 1
 	}
 	if d.p.Optimiser == pvi.Natural || c.Model == pvi.Linear {
-		s := f.Noise * math.Sqrt(float64(total)) * c.Clip * travelled(*c, rule.Rounds)
+		s := f.Noise * math.Sqrt(float64(total+f.Centre)) * c.Clip * travelled(*c, rule.Rounds)
 		p := f.Precisions(s, d.name == pvi.NameDataset)
 		c.StartPrecision = orElse(c.StartPrecision, p.Start)
 		c.PrecisionFloor = orElse(c.PrecisionFloor, p.Floor)
@@ -328,9 +349,12 @@ func (t Terms) parties() int {
 // facts are what the rules of package defaults go by. The noise is that of a trial plan with
 // the same shape: in clips it doesn't depend on the clip.
 func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (defaults.Facts, error) {
-	f := defaults.Of(schema)
+	measuring := l.centring(d, t, schema, centre.RoundsOf(t.Rounds))
+	if t.Rounds == 0 {
+		measuring = l.centring(d, t, schema, 1)
+	}
+	f := factsOf(schema, t.Rounds, measuring)
 	f.Parties = t.parties()
-	f.Rounds = t.Rounds
 	f.Records = l.Records
 	f.Prior = d.cfg.PriorPrecision
 	if t.Noise == protocol.NoiseNone || d.name != pvi.NameVirtual && d.name != pvi.NameDataset {
@@ -360,6 +384,20 @@ func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (default
 	}
 	f.Noise = onSum(p) / math.Sqrt(float64(t.Rounds))
 	return f, nil
+}
+
+// factsOf are the facts of a schema and of so many rounds, of which the first measure the
+// columns' centres.
+func factsOf(schema *dataset.Schema, rounds, measuring int) defaults.Facts {
+	if measuring > 0 {
+		schema = centre.Schema(schema, nil)
+	}
+	f := defaults.Of(schema)
+	f.Rounds = max(0, rounds-measuring)
+	if rounds > 0 {
+		f.Centre = measuring
+	}
+	return f
 }
 
 // onSum is the standard deviation of all noise on a sum, in clips.

@@ -7,21 +7,21 @@ import (
 	"math"
 	"slices"
 
+	"choir/learn/centre"
 	"choir/learn/defaults"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 )
 
-// factsOf are the facts that a plan shows.
-func factsOf(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
+// planned are the facts that a plan shows.
+func planned(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 	schema, err := a.Encoding()
 	if err != nil {
 		return defaults.Facts{}, err
 	}
-	f := defaults.Of(schema)
+	f := factsOf(schema, int(p.Rounds), a.CentreRounds)
 	f.Parties = p.Parties()
-	f.Rounds = int(p.Rounds)
 	f.Records = a.Records
 	f.Prior = a.PVI.PriorPrecision
 	if name := a.PVI.Strategy.Name(); p.Noise != protocol.NoiseNone && (name == pvi.NameVirtual ||
@@ -45,7 +45,7 @@ func Outlook(p *protocol.Plan) (string, error) {
 	if a.PVI.Model == pvi.External || name != pvi.NameVirtual && name != pvi.NameDataset {
 		return "", nil
 	}
-	f, err := factsOf(p, a)
+	f, err := planned(p, a)
 	if err != nil {
 		return "", err
 	}
@@ -53,10 +53,10 @@ func Outlook(p *protocol.Plan) (string, error) {
 		return w, nil
 	}
 	if name == pvi.NameVirtual && a.PVI.Strategy.Params().Optimiser == pvi.Natural {
-		if d := f.Virtual(); int(p.Rounds) < d.Wanted/2 {
+		if d := f.Virtual(); f.Rounds < d.Wanted/2 {
 			return fmt.Sprintf("%d rounds are few for these columns: a step can only go %.2g of the way without "+
 				"diverging; the default is %d rounds",
-				p.Rounds, d.Damping, d.Wanted), nil
+				f.Rounds, d.Damping, d.Wanted), nil
 		}
 	}
 	return "", nil
@@ -73,12 +73,13 @@ type Parameter struct {
 var rules = map[pvi.StrategyName]map[string]string{
 	pvi.NameVirtual: {
 		"rounds":          "default: as many as keep steps stable for these columns, 20 to 120",
+		"centre_rounds":   "default: a tenth of the others, for columns that are encoded by their range",
 		"shards":          "default: one factor for every record, at most this many a party",
 		"shard_rows":      "default: one factor for every record",
 		"clip":            "default: by a record's norm and the root of records over noise",
 		"damping":         "default: stable for these columns, 1 to 4 passes in all rounds",
 		"start_precision": "default: 1.2 times a record's norm times the noise of the run",
-		"precision_floor": "default: 0.75 times a record's norm times the noise of the run",
+		"precision_floor": "default: a record's norm times the noise of the run",
 		"optimiser":       oneStep,
 		"steps":           oneStep,
 		"learning_rate":   oneStep,
@@ -108,7 +109,7 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := factsOf(p, a)
+	f, err := planned(p, a)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +124,10 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	from := origin(rules[a.PVI.Strategy.Name()])
 	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)),
 		from.source("rounds", float64(p.Rounds), float64(rounds))}}
+	if a.CentreRounds > 0 {
+		out = append(out, Parameter{"centre_rounds", json.RawMessage(fmt.Sprint(a.CentreRounds)),
+			from.source("centre_rounds", float64(a.CentreRounds), float64(centre.RoundsOf(int(p.Rounds))))})
+	}
 	for _, k := range keys {
 		if k == "frac_bits" || k == "damping_bits" || k == "features" {
 			continue
@@ -167,6 +172,9 @@ func unnamed(p *protocol.Plan, a *app.PVI, f defaults.Facts) (map[string]any, in
 	free := f
 	free.Rounds = 0
 	rounds := l.fill(new(l.draft(t, schema)), free)
+	if a.CentreRounds > 0 {
+		rounds += centre.Rounds(rounds)
+	}
 	if l.Clip != 0 {
 		d.cfg.Clip = 0
 	}

@@ -63,12 +63,15 @@ func AppCases(t *testing.T) map[string]AppCase {
 	learn := func(c pvi.Config) app.Spec {
 		return &app.PVI{Version: 1, PVI: c, Weights: thirds, Schema: SchemaOf(t, 4, true)}
 	}
+	centred := learn(virtual)
+	centred.(*app.PVI).CentreRounds = 2
 	g := terms.DefaultGlobal(4, 150)
 	g.SampleRate, g.LearningRate, g.MaxRecords = 0.3, 0.05, 1000
 	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3,
 		FracBits: 8, Records: 150, MaxRecords: 1000}
 	return map[string]AppCase{
 		"virtual":      {learn(virtual), protocol.NoiseParty, 3, classes},
+		"centred":      {centred, protocol.NoiseParty, 4, classes},
 		"perturbation": {learn(perturbation), protocol.NoiseLocal, 3, classes},
 		"optimisation": {learn(optimisation), protocol.NoiseLocal, 3, classes},
 		"global": {&app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty, 6,

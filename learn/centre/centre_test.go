@@ -1,0 +1,162 @@
+package centre
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+)
+
+// ward has two columns that are encoded by their range and one of categories between them;
+// the last is standardised.
+func ward() *dataset.Schema {
+	return &dataset.Schema{Version: dataset.SchemaVersion, Source: "a test",
+		Target: dataset.Binary("ill", "no", "yes"), Missing: dataset.Refuse, Unseen: dataset.Refuse,
+		Columns: []dataset.Column{dataset.Numeric("age", 0, 100), dataset.Categorical("ward", "A", "B"),
+			dataset.Standardised("crp", 0, 500, 100, 400), dataset.Standardised("bmi", 10, 80, 25, 5)}}
+}
+
+const features = 6 // age, two wards, crp, bmi, bias
+
+func grid() (g fixedpoint.Grid, clip float64, bound uint64) {
+	return fixedpoint.Grid{FracBits: 20}, 0.25, 1 << 18
+}
+
+func draw(rnd *rand.Rand, rows int) pvi.Data {
+	var d pvi.Data
+	for range rows {
+		d.X = append(d.X, 0.4+0.1*rnd.NormFloat64(), 1, 0, -0.1+0.05*rnd.NormFloat64(), rnd.NormFloat64(), 1)
+		d.Y = append(d.Y, 1)
+	}
+	return d
+}
+
+func TestOf(t *testing.T) {
+	c := Of(ward())
+	if c.Len() != 2 || c.StateDim() != 1+features || c.columns[0].at != 0 || c.columns[1].at != 3 {
+		t.Fatalf("%+v", c)
+	}
+	if got := c.columns[1]; got.middle != 0.375 || got.half != 0.625 {
+		t.Errorf("crp has the middle %v and half %v", got.middle, got.half)
+	}
+}
+
+// TestSumIsBounded: replacing one record moves a sum by at most two bounds, and a party's
+// sum has at most one bound a group, whatever the records are.
+func TestSumIsBounded(t *testing.T) {
+	g, clip, bound := grid()
+	c := Of(ward())
+	norm := func(v []int64) float64 {
+		square := 0.0
+		for _, x := range v {
+			square += float64(x) * float64(x)
+		}
+		return math.Sqrt(square)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		rows := rapid.IntRange(1, 9).Draw(t, "rows")
+		groups := rapid.IntRange(1, 9).Draw(t, "groups")
+		value := rapid.Float64Range(-1e6, 1e6)
+		x := rapid.SliceOfN(value, rows*features, rows*features).Draw(t, "x")
+		d := pvi.Data{X: x, Y: make([]float64, rows)}
+		a, b := make([]int64, features), make([]int64, features)
+		if _, err := c.Sum(a, d, groups, g, clip, bound); err != nil {
+			t.Fatal(err)
+		}
+		at := rapid.IntRange(0, rows-1).Draw(t, "record") * features
+		copy(d.X[at:at+features], rapid.SliceOfN(value, features, features).Draw(t, "other"))
+		if _, err := c.Sum(b, d, groups, g, clip, bound); err != nil {
+			t.Fatal(err)
+		}
+		if n := norm(a); n > float64(min(rows, groups))*float64(bound)*(1+1e-12) {
+			t.Fatalf("the sum has norm %v", n)
+		}
+		for i := range a {
+			a[i] -= b[i]
+		}
+		if n := norm(a); n > 2*float64(bound)*(1+1e-12) {
+			t.Fatalf("one record moves the sum by %v, two bounds are %v", n, 2*bound)
+		}
+	})
+}
+
+// TestCentres: without noise the centres are the means, and recoded columns have mean 0; under
+// noise alone all columns get about their common mean.
+func TestCentres(t *testing.T) {
+	g, clip, bound := grid()
+	c := Of(ward())
+	d := draw(rand.New(rand.NewPCG(1, 2)), 500)
+	state := make([]int64, c.StateDim())
+	for range 2 {
+		state[0]++
+		if _, err := c.Sum(state[1:], d, 1000, g, clip, bound); err != nil {
+			t.Fatal(err)
+		}
+	}
+	centres := c.Centres(state, 0)
+	for j, want := range []float64{0.4, (-0.1 - 0.375) / 0.625} {
+		if math.Abs(centres[j]-want) > 0.02 {
+			t.Errorf("centre %d is %v, want %v", j, centres[j], want)
+		}
+	}
+	x := c.Recode(d.X, centres)
+	mean := make([]float64, features)
+	for i, v := range x {
+		mean[i%features] += v / 500
+	}
+	for j, want := range []float64{0, 1, 0, 0} {
+		if math.Abs(mean[j]-want) > 0.01 {
+			t.Errorf("column %d is recoded to mean %v, want %v", j, mean[j], want)
+		}
+	}
+	if math.Abs(mean[5]-1) > 1e-9 {
+		t.Errorf("the bias is recoded to mean %v", mean[5])
+	}
+	loud := c.Centres(state, 1e20)
+	if loud[0] != loud[1] || math.Abs(loud[0]) > 1 {
+		t.Errorf("under noise alone the centres are %v", loud)
+	}
+	if none := c.Centres(make([]int64, c.StateDim()), 1); none[0] != 0 || none[1] != 0 {
+		t.Errorf("without a round the centres are %v", none)
+	}
+}
+
+// TestSchema: encoding by the new schema is encoding by the old one and recoding.
+func TestSchema(t *testing.T) {
+	centres := []float64{-0.7, 0.2}
+	next := Schema(ward(), centres)
+	for name, v := range map[string]float64{"age": 12, "crp": 377, "bmi": 31} {
+		for i, c := range ward().Columns {
+			if c.Name != name {
+				continue
+			}
+			r, n := c.Numeric, next.Columns[i].Numeric
+			row := make([]float64, features)
+			at := map[string]int{"age": 0, "crp": 3, "bmi": 4}[name]
+			row[at] = (v - r.Center) / r.Scale
+			want := Of(ward()).Recode(row, centres)[at]
+			if got := (v - n.Center) / n.Scale; math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s: %v, want %v", name, got, want)
+			}
+		}
+	}
+	if Of(next).Len() != 0 {
+		t.Error("a centred schema has columns to centre")
+	}
+}
+
+func TestRounds(t *testing.T) {
+	for learning := 20; learning <= 120; learning++ {
+		if n := Rounds(learning); RoundsOf(learning+n) != n {
+			t.Errorf("%d rounds of learning have %d more, and %d of all", learning, n, RoundsOf(learning+n))
+		}
+	}
+	if RoundsOf(4) != 0 || RoundsOf(5) != 1 {
+		t.Error("few rounds")
+	}
+}
