@@ -34,17 +34,18 @@ func newRig(t *testing.T) *rig { return newRigOf(t, sumModel{}) }
 func newRigOf(t *testing.T, model protocol.Model) *rig {
 	t.Helper()
 	p := &protocol.Plan{
-		Name:          "rig",
-		Created:       1,
-		NotAfter:      rigEnd,
-		Suite:         channel.SuiteX25519,
-		Dim:           2,
-		Rounds:        2,
-		SpareAttempts: 1,
-		MinParties:    1,
-		DeadlineMS:    1000,
-		PerParty:      100,
-		Application:   "rig",
+		Name:              "rig",
+		Created:           1,
+		NotAfter:          rigEnd,
+		Suite:             channel.SuiteX25519,
+		Dim:               2,
+		Rounds:            2,
+		SpareAttempts:     1,
+		MinParties:        1,
+		UnsafeDifferences: true,
+		DeadlineMS:        1000,
+		PerParty:          100,
+		Application:       "rig",
 	}
 	r := &rig{Rig: roletest.New(t, p, 1, rigNodes)}
 	r.Now = 1000 * (rigEnd - 1)

@@ -69,20 +69,21 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 		t.Fatal(err)
 	}
 	p := &protocol.Plan{
-		Name:        "crowd",
-		Created:     1,
-		NotAfter:    1 << 40,
-		Suite:       channel.SuiteX25519,
-		Dim:         uint32(dim),
-		FracBits:    8,
-		Rounds:      2,
-		MinParties:  3,
-		DeadlineMS:  1000,
-		GraceMS:     10,
-		Clip:        1,
-		PerParty:    1 << 20,
-		Audit:       audit,
-		Application: "plain",
+		Name:              "crowd",
+		Created:           1,
+		NotAfter:          1 << 40,
+		Suite:             channel.SuiteX25519,
+		Dim:               uint32(dim),
+		FracBits:          8,
+		Rounds:            2,
+		MinParties:        3,
+		UnsafeDifferences: true,
+		DeadlineMS:        1000,
+		GraceMS:           10,
+		Clip:              1,
+		PerParty:          1 << 20,
+		Audit:             audit,
+		Application:       "plain",
 	}
 	r := roletest.New(t, p, int(parties), crowdNodes)
 	c := &crowd{

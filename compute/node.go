@@ -6,6 +6,7 @@
 // durable state in its view, under these keys:
 //
 //	plan-key                      private HPKE key for this plan
+//	secret                        what the node's noise is derived from; nobody else has it
 //	channel/<party>               channel secret, and the Open that made it
 //	aggregator                    channel secret to the aggregator, and its Open
 //	round                         the present attempt
@@ -54,6 +55,8 @@ type Node struct {
 	effects protocol.Effects // what eff points to during a step
 
 	planKey *channel.PrivateKey
+	secret  *channel.Secret // never shared
+	behind  bool            // messages from before the start are still to come
 	keyMsg  []byte
 	agg     *protocol.Link // nil until the aggregator's key is known
 	group   *group         // of a node with workers
@@ -114,7 +117,10 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 	switch e := ev.(type) {
 	case protocol.Start:
 		n.seen = now
+		n.behind = e.Behind
 		n.start()
+	case protocol.CaughtUp:
+		n.behind = false
 	case protocol.Delivery:
 		n.deliver(e.Data)
 	}
@@ -165,7 +171,15 @@ func (n *Node) makeKey() error {
 	if err != nil {
 		return fmt.Errorf("plan key: %w", err)
 	}
+	secret := make([]byte, channel.SecretSize)
+	if _, err := io.ReadFull(n.cfg.Rand, secret); err != nil {
+		return fmt.Errorf("secret: %w", err)
+	}
+	if n.secret, err = channel.NewSecret(secret); err != nil {
+		return err
+	}
 	n.eff.Put("plan-key", stored)
+	n.eff.Put("secret", secret)
 	return n.useKey(key)
 }
 
@@ -226,6 +240,8 @@ func (n *Node) message(data []byte) (*protocol.Envelope, error) {
 		return e, n.peerHold(e.From, m, data)
 	case *protocol.Agree:
 		return e, n.peerAgree(e.From, m, data)
+	case *protocol.Partial:
+		return e, n.ownPartial(e.From, m, data)
 	case *protocol.Result:
 		return e, n.result(m)
 	case *protocol.Abort:
@@ -264,6 +280,7 @@ func (n *Node) end(err error) {
 	n.endWorkers()
 	n.eff.Put("done", protocol.MarshalEnd(err))
 	n.eff.Delete("plan-key")
+	n.eff.Delete("secret")
 	n.eff.Delete("aggregator")
 	n.forgetChannels()
 }

@@ -1,18 +1,19 @@
 package compute
 
 import (
+	"bytes"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/fixedpoint"
 	"choir/crypto/noise"
 	"choir/protocol"
 )
 
-// TestNodeNoiseIsTheSeeds checks that a node adds the noise of a new seed to its partial sum, each
+// TestNodeNoiseIsTheSeeds checks that a node adds the noise of its secret to its partial sum, each
 // sample in one coordinate and in order, with one or two coordinates in an element and any number
 // of chunks.
 func TestNodeNoiseIsTheSeeds(t *testing.T) {
@@ -20,8 +21,12 @@ func TestNodeNoiseIsTheSeeds(t *testing.T) {
 		for _, dim := range []int{1, 2, 5, 65536 + 3, 2 * 65536, 2*65536 + 1, 3*65536 + 2} {
 			p := &protocol.Plan{Dim: uint32(dim), Paired: paired, Noise: protocol.NoiseCompute, Variance: 1 << 40}
 			n := &Node{
-				intake: intake{s: protocol.Bind(p)},
-				cfg:    Config{Rand: rand.NewChaCha8([32]byte{byte(dim)})},
+				intake: intake{s: protocol.Bind(p), self: 7},
+				at:     agreement{agrees: map[uint32]*protocol.Agree{7: {Round: 2, Attempt: 1}}},
+			}
+			var err error
+			if n.secret, err = channel.NewSecret(bytes.Repeat([]byte{byte(dim)}, 32)); err != nil {
+				t.Fatal(err)
 			}
 			before, after := make(field.Vector, p.Elements()), make(field.Vector, p.Elements())
 			for i := range before {
@@ -42,10 +47,7 @@ func TestNodeNoiseIsTheSeeds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seed, err := noise.NewSeed(rand.NewChaCha8([32]byte{byte(dim)}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			seed := noise.Seed(n.s.NoiseSeed(n.secret, 2, 1, protocol.Digest{}))
 			want := make([]int64, dim)
 			if err := g.FillSeeded(want, seed); err != nil {
 				t.Fatal(err)

@@ -76,6 +76,12 @@ func (n *Node) restoreKeys() error {
 			return err
 		}
 	}
+	if b := n.view.Get("secret"); b != nil {
+		var err error
+		if n.secret, err = channel.NewSecret(b); err != nil {
+			return err
+		}
+	}
 	if b := n.view.Get("aggregator"); b != nil {
 		p, err := protocol.UnmarshalLink(b)
 		if err != nil {

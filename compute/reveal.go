@@ -63,11 +63,10 @@ const chunksAhead = 2
 
 // sealAhead seals the partial sum while the other nodes' agrees travel, a few chunks a step.
 // This node's own agree has fixed the set. The chunks leave with the last equal agree only, and
-// never for another set. Under NoiseCompute nothing is sealed ahead: a restarted node would
-// draw other noise.
+// never for another set.
 func (n *Node) sealAhead() {
 	a := &n.at
-	if a.phase != agreed || n.agg == nil || n.group != nil || n.s.Plan.Noise == protocol.NoiseCompute ||
+	if a.phase != agreed || n.agg == nil || n.group != nil ||
 		len(a.set) < int(n.s.Plan.MinParties) {
 		return
 	}
@@ -135,16 +134,14 @@ func (n *Node) partial() (field.Vector, error) {
 }
 
 // addNoise adds noise under NoiseCompute, where each node alone makes the release private. The
-// noise comes from a fresh seed, chunk by chunk on all cores.
+// seed follows from the node's secret and the set; it is expanded chunk by chunk on all cores.
 func (n *Node) addNoise(v field.Vector) error {
 	g, err := noise.NewGaussian(n.s.Plan.Variance)
 	if err != nil {
 		return err
 	}
-	seed, err := noise.NewSeed(n.cfg.Rand)
-	if err != nil {
-		return err
-	}
+	own := n.at.agrees[n.self]
+	seed := noise.Seed(n.s.NoiseSeed(n.secret, own.Round, own.Attempt, own.Set))
 	return parallel.Try(n.s.Chunks(), func(i int) error {
 		part := xof.Chunk(v, uint64(i))
 		from, size := n.s.ChunkCoordinates(i)
@@ -155,9 +152,7 @@ func (n *Node) addNoise(v field.Vector) error {
 				return err
 			}
 		}
-		if err := n.s.Plan.ToField(f, x); err != nil {
-			return err
-		}
+		n.s.Plan.ToField(f, x)
 		part.Add(f)
 		return nil
 	})

@@ -25,16 +25,17 @@ const rigNodes = 3
 func newRig(tb testing.TB, parties, dim int) *rig {
 	tb.Helper()
 	p := &protocol.Plan{
-		Name:        "intake",
-		Created:     1,
-		NotAfter:    1 << 40,
-		Suite:       channel.SuiteX25519,
-		Dim:         uint32(dim),
-		Rounds:      1,
-		MinParties:  2,
-		DeadlineMS:  10_000,
-		PerParty:    1 << 20,
-		Application: "intake",
+		Name:              "intake",
+		Created:           1,
+		NotAfter:          1 << 40,
+		Suite:             channel.SuiteX25519,
+		Dim:               uint32(dim),
+		Rounds:            1,
+		MinParties:        2,
+		UnsafeDifferences: true,
+		DeadlineMS:        10_000,
+		PerParty:          1 << 20,
+		Application:       "intake",
 	}
 	x := &rig{Rig: roletest.NewUnsigned(tb, p, parties, rigNodes)}
 	var err error

@@ -50,6 +50,9 @@ func (n *Node) beginAgreement(openedAt int64) {
 
 // advance does everything that the attempt is ready for.
 func (n *Node) advance() {
+	if n.behind {
+		return // this node may have said more than its store has
+	}
 	if n.at.phase == collecting && n.closes() {
 		n.check(n.hold())
 	}
@@ -119,7 +122,7 @@ func (n *Node) peerKey(kind string, node uint32) string {
 // counts, so that this node's own agree never changes.
 func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 	if from == n.self {
-		return n.checkOwn("hold", m.Round, m.Attempt, data)
+		return n.checkOwn("hold", n.peerKey("hold", n.self), m.Round, m.Attempt, data)
 	}
 	if err := n.checkAttempt(m.Round, m.Attempt); err != nil {
 		return err
@@ -139,14 +142,22 @@ func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 	return nil
 }
 
-// checkOwn compares this node's own message, as the bus delivers it, with the store. A message
-// that the store does not have means that the store was rolled back: the node may have
-// revealed what it does not remember, so it must not continue.
-func (n *Node) checkOwn(kind string, round, attempt uint32, data []byte) error {
+// ownPartial checks this node's own partial sum, as the bus delivers it.
+func (n *Node) ownPartial(from uint32, m *protocol.Partial, data []byte) error {
+	if from != n.self {
+		return fmt.Errorf("%w: another node's partial sum", protocol.ErrUnknown)
+	}
+	return n.checkOwn("partial sum", n.revealKey(m.Round), m.Round, m.Attempt, data)
+}
+
+// checkOwn compares this node's own message, as the bus delivers it, with the store, which has
+// it under key. A message that the store does not have means that the store was rolled back: the
+// node may have revealed what it does not remember, so it must not continue.
+func (n *Node) checkOwn(kind, key string, round, attempt uint32, data []byte) error {
 	switch {
 	case round < n.round || (round == n.round && (attempt < n.attempt || n.at.phase == settled)):
 		return protocol.ErrDuplicate
-	case round == n.round && attempt == n.attempt && bytes.Equal(n.get(n.peerKey(kind, n.self)), data):
+	case round == n.round && attempt == n.attempt && bytes.Equal(n.get(key), data):
 		return protocol.ErrDuplicate
 	}
 	n.finish(protocol.Fail(protocol.ClassIntegrity, "%w: this node signed a %s in round %d attempt %d "+
@@ -195,7 +206,7 @@ func (n *Node) intersection() []protocol.Entry {
 
 func (n *Node) peerAgree(from uint32, m *protocol.Agree, data []byte) error {
 	if from == n.self {
-		return n.checkOwn("agree", m.Round, m.Attempt, data)
+		return n.checkOwn("agree", n.peerKey("agree", n.self), m.Round, m.Attempt, data)
 	}
 	if err := n.checkAttempt(m.Round, m.Attempt); err != nil {
 		return err

@@ -44,7 +44,7 @@ func newWorld(t *testing.T, change func(*protocol.Plan)) *world {
 	t.Helper()
 	p := &protocol.Plan{Name: "states", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: 2,
 		Rounds: 2, SpareAttempts: 1,
-		MinParties: 2, DeadlineMS: 10_000, PerParty: 100, Application: app.NameSum}
+		MinParties: 2, UnsafeDifferences: true, DeadlineMS: 10_000, PerParty: 100, Application: app.NameSum}
 	var keys []*identity.PrivateKey
 	for i, name := range []string{"party-a", "party-b", "party-c", "node-a", "node-b", "sum"} {
 		role := []protocol.Role{1, 1, 1, 2, 2, 3}[i]

@@ -63,6 +63,11 @@ type driver struct {
 	in        chan transport.Message
 	proposals chan protocol.Proposal
 	readEnd   chan error
+	reached   chan struct{}   // closed when everything stored before the start has been read
+	once      sync.Once       // closes reached
+	current   <-chan struct{} // reached, until the loop has noticed
+	taken     int             // messages taken from in
+	history   int             // how many of them were stored before the start; -1: not known yet
 	work      workers
 	staging   sync.WaitGroup
 
@@ -85,8 +90,11 @@ func newDriver(ctx context.Context, cfg Config) *driver {
 		in:        make(chan transport.Message, maxBatch),
 		proposals: make(chan protocol.Proposal, 4),
 		readEnd:   make(chan error, 1),
+		reached:   make(chan struct{}),
+		history:   -1,
 		lastSeen:  time.Now(),
 	}
+	d.current = d.reached
 	if d.Now == nil {
 		d.Now = time.Now
 	}
@@ -132,6 +140,9 @@ func (d *driver) readFrom(ctx context.Context, from uint64) error {
 		return err
 	}
 	defer sub.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go d.watch(ctx, sub)
 	for {
 		m, err := sub.Next(ctx)
 		if err != nil {
@@ -145,9 +156,21 @@ func (d *driver) readFrom(ctx context.Context, from uint64) error {
 	}
 }
 
+// watch closes reached when the subscription has caught up.
+func (d *driver) watch(ctx context.Context, sub transport.Subscription) {
+	select {
+	case <-sub.CaughtUp():
+		d.once.Do(func() { close(d.reached) })
+	case <-ctx.Done():
+	}
+}
+
 func (d *driver) loop(ctx context.Context) error {
-	d.step(protocol.Start{})
+	d.step(protocol.Start{Behind: true})
 	for {
+		if d.caughtUp() {
+			d.step(protocol.CaughtUp{})
+		}
 		if d.transaction == nil && d.due() {
 			d.beginTransaction()
 		}
@@ -208,10 +231,22 @@ func (d *driver) waitForEvent(ctx context.Context) error {
 		d.computing = false
 		d.lastSeen = time.Now()
 		d.step(p)
+	case <-d.current:
+		d.current = nil
+		d.history = d.taken + len(d.in)
 	case m := <-d.in:
 		d.arrived(m)
 	}
 	return nil
+}
+
+// caughtUp reports, once, that the machine has everything that was stored before the start.
+func (d *driver) caughtUp() bool {
+	if d.history < 0 || d.taken < d.history || len(d.queued) > 0 {
+		return false
+	}
+	d.history = -1
+	return true
 }
 
 // timeout ends the run, unless a message has arrived while this goroutine was busy.
@@ -234,10 +269,12 @@ func (d *driver) arrived(first transport.Message) {
 // gather queues the first message and those that have arrived after it, and prepares them.
 func (d *driver) gather(first transport.Message) {
 	d.queued = append(d.queued[:0], first)
+	d.taken++
 	for size := len(first.Data); len(d.queued) < maxBatch && size < maxBatchBytes; {
 		select {
 		case m := <-d.in:
 			d.queued = append(d.queued, m)
+			d.taken++
 			size += len(m.Data)
 			continue
 		default:

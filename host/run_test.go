@@ -316,3 +316,47 @@ func TestIdleTimeout(t *testing.T) {
 		t.Errorf("it computes: %v", err)
 	}
 }
+
+// caught counts what a machine is given before it hears that it has caught up.
+type caught struct {
+	before, after int
+	told          int
+	behind        bool
+	until         int
+}
+
+func (c *caught) Step(_ int64, ev protocol.Event) (eff protocol.Effects) {
+	switch ev := ev.(type) {
+	case protocol.Start:
+		c.behind = ev.Behind
+	case protocol.CaughtUp:
+		c.told++
+	case protocol.Delivery:
+		if c.told == 0 {
+			c.before++
+		} else {
+			c.after++
+		}
+	}
+	if c.before+c.after == c.until && c.told > 0 {
+		eff.Finish(nil)
+	}
+	return eff
+}
+
+// TestCaughtUp: a machine hears once, and after all that the bus had stored, that it has caught up.
+func TestCaughtUp(t *testing.T) {
+	for _, stored := range []uint64{0, 1, 3000} {
+		t.Run(fmt.Sprint(stored), func(t *testing.T) {
+			hub := memory.NewHub()
+			publishNumbers(t, hub, stored)
+			c := &caught{until: int(stored)}
+			err := Run(t.Context(), Config{Machine: c, Journal: NewJournal(NewRam()), Bus: hub.Connect("c"),
+				Filters: []string{"n"}})
+			if err != nil || !c.behind || c.told != 1 || c.before != int(stored) {
+				t.Errorf("%v; behind %t, told %d times, after %d of %d messages", err, c.behind, c.told, c.before,
+					stored)
+			}
+		})
+	}
+}

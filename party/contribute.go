@@ -138,6 +138,27 @@ func (p *Party) persist(own *contribution, outbox []byte, d *drawn) {
 	p.eff.Delete("head") // of the attempt before, if that was void
 }
 
+// ownContribution checks a contribution of this party that the bus delivers. One to an attempt
+// that the store knows nothing of shows that the store was rolled back: this party would noise
+// the same update twice.
+func (p *Party) ownContribution(from uint32, m *protocol.Contribution) error {
+	if from != p.self {
+		return fmt.Errorf("%w: another party's contribution", protocol.ErrUnknown)
+	}
+	at := pair{m.Round, m.Attempt}
+	if !at.after(p.latest) && (p.own == nil || at != p.own.pair || p.own.manifest == nil) {
+		return protocol.ErrDuplicate // settled, or signed again from what is stored
+	}
+	bundle, err := m.BundleDigest(p.bound, p.self)
+	if err != nil || !at.after(p.latest) && bundle == p.own.bundle {
+		return err
+	}
+	p.finish(protocol.Fail(protocol.ClassIntegrity, "%w: this party contributed to round %d attempt %d "+
+		"what its store does not have: the store was rolled back, or another process has this identity",
+		protocol.ErrMismatch, m.Round, m.Attempt))
+	return nil
+}
+
 // receipt stores a node's receipt for good.
 func (p *Party) receipt(node uint32, m *protocol.Receipt, data []byte) error {
 	own := p.own

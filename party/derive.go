@@ -1,8 +1,6 @@
 package party
 
 import (
-	"fmt"
-
 	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/noise"
@@ -135,21 +133,16 @@ func (p *Party) makeChunk(out *sending, i int, buf *scratch) (message, ciphertex
 	per := p.bound.Plan.PerElement()
 	from, coordinates := p.bound.ChunkCoordinates(i)
 	message, ciphertext = out.sealer.Seal(i, func(plain []byte) {
-		for at := 0; at < len(plain)/field.ElementSize && err == nil; at += windowElements {
+		for at := 0; at < len(plain)/field.ElementSize; at += windowElements {
 			n := min(windowElements, len(plain)/field.ElementSize-at)
 			noised := buf.noised[:min(n*per, coordinates-at*per)]
 			elements := field.Vector(buf.elements[:n])
 			out.addNoise(noised, samples, from, at*per)
-			if err = p.bound.Plan.ToField(elements, noised); err != nil {
-				err = fmt.Errorf("from coordinate %d on: %w", from+at*per, err)
-			}
+			p.bound.Plan.ToField(elements, noised)
 			buf.explicit.SubFrom(elements)
 			field.PutVector(plain[at*field.ElementSize:][:n*field.ElementSize], elements)
 		}
 	})
-	if err != nil {
-		return nil, nil, err // the sealed message is dropped
-	}
 	return message, ciphertext, nil
 }
 

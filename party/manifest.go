@@ -50,15 +50,11 @@ func (p *Party) addCommitment(m *protocol.Contribution, out *sending) error {
 		from, n := p.bound.ChunkCoordinates(i)
 		out.addNoise(noised[from:from+n], samples, from, 0)
 	}
-	ints, err := p.bound.Plan.Integers(make([]int64, p.bound.Plan.Elements()), noised)
-	if err != nil {
-		return err
-	}
 	blinding, err := commit.RandomScalar(p.cfg.Rand)
 	if err != nil {
 		return err
 	}
-	if m.Commitment, err = p.cfg.Bases.Commit(ints, blinding); err != nil {
+	if m.Commitment, err = p.bound.Plan.Commit(p.cfg.Bases, noised, blinding); err != nil {
 		return err
 	}
 	shares, err := blinding.Split(p.computes, p.cfg.Rand)

@@ -22,6 +22,7 @@
 package party
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -83,6 +84,7 @@ type Party struct {
 	progress  int64 // when something last arrived or left
 	backoff   protocol.Backoff
 	ended     bool
+	behind    bool // messages from before the start are still to come
 
 	links map[uint32]*protocol.Link // to the compute nodes and the aggregator
 	group *channel.Secret
@@ -203,7 +205,10 @@ func (p *Party) Step(now int64, ev protocol.Event) protocol.Effects {
 	switch e := ev.(type) {
 	case protocol.Start:
 		p.progress = now
+		p.behind = e.Behind
 		p.start()
+	case protocol.CaughtUp:
+		p.behind = false
 	case protocol.Delivery:
 		p.deliver(e.Data)
 	case protocol.Proposal:
@@ -273,6 +278,9 @@ func (p *Party) end(err error) {
 func (p *Party) deliver(data []byte) {
 	var e *protocol.Envelope
 	var err error
+	if p.own != nil && bytes.Equal(data, p.own.manifest) {
+		return // the bus delivers this party's contribution to itself, too
+	}
 	if protocol.IsChunk(data) {
 		err = p.chunk(data)
 	} else {
@@ -293,6 +301,8 @@ func (p *Party) message(data []byte) (*protocol.Envelope, error) {
 		return e, p.groupKey(m)
 	case *protocol.Round:
 		return e, p.openRound(m, data)
+	case *protocol.Contribution:
+		return e, p.ownContribution(e.From, m)
 	case *protocol.Receipt:
 		return e, p.receipt(e.From, m, data)
 	case *protocol.Agree:
@@ -310,7 +320,7 @@ func (p *Party) message(data []byte) (*protocol.Envelope, error) {
 func (p *Party) advance() {
 	for !p.ended && p.settle() {
 	}
-	if !p.ended && p.open != nil && !p.proposing && p.ready() {
+	if !p.ended && !p.behind && p.open != nil && !p.proposing && p.ready() {
 		p.propose()
 	}
 }

@@ -49,19 +49,20 @@ func (r *rig) secret(to uint32) *channel.Secret { return r.Secret(0, to) }
 func newRig(t testing.TB, dim int, change func(*protocol.Plan, *Config)) *rig {
 	t.Helper()
 	p := &protocol.Plan{
-		Name:          "rig",
-		Created:       1,
-		NotAfter:      1 << 40,
-		Suite:         channel.SuiteX25519,
-		Dim:           uint32(dim),
-		Rounds:        2,
-		SpareAttempts: 1,
-		MinParties:    2,
-		DeadlineMS:    10_000,
-		PerParty:      1 << 50,
-		Noise:         protocol.NoiseParty,
-		Variance:      1 << 40,
-		Application:   "rig",
+		Name:              "rig",
+		Created:           1,
+		NotAfter:          1 << 40,
+		Suite:             channel.SuiteX25519,
+		Dim:               uint32(dim),
+		Rounds:            2,
+		SpareAttempts:     1,
+		MinParties:        2,
+		UnsafeDifferences: true,
+		DeadlineMS:        10_000,
+		PerParty:          1 << 50,
+		Noise:             protocol.NoiseParty,
+		Variance:          1 << 40,
+		Application:       "rig",
 	}
 	cfg := Config{App: flat{dim}, Rand: rand.NewChaCha8([32]byte{1}), ResendMS: 100}
 	change(p, &cfg)

@@ -82,6 +82,40 @@ func (p *Plan) Generators() (*commit.Generators, error) {
 	return commit.NewGenerators(commit.Config{Dimension: p.Elements()})
 }
 
+// Commit commits to the integers of the elements of an update's coordinates, whatever these are.
+// Like ToField it must not fail for a noise that is large: with two coordinates a pair that does
+// not fit into an integer is committed to in two parts, b times 2^32 and a.
+func (p *Plan) Commit(
+	g *commit.Generators, coordinates []int64, r *commit.Scalar,
+) (commit.Commitment, error) {
+	ints, err := p.Integers(make([]int64, p.Elements()), coordinates)
+	if err == nil {
+		return g.Commit(ints, r)
+	}
+	var halves [2][]int64
+	for h := range halves {
+		halves[h] = make([]int64, p.Elements())
+		for i := h; i < len(coordinates); i += 2 {
+			halves[h][i/2] = coordinates[i]
+		}
+	}
+	first, err := g.Commit(halves[0], r)
+	if err != nil {
+		return commit.Commitment{}, err
+	}
+	second, err := g.Commit(halves[1], commit.SumScalars(nil))
+	for range 32 {
+		if err != nil {
+			return commit.Commitment{}, err
+		}
+		second, err = commit.Sum([]commit.Commitment{second, second})
+	}
+	if err != nil {
+		return commit.Commitment{}, err
+	}
+	return commit.Sum([]commit.Commitment{first, second})
+}
+
 // CheckOpening checks that the sum of the set's commitments opens to the aggregate under the
 // sum of the blinding sums that the nodes revealed. The commitments must have passed
 // CheckAudit.

@@ -12,6 +12,7 @@ const (
 	confirmKey  = "choir v1 key confirm"  // 16 bytes of it confirm a manifest
 	groupKey    = "choir v1 key group"    // seals the plan's group key for a member
 	blindingKey = "choir v1 key blinding" // seals a share of a commitment's blinding scalar
+	noiseKey    = "choir v1 key noise"    // seeds a compute node's noise
 	workerKey   = "choir v1 key worker"   // seals the messages between a node and its workers
 )
 

@@ -38,12 +38,37 @@ func (p *Plan) Integers(dst, coordinates []int64) ([]int64, error) {
 	return dst, fixedpoint.Pair(dst, coordinates)
 }
 
-// ToField sets dst to the elements of such coordinates.
-func (p *Plan) ToField(dst field.Vector, coordinates []int64) error {
+// ToField sets dst to the elements of such coordinates, whatever these are. A coordinate beyond
+// the plan's headroom, which noise makes less often than once in 2^40 plans, is reduced modulo p.
+// So the published sum is always a function of the sum of the coordinates: a contribution that
+// were held back for its size would change the distribution that the privacy claim is about.
+func (p *Plan) ToField(dst field.Vector, coordinates []int64) {
 	if p.Paired {
-		return fixedpoint.PairToField(dst, coordinates)
+		if fixedpoint.PairToField(dst, coordinates) == nil {
+			return
+		}
+		for i := range dst[:fixedpoint.Paired(len(coordinates))] {
+			dst[i] = reduced(coordinates[2*i])
+			if 2*i+1 < len(coordinates) {
+				dst[i] = field.Add(dst[i], field.Mul(1<<32, reduced(coordinates[2*i+1])))
+			}
+		}
+		return
 	}
-	return fixedpoint.ToField(dst, coordinates)
+	if fixedpoint.ToField(dst, coordinates) == nil {
+		return
+	}
+	for i, x := range coordinates {
+		dst[i] = reduced(x)
+	}
+}
+
+// reduced returns x modulo p.
+func reduced(x int64) field.Element {
+	if x < 0 {
+		return field.Neg(field.Element(-uint64(x)))
+	}
+	return field.Element(uint64(x))
 }
 
 // OpenSum returns the coordinates of a sum of such integers, which the application folds. It

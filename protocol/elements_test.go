@@ -137,3 +137,50 @@ func TestAuditOfPairsCountsElements(t *testing.T) {
 		t.Error("more coordinates than commitments allow")
 	}
 }
+
+// TestLargeNoiseIsSummed: coordinates far beyond the headroom, which noise could draw, are encoded
+// and committed to all the same, and the sum is right when it is small again: what is published is a
+// function of the sum of the coordinates alone.
+func TestLargeNoiseIsSummed(t *testing.T) {
+	for _, paired := range []bool{false, true} {
+		for _, dim := range []int{1, 2, 3, 4, 7} {
+			p := &Plan{Dim: uint32(dim), Paired: paired, Audit: true}
+			terms, want := make([][]int64, 3), make([]int64, dim)
+			for j := range terms {
+				terms[j] = make([]int64, dim)
+			}
+			for i := range want {
+				large := int64(math.MaxInt64) - int64(i)<<20
+				terms[0][i], terms[1][i], terms[2][i] = large, -large-1, int64(i)
+				want[i] = int64(i) - 1
+			}
+			g, err := p.Generators()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, commitments := make(field.Vector, p.Elements()), []commit.Commitment{}
+			for j, x := range terms {
+				v := make(field.Vector, p.Elements())
+				p.ToField(v, x)
+				sum.Add(v)
+				r, err := commit.ParseScalar(append([]byte{byte(j)}, make([]byte, 31)...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := p.Commit(g, x, r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				commitments = append(commitments, c)
+			}
+			ints := make([]int64, len(sum))
+			fixedpoint.FromField(ints, sum)
+			if got, err := p.OpenSum(ints, 1<<20); err != nil || !slices.Equal(got, want) {
+				t.Errorf("pairs %t, dim %d: the sum is %d, %v; want %d", paired, dim, got, err, want)
+			}
+			if err := CheckOpening(g, commitments, [][32]byte{{3}}, ints); err != nil {
+				t.Errorf("pairs %t, dim %d: %v", paired, dim, err)
+			}
+		}
+	}
+}

@@ -23,21 +23,22 @@ func testKey(i int) *identity.PrivateKey {
 // member i has testKey(i). It claims no epsilon.
 func testPlan() *Plan {
 	p := &Plan{
-		Name:          "test plan",
-		Created:       1_700_000_000,
-		NotAfter:      1_800_000_000,
-		Suite:         channel.SuiteX25519,
-		Dim:           3,
-		FracBits:      16,
-		Rounds:        2,
-		SpareAttempts: 1,
-		MinParties:    2,
-		DeadlineMS:    60_000,
-		GraceMS:       1_000,
-		Clip:          1 << 16,
-		PerParty:      1 << 20,
-		Application:   "sum",
-		Parameters:    []byte("parameters"),
+		Name:              "test plan",
+		Created:           1_700_000_000,
+		NotAfter:          1_800_000_000,
+		Suite:             channel.SuiteX25519,
+		Dim:               3,
+		FracBits:          16,
+		Rounds:            2,
+		SpareAttempts:     1,
+		MinParties:        2,
+		UnsafeDifferences: true,
+		DeadlineMS:        60_000,
+		GraceMS:           1_000,
+		Clip:              1 << 16,
+		PerParty:          1 << 20,
+		Application:       "sum",
+		Parameters:        []byte("parameters"),
 	}
 	for i, m := range []struct {
 		name string

@@ -26,11 +26,19 @@ type Machine interface {
 // is its cause.
 type Transition struct{ From, To, On string }
 
-// Event is an input of a machine: Start, Tick, Delivery or Proposal.
+// Event is an input of a machine: Start, CaughtUp, Tick, Delivery or Proposal.
 type Event interface{ event() }
 
 // Start is a machine's first event in a process, also after a restart.
-type Start struct{}
+type Start struct {
+	// Behind reports that the bus may have messages from before the start that the machine
+	// has not been given. Until CaughtUp the machine says nothing new that it could not take
+	// back: a member whose store was rolled back reads its own later messages first, and stops.
+	Behind bool
+}
+
+// CaughtUp reports that every message that the bus had at the start has been delivered.
+type CaughtUp struct{}
 
 // Tick reports that time has passed.
 type Tick struct{}
@@ -54,6 +62,7 @@ type Proposal struct {
 }
 
 func (Start) event()    {}
+func (CaughtUp) event() {}
 func (Tick) event()     {}
 func (Delivery) event() {}
 func (Proposal) event() {}

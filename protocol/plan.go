@@ -101,7 +101,7 @@ func (id PlanID) Short() string { return hex.EncodeToString(id[:8]) }
 //	u32 dim | u8 paired | u8 frac_bits | u32 rounds | u32 spare_attempts
 //	u32 min_parties | u32 colluders | u32 deadline_ms | u32 grace_ms
 //	u64 clip | u64 per_party
-//	u8 placement | u64 variance
+//	u8 placement | u64 variance | u8 unsafe differences
 //	u8 sampling | u64 sample rate bits | u32 local steps
 //	u8 relation | u64 sensitivity | u64 epsilon bits | u64 delta bits | text accountant
 //	u8 audit | text application | bytes parameters
@@ -131,6 +131,10 @@ type Plan struct {
 	// Variance is sigma^2 of the discrete Gaussian of one contributor, grid units squared; with
 	// NoiseLocal it is that of one local step.
 	Variance uint64
+	// UnsafeDifferences allows several rounds without noise over sets that may differ. The
+	// difference of two exact sums is the contribution of a party that only one of them counts.
+	// With noise it has no effect.
+	UnsafeDifferences bool
 
 	Sampling   uint8   // how records enter a release: a privacy.Sampling
 	SampleRate float64 // in (0, 1]; 0 without sampling
@@ -195,6 +199,7 @@ func (p *Plan) sumFields(w *wire) {
 func (p *Plan) privacyFields(w *wire) {
 	w.u8("placement", (*uint8)(&p.Noise))
 	w.u64("variance", &p.Variance)
+	w.flag("unsafe differences", &p.UnsafeDifferences)
 	w.u8("sampling", &p.Sampling)
 	w.float("sample rate", &p.SampleRate)
 	w.u32("local steps", &p.LocalSteps)

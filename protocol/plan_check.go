@@ -134,12 +134,25 @@ func (p *Plan) checkNoise() error {
 	return p.checkClaim()
 }
 
-// checkNoNoise checks that a plan without noise makes no claim.
+// checkNoNoise checks that a plan without noise makes no claim, and that its exact sums hide each
+// party: from T colluding ones and one more in a single sum, and in the difference of two.
 func (p *Plan) checkNoNoise() error {
 	if p.Variance != 0 || p.Epsilon != 0 || p.Delta != 0 || p.Sensitivity != 0 ||
 		p.Sampling != 0 || p.SampleRate != 0 || p.LocalSteps != 0 {
 		return fmt.Errorf("noise: placement none claims no epsilon, " +
 			"so variance, sampling, local steps, sensitivity, epsilon and delta must be 0")
+	}
+	switch {
+	case uint64(p.MinParties) < uint64(p.Colluders)+2:
+		return fmt.Errorf("min_parties: without noise a sum over N_min = %d parties can show T = %d colluding "+
+			"ones a single contribution; N_min must be at least T + 2: "+
+			"allow fewer dropouts or colluders", p.MinParties,
+			p.Colluders)
+	case p.Rounds > 1 && int(p.MinParties) < p.Parties() && !p.UnsafeDifferences:
+		return fmt.Errorf("rounds: without noise the difference of two rounds' sums can be one party's "+
+			"contribution, as N_min = %d of N = %d parties may be counted; allow no dropouts, plan one round, or set "+
+			"unsafe_differences if the contributions have nothing in common from round to round",
+			p.MinParties, p.Parties())
 	}
 	return nil
 }

@@ -21,7 +21,9 @@ func TestGoodPlans(t *testing.T) {
 		"audit":           func(p *Plan) { p.Audit = true },
 		"compute noise":   func(p *Plan) { private(p).Noise = NoiseCompute },
 		"noise, no claim": func(p *Plan) { p.Noise, p.Variance = NoiseParty, 5 },
-		"all needed":      func(p *Plan) { p.MinParties = 3 },
+		"all needed":      func(p *Plan) { p.MinParties, p.UnsafeDifferences = 3, false },
+		"colluders":       func(p *Plan) { p.Colluders, p.UnsafeDifferences = 1, false },
+		"one round":       func(p *Plan) { p.MinParties, p.Rounds, p.UnsafeDifferences = 2, 1, false },
 		"no grace":        func(p *Plan) { p.GraceMS = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,6 +78,9 @@ func TestPlanRejections(t *testing.T) {
 		{want: "spare_attempts", alter: func(p *Plan) { p.SpareAttempts = MaxRounds + 1 }},
 		{want: "min_parties", alter: func(p *Plan) { p.MinParties = 0 }},
 		{want: "min_parties", alter: func(p *Plan) { p.MinParties = 4 }},
+		{want: "min_parties", alter: func(p *Plan) { p.MinParties = 1 }},
+		{want: "min_parties", alter: func(p *Plan) { p.Colluders = 1 }},
+		{want: "rounds", alter: func(p *Plan) { p.UnsafeDifferences = false }},
 		{want: "colluders", alter: func(p *Plan) { p.Colluders = 3 }},
 		{want: "deadline_ms", alter: func(p *Plan) { p.DeadlineMS, p.GraceMS = 0, 0 }},
 		{want: "grace_ms", alter: func(p *Plan) { p.GraceMS = p.DeadlineMS + 1 }},

@@ -57,6 +57,15 @@ func (x *Sealer) header(b []byte, index uint32, last bool, size uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, size)
 }
 
+// NoiseSeed derives the seed of a compute node's noise for a set from a secret that the node
+// has for itself. A node that does a round again, after its store was rolled back, adds the
+// same noise to the same sum.
+func (s BoundPlan) NoiseSeed(secret *channel.Secret, round, attempt uint32, set Digest) [32]byte {
+	ctx := binary.BigEndian.AppendUint32(append([]byte(nil), s.ID[:]...), round)
+	ctx = binary.BigEndian.AppendUint32(ctx, attempt)
+	return [32]byte(secret.Derive(noiseKey, append(ctx, set[:]...)))
+}
+
 // OpenChunk authenticates and decrypts one chunk. The plaintext has exactly the length of the
 // chunk with that index.
 func (s BoundPlan) OpenChunk(secret *channel.Secret, c *Chunk) ([]byte, error) {

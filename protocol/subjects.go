@@ -99,12 +99,13 @@ func (s BoundPlan) Filters(member uint32) []string {
 	me := s.name(member)
 	f := []string{s.SubjectControl(), s.subject("agree.>")}
 	switch s.Plan.Members[member].Role {
-	case RoleParty:
+	case RoleParty: // its own contributions show a store that was rolled back
 		return append(f, s.subject("key.*"), s.subject("group.%s", me), s.subject("receipt.*.%s.>", me),
-			s.subject("result.>"))
+			s.subject("result.>"), string(s.path("commit").number(slotOf(member)).name(me))+".>")
 	case RoleCompute:
 		return append(f, s.subject("key.%s", s.name(s.Plan.Aggregator())), s.subject("open.*.%s", me),
-			s.subject("share.*.*.%s.>", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("result.*.*.head"))
+			s.subject("share.*.*.%s.>", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("result.*.*.head"),
+			s.subject("psum.%s.*.*.head", me)) // its own
 	default:
 		return append(f, s.subject("open.*.%s", me), s.subject("commit.>"), s.subject("hold.>"),
 			s.subject("psum.>"))

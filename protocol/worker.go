@@ -252,5 +252,5 @@ func (s BoundPlan) GroupFilters(node uint32) []string {
 	me := s.name(node)
 	return []string{s.SubjectControl(), s.subject("agree.>"), s.subject("key.%s", s.name(s.Plan.Aggregator())),
 		s.subject("open.*.%s", me), s.subject("hold.>"), s.subject("result.*.*.head"),
-		s.subject("work.%s.*.up", me)}
+		s.subject("psum.%s.*.*.head", me), s.subject("work.%s.*.up", me)}
 }

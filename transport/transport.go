@@ -99,6 +99,10 @@ type Subscription interface {
 	// Only one goroutine may be in Next at a time.
 	Next(ctx context.Context) (Message, error)
 
+	// CaughtUp returns a channel that is closed when Next is called after it has returned every
+	// message that the broker had stored for the subscription when it began.
+	CaughtUp() <-chan struct{}
+
 	// Close ends the subscription; a Next that waits in another goroutine returns
 	// ErrClosed. Closing twice is harmless.
 	Close() error

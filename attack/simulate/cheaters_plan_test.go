@@ -68,7 +68,7 @@ var alterations = []struct {
 	{what: "fewer parties to reveal, after the signing", refused: protocol.ErrWrongPlan,
 		does: func(sp *protocol.SignedPlan, _ []*identity.PrivateKey) {
 			p := *sp.Plan
-			p.MinParties = 1
+			p.MinParties = 2
 			sp.Plan = &p
 		}},
 	{what: "fewer colluders, after the signing", refused: protocol.ErrWrongPlan,

@@ -104,7 +104,7 @@ func (g *grouped) Step(now int64, ev protocol.Event) protocol.Effects {
 		g.keepUp(now, i)
 	}
 	switch e := ev.(type) {
-	case protocol.Start:
+	case protocol.Start, protocol.CaughtUp:
 		g.take(g.of, g.node.Step(now, e))
 	case protocol.Tick:
 		for i, at := range g.wake {

@@ -27,6 +27,7 @@ type member struct {
 	end         error
 
 	fresh     bool // Start is due
+	behind    int  // messages in the inbox from before the start; -1: the machine has caught up
 	inbox     []*message
 	history   []*message
 	proposals []protocol.Proposal
@@ -106,8 +107,10 @@ func (m *member) turn() {
 	m.turning = false
 	if m.fresh {
 		m.fresh = false
-		m.step(protocol.Start{}, nil)
+		m.behind = len(m.inbox)
+		m.step(protocol.Start{Behind: true}, nil)
 	}
+	m.catchUp()
 	for _, p := range m.proposals {
 		m.step(p, nil)
 	}
@@ -117,11 +120,21 @@ func (m *member) turn() {
 		m.inbox = m.inbox[1:]
 		m.taken = append(m.taken, msg)
 		m.step(protocol.Delivery{Data: msg.data, More: n > 1 && len(m.inbox) > 0}, msg)
+		m.behind = max(m.behind-1, -1)
+		m.catchUp()
 	}
 	if m.wakeAt > 0 && m.w.now >= m.wakeAt && !m.done {
 		m.step(protocol.Tick{}, nil)
 	}
 	m.flush()
+}
+
+// catchUp tells the machine that it has everything from before its start.
+func (m *member) catchUp() {
+	if m.behind == 0 {
+		m.behind = -1
+		m.step(protocol.CaughtUp{}, nil)
+	}
 }
 
 func (m *member) batchSize() int {

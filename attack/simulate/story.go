@@ -52,6 +52,8 @@ func (w *world) logStep(m *member, ev protocol.Event, msg *message, eff *protoco
 
 func eventName(ev protocol.Event, msg *message) string {
 	switch ev.(type) {
+	case protocol.CaughtUp:
+		return "has caught up"
 	case protocol.Start:
 		return "starts"
 	case protocol.Tick:

@@ -34,19 +34,20 @@ type script struct {
 func newScript(t *testing.T, alter func(*protocol.Plan)) *script {
 	t.Helper()
 	p := &protocol.Plan{
-		Name:          "script",
-		Created:       1_700_000_000,
-		NotAfter:      1_700_086_400,
-		Suite:         channel.SuiteX25519,
-		Dim:           2,
-		FracBits:      8,
-		Rounds:        2,
-		SpareAttempts: 1,
-		MinParties:    2,
-		DeadlineMS:    1000,
-		Clip:          1000,
-		PerParty:      1000,
-		Application:   "sum",
+		Name:              "script",
+		Created:           1_700_000_000,
+		NotAfter:          1_700_086_400,
+		Suite:             channel.SuiteX25519,
+		Dim:               2,
+		FracBits:          8,
+		Rounds:            2,
+		SpareAttempts:     1,
+		MinParties:        2,
+		UnsafeDifferences: true,
+		DeadlineMS:        1000,
+		Clip:              1000,
+		PerParty:          1000,
+		Application:       "sum",
 	}
 	w := &script{t: t, rand: rand.NewChaCha8([32]byte{1})}
 	for i, m := range []struct {

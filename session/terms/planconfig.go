@@ -51,6 +51,8 @@ type PrivacyConfig struct {
 	// NoisePerClip asks for the largest number of rounds for which the noise on a
 	// coordinate of a sum is at most this many clips; rounds must not be set.
 	NoisePerClip float64 `toml:"noise_per_clip"`
+	// UnsafeDifferences allows several rounds without noise though parties may drop out.
+	UnsafeDifferences bool `toml:"unsafe_differences"`
 }
 
 // SumConfig describes a plan for one secure sum.
@@ -180,7 +182,7 @@ func (c *PlanConfig) terms(now time.Time) (t Terms, err error) {
 	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds,
 		SpareAttempts: c.SpareAttempts,
 		Dropouts:      c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration,
-		Paired: c.Paired, Audit: c.Audit,
+		Paired: c.Paired, Audit: c.Audit, UnsafeDifferences: c.Privacy.UnsafeDifferences,
 		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
 	if t.Deadline == 0 {
 		t.Deadline = 10 * time.Minute

@@ -29,9 +29,11 @@ type Terms struct {
 	Paired        bool // two coordinates share a field element
 	Audit         bool // every sum is opened against the parties' commitments
 
-	Noise   protocol.Placement
-	Epsilon float64 // with noise
-	Delta   float64
+	Noise protocol.Placement
+	// UnsafeDifferences allows several rounds over different sets without noise.
+	UnsafeDifferences bool
+	Epsilon           float64 // with noise
+	Delta             float64
 }
 
 // base returns the part of the plan that does not depend on the application.
@@ -42,7 +44,7 @@ func (t Terms) base() (*protocol.Plan, error) {
 			t.Members...), Rounds: uint32(t.Rounds), SpareAttempts: uint32(t.SpareAttempts),
 		Colluders: uint32(t.Colluders), DeadlineMS: uint32(t.Deadline.Milliseconds()),
 		GraceMS: uint32(t.Grace.Milliseconds()),
-		Noise:   t.Noise, Paired: t.Paired, Audit: t.Audit,
+		Noise:   t.Noise, Paired: t.Paired, Audit: t.Audit, UnsafeDifferences: t.UnsafeDifferences,
 	}
 	if p.Suite == 0 {
 		p.Suite = channel.SuiteHybrid

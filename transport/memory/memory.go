@@ -54,6 +54,7 @@ func (h *Hub) join(s *subscription, from uint64) {
 			s.offer(i)
 		}
 	}
+	s.behind = len(s.queue)
 	h.index.Add(s, s.filters)
 	s.bus.subs[s] = struct{}{}
 }
@@ -104,6 +105,7 @@ func (b *Bus) Subscribe(ctx context.Context, filters []string, from uint64) (tra
 		return nil, fmt.Errorf("memory: %s: subscribe: %w", b.name, err)
 	}
 	s := &subscription{
+		current:  make(chan struct{}),
 		bus:      b,
 		filters:  slices.Clone(filters),
 		compiled: compiled,
@@ -139,10 +141,12 @@ type subscription struct {
 	more     chan struct{} // has a token when a message was queued since Next last checked
 	once     sync.Once
 	closed   chan struct{}
+	current  chan struct{} // closed when Next has returned everything from before the subscription
 
 	// The hub's lock guards these.
-	from  uint64   // the first position that may be queued
-	queue []uint64 // positions to deliver, in order
+	from   uint64   // the first position that may be queued
+	behind int      // messages stored before the subscription that Next has not returned; -1: current is closed
+	queue  []uint64 // positions to deliver, in order
 }
 
 // offer queues a message once, also if several filters match it. The hub's lock is held.
@@ -182,6 +186,10 @@ func (s *subscription) Next(ctx context.Context) (transport.Message, error) {
 func (s *subscription) dequeue() (transport.Message, bool) {
 	s.bus.hub.mu.Lock()
 	defer s.bus.hub.mu.Unlock()
+	if s.behind == 0 {
+		close(s.current)
+	}
+	s.behind = max(s.behind-1, -1)
 	if len(s.queue) == 0 {
 		return transport.Message{}, false
 	}
@@ -189,6 +197,9 @@ func (s *subscription) dequeue() (transport.Message, bool) {
 	s.queue = s.queue[1:]
 	return s.bus.hub.log[seq-1], true
 }
+
+// CaughtUp implements transport.Subscription.
+func (s *subscription) CaughtUp() <-chan struct{} { return s.current }
 
 func (s *subscription) check(ctx context.Context) error {
 	select {

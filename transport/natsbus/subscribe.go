@@ -53,6 +53,9 @@ type subscription struct {
 	consumed uint64    // messages received from this consumer
 	missed   int       // heartbeats in a row
 	pieces   fragment.Assembler
+	behind   uint64 // stored when the consumer was made, and not received yet
+	current  chan struct{}
+	caughtUp sync.Once // closes current
 
 	mu   sync.Mutex
 	iter jetstream.MessagesContext // nil: attach first
@@ -71,7 +74,8 @@ func (b *Bus) Subscribe(
 	if err != nil {
 		return nil, b.wrap("subscribe", err)
 	}
-	s := &subscription{bus: b, filters: compiled, broker: broker, next: max(from, 1)}
+	s := &subscription{bus: b, filters: compiled, broker: broker, next: max(from, 1),
+		current: make(chan struct{})}
 	s.ctx, s.fail = context.WithCancelCause(b.ctx)
 	b.mu.Lock()
 	b.subs[s] = struct{}{}
@@ -93,6 +97,9 @@ func (s *subscription) Next(parent context.Context) (transport.Message, error) {
 		iter, err := s.attached(ctx)
 		if err != nil {
 			return transport.Message{}, s.end(ctx, parent, err)
+		}
+		if s.behind == 0 {
+			s.caughtUp.Do(func() { close(s.current) })
 		}
 		m, err := iter.Next(jetstream.NextContext(ctx))
 		if err != nil {
@@ -143,6 +150,7 @@ func (s *subscription) receive(m jetstream.Msg) (transport.Message, bool, error)
 	}
 	s.consumed++
 	s.missed = 0
+	s.behind -= min(s.behind, 1)
 	got := position{meta.Sequence.Stream, m.Subject(), meta.Timestamp}
 	if s.replayed {
 		s.replayed = false
@@ -235,6 +243,7 @@ func (s *subscription) attach(parent context.Context, tries int) (jetstream.Mess
 	if err != nil {
 		return nil, err
 	}
+	s.behind = consumer.CachedInfo().NumPending
 	iter, err := consumer.Messages(
 		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, pullBytes),
 		jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
@@ -287,6 +296,9 @@ func (s *subscription) detach() {
 		s.iter = nil
 	}
 }
+
+// CaughtUp implements transport.Subscription.
+func (s *subscription) CaughtUp() <-chan struct{} { return s.current }
 
 // Close implements transport.Subscription. It never fails.
 func (s *subscription) Close() error {

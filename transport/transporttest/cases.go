@@ -57,6 +57,37 @@ func liveAfterReplay(h *harness) {
 	}
 }
 
+// caughtUp: a subscription reports that it has returned what was stored before it, not earlier, also
+// when the last of that does not match its filters.
+func caughtUp(h *harness) {
+	b := h.bus("a")
+	h.publish(b, numbered(h.subject("x"), 0, 5)...)
+	h.publish(b, numbered(h.subject("other"), 0, 3)...)
+	for from, stored := range map[uint64]int{0: 5, 4: 2, 9: 0} {
+		s := h.subscribe(h.bus("b"), from, "x")
+		h.read(s, stored)
+		select {
+		case <-s.CaughtUp():
+			h.t.Errorf("from %d: caught up before the call that follows the last message", from)
+		default:
+		}
+		got := make(chan error, 1)
+		go func() {
+			_, err := s.Next(h.ctx())
+			got <- err
+		}()
+		select {
+		case <-s.CaughtUp():
+		case <-h.ctx().Done():
+			h.t.Fatalf("from %d: not caught up after %d messages", from, stored)
+		}
+		_ = s.Close()
+		if err := <-got; err == nil {
+			h.t.Errorf("from %d: a message more than was stored", from)
+		}
+	}
+}
+
 func filters(h *harness) {
 	b := h.bus("a")
 	subjects := strings.Fields("a a.b a.c a.b.c a.b.d b.b.c b c.d.e.f end")

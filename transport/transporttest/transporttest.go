@@ -89,6 +89,7 @@ func cases() []testCase {
 		{"replay from the start", replayStart},
 		{"replay from the middle", replayMiddle},
 		{"live after replay", liveAfterReplay},
+		{"caught up", caughtUp},
 		{"filters", filters},
 		{"filter validity", filterValidity},
 		{"subject validity", subjectValidity},
