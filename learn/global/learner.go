@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/internal/coin"
 	"choir/learn/internal/secret"
 	"choir/learn/model"
 	"choir/learn/pvi"
@@ -24,7 +25,7 @@ type Learner struct {
 	cfg  Config
 	site model.PerRecord
 	clip uint64
-	coin coin
+	coin coin.Coin
 }
 
 // Proposal is a party's update in a round.
@@ -58,7 +59,7 @@ func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
 		return nil, fmt.Errorf("%w: model is %q", ErrConfig, cfg.Model)
 	}
 	clip, err := cfg.IntClip()
-	return &Learner{cfg: cfg, site: site, clip: clip, coin: newCoin(cfg.SampleRate)}, err
+	return &Learner{cfg: cfg, site: site, clip: clip, coin: coin.New(cfg.SampleRate)}, err
 }
 
 // check returns an error that names the first record that the model cannot use, or nil.
@@ -95,7 +96,7 @@ func (l *Learner) Propose(ctx context.Context, raw []int64, rand io.Reader) (Pro
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
-	drawn, err := l.coin.draw(l.site.Rows(), rand)
+	drawn, err := l.coin.Draw(l.site.Rows(), rand)
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: sample: %w", err)
 	}

@@ -1,4 +1,5 @@
-package global
+// Package coin draws secret Poisson samples of records.
+package coin
 
 import (
 	"encoding/binary"
@@ -6,25 +7,26 @@ import (
 	"math"
 )
 
-// coin is true with probability threshold / 2^64: the rate, exactly if it is a multiple of
+// Coin is true with probability threshold / 2^64: the rate, exactly if it is a multiple of
 // 2^-64 (every float64 of at least 2^-12 is), otherwise rounded down. A rate below the one
 // of the accounting costs nothing: it is the mechanism at the higher rate with some of its
 // draws ignored, and privacy loss is jointly convex in the pair of neighbours.
-type coin struct {
+type Coin struct {
 	always    bool
 	threshold uint64
 }
 
-func newCoin(rate float64) coin {
+// New returns the coin of a rate in (0, 1]; at 1 it is always true.
+func New(rate float64) Coin {
 	if rate >= 1 {
-		return coin{always: true}
+		return Coin{always: true}
 	}
-	return coin{threshold: uint64(math.Floor(math.Ldexp(rate, 64)))}
+	return Coin{threshold: uint64(math.Floor(math.Ldexp(rate, 64)))}
 }
 
-// draw lists which of n records are drawn, each independently. It reads 8 bytes a record
+// Draw lists which of n records are drawn, each independently. It reads 8 bytes a record
 // from rand, and none at rate 1.
-func (c coin) draw(n int, rand io.Reader) (drawn []int, err error) {
+func (c Coin) Draw(n int, rand io.Reader) (drawn []int, err error) {
 	const block = 512
 	var buf [8 * block]byte
 	for from := 0; from < n; from += block {
