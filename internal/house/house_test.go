@@ -45,6 +45,7 @@ var may = map[string][]string{
 	"crypto":     {"crypto", "internal/parallel"},
 	"transport":  {"transport"},
 	"learn":      {"learn", "crypto/fixedpoint", "crypto/noise", "internal/atomicfile"},
+	"learn/mcmc": {"learn", "crypto/fixedpoint", "crypto/blake", "crypto/field", "crypto/xof"},
 	"examples":   {"learn"},
 	"docs":       {}, // tests that hold the documents to the code
 	"internal":   {"internal", "crypto", "privacy", "protocol", "transport", "host", "session"},

@@ -1,0 +1,359 @@
+package mcmc
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+
+	"choir/learn/pvi"
+)
+
+// classes are n rows over d features, the first a bias, with labels from a logistic model of
+// the weights 1/2, -1/2, 1/2, ...
+func classes(seed uint64, n, d int) pvi.Data {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var data pvi.Data
+	for range n {
+		x := []float64{1}
+		for range d - 1 {
+			x = append(x, rng.NormFloat64())
+		}
+		a := 0.0
+		for j, v := range x {
+			a += v * (0.5 - float64(j%2))
+		}
+		y := 0.0
+		if rng.Float64() < sigmoid(a) {
+			y = 1
+		}
+		data.X, data.Y = append(data.X, x...), append(data.Y, y)
+	}
+	return data
+}
+
+func config(method Method, n, d int) Config {
+	c := Config{Method: method, Features: d, PriorPrecision: 1, ScaleRounds: 2, LocateRounds: 6,
+		Radius: 2 * math.Sqrt(float64(d)), Clip: 2, Chains: 1, Keep: 50, Rounds: 60, Temper: 1, SampleRate: 1,
+		Records: int64(n), MaxRecords: 1 << 20}
+	switch method {
+	case Trace:
+		c.CurvatureRounds, c.WarmRounds = 2, 8
+	case Penalty, Barker:
+		c.Chains = min(d, 3)
+	case HMC:
+		c.Leapfrogs = 3
+	}
+	return c
+}
+
+// gaussian adds rounded normal noise of a standard deviation.
+func gaussian(sd float64, rng *rand.Rand) func(int, []int64) error {
+	return func(_ int, sum []int64) error {
+		for i := range sum {
+			sum[i] += int64(math.Round(sd * rng.NormFloat64()))
+		}
+		return nil
+	}
+}
+
+func learners(t *testing.T, cfg Config, public Public, parts ...pvi.Data) (all []*Learner) {
+	t.Helper()
+	for _, part := range parts {
+		l, err := NewLearner(cfg, public, part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// TestTraceCovers: over 15 draws of data and noise with 3 weights each, the squared distances
+// of the true weights in posterior standard deviations have a mean near 1. 45 squares have a
+// standard error of 0.21; the seeds are fixed. The noise makes the posterior wider
+// than the one without.
+func TestTraceCovers(t *testing.T) {
+	const n, d, draws = 1000, 3, 15
+	cfg := config(Trace, n, d)
+	posterior := func(draw uint64, noise float64) *Posterior {
+		public := Public{Seed: [32]byte{byte(draw)}, Variance: noise * noise}
+		s, err := New(cfg, public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := Run(t.Context(), cfg, public, learners(t, cfg, public, classes(draw, n, d)), nil,
+			gaussian(noise, rand.New(rand.NewPCG(draw, 2))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Posterior(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	square, width := 0.0, 0.0
+	for draw := range uint64(draws) {
+		p := posterior(draw, math.Ldexp(12, FracBits))
+		for j, sd := range p.SD() {
+			z := (p.Mean[j] - (0.5 - float64(j%2))) / sd
+			square += z * z / draws / d
+			width += sd / draws / d
+		}
+	}
+	if square < 0.6 || square > 1.5 {
+		t.Errorf("mean squared distance %.3f, want 1", square)
+	}
+	if own := posterior(0, 0).SD()[0]; width < 1.05*own || width > 2*own {
+		t.Errorf("standard deviation %.3f, without noise %.3f", width, own)
+	}
+}
+
+// TestTracePosterior: with H = P = 1 and a gradient whose error has variance 10, what is
+// known of the mode has variance 11, and the posterior 11/12. A gradient of 2 there moves
+// the mean by 2/12.
+func TestTracePosterior(t *testing.T) {
+	one := func(v float64) *mat.SymDense { return mat.NewSymDense(1, []float64{v}) }
+	mean, cov, err := TracePosterior(Evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
+		Noise: one(10), Prior: one(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "variance", cov.At(0, 0), 11./12, 1e-12)
+	near(t, "mean", mean[0], 2./12, 1e-12)
+	_, wider, err := TracePosterior(Evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
+		Noise: one(10), Prior: one(1), CurvatureNoise: 0.5})
+	if err != nil || !(wider.At(0, 0) > cov.At(0, 0)) {
+		t.Errorf("the curvature's error changes the variance from %v to %v, %v", cov.At(0, 0), wider.At(0, 0), err)
+	}
+}
+
+// TestSensitivity: in every round of every method, the answers of two records, some of
+// extreme size, differ by at most 2B on integers.
+func TestSensitivity(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		method := rapid.SampledFrom(Methods()).Draw(rt, "method")
+		d := rapid.IntRange(1, 5).Draw(rt, "features")
+		cfg := config(method, 40, d)
+		cfg.Rounds = cfg.prepared() + cfg.period()
+		public := Public{Seed: [32]byte{byte(rapid.Byte().Draw(rt, "seed"))}, Variance: 0x1p36}
+		size := rapid.SampledFrom([]float64{0.1, 1, 100, 1e200}).Draw(rt, "size")
+		record := func(label string) pvi.Data {
+			x := rapid.SliceOfN(rapid.Float64Range(-size, size), d, d).Draw(rt, label)
+			return pvi.Data{X: x, Y: []float64{float64(rapid.IntRange(0, 1).Draw(rt, label+" target"))}}
+		}
+		others := classes(3, 40, d)
+		all := learners(t, cfg, public, others, record("one"), record("other"))
+		raw := all[0].sampler.Initial()
+		for round := 1; round <= cfg.Rounds; round++ {
+			var update [3][]int64
+			for i, l := range all {
+				p, err := l.Propose(t.Context(), raw, nil)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				update[i] = p.Update
+			}
+			square := 0.0
+			for k := range update[0] {
+				diff := float64(update[1][k] - update[2][k])
+				square += diff * diff
+			}
+			if most := float64(cfg.Sensitivity()); square > most*most {
+				rt.Fatalf("round %d: distance %v, sensitivity %v", round, math.Sqrt(square), most)
+			}
+			var err error
+			if raw, err = all[0].sampler.Fold(round, raw, update[0]); err != nil {
+				rt.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestJointClip: the ratios of one record under orthogonal steps of K chains at different
+// places have together at most the norm of z times the length.
+func TestJointClip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range 2000 {
+		const d = 4
+		c, err := Public{Seed: [32]byte{byte(rng.Uint32())}}.coinsOf(0, rng.Uint64())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float64, d)
+		for i := range x {
+			x[i] = 3 * rng.NormFloat64()
+		}
+		square := 0.0
+		for _, e := range c.frame(d, d) {
+			at := make([]float64, d)
+			for i := range at {
+				at[i] = rng.NormFloat64()
+			}
+			r := -logLikelihood(dot(x, at), 1)
+			add(at, 0.7, e)
+			r += logLikelihood(dot(x, at), 1)
+			square += r * r
+		}
+		if bound := 0.7 * math.Sqrt(dot(x, x)); math.Sqrt(square) > bound*(1+1e-12) {
+			t.Fatalf("ratios of norm %v, bound %v", math.Sqrt(square), bound)
+		}
+	}
+}
+
+// TestPartiesDontMatter: the same records at one party and at three give the same states,
+// and every method has a posterior at every round.
+func TestPartiesDontMatter(t *testing.T) {
+	for _, method := range Methods() {
+		t.Run(string(method), func(t *testing.T) {
+			const n, d = 120, 3
+			cfg := config(method, n, d)
+			public := Public{Seed: [32]byte{1}, Variance: 0x1p42}
+			whole := classes(4, n, d)
+			part := func(from, to int) pvi.Data {
+				return pvi.Data{X: whole.X[from*d : to*d], Y: whole.Y[from:to]}
+			}
+			s, err := New(cfg, public)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func(_ int, raw, sum []int64) ([]int64, error) {
+				before := slices.Clone(raw)
+				next, err := s.Fold(1, raw, sum)
+				if err != nil || !slices.Equal(raw, before) {
+					t.Errorf("fold is not pure, %v", err)
+				}
+				p, err := s.Posterior(next)
+				if err != nil || len(p.Mean) != d || !(p.SD()[0] > 0) {
+					t.Fatalf("posterior: %v", err)
+				}
+				return next, err
+			}
+			run := func(parts ...pvi.Data) []int64 {
+				all := learners(t, cfg, public, parts...)
+				raw, err := pvi.Trusted{Dim: cfg.Dim(), Parties: len(parts), Fold: check,
+					Propose: func(_, i int, raw []int64) ([]int64, error) {
+						p, err := all[i].Propose(t.Context(), raw, nil)
+						return p.Update, err
+					}}.Rounds(s.Initial(), cfg.Rounds)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return raw
+			}
+			if !slices.Equal(run(whole), run(part(0, 10), part(10, 11), part(11, n))) {
+				t.Error("one party and three differ")
+			}
+		})
+	}
+}
+
+// TestChainsReachThePosterior: without noise every method's mean is within 0.6 posterior
+// standard deviations of the trace posterior's, and its widths within a factor of 1.6.
+func TestChainsReachThePosterior(t *testing.T) {
+	const n, d = 300, 2
+	data := classes(5, n, d)
+	posterior := func(method Method) *Posterior {
+		cfg := config(method, n, d)
+		cfg.Rounds, cfg.Keep, cfg.Clip = 1200, 400, 8
+		s, err := New(cfg, Public{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := Run(t.Context(), cfg, Public{}, learners(t, cfg, Public{}, data), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Posterior(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	want := posterior(Trace)
+	for _, method := range []Method{Penalty, Barker, Langevin, HMC} {
+		got := posterior(method)
+		for j, sd := range want.SD() {
+			if math.Abs(got.Mean[j]-want.Mean[j]) > 0.6*sd || got.SD()[j] > 1.6*sd || sd > 1.6*got.SD()[j] {
+				t.Errorf("%s, weight %d: %.3f +- %.3f, want %.3f +- %.3f", method, j, got.Mean[j], got.SD()[j],
+					want.Mean[j], sd)
+			}
+		}
+	}
+}
+
+func TestValidateNamesTheField(t *testing.T) {
+	for name, c := range map[string]struct {
+		method Method
+		change func(*Config)
+	}{
+		"method":            {Trace, func(c *Config) { c.Method = "gibbs" }},
+		"features":          {Trace, func(c *Config) { c.Features = MaxFeatures + 1 }},
+		"prior_precision":   {Trace, func(c *Config) { c.PriorPrecision = 0 }},
+		"radius":            {Trace, func(c *Config) { c.Radius = math.NaN() }},
+		"clip":              {Trace, func(c *Config) { c.Clip = 0 }},
+		"temper":            {Trace, func(c *Config) { c.Temper = 0.5 }},
+		"step":              {Penalty, func(c *Config) { c.Step = -1 }},
+		"keep":              {Penalty, func(c *Config) { c.Keep = MaxKeep }},
+		"records":           {Penalty, func(c *Config) { c.Records = 0 }},
+		"max_records":       {Penalty, func(c *Config) { c.MaxRecords = 0 }},
+		"rounds":            {HMC, func(c *Config) { c.Rounds = 12 }},
+		"warm_rounds":       {Trace, func(c *Config) { c.WarmRounds = 3 }},
+		"chains":            {Penalty, func(c *Config) { c.Chains = 4 }},
+		"leapfrogs":         {HMC, func(c *Config) { c.Leapfrogs = 0 }},
+		"sample_rate":       {Barker, func(c *Config) { c.SampleRate, c.SamplingVariance = 0.5, 1 }},
+		"sampling_variance": {Barker, func(c *Config) { c.SamplingVariance = 1 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(c.method, 100, 3)
+			if err := cfg.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			c.change(&cfg)
+			err := cfg.Validate()
+			if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), ": "+name+" is ") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	cfg := config(Barker, 100, 3)
+	cfg.Step = 100
+	if _, err := New(cfg, Public{Variance: 0x1p50}); !errors.Is(err, ErrConfig) {
+		t.Errorf("noise of more than 2 under Barker's test: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	cfg := config(Trace, 100, 3)
+	cfg.MaxRecords = 20
+	s, err := New(cfg, Public{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fold(1, s.Initial()[1:], make([]int64, cfg.Dim())); !errors.Is(err, ErrShape) {
+		t.Errorf("a short state: %v", err)
+	}
+	if _, err := s.Fold(1, s.Initial(), nil); !errors.Is(err, ErrShape) {
+		t.Errorf("a short sum: %v", err)
+	}
+	negative := s.Initial()
+	negative[0] = -1
+	if _, err := s.Query(negative); !errors.Is(err, ErrShape) {
+		t.Errorf("a negative count: %v", err)
+	}
+	if _, err := NewLearner(cfg, Public{}, classes(1, 21, 3)); !errors.Is(err, ErrData) {
+		t.Errorf("too many records: %v", err)
+	}
+	third := classes(1, 10, 3)
+	third.Y[4] = 0.5
+	_, err = NewLearner(cfg, Public{}, third)
+	if !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "row 4") {
+		t.Errorf("a target of one half: %v", err)
+	}
+}

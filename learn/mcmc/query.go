@@ -1,0 +1,190 @@
+package mcmc
+
+import (
+	"fmt"
+	"math"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/pvi"
+)
+
+// kind is what a query asks of every record.
+type kind uint8
+
+const (
+	products  kind = iota + 1 // x_i x_j
+	curvature                 // p(1-p) z_i z_j at a point, z = F^-1 x
+	gradient                  // (y - p) z at a point
+	ratios                    // log p(y | to_k) - log p(y | from_k)
+)
+
+// Query is what a round asks of every record, all of it public.
+type Query struct {
+	kind   kind
+	factor triangle    // F of the coordinates phi
+	from   [][]float64 // points; for ratios one, or as many as there are of to
+	to     [][]float64
+	bound  float64 // of a record's answer in L2 norm, before it is put on the grid
+}
+
+// data are a party's records, prepared for the queries of one factor at a time.
+type data struct {
+	x, y   []float64
+	d      int
+	factor triangle
+	z      []float64 // the records in the coordinates phi
+}
+
+// use prepares the records for a factor.
+func (r *data) use(f triangle) {
+	if r.z != nil && sameFactor(r.factor, f) {
+		return
+	}
+	r.factor = f
+	r.z = append(r.z[:0], r.x...)
+	for i := 0; i < len(r.z); i += r.d {
+		f.solve(r.z[i : i+r.d])
+	}
+}
+
+func sameFactor(a, b triangle) bool {
+	if a.d != b.d {
+		return false
+	}
+	for i, v := range a.v {
+		if v != b.v[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// answers adds the rows' answers to sum, on the grid, and returns how many were clipped. A
+// record whose answer is not finite counts as zero: an error would reveal it.
+func (r *data) answers(q Query, rows []int, sum []int64) (clipped int) {
+	switch q.kind {
+	case products:
+		return r.addProducts(rows, sum, func(row int) ([]float64, float64) {
+			return r.x[row*r.d : (row+1)*r.d], 1 / q.bound
+		})
+	case curvature:
+		r.use(q.factor)
+		return r.addProducts(rows, sum, func(row int) ([]float64, float64) {
+			p := sigmoid(dot(r.x[row*r.d:(row+1)*r.d], q.from[0]))
+			return r.z[row*r.d : (row+1)*r.d], math.Sqrt(p*(1-p)) / q.bound
+		})
+	case gradient:
+		r.use(q.factor)
+		return r.addVectors(rows, sum, r.d, func(row int, dst []float64) {
+			residual := r.y[row] - sigmoid(dot(r.x[row*r.d:(row+1)*r.d], q.from[0]))
+			for i, z := range r.z[row*r.d : (row+1)*r.d] {
+				dst[i] = residual * z / q.bound
+			}
+		})
+	}
+	return r.addVectors(rows, sum, len(q.to), func(row int, dst []float64) {
+		x, y := r.x[row*r.d:(row+1)*r.d], r.y[row]
+		base := 0.0
+		for k, to := range q.to {
+			if k < len(q.from) {
+				base = logLikelihood(dot(x, q.from[k]), y)
+			}
+			dst[k] = (logLikelihood(dot(x, to), y) - base) / q.bound
+		}
+	})
+}
+
+// addVectors rounds and clips vectors of n numbers to norm intClip.
+func (r *data) addVectors(rows []int, sum []int64, n int, f func(row int, dst []float64)) (clipped int) {
+	v, units := make([]float64, n), make([]int64, n)
+	grid := fixedpoint.Grid{FracBits: FracBits}
+	for _, row := range rows {
+		f(row, v)
+		cut := limit(v)
+		if grid.Round(units, v) != nil {
+			clipped++
+			continue
+		}
+		if fixedpoint.ClipInt(units, intClip) || cut {
+			clipped++
+		}
+		for k, u := range units {
+			sum[k] += u
+		}
+	}
+	return clipped
+}
+
+// addProducts adds the weighted products of vectors of norm at most 1, times their factor.
+func (r *data) addProducts(rows []int, sum []int64, f func(row int) (v []float64, by float64)) (clipped int) {
+	z, units := make([]float64, r.d), make([]int64, r.d)
+	radius := intRadius()
+	for _, row := range rows {
+		v, by := f(row)
+		for i, x := range v {
+			z[i] = x * by
+		}
+		cut := limit(z)
+		for i := range z {
+			z[i] *= float64(radius)
+		}
+		if (fixedpoint.Grid{}).Round(units, z) != nil {
+			clipped++
+			continue
+		}
+		if fixedpoint.ClipInt(units, radius) || cut {
+			clipped++
+		}
+		at := 0
+		for i, a := range units {
+			sum[at] += onDiagonal * a * a
+			for k, b := range units[i+1:] {
+				sum[at+1+k] += offDiagonal * a * b
+			}
+			at += len(units) - i
+		}
+	}
+	return clipped
+}
+
+// limit scales v down to norm 1, so that rounding does not clip what was clipped.
+func limit(v []float64) (cut bool) {
+	norm := math.Sqrt(dot(v, v))
+	if !(norm > 1) || math.IsInf(norm, 0) {
+		return false
+	}
+	scale(v, 1/norm)
+	return true
+}
+
+func sigmoid(a float64) float64 { return 1 / (1 + math.Exp(-a)) }
+
+// logLikelihood is log p(y | activation a), y 0 or 1.
+func logLikelihood(a, y float64) float64 {
+	if y == 0 {
+		a = -a
+	}
+	if a < 0 {
+		return a - math.Log1p(math.Exp(a))
+	}
+	return -math.Log1p(math.Exp(-a))
+}
+
+// check returns an error that names the first record that the model cannot use, or nil.
+func (c Config) check(d pvi.Data) error {
+	if len(d.X) != len(d.Y)*c.Features {
+		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
+			c.Features)
+	}
+	for i, x := range d.X {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/c.Features, i%c.Features, x)
+		}
+	}
+	for i, y := range d.Y {
+		if y != 0 && y != 1 {
+			return fmt.Errorf("%w: row %d, target is %v, want 0 or 1", ErrData, i, y)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package mcmc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// trace asks for the ratios of d orthogonal steps from one state, and in the next round
+// for those of the opposite steps. Together the two give the gradient at the state to third
+// order in the steps, whatever the curvature. The state moves to the best estimate of the
+// mode after each pair.
+//
+// first is the sum of the gradients, in the coordinates phi, and second that of the states.
+type trace struct{ *base }
+
+// step is the length of a step in phi.
+func (t trace) step() float64 {
+	if t.cfg.Step > 0 {
+		return t.cfg.Step
+	}
+	return 1
+}
+
+// done is the number of rounds of the stage so far.
+func (t trace) done(s *state) int {
+	_, n := t.cfg.stageOf(*s.folded)
+	return n
+}
+
+// steps are the round's: those of the pair's first round, or their negatives.
+func (t trace) steps(s *state) ([][]float64, float64, error) {
+	pair := *s.folded - int64(t.done(s)%2)
+	c, err := t.public.coinsOf(0, uint64(pair))
+	if err != nil {
+		return nil, 0, err
+	}
+	length := t.step()
+	if t.done(s)%2 == 1 {
+		length = -length
+	}
+	return c.frame(t.cfg.Features, t.cfg.Features), length, nil
+}
+
+func (t trace) query(g *geometry, s *state) (Query, error) {
+	steps, length, err := t.steps(s)
+	if err != nil {
+		return Query{}, err
+	}
+	theta := reals(s.theta[0])
+	q := Query{kind: ratios, from: [][]float64{theta}, bound: float64(g.bound * t.step())}
+	for _, e := range steps {
+		q.to = append(q.to, g.moved(theta, e, length))
+	}
+	return q, nil
+}
+
+func (t trace) fold(g *geometry, s *state, sum []int64) error {
+	steps, length, err := t.steps(s)
+	if err != nil {
+		return err
+	}
+	n := float64(t.done(s) + 1)
+	st, done := t.cfg.stageOf(*s.folded)
+	if st == warming && done%2 == 0 { // only the pair counts
+		clear(s.first)
+		clear(s.second)
+	}
+	v, at := reals(s.first), reals(s.second)
+	unit := float64(g.unit()*t.step()) / length
+	for k, e := range steps {
+		add(v, float64(unit*float64(sum[k])), e)
+	}
+	add(at, 1, reals(s.theta[0]))
+	if err := errors.Join(put(s.first, v), put(s.second, at)); err != nil {
+		return err
+	}
+	if done%2 == 0 {
+		return nil
+	}
+	if st == warming {
+		return t.newton(g, s, 2, min(1, 4/(n+2)), 0)
+	}
+	return t.newton(g, s, n, 1, reach)
+}
+
+// reach is the distance in phi from where the warm rounds end to the mode, about: the step
+// to the mode is that of a prior of this standard deviation.
+const reach = 2.5
+
+// newton moves the state to the mean of n rounds' states plus a step of Newton's method with
+// the mean gradient there, times a rate. A reach above 0 holds it back where the gradient
+// can't be told from its noise.
+func (t trace) newton(g *geometry, s *state, n, rate, reach float64) error {
+	d := t.cfg.Features
+	mean, step := reals(s.second), reals(s.first)
+	scale(mean, 1/n)
+	scale(step, 1/n)
+	back := append([]float64(nil), mean...)
+	g.factor.solve(back)
+	add(step, -t.cfg.PriorPrecision, back)
+	// The curvature is between 0 and 1 in these coordinates: a noisy one counts in part, with
+	// a guess for the rest.
+	const guess, spread = 0.4, 0.25
+	h, noise := t.curvature(g, s)
+	part := spread * spread / (spread*spread + float64(noise*noise))
+	scale(h, part)
+	ridge := 0.1 + float64((1-part)*guess)
+	if reach > 0 {
+		ridge += float64(t.noise(g)*t.noise(g)) / n / float64(guess*float64(reach*reach))
+	}
+	f := firm(h, d, ridge, float64(part*noise)/8)
+	f.solve(step)
+	f.solveT(step)
+	return put(s.theta[0], g.moved(mean, step, rate))
+}
+
+// curvature is the mean of the noisy curvatures in phi, by rows, and the standard deviation
+// of the noise on a diagonal entry.
+func (t trace) curvature(g *geometry, s *state) (h []float64, noise float64) {
+	rounds := float64(t.cfg.CurvatureRounds)
+	r := float64(intRadius())
+	bound := g.curvatureBound()
+	unit := float64(bound*bound) / float64(r*r) / rounds
+	return unpack(s.curve, t.cfg.Features, unit),
+		float64(unit*math.Sqrt(float64(rounds*t.public.Variance))) / onDiagonal
+}
+
+// evidence collects what the rounds say, in the coordinates phi.
+func (t trace) evidence(g *geometry, s *state) Evidence {
+	d := t.cfg.Features
+	n := float64(t.done(s))
+	e := Evidence{At: reals(s.second), Gradient: reals(s.first), Curvature: mat.NewSymDense(d, nil),
+		Noise: mat.NewSymDense(d, nil), Prior: mat.NewSymDense(d, nil)}
+	scale(e.At, 1/n)
+	scale(e.Gradient, 1/n)
+	e.At = g.factor.mulT(e.At)
+	h, noise := t.curvature(g, s)
+	e.CurvatureNoise = noise
+	variance := t.noise(g) * t.noise(g) / n
+	for i := range d {
+		unit := make([]float64, d)
+		unit[i] = 1
+		g.factor.solveT(unit)
+		g.factor.solve(unit)
+		e.Noise.SetSym(i, i, variance)
+		for j := i; j < d; j++ {
+			e.Curvature.SetSym(i, j, h[i*d+j])
+			e.Prior.SetSym(i, j, t.cfg.PriorPrecision*unit[j])
+		}
+	}
+	return e
+}
+
+// Evidence is a noisy Gaussian approximation of a likelihood: log p(data | At + u) =
+// Gradient'u - u'Curvature u / 2 up to a constant, with what is known of its errors.
+type Evidence struct {
+	At, Gradient []float64
+	Curvature    *mat.SymDense
+	// Noise is the covariance of the error of Gradient.
+	Noise *mat.SymDense
+	// CurvatureNoise is the standard deviation of the error of a diagonal entry of
+	// Curvature; other entries have sqrt(1/2) of it, independently. Products weighted 5 and 7
+	// have almost that.
+	CurvatureNoise float64
+	// Prior is the precision of the prior, which has mean 0.
+	Prior *mat.SymDense
+}
+
+// ErrSingular: a matrix has no inverse to working precision.
+var ErrSingular = errors.New("singular matrix")
+
+// TracePosterior is the Gaussian posterior of noisy evidence, N(At + S (V^-1 H^-1 Gradient -
+// Prior At), S), where H is the curvature, V = H^-1 + H^-1 V_b H^-1, S = (Prior + V^-1)^-1,
+// and V_b the covariance of the error of Gradient and of that of H times the way to the mode,
+// whose own uncertainty is S: found by iteration. The prior enters once. Eigenvalues of H
+// below twice the standard deviation of its noise count as that. docs/methods.md has the
+// derivation. Errors: ErrSingular.
+func TracePosterior(e Evidence) (mean []float64, cov *mat.SymDense, err error) {
+	d := len(e.At)
+	h, err := floored(e.Curvature, 2*e.CurvatureNoise)
+	if err != nil {
+		return nil, nil, err
+	}
+	var shift mat.VecDense
+	if err := shift.SolveVec(h, mat.NewVecDense(d, e.Gradient)); err != nil {
+		return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
+	}
+	cov = mat.NewSymDense(d, nil)
+	precision := new(mat.Dense)
+	for range 4 {
+		// V^-1 = H (H + V_b)^-1 H.
+		total := e.uncertain(h, &shift, cov)
+		var inner mat.Dense
+		if err := inner.Solve(total, h); err != nil {
+			return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
+		}
+		precision.Mul(h, &inner)
+		var sum mat.Dense
+		sum.Add(precision, e.Prior)
+		var chol mat.Cholesky
+		if !chol.Factorize(symmetric(&sum)) {
+			return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
+		}
+		if err := chol.InverseTo(cov); err != nil {
+			return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
+		}
+	}
+	var pull, back, move mat.VecDense
+	pull.MulVec(precision, &shift)
+	back.MulVec(e.Prior, mat.NewVecDense(d, e.At))
+	pull.SubVec(&pull, &back)
+	move.MulVec(cov, &pull)
+	mean = append([]float64(nil), e.At...)
+	for i := range mean {
+		mean[i] += move.AtVec(i)
+	}
+	return mean, cov, nil
+}
+
+// uncertain is H + V_b, where the way to the mode is shift with the covariance cov: of a
+// symmetric error E with independent entries of variance v/2, v on the diagonal, E M E has
+// the mean v/2 (tr(M) I + M).
+func (e Evidence) uncertain(h *mat.SymDense, shift *mat.VecDense, cov *mat.SymDense) *mat.SymDense {
+	d := len(e.At)
+	way := mat.NewSymDense(d, nil)
+	way.SymRankOne(cov, 1, shift)
+	half := e.CurvatureNoise * e.CurvatureNoise / 2
+	trace := mat.Trace(way)
+	total := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			v := h.At(i, j) + e.Noise.At(i, j) + half*way.At(i, j)
+			if i == j {
+				v += half * trace
+			}
+			total.SetSym(i, j, v)
+		}
+	}
+	return total
+}
+
+// symmetric is the symmetric part of a square matrix.
+func symmetric(a *mat.Dense) *mat.SymDense {
+	d, _ := a.Dims()
+	sym := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			sym.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
+		}
+	}
+	return sym
+}
+
+// floored raises the eigenvalues of a noisy matrix to a least one.
+func floored(h *mat.SymDense, least float64) (*mat.SymDense, error) {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(h, true) {
+		return nil, fmt.Errorf("trace posterior: eigenvalues: %w", ErrSingular)
+	}
+	var q, scaled, out mat.Dense
+	eigen.VectorsTo(&q)
+	values := eigen.Values(nil)
+	least = max(least, 1e-9*values[len(values)-1], 1e-12)
+	scaled.Apply(func(_, j int, v float64) float64 { return v * max(values[j], least) }, &q)
+	out.Mul(&scaled, q.T())
+	return symmetric(&out), nil
+}
