@@ -9,7 +9,9 @@
 //	GET /         a page with the present round and the members that have returned
 //	GET /status   the same as one JSON object, with schema_version
 //	GET /metrics  figures in Prometheus' text format
-//	GET /healthz  200 until the member has stopped, then 503
+//	GET /healthz  503 when the member has stopped early, or when nothing has moved for longer than
+//	              the plan's deadline and grace; else 200
+//	GET /readyz   200 while the member works with all others, or has completed; else 503
 //
 // Every other path is 404, every other method 405. Figures have base units; their labels are
 // role, phase and result only. Nothing comes from data: all of it can be counted by the

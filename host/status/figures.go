@@ -19,6 +19,7 @@ type figures struct {
 	all  []*figure // by name
 
 	rounds, round, attempt, settled, counted, channels, returned, last *figure
+	connected, disconnections, missing, expires, spent, budget         *figure
 	contributions, refused, disagreements, results, phases             *figure
 }
 
@@ -49,6 +50,12 @@ func newFigures(role string) *figures {
 	f.returned = f.gauge("returned_members", "At a party: nodes that hold its contribution to this attempt. "+
 		"At a compute node: parties whose contribution it holds.")
 	f.last = f.gauge("last_event_timestamp_seconds", "When something last happened.")
+	f.connected = f.gauge("connected", "1 while the broker is reached, else 0.")
+	f.disconnections = f.counter("disconnections_total", "", "Times that the connection to the broker was lost.")
+	f.missing = f.gauge("missing_members", "Other members that were not heard of for half a minute.")
+	f.expires = f.gauge("plan_expiry_timestamp_seconds", "When the plan expires.")
+	f.spent = f.gauge("epsilon_spent", "At a party: epsilon of all charges of its ledger.")
+	f.budget = f.gauge("epsilon_budget", "At a party: the limit on epsilon.")
 	f.contributions = f.counter("contributions_total", "",
 		"At a party: receipts. At a compute node: contributions received.")
 	f.refused = f.counter("refused_messages_total", "", "Messages that were refused.")

@@ -1,8 +1,6 @@
 package status
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,7 +30,12 @@ type Monitor struct {
 	status   Status
 	returned map[string]bool // peers that have returned in this attempt
 	opened   time.Time       // when this attempt opened
+	progress time.Time       // when the session last moved
 	events   []Event         // the newest last
+	history  []Attempt       // the newest last
+	members  members
+
+	contributed, agreed bool // in this attempt
 }
 
 // Status is what the page shows. Counts are of the present attempt.
@@ -58,6 +61,48 @@ type Status struct {
 	Started   time.Time `json:"started"`
 	LastEvent time.Time `json:"last_event"`
 	Events    []Event   `json:"events"` // the last 20, newest first
+
+	Now             time.Time  `json:"now"`
+	Connected       bool       `json:"connected"` // to the broker
+	ConnectionSince time.Time  `json:"connection_since"`
+	Disconnections  int        `json:"disconnections"`
+	Peers           []Peer     `json:"peers"`         // the other members
+	Missing         []string   `json:"missing"`       // those that were not heard of for half a minute
+	Waiting         []string   `json:"waiting"`       // for whom this member waits
+	WaitingSince    *time.Time `json:"waiting_since"` // null: it does not wait
+	Overdue         bool       `json:"overdue"`       // nothing moved past the plan's deadline and grace
+	Needs           []string   `json:"needs"`         // what a person should look at
+	Attempts        []Attempt  `json:"attempts"`      // the last 20, newest first
+	Terms           Terms      `json:"terms"`
+	Expires         time.Time  `json:"expires"` // the plan
+	Budget          *Budget    `json:"budget"`  // a party's; null: the plan claims no epsilon
+	Data            []string   `json:"data"`    // what the encoding did to this party's file
+}
+
+// Terms are the plan's, in short.
+type Terms struct {
+	Application string  `json:"application"`
+	Parties     int     `json:"parties"`
+	MinParties  uint32  `json:"min_parties"`
+	Nodes       int     `json:"nodes"`
+	Epsilon     float64 `json:"epsilon"` // 0: none is claimed
+	Delta       float64 `json:"delta"`
+}
+
+// Budget is what a party's ledger has spent, and its limit.
+type Budget struct {
+	Spent float64 `json:"spent"` // epsilon of all charges, at Delta
+	Limit float64 `json:"limit"`
+	Delta float64 `json:"delta"`
+}
+
+// Attempt is an attempt that is over.
+type Attempt struct {
+	Round   uint32  `json:"round"`
+	Attempt uint32  `json:"attempt"`
+	Outcome string  `json:"outcome"`
+	Parties int     `json:"parties"` // that were counted
+	Seconds float64 `json:"seconds"` // from its opening here; 0: it was not seen
 }
 
 // Event is a line of the page.
@@ -78,7 +123,9 @@ func New(cfg Config) *Monitor {
 	}
 	p := cfg.Session.Plan
 	role := p.Members[cfg.Member].Role
-	m := &Monitor{cfg: cfg, returned: map[string]bool{}, figures: newFigures(role.String())}
+	now := cfg.Now()
+	m := &Monitor{cfg: cfg, returned: map[string]bool{}, figures: newFigures(role.String()), progress: now,
+		members: newMembers(cfg)}
 	m.status = Status{
 		SchemaVersion: schemaVersion,
 		Plan:          cfg.Session.ID.Short(),
@@ -87,9 +134,18 @@ func New(cfg Config) *Monitor {
 		Role:          role.String(),
 		State:         "joining",
 		Rounds:        p.Rounds,
-		Started:       cfg.Now(),
-		LastEvent:     cfg.Now(),
+		Started:       now,
+		LastEvent:     now,
+
+		ConnectionSince: now,
+		Terms: Terms{Application: p.Application, Parties: p.Parties(), MinParties: p.MinParties,
+			Nodes: p.Computes(), Epsilon: p.Epsilon, Delta: p.Delta},
 	}
+	if p.NotAfter != 0 {
+		m.status.Expires = time.Unix(p.NotAfter, 0)
+		m.figures.expires.set(float64(p.NotAfter))
+	}
+	m.figures.last.set(float64(now.UnixMilli()) / 1e3)
 	switch role {
 	case protocol.RoleParty:
 		m.status.Expected = p.Computes()
@@ -107,6 +163,10 @@ func (m *Monitor) Notify(n protocol.Notice) {
 	now := m.cfg.Now()
 	m.status.LastEvent = now
 	m.figures.last.set(float64(now.UnixMilli()) / 1e3)
+	if n.Code != protocol.NoteRefused {
+		m.progress = now
+		m.members.reported = time.Time{}
+	}
 	m.note(n, now)
 	e := Event{
 		Time:    now,
@@ -134,12 +194,14 @@ func (m *Monitor) note(n protocol.Notice, now time.Time) {
 	case protocol.NoteRound:
 		m.open(n, now)
 	case protocol.NoteContributed:
+		m.contributed = true
 		f.phases.observe("contribute", since)
 	case protocol.NoteReceipt, protocol.NoteHeld:
 		m.returned[n.Peer] = true
 		f.returned.set(float64(len(m.returned)))
 		f.contributions.inc("")
 	case protocol.NoteAgreed:
+		m.agreed = true
 		f.phases.observe("agree", since)
 	case protocol.NoteRevealed:
 		f.phases.observe("reveal", since)
@@ -161,6 +223,8 @@ func (m *Monitor) open(n protocol.Notice, now time.Time) {
 	m.status.Round = n.Round
 	m.status.Attempt = n.Attempt
 	m.opened = now
+	m.contributed = false
+	m.agreed = false
 	clear(m.returned)
 	m.figures.round.set(float64(n.Round))
 	m.figures.attempt.set(float64(n.Attempt))
@@ -175,8 +239,14 @@ func (m *Monitor) result(n protocol.Notice, since float64) {
 		outcome = "uncounted"
 	}
 	m.figures.results.inc(outcome)
+	a := Attempt{Round: n.Round, Attempt: n.Attempt, Outcome: outcome, Parties: n.Count}
 	if n.Round == m.status.Round && n.Attempt == m.status.Attempt && !m.opened.IsZero() {
 		m.figures.phases.observe("result", since)
+		a.Seconds = since
+	}
+	if n.Code == protocol.NoteResult {
+		m.history = append(m.history, a)
+		m.history = m.history[max(0, len(m.history)-maxEvents):]
 	}
 	if n.Detail != protocol.OutcomeVoid.String() {
 		m.status.Settled = max(m.status.Settled, n.Round)
@@ -211,8 +281,27 @@ func (m *Monitor) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v := m.status
-	v.Returned = slices.SortedFunc(maps.Keys(m.returned), cmp.Compare[string])
-	v.Events = slices.Clone(m.events)
+	m.view(&v)
+	v.Events = append([]Event{}, m.events...)
 	slices.Reverse(v.Events)
+	v.Attempts = append([]Attempt{}, m.history...)
+	slices.Reverse(v.Attempts)
+	v.Data = append([]string{}, v.Data...)
 	return v
+}
+
+// Spent records what a party's ledger has spent.
+func (m *Monitor) Spent(b Budget) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status.Budget = &b
+	m.figures.spent.set(b.Spent)
+	m.figures.budget.set(b.Limit)
+}
+
+// Data shows the party what the encoding did to its file.
+func (m *Monitor) Data(lines []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status.Data = lines
 }

@@ -38,10 +38,12 @@ func (m *Monitor) handler() http.Handler {
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		v := m.Status()
-		if v.State == "stopped" {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-		_, _ = fmt.Fprintln(w, v.State)
+		answer(w, v.State != "stopped" && !v.Overdue, v)
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		v := m.Status()
+		ready := v.State == "completed" || v.State == "working" && v.Connected && !v.Overdue && len(v.Missing) == 0
+		answer(w, ready, v)
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		var b bytes.Buffer
@@ -52,6 +54,19 @@ func (m *Monitor) handler() http.Handler {
 		_, _ = w.Write(b.Bytes())
 	})
 	return mux
+}
+
+// answer says 200 or 503, the state, and then what a person should look at.
+func answer(w http.ResponseWriter, ok bool, v Status) {
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = fmt.Fprintln(w, v.State)
+	if v.State == "joining" || v.State == "working" {
+		for _, need := range v.Needs {
+			_, _ = fmt.Fprintln(w, need)
+		}
+	}
 }
 
 // Listen serves on an address, host:port, until ctx ends or the returned function is

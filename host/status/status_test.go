@@ -235,8 +235,8 @@ func TestTextFormat(t *testing.T) {
 			t.Errorf("%q is among the lines of %s, a %s", text, family, kind)
 		}
 	}
-	if families != 13 {
-		t.Errorf("%d figures, want 13", families)
+	if families != 19 {
+		t.Errorf("%d figures, want 19", families)
 	}
 	if body := w.figures(); !strings.Contains(body, "go_goroutines ") {
 		t.Error("no figures of the process")
@@ -342,4 +342,86 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%s still answers", url)
 		}
 	}
+}
+
+// TestMissingMembersAreNamed moves the clock past three announcements of others.
+func TestMissingMembersAreNamed(t *testing.T) {
+	w := watch(t, 3)
+	w.Connected(true)
+	hear := func(names ...string) {
+		for _, name := range append(names, "n1") {
+			w.Heard(status.Peer{Name: name, State: "working", Round: 1})
+		}
+	}
+	step := func(d time.Duration) (news []string) {
+		w.now = w.now.Add(d)
+		for _, c := range w.Look() {
+			news = append(news, c.Event+" "+c.Peer)
+		}
+		return news
+	}
+	if news := step(time.Hour); news != nil {
+		t.Errorf("announcements do not arrive at all: %q", news)
+	}
+	w.Notify(protocol.Notice{Code: protocol.NoteRound, Round: 1, Attempt: 1})
+	hear("ada", "bob", "n2", "sum")
+	if news := step(25 * time.Second); news != nil {
+		t.Errorf("too early: %q", news)
+	}
+	hear("ada", "n2", "sum")
+	if news := fmt.Sprint(step(6 * time.Second)); news != "[missing bob missing <b>eve waiting ]" {
+		t.Errorf("news %s", news)
+	}
+	v := w.status()
+	if fmt.Sprint(v.Missing) != "[bob <b>eve]" || fmt.Sprint(v.Waiting) != "[ada bob <b>eve]" ||
+		v.WaitingSince == nil {
+		t.Errorf("missing %v, waiting for %v since %v", v.Missing, v.Waiting, v.WaitingSince)
+	}
+	w.wants(`choir_missing_members{role="compute"} 2`)
+	_, page := w.get("GET", "/")
+	for _, want := range []string{"Missing: bob, &lt;b&gt;eve", "for ada, bob"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q on the page:\n%s", want, page)
+		}
+	}
+	if code, _ := w.get("GET", "/readyz"); code != http.StatusServiceUnavailable {
+		t.Errorf("ready with members missing: %d", code)
+	}
+	if code, body := w.get("GET", "/healthz"); code != http.StatusServiceUnavailable ||
+		!strings.Contains(body, "Missing: bob") {
+		t.Errorf("health past the deadline: %d %q", code, body)
+	}
+	w.Notify(protocol.Notice{Code: protocol.NoteHeld, Round: 1, Attempt: 1, Peer: "bob"})
+	hear("ada", "bob", "<b>eve", "n2", "sum")
+	if news := fmt.Sprint(step(time.Second)); news != "[back bob back <b>eve]" {
+		t.Errorf("news %s", news)
+	}
+	for path, want := range map[string]int{"/readyz": http.StatusOK, "/healthz": http.StatusOK} {
+		if code, body := w.get("GET", path); code != want {
+			t.Errorf("%s: %d %q", path, code, body)
+		}
+	}
+}
+
+// TestConnectionIsShown checks that members are not missing while this one is not connected.
+func TestConnectionIsShown(t *testing.T) {
+	w := watch(t, 0)
+	w.Connected(true)
+	w.Heard(status.Peer{Name: "ada"})
+	w.Connected(false)
+	w.now = w.now.Add(time.Hour)
+	if news := w.Look(); len(news) > 0 {
+		t.Errorf("news %+v", news)
+	}
+	v := w.status()
+	if v.Connected || !strings.Contains(strings.Join(v.Needs, " "), "broker is not reached since") {
+		t.Errorf("%+v", v.Needs)
+	}
+	w.wants(`choir_connected{role="party"} 0`, `choir_disconnections_total{role="party"} 1`)
+	w.Connected(true)
+	w.now = w.now.Add(20 * time.Second)
+	if news := w.Look(); len(news) > 0 {
+		t.Errorf("just connected: %+v", news)
+	}
+	w.wants(`choir_connected{role="party"} 1`)
 }

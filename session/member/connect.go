@@ -27,7 +27,9 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 	defer cancel()
 	defer time.AfterFunc(wait, cancel).Stop()
 	defer m.reportWait()()
-	bus, err := natsbus.Open(limited, m.bus())
+	config := m.bus()
+	config.Connected = m.connectionChanged
+	bus, err := natsbus.Open(limited, config)
 	opened := err == nil
 	if opened {
 		if err = bus.EnsureStream(limited); err != nil {
@@ -36,7 +38,7 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 	}
 	switch {
 	case err == nil:
-		m.stream = bus.Created()
+		m.stream, m.nats = bus.Created(), bus
 		m.Log.Info("connected", "event", "connected")
 		return &run.CountingBus{Bus: bus}, nil
 	case ctx.Err() != nil:

@@ -31,11 +31,12 @@ type Member struct {
 	work   *work
 	suffix string // of the name at the broker
 
+	nats    *natsbus.Bus // the connection; nil before there is one
+	watcher *watcher     // nil at a worker
 	stream  time.Time    // when the plan's stream was created
 	altered []Alteration // of a party's data
 
-	advise  func(string) // shows advice on the status page; nil: there is none
-	advised bool         // and logged it
+	advised bool // a party, on its clip
 }
 
 // work is what differs by role.

@@ -57,8 +57,8 @@ func (m *Member) adviseOn(round uint32, clipped float64) {
 		return
 	}
 	advice := defaults.ClippedAdvice(int(round), int(m.Session.Plan.Rounds), clipped)
-	if m.advise != nil {
-		m.advise(advice)
+	if m.watcher != nil {
+		m.watcher.Advise(advice)
 	}
 	if advice != "" && !m.advised {
 		m.advised = true

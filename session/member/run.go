@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"time"
 
 	"choir/host"
 	"choir/privacy/ledger"
@@ -21,10 +22,18 @@ func (m *Member) Run(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
+	if reason, ok := m.toLeave(); ok && !m.Session.Plan.Is(m.Index, protocol.RoleAggregator) {
+		return leftError(reason)
+	}
 	if err := m.affordable(store); err != nil {
 		return err
 	}
+	stopped, err := m.watch(ctx, store)
+	if err != nil {
+		return err
+	}
 	err = m.connected(ctx, func(bus *run.CountingBus) error { return m.drive(ctx, store, bus) })
+	stopped(err)
 	if outErr := m.writeOutputs(store, err); err == nil {
 		return outErr
 	} else if outErr != nil {
@@ -68,8 +77,8 @@ func (m *Member) connected(ctx context.Context, drive func(*run.CountingBus) err
 // errLeft ends a party that drops out.
 var errLeft = errors.New("left the session")
 
-func (m *Member) drive(ctx context.Context, store host.Store, bus *run.CountingBus) error {
-	ctx, leave := context.WithCancelCause(ctx)
+func (m *Member) drive(parent context.Context, store host.Store, bus *run.CountingBus) error {
+	ctx, leave := context.WithCancelCause(parent)
 	defer leave(nil)
 	if err := m.sameStream(store); err != nil {
 		return err
@@ -78,23 +87,52 @@ func (m *Member) drive(ctx context.Context, store host.Store, bus *run.CountingB
 	if err != nil {
 		return err
 	}
-	watch, stopped, err := m.watch(ctx)
-	if err != nil {
-		return err
-	}
+	endWatch := m.startWatch(parent, leave)
 	r.Notify = func(n protocol.Notice) {
 		logNotice(m.Log, n, bus)
-		watch(n)
+		m.watcher.notify(n)
 		if m.LeaveAfter > 0 && n.Code == protocol.NoteResult && n.Round >= m.LeaveAfter {
 			leave(errLeft)
 		}
 	}
 	err = r.Run(ctx)
-	stopped(err)
+	m.watcher.Stopped(err)
+	endWatch()
+	if errors.Is(err, errAborted) && r.Model != nil {
+		return m.endForAll(parent, store, bus, err)
+	}
 	if errors.Is(err, errLeft) {
 		return nil
 	}
 	return err
+}
+
+// startWatch follows the member until the returned function is called, which announces its end.
+func (m *Member) startWatch(ctx context.Context, leave func(error)) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.watcher.run(ctx, m.nats, leave)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// endForAll ends the session at the aggregator, for all members and for good.
+func (m *Member) endForAll(ctx context.Context, store host.Store, bus *run.CountingBus, why error) error {
+	r, err := m.role(store, bus)
+	if err != nil {
+		return err
+	}
+	r.GiveUp = time.Millisecond
+	r.Notify = func(n protocol.Notice) { logNotice(m.Log, n, bus) }
+	if err := r.Run(ctx); protocol.ClassOf(err) != protocol.ClassQuorum {
+		return err
+	}
+	return why
 }
 
 // role assembles the role from the configuration.

@@ -28,6 +28,8 @@ accounts: {
     users: [ { user: "hub", password: "hub-pw" } ]
     exports: [
       { service: "choir.%[2]s.>" }
+      { service: "choir-here.>" }
+      { stream: "choir-here.>" }
       { service: "$JS.API.STREAM.INFO.*" }
       { service: "$JS.API.CONSUMER.CREATE.>" }
       { service: "$JS.API.CONSUMER.MSG.NEXT.>", response_type: "stream" }
@@ -37,6 +39,8 @@ accounts: {
     users: [ { user: "party", password: "party-pw" } ]
     imports: [
       { service: { account: HUB, subject: "choir.%[2]s.>" } }
+      { service: { account: HUB, subject: "choir-here.>" } }
+      { stream: { account: HUB, subject: "choir-here.>" } }
       { service: { account: HUB, subject: "$JS.API.STREAM.INFO.*" }, to: "hub.JS.API.STREAM.INFO.*" }
       { service: { account: HUB, subject: "$JS.API.CONSUMER.CREATE.>" }, to: "hub.JS.API.CONSUMER.CREATE.>" }
       { service: { account: HUB, subject: "$JS.API.CONSUMER.MSG.NEXT.>" }
@@ -95,6 +99,27 @@ func TestMembersHaveAccounts(t *testing.T) {
 			}
 			if m, err := s.Next(newContext(t)); err != nil || len(m.Data) != len(data) {
 				t.Errorf("%d to %d: %d bytes, %v", i, j, len(m.Data), err)
+			}
+		}
+	}
+	for name, to := range map[string]*natsbus.Bus{"hub": hub, "party": party} {
+		heard, ctx := make(chan string, 8), newContext(t)
+		if err := to.Listen(func(data []byte) { heard <- string(data) }); err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]bool{}
+		for len(all) < 2 { // an announcement before the subscription is there is lost
+			for said, from := range map[string]*natsbus.Bus{"by hub": hub, "by party": party} {
+				if err := from.Announce([]byte(said)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			select {
+			case said := <-heard:
+				all[said] = true
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				t.Fatalf("%s heard only %v", name, all)
 			}
 		}
 	}

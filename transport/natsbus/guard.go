@@ -97,6 +97,9 @@ func parseViolation(err error) violation {
 
 // deny ends the operations that the violation concerns.
 func (b *Bus) deny(v violation) {
+	if v.ofAnnouncements() {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for g := range b.guards {

@@ -1,0 +1,90 @@
+package member
+
+import (
+	"encoding/json"
+	"time"
+
+	"choir/crypto/identity"
+	"choir/host/status"
+	"choir/protocol"
+	"choir/transport/natsbus"
+)
+
+// announcement is what a member says of itself to the others that listen. It decides nothing.
+type announcement struct {
+	Member  uint32   `json:"member"`
+	Time    int64    `json:"time"` // of the member's clock, in milliseconds
+	State   string   `json:"state"`
+	Round   uint32   `json:"round"`
+	Settled uint32   `json:"settled"`
+	Waiting []string `json:"waiting,omitempty"`
+	Note    string   `json:"note,omitempty"`
+}
+
+// envelope is a signed announcement, or the question who is there.
+type envelope struct {
+	Ask  bool                `json:"ask,omitempty"`
+	Body []byte              `json:"body,omitempty"` // an announcement as JSON
+	Sig  *identity.Signature `json:"sig,omitempty"`
+}
+
+// maxAnnounced bounds the names and the texts of an announcement.
+const (
+	maxAnnouncedNames = 20
+	maxAnnouncedText  = 512
+)
+
+// announcedBy is what a member signs.
+func announcedBy(plan protocol.BoundPlan, body []byte) []byte {
+	return append([]byte("choir v1 announcement\x00"+plan.ID.String()), body...)
+}
+
+// announce tells the others how the member is. Nothing reports whether they heard it.
+func (w *watcher) announce(bus *natsbus.Bus) {
+	v := w.Status()
+	a := announcement{Member: w.m.Index, Time: time.Now().UnixMilli(), State: v.State, Round: v.Round,
+		Settled: v.Settled, Waiting: v.Waiting[:min(len(v.Waiting), maxAnnouncedNames)],
+		Note: v.Problem[:min(len(v.Problem), maxAnnouncedText)]}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return
+	}
+	sig := w.m.Key.Sign(announcedBy(w.m.Session, body))
+	if data, err := json.Marshal(envelope{Body: body, Sig: &sig}); err == nil {
+		_ = bus.Announce(data) // not connected: the next one
+	}
+}
+
+// hear records another member's announcement, and answers the question who is there.
+func (w *watcher) hear(data []byte) {
+	p, ask := readAnnouncement(w.m.Session, data)
+	if p != nil {
+		w.Heard(*p)
+	}
+	if ask {
+		select {
+		case w.asked <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// readAnnouncement returns what a member has announced, nil if its signature is wrong, and whether
+// it is the question who is there.
+func readAnnouncement(s protocol.BoundPlan, data []byte) (p *status.Peer, ask bool) {
+	var e envelope
+	var a announcement
+	if json.Unmarshal(data, &e) != nil {
+		return nil, false
+	}
+	if e.Sig == nil || json.Unmarshal(e.Body, &a) != nil || uint64(a.Member) >= uint64(len(s.Plan.Members)) {
+		return nil, e.Ask
+	}
+	member := s.Plan.Members[a.Member]
+	if !identity.Verify(member.Key, announcedBy(s, e.Body), *e.Sig) {
+		return nil, false
+	}
+	return &status.Peer{Name: member.Name, Role: member.Role.String(), State: a.State, Round: a.Round,
+		Settled: a.Settled, Waiting: a.Waiting[:min(len(a.Waiting), maxAnnouncedNames)],
+		Note: a.Note[:min(len(a.Note), maxAnnouncedText)]}, false
+}
