@@ -71,7 +71,8 @@ func (l *Learner) elsewhere(ctx context.Context, round int, w *work, factors [][
 	return updates, l.checkOutside(updates)
 }
 
-// checkOutside returns an error that names the first unusable update, or nil.
+// checkOutside returns an error that names the first unusable update, or nil. Under a clip one that
+// is not finite counts as zero later: an error would keep the party out of the round.
 func (l *Learner) checkOutside(updates [][]float64) error {
 	if len(updates) != len(l.sites) {
 		return fmt.Errorf("%w: %d shards' updates, want %d", ErrOutside, len(updates), len(l.sites))
@@ -81,7 +82,7 @@ func (l *Learner) checkOutside(updates [][]float64) error {
 			return fmt.Errorf("%w: shard %d has %d numbers, want %d", ErrOutside, k, len(u), l.cfg.Dim())
 		}
 		for i, v := range u {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if l.cfg.Clip == 0 && (math.IsNaN(v) || math.IsInf(v, 0)) {
 				return fmt.Errorf("%w: shard %d, coordinate %d is %v", ErrOutside, k, i, v)
 			}
 		}

@@ -101,11 +101,12 @@ func TestOutsideIsClipped(t *testing.T) {
 		updates [][]float64
 		err     error
 		want    error
+		zero    bool // in the place of the party's absence
 	}{
 		"good":     {updates: [][]float64{good}},
 		"huge":     {updates: with(2, 1e300)},
-		"NaN":      {updates: with(5, math.NaN()), want: ErrOutside},
-		"infinite": {updates: with(0, math.Inf(-1)), want: ErrOutside},
+		"NaN":      {updates: with(5, math.NaN()), zero: true},
+		"infinite": {updates: with(0, math.Inf(-1)), zero: true},
 		"short":    {updates: [][]float64{good[:5]}, want: ErrOutside},
 		"shards":   {updates: [][]float64{good, good}, want: ErrOutside},
 		"nothing":  {want: ErrOutside},
@@ -128,6 +129,9 @@ func TestOutsideIsClipped(t *testing.T) {
 		var square float64
 		for _, v := range p.Update {
 			square += math.Ldexp(float64(v), -20) * math.Ldexp(float64(v), -20)
+		}
+		if tc.zero && square == 0 && p.ClippedFraction == 1 {
+			continue
 		}
 		if n := math.Sqrt(square); n > 0.5 || n < 0.4999 || p.ClippedFraction != 1 {
 			t.Errorf("%s: norm %v, want the clip of 1/2", name, n)

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -26,12 +27,19 @@ func (m *Member) outside(a app.Spec, data pvi.Data, schema *dataset.Schema) (pvi
 		return nil, protocol.Fail(protocol.ClassInput, "config: exec: %w", err)
 	}
 	c := external.Config{Command: command, Timeout: m.Config.Timing.Exec.Duration, Stderr: m.private(execSuffix)}
-	records := external.Records{Data: data, Columns: schema.EncodedColumns(), Classes: schema.Target.Categories}
-	p, err := external.New(c, l.PVI, records)
-	if err != nil {
+	program := func(data pvi.Data) (pvi.Outside, error) {
+		return external.New(c, l.PVI, external.Records{Data: data, Columns: schema.EncodedColumns(),
+			Classes: schema.Target.Categories})
+	}
+	if _, err := program(data); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "config: exec: %w", err)
 	}
-	return &retrying{outside: p, log: m.Log, pause: pause}, nil
+	limit := m.Config.Timing.Exec.Duration
+	if limit == 0 {
+		limit = external.DefaultTimeout
+	}
+	deadline := time.Duration(m.Session.Plan.DeadlineMS) * time.Millisecond
+	return &shards{data: data, program: program, limit: min(limit, deadline*3/4), log: m.Log, pause: pause}, nil
 }
 
 // noExec is the error about a program that the application has no use for.
@@ -40,27 +48,73 @@ func noExec(application string) error {
 		"config: exec: a plan of application %q leaves nothing for a program to compute", application)
 }
 
-// retrying runs a program again when it fails, for as long as the round waits for
-// the party. Nothing was charged or sent, so a retry costs nothing; a party that is
-// too late misses a round and no more.
-type retrying struct {
-	outside pvi.Outside
+// mostShards bounds how often a program is started in a round.
+const mostShards = 256
+
+// shards runs a party's program once for every shard, on that shard's records alone, so that one
+// record moves one shard's update. It is a total function: a program that fails is started
+// again until the shard's part of the time is over, and then the shard's update is zero. A
+// party that stayed away in the place of that would tell all members, without noise,
+// something that may depend on one record.
+type shards struct {
+	data    pvi.Data
+	program func(data pvi.Data) (pvi.Outside, error)
+	limit   time.Duration // of all shards of a round
 	log     *slog.Logger
 	pause   func(ctx context.Context, tries int)
+	each    []pvi.Outside // nil before the first round
 }
 
-// Updates implements pvi.Outside. Its only errors are the context's.
-func (p *retrying) Updates(ctx context.Context, w pvi.OutsideWork) ([][]float64, error) {
+// Updates implements pvi.Outside. Its only other errors than the context's are about the plan.
+func (p *shards) Updates(ctx context.Context, w pvi.OutsideWork) ([][]float64, error) {
+	n := len(w.Cavity)
+	if n > mostShards {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"exec: the plan has %d shards at this party and the program runs once for each in every round, at most %d",
+			n, mostShards)
+	}
+	if p.each == nil {
+		for _, rows := range p.data.Split(n) {
+			one, err := p.program(rows)
+			if err != nil {
+				return nil, err
+			}
+			p.each = append(p.each, one)
+		}
+	}
+	updates := make([][]float64, n)
+	for k, one := range p.each {
+		ask := pvi.OutsideWork{Round: w.Round, Global: w.Global, Cavity: w.Cavity[k : k+1]}
+		var err error
+		if updates[k], err = p.update(ctx, one, ask, p.limit/time.Duration(n)); err != nil {
+			return nil, err
+		}
+	}
+	return updates, nil
+}
+
+// update is one shard's. Its only errors are the context's.
+func (p *shards) update(ctx context.Context, one pvi.Outside, w pvi.OutsideWork,
+	limit time.Duration) ([]float64, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	for tries := 1; ; tries++ {
-		updates, err := p.outside.Updates(ctx, w)
-		if err == nil {
-			return updates, nil
-		}
-		if ctx.Err() != nil {
+		updates, err := one.Updates(limited, w)
+		switch {
+		case err == nil && len(updates) == 1:
+			return updates[0], nil
+		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
+		case err == nil:
+			err = fmt.Errorf("%w: %d shards", external.ErrAnswer, len(updates))
 		}
-		p.log.Warn("program", "event", "program", "round", w.Round, "tries", tries, "error", err.Error())
-		p.pause(ctx, tries)
+		over := limited.Err() != nil
+		p.log.Warn("program", "event", "program", "round", w.Round, "tries", tries, "error", err.Error(),
+			"zero", over)
+		if over {
+			return make([]float64, len(w.Global)), nil
+		}
+		p.pause(limited, tries)
 	}
 }
 

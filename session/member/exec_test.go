@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"choir/learn/dataset"
 	"choir/learn/external"
@@ -34,13 +36,13 @@ func (m *moody) Updates(context.Context, pvi.OutsideWork) ([][]float64, error) {
 func TestProgramIsAskedAgain(t *testing.T) {
 	var log bytes.Buffer
 	pauses := 0
-	p := &retrying{outside: &moody{3, external.ErrProgram}, log: slog.New(slog.NewTextHandler(&log, nil)),
-		pause: func(_ context.Context, tries int) {
+	p := running(&moody{3, external.ErrProgram}, slog.NewTextHandler(&log, nil),
+		func(_ context.Context, tries int) {
 			if pauses++; pauses != tries {
 				t.Errorf("pause %d after %d tries", pauses, tries)
 			}
-		}}
-	got, err := p.Updates(t.Context(), pvi.OutsideWork{Round: 7})
+		})
+	got, err := p.Updates(t.Context(), pvi.OutsideWork{Round: 7, Global: []float64{0}, Cavity: [][]float64{{0}}})
 	if err != nil || len(got) != 1 || pauses != 3 {
 		t.Errorf("%v, %v after %d pauses, want an answer after 3", got, err, pauses)
 	}
@@ -54,9 +56,9 @@ func TestProgramIsAskedAgain(t *testing.T) {
 func TestProgramIsLeftAlone(t *testing.T) {
 	over := errors.New("the round is over")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p := &retrying{outside: &moody{1000, external.ErrTimeout}, log: slog.New(slog.DiscardHandler),
-		pause: func(context.Context, int) { cancel(over) }}
-	if _, err := p.Updates(ctx, pvi.OutsideWork{}); err != over {
+	p := running(&moody{1000, external.ErrTimeout}, slog.DiscardHandler,
+		func(context.Context, int) { cancel(over) })
+	if _, err := p.Updates(ctx, pvi.OutsideWork{Cavity: [][]float64{{0}}}); err != over {
 		t.Errorf("%v, want the context's cause", err)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())
@@ -64,11 +66,47 @@ func TestProgramIsLeftAlone(t *testing.T) {
 	pause(ctx, 50) // returns at once; a wait of half a minute would show
 }
 
+// running is a party's only program.
+func running(one pvi.Outside, log slog.Handler, pause func(ctx context.Context, tries int)) *shards {
+	return &shards{limit: time.Hour, log: slog.New(log), pause: pause,
+		program: func(pvi.Data) (pvi.Outside, error) { return one, nil }}
+}
+
+// perShard answers with the sum of its own records' targets, or fails.
+type perShard struct{ data pvi.Data }
+
+func (p perShard) Updates(_ context.Context, w pvi.OutsideWork) ([][]float64, error) {
+	sum := 0.0
+	for _, y := range p.data.Y {
+		if y < 0 {
+			return nil, external.ErrProgram
+		}
+		sum += y
+	}
+	return [][]float64{{sum + w.Cavity[0][0]}}, nil
+}
+
+// TestFailureIsZero: a shard whose program fails until its time is over has the update zero, and
+// the other shards have theirs, of their own records.
+func TestFailureIsZero(t *testing.T) {
+	p := &shards{data: pvi.Data{X: make([]float64, 6), Y: []float64{1, -1, 2, 4, 5, 6}}, limit: 3 * time.Millisecond,
+		log: slog.New(slog.DiscardHandler), pause: func(ctx context.Context, _ int) { <-ctx.Done() },
+		program: func(d pvi.Data) (pvi.Outside, error) { return perShard{d}, nil }}
+	got, err := p.Updates(t.Context(), pvi.OutsideWork{Global: []float64{9}, Cavity: [][]float64{{10}, {20}, {30}}})
+	want := [][]float64{{1 + 4 + 10}, {0}, {2 + 6 + 30}}
+	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+	if _, err := p.Updates(t.Context(), pvi.OutsideWork{Cavity: make([][]float64, mostShards+1)}); err == nil {
+		t.Error("too many shards are accepted")
+	}
+}
+
 func TestExecIsChecked(t *testing.T) {
 	cases := rig.AppCases(t)
 	schema := &dataset.Schema{Target: dataset.Binary("y", "no", "yes")}
 	m := &Member{Config: &Config{StoreFile: filepath.Join(t.TempDir(), "store.db")},
-		Log: slog.New(slog.DiscardHandler)}
+		Log: slog.New(slog.DiscardHandler), Session: protocol.Bind(&protocol.Plan{DeadlineMS: 1000})}
 	if o, err := m.outside(cases["virtual"].App, pvi.Data{}, schema); o != nil || err != nil {
 		t.Errorf("without a program: %v, %v", o, err)
 	}
