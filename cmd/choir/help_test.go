@@ -60,7 +60,7 @@ func TestGroups(t *testing.T) {
 	for id, want := range map[string]string{
 		groupTry:    "demo sum predict",
 		groupMember: "keygen plan party compute aggregator broker budget receipt",
-		groupCheck:  "verify account simulate",
+		groupCheck:  "verify account simulate attack",
 		groupStudy:  "experiment bench data",
 	} {
 		for _, name := range strings.Fields(want) {

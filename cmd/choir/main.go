@@ -49,7 +49,7 @@ func root(a *cli.App) *cobra.Command {
 		cli.VerbGroup{ID: groupMember, Title: "Run a member:",
 			Commands: append(a.MemberVerbs(), t.broker())},
 		cli.VerbGroup{ID: groupCheck, Title: "Check:",
-			Commands: []*cobra.Command{a.Verify(), t.account(), t.simulate()}},
+			Commands: []*cobra.Command{a.Verify(), t.account(), t.simulate(), t.attack()}},
 		cli.VerbGroup{ID: groupStudy, Title: "Study:",
 			Commands: []*cobra.Command{t.experiment(), t.bench(), t.data(), t.report()}})
 }

@@ -25,6 +25,9 @@ func Of(path string) (*Page, error) {
 			return ofSession(path)
 		}
 	}
+	if exists(filepath.Join(path, attackFile)) {
+		return OfAttack(path)
+	}
 	documents, err := documentsIn(path)
 	if err != nil {
 		return nil, err
@@ -38,7 +41,7 @@ func Of(path string) (*Page, error) {
 		return ofPlan(plan)
 	}
 	return nil, protocol.Fail(protocol.ClassInput,
-		"%s has no session, plan, study or benchmark to report on", filepath.Base(path))
+		"%s has no session, plan, study, benchmark or attack to report on", filepath.Base(path))
 }
 
 func exists(path string) bool {

@@ -1,0 +1,257 @@
+package collude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"choir/protocol"
+)
+
+// Verdict is what an attack says about a promise.
+type Verdict string
+
+// Verdicts.
+const (
+	Held        Verdict = "held"         // the attack stayed within the promise
+	Broke       Verdict = "broke"        // it did not: the promise is false, or, for a control, the attack works
+	NotPromised Verdict = "not-promised" // the plan promises nothing against this coalition or attack
+	Undecided   Verdict = "undecided"    // the attack did not run to its end, or saw nothing it could judge
+)
+
+// Outcome is one verdict.
+type Outcome struct {
+	Scenario  string       `json:"scenario"`
+	Coalition string       `json:"coalition"`
+	Promise   string       `json:"promise"`
+	Unit      string       `json:"unit"`     // of claimed and measured
+	Claimed   *float64     `json:"claimed"`  // the most that the promise allows; null: no bound
+	Measured  *float64     `json:"measured"` // what the attack shows at least; null: nothing
+	Verdict   Verdict      `json:"verdict"`
+	Control   bool         `json:"control"` // a positive control, which must break
+	Detail    *Measurement `json:"detail,omitempty"`
+	Story     []string     `json:"story,omitempty"`
+	Seconds   float64      `json:"seconds"`
+}
+
+// Attack is an adversary. One of one's own is a type with these methods, in Options.Own.
+type Attack interface {
+	Info() Info
+	// Run attacks with a coalition. With control it attacks where it must succeed. The
+	// outcome's Scenario, Control and Seconds are filled in.
+	Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error)
+}
+
+// Info describes an attack.
+type Info struct {
+	ID       string  `json:"id"`
+	Kind     string  `json:"kind"` // leak, lie or break
+	What     string  `json:"what"`
+	Needs    string  `json:"needs"`   // from the coalition
+	Promise  string  `json:"promise"` // a sentence of docs/threat-model.md
+	Expected Verdict `json:"expected"`
+	Control  string  `json:"control"` // where it must succeed
+}
+
+// Catalogue is every attack of this package.
+func Catalogue() []Attack {
+	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, guesses{}, traffic{}}
+}
+
+// Options say what a Run does.
+type Options struct {
+	Target    Target
+	Coalition Coalition
+	Scenarios []string // ids or kinds; empty: all
+	Runs      int      // independent repetitions of a sum, the coordinates of one session
+	Time      time.Duration
+	Seed      uint64 // of the attacks' own choices, not of keys or noise
+	Lab       Lab
+	Own       []Attack
+	Out       string                           // folder for the joint view and the result; empty: none
+	Progress  func(done, all int, what string) // may be nil
+}
+
+// minRuns is the least with which a measurement can say something.
+const minRuns, maxRuns = 64, 1 << 20
+
+// mostElements bounds the numbers that the parties of a session send in all, and so its memory.
+// Execute lowers Runs to it.
+const mostElements = 1 << 24
+
+// Check names an option that is out of range.
+func (o *Options) Check() error {
+	if err := o.Target.Check(o.Coalition); err != nil {
+		return err
+	}
+	if o.Runs < minRuns || o.Runs > maxRuns {
+		return protocol.Fail(protocol.ClassInput, "runs: %d isn't in %d..%d", o.Runs, minRuns, maxRuns)
+	}
+	_, err := o.selected()
+	return err
+}
+
+func (o *Options) selected() (some []Attack, err error) {
+	all := append(Catalogue(), o.Own...)
+	if len(o.Scenarios) == 0 {
+		return all, nil
+	}
+	var ids []string
+	for _, a := range all {
+		i := a.Info()
+		ids = append(ids, i.ID)
+		if slices.Contains(o.Scenarios, i.ID) || slices.Contains(o.Scenarios, i.Kind) {
+			some = append(some, a)
+		}
+	}
+	for _, s := range o.Scenarios {
+		if !slices.ContainsFunc(all, func(a Attack) bool { i := a.Info(); return s == i.ID || s == i.Kind }) {
+			return nil, protocol.Fail(protocol.ClassInput, "scenario: %q isn't one of %s, or a kind: leak, lie, break",
+				s, strings.Join(ids, ", "))
+		}
+	}
+	return some, nil
+}
+
+// Result is all verdicts of a run. Its JSON form is that of choir attack run --format json.
+type Result struct {
+	SchemaVersion int       `json:"schema_version"`
+	Target        Target    `json:"target"`
+	Coalition     string    `json:"coalition"`
+	Runs          int       `json:"runs"`
+	Seed          uint64    `json:"seed"`
+	Verdicts      []Outcome `json:"verdicts"`
+	NotCovered    []string  `json:"not_covered"`
+}
+
+// notCovered is what no attack of the catalogue looks at.
+func notCovered() []string {
+	return []string{
+		"when messages arrive, which anybody on the network can see",
+		"side channels of a member's machine",
+		"what a party's application or logs give away",
+		"keys that members did not compare before they signed the plan",
+	}
+}
+
+// Execute runs the attacks. When the time is up, those that are left are undecided.
+func (o Options) Execute(ctx context.Context) (*Result, error) {
+	attacks, err := o.selected()
+	if err != nil {
+		return nil, err
+	}
+	if o.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Time)
+		defer cancel()
+	}
+	o.Runs = min(o.Runs, max(minRuns, mostElements/(o.Target.Parties*o.Target.Rounds)))
+	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: o.Coalition.String(), Runs: o.Runs,
+		Seed:     o.Seed,
+		Verdicts: []Outcome{}, NotCovered: notCovered()}
+	run := &Run{Options: o, sessions: map[string]*record{}}
+	if o.Out != "" {
+		if err := run.writeView(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i, a := range attacks {
+		for j, control := range []bool{false, true} {
+			if o.Progress != nil {
+				o.Progress(2*i+j, 2*len(attacks), a.Info().ID)
+			}
+			v, err := run.one(ctx, a, control)
+			if err != nil {
+				return nil, err
+			}
+			out.Verdicts = append(out.Verdicts, v)
+		}
+	}
+	if o.Out != "" {
+		err = out.write(o.Out)
+	}
+	return out, err
+}
+
+func (r *Run) writeView(ctx context.Context) error {
+	p, _, err := r.prepare(ctx, r.Coalition, 0, false)
+	if err != nil {
+		return err
+	}
+	return p.view.Write(r.Out)
+}
+
+// Run is the sessions of one Execute, which attacks share.
+type Run struct {
+	Options
+	sessions map[string]*record
+}
+
+func (r *Run) one(ctx context.Context, a Attack, control bool) (Outcome, error) {
+	began := time.Now()
+	out, err := a.Run(ctx, r, r.Coalition, control)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		out = Outcome{Coalition: r.Coalition.String(), Verdict: Undecided,
+			Story: []string{"the time was up"}}
+	case err != nil:
+		return out, fmt.Errorf("%s: %w", a.Info().ID, err)
+	}
+	out.Scenario, out.Control, out.Seconds = a.Info().ID, control, time.Since(began).Seconds()
+	if out.Promise == "" {
+		out.Promise = a.Info().Promise
+	}
+	return out, nil
+}
+
+// rng gives the attack's own choices.
+func (r *Run) rng(name string) *rand.Rand {
+	var key [32]byte
+	copy(key[8:], name)
+	for i := range 8 {
+		key[i] = byte(r.Seed >> (8 * i))
+	}
+	return rand.New(rand.NewChaCha8(key))
+}
+
+// record runs a session once for all attacks that name it.
+func (r *Run) record(ctx context.Context, name string, t Target, dim, absent int, in inputs) (*record,
+	error) {
+	if s := r.sessions[name]; s != nil {
+		return s, nil
+	}
+	s, err := r.Lab.run(ctx, t, dim, absent, in)
+	if err == nil {
+		r.sessions[name] = s
+	}
+	return s, err
+}
+
+// Failed reports whether a promise broke, and whether something is undecided: an attack, or a
+// control that did not break.
+func (r *Result) Failed() (broke, undecided int) {
+	for _, v := range r.Verdicts {
+		switch {
+		case v.Control && v.Verdict != Broke || v.Verdict == Undecided:
+			undecided++
+		case !v.Control && v.Verdict == Broke:
+			broke++
+		}
+	}
+	return broke, undecided
+}
+
+// atMost is the verdict on a promise that something stays within a bound.
+func atMost(measured, claimed float64, promised bool) Verdict {
+	switch {
+	case !promised:
+		return NotPromised
+	case measured > claimed:
+		return Broke
+	}
+	return Held
+}

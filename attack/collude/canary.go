@@ -1,0 +1,103 @@
+package collude
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// canaries audits one session with many records, each there or not by a coin [SNJ23].
+type canaries struct{}
+
+// The audit's level, and the most canaries: with more, the term for delta would outweigh the rest.
+const (
+	canaryAlpha = 1e-3
+	maxCanaries = 4096
+)
+
+// Info implements Attack.
+func (canaries) Info() Info {
+	return Info{ID: "canaries", Kind: "leak",
+		What: "one session with thousands of records that a coin puts in or leaves out: how many of the coins " +
+			"the coalition guesses bounds epsilon from below",
+		Needs: "a member that learns the sums", Promise: promiseRecords, Expected: Held,
+		Control: "a session without noise"}
+}
+
+// Run implements Attack.
+func (canaries) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
+	p, out, err := r.prepare(ctx, c, 0, control)
+	if err != nil {
+		return out, err
+	}
+	scores, ok := p.scores(p.view)
+	if !ok {
+		return nothingSeen(out), nil
+	}
+	m := min(maxCanaries, len(scores))
+	right, guessed := guess(scores[:m], p.bits[:m])
+	e := oneRun(m, guessed, right, p.t.Delta)
+	out.Measured = &e
+	out.Verdict = atMost(e, p.claim, control || r.Target.Tolerated(c))
+	out.Story = []string{fmt.Sprintf("%d canaries; the coalition guessed the %d clearest, %d of them right",
+		m, guessed, right)}
+	return out, nil
+}
+
+// guess guesses the coins of the eighth of the canaries whose scores are farthest from 0.
+func guess(scores []float64, bits []bool) (right, guessed int) {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return int(math.Copysign(1, math.Abs(scores[b])-math.Abs(scores[a])))
+	})
+	guessed = max(1, len(order)/8)
+	for _, i := range order[:guessed] {
+		if (scores[i] > 0) == bits[i] {
+			right++
+		}
+	}
+	return right, guessed
+}
+
+// oneRun is the largest epsilon, to 1e-3, that so many right guesses among guessed ones of m
+// canaries refute at the audit's level: [SNJ23, Theorem 5.2].
+func oneRun(m, guessed, right int, delta float64) float64 {
+	refuted := func(e float64) bool { return oneRunP(m, guessed, right, e, delta) < canaryAlpha }
+	lo, hi := 0.0, 20.0
+	if !refuted(0) {
+		return 0
+	}
+	for hi-lo > 1e-3 {
+		if mid := (lo + hi) / 2; refuted(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// oneRunP bounds the probability of so many right guesses by an (epsilon, delta)-private session.
+func oneRunP(m, guessed, right int, epsilon, delta float64) float64 {
+	q := 1 / (1 + math.Exp(-epsilon))
+	tail := func(v int) float64 { // P(binomial >= v)
+		switch {
+		case v <= 0:
+			return 1
+		case v > guessed:
+			return 0
+		}
+		return mathext.RegIncBeta(float64(v), float64(guessed-v+1), q)
+	}
+	at, alpha := tail(right), 0.0
+	for i := 1; i <= right; i++ {
+		alpha = math.Max(alpha, (tail(right-i)-at)/float64(i))
+	}
+	return math.Min(1, at+2*float64(m)*delta*alpha)
+}

@@ -1,0 +1,278 @@
+package collude
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"choir/learn/dataset"
+	"choir/privacy"
+	"choir/protocol"
+)
+
+// again is a member's randomness: every read starts with the same bytes. Noise is expanded from a
+// seed that is read once a round, so this is for sessions of one round.
+type again [32]byte
+
+// Read implements io.Reader.
+func (a again) Read(p []byte) (int, error) { return mathrand.NewChaCha8(a).Read(p) }
+
+func fixed(seed byte) Lab {
+	return Lab{Rand: func(member uint32) io.Reader { return again{seed, byte(member)} }}
+}
+
+func target(t *testing.T, x Target) Target {
+	t.Helper()
+	x, err := NewTarget(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func TestParseCoalition(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Coalition
+		back string
+	}{
+		{"", Coalition{}, "outsider"},
+		{"parties=3,nodes=2,aggregator", Coalition{Parties: 3, Nodes: 2, Aggregator: true}, ""},
+		{"broker, nodes=1", Coalition{Nodes: 1, Broker: true}, "nodes=1,broker"},
+	} {
+		got, err := ParseCoalition(c.text)
+		if err != nil || got != c.want {
+			t.Errorf("%q: %+v, %v", c.text, got, err)
+		}
+		if c.back == "" {
+			c.back = c.text
+		}
+		if got.String() != c.back {
+			t.Errorf("%q: written as %q", c.text, got)
+		}
+	}
+	for _, text := range []string{"parties", "parties=-1", "nodes=x", "aggregator=1", "kings"} {
+		if _, err := ParseCoalition(text); protocol.ClassOf(err) != protocol.ClassInput {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestExecute runs the catalogue on small sessions of every placement of noise: promises hold and
+// controls break.
+func TestExecute(t *testing.T) {
+	for i, x := range []Target{
+		{Parties: 5, Nodes: 3, MinParties: 5, Colluders: 1, Noise: protocol.NoiseParty},
+		{Parties: 3, Nodes: 2, MinParties: 3, Colluders: 0, Noise: protocol.NoiseCompute},
+	} {
+		t.Run(x.Noise.String(), func(t *testing.T) {
+			x.Rounds, x.Epsilon, x.Delta = 1, 1, 1e-5
+			dir := t.TempDir()
+			o := Options{Target: target(t, x), Runs: 1 << 12, Seed: 3, Lab: fixed(byte(i)), Out: dir,
+				Coalition: Coalition{Parties: x.Colluders + 1, Nodes: x.Nodes - 1, Aggregator: true, Broker: true}}
+			if err := o.Check(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := o.Execute(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			broke, undecided := r.Failed()
+			if broke > 0 || undecided > 0 || len(r.Verdicts) != 2*len(Catalogue()) {
+				b, _ := json.MarshalIndent(r.Verdicts, "", " ")
+				t.Errorf("%d broke, %d undecided: %s", broke, undecided, b)
+			}
+			checkFiles(t, dir, o)
+		})
+	}
+}
+
+func checkFiles(t *testing.T, dir string, o Options) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, arraysFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrays, err := dataset.ReadNPZ(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, rows := range map[string]int{"sum": 1, "residual": 1, "share_low": o.Coalition.Nodes} {
+		if a := arrays[name]; a == nil || len(a.Data) != rows*o.Runs {
+			t.Errorf("array %s: %+v", name, a)
+		}
+	}
+	var v viewJSON
+	raw, err = os.ReadFile(filepath.Join(dir, viewFile))
+	if err != nil || json.Unmarshal(raw, &v) != nil || len(v.Messages) < 10 ||
+		len(v.Stored) != o.Coalition.Parties+o.Coalition.Nodes+1 || v.Rounds[0].Rank != 1 {
+		t.Errorf("%v: %.500s", err, raw)
+	}
+}
+
+// TestEveryAdversary measures every row of a plan's table of adversaries: the lower bound is below
+// the claim, above half of it for one sum, and above a third for ten. The rounds' noise is drawn
+// anew, so the last is random: with these runs the bound is 8 deviations above a third.
+func TestEveryAdversary(t *testing.T) {
+	cases := []struct {
+		rounds, runs int
+		share        float64
+	}{{1, 1 << 16, 0.5}, {10, 1 << 16, 1.0 / 3}}
+	if testing.Short() {
+		cases = cases[:1]
+		cases[0].runs, cases[0].share = 1<<14, 0.1
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprintf("rounds=%d", c.rounds), func(t *testing.T) {
+			x := target(t, Target{Parties: 6, Nodes: 3, MinParties: 6, Colluders: 1, Rounds: c.rounds,
+				Noise: protocol.NoiseParty, Epsilon: 2, Delta: 1e-5})
+			run := &Run{Options: Options{Target: x, Runs: c.runs, Seed: 5}, sessions: map[string]*record{}}
+			if c.rounds == 1 {
+				run.Lab = fixed(9)
+			}
+			layers, err := privacy.Layers(privacy.LayerTerms{Parties: 6, MinParties: 6, Computes: 3, Colluders: 1,
+				PartVariance: x.Variance, SampleSensitivity: x.Sensitivity, Dim: 1, Releases: uint32(c.rounds),
+				Delta: x.Delta})
+			if err != nil || len(layers) < 12 {
+				t.Fatalf("%d rows: %v", len(layers), err)
+			}
+			for _, l := range layers {
+				if math.IsInf(l.Sample, 1) {
+					continue
+				}
+				coalition := Coalition{Parties: int(l.Parties + l.Silent), Nodes: int(l.Computes), Aggregator: true}
+				out, err := measureSums(t.Context(), run, coalition, 0, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%s: claimed %.3f, at least %.3f", l.Adversary, l.Sample, *out.Measured)
+				if math.Abs(*out.Claimed-l.Sample) > 1e-9 {
+					t.Errorf("%s: claimed %v, the plan's table says %v", l.Adversary, *out.Claimed, l.Sample)
+				}
+				if *out.Measured > l.Sample || *out.Measured < c.share*l.Sample {
+					t.Errorf("%s: measured %v of %v", l.Adversary, *out.Measured, l.Sample)
+				}
+				if want := map[bool]Verdict{true: Held, false: NotPromised}[l.Tolerated]; out.Verdict != want {
+					t.Errorf("%s: %s, want %s", l.Adversary, out.Verdict, want)
+				}
+			}
+		})
+	}
+}
+
+// TestSampledClaim: with the record drawn at the plan's rate the bound stays below the sampled
+// claim, which is a fraction of the unsampled one, and above a tenth of it.
+func TestSampledClaim(t *testing.T) {
+	x := Target{Parties: 3, Nodes: 2, MinParties: 3, Rounds: 2, Noise: protocol.NoiseParty, Epsilon: 1,
+		Delta: 1e-5,
+		Steps: 1, Dim: 1, Relation: privacy.ReplaceOne, Sensitivity: sensitivity, Sampling: privacy.SamplingPoisson,
+		Rate: .5, Variance: 1 << 40}
+	run := &Run{Options: Options{Target: x, Runs: 1 << 14, Seed: 5}, sessions: map[string]*record{}}
+	out, err := measureSums(t.Context(), run, Coalition{Aggregator: true}, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("claimed %.3f, at least %.3f", *out.Claimed, *out.Measured)
+	if *out.Measured > *out.Claimed || *out.Measured < *out.Claimed/10 {
+		t.Errorf("measured %v of %v", *out.Measured, *out.Claimed)
+	}
+}
+
+// TestAbsent: with parties that never contribute the set is the smallest one, and so is the noise.
+func TestAbsent(t *testing.T) {
+	x := target(t, Target{Parties: 5, Nodes: 2, MinParties: 3, Colluders: 0, Rounds: 1,
+		Noise:   protocol.NoiseParty,
+		Epsilon: 3, Delta: 1e-5})
+	run := &Run{Options: Options{Target: x, Runs: 1 << 14, Seed: 5, Lab: fixed(4)},
+		sessions: map[string]*record{}}
+	out, err := measureSums(t.Context(), run, Coalition{Parties: 1, Nodes: 1, Aggregator: true}, 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(*out.Claimed-3) > .01 || out.Verdict != Held || *out.Measured < 1 {
+		t.Errorf("%+v, measured %v", out, *out.Measured)
+	}
+}
+
+// twin is an adversary of one's own. It expects that all parties have the noise of the coalition's
+// first party.
+type twin struct{}
+
+func (twin) Name() string { return "twin" }
+
+func (twin) Score(_ context.Context, v *View) ([]float64, error) {
+	scores := make([]float64, v.Coordinates())
+	own := v.session.Plan.Parties() - 1
+	rest, _ := v.Residual(1)
+	sent, ok := v.contribution(uint32(own), 1)
+	if !ok {
+		return scores, nil
+	}
+	for j, clear := range others(own, len(scores)) {
+		scores[j] = float64(rest[j] - int64(own)*(sent[j]-clear))
+	}
+	return scores, nil
+}
+
+// TestOwnAdversary: noise that parties share, a planted bug, is found by who looks for it.
+func TestOwnAdversary(t *testing.T) {
+	x := target(t, Target{Parties: 3, Nodes: 2, MinParties: 3, Colluders: 0, Rounds: 1,
+		Noise:   protocol.NoiseParty,
+		Epsilon: 2, Delta: 1e-5})
+	for planted, want := range map[bool]Verdict{false: Held, true: Broke} {
+		o := Options{Target: x, Runs: 1 << 12, Scenarios: []string{"twin"}, Own: []Attack{Scored(twin{})},
+			Coalition: Coalition{Parties: 1}, Lab: fixed(7)}
+		if planted {
+			o.Lab.Rand = func(uint32) io.Reader { return again{1} }
+		}
+		r, err := o.Execute(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Verdicts[0].Verdict; got != want {
+			t.Errorf("planted %t: %s, want %s: %+v", planted, got, want, r.Verdicts[0])
+		}
+	}
+}
+
+// TestOneRun against the closed form: all of r guesses right with delta 0 refutes e with
+// (1 + exp(-e))^-r below the level.
+func TestOneRun(t *testing.T) {
+	want := -math.Log(math.Pow(canaryAlpha, -1.0/100) - 1)
+	if got := oneRun(1000, 100, 100, 0); math.Abs(got-want) > 2e-3 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := oneRun(1000, 100, 50, 0); got != 0 {
+		t.Errorf("half of the guesses right shows %v", got)
+	}
+	if a, b := oneRun(4096, 512, 500, 0), oneRun(4096, 512, 500, 1e-5); b >= a {
+		t.Errorf("delta raises the bound from %v to %v", a, b)
+	}
+}
+
+func TestChecks(t *testing.T) {
+	x := target(t, Target{Parties: 3, Nodes: 2, MinParties: 3, Colluders: 0, Rounds: 1,
+		Noise:   protocol.NoiseParty,
+		Epsilon: 2, Delta: 1e-5})
+	for what, o := range map[string]Options{
+		"no victim": {Target: x, Runs: 100, Coalition: Coalition{Parties: 3}},
+		"nodes":     {Target: x, Runs: 100, Coalition: Coalition{Nodes: 3}},
+		"runs":      {Target: x, Runs: 1},
+		"scenario":  {Target: x, Runs: 100, Scenarios: []string{"magic"}},
+	} {
+		if err := o.Check(); protocol.ClassOf(err) != protocol.ClassInput {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := NewTarget(Target{Parties: 3, Nodes: 2, MinParties: 2, Colluders: 1, Rounds: 1,
+		Noise: protocol.NoiseParty, Epsilon: 1, Delta: 1e-5}); protocol.ClassOf(err) != protocol.ClassInput {
+		t.Errorf("no honest noise: %v", err)
+	}
+}

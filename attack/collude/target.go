@@ -1,0 +1,144 @@
+package collude
+
+import (
+	"math"
+
+	"choir/privacy"
+	"choir/protocol"
+)
+
+// Target is the terms of a session under attack.
+type Target struct {
+	Name       string // for people
+	Parties    int    // N, at least 2
+	Nodes      int    // M, at least 2
+	MinParties int    // N_min
+	Colluders  int    // T
+	Rounds     int
+	Noise      protocol.Placement
+	Epsilon    float64 // the budget
+	Delta      float64
+	Relation   privacy.Relation
+
+	Sensitivity uint64 // of a sum, for one record, grid units
+	Variance    uint64 // of one contributor's noise, grid units squared
+	Dim         uint32 // of the plan's sums
+	Spares      int    // further attempts that the claim covers
+	Steps       int    // noised steps of one contribution with NoiseLocal, else 1
+	Sampling    privacy.Sampling
+	Rate        float64
+}
+
+// sensitivity is that of a Target that no plan gives: two clips of 2^20 grid units.
+const sensitivity = 2 << 20
+
+// NewTarget returns t with the noise that its budget needs, for sums of one coordinate.
+func NewTarget(t Target) (Target, error) {
+	t.Dim, t.Steps, t.Relation, t.Sensitivity = 1, 1, privacy.ReplaceOne, sensitivity
+	if err := t.check(); err != nil {
+		return t, err
+	}
+	parts := t.MinParties - t.Colluders - 1
+	if t.Noise != protocol.NoiseParty {
+		parts = 1
+	}
+	if parts < 1 {
+		return t, protocol.Fail(protocol.ClassInput,
+			"colluders, dropouts: N_min - T - 1 = %d leaves no honest noise", parts)
+	}
+	n, err := privacy.Calibrate(privacy.Target{Epsilon: t.Epsilon, Delta: t.Delta, Sensitivity: t.Sensitivity,
+		Dim: t.Dim, Releases: uint32(t.Rounds), Parts: uint32(parts), Relation: t.Relation})
+	if err != nil {
+		return t, protocol.Fail(protocol.ClassInput, "epsilon, delta: %w", err)
+	}
+	t.Variance = n.PartVariance
+	return t, nil
+}
+
+// TargetOf returns the terms of a plan. A plan without a claim is refused: there is nothing to
+// measure against.
+func TargetOf(p *protocol.Plan) (Target, error) {
+	if _, claims := p.Release(); !claims {
+		return Target{}, protocol.Fail(protocol.ClassInput,
+			"plan: it claims no epsilon that an attack could refute")
+	}
+	t := Target{Name: p.ID().String(), Parties: p.Parties(), Nodes: p.Computes(), MinParties: int(p.MinParties),
+		Colluders: int(p.Colluders), Rounds: int(p.Rounds), Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
+		Relation: privacy.Relation(p.Relation), Sensitivity: p.Sensitivity, Variance: p.Variance, Dim: p.Dim,
+		Spares: int(p.SpareAttempts), Steps: int(max(1, p.LocalSteps)),
+		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate}
+	return t, t.check()
+}
+
+func (t Target) check() error {
+	switch {
+	case t.Parties < 2 || t.Parties > maxMembers:
+		return protocol.Fail(protocol.ClassInput, "parties: %d isn't in 2..%d", t.Parties, maxMembers)
+	case t.Nodes < 2 || t.Nodes > maxMembers:
+		return protocol.Fail(protocol.ClassInput, "nodes: %d isn't in 2..%d", t.Nodes, maxMembers)
+	case t.MinParties < 1 || t.MinParties > t.Parties:
+		return protocol.Fail(protocol.ClassInput, "dropouts: %d parties can't be missing of %d",
+			t.Parties-t.MinParties, t.Parties)
+	case t.Colluders < 0 || t.Colluders >= t.Parties:
+		return protocol.Fail(protocol.ClassInput, "colluders: T = %d isn't in 0..%d", t.Colluders, t.Parties-1)
+	case t.Rounds < 1 || t.Rounds > maxRounds:
+		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..%d", t.Rounds, maxRounds)
+	}
+	return nil
+}
+
+// Sessions of more are beyond what one machine runs in minutes.
+const (
+	maxMembers = 200
+	maxRounds  = 1000
+)
+
+// Check refuses a coalition that the session doesn't have.
+func (t Target) Check(c Coalition) error {
+	switch {
+	case c.Parties >= t.Parties:
+		return badCoalition("%d of %d parties leave no victim", c.Parties, t.Parties)
+	case c.Nodes > t.Nodes:
+		return badCoalition("%d compute nodes of %d", c.Nodes, t.Nodes)
+	}
+	return nil
+}
+
+// Tolerated reports whether the plan keeps its promises against a coalition: at most T parties
+// and one more, and not all compute nodes.
+func (t Target) Tolerated(c Coalition) bool {
+	return t.Noise == protocol.NoiseLocal || c.Nodes < t.Nodes && c.Parties <= t.Colluders+1
+}
+
+// hidden is the number of noise terms in a sum of so many parties that a coalition can't
+// subtract; for all compute nodes together, those in the victim's own contribution.
+func (t Target) hidden(c Coalition, set int) int {
+	switch {
+	case t.Noise == protocol.NoiseNone:
+		return 0
+	case t.Noise == protocol.NoiseLocal:
+		return 1
+	case t.Noise == protocol.NoiseCompute:
+		return t.Nodes - c.Nodes
+	case c.Nodes == t.Nodes:
+		return 1
+	}
+	return max(0, set-c.Parties)
+}
+
+// Claim is the epsilon that the accountant gives for one record against a coalition that sees
+// sums over sets of the given size, +Inf if no noise is hidden from it.
+func (t Target) Claim(c Coalition, set int) (float64, error) {
+	if !c.seesSums() && c.Nodes < t.Nodes {
+		return 0, nil
+	}
+	parts := t.hidden(c, set)
+	if parts == 0 {
+		return math.Inf(1), nil
+	}
+	r := privacy.SampledRelease{Release: privacy.Release{Sensitivity: t.Sensitivity, PartVariance: t.Variance,
+		Parts: uint32(parts), Dim: t.Dim}, Sampling: t.Sampling, Rate: t.Rate,
+		Count: (t.Rounds + t.Spares) * t.Steps}
+	b, err := privacy.Spent([]privacy.SampledRelease{r}, t.Relation, t.Delta, privacy.PlanPrecision())
+	return b.Epsilon, err
+}

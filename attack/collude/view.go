@@ -1,0 +1,268 @@
+package collude
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"choir/crypto/channel"
+	"choir/crypto/field"
+	"choir/crypto/fixedpoint"
+	"choir/crypto/xof"
+	"choir/protocol"
+	"choir/transport"
+)
+
+// View is what a coalition has together: its members' messages and stores, and what follows
+// from them.
+type View struct {
+	Coalition Coalition
+	session   protocol.BoundPlan
+	in        map[uint32]bool
+	messages  []message
+	stored    map[uint32]map[string][]byte
+	links     map[[2]uint32]*channel.Secret // by party or node, and node or aggregator
+	group     *channel.Secret
+	results   map[uint32]*protocol.Result // of rounds that have a sum
+	chunks    map[protocol.Context][]*protocol.Chunk
+	honest    inputs // what honest parties but the victim contribute before noise
+}
+
+// Rounds is how many rounds the session had.
+func (v *View) Rounds() int { return int(v.session.Plan.Rounds) }
+
+// Coordinates is the length of a sum.
+func (v *View) Coordinates() int { return int(v.session.Plan.Dim) }
+
+// view is the coalition's part of a record: messages that its members sent, or that the bus
+// delivers to them (all, to the broker), and their stores.
+func (r *record) view(c Coalition, honest inputs) (*View, error) {
+	v := &View{Coalition: c, session: r.session, honest: honest, in: c.members(r.session.Plan),
+		stored: map[uint32]map[string][]byte{}, links: map[[2]uint32]*channel.Secret{},
+		results: map[uint32]*protocol.Result{}, chunks: map[protocol.Context][]*protocol.Chunk{}}
+	var filters []transport.Filters
+	for i := range v.in {
+		f, err := transport.NewFilters(r.session.Filters(i))
+		if err != nil {
+			return nil, err
+		}
+		filters = append(filters, f)
+		v.stored[i] = r.stored[i]
+	}
+	for _, m := range r.messages {
+		if c.Broker || v.in[m.From] ||
+			slices.ContainsFunc(filters, func(f transport.Filters) bool { return f.Match(m.Subject) }) {
+			v.messages = append(v.messages, m)
+		}
+	}
+	return v, v.derive()
+}
+
+// derive reads keys, results and chunks.
+func (v *View) derive() error {
+	for i, store := range v.stored {
+		for key, value := range store {
+			kind, _, _ := strings.Cut(key, "/")
+			peer, err := v.peer(kind, key)
+			switch {
+			case kind == "group" && len(value) == 32:
+				v.group, err = channel.NewSecret(value)
+			case kind == "link" || kind == "channel" || kind == "aggregator":
+				var l *protocol.Link
+				if l, err = protocol.UnmarshalLink(value); err == nil {
+					v.links[[2]uint32{min(i, peer), max(i, peer)}] = l.Secret
+				}
+			}
+			if err != nil {
+				return fmt.Errorf("%s of %s: %w", key, v.session.Name(i), err)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, m := range v.messages {
+		if seen[string(m.Data)] { // retransmitted
+			continue
+		}
+		seen[string(m.Data)] = true
+		if c, err := protocol.UnmarshalChunk(m.Data); err == nil {
+			v.chunks[c.Context] = append(v.chunks[c.Context], c)
+		} else if _, msg, err := v.session.Receive(m.Data); err == nil {
+			if r, ok := msg.(*protocol.Result); ok && r.Outcome != protocol.OutcomeVoid {
+				v.results[r.Round] = r
+			}
+		}
+	}
+	return nil
+}
+
+// peer is the other end of a channel in a store.
+func (v *View) peer(kind, key string) (uint32, error) {
+	switch kind {
+	case "link", "channel":
+		return protocol.KeyNumber(key)
+	case "aggregator":
+		return v.session.Plan.Aggregator(), nil
+	}
+	return 0, nil
+}
+
+// set is the parties of a round's sum, nil without one in the view.
+func (v *View) set(round int) (parties []uint32) {
+	if r := v.results[uint32(round)]; r != nil {
+		for _, e := range r.Set {
+			parties = append(parties, e.Party)
+		}
+	}
+	return parties
+}
+
+func (v *View) attempt(round int) uint32 {
+	if r := v.results[uint32(round)]; r != nil {
+		return r.Attempt
+	}
+	return 1
+}
+
+// share is a party's share at a node, if one of both is in the coalition.
+func (v *View) share(party, node uint32, round int) (field.Vector, bool) {
+	secret := v.links[[2]uint32{party, node}]
+	if secret == nil {
+		return nil, false
+	}
+	c := protocol.Context{From: party, To: node, Round: uint32(round), Attempt: v.attempt(round),
+		Purpose: protocol.PurposeShare}
+	if len(v.chunks[c]) > 0 {
+		return v.open(secret, c)
+	}
+	mask, err := v.session.Mask(secret, c)
+	if err != nil {
+		return nil, false
+	}
+	x := make(field.Vector, v.session.Plan.Elements())
+	for i := range v.session.Chunks() {
+		mask.Fill(xof.Chunk(x, uint64(i)), uint64(i))
+	}
+	return x, true
+}
+
+// open opens the chunks of a context.
+func (v *View) open(secret *channel.Secret, c protocol.Context) (field.Vector, bool) {
+	x := make(field.Vector, v.session.Plan.Elements())
+	opened := 0
+	for _, chunk := range v.chunks[c] {
+		plain, err := v.session.OpenChunk(secret, chunk)
+		if err != nil || field.DecodeVector(xof.Chunk(x, uint64(chunk.Index)), plain) != nil {
+			continue
+		}
+		opened++
+	}
+	return x, opened == v.session.Chunks()
+}
+
+// contribution is a party's noised vector, if the coalition has all of its shares.
+func (v *View) contribution(party uint32, round int) ([]int64, bool) {
+	total := make(field.Vector, v.session.Plan.Elements())
+	for k := range v.session.Plan.Computes() {
+		s, ok := v.share(party, v.session.Plan.Compute(k), round)
+		if !ok {
+			return nil, false
+		}
+		total.Add(s)
+	}
+	return integers(total), true
+}
+
+func integers(v field.Vector) []int64 {
+	x := make([]int64, len(v))
+	fixedpoint.FromField(x, v)
+	return x
+}
+
+// partial is a node's partial sum, if the node or the aggregator is in the coalition.
+func (v *View) partial(node uint32, round int) (field.Vector, bool) {
+	agg := v.session.Plan.Aggregator()
+	secret := v.links[[2]uint32{node, agg}]
+	if secret == nil {
+		return nil, false
+	}
+	return v.open(secret, protocol.Context{From: node, To: agg, Round: uint32(round), Attempt: v.attempt(round),
+		Purpose: protocol.PurposePartial})
+}
+
+// Sum is the total of a round, from 1, in grid units: from the group key or from all partial
+// sums. ok is false if the coalition has neither.
+func (v *View) Sum(round int) ([]int64, bool) {
+	if v.group != nil {
+		c := protocol.Context{From: v.session.Plan.Aggregator(), To: protocol.Everyone, Round: uint32(round),
+			Attempt: v.attempt(round), Purpose: protocol.PurposeResult}
+		x, opened := make([]int64, v.session.Plan.Elements()), 0
+		for _, chunk := range v.chunks[c] {
+			if plain, err := v.session.OpenChunk(v.group, chunk); err == nil {
+				lo := int(chunk.Index) * xof.ChunkElements
+				protocol.DecodeInts(x[lo:lo+len(plain)/8], plain)
+				opened++
+			}
+		}
+		if opened == v.session.Chunks() {
+			return x, true
+		}
+	}
+	total := make(field.Vector, v.session.Plan.Elements())
+	for k := range v.session.Plan.Computes() {
+		p, ok := v.partial(v.session.Plan.Compute(k), round)
+		if !ok {
+			return nil, false
+		}
+		total.Add(p)
+	}
+	return integers(total), true
+}
+
+// nodeNoise is what a node of the coalition added to its partial sum.
+func (v *View) nodeNoise(node uint32, round int) ([]int64, bool) {
+	rest, ok := v.partial(node, round)
+	for _, p := range v.set(round) {
+		s, known := v.share(p, node, round)
+		if !ok || !known {
+			return nil, false
+		}
+		rest.Sub(s)
+	}
+	return integers(rest), ok
+}
+
+// Residual is the best the coalition has about the victim in a round, from 1, in grid units: its
+// contribution, or the total less all that the coalition can subtract. What the other honest
+// parties contributed before noise is given to it, as in the definition of differential privacy.
+// ok is false if it learns neither.
+func (v *View) Residual(round int) (x []int64, ok bool) {
+	if x, ok := v.contribution(0, round); ok {
+		return x, true
+	}
+	rest, ok := v.Sum(round)
+	if !ok {
+		return nil, false
+	}
+	for _, p := range v.set(round) {
+		switch x, known := v.contribution(p, round); {
+		case known:
+			subtract(rest, x)
+		case p != 0:
+			subtract(rest, v.honest(int(p), round))
+		}
+	}
+	if v.session.Plan.Noise == protocol.NoiseCompute {
+		for k := range v.session.Plan.Computes() {
+			if z, known := v.nodeNoise(v.session.Plan.Compute(k), round); known {
+				subtract(rest, z)
+			}
+		}
+	}
+	return rest, true
+}
+
+func subtract(from, x []int64) {
+	for i := range from {
+		from[i] -= x[i]
+	}
+}

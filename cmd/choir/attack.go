@@ -1,0 +1,344 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"choir/attack/collude"
+	"choir/attack/simulate"
+	"choir/cmd/internal/cli"
+	"choir/lab/report"
+	"choir/protocol"
+	"choir/session/run"
+	"choir/session/terms"
+	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
+)
+
+const attackLong = `Let members work together against a session and see what they get. The sessions
+are real: every role, key and message is a deployment's, on inputs that the
+attack chooses. An attack sees the coalition's joint view and nothing else.`
+
+func (a *tools) attack() *cobra.Command {
+	cmd := &cobra.Command{Use: "attack", Short: "Attack sessions with colluding members", Long: attackLong,
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(a.attackList(), a.attackRun(), a.attackReport(), a.attackStory())
+	return cmd
+}
+
+func (a *tools) attackList() *cobra.Command {
+	format := "text"
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the attacks, what each needs and which promise it tests", Args: cobra.NoArgs,
+		Example: "  choir attack list\n  choir attack list --format json",
+		RunE: func(*cobra.Command, []string) error {
+			v := struct {
+				SchemaVersion int            `json:"schema_version"`
+				Attacks       []collude.Info `json:"attacks"`
+			}{SchemaVersion: 1}
+			for _, x := range collude.Catalogue() {
+				v.Attacks = append(v.Attacks, x.Info())
+			}
+			return a.Print(format, v, func() {
+				for _, i := range v.Attacks {
+					fmt.Fprintf(a.Out, "%s (%s)\n", i.ID, i.Kind)
+					cli.Wrap(a.Out, "  ", i.What)
+					cli.Wrap(a.Out, "  needs: ", i.Needs)
+					cli.Wrap(a.Out, "  promise: ", i.Promise)
+					cli.Wrap(a.Out, "  expected: ", string(i.Expected))
+					cli.Wrap(a.Out, "  control: ", i.Control)
+				}
+			})
+		},
+	}
+	cli.FormatFlag(cmd, &format)
+	return cmd
+}
+
+// attackFlags are those of attack run and attack sweep.
+type attackFlags struct {
+	target                            collude.Target
+	dropouts                          int
+	noise, coalition, transport, exec string
+	format, out                       string
+	scenarios                         []string
+	runs                              int
+	time                              time.Duration
+	seed                              uint64
+}
+
+// placements are the places of noise that an attack can look at.
+var placements = map[string]protocol.Placement{"party": protocol.NoiseParty, "compute": protocol.NoiseCompute,
+	"local": protocol.NoiseLocal}
+
+const attackRunLong = `Run attacks with a coalition: its members' joint view is collected from real
+sessions on the terms of PLAN, or of the flags, and every attack works on it.
+
+--coalition is a list of parties=N, nodes=N, aggregator and broker. The victim
+is never in it. --runs is how often the session of one number is repeated, as
+the coordinates of one session.
+
+Every attack also runs where it must succeed, as a positive control: a control
+that does not break is reported as undecided.
+
+--exec CMD adds an adversary of your own: CMD is called with a folder that has
+view.json and view.npz, and prints {"scores": [...]}, one for each coordinate,
+the higher the likelier that the record is in the victim's data there.
+
+Exits with 7 when a promise broke, with 1 when something is undecided.`
+
+func (a *tools) attackRun() *cobra.Command {
+	f := &attackFlags{format: "text"}
+	cmd := &cobra.Command{
+		Use: "run [PLAN] --coalition MEMBERS", Short: "Attack a session and judge its promises",
+		Long: attackRunLong, Args: cobra.MaximumNArgs(1),
+		Example: "  choir attack run --parties 10 --coalition parties=3,nodes=2,aggregator\n" +
+			"  choir attack run plan.choir --coalition nodes=2,broker --out attacked",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runAttack(cmd, args, f) },
+	}
+	s := cmd.Flags()
+	f.targetFlags(cmd)
+	s.StringVar(&f.coalition, "coalition", "aggregator", "who works together, such as parties=2,nodes=2,broker")
+	s.StringSliceVar(&f.scenarios, "scenario", nil, "attacks or kinds of attack; default: all")
+	s.StringVar(&f.exec, "exec", "", "an adversary of your own: a program and its arguments")
+	s.StringVar(&f.out, "out", "", "folder for the joint view, the verdicts and the report")
+	cli.Folders(cmd, "out")
+	cli.Values(cmd, "scenario", scenarioNames()...)
+	cli.FormatFlag(cmd, &f.format)
+	return cmd
+}
+
+func scenarioNames() (names []string) {
+	for _, x := range collude.Catalogue() {
+		names = append(names, x.Info().ID)
+	}
+	return append(names, "leak", "lie", "break")
+}
+
+func (f *attackFlags) targetFlags(cmd *cobra.Command) {
+	s := cmd.Flags()
+	s.IntVar(&f.target.Parties, "parties", 10, "parties (without PLAN)")
+	s.IntVar(&f.target.Nodes, "nodes", 3, "compute nodes (without PLAN)")
+	s.IntVar(&f.target.Colluders, "colluders", 2, "T, the parties that may collude with one more (without PLAN)")
+	s.IntVar(&f.dropouts, "dropouts", 0, "parties that may be missing (without PLAN)")
+	s.IntVar(&f.target.Rounds, "rounds", 10, "rounds (without PLAN)")
+	s.Float64Var(&f.target.Epsilon, "epsilon", 1, "budget of all rounds (without PLAN)")
+	s.Float64Var(&f.target.Delta, "delta", 1e-5, "and its delta (without PLAN)")
+	s.StringVar(&f.noise, "noise", "party", "who adds noise: party, compute or local (without PLAN)")
+	s.StringVar(&f.transport, "transport", "memory",
+		"what members connect over: memory or nats (embedded server)")
+	s.IntVar(&f.runs, "runs", 1<<16, "repetitions of a sum")
+	s.DurationVar(&f.time, "time", time.Minute, "time after which attacks are left undecided; 0: none")
+	s.Uint64Var(&f.seed, "seed", 1, "seed of the attacks' own choices")
+	cli.Values(cmd, "noise", "party", "compute", "local")
+	cli.Values(cmd, "transport", "memory", "nats")
+}
+
+// planFlags are those that a PLAN replaces.
+var planFlags = []string{"parties", "nodes", "colluders", "dropouts", "rounds", "epsilon", "delta", "noise"}
+
+// options are the flags as an attack's options.
+func (f *attackFlags) options(cmd *cobra.Command, args []string) (o collude.Options, err error) {
+	if len(args) > 0 {
+		for _, name := range planFlags {
+			if cmd.Flags().Changed(name) {
+				return o, protocol.Fail(protocol.ClassInput, "--%s: the plan says it", name)
+			}
+		}
+		signed, err := terms.ReadPlan(args[0])
+		if err != nil {
+			return o, err
+		}
+		if o.Target, err = collude.TargetOf(signed.Plan); err != nil {
+			return o, err
+		}
+	} else {
+		placement, ok := placements[f.noise]
+		if !ok {
+			return o, cli.OneOf("noise", f.noise, "party", "compute", "local")
+		}
+		t := f.target
+		t.Noise, t.MinParties = placement, t.Parties-f.dropouts
+		if o.Target, err = collude.NewTarget(t); err != nil {
+			return o, err
+		}
+	}
+	if err := cli.OneOf("transport", f.transport, "memory", "nats"); err != nil {
+		return o, err
+	}
+	if f.transport == "nats" {
+		o.Lab.Network = overServer
+	}
+	if f.exec != "" {
+		o.Own = []collude.Attack{collude.Scored(collude.Command(strings.Fields(f.exec)))}
+	}
+	o.Runs, o.Time, o.Seed, o.Scenarios, o.Out = f.runs, f.time, f.seed, f.scenarios, f.out
+	o.Coalition, err = collude.ParseCoalition(f.coalition)
+	return o, err
+}
+
+// overServer connects a session's members over a NATS server in this process.
+func overServer(ctx context.Context, s protocol.BoundPlan) (run.Connect, func(), error) {
+	dir, err := os.MkdirTemp("", "choir-attack-")
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := embedded.Start(embedded.Config{StoreDir: dir})
+	if err != nil {
+		return nil, nil, err
+	}
+	shut := func() {
+		server.Shutdown()
+		_ = os.RemoveAll(dir)
+	}
+	return run.OverNATS(ctx, s, natsbus.Config{Server: server, Storage: natsbus.Memory}), shut, nil
+}
+
+func (a *tools) runAttack(cmd *cobra.Command, args []string, f *attackFlags) error {
+	if err := cli.CheckFormat(f.format); err != nil {
+		return err
+	}
+	o, err := f.options(cmd, args)
+	if err != nil {
+		return err
+	}
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o700); err != nil {
+			return protocol.Fail(protocol.ClassInput, "--out: %w", err)
+		}
+	}
+	o.Progress = func(done, all int, what string) { a.Console.Set(fmt.Sprintf("%d/%d  %s", done, all, what)) }
+	r, err := o.Execute(cmd.Context())
+	if err != nil {
+		return err
+	}
+	a.Console.End()
+	if err := a.Print(f.format, r, func() { a.printAttack(r) }); err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := reportIn(f.out); err != nil {
+			return err
+		}
+	}
+	return verdictError(r.Failed())
+}
+
+func verdictError(broke, undecided int) error {
+	switch {
+	case broke > 0:
+		return protocol.Fail(protocol.ClassIntegrity, "%d promises broke", broke)
+	case undecided > 0:
+		return protocol.Fail(protocol.ClassFailed, "%d attacks are undecided", undecided)
+	}
+	return nil
+}
+
+func (a *tools) printAttack(r *collude.Result) {
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "verdict\tattack\tclaimed\tmeasured\tunit")
+	for _, v := range r.Verdicts {
+		name := v.Scenario
+		if v.Control {
+			name += " (control)"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", v.Verdict, name, numberText(v.Claimed), numberText(v.Measured),
+			v.Unit)
+	}
+	_ = t.Flush() // a.Out reports its errors elsewhere
+	for _, v := range r.Verdicts {
+		if v.Verdict == collude.Broke && !v.Control || v.Verdict == collude.Undecided {
+			fmt.Fprintf(a.Out, "\n%s against %s:\n", v.Scenario, v.Coalition)
+			for _, line := range v.Story {
+				cli.Wrap(a.Out, "  ", line)
+			}
+		}
+	}
+}
+
+func numberText(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4g", *x)
+}
+
+func (a *tools) attackReport() *cobra.Command {
+	return &cobra.Command{
+		Use: "report DIR", Short: "Write an HTML report of a run's folder", Args: cobra.ExactArgs(1),
+		Example: "  choir attack report attacked",
+		RunE: func(_ *cobra.Command, args []string) error {
+			page, err := report.OfAttack(args[0])
+			if err != nil {
+				return err
+			}
+			out := filepath.Join(args[0], "report.html")
+			if err := writeReport(page, out); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.Out, out)
+			return nil
+		},
+	}
+}
+
+const attackStoryLong = `Repeat the simulated session of a seed and tell it step by step: the time, the
+member, what it got, and below that its notices (!), messages (>) and requests
+(?). When the session violates an invariant, its faults are first reduced to
+those that are needed, and the verb exits with 7.`
+
+func (a *tools) attackStory() *cobra.Command {
+	seed, faults := uint64(1), "chaos"
+	cmd := &cobra.Command{
+		Use: "story --seed N --faults PROFILE", Short: "Tell a simulated session step by step",
+		Long: attackStoryLong, Args: cobra.NoArgs,
+		Example: "  choir attack story --seed 4711 --faults chaos",
+		RunE: func(*cobra.Command, []string) error {
+			p, ok := simulate.ProfileByName(faults)
+			if !ok {
+				return cli.OneOf("faults", faults, profileNames()...)
+			}
+			return a.tellStory(seed, p)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", seed, "the session's seed")
+	cmd.Flags().StringVar(&faults, "faults", faults, "profile of faults: "+strings.Join(profileNames(), ", "))
+	cli.Values(cmd, "faults", profileNames()...)
+	return cmd
+}
+
+func (a *tools) tellStory(seed uint64, p simulate.Profile) error {
+	r := simulate.Run(seed, p)
+	setup, script := r.Setup, r.Script
+	if len(r.Violations) > 0 {
+		var err error
+		if setup, script, err = simulate.Shrink(seed, p); err != nil {
+			return err
+		}
+	}
+	told, story := simulate.Tell(setup, script)
+	fmt.Fprint(a.Out, story)
+	fmt.Fprintf(a.Out, "\n%d faults, %d steps, %d rounds, %d void attempts\n", len(script), told.Steps,
+		told.Rounds,
+		told.Voids)
+	for _, f := range script {
+		fmt.Fprintln(a.Out, "  "+f.String())
+	}
+	for _, v := range told.Violations {
+		fmt.Fprintln(a.Out, v)
+	}
+	if len(told.Violations) > 0 {
+		return protocol.Fail(protocol.ClassIntegrity, "seed %d violates an invariant", seed)
+	}
+	return nil
+}

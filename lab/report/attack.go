@@ -1,0 +1,137 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"choir/attack/collude"
+	"choir/lab/figure"
+	"choir/protocol"
+)
+
+// attackFile is what choir attack leaves in a folder.
+const attackFile = "attack.json"
+
+// OfAttack makes the report of a folder of choir attack.
+func OfAttack(dir string) (*Page, error) {
+	var r collude.Result
+	ok, err := readJSON(filepath.Join(dir, attackFile), &r)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || r.SchemaVersion != 1 {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"%s has no %s of choir attack run --out or attack sweep --out",
+			filepath.Base(dir), attackFile)
+	}
+	p := &Page{Title: "What a coalition gets", Kind: "Attack"}
+	p.attackVerdict(&r)
+	p.add(verdicts("Verdicts", &r, false))
+	p.add(verdicts("Positive controls", &r, true))
+	if err := p.curves(&r); err != nil {
+		return nil, err
+	}
+	p.stories(&r)
+	p.add(Section{Heading: "Not covered", List: r.NotCovered})
+	t := r.Target
+	p.add(Section{Heading: "To repeat it",
+		Text: []string{fmt.Sprintf("%d parties, %d compute nodes, N_min = %d, T = %d, %d rounds, noise %v, "+
+			"epsilon %g at delta %g; %d runs, seed %d for the attacks' own choices. Keys and noise are new each time.",
+			t.Parties, t.Nodes, t.MinParties, t.Colluders, t.Rounds, t.Noise, t.Epsilon, t.Delta, r.Runs, r.Seed)}})
+	return p, nil
+}
+
+func (p *Page) attackVerdict(r *collude.Result) {
+	broke, undecided := r.Failed()
+	switch {
+	case broke > 0:
+		p.Verdict, p.Bad = fmt.Sprintf("%d promises broke.", broke), true
+	case undecided > 0:
+		p.Verdict, p.Bad = fmt.Sprintf("%d attacks could not decide.", undecided), true
+	default:
+		p.Verdict = "Every promise that was tested held, and every positive control broke."
+	}
+	p.fact("Coalition", "%s", r.Coalition)
+	p.fact("Parties", "%d", r.Target.Parties)
+	p.fact("Compute nodes", "%d", r.Target.Nodes)
+	p.fact("Rounds", "%d", r.Target.Rounds)
+	p.fact("Budget", "%s", number(r.Target.Epsilon, 4))
+}
+
+// verdicts is the matrix of coalitions and attacks.
+func verdicts(heading string, r *collude.Result, control bool) Section {
+	t := &Table{Head: []string{"Attack", "Coalition", "Claimed", "Measured", "Unit", "Verdict", "Promise"},
+		Numeric: []bool{false, false, true, true, false, false, false}}
+	for _, v := range r.Verdicts {
+		if v.Control != control {
+			continue
+		}
+		measured := numberOr(v.Measured)
+		if v.Detail != nil && v.Unit == "epsilon" {
+			measured += " to " + number(v.Detail.High, 3)
+		}
+		t.Rows = append(t.Rows, Row{Strong: !control && v.Verdict == collude.Broke,
+			Cells: []string{v.Scenario, v.Coalition, numberOr(v.Claimed), measured, v.Unit, string(v.Verdict),
+				v.Promise}})
+	}
+	s := Section{Heading: heading, Table: t}
+	if control {
+		s.Text = []string{"Where the attack must succeed. One that does not break here is blind."}
+	} else {
+		s.Notes = []string{"A measured epsilon is a lower confidence limit; a second number is the upper limit " +
+			"for this adversary. Neither is above the truth with more than the probability 1e-9 (canaries: 1e-3)."}
+	}
+	return s
+}
+
+func numberOr(x *float64) string {
+	if x == nil {
+		return "–"
+	}
+	return number(*x, 4)
+}
+
+// curves are the ROC curves of what has one.
+func (p *Page) curves(r *collude.Result) error {
+	panel := figure.Panel{XLabel: "false positive rate", YLabel: "true positive rate", YMin: 0, YMax: 1}
+	drawn := map[string]bool{}
+	for _, v := range r.Verdicts {
+		name := v.Scenario
+		if v.Control {
+			name += ", control"
+		}
+		if v.Detail == nil || drawn[name] || len(drawn) == 6 {
+			continue
+		}
+		drawn[name] = true
+		c := figure.Curve{Name: name}
+		for _, point := range v.Detail.ROC {
+			c.X, c.Y = append(c.X, point[0]), append(c.Y, point[1])
+		}
+		panel.Curves = append(panel.Curves, c)
+	}
+	if len(panel.Curves) == 0 {
+		return nil
+	}
+	s := Section{Heading: "Receiver operating characteristics"}
+	if err := p.figure(&s, &figure.Figure{Title: "ROC", Panels: []figure.Panel{panel}, Width: 800,
+		Height: 500}); err != nil {
+		return err
+	}
+	p.add(s)
+	return nil
+}
+
+// stories tell what broke, and what was seen where nothing did.
+func (p *Page) stories(r *collude.Result) {
+	for _, v := range r.Verdicts {
+		if len(v.Story) == 0 {
+			continue
+		}
+		kind := ""
+		if v.Control {
+			kind = ", control"
+		}
+		p.add(Section{Heading: fmt.Sprintf("%s%s: %s", v.Scenario, kind, v.Verdict), List: v.Story})
+	}
+}
