@@ -1,0 +1,63 @@
+package simulate
+
+import "testing"
+
+// wantCheaters is how many rows the table has at least.
+const wantCheaters = 70
+
+// TestCheaters runs every row of the table in the simulator, whose oracle checks
+// the honest members.
+func TestCheaters(t *testing.T) {
+	rows := cheaters()
+	if len(rows) < wantCheaters {
+		t.Fatalf("%d rows, want at least %d", len(rows), wantCheaters)
+	}
+	for _, row := range rows {
+		t.Run(row.who+": "+row.what, func(t *testing.T) {
+			o, violations, err := simulateCheats(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range violations {
+				t.Errorf("violation: %s", v)
+			}
+			for _, problem := range row.judge(row.table(), o) {
+				t.Error(problem)
+			}
+			if t.Failed() {
+				t.Log(o)
+			}
+		})
+	}
+}
+
+// TestCheatsTogether runs pairs of cheats by different members: whatever they do, the oracle finds
+// nothing wrong with the honest ones. Every pair in full; in short a sample.
+func TestCheatsTogether(t *testing.T) {
+	all, ran := Cheats(), 0
+	step := 7
+	if testing.Short() {
+		step = 97
+	}
+	for i, a := range all {
+		for j, b := range all[:i] {
+			if (i*len(all)+j)%step != 0 || !a.Fits(b) {
+				continue
+			}
+			ran++
+			violations, err := Together(a, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range violations {
+				t.Errorf("%s: %s; %s: %s: %s", a.Who, a.What, b.Who, b.What, v)
+			}
+		}
+	}
+	if ran < 10 {
+		t.Errorf("only %d pairs", ran)
+	}
+	if _, err := Together(all[0], all[0]); err == nil {
+		t.Error("two cheats of one member ran together")
+	}
+}

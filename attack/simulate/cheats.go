@@ -1,0 +1,66 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Cheat is a row of the table of cheats: what one member of the table's session does.
+type Cheat struct {
+	What string // for people
+	Who  string // p0, c0 or agg
+	// Unseen reports that the cheat changes the sum and no member notices.
+	Unseen bool
+
+	row cheater
+}
+
+// Cheats is the table of cheats: sessions of four parties, of which three suffice, three compute
+// nodes and an aggregator, in which one member lies.
+func Cheats() (all []Cheat) {
+	for _, row := range cheaters() {
+		all = append(all, Cheat{What: row.what, Who: row.who, Unseen: row.comes.wrong, row: row})
+	}
+	return all
+}
+
+// Run runs the session of a cheat, and returns what does not come out as the table says, and what
+// the oracle finds wrong with honest members.
+func (c Cheat) Run() (problems []string, err error) {
+	o, violations, err := simulateCheats(c.row)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range violations {
+		problems = append(problems, v.String())
+	}
+	return append(problems, c.row.judge(c.row.table(), o)...), nil
+}
+
+// Suspect is Run for a cheat that is expected to change no sum: an Unseen one has problems then.
+func (c Cheat) Suspect() (problems []string, err error) {
+	c.row.comes.wrong = false
+	return c.Run()
+}
+
+// Together runs a session with cheats of different members at the same time, and returns what the
+// oracle finds wrong with honest members: reveals, sets, noise, what they sign. There is no table
+// of how such a session ends. An error means that the cheats don't fit together.
+func Together(cheats ...Cheat) ([]Violation, error) {
+	var rows []cheater
+	var who []string
+	for _, c := range cheats {
+		if slices.Contains(who, c.Who) || c.row.audit != cheats[0].row.audit || c.row.pairs != cheats[0].row.pairs {
+			return nil, fmt.Errorf("cheats of %s don't fit together", strings.Join(append(who, c.Who), ", "))
+		}
+		rows, who = append(rows, c.row), append(who, c.Who)
+	}
+	_, violations, err := simulateCheats(rows...)
+	return violations, err
+}
+
+// Fits reports whether two cheats are of different members under plans of the same form.
+func (c Cheat) Fits(d Cheat) bool {
+	return c.Who != d.Who && c.row.audit == d.row.audit && c.row.pairs == d.row.pairs
+}
