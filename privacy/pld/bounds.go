@@ -136,17 +136,20 @@ func (s *sum) upperDelta(epsilon float64) float64 {
 // lowerDelta returns a lower bound on delta(epsilon). It is 0 if a factor overflows.
 func (s *sum) lowerDelta(epsilon float64) float64 {
 	d, errs := s.core(epsilon - s.shift)
-	if d = (d - errs) * math.Exp(-s.drift) * (1 - 1e-12); math.IsNaN(d) {
-		return 0
+	if d = (d - errs) * math.Exp(-s.drift) * (1 - 1e-12); !(d > 0) {
+		d = 0
 	}
-	return d
+	return d + s.certain*(1-1e-9)
 }
 
 // slack bounds the effect of the round-off of the losses, which shifts mass between adjacent grid
 // points.
 func slack(terms []Term, tail float64) (total float64) {
 	for _, t := range terms {
-		lo, hi := span(t.pieces(tail))
+		lo, hi := t.span(tail)
+		if t.Kind == Discrete {
+			total += float64(t.Count) * latticeError
+		}
 		total += float64(t.Count) * 64 * unit * math.Max(1, math.Max(-lo, hi))
 	}
 	return total

@@ -25,6 +25,7 @@ type sum struct {
 	roundoff float64 // bound on the summed errors of t
 	outside  float64 // bound on the tilted mass outside the window, which is folded into it
 	infinite float64 // bound on the mass at infinite loss
+	certain  float64 // the mass at infinite loss of the lower bound
 	most     float64 // the largest finite loss
 	drift    float64 // bound on the relative error of all masses, over all steps
 }
@@ -59,13 +60,15 @@ func compose(steps []*pmf, counts []int, p plan) *sum {
 		freq[k] = 1
 	}
 	fold := make([]float64, n)
-	var below, above float64
+	var below, above, finite float64
 	for j, d := range steps {
 		c := float64(counts[j])
 		lnM := d.cumulant(p.theta)
 		s.lnM += c * lnM
 		s.drift += c * 8 * unit * (math.Abs(lnM) + p.theta*d.farthest())
 		s.infinite += c * d.infinite
+		finite += c * math.Log1p(-math.Min(1, d.infinite))
+		s.drift += c * d.err
 		_, top := d.top()
 		s.most += c * float64(top) * d.step * (1 + math.Copysign(4*unit, float64(top)))
 		below += c * (d.cumulant(p.theta+p.edges[0]) - lnM)
@@ -73,6 +76,7 @@ func compose(steps []*pmf, counts []int, p plan) *sum {
 		d.fold(fold, p.theta, lnM)
 		multiply(freq, errs, fft.Coefficients(nil, fold), c, transformError(p.bits))
 	}
+	s.certain = -math.Expm1(finite)
 	// The error of the exponentials of the tilt follows from that of their arguments.
 	far := s.theta * math.Max(math.Abs(float64(s.first)), math.Abs(float64(s.first+n))) * p.step
 	s.drift += p.steps*massError + 8*unit*(math.Abs(s.lnM)+far)

@@ -9,6 +9,7 @@ type pmf struct {
 	first    int
 	mass     []float64
 	infinite float64 // mass at infinite loss
+	err      float64 // bound on the relative error of the masses beyond massError
 }
 
 // Bounds on the memory and time of the distribution of one step. Merging solves for the end of every
@@ -19,6 +20,13 @@ const (
 )
 
 // span returns the range of the losses of a term between its tails.
+func (t Term) span(tail float64) (lo, hi float64) {
+	if t.Kind == Discrete {
+		return t.Lattice.span()
+	}
+	return span(t.pieces(tail))
+}
+
 func span(pieces []piece) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, p := range pieces {
@@ -33,15 +41,14 @@ func span(pieces []piece) (lo, hi float64) {
 func finest(terms []Term, tail float64, cells int) float64 {
 	var step float64
 	for _, t := range terms {
-		lo, hi := span(t.pieces(tail))
+		lo, hi := t.span(tail)
 		step = math.Max(step, (hi-lo)/float64(cells))
 	}
 	return step
 }
 
-// newPMF returns an empty pmf for the losses of all pieces.
-func newPMF(pieces []piece, step float64) *pmf {
-	lo, hi := span(pieces)
+// newPMF returns an empty pmf for losses from lo to hi.
+func newPMF(lo, hi, step float64) *pmf {
 	first := int(math.Floor(lo/step)) - 1
 	return &pmf{step: step, first: first, mass: make([]float64, int(math.Ceil(hi/step))-first+3)}
 }
@@ -51,8 +58,12 @@ func (d *pmf) put(index int, mass float64) { d.mass[index-d.first] += mass }
 // dominate discretises a term so that its curve is not below that of the term, and equal to it at
 // the grid points.
 func dominate(t Term, step, tail float64) *pmf {
+	if t.Kind == Discrete {
+		return t.Lattice.dominate(step)
+	}
 	pieces := t.pieces(tail)
-	d := newPMF(pieces, step)
+	lo, hi := span(pieces)
+	d := newPMF(lo, hi, step)
 	for _, p := range pieces {
 		d.split(p)
 		d.infinite += p.high

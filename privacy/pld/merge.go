@@ -9,8 +9,12 @@ import "math"
 // become one bin of loss 0, which is a better lower bound. That happens if the losses of a term are
 // all within one cell, because another term is much larger.
 func merged(t Term, step, tail float64) *pmf {
+	if t.Kind == Discrete {
+		return t.Lattice.merged(step)
+	}
 	p := t.pieces(tail)[0]
-	d := newPMF([]piece{p}, step)
+	lo, hi := span([]piece{p})
+	d := newPMF(lo, hi, step)
 	d.shift = p.alignment(step)
 	for c := p.lo; c < p.hi; {
 		start, _ := p.at(c)
@@ -23,8 +27,13 @@ func merged(t Term, step, tail float64) *pmf {
 		d.put(i, mass)
 		c = end
 	}
-	if mass, top := d.top(); float64(top)*step+d.shift <= 0 {
-		return &pmf{step: step, mass: []float64{mass}}
+	return d.useful()
+}
+
+// useful returns d, or all its finite mass at loss 0 if no loss is above 0.
+func (d *pmf) useful() *pmf {
+	if mass, top := d.top(); float64(top)*d.step+d.shift <= 0 {
+		return &pmf{step: d.step, mass: []float64{mass}, infinite: d.infinite, err: d.err}
 	}
 	return d
 }

@@ -247,25 +247,25 @@ func TestDiscretisedCurvesDominate(t *testing.T) {
 // Amplified equals the larger of Remove and Add for one step, and is above both composed.
 func TestAmplifiedDominatesBothDirections(t *testing.T) {
 	for _, count := range []int{1, 50} {
-		hi, err := Upper([]Term{{Amplified, 0.5, 0.1, count}}, 1e-5, Precision{})
+		hi, err := Upper([]Term{{Amplified, 0.5, 0.1, count, nil}}, 1e-5, Precision{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, kind := range []Kind{Remove, Add} {
-			lo, err := Lower([]Term{{kind, 0.5, 0.1, count}}, 1e-5, Precision{})
+			lo, err := Lower([]Term{{kind, 0.5, 0.1, count, nil}}, 1e-5, Precision{})
 			if err != nil || lo > hi {
 				t.Errorf("kind %d x %d: %v above %v (%v)", kind, count, lo, hi, err)
 			}
 		}
 	}
-	if _, err := Lower([]Term{{Amplified, 1, 0.1, 1}}, 1e-5, Precision{}); !errors.Is(err, ErrTerm) {
+	if _, err := Lower([]Term{{Amplified, 1, 0.1, 1, nil}}, 1e-5, Precision{}); !errors.Is(err, ErrTerm) {
 		t.Errorf("a lower bound from a curve without a pair: %v", err)
 	}
 }
 
 // The stated bound on a transform's coefficients against sums taken one by one.
 func TestTransformErrorHolds(t *testing.T) {
-	d := dominate(Term{Remove, 1, 0.05, 1}, 1e-3, 1e-20)
+	d := dominate(Term{Remove, 1, 0.05, 1, nil}, 1e-3, 1e-20)
 	const bits = 14
 	n := 1 << bits
 	fold := make([]float64, n)
@@ -287,17 +287,20 @@ func TestTransformErrorHolds(t *testing.T) {
 }
 
 func TestRejections(t *testing.T) {
-	ok := Term{Remove, 1, 0.5, 1}
+	ok := Term{Remove, 1, 0.5, 1, nil}
 	for name, bad := range map[string]func() error{
-		"kind":     func() error { _, err := Upper([]Term{{9, 1, 1, 1}}, 0.1, Precision{}); return err },
-		"mu":       func() error { _, err := Upper([]Term{{Remove, 0, 1, 1}}, 0.1, Precision{}); return err },
-		"mu large": func() error { _, err := Lower([]Term{{Remove, 51, 1, 1}}, 0.1, Precision{}); return err },
+		"kind":     func() error { _, err := Upper([]Term{{9, 1, 1, 1, nil}}, 0.1, Precision{}); return err },
+		"mu":       func() error { _, err := Upper([]Term{{Remove, 0, 1, 1, nil}}, 0.1, Precision{}); return err },
+		"mu large": func() error { _, err := Lower([]Term{{Remove, 51, 1, 1, nil}}, 0.1, Precision{}); return err },
 		"mu NaN": func() error {
-			_, err := Lower([]Term{{Remove, math.NaN(), 1, 1}}, 0.1, Precision{})
+			_, err := Lower([]Term{{Remove, math.NaN(), 1, 1, nil}}, 0.1, Precision{})
 			return err
 		},
-		"rate":     func() error { _, err := Upper([]Term{{Remove, 1, 1.5, 1}}, 0.1, Precision{}); return err },
-		"count":    func() error { _, err := Upper([]Term{{Remove, 1, 1, 0}}, 0.1, Precision{}); return err },
+		"rate": func() error {
+			_, err := Upper([]Term{{Remove, 1, 1.5, 1, nil}}, 0.1, Precision{})
+			return err
+		},
+		"count":    func() error { _, err := Upper([]Term{{Remove, 1, 1, 0, nil}}, 0.1, Precision{}); return err },
 		"delta":    func() error { _, err := Upper([]Term{ok}, 1, Precision{}); return err },
 		"no terms": func() error { _, err := Upper(nil, 0.1, Precision{}); return err },
 		"cells":    func() error { _, err := Upper([]Term{ok}, 0.1, Precision{Cells: math.Inf(1)}); return err },

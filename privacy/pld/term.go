@@ -22,6 +22,8 @@ const (
 	// Amplified has no single pair: it is the curve of Remove for alpha >= 1 and that of Add
 	// below ([Dissertation], Theorem 21). It dominates, but gives no lower bound.
 	Amplified Kind = 4
+	// Discrete is the pair of the term's Lattice.
+	Discrete Kind = 5
 )
 
 // MaxMu is the largest distance that is accepted, in standard deviations of the noise.
@@ -29,23 +31,26 @@ const MaxMu = 50
 
 // Term is Count steps of one kind.
 type Term struct {
-	Kind  Kind
-	Mu    float64 // distance over noise standard deviation, in (0, MaxMu]
-	Rate  float64 // sampling rate, in (0, 1]
-	Count int     // >= 1
+	Kind    Kind
+	Mu      float64  // distance over noise standard deviation, in (0, MaxMu]; not for Discrete
+	Rate    float64  // sampling rate, in (0, 1]; not for Discrete
+	Count   int      // >= 1
+	Lattice *Lattice // for Discrete
 }
 
 // Validate returns an error with the name of an invalid field.
 func (t Term) Validate() error {
 	switch {
-	case t.Kind < Remove || t.Kind > Amplified:
+	case t.Kind < Remove || t.Kind > Discrete:
 		return fmt.Errorf("%w: unknown kind %d", ErrTerm, t.Kind)
+	case t.Count < 1:
+		return fmt.Errorf("%w: count %d is not positive", ErrTerm, t.Count)
+	case t.Kind == Discrete:
+		return t.Lattice.validate()
 	case !(t.Mu > 0 && t.Mu <= MaxMu):
 		return fmt.Errorf("%w: mu %v is not in (0, %d]", ErrTerm, t.Mu, MaxMu)
 	case !(t.Rate > 0 && t.Rate <= 1):
 		return fmt.Errorf("%w: rate %v is not in (0, 1]", ErrTerm, t.Rate)
-	case t.Count < 1:
-		return fmt.Errorf("%w: count %d is not positive", ErrTerm, t.Count)
 	}
 	return nil
 }

@@ -13,6 +13,10 @@ type profile struct {
 func newProfile(terms []Term, tail float64) profile {
 	var f profile
 	for _, t := range terms {
+		if t.Kind == Discrete {
+			f.add(t)
+			continue
+		}
 		loss, lnMass := []float64{0}, []float64{math.Log(t.atom())}
 		for _, p := range t.pieces(tail) {
 			const n = 800
