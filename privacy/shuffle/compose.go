@@ -1,0 +1,131 @@
+package shuffle
+
+import (
+	"fmt"
+	"math"
+
+	"choir/privacy/pld"
+)
+
+// Epsilon encloses the epsilon at delta of all rounds together with other steps, adaptively: the rounds
+// and steps may be chosen after earlier results. The other terms bound the epsilon from above only; the
+// lower bound is that of the rounds alone.
+func Epsilon(rounds []Round, others []pld.Term, delta float64, prec pld.Precision) (pld.Span, error) {
+	upper, err := Upper(rounds, others, delta, prec)
+	if err != nil || math.IsInf(upper, 1) {
+		return pld.Span{Upper: upper}, err
+	}
+	lower, err := Lower(rounds, delta, upper, prec)
+	return pld.Span{Lower: math.Min(lower, upper), Upper: upper}, err
+}
+
+// Upper is the upper bound of Epsilon.
+func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision) (float64, error) {
+	tail, err := checked(rounds, delta)
+	if err != nil {
+		return 0, err
+	}
+	if r := rounds[0]; len(rounds) == 1 && len(others) == 0 && r.once() {
+		return r.upperOnce(delta, tail, r.rate()), nil
+	}
+	terms := append([]pld.Term(nil), others...)
+	infinite := 0.0
+	for _, r := range rounds {
+		l, err := r.Dominating(tail)
+		if err != nil {
+			return 0, err
+		}
+		infinite += float64(r.Count) * l.Infinite
+		if len(l.Atoms) > 0 {
+			terms = append(terms, pld.Term{Kind: pld.Discrete, Count: r.Count, Lattice: l})
+		}
+	}
+	if infinite >= delta {
+		return math.Inf(1), nil
+	}
+	e, err := pld.Upper(terms, delta, prec)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrRound, err)
+	}
+	return e, nil
+}
+
+// once reports whether a round is run once and its curve is evaluated directly.
+func (r Round) once() bool { return r.continuous() && r.Count == 1 && r.Colluders == 0 }
+
+// rate returns the probability that a user is in a sample.
+func (r Round) rate() float64 {
+	if r.Population == 0 {
+		return 1
+	}
+	return float64(r.Users) / float64(r.Population)
+}
+
+func checked(rounds []Round, delta float64) (tail float64, err error) {
+	if !(delta > 0 && delta < 1) || len(rounds) == 0 {
+		return 0, fmt.Errorf("%w: %d rounds at delta %v", ErrRound, len(rounds), delta)
+	}
+	steps := 0.0
+	for _, r := range rounds {
+		if err := r.Validate(); err != nil {
+			return 0, err
+		}
+		steps += float64(r.Count)
+	}
+	return math.Min(1e-7*delta, 1e-13) / steps, nil
+}
+
+// Lower returns a lower bound on the epsilon of the rounds, of which upper is an upper bound: the larger of
+// those of both directions, each with the victim's values in the same order in all rounds, and of one round
+// alone.
+func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, error) {
+	tail, err := checked(rounds, delta)
+	if err != nil {
+		return 0, err
+	}
+	first := rounds[0]
+	if len(rounds) == 1 && first.once() {
+		return first.lowerOnce(delta, tail, first.rate()), nil
+	}
+	best := 0.0
+	for way := range 2 {
+		var terms []pld.Term
+		far := 0.0
+		for _, r := range rounds {
+			pairs, x, err := r.Realised(tail)
+			if err != nil {
+				return 0, err
+			}
+			far += x * float64(r.Count)
+			l := pairs[min(way, len(pairs)-1)]
+			if len(l.Atoms) > 0 {
+				terms = append(terms, pld.Term{Kind: pld.Discrete, Count: r.Count, Lattice: l})
+			}
+		}
+		// A mass of far under P and Q changes delta by at most (1 + e^epsilon) far.
+		at := delta + far*(1+math.Exp(upper))
+		if len(terms) > 0 && at < 1 {
+			e, err := pld.Lower(terms, at, prec)
+			if err != nil {
+				return 0, fmt.Errorf("%w: %w", ErrRound, err)
+			}
+			best = math.Max(best, e)
+		}
+		if allSymmetric(rounds) {
+			break
+		}
+	}
+	if best == 0 && first.continuous() && first.Colluders == 0 {
+		best = first.lowerOnce(delta, tail, first.rate())
+	}
+	return best, nil
+}
+
+func allSymmetric(rounds []Round) bool {
+	for _, r := range rounds {
+		if !r.symmetric() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,261 @@
+package shuffle
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"testing"
+
+	"choir/privacy/pld"
+)
+
+// reference has values that were computed independently: brackets of the bound, and where known the value
+// that neighbours attain.
+var reference = []struct {
+	name         string
+	round        Round
+	delta        float64
+	lo, hi, real float64
+}{
+	{name: "k-rr", round: Round{Kind: RandomisedResponse, Users: 1000, Categories: 4, Gamma: 0.25, Count: 1},
+		delta: 1e-4, lo: 0.3890632, hi: 0.3890633, real: 0.3889511},
+	{name: "k-rr, 16 rounds", round: Round{Kind: RandomisedResponse, Users: 1000, Categories: 4, Gamma: 0.25,
+		Count: 16}, delta: 1e-7, lo: 2.701089, hi: 2.701091, real: 2.70109},
+	{name: "two values", round: Round{Kind: RandomisedResponse, Users: 1000, Categories: 2, Gamma: 0.25,
+		Count: 1}, delta: 1e-6, lo: 0.380335, hi: 0.380345, real: 0.30974405},
+	{name: "strong", round: Round{Kind: StrongResponse, Users: 1000, Categories: 4, Gamma: 0.25, Count: 4},
+		delta: 1e-4, lo: 1.074037932, hi: 1.074038226},
+	{name: "check-in", round: Round{Kind: RandomisedResponse, Users: 1000, Categories: 4, Gamma: 0.25,
+		SelfRate: 0.1, Count: 10}, delta: 1e-6, lo: 0.542630, hi: 0.542632},
+	{name: "sample", round: Round{Kind: RandomisedResponse, Users: 1000, Categories: 4, Gamma: 0.25,
+		Population: 10_000, Count: 10}, delta: 1e-6, lo: 0.174108814, hi: 0.174108871},
+	{name: "any", round: Round{Kind: LDP, Users: 1000, Eps0: 1, Count: 1}, delta: 1e-6,
+		lo: 0.1486705, hi: 0.1486715, real: 0.1305663},
+	{name: "any, two", round: Round{Kind: LDP, Users: 1000, Eps0: 2, Count: 1}, delta: 1e-6,
+		lo: 0.3970865, hi: 0.3970875, real: 0.37197281},
+	{name: "any, 100000 users", round: Round{Kind: LDP, Users: 100_000, Eps0: 4, Count: 1}, delta: 1e-6,
+		lo: 0.1181525, hi: 0.1181535},
+	{name: "clones of 2021", round: Round{Kind: LDP2021, Users: 10_000, Eps0: 2, Count: 1}, delta: 1e-6,
+		lo: 0.1550445, hi: 0.1550455},
+	{name: "any, sampled", round: Round{Kind: LDP, Users: 1000, Eps0: 3, Population: 100_000, Count: 10},
+		delta: 1e-5, lo: 0.01703111435, hi: 0.01703119733},
+	{name: "any, sampled often", round: Round{Kind: LDP, Users: 1000, Eps0: 3, Population: 100_000,
+		Count: 1000}, delta: 1e-5, lo: 0.20897, hi: 0.208978},
+}
+
+func TestReferenceValues(t *testing.T) {
+	for _, c := range reference {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Epsilon([]Round{c.round}, nil, c.delta, pld.Precision{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(got.Upper >= c.lo*(1-1e-6) && got.Upper <= c.hi*(1+2e-5)) {
+				t.Errorf("at most %.9g, want %.9g to %.9g", got.Upper, c.lo, c.hi)
+			}
+			if !(got.Lower <= got.Upper && got.Lower >= 0.999*c.real) || c.real > 0 && got.Lower > c.real*(1+1e-6) {
+				t.Errorf("at least %.9g, want %.9g", got.Lower, c.real)
+			}
+		})
+	}
+}
+
+// TestContinuousReports: the blanket of Laplace and Gaussian reports, by the curve at one epsilon, and what
+// neighbours attain.
+func TestContinuousReports(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		round        Round
+		e            float64
+		lo, hi, real float64
+	}{
+		{"laplace", Round{Kind: Laplace, Users: 100, Eps0: 1}, 0.1, 0.01183808, 0.01183955, 0.00760756},
+		{"far laplace", Round{Kind: Laplace, Users: 1000, Eps0: 3}, 0.8, 9.181114e-9, 9.19202e-9, 6.78206e-11},
+		{"gaussian", Round{Kind: Gaussian, Users: 100, Sigma: 2}, 0.3, 1.47386e-8, 1.47388e-8, 0},
+		{"seven gaussians", Round{Kind: Gaussian, Users: 7, Sigma: 2}, 0.3, 0, 1, 0.00695411},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			law := c.round.ratioOf(1e-16)
+			x := math.Exp(c.e)
+			upper := c.round.upperDelta(law, x, 17)
+			lower := math.Max(c.round.lowerDelta(law, x, 17, false), c.round.lowerDelta(law, x, 17, true))
+			if !(upper >= c.lo && upper <= c.hi*1.002) {
+				t.Errorf("delta at most %.9g, want %.9g to %.9g", upper, c.lo, c.hi)
+			}
+			if !(lower <= upper) || c.round.Kind == Gaussian && c.real > 0 && math.Abs(lower/c.real-1) > 1e-2 {
+				t.Errorf("delta at least %.9g, want %.9g", lower, c.real)
+			}
+		})
+	}
+}
+
+// TestComposedReports: several Laplace rounds cost more than one, less than as many local guarantees, and
+// no more than the same rounds of any randomiser.
+func TestComposedReports(t *testing.T) {
+	one := Round{Kind: Laplace, Users: 10, Eps0: 1, Count: 4}
+	got, err := Epsilon([]Round{one}, nil, 1e-4, pld.Precision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	any, err := Upper([]Round{{Kind: LDP, Users: 10, Eps0: 1, Count: 4}}, nil, 1e-4, pld.Precision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(0.3 < got.Lower && got.Lower < got.Upper && got.Upper < any) {
+		t.Errorf("%+v, any randomiser %v", got, any)
+	}
+}
+
+func TestRoundsOfSeveralKindsCompose(t *testing.T) {
+	krr := Round{Kind: RandomisedResponse, Users: 1000, Categories: 4, Gamma: 0.25, Count: 3}
+	ldp := Round{Kind: LDP, Users: 1000, Eps0: 1, Count: 5}
+	prec := pld.Precision{}
+	got, err := Epsilon([]Round{krr, ldp}, nil, 1e-6, prec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(got.Upper >= 1.064212057 && got.Upper <= 1.064212315*(1+1e-5) && got.Lower < got.Upper) {
+		t.Errorf("%+v", got)
+	}
+	// A Gaussian release adds to it, and is what remains without the rounds.
+	gauss := pld.Term{Kind: pld.Remove, Mu: 0.5, Rate: 1, Count: 2}
+	all, err := Upper([]Round{krr, ldp}, []pld.Term{gauss}, 1e-6, prec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := pld.Upper([]pld.Term{gauss}, 1e-6, prec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(all > got.Upper && all > alone && all < got.Upper+alone) {
+		t.Errorf("together %v, rounds %v, releases %v", all, got.Upper, alone)
+	}
+	fair := krr
+	fair.Gamma = 1 // reports say nothing
+	with, err := Upper([]Round{fair}, []pld.Term{gauss}, 1e-6, prec)
+	if err != nil || math.Abs(with/alone-1) > 1e-5 {
+		t.Errorf("with empty rounds %v, %v, want %v", with, err, alone)
+	}
+}
+
+func TestIdentitiesAndOrder(t *testing.T) {
+	upper := func(r Round) float64 {
+		t.Helper()
+		r.Count = 1
+		e, err := Upper([]Round{r}, nil, 1e-5, pld.Precision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	two := Round{Kind: RandomisedResponse, Users: 300, Categories: 2, Gamma: 0.3}
+	clones := Round{Kind: LDP, Users: 300, Eps0: math.Log(1.7 / 0.3)}
+	if a, b := upper(two), upper(clones); math.Abs(a/b-1) > 1e-7 {
+		t.Errorf("two values: %v, clones: %v", a, b)
+	}
+	base := Round{Kind: RandomisedResponse, Users: 100, Categories: 5, Gamma: 0.3}
+	for name, better := range map[string]func(*Round){
+		"more users":   func(r *Round) { r.Users++ },
+		"larger gamma": func(r *Round) { r.Gamma += 0.01 },
+		"a dummy":      func(r *Round) { r.Dummies++ },
+		"check-in":     func(r *Round) { r.SelfRate = 0.99 },
+		"a sample":     func(r *Round) { r.Population = 110 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := base
+			if better(&r); !(upper(r) < upper(base)) {
+				t.Errorf("%v, without %v", upper(r), upper(base))
+			}
+		})
+	}
+	newer, older := clones, clones
+	older.Kind = LDP2021
+	if !(upper(newer) <= upper(older)) {
+		t.Errorf("clones %v, clones of 2021 %v", upper(newer), upper(older))
+	}
+	whole := base
+	whole.Population = whole.Users
+	if a, b := upper(whole), upper(base); a != b {
+		t.Errorf("a sample of all: %v, want %v", a, b)
+	}
+}
+
+// TestLargePairsAgreeWithSmallOnes: spreading, merging and blocks change a bound by little, in the right
+// direction.
+func TestLargePairsAgreeWithSmallOnes(t *testing.T) {
+	x := blanket{n: 150, g: 0.4, w: 0.25}
+	exact, _ := x.pair(above, 1e-16)
+	for _, v := range []side{above, below} {
+		part, _ := x.pair(v, 1e-16)
+		for i := range part {
+			part[i].thin(v)
+			if len(part[i].parts) > few {
+				part[i].reduce(v)
+			}
+		}
+		whole, err := collect(v, 1, exact, 1e-18, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		approximate, err := collect(v, 1, part, 1e-18, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []float64{0.1, 0.3, 0.6} {
+			_, a := whole.Delta(e)
+			_, b := approximate.Delta(e)
+			if math.Abs(b/a-1) > 2e-3 || (v == above && b < a*(1-1e-9)) || (v == below && b > a*(1+1e-9)) {
+				t.Errorf("side %v, epsilon %v: %.12g, whole %.12g", v, e, b, a)
+			}
+		}
+	}
+}
+
+func TestBinomialRows(t *testing.T) {
+	for _, b := range []binomial{{40, 0.3, 0.7}, {3000, 0.5, 0.5}, {3000, 1e-3, 1 - 1e-3}} {
+		lo, hi := b.tails(1e-30)
+		row := b.row(lo, hi)
+		p, q := big.NewFloat(b.p).SetPrec(200), big.NewFloat(b.q).SetPrec(200)
+		exact := new(big.Float).SetPrec(200).SetInt(new(big.Int).Binomial(int64(b.n), int64(lo)))
+		for range lo {
+			exact.Mul(exact, p)
+		}
+		for range b.n - lo {
+			exact.Mul(exact, q)
+		}
+		for k := lo; k <= hi; k++ {
+			want, _ := exact.Float64()
+			if got := row[k-lo]; math.Abs(got/want-1) > 0x1p-40 {
+				t.Fatalf("%+v: P(%d) = %v, want %v", b, k, got, want)
+			}
+			if got := b.mass(k); math.Abs(got/want-1) > 0x1p-40 {
+				t.Fatalf("%+v: mass(%d) = %v, want %v", b, k, got, want)
+			}
+			exact.Mul(exact, p).Mul(exact, big.NewFloat(float64(b.n-k)))
+			exact.Quo(exact, q).Quo(exact, big.NewFloat(float64(k+1)))
+		}
+	}
+}
+
+func TestImpossibleRounds(t *testing.T) {
+	for name, r := range map[string]Round{
+		"kind":        {Kind: 9, Users: 1, Count: 1},
+		"users":       {Kind: LDP, Eps0: 1, Count: 1},
+		"count":       {Kind: LDP, Users: 5, Eps0: 1},
+		"eps0":        {Kind: LDP, Users: 5, Eps0: math.NaN(), Count: 1},
+		"categories":  {Kind: RandomisedResponse, Users: 5, Categories: 1, Gamma: 0.5, Count: 1},
+		"gamma":       {Kind: RandomisedResponse, Users: 5, Categories: 3, Gamma: 1.5, Count: 1},
+		"no gamma":    {Kind: RandomisedResponse, Users: 5, Categories: 3, Count: 1},
+		"dummies":     {Kind: LDP, Users: 5, Eps0: 1, Dummies: 1, Count: 1},
+		"self":        {Kind: Laplace, Users: 5, Eps0: 1, SelfRate: 0.5, Count: 1},
+		"population":  {Kind: LDP, Users: 5, Eps0: 1, Population: 4, Count: 1},
+		"all collude": {Kind: LDP, Users: 5, Eps0: 1, Population: 8, Colluders: 8, Count: 1},
+		"sigma":       {Kind: Gaussian, Users: 5, Count: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Upper([]Round{r}, nil, 1e-5, pld.Precision{}); !errors.Is(err, ErrRound) {
+				t.Error(err)
+			}
+		})
+	}
+}
