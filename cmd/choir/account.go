@@ -28,13 +28,19 @@ type accountFlags struct {
 	privacy.Query
 	mechanism, relation, sampling, solve, format string
 	epsilon                                      float64
+	shuffled                                     shuffleFlags
 }
 
 const accountLong = `Compute the epsilon of a mechanism that is run --steps times, adaptively: an
 upper bound and a lower bound. With --solve sigma --epsilon E, compute the least
 noise that stays within E. Sigma is the standard deviation of the noise per
 coordinate, in the unit of --sensitivity or --clip (the grid's for integer
-mechanisms). A query without a proven answer is refused with the reason.`
+mechanisms). A query without a proven answer is refused with the reason.
+
+With --shuffle N every run shuffles the reports of N users: of any eps0-LDP
+randomiser (ldp), of randomised response over --categories values (k-rr), or of
+values with Laplace or Gaussian noise. --solve then finds gamma, eps0 or the
+number of users. --steps-file has runs of several kinds.`
 
 func (a *tools) account() *cobra.Command {
 	f := accountFlags{mechanism: "gaussian", format: "text"}
@@ -44,12 +50,15 @@ func (a *tools) account() *cobra.Command {
 		Short: "Compute the epsilon of a mechanism, or the noise for a budget",
 		Long:  accountLong,
 		Example: "  choir account --sigma 28.9 --clip 1 --relation replace --steps 15\n" +
-			"  choir account --solve sigma --epsilon 1 --clip 1 --relation replace --steps 15",
+			"  choir account --solve sigma --epsilon 1 --clip 1 --relation replace --steps 15\n" +
+			"  choir account --mechanism k-rr --categories 4 --gamma 0.25 --shuffle 1000\n" +
+			"  choir account --mechanism ldp --eps0 2 --shuffle 10000 --steps 100",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAccount(cmd, &f) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.mechanism, "mechanism", f.mechanism, "gaussian, discrete-gaussian or skellam")
+	fs.StringVar(&f.mechanism, "mechanism", f.mechanism,
+		strings.Join(append(mechanisms, shuffledMechanisms...), ", "))
 	fs.Float64Var(&f.Sigma, "sigma", 0,
 		"standard deviation of the noise; for discrete-gaussian the root of its parameter")
 	fs.IntVar(&f.Steps, "steps", f.Steps, "number of runs")
@@ -59,27 +68,33 @@ func (a *tools) account() *cobra.Command {
 	fs.Float64Var(&f.Clip, "clip", 0, "a record's L2 bound C: the difference is C (add-remove) or 2C (replace)")
 	fs.StringVar(&f.relation, "relation", "", "add-remove or replace; needed with --clip and with sampling")
 	fs.Float64Var(&f.Rate, "sample-rate", 0, "fraction of the records in a run; 0 or 1: all")
-	fs.StringVar(&f.sampling, "sampling", "", "poisson or without-replacement; needed with --sample-rate")
+	fs.StringVar(&f.sampling, "sampling", "",
+		"poisson, without-replacement or (k-rr) self; needed with --sample-rate")
 	fs.IntVar(&f.Dim, "dim", 1, "coordinates")
 	fs.StringVar(&f.Accountant, "accountant", "",
 		strings.Join(accountants, ", ")+"; default: the tightest that is proven")
-	fs.StringVar(&f.solve, "solve", "", "sigma: find the noise for --epsilon")
+	fs.StringVar(&f.solve, "solve", "", "sigma, gamma, eps0 or shuffle: find its value for --epsilon")
 	fs.Float64Var(&f.epsilon, "epsilon", 0, "with --solve: the budget")
 	cli.FormatFlag(cmd, &f.format)
-	cli.Values(cmd, "mechanism", mechanisms...)
+	cli.Values(cmd, "mechanism", append(mechanisms, shuffledMechanisms...)...)
 	cli.Values(cmd, "relation", "add-remove", "replace")
-	cli.Values(cmd, "sampling", "poisson", "without-replacement")
+	cli.Values(cmd, "sampling", "poisson", "without-replacement", "self")
 	cli.Values(cmd, "accountant", accountants...)
-	cli.Values(cmd, "solve", "sigma")
+	cli.Values(cmd, "solve", "sigma", "gamma", "eps0", "shuffle")
+	f.shuffled.add(cmd)
 	return cmd
 }
 
 var (
 	mechanisms  = []string{"gaussian", "discrete-gaussian", "skellam"}
-	accountants = []string{"analytic", "classical", "zcdp", "rdp", "moments", "pld", "exact", "near-gaussian"}
+	accountants = []string{"analytic", "classical", "zcdp", "rdp", "moments", "pld", "exact", "near-gaussian",
+		"clones", "clones-2021", "closed-form", "blanket"}
 )
 
 func (a *tools) runAccount(cmd *cobra.Command, f *accountFlags) error {
+	if f.isShuffled(cmd) {
+		return a.runShuffled(cmd, f)
+	}
 	if err := f.parse(cmd); err != nil {
 		return err
 	}
@@ -137,6 +152,11 @@ func (f *accountFlags) parse(cmd *cobra.Command) error {
 		return refuse("--epsilon: goes with --solve sigma, and --solve with it")
 	case set("sample-rate") != set("sampling"):
 		return refuse("--sample-rate, --sampling: one needs the other")
+	}
+	for _, name := range []string{"categories", "gamma", "eps0", "dummies", "adversary", "colluders"} {
+		if set(name) {
+			return refuse("--%s: goes with --shuffle and a local mechanism", name)
+		}
 	}
 	if err := cli.OneOf("mechanism", f.mechanism, mechanisms...); err != nil {
 		return err
