@@ -44,7 +44,7 @@ func (a *tools) init() *cobra.Command {
 			}
 			return a.Print(format, made, func() {
 				for _, w := range made.Warnings {
-					cli.Wrap(a.Out, "warning:", w)
+					cli.Wrap(a.Out, "warning: ", w)
 				}
 				fmt.Fprintf(a.Out, "plan %s, signed by all\nrun it: CHOIR=%s %s\n", made.Plan, exe, made.Run)
 			})
@@ -59,8 +59,11 @@ func (a *tools) init() *cobra.Command {
 	s.StringArrayVar(&o.Data, "data", nil, "CSV file of a party (repeatable); default: example data")
 	s.StringVar(&o.Schema, "schema", "", "schema file of the data; default: computed from the rows")
 	s.StringVar(&o.Target, "target", "", "column of the data to predict; default: the schema's")
+	s.StringVar(&o.Config, "config", "",
+		"plan file with the terms, such as plan advise writes; default: --epsilon, "+
+			"--delta, --rounds")
 	cli.FormatFlag(cmd, &format)
 	cli.FilesOf(cmd, "csv", "data")
-	cli.FilesOf(cmd, "toml", "schema")
+	cli.FilesOf(cmd, "toml", "schema", "config")
 	return cmd
 }

@@ -47,7 +47,7 @@ func root(a *cli.App) *cobra.Command {
 		cli.VerbGroup{ID: groupTry, Title: "Try it:",
 			Commands: []*cobra.Command{t.demo(), t.init(), t.rehearse(), t.sum(), t.predict(), a.Model()}},
 		cli.VerbGroup{ID: groupMember, Title: "Run a member:",
-			Commands: append(a.MemberVerbs(), t.broker())},
+			Commands: append(a.MemberVerbs(t.advise()), t.broker())},
 		cli.VerbGroup{ID: groupCheck, Title: "Check:",
 			Commands: []*cobra.Command{a.Verify(), t.account(), t.simulate(), t.attack()}},
 		cli.VerbGroup{ID: groupStudy, Title: "Study:",

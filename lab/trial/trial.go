@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"choir/internal/atomicfile"
+	"choir/internal/config"
 	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/session/terms"
@@ -27,6 +28,9 @@ type Options struct {
 	Data           []string // a CSV file a party; none: example data
 	Schema         string   // schema file for Data; "": inferred, which is not private
 	Target         string   // column to predict; "": the schema's
+	// Config is a plan file with the terms, in the place of Epsilon, Delta and Rounds; its
+	// cards are not read.
+	Config string
 }
 
 // Made is what Write leaves.
@@ -145,7 +149,7 @@ func (c *consortium) common() error {
 	if err := atomicfile.WriteFile(c.path("schema.toml"), c.schema.TOML()); err != nil {
 		return err
 	}
-	text, err := c.expand("plan.toml")
+	text, err := c.terms()
 	if err != nil {
 		return err
 	}
@@ -156,6 +160,32 @@ func (c *consortium) common() error {
 		return nil
 	}
 	return writeRows(c.path("test.csv"), c.test)
+}
+
+// terms is the plan's configuration: the template's, or that of Config with the trial's
+// cards.
+func (c *consortium) terms() ([]byte, error) {
+	if c.Config == "" {
+		return c.expand("plan.toml")
+	}
+	own := new(terms.PlanConfig)
+	if err := config.ReadTOML(c.Config, own); err != nil {
+		return nil, err
+	}
+	own.Parties, own.Computes = nil, nil
+	for _, m := range c.members {
+		card := "cards/" + m.Name + ".card"
+		switch m.Role {
+		case "party":
+			own.Parties = append(own.Parties, card)
+		case "compute":
+			own.Computes = append(own.Computes, card)
+		default:
+			own.Aggregator = card
+		}
+	}
+	own.Lifetime.Duration = min(max(own.Lifetime.Duration, time.Hour), lifetime)
+	return own.WithSchema("schema.toml").Text()
 }
 
 func writeRows(path string, rows *dataset.Records) error {

@@ -70,26 +70,32 @@ func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
 	if err := config.ReadTOML(path, c); err != nil {
 		return nil, err
 	}
-	p, err := c.plan(path, now, c.members)
+	members, err := c.members(filepath.Dir(path), now)
+	if err != nil {
+		return nil, &fileError{path, c, err}
+	}
+	p, err := c.plan(schemaReader(path), now, members)
 	if err != nil {
 		return nil, &fileError{path, c, err}
 	}
 	return p, nil
 }
 
-// enrol returns the members of a plan's file, whose paths are relative to the folder.
-type enrol func(dir string, now time.Time) ([]protocol.Member, error)
+// Plan returns the plan of the terms among the members, unsigned. The cards that the
+// terms name and their schema's file are not read.
+func (c *PlanConfig) Plan(schema *dataset.Schema, members []protocol.Member, now time.Time) (*protocol.Plan,
+	error) {
+	return c.plan(func(string, section) (*dataset.Schema, error) { return schema, nil }, now, members)
+}
 
-func (c *PlanConfig) plan(path string, now time.Time, members enrol) (*protocol.Plan, error) {
-	dir := filepath.Dir(path)
+func (c *PlanConfig) plan(schema func(string, section) (*dataset.Schema, error), now time.Time,
+	members []protocol.Member) (*protocol.Plan, error) {
 	t, err := c.terms(now)
 	if err != nil {
 		return nil, err
 	}
-	if t.Members, err = members(dir, now); err != nil {
-		return nil, err
-	}
-	make, err := c.maker(path)
+	t.Members = members
+	make, err := c.maker(schema)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +147,14 @@ func readSchema(path, name string, s section) (*dataset.Schema, error) {
 	return schema, nil
 }
 
+// schemaReader reads the schema of a section of the plan's file.
+func schemaReader(path string) func(string, section) (*dataset.Schema, error) {
+	return func(name string, s section) (*dataset.Schema, error) { return readSchema(path, name, s) }
+}
+
 // maker finds the table and reads its files; the function makes the plan.
-func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), error) {
+func (c *PlanConfig) maker(read func(string, section) (*dataset.Schema, error)) (
+	func(Terms) (*protocol.Plan, error), error) {
 	var found []section
 	name := ""
 	if c.Learning != nil {
@@ -161,7 +173,7 @@ func (c *PlanConfig) maker(path string) (func(Terms) (*protocol.Plan, error), er
 		return nil, protocol.Fail(protocol.ClassInput,
 			"config: exactly one of [learning], [global], [statistics] and [sum] must be there")
 	}
-	schema, err := readSchema(path, name, found[0])
+	schema, err := read(name, found[0])
 	if err != nil {
 		return nil, err
 	}

@@ -30,28 +30,26 @@ func NewRehearsal(path string, now time.Time,
 	if c.Lifetime.Duration == 0 {
 		c.Lifetime.Duration = 24 * time.Hour
 	}
-	members := func(string, time.Time) (all []protocol.Member, err error) {
-		for _, group := range []struct {
-			role  protocol.Role
-			cards []string
-		}{{protocol.RoleParty, c.Parties}, {protocol.RoleCompute, c.Computes},
-			{protocol.RoleAggregator, []string{c.Aggregator}}} {
-			for _, card := range group.cards {
-				name := strings.TrimSuffix(filepath.Base(card), filepath.Ext(card))
-				m, err := newMember(name, group.role)
-				if err != nil {
-					return nil, protocol.Fail(protocol.ClassInput, "config: %s: %w", group.role, err)
-				}
-				all = append(all, m)
-				if group.role == protocol.RoleParty {
-					r.Parties = append(r.Parties, name)
-				}
+	var members []protocol.Member
+	for _, group := range []struct {
+		role  protocol.Role
+		cards []string
+	}{{protocol.RoleParty, c.Parties}, {protocol.RoleCompute, c.Computes},
+		{protocol.RoleAggregator, []string{c.Aggregator}}} {
+		for _, card := range group.cards {
+			name := strings.TrimSuffix(filepath.Base(card), filepath.Ext(card))
+			m, err := newMember(name, group.role)
+			if err != nil {
+				return nil, &fileError{path, c, protocol.Fail(protocol.ClassInput, "config: %s: %w", group.role, err)}
+			}
+			members = append(members, m)
+			if group.role == protocol.RoleParty {
+				r.Parties = append(r.Parties, name)
 			}
 		}
-		return all, nil
 	}
 	var err error
-	if r.Plan, err = c.plan(path, now, members); err != nil {
+	if r.Plan, err = c.plan(schemaReader(path), now, members); err != nil {
 		return nil, &fileError{path, c, err}
 	}
 	return r, nil

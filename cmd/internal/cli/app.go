@@ -162,9 +162,9 @@ func (a *App) RootCommand(name, short string, groups ...VerbGroup) *cobra.Comman
 	return root
 }
 
-// MemberVerbs are the verbs that run a member.
-func (a *App) MemberVerbs() []*cobra.Command {
-	return []*cobra.Command{a.keygen(), a.schema(), a.plan(),
+// MemberVerbs are the verbs that run a member, with further ones about plans.
+func (a *App) MemberVerbs(plan ...*cobra.Command) []*cobra.Command {
+	return []*cobra.Command{a.keygen(), a.schema(), a.plan(plan...),
 		a.role(protocol.RoleParty, "Run a party, which contributes noised updates from its data"),
 		a.role(protocol.RoleCompute, "Run a compute node, which adds shares and reveals partial sums"),
 		a.computeWorker(),

@@ -11,9 +11,9 @@ import (
 	"choir/session/terms"
 )
 
-func (a *App) plan() *cobra.Command {
-	return Group("plan", "Make, show, sign and check plans",
-		a.planNew(), a.planShow(), a.planSign(), a.planMerge(), a.planCheck())
+func (a *App) plan(more ...*cobra.Command) *cobra.Command {
+	verbs := []*cobra.Command{a.planNew(), a.planShow(), a.planSign(), a.planMerge(), a.planCheck()}
+	return Group("plan", "Make, show, sign and check plans", append(verbs, more...)...)
 }
 
 func (a *App) planNew() *cobra.Command {

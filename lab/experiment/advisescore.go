@@ -1,0 +1,291 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"choir/learn/pvi"
+	"choir/session/terms"
+)
+
+// judge fills in what a setting reaches in every world.
+func (ad *Advisor) judge(ctx context.Context, a *Advice, s *Advised) error {
+	spec, p, err := ad.plan(s.config, ad.Records, ad.Epsilon)
+	if err != nil {
+		s.Refused = err.Error()
+		ad.done += len(a.Signals) * ad.Worlds
+		return nil
+	}
+	s.Rounds = int(p.Rounds)
+	g, err := terms.GuaranteesOf(p)
+	if err != nil {
+		return err
+	}
+	s.Upload = g.Cost.UploadPerParty * s.Rounds
+	s.Minutes = float64(s.Rounds) * roundSeconds / 60
+	for _, signal := range a.Signals {
+		var scores []Scores
+		for k := range ad.Worlds {
+			d, err := ad.world(signal, k, ad.Records)
+			if err != nil {
+				return err
+			}
+			score, err := ad.learn(ctx, spec, p, d)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.Name, err)
+			}
+			scores = append(scores, score)
+			ad.tell(s.Name)
+		}
+		e := expected(scores)
+		s.Scores = append(s.Scores, e)
+		s.Mean += e.LogLik / float64(len(a.Signals))
+	}
+	return nil
+}
+
+// expected is the mean and the standard deviation of scores. Of one score the deviation is
+// not known: 0.
+func expected(scores []Scores) (e Expected) {
+	n := float64(len(scores))
+	for _, s := range scores {
+		e.Accuracy += s.Accuracy / n
+		e.LogLik += s.LogLikelihood / n
+	}
+	for _, s := range scores {
+		e.AccuracySD += (s.Accuracy - e.Accuracy) * (s.Accuracy - e.Accuracy) / max(1, n-1)
+		e.LogLikSD += (s.LogLikelihood - e.LogLik) * (s.LogLikelihood - e.LogLik) / max(1, n-1)
+	}
+	e.AccuracySD = math.Sqrt(e.AccuracySD)
+	e.LogLikSD = math.Sqrt(e.LogLikSD)
+	return e
+}
+
+// compare adds a party alone and the majority.
+func (ad *Advisor) compare(ctx context.Context, a *Advice) error {
+	for _, signal := range a.Signals {
+		var alone, majority []Scores
+		for k := range ad.Worlds {
+			d, err := ad.world(signal, k, ad.Records)
+			if err != nil {
+				return err
+			}
+			s, err := ad.alone(ctx, d)
+			if err != nil {
+				return err
+			}
+			alone = append(alone, s)
+			majority = append(majority, d.majority(a.Linear))
+			ad.tell("a party alone")
+		}
+		a.Alone = append(a.Alone, expected(alone))
+		a.Majority = append(a.Majority, expected(majority))
+	}
+	return nil
+}
+
+// mostAlone bounds the parties whose rows are fitted by themselves.
+const mostAlone = 3
+
+// alone is the mean score of some parties, each by its own rows, without privacy.
+func (ad *Advisor) alone(ctx context.Context, d *Data) (mean Scores, err error) {
+	like := pvi.Config{Model: pvi.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
+	linear := !ad.Schema.Classification()
+	if linear {
+		like.Model, like.NoiseSD, like.Family = pvi.Linear, aloneNoise, "full"
+	}
+	n := min(mostAlone, len(d.Parts))
+	for _, part := range d.Parts[:n] {
+		q, err := settled(ctx, like, part)
+		if err != nil {
+			return mean, err
+		}
+		s, err := d.evaluate(q, linear)
+		if err != nil {
+			return mean, err
+		}
+		mean.Accuracy += s.Accuracy / float64(n)
+		mean.LogLikelihood += s.LogLikelihood / float64(n)
+	}
+	return mean, nil
+}
+
+// aloneNoise is the standard deviation of an encoded observation of a linear twin: its
+// spread is a quarter of the encoded half-range.
+const aloneNoise = 0.2
+
+// describe adds who learns what, and warnings.
+func (ad *Advisor) describe(a *Advice, best Advised) error {
+	_, p, err := ad.plan(best.config, ad.Records, ad.Epsilon)
+	if err != nil {
+		return err
+	}
+	g, err := terms.GuaranteesOf(p)
+	if err != nil {
+		return err
+	}
+	for _, l := range g.Layers {
+		if l.Tolerated {
+			a.Layers = append(a.Layers, l)
+		}
+	}
+	if a.best, err = best.config.Fill(p); err != nil {
+		return err
+	}
+	outlook, err := terms.Outlook(p)
+	if outlook != "" {
+		a.Warnings = append(a.Warnings, outlook)
+	}
+	for i, s := range best.Scores {
+		if s.LogLik < a.Majority[i].LogLik {
+			a.Warnings = append(a.Warnings,
+				fmt.Sprintf("with a signal of %.2g the result is expected to be worse than "+
+					"the majority class: ask for more records or a larger epsilon", a.Signals[i]))
+		}
+	}
+	return err
+}
+
+// Factors that the break-even is searched by, and how often it learns at the most.
+var (
+	epsilonFactors = []float64{2, 4, 8, 16}
+	lowerFactors   = []float64{0.5, 0.25, 0.125}
+	recordFactors  = []int{2, 4, 8}
+)
+
+const (
+	breakEvenWorlds = 2
+	breakEvenSteps  = 7
+)
+
+// breakEven finds from which epsilon, and from how many records, it pays to join, against a
+// party alone without privacy.
+func (ad *Advisor) breakEven(ctx context.Context, a *Advice, best Advised) error {
+	middle := len(a.Signals) / 2
+	signal := a.Signals[middle]
+	at := fmt.Sprintf("at epsilon %g with %s records a party", ad.Epsilon, span(ad.Records))
+	settings := []terms.PlanConfig{best.config, ad.settings()[0].config} // the first scales with the budget
+	pays := func(records []int, epsilon float64) (bool, error) {
+		ad.tell("the break-even")
+		for _, c := range settings {
+			if ok, err := ad.pays(ctx, c, signal, records, epsilon); ok || err != nil {
+				return ok, err
+			}
+		}
+		return false, nil
+	}
+	var err error
+	var line string
+	if best.Scores[middle].LogLik >= a.Alone[middle].LogLik {
+		line, err = ad.lower(at, pays)
+	} else {
+		line, err = ad.higher(at, pays)
+	}
+	a.BreakEven = append(a.BreakEven, line)
+	return err
+}
+
+// pays reports whether a plan reaches more than a party alone, on average.
+func (ad *Advisor) pays(ctx context.Context, c terms.PlanConfig, signal float64, records []int,
+	epsilon float64) (bool, error) {
+	spec, p, err := ad.plan(c, records, epsilon)
+	if err != nil {
+		return false, nil // no such plan: not a way
+	}
+	gain := 0.0
+	for k := range min(breakEvenWorlds, ad.Worlds) {
+		d, err := ad.world(signal, k, records)
+		if err != nil {
+			return false, err
+		}
+		together, err := ad.learn(ctx, spec, p, d)
+		if err != nil {
+			return false, err
+		}
+		alone, err := ad.alone(ctx, d)
+		if err != nil {
+			return false, err
+		}
+		gain += together.LogLikelihood - alone.LogLikelihood
+	}
+	return gain >= 0, nil
+}
+
+// paying reports whether joining pays for parties with so many records.
+type paying func(records []int, epsilon float64) (bool, error)
+
+// lower finds the least epsilon at which joining still pays.
+func (ad *Advisor) lower(at string, pays paying) (string, error) {
+	least := ad.Epsilon
+	for _, f := range lowerFactors {
+		ok, err := pays(ad.Records, f*ad.Epsilon)
+		if err != nil || !ok {
+			return fmt.Sprintf("%s joining pays: together is better than a party alone without any privacy, down "+
+				"to an epsilon of about %g", at, least), err
+		}
+		least = f * ad.Epsilon
+	}
+	return fmt.Sprintf("%s joining pays: together is better than a party alone without any privacy, even at "+
+		"epsilon %g", at, least), nil
+}
+
+// higher finds the epsilon, and the number of records, from which joining pays.
+func (ad *Advisor) higher(at string, pays paying) (string, error) {
+	text := at + " a party alone, without any privacy, is better; together from "
+	var ways []string
+	for _, f := range epsilonFactors {
+		ok, err := pays(ad.Records, f*ad.Epsilon)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			ways = append(ways, fmt.Sprintf("epsilon %g", f*ad.Epsilon))
+			break
+		}
+	}
+	for _, f := range recordFactors {
+		more := make([]int, len(ad.Records))
+		total := 0
+		for i, n := range ad.Records {
+			more[i] = f * n
+			total += more[i]
+		}
+		if total > mostRows {
+			break
+		}
+		ok, err := pays(more, ad.Epsilon)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			ways = append(ways, span(more)+" records a party")
+			break
+		}
+	}
+	if ways == nil {
+		ways = []string{fmt.Sprintf("more than epsilon %g, or more than %d times the records",
+			epsilonFactors[len(epsilonFactors)-1]*ad.Epsilon, recordFactors[len(recordFactors)-1])}
+	}
+	return text + strings.Join(ways, " or "), nil
+}
+
+// span is a number, or the least and the most.
+func span(n []int) string {
+	lo, hi := n[0], n[0]
+	for _, v := range n {
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	if lo == hi {
+		return fmt.Sprint(lo)
+	}
+	return fmt.Sprintf("%d to %d", lo, hi)
+}
+
+// Plan is the best setting as a plan's file.
+func (a *Advice) Plan() ([]byte, error) {
+	text, err := a.best.Text()
+	return append([]byte("# Written by choir plan advise. Name the members' cards, and the schema. All keys "+
+		"are in\n# docs/plan-file.md.\n"), text...), err
+}

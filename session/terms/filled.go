@@ -1,0 +1,157 @@
+package terms
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"choir/learn/stats"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// Fill returns the terms with every setting of the plan's application in them, so that they
+// lead to the same application whatever the defaults are.
+func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
+	a, err := app.Of(p)
+	if err != nil {
+		return c, err
+	}
+	c.Rounds = int(p.Rounds)
+	switch a := a.(type) {
+	case *app.PVI:
+		file := c.Learning.SchemaFile
+		v, s := a.PVI, a.PVI.Strategy.Params()
+		c.Learning = &LearningConfig{SchemaFile: file, Model: string(v.Model), Strategy: string(v.Strategy.Name()),
+			Family: string(v.Family), Records: a.Records, Shards: s.Shards, ShardPower: s.ShardPower,
+			ShardRows: s.ShardRows, Clip: v.Clip, PriorPrecision: v.PriorPrecision,
+			PrecisionFloor: v.PrecisionFloor, NoiseSD: v.NoiseSD, Hidden: v.Hidden, Samples: v.Samples,
+			PriorSpread: v.PriorSpread, Damping: v.Damping, DampingDecay: v.DampingDecay, Beta: v.Beta,
+			Factors: string(v.Factors), Steps: s.Steps, LearningRate: s.LearningRate,
+			Optimiser: string(s.Optimiser), Sampling: string(s.Sampling), SampleRate: s.SampleRate,
+			StartPrecision: v.StartPrecision, StartSpread: v.StartSpread, SDUnit: s.SDUnit,
+			StatisticClip: s.StatisticClip, UpdateClip: v.UpdateClip, Weights: a.Weights, CurvatureRounds: -1}
+		if v.CurvatureFrom > 0 {
+			c.Learning.CurvatureRounds = int(p.Rounds) - v.CurvatureFrom + 1
+		}
+	case *app.GlobalVI:
+		file, v := c.Global.SchemaFile, a.Global
+		c.Global = &GlobalConfig{SchemaFile: file, Model: string(v.Model), PriorPrecision: v.PriorPrecision,
+			InitialSD: v.InitialSD, InitialSpread: v.InitialSpread, Hidden: v.Hidden, Samples: v.Samples,
+			Clip: v.Clip, SampleRate: v.SampleRate, Records: v.Records, MaxRecords: v.MaxRecords,
+			Optimiser: string(v.Optimiser), LearningRate: v.LearningRate, RateDecay: v.RateDecay,
+			SDUnit: v.SDUnit, PrecisionFloor: v.PrecisionFloor, Averaging: v.Averaging}
+	case *app.Statistics:
+		c.Learning, c.Statistics = nil, c.statistics(a.Statistics)
+	}
+	return c, nil
+}
+
+// WithSchema returns the terms with another schema file.
+func (c PlanConfig) WithSchema(file string) PlanConfig {
+	if c.Learning != nil {
+		l := *c.Learning
+		l.SchemaFile, l.Schema = file, nil
+		c.Learning = &l
+	}
+	if c.Global != nil {
+		g := *c.Global
+		g.SchemaFile, g.Schema = file, nil
+		c.Global = &g
+	}
+	if c.Statistics != nil {
+		s := *c.Statistics
+		s.SchemaFile, s.Schema = file, nil
+		c.Statistics = &s
+	}
+	return c
+}
+
+// statistics keeps the bounds of the schema's columns, which the file has no key for.
+func (c PlanConfig) statistics(v stats.Config) *StatisticsConfig {
+	file := ""
+	if c.Statistics != nil {
+		file = c.Statistics.SchemaFile
+	} else if c.Learning != nil {
+		file = c.Learning.SchemaFile
+	}
+	return &StatisticsConfig{SchemaFile: file, PriorPrecision: v.PriorPrecision, NoiseSD: v.NoiseSD,
+		TargetBound: v.TargetBound, MomentRounds: v.MomentRounds, Radius: v.Radius, Threshold: v.Threshold,
+		TargetThreshold: v.TargetThreshold, Records: v.Records, MaxRecords: v.MaxRecords}
+}
+
+// meanings are comments in a plan's file.
+var meanings = map[string]string{
+	"name": "of the plan", "lifetime": "nobody starts a round after it",
+	"suite": "X-Wing key agreement, safe against quantum computers", "parties": "cards of those with rows",
+	"computes": "cards of the nodes; one honest one suffices", "aggregator": "its card",
+	"rounds": "sums that the budget pays for", "dropouts": "parties that may be missing",
+	"colluders": "parties that may pool what they know", "deadline": "wait for parties at least",
+	"epsilon": "for one record, over all rounds", "delta": "probability that epsilon fails",
+	"noise": "who adds it", "schema_file": "how columns are encoded", "records": "declared, of all parties",
+	"strategy": "how a party computes its update", "family": "of the posterior",
+	"shards": "most factors of a party", "shard_rows": "rows of a factor", "clip": "bound on one term",
+	"prior_precision": "of every weight", "precision_floor": "least precision under noise",
+	"damping": "share of a step that is applied", "steps": "local steps in a round",
+	"learning_rate": "of a step", "optimiser": "of the local steps", "sample_rate": "of the records in a step",
+	"sampling": "how they are chosen", "start_precision": "of all factors before the first round",
+	"weights": "each party's share of the records", "max_records": "of one party",
+	"initial_sd": "of the posterior before the first round", "rate_decay": "of the learning rate",
+	"sd_unit": "lengthens the curvature's part", "target_bound": "of the encoded target",
+	"radius": "bound on one record's norm", "damping_decay": "by round",
+	"model": "what is learnt", "curvature_rounds": "last rounds, for honest intervals; below 0: none",
+	"moment_rounds": "first rounds, for scales", "noise_sd": "of an observation", "averaging": "over rounds",
+	"threshold": "cuts scaled columns", "target_threshold": "cuts the scaled target",
+}
+
+// Text is the terms as a file, each key with a comment. Keys without a value are left out.
+func (c PlanConfig) Text() ([]byte, error) {
+	var b bytes.Buffer
+	if err := writeSection(&b, "", reflect.ValueOf(c)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// writeSection writes a section's own keys, then the sections in it.
+func writeSection(b *bytes.Buffer, name string, v reflect.Value) error {
+	if name != "" {
+		fmt.Fprintf(b, "\n[%s]\n", name)
+	}
+	type inner struct {
+		name string
+		v    reflect.Value
+	}
+	var later []inner
+	for i := range v.NumField() {
+		key, field := v.Type().Field(i).Tag.Get("toml"), v.Field(i)
+		_, text := field.Interface().(interface{ MarshalText() ([]byte, error) })
+		switch {
+		case field.IsZero():
+			continue
+		case field.Kind() == reflect.Pointer:
+			later = append(later, inner{key, field.Elem()})
+			continue
+		case field.Kind() == reflect.Struct && !text:
+			later = append(later, inner{key, field})
+			continue
+		}
+		line, err := toml.Marshal(map[string]any{key: field.Interface()})
+		if err != nil {
+			return err
+		}
+		comment := meanings[key]
+		if comment != "" {
+			comment = "    # " + comment
+		}
+		fmt.Fprintf(b, "%s%s\n", bytes.TrimSpace(line), comment)
+	}
+	for _, s := range later {
+		if err := writeSection(b, s.name, s.v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
