@@ -19,10 +19,7 @@ import (
 // limit cancels a context that has no deadline: with one, natsbus would wait until
 // then for the answer to a request that was lost with a broker that died.
 func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
-	wait := m.Config.Timing.Connect.Duration
-	if wait == 0 {
-		wait = time.Minute
-	}
+	wait := m.Config.connectLimit()
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer time.AfterFunc(wait, cancel).Stop()
@@ -36,22 +33,36 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 			err = errors.Join(err, bus.Close())
 		}
 	}
-	switch {
-	case err == nil:
-		m.stream, m.nats = bus.Created(), bus
-		m.Log.Info("connected", "event", "connected")
-		return &run.CountingBus{Bus: bus}, nil
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case limited.Err() != nil:
-		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w",
-			m.Config.Bus.URL, wait, lastAttempt(err))
-	case errors.Is(err, transport.ErrAuth):
-		return nil, protocol.Fail(protocol.ClassAuth, "bus: %s: %w", m.Config.Bus.URL, err)
-	case !opened: // a broker that cannot be reached is retried until the limit: a setting is wrong
-		return nil, protocol.Fail(protocol.ClassInput, "bus: %w", err)
+	if err != nil {
+		return nil, m.busError(ctx, limited, err, opened)
 	}
-	return nil, fmt.Errorf("bus: %w", err)
+	m.stream, m.nats = bus.Created(), bus
+	m.Log.Info("connected", "event", "connected")
+	return &run.CountingBus{Bus: bus}, nil
+}
+
+// busError classes the error of a connection that was tried under a limit.
+func (m *Member) busError(ctx, limited context.Context, err error, opened bool) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case limited.Err() != nil:
+		return protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w",
+			m.Config.Bus.URL, m.Config.connectLimit(), lastAttempt(err))
+	case errors.Is(err, transport.ErrAuth):
+		return protocol.Fail(protocol.ClassAuth, "bus: %s: %w", m.Config.Bus.URL, err)
+	case !opened: // a broker that cannot be reached is retried until the limit: a setting is wrong
+		return protocol.Fail(protocol.ClassInput, "bus: %w", err)
+	}
+	return fmt.Errorf("bus: %w", err)
+}
+
+// connectLimit is the time for reaching the broker at the start.
+func (c *Config) connectLimit() time.Duration {
+	if wait := c.Timing.Connect.Duration; wait != 0 {
+		return wait
+	}
+	return time.Minute
 }
 
 // streamKey is the key of the creation time of the stream that a store's position is in.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,36 @@ func TestMembersHearEachOther(t *testing.T) {
 	}
 	heard("node-b", func(p status.Peer) bool { return p.Heard == nil && p.State == "unheard" })
 
+	o, err := member.Observe(t.Context(), configs["party-a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	observed := func(what string, ok func(*member.Progress) bool) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for ctx.Err() == nil {
+			_ = o.Ask()
+			p, err := o.Progress(0)
+			if err == nil && ok(p) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		p, err := o.Progress(0)
+		t.Errorf("%s: %+v, %v", what, p, err)
+	}
+	observed("all but one answer", func(p *member.Progress) bool {
+		heard := 0
+		for _, m := range p.Members {
+			if m.State == "joining" {
+				heard++
+			}
+		}
+		return heard == 4 && slices.Contains(p.Missing, "node-b")
+	})
+
 	signed, err := terms.ReadPlan(configs["agg"].PlanFile)
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +120,10 @@ func TestMembersHearEachOther(t *testing.T) {
 	if err := configs["agg"].Abort(plan, "node-b never came"); err != nil {
 		t.Fatal(err)
 	}
+	observed("the aggregator has ended it", func(p *member.Progress) bool {
+		err, over := p.Over(time.Now())
+		return over && protocol.ClassOf(err) == protocol.ClassQuorum && len(p.Missing) == 0
+	})
 	wantLeft(t, "agg", <-ended["agg"], "node-b never came")
 	wantLeft(t, "node-a", <-ended["node-a"], "the aggregator ended the session")
 	wantLeft(t, "party-a", <-ended["party-a"], "the aggregator ended the session")

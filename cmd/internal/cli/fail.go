@@ -156,7 +156,7 @@ func (a *App) classOf(err error) protocol.Class {
 var fields = strings.Fields(`
 	parties computes rounds colluders dropouts epsilon delta clip model method strategy shards data
 	target schema column seed train rho kappa out sigma frac_bits input transport resume dim
-	compute_nodes suite driver noise pairs workers worker node repeats threshold baseline dir add
+	compute_nodes suite driver noise pairs workers worker node repeats threshold baseline dir add reason
 	processes format listen token_file store level
 `)
 
