@@ -150,7 +150,6 @@ func New(cfg Config) (*Aggregator, error) {
 	if a.model = cfg.Model.Initial(); len(a.model) == 0 {
 		return nil, errors.New("aggregator: the application has an empty model")
 	}
-	a.modelDigest = protocol.IntDigest(a.model)
 	return a, a.restore()
 }
 
@@ -222,7 +221,21 @@ func (a *Aggregator) makeKeys() error {
 		return err
 	}
 	a.record(a.keyMsg)
+	a.record(protocol.TranscriptSecret(a.s.DigestSecret(a.group)))
+	a.setModelDigest()
 	return nil
+}
+
+// digestKey returns the key of a round's digests.
+func (a *Aggregator) digestKey(round uint32) protocol.DigestKey {
+	return a.s.DigestSecret(a.group).Key(round)
+}
+
+// setModelDigest sets the digest of the model on which the open attempt is, or round 1 will be.
+func (a *Aggregator) setModelDigest() {
+	if a.group != nil {
+		a.modelDigest = protocol.IntDigest(a.digestKey(max(a.at.round, 1)-1), a.model)
+	}
 }
 
 func (a *Aggregator) useKey(key *channel.PrivateKey) (err error) {

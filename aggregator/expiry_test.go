@@ -13,7 +13,7 @@ import (
 // session ends with an abort, and its transcript has the round once.
 func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
 	const vector = protocol.Kind(64)
-	start := []protocol.Kind{protocol.KindKey, protocol.KindOpen, protocol.KindOpen, protocol.KindOpen}
+	start := []protocol.Kind{protocol.KindKey, 65, protocol.KindOpen, protocol.KindOpen, protocol.KindOpen}
 	round := []protocol.Kind{
 		protocol.KindRound, protocol.KindContribution,
 		protocol.KindHold, protocol.KindHold, protocol.KindAgree, protocol.KindAgree,

@@ -15,12 +15,13 @@ import (
 type partial struct {
 	head    *protocol.Partial
 	headMsg []byte
-	record  []byte   // the transcript's entry; elements from its second byte on
-	tags    [][]byte // by chunk: its authentication tag; nil for those that have not arrived
+	opening *protocol.Opening // from the head; nil before that, and if it does not open
+	record  []byte            // the transcript's entry: the opening and the elements
+	tags    [][]byte          // by chunk: its authentication tag; nil for those that have not arrived
 	hash    *protocol.VectorHash
-	hashed  int             // chunks that hash covers, in order
-	vector  protocol.Digest // once it is whole
-	checked bool            // checkPartial found no contradiction
+	hashed  int              // chunks that hash covers, in order
+	vector  *protocol.Digest // once it is whole and has an opening
+	checked bool             // checkPartial found no contradiction
 }
 
 func (a *Aggregator) partialOf(node uint32) *partial {
@@ -41,7 +42,7 @@ func (a *Aggregator) partialOf(node uint32) *partial {
 
 // chunkOf returns the part of the record for a chunk's elements, with no spare capacity.
 func (a *Aggregator) chunkOf(p *partial, chunk int) []byte {
-	lo := 1 + chunk*xof.ChunkElements*field.ElementSize
+	lo := protocol.TranscriptVectorHeader + chunk*xof.ChunkElements*field.ElementSize
 	hi := lo + a.s.ChunkLen(chunk)*field.ElementSize
 	return p.record[lo:hi:hi]
 }
@@ -54,10 +55,39 @@ func (a *Aggregator) partial(from uint32, m *protocol.Partial, data []byte) erro
 	if err := a.accept("psum", from, data); err != nil {
 		return err
 	}
+	a.setPartial(from, m, data)
+	a.announce(a.partialOf(from))
+	return nil
+}
+
+// announce has the record of a partial sum written in advance, once it does not change any more.
+func (a *Aggregator) announce(p *partial) {
+	if p.head != nil && p.whole() {
+		a.eff.Ahead = append(a.eff.Ahead, p.record)
+	}
+}
+
+// setPartial keeps the head of a partial sum. A sealed opening that does not open leaves it
+// without one, which checkPartial finds.
+func (a *Aggregator) setPartial(from uint32, m *protocol.Partial, data []byte) {
 	p := a.partialOf(from)
 	p.head = m
 	p.headMsg = data
-	return nil
+	if link := a.links[from]; link != nil {
+		if o, err := a.s.OpenOpening(link.Secret, from, m); err == nil {
+			p.opening = &o
+			protocol.SetTranscriptOpening(p.record, o)
+		}
+	}
+}
+
+// signed reports whether the vector, which is whole, is the one that the node signed.
+func (p *partial) signed() bool {
+	if p.vector == nil && p.opening != nil {
+		d := p.hash.Digest(*p.opening)
+		p.vector = &d
+	}
+	return p.vector != nil && *p.vector == p.head.Vector
 }
 
 // chunk accepts a chunk of a partial sum.
@@ -77,9 +107,7 @@ func (a *Aggregator) chunk(data []byte) error {
 	}
 	a.eff.Put(a.key("psum", c.From, c.Index), data)
 	a.seen = a.now
-	if p := a.partialOf(c.From); p.whole() {
-		a.eff.Ahead = append(a.eff.Ahead, p.record) // it does not change any more
-	}
+	a.announce(a.partialOf(c.From))
 	return nil
 }
 
@@ -131,9 +159,6 @@ func (a *Aggregator) hashChunks(p *partial) {
 		p.hash.Write(a.chunkOf(p, p.hashed))
 		p.hashed++
 	}
-	if p.whole() {
-		p.vector = p.hash.Digest()
-	}
 }
 
 // whole reports whether all chunks have arrived.
@@ -165,7 +190,7 @@ func (a *Aggregator) checkPartial(node uint32, p *partial) error {
 	case p.head.Set != a.at.agrees[node].Set:
 		return protocol.Fail(protocol.ClassIntegrity, "%w: %s revealed over another set than it agreed to",
 			protocol.ErrMismatch, a.s.Name(node))
-	case p.vector != p.head.Vector:
+	case !p.signed():
 		return protocol.Fail(protocol.ClassIntegrity, "%w: %s sent another partial sum than it signed",
 			protocol.ErrMismatch, a.s.Name(node))
 	case a.setDigest() != p.head.Set:

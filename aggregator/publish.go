@@ -145,7 +145,7 @@ func (a *Aggregator) restoreSum(r *protocol.Result) error {
 			return fmt.Errorf("%s has %d bytes", sumKey, len(b))
 		}
 	}
-	if len(sum) != a.s.Plan.Elements() || protocol.IntDigest(sum) != r.Aggregate {
+	if len(sum) != a.s.Plan.Elements() || protocol.IntDigest(a.digestKey(r.Round), sum) != r.Aggregate {
 		return fmt.Errorf("%s: %w: not the aggregate of the result", sumKey, protocol.ErrMismatch)
 	}
 	chunks, err := a.seal(r, sum)

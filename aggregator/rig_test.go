@@ -102,7 +102,12 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 		hash.Write(sum)
 		r.Send(node, &protocol.Hold{Round: number, Attempt: 1, Entries: set})
 		r.Send(node, &protocol.Agree{Round: number, Attempt: 1, Count: 1, Set: digest})
-		r.Send(node, &protocol.Partial{Round: number, Attempt: 1, Set: digest, Vector: hash.Digest()})
+		opening := protocol.Opening{Salt: [32]byte{byte(node)}}
+		p := &protocol.Partial{Round: number, Attempt: 1, Set: digest, Vector: hash.Digest(opening)}
+		if err := r.Session.SealOpening(r.Secret(node, rigSelf), node, p, opening); err != nil {
+			r.TB.Fatal(err)
+		}
+		r.Send(node, p)
 		eff = r.Deliver(r.chunk(node, number, sum))
 	}
 	return eff

@@ -241,7 +241,7 @@ func (a *Aggregator) settle() error {
 	for k := range a.nodes {
 		r.Partials = append(r.Partials, a.at.partials[a.node(k)].head.Vector)
 	}
-	ints, digest, packed := a.at.total.end()
+	ints, digest, packed := a.at.total.end(a.digestKey(r.Round))
 	r.Aggregate = digest
 	if err := a.audit(r.Set, ints); err != nil {
 		return err
@@ -280,7 +280,7 @@ func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, pack
 		r.Outcome = protocol.OutcomeRejected
 		next = a.model
 	}
-	if r.Next = protocol.ReuseIntDigest(r.Aggregate, sum, next); r.Next != r.Aggregate {
+	if r.Next = protocol.ReuseIntDigest(a.digestKey(r.Round), r.Aggregate, sum, next); r.Next != r.Aggregate {
 		packed = protocol.PackInts(next)
 	}
 	return next, packed, why
@@ -299,7 +299,7 @@ func (a *Aggregator) audit(set []protocol.Entry, sum []int64) error {
 	}
 	blindings := make([][32]byte, a.nodes)
 	for k := range blindings {
-		blindings[k] = a.at.partials[a.node(k)].head.Blinding
+		blindings[k] = a.at.partials[a.node(k)].opening.Blinding
 	}
 	if err := protocol.CheckOpening(a.cfg.Bases, commitments, blindings, sum); err != nil {
 		return protocol.Fail(protocol.ClassIntegrity, "audit: %w", err)

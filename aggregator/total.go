@@ -44,9 +44,9 @@ func (t *total) add(chunk int, encoded []byte, nodes int) error {
 	return nil
 }
 
-// end returns the sum's integers, their digest and their packed form. All chunks must have been
+// end returns the sum's integers, their digest under a key and their packed form. All chunks must have been
 // added.
-func (t *total) end() (ints []int64, d protocol.Digest, packed []byte) {
-	d, packed = t.packer.End()
+func (t *total) end(key protocol.DigestKey) (ints []int64, d protocol.Digest, packed []byte) {
+	d, packed = t.packer.End(key)
 	return t.ints, d, packed
 }

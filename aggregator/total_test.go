@@ -65,8 +65,8 @@ func TestTotal(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ints, d, packed := total.end()
-			if !slices.Equal(ints, want) || d != protocol.IntDigest(want) {
+			ints, d, packed := total.end(protocol.DigestKey{1})
+			if !slices.Equal(ints, want) || d != protocol.IntDigest(protocol.DigestKey{1}, want) {
 				t.Fatalf("%d elements: another total", n)
 			}
 			if !bytes.Equal(packed, protocol.PackInts(want)) {

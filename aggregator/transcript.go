@@ -39,7 +39,7 @@ func (a *Aggregator) recordPartials() {
 			continue
 		}
 		a.record(p.headMsg)
-		if p.whole() && p.vector == p.head.Vector {
+		if p.whole() && p.signed() {
 			a.record(p.record)
 		}
 	}
@@ -103,7 +103,6 @@ func (a *Aggregator) restoreModel() error {
 			return fmt.Errorf("the model has %d bytes", len(b))
 		}
 		a.model = v
-		a.modelDigest = protocol.IntDigest(v)
 	}
 	if b := a.view.Get("attempts"); len(b) == 4 {
 		a.spares = binary.BigEndian.Uint32(b)
@@ -112,6 +111,7 @@ func (a *Aggregator) restoreModel() error {
 }
 
 func (a *Aggregator) restoreRound() error {
+	defer a.setModelDigest()
 	b := a.view.Get("round")
 	if b == nil {
 		return nil
@@ -168,9 +168,7 @@ func (a *Aggregator) restoreMessage(data []byte) error {
 	case *protocol.Agree:
 		a.at.agrees[e.From] = m
 	case *protocol.Partial:
-		p := a.partialOf(e.From)
-		p.head = m
-		p.headMsg = data
+		a.setPartial(e.From, m, data)
 	}
 	return nil
 }

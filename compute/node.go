@@ -6,7 +6,7 @@
 // durable state in its view, under these keys:
 //
 //	plan-key                      private HPKE key for this plan
-//	secret                        what the node's noise is derived from; nobody else has it
+//	secret                        what its noise and its salts are derived from; nobody else has it
 //	channel/<party>               channel secret, and the Open that made it
 //	aggregator                    channel secret to the aggregator, and its Open
 //	round                         the present attempt

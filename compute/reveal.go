@@ -166,13 +166,16 @@ func (n *Node) publish() error {
 	own := n.at.agrees[n.self]
 	n.seal(n.s.Chunks())
 	chunks := n.at.out.chunks
-	head, err := n.sign(&protocol.Partial{
-		Round:    own.Round,
-		Attempt:  own.Attempt,
-		Set:      own.Set,
-		Vector:   n.at.out.hash.Digest(),
+	opening := protocol.Opening{
+		Salt:     n.s.Salt(n.secret, own.Round, own.Attempt, own.Set),
 		Blinding: n.blindingSum(),
-	})
+	}
+	m := &protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set}
+	m.Vector = n.at.out.hash.Digest(opening)
+	if err := n.s.SealOpening(n.agg.Secret, n.self, m, opening); err != nil {
+		return err
+	}
+	head, err := n.sign(m)
 	if err != nil {
 		return err
 	}

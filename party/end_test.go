@@ -64,7 +64,7 @@ func TestForgedAggregateStopsOneProcess(t *testing.T) {
 	r := newRig(t, dim, func(p *protocol.Plan, c *Config) { c.Ahead = -1 })
 	sum := someUpdate(dim)
 	set := []protocol.Entry{{Party: 1}, {Party: 2}}
-	digest := protocol.IntDigest(sum)
+	digest := r.digest(1, sum)
 	for k := range rigNodes {
 		r.deliver(r.Sign(r.Node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
 			Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))

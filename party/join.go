@@ -72,6 +72,7 @@ func (p *Party) groupKey(m *protocol.Group) error {
 	if p.group, err = channel.NewSecret(key); err != nil {
 		return err
 	}
+	p.setModelDigest()
 	p.eff.Put("group", key)
 	p.progress = p.now
 	p.openBuffered()

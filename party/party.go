@@ -91,7 +91,7 @@ type Party struct {
 
 	settled     uint32
 	model       []int64
-	modelDigest protocol.Digest
+	modelDigest protocol.Digest // once there is a group key
 	state       []byte
 	maxSum      uint64
 	noise       *noise.Gaussian // made before the first contribution
@@ -152,7 +152,6 @@ func New(cfg Config) (*Party, error) {
 		results:   map[pair]*result{},
 		agrees:    map[pair]map[uint32]*protocol.Agree{},
 	}
-	p.modelDigest = protocol.IntDigest(p.model)
 	var err error
 	if p.maxSum, err = plan.MaxSum(); err != nil {
 		return nil, err
@@ -325,10 +324,10 @@ func (p *Party) advance() {
 	}
 }
 
-// ready reports whether all channels are set up and the open attempt follows the settled
+// ready reports whether all channels and the group key are set up and the open attempt follows the settled
 // rounds.
 func (p *Party) ready() bool {
-	return len(p.links) == p.computes+1 && p.open.Round == p.settled+1
+	return p.group != nil && len(p.links) == p.computes+1 && p.open.Round == p.settled+1
 }
 
 // pump retransmits when the interval is over, and sends the next window of the contribution

@@ -53,6 +53,7 @@ func (p *Party) restoreLedger() error {
 }
 
 func (p *Party) restoreSettled() error {
+	defer p.setModelDigest()
 	b := p.view.Get("settled")
 	if b == nil {
 		return nil
@@ -66,7 +67,6 @@ func (p *Party) restoreSettled() error {
 		return fmt.Errorf("the model has %d numbers, not %d", len(model), len(p.model))
 	}
 	p.model = model
-	p.modelDigest = protocol.IntDigest(model)
 	p.state = append([]byte(nil), p.view.Get("state")...)
 	return nil
 }

@@ -21,13 +21,13 @@ type result struct {
 }
 
 // whole returns the sum's digest and packed form, once all chunks are opened.
-func (r *result) whole(chunks int) (protocol.Digest, []byte) {
+func (r *result) whole(chunks int, key protocol.DigestKey) (protocol.Digest, []byte) {
 	if r.packed < chunks { // some chunks came out of order
 		r.packer = protocol.NewIntPacker(len(r.sum))
 		r.packer.Write(r.sum)
 		r.packed = chunks
 	}
-	return r.packer.End()
+	return r.packer.End(key)
 }
 
 func (p *Party) resultOf(at pair) *result {

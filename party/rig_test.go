@@ -120,9 +120,18 @@ func (r *rig) ends(ev protocol.Event) protocol.Effects {
 	return eff
 }
 
+// digest is that of a round's aggregate or next model under the rig's group key.
+func (r *rig) digest(round uint32, v []int64) protocol.Digest {
+	group, err := channel.NewSecret(make([]byte, 32))
+	if err != nil {
+		r.TB.Fatal(err)
+	}
+	return protocol.IntDigest(r.cfg.Session.DigestSecret(group).Key(round), v)
+}
+
 // open opens an attempt of the first round on the party's model.
 func (r *rig) open(attempt uint32) protocol.Effects {
-	m := &protocol.Round{Round: 1, Attempt: attempt, Model: protocol.IntDigest(r.p.Model())}
+	m := &protocol.Round{Round: 1, Attempt: attempt, Model: r.digest(0, r.p.Model())}
 	return r.step(protocol.Delivery{Data: r.Sign(r.agg(), m)})
 }
 

@@ -47,7 +47,7 @@ func (p *Party) deleteContribution() {
 // counted and the sum accepted, and by the clipped integers that the party sent, without the
 // noise.
 func (p *Party) applyResult(at pair, r *result) {
-	aggregate, packed := r.whole(p.bound.Chunks())
+	aggregate, packed := r.whole(p.bound.Chunks(), p.digestKey(at.round))
 	next, err := p.check(at, r, aggregate)
 	if err != nil {
 		if aggregate != r.head.Aggregate {
@@ -127,11 +127,23 @@ func (p *Party) check(at pair, r *result, aggregate protocol.Digest) ([]int64, e
 		return nil, fmt.Errorf("%w: the aggregator's outcome is %s, recomputing gives another",
 			protocol.ErrMismatch, r.head.Outcome)
 	}
-	if protocol.ReuseIntDigest(r.head.Aggregate, r.sum, next) != r.head.Next {
+	if protocol.ReuseIntDigest(p.digestKey(at.round), r.head.Aggregate, r.sum, next) != r.head.Next {
 		return nil, fmt.Errorf("%w: the aggregate does not lead to the model that the aggregator announced",
 			protocol.ErrMismatch)
 	}
 	return next, nil
+}
+
+// digestKey returns the key of a round's digests. There must be a group key.
+func (p *Party) digestKey(round uint32) protocol.DigestKey {
+	return p.bound.DigestSecret(p.group).Key(round)
+}
+
+// setModelDigest sets the digest of the model after the settled rounds, if there is a group key.
+func (p *Party) setModelDigest() {
+	if p.group != nil {
+		p.modelDigest = protocol.IntDigest(p.digestKey(p.settled), p.model)
+	}
 }
 
 // fold returns the model after the round, or the model before it with an error if the sum is

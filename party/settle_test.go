@@ -92,7 +92,7 @@ func (r *rig) announced(update, next []int64) [][]byte {
 			Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
 	}
 	r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
-		Aggregate: protocol.IntDigest(sum), Next: protocol.IntDigest(next), Partials: make([]protocol.Digest,
+		Aggregate: r.digest(1, sum), Next: r.digest(1, next), Partials: make([]protocol.Digest,
 			rigNodes)}))
 	return r.published(sum)
 }

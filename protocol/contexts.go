@@ -13,6 +13,10 @@ const (
 	groupKey    = "choir v1 key group"    // seals the plan's group key for a member
 	blindingKey = "choir v1 key blinding" // seals a share of a commitment's blinding scalar
 	noiseKey    = "choir v1 key noise"    // seeds a compute node's noise
+	saltKey     = "choir v1 key salt"     // salts the digest of a compute node's partial sum
+	openingKey  = "choir v1 key opening"  // seals the salt for the aggregator
+	digestKey   = "choir v1 key digest"   // keys the digests of models and aggregates
+	roundKey    = "choir v1 key round"    // keys those of one round
 	workerKey   = "choir v1 key worker"   // seals the messages between a node and its workers
 )
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"choir/crypto/blake"
+	"choir/crypto/channel"
 	"choir/crypto/field"
 )
 
@@ -68,15 +69,39 @@ func ChunkList(chunks []Digest) Digest {
 	return digest(chunksContext, b)
 }
 
-// VectorDigest is the digest of a vector of field elements.
-func VectorDigest(v field.Vector) Digest {
+// DigestSecret keys the digests of models and aggregates, which the parties, the aggregator and
+// readers of a transcript have. Without it a digest says nothing about what was hashed, however
+// few the possible values are.
+type DigestSecret [32]byte
+
+// DigestKey is the key of the digests of one round's aggregate and of the model after it.
+type DigestKey [32]byte
+
+// DigestSecret derives the secret from the group key.
+func (s BoundPlan) DigestSecret(group *channel.Secret) DigestSecret {
+	return DigestSecret(group.Derive(digestKey, s.ID[:]))
+}
+
+// Key returns a round's key; round 0 is that of the initial model.
+func (s DigestSecret) Key(round uint32) DigestKey {
+	return blake.Derive(roundKey, s[:], u32bytes(round))
+}
+
+// Opening is what a node's signed digest of its partial sum hides and binds besides the vector.
+type Opening struct {
+	Salt     [32]byte // keeps the digest from confirming a guess
+	Blinding [32]byte // sum of the set's blinding shares for this node; zero without audit
+}
+
+// VectorDigest is the digest of a vector of field elements with an opening.
+func VectorDigest(v field.Vector, o Opening) Digest {
 	h := NewVectorHash()
 	for buf := make([]byte, 0, min(hashPiece, field.ElementSize*len(v))); len(v) > 0; {
 		n := min(len(v), hashPiece/field.ElementSize)
 		h.Write(field.AppendVector(buf, v[:n]))
 		v = v[n:]
 	}
-	return h.Digest()
+	return h.Digest(o)
 }
 
 // VectorHash computes VectorDigest for a vector that comes in pieces.
@@ -88,16 +113,21 @@ func NewVectorHash() *VectorHash { return &VectorHash{blake.NewHash(vectorContex
 // Write adds the encoding of the next elements.
 func (v *VectorHash) Write(encoded []byte) { v.h.Write(encoded) }
 
-// Digest returns the digest of all elements written.
-func (v *VectorHash) Digest() Digest { return v.h.Sum() }
+// Digest returns the digest of all elements written, with an opening. Nothing may be written
+// afterwards.
+func (v *VectorHash) Digest(o Opening) Digest {
+	v.h.Write(o.Salt[:])
+	v.h.Write(o.Blinding[:])
+	return v.h.Sum()
+}
 
 // IntDigest is the digest of a vector of integers, a model or an aggregate. It hashes their
-// packed form (see PackInts), which is shorter and which members store.
-func IntDigest(v []int64) Digest {
+// packed form (see PackInts), which is shorter and which members store, and then the key.
+func IntDigest(key DigestKey, v []int64) Digest {
 	p := NewIntPacker(len(v))
 	p.forget = true
 	p.Write(v)
-	return p.digest()
+	return p.digest(key)
 }
 
 // IntPacker packs integers that come in order, and digests the packed form.
@@ -145,30 +175,31 @@ func (p *IntPacker) hash(n int) {
 	}
 }
 
-func (p *IntPacker) digest() Digest {
+func (p *IntPacker) digest(key DigestKey) Digest {
 	waiting := len(p.packed) - p.hashed
 	padding := packedPadding(p.size + waiting)
 	p.packed = append(p.packed, make([]byte, padding)...)
 	p.hash(waiting + padding)
+	p.h.Write(key[:])
 	return p.h.Sum()
 }
 
 // End returns IntDigest and PackInts of all integers. Nothing may be written afterwards.
-func (p *IntPacker) End() (Digest, []byte) {
+func (p *IntPacker) End(key DigestKey) (Digest, []byte) {
 	if p.end == nil {
-		d := p.digest()
+		d := p.digest(key)
 		p.end = &d
 	}
 	return *p.end, p.packed
 }
 
-// ReuseIntDigest returns IntDigest(v), given the digest of another vector. If v equals that
-// vector, as a model does that is the sum itself, it saves the hash.
-func ReuseIntDigest(known Digest, of, v []int64) Digest {
+// ReuseIntDigest returns IntDigest(key, v), given the digest of another vector under the same key.
+// If v equals that vector, as a model does that is the sum itself, it saves the hash.
+func ReuseIntDigest(key DigestKey, known Digest, of, v []int64) Digest {
 	if len(v) == len(of) && len(v) > 0 && &v[0] == &of[0] || slices.Equal(of, v) { // the same memory, often
 		return known
 	}
-	return IntDigest(v)
+	return IntDigest(key, v)
 }
 
 // hashPiece is the number of bytes of a vector that are encoded at a time: a multiple of what

@@ -28,7 +28,8 @@ func TestLongDigests(t *testing.T) {
 		for i := range v {
 			v[i] = field.Element(i)
 		}
-		if VectorDigest(v) != blake.Derive(vectorContext, field.AppendVector(nil, v)) {
+		o := Opening{Salt: [32]byte{1}, Blinding: [32]byte{2}}
+		if VectorDigest(v, o) != blake.Derive(vectorContext, field.AppendVector(nil, v), o.Salt[:], o.Blinding[:]) {
 			t.Errorf("%d elements: wrong digest", n)
 		}
 		set := make([]Entry, n)
@@ -86,14 +87,15 @@ func TestIntDigest(t *testing.T) {
 			p.Write(rest[:n])
 			rest = rest[n:]
 		}
-		d, packed := p.End()
+		key := DigestKey{7}
+		d, packed := p.End(key)
 		if !bytes.Equal(packed, want) || !bytes.Equal(PackInts(v), want) {
 			t.Fatalf("%d integers: wrong packed form", len(v))
 		}
-		if d != blake.Derive(integersContext, want) || d != IntDigest(v) {
+		if d != blake.Derive(integersContext, want, key[:]) || d != IntDigest(key, v) {
 			t.Fatalf("%d integers: wrong digest", len(v))
 		}
-		if again, same := p.End(); again != d || !bytes.Equal(same, packed) {
+		if again, same := p.End(key); again != d || !bytes.Equal(same, packed) {
 			t.Fatalf("%d integers: End differs the second time", len(v))
 		}
 	})

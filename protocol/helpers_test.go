@@ -125,7 +125,7 @@ func samples() []sample {
 		{"hold/empty", 4, &Hold{Round: 1, Attempt: 2}},
 		{"agree", 4, &Agree{Round: 1, Attempt: 2, Count: 2, Set: testDigest(6)}},
 		{"partial", 3, &Partial{Round: 1, Attempt: 2, Set: testDigest(6), Vector: testDigest(7),
-			Blinding: [32]byte{8}}},
+			Opening: [80]byte{8}}},
 		{"result", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeAccepted, Set: entries,
 			Aggregate: testDigest(8), Next: testDigest(9), Partials: []Digest{testDigest(7), testDigest(10)}}},
 		{"result/void", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeVoid}},

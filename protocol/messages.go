@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/crypto/channel"
 	"choir/crypto/commit"
 )
 
@@ -113,13 +114,13 @@ type Agree struct {
 // Partial announces a node's partial sum over the agreed set. The vector follows in sealed
 // chunks.
 //
-// Layout: u32 round | u32 attempt | 32 set | 32 vector | 32 blinding.
+// Layout: u32 round | u32 attempt | 32 set | 32 vector | 80 opening.
 type Partial struct {
-	Round    uint32
-	Attempt  uint32
-	Set      Digest
-	Vector   Digest   // VectorDigest of the partial sum's field elements
-	Blinding [32]byte // sum of the set's blinding shares for this node; zero without audit
+	Round   uint32
+	Attempt uint32
+	Set     Digest
+	Vector  Digest                        // VectorDigest of the partial sum's field elements and the opening
+	Opening [2*32 + channel.Overhead]byte // sealed for the aggregator
 }
 
 // Outcome is the outcome of an attempt.
@@ -262,7 +263,7 @@ func (m *Partial) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.fixed("set", m.Set[:])
 	w.fixed("vector", m.Vector[:])
-	w.fixed("blinding", m.Blinding[:])
+	w.fixed("opening", m.Opening[:])
 }
 
 func (m *Result) fields(w *wire) {

@@ -78,7 +78,8 @@ func messageOf(t *rapid.T, k Kind) Message {
 	case KindAgree:
 		return &Agree{round, attempt, rapid.Uint32().Draw(t, "count"), d()}
 	case KindPartial:
-		return &Partial{round, attempt, d(), d(), d()}
+		o := d()
+		return &Partial{round, attempt, d(), d(), [80]byte(append(append(o[:], o[:]...), o[:16]...))}
 	case KindResult:
 		return resultOf(t, round, attempt)
 	case KindAbort:

@@ -61,9 +61,47 @@ func (x *Sealer) header(b []byte, index uint32, last bool, size uint32) []byte {
 // has for itself. A node that does a round again, after its store was rolled back, adds the
 // same noise to the same sum.
 func (s BoundPlan) NoiseSeed(secret *channel.Secret, round, attempt uint32, set Digest) [32]byte {
+	return [32]byte(secret.Derive(noiseKey, s.setContext(round, attempt, set)))
+}
+
+// Salt derives the salt of a partial sum's digest from the same secret.
+func (s BoundPlan) Salt(secret *channel.Secret, round, attempt uint32, set Digest) [32]byte {
+	return [32]byte(secret.Derive(saltKey, s.setContext(round, attempt, set)))
+}
+
+func (s BoundPlan) setContext(round, attempt uint32, set Digest) []byte {
 	ctx := binary.BigEndian.AppendUint32(append([]byte(nil), s.ID[:]...), round)
-	ctx = binary.BigEndian.AppendUint32(ctx, attempt)
-	return [32]byte(secret.Derive(noiseKey, append(ctx, set[:]...)))
+	return append(binary.BigEndian.AppendUint32(ctx, attempt), set[:]...)
+}
+
+// SealOpening seals a node's opening for the aggregator into its Partial.
+func (s BoundPlan) SealOpening(secret *channel.Secret, node uint32, m *Partial, o Opening) error {
+	box, err := s.openingBox(secret, node, m)
+	if err != nil {
+		return err
+	}
+	copy(m.Opening[:], box.Seal(nil, 0, true, append(o.Salt[:], o.Blinding[:]...)))
+	return nil
+}
+
+// OpenOpening is the inverse of SealOpening.
+func (s BoundPlan) OpenOpening(secret *channel.Secret, node uint32, m *Partial) (o Opening, err error) {
+	box, err := s.openingBox(secret, node, m)
+	if err != nil {
+		return o, err
+	}
+	b, err := box.Open(nil, 0, true, m.Opening[:])
+	if err != nil {
+		return o, fmt.Errorf("%w: opening of %s", ErrSealed, s.Name(node))
+	}
+	copy(o.Salt[:], b)
+	copy(o.Blinding[:], b[len(o.Salt):])
+	return o, nil
+}
+
+func (s BoundPlan) openingBox(secret *channel.Secret, node uint32, m *Partial) (*channel.Box, error) {
+	ctx := append(u32bytes(node), s.setContext(m.Round, m.Attempt, m.Set)...)
+	return channel.NewBox(secret.Derive(openingKey, ctx), append([]byte("choir v1 opening\x00"), ctx...))
 }
 
 // OpenChunk authenticates and decrypts one chunk. The plaintext has exactly the length of the

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"choir/crypto/blake"
 	"choir/crypto/field"
 	"choir/crypto/xof"
 )
@@ -87,22 +86,23 @@ func TestVectorHashInPieces(t *testing.T) {
 	for i := range v {
 		v[i] = field.Element(i * i)
 	}
-	want := Digest(blake.Derive(vectorContext, field.AppendVector(nil, v)))
-	if VectorDigest(v) != want {
-		t.Error("VectorDigest is not the digest of the encoding")
+	o := Opening{Salt: [32]byte{1}, Blinding: [32]byte{2}}
+	want := VectorDigest(v, o)
+	if other := (Opening{Salt: [32]byte{3}, Blinding: o.Blinding}); VectorDigest(v, other) == want {
+		t.Error("the salt is not in the digest")
 	}
 	for _, size := range []int{1, 7, 512, 1500} {
 		h := NewVectorHash()
 		for part := range slices.Chunk(v, size) {
 			h.Write(field.AppendVector(nil, part))
 		}
-		if h.Digest() != want {
+		if h.Digest(o) != want {
 			t.Errorf("in pieces of %d: wrong digest", size)
 		}
 	}
-	ints := []int64{-1, 0, 5}
+	key, ints := DigestKey{9}, []int64{-1, 0, 5}
 	for _, of := range [][]int64{ints, {-1, 0, 6}, {-1, 0}, nil} {
-		if ReuseIntDigest(IntDigest(of), of, ints) != IntDigest(ints) {
+		if ReuseIntDigest(key, IntDigest(key, of), of, ints) != IntDigest(key, ints) {
 			t.Errorf("ReuseIntDigest of %v: wrong digest", of)
 		}
 	}

@@ -90,30 +90,32 @@ func TestLinkAndKeyNumber(t *testing.T) {
 func TestTranscriptVector(t *testing.T) {
 	v := field.Vector{0, 1, field.Element(uint64(field.Modulus) - 1)}
 	b := EmptyTranscriptVector(len(v))
-	field.PutVector(b[1:], v)
-	got, ok := ParseTranscriptVector(b, 3)
-	if !ok || !slices.Equal(got, v) {
+	o := Opening{Salt: [32]byte{1}, Blinding: [32]byte{2}}
+	SetTranscriptOpening(b, o)
+	field.PutVector(b[TranscriptVectorHeader:], v)
+	got, opened, ok := ParseTranscriptVector(b, 3)
+	if !ok || !slices.Equal(got, v) || opened != o {
 		t.Errorf("%v, %t", got, ok)
 	}
 	if IsChunk(b) || newMessage(Kind(b[0])) != nil {
 		t.Error("a vector looks like a message")
 	}
 	over := bytes.Clone(b)
-	copy(over[1:], bytes.Repeat([]byte{255}, 8))
+	copy(over[TranscriptVectorHeader:], bytes.Repeat([]byte{255}, 8))
 	for name, bad := range map[string][]byte{
-		"short":         b[:24],
+		"short":         b[:len(b)-1],
 		"long":          append(bytes.Clone(b), 0),
 		"empty":         nil,
 		"another kind":  append([]byte{5}, b[1:]...),
 		"not canonical": over,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, ok := ParseTranscriptVector(bad, 3); ok {
+			if _, _, ok := ParseTranscriptVector(bad, 3); ok {
 				t.Error("it is parsed as a vector")
 			}
 		})
 	}
-	if _, ok := ParseTranscriptVector(b, 2); ok {
+	if _, _, ok := ParseTranscriptVector(b, 2); ok {
 		t.Error("a vector of another dimension")
 	}
 }

@@ -17,24 +17,49 @@ import (
 // then, unless the attempt is void, each node's Partial and its vector, then the Result. In
 // the file form each entry follows its length as u32. The signed plan is a separate file.
 
-const transcriptVector = 64
+const (
+	transcriptVector = 64
+	transcriptSecret = 65
+)
 
-// EmptyTranscriptVector returns the entry of a vector of n zeros: u8 64, then 8 bytes an element,
-// little endian. The caller sets the elements, from the second byte on.
+// TranscriptVectorHeader is the number of bytes before the elements of a transcript's vector.
+const TranscriptVectorHeader = 1 + 2*32
+
+// EmptyTranscriptVector returns the entry of a vector of n zeros: u8 64, 32 bytes of salt and 32 of
+// blinding sum, then 8 bytes an element, little endian. The caller sets all but the first.
 func EmptyTranscriptVector(n int) []byte {
-	b := make([]byte, 1+n*field.ElementSize)
+	b := make([]byte, TranscriptVectorHeader+n*field.ElementSize)
 	b[0] = transcriptVector
 	return b
 }
 
-// ParseTranscriptVector returns the vector of an entry. ok is false for an entry that is not a
-// vector of dim elements.
-func ParseTranscriptVector(b []byte, dim int) (v field.Vector, ok bool) {
-	if len(b) != 1+dim*field.ElementSize || b[0] != transcriptVector {
-		return nil, false
+// SetTranscriptOpening sets the opening of a vector's entry.
+func SetTranscriptOpening(entry []byte, o Opening) {
+	copy(entry[1:], o.Salt[:])
+	copy(entry[1+len(o.Salt):], o.Blinding[:])
+}
+
+// ParseTranscriptVector returns the vector of an entry and its opening. ok is false for an entry
+// that is not a vector of dim elements.
+func ParseTranscriptVector(b []byte, dim int) (v field.Vector, o Opening, ok bool) {
+	if len(b) != TranscriptVectorHeader+dim*field.ElementSize || b[0] != transcriptVector {
+		return nil, o, false
 	}
+	copy(o.Salt[:], b[1:])
+	copy(o.Blinding[:], b[1+len(o.Salt):])
 	v = make(field.Vector, dim)
-	return v, field.DecodeVector(v, b[1:]) == nil
+	return v, o, field.DecodeVector(v, b[TranscriptVectorHeader:]) == nil
+}
+
+// TranscriptSecret returns the entry of the secret that keys the digests: u8 65, then 32 bytes.
+func TranscriptSecret(s DigestSecret) []byte { return append([]byte{transcriptSecret}, s[:]...) }
+
+// ParseTranscriptSecret is the inverse of TranscriptSecret.
+func ParseTranscriptSecret(b []byte) (s DigestSecret, ok bool) {
+	if len(b) != 1+len(s) || b[0] != transcriptSecret {
+		return s, false
+	}
+	return DigestSecret(b[1:]), true
 }
 
 // checkSum rejects a decoded sum with a coordinate beyond limit, the bound on sums under the

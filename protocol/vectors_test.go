@@ -184,14 +184,18 @@ func (f *vectorFile) digests(t *testing.T, s BoundPlan) {
 	chunk := NewChunkHash().Digest(f.Chunks[0].Ciphertext)
 	add("ciphertext of chunk 0", chunk)
 	add("chunk list of that digest alone", ChunkList([]Digest{chunk}))
-	add("vector of field elements 1, 2, p-1",
-		VectorDigest(field.Vector{1, 2, field.Element(uint64(field.Modulus) - 1)}))
-	add("integers 1, -2, 2^62", IntDigest([]int64{1, -2, 1 << 62}))
+	group := testSecret(t, 0x17)
+	key7 := s.DigestSecret(group).Key(7)
+	opening := Opening{Salt: [32]byte{1}, Blinding: [32]byte{2}}
+	add("key of round 7 under the group key of the file", Digest(key7))
+	add("vector of field elements 1, 2, p-1 with salt 01 00.. and blinding sum 02 00..",
+		VectorDigest(field.Vector{1, 2, field.Element(uint64(field.Modulus) - 1)}, opening))
+	add("integers 1, -2, 2^62 in round 7", IntDigest(key7, []int64{1, -2, 1 << 62}))
 	many := make([]int64, 5000)
 	for i := range many {
 		many[i] = int64(i)
 	}
-	add("integers 0 to 4999", IntDigest(many))
+	add("integers 0 to 4999 in round 7", IntDigest(key7, many))
 	receipt := samples()[8].m.(*Receipt)
 	add("leaf of message receipt/of three", receipt.leaf())
 	add("root of message receipt/of three", receipt.root())
@@ -219,7 +223,7 @@ func TestVectors(t *testing.T) {
 	if err := json.Unmarshal(raw, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Messages) != len(samples()) || len(got.Chunks) != 3 || len(got.Digests) != 13 ||
+	if len(got.Messages) != len(samples()) || len(got.Chunks) != 3 || len(got.Digests) != 14 ||
 		len(got.Plan) == 0 {
 		t.Fatalf("%d messages, %d chunks, %d digests", len(got.Messages), len(got.Chunks), len(got.Digests))
 	}

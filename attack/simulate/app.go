@@ -60,7 +60,7 @@ func (a toy) Settle(_ uint32, state, memo []byte) ([]byte, error) {
 // place, derived from round, attempt and model; a unit vector in the others.
 func (a toy) update(party uint32, w protocol.Work) []int64 {
 	u := make([]int64, a.dim)
-	d := protocol.IntDigest(w.Model)
+	d := protocol.IntDigest(protocol.DigestKey{}, w.Model)
 	digit := 1 + (uint32(d[0])+5*w.Round+w.Attempt)%(1<<a.digit-1)
 	u[0] = int64(digit) << (a.digit * int(party))
 	if a.dim > 1 {

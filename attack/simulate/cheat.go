@@ -70,6 +70,23 @@ func (c *cheat) store(key string) []byte {
 	return c.view.Get(key)
 }
 
+// opening is what one of this node's partial sums binds besides the vector.
+func (c *cheat) opening(m *partialSum) protocol.Opening {
+	return must(c.s.OpenOpening(c.link(c.s.Plan.Aggregator()), c.self, m))
+}
+
+// reopen changes the opening of a partial sum; the digest stays.
+func (c *cheat) reopen(m *partialSum, o protocol.Opening) {
+	if err := c.s.SealOpening(c.link(c.s.Plan.Aggregator()), c.self, m, o); err != nil {
+		panic(err)
+	}
+}
+
+// digest is that of a round's aggregate or next model.
+func (c *cheat) digest(round uint32, v []int64) protocol.Digest {
+	return protocol.IntDigest(c.s.DigestSecret(c.link(protocol.Everyone)).Key(round), v)
+}
+
 // each replaces every signed message of one kind by the messages that change
 // returns.
 func each[M protocol.Message](c *cheat, change func(m M, o protocol.Outgoing) []protocol.Outgoing) {

@@ -252,7 +252,7 @@ var cheatingAggregators = []cheater{
 		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "another model", sets: []int{4}},
 		does: lie(func(c *cheat,
 			m *opening) {
-			m.Model = protocol.IntDigest(toy{dim: int(c.s.Plan.Dim)}.Initial())
+			m.Model = c.digest(m.Round-1, toy{dim: int(c.s.Plan.Dim)}.Initial())
 		})},
 	{what: "one attempt on two models", who: "agg", comes: whole("c", protocol.ErrEquivocate),
 		does: twoFaced(func(_ *cheat, m *opening) { m.Model[0] ^= 1 })},
@@ -339,7 +339,7 @@ func otherAggregate(c *cheat) {
 			}
 			next := plus(before, sum)
 			c.stored["next"] = protocol.AppendInts(nil, next)
-			m.Aggregate, m.Next = protocol.IntDigest(sum), protocol.IntDigest(next)
+			m.Aggregate, m.Next = c.digest(m.Round, sum), c.digest(m.Round, next)
 			c.stored[o.Subject] = c.sign(c.key, c.self, m)
 		}
 		o.Data = c.stored[o.Subject]
@@ -348,7 +348,7 @@ func otherAggregate(c *cheat) {
 	each(c, func(m *opening, o protocol.Outgoing) []protocol.Outgoing {
 		if b := c.stored["next"]; m.Round > 1 && b != nil {
 			next, _ := protocol.Ints(b)
-			m.Model = protocol.IntDigest(next)
+			m.Model = c.digest(m.Round-1, next)
 			o.Data = c.sign(c.key, c.self, m)
 		}
 		return []protocol.Outgoing{o}

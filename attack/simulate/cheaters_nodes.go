@@ -149,14 +149,28 @@ var cheatingSums = []cheater{
 // otherSum adds a number to the revealed sum.
 func otherSum(more field.Element) func(*cheat) {
 	return func(c *cheat) {
-		var vector protocol.Digest
+		var sum field.Vector
 		eachChunk(func(c *cheat, ch *protocol.Chunk) {
 			v := c.open(ch)
 			v[0] = field.Add(v[0], more)
-			vector = protocol.VectorDigest(v)
+			sum = v
 			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
 		})(c)
-		lie(func(_ *cheat, m *partialSum) { m.Vector = vector })(c)
+		lie(func(c *cheat, m *partialSum) { m.Vector = protocol.VectorDigest(sum, c.opening(m)) })(c)
+	}
+}
+
+// otherBlinding signs and seals another blinding sum.
+func otherBlinding(blinding [32]byte) func(*cheat) {
+	return func(c *cheat) {
+		var sum field.Vector
+		eachChunk(func(c *cheat, ch *protocol.Chunk) { sum = c.open(ch) })(c)
+		lie(func(c *cheat, m *partialSum) {
+			o := c.opening(m)
+			o.Blinding = blinding
+			m.Vector = protocol.VectorDigest(sum, o)
+			c.reopen(m, o)
+		})(c)
 	}
 }
 
@@ -167,10 +181,10 @@ func audited() []cheater {
 	return []cheater{
 		{what: "audit: sum of something else", who: "c0", audit: true, comes: caught, does: otherSum(7)},
 		{what: "audit: false blinding sum", who: "c0", audit: true, comes: caught,
-			does: lie(func(_ *cheat, m *partialSum) { m.Blinding = [32]byte{1} })},
+			does: otherBlinding([32]byte{1})},
 		{what: "audit: blinding sum that is no scalar", who: "c0", audit: true,
 			comes: comes{ends: protocol.ClassIntegrity, because: "blinding sum of node 0"},
-			does:  lie(func(_ *cheat, m *partialSum) { m.Blinding = [32]byte(bytes.Repeat([]byte{255}, 32)) })},
+			does:  otherBlinding([32]byte(bytes.Repeat([]byte{255}, 32)))},
 		{what: "audit: input that isn't committed to", who: "p0", audit: true, comes: caught,
 			does: func(c *cheat) {
 				c.vector(func(v field.Vector) []byte {

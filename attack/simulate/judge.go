@@ -147,7 +147,7 @@ func (o *oracle) noisy(k key, noise []int64) {
 	if silent {
 		return
 	}
-	d := protocol.IntDigest(noise)
+	d := protocol.IntDigest(protocol.DigestKey{}, noise)
 	if before, ok := o.noises[d]; ok {
 		o.violate("noise reused", "party %d in %s has the noise of party %d in %s", k.party, k.at, before.party,
 			before.at)
@@ -270,8 +270,10 @@ func (o *oracle) opened(node, round uint32) {
 	if len(o.chunks[ctx]) < s.Chunks() {
 		return
 	}
-	v, err := o.openVector(o.links[[2]uint32{node, ctx.To}], ctx)
-	if err != nil || protocol.VectorDigest(v) != r.head.Vector {
+	link := o.links[[2]uint32{node, ctx.To}]
+	v, err := o.openVector(link, ctx)
+	opening, badOpening := s.OpenOpening(link, node, r.head)
+	if err != nil || badOpening != nil || protocol.VectorDigest(v, opening) != r.head.Vector {
 		o.violate("wrong sum", "node %d reveals in %s another vector than it signed: %v", node, r.at, err)
 		return
 	}
@@ -343,7 +345,8 @@ func (o *oracle) resulted(r *protocol.Result) {
 	}
 	same := protocol.SetDigest(o.w.session, r.Round, r.Attempt, r.Set) == protocol.SetDigest(o.w.session,
 		r.Round, r.Attempt, set)
-	if !same || r.Aggregate != o.digest(total) || r.Next != protocol.IntDigest(now.model) ||
+	if !same || r.Aggregate != o.digest(r.Round, total) ||
+		r.Next != protocol.IntDigest(o.digests.Key(r.Round), now.model) ||
 		now.accepted != (r.Outcome == protocol.OutcomeAccepted) {
 		o.violate("wrong result", "%s: the result isn't the sum over the set, or the model not what it leads to",
 			at)
@@ -351,13 +354,13 @@ func (o *oracle) resulted(r *protocol.Result) {
 	o.rounds = append(o.rounds, now)
 }
 
-// digest is the digest of a sum as it is published.
-func (o *oracle) digest(sum []int64) (d protocol.Digest) {
+// digest is the digest of a round's sum as it is published.
+func (o *oracle) digest(round uint32, sum []int64) (d protocol.Digest) {
 	ints, err := o.w.session.Plan.Integers(make([]int64, o.w.session.Plan.Elements()), sum)
 	if err != nil {
 		return d
 	}
-	return protocol.IntDigest(ints)
+	return protocol.IntDigest(o.digests.Key(round), ints)
 }
 
 // settled checks that a party's model follows from the results, and that its

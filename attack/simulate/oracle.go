@@ -31,6 +31,7 @@ type oracle struct {
 	seen    map[uint64]bool   // hashes of the messages sent so far
 	signed  map[string]uint64 // hashes of the signed contents, by purpose
 	links   map[[2]uint32]*channel.Secret
+	digests protocol.DigestSecret
 	chunks  map[protocol.Context][][]byte // ciphertexts, by index
 	charged map[int]map[attempt]bool      // durable charges, by party
 
@@ -141,6 +142,9 @@ func (o *oracle) messageLeft(m *member, e *protocol.Envelope, body protocol.Mess
 			o.links[[2]uint32{e.From, b.To}] = o.w.exchange.secrets[string(b.Enc)]
 		}
 	case *protocol.Group:
+		if group, err := channel.NewSecret(m.disk.durable["group"]); err == nil {
+			o.digests = o.w.session.DigestSecret(group)
+		}
 		o.once("contradiction", purpose("group %d", b.To), e.Body)
 	case *protocol.Round:
 		o.once("contradiction", purpose("round %d.%d", b.Round, b.Attempt), e.Body)

@@ -146,7 +146,10 @@ func countTwice() seams {
 				p, ok := msg.(*protocol.Partial)
 				if ok {
 					wrong = doubled(m, p, eff.Send[i+1].Data)
-					p.Vector = protocol.VectorDigest(wrong)
+					agg := m.w.session.Plan.Aggregator()
+					link := m.w.oracle.links[[2]uint32{uint32(m.i), agg}]
+					o := must(m.w.session.OpenOpening(link, uint32(m.i), p))
+					p.Vector = protocol.VectorDigest(wrong, o)
 				}
 				return ok
 			})

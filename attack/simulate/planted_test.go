@@ -175,7 +175,7 @@ func plantedBugs() []planted {
 		{"receipts on a wrong path", "chaos", []string{"malformed"}, after(protocol.RoleCompute, wrongPath)},
 		{"open on a stale model", "calm", []string{"bad end"},
 			resignChanged(protocol.RoleAggregator, func(m *member, r *protocol.Round) bool {
-				r.Model = protocol.IntDigest(m.w.app.Initial())
+				r.Model = protocol.IntDigest(m.w.oracle.digests.Key(r.Round-1), m.w.app.Initial())
 				return r.Round > 1
 			})},
 	}

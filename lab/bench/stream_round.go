@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"slices"
 
 	"choir/protocol"
 )
@@ -283,7 +284,7 @@ func (s *stream) compare() error {
 	s.sum = s.agg.machine.(modeller).Model()
 	for _, p := range s.settlers {
 		if got := p.machine.(modeller).Model(); !p.done ||
-			protocol.IntDigest(got) != protocol.IntDigest(s.sum) {
+			!slices.Equal(got, s.sum) {
 			return errors.New("a party ended with another sum than the aggregator")
 		}
 	}

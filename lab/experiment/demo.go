@@ -111,7 +111,8 @@ type demoRun struct {
 	models   *recorder
 	states   [][]int64 // the last public states
 	rounds   []Progress
-	epsilons map[int]float64 // spent, by rounds
+	digests  protocol.DigestSecret // of the models on record
+	epsilons map[int]float64       // spent, by rounds
 	mu       sync.Mutex
 }
 

@@ -16,7 +16,11 @@ func (r *demoRun) replay(entries [][]byte, seconds map[uint32]float64) ([]int64,
 	model := r.app.Model().Initial()
 	sum, vectors := make(field.Vector, r.plan.Dim), 0
 	for i, entry := range entries {
-		if v, ok := protocol.ParseTranscriptVector(entry, int(r.plan.Dim)); ok {
+		if d, ok := protocol.ParseTranscriptSecret(entry); ok {
+			r.digests = d
+			continue
+		}
+		if v, _, ok := protocol.ParseTranscriptVector(entry, int(r.plan.Dim)); ok {
 			sum.Add(v)
 			vectors++
 			continue
@@ -58,7 +62,7 @@ func (r *demoRun) fold(res *protocol.Result, model []int64, sum field.Vector) (n
 			return nil, fmt.Errorf("transcript: round %d: %w", res.Round, err)
 		}
 	}
-	if protocol.IntDigest(next) != res.Next {
+	if protocol.IntDigest(r.digests.Key(res.Round), next) != res.Next {
 		return nil, protocol.Fail(protocol.ClassIntegrity,
 			"transcript: round %d: %w: the sums don't lead to the model that was announced",
 			res.Round, protocol.ErrMismatch)

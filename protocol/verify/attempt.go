@@ -66,7 +66,7 @@ func after(from uint32, last *int64) error {
 
 func (r *reader) contributions(a *Attempt) (map[uint32]contribution, error) {
 	contributions := map[uint32]contribution{}
-	last, model := int64(-1), protocol.IntDigest(r.current)
+	last, model := int64(-1), r.digest(a.Round-1, r.current)
 	for r.peek() == protocol.KindContribution {
 		from, m, err := expect[*protocol.Contribution](r)
 		if err != nil {
@@ -209,12 +209,12 @@ func (r *reader) revealed(a *Attempt, agree *protocol.Agree, contributions map[u
 	partials := make([]protocol.Digest, r.computes)
 	blindings := make([][32]byte, r.computes)
 	for k := range r.computes {
-		m, v, err := r.partial(a, k, agree)
+		m, v, o, err := r.partial(a, k, agree)
 		if err != nil {
 			return err
 		}
 		sum.Add(v)
-		partials[k], blindings[k] = m.Vector, m.Blinding
+		partials[k], blindings[k] = m.Vector, o.Blinding
 	}
 	ints := make([]int64, len(sum))
 	fixedpoint.FromField(ints, sum)
@@ -225,30 +225,33 @@ func (r *reader) revealed(a *Attempt, agree *protocol.Agree, contributions map[u
 }
 
 // partial reads node k's signed partial sum and its vector.
-func (r *reader) partial(a *Attempt, k int, agree *protocol.Agree) (*protocol.Partial, field.Vector, error) {
+func (r *reader) partial(
+	a *Attempt, k int, agree *protocol.Agree,
+) (m *protocol.Partial, v field.Vector, o protocol.Opening, err error) {
 	from, m, err := expect[*protocol.Partial](r)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, o, err
 	}
 	if err := inAttempt(a, m.Round, m.Attempt); err != nil {
-		return nil, nil, err
+		return nil, nil, o, err
 	}
 	switch {
 	case from != r.bound.Plan.Compute(k):
-		return nil, nil, mismatch("the partial sum of %s where that of %s is due", r.bound.Name(from), r.node(k))
+		return nil, nil, o, mismatch("the partial sum of %s where that of %s is due", r.bound.Name(from), r.node(k))
 	case m.Set != agree.Set:
-		return nil, nil, mismatch("%s revealed over another set than it agreed to", r.bound.Name(from))
-	case r.bases == nil && m.Blinding != [32]byte{}:
-		return nil, nil, mismatch("a blinding sum by %s under a plan without audit", r.bound.Name(from))
+		return nil, nil, o, mismatch("%s revealed over another set than it agreed to", r.bound.Name(from))
 	}
 	if r.next++; r.next > len(r.entries) {
-		return nil, nil, mismatch("the vector of %s is missing", r.bound.Name(from))
+		return nil, nil, o, mismatch("the vector of %s is missing", r.bound.Name(from))
 	}
-	v, ok := protocol.ParseTranscriptVector(r.entries[r.next-1], r.bound.Plan.Elements())
-	if !ok || protocol.VectorDigest(v) != m.Vector {
-		return nil, nil, mismatch("the vector is not the one that %s signed", r.bound.Name(from))
+	v, o, ok := protocol.ParseTranscriptVector(r.entries[r.next-1], r.bound.Plan.Elements())
+	switch {
+	case !ok || protocol.VectorDigest(v, o) != m.Vector:
+		return nil, nil, o, mismatch("the vector is not the one that %s signed", r.bound.Name(from))
+	case r.bases == nil && o.Blinding != [32]byte{}:
+		return nil, nil, o, mismatch("a blinding sum by %s under a plan without audit", r.bound.Name(from))
 	}
-	return m, v, nil
+	return m, v, o, nil
 }
 
 // audit checks that the set's commitments open to the aggregate.
@@ -280,11 +283,11 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 		return mismatch("the result names another set than was agreed")
 	case !slices.Equal(m.Partials, partials):
 		return mismatch("the result names other partial sums than the nodes revealed")
-	case m.Aggregate != protocol.IntDigest(sum):
+	case m.Aggregate != r.digest(a.Round, sum):
 		return mismatch("the result names another aggregate than the partial sums add up to")
 	case m.Outcome != outcome:
 		return mismatch("the result's outcome is %s, recomputing gives %s", m.Outcome, outcome)
-	case m.Next != protocol.ReuseIntDigest(m.Aggregate, sum, next):
+	case m.Next != protocol.ReuseIntDigest(r.secret.Key(a.Round), m.Aggregate, sum, next):
 		return mismatch("the result names another model than the aggregate leads to")
 	}
 	a.Outcome = outcome

@@ -79,7 +79,11 @@ func (l *liar) resign(head []byte, v field.Vector) []byte {
 		l.t.Errorf("a %T precedes a partial sum's chunk", m)
 		return head
 	}
-	p.Vector = protocol.VectorDigest(v)
+	link, err := protocol.UnmarshalLink(l.store.Get("aggregator"))
+	l.must(err)
+	o, err := l.s.OpenOpening(link.Secret, l.self, p)
+	l.must(err)
+	p.Vector = protocol.VectorDigest(v, o)
 	b, err := l.s.Sign(l.key, l.self, p)
 	l.must(err)
 	return b

@@ -70,12 +70,12 @@ func (r *reader) evidenceEntry(a *Attempt, before *uint64) error {
 
 // vectorOf reads the vector of a partial sum, if there is one.
 func (r *reader) vectorOf(m *protocol.Partial) error {
-	v, ok := protocol.ParseTranscriptVector(r.entries[r.next], r.bound.Plan.Elements())
+	v, o, ok := protocol.ParseTranscriptVector(r.entries[r.next], r.bound.Plan.Elements())
 	if !ok {
 		return nil
 	}
 	r.next++
-	if protocol.VectorDigest(v) != m.Vector {
+	if protocol.VectorDigest(v, o) != m.Vector {
 		return mismatch("the vector is not the one that was signed")
 	}
 	return nil

@@ -32,7 +32,7 @@ func TestEvidence(t *testing.T) {
 		"a partial sum missing": {lie: func(w *script) { w.entries = w.entries[:len(w.entries)-2] }, fault: ""},
 		"a vector missing":      {lie: func(w *script) { w.entries = w.entries[:len(w.entries)-1] }, fault: ""},
 		"another blinding sum": {lie: func(w *script) {
-			alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] ^= 1 })
+			w.blind(0)
 		}, fault: "commitments do not open"},
 		"a sum of something else": {lie: func(w *script) { w.anotherSum(0) }, fault: "commitments do not open"},
 		"a reveal of another set": {lie: func(w *script) {
@@ -78,11 +78,11 @@ func TestEvidenceIsChecked(t *testing.T) {
 	}{
 		"another round": {lie: func(w *script) { alter(w, 1, func(m *protocol.Agree) { m.Round = 2 }) },
 			cause: "it is for round 2"},
-		"twice": {lie: func(w *script) { w.entries = slices.Insert(w.entries, 7, w.entries[7]) },
+		"twice": {lie: func(w *script) { w.entries = slices.Insert(w.entries, 8, w.entries[8]) },
 			cause: "out of order"},
-		"swapped": {lie: func(w *script) { w.entries[7], w.entries[8] = w.entries[8], w.entries[7] },
+		"swapped": {lie: func(w *script) { w.entries[8], w.entries[9] = w.entries[9], w.entries[8] },
 			cause: "out of order"},
-		"a flipped bit": {lie: func(w *script) { w.entries[8][60] ^= 1 }, cause: "signature does not verify"},
+		"a flipped bit": {lie: func(w *script) { w.entries[9][60] ^= 1 }, cause: "signature does not verify"},
 		"another vector": {lie: func(w *script) { i := len(w.entries) - 1; w.entries[i][3] ^= 1 },
 			cause: "is not the one that was signed"},
 		"a vector cut": {lie: func(w *script) { i := len(w.entries) - 1; w.entries[i] = w.entries[i][:9] },
@@ -90,7 +90,7 @@ func TestEvidenceIsChecked(t *testing.T) {
 		"a stray receipt": {lie: func(w *script) { w.record(3, &protocol.Receipt{Round: 1, Attempt: 1, Count: 1}) },
 			cause: "out of order"},
 		"a stray key": {lie: func(w *script) {
-			w.rewrite(6, 5, &protocol.Round{Round: 1, Attempt: 1})
+			w.rewrite(7, 5, &protocol.Round{Round: 1, Attempt: 1})
 			w.record(4, &protocol.Partial{Round: 2, Attempt: 1})
 		}, cause: ""},
 	} {

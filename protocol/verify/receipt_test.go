@@ -58,7 +58,7 @@ func TestReceiptUncounted(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	w = newScript(t, nil).begin()
-	w.record(5, &protocol.Round{Round: 1, Attempt: 1, Model: protocol.IntDigest(w.now)})
+	w.record(5, &protocol.Round{Round: 1, Attempt: 1, Model: w.digest(0, w.now)})
 	w.record(5, &protocol.Abort{Class: 5, Reason: "x"})
 	b, err := w.s.Sign(w.keys[3], 3, &protocol.Receipt{Round: 1, Attempt: 1, Party: 1, Count: 1})
 	w.must(err)

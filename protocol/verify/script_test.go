@@ -107,6 +107,7 @@ func (w *script) record(from uint32, m protocol.Message) {
 func (w *script) begin() *script {
 	public := bytes.Repeat([]byte{7}, 32)
 	w.record(5, &protocol.Key{Public: public, NotAfter: w.s.Plan.NotAfter})
+	w.entries = append(w.entries, protocol.TranscriptSecret(scriptSecret))
 	for i := range uint32(5) {
 		w.record(i, &protocol.Open{To: 5, Key: protocol.KeyDigest(w.s, 5, public),
 			Enc: bytes.Repeat([]byte{byte(i)}, 32)})
@@ -118,7 +119,7 @@ func (w *script) begin() *script {
 func (w *script) contribution(
 	round, attempt, party uint32, value []int64,
 ) (*protocol.Contribution, []*commit.Scalar) {
-	c := &protocol.Contribution{Round: round, Attempt: attempt, Model: protocol.IntDigest(w.now),
+	c := &protocol.Contribution{Round: round, Attempt: attempt, Model: w.digest(round-1, w.now),
 		Explicit: uint32(share.ExplicitIndex(int(party), int(round), 2)),
 		Vector:   protocol.Digest{byte(party)}, Confirm: make([][16]byte, 2)}
 	if w.bases == nil {
@@ -138,7 +139,7 @@ func (w *script) contribution(
 // parties, both lists of the counted parties, the Agrees, and what follows from them.
 func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, counted ...uint32) *script {
 	w.t.Helper()
-	w.record(5, &protocol.Round{Round: round, Attempt: attempt, Model: protocol.IntDigest(w.now)})
+	w.record(5, &protocol.Round{Round: round, Attempt: attempt, Model: w.digest(round-1, w.now)})
 	sum, entries, blind := make([]int64, len(w.now)), []protocol.Entry{}, [2][]*commit.Scalar{}
 	for p := range uint32(3) {
 		v, ok := values[p]
@@ -200,15 +201,17 @@ func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64
 	rest := append(field.Vector(nil), whole...)
 	rest.Sub(mask)
 	r := &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeAccepted, Set: set,
-		Aggregate: protocol.IntDigest(ints)}
+		Aggregate: w.digest(round, ints)}
 	for k, v := range []field.Vector{mask, rest} {
 		m := &protocol.Partial{Round: round, Attempt: attempt, Set: protocol.SetDigest(w.s, round, attempt, set),
-			Vector: protocol.VectorDigest(v)}
+			Opening: [80]byte{byte(k)}} // sealed for the aggregator: a verifier does not open it
+		opening := protocol.Opening{Salt: [32]byte{byte(round), byte(k)}}
 		if w.bases != nil {
-			m.Blinding = [32]byte(commit.SumScalars(blind[k]).Bytes())
+			opening.Blinding = [32]byte(commit.SumScalars(blind[k]).Bytes())
 		}
+		m.Vector = protocol.VectorDigest(v, opening)
 		w.record(uint32(3+k), m)
-		w.entries = append(w.entries, vectorEntry(v))
+		w.entries = append(w.entries, vectorEntry(v, opening))
 		r.Partials = append(r.Partials, m.Vector)
 	}
 	limit, err := w.s.Plan.MaxSum()
@@ -220,7 +223,7 @@ func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64
 		next, err = w.model.Fold(round, w.now, sum)
 		w.must(err)
 	}
-	r.Next, w.now = protocol.IntDigest(next), next
+	r.Next, w.now = w.digest(round, next), next
 	w.record(5, r)
 }
 
@@ -247,10 +250,18 @@ func alter[M protocol.Message](w *script, n int, change func(m M)) int {
 }
 
 // vectorEntry returns the transcript's entry of a vector.
-func vectorEntry(v field.Vector) []byte {
+func vectorEntry(v field.Vector, o protocol.Opening) []byte {
 	b := protocol.EmptyTranscriptVector(len(v))
-	field.PutVector(b[1:], v)
+	protocol.SetTranscriptOpening(b, o)
+	field.PutVector(b[protocol.TranscriptVectorHeader:], v)
 	return b
+}
+
+// scriptSecret keys the digests of a script's transcript.
+var scriptSecret = protocol.DigestSecret{5}
+
+func (w *script) digest(round uint32, v []int64) protocol.Digest {
+	return protocol.IntDigest(scriptSecret.Key(round), v)
 }
 
 // values are the vectors of three parties.

@@ -63,8 +63,9 @@ type reader struct {
 	bases    *commit.Generators // nil without audit
 	report   *Report
 
-	key   protocol.Digest // of the aggregator's key
-	opens map[uint32]bool // members with a channel to the aggregator
+	key    protocol.Digest       // of the aggregator's key
+	secret protocol.DigestSecret // of the digests of models and aggregates
+	opens  map[uint32]bool       // members with a channel to the aggregator
 }
 
 func newReader(p *protocol.Plan, entries [][]byte, model protocol.Model) (*reader, error) {
@@ -137,6 +138,11 @@ func (r *reader) session() error {
 		return mismatch("%s's key, not the aggregator's", r.bound.Name(from))
 	}
 	r.key = protocol.KeyDigest(r.bound, from, key.Public)
+	secret, ok := r.digestSecret()
+	if !ok {
+		return mismatch("the secret of the digests is missing")
+	}
+	r.secret = secret
 	if err := r.members(); err != nil {
 		return err
 	}
@@ -150,6 +156,19 @@ func (r *reader) session() error {
 		return mismatch("the session was over")
 	}
 	return nil
+}
+
+// digestSecret reads the secret of the digests of models and aggregates.
+func (r *reader) digestSecret() (s protocol.DigestSecret, ok bool) {
+	if r.next++; r.next > len(r.entries) {
+		return s, false
+	}
+	return protocol.ParseTranscriptSecret(r.entries[r.next-1])
+}
+
+// digest is that of the aggregate of a round, or of the model after it.
+func (r *reader) digest(round uint32, v []int64) protocol.Digest {
+	return protocol.IntDigest(r.secret.Key(round), v)
 }
 
 // step reads an attempt or the abort, and reports whether the session is over.
@@ -217,7 +236,7 @@ func (r *reader) open() (*Attempt, error) {
 	case spares > int(r.bound.Plan.SpareAttempts):
 		return nil, mismatch("round %d attempt %d is one more than the plan's %d spare attempts",
 			m.Round, m.Attempt, r.bound.Plan.SpareAttempts)
-	case m.Model != protocol.IntDigest(r.current):
+	case m.Model != r.digest(uint32(r.report.Rounds()), r.current):
 		return nil, mismatch("round %d is opened on another model than the results before it lead to", m.Round)
 	}
 	a := Attempt{Round: round, Attempt: attempt, holds: map[uint32]*protocol.Hold{}}

@@ -100,7 +100,7 @@ func TestAborted(t *testing.T) {
 		"before round 1": func(w *script) {},
 		"in an open attempt": func(w *script) {
 			w.record(5,
-				&protocol.Round{Round: 1, Attempt: 1, Model: protocol.IntDigest(w.now)})
+				&protocol.Round{Round: 1, Attempt: 1, Model: w.digest(0, w.now)})
 		},
 		"after a void one": func(w *script) { w.attempt(1, 1, values(), 1) },
 		"between rounds":   func(w *script) { w.attempt(1, 1, values(), 1, 2) },
@@ -225,8 +225,8 @@ func TestLies(t *testing.T) {
 			return alter(w, 0, func(m *protocol.Partial) { m.Attempt = 1 })
 		}, cause: "it is for round 1 attempt 1"},
 		"a blinding unasked": {lie: func(w *script) int {
-			return alter(w, 0, func(m *protocol.Partial) { m.Blinding[0] = 1 })
-		}, cause: "without audit"},
+			return w.blind(0)
+		}, later: 1, cause: "without audit"},
 		"another sum altogether": {lie: func(w *script) int { return w.anotherSum(1) }, later: 3,
 			cause: "other partial sums"},
 		"void without a reason": {lie: func(w *script) int { return w.voidInstead() },
@@ -274,9 +274,23 @@ func (w *script) rewrite(i int, from uint32, m protocol.Message) {
 // anotherSum has a node reveal and sign another vector.
 func (w *script) anotherSum(n int) int {
 	v := field.Vector{5, 6}
-	i := alter(w, n, func(m *protocol.Partial) { m.Vector = protocol.VectorDigest(v) })
-	w.entries[i+1] = vectorEntry(v)
+	i := alter(w, n, func(m *protocol.Partial) { m.Vector = protocol.VectorDigest(v, protocol.Opening{}) })
+	w.entries[i+1] = vectorEntry(v, protocol.Opening{})
 	return i - 1
+}
+
+// blind has a node reveal and sign another blinding sum.
+func (w *script) blind(n int) int {
+	return alter(w, n, func(m *protocol.Partial) {
+		for i, b := range w.entries {
+			v, o, ok := protocol.ParseTranscriptVector(b, w.s.Plan.Elements())
+			if ok && protocol.VectorDigest(v, o) == m.Vector {
+				o.Blinding[0] ^= 1
+				m.Vector = protocol.VectorDigest(v, o)
+				w.entries[i] = vectorEntry(v, o)
+			}
+		}
+	})
 }
 
 // voidInstead replaces the last attempt's reveal by a void result.
@@ -409,7 +423,7 @@ func TestAudit(t *testing.T) {
 	})
 	t.Run("another blinding sum", func(t *testing.T) {
 		w := full(t, audit)
-		i := alter(w, 1, func(m *protocol.Partial) { m.Blinding[0] ^= 1 })
+		i := w.blind(1)
 		refused(t, w, i+1, "commitments do not open")
 	})
 	t.Run("no commitment", func(t *testing.T) {
@@ -422,7 +436,7 @@ func TestAudit(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	w := newScript(t, nil)
 	for name, entries := range map[string][][]byte{"nothing": nil, "an empty entry": {nil}, "noise": {{1, 2, 3}},
-		"a vector": {vectorEntry(field.Vector{1, 2})}} {
+		"a vector": {vectorEntry(field.Vector{1, 2}, protocol.Opening{})}} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := verify.Transcript(w.signed, entries, w.model); err == nil ||
 				protocol.ClassOf(err) != protocol.ClassIntegrity {

@@ -57,7 +57,7 @@ func sameModel(path string, want *ModelFile) error {
 	case m.Plan != want.Plan || m.Application != want.Application || m.Rounds != want.Rounds ||
 		m.FracBits != want.FracBits:
 		return notTheModel(path, "another plan's terms")
-	case protocol.IntDigest(m.State) != protocol.IntDigest(want.State):
+	case !slices.Equal(m.State, want.State):
 		return notTheModel(path, "state")
 	case !m.predictsLike(want):
 		return notTheModel(path, "predictive")

@@ -18,9 +18,13 @@ func Trace(s protocol.BoundPlan, entries [][]byte) ([]app.Revealed, error) {
 	}
 	var trace []app.Revealed
 	state := model.Initial()
-	sum := make(field.Vector, s.Plan.Dim)
+	sum, secret := make(field.Vector, s.Plan.Dim), protocol.DigestSecret{}
 	for i, entry := range entries {
-		if v, ok := protocol.ParseTranscriptVector(entry, int(s.Plan.Dim)); ok {
+		if d, ok := protocol.ParseTranscriptSecret(entry); ok {
+			secret = d
+			continue
+		}
+		if v, _, ok := protocol.ParseTranscriptVector(entry, int(s.Plan.Dim)); ok {
 			sum.Add(v)
 			continue
 		}
@@ -40,7 +44,8 @@ func Trace(s protocol.BoundPlan, entries [][]byte) ([]app.Revealed, error) {
 			}
 			trace = append(trace, r)
 		}
-		if res.Outcome != protocol.OutcomeVoid && protocol.IntDigest(state) != res.Next {
+		if res.Outcome != protocol.OutcomeVoid &&
+			protocol.IntDigest(secret.Key(res.Round), state) != res.Next {
 			return nil, protocol.Fail(protocol.ClassIntegrity,
 				"transcript: entry %d: %w: the sums don't lead to the model that was announced", i,
 				protocol.ErrMismatch)
