@@ -59,7 +59,9 @@ type Info struct {
 
 // Catalogue is every attack of this package.
 func Catalogue() []Attack {
-	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, guesses{}, traffic{}}
+	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{}, differences{}, guesses{},
+		traffic{},
+		lies{}, unseen{}, poison{}, burn{}}
 }
 
 // Options say what a Run does.

@@ -24,6 +24,8 @@ type Lab struct {
 	Network func(ctx context.Context, s protocol.BoundPlan) (run.Connect, func(), error)
 	// Rand is the randomness of a member; nil: the machine's. Others are for tests.
 	Rand func(member uint32) io.Reader
+
+	leaveOut uint32 // the round in which the victim contributes nothing; 0: none
 }
 
 // inputs are a session's vectors: what a party contributes in a round, before noise.
@@ -49,7 +51,7 @@ type record struct {
 func (t Target) sessionPlan(roster *run.Roster, dim int, absent bool) (*protocol.Plan, error) {
 	deadline := time.Hour
 	if absent {
-		deadline = time.Second
+		deadline = 2 * time.Second
 	}
 	base := terms.Terms{Name: "attacked", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
 		Suite: channel.SuiteX25519, Dropouts: t.Parties - t.MinParties, Colluders: t.Colluders,
@@ -59,6 +61,7 @@ func (t Target) sessionPlan(roster *run.Roster, dim int, absent bool) (*protocol
 		return nil, err
 	}
 	p.Rounds = uint32(t.Rounds)
+	p.UnsafeDifferences = t.Noise == protocol.NoiseNone || t.Noise == protocol.NoiseLocal
 	if t.Noise == protocol.NoiseParty || t.Noise == protocol.NoiseCompute {
 		p.Noise, p.Variance = t.Noise, t.Variance
 	}
@@ -71,7 +74,7 @@ func (l Lab) run(ctx context.Context, t Target, dim, absent int, in inputs) (*re
 	if err != nil {
 		return nil, err
 	}
-	p, err := t.sessionPlan(roster, dim, absent > 0)
+	p, err := t.sessionPlan(roster, dim, absent > 0 || l.leaveOut > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +101,11 @@ func (l Lab) run(ctx context.Context, t Target, dim, absent int, in inputs) (*re
 		Store: r.store,
 		Connect: func(i uint32) (transport.Bus, error) {
 			bus, err := connect(i)
-			return &tap{Bus: bus, r: r, member: i, silent: i >= 1 && int(i) <= absent}, err
+			tap := &tap{Bus: bus, r: r, member: i, silent: i >= 1 && int(i) <= absent}
+			if i == 0 {
+				tap.skip = l.leaveOut
+			}
+			return tap, err
 		}}
 	if _, err := local.Run(ctx); err != nil {
 		return nil, fmt.Errorf("session under attack: %w", err)
@@ -148,13 +155,14 @@ type tap struct {
 	r      *record
 	member uint32
 	silent bool
+	skip   uint32 // a round without its contribution; 0: none
 }
 
 // Publish implements transport.Bus.
 func (b *tap) Publish(ctx context.Context, msgs ...transport.Message) error {
 	var kept []transport.Message
 	for _, m := range msgs {
-		if b.silent && b.contributes(m.Data) {
+		if round := b.contributes(m.Data); round > 0 && (b.silent || round == b.skip) {
 			continue
 		}
 		kept = append(kept, m)
@@ -168,11 +176,15 @@ func (b *tap) Publish(ctx context.Context, msgs ...transport.Message) error {
 	return b.Bus.Publish(ctx, kept...)
 }
 
-func (b *tap) contributes(data []byte) bool {
-	if _, err := protocol.ViewChunk(data); err == nil {
-		return true
+// contributes returns the round of a message that is part of a contribution, 0 for others.
+func (b *tap) contributes(data []byte) uint32 {
+	if c, err := protocol.ViewChunk(data); err == nil && c.Purpose == protocol.PurposeShare {
+		return c.Round
 	}
-	_, m, err := b.r.session.Receive(data)
-	_, ok := m.(*protocol.Contribution)
-	return err == nil && ok
+	if _, m, err := b.r.session.Receive(data); err == nil {
+		if c, ok := m.(*protocol.Contribution); ok {
+			return c.Round
+		}
+	}
+	return 0
 }

@@ -42,11 +42,7 @@ func (c *cheat) Step(now int64, ev protocol.Event) protocol.Effects {
 
 // sign signs a message with a key, in the name of a member.
 func (c *cheat) sign(key protocol.Signer, as uint32, m protocol.Message) []byte {
-	b, err := c.s.Sign(key, as, m)
-	if err != nil {
-		panic(err)
-	}
-	return b
+	return must(c.s.Sign(key, as, m))
 }
 
 // link is the secret of this member's channel to another.
@@ -59,7 +55,7 @@ func (c *cheat) link(to uint32) *channel.Secret {
 			return must(protocol.UnmarshalLink(b)).Secret
 		}
 	}
-	panic("no channel")
+	panic(impossible{errors.New("no channel")})
 }
 
 // store reads the member's store, even what this step deletes.
@@ -147,9 +143,13 @@ func eachChunk(change func(c *cheat, ch *protocol.Chunk)) func(*cheat) {
 	}
 }
 
+// impossible is the panic of a cheat that can't be done where it is tried: two cheats at the same
+// time may leave one of them nothing to change.
+type impossible struct{ error }
+
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err)
+		panic(impossible{err})
 	}
 	return v
 }

@@ -21,8 +21,17 @@ var indulgent = []string{"stuck", "bad end"}
 
 // simulateCheats runs a session with the cheats of all rows, which are of different members and of plans
 // with the same setup, and returns its outcome and what the oracle found.
-func simulateCheats(rows ...cheater) (*outcome, []Violation, error) {
-	o, setup := newOutcome(), rows[0].table()
+func simulateCheats(rows ...cheater) (o *outcome, found []Violation, err error) {
+	defer func() {
+		p := recover()
+		if cause, ok := p.(impossible); ok {
+			err = fmt.Errorf("%w: %w", ErrUnfit, cause.error)
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	o = newOutcome()
+	setup := rows[0].table()
 	cheats := map[string]cheater{}
 	for _, row := range rows {
 		cheats[row.who] = row
@@ -40,7 +49,7 @@ func simulateCheats(rows ...cheater) (*outcome, []Violation, error) {
 		return nil, nil, err
 	}
 	w.run()
-	found := slices.DeleteFunc(w.oracle.violations,
+	found = slices.DeleteFunc(w.oracle.violations,
 		func(v Violation) bool { return slices.Contains(indulgent, v.Rule) })
 	for _, m := range w.members {
 		if m.done {

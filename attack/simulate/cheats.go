@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,15 +45,18 @@ func (c Cheat) Suspect() (problems []string, err error) {
 	return c.Run()
 }
 
+// ErrUnfit means that cheats can't be done in one session.
+var ErrUnfit = errors.New("cheats that don't fit together")
+
 // Together runs a session with cheats of different members at the same time, and returns what the
 // oracle finds wrong with honest members: reveals, sets, noise, what they sign. There is no table
-// of how such a session ends. An error means that the cheats don't fit together.
+// of how such a session ends. The error is ErrUnfit if they can't be done at the same time.
 func Together(cheats ...Cheat) ([]Violation, error) {
 	var rows []cheater
 	var who []string
 	for _, c := range cheats {
 		if slices.Contains(who, c.Who) || c.row.audit != cheats[0].row.audit || c.row.pairs != cheats[0].row.pairs {
-			return nil, fmt.Errorf("cheats of %s don't fit together", strings.Join(append(who, c.Who), ", "))
+			return nil, fmt.Errorf("%w: %s", ErrUnfit, strings.Join(append(who, c.Who), ", "))
 		}
 		rows, who = append(rows, c.row), append(who, c.Who)
 	}

@@ -1,0 +1,190 @@
+package collude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"choir/attack/simulate"
+)
+
+// lies runs the table of cheats, one by one and two at a time.
+type lies struct{}
+
+// pairs is how many pairs of cheats a run takes.
+const pairs = 60
+
+// Info implements Attack.
+func (lies) Info() Info {
+	return Info{ID: "lies", Kind: "lie",
+		What: "every false message of the table of cheats by members of the coalition, and pairs of them at the " +
+			"same time, in simulated sessions: what honest members reveal, sign and refuse",
+		Needs: "a party, a compute node or the aggregator", Promise: promiseUpdates, Expected: Held,
+		Control: "a cheat that changes the sum unseen, judged as if members had to notice it"}
+}
+
+// cheats are those that the coalition's members can do.
+func (c Coalition) cheats() (some []simulate.Cheat) {
+	can := map[string]bool{"p0": c.Parties > 0, "c0": c.Nodes > 0, "agg": c.Aggregator}
+	for _, x := range simulate.Cheats() {
+		if can[x.Who] {
+			some = append(some, x)
+		}
+	}
+	return some
+}
+
+// suspected is the control of attacks on sums that nobody checks.
+func suspected(out Outcome) (Outcome, error) {
+	for _, x := range simulate.Cheats() {
+		if !x.Unseen {
+			continue
+		}
+		problems, err := x.Suspect()
+		if err != nil {
+			return out, err
+		}
+		n := float64(len(problems))
+		out.Measured, out.Verdict = &n, atMost(n, 0, true)
+		out.Story = append([]string{x.Who + ": " + x.What}, problems...)
+		return out, nil
+	}
+	return out, nil
+}
+
+// Run implements Attack.
+func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
+	none := 0.0
+	out := Outcome{Coalition: c.String(), Unit: "sessions that went wrong", Claimed: &none, Verdict: Undecided}
+	if control {
+		return suspected(out)
+	}
+	wrong, all := 0.0, c.cheats()
+	out.Measured = &wrong
+	for _, x := range all {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		problems, err := x.Run()
+		if err != nil {
+			return out, err
+		}
+		if len(problems) > 0 {
+			wrong++
+			out.Story = append(out.Story, append([]string{x.Who + ": " + x.What}, problems...)...)
+		}
+	}
+	ran, err := together(ctx, r, all, &out, &wrong)
+	if err != nil {
+		return out, err
+	}
+	out.Verdict = atMost(wrong, 0, true)
+	if wrong == 0 {
+		out.Story = []string{fmt.Sprintf("%d cheats, and %d pairs of cheats at the same time", len(all), ran)}
+	}
+	return out, nil
+}
+
+// together runs pairs of cheats by different members.
+func together(ctx context.Context, r *Run, all []simulate.Cheat, out *Outcome, wrong *float64) (ran int,
+	err error) {
+	rng := r.rng("lies")
+	for tries := 0; tries < 10*pairs && ran < pairs && len(all) > 0; tries++ {
+		a, b := all[rng.IntN(len(all))], all[rng.IntN(len(all))]
+		if !a.Fits(b) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return ran, ctx.Err()
+		}
+		violations, err := simulate.Together(a, b)
+		if errors.Is(err, simulate.ErrUnfit) {
+			continue
+		}
+		if err != nil {
+			return ran, err
+		}
+		ran++
+		for _, v := range violations {
+			*wrong++
+			out.Story = append(out.Story, fmt.Sprintf("%s: %s; %s: %s: %s", a.Who, a.What, b.Who, b.What, v))
+		}
+	}
+	return ran, nil
+}
+
+// unseen counts the cheats that change a sum without anybody noticing.
+type unseen struct{}
+
+// Info implements Attack.
+func (unseen) Info() Info {
+	return Info{ID: "unseen", Kind: "lie", What: "cheats of the table that change a sum unnoticed",
+		Needs:   "a party, a compute node or the aggregator",
+		Promise: "Not protected: that the sum is right when parties lie about their data", Expected: NotPromised,
+		Control: "such a cheat, judged as if members had to notice it"}
+}
+
+// Run implements Attack.
+func (unseen) Run(_ context.Context, _ *Run, c Coalition, control bool) (Outcome, error) {
+	none, n := 0.0, 0.0
+	out := Outcome{Coalition: c.String(), Unit: "cheats", Claimed: &none, Measured: &n, Verdict: Held}
+	if control {
+		return suspected(out)
+	}
+	for _, x := range c.cheats() {
+		if x.Unseen {
+			n++
+			out.Verdict = NotPromised
+			out.Story = append(out.Story, x.Who+": "+x.What)
+		}
+	}
+	return out, nil
+}
+
+// poison moves a sum as far as it is accepted.
+type poison struct{}
+
+// Info implements Attack.
+func (poison) Info() Info {
+	return Info{ID: "poison", Kind: "break",
+		What: "how far one party moves every coordinate of an accepted sum of four, as a multiple of the bound " +
+			"on its vector; more parties move it no further, because the check is on the sum",
+		Needs: "a party", Promise: "A sum that leaves the plan's range is rejected and the round is lost",
+		Expected: NotPromised, Control: "the bound on one party's vector, which the sum's check does not enforce"}
+}
+
+// Run implements Attack.
+func (poison) Run(_ context.Context, _ *Run, c Coalition, control bool) (Outcome, error) {
+	one := 1.0
+	out := Outcome{Coalition: c.String(), Unit: "times a party's bound", Claimed: &one, Verdict: Held}
+	if c.Parties == 0 && !control {
+		return nothingSeen(out), nil
+	}
+	moved, err := simulate.Poison()
+	out.Measured, out.Verdict = &moved, atMost(moved, one, control || moved <= one)
+	return out, err
+}
+
+// burn makes every attempt void.
+type burn struct{}
+
+// Info implements Attack.
+func (burn) Info() Info {
+	return Info{ID: "burn", Kind: "break",
+		What:     "a compute node that makes every attempt void: how many attempts parties pay for",
+		Needs:    "a compute node or the aggregator",
+		Promise:  "open attempts without need (each costs the parties budget, at most what the plan allows)",
+		Expected: Held, Control: "the same session, held to no attempt at all"}
+}
+
+// Run implements Attack.
+func (burn) Run(_ context.Context, _ *Run, c Coalition, control bool) (Outcome, error) {
+	out := Outcome{Coalition: c.String(), Unit: "attempts paid", Verdict: Undecided}
+	charged, allowed, err := simulate.Burn()
+	if control {
+		allowed = 0
+	}
+	paid, most := float64(charged), float64(allowed)
+	out.Measured, out.Claimed, out.Verdict = &paid, &most, atMost(paid, most, true)
+	return out, err
+}

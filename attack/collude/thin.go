@@ -1,0 +1,98 @@
+package collude
+
+import (
+	"context"
+	"fmt"
+)
+
+// isolation thins the victim's set as far as the nodes reveal it.
+type isolation struct{}
+
+// Info implements Attack.
+func (isolation) Info() Info {
+	return Info{ID: "isolation", Kind: "leak",
+		What: "isolation of the victim: the broker withholds the contributions of others until the set is N_min, " +
+			"and epsilon is measured on that",
+		Needs:   "a member that learns the sums; the broker or a compute node to thin the set",
+		Promise: promiseRecords, Expected: Held, Control: "a session without noise"}
+}
+
+// Run implements Attack.
+func (isolation) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
+	// The coalition's own parties stay, or it would have fewer noises to subtract.
+	absent := min(r.Target.Parties-r.Target.MinParties, r.Target.Parties-1-c.Parties)
+	if control {
+		absent = 0
+	}
+	out, err := measureSums(ctx, r, c, absent, control)
+	if err == nil && !control {
+		out.Story = append(out.Story, fmt.Sprintf("a set of %d of %d parties", r.Target.Parties-absent,
+			r.Target.Parties))
+	}
+	return out, err
+}
+
+// differences subtracts the totals of two rounds, in the second of which the victim is left out.
+type differences struct{}
+
+// Info implements Attack.
+func (differences) Info() Info {
+	return Info{ID: "differences", Kind: "leak",
+		What: "the difference of two rounds' totals, of which the victim was left out in the second: it needs " +
+			"no knowledge of the others if they contribute the same twice",
+		Needs:   "a member that learns the sums; the broker or a compute node to leave the victim out",
+		Promise: promiseRecords, Expected: Held,
+		Control: "two rounds without noise, which a plan has to allow by unsafe_differences"}
+}
+
+// Run implements Attack.
+func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
+	t, name := r.Target, "differences"
+	switch {
+	case control && t.Parties < 3: // a sum of one party is never revealed
+		return measureSums(ctx, r, c, 0, true)
+	case control:
+		t, name, c.Aggregator = t.bare(), "differences without noise", true
+		t.MinParties = t.Parties - 1
+	case t.MinParties == t.Parties: // nobody can be left out
+		return nothingSeen(Outcome{Coalition: c.String(), Unit: "epsilon"}), nil
+	}
+	t.Rounds = 2
+	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
+	p := prepared{sums: r.newSums(t, name)}
+	rec, err := r.leavingOut(ctx, name, t, p.inputs)
+	if err != nil {
+		return out, err
+	}
+	if p.view, err = rec.view(c, p.known); err != nil {
+		return out, err
+	}
+	if p.claim, err = r.Target.Claim(c, t.MinParties); control {
+		p.claim = r.Target.Epsilon
+	}
+	out.Claimed = wide(p.claim)
+	with, ok := p.view.Sum(1)
+	without, both := p.view.Sum(2)
+	if err != nil || !ok || !both {
+		return nothingSeen(out), err
+	}
+	scores := make([]float64, len(with))
+	for j := range scores {
+		scores[j] = float64(with[j] - without[j])
+	}
+	return p.judge(out, r, scores, control)
+}
+
+// leavingOut runs a session whose second round lacks the victim.
+func (r *Run) leavingOut(ctx context.Context, name string, t Target, in inputs) (*record, error) {
+	lab := r.Lab
+	lab.leaveOut = 2
+	if s := r.sessions[name]; s != nil {
+		return s, nil
+	}
+	s, err := lab.run(ctx, t, r.Runs, 0, in)
+	if err == nil {
+		r.sessions[name] = s
+	}
+	return s, err
+}
