@@ -33,7 +33,7 @@ func (a *tools) advise() *cobra.Command {
 		Short: "Compare settings on synthetic twins and write a plan file",
 		Long:  adviseLong, Args: cobra.NoArgs,
 		Example: "  choir plan advise --schema schema.toml --records 142,142,142 --epsilon 1\n" +
-			"  choir plan advise --schema schema.toml --records 500,800 --accuracy 0.9 --out plan.toml",
+			"  choir plan advise --schema s.toml --records 500,800 --accuracy 0.9",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(format); err != nil {
 				return err

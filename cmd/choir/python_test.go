@@ -1,0 +1,96 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestPython: python/choir.py calls verbs and flags that the program has. Where there is a
+// Python, its functions and errors work on a real session; where NumPy is, too, so does the
+// example.
+func TestPython(t *testing.T) {
+	source, err := os.ReadFile("../../python/choir.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkCalls(t, string(source))
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Logf("no Python here: the calls alone are checked: %v", err)
+		return
+	}
+	dir := t.TempDir()
+	in := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		module, err := filepath.Abs("../../python")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env = append(os.Environ(), "CHOIR="+binary(t), "PYTHONPATH="+module, "PYTHONDONTWRITEBYTECODE=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	in(binary(t), "init", "trial", "--rounds", "2", "--parties", "2", "--nodes", "2")
+	in("trial/run.sh")
+	out := in(python, "-c", `import choir
+print(round(choir.account(sigma=28.9, clip=1, relation="replace", steps=15, delta=1e-5)["epsilon"], 3))
+print(choir.plan_check("trial/plan.choir")["cost"]["rounds"], choir.verify("trial/result")["plan"][:4])
+m = choir.Model("trial/result")
+print(m.target, m.classes, m.features[0], m.coefficients(0.9)[-1]["name"])
+for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1)):
+    try:
+        bad()
+    except choir.ChoirError as e:
+        print("error", e.code)
+`)
+	for _, want := range []string{"1.0\n2 ", "readmitted ['no', 'yes'] age intercept", "error 4\nerror 4"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
+		t.Logf("no NumPy here: the example isn't run: %v", err)
+		return
+	}
+	example, err := filepath.Abs("../../python/example.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out = in(python, example, "trial/result")
+	if !strings.Contains(out, "probability of yes: [") || !strings.Contains(out, "verified plan") {
+		t.Errorf("%s", out)
+	}
+}
+
+// checkCalls compares every call of the program in the module with its help.
+func checkCalls(t *testing.T, source string) {
+	t.Helper()
+	calls := regexp.MustCompile(`\brun\(("[a-z]+"(?:, "[a-z]+")*)([^)]*)\)`).FindAllStringSubmatch(source, -1)
+	flag := regexp.MustCompile(`(\w+)=`)
+	checked := 0
+	for _, c := range calls {
+		verb := strings.Split(strings.NewReplacer(`"`, "", ",", "").Replace(c[1]), " ")
+		help, err := exec.Command(binary(t), append(verb, "--help")...).CombinedOutput()
+		if err != nil || !strings.Contains(string(help), "choir "+strings.Join(verb, " ")) {
+			t.Errorf("choir %s: %v\n%s", strings.Join(verb, " "), err, help)
+		}
+		for _, f := range append(flag.FindAllStringSubmatch(c[2], -1), []string{"", "format"}) {
+			if !strings.Contains(string(help), "--"+f[1]+" ") {
+				t.Errorf("choir %s has no flag --%s", strings.Join(verb, " "), f[1])
+			}
+			checked++
+		}
+	}
+	if checked < 12 {
+		t.Errorf("only %d flags of %d calls checked", checked, len(calls))
+	}
+}
