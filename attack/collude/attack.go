@@ -127,6 +127,7 @@ type Result struct {
 	Runs          int       `json:"runs"`
 	Seed          uint64    `json:"seed"`
 	Verdicts      []Outcome `json:"verdicts"`
+	Cells         []Cell    `json:"cells,omitempty"` // of a sweep
 	NotCovered    []string  `json:"not_covered"`
 }
 

@@ -39,6 +39,10 @@ func (canaries) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 	}
 	m := min(maxCanaries, len(scores))
 	right, guessed := guess(scores[:m], p.bits[:m])
+	if control { // the budget, or half of the most that so few canaries can show
+		p.claim = min(p.claim, oneRun(m, guessed, guessed, p.t.Delta)/2)
+		out.Claimed = &p.claim
+	}
 	e := oneRun(m, guessed, right, p.t.Delta)
 	out.Measured = &e
 	out.Verdict = atMost(e, p.claim, control || r.Target.Tolerated(c))

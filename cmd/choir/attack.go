@@ -29,7 +29,7 @@ attack chooses. An attack sees the coalition's joint view and nothing else.`
 func (a *tools) attack() *cobra.Command {
 	cmd := &cobra.Command{Use: "attack", Short: "Attack sessions with colluding members", Long: attackLong,
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(a.attackList(), a.attackRun(), a.attackReport(), a.attackStory())
+	cmd.AddCommand(a.attackList(), a.attackRun(), a.attackSweep(), a.attackReport(), a.attackStory())
 	return cmd
 }
 
@@ -101,7 +101,9 @@ func (a *tools) attackRun() *cobra.Command {
 		Long: attackRunLong, Args: cobra.MaximumNArgs(1),
 		Example: "  choir attack run --parties 10 --coalition parties=3,nodes=2,aggregator\n" +
 			"  choir attack run plan.choir --coalition nodes=2,broker --out attacked",
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runAttack(cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.executeAttack(cmd, args, f, collude.Options.Execute, a.printAttack)
+		},
 	}
 	s := cmd.Flags()
 	f.targetFlags(cmd)
@@ -201,7 +203,9 @@ func overServer(ctx context.Context, s protocol.BoundPlan) (run.Connect, func(),
 	return run.OverNATS(ctx, s, natsbus.Config{Server: server, Storage: natsbus.Memory}), shut, nil
 }
 
-func (a *tools) runAttack(cmd *cobra.Command, args []string, f *attackFlags) error {
+// executeAttack runs attacks, prints the verdicts and leaves the report.
+func (a *tools) executeAttack(cmd *cobra.Command, args []string, f *attackFlags,
+	execute func(collude.Options, context.Context) (*collude.Result, error), text func(*collude.Result)) error {
 	if err := cli.CheckFormat(f.format); err != nil {
 		return err
 	}
@@ -218,12 +222,12 @@ func (a *tools) runAttack(cmd *cobra.Command, args []string, f *attackFlags) err
 		}
 	}
 	o.Progress = func(done, all int, what string) { a.Console.Set(fmt.Sprintf("%d/%d  %s", done, all, what)) }
-	r, err := o.Execute(cmd.Context())
+	r, err := execute(o, cmd.Context())
 	if err != nil {
 		return err
 	}
 	a.Console.End()
-	if err := a.Print(f.format, r, func() { a.printAttack(r) }); err != nil {
+	if err := a.Print(f.format, r, func() { text(r) }); err != nil {
 		return err
 	}
 	if f.out != "" {
@@ -271,6 +275,54 @@ func numberText(x *float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.4g", *x)
+}
+
+const attackSweepLong = `Measure epsilon for the aggregator together with every number of parties and
+compute nodes that the plan tolerates, and with one more of each. All coalitions
+look at one session; a session without noise is the control.
+
+Exits with 7 when a claim broke, with 1 when something is undecided.`
+
+func (a *tools) attackSweep() *cobra.Command {
+	f := &attackFlags{format: "text"}
+	cmd := &cobra.Command{
+		Use: "sweep [PLAN]", Short: "Measure epsilon for every coalition of a plan", Long: attackSweepLong,
+		Args:    cobra.MaximumNArgs(1),
+		Example: "  choir attack sweep plan.choir\n  choir attack sweep --parties 6 --colluders 1 --out swept",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.executeAttack(cmd, args, f, collude.Options.Sweep, a.printSweep)
+		},
+	}
+	f.targetFlags(cmd)
+	cmd.Flags().StringVar(&f.out, "out", "", "folder for the figures and the report")
+	cli.Folders(cmd, "out")
+	cli.FormatFlag(cmd, &f.format)
+	return cmd
+}
+
+// printSweep is a table with a row for each number of parties and a column for each of nodes.
+func (a *tools) printSweep(r *collude.Result) {
+	fmt.Fprintln(a.Out, "measured/claimed epsilon of the aggregator and so many parties and compute nodes;\n"+
+		"* the plan tolerates the coalition")
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	rows := map[int]string{}
+	head, most := "parties", 0
+	for _, c := range r.Cells {
+		if c.Parties == 0 {
+			head += fmt.Sprintf("\t%d nodes", c.Nodes)
+		}
+		mark := ""
+		if c.Tolerated {
+			mark = "*"
+		}
+		rows[c.Parties] += fmt.Sprintf("\t%.3g/%s%s", c.Measured, numberText(c.Claimed), mark)
+		most = max(most, c.Parties)
+	}
+	fmt.Fprintln(t, head)
+	for p := range most + 1 {
+		fmt.Fprintf(t, "%d%s\n", p, rows[p])
+	}
+	_ = t.Flush() // a.Out reports its errors elsewhere
 }
 
 func (a *tools) attackReport() *cobra.Command {

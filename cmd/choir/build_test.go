@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 // builtDir is where the real binary is, once it was needed.
 var builtDir string
 
-// built is the real binary, built once, without the race detector. The example of a
-// party's own program is in the same folder.
+// built is the real binary, built once, without the race detector. The examples of a
+// party's own program and of an adversary are in the same folder.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "choir-built-")
 	if err != nil {
@@ -34,7 +34,8 @@ var built = sync.OnceValues(func() (string, error) {
 	builtDir = dir
 	path := filepath.Join(dir, "choir")
 	for to, source := range map[string]string{path: ".",
-		filepath.Join(dir, "logistic"): "../../examples/external/go"} {
+		filepath.Join(dir, "logistic"):  "../../examples/external/go",
+		filepath.Join(dir, "adversary"): "../../examples/adversary"} {
 		if out, err := exec.Command("go", "build", "-o", to, source).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("go build: %w\n%s", err, out)
 		}

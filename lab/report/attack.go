@@ -26,6 +26,7 @@ func OfAttack(dir string) (*Page, error) {
 	}
 	p := &Page{Title: "What a coalition gets", Kind: "Attack"}
 	p.attackVerdict(&r)
+	p.sweep(&r)
 	p.add(verdicts("Verdicts", &r, false))
 	p.add(verdicts("Positive controls", &r, true))
 	if err := p.curves(&r); err != nil {
@@ -82,6 +83,41 @@ func verdicts(heading string, r *collude.Result, control bool) Section {
 			"for this adversary. Neither is above the truth with more than the probability 1e-9 (canaries: 1e-3)."}
 	}
 	return s
+}
+
+// sweep is the map of measured against claimed epsilon.
+func (p *Page) sweep(r *collude.Result) {
+	if len(r.Cells) == 0 {
+		return
+	}
+	nodes, parties := 0, 0
+	cells := map[[2]int]collude.Cell{}
+	for _, c := range r.Cells {
+		cells[[2]int{c.Parties, c.Nodes}] = c
+		nodes, parties = max(nodes, c.Nodes), max(parties, c.Parties)
+	}
+	t := &Table{Head: []string{"Parties"}, Numeric: []bool{true}}
+	for k := range nodes + 1 {
+		t.Head, t.Numeric = append(t.Head, fmt.Sprintf("%d nodes", k)), append(t.Numeric, true)
+	}
+	for i := range parties + 1 {
+		row := Row{Cells: []string{fmt.Sprint(i)}}
+		for k := range nodes + 1 {
+			c, ok := cells[[2]int{i, k}]
+			text := "–"
+			if ok {
+				text = number(c.Measured, 3) + " of " + numberOr(c.Claimed)
+			}
+			if ok && !c.Tolerated {
+				text = "(" + text + ")"
+			}
+			row.Cells = append(row.Cells, text)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	p.add(Section{Heading: "Measured of claimed epsilon", Table: t,
+		Text: []string{"The aggregator with so many parties and compute nodes. In brackets: coalitions that the plan " +
+			"does not tolerate."}})
 }
 
 func numberOr(x *float64) string {
