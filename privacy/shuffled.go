@@ -169,7 +169,11 @@ func (q ShuffleQuery) renyi() (float64, error) {
 	}
 	l.Infinite = 0
 	curve := func(order float64) float64 { return up(float64(r.Count) * l.Renyi(order)) }
-	e, _ := CurveEpsilon(curve, wholeOrders(), q.Delta)
+	var orders []float64
+	for order := 2.0; order <= 256; order++ {
+		orders = append(orders, order)
+	}
+	e, _ := CurveEpsilon(curve, orders, q.Delta)
 	return e, nil
 }
 
