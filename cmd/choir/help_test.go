@@ -78,7 +78,7 @@ func TestGroups(t *testing.T) {
 func TestRolesShowTheirOwnFlags(t *testing.T) {
 	root := root(&cli.App{})
 	for _, c := range []struct{ verb, has, lacks string }{
-		{verb: "party", has: "data-file exec timing-exec", lacks: "worker-key-file out-dir timing-give-up"},
+		{verb: "party", has: "data-file exec timing-exec", lacks: "worker-key-file timing-give-up"},
 		{verb: "compute", has: "worker-key-file workers", lacks: "data-file exec out-dir"},
 		{verb: "aggregator", has: "out-dir timing-give-up", lacks: "data-file exec worker-key-file"},
 		{verb: "compute-worker", has: "worker-key-file", lacks: "key-file data-file out-dir"},

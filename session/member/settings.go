@@ -66,7 +66,7 @@ func (c *Config) settings() []Setting {
 		file("data_file", &c.DataFile, "party: the data"),
 		parsed("max_altered", &c.MaxAltered, "party: largest share of a column's values that the encoding may "+
 			"change, such as 0.05 (default any)"),
-		file("out_dir", &c.OutDir, "folder for the model; aggregator: with the transcript; party: optional"),
+		file("out_dir", &c.OutDir, "party, aggregator: folder for the model and the record of the session"),
 		text("exec", &c.Exec, "party: program that computes its updates (docs/own-model.md)"),
 		file("worker_key_file", &c.WorkerKeyFile, "compute: file with the secret shared with its workers"),
 		text("bus.url", &c.Bus.URL, "broker, such as tls://host:port; several with commas"),

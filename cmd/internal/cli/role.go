@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,6 +96,9 @@ func Hide(cmd *cobra.Command, flags ...string) {
 	}
 }
 
+// roleWords are the beginnings of a setting's help that limit it to roles.
+var roleWords = []string{"party", "compute", "aggregator", "party, aggregator"}
+
 // settingFlags adds a flag for every setting and returns those given. The help
 // of a setting for one role begins with that role's name; the flags of other
 // roles' settings are hidden, and refused when the configuration is checked.
@@ -103,11 +107,12 @@ func settingFlags(cmd *cobra.Command, role string) func() map[string]string {
 	for _, s := range member.Settings() {
 		help := s.Help
 		of, rest, limited := strings.Cut(help, ": ")
-		if limited = limited && (of == "party" || of == "compute" || of == "aggregator"); limited {
+		limited = limited && slices.Contains(roleWords, of)
+		if limited {
 			help = rest
 		}
 		values[s.Key()] = cmd.Flags().String(s.Flag(), "", help)
-		if limited && of != role {
+		if limited && !slices.Contains(strings.Split(of, ", "), role) {
 			Hide(cmd, s.Flag())
 		}
 	}

@@ -137,7 +137,7 @@ func (a *App) sessionAbort() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "abort --config FILE --reason TEXT", Short: "Leave the session for good",
 		Long: sessionAbortLong, Args: cobra.NoArgs,
-		Example: "  choir session abort --config hospital-a.toml --reason 'the study was withdrawn'",
+		Example: "  choir session abort --config hospital-a.toml --reason 'study withdrawn'",
 	}
 	config := observed(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, which the others see")

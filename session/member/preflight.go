@@ -1,0 +1,344 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/protocol"
+	"choir/session/terms"
+	"choir/transport"
+	"choir/transport/natsbus"
+)
+
+// Verdicts of a check.
+const (
+	Right   = "right"
+	Warning = "warning"
+	Wrong   = "wrong"
+	Skipped = "skipped" // something that it needs is wrong
+)
+
+// Check is a line of a preflight's page.
+type Check struct {
+	Name    string `json:"name"`
+	Verdict string `json:"verdict"`
+	Detail  string `json:"detail"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// Preflight is what a site can check of a member before the session, without sending anything that
+// is stored.
+type Preflight struct {
+	SchemaVersion int     `json:"schema_version"`
+	Member        string  `json:"member"`
+	Role          string  `json:"role"`
+	Plan          string  `json:"plan"`
+	Right         bool    `json:"right"` // nothing is wrong
+	Checks        []Check `json:"checks"`
+}
+
+// preflight is a run of the checks: what is found so far.
+type preflight struct {
+	Preflight
+	config  *Config
+	now     time.Time
+	signed  *protocol.SignedPlan
+	session protocol.BoundPlan
+	key     *identity.PrivateKey
+	member  *Member // nil: plan or key are wrong
+	role    protocol.Role
+}
+
+// RunPreflight checks a member's configuration, plan, key, data, store, disk, clock and broker.
+func RunPreflight(ctx context.Context, c *Config, now time.Time) *Preflight {
+	p := &preflight{config: c, now: now}
+	p.SchemaVersion, p.Right = 1, true
+	p.checkPlan()
+	p.checkKey()
+	p.checkConfig()
+	p.checkData()
+	p.checkStore()
+	p.checkDisk()
+	p.checkStation()
+	p.checkBroker(ctx)
+	return &p.Preflight
+}
+
+func (p *preflight) add(name, verdict, detail, remedy string) {
+	p.Checks = append(p.Checks, Check{name, verdict, detail, remedy})
+	p.Right = p.Right && verdict != Wrong
+}
+
+// verdict adds a check: right with a detail, or wrong with the error and a remedy.
+func (p *preflight) verdict(name string, err error, detail, remedy string) bool {
+	if err != nil {
+		p.add(name, Wrong, err.Error(), remedy)
+		return false
+	}
+	p.add(name, Right, detail, "")
+	return true
+}
+
+func (p *preflight) checkPlan() {
+	signed, err := terms.ReadPlan(p.config.PlanFile)
+	if !p.verdict("plan", err, fmt.Sprintf("%s is whole", p.config.PlanFile),
+		"get the plan's file again, byte for byte: plan_file is what plan merge or join has written") {
+		return
+	}
+	p.signed, p.session = signed, protocol.Bind(signed.Plan)
+	p.Plan = p.session.ID.String()
+	err = signed.Complete(p.now)
+	remedy := "have the named members sign it, and merge the copies"
+	if errors.Is(err, protocol.ErrExpired) {
+		remedy = "look at this machine's clock; if it is right, make a new plan"
+	}
+	left := time.Unix(signed.Plan.NotAfter, 0).Sub(p.now).Round(time.Minute)
+	detail := fmt.Sprintf("all %d members have signed; valid for %s", len(signed.Plan.Members), left)
+	made := time.Unix(signed.Plan.Created, 0)
+	if p.verdict("signatures", err, detail, remedy) && made.After(p.now.Add(time.Minute)) {
+		p.add("clock", Wrong, "the plan was made after this machine's time "+p.now.UTC().Format(time.RFC3339),
+			"set the clock, by NTP")
+	}
+	p.verdict("terms", terms.CheckPlan(signed.Plan), "the plan keeps what it claims",
+		"don't run it: tell whoever proposed the plan")
+}
+
+func (p *preflight) checkKey() {
+	key, err := terms.ReadKey(p.config.KeyFile, p.config.PassphraseFile)
+	if !p.verdict("key", err, p.config.KeyFile+" opens",
+		"key_file and passphrase_file are those of keygen, of mode 0600") || p.signed == nil {
+		return
+	}
+	index, ok := p.signed.Plan.Index(key.Public())
+	if !ok {
+		p.add("member", Wrong, "the key "+key.Public().Fingerprint()+" is not on the plan's roster",
+			"configure the key whose card is in the plan")
+		return
+	}
+	p.key, p.role = key, p.signed.Plan.Members[index].Role
+	p.Member, p.Role = p.session.Name(index), p.role.String()
+	p.member = &Member{Config: p.config, Signed: p.signed, Session: p.session, Index: index, Key: key,
+		Log: slog.New(slog.DiscardHandler)}
+	p.verdict("card", p.member.checkCard(p.now), fmt.Sprintf("%s is enrolled as %s", p.Member, p.Role),
+		"make a new key and card, for a new plan, or configure the card that belongs to the key")
+}
+
+func (p *preflight) checkConfig() {
+	if p.member == nil {
+		p.add("configuration", Skipped, "plan or key are wrong", "")
+		return
+	}
+	err := p.config.Validate(p.role)
+	if err == nil {
+		err = p.member.bus().Validate()
+	}
+	p.verdict("configuration", err, "every setting fits the role", "correct the setting that is named")
+}
+
+// checkData reads a party's file as the session would, or tries the aggregator's folder.
+func (p *preflight) checkData() {
+	if p.member == nil || p.role == protocol.RoleCompute {
+		return
+	}
+	err := p.member.prepare(p.role)
+	if p.role == protocol.RoleAggregator {
+		p.verdict("out_dir", err, p.config.OutDir+" can be written to",
+			"choose a folder that this user may write to")
+		return
+	}
+	if !p.verdict("data", err, p.config.DataFile+" fits the plan",
+		"compare the file with the plan's schema, which plan show prints") {
+		return
+	}
+	for _, a := range p.member.altered {
+		verdict := Right
+		if a.Share() >= notable {
+			verdict = Warning
+		}
+		p.add("data", verdict, a.String(),
+			"compare units and spellings with the schema; max_altered refuses more")
+	}
+}
+
+// checkStore opens the store, if there is one.
+func (p *preflight) checkStore() {
+	if p.member == nil || p.config.StoreFile == "" {
+		return
+	}
+	if _, err := os.Stat(p.config.StoreFile); errors.Is(err, os.ErrNotExist) {
+		p.verdict("store", writable(filepath.Dir(p.config.StoreFile)), "there is none yet: the first run makes it",
+			"choose a folder that this user may write to")
+		return
+	}
+	if reason, ok := p.member.toLeave(); ok {
+		p.add("store", Wrong, "this member has left the session: "+reason, "make a new plan")
+	}
+	store, err := p.member.openStore()
+	if errors.Is(err, host.ErrLocked) {
+		p.add("store", Warning, "a process of this member has it open", "stop that first, if it is not to run")
+		return
+	}
+	if !p.verdict("store", err, p.config.StoreFile+" is this member's",
+		"every member has a store of its own; never restore one while its plan runs") {
+		return
+	}
+	defer store.Close() // nothing was written
+	if p.role == protocol.RoleParty {
+		p.verdict("budget", p.member.affordable(store), "the ledger covers the whole plan",
+			"raise the site's [budget], if you may; or sign a plan that costs less")
+	}
+}
+
+// Free disk space that is too little for a session, or little.
+const (
+	tooLittleDisk = 64 << 20
+	littleDisk    = 1 << 30
+)
+
+func (p *preflight) checkDisk() {
+	dir := filepath.Dir(p.config.StoreFile)
+	for dir != "." && dir != "/" {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	free, err := freeSpace(dir)
+	switch text := fmt.Sprintf("%d MiB are free for the store, in %s", free>>20, dir); {
+	case err != nil:
+		p.add("disk", Warning, "the free space is not known: "+err.Error(), "look at it yourself")
+	case free < tooLittleDisk:
+		p.add("disk", Wrong, text, "make space")
+	case free < littleDisk:
+		p.add("disk", Warning, text, "a store holds some rounds' vectors: make space for a large model")
+	default:
+		p.add("disk", Right, text, "")
+	}
+}
+
+func (p *preflight) checkStation() {
+	listen := p.config.Station.Listen
+	if listen == "" {
+		return
+	}
+	l, err := net.Listen("tcp", listen)
+	if err == nil {
+		err = l.Close()
+	}
+	p.verdict("station", err, listen+" is free", "choose another port, or stop what listens there")
+	host, _, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		p.add("station", Warning, "the page at "+listen+" has no password",
+			"listen on a loopback address, or put a proxy with access control before it")
+	}
+}
+
+// maxClockError is how far a clock may be from the broker's.
+const maxClockError = time.Minute
+
+// checkBroker connects and tries what the member needs, without storing anything.
+func (p *preflight) checkBroker(ctx context.Context) {
+	if p.member == nil || p.config.Bus.URL == "" {
+		p.add("broker", Skipped, "plan, key or bus.url are wrong", "")
+		return
+	}
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(min(p.config.connectLimit(), 15*time.Second), cancel).Stop()
+	config := p.member.bus()
+	bus, err := natsbus.Open(limited, config)
+	if err != nil {
+		p.verdict("broker", p.member.busError(ctx, limited, err, false), "", brokerRemedy(err))
+		return
+	}
+	defer bus.Close()
+	p.add("broker", Right, p.config.Bus.URL+" accepts this member", "")
+	if !strings.HasPrefix(p.config.Bus.URL, "tls:") && !strings.HasPrefix(p.config.Bus.URL, "wss:") &&
+		p.config.Bus.TLSCA == "" && p.config.Bus.TLSCert == "" {
+		p.add("TLS", Warning, "the connection is not encrypted",
+			"use tls:// unless the broker is on this machine; vectors are sealed in any case")
+	}
+	p.checkStream(ctx, bus)
+}
+
+func (p *preflight) checkStream(ctx context.Context, bus *natsbus.Bus) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	stream, err := bus.Inspect(ctx)
+	if err != nil {
+		p.verdict("stream", err, "", "with accounts: import $JS.API.STREAM.INFO.* and set bus.api_prefix; with "+
+			"permissions: allow it. Else another program has made a stream of this name: delete that")
+		return
+	}
+	if off := time.Since(stream.BrokerTime).Abs(); off > maxClockError {
+		p.add("clock", Warning, fmt.Sprintf("this machine's clock is %s from the broker's", off.Round(time.Second)),
+			"set both by NTP: hours decide about expiry and deadlines")
+	} else if !stream.BrokerTime.IsZero() {
+		off = max(off.Round(time.Second), time.Second)
+		p.add("clock", Right, fmt.Sprintf("within %s of the broker's", off), "")
+	}
+	if !stream.Exists {
+		p.add("stream", Warning, "the plan's stream is not there yet", "the first member that may makes it; the "+
+			"publications can be tried after that")
+		return
+	}
+	left := time.Unix(p.signed.Plan.NotAfter, 0).Sub(p.now)
+	if stream.MaxAge > 0 && stream.MaxAge < left {
+		p.add("stream", Warning, fmt.Sprintf("the broker removes messages after %s, and the plan runs for %s more",
+			stream.MaxAge, left.Round(time.Minute)), "keep messages for as long as the plan: a member that is away "+
+			"longer cannot catch up")
+	} else {
+		p.add("stream", Right, fmt.Sprintf("%d copies, %s storage", stream.Replicas, stream.Storage), "")
+	}
+	sub, err := bus.Subscribe(ctx, p.session.Filters(p.member.Index), 0)
+	if err == nil {
+		err = sub.Close()
+	}
+	p.verdict("subscribe", err, "this member may read the stream",
+		"allow or import $JS.API.CONSUMER.CREATE.> and $JS.API.CONSUMER.MSG.NEXT.>, and its inbox")
+	p.verdict("publish", p.mayPublish(ctx, bus), "this member may publish all its subjects",
+		"allow or import choir.<plan>.> for publishing (docs/wire.md lists the subjects)")
+}
+
+// mayPublish tries the subjects that the role publishes.
+func (p *preflight) mayPublish(ctx context.Context, bus *natsbus.Bus) error {
+	s, i := p.session, p.member.Index
+	subjects := map[protocol.Role][]string{
+		protocol.RoleParty: {s.SubjectOpen(i, s.Plan.Compute(0)), s.SubjectContribution(i, 0, 0),
+			s.SubjectShare(&protocol.Chunk{Context: protocol.Context{From: i, To: s.Plan.Compute(0)}})},
+		protocol.RoleCompute: {s.SubjectKey(i), s.SubjectOpen(i, s.Plan.Aggregator()), s.SubjectHold(i, 0, 0),
+			s.SubjectAgree(i, 0, 0), s.SubjectPartial(i, 0, 0, "head"), s.SubjectReceipt(i, 0, 0, 0)},
+		protocol.RoleAggregator: {s.SubjectKey(i), s.SubjectControl(), s.SubjectGroup(0),
+			s.SubjectResult(0, 0, "head")},
+	}
+	for _, subject := range subjects[p.role] {
+		if err := bus.Try(ctx, subject); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func brokerRemedy(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "certificate"):
+		return "bus.tls_ca names the roots of the broker's certificate, which must be for the host in bus.url"
+	case strings.Contains(text, "secure connection not available"):
+		return "the broker has no TLS: give it a certificate, or use nats:// without bus.tls_ca"
+	case errors.Is(err, transport.ErrAuth):
+		return "compare the token, password or .creds file with the broker's"
+	case strings.Contains(text, "no such host"):
+		return "correct the host in bus.url"
+	}
+	return "start the broker, look at bus.url and at the firewall"
+}

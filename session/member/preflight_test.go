@@ -1,0 +1,122 @@
+package member_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"choir/internal/config"
+	"choir/session/internal/rig"
+	"choir/session/internal/site"
+	"choir/session/member"
+	"choir/transport/natsbus"
+	"choir/transport/natsbus/embedded"
+)
+
+// TestPreflight checks a party in order, and then each mistake by itself: it is named, with a
+// remedy, and nothing else becomes wrong.
+func TestPreflight(t *testing.T) {
+	dir := t.TempDir()
+	rig.WriteFile(t, dir, "schema.json", schema)
+	learns := site.DeployPlan(t, dir, time.Now(), learning, rig.WriteFile(t, dir, "a.csv", records()))
+	dir, sums := site.Deploy(t, time.Now())
+	bus := brokerOf(t, dir)
+	bad := rig.WriteFile(t, dir, "bad.csv", "years,died\n30,no\n")
+	months := rig.WriteFile(t, dir, "months.csv", strings.ReplaceAll(records(), "70", "840"))
+	for name, row := range map[string]struct {
+		change  func(*member.Config)
+		wrong   string // the checks that are wrong
+		warning string // and a warning's detail
+	}{
+		"in order": {func(*member.Config) {}, "", "stream is not there yet"},
+		"plan":     {func(c *member.Config) { c.PlanFile = bad }, "plan", ""},
+		"key":      {func(c *member.Config) { c.PassphraseFile = bus.TokenFile }, "key", ""},
+		"card":     {func(c *member.Config) { c.CardFile = filepath.Join(dir, "party-b.card") }, "card", ""},
+		"setting": {func(c *member.Config) { c.Timing.GiveUp = config.Duration{Duration: 1} },
+			"configuration", ""},
+		"data":      {func(c *member.Config) { c.DataFile = bad }, "data", ""},
+		"odd data":  {func(c *member.Config) { c.DataFile = months }, "", "of 40 values 20 outside"},
+		"wide data": {func(c *member.Config) { c.DataFile, c.MaxAltered = months, 0.1 }, "data", ""},
+		"token":     {func(c *member.Config) { c.Bus.TokenFile = c.PassphraseFile }, "broker", ""},
+		"no broker": {func(c *member.Config) { c.Bus.URL = "nats://127.0.0.1:1" }, "broker", ""},
+		"open page": {func(c *member.Config) { c.Station.Listen = "0.0.0.0:0" }, "", "has no password"},
+		"taken port": {func(c *member.Config) { c.Station.Listen = strings.TrimPrefix(bus.URL, "nats://") },
+			"station", ""},
+	} {
+		c := sums("party-a")
+		if strings.Contains(name, "data") {
+			c = learns("party-a")
+		}
+		c.Bus = bus
+		c.Timing.Connect = config.Duration{Duration: 300 * time.Millisecond}
+		row.change(c)
+		p := member.RunPreflight(t.Context(), c, time.Now())
+		wrong, warnings := []string{}, ""
+		for _, check := range p.Checks {
+			if check.Verdict == member.Wrong {
+				wrong = append(wrong, check.Name)
+			}
+			if check.Verdict == member.Warning {
+				warnings += check.Detail + "\n"
+			}
+			if check.Verdict != member.Right && check.Verdict != member.Skipped && check.Remedy == "" {
+				t.Errorf("%s: no remedy for %+v", name, check)
+			}
+		}
+		if strings.Join(wrong, " ") != row.wrong || p.Right != (row.wrong == "") ||
+			!strings.Contains(warnings, row.warning) {
+			t.Errorf("%s: wrong %q, warnings %q", name, wrong, warnings)
+		}
+	}
+	c := sums("party-a")
+	c.Bus = bus
+	late := member.RunPreflight(t.Context(), c, time.Now().Add(25*time.Hour))
+	if late.Right || !strings.Contains(late.Checks[1].Remedy, "clock") {
+		t.Errorf("after the plan's end: %+v", late.Checks[1])
+	}
+}
+
+// TestPreflightTriesPermissions lets a broker allow a party too little.
+func TestPreflightTriesPermissions(t *testing.T) {
+	dir, configOf := site.Deploy(t, time.Now())
+	password := rig.WriteFile(t, dir, "password", "s3cret\n")
+	users := []embedded.User{
+		{Name: "all", PasswordFile: password},
+		{Name: "few", PasswordFile: password, Subscribe: []string{"_INBOX_party-a.>"},
+			Publish: []string{"$JS.API.>", "choir.*.open.>", "choir.*.commit.>"}},
+	}
+	server, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Users: users})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Shutdown)
+	c := configOf("party-a")
+	c.Bus = member.BusConfig{URL: server.ClientURL(), User: "all", PasswordFile: password}
+	plan := member.RunPreflight(t.Context(), c, time.Now()).Plan
+	all, err := natsbus.Open(t.Context(), natsbus.Config{URL: server.ClientURL(), Plan: plan[:16], User: "all",
+		PasswordFile: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	if err := all.EnsureStream(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for user, want := range map[string]string{"all": "", "few": "publish"} {
+		c.Bus.User = user
+		p := member.RunPreflight(t.Context(), c, time.Now())
+		wrong := ""
+		for _, check := range p.Checks {
+			if check.Verdict == member.Wrong {
+				wrong += check.Name
+				if !strings.Contains(check.Detail, ".share.") {
+					t.Errorf("%+v", check)
+				}
+			}
+		}
+		if wrong != want {
+			t.Errorf("%s: wrong %q: %+v", user, wrong, p.Checks)
+		}
+	}
+}
