@@ -11,8 +11,8 @@ import (
 const modelExportLong = `Write what a member's store has of a session into a folder: the model after the
 last round that the member has checked, session.json with how far the session
 came, and at the aggregator the transcript, at a party the ledger's state. It
-works after a session that ended early, whose plan has expired, or that was given
-up. The member must not be running. A compute node never sees a model.`
+works after a session that ended early, whose plan has expired, or that was
+given up. The member must not be running. A compute node never sees a model.`
 
 func (a *App) modelExport() *cobra.Command {
 	var out, plan string
