@@ -99,12 +99,14 @@ func (d *Demo) defaultStrategy() pvi.StrategyName {
 // global: few rounds have longer steps.
 func (d *Demo) global(data *Data, rounds int) global.Config {
 	c := terms.DefaultGlobal(data.Schema.Dim(), int64(data.Train.Rows()))
+	c.Clip = terms.GlobalClip(data.Schema)
+	c.FracBits = terms.GlobalGrid(c.Clip)
 	c.LearningRate = min(0.05, 0.015*math.Sqrt(1000/float64(rounds)))
 	if d.Clip != 0 {
 		c.Clip = d.Clip
 		c.FracBits = terms.GlobalGrid(d.Clip)
 	}
-	return c
+	return terms.GlobalCurvature(c, data.Schema, rounds, 0)
 }
 
 // statistics: one round in ten, or the first of two or more, finds the columns' scales.

@@ -86,6 +86,12 @@ type Config struct {
 	// average moves by (eta+1)/(s+eta) of the distance to the iterate, so that about the
 	// last 1/(eta+1) of the rounds count. It is post-processing.
 	Averaging float64 `json:"averaging"`
+
+	// CurvatureFrom is the first of the rounds, up to the last, that reveal the curvature of
+	// the log-likelihood in the place of learning, for NoiseAware. 0: none do.
+	CurvatureFrom int `json:"curvature_from,omitempty"`
+	// CurvatureBound is the L2 norm of a record's slice of the curvature that becomes Clip.
+	CurvatureBound float64 `json:"curvature_bound,omitempty"`
 }
 
 // Validate names every field that is out of range or contradicts another.
@@ -97,6 +103,7 @@ func (c Config) Validate() error {
 	c.checkModel(bad)
 	c.checkSums(bad)
 	c.checkSteps(bad)
+	c.checkCurvature(bad)
 	return errors.Join(errs...)
 }
 

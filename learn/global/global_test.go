@@ -114,7 +114,7 @@ func (n neighbours) difference(t *testing.T, cfg Config) []int64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := l.Propose(t.Context(), n.raw, seeded(n.seed))
+		p, err := l.Propose(t.Context(), 1, n.raw, seeded(n.seed))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestPerPartyHolds(t *testing.T) {
 		copy(data.X[i*cfg.Features:], data.X[:cfg.Features])
 		data.Y[i] = data.Y[0]
 	}
-	p, err := learner(t, cfg, data).Propose(t.Context(), cfg.Initial(), seeded(1))
+	p, err := learner(t, cfg, data).Propose(t.Context(), 1, cfg.Initial(), seeded(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestBrokenCoins(t *testing.T) {
 	cfg := small()
 	cfg.SampleRate = 0.5
 	empty := seeded(1)
-	if _, err := learner(t, cfg, classes(1, 10, 4)).Propose(t.Context(), cfg.Initial(),
+	if _, err := learner(t, cfg, classes(1, 10, 4)).Propose(t.Context(), 1, cfg.Initial(),
 		limited{empty, 79}); err == nil {
 		t.Error("a source that ends after 79 of 80 bytes was good enough")
 	}
@@ -271,7 +271,7 @@ func TestAnotherAttemptDrawsAnew(t *testing.T) {
 	l, r := learner(t, cfg, classes(5, 200, cfg.Features)), seeded(3)
 	var updates [2][]int64
 	for i := range updates {
-		p, err := l.Propose(t.Context(), cfg.Initial(), r)
+		p, err := l.Propose(t.Context(), 1, cfg.Initial(), r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func (l *Learner) Config() Config { return l.cfg }
 // Propose draws the round's records with rand, which must be secret and uniform
 // (crypto/rand.Reader in production), and sums their gradients at the public state. Called
 // again it draws another sample. Errors: ErrShape, rand's, the context's.
-func (l *Learner) Propose(ctx context.Context, raw []int64, rand io.Reader) (Proposal, error) {
+func (l *Learner) Propose(ctx context.Context, round int, raw []int64, rand io.Reader) (Proposal, error) {
 	s, err := l.cfg.open(raw)
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
@@ -100,7 +100,12 @@ func (l *Learner) Propose(ctx context.Context, raw []int64, rand io.Reader) (Pro
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: sample: %w", err)
 	}
-	p, err := l.sum(ctx, s, drawn)
+	var p Proposal
+	if l.cfg.curvatureRound(round) {
+		p, err = l.sumCurvature(ctx, round, s, drawn)
+	} else {
+		p, err = l.sum(ctx, s, drawn)
+	}
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}

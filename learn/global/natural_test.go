@@ -174,7 +174,7 @@ func apart(t interface{ Fatal(...any) }, cfg Config, raw []int64, a, b pvi.Data,
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := l.Propose(context.Background(), raw, seeded(coins))
+		p, err := l.Propose(context.Background(), 1, raw, seeded(coins))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,8 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party 
 			return nil, fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
 		}
 	}
-	propose := func(_, party int, raw []int64) ([]int64, error) {
-		p, err := learners[party].Propose(ctx, raw, coins(party))
+	propose := func(round, party int, raw []int64) ([]int64, error) {
+		p, err := learners[party].Propose(ctx, round, raw, coins(party))
 		return p.Update, err
 	}
 	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise,

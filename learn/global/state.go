@@ -112,6 +112,9 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 		return nil, fmt.Errorf("fold: %w", err)
 	}
 	next := append([]int64(nil), raw...)
+	if c.curvatureRound(round) {
+		return next, nil
+	}
 	s, _ := c.open(next)
 	p := c.pace(round)
 	if c.Optimiser == Natural {

@@ -27,6 +27,22 @@ func (l *Logistic) Curvature(ws *Workspace, dst []float64, from int, mean, varia
 	}
 }
 
+// RecordCurvature is Curvature of a single record.
+func (l *Logistic) RecordCurvature(dst []float64, from, row int, mean, variance []float64) {
+	clear(dst)
+	d := l.x.Cols
+	x := l.x.Data[row*d : (row+1)*d]
+	a, s := 0.0, 0.0
+	for i, xi := range x {
+		a += xi * mean[i]
+		s += xi * xi * variance[i]
+	}
+	_, c := SigmoidMoments(a, s)
+	eachEntry(d, from, len(dst), func(at, i, j int, weight float64) {
+		dst[at] = weight * c * x[i] * x[j]
+	})
+}
+
 // Curvature implements Curved. It needs the mean-field family.
 func (l *Linear) Curvature(_ *Workspace, dst []float64, from int, _, _ []float64) {
 	d := l.space.Features

@@ -18,9 +18,16 @@ type Trace struct {
 	// Noise is the R x R covariance of the noise of the rounds in one coordinate. Only its
 	// shape matters: it weighs the rounds.
 	Noise *mat.SymDense
+	// Sampling, if not nil, is the covariance of each round's sampling error, in curvatures.
+	Sampling []float64
 	// Variance returns the variance of the noise of the weighted sum of the scores in every
 	// coordinate, for weights that add up to 1.
 	Variance func(weights []float64) []float64
+	// Spread, for a logistic model, is the R x d variances of the public Gaussians around the
+	// points, over which scores are expectations, and CurvatureSpread that of the curvature;
+	// the last weight is the bias, whose column is 1. nil for a linear model.
+	Spread          [][]float64
+	CurvatureSpread []float64
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
 }
@@ -37,6 +44,7 @@ func (t Trace) Posterior() (*gauss.Moments, error) {
 	if err != nil {
 		return nil, err
 	}
+	t = t.sharp(h.matrix)
 	weights, err := t.weights(h.matrix)
 	if err != nil {
 		return nil, err
@@ -45,18 +53,50 @@ func (t Trace) Posterior() (*gauss.Moments, error) {
 	point := mean(t.Points, weights)
 	score := mean(t.Scores, weights)
 	variance := t.Variance(weights)
+	sampling := 0.0
+	for s, v := range t.Sampling {
+		sampling += weights[s] * weights[s] * v
+	}
 	b := mat.NewVecDense(d, nil)
 	b.MulVec(h.matrix, mat.NewVecDense(d, point))
 	b.AddVec(b, mat.NewVecDense(d, score))
 	var m *gauss.Moments
 	moved := make([]float64, d)
 	for range passes {
-		if m, err = solve(h.matrix, b, h.error(variance, moved), t.Prior); err != nil {
+		if m, err = solve(h.matrix, b, h.error(variance, moved), t.Prior, 1+sampling); err != nil {
 			return nil, err
 		}
 		floats.SubTo(moved, m.Mean, point)
 	}
 	return m, nil
+}
+
+// sharp converts expectations over Gaussians to values at points. A logistic function's
+// expectation over an activation of variance v is about its value at the activation times
+// 1/sqrt(1 + pi v/8) ([MacKay92]): the score is that at the point times this, and the curvature has
+// it as a factor. A record's activation has about the variance sum_i v_i h_ii/h_bb, with the
+// mean squares of the columns from the curvature. It scales h in place.
+func (t Trace) sharp(h *mat.SymDense) Trace {
+	d := h.SymmetricDim()
+	bias := h.At(d-1, d-1)
+	if t.Spread == nil || !(bias > 0) {
+		return t
+	}
+	flatter := func(variance []float64) float64 {
+		v := 0.0
+		for i, x := range variance {
+			v += x * h.At(i, i) / bias
+		}
+		return 1 / math.Sqrt(1+math.Pi*v/8)
+	}
+	points := make([][]float64, len(t.Points))
+	for s, p := range t.Points {
+		points[s] = make([]float64, d)
+		floats.AddScaled(points[s], flatter(t.Spread[s]), p)
+	}
+	t.Points = points
+	h.ScaleSym(1/flatter(t.CurvatureSpread), h)
+	return t
 }
 
 // weights returns the rounds' weights of least variance. A score far from the last point is
@@ -72,6 +112,9 @@ func (t Trace) weights(h *mat.SymDense) ([]float64, error) {
 		for i, x := range point {
 			step := h.At(i, i) * (x - last[i])
 			far += step * step / float64(len(point))
+		}
+		if t.Sampling != nil {
+			far += t.Sampling[s] * mat.Trace(h) / float64(len(point))
 		}
 		k.SetSym(s, s, k.At(s, s)+far)
 	}
@@ -96,11 +139,11 @@ func (t Trace) weights(h *mat.SymDense) ([]float64, error) {
 	return out, nil
 }
 
-// solve returns the posterior of w for b ~ N(H w, H + V) and w ~ N(0, I/prior).
-func solve(h *mat.SymDense, b *mat.VecDense, variance []float64, prior float64) (*gauss.Moments, error) {
+// solve returns the posterior of w for b ~ N(H w, own H + V) and w ~ N(0, I/prior).
+func solve(h *mat.SymDense, b *mat.VecDense, variance []float64, prior, own float64) (*gauss.Moments, error) {
 	d := len(variance)
 	scatter := mat.NewSymDense(d, nil)
-	scatter.CopySym(h)
+	scatter.ScaleSym(own, h)
 	for i, v := range variance {
 		scatter.SetSym(i, i, scatter.At(i, i)+v)
 	}

@@ -23,6 +23,7 @@ type Observation struct {
 	// Variance of the noise on a coordinate of Sum, in its unit squared: that of all parties
 	// that the sum counts.
 	Variance float64
+	Parties  int // that Sum counts; 0: not known
 }
 
 // uncorrected is why NoiseAware has no posterior for a configuration; empty if it has.
@@ -65,7 +66,7 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 		}
 		var err error
 		if c.curvatureRound(o.Round) {
-			r.addCurvature(o)
+			err = r.addCurvature(o)
 		} else {
 			err = r.addRound(o)
 		}
@@ -79,6 +80,10 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	}
 	return c.at(m)
 }
+
+// With returns the posterior with the moments under the likelihood, in the full family if they
+// have a covariance. Errors: gauss.ErrImproper.
+func (l Likelihood) With(m *gauss.Moments) (*Posterior, error) { return l.config().at(m) }
 
 // at returns the posterior with the moments, in the full family if they have a covariance.
 func (c Config) at(m *gauss.Moments) (*Posterior, error) {
@@ -99,10 +104,13 @@ type reading struct {
 	prior []float64
 
 	points    [][]float64
+	spreads   [][]float64 // variances of the public posterior at the points
 	naturals  [][]float64 // of the likelihood at the points, with noise
 	dampings  []float64
+	parties   int       // of the last round
 	variances []float64 // of a round's own noise on a linear part
 
+	spread   []float64 // variances of the public posterior of the curvature
 	entries  []float64 // sums of the curvature's entries, in the order of its slices
 	counts   []float64 // rounds that revealed an entry
 	entryVar []float64 // variances of the sums
@@ -127,15 +135,26 @@ func (r *reading) addRound(o Observation) error {
 		natural[i] = float64(x)*unit + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
 	}
 	r.points = append(r.points, m.Mean)
+	r.spreads = append(r.spreads, m.Variance)
 	r.naturals = append(r.naturals, natural)
 	r.dampings = append(r.dampings, math.Ldexp(float64(c.DampingUnits(o.Round)), -int(c.DampingBits)))
 	r.variances = append(r.variances, o.Variance*unit*unit)
+	r.parties = o.Parties
 	return nil
 }
 
 // addCurvature adds a curvature round.
-func (r *reading) addCurvature(o Observation) {
+func (r *reading) addCurvature(o Observation) error {
 	c := r.c
+	repaired, _, err := c.Repair(o.Raw)
+	if err != nil {
+		return err
+	}
+	m, err := c.space().Moments(c.floats(repaired))
+	if err != nil {
+		return err
+	}
+	r.spread = m.Variance
 	d := c.Weights()
 	n := d * (d + 1) / 2
 	if r.entries == nil {
@@ -150,11 +169,15 @@ func (r *reading) addCurvature(o Observation) {
 		r.counts[from+i]++
 		r.entryVar[from+i] += o.Variance * unit * unit
 	}
+	return nil
 }
 
 func (r *reading) posterior() (*gauss.Moments, error) {
 	if len(r.points) == 0 {
 		return nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
+	}
+	if r.hidden() {
+		return r.nothing(), nil
 	}
 	curvature, ok := r.curvature()
 	if !ok {
@@ -166,8 +189,40 @@ func (r *reading) posterior() (*gauss.Moments, error) {
 	for s := range r.points {
 		t.Scores = append(t.Scores, r.score(s))
 	}
+	if r.c.Model == Logistic {
+		t.Spread = r.spreads
+		t.CurvatureSpread = r.spread
+	}
 	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
 	return t.Posterior()
+}
+
+// hidden reports whether the clips of a party's whole updates hide the likelihood: what the sums
+// show, without its noise, is more than half of what the parties' factors can have moved. The
+// factors are then where the clips left them, and say little of the data.
+func (r *reading) hidden() bool {
+	c := r.c
+	if c.Family != gauss.MeanField || c.params().Shards != 1 || c.Clip == 0 || r.parties == 0 {
+		return false
+	}
+	h, p, v := r.settled()
+	reach := float64(r.parties) * c.Clip * floats.Sum(r.dampings)
+	shown := 0.0
+	for i := range h {
+		shown += h[i]*h[i] + p[i]*p[i]/4 - 2*v
+	}
+	return shown > reach*reach/4
+}
+
+// nothing is the prior.
+func (r *reading) nothing() *gauss.Moments {
+	d := r.c.Weights()
+	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
+	for i := range d {
+		m.Variance[i] = 1 / r.c.PriorPrecision
+		m.Mean[i] = r.prior[i] / r.c.PriorPrecision
+	}
+	return m
 }
 
 // score is the noisy gradient of the log-likelihood at the point of a round: the linear part

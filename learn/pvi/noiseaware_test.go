@@ -59,9 +59,11 @@ func TestNoiseAwareReadsTheScore(t *testing.T) {
 	r := reading{c: c, prior: c.floats(c.Prior())}
 	trace := observe(t, c, data, rounds+c.CurvatureSlices(), 0)
 	for _, o := range trace {
+		add := r.addRound
 		if c.curvatureRound(o.Round) {
-			r.addCurvature(o)
-		} else if err := r.addRound(o); err != nil {
+			add = r.addCurvature
+		}
+		if err := add(o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,6 +197,30 @@ func TestNoiseAwareCovers(t *testing.T) {
 				t.Errorf("%s: weight %d is %v sd from that of the data; sd %v, without noise %v", c.Model, i, z,
 					q.SD()[i], exact.SD()[i])
 			}
+		}
+	}
+}
+
+// TestClipHidesTheData: where a party's clip is far below its factor, the sums say nothing and the
+// posterior is the prior; with a clip that does not bind it is not.
+func TestClipHidesTheData(t *testing.T) {
+	c := oneRow(0)
+	c.CurvatureFrom = 0
+	c.CurvatureBound = 0
+	c.Strategy = Dataset{Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
+	data := dense(c, 8, 400)
+	for _, clip := range []float64{0.5, 4000} {
+		c.Clip = clip
+		trace := observe(t, c, data, 8, 0.1)
+		for i := range trace {
+			trace[i].Parties = 1
+		}
+		q, err := c.NoiseAware(trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if prior := q.SD()[0] == 1 && q.Mean()[0] == 0; prior != (clip < 1) {
+			t.Errorf("clip %v: mean %v, sd %v", clip, q.Mean(), q.SD())
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (g *GlobalVI) Join(c PartyConfig) (Party, error) {
 		return nil, fmt.Errorf("global inference: no source of randomness for the samples")
 	}
 	propose := func(ctx context.Context, w protocol.Work) ([]int64, float64, error) {
-		p, err := l.Propose(ctx, w.Model, c.Rand)
+		p, err := l.Propose(ctx, int(w.Round), w.Model, c.Rand)
 		return p.Update, p.ClippedFraction, err
 	}
 	return stateless{model{g.Global}, c, propose}, nil

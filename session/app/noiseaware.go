@@ -38,7 +38,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 			return nil, err
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
-			Variance: noiseOn(p, r.Counted)})
+			Variance: noiseOn(p, r.Counted), Parties: r.Counted})
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: no round of learning was accepted", pvi.ErrUncorrected)
@@ -51,8 +51,13 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 }
 
 // NoiseAware implements Spec.
-func (g *GlobalVI) NoiseAware(*protocol.Plan, []Revealed) (*pvi.Posterior, error) {
-	return nil, fmt.Errorf("%w: global inference", pvi.ErrUncorrected)
+func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
+	var all []pvi.Observation
+	for _, r := range trace {
+		all = append(all, pvi.Observation{Round: int(r.Round), Raw: r.Before, Sum: r.Sum,
+			Variance: noiseOn(p, r.Counted), Parties: r.Counted})
+	}
+	return g.Global.NoiseAware(all)
 }
 
 // NoiseAware implements Spec. The posterior of noisy statistics counts their noise already; the

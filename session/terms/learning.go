@@ -286,7 +286,7 @@ func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {
 // few exceed: a record's curvature is c x x' with c at most 1/4 for a logistic model, and less
 // for most records, and c = 1/noise_sd^2 for a linear one.
 func (l LearningConfig) curvatureBound(d *draft, f defaults.Facts) float64 {
-	size := 0.2 * f.Norm * f.Norm
+	size := logisticCurvature * f.Norm * f.Norm
 	if d.cfg.Model == pvi.Linear {
 		size = 1.5 * f.Norm * f.Norm / (d.cfg.NoiseSD * d.cfg.NoiseSD)
 	}
@@ -295,8 +295,14 @@ func (l LearningConfig) curvatureBound(d *draft, f defaults.Facts) float64 {
 		rows = max(1, float64(f.AssumedRecords())/float64(f.Parties*d.p.Shards))
 	}
 	v := size * rows / math.Sqrt(float64(d.cfg.CurvatureSlices()))
-	return math.Ldexp(math.Round(math.Ldexp(v, 10)), -10) // a short number in the plan
+	return short(v)
 }
+
+// logisticCurvature is the curvature of a record in squares of its norm that few records exceed.
+const logisticCurvature = 0.2
+
+// short is a number of few digits in a plan.
+func short(v float64) float64 { return math.Ldexp(math.Round(math.Ldexp(v, 10)), -10) }
 
 // travelled is the root of the sum of the squared dampings of a run: the noise of its states
 // in units of that on a sum.

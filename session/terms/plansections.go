@@ -23,7 +23,7 @@ type GlobalConfig struct {
 	InitialSpread  float64        `toml:"initial_spread"`
 	Hidden         int            `toml:"hidden"`
 	Samples        int            `toml:"samples"`
-	Clip           float64        `toml:"clip"`        // default 3
+	Clip           float64        `toml:"clip"`        // default GlobalClip
 	SampleRate     float64        `toml:"sample_rate"` // default 0.02
 	Records        int64          `toml:"records"`
 	MaxRecords     int64          `toml:"max_records"`   // default 2^20
@@ -33,6 +33,8 @@ type GlobalConfig struct {
 	SDUnit         float64        `toml:"sd_unit"`
 	PrecisionFloor float64        `toml:"precision_floor"`
 	Averaging      float64        `toml:"averaging"`
+	// CurvatureRounds is how many of the last rounds reveal the curvature; see GlobalCurvature.
+	CurvatureRounds int `toml:"curvature_rounds"`
 }
 
 func (g *GlobalConfig) schema() (string, map[string]any) { return g.SchemaFile, g.Schema }
@@ -47,6 +49,7 @@ func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 	}
 	rounds := defaults.GlobalRounds
 	cfg := DefaultGlobal(schema.Dim(), g.Records)
+	cfg.Clip = GlobalClip(schema)
 	if global.Optimiser(g.Optimiser) == global.Natural {
 		cfg = NaturalGlobal(schema.Dim(), g.Records)
 		rounds = defaults.NaturalGlobalRounds
@@ -62,7 +65,36 @@ func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 	cfg.RateDecay, cfg.Averaging = orElse(g.RateDecay, cfg.RateDecay), orElse(g.Averaging, cfg.Averaging)
 	cfg.SDUnit, cfg.PrecisionFloor = orElse(g.SDUnit, cfg.SDUnit), orElse(g.PrecisionFloor, cfg.PrecisionFloor)
 	cfg.FracBits = GlobalGrid(cfg.Clip)
+	cfg = GlobalCurvature(cfg, schema, rounds, g.CurvatureRounds)
 	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
+}
+
+// GlobalClip is the clip of gradients at which few of the schema's records are clipped: one is as
+// long as the record times its residual, below 1. Clipping those that surprise most would bias
+// the weights away from 0.
+func GlobalClip(schema *dataset.Schema) float64 {
+	return max(3, math.Round(11*defaults.Of(schema).Norm)/10)
+}
+
+// GlobalCurvature returns the configuration with so many of the rounds for the curvature; 0: as
+// many as three times the whole of it takes, if they are an eighth of the rounds or less,
+// or once, if that is a quarter or less; less than 0: none.
+func GlobalCurvature(c global.Config, schema *dataset.Schema, rounds, curvature int) global.Config {
+	if curvature == 0 && c.Model == pvi.Logistic {
+		whole := c.CurvatureSlices()
+		switch {
+		case 24*whole <= rounds:
+			curvature = 3 * whole
+		case 4*whole <= rounds:
+			curvature = whole
+		}
+	}
+	if curvature > 0 {
+		c.CurvatureFrom = rounds - curvature + 1
+		norm := defaults.Of(schema).Norm
+		c.CurvatureBound = short(logisticCurvature * norm * norm / math.Sqrt(float64(c.CurvatureSlices())))
+	}
+	return c
 }
 
 // DefaultGlobal is global inference for logistic regression, with settings for a

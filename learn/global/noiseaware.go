@@ -1,0 +1,135 @@
+package global
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/noiseaware"
+	"choir/learn/pvi"
+)
+
+// NoiseAware returns the posterior that counts the noise on the revealed sums and that of the
+// samples, from all rounds in order. A round reveals the score of its sample at the public
+// mean, with its own noise; all of them count, and not only the last state. It needs
+// curvature rounds. Errors: pvi.ErrUncorrected without them or for another model than
+// logistic regression, ErrShape, gauss.ErrImproper.
+func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
+	if c.Model != pvi.Logistic || c.CurvatureFrom == 0 {
+		return nil, fmt.Errorf("%w: global inference without curvature rounds", pvi.ErrUncorrected)
+	}
+	t := noiseaware.Trace{Prior: c.PriorPrecision}
+	var noise [][]float64 // of a round's score, by coordinate
+	k := newEntries(c)
+	for _, o := range trace {
+		s, err := c.open(o.Raw)
+		if err != nil || len(o.Sum) != c.Dim() {
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
+		}
+		mean, logSD := c.parameters(s.param)
+		spread := make([]float64, len(logSD))
+		for i, v := range logSD {
+			spread[i] = math.Exp(2 * v)
+		}
+		if c.curvatureRound(o.Round) {
+			k.add(o)
+			t.CurvatureSpread = spread
+			continue
+		}
+		t.Spread = append(t.Spread, spread)
+		score, variance := c.score(s, o)
+		t.Points = append(t.Points, mean)
+		t.Scores = append(t.Scores, score)
+		t.Sampling = append(t.Sampling, (1-c.SampleRate)/c.SampleRate)
+		noise = append(noise, variance)
+	}
+	var ok bool
+	if t.Curvature, ok = k.curvature(); !ok || len(noise) == 0 {
+		return nil, fmt.Errorf("%w: the curvature rounds are not complete", pvi.ErrUncorrected)
+	}
+	t.Noise = mat.NewSymDense(len(noise), nil)
+	for s, v := range noise {
+		t.Noise.SetSym(s, s, floats.Sum(v)/float64(len(v)))
+	}
+	t.Variance = func(weights []float64) []float64 {
+		out := make([]float64, c.Weights())
+		for s, w := range weights {
+			floats.AddScaled(out, w*w, noise[s])
+		}
+		return out
+	}
+	m, err := t.Posterior()
+	if err != nil {
+		return nil, fmt.Errorf("noise-aware posterior: %w", err)
+	}
+	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m)
+}
+
+// score is the estimate of all records' score in a round, and the variance of the noise on it. A
+// sum of natural steps is in units of the posterior's standard deviations.
+func (c Config) score(s state, o pvi.Observation) (score, variance []float64) {
+	d := c.Weights()
+	_, logSD := c.parameters(s.param)
+	score, variance = make([]float64, d), make([]float64, d)
+	for i := range d {
+		unit := math.Ldexp(1, -int(c.FracBits)) / c.SampleRate
+		if c.Optimiser == Natural {
+			unit *= math.Exp(-logSD[i])
+		}
+		score[i] = float64(o.Sum[i]) * unit
+		variance[i] = o.Variance * unit * unit
+	}
+	return score, variance
+}
+
+// entries adds up the curvature rounds.
+type entries struct {
+	c              Config
+	sum, count, of []float64 // by entry: sums, rounds, variances of the sums
+}
+
+func newEntries(c Config) *entries {
+	n := c.Weights() * (c.Weights() + 1) / 2
+	return &entries{c, make([]float64, n), make([]float64, n), make([]float64, n)}
+}
+
+func (e *entries) add(o pvi.Observation) {
+	unit := math.Ldexp(1, -int(e.c.FracBits)) / e.c.SampleRate / e.c.curvatureScale()
+	from := e.c.sliceStart(o.Round)
+	for i := 0; i < e.c.Dim() && from+i < len(e.sum); i++ {
+		e.sum[from+i] += float64(o.Sum[i]) * unit
+		e.count[from+i]++
+		e.of[from+i] += o.Variance * unit * unit
+	}
+}
+
+// curvature returns the mean of the rounds, and false if an entry is missing. A sample's
+// error on an entry has about the variance (1-q)/q of the mean square of the diagonal over
+// the number of records.
+func (e *entries) curvature() (noiseaware.Curvature, bool) {
+	d := e.c.Weights()
+	out := noiseaware.Curvature{Matrix: mat.NewSymDense(d, nil)}
+	at, total, rounds, square := 0, 0.0, math.Inf(1), 0.0
+	for i := range d {
+		for j := i; j < d; j++ {
+			if e.count[at] == 0 {
+				return out, false
+			}
+			v := e.sum[at] / e.count[at]
+			total += e.of[at] / (e.count[at] * e.count[at])
+			rounds = min(rounds, e.count[at])
+			if i == j {
+				square += v * v / float64(d)
+			} else {
+				v /= math.Sqrt2
+			}
+			out.Matrix.SetSym(i, j, v)
+			at++
+		}
+	}
+	q := e.c.SampleRate
+	out.SD = math.Sqrt(total/float64(at)/2 + (1-q)/q*square/float64(e.c.Records)/rounds)
+	return out, true
+}
