@@ -63,7 +63,8 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s.IntVar(&f.Parties, "parties", mostDemoParties, "parties that hold data; by default fewer for a short file")
 	s.IntVar(&f.Computes, "computes", 3, "compute nodes; one honest one is enough")
 	s.IntVar(&f.Rounds, "rounds", 0,
-		"rounds of learning; default by the method and the columns, with --method global 200, statistics 10")
+		"rounds of learning; default by the method and the columns, with --method global 200, statistics 10, "+
+			"mcmc 100")
 	s.IntVar(&f.Colluders, "colluders", 0, "parties that may pool what they know")
 	s.IntVar(&f.Dropouts, "dropouts", 0,
 		"parties that may be missing in a round; that many leave half way")
@@ -72,8 +73,9 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	s.Float64Var(&f.Clip, "clip", 0, "bound on an update in natural parameters; 0: the strategy's default")
 	s.StringVar(&f.method, "method", "dp-pvi",
 		"dp-pvi (few rounds of many local steps), global (many rounds of one gradient) "+
-			"or statistics (linear regression "+
-			"from sums)")
+			"statistics (linear regression from sums) or mcmc (draws from the posterior by noisy ratios)")
+	s.StringVar((*string)(&f.Sampler), "sampler", "",
+		"with --method mcmc: trace (the default), penalty, barker, langevin or hmc")
 	s.StringVar(&f.model, "model", string(pvi.Logistic),
 		"logistic, linear (by method statistics, unless a strategy is given) "+
 			"or bnn (a network, by strategy optimisation)")
@@ -105,7 +107,8 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 // complete sets up the completion of the flags' values.
 func (f *demoFlags) complete(cmd *cobra.Command) {
 	cli.Values(cmd, "method", string(experiment.MethodPVI), string(experiment.MethodGlobal),
-		string(experiment.MethodStatistics))
+		string(experiment.MethodStatistics), string(experiment.MethodMCMC))
+	cli.Values(cmd, "sampler", "trace", "penalty", "barker", "langevin", "hmc")
 	cli.Values(cmd, "model", string(pvi.Logistic), string(pvi.Linear), string(pvi.BNN))
 	cli.Values(cmd, "strategy", "virtual", "dataset", "optimisation")
 	cli.Folders(cmd, "out", "resume")
@@ -161,8 +164,8 @@ func (a *tools) runDemo(cmd *cobra.Command, f *demoFlags) error {
 }
 
 // sessionFlags describe a session; one that is resumed has them already.
-var sessionFlags = strings.Fields(`parties computes rounds colluders dropouts epsilon delta clip method model
-	strategy shards data target schema column train rho kappa seed out processes`)
+var sessionFlags = strings.Fields(`parties computes rounds colluders dropouts epsilon delta clip method
+	sampler model strategy shards data target schema column train rho kappa seed out processes`)
 
 // resumesAlone refuses flags that describe another session than the resumed one.
 func resumesAlone(cmd *cobra.Command) error {

@@ -103,7 +103,7 @@ func TestRolesShowTheirOwnFlags(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ line, offers string }{
 		{line: "demo --strategy", offers: "virtual dataset optimisation"},
-		{line: "demo --method", offers: "dp-pvi global statistics"},
+		{line: "demo --method", offers: "dp-pvi global statistics mcmc"},
 		{line: "demo --model", offers: "logistic linear bnn"},
 		{line: "demo --format", offers: "text json"},
 		{line: "experiment run", offers: "noisy-factors own-generated"},

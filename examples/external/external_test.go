@@ -127,7 +127,7 @@ func learn(t *testing.T, command []string) []int64 {
 		}
 	}
 	local := &run.Local{Session: s, Keys: keys, Resend: 5 * time.Second, GiveUp: time.Minute,
-		Model:    l.Model(),
+		Model:    l.Model(s.Plan),
 		Connect:  run.OverNATS(t.Context(), s, natsbus.Config{Server: server}),
 		App:      func(i uint32) protocol.Application { return sides[i] },
 		Proposer: func(i uint32) protocol.Proposer { return sides[i] },

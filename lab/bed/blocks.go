@@ -105,7 +105,8 @@ func (b Blocks) NoiseAware(*protocol.Plan, []app.Revealed) (*pvi.Posterior, erro
 
 // Each shows every problem's posterior.
 func (b Blocks) Each(p *protocol.Plan, state []int64, see func(problem int, q *pvi.Posterior) error) error {
-	parts, err := b.models().split(state, b.models().states())
+	all := b.models(p)
+	parts, err := all.split(state, all.states())
 	if err != nil {
 		return err
 	}
@@ -121,22 +122,22 @@ func (b Blocks) Each(p *protocol.Plan, state []int64, see func(problem int, q *p
 	return nil
 }
 
-func (b Blocks) models() models {
+func (b Blocks) models(p *protocol.Plan) models {
 	var all models
 	for _, a := range b.Apps {
 		dim, _ := a.Size()
-		all.of, all.sums = append(all.of, a.Model()), append(all.sums, dim)
+		all.of, all.sums = append(all.of, a.Model(p)), append(all.sums, dim)
 	}
 	return all
 }
 
 // Model implements app.Spec.
-func (b Blocks) Model() protocol.Model { return b.models() }
+func (b Blocks) Model(p *protocol.Plan) protocol.Model { return b.models(p) }
 
 // Join implements app.Spec. The problems' local noise and samples come from the seat's
 // randomness, one problem after the other.
 func (b Blocks) Join(s app.PartyConfig) (app.Party, error) {
-	all := sides{models: b.models()}
+	all := sides{models: b.models(s.Plan)}
 	for i, a := range b.Apps {
 		seat := s
 		seat.Data = b.Parts[i][s.Party]

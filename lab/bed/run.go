@@ -119,11 +119,12 @@ func (r Run) sign() (*signed, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &signed{Run: r, model: r.App.Model()}
+	s := &signed{Run: r}
 	s.seat = s.learner
 	if s.plan, err = t.Plan(r.App); err != nil {
 		return nil, err
 	}
+	s.model = r.App.Model(s.plan)
 	return s, s.signAll(roster)
 }
 

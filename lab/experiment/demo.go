@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"choir/crypto/identity"
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -29,6 +30,7 @@ type Demo struct {
 	Clip                      float64 // 0: the strategy's default
 	Model                     pvi.Model
 	Method                    Method           // "": MethodPVI
+	Sampler                   mcmc.Method      // of MethodMCMC; "": mcmc.Trace
 	Strategy                  pvi.StrategyName // "": virtual, or with model bnn optimisation
 	Shards                    int              // 0: the strategy's default
 	Data                      Source
@@ -214,7 +216,7 @@ func (r *demoRun) session(ctx context.Context) (*run.Report, error) {
 		return nil, err
 	}
 	defer shutdown()
-	r.models = &recorder{Model: r.app.Model(), next: r.scored}
+	r.models = &recorder{Model: r.app.Model(r.plan), next: r.scored}
 	apps, err := r.seats()
 	if err != nil {
 		return nil, err

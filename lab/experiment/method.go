@@ -29,6 +29,8 @@ const (
 	MethodGlobal Method = "global"
 	// MethodStatistics is linear regression from sufficient statistics.
 	MethodStatistics Method = "statistics"
+	// MethodMCMC is draws from the posterior by noisy log-likelihood ratios.
+	MethodMCMC Method = "mcmc"
 )
 
 // DefaultModel is the model when nobody says.
@@ -69,6 +71,11 @@ func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
 	case MethodStatistics:
 		t.Rounds = cmp.Or(t.Rounds, defaults.StatisticsRounds)
 		return &app.Statistics{Version: 1, Statistics: d.statistics(data, t.Rounds), Schema: schema}, t.Rounds, nil
+	}
+	if d.method() == MethodMCMC {
+		c := terms.DefaultMCMC(d.Sampler, data.Schema, int64(data.Train.Rows()), t.Rounds, 1)
+		c.Clip = cmp.Or(d.Clip, c.Clip)
+		return &app.MCMC{Version: 1, MCMC: c, Schema: schema}, c.Rounds, nil
 	}
 	spec, rounds, err := d.learning(data).Spec(t, data.Schema)
 	if err != nil {
@@ -150,7 +157,7 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 		}
 		states[i] = ls[i].InitialState()
 	}
-	model := a.Model().Initial()
+	model := a.Model(p).Initial()
 	draw := make([]int64, p.Dim)
 	for round := uint32(1); round <= p.Rounds; round++ {
 		sum, memos := make([]int64, p.Dim), make([][]byte, len(parts))
@@ -165,7 +172,7 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 				return nil, err
 			}
 		}
-		next, err := a.Model().Fold(round, model, sum)
+		next, err := a.Model(p).Fold(round, model, sum)
 		if err != nil {
 			return nil, fmt.Errorf("round %d: %w", round, err)
 		}

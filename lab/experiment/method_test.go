@@ -5,6 +5,7 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 )
 
@@ -21,6 +22,7 @@ func TestMethodsLearn(t *testing.T) {
 		// The non-private scores here are .80 and .94.
 		{MethodGlobal, pvi.Logistic, 40, 0.74, -0.55},
 		{MethodStatistics, pvi.Linear, 4, 0.85, -1.2},
+		{MethodMCMC, pvi.Logistic, 40, 0.74, -0.55},
 	} {
 		t.Run(string(c.method), func(t *testing.T) {
 			d := &Demo{
@@ -82,6 +84,10 @@ func TestMethodsRefuse(t *testing.T) {
 		"unknown":          func(d *Demo) { d.Method = "magic" },
 		"global, linear":   func(d *Demo) { d.Model = pvi.Linear },
 		"statistics":       func(d *Demo) { d.Method = MethodStatistics },
+		"mcmc, linear":     func(d *Demo) { d.Method, d.Model = MethodMCMC, pvi.Linear },
+		"mcmc, drop-outs":  func(d *Demo) { d.Method, d.Dropouts = MethodMCMC, 1 },
+		"mcmc, sampler":    func(d *Demo) { d.Method, d.Sampler = MethodMCMC, "gibbs" },
+		"sampler":          func(d *Demo) { d.Sampler = mcmc.Trace },
 		"statistics, once": func(d *Demo) { d.Method, d.Model, d.Rounds = MethodStatistics, pvi.Linear, 1 },
 	} {
 		d := good

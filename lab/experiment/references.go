@@ -41,12 +41,12 @@ type reference struct {
 // all computes the references, as many at a time as there are processors, and tells of each that
 // is done.
 func (r reference) all(ctx context.Context, done func(name string)) (refs References, err error) {
-	full, err := r.fullNoise()
+	full, variance, err := r.fullNoise()
 	if err != nil {
 		return refs, err
 	}
-	trusted := func() (Scores, error) { return r.noised(ctx, full, func(party int) bool { return party == 0 }) }
-	local := func() (Scores, error) { return r.noised(ctx, full, func(int) bool { return true }) }
+	trusted := func() (Scores, error) { return r.noised(ctx, full, variance, 1) }
+	local := func() (Scores, error) { return r.noised(ctx, full, variance, r.plan.Parties()) }
 	if r.plan.Noise == protocol.NoiseLocal {
 		trusted = func() (Scores, error) { return r.localNoise(ctx, true) }
 		local = func() (Scores, error) { return r.localNoise(ctx, false) }
@@ -93,7 +93,7 @@ func (r reference) all(ctx context.Context, done func(name string)) (refs Refere
 
 // fullNoise is the noise that one trusted contributor would have to add for the
 // plan's budget.
-func (r reference) fullNoise() (*noise.Gaussian, error) {
+func (r reference) fullNoise() (full *noise.Gaussian, variance uint64, err error) {
 	n, err := privacy.Calibrate(privacy.Target{
 		Epsilon:     r.plan.Epsilon,
 		Delta:       r.plan.Delta,
@@ -106,16 +106,21 @@ func (r reference) fullNoise() (*noise.Gaussian, error) {
 		Relation:    privacy.Relation(r.plan.Relation),
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return noise.NewGaussian(n.PartVariance)
+	full, err = noise.NewGaussian(n.PartVariance)
+	return full, n.PartVariance, err
 }
 
 // noised is the plan's own learning with the sum in the clear and the full
-// noise added by the parties that adds names.
-func (r reference) noised(ctx context.Context, full *noise.Gaussian,
-	adds func(party int) bool) (Scores, error) {
-	state, err := plainly(ctx, r.app, r.plan, r.data.Parts, full, adds)
+// noise, of the given variance, added by the first adding parties. The plan has that noise
+// in the parties' shares, for methods that know how much there is.
+func (r reference) noised(ctx context.Context, full *noise.Gaussian, variance uint64,
+	adding int) (Scores, error) {
+	p := *r.plan
+	p.Variance = max(1, uint64(float64(adding)*float64(variance)/float64(p.Parties())))
+	r.plan = &p
+	state, err := plainly(ctx, r.app, r.plan, r.data.Parts, full, func(i int) bool { return i < adding })
 	if err != nil {
 		return Scores{}, err
 	}
@@ -140,6 +145,10 @@ func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, erro
 		return r.withoutNoise(ctx, l, parts)
 	case ok:
 		return settled(ctx, l.PVI, rows)
+	}
+	if m, ok := r.app.(*app.MCMC); ok {
+		c := pvi.Config{Model: pvi.Logistic, Features: m.MCMC.Features, PriorPrecision: m.MCMC.PriorPrecision}
+		return settled(ctx, c, rows)
 	}
 	if g, ok := r.app.(*app.GlobalVI); ok && g.Global.Model == pvi.Logistic {
 		c := pvi.Config{

@@ -13,7 +13,7 @@ import (
 // the aggregator's process did, where nobody could score it. It returns the
 // last model.
 func (r *demoRun) replay(entries [][]byte, seconds map[uint32]float64) ([]int64, error) {
-	model := r.app.Model().Initial()
+	model := r.app.Model(r.plan).Initial()
 	sum, vectors := make(field.Vector, r.plan.Dim), 0
 	for i, entry := range entries {
 		if d, ok := protocol.ParseTranscriptSecret(entry); ok {
@@ -58,7 +58,7 @@ func (r *demoRun) fold(res *protocol.Result, model []int64, sum field.Vector) (n
 	if res.Outcome == protocol.OutcomeAccepted {
 		ints := make([]int64, len(sum))
 		fixedpoint.FromField(ints, sum)
-		if next, err = r.app.Model().Fold(res.Round, model, ints); err != nil {
+		if next, err = r.app.Model(r.plan).Fold(res.Round, model, ints); err != nil {
 			return nil, fmt.Errorf("transcript: round %d: %w", res.Round, err)
 		}
 	}

@@ -145,6 +145,10 @@ func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
 		own := *a
 		own.Global.Records = records
 		spec = &own
+	case *app.MCMC:
+		own := *a
+		own.MCMC.Records = records
+		spec = &own
 	case *app.Statistics:
 		own := *a
 		own.Statistics.Records = records

@@ -8,8 +8,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -99,9 +101,17 @@ func (d *Demo) checkBudget() error {
 
 func (d *Demo) checkLearning() error {
 	switch m := d.method(); {
-	case m != MethodPVI && m != MethodGlobal && m != MethodStatistics:
-		return fmt.Errorf("method: %q isn't %q, %q or %q", m, MethodPVI, MethodGlobal, MethodStatistics)
-	case m == MethodGlobal && d.Model != pvi.Logistic:
+	case m != MethodPVI && m != MethodGlobal && m != MethodStatistics && m != MethodMCMC:
+		return fmt.Errorf("method: %q isn't %q, %q, %q or %q", m, MethodPVI, MethodGlobal, MethodStatistics,
+			MethodMCMC)
+	case d.Sampler != "" && m != MethodMCMC:
+		return fmt.Errorf("sampler: method %q has none; %q has", m, MethodMCMC)
+	case d.Sampler != "" && !slices.Contains(mcmc.Methods(), d.Sampler):
+		return fmt.Errorf("sampler: %q isn't one of %v", d.Sampler, mcmc.Methods())
+	case m == MethodMCMC && d.Dropouts > 0:
+		return fmt.Errorf("dropouts: method %q needs every party in every round: its noise is part of the "+
+			"acceptance test, and its records of the posterior", m)
+	case (m == MethodGlobal || m == MethodMCMC) && d.Model != pvi.Logistic:
 		return fmt.Errorf("model: method %q has %q alone", m, pvi.Logistic)
 	case m == MethodStatistics && d.Model != pvi.Linear:
 		return fmt.Errorf("model: method %q has %q alone", m, pvi.Linear)

@@ -99,15 +99,15 @@ func TestDiagnostics(t *testing.T) {
 			chains[k] = append(chains[k], x)
 		}
 	}
-	near(t, "effective draws", EffectiveDraws(chains), 8000./3, 0.15)
-	near(t, "split R-hat", SplitRHat(chains), 1, 0.01)
+	near(t, "effective draws", effectiveDraws(chains), 8000./3, 0.15)
+	near(t, "split R-hat", splitRHat(chains), 1, 0.01)
 	for i := range chains[0] {
 		chains[0][i] += 3
 	}
-	if r := SplitRHat(chains); r < 1.1 {
+	if r := splitRHat(chains); r < 1.1 {
 		t.Errorf("split R-hat of chains at different places is %v", r)
 	}
-	if n := EffectiveDraws(chains); n > 100 {
+	if n := effectiveDraws(chains); n > 100 {
 		t.Errorf("chains at different places are worth %v draws", n)
 	}
 }

@@ -45,7 +45,12 @@ func (p *Posterior) take(all []float64, n, d int) {
 		p.Covariance.SymRankOne(p.Covariance, 1/float64(n-1), mat.NewVecDense(d, u))
 	}
 	for i := range d {
-		p.Covariance.SetSym(i, i, max(p.Covariance.At(i, i), 1e-12))
+		p.Covariance.SetSym(i, i, 1.000001*max(p.Covariance.At(i, i), 1e-12))
+		for j := range i {
+			if n <= 2*d { // too few draws for correlations
+				p.Covariance.SetSym(i, j, 0)
+			}
+		}
 	}
 }
 

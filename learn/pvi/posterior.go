@@ -18,6 +18,15 @@ type Posterior struct {
 	moments *gauss.Moments
 	by      model.Predictive
 	recode  func(x []float64) []float64 // of records to predict; nil: none
+	draws   [][]float64
+}
+
+// WithDraws returns the posterior of a logistic model with draws from it, over which it
+// averages predictions; without any it is unchanged. The draws are kept, not copied.
+func (p *Posterior) WithDraws(draws [][]float64) *Posterior {
+	with := *p
+	with.draws = draws
+	return &with
 }
 
 // After returns the posterior for records that are still to be recoded: its weights are those

@@ -83,6 +83,12 @@ func (p *Posterior) By(way model.Predictive) (*Posterior, error) {
 }
 
 func (p *Posterior) predictor() (model.Predictor, error) {
+	if p.by == model.Draws && len(p.draws) == 0 {
+		return nil, fmt.Errorf("%w: the posterior has no draws", model.ErrPredictive)
+	}
+	if len(p.draws) > 0 && (p.by == "" || p.by == model.Draws) {
+		return model.LogisticDraws(p.draws), nil
+	}
 	kind := p.cfg.kind()
 	if kind.Predictor == nil {
 		return nil, fmt.Errorf("model %q: %w", p.cfg.Model, ErrNoPredictor)

@@ -17,6 +17,7 @@ const (
 	NamePVI        = "dp-pvi"
 	NameGlobal     = "global-vi"
 	NameStatistics = "statistics"
+	NameMCMC       = "mcmc"
 )
 
 // Spec is an application with its public parameters, as a plan carries them: what
@@ -38,8 +39,8 @@ type Spec interface {
 	Check(p *protocol.Plan) error
 	// Encoding returns the schema by which columns are encoded.
 	Encoding() (*dataset.Schema, error)
-	// Model returns the public model and how sums update it.
-	Model() protocol.Model
+	// Model returns the public model and how sums update it, under the plan.
+	Model(p *protocol.Plan) protocol.Model
 	// Join returns a party's side of the application.
 	Join(c PartyConfig) (Party, error)
 	// Posterior returns the posterior of the weights in a public state.
@@ -87,6 +88,8 @@ func Parse(name string, parameters []byte) (Spec, error) {
 		return parsed[GlobalVI](parameters)
 	case NameStatistics:
 		return parsed[Statistics](parameters)
+	case NameMCMC:
+		return parsed[MCMC](parameters)
 	}
 	return nil, fmt.Errorf("no such application %q", name)
 }
@@ -187,5 +190,5 @@ func NewModel(p *protocol.Plan) (protocol.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.Model(), nil
+	return a.Model(p), nil
 }

@@ -48,7 +48,7 @@ func (g *GlobalVI) Mechanism() (pvi.Mechanism, error) { return g.Global.Mechanis
 func (g *GlobalVI) Check(*protocol.Plan) error { return checkSchema(g.Schema, g.Global.Features) }
 
 // Model implements Spec.
-func (g *GlobalVI) Model() protocol.Model { return model{g.Global} }
+func (g *GlobalVI) Model(*protocol.Plan) protocol.Model { return model{g.Global} }
 
 // Posterior implements Spec.
 func (g *GlobalVI) Posterior(_ *protocol.Plan, state []int64) (*pvi.Posterior, error) {

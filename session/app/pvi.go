@@ -117,7 +117,7 @@ func (l *PVI) checkMissing() error {
 }
 
 // Model implements Spec.
-func (l *PVI) Model() protocol.Model {
+func (l *PVI) Model(*protocol.Plan) protocol.Model {
 	if l.CentreRounds > 0 {
 		return model{centring{l}}
 	}

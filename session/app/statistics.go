@@ -56,7 +56,7 @@ func (s *Statistics) Check(p *protocol.Plan) error {
 }
 
 // Model implements Spec.
-func (s *Statistics) Model() protocol.Model { return model{s.Statistics} }
+func (s *Statistics) Model(*protocol.Plan) protocol.Model { return model{s.Statistics} }
 
 // Posterior implements Spec.
 func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {

@@ -38,6 +38,7 @@ type ModelFile struct {
 	Noise         string      `json:"noise,omitempty"`
 	NoiseIncluded bool        `json:"privacy_noise_included"`
 	Predictive    *Predictive `json:"predictive,omitempty"`
+	Draws         *Draws      `json:"draws,omitempty"` // of a sampler, over which predictions are averaged
 	// Plain is the posterior as if the noise on the sums were data, where it is another one.
 	Plain  *Plain          `json:"plain,omitempty"`
 	Schema json.RawMessage `json:"schema,omitempty"` // how records are encoded, canonical
@@ -103,6 +104,11 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 		return nil, err
 	}
 	f.Predictive = &Predictive{posterior.Likelihood(), posterior.Natural()}
+	if m, ok := a.(*app.MCMC); ok {
+		if f.Draws, err = drawsOf(m, p, state); err != nil {
+			return nil, err
+		}
+	}
 	f.Columns = f.Predictive.WeightNames(schema.EncodedColumns())
 	f.Mean = posterior.Mean()
 	f.SD = posterior.SD()
@@ -130,7 +136,7 @@ func (f *ModelFile) choose(p *protocol.Plan, a app.Spec, trace []app.Revealed) (
 	}
 	f.Noise = noteIncluded
 	f.NoiseIncluded = true
-	if a.Name() != app.NameStatistics {
+	if a.Name() != app.NameStatistics && a.Name() != app.NameMCMC {
 		f.Plain = &Plain{Note: noteExcluded, Family: plain.Likelihood().Family, Natural: plain.Natural(),
 			Mean: plain.Mean(), SD: plain.SD()}
 	}
@@ -147,9 +153,9 @@ func NoiseAware(p *protocol.Plan, a app.Spec, trace []app.Revealed) (*pvi.Poster
 	return a.NoiseAware(p, trace)
 }
 
-// Write writes model.json, model.npz and model.csv in a folder. The CSV has a line for
-// each weight with its marginal mean and standard deviation, or for each coordinate of
-// a sum.
+// Write writes model.json, model.npz and model.csv in a folder, and draws.csv where there are
+// draws. model.csv has a line for each weight with its marginal mean and standard deviation,
+// or for each coordinate of a sum.
 func (f *ModelFile) Write(dir string) error {
 	if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
 		return err
@@ -164,6 +170,12 @@ func (f *ModelFile) Write(dir string) error {
 	}
 	if err := atomicfile.WriteFile(filepath.Join(dir, "model.npz"), npz.Bytes()); err != nil {
 		return err
+	}
+	if f.Draws != nil {
+		header, rows := f.drawTable()
+		if err := atomicfile.WriteCSV(filepath.Join(dir, drawsFile), header, rows); err != nil {
+			return err
+		}
 	}
 	header, rows := f.table()
 	return atomicfile.WriteCSV(filepath.Join(dir, "model.csv"), header, rows)
@@ -184,7 +196,7 @@ func (f *ModelFile) table() (header []string, rows [][]any) {
 }
 
 // Arrays are the file's numbers by name: mean and sd by weight, natural, covariance in
-// the full family; header is the rest as JSON in UTF-8.
+// the full family, draws by draw, then chain, and weight; header is the rest as JSON in UTF-8.
 func (f *ModelFile) Arrays() (dataset.Arrays, error) {
 	head := *f
 	head.Mean, head.SD = nil, nil
@@ -207,6 +219,12 @@ func (f *ModelFile) Arrays() (dataset.Arrays, error) {
 				}
 			}
 		}
+	}
+	if f.Draws != nil {
+		d := *f.Draws
+		all["draws"] = d.array()
+		d.Values = nil
+		head.Draws = &d
 	}
 	text, err := app.Canonical(head)
 	if err != nil {
@@ -270,6 +288,9 @@ func parseModelArrays(b []byte) (*ModelFile, error) {
 		return nil, errors.New("not a model: it has no arrays called sd and natural")
 	}
 	f.SD, f.Predictive.Natural = all["sd"].Data, all["natural"].Data
+	if f.Draws != nil {
+		return f, f.Draws.fill(all["draws"], len(f.Mean))
+	}
 	return f, nil
 }
 
@@ -314,8 +335,17 @@ func (f *ModelFile) Posterior() (*pvi.Posterior, error) {
 		return nil, ErrNoPredictions
 	}
 	q, err := p.Likelihood.Posterior(p.Natural)
-	if err != nil || f.Centres == nil {
-		return q, err
+	if err != nil {
+		return nil, err
+	}
+	if f.Draws != nil {
+		if err := f.Draws.check(len(q.Mean())); err != nil {
+			return nil, err
+		}
+		q = q.WithDraws(f.Draws.Values)
+	}
+	if f.Centres == nil {
+		return q, nil
 	}
 	schema, err := dataset.ParseSchema(f.Schema)
 	if err != nil {

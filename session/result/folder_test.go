@@ -20,11 +20,11 @@ func TestCoefficientsOfEveryApp(t *testing.T) {
 	for name, c := range rig.AppCases(t) {
 		t.Run(name, func(t *testing.T) {
 			private := c.Plan(t, c.Noise, func(*terms.Terms) {}).Session
-			got := coefficients(t, private, c.App.Model().Initial())
+			got := coefficients(t, private, c.App.Model(private.Plan).Initial())
 			if got.PrivacyNoiseIncluded || !got.PriorCompared {
 				t.Errorf("%+v", got)
 			}
-			checkIncluded(t, private, c.App.Model(), name == "statistics")
+			checkIncluded(t, private, c.App.Model(private.Plan), name == "statistics" || name == "mcmc")
 			for _, k := range got.Coefficients {
 				if !k.PriorOnly && name != "global" { // which starts elsewhere
 					t.Errorf("before the session: %+v", k)
@@ -88,7 +88,7 @@ func coefficients(t *testing.T, s protocol.BoundPlan, state []int64) *result.Coe
 func TestFolderWithoutPlan(t *testing.T) {
 	c := rig.AppCases(t)["virtual"]
 	s := c.Plan(t, protocol.NoiseNone, func(*terms.Terms) {}).Session
-	f, err := result.NewModelFile(s, c.App.Model().Initial(), nil)
+	f, err := result.NewModelFile(s, c.App.Model(s.Plan).Initial(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

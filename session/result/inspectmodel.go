@@ -23,7 +23,7 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 	for _, form := range []struct {
 		name  string
 		check func(path string, want *ModelFile) error
-	}{{"model.json", sameModel}, {"model.npz", sameArrays}, {"model.csv", sameTable}} {
+	}{{"model.json", sameModel}, {"model.npz", sameArrays}, {"model.csv", sameTable}, {drawsFile, sameDraws}} {
 		path := filepath.Join(dir, form.name)
 		if _, err := os.Stat(path); os.IsNotExist(err) {
 			continue
@@ -59,6 +59,8 @@ func sameModel(path string, want *ModelFile) error {
 		return notTheModel(path, "another plan's terms")
 	case !slices.Equal(m.State, want.State):
 		return notTheModel(path, "state")
+	case !m.sameDraws(want):
+		return notTheModel(path, "draws")
 	case !m.predictsLike(want):
 		return notTheModel(path, "predictive")
 	case m.Noise != want.Noise || m.NoiseIncluded != want.NoiseIncluded || !samePlain(m.Plain, want.Plain):
@@ -136,8 +138,22 @@ func sameArrays(path string, want *ModelFile) error {
 	return nil
 }
 
-// sameTable compares the table cell by cell.
+// sameTable compares the table of weights, sameDraws that of draws.
 func sameTable(path string, want *ModelFile) error {
+	header, rows := want.table()
+	return want.sameCells(path, header, rows)
+}
+
+func sameDraws(path string, want *ModelFile) error {
+	if want.Draws == nil {
+		return notTheModel(path, "draws of a plan without a sampler")
+	}
+	header, rows := want.drawTable()
+	return want.sameCells(path, header, rows)
+}
+
+// sameCells compares a table cell by cell.
+func (f *ModelFile) sameCells(path string, header []string, rows [][]any) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -146,7 +162,6 @@ func sameTable(path string, want *ModelFile) error {
 	if err != nil {
 		return errors.Join(notTheModel(path, "no table"), err)
 	}
-	header, rows := want.table()
 	if len(got) != len(rows)+1 || !slices.Equal(got[0], header) {
 		return notTheModel(path, "its header, or how many lines it has")
 	}
@@ -155,7 +170,7 @@ func sameTable(path string, want *ModelFile) error {
 			same := got[i+1][j] == fmt.Sprint(cell)
 			if number, ok := cell.(float64); ok {
 				v, err := strconv.ParseFloat(got[i+1][j], 64)
-				same = err == nil && want.near([]float64{v}, []float64{number})
+				same = err == nil && f.near([]float64{v}, []float64{number})
 			}
 			if !same {
 				return notTheModel(path, fmt.Sprintf("line %d, column %s", i+2, header[j]))

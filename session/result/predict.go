@@ -47,7 +47,7 @@ type Predicted struct {
 }
 
 // Predict predicts records, encoded by the model's schema. by is the approximation of
-// the average over the posterior; empty: quadrature.
+// the average over the posterior; empty: the draws of a sampler, otherwise quadrature.
 func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Predictions, error) {
 	posterior, err := f.Posterior()
 	if err != nil {
@@ -55,6 +55,9 @@ func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Pre
 	}
 	if by == "" {
 		by = model.Quadrature
+		if f.Draws != nil && len(f.Draws.Values) > 0 {
+			by = model.Draws
+		}
 	}
 	if posterior, err = posterior.By(by); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "predict: %w", err)

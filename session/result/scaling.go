@@ -105,6 +105,8 @@ func (f *ModelFile) prior(p *protocol.Plan) (*gauss.Moments, error) {
 		precision = a.PVI.PriorPrecision
 	case *app.GlobalVI:
 		precision = a.Global.PriorPrecision
+	case *app.MCMC:
+		precision = a.MCMC.PriorPrecision
 	case *app.Statistics:
 		m, err := a.Statistics.Prior(f.State, app.SumVariance(p))
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"choir/learn/defaults"
 	"choir/learn/gauss"
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -15,11 +16,31 @@ import (
 // and what to change. states are the last ones, the final one last; with three of them the
 // last rounds' movement is judged too. Sums and the full family aren't judged.
 func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
+	if m, ok := samplerOf(p); ok && len(states) > 0 && m.MCMC.Method != mcmc.Trace {
+		d, err := drawsOf(m, p, states[len(states)-1])
+		if err != nil || d.mixed() == "" {
+			return nil, err
+		}
+		return []string{d.mixed()}, nil
+	}
 	finding, err := judge(p, states)
 	if err != nil || finding == defaults.Fine {
 		return nil, err
 	}
 	return []string{explain(p, finding)}, nil
+}
+
+// samplerOf returns the application of a plan of Markov chain Monte Carlo.
+func samplerOf(p *protocol.Plan) (*app.MCMC, bool) {
+	if p.Application != app.NameMCMC {
+		return nil, false
+	}
+	a, err := app.Of(p)
+	if err != nil {
+		return nil, false
+	}
+	m, ok := a.(*app.MCMC)
+	return m, ok
 }
 
 func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {

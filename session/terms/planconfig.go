@@ -38,6 +38,7 @@ type PlanConfig struct {
 	Learning   *LearningConfig   `toml:"learning"`
 	Global     *GlobalConfig     `toml:"global"`
 	Statistics *StatisticsConfig `toml:"statistics"`
+	MCMC       *MCMCConfig       `toml:"mcmc"`
 	Sum        *SumConfig        `toml:"sum"`
 }
 
@@ -166,12 +167,15 @@ func (c *PlanConfig) maker(read func(string, section) (*dataset.Schema, error)) 
 	if c.Statistics != nil {
 		name, found = "statistics", append(found, c.Statistics)
 	}
+	if c.MCMC != nil {
+		name, found = "mcmc", append(found, c.MCMC)
+	}
 	switch {
 	case c.Sum != nil && len(found) == 0:
 		return c.Sum.plan, c.onlySum()
 	case c.Sum != nil || len(found) != 1:
 		return nil, protocol.Fail(protocol.ClassInput,
-			"config: exactly one of [learning], [global], [statistics] and [sum] must be there")
+			"config: exactly one of [learning], [global], [statistics], [mcmc] and [sum] must be there")
 	}
 	schema, err := read(name, found[0])
 	if err != nil {

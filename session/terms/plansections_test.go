@@ -40,6 +40,7 @@ func TestPlanSections(t *testing.T) {
 		"\"poisson\"\nsample_rate = 0.1\n"
 	global := "[global]\nschema_file = \"classes.json\"\nrecords = 1000\n"
 	statistics := "[statistics]\nschema_file = \"lines.json\"\nrecords = 1000\nradius = 2.0\nmoment_rounds = 1\n"
+	mcmc := "[mcmc]\nschema_file = \"classes.json\"\nrecords = 1000\nmethod = \"penalty\"\n"
 	for name, c := range map[string]struct {
 		text, app string
 		noise     protocol.Placement
@@ -51,7 +52,11 @@ func TestPlanSections(t *testing.T) {
 		"optimisation": {optimisation, app.NamePVI, protocol.NoiseLocal, 3, 0.1},
 		"global":       {global, app.NameGlobal, protocol.NoiseParty, 0, 0.02},
 		"compute":      {"noise = \"compute\"\n" + global, app.NameGlobal, protocol.NoiseCompute, 0, 0.02},
-		"statistics":   {statistics, app.NameStatistics, protocol.NoiseParty, 0, 0},
+		"mcmc":         {mcmc, app.NameMCMC, protocol.NoiseParty, 0, 0},
+		"mcmc, sampled": {strings.Replace(mcmc, "penalty", "barker", 1) +
+			"sample_rate = 0.5\nsampling_variance = 0.1\nkeep = 2\n",
+			app.NameMCMC, protocol.NoiseParty, 0, 0.5},
+		"statistics": {statistics, app.NameStatistics, protocol.NoiseParty, 0, 0},
 	} {
 		p, err := terms.NewPlan(rig.WriteFile(t, dir, name+".toml", head+c.text), time.Now())
 		if err != nil {
@@ -67,15 +72,16 @@ func TestPlanSections(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"two tables": {virtual + global, "exactly one of"},
-		"no table":   {"", "exactly one of"},
-		"placement":  {"noise = \"party\"\n" + optimisation, "can't be placed"},
-		"joint only": {"noise = \"local\"\n" + global, "can't be placed"},
-		"no schema":  {strings.Replace(global, "classes", "missing", 1), "schema"},
-		"no records": {strings.Replace(global, "records = 1000\n", "", 1), "records"},
-		"typo":       {global + "learning_rte = 1.0\n", "learning_rte"},
-		"noise":      {"noise = \"loud\"\n" + global, "loud"},
-		"all rounds": {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1), "moment_rounds"},
+		"mcmc, stages": {strings.Replace(mcmc, "penalty", "trace", 1), "rounds is"},
+		"two tables":   {virtual + global, "exactly one of"},
+		"no table":     {"", "exactly one of"},
+		"placement":    {"noise = \"party\"\n" + optimisation, "can't be placed"},
+		"joint only":   {"noise = \"local\"\n" + global, "can't be placed"},
+		"no schema":    {strings.Replace(global, "classes", "missing", 1), "schema"},
+		"no records":   {strings.Replace(global, "records = 1000\n", "", 1), "records"},
+		"typo":         {global + "learning_rte = 1.0\n", "learning_rte"},
+		"noise":        {"noise = \"loud\"\n" + global, "loud"},
+		"all rounds":   {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1), "moment_rounds"},
 	} {
 		_, err := terms.NewPlan(rig.WriteFile(t, dir, filepath.Base(name)+".toml", head+c.text), time.Now())
 		if err == nil || !strings.Contains(err.Error(), c.want) || protocol.ClassOf(err) != protocol.ClassInput {

@@ -8,6 +8,7 @@ import (
 
 	"choir/learn/dataset"
 	"choir/learn/gauss"
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/protocol"
@@ -69,7 +70,15 @@ func AppCases(t *testing.T) map[string]AppCase {
 	g.SampleRate, g.LearningRate, g.MaxRecords = 0.3, 0.05, 1000
 	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3,
 		FracBits: 8, Records: 150, MaxRecords: 1000}
+	schema, err := dataset.ParseSchema(SchemaOf(t, 4, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := terms.DefaultMCMC(mcmc.Penalty, schema, 150, 8, 1)
+	m.MaxRecords, m.Keep, m.Chains = 1000, 3, 3
 	return map[string]AppCase{
+		"mcmc": {&app.MCMC{Version: 1, MCMC: m, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty,
+			8, classes},
 		"virtual":      {learn(virtual), protocol.NoiseParty, 3, classes},
 		"centred":      {centred, protocol.NoiseParty, 4, classes},
 		"perturbation": {learn(perturbation), protocol.NoiseLocal, 3, classes},
@@ -126,7 +135,7 @@ func (c AppCase) Plainly(t *testing.T, p *protocol.Plan) []int64 {
 	for i, l := range ls {
 		states[i] = l.InitialState()
 	}
-	model := c.App.Model().Initial()
+	model := c.App.Model(p).Initial()
 	for round := uint32(1); round <= p.Rounds; round++ {
 		sum := make([]int64, p.Dim)
 		for i, l := range ls {
@@ -143,7 +152,7 @@ func (c AppCase) Plainly(t *testing.T, p *protocol.Plan) []int64 {
 			}
 		}
 		var err error
-		if model, err = c.App.Model().Fold(round, model, sum); err != nil {
+		if model, err = c.App.Model(p).Fold(round, model, sum); err != nil {
 			t.Fatal(err)
 		}
 	}

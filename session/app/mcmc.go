@@ -1,0 +1,153 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/mcmc"
+	"choir/learn/pvi"
+	"choir/protocol"
+)
+
+// MCMC has the parameters of the application "mcmc": draws from the posterior of logistic
+// regression by noisy sums of log-likelihood ratios and gradients.
+type MCMC struct {
+	Version int             `json:"version"` // 1
+	MCMC    mcmc.Config     `json:"mcmc"`
+	Schema  json.RawMessage `json:"schema"` // how columns are encoded
+}
+
+// Name is "mcmc".
+func (m *MCMC) Name() string { return NameMCMC }
+
+// Marshal implements Spec.
+func (m *MCMC) Marshal() ([]byte, error) { return Canonical(m) }
+
+func (m *MCMC) validate() error {
+	if err := checkVersion(m.Version); err != nil {
+		return err
+	}
+	if err := m.MCMC.Validate(); err != nil {
+		return fmt.Errorf("parameters: %w", err)
+	}
+	return nil
+}
+
+// Encoding implements Spec.
+func (m *MCMC) Encoding() (*dataset.Schema, error) { return dataset.ParseSchema(m.Schema) }
+
+// Size implements Spec.
+func (m *MCMC) Size() (dim int, fracBits uint8) { return m.MCMC.Dim(), mcmc.FracBits }
+
+// Mechanism implements Spec.
+func (m *MCMC) Mechanism() (pvi.Mechanism, error) { return m.MCMC.Mechanism() }
+
+// Check implements Spec: every round needs all parties, because a missing one takes its
+// records out of the likelihood and its noise out of the test.
+func (m *MCMC) Check(p *protocol.Plan) error {
+	if m.MCMC.Rounds != int(p.Rounds) {
+		return fmt.Errorf("the sampler takes %d rounds, the plan has %d", m.MCMC.Rounds, p.Rounds)
+	}
+	if int(p.MinParties) != p.Parties() {
+		return fmt.Errorf("%d of %d parties may be missing, but a sampler needs all in every round: without "+
+			"a party's records it draws from another posterior, and without its noise the acceptance test is "+
+			"wrong; leave dropouts out", p.Parties()-int(p.MinParties), p.Parties())
+	}
+	if p.Noise != protocol.NoiseLocal {
+		if _, err := m.sampler(p); err != nil {
+			return err
+		}
+	}
+	return checkSchema(m.Schema, m.MCMC.Features)
+}
+
+// public is what the plan fixes besides the configuration: the identity, from which public
+// draws are expanded, and the noise, which is part of the test.
+func (m *MCMC) public(p *protocol.Plan) mcmc.Public {
+	return mcmc.Public{Seed: p.ID(), Variance: SumVariance(p)}
+}
+
+func (m *MCMC) sampler(p *protocol.Plan) (mcmc.Sampler, error) { return mcmc.New(m.MCMC, m.public(p)) }
+
+// Model implements Spec.
+func (m *MCMC) Model(p *protocol.Plan) protocol.Model {
+	s, err := m.sampler(p)
+	if err != nil {
+		return refused{err}
+	}
+	return model{s}
+}
+
+// refused is the model of a plan that Check refuses.
+type refused struct{ err error }
+
+// Initial implements protocol.Model.
+func (refused) Initial() []int64 { return nil }
+
+// Fold implements protocol.Model.
+func (r refused) Fold(uint32, []int64, []int64) ([]int64, error) { return nil, r.err }
+
+// Draws are the sampler's draws and what it says of the posterior.
+func (m *MCMC) Draws(p *protocol.Plan, state []int64) (*mcmc.Posterior, error) {
+	s, err := m.sampler(p)
+	if err != nil {
+		return nil, err
+	}
+	return s.Posterior(state)
+}
+
+// Posterior implements Spec: the Gaussian of the draws' mean and covariance, which predicts by
+// the draws.
+func (m *MCMC) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	d, err := m.Draws(p, state)
+	if err != nil {
+		return nil, err
+	}
+	natural, err := gauss.Space{Family: gauss.Full, Features: m.MCMC.Features}.Natural(
+		&gauss.Moments{Mean: d.Mean, Covariance: d.Covariance})
+	if err != nil {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	like := pvi.Likelihood{Model: pvi.Logistic, Family: gauss.Full, Features: m.MCMC.Features}
+	q, err := like.Posterior(natural)
+	if err != nil {
+		return nil, err
+	}
+	return q.WithDraws(d.Draws), nil
+}
+
+// NoiseAware implements Spec. The tests and the trace posterior count the noise already.
+func (m *MCMC) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
+	if len(trace) == 0 {
+		return nil, fmt.Errorf("no rounds: %w", pvi.ErrShape)
+	}
+	last := trace[len(trace)-1]
+	state, err := m.Model(p).Fold(last.Round, last.Before, last.Sum)
+	if err != nil {
+		return nil, err
+	}
+	return m.Posterior(p, state)
+}
+
+// Join implements Spec. With sampling every contribution is over a new sample.
+func (m *MCMC) Join(c PartyConfig) (Party, error) {
+	l, err := mcmc.NewLearner(m.MCMC, m.public(c.Plan), c.Data)
+	if err != nil {
+		return nil, err
+	}
+	if c.Rand == nil && m.MCMC.SampleRate < 1 {
+		return nil, fmt.Errorf("mcmc: no source of randomness for the samples")
+	}
+	s, err := m.sampler(c.Plan)
+	if err != nil {
+		return nil, err
+	}
+	propose := func(ctx context.Context, w protocol.Work) ([]int64, float64, error) {
+		p, err := l.Propose(ctx, w.Model, c.Rand)
+		return p.Update, p.ClippedFraction, err
+	}
+	return stateless{model{s}, c, propose}, nil
+}
