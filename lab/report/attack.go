@@ -116,8 +116,8 @@ func (p *Page) sweep(r *collude.Result) {
 		t.Rows = append(t.Rows, row)
 	}
 	p.add(Section{Heading: "Measured of claimed epsilon", Table: t,
-		Text: []string{"The aggregator with so many parties and compute nodes. In brackets: coalitions that the plan " +
-			"does not tolerate."}})
+		Text: []string{"The aggregator with so many parties and compute nodes. In brackets: coalitions that " +
+			"the plan does not tolerate."}})
 }
 
 func numberOr(x *float64) string {
