@@ -54,6 +54,15 @@ func (f Facts) signal() float64 {
 	return float64(f.AssumedRecords()) / (f.Norm * max(f.Noise, 1e-9))
 }
 
+// curvatureSignal is the least signal at which rounds that reveal the curvature pay. Below it
+// they made the predictions worse (three hospitals over the breast-cancer data: log-likelihood
+// -.159 to -.190) and the intervals too (coverage of 90 % intervals .77 to .58).
+const curvatureSignal = 20
+
+// ShowsCurvature reports whether the records can be distinguished from the noise so far that
+// rounds are worth spending on the curvature.
+func (f Facts) ShowsCurvature() bool { return f.signal() >= curvatureSignal }
+
 // recordNorm returns the expected L2 norm of an encoded record. A one-hot block and the
 // bias have norm 1. A number whose public range is 2 or more scales wide on a side is
 // assumed to be standardised, with a mean square of 1; one encoded by its range only is

@@ -110,7 +110,7 @@ func (f Facts) Outlook(dataset bool) string {
 	}
 	if dataset {
 		if p := float64(f.Parties) / f.Noise; p < leastParties {
-			return fmt.Sprintf("noise will drown strategy dataset: %d parties add at most %d clips, the noise of "+
+			return fmt.Sprintf("noise will drown one update a party: %d parties add at most %d clips, the noise of "+
 				"one release "+
 				"is %.3g clips in every coordinate; it takes about %.0f parties, or %g times the epsilon, "+
 				"or strategy virtual, which counts records in the place of parties",

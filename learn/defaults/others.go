@@ -11,9 +11,17 @@ const (
 	StatisticsRounds    = 10
 )
 
+// RoundsOf is the number of rounds of a strategy for which nothing else follows from the plan.
+func RoundsOf(name pvi.StrategyName) int {
+	switch name {
+	case pvi.NameBCMSame, pvi.NameBCMSplit:
+		return 1
+	}
+	return leastRounds
+}
+
 // Optimisation are settings of DP optimisation.
 type Optimisation struct {
-	Rounds         int
 	Steps          int
 	Optimiser      pvi.Optimiser
 	LearningRate   float64
@@ -32,15 +40,20 @@ type Optimisation struct {
 // Optimisation is the setting for noisy natural-gradient steps over a logistic regression,
 // or for stochastic gradient steps over a network.
 func (f Facts) Optimisation(network bool) Optimisation {
-	o := Optimisation{Rounds: f.Rounds, Steps: 5, Optimiser: pvi.Natural, LearningRate: 0.1, SampleRate: 0.1,
+	o := Optimisation{Steps: 5, Optimiser: pvi.Natural, LearningRate: 0.1, SampleRate: 0.1,
 		Clip: 0.1, SDUnit: 20, Damping: 0.5, DampingDecay: 0.1, StartPrecision: 300, PrecisionFloor: 100}
 	if network {
-		o = Optimisation{Rounds: f.Rounds, Steps: 5, Optimiser: pvi.SGD, LearningRate: 3e-4, SampleRate: 0.1,
+		o = Optimisation{Steps: 5, Optimiser: pvi.SGD, LearningRate: 3e-4, SampleRate: 0.1,
 			Clip: 4, SDUnit: 0.1, Damping: 0.3, DampingDecay: 0.05, StartPrecision: 200, StartSpread: 0.3,
 			PrecisionFloor: 1, Hidden: 20, Samples: 2}
 	}
-	if o.Rounds == 0 {
-		o.Rounds = leastRounds
-	}
+	return o
+}
+
+// Once is the setting for a committee, whose only round has to go most of the way.
+func (o Optimisation) Once() Optimisation {
+	o.Steps *= 4
+	o.Damping = 1
+	o.DampingDecay = 0
 	return o
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"choir/crypto/fixedpoint"
@@ -46,6 +47,8 @@ type ModelFile struct {
 	// [-1, 1] of the range; empty unless the plan measured them. The weights are those of
 	// columns that are centred there; see package centre.
 	Centres []float64 `json:"centres,omitempty"`
+	// Warnings names what the public states show to be wrong with the run.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Predictive is a posterior and its likelihood.
@@ -94,6 +97,9 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	if f.Schema, err = schema.Canonical(); err != nil {
 		return nil, err
 	}
+	if f.Warnings, err = Warnings(p, lastStates(state, trace)...); err != nil {
+		return nil, err
+	}
 	if l, ok := a.(*app.PVI); ok {
 		if f.Centres, err = l.Centres(p, state); err != nil {
 			return nil, err
@@ -113,6 +119,17 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	f.Mean = posterior.Mean()
 	f.SD = posterior.SD()
 	return f, nil
+}
+
+// lastStates are the last different states of a trace, up to three, the final one last.
+func lastStates(state []int64, trace []app.Revealed) [][]int64 {
+	all := [][]int64{state}
+	for i := len(trace) - 1; i >= 0 && len(all) < 3; i-- {
+		if !slices.Equal(trace[i].Before, all[0]) {
+			all = slices.Insert(all, 0, trace[i].Before)
+		}
+	}
+	return all
 }
 
 // choose returns the noise-aware posterior where the method has one, and sets what the file

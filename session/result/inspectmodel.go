@@ -65,6 +65,8 @@ func sameModel(path string, want *ModelFile) error {
 		return notTheModel(path, "predictive")
 	case m.Noise != want.Noise || m.NoiseIncluded != want.NoiseIncluded || !samePlain(m.Plain, want.Plain):
 		return notTheModel(path, "noise or plain")
+	case !slices.Equal(m.Warnings, want.Warnings):
+		return notTheModel(path, "warnings")
 	case !slices.Equal(m.Columns, want.Columns):
 		return notTheModel(path, "columns")
 	case !want.near(m.Mean, want.Mean):

@@ -14,7 +14,8 @@ import (
 
 // Warnings names what a finished session's public states show to be wrong, with its cause
 // and what to change. states are the last ones, the final one last; with three of them the
-// last rounds' movement is judged too. Sums and the full family aren't judged.
+// last rounds' movement is judged too. Sums, programs and the full family aren't judged, and
+// of a network only whether it diverged: its noise has no such bound.
 func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 	if m, ok := samplerOf(p); ok && len(states) > 0 && m.MCMC.Method != mcmc.Trace {
 		d, err := drawsOf(m, p, states[len(states)-1])
@@ -55,17 +56,16 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 	var noise func(q *pvi.Posterior) (all, step []float64)
 	switch a := a.(type) {
 	case *app.PVI:
-		if a.PVI.Family != gauss.MeanField || a.PVI.Model == pvi.External || a.PVI.Model == pvi.BNN {
+		if a.PVI.Family != gauss.MeanField || a.PVI.Model == pvi.External {
 			return defaults.Fine, nil
 		}
 		o.Prior = a.PVI.PriorPrecision
 		noise = func(q *pvi.Posterior) (all, step []float64) { return learningNoise(p, a, q) }
 	case *app.GlobalVI:
-		if a.Global.Model == pvi.BNN {
-			return defaults.Fine, nil
-		}
 		o.Prior = a.Global.PriorPrecision
 		noise = func(q *pvi.Posterior) (all, step []float64) { return globalNoise(p, a, q) }
+	case *app.Statistics:
+		return judgeStatistics(p, a, states[len(states)-1])
 	default:
 		return defaults.Fine, nil
 	}
@@ -88,11 +88,35 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 	return defaults.Judge(o), nil
 }
 
+// judgeStatistics judges the posterior of noisy statistics, whose standard deviations include
+// the noise, in units of the prior's.
+func judgeStatistics(p *protocol.Plan, a *app.Statistics, state []int64) (defaults.Finding, error) {
+	prior, err := a.Statistics.Prior(state, app.SumVariance(p))
+	if err != nil {
+		return defaults.Fine, err
+	}
+	q, err := a.Posterior(p, state)
+	if err != nil {
+		return defaults.Fine, err
+	}
+	o := defaults.Outcome{Prior: 1}
+	sd := q.SD()
+	for j, m := range q.Mean() {
+		unit := math.Sqrt(prior.Variance[j])
+		o.Mean = append(o.Mean, m/unit)
+		o.Noise = append(o.Noise, sd[j]/unit)
+	}
+	return defaults.Judge(o), nil
+}
+
 // learningNoise is the standard deviation of a run's noise on every weight's mean, and that of
 // its last round. The linear part h and the precision P, which has twice the noise of
 // its natural parameter, -P/2, give the mean h/P the variance (s^2 + 4 s^2 mean^2) / P^2.
 func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []float64) {
 	c := a.PVI
+	if c.Model == pvi.BNN {
+		return nil, nil
+	}
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits))
 	if p.Noise == protocol.NoiseLocal {
 		sum = math.Ldexp(math.Sqrt(float64(p.Variance)*float64(p.Parties())), -int(p.FracBits))
@@ -144,6 +168,9 @@ func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum flo
 // records; an adaptive step bounds how far noise can carry a weight.
 func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step []float64) {
 	g := a.Global
+	if g.Model == pvi.BNN {
+		return nil, nil
+	}
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits)) / g.SampleRate
 	rounds := float64(p.Rounds)
 	for _, sd := range q.SD() {

@@ -216,13 +216,23 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 			}
 		}
 		return l.shards(d, f, defaults.Facts.Virtual)
-	case d.name == pvi.NameDataset && known:
+	case byParty(d.name) && known:
 		return l.shards(d, f, defaults.Facts.Dataset)
-	case d.name == pvi.NameOptimisation && d.cfg.Model != pvi.External && d.cfg.Model != pvi.Linear:
+	case bySteps(d.name) && d.cfg.Model != pvi.External && d.cfg.Model != pvi.Linear:
 		return l.optimisation(d, f)
 	}
 	d.cfg.PrecisionFloor = orElse(d.cfg.PrecisionFloor, d.cfg.PriorPrecision)
-	return f.Rounds
+	return orElse(f.Rounds, defaults.RoundsOf(d.name))
+}
+
+// byParty reports whether one term of a sum is what all of a party's records lead to.
+func byParty(name pvi.StrategyName) bool {
+	return name == pvi.NameDataset || name == pvi.NameAveraging || name == pvi.NamePerturbation
+}
+
+// bySteps reports whether a strategy takes noisy steps.
+func bySteps(name pvi.StrategyName) bool {
+	return name == pvi.NameOptimisation || name == pvi.NameBCMSame || name == pvi.NameBCMSplit
 }
 
 // named reports whether the configuration names an optimiser or a part of one.
@@ -253,7 +263,7 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 	}
 	if d.p.Optimiser == pvi.Natural || c.Model == pvi.Linear {
 		s := f.Noise * math.Sqrt(float64(total+f.Centre)) * c.Clip * travelled(*c, rule.Rounds)
-		p := f.Precisions(s, d.name == pvi.NameDataset)
+		p := f.Precisions(s, d.name != pvi.NameVirtual)
 		c.StartPrecision = orElse(c.StartPrecision, p.Start)
 		c.PrecisionFloor = orElse(c.PrecisionFloor, p.Floor)
 	}
@@ -275,7 +285,7 @@ func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {
 	whole := d.cfg.CurvatureSlices()
 	fits := 2*whole <= wanted && (f.Rounds == 0 || 3*whole <= f.Rounds)
 	natural := d.cfg.Model == pvi.Linear || !l.named()
-	if !fits || !natural || f.Noise == 0 || d.name != pvi.NameVirtual || d.p.Local ||
+	if !fits || !natural || f.Noise == 0 || !f.ShowsCurvature() || d.name != pvi.NameVirtual || d.p.Local ||
 		d.cfg.Family != gauss.MeanField {
 		return 0
 	}
@@ -318,6 +328,9 @@ func travelled(c pvi.Config, rounds int) float64 {
 // optimisation fills in DP optimisation.
 func (l LearningConfig) optimisation(d *draft, f defaults.Facts) int {
 	rule := f.Optimisation(d.cfg.Model == pvi.BNN)
+	if defaults.RoundsOf(d.name) == 1 {
+		rule = rule.Once()
+	}
 	c := &d.cfg
 	if !l.named() {
 		d.p.Optimiser = rule.Optimiser
@@ -338,7 +351,7 @@ func (l LearningConfig) optimisation(d *draft, f defaults.Facts) int {
 	c.Clip = orElse(c.Clip, rule.Clip)
 	c.Damping = orElse(c.Damping, rule.Damping)
 	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
-	return rule.Rounds
+	return orElse(f.Rounds, defaults.RoundsOf(d.name))
 }
 
 // parties is how many parties the terms have.
@@ -363,8 +376,11 @@ func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (default
 	f.Parties = t.parties()
 	f.Records = l.Records
 	f.Prior = d.cfg.PriorPrecision
-	if t.Noise == protocol.NoiseNone || d.name != pvi.NameVirtual && d.name != pvi.NameDataset {
+	if t.Noise == protocol.NoiseNone || d.name != pvi.NameVirtual && !byParty(d.name) {
 		return f, nil
+	}
+	if d.name.Local() {
+		t.Noise = protocol.NoiseLocal
 	}
 	shape := f
 	shape.Noise = 1

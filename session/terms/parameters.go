@@ -25,7 +25,7 @@ func planned(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 	f.Records = a.Records
 	f.Prior = a.PVI.PriorPrecision
 	if name := a.PVI.Strategy.Name(); p.Noise != protocol.NoiseNone && (name == pvi.NameVirtual ||
-		name == pvi.NameDataset) {
+		byParty(name)) {
 		f.Noise = onSum(p) / math.Sqrt(float64(p.Rounds))
 	}
 	return f, nil
@@ -42,14 +42,14 @@ func Outlook(p *protocol.Plan) (string, error) {
 		return "", err
 	}
 	name := a.PVI.Strategy.Name()
-	if a.PVI.Model == pvi.External || name != pvi.NameVirtual && name != pvi.NameDataset {
+	if a.PVI.Model == pvi.External || name != pvi.NameVirtual && !byParty(name) {
 		return "", nil
 	}
 	f, err := planned(p, a)
 	if err != nil {
 		return "", err
 	}
-	if w := f.Outlook(name == pvi.NameDataset); w != "" {
+	if w := f.Outlook(byParty(name)); w != "" {
 		return w, nil
 	}
 	if name == pvi.NameVirtual && a.PVI.Strategy.Params().Optimiser == pvi.Natural {
@@ -121,7 +121,11 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := origin(rules[a.PVI.Strategy.Name()])
+	name := a.PVI.Strategy.Name()
+	if byParty(name) {
+		name = pvi.NameDataset
+	}
+	from := origin(rules[name])
 	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)),
 		from.source("rounds", float64(p.Rounds), float64(rounds))}}
 	if a.CentreRounds > 0 {

@@ -23,9 +23,9 @@ type GlobalConfig struct {
 	InitialSpread  float64        `toml:"initial_spread"`
 	Hidden         int            `toml:"hidden"`
 	Samples        int            `toml:"samples"`
-	Clip           float64        `toml:"clip"`        // default GlobalClip
-	SampleRate     float64        `toml:"sample_rate"` // default 0.02
-	Records        int64          `toml:"records"`
+	Clip           float64        `toml:"clip"`          // default GlobalClip
+	SampleRate     float64        `toml:"sample_rate"`   // default 0.02
+	Records        int64          `toml:"records"`       // default 200 a party
 	MaxRecords     int64          `toml:"max_records"`   // default 2^20
 	Optimiser      string         `toml:"optimiser"`     // default adam; see NaturalGlobal
 	LearningRate   float64        `toml:"learning_rate"` // default 0.015
@@ -48,10 +48,14 @@ func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 		return nil, 0, err
 	}
 	rounds := defaults.GlobalRounds
-	cfg := DefaultGlobal(schema.Dim(), g.Records)
+	records := g.Records
+	if records == 0 { // it is a unit of the steps: no claim depends on it
+		records = defaults.Facts{Parties: t.parties()}.AssumedRecords()
+	}
+	cfg := DefaultGlobal(schema.Dim(), records)
 	cfg.Clip = GlobalClip(schema)
 	if global.Optimiser(g.Optimiser) == global.Natural {
-		cfg = NaturalGlobal(schema.Dim(), g.Records)
+		cfg = NaturalGlobal(schema.Dim(), records)
 		rounds = defaults.NaturalGlobalRounds
 	}
 	rounds = orElse(t.Rounds, rounds)

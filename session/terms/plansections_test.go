@@ -78,7 +78,7 @@ func TestPlanSections(t *testing.T) {
 		"placement":    {"noise = \"party\"\n" + optimisation, "can't be placed"},
 		"joint only":   {"noise = \"local\"\n" + global, "can't be placed"},
 		"no schema":    {strings.Replace(global, "classes", "missing", 1), "schema"},
-		"no records":   {strings.Replace(global, "records = 1000\n", "", 1), "records"},
+		"records":      {strings.Replace(global, "records = 1000\n", "records = -1\n", 1), "records"},
 		"typo":         {global + "learning_rte = 1.0\n", "learning_rte"},
 		"noise":        {"noise = \"loud\"\n" + global, "loud"},
 		"all rounds":   {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1), "moment_rounds"},

@@ -37,6 +37,7 @@ type attemptVerdict struct {
 
 func (a *App) Verify() *cobra.Command {
 	format := "text"
+	verbose := false
 	cmd := &cobra.Command{
 		Use:   "verify DIR",
 		Short: "Check a session's transcript offline",
@@ -52,9 +53,10 @@ altered.`,
 				return err
 			}
 			v := verdictOf(r)
-			return a.Print(format, v, func() { a.verified(v) })
+			return a.Print(format, v, func() { a.verified(v, verbose) })
 		},
 	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every round and the parties that it counts")
 	FormatFlag(cmd, &format)
 	return cmd
 }
@@ -90,12 +92,12 @@ func outcomeName(o protocol.Outcome) string {
 	return o.String()
 }
 
-func (a *App) verified(v verdict) {
+func (a *App) verified(v verdict, verbose bool) {
 	fmt.Fprintf(a.Out, "plan %s:\nevery signature, set, sum, result and model holds\n", v.Plan)
-	for _, t := range v.Attempts {
-		head := fmt.Sprintf("round %d attempt %d: ", t.Round, t.Attempt)
-		Wrap(a.Out, head, fmt.Sprintf("%s, %s: %s", t.Outcome, plural(len(t.Set), "party", "parties"),
-			strings.Join(t.Set, " ")))
+	if verbose {
+		a.listAttempts(v.Attempts)
+	} else {
+		a.countAttempts(v.Attempts)
 	}
 	switch {
 	case v.Aborted != "":
@@ -108,6 +110,30 @@ func (a *App) verified(v verdict) {
 	}
 	if v.Audited {
 		fmt.Fprintln(a.Out, "audited: every revealed sum opens the parties' commitments")
+	}
+}
+
+func (a *App) listAttempts(all []attemptVerdict) {
+	for _, t := range all {
+		head := fmt.Sprintf("round %d attempt %d: ", t.Round, t.Attempt)
+		Wrap(a.Out, head, fmt.Sprintf("%s, %s: %s", t.Outcome, plural(len(t.Set), "party", "parties"),
+			strings.Join(t.Set, " ")))
+	}
+}
+
+// countAttempts prints how many attempts ended in the same way, with so many parties.
+func (a *App) countAttempts(all []attemptVerdict) {
+	count := map[string]int{}
+	var order []string
+	for _, t := range all {
+		key := fmt.Sprintf("%s, with %s each", t.Outcome, plural(len(t.Set), "party", "parties"))
+		if count[key] == 0 {
+			order = append(order, key)
+		}
+		count[key]++
+	}
+	for _, key := range order {
+		fmt.Fprintf(a.Out, "%s %s\n", plural(count[key], "attempt", "attempts"), key)
 	}
 }
 

@@ -40,6 +40,20 @@ func ways() []way {
 	}
 }
 
+// picked are the ways that are to be run.
+func picked(o study.Options) (all []way) {
+	names := make([]string, 0, len(ways()))
+	for _, w := range ways() {
+		names = append(names, w.name)
+	}
+	for _, w := range ways() {
+		if o.Picks(w.name, names...) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
 // cell is a number of parties and a budget.
 type cell struct {
 	parties int
@@ -137,9 +151,10 @@ func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 	all := cells(o.Quick)
 	o = o.Begin(len(all) * len(o.Each()))
 	runs, named, broken := 0, 0, 0
+	tried := picked(o)
 	for _, c := range all {
 		rows := map[string]*study.Row{}
-		for _, w := range append(ways(), way{name: "majority"}) {
+		for _, w := range append(slices.Clip(tried), way{name: "majority"}) {
 			rows[w.name] = &study.Row{Case: c.String(), Method: w.name, Measure: study.LogLikelihood}
 		}
 		for _, seed := range o.Each() {
@@ -149,7 +164,7 @@ func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 			}
 			majority := rows["majority"]
 			majority.Values = append(majority.Values, d.Majority().LogLikelihood)
-			for _, w := range ways() {
+			for _, w := range tried {
 				one, err := try(ctx, d, c, w, uint64(seed))
 				if err != nil {
 					return nil, fmt.Errorf("%s, %s: %w", c, w.name, err)
@@ -167,7 +182,7 @@ func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 			}
 			o.Tell(fmt.Sprintf("%s, seed %d", c, seed))
 		}
-		for _, w := range append(ways(), way{name: "majority"}) {
+		for _, w := range append(slices.Clip(tried), way{name: "majority"}) {
 			row := rows[w.name].Mean()
 			r.Rows = append(r.Rows, row)
 		}

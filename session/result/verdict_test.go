@@ -1,0 +1,49 @@
+package result_test
+
+import (
+	"strings"
+	"testing"
+
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/internal/rig"
+	"choir/session/result"
+	"choir/session/terms"
+)
+
+// TestStatisticsAreJudged: noisy statistics of nothing are swamped and the model file says so;
+// those of lines under little noise are not.
+func TestStatisticsAreJudged(t *testing.T) {
+	c := rig.AppCases(t)["statistics"]
+	private := c.Plan(t, c.Noise, func(ts *terms.Terms) { ts.Epsilon = 200 }).Session
+	open := c.Plan(t, protocol.NoiseNone, func(*terms.Terms) {}).Session
+	learnt := c.Plainly(t, open.Plan)
+	nothing := c.App.Model(private.Plan).Initial()
+	for round := range private.Plan.Rounds {
+		var err error
+		if nothing, err = c.App.Model(private.Plan).Fold(round+1, nothing, make([]int64, private.Plan.Dim)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		name  string
+		s     protocol.BoundPlan
+		state []int64
+		want  string
+	}{
+		{"nothing", private, nothing, "swamped"},
+		{"lines", private, learnt, ""},
+		{"no noise", open, nothing, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := result.Warnings(tc.s.Plan, tc.state)
+			if err != nil || (len(got) > 0) != (tc.want != "") || !strings.Contains(strings.Join(got, "\n"), tc.want) {
+				t.Fatalf("warnings %q, %v, want %q", got, err, tc.want)
+			}
+			f, err := result.NewModelFile(tc.s, tc.state, []app.Revealed(nil))
+			if err != nil || len(f.Warnings) != len(got) {
+				t.Errorf("the model file warns %q, %v", f.Warnings, err)
+			}
+		})
+	}
+}
