@@ -29,7 +29,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter,
-			"freeport": freeport, "narrow": narrow, "awaitfile": awaitFile}})
+			"freeport": freeport, "narrow": narrow, "awaitfile": awaitFile,
+			"fingerprint": fingerprint}})
 }
 
 // exits N COMMAND...: the command must end with exactly this exit code.
@@ -114,4 +115,15 @@ func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	ts.Fatalf("%s never came", args[0])
+}
+
+// fingerprint sets a variable to the fingerprint of the plan in a file that a verb has printed.
+func fingerprint(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		if text, ok := strings.CutPrefix(line, "fingerprint: "); ok {
+			ts.Setenv(args[1], strings.TrimSpace(text))
+			return
+		}
+	}
+	ts.Fatalf("no fingerprint in %s", args[0])
 }

@@ -164,7 +164,7 @@ func (a *App) RootCommand(name, short string, groups ...VerbGroup) *cobra.Comman
 
 // MemberVerbs are the verbs that run a member, with further ones about plans.
 func (a *App) MemberVerbs(plan ...*cobra.Command) []*cobra.Command {
-	return []*cobra.Command{a.keygen(), a.schema(), a.plan(plan...),
+	return []*cobra.Command{a.keygen(), a.invite(), a.join(), a.schema(), a.plan(plan...),
 		a.role(protocol.RoleParty, "Run a party, which contributes noised updates from its data"),
 		a.role(protocol.RoleCompute, "Run a compute node, which adds shares and reveals partial sums"),
 		a.computeWorker(),

@@ -156,8 +156,8 @@ func (a *App) sessionAbort() *cobra.Command {
 }
 
 const watchLong = `Follow a session from a member's place at the broker until it is over: the
-round, who is there, who is missing and since when, and for whom each waits. On a
-terminal the page is redrawn; elsewhere, and with --format json, there is a
+round, who is there, who is missing and since when, and for whom each waits. On
+a terminal the page is redrawn; elsewhere, and with --format json, there is a
 record at each change.`
 
 func (a *App) watch() *cobra.Command {
