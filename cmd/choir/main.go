@@ -45,7 +45,8 @@ func root(a *cli.App) *cobra.Command {
 	t := &tools{a}
 	return a.RootCommand("choir", "Learn together while nobody sees anything but noisy sums",
 		cli.VerbGroup{ID: groupTry, Title: "Try it:",
-			Commands: []*cobra.Command{t.demo(), t.init(), t.rehearse(), t.sum(), t.predict(), a.Model()}},
+			Commands: []*cobra.Command{t.demo(), t.init(), t.rehearse(), t.sum(), t.histogram(), t.predict(),
+				a.Model()}},
 		cli.VerbGroup{ID: groupMember, Title: "Run a member:",
 			Commands: append(a.MemberVerbs(t.advise()), t.broker())},
 		cli.VerbGroup{ID: groupCheck, Title: "Check:",

@@ -16,8 +16,8 @@ import (
 // Studies are the figures.
 func Studies() []study.Study {
 	return []study.Study{
-		{Name: "paper3-figure1", About: "[Shuffle], Figure 1: any 4-LDP randomiser, 10,000 users, one to four rounds",
-			Run: figure1},
+		{Name: "paper3-figure1", Run: figure1,
+			About: "[Shuffle], Figure 1: any 4-LDP randomiser, 10,000 users, one to four rounds"},
 		{Name: "paper3-figure2", About: "[Shuffle], Figure 2: 2,000 rounds of sampled 3-LDP reports", Run: figure2},
 		{Name: "paper3-figure3", About: "[Shuffle], Figure 3: 10 to 10,000 rounds of sampled 3-LDP reports",
 			Run: figure3},

@@ -37,9 +37,9 @@ func figure1(ctx context.Context, o study.Options) (*study.Result, error) {
 	r := &study.Result{SchemaVersion: 1, Name: "paper3-figure1", Seeds: 1, Transport: o.Transport,
 		Title: "Any 4-LDP randomiser", Source: "[Shuffle], Figure 1",
 		Settings: []study.Setting{{Name: "users", Value: "10,000"}, {Name: "eps0", Value: "4"}},
-		Notes: []string{"Renyi divergences: the authors' code takes the moment of order a of the loss for that of " +
-			"order a - 1, so that its curve lies above what the formula gives; ours is the corrected one. By privacy " +
-			"loss distributions the two agree."}}
+		Notes: []string{"Renyi divergences: the authors' code takes the moment of order a of the loss for " +
+			"that of order a - 1, so that its curve lies above what the formula gives; ours is the corrected " +
+			"one. By privacy loss distributions the two agree."}}
 	var lines curves
 	all := published1
 	if o.Quick {
@@ -87,9 +87,9 @@ func figure2(ctx context.Context, o study.Options) (*study.Result, error) {
 		Title: "Sampled 3-LDP reports, 2,000 rounds", Source: "[Shuffle], Figure 2",
 		Settings: []study.Setting{{Name: "reports in a round", Value: "10,000 of 1,000,000"},
 			{Name: "eps0", Value: "3"}},
-		Notes: []string{"In the code one weight of the second law of the sampled pair is (1-q)^2 for 1-q, so that " +
-			"each round's loss is off by 0.000475 and the curve by about 0.95 after 2,000 rounds. It also shuffles " +
-			"10,000 reports, where a sample of a hundredth of 10,000 users would have 100."}}
+		Notes: []string{"In the code one weight of the second law of the sampled pair is (1-q)^2 for 1-q, so " +
+			"that each round's loss is off by 0.000475 and the curve by about 0.95 after 2,000 rounds. It also " +
+			"shuffles 10,000 reports, where a sample of a hundredth of 10,000 users would have 100."}}
 	round := shuffle.Round{Kind: shuffle.LDP, Users: 10_000, Eps0: 3, Population: 1_000_000, Count: 2000}
 	points := []point{{0, 0.00361159}, {0, 0.000831815}, {0, 0.000125042}, {0, 1.18584e-5}, {0, 6.9309e-7}}
 	if o.Quick {
@@ -141,9 +141,9 @@ func figure3(ctx context.Context, o study.Options) (*study.Result, error) {
 		Title: "Sampled 3-LDP reports", Source: "[Shuffle], Figure 3",
 		Settings: []study.Setting{{Name: "reports in a round", Value: "1,000 of 100,000"},
 			{Name: "eps0", Value: "3"}, {Name: "delta", Value: "1e-5"}},
-		Notes: []string{"The code inverts its curve on a grid of step 1 in the place of the losses' own: it sums over " +
-			"nearly all of them and prints 0.00051 a round, exactly linear. That is a third of a valid epsilon at 10 " +
-			"rounds and seven times one at 10,000."}}
+		Notes: []string{"The code inverts its curve on a grid of step 1 in the place of the losses' own: it sums " +
+			"over nearly all of them and prints 0.00051 a round, exactly linear. That is a third of a valid " +
+			"epsilon at 10 rounds and seven times one at 10,000."}}
 	all := published3
 	if o.Quick {
 		all = all[:1]
