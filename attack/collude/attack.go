@@ -59,9 +59,8 @@ type Info struct {
 
 // Catalogue is every attack of this package.
 func Catalogue() []Attack {
-	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{}, differences{}, guesses{},
-		traffic{},
-		lies{}, unseen{}, poison{}, burn{}}
+	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{}, differences{}, noisyFactors{},
+		guesses{}, traffic{}, lies{}, unseen{}, poison{}, burn{}}
 }
 
 // Options say what a Run does.
