@@ -81,10 +81,6 @@ func RoundsOf(all int) int {
 	return max(1, int(math.Round(share/(1+share)*float64(all))))
 }
 
-// StateDim is the length of the public state: the number of accepted rounds, and the sum of
-// every column with that of the bias.
-func (c Columns) StateDim() int { return 1 + c.features }
-
 // length is the norm that a record's vector is clipped to before it is scaled to the clip.
 func (c Columns) length() float64 {
 	return math.Sqrt(1 + typical*typical*float64(len(c.columns)))
@@ -120,7 +116,8 @@ func (c Columns) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, 
 	return clipped, nil
 }
 
-// Centres are the positions of the columns' means. variance is that of the noise on one sum,
+// Centres are the positions of the columns' means. state has the number of accepted rounds, and
+// the sum of every encoded column with that of the bias last. variance is that of the noise on one sum,
 // in units of the grid squared. A position is shrunk towards the mean of all columns by
 // what the noise explains of their spread.
 func (c Columns) Centres(state []int64, variance float64) []float64 {

@@ -38,7 +38,7 @@ func draw(rnd *rand.Rand, rows int) pvi.Data {
 
 func TestOf(t *testing.T) {
 	c := Of(ward())
-	if c.Len() != 2 || c.StateDim() != 1+features || c.columns[0].at != 0 || c.columns[1].at != 3 {
+	if c.Len() != 2 || c.columns[0].at != 0 || c.columns[1].at != 3 {
 		t.Fatalf("%+v", c)
 	}
 	if got := c.columns[1]; got.middle != 0.375 || got.half != 0.625 {
@@ -91,7 +91,7 @@ func TestCentres(t *testing.T) {
 	g, clip, bound := grid()
 	c := Of(ward())
 	d := draw(rand.New(rand.NewPCG(1, 2)), 500)
-	state := make([]int64, c.StateDim())
+	state := make([]int64, 1+features)
 	for range 2 {
 		state[0]++
 		if _, err := c.Sum(state[1:], d, 1000, g, clip, bound); err != nil {
@@ -121,7 +121,7 @@ func TestCentres(t *testing.T) {
 	if loud[0] != loud[1] || math.Abs(loud[0]) > 1 {
 		t.Errorf("under noise alone the centres are %v", loud)
 	}
-	if none := c.Centres(make([]int64, c.StateDim()), 1); none[0] != 0 || none[1] != 0 {
+	if none := c.Centres(make([]int64, 1+features), 1); none[0] != 0 || none[1] != 0 {
 		t.Errorf("without a round the centres are %v", none)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/defaults"
 	"choir/learn/global"
@@ -186,6 +187,5 @@ func reach(c dataset.Column) float64 {
 	if c.Numeric == nil {
 		return 1
 	}
-	r := c.Numeric
-	return max(math.Abs(r.Lo-r.Center), math.Abs(r.Hi-r.Center)) / r.Scale
+	return centre.Reach(c)
 }
