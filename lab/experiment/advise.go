@@ -299,11 +299,12 @@ func (ad *Advisor) learn(ctx context.Context, a app.Spec, p *protocol.Plan, d *D
 			return Scores{}, err
 		}
 	}
-	state, err := plainly(ctx, a, p, d.Parts, full, func(int) bool { return joint })
+	t := traced{a, len(d.Parts), new([]app.Revealed)}
+	state, err := plainly(ctx, t, p, d.Parts, full, func(int) bool { return joint })
 	if err != nil {
 		return Scores{}, err
 	}
-	q, err := a.Posterior(p, state)
+	q, err := t.exported(p, state)
 	if err != nil {
 		return Scores{}, err
 	}

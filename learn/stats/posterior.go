@@ -34,11 +34,13 @@ func (p *Posterior) Natural() ([]float64, error) {
 //
 // In units of the scales, the noisy statistics are G = X'X + E and b = X'y + e. In the
 // eigenvectors of G, with its eigenvalues l, b_i - l_i w_i is a sum of residuals, of
-// variance l_i v with v the observations' noise, and of the statistics' own noise, of
-// variance s_e^2 + s_E^2 |w|^2. Approximated as independent Gaussians, these give w_i the
+// variance l_i v with v the observations' noise, and of the statistics' own noise. An entry of
+// E off the diagonal and of e has the variance s^2, one on the diagonal 49/25 s^2: with 2 s^2
+// its law would be the same in every basis, so that E w + e has about the variance
+// s^2 (1 + |w|^2 + w_i^2) in the eigenvectors too. As independent Gaussians these give w_i the
 // precision
 //
-//	prior + l_i^2 / (l_i v + s_e^2 + s_E^2 |w|^2)
+//	prior + l_i^2 / (l_i v + s^2 (1 + |w|^2 + w_i^2))
 //
 // which is the exact posterior's prior + l_i / v when there is no noise, decreases where an
 // eigenvalue is small compared with the noise, and is the prior where it is negative. |w|^2
@@ -67,8 +69,7 @@ type noisy struct {
 	gram   *mat.SymDense // features, the bias last
 	cross  []float64
 	target float64
-	sdOn   float64 // standard deviation of the noise on a square
-	sdOff  float64 // and on another product
+	sd     float64 // standard deviation of the noise on a product of two columns
 }
 
 func (c Config) moments(s state, noise float64) noisy {
@@ -92,7 +93,7 @@ func (c Config) moments(s state, noise float64) noisy {
 		}
 	}
 	sd := math.Sqrt(float64(s.rounds)*noise) * unit
-	m.sdOn, m.sdOff = sd/onDiagonal, sd/offDiagonal
+	m.sd = sd / offDiagonal
 	return m
 }
 
@@ -124,9 +125,9 @@ func (m noisy) fit(c Config, targetUnit float64) (fitted, error) {
 	}
 	size := 0.0
 	for range passes {
-		own := m.sdOff*m.sdOff + m.sdOn*m.sdOn*size
 		for i, l := range values {
 			precision[i] = c.PriorPrecision
+			own := m.sd * m.sd * (1 + size + coords.AtVec(i)*coords.AtVec(i))
 			coords.SetVec(i, 0)
 			if l > 0 {
 				scatter := l*f.variance + own

@@ -89,10 +89,12 @@ func (p perShard) Updates(_ context.Context, w pvi.OutsideWork) ([][]float64, er
 // TestFailureIsZero: a shard whose program fails until its time is over has the update zero, and
 // the other shards have theirs, of their own records.
 func TestFailureIsZero(t *testing.T) {
-	p := &shards{data: pvi.Data{X: make([]float64, 6), Y: []float64{1, -1, 2, 4, 5, 6}}, limit: 3 * time.Millisecond,
-		log: slog.New(slog.DiscardHandler), pause: func(ctx context.Context, _ int) { <-ctx.Done() },
+	p := &shards{data: pvi.Data{X: make([]float64, 6), Y: []float64{1, -1, 2, 4, 5, 6}},
+		limit: 3 * time.Millisecond, log: slog.New(slog.DiscardHandler),
+		pause:   func(ctx context.Context, _ int) { <-ctx.Done() },
 		program: func(d pvi.Data) (pvi.Outside, error) { return perShard{d}, nil }}
-	got, err := p.Updates(t.Context(), pvi.OutsideWork{Global: []float64{9}, Cavity: [][]float64{{10}, {20}, {30}}})
+	got, err := p.Updates(t.Context(), pvi.OutsideWork{Global: []float64{9},
+		Cavity: [][]float64{{10}, {20}, {30}}})
 	want := [][]float64{{1 + 4 + 10}, {0}, {2 + 6 + 30}}
 	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%v, %v, want %v", got, err, want)

@@ -1,0 +1,42 @@
+package experiment
+
+import (
+	"errors"
+
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/result"
+)
+
+// traced keeps what the rounds of an application reveal, in which this many parties take part.
+type traced struct {
+	app.Spec
+	counted int
+	rounds  *[]app.Revealed
+}
+
+// Model implements app.Spec.
+func (t traced) Model(p *protocol.Plan) protocol.Model { return tracedModel{t.Spec.Model(p), t} }
+
+type tracedModel struct {
+	protocol.Model
+	t traced
+}
+
+// Fold implements protocol.Model.
+func (m tracedModel) Fold(round uint32, model, sum []int64) ([]int64, error) {
+	*m.t.rounds = append(*m.t.rounds, app.Revealed{Round: round, Counted: m.t.counted, Before: model, Sum: sum})
+	return m.Model.Fold(round, model, sum)
+}
+
+// exported is the posterior that a session leaves: the noise-aware one where there is one.
+func (t traced) exported(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	if p.Noise != protocol.NoiseNone {
+		q, err := result.NoiseAware(p, t.Spec, *t.rounds)
+		if !errors.Is(err, pvi.ErrUncorrected) {
+			return q, err
+		}
+	}
+	return t.Posterior(p, state)
+}
