@@ -17,5 +17,5 @@ func main() { os.Exit(cli.Run(root)) }
 func root(a *cli.App) *cobra.Command {
 	return a.RootCommand("choir-member", "Run one member of a Choir session",
 		cli.VerbGroup{ID: "member", Title: "Run a member:", Commands: a.MemberVerbs()},
-		cli.VerbGroup{ID: "check", Title: "Check:", Commands: []*cobra.Command{a.Verify(), a.Model()}})
+		cli.VerbGroup{ID: "check", Title: "Check:", Commands: []*cobra.Command{a.Verify(), a.Model(), a.Stats()}})
 }

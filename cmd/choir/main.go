@@ -46,7 +46,7 @@ func root(a *cli.App) *cobra.Command {
 	return a.RootCommand("choir", "Learn together while nobody sees anything but noisy sums",
 		cli.VerbGroup{ID: groupTry, Title: "Try it:",
 			Commands: []*cobra.Command{t.demo(), t.init(), t.rehearse(), t.sum(), t.histogram(), t.predict(),
-				a.Model()}},
+				a.Model(), a.Stats()}},
 		cli.VerbGroup{ID: groupMember, Title: "Run a member:",
 			Commands: append(a.MemberVerbs(t.advise()), t.broker())},
 		cli.VerbGroup{ID: groupCheck, Title: "Check:",

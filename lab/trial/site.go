@@ -144,6 +144,14 @@ func (c *consortium) expand(name string) ([]byte, error) {
 // Members are all members, for the templates.
 func (c *consortium) Members() []site { return c.members }
 
+// Show is the verb that prints the result, for the templates.
+func (c *consortium) Show() string {
+	if c.tables {
+		return "stats"
+	}
+	return "model show"
+}
+
 // Lifetime is the plan's, for the templates.
 func (c *consortium) Lifetime() string { return strings.TrimSuffix(lifetime.String(), "0m0s") }
 

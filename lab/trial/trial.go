@@ -54,6 +54,7 @@ type consortium struct {
 	rows     []*dataset.Records // of each party
 	test     *dataset.Records   // example data only
 	warnings []string
+	tables   bool // the result is tables
 }
 
 // Write makes the folder. It must be empty or not exist.
@@ -146,11 +147,14 @@ func (c *consortium) folders() error {
 
 // common writes the schema and the plan's configuration.
 func (c *consortium) common() error {
-	if err := atomicfile.WriteFile(c.path("schema.toml"), c.schema.TOML()); err != nil {
-		return err
-	}
 	text, err := c.terms()
 	if err != nil {
+		return err
+	}
+	if c.tables && c.test != nil {
+		c.schema.Missing = dataset.Drop // tables don't take the centre for a missing number
+	}
+	if err := atomicfile.WriteFile(c.path("schema.toml"), c.schema.TOML()); err != nil {
 		return err
 	}
 	if err := atomicfile.WriteFile(c.path("plan.toml"), text); err != nil {
@@ -184,6 +188,7 @@ func (c *consortium) terms() ([]byte, error) {
 			own.Aggregator = card
 		}
 	}
+	c.tables = own.Table != nil
 	own.Lifetime.Duration = min(max(own.Lifetime.Duration, time.Hour), lifetime)
 	return own.WithSchema("schema.toml").Text()
 }

@@ -90,6 +90,8 @@ func Parse(name string, parameters []byte) (Spec, error) {
 		return parsed[Statistics](parameters)
 	case NameMCMC:
 		return parsed[MCMC](parameters)
+	case NameTable:
+		return parsed[Table](parameters)
 	}
 	return nil, fmt.Errorf("no such application %q", name)
 }

@@ -81,7 +81,7 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	p := s.Plan
 	f := &ModelFile{SchemaVersion: 1, Plan: s.ID.String(), Application: p.Application, Rounds: p.Rounds,
 		FracBits: p.FracBits, State: state}
-	if p.Application == app.NameSum {
+	if p.Application == app.NameSum || p.Application == app.NameTable {
 		f.Mean = make([]float64, len(state))
 		(fixedpoint.Grid{FracBits: p.FracBits}).Float(f.Mean, state)
 		return f, nil

@@ -45,7 +45,8 @@ func samplerOf(p *protocol.Plan) (*app.MCMC, bool) {
 }
 
 func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
-	if p.Application == app.NameSum || len(states) == 0 || p.Noise == protocol.NoiseNone {
+	if p.Application == app.NameSum || p.Application == app.NameTable || len(states) == 0 ||
+		p.Noise == protocol.NoiseNone {
 		return defaults.Fine, nil
 	}
 	a, err := app.Of(p)

@@ -3,7 +3,10 @@ package terms
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -66,6 +69,16 @@ func (c PlanConfig) WithSchema(file string) PlanConfig {
 		s.SchemaFile, s.Schema = file, nil
 		c.Statistics = &s
 	}
+	if c.MCMC != nil {
+		m := *c.MCMC
+		m.SchemaFile, m.Schema = file, nil
+		c.MCMC = &m
+	}
+	if c.Table != nil {
+		t := *c.Table
+		t.SchemaFile, t.Schema = file, nil
+		c.Table = &t
+	}
 	return c
 }
 
@@ -103,7 +116,10 @@ var meanings = map[string]string{
 	"radius": "bound on one record's norm", "damping_decay": "by round",
 	"model": "what is learnt", "curvature_rounds": "last rounds, for honest intervals; below 0: none",
 	"moment_rounds": "first rounds, for scales", "noise_sd": "of an observation", "averaging": "over rounds",
-	"threshold": "cuts scaled columns", "target_threshold": "cuts the scaled target",
+	"threshold": "cuts scaled columns",
+	"by":        "tables in each of its groups", "counts": "of categories", "means": "with standard deviations",
+	"histograms": "bins by column", "quantiles": "from histograms", "crosstabs": "pairs of columns",
+	"target_threshold": "cuts the scaled target",
 }
 
 // Text is the terms as a file, each key with a comment. Keys without a value are left out.
@@ -139,6 +155,9 @@ func writeSection(b *bytes.Buffer, name string, v reflect.Value) error {
 			continue
 		}
 		line, err := toml.Marshal(map[string]any{key: field.Interface()})
+		if bins, ok := field.Interface().(map[string]int); ok {
+			line = []byte(key + " = " + inline(bins))
+		}
 		if err != nil {
 			return err
 		}
@@ -154,4 +173,13 @@ func writeSection(b *bytes.Buffer, name string, v reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// inline is a table of numbers on one line.
+func inline(numbers map[string]int) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(numbers)) {
+		parts = append(parts, fmt.Sprintf("%q = %d", key, numbers[key]))
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
 }

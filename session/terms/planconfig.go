@@ -39,6 +39,7 @@ type PlanConfig struct {
 	Global     *GlobalConfig     `toml:"global"`
 	Statistics *StatisticsConfig `toml:"statistics"`
 	MCMC       *MCMCConfig       `toml:"mcmc"`
+	Table      *TableConfig      `toml:"table"`
 	Sum        *SumConfig        `toml:"sum"`
 }
 
@@ -170,12 +171,15 @@ func (c *PlanConfig) maker(read func(string, section) (*dataset.Schema, error)) 
 	if c.MCMC != nil {
 		name, found = "mcmc", append(found, c.MCMC)
 	}
+	if c.Table != nil {
+		name, found = "table", append(found, c.Table)
+	}
 	switch {
 	case c.Sum != nil && len(found) == 0:
 		return c.Sum.plan, c.onlySum()
 	case c.Sum != nil || len(found) != 1:
 		return nil, protocol.Fail(protocol.ClassInput,
-			"config: exactly one of [learning], [global], [statistics], [mcmc] and [sum] must be there")
+			"config: exactly one of [learning], [global], [statistics], [mcmc], [table] and [sum] must be there")
 	}
 	schema, err := read(name, found[0])
 	if err != nil {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the trial in the foreground, over a broker on a free port of this machine: every member in a
-# process of its own, then verification, the coefficients and the report. CHOIR names the binary.
+# process of its own, then verification, the result and the report. CHOIR names the binary.
 set -eu
 choir=${CHOIR:-choir}
 case $choir in
@@ -70,5 +70,5 @@ done
 stop
 
 "$choir" verify result
-"$choir" model show result
+"$choir" {{.Show}} result
 "$choir" report result --out "$PWD/result/report.html"
