@@ -91,20 +91,24 @@ func (t Target) withLocal(x []int64) []int64 {
 	if t.Noise != protocol.NoiseLocal {
 		return x
 	}
-	g, err := noise.NewGaussian(t.Variance)
-	if err != nil {
-		return x
+	z, g := make([]int64, len(x)), t.stepNoise()
+	if g == nil || g.Fill(z, rand.Reader) != nil {
+		return nil // refused as an update of a wrong length
 	}
-	z := make([]int64, len(x))
-	for range t.Steps {
-		if g.Fill(z, rand.Reader) != nil {
-			break
-		}
-		for j := range x {
-			x[j] += z[j]
-		}
+	for j := range x {
+		x[j] += z[j]
 	}
 	return x
+}
+
+// stepNoise is the noise of all steps of a contribution at once, which is closer to a Gaussian than
+// a measurement can tell. It is nil beyond the sampler's range.
+func (t Target) stepNoise() *noise.Gaussian {
+	g, err := noise.NewGaussian(t.Variance * uint64(t.Steps))
+	if err != nil || t.Variance > math.MaxUint64/uint64(t.Steps) {
+		return nil
+	}
+	return g
 }
 
 // known is what the adversary knows of honest parties.

@@ -9,6 +9,7 @@ import (
 	"choir/lab/internal/paper4"
 	"choir/lab/internal/settings"
 	"choir/lab/internal/thesis"
+	"choir/lab/internal/threat"
 	"choir/lab/internal/workshop"
 	"choir/lab/study"
 )
@@ -18,7 +19,7 @@ func All() []study.Study {
 	var all []study.Study
 	for _, room := range [][]study.Study{paper1.Studies(), paper3.Studies(), paper4.Studies(),
 		{paper4.Network(), paper4.Others()}, workshop.Studies(), thesis.Studies(), own.Studies(),
-		{settings.Study(), calibration.Study()}} {
+		{settings.Study(), threat.Study(), calibration.Study()}} {
 		all = append(all, room...)
 	}
 	return all
