@@ -18,10 +18,11 @@ func TestStatisticsAreJudged(t *testing.T) {
 	private := c.Plan(t, c.Noise, func(ts *terms.Terms) { ts.Epsilon = 200 }).Session
 	open := c.Plan(t, protocol.NoiseNone, func(*terms.Terms) {}).Session
 	learnt := c.Plainly(t, open.Plan)
-	nothing := c.App.Model(private.Plan).Initial()
+	model := c.App.Model(private.Plan)
+	nothing := model.Initial()
 	for round := range private.Plan.Rounds {
 		var err error
-		if nothing, err = c.App.Model(private.Plan).Fold(round+1, nothing, make([]int64, private.Plan.Dim)); err != nil {
+		if nothing, err = model.Fold(round+1, nothing, make([]int64, private.Plan.Dim)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,7 +38,8 @@ func TestStatisticsAreJudged(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := result.Warnings(tc.s.Plan, tc.state)
-			if err != nil || (len(got) > 0) != (tc.want != "") || !strings.Contains(strings.Join(got, "\n"), tc.want) {
+			all := strings.Join(got, "\n")
+			if err != nil || (all != "") != (tc.want != "") || !strings.Contains(all, tc.want) {
 				t.Fatalf("warnings %q, %v, want %q", got, err, tc.want)
 			}
 			f, err := result.NewModelFile(tc.s, tc.state, []app.Revealed(nil))
