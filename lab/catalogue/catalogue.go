@@ -5,6 +5,7 @@ import (
 	"choir/lab/internal/calibration"
 	"choir/lab/internal/own"
 	"choir/lab/internal/paper1"
+	"choir/lab/internal/paper2"
 	"choir/lab/internal/paper3"
 	"choir/lab/internal/paper4"
 	"choir/lab/internal/settings"
@@ -17,7 +18,7 @@ import (
 // All is every study, in the order in which people are shown them.
 func All() []study.Study {
 	var all []study.Study
-	for _, room := range [][]study.Study{paper1.Studies(), paper3.Studies(), paper4.Studies(),
+	for _, room := range [][]study.Study{paper1.Studies(), paper2.Studies(), paper3.Studies(), paper4.Studies(),
 		{paper4.Network(), paper4.Others()}, workshop.Studies(), thesis.Studies(), own.Studies(),
 		{settings.Study(), threat.Study(), calibration.Study()}} {
 		all = append(all, room...)

@@ -115,7 +115,8 @@ const (
 	EpsilonOf     Measure = "epsilon"
 	Seconds       Measure = "seconds"
 	Variance      Measure = "variance, relative"
-	Coverage      Measure = "coverage" // share of the true weights in their intervals
+	Coverage      Measure = "coverage"
+	Distance      Measure = "distance"
 	Width         Measure = "width, relative"
 	ECE           Measure = "expected calibration error"
 )

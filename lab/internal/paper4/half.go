@@ -2,6 +2,7 @@ package paper4
 
 import (
 	"choir/lab/experiment"
+	"choir/lab/internal/twister"
 	"choir/lab/study"
 )
 
@@ -38,7 +39,7 @@ func adultHalf(o study.Options, s split, parties int, seed uint64) (*experiment.
 // least power of two and rejected. It repeats the split of a published experiment and has no
 // other use.
 func numpyPermutation(n int, seed uint32) []int {
-	twister, order := newTwister(seed), make([]int, n)
+	source, order := twister.New(seed), make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
@@ -47,43 +48,11 @@ func numpyPermutation(n int, seed uint32) []int {
 		for mask < uint32(i) {
 			mask = mask<<1 | 1
 		}
-		j := twister.next() & mask
+		j := source.Next() & mask
 		for j > uint32(i) {
-			j = twister.next() & mask
+			j = source.Next() & mask
 		}
 		order[i], order[j] = order[j], order[i]
 	}
 	return order
-}
-
-// twister is MT19937.
-type twister struct {
-	state [624]uint32
-	at    int
-}
-
-func newTwister(seed uint32) *twister {
-	t := &twister{at: 624}
-	t.state[0] = seed
-	for i := 1; i < len(t.state); i++ {
-		t.state[i] = 1812433253*(t.state[i-1]^t.state[i-1]>>30) + uint32(i)
-	}
-	return t
-}
-
-func (t *twister) next() uint32 {
-	const n, m = 624, 397
-	if t.at == n {
-		for i := range n {
-			y := t.state[i]&0x80000000 | t.state[(i+1)%n]&0x7fffffff
-			t.state[i] = t.state[(i+m)%n] ^ y>>1 ^ (y&1)*0x9908b0df
-		}
-		t.at = 0
-	}
-	y := t.state[t.at]
-	t.at++
-	y ^= y >> 11
-	y ^= y << 7 & 0x9d2c5680
-	y ^= y << 15 & 0xefc60000
-	return y ^ y>>18
 }
