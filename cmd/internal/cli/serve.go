@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"choir/protocol"
+	"choir/session/member"
+	"choir/session/terms"
+)
+
+const serveLong = `Run a site's member for as long as the consortium exists. DIR is the folder that
+the sites share, or a folder of such folders, one a study. Serve shows every
+proposed plan in its log, with its epsilon and fingerprint, and runs those that
+are signed by all, one after the other, oldest first, over the same store and so
+the same ledger. A person approves a plan with "choir join DIR --approve". A
+local policy approves without asking: plans of --allow applications, of an
+epsilon up to --max-epsilon, all of whose members have a card in --known.
+
+The configuration is the member's without plan_file; results go to a folder a
+plan below out_dir. A plan that is over is never run again, whatever restarts.`
+
+func (a *App) serve() *cobra.Command {
+	var config, known string
+	var allow []string
+	var epsilon float64
+	cmd := &cobra.Command{
+		Use: "serve DIR --config FILE", Short: "Run a site's member under plan after plan of its consortium",
+		Long: serveLong, Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs, Annotations: EndsByClosing(),
+		Example: "  choir serve /mnt/consortium --config hospital-a.toml\n" +
+			"  choir serve studies --config a.toml --known cards --allow pvi --max-epsilon 1",
+	}
+	s := cmd.Flags()
+	s.StringVar(&config, "config", "", "TOML file of the member, without plan_file")
+	s.StringVar(&known, "known", "", "folder with the cards of the members that the policy trusts")
+	s.StringSliceVar(&allow, "allow", nil, "applications that the policy allows, such as pvi or sum")
+	s.Float64Var(&epsilon, "max-epsilon", 0, "largest epsilon that the policy allows a plan")
+	FilesOf(cmd, "toml", "config")
+	given := settingFlags(cmd, "")
+	Folders(cmd, "known")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := member.LoadConfig(config, os.LookupEnv, given())
+		if err != nil {
+			return err
+		}
+		log, err := a.logger(c)
+		if err != nil {
+			return err
+		}
+		service := &member.Service{Config: c, Folder: args[0], Log: log}
+		if known != "" || len(allow) > 0 || epsilon != 0 {
+			if service.Policy, err = policyOf(known, allow, epsilon); err != nil {
+				return err
+			}
+		}
+		return service.Run(cmd.Context())
+	}
+	return cmd
+}
+
+// policyOf reads the cards that a policy trusts.
+func policyOf(known string, allow []string, epsilon float64) (*member.Policy, error) {
+	if known == "" || len(allow) == 0 {
+		return nil, protocol.Fail(protocol.ClassInput, "--known, --allow: a policy needs both")
+	}
+	if !(epsilon >= 0) {
+		return nil, protocol.Fail(protocol.ClassInput, "--max-epsilon: %g isn't 0 or more", epsilon)
+	}
+	files, err := filepath.Glob(filepath.Join(known, "*.card"))
+	if err != nil || len(files) == 0 {
+		return nil, protocol.Fail(protocol.ClassInput, "--known: %s has no cards", known)
+	}
+	p := &member.Policy{Epsilon: epsilon, Applications: allow}
+	for _, file := range files {
+		card, err := terms.ReadCard(file, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		p.Keys = append(p.Keys, card.Key)
+	}
+	return p, nil
+}

@@ -1,0 +1,247 @@
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"choir/crypto/identity"
+	"choir/internal/atomicfile"
+	"choir/protocol"
+	"choir/session/terms"
+)
+
+// Policy says which proposed plans a site approves without asking a person. The zero Policy
+// approves none.
+type Policy struct {
+	Epsilon      float64              // the largest epsilon that a plan may claim
+	Applications []string             // that are allowed, such as "pvi"
+	Keys         []identity.PublicKey // every member must have one of these
+}
+
+// allows returns why the policy does not approve a plan, nil if it does.
+func (p *Policy) allows(plan *protocol.Plan) error {
+	if !slices.Contains(p.Applications, plan.Application) {
+		return fmt.Errorf("the policy allows %q, not %q", p.Applications, plan.Application)
+	}
+	if _, claimed := plan.Release(); claimed && !(plan.Epsilon <= p.Epsilon) {
+		return fmt.Errorf("its epsilon is %g, and the policy allows %g", plan.Epsilon, p.Epsilon)
+	}
+	for _, m := range plan.Members {
+		if !slices.Contains(p.Keys, m.Key) {
+			return fmt.Errorf("the key of %s is not among the known cards", m.Name)
+		}
+	}
+	return nil
+}
+
+// Service is a site's long-lived member: it runs the plans of a consortium that its people, or its
+// policy, have approved, one after the other.
+type Service struct {
+	Config *Config // of the member, without plan_file
+	Folder string  // the consortium's folder, or a folder of such folders
+	Policy *Policy // nil: only people approve
+	Log    *slog.Logger
+
+	key   *identity.PrivateKey
+	over  map[string]string // what came of the plans that are over, by id
+	said  map[string]bool   // what was logged once
+	store string            // the folder, beside the member's store, of plans and of over.json
+}
+
+// overFile is the file over.json.
+type overFile struct {
+	SchemaVersion int               `json:"schema_version"`
+	Over          map[string]string `json:"over"`
+}
+
+// Times of a Service.
+const (
+	servePoll  = time.Second
+	serveRetry = 10 * time.Second
+)
+
+// Run serves until the context ends. Started again with the same store it goes on where it was.
+func (s *Service) Run(ctx context.Context) (err error) {
+	if s.Config.StoreFile == "" {
+		return protocol.Fail(protocol.ClassInput, "config: store_file is missing")
+	}
+	if s.Config.PlanFile != "" {
+		return protocol.Fail(protocol.ClassInput, "config: plan_file: serve takes the plans from the folder")
+	}
+	if _, err := os.Stat(s.Folder); err != nil {
+		return protocol.Fail(protocol.ClassInput, "folder: %w", err)
+	}
+	if s.key, err = terms.ReadKey(s.Config.KeyFile, s.Config.PassphraseFile); err != nil {
+		return err
+	}
+	s.said, s.over, s.store = map[string]bool{}, map[string]string{}, s.Config.StoreFile+".served"
+	if err := s.read(); err != nil {
+		return err
+	}
+	for {
+		pause := servePoll
+		if plan, folder := s.next(); plan != nil {
+			if err := s.runPlan(ctx, plan, folder); err != nil {
+				return err
+			}
+			if s.over[plan.Plan.ID().String()] == "" {
+				pause = serveRetry
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// read reads which plans are over.
+func (s *Service) read() error {
+	b, err := os.ReadFile(filepath.Join(s.store, "over.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var f overFile
+	if err == nil {
+		err = json.Unmarshal(b, &f)
+	}
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	maps.Copy(s.over, f.Over)
+	return nil
+}
+
+// once logs a message once.
+func (s *Service) once(level slog.Level, message, event string, attrs ...any) {
+	if !s.said[message] {
+		s.said[message] = true
+		s.Log.Log(context.Background(), level, message, append([]any{"event", event}, attrs...)...)
+	}
+}
+
+// next returns the oldest plan that is signed by all and not over. On the way it shows proposals
+// and approves those that the policy allows.
+func (s *Service) next() (first *protocol.SignedPlan, folder string) {
+	dirs, _ := filepath.Glob(filepath.Join(s.Folder, "*", "plan.choir")) // its only error is a bad pattern
+	dirs = append(dirs, filepath.Join(s.Folder, "plan.choir"))
+	for _, path := range dirs {
+		dir := filepath.Dir(path)
+		plan, err := s.look(terms.Consortium(dir))
+		if err != nil {
+			s.once(slog.LevelWarn, fmt.Sprintf("%s: %v", dir, err), "refused")
+		}
+		if plan != nil && (first == nil || plan.Plan.Created < first.Plan.Created) {
+			first, folder = plan, dir
+		}
+	}
+	return first, folder
+}
+
+// look returns the folder's plan if it is to run.
+func (s *Service) look(folder terms.Consortium) (*protocol.SignedPlan, error) {
+	plan, err := folder.Proposed()
+	if err != nil || plan == nil {
+		return nil, err
+	}
+	id := plan.Plan.ID()
+	index, mine := plan.Plan.Index(s.key.Public())
+	switch {
+	case s.over[id.String()] != "":
+		return nil, nil
+	case !mine:
+		return nil, fmt.Errorf("plan %s: this member is not in it", id.Short())
+	case time.Now().Unix() > plan.Plan.NotAfter:
+		return nil, fmt.Errorf("plan %s: %w", id.Short(), protocol.ErrExpired)
+	}
+	all, odd, err := folder.Collect()
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range odd {
+		s.once(slog.LevelWarn, text, "refused")
+	}
+	missing := all.Missing()
+	if slices.Contains(missing, all.Plan.Members[index].Name) {
+		return nil, s.propose(folder, all.Plan)
+	}
+	if len(missing) > 0 {
+		s.once(slog.LevelInfo, fmt.Sprintf("plan %s waits for the signatures of %v", id.Short(), missing),
+			"waiting")
+		return nil, nil
+	}
+	return all, nil
+}
+
+// propose shows a plan that this site has not approved, and approves it if the policy does.
+func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
+	fingerprint := terms.Fingerprint(p.ID())
+	why := errors.New("there is no policy")
+	if s.Policy != nil {
+		why = s.Policy.allows(p)
+	}
+	if why == nil {
+		err := folder.Approve(fingerprint, s.Config.KeyFile, s.Config.PassphraseFile, time.Now())
+		if err == nil {
+			s.once(slog.LevelInfo, fmt.Sprintf("plan %s (%s) is approved by the policy", p.ID().Short(), p.Name),
+				"approved")
+		}
+		return err
+	}
+	s.once(slog.LevelWarn, fmt.Sprintf("plan %s (%s) in %s waits for a person here: %d members, %d rounds "+
+		"of %s, epsilon %g at delta %g; fingerprint %s; %v", p.ID().Short(), p.Name, folder, len(p.Members), p.Rounds,
+		p.Application, p.Epsilon, p.Delta, fingerprint, why), "proposed")
+	return nil
+}
+
+// runPlan runs this member under a plan to its end. It returns an error only if the service cannot
+// go on; a plan that failed in a way that a restart may mend is tried again.
+func (s *Service) runPlan(ctx context.Context, plan *protocol.SignedPlan, folder string) error {
+	id := plan.Plan.ID()
+	text, err := plan.MarshalText()
+	if err != nil {
+		return err
+	}
+	c := *s.Config
+	c.PlanFile = filepath.Join(s.store, id.String()+".choir")
+	if c.OutDir != "" {
+		c.OutDir = filepath.Join(c.OutDir, id.Short())
+	}
+	if err := atomicfile.WriteFile(c.PlanFile, text); err != nil {
+		return err
+	}
+	index, _ := plan.Plan.Index(s.key.Public())
+	s.Log.Info("running plan "+id.Short()+" from "+folder, "event", "running")
+	m, err := Open(&c, plan.Plan.Members[index].Role, s.Log, time.Now())
+	if err == nil {
+		err = m.Run(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	switch protocol.ClassOf(err) {
+	case protocol.ClassFailed, protocol.ClassAuth, protocol.ClassTimeout:
+		if err != nil {
+			s.Log.Warn("plan "+id.Short()+" is tried again", "event", "retried", "error", err.Error())
+			return nil
+		}
+	}
+	s.over[id.String()] = "completed"
+	if err != nil {
+		s.over[id.String()] = err.Error()
+		s.Log.Warn("plan "+id.Short()+" is over", "event", "over", "error", err.Error())
+	} else {
+		s.Log.Info("plan "+id.Short()+" has completed", "event", "over")
+	}
+	return atomicfile.WriteJSON(filepath.Join(s.store, "over.json"), overFile{1, s.over})
+}
