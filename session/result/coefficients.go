@@ -90,6 +90,9 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 	}
 	c.PrivacyNoiseIncluded = f.NoiseIncluded
 	c.NoiseNote = f.Noise
+	if c.NoiseNote == "" {
+		c.NoiseNote = "it is not recorded whether they include the privacy noise"
+	}
 	if f.Centres != nil {
 		schema = centre.Schema(schema, f.Centres)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ func (a *App) modelShow() *cobra.Command {
 			"  choir model show result --level 0.9 --format csv --out coefficients.csv",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := OneOf("format", format, "text", "json", "csv", "markdown"); err != nil {
+			if err := OneOf("format", format, "text", "json", "csv", "markdown", "html"); err != nil {
 				return err
 			}
 			c, err := result.FolderCoefficients(args[0], level)
@@ -64,9 +65,9 @@ func (a *App) modelShow() *cobra.Command {
 	}
 	s := cmd.Flags()
 	s.Float64Var(&level, "level", level, "probability of the intervals, in (0, 1)")
-	s.StringVar(&format, "format", format, "output format: text, json, csv or markdown")
+	s.StringVar(&format, "format", format, "output format: text, json, csv, markdown or html")
 	s.StringVar(&out, "out", "", "file to write; default: stdout")
-	Values(cmd, "format", "text", "json", "csv", "markdown")
+	Values(cmd, "format", "text", "json", "csv", "markdown", "html")
 	return cmd
 }
 
@@ -96,6 +97,10 @@ func coefficientsAs(format string, c *result.Coefficients) ([]byte, error) {
 	head, rows := coefficientTable(c)
 	about := coefficientsAbout(c)
 	notes := coefficientNotes(c)
+	if format == "html" {
+		writePage(&b, about, head, rows, notes)
+		return b.Bytes(), nil
+	}
 	if format == "markdown" {
 		fmt.Fprintf(&b, "%s\n\n", markdown(about))
 		writeMarkdown(&b, head, rows)
@@ -213,6 +218,29 @@ func writeMarkdown(b *bytes.Buffer, head []string, rows [][]string) {
 		}
 		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 	}
+}
+
+// writePage writes a page with one table.
+func writePage(b *bytes.Buffer, about string, head []string, rows [][]string, notes []string) {
+	row := func(tag string, cells []string) {
+		b.WriteString("<tr>")
+		for _, cell := range cells {
+			fmt.Fprintf(b, "<%s>%s</%[1]s>", tag, html.EscapeString(cell))
+		}
+		b.WriteString("</tr>\n")
+	}
+	fmt.Fprintf(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"+
+		"<title>Coefficients</title>\n<style>td + td { text-align: right }</style>\n</head>\n<body>\n"+
+		"<p>%s</p>\n<table>\n", html.EscapeString(about))
+	row("th", head)
+	for _, cells := range rows {
+		row("td", cells)
+	}
+	b.WriteString("</table>\n")
+	for _, n := range notes {
+		fmt.Fprintf(b, "<p>%s</p>\n", html.EscapeString(n))
+	}
+	b.WriteString("</body>\n</html>\n")
 }
 
 // markdown escapes what has a meaning in Markdown.

@@ -31,7 +31,7 @@ func worlds(quick bool) []World {
 		{"logistic", false, 16000, 20, 0.4, 10, 1},
 		{"linear", true, 16000, 20, 0.4, 10, 1},
 		{"many parties", false, 16000, 20, 0.4, 300, 1},
-		{"many parties, linear", true, 16000, 20, 0.4, 300, 1},
+		{"many parties linear", true, 16000, 20, 0.4, 300, 1},
 		{"small", false, 500, 5, 0.8, 3, 8},
 		{"small linear", true, 500, 5, 0.2, 3, 2},
 		{"narrow", false, 50000, 8, 0, 20, 0.3},
