@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"choir/internal/config"
 	"choir/protocol"
@@ -23,7 +25,15 @@ type Config struct {
 	TLSKey      string `toml:"tls_key"`
 	TLSClientCA string `toml:"tls_client_ca"`
 	SyncAlways  bool   `toml:"sync_always"`
+	// Users, in the place of TokenFile, gives every member its own password, by name; a file is
+	// created with a new password if it does not exist. They cannot delete or change streams.
+	Users map[string]string `toml:"users"`
 }
+
+// mayPublish is what members publish: the plans' subjects, announcements, and the requests that they
+// make of JetStream.
+var mayPublish = []string{"choir.>", "choir-here.>", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.CREATE.*",
+	"$JS.API.CONSUMER.CREATE.>", "$JS.API.CONSUMER.MSG.NEXT.>"}
 
 // Load reads a configuration file, if one is named; the given settings override it.
 func Load(path string, over Config) (*Config, error) {
@@ -34,6 +44,9 @@ func Load(path string, over Config) (*Config, error) {
 		}
 		for _, p := range []*string{&c.StoreDir, &c.TokenFile, &c.TLSCert, &c.TLSKey, &c.TLSClientCA} {
 			*p = config.InDir(filepath.Dir(path), *p)
+		}
+		for name := range c.Users {
+			c.Users[name] = config.InDir(filepath.Dir(path), c.Users[name])
 		}
 	}
 	for _, s := range []struct {
@@ -47,21 +60,41 @@ func Load(path string, over Config) (*Config, error) {
 	}
 	for _, need := range []struct{ field, v string }{{"listen", c.Listen}, {"store", c.StoreDir},
 		{"token_file", c.TokenFile}} {
-		if need.v == "" {
+		if need.v == "" && (need.field != "token_file" || len(c.Users) == 0) {
 			return nil, protocol.Fail(protocol.ClassInput, "%s: is needed", need.field)
 		}
 	}
 	return c, nil
 }
 
+// secrets creates the files of secrets that do not exist, and returns the users.
+func (c *Config) secrets() (users []embedded.User, err error) {
+	create := func(what, path string) error {
+		if err := natsbus.NewTokenFile(path, rand.Reader); err != nil && !errors.Is(err, fs.ErrExist) {
+			return protocol.Fail(protocol.ClassInput, "%s: %w", what, err)
+		}
+		return nil
+	}
+	if c.TokenFile != "" {
+		err = create("token_file", c.TokenFile)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Users)) {
+		err = errors.Join(err, create("users."+name, c.Users[name]))
+		users = append(users, embedded.User{Name: name, PasswordFile: c.Users[name], Publish: mayPublish})
+	}
+	return users, err
+}
+
 // Run serves until ctx ends, which is not an error. ready receives the URL for
 // clients.
 func Run(ctx context.Context, c *Config, log *slog.Logger, ready func(url string)) error {
-	if err := natsbus.NewTokenFile(c.TokenFile, rand.Reader); err != nil && !errors.Is(err, fs.ErrExist) {
-		return protocol.Fail(protocol.ClassInput, "token_file: %w", err)
+	users, err := c.secrets()
+	if err != nil {
+		return err
 	}
 	cfg := embedded.Config{StoreDir: c.StoreDir, Listen: c.Listen, TokenFile: c.TokenFile,
-		TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSClientCA: c.TLSClientCA, SyncAlways: c.SyncAlways, Log: log}
+		TLSCert: c.TLSCert, TLSKey: c.TLSKey, TLSClientCA: c.TLSClientCA, SyncAlways: c.SyncAlways, Users: users,
+		Log: log}
 	if err := cfg.Validate(); err != nil {
 		return protocol.Fail(protocol.ClassInput, "config: %w", err)
 	}

@@ -199,8 +199,8 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 		return err
 	}
 	s.once(slog.LevelWarn, fmt.Sprintf("plan %s (%s) in %s waits for a person here: %d members, %d rounds "+
-		"of %s, epsilon %g at delta %g; fingerprint %s; %v", p.ID().Short(), p.Name, folder, len(p.Members), p.Rounds,
-		p.Application, p.Epsilon, p.Delta, fingerprint, why), "proposed")
+		"of %s, epsilon %g at delta %g; fingerprint %s; %v", p.ID().Short(), p.Name, folder, len(p.Members),
+		p.Rounds, p.Application, p.Epsilon, p.Delta, fingerprint, why), "proposed")
 	return nil
 }
 
