@@ -40,7 +40,7 @@ race:
 # In full, without the race detector: every row, every byte, every seed, and the tests that
 # are tagged !race.
 full:
-	$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) ./attack/simulate/... ./protocol/verify ./attack/threat ./lab/experiment ./learn/pvi
+	$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) ./attack/simulate/... ./protocol/verify ./attack/threat ./attack/collude ./lab/experiment ./learn/pvi
 
 # The portable form of everything in crypto that has assembly.
 purego:
