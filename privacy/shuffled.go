@@ -103,12 +103,17 @@ func (q ShuffleQuery) tightest() (string, error) {
 
 // withLocal replaces the bound by that of the local guarantees if it is smaller.
 func (q ShuffleQuery) withLocal(a Answer) Answer {
-	local := 0.0
+	local, squares, gaussian := 0.0, 0.0, true
 	for _, r := range q.Rounds {
 		if r.Kind == shuffle.StrongResponse { // who knows the coin knows more than a report shows
 			return a
 		}
 		local += float64(r.Count) * r.LocalEpsilon()
+		gaussian = gaussian && r.Kind == shuffle.Gaussian
+		squares += float64(r.Count) / (r.Sigma * r.Sigma)
+	}
+	if gaussian {
+		local = GaussianEpsilon(up(math.Sqrt(squares)), q.Delta)
 	}
 	if len(q.Gaussians) == 0 && up(local) < a.Epsilon {
 		a.Epsilon, a.Accountant = up(local), AccountantLocal
@@ -246,7 +251,7 @@ const (
 
 // Solve returns the query with the value of a parameter of its only kind of rounds, and its answer:
 // the least privacy of a report, or the least number of users, with which epsilon is within the target. Real
-// values are exact to one part in 10^5.
+// values are exact to one part in 10^4.
 func (q ShuffleQuery) Solve(p Parameter, target float64) (ShuffleQuery, Answer, error) {
 	if err := validateEpsilon(target); err != nil {
 		return q, Answer{}, err
@@ -272,7 +277,7 @@ func (q ShuffleQuery) Solve(p Parameter, target float64) (ShuffleQuery, Answer, 
 	if err != nil {
 		return q, Answer{}, err
 	}
-	for math.Abs(good-bad) > 1e-5*math.Max(good, bad) && !(p == SolveUsers && math.Abs(good-bad) <= 1) {
+	for math.Abs(good-bad) > 1e-4*math.Max(good, bad) && !(p == SolveUsers && math.Abs(good-bad) <= 1) {
 		mid := (good + bad) / 2
 		if p == SolveUsers {
 			mid = math.Floor(mid)

@@ -16,14 +16,22 @@ type Cell struct{ Mass, Mean, Lo, Hi float64 }
 func Excess(cells []Cell, n, bits int, upper bool) float64 {
 	f := newSumProfile(cells, n)
 	p := f.sumPlan(n, bits, 0.7*f.saddle(0)) // rare large values would dominate under the whole tilt
+	p.limit(cells)
 	if upper {
 		s := compose([]*pmf{spreadCells(cells, p.step)}, []int{n}, p)
 		v, errs := s.excess()
-		return (v + errs) * math.Exp(s.drift) * (1 + 1e-12)
+		hi := (v + errs) * math.Exp(s.drift) * (1 + 1e-12)
+		if math.IsNaN(hi) { // a factor overflowed
+			return math.Inf(1)
+		}
+		return hi
 	}
 	s := compose([]*pmf{mergeCells(cells, p.step)}, []int{n}, p)
 	v, errs := s.excess()
-	return math.Max(0, (v-errs)*math.Exp(-s.drift)*(1-1e-12))
+	if lo := (v - errs) * math.Exp(-s.drift) * (1 - 1e-12); lo > 0 {
+		return lo
+	}
+	return 0 // also if a factor overflowed
 }
 
 // Law returns the law of X_1 + ... + X_n for independent copies of a variable that is merged to the
@@ -32,6 +40,7 @@ func Excess(cells []Cell, n, bits int, upper bool) float64 {
 func Law(cells []Cell, n, bits int) (at, mass []float64, far float64) {
 	f := newSumProfile(cells, n)
 	p := f.sumPlan(n, bits, 0)
+	p.limit(cells)
 	s := compose([]*pmf{mergeCells(cells, p.step)}, []int{n}, p)
 	for k, m := range s.once {
 		if k+1 < len(s.once) {
@@ -43,6 +52,15 @@ func Law(cells []Cell, n, bits int) (at, mass []float64, far float64) {
 		}
 	}
 	return at, mass, s.roundoff + 2*s.outside + math.Expm1(s.drift) + 4*unit*float64(len(s.once))
+}
+
+// limit coarsens the grid so that the cells span at most maxCells points.
+func (p *plan) limit(cells []Cell) {
+	lo, hi := cells[0].Lo, cells[0].Hi
+	for _, c := range cells {
+		lo, hi = math.Min(lo, c.Lo), math.Max(hi, c.Hi)
+	}
+	p.step = math.Max(p.step, (hi-lo)/maxCells)
 }
 
 func newSumProfile(cells []Cell, n int) profile {

@@ -34,8 +34,10 @@ const (
 )
 
 // block returns the last value of the block that begins at k: values are merged in blocks of a relative
-// width of at most 2^-16.
-func block(k, hi int) int { return min(hi, k+max(0, k>>16-1)) }
+// width of at most 2^-14.
+func block(k, hi int) int { return min(hi, k+max(0, k>>blockBits-1)) }
+
+const blockBits = 14
 
 // pick returns the end of a block that bounds a pair which decreases with the value.
 func (v side) pick(lo, hi int) int {
@@ -62,7 +64,11 @@ func (c *coins) reduce(v side) {
 	width := hi.lambda - lo.lambda
 	n := 1
 	if width > 0 {
-		n = min(256, 1+int(width/(2e-3*hi.lambda)))
+		fine := 2e-3
+		if c.s >= 1<<blockBits {
+			fine = 4e-3
+		}
+		n = min(256, 1+int(width/(fine*hi.lambda)))
 	}
 	nodes := make([]part, n+1)
 	for _, p := range c.parts {

@@ -3,13 +3,15 @@ package shuffle
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"choir/privacy/pld"
 )
 
 // Epsilon encloses the epsilon at delta of all rounds together with other steps, adaptively: the rounds
 // and steps may be chosen after earlier results. The other terms bound the epsilon from above only; the
-// lower bound is that of the rounds alone.
+// lower bound is that of the rounds alone. An upper bound is infinite if none is computed; local
+// guarantees then hold.
 func Epsilon(rounds []Round, others []pld.Term, delta float64, prec pld.Precision) (pld.Span, error) {
 	upper, err := Upper(rounds, others, delta, prec)
 	if err != nil || math.IsInf(upper, 1) {
@@ -24,6 +26,9 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 	tail, err := checked(rounds, delta)
 	if err != nil {
 		return 0, err
+	}
+	if slices.ContainsFunc(rounds, Round.exposed) {
+		return math.Inf(1), nil
 	}
 	if r := rounds[0]; len(rounds) == 1 && len(others) == 0 && r.once() {
 		return r.upperOnce(delta, tail, r.rate()), nil
@@ -40,7 +45,7 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 			terms = append(terms, pld.Term{Kind: pld.Discrete, Count: r.Count, Lattice: l})
 		}
 	}
-	if infinite >= delta {
+	if infinite >= delta || len(terms) == 0 {
 		return math.Inf(1), nil
 	}
 	e, err := pld.Upper(terms, delta, prec)
@@ -52,6 +57,12 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 
 // once reports whether a round is run once and its curve is evaluated directly.
 func (r Round) once() bool { return r.continuous() && r.Count == 1 && r.Colluders == 0 }
+
+// exposed reports whether noise is so small against the distance of the values that reports of others hide
+// nothing: no bound is computed that would be better than that of a single report.
+func (r Round) exposed() bool {
+	return r.Kind == Gaussian && r.Sigma < 0.3 || r.Kind == Laplace && r.Eps0 > 20
+}
 
 // rate returns the probability that a user is in a sample.
 func (r Round) rate() float64 {
@@ -82,6 +93,9 @@ func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, e
 	tail, err := checked(rounds, delta)
 	if err != nil {
 		return 0, err
+	}
+	if slices.ContainsFunc(rounds, Round.exposed) {
+		return 0, nil
 	}
 	first := rounds[0]
 	if len(rounds) == 1 && first.once() {

@@ -212,7 +212,11 @@ func (r Round) lowerOnce(delta, tail, rate float64) (best float64) {
 				})
 			}
 		}
-		best = math.Max(best, refine(delta, lower(curveBits), lower(fineBits-2), -1))
+		e := refine(delta, lower(curveBits), lower(fineBits-2), -1)
+		if e == 0 { // the rough curve shows nothing
+			e, _ = bracket(delta, lower(fineBits-2), 1e-2)
+		}
+		best = math.Max(best, e)
 	}
 	return best
 }

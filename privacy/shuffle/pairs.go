@@ -187,7 +187,7 @@ func newGroups(v side, lo, hi int) *groups {
 	return g
 }
 
-func (g *groups) width() int { return max(1, g.lo>>16) }
+func (g *groups) width() int { return max(1, g.lo>>blockBits) }
 
 func (g *groups) add(s int, p part) {
 	b := &g.blocks[(s-g.lo)/g.width()]

@@ -89,6 +89,24 @@ func TestContinuousReports(t *testing.T) {
 	}
 }
 
+// TestFarReportsAreNotHidden: if the values' noise is small against their distance, nobody hides anybody, and
+// a bound must be near that of the report alone.
+func TestFarReportsAreNotHidden(t *testing.T) {
+	for _, sigma := range []float64{0.02, 0.2, 0.35} {
+		for _, count := range []int{1, 2} {
+			r := Round{Kind: Gaussian, Users: 20, Sigma: sigma, Count: count}
+			got, err := Upper([]Round{r}, nil, 1e-5, pld.Precision{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Both reports differ by 1/sigma deviations: at most half of that is hidden by 19 others.
+			if !(got > 0.25/(sigma*sigma)) {
+				t.Errorf("sigma %v, %d rounds: epsilon %v", sigma, count, got)
+			}
+		}
+	}
+}
+
 // TestComposedReports: several Laplace rounds cost more than one, less than as many local guarantees, and
 // no more than the same rounds of any randomiser.
 func TestComposedReports(t *testing.T) {
