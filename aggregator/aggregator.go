@@ -107,10 +107,7 @@ type attempt struct {
 }
 
 // manifest is the part of a party's signed contribution that is kept in memory.
-type manifest struct {
-	bundle     protocol.Digest
-	commitment commit.Commitment
-}
+type manifest struct{ bundle protocol.Digest }
 
 // New builds the machine from its view.
 func New(cfg Config) (*Aggregator, error) {

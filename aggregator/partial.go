@@ -190,6 +190,9 @@ func (a *Aggregator) checkPartial(node uint32, p *partial) error {
 	case p.head.Set != a.at.agrees[node].Set:
 		return protocol.Fail(protocol.ClassIntegrity, "%w: %s revealed over another set than it agreed to",
 			protocol.ErrMismatch, a.s.Name(node))
+	case p.head.Vector != a.at.agrees[node].Partial:
+		return protocol.Fail(protocol.ClassIntegrity, "%w: %s revealed another partial sum than it agreed with",
+			protocol.ErrMismatch, a.s.Name(node))
 	case !p.signed():
 		return protocol.Fail(protocol.ClassIntegrity, "%w: %s sent another partial sum than it signed",
 			protocol.ErrMismatch, a.s.Name(node))

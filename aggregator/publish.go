@@ -42,15 +42,20 @@ func (a *Aggregator) publish(r *protocol.Result, sum []int64, packed []byte) err
 	return nil
 }
 
-// seal makes the aggregate's chunks for the members, the same ones each time.
-func (a *Aggregator) seal(r *protocol.Result, sum []int64) ([]protocol.Outgoing, error) {
-	sealer, err := a.s.Sealer(a.group, protocol.Context{
+// resultContext is that of what a result seals for the parties.
+func (a *Aggregator) resultContext(r *protocol.Result) protocol.Context {
+	return protocol.Context{
 		From:    a.self,
 		To:      protocol.Everyone,
 		Round:   r.Round,
 		Attempt: r.Attempt,
 		Purpose: protocol.PurposeResult,
-	})
+	}
+}
+
+// seal makes the aggregate's chunks for the members, the same ones each time.
+func (a *Aggregator) seal(r *protocol.Result, sum []int64) ([]protocol.Outgoing, error) {
+	sealer, err := a.s.Sealer(a.group, a.resultContext(r))
 	if err != nil {
 		return nil, err
 	}

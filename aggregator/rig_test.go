@@ -101,9 +101,10 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 		hash := protocol.NewVectorHash()
 		hash.Write(sum)
 		r.Send(node, &protocol.Hold{Round: number, Attempt: 1, Entries: set})
-		r.Send(node, &protocol.Agree{Round: number, Attempt: 1, Count: 1, Set: digest})
 		opening := protocol.Opening{Salt: [32]byte{byte(node)}}
-		p := &protocol.Partial{Round: number, Attempt: 1, Set: digest, Vector: hash.Digest(opening)}
+		vector := hash.Digest(opening)
+		r.Send(node, &protocol.Agree{Round: number, Attempt: 1, Count: 1, Set: digest, Partial: vector})
+		p := &protocol.Partial{Round: number, Attempt: 1, Set: digest, Vector: vector}
 		if err := r.Session.SealOpening(r.Secret(node, rigSelf), node, p, opening); err != nil {
 			r.TB.Fatal(err)
 		}

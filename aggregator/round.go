@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"choir/crypto/commit"
 	"choir/protocol"
 )
 
@@ -150,7 +149,7 @@ func (a *Aggregator) contribution(from uint32, m *protocol.Contribution, data []
 	} else if err := a.accept("commit", from, data); err != nil {
 		return err
 	}
-	a.at.manifests[from] = manifest{bundle, m.Commitment}
+	a.at.manifests[from] = manifest{bundle}
 	return nil
 }
 
@@ -193,7 +192,7 @@ func (a *Aggregator) agree(from uint32, m *protocol.Agree, data []byte) error {
 func (a *Aggregator) voided() error {
 	first := a.at.agrees[a.node(0)]
 	for k := range a.nodes {
-		if g := a.at.agrees[a.node(k)]; g.Set != first.Set || g.Count != first.Count {
+		if g := a.at.agrees[a.node(k)]; !g.Equal(first) {
 			return fmt.Errorf("%w: %s and %s signed different sets",
 				protocol.ErrMismatch, a.s.Name(a.node(0)), a.s.Name(a.node(k)))
 		}
@@ -243,7 +242,7 @@ func (a *Aggregator) settle() error {
 	}
 	ints, digest, packed := a.at.total.end(a.digestKey(r.Round))
 	r.Aggregate = digest
-	if err := a.audit(r.Set, ints); err != nil {
+	if err := a.audit(r, ints); err != nil {
 		return err
 	}
 	next, model, why := a.decide(r, ints)
@@ -288,23 +287,24 @@ func (a *Aggregator) decide(r *protocol.Result, sum []int64) (next []int64, pack
 
 // audit checks that the set's commitments open to the sum. If they do not, a node summed
 // something else or a party committed to something else. It is not known which, and the
-// session cannot continue.
-func (a *Aggregator) audit(set []protocol.Entry, sum []int64) error {
+// session cannot continue. It adds to the result what the parties need to check the same.
+func (a *Aggregator) audit(r *protocol.Result, sum []int64) error {
 	if !a.s.Plan.Audit {
 		return nil
-	}
-	commitments := make([]commit.Commitment, len(set))
-	for i, e := range set {
-		commitments[i] = a.at.manifests[e.Party].commitment
 	}
 	blindings := make([][32]byte, a.nodes)
 	for k := range blindings {
 		blindings[k] = a.at.partials[a.node(k)].opening.Blinding
 	}
-	if err := protocol.CheckOpening(a.cfg.Bases, commitments, blindings, sum); err != nil {
+	blinding, err := protocol.SumBlindings(blindings)
+	if err == nil {
+		err = protocol.CheckTotal(a.cfg.Bases, a.at.agrees[a.node(0)].Commitments, blinding, sum)
+	}
+	if err != nil {
 		return protocol.Fail(protocol.ClassIntegrity, "audit: %w", err)
 	}
-	return nil
+	r.Blinding, err = a.s.SealBlinding(a.group, a.resultContext(r), blinding)
+	return err
 }
 
 // fold applies the sum to the model. The error is the reason for which the plan does not allow

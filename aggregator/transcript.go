@@ -162,7 +162,7 @@ func (a *Aggregator) restoreMessage(data []byte) error {
 		if err != nil {
 			return err
 		}
-		a.at.manifests[e.From] = manifest{bundle, m.Commitment}
+		a.at.manifests[e.From] = manifest{bundle}
 	case *protocol.Hold:
 		a.at.holds[e.From] = m
 	case *protocol.Agree:

@@ -150,7 +150,7 @@ func (n *Node) sendLinks(worker uint32) error {
 			return err
 		}
 	}
-	if n.at.phase == agreed && len(n.group.asks) > 0 {
+	if (n.at.phase == held || n.at.phase == agreed) && len(n.group.asks) > 0 {
 		n.eff.Send = append(n.eff.Send, n.group.asks[worker])
 	}
 	return nil
@@ -277,7 +277,7 @@ func (n *Node) workerSum(worker uint32, m *protocol.WorkerSum) error {
 	if err := n.checkGroupAttempt(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	if n.at.phase != agreed || len(n.group.sums) == 0 {
+	if n.at.phase != held && n.at.phase != agreed || len(n.group.sums) == 0 {
 		return protocol.ErrDuplicate
 	}
 	s := &n.group.sums[worker]

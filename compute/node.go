@@ -77,7 +77,8 @@ type agreement struct {
 	covered  map[uint32]int // by hold, how many of its entries, from the front, this node has
 	agrees   map[uint32]*protocol.Agree
 	set      []protocol.Entry
-	out      *outgoingSum        // what will be revealed, once the set is agreed
+	digest   protocol.Digest     // of the set, once all lists are here
+	out      *outgoingSum        // what will be revealed, once the set is known
 	receipts []*protocol.Receipt // to be signed and sent
 }
 

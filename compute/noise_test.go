@@ -21,8 +21,7 @@ func TestNodeNoiseIsTheSeeds(t *testing.T) {
 		for _, dim := range []int{1, 2, 5, 65536 + 3, 2 * 65536, 2*65536 + 1, 3*65536 + 2} {
 			p := &protocol.Plan{Dim: uint32(dim), Paired: paired, Noise: protocol.NoiseCompute, Variance: 1 << 40}
 			n := &Node{
-				intake: intake{s: protocol.Bind(p), self: 7},
-				at:     agreement{agrees: map[uint32]*protocol.Agree{7: {Round: 2, Attempt: 1}}},
+				intake: intake{s: protocol.Bind(p), round: 2, attempt: 1},
 			}
 			var err error
 			if n.secret, err = channel.NewSecret(bytes.Repeat([]byte{byte(dim)}, 32)); err != nil {

@@ -41,7 +41,7 @@ func (n *Node) resend() {
 		n.eff.Emit(n.s.SubjectOpen(n.self, n.s.Plan.Aggregator()), n.agg.Open)
 	}
 	n.eff.Send = append(n.eff.Send, n.resends...)
-	if n.group != nil && n.at.phase == agreed {
+	if n.group != nil && (n.at.phase == held || n.at.phase == agreed) {
 		n.eff.Send = append(n.eff.Send, n.group.asks...)
 	}
 	if n.at.phase == revealed {
@@ -130,7 +130,7 @@ func (n *Node) restorePeers() error {
 		return fmt.Errorf("this node agreed in round %d, and of the %d lists that it agreed on %d are left",
 			n.round, n.nodes, len(n.at.holds))
 	}
-	n.at.set = n.intersection()
+	n.intersect()
 	return nil
 }
 

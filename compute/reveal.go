@@ -17,7 +17,7 @@ import (
 func (n *Node) reveal() error {
 	own := n.at.agrees[n.self]
 	for k := range n.nodes {
-		if a := n.at.agrees[n.node(k)]; a.Set != own.Set || a.Count != own.Count {
+		if a := n.at.agrees[n.node(k)]; !a.Equal(own) {
 			n.eff.Note(protocol.Notice{
 				Code: protocol.NoteDisagree, Round: own.Round, Attempt: own.Attempt, Peer: n.s.Name(n.node(k)),
 			})
@@ -25,7 +25,7 @@ func (n *Node) reveal() error {
 			return n.enter(void)
 		}
 	}
-	if len(n.at.set) < int(n.s.Plan.MinParties) {
+	if !n.enough() {
 		n.eff.Note(protocol.Notice{
 			Code: protocol.NoteRefused, Round: own.Round, Attempt: own.Attempt, Count: len(n.at.set),
 			Err: fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(n.at.set), n.s.Plan.MinParties),
@@ -41,20 +41,18 @@ func (n *Node) reveal() error {
 	if n.group != nil && !n.summed() {
 		return n.ask() // the workers' sums have not arrived
 	}
-	if n.at.out == nil {
-		if err := n.beginSealing(); err != nil {
-			return err
-		}
+	if err := n.beginSealing(); err != nil {
+		return err
 	}
 	return n.publish()
 }
 
-// outgoingSum is the partial sum while it is sealed, chunk by chunk.
+// outgoingSum is the partial sum until it is revealed. It is sealed chunk by chunk.
 type outgoingSum struct {
 	partial field.Vector
-	sealer  *protocol.Sealer
-	hash    *protocol.VectorHash
-	chunks  [][]byte // sealed so far, in order
+	opening protocol.Opening
+	sealer  *protocol.Sealer // nil before the first chunk
+	chunks  [][]byte         // sealed so far, in order
 }
 
 // chunksAhead is how many chunks a node seals in one step while it waits for other nodes:
@@ -66,13 +64,12 @@ const chunksAhead = 2
 // never for another set.
 func (n *Node) sealAhead() {
 	a := &n.at
-	if a.phase != agreed || n.agg == nil || n.group != nil ||
-		len(a.set) < int(n.s.Plan.MinParties) {
+	if a.phase != agreed || n.agg == nil || n.group != nil || !n.enough() {
 		return
 	}
 	switch {
 	case len(n.eff.Send) > 0: // these messages leave first
-	case a.out == nil:
+	case a.out == nil || a.out.sealer == nil:
 		n.check(n.beginSealing())
 	default:
 		n.seal(chunksAhead)
@@ -82,24 +79,40 @@ func (n *Node) sealAhead() {
 	}
 }
 
-// beginSealing computes the sum of the set's shares. Nothing is added to it afterwards.
-func (n *Node) beginSealing() error {
+// makeSum computes the sum of the set's shares. Nothing is added to it afterwards.
+func (n *Node) makeSum() (*outgoingSum, error) {
 	partial, err := n.partial()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sealer, err := n.s.Sealer(n.agg.Secret, protocol.Context{
+	return &outgoingSum{partial: partial, opening: protocol.Opening{
+		Salt:     n.s.Salt(n.secret, n.round, n.attempt, n.at.digest),
+		Blinding: n.blindingSum(),
+	}}, nil
+}
+
+// beginSealing prepares the sum to be sealed. After a restart it makes it again.
+func (n *Node) beginSealing() (err error) {
+	if n.at.out == nil {
+		if n.at.out, err = n.makeSum(); err != nil {
+			return err
+		}
+		if protocol.VectorDigest(n.at.out.partial, n.at.out.opening) != n.at.agrees[n.self].Partial {
+			return fmt.Errorf("%w: the stored shares add up to another sum than this node signed",
+				protocol.ErrMismatch)
+		}
+	}
+	if n.at.out.sealer != nil {
+		return nil
+	}
+	n.at.out.sealer, err = n.s.Sealer(n.agg.Secret, protocol.Context{
 		From:    n.self,
 		To:      n.s.Plan.Aggregator(),
 		Round:   n.round,
 		Attempt: n.attempt,
 		Purpose: protocol.PurposePartial,
 	})
-	if err != nil {
-		return err
-	}
-	n.at.out = &outgoingSum{partial: partial, sealer: sealer, hash: protocol.NewVectorHash()}
-	return nil
+	return err
 }
 
 // seal makes at most the given number of further chunks, each as the message that is persisted
@@ -110,7 +123,6 @@ func (n *Node) seal(chunks int) {
 	for i := first; i < min(n.s.Chunks(), first+chunks); i++ {
 		b, _ := s.sealer.Seal(i, func(plain []byte) {
 			field.PutVector(plain, xof.Chunk(s.partial, uint64(i)))
-			s.hash.Write(plain)
 		})
 		s.chunks = append(s.chunks, b)
 		n.eff.Ahead = append(n.eff.Ahead, b)
@@ -140,8 +152,7 @@ func (n *Node) addNoise(v field.Vector) error {
 	if err != nil {
 		return err
 	}
-	own := n.at.agrees[n.self]
-	seed := noise.Seed(n.s.NoiseSeed(n.secret, own.Round, own.Attempt, own.Set))
+	seed := noise.Seed(n.s.NoiseSeed(n.secret, n.round, n.attempt, n.at.digest))
 	return parallel.Try(n.s.Chunks(), func(i int) error {
 		part := xof.Chunk(v, uint64(i))
 		from, size := n.s.ChunkCoordinates(i)
@@ -166,13 +177,8 @@ func (n *Node) publish() error {
 	own := n.at.agrees[n.self]
 	n.seal(n.s.Chunks())
 	chunks := n.at.out.chunks
-	opening := protocol.Opening{
-		Salt:     n.s.Salt(n.secret, own.Round, own.Attempt, own.Set),
-		Blinding: n.blindingSum(),
-	}
-	m := &protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set}
-	m.Vector = n.at.out.hash.Digest(opening)
-	if err := n.s.SealOpening(n.agg.Secret, n.self, m, opening); err != nil {
+	m := &protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: own.Partial}
+	if err := n.s.SealOpening(n.agg.Secret, n.self, m, n.at.out.opening); err != nil {
 		return err
 	}
 	head, err := n.sign(m)

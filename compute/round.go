@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"choir/crypto/commit"
 	"choir/protocol"
 )
 
@@ -173,17 +174,31 @@ func (n *Node) checkPeerRepeat(kind string, from uint32, data []byte) error {
 	return protocol.ErrDuplicate
 }
 
-// agree signs the intersection of all lists.
-func (n *Node) agree() error {
-	if err := n.enter(agreed); err != nil {
-		return err
-	}
+// intersect sets the attempt's set, the intersection of all lists.
+func (n *Node) intersect() {
 	n.at.set = n.intersection()
+	n.at.digest = protocol.SetDigest(n.s, n.round, n.attempt, n.at.set)
+}
+
+// agree signs the intersection of all lists, and this node's sum over it.
+func (n *Node) agree() error {
+	n.intersect()
 	a := &protocol.Agree{
 		Round:   n.round,
 		Attempt: n.attempt,
 		Count:   uint32(len(n.at.set)),
-		Set:     protocol.SetDigest(n.s, n.round, n.attempt, n.at.set),
+		Set:     n.at.digest,
+	}
+	if n.enough() {
+		if n.group != nil && !n.summed() {
+			return n.ask() // the workers' sums have not arrived
+		}
+		if err := n.fix(a); err != nil {
+			return err
+		}
+	}
+	if err := n.enter(agreed); err != nil {
+		return err
 	}
 	n.at.agrees[n.self] = a
 	n.eff.Note(protocol.Notice{
@@ -194,6 +209,34 @@ func (n *Node) agree() error {
 		Total:   n.parties,
 	})
 	return n.send(n.peerKey("agree", n.self), n.s.SubjectAgree(n.self, a.Round, a.Attempt), a)
+}
+
+// enough reports whether the set is large enough to be revealed.
+func (n *Node) enough() bool { return len(n.at.set) >= int(n.s.Plan.MinParties) }
+
+// fix makes this node's sum over the set and signs for it, and for the sum of the commitments.
+func (n *Node) fix(a *protocol.Agree) (err error) {
+	if n.at.out, err = n.makeSum(); err != nil {
+		return err
+	}
+	a.Partial = protocol.VectorDigest(n.at.out.partial, n.at.out.opening)
+	if n.s.Plan.Audit {
+		a.Commitments, err = n.commitments()
+	}
+	return err
+}
+
+// commitments returns the sum of the set's commitments.
+func (n *Node) commitments() (commit.Commitment, error) {
+	all := make([]commit.Commitment, len(n.at.set))
+	for i, e := range n.at.set {
+		_, m, err := n.s.Receive(n.get(n.commitKey(e.Party)))
+		if err != nil {
+			return commit.Commitment{}, err
+		}
+		all[i] = m.(*protocol.Contribution).Commitment
+	}
+	return commit.Sum(all)
 }
 
 func (n *Node) intersection() []protocol.Entry {
@@ -234,19 +277,51 @@ func (n *Node) result(m *protocol.Result) error {
 	if n.at.phase == settled {
 		return protocol.ErrDuplicate
 	}
-	if m.Outcome == protocol.OutcomeVoid {
+	if m.Outcome == protocol.OutcomeVoid && n.at.phase != revealed {
 		n.resends = nil
 		return nil
+	}
+	if m.Outcome == protocol.OutcomeVoid {
+		return fmt.Errorf("%w: round %d attempt %d is called void, and this node has revealed in it",
+			protocol.ErrMismatch, m.Round, m.Attempt)
 	}
 	if n.at.phase != revealed {
 		return fmt.Errorf("%w: a result for round %d, in which this node has revealed nothing",
 			protocol.ErrMismatch, m.Round)
+	}
+	if err := n.checkPartials(m); err != nil {
+		n.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w", m.Round, err))
+		return nil
 	}
 	if want := n.at.agrees[n.self].Set; protocol.SetDigest(n.s, m.Round, m.Attempt, m.Set) != want {
 		return fmt.Errorf("%w: the result of round %d is over another set than was agreed",
 			protocol.ErrMismatch, m.Round)
 	}
 	return n.settle(m)
+}
+
+// checkPartials compares the partial sums that a result names with what this node revealed and the
+// others signed.
+func (n *Node) checkPartials(m *protocol.Result) error {
+	if len(m.Partials) != n.nodes {
+		return fmt.Errorf("%w: it names %d partial sums of %d nodes",
+			protocol.ErrMismatch, len(m.Partials), n.nodes)
+	}
+	for k, d := range m.Partials {
+		want := n.at.agrees[n.node(k)].Partial
+		if k == n.k {
+			_, own, err := n.s.Receive(n.get(n.revealKey(m.Round)))
+			if err != nil {
+				return err
+			}
+			want = own.(*protocol.Partial).Vector
+		}
+		if d != want {
+			return fmt.Errorf("%w: the result names another partial sum than %s signed", protocol.ErrMismatch,
+				n.s.Name(n.node(k)))
+		}
+	}
+	return nil
 }
 
 // settle ends the round. That this node has revealed stays on record, the vector does not.

@@ -17,6 +17,7 @@
 //	head, memo                       its manifest (signed Contribution), and Settle's input
 //	receipt/<r>/<a>/<node>           receipts, kept for good
 //	agree/<r>/<a>/<node>, result/... how a round ended, until it is settled
+//	proof/<r>/<a>/<digest>           what the aggregator signed for an attempt, kept for good
 //	ledger/<n>                       the privacy ledger: charges, written with the contribution
 //	done                             how the session ended
 package party

@@ -2,6 +2,8 @@ package party
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,6 +14,7 @@ import (
 // result is what is known of how an attempt ended.
 type result struct {
 	head     *protocol.Result
+	noVoid   bool                // a void result was refused
 	sum      []int64             // by element; nil before the first chunk is opened
 	opened   map[uint32]bool     // by chunk index
 	buffered map[uint32][][]byte // by chunk index: sealed chunks that came before the group key
@@ -64,26 +67,61 @@ func (p *Party) agree(node uint32, m *protocol.Agree, data []byte) error {
 }
 
 func (p *Party) result(m *protocol.Result, data []byte) error {
-	if m.Round <= p.settled {
-		return protocol.ErrDuplicate
-	}
 	if err := p.bound.CheckSet(m.Set); err != nil {
 		return err
 	}
 	if err := p.plausible(m.Round, m.Attempt); err != nil {
 		return err
 	}
+	err := p.prove(m, data)
+	if err != nil && !errors.Is(err, protocol.ErrEquivocate) {
+		return err
+	}
+	if m.Round <= p.settled {
+		return cmp.Or(err, protocol.ErrDuplicate)
+	}
 	r := p.resultOf(pair{m.Round, m.Attempt})
 	key := fmt.Sprintf("result/%d/%d/head", m.Round, m.Attempt)
-	if r.head != nil {
-		if !bytes.Equal(p.store().Get(key), data) {
-			return fmt.Errorf("%w: another result of round %d attempt %d", protocol.ErrEquivocate, m.Round, m.Attempt)
-		}
-		return protocol.ErrDuplicate
+	switch {
+	case r.head == nil && !r.refused(m):
+	case r.head == nil, r.head.Outcome != protocol.OutcomeVoid, m.Outcome == protocol.OutcomeVoid:
+		return cmp.Or(err, protocol.ErrDuplicate)
 	}
-	r.head = m
+	r.head = m // the first result, or one that follows a void, which is only believed with all agrees
 	p.eff.Put(key, data)
+	return err
+}
+
+// maxProofs is how many different results of one attempt a party keeps proofs of: two are evidence
+// against the aggregator.
+const maxProofs = 2
+
+// prove keeps the proof of a result. It returns ErrEquivocate if there is one of another result.
+func (p *Party) prove(m *protocol.Result, data []byte) error {
+	proof, err := protocol.NewResultProof(data)
+	if err != nil {
+		return err
+	}
+	prefix := fmt.Sprintf("proof/%d/%d/", m.Round, m.Attempt)
+	key := fmt.Sprintf("%s%x", prefix, proof.Digest[:8])
+	others := p.store().Keys(prefix)
+	known := slices.Contains(others, key)
+	if !known && len(others) < maxProofs {
+		stored, err := proof.Marshal()
+		if err != nil {
+			return err
+		}
+		p.eff.Put(key, stored)
+	}
+	if len(others) > 1 || len(others) == 1 && !known {
+		return fmt.Errorf("%w: another result of round %d attempt %d", protocol.ErrEquivocate, m.Round, m.Attempt)
+	}
 	return nil
+}
+
+// refused reports whether this party has refused a void result of the attempt, which this is again.
+func (r *result) refused(m *protocol.Result) bool {
+	return r.noVoid && m.Outcome == protocol.OutcomeVoid
 }
 
 // maxAhead is how many rounds after the settled ones a party stores results of. A party that

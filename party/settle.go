@@ -16,11 +16,18 @@ func (p *Party) settle() bool {
 		if r == nil || r.head == nil {
 			continue
 		}
+		if len(p.agrees[at]) < p.computes {
+			continue // a void is believed as little as a sum: all nodes show it
+		}
 		if r.head.Outcome == protocol.OutcomeVoid {
-			p.dropVoid(at)
+			if p.reveals(at) {
+				p.refuseVoid(at, r)
+			} else {
+				p.dropVoid(at)
+			}
 			continue
 		}
-		if len(r.opened) == p.bound.Chunks() && len(p.agrees[at]) == p.computes {
+		if len(r.opened) == p.bound.Chunks() {
 			p.applyResult(at, r)
 			return !p.ended
 		}
@@ -111,8 +118,13 @@ func (p *Party) check(at pair, r *result, aggregate protocol.Digest) ([]int64, e
 	set := protocol.SetDigest(p.bound, at.round, at.attempt, r.head.Set)
 	for k := range p.computes { // in order, so that a step depends on its event alone
 		node := p.compute(k)
-		if g := p.agrees[at][node]; g.Set != set || int(g.Count) != len(r.head.Set) {
+		g := p.agrees[at][node]
+		switch {
+		case g.Set != set || int(g.Count) != len(r.head.Set) || !g.Equal(p.agrees[at][p.compute(0)]):
 			return nil, fmt.Errorf("%w: %s signed another set than the result names",
+				protocol.ErrMismatch, p.bound.Name(node))
+		case len(r.head.Partials) != p.computes || r.head.Partials[k] != g.Partial:
+			return nil, fmt.Errorf("%w: the result names another partial sum than %s signed",
 				protocol.ErrMismatch, p.bound.Name(node))
 		}
 	}
@@ -121,6 +133,9 @@ func (p *Party) check(at pair, r *result, aggregate protocol.Digest) ([]int64, e
 		return nil, fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(r.head.Set), p.bound.Plan.MinParties)
 	case aggregate != r.head.Aggregate:
 		return nil, fmt.Errorf("%w: the aggregate is not the one that was signed", protocol.ErrMismatch)
+	}
+	if err := p.audit(at, r); err != nil {
+		return nil, err
 	}
 	next, foldErr := p.fold(at.round, r.sum)
 	if (foldErr == nil) != (r.head.Outcome == protocol.OutcomeAccepted) {
@@ -132,6 +147,48 @@ func (p *Party) check(at pair, r *result, aggregate protocol.Digest) ([]int64, e
 			protocol.ErrMismatch)
 	}
 	return next, nil
+}
+
+// audit checks that the sum of the set's commitments, which every node signed, opens to the sum.
+func (p *Party) audit(at pair, r *result) error {
+	if !p.bound.Plan.Audit {
+		return nil
+	}
+	context := protocol.Context{
+		From:    p.bound.Plan.Aggregator(),
+		To:      protocol.Everyone,
+		Round:   at.round,
+		Attempt: at.attempt,
+		Purpose: protocol.PurposeResult,
+	}
+	blinding, err := p.bound.OpenBlinding(p.group, context, r.head.Blinding)
+	if err != nil {
+		return err
+	}
+	return protocol.CheckTotal(p.cfg.Bases, p.agrees[at][p.compute(0)].Commitments, blinding, r.sum)
+}
+
+// reveals reports whether the nodes' agrees, all of which are here, allow a reveal.
+func (p *Party) reveals(at pair) bool {
+	first := p.agrees[at][p.compute(0)]
+	for k := range p.computes {
+		if !p.agrees[at][p.compute(k)].Equal(first) {
+			return false
+		}
+	}
+	return first.Count >= p.bound.Plan.MinParties
+}
+
+// refuseVoid drops a void result that the nodes' agrees contradict: the sum was revealed. What the
+// aggregator signed stays on record.
+func (p *Party) refuseVoid(at pair, r *result) {
+	r.head = nil
+	r.noVoid = true
+	p.eff.Delete(fmt.Sprintf("result/%d/%d/head", at.round, at.attempt))
+	p.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: at.round, Attempt: at.attempt,
+		Peer: p.bound.Name(p.bound.Plan.Aggregator()), Detail: protocol.KindResult.String(),
+		Err: fmt.Errorf("%w: the attempt is called void, and all nodes signed one set of %d", protocol.ErrMismatch,
+			p.agrees[at][p.compute(0)].Count)})
 }
 
 // digestKey returns the key of a round's digests. There must be a group key.

@@ -126,19 +126,35 @@ func CheckOpening(
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
+	sum, err := SumBlindings(blindings)
+	if err != nil {
+		return err
+	}
+	return CheckTotal(g, total, sum, aggregate)
+}
+
+// SumBlindings returns the sum of the blinding sums that the nodes revealed.
+func SumBlindings(blindings [][32]byte) (_ *commit.Scalar, err error) {
 	parts := make([]*commit.Scalar, len(blindings))
 	for k := range blindings {
 		if parts[k], err = commit.ParseScalar(blindings[k][:]); err != nil {
-			return fmt.Errorf("%w: blinding sum of node %d: %w", ErrMalformed, k, err)
+			return nil, fmt.Errorf("%w: blinding sum of node %d: %w", ErrMalformed, k, err)
 		}
 	}
-	ok, err := g.Opens(total, aggregate, commit.SumScalars(parts))
+	return commit.SumScalars(parts), nil
+}
+
+// CheckTotal is CheckOpening, given the sums of the commitments and of the blinding sums.
+func CheckTotal(
+	g *commit.Generators, total commit.Commitment, blinding *commit.Scalar, aggregate []int64,
+) error {
+	ok, err := g.Opens(total, aggregate, blinding)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("%w: the commitments do not open to the aggregate: "+
-			"a compute node summed other shares, or a party committed to another update", ErrMismatch)
+		return fmt.Errorf("%w: the commitments do not open to the aggregate: a compute node summed other "+
+			"shares, a party committed to another update, or the aggregator published another sum", ErrMismatch)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ const (
 	chunksContext   = "choir v1 chunks" // a vector's list of chunk digests
 	leafContext     = "choir v1 leaf"   // of the tree of receipts
 	innerContext    = "choir v1 inner"
+	resultContext   = "choir v1 result"
 )
 
 // The contexts of digests whose input grows with the dimension or the roster.

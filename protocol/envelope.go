@@ -55,8 +55,8 @@ func (k Kind) maxBody() int {
 //
 //	"choir v1 message" 00 | u8 suite | 32 plan id | u8 kind | u32 sender | bytes body
 //
-// with, for a receipt, the root of the receipts that were signed together in place of
-// the body (see SignReceipts).
+// with, in place of the body, for a receipt the root of the receipts that were signed together
+// (see SignReceipts), and for a result what ResultProof keeps.
 type Envelope struct {
 	Kind Kind
 	Plan PlanID
@@ -109,20 +109,29 @@ func (e *Envelope) toBeSigned(suite uint8) ([]byte, error) {
 // appendSigned appends toBeSigned to b: at most signedSize bytes and the body's length.
 func (e *Envelope) appendSigned(b []byte, suite uint8) ([]byte, error) {
 	body := e.Body
-	if e.Kind == KindReceipt { // the root of the receipt's tree
-		var err error
-		if body, err = receiptStatement(e.Body); err != nil {
-			return nil, err
-		}
+	var err error
+	switch e.Kind {
+	case KindReceipt: // the root of the receipt's tree
+		body, err = receiptStatement(e.Body)
+	case KindResult:
+		body, err = resultStatement(e.Body)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if max := e.Kind.maxBody(); len(body) > max {
 		return nil, fmt.Errorf("%w: body has %d bytes, more than %d", ErrMalformed, len(body), max)
 	}
+	return e.appendStatement(b, suite, body), nil
+}
+
+// appendStatement appends what a signature covers, given what stands in the body's place.
+func (e *Envelope) appendStatement(b []byte, suite uint8, body []byte) []byte {
 	b = append(append(b, "choir v1 message\x00"...), suite)
 	b = append(append(b, e.Plan[:]...), byte(e.Kind))
 	b = binary.BigEndian.AppendUint32(b, e.From)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(body)))
-	return append(b, body...), nil
+	return append(b, body...)
 }
 
 // Signer is an identity key, such as *identity.PrivateKey.

@@ -123,7 +123,7 @@ func samples() []sample {
 			Path: []Digest{testDigest(2), testDigest(3)}}},
 		{"hold", 4, &Hold{Round: 1, Attempt: 2, Entries: entries}},
 		{"hold/empty", 4, &Hold{Round: 1, Attempt: 2}},
-		{"agree", 4, &Agree{Round: 1, Attempt: 2, Count: 2, Set: testDigest(6)}},
+		{"agree", 4, &Agree{Round: 1, Attempt: 2, Count: 2, Set: testDigest(6), Partial: testDigest(7)}},
 		{"partial", 3, &Partial{Round: 1, Attempt: 2, Set: testDigest(6), Vector: testDigest(7),
 			Opening: [80]byte{8}}},
 		{"result", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeAccepted, Set: entries,

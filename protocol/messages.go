@@ -101,14 +101,23 @@ type Hold struct {
 }
 
 // Agree is a node's signature on the set that it is ready to reveal, the intersection of all M
-// held lists. It is the second phase: a partial sum is revealed only with M equal Agrees.
+// held lists. It is the second phase: a partial sum is revealed only with M equal Agrees. It also
+// fixes the node's partial sum, before the node has seen any other's, and the sum of the set's
+// commitments. Over a set that is too small there is no partial sum, and both are zero.
 //
-// Layout: u32 round | u32 attempt | u32 count | 32 set.
+// Layout: u32 round | u32 attempt | u32 count | 32 set | 32 partial | 32 commitments.
 type Agree struct {
-	Round   uint32
-	Attempt uint32
-	Count   uint32
-	Set     Digest
+	Round       uint32
+	Attempt     uint32
+	Count       uint32
+	Set         Digest
+	Partial     Digest            // VectorDigest of this node's partial sum
+	Commitments commit.Commitment // sum of the set's commitments; zero without audit
+}
+
+// Equal reports whether two nodes agree: on the set and on the sum of its commitments.
+func (m *Agree) Equal(other *Agree) bool {
+	return m.Set == other.Set && m.Count == other.Count && m.Commitments == other.Commitments
 }
 
 // Partial announces a node's partial sum over the agreed set. The vector follows in sealed
@@ -149,7 +158,7 @@ func (o Outcome) String() string {
 // key. A void result has an empty set and zero digests.
 //
 // Layout: u32 round | u32 attempt | u8 outcome | n* (u32 party | 32 bundle) |
-// 32 aggregate | 32 next model | n* 32 partial (one per compute node).
+// 32 aggregate | 32 next model | n* 32 partial (one per compute node) | 48 blinding.
 type Result struct {
 	Round     uint32
 	Attempt   uint32
@@ -158,6 +167,7 @@ type Result struct {
 	Aggregate Digest // IntDigest of the decoded sum
 	Next      Digest // IntDigest of the model after the round
 	Partials  []Digest
+	Blinding  SealedScalar // sum of the nodes' blinding sums, under the group key; zero without audit
 }
 
 // Abort ends the session.
@@ -257,6 +267,8 @@ func (m *Agree) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.u32("count", &m.Count)
 	w.fixed("set", m.Set[:])
+	w.fixed("partial", m.Partial[:])
+	w.fixed("commitments", m.Commitments[:])
 }
 
 func (m *Partial) fields(w *wire) {
@@ -281,6 +293,7 @@ func (m *Result) fields(w *wire) {
 	for i := range m.Partials {
 		w.fixed("partial", m.Partials[i][:])
 	}
+	w.fixed("blinding", m.Blinding[:])
 	if w.err == nil && m.Outcome == OutcomeVoid && !m.empty() {
 		w.fail("a void result has a set, a sum or a model")
 	}
@@ -288,7 +301,8 @@ func (m *Result) fields(w *wire) {
 
 // empty reports whether a result has no set, no sum and no model.
 func (m *Result) empty() bool {
-	return len(m.Set) == 0 && len(m.Partials) == 0 && m.Aggregate == Digest{} && m.Next == Digest{}
+	return len(m.Set) == 0 && len(m.Partials) == 0 && m.Aggregate == Digest{} && m.Next == Digest{} &&
+		m.Blinding == SealedScalar{}
 }
 
 func (m *Abort) fields(w *wire) {

@@ -221,7 +221,7 @@ func (p *Plan) checkForm() error {
 		return fmt.Errorf("the encoding has %d bytes, more than %d", len(b), maxBlob)
 	}
 	n, m := p.Parties(), p.Computes()
-	if size := 4*4 + 1 + 36*n + 64 + 32*m; size > maxSetBody {
+	if size := 4*4 + 1 + 36*n + 64 + 32*m + sealedScalarSize; size > maxSetBody {
 		return fmt.Errorf("members: a result with %d parties has %d bytes, more than a message's %d",
 			n, size, maxSetBody)
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"choir/crypto/channel"
+	"choir/crypto/commit"
 )
 
 // sameFields compares messages; a nil list equals an empty one.
@@ -76,7 +77,7 @@ func messageOf(t *rapid.T, k Kind) Message {
 	case KindHold:
 		return &Hold{round, attempt, entrySets().Draw(t, "entries")}
 	case KindAgree:
-		return &Agree{round, attempt, rapid.Uint32().Draw(t, "count"), d()}
+		return &Agree{round, attempt, rapid.Uint32().Draw(t, "count"), d(), d(), commit.Commitment(d())}
 	case KindPartial:
 		o := d()
 		return &Partial{round, attempt, d(), d(), [80]byte(append(append(o[:], o[:]...), o[:16]...))}

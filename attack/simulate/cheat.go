@@ -8,7 +8,9 @@ import (
 	"sync"
 
 	"choir/crypto/channel"
+	"choir/crypto/commit"
 	"choir/crypto/field"
+	"choir/crypto/share"
 	"choir/protocol"
 )
 
@@ -64,6 +66,36 @@ func (c *cheat) store(key string) []byte {
 		return b
 	}
 	return c.view.Get(key)
+}
+
+// partialSum is this node's right sum over the set that it agrees to, with its opening.
+func (c *cheat) partialSum(m *agreement) (field.Vector, protocol.Opening) {
+	set, plan := c.intersection(m.Round, m.Attempt), c.s.Plan
+	sum, blind := make(field.Vector, plan.Elements()), []*commit.Scalar{}
+	for _, e := range set {
+		ctx := protocol.Context{From: e.Party, To: c.self, Round: m.Round, Attempt: m.Attempt,
+			Purpose: protocol.PurposeShare}
+		k, v := int(c.self)-plan.Parties(), make(field.Vector, plan.Elements())
+		if share.ExplicitIndex(int(e.Party), int(m.Round), plan.Computes()) == k {
+			ch := must(protocol.ViewChunk(c.store(protocol.RecordKey("share", m.Round, m.Attempt, e.Party, 0))))
+			if err := field.DecodeVector(v, must(c.s.OpenChunk(c.link(e.Party), ch))); err != nil {
+				panic(err)
+			}
+		} else {
+			must(c.s.Mask(c.link(e.Party), ctx)).Fill(v, 0)
+		}
+		sum.Add(v)
+		if plan.Audit {
+			_, head, err := c.s.Receive(c.store(protocol.RecordKey("commit", m.Round, m.Attempt, e.Party)))
+			sealed := must(head, err).(*contribution).Blinding[k]
+			blind = append(blind, must(c.s.OpenBlinding(c.link(e.Party), ctx, sealed)))
+		}
+	}
+	o := protocol.Opening{Salt: c.s.Salt(must(channel.NewSecret(c.store("secret"))), m.Round, m.Attempt, m.Set)}
+	if plan.Audit {
+		o.Blinding = [32]byte(commit.SumScalars(blind).Bytes())
+	}
+	return sum, o
 }
 
 // opening is what one of this node's partial sums binds besides the vector.

@@ -317,6 +317,27 @@ var cheatingResults = []cheater{
 						Data: c.sign(c.key, c.self, &opening{Round: m.Round, Attempt: m.Attempt + 1})}}
 			})
 		}},
+	{what: "void before the result", who: "agg", comes: whole("p", protocol.ErrMismatch),
+		does: func(c *cheat) {
+			each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
+				void := &resulting{Round: m.Round, Attempt: m.Attempt, Outcome: protocol.OutcomeVoid}
+				return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(c.key, c.self, void)}, o}
+			})
+		}},
+	{what: "false partial digests", who: "agg",
+		comes: comes{ends: protocol.ClassIntegrity, of: "", because: "names another partial sum than"},
+		does: lie(func(_ *cheat, m *resulting) {
+			for i := range m.Partials {
+				m.Partials[i][0] ^= 1
+			}
+		})},
+	{what: "another bundle in the set", who: "agg",
+		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "signed another set"},
+		does: lie(func(_ *cheat, m *resulting) {
+			if len(m.Set) > 0 {
+				m.Set[0].Bundle[0] ^= 1
+			}
+		})},
 	{what: "two results", who: "agg", comes: whole("p", protocol.ErrEquivocate),
 		does: twoFaced(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
 }

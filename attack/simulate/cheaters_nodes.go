@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bytes"
+	"strings"
 
 	"choir/crypto/commit"
 	"choir/crypto/field"
@@ -119,7 +120,14 @@ var cheatingSums = []cheater{
 		does:  lie(func(_ *cheat, m *partialSum) { m.Set[0] ^= 1 })},
 	{what: "another partial sum than signed", who: "c0",
 		comes: comes{ends: protocol.ClassIntegrity, because: "c0 sent another partial sum than it signed"},
-		does:  lie(func(_ *cheat, m *partialSum) { m.Vector[0] ^= 1 })},
+		does: eachChunk(func(c *cheat, ch *protocol.Chunk) {
+			v := c.open(ch)
+			v[0] = field.Add(v[0], 7)
+			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
+		})},
+	{what: "another sum than it agreed with", who: "c0",
+		comes: comes{ends: protocol.ClassIntegrity, because: "c0 revealed another partial sum than it agreed with"},
+		does:  lateSum(7)},
 	{what: "sum of something else", who: "c0", comes: comes{sets: []int{4, 4}, wrong: true}, does: otherSum(7)},
 	{what: "sum that wraps around", who: "c0", comes: comes{sets: []int{4, 4}, rejected: true},
 		does: otherSum(1 << 62)},
@@ -149,6 +157,11 @@ var cheatingSums = []cheater{
 // otherSum adds a number to the revealed sum.
 func otherSum(more field.Element) func(*cheat) {
 	return func(c *cheat) {
+		lie(func(c *cheat, m *agreement) {
+			sum, o := c.partialSum(m)
+			sum[0] = field.Add(sum[0], more)
+			m.Partial = protocol.VectorDigest(sum, o)
+		})(c)
 		var sum field.Vector
 		eachChunk(func(c *cheat, ch *protocol.Chunk) {
 			v := c.open(ch)
@@ -157,12 +170,31 @@ func otherSum(more field.Element) func(*cheat) {
 			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
 		})(c)
 		lie(func(c *cheat, m *partialSum) { m.Vector = protocol.VectorDigest(sum, c.opening(m)) })(c)
+		c.remember()
+	}
+}
+
+// lateSum adds a number to the revealed sum, and had agreed with the right one.
+func lateSum(more field.Element) func(*cheat) {
+	return func(c *cheat) {
+		var sum field.Vector
+		eachChunk(func(c *cheat, ch *protocol.Chunk) {
+			sum = c.open(ch)
+			sum[0] = field.Add(sum[0], more)
+			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, sum))
+		})(c)
+		lie(func(c *cheat, m *partialSum) { m.Vector = protocol.VectorDigest(sum, c.opening(m)) })(c)
 	}
 }
 
 // otherBlinding signs and seals another blinding sum.
 func otherBlinding(blinding [32]byte) func(*cheat) {
 	return func(c *cheat) {
+		lie(func(c *cheat, m *agreement) {
+			sum, o := c.partialSum(m)
+			o.Blinding = blinding
+			m.Partial = protocol.VectorDigest(sum, o)
+		})(c)
 		var sum field.Vector
 		eachChunk(func(c *cheat, ch *protocol.Chunk) { sum = c.open(ch) })(c)
 		lie(func(c *cheat, m *partialSum) {
@@ -171,6 +203,23 @@ func otherBlinding(blinding [32]byte) func(*cheat) {
 			m.Vector = protocol.VectorDigest(sum, o)
 			c.reopen(m, o)
 		})(c)
+		c.remember()
+	}
+}
+
+// remember has the node's store say what it revealed.
+func (c *cheat) remember() {
+	for i, r := range c.eff.Persist {
+		if !strings.HasPrefix(r.Key, "reveal/") || len(r.Value) == 0 {
+			continue
+		}
+		for _, o := range c.eff.Send {
+			if _, m, err := c.s.Receive(o.Data); err == nil {
+				if _, ok := m.(*partialSum); ok {
+					c.eff.Persist[i].Value = o.Data
+				}
+			}
+		}
 	}
 }
 
@@ -185,6 +234,13 @@ func audited() []cheater {
 		{what: "audit: blinding sum that is no scalar", who: "c0", audit: true,
 			comes: comes{ends: protocol.ClassIntegrity, because: "blinding sum of node 0"},
 			does:  otherBlinding([32]byte(bytes.Repeat([]byte{255}, 32)))},
+		{what: "audit: another sum of commitments", who: "c0", audit: true,
+			comes: comes{ends: protocol.ClassQuorum, because: "nothing has moved"},
+			does:  lie(func(_ *cheat, m *agreement) { m.Commitments[0] ^= 1 })},
+		{what: "audit: another aggregate, consistently", who: "agg", audit: true,
+			comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "do not open to the aggregate",
+				sets: []int{4}},
+			does: otherAggregate},
 		{what: "audit: input that isn't committed to", who: "p0", audit: true, comes: caught,
 			does: func(c *cheat) {
 				c.vector(func(v field.Vector) []byte {

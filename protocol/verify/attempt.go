@@ -41,7 +41,7 @@ func (r *reader) attempt(a *Attempt) error {
 	if err := r.agreedSet(a, agrees[0], contributions); err != nil {
 		return err
 	}
-	return r.revealed(a, agrees[0], contributions)
+	return r.revealed(a, agrees, contributions)
 }
 
 // node returns the name of the k-th compute node.
@@ -147,7 +147,7 @@ func (r *reader) agrees(a *Attempt) ([]*protocol.Agree, error) {
 // noReveal returns why the signed sets allow no reveal, nil if they allow one.
 func (r *reader) noReveal(agrees []*protocol.Agree) error {
 	for k, g := range agrees {
-		if g.Set != agrees[0].Set || g.Count != agrees[0].Count {
+		if !g.Equal(agrees[0]) {
 			return mismatch("%s and %s signed different sets", r.node(0), r.node(k))
 		}
 	}
@@ -173,7 +173,8 @@ func (r *reader) void(a *Attempt, why error) error {
 		return mismatch("void although all nodes signed one set of enough parties")
 	}
 	a.Outcome = m.Outcome
-	return nil
+	a.result, err = protocol.NewResultProof(r.entries[r.next-1])
+	return err
 }
 
 // agreedSet recomputes the set and finds the contribution of each of its entries.
@@ -204,12 +205,12 @@ func (r *reader) agreedSet(a *Attempt, agree *protocol.Agree, contributions map[
 }
 
 // revealed reads the partial sums and the result that follows from them.
-func (r *reader) revealed(a *Attempt, agree *protocol.Agree, contributions map[uint32]contribution) error {
+func (r *reader) revealed(a *Attempt, agrees []*protocol.Agree, contributions map[uint32]contribution) error {
 	sum := make(field.Vector, r.bound.Plan.Elements())
 	partials := make([]protocol.Digest, r.computes)
 	blindings := make([][32]byte, r.computes)
 	for k := range r.computes {
-		m, v, o, err := r.partial(a, k, agree)
+		m, v, o, err := r.partial(a, k, agrees[k])
 		if err != nil {
 			return err
 		}
@@ -218,7 +219,7 @@ func (r *reader) revealed(a *Attempt, agree *protocol.Agree, contributions map[u
 	}
 	ints := make([]int64, len(sum))
 	fixedpoint.FromField(ints, sum)
-	if err := r.audit(a, contributions, blindings, ints); err != nil {
+	if err := r.audit(a, agrees[0], contributions, blindings, ints); err != nil {
 		return err
 	}
 	return r.result(a, partials, ints)
@@ -241,6 +242,9 @@ func (r *reader) partial(
 	case m.Set != agree.Set:
 		return nil, nil, o, mismatch("%s revealed over another set than it agreed to", r.bound.Name(from))
 	}
+	if m.Vector != agree.Partial {
+		return nil, nil, o, mismatch("%s revealed another partial sum than it agreed with", r.bound.Name(from))
+	}
 	if r.next++; r.next > len(r.entries) {
 		return nil, nil, o, mismatch("the vector of %s is missing", r.bound.Name(from))
 	}
@@ -256,7 +260,7 @@ func (r *reader) partial(
 
 // audit checks that the set's commitments open to the aggregate.
 func (r *reader) audit(
-	a *Attempt, contributions map[uint32]contribution, blindings [][32]byte, sum []int64,
+	a *Attempt, agree *protocol.Agree, contributions map[uint32]contribution, blindings [][32]byte, sum []int64,
 ) error {
 	if r.bases == nil {
 		return nil
@@ -264,6 +268,9 @@ func (r *reader) audit(
 	set := make([]commit.Commitment, len(a.set))
 	for i, e := range a.set {
 		set[i] = contributions[e.Party].m.Commitment
+	}
+	if total, err := commit.Sum(set); err != nil || total != agree.Commitments {
+		return mismatch("the nodes signed another sum of commitments than the set has: %v", err)
 	}
 	return protocol.CheckOpening(r.bases, set, blindings, sum)
 }
@@ -289,6 +296,9 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 		return mismatch("the result's outcome is %s, recomputing gives %s", m.Outcome, outcome)
 	case m.Next != protocol.ReuseIntDigest(r.secret.Key(a.Round), m.Aggregate, sum, next):
 		return mismatch("the result names another model than the aggregate leads to")
+	}
+	if a.result, err = protocol.NewResultProof(r.entries[r.next-1]); err != nil {
+		return err
 	}
 	a.Outcome = outcome
 	a.Aggregate = coordinates

@@ -34,8 +34,9 @@ type Attempt struct {
 	Uncounted []string         // parties with a contribution on record that is not in the set
 	Aggregate []int64          // coordinates of the revealed sum, grid units; nil if there are none
 
-	set   []protocol.Entry
-	holds map[uint32]*protocol.Hold // by node
+	result *protocol.ResultProof // nil without a result
+	set    []protocol.Entry
+	holds  map[uint32]*protocol.Hold // by node
 }
 
 // Completed reports whether all of the plan's rounds were settled.

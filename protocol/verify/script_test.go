@@ -141,6 +141,8 @@ func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, count
 	w.t.Helper()
 	w.record(5, &protocol.Round{Round: round, Attempt: attempt, Model: w.digest(round-1, w.now)})
 	sum, entries, blind := make([]int64, len(w.now)), []protocol.Entry{}, [2][]*commit.Scalar{}
+	var total commit.Commitment
+	var commitments []commit.Commitment
 	for p := range uint32(3) {
 		v, ok := values[p]
 		if !ok {
@@ -160,13 +162,25 @@ func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, count
 		for k := range shares {
 			blind[k] = append(blind[k], shares[k])
 		}
+		commitments = append(commitments, c.Commitment)
+	}
+	if w.bases != nil {
+		var err error
+		total, err = commit.Sum(commitments)
+		w.must(err)
 	}
 	for k := range uint32(2) {
 		w.record(3+k, &protocol.Hold{Round: round, Attempt: attempt, Entries: entries})
 	}
 	set := protocol.SetDigest(w.s, round, attempt, entries)
+	vectors, openings := w.parts(round, sum, blind)
 	for k := range uint32(2) {
-		w.record(3+k, &protocol.Agree{Round: round, Attempt: attempt, Count: uint32(len(entries)), Set: set})
+		a := &protocol.Agree{Round: round, Attempt: attempt, Count: uint32(len(entries)), Set: set}
+		if len(entries) >= int(w.s.Plan.MinParties) {
+			a.Partial = protocol.VectorDigest(vectors[k], openings[k])
+			a.Commitments = total
+		}
+		w.record(3+k, a)
 	}
 	if len(entries) < int(w.s.Plan.MinParties) {
 		w.record(5, &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeVoid})
@@ -193,22 +207,35 @@ func contains(list []uint32, p uint32) bool {
 	return false
 }
 
+// parts returns the nodes' partial sums of a sum, with their openings.
+func (w *script) parts(
+	round uint32, sum []int64, blind [2][]*commit.Scalar,
+) (vectors [2]field.Vector, openings [2]protocol.Opening) {
+	w.t.Helper()
+	ints := w.integers(sum)
+	vectors[0] = field.Vector{11, field.Element(field.MaxSigned)}[:len(ints)]
+	vectors[1] = make(field.Vector, len(ints))
+	w.must(fixedpoint.ToField(vectors[1], ints))
+	vectors[1].Sub(vectors[0])
+	for k := range openings {
+		openings[k].Salt = [32]byte{byte(round), byte(k)}
+		if w.bases != nil {
+			openings[k].Blinding = [32]byte(commit.SumScalars(blind[k]).Bytes())
+		}
+	}
+	return vectors, openings
+}
+
 func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64, blind [2][]*commit.Scalar) {
 	w.t.Helper()
 	ints := w.integers(sum)
-	mask, whole := field.Vector{11, field.Element(field.MaxSigned)}[:len(ints)], make(field.Vector, len(ints))
-	w.must(fixedpoint.ToField(whole, ints))
-	rest := append(field.Vector(nil), whole...)
-	rest.Sub(mask)
+	vectors, openings := w.parts(round, sum, blind)
 	r := &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeAccepted, Set: set,
 		Aggregate: w.digest(round, ints)}
-	for k, v := range []field.Vector{mask, rest} {
+	for k, v := range vectors {
 		m := &protocol.Partial{Round: round, Attempt: attempt, Set: protocol.SetDigest(w.s, round, attempt, set),
 			Opening: [80]byte{byte(k)}} // sealed for the aggregator: a verifier does not open it
-		opening := protocol.Opening{Salt: [32]byte{byte(round), byte(k)}}
-		if w.bases != nil {
-			opening.Blinding = [32]byte(commit.SumScalars(blind[k]).Bytes())
-		}
+		opening := openings[k]
 		m.Vector = protocol.VectorDigest(v, opening)
 		w.record(uint32(3+k), m)
 		w.entries = append(w.entries, vectorEntry(v, opening))

@@ -121,6 +121,13 @@ func checkRun(t *testing.T, signed *protocol.SignedPlan, left *sessionrun.Report
 		t.Errorf("model %v, session %v, want %v", r.Model(), left.Model, want)
 	}
 	for i := range signed.Plan.Parties() {
+		var proofs [][]byte
+		for _, key := range stores[i].Keys("proof/") {
+			proofs = append(proofs, stores[i].Get(key))
+		}
+		if err := verify.Proofs(r, proofs); err != nil || len(proofs) != 2 {
+			t.Errorf("party %d has %d proofs: %v", i, len(proofs), err)
+		}
 		for round := 1; round <= 2; round++ {
 			var receipts [][]byte
 			for _, key := range stores[i].Keys(fmt.Sprintf("receipt/%d/1/", round)) {

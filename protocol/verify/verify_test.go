@@ -220,6 +220,11 @@ func TestLies(t *testing.T) {
 		}, cause: "another set than it agreed to"},
 		"reveal of another vector": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Partial) { m.Vector = other })
+		}, cause: "node-a revealed another partial sum than it agreed with"},
+		"a vector that was not signed": {lie: func(w *script) int {
+			i := alter(w, 0, func(*protocol.Partial) {})
+			w.entries[i+1] = vectorEntry(field.Vector{5, 6}, protocol.Opening{})
+			return i
 		}, later: 1, cause: "is not the one that node-a signed"},
 		"reveal of another round": {lie: func(w *script) int {
 			return alter(w, 0, func(m *protocol.Partial) { m.Attempt = 1 })
@@ -227,6 +232,9 @@ func TestLies(t *testing.T) {
 		"a blinding unasked": {lie: func(w *script) int {
 			return w.blind(0)
 		}, later: 1, cause: "without audit"},
+		"another sum of commitments": {lie: func(w *script) int {
+			return alter(w, 3, func(m *protocol.Agree) { m.Commitments[0] ^= 1 })
+		}, later: 1, cause: "signed different sets"},
 		"another sum altogether": {lie: func(w *script) int { return w.anotherSum(1) }, later: 3,
 			cause: "other partial sums"},
 		"void without a reason": {lie: func(w *script) int { return w.voidInstead() },
@@ -274,9 +282,23 @@ func (w *script) rewrite(i int, from uint32, m protocol.Message) {
 // anotherSum has a node reveal and sign another vector.
 func (w *script) anotherSum(n int) int {
 	v := field.Vector{5, 6}
-	i := alter(w, n, func(m *protocol.Partial) { m.Vector = protocol.VectorDigest(v, protocol.Opening{}) })
+	digest := protocol.VectorDigest(v, protocol.Opening{})
+	i := alter(w, n, func(m *protocol.Partial) { w.agreeTo(m, digest) })
 	w.entries[i+1] = vectorEntry(v, protocol.Opening{})
 	return i - 1
+}
+
+// agreeTo has the author of a partial sum sign another digest in it and in its Agree.
+func (w *script) agreeTo(m *protocol.Partial, digest protocol.Digest) {
+	for i, b := range w.entries {
+		e, body, err := w.s.Receive(b)
+		if a, ok := body.(*protocol.Agree); err == nil && ok && a.Partial == m.Vector {
+			a.Partial = digest
+			w.entries[i], err = w.s.Sign(w.keys[e.From], e.From, a)
+			w.must(err)
+		}
+	}
+	m.Vector = digest
 }
 
 // blind has a node reveal and sign another blinding sum.
@@ -286,7 +308,7 @@ func (w *script) blind(n int) int {
 			v, o, ok := protocol.ParseTranscriptVector(b, w.s.Plan.Elements())
 			if ok && protocol.VectorDigest(v, o) == m.Vector {
 				o.Blinding[0] ^= 1
-				m.Vector = protocol.VectorDigest(v, o)
+				w.agreeTo(m, protocol.VectorDigest(v, o))
 				w.entries[i] = vectorEntry(v, o)
 			}
 		}
@@ -415,7 +437,17 @@ func TestAudit(t *testing.T) {
 		w.entries, w.now = w.entries[:len(w.entries)-5], w.model.Initial()
 		_, m, err := w.s.Receive(w.entries[len(w.entries)-4])
 		w.must(err)
-		w.reveal(1, 1, m.(*protocol.Hold).Entries, []int64{-289, 419}, [2][]*commit.Scalar{})
+		_, agree, err := w.s.Receive(w.entries[len(w.entries)-1])
+		w.must(err)
+		w.entries = w.entries[:len(w.entries)-2]
+		other := []int64{-289, 419}
+		vectors, openings := w.parts(1, other, [2][]*commit.Scalar{})
+		for k := range uint32(2) {
+			a := *agree.(*protocol.Agree)
+			a.Partial = protocol.VectorDigest(vectors[k], openings[k])
+			w.record(3+k, &a)
+		}
+		w.reveal(1, 1, m.(*protocol.Hold).Entries, other, [2][]*commit.Scalar{})
 		_, err = verify.Transcript(w.signed, w.entries, w.model)
 		if !errors.Is(err, protocol.ErrMismatch) || !strings.Contains(err.Error(), "commitments do not open") {
 			t.Error(err)

@@ -35,6 +35,29 @@ func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
 	return nil, protocol.Fail(protocol.ClassInput, "%s holds no receipt for round %d", store, round)
 }
 
+// ResultProofs reads what the aggregator signed for a party from the party's store.
+func ResultProofs(store, plan string) (proofs [][]byte, err error) {
+	signed, err := terms.ReadPlan(plan)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(store); err != nil { // OpenStore would create it
+		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	s, err := OpenStore(store, protocol.Bind(signed.Plan))
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close() // it was only read
+	for _, key := range s.Keys("proof/") {
+		proofs = append(proofs, s.Get(key))
+	}
+	if len(proofs) == 0 {
+		return nil, protocol.Fail(protocol.ClassInput, "%s holds no result: is it a party's store?", store)
+	}
+	return proofs, nil
+}
+
 func receipts(s host.Store, round, attempt uint32) (out [][]byte) {
 	for _, key := range s.Keys(fmt.Sprintf("receipt/%d/%d/", round, attempt)) {
 		out = append(out, s.Get(key))

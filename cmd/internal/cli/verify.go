@@ -36,21 +36,32 @@ type attemptVerdict struct {
 }
 
 func (a *App) Verify() *cobra.Command {
-	format := "text"
+	format, store := "text", ""
 	verbose := false
 	cmd := &cobra.Command{
 		Use:   "verify DIR",
 		Short: "Check a session's transcript offline",
 		Long: `Check, from the signed plan and the transcript in DIR alone, everything that the
 protocol promises about a session: signatures, set agreement, partial sums,
-results, models and charges. Exits with 7 and the cause when anything was
-altered.`,
-		Example: "  choir verify result\n  choir verify result --format json",
-		Args:    cobra.ExactArgs(1), ValidArgsFunction: folderArgs,
+results, models and charges. With --store, also that the aggregator signed the
+same results for the party whose store it is. Exits with 7 and the cause when
+anything was altered.`,
+		Example: "  choir verify result\n  choir verify result --store store.db\n" +
+			"  choir verify result --format json",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := result.VerifyFolder(args[0])
 			if err != nil {
 				return err
+			}
+			if store != "" {
+				proofs, err := member.ResultProofs(store, result.PlanPath(args[0]))
+				if err != nil {
+					return err
+				}
+				if err := verify.Proofs(r, proofs); err != nil {
+					return err
+				}
 			}
 			v := verdictOf(r)
 			return a.Print(format, v, func() { a.verified(v, verbose) })
@@ -58,6 +69,7 @@ altered.`,
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list every round and the parties that it counts")
 	FormatFlag(cmd, &format)
+	cmd.Flags().StringVar(&store, "store", "", "party's store, whose results are compared with the transcript's")
 	return cmd
 }
 
