@@ -21,7 +21,7 @@ const (
 // of an aggregator, if any: every number in those must follow from the transcript. The
 // error for altered files is of protocol.ClassIntegrity.
 func VerifyFolder(dir string) (*verify.Report, error) {
-	files := records(dir)
+	files := filesOf(dir)
 	text, err := os.ReadFile(filepath.Join(files, PlanFile))
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
@@ -41,8 +41,8 @@ func VerifyFolder(dir string) (*verify.Report, error) {
 	return r, checkModelFiles(dir, signed.Plan, r)
 }
 
-// records returns the folder of a session's plan and transcript.
-func records(dir string) string {
+// filesOf returns the folder of a session's plan and transcript.
+func filesOf(dir string) string {
 	if info, err := os.Stat(filepath.Join(dir, "transcript")); err == nil && info.IsDir() {
 		return filepath.Join(dir, "transcript")
 	}
@@ -50,7 +50,7 @@ func records(dir string) string {
 }
 
 // PlanPath returns the path of the signed plan in a session's folder.
-func PlanPath(dir string) string { return filepath.Join(records(dir), PlanFile) }
+func PlanPath(dir string) string { return filepath.Join(filesOf(dir), PlanFile) }
 
 func verifyBytes(text, record []byte) (*verify.Report, error) {
 	signed, err := protocol.UnmarshalSignedPlan(text)
