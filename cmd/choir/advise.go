@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -50,7 +51,7 @@ func (a *tools) advise() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := writeAdvised(advice, out); err != nil {
+			if err := writeAdvised(advice, schema, out); err != nil {
 				return err
 			}
 			return a.Print(format, advice, func() { a.printAdvice(advice, out) })
@@ -74,11 +75,14 @@ func (a *tools) advise() *cobra.Command {
 }
 
 // writeAdvised writes the best setting's plan file, if one is wanted.
-func writeAdvised(advice *experiment.Advice, out string) error {
+func writeAdvised(advice *experiment.Advice, schema, out string) error {
 	if out == "" {
 		return nil
 	}
-	text, err := advice.Plan()
+	if from, err := filepath.Rel(filepath.Dir(out), schema); err == nil {
+		schema = from // else one of them is absolute
+	}
+	text, err := advice.Plan(filepath.ToSlash(schema))
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func TestAdvise(t *testing.T) {
 // checkAdvised compares the plan of the advised file with the plan that was tried.
 func checkAdvised(t *testing.T, ad *Advisor, a *Advice, schema string) {
 	t.Helper()
-	text, err := a.Plan()
+	text, err := a.Plan("schema.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -283,9 +283,9 @@ func span(n []int) string {
 	return fmt.Sprintf("%d to %d", lo, hi)
 }
 
-// Plan is the best setting as a plan's file.
-func (a *Advice) Plan() ([]byte, error) {
-	text, err := a.best.Text()
+// Plan is the best setting as a plan's file, with the schema's file in it.
+func (a *Advice) Plan(schema string) ([]byte, error) {
+	text, err := a.best.WithSchema(schema).Text()
 	return append([]byte("# Written by choir plan advise. Name the members' cards, and the schema. All keys "+
 		"are in\n# docs/plan-file.md.\n"), text...), err
 }
