@@ -42,7 +42,8 @@ func TestUsers(t *testing.T) {
 	address := <-url
 	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	config := natsbus.Config{URL: address, Plan: "00c0ffee", User: "a", PasswordFile: filepath.Join(dir, "a.pass")}
+	config := natsbus.Config{URL: address, Plan: "00c0ffee", User: "a",
+		PasswordFile: filepath.Join(dir, "a.pass")}
 	bus, err := natsbus.Open(limited, config)
 	if err != nil {
 		t.Fatal(err)
