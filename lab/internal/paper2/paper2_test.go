@@ -143,3 +143,19 @@ func stationary(sd float64, accept func(delta float64) float64) float64 {
 	}
 	return distance
 }
+
+// TestCurved: the posterior's mean and standard deviations, which were computed independently
+// by Monte Carlo, and gradients against finite differences.
+func TestCurved(t *testing.T) {
+	c := newCurved()
+	near(t, "mean of t1", c.mean[0], 0.041, 0.01)
+	near(t, "mean of t2", c.mean[1], 2.7031, 0.004)
+	at, h := point{0.1, 2.5}, 1e-6
+	g := c.gradient(at)
+	for j := range at {
+		up, down := at, at
+		up[j] += h
+		down[j] -= h
+		near(t, "gradient", (c.logPosterior(up)-c.logPosterior(down))/2/h, g[j], 1e-5)
+	}
+}
