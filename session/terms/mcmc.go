@@ -20,7 +20,7 @@ type MCMCConfig struct {
 	MaxRecords       int64          `toml:"max_records"`     // default 2^20
 	PriorPrecision   float64        `toml:"prior_precision"` // default 1
 	Radius           float64        `toml:"radius"`          // default 1.5 times the expected norm
-	Clip             float64        `toml:"clip"`            // default 1.2
+	Clip             float64        `toml:"clip"`            // default 1.15
 	ScaleRounds      *int           `toml:"scale_rounds"`
 	LocateRounds     *int           `toml:"locate_rounds"`
 	CurvatureRounds  int            `toml:"curvature_rounds"`
@@ -72,7 +72,7 @@ func (m *MCMCConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error
 func DefaultMCMC(method mcmc.Method, schema *dataset.Schema, records int64, rounds int,
 	rate float64) mcmc.Config {
 	c := mcmc.Config{Method: orElse(method, mcmc.Trace), Features: schema.Dim(), PriorPrecision: 1,
-		Radius: 1.5 * defaults.Of(schema).Norm, Clip: 1.2, Chains: 1, Keep: 256, Temper: 1, SampleRate: rate,
+		Radius: 1.5 * defaults.Of(schema).Norm, Clip: 1.15, Chains: 1, Keep: 256, Temper: 1, SampleRate: rate,
 		Records: records, MaxRecords: 1 << 20}
 	c.Rounds = orElse(rounds, map[mcmc.Method]int{mcmc.Trace: 100, mcmc.Langevin: 500}[c.Method])
 	c.Rounds = orElse(c.Rounds, 1000)
