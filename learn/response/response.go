@@ -1,7 +1,7 @@
 // Package response has randomised response over a finite set of values, and estimates from the counts of
 // its reports. A report is the own value with probability 1 - gamma, and otherwise uniform: it protects its
-// value with a local epsilon of ln((k - (k-1) gamma)/gamma), whoever sees it. The counts of many reports are
-// all that shuffling them reveals, and protect much better (package choir/privacy/shuffle).
+// value with a local epsilon of ln((k - (k-1) gamma)/gamma), against every observer. The counts of
+// many reports are all that shuffling them reveals, and protect much better (package choir/privacy/shuffle).
 //
 // Everything random is drawn in integers, exactly: gamma is a multiple of 2^-32.
 package response

@@ -102,7 +102,7 @@ func divergence(x, y, m, l float64) float64 {
 }
 
 // row returns P(lo), ..., P(hi). It starts from the most likely value and multiplies by the ratios of
-// neighbours, whose errors add up to less than 2^-38 over 2^13 values; after so many it starts again.
+// neighbours, whose errors add up to less than 2^-38 over 2^13 values; after that it starts again.
 func (b binomial) row(lo, hi int) []float64 {
 	out := make([]float64, hi-lo+1)
 	if b.p <= 0 || b.q <= 0 || b.n == 0 {

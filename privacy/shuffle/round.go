@@ -37,7 +37,7 @@ const MaxUsers = 1_000_000_000
 // multiset of the reports and knows all values but one user's; neighbours differ in that value.
 type Round struct {
 	Kind  Kind
-	Users int     // honest reports beside the coalition, the victim's included
+	Users int     // honest reports, the victim's included and the coalition's not
 	Eps0  float64 // local guarantee, for LDP, LDP2021 and Laplace
 	Sigma float64 // for Gaussian
 

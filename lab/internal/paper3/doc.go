@@ -1,5 +1,5 @@
 // Package paper3 repeats the figures of [Shuffle], numerical accounting in the shuffle model: the settings
-// are the paper's, the values its authors' code printed stand beside ours, and where the two differ the
+// are the paper's, the values that its authors' code printed are next to ours, and where the two differ the
 // reason is named. Figures 1 to 4 are computed by package privacy; nothing is random.
 package paper3
 
@@ -41,8 +41,8 @@ func at(r shuffle.Round, delta float64, accountant string) (privacy.Answer, erro
 	return a, nil
 }
 
-// row compares a published epsilon with ours. A published 0 is none; why, if it is not empty, says why the
-// figure cannot be repeated.
+// row compares a published epsilon with ours. A published 0 is none; why, if it is not empty, is the
+// reason for which the figure cannot be repeated.
 func row(name, method string, published, ours float64, why string) study.Row {
 	out := study.Row{Case: name, Method: method, Measure: study.EpsilonOf, Values: []float64{ours}}
 	if published > 0 {
