@@ -8,7 +8,7 @@ import (
 // maxNamed bounds the names in a message.
 const maxNamed = 10
 
-// place says where the session is.
+// place is where the session is.
 func (a *Aggregator) place() string {
 	if a.at.round == 0 {
 		return "before the first round"
@@ -16,7 +16,7 @@ func (a *Aggregator) place() string {
 	return fmt.Sprintf("round %d attempt %d", a.at.round, a.at.number)
 }
 
-// awaited says for whom the aggregator waits: members that have not joined, then parties without a
+// awaited tells for whom the aggregator waits: members that have not joined, then parties without a
 // contribution, then nodes by what they have not sent.
 func (a *Aggregator) awaited() string {
 	if a.at.round == 0 {

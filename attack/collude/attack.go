@@ -12,7 +12,7 @@ import (
 	"choir/protocol"
 )
 
-// Verdict is what an attack says about a promise.
+// Verdict is an attack's finding about a promise.
 type Verdict string
 
 // Verdicts.
@@ -63,7 +63,7 @@ func Catalogue() []Attack {
 		guesses{}, traffic{}, lies{}, unseen{}, poison{}, burn{}}
 }
 
-// Options say what a Run does.
+// Options are those of a Run.
 type Options struct {
 	Target    Target
 	Coalition Coalition
@@ -77,7 +77,7 @@ type Options struct {
 	Progress  func(done, all int, what string) // may be nil
 }
 
-// minRuns is the least with which a measurement can say something.
+// minRuns is the least with which a measurement can decide.
 const minRuns, maxRuns = 64, 1 << 20
 
 // mostElements bounds the numbers that the parties of a session send in all, and so its memory.

@@ -69,7 +69,7 @@ func guess(scores []float64, bits []bool) (right, guessed int) {
 	return right, guessed
 }
 
-// oneRun is the largest epsilon, to 1e-3, that so many right guesses among guessed ones of m
+// oneRun is the largest epsilon, to 1e-3, that a number of right guesses among guessed ones of m
 // canaries refute at the audit's level: [SNJ23, Theorem 5.2].
 func oneRun(m, guessed, right int, delta float64) float64 {
 	refuted := func(e float64) bool { return oneRunP(m, guessed, right, e, delta) < canaryAlpha }
@@ -87,7 +87,7 @@ func oneRun(m, guessed, right int, delta float64) float64 {
 	return lo
 }
 
-// oneRunP bounds the probability of so many right guesses by an (epsilon, delta)-private session.
+// oneRunP bounds the probability of a number of right guesses by an (epsilon, delta)-private session.
 func oneRunP(m, guessed, right int, epsilon, delta float64) float64 {
 	q := 1 / (1 + math.Exp(-epsilon))
 	tail := func(v int) float64 { // P(binomial >= v)

@@ -1,6 +1,6 @@
 // Package collude measures what members of a session that work together learn from it.
 //
-// A Target is what a plan says about a session: its members, noise and claim. Every attack runs
+// A Target is a plan's description of a session: its members, noise and claim. Every attack runs
 // real sessions on these terms, with the production roles, real keys and a real bus, on inputs
 // that it chooses, and collects the joint View of a Coalition: what its members received, sent
 // and stored. An attack computes from the View, the plan and what the definition of differential

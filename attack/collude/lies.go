@@ -34,7 +34,7 @@ func (c Coalition) cheats() (some []simulate.Cheat) {
 	return some
 }
 
-// suspected is the control of attacks on sums that nobody checks.
+// suspected is the control of attacks on sums that are not checked.
 func suspected(out Outcome) (Outcome, error) {
 	for _, x := range simulate.Cheats() {
 		if !x.Unseen {

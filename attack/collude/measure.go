@@ -13,7 +13,7 @@ import (
 // falseAlarm bounds the probability that a measurement lies above the true epsilon.
 const falseAlarm = 1e-9
 
-// Measurement is what an adversary's scores say about epsilon.
+// Measurement is what an adversary's scores show about epsilon.
 type Measurement struct {
 	Low     float64      `json:"low"`  // lower confidence limit, at the plan's delta
 	High    float64      `json:"high"` // upper limit for this adversary if its scores are Gaussian, else 0
@@ -22,7 +22,7 @@ type Measurement struct {
 	ROC     [][2]float64 `json:"roc,omitempty"` // false and true positive rates
 }
 
-// measure compares scores with the record and without it. A higher score says that it is there.
+// measure compares scores with the record and without it. A higher score means that it is there.
 //
 // Low is the larger one of two limits, each at half the false-alarm rate: the one of threat.Test,
 // for any scores, and, if gaussian, the one for scores with Gaussian noise, where the error rates at

@@ -73,7 +73,7 @@ func length(x []float64) float64 {
 }
 
 // trials are the victim's data sets, each a stretch of memberDim coordinates, without the record in
-// question; that record; and what the coins said.
+// question; that record; and the outcome of the coins.
 type trials struct {
 	sums
 	victim, last []float64

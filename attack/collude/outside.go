@@ -61,7 +61,7 @@ func (guesses) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outc
 	return out, nil
 }
 
-// confirm returns the values from 1 to limit whose digest stands in a message. (The first model,
+// confirm returns the values from 1 to limit whose digest is in a message. (The first model,
 // 0, is public.)
 func (v *View) confirm(limit int64) (found []int64) {
 	windows := map[protocol.Digest]bool{}
@@ -81,7 +81,7 @@ func (v *View) confirm(limit int64) (found []int64) {
 	return found
 }
 
-// traffic compares what sizes say of two very different inputs.
+// traffic compares what sizes show of two very different inputs.
 type traffic struct{}
 
 // Info implements Attack.

@@ -21,7 +21,7 @@ func others(party, dim int) []int64 {
 	return x
 }
 
-// sums are the inputs of a session whose coordinates are independent runs: a secret coin says which
+// sums are the inputs of a session whose coordinates are independent runs: a secret coin decides which
 // of two neighbouring inputs a run has. Unsampled, the victim's term is half the sensitivity up or
 // down, in every round and local step; sampled, it is there by the plan's rate.
 type sums struct {

@@ -110,7 +110,7 @@ func (t Target) Tolerated(c Coalition) bool {
 	return t.Noise == protocol.NoiseLocal || c.Nodes < t.Nodes && c.Parties <= t.Colluders+1
 }
 
-// hidden is the number of noise terms in a sum of so many parties that a coalition can't
+// hidden is the number of noise terms in a sum of a number of parties that a coalition can't
 // subtract; for all compute nodes together, those in the victim's own contribution.
 func (t Target) hidden(c Coalition, set int) int {
 	switch {

@@ -54,7 +54,7 @@ func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (
 	case control:
 		t, name, c.Aggregator = t.bare(), "differences without noise", true
 		t.MinParties = t.Parties - 1
-	case t.MinParties == t.Parties: // nobody can be left out
+	case t.MinParties == t.Parties: // no party can be left out
 		return nothingSeen(Outcome{Coalition: c.String(), Unit: "epsilon"}), nil
 	}
 	t.Rounds = 2

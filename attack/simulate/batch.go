@@ -36,7 +36,7 @@ type Failure struct {
 
 const maxFailed = 20
 
-// AllProfiles stands for every profile but "wide", whose long vectors are slow
+// AllProfiles means every profile but "wide", whose long vectors are slow
 // to simulate.
 const AllProfiles = "all"
 

@@ -364,7 +364,7 @@ func (o *oracle) digest(round uint32, sum []int64) (d protocol.Digest) {
 }
 
 // settled checks that a party's model follows from the results, and that its
-// private state is the sum of its own counted updates, without noise.
+// private state is the sum of its counted updates, without noise.
 func (o *oracle) settled(m *member) {
 	if m.party == nil || !o.allHonest() {
 		return

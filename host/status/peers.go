@@ -17,7 +17,7 @@ const (
 	AnnounceEvery = 10 * time.Second
 	// missedAnnouncements is how many in a row make a member missing.
 	missedAnnouncements = 3
-	// quiet is the time without progress after which a round is said to wait.
+	// quiet is the time without progress after which a round counts as waiting.
 	quiet = 30 * time.Second
 	// repeatWaiting is the time between two reports of the same wait.
 	repeatWaiting = 5 * time.Minute
@@ -34,7 +34,7 @@ type Peer struct {
 	Settled uint32     `json:"settled"`           // at that member
 	Heard   *time.Time `json:"heard"`             // when it was last heard of; null: never
 	Missing bool       `json:"missing"`           // for at least half a minute
-	Waiting []string   `json:"waiting,omitempty"` // the members for whom it says that it waits
+	Waiting []string   `json:"waiting,omitempty"` // the members for whom it waits
 	Note    string     `json:"note,omitempty"`    // why it has ended
 }
 

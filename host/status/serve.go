@@ -56,7 +56,7 @@ func (m *Monitor) handler() http.Handler {
 	return mux
 }
 
-// answer says 200 or 503, the state, and then what a person should look at.
+// answer gives 200 or 503, the state, and then what a person should look at.
 func answer(w http.ResponseWriter, ok bool, v Status) {
 	if !ok {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -148,7 +148,7 @@ func (ad *Advisor) describe(a *Advice, best Advised) error {
 	return err
 }
 
-// Factors that the break-even is searched by, and how often it learns at the most.
+// Factors that the break-even is searched by, and the most often it learns.
 var (
 	epsilonFactors = []float64{2, 4, 8, 16}
 	lowerFactors   = []float64{0.5, 0.25, 0.125}
@@ -213,7 +213,7 @@ func (ad *Advisor) pays(ctx context.Context, c terms.PlanConfig, signal float64,
 	return gain >= 0, nil
 }
 
-// paying reports whether joining pays for parties with so many records.
+// paying reports whether joining pays for parties with that number of records.
 type paying func(records []int, epsilon float64) (bool, error)
 
 // lower finds the least epsilon at which joining still pays.

@@ -30,12 +30,12 @@ type Data struct {
 	rows    [][]int          // by party: which rows it has
 }
 
-// Source says where data comes from and how it is shared out.
+// Source is where data comes from and how it is divided.
 type Source struct {
 	Path    string           // a CSV with a header, a UCI original or its folder; empty: generated
 	Target  string           // the target column; empty: the schema's own
 	Records *dataset.Records // rows that are read already, in the place of a path; with Schema
-	Schema  *dataset.Schema  // public encoding; nil: the file's own, else inferred (and said so)
+	Schema  *dataset.Schema  // public encoding; nil: the file's own, else inferred (and named so)
 	Columns []dataset.Column // public columns that replace the schema's of the same names
 	Linear  bool             // the target is a number
 	Rows    int              // generated data only; 0: 20,000
@@ -201,7 +201,7 @@ func encodable(all *dataset.Records, schema *dataset.Schema) (kept []int) {
 	return kept
 }
 
-// notes says what the encoder had to bend, by column.
+// notes lists what the encoder had to change, by column.
 func notes(t *dataset.Table) (out []string) {
 	for _, n := range []struct {
 		what   string
@@ -221,7 +221,7 @@ func notes(t *dataset.Table) (out []string) {
 	return out
 }
 
-// share deals the training rows out; at says which row of the whole table each
+// share deals the training rows out; at is the row of the whole table each
 // of them is.
 func (s Source) share(d *Data, train *dataset.Table, at []int) error {
 	split := dataset.ClientSplit{Clients: s.Parties, Rho: s.Rho, Kappa: s.Kappa, Seed: s.Seed}
@@ -246,7 +246,7 @@ func (s Source) share(d *Data, train *dataset.Table, at []int) error {
 	return nil
 }
 
-// recordsOf are the records behind rows of the training part.
+// recordsOf are the records of rows of the training part.
 func (d *Data) recordsOf(at, part []int) []int {
 	out := make([]int, len(part))
 	for i, k := range part {

@@ -21,7 +21,7 @@ import (
 	"choir/transport/natsbus/embedded"
 )
 
-// Demo is one whole session with everything beside it that a newcomer needs to
+// Demo is one whole session with everything that a newcomer needs to
 // judge it.
 type Demo struct {
 	Parties, Computes, Rounds int // Rounds 0: the method's default
@@ -83,7 +83,7 @@ type Result struct {
 	UploadPerRound    float64    `json:"upload_bytes_per_party_per_round"`
 	Result            Scores     `json:"result"`
 	References        References `json:"references"`
-	Verdict           string     `json:"verdict"`  // what the scores say, in a sentence
+	Verdict           string     `json:"verdict"`  // the scores in a sentence
 	Warnings          []string   `json:"warnings"` // about the data, the plan and how the run ended
 	Seconds           float64    `json:"seconds"`
 	SecondsSession    float64    `json:"seconds_session"`
@@ -131,7 +131,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	return r.conclude(ctx, rep)
 }
 
-// conclude computes the references beside a session that is over, and leaves
+// conclude computes the references of a session that is over, and leaves
 // the results.
 func (r *demoRun) conclude(ctx context.Context, rep *run.Report) (*Result, error) {
 	refBegan := time.Now()

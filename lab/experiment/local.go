@@ -23,7 +23,7 @@ func (d *Demo) placement() protocol.Placement {
 }
 
 // localNoise is the plan's own learning with the sum in the clear, where parties noise what
-// they send: with the plan's variance at everybody, or, shared out among
+// they send: with the plan's variance at every party, or, shared out among
 // the parties, with as much in the sum as one trusted aggregator would add.
 func (r reference) localNoise(ctx context.Context, share bool) (Scores, error) {
 	p := *r.plan

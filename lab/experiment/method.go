@@ -33,7 +33,7 @@ const (
 	MethodMCMC Method = "mcmc"
 )
 
-// DefaultModel is the model when nobody says.
+// DefaultModel is the model when none is named.
 func (m Method) DefaultModel() pvi.Model {
 	if m == MethodStatistics {
 		return pvi.Linear
@@ -201,7 +201,7 @@ func addNoised(sum, update, draw []int64, full *noise.Gaussian, adds bool) error
 	return nil
 }
 
-// spent is the epsilon of so many rounds, 0 where it isn't known. With sampling each costs
+// spent is the epsilon of a number of rounds, 0 where it isn't known. With sampling each costs
 // a good part of a second to compute: then it is that of the next tenth of the plan,
 // which is no less.
 func (r *demoRun) spent(rounds int) float64 {

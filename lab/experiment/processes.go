@@ -47,7 +47,7 @@ func (d *Demo) RunProcesses(ctx context.Context, executable string) (*Result, er
 	return r.supervised(ctx, executable, address)
 }
 
-// Resume carries on with a session that RunProcesses left behind, or computes
+// Resume carries on with a session that RunProcesses began, or computes
 // its results when it is over.
 func (d *Demo) Resume(ctx context.Context, executable string) (*Result, error) {
 	out, err := filepath.Abs(d.Out)
@@ -75,8 +75,8 @@ func freeAddress() (string, error) {
 	return address, l.Close()
 }
 
-// sameAddress is the broker's old address, or a new one, told to everybody,
-// when somebody else has taken that by now. An old broker gets time to stop.
+// sameAddress is the broker's old address, or a new one, told to every member,
+// when another process has taken that by now. An old broker gets time to stop.
 func (r *demoRun) sameAddress(address string) (string, error) {
 	for range 50 {
 		if l, err := net.Listen("tcp", address); err == nil {

@@ -16,7 +16,7 @@ import (
 // References are the results that a session is compared with, computed on the same data.
 type References struct {
 	NonPrivate        Scores `json:"non_private"`        // all rows in one place, without clipping and noise
-	TrustedAggregator Scores `json:"trusted_aggregator"` // the same noise, added once by somebody whom all trust
+	TrustedAggregator Scores `json:"trusted_aggregator"` // the same noise, added once by a trusted party
 	LocalNoise        Scores `json:"local_noise"`        // every party adds all of the noise: no secure sum
 	// BestSingleParty is the party that does best alone, without noise. It is chosen by rows
 	// that the parties hold out of their training rows, and then learns from all of its own.

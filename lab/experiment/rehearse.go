@@ -186,7 +186,7 @@ const (
 )
 
 // records reads the parties' files by name. If there is none, it draws twins for all
-// parties; if there are some, the parties in twins have none and want so many rows each.
+// parties; if there are some, the parties in twins have none and want that number of rows each.
 func (h *Rehearsal) records(made *terms.Rehearsal, schema *dataset.Schema, all int64) (
 	records map[string]*dataset.Records, twins []string, each int, err error) {
 	records = map[string]*dataset.Records{}

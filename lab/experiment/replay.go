@@ -10,7 +10,7 @@ import (
 )
 
 // replay folds the sums on record and scores the model after every round: what
-// the aggregator's process did, where nobody could score it. It returns the
+// the aggregator's process did, where it could not be scored. It returns the
 // last model.
 func (r *demoRun) replay(entries [][]byte, seconds map[uint32]float64) ([]int64, error) {
 	model := r.app.Model(r.plan).Initial()

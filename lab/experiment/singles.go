@@ -21,7 +21,7 @@ import (
 type fitting func(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error)
 
 // singles has every party learn alone. The best is chosen without the test rows: every party
-// holds out a fifth of its own training rows, learns from the others, and is ranked by what
+// holds out a fifth of its training rows, learns from the others, and is ranked by what
 // all parties have held out. Its own fifth alone would be too few rows to tell parties apart.
 func (r reference) singles(ctx context.Context, best, median *Scores, fit fitting) error {
 	rest, held := r.holdOut()
@@ -203,7 +203,7 @@ func (d *Data) majority(linear bool) Scores {
 // tolerance is how much worse than the majority, in nats a row, a result may be.
 const tolerance = 0.01
 
-// verdict is what the scores say in plain words.
+// verdict states the scores in plain words.
 func verdict(s Scores, refs References, epsilon float64, linear bool) string {
 	measure := "accuracy"
 	if linear {

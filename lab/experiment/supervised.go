@@ -135,7 +135,7 @@ func (w *watch) explain(err error) error {
 }
 
 // uploads adds up, by party, what its processes logged that they had sent. What
-// a life that was killed sent after its last line isn't in it.
+// a killed process sent after its last line isn't in it.
 func (r *demoRun) uploads() ([]int64, error) {
 	total := make([]int64, r.Parties)
 	for i := range total {
@@ -160,7 +160,7 @@ func (r *demoRun) uploads() ([]int64, error) {
 	return total, nil
 }
 
-// collect reads what the aggregator left behind.
+// collect reads the files of the aggregator.
 func (r *demoRun) collect(seconds map[uint32]float64) (*run.Report, error) {
 	b, err := os.ReadFile(filepath.Join(r.Out, "transcript", "transcript.bin"))
 	if err != nil {

@@ -63,7 +63,7 @@ func (d *Demo) checkCounts() error {
 	return nil
 }
 
-// checkHonest: somebody's noise must stay hidden from the colluders and one
+// checkHonest: one party's noise must stay hidden from the colluders and one
 // curious party, over the smallest set that may be revealed (Paper I, Theorem 1).
 func (d *Demo) checkHonest() error {
 	switch {
@@ -136,7 +136,7 @@ func (d *Demo) checkLearning() error {
 	return nil
 }
 
-// OutDir makes the folder for what a demonstration leaves behind: path, which
+// OutDir makes the folder for the files of a demonstration: path, which
 // must be empty or not exist, or a fresh choir-out/<time> when path is empty.
 func OutDir(path string, now time.Time) (string, error) {
 	if path == "" {

@@ -56,7 +56,7 @@ type Config struct {
 	CurvatureRounds int `json:"curvature_rounds,omitempty"`
 	WarmRounds      int `json:"warm_rounds,omitempty"`
 	// Radius is the norm to which records are cut while their products are summed. Without
-	// ScaleRounds it stands for the root mean square norm of a record.
+	// ScaleRounds it means the root mean square norm of a record.
 	Radius float64 `json:"radius"`
 	// Clip bounds a record's gradient, in units of the root mean square norm of a record in
 	// the coordinates phi; a ratio's bound is that times the step's length.

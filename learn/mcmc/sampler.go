@@ -20,7 +20,7 @@ type Sampler interface {
 	// answers and of the noise in units of 2^-FracBits, length Config.Dim. Rounds are counted
 	// in the state. Errors: ErrShape, ErrOverflow.
 	Fold(round int, raw, sum []int64) ([]int64, error)
-	// Posterior is what the rounds so far say about the weights. Errors: ErrShape.
+	// Posterior is what the rounds so far show about the weights. Errors: ErrShape.
 	Posterior(raw []int64) (*Posterior, error)
 }
 

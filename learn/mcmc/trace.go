@@ -10,7 +10,7 @@ import (
 
 // trace asks for the ratios of d orthogonal steps from one state, and in the next round
 // for those of the opposite steps. Together the two give the gradient at the state to third
-// order in the steps, whatever the curvature. The state moves to the best estimate of the
+// order in the steps, for any curvature. The state moves to the best estimate of the
 // mode after each pair.
 //
 // first is the sum of the gradients, in the coordinates phi, and second that of the states.
@@ -128,7 +128,7 @@ func (t trace) curvature(g *geometry, s *state) (h []float64, noise float64) {
 		float64(unit*math.Sqrt(float64(rounds*t.public.Variance))) / onDiagonal
 }
 
-// evidence collects what the rounds say, in the coordinates phi.
+// evidence collects what the rounds show, in the coordinates phi.
 func (t trace) evidence(g *geometry, s *state) Evidence {
 	d := t.cfg.Features
 	n := float64(t.done(s))

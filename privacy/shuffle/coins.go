@@ -25,7 +25,7 @@ type coins struct {
 	parts []part
 }
 
-// side says on which side of a pair an approximation lies.
+// side is on which side of a pair an approximation lies.
 type side bool
 
 const (

@@ -46,7 +46,7 @@ func (a Alteration) Share() float64 {
 	return float64(a.Clipped+a.Unseen+a.Missing+a.Dropped) / float64(max(a.Rows, 1))
 }
 
-// String says what happened and where to look.
+// String tells what happened and where to look.
 func (a Alteration) String() string {
 	if a.Ignored {
 		return fmt.Sprintf("column %q is not in the plan's schema and is ignored", a.Column)

@@ -10,7 +10,7 @@ import (
 	"choir/transport/natsbus"
 )
 
-// announcement is what a member says of itself to the others that listen. It decides nothing.
+// announcement is what a member tells the others about itself that listen. It decides nothing.
 type announcement struct {
 	Member  uint32   `json:"member"`
 	Time    int64    `json:"time"` // of the member's clock, in milliseconds

@@ -19,7 +19,7 @@ import (
 	"choir/session/terms"
 )
 
-// Policy says which proposed plans a site approves without asking a person. The zero Policy
+// Policy is which proposed plans a site approves without asking a person. The zero Policy
 // approves none.
 type Policy struct {
 	Epsilon      float64              // the largest epsilon that a plan may claim

@@ -21,7 +21,7 @@ type watcher struct {
 	*status.Monitor
 	m     *Member
 	store host.Store
-	asked chan struct{} // somebody wants to know at once who is here
+	asked chan struct{} // a person wants to know at once who is here
 	spent chan struct{} // the ledger has grown
 }
 

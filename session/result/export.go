@@ -34,7 +34,7 @@ type ModelFile struct {
 	Columns       []string  `json:"columns,omitempty"` // names of the weights
 	Mean          []float64 `json:"mean,omitempty"`    // posterior mean; the sum under a plan of sums
 	SD            []float64 `json:"sd,omitempty"`
-	// Noise says whether the posterior counts the privacy noise, in a sentence; NoiseIncluded
+	// Noise tells whether the posterior counts the privacy noise, in a sentence; NoiseIncluded
 	// for programs. Mean, SD and Predictive are those of this posterior.
 	Noise         string      `json:"noise,omitempty"`
 	NoiseIncluded bool        `json:"privacy_noise_included"`

@@ -18,7 +18,7 @@ type Predictions struct {
 	Target        string    `json:"target"`
 	Classes       []string  `json:"classes,omitempty"` // negative, positive; none for numbers
 	Predictive    string    `json:"predictive"`
-	// Noise says whether the predictions count the privacy noise.
+	// Noise tells whether the predictions count the privacy noise.
 	Noise         string      `json:"noise"`
 	NoiseIncluded bool        `json:"privacy_noise_included"`
 	Rows          []Predicted `json:"rows"`

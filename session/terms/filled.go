@@ -16,7 +16,7 @@ import (
 )
 
 // Fill returns the terms with every setting of the plan's application in them, so that they
-// lead to the same application whatever the defaults are.
+// lead to the same application for any defaults.
 func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 	a, err := app.Of(p)
 	if err != nil {

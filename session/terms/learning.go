@@ -174,7 +174,7 @@ func defaultStrategy(model string) string {
 	return ""
 }
 
-// statistics is the section of sufficient statistics that stands for linear regression.
+// statistics is the section of sufficient statistics of linear regression.
 func (l LearningConfig) statistics() *StatisticsConfig {
 	return &StatisticsConfig{SchemaFile: l.SchemaFile, PriorPrecision: l.PriorPrecision, NoiseSD: l.NoiseSD,
 		Records: l.Records}

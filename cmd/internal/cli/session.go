@@ -50,7 +50,7 @@ func observe(ctx context.Context, c *member.Config, every, patience time.Duratio
 	for {
 		if time.Since(asked) >= askEvery {
 			asked = time.Now()
-			_ = o.Ask() // while the connection is away nobody answers
+			_ = o.Ask() // without a connection there is no answer
 		}
 		select {
 		case <-ctx.Done():
@@ -205,7 +205,7 @@ func (a *App) show(p *member.Progress, format string) error {
 	return nil
 }
 
-// state is what makes a difference to somebody who watches.
+// state is what makes a difference to a person who watches.
 func state(p *member.Progress) string {
 	q := *p
 	q.Members = nil

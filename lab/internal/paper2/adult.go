@@ -75,7 +75,7 @@ func seven(dir string) (d pvi.Data, err error) {
 	return d, err
 }
 
-// sevenSchema has so many columns in [-4, 4].
+// sevenSchema has seven columns in [-4, 4].
 func sevenSchema() (*dataset.Schema, error) {
 	s := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: units of the study",
 		Target: dataset.Binary("income", "<=50K", ">50K"), Missing: dataset.Refuse, Unseen: dataset.Refuse}

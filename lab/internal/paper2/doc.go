@@ -1,4 +1,4 @@
-// Package paper2 repeats [DP-MCMC]: its accounting beside the tight one, its mixture, the
+// Package paper2 repeats [DP-MCMC]: its accounting and the tight one, its mixture, the
 // coverage of intervals on Adult, and the banana of [RKH21].
 package paper2
 
