@@ -153,7 +153,7 @@ func types(s map[string]any) []string {
 
 // widen is a schema that both fit.
 func widen(a, b map[string]any) map[string]any {
-	if a == nil || len(a) == 0 {
+	if len(a) == 0 {
 		return b
 	}
 	if len(b) == 0 {

@@ -26,12 +26,6 @@ func shuffled(reports [][]float64) counts {
 	return law
 }
 
-func (c counts) addTo(sum counts, weight float64) {
-	for h, p := range c {
-		sum[h] += weight * p
-	}
-}
-
 // hockey returns H_x(p||q).
 func hockey(p, q counts, x float64) (d float64) {
 	for h, m := range p {
