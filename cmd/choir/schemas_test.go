@@ -90,6 +90,7 @@ var outputs = []struct{ name, line string }{
 	{"predict", "predict --model trial/result/model.json --data trial/test.csv"},
 	{"budget-show", "budget show trial/sites/party-01/store.db"},
 	{"account", "account --sigma 28.9 --clip 1 --relation replace --steps 15 --delta 1e-5"},
+	{"account", "account --mechanism k-rr --categories 4 --gamma 0.25 --shuffle 100 --delta 1e-5"},
 	{"sum", "sum --input rows.csv --computes 2"},
 	{"demo", "rehearse trial/plan.toml --out rehearsal"},
 	{"",
