@@ -145,7 +145,13 @@ func (r Run) terms() (terms.Terms, *run.Roster, error) {
 			t.Noise = protocol.NoiseLocal
 		}
 	}
-	roster, err := run.NewRoster(from, len(r.Parts), r.Computes)
+	// Without noise a plan of one party is refused: its sum is that party's contribution. The
+	// second one has no records and adds zeros.
+	parties := len(r.Parts)
+	if r.Epsilon == 0 {
+		parties = max(2, parties)
+	}
+	roster, err := run.NewRoster(from, parties, r.Computes)
 	if err != nil {
 		return t, nil, err
 	}
@@ -183,6 +189,20 @@ func (s *signed) learner(party int) (app.Party, error) {
 	}
 	return l, nil
 }
+
+// without is the side of a party that has no records.
+type without struct {
+	protocol.Model
+	dim uint32
+}
+
+func (without) InitialState() []byte { return nil }
+
+func (w without) Propose(context.Context, protocol.Work) (update []int64, memo []byte, err error) {
+	return make([]int64, w.dim), nil, nil
+}
+
+func (without) Settle(uint32, []byte, []byte) ([]byte, error) { return nil, nil }
 
 // see passes a state to the callbacks.
 func (s *signed) see(round int, state []int64) error {

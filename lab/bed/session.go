@@ -22,9 +22,11 @@ func (s *signed) session(ctx context.Context) ([]int64, error) {
 		return nil, err
 	}
 	defer shutdown()
-	learners := make([]app.Party, len(s.Parts))
+	learners := make([]app.Party, s.plan.Parties())
 	for i := range learners {
-		if learners[i], err = s.seat(i); err != nil {
+		if i >= len(s.Parts) {
+			learners[i] = without{s.model, s.plan.Dim}
+		} else if learners[i], err = s.seat(i); err != nil {
 			return nil, err
 		}
 	}

@@ -218,7 +218,7 @@ func (t trial) learn(ctx context.Context, o study.Options, c string, d *experime
 
 // without is variational inference on all rows at one place, without privacy.
 func without(ctx context.Context, d *experiment.Data, t task.Task) (pvi.Scores, error) {
-	t.Weights = []float64{1}
+	t.Weights = []float64{1, 0} // a plan without noise has a second party without records
 	run := bed.Run{Name: "without privacy", Parts: []pvi.Data{d.Train}, Rounds: 1, App: t.PVI(pvi.Config{
 		Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 200, LearningRate: 0.05}}, FracBits: 24, Damping: 1})}
 	out, err := run.Do(ctx)

@@ -57,6 +57,9 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	}
 	if m.joined {
 		t.Weights = []float64{1}
+		if m.free {
+			t.Weights = []float64{1, 0} // a plan without noise has a second party without records
+		}
 	}
 	tr := new(trace)
 	r := bed.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Of: m.of,
