@@ -353,6 +353,9 @@ func otherAggregate(c *cheat) {
 		ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, protocol.AppendInts(nil, sum))
 	})(c)
 	each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
+		if sum == nil && c.stored[o.Subject] == nil {
+			return []protocol.Outgoing{o} // another cheat kept the chunks back
+		}
 		if c.stored[o.Subject] == nil {
 			before := toy{dim: int(c.s.Plan.Dim)}.Initial()
 			if b := c.stored["next"]; b != nil {
