@@ -140,17 +140,18 @@ func (a *tools) benchDCA() *cobra.Command {
 func printCell(w io.Writer, r *bench.Result) {
 	cli.Wrap(w, "", fmt.Sprintf("N = %d, d = %d, M = %d, %s, %s driver, %s, sigma %d, %s: %s",
 		r.Parties, r.Dim, r.Computes, r.Transport, r.Driver, r.Suite, r.Sigma, r.Pairing(), r.Checked))
-	fmt.Fprintf(w, "%s, %d cores, %.1f processes competing\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Load)
-	fmt.Fprintf(w, "set-up %.4g s, round %.4g s, noise %.4g s (%s), in all %.4g s\n",
-		r.SecondsSetup, r.SecondsRound, r.SecondsNoise, noiseIn(r.NoiseIn), r.SecondsTotal)
+	cli.Wrap(w, "", fmt.Sprintf("%s, %d cores, %.1f processes competing", r.Machine.CPU, r.Machine.Cores,
+		r.Machine.Load))
+	cli.Wrap(w, "", fmt.Sprintf("set-up %.4g s, round %.4g s, noise %.4g s (%s), in all %.4g s",
+		r.SecondsSetup, r.SecondsRound, r.SecondsNoise, noiseIn(r.NoiseIn), r.SecondsTotal))
 	cli.Wrap(w, "", fmt.Sprintf("a party uploads %d bytes a round and %d once; a node stores at most %d bytes "+
 		"and peaks below %d",
 		r.UploadBytesPerParty, r.UploadSetupBytes, r.NodeLiveBytes, r.NodePeakBytes))
 	cli.Wrap(w, "", fmt.Sprintf("limits: keystream and addition %.3g, AES-GCM %.3g bytes per core and second",
 		r.Limits.KeystreamAdd, r.Limits.GCM))
 	if r.Bare != nil {
-		fmt.Fprintf(w, "bare transfer of the round's %d bytes in %d messages: %.4g s\n", r.Bare.Bytes,
-			r.Bare.Messages, r.Bare.Seconds)
+		cli.Wrap(w, "", fmt.Sprintf("bare transfer of the round's %d bytes in %d messages: %.4g s", r.Bare.Bytes,
+			r.Bare.Messages, r.Bare.Seconds))
 	}
 	cli.Wrap(w, "", fmt.Sprintf("limit ratio %.3f: %s", r.LimitRatio, r.LimitOf))
 }
