@@ -166,10 +166,10 @@ func (a *tools) printScores(v *experiment.Advice) {
 		fmt.Fprint(t, name)
 		mean := 0.0
 		for _, s := range scores {
-			fmt.Fprintf(t, "\t%.3f±%.3f", s.Accuracy, s.AccuracySD)
+			fmt.Fprintf(t, "\t%s±%s", scoreText(s.Accuracy), scoreText(s.AccuracySD))
 			mean += s.LogLik / float64(len(scores))
 		}
-		fmt.Fprintf(t, "\t%.3f\n", mean)
+		fmt.Fprintf(t, "\t%s\n", scoreText(mean))
 	}
 	for _, s := range v.Settings {
 		if s.Refused == "" {
@@ -179,4 +179,12 @@ func (a *tools) printScores(v *experiment.Advice) {
 	row("a party alone, no privacy", v.Alone)
 	row("the majority", v.Majority)
 	_ = t.Flush() // a.Out reports its errors elsewhere
+}
+
+// scoreText keeps hopeless scores as short as the others.
+func scoreText(x float64) string {
+	if x > -10 && x < 10 {
+		return fmt.Sprintf("%.3f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
 }
