@@ -16,7 +16,7 @@ import (
 	"choir/session/terms"
 )
 
-// saved is what session.json keeps of a demonstration whose members run in
+// saved is what demo.json keeps of a demonstration whose members run in
 // processes of their own, so that another process can carry on with it. It is
 // written last: a folder that has it is complete.
 type saved struct {
@@ -52,7 +52,7 @@ type savedSource struct {
 }
 
 const (
-	sessionFile = "session.json"
+	sessionFile = "demo.json" // session.json is the aggregator's
 	planFile    = "plan.choir"
 )
 
