@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"choir/internal/atomicfile"
-	"choir/protocol"
 	"choir/session/result"
 )
 
@@ -52,15 +51,7 @@ func (a *App) modelShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.Console.End()
-			if out == "" {
-				_, err = a.Out.Write(b)
-				return err
-			}
-			if err := atomicfile.WriteFile(out, b); err != nil {
-				return protocol.Fail(protocol.ClassInput, "out: %w", err)
-			}
-			return nil
+			return a.writeOut(out, b)
 		},
 	}
 	s := cmd.Flags()

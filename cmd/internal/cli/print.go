@@ -77,3 +77,16 @@ func plural(n int, one, many string) string {
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
+
+// writeOut writes what a verb prints to the file that --out names, or to stdout without one.
+func (a *App) writeOut(file string, b []byte) error {
+	a.Console.End()
+	if file == "" {
+		_, err := a.Out.Write(b)
+		return err
+	}
+	if err := atomicfile.WriteFile(file, b); err != nil {
+		return protocol.Fail(protocol.ClassInput, "out: %w", err)
+	}
+	return nil
+}

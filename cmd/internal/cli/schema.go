@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"choir/internal/atomicfile"
 	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/session/terms"
@@ -80,18 +79,10 @@ func (a *App) schemaWriter(verb, short, long string,
 			if err != nil {
 				return err
 			}
-			a.Console.End()
-			if out == "" {
-				_, err = a.Out.Write(text)
-				return err
-			}
-			if _, err := os.Stat(out); err == nil {
+			if _, err := os.Stat(out); out != "" && err == nil {
 				return protocol.Fail(protocol.ClassInput, "out: %s exists already; remove it, or name another file", out)
 			}
-			if err := atomicfile.WriteFile(out, text); err != nil {
-				return protocol.Fail(protocol.ClassInput, "out: %w", err)
-			}
-			return nil
+			return a.writeOut(out, text)
 		},
 	}
 	cmd.Flags().StringVar(&target, "target", "", "column to predict")

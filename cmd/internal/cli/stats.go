@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"choir/internal/atomicfile"
-	"choir/protocol"
 	"choir/session/result"
 )
 
@@ -40,15 +39,7 @@ func (a *App) Stats() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.Console.End()
-			if out == "" {
-				_, err = a.Out.Write(b)
-				return err
-			}
-			if err := atomicfile.WriteFile(out, b); err != nil {
-				return protocol.Fail(protocol.ClassInput, "out: %w", err)
-			}
-			return nil
+			return a.writeOut(out, b)
 		},
 	}
 	s := cmd.Flags()
