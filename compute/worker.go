@@ -23,8 +23,8 @@ type WorkerConfig struct {
 	ResendMS int64         // retransmit interval of its hello
 }
 
-// Validate returns an error for a field that is missing or out of range.
-func (c WorkerConfig) Validate() error {
+// validate returns an error for a field that is missing or out of range.
+func (c WorkerConfig) validate() error {
 	switch {
 	case !c.Session.Plan.Is(c.Node, protocol.RoleCompute):
 		return protocol.Fail(protocol.ClassInput, "worker: member %d is not a compute node", c.Node)
@@ -62,7 +62,7 @@ type Worker struct {
 
 // NewWorker builds the machine from its view.
 func NewWorker(cfg WorkerConfig) (*Worker, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	if cfg.ResendMS <= 0 {

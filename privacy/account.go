@@ -76,9 +76,9 @@ func plainGaussian(q Query, d float64) (Answer, error) {
 	mu := up(d / q.Sigma * math.Sqrt(float64(q.Steps)))
 	a := Answer{Accountant: q.Accountant}
 	switch q.Accountant {
-	case "", AccountantAnalytic:
-		a.Accountant, a.Epsilon = AccountantAnalytic, GaussianEpsilon(mu, q.Delta)
-	case AccountantClassical:
+	case "", accountantAnalytic:
+		a.Accountant, a.Epsilon = accountantAnalytic, GaussianEpsilon(mu, q.Delta)
+	case accountantClassical:
 		if q.Steps != 1 {
 			return a, reject("accountant classical: the bound is for one step, not %d steps", q.Steps)
 		}
@@ -87,14 +87,14 @@ func plainGaussian(q Query, d float64) (Answer, error) {
 			return a, reject("accountant classical: the bound is proven below epsilon 1 only; "+
 				"with this sigma it would be %g", a.Epsilon)
 		}
-	case AccountantZCDP:
-		a.Epsilon = ZCDPEpsilon(up(mu*mu/2), q.Delta)
+	case accountantZCDP:
+		a.Epsilon = zcdpEpsilon(up(mu*mu/2), q.Delta)
 	case AccountantRDP:
 		curve := func(x float64) float64 { return up(x * mu * mu / 2) }
-		a.Epsilon, _ = CurveEpsilon(curve, DefaultOrders(), q.Delta)
-	case AccountantMoments:
+		a.Epsilon, _ = curveEpsilon(curve, defaultOrders(), q.Delta)
+	case accountantMoments:
 		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, 1, q.Steps, q.Delta, 32)
-	case AccountantPLD:
+	case accountantPLD:
 		steps := []SampledStep{{Mu: d / q.Sigma, Count: q.Steps}}
 		e, err := sampledUpper(steps, ReplaceOne, q.Delta, q.Precision)
 		a.Epsilon = e
@@ -111,17 +111,17 @@ func sampledGaussian(q Query, d float64) (Answer, error) {
 	poisson := q.Sampling == SamplingPoisson && q.Relation == AddRemove
 	plain := func(x float64) float64 { return up(x * d * d / (2 * q.Sigma * q.Sigma)) }
 	switch {
-	case q.Accountant == "" || q.Accountant == AccountantPLD:
+	case q.Accountant == "" || q.Accountant == accountantPLD:
 		step := SampledStep{d / q.Sigma, q.Sampling, q.Rate, q.Steps}
 		e, err := sampledUpper([]SampledStep{step}, q.Relation, q.Delta, q.Precision)
-		return Answer{Epsilon: e, Accountant: AccountantPLD}, err
+		return Answer{Epsilon: e, Accountant: accountantPLD}, err
 	case q.Accountant == AccountantRDP && poisson:
-		curve := func(x float64) float64 { return steps * SampledRenyi(q.Sigma/d, q.Rate, x) }
-		a.Epsilon, _ = CurveEpsilon(curve, DefaultOrders(), q.Delta)
+		curve := func(x float64) float64 { return steps * sampledRenyi(q.Sigma/d, q.Rate, x) }
+		a.Epsilon, _ = curveEpsilon(curve, defaultOrders(), q.Delta)
 	case q.Accountant == AccountantRDP && q.Sampling == SamplingFixed && q.Relation == ReplaceOne:
-		curve := func(x float64) float64 { return steps * FixedRenyi(plain, q.Rate, int(x)) }
-		a.Epsilon, _ = CurveEpsilon(curve, wholeOrders(), q.Delta)
-	case q.Accountant == AccountantMoments && poisson:
+		curve := func(x float64) float64 { return steps * fixedRenyi(plain, q.Rate, int(x)) }
+		a.Epsilon, _ = curveEpsilon(curve, wholeOrders(), q.Delta)
+	case q.Accountant == accountantMoments && poisson:
 		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, q.Rate, q.Steps, q.Delta, 32)
 	default:
 		return a, unproven(q)
@@ -152,15 +152,15 @@ func discreteGaussian(q Query, d float64) (Answer, error) {
 		if l, err := exactDiscrete(q, d); err == nil && l.Epsilon < a.Epsilon {
 			return l, nil
 		}
-	case AccountantExact:
+	case accountantExact:
 		return exactDiscrete(q, d)
-	case AccountantNearGaussian:
+	case accountantNearGaussian:
 		a.Epsilon = g.bestNearGaussian(q.Delta)
-	case AccountantZCDP:
+	case accountantZCDP:
 		a.Epsilon = g.zcdp(q.Delta)
 	case AccountantRDP:
 		r := float64(q.Steps) * g[0].rho(g[0].variance())
-		a.Epsilon, _ = CurveEpsilon(func(x float64) float64 { return up(x * r) }, DefaultOrders(), q.Delta)
+		a.Epsilon, _ = curveEpsilon(func(x float64) float64 { return up(x * r) }, defaultOrders(), q.Delta)
 	default:
 		return a, unproven(q)
 	}
@@ -172,7 +172,7 @@ func exactDiscrete(q Query, d float64) (Answer, error) {
 		return Answer{}, reject("accountant exact: summation needs dim 1 and an integer sensitivity, "+
 			"not %d and %v", q.Dim, d)
 	}
-	l, err := DiscreteGaussianLattice(q.Sigma*q.Sigma, q.Steps)
+	l, err := discreteGaussianLattice(q.Sigma*q.Sigma, q.Steps)
 	if err != nil {
 		return Answer{}, reject("accountant exact, sigma %v, steps %d: %v", q.Sigma, q.Steps, err)
 	}
@@ -180,29 +180,29 @@ func exactDiscrete(q Query, d float64) (Answer, error) {
 }
 
 // answer returns the exact epsilon, or an error if the noise is too narrow.
-func (l *Lattice) answer(distance float64, q Query) (Answer, error) {
+func (l *lattice) answer(distance float64, q Query) (Answer, error) {
 	shift, ok := wholeShift(distance)
 	e := math.Inf(1)
 	if ok {
-		e = l.Epsilon(shift, q.Delta*(1-1e-10))
+		e = l.epsilon(shift, q.Delta*(1-1e-10))
 	}
 	if math.IsInf(e, 1) {
 		return Answer{}, reject("sigma %v is too small compared with the sensitivity for exact summation", q.Sigma)
 	}
 	lower := math.Min(e, l.LowerEpsilon(shift, q.Delta))
-	return Answer{Epsilon: e, LowerBound: lower, Accountant: AccountantExact}, nil
+	return Answer{Epsilon: e, LowerBound: lower, Accountant: accountantExact}, nil
 }
 
 func sampledDiscrete(q Query, x sums) (Answer, error) {
 	a := Answer{Accountant: q.Accountant}
 	switch {
-	case q.Accountant == "" || q.Accountant == AccountantNearGaussian || q.Accountant == AccountantPLD:
+	case q.Accountant == "" || q.Accountant == accountantNearGaussian || q.Accountant == accountantPLD:
 		all := []sampledSums{{x, q.Sampling, q.Rate}}
 		e, err := sampledNearGaussian(all, q.Relation, q.Delta, q.Precision)
 		if err == nil && math.IsInf(e, 1) {
 			err = reject("sigma %v is too small for sampled discrete noise to be near Gaussian", q.Sigma)
 		}
-		return Answer{Epsilon: e, Accountant: AccountantNearGaussian}, err
+		return Answer{Epsilon: e, Accountant: accountantNearGaussian}, err
 	case q.Accountant == AccountantRDP:
 		curve := func(order float64) float64 { return up(order * x.rho(x.variance())) }
 		return genericRenyi(q, curve)
@@ -217,25 +217,25 @@ func genericRenyi(q Query, curve func(float64) float64) (Answer, error) {
 	switch {
 	case !q.sampled():
 	case q.Sampling == SamplingPoisson && q.Relation == AddRemove:
-		amplify = func(x float64) float64 { return PoissonRenyi(curve, q.Rate, int(x)) }
+		amplify = func(x float64) float64 { return poissonRenyi(curve, q.Rate, int(x)) }
 	case q.Sampling == SamplingFixed && q.Relation == ReplaceOne:
-		amplify = func(x float64) float64 { return FixedRenyi(curve, q.Rate, int(x)) }
+		amplify = func(x float64) float64 { return fixedRenyi(curve, q.Rate, int(x)) }
 	default:
 		return Answer{}, unproven(q)
 	}
-	e, _ := CurveEpsilon(func(x float64) float64 { return steps * amplify(x) }, wholeOrders(), q.Delta)
+	e, _ := curveEpsilon(func(x float64) float64 { return steps * amplify(x) }, wholeOrders(), q.Delta)
 	return Answer{Epsilon: e, Accountant: AccountantRDP}, nil
 }
 
 func skellam(q Query, d float64) (Answer, error) {
-	curve := func(x float64) float64 { return SkellamRenyi(q.Sigma*q.Sigma, d, IntegerL1(d, q.Dim), x) }
+	curve := func(x float64) float64 { return skellamRenyi(q.Sigma*q.Sigma, d, integerL1(d, q.Dim), x) }
 	rdp, err := genericRenyi(q, curve)
 	if q.Accountant == AccountantRDP {
 		return rdp, err
 	}
 	exact := q.Dim == 1 && q.Steps == 1 && !q.sampled() && d == math.Round(d)
-	exact = exact && (q.Accountant == "" || q.Accountant == AccountantExact)
-	if l, err := SkellamLattice(q.Sigma * q.Sigma); exact && err == nil {
+	exact = exact && (q.Accountant == "" || q.Accountant == accountantExact)
+	if l, err := skellamLattice(q.Sigma * q.Sigma); exact && err == nil {
 		if a, err := l.answer(d, q); err == nil || q.Accountant != "" {
 			return a, err
 		}

@@ -20,19 +20,19 @@ var provenAccountants = []struct {
 	accountants []string
 }{
 	{"gaussian", Gaussian, 0, 0, []string{
-		AccountantAnalytic, AccountantZCDP, AccountantRDP, AccountantMoments, AccountantPLD,
+		accountantAnalytic, accountantZCDP, AccountantRDP, accountantMoments, accountantPLD,
 	}},
 	{"discrete", DiscreteGaussian, 0, 0, []string{
-		AccountantExact, AccountantNearGaussian, AccountantZCDP, AccountantRDP,
+		accountantExact, accountantNearGaussian, accountantZCDP, AccountantRDP,
 	}},
 	{"skellam", Skellam, 0, 0, []string{AccountantRDP}},
 	{"poisson", Gaussian, AddRemove, SamplingPoisson, []string{
-		AccountantPLD, AccountantRDP, AccountantMoments,
+		accountantPLD, AccountantRDP, accountantMoments,
 	}},
-	{"poisson replace", Gaussian, ReplaceOne, SamplingPoisson, []string{AccountantPLD}},
-	{"fixed", Gaussian, ReplaceOne, SamplingFixed, []string{AccountantPLD, AccountantRDP}},
+	{"poisson replace", Gaussian, ReplaceOne, SamplingPoisson, []string{accountantPLD}},
+	{"fixed", Gaussian, ReplaceOne, SamplingFixed, []string{accountantPLD, AccountantRDP}},
 	{"discrete poisson", DiscreteGaussian, AddRemove, SamplingPoisson, []string{
-		AccountantNearGaussian, AccountantRDP,
+		accountantNearGaussian, AccountantRDP,
 	}},
 	{"skellam poisson", Skellam, AddRemove, SamplingPoisson, []string{AccountantRDP}},
 }
@@ -122,14 +122,14 @@ var invalidQueries = map[string]func(*Query){
 		q.Rate, q.Sampling = 0.5, SamplingPoisson
 		q.Clip, q.Sensitivity, q.Relation = 0, 1, 0
 	},
-	"one step":        func(q *Query) { q.Accountant = AccountantClassical },
-	"below epsilon 1": func(q *Query) { q.Accountant, q.Steps = AccountantClassical, 1 },
-	"is not proven":   func(q *Query) { q.Accountant = AccountantExact },
+	"one step":        func(q *Query) { q.Accountant = accountantClassical },
+	"below epsilon 1": func(q *Query) { q.Accountant, q.Steps = accountantClassical, 1 },
+	"is not proven":   func(q *Query) { q.Accountant = accountantExact },
 	"replace-one neighbours only": func(q *Query) {
 		q.Rate, q.Sampling, q.Relation = 0.5, SamplingFixed, AddRemove
 	},
 	"sampling with replace-one": func(q *Query) {
-		q.Rate, q.Sampling, q.Accountant = 0.5, SamplingPoisson, AccountantMoments
+		q.Rate, q.Sampling, q.Accountant = 0.5, SamplingPoisson, accountantMoments
 	},
 	"needs the clip": func(q *Query) {
 		q.Rate, q.Sampling, q.Clip, q.Sensitivity = 0.5, SamplingPoisson, 0, 2
@@ -138,12 +138,12 @@ var invalidQueries = map[string]func(*Query){
 		q.Rate, q.Sampling, q.Sigma = 0.5, SamplingFixed, 0.03
 	},
 	"needs dim 1": func(q *Query) {
-		q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, AccountantExact
+		q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 3, accountantExact
 	},
 	"no finite": func(q *Query) {
-		q.Mechanism, q.Sigma, q.Accountant = DiscreteGaussian, 0.1, AccountantNearGaussian
+		q.Mechanism, q.Sigma, q.Accountant = DiscreteGaussian, 0.1, accountantNearGaussian
 	},
-	"for skellam":      func(q *Query) { q.Mechanism, q.Accountant = Skellam, AccountantPLD },
+	"for skellam":      func(q *Query) { q.Mechanism, q.Accountant = Skellam, accountantPLD },
 	"without sampling": func(q *Query) { q.Accountant = "magic" },
 }
 

@@ -5,10 +5,10 @@ import "math"
 // This file has bounds for sampling that hold for every mechanism with a given Renyi curve, at
 // integer orders. For (nearly) Gaussian mechanisms package pld is much tighter.
 
-// PoissonRenyi bounds the Renyi divergence, at an integer order alpha >= 2, of a mechanism with the
+// poissonRenyi bounds the Renyi divergence, at an integer order alpha >= 2, of a mechanism with the
 // given curve on a Poisson sample of rate q, for add-remove neighbours ([ZW19]). The curve must hold
 // for both directions.
-func PoissonRenyi(curve func(alpha float64) float64, q float64, alpha int) float64 {
+func poissonRenyi(curve func(alpha float64) float64, q float64, alpha int) float64 {
 	a := float64(alpha)
 	ln := math.Log1p(-q)*(a-1) + math.Log1p((a-1)*q)
 	for j := 2; j <= alpha; j++ {
@@ -22,10 +22,10 @@ func PoissonRenyi(curve func(alpha float64) float64, q float64, alpha int) float
 	return up(max(0, ln) / (a - 1))
 }
 
-// FixedRenyi is PoissonRenyi for a sample of fixed size without replacement and replace-one
+// fixedRenyi is poissonRenyi for a sample of fixed size without replacement and replace-one
 // neighbours ([Dissertation], Theorem 22, after [WBK19]), for mechanisms without a bound at infinite
 // order.
-func FixedRenyi(curve func(alpha float64) float64, q float64, alpha int) float64 {
+func fixedRenyi(curve func(alpha float64) float64, q float64, alpha int) float64 {
 	a := float64(alpha)
 	two := curve(2)
 	second := math.Min(math.Log(4)+lnExpm1(two), math.Log(2)+two)

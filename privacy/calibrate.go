@@ -34,8 +34,8 @@ type Noise struct {
 // maxPartVariance is the largest parameter that a plan allows.
 const maxPartVariance = 1 << 62
 
-// Validate returns an error with the name of an invalid field.
-func (t Target) Validate() error {
+// validate returns an error with the name of an invalid field.
+func (t Target) validate() error {
 	if err := validateEpsilon(t.Epsilon); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (t Target) Validate() error {
 	if t.Releases == 0 {
 		return reject("releases 0: nothing to hide")
 	}
-	return t.release(1).Validate()
+	return t.release(1).validate()
 }
 
 // relation returns the relation with the default filled in.
@@ -96,7 +96,7 @@ func (t Target) leastSampled(lo, hi uint64) uint64 {
 // place of the continuous Gaussian. The bound has been computed for the variance that it returns. It
 // returns ErrUnreachable if no variance in range meets the target.
 func Calibrate(t Target) (Noise, error) {
-	if err := t.Validate(); err != nil {
+	if err := t.validate(); err != nil {
 		return Noise{}, err
 	}
 	lo, hi := t.bracket()

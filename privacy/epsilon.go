@@ -5,15 +5,15 @@ import "math"
 // Bound is an epsilon with the argument that proves it.
 type Bound struct {
 	Epsilon float64 // upper bound at the requested delta; may be +Inf
-	Method  string  // MethodNearGaussian or MethodZCDP
+	Method  string  // methodNearGaussian or methodZCDP
 }
 
 // The arguments that prove a Bound.
 const (
 	// Rounding of a Gaussian and exact Gaussian composition (docs/privacy.md, Theorem 3).
-	MethodNearGaussian = "near-gaussian"
+	methodNearGaussian = "near-gaussian"
 	// Zero-concentrated differential privacy ([CKS20]), with Lemma 1 for sums.
-	MethodZCDP = "zcdp"
+	methodZCDP = "zcdp"
 )
 
 // Epsilon returns an upper bound, rounded up, on the epsilon at delta of all releases together, made
@@ -64,11 +64,11 @@ func group(releases []Release) grouped {
 
 func (g grouped) epsilon(delta float64) Bound {
 	if len(g) == 0 {
-		return Bound{0, MethodZCDP}
+		return Bound{0, methodZCDP}
 	}
-	best := Bound{g.zcdp(delta), MethodZCDP}
+	best := Bound{g.zcdp(delta), methodZCDP}
 	if e := g.bestNearGaussian(delta); e < best.Epsilon {
-		best = Bound{e, MethodNearGaussian}
+		best = Bound{e, methodNearGaussian}
 	}
 	return best
 }

@@ -28,7 +28,7 @@ func TestEpsilonOnFineGridIsTheGaussianCurve(t *testing.T) {
 				if got < exact || got > exact*(1+1e-6) {
 					t.Errorf("(%v, %v) x %d: sigma %v, exact %v", epsilon, delta, releases, got, exact)
 				}
-				if n.Epsilon > epsilon || n.Method != MethodNearGaussian {
+				if n.Epsilon > epsilon || n.Method != methodNearGaussian {
 					t.Errorf("(%v, %v): spends %v by %s", epsilon, delta, n.Epsilon, n.Method)
 				}
 			}
@@ -81,7 +81,7 @@ func TestEpsilonNeverBelowTheGaussianCurveNorAboveZCDP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if z := ZCDPEpsilon(up(float64(n)*r.Rho()), delta); b.Epsilon > z*(1+1e-6) {
+		if z := zcdpEpsilon(up(float64(n)*r.rho()), delta); b.Epsilon > z*(1+1e-6) {
 			t.Fatalf("%v exceeds zCDP's %v", b, z)
 		}
 		// With variance this far above the smoothing parameter the integer curve is the

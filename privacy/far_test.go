@@ -13,7 +13,7 @@ func TestFarNeighboursCostMuch(t *testing.T) {
 	for _, mechanism := range []Mechanism{DiscreteGaussian, Skellam} {
 		for _, d := range []float64{1 << 20, 1 << 31, 1 << 32, 1 << 62, 1 << 63, 1e19, 1e300} {
 			for _, steps := range []int{1, 2, 4, 1 << 30} {
-				for _, accountant := range []string{"", AccountantExact} {
+				for _, accountant := range []string{"", accountantExact} {
 					q := Query{
 						Mechanism: mechanism, Sigma: 1, Sensitivity: d, Steps: steps, Delta: 1e-5,
 						Accountant: accountant,

@@ -63,7 +63,7 @@ func TestGaussianDeltaAndEpsilonInvert(t *testing.T) {
 func TestClassicalGaussian(t *testing.T) {
 	sigma := math.Sqrt(2*math.Log(1.25e5)) / 0.5
 	q := Query{
-		Mechanism: Gaussian, Sigma: sigma, Sensitivity: 1, Steps: 1, Delta: 1e-5, Accountant: AccountantClassical,
+		Mechanism: Gaussian, Sigma: sigma, Sensitivity: 1, Steps: 1, Delta: 1e-5, Accountant: accountantClassical,
 	}
 	a, err := Account(q)
 	if err != nil || relativeError(a.Epsilon, 0.5) > 1e-11 {

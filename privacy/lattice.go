@@ -2,9 +2,9 @@ package privacy
 
 import "math"
 
-// Lattice is a distribution over the integers in one dimension, stored as its probabilities. It is
+// lattice is a distribution over the integers in one dimension, stored as its probabilities. It is
 // the exact accountant for small noise, with which the tests compare the bounds.
-type Lattice struct {
+type lattice struct {
 	first int       // integer of mass[0]
 	mass  []float64 // sums to 1 within 2^-40
 }
@@ -15,10 +15,10 @@ const maxLattice = 1 << 20
 // latticeReach is the number of standard deviations that are stored. The mass beyond is about e^-700.
 const latticeReach = 37.5
 
-// DiscreteGaussianLattice returns the distribution of the sum of parts discrete Gaussians of the given
+// discreteGaussianLattice returns the distribution of the sum of parts discrete Gaussians of the given
 // parameter sigma^2. T adaptive releases of one part each, shifted by s, have the curve of the
 // sum of T parts shifted by T s, since that sum is a sufficient statistic for the shift.
-func DiscreteGaussianLattice(variance float64, parts int) (*Lattice, error) {
+func discreteGaussianLattice(variance float64, parts int) (*lattice, error) {
 	if !(variance >= 1e-3) || parts < 1 {
 		return nil, reject("a lattice of %d parts of variance %v", parts, variance)
 	}
@@ -26,7 +26,7 @@ func DiscreteGaussianLattice(variance float64, parts int) (*Lattice, error) {
 	if width := float64(2*r+1) * float64(parts); width > maxLattice || width*width > 1e9 {
 		return nil, reject("%d parts of variance %v are too wide for exact summation", parts, variance)
 	}
-	one := &Lattice{first: -r, mass: make([]float64, 2*r+1)}
+	one := &lattice{first: -r, mass: make([]float64, 2*r+1)}
 	for i := range one.mass {
 		z := float64(i - r)
 		one.mass[i] = math.Exp(-z * z / (2 * variance))
@@ -35,14 +35,14 @@ func DiscreteGaussianLattice(variance float64, parts int) (*Lattice, error) {
 	return one.times(parts), nil
 }
 
-// SkellamLattice returns the Skellam distribution of the given variance, e^-v I_|k|(v), computed by
+// skellamLattice returns the Skellam distribution of the given variance, e^-v I_|k|(v), computed by
 // Miller's backward recurrence.
-func SkellamLattice(variance float64) (*Lattice, error) {
+func skellamLattice(variance float64) (*lattice, error) {
 	if !(variance >= 1e-3) || 2*(latticeReach*math.Sqrt(variance)+100) > maxLattice {
 		return nil, reject("a Skellam lattice of variance %v", variance)
 	}
 	r := int(math.Ceil(latticeReach*math.Sqrt(variance))) + 60
-	l := &Lattice{first: -r, mass: make([]float64, 2*r+1)}
+	l := &lattice{first: -r, mass: make([]float64, 2*r+1)}
 	above, here := 0.0, math.SmallestNonzeroFloat64*0x1p60
 	for k := r; k >= 0; k-- {
 		l.mass[r+k], l.mass[r-k] = here, here
@@ -68,7 +68,7 @@ func wholeShift(distance float64) (shift int, ok bool) {
 	return int(distance), true
 }
 
-func (l *Lattice) normalise() {
+func (l *lattice) normalise() {
 	var sum float64
 	for _, m := range l.mass {
 		sum += m
@@ -79,8 +79,8 @@ func (l *Lattice) normalise() {
 }
 
 // times returns the distribution of the sum of n independent copies, by squaring.
-func (l *Lattice) times(n int) *Lattice {
-	out, power := &Lattice{mass: []float64{1}}, l
+func (l *lattice) times(n int) *lattice {
+	out, power := &lattice{mass: []float64{1}}, l
 	for ; n > 0; n >>= 1 {
 		if n&1 == 1 {
 			out = out.plus(power)
@@ -92,8 +92,8 @@ func (l *Lattice) times(n int) *Lattice {
 	return out
 }
 
-func (l *Lattice) plus(m *Lattice) *Lattice {
-	s := &Lattice{first: l.first + m.first, mass: make([]float64, len(l.mass)+len(m.mass)-1)}
+func (l *lattice) plus(m *lattice) *lattice {
+	s := &lattice{first: l.first + m.first, mass: make([]float64, len(l.mass)+len(m.mass)-1)}
 	for i, a := range l.mass {
 		if a == 0 {
 			continue
@@ -106,16 +106,16 @@ func (l *Lattice) plus(m *Lattice) *Lattice {
 	return s
 }
 
-func (l *Lattice) at(k int) float64 {
+func (l *lattice) at(k int) float64 {
 	if i := k - l.first; i >= 0 && i < len(l.mass) {
 		return l.mass[i]
 	}
 	return 0
 }
 
-// Variance returns the variance of the distribution. That of a discrete Gaussian with a small parameter
+// variance returns the variance of the distribution. That of a discrete Gaussian with a small parameter
 // differs from sigma^2.
-func (l *Lattice) Variance() float64 {
+func (l *lattice) variance() float64 {
 	var v float64
 	for i, m := range l.mass {
 		z := float64(l.first + i)
@@ -129,7 +129,7 @@ const tiny = 1e-290
 
 // divergence returns the hockey-stick divergence between the distribution and its shift. Integers whose
 // mass under the shift is tiny count in full for an upper bound, and not at all otherwise.
-func (l *Lattice) divergence(shift int, epsilon float64, upper bool) (d float64) {
+func (l *lattice) divergence(shift int, epsilon float64, upper bool) (d float64) {
 	e := math.Exp(epsilon)
 	for i, m := range l.mass {
 		q := l.at(l.first + i + shift)
@@ -148,14 +148,14 @@ func (l *Lattice) divergence(shift int, epsilon float64, upper bool) (d float64)
 	return d
 }
 
-// Epsilon returns the least epsilon of a shift at delta, rounded up. It is infinite if the noise is so
+// epsilon returns the least epsilon of a shift at delta, rounded up. It is infinite if the noise is so
 // narrow that the two distributions hardly overlap.
-func (l *Lattice) Epsilon(shift int, delta float64) float64 {
+func (l *lattice) epsilon(shift int, delta float64) float64 {
 	return leastEpsilon(delta, func(e float64) float64 { return l.divergence(shift, e, true) })
 }
 
 // LowerEpsilon returns a lower bound on the least epsilon of a shift at delta.
-func (l *Lattice) LowerEpsilon(shift int, delta float64) float64 {
+func (l *lattice) LowerEpsilon(shift int, delta float64) float64 {
 	profile := func(e float64) float64 { return l.divergence(shift, e, false) }
 	return leastEpsilon(delta*(1+1e-10), profile) * (1 - 1e-9)
 }

@@ -12,22 +12,22 @@ func TestLatticeReferences(t *testing.T) {
 		t.Fatalf("%d entries, not 9", len(entries))
 	}
 	for _, e := range entries {
-		var l *Lattice
+		var l *lattice
 		var err error
 		shift := int(e.sensitivity()) * e.Steps
 		tolerance := 1e-8
 		switch e.Mechanism {
 		case "skellam":
-			l, err = SkellamLattice(e.Variance)
+			l, err = skellamLattice(e.Variance)
 		case "discrete_gaussian":
-			l, err = DiscreteGaussianLattice(e.Sigma*e.Sigma, e.Steps)
+			l, err = discreteGaussianLattice(e.Sigma*e.Sigma, e.Steps)
 		default:
-			l, err = DiscreteGaussianLattice(e.LocalSigma*e.LocalSigma, e.Shares)
+			l, err = discreteGaussianLattice(e.LocalSigma*e.LocalSigma, e.Shares)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := l.Epsilon(shift, e.Delta)
+		got := l.epsilon(shift, e.Delta)
 		if e.Steps > 1 {
 			// The reference discretises (1e-5 a step) and rounds up: it may only lie above.
 			tolerance = 1e-4
@@ -46,8 +46,8 @@ func TestLatticeReferences(t *testing.T) {
 func checkBoundsHold(t *testing.T, e reference, exact float64) {
 	switch e.Mechanism {
 	case "skellam":
-		curve := func(a float64) float64 { return SkellamRenyi(e.Variance, e.sensitivity(), e.sensitivity(), a) }
-		if b, _ := CurveEpsilon(curve, integerOrders(128), e.Delta); b < exact {
+		curve := func(a float64) float64 { return skellamRenyi(e.Variance, e.sensitivity(), e.sensitivity(), a) }
+		if b, _ := curveEpsilon(curve, integerOrders(128), e.Delta); b < exact {
 			t.Errorf("Skellam's Renyi bound %v lies below the exact %v", b, exact)
 		}
 	case "discrete_gaussian":
@@ -79,7 +79,7 @@ func TestEpsilonAgainstExactIntegers(t *testing.T) {
 	cases := 0
 	for _, variance := range []uint64{1, 2, 4, 9, 25, 400} {
 		for _, parts := range []uint32{1, 2, 5, 20} {
-			l, err := DiscreteGaussianLattice(float64(variance), int(parts))
+			l, err := discreteGaussianLattice(float64(variance), int(parts))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestEpsilonAgainstExactIntegers(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					exact := l.Epsilon(shift, delta)
+					exact := l.epsilon(shift, delta)
 					if b.Epsilon < exact*(1-1e-9) {
 						t.Errorf("variance %d x %d, shift %d, delta %v: bound %v below the exact %v",
 							variance, parts, shift, delta, b.Epsilon, exact)
@@ -115,7 +115,7 @@ func TestEpsilonAgainstExactIntegers(t *testing.T) {
 func TestSumDeviationHoldsPointwise(t *testing.T) {
 	for _, v := range []float64{0.3, 0.5, 1, 2} {
 		for _, k := range []uint32{1, 2, 3, 6, 12} {
-			l, err := DiscreteGaussianLattice(v, int(k))
+			l, err := discreteGaussianLattice(v, int(k))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,19 +163,19 @@ func TestRoundingDeviationHoldsPointwise(t *testing.T) {
 
 func TestLatticeVariance(t *testing.T) {
 	// The reference states the true variance of 10 parts of parameter 1/4.
-	l, err := DiscreteGaussianLattice(0.25, 10)
-	if err != nil || relativeError(l.Variance(), 2.150126750881385) > 1e-12 {
-		t.Errorf("%v, %v", l.Variance(), err)
+	l, err := discreteGaussianLattice(0.25, 10)
+	if err != nil || relativeError(l.variance(), 2.150126750881385) > 1e-12 {
+		t.Errorf("%v, %v", l.variance(), err)
 	}
-	s, err := SkellamLattice(10)
-	if err != nil || relativeError(s.Variance(), 10) > 1e-12 {
-		t.Errorf("%v, %v", s.Variance(), err)
+	s, err := skellamLattice(10)
+	if err != nil || relativeError(s.variance(), 10) > 1e-12 {
+		t.Errorf("%v, %v", s.variance(), err)
 	}
 	for _, bad := range []float64{0, math.NaN(), 1e18} {
-		if _, err := DiscreteGaussianLattice(bad, 1); !errors.Is(err, ErrInput) {
+		if _, err := discreteGaussianLattice(bad, 1); !errors.Is(err, ErrInput) {
 			t.Errorf("variance %v: %v", bad, err)
 		}
-		if _, err := SkellamLattice(bad); !errors.Is(err, ErrInput) {
+		if _, err := skellamLattice(bad); !errors.Is(err, ErrInput) {
 			t.Errorf("Skellam variance %v: %v", bad, err)
 		}
 	}
@@ -193,7 +193,7 @@ func TestNarrowNoiseHasALargeEpsilon(t *testing.T) {
 				if err != nil || !(a.Epsilon >= loss*(1-1e-9)) || a.LowerBound > a.Epsilon {
 					t.Errorf("%+v: %+v, %v; one step's loss is %v", q, a, err, loss)
 				}
-				q.Accountant = AccountantExact
+				q.Accountant = accountantExact
 				if a, err := Account(q); err == nil && !(a.Epsilon >= loss*(1-1e-9)) ||
 					err != nil && !errors.Is(err, ErrInput) {
 					t.Errorf("%+v: %+v, %v; one step's loss is %v", q, a, err, loss)

@@ -51,8 +51,8 @@ type Layer struct {
 	Tolerated bool
 }
 
-// Validate returns an error with the name of an invalid field.
-func (t LayerTerms) Validate() error {
+// validate returns an error with the name of an invalid field.
+func (t LayerTerms) validate() error {
 	switch {
 	case t.MinParties < 1 || t.MinParties > t.Parties:
 		return reject("min_parties: N_min = %d is not in 1..N = %d", t.MinParties, t.Parties)
@@ -69,7 +69,7 @@ func (t LayerTerms) Validate() error {
 	if t.ComputeNoise && t.LocalNoise {
 		return reject("noise is placed with the compute nodes and locally")
 	}
-	return t.release(t.SampleSensitivity, 1).Validate()
+	return t.release(t.SampleSensitivity, 1).validate()
 }
 
 // Layers returns the guarantees against every adversary of the threat model, at full attendance and
@@ -77,7 +77,7 @@ func (t LayerTerms) Validate() error {
 // noise of the parties in the set, including the victim, that neither collude nor were silent is
 // hidden from the adversary (docs/privacy.md, section 7).
 func Layers(t LayerTerms) ([]Layer, error) {
-	if err := t.Validate(); err != nil {
+	if err := t.validate(); err != nil {
 		return nil, err
 	}
 	t.known = map[SampledRelease]float64{}

@@ -19,7 +19,7 @@ func lowerBound(q Query, d float64) float64 {
 	case q.Mechanism == Gaussian:
 		return gaussianLower(d/q.Sigma*math.Sqrt(float64(q.Steps))*(1-0x1p-50), q.Delta)
 	case q.Mechanism == Skellam:
-		l, err := SkellamLattice(q.Sigma * q.Sigma * float64(q.Steps))
+		l, err := skellamLattice(q.Sigma * q.Sigma * float64(q.Steps))
 		if err != nil {
 			return 0
 		}
@@ -29,7 +29,7 @@ func lowerBound(q Query, d float64) float64 {
 }
 
 // lowerEpsilon is LowerEpsilon for any distance, and 0 for shifts beyond the lattice.
-func (l *Lattice) lowerEpsilon(distance, delta float64) float64 {
+func (l *lattice) lowerEpsilon(distance, delta float64) float64 {
 	shift, ok := wholeShift(distance)
 	if !ok {
 		return 0
@@ -46,7 +46,7 @@ func lowerInteger(x sums, delta float64) float64 {
 		return 0
 	}
 	if x.part*parts <= 1e6 {
-		if l, err := DiscreteGaussianLattice(x.part, int(parts)); err == nil {
+		if l, err := discreteGaussianLattice(x.part, int(parts)); err == nil {
 			return l.lowerEpsilon(x.sensitivity*x.n, delta)
 		}
 	}

@@ -17,14 +17,14 @@ const (
 
 // The accountants that a Query may name. Account documents which of them apply to a mechanism.
 const (
-	AccountantAnalytic     = "analytic"      // exact Gaussian curve and composition
-	AccountantClassical    = "classical"     // textbook formula, epsilon < 1, one step
-	AccountantZCDP         = "zcdp"          // best real order
-	AccountantRDP          = "rdp"           // on DefaultOrders, as Opacus and dp_accounting do
-	AccountantMoments      = "moments"       // [Thesis], Eqs. 2.7-2.17; lambda up to 32
-	AccountantPLD          = "pld"           // privacy loss distribution by FFT
-	AccountantExact        = "exact"         // summation over the integers, one dimension
-	AccountantNearGaussian = "near-gaussian" // docs/privacy.md, Theorem 3
+	accountantAnalytic     = "analytic"      // exact Gaussian curve and composition
+	accountantClassical    = "classical"     // textbook formula, epsilon < 1, one step
+	accountantZCDP         = "zcdp"          // best real order
+	AccountantRDP          = "rdp"           // on defaultOrders, as Opacus and dp_accounting do
+	accountantMoments      = "moments"       // [Thesis], Eqs. 2.7-2.17; lambda up to 32
+	accountantPLD          = "pld"           // privacy loss distribution by FFT
+	accountantExact        = "exact"         // summation over the integers, one dimension
+	accountantNearGaussian = "near-gaussian" // docs/privacy.md, Theorem 3
 )
 
 // Query describes a mechanism that is run Steps times, adaptively. All magnitudes have the same
@@ -45,7 +45,7 @@ type Query struct {
 	Sampling   Sampling
 	Dim        int           // coordinates; 0 means 1
 	Accountant string        // "" means the tightest that is proven
-	Precision  pld.Precision // for AccountantPLD
+	Precision  pld.Precision // for accountantPLD
 }
 
 // Answer is the epsilon of a query and its assumptions.

@@ -27,13 +27,13 @@ func (s Sampling) String() string {
 	return "sampling(?)"
 }
 
-// SampledRenyi returns the Renyi divergence of the Poisson-sampled Gaussian with noise multiplier sigma
+// sampledRenyi returns the Renyi divergence of the Poisson-sampled Gaussian with noise multiplier sigma
 // (standard deviation over the bound of a record) and rate q, for add-remove neighbours and any real
 // alpha > 1: ln E_{N(0,1)} (1 - q + q e^(x/sigma - 1/(2 sigma^2)))^alpha / (alpha - 1) ([MTZ19], who
 // prove that this direction is the larger). The integral is computed by the trapezoidal rule with a
 // relative error below 10^-13; for sigma below 1/20, where it would need many points, it is bounded in
 // closed form.
-func SampledRenyi(sigma, q, alpha float64) float64 {
+func sampledRenyi(sigma, q, alpha float64) float64 {
 	if q == 1 {
 		return up(alpha / (2 * sigma * sigma))
 	}
@@ -83,9 +83,9 @@ func lnMoment(mu, q, power float64) float64 {
 	return peak + math.Log(sum*h/math.Sqrt(2*math.Pi))
 }
 
-// DefaultOrders returns the default Renyi orders of Opacus and dp_accounting: 1.1 to 10.9 in steps of
+// defaultOrders returns the default Renyi orders of Opacus and dp_accounting: 1.1 to 10.9 in steps of
 // 0.1, and 12 to 63.
-func DefaultOrders() []float64 {
+func defaultOrders() []float64 {
 	var orders []float64
 	for k := 11; k < 110; k++ {
 		orders = append(orders, float64(k)/10)
@@ -96,13 +96,13 @@ func DefaultOrders() []float64 {
 	return orders
 }
 
-// CurveEpsilon returns the least RenyiEpsilon over the given orders, all above 1, and its order.
-func CurveEpsilon(
+// curveEpsilon returns the least renyiEpsilon over the given orders, all above 1, and its order.
+func curveEpsilon(
 	curve func(alpha float64) float64, orders []float64, delta float64,
 ) (epsilon, order float64) {
 	epsilon = math.Inf(1)
 	for _, a := range orders {
-		if e := RenyiEpsilon(a, curve(a), delta); e < epsilon {
+		if e := renyiEpsilon(a, curve(a), delta); e < epsilon {
 			epsilon, order = e, a
 		}
 	}

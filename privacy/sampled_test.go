@@ -13,8 +13,8 @@ func TestRenyiReferences(t *testing.T) {
 			continue
 		}
 		covered++
-		curve := func(a float64) float64 { return float64(e.Steps) * SampledRenyi(e.Sigma, e.Q, a) }
-		got, _ := CurveEpsilon(curve, DefaultOrders(), e.Delta)
+		curve := func(a float64) float64 { return float64(e.Steps) * sampledRenyi(e.Sigma, e.Q, a) }
+		got, _ := curveEpsilon(curve, defaultOrders(), e.Delta)
 		// Both references truncate a series at fractional orders; they differ by 1.3e-5.
 		if relativeError(got, e.Epsilon) > 2e-5 || relativeError(got, e.CrossCheck) > 2e-5 {
 			t.Errorf("sigma %v, q %v x %d: %v, want %v or %v", e.Sigma, e.Q, e.Steps, got, e.Epsilon, e.CrossCheck)
@@ -60,12 +60,12 @@ func TestSampledRenyiAgainstBinomialSum(t *testing.T) {
 				sum = lnAdd(sum, term)
 			}
 			want := sum / float64(a-1)
-			if got := SampledRenyi(c.sigma, c.q, float64(a)); got < want*(1-1e-13)-1e-14 || got > want*(1+1e-9)+1e-12 {
+			if got := sampledRenyi(c.sigma, c.q, float64(a)); got < want*(1-1e-13)-1e-14 || got > want*(1+1e-9)+1e-12 {
 				t.Errorf("%+v order %d: %v, want %v", c, a, got, want)
 			}
 		}
 	}
-	if got := SampledRenyi(2, 1, 3); relativeError(got, 3.0/8) > 1e-9 {
+	if got := sampledRenyi(2, 1, 3); relativeError(got, 3.0/8) > 1e-9 {
 		t.Errorf("q 1: %v", got)
 	}
 }
@@ -83,7 +83,7 @@ func TestSampledMomentsOfFarRecords(t *testing.T) {
 					t.Errorf("mu %v, q %v, order %v: %v, above %v", mu, q, a, got, hump)
 				}
 			}
-			if got := SampledRenyi(1/mu, q, 1.1); mu <= 40 && !(got <= SampledRenyi(1/mu, 1, 1.1)*(1+1e-9)) {
+			if got := sampledRenyi(1/mu, q, 1.1); mu <= 40 && !(got <= sampledRenyi(1/mu, 1, 1.1)*(1+1e-9)) {
 				t.Errorf("mu %v, q %v: sampling costs %v", mu, q, got)
 			}
 		}
@@ -94,7 +94,7 @@ func TestSampledMomentsOfFarRecords(t *testing.T) {
 			t.Errorf("power %v: integral %v, bound %v", power, integral, bound)
 		}
 	}
-	for _, accountant := range []string{AccountantRDP, AccountantMoments} {
+	for _, accountant := range []string{AccountantRDP, accountantMoments} {
 		q := Query{Mechanism: Gaussian, Sigma: 0.05, Clip: 1000, Relation: AddRemove, Steps: 3, Delta: 1e-5,
 			Rate: 0.01, Sampling: SamplingPoisson, Accountant: accountant}
 		if a, err := Account(q); err != nil || a.Epsilon < 1e7 {
@@ -118,13 +118,13 @@ func TestDistributedReferences(t *testing.T) {
 		variance := grid * e.Sigma * grid * e.Sigma
 		curve := func(a float64) float64 { return a * l2 * l2 / (2 * variance) }
 		if e.Mechanism == "distributed_skellam" {
-			curve = func(a float64) float64 { return SkellamRenyi(variance, l2, IntegerL1(l2, e.Dim), a) }
+			curve = func(a float64) float64 { return skellamRenyi(variance, l2, integerL1(l2, e.Dim), a) }
 		}
 		sampled := curve
 		if e.Q < 1 {
-			sampled = func(a float64) float64 { return PoissonRenyi(curve, e.Q, int(a)) }
+			sampled = func(a float64) float64 { return poissonRenyi(curve, e.Q, int(a)) }
 		}
-		got, _ := CurveEpsilon(func(a float64) float64 { return float64(e.Steps) * sampled(a) }, orders, e.Delta)
+		got, _ := curveEpsilon(func(a float64) float64 { return float64(e.Steps) * sampled(a) }, orders, e.Delta)
 		if relativeError(got, e.Epsilon) > 1e-6 {
 			t.Errorf("%s sigma %v q %v x %d: %v, want %v", e.Mechanism, e.Sigma, e.Q, e.Steps, got, e.Epsilon)
 		}

@@ -120,8 +120,8 @@ type SampledRelease struct {
 	Count    int
 }
 
-// Validate returns an error with the name of an invalid field.
-func (x SampledRelease) Validate() error {
+// validate returns an error with the name of an invalid field.
+func (x SampledRelease) validate() error {
 	switch {
 	case x.Sampling > SamplingFixed:
 		return reject("unknown %v", x.Sampling)
@@ -133,15 +133,15 @@ func (x SampledRelease) Validate() error {
 	return x.Release.Validate()
 }
 
-// SampledIntegerEpsilon is the upper bound of [SampledEpsilon] for integer noise, for sampled and
+// sampledIntegerEpsilon is the upper bound of [SampledEpsilon] for integer noise, for sampled and
 // unsampled sums together. Sampling mixes the integer outputs with the same weights as the Gaussian
 // outputs, so that the pointwise ratio of Theorem 3 holds for the mixtures (docs/privacy.md,
 // section 6). It is infinite if the noise is too small for the theorem.
-func SampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta float64,
+func sampledIntegerEpsilon(releases []SampledRelease, relation Relation, delta float64,
 	prec pld.Precision) (float64, error) {
 	var all []sampledSums
 	for i, x := range releases {
-		if err := x.Validate(); err != nil {
+		if err := x.validate(); err != nil {
 			return 0, reject("release %d: %v", i, err)
 		}
 		if x.Count < 1 {
@@ -158,7 +158,7 @@ const MethodPLD = "near-gaussian-pld"
 
 // Spent returns the better of two upper bounds on the epsilon at delta of all releases: without
 // using sampling ([Epsilon]), and, if a release is sampled, with privacy loss distributions
-// ([SampledIntegerEpsilon]). Equal releases may be given in one element or in several. No release
+// ([sampledIntegerEpsilon]). Equal releases may be given in one element or in several. No release
 // costs 0.
 func Spent(releases []SampledRelease, relation Relation, delta float64, prec pld.Precision) (Bound, error) {
 	if err := validateDelta(delta); err != nil {
@@ -177,7 +177,7 @@ func Spent(releases []SampledRelease, relation Relation, delta float64, prec pld
 		return best, nil
 	}
 	// If the losses cannot be computed (mu is out of range), the first bound remains.
-	if e, err := SampledIntegerEpsilon(merged, relation, delta, prec); err == nil && e < best.Epsilon {
+	if e, err := sampledIntegerEpsilon(merged, relation, delta, prec); err == nil && e < best.Epsilon {
 		best = Bound{Epsilon: e, Method: MethodPLD}
 	}
 	return best, nil
@@ -187,7 +187,7 @@ func Spent(releases []SampledRelease, relation Relation, delta float64, prec pld
 func merge(releases []SampledRelease) (merged []SampledRelease, sampled bool, err error) {
 	index := map[SampledRelease]int{}
 	for i, x := range releases {
-		if err := x.Validate(); err != nil {
+		if err := x.validate(); err != nil {
 			return nil, false, reject("release %d: %v", i, err)
 		}
 		n := x.Count

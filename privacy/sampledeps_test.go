@@ -122,7 +122,7 @@ func TestFixedSizeSubstitutionIsWorseThanPoisson(t *testing.T) {
 	}
 	// The bound of Theorem 22 is above both.
 	curve := func(a float64) float64 { return a * 0.25 / 2 }
-	generic, _ := CurveEpsilon(func(a float64) float64 { return 100 * FixedRenyi(curve, 0.1, int(a)) },
+	generic, _ := curveEpsilon(func(a float64) float64 { return 100 * fixedRenyi(curve, 0.1, int(a)) },
 		integerOrders(64), 1e-5)
 	if generic < fixed.Lower {
 		t.Errorf("the generic bound %v lies below %+v", generic, fixed)
@@ -135,7 +135,7 @@ func TestSampledIntegerEpsilonIsTheGaussianOnFineGrids(t *testing.T) {
 		Sampling: SamplingPoisson, Rate: 0.02, Count: 500,
 	}
 	prec := pld.Precision{Cells: 60}
-	got, err := SampledIntegerEpsilon([]SampledRelease{r}, AddRemove, 1e-6, prec)
+	got, err := sampledIntegerEpsilon([]SampledRelease{r}, AddRemove, 1e-6, prec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestSampledIntegerEpsilonIsTheGaussianOnFineGrids(t *testing.T) {
 	}
 	coarse := r
 	coarse.PartVariance, coarse.Parts, coarse.Sensitivity = 1, 1, 1
-	if e, err := SampledIntegerEpsilon([]SampledRelease{coarse}, AddRemove, 1e-6, prec); err != nil ||
+	if e, err := sampledIntegerEpsilon([]SampledRelease{coarse}, AddRemove, 1e-6, prec); err != nil ||
 		!math.IsInf(e, 1) {
 		t.Errorf("variance 1 gives %v, %v", e, err)
 	}
@@ -161,7 +161,7 @@ func TestMixedSampling(t *testing.T) {
 	fixed.Sampling, fixed.Rate, fixed.Count = SamplingFixed, 0.1, 50
 	prec := pld.Precision{Cells: 80, MaxBits: 16}
 	at := func(rs ...SampledRelease) float64 {
-		e, err := SampledIntegerEpsilon(rs, ReplaceOne, 1e-6, prec)
+		e, err := sampledIntegerEpsilon(rs, ReplaceOne, 1e-6, prec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestSampledRejections(t *testing.T) {
 		"integer release": {Release{0, 100, 1, 1}, SamplingPoisson, 0.5, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := SampledIntegerEpsilon([]SampledRelease{r}, AddRemove, 1e-5, pld.Precision{})
+			_, err := sampledIntegerEpsilon([]SampledRelease{r}, AddRemove, 1e-5, pld.Precision{})
 			if !errors.Is(err, ErrInput) {
 				t.Error(err)
 			}

@@ -11,11 +11,11 @@ import (
 
 // The accountants that a ShuffleQuery may name.
 const (
-	AccountantClones     = "clones"      // docs/privacy.md, Theorem S1: any randomiser
-	AccountantClones2021 = "clones-2021" // [FMT21]: also randomisers that depend on reports of the round
-	AccountantClosedForm = "closed-form" // [FMT21], Theorem 3.1: one round, for comparison
-	AccountantBlanket    = "blanket"     // docs/privacy.md, Theorem S2 and identity (*)
-	AccountantLocal      = "local"       // a single report
+	accountantClones     = "clones"      // docs/privacy.md, Theorem S1: any randomiser
+	accountantClones2021 = "clones-2021" // [FMT21]: also randomisers that depend on reports of the round
+	accountantClosedForm = "closed-form" // [FMT21], Theorem 3.1: one round, for comparison
+	accountantBlanket    = "blanket"     // docs/privacy.md, Theorem S2 and identity (*)
+	accountantLocal      = "local"       // a single report
 )
 
 // ShuffleQuery describes shuffled rounds, which may differ, together with Gaussian releases.
@@ -61,12 +61,12 @@ func (q ShuffleQuery) upper() (Answer, error) {
 	a := Answer{Accountant: q.Accountant, Assumptions: q.assumptions()}
 	var err error
 	switch q.Accountant {
-	case "", AccountantClones, AccountantBlanket:
+	case "", accountantClones, accountantBlanket:
 		a.Accountant, err = q.tightest()
 		if err == nil {
 			a.Epsilon, err = q.composed(q.Rounds)
 		}
-	case AccountantClones2021:
+	case accountantClones2021:
 		rounds := append([]shuffle.Round(nil), q.Rounds...)
 		for i := range rounds {
 			if rounds[i], err = rounds[i].Fallback(); err != nil {
@@ -74,7 +74,7 @@ func (q ShuffleQuery) upper() (Answer, error) {
 			}
 		}
 		a.Epsilon, err = q.composed(rounds)
-	case AccountantClosedForm:
+	case accountantClosedForm:
 		a.Epsilon, err = q.closedForm()
 	case AccountantRDP:
 		a.Epsilon, err = q.renyi()
@@ -89,10 +89,10 @@ func (q ShuffleQuery) upper() (Answer, error) {
 
 // tightest returns the name of the accountant for the rounds.
 func (q ShuffleQuery) tightest() (string, error) {
-	name := AccountantClones
+	name := accountantClones
 	for _, r := range q.Rounds {
 		if r.Kind != shuffle.LDP && r.Kind != shuffle.LDP2021 {
-			name = AccountantBlanket
+			name = accountantBlanket
 		}
 	}
 	if q.Accountant != "" && q.Accountant != name {
@@ -116,7 +116,7 @@ func (q ShuffleQuery) withLocal(a Answer) Answer {
 		local = GaussianEpsilon(up(math.Sqrt(squares)), q.Delta)
 	}
 	if len(q.Gaussians) == 0 && up(local) < a.Epsilon {
-		a.Epsilon, a.Accountant = up(local), AccountantLocal
+		a.Epsilon, a.Accountant = up(local), accountantLocal
 	}
 	return a
 }
@@ -178,7 +178,7 @@ func (q ShuffleQuery) renyi() (float64, error) {
 	for order := 2.0; order <= 256; order++ {
 		orders = append(orders, order)
 	}
-	e, _ := CurveEpsilon(curve, orders, q.Delta)
+	e, _ := curveEpsilon(curve, orders, q.Delta)
 	return e, nil
 }
 

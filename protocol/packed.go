@@ -79,7 +79,7 @@ func putInts(dst []byte, v []int64, width int) {
 // all of them are zero.
 func intWidth(v []int64) int { return (fixedpoint.Bits(v) + 7) / 8 }
 
-// UnpackInts is the inverse of PackInts for up to MaxDim integers; ok is false for any
+// UnpackInts is the inverse of PackInts for up to maxDim integers; ok is false for any
 // other input.
 func UnpackInts(b []byte) (v []int64, ok bool) {
 	p, ok := ViewPackedInts(b)
@@ -112,7 +112,7 @@ func ViewPackedInts(b []byte) (p PackedInts, ok bool) {
 		return PackedInts{}, false
 	}
 	count := binary.LittleEndian.Uint64(b)
-	if count > MaxDim || count > uint64(len(b))*packedBlock {
+	if count > maxDim || count > uint64(len(b))*packedBlock {
 		return PackedInts{}, false
 	}
 	p = PackedInts{b: b, count: int(count)}

@@ -15,10 +15,10 @@ var memberName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
 // Bounds on a plan, which hold before anything is allocated for it.
 const (
-	MaxDim        = 1 << 28
+	maxDim        = 1 << 28
 	MaxMembers    = 1 << 17
 	MaxRounds     = 1 << 20
-	MaxLocalSteps = 1 << 16
+	maxLocalSteps = 1 << 16
 )
 
 // Validate rejects a plan that no honest member would sign, naming the field. It checks all that
@@ -77,8 +77,8 @@ func (p *Plan) checkCounts() error {
 		return fmt.Errorf("not_after: the plan ends before it begins")
 	case p.Suite != channel.SuiteHybrid && p.Suite != channel.SuiteX25519:
 		return fmt.Errorf("suite: unknown cipher suite %d", p.Suite)
-	case p.Dim < 1 || p.Dim > MaxDim:
-		return fmt.Errorf("dim: %d is not in 1..%d", p.Dim, MaxDim)
+	case p.Dim < 1 || p.Dim > maxDim:
+		return fmt.Errorf("dim: %d is not in 1..%d", p.Dim, maxDim)
 	case p.FracBits > 52:
 		return fmt.Errorf("frac_bits: %d is more than 52", p.FracBits)
 	case p.Rounds < 1 || p.Rounds > MaxRounds:
@@ -109,8 +109,8 @@ func (p *Plan) checkNoise() error {
 		}
 	case NoiseCompute:
 	case NoiseLocal:
-		if p.LocalSteps < 1 || p.LocalSteps > MaxLocalSteps {
-			return fmt.Errorf("local_steps: %d is not in 1..%d with noise placed locally", p.LocalSteps, MaxLocalSteps)
+		if p.LocalSteps < 1 || p.LocalSteps > maxLocalSteps {
+			return fmt.Errorf("local_steps: %d is not in 1..%d with noise placed locally", p.LocalSteps, maxLocalSteps)
 		}
 		if n := uint64(p.Releases()) * uint64(p.LocalSteps); n > 1<<31 {
 			return fmt.Errorf("local_steps: %d in each of %d attempts are more releases than the accountant supports",

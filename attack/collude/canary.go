@@ -45,7 +45,7 @@ func (canaries) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 	}
 	e := oneRun(m, guessed, right, p.t.Delta)
 	out.Measured = &e
-	out.Verdict = atMost(e, p.claim, control || r.Target.Tolerated(c))
+	out.Verdict = atMost(e, p.claim, control || r.Target.tolerated(c))
 	out.Story = []string{fmt.Sprintf("%d canaries; the coalition guessed the %d clearest, %d of them right",
 		m, guessed, right)}
 	return out, nil

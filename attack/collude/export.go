@@ -96,7 +96,7 @@ func small(b []byte) []byte {
 func (v *View) arrays() dataset.Arrays {
 	sums, rests := &dataset.Array{}, &dataset.Array{}
 	for round := 1; round <= v.Rounds(); round++ {
-		if x, ok := v.Sum(round); ok {
+		if x, ok := v.sum(round); ok {
 			appendRow(sums, x)
 		}
 		if x, ok := v.Residual(round); ok {

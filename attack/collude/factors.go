@@ -81,7 +81,7 @@ func (f *factors) scores(v *View) ([]float64, bool, error) {
 	}
 	total, model := make([]float64, len(f.bits)), make([]float64, len(f.bits))
 	for round := 1; round <= factorRounds; round++ {
-		sum, ok := v.Sum(round)
+		sum, ok := v.sum(round)
 		if !ok {
 			return nil, false, nil
 		}

@@ -140,7 +140,7 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 	if err != nil {
 		return out, err
 	}
-	claim, err := r.Target.Claim(c, t.Parties)
+	claim, err := r.Target.claim(c, t.Parties)
 	if err != nil {
 		return out, err
 	}
@@ -210,6 +210,6 @@ func (x trials) judge(out Outcome, r *Run, c Coalition, scores []float64, contro
 	if out.Claimed != nil {
 		claim = *out.Claimed
 	}
-	out.Verdict = atMost(*out.Measured, claim, r.Target.Tolerated(c))
+	out.Verdict = atMost(*out.Measured, claim, r.Target.tolerated(c))
 	return out, nil
 }

@@ -86,7 +86,7 @@ func (v *View) rank(round int) int {
 			known = append(known, row)
 		}
 	}
-	if _, ok := v.Sum(round); ok && unknown > 0 {
+	if _, ok := v.sum(round); ok && unknown > 0 {
 		known = append(known, whole)
 	}
 	var updates [][]field.Element

@@ -213,7 +213,7 @@ func (r *Run) prepare(ctx context.Context, c Coalition, absent int, control bool
 	if p.view, err = rec.view(c, p.known); err != nil {
 		return p, out, err
 	}
-	if p.claim, err = r.Target.Claim(c, t.Parties-absent); control {
+	if p.claim, err = r.Target.claim(c, t.Parties-absent); control {
 		p.claim = r.Target.Epsilon
 	}
 	out.Claimed = wide(p.claim)
@@ -241,7 +241,7 @@ func (p prepared) judge(out Outcome, r *Run, scores []float64, control bool) (Ou
 		return out, err
 	}
 	out.Detail, out.Measured = &m, wide(m.Low)
-	out.Verdict = atMost(m.Low, p.claim, control || r.Target.Tolerated(p.view.Coalition))
+	out.Verdict = atMost(m.Low, p.claim, control || r.Target.tolerated(p.view.Coalition))
 	if m.Low > p.claim {
 		out.Story = []string{
 			fmt.Sprintf("%d repetitions of %d rounds in the coordinates of one session; in each a coin decided "+

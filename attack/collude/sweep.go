@@ -56,7 +56,7 @@ func (r *Result) add(c Coalition, v Outcome, t Target) {
 	}
 	r.Verdicts = append(r.Verdicts, v)
 	if v.Measured != nil {
-		r.Cells = append(r.Cells, Cell{Parties: c.Parties, Nodes: c.Nodes, Tolerated: t.Tolerated(c),
+		r.Cells = append(r.Cells, Cell{Parties: c.Parties, Nodes: c.Nodes, Tolerated: t.tolerated(c),
 			Claimed: v.Claimed, Measured: *v.Measured})
 	}
 }

@@ -104,9 +104,9 @@ func (t Target) Check(c Coalition) error {
 	return nil
 }
 
-// Tolerated reports whether the plan keeps its promises against a coalition: at most T parties
+// tolerated reports whether the plan keeps its promises against a coalition: at most T parties
 // and one more, and not all compute nodes.
-func (t Target) Tolerated(c Coalition) bool {
+func (t Target) tolerated(c Coalition) bool {
 	return t.Noise == protocol.NoiseLocal || c.Nodes < t.Nodes && c.Parties <= t.Colluders+1
 }
 
@@ -126,9 +126,9 @@ func (t Target) hidden(c Coalition, set int) int {
 	return max(0, set-c.Parties)
 }
 
-// Claim is the epsilon that the accountant gives for one record against a coalition that sees
+// claim is the epsilon that the accountant gives for one record against a coalition that sees
 // sums over sets of the given size, +Inf if no noise is hidden from it.
-func (t Target) Claim(c Coalition, set int) (float64, error) {
+func (t Target) claim(c Coalition, set int) (float64, error) {
 	if !c.seesSums() && c.Nodes < t.Nodes {
 		return 0, nil
 	}

@@ -67,12 +67,12 @@ func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (
 	if p.view, err = rec.view(c, p.known); err != nil {
 		return out, err
 	}
-	if p.claim, err = r.Target.Claim(c, t.MinParties); control {
+	if p.claim, err = r.Target.claim(c, t.MinParties); control {
 		p.claim = r.Target.Epsilon
 	}
 	out.Claimed = wide(p.claim)
-	with, ok := p.view.Sum(1)
-	without, both := p.view.Sum(2)
+	with, ok := p.view.sum(1)
+	without, both := p.view.sum(2)
 	if err != nil || !ok || !both {
 		return nothingSeen(out), err
 	}

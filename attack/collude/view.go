@@ -189,9 +189,9 @@ func (v *View) partial(node uint32, round int) (field.Vector, bool) {
 		Purpose: protocol.PurposePartial})
 }
 
-// Sum is the total of a round, from 1, in grid units: from the group key or from all partial
+// sum is the total of a round, from 1, in grid units: from the group key or from all partial
 // sums. ok is false if the coalition has neither.
-func (v *View) Sum(round int) ([]int64, bool) {
+func (v *View) sum(round int) ([]int64, bool) {
 	if v.group != nil {
 		c := protocol.Context{From: v.session.Plan.Aggregator(), To: protocol.Everyone, Round: uint32(round),
 			Attempt: v.attempt(round), Purpose: protocol.PurposeResult}
@@ -239,7 +239,7 @@ func (v *View) Residual(round int) (x []int64, ok bool) {
 	if x, ok := v.contribution(0, round); ok {
 		return x, true
 	}
-	rest, ok := v.Sum(round)
+	rest, ok := v.sum(round)
 	if !ok {
 		return nil, false
 	}

@@ -31,15 +31,15 @@ func wander(b *Harness, d *dice, odd float64) (program []byte) {
 			op := byte(d.next() % opCount)
 			program = append(program, op)
 			switch op {
-			case OpDeliver:
+			case opDeliver:
 				program = append(program, far...)
-			case OpFlip:
+			case opFlip:
 				program = append(append(program, far...), byte(d.next()), byte(d.next()), byte(d.next()))
-			case OpCut, OpInsider:
+			case opCut, opInsider:
 				program = append(append(program, far...), byte(d.next()%16))
-			case OpRaw:
+			case opRaw:
 				program = append(program, 3, byte(d.next()%14), 0, 7)
-			case OpTick, OpOddUpdate:
+			case opTick, opOddUpdate:
 				program = append(program, byte(d.next()))
 			}
 		}
@@ -47,12 +47,12 @@ func wander(b *Harness, d *dice, odd float64) (program []byte) {
 		case d.chance(odd / 4):
 			continue // lost
 		case d.chance(odd / 2):
-			program = append(append(append(program, OpInsider), at...), byte(d.next()%8))
+			program = append(append(append(program, opInsider), at...), byte(d.next()%8))
 		default:
-			program = append(append(program, OpDeliver), at...)
+			program = append(append(program, opDeliver), at...)
 		}
 		if d.chance(.7) {
-			program = append(program, OpFlush, OpUpdate)
+			program = append(program, opFlush, opUpdate)
 		}
 	}
 	return program

@@ -42,24 +42,24 @@ func NewBench(setup Setup, role protocol.Role) (*Harness, error) {
 
 // The operations of a program: an operation's byte, then its operands.
 const (
-	OpDeliver   = iota // k, k: message k unchanged
-	OpFlip             // k, k, p, p, x: message k with byte p changed by x
-	OpCut              // k, k, n: message k without its last n bytes
-	OpInsider          // k, k, how: another content of message k, under its sender's own signature
-	OpRaw              // n, then n bytes: anything
-	OpTick             // d: time advances by 16 d ms
-	OpFlush            // the batch becomes durable and is sent
-	OpLose             // the process crashes before that, and restarts
-	OpDie              // the process crashes after that, and restarts
-	OpUpdate           // the update that the machine asked for
-	OpOddUpdate        // how: an update that is wrong, late or unrequested
+	opDeliver   = iota // k, k: message k unchanged
+	opFlip             // k, k, p, p, x: message k with byte p changed by x
+	opCut              // k, k, n: message k without its last n bytes
+	opInsider          // k, k, how: another content of message k, under its sender's own signature
+	opRaw              // n, then n bytes: anything
+	opTick             // d: time advances by 16 d ms
+	opFlush            // the batch becomes durable and is sent
+	opLose             // the process crashes before that, and restarts
+	opDie              // the process crashes after that, and restarts
+	opUpdate           // the update that the machine asked for
+	opOddUpdate        // how: an update that is wrong, late or unrequested
 	opCount
 )
 
 // Honest is the program that delivers the recorded session.
 func (b *Harness) Honest() (program []byte) {
 	for k := range b.Messages {
-		program = append(program, OpDeliver, byte(k>>8), byte(k), OpFlush, OpUpdate, OpFlush)
+		program = append(program, opDeliver, byte(k>>8), byte(k), opFlush, opUpdate, opFlush)
 	}
 	return program
 }
@@ -145,39 +145,39 @@ func (d *drive) flush() {
 
 func (d *drive) operate(op byte) {
 	switch op {
-	case OpDeliver:
+	case opDeliver:
 		d.step(protocol.Delivery{Data: d.message()})
-	case OpFlip:
+	case opFlip:
 		data := d.message()
 		if at := int(d.byte())<<8 | int(d.byte()); len(data) > 0 {
 			data[at%len(data)] ^= d.byte()
 		}
 		d.step(protocol.Delivery{Data: data})
-	case OpCut:
+	case opCut:
 		data := d.message()
 		d.step(protocol.Delivery{Data: data[:len(data)-min(int(d.byte()), len(data))]})
-	case OpInsider:
+	case opInsider:
 		d.step(protocol.Delivery{Data: d.insider()})
-	case OpRaw:
+	case opRaw:
 		n := min(int(d.byte()), len(d.rest))
 		d.step(protocol.Delivery{Data: append([]byte(nil), d.rest[:n]...)})
 		d.rest = d.rest[n:]
-	case OpTick:
+	case opTick:
 		d.w.now += 16 * int64(d.byte())
 		d.step(protocol.Tick{})
-	case OpFlush:
+	case opFlush:
 		d.flush()
-	case OpLose, OpDie:
-		if op == OpDie {
+	case opLose, opDie:
+		if op == opDie {
 			d.flush()
 		}
 		d.m.stop()
 		d.start()
-	case OpUpdate:
+	case opUpdate:
 		if d.work != nil {
 			d.propose(d.honestUpdate())
 		}
-	case OpOddUpdate:
+	case opOddUpdate:
 		d.propose(d.oddUpdate(d.byte()))
 	}
 }

@@ -50,11 +50,11 @@ func find(t *testing.T, b planted) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if honest := Replay(setup, faults); len(honest.Violations) > 0 {
+		if honest := replay(setup, faults); len(honest.Violations) > 0 {
 			t.Errorf("without the bug, too: %v", honest.Violations)
 		}
 		t.Logf("seed %d: %s\n%d faults of %d remain:\n%s", seed, r.Violations[0], len(faults), len(r.Script),
-			FormatScript(setup, faults))
+			formatScript(setup, faults))
 		return
 	}
 	t.Errorf("not found in %d seeds", within)

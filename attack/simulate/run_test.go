@@ -70,7 +70,7 @@ func TestScriptSameRun(t *testing.T) {
 		}
 		for seed := range uint64(8) {
 			a := Run(seed, p)
-			b := Replay(a.Setup, a.Script)
+			b := replay(a.Setup, a.Script)
 			if a.Trace != b.Trace || a.Steps != b.Steps || fmt.Sprint(a.Script) != fmt.Sprint(b.Script) {
 				t.Fatalf("%s seed %d: %d steps, trace %x; by script %d steps, trace %x", p.Name, seed, a.Steps, a.Trace,
 					b.Steps, b.Trace)

@@ -11,8 +11,8 @@ import (
 // a line for each fault, in any order. Empty lines and lines that start with # are
 // comments. After a line "----" comes the recorded outcome, which tests compare.
 
-// FormatScript writes a script.
-func FormatScript(setup Setup, faults []Fault) []byte {
+// formatScript writes a script.
+func formatScript(setup Setup, faults []Fault) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "setup %s\n", setup)
 	for _, f := range faults {

@@ -69,7 +69,7 @@ func TestScriptForm(t *testing.T) {
 		}
 		for seed := range uint64(5) {
 			r := Run(seed, p)
-			setup, faults, err := ParseScript(FormatScript(r.Setup, r.Script))
+			setup, faults, err := ParseScript(formatScript(r.Setup, r.Script))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func normal(faults []Fault) (lines []string) {
 	return lines
 }
 
-// TestBadScripts: what FormatScript doesn't write is refused.
+// TestBadScripts: what formatScript doesn't write is refused.
 func TestBadScripts(t *testing.T) {
 	setup := "setup " + draw(1, Profile{}).String() + "\n"
 	for name, text := range map[string]string{
@@ -116,14 +116,14 @@ func TestBadScripts(t *testing.T) {
 
 func FuzzParseScript(f *testing.F) {
 	r := Run(1, Profiles()[1])
-	f.Add(FormatScript(r.Setup, r.Script))
+	f.Add(formatScript(r.Setup, r.Script))
 	f.Add([]byte("setup \ncrash c0@1\n----\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		setup, faults, err := ParseScript(text)
 		if err != nil {
 			return
 		}
-		again, same, err := ParseScript(FormatScript(setup, faults))
+		again, same, err := ParseScript(formatScript(setup, faults))
 		if err != nil || again != setup || !reflect.DeepEqual(normal(same), normal(faults)) {
 			t.Fatalf("%v: %v %v", err, again, same)
 		}

@@ -38,8 +38,8 @@ type Finding struct {
 	Samples   int     `json:"samples"`   // of how many, on the input where it is likelier
 }
 
-// Validate names the field that is out of range.
-func (t Test) Validate() error {
+// validate names the field that is out of range.
+func (t Test) validate() error {
 	switch {
 	case !(t.Delta >= 0 && t.Delta < 1):
 		return fmt.Errorf("%w: delta %v isn't in [0, 1)", ErrTest, t.Delta)
@@ -54,7 +54,7 @@ func (t Test) Validate() error {
 // adversary computes from its view; the closer its order to that of the likelihood
 // ratio, the higher the bound. Each side needs at least 4 samples, and no NaN.
 func (t Test) Epsilon(p, q []float64) (Finding, error) {
-	if err := t.Validate(); err != nil {
+	if err := t.validate(); err != nil {
 		return Finding{}, err
 	}
 	for _, x := range [][]float64{p, q} {

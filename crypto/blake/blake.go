@@ -25,12 +25,12 @@ import (
 	"github.com/zeebo/blake3"
 )
 
-// Size is the length in bytes of keys and digests.
-const Size = 32
+// size is the length in bytes of keys and digests.
+const size = 32
 
 // Derive is derive_key over the concatenation of the parts of the material. It is meant for short
 // material and does not allocate. It may be called concurrently.
-func Derive(context string, material ...[]byte) (out [Size]byte) {
+func Derive(context string, material ...[]byte) (out [size]byte) {
 	pool := pools.of(context)
 	h, _ := pool.Get().(*blake3.Hasher)
 	if h == nil {
@@ -84,7 +84,7 @@ func NewHash(context string) *Hash { return &Hash{blake3.NewDeriveKey(context)} 
 func (h *Hash) Write(b []byte) { _, _ = h.h.Write(b) }
 
 // Sum returns the digest of everything written. Call Reset before the next Write.
-func (h *Hash) Sum() (out [Size]byte) {
+func (h *Hash) Sum() (out [size]byte) {
 	h.h.Sum(out[:0])
 	return out
 }

@@ -28,7 +28,7 @@ func pattern(n int) []byte {
 func TestReferenceIsBLAKE3(t *testing.T) {
 	const theirs = "BLAKE3 2019-12-27 16:29:52 test vectors context"
 	const want = "2cc39783c223154fea8dfb7c1b1660f2ac2dcbd1c1de8277b0b0dd39b7e50d7d" // of the empty input
-	for name, got := range map[string][Size]byte{
+	for name, got := range map[string][size]byte{
 		"reference": reference(theirs, nil), "Derive": Derive(theirs), "Hash": NewHash(theirs).Sum(),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func buffer(h *blake3.Hasher) []byte {
 }
 
 func TestNoGarbage(t *testing.T) {
-	secret, material := [Size]byte{1}, make([]byte, 49)
+	secret, material := [size]byte{1}, make([]byte, 49)
 	n := testing.AllocsPerRun(1000, func() { Derive(context, secret[:], material) })
 	if n >= 1 { // not 0, since the garbage collector may empty the pool
 		t.Errorf("%v allocations for a key", n)
@@ -127,7 +127,7 @@ func TestNoGarbage(t *testing.T) {
 }
 
 func BenchmarkDerive(b *testing.B) {
-	secret, material := [Size]byte{1}, make([]byte, 49)
+	secret, material := [size]byte{1}, make([]byte, 49)
 	b.ReportAllocs()
 	for b.Loop() {
 		Derive(context, secret[:], material)

@@ -80,7 +80,7 @@ func node(key [8]uint32, in []byte, first uint64, mode, more uint32) [8]uint32 {
 }
 
 // reference is derive_key with 32 bytes of output.
-func reference(context string, material []byte) (d [Size]byte) {
+func reference(context string, material []byte) (d [size]byte) {
 	key := node(iv, []byte(context), 0, contextMode, rootFlag)
 	for i, w := range node(key, material, 0, materialMode, rootFlag) {
 		binary.LittleEndian.PutUint32(d[4*i:], w)

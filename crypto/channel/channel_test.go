@@ -46,9 +46,9 @@ func TestRoundTrip(t *testing.T) {
 			if !bytes.Equal(ours.Bytes(), theirs.Bytes()) {
 				t.Error("the two ends have different secrets")
 			}
-			if len(enc) != suite.EncSize() || len(key.Public()) != suite.PublicKeySize() {
+			if len(enc) != suite.EncSize() || len(key.Public()) != suite.publicKeySize() {
 				t.Errorf("enc has %d bytes, want %d; public key has %d, want %d",
-					len(enc), suite.EncSize(), len(key.Public()), suite.PublicKeySize())
+					len(enc), suite.EncSize(), len(key.Public()), suite.publicKeySize())
 			}
 			enc2, again, err := Initiate(suite, key.Public(), []byte("plan"))
 			if err != nil {
@@ -162,7 +162,7 @@ func TestSuites(t *testing.T) {
 				t.Errorf("suite %d: %v, want ErrSuite", uint8(s), err)
 			}
 		}
-		if s.PublicKeySize() != 0 || s.EncSize() != 0 {
+		if s.publicKeySize() != 0 || s.EncSize() != 0 {
 			t.Errorf("suite %d has sizes", uint8(s))
 		}
 	}
@@ -179,7 +179,7 @@ func TestKeyStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(restored.Public(), key.Public()) || restored.Suite() != suite {
+		if !bytes.Equal(restored.Public(), key.Public()) || restored.suite() != suite {
 			t.Errorf("%v: the restored key is another", suite)
 		}
 		if _, err := NewPrivateKey(suite, b[1:]); err == nil {

@@ -58,10 +58,10 @@ func NewPrivateKey(suite Suite, b []byte) (*PrivateKey, error) {
 	return newPrivateKey(suite, key), nil
 }
 
-// Suite returns the suite of the key.
-func (k PrivateKey) Suite() Suite { return k.material().suite }
+// suite returns the suite of the key.
+func (k PrivateKey) suite() Suite { return k.material().suite }
 
-// Public returns the public key, PublicKeySize bytes. The node signs it with
+// Public returns the public key, publicKeySize bytes. The node signs it with
 // its identity, together with the plan.
 func (k PrivateKey) Public() []byte { return k.material().key.PublicKey().Bytes() }
 

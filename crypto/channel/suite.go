@@ -40,8 +40,8 @@ func (s Suite) Validate() error {
 	return err
 }
 
-// PublicKeySize returns the length of a public key in bytes, 0 if s is unknown.
-func (s Suite) PublicKeySize() int {
+// publicKeySize returns the length of a public key in bytes, 0 if s is unknown.
+func (s Suite) publicKeySize() int {
 	switch s {
 	case SuiteHybrid:
 		return 1184 + 32

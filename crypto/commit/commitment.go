@@ -8,21 +8,21 @@ import (
 	"filippo.io/edwards25519"
 )
 
-// Size is the length of a commitment in bytes.
-const Size = 32
+// size is the length of a commitment in bytes.
+const size = 32
 
 // ErrCommitment reports that bytes are not a commitment.
 var ErrCommitment = errors.New("commit: not a valid commitment")
 
 // Commitment is the canonical encoding of a point of the prime-order subgroup.
 // It is public; values are comparable. The zero value is not a commitment.
-type Commitment [Size]byte
+type Commitment [size]byte
 
 // ParseCommitment checks and copies an untrusted commitment. It returns ErrCommitment unless it is
 // the canonical encoding of a point in the prime-order subgroup.
 func ParseCommitment(b []byte) (Commitment, error) {
-	if len(b) != Size {
-		return Commitment{}, fmt.Errorf("%w: %d bytes, want %d", ErrCommitment, len(b), Size)
+	if len(b) != size {
+		return Commitment{}, fmt.Errorf("%w: %d bytes, want %d", ErrCommitment, len(b), size)
 	}
 	c := Commitment(b)
 	p, err := c.point()

@@ -33,8 +33,8 @@ type Config struct {
 	Workers int
 }
 
-// Validate returns an error if a value is out of the range documented at its field.
-func (c Config) Validate() error {
+// validate returns an error if a value is out of the range documented at its field.
+func (c Config) validate() error {
 	switch {
 	case c.Dimension < 1 || c.Dimension > MaxDimension:
 		return fmt.Errorf("commit: dimension %d is not in [1, %d]", c.Dimension, MaxDimension)
@@ -63,7 +63,7 @@ type Generators struct {
 
 // NewGenerators derives generators.
 func NewGenerators(cfg Config) (*Generators, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	h, err := newCurveHash(generatorDST)
@@ -101,9 +101,6 @@ func (h *curveHash) valueGenerators(dst []msm.Point, first uint64) error {
 	msm.SetAll(dst, points)
 	return nil
 }
-
-// Dimension returns the length of the vectors that can be committed to.
-func (g *Generators) Dimension() int { return g.cfg.Dimension }
 
 // Commit returns a commitment to values with a blinding scalar, which must be a new scalar from
 // RandomScalar and stay secret except for its shares. All int64 values are allowed. It returns

@@ -32,8 +32,8 @@ type Grid struct {
 	FracBits uint8 // 0 to 52
 }
 
-// Validate returns [ErrGrid] if FracBits is above [MaxFracBits].
-func (g Grid) Validate() error {
+// validate returns [ErrGrid] if FracBits is above [MaxFracBits].
+func (g Grid) validate() error {
 	if g.FracBits > MaxFracBits {
 		return fmt.Errorf("%w: %d", ErrGrid, g.FracBits)
 	}
@@ -50,7 +50,7 @@ func (g Grid) Round(dst []int64, x []float64) error {
 // round is Round. It also adds the squares of the result to norm, one run at a time while the
 // run is in the first-level cache.
 func (g Grid) round(dst []int64, x []float64, norm *Squares) error {
-	if err := g.Validate(); err != nil {
+	if err := g.validate(); err != nil {
 		return err
 	}
 	if len(dst) != len(x) {
@@ -164,7 +164,7 @@ func (g Grid) Float(dst []float64, v []int64) {
 // exceed the real bound c. It returns [ErrNotFinite] if c is NaN or infinite, and [ErrRange] if c is
 // negative, or 2^62 or more in units of the grid.
 func (g Grid) IntBound(c float64) (uint64, error) {
-	if err := g.Validate(); err != nil {
+	if err := g.validate(); err != nil {
 		return 0, err
 	}
 	if err := g.check(c); err != nil {

@@ -30,9 +30,9 @@ type Headroom struct {
 	Paired        bool   // two coordinates share an element ([Pair])
 }
 
-// Limit returns the largest magnitude that a coordinate of a sum may have: (p-1)/2, or
+// limit returns the largest magnitude that a coordinate of a sum may have: (p-1)/2, or
 // [MaxPaired] if two coordinates share an element.
-func (h Headroom) Limit() uint64 {
+func (h Headroom) limit() uint64 {
 	if h.Paired {
 		return MaxPaired
 	}
@@ -54,7 +54,7 @@ func (h Headroom) Check() error {
 	signal := product(uint64(h.Parties), h.PerParty)
 	tail := h.tail()
 	total := new(big.Int).Add(signal, tail)
-	limit := new(big.Int).SetUint64(h.Limit())
+	limit := new(big.Int).SetUint64(h.limit())
 	excess := new(big.Int).Div(total, limit).BitLen()
 	if total.Cmp(limit) <= 0 {
 		return nil

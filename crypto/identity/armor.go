@@ -113,7 +113,7 @@ func (h keyHeader) check() error {
 	if err := CheckName(h.Name); err != nil {
 		return err
 	}
-	if _, err := ParsePublicKey(h.Public); err != nil {
+	if _, err := parsePublicKey(h.Public); err != nil {
 		return err
 	}
 	if err := decodeHex(make([]byte, saltSize), h.Salt); err != nil {
@@ -122,7 +122,7 @@ func (h keyHeader) check() error {
 	if err := decodeHex(make([]byte, checkSize), h.Check); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
-	return h.params().Validate()
+	return h.params().validate()
 }
 
 func (h keyHeader) params() Params {
@@ -187,10 +187,10 @@ func (s sealedKey) open(passphrase []byte) (*PrivateKey, error) {
 		return nil, err
 	}
 	seed, err := aead.Open(nil, make([]byte, aead.NonceSize()), s.ciphertext, ad)
-	if err != nil || len(seed) != SeedSize {
+	if err != nil || len(seed) != seedSize {
 		return nil, ErrTampered
 	}
-	key := FromSeed([SeedSize]byte(seed))
+	key := FromSeed([seedSize]byte(seed))
 	if key.Public().String() != s.header.Public {
 		return nil, ErrTampered
 	}

@@ -23,8 +23,8 @@ var (
 	ErrName = errors.New("identity: not a valid name")
 )
 
-// MaxNameLen is the greatest length of a name in characters.
-const MaxNameLen = 32
+// maxNameLen is the greatest length of a name in characters.
+const maxNameLen = 32
 
 // maxTime is the last second of the year 9999, the latest time that the text form represents.
 const maxTime = 253402300799
@@ -34,8 +34,8 @@ const cardDomain = "choir identity card v1"
 // CheckName returns ErrName unless name has 1 to 32 characters of [a-z0-9-] and
 // starts with a letter.
 func CheckName(name string) error {
-	if len(name) == 0 || len(name) > MaxNameLen {
-		return fmt.Errorf("%w: %d characters, want 1 to %d", ErrName, len(name), MaxNameLen)
+	if len(name) == 0 || len(name) > maxNameLen {
+		return fmt.Errorf("%w: %d characters, want 1 to %d", ErrName, len(name), maxNameLen)
 	}
 	if name[0] < 'a' || name[0] > 'z' {
 		return fmt.Errorf("%w: %q does not start with a lower-case letter", ErrName, name)
@@ -154,7 +154,7 @@ func (c *Card) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%w: %w", ErrCard, err)
 	}
 	parsed := Card{Name: values[0]}
-	if parsed.Key, err = ParsePublicKey(values[1]); err != nil {
+	if parsed.Key, err = parsePublicKey(values[1]); err != nil {
 		return fmt.Errorf("%w: %w", ErrCard, err)
 	}
 	if parsed.NotBefore, err = parseTime(values[2]); err != nil {

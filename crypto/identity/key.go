@@ -14,9 +14,9 @@ import (
 
 // Sizes in bytes.
 const (
-	PublicKeySize = 32
+	publicKeySize = 32
 	SignatureSize = 64
-	SeedSize      = 32
+	seedSize      = 32
 )
 
 var (
@@ -31,14 +31,14 @@ var (
 // PublicKey is the canonical 32-byte encoding of an Ed25519 public key
 // (RFC 8032, section 5.1.5). Values are comparable. A PublicKey converted from
 // raw bytes has not been checked; Verify checks it.
-type PublicKey [PublicKeySize]byte
+type PublicKey [publicKeySize]byte
 
-// NewPublicKey checks and copies a 32-byte public key. It returns ErrPublicKey
+// newPublicKey checks and copies a 32-byte public key. It returns ErrPublicKey
 // if the length is wrong or the encoding is not canonical, and for the eight
 // points of small order, for which signatures on anything can be forged.
-func NewPublicKey(b []byte) (PublicKey, error) {
-	if len(b) != PublicKeySize {
-		return PublicKey{}, fmt.Errorf("%w: %d bytes, want %d", ErrPublicKey, len(b), PublicKeySize)
+func newPublicKey(b []byte) (PublicKey, error) {
+	if len(b) != publicKeySize {
+		return PublicKey{}, fmt.Errorf("%w: %d bytes, want %d", ErrPublicKey, len(b), publicKeySize)
 	}
 	k := PublicKey(b)
 	if _, err := k.point(); err != nil {
@@ -47,14 +47,14 @@ func NewPublicKey(b []byte) (PublicKey, error) {
 	return k, nil
 }
 
-// ParsePublicKey reads the form that String writes, 64 lower-case hexadecimal
-// digits, with the checks of NewPublicKey.
-func ParsePublicKey(s string) (PublicKey, error) {
-	var b [PublicKeySize]byte
+// parsePublicKey reads the form that String writes, 64 lower-case hexadecimal
+// digits, with the checks of newPublicKey.
+func parsePublicKey(s string) (PublicKey, error) {
+	var b [publicKeySize]byte
 	if err := decodeHex(b[:], s); err != nil {
 		return PublicKey{}, fmt.Errorf("%w: %w", ErrPublicKey, err)
 	}
-	return NewPublicKey(b[:])
+	return newPublicKey(b[:])
 }
 
 // String returns 64 lower-case hexadecimal digits.
@@ -73,9 +73,9 @@ func (k PublicKey) Fingerprint() string {
 // MarshalText returns the same as String.
 func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText is ParsePublicKey. On failure k is unchanged.
+// UnmarshalText is parsePublicKey. On failure k is unchanged.
 func (k *PublicKey) UnmarshalText(text []byte) error {
-	parsed, err := ParsePublicKey(string(text))
+	parsed, err := parsePublicKey(string(text))
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ type material struct {
 
 // Generate derives a key from 32 bytes of r, which must be crypto/rand.Reader except in tests.
 func Generate(r io.Reader) (*PrivateKey, error) {
-	var seed [SeedSize]byte
+	var seed [seedSize]byte
 	if _, err := io.ReadFull(r, seed[:]); err != nil {
 		return nil, fmt.Errorf("identity: reading randomness: %w", err)
 	}
@@ -141,7 +141,7 @@ func Generate(r io.Reader) (*PrivateKey, error) {
 
 // FromSeed returns the key of a seed, which RFC 8032 calls the private key. The seed must be
 // uniformly random and secret.
-func FromSeed(seed [SeedSize]byte) *PrivateKey {
+func FromSeed(seed [seedSize]byte) *PrivateKey {
 	expanded := ed25519.NewKeyFromSeed(seed[:])
 	m := &material{
 		expanded: expanded,

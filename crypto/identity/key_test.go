@@ -37,7 +37,7 @@ func TestGenerate(t *testing.T) {
 func TestPublicKeyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := FromSeed([32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "seed"))).Public()
-		parsed, err := ParsePublicKey(k.String())
+		parsed, err := parsePublicKey(k.String())
 		if err != nil || parsed != k {
 			t.Fatalf("%v parsed as %v, %v", k, parsed, err)
 		}
@@ -75,7 +75,7 @@ func TestBadPublicKeys(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, 31, 33} {
-		if _, err := NewPublicKey(make([]byte, n)); !errors.Is(err, ErrPublicKey) {
+		if _, err := newPublicKey(make([]byte, n)); !errors.Is(err, ErrPublicKey) {
 			t.Errorf("%d bytes: %v, want ErrPublicKey", n, err)
 		}
 	}

@@ -26,19 +26,19 @@ type KeyFileConfig struct {
 	Rand   io.Reader // source of the salt; crypto/rand.Reader except in tests
 }
 
-// Validate returns an error if Rand is nil or the costs are out of bounds.
-func (c KeyFileConfig) Validate() error {
+// validate returns an error if Rand is nil or the costs are out of bounds.
+func (c KeyFileConfig) validate() error {
 	if c.Rand == nil {
 		return errors.New("identity: KeyFileConfig.Rand is missing")
 	}
-	return c.Params.orDefault().Validate()
+	return c.Params.orDefault().validate()
 }
 
 // WriteKeyFile encrypts key under passphrase (argon2id, AES-256-GCM) and writes
 // it with its name to path, mode 0600. It never overwrites a file: if path exists, the error is
 // fs.ErrExist. It returns ErrPassphrase for an empty passphrase.
 func WriteKeyFile(path string, key *PrivateKey, name string, passphrase []byte, cfg KeyFileConfig) error {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.validate(); err != nil {
 		return err
 	}
 	if err := CheckName(name); err != nil {

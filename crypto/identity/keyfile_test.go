@@ -194,7 +194,7 @@ func TestForeignPublicKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := [SeedSize]byte{1}
+	seed := [seedSize]byte{1}
 	sealed.ciphertext = aead.Seal(nil, make([]byte, aead.NonceSize()), seed[:], ad)
 	if _, err := sealed.open([]byte("p")); !errors.Is(err, ErrTampered) {
 		t.Errorf("%v, want ErrTampered", err)
@@ -242,12 +242,12 @@ func TestHostileCosts(t *testing.T) {
 	}
 	for _, p := range []Params{{}, {0, 8, 1}, {17, 8, 1}, {1, 7, 1}, {1, 8, 0}, {1, 1<<20 + 1, 1}, {1, 127, 16},
 		{1, 136, 17}} {
-		if p.Validate() == nil {
+		if p.validate() == nil {
 			t.Errorf("%+v is accepted", p)
 		}
 	}
 	for _, p := range []Params{DefaultParams(), cheap, {16, 1 << 20, 16}} {
-		if err := p.Validate(); err != nil {
+		if err := p.validate(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -308,7 +308,7 @@ func FuzzParseKeyFile(f *testing.F) {
 		if err != nil || !bytes.Equal(again, text) {
 			t.Fatalf("%q becomes %q, %v", text, again, err)
 		}
-		if err := s.header.params().Validate(); err != nil {
+		if err := s.header.params().validate(); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -21,8 +21,8 @@ const (
 	maxLanes     = 16
 )
 
-// Validate returns an error if a parameter is out of the bounds documented at its field.
-func (p Params) Validate() error {
+// validate returns an error if a parameter is out of the bounds documented at its field.
+func (p Params) validate() error {
 	switch {
 	case p.Time < 1 || p.Time > maxTimeCost:
 		return fmt.Errorf("identity: argon2id time %d is not in [1, %d]", p.Time, maxTimeCost)

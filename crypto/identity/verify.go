@@ -26,7 +26,7 @@ type claim struct {
 // reader decodes signatures and reuses its buffers.
 type reader struct {
 	hash hash.Hash
-	head [SignatureSize/2 + PublicKeySize]byte // R ‖ A, which is hashed before the message
+	head [SignatureSize/2 + publicKeySize]byte // R ‖ A, which is hashed before the message
 	sum  [sha512.Size]byte
 }
 

@@ -110,7 +110,7 @@ func TestEverySignatureBit(t *testing.T) {
 			t.Errorf("signature bit %d does not matter", bit)
 		}
 	}
-	for bit := range 8 * PublicKeySize {
+	for bit := range 8 * publicKeySize {
 		bad := key.Public()
 		bad[bit/8] ^= 1 << (bit % 8)
 		if Verify(bad, msg, sig) {

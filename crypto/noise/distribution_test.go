@@ -96,7 +96,7 @@ func probabilities(variance float64) map[int64]float64 {
 // largeVariances: sigma from 2^5 to 2^31.
 var largeVariances = []variance{
 	{1 << 10, 1}, {1 << 14, 1}, {1 << 20, 1}, {1 << 30, 1}, {1 << 40, 1}, {1 << 50, 3}, {1 << 60, 1},
-	{1<<61 + 1, 1 << 31}, {MaxVariance, 1},
+	{1<<61 + 1, 1 << 31}, {maxVariance, 1},
 }
 
 // TestLargeVariances looks at the same samples in three ways.

@@ -121,7 +121,7 @@ func TestOddBytesGiveTheOraclesSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.SampledFrom(testVariances()).Draw(t, "variance")
 		if gaussians[v] == nil {
-			gaussians[v], _ = NewRational(v.num, v.den)
+			gaussians[v], _ = newRational(v.num, v.den)
 		}
 		g := gaussians[v]
 		words := oddWords(t, g)
@@ -226,7 +226,7 @@ func TestEndlessRealTiesAreNoticed(t *testing.T) {
 func TestGammaIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := anyVariance(t)
-		g, err := NewRational(v.num, v.den)
+		g, err := newRational(v.num, v.den)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,20 +29,20 @@ type Gaussian struct {
 }
 
 // NewGaussian returns the distribution with the given variance parameter s^2, in
-// grid units squared, from 1 to [MaxVariance]. It returns [ErrVariance] for any other value.
+// grid units squared, from 1 to [maxVariance]. It returns [ErrVariance] for any other value.
 // The variance of the distribution is s^2 up to a relative error below
 // 80 s^2 exp(-2 pi^2 s^2), which is at most 3e-7, and never larger than s^2.
 //
 // It computes tables of 8 KiB in the time of some thousand samples, so callers should keep it.
 func NewGaussian(variance uint64) (*Gaussian, error) {
-	return NewRational(variance, 1)
+	return newRational(variance, 1)
 }
 
-// NewRational returns the distribution with variance parameter s^2 = num/den, in grid
-// units squared. In lowest terms both must be at most [MaxVariance], and s^2 at least
+// newRational returns the distribution with variance parameter s^2 = num/den, in grid
+// units squared. In lowest terms both must be at most [maxVariance], and s^2 at least
 // 2^-32; otherwise it returns [ErrVariance]. For s below 1 the variance of the distribution
 // is well below s^2: 0.0077 for s^2 = 9/100.
-func NewRational(num, den uint64) (*Gaussian, error) {
+func newRational(num, den uint64) (*Gaussian, error) {
 	v, err := newVariance(num, den)
 	if err != nil {
 		return nil, err

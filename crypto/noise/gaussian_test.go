@@ -15,12 +15,12 @@ import (
 
 func TestVarianceRange(t *testing.T) {
 	for _, c := range []struct{ num, den, wantNum, wantDen uint64 }{
-		{1, 1, 1, 1}, {2, 1, 2, 1}, {MaxVariance, 1, MaxVariance, 1}, {9, 100, 9, 100}, {18, 200, 9, 100},
+		{1, 1, 1, 1}, {2, 1, 2, 1}, {maxVariance, 1, maxVariance, 1}, {9, 100, 9, 100}, {18, 200, 9, 100},
 		{1 << 40, 1 << 20, 1 << 20, 1},
-		{1 << 63, 2, MaxVariance, 1}, {1 << 63, 1 << 63, 1, 1}, {1, 1 << 32, 1, 1 << 32},
-		{1 << 30, 1 << 62, 1, 1 << 32}, {1<<30 + 1, MaxVariance, 1<<30 + 1, MaxVariance},
+		{1 << 63, 2, maxVariance, 1}, {1 << 63, 1 << 63, 1, 1}, {1, 1 << 32, 1, 1 << 32},
+		{1 << 30, 1 << 62, 1, 1 << 32}, {1<<30 + 1, maxVariance, 1<<30 + 1, maxVariance},
 	} {
-		g, err := NewRational(c.num, c.den)
+		g, err := newRational(c.num, c.den)
 		if err != nil {
 			t.Errorf("%d/%d: %v", c.num, c.den, err)
 		} else if num, den := g.Variance(); num != c.wantNum || den != c.wantDen {
@@ -32,10 +32,10 @@ func TestVarianceRange(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]uint64{
-		{0, 1}, {1, 0}, {0, 0}, {MaxVariance + 1, 1}, {math.MaxUint64, 1}, {1, 1<<32 + 1},
-		{1<<30 - 1, MaxVariance}, {MaxVariance + 1, 3}, {MaxVariance, MaxVariance + 1},
+		{0, 1}, {1, 0}, {0, 0}, {maxVariance + 1, 1}, {math.MaxUint64, 1}, {1, 1<<32 + 1},
+		{1<<30 - 1, maxVariance}, {maxVariance + 1, 3}, {maxVariance, maxVariance + 1},
 	} {
-		if g, err := NewRational(c[0], c[1]); !errors.Is(err, ErrVariance) || g != nil {
+		if g, err := newRational(c[0], c[1]); !errors.Is(err, ErrVariance) || g != nil {
 			t.Errorf("%d/%d: %v, want ErrVariance", c[0], c[1], err)
 		}
 		if g, err := NewReference(c[0], c[1]); !errors.Is(err, ErrVariance) || g != nil {
@@ -130,7 +130,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 // TestReaderErrors cuts the randomness off after every number of bytes.
 func TestReaderErrors(t *testing.T) {
-	for _, v := range []variance{integer(1), integer(1 << 20), integer(MaxVariance), {9, 100}} {
+	for _, v := range []variance{integer(1), integer(1 << 20), integer(maxVariance), {9, 100}} {
 		checkReaderErrors(t, mustNew(t, v), keySize)
 		checkReaderErrors(t, mustNewReference(t, v), 100)
 	}

@@ -131,14 +131,14 @@ func (o *oracle) sample() int64 {
 
 // integerVariances are small ones, large ones, and neighbours of squares, where t changes.
 var integerVariances = []uint64{1, 2, 3, 4, 5, 8, 9, 100, 1 << 20, 1<<20 - 1, 1<<32 - 1, 1<<40 + 12345,
-	1 << 46, 1<<60 + 7, MaxVariance - 1, MaxVariance}
+	1 << 46, 1<<60 + 7, maxVariance - 1, maxVariance}
 
 func seeded(seed byte) *rand.ChaCha8 { return rand.NewChaCha8([32]byte{seed}) }
 
 // rationalVariances are small ones, neighbours of squares, and the extremes.
 var rationalVariances = []variance{
-	{9, 100}, {1, 4}, {49, 100}, {9, 4}, {1, 1 << minShift}, {1 << 30, MaxVariance - 1},
-	{MaxVariance - 1, MaxVariance}, {MaxVariance, MaxVariance - 1}, {MaxVariance, 3},
+	{9, 100}, {1, 4}, {49, 100}, {9, 4}, {1, 1 << minShift}, {1 << 30, maxVariance - 1},
+	{maxVariance - 1, maxVariance}, {maxVariance, maxVariance - 1}, {maxVariance, 3},
 	{1<<61 + 1, 1 << 31}, {1<<40 + 1, 1 << 20},
 }
 
@@ -159,10 +159,10 @@ func anyVariance(t *rapid.T) variance {
 	case 0:
 		return rapid.SampledFrom(testVariances()).Draw(t, "variance")
 	case 1:
-		return integer(rapid.Uint64Range(1, MaxVariance).Draw(t, "variance"))
+		return integer(rapid.Uint64Range(1, maxVariance).Draw(t, "variance"))
 	}
-	den := rapid.Uint64Range(1, MaxVariance).Draw(t, "den")
-	num := rapid.Uint64Range(den>>minShift+1, MaxVariance).Draw(t, "num")
+	den := rapid.Uint64Range(1, maxVariance).Draw(t, "den")
+	num := rapid.Uint64Range(den>>minShift+1, maxVariance).Draw(t, "num")
 	v, err := newVariance(num, den)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func mustNewReference(t testing.TB, v variance) *Reference {
 
 func mustNew(t testing.TB, v variance) *Gaussian {
 	t.Helper()
-	g, err := NewRational(v.num, v.den)
+	g, err := newRational(v.num, v.den)
 	if err != nil {
 		t.Fatal(err)
 	}

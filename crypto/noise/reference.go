@@ -29,7 +29,7 @@ type Reference struct {
 }
 
 // NewReference returns the distribution with variance parameter s^2 = num/den, under
-// the same limits as [NewRational].
+// the same limits as [newRational].
 func NewReference(num, den uint64) (*Reference, error) {
 	v, err := newVariance(num, den)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"math/bits"
 )
 
-// MaxVariance is the largest variance parameter, a standard deviation of 2^31. It is
+// maxVariance is the largest variance parameter, a standard deviation of 2^31. It is
 // also the largest numerator and the largest denominator of a rational one.
-const MaxVariance uint64 = 1 << 62
+const maxVariance uint64 = 1 << 62
 
 // The smallest variance parameter is 2^-minShift, for which the probability of zero is
 // 1 - exp(-2^31).
@@ -31,7 +31,7 @@ func newVariance(num, den uint64) (variance, error) {
 	divisor := gcd(num, den)
 	v.num, v.den = num/divisor, den/divisor
 	hi, lo := bits.Mul64(v.num, 1<<minShift)
-	if v.num > MaxVariance || v.den > MaxVariance || hi == 0 && lo < v.den {
+	if v.num > maxVariance || v.den > maxVariance || hi == 0 && lo < v.den {
 		return v, fmt.Errorf("%w: %d/%d", ErrVariance, num, den)
 	}
 	return v, nil

@@ -24,18 +24,18 @@ func ExplicitIndex(party, round, nodes int) int {
 func Explicit(x field.Vector, others []*xof.Stream) {
 	mustHave(others)
 	parallel.Do(xof.Chunks(len(x)), func(c int) {
-		ExplicitChunk(xof.Chunk(x, uint64(c)), uint64(c), others)
+		explicitChunk(xof.Chunk(x, uint64(c)), uint64(c), others)
 	})
 }
 
-// ExplicitChunk is [Explicit] for one chunk: x has only the elements of that chunk, at most
+// explicitChunk is [Explicit] for one chunk: x has only the elements of that chunk, at most
 // xof.ChunkElements.
-func ExplicitChunk(x field.Vector, chunk uint64, others []*xof.Stream) {
+func explicitChunk(x field.Vector, chunk uint64, others []*xof.Stream) {
 	mustHave(others)
 	xof.SubAll(x, chunk, others)
 }
 
-// ExplicitWindows is [ExplicitChunk] for windows of a chunk. It begins a sweep, which may have been
+// ExplicitWindows is [explicitChunk] for windows of a chunk. It begins a sweep, which may have been
 // used before, whose SubFrom replaces the next elements of the chunk by those of the explicit share.
 func ExplicitWindows(sweep *xof.Sweep, chunk uint64, others []*xof.Stream) {
 	mustHave(others)

@@ -121,7 +121,7 @@ func TestChunksMakeTheWhole(t *testing.T) {
 	Explicit(whole, others)
 	var explicit xof.Sweep                // reused
 	for _, c := range []uint64{2, 0, 1} { // in any order
-		ExplicitChunk(xof.Chunk(parts, c), c, others)
+		explicitChunk(xof.Chunk(parts, c), c, others)
 		ExplicitWindows(&explicit, c, others)
 		for w := range slices.Chunk(xof.Chunk(windows, c), 1000) {
 			explicit.SubFrom(w)
@@ -163,7 +163,7 @@ func TestExplicitIndexIsEven(t *testing.T) {
 func TestMistakesPanic(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no other streams":      func() { Explicit(make(field.Vector, 1), nil) },
-		"no others for a chunk": func() { ExplicitChunk(make(field.Vector, 1), 0, nil) },
+		"no others for a chunk": func() { explicitChunk(make(field.Vector, 1), 0, nil) },
 		"no others for windows": func() { ExplicitWindows(new(xof.Sweep), 0, nil) },
 		"negative party":        func() { ExplicitIndex(-1, 0, 2) },
 		"negative round":        func() { ExplicitIndex(0, -1, 2) },

@@ -31,7 +31,7 @@ func TestRejectedWords(t *testing.T) {
 			if s.AddTo(sum, chunk); !sum.Equal(want[:n]) {
 				t.Errorf("chunk %d: AddTo of %d differs", chunk, n)
 			}
-			if s.SubFrom(sum, chunk); !sum.Equal(make(field.Vector, n)) {
+			if s.subFrom(sum, chunk); !sum.Equal(make(field.Vector, n)) {
 				t.Errorf("chunk %d: SubFrom of %d does not undo it", chunk, n)
 			}
 		}
@@ -39,7 +39,7 @@ func TestRejectedWords(t *testing.T) {
 			got, sweep := filled(other, place+200, chunk), newSweep(chunk, []*Stream{s, other})
 			got.Neg()
 			for w := range slices.Chunk(got, window) {
-				sweep.AddTo(w)
+				sweep.addTo(w)
 			}
 			if !got.Equal(want[:len(got)]) {
 				t.Errorf("chunk %d: windows of %d differ", chunk, window)

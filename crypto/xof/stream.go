@@ -53,19 +53,19 @@ func (s *Stream) Fill(dst field.Vector, chunk uint64) {
 	s.expand(dst, chunk, new(scratch), set())
 }
 
-// AddTo adds the first len(dst) elements of the chunk to dst. It panics if dst is
+// addTo adds the first len(dst) elements of the chunk to dst. It panics if dst is
 // longer than [ChunkElements].
 func (s *Stream) AddTo(dst field.Vector, chunk uint64) {
 	s.expand(dst, chunk, new(scratch), add())
 }
 
-// SubFrom subtracts the first len(dst) elements of the chunk from dst. It panics if
+// subFrom subtracts the first len(dst) elements of the chunk from dst. It panics if
 // dst is longer than [ChunkElements].
-func (s *Stream) SubFrom(dst field.Vector, chunk uint64) {
+func (s *Stream) subFrom(dst field.Vector, chunk uint64) {
 	s.expand(dst, chunk, new(scratch), sub())
 }
 
-// AddAll adds the same chunk of each of the streams to dst, as AddTo does, with a single buffer.
+// AddAll adds the same chunk of each of the streams to dst, as addTo does, with a single buffer.
 func AddAll(dst field.Vector, chunk uint64, streams []*Stream) {
 	all(dst, chunk, streams, add())
 }

@@ -25,11 +25,11 @@ func (s *Sweep) Begin(chunk uint64, streams []*Stream) {
 	}
 }
 
-// AddTo adds the next len(dst) elements of each stream to dst. It panics at the end of
+// addTo adds the next len(dst) elements of each stream to dst. It panics at the end of
 // the chunk.
-func (s *Sweep) AddTo(dst field.Vector) { s.each(dst, add()) }
+func (s *Sweep) addTo(dst field.Vector) { s.each(dst, add()) }
 
-// SubFrom subtracts the next len(dst) elements of each stream from dst. It panics at
+// subFrom subtracts the next len(dst) elements of each stream from dst. It panics at
 // the end of the chunk.
 func (s *Sweep) SubFrom(dst field.Vector) { s.each(dst, sub()) }
 

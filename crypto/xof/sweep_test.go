@@ -31,7 +31,7 @@ func TestSweepIsTheWholeChunk(t *testing.T) {
 		gotSum, gotDifference := slices.Clone(start), slices.Clone(start)
 		for lo := 0; lo < n; {
 			hi := min(n, lo+rapid.IntRange(1, batch+3).Draw(t, "window"))
-			add.AddTo(gotSum[lo:hi])
+			add.addTo(gotSum[lo:hi])
 			sub.SubFrom(gotDifference[lo:hi])
 			lo = hi
 		}
@@ -44,14 +44,14 @@ func TestSweepIsTheWholeChunk(t *testing.T) {
 func TestSweepEndsWithTheChunk(t *testing.T) {
 	s := newSweep(0, []*Stream{mustNew(t, Key{1})})
 	whole := make(field.Vector, ChunkElements)
-	s.AddTo(whole[:ChunkElements-1])
-	s.AddTo(whole[ChunkElements-1:])
+	s.addTo(whole[:ChunkElements-1])
+	s.addTo(whole[ChunkElements-1:])
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic behind the last element")
 		}
 	}()
-	s.AddTo(whole[:1])
+	s.addTo(whole[:1])
 }
 
 // newSweep is a sweep at the first element of the chunk.

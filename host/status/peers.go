@@ -13,8 +13,8 @@ import (
 
 // Times in which others are noticed.
 const (
-	// AnnounceEvery is the time between two announcements of a member, for up to 200 members.
-	AnnounceEvery = 10 * time.Second
+	// announceEvery is the time between two announcements of a member, for up to 200 members.
+	announceEvery = 10 * time.Second
 	// missedAnnouncements is how many in a row make a member missing.
 	missedAnnouncements = 3
 	// quiet is the time without progress after which a round counts as waiting.
@@ -63,7 +63,7 @@ const manyMembers = 200
 
 // Interval returns the time between two announcements in a plan.
 func Interval(p *protocol.Plan) time.Duration {
-	return AnnounceEvery * time.Duration(1+len(p.Members)/manyMembers)
+	return announceEvery * time.Duration(1+len(p.Members)/manyMembers)
 }
 
 func newMembers(cfg Config) members {

@@ -32,8 +32,8 @@ func (s Store) Keys(prefix string) (keys []string) {
 	return keys
 }
 
-// Apply makes a step's records durable. It copies the values, so that a test can damage them.
-func (s Store) Apply(records []protocol.Record) {
+// apply makes a step's records durable. It copies the values, so that a test can damage them.
+func (s Store) apply(records []protocol.Record) {
 	for _, r := range records {
 		if r.Value == nil {
 			delete(s, r.Key)
@@ -146,7 +146,7 @@ func SealVector(
 // Step steps the machine and makes its records durable.
 func (r *Rig) Step(ev protocol.Event) protocol.Effects {
 	eff := r.Machine.Step(r.Now, ev)
-	r.Store.Apply(eff.Persist)
+	r.Store.apply(eff.Persist)
 	return eff
 }
 

@@ -51,8 +51,8 @@ type Config struct {
 // maxRestarts bounds the restarts of a process, deaths by a signal included.
 const maxRestarts = 1000
 
-// Validate names what is missing or occurs twice.
-func (c Config) Validate() error {
+// validate names what is missing or occurs twice.
+func (c Config) validate() error {
 	if c.Executable == "" || c.MaxFailures < 0 || c.Backoff < 0 {
 		return errors.New("supervise: Executable must be set, MaxFailures and Backoff not negative")
 	}
@@ -104,7 +104,7 @@ var errDone = errors.New("done")
 // Run stops all of them and returns a *Failure. If ctx ends, Run stops all of them
 // and returns the cause.
 func Run(ctx context.Context, c Config) error {
-	if err := c.Validate(); err != nil {
+	if err := c.validate(); err != nil {
 		return err
 	}
 	if c.MaxFailures == 0 {

@@ -123,7 +123,7 @@ func TestNoiseIsThePlans(t *testing.T) {
 func TestMarked(t *testing.T) {
 	n := 0
 	for r := 1; r <= 4000; r++ {
-		if Marked(r) {
+		if marked(r) {
 			n++
 		} else if r <= 20 {
 			t.Errorf("round %d is not shown", r)

@@ -211,7 +211,7 @@ func (s *signed) see(round int, state []int64) error {
 			return err
 		}
 	}
-	if s.Watch == nil || !(s.WatchAll || Marked(round) || round == s.Rounds) {
+	if s.Watch == nil || !(s.WatchAll || marked(round) || round == s.Rounds) {
 		return nil
 	}
 	p, err := s.App.Posterior(s.plan, state)
@@ -221,8 +221,8 @@ func (s *signed) see(round int, state []int64) error {
 	return s.Watch(round, p)
 }
 
-// Marked thins long runs out: 1, 2, 3, ..., 20, 22, ... by a tenth at a time.
-func Marked(round int) bool {
+// marked thins long runs out: 1, 2, 3, ..., 20, 22, ... by a tenth at a time.
+func marked(round int) bool {
 	for at := 1; at <= round; at += max(1, at/10) {
 		if at == round {
 			return true

@@ -51,7 +51,7 @@ func measureAddPath(cfg Config, s protocol.BoundPlan) (a AddPath, l Limits, err 
 			return a, l, err
 		}
 		l = Limits{max(l.KeystreamAdd, now.KeystreamAdd), max(l.GCM, now.GCM), now.Cores}
-		c, err := Measure(func() error { return addAll(s, acc, secrets) })
+		c, err := measure(func() error { return addAll(s, acc, secrets) })
 		if err != nil {
 			return a, l, err
 		}

@@ -13,11 +13,11 @@ import (
 // The transports and drivers of a run.
 const (
 	Memory = "memory"
-	NATS   = "nats"
+	nats   = "nats"
 
 	DriverAuto   = "auto"
-	DriverHost   = "host"
-	DriverStream = "stream"
+	driverHost   = "host"
+	driverStream = "stream"
 
 	PairsAuto = "auto"
 	PairsYes  = "yes"
@@ -66,16 +66,16 @@ func (c Config) withDefaults() Config {
 		c.Transport = Memory
 	}
 	if c.Driver == "" || c.Driver == DriverAuto {
-		c.Driver = DriverStream
-		if c.Transport == NATS || c.Parties <= hostParties {
-			c.Driver = DriverHost
+		c.Driver = driverStream
+		if c.Transport == nats || c.Parties <= hostParties {
+			c.Driver = driverHost
 		}
 	}
 	if c.Suite == 0 {
 		c.Suite = channel.SuiteHybrid
 	}
 	if c.Pairs == "" || c.Pairs == PairsAuto {
-		if c.Pairs = PairsYes; c.Driver != DriverStream || c.units() < autoUnits {
+		if c.Pairs = PairsYes; c.Driver != driverStream || c.units() < autoUnits {
 			c.Pairs = PairsNo
 		}
 	}
@@ -89,8 +89,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate refuses a run that cannot be measured, naming the field.
-func (c Config) Validate() error {
+// validate refuses a run that cannot be measured, naming the field.
+func (c Config) validate() error {
 	c = c.withDefaults()
 	for _, f := range []struct {
 		name      string
@@ -111,8 +111,8 @@ func (c Config) Validate() error {
 		name, v string
 		allowed []string
 	}{
-		{"transport", c.Transport, []string{Memory, NATS}},
-		{"driver", c.Driver, []string{DriverHost, DriverStream}},
+		{"transport", c.Transport, []string{Memory, nats}},
+		{"driver", c.Driver, []string{driverHost, driverStream}},
 		{"pairs", c.Pairs, []string{PairsNo, PairsYes}},
 	} {
 		if !slices.Contains(f.allowed, f.v) {
@@ -120,7 +120,7 @@ func (c Config) Validate() error {
 		}
 	}
 	switch {
-	case c.Driver == DriverStream && c.Transport != Memory:
+	case c.Driver == driverStream && c.Transport != Memory:
 		return protocol.Fail(protocol.ClassInput, "driver: %s has no transport %s", c.Driver, c.Transport)
 	case c.Sigma > 1<<31:
 		return protocol.Fail(protocol.ClassInput, "sigma: %d is not in 0..2^31", c.Sigma)

@@ -10,7 +10,7 @@ import (
 
 // Run measures one cell.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
@@ -21,7 +21,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	var err error
 	m := new(meter)
-	if cfg.Driver == DriverStream {
+	if cfg.Driver == driverStream {
 		profileFinely(cfg)
 		err = r.stream(ctx, m)
 	} else {
@@ -149,7 +149,7 @@ func (r *Result) sampleNoise() error {
 	for i := range buffers {
 		buffers[i] = make([]int64, each)
 	}
-	c, err := Measure(func() error {
+	c, err := measure(func() error {
 		return parallel(r.Workers, r.Workers, func(i int) error { return g.Fill(buffers[i], rand.Reader) })
 	})
 	r.SecondsNoise = c.CPUSeconds / float64(r.Workers) * float64(samples) / float64(each*r.Workers)

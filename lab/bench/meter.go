@@ -25,19 +25,19 @@ type Phase struct {
 	Limit        string  `json:"limit,omitempty"` // what the limit counts
 }
 
-// Cost is what a stretch of the process took.
-type Cost struct {
+// cost is what a stretch of the process took.
+type cost struct {
 	Seconds, CPUSeconds float64 // wall time; processor time of all threads
 	Allocs, AllocBytes  int64   // objects and bytes
 }
 
-// Measure runs f. The figures are the whole process's: nothing else may run meanwhile.
-func Measure(f func() error) (Cost, error) {
+// measure runs f. The figures are the whole process's: nothing else may run meanwhile.
+func measure(f func() error) (cost, error) {
 	m := heapAllocs()
 	cpu := cpuSeconds()
 	at := time.Now()
 	err := f()
-	c := Cost{Seconds: time.Since(at).Seconds(), CPUSeconds: cpuSeconds() - cpu}
+	c := cost{Seconds: time.Since(at).Seconds(), CPUSeconds: cpuSeconds() - cpu}
 	n := heapAllocs()
 	c.Allocs, c.AllocBytes = n.objects-m.objects, n.bytes-m.bytes
 	if c.CPUSeconds <= 0 { // no clock of the processor's here
@@ -68,7 +68,7 @@ func (m *meter) phase(role, name string, inRound bool, members int) *Phase {
 	return p
 }
 
-func (p *Phase) add(c Cost) {
+func (p *Phase) add(c cost) {
 	p.Seconds += c.Seconds
 	p.CPUSeconds += c.CPUSeconds
 	p.Allocs += c.Allocs

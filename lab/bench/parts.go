@@ -23,8 +23,8 @@ type Header struct {
 }
 
 func newHeader() Header {
-	return Header{SchemaVersion: SchemaVersion, Machine: ThisMachine(), Go: runtime.Version(),
-		Versions: Versions()}
+	return Header{SchemaVersion: schemaVersion, Machine: thisMachine(), Go: runtime.Version(),
+		Versions: versions()}
 }
 
 // Part is one building block measured by itself.
@@ -46,8 +46,8 @@ type PartRow struct {
 	Bytes   int64   `json:"bytes,omitempty"`
 }
 
-// Parts are the names that MeasurePart knows.
-func Parts() []string { return []string{"noise", "channel", "verify", "audit"} }
+// parts are the names that MeasurePart knows.
+func parts() []string { return []string{"noise", "channel", "verify", "audit"} }
 
 // MeasurePart measures one building block, each figure repeats times. quick
 // measures the smallest size of each case only.
@@ -67,7 +67,7 @@ func MeasurePart(name string, repeats int, quick bool) (*Part, error) {
 	case "audit":
 		err = p.audit(quick)
 	default:
-		err = protocol.Fail(protocol.ClassInput, "part: %q is not one of %q", name, Parts())
+		err = protocol.Fail(protocol.ClassInput, "part: %q is not one of %q", name, parts())
 	}
 	return p, err
 }
@@ -76,7 +76,7 @@ func MeasurePart(name string, repeats int, quick bool) (*Part, error) {
 func (p *Part) row(name string, size int64, operations int, f func() error) error {
 	seconds, allocs := make([]float64, p.Repeats), 0.0
 	for i := range seconds {
-		c, err := Measure(f)
+		c, err := measure(f)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

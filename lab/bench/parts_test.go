@@ -9,13 +9,13 @@ import (
 // TestParts: every part runs in small and has its rows.
 func TestParts(t *testing.T) {
 	rows := map[string]int{"noise": 3, "channel": 6, "verify": 3, "audit": 3}
-	for _, name := range Parts() {
+	for _, name := range parts() {
 		t.Run(name, func(t *testing.T) {
 			p, err := MeasurePart(name, 1, true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(p.Rows) != rows[name] || p.Part != name || p.SchemaVersion != SchemaVersion {
+			if len(p.Rows) != rows[name] || p.Part != name || p.SchemaVersion != schemaVersion {
 				t.Errorf("%d rows: %+v", len(p.Rows), p.Rows)
 			}
 			for _, r := range p.Rows {

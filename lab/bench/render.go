@@ -45,7 +45,7 @@ func Documents(dir string) (all []Document, err error) {
 	if len(cells) > 0 {
 		d := Document{Name: "cells", Title: "Where the time goes"}
 		for _, c := range cells {
-			d.Markdown += c.Markdown()
+			d.Markdown += c.markdown()
 		}
 		all = append(all, d)
 	}
@@ -114,11 +114,11 @@ func peerDocuments(dir string) ([]Document, error) {
 	return []Document{{"peers", "Other protocols", h.origin() + string(text), h.Command, nil}}, nil
 }
 
-// Render returns the files that a folder's documents lead to: tables.md with all tables, the
+// render returns the files that a folder's documents lead to: tables.md with all tables, the
 // figures, and README.md with the summary in its marked place
 //
 //	<!-- summary --> ... <!-- /summary -->
-func Render(dir string) (map[string][]byte, error) {
+func render(dir string) (map[string][]byte, error) {
 	all, err := Documents(dir)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func bytesText(n int64) string {
 
 // WriteRendered renders a folder and replaces what changed.
 func WriteRendered(dir string) (changed []string, err error) {
-	files, err := Render(dir)
+	files, err := render(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ const documents = "../../docs/benchmarks"
 // TestDocuments: the pages and figures are what the kept documents lead to, and no document
 // names a folder or a host.
 func TestDocuments(t *testing.T) {
-	files, err := Render(documents)
+	files, err := render(documents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestRenderFills(t *testing.T) {
 	}
 	refused := func(what string) {
 		t.Helper()
-		if _, err := Render(dir); protocol.ClassOf(err) != protocol.ClassInput {
+		if _, err := render(dir); protocol.ClassOf(err) != protocol.ClassInput {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// SchemaVersion is the version of every document that this package writes.
-const SchemaVersion = 1
+// schemaVersion is the version of every document that this package writes.
+const schemaVersion = 1
 
 // Machine is what a figure was measured on: no names of hosts, no folders.
 type Machine struct {
@@ -23,8 +23,8 @@ type Machine struct {
 	Load float64 `json:"load_average"`
 }
 
-// ThisMachine describes the machine as far as its system tells.
-func ThisMachine() Machine {
+// thisMachine describes the machine as far as its system tells.
+func thisMachine() Machine {
 	m := Machine{CPU: "unknown", Cores: runtime.GOMAXPROCS(0), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if v, ok := procField("/proc/cpuinfo", "model name"); ok {
 		m.CPU = v
@@ -55,8 +55,8 @@ func procField(path, name string) (string, bool) {
 	return "", false
 }
 
-// Versions are those of the modules that a figure depends on.
-func Versions() map[string]string {
+// versions are those of the modules that a figure depends on.
+func versions() map[string]string {
 	v := map[string]string{}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -126,8 +126,8 @@ type Bare struct {
 	ReadBytes    int64   `json:"read_bytes"` // delivered
 }
 
-// Phase finds a phase, or one of zeros.
-func (r *Result) Phase(role, name string) Phase {
+// phase finds a phase, or one of zeros.
+func (r *Result) phase(role, name string) Phase {
 	for _, p := range r.Phases {
 		if p.Role == role && p.Phase == name {
 			return *p

@@ -200,8 +200,8 @@ func (p *Part) noiseFigure() *figure.Figure {
 		Panels: []figure.Panel{panel}}
 }
 
-// Markdown is one cell: its figures and where the time goes.
-func (r *Result) Markdown() string {
+// markdown is one cell: its figures and where the time goes.
+func (r *Result) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### N = %d, d = %d, M = %d over %s\n\n", r.Parties, r.Dim, r.Computes, r.Transport)
 	b.WriteString(r.origin())

@@ -258,9 +258,9 @@ func (d *Data) recordsOf(at, part []int) []int {
 	return out
 }
 
-// WritePart writes a party's own records as a CSV file: read by the same
+// writePart writes a party's own records as a CSV file: read by the same
 // schema, they are its part again, in the same order.
-func (d *Data) WritePart(w io.Writer, party int) error { return d.records.WriteCSV(w, d.rows[party]) }
+func (d *Data) writePart(w io.Writer, party int) error { return d.records.WriteCSV(w, d.rows[party]) }
 
 // Weights is each party's share of all training rows. The demonstration treats
 // the numbers of rows as public (they are, under replace-one neighbours).

@@ -57,7 +57,7 @@ type NoisyFactorsResult struct {
 
 // NoisyFactorsCase is one scheme with one damping and number of factors.
 type NoisyFactorsCase struct {
-	Scheme   string    `json:"scheme"` // SchemeNoisy or SchemeNoiseFree
+	Scheme   string    `json:"scheme"` // schemeNoisy or schemeNoiseFree
 	Damping  float64   `json:"damping"`
 	Factors  int       `json:"factors"`             // that share the noise
 	Ratio    float64   `json:"mu_over_claimed"`     // exact
@@ -68,8 +68,8 @@ type NoisyFactorsCase struct {
 
 // The two schemes.
 const (
-	SchemeNoisy     = "noisy factors"
-	SchemeNoiseFree = "noise-free factors"
+	schemeNoisy     = "noisy factors"
+	schemeNoiseFree = "noise-free factors"
 )
 
 // NoisyFactorsRegime compares the derivation's linear case, in which the clip cuts
@@ -154,14 +154,14 @@ func noisyRegimes(sigma float64) []scheme {
 }
 
 func (e *NoisyFactors) measure(ctx context.Context, s scheme, mu float64) (NoisyFactorsCase, error) {
-	c := NoisyFactorsCase{Scheme: SchemeNoiseFree, Damping: s.damping, Factors: s.factors, Ratio: 1}
+	c := NoisyFactorsCase{Scheme: schemeNoiseFree, Damping: s.damping, Factors: s.factors, Ratio: 1}
 	var weights []float64
 	if s.noisy {
 		loss, err := lossOf(s.rounds, s.factors, s.damping)
 		if err != nil {
 			return c, err
 		}
-		c.Scheme, c.Ratio, weights = SchemeNoisy, loss.Ratio, loss.Weights
+		c.Scheme, c.Ratio, weights = schemeNoisy, loss.Ratio, loss.Weights
 	}
 	c.Epsilon, c.AtClaim = privacy.GaussianEpsilon(c.Ratio*mu, noisyDelta),
 		privacy.GaussianDelta(c.Ratio*mu, noisyEpsilon)

@@ -74,7 +74,7 @@ func TestNoisyFactorsShowTheFault(t *testing.T) {
 	refuted := 0
 	for _, c := range r.Cases {
 		ratio := 1.0
-		if c.Scheme == SchemeNoisy {
+		if c.Scheme == schemeNoisy {
 			l, err := lossOf(r.Rounds, c.Factors, c.Damping)
 			if err != nil {
 				t.Fatal(err)
@@ -88,9 +88,9 @@ func TestNoisyFactorsShowTheFault(t *testing.T) {
 			t.Errorf("%+v: the derivation gives a ratio of %v", c, ratio)
 		}
 		switch {
-		case c.Scheme == SchemeNoiseFree && c.least() >= r.Claimed:
+		case c.Scheme == schemeNoiseFree && c.least() >= r.Claimed:
 			t.Errorf("noise-free factors: %+v", c)
-		case c.Scheme == SchemeNoisy && c.Factors >= 10 && c.least() > r.Claimed:
+		case c.Scheme == schemeNoisy && c.Factors >= 10 && c.least() > r.Claimed:
 			refuted++
 		}
 	}

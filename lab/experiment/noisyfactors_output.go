@@ -137,7 +137,7 @@ func (r *NoisyFactorsResult) lossAfter(rounds int, ratio float64) float64 {
 func (r *NoisyFactorsResult) measured(a float64) figure.Curve {
 	c := figure.Curve{Name: fmt.Sprintf("measured at least, a = %g", a), Dots: true}
 	for _, k := range r.Cases {
-		if k.Scheme == SchemeNoisy && k.Damping == a {
+		if k.Scheme == schemeNoisy && k.Damping == a {
 			c.X, c.Y = append(c.X, float64(k.Factors)), append(c.Y, k.least())
 		}
 	}

@@ -158,7 +158,7 @@ func (r *demoRun) writeData(i uint32) error {
 	if err != nil {
 		return err
 	}
-	if err := r.data.WritePart(f, int(i)); err != nil {
+	if err := r.data.writePart(f, int(i)); err != nil {
 		f.Close()
 		return err
 	}

@@ -18,10 +18,10 @@ import (
 
 // Bounds on what one machine is asked to demonstrate.
 const (
-	MaxParties  = 1000
-	MaxComputes = 100
+	maxParties  = 1000
+	maxComputes = 100
 	MaxRounds   = 10_000
-	MaxShards   = 100_000
+	maxShards   = 100_000
 )
 
 // Bounds on the clip: what the grids that session.GridFor chooses can carry.
@@ -44,11 +44,11 @@ func (d *Demo) checkCounts() error {
 		v, lo, hi int
 		why       string
 	}{
-		{name: "parties", v: d.Parties, lo: 2, hi: MaxParties, why: "distributed noise takes at least 2"},
-		{name: "computes", v: d.Computes, lo: 2, hi: MaxComputes,
+		{name: "parties", v: d.Parties, lo: 2, hi: maxParties, why: "distributed noise takes at least 2"},
+		{name: "computes", v: d.Computes, lo: 2, hi: maxComputes,
 			why: "one node alone would see every contribution"},
 		{name: "rounds", v: d.Rounds, lo: 0, hi: MaxRounds},
-		{name: "shards", v: d.Shards, lo: 0, hi: MaxShards},
+		{name: "shards", v: d.Shards, lo: 0, hi: maxShards},
 	} {
 		if c.v >= c.lo && c.v <= c.hi {
 			continue

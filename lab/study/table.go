@@ -87,7 +87,7 @@ func (r Row) bar() string {
 	switch {
 	case r.Bar == 0:
 		return "-"
-	case r.Reaches():
+	case r.reaches():
 		return r.number(r.Bar) + ", reached"
 	}
 	return r.number(r.Bar) + ", missed"

@@ -65,7 +65,7 @@ const (
 
 // judge compares the row with the published figure.
 func (r Row) judge() Verdict {
-	paper, tolerance := r.Paper.Value, r.Tolerance()
+	paper, tolerance := r.Paper.Value, r.tolerance()
 	diff := r.Ours - paper
 	ratio := r.Ours / paper
 	switch {
@@ -83,8 +83,8 @@ func (r Row) judge() Verdict {
 	return Worse
 }
 
-// Tolerance is the difference that counts as none.
-func (r Row) Tolerance() float64 {
+// tolerance is the difference that counts as none.
+func (r Row) tolerance() float64 {
 	t := 0.0
 	if r.Paper != nil {
 		t = r.Paper.Precision
@@ -95,8 +95,8 @@ func (r Row) Tolerance() float64 {
 	return t
 }
 
-// Reaches tells whether the row is at its bar or beyond; true without one.
-func (r Row) Reaches() bool {
+// reaches tells whether the row is at its bar or beyond; true without one.
+func (r Row) reaches() bool {
 	if r.Bar == 0 {
 		return true
 	}

@@ -53,10 +53,10 @@ func Open(name string) (*dataset.Records, *dataset.Schema, error) {
 	switch base {
 	case "adult.data":
 		rec, err := in(dir).adult("")
-		return rec, AdultSchema(), err
+		return rec, adultSchema(), err
 	case "adult.test":
 		rec, err := in(dir).adultFile(base)
-		return rec, AdultSchema(), err
+		return rec, adultSchema(), err
 	case "abalone.data":
 		rec, err := in(dir).abalone(base)
 		return rec, AbaloneSchema(), err

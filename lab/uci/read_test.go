@@ -239,7 +239,7 @@ func TestSchemasAreCanonical(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		schema *dataset.Schema
-	}{{"adult", AdultSchema()}, {"wine", WineSchema()}, {"abalone", AbaloneSchema()}} {
+	}{{"adult", adultSchema()}, {"wine", WineSchema()}, {"abalone", AbaloneSchema()}} {
 		t.Run(c.name, func(t *testing.T) {
 			b, err := c.schema.Canonical()
 			if err != nil {
@@ -275,7 +275,7 @@ func TestAdultClientSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := encode(t, rec, AdultSchema())
+	table := encode(t, rec, adultSchema())
 	halves, err := dataset.Partition(table.Rows(), 1, .5)
 	if err != nil {
 		t.Fatal(err)

@@ -58,9 +58,9 @@ func adultCategorical() []dataset.Column {
 	}
 }
 
-// AdultSchema encodes UCI Adult by public bounds only: 6 numbers, 102 one-hot columns
+// adultSchema encodes UCI Adult by public bounds only: 6 numbers, 102 one-hot columns
 // and the bias, 109 in all; positive is ">50K".
-func AdultSchema() *dataset.Schema {
+func adultSchema() *dataset.Schema {
 	return &dataset.Schema{
 		Version: dataset.SchemaVersion, Source: sourceAdult, Missing: dataset.Refuse, Unseen: dataset.Refuse,
 		Target:  dataset.Binary("income", "<=50K", ">50K"),
@@ -68,7 +68,7 @@ func AdultSchema() *dataset.Schema {
 	}
 }
 
-// AdultPaperSchema is the encoding of the figures in [DP-PVI]: as AdultSchema, but the
+// AdultPaperSchema is the encoding of the figures in [DP-PVI]: as adultSchema, but the
 // numbers are standardised with mean and population standard deviation of the given
 // records (in the paper all 48,842 rows, test rows included). It is not private, and its
 // Source names that.
@@ -76,7 +76,7 @@ func AdultPaperSchema(rec *dataset.Records) (*dataset.Schema, error) {
 	if !slices.Equal(rec.Header, adultColumns) {
 		return nil, fmt.Errorf("%w: %s: not the columns of Adult", dataset.ErrBadData, rec.Name)
 	}
-	s := AdultSchema()
+	s := adultSchema()
 	s.Source = sourcePaper
 	for j, c := range s.Columns {
 		if c.Numeric == nil {

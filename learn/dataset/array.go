@@ -57,9 +57,9 @@ func tuple(shape []int) string {
 	return "(" + b.String() + ")"
 }
 
-// WriteNPY writes the array in format 1.0, as numpy.save does: u1 if it is Text,
+// writeNPY writes the array in format 1.0, as numpy.save does: u1 if it is Text,
 // else <f8.
-func (a *Array) WriteNPY(w io.Writer) error {
+func (a *Array) writeNPY(w io.Writer) error {
 	if n := (&npyHeader{shape: a.Shape}).count(); n != len(a.Data) || len(a.Shape) > 2 {
 		return badDataf("npy: %d values in an array of shape %s", len(a.Data), tuple(a.Shape))
 	}

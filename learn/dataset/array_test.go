@@ -31,7 +31,7 @@ func TestReadNPYShapes(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want shape %v and %v", name, a, err, c.want, c.data)
 			continue
 		}
-		if m, err := LoadNPY(bytes.NewReader(file)); (err == nil) != (name == "matrix") {
+		if m, err := loadNPY(bytes.NewReader(file)); (err == nil) != (name == "matrix") {
 			t.Errorf("%s as a matrix: %v, %v", name, m, err)
 		}
 	}

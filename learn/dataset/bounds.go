@@ -90,5 +90,5 @@ func overridden(s *Schema, given map[string]bool) string {
 	if left == 0 {
 		return "public: given by the user"
 	}
-	return fmt.Sprintf("%d columns given by the user, %d %s", len(given), left, SourceInferred)
+	return fmt.Sprintf("%d columns given by the user, %d %s", len(given), left, sourceInferred)
 }

@@ -34,8 +34,8 @@ func (s *Schema) Canonical() ([]byte, error) {
 	return b, nil
 }
 
-// Hash is SHA-256 over a label and the canonical form.
-func (s *Schema) Hash() ([32]byte, error) {
+// hash is SHA-256 over a label and the canonical form.
+func (s *Schema) hash() ([32]byte, error) {
 	b, err := s.Canonical()
 	if err != nil {
 		return [32]byte{}, err

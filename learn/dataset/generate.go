@@ -53,8 +53,8 @@ type Generated struct {
 	Weights []float64 // true weights on the encoded columns, bias last
 }
 
-// Validate rejects parameters outside their ranges.
-func (g Generator) Validate() error {
+// validate rejects parameters outside their ranges.
+func (g Generator) validate() error {
 	switch {
 	case g.Rows < 1 || g.Features < 1 || g.Features > maxColumns:
 		return fmt.Errorf("dataset: generator: %d rows of %d features", g.Rows, g.Features)
@@ -73,7 +73,7 @@ func (g Generator) Validate() error {
 
 // Generate draws the rows.
 func (g Generator) Generate() (*Generated, error) {
-	if err := g.Validate(); err != nil {
+	if err := g.validate(); err != nil {
 		return nil, err
 	}
 	schema := g.schema()

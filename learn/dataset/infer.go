@@ -16,13 +16,13 @@ import (
 // positive.
 //
 // Bounds that were computed from the data reveal something about them: the result is not
-// private, and its Source declares it (SourceInferred).
+// private, and its Source declares it (sourceInferred).
 func (rec *Records) InferSchema(target string, classification bool) (*Schema, error) {
 	at := rec.index(target)
 	if at < 0 {
 		return nil, &LineError{rec.Name, 1, target, errors.New("the target is not a column of the file")}
 	}
-	s := &Schema{Version: SchemaVersion, Source: SourceInferred, Missing: Zero, Unseen: Zero}
+	s := &Schema{Version: SchemaVersion, Source: sourceInferred, Missing: Zero, Unseen: Zero}
 	for i, name := range rec.Header {
 		infer := rec.inferColumn
 		switch {

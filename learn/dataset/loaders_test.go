@@ -16,7 +16,7 @@ func TestLoadRecordsOfNPY(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(m.WriteNPY(f), f.Close()); err != nil {
+	if err := errors.Join(m.writeNPY(f), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	rec, err := LoadRecords(filepath.Join(dir, "m.npy"))

@@ -73,21 +73,21 @@ func LoadMatrix(path string) (*Matrix, error) {
 	defer f.Close() // only read from
 	name := filepath.Base(path)
 	if strings.EqualFold(filepath.Ext(name), ".npy") {
-		m, err := LoadNPY(f)
+		m, err := loadNPY(f)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		return m, nil
 	}
-	return LoadCSVMatrix(f, name)
+	return loadCSVMatrix(f, name)
 }
 
-// LoadCSVMatrix reads a delimited file (comma, semicolon or tab) of finite decimal numbers.
+// loadCSVMatrix reads a delimited file (comma, semicolon or tab) of finite decimal numbers.
 // The first line is a row if all of its fields are numbers, and a header if no field is a
 // number and at least one may be a name. Any other first line is rejected, so that a row
 // with values that are missing, not finite or written with a decimal comma is never
 // mistaken for a header. Blank lines are skipped. Errors contain name.
-func LoadCSVMatrix(r io.Reader, name string) (*Matrix, error) {
+func loadCSVMatrix(r io.Reader, name string) (*Matrix, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	if err := skipMark(br); err != nil {
 		return nil, fmt.Errorf("dataset: read %s: %w", name, err)
@@ -116,7 +116,7 @@ func LoadCSVMatrix(r io.Reader, name string) (*Matrix, error) {
 	return &m.out, nil
 }
 
-// matrixReader collects the rows of LoadCSVMatrix.
+// matrixReader collects the rows of loadCSVMatrix.
 type matrixReader struct {
 	name   string
 	csv    *csv.Reader

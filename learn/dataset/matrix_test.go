@@ -61,7 +61,7 @@ func TestLoadNPYTypes(t *testing.T) {
 			[]float64{1, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := LoadNPY(bytes.NewReader(c.file))
+			m, err := loadNPY(bytes.NewReader(c.file))
 			if err != nil {
 				t.Errorf("%v", err)
 				return
@@ -105,13 +105,13 @@ func TestLoadNPYRefuses(t *testing.T) {
 		"minimum of int": npy(1, header("<i8"), le64(1<<63, 0)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if m, err := LoadNPY(bytes.NewReader(file)); !errors.Is(err, ErrBadData) || m != nil {
+			if m, err := loadNPY(bytes.NewReader(file)); !errors.Is(err, ErrBadData) || m != nil {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 	// The place that is named is where the data ends.
-	if _, err := LoadNPY(bytes.NewReader(npy(1, f8Header, body[:15]))); !strings.Contains(err.Error(),
+	if _, err := loadNPY(bytes.NewReader(npy(1, f8Header, body[:15]))); !strings.Contains(err.Error(),
 		"row 0, column 1") {
 		t.Errorf("short data: %v", err)
 	}
@@ -122,13 +122,13 @@ func TestNPYRoundTrip(t *testing.T) {
 		m := &Matrix{Rows: rapid.IntRange(1, 9).Draw(t, "rows"), Cols: rapid.IntRange(1, 9).Draw(t, "cols")}
 		m.Data = rapid.SliceOfN(rapid.Float64(), m.Rows*m.Cols, m.Rows*m.Cols).Draw(t, "data")
 		var buf bytes.Buffer
-		if err := m.WriteNPY(&buf); err != nil {
+		if err := m.writeNPY(&buf); err != nil {
 			t.Fatal(err)
 		}
 		if (buf.Len()-8*len(m.Data))%64 != 0 {
 			t.Fatalf("data starts at %d, not at a multiple of 64", buf.Len()-8*len(m.Data))
 		}
-		back, err := LoadNPY(&buf)
+		back, err := loadNPY(&buf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestLoadCSVMatrix(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Columns = c.columns
-			got, err := LoadCSVMatrix(strings.NewReader(c.text), "m.csv")
+			got, err := loadCSVMatrix(strings.NewReader(c.text), "m.csv")
 			if err != nil {
 				t.Errorf("%v", err)
 				return
@@ -188,7 +188,7 @@ func TestLoadCSVMatrixRejects(t *testing.T) {
 		"decimal commas":   {"1,5;2,5\n3;4\n", 1, "#2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := LoadCSVMatrix(strings.NewReader(c.text), "m.csv")
+			_, err := loadCSVMatrix(strings.NewReader(c.text), "m.csv")
 			var le *LineError
 			if !errors.As(err, &le) || le.Line != c.line || le.Column != c.column || le.File != "m.csv" {
 				t.Errorf("%v", err)
@@ -201,7 +201,7 @@ func TestLoadMatrix(t *testing.T) {
 	dir := t.TempDir()
 	want := &Matrix{Rows: 2, Cols: 1, Data: []float64{3, 4}}
 	var buf bytes.Buffer
-	if err := want.WriteNPY(&buf); err != nil {
+	if err := want.writeNPY(&buf); err != nil {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{"m.npy": buf.String(), "m.csv": "3\n4\n"} {
@@ -232,7 +232,7 @@ func FuzzLoadNPY(f *testing.F) {
 	f.Add(npy(1, "{\"shape\":(1,2,),'descr':'<f4','fortran_order':False}\n", le32(1, 2)))
 	f.Add(npy(1, header(">f8"), nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := LoadNPY(bytes.NewReader(b))
+		m, err := loadNPY(bytes.NewReader(b))
 		if err != nil {
 			if !errors.Is(err, ErrBadData) {
 				t.Fatalf("%T %v", err, err)
@@ -240,10 +240,10 @@ func FuzzLoadNPY(f *testing.F) {
 			return
 		}
 		var buf bytes.Buffer
-		if err := m.WriteNPY(&buf); err != nil {
+		if err := m.writeNPY(&buf); err != nil {
 			t.Fatal(err)
 		}
-		back, err := LoadNPY(&buf)
+		back, err := loadNPY(&buf)
 		if err != nil || !cmp.Equal(m, back) {
 			t.Fatalf("does not round-trip: %v", err)
 		}
@@ -255,7 +255,7 @@ func FuzzLoadCSVMatrix(f *testing.F) {
 	f.Add("1;2\n3;4")
 	f.Add("\ufeff1\n\"2\"\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := LoadCSVMatrix(strings.NewReader(text), "fuzz")
+		m, err := loadCSVMatrix(strings.NewReader(text), "fuzz")
 		if err != nil {
 			if !errors.Is(err, ErrBadData) {
 				t.Fatalf("%T %v", err, err)

@@ -18,10 +18,10 @@ const (
 	maxExact = 1 << 53
 )
 
-// LoadNPY reads a NumPy array file (format 1.0, 2.0 or 3.0): two dimensions, C order,
+// loadNPY reads a NumPy array file (format 1.0, 2.0 or 3.0): two dimensions, C order,
 // little-endian f8, f4, i8 or i4, or u1, finite values, 8-byte integers at most 2^53 in
 // magnitude. Anything else is rejected, including trailing bytes.
-func LoadNPY(r io.Reader) (*Matrix, error) {
+func loadNPY(r io.Reader) (*Matrix, error) {
 	h, err := readNPYHeader(r)
 	switch {
 	case err != nil:
@@ -287,9 +287,9 @@ func (h *npyHeader) place(i int) string {
 	return fmt.Sprintf("row %d, column %d", i/h.shape[1], i%h.shape[1])
 }
 
-// WriteNPY writes the matrix as <f8 in format 1.0, as numpy.save does.
-func (m *Matrix) WriteNPY(w io.Writer) error {
-	if err := (&Array{Shape: []int{m.Rows, m.Cols}, Data: m.Data}).WriteNPY(w); err != nil {
+// writeNPY writes the matrix as <f8 in format 1.0, as numpy.save does.
+func (m *Matrix) writeNPY(w io.Writer) error {
+	if err := (&Array{Shape: []int{m.Rows, m.Cols}, Data: m.Data}).writeNPY(w); err != nil {
 		return fmt.Errorf("dataset: write npy: %w", err)
 	}
 	return nil

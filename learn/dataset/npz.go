@@ -94,7 +94,7 @@ func (all Arrays) WriteNPZ(w io.Writer) error {
 		}
 		m, err := z.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
 		if err == nil {
-			err = all[name].WriteNPY(m)
+			err = all[name].writeNPY(m)
 		}
 		if err != nil {
 			return fmt.Errorf("dataset: write npz: array %q: %w", name, err)

@@ -166,7 +166,7 @@ func TestInferSchema(t *testing.T) {
 	if diff := cmp.Diff(want, s.Columns, cmpopts.EquateApprox(0, 1e-15)); diff != "" {
 		t.Error(diff)
 	}
-	if s.Public() || s.Source != SourceInferred || s.Target.Categories[1] != "yes" {
+	if s.Public() || s.Source != sourceInferred || s.Target.Categories[1] != "yes" {
 		t.Errorf("%+v", s)
 	}
 	if table, err := rec.Encode(s); err != nil || table.Rows() != 4 {
@@ -206,7 +206,7 @@ func TestInferRefusesAlmostNumbers(t *testing.T) {
 func TestWrongEncoding(t *testing.T) {
 	for _, text := range []string{"\xff\xfea\x00,\x00b\x00\n\x00", "\xfe\xff\x00a\x00\n"} {
 		_, err := ReadRecords(strings.NewReader(text), CSVOptions{Name: "t"})
-		_, err2 := LoadCSVMatrix(strings.NewReader(text), "t")
+		_, err2 := loadCSVMatrix(strings.NewReader(text), "t")
 		for _, err := range []error{err, err2} {
 			if !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), "UTF-16") {
 				t.Errorf("%q: %v", text, err)

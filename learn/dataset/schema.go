@@ -65,8 +65,8 @@ type Schema struct {
 // SchemaVersion is the version that this package writes and reads.
 const SchemaVersion = 1
 
-// SourceInferred marks a schema whose bounds were computed from the rows themselves.
-const SourceInferred = "inferred from data: not private"
+// sourceInferred marks a schema whose bounds were computed from the rows themselves.
+const sourceInferred = "inferred from data: not private"
 
 // Numeric describes a number in [lo, hi], mapped to [-1, 1].
 func Numeric(name string, lo, hi float64) Column {

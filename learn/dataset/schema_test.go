@@ -69,7 +69,7 @@ func TestHashDependsOnEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := small()
 			change(s)
-			h, err := s.Hash()
+			h, err := s.hash()
 			if err != nil {
 				t.Fatalf("%v", err)
 			}

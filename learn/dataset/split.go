@@ -73,8 +73,8 @@ var (
 	ErrFewRows = errors.New("not enough rows of a class: take fewer parties, or a kappa closer to 0")
 )
 
-// Validate rejects parameters outside their ranges.
-func (c ClientSplit) Validate() error {
+// validate rejects parameters outside their ranges.
+func (c ClientSplit) validate() error {
 	switch {
 	case c.Clients < 1:
 		return fmt.Errorf("dataset: split over %d clients", c.Clients)
@@ -86,8 +86,8 @@ func (c ClientSplit) Validate() error {
 	return nil
 }
 
-// Sizes returns every client's number of rows, small ones first.
-func (c ClientSplit) Sizes(n int) []int {
+// sizes returns every client's number of rows, small ones first.
+func (c ClientSplit) sizes(n int) []int {
 	share := float64(n) / float64(c.Clients)
 	sizes := make([]int, c.Clients)
 	for i := range sizes {
@@ -107,7 +107,7 @@ func (c ClientSplit) Sizes(n int) []int {
 // small clients come first. With kappa = 0 in regression rows go round at random;
 // any other kappa needs classification, where y > 0 is one class and the rest the other.
 func (c ClientSplit) Split(y []float64, classification bool) ([][]int, error) {
-	if err := c.Validate(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	if len(y) < c.Clients {
@@ -118,7 +118,7 @@ func (c ClientSplit) Split(y []float64, classification bool) ([][]int, error) {
 	}
 	rnd := newRand(c.Seed, streamClients)
 	rest := rnd.Perm(len(y))
-	sizes := c.Sizes(len(y))
+	sizes := c.sizes(len(y))
 	parts := make([][]int, c.Clients)
 	if classification {
 		var err error
@@ -135,16 +135,16 @@ func (c ClientSplit) Split(y []float64, classification bool) ([][]int, error) {
 	return parts, nil
 }
 
-// MajorityFraction is the target fraction of the majority class on small clients,
+// majorityFraction is the target fraction of the majority class on small clients,
 // lambda + (1-lambda) kappa.
-func (c ClientSplit) MajorityFraction(lambda float64) float64 {
+func (c ClientSplit) majorityFraction(lambda float64) float64 {
 	return lambda + (1-lambda)*c.Kappa
 }
 
 // fillSmall assigns the small clients' rows and returns the rest of order.
 func (c ClientSplit) fillSmall(y []float64, order, sizes []int, parts [][]int) ([]int, error) {
 	major, minor := byClass(y, order)
-	target := c.MajorityFraction(float64(len(major)) / float64(len(y)))
+	target := c.majorityFraction(float64(len(major)) / float64(len(y)))
 	if target < 0 {
 		return nil, fmt.Errorf("dataset: split: kappa %g needs a negative number of majority rows: %w",
 			c.Kappa, ErrFewRows)

@@ -94,7 +94,7 @@ func TestClientSplitIsAPartition(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen := map[int]bool{}
-		sizes := c.Sizes(len(y))
+		sizes := c.sizes(len(y))
 		for i, p := range parts {
 			if len(p) != sizes[i] {
 				t.Fatalf("client %d: %d rows, want %d", i, len(p), sizes[i])
@@ -158,7 +158,7 @@ func TestClientSplitIsSeeded(t *testing.T) {
 // With an odd number of clients no row is lost beyond rounding, and the middle client
 // has an average share.
 func TestClientSplitOdd(t *testing.T) {
-	sizes := ClientSplit{Clients: 3, Rho: .75}.Sizes(1200)
+	sizes := ClientSplit{Clients: 3, Rho: .75}.sizes(1200)
 	if !slices.Equal(sizes, []int{100, 400, 700}) {
 		t.Errorf("sizes %v", sizes)
 	}

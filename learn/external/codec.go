@@ -11,8 +11,8 @@ import (
 	"choir/learn/pvi"
 )
 
-// Version is the version of the requests and answers of this package.
-const Version = 1
+// version is the version of the requests and answers of this package.
+const version = 1
 
 // ErrAnswer is in the chain of every error about an unusable answer.
 var ErrAnswer = errors.New("bad answer")
@@ -48,7 +48,7 @@ type Records struct {
 // writeRequest writes a round's request. Records are assigned to shards as in
 // pvi.Data.Split.
 func writeRequest(w io.Writer, c pvi.Config, r Records, ask pvi.OutsideWork) error {
-	head, err := json.Marshal(Header{Version: Version, Round: ask.Round, Shards: len(ask.Cavity),
+	head, err := json.Marshal(Header{Version: version, Round: ask.Round, Shards: len(ask.Cavity),
 		Dim: c.Dim(), Weights: c.Weights(),
 		Features: c.Features, Columns: r.Columns, Classes: r.Classes, Config: c})
 	if err != nil {
@@ -91,8 +91,8 @@ func parseAnswer(b []byte, round, shards, dim int) ([][]float64, error) {
 	}
 	u := all["update"]
 	switch {
-	case head.Version != Version:
-		return nil, fmt.Errorf("%w: version %d, want %d", ErrAnswer, head.Version, Version)
+	case head.Version != version:
+		return nil, fmt.Errorf("%w: version %d, want %d", ErrAnswer, head.Version, version)
 	case head.Round != round:
 		return nil, fmt.Errorf("%w: it is for round %d, want %d", ErrAnswer, head.Round, round)
 	case u == nil || u.Text:

@@ -36,8 +36,8 @@ var (
 	ErrTimeout = errors.New("the program took too long")
 )
 
-// Validate rejects a program that does not exist.
-func (c Config) Validate() error {
+// validate rejects a program that does not exist.
+func (c Config) validate() error {
 	if len(c.Command) == 0 {
 		return errors.New("no command")
 	}
@@ -59,7 +59,7 @@ type Program struct {
 
 // New returns a program for a plan's inference and a party's records.
 func New(cfg Config, model pvi.Config, records Records) (*Program, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("program: %w", err)
 	}
 	if err := model.Validate(); err != nil {

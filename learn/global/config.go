@@ -31,8 +31,8 @@ const (
 
 // Limits of a configuration.
 const (
-	MaxFeatures = pvi.MaxFeatures
-	MaxRecords  = 1 << 32
+	maxFeatures = pvi.MaxFeatures
+	maxRecords  = 1 << 32
 )
 
 // ErrConfig is in the chain of every error about a bad configuration.
@@ -65,7 +65,7 @@ type Config struct {
 	// Records is the declared number of all parties' records. It scales the optimiser's
 	// gradient; privacy does not depend on it.
 	Records int64 `json:"records"`
-	// MaxRecords is the largest number of records of one party: it bounds the party's sum.
+	// maxRecords is the largest number of records of one party: it bounds the party's sum.
 	// More are rejected.
 	MaxRecords int64 `json:"max_records"`
 
@@ -110,8 +110,8 @@ func (c Config) Validate() error {
 type badField func(field string, value any, want string)
 
 func (c Config) checkModel(bad badField) {
-	if c.Features < 1 || c.Features > MaxFeatures {
-		bad("features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
+	if c.Features < 1 || c.Features > maxFeatures {
+		bad("features", c.Features, fmt.Sprintf("1 to %d", maxFeatures))
 	} else if kind, ok := model.Lookup(string(c.Model)); !ok {
 		bad("model", c.Model, "one of "+strings.Join(model.Names(), ", "))
 	} else if !kind.PerRecord {
@@ -136,8 +136,8 @@ func (c Config) settings() model.Settings {
 		StartSpread: c.InitialSpread, Steps: 1, LearningRate: 1, Floor: c.PriorPrecision}
 }
 
-// Weights returns the number of Gaussian weights of the model, 0 for an unknown one.
-func (c Config) Weights() int {
+// weights returns the number of Gaussian weights of the model, 0 for an unknown one.
+func (c Config) weights() int {
 	if kind, ok := model.Lookup(string(c.Model)); ok {
 		return kind.Weights(c.settings())
 	}
@@ -154,8 +154,8 @@ func (c Config) checkSums(bad badField) {
 	if !(c.SampleRate >= 0x1p-40 && c.SampleRate <= 1) {
 		bad("sample_rate", c.SampleRate, "2^-40 to 1")
 	}
-	if c.Records < 1 || c.Records > MaxRecords {
-		bad("records", c.Records, fmt.Sprintf("1 to %d", int64(MaxRecords)))
+	if c.Records < 1 || c.Records > maxRecords {
+		bad("records", c.Records, fmt.Sprintf("1 to %d", int64(maxRecords)))
 	}
 	if c.MaxRecords < 1 || c.MaxRecords > 1<<22 {
 		bad("max_records", c.MaxRecords, "1 to 2^22")
@@ -197,23 +197,23 @@ func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 func (c Config) grid() fixedpoint.Grid { return fixedpoint.Grid{FracBits: c.FracBits} }
 
 // Dim is the number of parameters, 2 Weights, and the length of a party's sum.
-func (c Config) Dim() int { return 2 * c.Weights() }
+func (c Config) Dim() int { return 2 * c.weights() }
 
-// IntClip is B, the L2 bound of one record's gradient in units of 2^-FracBits.
-func (c Config) IntClip() (uint64, error) { return c.grid().IntBound(c.Clip) }
+// intClip is B, the L2 bound of one record's gradient in units of 2^-FracBits.
+func (c Config) intClip() (uint64, error) { return c.grid().IntBound(c.Clip) }
 
-// Sensitivity is 2B: it bounds the change, in L2 norm and in units of 2^-FracBits, of the
+// sensitivity is 2B: it bounds the change, in L2 norm and in units of 2^-FracBits, of the
 // sum over all records when one record is replaced by another, given everything public
 // before the round. A record's gradient is a function of the record and the public state
 // only, and its norm is at most B; the other records' gradients and draws do not change.
-func (c Config) Sensitivity() (uint64, error) {
-	b, err := c.IntClip()
+func (c Config) sensitivity() (uint64, error) {
+	b, err := c.intClip()
 	return 2 * b, err
 }
 
-// PerParty bounds the L2 norm of one party's sum in units of 2^-FracBits: MaxRecords
+// perParty bounds the L2 norm of one party's sum in units of 2^-FracBits: maxRecords
 // gradients of norm B.
-func (c Config) PerParty() (uint64, error) {
-	b, err := c.IntClip()
+func (c Config) perParty() (uint64, error) {
+	b, err := c.intClip()
 	return uint64(c.MaxRecords) * b, err
 }

@@ -19,7 +19,7 @@ func (c Config) curvatureRound(round int) bool {
 
 // CurvatureSlices is the number of rounds that reveal the whole curvature once.
 func (c Config) CurvatureSlices() int {
-	d := c.Weights()
+	d := c.weights()
 	return (d*(d+1)/2 + c.Dim() - 1) / c.Dim()
 }
 

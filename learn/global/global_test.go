@@ -25,11 +25,11 @@ func TestConvergesToGlobalVI(t *testing.T) {
 	cfg.FracBits = 24
 	cfg.Records = 100
 	data := classes(1, 100, cfg.Features)
-	raw, err := Run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 3000)
+	raw, err := run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 3000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, sd, err := cfg.Moments(raw)
+	mean, sd, err := cfg.moments(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestConvergesToGlobalVI(t *testing.T) {
 func TestSplitDoesNotMatter(t *testing.T) {
 	cfg := small()
 	data := classes(2, 90, cfg.Features)
-	whole, err := Run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 30)
+	whole, err := run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestSplitDoesNotMatter(t *testing.T) {
 	for _, p := range data.Split(7) {
 		parts = append(parts, learner(t, cfg, p))
 	}
-	spread, err := Run(t.Context(), cfg, parts, onSeeds(1), nil, 30)
+	spread, err := run(t.Context(), cfg, parts, onSeeds(1), nil, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func (n neighbours) difference(t *testing.T, cfg Config) []int64 {
 func TestSensitivity(t *testing.T) {
 	cfg := small()
 	cfg.SampleRate = 0.5
-	bound, err := cfg.Sensitivity()
+	bound, err := cfg.sensitivity()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestPerPartyHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, err := cfg.PerParty()
+	bound, err := cfg.perParty()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,11 +286,11 @@ func TestAnotherAttemptDrawsAnew(t *testing.T) {
 func TestPosteriorIsTheState(t *testing.T) {
 	cfg := small()
 	data := classes(6, 300, cfg.Features)
-	raw, err := Run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 200)
+	raw, err := run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 200)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, sd, err := cfg.Moments(raw)
+	mean, sd, err := cfg.moments(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

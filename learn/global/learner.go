@@ -58,7 +58,7 @@ func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: model is %q", ErrConfig, cfg.Model)
 	}
-	clip, err := cfg.IntClip()
+	clip, err := cfg.intClip()
 	return &Learner{cfg: cfg, site: site, clip: clip, coin: coin.New(cfg.SampleRate)}, err
 }
 
@@ -84,9 +84,6 @@ func (c Config) check(d pvi.Data) error {
 	}
 	return nil
 }
-
-// Config returns the configuration that the learner was made with.
-func (l *Learner) Config() Config { return l.cfg }
 
 // Propose draws the round's records with rand, which must be secret and uniform
 // (crypto/rand.Reader in production), and sums their gradients at the public state. Called

@@ -16,19 +16,19 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 		m.Sampling, m.SampleRate = pvi.SamplingPoisson, c.SampleRate
 	}
 	var err error
-	if m.Clip, err = c.IntClip(); err != nil {
+	if m.Clip, err = c.intClip(); err != nil {
 		return m, err
 	}
-	if m.Sensitivity, err = c.Sensitivity(); err != nil {
+	if m.Sensitivity, err = c.sensitivity(); err != nil {
 		return m, err
 	}
-	m.PerParty, err = c.PerParty()
+	m.PerParty, err = c.perParty()
 	return m, err
 }
 
 // Posterior returns the posterior in a public state, with the model that predicts from it.
 func (c Config) Posterior(raw []int64) (*pvi.Posterior, error) {
-	mean, sd, err := c.Moments(raw)
+	mean, sd, err := c.moments(raw)
 	if err != nil {
 		return nil, err
 	}

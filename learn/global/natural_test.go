@@ -32,11 +32,11 @@ func TestNaturalConvergesToGlobalVI(t *testing.T) {
 	cfg := smallNatural()
 	cfg.Clip, cfg.FracBits = 1000, 28
 	data := classes(1, 100, cfg.Features)
-	raw, err := Run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 200)
+	raw, err := run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 200)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, sd, err := cfg.Moments(raw)
+	mean, sd, err := cfg.moments(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestNaturalFold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mean, sd, err := cfg.Moments(raw)
+	mean, sd, err := cfg.moments(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestNaturalSensitivity(t *testing.T) {
 	cfg.SampleRate = 0.5
 	cfg.Clip = 0.1
 	cfg.SDUnit = 1
-	bound, err := cfg.Sensitivity()
+	bound, err := cfg.sensitivity()
 	if err != nil {
 		t.Fatal(err)
 	}

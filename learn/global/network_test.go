@@ -28,7 +28,7 @@ func TestNetworkLearnsExclusiveOr(t *testing.T) {
 			data.Y[i] = 0
 		}
 	}
-	raw, err := Run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 300)
+	raw, err := run(t.Context(), cfg, []*Learner{learner(t, cfg, data)}, onSeeds(1), nil, 300)
 	if err != nil {
 		t.Fatal(err)
 	}

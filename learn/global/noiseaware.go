@@ -54,7 +54,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		t.Noise.SetSym(s, s, floats.Sum(v)/float64(len(v)))
 	}
 	t.Variance = func(weights []float64) []float64 {
-		out := make([]float64, c.Weights())
+		out := make([]float64, c.weights())
 		for s, w := range weights {
 			floats.AddScaled(out, w*w, noise[s])
 		}
@@ -70,7 +70,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 // score is the estimate of all records' score in a round, and the variance of the noise on it. A
 // sum of natural steps is in units of the posterior's standard deviations.
 func (c Config) score(s state, o pvi.Observation) (score, variance []float64) {
-	d := c.Weights()
+	d := c.weights()
 	_, logSD := c.parameters(s.param)
 	score, variance = make([]float64, d), make([]float64, d)
 	for i := range d {
@@ -91,7 +91,7 @@ type entries struct {
 }
 
 func newEntries(c Config) *entries {
-	n := c.Weights() * (c.Weights() + 1) / 2
+	n := c.weights() * (c.weights() + 1) / 2
 	return &entries{c, make([]float64, n), make([]float64, n), make([]float64, n)}
 }
 
@@ -109,7 +109,7 @@ func (e *entries) add(o pvi.Observation) {
 // error on an entry has about the variance (1-q)/q of the mean square of the diagonal over
 // the number of records.
 func (e *entries) curvature() (noiseaware.Curvature, bool) {
-	d := e.c.Weights()
+	d := e.c.weights()
 	out := noiseaware.Curvature{Matrix: mat.NewSymDense(d, nil)}
 	at, total, rounds, square := 0, 0.0, math.Inf(1), 0.0
 	for i := range d {

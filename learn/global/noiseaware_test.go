@@ -147,7 +147,7 @@ func TestCurvatureOfRecords(t *testing.T) {
 		d := float64(v - trace[1].Sum[i])
 		square += d * d
 	}
-	if limit, err := c.Sensitivity(); err != nil || math.Sqrt(square) > float64(limit) {
+	if limit, err := c.sensitivity(); err != nil || math.Sqrt(square) > float64(limit) {
 		t.Errorf("a record moves the sum by %v, the sensitivity is %v, %v", math.Sqrt(square), limit, err)
 	}
 }

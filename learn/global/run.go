@@ -9,11 +9,11 @@ import (
 	"choir/learn/pvi"
 )
 
-// Run drives learners for a number of rounds with a plain sum in place of a secret one: the
+// run drives learners for a number of rounds with a plain sum in place of a secret one: the
 // reference of a trusted aggregator. It does the same arithmetic on the same integers as a
 // session. coins(i) is the source of party i's samples. noise adds a round's noise to the
 // sum, in units of 2^-FracBits; nil adds none. It returns the last public state.
-func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party int) io.Reader,
+func run(ctx context.Context, cfg Config, learners []*Learner, coins func(party int) io.Reader,
 	noise func(round int, sum []int64) error, rounds int) ([]int64, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -31,9 +31,9 @@ func Run(ctx context.Context, cfg Config, learners []*Learner, coins func(party 
 		Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
 }
 
-// Moments returns the posterior's means and standard deviations in a public state: of the
+// moments returns the posterior's means and standard deviations in a public state: of the
 // averaged parameters, or of the last ones without averaging.
-func (c Config) Moments(raw []int64) (mean, sd []float64, err error) {
+func (c Config) moments(raw []int64) (mean, sd []float64, err error) {
 	s, err := c.open(raw)
 	if err != nil {
 		return nil, nil, fmt.Errorf("posterior: %w", err)
@@ -47,7 +47,7 @@ func (c Config) Moments(raw []int64) (mean, sd []float64, err error) {
 
 // parameters are the means and log standard deviations of a state's parameters.
 func (c Config) parameters(units []int64) (mean, logSD []float64) {
-	d := c.Weights()
+	d := c.weights()
 	all := make([]float64, 2*d)
 	for i, v := range units {
 		all[i] = math.Ldexp(float64(v), -paramBits)

@@ -36,9 +36,9 @@ var (
 	ErrRound = errors.New("round is out of range")
 )
 
-// StateDim is the length of the public state: the parameters, Adam's two averages (0 for
+// stateDim is the length of the public state: the parameters, Adam's two averages (0 for
 // the other optimisers), and the averaged parameters, Dim numbers each.
-func (c Config) StateDim() int { return 4 * c.Dim() }
+func (c Config) stateDim() int { return 4 * c.Dim() }
 
 // state is the parts of a public state, each of Dim numbers.
 type state struct {
@@ -73,14 +73,14 @@ func (c Config) outside(v int64) bool {
 // Initial returns the public state before round 1: means within InitialSpread of 0,
 // standard deviations InitialSD.
 func (c Config) Initial() []int64 {
-	raw := make([]int64, c.StateDim())
+	raw := make([]int64, c.stateDim())
 	n := c.Dim()
 	s := state{raw[:n], raw[n : 2*n], raw[2*n : 3*n], raw[3*n:]}
 	if c.Optimiser == Natural {
-		for i := range c.Weights() {
+		for i := range c.weights() {
 			h, p := c.naturalStart(float64(c.InitialSpread * model.Uniform(i)))
 			toGrid(&s.param[i], h, paramBits)
-			toGrid(&s.param[i+c.Weights()], p, paramBits)
+			toGrid(&s.param[i+c.weights()], p, paramBits)
 		}
 		copy(s.mean, s.param)
 		return raw
@@ -88,11 +88,11 @@ func (c Config) Initial() []int64 {
 	// The same on every machine: a logarithm that is off by a unit in its last place
 	// rounds to the same grid point but in a near tie.
 	log := int64(math.RoundToEven(math.Ldexp(math.Log(c.InitialSD), 20))) << (paramBits - 20)
-	for i := range c.Weights() {
+	for i := range c.weights() {
 		m := int64(math.RoundToEven(math.Ldexp(c.InitialSpread*model.Uniform(i), paramBits)))
 		s.param[i], s.mean[i] = m, m
 	}
-	for i := c.Weights(); i < c.Dim(); i++ {
+	for i := c.weights(); i < c.Dim(); i++ {
 		s.param[i], s.mean[i] = log, log
 	}
 	return raw
@@ -143,7 +143,7 @@ type pace struct {
 
 func (c Config) pace(round int) pace {
 	slow := 1 + float64(c.RateDecay*float64(round-1))
-	p := pace{weights: c.Weights(), rate: c.LearningRate / slow, bias1: 1 - power(beta1, round),
+	p := pace{weights: c.weights(), rate: c.LearningRate / slow, bias1: 1 - power(beta1, round),
 		bias2: 1 - power(beta2, round), average: 1}
 	if c.Averaging > 0 {
 		p.average = (c.Averaging + 1) / (float64(round) + c.Averaging)

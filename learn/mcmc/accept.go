@@ -53,8 +53,8 @@ func (a Atoms) Draw(u float64) float64 {
 	return 0
 }
 
-// Variance is that of the distribution.
-func (a Atoms) Variance() (v float64) {
+// variance is that of the distribution.
+func (a Atoms) variance() (v float64) {
 	for k, w := range a.Weight {
 		v += w * a.At[k] * a.At[k]
 	}
@@ -70,9 +70,9 @@ func (a Atoms) BarkerAcceptance(delta, variance float64) (p float64) {
 	return p
 }
 
-// CDFError is the largest difference of BarkerAcceptance from the logistic distribution
+// cdfError is the largest difference of BarkerAcceptance from the logistic distribution
 // function, on a grid of step 1/100.
-func (a Atoms) CDFError(variance float64) float64 {
+func (a Atoms) cdfError(variance float64) float64 {
 	worst := 0.0
 	for i := range 3001 {
 		d := float64(i) / 100

@@ -25,8 +25,8 @@ func TestCorrections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "variance", a.Variance(), want[1], 1e-9)
-		near(t, "error of the distribution function", a.CDFError(variance), want[0], 1e-3)
+		near(t, "variance", a.variance(), want[1], 1e-9)
+		near(t, "error of the distribution function", a.cdfError(variance), want[0], 1e-3)
 		near(t, "acceptance at 0", a.BarkerAcceptance(0, variance), 0.5, 1e-12)
 	}
 	if _, err := Correction(3); err == nil {

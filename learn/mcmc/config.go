@@ -31,8 +31,8 @@ func Methods() []Method { return []Method{Trace, Penalty, Barker, Langevin, HMC}
 
 // Limits of a configuration.
 const (
-	MaxFeatures = 128
-	MaxKeep     = 1 << 12 // draws in a state
+	maxFeatures = 128
+	maxKeep     = 1 << 12 // draws in a state
 )
 
 // FracBits is the grid of the sums: answers are relative to a query's bound, in units of
@@ -105,15 +105,15 @@ func (c Config) Validate() error {
 	const range20 = "2^-20 to 2^20"
 	sane := func(v float64) bool { return v >= 0x1p-20 && v <= 0x1p20 }
 	check(known, "method", c.Method, fmt.Sprintf("one of %v", Methods()))
-	check(c.Features >= 1 && c.Features <= MaxFeatures, "features", c.Features,
-		fmt.Sprintf("1 to %d", MaxFeatures))
+	check(c.Features >= 1 && c.Features <= maxFeatures, "features", c.Features,
+		fmt.Sprintf("1 to %d", maxFeatures))
 	check(sane(c.PriorPrecision), "prior_precision", c.PriorPrecision, range20)
 	check(sane(c.Radius), "radius", c.Radius, range20)
 	check(c.Clip >= 0x1p-6 && c.Clip <= 0x1p10, "clip", c.Clip, "2^-6 to 2^10")
 	check(c.Temper >= 0x1p-20 && c.Temper <= 1, "temper", c.Temper, "2^-20 to 1")
 	check(c.Step == 0 || sane(c.Step), "step", c.Step, "0 or "+range20)
-	check(c.Keep >= 2 && c.Keep*max(1, c.Chains) <= MaxKeep, "keep", c.Keep,
-		fmt.Sprintf("2 to %d over all chains", MaxKeep))
+	check(c.Keep >= 2 && c.Keep*max(1, c.Chains) <= maxKeep, "keep", c.Keep,
+		fmt.Sprintf("2 to %d over all chains", maxKeep))
 	check(c.Records >= 1 && c.Records <= 1<<40, "records", c.Records, "1 to 2^40")
 	check(c.MaxRecords >= 1 && c.MaxRecords <= 1<<22, "max_records", c.MaxRecords, "1 to 2^22")
 	c.checkStages(check)
@@ -246,14 +246,14 @@ func intRadius() uint64 {
 	return r
 }
 
-// Sensitivity is 2B: it bounds the L2 distance, in units of 2^-FracBits, of the sums of two
+// sensitivity is 2B: it bounds the L2 distance, in units of 2^-FracBits, of the sums of two
 // data sets that differ in one record, in every round and given everything public before it.
 // A record's gradient or vector of ratios is a function of the record and of the public
 // query only, and is clipped to B on integers after it was rounded. Products of a vector of
 // integer norm at most R, weighted 5 and 7, move by at most ceil(sqrt(50) R^2)
 // (stats.Config.Sensitivity has the proof), and intRadius keeps that at or below 2B. With
 // sampling both neighbours' record is drawn or neither, and the distance is 2B or 0.
-func (c Config) Sensitivity() uint64 { return 2 * intClip }
+func (c Config) sensitivity() uint64 { return 2 * intClip }
 
 // termBound bounds the norm of one answer: B, and for products 5 R^2, since 24.5 |zz'|^2 +
 // 0.5 sum z_i^4 <= 25 |z|^4.
@@ -265,7 +265,7 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 	if err := c.Validate(); err != nil {
 		return pvi.Mechanism{}, err
 	}
-	m := pvi.Mechanism{Clip: c.termBound(), Sensitivity: c.Sensitivity(), Dim: c.Dim(), Steps: 1,
+	m := pvi.Mechanism{Clip: c.termBound(), Sensitivity: c.sensitivity(), Dim: c.Dim(), Steps: 1,
 		PerParty: uint64(c.MaxRecords) * c.termBound()}
 	if c.SampleRate < 1 {
 		m.Sampling, m.SampleRate = pvi.SamplingPoisson, c.SampleRate

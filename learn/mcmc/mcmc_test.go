@@ -87,7 +87,7 @@ func TestTraceCovers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := Run(t.Context(), cfg, public, learners(t, cfg, public, classes(draw, n, d)), nil,
+		raw, err := run(t.Context(), cfg, public, learners(t, cfg, public, classes(draw, n, d)), nil,
 			gaussian(noise, rand.New(rand.NewPCG(draw, 2))))
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestTraceCovers(t *testing.T) {
 	square, width := 0.0, 0.0
 	for draw := range uint64(draws) {
 		p := posterior(draw, math.Ldexp(12, FracBits))
-		for j, sd := range p.SD() {
+		for j, sd := range p.sd() {
 			z := (p.Mean[j] - (0.5 - float64(j%2))) / sd
 			square += z * z / draws / d
 			width += sd / draws / d
@@ -110,7 +110,7 @@ func TestTraceCovers(t *testing.T) {
 	if square < 0.6 || square > 1.5 {
 		t.Errorf("mean squared distance %.3f, want 1", square)
 	}
-	if own := posterior(0, 0).SD()[0]; width < 1.05*own || width > 2*own {
+	if own := posterior(0, 0).sd()[0]; width < 1.05*own || width > 2*own {
 		t.Errorf("standard deviation %.3f, without noise %.3f", width, own)
 	}
 }
@@ -120,14 +120,14 @@ func TestTraceCovers(t *testing.T) {
 // the mean by 2/12.
 func TestTracePosterior(t *testing.T) {
 	one := func(v float64) *mat.SymDense { return mat.NewSymDense(1, []float64{v}) }
-	mean, cov, err := TracePosterior(Evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
+	mean, cov, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
 		Noise: one(10), Prior: one(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "variance", cov.At(0, 0), 11./12, 1e-12)
 	near(t, "mean", mean[0], 2./12, 1e-12)
-	_, wider, err := TracePosterior(Evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
+	_, wider, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
 		Noise: one(10), Prior: one(1), CurvatureNoise: 0.5})
 	if err != nil || !(wider.At(0, 0) > cov.At(0, 0)) {
 		t.Errorf("the curvature's error changes the variance from %v to %v, %v", cov.At(0, 0), wider.At(0, 0), err)
@@ -165,7 +165,7 @@ func TestSensitivity(t *testing.T) {
 				diff := float64(update[1][k] - update[2][k])
 				square += diff * diff
 			}
-			if most := float64(cfg.Sensitivity()); square > most*most {
+			if most := float64(cfg.sensitivity()); square > most*most {
 				rt.Fatalf("round %d: distance %v, sensitivity %v", round, math.Sqrt(square), most)
 			}
 			var err error
@@ -230,7 +230,7 @@ func TestPartiesDontMatter(t *testing.T) {
 					t.Errorf("fold is not pure, %v", err)
 				}
 				p, err := s.Posterior(next)
-				if err != nil || len(p.Mean) != d || !(p.SD()[0] > 0) {
+				if err != nil || len(p.Mean) != d || !(p.sd()[0] > 0) {
 					t.Fatalf("posterior: %v", err)
 				}
 				return next, err
@@ -266,7 +266,7 @@ func TestChainsReachThePosterior(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := Run(t.Context(), cfg, Public{}, learners(t, cfg, Public{}, data), nil, nil)
+		raw, err := run(t.Context(), cfg, Public{}, learners(t, cfg, Public{}, data), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,9 +279,9 @@ func TestChainsReachThePosterior(t *testing.T) {
 	want := posterior(Trace)
 	for _, method := range []Method{Penalty, Barker, Langevin, HMC} {
 		got := posterior(method)
-		for j, sd := range want.SD() {
-			if math.Abs(got.Mean[j]-want.Mean[j]) > 0.6*sd || got.SD()[j] > 1.6*sd || sd > 1.6*got.SD()[j] {
-				t.Errorf("%s, weight %d: %.3f +- %.3f, want %.3f +- %.3f", method, j, got.Mean[j], got.SD()[j],
+		for j, sd := range want.sd() {
+			if math.Abs(got.Mean[j]-want.Mean[j]) > 0.6*sd || got.sd()[j] > 1.6*sd || sd > 1.6*got.sd()[j] {
+				t.Errorf("%s, weight %d: %.3f +- %.3f, want %.3f +- %.3f", method, j, got.Mean[j], got.sd()[j],
 					want.Mean[j], sd)
 			}
 		}
@@ -294,13 +294,13 @@ func TestValidateNamesTheField(t *testing.T) {
 		change func(*Config)
 	}{
 		"method":            {Trace, func(c *Config) { c.Method = "gibbs" }},
-		"features":          {Trace, func(c *Config) { c.Features = MaxFeatures + 1 }},
+		"features":          {Trace, func(c *Config) { c.Features = maxFeatures + 1 }},
 		"prior_precision":   {Trace, func(c *Config) { c.PriorPrecision = 0 }},
 		"radius":            {Trace, func(c *Config) { c.Radius = math.NaN() }},
 		"clip":              {Trace, func(c *Config) { c.Clip = 0 }},
 		"temper":            {Trace, func(c *Config) { c.Temper = 0.5 }},
 		"step":              {Penalty, func(c *Config) { c.Step = -1 }},
-		"keep":              {Penalty, func(c *Config) { c.Keep = MaxKeep }},
+		"keep":              {Penalty, func(c *Config) { c.Keep = maxKeep }},
 		"records":           {Penalty, func(c *Config) { c.Records = 0 }},
 		"max_records":       {Penalty, func(c *Config) { c.MaxRecords = 0 }},
 		"rounds":            {HMC, func(c *Config) { c.Rounds = 12 }},

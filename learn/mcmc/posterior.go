@@ -63,7 +63,7 @@ func (t trace) ready(s *state) bool {
 // posterior computes the Gaussian in phi, and draws from it with public coins.
 func (t trace) posterior(p *Posterior, s *state) error {
 	g := t.geometry(s)
-	mean, cov, err := TracePosterior(t.evidence(g, s))
+	mean, cov, err := tracePosterior(t.evidence(g, s))
 	if err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func (t trace) posterior(p *Posterior, s *state) error {
 	return nil
 }
 
-// SD are the marginal standard deviations.
-func (p *Posterior) SD() []float64 {
+// sd are the marginal standard deviations.
+func (p *Posterior) sd() []float64 {
 	sd := make([]float64, len(p.Mean))
 	for i := range sd {
 		sd[i] = math.Sqrt(p.Covariance.At(i, i))

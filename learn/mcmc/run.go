@@ -7,11 +7,11 @@ import (
 	"choir/learn/pvi"
 )
 
-// Run drives learners for Config.Rounds rounds with a plain sum in place of a secret one: the
+// run drives learners for Config.Rounds rounds with a plain sum in place of a secret one: the
 // reference of a trusted aggregator, with the arithmetic of a session. coins(i) is the
 // source of party i's samples; it may be nil without sampling. noise adds a round's noise to
 // the sum, of the variance in public; nil adds none. It returns the last public state.
-func Run(ctx context.Context, cfg Config, public Public, learners []*Learner, coins func(party int) io.Reader,
+func run(ctx context.Context, cfg Config, public Public, learners []*Learner, coins func(party int) io.Reader,
 	noise func(round int, sum []int64) error) ([]int64, error) {
 	s, err := New(cfg, public)
 	if err != nil {

@@ -129,10 +129,10 @@ func (t trace) curvature(g *geometry, s *state) (h []float64, noise float64) {
 }
 
 // evidence collects what the rounds show, in the coordinates phi.
-func (t trace) evidence(g *geometry, s *state) Evidence {
+func (t trace) evidence(g *geometry, s *state) evidence {
 	d := t.cfg.Features
 	n := float64(t.done(s))
-	e := Evidence{At: reals(s.second), Gradient: reals(s.first), Curvature: mat.NewSymDense(d, nil),
+	e := evidence{At: reals(s.second), Gradient: reals(s.first), Curvature: mat.NewSymDense(d, nil),
 		Noise: mat.NewSymDense(d, nil), Prior: mat.NewSymDense(d, nil)}
 	scale(e.At, 1/n)
 	scale(e.Gradient, 1/n)
@@ -154,9 +154,9 @@ func (t trace) evidence(g *geometry, s *state) Evidence {
 	return e
 }
 
-// Evidence is a noisy Gaussian approximation of a likelihood: log p(data | At + u) =
+// evidence is a noisy Gaussian approximation of a likelihood: log p(data | At + u) =
 // Gradient'u - u'Curvature u / 2 up to a constant, with what is known of its errors.
-type Evidence struct {
+type evidence struct {
 	At, Gradient []float64
 	Curvature    *mat.SymDense
 	// Noise is the covariance of the error of Gradient.
@@ -172,13 +172,13 @@ type Evidence struct {
 // ErrSingular: a matrix has no inverse to working precision.
 var ErrSingular = errors.New("singular matrix")
 
-// TracePosterior is the Gaussian posterior of noisy evidence, N(At + S (V^-1 H^-1 Gradient -
+// tracePosterior is the Gaussian posterior of noisy evidence, N(At + S (V^-1 H^-1 Gradient -
 // Prior At), S), where H is the curvature, V = H^-1 + H^-1 V_b H^-1, S = (Prior + V^-1)^-1,
 // and V_b the covariance of the error of Gradient and of that of H times the way to the mode,
 // whose own uncertainty is S: found by iteration. The prior enters once. Eigenvalues of H
 // below twice the standard deviation of its noise count as that. docs/methods.md has the
 // derivation. Errors: ErrSingular.
-func TracePosterior(e Evidence) (mean []float64, cov *mat.SymDense, err error) {
+func tracePosterior(e evidence) (mean []float64, cov *mat.SymDense, err error) {
 	d := len(e.At)
 	h, err := floored(e.Curvature, 2*e.CurvatureNoise)
 	if err != nil {
@@ -223,7 +223,7 @@ func TracePosterior(e Evidence) (mean []float64, cov *mat.SymDense, err error) {
 // uncertain is H + V_b, where the way to the mode is shift with the covariance cov: of a
 // symmetric error E with independent entries of variance v/2, v on the diagonal, E M E has
 // the mean v/2 (tr(M) I + M).
-func (e Evidence) uncertain(h *mat.SymDense, shift *mat.VecDense, cov *mat.SymDense) *mat.SymDense {
+func (e evidence) uncertain(h *mat.SymDense, shift *mat.VecDense, cov *mat.SymDense) *mat.SymDense {
 	d := len(e.At)
 	way := mat.NewSymDense(d, nil)
 	way.SymRankOne(cov, 1, shift)

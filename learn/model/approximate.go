@@ -45,7 +45,7 @@ type probitPredictor struct{ logisticPredictor }
 func (p probitPredictor) Predict(x []float64) Prediction {
 	mu, v := activation(p.m, x)
 	prob := math.Exp(logSigmoid(squash(mu, v)))
-	return Prediction{Mean: prob, SD: math.Sqrt(prob * (1 - prob)), MeanSD: SigmoidSD(mu, v)}
+	return Prediction{Mean: prob, SD: math.Sqrt(prob * (1 - prob)), MeanSD: sigmoidSD(mu, v)}
 }
 
 func squash(mu, v float64) float64 { return mu / math.Sqrt(1+math.Pi*v/8) }

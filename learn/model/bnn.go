@@ -22,7 +22,7 @@ import (
 // The expected log-likelihood is estimated by sampling the hidden units only. Given a
 // record, the units' inputs are independent Gaussians, so they are sampled instead of the
 // weights (the local reparameterisation of [KSW15]), with antithetic pairs; given the
-// units, the output is Gaussian and its expectation is in closed form (SigmoidMoments).
+// units, the output is Gaussian and its expectation is in closed form (sigmoidMoments).
 //
 // The samples are pseudo-random numbers that are a function of the variational parameters
 // and of the record. So Update and RecordGradients are functions of their arguments, a
@@ -43,15 +43,15 @@ type Network struct {
 
 // Limits of a network.
 const (
-	MaxHidden  = 1 << 12
-	MaxSamples = 1 << 12
+	maxHidden  = 1 << 12
+	maxSamples = 1 << 12
 	MaxSpread  = 16
 )
 
-// NewNetwork makes a shard of len(y) rows over Settings.Features columns. x is
+// newNetwork makes a shard of len(y) rows over Settings.Features columns. x is
 // row-major; it is kept, not copied. The caller has checked the data and the
 // settings.
-func NewNetwork(s Settings, x, y []float64) *Network {
+func newNetwork(s Settings, x, y []float64) *Network {
 	n := &Network{y: y, hidden: s.Hidden, samples: s.Samples, steps: s.Steps, rate: s.LearningRate,
 		copies: float64(max(s.Copies, 1)), features: s.Features}
 	if s.Natural {
@@ -79,11 +79,11 @@ func networkKind() Kind {
 			checkMeanField("bnn", s, bad)
 			checkOwn("bnn", s, bad)
 			checkSteps(s, bad)
-			if s.Hidden < 1 || s.Hidden > MaxHidden {
-				bad("hidden", s.Hidden, fmt.Sprintf("1 to %d", MaxHidden))
+			if s.Hidden < 1 || s.Hidden > maxHidden {
+				bad("hidden", s.Hidden, fmt.Sprintf("1 to %d", maxHidden))
 			}
-			if s.Samples < 1 || s.Samples > MaxSamples {
-				bad("samples", s.Samples, fmt.Sprintf("1 to %d", MaxSamples))
+			if s.Samples < 1 || s.Samples > maxSamples {
+				bad("samples", s.Samples, fmt.Sprintf("1 to %d", maxSamples))
 			}
 			if !(s.Spread >= 0 && s.Spread <= MaxSpread && s.Spread+s.StartSpread > 0) {
 				bad("prior_spread", s.Spread, fmt.Sprintf(
@@ -92,7 +92,7 @@ func networkKind() Kind {
 			}
 		},
 		Weights:   func(s Settings) int { return s.Hidden*(s.Features+1) + 1 },
-		Site:      func(s Settings, x, y []float64) Site { return NewNetwork(s, x, y) },
+		Site:      func(s Settings, x, y []float64) Site { return newNetwork(s, x, y) },
 		Predictor: func(s Settings, m *gauss.Moments) Predictor { return newNetworkPredictor(s, m) },
 	}
 }

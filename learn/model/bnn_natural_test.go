@@ -10,7 +10,7 @@ import (
 )
 
 func naturalNetwork(copies int, x, y []float64, features int) *Network {
-	return NewNetwork(Settings{Family: gauss.MeanField, Features: features, Hidden: 3, Samples: 2, Steps: 1,
+	return newNetwork(Settings{Family: gauss.MeanField, Features: features, Hidden: 3, Samples: 2, Steps: 1,
 		LearningRate: 1, Copies: copies, Natural: true, Floor: 1e-3}, x, y)
 }
 

@@ -39,7 +39,7 @@ func (p *pass) row(a, s, gMean, gLogSD []float64, y float64, seed uint64) {
 	for k := range p.samples {
 		from.antithetic(p.eps, k)
 		mu, v := p.forward(a)
-		mean, slope := SigmoidMoments(mu, v)
+		mean, slope := sigmoidMoments(mu, v)
 		r, c := scale*(y-mean), -scale*slope
 		for i, z := range p.z {
 			if z <= 0 {

@@ -24,7 +24,7 @@ type networkPredictor struct {
 
 func newNetworkPredictor(s Settings, m *gauss.Moments) networkPredictor {
 	s.Samples = predictiveSamples
-	p, from := networkPredictor{n: NewNetwork(s, nil, nil), m: m}, normals{}
+	p, from := networkPredictor{n: newNetwork(s, nil, nil), m: m}, normals{}
 	sample := make([]float64, s.Hidden)
 	for k := range s.Samples {
 		from.antithetic(sample, k)
@@ -60,7 +60,7 @@ func (p networkPredictor) Predict(x []float64) Prediction {
 	var mean, square float64
 	scale := 1 / float64(p.n.samples)
 	p.outputs(x, func(mu, v float64) {
-		m, slope := SigmoidMoments(mu, v)
+		m, slope := sigmoidMoments(mu, v)
 		mean += scale * m
 		square += scale * (m - slope) // sigma^2 = sigma - sigma'
 	})
@@ -69,16 +69,16 @@ func (p networkPredictor) Predict(x []float64) Prediction {
 		MeanSD: math.Sqrt(max(0, square-mean*mean))}
 }
 
-// Score implements Predictor. A probability so small that SigmoidMoments' absolute
-// error would matter is computed by LogExpectSigmoid instead.
+// Score implements Predictor. A probability so small that sigmoidMoments' absolute
+// error would matter is computed by logExpectSigmoid instead.
 func (p networkPredictor) Score(x []float64, y float64) (mean, logDensity float64) {
 	sign := 2*y - 1
 	top, sum := math.Inf(-1), 0.0
 	p.outputs(x, func(mu, v float64) {
-		m, _ := SigmoidMoments(sign*mu, v)
+		m, _ := sigmoidMoments(sign*mu, v)
 		l := math.Log(m)
 		if m < 1e-4 {
-			l = LogExpectSigmoid(sign*mu, v)
+			l = logExpectSigmoid(sign*mu, v)
 		}
 		if l > top {
 			top, sum = l, sum*math.Exp(top-l)

@@ -22,7 +22,7 @@ func network(seed uint64, rows, samples int) (n *Network, s Settings, mean, logS
 	for i := range d {
 		mean[i], logSD[i] = r.NormFloat64(), -1+0.5*r.NormFloat64()
 	}
-	return NewNetwork(s, x, y), s, mean, logSD
+	return newNetwork(s, x, y), s, mean, logSD
 }
 
 // estimate is the expected log-likelihood for the samples that seed gives: what
@@ -40,7 +40,7 @@ func (n *Network) estimate(mean, variance []float64, seed uint64) float64 {
 		for k := range n.samples {
 			from.antithetic(p.eps, k)
 			mu, v := p.forward(a.Data[i*h : (i+1)*h])
-			e += (y*mu - ExpectSoftplus(mu, v)) / float64(n.samples)
+			e += (y*mu - expectSoftplus(mu, v)) / float64(n.samples)
 		}
 	}
 	return e
@@ -149,7 +149,7 @@ func TestNetworkRecordIsIndependent(t *testing.T) {
 		}
 		return out
 	}
-	alone := NewNetwork(s, n.x.Data[4*s.Features:5*s.Features], n.y[4:5])
+	alone := newNetwork(s, n.x.Data[4*s.Features:5*s.Features], n.y[4:5])
 	want, got := one(alone, 0), one(n, 4)
 	if !floats.Equal(got, want) || floats.Norm(want, 2) == 0 {
 		t.Errorf("gradient %v among others, %v alone", got, want)
@@ -186,7 +186,7 @@ func TestNetworkUpdateIsTame(t *testing.T) {
 func TestNetworkWithoutRows(t *testing.T) {
 	_, s, mean, logSD := network(7, 1, 1)
 	s.Steps = 1 // Adam turns rounding errors after the first into full steps
-	n := NewNetwork(s, nil, nil)
+	n := newNetwork(s, nil, nil)
 	d := len(mean)
 	q := natural(mean, expTwice(logSD))
 	dst := make([]float64, 2*d)
@@ -227,7 +227,7 @@ func TestNetworkLearnsExclusiveOr(t *testing.T) {
 		q[i] = r.NormFloat64() * 0.3 / 0.01
 	}
 	dst := make([]float64, 2*d)
-	NewNetwork(s, x, y).Update(NewWorkspace(d, len(y)), dst, q, prior)
+	newNetwork(s, x, y).Update(NewWorkspace(d, len(y)), dst, q, prior)
 	floats.Add(dst, q)
 	m, err := gauss.Space{Family: gauss.MeanField, Features: d}.Moments(dst)
 	if err != nil {
@@ -310,7 +310,7 @@ func TestNormals(t *testing.T) {
 func BenchmarkNetworkGradient(b *testing.B) {
 	s := Settings{Features: 109, Hidden: 50, Samples: 4}
 	x, y := records(1, 244, s.Features)
-	n := NewNetwork(s, x, y)
+	n := newNetwork(s, x, y)
 	d := networkKind().Weights(s)
 	mean := make([]float64, d)
 	variance := make([]float64, d)

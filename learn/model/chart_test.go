@@ -18,7 +18,7 @@ func regression(family gauss.Family, d, n int) *LinearRecords {
 	for i := range y {
 		y[i] = 2*x[i*d] + 0.5*r.NormFloat64()
 	}
-	return NewLinearRecords(gauss.Space{Family: family, Features: d}, x, y, 0.7, 1)
+	return newLinearRecords(gauss.Space{Family: family, Features: d}, x, y, 0.7, 1)
 }
 
 // freeEnergy is E log p(data | w) + entropy + E log cavity, up to a constant, computed from

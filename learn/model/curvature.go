@@ -19,7 +19,7 @@ func (l *Logistic) Curvature(ws *Workspace, dst []float64, from int, mean, varia
 	a, s := ws.row[0][:n], ws.row[1][:n]
 	l.activations(a, s, mean, variance)
 	for r := range n {
-		_, c := SigmoidMoments(a[r], s[r])
+		_, c := sigmoidMoments(a[r], s[r])
 		x := l.x.Data[r*d : (r+1)*d]
 		eachEntry(d, from, len(dst), func(at, i, j int, weight float64) {
 			dst[at] += weight * c * x[i] * x[j]
@@ -37,7 +37,7 @@ func (l *Logistic) RecordCurvature(dst []float64, from, row int, mean, variance 
 		a += xi * mean[i]
 		s += xi * xi * variance[i]
 	}
-	_, c := SigmoidMoments(a, s)
+	_, c := sigmoidMoments(a, s)
 	eachEntry(d, from, len(dst), func(at, i, j int, weight float64) {
 		dst[at] = weight * c * x[i] * x[j]
 	})

@@ -38,11 +38,11 @@ func TestSigmoidMomentsAgainstQuadrature(t *testing.T) {
 	var worstMean, worstSlope, worstPlus float64
 	for _, v := range variances {
 		for mu := -40.0; mu <= 40; mu += 2.5 {
-			mean, slope := SigmoidMoments(mu, v)
+			mean, slope := sigmoidMoments(mu, v)
 			worstMean = max(worstMean, math.Abs(mean-average(sigmoid, mu, v)))
 			exact := average(func(a float64) float64 { return sigmoid(a) * sigmoid(-a) }, mu, v)
 			worstSlope = max(worstSlope, math.Abs(slope-exact))
-			worstPlus = max(worstPlus, math.Abs(ExpectSoftplus(mu, v)-average(softplus, mu, v)))
+			worstPlus = max(worstPlus, math.Abs(expectSoftplus(mu, v)-average(softplus, mu, v)))
 		}
 	}
 	t.Logf("worst errors: mean %.2g, slope %.2g, softplus %.2g", worstMean, worstSlope, worstPlus)
@@ -57,10 +57,10 @@ func TestSigmoidMomentsAgainstQuadrature(t *testing.T) {
 func TestProbitMixtureSupremum(t *testing.T) {
 	var worstMean, worstSlope, worstPlus float64
 	for a := -60.0; a <= 60; a += 0.001 {
-		mean, slope := SigmoidMoments(a, 0)
+		mean, slope := sigmoidMoments(a, 0)
 		worstMean = max(worstMean, math.Abs(mean-sigmoid(a)))
 		worstSlope = max(worstSlope, math.Abs(slope-sigmoid(a)*sigmoid(-a)))
-		worstPlus = max(worstPlus, math.Abs(ExpectSoftplus(a, 0)-softplus(a)))
+		worstPlus = max(worstPlus, math.Abs(expectSoftplus(a, 0)-softplus(a)))
 	}
 	t.Logf("suprema: mean %.2g, slope %.2g, softplus %.2g", worstMean, worstSlope, worstPlus)
 	if worstMean > 3e-9 || worstSlope > 2e-8 || worstPlus > 1e-8 {
@@ -75,9 +75,9 @@ func TestSigmoidMomentsAreDerivatives(t *testing.T) {
 	const h = 1e-4
 	for _, v := range []float64{0.01, 1, 9.6, 210} {
 		for mu := -12.0; mu <= 12; mu += 1.5 {
-			mean, slope := SigmoidMoments(mu, v)
-			byMu := (ExpectSoftplus(mu+h, v) - ExpectSoftplus(mu-h, v)) / (2 * h)
-			byV := (ExpectSoftplus(mu, v+h) - ExpectSoftplus(mu, v-h)) / (2 * h)
+			mean, slope := sigmoidMoments(mu, v)
+			byMu := (expectSoftplus(mu+h, v) - expectSoftplus(mu-h, v)) / (2 * h)
+			byV := (expectSoftplus(mu, v+h) - expectSoftplus(mu, v-h)) / (2 * h)
 			if math.Abs(byMu-mean) > 2e-9 || math.Abs(2*byV-slope) > 4e-9 {
 				t.Errorf("mu %v, v %v: derivatives %v, %v, want %v, %v", mu, v, byMu, 2*byV, mean, slope)
 			}
@@ -88,7 +88,7 @@ func TestSigmoidMomentsAreDerivatives(t *testing.T) {
 func TestLogExpectSigmoidAgainstQuadrature(t *testing.T) {
 	for _, v := range variances {
 		for mu := -12.0; mu <= 30; mu += 1.5 {
-			got, want := LogExpectSigmoid(mu, v), math.Log(average(sigmoid, mu, v))
+			got, want := logExpectSigmoid(mu, v), math.Log(average(sigmoid, mu, v))
 			if math.Abs(got-want) > 1e-9 {
 				t.Errorf("mu %v, v %v: %v, want %v", mu, v, got, want)
 			}
@@ -99,7 +99,7 @@ func TestLogExpectSigmoidAgainstQuadrature(t *testing.T) {
 func TestLogExpectSigmoidComplements(t *testing.T) {
 	for _, v := range variances {
 		for mu := 0.0; mu <= 60; mu += 0.7 {
-			one := math.Exp(LogExpectSigmoid(mu, v)) + math.Exp(LogExpectSigmoid(-mu, v))
+			one := math.Exp(logExpectSigmoid(mu, v)) + math.Exp(logExpectSigmoid(-mu, v))
 			if math.Abs(one-1) > 1e-11 {
 				t.Errorf("mu %v, v %v: probabilities add up to 1%+g", mu, v, one-1)
 			}
@@ -111,12 +111,12 @@ func TestLogExpectSigmoidComplements(t *testing.T) {
 func TestLogExpectSigmoidTail(t *testing.T) {
 	for _, v := range []float64{0, 1e-6, 0.3, 1, 4, 9.6} {
 		for _, mu := range []float64{-80, -200, -700, -1e4} {
-			if got, want := LogExpectSigmoid(mu, v), mu+v/2; math.Abs(got-want) > 1e-9 {
+			if got, want := logExpectSigmoid(mu, v), mu+v/2; math.Abs(got-want) > 1e-9 {
 				t.Errorf("mu %v, v %v: %v, want %v", mu, v, got, want)
 			}
 		}
 	}
-	if got := LogExpectSigmoid(1e4, 4); got != 0 && got < -1e-11 {
+	if got := logExpectSigmoid(1e4, 4); got != 0 && got < -1e-11 {
 		t.Errorf("a certain record has log probability %v", got)
 	}
 }

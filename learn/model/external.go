@@ -6,8 +6,8 @@ import (
 	"choir/learn/gauss"
 )
 
-// MaxParameters bounds the weights of a model that is computed elsewhere.
-const MaxParameters = 1 << 20
+// maxParameters bounds the weights of a model that is computed elsewhere.
+const maxParameters = 1 << 20
 
 // elsewhere is a shard of a model that a program computes: only its size is known here.
 type elsewhere int
@@ -22,10 +22,10 @@ func externalKind() Kind {
 	return Kind{
 		External: true,
 		Check: func(s Settings, bad BadField) {
-			if s.Parameters < 1 || s.Parameters > MaxParameters ||
+			if s.Parameters < 1 || s.Parameters > maxParameters ||
 				(s.Family == gauss.Full && s.Parameters > 1<<10) {
 				bad("parameters", s.Parameters, fmt.Sprintf("1 to %d, or to %d with full covariance",
-					MaxParameters, 1<<10))
+					maxParameters, 1<<10))
 			}
 			for _, f := range []struct {
 				name  string

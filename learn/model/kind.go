@@ -119,7 +119,7 @@ func linearKind() Kind {
 			noise := s.NoiseSD / math.Sqrt(float64(max(s.Copies, 1)))
 			space := gauss.Space{Family: s.Family, Features: s.Features}
 			if s.Stepped {
-				return NewLinearRecords(space, x, y, noise, s.Floor)
+				return newLinearRecords(space, x, y, noise, s.Floor)
 			}
 			return NewLinear(space, x, y, noise, s.Floor)
 		},

@@ -14,8 +14,8 @@ type LinearRecords struct {
 	weight float64 // 1/noise^2
 }
 
-// NewLinearRecords is NewLinear that keeps x and y, without copying them.
-func NewLinearRecords(space gauss.Space, x, y []float64, noise, floor float64) *LinearRecords {
+// newLinearRecords is NewLinear that keeps x and y, without copying them.
+func newLinearRecords(space gauss.Space, x, y []float64, noise, floor float64) *LinearRecords {
 	return &LinearRecords{Linear: NewLinear(space, x, y, noise, floor), x: x, y: y,
 		weight: 1 / (noise * noise)}
 }

@@ -12,7 +12,7 @@ import (
 //
 // Update starts at q and takes a fixed number of Adam steps in (mean, log sd), or of
 // natural-gradient steps, with the expected log-likelihood and its derivatives in
-// closed form (SigmoidMoments).
+// closed form (sigmoidMoments).
 type Logistic struct {
 	x, sq  blas64.General // the features, and their squares
 	y      []float64
@@ -74,7 +74,7 @@ func (l *Logistic) Energy(ws *Workspace, mean, variance, cavity []float64) float
 	l.activations(a, s, mean, variance)
 	var e float64
 	for i := range a {
-		e += l.copies * (l.y[i]*a[i] - ExpectSoftplus(a[i], s[i]))
+		e += l.copies * (l.y[i]*a[i] - expectSoftplus(a[i], s[i]))
 	}
 	for i := range d {
 		e += 0.5*math.Log(variance[i]) + cavity[i]*mean[i] + cavity[d+i]*(mean[i]*mean[i]+variance[i])

@@ -26,7 +26,7 @@ func (l *Logistic) likelihood(ws *Workspace, gMean, gVar, mean, variance []float
 	residual, curve := ws.row[0][:n], ws.row[1][:n]
 	l.activations(residual, curve, mean, variance)
 	for i := range residual {
-		p, c := SigmoidMoments(residual[i], curve[i])
+		p, c := sigmoidMoments(residual[i], curve[i])
 		residual[i], curve[i] = l.y[i]-p, -c
 	}
 	blas64.Gemv(blas.Trans, l.copies, l.x, vec(residual), 0, vec(gMean))

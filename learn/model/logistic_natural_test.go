@@ -40,7 +40,7 @@ func TestNaturalEndsWhereTheGradientIsZero(t *testing.T) {
 // TestNaturalStepIsTheGaussianFactor: one step of rate 1 gives the cavity times, for every
 // record, the second-order expansion of its expected log-likelihood: worked out here
 // record by record, with the mean of the sigmoid as a difference quotient of
-// ExpectSoftplus (error below h^2/6 and 1e-8/h, hence 1e-5 for h = 1e-3).
+// expectSoftplus (error below h^2/6 and 1e-8/h, hence 1e-5 for h = 1e-3).
 func TestNaturalStepIsTheGaussianFactor(t *testing.T) {
 	const d, n = 3, 2
 	x, y := records(6, n, d)
@@ -59,8 +59,8 @@ func TestNaturalStepIsTheGaussianFactor(t *testing.T) {
 			v += xi * xi * variance[i]
 		}
 		const h = 1e-3
-		p := (ExpectSoftplus(mu+h, v) - ExpectSoftplus(mu-h, v)) / (2 * h)
-		_, slope := SigmoidMoments(mu, v)
+		p := (expectSoftplus(mu+h, v) - expectSoftplus(mu-h, v)) / (2 * h)
+		_, slope := sigmoidMoments(mu, v)
 		for i, xi := range row {
 			want[i] += xi*(y[r]-p) + slope*xi*xi*mean[i]
 			want[d+i] -= slope * xi * xi / 2

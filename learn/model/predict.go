@@ -51,23 +51,23 @@ type logisticPredictor struct{ m *gauss.Moments }
 // activation's.
 func (p logisticPredictor) Predict(x []float64) Prediction {
 	mu, v := activation(p.m, x)
-	small := math.Exp(LogExpectSigmoid(-math.Abs(mu), v))
+	small := math.Exp(logExpectSigmoid(-math.Abs(mu), v))
 	prob := small
 	if mu > 0 {
 		prob = 1 - small
 	}
 	return Prediction{Mean: side(prob, mu), SD: math.Sqrt(small * (1 - small)),
-		MeanSD: SigmoidSD(-math.Abs(mu), v)}
+		MeanSD: sigmoidSD(-math.Abs(mu), v)}
 }
 
 // Score implements Predictor.
 func (p logisticPredictor) Score(x []float64, y float64) (mean, logDensity float64) {
 	mu, v := activation(p.m, x)
 	if y == 0 {
-		l := LogExpectSigmoid(-mu, v)
+		l := logExpectSigmoid(-mu, v)
 		return side(1-math.Exp(l), mu), l
 	}
-	l := LogExpectSigmoid(mu, v)
+	l := logExpectSigmoid(mu, v)
 	return side(math.Exp(l), mu), l
 }
 

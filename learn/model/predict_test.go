@@ -16,7 +16,7 @@ func TestSigmoidSDAgainstQuadrature(t *testing.T) {
 			square := func(a float64) float64 { return (sigmoid(a) - mean) * (sigmoid(a) - mean) }
 			want := math.Sqrt(average(square, mu, v))
 			// Near a tail of the sigmoid the reference's cancellation is some 1e-12.
-			if got := SigmoidSD(mu, v); math.Abs(got-want) > 1e-7*want+1e-12 {
+			if got := sigmoidSD(mu, v); math.Abs(got-want) > 1e-7*want+1e-12 {
 				t.Errorf("N(%v, %v): %v, want %v", mu, v, got, want)
 			}
 		}

@@ -2,8 +2,8 @@ package model
 
 import "math"
 
-// LogExpectSigmoid is log E[sigma(a)] for a ~ N(mu, v), v >= 0: the log of a
-// logistic model's predictive probability. Unlike SigmoidMoments it is accurate in
+// logExpectSigmoid is log E[sigma(a)] for a ~ N(mu, v), v >= 0: the log of a
+// logistic model's predictive probability. Unlike sigmoidMoments it is accurate in
 // relative terms, to about 1e-11, so that a confident mistake is charged its true
 // price.
 //
@@ -13,7 +13,7 @@ import "math"
 // Gaussian (Trefethen and Weideman, "The exponentially convergent trapezoidal
 // rule", 2014). The number of nodes therefore grows with s; it is some tens in
 // practice.
-func LogExpectSigmoid(mu, v float64) float64 {
+func logExpectSigmoid(mu, v float64) float64 {
 	if v == 0 {
 		return logSigmoid(mu)
 	}
@@ -33,11 +33,11 @@ func LogExpectSigmoid(mu, v float64) float64 {
 	return math.Min(0, top+math.Log(sum*h)-0.5*math.Log(2*math.Pi))
 }
 
-// SigmoidSD is the standard deviation of sigma(a) for a ~ N(mu, v), v >= 0, on the
-// grid of LogExpectSigmoid. The deviations are summed as they are, so a small
+// sigmoidSD is the standard deviation of sigma(a) for a ~ N(mu, v), v >= 0, on the
+// grid of logExpectSigmoid. The deviations are summed as they are, so a small
 // result keeps its relative accuracy, which the difference of two moments would
 // lose.
-func SigmoidSD(mu, v float64) float64 {
+func sigmoidSD(mu, v float64) float64 {
 	if v == 0 {
 		return 0
 	}

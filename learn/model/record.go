@@ -35,7 +35,7 @@ func (l *Logistic) RecordGradients(ws *Workspace, mean, logSD []float64, rows []
 			a += xi * mean[i]
 			s += sq[i] * variance[i]
 		}
-		p, curve := SigmoidMoments(a, s)
+		p, curve := sigmoidMoments(a, s)
 		residual := l.y[r] - p
 		for i, xi := range x {
 			grad[i] = residual * xi

@@ -145,7 +145,7 @@ func TestNetworkLearnsFromParties(t *testing.T) {
 	}
 	sum := c.Initial()
 	for i, l := range ls {
-		rows, err := l.Factors(h.States[i])
+		rows, err := l.factors(h.States[i])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -124,7 +124,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if next, err := l.Settle(1, state, memo); err == nil {
-			if _, err := l.Factors(next); err != nil {
+			if _, err := l.factors(next); err != nil {
 				t.Errorf("a settled state doesn't decode: %v", err)
 			}
 		}

@@ -25,7 +25,7 @@ const (
 const (
 	MaxFeatures = 1 << 16
 	MaxShards   = 1 << 16
-	MaxSteps    = model.MaxSteps
+	maxSteps    = model.MaxSteps
 	MaxRounds   = 1 << 20
 )
 
@@ -87,7 +87,7 @@ type Config struct {
 
 	// UpdateClip bounds, in L2, the whole update that a party sends with local noise, so
 	// that sums have headroom. It is post-processing and costs no privacy. 0 means
-	// DefaultUpdateClip; without local noise it is 0.
+	// defaultUpdateClip; without local noise it is 0.
 	UpdateClip float64
 
 	// PrecisionFloor is the least precision of the posterior, in (0, 1024

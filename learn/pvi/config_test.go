@@ -147,7 +147,7 @@ func TestSensitivity(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d", r, got, err, want)
 		}
 	}
-	if got, err := c.PerParty(); err != nil || got != 3*b {
+	if got, err := c.perParty(); err != nil || got != 3*b {
 		t.Errorf("per party: %d, %v, want %d", got, err, 3*b)
 	}
 	if _, err := c.Sensitivity("whatever"); !errors.Is(err, ErrConfig) {
@@ -157,7 +157,7 @@ func TestSensitivity(t *testing.T) {
 	if _, err := c.Sensitivity(ReplaceRecord); !errors.Is(err, ErrUnbounded) {
 		t.Errorf("without clipping: %v, want ErrUnbounded", err)
 	}
-	if _, err := c.PerParty(); !errors.Is(err, ErrUnbounded) {
+	if _, err := c.perParty(); !errors.Is(err, ErrUnbounded) {
 		t.Errorf("without clipping, per party: %v, want ErrUnbounded", err)
 	}
 }

@@ -1,7 +1,7 @@
 package pvi
 
-// DefaultUpdateClip is far above the norm of any useful update in natural parameters.
-const DefaultUpdateClip = 1 << 20
+// defaultUpdateClip is far above the norm of any useful update in natural parameters.
+const defaultUpdateClip = 1 << 20
 
 // Factors names what private factors include.
 type Factors string
@@ -77,7 +77,7 @@ func (c Config) checkFactors(bad badField) {
 // updateClip returns UpdateClip with the default filled in.
 func (c Config) updateClip() float64 {
 	if c.UpdateClip == 0 {
-		return DefaultUpdateClip
+		return defaultUpdateClip
 	}
 	return c.UpdateClip
 }

@@ -150,7 +150,7 @@ func TestPublishedFactorsTakeTheNoise(t *testing.T) {
 		rest[i] -= x
 	}
 	for i, l := range ls {
-		rows, err := l.Factors(h.States[i])
+		rows, err := l.factors(h.States[i])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (c Config) Dim() int { return c.space().Dim() }
 // Initial returns the raw state before round 1: the prior times a Gaussian of
 // StartPrecision around means within StartSpread.
 func (c Config) Initial() []int64 {
-	raw := c.Prior()
+	raw := c.prior()
 	s, p := c.space(), c.precisionUnits(c.StartPrecision)
 	h := math.Ldexp(c.StartSpread*c.StartPrecision, c.rawBits())
 	for i := range s.Features {
@@ -47,9 +47,9 @@ func (c Config) Initial() []int64 {
 	return raw
 }
 
-// Prior returns the prior as a raw state, the same on every machine. The prior precision is
+// prior returns the prior as a raw state, the same on every machine. The prior precision is
 // rounded to the nearest grid point; a power of two or a small integer is exact.
-func (c Config) Prior() []int64 {
+func (c Config) prior() []int64 {
 	raw := make([]int64, c.Dim())
 	s, p := c.space(), c.precisionUnits(c.PriorPrecision)
 	h := math.Ldexp(c.PriorSpread*c.PriorPrecision, c.rawBits())
@@ -65,9 +65,9 @@ func (c Config) precisionUnits(p float64) int64 {
 	return -int64(math.RoundToEven(math.Ldexp(p/2, c.rawBits())))
 }
 
-// DampingUnits returns k_s of round s >= 1: the damping a / (1 + r (s-1)) in units of 2^-D,
+// dampingUnits returns k_s of round s >= 1: the damping a / (1 + r (s-1)) in units of 2^-D,
 // rounded, at least 1 and at most 2^D.
-func (c Config) DampingUnits(round int) int64 {
+func (c Config) dampingUnits(round int) int64 {
 	// The conversion forbids a fused multiply-add, which some processors have:
 	// every member must get the same integer.
 	slow := 1 + float64(c.DampingDecay*float64(round-1))
@@ -91,7 +91,7 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 		return append([]int64(nil), raw...), nil
 	}
 	next := make([]int64, len(raw))
-	if i := addScaled(next, raw, c.DampingUnits(round), sum); i >= 0 {
+	if i := addScaled(next, raw, c.dampingUnits(round), sum); i >= 0 {
 		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)
 	}
 	return next, nil

@@ -17,16 +17,16 @@ func TestDampingUnits(t *testing.T) {
 	c := logisticConfig()
 	// a / (1 + r (s-1)) in units of 2^-16, by hand.
 	for round, want := range map[int]int64{1: 6554, 2: 5958, 11: 3277, 101: 596} {
-		if got := c.DampingUnits(round); got != want {
+		if got := c.dampingUnits(round); got != want {
 			t.Errorf("round %d: %d, want %d", round, got, want)
 		}
 	}
 	c.DampingDecay = 1e9
-	if got := c.DampingUnits(100); got != 1 {
+	if got := c.dampingUnits(100); got != 1 {
 		t.Errorf("a vanishing damping is %d units, want 1", got)
 	}
 	c.Damping, c.DampingDecay = 1, 0
-	if got := c.DampingUnits(50); got != 1<<16 {
+	if got := c.dampingUnits(50); got != 1<<16 {
 		t.Errorf("no damping is %d units, want 2^16", got)
 	}
 }
@@ -41,7 +41,7 @@ func TestInitialIsThePrior(t *testing.T) {
 		}
 		want := make([]float64, c.Dim())
 		c.space().Prior(want, 3)
-		if _, lifted, err := c.Repair(c.Initial()); err != nil || lifted != 0 {
+		if _, lifted, err := c.repair(c.Initial()); err != nil || lifted != 0 {
 			t.Errorf("%s: %d directions of the prior were lifted, %v", f, lifted, err)
 		}
 		if !slices.Equal(post.Natural(), want) {
@@ -69,7 +69,7 @@ func TestFoldAgainstBigIntegers(t *testing.T) {
 		if !slices.Equal(raw, rawBefore) || !slices.Equal(sum, sumBefore) {
 			t.Fatal("arguments changed")
 		}
-		want, ok := foldBig(c.DampingUnits(round), raw, sum)
+		want, ok := foldBig(c.dampingUnits(round), raw, sum)
 		if !ok {
 			overflows++
 			if !errors.Is(err, ErrOverflow) || got != nil {
@@ -126,7 +126,7 @@ func TestRepairMeanField(t *testing.T) {
 	at := func(precision float64) int64 { return -int64(precision / 2 * unit) }
 	raw := append([]int64{7, -8, 9, 1 << 40}, at(0.5), at(0.5)+1, at(-3), at(9))
 	before := slices.Clone(raw)
-	q, lifted, err := c.Repair(raw)
+	q, lifted, err := c.repair(raw)
 	want := append([]int64{7, -8, 9, 1 << 40}, at(0.5), at(0.5), at(0.5), at(9))
 	if err != nil || lifted != 2 || !slices.Equal(q, want) {
 		t.Errorf("repaired to %v, %d lifted, %v, want %v, 2", q, lifted, err, want)
@@ -134,7 +134,7 @@ func TestRepairMeanField(t *testing.T) {
 	if !slices.Equal(raw, before) {
 		t.Error("the raw state changed")
 	}
-	if _, _, err := c.Repair(raw[1:]); !errors.Is(err, ErrShape) {
+	if _, _, err := c.repair(raw[1:]); !errors.Is(err, ErrShape) {
 		t.Errorf("a short state: %v, want ErrShape", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestRepairFull(t *testing.T) {
 		for i := range raw {
 			raw[i] += int64(r.NormFloat64() * scale * math.Ldexp(1, c.rawBits()))
 		}
-		q, lifted, err := c.Repair(raw)
+		q, lifted, err := c.repair(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestRepairFull(t *testing.T) {
 		if !slices.Equal(q[:c.Features], raw[:c.Features]) {
 			t.Fatal("the linear part changed")
 		}
-		again, more, err := c.Repair(q)
+		again, more, err := c.repair(q)
 		if err != nil || more != 0 || !slices.Equal(again, q) {
 			t.Fatalf("repairing twice lifts %d again, %v", more, err)
 		}

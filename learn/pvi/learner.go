@@ -52,12 +52,12 @@ func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
 	if err := cfg.check(data); err != nil {
 		return nil, err
 	}
-	return NewShardedLearner(cfg, data.Split(cfg.shardsFor(data.Rows(), weight)), weight)
+	return newShardedLearner(cfg, data.Split(cfg.shardsFor(data.Rows(), weight)), weight)
 }
 
-// NewShardedLearner is NewLearner with the shards given: exactly ShardsOf(weight) of them, or
+// newShardedLearner is NewLearner with the shards given: exactly shardsOf(weight) of them, or
 // with ShardRows as many as the records need; each record is in one. Shards may be empty.
-func NewShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, error) {
+func newShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -91,10 +91,10 @@ func (c Config) site(d Data) model.Site {
 // Config returns the configuration that the learner was made with.
 func (l *Learner) Config() Config { return l.shared }
 
-// ShardsOf returns the number of shards of a party with this public share of all records.
+// shardsOf returns the number of shards of a party with this public share of all records.
 // Other members do not need the same number: it is at most Shards, and a record is in one
 // of them.
-func (c Config) ShardsOf(weight float64) int {
+func (c Config) shardsOf(weight float64) int {
 	p := c.params()
 	if p.ShardPower == 0 || !(weight < 1) {
 		return p.Shards
@@ -106,7 +106,7 @@ func (c Config) ShardsOf(weight float64) int {
 func (c Config) shardsFor(rows int, weight float64) int {
 	p := c.params()
 	if p.ShardRows <= 0 {
-		return c.ShardsOf(weight)
+		return c.shardsOf(weight)
 	}
 	return min(p.Shards, max(1, (rows+p.ShardRows-1)/p.ShardRows))
 }
@@ -141,7 +141,7 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 	if l.cfg.params().Local && l.noise == nil {
 		return Proposal{}, fmt.Errorf("propose: %w", ErrNoise)
 	}
-	q, _, err := l.cfg.Repair(raw)
+	q, _, err := l.cfg.repair(raw)
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
@@ -270,7 +270,7 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	if m.round != round {
 		return nil, fmt.Errorf("settle: memo of round %d in round %d: %w", m.round, round, ErrRound)
 	}
-	damping := l.cfg.DampingUnits(round)
+	damping := l.cfg.dampingUnits(round)
 	for k, row := range st.rows {
 		if i := addScaled(row, row, damping, m.rows[k]); i >= 0 {
 			return nil, fmt.Errorf("settle: shard %d, coordinate %d: %w", k, i, ErrOverflow)
@@ -280,10 +280,10 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	return l.cfg.encode(st), nil
 }
 
-// Factors returns the private factors in a state in raw units: a row for each shard, or, if
+// factors returns the private factors in a state in raw units: a row for each shard, or, if
 // factors are the party's released updates, a single one. Simulators use them to check the
 // invariant. Except for released ones they are secret.
-func (l *Learner) Factors(state []byte) ([][]int64, error) {
+func (l *Learner) factors(state []byte) ([][]int64, error) {
 	st, err := l.cfg.decode(kindState, state)
 	if err != nil {
 		return nil, fmt.Errorf("factors: %w", err)

@@ -62,7 +62,7 @@ func TestClippedFractionCounts(t *testing.T) {
 	c := logisticConfig()
 	c.Clip, c.Beta = 2, 0 // empty shards do not move, others by less than 2
 	shards := []Data{dense(c, 1, 30), {}, {}}
-	l, err := NewShardedLearner(c, shards, 0.5)
+	l, err := newShardedLearner(c, shards, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestClippedFractionCounts(t *testing.T) {
 		t.Errorf("clipped fraction %v, want 0", p.ClippedFraction)
 	}
 	c.Clip = 0.05
-	if l, err = NewShardedLearner(c, shards, 0.5); err != nil {
+	if l, err = newShardedLearner(c, shards, 0.5); err != nil {
 		t.Fatal(err)
 	}
 	if p := propose(t, l, 1, c.Initial(), l.InitialState()); math.Abs(p.ClippedFraction-1.0/3) > 1e-15 {
@@ -145,7 +145,7 @@ func TestSettle(t *testing.T) {
 	if !bytes.Equal(state, l.InitialState()) {
 		t.Error("the given state changed")
 	}
-	factors, err := l.Factors(next)
+	factors, err := l.factors(next)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestSettle(t *testing.T) {
 	}
 	for k, row := range factors {
 		for i, f := range row {
-			if want := c.DampingUnits(4) * memo.rows[k][i]; f != want {
+			if want := c.dampingUnits(4) * memo.rows[k][i]; f != want {
 				t.Fatalf("shard %d, coordinate %d: factor %d, want %d", k, i, f, want)
 			}
 		}
@@ -209,7 +209,7 @@ func TestNewLearnerRefuses(t *testing.T) {
 			t.Errorf("weight %v: %v, want ErrData", w, err)
 		}
 	}
-	if _, err := NewShardedLearner(c, []Data{good}, 0.5); !errors.Is(err, ErrData) {
+	if _, err := newShardedLearner(c, []Data{good}, 0.5); !errors.Is(err, ErrData) {
 		t.Errorf("one shard for three: %v, want ErrData", err)
 	}
 	if _, err := NewLearner(Config{}, good, 0.5); !errors.Is(err, ErrConfig) {

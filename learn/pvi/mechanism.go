@@ -28,7 +28,7 @@ type Mechanism struct {
 	// Sampling and SampleRate determine how records enter a release.
 	Sampling   Sampling
 	SampleRate float64
-	// PerParty bounds the L2 norm of what a party sends, before the noise of a
+	// perParty bounds the L2 norm of what a party sends, before the noise of a
 	// joint placement and after that of a local one.
 	PerParty uint64
 }
@@ -53,7 +53,7 @@ func (c Config) Mechanism() (Mechanism, error) {
 	if m.Sensitivity, err = c.Sensitivity(ReplaceRecord); err != nil {
 		return Mechanism{}, err
 	}
-	if m.PerParty, err = c.PerParty(); err != nil {
+	if m.PerParty, err = c.perParty(); err != nil {
 		return Mechanism{}, err
 	}
 	if t := c.traits(); t.records && t.iterative {

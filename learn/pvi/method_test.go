@@ -29,7 +29,7 @@ func methodConfigs() map[StrategyName]Config {
 		}
 		out[s.Name()] = c
 	}
-	hybrid := Hybrid{Optimisation{Steps: 3, LearningRate: 0.05}, 2}
+	hybrid := hybrid{Optimisation{Steps: 3, LearningRate: 0.05}, 2}
 	for _, s := range []Strategy{Analytic{}, hybrid} {
 		c := linear
 		c.Strategy = s
@@ -55,15 +55,15 @@ func TestMechanisms(t *testing.T) {
 			want.Sensitivity = 2 * ((1 << 20) / 3)
 			want.PerParty = 3 * ((1 << 20) / 3)
 		case NamePerturbation, NameAnalytic:
-			want.Local, want.PerParty = true, DefaultUpdateClip<<20
+			want.Local, want.PerParty = true, defaultUpdateClip<<20
 		case NameOptimisation, NameBCMSame, NameBCMSplit:
-			want.Local, want.PerParty = true, DefaultUpdateClip<<20
+			want.Local, want.PerParty = true, defaultUpdateClip<<20
 			want.Steps = 5
 			want.Sampling = SamplingPoisson
 			want.SampleRate = 0.2
 		case NameHybrid:
 			want.Local = true
-			want.PerParty = DefaultUpdateClip << 20
+			want.PerParty = defaultUpdateClip << 20
 			want.Steps = 3
 		}
 		if m != want {

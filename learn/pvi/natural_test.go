@@ -131,11 +131,11 @@ func TestNaturalStepsSurviveNoise(t *testing.T) {
 	})
 	l := noised(t, learner(t, c, dense(c, 2, 30), 1), 1<<60, 3)
 	p := propose(t, l, 1, c.Initial(), l.InitialState())
-	if !fixedpoint.NormSquaredAtMost(p.Update, DefaultUpdateClip<<c.FracBits) {
+	if !fixedpoint.NormSquaredAtMost(p.Update, defaultUpdateClip<<c.FracBits) {
 		t.Errorf("norm %v", norm(p.Update))
 	}
 	raw := c.Initial()
-	if i := addScaled(raw, raw, c.DampingUnits(1), p.Update); i >= 0 {
+	if i := addScaled(raw, raw, c.dampingUnits(1), p.Update); i >= 0 {
 		t.Fatal("overflow")
 	}
 	if _, err := c.Posterior(raw); err != nil {

@@ -59,7 +59,7 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	if why := c.uncorrected(); why != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUncorrected, why)
 	}
-	r := reading{c: c, prior: c.floats(c.Prior())}
+	r := reading{c: c, prior: c.floats(c.prior())}
 	for _, o := range trace {
 		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
@@ -120,7 +120,7 @@ type reading struct {
 func (r *reading) addRound(o Observation) error {
 	c := r.c
 	raw := c.floats(o.Raw)
-	repaired, _, err := c.Repair(o.Raw)
+	repaired, _, err := c.repair(o.Raw)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *reading) addRound(o Observation) error {
 	r.points = append(r.points, m.Mean)
 	r.spreads = append(r.spreads, m.Variance)
 	r.naturals = append(r.naturals, natural)
-	r.dampings = append(r.dampings, math.Ldexp(float64(c.DampingUnits(o.Round)), -int(c.DampingBits)))
+	r.dampings = append(r.dampings, math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits)))
 	r.variances = append(r.variances, o.Variance*unit*unit)
 	r.parties = o.Parties
 	return nil
@@ -146,7 +146,7 @@ func (r *reading) addRound(o Observation) error {
 // addCurvature adds a curvature round.
 func (r *reading) addCurvature(o Observation) error {
 	c := r.c
-	repaired, _, err := c.Repair(o.Raw)
+	repaired, _, err := c.repair(o.Raw)
 	if err != nil {
 		return err
 	}

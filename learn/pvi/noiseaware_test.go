@@ -56,7 +56,7 @@ func TestNoiseAwareReadsTheScore(t *testing.T) {
 	c := oneRow(rounds)
 	c.Clip = 0
 	data := dense(c, 3, 200)
-	r := reading{c: c, prior: c.floats(c.Prior())}
+	r := reading{c: c, prior: c.floats(c.prior())}
 	trace := observe(t, c, data, rounds+c.CurvatureSlices(), 0)
 	for _, o := range trace {
 		add := r.addRound
@@ -68,7 +68,7 @@ func TestNoiseAwareReadsTheScore(t *testing.T) {
 		}
 	}
 	all := model.NewLogistic(c.Features, data.X, data.Y, 1, 1)
-	q, _, err := c.Repair(trace[rounds-1].Raw)
+	q, _, err := c.repair(trace[rounds-1].Raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,11 +127,11 @@ func TestCurvatureRoundsKeepTheState(t *testing.T) {
 	if err != nil || !slices.Equal(next, c.Initial()) || slices.Max(p.Update) == 0 {
 		t.Errorf("state %v, update %v, %v", next, p.Update, err)
 	}
-	before, err := l.Factors(state)
+	before, err := l.factors(state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := l.Factors(settle(t, l, 3, state, p))
+	after, err := l.factors(settle(t, l, 3, state, p))
 	if err != nil || !slices.EqualFunc(before, after, slices.Equal) {
 		t.Errorf("factors changed, %v", err)
 	}

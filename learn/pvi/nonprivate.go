@@ -2,7 +2,7 @@ package pvi
 
 import "math"
 
-// NonPrivate is the configuration of the reference without privacy for a number of
+// nonPrivate is the configuration of the reference without privacy for a number of
 // parties: the same model and prior, one factor per party, no clipping, no tie to
 // the public posterior, constant damping, and enough optimiser steps to come near
 // each local optimum.
@@ -11,7 +11,7 @@ import "math"
 // round is exact. Otherwise it is 2 over the number of parties, at most 1/2:
 // synchronous updates that correct the same error together overshoot (on the Adult
 // data ten parties settle with 0.2 and diverge with 1).
-func (c Config) NonPrivate(parties int) Config {
+func (c Config) nonPrivate(parties int) Config {
 	var fit Fit
 	if c.kind().Iterative {
 		p := c.params()

@@ -62,7 +62,7 @@ func (p Params) named(name StrategyName) Strategy {
 	case NameAnalytic:
 		return Analytic{p.Sampling, p.SampleRate}
 	case NameHybrid:
-		return Hybrid{p.steps(), p.StatisticClip}
+		return hybrid{p.steps(), p.StatisticClip}
 	case NameBCMSame:
 		return BCMSame{p.steps()}
 	case NameBCMSplit:
@@ -111,7 +111,7 @@ func (a Analytic) Params() Params {
 }
 
 // Params implements Strategy.
-func (h Hybrid) Params() Params {
+func (h hybrid) Params() Params {
 	p := h.Optimisation.Params()
 	p.StatisticClip = h.StatisticClip
 	return p

@@ -39,7 +39,7 @@ func (p *Posterior) After(recode func(x []float64) []float64) *Posterior {
 
 // Posterior returns the repaired global posterior of a raw state: public, like raw.
 func (c Config) Posterior(raw []int64) (*Posterior, error) {
-	q, _, err := c.Repair(raw)
+	q, _, err := c.repair(raw)
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}

@@ -74,7 +74,7 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 		return nil, nil, err
 	}
 	base = c.floats(q)
-	prior := c.floats(c.Prior())
+	prior := c.floats(c.prior())
 	if b, ok := c.Strategy.(BCMSplit); ok {
 		for i := range prior {
 			prior[i] /= float64(b.Parties)
@@ -166,7 +166,7 @@ func (c Config) proper(natural []float64) ([]float64, error) {
 	if err := c.roundRaw(raw, natural); err != nil {
 		return nil, err
 	}
-	q, _, err := c.Repair(raw)
+	q, _, err := c.repair(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (d *descent) statistics() ([]float64, error) {
 		return nil, fmt.Errorf("%w: strategy %q has no statistics here", ErrConfig, d.l.cfg.name())
 	}
 	unit := 1.0
-	if h, ok := d.l.cfg.Strategy.(Hybrid); ok && d.l.cfg.Clip > 0 {
+	if h, ok := d.l.cfg.Strategy.(hybrid); ok && d.l.cfg.Clip > 0 {
 		unit = h.StatisticClip / d.l.cfg.Clip
 	}
 	out := make([]float64, len(d.cavity))

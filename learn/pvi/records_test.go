@@ -120,7 +120,7 @@ func norm(v []int64) float64 {
 func releases(t testing.TB, c Config, data Data, seed byte) (sums [][]int64) {
 	t.Helper()
 	l := noised(t, learner(t, c, data, 1), 0, seed)
-	q, _, err := c.Repair(c.Initial())
+	q, _, err := c.repair(c.Initial())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,18 +276,18 @@ func TestReleasedFactors(t *testing.T) {
 		for round := 1; round <= 3; round++ {
 			p := propose(t, l, round, c.Initial(), state)
 			state = settle(t, l, round, state, p)
-			if i := addScaled(want, want, c.DampingUnits(round), p.Update); i >= 0 {
+			if i := addScaled(want, want, c.dampingUnits(round), p.Update); i >= 0 {
 				t.Fatal("overflow")
 			}
 		}
-		rows, err := l.Factors(state)
+		rows, err := l.factors(state)
 		if err != nil || len(rows) != 1 || !slices.Equal(rows[0], want) {
 			t.Errorf("%s: %v, want %v (%v)", s, rows, want, err)
 		}
 	}
 }
 
-// An update is within PerParty for noise of every size.
+// An update is within perParty for noise of every size.
 func TestReleasedUpdatesAreBounded(t *testing.T) {
 	for _, s := range []StrategyName{NamePerturbation, NameOptimisation} {
 		c := methodConfigs()[s]
@@ -332,7 +332,7 @@ func TestDivergenceIsBounded(t *testing.T) {
 		})
 		l := noised(t, learner(t, c, dense(c, 2, 30), 1), 1<<40, 3)
 		p := propose(t, l, 1, c.Initial(), l.InitialState())
-		if !fixedpoint.NormSquaredAtMost(p.Update, DefaultUpdateClip<<20) {
+		if !fixedpoint.NormSquaredAtMost(p.Update, defaultUpdateClip<<20) {
 			t.Errorf("%s: norm %v", c.name(), norm(p.Update))
 		}
 	}

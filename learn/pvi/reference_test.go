@@ -11,14 +11,14 @@ import (
 // approximates, for tests and as a reference in reports. It returns the posterior
 // after the given number of rounds; an improper one on the way is an error.
 func runReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (*Posterior, error) {
-	p, _, err := runRealCourse(ctx, cfg, learners, Course{Rounds: rounds})
+	p, _, err := runRealCourse(ctx, cfg, learners, course{Rounds: rounds})
 	return p, err
 }
 
 // runRealCourse is runReal with a schedule and a condition to stop, and also returns the
 // number of rounds. It rejects a course with noise, and strategies whose factors are
 // released updates.
-func runRealCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (*Posterior, int,
+func runRealCourse(ctx context.Context, cfg Config, learners []*Learner, course course) (*Posterior, int,
 	error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return nil, 0, err

@@ -9,7 +9,7 @@ import (
 	"choir/learn/gauss"
 )
 
-// Repair returns the public posterior q = raw + server(raw) as a raw state, and how many
+// repair returns the public posterior q = raw + server(raw) as a raw state, and how many
 // directions the server's factor had to lift. It leaves raw unchanged, has no state, and is
 // post-processing.
 //
@@ -18,7 +18,7 @@ import (
 // eigenvalues below the floor are lifted to it and the matrix is rounded to the grid; that
 // is floating-point, reproducible on one platform. A proper raw state is returned
 // unchanged, bit for bit. The linear part h = P m never changes.
-func (c Config) Repair(raw []int64) (q []int64, lifted int, err error) {
+func (c Config) repair(raw []int64) (q []int64, lifted int, err error) {
 	if len(raw) != c.Dim() {
 		return nil, 0, fmt.Errorf("repair: length %d, want %d: %w", len(raw), c.Dim(), ErrShape)
 	}

@@ -16,15 +16,15 @@ type History struct {
 // Final returns the last raw state.
 func (h History) Final() []int64 { return h.Raw[len(h.Raw)-1] }
 
-// Rounds returns the number of the last round.
-func (h History) Rounds() int { return h.First + len(h.Raw) - 1 }
+// rounds returns the number of the last round.
+func (h History) rounds() int { return h.First + len(h.Raw) - 1 }
 
 // NoiseFunc returns the vector that a party (counted from 0) adds in a round (from 1), in
 // units of 2^-FracBits, length Dim. nil adds nothing.
 type NoiseFunc func(round, party int) []int64
 
-// Course describes a run.
-type Course struct {
+// course describes a run.
+type course struct {
 	Rounds   int       // the number of the last round
 	Schedule Schedule  // nil: all parties in every round
 	Noise    NoiseFunc // joint noise; nil: none
@@ -37,7 +37,7 @@ type Course struct {
 
 // converged reports whether the states of the last rounds are all within the tolerance of
 // the last.
-func (c Course) converged(rounds, parties int, change func(back int) float64) bool {
+func (c course) converged(rounds, parties int, change func(back int) float64) bool {
 	window := c.Window
 	if window == 0 {
 		window = parties
@@ -59,11 +59,11 @@ func (c Course) converged(rounds, parties int, change func(back int) float64) bo
 //
 // A nil noise adds nothing. All parties are in every round.
 func Run(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, rounds int) (History, error) {
-	return RunCourse(ctx, cfg, learners, Course{Rounds: rounds, Noise: noise})
+	return runCourse(ctx, cfg, learners, course{Rounds: rounds, Noise: noise})
 }
 
-// RunCourse is Run with a schedule and a condition to stop.
-func RunCourse(ctx context.Context, cfg Config, learners []*Learner, course Course) (History, error) {
+// runCourse is Run with a schedule and a condition to stop.
+func runCourse(ctx context.Context, cfg Config, learners []*Learner, course course) (History, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return History{}, err
 	}
@@ -71,12 +71,12 @@ func RunCourse(ctx context.Context, cfg Config, learners []*Learner, course Cour
 	for i, l := range learners {
 		h.States[i] = l.InitialState()
 	}
-	return Resume(ctx, cfg, learners, h, course)
+	return resume(ctx, cfg, learners, h, course)
 }
 
-// Resume continues after the last round of a run, of which only the last raw state and the
+// resume continues after the last round of a run, of which only the last raw state and the
 // learners' states matter, and returns the longer history. It leaves h unchanged.
-func Resume(ctx context.Context, cfg Config, learners []*Learner, h History, course Course) (History, error) {
+func resume(ctx context.Context, cfg Config, learners []*Learner, h History, course course) (History, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return History{}, err
 	}
@@ -86,7 +86,7 @@ func Resume(ctx context.Context, cfg Config, learners []*Learner, h History, cou
 			ErrConfig, len(h.Raw), len(h.States), len(learners))
 	}
 	h.Raw, h.States = append([][]int64(nil), h.Raw...), append([][]byte(nil), h.States...)
-	for round := h.Rounds() + 1; round <= course.Rounds; round++ {
+	for round := h.rounds() + 1; round <= course.Rounds; round++ {
 		if err := h.step(ctx, cfg, learners, course, round); err != nil {
 			return History{}, fmt.Errorf("round %d: %w", round, err)
 		}
@@ -109,7 +109,7 @@ func (c Config) change(raw [][]int64, back int) float64 {
 	return math.Ldexp(most, -c.rawBits())
 }
 
-func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, course Course, round int) error {
+func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, course course, round int) error {
 	set, err := course.Schedule.of(round, len(learners))
 	if err != nil {
 		return err

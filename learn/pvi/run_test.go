@@ -223,7 +223,7 @@ func TestInvariant(t *testing.T) {
 			v := make([]int64, c.Dim())
 			for i := range v {
 				v[i] = int64(r.NormFloat64() * 3 * c.Clip * math.Ldexp(1, int(c.FracBits)))
-				want[i] += c.DampingUnits(round) * v[i]
+				want[i] += c.dampingUnits(round) * v[i]
 			}
 			return v
 		}
@@ -237,7 +237,7 @@ func TestInvariant(t *testing.T) {
 		}
 		moved := false
 		for p, l := range ls {
-			factors, err := l.Factors(h.States[p])
+			factors, err := l.factors(h.States[p])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,7 +283,7 @@ func TestAbsentPartyKeepsItsFactor(t *testing.T) {
 		raw = next
 	}
 	for i, l := range ls {
-		factors, err := l.Factors(states[i])
+		factors, err := l.factors(states[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func TestNonPrivate(t *testing.T) {
 		{logisticConfig(), 1 << 20, 1.0 / (1 << 16)},
 		{clippedLinear(gauss.MeanField), 10, 0.2}, {clippedLinear(gauss.Full), 10, 1},
 	} {
-		c := tc.cfg.NonPrivate(tc.parties)
+		c := tc.cfg.nonPrivate(tc.parties)
 		if err := c.Validate(); err != nil {
 			t.Error(err)
 		}
@@ -365,7 +365,7 @@ func TestNonPrivate(t *testing.T) {
 			t.Errorf("%s %s, %d parties: %+v", tc.cfg.Model, tc.cfg.Family, tc.parties, c)
 		}
 	}
-	c := logisticConfig().NonPrivate(3)
+	c := logisticConfig().nonPrivate(3)
 	ls, all := parties(t, c, 3)
 	mean, sd := globalVI(t, c, all)
 	post, err := c.Posterior(run(t, c, ls, nil, 25).Final())

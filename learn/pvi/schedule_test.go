@@ -63,17 +63,17 @@ func TestSchedulesReachTheExactPosterior(t *testing.T) {
 				c.FracBits = 34
 				c.DampingBits = 10
 				ls, all := parties(t, c, 4)
-				course := Course{Rounds: 400, Schedule: schedule, Tolerance: 1e-10, Window: 40}
+				course := course{Rounds: 400, Schedule: schedule, Tolerance: 1e-10, Window: 40}
 				post, rounds, err := runRealCourse(context.Background(), c, ls, course)
 				if err != nil {
 					t.Fatal(err)
 				}
-				h, err := RunCourse(context.Background(), c, ls, course)
+				h, err := runCourse(context.Background(), c, ls, course)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if rounds >= 400 || h.Rounds() >= 400 {
-					t.Errorf("no end after %d and %d rounds", rounds, h.Rounds())
+				if rounds >= 400 || h.rounds() >= 400 {
+					t.Errorf("no end after %d and %d rounds", rounds, h.rounds())
 				}
 				grid, want := c.floats(h.Final()), exactPosterior(c, all)
 				for i := range want {
@@ -97,7 +97,7 @@ func TestDampedSchedulesConverge(t *testing.T) {
 				c.Damping, c.DampingDecay = 0.4, decay
 				ls, all := parties(t, c, 4)
 				post, _, err := runRealCourse(context.Background(), c, ls,
-					Course{Rounds: 1500, Schedule: schedule})
+					course{Rounds: 1500, Schedule: schedule})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -118,19 +118,19 @@ func TestResume(t *testing.T) {
 	ls, _ := parties(t, c, 4)
 	for name, schedule := range everySchedule(t) {
 		t.Run(name, func(t *testing.T) {
-			whole, err := RunCourse(context.Background(), c, ls, Course{Rounds: 9, Schedule: schedule})
+			whole, err := runCourse(context.Background(), c, ls, course{Rounds: 9, Schedule: schedule})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for stop := range 9 {
-				h, err := RunCourse(context.Background(), c, ls, Course{Rounds: stop, Schedule: schedule})
+				h, err := runCourse(context.Background(), c, ls, course{Rounds: stop, Schedule: schedule})
 				if err != nil {
 					t.Fatal(err)
 				}
-				last := History{First: h.Rounds(), Raw: [][]int64{h.Final()}, States: h.States}
-				rest, err := Resume(context.Background(), c, ls, last, Course{Rounds: 9, Schedule: schedule})
-				if err != nil || rest.Rounds() != 9 || !slices.Equal(rest.Final(), whole.Final()) {
-					t.Errorf("from round %d: round %d, %v", stop, rest.Rounds(), err)
+				last := History{First: h.rounds(), Raw: [][]int64{h.Final()}, States: h.States}
+				rest, err := resume(context.Background(), c, ls, last, course{Rounds: 9, Schedule: schedule})
+				if err != nil || rest.rounds() != 9 || !slices.Equal(rest.Final(), whole.Final()) {
+					t.Errorf("from round %d: round %d, %v", stop, rest.rounds(), err)
 				}
 			}
 		})
@@ -181,20 +181,20 @@ func TestScheduleRefusals(t *testing.T) {
 	c := linearConfig(gauss.Full)
 	ls, _ := parties(t, c, 2)
 	for _, set := range [][]int{{}, {1, 1}, {1, 0}, {2}, {-1}} {
-		course := Course{Rounds: 1, Schedule: func(int) []int { return set }}
-		if _, err := RunCourse(context.Background(), c, ls, course); !errors.Is(err, ErrConfig) {
+		course := course{Rounds: 1, Schedule: func(int) []int { return set }}
+		if _, err := runCourse(context.Background(), c, ls, course); !errors.Is(err, ErrConfig) {
 			t.Errorf("%v: %v", set, err)
 		}
 		if _, _, err := runRealCourse(context.Background(), c, ls, course); !errors.Is(err, ErrConfig) {
 			t.Errorf("%v: %v", set, err)
 		}
 	}
-	if _, err := Resume(context.Background(), c, ls, History{}, Course{Rounds: 1}); !errors.Is(err,
+	if _, err := resume(context.Background(), c, ls, History{}, course{Rounds: 1}); !errors.Is(err,
 		ErrConfig) {
 		t.Error(err)
 	}
 	if _, _, err := runRealCourse(context.Background(), c, ls,
-		Course{Rounds: 1, Noise: func(int, int) []int64 { return nil }}); !errors.Is(err, ErrConfig) {
+		course{Rounds: 1, Noise: func(int, int) []int64 { return nil }}); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}
 }

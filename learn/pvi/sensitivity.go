@@ -25,11 +25,11 @@ const (
 // ErrUnbounded: a bound was requested of a configuration without clipping.
 var ErrUnbounded = errors.New("updates are not clipped")
 
-// PerParty bounds the L2 norm, and so every coordinate, of one party's Update in units of
+// perParty bounds the L2 norm, and so every coordinate, of one party's Update in units of
 // 2^-f: Shards times the integer clip. Headroom checks multiply it by the number of parties
 // and add the noise's tail. With local noise it is UpdateClip's bound, which includes the
 // noise. Errors: ErrUnbounded, ErrOverflow.
-func (c Config) PerParty() (uint64, error) {
+func (c Config) perParty() (uint64, error) {
 	if p := c.params(); !p.Local {
 		return c.bound(uint64(p.Shards))
 	}

@@ -18,8 +18,8 @@ func TestShardsOf(t *testing.T) {
 		{400, 0.5, 0.25, 200}, {400, 2, 0.5, 100}, {1, 1, 0.5, 1},
 	} {
 		c.Strategy = Virtual{Shards: tc.shards, ShardPower: tc.power}
-		if c.ShardsOf(tc.weight) != tc.want {
-			t.Errorf("%+v: %d", tc, c.ShardsOf(tc.weight))
+		if c.shardsOf(tc.weight) != tc.want {
+			t.Errorf("%+v: %d", tc, c.shardsOf(tc.weight))
 		}
 	}
 }
@@ -51,10 +51,10 @@ func TestShardPower(t *testing.T) {
 		}
 		sa, sb = settle(t, a, round, sa, pa), settle(t, b, round, sb, pb)
 	}
-	if f, err := a.Factors(sa); err != nil || len(f) != 2 || !bytes.Equal(sa, sb) {
+	if f, err := a.factors(sa); err != nil || len(f) != 2 || !bytes.Equal(sa, sb) {
 		t.Errorf("%d factors, %v", len(f), err)
 	}
-	if _, err := NewShardedLearner(c, data.Split(8), 0.25); err == nil {
+	if _, err := newShardedLearner(c, data.Split(8), 0.25); err == nil {
 		t.Error("eight shards were taken where the share gives two")
 	}
 	if a.Config() != c {
@@ -63,7 +63,7 @@ func TestShardPower(t *testing.T) {
 	ls := []*Learner{a, learner(t, c, dense(c, 2, 60), 0.75)}
 	h := run(t, c, ls, nil, 5)
 	for i, want := range []int{2, 6} {
-		if f, err := ls[i].Factors(h.States[i]); err != nil || len(f) != want {
+		if f, err := ls[i].factors(h.States[i]); err != nil || len(f) != want {
 			t.Errorf("party %d: %d factors, %v", i, len(f), err)
 		}
 	}

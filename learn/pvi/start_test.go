@@ -88,7 +88,7 @@ func TestStartSpread(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, m := range p.Mean() {
-		if want := 0.5 * model.Uniform(i) * 200 / 210; math.Abs(m-want) > 1e-6 || c.Prior()[i] != 0 {
+		if want := 0.5 * model.Uniform(i) * 200 / 210; math.Abs(m-want) > 1e-6 || c.prior()[i] != 0 {
 			t.Fatalf("weight %d begins at %v, want %v", i, m, want)
 		}
 	}

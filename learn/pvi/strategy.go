@@ -105,9 +105,9 @@ type Analytic struct {
 	SampleRate float64
 }
 
-// Hybrid is section 4.2.3 of [Thesis]: a party's first round starts with the sum of
+// hybrid is section 4.2.3 of [Thesis]: a party's first round starts with the sum of
 // Analytic and continues with the steps of Optimisation.
-type Hybrid struct {
+type hybrid struct {
 	Optimisation
 	StatisticClip float64 // L2 bound of one record's natural parameters
 }
@@ -182,7 +182,7 @@ func (Optimisation) Name() StrategyName { return NameOptimisation }
 func (Analytic) Name() StrategyName { return NameAnalytic }
 
 // Name implements Strategy.
-func (Hybrid) Name() StrategyName { return NameHybrid }
+func (hybrid) Name() StrategyName { return NameHybrid }
 
 // Name implements Strategy.
 func (BCMSame) Name() StrategyName { return NameBCMSame }

@@ -37,8 +37,8 @@ func (o Optimisation) check(c Config, bad badField) {
 	if o.SDUnit != 0 && (c.Family != gauss.MeanField || !(o.SDUnit >= 0x1p-20 && o.SDUnit <= 0x1p10)) {
 		bad("sd_unit", o.SDUnit, "0, or 2^-20 to 2^10 in the mean-field family")
 	}
-	if o.Steps < 1 || o.Steps > MaxSteps {
-		bad("steps", o.Steps, fmt.Sprintf("1 to %d", MaxSteps))
+	if o.Steps < 1 || o.Steps > maxSteps {
+		bad("steps", o.Steps, fmt.Sprintf("1 to %d", maxSteps))
 	}
 	if !(o.LearningRate > 0 && o.LearningRate <= 1e3) {
 		bad("learning_rate", o.LearningRate, "in (0, 1000]")
@@ -57,7 +57,7 @@ func (a Analytic) check(c Config, bad badField) {
 	checkRecords(c, bad)
 }
 
-func (h Hybrid) check(c Config, bad badField) {
+func (h hybrid) check(c Config, bad badField) {
 	checkLinear(c, bad)
 	h.Optimisation.check(c, bad)
 	b, err := c.grid().IntBound(h.StatisticClip)

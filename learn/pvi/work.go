@@ -28,7 +28,7 @@ func (l *Learner) newRealWork(q []float64) *work {
 		cavity: make([]float64, dim), factor: make([]float64, dim), update: make([]float64, dim),
 	}
 	w.shares = l.cfg.shares(l.weight)
-	l.cfg.toFloat(w.moved, l.cfg.Prior())
+	l.cfg.toFloat(w.moved, l.cfg.prior())
 	for i := range w.moved {
 		w.moved[i] = w.q[i] - w.moved[i]
 	}

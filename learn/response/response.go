@@ -17,8 +17,8 @@ import (
 // unit is the number of steps of gamma in 1.
 const unit = 1 << 32
 
-// MaxCategories is the largest number of values.
-const MaxCategories = 1 << 20
+// maxCategories is the largest number of values.
+const maxCategories = 1 << 20
 
 // Response is the randomiser. Its zero value is not usable.
 type Response struct {
@@ -30,8 +30,8 @@ type Response struct {
 // of 2^-32.
 func New(categories int, gamma float64) (Response, error) {
 	switch {
-	case categories < 2 || categories > MaxCategories:
-		return Response{}, fmt.Errorf("response: %d categories aren't in 2..%d", categories, MaxCategories)
+	case categories < 2 || categories > maxCategories:
+		return Response{}, fmt.Errorf("response: %d categories aren't in 2..%d", categories, maxCategories)
 	case !(gamma > 0 && gamma <= 1):
 		return Response{}, fmt.Errorf("response: gamma %v isn't in (0, 1]", gamma)
 	}

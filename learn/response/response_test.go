@@ -114,7 +114,7 @@ func TestEstimates(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	for _, k := range []int{-1, 1, MaxCategories + 1} {
+	for _, k := range []int{-1, 1, maxCategories + 1} {
 		if _, err := New(k, 0.5); err == nil {
 			t.Errorf("%d categories", k)
 		}

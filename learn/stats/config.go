@@ -14,8 +14,8 @@ import (
 
 // Limits of a configuration.
 const (
-	MaxFeatures = 1 << 10
-	MaxRecords  = 1 << 22 // of one party
+	maxFeatures = 1 << 10
+	maxRecords  = 1 << 22 // of one party
 )
 
 // ErrConfig is in the chain of every error about a bad configuration.
@@ -76,8 +76,8 @@ func (c Config) Validate() error {
 	}
 	sane := func(v float64) bool { return v >= 0x1p-20 && v <= 0x1p20 }
 	const range20 = "2^-20 to 2^20"
-	check(c.Features >= 1 && c.Features <= MaxFeatures, "features", c.Features,
-		fmt.Sprintf("1 to %d", MaxFeatures))
+	check(c.Features >= 1 && c.Features <= maxFeatures, "features", c.Features,
+		fmt.Sprintf("1 to %d", maxFeatures))
 	check(sane(c.PriorPrecision), "prior_precision", c.PriorPrecision, range20)
 	check(c.NoiseSD == 0 || sane(c.NoiseSD), "noise_sd", c.NoiseSD, "0 or "+range20)
 	check(sane(c.Bound), "bound", c.Bound, range20)
@@ -95,13 +95,13 @@ func (c Config) Validate() error {
 	check(c.FracBits >= 4 && c.FracBits <= 16, "frac_bits", c.FracBits, "4 to 16")
 	check(c.Radius >= 1 && c.Radius <= 64, "radius", c.Radius, "1 to 64")
 	check(c.Records >= 1 && c.Records <= 1<<40, "records", c.Records, "1 to 2^40")
-	check(c.MaxRecords >= 1 && c.MaxRecords <= MaxRecords, "max_records", c.MaxRecords,
-		fmt.Sprintf("1 to %d", MaxRecords))
+	check(c.MaxRecords >= 1 && c.MaxRecords <= maxRecords, "max_records", c.MaxRecords,
+		fmt.Sprintf("1 to %d", maxRecords))
 	if len(errs) == 0 && c.momentScale() < 1 {
 		check(false, "radius", c.Radius, fmt.Sprintf(
 			"more than that with %d features, whose moments would be larger", c.Features))
 	}
-	if len(errs) == 0 && c.Sensitivity() > 1<<60/uint64(c.MaxRecords) {
+	if len(errs) == 0 && c.sensitivity() > 1<<60/uint64(c.MaxRecords) {
 		check(false, "max_records", c.MaxRecords,
 			"less, or a smaller radius or frac_bits: their sum could leave 60 bits")
 	}
@@ -136,7 +136,7 @@ const (
 	offDiagonal = 7
 )
 
-// Sensitivity bounds the L2 distance, in units of 2^-2f, between the sums that
+// sensitivity bounds the L2 distance, in units of 2^-2f, between the sums that
 // neighbouring data sets give in one round, given everything public before it, when
 // one record is replaced by another. It is ceil(sqrt(50) R^2) with R in units of
 // 2^-f.
@@ -151,7 +151,7 @@ const (
 // s^2 (1/4 + t^2), whose maximum on t = 2 - s is 1.28614 at s = (6 - sqrt 2) / 4. The columns
 // together move by sqrt(Features) times that, and Config.momentScale, an integer, keeps
 // its multiple at or below the statistics' bound.
-func (c Config) Sensitivity() uint64 {
+func (c Config) sensitivity() uint64 {
 	r := new(big.Int).SetUint64(c.radius())
 	r.Mul(r, r)
 	square := new(big.Int).Mul(r, r)
@@ -171,13 +171,13 @@ const momentBits = 8
 // sensitivity, sqrt(1.2862 Features) U^2, is within the statistics'.
 func (c Config) momentScale() int64 {
 	one := math.Sqrt(1.2862*float64(c.moved())) * (1 + 1e-9) * (1 << (2 * momentBits))
-	return int64(math.Floor(float64(c.Sensitivity()) / one))
+	return int64(math.Floor(float64(c.sensitivity()) / one))
 }
 
-// TermBound bounds the L2 norm of one record's contribution: a record's products have norm
+// termBound bounds the L2 norm of one record's contribution: a record's products have norm
 // at most 5 R^2, and its moments at most sqrt(5/4 Features) U^2 times the scale; both are below
 // the sensitivity.
-func (c Config) TermBound() uint64 { return c.Sensitivity() }
+func (c Config) termBound() uint64 { return c.sensitivity() }
 
-// PerParty bounds the L2 norm of one party's sum: MaxRecords terms.
-func (c Config) PerParty() uint64 { return uint64(c.MaxRecords) * c.TermBound() }
+// perParty bounds the L2 norm of one party's sum: maxRecords terms.
+func (c Config) perParty() uint64 { return uint64(c.MaxRecords) * c.termBound() }

@@ -70,9 +70,6 @@ func (c Config) check(d pvi.Data) error {
 	return nil
 }
 
-// Config returns the configuration that the learner was made with.
-func (l *Learner) Config() Config { return l.cfg }
-
 // Propose sums the party's records for a round, given the public state. The same
 // arguments give the same proposal. Errors: ErrRound, ErrShape, the context's.
 func (l *Learner) Propose(ctx context.Context, round int, raw []int64) (Proposal, error) {

@@ -13,8 +13,8 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 	if err := c.Validate(); err != nil {
 		return pvi.Mechanism{}, err
 	}
-	return pvi.Mechanism{Clip: c.TermBound(), Sensitivity: c.Sensitivity(), Dim: c.Dim(), Steps: 1,
-		PerParty: c.PerParty()}, nil
+	return pvi.Mechanism{Clip: c.termBound(), Sensitivity: c.sensitivity(), Dim: c.Dim(), Steps: 1,
+		PerParty: c.perParty()}, nil
 }
 
 // Predictive is Posterior with the model that predicts from it. Before the first statistics
@@ -41,7 +41,7 @@ func (c Config) Predictive(raw []int64, noise float64) (*pvi.Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	natural, err := p.Natural()
+	natural, err := p.natural()
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}

@@ -22,8 +22,8 @@ type Posterior struct {
 	Rounds int64
 }
 
-// Natural returns the posterior in the coordinates of gauss's full family.
-func (p *Posterior) Natural() ([]float64, error) {
+// natural returns the posterior in the coordinates of gauss's full family.
+func (p *Posterior) natural() ([]float64, error) {
 	s := gauss.Space{Family: gauss.Full, Features: len(p.Mean)}
 	return s.Natural(&gauss.Moments{Mean: p.Mean, Covariance: p.Covariance})
 }

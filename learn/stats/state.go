@@ -17,9 +17,9 @@ var (
 	ErrRound = errors.New("round is out of range")
 )
 
-// StateDim is the length of the public state: the numbers of accepted moment and
+// stateDim is the length of the public state: the numbers of accepted moment and
 // statistics rounds, and the sums of both.
-func (c Config) StateDim() int { return 2 + 2*c.moved() + c.Dim() }
+func (c Config) stateDim() int { return 2 + 2*c.moved() + c.Dim() }
 
 type state struct {
 	momentRounds, rounds int64
@@ -27,7 +27,7 @@ type state struct {
 }
 
 func (c Config) open(raw []int64) (s state, err error) {
-	if len(raw) != c.StateDim() || raw[0] < 0 || raw[1] < 0 {
+	if len(raw) != c.stateDim() || raw[0] < 0 || raw[1] < 0 {
 		return s, fmt.Errorf("state: %w", ErrShape)
 	}
 	split := 2 + 2*c.moved()
@@ -35,7 +35,7 @@ func (c Config) open(raw []int64) (s state, err error) {
 }
 
 // Initial returns the state before round 1.
-func (c Config) Initial() []int64 { return make([]int64, c.StateDim()) }
+func (c Config) Initial() []int64 { return make([]int64, c.stateDim()) }
 
 // Fold adds a round's revealed sum to the state, by the kind of the round. It is pure.
 // Errors: ErrRound, ErrShape, ErrOverflow.

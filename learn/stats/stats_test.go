@@ -191,8 +191,8 @@ func (n neighbours) difference(t *testing.T, cfg Config) []int64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !fixedpoint.NormSquaredAtMost(p.Update, cfg.TermBound()) {
-			t.Fatalf("one term is beyond the bound %d", cfg.TermBound())
+		if !fixedpoint.NormSquaredAtMost(p.Update, cfg.termBound()) {
+			t.Fatalf("one term is beyond the bound %d", cfg.termBound())
 		}
 		sums[k] = p.Update
 	}
@@ -208,7 +208,7 @@ func (n neighbours) difference(t *testing.T, cfg Config) []int64 {
 func TestSensitivity(t *testing.T) {
 	cfg := small()
 	cfg.MomentRounds, cfg.Radius = 1, 2
-	bound := cfg.Sensitivity()
+	bound := cfg.sensitivity()
 	cases := neighbourings(cfg)
 	rapid.Check(t, func(rt *rapid.T) {
 		if diff := cases.Draw(rt, "case").difference(t, cfg); !fixedpoint.NormSquaredAtMost(diff, bound) {
@@ -243,8 +243,8 @@ func TestSensitivityIsReached(t *testing.T) {
 	for i := range a {
 		sum += float64(a[i]-b[i]) * float64(a[i]-b[i])
 	}
-	if got := math.Sqrt(sum); math.Abs(got-float64(cfg.Sensitivity())) > 1 {
-		t.Errorf("distance %v, the sensitivity is %d", got, cfg.Sensitivity())
+	if got := math.Sqrt(sum); math.Abs(got-float64(cfg.sensitivity())) > 1 {
+		t.Errorf("distance %v, the sensitivity is %d", got, cfg.sensitivity())
 	}
 }
 
@@ -374,7 +374,7 @@ func TestValidateNamesFields(t *testing.T) {
 		"target_threshold": func(c *Config) { c.TargetThreshold = 1 << 21 },
 		"frac_bits":        func(c *Config) { c.FracBits = 3 },
 		"records":          func(c *Config) { c.Records = 0 },
-		"max_records":      func(c *Config) { c.MaxRecords, c.FracBits, c.Radius = MaxRecords, 16, 64 },
+		"max_records":      func(c *Config) { c.MaxRecords, c.FracBits, c.Radius = maxRecords, 16, 64 },
 	} {
 		cfg := small()
 		spoil(&cfg)

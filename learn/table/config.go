@@ -13,9 +13,9 @@ import (
 
 // Limits of a configuration.
 const (
-	MaxDim     = 1 << 16
-	MaxBins    = 1024
-	MaxRecords = 1 << 22 // of one party
+	maxDim     = 1 << 16
+	maxBins    = 1024
+	maxRecords = 1 << 22 // of one party
 	maxTables  = 4096
 )
 
@@ -88,8 +88,8 @@ func New(cfg Config, schema *dataset.Schema) (*Layout, error) {
 		return nil, fmt.Errorf("%w: %d tables, want 1 to %d", ErrConfig, n, maxTables)
 	case cfg.FracBits < 8 || cfg.FracBits > 30:
 		return nil, fmt.Errorf("%w: frac_bits is %d, want 8 to 30", ErrConfig, cfg.FracBits)
-	case cfg.MaxRecords < 1 || cfg.MaxRecords > MaxRecords:
-		return nil, fmt.Errorf("%w: max_records is %d, want 1 to %d", ErrConfig, cfg.MaxRecords, MaxRecords)
+	case cfg.MaxRecords < 1 || cfg.MaxRecords > maxRecords:
+		return nil, fmt.Errorf("%w: max_records is %d, want 1 to %d", ErrConfig, cfg.MaxRecords, maxRecords)
 	case schema.Missing == dataset.Zero && len(cfg.Means)+len(cfg.Histograms) > 0:
 		return nil,
 			fmt.Errorf("%w: the schema's missing is zero, which would count a missing number as the centre "+
@@ -115,8 +115,8 @@ func New(cfg Config, schema *dataset.Schema) (*Layout, error) {
 		l.add(item{kind: "crosstab", name: pair[0] + " x " + pair[1], axes: []*axis{a, b},
 			size: len(a.levels) * len(b.levels)})
 	}
-	if l.dim > MaxDim {
-		return nil, fmt.Errorf("%w: %d cells, at most %d", ErrConfig, l.dim, MaxDim)
+	if l.dim > maxDim {
+		return nil, fmt.Errorf("%w: %d cells, at most %d", ErrConfig, l.dim, maxDim)
 	}
 	return l, nil
 }
@@ -157,8 +157,8 @@ func (l *Layout) grouped(group *axis) error {
 		if err != nil {
 			return err
 		}
-		if h.Bins < 2 || h.Bins > MaxBins {
-			return fmt.Errorf("%w: histogram of %q has %d bins, want 2 to %d", ErrConfig, h.Column, h.Bins, MaxBins)
+		if h.Bins < 2 || h.Bins > maxBins {
+			return fmt.Errorf("%w: histogram of %q has %d bins, want 2 to %d", ErrConfig, h.Column, h.Bins, maxBins)
 		}
 		l.add(item{kind: "histogram", name: h.Column, group: group, axes: []*axis{n.bins(h.Column, h.Bins)},
 			size: h.Bins, hidden: h.QuantilesOnly})

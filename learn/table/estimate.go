@@ -180,8 +180,8 @@ func monotone(v []float64) []float64 {
 	return up
 }
 
-// Names are the coordinates, for files.
-func (l *Layout) Names() []string {
+// names are the coordinates, for files.
+func (l *Layout) names() []string {
 	names := make([]string, 0, l.dim)
 	for k := range l.items {
 		i := &l.items[k]

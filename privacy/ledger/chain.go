@@ -75,9 +75,9 @@ func (l *Ledger) Append(e Entry) error {
 // Head returns the hash of the newest entry, or Genesis() if the ledger is empty.
 func (l *Ledger) Head() Hash {
 	if len(l.entries) == 0 {
-		return Genesis()
+		return genesis()
 	}
-	return l.entries[len(l.entries)-1].Hash()
+	return l.entries[len(l.entries)-1].hash()
 }
 
 // Len returns the number of entries.

@@ -55,8 +55,8 @@ func (c Charge) filled() Charge {
 	return c
 }
 
-// Validate returns an error with the reason if the charge is invalid, or no bound is proven for it.
-func (c Charge) Validate() error {
+// validate returns an error with the reason if the charge is invalid, or no bound is proven for it.
+func (c Charge) validate() error {
 	switch {
 	case c.FracBits > 52:
 		return fmt.Errorf("%w: frac_bits %d is above 52", ErrEntry, c.FracBits)
@@ -108,11 +108,11 @@ const (
 	hashLabel    = "choir privacy ledger v1\x00"
 )
 
-// Genesis returns the Prev of the first entry.
-func Genesis() Hash { return sha256.Sum256([]byte(hashLabel + "genesis")) }
+// genesis returns the Prev of the first entry.
+func genesis() Hash { return sha256.Sum256([]byte(hashLabel + "genesis")) }
 
-// Hash returns the hash of the entry, which also covers all entries before it through Prev.
-func (e Entry) Hash() Hash {
+// hash returns the hash of the entry, which also covers all entries before it through Prev.
+func (e Entry) hash() Hash {
 	return sha256.Sum256(append([]byte(hashLabel+"entry"), e.Marshal()...))
 }
 
@@ -123,7 +123,7 @@ func (e Entry) Validate() error {
 		if e.Note != "" {
 			return fmt.Errorf("%w: a charge with a note", ErrEntry)
 		}
-		return e.Charge.Validate()
+		return e.Charge.validate()
 	case KindReset:
 		if e.Charge != (Charge{}) {
 			return fmt.Errorf("%w: a reset with a charge", ErrEntry)

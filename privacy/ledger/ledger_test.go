@@ -198,7 +198,7 @@ func TestEveryBitOfAnEntryIsRead(t *testing.T) {
 			}
 			continue
 		}
-		if got.Hash() == e.Hash() || !bytes.Equal(got.Marshal(), b) {
+		if got.hash() == e.hash() || !bytes.Equal(got.Marshal(), b) {
 			t.Fatalf("bit %d is not read", bit)
 		}
 	}

@@ -72,7 +72,7 @@ func compose(charges []Charge, delta float64) (privacy.Bound, error) {
 func strictest(charges []Charge) (privacy.Relation, error) {
 	relation := privacy.AddRemove
 	for _, c := range charges {
-		if err := c.Validate(); err != nil {
+		if err := c.validate(); err != nil {
 			return 0, err
 		}
 		if c.Relation == privacy.ReplaceOne {

@@ -98,7 +98,7 @@ func check(terms []Term, delta float64, prec Precision) (Precision, error) {
 		return prec, fmt.Errorf("%w: %d terms at delta %v", ErrTerm, len(terms), delta)
 	}
 	for _, t := range terms {
-		if err := t.Validate(); err != nil {
+		if err := t.validate(); err != nil {
 			return prec, err
 		}
 	}

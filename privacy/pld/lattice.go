@@ -117,9 +117,9 @@ func (l *Lattice) Delta(epsilon float64) (lo, hi float64) {
 // Span is an interval that contains an epsilon.
 type Span struct{ Lower, Upper float64 }
 
-// Epsilon encloses the least epsilon >= 0 of a single step at delta. It is infinite if the mass at
+// epsilon encloses the least epsilon >= 0 of a single step at delta. It is infinite if the mass at
 // infinite loss exceeds delta.
-func (l *Lattice) Epsilon(delta float64) Span {
+func (l *Lattice) epsilon(delta float64) Span {
 	if l.Infinite*(1-latticeError) > delta {
 		return Span{math.Inf(1), math.Inf(1)}
 	}

@@ -8,7 +8,7 @@ func alone(terms []Term) bool { return len(terms) == 1 && terms[0].Count == 1 }
 // upperAlone returns the least epsilon at which the curve of a step is at most delta, rounded up.
 func (t Term) upperAlone(delta float64) float64 {
 	if t.Kind == Discrete {
-		return t.Lattice.Epsilon(delta).Upper
+		return t.Lattice.epsilon(delta).Upper
 	}
 	return crossing(delta, func(e float64) float64 {
 		_, hi := t.curve(e)
@@ -19,7 +19,7 @@ func (t Term) upperAlone(delta float64) float64 {
 // lowerAlone returns the same, rounded down.
 func (t Term) lowerAlone(delta float64) float64 {
 	if t.Kind == Discrete {
-		return t.Lattice.Epsilon(delta).Lower
+		return t.Lattice.epsilon(delta).Lower
 	}
 	return (1 - 1e-11) * crossing(delta, func(e float64) float64 {
 		lo, _ := t.curve(e)

@@ -38,8 +38,8 @@ type Term struct {
 	Lattice *Lattice // for Discrete
 }
 
-// Validate returns an error with the name of an invalid field.
-func (t Term) Validate() error {
+// validate returns an error with the name of an invalid field.
+func (t Term) validate() error {
 	switch {
 	case t.Kind < Remove || t.Kind > Discrete:
 		return fmt.Errorf("%w: unknown kind %d", ErrTerm, t.Kind)

@@ -8,11 +8,11 @@ import (
 	"choir/privacy/pld"
 )
 
-// Epsilon encloses the epsilon at delta of all rounds together with other steps, adaptively: the rounds
+// epsilon encloses the epsilon at delta of all rounds together with other steps, adaptively: the rounds
 // and steps may be chosen after earlier results. The other terms bound the epsilon from above only; the
 // lower bound is that of the rounds alone. An upper bound is infinite if none is computed; local
 // guarantees then hold.
-func Epsilon(rounds []Round, others []pld.Term, delta float64, prec pld.Precision) (pld.Span, error) {
+func epsilon(rounds []Round, others []pld.Term, delta float64, prec pld.Precision) (pld.Span, error) {
 	upper, err := Upper(rounds, others, delta, prec)
 	if err != nil || math.IsInf(upper, 1) {
 		return pld.Span{Upper: upper}, err

@@ -49,7 +49,7 @@ func TestReferenceValues(t *testing.T) {
 			continue // a second each
 		}
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Epsilon([]Round{c.round}, nil, c.delta, pld.Precision{})
+			got, err := epsilon([]Round{c.round}, nil, c.delta, pld.Precision{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestComposedReports(t *testing.T) {
 		return // two hundred transforms
 	}
 	one := Round{Kind: Laplace, Users: 10, Eps0: 1, Count: 4}
-	got, err := Epsilon([]Round{one}, nil, 1e-4, pld.Precision{})
+	got, err := epsilon([]Round{one}, nil, 1e-4, pld.Precision{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestRoundsOfSeveralKindsCompose(t *testing.T) {
 	krr := Round{Kind: RandomisedResponse, Users: 1000, Categories: 4, Gamma: 0.25, Count: 3}
 	ldp := Round{Kind: LDP, Users: 1000, Eps0: 1, Count: 5}
 	prec := pld.Precision{}
-	got, err := Epsilon([]Round{krr, ldp}, nil, 1e-6, prec)
+	got, err := epsilon([]Round{krr, ldp}, nil, 1e-6, prec)
 	if err != nil {
 		t.Fatal(err)
 	}

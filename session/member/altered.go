@@ -10,9 +10,9 @@ import (
 	"choir/learn/dataset"
 )
 
-// Alteration is what the encoding did to a column of a party's data, or to whole rows. It depends
+// alteration is what the encoding did to a column of a party's data, or to whole rows. It depends
 // on the data: it is for the party itself.
-type Alteration struct {
+type alteration struct {
 	Column                            string // empty: rows
 	Rows                              int    // of the file
 	Clipped, Unseen, Missing, Dropped int    // values; Dropped: rows
@@ -20,7 +20,7 @@ type Alteration struct {
 }
 
 // alterations lists what the encoding did, by column.
-func alterations(t *dataset.Table) (list []Alteration) {
+func alterations(t *dataset.Table) (list []alteration) {
 	rows, n := t.Rows()+t.Notes.Dropped, t.Notes
 	columns := map[string]bool{}
 	for _, counts := range []map[string]int{n.Clipped, n.Unseen, n.Missing} {
@@ -29,25 +29,25 @@ func alterations(t *dataset.Table) (list []Alteration) {
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(columns)) {
-		list = append(list, Alteration{Column: c, Rows: rows, Clipped: n.Clipped[c], Unseen: n.Unseen[c],
+		list = append(list, alteration{Column: c, Rows: rows, Clipped: n.Clipped[c], Unseen: n.Unseen[c],
 			Missing: n.Missing[c]})
 	}
 	if n.Dropped > 0 {
-		list = append(list, Alteration{Rows: rows, Dropped: n.Dropped})
+		list = append(list, alteration{Rows: rows, Dropped: n.Dropped})
 	}
 	for _, c := range n.Ignored {
-		list = append(list, Alteration{Column: c, Rows: rows, Ignored: true})
+		list = append(list, alteration{Column: c, Rows: rows, Ignored: true})
 	}
 	return list
 }
 
-// Share returns the part of the column's values, or of the rows, that was changed or left out.
-func (a Alteration) Share() float64 {
+// share returns the part of the column's values, or of the rows, that was changed or left out.
+func (a alteration) share() float64 {
 	return float64(a.Clipped+a.Unseen+a.Missing+a.Dropped) / float64(max(a.Rows, 1))
 }
 
 // String tells what happened and where to look.
-func (a Alteration) String() string {
+func (a alteration) String() string {
 	if a.Ignored {
 		return fmt.Sprintf("column %q is not in the plan's schema and is ignored", a.Column)
 	}
@@ -70,21 +70,21 @@ func (a Alteration) String() string {
 // notable is the share from which an alteration is logged as a warning.
 const notable = 0.05
 
-func (a Alteration) level() slog.Level {
-	if a.Share() >= notable {
+func (a alteration) level() slog.Level {
+	if a.share() >= notable {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo
 }
 
 // tooMany is the error for the alterations above a share of the values; 0 allows all.
-func tooMany(list []Alteration, most float64) error {
+func tooMany(list []alteration, most float64) error {
 	if most == 0 {
 		return nil
 	}
 	var over []string
 	for _, a := range list {
-		if a.Share() > most {
+		if a.share() > most {
 			over = append(over, a.String())
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // altered is of protocol.ClassIntegrity.
 func readLedger(v protocol.View) (*ledger.Ledger, error) {
 	var stored [][]byte
-	for _, key := range v.Keys(LedgerPrefix) {
+	for _, key := range v.Keys(ledgerPrefix) {
 		stored = append(stored, v.Get(key))
 	}
 	l, err := ledger.Open(stored)
@@ -102,7 +102,7 @@ func ResetSpending(path, reason string) error {
 	if err == nil {
 		e := l.NextReset(reason)
 		if err = e.Validate(); err == nil {
-			err = f.Apply([]protocol.Record{{Key: fmt.Sprintf("%s%08d", LedgerPrefix, e.Seq), Value: e.Marshal()}})
+			err = f.Apply([]protocol.Record{{Key: fmt.Sprintf("%s%08d", ledgerPrefix, e.Seq), Value: e.Marshal()}})
 		} else {
 			err = protocol.Fail(protocol.ClassInput, "reason: %w", err)
 		}

@@ -109,9 +109,9 @@ func LoadConfig(path string, env func(string) (string, bool), flags map[string]s
 	return c, nil
 }
 
-// ValidateWorker checks the settings that a compute node's worker needs. The file may
+// validateWorker checks the settings that a compute node's worker needs. The file may
 // also have settings of the node.
-func (c *Config) ValidateWorker() error {
+func (c *Config) validateWorker() error {
 	for _, need := range []struct{ key, value string }{
 		{"plan_file", c.PlanFile}, {"store_file", c.StoreFile}, {"bus.url", c.Bus.URL},
 	} {

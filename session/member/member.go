@@ -34,7 +34,7 @@ type Member struct {
 	nats    *natsbus.Bus // the connection; nil before there is one
 	watcher *watcher     // nil at a worker
 	stream  time.Time    // when the plan's stream was created
-	altered []Alteration // of a party's data
+	altered []alteration // of a party's data
 
 	advised bool // a party, on its clip
 }

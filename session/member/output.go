@@ -185,7 +185,7 @@ func Export(path, plan, dir string) (*Outcome, error) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: the stored plan: %w", path, err)
 	}
 	s := protocol.Bind(signed.Plan)
-	view := host.Scope(f, "plan/"+s.ID.String()+"/", LedgerPrefix)
+	view := host.Scope(f, "plan/"+s.ID.String()+"/", ledgerPrefix)
 	owner := string(view.Get(ownerKey))
 	for i, member := range signed.Plan.Members {
 		if member.Name != owner {

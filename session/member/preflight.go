@@ -161,7 +161,7 @@ func (p *preflight) checkData() {
 	}
 	for _, a := range p.member.altered {
 		verdict := Right
-		if a.Share() >= notable {
+		if a.share() >= notable {
 			verdict = Warning
 		}
 		p.add("data", verdict, a.String(),

@@ -152,7 +152,7 @@ func (m *Member) role(store host.Store, bus *run.CountingBus) (*run.Role, error)
 	if err := m.Config.EnsureWorkerKey(); err != nil {
 		return nil, err
 	}
-	r.Group, err = m.Config.WorkerGroup(m.Workers)
+	r.Group, err = m.Config.workerGroup(m.Workers)
 	return r, err
 }
 

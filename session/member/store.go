@@ -39,11 +39,11 @@ func OpenStore(path string, s protocol.BoundPlan) (host.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return host.Scope(f, "plan/"+s.ID.String()+"/", LedgerPrefix), nil
+	return host.Scope(f, "plan/"+s.ID.String()+"/", ledgerPrefix), nil
 }
 
-// LedgerPrefix begins the keys of a party's ledger in a store.
-const LedgerPrefix = "ledger/"
+// ledgerPrefix begins the keys of a party's ledger in a store.
+const ledgerPrefix = "ledger/"
 
 // openExisting opens a store that exists, and does not create one.
 func openExisting(path string) (*host.File, error) {

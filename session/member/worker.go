@@ -29,9 +29,9 @@ type Worker struct {
 	group  compute.Group
 }
 
-// WorkerKeyPath is the file of the secret that a compute node shares with its
+// workerKeyPath is the file of the secret that a compute node shares with its
 // workers.
-func (c *Config) WorkerKeyPath() string {
+func (c *Config) workerKeyPath() string {
 	if c.WorkerKeyFile != "" {
 		return c.WorkerKeyFile
 	}
@@ -40,7 +40,7 @@ func (c *Config) WorkerKeyPath() string {
 
 // EnsureWorkerKey writes a new secret to the file unless it exists.
 func (c *Config) EnsureWorkerKey() error {
-	path := c.WorkerKeyPath()
+	path := c.workerKeyPath()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = natsbus.NewTokenFile(path, rand.Reader)
@@ -51,17 +51,17 @@ func (c *Config) EnsureWorkerKey() error {
 	return nil
 }
 
-// WorkerGroup reads the secret: 64 hexadecimal digits in a file that only its
+// workerGroup reads the secret: 64 hexadecimal digits in a file that only its
 // owner may read.
-func (c *Config) WorkerGroup(workers int) (compute.Group, error) {
-	line, err := identity.ReadPassphraseFile(c.WorkerKeyPath())
+func (c *Config) workerGroup(workers int) (compute.Group, error) {
+	line, err := identity.ReadPassphraseFile(c.workerKeyPath())
 	if err != nil {
-		return compute.Group{}, terms.FileError("worker key", c.WorkerKeyPath(), err)
+		return compute.Group{}, terms.FileError("worker key", c.workerKeyPath(), err)
 	}
 	raw, err := hex.DecodeString(string(line))
 	if err != nil || len(raw) != channel.SecretSize {
 		return compute.Group{}, protocol.Fail(protocol.ClassInput, "worker key %s: want %d hexadecimal digits",
-			c.WorkerKeyPath(), 2*channel.SecretSize)
+			c.workerKeyPath(), 2*channel.SecretSize)
 	}
 	secret, err := channel.NewSecret(raw)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Config) WorkerGroup(workers int) (compute.Group, error) {
 // OpenWorker checks all that can be checked before a connection is made, as Open
 // does for the node. node is the name of the compute node in the plan.
 func OpenWorker(c *Config, node string, worker, of int, log *slog.Logger, now time.Time) (*Worker, error) {
-	if err := c.ValidateWorker(); err != nil {
+	if err := c.validateWorker(); err != nil {
 		return nil, err
 	}
 	m, err := openPlan(c, now)
@@ -87,7 +87,7 @@ func OpenWorker(c *Config, node string, worker, of int, log *slog.Logger, now ti
 	if of < 1 || worker < 0 || worker >= of {
 		return nil, protocol.Fail(protocol.ClassInput, "worker: %d isn't in 0..%d", worker, of-1)
 	}
-	group, err := c.WorkerGroup(of)
+	group, err := c.workerGroup(of)
 	if err != nil {
 		return nil, err
 	}

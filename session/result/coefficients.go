@@ -76,7 +76,7 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
 	}
-	posterior, err := f.Posterior()
+	posterior, err := f.posterior()
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
 	}

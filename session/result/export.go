@@ -177,7 +177,7 @@ func (f *ModelFile) Write(dir string) error {
 	if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
 		return err
 	}
-	arrays, err := f.Arrays()
+	arrays, err := f.arrays()
 	if err != nil {
 		return err
 	}
@@ -212,9 +212,9 @@ func (f *ModelFile) table() (header []string, rows [][]any) {
 	return header, rows
 }
 
-// Arrays are the file's numbers by name: mean and sd by weight, natural, covariance in
+// arrays are the file's numbers by name: mean and sd by weight, natural, covariance in
 // the full family, draws by draw, then chain, and weight; header is the rest as JSON in UTF-8.
-func (f *ModelFile) Arrays() (dataset.Arrays, error) {
+func (f *ModelFile) arrays() (dataset.Arrays, error) {
 	head := *f
 	head.Mean, head.SD = nil, nil
 	all := dataset.Arrays{"mean": dataset.NewVector(f.Mean)}
@@ -224,7 +224,7 @@ func (f *ModelFile) Arrays() (dataset.Arrays, error) {
 		head.Predictive = &p
 		all["sd"], all["natural"] = dataset.NewVector(f.SD), dataset.NewVector(f.Predictive.Natural)
 		if p.Family == gauss.Full {
-			posterior, err := f.Posterior()
+			posterior, err := f.posterior()
 			if err != nil {
 				return nil, err
 			}
@@ -326,7 +326,7 @@ func (f *ModelFile) check() error {
 	if f.Schema, err = schema.Canonical(); err != nil { // the file may be indented
 		return err
 	}
-	p, err := f.Posterior()
+	p, err := f.posterior()
 	if err != nil {
 		return err
 	}
@@ -345,8 +345,8 @@ func (f *ModelFile) check() error {
 	return nil
 }
 
-// Posterior returns the posterior, or ErrNoPredictions.
-func (f *ModelFile) Posterior() (*pvi.Posterior, error) {
+// posterior returns the posterior, or ErrNoPredictions.
+func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 	p := f.Predictive
 	if p == nil {
 		return nil, ErrNoPredictions

@@ -216,7 +216,7 @@ func FuzzParseModel(f *testing.F) {
 		if err != nil || m.check() != nil || m.Predictive == nil {
 			return
 		}
-		p, err := m.Posterior()
+		p, err := m.posterior()
 		if err != nil || len(p.Mean()) != len(m.Mean) {
 			t.Errorf("a model was taken that isn't whole: %v", err)
 		}

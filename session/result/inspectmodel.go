@@ -124,7 +124,7 @@ func sameArrays(path string, want *ModelFile) error {
 	if err != nil {
 		return err
 	}
-	expected, err := want.Arrays()
+	expected, err := want.arrays()
 	if err != nil {
 		return err
 	}

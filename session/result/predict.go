@@ -49,7 +49,7 @@ type Predicted struct {
 // Predict predicts records, encoded by the model's schema. by is the approximation of
 // the average over the posterior; empty: the draws of a sampler, otherwise quadrature.
 func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Predictions, error) {
-	posterior, err := f.Posterior()
+	posterior, err := f.posterior()
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
 	}

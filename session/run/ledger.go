@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"fmt"
 
 	"choir/party"
@@ -141,14 +140,6 @@ func (a *Ledger) Append(entry []byte) error {
 		return err
 	}
 	return a.chain.Append(e)
-}
-
-// Spent returns what the chain has spent at the plan's delta.
-func (a *Ledger) Spent() (privacy.Bound, error) {
-	if _, ok := a.plan.Release(); !ok {
-		return privacy.Bound{}, errors.New("the plan claims no epsilon")
-	}
-	return a.chain.Spent(a.plan.Delta)
 }
 
 var _ party.Ledger = (*Ledger)(nil)

@@ -7,8 +7,8 @@ import (
 	"choir/learn/pvi"
 )
 
-// Score is what one posterior is worth.
-type Score struct {
+// score is what one posterior is worth.
+type score struct {
 	Coverage [3]float64 // of the levels
 	Error    float64    // root mean square of the means against the true weights
 	SD       float64    // mean
@@ -20,8 +20,8 @@ type Score struct {
 var levels = [3]float64{0.5, 0.9, 0.95}
 
 // scoreOf compares a posterior with the true weights and the test rows.
-func scoreOf(q *pvi.Posterior, truth []float64, d *experiment.Data, linear bool) (Score, error) {
-	var s Score
+func scoreOf(q *pvi.Posterior, truth []float64, d *experiment.Data, linear bool) (score, error) {
+	var s score
 	sd := q.SD()
 	n := float64(len(truth))
 	for j, w := range truth {

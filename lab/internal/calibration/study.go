@@ -23,11 +23,11 @@ func Study() study.Study {
 }
 
 // worlds are those of the study.
-func worlds(quick bool) []World {
+func worlds(quick bool) []world {
 	if quick {
-		return []World{{"tiny", false, 400, 3, 0.3, 4, 8}, {"tiny linear", true, 400, 3, 0.3, 4, 8}}
+		return []world{{"tiny", false, 400, 3, 0.3, 4, 8}, {"tiny linear", true, 400, 3, 0.3, 4, 8}}
 	}
-	return []World{
+	return []world{
 		{"logistic", false, 16000, 20, 0.4, 10, 1},
 		{"linear", true, 16000, 20, 0.4, 10, 1},
 		{"many parties", false, 16000, 20, 0.4, 300, 1},
@@ -51,13 +51,13 @@ const (
 
 // tally has the scores of one world by method and posterior.
 type tally struct {
-	world World
+	world world
 	names []string
-	all   map[string][]Score
+	all   map[string][]score
 	width []float64 // the reference's mean standard deviation, by seed
 }
 
-func (t *tally) add(name string, s Score) {
+func (t *tally) add(name string, s score) {
 	if !slices.Contains(t.names, name) {
 		t.names = append(t.names, name)
 	}
@@ -80,7 +80,7 @@ func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 		if !o.Picks(w.Name, names...) {
 			continue
 		}
-		t := &tally{world: w, all: map[string][]Score{}}
+		t := &tally{world: w, all: map[string][]score{}}
 		for _, seed := range o.Each() {
 			if err := t.seed(ctx, o, uint64(seed)); err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", w.Name, seed, err)
@@ -152,7 +152,7 @@ const allowed = 0.05
 // rows are the world's part of the table.
 func (t *tally) rows() []study.Row {
 	var rows []study.Row
-	add := func(name string, m study.Measure, why string, of func(seed int, s Score) float64) {
+	add := func(name string, m study.Measure, why string, of func(seed int, s score) float64) {
 		row := study.Row{Case: t.world.Name, Method: name, Measure: m, Why: why}
 		for i, s := range t.all[name] {
 			row.Values = append(row.Values, of(i, s))
@@ -161,12 +161,12 @@ func (t *tally) rows() []study.Row {
 	}
 	for _, name := range t.names {
 		for k, level := range levels {
-			add(name, study.Coverage, t.judge(name, k, level), func(_ int, s Score) float64 { return s.Coverage[k] })
+			add(name, study.Coverage, t.judge(name, k, level), func(_ int, s score) float64 { return s.Coverage[k] })
 		}
-		add(name, study.Width, "", func(i int, s Score) float64 { return s.SD / t.width[i] })
-		add(name, study.LogLikelihood, "", func(_ int, s Score) float64 { return s.LogLik })
+		add(name, study.Width, "", func(i int, s score) float64 { return s.SD / t.width[i] })
+		add(name, study.LogLikelihood, "", func(_ int, s score) float64 { return s.LogLik })
 		if !t.world.Linear {
-			add(name, study.ECE, "", func(_ int, s Score) float64 { return s.ECE })
+			add(name, study.ECE, "", func(_ int, s score) float64 { return s.ECE })
 		}
 	}
 	return rows

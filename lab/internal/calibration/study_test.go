@@ -34,7 +34,7 @@ func TestStudy(t *testing.T) {
 // TestNoiseAwareCoversTheTruth is the logistic world of the study, with fewer rows: the plain
 // intervals cover less than half, the noise-aware ones cover, and they predict as well.
 func TestNoiseAwareCoversTheTruth(t *testing.T) {
-	tl := &tally{world: World{"reduced", false, 6000, 12, 0.4, 10, 2}, all: map[string][]Score{}}
+	tl := &tally{world: world{"reduced", false, 6000, 12, 0.4, 10, 2}, all: map[string][]score{}}
 	for seed := range uint64(3) {
 		if err := tl.seed(t.Context(), study.Options{Only: []string{"virtual"}}, seed); err != nil {
 			t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"choir/session/terms"
 )
 
-// World is generated data with known weights, shared out to parties with a budget.
-type World struct {
+// world is generated data with known weights, shared out to parties with a budget.
+type world struct {
 	Name        string
 	Linear      bool
 	Rows        int // that train
@@ -25,7 +25,7 @@ type World struct {
 	Epsilon     float64
 }
 
-func (w World) model() pvi.Model {
+func (w world) model() pvi.Model {
 	if w.Linear {
 		return pvi.Linear
 	}
@@ -33,13 +33,13 @@ func (w World) model() pvi.Model {
 }
 
 // describe is the world in words.
-func (w World) describe() string {
+func (w world) describe() string {
 	return fmt.Sprintf("%s: %s model, %d rows of %d columns, correlation %g, %d parties, epsilon %g", w.Name,
 		w.model(), w.Rows, w.Columns, w.Correlation, w.Parties, w.Epsilon)
 }
 
 // load draws the world's data.
-func (w World) load(seed uint64) (*experiment.Data, []float64, error) {
+func (w world) load(seed uint64) (*experiment.Data, []float64, error) {
 	g := dataset.DefaultGenerator(w.Linear, seed)
 	g.Rows = w.Rows * 5 / 4
 	g.Features = w.Columns
@@ -73,7 +73,7 @@ func ways() []way {
 }
 
 // learn runs a session's rounds in the clear.
-func (w World) learn(ctx context.Context, d *experiment.Data, m way,
+func (w world) learn(ctx context.Context, d *experiment.Data, m way,
 	seed uint64) (*bed.Outcome, bed.Run, error) {
 	roster, err := run.NewRoster(nil, w.Parties, 3)
 	if err != nil {

@@ -77,5 +77,5 @@ func (n *Numbers) Curve(where, method string, m study.Measure) *study.Curve {
 	return nil
 }
 
-// Sources cites the papers.
-func (n *Numbers) Sources() []string { return n.doc.Sources }
+// sources cites the papers.
+func (n *Numbers) sources() []string { return n.doc.Sources }

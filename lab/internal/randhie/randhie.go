@@ -24,14 +24,11 @@ import (
 //go:embed randhie.csv.gz
 var packed []byte
 
-// Name of the data set.
-const Name = "randhie"
+// name of the data set.
+const name = "randhie"
 
-// Rows is how many there are.
-const Rows = 20190
-
-// Yearly is the most rows that one person has.
-const Yearly = 5
+// rows is how many there are.
+const rows = 20190
 
 // Records are the rows as text, with a first column "visit" that is "yes" when the
 // person saw a doctor in the year, in the place of the number of visits.
@@ -40,13 +37,13 @@ func Records() (*dataset.Records, error) {
 	if err != nil {
 		return nil, fmt.Errorf("randhie: %w", err)
 	}
-	records, err := dataset.ReadRecords(unpack, dataset.CSVOptions{Name: Name})
+	records, err := dataset.ReadRecords(unpack, dataset.CSVOptions{Name: name})
 	if err != nil {
 		return nil, fmt.Errorf("randhie: %w", err)
 	}
-	if len(records.Cells) != Rows || records.Header[0] != "mdvis" {
+	if len(records.Cells) != rows || records.Header[0] != "mdvis" {
 		return nil, fmt.Errorf("randhie: %d rows of %q, want %d of mdvis", len(records.Cells),
-			records.Header, Rows)
+			records.Header, rows)
 	}
 	records.Header[0] = "visit"
 	for _, row := range records.Cells {

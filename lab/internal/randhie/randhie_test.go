@@ -22,7 +22,7 @@ func TestRows(t *testing.T) {
 			none++
 		}
 	}
-	if table.Rows() != Rows || table.Cols() != 10 || none != 6308 || !table.Classification ||
+	if table.Rows() != rows || table.Cols() != 10 || none != 6308 || !table.Classification ||
 		!Schema().Public() {
 		t.Errorf("%d rows of %d columns, %d without a visit", table.Rows(), table.Cols(), none)
 	}
@@ -31,8 +31,8 @@ func TestRows(t *testing.T) {
 	}
 	// Share of rows with an individual deductible plan: .26.
 	idp := 0.0
-	for i := range Rows {
-		idp += table.Row(i)[1] / Rows
+	for i := range rows {
+		idp += table.Row(i)[1] / rows
 	}
 	if math.Abs(idp-0.25998) > 1e-5 {
 		t.Errorf("individual deductible plans: %v", idp)

@@ -77,20 +77,20 @@ func cells(quick bool) (all []cell) {
 // rowsEach are a party's rows, of which four fifths train.
 const rowsEach = 375
 
-// Outcome is one run.
-type Outcome struct {
+// outcome is one run.
+type outcome struct {
 	Scores   experiment.Scores
 	Majority experiment.Scores
 	Named    bool // as swamped or diverged
 }
 
 // holds reports whether the run is as good as the majority, or named.
-func (o Outcome) holds() bool {
+func (o outcome) holds() bool {
 	return o.Named || o.Scores.LogLikelihood >= o.Majority.LogLikelihood-0.01
 }
 
 // try runs one cell with the defaults, summing in the clear.
-func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o Outcome, err error) {
+func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o outcome, err error) {
 	demo := experiment.Demo{Parties: c.parties, Computes: 3, Epsilon: c.epsilon, Delta: 1e-5,
 		Model: pvi.Logistic, Method: w.method, Strategy: w.strategy}
 	roster, err := run.NewRoster(nil, c.parties, 3)
