@@ -141,17 +141,17 @@ func TestSameInputSameBytes(t *testing.T) {
 	}
 	for _, format := range Formats() {
 		t.Run(format, func(t *testing.T) {
-			a, err := f.Render(format)
+			a, err := f.encode(format)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := f.Render(format)
+			b, err := f.encode(format)
 			if err != nil || !bytes.Equal(a, b) {
 				t.Errorf("two renderings differ: %v", err)
 			}
 		})
 	}
-	if _, err := f.Render("gif"); err == nil {
+	if _, err := f.encode("gif"); err == nil {
 		t.Error("an unknown format was rendered")
 	}
 }
@@ -208,7 +208,7 @@ func TestFigureShapes(t *testing.T) {
 				t.Error("the picture has a NaN")
 			}
 			for _, format := range Formats()[1:] {
-				if _, err := test.figure.Render(format); err != nil {
+				if _, err := test.figure.encode(format); err != nil {
 					t.Errorf("%s: %v", format, err)
 				}
 			}

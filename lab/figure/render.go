@@ -21,8 +21,8 @@ func Formats() []string { return []string{"svg", "png", "pdf"} }
 // pngDPI keeps text sharp on dense screens: 1.5 image pixels to a CSS pixel.
 const pngDPI = 144
 
-// Render returns the figure in one of the Formats.
-func (f *Figure) Render(format string) ([]byte, error) {
+// encode returns the figure in one of the Formats.
+func (f *Figure) encode(format string) ([]byte, error) {
 	switch format {
 	case "svg":
 		return f.render(func(w, h vg.Length) (vg.CanvasSizer, io.WriterTo) {
@@ -44,7 +44,7 @@ func (f *Figure) Render(format string) ([]byte, error) {
 }
 
 // SVG renders the figure as an SVG document.
-func (f *Figure) SVG() ([]byte, error) { return f.Render("svg") }
+func (f *Figure) SVG() ([]byte, error) { return f.encode("svg") }
 
 func (f *Figure) render(canvas func(w, h vg.Length) (vg.CanvasSizer, io.WriterTo)) ([]byte, error) {
 	if err := f.Validate(); err != nil {
@@ -69,7 +69,7 @@ func (f *Figure) Write(base string, formats ...string) error {
 	files := make([][]byte, len(formats))
 	for i, format := range formats {
 		var err error
-		if files[i], err = f.Render(format); err != nil {
+		if files[i], err = f.encode(format); err != nil {
 			return err
 		}
 	}

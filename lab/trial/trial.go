@@ -16,8 +16,8 @@ import (
 	"choir/session/terms"
 )
 
-// MaxMembers bounds the parties, and the compute nodes, of a trial: each is a process.
-const MaxMembers = 20
+// maxMembers bounds the parties, and the compute nodes, of a trial: each is a process.
+const maxMembers = 20
 
 // Options describe a trial.
 type Options struct {
@@ -97,11 +97,11 @@ func (c *consortium) check() error {
 	switch {
 	case c.Dir == "":
 		return protocol.Fail(protocol.ClassInput, "name a folder for the trial")
-	case c.Parties < 2 || c.Parties > MaxMembers:
-		return protocol.Fail(protocol.ClassInput, "parties: %d isn't in 2..%d", c.Parties, MaxMembers)
-	case c.Nodes < 2 || c.Nodes > MaxMembers:
+	case c.Parties < 2 || c.Parties > maxMembers:
+		return protocol.Fail(protocol.ClassInput, "parties: %d isn't in 2..%d", c.Parties, maxMembers)
+	case c.Nodes < 2 || c.Nodes > maxMembers:
 		return protocol.Fail(protocol.ClassInput, "nodes: %d isn't in 2..%d; one node alone would see every "+
-			"contribution", c.Nodes, MaxMembers)
+			"contribution", c.Nodes, maxMembers)
 	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
 		return protocol.Fail(protocol.ClassInput, "epsilon: %v isn't positive and finite", c.Epsilon)
 	case !(c.Delta > 0 && c.Delta < 1):

@@ -17,9 +17,9 @@ const version = 1
 // ErrAnswer is in the chain of every error about an unusable answer.
 var ErrAnswer = errors.New("bad answer")
 
-// Header is the JSON of a request: everything public that the program may need, other than
+// header is the JSON of a request: everything public that the program may need, other than
 // the arrays.
-type Header struct {
+type header struct {
 	Version  int      `json:"version"`
 	Round    int      `json:"round"`
 	Shards   int      `json:"shards"`
@@ -48,7 +48,7 @@ type Records struct {
 // writeRequest writes a round's request. Records are assigned to shards as in
 // pvi.Data.Split.
 func writeRequest(w io.Writer, c pvi.Config, r Records, ask pvi.OutsideWork) error {
-	head, err := json.Marshal(Header{Version: version, Round: ask.Round, Shards: len(ask.Cavity),
+	head, err := json.Marshal(header{Version: version, Round: ask.Round, Shards: len(ask.Cavity),
 		Dim: c.Dim(), Weights: c.Weights(),
 		Features: c.Features, Columns: r.Columns, Classes: r.Classes, Config: c})
 	if err != nil {

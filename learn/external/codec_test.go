@@ -23,7 +23,7 @@ func TestRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var head Header
+	var head header
 	if err := json.Unmarshal(all["header"].Bytes(), &head); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,8 @@ func TestRequestShards(t *testing.T) {
 	}
 }
 
-// header replaces an answer's header.
-func header(text string) func(dataset.Arrays) {
+// withHeader replaces an answer's header.
+func withHeader(text string) func(dataset.Arrays) {
 	return func(a dataset.Arrays) { a["header"] = dataset.NewText([]byte(text)) }
 }
 
@@ -90,9 +90,9 @@ func TestParseAnswer(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{
 		"flat":       flat,
-		"round":      answer(t, header(`{"version": 1, "round": 2}`)),
-		"version":    answer(t, header(`{"version": 2, "round": 3}`)),
-		"not JSON":   answer(t, header(`{`)),
+		"round":      answer(t, withHeader(`{"version": 1, "round": 2}`)),
+		"version":    answer(t, withHeader(`{"version": 2, "round": 3}`)),
+		"not JSON":   answer(t, withHeader(`{`)),
 		"not text":   answer(t, func(a dataset.Arrays) { a["header"] = dataset.NewVector([]float64{1}) }),
 		"no header":  answer(t, func(a dataset.Arrays) { delete(a, "header") }),
 		"no update":  answer(t, func(a dataset.Arrays) { delete(a, "update") }),

@@ -7,7 +7,7 @@
 //
 // # The request
 //
-//	header  Header
+//	header  header
 //	global  (dim)           natural parameters of the public posterior
 //	cavity  (shards, dim)   the same without each shard's factor; may be improper
 //	x       (rows, features) the party's records, encoded by the plan's schema
@@ -24,7 +24,7 @@
 //	                        in natural parameters; (dim) is enough for one shard
 //
 // The program's standard error is copied to Config.Stderr. The program gets neither keys
-// nor shares nor noise, and of the environment only Environment. Clipping, rounding, noise,
+// nor shares nor noise, and of the environment only what [inherited] lists. Clipping, rounding, noise,
 // sharing and accounting happen after the answer, and no answer can loosen them: see
 // Outside in package pvi for what the privacy claim then requires of the program.
 package external

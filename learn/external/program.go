@@ -127,9 +127,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.kept.Write(p)
 }
 
-// Environment lists the variables that a program inherits, where they are set: what
+// inherited lists the variables that a program inherits, where they are set: what
 // interpreters need to start, and nothing that is Choir's.
-func Environment() []string {
+func inherited() []string {
 	return []string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH",
 		"PYTHONHOME", "VIRTUAL_ENV",
 		"CONDA_PREFIX", "R_HOME", "R_LIBS", "JULIA_DEPOT_PATH", "OMP_NUM_THREADS", "SYSTEMROOT", "TEMP"}
@@ -137,7 +137,7 @@ func Environment() []string {
 
 func environment(lookup func(string) (string, bool)) []string {
 	env := []string{}
-	for _, name := range Environment() {
+	for _, name := range inherited() {
 		if v, ok := lookup(name); ok {
 			env = append(env, name+"="+v)
 		}

@@ -10,7 +10,7 @@ import (
 	"choir/learn/gauss"
 )
 
-// Network is a shard under a Bayesian neural network for two classes: one hidden layer of
+// neural is a shard under a Bayesian neural network for two classes: one hidden layer of
 // rectified linear units, a sigmoid on the output, y in {0, 1}, and an independent Gaussian
 // for every weight ([DP-PVI], section 5):
 //
@@ -28,7 +28,7 @@ import (
 // and of the record. So Update and RecordGradients are functions of their arguments, a
 // record's gradient depends on no other record, and every step of an optimiser has new
 // samples. Privacy does not depend on them: bounds are valid for every sample.
-type Network struct {
+type neural struct {
 	x, sq    blas64.General // the features, and their squares
 	y        []float64
 	seed     []uint64 // a digest of every record
@@ -51,8 +51,8 @@ const (
 // newNetwork makes a shard of len(y) rows over Settings.Features columns. x is
 // row-major; it is kept, not copied. The caller has checked the data and the
 // settings.
-func newNetwork(s Settings, x, y []float64) *Network {
-	n := &Network{y: y, hidden: s.Hidden, samples: s.Samples, steps: s.Steps, rate: s.LearningRate,
+func newNetwork(s Settings, x, y []float64) *neural {
+	n := &neural{y: y, hidden: s.Hidden, samples: s.Samples, steps: s.Steps, rate: s.LearningRate,
 		copies: float64(max(s.Copies, 1)), features: s.Features}
 	if s.Natural {
 		n.floor = s.Floor
@@ -98,10 +98,10 @@ func networkKind() Kind {
 }
 
 // Rows is the number of records.
-func (n *Network) Rows() int { return len(n.y) }
+func (n *neural) Rows() int { return len(n.y) }
 
 // Update implements Site: see ascend, and natural.
-func (n *Network) Update(ws *Workspace, dst, q, cavity []float64) {
+func (n *neural) Update(ws *Workspace, dst, q, cavity []float64) {
 	if n.floor > 0 {
 		n.natural(ws, dst, q, cavity)
 		return
@@ -113,7 +113,7 @@ func (n *Network) Update(ws *Workspace, dst, q, cavity []float64) {
 
 // Gradient writes an unbiased estimate of the derivatives of the free energy by the
 // means and by the log standard deviations of q'.
-func (n *Network) Gradient(ws *Workspace, gMean, gLogSD, mean, variance, cavity []float64) {
+func (n *neural) Gradient(ws *Workspace, gMean, gLogSD, mean, variance, cavity []float64) {
 	n.gradient(ws, gMean, gLogSD, mean, variance, digest(digest(0, mean), variance))
 	if n.copies > 1 {
 		blas64.Scal(n.copies, vec(gMean))
@@ -124,7 +124,7 @@ func (n *Network) Gradient(ws *Workspace, gMean, gLogSD, mean, variance, cavity 
 
 // gradient is the derivative of the expected log-likelihood for the samples that
 // seed gives.
-func (n *Network) gradient(ws *Workspace, gMean, gLogSD, mean, variance []float64, seed uint64) {
+func (n *neural) gradient(ws *Workspace, gMean, gLogSD, mean, variance []float64, seed uint64) {
 	clear(gMean)
 	clear(gLogSD)
 	rows, h := len(n.y), n.hidden
@@ -145,7 +145,7 @@ func (n *Network) gradient(ws *Workspace, gMean, gLogSD, mean, variance []float6
 }
 
 // inputs writes the means and the variances of the units' inputs, a row a record.
-func (n *Network) inputs(ws *Workspace, mean, variance []float64) (a, s blas64.General) {
+func (n *neural) inputs(ws *Workspace, mean, variance []float64) (a, s blas64.General) {
 	rows, h := len(n.y), n.hidden
 	buf := ws.matrices(2 * rows * h)
 	a = blas64.General{Rows: rows, Cols: h, Stride: h, Data: buf[:rows*h]}
@@ -156,13 +156,13 @@ func (n *Network) inputs(ws *Workspace, mean, variance []float64) (a, s blas64.G
 }
 
 // layer is the hidden layer's part of a vector over the weights.
-func (n *Network) layer(w []float64) blas64.General {
+func (n *neural) layer(w []float64) blas64.General {
 	return blas64.General{Rows: n.hidden, Cols: n.features, Stride: n.features, Data: w[:n.hidden*n.features]}
 }
 
 // RecordGradients implements PerRecord. A record's samples depend on the
 // variational parameters and on the record.
-func (n *Network) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int,
+func (n *neural) RecordGradients(ws *Workspace, mean, logSD []float64, rows []int,
 	f func(row int, grad []float64) error) error {
 	d := len(mean)
 	h := n.hidden
@@ -191,7 +191,7 @@ func (n *Network) RecordGradients(ws *Workspace, mean, logSD []float64, rows []i
 // spread writes a record's derivatives by the hidden layer: products of those by the
 // units' inputs and of the features. Features that are 0, as most of one-hot columns
 // are, and units that are off stay 0.
-func (n *Network) spread(grad, a, s, x, sq, variance []float64) {
+func (n *neural) spread(grad, a, s, x, sq, variance []float64) {
 	d, cols := len(variance), n.features
 	for j, xj := range x {
 		if xj == 0 {

@@ -15,8 +15,8 @@ import (
 // it, where differences of the gradient would mostly be noise. So means end where Gradient's
 // do, and precisions are approximate: what the output's own curvature would add is left out.
 //
-// Samples are a function of the iterate and of the record, as everywhere in Network.
-func (n *Network) natural(ws *Workspace, dst, q, cavity []float64) {
+// Samples are a function of the iterate and of the record, as everywhere in neural.
+func (n *neural) natural(ws *Workspace, dst, q, cavity []float64) {
 	climb{steps: n.steps, rate: n.rate, floor: n.floor}.run(ws, dst, q, cavity,
 		func(gMean, gVar, mean, variance []float64) {
 			n.newton(ws, gMean, gVar, mean, variance, digest(digest(0, mean), variance))
@@ -25,7 +25,7 @@ func (n *Network) natural(ws *Workspace, dst, q, cavity []float64) {
 
 // newton writes the derivatives of the expected log-likelihood by the means, and the negative
 // of Gauss and Newton's curvature, for the samples that seed gives.
-func (n *Network) newton(ws *Workspace, gMean, gVar, mean, variance []float64, seed uint64) {
+func (n *neural) newton(ws *Workspace, gMean, gVar, mean, variance []float64, seed uint64) {
 	clear(gMean)
 	clear(gVar)
 	h, inner := n.hidden, n.hidden*n.features

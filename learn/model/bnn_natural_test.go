@@ -9,7 +9,7 @@ import (
 	"choir/learn/gauss"
 )
 
-func naturalNetwork(copies int, x, y []float64, features int) *Network {
+func naturalNetwork(copies int, x, y []float64, features int) *neural {
 	return newNetwork(Settings{Family: gauss.MeanField, Features: features, Hidden: 3, Samples: 2, Steps: 1,
 		LearningRate: 1, Copies: copies, Natural: true, Floor: 1e-3}, x, y)
 }

@@ -10,7 +10,7 @@ type pass struct {
 	da, ds          []float64 // sums over samples
 }
 
-func (n *Network) newPass(ws *Workspace, mean, variance []float64) *pass {
+func (n *neural) newPass(ws *Workspace, mean, variance []float64) *pass {
 	inner, h := n.hidden*n.features, n.hidden
 	p := &pass{hidden: h, samples: n.samples, mean: mean[inner:], variance: variance[inner:]}
 	buf := ws.units(5 * h)

@@ -17,7 +17,7 @@ const predictiveSamples = 100
 // in closed form. The samples come from one fixed stream, the same for every
 // record, so predictions are reproducible and vary smoothly with the record.
 type networkPredictor struct {
-	n   *Network
+	n   *neural
 	m   *gauss.Moments
 	eps []float64 // the samples, one after the other
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // network is a small shard with its settings and a proper posterior.
-func network(seed uint64, rows, samples int) (n *Network, s Settings, mean, logSD []float64) {
+func network(seed uint64, rows, samples int) (n *neural, s Settings, mean, logSD []float64) {
 	s = Settings{Family: gauss.MeanField, Features: 3, Hidden: 4, Samples: samples, Steps: 5,
 		LearningRate: 0.05, Floor: 1}
 	x, y := records(seed, rows, s.Features)
@@ -27,7 +27,7 @@ func network(seed uint64, rows, samples int) (n *Network, s Settings, mean, logS
 
 // estimate is the expected log-likelihood for the samples that seed gives: what
 // gradient is the derivative of.
-func (n *Network) estimate(mean, variance []float64, seed uint64) float64 {
+func (n *neural) estimate(mean, variance []float64, seed uint64) float64 {
 	ws, h := new(Workspace), n.hidden
 	a, s := n.inputs(ws, mean, variance)
 	p := n.newPass(ws, mean, variance)
@@ -138,7 +138,7 @@ func TestNetworkRecordGradientsAddUp(t *testing.T) {
 // A record's gradient does not depend on other records.
 func TestNetworkRecordIsIndependent(t *testing.T) {
 	n, s, mean, logSD := network(5, 6, 3)
-	one := func(n *Network, row int) (out []float64) {
+	one := func(n *neural, row int) (out []float64) {
 		err := n.RecordGradients(NewWorkspace(len(mean), 6), mean, logSD, []int{row},
 			func(_ int, g []float64) error {
 				out = append(out, g...)

@@ -106,7 +106,7 @@ func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, e
 		var terms []pld.Term
 		far := 0.0
 		for _, r := range rounds {
-			pairs, x, err := r.Realised(tail)
+			pairs, x, err := r.attained(tail)
 			if err != nil {
 				return 0, err
 			}

@@ -158,10 +158,10 @@ func (r Round) Dominating(tail float64) (*pld.Lattice, error) {
 	}, tail)
 }
 
-// Realised returns pairs that real neighbours attain in one round, without tails of mass about tail: no
+// attained returns pairs that real neighbours attain in one round, without tails of mass about tail: no
 // smaller epsilon holds than that of any of them, composed with itself. They are wrong by at most the
 // mass far under both laws together.
-func (r Round) Realised(tail float64) (pairs []*pld.Lattice, far float64, err error) {
+func (r Round) attained(tail float64) (pairs []*pld.Lattice, far float64, err error) {
 	for _, reversed := range []bool{false, true} {
 		l, err := r.lattice(below, func(r Round, rate float64) (*pld.Lattice, error) {
 			if r.continuous() {
@@ -211,7 +211,7 @@ func (r Round) mixture(v side, tail float64) ([]coins, float64) {
 	return x.pair(v, tail)
 }
 
-// realised returns the pair of Realised for one size of the sample.
+// realised returns the pair of attained for one size of the sample.
 func (r Round) realised(tail, rate float64, reversed bool) (*pld.Lattice, error) {
 	switch {
 	case r.Kind == StrongResponse && rate == 1:
