@@ -12,6 +12,9 @@ type Report struct {
 	Releases int       // sums that were revealed, accepted or rejected
 	Audited  bool      // every revealed sum was opened against the parties' commitments
 	Aborted  string    // why the aggregator ended the session early; empty if it completed
+	// Stopped reports whether the record ends before the session does: the aggregator was stopped,
+	// or the record's end was removed.
+	Stopped bool
 	// Fault is the first contradiction in the record of the attempt in which the session
 	// ended; empty if there is none.
 	Fault string
@@ -40,7 +43,7 @@ type Attempt struct {
 }
 
 // Completed reports whether all of the plan's rounds were settled.
-func (r *Report) Completed() bool { return r.Aborted == "" }
+func (r *Report) Completed() bool { return r.Aborted == "" && !r.Stopped }
 
 // Rounds returns the number of settled rounds.
 func (r *Report) Rounds() int { return len(r.Models) - 1 }

@@ -9,8 +9,9 @@ import (
 )
 
 // Transcript checks a session's transcript against its plan; see the package comment. The model
-// must be that of the plan's application (session.NewModel). An incomplete transcript is
-// rejected.
+// must be that of the plan's application (session.NewModel). A transcript may end between two
+// attempts or in an open one, as that of a session that was stopped does: Report.Stopped. One that
+// breaks off anywhere else is rejected.
 func Transcript(signed *protocol.SignedPlan, entries [][]byte, model protocol.Model) (*Report, error) {
 	if err := checkPlan(signed); err != nil {
 		return nil, err
@@ -147,6 +148,9 @@ func (r *reader) session() error {
 		return err
 	}
 	for over := false; !over; {
+		if r.ends() {
+			return nil
+		}
 		if over, err = r.step(); err != nil {
 			return err
 		}
@@ -186,6 +190,9 @@ func (r *reader) step() (over bool, err error) {
 	if r.peek() == protocol.KindAbort {
 		return true, r.abort()
 	}
+	if r.ends() {
+		return true, nil
+	}
 	if r.unfinished() {
 		return true, r.evidence(a)
 	}
@@ -193,6 +200,12 @@ func (r *reader) step() (over bool, err error) {
 		return false, err
 	}
 	return a.Outcome != protocol.OutcomeVoid && a.Round == r.bound.Plan.Rounds, nil
+}
+
+// ends reports whether the record ends here, before the session did.
+func (r *reader) ends() bool {
+	r.report.Stopped = r.next == len(r.entries)
+	return r.report.Stopped
 }
 
 // members reads the Opens of channels to the aggregator.

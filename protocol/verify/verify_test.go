@@ -346,7 +346,14 @@ func TestDropRepeatSwap(t *testing.T) {
 		kind := protocol.Kind(w.entries[i][0])
 		variants := map[string][][]byte{
 			"repeat": slices.Concat(w.entries[:i+1], w.entries[i:]),
-			"cut":    w.entries[:i],
+		}
+		if w.stops(i) {
+			r, err := verify.Transcript(w.signed, w.entries[:i], w.model)
+			if err != nil || !r.Stopped || r.Completed() || r.Rounds() != w.resultsBefore(i) {
+				t.Errorf("stopped before entry %d (%s): %+v, %v", i, kind, r, err)
+			}
+		} else {
+			variants["cut"] = w.entries[:i]
 		}
 		if kind != protocol.KindOpen && !w.unlisted(i) {
 			variants["drop"] = slices.Concat(w.entries[:i], w.entries[i+1:])
@@ -369,6 +376,31 @@ func TestDropRepeatSwap(t *testing.T) {
 	if tried < 3*len(w.entries) {
 		t.Errorf("only %d variants", tried)
 	}
+}
+
+// stops reports whether a session that is stopped may leave the entries before i: the channels of
+// the beginning, a result, or the opening of an attempt are the last.
+func (w *script) stops(i int) bool {
+	if i < 2 {
+		return false
+	}
+	switch protocol.Kind(w.entries[i-1][0]) {
+	case protocol.KindOpen, protocol.KindResult, protocol.KindRound:
+		return true
+	}
+	return i == 2 // the key and the secret of the digests
+}
+
+// resultsBefore is the number of rounds that are settled before entry i.
+func (w *script) resultsBefore(i int) (n int) {
+	for _, entry := range w.entries[:i] {
+		if _, m, err := w.s.Receive(entry); err == nil {
+			if r, ok := m.(*protocol.Result); ok && r.Outcome != protocol.OutcomeVoid {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // unlisted are the contributions that no list of full names, and the lists of the void attempt,

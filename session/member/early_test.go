@@ -1,12 +1,14 @@
 package member_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -176,5 +178,49 @@ func TestAlteredData(t *testing.T) {
 	if protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), `column "age"`) ||
 		!strings.Contains(err.Error(), "max_altered") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestStoppedSessionVerifies stops the aggregator between its rounds and the others after it: what it
+// wrote, and what its store exports, verifies up to the last settled round.
+func TestStoppedSessionVerifies(t *testing.T) {
+	dir := t.TempDir()
+	rig.WriteFile(t, dir, "schema.json", schema)
+	configOf := site.DeployPlan(t, dir, time.Now(), learning, rig.WriteFile(t, dir, "a.csv", records()))
+	bus := brokerOf(t, dir)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	for name, role := range roles {
+		c := configOf(name)
+		c.Bus = bus
+		if name == "agg" {
+			c.OutDir = filepath.Join(dir, "out")
+		}
+		m, err := member.Open(c, role, slog.New(slog.DiscardHandler), time.Now())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if name == "agg" {
+			m.LeaveAfter = 3
+		}
+		all.Go(func() {
+			if err := m.Run(ctx); name == "agg" && err != nil {
+				t.Errorf("aggregator: %v", err)
+			}
+			if name == "agg" {
+				stop()
+			}
+		})
+	}
+	all.Wait()
+	if _, err := member.Export(filepath.Join(dir, "agg.db"), "", filepath.Join(dir, "export")); err != nil {
+		t.Error(err)
+	}
+	for _, folder := range []string{"out", "export"} {
+		r, err := result.VerifyFolder(filepath.Join(dir, folder))
+		if err != nil || !r.Stopped || r.Completed() || r.Rounds() < 3 || r.Rounds() > 39 {
+			t.Errorf("%s: %+v, %v", folder, r, err)
+		}
 	}
 }

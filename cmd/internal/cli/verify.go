@@ -21,6 +21,7 @@ type verdict struct {
 	Rounds        int              `json:"rounds"`
 	Completed     bool             `json:"completed"`
 	Aborted       string           `json:"aborted,omitempty"`
+	Stopped       bool             `json:"stopped"` // the record ends before the session does
 	Releases      int              `json:"releases"`
 	Audited       bool             `json:"audited"`
 	Epsilon       *float64         `json:"epsilon"` // null when the plan claims none
@@ -80,6 +81,7 @@ func verdictOf(r *verify.Report) verdict {
 		Rounds:        r.Rounds(),
 		Completed:     r.Completed(),
 		Aborted:       r.Aborted,
+		Stopped:       r.Stopped,
 		Releases:      r.Releases,
 		Audited:       r.Audited,
 		Attempts:      []attemptVerdict{},
@@ -114,6 +116,9 @@ func (a *App) verified(v verdict, verbose bool) {
 	switch {
 	case v.Aborted != "":
 		fmt.Fprintf(a.Out, "ended early: %s\n", v.Aborted)
+	case v.Stopped:
+		fmt.Fprintf(a.Out, "stopped after %s: the record ends there, before the session does\n",
+			plural(v.Rounds, "round", "rounds"))
 	case v.Completed:
 		fmt.Fprintf(a.Out, "completed, %d rounds\n", v.Rounds)
 	}
