@@ -35,6 +35,7 @@ type Outcome struct {
 	Control   bool         `json:"control"` // a positive control, which must break
 	Detail    *Measurement `json:"detail,omitempty"`
 	Story     []string     `json:"story,omitempty"`
+	Repeat    []string     `json:"repeat,omitempty"` // commands that tell single sessions step by step
 	Seconds   float64      `json:"seconds"`
 }
 
@@ -60,7 +61,7 @@ type Info struct {
 // Catalogue is every attack of this package.
 func Catalogue() []Attack {
 	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{}, differences{}, noisyFactors{},
-		guesses{}, traffic{}, lies{}, unseen{}, poison{}, burn{}}
+		guesses{}, traffic{}, lies{}, unseen{}, faults{}, poison{}, burn{}}
 }
 
 // Options are those of a Run.

@@ -22,6 +22,15 @@ var indulgent = []string{"stuck", "bad end"}
 // simulateCheats runs a session with the cheats of all rows, which are of different members and of plans
 // with the same setup, and returns its outcome and what the oracle found.
 func simulateCheats(rows ...cheater) (o *outcome, found []Violation, err error) {
+	setup, liars := rows[0].table(), map[string]bool{}
+	for _, row := range rows {
+		liars[row.who] = true
+	}
+	return simulateRows(func(i int) bool { return !liars[setup.memberName(i)] }, rows...)
+}
+
+// simulateRows is simulateCheats with an oracle that takes others for honest members; nil: all.
+func simulateRows(honest func(member int) bool, rows ...cheater) (o *outcome, found []Violation, err error) {
 	defer func() {
 		p := recover()
 		if cause, ok := p.(impossible); ok {
@@ -36,7 +45,7 @@ func simulateCheats(rows ...cheater) (o *outcome, found []Violation, err error) 
 	for _, row := range rows {
 		cheats[row.who] = row
 	}
-	s := seams{giveUp: 3000, honest: func(i int) bool { return cheats[setup.memberName(i)].who == "" }}
+	s := seams{giveUp: 3000, honest: honest}
 	s.machine = func(m *member, honest protocol.Machine) protocol.Machine {
 		if row, cheats := cheats[m.name]; cheats {
 			honest = &cheat{Machine: honest, s: m.w.session, key: m.key, self: uint32(m.i), view: m.disk,

@@ -45,6 +45,13 @@ func (c Cheat) Suspect() (problems []string, err error) {
 	return c.Run()
 }
 
+// Blame runs the session of a cheat as if its member were honest, and returns what the oracle then
+// finds: an invariant that honest members keep is violated.
+func (c Cheat) Blame() ([]Violation, error) {
+	_, violations, err := simulateRows(nil, c.row)
+	return violations, err
+}
+
 // ErrUnfit means that cheats can't be done in one session.
 var ErrUnfit = errors.New("cheats that don't fit together")
 

@@ -51,6 +51,9 @@ type seams struct {
 	honest func(member int) bool
 }
 
+// plantedBug changes the seams of every session. Tests build bugs in with it; it is nil otherwise.
+var plantedBug func(seams) seams
+
 func (s *seams) sessionOf(m *member) protocol.BoundPlan {
 	if s.session != nil {
 		return s.session(m)
@@ -77,6 +80,9 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 	session, keys, err := setup.session()
 	if err != nil {
 		return nil, err
+	}
+	if plantedBug != nil {
+		s = plantedBug(s)
 	}
 	w := &world{setup: setup, profile: profile, session: session, app: setup.app(),
 		exchange: &exchange{map[string]*channel.Secret{}}, outsider: newSigner(setup.Seed,
