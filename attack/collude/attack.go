@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"choir/privacy"
 	"choir/protocol"
 )
 
@@ -33,6 +34,7 @@ type Outcome struct {
 	Measured  *float64     `json:"measured"` // what the attack shows at least; null: nothing
 	Verdict   Verdict      `json:"verdict"`
 	Control   bool         `json:"control"` // a positive control, which must break
+	Reason    string       `json:"reason,omitempty"` // why the claim is far above what was measured
 	Detail    *Measurement `json:"detail,omitempty"`
 	Story     []string     `json:"story,omitempty"`
 	Repeat    []string     `json:"repeat,omitempty"` // commands that tell single sessions step by step
@@ -69,7 +71,7 @@ type Options struct {
 	Target    Target
 	Coalition Coalition
 	Scenarios []string // ids or kinds; empty: all
-	Runs      int      // independent repetitions of a sum, the coordinates of one session
+	Runs      int      // independent repetitions of a sum, the coordinates of one session; 0: what the claim needs
 	Time      time.Duration
 	Seed      uint64 // of the attacks' own choices, not of keys or noise
 	Lab       Lab
@@ -90,12 +92,28 @@ func (o *Options) Check() error {
 	if err := o.Target.Check(o.Coalition); err != nil {
 		return err
 	}
-	if o.Runs < minRuns || o.Runs > maxRuns {
-		return protocol.Fail(protocol.ClassInput, "runs: %d isn't in %d..%d", o.Runs, minRuns, maxRuns)
+	if o.Runs != 0 && (o.Runs < minRuns || o.Runs > maxRuns) {
+		return protocol.Fail(protocol.ClassInput, "runs: %d isn't 0 or in %d..%d", o.Runs, minRuns, maxRuns)
 	}
 	_, err := o.selected()
 	return err
 }
+
+// runs is the number of repetitions: as many as it takes to find about three quarters of mu if none is
+// given, and no more than memory allows.
+func (o *Options) runs() int {
+	n := o.Runs
+	if n == 0 {
+		mu := 1.0
+		for mu > 0.01 && privacy.GaussianEpsilon(mu, o.Target.Delta) > o.Target.Epsilon {
+			mu *= 0.9
+		}
+		n = int(min(max(square(50/mu), 1<<16), 1<<19))
+	}
+	return min(n, max(minRuns, mostElements/(o.Target.Parties*o.Target.Rounds)))
+}
+
+func square(x float64) float64 { return x * x }
 
 func (o *Options) selected() (some []Attack, err error) {
 	all := append(Catalogue(), o.Own...)
@@ -152,7 +170,7 @@ func (o Options) Execute(ctx context.Context) (*Result, error) {
 		ctx, cancel = context.WithTimeout(ctx, o.Time)
 		defer cancel()
 	}
-	o.Runs = min(o.Runs, max(minRuns, mostElements/(o.Target.Parties*o.Target.Rounds)))
+	o.Runs = o.runs()
 	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: o.Coalition.String(), Runs: o.Runs,
 		Seed:     o.Seed,
 		Verdicts: []Outcome{}, NotCovered: notCovered()}

@@ -160,5 +160,5 @@ func (noisyFactors) Run(ctx context.Context, r *Run, c Coalition, control bool) 
 	if err != nil || !ok {
 		return nothingSeen(out), err
 	}
-	return p.judge(out, r, scores, control)
+	return p.judge(out, r, scores, gaussian, control)
 }

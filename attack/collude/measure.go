@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"choir/attack/threat"
@@ -20,15 +21,38 @@ type Measurement struct {
 	AUC     float64      `json:"auc"`
 	Samples int          `json:"samples"`       // of both kinds
 	ROC     [][2]float64 `json:"roc,omitempty"` // false and true positive rates
+	Records []RecordRisk `json:"records,omitempty"`
 }
+
+// RecordRisk is what membership inference shows about one record.
+type RecordRisk struct {
+	Length   float64  `json:"length"`      // of the record, as a share of the clip
+	Claimed  *float64 `json:"claimed"`     // epsilon of this record; null: no bound
+	Measured float64  `json:"measured"`    // epsilon at least, for an adversary who knows the other records
+	AUC      float64  `json:"auc"`         // of that adversary
+	AtOne    float64  `json:"tpr_at_1pct"` // its true positive rate at a false positive rate of 1 %
+	Unknown  float64  `json:"auc_unknown"` // the area if only the population of the other records is known
+	MostAUC  float64  `json:"auc_allowed"` // the largest one that (epsilon, delta) allows
+	Samples  int      `json:"samples"`
+}
+
+// A shape is what is known of scores.
+type shape int
+
+const (
+	anyShape   shape = iota
+	ofGaussian       // any function of a view with Gaussian noise
+	gaussian         // Gaussian themselves, of one variance with the record and without it
+)
 
 // measure compares scores with the record and without it. A higher score means that it is there.
 //
 // Low is the larger one of two limits, each at half the false-alarm rate: the one of threat.Test,
-// for any scores, and, if gaussian, the one for scores with Gaussian noise, where the error rates at
-// one threshold determine the whole trade-off [DRS22]: mu >= z(1 - fpr) - z(fnr) with
-// Clopper-Pearson limits of both.
-func measure(with, without []float64, delta float64, gaussian bool) (Measurement, error) {
+// for any scores, and the one that the shape allows. Gaussian noise makes the whole trade-off follow
+// from mu, the distance of the means in standard deviations [DRS22]: for a function of such a view
+// mu >= z(1 - fpr) - z(fnr) at any threshold, with Clopper-Pearson limits of both rates, and Gaussian
+// scores have a confidence interval for mu itself.
+func measure(with, without []float64, delta float64, s shape) (Measurement, error) {
 	m := Measurement{Samples: len(with) + len(without)}
 	f, err := threat.Test{Delta: delta, FalseAlarm: falseAlarm / 2}.Epsilon(with, without)
 	if err != nil {
@@ -36,10 +60,15 @@ func measure(with, without []float64, delta float64, gaussian bool) (Measurement
 	}
 	m.ROC, m.AUC = roc(with, without)
 	m.Low = f.Epsilon
-	if !gaussian {
+	var low, high float64
+	switch s {
+	case anyShape:
 		return m, nil
+	case ofGaussian:
+		low, high = rateMu(with, without)
+	case gaussian:
+		low, high = meanMu(with, without)
 	}
-	low, high := gaussianMu(with, without)
 	if low > 0 {
 		m.Low = max(m.Low, privacy.GaussianEpsilon(low, delta))
 	}
@@ -47,9 +76,12 @@ func measure(with, without []float64, delta float64, gaussian bool) (Measurement
 	return m, nil
 }
 
-// gaussianMu returns confidence limits for the distance of the means in standard deviations, from
-// the error rates at 0, each at a quarter of the false-alarm rate.
-func gaussianMu(with, without []float64) (low, high float64) {
+// mostMu is the largest distance of means that a measurement tells: without noise it is infinite.
+const mostMu = 40
+
+// rateMu returns confidence limits for mu from the error rates at 0, each at a quarter of the
+// false-alarm rate.
+func rateMu(with, without []float64) (low, high float64) {
 	positive := func(x []float64) (n int) {
 		for _, v := range x {
 			if v > 0 {
@@ -63,7 +95,57 @@ func gaussianMu(with, without []float64) (low, high float64) {
 	z := distuv.UnitNormal.Quantile
 	low = z(threat.LowerRate(hits, len(with), alpha)) - z(threat.UpperRate(alarms, len(without), alpha))
 	high = z(threat.UpperRate(hits, len(with), alpha)) - z(threat.LowerRate(alarms, len(without), alpha))
-	return low, math.Min(high, 1e3)
+	return low, math.Min(high, mostMu)
+}
+
+// meanMu returns confidence limits for mu from the means and the pooled variance: the difference of
+// the means is off by more than z of its deviations, or the variance beyond its chi-square limit, with
+// an eighth of the false-alarm rate each.
+func meanMu(with, without []float64) (low, high float64) {
+	const alpha = falseAlarm / 8
+	m1, v1 := stat.MeanVariance(with, nil)
+	m0, v0 := stat.MeanVariance(without, nil)
+	n1, n0 := float64(len(with)), float64(len(without))
+	free := n1 + n0 - 2
+	chi := distuv.ChiSquared{K: free}
+	sum := v1*(n1-1) + v0*(n0-1)
+	if sum == 0 {
+		return mostMu * math.Copysign(1, m1-m0), mostMu
+	}
+	most, least := math.Sqrt(sum/chi.Quantile(alpha)), math.Sqrt(sum/chi.Quantile(1-alpha))
+	off := distuv.UnitNormal.Quantile(1-alpha) * math.Sqrt(1/n1+1/n0)
+	return math.Min((m1-m0)/most-off, mostMu), math.Min((m1-m0)/least+off, mostMu)
+}
+
+// rateAt is the true positive rate of a curve at a false positive rate, between its points.
+func rateAt(curve [][2]float64, rate float64) float64 {
+	for i := 1; i < len(curve); i++ {
+		a, b := curve[i-1], curve[i]
+		if b[0] >= rate {
+			if b[0] == a[0] {
+				return b[1]
+			}
+			return a[1] + (b[1]-a[1])*(rate-a[0])/(b[0]-a[0])
+		}
+	}
+	return 1
+}
+
+// mostAUC is the largest area under a curve that (epsilon, delta) allows: the false negative rate at a
+// false positive rate x is at least 1 - delta - e^epsilon x and e^-epsilon (1 - delta - x).
+func mostAUC(epsilon, delta float64) float64 {
+	if math.IsInf(epsilon, 1) {
+		return 1
+	}
+	at, e := (1-delta)/(1+math.Exp(epsilon)), math.Exp(epsilon)
+	left := 1 - delta - at
+	return 1 - (1-delta)*at + e*at*at/2 - left*left/e/2
+}
+
+// leastAUC is a lower confidence limit of an area that was measured, from Hoeffding's inequality for a
+// statistic of pairs.
+func leastAUC(auc float64, with, without int) float64 {
+	return auc - math.Sqrt(-math.Log(falseAlarm)/2/float64(min(with, without)))
 }
 
 // rocPoints is how many points a curve has at most.

@@ -9,12 +9,13 @@ import (
 	"choir/privacy"
 )
 
-// The world of the membership attack: the victim sums clipped records of a population and
-// one place that a coin gives to a target record or to another one of the population.
+// The world of the membership attack: the victim sums clipped records of a population and one place
+// that a coin gives to a target record or to its opposite, as far away as the clip allows. (With the
+// add-or-remove relation the place is empty instead.)
 const (
-	memberDim     = 16 // coordinates of a record
+	memberDim     = 4  // coordinates of a record
 	memberOthers  = 50 // records of the victim but that one
-	memberTargets = 4  // target records, of rising norm; the last one is at the clip
+	memberTargets = 4  // target records, of rising length; the last one is at the clip and in half of the trials
 )
 
 // membership asks whether a record was in the victim's data.
@@ -24,9 +25,10 @@ type membership struct{}
 func (membership) Info() Info {
 	return Info{ID: "membership", Kind: "leak",
 		What: "membership inference by the likelihood ratio of Gaussian views: was this record among the " +
-			"victim's, of which only the population is known? By record, with ROC",
+			"victim's? By record, with ROC, for an adversary who knows the others and for one who knows only their " +
+			"population",
 		Needs: "a member that learns the sums", Promise: promiseRecords, Expected: Held,
-		Control: "a session without noise, on the record at the clip: AUC above 0.9"}
+		Control: "a session without noise, with the population alone, on the record at the clip: AUC above 0.9"}
 }
 
 // population draws the records: the deviation of a coordinate makes a usual record a sixth of
@@ -76,13 +78,22 @@ func length(x []float64) float64 {
 // question; that record; and the outcome of the coins.
 type trials struct {
 	sums
+	*population
 	victim, last []float64
+}
+
+// target is the target record of a trial.
+func (x trials) target(trial int) int {
+	if trial%2 == 0 {
+		return memberTargets - 1
+	}
+	return trial / 2 % memberTargets
 }
 
 func (r *Run) newTrials(t Target, p *population) trials {
 	rng := r.rng("membership")
-	n := max(4*memberTargets, r.Runs/memberDim)
-	x := trials{sums: sums{t: t, bits: make([]bool, n)}, victim: make([]float64, n*memberDim),
+	n := max(16*memberTargets, r.Runs/memberDim)
+	x := trials{sums: sums{t: t, bits: make([]bool, n)}, population: p, victim: make([]float64, n*memberDim),
 		last: make([]float64, n*memberDim)}
 	for i := range n {
 		x.bits[i] = rng.IntN(2) == 1
@@ -90,11 +101,13 @@ func (r *Run) newTrials(t Target, p *population) trials {
 		for range memberOthers {
 			add(at, p.draw(rng))
 		}
-		switch last := p.draw(rng); {
-		case x.bits[i]:
-			copy(x.last[i*memberDim:], p.targets[i%memberTargets])
-		case t.Relation != privacy.AddRemove:
-			copy(x.last[i*memberDim:], last)
+		for j, a := range p.targets[x.target(i)] {
+			switch {
+			case x.bits[i]:
+				x.last[i*memberDim+j] = a
+			case t.Relation != privacy.AddRemove:
+				x.last[i*memberDim+j] = -a
+			}
 		}
 	}
 	return x
@@ -145,17 +158,15 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 		return out, err
 	}
 	out.Claimed = wide(claim)
-	scores, ok := x.scores(v, p)
+	total, ok := x.total(v)
 	if !ok {
 		return nothingSeen(out), nil
 	}
-	return x.judge(out, r, c, scores, control)
+	return x.judge(out, r, c, total, control)
 }
 
-// scores are the log-likelihood ratios of the target record's presence, up to a factor: the
-// residual of all rounds along the record, less half of its square. All coordinates have the
-// same variance, so that the factor doesn't matter for one record.
-func (x trials) scores(v *View, p *population) ([]float64, bool) {
+// total is the mean of the residuals over all rounds and steps.
+func (x trials) total(v *View) ([]float64, bool) {
 	total := make([]float64, len(x.victim))
 	for round := 1; round <= x.t.Rounds; round++ {
 		rest, ok := v.Residual(round)
@@ -166,50 +177,93 @@ func (x trials) scores(v *View, p *population) ([]float64, bool) {
 			total[j] += float64(rest[j]) / float64(x.t.Rounds*x.t.Steps)
 		}
 	}
-	scores := make([]float64, len(x.bits))
-	for i := range scores {
-		target := p.targets[i%memberTargets]
-		for j, a := range target {
-			scores[i] += a * (total[i*memberDim+j] - a/2)
+	return total, true
+}
+
+// scores are the log-likelihood ratios of a target record's presence, up to a constant and a factor:
+// the total, less the other records if they are known, along the record.
+func (x trials) scores(target int, total []float64, knows bool) (with, without []float64) {
+	for i, in := range x.bits {
+		if x.target(i) != target {
+			continue
+		}
+		score := 0.0
+		for j, a := range x.targets[target] {
+			rest := total[i*memberDim+j]
+			if knows {
+				rest -= x.victim[i*memberDim+j]
+			}
+			score += a * rest
+		}
+		if in {
+			with = append(with, score)
+		} else {
+			without = append(without, score)
 		}
 	}
-	return scores, true
+	return with, without
 }
 
 // judge measures every target record by itself; the verdict is that of the most exposed one.
-func (x trials) judge(out Outcome, r *Run, c Coalition, scores []float64, control bool) (Outcome, error) {
+func (x trials) judge(out Outcome, r *Run, c Coalition, total []float64, control bool) (Outcome, error) {
+	var risks []RecordRisk
 	for k := range memberTargets {
-		var with, without []float64
-		for i := k; i < len(scores); i += memberTargets {
-			if x.bits[i] {
-				with = append(with, scores[i])
-			} else {
-				without = append(without, scores[i])
-			}
-		}
-		if len(with) < 4 || len(without) < 4 {
-			return out, nil
-		}
-		m, err := measure(with, without, x.t.Delta, false)
+		risk, m, err := x.risk(r, c, k, total)
 		if err != nil {
 			return out, err
 		}
-		out.Story = append(out.Story, fmt.Sprintf("a record of %.2f clips: AUC %.3f, epsilon at least %.3g",
-			float64(k+1)/memberTargets, m.AUC, m.Low))
-		if k == memberTargets-1 {
-			out.Detail, out.Measured = &m, wide(m.Low)
-		}
+		risks = append(risks, risk)
+		out.Story = append(out.Story, fmt.Sprintf("a record of %.2f clips: AUC %.3f, of %.3f allowed; %.3f if only "+
+			"the population is known; epsilon at least %.3g, of %s claimed", risk.Length, risk.AUC, risk.MostAUC,
+			risk.Unknown, risk.Measured, bound(risk.Claimed)))
+		out.Detail = &m
 	}
+	out.Detail.Records = risks
+	top := risks[memberTargets-1]
 	if control {
 		bar := 0.9
-		out.Unit, out.Claimed, out.Measured = "AUC", &bar, &out.Detail.AUC
-		out.Verdict = atMost(out.Detail.AUC, bar, true)
+		out.Unit, out.Claimed, out.Measured = "AUC", &bar, &top.Unknown
+		out.Verdict = atMost(top.Unknown, bar, true)
 		return out, nil
 	}
 	claim := math.Inf(1)
 	if out.Claimed != nil {
 		claim = *out.Claimed
 	}
-	out.Verdict = atMost(*out.Measured, claim, r.Target.tolerated(c))
+	out.Measured, out.Reason = &top.Measured, r.Target.reason(c, x.t.Parties)
+	out.Verdict = atMost(top.Measured, claim, r.Target.tolerated(c))
+	if leastAUC(top.AUC, top.Samples/3, top.Samples/3) > top.MostAUC { // each kind is at least a third
+		out.Verdict = atMost(top.AUC, top.MostAUC, r.Target.tolerated(c))
+	}
 	return out, nil
+}
+
+// risk measures one target record.
+func (x trials) risk(r *Run, c Coalition, target int, total []float64) (RecordRisk, Measurement, error) {
+	share := float64(target+1) / memberTargets
+	own := r.Target
+	own.Sensitivity = uint64(math.Ceil(share * float64(own.Sensitivity)))
+	claim, err := own.claim(c, x.t.Parties)
+	if err != nil {
+		return RecordRisk{}, Measurement{}, err
+	}
+	s := gaussian
+	if x.t.Sampling != privacy.SamplingNone {
+		s = anyShape
+	}
+	with, without := x.scores(target, total, true)
+	m, err := measure(with, without, x.t.Delta, s)
+	if err != nil {
+		return RecordRisk{}, m, err
+	}
+	_, unknown := roc(x.scores(target, total, false))
+	return RecordRisk{Length: share, Claimed: wide(claim), Measured: m.Low, AUC: m.AUC,
+		AtOne: rateAt(m.ROC, 0.01), Unknown: unknown, MostAUC: mostAUC(claim, x.t.Delta), Samples: m.Samples}, m, nil
+}
+
+func bound(x *float64) string {
+	if x == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%.3g", *x)
 }

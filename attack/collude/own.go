@@ -46,7 +46,7 @@ func (s scored) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 		return out, protocol.Fail(protocol.ClassInput, "%s: %d scores, want one for each of %d coordinates",
 			s.a.Name(), len(scores), len(p.bits))
 	}
-	return p.judge(out, r, scores, control)
+	return p.judge(out, r, scores, ofGaussian, control)
 }
 
 // Command is an adversary that is a program. It is called with the folder in which view.json and

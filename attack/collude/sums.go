@@ -230,18 +230,24 @@ func measureSums(ctx context.Context, r *Run, c Coalition, absent int, control b
 	if !ok {
 		return nothingSeen(out), nil
 	}
-	return p.judge(out, r, scores, control)
+	return p.judge(out, r, scores, gaussian, control)
 }
 
-// judge measures scores, one for each run.
-func (p prepared) judge(out Outcome, r *Run, scores []float64, control bool) (Outcome, error) {
+// judge measures scores, one for each run. The shape holds without sampling.
+func (p prepared) judge(out Outcome, r *Run, scores []float64, s shape, control bool) (Outcome, error) {
+	if p.t.Sampling != privacy.SamplingNone {
+		s = anyShape
+	}
 	with, without := p.split(scores)
-	m, err := measure(with, without, p.t.Delta, p.t.Sampling == privacy.SamplingNone)
+	m, err := measure(with, without, p.t.Delta, s)
 	if err != nil {
 		return out, err
 	}
 	out.Detail, out.Measured = &m, wide(m.Low)
 	out.Verdict = atMost(m.Low, p.claim, control || r.Target.tolerated(p.view.Coalition))
+	if !control {
+		out.Reason = r.Target.reason(p.view.Coalition, len(p.view.set(1)))
+	}
 	if m.Low > p.claim {
 		out.Story = []string{
 			fmt.Sprintf("%d repetitions of %d rounds in the coordinates of one session; in each a coin decided "+

@@ -20,7 +20,7 @@ func (o Options) Sweep(ctx context.Context) (*Result, error) {
 		ctx, cancel = context.WithTimeout(ctx, o.Time)
 		defer cancel()
 	}
-	o.Runs = min(o.Runs, max(minRuns, mostElements/(o.Target.Parties*o.Target.Rounds)))
+	o.Runs = o.runs()
 	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: "every one with the aggregator", Runs: o.Runs,
 		Seed: o.Seed, Verdicts: []Outcome{}, NotCovered: notCovered()}
 	run := &Run{Options: o, sessions: map[string]*record{}}

@@ -1,6 +1,7 @@
 package collude
 
 import (
+	"fmt"
 	"math"
 
 	"choir/privacy"
@@ -141,4 +142,16 @@ func (t Target) claim(c Coalition, set int) (float64, error) {
 		Count: (t.Rounds + t.Spares) * t.Steps}
 	b, err := privacy.Spent([]privacy.SampledRelease{r}, t.Relation, t.Delta, privacy.PlanPrecision())
 	return b.Epsilon, err
+}
+
+// reason explains a claim that is not about the coalition: one of local noise counts the victim's noise
+// alone, because the parties' steps need not be linear in theirs, and so holds against all compute
+// nodes together. It is empty for other claims.
+func (t Target) reason(c Coalition, set int) string {
+	if t.Noise != protocol.NoiseLocal || c.Nodes == t.Nodes || set-c.Parties < 2 {
+		return ""
+	}
+	return fmt.Sprintf("the claim of local noise is for all %d compute nodes together, who see the victim's own "+
+		"noised update; this coalition sees a sum that hides the noise of %d parties: add the other nodes to it for a "+
+		"measurement of the claim", t.Nodes, set-c.Parties)
 }

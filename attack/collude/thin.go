@@ -80,7 +80,7 @@ func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (
 	for j := range scores {
 		scores[j] = float64(with[j] - without[j])
 	}
-	return p.judge(out, r, scores, control)
+	return p.judge(out, r, scores, gaussian, control)
 }
 
 // leavingOut runs a session whose second round lacks the victim.

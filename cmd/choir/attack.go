@@ -136,7 +136,7 @@ func (f *attackFlags) targetFlags(cmd *cobra.Command) {
 	s.StringVar(&f.noise, "noise", "party", "who adds noise: party, compute or local (without PLAN)")
 	s.StringVar(&f.transport, "transport", "memory",
 		"what members connect over: memory or nats (embedded server)")
-	s.IntVar(&f.runs, "runs", 1<<16, "repetitions of a sum")
+	s.IntVar(&f.runs, "runs", 0, "repetitions of a sum; 0: as many as the claim needs")
 	s.DurationVar(&f.time, "time", time.Minute, "time after which attacks are left undecided; 0: none")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the attacks' own choices")
 	cli.Values(cmd, "noise", "party", "compute", "local")
@@ -261,10 +261,21 @@ func (a *tools) printAttack(r *collude.Result) {
 	}
 	_ = t.Flush() // a.Out reports its errors elsewhere
 	for _, v := range r.Verdicts {
-		if v.Verdict == collude.Broke && !v.Control || v.Verdict == collude.Undecided {
+		broke := v.Verdict == collude.Broke && !v.Control || v.Verdict == collude.Undecided
+		if broke || v.Reason != "" {
 			fmt.Fprintf(a.Out, "\n%s against %s:\n", v.Scenario, v.Coalition)
-			for _, line := range v.Story {
+		}
+		if v.Reason != "" {
+			cli.Wrap(a.Out, "  ", v.Reason)
+		}
+		for _, line := range v.Story {
+			if broke {
 				cli.Wrap(a.Out, "  ", line)
+			}
+		}
+		for _, line := range v.Repeat {
+			if broke {
+				fmt.Fprintln(a.Out, "  "+line)
 			}
 		}
 	}
