@@ -85,7 +85,7 @@ const minRuns, maxRuns = 64, 1 << 20
 
 // mostElements bounds the numbers that the parties of a session send in all, and so its memory.
 // Execute lowers Runs to it.
-const mostElements = 1 << 24
+const mostElements = 1 << 25
 
 // Check names an option that is out of range.
 func (o *Options) Check() error {

@@ -1,6 +1,7 @@
 package collude
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,14 +79,9 @@ func (v *View) derive() error {
 			}
 		}
 	}
-	seen := map[string]bool{}
 	for _, m := range v.messages {
-		if seen[string(m.Data)] { // retransmitted
-			continue
-		}
-		seen[string(m.Data)] = true
-		if c, err := protocol.UnmarshalChunk(m.Data); err == nil {
-			v.chunks[c.Context] = append(v.chunks[c.Context], c)
+		if c, err := protocol.ViewChunk(m.Data); err == nil {
+			v.add(c)
 		} else if _, msg, err := v.session.Receive(m.Data); err == nil {
 			if r, ok := msg.(*protocol.Result); ok && r.Outcome != protocol.OutcomeVoid {
 				v.results[r.Round] = r
@@ -93,6 +89,16 @@ func (v *View) derive() error {
 		}
 	}
 	return nil
+}
+
+// add keeps a chunk, unless it was retransmitted.
+func (v *View) add(c *protocol.Chunk) {
+	for _, known := range v.chunks[c.Context] {
+		if known.Index == c.Index && bytes.Equal(known.Ciphertext, c.Ciphertext) {
+			return
+		}
+	}
+	v.chunks[c.Context] = append(v.chunks[c.Context], c)
 }
 
 // peer is the other end of a channel in a store.
