@@ -151,7 +151,7 @@ func (t Target) reason(c Coalition, set int) string {
 	if t.Noise != protocol.NoiseLocal || c.Nodes == t.Nodes || set-c.Parties < 2 {
 		return ""
 	}
-	return fmt.Sprintf("the claim of local noise is for all %d compute nodes together, who see the victim's own "+
-		"noised update; this coalition sees a sum that hides the noise of %d parties: add the other nodes to it for a "+
-		"measurement of the claim", t.Nodes, set-c.Parties)
+	return fmt.Sprintf("the claim of local noise is for all %d compute nodes together, who see the "+
+		"victim's own noised update; this coalition sees a sum that hides the noise of %d parties: add the "+
+		"other nodes to it for a measurement of the claim", t.Nodes, set-c.Parties)
 }
