@@ -33,7 +33,7 @@ type Outcome struct {
 	Claimed   *float64     `json:"claimed"`  // the most that the promise allows; null: no bound
 	Measured  *float64     `json:"measured"` // what the attack shows at least; null: nothing
 	Verdict   Verdict      `json:"verdict"`
-	Control   bool         `json:"control"` // a positive control, which must break
+	Control   bool         `json:"control"`          // a positive control, which must break
 	Reason    string       `json:"reason,omitempty"` // why the claim is far above what was measured
 	Detail    *Measurement `json:"detail,omitempty"`
 	Story     []string     `json:"story,omitempty"`

@@ -213,8 +213,8 @@ func (x trials) judge(out Outcome, r *Run, c Coalition, total []float64, control
 			return out, err
 		}
 		risks = append(risks, risk)
-		out.Story = append(out.Story, fmt.Sprintf("a record of %.2f clips: AUC %.3f, of %.3f allowed; %.3f if only "+
-			"the population is known; epsilon at least %.3g, of %s claimed", risk.Length, risk.AUC, risk.MostAUC,
+		out.Story = append(out.Story, fmt.Sprintf("a record of %.2f clips: AUC %.3f, of %.3f allowed; %.3f "+
+			"if only the population is known; epsilon at least %.3g, of %s claimed", risk.Length, risk.AUC, risk.MostAUC,
 			risk.Unknown, risk.Measured, bound(risk.Claimed)))
 		out.Detail = &m
 	}
@@ -258,7 +258,8 @@ func (x trials) risk(r *Run, c Coalition, target int, total []float64) (RecordRi
 	}
 	_, unknown := roc(x.scores(target, total, false))
 	return RecordRisk{Length: share, Claimed: wide(claim), Measured: m.Low, AUC: m.AUC,
-		AtOne: rateAt(m.ROC, 0.01), Unknown: unknown, MostAUC: mostAUC(claim, x.t.Delta), Samples: m.Samples}, m, nil
+		AtOne: rateAt(m.ROC, 0.01), Unknown: unknown, MostAUC: mostAUC(claim, x.t.Delta),
+		Samples: m.Samples}, m, nil
 }
 
 func bound(x *float64) string {
