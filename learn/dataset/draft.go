@@ -53,6 +53,8 @@ func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
 	name := rec.Header[i]
 	line := tomlKey(name) + " = "
 	values, numeric := rec.numbers(i)
+	doubtful := rec.almostNumbers(i) != nil
+	numeric = numeric || doubtful
 	categories, err := rec.categories(i)
 	known := len(rec.Cells) > 0 && err == nil
 	if identifies(name) && !target {
@@ -72,7 +74,7 @@ func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
 	d.Open = append(d.Open, name)
 	line += strconv.Quote(unfilled) + "    # "
 	switch {
-	case known && numeric && len(values) > 0:
+	case known && numeric && (doubtful || len(values) > 0):
 		return line + "a number: [LO, HI], or { lo = .., hi = .., center = .., scale = .. }"
 	case known && target:
 		return line + "two categories, negative first: [\"A\", \"B\"]"

@@ -189,6 +189,9 @@ func (e *encoder) missing(c *boundColumn) error {
 
 func (e *encoder) number(c *boundColumn, cell string) (float64, error) {
 	v, err := e.rec.number(cell)
+	if errors.Is(err, errThousands) {
+		v, err = c.Numeric.thousands(cell)
+	}
 	if err != nil {
 		return 0, &cellError{c.Name, err}
 	}

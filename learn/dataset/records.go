@@ -261,8 +261,8 @@ var (
 	errNotNumber    = errors.New("not a finite decimal number")
 	errDecimalComma = fmt.Errorf("%w: a comma in a number; write a decimal point, "+
 		"or separate the fields by semicolons", errNotNumber)
-	errThousands = fmt.Errorf("%w: the comma may separate thousands or decimals; "+
-		"write 1500 or 1.5", errNotNumber)
+	errThousands = fmt.Errorf("%w: the comma may separate thousands or decimals, and the column's "+
+		"range doesn't tell which; write 1500 or 1.5", errNotNumber)
 )
 
 // A number with a comma, and one whose comma may also separate thousands.
@@ -271,9 +271,10 @@ var (
 	thousandNumber = regexp.MustCompile(`^[+-]?[1-9][0-9]{0,2},[0-9]{3}$`)
 )
 
-// number reads a cell. A comma is a decimal mark where it cannot be anything else. Whether
-// a cell is read depends on the cell and on the file's separator, never on other rows: a
-// changed record changes the encoding of no other.
+// number reads a cell. A comma is a decimal mark where it cannot be anything else; otherwise
+// the error is errThousands, and the column's public range may decide. Whether a cell is
+// read depends on the cell, on the file's separator and on the schema, never on other rows:
+// a changed record changes the encoding of no other.
 func (rec *Records) number(cell string) (float64, error) {
 	switch {
 	case !commaNumber.MatchString(cell):
@@ -284,6 +285,24 @@ func (rec *Records) number(cell string) (float64, error) {
 		return 0, errThousands
 	}
 	return parseNumber(strings.Replace(cell, ",", ".", 1))
+}
+
+// thousands reads a number whose comma may separate thousands or decimals: as the one of the
+// two that is within the column's public range.
+func (r *Range) thousands(cell string) (float64, error) {
+	decimal, err := parseNumber(strings.Replace(cell, ",", ".", 1))
+	if err != nil {
+		return 0, err
+	}
+	whole := 1000 * decimal
+	within := func(v float64) bool { return r.Lo <= v && v <= r.Hi }
+	switch {
+	case within(decimal) && !within(whole):
+		return decimal, nil
+	case within(whole) && !within(decimal):
+		return math.Round(whole), nil
+	}
+	return 0, errThousands
 }
 
 // noNumber reports whether a cell of a column of numbers has no value: it is empty, or has
