@@ -254,6 +254,9 @@ func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
 		p.sum(f.Mean)
 		return nil
 	}
+	if err := p.evaluations(f.Evaluation); err != nil {
+		return err
+	}
 	var plan *protocol.Plan
 	if signed != nil && signed.Plan.ID().String() == f.Plan {
 		plan = signed.Plan

@@ -43,8 +43,8 @@ func TestEveryAppSecureEqualsPlain(t *testing.T) {
 			ran++
 		}
 	}
-	if ran != 14 {
-		t.Fatalf("%d cases ran, not 14", ran)
+	if ran != 16 {
+		t.Fatalf("%d cases ran, not 16", ran)
 	}
 }
 

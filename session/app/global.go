@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"choir/learn/dataset"
+	"choir/learn/evaluate"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -17,6 +18,8 @@ type GlobalVI struct {
 	Version int             `json:"version"` // 1
 	Global  global.Config   `json:"global"`
 	Schema  json.RawMessage `json:"schema"` // how columns are encoded
+	// Evaluation is that of PVI.
+	Evaluation *evaluate.Config `json:"evaluation,omitempty"`
 }
 
 // Name is "global-vi".
@@ -39,16 +42,35 @@ func (g *GlobalVI) validate() error {
 func (g *GlobalVI) Encoding() (*dataset.Schema, error) { return dataset.ParseSchema(g.Schema) }
 
 // Size implements Spec.
-func (g *GlobalVI) Size() (dim int, fracBits uint8) { return g.Global.Dim(), g.Global.FracBits }
+func (g *GlobalVI) Size() (dim int, fracBits uint8) { return g.evaluation().size(g.innerSize()) }
+
+func (g *GlobalVI) innerSize() (dim int, fracBits uint8) { return g.Global.Dim(), g.Global.FracBits }
+
+func (g *GlobalVI) evaluation() evaluated { return evaluated{g.Evaluation} }
 
 // Mechanism implements Spec.
-func (g *GlobalVI) Mechanism() (pvi.Mechanism, error) { return g.Global.Mechanism() }
+func (g *GlobalVI) Mechanism() (pvi.Mechanism, error) {
+	return g.evaluation().mechanism(g.innerMechanism())
+}
+
+func (g *GlobalVI) innerMechanism() (pvi.Mechanism, error) { return g.Global.Mechanism() }
 
 // Check implements Spec.
-func (g *GlobalVI) Check(*protocol.Plan) error { return checkSchema(g.Schema, g.Global.Features) }
+func (g *GlobalVI) Check(p *protocol.Plan) error {
+	if err := checkSchema(g.Schema, g.Global.Features); err != nil {
+		return err
+	}
+	schema, err := g.Encoding()
+	if err != nil {
+		return err
+	}
+	return g.evaluation().check(p.Rounds, schema, g.Global.Model)
+}
 
 // Model implements Spec.
-func (g *GlobalVI) Model(*protocol.Plan) protocol.Model { return model{g.Global} }
+func (g *GlobalVI) Model(p *protocol.Plan) protocol.Model {
+	return g.evaluation().model(p.Rounds, g.Global.Dim(), model{g.Global})
+}
 
 // Posterior implements Spec.
 func (g *GlobalVI) Posterior(_ *protocol.Plan, state []int64) (*pvi.Posterior, error) {
@@ -56,7 +78,9 @@ func (g *GlobalVI) Posterior(_ *protocol.Plan, state []int64) (*pvi.Posterior, e
 }
 
 // Join implements Spec. Every contribution is over a new sample.
-func (g *GlobalVI) Join(c PartyConfig) (Party, error) {
+func (g *GlobalVI) Join(c PartyConfig) (Party, error) { return g.evaluation().join(c, g, g.join) }
+
+func (g *GlobalVI) join(c PartyConfig) (Party, error) {
 	l, err := global.NewLearner(g.Global, c.Data)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ func noiseOn(p *protocol.Plan, counted int) float64 {
 
 // NoiseAware implements Spec.
 func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
+	trace = l.evaluation().trace(p.Rounds, l.PVI.Dim(), trace)
 	var all []pvi.Observation
 	for _, r := range trace {
 		if int(r.Round) <= l.CentreRounds {
@@ -53,7 +54,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 // NoiseAware implements Spec.
 func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
 	var all []pvi.Observation
-	for _, r := range trace {
+	for _, r := range g.evaluation().trace(p.Rounds, g.Global.Dim(), trace) {
 		all = append(all, pvi.Observation{Round: int(r.Round), Raw: r.Before, Sum: r.Sum,
 			Variance: noiseOn(p, r.Counted), Parties: r.Counted})
 	}
@@ -63,6 +64,7 @@ func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterio
 // NoiseAware implements Spec. The posterior of noisy statistics counts their noise already; the
 // variance is that of the parties that the sums counted.
 func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
+	trace = s.evaluation().trace(p.Rounds, s.Statistics.Dim(), trace)
 	if len(trace) == 0 {
 		return nil, fmt.Errorf("no rounds: %w", pvi.ErrShape)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"choir/learn/dataset"
+	"choir/learn/evaluate"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -27,6 +28,8 @@ type PVI struct {
 	// CentreRounds is how many rounds, the first ones, measure where the columns that are
 	// encoded by their range lie within it; see package centre. The others learn.
 	CentreRounds int `json:"centre_rounds,omitempty"`
+	// Evaluation has the terms of the rounds that evaluate on held-out records; nil: none do.
+	Evaluation *evaluate.Config `json:"evaluation,omitempty"`
 }
 
 // Name is "dp-pvi".
@@ -77,24 +80,43 @@ func PVIOf(p *protocol.Plan) (*PVI, error) {
 }
 
 // Size implements Spec.
-func (l *PVI) Size() (dim int, fracBits uint8) { return l.PVI.Dim(), l.PVI.FracBits }
+func (l *PVI) Size() (dim int, fracBits uint8) { return l.evaluation().size(l.innerSize()) }
+
+func (l *PVI) innerSize() (dim int, fracBits uint8) { return l.PVI.Dim(), l.PVI.FracBits }
+
+func (l *PVI) evaluation() evaluated { return evaluated{l.Evaluation} }
+
+// LearningRounds is how many of a plan's rounds don't evaluate.
+func (l *PVI) LearningRounds(p *protocol.Plan) int { return l.Evaluation.Learning(int(p.Rounds)) }
 
 // Mechanism implements Spec.
-func (l *PVI) Mechanism() (pvi.Mechanism, error) { return l.PVI.Mechanism() }
+func (l *PVI) Mechanism() (pvi.Mechanism, error) {
+	return l.evaluation().mechanism(l.innerMechanism())
+}
+
+func (l *PVI) innerMechanism() (pvi.Mechanism, error) { return l.PVI.Mechanism() }
 
 // Check implements Spec.
 func (l *PVI) Check(p *protocol.Plan) error {
 	if len(l.Weights) != p.Parties() {
 		return fmt.Errorf("%d weights for %d parties", len(l.Weights), p.Parties())
 	}
-	if l.CentreRounds >= int(p.Rounds) && l.CentreRounds > 0 {
-		return fmt.Errorf("centre_rounds is %d of %d rounds: none is left to learn", l.CentreRounds, p.Rounds)
+	if n := l.LearningRounds(p); l.CentreRounds >= n && l.CentreRounds > 0 {
+		return fmt.Errorf("centre_rounds is %d of %d rounds that don't evaluate: none is left to learn",
+			l.CentreRounds, n)
 	}
 	if split, ok := l.PVI.Strategy.(pvi.BCMSplit); ok && split.Parties != p.Parties() {
 		return fmt.Errorf("the prior is split among %d members, the plan has %d parties",
 			split.Parties, p.Parties())
 	}
-	if err := checkSchema(l.Schema, l.PVI.Features); err != nil || p.Noise == protocol.NoiseNone {
+	if err := checkSchema(l.Schema, l.PVI.Features); err != nil {
+		return err
+	}
+	schema, err := l.Encoding()
+	if err == nil {
+		err = l.evaluation().check(p.Rounds, schema, l.PVI.Model)
+	}
+	if err != nil || p.Noise == protocol.NoiseNone {
 		return err
 	}
 	return l.checkMissing()
@@ -117,11 +139,12 @@ func (l *PVI) checkMissing() error {
 }
 
 // Model implements Spec.
-func (l *PVI) Model(*protocol.Plan) protocol.Model {
+func (l *PVI) Model(p *protocol.Plan) protocol.Model {
+	m := model{l.PVI}
 	if l.CentreRounds > 0 {
-		return model{centring{l}}
+		m = model{centring{l}}
 	}
-	return model{l.PVI}
+	return l.evaluation().model(p.Rounds, l.PVI.Dim(), m)
 }
 
 // Posterior implements Spec. Its weights are those of centred columns; it predicts for
@@ -140,7 +163,9 @@ func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error)
 
 // Join implements Spec. With local noise the plan's variance is what the party adds
 // in each of its steps; a plan without noise adds none.
-func (l *PVI) Join(c PartyConfig) (Party, error) {
+func (l *PVI) Join(c PartyConfig) (Party, error) { return l.evaluation().join(c, l, l.join) }
+
+func (l *PVI) join(c PartyConfig) (Party, error) {
 	p, err := pvi.NewLearner(l.PVI, c.Data, l.Weights[c.Party])
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"choir/learn/dataset"
+	"choir/learn/evaluate"
 	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/protocol"
@@ -17,6 +18,8 @@ type Statistics struct {
 	Version    int             `json:"version"` // 1
 	Statistics stats.Config    `json:"statistics"`
 	Schema     json.RawMessage `json:"schema"` // how columns are encoded
+	// Evaluation is that of PVI.
+	Evaluation *evaluate.Config `json:"evaluation,omitempty"`
 }
 
 // Name is "statistics".
@@ -39,24 +42,41 @@ func (s *Statistics) validate() error {
 func (s *Statistics) Encoding() (*dataset.Schema, error) { return dataset.ParseSchema(s.Schema) }
 
 // Size implements Spec.
-func (s *Statistics) Size() (dim int, fracBits uint8) {
+func (s *Statistics) Size() (dim int, fracBits uint8) { return s.evaluation().size(s.innerSize()) }
+
+func (s *Statistics) innerSize() (dim int, fracBits uint8) {
 	return s.Statistics.Dim(), s.Statistics.SumFracBits()
 }
 
+func (s *Statistics) evaluation() evaluated { return evaluated{s.Evaluation} }
+
 // Mechanism implements Spec.
-func (s *Statistics) Mechanism() (pvi.Mechanism, error) { return s.Statistics.Mechanism() }
+func (s *Statistics) Mechanism() (pvi.Mechanism, error) {
+	return s.evaluation().mechanism(s.innerMechanism())
+}
+
+func (s *Statistics) innerMechanism() (pvi.Mechanism, error) { return s.Statistics.Mechanism() }
 
 // Check implements Spec: after the moment rounds at least one must be left.
 func (s *Statistics) Check(p *protocol.Plan) error {
-	if s.Statistics.MomentRounds >= int(p.Rounds) {
+	if n := s.Evaluation.Learning(int(p.Rounds)); s.Statistics.MomentRounds >= n {
 		return fmt.Errorf("moment_rounds is %d of %d rounds: none is left for the statistics",
-			s.Statistics.MomentRounds, p.Rounds)
+			s.Statistics.MomentRounds, n)
 	}
-	return checkSchema(s.Schema, s.Statistics.Features)
+	if err := checkSchema(s.Schema, s.Statistics.Features); err != nil {
+		return err
+	}
+	schema, err := s.Encoding()
+	if err != nil {
+		return err
+	}
+	return s.evaluation().check(p.Rounds, schema, pvi.Linear)
 }
 
 // Model implements Spec.
-func (s *Statistics) Model(*protocol.Plan) protocol.Model { return model{s.Statistics} }
+func (s *Statistics) Model(p *protocol.Plan) protocol.Model {
+	return s.evaluation().model(p.Rounds, s.Statistics.Dim(), model{s.Statistics})
+}
 
 // Posterior implements Spec.
 func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
@@ -64,7 +84,9 @@ func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior,
 }
 
 // Join implements Spec.
-func (s *Statistics) Join(c PartyConfig) (Party, error) {
+func (s *Statistics) Join(c PartyConfig) (Party, error) { return s.evaluation().join(c, s, s.join) }
+
+func (s *Statistics) join(c PartyConfig) (Party, error) {
 	l, err := stats.NewLearner(s.Statistics, c.Data, SumVariance(c.Plan))
 	if err != nil {
 		return nil, err

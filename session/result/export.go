@@ -15,6 +15,7 @@ import (
 	"choir/internal/atomicfile"
 	"choir/learn/centre"
 	"choir/learn/dataset"
+	"choir/learn/evaluate"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -47,6 +48,9 @@ type ModelFile struct {
 	// [-1, 1] of the range; empty unless the plan measured them. The weights are those of
 	// columns that are centred there; see package centre.
 	Centres []float64 `json:"centres,omitempty"`
+	// Evaluation has the scores on the parties' held-out records, by round; empty unless the plan
+	// has an evaluation.
+	Evaluation []evaluate.Point `json:"evaluation,omitempty"`
 	// Warnings names what the public states show to be wrong with the run.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -104,6 +108,9 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 		if f.Centres, err = l.Centres(p, state); err != nil {
 			return nil, err
 		}
+	}
+	if f.Evaluation, err = app.Evaluations(p, a, trace); err != nil {
+		return nil, err
 	}
 	posterior, err := f.choose(p, a, trace)
 	if err != nil {
@@ -171,7 +178,8 @@ func NoiseAware(p *protocol.Plan, a app.Spec, trace []app.Revealed) (*pvi.Poster
 }
 
 // Write writes model.json, model.npz and model.csv in a folder, and draws.csv where there are
-// draws. model.csv has a line for each weight with its marginal mean and standard deviation,
+// draws, and evaluation.csv where the plan has an evaluation. model.csv has a line for each
+// weight with its marginal mean and standard deviation,
 // or for each coordinate of a sum.
 func (f *ModelFile) Write(dir string) error {
 	if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
@@ -191,6 +199,12 @@ func (f *ModelFile) Write(dir string) error {
 	if f.Draws != nil {
 		header, rows := f.drawTable()
 		if err := atomicfile.WriteCSV(filepath.Join(dir, drawsFile), header, rows); err != nil {
+			return err
+		}
+	}
+	if len(f.Evaluation) > 0 {
+		header, rows := f.evaluationTable()
+		if err := atomicfile.WriteCSV(filepath.Join(dir, evaluationFile), header, rows); err != nil {
 			return err
 		}
 	}

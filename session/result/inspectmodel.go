@@ -23,7 +23,8 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 	for _, form := range []struct {
 		name  string
 		check func(path string, want *ModelFile) error
-	}{{"model.json", sameModel}, {"model.npz", sameArrays}, {"model.csv", sameTable}, {drawsFile, sameDraws}} {
+	}{{"model.json", sameModel}, {"model.npz", sameArrays}, {"model.csv", sameTable}, {drawsFile, sameDraws},
+		{evaluationFile, sameEvaluation}} {
 		path := filepath.Join(dir, form.name)
 		if _, err := os.Stat(path); os.IsNotExist(err) {
 			continue
@@ -65,6 +66,8 @@ func sameModel(path string, want *ModelFile) error {
 		return notTheModel(path, "predictive")
 	case m.Noise != want.Noise || m.NoiseIncluded != want.NoiseIncluded || !samePlain(m.Plain, want.Plain):
 		return notTheModel(path, "noise or plain")
+	case !samePoints(m.Evaluation, want.Evaluation):
+		return notTheModel(path, "evaluation")
 	case !slices.Equal(m.Warnings, want.Warnings):
 		return notTheModel(path, "warnings")
 	case !slices.Equal(m.Columns, want.Columns):

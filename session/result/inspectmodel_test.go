@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"choir/learn/dataset"
+	"choir/learn/evaluate"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -41,6 +42,9 @@ func TestPublishedModelIsHeldToTheTranscript(t *testing.T) {
 					f.SD = f.SD[:4]
 					f.SD[2] *= 1.001
 				}
+			},
+			"evaluation": func(f *ModelFile) {
+				f.Evaluation = []evaluate.Point{{Round: 1, Accuracy: &evaluate.Interval{Value: 0.5}}}
 			},
 			"columns": func(f *ModelFile) { f.Columns = append([]string{"x"}, f.Columns...)[:max(1, len(f.Columns))] },
 		} {

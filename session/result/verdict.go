@@ -124,7 +124,7 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 	}
 	total := 0.0
 	last := 0.0
-	rounds := int(p.Rounds) - a.CentreRounds
+	rounds := a.LearningRounds(p) - a.CentreRounds
 	if c.CurvatureFrom > 0 {
 		rounds = min(rounds, c.CurvatureFrom-1)
 	}

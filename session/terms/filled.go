@@ -23,6 +23,12 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 		return c, err
 	}
 	c.Rounds = int(p.Rounds)
+	learning := c.Rounds
+	if e := app.EvaluationOf(a); e != nil {
+		learning = e.Learning(c.Rounds)
+		c.Evaluation = &EvaluationConfig{Every: e.Every, HeldOut: e.HeldOut, Bins: e.Bins, Low: &e.Low,
+			High: &e.High, Records: e.Records, Seed: e.Seed}
+	}
 	switch a := a.(type) {
 	case *app.PVI:
 		file := c.Learning.SchemaFile
@@ -37,7 +43,7 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 			StartPrecision: v.StartPrecision, StartSpread: v.StartSpread, SDUnit: s.SDUnit,
 			StatisticClip: s.StatisticClip, UpdateClip: v.UpdateClip, Weights: a.Weights, CurvatureRounds: -1}
 		if v.CurvatureFrom > 0 {
-			c.Learning.CurvatureRounds = int(p.Rounds) - v.CurvatureFrom + 1
+			c.Learning.CurvatureRounds = learning - v.CurvatureFrom + 1
 		}
 	case *app.GlobalVI:
 		file, v := c.Global.SchemaFile, a.Global
@@ -120,6 +126,10 @@ var meanings = map[string]string{
 	"by":        "tables in each of its groups", "counts": "of categories", "means": "with standard deviations",
 	"histograms": "bins by column", "quantiles": "from histograms", "crosstabs": "pairs of columns",
 	"target_threshold": "cuts the scaled target",
+	"every":            "rounds of learning between evaluations",
+	"held_out":         "share of the records that are only evaluated",
+	"low":              "least log-likelihood of a record", "high": "largest log-likelihood of a record",
+	"seed": "of the positions held out",
 }
 
 // Text is the terms as a file, each key with a comment. Keys without a value are left out.

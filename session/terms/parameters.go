@@ -20,13 +20,14 @@ func planned(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 	if err != nil {
 		return defaults.Facts{}, err
 	}
-	f := factsOf(schema, int(p.Rounds), a.CentreRounds)
+	learning := a.LearningRounds(p)
+	f := factsOf(schema, learning, a.CentreRounds)
 	f.Parties = p.Parties()
 	f.Records = a.Records
 	f.Prior = a.PVI.PriorPrecision
 	if name := a.PVI.Strategy.Name(); p.Noise != protocol.NoiseNone && (name == pvi.NameVirtual ||
 		byParty(name)) {
-		f.Noise = onSum(p) / math.Sqrt(float64(p.Rounds))
+		f.Noise = onSum(p) / math.Sqrt(float64(learning))
 	}
 	return f, nil
 }
@@ -127,10 +128,10 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	}
 	from := origin(rules[name])
 	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)),
-		from.source("rounds", float64(p.Rounds), float64(rounds))}}
+		from.source("rounds", float64(p.Rounds), float64(a.Evaluation.Total(rounds)))}}
 	if a.CentreRounds > 0 {
 		out = append(out, Parameter{"centre_rounds", json.RawMessage(fmt.Sprint(a.CentreRounds)),
-			from.source("centre_rounds", float64(a.CentreRounds), float64(centre.RoundsOf(int(p.Rounds))))})
+			from.source("centre_rounds", float64(a.CentreRounds), float64(centre.RoundsOf(a.LearningRounds(p))))})
 	}
 	for _, k := range keys {
 		if k == "frac_bits" || k == "damping_bits" || k == "features" {
@@ -152,7 +153,7 @@ func unnamed(p *protocol.Plan, a *app.PVI, f defaults.Facts) (map[string]any, in
 	if err != nil {
 		return nil, 0, err
 	}
-	t := Terms{Members: p.Members, Rounds: int(p.Rounds), Noise: p.Noise}
+	t := Terms{Members: p.Members, Rounds: a.LearningRounds(p), Noise: p.Noise}
 	l := LearningConfig{Model: string(a.PVI.Model), Strategy: string(a.PVI.Strategy.Name()),
 		Family:  string(a.PVI.Family),
 		Records: a.Records, PriorPrecision: a.PVI.PriorPrecision}

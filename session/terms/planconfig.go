@@ -1,6 +1,7 @@
 package terms
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -41,6 +42,9 @@ type PlanConfig struct {
 	MCMC       *MCMCConfig       `toml:"mcmc"`
 	Table      *TableConfig      `toml:"table"`
 	Sum        *SumConfig        `toml:"sum"`
+
+	// Evaluation adds rounds that evaluate the model.
+	Evaluation *EvaluationConfig `toml:"evaluation"`
 }
 
 // PrivacyConfig is the budget over all rounds and spare attempts.
@@ -176,7 +180,7 @@ func (c *PlanConfig) maker(read func(string, section) (*dataset.Schema, error)) 
 	}
 	switch {
 	case c.Sum != nil && len(found) == 0:
-		return c.Sum.plan, c.onlySum()
+		return c.Sum.plan, errors.Join(c.Evaluation.onlyLearning(), c.onlySum())
 	case c.Sum != nil || len(found) != 1:
 		return nil, protocol.Fail(protocol.ClassInput,
 			"config: exactly one of [learning], [global], [statistics], [mcmc], [table] and [sum] must be there")
@@ -186,7 +190,7 @@ func (c *PlanConfig) maker(read func(string, section) (*dataset.Schema, error)) 
 		return nil, err
 	}
 	return func(t Terms) (*protocol.Plan, error) {
-		a, rounds, err := found[0].spec(t, schema)
+		a, rounds, err := c.Evaluation.with(found[0], t, schema)
 		if err != nil {
 			return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"choir/learn/dataset"
+	"choir/learn/evaluate"
 	"choir/learn/gauss"
 	"choir/learn/mcmc"
 	"choir/learn/pvi"
@@ -66,6 +67,10 @@ func AppCases(t *testing.T) map[string]AppCase {
 	}
 	centred := learn(virtual)
 	centred.(*app.PVI).CentreRounds = 2
+	scored := learn(virtual)
+	scored.(*app.PVI).CentreRounds = 1
+	scored.(*app.PVI).Evaluation = &evaluate.Config{Every: 2, HeldOut: 0.3, Bins: 3, Low: -3, Records: 100,
+		Seed: 7}
 	g := terms.DefaultGlobal(4, 150)
 	g.SampleRate, g.LearningRate, g.MaxRecords = 0.3, 0.05, 1000
 	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3,
@@ -81,6 +86,7 @@ func AppCases(t *testing.T) map[string]AppCase {
 			8, classes},
 		"virtual":      {learn(virtual), protocol.NoiseParty, 3, classes},
 		"centred":      {centred, protocol.NoiseParty, 4, classes},
+		"evaluated":    {scored, protocol.NoiseParty, 5, classes},
 		"perturbation": {learn(perturbation), protocol.NoiseLocal, 3, classes},
 		"optimisation": {learn(optimisation), protocol.NoiseLocal, 3, classes},
 		"global": {&app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty, 6,

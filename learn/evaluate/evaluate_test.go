@@ -1,0 +1,332 @@
+package evaluate_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"choir/learn/evaluate"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+)
+
+func config() *evaluate.Config {
+	return &evaluate.Config{Every: 3, HeldOut: 0.25, Bins: 4, Low: -3, Records: 1000, Seed: 1}
+}
+
+func posterior(t rapid.TB, model pvi.Model, mean ...float64) *pvi.Posterior {
+	t.Helper()
+	natural := slices.Clone(mean)
+	for i := range natural {
+		natural[i] *= 100
+	}
+	for range mean {
+		natural = append(natural, -50)
+	}
+	like := pvi.Likelihood{Model: model, Family: gauss.MeanField, Features: len(mean)}
+	if model == pvi.Linear {
+		like.NoiseSD = 0.5
+	}
+	q, err := like.Posterior(natural)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestRounds: every plan of two rounds or more ends with an evaluation, learns between any two,
+// and counts both kinds rightly.
+func TestRounds(t *testing.T) {
+	for every := 1; every < 9; every++ {
+		c := &evaluate.Config{Every: every}
+		for rounds := 2; rounds < 60; rounds++ {
+			before := 0
+			learning := 0
+			run := 0
+			for r := 1; r <= rounds; r++ {
+				if got := c.Before(r, rounds); got != before {
+					t.Fatalf("every %d: %d evaluations before round %d of %d, want %d", every, got, r, rounds, before)
+				}
+				run++
+				if c.At(r, rounds) {
+					before++
+					if run < 2 {
+						t.Fatalf("every %d: rounds %d and %d of %d evaluate", every, r-1, r, rounds)
+					}
+					run = 0
+					continue
+				}
+				learning++
+			}
+			if !c.At(rounds, rounds) || c.Learning(rounds) != learning {
+				t.Fatalf("every %d: %d of %d rounds learn, want %d", every, c.Learning(rounds), rounds, learning)
+			}
+			if all := c.Total(learning); c.Learning(all) != learning {
+				t.Fatalf("every %d: %d rounds in all for %d that learn", every, all, learning)
+			}
+		}
+	}
+	if c := (*evaluate.Config)(nil); c.At(5, 5) || c.Learning(5) != 5 || c.Total(5) != 5 || c.Before(5, 5) != 0 {
+		t.Error("a plan without evaluation has evaluations")
+	}
+}
+
+// TestSplit: the share is held, positions alone decide, and appended records move no other.
+func TestSplit(t *testing.T) {
+	c := config()
+	d := pvi.Data{}
+	for i := range 4000 {
+		d.X = append(d.X, float64(i), 1)
+		d.Y = append(d.Y, float64(i%2))
+	}
+	train, held := c.Split(d)
+	// Six standard deviations of a binomial.
+	if n := held.Rows(); math.Abs(float64(n)-1000) > 165 || train.Rows()+n != 4000 {
+		t.Errorf("%d of 4000 held out, want 1000", n)
+	}
+	_, first := c.Split(pvi.Data{X: d.X[:4000], Y: d.Y[:2000]})
+	if !slices.Equal(first.X, held.X[:len(first.X)]) {
+		t.Error("records that were added moved others")
+	}
+	other := *c
+	other.Seed++
+	if _, again := other.Split(d); slices.Equal(again.X, held.X) {
+		t.Error("another seed holds the same records out")
+	}
+	if train, held = c.Split(pvi.Data{}); train.Rows()+held.Rows() != 0 {
+		t.Error("records from nothing")
+	}
+	for n := 1; n < 20; n++ {
+		if train, _ := c.Split(pvi.Data{X: d.X[:2*n], Y: d.Y[:n]}); train.Rows() == 0 {
+			t.Errorf("none of %d records is left to learn from", n)
+		}
+	}
+}
+
+// TestSensitivity: a record that replaces another moves the sum by no more than the sensitivity,
+// and a party's sum is within its reach, in integers.
+func TestSensitivity(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := config()
+		c.Bins = rapid.IntRange(1, 6).Draw(t, "bins")
+		c.Records = rapid.IntRange(1, 5).Draw(t, "records")
+		model := rapid.SampledFrom([]pvi.Model{pvi.Logistic, pvi.Linear}).Draw(t, "model")
+		q := posterior(t, model, rapid.Float64Range(-20, 20).Draw(t, "w"), rapid.Float64Range(-9, 9).Draw(t, "b"))
+		target := evaluate.Target{Binary: model == pvi.Logistic, Half: 2}
+		sensitivity := rapid.Uint64Range(4, 1<<40).Draw(t, "sensitivity")
+		u := evaluate.Unit(sensitivity)
+		draw := func(d *pvi.Data) {
+			d.X = append(d.X, rapid.Float64Range(-3, 3).Draw(t, "x"), 1)
+			d.Y = append(d.Y, float64(rapid.IntRange(0, 1).Draw(t, "y")))
+		}
+		var d pvi.Data
+		for range rapid.IntRange(1, 7).Draw(t, "rows") {
+			draw(&d)
+		}
+		var other pvi.Data
+		draw(&other)
+		at := rapid.IntRange(0, d.Rows()-1).Draw(t, "at")
+		changed := pvi.Data{X: slices.Clone(d.X), Y: slices.Clone(d.Y)}
+		copy(changed.X[2*at:], other.X)
+		changed.Y[at] = other.Y[0]
+		sums := [2][]int64{make([]int64, c.Dim()), make([]int64, c.Dim())}
+		for i, data := range []pvi.Data{d, changed} {
+			if err := c.Sum(sums[i], q, data, target, u); err != nil {
+				t.Fatal(err)
+			}
+		}
+		distance := 0.0
+		norm := 0.0
+		for j := range sums[0] {
+			distance = math.Hypot(distance, float64(sums[0][j]-sums[1][j]))
+			norm = math.Hypot(norm, float64(sums[0][j]))
+		}
+		if distance > float64(sensitivity)*(1+1e-12) {
+			t.Errorf("a record moves the sum by %v, more than %d", distance, sensitivity)
+		}
+		if norm > float64(c.Reach(u))*(1+1e-12) {
+			t.Errorf("a party's sum has norm %v, more than %d", norm, c.Reach(u))
+		}
+	})
+}
+
+// TestSensitivityIsReached: the worst pair of records uses the sensitivity, so that no noise is
+// wasted: right against wrong at both ends of the log-likelihood, in one bin.
+func TestSensitivityIsReached(t *testing.T) {
+	c := config()
+	c.Bins = 1
+	q := posterior(t, pvi.Logistic, 40)
+	u := evaluate.Unit(1 << 30)
+	sums := [2][]int64{make([]int64, c.Dim()), make([]int64, c.Dim())}
+	for i, x := range []float64{3, -3} {
+		if err := c.Sum(sums[i], q, pvi.Data{X: []float64{x}, Y: []float64{1}}, evaluate.Target{Binary: true},
+			u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	distance := 0.0
+	for j := range sums[0] {
+		distance = math.Hypot(distance, float64(sums[0][j]-sums[1][j]))
+	}
+	if distance < 0.85*(1<<30) {
+		t.Errorf("the distance is %v of %v", distance, 1<<30)
+	}
+}
+
+// TestUnit: it is the largest with 12 u^2 <= S^2, up to a billionth.
+func TestUnit(t *testing.T) {
+	for _, s := range []uint64{0, 1, 3, 4, 7, 100, 1 << 20, 1<<40 + 1, 1 << 62} {
+		u := float64(evaluate.Unit(s))
+		if want := float64(s) / math.Sqrt(12); u > want || u < want*(1-1e-9)-1 {
+			t.Errorf("sensitivity %d: unit %v, want %v", s, u, want)
+		}
+	}
+}
+
+// TestEstimate: over many draws of records and noise, intervals hold what is true of the
+// population about as often as they say, and are no wider than noise and sampling make them.
+func TestEstimate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	c := config()
+	c.Bins = 2
+	q := posterior(t, pvi.Logistic, 2, 0.3)
+	const u = 1 << 20
+	draw := func(n int) pvi.Data {
+		var d pvi.Data
+		for range n {
+			x := rng.NormFloat64()
+			y := 0.0
+			if rng.Float64() < 1/(1+math.Exp(-1.2*x)) {
+				y = 1
+			}
+			d.X = append(d.X, x, 1)
+			d.Y = append(d.Y, y)
+		}
+		return d
+	}
+	target := evaluate.Target{Binary: true}
+	large := *c
+	large.Records = 1 << 14
+	exact := make([]int64, c.Dim())
+	if err := large.Sum(exact, q, draw(1<<14), target, u); err != nil {
+		t.Fatal(err)
+	}
+	truth, err := c.Estimate(exact, 0, target, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, noise := range []float64{0, 5, 20} { // records
+		const runs = 150
+		hits := make([]int, 2+c.Bins)
+		width := 0.0
+		for range runs {
+			sum := make([]int64, c.Dim())
+			if err := c.Sum(sum, q, draw(200), target, u); err != nil {
+				t.Fatal(err)
+			}
+			for j := range sum {
+				sum[j] += int64(rng.NormFloat64() * noise * 2 * u)
+			}
+			p, err := c.Estimate(sum, 4*noise*noise*u*u, target, u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs := [][2]evaluate.Interval{{*p.Accuracy, *truth.Accuracy}, {p.LogLikelihood, truth.LogLikelihood}}
+			for b := range p.Calibration {
+				pairs = append(pairs, [2]evaluate.Interval{*p.Calibration[b].Gap, *truth.Calibration[b].Gap})
+			}
+			for k, v := range pairs {
+				if v[0].Low <= v[1].Value && v[1].Value <= v[0].High {
+					hits[k]++
+				}
+			}
+			width += (p.Accuracy.High - p.Accuracy.Low) / runs
+		}
+		// 95 % less six standard deviations of 150 draws; the seed is fixed.
+		for k, n := range hits {
+			if float64(n)/runs < 0.84 {
+				t.Errorf("noise of %v records: interval %d holds the truth in %d of %d runs", noise, k, n, runs)
+			}
+		}
+		want := 2 * 1.96 * math.Sqrt(0.7*0.3/200+noise*noise*(1+0.04)/(200*200))
+		if width > 1.25*want || width < 0.75*want {
+			t.Errorf("noise of %v records: the accuracy's interval is %.3f wide, want about %.3f", noise, width, want)
+		}
+	}
+}
+
+// TestSwamped: where the noise outweighs the records, intervals are all that is possible.
+func TestSwamped(t *testing.T) {
+	c := config()
+	p, err := c.Estimate(make([]int64, c.Dim()), 1e6, evaluate.Target{Binary: true}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Accuracy.Low != 0 || p.Accuracy.High != 1 || p.LogLikelihood.Low != -3 || p.LogLikelihood.High != 0 ||
+		p.Calibration[0].Gap.Low != -1 || p.Calibration[0].Gap.High != 1 {
+		t.Errorf("an estimate from nothing: %+v", p)
+	}
+}
+
+// TestNumbers: a linear model's error and density are those of its own evaluation.
+func TestNumbers(t *testing.T) {
+	c := config()
+	c.Low, c.High = -20, 5
+	q := posterior(t, pvi.Linear, 1, 0)
+	var d pvi.Data
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 900 {
+		x := rng.Float64()
+		d.X = append(d.X, x, 1)
+		d.Y = append(d.Y, x+0.5*rng.NormFloat64())
+	}
+	sum := make([]int64, c.Dim())
+	target := evaluate.Target{Half: 10}
+	if err := c.Sum(sum, q, d, target, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Estimate(sum, 0, target, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := q.Evaluate(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(p.RMSE.Value-want.RMSE) > 1e-6 || math.Abs(p.LogLikelihood.Value-want.LogLikelihood) > 1e-6 ||
+		math.Round(p.Records.Value) != 900 || p.Accuracy != nil {
+		t.Errorf("%+v, want %+v", p, want)
+	}
+	for _, b := range p.Calibration {
+		if n := b.Records.Value; math.Abs(n-225) > 80 {
+			t.Errorf("%v of 900 records in a quarter", n)
+		}
+	}
+	if in := p.In(10); math.Abs(in.RMSE.Value-10*p.RMSE.Value) > 1e-12 ||
+		math.Abs(in.LogLikelihood.Value-p.LogLikelihood.Value+math.Log(10)) > 1e-12 {
+		t.Errorf("in another unit: %+v", in)
+	}
+}
+
+// TestValidate: each setting that is out of range is named.
+func TestValidate(t *testing.T) {
+	for name, spoil := range map[string]func(*evaluate.Config){
+		"every":    func(c *evaluate.Config) { c.Every = 0 },
+		"held_out": func(c *evaluate.Config) { c.HeldOut = 1 },
+		"bins":     func(c *evaluate.Config) { c.Bins = 101 },
+		"low":      func(c *evaluate.Config) { c.Low = c.High },
+		"records":  func(c *evaluate.Config) { c.Records = 1<<16 + 1 },
+	} {
+		c := config()
+		if err := c.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		spoil(c)
+		if err := c.Validate(); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
