@@ -21,8 +21,8 @@ var ErrConfig = errors.New("bad configuration of evaluation")
 
 // Bounds of a configuration.
 const (
-	MaxBins    = 100
 	MaxRecords = 1 << 16
+	maxBins    = 100
 )
 
 // Config are the public terms of an evaluation.
@@ -54,8 +54,8 @@ func (c *Config) Validate() error {
 		return bad("every", c.Every, "1 or more")
 	case !(c.HeldOut > 0 && c.HeldOut < 1):
 		return bad("held_out", c.HeldOut, "a share above 0 and below 1")
-	case c.Bins < 1 || c.Bins > MaxBins:
-		return bad("bins", c.Bins, fmt.Sprintf("1 to %d", MaxBins))
+	case c.Bins < 1 || c.Bins > maxBins:
+		return bad("bins", c.Bins, fmt.Sprintf("1 to %d", maxBins))
 	case !(c.High > c.Low) || math.IsInf(c.Low, 0) || math.IsInf(c.High, 0):
 		return bad("low and high", fmt.Sprint(c.Low, " and ", c.High), "finite numbers, low below high")
 	case c.Records < 1 || c.Records > MaxRecords:
