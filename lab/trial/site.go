@@ -13,6 +13,7 @@ import (
 
 	"choir/crypto/identity"
 	"choir/internal/atomicfile"
+	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/run"
 	"choir/transport/natsbus"
@@ -144,12 +145,21 @@ func (c *consortium) expand(name string) ([]byte, error) {
 // Members are all members, for the templates.
 func (c *consortium) Members() []site { return c.members }
 
-// Show is the verb that prints the result, for the templates.
+// Show is the verb that prints the result, for the templates; empty if none does.
 func (c *consortium) Show() string {
-	if c.tables {
+	switch {
+	case c.own.Table != nil:
 		return "stats"
+	case c.own.Sum != nil, c.own.Learning != nil && opaque(c.own.Learning.Model),
+		c.own.Global != nil && opaque(c.own.Global.Model):
+		return ""
 	}
 	return "model show"
+}
+
+// opaque reports whether a model has no coefficients of columns.
+func opaque(model string) bool {
+	return model == string(pvi.BNN) || model == string(pvi.External)
 }
 
 // Lifetime is the plan's, for the templates.

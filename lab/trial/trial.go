@@ -54,7 +54,7 @@ type consortium struct {
 	rows     []*dataset.Records // of each party
 	test     *dataset.Records   // example data only
 	warnings []string
-	tables   bool // the result is tables
+	own      terms.PlanConfig // what Config says
 }
 
 // Write makes the folder. It must be empty or not exist.
@@ -151,7 +151,7 @@ func (c *consortium) common() error {
 	if err != nil {
 		return err
 	}
-	if c.tables && c.test != nil {
+	if c.own.Table != nil && c.test != nil {
 		c.schema.Missing = dataset.Drop // tables don't take the centre for a missing number
 	}
 	if err := atomicfile.WriteFile(c.path("schema.toml"), c.schema.TOML()); err != nil {
@@ -172,7 +172,7 @@ func (c *consortium) terms() ([]byte, error) {
 	if c.Config == "" {
 		return c.expand("plan.toml")
 	}
-	own := new(terms.PlanConfig)
+	own := &c.own
 	if err := config.ReadTOML(c.Config, own); err != nil {
 		return nil, err
 	}
@@ -188,7 +188,6 @@ func (c *consortium) terms() ([]byte, error) {
 			own.Aggregator = card
 		}
 	}
-	c.tables = own.Table != nil
 	own.Lifetime.Duration = min(max(own.Lifetime.Duration, time.Hour), lifetime)
 	return own.WithSchema("schema.toml").Text()
 }

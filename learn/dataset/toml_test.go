@@ -230,7 +230,7 @@ func TestEncodings(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"decimal comma": {"a,c,y\n1,p,no\n\"1,5\",p,no\n",
 			`line 3, column "a": not a finite decimal number: a comma`},
-		"thousands":      {"a;c;y\n20,500;p;no\n", `line 2, column "a": not a finite decimal number: the comma may`},
+		"thousands":      {"a;c;y\n20,500;p;no\n", `line 2, column "a": not a finite decimal number: the`},
 		"Latin-1":        {"a,c,y\n1,caf\xe9,no\n", `line 2, column "c": the text is not UTF-8`},
 		"infinity":       {"a,c,y\n-inf,p,no\n", `line 2, column "a"`},
 		"missing target": {"a,c,y\n1,p,\n", `line 2, column "y": value is missing`},

@@ -70,5 +70,6 @@ done
 stop
 
 "$choir" verify result
-"$choir" {{.Show}} result
-"$choir" report result --out "$PWD/result/report.html"
+{{if .Show}}"$choir" {{.Show}} result
+{{else}}echo "result/model.csv has the numbers"
+{{end}}"$choir" report result --out "$PWD/result/report.html"
