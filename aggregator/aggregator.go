@@ -76,7 +76,8 @@ type Aggregator struct {
 
 	planKey   *channel.PrivateKey
 	keyMsg    []byte
-	group     *channel.Secret
+	group     *channel.Secret // in round 1; see groupOf
+	digests   *protocol.DigestKeys
 	links     map[uint32]*protocol.Link // without the Opens, which are in the store
 	joined    int                       // parties among links
 	groupMsgs map[uint32][]byte         // Group messages signed since the start, by party
@@ -100,10 +101,11 @@ type attempt struct {
 	agrees        map[uint32]*protocol.Agree
 	manifests     map[uint32]manifest
 	partials      map[uint32]*partial
-	total         *total           // of all chunks of partial sums received
-	agreed        []protocol.Entry // the set, once all lists are here
-	digest        *protocol.Digest // its digest
-	present       int              // entries of the set, from the front, whose manifests are here
+	secrets       map[uint32]*channel.Secret // of the nodes' channels in the round
+	total         *total                     // of all chunks of partial sums received
+	agreed        []protocol.Entry           // the set, once all lists are here
+	digest        *protocol.Digest           // its digest
+	present       int                        // entries of the set, from the front, whose manifests are here
 }
 
 // manifest is the part of a party's signed contribution that is kept in memory.
@@ -211,7 +213,7 @@ func (a *Aggregator) makeKeys() error {
 	}
 	a.eff.Put("plan-key", stored)
 	a.eff.Put("group", group)
-	if a.group, err = channel.NewSecret(group); err != nil {
+	if err := a.useGroup(group); err != nil {
 		return err
 	}
 	if err := a.useKey(key); err != nil {
@@ -223,10 +225,32 @@ func (a *Aggregator) makeKeys() error {
 	return nil
 }
 
-// digestKey returns the key of a round's digests.
-func (a *Aggregator) digestKey(round uint32) protocol.DigestKey {
-	return a.s.DigestSecret(a.group).Key(round)
+// useGroup sets the group key of round 1. The aggregator keeps it to the end of the plan: a party that
+// joins late reads all results. What it opens is in the transcript, too.
+func (a *Aggregator) useGroup(key []byte) (err error) {
+	if a.group, err = channel.NewSecret(key); err == nil {
+		a.digests = protocol.NewDigestKeys(a.s.DigestSecret(a.group))
+	}
+	return err
 }
+
+// groupOf returns the group key in a round.
+func (a *Aggregator) groupOf(round uint32) *channel.Secret { return protocol.Later(a.group, round-1) }
+
+// nodeSecret returns the secret of a compute node's channel in the open round, nil if there is none.
+func (a *Aggregator) nodeSecret(node uint32) *channel.Secret {
+	link := a.links[node]
+	if link == nil || a.at.round == 0 {
+		return nil
+	}
+	if a.at.secrets[node] == nil {
+		a.at.secrets[node] = protocol.Later(link.Secret, a.at.round-1)
+	}
+	return a.at.secrets[node]
+}
+
+// digestKey returns the key of a round's digests.
+func (a *Aggregator) digestKey(round uint32) protocol.DigestKey { return a.digests.Key(round) }
 
 // setModelDigest sets the digest of the model on which the open attempt is, or round 1 will be.
 func (a *Aggregator) setModelDigest() {
@@ -237,7 +261,7 @@ func (a *Aggregator) setModelDigest() {
 
 func (a *Aggregator) useKey(key *channel.PrivateKey) (err error) {
 	a.planKey = key
-	a.keyMsg, err = a.sign(&protocol.Key{Public: key.Public(), NotAfter: a.s.Plan.NotAfter})
+	a.keyMsg, err = a.sign(&protocol.Key{Number: 1, Public: key.Public(), NotAfter: a.s.Plan.NotAfter})
 	return err
 }
 

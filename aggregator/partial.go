@@ -73,8 +73,8 @@ func (a *Aggregator) setPartial(from uint32, m *protocol.Partial, data []byte) {
 	p := a.partialOf(from)
 	p.head = m
 	p.headMsg = data
-	if link := a.links[from]; link != nil {
-		if o, err := a.s.OpenOpening(link.Secret, from, m); err == nil {
+	if secret := a.nodeSecret(from); secret != nil {
+		if o, err := a.s.OpenOpening(secret, from, m); err == nil {
 			p.opening = &o
 			protocol.SetTranscriptOpening(p.record, o)
 		}
@@ -112,8 +112,8 @@ func (a *Aggregator) chunk(data []byte) error {
 }
 
 func (a *Aggregator) addChunk(c *protocol.Chunk) error {
-	link := a.links[c.From]
-	if link == nil {
+	secret := a.nodeSecret(c.From)
+	if secret == nil {
 		return fmt.Errorf("%w: %s has no channel to the aggregator", protocol.ErrEarly, a.s.Name(c.From))
 	}
 	p := a.partialOf(c.From)
@@ -127,12 +127,12 @@ func (a *Aggregator) addChunk(c *protocol.Chunk) error {
 			return protocol.ErrDuplicate
 		}
 		// Opening comes before the accusation: only the node can have sealed the chunk.
-		if _, err := a.s.OpenChunk(link.Secret, c); err != nil {
+		if _, err := a.s.OpenChunk(secret, c); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: chunk %d of %s's partial sum", protocol.ErrEquivocate, c.Index, a.s.Name(c.From))
 	}
-	plain, err := a.s.OpenChunkTo(a.chunkOf(p, i)[:0], link.Secret, c)
+	plain, err := a.s.OpenChunkTo(a.chunkOf(p, i)[:0], secret, c)
 	if err != nil {
 		return err
 	}

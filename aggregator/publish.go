@@ -55,7 +55,7 @@ func (a *Aggregator) resultContext(r *protocol.Result) protocol.Context {
 
 // seal makes the aggregate's chunks for the members, the same ones each time.
 func (a *Aggregator) seal(r *protocol.Result, sum []int64) ([]protocol.Outgoing, error) {
-	sealer, err := a.s.Sealer(a.group, a.resultContext(r))
+	sealer, err := a.s.Sealer(a.groupOf(r.Round), a.resultContext(r))
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 		vector := hash.Digest(opening)
 		r.Send(node, &protocol.Agree{Round: number, Attempt: 1, Count: 1, Set: digest, Partial: vector})
 		p := &protocol.Partial{Round: number, Attempt: 1, Set: digest, Vector: vector}
-		if err := r.Session.SealOpening(r.Secret(node, rigSelf), node, p, opening); err != nil {
+		if err := r.Session.SealOpening(r.secret(node, number), node, p, opening); err != nil {
 			r.TB.Fatal(err)
 		}
 		r.Send(node, p)
@@ -114,10 +114,15 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 	return eff
 }
 
+// secret is that of a node's channel in a round.
+func (r *rig) secret(node, round uint32) *channel.Secret {
+	return protocol.Later(r.Secret(node, rigSelf), round-1)
+}
+
 // chunk is a node's sealed partial sum in a round.
 func (r *rig) chunk(node, number uint32, sum []byte) []byte {
 	r.TB.Helper()
-	messages, err := roletest.SealVector(r.Session, r.Secret(node, rigSelf), protocol.Context{
+	messages, err := roletest.SealVector(r.Session, r.secret(node, number), protocol.Context{
 		From: node, To: rigSelf, Round: number, Attempt: 1, Purpose: protocol.PurposePartial,
 	}, sum)
 	if err != nil {

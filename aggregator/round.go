@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -85,6 +86,7 @@ func (a *Aggregator) begin(round, number uint32, open []byte) {
 		agrees:    map[uint32]*protocol.Agree{},
 		manifests: map[uint32]manifest{},
 		partials:  map[uint32]*partial{},
+		secrets:   map[uint32]*channel.Secret{},
 	}
 }
 
@@ -303,7 +305,7 @@ func (a *Aggregator) audit(r *protocol.Result, sum []int64) error {
 	if err != nil {
 		return protocol.Fail(protocol.ClassIntegrity, "audit: %w", err)
 	}
-	r.Blinding, err = a.s.SealBlinding(a.group, a.resultContext(r), blinding)
+	r.Blinding, err = a.s.SealBlinding(a.groupOf(r.Round), a.resultContext(r), blinding)
 	return err
 }
 

@@ -70,7 +70,7 @@ func (a *Aggregator) restoreKeys() error {
 	}
 	var err error
 	if b := a.view.Get("group"); b != nil {
-		if a.group, err = channel.NewSecret(b); err != nil {
+		if err = a.useGroup(b); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,8 @@ func newAgreed(t *testing.T) *rig {
 	t.Helper()
 	const parties, dim = 5, 4*65536 + 9
 	x := newRig(t, parties, dim)
-	x.node.agg = &protocol.Link{Secret: x.Secret(x.Node(0), x.Session.Plan.Aggregator())}
+	x.node.agg = []byte{1}
+	x.node.keys.Add(x.Session.Plan.Aggregator(), 1, x.Secret(x.Node(0), x.Session.Plan.Aggregator()))
 	var entries []protocol.Entry
 	for i := range uint32(parties) {
 		x.receive(i, x.contribution(i))

@@ -7,30 +7,26 @@ import (
 	"choir/protocol"
 )
 
-// keepChannel stores a party's channel in memory.
-func (in *intake) keepChannel(party uint32, secret *channel.Secret) {
-	if in.channels[party] == nil {
+// keepChannel keeps a party's channel secret of a round.
+func (in *intake) keepChannel(party, round uint32, secret *channel.Secret) {
+	if !in.keys.Has(party) {
 		in.joined++
 	}
-	in.channels[party] = secret
+	in.keys.Add(party, round, secret)
 }
 
-// channel returns a member's channel, nil if there is none.
-func (in *intake) channel(member uint32) *channel.Secret {
-	if uint64(member) >= uint64(len(in.channels)) {
-		return nil
-	}
-	return in.channels[member]
-}
+// secret returns the secret of a member's channel in the current round, nil if there is none.
+func (in *intake) secret(member uint32) *channel.Secret { return in.keys.Secret(member, in.round) }
 
 // forgetChannels deletes the records of all channels, in order: a step is a function of its
 // event.
-func (in *intake) forgetChannels() {
-	for party, secret := range in.channels {
-		if secret != nil {
-			in.eff.Delete(protocol.RecordKey("channel", uint32(party)))
+func (n *Node) forgetChannels() {
+	for party := range uint32(n.parties) {
+		if n.keys.Has(party) {
+			n.eff.Delete(protocol.RecordKey("channel", party))
 		}
 	}
+	n.keys.Erase(n.eff)
 }
 
 // opened accepts the channel that a party opens. Only the first Open counts: another one would
@@ -39,13 +35,18 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 	if m.To != n.self || !n.s.Plan.Is(e.From, protocol.RoleParty) {
 		return fmt.Errorf("%w: an open from %s is not for this node", protocol.ErrUnknown, n.s.Name(e.From))
 	}
-	if n.channels[e.From] != nil {
-		if string(n.storedOpen(e.From)) != string(data) {
+	digest := m.Digest()
+	if n.keys.Has(e.From) {
+		if string(n.get(protocol.RecordKey("channel", e.From))) != string(digest[:]) {
 			return fmt.Errorf("%w: %s opened another channel before", protocol.ErrEquivocate, n.s.Name(e.From))
 		}
 		return protocol.ErrDuplicate
 	}
 	if m.Key != protocol.KeyDigest(n.s, n.self, n.planKey.Public()) {
+		if n.keyNumber > 1 { // it was made before the key was replaced
+			n.eff.Emit(n.s.SubjectKey(n.self), n.keyMsg)
+			return protocol.ErrDuplicate
+		}
 		return fmt.Errorf("%w: %s opened a channel to a key that is not this node's",
 			protocol.ErrMismatch, n.s.Name(e.From))
 	}
@@ -53,9 +54,10 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 	if err != nil {
 		return fmt.Errorf("%w: channel from %s: %w", protocol.ErrSealed, n.s.Name(e.From), err)
 	}
-	n.keepChannel(e.From, secret)
-	link := &protocol.Link{Secret: secret, Open: data}
-	n.eff.Put(protocol.RecordKey("channel", e.From), protocol.MarshalLink(link))
+	n.keepChannel(e.From, 1, secret)
+	n.keyUsed = true
+	n.dropKey()
+	n.eff.Put(protocol.RecordKey("channel", e.From), digest[:])
 	n.eff.Note(protocol.Notice{
 		Code:  protocol.NoteJoined,
 		Peer:  n.s.Name(e.From),
@@ -66,15 +68,6 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 		return n.sendLink(e.From)
 	}
 	return nil
-}
-
-// storedOpen returns the Open that made a party's channel, from the store.
-func (n *Node) storedOpen(party uint32) []byte {
-	b := n.get(protocol.RecordKey("channel", party))
-	if len(b) < channel.SecretSize {
-		return nil
-	}
-	return b[channel.SecretSize:]
 }
 
 // aggregatorKey opens this node's channel to the aggregator, which carries its partial sums.
@@ -93,13 +86,20 @@ func (n *Node) aggregatorKey(e *protocol.Envelope, m *protocol.Key) error {
 	if err != nil {
 		return fmt.Errorf("channel to the aggregator: %w", err)
 	}
-	open, err := n.sign(&protocol.Open{To: e.From, Key: kd, Enc: enc})
-	if err != nil {
+	if n.agg, err = n.sign(&protocol.Open{To: e.From, Key: kd, Enc: enc}); err != nil {
 		return err
 	}
-	n.agg = &protocol.Link{Secret: secret, Open: open}
-	n.eff.Put("aggregator", protocol.MarshalLink(n.agg))
-	n.eff.Emit(n.s.SubjectOpen(n.self, e.From), open)
+	n.keys.Add(e.From, 1, secret)
+	n.eff.Put("aggregator", n.agg)
+	n.eff.Emit(n.s.SubjectOpen(n.self, e.From), n.agg)
 	n.eff.Note(protocol.Notice{Code: protocol.NoteJoined, Peer: n.s.Name(e.From)})
 	return nil
 }
+
+// aggregatorSecret returns the secret of the channel to the aggregator in the current round.
+func (n *Node) aggregatorSecret() *channel.Secret {
+	return n.keys.Secret(n.s.Plan.Aggregator(), n.round)
+}
+
+// ownSecret returns this node's own secret of the current round.
+func (n *Node) ownSecret() *channel.Secret { return n.keys.Secret(protocol.Own, n.round) }

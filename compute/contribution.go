@@ -2,6 +2,7 @@ package compute
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"choir/crypto/channel"
@@ -31,7 +32,7 @@ type parts struct {
 
 // party returns the contribution of a party with a channel, and the channel.
 func (in *intake) party(i uint32) (*contribution, *channel.Secret, error) {
-	secret := in.channel(i)
+	secret := in.secret(i)
 	if secret == nil {
 		return nil, nil, fmt.Errorf("%w: %s has no channel to this node yet", protocol.ErrEarly, in.s.Name(i))
 	}
@@ -59,7 +60,16 @@ func (in *intake) acceptChunk(c *protocol.Chunk, data []byte) error {
 	if !in.open {
 		return protocol.ErrDuplicate // too late for this attempt
 	}
-	return in.addChunk(c, data, true)
+	return in.earlier(in.addChunk(c, data, true))
+}
+
+// earlier is the error for a message that does not open. After a plan key was replaced, the party may
+// have sent it before it set up its channel again.
+func (in *intake) earlier(err error) error {
+	if in.again && errors.Is(err, protocol.ErrSealed) {
+		return fmt.Errorf("%w: perhaps of before the party set up its channel again", protocol.ErrStale)
+	}
+	return err
 }
 
 func (in *intake) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
@@ -167,7 +177,7 @@ func (in *intake) contribution(from uint32, m *protocol.Contribution, data []byt
 		return err
 	}
 	if err := in.checkHead(from, m, manifest, secret); err != nil {
-		return err
+		return in.earlier(err)
 	}
 	if p.blind, err = in.blinding(from, m, secret); err != nil {
 		return err

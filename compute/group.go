@@ -98,8 +98,10 @@ func (n *Node) pinWorkers() error {
 // sendLink forwards a party's channel to the party's worker.
 func (n *Node) sendLink(party uint32) error {
 	return n.sendWorker(protocol.WorkerOf(party, n.workers()), &protocol.WorkerLinks{
+		Round:   n.keys.Round(),
+		Again:   n.again,
 		Parties: []uint32{party},
-		Secrets: []*channel.Secret{n.channels[party]},
+		Secrets: []*channel.Secret{n.keys.Secret(party, n.keys.Round())},
 	})
 }
 
@@ -134,9 +136,9 @@ func (n *Node) workerMessage(data []byte) error {
 // sendLinks sends a worker that has started the channels of its parties, and the node's
 // request for a sum if there is one.
 func (n *Node) sendLinks(worker uint32) error {
-	var all protocol.WorkerLinks
+	all := protocol.WorkerLinks{Round: n.keys.Round(), Again: n.again}
 	for i := range uint32(n.parties) {
-		secret := n.channels[i]
+		secret := n.keys.Secret(i, n.keys.Round())
 		if secret == nil || protocol.WorkerOf(i, n.workers()) != worker {
 			continue
 		}
@@ -145,7 +147,9 @@ func (n *Node) sendLinks(worker uint32) error {
 	}
 	for lo := 0; lo < len(all.Parties); lo += linksPerMessage {
 		hi := min(lo+linksPerMessage, len(all.Parties))
-		some := &protocol.WorkerLinks{Parties: all.Parties[lo:hi], Secrets: all.Secrets[lo:hi]}
+		some := &protocol.WorkerLinks{
+			Round: all.Round, Again: all.Again, Parties: all.Parties[lo:hi], Secrets: all.Secrets[lo:hi],
+		}
 		if err := n.sendWorker(worker, some); err != nil {
 			return err
 		}

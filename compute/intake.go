@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/share"
 	"choir/crypto/xof"
@@ -26,8 +25,9 @@ type intake struct {
 	// retransmits it.
 	complete func(party uint32, repeated bool)
 
-	channels []*channel.Secret // by party, nil before its Open
-	joined   int               // number of channels
+	keys   *protocol.Keyring // of the channels' secrets, and a node's other ones
+	joined int               // number of parties with a channel
+	again  bool              // a party may have set up its channel again
 
 	round, attempt uint32 // 0 before the first round
 	model          protocol.Digest
@@ -46,13 +46,13 @@ type intake struct {
 func newIntake(s protocol.BoundPlan, node uint32, view protocol.View) intake {
 	p := s.Plan
 	return intake{
-		s:        s,
-		self:     node,
-		k:        int(node) - p.Parties(),
-		parties:  p.Parties(),
-		nodes:    p.Computes(),
-		view:     view,
-		channels: make([]*channel.Secret, p.Parties()),
+		s:       s,
+		self:    node,
+		k:       int(node) - p.Parties(),
+		parties: p.Parties(),
+		nodes:   p.Computes(),
+		view:    view,
+		keys:    protocol.NewKeyring(),
 	}
 }
 
@@ -92,10 +92,11 @@ func (in *intake) checkNew(m *protocol.Round) error {
 
 // begin starts an attempt without contributions.
 func (in *intake) begin(m *protocol.Round) {
+	in.keys.Advance(m.Round)
 	in.round = m.Round
 	in.attempt = m.Attempt
 	in.model = m.Model
-	in.open = true
+	in.open = in.keys.Round() == m.Round // otherwise the round is over
 	in.contributions = make([]contribution, in.parties)
 	in.count = 0
 	in.sum = make(field.Vector, in.s.Plan.Elements())
@@ -127,21 +128,16 @@ func (in *intake) forget() {
 	}
 }
 
-// restoreChannels reads the parties' channels.
+// restoreChannels reads the secrets.
 func (in *intake) restoreChannels() error {
-	for _, key := range in.view.Keys("channel/") {
-		i, err := protocol.KeyNumber(key)
-		if err != nil {
-			return err
+	var err error
+	if in.keys, err = protocol.RestoreKeyring(in.view); err != nil {
+		return err
+	}
+	for party := range uint32(in.parties) {
+		if in.keys.Has(party) {
+			in.joined++
 		}
-		link, err := protocol.UnmarshalLink(in.view.Get(key))
-		if err != nil {
-			return err
-		}
-		if i >= uint32(in.parties) {
-			return fmt.Errorf("%s: %d parties", key, in.parties)
-		}
-		in.keepChannel(i, link.Secret)
 	}
 	return nil
 }

@@ -49,10 +49,11 @@ func TestAllocationsDoNotDependOnTheRoster(t *testing.T) {
 func TestMemoryPerParty(t *testing.T) {
 	const parties = 4000
 	x := newRig(t, parties, 100)
-	clear(x.node.channels)
+	x.node.keys = protocol.NewKeyring()
+	x.node.keys.Advance(x.node.round)
 	before := heap()
 	for i := range uint32(parties) {
-		x.node.keepChannel(i, x.secret(i))
+		x.node.keepChannel(i, 1, x.secret(i))
 		x.receive(i, x.contribution(i))
 		clear(x.Store) // the store does not count
 	}
@@ -148,5 +149,5 @@ func BenchmarkIntake(b *testing.B) {
 
 // maskOf is a party's mask in the current attempt.
 func (n *Node) maskOf(party uint32) (*xof.Stream, error) {
-	return n.s.Mask(n.channels[party], n.context(party))
+	return n.s.Mask(n.secret(party), n.context(party))
 }

@@ -5,10 +5,12 @@
 // Node is a pure state machine; see protocol.Machine for the driver's duties. It keeps its
 // durable state in its view, under these keys:
 //
-//	plan-key                      private HPKE key for this plan
-//	secret                        what its noise and its salts are derived from; nobody else has it
-//	channel/<party>               channel secret, and the Open that made it
-//	aggregator                    channel secret to the aggregator, and its Open
+//	plan-key                      private HPKE key, as long as a party has no channel
+//	key                           the Key message
+//	secrets/<n>                   the secrets of the round: those of its channels, and its own, from
+//	                              which its noise and its salts follow (see protocol.Keyring)
+//	channel/<party>               digest of the Open that set up the channel
+//	aggregator                    the Open of the channel to the aggregator
 //	round                         the present attempt
 //	share/<r>/<a>/<party>/<i>     a sealed chunk of an explicit share
 //	commit/<r>/<a>/<party>        a complete contribution's envelope
@@ -54,12 +56,13 @@ type Node struct {
 	ended   bool
 	effects protocol.Effects // what eff points to during a step
 
-	planKey *channel.PrivateKey
-	secret  *channel.Secret // never shared
-	behind  bool            // messages from before the start are still to come
-	keyMsg  []byte
-	agg     *protocol.Link // nil until the aggregator's key is known
-	group   *group         // of a node with workers
+	planKey   *channel.PrivateKey // nil when all parties have a channel
+	keyNumber uint32
+	keyUsed   bool // a party may have opened a channel to the key
+	keyMsg    []byte
+	behind    bool   // messages from before the start are still to come
+	agg       []byte // the Open to the aggregator, nil until its key is known
+	group     *group // of a node with workers
 
 	at      agreement
 	last    []uint32            // parties in the previous round's set, in order
@@ -125,7 +128,8 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 	case protocol.Delivery:
 		n.deliver(e.Data)
 	}
-	if d, ok := ev.(protocol.Delivery); (!ok || !d.More) && !n.ended {
+	d, ok := ev.(protocol.Delivery)
+	if (!ok || !d.More) && !n.ended {
 		n.check(n.sendReceipts())
 	}
 	if !n.ended {
@@ -133,6 +137,9 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 		n.resendIfDue()
 		n.eff.Wake = n.wake()
 		n.sealAhead()
+	}
+	if !ok || !d.More || n.ended {
+		n.keys.Store(n.eff)
 	}
 	eff := n.effects
 	n.eff = nil
@@ -154,8 +161,8 @@ func (n *Node) start() {
 		n.finish(err)
 		return
 	}
-	if n.planKey == nil {
-		if err := n.makeKey(); err != nil {
+	if n.keyMsg == nil {
+		if err := n.begun(); err != nil {
 			n.finish(err)
 			return
 		}
@@ -163,31 +170,18 @@ func (n *Node) start() {
 	n.resend()
 }
 
-func (n *Node) makeKey() error {
-	key, err := channel.GenerateKey(n.s.Plan.Suite, n.cfg.Rand)
-	if err != nil {
-		return fmt.Errorf("plan key: %w", err)
-	}
-	stored, err := key.Bytes()
-	if err != nil {
-		return fmt.Errorf("plan key: %w", err)
-	}
-	secret := make([]byte, channel.SecretSize)
-	if _, err := io.ReadFull(n.cfg.Rand, secret); err != nil {
+// begun makes what the node needs once a plan: its first key, and a secret of its own.
+func (n *Node) begun() error {
+	b := make([]byte, channel.SecretSize)
+	if _, err := io.ReadFull(n.cfg.Rand, b); err != nil {
 		return fmt.Errorf("secret: %w", err)
 	}
-	if n.secret, err = channel.NewSecret(secret); err != nil {
+	own, err := channel.NewSecret(b)
+	if err != nil {
 		return err
 	}
-	n.eff.Put("plan-key", stored)
-	n.eff.Put("secret", secret)
-	return n.useKey(key)
-}
-
-func (n *Node) useKey(key *channel.PrivateKey) (err error) {
-	n.planKey = key
-	n.keyMsg, err = n.sign(&protocol.Key{Public: key.Public(), NotAfter: n.s.Plan.NotAfter})
-	return err
+	n.keys.Add(protocol.Own, 1, own)
+	return n.makeKey(nil)
 }
 
 func (n *Node) sign(m protocol.Message) ([]byte, error) { return n.s.Sign(n.cfg.Key, n.self, m) }
@@ -280,8 +274,8 @@ func (n *Node) end(err error) {
 	n.finish(err)
 	n.endWorkers()
 	n.eff.Put("done", protocol.MarshalEnd(err))
-	n.eff.Delete("plan-key")
-	n.eff.Delete("secret")
+	n.eff.Replace("plan-key", nil)
+	n.eff.Delete("key")
 	n.eff.Delete("aggregator")
 	n.forgetChannels()
 }

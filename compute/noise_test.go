@@ -21,12 +21,13 @@ func TestNodeNoiseIsTheSeeds(t *testing.T) {
 		for _, dim := range []int{1, 2, 5, 65536 + 3, 2 * 65536, 2*65536 + 1, 3*65536 + 2} {
 			p := &protocol.Plan{Dim: uint32(dim), Paired: paired, Noise: protocol.NoiseCompute, Variance: 1 << 40}
 			n := &Node{
-				intake: intake{s: protocol.Bind(p), round: 2, attempt: 1},
+				intake: intake{s: protocol.Bind(p), round: 2, attempt: 1, keys: protocol.NewKeyring()},
 			}
-			var err error
-			if n.secret, err = channel.NewSecret(bytes.Repeat([]byte{byte(dim)}, 32)); err != nil {
+			own, err := channel.NewSecret(bytes.Repeat([]byte{byte(dim)}, 32))
+			if err != nil {
 				t.Fatal(err)
 			}
+			n.keys.Add(protocol.Own, 1, own)
 			before, after := make(field.Vector, p.Elements()), make(field.Vector, p.Elements())
 			for i := range before {
 				before[i] = field.Element(uint64(i) * 0x1_0000_0001) // the noise is added to it
@@ -46,7 +47,7 @@ func TestNodeNoiseIsTheSeeds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seed := noise.Seed(n.s.NoiseSeed(n.secret, 2, 1, protocol.Digest{}))
+			seed := noise.Seed(n.s.NoiseSeed(protocol.Next(own), 2, 1, protocol.Digest{}))
 			want := make([]int64, dim)
 			if err := g.FillSeeded(want, seed); err != nil {
 				t.Fatal(err)

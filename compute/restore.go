@@ -3,7 +3,6 @@ package compute
 import (
 	"fmt"
 
-	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -38,7 +37,7 @@ func (n *Node) resend() {
 		n.eff.Emit(n.s.SubjectKey(n.self), n.keyMsg)
 	}
 	if n.agg != nil && n.newest == 0 {
-		n.eff.Emit(n.s.SubjectOpen(n.self, n.s.Plan.Aggregator()), n.agg.Open)
+		n.eff.Emit(n.s.SubjectOpen(n.self, n.s.Plan.Aggregator()), n.agg)
 	}
 	n.eff.Send = append(n.eff.Send, n.resends...)
 	if n.group != nil && (n.at.phase == held || n.at.phase == agreed) {
@@ -67,28 +66,10 @@ func (n *Node) restore() error {
 }
 
 func (n *Node) restoreKeys() error {
-	if b := n.view.Get("plan-key"); b != nil {
-		key, err := channel.NewPrivateKey(n.s.Plan.Suite, b)
-		if err != nil {
-			return err
-		}
-		if err := n.useKey(key); err != nil {
-			return err
-		}
+	if err := n.restoreKey(); err != nil {
+		return err
 	}
-	if b := n.view.Get("secret"); b != nil {
-		var err error
-		if n.secret, err = channel.NewSecret(b); err != nil {
-			return err
-		}
-	}
-	if b := n.view.Get("aggregator"); b != nil {
-		p, err := protocol.UnmarshalLink(b)
-		if err != nil {
-			return err
-		}
-		n.agg = p
-	}
+	n.agg = n.view.Get("aggregator")
 	if b := n.view.Get("last"); b != nil {
 		n.last = parseU32s(b)
 	}

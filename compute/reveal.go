@@ -86,7 +86,7 @@ func (n *Node) makeSum() (*outgoingSum, error) {
 		return nil, err
 	}
 	return &outgoingSum{partial: partial, opening: protocol.Opening{
-		Salt:     n.s.Salt(n.secret, n.round, n.attempt, n.at.digest),
+		Salt:     n.s.Salt(n.ownSecret(), n.round, n.attempt, n.at.digest),
 		Blinding: n.blindingSum(),
 	}}, nil
 }
@@ -105,7 +105,7 @@ func (n *Node) beginSealing() (err error) {
 	if n.at.out.sealer != nil {
 		return nil
 	}
-	n.at.out.sealer, err = n.s.Sealer(n.agg.Secret, protocol.Context{
+	n.at.out.sealer, err = n.s.Sealer(n.aggregatorSecret(), protocol.Context{
 		From:    n.self,
 		To:      n.s.Plan.Aggregator(),
 		Round:   n.round,
@@ -152,7 +152,7 @@ func (n *Node) addNoise(v field.Vector) error {
 	if err != nil {
 		return err
 	}
-	seed := noise.Seed(n.s.NoiseSeed(n.secret, n.round, n.attempt, n.at.digest))
+	seed := noise.Seed(n.s.NoiseSeed(n.ownSecret(), n.round, n.attempt, n.at.digest))
 	return parallel.Try(n.s.Chunks(), func(i int) error {
 		part := xof.Chunk(v, uint64(i))
 		from, size := n.s.ChunkCoordinates(i)
@@ -178,7 +178,7 @@ func (n *Node) publish() error {
 	n.seal(n.s.Chunks())
 	chunks := n.at.out.chunks
 	m := &protocol.Partial{Round: own.Round, Attempt: own.Attempt, Set: own.Set, Vector: own.Partial}
-	if err := n.s.SealOpening(n.agg.Secret, n.self, m, n.at.out.opening); err != nil {
+	if err := n.s.SealOpening(n.aggregatorSecret(), n.self, m, n.at.out.opening); err != nil {
 		return err
 	}
 	head, err := n.sign(m)

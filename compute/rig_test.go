@@ -52,7 +52,7 @@ func newRig(tb testing.TB, parties, dim int) *rig {
 	x.Machine = x.node
 	x.step(protocol.Start{})
 	for i := range uint32(parties) {
-		x.node.keepChannel(i, x.secret(i))
+		x.node.keepChannel(i, 1, x.secret(i))
 	}
 	x.deliver(x.Sign(p.Aggregator(), &protocol.Round{Round: 1, Attempt: 1}))
 	return x

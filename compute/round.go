@@ -27,6 +27,11 @@ func (n *Node) openRound(m *protocol.Round, data []byte) error {
 	if err := n.enter(collecting); err != nil {
 		return err
 	}
+	if n.round > 0 && m.Round > n.round {
+		if n.check(n.replaceKey()); n.ended {
+			return nil
+		}
+	}
 	n.begin(m)
 	n.beginAgreement(n.now)
 	n.persistRound(data)
@@ -335,6 +340,7 @@ func (n *Node) settle(m *protocol.Result) error {
 	}
 	n.eff.Put("last", appendU32s(nil, n.last))
 	n.forget()
+	n.keys.Advance(m.Round + 1)
 	n.resends = nil
 	n.eff.Put(n.revealKey(m.Round), []byte{})
 	for i := range uint32(n.s.Chunks()) {

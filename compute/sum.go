@@ -81,7 +81,7 @@ func (in *intake) refuse(from uint32, p *contribution) error {
 // subtract removes a party's share from the sum, by its stored chunks or by its seed. The
 // share must not be pending.
 func (in *intake) subtract(from uint32, p *contribution) error {
-	secret := in.channels[from]
+	secret := in.secret(from)
 	if in.explicitNode(from) != in.k {
 		if !p.whole {
 			return nil

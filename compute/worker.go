@@ -125,12 +125,16 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 			w.check(w.send(&protocol.WorkerHello{})) // a link may have been lost
 		}
 	}
-	if d, ok := ev.(protocol.Delivery); (!ok || !d.More) && !w.ended {
+	d, ok := ev.(protocol.Delivery)
+	if (!ok || !d.More) && !w.ended {
 		w.check(w.sendHeld())
 	}
 	if !w.ended {
 		w.check(w.answer())
 		eff.Wake = max(w.backoff.Due(w.seen), now+1)
+	}
+	if !ok || !d.More || w.ended {
+		w.keys.Store(w.eff)
 	}
 	w.eff = nil
 	return eff
@@ -298,18 +302,22 @@ func (w *Worker) nodeMessage(data []byte) error {
 	return fmt.Errorf("%w: %T is not for a worker", protocol.ErrUnknown, m)
 }
 
-// links accepts channels. The first secret of a party counts, as at the node.
+// links accepts channels. The first secret of a party counts, as at the node. Secrets of a later round
+// than the worker's show that the node has settled that: nothing of it is needed any more.
 func (w *Worker) links(m *protocol.WorkerLinks) error {
+	if m.Round > max(w.round, 1) {
+		w.open = false
+	}
+	w.keys.Advance(m.Round)
+	w.again = w.again || m.Again
 	for i, party := range m.Parties {
 		if err := w.checkParty(party); err != nil {
 			return err
 		}
-		if w.channels[party] != nil {
+		if w.keys.Has(party) {
 			continue
 		}
-		w.keepChannel(party, m.Secrets[i])
-		link := &protocol.Link{Secret: m.Secrets[i]}
-		w.eff.Put(protocol.RecordKey("channel", party), protocol.MarshalLink(link))
+		w.keepChannel(party, m.Round, m.Secrets[i])
 		w.deliverEarly(party)
 	}
 	return nil
@@ -341,7 +349,7 @@ func (w *Worker) ask(m *protocol.WorkerAsk) error {
 // worker that lost its store reads them from the bus again.
 func (w *Worker) answer() error {
 	m := w.asked
-	if m == nil || w.answered != nil || w.reach(m.Set) < len(m.Set) {
+	if m == nil || w.answered != nil || w.keys.Round() > w.round || w.reach(m.Set) < len(m.Set) {
 		return nil
 	}
 	w.open = false
@@ -373,7 +381,7 @@ func (w *Worker) sendSum() error {
 func (w *Worker) end(err error) {
 	w.finish(err)
 	w.eff.Put("done", protocol.MarshalEnd(err))
-	w.forgetChannels()
+	w.keys.Erase(w.eff)
 	w.forget()
 }
 

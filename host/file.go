@@ -27,8 +27,9 @@ const valuesSuffix = ".values"
 // File is a Store in two files: a bbolt file, and one with ".values" added to its name for the long
 // values. Both have mode 0600 and belong together. One process at a time can open it.
 type File struct {
-	db   *bolt.DB
-	long values
+	db    *bolt.DB
+	pages *os.File // db's file, to overwrite its free pages
+	long  values
 	// reading is locked for writing before places that a transaction has removed from the tree
 	// are free, so that readers of those places end first.
 	reading sync.RWMutex
@@ -61,6 +62,9 @@ func (f *File) open(path string) (err error) {
 		if err := private(p); err != nil {
 			return err
 		}
+	}
+	if f.pages, err = openPages(path); err != nil {
+		return err
 	}
 	err = f.db.Update(func(tx *bolt.Tx) error {
 		_, err := tx.CreateBucketIfNotExists(bucket)
@@ -147,6 +151,8 @@ func (f *File) Get(key string) (value []byte) {
 
 // Keys implements protocol.View.
 func (f *File) Keys(prefix string) (keys []string) {
+	f.reading.RLock()
+	defer f.reading.RUnlock()
 	_ = f.db.View(func(tx *bolt.Tx) error {
 		for _, name := range [][]byte{bucket, places} {
 			c := tx.Bucket(name).Cursor()
@@ -173,7 +179,7 @@ func (f *File) Apply(records []protocol.Record) error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	var gone []place
+	var gone, secret []place
 	err = f.db.Update(func(tx *bolt.Tx) error {
 		t := treeUpdate{values: tx.Bucket(bucket), places: tx.Bucket(places)}
 		for i, r := range records {
@@ -181,7 +187,7 @@ func (f *File) Apply(records []protocol.Record) error {
 				return fmt.Errorf("store: %s: %w", r.Key, err)
 			}
 		}
-		gone = t.gone
+		gone, secret = t.gone, t.secret
 		return nil
 	})
 	if err != nil {
@@ -189,7 +195,13 @@ func (f *File) Apply(records []protocol.Record) error {
 	}
 	f.reading.Lock() // readers of these places end first
 	defer f.reading.Unlock()
+	if erases(records) {
+		err = errors.Join(f.long.erase(secret), f.erasePages())
+	}
 	f.long.release(gone)
+	if err != nil {
+		return fmt.Errorf("store: erasing: %w", err)
+	}
 	return nil
 }
 
@@ -224,6 +236,7 @@ func (f *File) writeLong(records []protocol.Record) (written []place, err error)
 type treeUpdate struct {
 	values, places *bolt.Bucket
 	gone           []place // that no key names after it
+	secret         []place // of these, those to be overwritten
 }
 
 func (t *treeUpdate) apply(r protocol.Record, at place) error {
@@ -233,6 +246,9 @@ func (t *treeUpdate) apply(r protocol.Record, at place) error {
 			return err
 		}
 		t.gone = append(t.gone, p)
+		if r.Erase {
+			t.secret = append(t.secret, p)
+		}
 		if at.length == 0 {
 			if err := t.places.Delete([]byte(r.Key)); err != nil {
 				return err
@@ -250,5 +266,9 @@ func (t *treeUpdate) apply(r protocol.Record, at place) error {
 
 // Close closes both files.
 func (f *File) Close() error {
-	return errors.Join(f.db.Close(), f.long.close())
+	err := errors.Join(f.db.Close(), f.long.close())
+	if f.pages != nil {
+		err = errors.Join(err, f.pages.Close())
+	}
+	return err
 }

@@ -24,14 +24,14 @@ type Journal struct {
 // NewJournal returns a Journal without pending records.
 func NewJournal(s Store) *Journal { return &Journal{store: s, pending: overlay{}} }
 
-// overlay maps keys to values; nil: deleted.
-type overlay map[string][]byte
+// overlay maps keys to their last records. A record erases if one that it replaced does.
+type overlay map[string]protocol.Record
 
 // Get implements protocol.View.
 func (j *Journal) Get(key string) []byte {
 	for _, o := range []overlay{j.pending, j.leaving} {
-		if v, ok := o[key]; ok {
-			return v
+		if r, ok := o[key]; ok {
+			return r.Value
 		}
 	}
 	return j.store.Get(key)
@@ -50,13 +50,13 @@ func (j *Journal) Keys(prefix string) []string {
 func (o overlay) over(keys []string, prefix string) []string {
 	var more []string
 	gone := map[string]bool{}
-	for k, v := range o {
+	for k, r := range o {
 		if !strings.HasPrefix(k, prefix) {
 			continue
 		}
-		if _, there := slices.BinarySearch(keys, k); there && v == nil {
+		if _, there := slices.BinarySearch(keys, k); there && r.Value == nil {
 			gone[k] = true
-		} else if !there && v != nil {
+		} else if !there && r.Value != nil {
 			more = append(more, k)
 		}
 	}
@@ -73,8 +73,10 @@ func (o overlay) over(keys []string, prefix string) []string {
 // add adds a step's records and returns by how many bytes the pending records have grown.
 func (j *Journal) add(records []protocol.Record) (grown int) {
 	for _, r := range records {
-		grown += len(r.Value) - len(j.pending[r.Key])
-		j.pending[r.Key] = r.Value
+		before := j.pending[r.Key]
+		grown += len(r.Value) - len(before.Value)
+		r.Erase = r.Erase || before.Erase
+		j.pending[r.Key] = r
 	}
 	return grown
 }
@@ -85,7 +87,7 @@ func (j *Journal) begin() []protocol.Record {
 	j.leaving, j.pending = j.pending, overlay{}
 	records := make([]protocol.Record, 0, len(j.leaving))
 	for _, k := range slices.Sorted(maps.Keys(j.leaving)) {
-		records = append(records, protocol.Record{Key: k, Value: j.leaving[k]})
+		records = append(records, j.leaving[k])
 	}
 	return records
 }

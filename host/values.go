@@ -139,6 +139,24 @@ func (v *values) write(value []byte) (place, error) {
 	return p, nil
 }
 
+// erase overwrites the values at places that no key names any more.
+func (v *values) erase(places []place) error {
+	for _, p := range places {
+		clear(v.stage)
+		for at, end := p.at, p.extent().end(); at < end; {
+			n := min(end-at, int64(len(v.stage)))
+			if err := v.writePages(v.stage[:n], at); err != nil {
+				return err
+			}
+			at += n
+		}
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	return v.sync()
+}
+
 // writePages writes whole pages. A file system may accept the flag for direct writes and refuse
 // the writes: then they are ordinary ones from there on.
 func (v *values) writePages(pages []byte, at int64) error {

@@ -28,7 +28,7 @@ var longKeys = []string{"share/1/1", "share/1/2", "model", "short", "x"}
 
 func drawLong(t *rapid.T, rng *rand.Rand) (records []protocol.Record) {
 	for range rapid.IntRange(1, 4).Draw(t, "records") {
-		r := protocol.Record{Key: rapid.SampledFrom(longKeys).Draw(t, "key")}
+		r := protocol.Record{Key: rapid.SampledFrom(longKeys).Draw(t, "key"), Erase: rapid.Bool().Draw(t, "erase")}
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0:
 		case 1:

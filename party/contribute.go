@@ -178,7 +178,8 @@ func (p *Party) receipt(node uint32, m *protocol.Receipt, data []byte) error {
 	p.eff.Put(fmt.Sprintf("receipt/%d/%d/%d", m.Round, m.Attempt, node), data)
 	if !p.waiting() { // it will not be sent again: delete the seed and the update
 		own.out = nil
-		p.eff.Delete("outbox")
+		own.final = true
+		p.eff.Replace("outbox", nil)
 	}
 	p.eff.Note(protocol.Notice{
 		Code:    protocol.NoteReceipt,

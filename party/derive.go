@@ -197,8 +197,8 @@ func (p *Party) sendManifest() error {
 	return nil
 }
 
-// secret is the secret of the channel to the k-th compute node.
-func (p *Party) secret(k int) *channel.Secret { return p.links[p.compute(k)].Secret }
+// secret is the secret of the channel to the k-th compute node in the round of the contribution.
+func (p *Party) secret(k int) *channel.Secret { return p.keys.Secret(p.compute(k), p.own.round) }
 
 // compute is the member index of the k-th compute node.
 func (p *Party) compute(k int) uint32 { return p.firstNode + uint32(k) }

@@ -2,20 +2,47 @@ package party
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"choir/crypto/channel"
 	"choir/protocol"
 )
 
+// link is this party's end of a channel. The secret is in the keyring.
+type link struct {
+	number uint32 // of the owner's key
+	open   []byte // the signed Open that set it up
+}
+
+// The stored form of a link is u32 number and the Open.
+
+func (l *link) marshal() []byte {
+	return append(binary.BigEndian.AppendUint32(nil, l.number), l.open...)
+}
+
+func unmarshalLink(b []byte) (*link, error) {
+	if len(b) < 4 {
+		return nil, fmt.Errorf("stored channel has %d bytes", len(b))
+	}
+	return &link{binary.BigEndian.Uint32(b), bytes.Clone(b[4:])}, nil
+}
+
 // key sets up the channel to a compute node or the aggregator: the one asymmetric operation
-// for each pair and plan.
+// for each pair and plan. If a node replaced its key before it had this party's Open, the channel is
+// set up again.
 func (p *Party) key(owner uint32, m *protocol.Key) error {
 	digest := protocol.KeyDigest(p.bound, owner, m.Public)
-	if link := p.links[owner]; link != nil {
-		return p.checkSameKey(owner, link, digest)
-	}
-	if p.now/1000 > m.NotAfter {
+	before := p.links[owner]
+	switch {
+	case before != nil && m.Number == before.number:
+		return p.checkSameKey(owner, before, digest)
+	case before != nil && (m.Number < before.number || !m.IsFor(p.self)):
+		return protocol.ErrDuplicate
+	case !m.IsFor(p.self):
+		return fmt.Errorf("%w: %s has a channel of this party, whose store has none: the store was lost or "+
+			"rolled back", protocol.ErrMismatch, p.bound.Name(owner))
+	case p.now/1000 > m.NotAfter:
 		return fmt.Errorf("%w: the key of %s", protocol.ErrExpired, p.bound.Name(owner))
 	}
 	enc, secret, err := p.cfg.Initiate(p.bound.Plan.Suite, m.Public, p.bound.ChannelInfo(p.self, owner, digest))
@@ -26,9 +53,12 @@ func (p *Party) key(owner uint32, m *protocol.Key) error {
 	if err != nil {
 		return err
 	}
-	link := &protocol.Link{Secret: secret, Open: open}
-	p.links[owner] = link
-	p.eff.Put(fmt.Sprintf("link/%d", owner), protocol.MarshalLink(link))
+	if before != nil {
+		p.giveUpSending()
+	}
+	p.links[owner] = &link{m.Number, open}
+	p.keys.Add(owner, 1, secret)
+	p.eff.Put(fmt.Sprintf("link/%d", owner), p.links[owner].marshal())
 	p.eff.Emit(p.bound.SubjectOpen(p.self, owner), open)
 	p.progress = p.now
 	p.eff.Note(protocol.Notice{
@@ -40,10 +70,10 @@ func (p *Party) key(owner uint32, m *protocol.Key) error {
 	return nil
 }
 
-// checkSameKey rejects a second key of a member. A member that signs two keys for one plan,
+// checkSameKey rejects a second key with the same number. A member that signs two keys for one plan,
 // or that lost its store, cannot be served on the channel of the first.
-func (p *Party) checkSameKey(owner uint32, link *protocol.Link, digest protocol.Digest) error {
-	_, m, err := p.bound.Receive(link.Open)
+func (p *Party) checkSameKey(owner uint32, l *link, digest protocol.Digest) error {
+	_, m, err := p.bound.Receive(l.open)
 	if err != nil {
 		return fmt.Errorf("stored channel to %s: %w", p.bound.Name(owner), err)
 	}
@@ -53,27 +83,54 @@ func (p *Party) checkSameKey(owner uint32, link *protocol.Link, digest protocol.
 	return protocol.ErrDuplicate
 }
 
-// groupKey accepts the key under which the aggregator publishes.
+// giveUpSending ends the sending of the contribution, for good: with another channel its bytes would be
+// others, under keys that have sealed it before. A node that had no channel did not count it; if all
+// have it nevertheless, it can still be settled.
+func (p *Party) giveUpSending() {
+	switch {
+	case p.own == nil:
+	case p.own.manifest == nil:
+		p.own = nil
+		p.deleteContribution()
+	default:
+		p.own.final = true
+		p.own.out = nil
+		p.eff.Replace("outbox", nil)
+	}
+}
+
+// groupKey accepts the key under which the aggregator publishes. The channel to the aggregator has no
+// other use, so its secret is dropped.
 func (p *Party) groupKey(m *protocol.Group) error {
-	link := p.links[p.bound.Plan.Aggregator()]
-	if m.To != p.self || link == nil {
+	aggregator := p.bound.Plan.Aggregator()
+	if m.To != p.self || p.links[aggregator] == nil {
 		return fmt.Errorf("%w: a group key that is not for this party", protocol.ErrUnknown)
 	}
-	key, err := p.bound.OpenGroup(link.Secret, p.self, m.Sealed)
-	if err != nil {
-		return err
-	}
 	if p.group != nil {
-		if !bytes.Equal(p.group.Bytes(), key) {
+		if !bytes.Equal(p.group, m.Sealed) {
 			return fmt.Errorf("%w: a second group key", protocol.ErrEquivocate)
 		}
 		return protocol.ErrDuplicate
 	}
-	if p.group, err = channel.NewSecret(key); err != nil {
+	key, err := p.bound.OpenGroup(p.keys.Secret(aggregator, p.keys.Round()), p.self, m.Sealed)
+	if err != nil {
 		return err
 	}
+	group, err := channel.NewSecret(key)
+	if err != nil {
+		return err
+	}
+	digests := p.bound.DigestSecret(group)
+	secret, err := channel.NewSecret(digests[:])
+	if err != nil {
+		return err
+	}
+	p.group = m.Sealed
+	p.keys.Add(protocol.Everyone, 1, group)
+	p.keys.Add(protocol.Digests, 1, secret)
+	p.keys.Drop(aggregator)
 	p.setModelDigest()
-	p.eff.Put("group", key)
+	p.eff.Put("group", p.group)
 	p.progress = p.now
 	p.openBuffered()
 	return nil

@@ -5,8 +5,9 @@
 //
 // Party is a pure state machine; see protocol.Machine for the driver's duties. Its store has
 //
-//	link/<responder>                 channel secret, and the Open that set it up
-//	group                            the plan's group key
+//	link/<responder>                 the Open that set up the channel, and the number of its key
+//	secrets/<n>                      the secrets of the round to be settled: see protocol.Keyring
+//	group                            the message with the plan's group key, as it was sealed
 //	settled                          u32: rounds settled so far
 //	model                            the public model after them, packed integers
 //	state                            the application's private state after them
@@ -87,8 +88,9 @@ type Party struct {
 	ended     bool
 	behind    bool // messages from before the start are still to come
 
-	links map[uint32]*protocol.Link // to the compute nodes and the aggregator
-	group *channel.Secret
+	links map[uint32]*link // to the compute nodes and the aggregator
+	keys  *protocol.Keyring
+	group []byte // the sealed group key, which is in keys; nil before
 
 	settled     uint32
 	model       []int64
@@ -123,6 +125,7 @@ type contribution struct {
 	manifest     []byte          // nil until the last chunk is made
 	memo         []byte
 	receipts     map[uint32]bool
+	final        bool     // it is not sent any more: its outbox is deleted
 	out          *sending // nil when it is not being sent
 	manifestSent bool     // the manifest was sent again without its chunks
 }
@@ -146,7 +149,8 @@ func New(cfg Config) (*Party, error) {
 		firstNode: plan.Compute(0),
 		view:      cfg.View,
 		backoff:   protocol.Backoff{Base: cfg.ResendMS},
-		links:     map[uint32]*protocol.Link{},
+		links:     map[uint32]*link{},
+		keys:      protocol.NewKeyring(),
 		model:     cfg.App.Initial(),
 		state:     cfg.App.InitialState(),
 		noise:     cfg.Sampler,
@@ -223,6 +227,7 @@ func (p *Party) Step(now int64, ev protocol.Event) protocol.Effects {
 	if !p.ended {
 		p.prepare()
 	}
+	p.keys.Store(p.eff)
 	p.eff = nil
 	return eff
 }
@@ -263,6 +268,7 @@ func (p *Party) end(err error) {
 	p.finish(err)
 	p.eff.Put("done", protocol.MarshalEnd(err))
 	p.eff.Delete("group")
+	p.keys.Erase(p.eff)
 	p.deleteContribution()
 	p.nextNoise = nil
 	p.own = nil
@@ -379,7 +385,9 @@ func (p *Party) retransmit(restarted bool) {
 func (p *Party) store() protocol.StepView { return protocol.StepView{View: p.view, Step: p.eff} }
 
 // waiting reports whether a node's receipt is missing.
-func (p *Party) waiting() bool { return p.own != nil && len(p.own.receipts) < p.computes }
+func (p *Party) waiting() bool {
+	return p.own != nil && !p.own.final && len(p.own.receipts) < p.computes
+}
 
 // members is the size of the roster.
 func (p *Party) members() uint32 { return uint32(len(p.bound.Plan.Members)) }
@@ -388,7 +396,7 @@ func (p *Party) members() uint32 { return uint32(len(p.bound.Plan.Members)) }
 func (p *Party) sendOpens() {
 	for i := p.firstNode; i < p.members(); i++ {
 		if l := p.links[i]; l != nil {
-			p.eff.Emit(p.bound.SubjectOpen(p.self, i), l.Open)
+			p.eff.Emit(p.bound.SubjectOpen(p.self, i), l.open)
 		}
 	}
 }

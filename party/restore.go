@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -30,17 +29,14 @@ func (p *Party) restoreLinks() error {
 		if err != nil {
 			return err
 		}
-		if p.links[i], err = protocol.UnmarshalLink(p.view.Get(key)); err != nil {
+		if p.links[i], err = unmarshalLink(p.view.Get(key)); err != nil {
 			return err
 		}
 	}
-	if b := p.view.Get("group"); b != nil {
-		var err error
-		if p.group, err = channel.NewSecret(b); err != nil {
-			return err
-		}
-	}
-	return nil
+	p.group = p.view.Get("group")
+	var err error
+	p.keys, err = protocol.RestoreKeyring(p.view)
+	return err
 }
 
 func (p *Party) restoreLedger() error {
@@ -85,6 +81,7 @@ func (p *Party) restoreContribution() error {
 		return nil
 	}
 	p.own = &contribution{pair: p.latest, memo: memo, receipts: map[uint32]bool{}}
+	p.own.final = p.view.Get("outbox") == nil
 	if err := p.restoreManifest(); err != nil {
 		return err
 	}

@@ -196,7 +196,7 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 	if p.scratch == nil {
 		p.scratch = make([]byte, 0, 8*p.bound.ChunkLen(0))
 	}
-	plain, err := p.bound.OpenChunkTo(p.scratch, p.group, c)
+	plain, err := p.bound.OpenChunkTo(p.scratch, p.groupOf(c.Round), c)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func newRig(t testing.TB, dim int, change func(*protocol.Plan, *Config)) *rig {
 	}
 	r.boot()
 	for owner := r.Node(0); owner <= r.agg(); owner++ {
-		r.deliver(r.Sign(owner, &protocol.Key{Public: []byte{byte(owner)}, NotAfter: p.NotAfter}))
+		r.deliver(r.Sign(owner, &protocol.Key{Number: 1, Public: []byte{byte(owner)}, NotAfter: p.NotAfter}))
 	}
 	sealed, err := r.cfg.Session.SealGroup(r.secret(r.agg()), 0, make([]byte, 32))
 	if err != nil {
@@ -127,6 +127,26 @@ func (r *rig) digest(round uint32, v []int64) protocol.Digest {
 		r.TB.Fatal(err)
 	}
 	return protocol.IntDigest(r.cfg.Session.DigestSecret(group).Key(round), v)
+}
+
+// loseGroup restarts the party as it was before it had the group key.
+func (r *rig) loseGroup() {
+	keys, err := protocol.RestoreKeyring(r.Store)
+	if err != nil {
+		r.TB.Fatal(err)
+	}
+	keys.Drop(protocol.Everyone)
+	keys.Drop(protocol.Digests)
+	keys.Add(r.agg(), 1, r.secret(r.agg()))
+	var eff protocol.Effects
+	keys.Store(&eff)
+	for _, rec := range eff.Persist {
+		if r.Store[rec.Key] = rec.Value; rec.Value == nil {
+			delete(r.Store, rec.Key)
+		}
+	}
+	delete(r.Store, "group")
+	r.boot()
 }
 
 // open opens an attempt of the first round on the party's model.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -45,7 +46,7 @@ func (p *Party) dropVoid(at pair) {
 // deleteContribution deletes what the contribution is derived from, and Settle's input.
 func (p *Party) deleteContribution() {
 	for _, key := range []string{"outbox", "head", "memo"} {
-		p.eff.Delete(key)
+		p.eff.Replace(key, nil)
 	}
 }
 
@@ -161,7 +162,7 @@ func (p *Party) audit(at pair, r *result) error {
 		Attempt: at.attempt,
 		Purpose: protocol.PurposeResult,
 	}
-	blinding, err := p.bound.OpenBlinding(p.group, context, r.head.Blinding)
+	blinding, err := p.bound.OpenBlinding(p.groupOf(at.round), context, r.head.Blinding)
 	if err != nil {
 		return err
 	}
@@ -191,9 +192,13 @@ func (p *Party) refuseVoid(at pair, r *result) {
 			p.agrees[at][p.compute(0)].Count)})
 }
 
-// digestKey returns the key of a round's digests. There must be a group key.
+// groupOf returns the group key in a round, nil if there is none or the round is over.
+func (p *Party) groupOf(round uint32) *channel.Secret { return p.keys.Secret(protocol.Everyone, round) }
+
+// digestKey returns the key of the digests of a round, at the earliest the last one settled. There must
+// be a group key.
 func (p *Party) digestKey(round uint32) protocol.DigestKey {
-	return p.bound.DigestSecret(p.group).Key(round)
+	return protocol.KeyOfDigests(p.keys.Secret(protocol.Digests, round+1))
 }
 
 // setModelDigest sets the digest of the model after the settled rounds, if there is a group key.
@@ -221,6 +226,7 @@ func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
 // model.
 func (p *Party) storeRound(at pair, model []int64, packed []byte, digest protocol.Digest) {
 	p.settled = at.round
+	p.keys.Advance(at.round + 1)
 	p.model = model
 	p.modelDigest = digest
 	p.own = nil

@@ -107,8 +107,7 @@ func TestTheFirstChunkCounts(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
 		if late {
-			delete(r.Store, "group")
-			r.boot()
+			r.loseGroup()
 		}
 		chunks, other := r.announced(update, update), r.published(forged)
 		for _, b := range [][]byte{chunks[0], other[0], chunks[1]} {

@@ -17,6 +17,7 @@ const (
 	openingKey  = "choir v1 key opening"  // seals the salt for the aggregator
 	digestKey   = "choir v1 key digest"   // keys the digests of models and aggregates
 	roundKey    = "choir v1 key round"    // keys those of one round
+	nextKey     = "choir v1 key next"     // a secret's successor in the next round
 	workerKey   = "choir v1 key worker"   // seals the messages between a node and its workers
 )
 
@@ -24,6 +25,7 @@ const (
 const (
 	ownerContext    = "choir v1 owner"   // a responder's plan key
 	channelContext  = "choir v1 channel" // HPKE's info
+	openContext     = "choir v1 open"    // an Open, in its receiver's store
 	manifestContext = "choir v1 manifest"
 	bundleContext   = "choir v1 bundle"
 	chunksContext   = "choir v1 chunks" // a vector's list of chunk digests

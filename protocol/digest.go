@@ -82,9 +82,35 @@ func (s BoundPlan) DigestSecret(group *channel.Secret) DigestSecret {
 	return DigestSecret(group.Derive(digestKey, s.ID[:]))
 }
 
-// Key returns a round's key; round 0 is that of the initial model.
+// Key returns a round's key; round 0 is that of the initial model. The secret is replaced each round
+// like all others (see Keyring): the one of round r+1 gives the key of round r.
 func (s DigestSecret) Key(round uint32) DigestKey {
-	return blake.Derive(roundKey, s[:], u32bytes(round))
+	secret, _ := channel.NewSecret(s[:]) // its length is right
+	return KeyOfDigests(Later(secret, round))
+}
+
+// KeyOfDigests returns the key that follows from a digest secret as it is in the round after.
+func KeyOfDigests(secret *channel.Secret) DigestKey { return secret.Derive(roundKey, nil) }
+
+// DigestKeys gives the keys of rounds that come in order without deriving each from the first.
+type DigestKeys struct {
+	first  DigestSecret
+	round  uint32
+	secret *channel.Secret
+}
+
+// NewDigestKeys returns the keys that follow from a secret.
+func NewDigestKeys(s DigestSecret) *DigestKeys { return &DigestKeys{first: s} }
+
+// Key returns a round's key.
+func (k *DigestKeys) Key(round uint32) DigestKey {
+	if k.secret == nil || round < k.round {
+		k.secret, _ = channel.NewSecret(k.first[:])
+		k.round = 0
+	}
+	k.secret = Later(k.secret, round-k.round)
+	k.round = round
+	return KeyOfDigests(k.secret)
 }
 
 // Opening is what a node's signed digest of its partial sum hides and binds besides the vector.

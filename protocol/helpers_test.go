@@ -110,7 +110,7 @@ func samples() []sample {
 	blinding := []SealedScalar{{7}, {8}}
 	return []sample{
 		{"accept", 0, &Accept{}},
-		{"key", 3, &Key{Public: bytes.Repeat([]byte{9}, 32), NotAfter: 1_800_000_000}},
+		{"key", 3, &Key{Number: 1, Public: bytes.Repeat([]byte{9}, 32), NotAfter: 1_800_000_000}},
 		{"open", 1, &Open{To: 3, Key: testDigest(3), Enc: bytes.Repeat([]byte{5}, 32)}},
 		{"group", 5, &Group{To: 1, Sealed: bytes.Repeat([]byte{6}, 48)}},
 		{"round", 5, &Round{Round: 1, Attempt: 2, Model: testDigest(4)}},

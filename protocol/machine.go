@@ -71,6 +71,9 @@ func (Proposal) event() {}
 type Record struct {
 	Key   string
 	Value []byte
+	// Erase reports that the value before is a secret that must not stay readable: a store on a
+	// disk overwrites it when the transaction is durable.
+	Erase bool
 }
 
 // Outgoing is a message for the bus.
@@ -107,11 +110,16 @@ func (e *Effects) Put(key string, value []byte) {
 	if value == nil {
 		value = []byte{}
 	}
-	e.Persist = append(e.Persist, Record{key, value})
+	e.Persist = append(e.Persist, Record{Key: key, Value: value})
+}
+
+// Replace stores a secret, or deletes it if value is nil, and erases the one before.
+func (e *Effects) Replace(key string, value []byte) {
+	e.Persist = append(e.Persist, Record{Key: key, Value: value, Erase: true})
 }
 
 // Delete deletes a key.
-func (e *Effects) Delete(key string) { e.Persist = append(e.Persist, Record{key, nil}) }
+func (e *Effects) Delete(key string) { e.Persist = append(e.Persist, Record{Key: key}) }
 
 // Emit sends a message.
 func (e *Effects) Emit(subject string, data []byte) {

@@ -21,13 +21,23 @@ type Digest [32]byte
 // Accept is a member's signature on the plan that the envelope names. Layout: empty.
 type Accept struct{}
 
-// Key is a responder's HPKE public key for this plan. The owner deletes the private key when
-// the plan ends.
+// Key is a responder's HPKE public key for this plan. A compute node deletes the private key when
+// all parties have a channel to it. When a round begins before that, it replaces the key by one for the
+// parties that have none, since whoever got hold of the first could open the channels of the others.
+// The aggregator keeps its one key until the plan ends.
 //
-// Layout: bytes public | i64 not_after (unix seconds).
+// Layout: u32 number | bytes public | i64 not_after (unix seconds) | n* u32 party (none in the first key).
 type Key struct {
+	Number   uint32 // from 1
 	Public   []byte
 	NotAfter int64
+	For      []uint32 // the parties that may use it, in increasing order; empty in the first key: all
+}
+
+// IsFor reports whether a party may use the key.
+func (m *Key) IsFor(party uint32) bool {
+	_, found := slices.BinarySearch(m.For, party)
+	return found || m.Number == 1
 }
 
 // Open sets up the channel from the sender to a key owner with an HPKE encapsulation to the
@@ -39,6 +49,9 @@ type Open struct {
 	Key Digest
 	Enc []byte
 }
+
+// Digest is what a responder keeps of an Open to recognize it.
+func (m *Open) Digest() Digest { return digest(openContext, m.Key[:], m.Enc) }
 
 // Group is the plan's group key for one member, sealed under their channel. What the
 // aggregator publishes for the members alone is sealed under the group key.
@@ -210,8 +223,21 @@ func (*Abort) kind() Kind        { return KindAbort }
 func (*Accept) fields(*wire) {}
 
 func (m *Key) fields(w *wire) {
+	w.u32("key number", &m.Number)
 	w.blob("public key", &m.Public, 4096)
 	w.i64("key expiry", &m.NotAfter)
+	if n := w.count("parties", len(m.For), 4); w.reading() {
+		m.For = make([]uint32, n)
+	}
+	for i := range m.For {
+		w.u32("party", &m.For[i])
+		if i > 0 && m.For[i] <= m.For[i-1] {
+			w.fail("the parties of a key are not in order")
+		}
+	}
+	if w.err == nil && (m.Number < 1 || (m.Number == 1) != (len(m.For) == 0)) {
+		w.fail("key %d is for %d parties", m.Number, len(m.For))
+	}
 }
 
 func (m *Open) fields(w *wire) {

@@ -63,7 +63,12 @@ func messageOf(t *rapid.T, k Kind) Message {
 	case KindAccept:
 		return &Accept{}
 	case KindKey:
-		return &Key{blobs(64).Draw(t, "public"), rapid.Int64().Draw(t, "not after")}
+		k := &Key{Number: 1, Public: blobs(64).Draw(t, "public"), NotAfter: rapid.Int64().Draw(t, "not after")}
+		for i := range rapid.Uint32Range(0, 3).Draw(t, "parties") {
+			k.Number = 2
+			k.For = append(k.For, 2*i)
+		}
+		return k
 	case KindOpen:
 		return &Open{rapid.Uint32().Draw(t, "to"), d(), blobs(64).Draw(t, "enc")}
 	case KindGroup:
@@ -237,7 +242,7 @@ func TestMarshalRejectsWhatDoesNotDecode(t *testing.T) {
 		"class 8":               &Abort{Class: 8},
 		"reason too long":       &Abort{Class: 1, Reason: strings.Repeat("x", 513)},
 		"reason unprintable":    &Abort{Class: 1, Reason: "a\nb"},
-		"key too long":          &Key{Public: make([]byte, 4097)},
+		"key too long":          &Key{Number: 1, Public: make([]byte, 4097)},
 		"group key too long":    &Group{Sealed: make([]byte, 65)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,6 +184,8 @@ func (f *vectorFile) digests(t *testing.T, s BoundPlan) {
 	chunk := NewChunkHash().Digest(f.Chunks[0].Ciphertext)
 	add("ciphertext of chunk 0", chunk)
 	add("chunk list of that digest alone", ChunkList([]Digest{chunk}))
+	third := Later(testSecret(t, 0x42), 2)
+	add("channel secret of the file in round 3", Digest(third.Bytes()))
 	group := testSecret(t, 0x17)
 	key7 := s.DigestSecret(group).Key(7)
 	opening := Opening{Salt: [32]byte{1}, Blinding: [32]byte{2}}
@@ -223,7 +225,7 @@ func TestVectors(t *testing.T) {
 	if err := json.Unmarshal(raw, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Messages) != len(samples()) || len(got.Chunks) != 3 || len(got.Digests) != 14 ||
+	if len(got.Messages) != len(samples()) || len(got.Chunks) != 3 || len(got.Digests) != 15 ||
 		len(got.Plan) == 0 {
 		t.Fatalf("%d messages, %d chunks, %d digests", len(got.Messages), len(got.Chunks), len(got.Digests))
 	}

@@ -31,10 +31,13 @@ type WorkerMessage interface {
 // WorkerHello, worker to node: the worker has started and has nothing yet. Layout: empty.
 type WorkerHello struct{}
 
-// WorkerLinks, node to worker: the channel secrets of some of the worker's parties.
+// WorkerLinks, node to worker: the channel secrets of some of the worker's parties, as they are in a
+// round.
 //
-// Layout: n* (u32 party | 32 secret).
+// Layout: u32 round | u8 again | n* (u32 party | 32 secret).
 type WorkerLinks struct {
+	Round   uint32 // of the secrets, from 1
+	Again   bool   // a party may have set up its channel again, since the node has replaced its plan key
 	Parties []uint32
 	Secrets []*channel.Secret // one for each party
 }
@@ -92,6 +95,10 @@ func (*WorkerHello) fields(*wire) {}
 func (*WorkerEnd) fields(*wire)   {}
 
 func (m *WorkerLinks) fields(w *wire) {
+	if w.u32("round", &m.Round); w.err == nil && m.Round < 1 {
+		w.fail("secrets of round 0")
+	}
+	w.flag("again", &m.Again)
 	if n := w.count("links", len(m.Parties), 4+channel.SecretSize); w.reading() {
 		m.Parties, m.Secrets = make([]uint32, n), make([]*channel.Secret, n)
 	}

@@ -142,7 +142,11 @@ func (k *keeper) Apply(records []protocol.Record) error {
 	k.r.mu.Lock()
 	for _, rec := range records {
 		if rec.Value != nil {
-			k.r.stored[k.member][rec.Key] = bytes.Clone(rec.Value)
+			key := rec.Key
+			for n := 2; rec.Erase && k.r.stored[k.member][key] != nil; n++ {
+				key = fmt.Sprintf("%s#%d", rec.Key, n) // a member of a coalition keeps what the program erases
+			}
+			k.r.stored[k.member][key] = bytes.Clone(rec.Value)
 		}
 	}
 	k.r.mu.Unlock()

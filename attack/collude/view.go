@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
@@ -22,8 +21,8 @@ type View struct {
 	in        map[uint32]bool
 	messages  []message
 	stored    map[uint32]map[string][]byte
-	links     map[[2]uint32]*channel.Secret // by party or node, and node or aggregator
-	group     *channel.Secret
+	links     map[[2]uint32]secretOf // by party or node, and node or aggregator
+	group     secretOf
 	results   map[uint32]*protocol.Result // of rounds that have a sum
 	chunks    map[protocol.Context][]*protocol.Chunk
 	honest    inputs // what honest parties but the victim contribute before noise
@@ -39,7 +38,7 @@ func (v *View) Coordinates() int { return int(v.session.Plan.Dim) }
 // delivers to them (all, to the broker), and their stores.
 func (r *record) view(c Coalition, honest inputs) (*View, error) {
 	v := &View{Coalition: c, session: r.session, honest: honest, in: c.members(r.session.Plan),
-		stored: map[uint32]map[string][]byte{}, links: map[[2]uint32]*channel.Secret{},
+		stored: map[uint32]map[string][]byte{}, links: map[[2]uint32]secretOf{},
 		results: map[uint32]*protocol.Result{}, chunks: map[protocol.Context][]*protocol.Chunk{}}
 	var filters []transport.Filters
 	for i := range v.in {
@@ -63,18 +62,7 @@ func (r *record) view(c Coalition, honest inputs) (*View, error) {
 func (v *View) derive() error {
 	for i, store := range v.stored {
 		for key, value := range store {
-			kind, _, _ := strings.Cut(key, "/")
-			peer, err := v.peer(kind, key)
-			switch {
-			case kind == "group" && len(value) == 32:
-				v.group, err = channel.NewSecret(value)
-			case kind == "link" || kind == "channel" || kind == "aggregator":
-				var l *protocol.Link
-				if l, err = protocol.UnmarshalLink(value); err == nil {
-					v.links[[2]uint32{min(i, peer), max(i, peer)}] = l.Secret
-				}
-			}
-			if err != nil {
+			if err := v.secrets(i, key, value); err != nil {
 				return fmt.Errorf("%s of %s: %w", key, v.session.Name(i), err)
 			}
 		}
@@ -101,17 +89,6 @@ func (v *View) add(c *protocol.Chunk) {
 	v.chunks[c.Context] = append(v.chunks[c.Context], c)
 }
 
-// peer is the other end of a channel in a store.
-func (v *View) peer(kind, key string) (uint32, error) {
-	switch kind {
-	case "link", "channel":
-		return protocol.KeyNumber(key)
-	case "aggregator":
-		return v.session.Plan.Aggregator(), nil
-	}
-	return 0, nil
-}
-
 // set is the parties of a round's sum, nil without one in the view.
 func (v *View) set(round int) (parties []uint32) {
 	if r := v.results[uint32(round)]; r != nil {
@@ -131,7 +108,7 @@ func (v *View) attempt(round int) uint32 {
 
 // share is a party's share at a node, if one of both is in the coalition.
 func (v *View) share(party, node uint32, round int) (field.Vector, bool) {
-	secret := v.links[[2]uint32{party, node}]
+	secret := v.links[[2]uint32{party, node}].at(uint32(round))
 	if secret == nil {
 		return nil, false
 	}
@@ -187,7 +164,7 @@ func integers(v field.Vector) []int64 {
 // partial is a node's partial sum, if the node or the aggregator is in the coalition.
 func (v *View) partial(node uint32, round int) (field.Vector, bool) {
 	agg := v.session.Plan.Aggregator()
-	secret := v.links[[2]uint32{node, agg}]
+	secret := v.links[[2]uint32{node, agg}].at(uint32(round))
 	if secret == nil {
 		return nil, false
 	}
@@ -198,12 +175,12 @@ func (v *View) partial(node uint32, round int) (field.Vector, bool) {
 // sum is the total of a round, from 1, in grid units: from the group key or from all partial
 // sums. ok is false if the coalition has neither.
 func (v *View) sum(round int) ([]int64, bool) {
-	if v.group != nil {
+	if group := v.group.at(uint32(round)); group != nil {
 		c := protocol.Context{From: v.session.Plan.Aggregator(), To: protocol.Everyone, Round: uint32(round),
 			Attempt: v.attempt(round), Purpose: protocol.PurposeResult}
 		x, opened := make([]int64, v.session.Plan.Elements()), 0
 		for _, chunk := range v.chunks[c] {
-			if plain, err := v.session.OpenChunk(v.group, chunk); err == nil {
+			if plain, err := v.session.OpenChunk(group, chunk); err == nil {
 				lo := int(chunk.Index) * xof.ChunkElements
 				protocol.DecodeInts(x[lo:lo+len(plain)/8], plain)
 				opened++

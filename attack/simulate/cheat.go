@@ -47,14 +47,19 @@ func (c *cheat) sign(key protocol.Signer, as uint32, m protocol.Message) []byte 
 	return must(c.s.Sign(key, as, m))
 }
 
-// link is the secret of this member's channel to another.
-func (c *cheat) link(to uint32) *channel.Secret {
-	if to == protocol.Everyone {
-		return must(channel.NewSecret(c.store("group")))
+// link is the secret of this member's channel to another in a round.
+func (c *cheat) link(to, round uint32) *channel.Secret {
+	if c.self == c.s.Plan.Aggregator() { // it keeps those of round 1
+		if to == protocol.Everyone {
+			return protocol.Later(must(channel.NewSecret(c.store("group"))), round-1)
+		}
+		if b := c.store(fmt.Sprintf("channel/%d", to)); b != nil {
+			return protocol.Later(must(protocol.UnmarshalLink(b)).Secret, round-1)
+		}
 	}
-	for _, key := range []string{fmt.Sprintf("link/%d", to), fmt.Sprintf("channel/%d", to), "aggregator"} {
-		if b := c.store(key); b != nil {
-			return must(protocol.UnmarshalLink(b)).Secret
+	for _, view := range []protocol.View{protocol.StepView{View: c.view, Step: c.eff}, c.view} {
+		if s := must(protocol.RestoreKeyring(view)).Secret(to, round); s != nil {
+			return s
 		}
 	}
 	panic(impossible{errors.New("no channel")})
@@ -78,20 +83,20 @@ func (c *cheat) partialSum(m *agreement) (field.Vector, protocol.Opening) {
 		k, v := int(c.self)-plan.Parties(), make(field.Vector, plan.Elements())
 		if share.ExplicitIndex(int(e.Party), int(m.Round), plan.Computes()) == k {
 			ch := must(protocol.ViewChunk(c.store(protocol.RecordKey("share", m.Round, m.Attempt, e.Party, 0))))
-			if err := field.DecodeVector(v, must(c.s.OpenChunk(c.link(e.Party), ch))); err != nil {
+			if err := field.DecodeVector(v, must(c.s.OpenChunk(c.link(e.Party, m.Round), ch))); err != nil {
 				panic(err)
 			}
 		} else {
-			must(c.s.Mask(c.link(e.Party), ctx)).Fill(v, 0)
+			must(c.s.Mask(c.link(e.Party, m.Round), ctx)).Fill(v, 0)
 		}
 		sum.Add(v)
 		if plan.Audit {
 			_, head, err := c.s.Receive(c.store(protocol.RecordKey("commit", m.Round, m.Attempt, e.Party)))
 			sealed := must(head, err).(*contribution).Blinding[k]
-			blind = append(blind, must(c.s.OpenBlinding(c.link(e.Party), ctx, sealed)))
+			blind = append(blind, must(c.s.OpenBlinding(c.link(e.Party, m.Round), ctx, sealed)))
 		}
 	}
-	o := protocol.Opening{Salt: c.s.Salt(must(channel.NewSecret(c.store("secret"))), m.Round, m.Attempt, m.Set)}
+	o := protocol.Opening{Salt: c.s.Salt(c.link(protocol.Own, m.Round), m.Round, m.Attempt, m.Set)}
 	if plan.Audit {
 		o.Blinding = [32]byte(commit.SumScalars(blind).Bytes())
 	}
@@ -100,19 +105,19 @@ func (c *cheat) partialSum(m *agreement) (field.Vector, protocol.Opening) {
 
 // opening is what one of this node's partial sums binds besides the vector.
 func (c *cheat) opening(m *partialSum) protocol.Opening {
-	return must(c.s.OpenOpening(c.link(c.s.Plan.Aggregator()), c.self, m))
+	return must(c.s.OpenOpening(c.link(c.s.Plan.Aggregator(), m.Round), c.self, m))
 }
 
 // reopen changes the opening of a partial sum; the digest stays.
 func (c *cheat) reopen(m *partialSum, o protocol.Opening) {
-	if err := c.s.SealOpening(c.link(c.s.Plan.Aggregator()), c.self, m, o); err != nil {
+	if err := c.s.SealOpening(c.link(c.s.Plan.Aggregator(), m.Round), c.self, m, o); err != nil {
 		panic(err)
 	}
 }
 
 // digest is that of a round's aggregate or next model.
 func (c *cheat) digest(round uint32, v []int64) protocol.Digest {
-	return protocol.IntDigest(c.s.DigestSecret(c.link(protocol.Everyone)).Key(round), v)
+	return protocol.IntDigest(c.s.DigestSecret(c.link(protocol.Everyone, 1)).Key(round), v)
 }
 
 // each replaces every signed message of one kind by the messages that change
@@ -197,7 +202,7 @@ func (c *cheat) box(ctx protocol.Context) *channel.Box {
 	dim := c.s.Plan.Dim
 	ad := append(append([]byte("choir v1 chunk\x00"), b...), byte(dim>>24), byte(dim>>16), byte(dim>>8),
 		byte(dim))
-	return must(channel.NewBox(c.link(ctx.To).Derive("choir v1 key seal", b), ad))
+	return must(channel.NewBox(c.link(ctx.To, ctx.Round).Derive("choir v1 key seal", b), ad))
 }
 
 // open opens one of the cheat's own chunks.
@@ -234,7 +239,7 @@ func (c *cheat) confirm(m *protocol.Contribution) {
 	for k := range tags {
 		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(k), Round: m.Round, Attempt: m.Attempt,
 			Purpose: protocol.PurposeShare}
-		tags[k] = c.s.Confirm(c.link(ctx.To), ctx, must(m.ManifestDigest(c.s, c.self)))
+		tags[k] = c.s.Confirm(c.link(ctx.To, ctx.Round), ctx, must(m.ManifestDigest(c.s, c.self)))
 	}
 	m.Confirm = tags
 }

@@ -271,7 +271,7 @@ var cheatingAggregators = []cheater{
 	{what: "a second group key", who: "agg", comes: whole("p", protocol.ErrEquivocate),
 		does: func(c *cheat) {
 			each(c, func(m *protocol.Group, o protocol.Outgoing) []protocol.Outgoing {
-				sealed := must(c.s.SealGroup(c.link(m.To), m.To, make([]byte, 32)))
+				sealed := must(c.s.SealGroup(c.link(m.To, 1), m.To, make([]byte, 32)))
 				return []protocol.Outgoing{o,
 					{Subject: o.Subject, Data: c.sign(c.key, c.self, &protocol.Group{To: m.To, Sealed: sealed})}}
 			})

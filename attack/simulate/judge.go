@@ -78,7 +78,7 @@ func (o *oracle) open(k key, c *protocol.Contribution) (g *given, err error) {
 	for n := range s.Plan.Computes() {
 		ctx := protocol.Context{From: k.party, To: s.Plan.Compute(n), Round: k.at.round, Attempt: k.at.attempt,
 			Purpose: protocol.PurposeShare}
-		link := o.links[[2]uint32{k.party, ctx.To}]
+		link := o.link(k.party, ctx.To, k.at.round)
 		if link == nil {
 			return nil, fmt.Errorf("no channel to node %d", n)
 		}
@@ -270,7 +270,7 @@ func (o *oracle) opened(node, round uint32) {
 	if len(o.chunks[ctx]) < s.Chunks() {
 		return
 	}
-	link := o.links[[2]uint32{node, ctx.To}]
+	link := o.link(node, ctx.To, round)
 	v, err := o.openVector(link, ctx)
 	opening, badOpening := s.OpenOpening(link, node, r.head)
 	if err != nil || badOpening != nil || protocol.VectorDigest(v, opening) != r.head.Vector {

@@ -132,13 +132,22 @@ func (o *oracle) left(m *member, out protocol.Outgoing) {
 	o.messageLeft(m, e, body)
 }
 
+// link is the secret between two members in a round, nil if there is none.
+func (o *oracle) link(from, to, round uint32) *channel.Secret {
+	secret := o.links[[2]uint32{from, to}]
+	if secret == nil {
+		return nil
+	}
+	return protocol.Later(secret, round-1)
+}
+
 func (o *oracle) messageLeft(m *member, e *protocol.Envelope, body protocol.Message) {
 	purpose := func(format string, args ...any) string { return m.name + " " + fmt.Sprintf(format, args...) }
 	switch b := body.(type) {
 	case *protocol.Key:
-		o.once("contradiction", purpose("key"), e.Body)
+		o.once("contradiction", purpose("key %d", b.Number), e.Body)
 	case *protocol.Open:
-		if o.once("contradiction", purpose("open %d", b.To), e.Body) {
+		if o.once("contradiction", purpose("open %d to %x", b.To, b.Key), e.Body) {
 			o.links[[2]uint32{e.From, b.To}] = o.w.exchange.secrets[string(b.Enc)]
 		}
 	case *protocol.Group:

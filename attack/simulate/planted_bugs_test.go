@@ -147,7 +147,7 @@ func countTwice() seams {
 				if ok {
 					wrong = doubled(m, p, eff.Send[i+1].Data)
 					agg := m.w.session.Plan.Aggregator()
-					link := m.w.oracle.links[[2]uint32{uint32(m.i), agg}]
+					link := m.w.oracle.link(uint32(m.i), agg, p.Round)
 					o := must(m.w.session.OpenOpening(link, uint32(m.i), p))
 					p.Vector = protocol.VectorDigest(wrong, o)
 				}
@@ -167,7 +167,7 @@ func partialContext(m *member, data []byte) (*protocol.Chunk, func() []byte) {
 		panic(err)
 	}
 	return c, func() []byte {
-		plain, err := m.w.session.OpenChunk(m.w.oracle.links[[2]uint32{c.From, c.To}], c)
+		plain, err := m.w.session.OpenChunk(m.w.oracle.link(c.From, c.To, c.Round), c)
 		if err != nil {
 			panic(err)
 		}
@@ -189,7 +189,7 @@ func doubled(m *member, p *protocol.Partial, chunk []byte) field.Vector {
 
 func resealed(m *member, data []byte, v field.Vector) []byte {
 	c, _ := partialContext(m, data)
-	secret := m.w.oracle.links[[2]uint32{c.From, c.To}]
+	secret := m.w.oracle.link(c.From, c.To, c.Round)
 	messages, err := roletest.SealVector(m.w.session, secret, c.Context, field.AppendVector(nil, v))
 	if err != nil {
 		panic(err)

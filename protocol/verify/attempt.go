@@ -294,7 +294,7 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 		return mismatch("the result names another aggregate than the partial sums add up to")
 	case m.Outcome != outcome:
 		return mismatch("the result's outcome is %s, recomputing gives %s", m.Outcome, outcome)
-	case m.Next != protocol.ReuseIntDigest(r.secret.Key(a.Round), m.Aggregate, sum, next):
+	case m.Next != protocol.ReuseIntDigest(r.keys.Key(a.Round), m.Aggregate, sum, next):
 		return mismatch("the result names another model than the aggregate leads to")
 	}
 	if a.result, err = protocol.NewResultProof(r.entries[r.next-1]); err != nil {

@@ -56,11 +56,15 @@ func (l *liar) must(err error) {
 	}
 }
 
+// secret is that of the channel to the aggregator in a round.
+func (l *liar) secret(round uint32) *channel.Secret {
+	keys, err := protocol.RestoreKeyring(l.store)
+	l.must(err)
+	return keys.Secret(l.s.Plan.Aggregator(), round)
+}
+
 func (l *liar) another(c *protocol.Chunk) (field.Vector, []byte) {
-	link, err := protocol.UnmarshalLink(l.store.Get("aggregator"))
-	l.must(err)
-	secret, err := channel.NewSecret(link.Secret.Bytes())
-	l.must(err)
+	secret := l.secret(c.Round)
 	plain, err := l.s.OpenChunk(secret, c)
 	l.must(err)
 	v := make(field.Vector, len(plain)/field.ElementSize)
@@ -79,9 +83,7 @@ func (l *liar) resign(head []byte, v field.Vector) []byte {
 		l.t.Errorf("a %T precedes a partial sum's chunk", m)
 		return head
 	}
-	link, err := protocol.UnmarshalLink(l.store.Get("aggregator"))
-	l.must(err)
-	o, err := l.s.OpenOpening(link.Secret, l.self, p)
+	o, err := l.s.OpenOpening(l.secret(p.Round), l.self, p)
 	l.must(err)
 	p.Vector = protocol.VectorDigest(v, o)
 	b, err := l.s.Sign(l.key, l.self, p)

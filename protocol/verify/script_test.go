@@ -106,7 +106,7 @@ func (w *script) record(from uint32, m protocol.Message) {
 // begin records the aggregator's key and all channels.
 func (w *script) begin() *script {
 	public := bytes.Repeat([]byte{7}, 32)
-	w.record(5, &protocol.Key{Public: public, NotAfter: w.s.Plan.NotAfter})
+	w.record(5, &protocol.Key{Number: 1, Public: public, NotAfter: w.s.Plan.NotAfter})
 	w.entries = append(w.entries, protocol.TranscriptSecret(scriptSecret))
 	for i := range uint32(5) {
 		w.record(i, &protocol.Open{To: 5, Key: protocol.KeyDigest(w.s, 5, public),

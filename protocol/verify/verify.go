@@ -64,9 +64,9 @@ type reader struct {
 	bases    *commit.Generators // nil without audit
 	report   *Report
 
-	key    protocol.Digest       // of the aggregator's key
-	secret protocol.DigestSecret // of the digests of models and aggregates
-	opens  map[uint32]bool       // members with a channel to the aggregator
+	key   protocol.Digest      // of the aggregator's key
+	keys  *protocol.DigestKeys // of the digests of models and aggregates
+	opens map[uint32]bool      // members with a channel to the aggregator
 }
 
 func newReader(p *protocol.Plan, entries [][]byte, model protocol.Model) (*reader, error) {
@@ -143,7 +143,7 @@ func (r *reader) session() error {
 	if !ok {
 		return mismatch("the secret of the digests is missing")
 	}
-	r.secret = secret
+	r.keys = protocol.NewDigestKeys(secret)
 	if err := r.members(); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (r *reader) digestSecret() (s protocol.DigestSecret, ok bool) {
 
 // digest is that of the aggregate of a round, or of the model after it.
 func (r *reader) digest(round uint32, v []int64) protocol.Digest {
-	return protocol.IntDigest(r.secret.Key(round), v)
+	return protocol.IntDigest(r.keys.Key(round), v)
 }
 
 // step reads an attempt or the abort, and reports whether the session is over.

@@ -145,7 +145,7 @@ func TestLies(t *testing.T) {
 		"another node's key first": {lie: func(w *script) int {
 			w.entries[0] = nil
 			w.rewrite(0, 3,
-				&protocol.Key{})
+				&protocol.Key{Number: 1})
 			return 0
 		}, cause: "not the aggregator's"},
 		"a channel to another key": {lie: func(w *script) int {

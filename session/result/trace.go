@@ -18,10 +18,10 @@ func Trace(s protocol.BoundPlan, entries [][]byte) ([]app.Revealed, error) {
 	}
 	var trace []app.Revealed
 	state := model.Initial()
-	sum, secret := make(field.Vector, s.Plan.Dim), protocol.DigestSecret{}
+	sum, keys := make(field.Vector, s.Plan.Dim), protocol.NewDigestKeys(protocol.DigestSecret{})
 	for i, entry := range entries {
 		if d, ok := protocol.ParseTranscriptSecret(entry); ok {
-			secret = d
+			keys = protocol.NewDigestKeys(d)
 			continue
 		}
 		if v, _, ok := protocol.ParseTranscriptVector(entry, int(s.Plan.Dim)); ok {
@@ -45,7 +45,7 @@ func Trace(s protocol.BoundPlan, entries [][]byte) ([]app.Revealed, error) {
 			trace = append(trace, r)
 		}
 		if res.Outcome != protocol.OutcomeVoid &&
-			protocol.IntDigest(secret.Key(res.Round), state) != res.Next {
+			protocol.IntDigest(keys.Key(res.Round), state) != res.Next {
 			return nil, protocol.Fail(protocol.ClassIntegrity,
 				"transcript: entry %d: %w: the sums don't lead to the model that was announced", i,
 				protocol.ErrMismatch)

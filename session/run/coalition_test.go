@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/share"
 	"choir/crypto/xof"
@@ -97,7 +98,7 @@ func sharesOf(t *testing.T, n, m int, x []int64) []field.Vector {
 		if shares[k] = explicit[to]; shares[k] != nil {
 			continue
 		}
-		mask, err := l.Session.Mask(keeper.link(t, to).Secret, protocol.Context{From: 0, To: to, Round: 1,
+		mask, err := l.Session.Mask(keeper.links[to], protocol.Context{From: 0, To: to, Round: 1,
 			Attempt: 1, Purpose: protocol.PurposeShare})
 		if err != nil {
 			t.Fatal(err)
@@ -111,11 +112,10 @@ func sharesOf(t *testing.T, n, m int, x []int64) []field.Vector {
 	return shares
 }
 
-// keeper remembers the channels that nodes store, past their deletion at the
-// end of the plan.
+// keeper remembers the first secrets that nodes store, past the end of the round.
 type keeper struct {
 	mu    sync.Mutex
-	links map[uint32][]byte // by node
+	links map[uint32]*channel.Secret // by node: party 0's
 }
 
 type keptStore struct {
@@ -125,7 +125,7 @@ type keptStore struct {
 }
 
 func newKeeper(l *run.Local) *keeper {
-	k := &keeper{links: map[uint32][]byte{}}
+	k := &keeper{links: map[uint32]*channel.Secret{}}
 	inner := l.Store
 	l.Store = func(i uint32) (host.Store, error) {
 		s, err := inner(i)
@@ -137,22 +137,24 @@ func newKeeper(l *run.Local) *keeper {
 // Apply remembers party 0's channel with a compute node.
 func (s *keptStore) Apply(records []protocol.Record) error {
 	for _, r := range records {
-		if r.Key == "channel/0" && r.Value != nil {
-			s.k.mu.Lock()
-			s.k.links[s.member] = r.Value
-			s.k.mu.Unlock()
+		if r.Key != "secrets/0" || r.Value == nil {
+			continue
 		}
+		store := host.NewRam()
+		if err := store.Apply([]protocol.Record{r}); err != nil {
+			return err
+		}
+		keys, err := protocol.RestoreKeyring(store)
+		if err != nil {
+			return err
+		}
+		s.k.mu.Lock()
+		if s.k.links[s.member] == nil {
+			s.k.links[s.member] = keys.Secret(0, 1)
+		}
+		s.k.mu.Unlock()
 	}
 	return s.Store.Apply(records)
-}
-
-func (k *keeper) link(t *testing.T, node uint32) *protocol.Link {
-	t.Helper()
-	l, err := protocol.UnmarshalLink(k.links[node])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 // opened is the explicit share of party 0, by the node that it was sent to.
@@ -174,7 +176,7 @@ func opened(t *testing.T, hub *memory.Hub, s protocol.BoundPlan, k *keeper) map[
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain, err := s.OpenChunk(k.link(t, c.To).Secret, c)
+		plain, err := s.OpenChunk(k.links[c.To], c)
 		if err != nil {
 			t.Fatal(err)
 		}
