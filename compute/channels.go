@@ -37,7 +37,7 @@ func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error
 	}
 	digest := m.Digest()
 	if n.keys.Has(e.From) {
-		if string(n.get(protocol.RecordKey("channel", e.From))) != string(digest[:]) {
+		if string(n.get(protocol.RecordKey("channel", e.From))) != string(digest[:]) && !n.again {
 			return fmt.Errorf("%w: %s opened another channel before", protocol.ErrEquivocate, n.s.Name(e.From))
 		}
 		return protocol.ErrDuplicate

@@ -19,8 +19,8 @@ type keyRig struct {
 
 func newKeyRig(t *testing.T) *keyRig {
 	t.Helper()
-	p := &protocol.Plan{Name: "keys", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: 1, Rounds: 9,
-		MinParties: 1, UnsafeDifferences: true, DeadlineMS: 1000, PerParty: 9, Application: "keys"}
+	p := &protocol.Plan{Name: "keys", Created: 1, NotAfter: 1 << 40, Suite: channel.SuiteX25519, Dim: 1,
+		Rounds: 9, MinParties: 1, UnsafeDifferences: true, DeadlineMS: 1000, PerParty: 9, Application: "keys"}
 	r := &keyRig{Rig: roletest.New(t, p, 3, 2)}
 	r.start()
 	return r

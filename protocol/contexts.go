@@ -25,7 +25,7 @@ const (
 const (
 	ownerContext    = "choir v1 owner"   // a responder's plan key
 	channelContext  = "choir v1 channel" // HPKE's info
-	openContext     = "choir v1 open"    // an Open, in its receiver's store
+	openContext     = "choir v1 open"    // an Open, in a node's store
 	manifestContext = "choir v1 manifest"
 	bundleContext   = "choir v1 bundle"
 	chunksContext   = "choir v1 chunks" // a vector's list of chunk digests

@@ -73,7 +73,8 @@ func TestKeyring(t *testing.T) {
 
 func checkSecret(t *rapid.T, k *Keyring, m uint32, first *channel.Secret, round uint32) {
 	if k.Has(m) != (first != nil) || k.Secret(m, round-1) != nil {
-		t.Fatalf("member %d: has %t, want %t, or it has a secret of a round that is over", m, k.Has(m), first != nil)
+		t.Fatalf("member %d: has %t, want %t, or it has a secret of a round that is over", m, k.Has(m),
+			first != nil)
 	}
 	for _, r := range []uint32{round, round + 2} {
 		got := k.Secret(m, r)

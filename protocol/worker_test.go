@@ -22,7 +22,8 @@ func workerSecret(t testing.TB, b byte) *channel.Secret {
 
 func workerMessages(t testing.TB) []WorkerMessage {
 	return []WorkerMessage{&WorkerHello{}, &WorkerEnd{},
-		&WorkerLinks{Round: 3, Again: true, Parties: []uint32{0, 2}, Secrets: []*channel.Secret{workerSecret(t, 8), workerSecret(t, 9)}},
+		&WorkerLinks{Round: 3, Again: true, Parties: []uint32{0, 2},
+			Secrets: []*channel.Secret{workerSecret(t, 8), workerSecret(t, 9)}},
 		&WorkerHeld{Contributions: [][]byte{bytes.Repeat([]byte{6}, 200), bytes.Repeat([]byte{7}, 300)}},
 		&WorkerAsk{Round: 1, Attempt: 2, Set: []Entry{{Party: 1, Bundle: Digest{1}}, {Party: 2}}},
 		&WorkerSum{Round: 1, Attempt: 2, Set: Digest{3}, Index: 4, Blinding: [32]byte{5},
