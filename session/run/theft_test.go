@@ -60,15 +60,15 @@ func TestStolenStoreOpensOneRound(t *testing.T) {
 
 // thief has what the stores' files were in each round, and everything that crossed the bus.
 type thief struct {
-	t      *testing.T
-	s      protocol.BoundPlan
-	hub    *memory.Hub
-	mu     sync.Mutex
-	files  map[uint32]map[uint32][]byte // by member and round
-	public map[[32]byte]bool
-	sealed []sealed
+	t        *testing.T
+	s        protocol.BoundPlan
+	hub      *memory.Hub
+	mu       sync.Mutex
+	files    map[uint32]map[uint32][]byte // by member and round
+	public   map[[32]byte]bool
+	sealed   []sealed
 	toMember map[uint32][]*protocol.Open // by receiver
-	from   map[*protocol.Open]uint32
+	from     map[*protocol.Open]uint32
 }
 
 // sealed is something that a secret of a round opens.
