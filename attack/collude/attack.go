@@ -71,7 +71,7 @@ type Options struct {
 	Target    Target
 	Coalition Coalition
 	Scenarios []string // ids or kinds; empty: all
-	Runs      int      // independent repetitions of a sum, the coordinates of one session; 0: what the claim needs
+	Runs      int      // repetitions of a sum, the coordinates of one session; 0: what the claim needs
 	Time      time.Duration
 	Seed      uint64 // of the attacks' own choices, not of keys or noise
 	Lab       Lab
@@ -240,16 +240,16 @@ func (r *Run) rng(name string) *rand.Rand {
 }
 
 // record runs a session once for all attacks that name it.
-func (r *Run) record(ctx context.Context, name string, t Target, dim, absent int, in inputs) (*record,
+func (r *Run) record(ctx context.Context, name string, t Target, dim int, s staging, in inputs) (*record,
 	error) {
-	if s := r.sessions[name]; s != nil {
-		return s, nil
+	if known := r.sessions[name]; known != nil {
+		return known, nil
 	}
-	s, err := r.Lab.run(ctx, t, dim, absent, in)
+	rec, err := r.Lab.run(ctx, t, dim, s, in)
 	if err == nil {
-		r.sessions[name] = s
+		r.sessions[name] = rec
 	}
-	return s, err
+	return rec, err
 }
 
 // Failed reports whether a promise broke, and whether something is undecided: an attack, or a

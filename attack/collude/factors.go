@@ -147,7 +147,7 @@ func (noisyFactors) Run(ctx context.Context, r *Run, c Coalition, control bool) 
 	if f.sampler, err = noise.NewGaussian(n.PartVariance); err != nil {
 		return out, err
 	}
-	rec, err := r.Lab.run(ctx, t, r.Runs, 0, f.inputs)
+	rec, err := r.Lab.run(ctx, t, r.Runs, staging{}, f.inputs)
 	if err != nil {
 		return out, err
 	}

@@ -145,7 +145,7 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
 	p := newPopulation(t.Sensitivity, r.rng("population"))
 	x := r.newTrials(t, p)
-	rec, err := r.record(ctx, name, t, len(x.victim), 0, x.inputs)
+	rec, err := r.record(ctx, name, t, len(x.victim), staging{}, x.inputs)
 	if err != nil {
 		return out, err
 	}

@@ -34,7 +34,7 @@ func (guesses) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outc
 	out := Outcome{Coalition: c.String(), Unit: "sums found", Verdict: Undecided}
 	t := r.Target.bare()
 	secret := int64(1 + r.rng("count").IntN(maxGuess-1))
-	rec, err := r.record(ctx, "count", t, 1, 0, func(party, _ int) []int64 {
+	rec, err := r.record(ctx, "count", t, 1, staging{}, func(party, _ int) []int64 {
 		if party == 0 {
 			return []int64{secret}
 		}
@@ -113,7 +113,7 @@ func (traffic) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outc
 	}
 	var sizes []map[string]string
 	for i, in := range []inputs{small, large} {
-		rec, err := r.Lab.run(ctx, t, []int{64, dim}[i], 0, in)
+		rec, err := r.Lab.run(ctx, t, []int{64, dim}[i], staging{}, in)
 		if err != nil {
 			return out, err
 		}

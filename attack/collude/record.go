@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"choir/crypto/channel"
+	"choir/crypto/identity"
 	"choir/host"
 	"choir/protocol"
 	"choir/session/app"
@@ -24,8 +26,26 @@ type Lab struct {
 	Network func(ctx context.Context, s protocol.BoundPlan) (run.Connect, func(), error)
 	// Rand is the randomness of a member; nil: the machine's. Others are for tests.
 	Rand func(member uint32) io.Reader
+}
 
+// staging is what members of a session do that they should not, and the terms that it takes.
+type staging struct {
+	absent   int    // the parties 1 to absent contribute nothing
 	leaveOut uint32 // the round in which the victim contributes nothing; 0: none
+	spares   int    // spare attempts of the plan
+	perParty uint64 // bound on a party's vector; 0: beyond all that attacks on sums send
+	// giveUp is the time after which the aggregator ends a session that stands still. The session may
+	// end in any way then.
+	giveUp time.Duration
+	// plan changes the plan that a member goes by; nil: nobody's.
+	plan func(member uint32, p *protocol.Plan)
+	// says returns what a member publishes in place of a message; nil: the message.
+	says func(r *record, m message) []message
+	// hears reports whether a member receives a message; nil: all do.
+	hears func(r *record, member uint32, data []byte) bool
+	// think is called before a party's vector is computed.
+	think func(ctx context.Context, r *record, party, round int)
+	keep  bool // remember the order in which stores changed
 }
 
 // inputs are a session's vectors: what a party contributes in a round, before noise.
@@ -42,21 +62,28 @@ type message struct {
 type record struct {
 	session  protocol.BoundPlan
 	mu       sync.Mutex
+	keys     []*identity.PrivateKey
 	messages []message
-	stored   []map[string][]byte // by member: all that it ever stored
+	stored   []map[string][]byte   // by member: all that it ever stored
+	applied  [][][]protocol.Record // by member, in order, if the staging keeps it
+	notices  map[uint32][]protocol.Notice
+	end      error // of a session that may fail
 }
 
 // sessionPlan is the plan of a session of sums on the target's terms. It claims nothing: the
 // application does not know records, the target does.
-func (t Target) sessionPlan(roster *run.Roster, dim int, absent bool) (*protocol.Plan, error) {
+func (t Target) sessionPlan(roster *run.Roster, dim int, s staging) (*protocol.Plan, error) {
 	deadline := time.Hour
-	if absent {
+	if s.absent > 0 || s.leaveOut > 0 {
 		deadline = 2 * time.Second
+	}
+	if s.perParty == 0 {
+		s.perParty = 1 << 50
 	}
 	base := terms.Terms{Name: "attacked", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
 		Suite: channel.SuiteX25519, Dropouts: t.Parties - t.MinParties, Colluders: t.Colluders,
-		Rounds: 1, Deadline: deadline}
-	p, err := base.Sum(terms.SumTerms{Dim: dim, PerParty: 1 << 50})
+		Rounds: 1, Deadline: deadline, SpareAttempts: s.spares}
+	p, err := base.Sum(terms.SumTerms{Dim: dim, PerParty: s.perParty})
 	if err != nil {
 		return nil, err
 	}
@@ -68,21 +95,20 @@ func (t Target) sessionPlan(roster *run.Roster, dim int, absent bool) (*protocol
 	return p, p.Validate()
 }
 
-// run runs a session to its end. The parties 1 to absent contribute nothing.
-func (l Lab) run(ctx context.Context, t Target, dim, absent int, in inputs) (*record, error) {
+// run runs a session to its end.
+func (l Lab) run(ctx context.Context, t Target, dim int, s staging, in inputs) (*record, error) {
 	roster, err := run.NewRoster(nil, t.Parties, t.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	p, err := t.sessionPlan(roster, dim, absent > 0 || l.leaveOut > 0)
+	p, err := t.sessionPlan(roster, dim, s)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := roster.KeysIn(p)
-	if err != nil {
+	r := &record{session: protocol.Bind(p), notices: map[uint32][]protocol.Notice{}}
+	if r.keys, err = roster.KeysIn(p); err != nil {
 		return nil, err
 	}
-	r := &record{session: protocol.Bind(p)}
 	connect := run.InMemory(r.session)
 	if l.Network != nil {
 		var shut func()
@@ -91,55 +117,98 @@ func (l Lab) run(ctx context.Context, t Target, dim, absent int, in inputs) (*re
 		}
 		defer shut()
 	}
-	sum := app.Sum{Dim: dim}
-	local := &run.Local{Session: r.session, Keys: keys, Model: sum, Rand: l.Rand,
-		Resend: 10 * time.Second, GiveUp: 5 * time.Minute,
-		App: func(uint32) protocol.Application { return sum },
-		Proposer: func(i uint32) protocol.Proposer {
-			return proposer(func(round int) []int64 { return in(int(i), round) })
-		},
-		Store: r.store,
-		Connect: func(i uint32) (transport.Bus, error) {
-			bus, err := connect(i)
-			tap := &tap{Bus: bus, r: r, member: i, silent: i >= 1 && int(i) <= absent}
-			if i == 0 {
-				tap.skip = l.leaveOut
-			}
-			return tap, err
-		}}
-	if _, err := local.Run(ctx); err != nil {
+	local := l.local(r, dim, s, in)
+	local.Connect = func(i uint32) (transport.Bus, error) {
+		bus, err := connect(i)
+		return &tap{Bus: bus, r: r, member: i, staging: s}, err
+	}
+	_, err = local.Run(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && s.giveUp == 0:
 		return nil, fmt.Errorf("session under attack: %w", err)
 	}
+	r.end = err
 	return r, nil
 }
 
+// local is a session but for its connections.
+func (l Lab) local(r *record, dim int, s staging, in inputs) *run.Local {
+	sum := app.Sum{Dim: dim}
+	local := &run.Local{Session: r.session, Keys: r.keys, Model: sum, Rand: l.Rand,
+		Resend: 10 * time.Second, GiveUp: 5 * time.Minute, Notify: r.notice,
+		App: func(uint32) protocol.Application { return sum },
+		Proposer: func(i uint32) protocol.Proposer {
+			return proposer(func(ctx context.Context, round int) []int64 {
+				if s.think != nil {
+					s.think(ctx, r, int(i), round)
+				}
+				return in(int(i), round)
+			})
+		},
+		Store: func(i uint32) (host.Store, error) { return r.store(i, s.keep), nil }}
+	if s.giveUp > 0 {
+		local.GiveUp, local.Resend = s.giveUp, s.giveUp/4
+	}
+	if s.plan != nil {
+		local.Altered = func(i uint32) protocol.BoundPlan {
+			altered, own := r.session, *r.session.Plan
+			s.plan(i, &own)
+			altered.Plan = &own
+			return altered
+		}
+	}
+	return local
+}
+
 // proposer gives a party's vector of a round.
-type proposer func(round int) []int64
+type proposer func(ctx context.Context, round int) []int64
 
 // Propose implements protocol.Proposer.
-func (f proposer) Propose(_ context.Context, w protocol.Work) ([]int64, []byte, error) {
-	return f(int(w.Round)), nil, nil
+func (f proposer) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte, error) {
+	return f(ctx, int(w.Round)), nil, nil
+}
+
+func (r *record) notice(member uint32, n protocol.Notice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notices[member] = append(r.notices[member], n)
+}
+
+// count is how often a member noticed something.
+func (r *record) count(member uint32, code protocol.Code) (n int) {
+	for _, notice := range r.notices[member] {
+		if notice.Code == code {
+			n++
+		}
+	}
+	return n
 }
 
 // store returns a store in memory that remembers what it deletes.
-func (r *record) store(member uint32) (host.Store, error) {
+func (r *record) store(member uint32, keep bool) host.Store {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.stored) <= int(member) {
-		r.stored = append(r.stored, map[string][]byte{})
+		r.stored, r.applied = append(r.stored, map[string][]byte{}), append(r.applied, nil)
 	}
-	return &keeper{Store: host.NewRam(), r: r, member: member}, nil
+	return &keeper{Store: host.NewRam(), r: r, member: member, keep: keep}
 }
 
 type keeper struct {
 	host.Store
 	r      *record
 	member uint32
+	keep   bool
 }
 
 // Apply implements host.Store.
 func (k *keeper) Apply(records []protocol.Record) error {
 	k.r.mu.Lock()
+	if k.keep {
+		k.r.applied[k.member] = append(k.r.applied[k.member], slices.Clone(records))
+	}
 	for _, rec := range records {
 		if rec.Value != nil {
 			key := rec.Key
@@ -153,31 +222,71 @@ func (k *keeper) Apply(records []protocol.Record) error {
 	return k.Store.Apply(records)
 }
 
-// tap records what a member publishes. A silent one's contributions are lost.
+// tap records what a member publishes, and changes it and what the member hears as staged.
 type tap struct {
 	transport.Bus
+	staging
 	r      *record
 	member uint32
-	silent bool
-	skip   uint32 // a round without its contribution; 0: none
 }
 
 // Publish implements transport.Bus.
 func (b *tap) Publish(ctx context.Context, msgs ...transport.Message) error {
 	var kept []transport.Message
 	for _, m := range msgs {
-		if round := b.contributes(m.Data); round > 0 && (b.silent || round == b.skip) {
+		if b.lost(m.Data) {
 			continue
 		}
-		kept = append(kept, m)
+		all := []message{{b.member, m.Subject, bytes.Clone(m.Data)}}
+		if b.says != nil {
+			all = b.says(b.r, all[0])
+		}
+		for _, said := range all {
+			kept = append(kept, transport.Message{Subject: said.Subject, Data: said.Data})
+		}
 		b.r.mu.Lock()
-		b.r.messages = append(b.r.messages, message{b.member, m.Subject, bytes.Clone(m.Data)})
+		b.r.messages = append(b.r.messages, all...)
 		b.r.mu.Unlock()
 	}
 	if len(kept) == 0 {
 		return nil
 	}
 	return b.Bus.Publish(ctx, kept...)
+}
+
+// lost reports whether a message is of a contribution that the staging loses.
+func (b *tap) lost(data []byte) bool {
+	silent, victim := b.member >= 1 && int(b.member) <= b.absent, b.member == 0 && b.leaveOut > 0
+	if !silent && !victim {
+		return false
+	}
+	round := b.contributes(data)
+	return round > 0 && (silent || round == b.leaveOut)
+}
+
+// Subscribe implements transport.Bus.
+func (b *tap) Subscribe(ctx context.Context, filters []string, from uint64) (transport.Subscription, error) {
+	s, err := b.Bus.Subscribe(ctx, filters, from)
+	if err != nil || b.hears == nil {
+		return s, err
+	}
+	return &hearing{s, b}, nil
+}
+
+// hearing leaves out what a member does not hear.
+type hearing struct {
+	transport.Subscription
+	tap *tap
+}
+
+// Next implements transport.Subscription.
+func (h *hearing) Next(ctx context.Context) (transport.Message, error) {
+	for {
+		m, err := h.Subscription.Next(ctx)
+		if err != nil || h.tap.hears(h.tap.r, h.tap.member, m.Data) {
+			return m, err
+		}
+	}
 }
 
 // contributes returns the round of a message that is part of a contribution, 0 for others.

@@ -206,7 +206,7 @@ func (r *Run) prepare(ctx context.Context, c Coalition, absent int, control bool
 	}
 	out = Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
 	p.sums = r.newSums(t, name)
-	rec, err := r.record(ctx, fmt.Sprintf("%s %d", name, absent), t, r.Runs, absent, p.inputs)
+	rec, err := r.record(ctx, fmt.Sprintf("%s %d", name, absent), t, r.Runs, staging{absent: absent}, p.inputs)
 	if err != nil {
 		return p, out, err
 	}

@@ -60,7 +60,7 @@ func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (
 	t.Rounds = 2
 	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
 	p := prepared{sums: r.newSums(t, name)}
-	rec, err := r.leavingOut(ctx, name, t, p.inputs)
+	rec, err := r.record(ctx, name, t, r.Runs, staging{leaveOut: 2}, p.inputs)
 	if err != nil {
 		return out, err
 	}
@@ -81,18 +81,4 @@ func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (
 		scores[j] = float64(with[j] - without[j])
 	}
 	return p.judge(out, r, scores, gaussian, control)
-}
-
-// leavingOut runs a session whose second round lacks the victim.
-func (r *Run) leavingOut(ctx context.Context, name string, t Target, in inputs) (*record, error) {
-	lab := r.Lab
-	lab.leaveOut = 2
-	if s := r.sessions[name]; s != nil {
-		return s, nil
-	}
-	s, err := lab.run(ctx, t, r.Runs, 0, in)
-	if err == nil {
-		r.sessions[name] = s
-	}
-	return s, err
 }

@@ -38,6 +38,9 @@ type Local struct {
 	// Leave is the round after which a party drops out without a message; 0, or a
 	// nil function: never.
 	Leave func(party uint32) uint32
+	// Altered is the plan that a dishonest member goes by, under the same id; nil: Session. It is for
+	// attacks.
+	Altered func(member uint32) protocol.BoundPlan
 }
 
 // Report is the outcome of a local session.
@@ -102,6 +105,9 @@ func (l *Local) withDefaults() Local {
 	if full.Notify == nil {
 		full.Notify = func(uint32, protocol.Notice) {}
 	}
+	if full.Altered == nil {
+		full.Altered = func(uint32) protocol.BoundPlan { return full.Session }
+	}
 	if full.Leave == nil {
 		full.Leave = func(uint32) uint32 { return 0 }
 	}
@@ -142,7 +148,7 @@ func (r *localRun) close() {
 func (r *localRun) member(ctx context.Context, i uint32) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	role := &Role{Session: r.Session, Key: r.Keys[i], Store: r.stores[i], Bus: r.buses[i], Rand: r.Rand(i),
+	role := &Role{Session: r.Altered(i), Key: r.Keys[i], Store: r.stores[i], Bus: r.buses[i], Rand: r.Rand(i),
 		Resend: r.Resend, GiveUp: r.GiveUp, Model: r.Model, Sampler: r.sampler}
 	last := uint32(0)
 	if r.Session.Plan.Is(i, protocol.RoleParty) {
