@@ -62,8 +62,9 @@ type Info struct {
 
 // Catalogue is every attack of this package.
 func Catalogue() []Attack {
-	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{}, differences{}, noisyFactors{},
-		guesses{}, traffic{}, lies{}, unseen{}, faults{}, poison{}, burn{}}
+	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{}, differences{}, retries{},
+		restored{}, noisyFactors{}, reconstruction{}, guesses{}, traffic{}, timing{}, lies{}, unseen{},
+		faults{}, poison{}, stop{}, burn{}}
 }
 
 // Options are those of a Run.
@@ -152,7 +153,6 @@ type Result struct {
 // notCovered is what no attack of the catalogue looks at.
 func notCovered() []string {
 	return []string{
-		"when messages arrive, which anybody on the network can see",
 		"side channels of a member's machine",
 		"what a party's application or logs give away",
 		"keys that members did not compare before they signed the plan",

@@ -140,7 +140,8 @@ func (noisyFactors) Run(ctx context.Context, r *Run, c Coalition, control bool) 
 	}
 	r = &Run{Options: r.Options, sessions: r.sessions}
 	r.Runs = min(factorRuns, mostElements/(t.Parties*factorRounds))
-	f := &factors{sums: r.newSums(t, "factors"), noisy: control, factor: make([][]float64, t.Parties)}
+	f := &factors{sums: r.newSums(t, "factors"), noisy: control || r.Lab.plants.noisyFactors,
+		factor: make([][]float64, t.Parties)}
 	for i := range f.factor {
 		f.factor[i] = make([]float64, r.Runs)
 	}

@@ -13,7 +13,7 @@ type faults struct{}
 
 // A run simulates batches of sessions until one of them goes wrong.
 const (
-	faultyBatches  = 6
+	faultyBatches  = 4
 	faultySessions = 70 // of a batch: ten of each profile of faults
 )
 

@@ -214,7 +214,8 @@ func (x trials) judge(out Outcome, r *Run, c Coalition, total []float64, control
 		}
 		risks = append(risks, risk)
 		out.Story = append(out.Story, fmt.Sprintf("a record of %.2f clips: AUC %.3f, of %.3f allowed; %.3f "+
-			"if only the population is known; epsilon at least %.3g, of %s claimed", risk.Length, risk.AUC, risk.MostAUC,
+			"if only the population is known; epsilon at least %.3g, of %s claimed", risk.Length, risk.AUC,
+			risk.MostAUC,
 			risk.Unknown, risk.Measured, bound(risk.Claimed)))
 		out.Detail = &m
 	}

@@ -20,8 +20,8 @@ const maxGuess = 1 << 14
 // Info implements Attack.
 func (guesses) Info() Info {
 	return Info{ID: "guesses", Kind: "leak",
-		What: "confirmation of guesses: every possible value of an un-noised count against every digest " +
-			"that the view holds in clear",
+		What: "confirmation of guesses: every possible value of an un-noised count, and what it leaves for the " +
+			"last honest node's partial sum, against every digest that the view holds in clear",
 		Needs: "the broker or a compute node", Expected: Held,
 		Promise: "They confirm no guess, however few values are possible",
 		Control: "the same view with one digest of the sum under no key"}
@@ -70,9 +70,15 @@ func (v *View) confirm(limit int64) (found []int64) {
 			windows[protocol.Digest(m.Data[i:i+32])] = true
 		}
 	}
-	e := make(field.Vector, 1)
+	e, known := make(field.Vector, 1), make(field.Vector, 1)
+	for k := range v.Coalition.Nodes {
+		if p, ok := v.partial(v.session.Plan.Compute(k), 1); ok {
+			known.Add(p)
+		}
+	}
 	for x := int64(1); x <= limit; x++ {
 		e.SetSigned([]int64{x})
+		e.Sub(known) // what the last honest node's partial sum would be
 		if windows[protocol.IntDigest(protocol.DigestKey{}, []int64{x})] ||
 			windows[protocol.VectorDigest(e, protocol.Opening{})] {
 			found = append(found, x)

@@ -26,6 +26,8 @@ type Lab struct {
 	Network func(ctx context.Context, s protocol.BoundPlan) (run.Connect, func(), error)
 	// Rand is the randomness of a member; nil: the machine's. Others are for tests.
 	Rand func(member uint32) io.Reader
+
+	plants plants
 }
 
 // staging is what members of a session do that they should not, and the terms that it takes.
@@ -82,12 +84,12 @@ func (t Target) sessionPlan(roster *run.Roster, dim int, s staging) (*protocol.P
 	}
 	base := terms.Terms{Name: "attacked", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
 		Suite: channel.SuiteX25519, Dropouts: t.Parties - t.MinParties, Colluders: t.Colluders,
-		Rounds: 1, Deadline: deadline, SpareAttempts: s.spares}
+		Rounds: 1, Deadline: deadline}
 	p, err := base.Sum(terms.SumTerms{Dim: dim, PerParty: s.perParty})
 	if err != nil {
 		return nil, err
 	}
-	p.Rounds = uint32(t.Rounds)
+	p.Rounds, p.SpareAttempts = uint32(t.Rounds), uint32(s.spares)
 	p.UnsafeDifferences = t.Noise == protocol.NoiseNone || t.Noise == protocol.NoiseLocal
 	if t.Noise == protocol.NoiseParty || t.Noise == protocol.NoiseCompute {
 		p.Noise, p.Variance = t.Noise, t.Variance
@@ -151,6 +153,9 @@ func (l Lab) local(r *record, dim int, s staging, in inputs) *run.Local {
 	if s.giveUp > 0 {
 		local.GiveUp, local.Resend = s.giveUp, s.giveUp/4
 	}
+	if l.plants.clearDigests {
+		local.Model = telltale{sum, r}
+	}
 	if s.plan != nil {
 		local.Altered = func(i uint32) protocol.BoundPlan {
 			altered, own := r.session, *r.session.Plan
@@ -178,6 +183,8 @@ func (r *record) notice(member uint32, n protocol.Notice) {
 
 // count is how often a member noticed something.
 func (r *record) count(member uint32, code protocol.Code) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, notice := range r.notices[member] {
 		if notice.Code == code {
 			n++

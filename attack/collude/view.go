@@ -25,6 +25,7 @@ type View struct {
 	group     secretOf
 	results   map[uint32]*protocol.Result // of rounds that have a sum
 	chunks    map[protocol.Context][]*protocol.Chunk
+	pinned    uint32 // the attempt to look at; 0: the one that has a result
 	honest    inputs // what honest parties but the victim contribute before noise
 }
 
@@ -100,6 +101,9 @@ func (v *View) set(round int) (parties []uint32) {
 }
 
 func (v *View) attempt(round int) uint32 {
+	if v.pinned > 0 {
+		return v.pinned
+	}
 	if r := v.results[uint32(round)]; r != nil {
 		return r.Attempt
 	}
