@@ -51,7 +51,7 @@ func (canaries) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 	return out, nil
 }
 
-// guess guesses the coins of the eighth of the canaries whose scores are farthest from 0.
+// guess guesses the coins of the quarter of the canaries whose scores are farthest from 0.
 func guess(scores []float64, bits []bool) (right, guessed int) {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -60,7 +60,7 @@ func guess(scores []float64, bits []bool) (right, guessed int) {
 	slices.SortFunc(order, func(a, b int) int {
 		return int(math.Copysign(1, math.Abs(scores[b])-math.Abs(scores[a])))
 	})
-	guessed = max(1, len(order)/8)
+	guessed = max(1, len(order)/4)
 	for _, i := range order[:guessed] {
 		if (scores[i] > 0) == bits[i] {
 			right++

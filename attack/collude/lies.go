@@ -18,7 +18,8 @@ const pairs = 60
 func (lies) Info() Info {
 	return Info{ID: "lies", Kind: "lie",
 		What: "every false message of the table of cheats by members of the coalition, and pairs of them at the " +
-			"same time, in simulated sessions: what honest members reveal, sign and refuse",
+			"same time, in simulated sessions: what honest members reveal, sign and refuse; and sessions on these " +
+			"terms in which all members of the coalition alter, drop and double what they sign",
 		Needs: "a party, a compute node or the aggregator", Promise: promiseUpdates, Expected: Held,
 		Control: "a cheat that changes the sum unseen, judged as if members had to notice it"}
 }
@@ -78,9 +79,15 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 	if err != nil {
 		return out, err
 	}
-	out.Verdict = atMost(wrong, 0, true)
+	problems, n, err := r.lying(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	wrong += float64(len(problems))
+	out.Verdict, out.Story = atMost(wrong, 0, true), append(out.Story, problems...)
 	if wrong == 0 {
-		out.Story = []string{fmt.Sprintf("%d cheats, and %d pairs of cheats at the same time", len(all), ran)}
+		out.Story = []string{fmt.Sprintf("%d cheats of the table, %d pairs of them, and %d sessions on these terms in "+
+			"which all members of the coalition lied, %d times", len(all), ran, liarSessions, n)}
 	}
 	return out, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"choir/protocol"
 )
 
 // Cheat is a row of the table of cheats: what one member of the table's session does.
@@ -75,3 +77,7 @@ func Together(cheats ...Cheat) ([]Violation, error) {
 func (c Cheat) Fits(d Cheat) bool {
 	return c.Who != d.Who && c.row.audit == d.row.audit && c.row.pairs == d.row.pairs
 }
+
+// Altered returns another content for a message, of the same kind or one that its sender may send in its
+// place; way chooses between several. The message may be changed.
+func Altered(m protocol.Message, way int64) protocol.Message { return altered(m, way) }
