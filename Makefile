@@ -3,7 +3,7 @@
 GO ?= go
 FUZZTIME ?= 10s
 
-.PHONY: test check build demo fmt vet unit lint race full purego peers model vuln fuzz fuzz-long release
+.PHONY: test check build demo fmt vet unit lint race full purego peers model vuln fuzz fuzz-long nightly release
 
 test: fmt vet unit
 
@@ -66,6 +66,10 @@ fuzz:
 
 fuzz-long:
 	@.ci/fuzz 10m
+
+# Sites in network namespaces under faults, for some minutes. Needs root, else prints NOT RUN.
+nightly:
+	@.ci/nightly
 
 # Reproducible archives for every platform, with a list of the linked modules and checksums.
 release:

@@ -42,6 +42,9 @@ type cluster struct {
 	leaf   string    // address of the leaf node
 	spaces [3]string // network namespace of each site; "" is this process's
 	procs  map[string]*process
+	dialer nats.CustomDialer // for this process; nil: from its own namespace
+	late   string            // a member whose program has its clock hours ahead
+	ahead  string            // that program
 	ca     *x509.Certificate
 	caKey  *ecdsa.PrivateKey
 	short  string // of the plan
@@ -170,7 +173,8 @@ func (c *cluster) configurations() {
 		}
 		text := strings.NewReplacer(replace...).Replace(string(b))
 		text = placeholder.ReplaceAllStringFunc(text, func(s string) string {
-			hash, err := bcrypt.GenerateFromPassword([]byte(password(strings.TrimPrefix(s, "REPLACE-"))), bcrypt.MinCost)
+			secret := []byte(password(strings.TrimPrefix(s, "REPLACE-")))
+			hash, err := bcrypt.GenerateFromPassword(secret, bcrypt.MinCost)
 			if err != nil {
 				c.t.Fatal(err)
 			}
@@ -275,7 +279,11 @@ func (c *cluster) startServer(i int) {
 func (c *cluster) startMember(name string) {
 	for _, u := range users {
 		if u.member == name {
-			c.start(name, u.site, binary(c.t), u.role, "--config", c.path("trial", "sites", name, "site.toml"))
+			program := binary(c.t)
+			if name == c.late {
+				program = c.ahead
+			}
+			c.start(name, u.site, program, u.role, "--config", c.path("trial", "sites", name, "site.toml"))
 		}
 	}
 }
@@ -336,10 +344,14 @@ func (c *cluster) settled() int {
 	return last
 }
 
-// until waits for a condition.
+// until waits for a condition, as long as rounds settle.
 func (c *cluster) until(what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
+	end := time.Now().Add(patience)
+	for last := c.settled(); !ok(); time.Sleep(20 * time.Millisecond) {
+		if now := c.settled(); now > last {
+			last, end = now, time.Now().Add(patience)
+		}
 		if time.Now().After(end) {
 			c.t.Fatalf("waited %v for %s; round %d is settled", patience, what, c.settled())
 		}
@@ -376,8 +388,12 @@ func (c *cluster) stream() (*nats.StreamInfo, error) {
 	for i, host := range c.hosts {
 		urls[i] = "tls://" + host + ":4222"
 	}
-	conn, err := nats.Connect(strings.Join(urls, ","), nats.UserInfo("hub", password("hub")),
-		nats.RootCAs(c.path("ca.pem")), nats.Timeout(5*time.Second))
+	options := []nats.Option{nats.UserInfo("hub", password("hub")), nats.RootCAs(c.path("ca.pem")),
+		nats.Timeout(5 * time.Second)}
+	if c.dialer != nil {
+		options = append(options, nats.SetCustomDialer(c.dialer))
+	}
+	conn, err := nats.Connect(strings.Join(urls, ","), options...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,15 +1,36 @@
 package terms_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"choir/internal/config"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
 	"choir/session/terms"
 )
+
+// TestTextOfAll: the text of terms that name everything leads to the same terms, settings that may
+// be left out or 0 included.
+func TestTextOfAll(t *testing.T) {
+	zero, bits, low := 0, uint8(3), -2.5
+	want := terms.PlanConfig{Name: "t", Rounds: 3, Learning: &terms.LearningConfig{CentreRounds: &zero},
+		Evaluation: &terms.EvaluationConfig{Low: &low, High: new(float64)}, Sum: &terms.SumConfig{FracBits: &bits}}
+	text, err := want.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := new(terms.PlanConfig)
+	if err := config.ReadTOML(rig.WriteFile(t, t.TempDir(), "plan.toml", string(text)), got); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(*got, want) {
+		t.Errorf("%s\nleads to %+v, want %+v", text, *got, want)
+	}
+}
 
 // TestEvaluationSections: plans with an evaluation spend no more than their budget, end with an
 // evaluation, and keep the defaults of learning; others name what they lack.

@@ -157,7 +157,7 @@ func writeSection(b *bytes.Buffer, name string, v reflect.Value) error {
 		switch {
 		case field.IsZero():
 			continue
-		case field.Kind() == reflect.Pointer:
+		case field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct:
 			later = append(later, inner{key, field.Elem()})
 			continue
 		case field.Kind() == reflect.Struct && !text:
