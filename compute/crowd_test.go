@@ -142,9 +142,21 @@ func (c *crowd) sitMembers(signers []protocol.Signer) {
 	}
 }
 
+// openWorker opens a message between the node and a worker.
+func (c *crowd) openWorker(data []byte) (path protocol.WorkerPath, m protocol.WorkerMessage, err error) {
+	if !protocol.IsWorker(data) {
+		return path, nil, protocol.ErrUnknown
+	}
+	worker, err := protocol.WorkerOfMessage(data)
+	if err != nil {
+		return path, nil, err
+	}
+	return c.s.OpenWorker(c.group.Worker(int(worker)).Secret, data)
+}
+
 func (c *crowd) workerConfig(w int, v protocol.View) compute.WorkerConfig {
 	return compute.WorkerConfig{
-		Session: c.s, Node: c.parties, Worker: w, Group: c.group, Rand: rand.Reader, View: v,
+		Session: c.s, Node: c.parties, Worker: w, Group: c.group.Worker(w), Rand: rand.Reader, View: v,
 	}
 }
 

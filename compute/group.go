@@ -16,8 +16,15 @@ import (
 // contributions of a part of the parties. The node alone knows the plan key, signs, agrees, and
 // reveals the sum of their sums. The zero value is a node without workers.
 type Group struct {
-	Workers int             // 1 to protocol.Slots; 0: none
-	Secret  *channel.Secret // shared by the node and its workers only
+	Workers int // 1 to protocol.Slots; 0: none
+	// Secret is the node's, from which the keys that it shares with its workers follow. A worker's
+	// Group has its own key in its place (see Worker) and opens no other worker's messages.
+	Secret *channel.Secret
+}
+
+// Worker returns the Group of one of a node's workers, from 0.
+func (g Group) Worker(i int) Group {
+	return Group{g.Workers, protocol.WorkerSecret(g.Secret, uint32(i))}
 }
 
 // Validate returns an error for a number of workers out of range and for a missing secret.
@@ -69,9 +76,17 @@ func (n *Node) path(worker uint32) protocol.WorkerPath {
 	return protocol.WorkerPath{Node: n.self, Worker: worker, Of: n.workers(), Down: true}
 }
 
+// workerSecret is the key of a worker.
+func (n *Node) workerSecret(worker uint32) *channel.Secret {
+	if n.workerKeys[worker] == nil {
+		n.workerKeys[worker] = n.cfg.Group.Worker(int(worker)).Secret
+	}
+	return n.workerKeys[worker]
+}
+
 func (n *Node) sendWorker(worker uint32, m protocol.WorkerMessage) error {
 	p := n.path(worker)
-	b, err := n.s.SealWorker(n.cfg.Group.Secret, p, m, n.cfg.Rand)
+	b, err := n.s.SealWorker(n.workerSecret(worker), p, m, n.cfg.Rand)
 	if err == nil {
 		n.eff.Emit(n.s.SubjectWorker(p), b)
 	}
@@ -113,13 +128,20 @@ func (n *Node) workerMessage(data []byte) error {
 	if n.ended {
 		return protocol.ErrDuplicate
 	}
-	p, m, err := n.s.OpenWorker(n.cfg.Group.Secret, data)
+	worker, err := protocol.WorkerOfMessage(data)
+	if err != nil {
+		return err
+	}
+	if worker >= n.workers() {
+		return fmt.Errorf("%w: worker %d of %d", protocol.ErrUnknown, worker, n.workers())
+	}
+	p, m, err := n.s.OpenWorker(n.workerSecret(worker), data)
 	if err != nil {
 		return err
 	}
 	want := n.path(p.Worker)
 	want.Down = false
-	if p != want || p.Worker >= p.Of {
+	if p != want {
 		return fmt.Errorf("%w: worker %d of %d of member %d", protocol.ErrUnknown, p.Worker, p.Of, p.Node)
 	}
 	switch m := m.(type) {

@@ -90,12 +90,12 @@ func TestGroupRefusesLies(t *testing.T) {
 	c := newCrowd(t, 2, false)
 	sent := 0
 	c.tap = func(_ *seat, data []byte) (out [][]byte) {
-		path, m, err := c.s.OpenWorker(c.group.Secret, data)
+		path, m, err := c.openWorker(data)
 		if err != nil || path.Down {
 			return [][]byte{data}
 		}
 		for _, lie := range lies(path, m) {
-			b, err := c.s.SealWorker(c.group.Secret, lie.path, lie.body, rand.Reader)
+			b, err := c.s.SealWorker(c.group.Worker(int(path.Worker)).Secret, lie.path, lie.body, rand.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}

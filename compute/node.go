@@ -63,6 +63,8 @@ type Node struct {
 	behind    bool   // messages from before the start are still to come
 	agg       []byte // the Open to the aggregator, nil until its key is known
 	group     *group // of a node with workers
+	// workerKeys are those of the workers, as far as they were needed.
+	workerKeys map[uint32]*channel.Secret
 
 	at      agreement
 	last    []uint32            // parties in the previous round's set, in order
@@ -109,6 +111,7 @@ func New(cfg Config) (*Node, error) {
 		n.cfg.Accept = channel.Accept
 	}
 	if cfg.Group.Workers > 0 {
+		n.workerKeys = map[uint32]*channel.Secret{}
 		n.group = newGroup(n.s)
 	}
 	return n, n.restore()

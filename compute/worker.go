@@ -15,9 +15,9 @@ import (
 // node's identity nor its plan key.
 type WorkerConfig struct {
 	Session  protocol.BoundPlan
-	Node     uint32 // member index of the compute node
-	Worker   int    // 0 <= Worker < Group.Workers
-	Group    Group
+	Node     uint32        // member index of the compute node
+	Worker   int           // 0 <= Worker < Group.Workers
+	Group    Group         // with this worker's own key: see Group.Worker
 	Rand     io.Reader     // salts of what it seals
 	View     protocol.View // what was persisted before a restart, by this worker
 	ResendMS int64         // retransmit interval of its hello

@@ -61,7 +61,7 @@ func recordWorkers(b *testing.B, parties uint32, dim, workers int) *recorded {
 	r := &recorded{c: c, received: make([][][]byte, workers), held: make([]int, workers)}
 	asked := false
 	c.tap = func(_ *seat, data []byte) [][]byte {
-		path, m, err := c.s.OpenWorker(c.group.Secret, data)
+		path, m, err := c.openWorker(data)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func (r *recorded) replay(b *testing.B, w int) {
 			b.Error(err)
 		}
 		for _, o := range eff.Send {
-			if _, m, err := s.OpenWorker(r.c.group.Secret, o.Data); err == nil {
+			if _, m, err := r.c.openWorker(o.Data); err == nil {
 				if h, ok := m.(*protocol.WorkerHeld); ok {
 					held += len(h.Contributions)
 				}

@@ -18,7 +18,9 @@ const (
 	digestKey   = "choir v1 key digest"   // keys the digests of models and aggregates
 	roundKey    = "choir v1 key round"    // keys those of one round
 	nextKey     = "choir v1 key next"     // a secret's successor in the next round
-	workerKey   = "choir v1 key worker"   // seals the messages between a node and its workers
+	workerKey   = "choir v1 key worker"   // seals the messages between a node and a worker
+	// a worker's key, from the node's
+	oneWorkerKey = "choir v1 key one worker"
 )
 
 // The contexts of digests of messages and of their parts, which are short: see digest.

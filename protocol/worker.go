@@ -11,7 +11,7 @@ import (
 )
 
 // KindWorker is a message between a compute node and one of its workers. It is sealed under a
-// key that they share and has no signature.
+// key that the two share and has no signature.
 const KindWorker Kind = 33
 
 // WorkerPath is the direction of a worker message. It enters the key and the associated data.
@@ -180,7 +180,24 @@ func (m *sealedWorker) box(secret *channel.Secret) (*channel.Box, error) {
 	return channel.NewBox(secret.Derive(workerKey, ctx), append([]byte("choir v1 worker\x00"), ctx...))
 }
 
-// SealWorker seals a worker message under the secret that the node and its workers share. The
+// WorkerSecret derives the key that a node shares with one of its workers from the node's own.
+func WorkerSecret(node *channel.Secret, worker uint32) *channel.Secret {
+	key := node.Derive(oneWorkerKey, u32bytes(worker))
+	secret, _ := channel.NewSecret(key[:]) // its length is right
+	return secret
+}
+
+// WorkerOfMessage returns the worker whose key a message between a node and a worker claims to be
+// sealed under.
+func WorkerOfMessage(data []byte) (uint32, error) {
+	const at = 1 + 32 + 4 // kind, plan, node
+	if len(data) < at+4 {
+		return 0, fmt.Errorf("%w: worker message of %d bytes", ErrMalformed, len(data))
+	}
+	return binary.BigEndian.Uint32(data[at:]), nil
+}
+
+// SealWorker seals a worker message under the secret that the node and its worker share. The
 // salt, drawn from r, gives each message a key for itself.
 func (s BoundPlan) SealWorker(
 	secret *channel.Secret, path WorkerPath, m WorkerMessage, r io.Reader,

@@ -150,7 +150,7 @@ func (g *grouped) keepUp(now int64, i int) {
 		}
 	}
 	w, err := compute.NewWorker(compute.WorkerConfig{Session: g.m.w.session, Node: uint32(g.m.i), Worker: i,
-		Group: g.group(),
+		Group: g.group().Worker(i),
 		Rand:  rand.NewChaCha8(sum("worker", g.chance.Uint64())), View: shelf{g, g.prefix(i)}, ResendMS: resendMS})
 	if err != nil {
 		g.m.w.oracle.violate("broken store", "%s's worker %d can't start: %v", g.m.name, i, err)
@@ -252,7 +252,9 @@ func (g *grouped) carry(now int64) {
 					g.tally.twice++
 					g.letters = append(g.letters, l)
 				}
-				if _, m, err := g.m.w.session.OpenWorker(g.group().Secret, l.data); err == nil {
+				worker := must(protocol.WorkerOfMessage(l.data))
+				secret := g.group().Worker(int(worker)).Secret
+				if _, m, err := g.m.w.session.OpenWorker(secret, l.data); err == nil {
 					if _, ok := m.(*protocol.WorkerSum); ok {
 						g.tally.sums++
 					}

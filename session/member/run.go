@@ -149,7 +149,7 @@ func (m *Member) role(store host.Store, bus *run.CountingBus) (*run.Role, error)
 	if m.Workers == 0 {
 		return r, nil
 	}
-	if err := m.Config.EnsureWorkerKey(); err != nil {
+	if err := m.Config.EnsureWorkerKeys(m.Workers); err != nil {
 		return nil, err
 	}
 	r.Group, err = m.Config.workerGroup(m.Workers)

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -22,15 +23,14 @@ import (
 )
 
 // Worker is one worker of a compute node of a deployment, checked and ready to run.
-// It has no identity, only the worker key that it shares with its node.
+// It has no identity, only the key that it shares with its node.
 type Worker struct {
 	member *Member // without a key
 	worker int
 	group  compute.Group
 }
 
-// workerKeyPath is the file of the secret that a compute node shares with its
-// workers.
+// workerKeyPath is the file of the secret of a compute node from which its workers' keys follow.
 func (c *Config) workerKeyPath() string {
 	if c.WorkerKeyFile != "" {
 		return c.WorkerKeyFile
@@ -38,8 +38,13 @@ func (c *Config) workerKeyPath() string {
 	return c.StoreFile + ".worker-key"
 }
 
-// EnsureWorkerKey writes a new secret to the file unless it exists.
-func (c *Config) EnsureWorkerKey() error {
+// oneWorkerKeyPath is the file of a worker's key.
+func (c *Config) oneWorkerKeyPath(worker int) string {
+	return fmt.Sprintf("%s-%d", c.workerKeyPath(), worker)
+}
+
+// EnsureWorkerKeys writes a new secret to the file unless it exists, and the workers' keys beside it.
+func (c *Config) EnsureWorkerKeys(workers int) error {
 	path := c.workerKeyPath()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
@@ -48,24 +53,55 @@ func (c *Config) EnsureWorkerKey() error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return protocol.Fail(protocol.ClassInput, "worker key: %w", err)
 	}
+	group, err := c.workerGroup(workers)
+	if err != nil {
+		return err
+	}
+	for k := range workers {
+		if err := writeWorkerKey(c.oneWorkerKeyPath(k), group.Worker(k).Secret); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// workerGroup reads the secret: 64 hexadecimal digits in a file that only its
-// owner may read.
-func (c *Config) workerGroup(workers int) (compute.Group, error) {
-	line, err := identity.ReadPassphraseFile(c.workerKeyPath())
+// writeWorkerKey writes a worker's key, or checks that the file has it.
+func writeWorkerKey(path string, key *channel.Secret) error {
+	err := natsbus.NewTokenFile(path, bytes.NewReader(key.Bytes()))
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	have, err := readWorkerKey(path)
+	if err == nil && !bytes.Equal(have.Bytes(), key.Bytes()) {
+		err = protocol.Fail(protocol.ClassInput,
+			"worker key %s: it does not belong to the node's; remove it, and it is written again", path)
+	}
+	return err
+}
+
+// readWorkerKey reads a secret: 64 hexadecimal digits in a file that only its owner may read.
+func readWorkerKey(path string) (*channel.Secret, error) {
+	line, err := identity.ReadPassphraseFile(path)
 	if err != nil {
-		return compute.Group{}, terms.FileError("worker key", c.workerKeyPath(), err)
+		return nil, terms.FileError("worker key", path, err)
 	}
 	raw, err := hex.DecodeString(string(line))
 	if err != nil || len(raw) != channel.SecretSize {
-		return compute.Group{}, protocol.Fail(protocol.ClassInput, "worker key %s: want %d hexadecimal digits",
-			c.workerKeyPath(), 2*channel.SecretSize)
+		return nil, protocol.Fail(protocol.ClassInput, "worker key %s: want %d hexadecimal digits", path,
+			2*channel.SecretSize)
 	}
-	secret, err := channel.NewSecret(raw)
+	return channel.NewSecret(raw)
+}
+
+// workerGroup reads the node's secret.
+func (c *Config) workerGroup(workers int) (compute.Group, error) {
+	return groupOf(c.workerKeyPath(), workers)
+}
+
+func groupOf(path string, workers int) (compute.Group, error) {
+	secret, err := readWorkerKey(path)
 	if err != nil {
-		return compute.Group{}, fmt.Errorf("worker key: %w", err)
+		return compute.Group{}, err
 	}
 	g := compute.Group{Workers: workers, Secret: secret}
 	if err := g.Validate(); err != nil {
@@ -87,7 +123,7 @@ func OpenWorker(c *Config, node string, worker, of int, log *slog.Logger, now ti
 	if of < 1 || worker < 0 || worker >= of {
 		return nil, protocol.Fail(protocol.ClassInput, "worker: %d isn't in 0..%d", worker, of-1)
 	}
-	group, err := c.workerGroup(of)
+	group, err := groupOf(c.oneWorkerKeyPath(worker), of)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (r *localRun) nodeWithWorkers(ctx context.Context, i uint32, node *Role) er
 	var workers sync.WaitGroup
 	for k := range r.Workers {
 		workers.Go(func() {
-			if err := r.worker(ctx, i, k, node.Group); err != nil {
+			if err := r.worker(ctx, i, k, node.Group.Worker(k)); err != nil {
 				cancel(fmt.Errorf("worker %d: %w", k, err))
 			}
 		})

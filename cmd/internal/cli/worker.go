@@ -20,7 +20,7 @@ const computeWorkerLong = `Run one worker of a compute node until the session en
 adds the contributions of its part of the parties. A node that runs with
 --workers N starts its workers itself. With --remote-workers N it leaves that to
 you: start N workers, --worker 0/N to N-1/N, on any machines that have the plan
-and the node's worker key file.
+and this worker's key file (worker_key_file with "-" and its number added).
 
 The configuration may be the node's own; a worker needs plan_file, store_file,
 worker_key_file and [bus] of it, and reads no identity key. Its state is in
@@ -110,7 +110,7 @@ const workersEnd = 15 * time.Second
 // withWorkers runs a compute node and keeps its workers running.
 func (a *App) withWorkers(ctx context.Context, m *member.Member, config string,
 	given map[string]string) error {
-	if err := m.Config.EnsureWorkerKey(); err != nil {
+	if err := m.Config.EnsureWorkerKeys(m.Workers); err != nil {
 		return err
 	}
 	cfg, err := a.workerProcesses(m, config, given)
