@@ -30,7 +30,7 @@ lint:
 
 # Packages that start no goroutine run without the race detector, which would cost a factor
 # of four. A test in internal/house reads this line and checks that they start none.
-SERIAL := crypto/identity crypto/internal/msm learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld learn/global learn/model lab/figure lab/uci
+SERIAL := crypto/identity crypto/internal/msm learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld privacy/shuffle learn/global learn/model lab/figure lab/uci
 
 # Everything else under the race detector; the simulator's tables by a sample of their rows.
 race:

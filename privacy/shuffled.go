@@ -165,7 +165,7 @@ func (q ShuffleQuery) renyi() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	l, err := r.Dominating(1e-300)
+	l, err := r.Dominating(1e-300, 1<<12)
 	if err != nil {
 		return 0, reject("%v", err)
 	}
@@ -263,8 +263,12 @@ func (q ShuffleQuery) Solve(p Parameter, target float64) (ShuffleQuery, Answer, 
 		return q, Answer{}, reject("cannot solve for %q", p)
 	}
 	var failed error
+	rough := q
+	if q.Precision.Cells == 0 {
+		rough.Precision.Cells = 100 // the bound is larger, by less than 10^-4 of it
+	}
 	meets := func(x float64) bool {
-		a, err := q.with(p, x).upper()
+		a, err := rough.with(p, x).upper()
 		if err != nil && failed == nil && !errors.Is(err, shuffle.ErrRound) {
 			failed = err
 		}

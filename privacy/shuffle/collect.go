@@ -8,137 +8,89 @@ import (
 )
 
 const (
-	maxExact = 1 << 19 // atoms up to which a pair is kept as it is
-	cells    = 1 << 18 // on each side of loss 0, for larger pairs
-	maxAtoms = 1 << 28 // atoms up to which a pair is computed at all
+	maxAtoms = 1 << 19 // atoms up to which a pair is kept as it is
+	maxParts = 1 << 29 // terms up to which the curve of a larger pair is computed
 )
 
-// collector collects the atoms of a pair, amplified by sampling at a rate if that is below 1: the curve
-// is that of (rate P + (1-rate) Q, Q) for e^epsilon >= 1 and that of (P, rate Q + (1-rate) P) below
-// ([Dissertation], Lemma 7). The losses above 0 are those of the first pair, those below 0 of the
-// second, and what is left has loss 0.
-type collector struct {
-	side     side
-	rate     float64
-	exact    bool
-	list     []pld.Atom
-	step     float64
-	sums     []cell
-	zero     float64 // mass at loss 0
-	infinite float64
+// mixture is a pair as a list of mixtures of tosses, without tails: lost bounds their mass. cut is the mass
+// that each toss may lose in addition.
+type mixture struct {
+	side      side
+	rate      float64 // probability that the victim is in the sample
+	all       []coins
+	cut, lost float64
+	points    int // of the curve of a large pair, if it is composed
 }
 
-// cell sums the atoms whose losses are between two points of the grid, with compensation.
-type cell struct{ p, q, restP, restQ float64 }
-
-// newCollector returns a collector for the given number of atoms with losses up to farthest, before
-// amplification.
-func newCollector(v side, rate float64, atoms int, farthest float64) *collector {
-	c := &collector{side: v, rate: rate, exact: atoms <= maxExact}
-	if c.exact {
-		return c
+// atoms returns the number of outputs.
+func (m mixture) atoms() (n int) {
+	for _, c := range m.all {
+		n += c.atoms(m.cut)
 	}
-	if rate < 1 {
-		farthest = math.Log1p(rate * math.Expm1(farthest))
-	}
-	c.step = math.Max(farthest, 1e-9) / (cells - 2)
-	c.sums = make([]cell, 2*cells)
-	return c
+	return n
 }
 
-func (c *collector) add(p, q float64) {
-	if c.rate < 1 {
-		p, q = c.amplify(p, q)
-	}
-	switch {
-	case p == 0:
-	case c.exact:
-		c.list = append(c.list, pld.Atom{P: p, Q: q})
-	case !(q >= 0x1p-1000 && p >= 0x1p-1000):
-		c.infinite += p
-	default:
-		i := int(math.Floor(math.Log(p/q)/c.step)) + cells
-		c.sums[min(max(i, 0), len(c.sums)-1)].add(p, q)
-	}
-}
-
-func (c *collector) amplify(p, q float64) (float64, float64) {
-	switch mixed := (1 - c.rate) * (p - q); {
-	case p > q:
-		// The mirror image, which is also an atom, has the other half of what is left.
-		c.zero += mixed / 2
-		return q + c.rate*(p-q), q
-	case p < q:
-		c.zero -= mixed / 2
-		return p, p + c.rate*(q-p)
-	}
-	return p, q
-}
-
-func (x *cell) add(p, q float64) {
-	s := x.p + p
-	t := s - x.p
-	x.restP += (x.p - (s - t)) + (p - t)
-	x.p = s
-	s = x.q + q
-	t = s - x.q
-	x.restQ += (x.q - (s - t)) + (q - t)
-	x.q = s
-}
-
-// lattice returns the collected pair. On a grid the atoms of a cell are split over its ends for an
-// upper bound, and merged for a lower bound. lost is the mass that was not collected.
-func (c *collector) lattice(lost float64) *pld.Lattice {
-	list := c.list
-	if c.zero > 0 {
-		list = append(list, pld.Atom{P: c.zero, Q: c.zero})
-	}
-	norm := -1 / math.Expm1(-c.step)
-	for i, x := range c.sums {
-		p, q := x.p+x.restP, x.q+x.restQ
-		if p == 0 {
-			continue
+// check returns an error if the curve of the mixture takes too long to compute.
+func (m mixture) check() error {
+	n := 0
+	for _, c := range m.all {
+		n += len(c.parts)
+		if c.s > 0 {
+			n += int(8 * math.Sqrt(float64(c.s)))
 		}
-		if c.side == below {
-			list = append(list, pld.Atom{P: p, Q: q})
-			continue
-		}
-		lo, hi := math.Exp(float64(i-cells)*c.step), math.Exp(float64(i-cells+1)*c.step)
-		b := math.Min(p, math.Max(0, (p-lo*q)*norm))
-		list = append(list, pld.Atom{P: p - b, Q: (p - b) / lo}, pld.Atom{P: b, Q: b / hi})
 	}
-	if c.side == above {
-		c.infinite += lost
+	if n > maxParts {
+		return fmt.Errorf("%w: the bound is a sum of %d terms, more than %d: "+
+			"a bound for fewer users is valid too", ErrRound, n, maxParts)
 	}
-	return pld.NewLattice(list, c.infinite)
+	return nil
 }
 
-// collect returns the lattice of a mixture.
-func collect(v side, rate float64, all []coins, tail, lost float64) (*pld.Lattice, error) {
-	atoms, farthest := 0, 0.0
-	for i := range all {
-		atoms += all[i].atoms(tail)
+// lattice returns the mixture as a lattice: exactly if it has few outputs, and otherwise from its curve.
+func (m mixture) lattice() (*pld.Lattice, error) {
+	if m.atoms() <= maxAtoms {
+		return m.exact(), nil
 	}
-	if atoms > maxExact {
-		atoms = 0
-		for i := range all {
-			if len(all[i].parts) > few {
-				all[i].reduce(v)
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	points := m.grid()
+	if m.side == below {
+		return merged(points), nil
+	}
+	return chords(points), nil
+}
+
+// exact lists all outputs, amplified by sampling if the rate is below 1: the curve is that of (rate P +
+// (1-rate) Q, Q) for e^epsilon >= 1 and that of (P, rate Q + (1-rate) P) below ([Dissertation], Lemma 7).
+// The losses above 0 are those of the first pair, those below 0 of the second, and what is left has loss 0.
+func (m mixture) exact() *pld.Lattice {
+	var list []pld.Atom
+	zero := 0.0
+	for _, c := range m.all {
+		c.each(m.cut, func(p, q float64) {
+			if m.rate < 1 {
+				// The mirror image, which is also an atom, has the other half of what is left.
+				zero += (1 - m.rate) * math.Abs(p-q) / 2
+				if p > q {
+					p = q + m.rate*(p-q)
+				} else {
+					q = p + m.rate*(q-p)
+				}
 			}
-			atoms += all[i].atoms(tail)
-			farthest = math.Max(farthest, all[i].farthest(tail))
-		}
-		atoms = max(atoms, maxExact+1)
+			if p > 0 {
+				list = append(list, pld.Atom{P: p, Q: q})
+			}
+		})
 	}
-	if atoms > maxAtoms {
-		return nil, fmt.Errorf("%w: %d users have a pair of %d outputs, more than %d: "+
-			"a bound for fewer users is valid too", ErrRound, all[0].s, atoms, maxAtoms)
+	if zero > 0 {
+		list = append(list, pld.Atom{P: zero, Q: zero})
 	}
-	c := newCollector(v, rate, atoms, farthest)
-	for _, x := range all {
-		x.each(tail, c.add)
+	infinite := 0.0
+	if m.side == above {
+		infinite = m.lost + m.cut
 	}
-	l := c.lattice(lost + tail)
-	l.Cut(tail, bool(v))
-	return l, nil
+	l := pld.NewLattice(list, infinite)
+	l.Cut(m.cut, bool(m.side))
+	return l
 }

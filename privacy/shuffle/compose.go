@@ -31,12 +31,14 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 		return math.Inf(1), nil
 	}
 	if r := rounds[0]; len(rounds) == 1 && len(others) == 0 && r.once() {
-		return r.upperOnce(delta, tail, r.rate()), nil
+		return r.upperOnce(delta, tail)
 	}
 	terms := append([]pld.Term(nil), others...)
 	infinite := 0.0
+	prec = fill(prec, rounds)
+	points := min(finePoints, int(7*prec.Cells))
 	for _, r := range rounds {
-		l, err := r.Dominating(tail)
+		l, err := r.Dominating(tail, points)
 		if err != nil {
 			return 0, err
 		}
@@ -56,7 +58,52 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 }
 
 // once reports whether a round is run once and its curve is evaluated directly.
-func (r Round) once() bool { return r.continuous() && r.Count == 1 && r.Colluders == 0 }
+func (r Round) once() bool { return r.Count == 1 && r.Colluders == 0 }
+
+// upperOnce returns the bound on a single round.
+func (r Round) upperOnce(delta, tail float64) (float64, error) {
+	if r.continuous() {
+		return r.reportsOnce(delta, tail, r.rate()), nil
+	}
+	m := r.mixture(above, r.rate(), tail)
+	if m.atoms() <= maxAtoms {
+		l := m.exact()
+		if len(l.Atoms) == 0 {
+			return math.Inf(1), nil
+		}
+		return pld.Upper([]pld.Term{{Kind: pld.Discrete, Count: 1, Lattice: l}}, delta, pld.Precision{})
+	}
+	if err := m.check(); err != nil {
+		return 0, err
+	}
+	_, hi := m.crossing(delta)
+	return hi, nil
+}
+
+// lowerOnce returns the lower bound on a single round.
+func (r Round) lowerOnce(delta, tail float64) (best float64, err error) {
+	if r.continuous() {
+		return r.attainedOnce(delta, tail, r.rate()), nil
+	}
+	if !(r.Kind == RandomisedResponse && r.Categories == 2) {
+		m := r.neighbours(r.rate(), tail)
+		if m.atoms() > maxAtoms && m.check() == nil {
+			lo, _ := m.crossing(delta)
+			return lo, nil
+		}
+	}
+	pairs, _, err := r.attained(tail)
+	for _, l := range pairs {
+		if len(l.Atoms) > 0 {
+			e, err := pld.Lower([]pld.Term{{Kind: pld.Discrete, Count: 1, Lattice: l}}, delta, pld.Precision{})
+			if err != nil {
+				return 0, err
+			}
+			best = math.Max(best, e)
+		}
+	}
+	return best, err
+}
 
 // exposed reports whether noise is so small against the distance of the values that reports of others hide
 // nothing: no bound is computed that would be better than that of a single report.
@@ -70,6 +117,25 @@ func (r Round) rate() float64 {
 		return 1
 	}
 	return float64(r.Users) / float64(r.Population)
+}
+
+// The defaults of the cells of a grid for a composition, and of the points of a curve, of which one deviation
+// of the losses has about as many.
+const (
+	fineCells  = 600
+	finePoints = 7 * fineCells
+)
+
+// fill replaces the default of pld.Precision, with which bounds lie up to 10^-5 above. Losses of samples have
+// heavier tails and need a finer grid.
+func fill(prec pld.Precision, rounds []Round) pld.Precision {
+	if prec.Cells == 0 {
+		prec.Cells = fineCells
+		if slices.ContainsFunc(rounds, func(r Round) bool { return r.Population > 0 || r.selfSampled() }) {
+			prec.Cells *= 2
+		}
+	}
+	return prec
 }
 
 func checked(rounds []Round, delta float64) (tail float64, err error) {
@@ -99,7 +165,7 @@ func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, e
 	}
 	first := rounds[0]
 	if len(rounds) == 1 && first.once() {
-		return first.lowerOnce(delta, tail, first.rate()), nil
+		return first.lowerOnce(delta, tail)
 	}
 	best := 0.0
 	for way := range 2 {
@@ -119,7 +185,7 @@ func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, e
 		// A mass of far under P and Q changes delta by at most (1 + e^epsilon) far.
 		at := delta + far*(1+math.Exp(upper))
 		if len(terms) > 0 && at < 1 {
-			e, err := pld.Lower(terms, at, prec)
+			e, err := pld.Lower(terms, at, fill(prec, rounds))
 			if err != nil {
 				return 0, fmt.Errorf("%w: %w", ErrRound, err)
 			}
@@ -130,7 +196,7 @@ func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, e
 		}
 	}
 	if best == 0 && first.continuous() && first.Colluders == 0 {
-		best = first.lowerOnce(delta, tail, first.rate())
+		best = first.attainedOnce(delta, tail, first.rate())
 	}
 	return best, nil
 }

@@ -40,12 +40,24 @@ func (r Round) ratioOf(tail float64) ratio {
 	return out
 }
 
-// ratioCells is the number of cells into which the logarithms of the ratios are divided.
-const ratioCells = 2000
+// Numbers of cells into which the logarithms of the ratios are divided.
+const (
+	roughCells = 2_000
+	fineUpper  = 4_000
+	fineLower  = 16_000
+)
+
+// cellsFor returns the number of cells that belongs to a size of transforms.
+func cellsFor(bits, fine int) int {
+	if bits <= curveBits {
+		return roughCells
+	}
+	return fine
+}
 
 // cells divides ratios from floor on into cells. The last one has those at the top and beyond, and the
 // first those below floor if all is set.
-func (r ratio) cells(floor float64, all bool) []pld.Cell {
+func (r ratio) cells(floor float64, all bool, n int) []pld.Cell {
 	var out []pld.Cell
 	add := func(mass, sum, lo, hi float64) {
 		if mass > 0 {
@@ -55,8 +67,8 @@ func (r ratio) cells(floor float64, all bool) []pld.Cell {
 	if all {
 		add(1-r.above(floor), 1-r.weighted(floor), 0, floor)
 	}
-	step := math.Log(r.top/floor) / ratioCells
-	for k := range ratioCells {
+	step := math.Log(r.top/floor) / float64(n)
+	for k := range n {
 		lo, hi := floor*math.Exp(float64(k)*step), floor*math.Exp(float64(k+1)*step)
 		add(r.above(lo)-r.above(hi), r.weighted(lo)-r.weighted(hi), lo, hi)
 	}
@@ -100,7 +112,7 @@ func shifted(cells []pld.Cell, by float64) []pld.Cell {
 // (1/n) E max(0, G_1 + ... + G_n) with G = (R0 - x R1)/b under the blanket b = min(R0, R1), and G = 0
 // with the mass that the blanket does not have.
 func (r Round) upperDelta(law ratio, x float64, bits int) float64 {
-	half := law.cells(1, false)
+	half := law.cells(1, false, cellsFor(bits, fineUpper))
 	g := affine(shifted(half, slackened), -x, 1)
 	g = append(g, affine(shifted(half, -slackened), 1, -x)...)
 	g = append(g, pld.Cell{Mass: 1 - 2*law.above(1)})
@@ -111,9 +123,10 @@ func (r Round) upperDelta(law ratio, x float64, bits int) float64 {
 // lowerDelta returns the curve if the values of all other users are that of the victim: its first one,
 // or its second one if reversed.
 func (r Round) lowerDelta(law ratio, x float64, bits int, reversed bool) float64 {
-	g := affine(shifted(law.cells(law.floor, true), slackened), 1, -x)
+	all := law.cells(law.floor, true, cellsFor(bits, fineLower))
+	g := affine(shifted(all, slackened), 1, -x)
 	if reversed {
-		g = affine(shifted(law.cells(law.floor, true), -slackened), -x, 1)
+		g = affine(shifted(all, -slackened), -x, 1)
 	}
 	lo := pld.Excess(g, r.Users, bits, false)
 	return math.Max(0, lo/float64(r.Users)*(1-1e-12))
@@ -124,8 +137,8 @@ func amplified(rate, x float64, curve func(x float64) float64) float64 {
 	return rate * curve(1+(x-1)/rate)
 }
 
-// curvePoints is the number of points of the curve of a continuous round in a composition.
-const curvePoints = 160
+// reportPoints is the number of points of the curve of a continuous round in a composition.
+const reportPoints = 160
 
 // Sizes of transforms, as powers of 2: to find an epsilon roughly, for a curve of many points, and for
 // the bound on a single round.
@@ -157,10 +170,10 @@ func (r Round) dominatingReports(tail, rate float64) *pld.Lattice {
 		}
 	}
 	hi = math.Min(hi, high)
-	points := make([]point, curvePoints+1)
+	points := make([]point, reportPoints+1)
 	for i := range points {
-		l := hi * float64(i) / curvePoints
-		points[i] = point{math.Exp(l), curve(l)}
+		l := hi * float64(i) / reportPoints
+		points[i] = point{excess: math.Expm1(l), delta: curve(l)}
 	}
 	return chords(points)
 }
@@ -170,7 +183,7 @@ func (r Round) dominatingReports(tail, rate float64) *pld.Lattice {
 // ratio of the neighbours is the mean of the ratios of the reports.
 func (r Round) realisedReports(tail, rate float64, reversed bool) (*pld.Lattice, float64) {
 	law := r.ratioOf(tail)
-	at, mass, far := pld.Law(law.cells(law.floor, true), r.Users, curveBits)
+	at, mass, far := pld.Law(law.cells(law.floor, true, roughCells), r.Users, curveBits)
 	var atoms []pld.Atom
 	top := 1.0
 	for i, x := range at {
@@ -190,8 +203,8 @@ func (r Round) realisedReports(tail, rate float64, reversed bool) (*pld.Lattice,
 	return l, far * top
 }
 
-// upperOnce returns the bound on a single round, from its curve.
-func (r Round) upperOnce(delta, tail, rate float64) float64 {
+// reportsOnce returns the bound on a single round, from its curve.
+func (r Round) reportsOnce(delta, tail, rate float64) float64 {
 	law := r.ratioOf(tail)
 	upper := func(bits int) func(float64) float64 {
 		return func(e float64) float64 {
@@ -201,8 +214,8 @@ func (r Round) upperOnce(delta, tail, rate float64) float64 {
 	return refine(delta, upper(roughBits), upper(fineBits), 1)
 }
 
-// lowerOnce returns the lower bound on a single round.
-func (r Round) lowerOnce(delta, tail, rate float64) (best float64) {
+// attainedOnce returns the lower bound on a single round.
+func (r Round) attainedOnce(delta, tail, rate float64) (best float64) {
 	law := r.ratioOf(tail)
 	for _, reversed := range []bool{false, true} {
 		lower := func(bits int) func(float64) float64 {
@@ -278,45 +291,4 @@ func bracket(delta float64, curve func(float64) float64, width float64) (lo, hi 
 		}
 	}
 	return lo, hi
-}
-
-// point is a value of a curve: delta at x = e^epsilon.
-type point struct{ x, delta float64 }
-
-// chords returns the symmetric pair whose curve for x >= 1 is the greatest convex curve that is nowhere
-// above the points. If they lie above a convex curve, so does it.
-func chords(points []point) *pld.Lattice {
-	slope := func(a, b point) float64 { return (b.delta - a.delta) / (b.x - a.x) }
-	var hull []point
-	for _, p := range points {
-		for n := len(hull); n >= 2 && slope(hull[n-2], hull[n-1]) >= slope(hull[n-1], p); n-- {
-			hull = hull[:n-1]
-		}
-		hull = append(hull, p)
-	}
-	// Where the curve stops to fall it is the mass at infinite loss.
-	last := len(hull) - 1
-	for last > 0 && hull[last].delta >= hull[last-1].delta {
-		last--
-	}
-	infinite := hull[last].delta
-	var atoms []pld.Atom
-	next := 0.0 // slope behind the point
-	for i := last; i > 0; i-- {
-		before := slope(hull[i-1], hull[i])
-		if q := next - before; q > 0 { // the mass under Q
-			p := q * hull[i].x
-			atoms = append(atoms, pld.Atom{P: p, Q: q}, pld.Atom{P: q, Q: p})
-		}
-		next = before
-	}
-	// The rest of the mass has loss 0.
-	rest := 1 - infinite
-	for _, a := range atoms {
-		rest -= a.P
-	}
-	if rest > 0 {
-		atoms = append(atoms, pld.Atom{P: rest, Q: rest})
-	}
-	return pld.NewLattice(atoms, infinite)
 }

@@ -147,14 +147,16 @@ func (r Round) law() (t, f float64) {
 	return q*(1-r.Gamma) + f, f
 }
 
-// Dominating returns a pair that dominates one round, without tails of mass about tail.
-func (r Round) Dominating(tail float64) (*pld.Lattice, error) {
+// Dominating returns a pair that dominates one round, without tails of mass about tail. Large pairs are
+// approximated by their curve in as many points.
+func (r Round) Dominating(tail float64, points int) (*pld.Lattice, error) {
 	return r.lattice(above, func(r Round, rate float64) (*pld.Lattice, error) {
 		if r.continuous() {
 			return r.dominatingReports(tail, rate), nil
 		}
-		all, lost := r.mixture(above, tail)
-		return collect(above, rate, all, tail, lost)
+		m := r.mixture(above, rate, tail)
+		m.points = points
+		return m.lattice()
 	}, tail)
 }
 
@@ -189,7 +191,14 @@ func (r Round) symmetric() bool {
 	return !r.continuous() && !(r.Kind == RandomisedResponse && r.Categories == 2)
 }
 
-func (r Round) mixture(v side, tail float64) ([]coins, float64) {
+// mixture returns the pair of a discrete round for one size of the sample.
+func (r Round) mixture(v side, rate, tail float64) mixture {
+	m := mixture{side: v, rate: rate, cut: tail}
+	m.all, m.lost = r.tosses(v, tail)
+	return m
+}
+
+func (r Round) tosses(v side, tail float64) ([]coins, float64) {
 	switch r.Kind {
 	case LDP, LDP2021:
 		fixed := part{math.Tanh(r.Eps0 / 2), 2 / (math.Exp(r.Eps0) + 1), 0}
@@ -213,28 +222,42 @@ func (r Round) mixture(v side, tail float64) ([]coins, float64) {
 
 // realised returns the pair of attained for one size of the sample.
 func (r Round) realised(tail, rate float64, reversed bool) (*pld.Lattice, error) {
-	switch {
-	case r.Kind == StrongResponse && rate == 1:
-		all, _ := r.mixture(below, tail)
-		return collect(below, 1, all, tail, 0)
-	case r.Kind == LDP || r.Kind == LDP2021: // of the class is k-RR with three values
-		r.Categories, r.Gamma = 3, GammaOf(r.Eps0, 3)
-	}
-	t, f := r.law()
-	w := 1 / float64(r.Categories) // probability of a value among the dummies
-	if r.selfSampled() {
-		w = f / (1 - r.SelfRate*(1-r.Gamma))
-	}
-	if r.Categories == 2 {
+	if r.Kind == RandomisedResponse && r.Categories == 2 {
+		t, f := r.law()
+		w := r.dummy()
 		p, q := alike(r.Users, t, f, rate, binomial{r.Dummies, w, 1 - w}, tail)
 		if reversed {
 			p, q = q, p
 		}
 		return listed(p, q), nil
 	}
-	x := third{n: r.Users, t: t, f: f, rate: rate, dummies: binomial{r.Dummies, 2 * w, 1 - 2*w}}
-	all, _ := x.pair(tail)
-	return collect(below, 1, all, tail, 0)
+	return r.neighbours(rate, tail).lattice()
+}
+
+// neighbours returns the pair of realised as a mixture, for other rounds than those of two values.
+func (r Round) neighbours(rate, tail float64) mixture {
+	m := mixture{side: below, rate: 1, cut: tail, points: finePoints}
+	switch {
+	case r.Kind == StrongResponse && rate == 1:
+		m.all, _ = r.tosses(below, tail)
+		return m
+	case r.Kind == LDP || r.Kind == LDP2021: // of the class is k-RR with three values
+		r.Categories, r.Gamma = 3, GammaOf(r.Eps0, 3)
+	}
+	t, f := r.law()
+	w := r.dummy()
+	m.all = third{n: r.Users, t: t, f: f, rate: rate,
+		dummies: binomial{r.Dummies, 2 * w, 1 - 2*w}}.pair(tail)
+	return m
+}
+
+// dummy returns the probability of a value among the dummies.
+func (r Round) dummy() float64 {
+	if r.selfSampled() {
+		_, f := r.law()
+		return f / (1 - r.SelfRate*(1-r.Gamma))
+	}
+	return 1 / float64(r.Categories)
 }
 
 // listed returns the lattice of two laws on the same outputs.
