@@ -105,6 +105,7 @@ func (id PlanID) Short() string { return hex.EncodeToString(id[:8]) }
 //	u8 sampling | u64 sample rate bits | u32 local steps
 //	u8 relation | u64 sensitivity | u64 epsilon bits | u64 delta bits | text accountant
 //	u8 audit | text application | bytes parameters
+//	nothing, or u8 1 and the predecessor
 type Plan struct {
 	Name     string
 	Created  int64 // unix seconds
@@ -149,6 +150,8 @@ type Plan struct {
 	Audit       bool
 	Application string // what folds the sums, such as "sum" or "dp-pvi"
 	Parameters  []byte // the application's parameters in canonical form
+
+	After *Predecessor // the plan that this one goes on from; nil: none
 }
 
 func (m *Member) fields(w *wire) {
@@ -180,6 +183,7 @@ func (p *Plan) fields(w *wire) {
 	w.flag("audit", &p.Audit)
 	w.text("application", &p.Application, 32)
 	w.blob("parameters", &p.Parameters, maxBlob)
+	p.after(w)
 }
 
 func (p *Plan) sumFields(w *wire) {

@@ -26,7 +26,8 @@ const (
 // checks the privacy claim.
 func (p *Plan) Validate() error {
 	checks := []func() error{
-		p.checkRoster, p.checkCounts, p.checkNoise, p.checkAudit, p.checkHeadroom, p.checkForm,
+		p.checkRoster, p.checkCounts, p.checkNoise, p.checkAudit, p.checkHeadroom, p.checkPredecessor,
+		p.checkForm,
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {

@@ -37,14 +37,24 @@ func (p *Plan) Charge(attempts int) (c privacy.SampledRelease, ok bool) {
 }
 
 // Spends returns an upper bound on what a number of attempts cost at the plan's delta, against
-// the adversary of Release. ok is false if the plan claims no epsilon. With sampling it takes
-// some tenths of a second.
+// the adversary of Release, together with those of all predecessors. ok is false if the plan claims
+// no epsilon. With sampling it takes some tenths of a second.
 func (p *Plan) Spends(attempts int) (b privacy.Bound, ok bool, err error) {
 	c, ok := p.Charge(attempts)
-	if !ok || attempts < 1 {
-		return privacy.Bound{}, ok, nil
+	if !ok {
+		return privacy.Bound{}, false, nil
 	}
-	releases := []privacy.SampledRelease{c}
+	releases, hidden := p.spentBefore()
+	if !hidden {
+		return privacy.Bound{}, true, fmt.Errorf("colluders: T = %d would have known all noise of a predecessor, "+
+			"whose N_min was smaller", p.Colluders)
+	}
+	if attempts > 0 {
+		releases = append(releases, c)
+	}
+	if len(releases) == 0 {
+		return privacy.Bound{}, true, nil
+	}
 	b, err = privacy.Spent(releases, privacy.Relation(p.Relation), p.Delta, privacy.PlanPrecision())
 	return b, true, err
 }

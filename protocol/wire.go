@@ -22,6 +22,8 @@ type wire struct {
 	in   bool   // decoding
 	view bool   // decoded byte strings are parts of the input
 	err  error
+	// depth is the number of plans around the one that is decoded.
+	depth int
 }
 
 func (w *wire) fail(format string, args ...any) {
