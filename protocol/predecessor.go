@@ -72,6 +72,9 @@ func (p *Plan) RoundsBefore() uint32 {
 	return p.After.Plan.RoundsBefore() + p.After.Round
 }
 
+// AllRounds is the number of the plan's last round, counted from the first plan of the chain.
+func (p *Plan) AllRounds() uint32 { return p.RoundsBefore() + p.Rounds }
+
 // SameParties reports whether two plans have the same parties, by key.
 func (p *Plan) SameParties(q *Plan) bool {
 	if p.Parties() != q.Parties() {

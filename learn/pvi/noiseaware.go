@@ -24,6 +24,9 @@ type Observation struct {
 	// that the sum counts.
 	Variance float64
 	Parties  int // that Sum counts; 0: not known
+	// Others reports that the round was with other parties than those whose posterior is wanted:
+	// its sum is of other factors, but its noise is in the state.
+	Others bool
 }
 
 // uncorrected is why NoiseAware has no posterior for a configuration; empty if it has.
@@ -109,6 +112,9 @@ type reading struct {
 	dampings  []float64
 	parties   int       // of the last round
 	variances []float64 // of a round's own noise on a linear part
+	rounds    []int     // positions in moved
+	moved     []float64 // standard deviations of the noise that every round, in order, left in the state
+	reach     float64   // sum of the dampings of all rounds
 
 	spread   []float64 // variances of the public posterior of the curvature
 	entries  []float64 // sums of the curvature's entries, in the order of its slices
@@ -130,6 +136,12 @@ func (r *reading) addRound(o Observation) error {
 		return err
 	}
 	unit := math.Ldexp(1, -int(c.FracBits))
+	damping := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
+	r.moved = append(r.moved, damping*math.Sqrt(o.Variance)*unit)
+	r.reach += damping
+	if o.Others {
+		return nil
+	}
 	natural := make([]float64, len(raw))
 	for i, x := range o.Sum {
 		natural[i] = float64(x)*unit + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
@@ -137,7 +149,8 @@ func (r *reading) addRound(o Observation) error {
 	r.points = append(r.points, m.Mean)
 	r.spreads = append(r.spreads, m.Variance)
 	r.naturals = append(r.naturals, natural)
-	r.dampings = append(r.dampings, math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits)))
+	r.dampings = append(r.dampings, damping)
+	r.rounds = append(r.rounds, len(r.moved)-1)
 	r.variances = append(r.variances, o.Variance*unit*unit)
 	r.parties = o.Parties
 	return nil
@@ -145,6 +158,9 @@ func (r *reading) addRound(o Observation) error {
 
 // addCurvature adds a curvature round.
 func (r *reading) addCurvature(o Observation) error {
+	if o.Others {
+		return nil
+	}
 	c := r.c
 	repaired, _, err := c.repair(o.Raw)
 	if err != nil {
@@ -206,7 +222,7 @@ func (r *reading) hidden() bool {
 		return false
 	}
 	h, p, v := r.settled()
-	reach := float64(r.parties) * c.Clip * floats.Sum(r.dampings)
+	reach := float64(r.parties) * c.Clip * r.reach
 	shown := 0.0
 	for i := range h {
 		shown += h[i]*h[i] + p[i]*p[i]/4 - 2*v
@@ -241,12 +257,12 @@ func (r *reading) score(s int) []float64 {
 // that private factors lack. Released factors have the noise that the state has.
 func (r *reading) covariance() *mat.SymDense {
 	n := len(r.points)
-	loads := mat.NewDense(n, n, nil)
-	for s := range n {
-		loads.Set(s, s, math.Sqrt(r.variances[s]))
-		for j := range s {
+	loads := mat.NewDense(n, len(r.moved), nil)
+	for s, at := range r.rounds {
+		loads.Set(s, at, math.Sqrt(r.variances[s]))
+		for j := range at {
 			if !r.c.released() {
-				loads.Set(s, j, (1-r.c.Beta)*r.dampings[j]*math.Sqrt(r.variances[j]))
+				loads.Set(s, j, (1-r.c.Beta)*r.moved[j])
 			}
 		}
 	}

@@ -183,7 +183,8 @@ func SumVariance(p *protocol.Plan) float64 {
 	return 0
 }
 
-// NewModel returns the public model of a plan's application.
+// NewModel returns the public model of a plan's application. Under a successor plan its rounds are
+// counted from the first plan's, and its initial model is not the session's: see From.
 func NewModel(p *protocol.Plan) (protocol.Model, error) {
 	if p.Application == NameSum {
 		return Sum{Dim: int(p.Dim)}, nil
@@ -192,5 +193,5 @@ func NewModel(p *protocol.Plan) (protocol.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.Model(p), nil
+	return From(p, a.Model(p), nil)
 }

@@ -66,7 +66,7 @@ func (l *PVI) Centres(p *protocol.Plan, state []int64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return columns.Centres(measured, SumVariance(p)), nil
+	return columns.Centres(measured, SumVariance(first(p))), nil
 }
 
 // learning returns the part of a public state that is DP-PVI's.

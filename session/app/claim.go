@@ -16,6 +16,9 @@ func CheckClaim(p *protocol.Plan, a Spec) error {
 	if err := a.Check(p); err != nil {
 		return err
 	}
+	if err := checkSuccessor(p, a); err != nil {
+		return err
+	}
 	dim, bits := a.Size()
 	switch {
 	case dim != int(p.Dim):

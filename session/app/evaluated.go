@@ -108,14 +108,15 @@ func (s scored) Fold(round uint32, state, sum []int64) ([]int64, error) {
 }
 
 // trace is what the rounds that learn revealed, counted among themselves.
-func (e evaluated) trace(rounds uint32, dim int, all []Revealed) []Revealed {
+func (e evaluated) trace(p *protocol.Plan, dim int, all []Revealed) []Revealed {
 	if e.Config == nil {
 		return all
 	}
 	var out []Revealed
 	for _, r := range all {
-		if !e.At(int(r.Round), int(rounds)) {
-			r.Round = e.learning(r.Round, int(rounds))
+		rounds := int(r.plan(p).AllRounds())
+		if !e.At(int(r.Round), rounds) {
+			r.Round = e.learning(r.Round, rounds)
 			r.Sum = r.Sum[:dim]
 			out = append(out, r)
 		}
@@ -169,15 +170,15 @@ func (p scoredParty) Fold(round uint32, state, sum []int64) ([]int64, error) {
 
 // Settle implements protocol.Application.
 func (p scoredParty) Settle(round uint32, state, memo []byte) ([]byte, error) {
-	if p.At(int(round), int(p.plan.Rounds)) {
+	if p.At(int(round), int(p.plan.AllRounds())) {
 		return state, nil
 	}
-	return p.Party.Settle(p.learning(round, int(p.plan.Rounds)), state, memo)
+	return p.Party.Settle(p.learning(round, int(p.plan.AllRounds())), state, memo)
 }
 
 // Propose implements protocol.Proposer.
 func (p scoredParty) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte, error) {
-	rounds := int(p.plan.Rounds)
+	rounds := int(p.plan.AllRounds())
 	if !p.At(int(w.Round), rounds) {
 		w.Round = p.learning(w.Round, rounds)
 		update, memo, err := p.Party.Propose(ctx, w)
@@ -244,10 +245,10 @@ func Evaluations(p *protocol.Plan, a Spec, trace []Revealed) ([]evaluate.Point, 
 	target := targetOf(schema)
 	var out []evaluate.Point
 	for _, r := range trace {
-		if !e.At(int(r.Round), int(p.Rounds)) {
+		if !e.At(int(r.Round), int(r.plan(p).AllRounds())) {
 			continue
 		}
-		point, err := e.Estimate(r.Sum, noiseOn(p, r.Counted), target, u)
+		point, err := e.Estimate(r.Sum, r.noise(p), target, u)
 		if err != nil {
 			return nil, err
 		}

@@ -64,12 +64,12 @@ func (g *GlobalVI) Check(p *protocol.Plan) error {
 	if err != nil {
 		return err
 	}
-	return g.evaluation().check(p.Rounds, schema, g.Global.Model)
+	return g.evaluation().check(p.AllRounds(), schema, g.Global.Model)
 }
 
 // Model implements Spec.
 func (g *GlobalVI) Model(p *protocol.Plan) protocol.Model {
-	return g.evaluation().model(p.Rounds, g.Global.Dim(), model{g.Global})
+	return g.evaluation().model(p.AllRounds(), g.Global.Dim(), model{g.Global})
 }
 
 // Posterior implements Spec.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -9,11 +10,29 @@ import (
 
 // Revealed is what an accepted round revealed.
 type Revealed struct {
-	Round   uint32
+	Round   uint32  // counted from the first plan of a chain
 	Counted int     // parties whose contributions the sum counts
 	Before  []int64 // the public state before the round
 	Sum     []int64 // grid units
+	// Plan is the plan that the round was under, if that is a predecessor; nil: the plan itself.
+	Plan *protocol.Plan
 }
+
+// noise is the variance of all noise on the sum, in grid units squared, for a posterior under p.
+func (r Revealed) noise(p *protocol.Plan) float64 {
+	return noiseOn(r.plan(p), r.Counted)
+}
+
+// plan is the plan that the round was under, for a posterior under p.
+func (r Revealed) plan(p *protocol.Plan) *protocol.Plan {
+	if r.Plan != nil {
+		return r.Plan
+	}
+	return p
+}
+
+// others reports whether the round was with other parties than the plan's.
+func (r Revealed) others(p *protocol.Plan) bool { return r.Plan != nil && !r.Plan.SameParties(p) }
 
 // noiseOn returns the variance of all noise on a revealed sum, in grid units squared.
 func noiseOn(p *protocol.Plan, counted int) float64 {
@@ -28,7 +47,7 @@ func noiseOn(p *protocol.Plan, counted int) float64 {
 
 // NoiseAware implements Spec.
 func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
-	trace = l.evaluation().trace(p.Rounds, l.PVI.Dim(), trace)
+	trace = l.evaluation().trace(p, l.PVI.Dim(), trace)
 	var all []pvi.Observation
 	for _, r := range trace {
 		if int(r.Round) <= l.CentreRounds {
@@ -39,10 +58,10 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 			return nil, err
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
-			Variance: noiseOn(p, r.Counted), Parties: r.Counted})
+			Variance: r.noise(p), Parties: r.Counted, Others: r.others(p)})
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no round of learning was accepted", pvi.ErrUncorrected)
+	if !slices.ContainsFunc(all, func(o pvi.Observation) bool { return !o.Others }) {
+		return nil, fmt.Errorf("%w: no round of learning with these parties was accepted", pvi.ErrUncorrected)
 	}
 	q, err := l.PVI.NoiseAware(all)
 	if err != nil {
@@ -54,9 +73,12 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 // NoiseAware implements Spec.
 func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
 	var all []pvi.Observation
-	for _, r := range g.evaluation().trace(p.Rounds, g.Global.Dim(), trace) {
+	for _, r := range g.evaluation().trace(p, g.Global.Dim(), trace) {
+		if r.others(p) { // the score of other records, whose noise is not in later scores
+			continue
+		}
 		all = append(all, pvi.Observation{Round: int(r.Round), Raw: r.Before, Sum: r.Sum,
-			Variance: noiseOn(p, r.Counted), Parties: r.Counted})
+			Variance: r.noise(p), Parties: r.Counted})
 	}
 	return g.Global.NoiseAware(all)
 }
@@ -64,13 +86,13 @@ func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterio
 // NoiseAware implements Spec. The posterior of noisy statistics counts their noise already; the
 // variance is that of the parties that the sums counted.
 func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
-	trace = s.evaluation().trace(p.Rounds, s.Statistics.Dim(), trace)
+	trace = s.evaluation().trace(p, s.Statistics.Dim(), trace)
 	if len(trace) == 0 {
 		return nil, fmt.Errorf("no rounds: %w", pvi.ErrShape)
 	}
 	noise := 0.0
 	for _, r := range trace {
-		noise += noiseOn(p, r.Counted) / float64(len(trace))
+		noise += r.noise(p) / float64(len(trace))
 	}
 	last := trace[len(trace)-1]
 	state, err := s.Statistics.Fold(int(last.Round), last.Before, last.Sum)

@@ -87,7 +87,7 @@ func (l *PVI) innerSize() (dim int, fracBits uint8) { return l.PVI.Dim(), l.PVI.
 func (l *PVI) evaluation() evaluated { return evaluated{l.Evaluation} }
 
 // LearningRounds is how many of a plan's rounds don't evaluate.
-func (l *PVI) LearningRounds(p *protocol.Plan) int { return l.Evaluation.Learning(int(p.Rounds)) }
+func (l *PVI) LearningRounds(p *protocol.Plan) int { return l.Evaluation.Learning(int(p.AllRounds())) }
 
 // Mechanism implements Spec.
 func (l *PVI) Mechanism() (pvi.Mechanism, error) {
@@ -114,7 +114,7 @@ func (l *PVI) Check(p *protocol.Plan) error {
 	}
 	schema, err := l.Encoding()
 	if err == nil {
-		err = l.evaluation().check(p.Rounds, schema, l.PVI.Model)
+		err = l.evaluation().check(p.AllRounds(), schema, l.PVI.Model)
 	}
 	if err != nil || p.Noise == protocol.NoiseNone {
 		return err
@@ -144,7 +144,7 @@ func (l *PVI) Model(p *protocol.Plan) protocol.Model {
 	if l.CentreRounds > 0 {
 		m = model{centring{l}}
 	}
-	return l.evaluation().model(p.Rounds, l.PVI.Dim(), m)
+	return l.evaluation().model(p.AllRounds(), l.PVI.Dim(), m)
 }
 
 // Posterior implements Spec. Its weights are those of centred columns; it predicts for

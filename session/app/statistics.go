@@ -59,7 +59,7 @@ func (s *Statistics) innerMechanism() (pvi.Mechanism, error) { return s.Statisti
 
 // Check implements Spec: after the moment rounds at least one must be left.
 func (s *Statistics) Check(p *protocol.Plan) error {
-	if n := s.Evaluation.Learning(int(p.Rounds)); s.Statistics.MomentRounds >= n {
+	if n := s.Evaluation.Learning(int(p.AllRounds())); s.Statistics.MomentRounds >= n {
 		return fmt.Errorf("moment_rounds is %d of %d rounds: none is left for the statistics",
 			s.Statistics.MomentRounds, n)
 	}
@@ -70,12 +70,12 @@ func (s *Statistics) Check(p *protocol.Plan) error {
 	if err != nil {
 		return err
 	}
-	return s.evaluation().check(p.Rounds, schema, pvi.Linear)
+	return s.evaluation().check(p.AllRounds(), schema, pvi.Linear)
 }
 
 // Model implements Spec.
 func (s *Statistics) Model(p *protocol.Plan) protocol.Model {
-	return s.evaluation().model(p.Rounds, s.Statistics.Dim(), model{s.Statistics})
+	return s.evaluation().model(p.AllRounds(), s.Statistics.Dim(), model{s.Statistics})
 }
 
 // Posterior implements Spec.
