@@ -36,9 +36,12 @@ import (
 
 // Config is what an aggregator starts from.
 type Config struct {
-	Session  protocol.BoundPlan
-	Key      protocol.Signer // *identity.PrivateKey
-	Model    protocol.Model
+	Session protocol.BoundPlan
+	Key     protocol.Signer // *identity.PrivateKey
+	Model   protocol.Model
+	// Origin is the transcript's entry of the model that Model begins with, under a successor plan
+	// (protocol.MarshalOrigin).
+	Origin   []byte
 	Rand     io.Reader     // for the plan key and the group key
 	View     protocol.View // what was persisted before a restart
 	ResendMS int64         // retransmit interval: resend the last messages if nothing arrives for this long
@@ -221,6 +224,12 @@ func (a *Aggregator) makeKeys() error {
 	}
 	a.record(a.keyMsg)
 	a.record(protocol.TranscriptSecret(a.s.DigestSecret(a.group)))
+	if a.s.Plan.After != nil {
+		if _, err := a.s.Plan.OpenOrigin(a.cfg.Origin); err != nil {
+			return err
+		}
+		a.record(a.cfg.Origin)
+	}
 	a.setModelDigest()
 	return nil
 }

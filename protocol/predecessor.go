@@ -153,6 +153,9 @@ func MarshalOrigin(s *Origin) []byte {
 	return append(append([]byte{transcriptOrigin}, s.Key[:]...), PackInts(s.Model)...)
 }
 
+// IsOrigin reports whether a transcript's entry is an Origin.
+func IsOrigin(entry []byte) bool { return len(entry) > 0 && entry[0] == transcriptOrigin }
+
 // OpenOrigin decodes an Origin and checks that it is the one that the plan names.
 func (p *Plan) OpenOrigin(b []byte) (*Origin, error) {
 	if p.After == nil {

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"choir/protocol"
 )
 
@@ -20,10 +22,14 @@ type Report struct {
 	Fault string
 
 	// Claimed reports whether the plan claims an epsilon. If so, Epsilon, at Delta, is the cost
-	// of all attempts, revealed or not, for a party that took part in all of them.
+	// of all attempts, revealed or not, for a party that took part in all of them and in those of
+	// the plan's predecessors.
 	Claimed bool
 	Epsilon float64
 	Delta   float64
+
+	// Before is the report of the predecessor's transcript, if that is here too: see Follow.
+	Before *Report
 
 	session protocol.BoundPlan
 }
@@ -51,15 +57,34 @@ func (r *Report) Rounds() int { return len(r.Models) - 1 }
 // Model returns the public model at the end.
 func (r *Report) Model() []int64 { return r.Models[len(r.Models)-1] }
 
+// Follow checks that a successor plan's transcript goes on from where its predecessor's ends, and
+// enters it in Before. The digest of the model has been checked with the transcript.
+func (r *Report) Follow(before *Report) error {
+	a := r.session.Plan.After
+	switch {
+	case a == nil || before.Plan != a.Plan.ID():
+		return protocol.Fail(protocol.ClassIntegrity, "predecessor: %w: plan %s is not the predecessor",
+			protocol.ErrWrongPlan, before.Plan.Short())
+	case before.Rounds() != int(a.Round):
+		return protocol.Fail(protocol.ClassIntegrity, "predecessor: %w: its record ends after round %d, the successor "+
+			"goes on from round %d", protocol.ErrMismatch, before.Rounds(), a.Round)
+	case len(before.Attempts) > int(a.Attempts):
+		return protocol.Fail(protocol.ClassIntegrity, "predecessor: %w: %d attempts are on record, the successor "+
+			"counts %d", protocol.ErrMismatch, len(before.Attempts), a.Attempts)
+	case !slices.Equal(before.Model(), r.Models[0]):
+		return protocol.Fail(protocol.ClassIntegrity, "predecessor: %w: its record leads to another model",
+			protocol.ErrMismatch)
+	}
+	r.Before = before
+	return nil
+}
+
 // spend recomputes the cost of the attempts.
 func (r *Report) spend(p *protocol.Plan) error {
 	if _, ok := p.Release(); !ok {
 		return nil
 	}
 	r.Claimed, r.Delta = true, p.Delta
-	if len(r.Attempts) == 0 {
-		return nil
-	}
 	b, _, err := p.Spends(len(r.Attempts))
 	if err != nil {
 		return protocol.Fail(protocol.ClassIntegrity, "transcript: budget: %w", err)

@@ -144,6 +144,9 @@ func (r *reader) session() error {
 		return mismatch("the secret of the digests is missing")
 	}
 	r.keys = protocol.NewDigestKeys(secret)
+	if err := r.origin(); err != nil {
+		return err
+	}
 	if err := r.members(); err != nil {
 		return err
 	}
@@ -168,6 +171,26 @@ func (r *reader) digestSecret() (s protocol.DigestSecret, ok bool) {
 		return s, false
 	}
 	return protocol.ParseTranscriptSecret(r.entries[r.next-1])
+}
+
+// origin reads the model that a successor plan goes on from.
+func (r *reader) origin() error {
+	if r.bound.Plan.After == nil {
+		return nil
+	}
+	if r.next++; r.next > len(r.entries) {
+		return mismatch("the predecessor's model is missing")
+	}
+	o, err := r.bound.Plan.OpenOrigin(r.entries[r.next-1])
+	if err != nil {
+		return err
+	}
+	if len(o.Model) != len(r.current) {
+		return mismatch("the predecessor's model has %d numbers, not %d", len(o.Model), len(r.current))
+	}
+	r.current = o.Model
+	r.report.Models[0] = o.Model
+	return nil
 }
 
 // digest is that of the aggregate of a round, or of the model after it.

@@ -18,25 +18,17 @@ const (
 
 // VerifyFolder checks the transcript of a session offline. The folder has the two
 // files, or a folder "transcript" with them and the model.json, model.npz and model.csv
-// of an aggregator, if any: every number in those must follow from the transcript. The
-// error for altered files is of protocol.ClassIntegrity.
+// of an aggregator, if any: every number in those must follow from the transcript. A successor
+// plan's transcript may have a folder "before" with its predecessor's two files, which are checked
+// too. The error for altered files is of protocol.ClassIntegrity.
 func VerifyFolder(dir string) (*verify.Report, error) {
-	files := filesOf(dir)
-	text, err := os.ReadFile(filepath.Join(files, PlanFile))
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
-	}
-	record, err := os.ReadFile(filepath.Join(files, TranscriptFile))
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
-	}
-	r, err := verifyBytes(text, record)
+	all, err := ReadRecords(dir)
 	if err != nil {
 		return nil, err
 	}
-	signed, err := protocol.UnmarshalSignedPlan(text)
+	signed, r, err := VerifyRecords(all)
 	if err != nil {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+		return nil, err
 	}
 	return r, checkModelFiles(dir, signed.Plan, r)
 }
@@ -52,24 +44,25 @@ func filesOf(dir string) string {
 // PlanPath returns the path of the signed plan in a session's folder.
 func PlanPath(dir string) string { return filepath.Join(filesOf(dir), PlanFile) }
 
-func verifyBytes(text, record []byte) (*verify.Report, error) {
+func verifyBytes(text, record []byte) (*protocol.SignedPlan, *verify.Report, error) {
 	signed, err := protocol.UnmarshalSignedPlan(text)
 	if err != nil {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+		return nil, nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
 	}
 	// A plan has one text, the canonical one. A file with any other was altered, even
 	// if it can be read.
 	if again, err := signed.MarshalText(); err != nil || !bytes.Equal(again, text) {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "plan file: %w: not in canonical form",
+		return nil, nil, protocol.Fail(protocol.ClassIntegrity, "plan file: %w: not in canonical form",
 			protocol.ErrMalformed)
 	}
 	entries, err := protocol.UnmarshalTranscript(record)
 	if err != nil {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+		return nil, nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
 	}
 	model, err := app.NewModel(signed.Plan)
 	if err != nil {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+		return nil, nil, protocol.Fail(protocol.ClassIntegrity, "%w", err)
 	}
-	return verify.Transcript(signed, entries, model)
+	r, err := verify.Transcript(signed, entries, model)
+	return signed, r, err
 }

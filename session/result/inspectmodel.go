@@ -31,7 +31,7 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 		}
 		if want == nil {
 			var err error
-			if want, err = NewModelFile(protocol.Bind(p), r.Model(), verifiedTrace(r)); err != nil {
+			if want, err = NewModelFile(protocol.Bind(p), r.Model(), verifiedTrace(p, r)); err != nil {
 				return err
 			}
 		}

@@ -1,12 +1,25 @@
 package result
 
 import (
+	"slices"
+
 	"choir/crypto/field"
 	"choir/crypto/fixedpoint"
 	"choir/protocol"
 	"choir/protocol/verify"
 	"choir/session/app"
 )
+
+// tracer follows what a transcript reveals.
+type tracer struct {
+	s     protocol.BoundPlan
+	model protocol.Model
+	limit uint64
+	keys  *protocol.DigestKeys
+	sum   field.Vector
+	state []int64
+	trace []app.Revealed
+}
 
 // Trace returns what a session's accepted rounds revealed, from the entries of an aggregator's
 // own transcript. It checks that the sums lead to the public states that the results
@@ -16,56 +29,100 @@ func Trace(s protocol.BoundPlan, entries [][]byte) ([]app.Revealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var trace []app.Revealed
-	state := model.Initial()
-	sum, keys := make(field.Vector, s.Plan.Dim), protocol.NewDigestKeys(protocol.DigestSecret{})
+	t := &tracer{s: s, model: model, state: model.Initial(), sum: make(field.Vector, s.Plan.Elements()),
+		keys: protocol.NewDigestKeys(protocol.DigestSecret{})}
+	if t.limit, err = s.Plan.MaxSum(); err != nil {
+		return nil, err
+	}
 	for i, entry := range entries {
-		if d, ok := protocol.ParseTranscriptSecret(entry); ok {
-			keys = protocol.NewDigestKeys(d)
-			continue
-		}
-		if v, _, ok := protocol.ParseTranscriptVector(entry, int(s.Plan.Dim)); ok {
-			sum.Add(v)
-			continue
-		}
-		if len(entry) == 0 || protocol.Kind(entry[0]) != protocol.KindResult {
-			continue
-		}
-		_, m, err := s.Receive(entry)
-		if err != nil {
+		if err := t.read(entry); err != nil {
 			return nil, protocol.Fail(protocol.ClassIntegrity, "transcript: entry %d: %w", i, err)
 		}
-		res := m.(*protocol.Result)
-		if res.Outcome == protocol.OutcomeAccepted {
-			r := app.Revealed{Round: res.Round, Counted: len(res.Set), Before: state, Sum: make([]int64, len(sum))}
-			fixedpoint.FromField(r.Sum, sum)
-			if state, err = model.Fold(r.Round, r.Before, r.Sum); err != nil {
-				return nil, protocol.Fail(protocol.ClassIntegrity, "transcript: entry %d: %w", i, err)
-			}
-			trace = append(trace, r)
-		}
-		if res.Outcome != protocol.OutcomeVoid &&
-			protocol.IntDigest(keys.Key(res.Round), state) != res.Next {
-			return nil, protocol.Fail(protocol.ClassIntegrity,
-				"transcript: entry %d: %w: the sums don't lead to the model that was announced", i,
-				protocol.ErrMismatch)
-		}
-		sum = make(field.Vector, s.Plan.Dim)
 	}
-	return trace, nil
+	return t.trace, nil
 }
 
-// verifiedTrace is Trace of a verified transcript.
-func verifiedTrace(r *verify.Report) []app.Revealed {
+func (t *tracer) read(entry []byte) error {
+	if d, ok := protocol.ParseTranscriptSecret(entry); ok {
+		t.keys = protocol.NewDigestKeys(d)
+		return nil
+	}
+	if v, _, ok := protocol.ParseTranscriptVector(entry, t.s.Plan.Elements()); ok {
+		t.sum.Add(v)
+		return nil
+	}
+	if protocol.IsOrigin(entry) {
+		o, err := t.s.Plan.OpenOrigin(entry)
+		if err == nil {
+			t.state = o.Model
+		}
+		return err
+	}
+	if len(entry) == 0 || protocol.Kind(entry[0]) != protocol.KindResult {
+		return nil
+	}
+	_, m, err := t.s.Receive(entry)
+	if err != nil {
+		return err
+	}
+	return t.result(m.(*protocol.Result))
+}
+
+func (t *tracer) result(res *protocol.Result) error {
+	if res.Outcome == protocol.OutcomeAccepted {
+		elements := make([]int64, len(t.sum))
+		fixedpoint.FromField(elements, t.sum)
+		sum, err := t.s.Plan.OpenSum(elements, t.limit)
+		if err != nil {
+			return err
+		}
+		t.trace = append(t.trace, app.Revealed{Round: t.s.Plan.RoundsBefore() + res.Round,
+			Counted: len(res.Set), Before: t.state, Sum: sum})
+		if t.state, err = t.model.Fold(res.Round, t.state, sum); err != nil {
+			return err
+		}
+	}
+	if res.Outcome != protocol.OutcomeVoid &&
+		protocol.IntDigest(t.keys.Key(res.Round), t.state) != res.Next {
+		return protocol.Fail(protocol.ClassIntegrity, "%w: the sums don't lead to the model that was announced",
+			protocol.ErrMismatch)
+	}
+	clear(t.sum)
+	return nil
+}
+
+// verifiedTrace is Trace of a verified transcript and of those of all its predecessors; nil if one of
+// those is not here.
+func verifiedTrace(p *protocol.Plan, r *verify.Report) []app.Revealed {
 	var trace []app.Revealed
+	if a := p.After; a != nil {
+		if r.Before == nil {
+			return nil
+		}
+		trace = under(a.Plan, verifiedTrace(a.Plan, r.Before))
+		if trace == nil {
+			return nil
+		}
+	}
 	settled := 0
 	for _, a := range r.Attempts {
 		if a.Outcome == protocol.OutcomeAccepted {
-			trace = append(trace, app.Revealed{Round: a.Round, Counted: len(a.Set), Before: r.Models[settled],
-				Sum: a.Aggregate})
+			trace = append(trace, app.Revealed{Round: p.RoundsBefore() + a.Round, Counted: len(a.Set),
+				Before: r.Models[settled], Sum: a.Aggregate})
 		}
 		if a.Outcome == protocol.OutcomeAccepted || a.Outcome == protocol.OutcomeRejected {
 			settled++
+		}
+	}
+	return trace
+}
+
+// under enters a plan in those rounds of a trace that name none.
+func under(p *protocol.Plan, trace []app.Revealed) []app.Revealed {
+	trace = slices.Clone(trace)
+	for i := range trace {
+		if trace[i].Plan == nil {
+			trace[i].Plan = p
 		}
 	}
 	return trace

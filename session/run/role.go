@@ -30,6 +30,7 @@ type Role struct {
 	IdleTimeout time.Duration // end with a timeout after this time without messages; 0: never
 
 	Model    protocol.Model       // aggregator
+	Origin   []byte               // aggregator: see aggregator.Config
 	App      protocol.Application // party
 	Proposer protocol.Proposer    // party
 	Ledger   party.Ledger         // party
@@ -70,7 +71,7 @@ func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine
 		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view,
 			ResendMS: r.Resend.Milliseconds(), Group: r.Group})
 	case protocol.RoleAggregator:
-		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Rand: r.Rand,
+		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Origin: r.Origin, Rand: r.Rand,
 			View: view,
 			Ledger: NewLedger(r.Session, new(ledger.Ledger),
 				nil), ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
