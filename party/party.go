@@ -20,6 +20,7 @@
 //	agree/<r>/<a>/<node>, result/... how a round ended, until it is settled
 //	proof/<r>/<a>/<digest>           what the aggregator signed for an attempt, kept for good
 //	ledger/<n>                       the privacy ledger: charges, written with the contribution
+//	model-key                        the key of the model's digest, at the end
 //	done                             how the session ended
 package party
 
@@ -267,6 +268,10 @@ func (p *Party) finishOn(what string, err error) {
 func (p *Party) end(err error) {
 	p.finish(err)
 	p.eff.Put("done", protocol.MarshalEnd(err))
+	if p.group != nil && p.settled > 0 { // for a successor plan: it opens nothing else
+		key := p.digestKey(p.settled)
+		p.eff.Put("model-key", key[:])
+	}
 	p.eff.Delete("group")
 	p.keys.Erase(p.eff)
 	p.deleteContribution()

@@ -29,7 +29,11 @@ type LayerTerms struct {
 	Rate     float64  // in (0, 1]; 0 with SamplingNone
 	Relation Relation // for the bound with sampling; 0 means ReplaceOne
 
-	known map[SampledRelease]float64 // caches the epsilons of releases
+	// Before are the terms of plans that this one goes on from, with the releases that they made. A
+	// coalition of so many parties and nodes is one of as many in each of them.
+	Before []LayerTerms
+
+	known map[string]float64 // caches the epsilons of releases
 }
 
 // Layer is the guarantee against one adversary.
@@ -80,7 +84,7 @@ func Layers(t LayerTerms) ([]Layer, error) {
 	if err := t.validate(); err != nil {
 		return nil, err
 	}
-	t.known = map[SampledRelease]float64{}
+	t.known = map[string]float64{}
 	var out []Layer
 	for _, u := range t.attendances() {
 		out = append(out, t.outside(u)...)
@@ -200,15 +204,35 @@ func (t LayerTerms) layer(who, seen string, u, parties, silent, computes uint32)
 		Attendance: u, Parties: parties, Silent: silent, Computes: computes,
 	}
 	l.HiddenParts = t.hidden(u, parties, silent, computes)
-	l.Sample = t.epsilon(t.release(t.SampleSensitivity, l.HiddenParts))
+	of := func(t LayerTerms, parts uint32) SampledRelease { return t.release(t.SampleSensitivity, parts) }
+	l.Sample = t.epsilon(t.all(l, of))
 	l.Party = math.NaN()
 	if t.PartySensitivity > 0 {
-		r := t.release(t.PartySensitivity, l.HiddenParts)
-		r.Sampling, r.Rate = SamplingNone, 0
-		l.Party = t.epsilon(r)
+		l.Party = t.epsilon(t.all(l, func(t LayerTerms, parts uint32) SampledRelease {
+			r := t.release(t.PartySensitivity, parts)
+			r.Sampling, r.Rate = SamplingNone, 0
+			return r
+		}))
 	}
 	l.Tolerated = t.LocalNoise || computes < t.Computes && parties+silent <= t.Colluders+1
 	return l
+}
+
+// all are the releases that an adversary sees, those of earlier plans first: at full attendance or in
+// the smallest sets of every plan, with all compute nodes of every plan or all but one at most.
+func (t LayerTerms) all(l Layer, of func(LayerTerms, uint32) SampledRelease) []SampledRelease {
+	var all []SampledRelease
+	for _, b := range t.Before {
+		attendance, computes := b.MinParties, min(l.Computes, b.Computes-1)
+		if l.Attendance > t.MinParties {
+			attendance = b.Parties
+		}
+		if l.Computes == t.Computes {
+			computes = b.Computes
+		}
+		all = append(all, of(b, b.hidden(attendance, l.Parties, l.Silent, computes)))
+	}
+	return append(all, of(t, l.HiddenParts))
 }
 
 // release describes all releases with the given number of hidden parts.
@@ -217,22 +241,25 @@ func (t LayerTerms) release(sensitivity uint64, parts uint32) SampledRelease {
 	return SampledRelease{Release: r, Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases)}
 }
 
-func (t LayerTerms) epsilon(r SampledRelease) float64 {
-	if r.Parts == 0 {
-		return math.Inf(1)
+func (t LayerTerms) epsilon(all []SampledRelease) float64 {
+	for _, r := range all {
+		if r.Parts == 0 {
+			return math.Inf(1)
+		}
 	}
-	if e, ok := t.known[r]; ok {
+	key := fmt.Sprint(all)
+	if e, ok := t.known[key]; ok {
 		return e
 	}
 	relation := t.Relation
 	if relation == 0 {
 		relation = ReplaceOne
 	}
-	b, err := Spent([]SampledRelease{r}, relation, t.Delta, PlanPrecision())
+	b, err := Spent(all, relation, t.Delta, PlanPrecision())
 	if err != nil { // no bound is proven; Validate has checked the terms
 		b.Epsilon = math.Inf(1)
 	}
-	t.known[r] = b.Epsilon
+	t.known[key] = b.Epsilon
 	return b.Epsilon
 }
 

@@ -48,6 +48,11 @@ type Attempt struct {
 	holds  map[uint32]*protocol.Hold // by node
 }
 
+// Counts reports whether the attempt's sum was accepted and counts a party.
+func (a *Attempt) Counts(party string) bool {
+	return a.Outcome == protocol.OutcomeAccepted && slices.Contains(a.Set, party)
+}
+
 // Completed reports whether all of the plan's rounds were settled.
 func (r *Report) Completed() bool { return r.Aborted == "" && !r.Stopped }
 
@@ -56,6 +61,14 @@ func (r *Report) Rounds() int { return len(r.Models) - 1 }
 
 // Model returns the public model at the end.
 func (r *Report) Model() []int64 { return r.Models[len(r.Models)-1] }
+
+// After returns the id of the plan that the session's goes on from, if any.
+func (r *Report) After() (id protocol.PlanID, ok bool) {
+	if a := r.session.Plan.After; a != nil {
+		return a.Plan.ID(), true
+	}
+	return id, false
+}
 
 // Follow checks that a successor plan's transcript goes on from where its predecessor's ends, and
 // enters it in Before. The digest of the model has been checked with the transcript.

@@ -41,6 +41,9 @@ func (f Fixed) Propose(context.Context, protocol.Work) ([]int64, []byte, error) 
 // by per_party alone; no records in it are clipped or sampled. The noise hides a
 // party's whole vector or nothing.
 func CheckSum(p *protocol.Plan) error {
+	if p.After != nil {
+		return protocol.Fail(protocol.ClassInput, "plan: a sum has no successor plans: make a new plan")
+	}
 	if _, claims := p.Release(); !claims {
 		return nil
 	}

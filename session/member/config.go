@@ -22,6 +22,7 @@ type Config struct {
 	// Party: the largest share of a column's values, or of the rows, that the encoding may change or
 	// leave out; 0: any.
 	MaxAltered    config.Share `toml:"max_altered"`
+	Origin        string       `toml:"origin"`          // successor plan: what it begins with; optional
 	OutDir        string       `toml:"out_dir"`         // model; aggregator: transcript; party: ledger
 	Exec          string       `toml:"exec"`            // party: program for its updates; optional
 	WorkerKeyFile string       `toml:"worker_key_file"` // compute: default StoreFile.worker-key

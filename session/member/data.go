@@ -38,10 +38,13 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 		return nil, nil, err
 	}
 	l, err := a.Join(app.PartyConfig{Plan: m.Session.Plan, Party: m.Index, Data: data, Rand: rand.Reader,
-		Outside: own, Report: m.keepPrivate})
+		Outside: own, Report: func(round uint32, clipped float64) {
+			m.keepPrivate(round-m.Session.Plan.RoundsBefore(), clipped)
+		}})
 	if err != nil {
 		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
+	m.work.side = l
 	return l, l, nil
 }
 

@@ -44,6 +44,8 @@ type work struct {
 	model    protocol.Model       // aggregator
 	app      protocol.Application // party
 	proposer protocol.Proposer    // party
+	side     app.Party            // party: app and proposer, except under a plan of sums
+	origin   []byte               // aggregator, under a successor plan: the model that it begins with
 }
 
 // Open checks all that can be checked before a connection is made: the plan is

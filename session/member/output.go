@@ -108,16 +108,13 @@ func (e exporter) trace() ([]app.Revealed, error) {
 	if !e.session.Plan.Is(e.member, protocol.RoleAggregator) {
 		return nil, nil
 	}
-	return result.Trace(e.session, run.Transcript(e.store))
+	return result.ChainTrace(e.session, run.Transcript(e.store), storedBefore(e.store))
 }
 
 func (e exporter) transcript(plan []byte) error {
-	dir := filepath.Join(e.dir, "transcript")
-	if err := atomicfile.WriteFile(filepath.Join(dir, result.PlanFile), plan); err != nil {
-		return err
-	}
-	record := protocol.MarshalTranscript(run.Transcript(e.store))
-	return atomicfile.WriteFile(filepath.Join(dir, result.TranscriptFile), record)
+	own := result.Record{Plan: plan, Transcript: protocol.MarshalTranscript(run.Transcript(e.store))}
+	return result.WriteRecords(filepath.Join(e.dir, "transcript"),
+		append([]result.Record{own}, storedBefore(e.store)...))
 }
 
 // ledger writes what the party's ledger has spent, at the plan's delta.
@@ -185,7 +182,7 @@ func Export(path, plan, dir string) (*Outcome, error) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: the stored plan: %w", path, err)
 	}
 	s := protocol.Bind(signed.Plan)
-	view := host.Scope(f, "plan/"+s.ID.String()+"/", ledgerPrefix)
+	view := scopeOf(f, s.Plan)
 	owner := string(view.Get(ownerKey))
 	for i, member := range signed.Plan.Members {
 		if member.Name != owner {
@@ -204,7 +201,8 @@ func Export(path, plan, dir string) (*Outcome, error) {
 	return nil, protocol.Fail(protocol.ClassIntegrity, "%s: its owner %q is not in its plan", path, owner)
 }
 
-// storedPlan is the key of the plan in a store whose id begins with a text.
+// storedPlan is the key of the plan in a store whose id begins with a text; without one, of the only
+// plan that this member has not left for a successor.
 func storedPlan(f *host.File, path, plan string) (string, error) {
 	var found, ids []string
 	for _, key := range f.Keys("plan/") {
@@ -213,7 +211,7 @@ func storedPlan(f *host.File, path, plan string) (string, error) {
 			continue
 		}
 		ids = append(ids, id)
-		if strings.HasPrefix(id, plan) {
+		if strings.HasPrefix(id, plan) && (plan != "" || f.Get("plan/"+id+"/"+successorKey) == nil) {
 			found = append(found, key)
 		}
 	}

@@ -25,6 +25,9 @@ func (m *Member) Run(ctx context.Context) error {
 	if reason, ok := m.toLeave(); ok && !m.Session.Plan.Is(m.Index, protocol.RoleAggregator) {
 		return leftError(reason)
 	}
+	if err := m.succeed(store); err != nil {
+		return err
+	}
 	if err := m.affordable(store); err != nil {
 		return err
 	}
@@ -144,7 +147,7 @@ func (m *Member) role(store host.Store, bus *run.CountingBus) (*run.Role, error)
 	t := m.Config.Timing
 	r := &run.Role{Session: m.Session, Key: m.Key, Store: store, Bus: bus, Rand: rand.Reader,
 		Resend: t.Resend.Duration, GiveUp: t.GiveUp.Duration, IdleTimeout: t.Idle.Duration,
-		Model: m.work.model, App: m.work.app, Proposer: m.work.proposer,
+		Model: m.work.model, Origin: m.work.origin, App: m.work.app, Proposer: m.work.proposer,
 		Ledger: run.NewLedger(m.Session, new(ledger.Ledger), own)}
 	if m.Workers == 0 {
 		return r, nil

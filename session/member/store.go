@@ -10,7 +10,7 @@ import (
 )
 
 // openStore opens the member's store and claims it.
-func (m *Member) openStore() (host.Store, error) {
+func (m *Member) openStore() (*host.Scoped, error) {
 	store, err := openStoreAt(m.Config.StoreFile, m.Session)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (m *Member) openStore() (host.Store, error) {
 }
 
 // openStoreAt opens a store, creating it and its folder if need be.
-func openStoreAt(path string, s protocol.BoundPlan) (host.Store, error) {
+func openStoreAt(path string, s protocol.BoundPlan) (*host.Scoped, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}
@@ -34,12 +34,12 @@ func openStoreAt(path string, s protocol.BoundPlan) (host.Store, error) {
 
 // OpenStore opens a member's store for one plan. A file may serve several plans:
 // each has its own state, and a party's ledger spans all of them.
-func OpenStore(path string, s protocol.BoundPlan) (host.Store, error) {
+func OpenStore(path string, s protocol.BoundPlan) (*host.Scoped, error) {
 	f, err := host.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return host.Scope(f, "plan/"+s.ID.String()+"/", ledgerPrefix), nil
+	return scopeOf(f, s.Plan), nil
 }
 
 // ledgerPrefix begins the keys of a party's ledger in a store.

@@ -95,7 +95,13 @@ func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
 	if _, ok := p.Release(); !ok {
 		return g, nil
 	}
-	layers, err := privacy.Layers(layerTerms(p))
+	t := layerTerms(p)
+	for a := p.After; a != nil; a = a.Plan.After {
+		before := layerTerms(a.Plan)
+		before.Releases = a.Attempts * max(1, a.Plan.LocalSteps)
+		t.Before = append(t.Before, before)
+	}
+	layers, err := privacy.Layers(t)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "plan: %w", err)
 	}
@@ -214,7 +220,19 @@ func assumptions(p *protocol.Plan) []string {
 			fmt.Sprintf("each release uses a fresh secret subset of fixed size, a share %g of the records",
 				p.SampleRate))
 	}
+	if p.After != nil {
+		a = append(a, fmt.Sprintf("at most as many parties of each of the %d plans before; a party that is in "+
+			"several took part in all of their attempts", chainLength(p)))
+	}
 	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are "+
 		"public",
 		"the choice of the plan's own parameters was not made on the private data")
+}
+
+// chainLength is the number of a plan's predecessors.
+func chainLength(p *protocol.Plan) (n int) {
+	for a := p.After; a != nil; a = a.Plan.After {
+		n++
+	}
+	return n
 }

@@ -84,6 +84,45 @@ type Summary struct {
 	Complete      bool            `json:"complete"` // every member has signed
 	Cost          PlanCost        `json:"cost"`
 	NoiseUse      *NoiseUse       `json:"noise_use"` // null for a plan without a claim
+	After         *SummaryAfter   `json:"after,omitempty"`
+}
+
+// SummaryAfter is where a successor plan goes on from, and who is new or gone.
+type SummaryAfter struct {
+	Plan     string   `json:"plan"`
+	Name     string   `json:"name"`
+	Round    uint32   `json:"round"`
+	Rounds   uint32   `json:"rounds_before"` // of all predecessors
+	Attempts uint32   `json:"attempts"`      // that a party was charged at most
+	Spent    float64  `json:"spent"`         // epsilon of all predecessors; 0 without a claim
+	Joined   []string `json:"joined"`        // members by key
+	Left     []string `json:"left"`
+}
+
+// afterOf summarises a plan's predecessor; nil if there is none.
+func afterOf(p *protocol.Plan) (*SummaryAfter, error) {
+	a := p.After
+	if a == nil {
+		return nil, nil
+	}
+	spent, _, err := p.Spends(0)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "plan: epsilon: %w", err)
+	}
+	return &SummaryAfter{Plan: a.Plan.ID().String(), Name: a.Plan.Name, Round: a.Round,
+		Rounds: p.RoundsBefore(), Attempts: a.Attempts, Spent: spent.Epsilon,
+		Joined: notIn(a.Plan, p), Left: notIn(p, a.Plan)}, nil
+}
+
+// notIn names the members of q that p does not have.
+func notIn(p, q *protocol.Plan) []string {
+	names := []string{}
+	for _, m := range q.Members {
+		if _, ok := p.Index(m.Key); !ok {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // SummaryMember is an entry of the roster.
@@ -114,6 +153,10 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 		s.Parameters = p.Parameters
 	}
 	if err := s.describe(p); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.After, err = afterOf(p); err != nil {
 		return nil, err
 	}
 	b, ok, err := p.Spends(p.Releases())

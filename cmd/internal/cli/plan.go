@@ -8,6 +8,7 @@ import (
 
 	"choir/internal/atomicfile"
 	"choir/protocol"
+	"choir/session/member"
 	"choir/session/terms"
 )
 
@@ -16,12 +17,22 @@ func (a *App) plan(more ...*cobra.Command) *cobra.Command {
 	return Group("plan", "Make, show, sign and check plans", append(verbs, more...)...)
 }
 
+const planNewLong = `Make a plan from the members' cards and the terms.
+
+With --after it is a successor: it goes on from where another plan's session
+stopped, with the same method, model, factors and ledgers, and other members,
+rounds or lifetime. --after is the folder of the predecessor's results, whose
+transcript is verified, or the store of a party or of the aggregator. The model
+goes to PLAN.origin, for members whose store does not have it.`
+
 func (a *App) planNew() *cobra.Command {
-	var config, out string
+	var config, out, after, of string
 	format := "text"
 	cmd := &cobra.Command{
 		Use: "new --config FILE --out PLAN", Short: "Make a plan from the members' cards and the terms",
-		Example: "  choir plan new --config plan.toml --out plan.choir", Args: cobra.NoArgs,
+		Long: planNewLong, Args: cobra.NoArgs,
+		Example: "  choir plan new --config plan.toml --out plan.choir\n" +
+			"  choir plan new --config next.toml --after result --out next.choir",
 		RunE: func(*cobra.Command, []string) error {
 			if err := CheckFormat(format); err != nil {
 				return err
@@ -29,7 +40,7 @@ func (a *App) planNew() *cobra.Command {
 			if config == "" || out == "" {
 				return protocol.Fail(protocol.ClassInput, "--config, --out: both are needed")
 			}
-			p, err := terms.NewPlan(config, time.Now())
+			p, origin, err := newPlan(config, after, of)
 			if err != nil {
 				return err
 			}
@@ -42,14 +53,35 @@ func (a *App) planNew() *cobra.Command {
 			if err := writePlan(out, sp); err != nil {
 				return err
 			}
+			if origin != nil {
+				if err := atomicfile.WriteFile(out+".origin", protocol.MarshalOrigin(origin)); err != nil {
+					return err
+				}
+			}
 			return a.showPlan(format, sp)
 		},
 	}
 	cmd.Flags().StringVar(&config, "config", "", "TOML file with cards and terms")
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write")
+	cmd.Flags().StringVar(&after, "after", "", "predecessor's result folder, or a member's store")
+	cmd.Flags().StringVar(&of, "after-plan", "", "beginning of the predecessor's id, for a store of several plans")
 	FilesOf(cmd, "toml", "config")
 	FormatFlag(cmd, &format)
 	return cmd
+}
+
+// newPlan makes a plan, and for a successor the model that it begins with.
+func newPlan(config, after, of string) (*protocol.Plan, *protocol.Origin, error) {
+	if after == "" {
+		p, err := terms.NewPlan(config, time.Now())
+		return p, nil, err
+	}
+	s, err := member.SuccessionOf(after, of)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := terms.NewSuccessor(config, time.Now(), s.After)
+	return p, s.Origin, err
 }
 
 func (a *App) planShow() *cobra.Command {
@@ -71,12 +103,16 @@ func (a *App) planShow() *cobra.Command {
 }
 
 func (a *App) planSign() *cobra.Command {
-	var key, passphrase, out string
+	var key, passphrase, out, store string
+	var lost, replace bool
 	cmd := &cobra.Command{
 		Use: "sign PLAN --key FILE --passphrase-file FILE", Short: "Check a plan and sign it as one of its members",
 		Example: "  choir plan sign plan.choir --key keys/hospital-a.key --passphrase-file pass",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := member.CheckSuccessor(args[0], key, passphrase, store, lost, replace); err != nil {
+				return err
+			}
 			sp, err := terms.SignPlan(args[0], key, passphrase, time.Now())
 			if err != nil {
 				return err
@@ -95,6 +131,9 @@ func (a *App) planSign() *cobra.Command {
 	cmd.Flags().StringVar(&key, "key", "", "key file")
 	cmd.Flags().StringVar(&passphrase, "passphrase-file", "", "file with the key's passphrase")
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write; default: PLAN")
+	cmd.Flags().StringVar(&store, "store", "", "successor plan: this member's store, which is bound to it")
+	cmd.Flags().BoolVar(&lost, "lost-store", false, "successor plan: a node's or aggregator's store is lost")
+	cmd.Flags().BoolVar(&replace, "replace", false, "successor plan: in the place of another that was only signed")
 	FilesOf(cmd, "key", "key")
 	return cmd
 }

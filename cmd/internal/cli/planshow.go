@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -28,6 +29,7 @@ func printPlan(w io.Writer, s *terms.Summary) {
 	row("name", "%s", s.Name)
 	row("valid", "%s to %s", s.Created.Format(time.RFC3339), s.NotAfter.Format(time.RFC3339))
 	row("suite", "%s", s.Suite)
+	printAfter(row, s)
 	shared := ""
 	if s.Paired {
 		shared = ", two to a field element"
@@ -58,6 +60,25 @@ func printPlan(w io.Writer, s *terms.Summary) {
 			m.NotAfter.Format(time.DateOnly), signed)
 	}
 	_ = t.Flush() // w reports its errors elsewhere
+}
+
+// printAfter prints where a successor plan goes on from.
+func printAfter(row func(name, format string, args ...any), s *terms.Summary) {
+	a := s.After
+	if a == nil {
+		return
+	}
+	row("goes on from", "round %d of plan %s (%s), %s in all; %s charged", a.Round, a.Plan[:16], a.Name,
+		plural(int(a.Rounds), "round", "rounds"), plural(int(a.Attempts), "attempt", "attempts"))
+	if len(a.Joined) > 0 {
+		row("new", "%s", strings.Join(a.Joined, " "))
+	}
+	if len(a.Left) > 0 {
+		row("gone", "%s", strings.Join(a.Left, " "))
+	}
+	if a.Spent > 0 {
+		row("spent before", "epsilon %.6g, which is part of the budget below", a.Spent)
+	}
 }
 
 // printSettings lists the settings of the learning with where they come from, and what is to

@@ -27,6 +27,8 @@ type verdict struct {
 	Epsilon       *float64         `json:"epsilon"` // null when the plan claims none
 	Delta         *float64         `json:"delta"`
 	Attempts      []attemptVerdict `json:"attempts"`
+	After         string           `json:"after,omitempty"`  // id of the predecessor
+	Before        *verdict         `json:"before,omitempty"` // the predecessor's, if its record is here
 }
 
 type attemptVerdict struct {
@@ -44,7 +46,8 @@ func (a *App) Verify() *cobra.Command {
 		Short: "Check a session's transcript offline",
 		Long: `Check, from the signed plan and the transcript in DIR alone, everything that the
 protocol promises about a session: signatures, set agreement, partial sums,
-results, models and charges. With --store, also that the aggregator signed the
+results, models and charges. A successor plan's transcript is checked with its
+predecessors', as far as they are there. With --store, also that the aggregator signed the
 same results for the party whose store it is. Exits with 7 and the cause when
 anything was altered.`,
 		Example: "  choir verify result\n  choir verify result --store store.db\n" +
@@ -86,6 +89,13 @@ func verdictOf(r *verify.Report) verdict {
 		Audited:       r.Audited,
 		Attempts:      []attemptVerdict{},
 	}
+	if id, ok := r.After(); ok {
+		v.After = id.String()
+	}
+	if r.Before != nil {
+		before := verdictOf(r.Before)
+		v.Before = &before
+	}
 	if r.Claimed {
 		v.Epsilon, v.Delta = &r.Epsilon, &r.Delta
 	}
@@ -107,6 +117,12 @@ func outcomeName(o protocol.Outcome) string {
 }
 
 func (a *App) verified(v verdict, verbose bool) {
+	if v.Before != nil {
+		a.verified(*v.Before, verbose)
+		fmt.Fprintf(a.Out, "\nits successor, from the model after round %d on:\n", v.Before.Rounds)
+	} else if v.After != "" {
+		fmt.Fprintf(a.Out, "goes on from plan %s, whose transcript is not here\n", v.After[:16])
+	}
 	fmt.Fprintf(a.Out, "plan %s:\nevery signature, set, sum, result and model holds\n", v.Plan)
 	if verbose {
 		a.listAttempts(v.Attempts)

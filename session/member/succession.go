@@ -1,0 +1,415 @@
+package member
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+
+	"choir/crypto/identity"
+	"choir/host"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/result"
+	"choir/session/run"
+	"choir/session/terms"
+)
+
+// Succession is where a session stopped, for a plan that goes on from there.
+type Succession struct {
+	Signed *protocol.SignedPlan
+	After  *protocol.Predecessor
+	Origin *protocol.Origin
+}
+
+// SuccessionOf reads where a session stopped from a folder with its transcript, which is verified, or
+// from a party's or the aggregator's store. plan is the beginning of the plan's id; empty if the store
+// has one plan that nothing follows. The member must not be running.
+func SuccessionOf(path, plan string) (*Succession, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "after: %w", err)
+	}
+	if info.IsDir() {
+		g, signed, err := readFolder(path)
+		if err != nil {
+			return nil, err
+		}
+		return succession(signed, g.origin, uint32(g.report.Rounds()), uint32(len(g.report.Attempts)))
+	}
+	f, err := openExisting(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	key, err := storedPlan(f, path, plan)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := protocol.UnmarshalSignedPlan(f.Get(key))
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: the stored plan: %w", path, err)
+	}
+	view := scopeOf(f, signed.Plan)
+	h, err := heldOf(view, signed.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil || h.round == 0 || h.origin == nil {
+		return nil, protocol.Fail(protocol.ClassInput, "after: %s: no round of plan %s is settled here; "+
+			"a compute node never sees a model, so take a party's store, or the aggregator's", path,
+			signed.Plan.ID().Short())
+	}
+	return succession(signed, h.origin, h.round, attemptsOf(view, protocol.Bind(signed.Plan), h.round))
+}
+
+func succession(signed *protocol.SignedPlan, o *protocol.Origin, round, attempts uint32) (*Succession, error) {
+	if round == 0 {
+		return nil, protocol.Fail(protocol.ClassInput, "after: no round of plan %s is settled: make a new plan",
+			signed.Plan.ID().Short())
+	}
+	return &Succession{signed, &protocol.Predecessor{Plan: signed.Plan, Round: round, Attempts: attempts,
+		Model: protocol.IntDigest(o.Key, o.Model)}, o}, nil
+}
+
+// heir is a member that goes on under a successor plan, with its store.
+type heir struct {
+	plan *protocol.Plan
+	key  identity.PublicKey
+	role protocol.Role
+	file host.Store // of all plans
+}
+
+// isParty reports whether the member was a party of a plan.
+func (h *heir) isParty(p *protocol.Plan) bool {
+	i, ok := p.Index(h.key)
+	return ok && p.Is(i, protocol.RoleParty)
+}
+
+// link is the last of the predecessors in which the member was a party; nil if it was in none.
+func (h *heir) link() *protocol.Predecessor {
+	for a := h.plan.After; a != nil; a = a.Plan.After {
+		if h.isParty(a.Plan) {
+			return a
+		}
+	}
+	return nil
+}
+
+// marks returns the records that bind this member to the chain of plans: under each predecessor, which
+// plan goes on from it. A member that has gone on with another one refuses; replace lets it, if it has
+// only signed that.
+func (h *heir) marks(replace bool) (records []protocol.Record, err error) {
+	for p := h.plan; p.After != nil; p = p.After.Plan {
+		before := scopeOf(h.file, p.After.Plan)
+		id := p.ID().String()
+		switch have := string(before.Get(successorKey)); {
+		case have == id:
+			continue
+		case have != "" && !(replace && h.onlySigned(have)):
+			return nil, protocol.Fail(protocol.ClassIntegrity, "this member goes on from plan %s with plan %s, and "+
+				"with no other one%s", p.After.Plan.ID().Short(), have[:min(16, len(have))], h.hint(have))
+		}
+		records = append(records, protocol.Record{
+			Key: "plan/" + p.After.Plan.ID().String() + "/" + successorKey, Value: []byte(id)})
+	}
+	return records, nil
+}
+
+// onlySigned reports whether the member has not begun to run a plan.
+func (h *heir) onlySigned(id string) bool { return h.file.Get("plan/"+id+"/"+ownerKey) == nil }
+
+func (h *heir) hint(id string) string {
+	if h.onlySigned(id) {
+		return ": it has signed that one; to sign this one in its place give --replace"
+	}
+	return ""
+}
+
+// check compares a successor plan with what the store has: nothing in the store is newer, nothing more
+// was charged, and the model is the one that the plan names.
+func (h *heir) check() error {
+	if err := h.checkCharges(); err != nil {
+		return err
+	}
+	a := h.plan.After
+	view := scopeOf(h.file, a.Plan)
+	if last := lastReveal(view); last > a.Round+1 {
+		return h.stale(last - 1)
+	}
+	have, err := heldOf(view, a.Plan)
+	if err != nil || have == nil {
+		return err
+	}
+	switch {
+	case have.round > a.Round:
+		return h.stale(have.round)
+	case have.round == a.Round && have.origin != nil:
+		if err := h.plan.CheckOrigin(have.origin); err != nil {
+			return protocol.Fail(protocol.ClassIntegrity, "plan: %w, by this member's store", err)
+		}
+	}
+	return nil
+}
+
+func (h *heir) stale(round uint32) error {
+	return protocol.Fail(protocol.ClassIntegrity, "plan: it goes on from round %d of plan %s, of which round %d is "+
+		"settled: make it anew, from a store or a transcript that has that round", h.plan.After.Round,
+		h.plan.After.Plan.ID().Short(), round)
+}
+
+// checkCharges refuses a plan that counts fewer attempts of a predecessor than this party was charged.
+func (h *heir) checkCharges() error {
+	if h.role != protocol.RoleParty {
+		return nil
+	}
+	l, err := readLedger(h.file)
+	if err != nil {
+		return err
+	}
+	count := map[protocol.PlanID]uint32{}
+	for _, c := range l.Charges() {
+		count[c.Plan]++
+	}
+	for a := h.plan.After; a != nil; a = a.Plan.After {
+		if n := count[a.Plan.ID()]; n > a.Attempts {
+			return protocol.Fail(protocol.ClassIntegrity, "plan: this party was charged %d attempts of plan %s, "+
+				"the plan counts %d: make it anew from this party's store", n, a.Plan.ID().Short(), a.Attempts)
+		}
+	}
+	return nil
+}
+
+// succeed begins a successor plan: what the member goes on with becomes durable together with the marks
+// that keep it from any other. Under a plan that it has left behind the member does not run.
+func (m *Member) succeed(store *host.Scoped) error {
+	if next := store.Get(successorKey); next != nil {
+		return protocol.Fail(protocol.ClassIntegrity,
+			"this member goes on from this plan with plan %s, and never goes back", next[:min(16, len(next))])
+	}
+	p := m.Session.Plan
+	if p.After == nil {
+		return nil
+	}
+	h := &heir{p, m.Key.Public(), p.Members[m.Index].Role, store.Store}
+	records, err := h.marks(false)
+	if err != nil {
+		return err
+	}
+	if store.Get(originKey) == nil && h.role != protocol.RoleCompute || len(records) > 0 {
+		if err := h.check(); err != nil {
+			return err
+		}
+		more, err := m.inherit(h)
+		if err != nil {
+			return err
+		}
+		for _, r := range more {
+			records = append(records, protocol.Record{Key: "plan/" + m.Session.ID.String() + "/" + r.Key,
+				Value: r.Value})
+		}
+		if err := h.file.Apply(records); err != nil {
+			return err
+		}
+	}
+	return m.resume(store)
+}
+
+// inherit returns what a party or the aggregator goes on with, as records of the successor's scope.
+func (m *Member) inherit(h *heir) ([]protocol.Record, error) {
+	if h.role == protocol.RoleCompute {
+		return nil, nil
+	}
+	view := scopeOf(h.file, h.plan.After.Plan)
+	have, err := heldOf(view, h.plan.After.Plan)
+	if err != nil {
+		return nil, err
+	}
+	g := &given{}
+	if m.Config.Origin != "" {
+		if g, err = readGiven(m.Config.Origin, h.plan); err != nil {
+			return nil, err
+		}
+	}
+	if have != nil && have.round == h.plan.After.Round && have.origin != nil {
+		g.origin = have.origin
+	}
+	if g.origin == nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: origin is missing: the store does not have the model "+
+			"after round %d of plan %s; name the file that \"plan new --after\" wrote, or the folder of that plan's "+
+			"results", h.plan.After.Round, h.plan.After.Plan.ID().Short())
+	}
+	records := []protocol.Record{{Key: originKey, Value: protocol.MarshalOrigin(g.origin)}}
+	if h.role == protocol.RoleAggregator {
+		return append(records, beforeRecords(view, g)...), nil
+	}
+	state, err := m.factor(h, g)
+	if err == nil && state != nil {
+		records = append(records, protocol.Record{Key: factorKey, Value: state})
+	}
+	return records, err
+}
+
+// beforeRecords are the predecessors' records, from the aggregator's own store or from a folder.
+func beforeRecords(view protocol.View, g *given) (records []protocol.Record) {
+	all := g.records
+	if entries := run.Transcript(view); len(entries) > 0 {
+		all = append([]result.Record{{Plan: view.Get(signedKey), Transcript: protocol.MarshalTranscript(entries)}},
+			storedBefore(view)...)
+	}
+	for i, r := range all {
+		records = append(records,
+			protocol.Record{Key: fmt.Sprintf("%s%02d/plan", beforeKey, i), Value: r.Plan},
+			protocol.Record{Key: fmt.Sprintf("%s%02d/transcript", beforeKey, i), Value: r.Transcript})
+	}
+	return records
+}
+
+// storedBefore are the predecessors' records in the aggregator's store.
+func storedBefore(view protocol.View) (all []result.Record) {
+	for i := range len(view.Keys(beforeKey)) / 2 {
+		all = append(all, result.Record{Plan: view.Get(fmt.Sprintf("%s%02d/plan", beforeKey, i)),
+			Transcript: view.Get(fmt.Sprintf("%s%02d/transcript", beforeKey, i))})
+	}
+	return all
+}
+
+// factor is the private state that a party goes on with; nil for one that joins.
+func (m *Member) factor(h *heir, g *given) ([]byte, error) {
+	a := h.link()
+	if a == nil {
+		return nil, nil
+	}
+	view := scopeOf(h.file, a.Plan)
+	have, err := heldOf(view, a.Plan)
+	if err != nil {
+		return nil, err
+	}
+	id := a.Plan.ID().Short()
+	switch {
+	case have == nil:
+		return nil, protocol.Fail(protocol.ClassInput, "store: it has nothing of plan %s, in which this member was a "+
+			"party: its factor and its ledger are in the store that it had then, and it can't go on without them", id)
+	case have.round > a.Round:
+		return nil, protocol.Fail(protocol.ClassIntegrity, "plan: it goes on from round %d of plan %s, of which this "+
+			"party has settled round %d", a.Round, id, have.round)
+	case have.round == a.Round:
+		return have.state, nil
+	case a != h.plan.After || g.report == nil:
+		return nil, protocol.Fail(protocol.ClassInput, "config: origin: this party has settled round %d of plan %s, "+
+			"and the plan goes on from round %d: name the folder of that plan's results, with its transcript",
+			have.round, id, a.Round)
+	}
+	return m.catchUp(view, have, a, g)
+}
+
+// catchUp settles the rounds that a party has missed by the predecessor's verified transcript.
+func (m *Member) catchUp(view protocol.View, have *held, a *protocol.Predecessor, g *given) ([]byte, error) {
+	state, at := have.state, view.Get("attempt")
+	if state == nil {
+		state = m.work.side.InitialState()
+	}
+	i, _ := a.Plan.Index(m.Key.Public())
+	for _, t := range g.report.Attempts {
+		if t.Round <= have.round || !t.Counts(a.Plan.Members[i].Name) {
+			continue
+		}
+		own := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, t.Round), t.Attempt)
+		memo := view.Get("memo")
+		if memo == nil || string(own) != string(at) {
+			return nil, protocol.Fail(protocol.ClassIntegrity, "round %d of the predecessor counts a contribution that "+
+				"this party's store does not have: the store was rolled back", t.Round)
+		}
+		var err error
+		if state, err = m.work.side.Settle(a.Plan.RoundsBefore()+t.Round, state, memo); err != nil {
+			return nil, fmt.Errorf("round %d of the predecessor: %w", t.Round, err)
+		}
+	}
+	return state, nil
+}
+
+// resume lets the application go on from what the store has of the predecessor.
+func (m *Member) resume(store protocol.View) error {
+	p := m.Session.Plan
+	if p.Is(m.Index, protocol.RoleCompute) {
+		return nil
+	}
+	entry := store.Get(originKey)
+	o, err := p.OpenOrigin(entry)
+	if err != nil {
+		return protocol.Fail(protocol.ClassIntegrity, "store: %w", err)
+	}
+	if p.Is(m.Index, protocol.RoleAggregator) {
+		m.work.origin = entry
+		m.work.model, err = app.From(p, m.work.model, o.Model)
+		return err
+	}
+	side, err := app.Resume(p, m.work.side, o.Model, store.Get(factorKey))
+	if err != nil {
+		return err
+	}
+	m.work.app = side
+	m.work.proposer = side
+	return nil
+}
+
+// errStoreNeeded is for a member of a predecessor that signs without its store.
+var errStoreNeeded = errors.New("this member was in the plan that this one goes on from: give its store with " +
+	"--store, so that it signs no other successor; if the store is lost, --lost-store")
+
+// CheckSuccessor is to be called before a member signs a plan. For a successor plan it compares the
+// plan with the member's store and enters there that the member goes on with this plan. An empty path
+// is for a member that was in no predecessor; lost is for a compute node or an aggregator whose store
+// is lost.
+func CheckSuccessor(planFile, keyFile, passphraseFile, store string, lost, replace bool) error {
+	sp, err := terms.ReadPlan(planFile)
+	if err != nil || sp.Plan.After == nil {
+		return err
+	}
+	key, err := terms.ReadKey(keyFile, passphraseFile)
+	if err != nil {
+		return err
+	}
+	i, ok := sp.Plan.Index(key.Public())
+	if !ok {
+		return nil // signing says so
+	}
+	h := &heir{plan: sp.Plan, key: key.Public(), role: sp.Plan.Members[i].Role}
+	switch {
+	case store == "" && h.link() != nil && lost:
+		return protocol.Fail(protocol.ClassInput, "--lost-store: a party can't go on without its store, which has its "+
+			"factor and its ledger")
+	case store == "" && h.known() && !lost:
+		return protocol.Fail(protocol.ClassInput, "%w", errStoreNeeded)
+	case store == "":
+		return nil
+	}
+	f, err := openExisting(store)
+	if err != nil {
+		return err
+	}
+	h.file = f
+	return errors.Join(h.sign(replace), f.Close())
+}
+
+// known reports whether the member was in a predecessor.
+func (h *heir) known() bool {
+	for a := h.plan.After; a != nil; a = a.Plan.After {
+		if _, ok := a.Plan.Index(h.key); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// sign checks the plan and makes the marks.
+func (h *heir) sign(replace bool) error {
+	records, err := h.marks(replace)
+	if err != nil {
+		return err
+	}
+	if err := h.check(); err != nil {
+		return err
+	}
+	return h.file.Apply(records)
+}
