@@ -79,7 +79,8 @@ func (r *Report) Follow(before *Report) error {
 		return protocol.Fail(protocol.ClassIntegrity, "predecessor: %w: plan %s is not the predecessor",
 			protocol.ErrWrongPlan, before.Plan.Short())
 	case before.Rounds() != int(a.Round):
-		return protocol.Fail(protocol.ClassIntegrity, "predecessor: %w: its record ends after round %d, the successor "+
+		return protocol.Fail(protocol.ClassIntegrity,
+			"predecessor: %w: its record ends after round %d, the successor "+
 			"goes on from round %d", protocol.ErrMismatch, before.Rounds(), a.Round)
 	case len(before.Attempts) > int(a.Attempts):
 		return protocol.Fail(protocol.ClassIntegrity, "predecessor: %w: %d attempts are on record, the successor "+

@@ -96,6 +96,9 @@ func From(p *protocol.Plan, m protocol.Model, origin []int64) (protocol.Model, e
 		return nil, protocol.Fail(protocol.ClassIntegrity,
 			"the predecessor's model has %d numbers, the plan's application has %d", len(origin), want)
 	}
+	if g, ok := m.(goingOn); ok {
+		m = g.Model
+	}
 	return goingOn{m, p.RoundsBefore(), origin}, nil
 }
 
@@ -131,8 +134,9 @@ func Resume(p *protocol.Plan, side Party, origin []int64, state []byte) (Party, 
 		state = fresh
 	}
 	if len(state) != len(fresh) {
-		return nil, protocol.Fail(protocol.ClassInput, "data: the factors under the predecessor have %d bytes, those "+
-			"of this file would have %d: it must have the same records in the same order", len(state), len(fresh))
+		return nil, protocol.Fail(protocol.ClassInput,
+			"data: the factors under the predecessor have %d bytes, those "+
+				"of this file would have %d: it must have the same records in the same order", len(state), len(fresh))
 	}
 	return &resumed{m.(goingOn), side, state}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"choir/host"
 	"choir/protocol"
 	"choir/protocol/verify"
+	"choir/session/app"
 	"choir/session/result"
 	"choir/session/run"
 )
@@ -50,9 +51,9 @@ func heldOf(view protocol.View, p *protocol.Plan) (*held, error) {
 		}
 		return h, nil
 	}
-	model, ok := protocol.UnpackInts(view.Get("model"))
-	if !ok {
-		return nil, fmt.Errorf("store: the model of plan %s is damaged", s.ID.Short())
+	model, err := storedModel(view, p)
+	if err != nil {
+		return nil, err
 	}
 	key, ok, err := modelKey(s, view, h.round)
 	if err != nil {
@@ -62,6 +63,30 @@ func heldOf(view protocol.View, p *protocol.Plan) (*held, error) {
 		h.origin = &protocol.Origin{Key: key, Model: model}
 	}
 	return h, nil
+}
+
+// storedModel is the model after the last settled round. A store has none before a sum is accepted.
+func storedModel(view protocol.View, p *protocol.Plan) ([]int64, error) {
+	b := view.Get("model")
+	if b == nil && p.After != nil {
+		o, err := p.OpenOrigin(view.Get(originKey))
+		if err != nil {
+			return nil, fmt.Errorf("store: %w", err)
+		}
+		return o.Model, nil
+	}
+	if b == nil {
+		m, err := app.NewModel(p)
+		if err != nil {
+			return nil, err
+		}
+		return m.Initial(), nil
+	}
+	model, ok := protocol.UnpackInts(b)
+	if !ok {
+		return nil, fmt.Errorf("store: the model of plan %s is damaged", p.ID().Short())
+	}
+	return model, nil
 }
 
 // modelKey returns the key of the digest of the model after a round, from the group key, from what a
@@ -97,6 +122,15 @@ type given struct {
 	origin  *protocol.Origin
 	records []result.Record // of a folder, the predecessor's first
 	report  *verify.Report  // of a folder
+}
+
+// reportOf is the report of one of a plan's predecessors; nil if its record is not here.
+func (g *given) reportOf(p *protocol.Plan, a *protocol.Predecessor) *verify.Report {
+	r := g.report
+	for x := p.After; x != a && r != nil; x = x.Plan.After {
+		r = r.Before
+	}
+	return r
 }
 
 // readGiven reads what a successor plan begins with from a file that plan new wrote, or from the

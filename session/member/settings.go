@@ -66,8 +66,8 @@ func (c *Config) settings() []Setting {
 		file("data_file", &c.DataFile, "party: the data"),
 		parsed("max_altered", &c.MaxAltered, "party: largest share of a column's values that the encoding may "+
 			"change, such as 0.05 (default any)"),
-		file("origin", &c.Origin, "party, aggregator: what a successor plan begins with, if the store lacks it: the "+
-			"file that \"plan new --after\" wrote, or the folder of the predecessor's results"),
+		file("origin", &c.Origin, "party, aggregator: what a successor plan begins with, if the store "+
+			"lacks it: the file of \"plan new --after\", or the folder of the predecessor's results"),
 		file("out_dir", &c.OutDir, "party, aggregator: folder for the model and the record of the session"),
 		text("exec", &c.Exec, "party: program that computes its updates (docs/own-model.md)"),
 		file("worker_key_file", &c.WorkerKeyFile, "compute: file with the secret shared with its workers"),

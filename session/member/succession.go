@@ -9,6 +9,7 @@ import (
 	"choir/crypto/identity"
 	"choir/host"
 	"choir/protocol"
+	"choir/protocol/verify"
 	"choir/session/app"
 	"choir/session/result"
 	"choir/session/run"
@@ -63,7 +64,8 @@ func SuccessionOf(path, plan string) (*Succession, error) {
 	return succession(signed, h.origin, h.round, attemptsOf(view, protocol.Bind(signed.Plan), h.round))
 }
 
-func succession(signed *protocol.SignedPlan, o *protocol.Origin, round, attempts uint32) (*Succession, error) {
+func succession(signed *protocol.SignedPlan, o *protocol.Origin, round, attempts uint32) (*Succession,
+	error) {
 	if round == 0 {
 		return nil, protocol.Fail(protocol.ClassInput, "after: no round of plan %s is settled: make a new plan",
 			signed.Plan.ID().Short())
@@ -153,8 +155,9 @@ func (h *heir) check() error {
 }
 
 func (h *heir) stale(round uint32) error {
-	return protocol.Fail(protocol.ClassIntegrity, "plan: it goes on from round %d of plan %s, of which round %d is "+
-		"settled: make it anew, from a store or a transcript that has that round", h.plan.After.Round,
+	return protocol.Fail(protocol.ClassIntegrity,
+		"plan: it goes on from round %d of plan %s, of which round %d is "+
+			"settled: make it anew, from a store or a transcript that has that round", h.plan.After.Round,
 		h.plan.After.Plan.ID().Short(), round)
 }
 
@@ -235,9 +238,10 @@ func (m *Member) inherit(h *heir) ([]protocol.Record, error) {
 		g.origin = have.origin
 	}
 	if g.origin == nil {
-		return nil, protocol.Fail(protocol.ClassInput, "config: origin is missing: the store does not have the model "+
-			"after round %d of plan %s; name the file that \"plan new --after\" wrote, or the folder of that plan's "+
-			"results", h.plan.After.Round, h.plan.After.Plan.ID().Short())
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: origin is missing: the store does not have the model "+
+				"after round %d of plan %s; name the file that \"plan new --after\" wrote, or the folder of that plan's "+
+				"results", h.plan.After.Round, h.plan.After.Plan.ID().Short())
 	}
 	records := []protocol.Record{{Key: originKey, Value: protocol.MarshalOrigin(g.origin)}}
 	if h.role == protocol.RoleAggregator {
@@ -288,37 +292,44 @@ func (m *Member) factor(h *heir, g *given) ([]byte, error) {
 	id := a.Plan.ID().Short()
 	switch {
 	case have == nil:
-		return nil, protocol.Fail(protocol.ClassInput, "store: it has nothing of plan %s, in which this member was a "+
-			"party: its factor and its ledger are in the store that it had then, and it can't go on without them", id)
+		return nil, protocol.Fail(protocol.ClassInput,
+			"store: it has nothing of plan %s, in which this member was a "+
+				"party: its factor and its ledger are in the store that it had then, and it can't go on without them", id)
 	case have.round > a.Round:
-		return nil, protocol.Fail(protocol.ClassIntegrity, "plan: it goes on from round %d of plan %s, of which this "+
-			"party has settled round %d", a.Round, id, have.round)
+		return nil, protocol.Fail(protocol.ClassIntegrity,
+			"plan: it goes on from round %d of plan %s, of which this "+
+				"party has settled round %d", a.Round, id, have.round)
 	case have.round == a.Round:
 		return have.state, nil
-	case a != h.plan.After || g.report == nil:
-		return nil, protocol.Fail(protocol.ClassInput, "config: origin: this party has settled round %d of plan %s, "+
-			"and the plan goes on from round %d: name the folder of that plan's results, with its transcript",
+	}
+	report := g.reportOf(h.plan, a)
+	if report == nil {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: origin: this party has settled round %d of plan %s, "+
+				"and the plan goes on from round %d: name the folder of that plan's results, with its transcript",
 			have.round, id, a.Round)
 	}
-	return m.catchUp(view, have, a, g)
+	return m.catchUp(view, have, a, report)
 }
 
 // catchUp settles the rounds that a party has missed by the predecessor's verified transcript.
-func (m *Member) catchUp(view protocol.View, have *held, a *protocol.Predecessor, g *given) ([]byte, error) {
+func (m *Member) catchUp(view protocol.View, have *held, a *protocol.Predecessor, report *verify.Report) (
+	[]byte, error) {
 	state, at := have.state, view.Get("attempt")
 	if state == nil {
 		state = m.work.side.InitialState()
 	}
 	i, _ := a.Plan.Index(m.Key.Public())
-	for _, t := range g.report.Attempts {
+	for _, t := range report.Attempts {
 		if t.Round <= have.round || !t.Counts(a.Plan.Members[i].Name) {
 			continue
 		}
 		own := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, t.Round), t.Attempt)
 		memo := view.Get("memo")
 		if memo == nil || string(own) != string(at) {
-			return nil, protocol.Fail(protocol.ClassIntegrity, "round %d of the predecessor counts a contribution that "+
-				"this party's store does not have: the store was rolled back", t.Round)
+			return nil, protocol.Fail(protocol.ClassIntegrity,
+				"round %d of the predecessor counts a contribution that "+
+					"this party's store does not have: the store was rolled back", t.Round)
 		}
 		var err error
 		if state, err = m.work.side.Settle(a.Plan.RoundsBefore()+t.Round, state, memo); err != nil {
@@ -377,8 +388,9 @@ func CheckSuccessor(planFile, keyFile, passphraseFile, store string, lost, repla
 	h := &heir{plan: sp.Plan, key: key.Public(), role: sp.Plan.Members[i].Role}
 	switch {
 	case store == "" && h.link() != nil && lost:
-		return protocol.Fail(protocol.ClassInput, "--lost-store: a party can't go on without its store, which has its "+
-			"factor and its ledger")
+		return protocol.Fail(protocol.ClassInput,
+			"--lost-store: a party can't go on without its store, which has its "+
+				"factor and its ledger")
 	case store == "" && h.known() && !lost:
 		return protocol.Fail(protocol.ClassInput, "%w", errStoreNeeded)
 	case store == "":

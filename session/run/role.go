@@ -71,7 +71,8 @@ func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine
 		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view,
 			ResendMS: r.Resend.Milliseconds(), Group: r.Group})
 	case protocol.RoleAggregator:
-		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Origin: r.Origin, Rand: r.Rand,
+		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Origin: r.Origin,
+			Rand: r.Rand,
 			View: view,
 			Ledger: NewLedger(r.Session, new(ledger.Ledger),
 				nil), ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})

@@ -27,7 +27,8 @@ func NewSuccessor(path string, now time.Time, after *protocol.Predecessor) (*pro
 	return p, nil
 }
 
-func (c *PlanConfig) successor(dir string, now time.Time, after *protocol.Predecessor) (*protocol.Plan, error) {
+func (c *PlanConfig) successor(dir string, now time.Time, after *protocol.Predecessor) (*protocol.Plan,
+	error) {
 	if err := c.inheritFrom(after); err != nil {
 		return nil, err
 	}
@@ -82,10 +83,12 @@ func (c *PlanConfig) inheritFrom(after *protocol.Predecessor) error {
 	case c.Privacy.NoisePerClip != 0:
 		return protocol.Fail(protocol.ClassInput, "config: privacy.noise_per_clip: a successor's rounds are named")
 	case c.Privacy.Noise != "" && c.Privacy.Noise != q.Noise.String():
-		return protocol.Fail(protocol.ClassInput, "config: privacy.noise: the predecessor's is %s, and a successor's "+
-			"is the same", q.Noise)
+		return protocol.Fail(protocol.ClassInput,
+			"config: privacy.noise: the predecessor's is %s, and a successor's "+
+				"is the same", q.Noise)
 	case c.Rounds == 0 && after.Round == q.Rounds:
-		return protocol.Fail(protocol.ClassInput, "config: rounds is missing: the predecessor has run all of its own")
+		return protocol.Fail(protocol.ClassInput,
+			"config: rounds is missing: the predecessor has run all of its own")
 	}
 	c.Privacy.Noise = q.Noise.String()
 	c.Privacy.Epsilon = orElse(c.Privacy.Epsilon, q.Epsilon)
@@ -189,8 +192,9 @@ func searchVariance(p *protocol.Plan) error {
 			break
 		}
 		if hi > 1<<61 {
-			return protocol.Fail(protocol.ClassInput, "config: privacy.epsilon: after what the predecessors have spent, "+
-				"no noise that the grid can carry makes %d rounds fit: take fewer rounds or a larger epsilon", p.Rounds)
+			return protocol.Fail(protocol.ClassInput,
+				"config: privacy.epsilon: after what the predecessors have spent, "+
+					"no noise that the grid can carry makes %d rounds fit: take fewer rounds or a larger epsilon", p.Rounds)
 		}
 		lo, hi = hi, 2*hi
 	}

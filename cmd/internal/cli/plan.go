@@ -64,7 +64,8 @@ func (a *App) planNew() *cobra.Command {
 	cmd.Flags().StringVar(&config, "config", "", "TOML file with cards and terms")
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write")
 	cmd.Flags().StringVar(&after, "after", "", "predecessor's result folder, or a member's store")
-	cmd.Flags().StringVar(&of, "after-plan", "", "beginning of the predecessor's id, for a store of several plans")
+	cmd.Flags().StringVar(&of, "after-plan", "",
+		"beginning of the predecessor's id, for a store of several plans")
 	FilesOf(cmd, "toml", "config")
 	FormatFlag(cmd, &format)
 	return cmd
@@ -133,7 +134,8 @@ func (a *App) planSign() *cobra.Command {
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write; default: PLAN")
 	cmd.Flags().StringVar(&store, "store", "", "successor plan: this member's store, which is bound to it")
 	cmd.Flags().BoolVar(&lost, "lost-store", false, "successor plan: a node's or aggregator's store is lost")
-	cmd.Flags().BoolVar(&replace, "replace", false, "successor plan: in the place of another that was only signed")
+	cmd.Flags().BoolVar(&replace, "replace", false,
+		"successor plan: in the place of another that was only signed")
 	FilesOf(cmd, "key", "key")
 	return cmd
 }

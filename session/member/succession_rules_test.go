@@ -1,0 +1,231 @@
+package member_test
+
+import (
+	"encoding/binary"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"choir/host"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/member"
+	"choir/session/result"
+	"choir/session/terms"
+)
+
+const exact = "rounds = 6\n[privacy]\nnoise = \"none\"\nunsafe_differences = true\n[learning]\n" +
+	"schema_file = \"schema.json\"\nclip = 4.0\ndamping = 0.5\ndamping_decay = 0.25\nshards = 3\n"
+
+// TestSuccessionIsTheSameSession: without noise a session that goes on under a successor ends in the
+// same model, to the integer, as one that was never interrupted.
+func TestSuccessionIsTheSameSession(t *testing.T) {
+	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
+	whole := newChain(t)
+	plan := whole.first(exact, members...)
+	whole.run(plan, 0, members...)
+	want, err := result.ReadModel(plan + ".out/model.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newChain(t)
+	c.run(c.first(exact, members...), 2, members...)
+	others := []string{"party-a", "party-b", "node-b", "node-c", "agg"}
+	next, _ := c.next("plan2", "[privacy]\nunsafe_differences = true\n", "plan1.choir.out", nil, others...)
+	c.run(next, 0, others...)
+	c.verified(next, 2, 6-c.roundsOf("plan1.choir"))
+	got, err := result.ReadModel(next + ".out/model.json")
+	if err != nil || !slices.Equal(got.State, want.State) ||
+		slices.Equal(got.State, make([]int64, len(got.State))) {
+		t.Errorf("%v, want %v; %v", got.State, want.State, err)
+	}
+}
+
+func (c *chain) roundsOf(plan string) int {
+	c.t.Helper()
+	r, err := result.VerifyFolder(c.path(plan) + ".out")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return r.Rounds()
+}
+
+// TestFactorsMakeTheModel: after parties have joined and left, the public model is the prior times all
+// factors: those of the parties that are there, and that of the one that left as it was.
+func TestFactorsMakeTheModel(t *testing.T) {
+	c := newChain(t)
+	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
+	c.run(c.first(exact, members...), 2, members...)
+	unsafe := "[privacy]\nunsafe_differences = true\n"
+	members = append(members, "party-c")
+	next, _ := c.next("plan2", "rounds = 2\n"+unsafe, "plan1.choir.out", nil, members...)
+	c.run(next, 0, members...)
+	last, p := c.next("plan3", "rounds = 3\n"+unsafe, "plan2.choir.out", nil, members[1:]...)
+	c.run(last, 0, members[1:]...)
+	model, err := result.ReadModel(last + ".out/model.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.PVIOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := a.PVI.Initial()
+	q2 := p.After.Plan
+	for name, plan := range map[string]*protocol.Plan{"party-a": q2, "party-b": p, "party-c": p} {
+		for i, v := range c.factor(name, plan) {
+			sum[i%len(sum)] += v
+		}
+	}
+	if !slices.Equal(sum, model.State) {
+		t.Errorf("prior and factors make %v, the model is %v", sum, model.State)
+	}
+}
+
+// factor reads a party's factors from its store, shard after shard.
+func (c *chain) factor(name string, p *protocol.Plan) (v []int64) {
+	c.t.Helper()
+	f, err := host.OpenFile(c.path(name + ".db"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	b := f.Get("plan/" + p.ID().String() + "/state")
+	if len(b) < 16 {
+		c.t.Fatalf("%s has no state", name)
+	}
+	for b = b[16:]; len(b) > 0; b = b[8:] {
+		v = append(v, int64(binary.LittleEndian.Uint64(b)))
+	}
+	return v
+}
+
+// refused signs or runs what must be refused.
+func (c *chain) refused(err error, class protocol.Class, want string) {
+	c.t.Helper()
+	if protocol.ClassOf(err) != class || !strings.Contains(err.Error(), want) {
+		c.t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// TestNoForkNoWayBack: a member signs and runs one successor, and never the predecessor again.
+func TestNoForkNoWayBack(t *testing.T) {
+	c := newChain(t)
+	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
+	plan := c.first(ten, members...)
+	c.run(plan, 3, members...)
+	s, err := member.SuccessionOf(c.path("plan1.choir.out"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	make := func(name string) string {
+		p, err := terms.NewSuccessor(c.terms(name, "", members), time.Now(), s.After)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.write(c.path(name+".choir"), &protocol.SignedPlan{Plan: p})
+		return c.path(name + ".choir")
+	}
+	one, other := make("one"), make("other")
+	sign := func(plan, name string, replace bool) error {
+		return member.CheckSuccessor(plan, c.path(name+".key"), c.pass, c.path(name+".db"), false, replace)
+	}
+	for _, name := range members {
+		if err := sign(one, name, false); err != nil {
+			t.Fatal(name, err)
+		}
+		c.refused(sign(other, name, false), protocol.ClassIntegrity, "--replace")
+		c.refuses(plan, name, "never goes back")
+		if err := sign(other, name, true); err != nil {
+			t.Error(name, err)
+		}
+	}
+	c.refused(member.CheckSuccessor(one, c.path("node-a.key"), c.pass, "", false, false), protocol.ClassInput,
+		"--lost-store")
+	c.refused(member.CheckSuccessor(one, c.path("party-a.key"), c.pass, "", true, false), protocol.ClassInput,
+		"factor and its ledger")
+	signed := func(p string) string {
+		for _, name := range members {
+			sp, err := terms.SignPlan(p, c.path(name+".key"), c.pass, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.write(p, sp)
+		}
+		return p
+	}
+	c.origin = c.path("plan1.choir.out")
+	c.run(signed(other), 1, members...)
+	for _, name := range members {
+		c.refused(sign(one, name, true), protocol.ClassIntegrity, "no other one")
+		c.refuses(signed(one), name, "no other one")
+	}
+}
+
+// TestStaleSuccessors: a member refuses a plan that goes on from an older round than it has settled,
+// from another model, or that counts fewer attempts than it was charged.
+func TestStaleSuccessors(t *testing.T) {
+	c := newChain(t)
+	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
+	c.run(c.first(strings.Replace(ten, "rounds = 10", "rounds = 4", 1), members...), 0, members...)
+	s, err := member.SuccessionOf(c.path("agg.db"), "")
+	if err != nil || s.After.Round != 4 {
+		t.Fatal(s, err)
+	}
+	for _, row := range []struct {
+		want  string
+		alter func(a *protocol.Predecessor)
+		whom  []string
+	}{
+		{"round 4 is settled", func(a *protocol.Predecessor) { a.Round = 2 }, []string{"party-a", "agg"}},
+		{"is settled", func(a *protocol.Predecessor) { a.Round = 2 }, []string{"node-a"}},
+		{"by this member's store", func(a *protocol.Predecessor) { a.Model[0] ^= 1 }, []string{"party-b", "agg"}},
+		{"was charged 4 attempts", func(a *protocol.Predecessor) { a.Round, a.Attempts = 3, 3 },
+			[]string{"party-b"}},
+	} {
+		after := *s.After
+		row.alter(&after)
+		p, err := terms.NewSuccessor(c.terms("bad", "rounds = 1\n[privacy]\nepsilon = 9.0\n", members), time.Now(),
+			&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := c.path("bad.choir")
+		c.write(path, &protocol.SignedPlan{Plan: p})
+		for _, name := range row.whom {
+			c.refused(member.CheckSuccessor(path, c.path(name+".key"), c.pass, c.path(name+".db"), false, false),
+				protocol.ClassIntegrity, row.want)
+		}
+	}
+	// A party whose store is another one can't go on.
+	next, _ := c.next("plan2", "rounds = 1\n[privacy]\nepsilon = 9.0\n", "agg.db", nil, members...)
+	if err := os.Rename(c.path("party-a.db"), c.path("gone.db")); err != nil {
+		t.Fatal(err)
+	}
+	m := c.open(next, "party-a", func(config *member.Config) { config.Origin = c.origin })
+	c.refused(m.Run(t.Context()), protocol.ClassInput, "its factor and its ledger")
+}
+
+// TestExpiredPlanIsRenewed: the last model of a plan that has expired goes on under another one.
+func TestExpiredPlanIsRenewed(t *testing.T) {
+	c := newChain(t)
+	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
+	p, err := terms.NewPlan(c.terms("plan1", ten, members), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.NotAfter = time.Now().Add(4 * time.Second).Unix()
+	plan := c.signed(p, nil)
+	c.run(plan, 2, members...)
+	for time.Now().Unix() <= p.NotAfter {
+		time.Sleep(100 * time.Millisecond)
+	}
+	next, q := c.next("plan2", "", "plan1.choir.out", nil, members...)
+	if q.RoundsBefore()+q.Rounds != 10 {
+		t.Errorf("%d rounds after %d", q.Rounds, q.RoundsBefore())
+	}
+	c.run(next, 0, members...)
+	c.verified(next, 2, int(q.Rounds))
+}
