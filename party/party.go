@@ -268,7 +268,7 @@ func (p *Party) finishOn(what string, err error) {
 func (p *Party) end(err error) {
 	p.finish(err)
 	p.eff.Put("done", protocol.MarshalEnd(err))
-	if p.group != nil && p.settled > 0 { // for a successor plan: it opens nothing else
+	if p.keys.Has(protocol.Digests) && p.settled > 0 { // for a successor plan: it opens nothing else
 		key := p.digestKey(p.settled)
 		p.eff.Put("model-key", key[:])
 	}

@@ -105,7 +105,7 @@ func (id PlanID) Short() string { return hex.EncodeToString(id[:8]) }
 //	u8 sampling | u64 sample rate bits | u32 local steps
 //	u8 relation | u64 sensitivity | u64 epsilon bits | u64 delta bits | text accountant
 //	u8 audit | text application | bytes parameters
-//	nothing, or u8 1 and the predecessor
+//	nothing, or u8 1 and the predecessor: bytes plan | u32 round | u32 attempts | 32 model
 type Plan struct {
 	Name     string
 	Created  int64 // unix seconds

@@ -13,8 +13,6 @@ const maxChain = 64
 // Predecessor is the plan that a successor plan goes on from, and where that plan stopped. The
 // successor has its own id, and so its own keys, noise and masks; the model, the parties' private
 // states and what the parties were charged go on.
-//
-// Layout: bytes plan | u32 round | u32 attempts | 32 model.
 type Predecessor struct {
 	Plan  *Plan
 	Round uint32 // of Plan, the last one whose result counts

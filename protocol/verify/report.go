@@ -81,7 +81,7 @@ func (r *Report) Follow(before *Report) error {
 	case before.Rounds() != int(a.Round):
 		return protocol.Fail(protocol.ClassIntegrity,
 			"predecessor: %w: its record ends after round %d, the successor "+
-			"goes on from round %d", protocol.ErrMismatch, before.Rounds(), a.Round)
+				"goes on from round %d", protocol.ErrMismatch, before.Rounds(), a.Round)
 	case len(before.Attempts) > int(a.Attempts):
 		return protocol.Fail(protocol.ClassIntegrity, "predecessor: %w: %d attempts are on record, the successor "+
 			"counts %d", protocol.ErrMismatch, len(before.Attempts), a.Attempts)

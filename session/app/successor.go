@@ -39,6 +39,14 @@ func checkSuccessor(p *protocol.Plan, a Spec) error {
 	default:
 		return fmt.Errorf("the application %q has no successor plans: make a new plan", a.Name())
 	}
+	if e := EvaluationOf(a); e != nil {
+		for r := 1; r <= int(p.RoundsBefore()); r++ {
+			if e.At(r, int(p.AllRounds())) != e.At(r, int(q.AllRounds())) {
+				return fmt.Errorf("evaluation: the predecessor has evaluated in round %d of %d, by its number of "+
+					"rounds; with %d in all that is another round: make a new plan", r, q.AllRounds(), p.AllRounds())
+			}
+		}
+	}
 	return sameParameters(a, before)
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"choir/crypto/channel"
 	"choir/host"
 	"choir/protocol"
 	"choir/protocol/verify"
@@ -55,7 +54,7 @@ func heldOf(view protocol.View, p *protocol.Plan) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, ok, err := modelKey(s, view, h.round)
+	key, ok, err := modelKey(view, h.round)
 	if err != nil {
 		return nil, err
 	}
@@ -89,19 +88,18 @@ func storedModel(view protocol.View, p *protocol.Plan) ([]int64, error) {
 	return model, nil
 }
 
-// modelKey returns the key of the digest of the model after a round, from the group key, from what a
-// party keeps of it at the end, or from the aggregator's transcript.
-func modelKey(s protocol.BoundPlan, view protocol.View, round uint32) (key protocol.DigestKey, ok bool,
-	err error) {
+// modelKey returns the key of the digest of the model after a round, from a member's secrets, from what
+// a party keeps of them at the end, or from the aggregator's transcript.
+func modelKey(view protocol.View, round uint32) (key protocol.DigestKey, ok bool, err error) {
 	if b := view.Get("model-key"); len(b) == len(key) {
 		return protocol.DigestKey(b), true, nil
 	}
-	if b := view.Get("group"); b != nil {
-		group, err := channel.NewSecret(b)
-		if err != nil {
-			return key, false, fmt.Errorf("store: the group key: %w", err)
-		}
-		return s.DigestSecret(group).Key(round), true, nil
+	keys, err := protocol.RestoreKeyring(view)
+	if err != nil {
+		return key, false, fmt.Errorf("store: %w", err)
+	}
+	if secret := keys.Secret(protocol.Digests, round+1); secret != nil {
+		return protocol.KeyOfDigests(secret), true, nil
 	}
 	secret, ok := secretOf(run.Transcript(view))
 	return secret.Key(round), ok, nil

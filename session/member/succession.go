@@ -365,8 +365,8 @@ func (m *Member) resume(store protocol.View) error {
 }
 
 // errStoreNeeded is for a member of a predecessor that signs without its store.
-var errStoreNeeded = errors.New("this member was in the plan that this one goes on from: give its store with " +
-	"--store, so that it signs no other successor; if the store is lost, --lost-store")
+var errStoreNeeded = errors.New("this member was in the plan that this one goes on from: give its store " +
+	"with --store, so that it signs no other successor; if the store is lost, --lost-store")
 
 // CheckSuccessor is to be called before a member signs a plan. For a successor plan it compares the
 // plan with the member's store and enters there that the member goes on with this plan. An empty path

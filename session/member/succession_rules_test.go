@@ -24,22 +24,24 @@ const exact = "rounds = 6\n[privacy]\nnoise = \"none\"\nunsafe_differences = tru
 func TestSuccessionIsTheSameSession(t *testing.T) {
 	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
 	whole := newChain(t)
-	plan := whole.first(exact, members...)
+	const evaluated = exact + "[evaluation]\nevery = 2\n"
+	plan := whole.first(evaluated, members...)
 	whole.run(plan, 0, members...)
 	want, err := result.ReadModel(plan + ".out/model.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := newChain(t)
-	c.run(c.first(exact, members...), 2, members...)
+	c.run(c.first(evaluated, members...), 2, members...)
 	others := []string{"party-a", "party-b", "node-b", "node-c", "agg"}
 	next, _ := c.next("plan2", "[privacy]\nunsafe_differences = true\n", "plan1.choir.out", nil, others...)
 	c.run(next, 0, others...)
 	c.verified(next, 2, 6-c.roundsOf("plan1.choir"))
 	got, err := result.ReadModel(next + ".out/model.json")
-	if err != nil || !slices.Equal(got.State, want.State) ||
+	if err != nil || len(got.Evaluation) != 2 || !slices.Equal(got.State, want.State) ||
 		slices.Equal(got.State, make([]int64, len(got.State))) {
-		t.Errorf("%v, want %v; %v", got.State, want.State, err)
+		t.Errorf("%v, %d evaluations, want %v, %d; %v", got.State, len(got.Evaluation), want.State,
+			len(want.Evaluation), err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"choir/host"
 	"choir/internal/atomicfile"
 	"choir/protocol"
 	"choir/session/internal/rig"
@@ -261,6 +262,9 @@ func TestSuccession(t *testing.T) {
 	if r, err := result.VerifyFolder(plan5 + ".out"); err != nil || !r.Completed() || r.Epsilon > 9 {
 		t.Errorf("%v", err)
 	}
+	for _, name := range []string{"party-a", "party-b", "node-a"} {
+		c.fresh(name, plan, plan3)
+	}
 	if p3.SameParties(p2) || !p5.SameParties(p3) || p5.RoundsBefore() <= p3.RoundsBefore() {
 		t.Error("wrong rosters")
 	}
@@ -270,6 +274,38 @@ func TestSuccession(t *testing.T) {
 		if epsilon > 9 || count[p5.ID().String()] != 1 {
 			t.Errorf("%s: %v, epsilon %v", name, count, epsilon)
 		}
+	}
+}
+
+// fresh checks that a member's secrets, from which it derives noise and keys, are others under each of two
+// plans that were stopped.
+func (c *chain) fresh(name string, plans ...string) {
+	c.t.Helper()
+	f, err := host.OpenFile(c.path(name + ".db"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	seen := map[string]bool{}
+	for _, path := range plans {
+		sp, err := terms.ReadPlan(path)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		keys, err := protocol.RestoreKeyring(host.Scope(f, "plan/"+sp.Plan.ID().String()+"/", "ledger/"))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, of := range keys.Members() {
+			s := string(keys.Secret(of, 1000).Bytes()) // of the same round under each plan
+			if seen[s] {
+				c.t.Errorf("%s has a secret of another plan", name)
+			}
+			seen[s] = true
+		}
+	}
+	if len(seen) < 4 {
+		c.t.Errorf("%s: only %d secrets", name, len(seen))
 	}
 }
 
