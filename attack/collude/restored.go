@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"choir/compute"
+	"choir/crypto/channel"
 	"choir/host"
 	"choir/protocol"
 	"choir/transport"
@@ -46,7 +47,7 @@ func (restored) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 		return out, err
 	}
 	node := rec.session.Plan.Compute(rec.session.Plan.Computes() - 1)
-	sums, err := rec.sums(rec.stored[node]["aggregator"], rec.sentBy(node))
+	sums, err := rec.sums(node, rec.sentBy(node))
 	if err != nil {
 		return out, err
 	}
@@ -81,19 +82,21 @@ func (r *record) sentBy(member uint32) (all [][]byte) {
 	return all
 }
 
-// sums opens the partial sums in messages with the stored channel to the aggregator.
-func (r *record) sums(stored []byte, messages [][]byte) (map[string]bool, error) {
+// sums opens the partial sums in a node's messages with its own secrets.
+func (r *record) sums(node uint32, messages [][]byte) (map[string]bool, error) {
+	v := &View{session: r.session, links: map[[2]uint32]secretOf{}}
+	for key, value := range r.stored[node] {
+		if err := v.secrets(node, key, value); err != nil {
+			return nil, fmt.Errorf("the node's %s: %w", key, err)
+		}
+	}
 	found := map[string]bool{}
 	for _, data := range messages {
 		c, err := protocol.ViewChunk(data)
 		if err != nil || c.Purpose != protocol.PurposePartial {
 			continue
 		}
-		link, err := protocol.UnmarshalLink(stored)
-		if err != nil {
-			return nil, fmt.Errorf("the node's channel: %w", err)
-		}
-		plain, err := r.session.OpenChunk(link.Secret, c)
+		plain, err := r.session.OpenChunk(v.links[[2]uint32{node, c.To}].at(c.Round), c)
 		if err != nil {
 			return nil, fmt.Errorf("the node's partial sum: %w", err)
 		}
@@ -102,17 +105,34 @@ func (r *record) sums(stored []byte, messages [][]byte) (map[string]bool, error)
 	return found, nil
 }
 
+// forget replaces a node's own secret by one that it never had.
+func forget(store host.Store, fresh []byte) error {
+	keys, err := protocol.RestoreKeyring(store)
+	if err != nil || !keys.Has(protocol.Own) {
+		return err
+	}
+	secret, err := channel.NewSecret(fresh)
+	if err != nil {
+		return err
+	}
+	var eff protocol.Effects
+	keys.Add(protocol.Own, keys.Round(), secret)
+	keys.Store(&eff)
+	return store.Apply(eff.Persist)
+}
+
 // relive starts a node with the first changes of its store, delivers the session's messages to it but its
 // own, and returns the partial sums that it reveals.
-func (r *record) relive(run *Run, node uint32, changes int, forget bool) (map[string]bool, error) {
-	store := host.NewRam()
+func (r *record) relive(run *Run, node uint32, changes int, forgets bool) (map[string]bool, error) {
+	life := &record{session: r.session}
+	store := life.store(node, false)
 	for _, records := range r.applied[node][:changes] {
 		if err := store.Apply(records); err != nil {
 			return nil, err
 		}
 	}
-	if forget {
-		if err := store.Apply([]protocol.Record{{Key: "secret", Value: run.fresh(node, changes)}}); err != nil {
+	if forgets {
+		if err := forget(store, run.fresh(node, changes)); err != nil {
 			return nil, err
 		}
 	}
@@ -121,35 +141,38 @@ func (r *record) relive(run *Run, node uint32, changes int, forget bool) (map[st
 	if err != nil {
 		return nil, err
 	}
-	filters, err := transport.NewFilters(r.session.Filters(node))
+	sent, err := r.replay(node, m, store)
 	if err != nil {
 		return nil, err
 	}
-	now, done, link := time.Now().UnixMilli(), false, []byte(nil)
-	var sent [][]byte
-	step := func(ev protocol.Event) {
-		if done || err != nil {
-			return
+	return life.sums(node, sent)
+}
+
+// replay delivers the session's messages to a member but its own, and returns what it sends.
+func (r *record) replay(member uint32, m protocol.Machine, store host.Store) (sent [][]byte, err error) {
+	filters, err := transport.NewFilters(r.session.Filters(member))
+	if err != nil {
+		return nil, err
+	}
+	events := []protocol.Event{protocol.Start{}}
+	for _, msg := range r.messages {
+		if msg.From != member && filters.Match(msg.Subject) {
+			events = append(events, protocol.Delivery{Data: msg.Data}, protocol.Tick{})
 		}
+	}
+	now := time.Now().UnixMilli()
+	for _, ev := range events {
 		now++
 		eff := m.Step(now, ev)
-		err, done = store.Apply(eff.Persist), eff.Done
+		if err := store.Apply(eff.Persist); err != nil {
+			return nil, err
+		}
 		for _, o := range eff.Send {
 			sent = append(sent, slices.Clone(o.Data))
 		}
-		if b := store.Get("aggregator"); b != nil {
-			link = b // deleted at the end
+		if eff.Done {
+			break
 		}
 	}
-	step(protocol.Start{})
-	for _, msg := range r.messages {
-		if msg.From != node && filters.Match(msg.Subject) {
-			step(protocol.Delivery{Data: msg.Data})
-			step(protocol.Tick{})
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.sums(link, sent)
+	return sent, nil
 }

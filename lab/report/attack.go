@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"path/filepath"
 
 	"choir/attack/collude"
@@ -27,6 +28,7 @@ func OfAttack(dir string) (*Page, error) {
 	p := &Page{Title: "What a coalition gets", Kind: "Attack"}
 	p.attackVerdict(&r)
 	p.sweep(&r)
+	p.records(&r)
 	p.add(verdicts("Verdicts", &r, false))
 	p.add(verdicts("Positive controls", &r, true))
 	if err := p.curves(&r); err != nil {
@@ -63,7 +65,7 @@ func (p *Page) attackVerdict(r *collude.Result) {
 func verdicts(heading string, r *collude.Result, control bool) Section {
 	t := &Table{Head: []string{"Attack", "Coalition", "Claimed", "Measured", "Unit", "Verdict", "Promise"},
 		Numeric: []bool{false, false, true, true, false, false, false}}
-	for _, v := range r.Verdicts {
+	for i, v := range r.Verdicts {
 		if v.Control != control {
 			continue
 		}
@@ -71,7 +73,7 @@ func verdicts(heading string, r *collude.Result, control bool) Section {
 		if v.Detail != nil && v.Unit == "epsilon" {
 			measured += " to " + number(v.Detail.High, 3)
 		}
-		t.Rows = append(t.Rows, Row{Strong: !control && v.Verdict == collude.Broke,
+		t.Rows = append(t.Rows, Row{Strong: !control && v.Verdict == collude.Broke, Link: storyOf(i, v),
 			Cells: []string{v.Scenario, v.Coalition, numberOr(v.Claimed), measured, v.Unit, string(v.Verdict),
 				v.Promise}})
 	}
@@ -96,28 +98,31 @@ func (p *Page) sweep(r *collude.Result) {
 		cells[[2]int{c.Parties, c.Nodes}] = c
 		nodes, parties = max(nodes, c.Nodes), max(parties, c.Parties)
 	}
-	t := &Table{Head: []string{"Parties"}, Numeric: []bool{true}}
-	for k := range nodes + 1 {
-		t.Head, t.Numeric = append(t.Head, fmt.Sprintf("%d nodes", k)), append(t.Numeric, true)
-	}
-	for i := range parties + 1 {
-		row := Row{Cells: []string{fmt.Sprint(i)}}
-		for k := range nodes + 1 {
-			c, ok := cells[[2]int{i, k}]
-			text := "–"
-			if ok {
-				text = number(c.Measured, 3) + " of " + numberOr(c.Claimed)
-			}
-			if ok && !c.Tolerated {
-				text = "(" + text + ")"
-			}
-			row.Cells = append(row.Cells, text)
+	s := Section{Heading: "Measured of claimed epsilon",
+		Text: []string{"The aggregator with so many parties and compute nodes. The darker a cell, the closer the " +
+			"lower limit is to the claim. In brackets: coalitions that the plan does not tolerate."}}
+	s.Figure = template.HTML(heatMap(cells, parties, nodes))
+	p.add(s)
+}
+
+// records is the risk of each record that membership inference looked at.
+func (p *Page) records(r *collude.Result) {
+	for _, v := range r.Verdicts {
+		if v.Control || v.Detail == nil || len(v.Detail.Records) == 0 {
+			continue
 		}
-		t.Rows = append(t.Rows, row)
+		t := &Table{Head: []string{"Length of the record, in clips", "Epsilon claimed", "Measured", "AUC",
+			"AUC allowed",
+			"AUC, others unknown", "TPR at 1 % FPR"}, Numeric: []bool{true, true, true, true, true, true, true}}
+		for _, x := range v.Detail.Records {
+			t.Rows = append(t.Rows, Row{Cells: []string{number(x.Length, 3), numberOr(x.Claimed),
+				number(x.Measured, 3),
+				fixed(x.AUC, 3), fixed(x.MostAUC, 3), fixed(x.Unknown, 3), fixed(x.AtOne, 3)}})
+		}
+		p.add(Section{Heading: "Risk by record", Table: t,
+			Text: []string{"Membership inference against " + v.Coalition + ", by an adversary who knows the " +
+				"victim's other records, and by one who knows only their population."}})
 	}
-	p.add(Section{Heading: "Measured of claimed epsilon", Table: t,
-		Text: []string{"The aggregator with so many parties and compute nodes. In brackets: coalitions that " +
-			"the plan does not tolerate."}})
 }
 
 func numberOr(x *float64) string {
@@ -158,16 +163,45 @@ func (p *Page) curves(r *collude.Result) error {
 	return nil
 }
 
-// stories tell what broke, and what was seen where nothing did.
+// storyOf is the ID of a verdict's story; empty without one.
+func storyOf(i int, v collude.Outcome) string {
+	if len(v.Story) == 0 && v.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf("story-%d", i)
+}
+
+// stories tell what broke step by step, and what was seen where nothing did.
 func (p *Page) stories(r *collude.Result) {
-	for _, v := range r.Verdicts {
-		if len(v.Story) == 0 {
+	for i, v := range r.Verdicts {
+		id := storyOf(i, v)
+		if id == "" {
 			continue
 		}
-		kind := ""
-		if v.Control {
-			kind = ", control"
+		s := Section{ID: id, Heading: fmt.Sprintf("%s: %s", v.Scenario, v.Verdict), Steps: v.Story,
+			Commands: v.Repeat}
+		if v.Reason != "" {
+			s.Text = []string{v.Reason}
 		}
-		p.add(Section{Heading: fmt.Sprintf("%s%s: %s", v.Scenario, kind, v.Verdict), List: v.Story})
+		if v.Control {
+			s.Heading = fmt.Sprintf("%s, control: %s", v.Scenario, v.Verdict)
+		}
+		if v.Verdict == collude.Broke && len(v.Repeat) == 0 {
+			s.Commands = []string{again(r, v)}
+		}
+		p.add(s)
 	}
+}
+
+// again is the command that repeats an attack and its control.
+func again(r *collude.Result, v collude.Outcome) string {
+	t := r.Target
+	if t.Name != "" {
+		return fmt.Sprintf("choir attack run PLAN --coalition %s --scenario %s --runs %d --seed %d", r.Coalition,
+			v.Scenario, r.Runs, r.Seed)
+	}
+	return fmt.Sprintf("choir attack run --parties %d --nodes %d --colluders %d --dropouts %d --rounds %d \\\n"+
+		"  --epsilon %g --delta %g --noise %v --coalition %s --scenario %s --runs %d --seed %d", t.Parties, t.Nodes,
+		t.Colluders, t.Parties-t.MinParties, t.Rounds, t.Epsilon, t.Delta, t.Noise, r.Coalition, v.Scenario, r.Runs,
+		r.Seed)
 }

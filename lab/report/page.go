@@ -33,12 +33,14 @@ type Fact struct{ Name, Value string }
 // Section is one part of a report: paragraphs, then a figure, a table, a list, commands.
 // What is empty is left out.
 type Section struct {
+	ID       string // for links; may be empty
 	Heading  string
 	Text     []string
 	Warning  bool // the text is one
 	Figure   template.HTML
 	Table    *Table
 	List     []string
+	Steps    []string // a numbered list
 	Commands []string
 	Notes    []string // small print after the rest
 }
@@ -53,6 +55,7 @@ type Table struct {
 // Row is a line of a table.
 type Row struct {
 	Cells  []string
+	Link   string // the ID of a section that the first cell links to; may be empty
 	Strong bool
 	Muted  bool
 }
