@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -113,7 +114,8 @@ func private(path string) error {
 	if err != nil {
 		return err
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	// On Windows the mode does not show who may read a file.
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return protocol.Fail(protocol.ClassInput, "%s: mode %#o lets others read it, want 0600",
 			path, info.Mode().Perm())
 	}

@@ -160,7 +160,8 @@ func (c *cluster) issue(name string, cert *x509.Certificate, public *ecdsa.Publi
 // test in their places.
 func (c *cluster) configurations() {
 	c.t.Helper()
-	replace := []string{"127.0.0.1:4222", c.leaf + ":4222", "/etc/nats", c.dir, "/var/lib/nats", c.path("streams"),
+	replace := []string{"127.0.0.1:4222", c.leaf + ":4222", "/etc/nats", c.dir, "/var/lib/nats",
+		c.path("streams"),
 		"PASSWORD@", password("hospital-c") + "@"}
 	for i, host := range c.hosts {
 		replace = append(replace, fmt.Sprintf("nats-%d.example.org", i+1), host)

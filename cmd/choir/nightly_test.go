@@ -281,7 +281,8 @@ func TestNightlyHostileProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.Replace(string(b), "[bus]", fmt.Sprintf("exec = %q\n\n[bus]", program), 1) + "exec = \"1s\"\n"
+	changed := strings.Replace(string(b), "[bus]", fmt.Sprintf("exec = %q\n\n[bus]", program), 1)
+	changed += "exec = \"1s\"\n" // of [timing], the last section
 	if err := os.WriteFile(site, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}

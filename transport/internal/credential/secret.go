@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 )
 
@@ -36,7 +37,8 @@ func Read(path string) (Secret, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxSecret {
 		return "", fmt.Errorf("%s: not a regular file of at most %d bytes", path, maxSecret)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	// On Windows the mode does not show who may read a file.
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return "", fmt.Errorf("%s: %w: others may read it (mode %v, want 0600)",
 			path, fs.ErrPermission, info.Mode().Perm())
 	}
