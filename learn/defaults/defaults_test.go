@@ -136,3 +136,38 @@ func TestJudge(t *testing.T) {
 		t.Errorf("weak weights that all agree: %q", got)
 	}
 }
+
+// TestNewton: a step is bounded by what an average party's step is, the public mean moves by the
+// mean step, and where the noise decides the damping is small and the first bound isn't larger.
+func TestNewton(t *testing.T) {
+	f := world(300, 16_000, 20, 1)
+	many := f.Newton(0)
+	f.Parties, f.Records = 4, 16_000
+	few := f.Newton(0)
+	if !(many.Damping > 0.5 && few.Damping < 0.2 && few.Doublings == 0 && few.Noise > 5*many.Noise) {
+		t.Errorf("%+v, %+v", many, few)
+	}
+	f = world(300, 300_000, 20, 1)
+	large := f.Newton(0)
+	if !(large.StepBound < many.StepBound && large.Noise < many.Noise && large.Doublings > 0) {
+		t.Errorf("large parties %+v, small ones %+v", large, many)
+	}
+	for _, n := range []int64{300, 3_000, 3_000_000} {
+		s := world(300, n, 40, 1).Newton(4)
+		if !(s.StepBound > 0 && s.Clip > 0 && s.Damping > 0 && s.Damping <= 1 && s.Precision > 0) {
+			t.Errorf("%d records: %+v", n, s)
+		}
+	}
+}
+
+func TestNewtonOutlook(t *testing.T) {
+	if got := world(300, 16_000, 20, 1).NewtonOutlook(0); got != "" {
+		t.Error(got)
+	}
+	if got := world(10, 16_000, 20, 1).NewtonOutlook(0); !strings.Contains(got, "it takes about 114 parties") {
+		t.Error(got)
+	}
+	if got := (Facts{Parties: 3, Norm: 2, Spread: 1}).NewtonOutlook(0); got != "" {
+		t.Error(got)
+	}
+}

@@ -114,7 +114,8 @@ func (f Facts) Outlook(dataset bool) string {
 				"one release "+
 				"is %.3g clips in every coordinate; it takes about %.0f parties, or %g times the epsilon, "+
 				"or strategy virtual, which counts records in the place of parties",
-				f.Parties, f.Parties, f.Noise, math.Ceil(leastParties*f.Noise), ceil2(leastParties/p))
+				f.Parties, f.Parties, f.Noise, math.Ceil(leastParties*f.Noise),
+				ceil2(f.moreEpsilon(leastParties/p)))
 		}
 		return ""
 	}
@@ -129,6 +130,28 @@ func (f Facts) Outlook(dataset bool) string {
 	return fmt.Sprintf("noise may drown %s: the noise of one release is %.3g clips in every coordinate; "+
 		"it takes about %.0f records, or %g times the epsilon", declared, f.Noise,
 		math.Ceil(leastSignal/u*float64(f.AssumedRecords())), ceil2(leastSignal/u))
+}
+
+// NewtonOutlook is Outlook for Newton steps; see Newton. A party's step is as long as its own error
+// near the true weights, and so is the bound: the noise of the mean step is shorter if the
+// parties are enough for the number of columns.
+func (f Facts) NewtonOutlook(curve float64) string {
+	least := f.Newton(curve).Least
+	if f.Noise == 0 || float64(f.Parties) >= least {
+		return ""
+	}
+	return fmt.Sprintf("noise will drown one update a party: with %d parties a party alone learns more than "+
+		"all together; it takes about %.0f parties of this size, or %g times the epsilon, or strategy "+
+		"virtual, which counts records in the place of parties",
+		f.Parties, math.Ceil(least), ceil2(f.moreEpsilon(least/float64(f.Parties))))
+}
+
+// moreEpsilon is the factor on epsilon that divides the noise by x: a release whose sensitivity is
+// mu standard deviations of the noise costs about mu^2/2 + z mu, with z = 3.6 at a delta of 1e-5.
+func (f Facts) moreEpsilon(x float64) float64 {
+	const z = 3.6
+	mu := 2 / f.Noise
+	return x * (2*z + x*mu) / (2*z + mu)
 }
 
 // ceil2 rounds up to two digits.

@@ -104,6 +104,11 @@ type Config struct {
 	CurvatureFrom int
 	// CurvatureBound is the L2 norm of a shard's slice of the curvature that becomes Clip.
 	CurvatureBound float64
+	// StepBound, with Newton, is the L2 bound on a party's step in the weights after the first
+	// rounds; otherwise 0. That of the first round is 2^StepDoublings times as much, and every
+	// round halves it.
+	StepBound     float64
+	StepDoublings int
 }
 
 // Validate returns an error that names every field that is out of range or contradicts
@@ -119,6 +124,7 @@ func (c Config) Validate() error {
 	c.checkStart(bad)
 	c.checkGrid(bad)
 	c.checkCurvature(bad)
+	c.checkNewton(bad)
 	return errors.Join(errs...)
 }
 

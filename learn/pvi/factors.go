@@ -36,6 +36,8 @@ const (
 	// vector is measured in the posterior's units before it is clipped (docs/methods.md,
 	// section 5).
 	Natural Optimiser = "natural"
+	// Newton is a party's Newton step in the weights; see StepBound.
+	Newton Optimiser = "newton"
 )
 
 // Sampling names how records enter a noisy step.

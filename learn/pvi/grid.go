@@ -90,6 +90,9 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if c.curvatureRound(round) {
 		return append([]int64(nil), raw...), nil
 	}
+	if c.newton() {
+		return c.foldNewton(round, raw, sum)
+	}
 	next := make([]int64, len(raw))
 	if i := addScaled(next, raw, c.dampingUnits(round), sum); i >= 0 {
 		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)

@@ -151,6 +151,10 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 		propose = func(ctx context.Context, round int, q []int64, _ block) (Proposal, error) {
 			return l.proposeCurvature(ctx, round, q)
 		}
+	case l.cfg.newton():
+		propose = func(ctx context.Context, round int, q []int64, _ block) (Proposal, error) {
+			return l.proposeNewton(ctx, round, q)
+		}
 	case l.cfg.stepped():
 		propose = l.proposeRecords
 	}

@@ -39,6 +39,8 @@ func (c Config) uncorrected() string {
 		return fmt.Sprintf("strategy %q", c.name())
 	case c.Factors == FactorsNoisy && !p.Local:
 		return "noise in private factors"
+	case c.newton():
+		return ""
 	case c.Model == Logistic && (p.Optimiser != Natural || p.LearningRate != 1):
 		return "local optimiser steps that may stop before the optimum"
 	}
@@ -61,6 +63,9 @@ func (c Config) uncorrected() string {
 func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	if why := c.uncorrected(); why != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUncorrected, why)
+	}
+	if c.newton() {
+		return c.stepsPosterior(trace)
 	}
 	r := reading{c: c, prior: c.floats(c.prior())}
 	for _, o := range trace {

@@ -39,6 +39,9 @@ var ErrOutside = errors.New("update from outside")
 // it before Propose; other models then do not use their own optimiser. Errors: ErrOutside
 // for a strategy that clips single records.
 func (l *Learner) WithOutside(o Outside) (*Learner, error) {
+	if l.cfg.newton() {
+		return nil, fmt.Errorf("%w: optimiser %q needs a model of this package", ErrOutside, Newton)
+	}
 	if l.cfg.stepped() {
 		return nil, fmt.Errorf("%w: strategy %q clips single records, which needs a model of this package",
 			ErrOutside, l.cfg.name())

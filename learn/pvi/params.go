@@ -174,6 +174,8 @@ type wire struct {
 	PrecisionFloor float64      `json:"precision_floor"`
 	CurvatureFrom  int          `json:"curvature_from,omitempty"`
 	CurvatureBound float64      `json:"curvature_bound,omitempty"`
+	StepBound      float64      `json:"step_bound,omitempty"`
+	StepDoublings  int          `json:"step_doublings,omitempty"`
 }
 
 // MarshalJSON writes the flat form that plans have.
@@ -190,7 +192,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		Sampling: p.Sampling, SampleRate: p.SampleRate, StartPrecision: c.StartPrecision,
 		StartSpread: c.StartSpread, StatisticClip: p.StatisticClip, UpdateClip: c.UpdateClip,
 		Parties: p.Parties, PrecisionFloor: c.PrecisionFloor,
-		CurvatureFrom: c.CurvatureFrom, CurvatureBound: c.CurvatureBound,
+		CurvatureFrom: c.CurvatureFrom, CurvatureBound: c.CurvatureBound, StepBound: c.StepBound,
+		StepDoublings: c.StepDoublings,
 	})
 }
 
@@ -230,6 +233,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		DampingDecay: w.DampingDecay, Beta: w.Beta, Factors: w.Factors,
 		StartPrecision: w.StartPrecision, StartSpread: w.StartSpread, UpdateClip: w.UpdateClip,
 		PrecisionFloor: w.PrecisionFloor, CurvatureFrom: w.CurvatureFrom, CurvatureBound: w.CurvatureBound,
+		StepBound: w.StepBound, StepDoublings: w.StepDoublings,
 	}
 	return nil
 }

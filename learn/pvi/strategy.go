@@ -38,7 +38,7 @@ func (s StrategyName) Local() bool { return traitsOf[s].local }
 // Fit is how a shard's update is computed. Steps and LearningRate are 0 where the update
 // is in closed form.
 type Fit struct {
-	Optimiser    Optimiser // Natural, or empty for Adam
+	Optimiser    Optimiser // Natural, with Dataset also Newton, or empty for Adam
 	Steps        int       // per round
 	LearningRate float64
 }

@@ -82,13 +82,13 @@ func (b BCMSplit) check(c Config, bad badField) {
 // check does not check the ranges of Steps and LearningRate; the model does.
 func (f Fit) check(c Config, bad badField) {
 	switch f.Optimiser {
-	case "":
+	case "", Newton:
 	case Natural:
 		if kind, ok := model.Lookup(string(c.Model)); ok && !kind.Natural {
 			bad("optimiser", f.Optimiser, `another one unless the model is "logistic" or "bnn"`)
 		}
 	default:
-		bad("optimiser", f.Optimiser, fmt.Sprintf(`"natural" or none with strategy %q`, c.name()))
+		bad("optimiser", f.Optimiser, fmt.Sprintf(`"natural", "newton" or none with strategy %q`, c.name()))
 	}
 }
 

@@ -125,11 +125,16 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 	total := 0.0
 	last := 0.0
 	rounds := a.LearningRounds(p) - a.CentreRounds
+	newton := c.Strategy.Params().Optimiser == pvi.Newton
 	if c.CurvatureFrom > 0 {
 		rounds = min(rounds, c.CurvatureFrom-1)
 	}
 	for r := range rounds {
 		last = c.Damping / (1 + c.DampingDecay*float64(r))
+		if newton { // the mean moves towards a fixed point, and so forgets earlier noise
+			total *= (1 - last) * (1 - last)
+			last *= c.StepScale(r + 1)
+		}
 		total += last * last
 	}
 	total = sum * math.Sqrt(total)
@@ -140,6 +145,9 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 	sd := q.SD()
 	for j, m := range q.Mean() {
 		spread := math.Sqrt(1+4*m*m) * sd[j] * sd[j]
+		if newton { // precisions have no noise
+			spread = sd[j] * sd[j]
+		}
 		all = append(all, total*spread)
 		step = append(step, last*spread)
 	}

@@ -53,6 +53,10 @@ type LearningConfig struct {
 	// know their correlations. The default is as many as the whole of it takes, if that is at
 	// most a third of the rounds; -1 is none.
 	CurvatureRounds int `toml:"curvature_rounds"`
+	// StepBound is the largest step of a party with optimiser "newton".
+	StepBound float64 `toml:"step_bound"`
+	// StepDoublings is by how many factors of 2 the first round's bound on a step exceeds it.
+	StepDoublings int `toml:"step_doublings"`
 	// CentreRounds is the number of rounds that measure the centres of columns that are
 	// encoded by their range; nil is the default.
 	CentreRounds *int `toml:"centre_rounds"`
@@ -189,7 +193,7 @@ func (l LearningConfig) draft(t Terms, schema *dataset.Schema) draft {
 		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread,
 		Clip: l.Clip, DampingBits: 16, Damping: l.Damping, DampingDecay: l.DampingDecay,
 		Beta: l.Beta, Factors: pvi.Factors(l.Factors), StartPrecision: l.StartPrecision, StartSpread: l.StartSpread,
-		UpdateClip: l.UpdateClip,
+		UpdateClip: l.UpdateClip, StepBound: l.StepBound, StepDoublings: l.StepDoublings,
 	}
 	p := pvi.Params{
 		Shards: max(1, l.Shards), ShardPower: l.ShardPower, ShardRows: l.ShardRows,
@@ -216,6 +220,8 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 			}
 		}
 		return l.shards(d, f, defaults.Facts.Virtual)
+	case l.newton(d, f):
+		return l.steps(d, f)
 	case byParty(d.name) && known:
 		return l.shards(d, f, defaults.Facts.Dataset)
 	case bySteps(d.name) && d.cfg.Model != pvi.External && d.cfg.Model != pvi.Linear:
@@ -275,6 +281,40 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 		c.CurvatureBound = l.curvatureBound(d, f)
 	}
 	return total
+}
+
+// newton reports whether parties send Newton steps: the default at the dataset level under joint
+// noise.
+func (l LearningConfig) newton(d *draft, f defaults.Facts) bool {
+	if l.Optimiser == string(pvi.Newton) {
+		return true
+	}
+	return d.name == pvi.NameDataset && (d.cfg.Model == pvi.Logistic || d.cfg.Model == pvi.Linear) &&
+		!l.named() && f.Noise > 0 && !d.p.Local && d.cfg.Family == gauss.MeanField && d.cfg.Beta == 0 &&
+		l.Factors == ""
+}
+
+// steps fills in Newton steps.
+func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
+	c := &d.cfg
+	d.p.Optimiser = pvi.Newton
+	if c.Model == pvi.Linear {
+		c.NoiseSD = orElse(c.NoiseSD, defaults.NoiseSD)
+	} else {
+		d.p.Steps = 1
+		d.p.LearningRate = 1
+	}
+	rule := f.Newton(curvatureOf(*c))
+	c.Clip = orElse(c.Clip, rule.Clip)
+	if c.StepBound == 0 {
+		c.StepBound = rule.StepBound
+		c.StepDoublings = orElse(c.StepDoublings, rule.Doublings)
+	}
+	c.Damping = orElse(c.Damping, rule.Damping)
+	c.DampingDecay = orElse(c.DampingDecay, rule.Decay)
+	c.StartPrecision = orElse(c.StartPrecision, rule.Precision)
+	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
+	return rule.Rounds
 }
 
 // curvature is how many rounds reveal the curvature; wanted is how many should learn.

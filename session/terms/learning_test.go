@@ -95,7 +95,7 @@ func TestPlanWarns(t *testing.T) {
 	dir, head := planTOML(t)
 	for _, tc := range []struct{ name, lines, want string }{
 		{"few records", "records = 60\n", "noise may drown 60 records"},
-		{"three factors", "strategy = \"dataset\"\n", "3 parties add at most 3 clips"},
+		{"three factors", "strategy = \"dataset\"\n", "with 3 parties a party alone learns more"},
 		{"few rounds", "records = 30000\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestLinearWithoutStrategy(t *testing.T) {
 	}
 }
 
-// TestDatasetSources: the rules that are shown for one factor a party are its own.
+// TestDatasetSources: the rules that are shown for one step a party are its own.
 func TestDatasetSources(t *testing.T) {
 	dir, head := planTOML(t)
 	p, err := terms.NewPlan(rig.WriteFile(t, dir, "dataset.toml",
@@ -152,8 +152,8 @@ func TestDatasetSources(t *testing.T) {
 	for _, s := range all {
 		got[s.Name] = s.Source
 	}
-	for name, want := range map[string]string{"shards": "one factor a party", "clip": "parties over noise",
-		"damping": "1 pass", "start_precision": "1.75 times", "precision_floor": "1.2 times"} {
+	for name, want := range map[string]string{"shards": "one step a party", "clip": "a mean step",
+		"damping": "filter", "start_precision": "noise and the records", "optimiser": "Newton step"} {
 		if !strings.Contains(got[name], want) {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
 		}

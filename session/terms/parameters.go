@@ -50,6 +50,9 @@ func Outlook(p *protocol.Plan) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if a.PVI.Strategy.Params().Optimiser == pvi.Newton {
+		return f.NewtonOutlook(curvatureOf(a.PVI)), nil
+	}
 	if w := f.Outlook(byParty(name)); w != "" {
 		return w, nil
 	}
@@ -61,6 +64,15 @@ func Outlook(p *protocol.Plan) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// curvatureOf is the curvature of a record of mean square 1; 0 for a logistic model, for which
+// package defaults has one.
+func curvatureOf(c pvi.Config) float64 {
+	if c.Model != pvi.Linear {
+		return 0
+	}
+	return 1 / (c.NoiseSD * c.NoiseSD)
 }
 
 // Parameter is a setting of a plan's learning.
@@ -86,6 +98,17 @@ var rules = map[pvi.StrategyName]map[string]string{
 		"learning_rate":   oneStep,
 	},
 	pvi.NameDataset: {
+		"rounds":          "default: 16, and more where steps are short",
+		"shards":          "default: one step a party",
+		"clip":            "default: so that a mean step moves the public mean by itself",
+		"step_bound":      "default: 1.2 times the step of an average party",
+		"step_doublings":  "default: as many as reach the prior's weights, where the noise allows",
+		"damping":         "default: of a filter that knows the noise",
+		"damping_decay":   "default: late rounds average",
+		"start_precision": "default: what the noise and the records leave",
+		"optimiser":       "default: one Newton step a round",
+	},
+	pvi.NamePerturbation: {
 		"rounds":          "default: as many as keep steps stable for these columns, 5 to 120",
 		"shards":          "default: one factor a party",
 		"clip":            "default: by a record's norm and the square of parties over noise",
@@ -123,8 +146,8 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 		return nil, err
 	}
 	name := a.PVI.Strategy.Name()
-	if byParty(name) {
-		name = pvi.NameDataset
+	if byParty(name) && a.PVI.Strategy.Params().Optimiser != pvi.Newton {
+		name = pvi.NamePerturbation
 	}
 	from := origin(rules[name])
 	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)),

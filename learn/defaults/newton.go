@@ -1,0 +1,82 @@
+package defaults
+
+import "math"
+
+// Newton is the setting for one Newton step a party and round.
+type Newton struct {
+	Rounds          int
+	StepBound, Clip float64
+	Doublings       int
+	Damping, Decay  float64
+	Precision       float64
+	// Noise is the standard deviation of the noise of all rounds together on a weight's mean.
+	Noise float64
+	Least float64 // parties from which the sum says more than one of them alone
+}
+
+// Constants of Newton.
+const (
+	newtonRounds = 16
+	logitCurve   = 0.15 // p(1-p) of a record, about
+	stepShare    = 0.84 // of a term's norm: what is left beside the slopes
+	stepSlack    = 1.2  // of the bound over an expected step
+	stepDecay    = 0.5  // of the damping: late rounds average
+	weightsNorm  = 2    // of all weights, in the prior's standard deviations
+	aloneFactor  = 3.3  // over the noise that is as long as one party's error
+)
+
+// Newton is the setting for Newton steps of parties that have Records/Parties records each, of
+// curvature curve times a column's mean square: 0 for a logistic model.
+//
+// Near the true weights a party's step is the error of its own estimate, drawn towards 0 by the
+// prior. In a direction with the slope a its variance is a(1-a) prior variances. The bound is that
+// of an average party; first rounds have a larger one, as far as the noise allows. Precision and
+// clip are such that a sum of steps moves the public mean by the mean step over the mean slope,
+// and the damping is that of a filter that knows the noise.
+func (f Facts) Newton(curve float64) Newton {
+	if curve == 0 {
+		curve = logitCurve
+	}
+	prior := f.prior()
+	d := f.Norm * f.Norm / f.Spread
+	parties := float64(max(f.Parties, 1))
+	each := float64(f.AssumedRecords()) / parties
+	slope := meanSlope(curve*f.Spread/prior, each, d)
+	rank := min(each, d)
+	within := min(0.99, slope*d/rank)
+	length := math.Sqrt(rank * within * (1 - within) / prior)
+	reach := math.Sqrt(d/prior) / 2
+	s := Newton{Rounds: f.Rounds, Decay: stepDecay, StepBound: round3(min(reach, stepSlack*length))}
+	unit := s.StepBound / (parties * stepShare * slope) // of a clip on the sum, on the mean
+	s.Noise = f.Noise * unit
+	s.Least = aloneFactor * f.Noise * math.Sqrt(d) / slope
+	wanted := max(0, int(math.Ceil(math.Log2(reach/s.StepBound))))
+	if s.Rounds == 0 {
+		s.Rounds = max(newtonRounds, wanted+newtonRounds-3)
+	}
+	round := prior * d * s.Noise * s.Noise * float64(s.Rounds) / (weightsNorm * weightsNorm)
+	for s.Doublings < min(wanted, s.Rounds/2) && 4*math.Pow(4, float64(s.Doublings))*round < 1.5 {
+		s.Doublings++
+	}
+	s.Damping = max(0.001, round3(1/(1+round)))
+	own := s.StepBound * unit // spread of the parties' steps, at most
+	s.Precision = round3(1 / (1.5*s.Noise*s.Noise + own*own*parties/d + 1/(curve*f.Spread*each*parties)))
+	s.Clip = round3((s.Precision + prior) * unit)
+	return s
+}
+
+// meanSlope is the mean over d directions of e/(1+e), with e the records' precision in a direction
+// over the prior's, for n records of curvature c each and random columns: j = x/(1+x) with x =
+// c (n - d j), since directions that other weights take are lost.
+func meanSlope(c, n, d float64) float64 {
+	low, high := 0.0, min(1, n/d)
+	for range 60 {
+		j := (low + high) / 2
+		if x := c * (n - d*j); x/(1+x) > j {
+			low = j
+		} else {
+			high = j
+		}
+	}
+	return max(low, 1e-3)
+}

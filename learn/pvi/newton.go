@@ -1,0 +1,190 @@
+package pvi
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+	"choir/learn/model"
+	"choir/learn/noiseaware"
+)
+
+// With Newton a party's term is a step in the weights: from the public mean m to the mean of
+// the posterior that its own records give under a prior of PriorPrecision around m. In the
+// coordinates of all parties' steps the sum of the noise needs no inverse of a curvature.
+//
+// The first half of a term is the step, clipped to StepBound and in units in which that
+// is stepPart of Clip. The second half is the slopes, the diagonal of the derivative of
+// the clipped step by -m, each in [0, 1]: they say how far parties' data determine each
+// weight. A term has no private factor: it is a function of m and the party's records, and
+// its norm is at most Clip.
+//
+// The public mean moves by the sum of the steps. Precisions stay those of the start.
+
+// Shares of a term's norm.
+var (
+	stepPart  = math.Sqrt(0.7)
+	slopePart = math.Sqrt(0.3)
+)
+
+// newton reports whether parties send Newton steps.
+func (c Config) newton() bool { return c.params().Optimiser == Newton }
+
+// doublings is by how many factors of 2 a round's bound on a step exceeds StepBound.
+func (c Config) doublings(round int) int { return max(0, c.StepDoublings-(round-1)) }
+
+// maxDoublings bounds StepDoublings.
+const maxDoublings = 24
+
+// newtonWarmUp is the number of first rounds whose sums only move the public mean: the bound on
+// a step is still falling, or it is the first third of the rounds.
+func (c Config) newtonWarmUp(rounds int) int {
+	return max(c.StepDoublings, rounds/3)
+}
+
+// StepScale is the factor on a round's sums beside the damping: 1 but in the first rounds of
+// Newton steps.
+func (c Config) StepScale(round int) float64 { return math.Ldexp(1, c.doublings(round)) }
+
+// stepBound is the bound on a step in a round.
+func (c Config) stepBound(round int) float64 { return math.Ldexp(c.StepBound, c.doublings(round)) }
+
+func (c Config) checkNewton(bad badField) {
+	if !c.newton() {
+		if c.StepBound != 0 || c.StepDoublings != 0 {
+			bad("step_bound, step_doublings", c.StepBound, `0 without optimiser "newton"`)
+		}
+		return
+	}
+	if !(c.StepBound >= 0x1p-20 && c.StepBound <= 0x1p20) {
+		bad("step_bound", c.StepBound, `2^-20 to 2^20 with optimiser "newton"`)
+	}
+	if c.StepDoublings < 0 || c.StepDoublings > maxDoublings {
+		bad("step_doublings", c.StepDoublings, fmt.Sprintf("0 to %d", maxDoublings))
+	}
+	if c.name() != NameDataset || c.params().Local || c.Model != Logistic && c.Model != Linear ||
+		c.Family != gauss.MeanField || c.Clip == 0 || c.Beta != 0 || c.CurvatureFrom != 0 {
+		bad("optimiser", Newton, `another one unless the model is "logistic" or "linear" in the mean-field `+
+			`family, under strategy "dataset" with a clip and joint noise, a beta of 0 and no curvature rounds`)
+	}
+}
+
+// proposeNewton is a round of Newton steps.
+func (l *Learner) proposeNewton(ctx context.Context, round int, q []int64) (Proposal, error) {
+	m, err := l.cfg.space().Moments(l.cfg.floats(q))
+	if err != nil {
+		return Proposal{}, err
+	}
+	p := Proposal{Update: make([]int64, l.cfg.Dim())}
+	if err := ctx.Err(); err != nil {
+		return Proposal{}, err
+	}
+	term, clipped := l.newtonTerm(round, m.Mean)
+	if _, err := l.quantise(p.Update, term); err != nil {
+		return Proposal{}, err
+	}
+	if clipped {
+		p.ClippedFraction = 1
+	}
+	p.Memo = l.cfg.encode(l.cfg.newBlock(kindMemo, round))
+	return p, nil
+}
+
+// newtonTerm returns the party's term at the public mean and whether its step is clipped. It is
+// the zero vector for records that have no step.
+func (l *Learner) newtonTerm(round int, m []float64) (term []float64, clipped bool) {
+	d := len(m)
+	term = make([]float64, 2*d)
+	gradient, h := make([]float64, d), mat.NewSymDense(d, nil)
+	ws := model.NewWorkspace(d, l.maxRows)
+	l.sites[0].(model.Scored).Score(ws, gradient, h, m)
+	own := mat.NewSymDense(d, nil)
+	own.CopySym(h)
+	for i := range d {
+		own.SetSym(i, i, own.At(i, i)+l.cfg.PriorPrecision)
+	}
+	var root mat.Cholesky
+	if !root.Factorize(own) {
+		return term, false
+	}
+	step := mat.NewVecDense(d, nil)
+	var slopes mat.Dense // (H + P)^-1 H
+	if root.SolveVecTo(step, mat.NewVecDense(d, gradient)) != nil || root.SolveTo(&slopes, h) != nil {
+		return term, false
+	}
+	bound := l.cfg.stepBound(round)
+	length := mat.Norm(step, 2)
+	clipped = length > bound
+	scale := 1.0
+	turn := mat.NewVecDense(d, nil) // what clipping takes from the slopes
+	if clipped {
+		scale = bound / length
+		turn.MulVec(slopes.T(), step)
+		turn.ScaleVec(1/(length*length), turn)
+	}
+	floats.AddScaled(term[:d], scale/bound*stepPart*l.cfg.Clip, step.RawVector().Data)
+	for i := range d {
+		slope := scale * (slopes.At(i, i) - step.AtVec(i)*turn.AtVec(i))
+		term[d+i] = slope * slopePart * l.cfg.Clip / math.Sqrt(float64(d))
+	}
+	return term, clipped
+}
+
+// foldNewton is Fold of a round of Newton steps: the precisions stay.
+func (c Config) foldNewton(round int, raw, sum []int64) ([]int64, error) {
+	next := append([]int64(nil), raw...)
+	d := c.Weights()
+	k := c.dampingUnits(round) << c.doublings(round)
+	if i := addScaled(next[:d], raw[:d], k, sum[:d]); i >= 0 {
+		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)
+	}
+	return next, nil
+}
+
+// stepsPosterior is NoiseAware of Newton steps: that of the rounds after the first ones, or of all
+// if none came after.
+func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
+	if len(trace) == 0 {
+		return nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
+	}
+	d, warm := c.Weights(), c.newtonWarmUp(trace[len(trace)-1].Round)
+	t := noiseaware.Steps{Prior: c.PriorPrecision}
+	expected := 0.8 * (c.PriorPrecision + c.StartPrecision) * c.StepBound / (stepPart * c.Clip)
+	for _, o := range trace {
+		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
+		}
+		if o.Others || o.Round <= warm && o.Round < trace[len(trace)-1].Round {
+			continue // the noise of a round is not in later ones' sums
+		}
+		q, err := c.Posterior(o.Raw)
+		if err != nil {
+			return nil, err
+		}
+		bound := c.stepBound(o.Round)
+		unit := bound * math.Ldexp(1, -int(c.FracBits)) / (stepPart * c.Clip)
+		slopeUnit := math.Sqrt(float64(d)) * math.Ldexp(1, -int(c.FracBits)) / (slopePart * c.Clip)
+		sum, slopes := make([]float64, d), make([]float64, d)
+		for i := range d {
+			sum[i] = float64(o.Sum[i]) * unit
+			slopes[i] = float64(o.Sum[d+i]) * slopeUnit
+		}
+		t.Points = append(t.Points, q.Mean())
+		t.Sums = append(t.Sums, sum)
+		t.Slopes = append(t.Slopes, slopes)
+		t.SumNoise = append(t.SumNoise, o.Variance*unit*unit)
+		t.SlopeNoise = append(t.SlopeNoise, o.Variance*slopeUnit*slopeUnit)
+		t.Reach = float64(o.Parties) * bound * bound
+		t.Expected = min(expected, float64(o.Parties))
+		t.Most = float64(o.Parties)
+	}
+	m, err := t.Posterior()
+	if err != nil {
+		return nil, fmt.Errorf("noise-aware posterior: %w", err)
+	}
+	return c.at(m)
+}

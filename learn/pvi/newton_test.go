@@ -1,0 +1,168 @@
+package pvi
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// newtonConfig is a configuration in which parties send Newton steps.
+func newtonConfig() Config {
+	c := logisticConfig()
+	c.Beta = 0
+	c.Clip = 4
+	c.Damping = 1
+	c.DampingDecay = 0.5
+	c.StartPrecision = 20
+	c.StepBound = 2
+	c.StepDoublings = 1
+	c.Strategy = Dataset{Fit: Fit{Optimiser: Newton, Steps: 1, LearningRate: 1}}
+	return c
+}
+
+// TestNewtonSlopes: the slopes are the derivatives of the step by minus the public mean, where
+// the step is clipped and where it is not. For a linear model that is exact.
+func TestNewtonSlopes(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		bound   float64
+		clipped bool
+	}{{"whole", 64, false}, {"clipped", 0.125, true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newtonConfig()
+			c.Model = Linear
+			c.NoiseSD = 2
+			c.Strategy = Dataset{Fit: Fit{Optimiser: Newton}}
+			c.StepDoublings = 0
+			c.StepBound = tc.bound
+			l := learner(t, c, dense(c, 3, 40), 1)
+			d := c.Features
+			at := make([]float64, d)
+			for i := range at {
+				at[i] = 0.3 * float64(i%3-1)
+			}
+			stepUnit := tc.bound / (stepPart * c.Clip)
+			slopeUnit := math.Sqrt(float64(d)) / (slopePart * c.Clip)
+			term, clipped := l.newtonTerm(1, at)
+			if clipped != tc.clipped {
+				t.Fatalf("clipped: %v", clipped)
+			}
+			const h = 1e-4
+			for i := range d {
+				more, less := append([]float64(nil), at...), append([]float64(nil), at...)
+				more[i] += h
+				less[i] -= h
+				a, _ := l.newtonTerm(1, more)
+				b, _ := l.newtonTerm(1, less)
+				want := (b[i] - a[i]) * stepUnit / (2 * h)
+				if got := term[d+i] * slopeUnit; math.Abs(got-want) > 1e-4 || !(got >= 0 && got <= 1) {
+					t.Errorf("slope %d is %v, want %v", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestNewtonIsTotal: whatever a party's records are, its term has at most the clip's norm and the
+// party is in the round; neither state nor factor changes by it.
+func TestNewtonIsTotal(t *testing.T) {
+	c := newtonConfig()
+	bound, err := c.clipUnits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for i := range 40 {
+		data := dense(c, uint64(i), 1+i)
+		for j := range data.X {
+			data.X[j] *= math.Exp(20 * r.NormFloat64())
+		}
+		l := learner(t, c, data, 1)
+		p := propose(t, l, 1+i%3, c.Initial(), l.InitialState())
+		square := 0.0
+		for _, x := range p.Update {
+			square += float64(x) * float64(x)
+		}
+		if square > float64(bound)*float64(bound) {
+			t.Errorf("records %d: norm %v, bound %d", i, math.Sqrt(square), bound)
+		}
+	}
+}
+
+// TestNewtonFindsTheWeights: without noise the public mean goes to where the parties' steps add up
+// to nothing, the larger first steps count as they are, and the posterior is there.
+func TestNewtonFindsTheWeights(t *testing.T) {
+	const rounds, n = 24, 8
+	c := newtonConfig()
+	c.Clip = (c.StartPrecision + c.PriorPrecision) * c.StepBound / (n * stepPart * 0.9)
+	var ls []*Learner
+	for i := range n {
+		ls = append(ls, learner(t, c, dense(c, uint64(i), 60), 1.0/n))
+	}
+	h := run(t, c, ls, nil, rounds)
+	last, err := c.Posterior(h.Final())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, from := make([]float64, c.Dim()), make([]float64, c.Dim())
+	for _, l := range ls {
+		term, _ := l.newtonTerm(rounds, last.Mean())
+		floats.Add(sum, term)
+		term, _ = l.newtonTerm(rounds, make([]float64, c.Features))
+		floats.Add(from, term)
+	}
+	d := c.Features
+	if got, start := floats.Norm(sum[:d], 2), floats.Norm(from[:d], 2); got > 0.05*start {
+		t.Errorf("steps add up to %v, from the start %v", got, start)
+	}
+	var trace []Observation
+	for s := 1; s <= rounds; s++ {
+		sum := make([]int64, c.Dim())
+		for _, l := range ls {
+			if err := addInto(sum, propose(t, l, s, h.Raw[s-1], l.InitialState()).Update); err != nil {
+				t.Fatal(err)
+			}
+		}
+		trace = append(trace, Observation{Round: s, Raw: h.Raw[s-1], Sum: sum, Parties: n})
+	}
+	q, err := c.NoiseAware(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range last.Mean() {
+		if math.Abs(q.Mean()[i]-m) > q.SD()[i] {
+			t.Errorf("weight %d: %v, public mean %v", i, q.Mean()[i], m)
+		}
+	}
+	if _, err := c.NoiseAware(nil); err == nil {
+		t.Error("a posterior of no rounds")
+	}
+}
+
+// TestNewtonFits: configurations in which Newton steps have no meaning are refused.
+func TestNewtonFits(t *testing.T) {
+	for name, spoil := range map[string]func(c *Config){
+		"no bound":      func(c *Config) { c.StepBound = 0 },
+		"no clip":       func(c *Config) { c.Clip = 0 },
+		"doublings":     func(c *Config) { c.StepDoublings = -1 },
+		"local noise":   func(c *Config) { c.Strategy = Dataset{Fit: c.Strategy.(Dataset).Fit, Local: true} },
+		"many shards":   func(c *Config) { c.Strategy = Virtual{Shards: 2, Fit: c.Strategy.(Dataset).Fit} },
+		"no optimiser":  func(c *Config) { c.Strategy = Dataset{Fit: Fit{Steps: 1, LearningRate: 1}} },
+		"tied factors":  func(c *Config) { c.Beta = 0.5 },
+		"curvature too": func(c *Config) { c.CurvatureFrom, c.CurvatureBound = 5, 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newtonConfig()
+			if err := c.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			spoil(&c)
+			if err := c.Validate(); !errors.Is(err, ErrConfig) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
