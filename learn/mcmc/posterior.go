@@ -63,7 +63,11 @@ func (t trace) ready(s *state) bool {
 // posterior computes the Gaussian in phi, and draws from it with public coins.
 func (t trace) posterior(p *Posterior, s *state) error {
 	g := t.geometry(s)
-	mean, cov, err := tracePosterior(t.evidence(g, s))
+	curvatures, err := t.public.coinsOf(2, 0)
+	if err != nil {
+		return err
+	}
+	mean, cov, err := tracePosterior(t.evidence(g, s), curvatures.normal)
 	if err != nil {
 		return err
 	}

@@ -139,6 +139,7 @@ func (t trace) evidence(g *geometry, s *state) evidence {
 	e.At = g.factor.mulT(e.At)
 	h, noise := t.curvature(g, s)
 	e.CurvatureNoise = noise
+	e.Logits = 2 / math.Sqrt(t.cfg.Temper*float64(t.cfg.Records))
 	variance := t.noise(g) * t.noise(g) / n
 	for i := range d {
 		unit := make([]float64, d)
@@ -165,6 +166,8 @@ type evidence struct {
 	// Curvature; other entries have sqrt(1/2) of it, independently. Products weighted 5 and 7
 	// have almost that.
 	CurvatureNoise float64
+	// Logits is the standard deviation of the records' logits at a point at distance 1 from 0.
+	Logits float64
 	// Prior is the precision of the prior, which has mean 0.
 	Prior *mat.SymDense
 }
@@ -172,74 +175,145 @@ type evidence struct {
 // ErrSingular: a matrix has no inverse to working precision.
 var ErrSingular = errors.New("singular matrix")
 
-// tracePosterior is the Gaussian posterior of noisy evidence, N(At + S (V^-1 H^-1 Gradient -
-// Prior At), S), where H is the curvature, V = H^-1 + H^-1 V_b H^-1, S = (Prior + V^-1)^-1,
-// and V_b the covariance of the error of Gradient and of that of H times the way to the mode,
-// whose own uncertainty is S: found by iteration. The prior enters once. Eigenvalues of H
-// below twice the standard deviation of its noise count as that. docs/methods.md has the
-// derivation. Errors: ErrSingular.
-func tracePosterior(e evidence) (mean []float64, cov *mat.SymDense, err error) {
+// tracePosterior is the Gaussian with the moments of the posterior of noisy evidence. Given
+// the curvature H it is N(At + S (V^-1 H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1
+// Noise H^-1 and S = (Prior + V^-1)^-1. H is known up to noise, and is drawn from what the
+// noisy one leaves possible (likely): a direction whose curvature can't be told from 0 keeps
+// the prior's width. The prior enters once. docs/methods.md has the derivation. normal draws
+// standard normal numbers. Errors: ErrSingular.
+func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat.SymDense, err error) {
 	d := len(e.At)
-	h, err := floored(e.Curvature, 2*e.CurvatureNoise)
-	if err != nil {
-		return nil, nil, err
+	n := curvatureDraws
+	if e.CurvatureNoise == 0 {
+		n = 1
 	}
-	var shift mat.VecDense
-	if err := shift.SolveVec(h, mat.NewVecDense(d, e.Gradient)); err != nil {
+	mean = make([]float64, d)
+	cov = mat.NewSymDense(d, nil)
+	square := mat.NewSymDense(d, nil)
+	for range n {
+		h, err := floored(e.likely(normal), leastCurvature)
+		if err != nil {
+			return nil, nil, err
+		}
+		at, s, err := e.given(h)
+		if err != nil {
+			return nil, nil, err
+		}
+		add(mean, 1/float64(n), at)
+		cov.AddSym(cov, s)
+		square.SymRankOne(square, 1, mat.NewVecDense(d, at))
+	}
+	cov.AddSym(cov, square)
+	cov.ScaleSym(1/float64(n), cov)
+	cov.SymRankOne(cov, -1, mat.NewVecDense(d, mean))
+	return mean, cov, nil
+}
+
+const (
+	curvatureDraws = 200  // of the curvature: the moments' relative error is about a tenth
+	leastCurvature = 1e-3 // eigenvalues below it count as that; the metric's is 1
+)
+
+// likely draws a curvature from what the noisy one leaves possible. Before it was measured it
+// is taken as normal around that of standard normal records, m (I - (1 - radial) rr'), where r
+// is the direction of At: logits of a large spread saturate along it. m lies between 0 and 1,
+// with standard deviation 0.25 around 0.4. The entries have the spread that the measured
+// matrix shows beyond its noise, and one for which eigenvalues lie within m/2 at least. Given
+// the measured curvature it is normal around a mean that is shrunk.
+func (e evidence) likely(normal func() float64) *mat.SymDense {
+	n := float64(len(e.At))
+	noise := e.CurvatureNoise * e.CurvatureNoise
+	if noise == 0 {
+		return e.Curvature
+	}
+	const guess, doubt = 0.4, 0.25 * 0.25
+	shape := e.shape(math.Exp(0.15 * normal()))
+	size := mat.Trace(shape)
+	share := doubt / (doubt + noise*n/(size*size))
+	m := max(0.05, guess+share*(mat.Trace(e.Curvature)/size-guess))
+	distance := 0.0
+	for i := range e.At {
+		for j := range e.At {
+			v := e.Curvature.At(i, j) - m*shape.At(i, j)
+			distance += v * v
+		}
+	}
+	spread := max(2*distance/(n*(n+1))-noise, m*m/(8*n))
+	keep := spread / (spread + noise)
+	m = max(0.05, m+math.Sqrt(share*noise*n)/size*normal())
+	h := mat.NewSymDense(len(e.At), nil)
+	for i := range e.At {
+		for j := i; j < len(e.At); j++ {
+			sd := math.Sqrt(keep * noise / 2)
+			if i == j {
+				sd *= math.Sqrt2
+			}
+			h.SetSym(i, j, keep*e.Curvature.At(i, j)+(1-keep)*m*shape.At(i, j)+sd*normal())
+		}
+	}
+	return h
+}
+
+// shape is I - (1 - radial) rr', for logits of a spread times that at At.
+func (e evidence) shape(times float64) *mat.SymDense {
+	d := len(e.At)
+	h := mat.NewSymDense(d, nil)
+	for i := range d {
+		h.SetSym(i, i, 1)
+	}
+	square := dot(e.At, e.At)
+	if square > 0 {
+		h.SymRankOne(h, (radial(times*e.Logits*math.Sqrt(square))-1)/square, mat.NewVecDense(d, e.At))
+	}
+	return h
+}
+
+// radial is the curvature of a logistic likelihood along the weights over that across them,
+// E p(1-p) z^2 / (s^2 E p(1-p)), for standard normal records and logits z of standard deviation s.
+func radial(s float64) float64 {
+	if s < 1e-3 {
+		return 1
+	}
+	along, across := 0.0, 0.0
+	for i := -200; i <= 200; i++ {
+		z := float64(i) / 40 // standard deviations
+		q := 1 / (1 + math.Exp(-s*z))
+		w := q * (1 - q) * math.Exp(-z*z/2)
+		across += w
+		along += w * z * z
+	}
+	return along / across
+}
+
+// given is the posterior if the curvature is h.
+func (e evidence) given(h *mat.SymDense) (mean []float64, cov *mat.SymDense, err error) {
+	d := len(e.At)
+	total := mat.NewSymDense(d, nil)
+	total.AddSym(h, e.Noise)
+	// V^-1 = H (H + Noise)^-1 H, and V^-1 H^-1 = H (H + Noise)^-1.
+	var inner, precision mat.Dense
+	var pull mat.VecDense
+	if inner.Solve(total, h) != nil || pull.SolveVec(total, mat.NewVecDense(d, e.Gradient)) != nil {
 		return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
 	}
+	precision.Mul(h, &inner)
+	var sum mat.Dense
+	sum.Add(&precision, e.Prior)
+	var chol mat.Cholesky
 	cov = mat.NewSymDense(d, nil)
-	precision := new(mat.Dense)
-	for range 4 {
-		// V^-1 = H (H + V_b)^-1 H.
-		total := e.uncertain(h, &shift, cov)
-		var inner mat.Dense
-		if err := inner.Solve(total, h); err != nil {
-			return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
-		}
-		precision.Mul(h, &inner)
-		var sum mat.Dense
-		sum.Add(precision, e.Prior)
-		var chol mat.Cholesky
-		if !chol.Factorize(symmetric(&sum)) {
-			return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
-		}
-		if err := chol.InverseTo(cov); err != nil {
-			return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
-		}
+	if !chol.Factorize(symmetric(&sum)) || chol.InverseTo(cov) != nil {
+		return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
 	}
-	var pull, back, move mat.VecDense
-	pull.MulVec(precision, &shift)
+	var way, back, move mat.VecDense
+	way.MulVec(h, &pull)
 	back.MulVec(e.Prior, mat.NewVecDense(d, e.At))
-	pull.SubVec(&pull, &back)
-	move.MulVec(cov, &pull)
+	way.SubVec(&way, &back)
+	move.MulVec(cov, &way)
 	mean = append([]float64(nil), e.At...)
 	for i := range mean {
 		mean[i] += move.AtVec(i)
 	}
 	return mean, cov, nil
-}
-
-// uncertain is H + V_b, where the way to the mode is shift with the covariance cov: of a
-// symmetric error E with independent entries of variance v/2, v on the diagonal, E M E has
-// the mean v/2 (tr(M) I + M).
-func (e evidence) uncertain(h *mat.SymDense, shift *mat.VecDense, cov *mat.SymDense) *mat.SymDense {
-	d := len(e.At)
-	way := mat.NewSymDense(d, nil)
-	way.SymRankOne(cov, 1, shift)
-	half := e.CurvatureNoise * e.CurvatureNoise / 2
-	trace := mat.Trace(way)
-	total := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := i; j < d; j++ {
-			v := h.At(i, j) + e.Noise.At(i, j) + half*way.At(i, j)
-			if i == j {
-				v += half * trace
-			}
-			total.SetSym(i, j, v)
-		}
-	}
-	return total
 }
 
 // symmetric is the symmetric part of a square matrix.

@@ -44,7 +44,11 @@ func (m *MCMCConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error
 	if err != nil {
 		return nil, 0, err
 	}
-	cfg := DefaultMCMC(mcmc.Method(m.Method), schema, m.Records, t.Rounds, orElse(m.SampleRate, 1))
+	records := m.Records
+	if records == 0 { // it scales the clip and the steps: no claim depends on it
+		records = defaults.Facts{Parties: t.parties()}.AssumedRecords()
+	}
+	cfg := DefaultMCMC(mcmc.Method(m.Method), schema, records, t.Rounds, orElse(m.SampleRate, 1))
 	cfg.MaxRecords = orElse(m.MaxRecords, cfg.MaxRecords)
 	cfg.PriorPrecision = orElse(m.PriorPrecision, cfg.PriorPrecision)
 	cfg.Radius = orElse(m.Radius, cfg.Radius)
@@ -82,7 +86,7 @@ func DefaultMCMC(method mcmc.Method, schema *dataset.Schema, records int64, roun
 	}
 	switch c.Method {
 	case mcmc.Trace:
-		c.CurvatureRounds = max(1, c.Rounds/25)
+		c.CurvatureRounds = max(1, c.Rounds/16)
 		c.WarmRounds = 2 * max(1, c.Rounds/14)
 	case mcmc.Penalty, mcmc.Barker:
 		c.Chains = min(4, c.Features)
