@@ -194,14 +194,28 @@ func TestPositive(t *testing.T) {
 	}
 }
 
-// TestDiagonal: without noise it is the exact posterior, and with all noise the prior.
+// TestDiagonal: without noise, at the point where it was computed, it is the exact posterior of
+// independent columns; with all noise it is the prior. Unknown correlations widen intervals
+// only, and precisions that noise alone sets apart are taken for equal.
 func TestDiagonal(t *testing.T) {
-	m := Diagonal([]float64{6, -3}, []float64{2, 5}, 0, 1)
+	d := Diagonal{Prior: 1, Linear: []float64{6, -3}, Precision: []float64{2, 5}, Point: []float64{2, -0.5}}
+	m, marginal := d.Posterior()
 	if math.Abs(m.Mean[0]-2) > 1e-12 || math.Abs(m.Variance[1]-1.0/6) > 1e-12 {
 		t.Errorf("%+v", m)
 	}
-	m = Diagonal([]float64{6, -3}, []float64{2, 5}, 1e12, 1)
-	if math.Abs(m.Mean[0]) > 1e-3 || math.Abs(m.Variance[1]-1) > 0.5 {
-		t.Errorf("%+v", m)
+	if !(marginal[0] > 1.2*m.Variance[0] && marginal[0] <= 1) {
+		t.Errorf("variances %v, %v with correlations", m.Variance, marginal)
+	}
+	d.Variance = 1e12
+	m, marginal = d.Posterior()
+	if math.Abs(m.Mean[0]) > 1e-3 || math.Abs(m.Variance[1]-1) > 0.5 || math.Abs(marginal[0]-1) > 0.5 {
+		t.Errorf("%+v, %v", m, marginal)
+	}
+	d.Variance = 9
+	d.Linear[0] = 3
+	d.Point = []float64{0, 0}
+	m, _ = d.Posterior()
+	if math.Abs(m.Variance[0]-m.Variance[1]) > 1e-6 {
+		t.Errorf("variances %v of precisions within the noise", m.Variance)
 	}
 }

@@ -206,28 +206,3 @@ func diagonal(m *mat.SymDense) []float64 {
 	}
 	return out
 }
-
-// Diagonal is the posterior where nothing is known of the curvature beyond its diagonal: each
-// weight by itself. A weight's likelihood has the linear part h with noise of variance v and
-// the precision p with noise of variance 4v, which gives h ~ N(p w, p + v + 4 v w^2).
-// w^2 counts by its expectation. linear and precision have the length d. Where columns are
-// correlated it is too narrow.
-func Diagonal(linear, precision []float64, v, prior float64) *gauss.Moments {
-	d := len(linear)
-	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
-	for i, h := range linear {
-		p := positive(precision[i], 2*math.Sqrt(v))
-		w := 0.0
-		m.Variance[i] = 1 / prior
-		for range passes {
-			weight := 1.0
-			if p > 0 {
-				weight = p / (p + v + 4*v*(w*w+m.Variance[i]))
-			}
-			m.Variance[i] = 1 / (prior + weight*p)
-			w = weight * h * m.Variance[i]
-		}
-		m.Mean[i] = w
-	}
-	return m
-}

@@ -49,8 +49,9 @@ func (c Config) uncorrected() string {
 
 // NoiseAware returns the posterior that counts the noise on the revealed sums, given all
 // rounds of a run in order: the full covariance after curvature rounds or in the full family,
-// otherwise a mean-field one. It is post-processing. docs/methods.md, section 14, has the
-// derivation. Errors: ErrUncorrected, ErrShape, gauss.ErrImproper.
+// otherwise a mean-field one whose SD counts unknown correlations. It is post-processing.
+// docs/methods.md, section 14, has the derivation. Errors: ErrUncorrected, ErrShape,
+// gauss.ErrImproper.
 //
 // A round's revealed sum is what its factors lack, sum_k (l_k(q) - t_k) + noise, with l_k(q)
 // the best factor of shard k at the public posterior q. All private factors together are
@@ -82,11 +83,16 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
 		}
 	}
-	m, err := r.posterior()
+	m, marginal, err := r.posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return c.at(m)
+	q, err := c.at(m)
+	if err != nil {
+		return nil, err
+	}
+	q.marginal = marginal
+	return q, nil
 }
 
 // With returns the posterior with the moments under the likelihood, in the full family if they
@@ -193,17 +199,18 @@ func (r *reading) addCurvature(o Observation) error {
 	return nil
 }
 
-func (r *reading) posterior() (*gauss.Moments, error) {
+// posterior returns the moments, and the variances of single weights where they are others.
+func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) {
 	if len(r.points) == 0 {
-		return nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
+		return nil, nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
 	}
 	if r.hidden() {
-		return r.nothing(), nil
+		return r.nothing(), nil, nil
 	}
 	curvature, ok := r.curvature()
 	if !ok {
-		h, p, v := r.settled()
-		return noiseaware.Diagonal(h, p, v, r.c.PriorPrecision), nil
+		m, marginal = r.settled().Posterior()
+		return m, marginal, nil
 	}
 	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Points: r.points, Noise: r.covariance(),
 		Curvature: curvature}
@@ -215,7 +222,8 @@ func (r *reading) posterior() (*gauss.Moments, error) {
 		t.CurvatureSpread = r.spread
 	}
 	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
-	return t.Posterior()
+	m, err = t.Posterior()
+	return m, nil, err
 }
 
 // hidden reports whether the clips of a party's whole updates hide the likelihood: what the sums
@@ -226,11 +234,11 @@ func (r *reading) hidden() bool {
 	if c.Family != gauss.MeanField || c.params().Shards != 1 || c.Clip == 0 || r.parties == 0 {
 		return false
 	}
-	h, p, v := r.settled()
+	at := r.settled()
 	reach := float64(r.parties) * c.Clip * r.reach
 	shown := 0.0
-	for i := range h {
-		shown += h[i]*h[i] + p[i]*p[i]/4 - 2*v
+	for i, h := range at.Linear {
+		shown += h*h + at.Precision[i]*at.Precision[i]/4 - 2*at.Variance
 	}
 	return shown > reach*reach/4
 }
@@ -337,10 +345,8 @@ func (r *reading) curvature() (noiseaware.Curvature, bool) {
 }
 
 // settled is where the state would go without noise, the response of the damped recursion
-// being linear: of the way from the start the state has gone all but the share left. It
-// returns the likelihood's linear parts and precisions, and the variance of the former's
-// noise.
-func (r *reading) settled() (h, p []float64, v float64) {
+// being linear: of the way from the start the state has gone all but the share left.
+func (r *reading) settled() noiseaware.Diagonal {
 	n := len(r.points)
 	weights := make([]float64, n)
 	left := 1.0
@@ -350,13 +356,14 @@ func (r *reading) settled() (h, p []float64, v float64) {
 	}
 	floats.Scale(1/floats.Sum(weights), weights)
 	d := r.c.Weights()
-	h, p = make([]float64, d), make([]float64, d)
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Linear: make([]float64, d),
+		Precision: make([]float64, d), Point: make([]float64, d)}
 	for s, w := range weights {
-		for i := range d {
-			h[i] += w * r.naturals[s][i]
-			p[i] -= 2 * w * r.naturals[s][d+i]
-		}
+		floats.AddScaled(out.Linear, w, r.naturals[s][:d])
+		floats.AddScaled(out.Precision, -2*w, r.naturals[s][d:2*d])
+		floats.AddScaled(out.Point, w, r.points[s])
 	}
 	w := mat.NewVecDense(n, weights)
-	return h, p, mat.Inner(w, r.covariance(), w)
+	out.Variance = mat.Inner(w, r.covariance(), w)
+	return out
 }

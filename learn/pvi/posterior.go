@@ -19,6 +19,28 @@ type Posterior struct {
 	by      model.Predictive
 	recode  func(x []float64) []float64 // of records to predict; nil: none
 	draws   [][]float64
+	// marginal has the variances of single weights where they are not those of moments, which
+	// predict; see NoiseAware.
+	marginal []float64
+}
+
+// WithSD returns the posterior with these standard deviations of single weights, by which
+// SD and Covariance answer. Predictions don't change.
+func (p *Posterior) WithSD(sd []float64) *Posterior {
+	with := *p
+	with.marginal = make([]float64, len(sd))
+	for i, s := range sd {
+		with.marginal[i] = s * s
+	}
+	return &with
+}
+
+// variances of single weights.
+func (p *Posterior) variances() []float64 {
+	if p.marginal != nil {
+		return p.marginal
+	}
+	return p.moments.Variance
 }
 
 // WithDraws returns the posterior of a logistic model with draws from it, over which it
@@ -76,7 +98,7 @@ func (p *Posterior) Mean() []float64 { return p.moments.Mean }
 // SD returns the marginal posterior standard deviation of every weight.
 func (p *Posterior) SD() []float64 {
 	sd := make([]float64, len(p.moments.Variance))
-	for i, v := range p.moments.Variance {
+	for i, v := range p.variances() {
 		sd[i] = math.Sqrt(v)
 	}
 	return sd
@@ -88,7 +110,7 @@ func (p *Posterior) Covariance() *mat.SymDense {
 		return p.moments.Covariance
 	}
 	c := mat.NewSymDense(len(p.moments.Variance), nil)
-	for i, v := range p.moments.Variance {
+	for i, v := range p.variances() {
 		c.SetSym(i, i, v)
 	}
 	return c

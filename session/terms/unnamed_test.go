@@ -16,7 +16,7 @@ func TestStrategiesWithoutSettings(t *testing.T) {
 	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",
 		Target: dataset.Binary("y", "no", "yes"), Missing: dataset.Refuse, Unseen: dataset.Refuse,
 		Columns: []dataset.Column{dataset.Numeric("a", 0, 10), dataset.Standardised("b", -4, 4, 0, 1)}}
-	for name, rounds := range map[pvi.StrategyName]int{pvi.NameVirtual: 23, pvi.NameDataset: 16,
+	for name, rounds := range map[pvi.StrategyName]int{pvi.NameVirtual: 22, pvi.NameDataset: 16,
 		pvi.NameAveraging: 5, pvi.NamePerturbation: 5, pvi.NameOptimisation: 20, pvi.NameBCMSame: 1,
 		pvi.NameBCMSplit: 1} {
 		t.Run(string(name), func(t *testing.T) {
