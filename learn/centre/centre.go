@@ -1,11 +1,12 @@
-// Package centre measures where columns lie within their public ranges, so that learning can
-// start from columns that are centred. A column that is encoded by its range alone has its
-// mean anywhere in [-1, 1]: such columns pull together with the bias, and clipped updates
-// lose the intercept.
+// Package centre measures where columns lie within their public ranges and how wide they
+// are, so that learning can start from columns that are centred and of a known size. A column
+// that is encoded by its range alone has its mean anywhere in [-1, 1]: such columns pull
+// together with the bias, and clipped updates lose the intercept. Its standard deviation
+// is anywhere in [0, 1]: records longer than the plan expects are clipped.
 //
-// The first rounds of a plan sum the records' positions and a 1 for each record, in vectors
-// with the clip of learning. Their sensitivity and noise are those of every other round, so
-// that they compose like any of them. The centres are a function of these sums.
+// The first rounds of a plan sum the records' positions, their squares and a 1 for each record,
+// in vectors with the clip of learning. Their sensitivity and noise are those of every other
+// round, so that they compose like any of them. The frame is a function of these sums.
 package centre
 
 import (
@@ -18,11 +19,13 @@ import (
 )
 
 const (
-	// unit is the standard deviation that a column is taken to have, in halves of its range:
-	// its scale after centring.
+	// unit is the standard deviation that a column is taken to have, in halves of its range,
+	// unless it is found to have a larger one: its scale after centring.
 	unit = 0.3
 	// typical is the root mean square of a column's position: longer records are clipped.
 	typical = 0.6
+	// squares is the weight of the squares of positions in a record's vector.
+	squares = 0.5
 	// share is how much of a plan's rounds measure.
 	share = 0.1
 	// standardised is from where on a public range is wide enough to mean that the column's
@@ -83,17 +86,17 @@ func RoundsOf(all int) int {
 
 // length is the norm that a record's vector is clipped to before it is scaled to the clip.
 func (c Columns) length() float64 {
-	return math.Sqrt(1 + typical*typical*float64(len(c.columns)))
+	return math.Sqrt(1 + typical*typical*(1+squares*squares)*float64(len(c.columns)))
 }
 
-// Sum adds a party's records to sum: in at most so many groups, each with a mean of norm at
-// most clip, and at most bound in units of the grid. A record is in one group. It returns the
-// share of groups that were clipped.
+// Sum adds a party's records to sum, of twice as many numbers as an encoded record has: in at
+// most so many groups, each with a mean of norm at most clip, and at most bound in units of
+// the grid. A record is in one group. It returns the share of groups that were clipped.
 func (c Columns) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, clip float64,
 	bound uint64) (clipped float64, err error) {
 	terms := pvi.NewTerms(grid, clip, bound)
 	groups = min(groups, d.Rows())
-	v := make([]float64, c.features)
+	v := make([]float64, 2*c.features)
 	for k := range groups {
 		clear(v)
 		n := float64((d.Rows() - k + groups - 1) / groups)
@@ -101,7 +104,9 @@ func (c Columns) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, 
 		for i := k; i < d.Rows(); i += groups {
 			row := d.X[i*c.features : (i+1)*c.features]
 			for _, col := range c.columns {
-				v[col.at] += (row[col.at] - col.middle) / col.half * by / n
+				at := (row[col.at] - col.middle) / col.half
+				v[col.at] += at * by / n
+				v[c.features+col.at] += squares * at * at * by / n
 			}
 		}
 		v[c.features-1] = by
@@ -116,52 +121,69 @@ func (c Columns) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, 
 	return clipped, nil
 }
 
-// Centres are the positions of the columns' means. state has the number of accepted rounds, and
-// the sum of every encoded column with that of the bias last. variance is that of the noise on one sum,
-// in units of the grid squared. A position is shrunk towards the mean of all columns by
-// what the noise explains of their spread.
-func (c Columns) Centres(state []int64, variance float64) []float64 {
+// Frame is where columns lie within their ranges: the positions of their centres, in [-1, 1],
+// and their units in halves of the range.
+type Frame struct{ Centres, Units []float64 }
+
+// Frame returns that of the columns' means and standard deviations; the unit of a column that is
+// narrower than assumed is the assumed one. state has the number of accepted rounds, and the
+// sums. variance is that of the noise on one sum, in units of the grid squared. Means and mean
+// squares are shrunk towards those of all columns by what the noise explains of their spread.
+func (c Columns) Frame(state []int64, variance float64) Frame {
 	noise := math.Sqrt(variance * float64(state[0]))
 	records := max(float64(state[c.features]), noise)
-	out := make([]float64, len(c.columns))
-	if records == 0 || len(out) == 0 {
-		return out
+	f := Frame{make([]float64, len(c.columns)), make([]float64, len(c.columns))}
+	variances := make([]float64, len(c.columns))
+	if records > 0 {
+		for j, col := range c.columns {
+			f.Centres[j] = min(1, max(-1, float64(state[1+col.at])/records))
+			square := float64(state[1+c.features+col.at]) / records / squares
+			variances[j] = min(1, max(0, square)) - f.Centres[j]*f.Centres[j]
+		}
+		shrink(f.Centres, noise/records)
+		shrink(variances, noise/records/squares)
 	}
-	pool := 0.0
-	for j, col := range c.columns {
-		out[j] = min(1, max(-1, float64(state[1+col.at])/records))
-		pool += out[j] / float64(len(out))
+	for j, v := range variances {
+		f.Units[j] = max(unit, math.Sqrt(max(0, v)))
 	}
-	spread := 0.0
-	for _, m := range out {
-		spread += (m - pool) * (m - pool) / float64(len(out))
-	}
-	kept := 0.0
-	if e := noise / records; spread > e*e {
-		kept = 1 - e*e/spread
-	}
-	for j := range out {
-		out[j] = pool + kept*(out[j]-pool)
-	}
-	return out
+	return f
 }
 
-// Recode returns encoded records with the columns centred, in units of their assumed
-// standard deviation.
-func (c Columns) Recode(x, centres []float64) []float64 {
+// shrink moves values towards their mean by what noise of this deviation explains of their
+// spread.
+func shrink(values []float64, noise float64) {
+	n := float64(len(values))
+	pool, spread := 0.0, 0.0
+	for _, v := range values {
+		pool += v / n
+	}
+	for _, v := range values {
+		spread += (v - pool) * (v - pool) / n
+	}
+	kept := 0.0
+	if spread > noise*noise {
+		kept = 1 - noise*noise/spread
+	}
+	for j, v := range values {
+		values[j] = pool + kept*(v-pool)
+	}
+}
+
+// Recode returns encoded records with the columns centred, in their units.
+func (c Columns) Recode(x []float64, f Frame) []float64 {
 	x = slices.Clone(x)
 	for from := 0; from < len(x); from += c.features {
 		for j, col := range c.columns {
 			v := &x[from+col.at]
-			*v = ((*v-col.middle)/col.half - centres[j]) / unit
+			*v = ((*v-col.middle)/col.half - f.Centres[j]) / f.Units[j]
 		}
 	}
 	return x
 }
 
-// Schema returns the schema that encodes records as Recode does. Without centres they are
-// at the middle of the ranges.
-func Schema(s *dataset.Schema, centres []float64) *dataset.Schema {
+// Schema returns the schema that encodes records as Recode does. Without a frame columns are
+// centred at the middle of their ranges, in the assumed units.
+func Schema(s *dataset.Schema, f *Frame) *dataset.Schema {
 	out := *s
 	out.Columns = slices.Clone(s.Columns)
 	k := 0
@@ -172,10 +194,11 @@ func Schema(s *dataset.Schema, centres []float64) *dataset.Schema {
 		r := *col.Numeric
 		r.Center = (r.Lo + r.Hi) / 2
 		half := (r.Hi - r.Lo) / 2
-		if centres != nil {
-			r.Center += centres[k] * half
-		}
 		r.Scale = unit * half
+		if f != nil {
+			r.Center += f.Centres[k] * half
+			r.Scale = f.Units[k] * half
+		}
 		out.Columns[i].Numeric = &r
 		k++
 	}

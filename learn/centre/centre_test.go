@@ -64,7 +64,7 @@ func TestSumIsBounded(t *testing.T) {
 		value := rapid.Float64Range(-1e6, 1e6)
 		x := rapid.SliceOfN(value, rows*features, rows*features).Draw(t, "x")
 		d := pvi.Data{X: x, Y: make([]float64, rows)}
-		a, b := make([]int64, features), make([]int64, features)
+		a, b := make([]int64, 2*features), make([]int64, 2*features)
 		if _, err := c.Sum(a, d, groups, g, clip, bound); err != nil {
 			t.Fatal(err)
 		}
@@ -91,20 +91,21 @@ func TestCentres(t *testing.T) {
 	g, clip, bound := grid()
 	c := Of(ward())
 	d := draw(rand.New(rand.NewPCG(1, 2)), 500)
-	state := make([]int64, 1+features)
+	state := make([]int64, 1+2*features)
 	for range 2 {
 		state[0]++
 		if _, err := c.Sum(state[1:], d, 1000, g, clip, bound); err != nil {
 			t.Fatal(err)
 		}
 	}
-	centres := c.Centres(state, 0)
+	frame := c.Frame(state, 0)
+	centres := frame.Centres
 	for j, want := range []float64{0.4, (-0.1 - 0.375) / 0.625} {
 		if math.Abs(centres[j]-want) > 0.02 {
 			t.Errorf("centre %d is %v, want %v", j, centres[j], want)
 		}
 	}
-	x := c.Recode(d.X, centres)
+	x := c.Recode(d.X, frame)
 	mean := make([]float64, features)
 	for i, v := range x {
 		mean[i%features] += v / 500
@@ -117,19 +118,19 @@ func TestCentres(t *testing.T) {
 	if math.Abs(mean[5]-1) > 1e-9 {
 		t.Errorf("the bias is recoded to mean %v", mean[5])
 	}
-	loud := c.Centres(state, 1e20)
+	loud := c.Frame(state, 1e20).Centres
 	if loud[0] != loud[1] || math.Abs(loud[0]) > 1 {
 		t.Errorf("under noise alone the centres are %v", loud)
 	}
-	if none := c.Centres(make([]int64, 1+features), 1); none[0] != 0 || none[1] != 0 {
+	if none := c.Frame(make([]int64, 1+2*features), 1).Centres; none[0] != 0 || none[1] != 0 {
 		t.Errorf("without a round the centres are %v", none)
 	}
 }
 
 // TestSchema: encoding by the new schema is encoding by the old one and recoding.
 func TestSchema(t *testing.T) {
-	centres := []float64{-0.7, 0.2}
-	next := Schema(ward(), centres)
+	frame := Frame{[]float64{-0.7, 0.2}, []float64{0.4, 0.35}}
+	next := Schema(ward(), &frame)
 	for name, v := range map[string]float64{"age": 12, "crp": 377, "bmi": 31} {
 		for i, c := range ward().Columns {
 			if c.Name != name {
@@ -139,7 +140,7 @@ func TestSchema(t *testing.T) {
 			row := make([]float64, features)
 			at := map[string]int{"age": 0, "crp": 3, "bmi": 4}[name]
 			row[at] = (v - r.Center) / r.Scale
-			want := Of(ward()).Recode(row, centres)[at]
+			want := Of(ward()).Recode(row, frame)[at]
 			if got := (v - n.Center) / n.Scale; math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s: %v, want %v", name, got, want)
 			}

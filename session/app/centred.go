@@ -12,17 +12,17 @@ import (
 	"choir/protocol"
 )
 
-// centring is the public side of DP-PVI whose first rounds measure the columns' centres. Its
+// centring is the public side of DP-PVI whose first rounds measure the columns' frame. Its
 // state is DP-PVI's, followed by that of package centre.
 type centring struct{ spec *PVI }
 
 func (c centring) Initial() []int64 {
-	return append(c.spec.PVI.Initial(), make([]int64, 1+c.spec.PVI.Features)...)
+	return append(c.spec.PVI.Initial(), make([]int64, 1+c.spec.PVI.Dim())...)
 }
 
 func (c centring) split(state []int64) (learning, measured []int64, err error) {
 	dim := c.spec.PVI.Dim()
-	if len(state) != dim+1+c.spec.PVI.Features || state[dim] < 0 {
+	if len(state) != 2*dim+1 || state[dim] < 0 {
 		return nil, nil, fmt.Errorf("state: %w", pvi.ErrShape)
 	}
 	return state[:dim], state[dim:], nil
@@ -42,7 +42,7 @@ func (c centring) Fold(round int, state, sum []int64) ([]int64, error) {
 	next := slices.Clone(state)
 	measured = next[len(learning):]
 	measured[0]++
-	for i := range c.spec.PVI.Features {
+	for i := range c.spec.PVI.Dim() {
 		v := measured[1+i] + sum[i]
 		if (sum[i] > 0) != (v > measured[1+i]) && sum[i] != 0 {
 			return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, pvi.ErrOverflow)
@@ -52,9 +52,9 @@ func (c centring) Fold(round int, state, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// Centres returns where a public state's columns lie within their ranges, for those that are
+// Frame returns where a public state's columns lie within their ranges, for those that are
 // encoded by their range; nil for a plan that measures none.
-func (l *PVI) Centres(p *protocol.Plan, state []int64) ([]float64, error) {
+func (l *PVI) Frame(p *protocol.Plan, state []int64) (*centre.Frame, error) {
 	if l.CentreRounds == 0 {
 		return nil, nil
 	}
@@ -66,7 +66,8 @@ func (l *PVI) Centres(p *protocol.Plan, state []int64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return columns.Centres(measured, SumVariance(first(p))), nil
+	f := columns.Frame(measured, SumVariance(first(p)))
+	return &f, nil
 }
 
 // learning returns the part of a public state that is DP-PVI's.
@@ -79,17 +80,17 @@ func (l *PVI) learning(state []int64) ([]int64, error) {
 }
 
 // after returns the posterior of centred columns for records as they are encoded, with the
-// centres of a public state.
+// frame of a public state.
 func (l *PVI) after(p *protocol.Plan, state []int64, q *pvi.Posterior) (*pvi.Posterior, error) {
-	centres, err := l.Centres(p, state)
-	if err != nil || centres == nil {
+	frame, err := l.Frame(p, state)
+	if err != nil || frame == nil {
 		return q, err
 	}
 	columns, err := l.columns()
 	if err != nil {
 		return nil, err
 	}
-	return q.After(func(x []float64) []float64 { return columns.Recode(x, centres) }), nil
+	return q.After(func(x []float64) []float64 { return columns.Recode(x, *frame) }), nil
 }
 
 // columns are those that are centred.
@@ -128,9 +129,9 @@ type centredParty struct {
 	columns centre.Columns
 	// learner of the data as encoded: it only has states, which don't depend on the encoding.
 	learner *pvi.Learner
-	// centred learns; it is made in the first round that learns, for these centres.
+	// centred learns; it is made in the first round that learns, in this frame.
 	centred *pvi.Learner
-	centres []float64
+	frame   centre.Frame
 }
 
 func (l *PVI) joinCentred(c PartyConfig, learner *pvi.Learner) (Party, error) {
@@ -182,7 +183,7 @@ func (p *centredParty) measure(round uint32) ([]int64, []byte, error) {
 		return nil, nil, err
 	}
 	sum := make([]int64, c.Dim())
-	clipped, err := p.columns.Sum(sum[:c.Features], p.Data, c.Strategy.Params().Shards, grid, c.Clip, bound)
+	clipped, err := p.columns.Sum(sum, p.Data, c.Strategy.Params().Shards, grid, c.Clip, bound)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,16 +191,17 @@ func (p *centredParty) measure(round uint32) ([]int64, []byte, error) {
 	return sum, []byte{}, nil
 }
 
-// centreAt makes the learner for the centres in a state.
+// centreAt makes the learner for the frame in a state.
 func (p *centredParty) centreAt(state []int64) error {
-	centres, err := p.spec.Centres(p.Plan, state)
-	if err != nil || p.centred != nil && slices.Equal(centres, p.centres) {
+	frame, err := p.spec.Frame(p.Plan, state)
+	if err != nil || p.centred != nil && slices.Equal(frame.Centres, p.frame.Centres) &&
+		slices.Equal(frame.Units, p.frame.Units) {
 		return err
 	}
-	data := pvi.Data{X: p.columns.Recode(p.Data.X, centres), Y: p.Data.Y}
+	data := pvi.Data{X: p.columns.Recode(p.Data.X, *frame), Y: p.Data.Y}
 	if p.centred, err = pvi.NewLearner(p.spec.PVI, data, p.spec.Weights[p.Party]); err != nil {
 		return err
 	}
-	p.centres = centres
+	p.frame = *frame
 	return nil
 }

@@ -94,7 +94,7 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 		c.NoiseNote = "it is not recorded whether they include the privacy noise"
 	}
 	if f.Centres != nil {
-		schema = centre.Schema(schema, f.Centres)
+		schema = centre.Schema(schema, f.frame())
 	}
 	scale := scalingOf(schema)
 	c.fill(coefficientNames(schema), scale.original(momentsOf(posterior)))

@@ -34,7 +34,9 @@ type ModelFile struct {
 	State         []int64   `json:"state"`             // the public model, grid units
 	Columns       []string  `json:"columns,omitempty"` // names of the weights
 	Mean          []float64 `json:"mean,omitempty"`    // posterior mean; the sum under a plan of sums
-	SD            []float64 `json:"sd,omitempty"`
+	// SD is of single weights. Where the correlations of the columns are not known it counts
+	// them; the predictive does not.
+	SD []float64 `json:"sd,omitempty"`
 	// Noise tells whether the posterior counts the privacy noise, in a sentence; NoiseIncluded
 	// for programs. Mean, SD and Predictive are those of this posterior.
 	Noise         string      `json:"noise,omitempty"`
@@ -48,6 +50,8 @@ type ModelFile struct {
 	// [-1, 1] of the range; empty unless the plan measured them. The weights are those of
 	// columns that are centred there; see package centre.
 	Centres []float64 `json:"centres,omitempty"`
+	// Units has the unit of every such column after centring, in halves of its range.
+	Units []float64 `json:"units,omitempty"`
 	// Evaluation has the scores on the parties' held-out records, by round; empty unless the plan
 	// has an evaluation.
 	Evaluation []evaluate.Point `json:"evaluation,omitempty"`
@@ -105,7 +109,7 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 		return nil, err
 	}
 	if l, ok := a.(*app.PVI); ok {
-		if f.Centres, err = l.Centres(p, state); err != nil {
+		if err = f.setFrame(l.Frame(p, state)); err != nil {
 			return nil, err
 		}
 	}
@@ -375,6 +379,9 @@ func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 		}
 		q = q.WithDraws(f.Draws.Values)
 	}
+	if f.NoiseIncluded && p.Family == gauss.MeanField && len(f.SD) == len(q.Mean()) {
+		q = q.WithSD(f.SD)
+	}
 	if f.Centres == nil {
 		return q, nil
 	}
@@ -383,8 +390,24 @@ func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 		return nil, err
 	}
 	columns := centre.Of(schema)
-	if len(f.Centres) != columns.Len() {
-		return nil, fmt.Errorf("%d centres of %d columns", len(f.Centres), columns.Len())
+	if len(f.Centres) != columns.Len() || len(f.Units) != columns.Len() {
+		return nil, fmt.Errorf("%d centres and %d units of %d columns", len(f.Centres), len(f.Units), columns.Len())
 	}
-	return q.After(func(x []float64) []float64 { return columns.Recode(x, f.Centres) }), nil
+	return q.After(func(x []float64) []float64 { return columns.Recode(x, *f.frame()) }), nil
+}
+
+func (f *ModelFile) setFrame(of *centre.Frame, err error) error {
+	if of != nil {
+		f.Centres = of.Centres
+		f.Units = of.Units
+	}
+	return err
+}
+
+// frame is that of the centred columns, nil if there are none.
+func (f *ModelFile) frame() *centre.Frame {
+	if f.Centres == nil {
+		return nil
+	}
+	return &centre.Frame{Centres: f.Centres, Units: f.Units}
 }

@@ -94,7 +94,7 @@ func (f *ModelFile) predictsLike(want *ModelFile) bool {
 		return f.Predictive == want.Predictive
 	}
 	return f.Predictive.Likelihood == want.Predictive.Likelihood && bytes.Equal(f.Schema, want.Schema) &&
-		within(f.Centres, want.Centres, 1e-9) &&
+		within(f.Centres, want.Centres, 1e-9) && within(f.Units, want.Units, 1e-9) &&
 		within(f.Predictive.Natural, want.Predictive.Natural, 1e-9)
 }
 
