@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"choir/crypto/identity"
 	"choir/host"
@@ -118,8 +119,14 @@ func (h *heir) marks(replace bool) (records []protocol.Record, err error) {
 	return records, nil
 }
 
-// onlySigned reports whether the member has not begun to run a plan.
-func (h *heir) onlySigned(id string) bool { return h.file.Get("plan/"+id+"/"+ownerKey) == nil }
+// onlySigned reports whether the member has not begun to run a plan: the store has nothing of it but who
+// it is.
+func (h *heir) onlySigned(id string) bool {
+	prefix := "plan/" + id + "/"
+	return !slices.ContainsFunc(h.file.Keys(prefix), func(key string) bool {
+		return key != prefix+ownerKey && key != prefix+signedKey
+	})
+}
 
 func (h *heir) hint(id string) string {
 	if h.onlySigned(id) {

@@ -2,6 +2,7 @@ package member_test
 
 import (
 	"encoding/binary"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -123,7 +124,7 @@ func TestNoForkNoWayBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	make := func(name string) string {
-		p, err := terms.NewSuccessor(c.terms(name, "", members), time.Now(), s.After)
+		p, err := terms.NewSuccessor(c.terms(name, "", members), c.now, s.After)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestNoForkNoWayBack(t *testing.T) {
 		"factor and its ledger")
 	signed := func(p string) string {
 		for _, name := range members {
-			sp, err := terms.SignPlan(p, c.path(name+".key"), c.pass, time.Now())
+			sp, err := terms.SignPlan(p, c.path(name+".key"), c.pass, c.now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +190,7 @@ func TestStaleSuccessors(t *testing.T) {
 	} {
 		after := *s.After
 		row.alter(&after)
-		p, err := terms.NewSuccessor(c.terms("bad", "rounds = 1\n[privacy]\nepsilon = 9.0\n", members), time.Now(),
+		p, err := terms.NewSuccessor(c.terms("bad", "rounds = 1\n[privacy]\nepsilon = 9.0\n", members), c.now,
 			&after)
 		if err != nil {
 			t.Fatal(err)
@@ -214,18 +215,15 @@ func TestStaleSuccessors(t *testing.T) {
 func TestExpiredPlanIsRenewed(t *testing.T) {
 	c := newChain(t)
 	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
-	p, err := terms.NewPlan(c.terms("plan1", ten, members), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.NotAfter = time.Now().Add(4 * time.Second).Unix()
-	plan := c.signed(p, nil)
+	plan := c.first(ten, members...)
 	c.run(plan, 2, members...)
-	for time.Now().Unix() <= p.NotAfter {
-		time.Sleep(100 * time.Millisecond)
-	}
+	c.now = c.now.Add(25 * time.Hour)
+	config := &member.Config{PlanFile: plan, KeyFile: c.path("agg.key"), PassphraseFile: c.pass,
+		StoreFile: c.path("agg.db"), Bus: c.bus, OutDir: plan + ".out"}
+	_, err := member.Open(config, protocol.RoleAggregator, slog.New(slog.DiscardHandler), c.now)
+	c.refused(err, protocol.ClassIntegrity, "expired")
 	next, q := c.next("plan2", "", "plan1.choir.out", nil, members...)
-	if q.RoundsBefore()+q.Rounds != 10 {
+	if q.AllRounds() != 10 {
 		t.Errorf("%d rounds after %d", q.Rounds, q.RoundsBefore())
 	}
 	c.run(next, 0, members...)

@@ -31,11 +31,13 @@ type chain struct {
 	made map[string]bool // identities
 	data map[string]string
 
-	origin string // of the present plan
+	origin string    // of the present plan
+	now    time.Time // by which plans are made, signed and opened
 }
 
 func newChain(t *testing.T) *chain {
-	c := &chain{t: t, dir: t.TempDir(), made: map[string]bool{}, data: map[string]string{}}
+	c := &chain{t: t, dir: t.TempDir(), made: map[string]bool{}, data: map[string]string{},
+		now: time.Now()}
 	c.pass = rig.WriteFile(t, c.dir, "pass", "words\n")
 	rig.WriteFile(t, c.dir, "schema.json", schema)
 	for i, name := range []string{"party-a", "party-b", "party-c"} {
@@ -65,8 +67,8 @@ func (c *chain) terms(file, body string, members []string) string {
 	for _, name := range members {
 		if !c.made[name] {
 			c.made[name] = true
-			if _, _, _, err := member.NewIdentity(c.dir, name, c.pass, site.Costs, time.Now(),
-				48*time.Hour); err != nil {
+			if _, _, _, err := member.NewIdentity(c.dir, name, c.pass, site.Costs, c.now,
+				96*time.Hour); err != nil {
 				c.t.Fatal(err)
 			}
 		}
@@ -87,7 +89,7 @@ func (c *chain) signed(p *protocol.Plan, store map[string]string) string {
 		if err := member.CheckSuccessor(path, key, c.pass, store[m.Name], store[m.Name] == "", false); err != nil {
 			c.t.Fatal(m.Name, err)
 		}
-		sp, err := terms.SignPlan(path, key, c.pass, time.Now())
+		sp, err := terms.SignPlan(path, key, c.pass, c.now)
 		if err != nil {
 			c.t.Fatal(m.Name, err)
 		}
@@ -110,7 +112,7 @@ func (c *chain) write(path string, sp *protocol.SignedPlan) {
 // first makes and signs a plan without a predecessor.
 func (c *chain) first(body string, members ...string) string {
 	c.t.Helper()
-	p, err := terms.NewPlan(c.terms("plan1", body, members), time.Now())
+	p, err := terms.NewPlan(c.terms("plan1", body, members), c.now)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -124,7 +126,7 @@ func (c *chain) next(file, body, after string, lost []string, members ...string)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	p, err := terms.NewSuccessor(c.terms(file, body, members), time.Now(), s.After)
+	p, err := terms.NewSuccessor(c.terms(file, body, members), c.now, s.After)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -158,7 +160,7 @@ func (c *chain) open(plan, name string, alter func(*member.Config)) *member.Memb
 	if alter != nil {
 		alter(config)
 	}
-	m, err := member.Open(config, roleOf(name), slog.New(slog.DiscardHandler), time.Now())
+	m, err := member.Open(config, roleOf(name), slog.New(slog.DiscardHandler), c.now)
 	if err != nil {
 		c.t.Fatal(name, err)
 	}
