@@ -203,7 +203,7 @@ func Export(path, plan, dir string) (*Outcome, error) {
 
 // storedPlan is the key of the plan in a store whose id begins with a text; without one, of the only
 // plan that this member has not left for a successor.
-func storedPlan(f *host.File, path, plan string) (string, error) {
+func storedPlan(f host.Store, path, plan string) (string, error) {
 	var found, ids []string
 	for _, key := range f.Keys("plan/") {
 		id, ok := strings.CutSuffix(strings.TrimPrefix(key, "plan/"), "/"+signedKey)

@@ -35,7 +35,7 @@ func openStoreAt(path string, s protocol.BoundPlan) (*host.Scoped, error) {
 // OpenStore opens a member's store for one plan. A file may serve several plans:
 // each has its own state, and a party's ledger spans all of them.
 func OpenStore(path string, s protocol.BoundPlan) (*host.Scoped, error) {
-	f, err := host.OpenFile(path)
+	f, err := host.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func OpenStore(path string, s protocol.BoundPlan) (*host.Scoped, error) {
 const ledgerPrefix = "ledger/"
 
 // openExisting opens a store that exists, and does not create one.
-func openExisting(path string) (*host.File, error) {
+func openExisting(path string) (host.Store, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}
-	return host.OpenFile(path)
+	return host.Open(path)
 }
 
 // ownerKey is the key of a store's owner, for each plan.

@@ -33,6 +33,7 @@ type chain struct {
 
 	origin string    // of the present plan
 	now    time.Time // by which plans are made, signed and opened
+	stores map[string]string
 }
 
 func newChain(t *testing.T) *chain {
@@ -151,6 +152,9 @@ func (c *chain) open(plan, name string, alter func(*member.Config)) *member.Memb
 	c.t.Helper()
 	config := &member.Config{PlanFile: plan, KeyFile: c.path(name + ".key"), PassphraseFile: c.pass,
 		StoreFile: c.path(name + ".db"), Bus: c.bus}
+	if other := c.stores[name]; other != "" {
+		config.StoreFile = other
+	}
 	if roleOf(name) == protocol.RoleParty {
 		config.DataFile = c.data[name]
 	}

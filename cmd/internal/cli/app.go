@@ -169,7 +169,7 @@ func (a *App) MemberVerbs(plan ...*cobra.Command) []*cobra.Command {
 		a.role(protocol.RoleCompute, "Run a compute node, which adds shares and reveals partial sums"),
 		a.computeWorker(),
 		a.role(protocol.RoleAggregator, "Run the aggregator, which opens rounds and publishes results"),
-		a.serve(), a.preflight(), a.watch(), a.session(), a.budget(), a.receipt()}
+		a.serve(), a.preflight(), a.watch(), a.session(), a.budget(), a.receipt(), a.store()}
 }
 
 // nameExamples names the program in the examples of all its verbs.

@@ -47,9 +47,9 @@ func (a *App) Verify() *cobra.Command {
 		Long: `Check, from the signed plan and the transcript in DIR alone, everything that the
 protocol promises about a session: signatures, set agreement, partial sums,
 results, models and charges. A successor plan's transcript is checked with its
-predecessors', as far as they are there. With --store, also that the aggregator signed the
-same results for the party whose store it is. Exits with 7 and the cause when
-anything was altered.`,
+predecessors', as far as they are there. With --store, also that the aggregator
+signed the same results for the party whose store it is. Exits with 7 and the
+cause when anything was altered.`,
 		Example: "  choir verify result\n  choir verify result --store store.db\n" +
 			"  choir verify result --format json",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs,
