@@ -77,6 +77,8 @@ type Status struct {
 	Expires         time.Time  `json:"expires"` // the plan
 	Budget          *Budget    `json:"budget"`  // a party's; null: the plan claims no epsilon
 	Data            []string   `json:"data"`    // what the encoding did to this party's file
+	// Evaluations is the learning curve since the member's start; null: the plan has none, or none yet.
+	Evaluations []Evaluation `json:"evaluations"`
 }
 
 // Terms are the plan's, in short.

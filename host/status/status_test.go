@@ -425,3 +425,39 @@ func TestConnectionIsShown(t *testing.T) {
 	}
 	w.wants(`choir_connected{role="party"} 1`)
 }
+
+// TestLearningCurve: evaluations are in /status and drawn on the page, higher scores higher up, and
+// an evaluation that comes again replaces itself.
+func TestLearningCurve(t *testing.T) {
+	w := watch(t, 0)
+	if _, page := w.get("GET", "/"); strings.Contains(page, "<svg") {
+		t.Error("a curve without evaluations")
+	}
+	for round, score := range []float64{0.6, 0.7, 0.8} {
+		for range 2 {
+			w.Evaluated(status.Evaluation{Round: uint32(round + 1), Parties: 3, Measure: "accuracy",
+				Score:         [3]float64{score, score - 0.1, score + 0.1},
+				LogLikelihood: [3]float64{-0.5, -0.6, -0.4}})
+		}
+	}
+	_, page := w.get("GET", "/")
+	points := regexp.MustCompile(`<circle cx="([0-9.]+)" cy="([0-9.]+)"`).FindAllStringSubmatch(page, -1)
+	if len(points) != 3 || !strings.Contains(page, "0.800 (0.700 to 0.900)") {
+		t.Fatalf("%q", page)
+	}
+	var x, y [3]float64
+	for i, p := range points {
+		if _, err := fmt.Sscan(p[1]+" "+p[2], &x[i], &y[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x[0] >= x[2] || y[0] <= y[2] {
+		t.Errorf("points %v", points)
+	}
+	_, text := w.get("GET", "/status")
+	var v status.Status
+	if err := json.Unmarshal([]byte(text), &v); err != nil || len(v.Evaluations) != 3 ||
+		v.Evaluations[2].Score[0] != 0.8 {
+		t.Errorf("%+v, %v", v.Evaluations, err)
+	}
+}

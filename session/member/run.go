@@ -147,7 +147,8 @@ func (m *Member) role(store host.Store, bus *run.CountingBus) (*run.Role, error)
 	t := m.Config.Timing
 	r := &run.Role{Session: m.Session, Key: m.Key, Store: store, Bus: bus, Rand: rand.Reader,
 		Resend: t.Resend.Duration, GiveUp: t.GiveUp.Duration, IdleTimeout: t.Idle.Duration,
-		Model: m.work.model, Origin: m.work.origin, App: m.work.app, Proposer: m.work.proposer,
+		Model: m.watcher.curve.model(m.work.model), Origin: m.work.origin,
+		App: m.watcher.curve.application(m.work.app), Proposer: m.work.proposer,
 		Ledger: run.NewLedger(m.Session, new(ledger.Ledger), own)}
 	if m.Workers == 0 {
 		return r, nil

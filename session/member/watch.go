@@ -23,6 +23,7 @@ type watcher struct {
 	store host.Store
 	asked chan struct{} // a person wants to know at once who is here
 	spent chan struct{} // the ledger has grown
+	curve *curve
 }
 
 // watch starts a member's status page, if it has one. stopped receives the end of the session and
@@ -30,6 +31,8 @@ type watcher struct {
 func (m *Member) watch(ctx context.Context, store host.Store) (stopped func(error), err error) {
 	w := &watcher{Monitor: status.New(status.Config{Session: m.Session, Member: m.Index}), m: m, store: store,
 		asked: make(chan struct{}, 1), spent: make(chan struct{}, 1)}
+	w.curve = newCurve(m.Session.Plan, w.Evaluated)
+	w.curve.past(m, store)
 	m.watcher = w
 	var data []string
 	for _, a := range m.altered {
@@ -55,6 +58,7 @@ func (m *Member) watch(ctx context.Context, store host.Store) (stopped func(erro
 // notify receives the member's notices.
 func (w *watcher) notify(n protocol.Notice) {
 	w.Notify(n)
+	w.curve.notify(n)
 	if n.Code == protocol.NoteContributed {
 		select {
 		case w.spent <- struct{}{}:
