@@ -74,15 +74,16 @@ func (m method) plan(d *experiment.Data) (*protocol.Plan, error) {
 }
 
 // scenarios are the attacks; each is a row of the table.
-var scenarios = []string{"epsilon", "membership", "rank"}
+var scenarios = []string{"epsilon", "canaries", "membership", "rank"}
 
 func attackAll(ctx context.Context, o study.Options) (*study.Result, error) {
 	r := &study.Result{SchemaVersion: 1, Name: "threat-adult", Title: "The papers' methods under attack",
 		Seeds: o.Seeds, Transport: study.Memory, Source: "none: attacks on plans with default settings, [SNJ23]",
 		About: []string{fmt.Sprintf("Plans on Adult with default settings: %d parties, %d compute nodes, T = %d, "+
-			"epsilon %d at delta %g. The coalition is the aggregator, %d compute nodes and %d parties. Epsilon is a "+
-			"lower confidence limit from sums of chosen vectors on the plan's terms.", parties, computes, colluders,
-			epsilon, delta, computes-1, colluders+1)}}
+			"epsilon %d at delta %g. The coalition is the aggregator, %d compute nodes and %d parties, and for plans "+
+			"with local noise, whose claim is for them, all compute nodes. Epsilon is a lower confidence limit from "+
+			"sums of chosen vectors on the plan's terms.", parties, computes, colluders, epsilon, delta, computes-1,
+			colluders+1)}}
 	all := methods(o.Quick)
 	o = o.Begin(len(all) * len(o.Each()))
 	panel := study.Panel{Title: "one record, all rounds", XLabel: "false positive rate",
@@ -131,12 +132,16 @@ func (m method) attack(ctx context.Context, o study.Options, seed uint64) (*prot
 	if err != nil {
 		return nil, nil, err
 	}
-	runs := 1 << 16
+	runs := 1 << 15
 	if o.Quick {
 		runs = 1 << 9
 	}
+	with := collude.Coalition{Parties: colluders + 1, Nodes: computes - 1, Aggregator: true}
+	if p.Noise == protocol.NoiseLocal {
+		with.Nodes = computes
+	}
 	out, err := collude.Options{Target: target, Runs: runs, Seed: seed, Scenarios: scenarios,
-		Coalition: collude.Coalition{Parties: colluders + 1, Nodes: computes - 1, Aggregator: true}}.Execute(ctx)
+		Coalition: with}.Execute(ctx)
 	return p, out, err
 }
 
