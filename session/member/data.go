@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/dataset"
@@ -46,6 +47,29 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 	}
 	m.work.side = l
 	return l, l, nil
+}
+
+// CheckData reads a party's file as a session under the plan would, and returns why it does not fit.
+// A party that looks before it signs is not absent later because of a value that the schema refuses.
+// Of the configuration only the file and the share of altered values count.
+func CheckData(p *protocol.Plan, c *Config) error {
+	m := &Member{Session: protocol.Bind(p), Config: c, Log: slog.New(slog.DiscardHandler)}
+	if p.Application == app.NameSum {
+		_, err := m.vector()
+		return err
+	}
+	a, err := app.Of(p)
+	if err != nil {
+		return err
+	}
+	schema, err := a.Encoding()
+	if err != nil {
+		return err
+	}
+	if _, err := m.readData(schema); err != nil {
+		return protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	return nil
 }
 
 func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {

@@ -190,6 +190,9 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 	if s.Policy != nil {
 		why = s.Policy.allows(p)
 	}
+	if i, ok := p.Index(s.key.Public()); why == nil && ok && p.Is(i, protocol.RoleParty) {
+		why = CheckData(p, s.Config)
+	}
 	if why == nil {
 		err := folder.Approve(fingerprint, s.Config.KeyFile, s.Config.PassphraseFile, time.Now())
 		if err == nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -52,8 +53,8 @@ signature. When all members have signed it writes the signed plan to --out.`
 
 // joinFlags are the flags of join.
 type joinFlags struct {
-	key, card, passphrase, approve, out string
-	wait                                time.Duration
+	key, card, passphrase, approve, data, out string
+	wait                                      time.Duration
 }
 
 func (a *App) join() *cobra.Command {
@@ -69,6 +70,7 @@ func (a *App) join() *cobra.Command {
 	s.StringVar(&f.card, "card", "", "card (default: beside the key)")
 	s.StringVar(&f.passphrase, "passphrase-file", "", "file with the key's passphrase, for --approve")
 	s.StringVar(&f.approve, "approve", "", "fingerprint of the plan that this site approves")
+	dataFlag(cmd, &f.data)
 	s.StringVar(&f.out, "out", "signed.choir", "file for the plan that all have signed")
 	s.DurationVar(&f.wait, "wait", 0, "time to wait for the plan, or for the others' signatures")
 	must(cmd.MarkFlagRequired("key"))
@@ -88,13 +90,9 @@ func (a *App) joinFolder(ctx context.Context, dir string, f joinFlags) error {
 	}
 	fmt.Fprintf(a.Out, "the card of %s is in %s\n", card.Name, dir)
 	if f.approve != "" {
-		if f.passphrase == "" {
-			return protocol.Fail(protocol.ClassInput, "--passphrase-file: --approve needs the key")
-		}
-		if err := folder.Approve(f.approve, f.key, f.passphrase, time.Now()); err != nil {
+		if err := a.approve(dir, f); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.Out, "the plan is signed")
 	}
 	warned := map[string]bool{}
 	return a.poll(ctx, f.wait, func() (string, error) {
@@ -125,6 +123,21 @@ func (a *App) joinFolder(ctx context.Context, dir string, f joinFlags) error {
 		fmt.Fprintf(a.Out, "all %d members have signed: %s\n", len(plan.Plan.Members), f.out)
 		return "", nil
 	})
+}
+
+// approve signs the proposed plan if it is the approved one and the party's data fit it.
+func (a *App) approve(dir string, f joinFlags) error {
+	if f.passphrase == "" {
+		return protocol.Fail(protocol.ClassInput, "--passphrase-file: --approve needs the key")
+	}
+	if err := checkData(filepath.Join(dir, "plan.choir"), f.data); err != nil {
+		return err
+	}
+	if err := terms.Consortium(dir).Approve(f.approve, f.key, f.passphrase, time.Now()); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out, "the plan is signed")
+	return nil
 }
 
 func (a *App) printProposal(dir string, plan *protocol.SignedPlan) {

@@ -104,7 +104,7 @@ func (a *App) planShow() *cobra.Command {
 }
 
 func (a *App) planSign() *cobra.Command {
-	var key, passphrase, out, store string
+	var key, passphrase, out, store, data string
 	var lost, replace bool
 	cmd := &cobra.Command{
 		Use: "sign PLAN --key FILE --passphrase-file FILE", Short: "Check a plan and sign it as one of its members",
@@ -112,6 +112,9 @@ func (a *App) planSign() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := member.CheckSuccessor(args[0], key, passphrase, store, lost, replace); err != nil {
+				return err
+			}
+			if err := checkData(args[0], data); err != nil {
 				return err
 			}
 			sp, err := terms.SignPlan(args[0], key, passphrase, time.Now())
@@ -132,12 +135,34 @@ func (a *App) planSign() *cobra.Command {
 	cmd.Flags().StringVar(&key, "key", "", "key file")
 	cmd.Flags().StringVar(&passphrase, "passphrase-file", "", "file with the key's passphrase")
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write; default: PLAN")
+	dataFlag(cmd, &data)
 	cmd.Flags().StringVar(&store, "store", "", "successor plan: this member's store, which is bound to it")
 	cmd.Flags().BoolVar(&lost, "lost-store", false, "successor plan: a node's or aggregator's store is lost")
 	cmd.Flags().BoolVar(&replace, "replace", false,
 		"successor plan: in the place of another that was only signed")
 	FilesOf(cmd, "key", "key")
 	return cmd
+}
+
+// dataFlag is the file that a party compares with a plan before it signs.
+func dataFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "data", "", "a party's file, which must fit the plan before it is signed")
+	FilesOf(cmd, "csv", "data")
+}
+
+// checkData compares a file, if one is named, with a plan that is to be signed.
+func checkData(plan, file string) error {
+	if file == "" {
+		return nil
+	}
+	sp, err := terms.ReadPlan(plan)
+	if err != nil {
+		return err
+	}
+	if err := member.CheckData(sp.Plan, &member.Config{DataFile: file}); err != nil {
+		return fmt.Errorf("%w: nothing was signed", err)
+	}
+	return nil
 }
 
 func (a *App) planMerge() *cobra.Command {
