@@ -15,6 +15,8 @@
 //	round                        the attempt that is open
 //	attempts                     attempts beyond the first, over all rounds
 //	hold, agree, psum/<r>/<a>/.. what the nodes sent in the open attempt
+//	confirming                   what the nodes are to confirm of the last result
+//	confirm/<r>/<a>/<node>       Confirms of the last result
 //	last/<n>                     the last result's signed messages, to retransmit
 //	last/sum                     its aggregate, packed, to be sealed again; empty if that is the
 //	                             model. When the group key has been deleted, the sealed chunks
@@ -92,6 +94,9 @@ type Aggregator struct {
 
 	at       attempt
 	last     []protocol.Outgoing // the last result, to retransmit
+	confirm  confirming          // the last result's
+	settled  protocol.Digest     // ResultDigest of the last result of a sum
+	over     bool                // the last sum is published: only Confirms are missing
 	kept     int                 // how many of its messages are on record; its chunks follow from the sum
 	recorded int                 // transcript entries
 }
@@ -355,6 +360,8 @@ func (a *Aggregator) message(data []byte) (*protocol.Envelope, error) {
 		return e, a.agree(e.From, m, data)
 	case *protocol.Partial:
 		return e, a.partial(e.From, m, data)
+	case *protocol.Confirm:
+		return e, a.confirmed(e.From, m, data)
 	}
 	return e, nil
 }

@@ -24,6 +24,11 @@ func (a *Aggregator) awaited() string {
 	}
 	first, last := a.parties, a.parties+a.nodes
 	var parts []string
+	if !a.allConfirmed() {
+		return a.without("no confirm from", first, last, func(i uint32) bool {
+			return a.confirm.confirmed[int(i)-a.parties]
+		})
+	}
 	if len(a.at.holds) < a.nodes {
 		parts = append(parts, a.without("no contribution from", 0, first, func(i uint32) bool {
 			_, ok := a.at.manifests[i]

@@ -20,6 +20,7 @@ func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
 		protocol.KindPartial, vector, protocol.KindPartial, vector, protocol.KindResult,
 	}
 	abort := []protocol.Kind{protocol.KindAbort}
+	confirms := []protocol.Kind{protocol.KindConfirm, protocol.KindConfirm}
 	const late = 1000 * (rigEnd + 1)
 	for _, c := range []struct {
 		name      string
@@ -29,7 +30,8 @@ func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
 	}{
 		{name: "before the first round", expires: 0, want: slices.Concat(start, abort)},
 		{name: "in the first round", expires: 1, want: slices.Concat(start, round, abort)},
-		{name: "in the last round", expires: 2, completes: true, want: slices.Concat(start, round, round)},
+		{name: "in the last round", expires: 2, completes: true,
+			want: slices.Concat(start, round, round[:1], confirms, round[1:], confirms)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)

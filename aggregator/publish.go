@@ -17,6 +17,13 @@ const sumKey = "last/sum"
 // publish signs a result and seals the aggregate for the members; packed is its record. A void
 // result has no sum.
 func (a *Aggregator) publish(r *protocol.Result, sum []int64, packed []byte) error {
+	var chunks []protocol.Outgoing
+	var err error
+	if sum != nil {
+		if chunks, r.Chunks, err = a.seal(r, sum); err != nil {
+			return err
+		}
+	}
 	head, err := a.sign(r)
 	if err != nil {
 		return err
@@ -32,12 +39,10 @@ func (a *Aggregator) publish(r *protocol.Result, sum []int64, packed []byte) err
 	if sum == nil {
 		return nil
 	}
-	chunks, err := a.seal(r, sum)
-	if err != nil {
-		return err
-	}
 	a.eff.Put(sumKey, packed)
-	a.eff.Send = append(a.eff.Send, chunks...)
+	if r.Round < a.s.Plan.Rounds { // the last sum follows when the session is complete
+		a.eff.Send = append(a.eff.Send, chunks...)
+	}
 	a.last = append(a.last, chunks...)
 	return nil
 }
@@ -53,20 +58,21 @@ func (a *Aggregator) resultContext(r *protocol.Result) protocol.Context {
 	}
 }
 
-// seal makes the aggregate's chunks for the members, the same ones each time.
-func (a *Aggregator) seal(r *protocol.Result, sum []int64) ([]protocol.Outgoing, error) {
+// seal makes the aggregate's chunks for the members, the same ones each time, and their digests.
+func (a *Aggregator) seal(r *protocol.Result, sum []int64) ([]protocol.Outgoing, []protocol.Digest, error) {
 	sealer, err := a.s.Sealer(a.groupOf(r.Round), a.resultContext(r))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make([]protocol.Outgoing, a.s.Chunks())
+	out, digests := make([]protocol.Outgoing, a.s.Chunks()), make([]protocol.Digest, a.s.Chunks())
 	parallel.Do(len(out), func(i int) {
 		lo := i * xof.ChunkElements
 		ints := sum[lo : lo+a.s.ChunkLen(i)]
-		b, _ := sealer.Seal(i, func(plain []byte) { protocol.AppendInts(plain[:0], ints) })
+		b, ciphertext := sealer.Seal(i, func(plain []byte) { protocol.AppendInts(plain[:0], ints) })
+		digests[i] = protocol.NewChunkHash().Digest(ciphertext)
 		out[i] = protocol.Outgoing{Subject: a.s.SubjectResult(r.Round, r.Attempt, strconv.Itoa(i)), Data: b}
 	})
-	return out, nil
+	return out, digests, nil
 }
 
 // sendKept sends a signed message and adds it to the last result, in one record, for
@@ -153,7 +159,7 @@ func (a *Aggregator) restoreSum(r *protocol.Result) error {
 	if len(sum) != a.s.Plan.Elements() || protocol.IntDigest(a.digestKey(r.Round), sum) != r.Aggregate {
 		return fmt.Errorf("%s: %w: not the aggregate of the result", sumKey, protocol.ErrMismatch)
 	}
-	chunks, err := a.seal(r, sum)
+	chunks, _, err := a.seal(r, sum)
 	a.last = append(a.last, chunks...)
 	return err
 }

@@ -14,7 +14,8 @@ import (
 // rig is an aggregator with one party and two nodes, which the test plays.
 type rig struct {
 	*roletest.Rig
-	a *Aggregator
+	a    *Aggregator
+	last protocol.Digest // of the last result
 }
 
 const (
@@ -87,7 +88,7 @@ func (r *rig) join() (eff protocol.Effects) {
 // round plays a round to its result: the sum is twice its number, and 3.
 func (r *rig) round(number uint32) (eff protocol.Effects) {
 	r.TB.Helper()
-	m := &protocol.Contribution{Round: number, Attempt: 1, Confirm: make([][16]byte, rigNodes)}
+	m := &protocol.Contribution{Round: number, Attempt: 1, Last: r.last, Confirm: make([][16]byte, rigNodes)}
 	bundle, err := m.BundleDigest(r.Session, 0)
 	if err != nil {
 		r.TB.Fatal(err)
@@ -100,7 +101,7 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 		sum := field.AppendVector(nil, field.Vector{field.Element(number), field.Element(node)})
 		hash := protocol.NewVectorHash()
 		hash.Write(sum)
-		r.Send(node, &protocol.Hold{Round: number, Attempt: 1, Entries: set})
+		r.Send(node, &protocol.Hold{Round: number, Attempt: 1, Last: r.last, Entries: set})
 		opening := protocol.Opening{Salt: [32]byte{byte(node)}}
 		vector := hash.Digest(opening)
 		r.Send(node, &protocol.Agree{Round: number, Attempt: 1, Count: 1, Set: digest, Partial: vector})
@@ -110,6 +111,27 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 		}
 		r.Send(node, p)
 		eff = r.Deliver(r.chunk(node, number, sum))
+	}
+	if last := r.confirm(number, eff); number == r.Session.Plan.Rounds {
+		return last
+	}
+	return eff
+}
+
+// confirm has the nodes confirm the result that was sent, and returns the effects of the last Confirm.
+func (r *rig) confirm(number uint32, sent protocol.Effects) (eff protocol.Effects) {
+	r.TB.Helper()
+	for _, o := range sent.Send {
+		if p, err := protocol.NewResultProof(o.Data); err == nil {
+			r.last = p.Digest
+		}
+	}
+	for k := range rigNodes {
+		node := r.Node(k)
+		f := r.Session.Fingerprint(r.last)
+		f.Write(field.Vector{field.Element(number), field.Element(node)})
+		value := protocol.Opening{Salt: [32]byte{byte(node)}}.Value(f)
+		eff = r.Send(node, &protocol.Confirm{Round: number, Attempt: 1, Result: r.last, Value: value})
 	}
 	return eff
 }

@@ -17,7 +17,13 @@ func (a *Aggregator) advance() {
 		}
 		return
 	}
-	if len(a.at.agrees) < a.nodes {
+	if a.over {
+		if a.allConfirmed() {
+			a.check(a.complete())
+		}
+		return
+	}
+	if len(a.at.agrees) < a.nodes || !a.allConfirmed() {
 		return
 	}
 	if why := a.voided(); why != nil {
@@ -46,7 +52,7 @@ func (a *Aggregator) openAttempt(round, number uint32) error {
 	if err := a.charge(round, number); err != nil {
 		return err
 	}
-	b, err := a.sign(&protocol.Round{Round: round, Attempt: number, Model: a.modelDigest})
+	b, err := a.sign(&protocol.Round{Round: round, Attempt: number, Model: a.modelDigest, Last: a.settled})
 	if err != nil {
 		return err
 	}
@@ -103,6 +109,8 @@ func (a *Aggregator) forget() {
 // checkAttempt refuses a message that is not for the open attempt.
 func (a *Aggregator) checkAttempt(round, number uint32) error {
 	switch {
+	case a.over:
+		return protocol.ErrDuplicate
 	case round == a.at.round && number == a.at.number:
 		return nil
 	case round < a.at.round || (round == a.at.round && number < a.at.number):
@@ -214,6 +222,9 @@ func (a *Aggregator) void(why error) error {
 	if err := a.publish(r, nil, nil); err != nil {
 		return err
 	}
+	if err := a.expect(r, nil); err != nil {
+		return err
+	}
 	a.forget()
 	if a.spares >= a.s.Plan.SpareAttempts {
 		return protocol.Fail(protocol.ClassQuorum, "no spare attempt is left: %w", why)
@@ -244,7 +255,16 @@ func (a *Aggregator) settle() error {
 	}
 	ints, digest, packed := a.at.total.end(a.digestKey(r.Round))
 	r.Aggregate = digest
+	r.Commitments = a.at.agrees[a.node(0)].Commitments
 	if err := a.audit(r, ints); err != nil {
+		return err
+	}
+	openings := make([]protocol.Opening, a.nodes)
+	for k := range openings {
+		openings[k] = *a.at.partials[a.node(k)].opening
+	}
+	var err error
+	if r.Trace, err = a.s.SealTrace(a.groupOf(r.Round), a.resultContext(r), openings); err != nil {
 		return err
 	}
 	next, model, why := a.decide(r, ints)
@@ -257,19 +277,36 @@ func (a *Aggregator) settle() error {
 	if err := a.publish(r, ints, packed); err != nil {
 		return err
 	}
+	if err := a.expect(r, openings); err != nil {
+		return err
+	}
 	a.model = next
 	a.modelDigest = r.Next
 	a.eff.Put("model", model)
 	a.forget()
 	if r.Round == a.s.Plan.Rounds {
-		a.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: r.Round})
-		if err := a.keepGroupKeys(); err != nil {
-			return err
-		}
-		a.finish(nil)
+		a.over = true
+		a.seen = a.now
+		a.at = attempt{round: a.at.round, number: a.at.number}
 		return nil
 	}
 	return a.openAttempt(r.Round+1, 1)
+}
+
+// complete ends the session, once every node has confirmed the last result.
+func (a *Aggregator) complete() error {
+	a.recordConfirms()
+	for _, o := range a.last {
+		if protocol.IsChunk(o.Data) {
+			a.eff.Send = append(a.eff.Send, o)
+		}
+	}
+	a.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: a.at.round})
+	if err := a.keepGroupKeys(); err != nil {
+		return err
+	}
+	a.finish(nil)
+	return nil
 }
 
 // decide moves the model by the sum and sets the result's outcome and next model. why is the

@@ -39,7 +39,7 @@ func Transitions() []protocol.Transition {
 		{From: gathering, To: ended, On: "nothing moved for too long, or expiry"},
 		{
 			From: open, To: ended,
-			On: "the last round's sum, no spare attempt, a contradiction by a node, " +
+			On: "the last round's sum, confirmed by all nodes, no spare attempt, a contradiction by a node, " +
 				"nothing moved for too long, or expiry",
 		},
 	}

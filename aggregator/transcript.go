@@ -9,8 +9,9 @@ import (
 )
 
 // recordAttempt puts on record what the members signed in the open attempt: the parties'
-// manifests, the nodes' lists and agrees, in roster order.
+// manifests, the nodes' lists and agrees, in roster order, after the Confirms of the result before.
 func (a *Aggregator) recordAttempt() {
+	a.recordConfirms()
 	view := protocol.StepView{View: a.view, Step: a.eff}
 	var signed [][]byte // read before any is recorded: a read walks the step's records
 	for i := range uint32(a.parties) {
@@ -47,7 +48,7 @@ func (a *Aggregator) recordPartials() {
 
 // restore rebuilds the aggregator from its view.
 func (a *Aggregator) restore() error {
-	steps := []func() error{a.restoreKeys, a.restoreModel, a.restoreRound, a.restoreAttempt}
+	steps := []func() error{a.restoreKeys, a.restoreModel, a.restoreConfirms, a.restoreRound, a.restoreAttempt}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return fmt.Errorf("aggregator: stored state: %w", err)
@@ -124,6 +125,10 @@ func (a *Aggregator) restoreRound() error {
 	if !ok {
 		return fmt.Errorf("round record holds a %T", m)
 	}
+	if a.over {
+		a.at = attempt{round: r.Round, number: r.Attempt}
+		return nil
+	}
 	a.begin(r.Round, r.Attempt, b)
 	return nil
 }
@@ -131,7 +136,7 @@ func (a *Aggregator) restoreRound() error {
 // restoreAttempt reads the messages of the open attempt. They are durable: there are no
 // effects.
 func (a *Aggregator) restoreAttempt() error {
-	if a.at.round == 0 || a.view.Get("done") != nil {
+	if a.at.round == 0 || a.over || a.view.Get("done") != nil {
 		return nil // nothing is open, or the session's keys are deleted
 	}
 	for _, kind := range []string{"commit", "hold", "agree", "psum"} {

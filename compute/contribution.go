@@ -207,6 +207,8 @@ func (in *intake) checkHead(
 	from uint32, m *protocol.Contribution, manifest protocol.Digest, secret *channel.Secret,
 ) error {
 	switch {
+	case m.Last != in.lastResult:
+		return fmt.Errorf("%w: %s contributed after another result", protocol.ErrMismatch, in.s.Name(from))
 	case m.Model != in.model:
 		return fmt.Errorf("%w: %s contributed to another model", protocol.ErrMismatch, in.s.Name(from))
 	case int(m.Explicit) != in.explicitNode(from):

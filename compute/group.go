@@ -216,6 +216,8 @@ func (n *Node) acceptHeld(worker uint32, data []byte) error {
 	switch {
 	case !n.open:
 		return protocol.ErrDuplicate
+	case m.Last != n.lastResult:
+		return fmt.Errorf("%w: %s contributed after another result", protocol.ErrMismatch, n.s.Name(e.From))
 	case m.Model != n.model:
 		return fmt.Errorf("%w: %s contributed to another model", protocol.ErrMismatch, n.s.Name(e.From))
 	}

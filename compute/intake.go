@@ -31,11 +31,12 @@ type intake struct {
 
 	round, attempt uint32 // 0 before the first round
 	model          protocol.Digest
-	open           bool           // contributions are accepted
-	contributions  []contribution // by party
-	count          int            // of those complete
-	sum            field.Vector   // of all shares received, less the pending ones
-	pending        []*xof.Stream  // shares that are not added yet
+	lastResult     protocol.Digest // that the attempt follows
+	open           bool            // contributions are accepted
+	contributions  []contribution  // by party
+	count          int             // of those complete
+	sum            field.Vector    // of all shares received, less the pending ones
+	pending        []*xof.Stream   // shares that are not added yet
 
 	plain     []byte              // buffer for an opened chunk
 	chunkHash *protocol.ChunkHash // for a chunk's digest
@@ -78,7 +79,7 @@ func (in *intake) checkNew(m *protocol.Round) error {
 	case m.Round > in.s.Plan.Rounds:
 		return fmt.Errorf("%w: round %d of %d", protocol.ErrMismatch, m.Round, in.s.Plan.Rounds)
 	case m.Round == in.round && m.Attempt == in.attempt:
-		if m.Model != in.model {
+		if m.Model != in.model || m.Last != in.lastResult {
 			return fmt.Errorf("%w: round %d attempt %d on two models", protocol.ErrEquivocate, m.Round, m.Attempt)
 		}
 		return protocol.ErrDuplicate
@@ -96,6 +97,7 @@ func (in *intake) begin(m *protocol.Round) {
 	in.round = m.Round
 	in.attempt = m.Attempt
 	in.model = m.Model
+	in.lastResult = m.Last
 	in.open = in.keys.Round() == m.Round // otherwise the round is over
 	in.contributions = make([]contribution, in.parties)
 	in.count = 0

@@ -18,6 +18,10 @@
 //	agree/<r>/<a>/<node>          agrees, its own and the others'
 //	reveal/<r>                    what was signed to be revealed in the round: never two
 //	partial/<r>/<i>               a sealed chunk of it, until the round is settled
+//	confirm/<r>/<a>               the Confirms of this round, and of the end of the last one
+//	result                        a Result that came before older messages were read
+//	next                          a Round that came before the result of the attempt before
+//	settled                       ResultDigest of the last result, of a sum
 //	last                          the parties of the last revealed set
 //	done                          the session's end
 //	workers                       how many workers it has, if any
@@ -66,10 +70,14 @@ type Node struct {
 	// workerKeys are those of the workers, as far as they were needed.
 	workerKeys map[uint32]*channel.Secret
 
-	at      agreement
-	last    []uint32            // parties in the previous round's set, in order
-	newest  uint32              // highest round in which this node has revealed
-	resends []protocol.Outgoing // messages to retransmit until there is progress
+	at       agreement
+	last     []uint32            // parties in the previous round's set, in order
+	settled  protocol.Digest     // of the previous round's result
+	confirms []protocol.Outgoing // the Confirms of this round, and of the end of the last one
+	result   []byte              // a Result that came while the node was behind, nil: none
+	next     []byte              // a Round that waits for the result before it, nil: none
+	newest   uint32              // highest round in which this node has revealed
+	resends  []protocol.Outgoing // messages to retransmit until there is progress
 }
 
 // agreement is the state of an attempt apart from its contributions.
@@ -128,6 +136,7 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 		n.start()
 	case protocol.CaughtUp:
 		n.behind = false
+		n.check(n.caughtUp())
 	case protocol.Delivery:
 		n.deliver(e.Data)
 	}
@@ -153,6 +162,7 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 // start publishes the plan key, unless every party has it, and retransmits the last messages.
 func (n *Node) start() {
 	if n.ended { // the session ended before the restart
+		n.eff.Send = append(n.eff.Send, n.confirms...)
 		n.eff.Finish(protocol.UnmarshalEnd(n.view.Get("done")))
 		return
 	}
@@ -241,7 +251,9 @@ func (n *Node) message(data []byte) (*protocol.Envelope, error) {
 	case *protocol.Partial:
 		return e, n.ownPartial(e.From, m, data)
 	case *protocol.Result:
-		return e, n.result(m)
+		return e, n.hearResult(m, data)
+	case *protocol.Confirm:
+		return e, n.ownConfirm(e.From, m, data)
 	case *protocol.Abort:
 		n.end(m.Cause())
 	}

@@ -52,6 +52,9 @@ func (n *Node) resend() {
 // restore rebuilds the node from its view: the channels, the attempt, everything that it
 // received in it, and the messages to retransmit.
 func (n *Node) restore() error {
+	if err := n.restoreConfirms(); err != nil {
+		return fmt.Errorf("compute node: stored state: %w", err)
+	}
 	if n.ended = n.view.Get("done") != nil; n.ended {
 		return nil // the keys to the rest of the last attempt are deleted
 	}
@@ -73,6 +76,9 @@ func (n *Node) restoreKeys() error {
 	if b := n.view.Get("last"); b != nil {
 		n.last = parseU32s(b)
 	}
+	copy(n.settled[:], n.view.Get("settled"))
+	n.result = n.view.Get("result")
+	n.next = n.view.Get("next")
 	return nil
 }
 
@@ -154,9 +160,12 @@ func (n *Node) restoreReveal() error {
 		}
 		n.resends = append(n.resends, n.partialHead(head))
 	}
-	if n.round > 0 && n.newest >= n.round {
+	switch {
+	case n.round > 0 && n.newest >= n.round:
 		n.setPhase(reached)
 		n.dropSum()
+	case n.view.Get(confirmKey(n.round, n.attempt)) != nil: // this node has said that it will not reveal
+		n.setPhase(void)
 	}
 	return nil
 }

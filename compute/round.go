@@ -20,6 +20,18 @@ func (n *Node) openRound(m *protocol.Round, data []byte) error {
 	if err := n.checkNew(m); err != nil {
 		return err
 	}
+	if n.at.phase == revealed || n.result != nil { // the result of that attempt comes first
+		if bytes.Equal(n.next, data) {
+			return protocol.ErrDuplicate
+		}
+		n.next = data
+		n.eff.Put("next", data)
+		return nil
+	}
+	if m.Last != n.settled {
+		return fmt.Errorf("%w: round %d is opened after another result than this node confirmed",
+			protocol.ErrMismatch, m.Round)
+	}
 	if err := n.sendReceipts(); err != nil { // of the previous attempt
 		return err
 	}
@@ -48,6 +60,7 @@ func (n *Node) beginAgreement(openedAt int64) {
 	}
 	n.setPhase(collecting)
 	n.resends = nil
+	n.resends = append(n.resends, n.confirms...) // a party may have missed one
 	n.seen = n.now
 	if n.group != nil {
 		n.group = newGroup(n.s)
@@ -110,7 +123,9 @@ func (n *Node) hold() error {
 		return err
 	}
 	n.addPending() // while the other nodes' lists travel
-	h := &protocol.Hold{Round: n.round, Attempt: n.attempt, Entries: make([]protocol.Entry, 0, n.count)}
+	h := &protocol.Hold{
+		Round: n.round, Attempt: n.attempt, Last: n.lastResult, Entries: make([]protocol.Entry, 0, n.count),
+	}
 	for i := range n.contributions {
 		if c := &n.contributions[i]; c.whole {
 			h.Entries = append(h.Entries, protocol.Entry{Party: uint32(i), Bundle: c.bundle})
@@ -138,6 +153,9 @@ func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 	}
 	if n.at.phase == settled {
 		return protocol.ErrDuplicate
+	}
+	if m.Last != n.lastResult {
+		return fmt.Errorf("%w: the list of %s follows another result", protocol.ErrMismatch, n.s.Name(from))
 	}
 	if n.at.holds[from] != nil {
 		return n.checkPeerRepeat("hold", from, data)
@@ -268,96 +286,6 @@ func (n *Node) peerAgree(from uint32, m *protocol.Agree, data []byte) error {
 	n.at.agrees[from] = m
 	n.eff.Put(n.peerKey("agree", from), data)
 	n.seen = n.now
-	return nil
-}
-
-// result accepts the aggregator's result of the attempt.
-func (n *Node) result(m *protocol.Result) error {
-	if err := n.checkAttempt(m.Round, m.Attempt); err != nil {
-		if m.Round <= n.round {
-			return protocol.ErrDuplicate
-		}
-		return err
-	}
-	if n.at.phase == settled {
-		return protocol.ErrDuplicate
-	}
-	if m.Outcome == protocol.OutcomeVoid && n.at.phase != revealed {
-		n.resends = nil
-		return nil
-	}
-	if m.Outcome == protocol.OutcomeVoid {
-		return fmt.Errorf("%w: round %d attempt %d is called void, and this node has revealed in it",
-			protocol.ErrMismatch, m.Round, m.Attempt)
-	}
-	if n.at.phase != revealed {
-		return fmt.Errorf("%w: a result for round %d, in which this node has revealed nothing",
-			protocol.ErrMismatch, m.Round)
-	}
-	if err := n.checkPartials(m); err != nil {
-		n.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w", m.Round, err))
-		return nil
-	}
-	if want := n.at.agrees[n.self].Set; protocol.SetDigest(n.s, m.Round, m.Attempt, m.Set) != want {
-		return fmt.Errorf("%w: the result of round %d is over another set than was agreed",
-			protocol.ErrMismatch, m.Round)
-	}
-	return n.settle(m)
-}
-
-// checkPartials compares the partial sums that a result names with what this node revealed and the
-// others signed.
-func (n *Node) checkPartials(m *protocol.Result) error {
-	if len(m.Partials) != n.nodes {
-		return fmt.Errorf("%w: it names %d partial sums of %d nodes",
-			protocol.ErrMismatch, len(m.Partials), n.nodes)
-	}
-	for k, d := range m.Partials {
-		want := n.at.agrees[n.node(k)].Partial
-		if k == n.k {
-			_, own, err := n.s.Receive(n.get(n.revealKey(m.Round)))
-			if err != nil {
-				return err
-			}
-			want = own.(*protocol.Partial).Vector
-		}
-		if d != want {
-			return fmt.Errorf("%w: the result names another partial sum than %s signed", protocol.ErrMismatch,
-				n.s.Name(n.node(k)))
-		}
-	}
-	return nil
-}
-
-// settle ends the round. That this node has revealed stays on record, the vector does not.
-func (n *Node) settle(m *protocol.Result) error {
-	if err := n.enter(settled); err != nil {
-		return err
-	}
-	n.last = make([]uint32, len(m.Set))
-	for i, e := range m.Set {
-		n.last[i] = e.Party
-	}
-	n.eff.Put("last", appendU32s(nil, n.last))
-	n.forget()
-	n.keys.Advance(m.Round + 1)
-	n.resends = nil
-	n.eff.Put(n.revealKey(m.Round), []byte{})
-	for i := range uint32(n.s.Chunks()) {
-		n.eff.Delete(n.partialKey(m.Round, i))
-	}
-	n.eff.Note(protocol.Notice{
-		Code:    protocol.NoteResult,
-		Round:   m.Round,
-		Attempt: m.Attempt,
-		Count:   len(m.Set),
-		Total:   n.parties,
-		Detail:  m.Outcome.String(),
-	})
-	if m.Round == n.s.Plan.Rounds {
-		n.eff.Note(protocol.Notice{Code: protocol.NoteCompleted, Round: m.Round})
-		n.end(nil)
-	}
 	return nil
 }
 

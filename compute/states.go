@@ -15,7 +15,7 @@ const (
 	collecting              // contributions are accepted
 	held                    // its list is signed; contributions are not accepted any more
 	agreed                  // the intersection is signed
-	void                    // the signed sets allow no reveal; only another attempt helps
+	void                    // nothing is revealed in this attempt: not with these sets, or not any more
 	revealed                // the partial sum is published: the round is over for this node
 	settled                 // the result has arrived: nothing of the attempt matters any more
 )
@@ -40,11 +40,13 @@ func Transitions() []protocol.Transition {
 	t := []protocol.Transition{
 		{From: "collecting", To: "held", On: "it accepts no more contributions, with at least N_min"},
 		{From: "held", To: "agreed", On: "all M lists are here"},
-		{From: "agreed", To: "void", On: "M agrees differ, or name fewer than N_min"},
+		{From: "agreed", To: "void", On: "M agrees differ, or name fewer than N_min, or a void Result"},
+		{From: "collecting", To: "void", On: "a void Result"},
+		{From: "held", To: "void", On: "a void Result"},
 		{From: "agreed", To: "revealed", On: "M agrees are equal and nothing was revealed in the round"},
 		{From: "revealed", To: "settled", On: "Result over the agreed set"},
 	}
-	for p := idle; p <= settled; p++ {
+	for _, p := range []phase{idle, collecting, held, agreed, void, settled} { // revealed waits for the result
 		t = append(t, protocol.Transition{
 			From: p.String(), To: "collecting", On: "Round of a later attempt, in a round without a reveal",
 		})

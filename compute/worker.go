@@ -91,8 +91,8 @@ func (w *Worker) restore() error {
 }
 
 func (w *Worker) restoreAttempt() error {
-	if _, err := w.restoreRound(); err != nil {
-		return err
+	if _, err := w.restoreRound(); err != nil || w.keys.Round() > w.round {
+		return err // the secrets of a round that is over are gone
 	}
 	return w.restoreContributions()
 }

@@ -27,9 +27,8 @@ type drawn struct {
 // request, it does not show in the time to answer. A step draws a few chunks, the first of
 // them while the other members join.
 //
-// After a contribution the party waits for a node's signature on the set. From then on only
-// nodes and aggregator have work in the round, so parties that share a machine do not delay
-// each other's contributions.
+// After a contribution the party waits for all receipts, so that parties that share a machine do
+// not delay each other's contributions much.
 func (p *Party) prepare() {
 	if p.busy() || !p.noisy() || int(p.bound.Plan.Dim) > p.cfg.Ahead || p.last() {
 		return
@@ -60,7 +59,7 @@ func (p *Party) busy() bool {
 	if len(p.eff.Send) > 0 || p.open != nil {
 		return true
 	}
-	return p.own != nil && (p.own.out != nil || len(p.agrees[p.own.pair]) == 0)
+	return p.own != nil && (p.own.out != nil || p.waiting())
 }
 
 // fill draws the next chunks of the noise.

@@ -50,9 +50,12 @@ func TestNoiseIsDrawnAhead(t *testing.T) {
 	r.deliver(r.Sign(r.Node(0), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle,
 		Count: 1}))
 	if reads.n != 32 || r.p.nextNoise != nil {
-		t.Errorf("while others may still contribute it has read %d bytes", reads.n)
+		t.Errorf("before all receipts are here it has read %d bytes", reads.n)
 	}
-	r.deliver(r.Sign(r.Node(1), &protocol.Agree{Round: 1, Attempt: 1, Count: rigParties}))
+	for k := 1; k < rigNodes; k++ {
+		r.deliver(r.Sign(r.Node(k), &protocol.Receipt{Round: 1, Attempt: 1, Party: 0, Bundle: r.p.own.bundle,
+			Count: 1}))
+	}
 	if reads.n != 64 || r.p.nextNoise == nil || r.p.nextNoise.ready != 50 ||
 		slices.Equal(r.p.nextNoise.whole, ahead) {
 		t.Errorf("waiting for the result it has read %d bytes", reads.n)
@@ -144,14 +147,9 @@ func TestPairedContribution(t *testing.T) {
 // that crashed had drawn ahead.
 func TestNoiseIsNeverReused(t *testing.T) {
 	for name, between := range map[string]func(r *rig){
-		"void": func(r *rig) {
-			r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
-		},
-		"crash and void": func(r *rig) {
-			r.boot()
-			r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}))
-		},
-		"not ahead": func(r *rig) { r.p.nextNoise = nil },
+		"void":           func(*rig) {},
+		"crash and void": (*rig).boot,
+		"not ahead":      func(r *rig) { r.p.nextNoise = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := counted(t, func(*protocol.Plan, *Config) {})
@@ -163,6 +161,7 @@ func TestNoiseIsNeverReused(t *testing.T) {
 				r.propose(attempt+1, update)
 				noises = append(noises, r.noise(r.contribution(at), update))
 				between(r)
+				r.void(attempt + 1)
 			}
 			if slices.Equal(noises[0], noises[1]) {
 				t.Error("two attempts have the same noise")

@@ -30,6 +30,7 @@ func (p *Party) openRound(m *protocol.Round, data []byte) error {
 	p.eff.Put("want", data)
 	p.open = m
 	p.proposing = false
+	p.computed = nil
 	p.progress = p.now
 	p.eff.Note(protocol.Notice{Code: protocol.NoteRound, Round: m.Round, Attempt: m.Attempt,
 		Total: int(plan.Rounds)})
@@ -43,6 +44,12 @@ func (p *Party) propose() {
 	if m.Model != p.modelDigest {
 		p.finish(protocol.Fail(protocol.ClassIntegrity,
 			"round %d: %w: the aggregator opened it on another model than the results lead to",
+			m.Round, protocol.ErrMismatch))
+		return
+	}
+	if m.Last != p.lastResult {
+		p.finish(protocol.Fail(protocol.ClassIntegrity,
+			"round %d: %w: the aggregator opened it after another result than this party has",
 			m.Round, protocol.ErrMismatch))
 		return
 	}
@@ -65,6 +72,10 @@ func (p *Party) proposal(e protocol.Proposal) {
 		p.finish(fmt.Errorf("round %d: update: %w", e.Round, e.Err))
 		return
 	}
+	if !p.maySend() {
+		p.computed = &e
+		return
+	}
 	outbox, err := p.packUpdate(e.Update)
 	if err != nil {
 		p.finish(err)
@@ -73,6 +84,13 @@ func (p *Party) proposal(e protocol.Proposal) {
 	if err := p.contribute(e, outbox); err != nil {
 		p.finish(fmt.Errorf("round %d: contribution: %w", e.Round, err))
 	}
+}
+
+// maySend reports whether a contribution may be sent: all nodes have confirmed the last result, and
+// that the round's attempt before is void. So no update leaves that was computed on a model that is
+// not the nodes', and what a contribution is derived from is there until nothing can count it.
+func (p *Party) maySend() bool {
+	return p.checking == nil && (p.own == nil || p.own.round != p.open.Round)
 }
 
 // packUpdate packs an update and enforces the plan's bound on it: an update beyond the bound

@@ -2,7 +2,6 @@ package party
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -54,41 +53,6 @@ func (r *rig) published(sum []int64) [][]byte {
 		r.TB.Fatal(err)
 	}
 	return messages
-}
-
-// TestForgedAggregateStopsOneProcess: every party has the group key and can replace a chunk of the
-// aggregator's. The receiver stops. After a restart it continues as soon as the aggregator
-// retransmits its result.
-func TestForgedAggregateStopsOneProcess(t *testing.T) {
-	const dim = 65536 + 5
-	r := newRig(t, dim, func(p *protocol.Plan, c *Config) { c.Ahead = -1 })
-	sum := someUpdate(dim)
-	set := []protocol.Entry{{Party: 1}, {Party: 2}}
-	digest := r.digest(1, sum)
-	for k := range rigNodes {
-		r.deliver(r.Sign(r.Node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
-			Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
-	}
-	r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
-		Aggregate: digest, Next: digest, Partials: make([]protocol.Digest, rigNodes)}))
-	forged := slices.Clone(sum)
-	forged[0]++
-	genuine, other := r.published(sum), r.published(forged)
-	r.deliver(other[0])
-	eff := r.ends(protocol.Delivery{Data: genuine[1]})
-	if !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity {
-		t.Fatalf("a forged aggregate: %v", eff.Err)
-	}
-	if r.Store["result/1/1/head"] == nil {
-		t.Error("the signed result is deleted, so the aggregator could sign another")
-	}
-	r.boot()
-	for _, b := range genuine {
-		r.deliver(b)
-	}
-	if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), sum) {
-		t.Errorf("the restarted party has settled %d rounds", r.p.Settled())
-	}
 }
 
 // TestForgedChunkCostsNoMemory: for a chunk that does not open the party keeps neither a vector

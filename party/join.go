@@ -132,6 +132,8 @@ func (p *Party) groupKey(m *protocol.Group) error {
 	p.setModelDigest()
 	p.eff.Put("group", p.group)
 	p.progress = p.now
-	p.openBuffered()
+	for _, r := range p.results {
+		p.openBuffered(r)
+	}
 	return nil
 }

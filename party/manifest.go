@@ -13,6 +13,7 @@ func (p *Party) makeManifest() error {
 		Round:    own.round,
 		Attempt:  own.attempt,
 		Model:    p.modelDigest,
+		Last:     p.lastResult,
 		Explicit: uint32(p.explicit(own.round)),
 		Vector:   protocol.ChunkList(own.out.digests),
 		Confirm:  make([][16]byte, p.computes),

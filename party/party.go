@@ -9,6 +9,7 @@
 //	secrets/<n>                      the secrets of the round to be settled: see protocol.Keyring
 //	group                            the message with the plan's group key, as it was sealed
 //	settled                          u32: rounds settled so far
+//	last                             ResultDigest of the last one's result
 //	model                            the public model after them, packed integers
 //	state                            the application's private state after them
 //	attempt                          u32 round, u32 attempt: the last one contributed to
@@ -17,7 +18,7 @@
 //	                                 the contribution is derived from them each time it is sent
 //	head, memo                       its manifest (signed Contribution), and Settle's input
 //	receipt/<r>/<a>/<node>           receipts, kept for good
-//	agree/<r>/<a>/<node>, result/... how a round ended, until it is settled
+//	confirm/<r>/<a>/<node>, result/.. how a round ended, until it is settled
 //	proof/<r>/<a>/<digest>           what the aggregator signed for an attempt, kept for good
 //	ledger/<n>                       the privacy ledger: charges, written with the contribution
 //	model-key                        the key of the model's digest, at the end
@@ -96,6 +97,7 @@ type Party struct {
 	settled     uint32
 	model       []int64
 	modelDigest protocol.Digest // once there is a group key
+	lastResult  protocol.Digest // of the settled rounds
 	state       []byte
 	maxSum      uint64
 	noise       *noise.Gaussian // made before the first contribution
@@ -107,8 +109,11 @@ type Party struct {
 	proposing bool            // its update is being computed
 	own       *contribution   // to the latest attempt, until that is settled
 	scratch   []byte          // memory for an opened chunk of a result
+	hash      *protocol.ChunkHash
 	results   map[pair]*result
-	agrees    map[pair]map[uint32]*protocol.Agree
+	confirms  map[pair]map[uint32]*protocol.Confirm
+	checking  *checking          // the result that waits for Confirms; nil: none
+	computed  *protocol.Proposal // waits until it may be sent; nil: none
 }
 
 // pair names an attempt.
@@ -156,7 +161,8 @@ func New(cfg Config) (*Party, error) {
 		state:     cfg.App.InitialState(),
 		noise:     cfg.Sampler,
 		results:   map[pair]*result{},
-		agrees:    map[pair]map[uint32]*protocol.Agree{},
+		hash:      protocol.NewChunkHash(),
+		confirms:  map[pair]map[uint32]*protocol.Confirm{},
 	}
 	var err error
 	if p.maxSum, err = plan.MaxSum(); err != nil {
@@ -316,8 +322,8 @@ func (p *Party) message(data []byte) (*protocol.Envelope, error) {
 		return e, p.ownContribution(e.From, m)
 	case *protocol.Receipt:
 		return e, p.receipt(e.From, m, data)
-	case *protocol.Agree:
-		return e, p.agree(e.From, m, data)
+	case *protocol.Confirm:
+		return e, p.confirm(e.From, m, data)
 	case *protocol.Result:
 		return e, p.result(m, data)
 	case *protocol.Abort:
@@ -330,6 +336,11 @@ func (p *Party) message(data []byte) (*protocol.Envelope, error) {
 // the open attempt.
 func (p *Party) advance() {
 	for !p.ended && p.settle() {
+	}
+	if p.computed != nil && !p.ended && p.maySend() {
+		e := *p.computed
+		p.computed = nil
+		p.proposal(e)
 	}
 	if !p.ended && !p.behind && p.open != nil && !p.proposing && p.ready() {
 		p.propose()

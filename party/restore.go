@@ -64,6 +64,7 @@ func (p *Party) restoreSettled() error {
 	}
 	p.model = model
 	p.state = append([]byte(nil), p.view.Get("state")...)
+	copy(p.lastResult[:], p.view.Get("last"))
 	return nil
 }
 
@@ -133,7 +134,7 @@ func (p *Party) restoreOpen() error {
 }
 
 func (p *Party) restoreResults() error {
-	for _, prefix := range []string{"agree/", "result/"} {
+	for _, prefix := range []string{"confirm/", "result/"} {
 		for _, key := range p.view.Keys(prefix) {
 			p.deliver(p.view.Get(key))
 		}

@@ -14,10 +14,11 @@ import (
 // result is what is known of how an attempt ended.
 type result struct {
 	head     *protocol.Result
-	noVoid   bool                // a void result was refused
+	digest   protocol.Digest     // of the head
+	void     bool                // all nodes have confirmed that the attempt is void
 	sum      []int64             // by element; nil before the first chunk is opened
 	opened   map[uint32]bool     // by chunk index
-	buffered map[uint32][][]byte // by chunk index: sealed chunks that came before the group key
+	buffered map[uint32][][]byte // by chunk index: sealed chunks that came before the group key or the head
 
 	packer *protocol.IntPacker // of the chunks that came in order; nil like sum
 	packed int                 // how many those are
@@ -42,27 +43,26 @@ func (p *Party) resultOf(at pair) *result {
 	return r
 }
 
-// agree stores a node's signature on a set. A result is accepted only with the signatures of
-// all nodes on the set that it names.
-func (p *Party) agree(node uint32, m *protocol.Agree, data []byte) error {
-	if m.Round <= p.settled {
+// confirm stores a node's Confirm. A result is used only with those of all nodes.
+func (p *Party) confirm(node uint32, m *protocol.Confirm, data []byte) error {
+	at := pair{m.Round, m.Attempt}
+	if m.Round <= p.settled && (p.checking == nil || p.checking.pair != at) {
 		return protocol.ErrDuplicate
 	}
 	if err := p.plausible(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	at := pair{m.Round, m.Attempt}
-	if p.agrees[at] == nil {
-		p.agrees[at] = map[uint32]*protocol.Agree{}
+	if p.confirms[at] == nil {
+		p.confirms[at] = map[uint32]*protocol.Confirm{}
 	}
-	if before := p.agrees[at][node]; before != nil {
+	if before := p.confirms[at][node]; before != nil {
 		if *before != *m {
-			return fmt.Errorf("%w: %s agreed to two sets", protocol.ErrEquivocate, p.bound.Name(node))
+			return fmt.Errorf("%w: %s confirmed two results", protocol.ErrEquivocate, p.bound.Name(node))
 		}
 		return protocol.ErrDuplicate
 	}
-	p.agrees[at][node] = m
-	p.eff.Put(fmt.Sprintf("agree/%d/%d/%d", m.Round, m.Attempt, node), data)
+	p.confirms[at][node] = m
+	p.eff.Put(fmt.Sprintf("confirm/%d/%d/%d", m.Round, m.Attempt, node), data)
 	return nil
 }
 
@@ -73,7 +73,11 @@ func (p *Party) result(m *protocol.Result, data []byte) error {
 	if err := p.plausible(m.Round, m.Attempt); err != nil {
 		return err
 	}
-	err := p.prove(m, data)
+	if m.Outcome != protocol.OutcomeVoid && len(m.Chunks) != p.bound.Chunks() {
+		return fmt.Errorf("%w: a result with %d chunks, not %d", protocol.ErrMalformed, len(m.Chunks),
+			p.bound.Chunks())
+	}
+	digest, err := p.prove(m, data)
 	if err != nil && !errors.Is(err, protocol.ErrEquivocate) {
 		return err
 	}
@@ -82,13 +86,13 @@ func (p *Party) result(m *protocol.Result, data []byte) error {
 	}
 	r := p.resultOf(pair{m.Round, m.Attempt})
 	key := fmt.Sprintf("result/%d/%d/head", m.Round, m.Attempt)
-	switch {
-	case r.head == nil && !r.refused(m):
-	case r.head == nil, r.head.Outcome != protocol.OutcomeVoid, m.Outcome == protocol.OutcomeVoid:
+	if r.head != nil && (r.void || r.head.Outcome != protocol.OutcomeVoid || m.Outcome == protocol.OutcomeVoid) {
 		return cmp.Or(err, protocol.ErrDuplicate)
 	}
-	r.head = m // the first result, or one that follows a void, which is only believed with all agrees
+	r.head = m // the first result, or one that follows a void that is not confirmed
+	r.digest = digest
 	p.eff.Put(key, data)
+	p.openBuffered(r)
 	return err
 }
 
@@ -96,11 +100,12 @@ func (p *Party) result(m *protocol.Result, data []byte) error {
 // against the aggregator.
 const maxProofs = 2
 
-// prove keeps the proof of a result. It returns ErrEquivocate if there is one of another result.
-func (p *Party) prove(m *protocol.Result, data []byte) error {
+// prove keeps the proof of a result and returns the result's digest, with ErrEquivocate if there is
+// a proof of another result.
+func (p *Party) prove(m *protocol.Result, data []byte) (protocol.Digest, error) {
 	proof, err := protocol.NewResultProof(data)
 	if err != nil {
-		return err
+		return protocol.Digest{}, err
 	}
 	prefix := fmt.Sprintf("proof/%d/%d/", m.Round, m.Attempt)
 	key := fmt.Sprintf("%s%x", prefix, proof.Digest[:8])
@@ -109,19 +114,15 @@ func (p *Party) prove(m *protocol.Result, data []byte) error {
 	if !known && len(others) < maxProofs {
 		stored, err := proof.Marshal()
 		if err != nil {
-			return err
+			return proof.Digest, err
 		}
 		p.eff.Put(key, stored)
 	}
 	if len(others) > 1 || len(others) == 1 && !known {
-		return fmt.Errorf("%w: another result of round %d attempt %d", protocol.ErrEquivocate, m.Round, m.Attempt)
+		return proof.Digest, fmt.Errorf("%w: another result of round %d attempt %d", protocol.ErrEquivocate,
+			m.Round, m.Attempt)
 	}
-	return nil
-}
-
-// refused reports whether this party has refused a void result of the attempt, which this is again.
-func (r *result) refused(m *protocol.Result) bool {
-	return r.noVoid && m.Outcome == protocol.OutcomeVoid
+	return proof.Digest, nil
 }
 
 // maxAhead is how many rounds after the settled ones a party stores results of. A party that
@@ -160,7 +161,7 @@ func (p *Party) chunk(data []byte) error {
 		return protocol.ErrDuplicate
 	}
 	key := fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index)
-	if p.group == nil {
+	if p.group == nil || r.head == nil {
 		err = p.bufferChunk(r, c, data)
 		key = fmt.Sprintf("%s/%d", key, len(r.buffered[c.Index]))
 	} else {
@@ -174,17 +175,22 @@ func (p *Party) chunk(data []byte) error {
 }
 
 // maxBuffered is how many chunks a party buffers for one index. Anyone may put chunks on the
-// bus; only the group key tells which one is genuine.
+// bus; the result tells which one is genuine.
 const maxBuffered = 8
 
-// bufferChunk keeps a chunk that came before the group key.
+// bufferChunk keeps a chunk that came before the group key or the signed list of chunks.
 func (p *Party) bufferChunk(r *result, c *protocol.Chunk, data []byte) error {
+	if p.group != nil { // then not everybody's: it must open
+		if _, err := p.bound.OpenChunk(p.groupOf(c.Round), c); err != nil {
+			return err
+		}
+	}
 	same := r.buffered[c.Index]
 	if slices.ContainsFunc(same, func(b []byte) bool { return bytes.Equal(b, data) }) {
 		return protocol.ErrDuplicate
 	}
 	if int(c.Index) >= p.bound.Chunks() || len(same) == maxBuffered {
-		return fmt.Errorf("%w: a result before the group key", protocol.ErrEarly)
+		return fmt.Errorf("%w: a chunk before the result that lists it", protocol.ErrEarly)
 	}
 	r.buffered[c.Index] = append(same, data)
 	return nil
@@ -193,6 +199,9 @@ func (p *Party) bufferChunk(r *result, c *protocol.Chunk, data []byte) error {
 // openChunk opens a chunk into the sum. The memory for the sum is allocated with the first
 // chunk that opens, so a forged chunk cannot make the party allocate it.
 func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
+	if int(c.Index) >= len(r.head.Chunks) || p.hash.Digest(c.Ciphertext) != r.head.Chunks[c.Index] {
+		return fmt.Errorf("%w: chunk %d is not the one that the aggregator signed", protocol.ErrMismatch, c.Index)
+	}
 	if p.scratch == nil {
 		p.scratch = make([]byte, 0, 8*p.bound.ChunkLen(0))
 	}
@@ -218,17 +227,19 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 	return nil
 }
 
-// openBuffered opens the chunks that came before the group key. A chunk that does not open is
-// dropped: it is not evidence against the aggregator, since anyone can have sent it.
-func (p *Party) openBuffered() {
-	for _, r := range p.results {
-		for _, buffered := range r.buffered {
-			for _, data := range buffered {
-				if c, err := protocol.ViewChunk(data); err == nil && p.openChunk(r, c) == nil {
-					break
-				}
+// openBuffered opens the chunks that came before the group key or the head. Those that the head
+// does not list are dropped: they are not evidence against the aggregator, since anyone can have
+// sent them.
+func (p *Party) openBuffered(r *result) {
+	if p.group == nil || r.head == nil {
+		return
+	}
+	for _, buffered := range r.buffered {
+		for _, data := range buffered {
+			if c, err := protocol.ViewChunk(data); err == nil && p.openChunk(r, c) == nil {
+				break
 			}
 		}
-		clear(r.buffered)
 	}
+	clear(r.buffered)
 }

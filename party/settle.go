@@ -8,24 +8,21 @@ import (
 	"choir/protocol"
 )
 
-// settle settles the next round if its result is complete, and reports whether it did. A void
-// attempt settles nothing: its update is deleted.
+// settle adopts the next round's result if that is complete, and settles the round when all nodes
+// have confirmed the result. It reports whether it settled one. A void attempt settles nothing:
+// its update is deleted.
 func (p *Party) settle() bool {
+	if p.checking != nil {
+		return p.settleChecked()
+	}
 	for attempt := uint32(1); attempt <= p.bound.Plan.SpareAttempts+1; attempt++ {
 		at := pair{p.settled + 1, attempt}
 		r := p.results[at]
 		if r == nil || r.head == nil {
 			continue
 		}
-		if len(p.agrees[at]) < p.computes {
-			continue // a void is believed as little as a sum: all nodes show it
-		}
 		if r.head.Outcome == protocol.OutcomeVoid {
-			if p.reveals(at) {
-				p.refuseVoid(at, r)
-			} else {
-				p.dropVoid(at)
-			}
+			p.settleVoid(at, r)
 			continue
 		}
 		if len(r.opened) == p.bound.Chunks() {
@@ -36,11 +33,83 @@ func (p *Party) settle() bool {
 	return false
 }
 
-func (p *Party) dropVoid(at pair) {
+// settleVoid believes a void result that all nodes have confirmed: none of them will reveal in the
+// attempt. What a node confirms otherwise is what counts, and the void stays on record.
+func (p *Party) settleVoid(at pair, r *result) {
+	if r.void || len(p.confirms[at]) < p.computes {
+		return
+	}
+	for k := range p.computes {
+		if p.confirms[at][p.compute(k)].Result == r.digest {
+			continue
+		}
+		r.head = nil
+		p.eff.Delete(fmt.Sprintf("result/%d/%d/head", at.round, at.attempt))
+		p.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: at.round, Attempt: at.attempt,
+			Peer: p.bound.Name(p.bound.Plan.Aggregator()), Detail: protocol.KindResult.String(),
+			Err: fmt.Errorf("%w: the attempt is called void, and %s confirmed another result", protocol.ErrMismatch,
+				p.bound.Name(p.compute(k)))})
+		return
+	}
+	r.void = true
 	if p.own != nil && p.own.pair == at {
 		p.own = nil
 		p.deleteContribution()
 	}
+}
+
+// checking is a result that this party has recomputed, and works with, but that not all nodes have
+// confirmed. Nothing that follows from it is stored or sent.
+type checking struct {
+	pair
+	result  *protocol.Result
+	digest  protocol.Digest
+	want    protocol.Value // what the Confirms' values must add up to
+	counted bool
+	packed  []byte // the model
+
+	settled uint32 // what is to be restored if the result is false
+	model   []int64
+	state   []byte
+}
+
+// settleChecked settles the round when all nodes have confirmed its result, and reports whether it did.
+func (p *Party) settleChecked() bool {
+	c := p.checking
+	var values []protocol.Value
+	for k := range p.computes {
+		m := p.confirms[c.pair][p.compute(k)]
+		if m == nil {
+			continue
+		}
+		if m.Result != c.digest {
+			p.disown(fmt.Errorf("%w: %s confirmed another result than this party got", protocol.ErrMismatch,
+				p.bound.Name(p.compute(k))))
+			return false
+		}
+		values = append(values, m.Value)
+	}
+	switch {
+	case len(values) < p.computes:
+		return false
+	case protocol.AddValues(values) != c.want:
+		p.disown(fmt.Errorf("%w: the aggregate is not the sum of the partial sums that the nodes confirmed",
+			protocol.ErrMismatch))
+		return false
+	}
+	p.checking = nil
+	delete(p.confirms, c.pair)
+	p.noteResult(c.pair, c.result, c.counted)
+	p.storeRound(c)
+	return !p.ended
+}
+
+// disown goes back to the model and the state before a false result, and stops.
+func (p *Party) disown(err error) {
+	c := p.checking
+	p.settled, p.model, p.state = c.settled, c.model, c.state
+	p.checking = nil
+	p.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w", c.round, err))
 }
 
 // deleteContribution deletes what the contribution is derived from, and Settle's input.
@@ -50,62 +119,74 @@ func (p *Party) deleteContribution() {
 	}
 }
 
-// applyResult checks a result against what the nodes signed and what can be recomputed, and
-// updates the model and the private state. The private state changes only if this party was
-// counted and the sum accepted, and by the clipped integers that the party sent, without the
-// noise.
+// applyResult checks a result against what can be recomputed, and updates the model and the private
+// state. The private state changes only if this party was counted and the sum accepted, and by the
+// clipped integers that the party sent, without the noise.
 func (p *Party) applyResult(at pair, r *result) {
 	aggregate, packed := r.whole(p.bound.Chunks(), p.digestKey(at.round))
+	c := &checking{
+		pair: at, result: r.head, digest: r.digest, settled: p.settled, model: p.model, state: p.state,
+	}
 	next, err := p.check(at, r, aggregate)
+	if err == nil {
+		c.want, err = p.bound.Expected(p.groupOf(at.round), p.resultContext(at), r.head.Trace, r.digest, r.sum)
+	}
+	entry, in := protocol.Find(r.head.Set, p.self)
+	c.counted = in && p.own != nil && p.own.pair == at && entry.Bundle == p.own.bundle
+	if err == nil && in && !c.counted {
+		err = fmt.Errorf("%w: it counts a contribution that this party did not make", protocol.ErrMismatch)
+	}
 	if err != nil {
-		if aggregate != r.head.Aggregate {
-			p.dropChunks(at)
-		}
 		p.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w", at.round, err))
 		return
 	}
-	entry, in := protocol.Find(r.head.Set, p.self)
-	counted := in && p.own != nil && p.own.pair == at && entry.Bundle == p.own.bundle
-	if in && !counted {
-		p.finish(protocol.Fail(protocol.ClassIntegrity,
-			"result of round %d: %w: it counts a contribution that this party did not make",
-			at.round, protocol.ErrMismatch))
-		return
-	}
-	if counted && r.head.Outcome == protocol.OutcomeAccepted {
+	if c.counted && r.head.Outcome == protocol.OutcomeAccepted {
 		if p.state, err = p.cfg.App.Settle(at.round, p.state, p.own.memo); err != nil {
 			p.finish(fmt.Errorf("round %d: settle: %w", at.round, err))
 			return
 		}
 	}
-	p.noteResult(at, r, counted)
 	if r.head.Next != aggregate { // the sum is not the next model
 		packed = protocol.PackInts(next)
 	}
-	p.storeRound(at, next, packed, r.head.Next)
+	c.packed = packed
+	p.adopt(c, next)
 }
 
-// dropChunks deletes the chunks of an aggregate that differs from the signed one. Every party
-// has the group key and could have sealed one of them, so this does not prove that the
-// aggregator lies. This process stops; after a restart the party reads the aggregator's chunks
-// from the bus again, with the same outcome or the right one.
-func (p *Party) dropChunks(at pair) {
-	prefix := fmt.Sprintf("result/%d/%d/", at.round, at.attempt)
-	for _, key := range p.store().Keys(prefix) {
-		if key != prefix+"head" {
-			p.eff.Delete(key)
+// adopt makes a result the one that this party works with.
+func (p *Party) adopt(c *checking, model []int64) {
+	p.checking = c
+	p.settled = c.round
+	p.model = model
+	p.modelDigest = c.result.Next
+	p.lastResult = c.digest
+	p.own = nil
+	p.progress = p.now
+	for old := range p.results {
+		if old.round <= p.settled {
+			delete(p.results, old)
 		}
+	}
+	for old := range p.confirms {
+		if old.round <= p.settled && old != c.pair {
+			delete(p.confirms, old)
+		}
+	}
+	if p.open != nil && p.open.Round <= p.settled {
+		p.open = nil
+		p.proposing = false
+		p.computed = nil
 	}
 }
 
-func (p *Party) noteResult(at pair, r *result, counted bool) {
+func (p *Party) noteResult(at pair, r *protocol.Result, counted bool) {
 	n := protocol.Notice{
 		Code:    protocol.NoteResult,
 		Round:   at.round,
 		Attempt: at.attempt,
-		Count:   len(r.head.Set),
+		Count:   len(r.Set),
 		Total:   p.bound.Plan.Parties(),
-		Detail:  r.head.Outcome.String(),
+		Detail:  r.Outcome.String(),
 	}
 	p.eff.Note(n)
 	if !counted {
@@ -116,19 +197,6 @@ func (p *Party) noteResult(at pair, r *result, counted bool) {
 
 // check returns the model after the round, given the digest of the opened sum.
 func (p *Party) check(at pair, r *result, aggregate protocol.Digest) ([]int64, error) {
-	set := protocol.SetDigest(p.bound, at.round, at.attempt, r.head.Set)
-	for k := range p.computes { // in order, so that a step depends on its event alone
-		node := p.compute(k)
-		g := p.agrees[at][node]
-		switch {
-		case g.Set != set || int(g.Count) != len(r.head.Set) || !g.Equal(p.agrees[at][p.compute(0)]):
-			return nil, fmt.Errorf("%w: %s signed another set than the result names",
-				protocol.ErrMismatch, p.bound.Name(node))
-		case len(r.head.Partials) != p.computes || r.head.Partials[k] != g.Partial:
-			return nil, fmt.Errorf("%w: the result names another partial sum than %s signed",
-				protocol.ErrMismatch, p.bound.Name(node))
-		}
-	}
 	switch {
 	case len(r.head.Set) < int(p.bound.Plan.MinParties):
 		return nil, fmt.Errorf("%w: %d of %d", protocol.ErrSmallSet, len(r.head.Set), p.bound.Plan.MinParties)
@@ -155,41 +223,22 @@ func (p *Party) audit(at pair, r *result) error {
 	if !p.bound.Plan.Audit {
 		return nil
 	}
-	context := protocol.Context{
+	blinding, err := p.bound.OpenBlinding(p.groupOf(at.round), p.resultContext(at), r.head.Blinding)
+	if err != nil {
+		return err
+	}
+	return protocol.CheckTotal(p.cfg.Bases, r.head.Commitments, blinding, r.sum)
+}
+
+// resultContext is that of what a result seals for the parties.
+func (p *Party) resultContext(at pair) protocol.Context {
+	return protocol.Context{
 		From:    p.bound.Plan.Aggregator(),
 		To:      protocol.Everyone,
 		Round:   at.round,
 		Attempt: at.attempt,
 		Purpose: protocol.PurposeResult,
 	}
-	blinding, err := p.bound.OpenBlinding(p.groupOf(at.round), context, r.head.Blinding)
-	if err != nil {
-		return err
-	}
-	return protocol.CheckTotal(p.cfg.Bases, p.agrees[at][p.compute(0)].Commitments, blinding, r.sum)
-}
-
-// reveals reports whether the nodes' agrees, all of which are here, allow a reveal.
-func (p *Party) reveals(at pair) bool {
-	first := p.agrees[at][p.compute(0)]
-	for k := range p.computes {
-		if !p.agrees[at][p.compute(k)].Equal(first) {
-			return false
-		}
-	}
-	return first.Count >= p.bound.Plan.MinParties
-}
-
-// refuseVoid drops a void result that the nodes' agrees contradict: the sum was revealed. What the
-// aggregator signed stays on record.
-func (p *Party) refuseVoid(at pair, r *result) {
-	r.head = nil
-	r.noVoid = true
-	p.eff.Delete(fmt.Sprintf("result/%d/%d/head", at.round, at.attempt))
-	p.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: at.round, Attempt: at.attempt,
-		Peer: p.bound.Name(p.bound.Plan.Aggregator()), Detail: protocol.KindResult.String(),
-		Err: fmt.Errorf("%w: the attempt is called void, and all nodes signed one set of %d", protocol.ErrMismatch,
-			p.agrees[at][p.compute(0)].Count)})
 }
 
 // groupOf returns the group key in a round, nil if there is none or the round is over.
@@ -222,34 +271,22 @@ func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// storeRound makes the round settled in one transaction. packed and digest are those of the
-// model.
-func (p *Party) storeRound(at pair, model []int64, packed []byte, digest protocol.Digest) {
-	p.settled = at.round
-	p.keys.Advance(at.round + 1)
-	p.model = model
-	p.modelDigest = digest
-	p.own = nil
+// storeRound makes the round settled in one transaction.
+func (p *Party) storeRound(c *checking) {
 	p.progress = p.now
+	p.keys.Advance(c.round + 1)
 	p.eff.Put("settled", binary.BigEndian.AppendUint32(nil, p.settled))
-	p.eff.Put("model", packed)
+	p.eff.Put("last", c.digest[:])
+	p.eff.Put("model", c.packed)
 	p.eff.Put("state", p.state)
 	p.deleteContribution()
 	store := p.store() // it includes what this step stored
-	for _, prefix := range []string{"agree", "result"} {
-		for _, key := range store.Keys(fmt.Sprintf("%s/%d/", prefix, at.round)) {
+	for _, prefix := range []string{"confirm", "result"} {
+		for _, key := range store.Keys(fmt.Sprintf("%s/%d/", prefix, c.round)) {
 			p.eff.Delete(key)
 		}
 	}
-	for old := range p.results {
-		if old.round <= p.settled {
-			delete(p.results, old)
-			delete(p.agrees, old)
-		}
-	}
-	if p.open != nil && p.open.Round <= p.settled {
-		p.open = nil
-		p.proposing = false
+	if p.open == nil {
 		p.eff.Delete("want")
 	}
 	if p.settled == p.bound.Plan.Rounds {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"choir/crypto/channel"
+	"choir/crypto/field"
 	"choir/protocol"
 )
 
@@ -78,54 +80,205 @@ func TestResultsInAnyOrder(t *testing.T) {
 	}
 }
 
-// announced delivers all of a result but its chunks, and returns these.
+// announced delivers all of a result but its chunks, with the nodes' Confirms, and returns the chunks.
 func (r *rig) announced(update, next []int64) [][]byte {
 	r.TB.Helper()
-	p := r.cfg.Session.Plan
-	sum, err := p.Integers(make([]int64, p.Elements()), update)
+	head, confirms, chunks := r.concluded(update, next)
+	for _, b := range append(confirms, r.Sign(r.agg(), head)) {
+		r.deliver(b)
+	}
+	return chunks
+}
+
+// concluded returns a result of the first attempt over the other two parties, with the nodes'
+// Confirms of it and its chunks.
+func (r *rig) concluded(update, next []int64) (head *protocol.Result, confirms, chunks [][]byte) {
+	r.TB.Helper()
+	s := r.cfg.Session
+	sum, err := s.Plan.Integers(make([]int64, s.Plan.Elements()), update)
 	if err != nil {
 		r.TB.Fatal(err)
 	}
-	set := []protocol.Entry{{Party: 1}, {Party: 2}}
-	for k := range rigNodes {
-		r.deliver(r.Sign(r.Node(k), &protocol.Agree{Round: 1, Attempt: 1, Count: 2,
-			Set: protocol.SetDigest(r.cfg.Session, 1, 1, set)}))
+	head = &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted,
+		Set: []protocol.Entry{{Party: 1}, {Party: 2}}, Aggregate: r.digest(1, sum), Next: r.digest(1, next),
+		Partials: make([]protocol.Digest, rigNodes)}
+	group, err := channel.NewSecret(make([]byte, 32)) // the rig's group key
+	if err != nil {
+		r.TB.Fatal(err)
 	}
-	r.deliver(r.Sign(r.agg(), &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeAccepted, Set: set,
-		Aggregate: r.digest(1, sum), Next: r.digest(1, next), Partials: make([]protocol.Digest,
-			rigNodes)}))
-	return r.published(sum)
+	openings := make([]protocol.Opening, rigNodes)
+	for k := range openings {
+		openings[k].Salt[0] = byte(k)
+	}
+	if head.Trace, err = s.SealTrace(group, r.p.resultContext(pair{1, 1}), openings); err != nil {
+		r.TB.Fatal(err)
+	}
+	chunks = r.published(sum)
+	for _, b := range chunks {
+		c, err := protocol.UnmarshalChunk(b)
+		if err != nil {
+			r.TB.Fatal(err)
+		}
+		head.Chunks = append(head.Chunks, protocol.NewChunkHash().Digest(c.Ciphertext))
+	}
+	return head, r.confirmed(head, sum, openings), chunks
 }
 
-// TestTheFirstChunkCounts: a second chunk for an index, which any holder of the group key can
-// seal, changes nothing: neither after the first was opened nor if both came before the key.
-func TestTheFirstChunkCounts(t *testing.T) {
+// confirmed returns the nodes' Confirms of a result. The sum is the first node's, and the others
+// have zeros.
+func (r *rig) confirmed(head *protocol.Result, sum []int64, openings []protocol.Opening) (confirms [][]byte) {
+	r.TB.Helper()
+	digest, err := protocol.ResultDigest(head)
+	if err != nil {
+		r.TB.Fatal(err)
+	}
+	for k := range rigNodes {
+		m := &protocol.Confirm{Round: head.Round, Attempt: head.Attempt, Result: digest}
+		if openings != nil {
+			f := r.cfg.Session.Fingerprint(digest)
+			if v := make(field.Vector, len(sum)); k == 0 {
+				v.SetSigned(sum)
+				f.Write(v)
+			}
+			m.Value = openings[k].Value(f)
+		}
+		confirms = append(confirms, r.Sign(r.Node(k), m))
+	}
+	return confirms
+}
+
+// void delivers a void result of an attempt of the first round, and the nodes' Confirms of it.
+func (r *rig) void(attempt uint32) {
+	r.TB.Helper()
+	head := &protocol.Result{Round: 1, Attempt: attempt, Outcome: protocol.OutcomeVoid}
+	for _, b := range append(r.confirmed(head, nil, nil), r.Sign(r.agg(), head)) {
+		r.deliver(b)
+	}
+}
+
+// TestForgedChunks checks that a chunk that the result does not list, which any holder of the group
+// key can seal, changes nothing: before the genuine one, after it, or if it comes before the key.
+func TestForgedChunks(t *testing.T) {
 	const dim = 65536 + 5
 	update := someUpdate(dim)
 	forged := slices.Clone(update)
 	forged[0]++
 	for _, late := range []bool{false, true} {
-		r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
-		if late {
-			r.loseGroup()
+		for _, first := range []bool{false, true} {
+			r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
+			if late {
+				r.loseGroup()
+			}
+			chunks, other := r.announced(update, update), r.published(forged)
+			order := [][]byte{chunks[0], other[0], chunks[1]}
+			if first {
+				order[0], order[1] = order[1], order[0]
+			}
+			for _, b := range order {
+				r.deliver(b)
+			}
+			if late {
+				sealed, err := r.cfg.Session.SealGroup(r.secret(r.agg()), 0, make([]byte, 32))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.p.Settled() != 0 {
+					t.Fatal("settled without the group key")
+				}
+				r.deliver(r.Sign(r.agg(), &protocol.Group{To: 0, Sealed: sealed}))
+			}
+			if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), update) {
+				t.Errorf("group key late: %t, forged first: %t: %d rounds settled, or another model", late, first,
+					r.p.Settled())
+			}
 		}
-		chunks, other := r.announced(update, update), r.published(forged)
-		for _, b := range [][]byte{chunks[0], other[0], chunks[1]} {
-			r.deliver(b)
-		}
-		if late {
-			sealed, err := r.cfg.Session.SealGroup(r.secret(r.agg()), 0, make([]byte, 32))
+	}
+}
+
+// TestUnconfirmedResult checks that a party computes with a result that not all nodes have
+// confirmed, but stores and sends nothing that follows from it, also across a restart; that it
+// settles with the last Confirm; and that it stops at a Confirm of another result or another sum,
+// with the model before.
+func TestUnconfirmedResult(t *testing.T) {
+	const dim = 50
+	update := someUpdate(dim)
+	for what, last := range map[string]func(m *protocol.Confirm){
+		"confirmed":      func(*protocol.Confirm) {},
+		"another sum":    func(m *protocol.Confirm) { m.Value[0] ^= 1 },
+		"another result": func(m *protocol.Confirm) { m.Result[0] ^= 1 },
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
+			head, confirms, chunks := r.concluded(update, update)
+			for _, b := range slices.Concat([][]byte{r.Sign(r.agg(), head)}, chunks, confirms[1:]) {
+				r.deliver(b)
+			}
+			digest, err := protocol.ResultDigest(head)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.p.Settled() != 0 {
-				t.Fatal("settled without the group key")
+			r.boot()
+			next := &protocol.Round{Round: 2, Attempt: 1, Model: head.Next, Last: digest}
+			eff := r.step(protocol.Delivery{Data: r.Sign(r.agg(), next)})
+			if eff.Propose == nil || !slices.Equal(eff.Propose.Model, update) {
+				t.Fatal("the party does not go on computing")
 			}
-			r.deliver(r.Sign(r.agg(), &protocol.Group{To: 0, Sealed: sealed}))
+			eff = r.step(protocol.Proposal{Round: 2, Attempt: 1, Update: update, Memo: []byte("memo")})
+			if len(eff.Send) > 0 || r.Store["settled"] != nil || r.Store["outbox"] != nil {
+				t.Fatalf("%d messages leave before the result is confirmed", len(eff.Send))
+			}
+			_, m, err := r.cfg.Session.Receive(confirms[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			last(m.(*protocol.Confirm))
+			eff = r.ends(protocol.Delivery{Data: r.Sign(r.Node(0), m)})
+			if what == "confirmed" {
+				if r.p.Settled() != 1 || r.Store["settled"] == nil || len(eff.Send) == 0 {
+					t.Errorf("%d rounds are settled, %d messages leave", r.p.Settled(), len(eff.Send))
+				}
+				return
+			}
+			if !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity || len(eff.Send) > 0 ||
+				r.p.Settled() != 0 || !slices.Equal(r.p.Model(), make([]int64, dim)) || r.Store["settled"] != nil {
+				t.Errorf("%v; %d rounds are settled", eff.Err, r.p.Settled())
+			}
+		})
+	}
+}
+
+// TestVoidOnAWord checks that a void result is believed with the Confirms of all nodes only. Until
+// then the party keeps what its contribution is derived from and sends none to another attempt, and
+// a result of the attempt still counts it.
+func TestVoidOnAWord(t *testing.T) {
+	r := newRig(t, 50, func(*protocol.Plan, *Config) {})
+	update := someUpdate(50)
+	r.open(1)
+	r.propose(1, update)
+	head := &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}
+	confirms := r.confirmed(head, nil, nil)
+	r.deliver(r.Sign(r.agg(), head))
+	r.deliver(confirms[0])
+	r.deliver(confirms[1])
+	r.open(2)
+	at := len(r.sent)
+	r.propose(2, update)
+	r.boot()
+	r.open(2)
+	r.propose(2, update)
+	for _, b := range r.sent[at:] {
+		if _, m, err := r.cfg.Session.Receive(b); err == nil {
+			if c, ok := m.(*protocol.Contribution); ok && c.Attempt == 2 {
+				t.Fatal("a contribution to another attempt leaves")
+			}
 		}
-		if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), update) {
-			t.Errorf("group key late: %t: %d rounds settled, or another model", late, r.p.Settled())
-		}
+	}
+	if r.Store["memo"] == nil || r.p.own == nil || r.p.own.attempt != 1 {
+		t.Fatal("the contribution to the first attempt is gone")
+	}
+	r.deliver(confirms[2])
+	if r.p.own == nil || r.p.own.attempt != 2 {
+		t.Error("the party does not contribute after the attempt is void")
 	}
 }
 

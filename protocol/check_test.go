@@ -129,6 +129,7 @@ func TestSenderRoles(t *testing.T) {
 		KindPartial:      "c",
 		KindResult:       "a",
 		KindAbort:        "a",
+		KindConfirm:      "c",
 	}
 	for k := Kind(0); k <= 33; k++ {
 		got := ""

@@ -18,6 +18,7 @@ const (
 	digestKey   = "choir v1 key digest"   // keys the digests of models and aggregates
 	roundKey    = "choir v1 key round"    // keys those of one round
 	nextKey     = "choir v1 key next"     // a secret's successor in the next round
+	traceKey    = "choir v1 key trace"    // seals the sum of the compute nodes' traces
 	workerKey   = "choir v1 key worker"   // seals the messages between a node and a worker
 	// a worker's key, from the node's
 	oneWorkerKey = "choir v1 key one worker"
@@ -34,6 +35,8 @@ const (
 	leafContext     = "choir v1 leaf"   // of the tree of receipts
 	innerContext    = "choir v1 inner"
 	resultContext   = "choir v1 result"
+	pointContext    = "choir v1 point" // of fingerprints
+	traceContext    = "choir v1 trace"
 )
 
 // The contexts of digests whose input grows with the dimension or the roster.

@@ -24,6 +24,7 @@ const (
 	KindPartial      Kind = 10 // compute node -> aggregator: the partial sum
 	KindResult       Kind = 11 // aggregator -> all: the outcome of the attempt
 	KindAbort        Kind = 12 // aggregator -> all: ends the session
+	KindConfirm      Kind = 13 // compute node -> all: the result is what the node has signed for
 	KindChunk        Kind = 32 // a sealed piece of a vector; authenticated by its channel, unsigned
 )
 
@@ -244,7 +245,7 @@ func (k Kind) from(r Role) bool {
 		return r == RoleParty || r == RoleCompute
 	case KindContribution:
 		return r == RoleParty
-	case KindReceipt, KindHold, KindAgree, KindPartial:
+	case KindReceipt, KindHold, KindAgree, KindPartial, KindConfirm:
 		return r == RoleCompute
 	case KindGroup, KindRound, KindResult, KindAbort:
 		return r == RoleAggregator
@@ -265,6 +266,7 @@ var kindNames = [...]string{
 	KindPartial:      "partial sum",
 	KindResult:       "result",
 	KindAbort:        "abort",
+	KindConfirm:      "confirm",
 	KindChunk:        "chunk",
 }
 

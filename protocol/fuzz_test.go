@@ -35,6 +35,7 @@ func FuzzAgree(f *testing.F)        { fuzzBody(f, KindAgree) }
 func FuzzPartial(f *testing.F)      { fuzzBody(f, KindPartial) }
 func FuzzResult(f *testing.F)       { fuzzBody(f, KindResult) }
 func FuzzAbort(f *testing.F)        { fuzzBody(f, KindAbort) }
+func FuzzConfirm(f *testing.F)      { fuzzBody(f, KindConfirm) }
 
 // FuzzReceive: no unsigned message is accepted, and no input makes Receive panic.
 func FuzzReceive(f *testing.F) {

@@ -64,11 +64,12 @@ type Group struct {
 
 // Round opens an attempt of a round, on the model with this digest.
 //
-// Layout: u32 round | u32 attempt | 32 model.
+// Layout: u32 round | u32 attempt | 32 model | 32 last.
 type Round struct {
 	Round   uint32 // from 1
 	Attempt uint32 // from 1
 	Model   Digest
+	Last    Digest // ResultDigest of the last round's result; zero in round 1
 }
 
 // Contribution is the manifest of what a party sent in an attempt: one digest over the
@@ -80,7 +81,7 @@ type Round struct {
 // commitment's blinding scalar, one sealed to each node. Otherwise the commitment is zero and
 // there are no shares.
 //
-// Layout: u32 round | u32 attempt | 32 model | u32 explicit | 32 vector |
+// Layout: u32 round | u32 attempt | 32 model | 32 last | u32 explicit | 32 vector |
 // 32 commitment | n* 48 blinding (none, or one per compute node in roster order) |
 // n* 16 confirmation (one per compute node, in roster order). The fields before the
 // confirmations are what these confirm.
@@ -88,6 +89,7 @@ type Contribution struct {
 	Round    uint32
 	Attempt  uint32
 	Model    Digest
+	Last     Digest // ResultDigest of the last round's result; zero in round 1
 	Explicit uint32 // which compute node (0..M-1) received the explicit share
 	Vector   Digest // ChunkList digest of the explicit share's ciphertext
 
@@ -106,10 +108,11 @@ type Entry struct {
 // Hold is a node's held list: the contributions that the node has, in order of party. It is
 // the first phase of the set agreement.
 //
-// Layout: u32 round | u32 attempt | n* (u32 party | 32 bundle).
+// Layout: u32 round | u32 attempt | 32 last | n* (u32 party | 32 bundle).
 type Hold struct {
 	Round   uint32
 	Attempt uint32
+	Last    Digest // ResultDigest of the last round's result; zero in round 1
 	Entries []Entry
 }
 
@@ -168,10 +171,11 @@ func (o Outcome) String() string {
 }
 
 // Result is the outcome of an attempt. The aggregate follows in chunks sealed under the group
-// key. A void result has an empty set and zero digests.
+// key. A void result has an empty set and no chunks, and its other fields are zero.
 //
 // Layout: u32 round | u32 attempt | u8 outcome | n* (u32 party | 32 bundle) |
-// 32 aggregate | 32 next model | n* 32 partial (one per compute node) | 48 blinding.
+// 32 aggregate | 32 next model | n* 32 partial (one per compute node) | 32 commitments |
+// 48 blinding | 32 trace | n* 32 chunk.
 type Result struct {
 	Round     uint32
 	Attempt   uint32
@@ -180,7 +184,11 @@ type Result struct {
 	Aggregate Digest // IntDigest of the decoded sum
 	Next      Digest // IntDigest of the model after the round
 	Partials  []Digest
-	Blinding  SealedScalar // sum of the nodes' blinding sums, under the group key; zero without audit
+
+	Commitments commit.Commitment // the sum that the Agrees have; zero without audit
+	Blinding    SealedScalar      // sum of the nodes' blinding sums, under the group key; zero without audit
+	Trace       SealedTrace       // sum of the nodes' traces, see Confirm
+	Chunks      []Digest          // of the aggregate's sealed chunks, in order
 }
 
 // Abort ends the session.
@@ -254,6 +262,7 @@ func (m *Group) fields(w *wire) {
 func (m *Round) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.fixed("model", m.Model[:])
+	w.fixed("last result", m.Last[:])
 }
 
 func (m *Contribution) fields(w *wire) {
@@ -273,6 +282,7 @@ func (m *Contribution) fields(w *wire) {
 func (m *Contribution) manifest(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.fixed("model", m.Model[:])
+	w.fixed("last result", m.Last[:])
 	w.u32("explicit node", &m.Explicit)
 	w.fixed("vector digest", m.Vector[:])
 	w.fixed("commitment", m.Commitment[:])
@@ -286,6 +296,7 @@ func (m *Contribution) manifest(w *wire) {
 
 func (m *Hold) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("last result", m.Last[:])
 	w.entries("held", &m.Entries)
 }
 
@@ -313,13 +324,11 @@ func (m *Result) fields(w *wire) {
 	w.entries("set", &m.Set)
 	w.fixed("aggregate", m.Aggregate[:])
 	w.fixed("next model", m.Next[:])
-	if n := w.count("partials", len(m.Partials), 32); w.reading() {
-		m.Partials = make([]Digest, n)
-	}
-	for i := range m.Partials {
-		w.fixed("partial", m.Partials[i][:])
-	}
+	w.digests("partial", &m.Partials)
+	w.fixed("commitments", m.Commitments[:])
 	w.fixed("blinding", m.Blinding[:])
+	w.fixed("trace", m.Trace[:])
+	w.digests("chunk", &m.Chunks)
 	if w.err == nil && m.Outcome == OutcomeVoid && !m.empty() {
 		w.fail("a void result has a set, a sum or a model")
 	}
@@ -327,8 +336,19 @@ func (m *Result) fields(w *wire) {
 
 // empty reports whether a result has no set, no sum and no model.
 func (m *Result) empty() bool {
-	return len(m.Set) == 0 && len(m.Partials) == 0 && m.Aggregate == Digest{} && m.Next == Digest{} &&
-		m.Blinding == SealedScalar{}
+	return len(m.Set) == 0 && len(m.Partials) == 0 && len(m.Chunks) == 0 &&
+		m.Aggregate == Digest{} && m.Next == Digest{} && m.Commitments == commit.Commitment{} &&
+		m.Blinding == SealedScalar{} && m.Trace == SealedTrace{}
+}
+
+// digests is a list of digests.
+func (w *wire) digests(name string, list *[]Digest) {
+	if n := w.count(name+"s", len(*list), 32); w.reading() {
+		*list = make([]Digest, n)
+	}
+	for i := range *list {
+		w.fixed(name, (*list)[i][:])
+	}
 }
 
 func (m *Abort) fields(w *wire) {
@@ -404,6 +424,8 @@ func newMessage(k Kind) Message {
 		return new(Result)
 	case KindAbort:
 		return new(Abort)
+	case KindConfirm:
+		return new(Confirm)
 	}
 	return nil
 }

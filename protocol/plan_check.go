@@ -222,11 +222,12 @@ func (p *Plan) checkForm() error {
 		return fmt.Errorf("the encoding has %d bytes, more than %d", len(b), maxBlob)
 	}
 	n, m := p.Parties(), p.Computes()
-	if size := 4*4 + 1 + 36*n + 64 + 32*m + sealedScalarSize; size > maxSetBody {
+	fixed := 4*5 + 1 + 3*32 + sealedScalarSize + len(SealedTrace{})
+	if size := fixed + 36*n + 32*m + 32*Bind(p).Chunks(); size > maxSetBody {
 		return fmt.Errorf("members: a result with %d parties has %d bytes, more than a message's %d",
 			n, size, maxSetBody)
 	}
-	if size := 4*4 + 2*32 + 16*m + 32 + sealedScalarSize*m; size > maxBody {
+	if size := 4*4 + 3*32 + 16*m + 32 + sealedScalarSize*m; size > maxBody {
 		return fmt.Errorf("members: a contribution to %d compute nodes has %d bytes, more than a message's %d",
 			m, size, maxBody)
 	}

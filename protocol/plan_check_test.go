@@ -239,8 +239,9 @@ func TestLargestRoster(t *testing.T) {
 		set[i].Party = uint32(i)
 	}
 	s := Bind(p)
-	for _, msg := range []Message{&Hold{1, 1, set},
-		&Result{Round: 1, Attempt: 1, Outcome: OutcomeAccepted, Set: set, Partials: make([]Digest, m)}} {
+	for _, msg := range []Message{&Hold{Round: 1, Attempt: 1, Entries: set},
+		&Result{Round: 1, Attempt: 1, Outcome: OutcomeAccepted, Set: set, Partials: make([]Digest, m),
+			Chunks: make([]Digest, s.Chunks())}} {
 		b, err := s.Sign(testKey(0), 0, msg)
 		if err != nil || len(b) > maxMessage {
 			t.Errorf("%T of %d bytes: %v", msg, len(b), err)

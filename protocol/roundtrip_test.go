@@ -74,13 +74,13 @@ func messageOf(t *rapid.T, k Kind) Message {
 	case KindGroup:
 		return &Group{rapid.Uint32().Draw(t, "to"), blobs(64).Draw(t, "sealed")}
 	case KindRound:
-		return &Round{round, attempt, d()}
+		return &Round{round, attempt, d(), d()}
 	case KindContribution:
 		return contributionOf(t, round, attempt)
 	case KindReceipt:
 		return receiptOf(t, round, attempt)
 	case KindHold:
-		return &Hold{round, attempt, entrySets().Draw(t, "entries")}
+		return &Hold{round, attempt, d(), entrySets().Draw(t, "entries")}
 	case KindAgree:
 		return &Agree{round, attempt, rapid.Uint32().Draw(t, "count"), d(), d(), commit.Commitment(d())}
 	case KindPartial:
@@ -90,6 +90,9 @@ func messageOf(t *rapid.T, k Kind) Message {
 		return resultOf(t, round, attempt)
 	case KindAbort:
 		return &Abort{rapid.Uint8Range(1, 7).Draw(t, "class"), texts(512).Draw(t, "reason")}
+	case KindConfirm:
+		value := hashToExt(d())
+		return &Confirm{round, attempt, d(), newValue(value)}
 	}
 	t.Fatalf("no generator for %s", k)
 	return nil
@@ -97,6 +100,7 @@ func messageOf(t *rapid.T, k Kind) Message {
 
 func contributionOf(t *rapid.T, round, attempt uint32) *Contribution {
 	c := &Contribution{Round: round, Attempt: attempt, Model: digests().Draw(t, "model"),
+		Last:       digests().Draw(t, "last"),
 		Vector:     digests().Draw(t, "vector"),
 		Commitment: [32]byte(digests().Draw(t, "commitment"))}
 	c.Confirm = make([][16]byte, rapid.IntRange(1, 5).Draw(t, "nodes"))
@@ -127,13 +131,16 @@ func resultOf(t *rapid.T, round, attempt uint32) *Result {
 	if r.Outcome != OutcomeVoid {
 		r.Set, r.Aggregate, r.Next = entrySets().Draw(t, "set"), digests().Draw(t, "sum"), digests().Draw(t, "next")
 		r.Partials = rapid.SliceOfN(digests(), 0, 4).Draw(t, "partials")
+		r.Commitments = [32]byte(digests().Draw(t, "commitments"))
+		r.Trace[31] = rapid.Byte().Draw(t, "trace")
+		r.Chunks = rapid.SliceOfN(digests(), 0, 4).Draw(t, "chunks")
 	}
 	return r
 }
 
 func signedKinds() []Kind {
 	var kinds []Kind
-	for k := KindAccept; k <= KindAbort; k++ {
+	for k := KindAccept; k <= KindConfirm; k++ {
 		kinds = append(kinds, k)
 	}
 	return kinds
@@ -223,8 +230,8 @@ func TestMarshalRejectsWhatDoesNotDecode(t *testing.T) {
 	for name, m := range map[string]Message{
 		"round 0":               &Round{Round: 0, Attempt: 1},
 		"attempt 0":             &Round{Round: 1, Attempt: 0},
-		"set out of order":      &Hold{1, 1, []Entry{{2, Digest{}}, {1, Digest{}}}},
-		"party twice":           &Hold{1, 1, []Entry{{2, Digest{}}, {2, Digest{1}}}},
+		"set out of order":      &Hold{1, 1, Digest{}, []Entry{{2, Digest{}}, {1, Digest{}}}},
+		"party twice":           &Hold{1, 1, Digest{}, []Entry{{2, Digest{}}, {2, Digest{1}}}},
 		"explicit out of range": &Contribution{Round: 1, Attempt: 1, Explicit: 2, Confirm: make([][16]byte, 2)},
 		"no confirmations":      &Contribution{Round: 1, Attempt: 1},
 		"receipt of none":       &Receipt{Round: 1, Attempt: 1},
@@ -238,6 +245,8 @@ func TestMarshalRejectsWhatDoesNotDecode(t *testing.T) {
 		"void with a sum":       &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Aggregate: Digest{1}},
 		"void with a model":     &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Next: Digest{1}},
 		"void with partials":    &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Partials: make([]Digest, 1)},
+		"value not canonical":   &Confirm{Round: 1, Attempt: 1, Value: Value{8: 1, 12: 255, 255, 255, 255}},
+		"void with a chunk":     &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Chunks: make([]Digest, 1)},
 		"class 0":               &Abort{Class: 0},
 		"class 8":               &Abort{Class: 8},
 		"reason too long":       &Abort{Class: 1, Reason: strings.Repeat("x", 513)},
@@ -257,7 +266,7 @@ func TestMarshalRejectsWhatDoesNotDecode(t *testing.T) {
 func TestCountsDoNotAllocate(t *testing.T) {
 	b := body(t, &Hold{Round: 1, Attempt: 1})
 	for _, n := range []uint32{1, 1 << 16, math.MaxUint32} {
-		copy(b[8:], []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+		copy(b[len(b)-4:], []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 		got := testing.AllocsPerRun(10, func() {
 			if _, err := decodeBody(KindHold)(b); !errors.Is(err, ErrMalformed) {
 				t.Errorf("%d entries: %v", n, err)

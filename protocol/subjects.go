@@ -84,6 +84,11 @@ func (s BoundPlan) SubjectAgree(node, round, attempt uint32) string {
 	return s.subject("agree.%s.%d.%d", s.name(node), round, attempt)
 }
 
+// SubjectConfirm is the subject of a Confirm.
+func (s BoundPlan) SubjectConfirm(node, round, attempt uint32) string {
+	return s.subject("confirm.%s.%d.%d", s.name(node), round, attempt)
+}
+
 // SubjectPartial is the subject of a Partial ("head") or of a chunk of the partial sum.
 func (s BoundPlan) SubjectPartial(node, round, attempt uint32, piece string) string {
 	return s.subject("psum.%s.%d.%d.%s", s.name(node), round, attempt, piece)
@@ -97,17 +102,19 @@ func (s BoundPlan) SubjectResult(round, attempt uint32, piece string) string {
 // Filters returns the subjects to which a member subscribes.
 func (s BoundPlan) Filters(member uint32) []string {
 	me := s.name(member)
-	f := []string{s.SubjectControl(), s.subject("agree.>")}
+	f := []string{s.SubjectControl()}
 	switch s.Plan.Members[member].Role {
 	case RoleParty: // its own contributions show a store that was rolled back
 		return append(f, s.subject("key.*"), s.subject("group.%s", me), s.subject("receipt.*.%s.>", me),
-			s.subject("result.>"), string(s.path("commit").number(slotOf(member)).name(me))+".>")
+			s.subject("result.>"), s.subject("confirm.>"),
+			string(s.path("commit").number(slotOf(member)).name(me))+".>")
 	case RoleCompute:
 		return append(f, s.subject("key.%s", s.name(s.Plan.Aggregator())), s.subject("open.*.%s", me),
-			s.subject("share.*.*.%s.>", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("result.*.*.head"),
-			s.subject("psum.%s.*.*.head", me)) // its own
+			s.subject("share.*.*.%s.>", me), s.subject("commit.>"), s.subject("hold.>"), s.subject("agree.>"),
+			s.subject("result.*.*.head"), s.subject("psum.%s.*.*.head", me), // its own, as the next
+			s.subject("confirm.%s.>", me))
 	default:
 		return append(f, s.subject("open.*.%s", me), s.subject("commit.>"), s.subject("hold.>"),
-			s.subject("psum.>"))
+			s.subject("agree.>"), s.subject("psum.>"), s.subject("confirm.>"))
 	}
 }

@@ -167,6 +167,8 @@ var cheatingContributions = []cheater{
 		does: lie(func(_ *cheat, m *contribution) { m.Attempt++ })},
 	{what: "contribution to another model", who: "p0", comes: without("c", protocol.ErrMismatch),
 		does: lie(func(c *cheat, m *contribution) { m.Model[0] ^= 1; c.confirm(m) })},
+	{what: "contribution after another result", who: "p0", comes: without("c", protocol.ErrMismatch),
+		does: lie(func(c *cheat, m *contribution) { m.Last[0] ^= 1; c.confirm(m) })},
 	{what: "two contributions", who: "p0", comes: whole("c", protocol.ErrEquivocate),
 		does: twoFaced(func(c *cheat, m *contribution) { m.Vector[0] ^= 1; c.confirm(m) })},
 	{what: "account of another share than was sent", who: "p0", comes: without("c", protocol.ErrMismatch),
@@ -222,8 +224,7 @@ var cheatingContributions = []cheater{
 		comes: comes{refused: protocol.ErrMalformed, by: "c", nameless: true, sets: []int{3, 3}, uncounted: "p0"},
 		does:  eachChunk(func(_ *cheat, ch *protocol.Chunk) { ch.Last = false })},
 	{what: "a chunk of a result under the group key", who: "p0",
-		comes: comes{ends: protocol.ClassIntegrity, of: "p",
-			because: "the aggregate is not the one that was signed", sets: []int{4}},
+		comes: whole("", nil),
 		does: func(c *cheat) {
 			if n, ok := c.noticed(protocol.NoteContributed); ok && c.once("forged") {
 				ctx := protocol.Context{From: c.s.Plan.Aggregator(), To: protocol.Everyone, Round: n.Round,
@@ -256,6 +257,9 @@ var cheatingAggregators = []cheater{
 		})},
 	{what: "one attempt on two models", who: "agg", comes: whole("c", protocol.ErrEquivocate),
 		does: twoFaced(func(_ *cheat, m *opening) { m.Model[0] ^= 1 })},
+	{what: "round after another result", who: "agg",
+		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "after another result"},
+		does:  lie(func(_ *cheat, m *opening) { m.Last[0] ^= 1 })},
 	{what: "a round beyond the plan", who: "agg", comes: whole("c", protocol.ErrMismatch),
 		does: func(c *cheat) {
 			if c.once("beyond") {
@@ -265,7 +269,11 @@ var cheatingAggregators = []cheater{
 	{what: "request for a second set", who: "agg", comes: whole("c", protocol.ErrRevealed),
 		does: func(c *cheat) {
 			if n, ok := c.noticed(protocol.NoteResult); ok {
-				c.say(c.s.SubjectControl(), &opening{Round: n.Round, Attempt: n.Attempt + 1})
+				if _, m, err := c.s.Receive(c.view.Get("round")); err == nil {
+					again := *m.(*opening)
+					again.Attempt = n.Attempt + 1
+					c.say(c.s.SubjectControl(), &again)
+				}
 			}
 		}},
 	{what: "a second group key", who: "agg", comes: whole("p", protocol.ErrEquivocate),
@@ -287,8 +295,13 @@ var cheatingAggregators = []cheater{
 
 // cheatingResults: what it publishes.
 var cheatingResults = []cheater{
-	{what: "another aggregate, consistently", who: "agg", comes: comes{sets: []int{4, 4}, wrong: true},
+	{what: "another aggregate, consistently", who: "agg", deaf: isConfirm,
+		comes: comes{ends: protocol.ClassIntegrity, of: "p",
+			because: "the aggregate is not the sum of the partial sums", sets: []int{4}},
 		does: otherAggregate},
+	{what: "another sum of traces", who: "agg", deaf: isConfirm,
+		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "the sum of the traces", sets: []int{4}},
+		does:  lieOfResult(func(_ *cheat, m *resulting) { m.Trace[0] ^= 1 })},
 	{what: "another aggregate than signed", who: "agg",
 		comes: comes{ends: protocol.ClassIntegrity, of: "p",
 			because: "the aggregate is not the one that was signed", sets: []int{4}},
@@ -298,9 +311,8 @@ var cheatingResults = []cheater{
 			sets: []int{4}},
 		does: lie(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
 	{what: "a result over another set", who: "agg",
-		comes: comes{refused: protocol.ErrMismatch, by: "c", ends: protocol.ClassIntegrity, of: "p",
-			because: "signed another set"},
-		does: lie(func(_ *cheat, m *resulting) { m.Set = m.Set[1:] })},
+		deaf: isConfirm, comes: stalled("c", protocol.ErrMismatch),
+		does: lieOfResult(func(_ *cheat, m *resulting) { m.Set = m.Set[1:] })},
 	{what: "a result that names a node", who: "agg", comes: whole("p", protocol.ErrUnknown),
 		does: twoFaced(func(_ *cheat, m *resulting) { m.Set = append(m.Set, protocol.Entry{Party: 5}) })},
 	{what: "rejected, though it isn't", who: "agg",
@@ -317,7 +329,7 @@ var cheatingResults = []cheater{
 						Data: c.sign(c.key, c.self, &opening{Round: m.Round, Attempt: m.Attempt + 1})}}
 			})
 		}},
-	{what: "void before the result", who: "agg", comes: whole("p", protocol.ErrMismatch),
+	{what: "void before the result", who: "agg", comes: whole("p", protocol.ErrEquivocate),
 		does: func(c *cheat) {
 			each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
 				void := &resulting{Round: m.Round, Attempt: m.Attempt, Outcome: protocol.OutcomeVoid}
@@ -325,15 +337,18 @@ var cheatingResults = []cheater{
 			})
 		}},
 	{what: "false partial digests", who: "agg",
-		comes: comes{ends: protocol.ClassIntegrity, of: "", because: "names another partial sum than"},
-		does: lie(func(_ *cheat, m *resulting) {
+		deaf:  isConfirm,
+		comes: comes{ends: protocol.ClassIntegrity, of: "c", because: "names another partial sum than"},
+		does: lieOfResult(func(_ *cheat, m *resulting) {
 			for i := range m.Partials {
 				m.Partials[i][0] ^= 1
 			}
 		})},
 	{what: "another bundle in the set", who: "agg",
-		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "signed another set"},
-		does: lie(func(_ *cheat, m *resulting) {
+		deaf: isConfirm,
+		comes: comes{refused: protocol.ErrMismatch, by: "c", ends: protocol.ClassIntegrity, of: "p0",
+			because: "a contribution that this party did not make"},
+		does: lieOfResult(func(_ *cheat, m *resulting) {
 			if len(m.Set) > 0 {
 				m.Set[0].Bundle[0] ^= 1
 			}
@@ -342,39 +357,54 @@ var cheatingResults = []cheater{
 		does: twoFaced(func(_ *cheat, m *resulting) { m.Next[0] ^= 1 })},
 }
 
-// otherAggregate publishes something else than the sum of the partial sums, and
-// signs for it. The transcript shows it: the partial sums don't add up.
+// isConfirm reports whether a message is a node's Confirm, which an aggregator that lies ignores.
+func isConfirm(data []byte) bool {
+	e, err := protocol.UnmarshalEnvelope(data)
+	return err == nil && e.Kind == protocol.KindConfirm
+}
+
+// lieOfResult changes the content of every result that is not void, and signs rounds that follow it.
+func lieOfResult(change func(c *cheat, m *resulting)) func(*cheat) {
+	return func(c *cheat) {
+		lie(func(c *cheat, m *resulting) {
+			if m.Outcome == protocol.OutcomeVoid {
+				return
+			}
+			change(c, m)
+			d := must(protocol.ResultDigest(m))
+			c.stored["last"] = d[:]
+		})(c)
+		lie(func(c *cheat, m *opening) {
+			if m.Round > 1 && c.stored["last"] != nil {
+				m.Last = protocol.Digest(c.stored["last"])
+			}
+		})(c)
+	}
+}
+
+// otherAggregate publishes something else than the sum of the partial sums, and signs for it and
+// for the model that follows from it.
 func otherAggregate(c *cheat) {
 	var sum []int64
+	var chunk protocol.Digest
 	eachChunk(func(c *cheat, ch *protocol.Chunk) {
 		v := must(c.box(ch.Context).Open(nil, ch.Index, ch.Last, ch.Ciphertext))
 		sum, _ = protocol.Ints(v)
 		sum[0] += 7
 		ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, protocol.AppendInts(nil, sum))
+		chunk = protocol.NewChunkHash().Digest(ch.Ciphertext)
 	})(c)
-	each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
-		if sum == nil && c.stored[o.Subject] == nil {
-			return []protocol.Outgoing{o} // another cheat kept the chunks back
-		}
-		if c.stored[o.Subject] == nil {
-			before := toy{dim: int(c.s.Plan.Dim)}.Initial()
-			if b := c.stored["next"]; b != nil {
-				before, _ = protocol.Ints(b)
-			}
-			next := plus(before, sum)
-			c.stored["next"] = protocol.AppendInts(nil, next)
-			m.Aggregate, m.Next = c.digest(m.Round, sum), c.digest(m.Round, next)
-			c.stored[o.Subject] = c.sign(c.key, c.self, m)
-		}
-		o.Data = c.stored[o.Subject]
-		return []protocol.Outgoing{o}
-	})
-	each(c, func(m *opening, o protocol.Outgoing) []protocol.Outgoing {
-		if b := c.stored["next"]; m.Round > 1 && b != nil {
-			next, _ := protocol.Ints(b)
+	if sum == nil {
+		return
+	}
+	var next []int64
+	lieOfResult(func(c *cheat, m *resulting) {
+		next = plus(toy{dim: int(c.s.Plan.Dim)}.Initial(), sum)
+		m.Aggregate, m.Next, m.Chunks[0] = c.digest(m.Round, sum), c.digest(m.Round, next), chunk
+	})(c)
+	lie(func(c *cheat, m *opening) {
+		if next != nil {
 			m.Model = c.digest(m.Round-1, next)
-			o.Data = c.sign(c.key, c.self, m)
 		}
-		return []protocol.Outgoing{o}
-	})
+	})(c)
 }

@@ -32,6 +32,8 @@ var cheatingNodes = []cheater{
 		}},
 	{what: "two lists", who: "c0", comes: whole("c", protocol.ErrEquivocate),
 		does: twoFaced(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
+	{what: "list after another result", who: "c0", comes: stalled("c", protocol.ErrMismatch),
+		does: lie(func(_ *cheat, m *hold) { m.Last[0] ^= 1 })},
 	{what: "list for an attempt that is not open", who: "c0", comes: stalled("c", protocol.ErrEarly),
 		does: lie(func(_ *cheat, m *hold) { m.Attempt++ })},
 	{what: "list from the round before", who: "c0",
@@ -150,6 +152,21 @@ var cheatingSums = []cheater{
 			v := c.open(ch)
 			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v[1:]))
 		})},
+	{what: "confirm of another sum", who: "c0",
+		comes: comes{ends: protocol.ClassIntegrity, of: "c", sets: []int{4},
+			because: "c0 confirmed another partial sum than it revealed"},
+		does: lie(func(_ *cheat, m *protocol.Confirm) { m.Value[0] ^= 1 })},
+	{what: "confirm of another result", who: "c0",
+		comes: comes{ends: protocol.ClassIntegrity, because: "c0 confirmed another result", sets: []int{4}},
+		does:  lie(func(_ *cheat, m *protocol.Confirm) { m.Result[0] ^= 1 })},
+	{what: "confirm from the round before", who: "c0",
+		comes: comes{ends: protocol.ClassQuorum, of: "p", because: "nothing has moved", sets: []int{4, 4}},
+		does:  lie(func(_ *cheat, m *protocol.Confirm) { m.Round = 1 })},
+	{what: "two confirms", who: "c0", comes: whole("p", protocol.ErrEquivocate),
+		does: twoFaced(func(_ *cheat, m *protocol.Confirm) { m.Result[0] ^= 1 })},
+	{what: "no confirm", who: "c0",
+		comes: comes{ends: protocol.ClassQuorum, because: "no confirm from c0", sets: []int{4}},
+		does:  func(c *cheat) { silent[*protocol.Confirm]()(c) }},
 	{what: "no partial sum", who: "c0", comes: stalled("", nil),
 		does: func(c *cheat) { silent[*partialSum]()(c) }},
 }
@@ -170,6 +187,16 @@ func otherSum(more field.Element) func(*cheat) {
 			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
 		})(c)
 		lie(func(c *cheat, m *partialSum) { m.Vector = protocol.VectorDigest(sum, c.opening(m)) })(c)
+		lie(func(c *cheat, m *protocol.Confirm) {
+			if m.Value != (protocol.Value{}) { // it is not of a void attempt
+				f := c.s.Fingerprint(m.Result)
+				f.Write(field.Vector{more})
+				e := f.Sum()
+				var v protocol.Value
+				field.PutVector(v[:], e[:])
+				m.Value = protocol.AddValues([]protocol.Value{m.Value, v})
+			}
+		})(c)
 		c.remember()
 	}
 }

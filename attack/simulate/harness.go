@@ -107,6 +107,7 @@ type drive struct {
 	m     *member
 	rest  []byte
 	work  *protocol.Work
+	held  *protocol.Proposal // given to the machine, which has sent nothing yet
 }
 
 // byte is the program's next byte, 0 after its end.
@@ -130,7 +131,12 @@ func (d *drive) step(ev protocol.Event) {
 	if !d.m.up || d.m.done {
 		return
 	}
+	before := len(d.m.out)
 	d.m.step(ev, nil)
+	if d.held != nil && len(d.m.out) > before {
+		d.w.oracle.proposed(d.m, *d.held)
+		d.held = nil
+	}
 	if d.m.work != nil {
 		d.work, d.m.work = d.m.work, nil
 	}
@@ -210,11 +216,11 @@ func (d *drive) insider() []byte {
 }
 
 func (d *drive) propose(p protocol.Proposal) {
-	before := len(d.m.out)
-	d.step(p)
-	if len(d.m.out) > before { // the machine accepted it
-		d.w.oracle.proposed(d.m, p)
+	_, known := d.w.oracle.updates[key{uint32(d.m.i), attempt{p.Round, p.Attempt}}]
+	if !known && d.work != nil && d.work.Round == p.Round && d.work.Attempt == p.Attempt {
+		d.held = &p // it is accepted now or, if the last result is not confirmed, later
 	}
+	d.step(p)
 }
 
 func (d *drive) honestUpdate() protocol.Proposal {

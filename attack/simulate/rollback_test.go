@@ -75,7 +75,7 @@ func (r *rollback) hear(w *world, eff *protocol.Effects) {
 			r.said = append(r.said, bytes.Clone(c.Ciphertext))
 			continue
 		}
-		if _, m, err := w.session.Receive(o.Data); err == nil {
+		if e, m, err := w.session.Receive(o.Data); err == nil && w.session.Name(e.From) == r.who {
 			switch m.(type) {
 			case *protocol.Partial, *protocol.Contribution:
 				r.said = append(r.said, bytes.Clone(o.Data))

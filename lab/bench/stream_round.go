@@ -227,9 +227,6 @@ func (s *stream) exchange(about string) error {
 	}
 	for _, messages := range sent {
 		s.agg.inbox = append(s.agg.inbox, messages...)
-		if about == "agree" {
-			s.result = append(s.result, messages...)
-		}
 	}
 	if _, err := s.phase("compute", "agree", true, s.cfg.Computes,
 		func() error { return s.eachNode((*node).deliver) }); err != nil {
@@ -249,14 +246,16 @@ func (s *stream) settling() error {
 		func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
+	if err := s.confirms(); err != nil {
+		return err
+	}
 	for _, f := range []struct {
 		phase string
 		about func(p *actor) [][]byte
 	}{
 		{"receipts", func(p *actor) [][]byte { return s.receipts[p.index] }},
 		{"settle", func(*actor) [][]byte {
-			return append(append([][]byte(nil), s.result...),
-				s.resultHead...)
+			return append(append([][]byte(nil), s.resultHead...), s.result...)
 		}},
 	} {
 		_, err := s.phase("party", f.phase, false, len(s.settlers), func() error {
@@ -274,6 +273,27 @@ func (s *stream) settling() error {
 		}
 	}
 	return s.compare()
+}
+
+// confirms collects what the nodes confirm of the result, and the sum that the aggregator sends then.
+func (s *stream) confirms() error {
+	for _, n := range s.nodes {
+		for _, o := range n.sent() {
+			if topic(o.Subject) == "confirm" {
+				s.agg.inbox = append(s.agg.inbox, o.Data)
+				s.resultHead = append(s.resultHead, o.Data)
+			}
+		}
+	}
+	if _, err := s.phase("aggregator", "confirm", false, 1, s.agg.deliver); err != nil {
+		return err
+	}
+	for _, o := range s.agg.sent() {
+		if topic(o.Subject) == "result" && protocol.IsChunk(o.Data) {
+			s.result = append(s.result, o.Data)
+		}
+	}
+	return nil
 }
 
 // modeller is what parties and aggregators have in common in the end.

@@ -94,6 +94,8 @@ func (r *reader) checkContribution(
 		return err
 	}
 	switch {
+	case m.Last != r.last:
+		return mismatch("%s contributed after another result", r.bound.Name(from))
 	case m.Model != model:
 		return mismatch("%s contributed to another model", r.bound.Name(from))
 	case len(m.Confirm) != r.computes,
@@ -119,6 +121,9 @@ func (r *reader) lists(a *Attempt) error {
 		}
 		if err := r.bound.CheckSet(m.Entries); err != nil {
 			return err
+		}
+		if m.Last != r.last {
+			return mismatch("the list of %s follows another result", r.bound.Name(from))
 		}
 		a.holds[from] = m
 	}
@@ -173,8 +178,19 @@ func (r *reader) void(a *Attempt, why error) error {
 		return mismatch("void although all nodes signed one set of enough parties")
 	}
 	a.Outcome = m.Outcome
-	a.result, err = protocol.NewResultProof(r.entries[r.next-1])
-	return err
+	return r.settle(a, nil, nil)
+}
+
+// settle keeps what the nodes must confirm of the result that was just read.
+func (r *reader) settle(a *Attempt, vectors []field.Vector, openings []protocol.Opening) (err error) {
+	if a.result, err = protocol.NewResultProof(r.entries[r.next-1]); err != nil {
+		return err
+	}
+	r.due = newConfirms(r.bound, a.result, vectors, openings)
+	if a.Outcome != protocol.OutcomeVoid {
+		r.last = a.result.Digest
+	}
+	return nil
 }
 
 // agreedSet recomputes the set and finds the contribution of each of its entries.
@@ -209,6 +225,7 @@ func (r *reader) revealed(a *Attempt, agrees []*protocol.Agree, contributions ma
 	sum := make(field.Vector, r.bound.Plan.Elements())
 	partials := make([]protocol.Digest, r.computes)
 	blindings := make([][32]byte, r.computes)
+	vectors, openings := make([]field.Vector, r.computes), make([]protocol.Opening, r.computes)
 	for k := range r.computes {
 		m, v, o, err := r.partial(a, k, agrees[k])
 		if err != nil {
@@ -216,13 +233,17 @@ func (r *reader) revealed(a *Attempt, agrees []*protocol.Agree, contributions ma
 		}
 		sum.Add(v)
 		partials[k], blindings[k] = m.Vector, o.Blinding
+		vectors[k], openings[k] = v, o
 	}
 	ints := make([]int64, len(sum))
 	fixedpoint.FromField(ints, sum)
 	if err := r.audit(a, agrees[0], contributions, blindings, ints); err != nil {
 		return err
 	}
-	return r.result(a, partials, ints)
+	if err := r.result(a, agrees[0], partials, ints); err != nil {
+		return err
+	}
+	return r.settle(a, vectors, openings)
 }
 
 // partial reads node k's signed partial sum and its vector.
@@ -276,7 +297,9 @@ func (r *reader) audit(
 }
 
 // result reads the result and checks it against the sums.
-func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) error {
+func (r *reader) result(
+	a *Attempt, agree *protocol.Agree, partials []protocol.Digest, sum []int64,
+) error {
 	_, m, err := expect[*protocol.Result](r)
 	if err != nil {
 		return err
@@ -290,15 +313,14 @@ func (r *reader) result(a *Attempt, partials []protocol.Digest, sum []int64) err
 		return mismatch("the result names another set than was agreed")
 	case !slices.Equal(m.Partials, partials):
 		return mismatch("the result names other partial sums than the nodes revealed")
+	case m.Commitments != agree.Commitments:
+		return mismatch("the result names another sum of commitments than the nodes signed")
 	case m.Aggregate != r.digest(a.Round, sum):
 		return mismatch("the result names another aggregate than the partial sums add up to")
 	case m.Outcome != outcome:
 		return mismatch("the result's outcome is %s, recomputing gives %s", m.Outcome, outcome)
 	case m.Next != protocol.ReuseIntDigest(r.keys.Key(a.Round), m.Aggregate, sum, next):
 		return mismatch("the result names another model than the aggregate leads to")
-	}
-	if a.result, err = protocol.NewResultProof(r.entries[r.next-1]); err != nil {
-		return err
 	}
 	a.Outcome = outcome
 	a.Aggregate = coordinates

@@ -4,10 +4,10 @@
 //
 // Transcript accepts exactly this sequence of entries (see package protocol):
 //
-//	transcript = Key Open* attempt* [Abort]
-//	attempt    = Round Open* [ Contribution* Hold* Agree{M} outcome | evidence Abort ]
+//	transcript = Key Open* attempt* ( Confirm{M} | [Confirm*] Abort )
+//	attempt    = Round Open* [ Confirm{M} Contribution* Hold* Agree{M} outcome | evidence Abort ]
 //	outcome    = Result(void) | (Partial Vector){M} Result
-//	evidence   = Contribution* Hold* Agree* (Partial [Vector])*
+//	evidence   = Confirm* Contribution* Hold* Agree* (Partial [Vector])*
 //
 // and checks that
 //
@@ -20,6 +20,8 @@
 //     is counted;
 //   - the partial sums are what the nodes signed and add up to the aggregate that the result
 //     names, and folding it in gives the model that the result names;
+//   - every node confirmed every result, before the next one, with the fingerprint of its partial
+//     sum;
 //   - an attempt is void only if its signed sets allow no reveal, and rejected only if its sum
 //     cannot be folded in;
 //   - in audit mode, the commitments of the set open to the aggregate.

@@ -24,10 +24,13 @@ func (r *reader) unfinished() bool {
 // evidence reads what was signed in an attempt that the aggregator ended early, and the abort.
 // Each entry is checked without the others, since there may be a contradiction between them.
 func (r *reader) evidence(a *Attempt) error {
+	if err := r.someConfirms(); err != nil {
+		return err
+	}
 	trial, attempt := *r, *a
 	attempt.holds = map[uint32]*protocol.Hold{}
 	why := trial.attempt(&attempt) // never nil: an attempt has no abort
-	if last := len(r.entries) - 1; trial.blame() < last {
+	if last := len(r.entries) - 1; trial.blame() < last && r.report.Fault == "" {
 		r.report.Fault = fmt.Sprintf("entry %d: %v", trial.blame(), why)
 	}
 	before := uint64(0)

@@ -27,6 +27,9 @@ type script struct {
 	bases   *commit.Generators
 	rand    *rand.ChaCha8
 	entries [][]byte
+
+	last protocol.Digest     // of the last result of a sum
+	due  []*protocol.Confirm // of the last result, by node
 }
 
 // newScript signs a plan of three parties (N_min 2), two compute nodes and an
@@ -119,7 +122,7 @@ func (w *script) begin() *script {
 func (w *script) contribution(
 	round, attempt, party uint32, value []int64,
 ) (*protocol.Contribution, []*commit.Scalar) {
-	c := &protocol.Contribution{Round: round, Attempt: attempt, Model: w.digest(round-1, w.now),
+	c := &protocol.Contribution{Round: round, Attempt: attempt, Model: w.digest(round-1, w.now), Last: w.last,
 		Explicit: uint32(share.ExplicitIndex(int(party), int(round), 2)),
 		Vector:   protocol.Digest{byte(party)}, Confirm: make([][16]byte, 2)}
 	if w.bases == nil {
@@ -139,7 +142,8 @@ func (w *script) contribution(
 // parties, both lists of the counted parties, the Agrees, and what follows from them.
 func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, counted ...uint32) *script {
 	w.t.Helper()
-	w.record(5, &protocol.Round{Round: round, Attempt: attempt, Model: w.digest(round-1, w.now)})
+	w.record(5, &protocol.Round{Round: round, Attempt: attempt, Model: w.digest(round-1, w.now), Last: w.last})
+	w.confirm()
 	sum, entries, blind := make([]int64, len(w.now)), []protocol.Entry{}, [2][]*commit.Scalar{}
 	var total commit.Commitment
 	var commitments []commit.Commitment
@@ -170,7 +174,7 @@ func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, count
 		w.must(err)
 	}
 	for k := range uint32(2) {
-		w.record(3+k, &protocol.Hold{Round: round, Attempt: attempt, Entries: entries})
+		w.record(3+k, &protocol.Hold{Round: round, Attempt: attempt, Last: w.last, Entries: entries})
 	}
 	set := protocol.SetDigest(w.s, round, attempt, entries)
 	vectors, openings := w.parts(round, sum, blind)
@@ -183,11 +187,41 @@ func (w *script) attempt(round, attempt uint32, values map[uint32][]int64, count
 		w.record(3+k, a)
 	}
 	if len(entries) < int(w.s.Plan.MinParties) {
-		w.record(5, &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeVoid})
+		w.result(&protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeVoid}, nil, nil)
 		return w
 	}
-	w.reveal(round, attempt, entries, sum, blind)
+	w.reveal(round, attempt, entries, sum, blind, total)
+	if round == w.s.Plan.Rounds {
+		w.confirm()
+	}
 	return w
+}
+
+// confirm records the nodes' Confirms of the last result.
+func (w *script) confirm() {
+	w.t.Helper()
+	for k, m := range w.due {
+		w.record(uint32(3+k), m)
+	}
+	w.due = nil
+}
+
+// result records a result, and keeps what the nodes confirm of it.
+func (w *script) result(r *protocol.Result, vectors []field.Vector, openings []protocol.Opening) {
+	w.t.Helper()
+	w.record(5, r)
+	digest, err := protocol.ResultDigest(r)
+	w.must(err)
+	for k := range 2 {
+		m := &protocol.Confirm{Round: r.Round, Attempt: r.Attempt, Result: digest}
+		if vectors != nil {
+			f := w.s.Fingerprint(digest)
+			f.Write(vectors[k])
+			m.Value = openings[k].Value(f)
+			w.last = digest
+		}
+		w.due = append(w.due, m)
+	}
 }
 
 // integers returns the integers of the elements of coordinates.
@@ -226,12 +260,14 @@ func (w *script) parts(
 	return vectors, openings
 }
 
-func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64, blind [2][]*commit.Scalar) {
+func (w *script) reveal(
+	round, attempt uint32, set []protocol.Entry, sum []int64, blind [2][]*commit.Scalar, total commit.Commitment,
+) {
 	w.t.Helper()
 	ints := w.integers(sum)
 	vectors, openings := w.parts(round, sum, blind)
 	r := &protocol.Result{Round: round, Attempt: attempt, Outcome: protocol.OutcomeAccepted, Set: set,
-		Aggregate: w.digest(round, ints)}
+		Aggregate: w.digest(round, ints), Commitments: total}
 	for k, v := range vectors {
 		m := &protocol.Partial{Round: round, Attempt: attempt, Set: protocol.SetDigest(w.s, round, attempt, set),
 			Opening: [80]byte{byte(k)}} // sealed for the aggregator: a verifier does not open it
@@ -251,7 +287,7 @@ func (w *script) reveal(round, attempt uint32, set []protocol.Entry, sum []int64
 		w.must(err)
 	}
 	r.Next, w.now = w.digest(round, next), next
-	w.record(5, r)
+	w.result(r, vectors[:], openings[:])
 }
 
 // alter has the author of the n-th message of type M sign another one.

@@ -67,6 +67,8 @@ type reader struct {
 	key   protocol.Digest      // of the aggregator's key
 	keys  *protocol.DigestKeys // of the digests of models and aggregates
 	opens map[uint32]bool      // members with a channel to the aggregator
+	last  protocol.Digest      // ResultDigest of the last result of a sum
+	due   *confirms            // of the last result; nil before the first
 }
 
 func newReader(p *protocol.Plan, entries [][]byte, model protocol.Model) (*reader, error) {
@@ -219,10 +221,22 @@ func (r *reader) step() (over bool, err error) {
 	if r.unfinished() {
 		return true, r.evidence(a)
 	}
+	if err := r.confirms(); err != nil {
+		return false, err
+	}
 	if err := r.attempt(a); err != nil {
 		return false, err
 	}
-	return a.Outcome != protocol.OutcomeVoid && a.Round == r.bound.Plan.Rounds, nil
+	if a.Outcome == protocol.OutcomeVoid || a.Round < r.bound.Plan.Rounds {
+		return false, nil
+	}
+	if r.ends() {
+		return true, nil
+	}
+	if r.unfinished() {
+		return true, r.endOfConfirms()
+	}
+	return true, r.confirms()
 }
 
 // ends reports whether the record ends here, before the session did.
@@ -272,6 +286,8 @@ func (r *reader) open() (*Attempt, error) {
 	case spares > int(r.bound.Plan.SpareAttempts):
 		return nil, mismatch("round %d attempt %d is one more than the plan's %d spare attempts",
 			m.Round, m.Attempt, r.bound.Plan.SpareAttempts)
+	case m.Last != r.last:
+		return nil, mismatch("round %d is opened after another result than the one on record", m.Round)
 	case m.Model != r.digest(uint32(r.report.Rounds()), r.current):
 		return nil, mismatch("round %d is opened on another model than the results before it lead to", m.Round)
 	}

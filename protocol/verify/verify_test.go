@@ -260,6 +260,31 @@ func TestLies(t *testing.T) {
 		"rejected without a reason": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Outcome = protocol.OutcomeRejected })
 		}, cause: "recomputing gives accepted"},
+		"a result with another sum of commitments": {lie: func(w *script) int {
+			return alter(w, 1, func(m *protocol.Result) { m.Commitments[0] ^= 1 })
+		}, cause: "another sum of commitments"},
+		"a confirm of another result": {lie: func(w *script) int {
+			return alter(w, 1, func(m *protocol.Confirm) { m.Result = other })
+		}, cause: "node-b confirmed another result"},
+		"a confirm of another sum": {lie: func(w *script) int {
+			return alter(w, 2, func(m *protocol.Confirm) { m.Value[0] ^= 1 })
+		}, cause: "node-a confirmed another partial sum than it revealed"},
+		"a confirm of another attempt": {lie: func(w *script) int {
+			return alter(w, 0, func(m *protocol.Confirm) { m.Attempt++ })
+		}, cause: "it is for round 1 attempt 2"},
+		"a confirm less": {lie: func(w *script) int {
+			w.entries = w.entries[:len(w.entries)-1]
+			return len(w.entries)
+		}, cause: "breaks off"},
+		"a round after another result": {lie: func(w *script) int {
+			return alter(w, 2, func(m *protocol.Round) { m.Last = other })
+		}, cause: "opened after another result"},
+		"a contribution after another result": {lie: func(w *script) int {
+			return alter(w, 5, func(m *protocol.Contribution) { m.Last = other })
+		}, cause: "contributed after another result"},
+		"a list after another result": {lie: func(w *script) int {
+			return alter(w, 5, func(m *protocol.Hold) { m.Last = other })
+		}, cause: "the list of node-b follows another result"},
 		"a partial less named": {lie: func(w *script) int {
 			return alter(w, 1, func(m *protocol.Result) { m.Partials = m.Partials[:1] })
 		}, cause: "other partial sums"},
@@ -317,7 +342,7 @@ func (w *script) blind(n int) int {
 
 // voidInstead replaces the last attempt's reveal by a void result.
 func (w *script) voidInstead() int {
-	i := len(w.entries) - 5
+	i := len(w.entries) - 7
 	w.entries = w.entries[:i]
 	w.record(5, &protocol.Result{Round: 2, Attempt: 1, Outcome: protocol.OutcomeVoid})
 	return i
@@ -479,7 +504,8 @@ func TestAudit(t *testing.T) {
 			a.Partial = protocol.VectorDigest(vectors[k], openings[k])
 			w.record(3+k, &a)
 		}
-		w.reveal(1, 1, m.(*protocol.Hold).Entries, other, [2][]*commit.Scalar{})
+		w.reveal(1, 1, m.(*protocol.Hold).Entries, other, [2][]*commit.Scalar{},
+			agree.(*protocol.Agree).Commitments)
 		_, err = verify.Transcript(w.signed, w.entries, w.model)
 		if !errors.Is(err, protocol.ErrMismatch) || !strings.Contains(err.Error(), "commitments do not open") {
 			t.Error(err)

@@ -316,7 +316,8 @@ func (p *preflight) mayPublish(ctx context.Context, bus *natsbus.Bus) error {
 		protocol.RoleParty: {s.SubjectOpen(i, s.Plan.Compute(0)), s.SubjectContribution(i, 0, 0),
 			s.SubjectShare(&protocol.Chunk{Context: protocol.Context{From: i, To: s.Plan.Compute(0)}})},
 		protocol.RoleCompute: {s.SubjectKey(i), s.SubjectOpen(i, s.Plan.Aggregator()), s.SubjectHold(i, 0, 0),
-			s.SubjectAgree(i, 0, 0), s.SubjectPartial(i, 0, 0, "head"), s.SubjectReceipt(i, 0, 0, 0)},
+			s.SubjectAgree(i, 0, 0), s.SubjectPartial(i, 0, 0, "head"), s.SubjectConfirm(i, 0, 0),
+			s.SubjectReceipt(i, 0, 0, 0)},
 		protocol.RoleAggregator: {s.SubjectKey(i), s.SubjectControl(), s.SubjectGroup(0),
 			s.SubjectResult(0, 0, "head")},
 	}
