@@ -299,12 +299,7 @@ func (ad *Advisor) learn(ctx context.Context, a app.Spec, p *protocol.Plan, d *D
 			return Scores{}, err
 		}
 	}
-	t := traced{a, len(d.Parts), new([]app.Revealed)}
-	state, err := plainly(ctx, t, p, d.Parts, full, func(int) bool { return joint })
-	if err != nil {
-		return Scores{}, err
-	}
-	q, err := t.exported(p, state)
+	q, err := learnt(ctx, a, p, d.Parts, len(d.Parts), full, func(int) bool { return joint })
 	if err != nil {
 		return Scores{}, err
 	}

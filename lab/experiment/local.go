@@ -49,7 +49,7 @@ func (r reference) withoutNoise(ctx context.Context, l *app.PVI, parts []pvi.Dat
 
 func (r reference) alone(ctx context.Context, a app.Spec, p *protocol.Plan,
 	parts []pvi.Data) (Scores, error) {
-	q, err := posterior(ctx, a, p, parts)
+	q, err := learnt(ctx, a, p, parts, len(parts), nil, func(int) bool { return false })
 	if err != nil {
 		return Scores{}, err
 	}

@@ -119,12 +119,11 @@ func (r reference) noised(ctx context.Context, full *noise.Gaussian, variance ui
 	adding int) (Scores, error) {
 	p := *r.plan
 	p.Variance = max(1, uint64(float64(adding)*float64(variance)/float64(p.Parties())))
-	r.plan = &p
-	state, err := plainly(ctx, r.app, r.plan, r.data.Parts, full, func(i int) bool { return i < adding })
+	q, err := learnt(ctx, r.app, &p, r.data.Parts, p.Parties(), full, func(i int) bool { return i < adding })
 	if err != nil {
 		return Scores{}, err
 	}
-	return r.score(state)
+	return r.data.evaluate(q, r.linear)
 }
 
 // nonPrivate is the model's fit to all rows in one place, or the plan's own method with its

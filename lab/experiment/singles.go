@@ -113,11 +113,7 @@ func (r reference) alonePrivate() (fitting, error) {
 		}
 	}
 	return func(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error) {
-		state, err := plainly(ctx, spec, p, []pvi.Data{rows}, full, func(int) bool { return full != nil })
-		if err != nil {
-			return nil, err
-		}
-		return spec.Posterior(p, state)
+		return learnt(ctx, spec, p, []pvi.Data{rows}, 1, full, func(int) bool { return full != nil })
 	}, nil
 }
 

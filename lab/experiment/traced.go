@@ -1,8 +1,10 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 
+	"choir/crypto/noise"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -39,4 +41,16 @@ func (t traced) exported(p *protocol.Plan, state []int64) (*pvi.Posterior, error
 		}
 	}
 	return t.Posterior(p, state)
+}
+
+// learnt is the posterior that an application would export of learning with the sum in the clear,
+// whose noise is that of so many of the plan's parties.
+func learnt(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, noisy int,
+	full *noise.Gaussian, adds func(party int) bool) (*pvi.Posterior, error) {
+	t := traced{Spec: a, counted: noisy, rounds: new([]app.Revealed)}
+	state, err := plainly(ctx, t, p, parts, full, adds)
+	if err != nil {
+		return nil, err
+	}
+	return t.exported(p, state)
 }
