@@ -70,8 +70,9 @@ func Open(path string) (Store, error) {
 	case err == nil && m.role == roleAlone:
 		return f, nil
 	case err == nil && m.role == roleMirror:
-		err = protocol.Fail(protocol.ClassInput, "store: %s is the mirror of %s; if that is lost, \"store takeover\" "+
-			"makes it a store", path, m.other)
+		err = protocol.Fail(protocol.ClassInput,
+			"store: %s is the mirror of %s; if that is lost, \"store takeover\" "+
+				"makes it a store", path, m.other)
 	case err == nil:
 		var both *mirrored
 		if both, err = openMirror(f, m); err == nil {
@@ -85,8 +86,9 @@ func Open(path string) (Store, error) {
 // the other.
 func openMirror(first *File, m *mark) (*mirrored, error) {
 	if _, err := os.Stat(m.other); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "store: its mirror can't be reached, and without it nothing "+
-			"is durable: %w; if it is lost, \"store mirror\" makes another one", err)
+		return nil, protocol.Fail(protocol.ClassInput,
+			"store: its mirror can't be reached, and without it nothing "+
+				"is durable: %w; if it is lost, \"store mirror\" makes another one", err)
 	}
 	second, err := OpenFile(m.other)
 	if err != nil {
@@ -96,8 +98,9 @@ func openMirror(first *File, m *mark) (*mirrored, error) {
 	switch {
 	case err != nil:
 	case n.id != m.id || n.epoch > m.epoch || n.role != roleMirror:
-		err = protocol.Fail(protocol.ClassIntegrity, "store: its mirror %s was taken over, in epoch %d: this store is "+
-			"of epoch %d and must not be used again", m.other, n.epoch, m.epoch)
+		err = protocol.Fail(protocol.ClassIntegrity,
+			"store: its mirror %s was taken over, in epoch %d: this store is "+
+				"of epoch %d and must not be used again", m.other, n.epoch, m.epoch)
 	case n.epoch < m.epoch:
 		err = protocol.Fail(protocol.ClassIntegrity, "store: %s is a mirror of epoch %d, the store is of epoch %d",
 			m.other, n.epoch, m.epoch)

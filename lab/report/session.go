@@ -15,6 +15,7 @@ import (
 
 	"choir/lab/figure"
 	"choir/protocol"
+	"choir/protocol/verify"
 	"choir/session/result"
 	"choir/session/terms"
 )
@@ -316,7 +317,27 @@ func (p *Page) verified(dir string) {
 	if v.Aborted != "" {
 		s.List = append(s.List, "The session ended early: "+v.Aborted)
 	}
+	if v.Stopped {
+		s.List = append(s.List, "The record ends before the session does: it was stopped.")
+	}
+	s.List = append(s.List, chainOf(v)...)
 	s.Notes = []string{"Plan " + v.Plan.String()}
+}
+
+// chainOf names the plans that a session goes on from, the last one first.
+func chainOf(v *verify.Report) (lines []string) {
+	for {
+		id, ok := v.After()
+		switch {
+		case !ok:
+			return lines
+		case v.Before == nil:
+			return append(lines, "It goes on from plan "+id.Short()+", whose transcript is not here.")
+		}
+		lines = append(lines, fmt.Sprintf("It goes on from round %d of plan %s, whose transcript was verified too.",
+			v.Before.Rounds(), id.Short()))
+		v = v.Before
+	}
 }
 
 // repeat lists the commands that give the results again.

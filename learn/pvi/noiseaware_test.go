@@ -240,3 +240,45 @@ func TestUncorrected(t *testing.T) {
 		t.Errorf("error %v, want ErrShape", err)
 	}
 }
+
+// TestRoundsWithOthersLeaveTheirNoise: rounds with other parties are no observations, and the noise that
+// they left in the state is in those of later rounds as before.
+func TestRoundsWithOthersLeaveTheirNoise(t *testing.T) {
+	const rounds, others = 8, 3
+	c := oneRow(rounds)
+	data := dense(c, 6, 300)
+	trace := observe(t, c, data, rounds+c.CurvatureSlices(), 5)
+	read := func(trace []Observation) *reading {
+		r := &reading{c: c, prior: c.floats(c.prior())}
+		for _, o := range trace[:rounds] {
+			if err := r.addRound(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return r
+	}
+	all := read(trace).covariance()
+	for i := range others {
+		trace[i].Others = true
+		trace[i].Sum = make([]int64, c.Dim()) // it is not read
+	}
+	r := read(trace)
+	part := r.covariance()
+	if len(r.points) != rounds-others || part.SymmetricDim() != rounds-others {
+		t.Fatalf("%d points, %d noises", len(r.points), part.SymmetricDim())
+	}
+	for i := range rounds - others {
+		for j := range rounds - others {
+			if x, y := part.At(i, j), all.At(others+i, others+j); x != y || x == 0 {
+				t.Errorf("covariance of rounds %d and %d: %v, want %v", others+i+1, others+j+1, x, y)
+			}
+		}
+	}
+	if q, err := c.NoiseAware(trace); err != nil || q.SD()[0] <= 0 {
+		t.Errorf("%v, %v", q, err)
+	}
+	trace = trace[:others]
+	if _, err := c.NoiseAware(trace); err == nil {
+		t.Error("a posterior without an observation")
+	}
+}

@@ -177,6 +177,7 @@ func TestStaleSuccessors(t *testing.T) {
 	if err != nil || s.After.Round != 4 {
 		t.Fatal(s, err)
 	}
+	c.coalitions(s.After, members)
 	for _, row := range []struct {
 		want  string
 		alter func(a *protocol.Predecessor)
@@ -209,6 +210,80 @@ func TestStaleSuccessors(t *testing.T) {
 	}
 	m := c.open(next, "party-a", func(config *member.Config) { config.Origin = c.origin })
 	c.refused(m.Run(t.Context()), protocol.ClassInput, "its factor and its ledger")
+}
+
+// coalitions: the worst adversary that a successor tolerates learns its epsilon over the chain, and the
+// row for it is what the chain's releases compose to.
+func (c *chain) coalitions(after *protocol.Predecessor, members []string) {
+	c.t.Helper()
+	p, err := terms.NewSuccessor(c.terms("bad", "rounds = 3\n[privacy]\nepsilon = 9.5\n", members), c.now, after)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	g, err := terms.GuaranteesOf(p)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	worst := 0.0
+	for _, l := range g.Layers {
+		if l.Tolerated && l.Sample != nil {
+			worst = max(worst, *l.Sample)
+		}
+	}
+	spends, _, err := p.Spends(p.Releases())
+	if err != nil || worst != spends.Epsilon || worst > 9.5 || worst < 9.4 {
+		c.t.Errorf("the worst tolerated coalition learns %v, the plan spends %v of 9.5; %v", worst, spends.Epsilon,
+			err)
+	}
+	alone := *p
+	alone.After = nil
+	if own, _, err := alone.Spends(p.Releases()); err != nil || own.Epsilon >= spends.Epsilon {
+		c.t.Errorf("three rounds alone spend %v; %v", own.Epsilon, err)
+	}
+}
+
+// TestChainIsVerified: records that don't fit together are refused: one that stops earlier or goes on
+// longer, and that of another session.
+func TestChainIsVerified(t *testing.T) {
+	c := newChain(t)
+	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
+	c.run(c.first(ten, members...), 3, members...)
+	next, _ := c.next("plan2", "rounds = 1\n", "plan1.choir.out", nil, members...)
+	c.run(next, 0, members...)
+	c.verified(next, 2, 1)
+	all, err := result.ReadRecords(next + ".out")
+	if err != nil || len(all) != 2 {
+		t.Fatal(len(all), err)
+	}
+	entries, err := protocol.UnmarshalTranscript(all[1].Transcript)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shorter [][]byte // until the second result
+	results := 0
+	for _, e := range entries {
+		shorter = append(shorter, e)
+		if protocol.Kind(e[0]) == protocol.KindResult {
+			if results++; results == 2 {
+				break
+			}
+		}
+	}
+	cut := result.Record{Plan: all[1].Plan, Transcript: protocol.MarshalTranscript(shorter)}
+	for name, records := range map[string][]result.Record{
+		"record ends after round 2": {all[0], cut},
+		"is not the predecessor":    {all[0], all[0]},
+		"the predecessor's model":   {{Plan: all[0].Plan, Transcript: all[1].Transcript}},
+	} {
+		if name == "the predecessor's model" {
+			name = "" // the first difference is a signature
+		}
+		_, _, err := result.VerifyRecords(records)
+		c.refused(err, protocol.ClassIntegrity, name)
+	}
+	if _, r, err := result.VerifyRecords(all[:1]); err != nil || r.Before != nil || !r.Completed() {
+		t.Errorf("the successor alone: %v", err)
+	}
 }
 
 // TestExpiredPlanIsRenewed: the last model of a plan that has expired goes on under another one.
