@@ -13,10 +13,10 @@ import (
 // CheckClaim checks that the plan's numbers and its privacy claim cover what the
 // application releases.
 func CheckClaim(p *protocol.Plan, a Spec) error {
-	if err := a.Check(p); err != nil {
+	if err := checkSuccessor(p, a); err != nil {
 		return err
 	}
-	if err := checkSuccessor(p, a); err != nil {
+	if err := a.Check(p); err != nil {
 		return err
 	}
 	dim, bits := a.Size()

@@ -12,6 +12,7 @@ import (
 	"choir/host"
 	"choir/protocol"
 	"choir/session/app"
+	"choir/session/internal/rig"
 	"choir/session/member"
 	"choir/session/result"
 	"choir/session/terms"
@@ -283,6 +284,57 @@ func TestChainIsVerified(t *testing.T) {
 	}
 	if _, r, err := result.VerifyRecords(all[:1]); err != nil || r.Before != nil || !r.Completed() {
 		t.Errorf("the successor alone: %v", err)
+	}
+}
+
+// TestOtherMethodsGoOn: global inference goes on with another party, sufficient statistics with the same
+// ones, and a sampler not at all.
+func TestOtherMethodsGoOn(t *testing.T) {
+	const terms6 = "rounds = 6\n[privacy]\nepsilon = 8.0\ndelta = 1e-5\n"
+	two := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
+	three := append([]string{"party-c"}, two...)
+	for _, row := range []struct {
+		section      string
+		then, refuse []string
+	}{
+		{"[global]\nschema_file = \"schema.json\"\nsample_rate = 1.0\n", three, nil},
+		{"[statistics]\nschema_file = \"number.json\"\n", two, three},
+		{"[mcmc]\nschema_file = \"schema.json\"\nmethod = \"penalty\"\n", nil, two},
+	} {
+		t.Run(row.section[1:7], func(t *testing.T) {
+			c := newChain(t)
+			number := strings.Replace(schema, `"categories":["no","yes"]`,
+				`"numeric":{"lo":0,"hi":1,"center":0.5,"scale":0.5}`, 1)
+			rig.WriteFile(t, c.dir, "number.json", number)
+			if row.section[1] == 's' {
+				for name, path := range c.data {
+					b, err := os.ReadFile(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					text := strings.NewReplacer("no", "0", "yes", "1").Replace(string(b))
+					c.data[name] = rig.WriteFile(t, c.dir, name+".csv", text)
+				}
+			}
+			body := terms6
+			if row.section[1] == 'm' {
+				body = strings.Replace(body, "rounds = 6\n", "", 1)
+			}
+			c.run(c.first(body+row.section, two...), 2, two...)
+			s, err := member.SuccessionOf(c.path("plan1.choir.out"), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.refuse != nil {
+				_, err := terms.NewSuccessor(c.terms("no", "rounds = 2\n", row.refuse), c.now, s.After)
+				c.refused(err, protocol.ClassInput, "make a new plan")
+			}
+			if row.then != nil {
+				next, _ := c.next("plan2", "rounds = 2\n", "plan1.choir.out", nil, row.then...)
+				c.run(next, 0, row.then...)
+				c.verified(next, 2, 2)
+			}
+		})
 	}
 }
 
