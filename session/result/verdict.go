@@ -131,8 +131,8 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 	}
 	for r := range rounds {
 		last = c.Damping / (1 + c.DampingDecay*float64(r))
-		if newton { // the mean moves towards a fixed point, and so forgets earlier noise
-			total *= (1 - last) * (1 - last)
+		if newton { // the mean moves towards a fixed point, at least half as fast as planned
+			total *= (1 - last/2) * (1 - last/2)
 			last *= c.StepScale(r + 1)
 		}
 		total += last * last
