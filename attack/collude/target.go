@@ -10,24 +10,24 @@ import (
 
 // Target is the terms of a session under attack.
 type Target struct {
-	Name       string // for people
-	Parties    int    // N, at least 2
-	Nodes      int    // M, at least 2
-	MinParties int    // N_min
-	Colluders  int    // T
-	Rounds     int
-	Noise      protocol.Placement
-	Epsilon    float64 // the budget
-	Delta      float64
-	Relation   privacy.Relation
+	Name       string             `json:"name"`        // for people
+	Parties    int                `json:"parties"`     // N, at least 2
+	Nodes      int                `json:"nodes"`       // M, at least 2
+	MinParties int                `json:"min_parties"` // N_min
+	Colluders  int                `json:"colluders"`   // T
+	Rounds     int                `json:"rounds"`
+	Noise      protocol.Placement `json:"noise"`
+	Epsilon    float64            `json:"epsilon"` // the budget
+	Delta      float64            `json:"delta"`
+	Relation   privacy.Relation   `json:"relation"`
 
-	Sensitivity uint64 // of a sum, for one record, grid units
-	Variance    uint64 // of one contributor's noise, grid units squared
-	Dim         uint32 // of the plan's sums
-	Spares      int    // further attempts that the claim covers
-	Steps       int    // noised steps of one contribution with NoiseLocal, else 1
-	Sampling    privacy.Sampling
-	Rate        float64
+	Sensitivity uint64           `json:"sensitivity"`    // of a sum, for one record, grid units
+	Variance    uint64           `json:"variance"`       // of one contributor's noise, grid units squared
+	Dim         uint32           `json:"dim"`            // of the plan's sums
+	Spares      int              `json:"spare_attempts"` // further attempts that the claim covers
+	Steps       int              `json:"steps"`          // noised steps of one contribution with NoiseLocal, else 1
+	Sampling    privacy.Sampling `json:"sampling"`
+	Rate        float64          `json:"sample_rate"`
 }
 
 // sensitivity is that of a Target that no plan gives: two clips of 2^20 grid units.
