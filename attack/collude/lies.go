@@ -86,8 +86,8 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 	wrong += float64(len(problems))
 	out.Verdict, out.Story = atMost(wrong, 0, true), append(out.Story, problems...)
 	if wrong == 0 {
-		out.Story = []string{fmt.Sprintf("%d cheats of the table, %d pairs of them, and %d sessions on these terms "+
-			"in which all members of the coalition lied, %d times", len(all), ran, liarSessions, n)}
+		out.Story = []string{fmt.Sprintf("%d cheats of the table, %d pairs of them, and %d sessions on these "+
+			"terms in which all members of the coalition lied, %d times", len(all), ran, liarSessions, n)}
 	}
 	return out, nil
 }
