@@ -25,7 +25,7 @@ type Target struct {
 	Variance    uint64           `json:"variance"`       // of one contributor's noise, squared units
 	Dim         uint32           `json:"dim"`            // of the plan's sums
 	Spares      int              `json:"spare_attempts"` // further attempts that the claim covers
-	Steps       int              `json:"steps"`          // noised steps of a contribution with NoiseLocal, else 1
+	Steps       int              `json:"steps"`          // noised steps of a contribution, else 1
 	Sampling    privacy.Sampling `json:"sampling"`
 	Rate        float64          `json:"sample_rate"`
 }
