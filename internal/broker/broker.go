@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"net"
 	"path/filepath"
 	"slices"
 
@@ -103,8 +104,18 @@ func Run(ctx context.Context, c *Config, log *slog.Logger, ready func(url string
 		return protocol.Fail(protocol.ClassInput, "broker: %w", err)
 	}
 	defer server.Shutdown()
+	if host, _, err := net.SplitHostPort(c.Listen); err == nil && c.TLSCert == "" && !loopback(host) {
+		log.Warn("the broker listens without TLS on an address that others reach, and members refuse to send it a "+
+			"token or password: set tls_cert and tls_key", "event", "serving", "listen", c.Listen)
+	}
 	log.Info("serving", "event", "serving", "url", server.ClientURL())
 	ready(server.ClientURL())
 	<-ctx.Done()
 	return nil
+}
+
+// loopback reports whether only this machine reaches a host.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,15 +19,29 @@ import (
 
 // Duration is a time.Duration in Go's notation, such as "15s". It is a struct because
 // TOML's 15 would otherwise be 15 nanoseconds.
-type Duration struct{ time.Duration }
+type Duration struct {
+	time.Duration
+	zero bool
+}
+
+// NamedZero reports whether 0 was named, which is not the same as none.
+func (d Duration) NamedZero() bool { return d.zero }
 
 // UnmarshalText accepts what time.ParseDuration accepts, except negative values.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
-	if err != nil || v < 0 {
-		return fmt.Errorf("%q isn't a duration such as \"15s\"", text)
+	if days, ok := strings.CutSuffix(string(text), "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		v = time.Duration(n) * 24 * time.Hour
+		if n > 36500 {
+			err = strconv.ErrRange
+		}
 	}
-	d.Duration = v
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q isn't a duration such as \"15s\", \"24h\" or \"90d\"", text)
+	}
+	d.Duration, d.zero = v, v == 0
 	return nil
 }
 
@@ -74,8 +89,9 @@ func ReadTOML(path string, into any) error {
 	switch {
 	case errors.As(err, &strict):
 		line, _ := strict.Errors[0].Position()
-		return protocol.Fail(protocol.ClassInput, "config: %s:%d: unknown key %q", path, line,
-			strings.Join(strict.Errors[0].Key(), "."))
+		key := strict.Errors[0].Key()
+		return protocol.Fail(protocol.ClassInput, "config: %s:%d: unknown key %q%s", path, line,
+			strings.Join(key, "."), meant(reflect.TypeOf(into), key))
 	case errors.As(err, &bad):
 		line, _ := bad.Position()
 		return protocol.Fail(protocol.ClassInput, "config: %s:%d: %s", path, line, explain(bad))

@@ -1,6 +1,7 @@
 package terms
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"strings"
@@ -67,7 +68,11 @@ func ReadPlan(path string) (*protocol.SignedPlan, error) {
 	}
 	sp, err := protocol.UnmarshalSignedPlan(text)
 	if err != nil { // an invalid plan is never signed: the file was altered
-		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: %w", path, err)
+		remedy := "take the file again from who gave it out, byte for byte"
+		if !bytes.Contains(text, []byte("-----BEGIN CHOIR PLAN-----")) {
+			remedy = "this is no plan; choir plan new --config FILE --out PLAN makes one from terms"
+		}
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: %w: %s", path, err, remedy)
 	}
 	return sp, nil
 }

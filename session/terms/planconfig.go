@@ -208,6 +208,10 @@ func (c *PlanConfig) terms(now time.Time) (t Terms, err error) {
 		Dropouts:      c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration,
 		Paired: c.Paired, Audit: c.Audit, UnsafeDifferences: c.Privacy.UnsafeDifferences,
 		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
+	if c.Deadline.NamedZero() {
+		return t, protocol.Fail(protocol.ClassInput, "config: deadline is 0, want more: it is how long nodes wait "+
+			"for parties; leave it out for 10m")
+	}
 	if t.Deadline == 0 {
 		t.Deadline = 10 * time.Minute
 	}

@@ -41,6 +41,7 @@ func (a *App) keygen() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.weak(passphrase)
 			made := newKey{1, key, card, c.Name, c.Key.Fingerprint(), time.Unix(c.NotAfter, 0).UTC()}
 			return a.Print(format, made, func() {
 				fmt.Fprintf(a.Out, "key:         %s\ncard:        %s\nfingerprint: %s\n", key, card, made.Fingerprint)
@@ -55,6 +56,16 @@ func (a *App) keygen() *cobra.Command {
 	Folders(cmd, "out")
 	FormatFlag(cmd, &format)
 	return cmd
+}
+
+// weak warns of a passphrase that can be guessed from the key file.
+func (a *App) weak(file string) {
+	const shortest = 12
+	p, err := identity.ReadPassphraseFile(file)
+	if err == nil && len(p) < shortest {
+		Wrap(a.Err, "warning: ", fmt.Sprintf("the passphrase has %d characters, and whoever copies the key file "+
+			"can try all such passphrases; take five random words, and make the key again", len(p)))
+	}
 }
 
 type newKey struct {
