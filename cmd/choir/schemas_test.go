@@ -23,7 +23,8 @@ var updateSchemas = flag.Bool("update-schemas", false, "write docs/schemas from 
 func TestOutputSchemas(t *testing.T) {
 	dir := t.TempDir()
 	hospitals(t, dir)
-	for name, text := range map[string]string{"rows.csv": "1,2\n3,4\n", "schema.toml": guideSchema,
+	for name, text := range map[string]string{"rows.csv": "1,2\n3,4\n", "levels.csv": "0\n1\n2\n1\n2\n0\n2\n",
+		"schema.toml": guideSchema,
 		"table.toml": "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[table]\nby = \"died\"\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -92,6 +93,8 @@ var outputs = []struct{ name, line string }{
 	{"account", "account --sigma 28.9 --clip 1 --relation replace --steps 15 --delta 1e-5"},
 	{"account", "account --mechanism k-rr --categories 4 --gamma 0.25 --shuffle 100 --delta 1e-5"},
 	{"sum", "sum --input rows.csv --computes 2"},
+	{"histogram", "histogram --input levels.csv --categories 3 --gamma 0.5 --transport memory"},
+	{"histogram", "histogram --input levels.csv --categories 3 --gamma 0.5 --range 0,2 --transport memory"},
 	{"demo", "rehearse trial/plan.toml --out rehearsal"},
 	{"",
 		"init tables --schema schema.toml --config table.toml --nodes 2 --data hospital-a.csv " +
