@@ -165,7 +165,7 @@ func (q ShuffleQuery) renyi() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	l, err := r.Dominating(1e-300, 1<<12)
+	l, err := r.Listed(1e-300)
 	if err != nil {
 		return 0, reject("%v", err)
 	}

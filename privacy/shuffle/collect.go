@@ -94,3 +94,45 @@ func (m mixture) exact() *pld.Lattice {
 	l.Cut(m.cut, bool(m.side))
 	return l
 }
+
+// momentCells is the number of cells of losses above 0 in Listed.
+const momentCells = 1 << 15
+
+// Listed returns a pair that dominates one round without sampling, for its moments: outputs are listed down
+// to a mass about tail, and divided over the ends of cells of losses. What is left out is at infinite loss.
+func (r Round) Listed(tail float64) (*pld.Lattice, error) {
+	m := r.mixture(above, 1, tail)
+	if n := m.atoms(); n > maxParts {
+		return nil, fmt.Errorf("%w: %d outputs, more than %d", ErrRound, n, maxParts)
+	}
+	farthest := 1e-9
+	for _, c := range m.all {
+		farthest = math.Max(farthest, c.farthest(m.cut))
+	}
+	step := farthest / (momentCells - 1)
+	sums := make([]pld.Atom, 2*momentCells)
+	infinite := m.lost + m.cut
+	for _, c := range m.all {
+		c.each(m.cut, func(p, q float64) {
+			switch {
+			case p == 0:
+			case q == 0:
+				infinite += p
+			default:
+				i := int(math.Floor(math.Log(p/q)/step)) + momentCells
+				i = min(max(i, 0), len(sums)-1)
+				sums[i].P += p
+				sums[i].Q += q
+			}
+		})
+	}
+	var list []pld.Atom
+	for i, x := range sums {
+		if x.P > 0 {
+			lo, hi := math.Exp(float64(i-momentCells)*step), math.Exp(float64(i-momentCells+1)*step)
+			b := math.Min(x.P, math.Max(0, (x.P-lo*x.Q)/-math.Expm1(-step)))
+			list = append(list, pld.Atom{P: x.P - b, Q: (x.P - b) / lo}, pld.Atom{P: b, Q: b / hi})
+		}
+	}
+	return pld.NewLattice(list, infinite), nil
+}

@@ -38,7 +38,7 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 	prec = fill(prec, rounds)
 	points := min(finePoints, int(7*prec.Cells))
 	for _, r := range rounds {
-		l, err := r.Dominating(tail, points)
+		l, err := r.dominating(tail, points)
 		if err != nil {
 			return 0, err
 		}

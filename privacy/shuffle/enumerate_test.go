@@ -49,7 +49,7 @@ func response(k, value int, gamma, q float64) []float64 {
 // epsilon, no smaller epsilon is promised.
 func covers(t *testing.T, r Round, p, q counts, others any) {
 	t.Helper()
-	l, err := r.Dominating(1e-20, finePoints)
+	l, err := r.dominating(1e-20, finePoints)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func (f figure) composed(delta float64) (float64, error) {
 	l := pairs[one]
 	if l == nil {
 		var err error
-		if l, err = one.Dominating(1e-22, finePoints); err != nil {
+		if l, err = one.dominating(1e-22, finePoints); err != nil {
 			return 0, err
 		}
 		pairs[one] = l
@@ -185,7 +185,7 @@ func (f figure) lower(t *testing.T) {
 
 // exact compares a delta.
 func (f figure) exact(t *testing.T) {
-	l, err := f.round.Dominating(1e-30, finePoints)
+	l, err := f.round.dominating(1e-30, finePoints)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func (f figure) exact(t *testing.T) {
 }
 
 func (f figure) renyi(t *testing.T) {
-	l, err := f.round.Dominating(1e-60, finePoints)
+	l, err := f.round.Listed(1e-60)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func (f figure) enumerated(t *testing.T) {
 	if math.Abs(worst/f.delta-1) > 1e-9 {
 		t.Errorf("the largest delta is %.14g, want %.14g", worst, f.delta)
 	}
-	l, err := r.Dominating(1e-30, finePoints)
+	l, err := r.dominating(1e-30, finePoints)
 	if err != nil {
 		t.Fatal(err)
 	}

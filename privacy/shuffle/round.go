@@ -147,9 +147,9 @@ func (r Round) law() (t, f float64) {
 	return q*(1-r.Gamma) + f, f
 }
 
-// Dominating returns a pair that dominates one round, without tails of mass about tail. Large pairs are
+// dominating returns a pair that dominates one round, without tails of mass about tail. Large pairs are
 // approximated by their curve in as many points.
-func (r Round) Dominating(tail float64, points int) (*pld.Lattice, error) {
+func (r Round) dominating(tail float64, points int) (*pld.Lattice, error) {
 	return r.lattice(above, func(r Round, rate float64) (*pld.Lattice, error) {
 		if r.continuous() {
 			return r.dominatingReports(tail, rate), nil
