@@ -25,7 +25,7 @@ func TestOutputSchemas(t *testing.T) {
 	hospitals(t, dir)
 	for name, text := range map[string]string{"rows.csv": "1,2\n3,4\n", "levels.csv": "0\n1\n2\n1\n2\n0\n2\n",
 		"schema.toml": guideSchema,
-		"table.toml": "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[table]\nby = \"died\"\n"} {
+		"table.toml":  "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[table]\nby = \"died\"\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
