@@ -118,7 +118,7 @@ func TestTraceCovers(t *testing.T) {
 // TestTraceCoversUnderNoise: where the noise on the curvature exceeds the curvature, the squared
 // distances of the true weights in posterior standard deviations still have a mean of at most
 // 1.6, over 12 draws with 5 weights each; of independent standard normal numbers it would be
-// above that once in 1,000 times. The seeds are fixed. Eigenvalues that are cut at the noise
+// above that once in 450 times. The seeds are fixed. Eigenvalues that are cut at the noise
 // gave 169 in such a world. Intervals are narrower than the prior's.
 func TestTraceCoversUnderNoise(t *testing.T) {
 	const n, d, draws = 400, 5, 12
