@@ -106,9 +106,17 @@ func checkAdvised(t *testing.T, ad *Advisor, a *Advice, schema string) {
 	}
 }
 
-// TestFilledPlans: the file of every candidate leads to the same plan.
+// TestFilledPlans: the file of every candidate leads to the same plan, also where the first
+// rounds measure the centres of columns that have a range only.
 func TestFilledPlans(t *testing.T) {
-	ad := advisor(t, rehearsedSchema)
+	ranges := "[target]\ny = [\"no\", \"yes\"]\n[columns]\na = [0, 10]\nb = [0, 3]\nc = [2, 4]\n"
+	for _, schema := range []string{rehearsedSchema, ranges} {
+		testFilled(t, advisor(t, schema))
+	}
+}
+
+func testFilled(t *testing.T, ad *Advisor) {
+	t.Helper()
 	ad.now = time.Now()
 	all := ad.settings()
 	if testing.Short() {

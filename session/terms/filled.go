@@ -42,7 +42,7 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 			Optimiser: string(s.Optimiser), Sampling: string(s.Sampling), SampleRate: s.SampleRate,
 			StartPrecision: v.StartPrecision, StartSpread: v.StartSpread, SDUnit: s.SDUnit,
 			StatisticClip: s.StatisticClip, UpdateClip: v.UpdateClip, Weights: a.Weights, CurvatureRounds: -1,
-			StepBound: v.StepBound, StepDoublings: v.StepDoublings}
+			StepBound: v.StepBound, StepDoublings: v.StepDoublings, CentreRounds: &a.CentreRounds}
 		if v.CurvatureFrom > 0 {
 			c.Learning.CurvatureRounds = learning - v.CurvatureFrom + 1
 		}
@@ -127,10 +127,10 @@ var meanings = map[string]string{
 	"threshold": "cuts scaled columns",
 	"by":        "tables in each of its groups", "counts": "of categories", "means": "with standard deviations",
 	"histograms": "bins by column", "quantiles": "from histograms", "crosstabs": "pairs of columns",
-	"target_threshold": "cuts the scaled target",
-	"every":            "rounds of learning between evaluations",
-	"held_out":         "share of the records that are only evaluated",
-	"low":              "least log-likelihood of a record", "high": "largest log-likelihood of a record",
+	"target_threshold": "cuts the scaled target", "centre_rounds": "first rounds, for the centres of columns",
+	"every":    "rounds of learning between evaluations",
+	"held_out": "share of the records that are only evaluated",
+	"low":      "least log-likelihood of a record", "high": "largest log-likelihood of a record",
 	"seed": "of the positions held out",
 }
 
