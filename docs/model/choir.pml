@@ -39,6 +39,7 @@
 #define AGREED 2
 #define VOID 3
 #define REVEALED 4
+#define LEFT 5 /* void before it agreed */
 
 typedef Store { /* of a node */
   byte slot;   /* the attempt that it is in, plus 1; 0 before the first */
@@ -53,6 +54,7 @@ typedef Sent { /* by a node, in each attempt: plus 1; 0 when nothing was sent */
   byte hold[SLOTS];
   byte agree[SLOTS];
   byte partial[SLOTS]; /* 8 noise + set */
+  byte confirm[SLOTS]; /* 0 of a void Result, 8 + set of another */
 };
 
 Sent sent[HONEST];
@@ -64,12 +66,14 @@ byte draws;               /* of noise, by nodes */
 #if HONEST == 1
 #define ALL(kind, t)      (sent[0].kind[t])
 #define SAME(t)           (true)
+#define CONFIRM_SAME(t)   (true)
 #define HOLDS(t)          (sent[0].hold[t] - 1)
 #define REVEALED_IN(t)    (sent[0].partial[t])
 #define AGREES_WITH(p, t) (true)
 #elif HONEST == 2
 #define ALL(kind, t)      (sent[0].kind[t] && sent[1].kind[t])
 #define SAME(t)           (sent[0].agree[t] == sent[1].agree[t])
+#define CONFIRM_SAME(t)   (sent[0].confirm[t] == sent[1].confirm[t])
 #define HOLDS(t)          ((sent[0].hold[t] - 1) & (sent[1].hold[t] - 1))
 #define REVEALED_IN(t)    (sent[0].partial[t] || sent[1].partial[t])
 #define AGREES_WITH(p, t) ((!sent[0].partial[t] || ((sent[0].partial[t] - 1) & 7) == p) && \
@@ -77,6 +81,7 @@ byte draws;               /* of noise, by nodes */
 #else
 #define ALL(kind, t)      (sent[0].kind[t] && sent[1].kind[t] && sent[2].kind[t])
 #define SAME(t)           (sent[0].agree[t] == sent[1].agree[t] && sent[1].agree[t] == sent[2].agree[t])
+#define CONFIRM_SAME(t)   (sent[0].confirm[t] == sent[1].confirm[t] && sent[1].confirm[t] == sent[2].confirm[t])
 #define HOLDS(t)          ((sent[0].hold[t] - 1) & (sent[1].hold[t] - 1) & (sent[2].hold[t] - 1))
 #define REVEALED_IN(t)    (sent[0].partial[t] || sent[1].partial[t] || sent[2].partial[t])
 #define AGREES_WITH(p, t) ((!sent[0].partial[t] || ((sent[0].partial[t] - 1) & 7) == p) && \
@@ -130,7 +135,12 @@ byte draws;               /* of noise, by nodes */
 #ifdef BUG_VOID_ON_A_WORD
 #define SHOWS_VOID(t) true
 #else
-#define SHOWS_VOID(t) (ALL(agree, t) && (LIAR || !SAME(t) || SIZE(sent[0].agree[t] - 1) < NMIN))
+#define SHOWS_VOID(t) (ALL(confirm, t) && CONFIRM_SAME(t) && sent[0].confirm[t] == 1)
+#endif
+#ifdef BUG_FORGET_MEMO
+#define MAY_CONTRIBUTE true
+#else
+#define MAY_CONTRIBUTE (!latest || ROUND(latest - 1) <= settled || taken[latest - 1])
 #endif
 
 /* What nobody reads again is cleared, so that histories don't multiply the states. A set below
@@ -156,7 +166,7 @@ inline forget() {
           x = 0;
           do
           :: x < HONEST ->
-             sent[x].hold[t] = 0; sent[x].agree[t] = 0;
+             sent[x].hold[t] = 0; sent[x].agree[t] = 0; sent[x].confirm[t] = 0;
              if
              :: PAST(t | 1) -> sent[x].partial[t] = 0
              :: else
@@ -191,9 +201,7 @@ inline send_partial() {
   assert(AGREES_WITH(n.set, t));                   /* over one set */
   assert(SIZE(n.set) >= NMIN);                     /* of N_min parties at least */
   assert(!(n.set & ~(sent[k].hold[t] - 1)));       /* which are on its list */
-#if HONEST == 3
   assert(!taken[t]);                               /* in an attempt that isn't void */
-#endif
   send(sent[k].partial[t], 8 * n.noise + n.set);
   t = 0
 }
@@ -246,7 +254,13 @@ proctype Node(byte k) {
   :: atomic { READY && n.slot < SLOTS ->
      if :: x = 1 :: x = 2 :: x = 3 :: x = 4 fi;
      if
-     :: x > n.slot && x <= SLOTS && MAY_ENTER(ROUND(x - 1)) ->
+     :: x > n.slot && x <= SLOTS && MAY_ENTER(ROUND(x - 1)) &&
+        (!PARTY || n.phase != REVEALED || sent[k].confirm[n.slot - 1]) -> /* the result comes first */
+        if /* what it leaves without a reveal it can confirm as void */
+        :: PARTY && n.slot && n.phase != REVEALED && !sent[k].confirm[n.slot - 1] ->
+           sent[k].confirm[n.slot - 1] = 1
+        :: else
+        fi;
         n.slot = x; n.phase = COLLECTING; n.list = 0; n.set = 0; n.noise = 0; COPY(disk, n);
         x = 0;
         if
@@ -300,10 +314,31 @@ proctype Node(byte k) {
      :: LIAR || !SAME(n.slot - 1) || SIZE(n.set) < NMIN -> n.phase = VOID; COPY(disk, n)
      fi }
 
+#if PARTY
+  /* Confirm: of a void Result in an attempt in which it has not revealed, and then never will; or of
+   * a Result over its set. It is durable before it is sent. */
+  :: atomic { READY && n.slot && !sent[k].confirm[n.slot - 1] ->
+     if
+     :: n.phase == REVEALED -> send(sent[k].confirm[n.slot - 1], 8 + n.set)
+     :: else ->
+#ifndef BUG_CONFIRM_STAYS
+        if
+        :: n.phase < AGREED -> n.phase = LEFT
+        :: n.phase == AGREED -> n.phase = VOID
+        :: else
+        fi;
+#endif
+#ifndef BUG_FORGET_CONFIRM
+        COPY(disk, n);
+#endif
+        send(sent[k].confirm[n.slot - 1], 0)
+     fi }
+#endif
+
   /* Send, and retransmit, what it signed. */
-  :: atomic { READY && n.slot && n.phase >= HELD ->
+  :: atomic { READY && n.slot && n.phase >= HELD && n.list ->
      send(sent[k].hold[n.slot - 1], n.list) }
-  :: atomic { READY && n.slot && n.phase >= AGREED -> send(sent[k].agree[n.slot - 1], n.set) }
+  :: atomic { READY && n.slot && n.phase >= AGREED && n.phase != LEFT -> send(sent[k].agree[n.slot - 1], n.set) }
   :: atomic { READY && n.slot && n.phase == REVEALED -> send_partial() }
 
   /* Restart. */
@@ -325,7 +360,7 @@ proctype Party() { /* party 0 */
      x = settled * ATTEMPTS + 1;
      if :: true :: x++ fi;
      if
-     :: x > latest ->
+     :: x > latest && MAY_CONTRIBUTE ->
         latest = x; drawn++; noise = drawn;
 #ifndef BUG_LATE_CHARGE
         charged[x - 1] = true;
@@ -340,14 +375,16 @@ proctype Party() { /* party 0 */
      assert(charged[latest - 1]);
      send(contribution[latest - 1], noise) }
 
-  /* Result: over the set that M Agrees name, of an attempt that isn't void. */
+  /* Result: one that all nodes confirm. */
   :: atomic { settled < ROUNDS ->
      x = settled * ATTEMPTS;
      if :: true :: x++ fi;
      if
-     :: ALL(agree, x) && SAME(x) && SIZE(sent[0].agree[x] - 1) >= NMIN && !taken[x] ->
-        assert(!((sent[0].agree[x] - 1) & 1) || contribution[x]); /* counts what it made */
-        assert(AGREES_WITH(sent[0].agree[x] - 1, x));             /* and what was revealed */
+     :: ALL(confirm, x) && CONFIRM_SAME(x) && sent[0].confirm[x] > 8 ->
+        assert(!taken[x]);
+        assert(!((sent[0].confirm[x] - 1) & 1) || contribution[x]);   /* counts what it made */
+        assert(!((sent[0].confirm[x] - 1) & 1) || latest == x + 1);   /* and what it can settle */
+        assert(AGREES_WITH(((sent[0].confirm[x] - 1) & 7), x));       /* and what was revealed */
         settled++;
         x = 0;
         forget()
@@ -355,16 +392,14 @@ proctype Party() { /* party 0 */
      fi;
      x = 0 }
 
-  /* Void: M Agrees that allow no reveal. */
+  /* Void: all nodes confirm it. */
   :: atomic { settled < ROUNDS ->
      x = settled * ATTEMPTS;
      if :: true :: x++ fi;
      if
      :: SHOWS_VOID(x) ->
         taken[x] = true;
-#if HONEST == 3
         assert(!REVEALED_IN(x))
-#endif
      :: else
      fi;
      x = 0 }
