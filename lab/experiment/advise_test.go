@@ -92,7 +92,7 @@ func checkAdvised(t *testing.T, ad *Advisor, a *Advice, schema string) {
 		k := testKey(t)
 		return terms.NewMember(name, role, k.Public()), nil
 	}
-	again, err := terms.NewRehearsal(filepath.Join(dir, "plan.toml"), time.Now(), enrol)
+	again, err := terms.NewRehearsal(filepath.Join(dir, "plan.toml"), time.Now(), 0, enrol)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -48,7 +48,7 @@ func (h *Rehearsal) Run(ctx context.Context) (*Result, error) {
 		roster.Members = append(roster.Members, m)
 		return m, nil
 	}
-	made, err := terms.NewRehearsal(h.Config, r.began, enrol)
+	made, err := terms.NewRehearsal(h.Config, r.began, max(2, len(h.Data)), enrol)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,23 @@ aggregator = "cards/agg.card"
 `+section), files
 }
 
+// TestRehearseNamesMembers: a plan of five lines, without members, has a party for each file.
+func TestRehearseNamesMembers(t *testing.T) {
+	config, files := rehearsed(t, "")
+	text := "rounds = 2\n[privacy]\nepsilon = 4.0\ndelta = 1e-5\n[learning]\nschema_file = \"schema.toml\"\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := &Rehearsal{Config: config, Data: files, Signal: 1.5, Seed: 1, Out: t.TempDir()}
+	res, err := h.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Parties != 2 || res.TrainRows != 120+160 {
+		t.Errorf("%d parties, %d rows", res.Parties, res.TrainRows)
+	}
+}
+
 // TestRehearse: the session of a plan's file runs with the real split, verifies, and is
 // marked as not private.
 func TestRehearse(t *testing.T) {

@@ -1,6 +1,7 @@
 package terms
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,8 +17,9 @@ type Rehearsal struct {
 }
 
 // NewRehearsal returns the plan that a file describes, among members with other keys, which
-// newMember makes. A member has the name of its card's file, which need not exist.
-func NewRehearsal(path string, now time.Time,
+// newMember makes. A member has the name of its card's file, which need not exist. A file
+// that names no parties, nodes or aggregator has so many parties, three nodes and one.
+func NewRehearsal(path string, now time.Time, parties int,
 	newMember func(name string, role protocol.Role) (protocol.Member, error)) (*Rehearsal, error) {
 	c := new(PlanConfig)
 	if err := config.ReadTOML(path, c); err != nil {
@@ -30,6 +32,7 @@ func NewRehearsal(path string, now time.Time,
 	if c.Lifetime.Duration == 0 {
 		c.Lifetime.Duration = 24 * time.Hour
 	}
+	c.enrol(parties)
 	var members []protocol.Member
 	for _, group := range []struct {
 		role  protocol.Role
@@ -53,4 +56,23 @@ func NewRehearsal(path string, now time.Time,
 		return nil, &fileError{path, c, err}
 	}
 	return r, nil
+}
+
+// enrol names the members that the file doesn't name.
+func (c *PlanConfig) enrol(parties int) {
+	cards := func(role string, n int) (names []string) {
+		for i := range n {
+			names = append(names, fmt.Sprintf("%s-%02d.card", role, i+1))
+		}
+		return names
+	}
+	if len(c.Parties) == 0 {
+		c.Parties = cards("party", parties)
+	}
+	if len(c.Computes) == 0 {
+		c.Computes = cards("compute", 3)
+	}
+	if c.Aggregator == "" {
+		c.Aggregator = "aggregator.card"
+	}
 }
