@@ -149,6 +149,8 @@ func printCell(w io.Writer, r *bench.Result) {
 		r.UploadBytesPerParty, r.UploadSetupBytes, r.NodeLiveBytes, r.NodePeakBytes))
 	cli.Wrap(w, "", fmt.Sprintf("limits: keystream and addition %.3g, AES-GCM %.3g bytes per core and second",
 		r.Limits.KeystreamAdd, r.Limits.GCM))
+	cli.Wrap(w, "", fmt.Sprintf("the set-up takes %.4g cpu s, %.2f times its encapsulations and decapsulations "+
+		"alone (%.4g cpu s)", r.CPUSetup, r.SetupRatio, r.LimitSetup))
 	if r.Bare != nil {
 		cli.Wrap(w, "", fmt.Sprintf("bare transfer of the round's %d bytes in %d messages: %.4g s", r.Bare.Bytes,
 			r.Bare.Messages, r.Bare.Seconds))

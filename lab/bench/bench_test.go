@@ -54,7 +54,7 @@ func checkResult(t *testing.T, r *Result) {
 	for _, key := range []string{"schema_version", "machine", "go", "parties", "dim", "compute_nodes",
 		"transport", "rounds", "upload_bytes_per_party",
 		"node_peak_bytes", "seconds_setup", "seconds_round", "seconds_noise", "seconds_total", "phases",
-		"limit_ratio"} {
+		"limit_ratio", "setup_ratio"} {
 		if _, ok := m[key]; !ok {
 			t.Errorf("the document lacks %q", key)
 		}

@@ -75,6 +75,9 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 			if r.AddPath, r.Limits, err = measureAddPath(one, w.session); err != nil {
 				return err
 			}
+			if r.Limits.KEM, err = kemSeconds(one); err != nil {
+				return err
+			}
 		}
 		s.splitSigning()
 		r.UploadBytesPerParty, r.UploadSetupBytes = max(r.UploadBytesPerParty, s.sent),
@@ -91,7 +94,7 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 	r.NodePeakBytes = 2 * r.NodeLiveBytes
 	m.scale(r.Rounds)
 	r.streamLimits(m)
-	r.SecondsSetup, _ = m.seconds(func(p *Phase) bool { return p.Phase == "keys" || p.Phase == "channels" })
+	r.setUp(m)
 	r.SecondsRound, r.CPURound = m.seconds(func(p *Phase) bool { return p.InRound })
 	r.SecondsNoise, _ = m.seconds(func(p *Phase) bool { return p.Phase == "noise" })
 	return nil

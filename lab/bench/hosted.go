@@ -101,6 +101,7 @@ func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
 	r.NodeLiveBytes, r.NodePeakBytes = pass.NodeLiveBytes, pass.NodePeakBytes
 	r.Limits = pass.Limits
 	r.LimitRound = pass.LimitRound
+	r.CPUSetup, r.LimitSetup, r.SetupRatio = pass.CPUSetup, pass.LimitSetup, pass.SetupRatio
 	r.AddPath = pass.AddPath
 	if r.Transport == Memory {
 		r.LimitRatio, r.LimitOf = pass.LimitRatio, pass.LimitOf

@@ -16,7 +16,9 @@ import (
 type Limits struct {
 	KeystreamAdd float64 `json:"keystream_add_bytes_per_core_second"` // AES-256-CTR, added to a vector mod p
 	GCM          float64 `json:"aes_gcm_bytes_per_core_second"`       // AES-256-GCM, sealing
-	Cores        int     `json:"cores"`
+	// of one channel: an encapsulation and the decapsulation of the suite's KEM, in HPKE
+	KEM   float64 `json:"kem_cpu_seconds_per_channel"`
+	Cores int     `json:"cores"`
 }
 
 // Bounds on the bytes that each worker processes for one limit: small cells fewer than large

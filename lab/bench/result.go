@@ -92,6 +92,11 @@ type Result struct {
 	ProcessPeakBytes int64 `json:"process_peak_bytes"`
 
 	SecondsSetup float64 `json:"seconds_setup"` // channels, once a plan
+	CPUSetup     float64 `json:"cpu_seconds_setup"`
+	// processor time of its channels' encapsulations and decapsulations alone, and how many
+	// times that it takes
+	LimitSetup   float64 `json:"limit_cpu_seconds_setup"`
+	SetupRatio   float64 `json:"setup_ratio"`
 	SecondsRound float64 `json:"seconds_round"` // from the round's opening to the aggregate
 	// host driver: of each session, in order; the median one is this document's
 	RoundsAll []float64 `json:"seconds_round_all,omitempty"`

@@ -200,14 +200,25 @@ func (p *Part) noiseFigure() *figure.Figure {
 		Panels: []figure.Panel{panel}}
 }
 
+// setupTimes says how the set-up compares with its channels' KEM operations; nothing if that was not
+// measured.
+func (r *Result) setupTimes() string {
+	if r.SetupRatio == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.4g cpu s, %.2f times its encapsulations and decapsulations alone)", r.CPUSetup,
+		r.SetupRatio)
+}
+
 // markdown is one cell: its figures and where the time goes.
 func (r *Result) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### N = %d, d = %d, M = %d over %s\n\n", r.Parties, r.Dim, r.Computes, r.Transport)
 	b.WriteString(r.origin())
-	fmt.Fprintf(&b, "Round %.4g s (%.4g cpu s; limit %.4g s), set-up %.4g s, noise %.4g s (%s), in all "+
+	fmt.Fprintf(&b, "Round %.4g s (%.4g cpu s; limit %.4g s), set-up %.4g s%s, noise %.4g s (%s), in all "+
 		"%.4g s; %s; ",
-		r.SecondsRound, r.CPURound, r.LimitRound, r.SecondsSetup, r.SecondsNoise, noiseWhere(r.NoiseIn),
+		r.SecondsRound, r.CPURound, r.LimitRound, r.SecondsSetup, r.setupTimes(), r.SecondsNoise,
+		noiseWhere(r.NoiseIn),
 		r.SecondsTotal,
 		r.pairing())
 	fmt.Fprintf(&b, "a party uploads %d bytes a round and %d once; a node peaks below %.1f MiB; "+
