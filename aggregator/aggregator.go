@@ -89,7 +89,7 @@ type Aggregator struct {
 
 	model       []int64
 	modelDigest protocol.Digest
-	maxSum      uint64
+	maxSum      protocol.SumLimit
 	spares      uint32 // attempts beyond the first, used so far
 
 	at       attempt

@@ -99,7 +99,7 @@ type Party struct {
 	modelDigest protocol.Digest // once there is a group key
 	lastResult  protocol.Digest // of the settled rounds
 	state       []byte
-	maxSum      uint64
+	maxSum      protocol.SumLimit
 	noise       *noise.Gaussian // made before the first contribution
 	nextNoise   *drawn          // for the next contribution
 	spare       []int64         // memory for a result, at least as long as one, or nil

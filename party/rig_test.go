@@ -2,7 +2,6 @@ package party
 
 import (
 	"io"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -224,7 +223,7 @@ func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 	}
 	ints := make([]int64, len(sum))
 	fixedpoint.FromField(ints, sum)
-	out, err := s.Plan.OpenSum(ints, math.MaxInt64)
+	out, err := s.Plan.OpenSum(ints, protocol.AnySum)
 	if err != nil {
 		r.TB.Fatal(err)
 	}

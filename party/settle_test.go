@@ -51,7 +51,7 @@ func TestResultsInAnyOrder(t *testing.T) {
 					cfg.Ahead = -1
 					cfg.App = c.app(flat{c.dim})
 					p.Paired = c.paired
-					p.PerParty = 1 << 20
+					p.PerParty = 1 << 29
 					p.Variance = 1 << 20
 				})
 				want, err := r.cfg.App.Fold(1, r.p.Model(), update)

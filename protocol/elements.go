@@ -72,9 +72,9 @@ func reduced(x int64) field.Element {
 }
 
 // OpenSum returns the coordinates of a sum of such integers, which the application folds. It
-// rejects coordinates beyond limit (see MaxSum), and a sum of pairs with a second coordinate
+// rejects a sum beyond limit (see MaxSum), and a sum of pairs with a second coordinate
 // after the last one.
-func (p *Plan) OpenSum(sum []int64, limit uint64) ([]int64, error) {
+func (p *Plan) OpenSum(sum []int64, limit SumLimit) ([]int64, error) {
 	coordinates := sum
 	if p.Paired {
 		coordinates = make([]int64, p.Dim)

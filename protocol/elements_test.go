@@ -82,17 +82,17 @@ func TestOpenSumOfPairs(t *testing.T) {
 		{dim: 1, sum: []int64{math.MinInt64}, err: fixedpoint.ErrPadding},
 	} {
 		t.Run(fmt.Sprintf("dim=%d/%d", row.dim, row.sum), func(t *testing.T) {
-			got, err := pairs(row.dim).OpenSum(row.sum, limit)
+			got, err := pairs(row.dim).OpenSum(row.sum, SumLimit{limit, math.MaxUint64})
 			if !errors.Is(err, row.err) || row.want != nil && !slices.Equal(got, row.want) {
 				t.Errorf("%d, %v; want %d, %v", got, err, row.want, row.err)
 			}
 		})
 	}
 	whole := []int64{5 + 7<<32, -9, 0}
-	if got, err := testPlan().OpenSum(whole, math.MaxInt64); err != nil || !slices.Equal(got, whole) {
+	if got, err := testPlan().OpenSum(whole, AnySum); err != nil || !slices.Equal(got, whole) {
 		t.Errorf("without pairs %d are %d, %v", whole, got, err)
 	}
-	if _, err := testPlan().OpenSum(whole, limit); !errors.Is(err, ErrMismatch) {
+	if _, err := testPlan().OpenSum(whole, SumLimit{limit, math.MaxUint64}); !errors.Is(err, ErrMismatch) {
 		t.Errorf("without pairs nothing is beyond the limit: %v", err)
 	}
 }
@@ -105,7 +105,7 @@ func TestPairedPlanHeadroom(t *testing.T) {
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if most, err := p.MaxSum(); err != nil || most != 2_147_483_646 {
+	if most, err := p.MaxSum(); err != nil || most != (SumLimit{2_147_483_646, 2_147_483_646}) {
 		t.Errorf("the bound of the sum is %d, %v", most, err)
 	}
 	p.Noise, p.Variance = NoiseParty, 1
@@ -175,7 +175,7 @@ func TestLargeNoiseIsSummed(t *testing.T) {
 			}
 			ints := make([]int64, len(sum))
 			fixedpoint.FromField(ints, sum)
-			if got, err := p.OpenSum(ints, 1<<20); err != nil || !slices.Equal(got, want) {
+			if got, err := p.OpenSum(ints, SumLimit{1 << 20, 1 << 30}); err != nil || !slices.Equal(got, want) {
 				t.Errorf("pairs %t, dim %d: the sum is %d, %v; want %d", paired, dim, got, err, want)
 			}
 			if err := CheckOpening(g, commitments, [][32]byte{{3}}, ints); err != nil {

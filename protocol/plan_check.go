@@ -259,17 +259,46 @@ func (p *Plan) headroom() fixedpoint.Headroom {
 	return h
 }
 
-// MaxSum bounds every coordinate of an aggregate, except with probability 2^-40 over the plan:
-// it is what N clipped updates and the noise of the whole sum can reach. A decoded aggregate
-// beyond it is an overflow or a fault and is rejected.
-func (p *Plan) MaxSum() (uint64, error) {
+// SumLimit bounds an aggregate, in grid units.
+type SumLimit struct {
+	Coordinate uint64 // largest magnitude of a coordinate
+	Norm       uint64 // largest L2 norm
+}
+
+// AnySum is the limit that every sum of elements is within.
+var AnySum = SumLimit{math.MaxInt64, math.MaxUint64}
+
+// MaxSum bounds an aggregate, each of the two bounds except with probability 2^-40 over the plan: it is what
+// N clipped updates and the noise of the whole sum can reach. A decoded aggregate beyond it is an
+// overflow or a fault and is rejected. To check it is post-processing of the aggregate.
+func (p *Plan) MaxSum() (SumLimit, error) {
 	h := p.headroom()
-	if err := h.Check(); err != nil { // if it passes, nothing below overflows
-		return 0, Fail(ClassInput, "plan: %w", err)
+	if err := h.Check(); err != nil { // if it passes, the coordinates' bound does not overflow
+		return SumLimit{}, Fail(ClassInput, "plan: %w", err)
 	}
-	limit := h.PerParty * uint64(h.Parties)
+	limit := SumLimit{Coordinate: h.PerParty * uint64(h.Parties)}
+	limit.Norm = p.PerParty * uint64(p.Parties()) // the L2 norm of each update is at most PerParty
 	if h.NoiseVariance != 0 {
-		limit += h.Tail()
+		limit.Coordinate += h.Tail()
+		if tail := h.NormTail(); tail > math.MaxUint64-limit.Norm {
+			limit.Norm = math.MaxUint64
+		} else {
+			limit.Norm += tail
+		}
 	}
 	return limit, nil
+}
+
+// Reach is how far one dishonest party can move an aggregate that is accepted, as an L2 norm in multiples
+// of what an honest one can, PerParty: by the check of each coordinate alone, and with that of the norm.
+// An attack cancels what the other parties and the noise add, so that the sum stays within the limit.
+func (p *Plan) Reach() (coordinates, norm float64, err error) {
+	limit, err := p.MaxSum()
+	if err != nil {
+		return 0, 0, err
+	}
+	one := float64(max(p.PerParty, 1))
+	coordinates = 2 * float64(limit.Coordinate) * math.Sqrt(float64(p.Dim)) / one
+	norm = 2*float64(limit.Norm)/one - 1 // the others' updates and the noise reach the limit less one update
+	return coordinates, min(norm, coordinates), nil
 }

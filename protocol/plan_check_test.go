@@ -173,7 +173,8 @@ func TestLocalNoiseIsNotInTheSum(t *testing.T) {
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if limit, err := p.MaxSum(); err != nil || limit != p.PerParty*uint64(p.Parties()) {
+	if limit, err := p.MaxSum(); err != nil || limit.Coordinate != p.PerParty*uint64(p.Parties()) ||
+		limit.Norm != limit.Coordinate {
 		t.Errorf("%d: %v", limit, err)
 	}
 	if c, ok := p.Charge(4); !ok || c.Count != 12 || c.Parts != 1 {

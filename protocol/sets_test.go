@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -126,8 +127,39 @@ func TestCheckSum(t *testing.T) {
 		{x: -1 << 63, ok: false},
 	} {
 		t.Run(fmt.Sprint(row.x), func(t *testing.T) {
-			err := checkSum([]int64{0, row.x}, 10)
+			err := checkSum([]int64{0, row.x}, SumLimit{10, math.MaxUint64})
 			if (err == nil) != row.ok || (err != nil && !errors.Is(err, ErrMismatch)) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestSumsNorm checks the bound on the norm of a sum: a party that stays below the bound of every coordinate
+// is rejected once it moves the sum further than all parties and their noise may.
+func TestSumsNorm(t *testing.T) {
+	p := testPlan()
+	p.Noise, p.Variance, p.Dim, p.PerParty = NoiseParty, 1<<20, 10_000, 1<<16
+	limit, err := p.MaxSum()
+	if err != nil {
+		t.Fatal(err)
+	}
+	coordinates, norm, err := p.Reach()
+	if err != nil || norm > coordinates/10 || norm < 1 {
+		t.Errorf("a party's reach is %g updates, %g by coordinates; %v", norm, coordinates, err)
+	}
+	for name, row := range map[string]struct {
+		each int64
+		ok   bool
+	}{
+		"nothing":             {0, true},
+		"the norm's limit":    {int64(limit.Norm) / 100, true}, // 100 coordinates to the unit of norm
+		"beyond the norm":     {int64(limit.Norm)/100 + 1, false},
+		"within coordinates'": {int64(limit.Coordinate), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sum := slices.Repeat([]int64{row.each}, 10_000)
+			if _, err := p.OpenSum(sum, limit); (err == nil) != row.ok || err != nil && !errors.Is(err, ErrMismatch) {
 				t.Error(err)
 			}
 		})

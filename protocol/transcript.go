@@ -62,14 +62,17 @@ func ParseTranscriptSecret(b []byte) (s DigestSecret, ok bool) {
 	return DigestSecret(b[1:]), true
 }
 
-// checkSum rejects a decoded sum with a coordinate beyond limit, the bound on sums under the
-// plan: an overflow, which is improbable, or a faulty share.
-func checkSum(sum []int64, limit uint64) error {
-	if n := fixedpoint.Bits(sum); n == 0 || n <= 63 && limit >= 1<<(n-1) {
+// checkSum rejects a decoded sum beyond limit, the bound on sums under the plan: an overflow, which is
+// improbable, or a faulty share.
+func checkSum(sum []int64, limit SumLimit) error {
+	if !fixedpoint.NormSquaredAtMost(sum, limit.Norm) {
+		return fmt.Errorf("%w: the norm of the sum is out of the plan's range (a faulty share)", ErrMismatch)
+	}
+	if n := fixedpoint.Bits(sum); n == 0 || n <= 63 && limit.Coordinate >= 1<<(n-1) {
 		return nil // no coordinate is near the limit, the usual case
 	}
 	for i, x := range sum {
-		if x > int64(limit) || x < -int64(limit) {
+		if x > int64(limit.Coordinate) || x < -int64(limit.Coordinate) {
 			return fmt.Errorf("%w: coordinate %d of the sum is out of the plan's range (overflow or a faulty share)",
 				ErrMismatch, i)
 		}

@@ -3,7 +3,6 @@ package simulate
 import (
 	"bytes"
 	"fmt"
-	"math"
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
@@ -65,7 +64,7 @@ func (o *oracle) contributed(m *member, c *protocol.Contribution) {
 func (o *oracle) coordinates(v field.Vector) ([]int64, error) {
 	ints := make([]int64, len(v))
 	fixedpoint.FromField(ints, v)
-	return o.w.session.Plan.OpenSum(ints, math.MaxInt64)
+	return o.w.session.Plan.OpenSum(ints, protocol.AnySum)
 }
 
 // open adds up a contribution's shares.

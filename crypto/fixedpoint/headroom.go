@@ -95,6 +95,32 @@ func (h Headroom) Tail() uint64 {
 	return t.Uint64()
 }
 
+// NormTail returns a bound, in grid units, on the L2 norm of the noise in a sum over all parties. It is
+// exceeded with probability at most 2^-40 over the whole plan. It is math.MaxUint64 if it does not fit.
+//
+// The noise is a vector of Dim independent coordinates that are sub-Gaussian with N s^2 (see Tail), so
+// by [HKZ12], Theorem 2.1,
+//
+//	P(|sum|^2 > N s^2 (Dim + 2 sqrt(Dim t) + 2 t)) <= exp(-t).
+//
+// t = (40 + ceil(log2 Rounds)) ln 2, rounded up, covers all rounds. All roots and t are rounded up to
+// integers, so that every member computes the same bound.
+func (h Headroom) NormTail() uint64 {
+	rounds := new(big.Int).SetUint64(uint64(h.Rounds))
+	eventBits := rounds.Sub(rounds, big.NewInt(1)).BitLen()
+	t := ceilDiv(product(6931471806, uint64(eventBits)+failureBits), big.NewInt(10_000_000_000))
+	dim := new(big.Int).SetUint64(uint64(h.Dim))
+	factor := ceilSqrt(new(big.Int).Mul(dim, t))
+	factor.Add(factor, t)
+	factor.Lsh(factor, 1)
+	factor.Add(factor, dim)
+	norm := ceilSqrt(factor.Mul(factor, product(uint64(h.Parties), h.NoiseVariance)))
+	if !norm.IsUint64() {
+		return math.MaxUint64
+	}
+	return norm.Uint64()
+}
+
 // tail is Tail without the limit of 64 bits.
 func (h Headroom) tail() *big.Int {
 	// 6931471806 / 10^10 is just above ln 2.

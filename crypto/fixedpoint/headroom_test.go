@@ -2,6 +2,7 @@ package fixedpoint
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -148,5 +149,30 @@ func TestHeadroomForNothing(t *testing.T) {
 		if err := h.Check(); !errors.Is(err, ErrHeadroomParameters) {
 			t.Errorf("%+v: %v, want ErrHeadroomParameters", h, err)
 		}
+	}
+}
+
+// TestNormTail compares the bound with its formula in floating point, and checks that it is rounded up,
+// saturates, and is above what noise of that law reaches.
+func TestNormTail(t *testing.T) {
+	for _, h := range []Headroom{
+		{Parties: 1, NoiseVariance: 1, Dim: 1, Rounds: 1},
+		{Parties: 10, NoiseVariance: 1 << 20, Dim: 10_000, Rounds: 7},
+		{Parties: 100_000, NoiseVariance: 1 << 30, Dim: 1_000_000, Rounds: 1000},
+	} {
+		t.Run(fmt.Sprint(h), func(t *testing.T) {
+			d, v := float64(h.Dim), float64(h.Parties)*float64(h.NoiseVariance)
+			tail := (40 + math.Ceil(math.Log2(float64(h.Rounds)))) * math.Ln2
+			want := math.Sqrt(v * (d + 2*math.Sqrt(d*tail) + 2*tail))
+			if got := float64(h.NormTail()); got < want || got > 1.1*want+1 {
+				t.Errorf("%g, want %g or little more", got, want)
+			}
+			if mean := math.Sqrt(v * d); float64(h.NormTail()) < mean {
+				t.Errorf("below the noise's own norm, %g", mean)
+			}
+		})
+	}
+	if h := (Headroom{Parties: 1 << 30, NoiseVariance: 1 << 63, Dim: 1 << 40, Rounds: 1}); h.NormTail() != math.MaxUint64 {
+		t.Errorf("%d does not fit into 64 bits", h.NormTail())
 	}
 }

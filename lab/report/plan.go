@@ -110,11 +110,14 @@ func (p *Page) cost(s *terms.Summary) {
 				{Cells: []string{"a party receives", fmt.Sprint(s.Cost.DownloadPerParty)}},
 				{Cells: []string{"a compute node receives", fmt.Sprint(s.Cost.DownloadPerCompute)}},
 			}}}
+	c.Notes = []string{fmt.Sprintf("One dishonest party can move a sum by at most %s times the largest honest "+
+		"update; %s times if only coordinates were checked. A false update within that bound is not noticed.",
+		number(s.Reach.Checked, 3), number(s.Reach.Unchecked, 3))}
 	if u := s.NoiseUse; u != nil {
-		c.Notes = []string{fmt.Sprintf("The noise on a sum has standard deviation %s: %s clips, %s times "+
+		c.Notes = append(c.Notes, fmt.Sprintf("The noise on a sum has standard deviation %s: %s clips, %s times "+
 			"a trusted "+
 			"aggregator's and %s of that of local noise.",
-			number(u.Std, 4), number(u.PerClip, 3), number(u.Trusted, 3), number(u.Local, 3))}
+			number(u.Std, 4), number(u.PerClip, 3), number(u.Trusted, 3), number(u.Local, 3)))
 	}
 	p.add(c)
 }

@@ -60,7 +60,7 @@ type reader struct {
 	next     int // index of the next entry
 	model    protocol.Model
 	current  []int64 // the public model
-	maxSum   uint64
+	maxSum   protocol.SumLimit
 	bases    *commit.Generators // nil without audit
 	report   *Report
 

@@ -14,7 +14,7 @@ import (
 type tracer struct {
 	s     protocol.BoundPlan
 	model protocol.Model
-	limit uint64
+	limit protocol.SumLimit
 	keys  *protocol.DigestKeys
 	sum   field.Vector
 	state []int64

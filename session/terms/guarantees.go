@@ -25,6 +25,7 @@ type Guarantees struct {
 	Budget        float64  `json:"epsilon_budget"`
 	Layers        []Layer  `json:"layers"`
 	Cost          PlanCost `json:"cost"`
+	Reach         Reach    `json:"reach"`
 	Noise         NoiseUse `json:"noise"`
 	Assumptions   []string `json:"assumptions"`
 }
@@ -54,6 +55,19 @@ type PlanCost struct {
 	// vector on this machine and scaled. Learning and waiting are not included.
 	SecondsPerParty   float64 `json:"seconds_per_party_per_round"`
 	SecondsPerCompute float64 `json:"seconds_per_compute_node_per_round"`
+}
+
+// Reach is how far one dishonest party can move a sum that is accepted: an L2 norm, in multiples of the
+// largest update that an honest party may send. Nobody sees a single update, so a false one within
+// that bound is not noticed at all.
+type Reach struct {
+	Unchecked float64 `json:"unchecked"` // if only each coordinate of the sum were checked
+	Checked   float64 `json:"checked"`   // with the check of the sum's norm
+}
+
+func reachOf(p *protocol.Plan) Reach {
+	unchecked, checked, _ := p.Reach() // a valid plan has one
+	return Reach{unchecked, checked}
 }
 
 // NoiseUse compares the noise on a sum, per coordinate at full attendance, with
@@ -91,7 +105,7 @@ func CheckGrid(p *protocol.Plan) error {
 // GuaranteesOf computes a plan's report. A plan without a claim has no layers.
 func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
 	g := &Guarantees{SchemaVersion: 1, Plan: p.ID().String(), Delta: p.Delta, Budget: p.Epsilon,
-		Layers: []Layer{}, Cost: costOf(p), Assumptions: assumptions(p)}
+		Layers: []Layer{}, Cost: costOf(p), Reach: reachOf(p), Assumptions: assumptions(p)}
 	if _, ok := p.Release(); !ok {
 		return g, nil
 	}

@@ -83,6 +83,7 @@ type Summary struct {
 	Members       []SummaryMember `json:"members"`
 	Complete      bool            `json:"complete"` // every member has signed
 	Cost          PlanCost        `json:"cost"`
+	Reach         Reach           `json:"reach"`
 	NoiseUse      *NoiseUse       `json:"noise_use"` // null for a plan without a claim
 	After         *SummaryAfter   `json:"after,omitempty"`
 }
@@ -148,7 +149,7 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 		DeadlineMS: p.DeadlineMS, GraceMS: p.GraceMS, Paired: p.Paired, Audit: p.Audit,
 		Noise: p.Noise.String(), NoiseStd: unit(math.Sqrt(float64(p.Variance))), Epsilon: p.Epsilon, Delta: p.Delta,
 		Clip: unit(float64(p.Clip)), Sensitivity: unit(float64(p.Sensitivity)), Complete: len(sp.Missing()) == 0,
-		Cost: costOf(p)}
+		Cost: costOf(p), Reach: reachOf(p)}
 	if json.Valid(p.Parameters) {
 		s.Parameters = p.Parameters
 	}

@@ -36,6 +36,7 @@ func printGuarantees(w io.Writer, g *terms.Guarantees, all, wide bool) {
 		"the vectors take a party about %.2g s and a node %.2g s; %s",
 		g.Cost.UploadPerParty, g.Cost.DownloadPerParty, g.Cost.DownloadPerCompute,
 		g.Cost.SecondsPerParty, g.Cost.SecondsPerCompute, plural(g.Cost.Rounds, "round", "rounds")))
+	Wrap(w, "one party: ", reachText(g.Reach))
 	for _, s := range g.Assumptions {
 		Wrap(w, "assumes: ", s)
 	}
@@ -45,6 +46,12 @@ func noiseText(u *terms.NoiseUse) string {
 	return fmt.Sprintf("standard deviation %.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g times "+
 		"local noise's",
 		u.Std, u.PerClip, u.Trusted, u.Local)
+}
+
+// reachText says how far one party can move a sum.
+func reachText(r terms.Reach) string {
+	return fmt.Sprintf("a dishonest one can move a sum by at most %.3g times the largest honest update, %.3g times if "+
+		"the sum's norm were not checked; a false update within the bound is not noticed", r.Checked, r.Unchecked)
 }
 
 // digits are what the adversaries of one kind differ in.
