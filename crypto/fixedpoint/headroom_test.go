@@ -172,7 +172,8 @@ func TestNormTail(t *testing.T) {
 			}
 		})
 	}
-	if h := (Headroom{Parties: 1 << 30, NoiseVariance: 1 << 63, Dim: 1 << 40, Rounds: 1}); h.NormTail() != math.MaxUint64 {
+	h := Headroom{Parties: 1 << 30, NoiseVariance: 1 << 63, Dim: 1 << 40, Rounds: 1}
+	if h.NormTail() != math.MaxUint64 {
 		t.Errorf("%d does not fit into 64 bits", h.NormTail())
 	}
 }

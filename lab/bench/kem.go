@@ -36,7 +36,9 @@ func kemSeconds(cfg Config) (float64, error) {
 
 // setUp sets what the set-up takes beside its channels' encapsulations and decapsulations alone.
 func (r *Result) setUp(m *meter) {
-	r.SecondsSetup, r.CPUSetup = m.seconds(func(p *Phase) bool { return p.Phase == "keys" || p.Phase == "channels" })
+	r.SecondsSetup, r.CPUSetup = m.seconds(func(p *Phase) bool {
+		return p.Phase == "keys" || p.Phase == "channels"
+	})
 	channels := r.Parties*(r.Computes+1) + r.Computes
 	r.LimitSetup = float64(channels) * r.Limits.KEM
 	r.SetupRatio = r.CPUSetup / r.LimitSetup
