@@ -73,12 +73,17 @@ func answer(w http.ResponseWriter, ok bool, v Status) {
 // called, which waits for the end. Port 0 means any free port. Listen returns the address
 // with the port in use, or an error if it cannot listen.
 func (m *Monitor) Listen(ctx context.Context, address string) (string, func(), error) {
+	return Listen(ctx, address, m.handler())
+}
+
+// Listen serves a handler as [Monitor.Listen] does.
+func Listen(ctx context.Context, address string, handler http.Handler) (string, func(), error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return "", nil, fmt.Errorf("status page: %w", err)
 	}
 	server := &http.Server{
-		Handler:           m.handler(),
+		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,

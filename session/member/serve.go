@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"choir/crypto/identity"
@@ -50,11 +51,15 @@ type Service struct {
 	Folder string  // the consortium's folder, or a folder of such folders
 	Policy *Policy // nil: only people approve
 	Log    *slog.Logger
+	Show   func(*Proposal) // shows a plan that waits for a person; optional
 
-	key   *identity.PrivateKey
-	over  map[string]string // what came of the plans that are over, by id
-	said  map[string]bool   // what was logged once
-	store string            // the folder, beside the member's store, of plans and of over.json
+	key     *identity.PrivateKey
+	over    map[string]string // what came of the plans that are over, by id
+	said    map[string]bool   // what was logged once
+	store   string            // the folder, beside the member's store, of plans and of over.json
+	waiting map[protocol.PlanID]*Proposal
+	present map[protocol.PlanID]*Proposal // those that waited at the last look
+	page    atomic.Pointer[proposalPage]
 }
 
 // overFile is the file over.json.
@@ -70,27 +75,31 @@ const (
 )
 
 // Run serves until the context ends. Started again with the same store it goes on where it was.
-func (s *Service) Run(ctx context.Context) (err error) {
-	if s.Config.StoreFile == "" {
-		return protocol.Fail(protocol.ClassInput, "config: store_file is missing")
-	}
-	if s.Config.PlanFile != "" {
-		return protocol.Fail(protocol.ClassInput, "config: plan_file: serve takes the plans from the folder")
-	}
-	if _, err := os.Stat(s.Folder); err != nil {
-		return protocol.Fail(protocol.ClassInput, "folder: %w", err)
-	}
-	if s.key, err = terms.ReadKey(s.Config.KeyFile, s.Config.PassphraseFile); err != nil {
+func (s *Service) Run(ctx context.Context) error {
+	if err := s.open(); err != nil {
 		return err
 	}
-	s.said, s.over, s.store = map[string]bool{}, map[string]string{}, s.Config.StoreFile+".served"
-	if err := s.read(); err != nil {
+	plan, folder := s.next()
+	if err := s.publish(); err != nil {
 		return err
 	}
-	for {
+	shut, err := s.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { shut() }()
+	for ; ; plan, folder = s.next() {
 		pause := servePoll
-		if plan, folder := s.next(); plan != nil {
-			if err := s.runPlan(ctx, plan, folder); err != nil {
+		if err := s.publish(); err != nil {
+			return err
+		}
+		if plan != nil {
+			shut()
+			if err := s.runPlan(ctx, plan, folder); err != nil || ctx.Err() != nil {
+				return err
+			}
+			clear(s.waiting) // the ledger has grown
+			if shut, err = s.listen(ctx); err != nil {
 				return err
 			}
 			if s.over[plan.Plan.ID().String()] == "" {
@@ -103,6 +112,25 @@ func (s *Service) Run(ctx context.Context) (err error) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// open checks the configuration and reads the key and what is over.
+func (s *Service) open() (err error) {
+	if s.Config.StoreFile == "" {
+		return protocol.Fail(protocol.ClassInput, "config: store_file is missing")
+	}
+	if s.Config.PlanFile != "" {
+		return protocol.Fail(protocol.ClassInput, "config: plan_file: serve takes the plans from the folder")
+	}
+	if _, err := os.Stat(s.Folder); err != nil {
+		return protocol.Fail(protocol.ClassInput, "folder: %w", err)
+	}
+	if s.key, err = terms.ReadKey(s.Config.KeyFile, s.Config.PassphraseFile); err != nil {
+		return err
+	}
+	s.said, s.over, s.store = map[string]bool{}, map[string]string{}, s.Config.served()
+	s.waiting = map[protocol.PlanID]*Proposal{}
+	return s.read()
 }
 
 // read reads which plans are over.
@@ -122,17 +150,20 @@ func (s *Service) read() error {
 	return nil
 }
 
-// once logs a message once.
-func (s *Service) once(level slog.Level, message, event string, attrs ...any) {
-	if !s.said[message] {
-		s.said[message] = true
-		s.Log.Log(context.Background(), level, message, append([]any{"event", event}, attrs...)...)
+// once logs a message, and reports true, once.
+func (s *Service) once(level slog.Level, message, event string, attrs ...any) bool {
+	if s.said[message] {
+		return false
 	}
+	s.said[message] = true
+	s.Log.Log(context.Background(), level, message, append([]any{"event", event}, attrs...)...)
+	return true
 }
 
 // next returns the oldest plan that is signed by all and not over. On the way it shows proposals
 // and approves those that the policy allows.
 func (s *Service) next() (first *protocol.SignedPlan, folder string) {
+	s.present = map[protocol.PlanID]*Proposal{}
 	dirs, _ := filepath.Glob(filepath.Join(s.Folder, "*", "plan.choir")) // its only error is a bad pattern
 	dirs = append(dirs, filepath.Join(s.Folder, "plan.choir"))
 	for _, path := range dirs {
@@ -201,10 +232,7 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 		}
 		return err
 	}
-	s.once(slog.LevelWarn, fmt.Sprintf("plan %s (%s) in %s waits for a person here: %d members, %d rounds "+
-		"of %s, epsilon %g at delta %g; fingerprint %s; %v", p.ID().Short(), p.Name, folder, len(p.Members),
-		p.Rounds, p.Application, p.Epsilon, p.Delta, fingerprint, why), "proposed")
-	return nil
+	return s.waits(folder, p, why)
 }
 
 // runPlan runs this member under a plan to its end. It returns an error only if the service cannot

@@ -2,8 +2,11 @@ package member_test
 
 import (
 	"context"
+	"fmt"
+	"html"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,10 +40,17 @@ func (l *lockedText) has(want string) bool {
 	return strings.Contains(l.text.String(), want)
 }
 
+// serveTable is a plan with an epsilon that takes a second.
+const serveTable = "[privacy]\nepsilon = 0.5\ndelta = 1e-5\n[table]\nmeans = [\"age\"]\n[table.schema]\n" +
+	"source = \"a test\"\nmissing = \"drop\"\n[table.schema.target]\n" +
+	"died = [\"no\", \"yes\"]\n[table.schema.columns]\n" +
+	"age = { lo = 0, hi = 100 }\n"
+
 // TestServe lets a party serve two plans of a consortium: one that a person approves, and one that
 // its policy allows after a restart. The first is not run twice.
 func TestServe(t *testing.T) {
-	dir, configOf := site.Deploy(t, time.Now())
+	dir := t.TempDir()
+	configOf := site.DeployPlan(t, dir, time.Now(), serveTable, rig.WriteFile(t, dir, "a.csv", records()))
 	bus := brokerOf(t, dir)
 	share := t.TempDir()
 	propose := func(name string) terms.Consortium {
@@ -53,7 +63,7 @@ func TestServe(t *testing.T) {
 		cards = strings.ReplaceAll(cards+"aggregator = \"agg.card\"\n", "\"", "\""+dir+"/")
 		cards = strings.ReplaceAll(cards, "card\""+dir+"/", "card\"")
 		rig.WriteFile(t, folder, "plan.toml", "name = \""+name+"\"\nlifetime = \"24h\"\n"+cards+
-			"[sum]\ncolumns = 1\nbound = 10.0\n")
+			serveTable)
 		c := terms.Consortium(folder)
 		if _, missing, err := c.Propose(time.Now()); err != nil || len(missing) > 0 {
 			t.Fatal(missing, err)
@@ -75,12 +85,16 @@ func TestServe(t *testing.T) {
 	}
 	config := configOf("party-a")
 	config.PlanFile, config.Bus = "", bus
+	config.Budget = member.BudgetConfig{Epsilon: 2, Delta: 1e-5}
+	config.Station.Listen = "127.0.0.1:0"
+	var shown []*member.Proposal
 	serve := func(policy *member.Policy, during func(*lockedText)) {
 		t.Helper()
 		log := new(lockedText)
 		ctx, stop := context.WithCancel(t.Context())
 		s := &member.Service{Config: config, Folder: share, Policy: policy,
-			Log: slog.New(slog.NewTextHandler(log, nil))}
+			Log:  slog.New(slog.NewTextHandler(log, nil)),
+			Show: func(p *member.Proposal) { shown = append(shown, p) }}
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()
 		during(log)
@@ -96,13 +110,14 @@ func TestServe(t *testing.T) {
 	others := []string{"party-b", "node-a", "node-b", "agg"}
 	serve(nil, func(log *lockedText) {
 		until(t, "the proposal is shown", func() bool { return log.has("waits for a person here") })
+		checkProposal(t, config, log, "epsilon 0 is spent, and 0.5 after")
 		approve(one, append(others, "party-a")...)
 		runOthers(t, dir, one, configOf, bus, others)
 		until(t, "it has completed", func() bool { return log.has("has completed") })
 	})
 	two := propose("two")
 	approve(two, others...)
-	policy := &member.Policy{Applications: []string{"sum"}}
+	policy := &member.Policy{Applications: []string{"table"}, Epsilon: 0.5}
 	for name := range roles {
 		card, err := terms.ReadCard(filepath.Join(dir, name+".card"), time.Now())
 		if err != nil {
@@ -110,10 +125,16 @@ func TestServe(t *testing.T) {
 		}
 		policy.Keys = append(policy.Keys, card.Key)
 	}
-	strangers := &member.Policy{Applications: []string{"sum"}, Keys: []identity.PublicKey{{1}}}
+	strangers := &member.Policy{Applications: []string{"table"}, Epsilon: 0.5,
+		Keys: []identity.PublicKey{{1}}}
 	serve(strangers, func(log *lockedText) {
 		until(t, "strangers are refused", func() bool { return log.has("not among the known cards") })
+		checkProposal(t, config, log, "epsilon 0.5 is spent, and 0.")
 	})
+	if len(shown) != 2 || shown[1].Charge == nil || shown[1].Charge.Spent < 0.4 ||
+		*shown[1].Charge.After < 1.2*shown[1].Charge.Spent || shown[1].Charge.Limit != 2 {
+		t.Errorf("the ledger after one plan of the two is shown as %+v", shown[len(shown)-1].Charge)
+	}
 	serve(policy, func(log *lockedText) {
 		until(t, "the policy approves", func() bool { return log.has("is approved by the policy") })
 		until(t, "it runs", func() bool { return log.has("event=running") })
@@ -123,6 +144,48 @@ func TestServe(t *testing.T) {
 			t.Error("the first plan was run again")
 		}
 	})
+}
+
+// checkProposal compares what a service says of the only plan that waits: its page, and its file.
+func checkProposal(t *testing.T, c *member.Config, log *lockedText, charge string) {
+	t.Helper()
+	f, err := member.ReadProposals(c)
+	if err != nil || len(f.Proposals) != 1 {
+		t.Fatal(f, err)
+	}
+	p := f.Proposals[0]
+	if len(p.Layers) < 3 || p.Layers[0].Sample == nil || !strings.HasPrefix(p.Charge.String(), charge) {
+		t.Errorf("%d adversaries, and the ledger: %s", len(p.Layers), p.Charge)
+	}
+	var address string
+	until(t, "the page is there", func() bool {
+		address = log.after("watchable address=")
+		return address != ""
+	})
+	r, err := http.Get("http://" + address + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	page, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{p.Fingerprint, p.Layers[0].Adversary, fmt.Sprintf("%.4g", *p.Layers[0].Sample),
+		p.Charge.String()} {
+		if !strings.Contains(string(page), html.EscapeString(want)) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}
+
+// after returns the word that follows a text in the log, empty if it is not there.
+func (l *lockedText) after(text string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, rest, _ := strings.Cut(l.text.String(), text)
+	word, _, _ := strings.Cut(rest, "\n")
+	return word
 }
 
 func until(t *testing.T, what string, ok func() bool) {
@@ -159,6 +222,9 @@ func runOthers(t *testing.T, dir string, c terms.Consortium, configOf func(strin
 	for _, name := range names {
 		config := configOf(name)
 		config.PlanFile, config.Bus = file, bus
+		if roles[name] == protocol.RoleParty {
+			config.Budget = member.BudgetConfig{Epsilon: 2, Delta: 1e-5}
+		}
 		if roles[name] == protocol.RoleAggregator {
 			config.OutDir = filepath.Join(dir, "out")
 		}

@@ -58,20 +58,40 @@ func (a *Ledger) Charge(round, attempt uint32) (entry []byte, seq uint64, err er
 // plan that are not charged yet, after all other charges of the chain. The error is of
 // protocol.ClassBudget.
 func (a *Ledger) AffordRest() error {
+	rest := a.rest()
+	if len(rest) == 0 {
+		return nil
+	}
+	if _, err := a.chain.CanAfford(*a.own, rest...); err != nil {
+		mine, _ := a.counts()
+		return protocol.Fail(protocol.ClassBudget,
+			"the plan's %d attempts that are left do not fit in this party's budget: %w", a.plan.Releases()-mine, err)
+	}
+	return nil
+}
+
+// Forecast returns what the chain has spent, what it will have with all attempts of the plan, and the
+// budget of both. The error wraps [ledger.ErrOverspend] if the budget does not cover that; the bounds
+// are then valid too.
+func (a *Ledger) Forecast() (spent, after privacy.Bound, of ledger.Budget, err error) {
+	if spent, err = a.chain.Spent(a.own.Delta); err == nil {
+		after, err = a.chain.CanAfford(*a.own, a.rest()...)
+	}
+	return spent, after, *a.own, err
+}
+
+// rest is a charge for all attempts of the plan that are not charged yet; none if there are none, or
+// if the plan claims no epsilon.
+func (a *Ledger) rest() []ledger.Charge {
 	mine, _ := a.counts()
 	left := a.plan.Releases() - mine
 	all, ok := a.plan.Charge(left)
 	if !ok || left <= 0 {
 		return nil
 	}
-	c := ledger.Charge{Plan: a.id, FracBits: a.plan.FracBits, Release: all.Release,
+	return []ledger.Charge{{Plan: a.id, FracBits: a.plan.FracBits, Release: all.Release,
 		Relation: privacy.Relation(a.plan.Relation), Sampling: all.Sampling, Rate: all.Rate,
-		Count: uint32(all.Count)}
-	if _, err := a.chain.CanAfford(*a.own, c); err != nil {
-		return protocol.Fail(protocol.ClassBudget,
-			"the plan's %d attempts that are left do not fit in this party's budget: %w", left, err)
-	}
-	return nil
+		Count: uint32(all.Count)}}
 }
 
 // afford checks that the plan's charges are within the plan's budget and all charges

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math"
+	"regexp"
 	"time"
 
 	"choir/crypto/channel"
@@ -125,6 +126,23 @@ func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
 	}
 	g.Noise = noiseUse(p)
 	return g, nil
+}
+
+// digits are what the adversaries of one kind differ in.
+var digits = regexp.MustCompile(`\d+`)
+
+// Promised returns the adversaries that the plan protects against, and after them the first stronger
+// one of each kind.
+func (g *Guarantees) Promised() (kept []Layer) {
+	broken := map[string]bool{}
+	for _, l := range g.Layers {
+		kind := fmt.Sprint(l.Attendance, digits.ReplaceAllString(l.Adversary, "N"))
+		if l.Tolerated || !broken[kind] {
+			kept = append(kept, l)
+		}
+		broken[kind] = broken[kind] || !l.Tolerated
+	}
+	return kept
 }
 
 func finite(x float64) *float64 {

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -22,7 +21,7 @@ func printGuarantees(w io.Writer, g *terms.Guarantees, all, wide bool) {
 		fmt.Fprintf(w, "* the plan promises to stay within the budget\n\n")
 		layers := g.Layers
 		if !all {
-			layers = promised(layers)
+			layers = g.Promised()
 		}
 		if wide {
 			wideLayers(w, layers)
@@ -52,23 +51,6 @@ func noiseText(u *terms.NoiseUse) string {
 func reachText(r terms.Reach) string {
 	return fmt.Sprintf("a dishonest one can move a sum by at most %.3g times the largest honest update, %.3g "+
 		"times if the sum's norm were not checked; a false update within the bound is not noticed", r.Checked, r.Unchecked)
-}
-
-// digits are what the adversaries of one kind differ in.
-var digits = regexp.MustCompile(`\d+`)
-
-// promised keeps the adversaries that the plan protects against, and after them
-// the first stronger one of each kind.
-func promised(layers []terms.Layer) (kept []terms.Layer) {
-	broken := map[string]bool{}
-	for _, l := range layers {
-		kind := fmt.Sprint(l.Attendance, digits.ReplaceAllString(l.Adversary, "N"))
-		if l.Tolerated || !broken[kind] {
-			kept = append(kept, l)
-		}
-		broken[kind] = broken[kind] || !l.Tolerated
-	}
-	return kept
 }
 
 // narrowLayers is the table in lineWidth columns; what an adversary sees is in

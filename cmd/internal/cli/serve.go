@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,12 +14,15 @@ import (
 )
 
 const serveLong = `Run a site's member for as long as the consortium exists. DIR is the folder that
-the sites share, or a folder of such folders, one a study. Serve shows every
-proposed plan in its log, with its epsilon and fingerprint, and runs those that
-are signed by all, one after the other, oldest first, over the same store and so
-the same ledger. A person approves a plan with "choir join DIR --approve". A
-local policy approves without asking: plans of --allow applications, of an
-epsilon up to --max-epsilon, all of whose members have a card in --known.
+the sites share, or a folder of such folders, one a study. Serve prints every
+proposed plan that waits for a person, with its fingerprint, the epsilon for each
+adversary and what this site's ledger would have spent after it; so do the page
+at station.listen and "choir session status" with the same configuration. It
+runs the plans that are signed by all, one after the other, oldest first, over
+the same store and so the same ledger. A person approves a plan with "choir join
+DIR --approve". A local policy approves without asking: plans of --allow
+applications, of an epsilon up to --max-epsilon, all of whose members have a card
+in --known.
 
 The configuration is the member's without plan_file; results go to a folder a
 plan below out_dir. A plan that is over is never run again, whatever restarts.`
@@ -50,7 +54,9 @@ func (a *App) serve() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		service := &member.Service{Config: c, Folder: args[0], Log: log}
+		service := &member.Service{Config: c, Folder: args[0], Log: log, Show: func(p *member.Proposal) {
+			a.printProposed(p, c)
+		}}
 		if known != "" || len(allow) > 0 || epsilon != 0 {
 			if service.Policy, err = policyOf(known, allow, epsilon); err != nil {
 				return err
@@ -82,4 +88,21 @@ func policyOf(known string, allow []string, epsilon float64) (*member.Policy, er
 		p.Keys = append(p.Keys, card.Key)
 	}
 	return p, nil
+}
+
+// printProposed prints a plan that waits for a person at this site.
+func (a *App) printProposed(p *member.Proposal, c *member.Config) {
+	fmt.Fprintf(a.Out, "\n%s: %s\nplan %s in %s\n", printable(p.Name), p.Terms, p.Plan, p.Folder)
+	fmt.Fprintf(a.Out, "waits for a person here: %s\n\n", printable(p.Why))
+	if len(p.Layers) > 0 {
+		fmt.Fprintf(a.Out, "epsilon at delta %g over all rounds, by adversary (* is promised)\n", p.Delta)
+		narrowLayers(a.Out, p.Layers)
+	}
+	if p.Charge != nil {
+		Wrap(a.Out, "ledger here: ", p.Charge.String())
+	}
+	fmt.Fprintf(a.Out, "fingerprint: %s\nread it with: %s plan check %s\n", p.Fingerprint, a.name,
+		filepath.Join(p.Folder, "plan.choir"))
+	fmt.Fprintf(a.Out, "approve it with: %s join %s --key %s --approve '%s'\n", a.name, p.Folder, c.KeyFile,
+		p.Fingerprint)
 }

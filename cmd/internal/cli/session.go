@@ -70,7 +70,10 @@ func observe(ctx context.Context, c *member.Config, every, patience time.Duratio
 const sessionStatusLong = `Print which round is open, what came of the last one, and who is there, as seen
 from a member's place at the broker. Rounds are read from the plan's stream and
 checked against the aggregator's signature; members are asked and have three
-seconds to answer. No key is needed, and the member need not be running.`
+seconds to answer. No key is needed, and the member need not be running.
+
+With the configuration of "choir serve", which names no plan, it prints the
+proposed plans that wait for a person here.`
 
 func (a *App) sessionStatus() *cobra.Command {
 	format := "text"
@@ -89,11 +92,30 @@ func (a *App) sessionStatus() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if c.PlanFile == "" && c.StoreFile != "" {
+			return a.proposed(c, format)
+		}
 		return observe(cmd.Context(), c, answerTime, answerTime, func(p *member.Progress) (bool, error) {
 			return true, a.Print(format, p, func() { printProgress(a.Out, p) })
 		})
 	}
 	return cmd
+}
+
+// proposed prints the plans that wait for a person where choir serve runs.
+func (a *App) proposed(c *member.Config, format string) error {
+	f, err := member.ReadProposals(c)
+	if err != nil {
+		return err
+	}
+	return a.Print(format, f, func() {
+		if len(f.Proposals) == 0 {
+			fmt.Fprintln(a.Out, "no proposed plan waits for a person here")
+		}
+		for _, p := range f.Proposals {
+			a.printProposed(p, c)
+		}
+	})
 }
 
 func (a *App) sessionWait() *cobra.Command {
