@@ -316,9 +316,15 @@ func (d *driver) stepQueued() {
 	}
 }
 
+// deliver gives the machine a message. One on which the machine fails is delivered again after a restart,
+// so that a member whose store was rolled back fails every time it is started.
 func (d *driver) deliver(m transport.Message) {
+	before := d.seq
 	d.seq = m.Resume - 1 // the fragments of an incomplete message are read again
 	d.step(protocol.Delivery{Data: m.Data, More: len(d.queued) > 1})
+	if d.done && d.end != nil {
+		d.seq = before
+	}
 }
 
 func (d *driver) now() int64 {

@@ -360,3 +360,37 @@ func TestCaughtUp(t *testing.T) {
 		})
 	}
 }
+
+// lastStraw stores every number and fails at one.
+type lastStraw struct{ at uint64 }
+
+func (l lastStraw) Step(_ int64, ev protocol.Event) (eff protocol.Effects) {
+	d, ok := ev.(protocol.Delivery)
+	if !ok {
+		return eff
+	}
+	n := binary.BigEndian.Uint64(d.Data)
+	if n == l.at {
+		eff.Finish(errors.New("the last straw"))
+		return eff
+	}
+	eff.Put(numberKey(n), d.Data)
+	return eff
+}
+
+// TestFailsAgain: a message on which the machine fails is delivered again at the next start, though those
+// before it, of the same transaction, are not.
+func TestFailsAgain(t *testing.T) {
+	hub, store := memory.NewHub(), NewRam()
+	publishNumbers(t, hub, 5)
+	for start := range 3 {
+		err := Run(t.Context(), Config{Machine: lastStraw{4}, Journal: NewJournal(store),
+			Bus: hub.Connect("counter"), Filters: []string{"n"}, IdleTimeout: 5 * time.Second})
+		if err == nil || err.Error() != "the last straw" {
+			t.Fatalf("start %d ended with %v", start, err)
+		}
+		if n := len(store.Keys("n/")); n != 4 {
+			t.Errorf("%d numbers are stored, want 4", n)
+		}
+	}
+}

@@ -54,6 +54,7 @@ func (w *world) store(subject string, m *message) {
 		if _, ok := w.ask("hole", w.profile.Hole, id, key, nil); ok {
 			continue
 		}
+		to.log = append(to.log, m)
 		at := w.now + 1
 		if args, ok := w.ask("delay", w.profile.Delay, id, key,
 			func(d *dice) []int64 { return []int64{d.delay()} }); ok {

@@ -21,6 +21,7 @@ import (
 //	think member r.a ms      the update for round r attempt a needs that long
 //	crash member@n HOW ms    it crashes at its n-th batch and restarts after that
 //	replay member@n          and reads all messages again after the restart
+//	rewind member@n k        and starts from its store of k durable batches before, with all messages
 //	slow member ms           every batch needs that long until the faults end
 //	skew member ms           its clock is wrong by that much
 //	late member ms           it starts that late
@@ -39,7 +40,7 @@ type Fault struct {
 
 // kinds are the kinds of faults with their numbers of arguments.
 var kinds = map[string]int{"lose": 0, "twice": 0, "forge": 1, "delay": 1, "again": 1, "hole": 0, "batch": 1,
-	"think": 1, "crash": 2, "replay": 0, "slow": 1, "skew": 1, "late": 1, "leave": 2, "cut": 2}
+	"think": 1, "crash": 2, "replay": 0, "rewind": 1, "slow": 1, "skew": 1, "late": 1, "leave": 2, "cut": 2}
 
 // String is the fault's line.
 func (f Fault) String() string {

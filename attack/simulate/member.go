@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 
 	"choir/aggregator"
 	"choir/compute"
@@ -30,6 +31,9 @@ type member struct {
 	behind    int  // messages in the inbox from before the start; -1: the machine has caught up
 	inbox     []*message
 	history   []*message
+	log       []*message // stored on the bus for it, delivered or not
+	rewound   bool       // its store went back
+	reread    bool       // the next start reads the whole log
 	proposals []protocol.Proposal
 	batches   int
 	busy      int64 // no turn before
@@ -86,6 +90,10 @@ func (m *member) boot() {
 		m.w.oracle.violate("broken store", "%s can't start: %v", m.name, err)
 		return
 	}
+	if m.reread {
+		m.reread = false
+		m.inbox = slices.Clone(m.log)
+	}
 	m.up = true
 	m.fresh = true
 	m.done = false
@@ -120,6 +128,10 @@ func (m *member) turn() {
 		m.inbox = m.inbox[1:]
 		m.taken = append(m.taken, msg)
 		m.step(protocol.Delivery{Data: msg.data, More: n > 1 && len(m.inbox) > 0}, msg)
+		if m.done && m.end != nil { // delivered again after a restart
+			m.taken = m.taken[:len(m.taken)-1]
+			m.inbox = append([]*message{msg}, m.inbox...)
+		}
 		m.behind = max(m.behind-1, -1)
 		m.catchUp()
 	}
@@ -233,7 +245,21 @@ func (m *member) crash(away int64) {
 	if _, ok := m.w.ask("replay", m.w.profile.Replay, m.batchID(), m.batchKey, nil); ok {
 		m.inbox = append([]*message(nil), m.history...)
 	}
+	args, ok := m.w.ask("rewind", m.w.profile.Rewind, m.batchID(), m.batchKey, rewindBy)
+	if ok {
+		m.w.logf(m, "its store goes back by %d batches", args[0])
+		m.disk.rewind(args[0])
+		m.rewound, m.reread = true, true
+	}
 	m.w.queue.push(event{at: m.w.now + away, kind: boot, to: m.i, incarnation: m.incarnation})
+}
+
+// rewindBy draws by how many batches a store goes back: a few, or up to all of a session.
+func rewindBy(d *dice) []int64 {
+	if d.chance(.5) {
+		return []int64{d.upto(8)}
+	}
+	return []int64{d.upto(100)}
 }
 
 // stop ends the incarnation without notice.

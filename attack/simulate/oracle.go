@@ -92,15 +92,25 @@ func (o *oracle) violate(rule, format string, args ...any) {
 // answers reports whether the oracle checks a member.
 func (o *oracle) answers(i int) bool { return o.w.seams.honest == nil || o.w.seams.honest(i) }
 
+// rewound reports whether a member has started from an older store. Until it notices, it may contradict what
+// it signed, as a dishonest member may. It must not noise, charge or reveal anything twice.
+func (o *oracle) rewound(i int) bool { return o.w.members[i].rewound }
+
+// anyRewound reports whether a store went back: then the session need not end.
+func (o *oracle) anyRewound() bool { return o.w.chaos.counts["rewind"] > 0 }
+
 // once checks that a member signs one content for a purpose; it may sign that
 // again. It reports whether this is the first time.
-func (o *oracle) once(rule, purpose string, content []byte) bool {
+func (o *oracle) once(m *member, rule, purpose string, content []byte) bool {
 	h := mixIn(0, content)
 	before, again := o.signed[purpose]
+	o.signed[purpose] = h
 	if again && before != h {
+		if m.rewound && rule == "contradiction" {
+			return true
+		}
 		o.violate(rule, "%s left with two contents", purpose)
 	}
-	o.signed[purpose] = h
 	return !again
 }
 
@@ -145,44 +155,52 @@ func (o *oracle) messageLeft(m *member, e *protocol.Envelope, body protocol.Mess
 	purpose := func(format string, args ...any) string { return m.name + " " + fmt.Sprintf(format, args...) }
 	switch b := body.(type) {
 	case *protocol.Key:
-		o.once("contradiction", purpose("key %d", b.Number), e.Body)
+		o.once(m, "contradiction", purpose("key %d", b.Number), e.Body)
 	case *protocol.Open:
-		if o.once("contradiction", purpose("open %d to %x", b.To, b.Key), e.Body) {
+		if o.once(m, "contradiction", purpose("open %d to %x", b.To, b.Key), e.Body) {
 			o.links[[2]uint32{e.From, b.To}] = o.w.exchange.secrets[string(b.Enc)]
 		}
 	case *protocol.Group:
 		if group, err := channel.NewSecret(m.disk.durable["group"]); err == nil {
 			o.digests = o.w.session.DigestSecret(group)
 		}
-		o.once("contradiction", purpose("group %d", b.To), e.Body)
+		o.once(m, "contradiction", purpose("group %d", b.To), e.Body)
 	case *protocol.Round:
-		o.once("contradiction", purpose("round %d.%d", b.Round, b.Attempt), e.Body)
+		o.once(m, "contradiction", purpose("round %d.%d", b.Round, b.Attempt), e.Body)
 	case *protocol.Contribution:
-		if o.once("noised twice", purpose("contribution %d.%d", b.Round, b.Attempt), e.Body) {
+		if o.once(m, "noised twice", purpose("contribution %d.%d", b.Round, b.Attempt), e.Body) {
 			o.contributed(m, b)
 		}
 	case *protocol.Receipt:
 		// A party that asks again gets the same receipt, perhaps under another root.
-		if o.once("contradiction", purpose("receipt %d %d.%d", b.Party, b.Round, b.Attempt), b.Bundle[:]) {
+		if o.once(m, "contradiction", purpose("receipt %d %d.%d", b.Party, b.Round, b.Attempt), b.Bundle[:]) {
 			o.receipted(m, b)
 		}
 	case *protocol.Hold:
-		if o.once("contradiction", purpose("hold %d.%d", b.Round, b.Attempt), e.Body) {
+		if o.once(m, "contradiction", purpose("hold %d.%d", b.Round, b.Attempt), e.Body) {
 			o.held(m, b)
 		}
 	case *protocol.Agree:
-		if o.once("contradiction", purpose("agree %d.%d", b.Round, b.Attempt), e.Body) {
+		if o.once(m, "contradiction", purpose("agree %d.%d", b.Round, b.Attempt), e.Body) {
 			o.agreed(m, b)
 		}
 	case *protocol.Partial:
-		if o.once("two reveals", purpose("partial %d", b.Round), e.Body) {
+		if o.once(m, "two reveals", purpose("partial %d", b.Round), e.Body) {
 			o.revealed(m, b)
 		}
 	case *protocol.Result:
-		if o.once("contradiction", purpose("result %d.%d", b.Round, b.Attempt), e.Body) {
+		if o.once(m, "contradiction", purpose("result %d.%d", b.Round, b.Attempt), e.Body) {
 			o.resulted(b)
 		}
 	}
+}
+
+// forgot reports whether a party sends another chunk than before because its store went back and its manifest
+// of the attempt never left: the bus has nothing that could tell it. The threat model admits this.
+func (o *oracle) forgot(m *member, purpose string, c *protocol.Chunk) bool {
+	before, sent := o.signed[purpose]
+	_, manifest := o.signed[fmt.Sprintf("%s contribution %d.%d", m.name, c.Round, c.Attempt)]
+	return m.rewound && !manifest && sent && before != mixIn(0, c.Ciphertext)
 }
 
 func (o *oracle) chunkLeft(m *member, data []byte) {
@@ -198,7 +216,12 @@ func (o *oracle) chunkLeft(m *member, data []byte) {
 	case protocol.PurposeResult:
 		rule = "contradiction"
 	}
-	if !o.once(rule, fmt.Sprintf("%s chunk %d of %s", m.name, c.Index, what), c.Ciphertext) {
+	purpose := fmt.Sprintf("%s chunk %d of %s", m.name, c.Index, what)
+	if rule == "noised twice" && o.forgot(m, purpose, c) {
+		o.w.chaos.counts["rewind-noised-twice"]++
+		delete(o.signed, purpose)
+	}
+	if !o.once(m, rule, purpose, c.Ciphertext) {
 		return
 	}
 	if c.Purpose == protocol.PurposeShare {
@@ -256,7 +279,7 @@ var accusations = []error{protocol.ErrEquivocate, protocol.ErrWrongPlan, protoco
 
 // noticed checks that no honest member's message is refused as dishonest.
 func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
-	if msg == nil || !o.answers(msg.from) || !o.answers(m.i) {
+	if msg == nil || !o.answers(msg.from) || !o.answers(m.i) || o.rewound(msg.from) || m.rewound {
 		return
 	}
 	lies := accusations
@@ -296,6 +319,8 @@ func (o *oracle) ends() {
 		switch {
 		case m.gone || !o.answers(m.i):
 		case !m.done && o.w.chaos.counts["hole"] > 0: // the bus broke its contract: only safety is required
+		case !m.done && o.anyRewound(): // who lost what it agreed with others may stop them
+		case m.done && m.end != nil && o.mayEnd(m.end):
 		case !m.done && !o.excused(m, agg):
 			o.violate("stuck", "%s hasn't ended", m.name)
 		case m.done && m.end != nil && !o.quorumLost(m.end):
@@ -304,6 +329,13 @@ func (o *oracle) ends() {
 			o.violate("bad end", "%s is done after %d rounds", m.name, len(o.rounds)-1)
 		}
 	}
+}
+
+// mayEnd reports whether a session in which a store went back may end in this way for a member: its own
+// store's age or another member's contradiction stops it, or the session lacks a quorum.
+func (o *oracle) mayEnd(err error) bool {
+	class := protocol.ClassOf(err)
+	return o.anyRewound() && (class == protocol.ClassIntegrity || class == protocol.ClassQuorum)
 }
 
 // excused reports whether a party started too late to join the session.

@@ -15,6 +15,7 @@ type Profile struct {
 	Think  float64 // a party is slow to compute
 	Crash  float64 // a process dies around a batch
 	Replay float64 // a restarted process reads all messages again
+	Rewind float64 // a crashed process restarts from an older copy of its store
 
 	Cut   float64 // a member is cut off for a while
 	Slow  float64 // a member is slow with every batch
@@ -41,6 +42,7 @@ func Profiles() []Profile {
 			Crash: .02, Replay: .2, Cut: .2, Slow: .1, Skew: .2, Late: .1, Leave: .2, Tight: true},
 		{Name: "holes", FaultMS: 3000, Hole: .05, Delay: .3, Again: .05, Batch: .1, Crash: .01, Replay: .3,
 			Forge: .02},
+		{Name: "rewinds", FaultMS: 3000, Delay: .2, Again: .02, Batch: .2, Crash: .01, Rewind: .5, Think: .1},
 		{Name: "wide", FaultMS: 3000, Lose: .05, Delay: .3, Again: .05, Batch: .2, Crash: .02, Wide: true},
 	}
 }
@@ -59,6 +61,7 @@ func ProfileByName(name string) (Profile, bool) {
 func (p Profile) odds() map[string]float64 {
 	return map[string]float64{"lose": p.Lose, "twice": p.Twice, "forge": p.Forge, "delay": p.Delay,
 		"again": p.Again, "hole": p.Hole,
-		"batch": p.Batch, "think": p.Think, "crash": p.Crash, "replay": p.Replay, "cut": p.Cut, "slow": p.Slow,
+		"batch": p.Batch, "think": p.Think, "crash": p.Crash, "replay": p.Replay,
+		"rewind": p.Rewind, "cut": p.Cut, "slow": p.Slow,
 		"skew": p.Skew, "late": p.Late, "leave": p.Leave}
 }
