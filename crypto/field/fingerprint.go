@@ -47,7 +47,8 @@ func (f *Fingerprint) Write(v Vector) {
 	for len(v) > 0 {
 		n := min(len(v), fingerprintBlock)
 		block := v[:n]
-		f.sum = AddExt(f.sum, mulExt(f.next, Ext{dot(block, f.first[:n]), dot(block, f.second[:n])}))
+		first, second := dots(block, f.first[:n], f.second[:n])
+		f.sum = AddExt(f.sum, mulExt(f.next, Ext{first, second}))
 		step := f.step
 		if n < fingerprintBlock {
 			step = Ext{f.first[n], f.second[n]}
@@ -60,17 +61,33 @@ func (f *Fingerprint) Write(v Vector) {
 // Sum returns the fingerprint of all elements written.
 func (f *Fingerprint) Sum() Ext { return f.sum }
 
-// dot returns the sum of the products of at most 2^64 elements. It reduces once.
-func dot(v, w []Element) Element {
-	var low, middle, high, carry uint64
-	w = w[:len(v)]
-	for i, a := range v {
-		hi, lo := bits.Mul64(uint64(a), uint64(w[i]))
-		low, carry = bits.Add64(low, lo, 0)
-		middle, carry = bits.Add64(middle, hi, carry)
-		high += carry
+// dots returns the sums of the products of v with x and with y, for at most 2^64 elements. It
+// reduces once.
+func dots(v, x, y []Element) (a, b Element) {
+	x, y = x[:len(v)], y[:len(v)]
+	var p, q wide
+	for i, e := range v {
+		p = p.addProduct(uint64(e), uint64(x[i]))
+		q = q.addProduct(uint64(e), uint64(y[i]))
 	}
-	// 2^64 = 2^32 - 1 and 2^128 = -2^32 modulo p.
-	s := Add(reduce(low), Mul(reduce(middle), epsilon))
-	return Sub(s, Mul(reduce(high), 1<<32))
+	return p.reduce(), q.reduce()
+}
+
+// wide is an integer below 2^192, from its lowest to its highest word.
+type wide struct{ low, middle, high uint64 }
+
+// addProduct returns w + a b.
+func (w wide) addProduct(a, b uint64) wide {
+	hi, lo := bits.Mul64(a, b)
+	var carry uint64
+	w.low, carry = bits.Add64(w.low, lo, 0)
+	w.middle, carry = bits.Add64(w.middle, hi, carry)
+	w.high, _ = bits.Add64(w.high, 0, carry)
+	return w
+}
+
+// reduce returns w modulo p, where 2^64 = 2^32 - 1 and 2^128 = -2^32.
+func (w wide) reduce() Element {
+	s := Add(reduce(w.low), Mul(reduce(w.middle), epsilon))
+	return Sub(s, Mul(reduce(w.high), 1<<32))
 }
