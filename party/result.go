@@ -17,16 +17,17 @@ type result struct {
 	digest   protocol.Digest     // of the head
 	void     bool                // all nodes have confirmed that the attempt is void
 	sum      []int64             // by element; nil before the first chunk is opened
-	opened   map[uint32]bool     // by chunk index
+	opened   map[uint32]bool     // by chunk index: whether the chunk is known to be on the signed list
 	buffered map[uint32][][]byte // by chunk index: sealed chunks that came before the group key or the head
 
 	packer *protocol.IntPacker // of the chunks that came in order; nil like sum
 	packed int                 // how many those are
+	strict bool                // a chunk that is not on the list was opened: check the others first
 }
 
 // whole returns the sum's digest and packed form, once all chunks are opened.
 func (r *result) whole(chunks int, key protocol.DigestKey) (protocol.Digest, []byte) {
-	if r.packed < chunks { // some chunks came out of order
+	if r.strict || r.packed < chunks { // some chunks came out of order
 		r.packer = protocol.NewIntPacker(len(r.sum))
 		r.packer.Write(r.sum)
 		r.packed = chunks
@@ -157,15 +158,17 @@ func (p *Party) chunk(data []byte) error {
 		return err
 	}
 	r := p.resultOf(pair{c.Round, c.Attempt})
-	if r.opened[c.Index] {
+	key := fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index)
+	listed, opened := r.opened[c.Index]
+	if listed || opened && bytes.Equal(p.store().Get(key), data) {
 		return protocol.ErrDuplicate
 	}
-	key := fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index)
 	if p.group == nil || r.head == nil {
 		err = p.bufferChunk(r, c, data)
 		key = fmt.Sprintf("%s/%d", key, len(r.buffered[c.Index]))
 	} else {
-		err = p.openChunk(r, c)
+		err = p.openChunk(r, c, opened || r.strict)
+		r.strict = r.strict || opened && err == nil
 	}
 	if err != nil {
 		return err
@@ -197,9 +200,11 @@ func (p *Party) bufferChunk(r *result, c *protocol.Chunk, data []byte) error {
 }
 
 // openChunk opens a chunk into the sum. The memory for the sum is allocated with the first
-// chunk that opens, so a forged chunk cannot make the party allocate it.
-func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
-	if int(c.Index) >= len(r.head.Chunks) || p.hash.Digest(c.Ciphertext) != r.head.Chunks[c.Index] {
+// chunk that opens, so a forged chunk cannot make the party allocate it. Without check the chunk's
+// digest is not compared: it is if another chunk of the same index comes, or if the sum is not the
+// one whose digest was signed (see dropForged).
+func (p *Party) openChunk(r *result, c *protocol.Chunk, check bool) error {
+	if int(c.Index) >= len(r.head.Chunks) || check && !p.listed(r, c) {
 		return fmt.Errorf("%w: chunk %d is not the one that the aggregator signed", protocol.ErrMismatch, c.Index)
 	}
 	if p.scratch == nil {
@@ -219,12 +224,43 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk) error {
 	}
 	ints := r.sum[int(c.Index)*xof.ChunkElements:][:len(plain)/8]
 	protocol.DecodeInts(ints, plain)
-	r.opened[c.Index] = true
+	r.opened[c.Index] = check
 	if int(c.Index) == r.packed {
 		r.packer.Write(ints)
 		r.packed++
 	}
 	return nil
+}
+
+// listed reports whether the signed list has a chunk's digest. The list has the chunk's index.
+func (p *Party) listed(r *result, c *protocol.Chunk) bool {
+	return p.hash.Digest(c.Ciphertext) == r.head.Chunks[c.Index]
+}
+
+// dropForged drops the chunks that were opened and are not on the signed list, if the sum is not the
+// one whose digest was signed. It reports whether it dropped any.
+func (p *Party) dropForged(at pair, r *result) (dropped bool) {
+	if digest, _ := r.whole(p.bound.Chunks(), p.digestKey(at.round)); digest == r.head.Aggregate {
+		return false
+	}
+	for index := range uint32(len(r.head.Chunks)) {
+		if r.opened[index] {
+			continue
+		}
+		key := fmt.Sprintf("result/%d/%d/%d", at.round, at.attempt, index)
+		if c, err := protocol.ViewChunk(p.store().Get(key)); err == nil && p.listed(r, c) {
+			r.opened[index] = true
+			continue
+		}
+		delete(r.opened, index)
+		p.eff.Delete(key)
+		p.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: at.round, Attempt: at.attempt,
+			Peer: p.bound.Name(p.bound.Plan.Aggregator()), Detail: protocol.KindResult.String(),
+			Err: fmt.Errorf("%w: chunk %d is not the one that the aggregator signed", protocol.ErrMismatch, index)})
+		dropped = true
+	}
+	r.strict = r.strict || dropped
+	return dropped
 }
 
 // openBuffered opens the chunks that came before the group key or the head. Those that the head
@@ -236,7 +272,7 @@ func (p *Party) openBuffered(r *result) {
 	}
 	for _, buffered := range r.buffered {
 		for _, data := range buffered {
-			if c, err := protocol.ViewChunk(data); err == nil && p.openChunk(r, c) == nil {
+			if c, err := protocol.ViewChunk(data); err == nil && p.openChunk(r, c, true) == nil {
 				break
 			}
 		}

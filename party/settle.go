@@ -25,7 +25,7 @@ func (p *Party) settle() bool {
 			p.settleVoid(at, r)
 			continue
 		}
-		if len(r.opened) == p.bound.Chunks() {
+		if len(r.opened) == p.bound.Chunks() && !p.dropForged(at, r) {
 			p.applyResult(at, r)
 			return !p.ended
 		}

@@ -2,6 +2,7 @@ package party
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -157,42 +158,63 @@ func (r *rig) void(attempt uint32) {
 }
 
 // TestForgedChunks checks that a chunk that the result does not list, which any holder of the group
-// key can seal, changes nothing: before the genuine one, after it, or if it comes before the key.
+// key can seal, changes nothing: before the genuine one or after it, when the sum is whole, if it
+// comes before the group key, and across a restart.
 func TestForgedChunks(t *testing.T) {
 	const dim = 65536 + 5
 	update := someUpdate(dim)
 	forged := slices.Clone(update)
 	forged[0]++
-	for _, late := range []bool{false, true} {
-		for _, first := range []bool{false, true} {
-			r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
-			if late {
-				r.loseGroup()
-			}
-			chunks, other := r.announced(update, update), r.published(forged)
-			order := [][]byte{chunks[0], other[0], chunks[1]}
-			if first {
-				order[0], order[1] = order[1], order[0]
-			}
-			for _, b := range order {
-				r.deliver(b)
-			}
-			if late {
-				sealed, err := r.cfg.Session.SealGroup(r.secret(r.agg()), 0, make([]byte, 32))
-				if err != nil {
-					t.Fatal(err)
+	forged[dim-1]++
+	for name, order := range map[string]string{ // a capital letter is a forged chunk, "!" a restart
+		"genuine first":         "aAb",
+		"forged first":          "Aab",
+		"forged and restart":    "A!ab",
+		"whole sum":             "Aba",
+		"whole sum and restart": "Ab!a",
+		"forged again":          "AbAa",
+		"last chunk":            "aBAb",
+		"all":                   "BAab",
+	} {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, group key late: %t", name, late), func(t *testing.T) {
+				r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
+				if late {
+					r.loseGroup()
 				}
-				if r.p.Settled() != 0 {
-					t.Fatal("settled without the group key")
+				chunks, other := r.announced(update, update), r.published(forged)
+				for _, c := range order {
+					switch {
+					case c == '!':
+						r.boot()
+					case c < 'a':
+						r.deliver(other[c-'A'])
+					default:
+						r.deliver(chunks[c-'a'])
+					}
 				}
-				r.deliver(r.Sign(r.agg(), &protocol.Group{To: 0, Sealed: sealed}))
-			}
-			if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), update) {
-				t.Errorf("group key late: %t, forged first: %t: %d rounds settled, or another model", late, first,
-					r.p.Settled())
-			}
+				if late {
+					r.regainGroup()
+				}
+				if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), update) {
+					t.Errorf("%d rounds settled, or another model", r.p.Settled())
+				}
+			})
 		}
 	}
+}
+
+// regainGroup delivers the group key to a party without one, which has settled nothing.
+func (r *rig) regainGroup() {
+	r.TB.Helper()
+	sealed, err := r.cfg.Session.SealGroup(r.secret(r.agg()), 0, make([]byte, 32))
+	if err != nil {
+		r.TB.Fatal(err)
+	}
+	if r.p.Settled() != 0 {
+		r.TB.Fatal("settled without the group key")
+	}
+	r.deliver(r.Sign(r.agg(), &protocol.Group{To: 0, Sealed: sealed}))
 }
 
 // TestUnconfirmedResult checks that a party computes with a result that not all nodes have
