@@ -73,11 +73,13 @@ func TestConfirmedSum(t *testing.T) {
 			"another result": func(c *confirmed) { c.result[0] ^= 1 },
 			"another value":  func(c *confirmed) { c.values[1][0] ^= 1 },
 		} {
-			c := newConfirmed(t, dim)
-			lie(c)
-			if c.holds(t) {
-				t.Errorf("%d elements: %s is accepted", dim, what)
-			}
+			t.Run(what, func(t *testing.T) {
+				c := newConfirmed(t, dim)
+				lie(c)
+				if c.holds(t) {
+					t.Errorf("%d elements: %s is accepted", dim, what)
+				}
+			})
 		}
 	}
 }
@@ -93,11 +95,13 @@ func TestExpectedRejects(t *testing.T) {
 		"another attempt":             {func(c *confirmed) { c.context.Attempt++ }, ErrSealed},
 		"an altered trace":            {func(c *confirmed) { c.trace[0] ^= 1 }, ErrSealed},
 	} {
-		c := newConfirmed(t, 3)
-		row.lie(c)
-		if _, err := c.s.Expected(c.group, c.context, c.trace, c.result, c.sum); !errors.Is(err, row.want) {
-			t.Errorf("%s: %v", what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			c := newConfirmed(t, 3)
+			row.lie(c)
+			if _, err := c.s.Expected(c.group, c.context, c.trace, c.result, c.sum); !errors.Is(err, row.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

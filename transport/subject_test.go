@@ -35,9 +35,11 @@ func FuzzValidate(f *testing.F) {
 			"subject": {transport.ValidateSubject(s), fits && subject.MatchString(s)},
 			"filter":  {transport.ValidateFilter(s), fits && filter.MatchString(s)},
 		} {
-			if (check.err == nil) != check.want || check.err != nil && !errors.Is(check.err, transport.ErrSubject) {
-				t.Errorf("%s %q: %v, want valid: %v", name, s, check.err, check.want)
-			}
+			t.Run(name, func(t *testing.T) {
+				if (check.err == nil) != check.want || check.err != nil && !errors.Is(check.err, transport.ErrSubject) {
+					t.Errorf("%s %q: %v, want valid: %v", name, s, check.err, check.want)
+				}
+			})
 		}
 	})
 }

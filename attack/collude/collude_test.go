@@ -120,9 +120,11 @@ func checkFiles(t *testing.T, dir string, o Options) {
 		t.Fatal(err)
 	}
 	for name, rows := range map[string]int{"sum": 1, "residual": 1, "share_low": o.Coalition.Nodes} {
-		if a := arrays[name]; a == nil || len(a.Data) != rows*o.Runs {
-			t.Errorf("array %s: %+v", name, a)
-		}
+		t.Run(name, func(t *testing.T) {
+			if a := arrays[name]; a == nil || len(a.Data) != rows*o.Runs {
+				t.Errorf("array %s: %+v", name, a)
+			}
+		})
 	}
 	var v viewJSON
 	raw, err = os.ReadFile(filepath.Join(dir, viewFile))
@@ -307,9 +309,11 @@ func TestChecks(t *testing.T) {
 		"runs":      {Target: x, Runs: 1},
 		"scenario":  {Target: x, Runs: 100, Scenarios: []string{"magic"}},
 	} {
-		if err := o.Check(); protocol.ClassOf(err) != protocol.ClassInput {
-			t.Errorf("%s: %v", what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			if err := o.Check(); protocol.ClassOf(err) != protocol.ClassInput {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if _, err := NewTarget(Target{Parties: 3, Nodes: 2, MinParties: 2, Colluders: 1, Rounds: 1,
 		Noise: protocol.NoiseParty, Epsilon: 1, Delta: 1e-5}); protocol.ClassOf(err) != protocol.ClassInput {

@@ -108,9 +108,11 @@ func TestBadScripts(t *testing.T) {
 		"too many numbers": setup + "crash c0@1 3 4 5 6\n",
 		"negative number":  setup + "late c0 -3\n",
 	} {
-		if _, _, err := ParseScript([]byte(text)); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, _, err := ParseScript([]byte(text)); err == nil {
+				t.Error("accepted")
+			}
+		})
 	}
 }
 

@@ -202,42 +202,44 @@ func TestChart(t *testing.T) {
 		"others": {"data": "ward", "role": "compute",
 			"store": map[string]any{"size": "9Gi", "storageClass": "fast"}},
 	} {
-		values := map[string]any{}
-		text := deployment(t, "helm", "choir-member", "values.yaml")
-		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
-			t.Fatal(err)
-		}
-		for k, v := range changed {
-			if _, ok := values[k]; !ok {
-				t.Errorf("the chart has no value %s", k)
+		t.Run(name, func(t *testing.T) {
+			values := map[string]any{}
+			text := deployment(t, "helm", "choir-member", "values.yaml")
+			if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+				t.Fatal(err)
 			}
-			values[k] = v
-		}
-		set := rendered(t, "statefulset.yaml", values)
-		if set["kind"] != "StatefulSet" {
-			t.Errorf("%s: %v", name, set)
-		}
-		pod := set["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
-		var args []string
-		for _, a := range pod["containers"].([]any)[0].(map[string]any)["args"].([]any) {
-			args = append(args, a.(string))
-		}
-		offers(t, args)
-		if args[0] != values["role"] {
-			t.Errorf("%s: role %s, want %s", name, args[0], values["role"])
-		}
-		mounts, volumes := map[any]bool{"state": true}, pod["volumes"].([]any)
-		for _, v := range volumes {
-			mounts[v.(map[string]any)["name"]] = true
-		}
-		for _, m := range pod["containers"].([]any)[0].(map[string]any)["volumeMounts"].([]any) {
-			if !mounts[m.(map[string]any)["name"]] {
-				t.Errorf("%s: nothing to mount at %v", name, m)
+			for k, v := range changed {
+				if _, ok := values[k]; !ok {
+					t.Errorf("the chart has no value %s", k)
+				}
+				values[k] = v
 			}
-		}
-		if rendered(t, "service.yaml", values)["kind"] != "Service" {
-			t.Errorf("%s: no service", name)
-		}
+			set := rendered(t, "statefulset.yaml", values)
+			if set["kind"] != "StatefulSet" {
+				t.Errorf("%v", set)
+			}
+			pod := set["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+			var args []string
+			for _, a := range pod["containers"].([]any)[0].(map[string]any)["args"].([]any) {
+				args = append(args, a.(string))
+			}
+			offers(t, args)
+			if args[0] != values["role"] {
+				t.Errorf("role %s, want %s", args[0], values["role"])
+			}
+			mounts, volumes := map[any]bool{"state": true}, pod["volumes"].([]any)
+			for _, v := range volumes {
+				mounts[v.(map[string]any)["name"]] = true
+			}
+			for _, m := range pod["containers"].([]any)[0].(map[string]any)["volumeMounts"].([]any) {
+				if !mounts[m.(map[string]any)["name"]] {
+					t.Errorf("nothing to mount at %v", m)
+				}
+			}
+			if rendered(t, "service.yaml", values)["kind"] != "Service" {
+				t.Error("no service")
+			}
+		})
 	}
 }
 

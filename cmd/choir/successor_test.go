@@ -82,9 +82,11 @@ func TestNodeIsDestroyed(t *testing.T) {
 	s.documented()
 	next := strings.ReplaceAll(members, "node-y", "node-z")
 	for name, p := range s.start("signed-next.choir", "result-next", "result", next) {
-		if err := p.Wait(); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, s.logs[name])
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := p.Wait(); err != nil {
+				t.Errorf("%v\n%s", err, s.logs[name])
+			}
+		})
 	}
 	s.checkChain()
 	s.stop("broker", broker)

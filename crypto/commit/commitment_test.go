@@ -74,9 +74,11 @@ func TestBadCommitments(t *testing.T) {
 		"y = p, non-canonical ": append(append([]byte{0xed}, bytes.Repeat([]byte{0xff}, 30)...), 0x7f),
 	}
 	for name, b := range bad {
-		if _, err := ParseCommitment(b); !errors.Is(err, ErrCommitment) {
-			t.Errorf("%s: %v, want ErrCommitment", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := ParseCommitment(b); !errors.Is(err, ErrCommitment) {
+				t.Errorf("%v, want ErrCommitment", err)
+			}
+		})
 	}
 	if _, err := Sum([]Commitment{Commitment(bad["all ones"])}); !errors.Is(err, ErrCommitment) {
 		t.Errorf("sum: %v, want ErrCommitment", err)

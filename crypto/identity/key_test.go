@@ -69,10 +69,12 @@ func TestBadPublicKeys(t *testing.T) {
 		t.Errorf("only %d bad keys", len(bad))
 	}
 	for name, s := range bad {
-		k := good
-		if err := k.UnmarshalText([]byte(s)); !errors.Is(err, ErrPublicKey) || k != good {
-			t.Errorf("%s: %v, want ErrPublicKey; receiver %v", name, err, k)
-		}
+		t.Run(name, func(t *testing.T) {
+			k := good
+			if err := k.UnmarshalText([]byte(s)); !errors.Is(err, ErrPublicKey) || k != good {
+				t.Errorf("%v, want ErrPublicKey; receiver %v", err, k)
+			}
+		})
 	}
 	for _, n := range []int{0, 31, 33} {
 		if _, err := newPublicKey(make([]byte, n)); !errors.Is(err, ErrPublicKey) {

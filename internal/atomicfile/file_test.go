@@ -28,9 +28,11 @@ func TestWriteJSON(t *testing.T) {
 		"no version": map[string]int{"x": 1}, "version 0": doc{}, "array": []int{1}, "null": nil, "NaN": doc{1, "",
 			math.NaN()},
 	} {
-		if err := WriteJSON(path, v); err == nil {
-			t.Errorf("%s: not refused", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := WriteJSON(path, v); err == nil {
+				t.Error("not refused")
+			}
+		})
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != want {
 		t.Errorf("a refused document changed the file: %q, %v", b, err)
@@ -60,9 +62,11 @@ func TestWriteCSV(t *testing.T) {
 	for name, row := range map[string][]any{
 		"short": {1}, "infinite": {1, math.Inf(1), "", nil}, "type": {1, 2, struct{}{}, nil},
 	} {
-		if err := WriteCSV(path, []string{"round", "epsilon", "note", "ok"}, [][]any{row}); err == nil {
-			t.Errorf("%s: not refused", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := WriteCSV(path, []string{"round", "epsilon", "note", "ok"}, [][]any{row}); err == nil {
+				t.Error("not refused")
+			}
+		})
 	}
 	if err := WriteCSV(path, nil, nil); err == nil {
 		t.Error("no columns: not refused")

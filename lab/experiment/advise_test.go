@@ -84,9 +84,11 @@ func checkAdvised(t *testing.T, ad *Advisor, a *Advice, schema string) {
 	}
 	dir := t.TempDir()
 	for name, b := range map[string][]byte{"plan.toml": text, "schema.toml": []byte(schema)} {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	enrol := func(name string, role protocol.Role) (protocol.Member, error) {
 		k := testKey(t)

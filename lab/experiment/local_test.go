@@ -55,9 +55,11 @@ func TestOptimisationLearns(t *testing.T) {
 				"local":       r.References.LocalNoise,
 				"single":      r.References.BestSingleParty,
 			} {
-				if s == (Scores{}) {
-					t.Errorf("no %s reference", name)
-				}
+				t.Run(name, func(t *testing.T) {
+					if s == (Scores{}) {
+						t.Errorf("no %s reference", name)
+					}
+				})
 			}
 			t.Logf("%+v", r.Result)
 		})
@@ -84,11 +86,13 @@ func TestOptimisationRefuses(t *testing.T) {
 		"a committee":          func(d *Demo) { d.Strategy = pvi.NameBCMSame },
 		"a network, global VI": func(d *Demo) { d.Method = MethodGlobal },
 	} {
-		d := good
-		spoil(&d)
-		if d.Validate() == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			d := good
+			spoil(&d)
+			if d.Validate() == nil {
+				t.Error("accepted")
+			}
+		})
 	}
 }
 

@@ -59,9 +59,11 @@ func TestMethodsLearn(t *testing.T) {
 				"local":       r.References.LocalNoise,
 				"single":      r.References.BestSingleParty,
 			} {
-				if s == none {
-					t.Errorf("no %s reference", name)
-				}
+				t.Run(name, func(t *testing.T) {
+					if s == none {
+						t.Errorf("no %s reference", name)
+					}
+				})
 			}
 		})
 	}
@@ -90,10 +92,12 @@ func TestMethodsRefuse(t *testing.T) {
 		"sampler":          func(d *Demo) { d.Sampler = mcmc.Trace },
 		"statistics, once": func(d *Demo) { d.Method, d.Model, d.Rounds = MethodStatistics, pvi.Linear, 1 },
 	} {
-		d := good
-		spoil(&d)
-		if d.Validate() == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			d := good
+			spoil(&d)
+			if d.Validate() == nil {
+				t.Error("accepted")
+			}
+		})
 	}
 }

@@ -320,13 +320,15 @@ func TestValidate(t *testing.T) {
 		"low":      func(c *evaluate.Config) { c.Low = c.High },
 		"records":  func(c *evaluate.Config) { c.Records = 1<<16 + 1 },
 	} {
-		c := config()
-		if err := c.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		spoil(c)
-		if err := c.Validate(); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := config()
+			if err := c.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			spoil(c)
+			if err := c.Validate(); err == nil {
+				t.Error("accepted")
+			}
+		})
 	}
 }

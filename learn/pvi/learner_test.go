@@ -200,9 +200,11 @@ func TestNewLearnerRefuses(t *testing.T) {
 		"row 4, target":   spoil(func(d *Data) { d.Y[4] = math.NaN() }),
 		"for 8 rows":      spoil(func(d *Data) { d.Y = d.Y[1:] }),
 	} {
-		if _, err := NewLearner(c, d, 0.5); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), what) {
-			t.Errorf("error %v, want ErrData naming %q", err, what)
-		}
+		t.Run(what, func(t *testing.T) {
+			if _, err := NewLearner(c, d, 0.5); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), what) {
+				t.Errorf("error %v, want ErrData naming %q", err, what)
+			}
+		})
 	}
 	for _, w := range []float64{-0.1, 1.1, math.NaN()} {
 		if _, err := NewLearner(c, good, w); !errors.Is(err, ErrData) {

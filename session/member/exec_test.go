@@ -150,13 +150,15 @@ func TestPrivateFiles(t *testing.T) {
 	for name, size := range map[string]int64{
 		"a.db.exec.log": 18, "b.db.exec.log": 18, "a.db.private.jsonl": 35, "b.db.private.jsonl": 35,
 	} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if info.Mode().Perm() != 0o600 || info.Size() != size {
-			t.Errorf("%s: %v with %d bytes, want %d for the owner alone", name, info.Mode(), info.Size(), size)
-		}
+		t.Run(name, func(t *testing.T) {
+			info, err := os.Stat(filepath.Join(dir, name))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if info.Mode().Perm() != 0o600 || info.Size() != size {
+				t.Errorf("%v with %d bytes, want %d for the owner alone", info.Mode(), info.Size(), size)
+			}
+		})
 	}
 }

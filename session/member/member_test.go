@@ -41,10 +41,12 @@ func TestMemberStartsInTimeOnly(t *testing.T) {
 		"card not valid": {now.Add(-time.Hour), "not valid yet"},
 		"long after":     {now.Add(10_000 * time.Hour), "expired"},
 	} {
-		if err := open(c.at, nil); protocol.ClassOf(err) != protocol.ClassIntegrity ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := open(c.at, nil); protocol.ClassOf(err) != protocol.ClassIntegrity ||
+				!strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if _, err := terms.ReadCard(config("party-a").CardFile,
 		now.Add(49*time.Hour)); protocol.ClassOf(err) != protocol.ClassIntegrity {
@@ -76,13 +78,15 @@ func TestMemberRefusesWhatCannotEnd(t *testing.T) {
 			func(c *member.Config) { c.OutDir = filepath.Join(dir, "out") }, ""},
 		"a program for a sum": {"party-a", protocol.RoleParty, func(c *member.Config) { c.Exec = "true" }, "exec"},
 	} {
-		cfg := config(c.member)
-		c.change(cfg)
-		_, err := member.Open(cfg, c.role, slog.New(slog.DiscardHandler), now)
-		if c.want == "" && err != nil || c.want != "" && (protocol.ClassOf(err) != protocol.ClassInput ||
-			!strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			cfg := config(c.member)
+			c.change(cfg)
+			_, err := member.Open(cfg, c.role, slog.New(slog.DiscardHandler), now)
+			if c.want == "" && err != nil || c.want != "" && (protocol.ClassOf(err) != protocol.ClassInput ||
+				!strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "out", "*")); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
@@ -101,15 +105,17 @@ func TestMemberNamesUnusableFiles(t *testing.T) {
 		"token is empty":    func(c *member.Config) { c.Bus.TokenFile = empty },
 		"token is a folder": func(c *member.Config) { c.Bus.TokenFile = dir },
 	} {
-		cfg := config("party-a")
-		change(cfg)
-		m, err := member.Open(cfg, protocol.RoleParty, slog.New(slog.DiscardHandler), now)
-		if err == nil {
-			err = m.Run(t.Context())
-		}
-		if protocol.ClassOf(err) != protocol.ClassInput {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			cfg := config("party-a")
+			change(cfg)
+			m, err := member.Open(cfg, protocol.RoleParty, slog.New(slog.DiscardHandler), now)
+			if err == nil {
+				err = m.Run(t.Context())
+			}
+			if protocol.ClassOf(err) != protocol.ClassInput {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

@@ -44,30 +44,32 @@ func TestPreflight(t *testing.T) {
 		"taken port": {func(c *member.Config) { c.Station.Listen = strings.TrimPrefix(bus.URL, "nats://") },
 			"station", ""},
 	} {
-		c := sums("party-a")
-		if strings.Contains(name, "data") {
-			c = learns("party-a")
-		}
-		c.Bus = bus
-		c.Timing.Connect = config.Duration{Duration: 300 * time.Millisecond}
-		row.change(c)
-		p := member.RunPreflight(t.Context(), c, time.Now())
-		wrong, warnings := []string{}, ""
-		for _, check := range p.Checks {
-			if check.Verdict == member.Wrong {
-				wrong = append(wrong, check.Name)
+		t.Run(name, func(t *testing.T) {
+			c := sums("party-a")
+			if strings.Contains(name, "data") {
+				c = learns("party-a")
 			}
-			if check.Verdict == member.Warning {
-				warnings += check.Detail + "\n"
+			c.Bus = bus
+			c.Timing.Connect = config.Duration{Duration: 300 * time.Millisecond}
+			row.change(c)
+			p := member.RunPreflight(t.Context(), c, time.Now())
+			wrong, warnings := []string{}, ""
+			for _, check := range p.Checks {
+				if check.Verdict == member.Wrong {
+					wrong = append(wrong, check.Name)
+				}
+				if check.Verdict == member.Warning {
+					warnings += check.Detail + "\n"
+				}
+				if check.Verdict != member.Right && check.Verdict != member.Skipped && check.Remedy == "" {
+					t.Errorf("no remedy for %+v", check)
+				}
 			}
-			if check.Verdict != member.Right && check.Verdict != member.Skipped && check.Remedy == "" {
-				t.Errorf("%s: no remedy for %+v", name, check)
+			if strings.Join(wrong, " ") != row.wrong || p.Right != (row.wrong == "") ||
+				!strings.Contains(warnings, row.warning) {
+				t.Errorf("wrong %q, warnings %q", wrong, warnings)
 			}
-		}
-		if strings.Join(wrong, " ") != row.wrong || p.Right != (row.wrong == "") ||
-			!strings.Contains(warnings, row.warning) {
-			t.Errorf("%s: wrong %q, warnings %q", name, wrong, warnings)
-		}
+		})
 	}
 	c := sums("party-a")
 	c.Bus = bus

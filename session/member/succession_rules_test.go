@@ -79,9 +79,11 @@ func TestFactorsMakeTheModel(t *testing.T) {
 	sum := a.PVI.Initial()
 	q2 := p.After.Plan
 	for name, plan := range map[string]*protocol.Plan{"party-a": q2, "party-b": p, "party-c": p} {
-		for i, v := range c.factor(name, plan) {
-			sum[i%len(sum)] += v
-		}
+		t.Run(name, func(t *testing.T) {
+			for i, v := range c.factor(name, plan) {
+				sum[i%len(sum)] += v
+			}
+		})
 	}
 	if !slices.Equal(sum, model.State) {
 		t.Errorf("prior and factors make %v, the model is %v", sum, model.State)
@@ -276,11 +278,13 @@ func TestChainIsVerified(t *testing.T) {
 		"is not the predecessor":    {all[0], all[0]},
 		"the predecessor's model":   {{Plan: all[0].Plan, Transcript: all[1].Transcript}},
 	} {
-		if name == "the predecessor's model" {
-			name = "" // the first difference is a signature
-		}
-		_, _, err := result.VerifyRecords(records)
-		c.refused(err, protocol.ClassIntegrity, name)
+		t.Run(name, func(t *testing.T) {
+			if name == "the predecessor's model" {
+				name = "" // the first difference is a signature
+			}
+			_, _, err := result.VerifyRecords(records)
+			c.refused(err, protocol.ClassIntegrity, name)
+		})
 	}
 	if _, r, err := result.VerifyRecords(all[:1]); err != nil || r.Before != nil || !r.Completed() {
 		t.Errorf("the successor alone: %v", err)

@@ -59,9 +59,11 @@ func TestMemberIsWatched(t *testing.T) {
 		start(name, role, io.Discard)
 	}
 	for name, c := range done {
-		if err := <-c; err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := <-c; err != nil {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if r, err := http.Get(url + "/status"); err == nil {
 		_ = r.Body.Close()

@@ -336,12 +336,14 @@ func TestCoefficientsRefuse(t *testing.T) {
 		"a network": func(f *ModelFile) { f.Predictive.Model = pvi.BNN },
 		"a program": func(f *ModelFile) { f.Predictive.Model = pvi.External },
 	} {
-		f := wardModel(t, dataset.Zero, dataset.Zero)
-		change(f)
-		if _, err := f.Coefficients(nil, .95); !errors.Is(err, ErrNoCoefficients) ||
-			protocol.ClassOf(err) != protocol.ClassInput {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := wardModel(t, dataset.Zero, dataset.Zero)
+			change(f)
+			if _, err := f.Coefficients(nil, .95); !errors.Is(err, ErrNoCoefficients) ||
+				protocol.ClassOf(err) != protocol.ClassInput {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	_, err := wardModel(t, dataset.Zero, dataset.Zero).Coefficients(&protocol.Plan{}, .95)
 	if !errors.Is(err, protocol.ErrMismatch) {

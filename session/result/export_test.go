@@ -161,14 +161,16 @@ func TestReadModelRefuses(t *testing.T) {
 		"model":    func(f *ModelFile) { f.Predictive.Model = "oracle" },
 		"schema":   func(f *ModelFile) { f.Schema = []byte(`{"version":1}`) },
 	} {
-		f := wardModel(t, dataset.Zero, dataset.Zero)
-		spoil(f)
-		if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadModel(filepath.Join(dir, "model.json")); protocol.ClassOf(err) != protocol.ClassInput {
-			t.Errorf("%s: %v, want an input error", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := wardModel(t, dataset.Zero, dataset.Zero)
+			spoil(f)
+			if err := atomicfile.WriteJSON(filepath.Join(dir, "model.json"), f); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ReadModel(filepath.Join(dir, "model.json")); protocol.ClassOf(err) != protocol.ClassInput {
+				t.Errorf("%v, want an input error", err)
+			}
+		})
 	}
 	for _, text := range []string{"", "{", `{"schema_version":1,"extra":0}`, `{"schema_version":1} {}`, "PK"} {
 		for _, name := range []string{"m.json", "m.npz"} {
@@ -195,13 +197,15 @@ func TestAlteredPosteriorIsSeen(t *testing.T) {
 		"model":   func(f *ModelFile) { f.Predictive.Hidden = 1 },
 		"nothing": func(f *ModelFile) { f.Predictive = nil },
 	} {
-		f := wardModel(t, dataset.Zero, dataset.Zero)
-		if !f.predictsLike(want) {
-			t.Fatal("a model isn't like itself")
-		}
-		if alter(f); f.predictsLike(want) {
-			t.Errorf("%s was altered and it went unseen", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := wardModel(t, dataset.Zero, dataset.Zero)
+			if !f.predictsLike(want) {
+				t.Fatal("a model isn't like itself")
+			}
+			if alter(f); f.predictsLike(want) {
+				t.Errorf("%s was altered and it went unseen", name)
+			}
+		})
 	}
 }
 

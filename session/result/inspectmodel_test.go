@@ -27,29 +27,31 @@ func TestPublishedModelIsHeldToTheTranscript(t *testing.T) {
 		"sum":   sumModel,
 		"model": func() *ModelFile { return wardModel(t, dataset.Zero, dataset.Zero) },
 	} {
-		for what, change := range map[string]func(*ModelFile){
-			"nothing":     func(*ModelFile) {},
-			"plan":        func(f *ModelFile) { f.Plan = "01" },
-			"application": func(f *ModelFile) { f.Application += "x" },
-			"rounds":      func(f *ModelFile) { f.Rounds++ },
-			"frac_bits":   func(f *ModelFile) { f.FracBits++ },
-			"state":       func(f *ModelFile) { f.State[0]++ },
-			"mean":        func(f *ModelFile) { f.Mean[1] += 1e-5 },
-			"sd": func(f *ModelFile) {
-				f.SD = append([]float64{}, f.SD...)
-				f.SD = append(f.SD, 1)
-				if f.Predictive != nil {
-					f.SD = f.SD[:4]
-					f.SD[2] *= 1.001
-				}
-			},
-			"evaluation": func(f *ModelFile) {
-				f.Evaluation = []evaluate.Point{{Round: 1, Accuracy: &evaluate.Interval{Value: 0.5}}}
-			},
-			"columns": func(f *ModelFile) { f.Columns = append([]string{"x"}, f.Columns...)[:max(1, len(f.Columns))] },
-		} {
-			checkForms(t, name+", "+what, make(), change, what == "nothing")
-		}
+		t.Run(name, func(t *testing.T) {
+			for what, change := range map[string]func(*ModelFile){
+				"nothing":     func(*ModelFile) {},
+				"plan":        func(f *ModelFile) { f.Plan = "01" },
+				"application": func(f *ModelFile) { f.Application += "x" },
+				"rounds":      func(f *ModelFile) { f.Rounds++ },
+				"frac_bits":   func(f *ModelFile) { f.FracBits++ },
+				"state":       func(f *ModelFile) { f.State[0]++ },
+				"mean":        func(f *ModelFile) { f.Mean[1] += 1e-5 },
+				"sd": func(f *ModelFile) {
+					f.SD = append([]float64{}, f.SD...)
+					f.SD = append(f.SD, 1)
+					if f.Predictive != nil {
+						f.SD = f.SD[:4]
+						f.SD[2] *= 1.001
+					}
+				},
+				"evaluation": func(f *ModelFile) {
+					f.Evaluation = []evaluate.Point{{Round: 1, Accuracy: &evaluate.Interval{Value: 0.5}}}
+				},
+				"columns": func(f *ModelFile) { f.Columns = append([]string{"x"}, f.Columns...)[:max(1, len(f.Columns))] },
+			} {
+				checkForms(t, name+", "+what, make(), change, what == "nothing")
+			}
+		})
 	}
 }
 

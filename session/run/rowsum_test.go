@@ -82,11 +82,13 @@ func TestRowSumRefuses(t *testing.T) {
 		"sigma of infinity": func(r *RowSum) { r.Sigma = math.Inf(1) },
 		"sigma for two":     func(r *RowSum) { r.Rows, r.Data, r.Sigma = 1, r.Data[:2], 1 },
 	} {
-		r := good()
-		spoil(r)
-		if _, err := r.Run(t.Context()); protocol.ClassOf(err) != protocol.ClassInput {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := good()
+			spoil(r)
+			if _, err := r.Run(t.Context()); protocol.ClassOf(err) != protocol.ClassInput {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if _, err := good().Run(t.Context()); err != nil {
 		t.Errorf("the unspoilt one: %v", err)

@@ -103,25 +103,27 @@ func TestMembersHaveAccounts(t *testing.T) {
 		}
 	}
 	for name, to := range map[string]*natsbus.Bus{"hub": hub, "party": party} {
-		heard, ctx := make(chan string, 8), newContext(t)
-		if err := to.Listen(func(data []byte) { heard <- string(data) }); err != nil {
-			t.Fatal(err)
-		}
-		all := map[string]bool{}
-		for len(all) < 2 { // an announcement before the subscription is there is lost
-			for said, from := range map[string]*natsbus.Bus{"by hub": hub, "by party": party} {
-				if err := from.Announce([]byte(said)); err != nil {
-					t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			heard, ctx := make(chan string, 8), newContext(t)
+			if err := to.Listen(func(data []byte) { heard <- string(data) }); err != nil {
+				t.Fatal(err)
+			}
+			all := map[string]bool{}
+			for len(all) < 2 { // an announcement before the subscription is there is lost
+				for said, from := range map[string]*natsbus.Bus{"by hub": hub, "by party": party} {
+					if err := from.Announce([]byte(said)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				select {
+				case said := <-heard:
+					all[said] = true
+				case <-time.After(50 * time.Millisecond):
+				case <-ctx.Done():
+					t.Fatalf("%s heard only %v", name, all)
 				}
 			}
-			select {
-			case said := <-heard:
-				all[said] = true
-			case <-time.After(50 * time.Millisecond):
-			case <-ctx.Done():
-				t.Fatalf("%s heard only %v", name, all)
-			}
-		}
+		})
 	}
 	for _, request := range []string{"STREAM.NAMES", "STREAM.LIST", "STREAM.DELETE." + stream,
 		"STREAM.PURGE." + stream, "STREAM.UPDATE." + stream, "STREAM.CREATE.other"} {

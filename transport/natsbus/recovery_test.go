@@ -403,14 +403,16 @@ func TestUnacknowledgedIsSentAgain(t *testing.T) {
 		"publish": func() error { return b.Publish(newContext(t), transport.Message{Subject: subject}) },
 		"request": func() error { return b.EnsureStream(newContext(t)) },
 	} {
-		lost := r.proxy.swallow()
-		done := make(chan error, 1)
-		go func() { done <- do() }()
-		<-lost
-		r.proxy.hear()
-		if err := <-done; err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			lost := r.proxy.swallow()
+			done := make(chan error, 1)
+			go func() { done <- do() }()
+			<-lost
+			r.proxy.hear()
+			if err := <-done; err != nil {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if r.proxy.cuts > 0 {
 		t.Error("the connection was cut")

@@ -134,9 +134,11 @@ func TestTLSFiles(t *testing.T) {
 		"TLSCA":           {TLSCA: junk},
 		"TLSCert, TLSKey": {TLSCert: cert, TLSKey: junk},
 	} {
-		c.URL, c.Plan = "nats://127.0.0.1:1", plan
-		_, err := natsbus.Open(newContext(t), c)
-		check(t, err, name)
+		t.Run(name, func(t *testing.T) {
+			c.URL, c.Plan = "nats://127.0.0.1:1", plan
+			_, err := natsbus.Open(newContext(t), c)
+			check(t, err, name)
+		})
 	}
 	token := write(t, "token", "s3cret")
 	_, err := embedded.Start(embedded.Config{

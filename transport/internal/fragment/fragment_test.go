@@ -173,9 +173,11 @@ func TestHostilePieces(t *testing.T) {
 		"negative":      {h: Header{id(1), -1, 3}, data: good[1].data},
 		"other content": {h: good[0].h, data: good[1].data},
 	} {
-		if add("s", l.h, l.data) {
-			t.Errorf("%s: a message came out", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if add("s", l.h, l.data) {
+				t.Error("a message came out")
+			}
+		})
 	}
 	if add("elsewhere", good[1].h, good[1].data) || add("elsewhere", good[2].h, good[2].data) {
 		t.Error("pieces on another subject completed the message")

@@ -46,17 +46,19 @@ func TestOneBrokerAFolder(t *testing.T) {
 // broker, and that the error names the file.
 func TestADamagedLockIsNamed(t *testing.T) {
 	for name, damage := range map[string][]byte{"zeros": make([]byte, 1<<15), "cut short": {1, 2, 3}} {
-		folder := t.TempDir()
-		file := filepath.Join(folder, "broker.lock")
-		if err := os.WriteFile(file, damage, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		server, err := embedded.Start(embedded.Config{StoreDir: folder})
-		if err == nil {
-			server.Shutdown()
-		}
-		if err == nil || errors.Is(err, embedded.ErrLocked) || !strings.Contains(err.Error(), file) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			file := filepath.Join(folder, "broker.lock")
+			if err := os.WriteFile(file, damage, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			server, err := embedded.Start(embedded.Config{StoreDir: folder})
+			if err == nil {
+				server.Shutdown()
+			}
+			if err == nil || errors.Is(err, embedded.ErrLocked) || !strings.Contains(err.Error(), file) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
