@@ -61,6 +61,18 @@ func (c *Count) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Switch is a yes-or-no setting; false means that it is not set.
+type Switch bool
+
+// UnmarshalText accepts true and false.
+func (s *Switch) UnmarshalText(text []byte) error {
+	if t := string(text); t != "true" && t != "false" {
+		return fmt.Errorf("%q isn't true or false", t)
+	}
+	*s = string(text) == "true"
+	return nil
+}
+
 // Share is a part of a whole, in (0, 1]; 0 means that it is not set.
 type Share float64
 

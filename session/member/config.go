@@ -48,6 +48,8 @@ type BusConfig struct {
 	InboxPrefix     string `toml:"inbox_prefix"`
 	APIPrefix       string `toml:"api_prefix"`
 
+	IgnoreAnnounced config.Switch `toml:"ignore_announced"` // never use servers that the broker announces
+
 	Replicas config.Count `toml:"replicas"` // of the plan's stream, if this member makes it
 }
 
@@ -173,5 +175,5 @@ func (c *Config) bus(s protocol.BoundPlan, member uint32) natsbus.Config {
 	return natsbus.Config{URL: b.URL, Plan: s.ID.Short(), Name: s.Name(member),
 		CredentialsFile: b.CredentialsFile, TokenFile: b.TokenFile, User: b.User, PasswordFile: b.PasswordFile,
 		TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix,
-		Replicas: int(b.Replicas)}
+		IgnoreAnnounced: bool(b.IgnoreAnnounced), Replicas: int(b.Replicas)}
 }

@@ -69,6 +69,8 @@ func TestSettingsAreComplete(t *testing.T) {
 			flags[s.Key()] = "7"
 		case *config.Share:
 			flags[s.Key()] = "0.7"
+		case *config.Switch:
+			flags[s.Key()] = "true"
 		}
 		if s.Help == "" || strings.ContainsAny(s.Flag(), "._") {
 			t.Errorf("%s: flag %q, help %q", s.Key(), s.Flag(), s.Help)
@@ -88,6 +90,10 @@ func TestSettingsAreComplete(t *testing.T) {
 				set += int(*v / 7)
 			case *config.Share:
 				set += int(*v / 0.7)
+			case *config.Switch:
+				if *v {
+					set++
+				}
 			}
 		} else if *s.text == "7s" {
 			set++

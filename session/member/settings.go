@@ -82,6 +82,8 @@ func (c *Config) settings() []Setting {
 		text("bus.inbox_prefix", &c.Bus.InboxPrefix, "prefix of the subjects of the broker's replies"),
 		text("bus.api_prefix", &c.Bus.APIPrefix,
 			"prefix of JetStream's API, for an account other than the stream's (default $JS.API)"),
+		parsed("bus.ignore_announced", &c.Bus.IgnoreAnnounced,
+			"true: never use servers that the broker announces, only those of bus.url (default false)"),
 		parsed("bus.replicas", &c.Bus.Replicas,
 			"copies of the plan's stream in a cluster, if this member makes it (default 1)"),
 		parsed("timing.connect", &c.Timing.Connect, "limit on reaching the broker (default 1m)"),

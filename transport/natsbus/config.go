@@ -65,6 +65,8 @@ type Config struct {
 	// or wss://, one scheme for all, without credentials. Unless TLS is on, servers that the broker
 	// announces are not connected to.
 	URL string
+	// IgnoreAnnounced makes the client never connect to servers that the broker announces.
+	IgnoreAnnounced bool
 	// Server is an embedded broker in this process, reached without a socket.
 	Server InProcess
 

@@ -51,7 +51,7 @@ func (b *Bus) identity() ([]nats.Option, error) {
 	if c.Server != nil {
 		options = append(options, nats.InProcessServer(c.Server))
 	}
-	if !c.overTLS() { // their addresses were not checked for loopback
+	if c.IgnoreAnnounced || !c.overTLS() { // their addresses were not checked for loopback
 		options = append(options, nats.IgnoreDiscoveredServers())
 	}
 	if c.wantsTLS() {

@@ -252,6 +252,35 @@ func TestAnnouncedServersAreIgnored(t *testing.T) {
 	}
 }
 
+// TestIgnoreAnnounced is about TLS, under which only the setting keeps a client to its own servers.
+func TestIgnoreAnnounced(t *testing.T) {
+	for _, c := range []struct {
+		url           string
+		setting, want bool
+	}{
+		{"nats://127.0.0.1:1", false, true},
+		{"tls://127.0.0.1:1", false, false},
+		{"tls://127.0.0.1:1", true, true},
+	} {
+		t.Run(fmt.Sprint(c.url, c.setting), func(t *testing.T) {
+			b := &Bus{config: Config{URL: c.url, IgnoreAnnounced: c.setting}}
+			options, err := b.identity()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got nats.Options
+			for _, option := range options {
+				if err := option(&got); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got.IgnoreDiscoveredServers != c.want {
+				t.Errorf("announced servers are ignored: %v, want %v", got.IgnoreDiscoveredServers, c.want)
+			}
+		})
+	}
+}
+
 // announcer is a broker that accepts every client and announces the address 192.0.2.1.
 func announcer(t *testing.T) (url string) {
 	t.Helper()

@@ -50,7 +50,8 @@ func noiseText(u *terms.NoiseUse) string {
 // reachText says how far one party can move a sum.
 func reachText(r terms.Reach) string {
 	return fmt.Sprintf("a dishonest one can move a sum by at most %.3g times the largest honest update, %.3g "+
-		"times if the sum's norm were not checked; a false update within the bound is not noticed", r.Checked, r.Unchecked)
+		"times if the sum's norm were not checked; a false update within the bound is not noticed",
+		r.Checked, r.Unchecked)
 }
 
 // narrowLayers is the table in lineWidth columns; what an adversary sees is in
