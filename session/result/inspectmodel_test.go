@@ -47,7 +47,9 @@ func TestPublishedModelIsHeldToTheTranscript(t *testing.T) {
 				"evaluation": func(f *ModelFile) {
 					f.Evaluation = []evaluate.Point{{Round: 1, Accuracy: &evaluate.Interval{Value: 0.5}}}
 				},
-				"columns": func(f *ModelFile) { f.Columns = append([]string{"x"}, f.Columns...)[:max(1, len(f.Columns))] },
+				"columns": func(f *ModelFile) {
+					f.Columns = append([]string{"x"}, f.Columns...)[:max(1, len(f.Columns))]
+				},
 			} {
 				checkForms(t, name+", "+what, make(), change, what == "nothing")
 			}

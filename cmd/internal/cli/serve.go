@@ -13,16 +13,16 @@ import (
 	"choir/session/terms"
 )
 
-const serveLong = `Run a site's member for as long as the consortium exists. DIR is the folder that
-the sites share, or a folder of such folders, one a study. Serve prints every
-proposed plan that waits for a person, with its fingerprint, the epsilon for each
-adversary and what this site's ledger would have spent after it; so do the page
-at station.listen and "choir session status" with the same configuration. It
-runs the plans that are signed by all, one after the other, oldest first, over
-the same store and so the same ledger. A person approves a plan with "choir join
-DIR --approve". A local policy approves without asking: plans of --allow
-applications, of an epsilon up to --max-epsilon, all of whose members have a card
-in --known.
+const serveLong = `Run a site's member for as long as the consortium exists. DIR is the folder
+that the sites share, or a folder of such folders, one a study. Serve prints
+every proposed plan that waits for a person, with its fingerprint, the epsilon
+for each adversary and what this site's ledger would have spent after it; so
+do the page at station.listen and "choir session status" with the same
+configuration. It runs the plans that are signed by all, one after the other,
+oldest first, over the same store and so the same ledger. A person approves a
+plan with "choir join DIR --approve". A local policy approves without asking:
+plans of --allow applications, of an epsilon up to --max-epsilon, all of whose
+members have a card in --known.
 
 The configuration is the member's without plan_file; results go to a folder a
 plan below out_dir. A plan that is over is never run again, whatever restarts.`
