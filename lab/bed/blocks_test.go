@@ -126,7 +126,7 @@ func TestBlocksRefuse(t *testing.T) {
 		})
 	}
 	b := Blocks{[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 3)}}
-	m := b.models(nil)
+	m := b.models(&protocol.Plan{})
 	if _, err := m.split(make([]int64, 5), m.sums); err == nil {
 		t.Error("a vector that is too long was split")
 	}
