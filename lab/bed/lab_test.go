@@ -11,6 +11,7 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
+	"choir/protocol"
 	"choir/session/app"
 )
 
@@ -75,7 +76,7 @@ func TestClearIsTheSession(t *testing.T) {
 				!slices.EqualFunc(means, seen, slices.Equal) {
 				t.Errorf("%s over %s ends in another state than in the clear", name, transport)
 			}
-			if slices.Equal(o.State, app.Model(nil).Initial()) {
+			if slices.Equal(o.State, app.Model(&protocol.Plan{}).Initial()) {
 				t.Errorf("%s over %s learnt nothing", name, transport)
 			}
 		}
@@ -95,7 +96,7 @@ func TestNoiseIsThePlans(t *testing.T) {
 	app.PVI.Beta = 0
 	app.PVI.Damping = 1
 	for _, transport := range []study.Transport{Clear, study.Memory} {
-		previous := app.Model(nil).Initial()
+		previous := app.Model(&protocol.Plan{}).Initial()
 		var sum float64
 		n := 0
 		for rounds := 1; rounds <= 5; rounds++ {
