@@ -32,15 +32,19 @@ lint:
 # of four. A test in internal/house reads this line and checks that they start none.
 SERIAL := crypto/identity crypto/internal/msm learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld privacy/shuffle learn/global learn/model lab/figure lab/uci
 
-# Everything else under the race detector; the simulator's tables by a sample of their rows.
+# Packages with long tables, which run under the race detector by a sample of their rows, and
+# in full without it.
+LONG := attack/simulate attack/collude lab/experiment lab/internal/calibration lab/internal/paper3 lab/internal/settings lab/internal/threat
+
+# Everything else under the race detector.
 race:
-	$(GO) test -race -timeout 18m $(filter-out $(addprefix choir/,attack/simulate $(SERIAL)),$(shell $(GO) list ./...))
-	$(GO) test -race -short -timeout 10m ./attack/simulate
+	$(GO) test -race -timeout 18m $(filter-out $(addprefix choir/,$(LONG) $(SERIAL)),$(shell $(GO) list ./...))
+	$(GO) test -race -short -timeout 10m $(addprefix ./,$(LONG))
 
 # In full, without the race detector: every row, every byte, every seed, and the tests that
 # are tagged !race.
 full:
-	$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) ./attack/simulate/... ./protocol/verify ./attack/threat ./attack/collude ./lab/experiment ./learn/pvi
+	$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) $(addprefix ./,$(LONG)) ./attack/simulate/steptest ./protocol/verify ./attack/threat ./learn/pvi
 
 # The portable form of everything in crypto that has assembly.
 purego:

@@ -50,8 +50,8 @@ func TestSerialPackagesAreSerial(t *testing.T) {
 // a package that the Makefile also tests without it.
 func TestUntaggedRunSeesEveryTest(t *testing.T) {
 	var plain []string
-	for _, word := range append(recipe(t, "SERIAL :="), recipe(t,
-		"\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL))")...) {
+	for _, word := range slices.Concat(recipe(t, "SERIAL :="), recipe(t, "LONG :="), recipe(t,
+		"\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) $(addprefix ./,$(LONG))")) {
 		plain = append(plain, strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/..."))
 	}
 	tagged := 0
@@ -85,7 +85,8 @@ func TestUntaggedRunSeesEveryTest(t *testing.T) {
 
 // TestSerialPackagesExist: every package that a recipe names exists.
 func TestSerialPackagesExist(t *testing.T) {
-	for _, word := range recipe(t, "\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL))") {
+	full := recipe(t, "\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) $(addprefix ./,$(LONG))")
+	for _, word := range full {
 		dir := strings.TrimSuffix(word, "/...")
 		if found, _ := filepath.Glob(filepath.Join("../..", dir, "*.go")); len(found) == 0 {
 			t.Errorf("the Makefile tests %s, which has no Go file", word)
