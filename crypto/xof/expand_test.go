@@ -100,7 +100,7 @@ func TestReadThroughRejectionsOnly(t *testing.T) {
 	}
 }
 
-// TestAddAndSubSkipRejectedWordsToo: addTo and subFrom add and subtract the elements of Fill, for all
+// TestAddAndSubSkipRejectedWordsToo: addTo and SubFrom add and subtract the elements of Fill, for all
 // positions of rejected words.
 func TestAddAndSubSkipRejectedWordsToo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -31,7 +31,7 @@ func TestRejectedWords(t *testing.T) {
 			if s.AddTo(sum, chunk); !sum.Equal(want[:n]) {
 				t.Errorf("chunk %d: AddTo of %d differs", chunk, n)
 			}
-			if s.subFrom(sum, chunk); !sum.Equal(make(field.Vector, n)) {
+			if s.SubFrom(sum, chunk); !sum.Equal(make(field.Vector, n)) {
 				t.Errorf("chunk %d: SubFrom of %d does not undo it", chunk, n)
 			}
 		}

@@ -59,9 +59,9 @@ func (s *Stream) AddTo(dst field.Vector, chunk uint64) {
 	s.expand(dst, chunk, new(scratch), add())
 }
 
-// subFrom subtracts the first len(dst) elements of the chunk from dst. It panics if
+// SubFrom subtracts the first len(dst) elements of the chunk from dst. It panics if
 // dst is longer than [ChunkElements].
-func (s *Stream) subFrom(dst field.Vector, chunk uint64) {
+func (s *Stream) SubFrom(dst field.Vector, chunk uint64) {
 	s.expand(dst, chunk, new(scratch), sub())
 }
 

@@ -90,7 +90,7 @@ func TestAddToAndSubFrom(t *testing.T) {
 		if s.AddTo(got, 7); !got.Equal(want) {
 			t.Errorf("%d elements: AddTo differs from Fill and Add", n)
 		}
-		if s.subFrom(got, 7); !got.Equal(start) {
+		if s.SubFrom(got, 7); !got.Equal(start) {
 			t.Errorf("%d elements: SubFrom does not undo AddTo", n)
 		}
 	}
@@ -165,7 +165,7 @@ func TestScratchIsWiped(t *testing.T) {
 func TestTooManyElementsPanic(t *testing.T) {
 	s := mustNew(t, Key{1})
 	for name, f := range map[string]func(field.Vector, uint64){
-		"Fill": s.Fill, "AddTo": s.AddTo, "SubFrom": s.subFrom,
+		"Fill": s.Fill, "AddTo": s.AddTo, "SubFrom": s.SubFrom,
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

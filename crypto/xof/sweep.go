@@ -29,7 +29,7 @@ func (s *Sweep) Begin(chunk uint64, streams []*Stream) {
 // the chunk.
 func (s *Sweep) addTo(dst field.Vector) { s.each(dst, add()) }
 
-// subFrom subtracts the next len(dst) elements of each stream from dst. It panics at
+// SubFrom subtracts the next len(dst) elements of each stream from dst. It panics at
 // the end of the chunk.
 func (s *Sweep) SubFrom(dst field.Vector) { s.each(dst, sub()) }
 

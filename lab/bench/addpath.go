@@ -51,7 +51,7 @@ func measureAddPath(cfg Config, s protocol.BoundPlan) (a AddPath, l Limits, err 
 			return a, l, err
 		}
 		l = Limits{KeystreamAdd: max(l.KeystreamAdd, now.KeystreamAdd), GCM: max(l.GCM, now.GCM), Cores: now.Cores}
-		c, err := measure(func() error { return addAll(s, acc, secrets) })
+		c, err := Measure(func() error { return addAll(s, acc, secrets) })
 		if err != nil {
 			return a, l, err
 		}

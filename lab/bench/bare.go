@@ -19,7 +19,7 @@ const bareRuns = 3
 // hostedLimit sets the limits of a hosted run: over NATS, the bare transfer of the
 // round's bytes.
 func (r *Result) hostedLimit(ctx context.Context, h *hosted) error {
-	if r.Transport != nats {
+	if r.Transport != NATS {
 		return nil
 	}
 	b := &Bare{}
@@ -43,7 +43,7 @@ func (r *Result) hostedLimit(ctx context.Context, h *hosted) error {
 // of the set-up, then those of the rounds, and returns what both took.
 func replay(ctx context.Context, s protocol.BoundPlan, log *traffic, dir string, b *Bare) (setup,
 	round float64, err error) {
-	connect, shutdown, err := network(ctx, s, nats, dir)
+	connect, shutdown, err := network(ctx, s, NATS, dir)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -26,10 +26,10 @@ func TestCells(t *testing.T) {
 		return c
 	}
 	for _, cfg := range []Config{
-		small(Memory, driverStream, 0), small(Memory, driverStream, 1<<10),
-		with(PairsNo, small(Memory, driverStream, 1<<10)),
-		small(Memory, driverHost, 0), small(nats, driverHost, 1<<10),
-		with(PairsYes, small(nats, driverHost, 1<<10)),
+		small(Memory, DriverStream, 0), small(Memory, DriverStream, 1<<10),
+		with(PairsNo, small(Memory, DriverStream, 1<<10)),
+		small(Memory, DriverHost, 0), small(NATS, DriverHost, 1<<10),
+		with(PairsYes, small(NATS, DriverHost, 1<<10)),
 	} {
 		t.Run(cfg.Transport+" "+cfg.Driver+" "+cfg.Pairs, func(t *testing.T) {
 			r, err := Run(t.Context(), cfg)
@@ -75,12 +75,12 @@ func checkResult(t *testing.T, r *Result) {
 	for _, want := range []string{"party share", "compute open", "compute add", "compute agree",
 		"aggregator combine"} {
 		role, phase, _ := strings.Cut(want, " ")
-		if p := r.phase(role, phase); !p.InRound || p.Seconds <= 0 || p.LimitRatio <= 0 ||
+		if p := r.Phase(role, phase); !p.InRound || p.Seconds <= 0 || p.LimitRatio <= 0 ||
 			p.LimitSeconds <= 0 || p.Bytes <= 0 {
 			t.Errorf("%s: %+v", want, p)
 		}
 	}
-	if (r.Bare != nil) != (r.Transport == nats) {
+	if (r.Bare != nil) != (r.Transport == NATS) {
 		t.Errorf("bare transfer: %+v", r.Bare)
 	} else if r.Bare != nil && (len(r.Bare.All) != bareRuns ||
 		r.Bare.Bytes < int64(r.Rounds*8*r.elements()*(r.Parties+r.Computes+1)) ||
@@ -94,7 +94,7 @@ func checkResult(t *testing.T, r *Result) {
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	cfg := small(Memory, driverStream, 0)
+	cfg := small(Memory, DriverStream, 0)
 	cfg.Parties = 5000
 	if _, err := Run(ctx, cfg); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a run whose context has ended: %v", err)
@@ -135,7 +135,7 @@ func TestUnits(t *testing.T) {
 // noise that is missing, too large, or of one party too many.
 func TestWrongSums(t *testing.T) {
 	for _, sigma := range []uint64{0, 1 << 10} {
-		cfg := small(Memory, driverStream, sigma).withDefaults()
+		cfg := small(Memory, DriverStream, sigma).withDefaults()
 		cfg.Dim = 4000
 		w, err := newWorld(cfg)
 		if err != nil {
@@ -180,7 +180,7 @@ func TestRows(t *testing.T) {
 
 // TestRefused: bad cells are bad input, by field.
 func TestRefused(t *testing.T) {
-	good := small(Memory, driverStream, 0)
+	good := small(Memory, DriverStream, 0)
 	tests := []struct {
 		field  string
 		change func(*Config)
@@ -190,7 +190,7 @@ func TestRefused(t *testing.T) {
 		{"compute_nodes", func(c *Config) { c.Computes = 1 }},
 		{"rounds", func(c *Config) { c.Rounds = -1 }},
 		{"transport", func(c *Config) { c.Transport = "pigeon" }},
-		{"driver", func(c *Config) { c.Transport = nats }},
+		{"driver", func(c *Config) { c.Transport = NATS }},
 		{"driver", func(c *Config) { c.Driver = "walk" }},
 		{"sigma", func(c *Config) { c.Sigma = 1 << 40 }},
 		{"pairs", func(c *Config) { c.Pairs = "three" }},

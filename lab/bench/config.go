@@ -13,11 +13,11 @@ import (
 // The transports and drivers of a run.
 const (
 	Memory = "memory"
-	nats   = "nats"
+	NATS   = "nats"
 
 	DriverAuto   = "auto"
-	driverHost   = "host"
-	driverStream = "stream"
+	DriverHost   = "host"
+	DriverStream = "stream"
 
 	PairsAuto = "auto"
 	PairsYes  = "yes"
@@ -66,16 +66,16 @@ func (c Config) withDefaults() Config {
 		c.Transport = Memory
 	}
 	if c.Driver == "" || c.Driver == DriverAuto {
-		c.Driver = driverStream
-		if c.Transport == nats || c.Parties <= hostParties {
-			c.Driver = driverHost
+		c.Driver = DriverStream
+		if c.Transport == NATS || c.Parties <= hostParties {
+			c.Driver = DriverHost
 		}
 	}
 	if c.Suite == 0 {
 		c.Suite = channel.SuiteHybrid
 	}
 	if c.Pairs == "" || c.Pairs == PairsAuto {
-		if c.Pairs = PairsYes; c.Driver != driverStream || c.units() < autoUnits {
+		if c.Pairs = PairsYes; c.Driver != DriverStream || c.units() < autoUnits {
 			c.Pairs = PairsNo
 		}
 	}
@@ -111,8 +111,8 @@ func (c Config) validate() error {
 		name, v string
 		allowed []string
 	}{
-		{"transport", c.Transport, []string{Memory, nats}},
-		{"driver", c.Driver, []string{driverHost, driverStream}},
+		{"transport", c.Transport, []string{Memory, NATS}},
+		{"driver", c.Driver, []string{DriverHost, DriverStream}},
 		{"pairs", c.Pairs, []string{PairsNo, PairsYes}},
 	} {
 		if !slices.Contains(f.allowed, f.v) {
@@ -120,7 +120,7 @@ func (c Config) validate() error {
 		}
 	}
 	switch {
-	case c.Driver == driverStream && c.Transport != Memory:
+	case c.Driver == DriverStream && c.Transport != Memory:
 		return protocol.Fail(protocol.ClassInput, "driver: %s has no transport %s", c.Driver, c.Transport)
 	case c.Sigma > 1<<31:
 		return protocol.Fail(protocol.ClassInput, "sigma: %d is not in 0..2^31", c.Sigma)

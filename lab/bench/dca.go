@@ -21,7 +21,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	var err error
 	m := new(meter)
-	if cfg.Driver == driverStream {
+	if cfg.Driver == DriverStream {
 		profileFinely(cfg)
 		err = r.stream(ctx, m)
 	} else {
@@ -152,7 +152,7 @@ func (r *Result) sampleNoise() error {
 	for i := range buffers {
 		buffers[i] = make([]int64, each)
 	}
-	c, err := measure(func() error {
+	c, err := Measure(func() error {
 		return parallel(r.Workers, r.Workers, func(i int) error { return g.Fill(buffers[i], rand.Reader) })
 	})
 	r.SecondsNoise = c.CPUSeconds / float64(r.Workers) * float64(samples) / float64(each*r.Workers)

@@ -90,7 +90,7 @@ const alonePasses = 3
 func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
 	profileFinely(r.Config)
 	pass := *r
-	pass.Driver = driverStream
+	pass.Driver = DriverStream
 	pass.Rounds = alonePasses
 	pass.Settle = r.Parties
 	if err := pass.stream(ctx, m); err != nil {
@@ -218,7 +218,7 @@ func (m *hostedMember) run(ctx context.Context) error { return host.Run(ctx, m.C
 // member builds a member as run.Role does, its steps timed.
 func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (*hostedMember, error) {
 	m := &hostedMember{store: host.NewRam()}
-	if h.cfg.Transport == nats {
+	if h.cfg.Transport == NATS {
 		file, err := host.OpenFile(filepath.Join(h.dir, h.w.session.Name(i)+".db"))
 		if err != nil {
 			return nil, err

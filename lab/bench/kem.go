@@ -17,7 +17,7 @@ func kemSeconds(cfg Config) (float64, error) {
 		return 0, err
 	}
 	public, info := key.Public(), make([]byte, 32)
-	c, err := measure(func() error {
+	c, err := Measure(func() error {
 		return parallel(cfg.Workers, cfg.Workers, func(int) error {
 			for range kemChannels {
 				enc, _, err := channel.Initiate(cfg.Suite, public, info)

@@ -36,7 +36,7 @@ func measureLimits(cfg Config) (Limits, error) {
 		to *float64
 		f  func(dim, bytes int) error
 	}{{&l.KeystreamAdd, keystreamAdd}, {&l.GCM, sealChunks}} {
-		c, err := measure(func() error {
+		c, err := Measure(func() error {
 			return parallel(workers, workers,
 				func(int) error { return m.f(cfg.elements(), each) })
 		})
@@ -81,7 +81,7 @@ const signatures = 512
 // receipt.
 func signSeconds(key *identity.PrivateKey) float64 {
 	msg := make([]byte, 128)
-	c, _ := measure(func() error { // signing cannot fail
+	c, _ := Measure(func() error { // signing cannot fail
 		for range signatures {
 			key.Sign(msg)
 		}

@@ -31,8 +31,8 @@ type cost struct {
 	Allocs, AllocBytes  int64   // objects and bytes
 }
 
-// measure runs f. The figures are the whole process's: nothing else may run meanwhile.
-func measure(f func() error) (cost, error) {
+// Measure runs f. The figures are the whole process's: nothing else may run meanwhile.
+func Measure(f func() error) (cost, error) {
 	m := heapAllocs()
 	cpu := cpuSeconds()
 	at := time.Now()

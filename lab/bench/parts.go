@@ -23,8 +23,8 @@ type Header struct {
 }
 
 func newHeader() Header {
-	return Header{SchemaVersion: schemaVersion, Machine: thisMachine(), Go: runtime.Version(),
-		Versions: versions()}
+	return Header{SchemaVersion: schemaVersion, Machine: ThisMachine(), Go: runtime.Version(),
+		Versions: Versions()}
 }
 
 // Part is one building block measured by itself.
@@ -76,7 +76,7 @@ func MeasurePart(name string, repeats int, quick bool) (*Part, error) {
 func (p *Part) row(name string, size int64, operations int, f func() error) error {
 	seconds, allocs := make([]float64, p.Repeats), 0.0
 	for i := range seconds {
-		c, err := measure(f)
+		c, err := Measure(f)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -23,8 +23,8 @@ type Machine struct {
 	Load float64 `json:"load_average"`
 }
 
-// thisMachine describes the machine as far as its system tells.
-func thisMachine() Machine {
+// ThisMachine describes the machine as far as its system tells.
+func ThisMachine() Machine {
 	m := Machine{CPU: "unknown", Cores: runtime.GOMAXPROCS(0), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if v, ok := procField("/proc/cpuinfo", "model name"); ok {
 		m.CPU = v
@@ -55,8 +55,8 @@ func procField(path, name string) (string, bool) {
 	return "", false
 }
 
-// versions are those of the modules that a figure depends on.
-func versions() map[string]string {
+// Versions are those of the modules that a figure depends on.
+func Versions() map[string]string {
 	v := map[string]string{}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -131,8 +131,8 @@ type Bare struct {
 	ReadBytes    int64   `json:"read_bytes"` // delivered
 }
 
-// phase finds a phase, or one of zeros.
-func (r *Result) phase(role, name string) Phase {
+// Phase finds a phase, or one of zeros.
+func (r *Result) Phase(role, name string) Phase {
 	for _, p := range r.Phases {
 		if p.Role == role && p.Phase == name {
 			return *p

@@ -77,7 +77,7 @@ func RunScale(ctx context.Context, s Sweep, done func(ScalePoint)) (*Scale, erro
 	} {
 		for x := sweep.from; x <= sweep.to; x = int(float64(x) * sweep.factor) {
 			cell := s.Cell
-			cell.Driver = driverStream
+			cell.Driver = DriverStream
 			cell.Transport = Memory
 			cell.Sigma = 0
 			cell.Pairs = PairsNo
@@ -106,10 +106,10 @@ func newScalePoint(over string, x int, r *Result) ScalePoint {
 		CPURound:    r.CPURound,
 		UploadBytes: r.UploadBytesPerParty, NodeBytes: r.NodeLiveBytes}
 	for _, phase := range []string{"encode", "share"} {
-		p.CPUParty += r.phase("party", phase).CPUSeconds / float64(r.Parties)
+		p.CPUParty += r.Phase("party", phase).CPUSeconds / float64(r.Parties)
 	}
 	for _, phase := range []string{"verify", "open", "add", "receipts"} {
-		p.CPUNode += r.phase("compute", phase).CPUSeconds / float64(r.Parties*r.Computes)
+		p.CPUNode += r.Phase("compute", phase).CPUSeconds / float64(r.Parties*r.Computes)
 	}
 	return p
 }

@@ -235,7 +235,7 @@ func (s *stream) phase(role, name string, inRound bool, members int, f func() er
 	if err := s.interrupted(); err != nil {
 		return nil, err
 	}
-	c, err := measure(f)
+	c, err := Measure(f)
 	p := s.meter.phase(role, name, inRound, members)
 	p.add(c)
 	return p, err
@@ -245,7 +245,7 @@ func (s *stream) phase(role, name string, inRound bool, members int, f func() er
 // and adds the cost to a phase of each role: shared out by how long they were busy.
 func (s *stream) nodesAndAggregator(name string, inRound bool, f func(n *node) error) error {
 	busy := make([]float64, len(s.nodes)+1)
-	c, err := measure(func() error {
+	c, err := Measure(func() error {
 		return parallel(s.cfg.Workers, len(busy), func(k int) error {
 			at := time.Now()
 			defer func() { busy[k] = time.Since(at).Seconds() }()

@@ -78,7 +78,7 @@ func (s *stream) restart(lo, hi int) ([]*actor, error) {
 		return nil, err
 	}
 	before := s.drawn.Load()
-	c, err := measure(func() error {
+	c, err := Measure(func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) error { return parties[i].step(protocol.Tick{}) })
 	})
 	for _, p := range parties {

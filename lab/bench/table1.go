@@ -51,7 +51,7 @@ type Table1Cell struct {
 // done, if not nil, after each cell. With an error it returns the cells before it.
 func RunTable1(ctx context.Context, g Grid, done func(soFar Table1, last Table1Cell)) (*Table1, error) {
 	cell := g.Cell
-	cell.Driver, cell.Transport = driverStream, Memory
+	cell.Driver, cell.Transport = DriverStream, Memory
 	if cell.Computes == 0 {
 		cell.Computes = 10
 	}
