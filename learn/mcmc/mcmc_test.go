@@ -74,43 +74,53 @@ func learners(t *testing.T, cfg Config, public Public, parts ...pvi.Data) (all [
 	return all
 }
 
+// traced is the posterior of n records of d columns with a round's noise of a standard deviation.
+func traced(t *testing.T, n, d int, draw uint64, noise float64) *Posterior {
+	t.Helper()
+	cfg := config(Trace, n, d)
+	public := Public{Seed: [32]byte{byte(draw)}, Variance: noise * noise}
+	s, err := New(cfg, public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := run(t.Context(), cfg, public, learners(t, cfg, public, classes(draw, n, d)), nil,
+		gaussian(noise, rand.New(rand.NewPCG(draw, 2))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Posterior(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// covering is the mean squared distance of the true weights in posterior standard deviations, and
+// the mean standard deviation, over draws of data and noise.
+func covering(t *testing.T, n, d, draws int, noise float64) (square, width float64) {
+	t.Helper()
+	all := float64(draws * d)
+	for draw := range uint64(draws) {
+		p := traced(t, n, d, draw, noise)
+		for j, sd := range p.sd() {
+			z := (p.Mean[j] - (0.5 - float64(j%2))) / sd
+			square += z * z / all
+			width += sd / all
+		}
+	}
+	return square, width
+}
+
 // TestTraceCovers: over 15 draws of data and noise with 3 weights each, the squared distances
 // of the true weights in posterior standard deviations have a mean near 1. 45 squares have a
 // standard error of 0.21; the seeds are fixed. The noise makes the posterior wider
 // than the one without.
 func TestTraceCovers(t *testing.T) {
-	const n, d, draws = 1000, 3, 15
-	cfg := config(Trace, n, d)
-	posterior := func(draw uint64, noise float64) *Posterior {
-		public := Public{Seed: [32]byte{byte(draw)}, Variance: noise * noise}
-		s, err := New(cfg, public)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := run(t.Context(), cfg, public, learners(t, cfg, public, classes(draw, n, d)), nil,
-			gaussian(noise, rand.New(rand.NewPCG(draw, 2))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := s.Posterior(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	square, width := 0.0, 0.0
-	for draw := range uint64(draws) {
-		p := posterior(draw, math.Ldexp(12, FracBits))
-		for j, sd := range p.sd() {
-			z := (p.Mean[j] - (0.5 - float64(j%2))) / sd
-			square += z * z / draws / d
-			width += sd / draws / d
-		}
-	}
+	square, width := covering(t, 1000, 3, 15, math.Ldexp(12, FracBits))
 	if square < 0.6 || square > 1.5 {
 		t.Errorf("mean squared distance %.3f, want 1", square)
 	}
-	if own := posterior(0, 0).sd()[0]; width < 1.05*own || width > 2*own {
+	if own := traced(t, 1000, 3, 0, 0).sd()[0]; width < 1.05*own || width > 2*own {
 		t.Errorf("standard deviation %.3f, without noise %.3f", width, own)
 	}
 }
@@ -118,35 +128,11 @@ func TestTraceCovers(t *testing.T) {
 // TestTraceCoversUnderNoise: where the noise on the curvature exceeds the curvature, the squared
 // distances of the true weights in posterior standard deviations still have a mean of at most
 // 1.6, over 12 draws with 5 weights each; of independent standard normal numbers it would be
-// above that once in 450 times. The seeds are fixed. Eigenvalues that are cut at the noise
-// gave 169 in such a world. Intervals are narrower than the prior's.
+// above that once in 450 times. The seeds are fixed, and the noise is that of epsilon 1 at delta
+// 1e-5 over 100 rounds. Eigenvalues that are cut at the noise gave 169 in such a world. Intervals
+// are narrower than the prior's.
 func TestTraceCoversUnderNoise(t *testing.T) {
-	const n, d, draws = 400, 5, 12
-	noise := math.Ldexp(75, FracBits) // epsilon 1 at delta 1e-5 over 100 rounds
-	cfg := config(Trace, n, d)
-	square, width := 0.0, 0.0
-	for draw := range uint64(draws) {
-		public := Public{Seed: [32]byte{byte(draw)}, Variance: noise * noise}
-		s, err := New(cfg, public)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := run(t.Context(), cfg, public, learners(t, cfg, public, classes(draw, n, d)), nil,
-			gaussian(noise, rand.New(rand.NewPCG(draw, 2))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := s.Posterior(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for j, sd := range p.sd() {
-			z := (p.Mean[j] - (0.5 - float64(j%2))) / sd
-			square += z * z / draws / d
-			width += sd / draws / d
-		}
-	}
-	if square > 1.6 || width > 1 {
+	if square, width := covering(t, 400, 5, 12, math.Ldexp(75, FracBits)); square > 1.6 || width > 1 {
 		t.Errorf("mean squared distance %.3f, want about 1; standard deviation %.3f", square, width)
 	}
 }

@@ -173,13 +173,9 @@ func Export(path, plan, dir string) (*Outcome, error) {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	key, err := storedPlan(f, path, plan)
+	signed, err := planIn(f, path, plan)
 	if err != nil {
 		return nil, err
-	}
-	signed, err := protocol.UnmarshalSignedPlan(f.Get(key))
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: the stored plan: %w", path, err)
 	}
 	s := protocol.Bind(signed.Plan)
 	view := scopeOf(f, s.Plan)
@@ -223,6 +219,19 @@ func storedPlan(f host.Store, path, plan string) (string, error) {
 			path, strings.Join(ids, " "))
 	}
 	return found[0], nil
+}
+
+// planIn is the signed plan of storedPlan.
+func planIn(f host.Store, path, plan string) (*protocol.SignedPlan, error) {
+	key, err := storedPlan(f, path, plan)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := protocol.UnmarshalSignedPlan(f.Get(key))
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: the stored plan: %w", path, err)
+	}
+	return signed, nil
 }
 
 // remember keeps the signed plan in the store, for Export.

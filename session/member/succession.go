@@ -44,13 +44,9 @@ func SuccessionOf(path, plan string) (*Succession, error) {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	key, err := storedPlan(f, path, plan)
+	signed, err := planIn(f, path, plan)
 	if err != nil {
 		return nil, err
-	}
-	signed, err := protocol.UnmarshalSignedPlan(f.Get(key))
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "%s: the stored plan: %w", path, err)
 	}
 	view := scopeOf(f, signed.Plan)
 	h, err := heldOf(view, signed.Plan)
