@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"choir/privacy"
 	"choir/protocol"
 )
 
@@ -72,7 +71,7 @@ type Options struct {
 	Target    Target
 	Coalition Coalition
 	Scenarios []string // ids or kinds; empty: all
-	Runs      int      // repetitions of a sum, the coordinates of one session; 0: what the claim needs
+	Runs      int      // repetitions of a sum, the coordinates of one session; 0: defaultRuns
 	Time      time.Duration
 	Seed      uint64 // of the attacks' own choices, not of keys or noise
 	Lab       Lab
@@ -81,8 +80,9 @@ type Options struct {
 	Progress  func(done, all int, what string) // may be nil
 }
 
-// minRuns is the least with which a measurement can decide.
-const minRuns, maxRuns = 64, 1 << 20
+// minRuns is the least with which a measurement can decide. With defaultRuns the limits are within a tenth
+// of the truth.
+const minRuns, defaultRuns, maxRuns = 64, 1 << 16, 1 << 20
 
 // mostElements bounds the numbers that the parties of a session send in all, and so its memory.
 // Execute lowers Runs to it.
@@ -100,16 +100,11 @@ func (o *Options) Check() error {
 	return err
 }
 
-// runs is the number of repetitions: as many as it takes to find about three quarters of mu if none is
-// given, and no more than memory allows.
+// runs is the number of repetitions: defaultRuns if none is given, and no more than memory allows.
 func (o *Options) runs() int {
 	n := o.Runs
 	if n == 0 {
-		mu := 1.0
-		for mu > 0.01 && privacy.GaussianEpsilon(mu, o.Target.Delta) > o.Target.Epsilon {
-			mu *= 0.9
-		}
-		n = int(min(max(square(50/mu), 1<<16), 1<<19))
+		n = defaultRuns
 	}
 	return min(n, max(minRuns, mostElements/(o.Target.Parties*o.Target.Rounds)))
 }

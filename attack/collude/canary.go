@@ -37,8 +37,9 @@ func (canaries) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 	if !ok {
 		return nothingSeen(out), nil
 	}
-	m := min(maxCanaries, len(scores))
-	right, guessed := guess(scores[:m], p.bits[:m])
+	scores, bits := p.ones(scores, maxCanaries)
+	m := len(scores)
+	right, guessed := guess(scores, bits)
 	if control { // the budget, or half of the most that so few canaries can show
 		p.claim = min(p.claim, oneRun(m, guessed, guessed, p.t.Delta)/2)
 		out.Claimed = &p.claim

@@ -117,6 +117,14 @@ func (v *View) arrays() dataset.Arrays {
 		appendRow(low, lo)
 	}
 	all := dataset.Arrays{"sum": sums, "residual": rests, "share_high": high, "share_low": low}
+	if v.records != nil {
+		counts := make([]int64, v.Coordinates())
+		for j := range counts {
+			counts[j] = int64(v.records(j))
+		}
+		all["records"] = &dataset.Array{}
+		appendRow(all["records"], counts)
+	}
 	for _, a := range all {
 		a.Shape = []int{len(a.Data) / v.Coordinates(), v.Coordinates()}
 	}

@@ -19,8 +19,9 @@ type Measurement struct {
 	Low     float64      `json:"low"`  // lower confidence limit, at the plan's delta
 	High    float64      `json:"high"` // upper limit for this adversary if its scores are Gaussian, else 0
 	AUC     float64      `json:"auc"`
-	Samples int          `json:"samples"`       // of both kinds
-	ROC     [][2]float64 `json:"roc,omitempty"` // false and true positive rates
+	Samples int          `json:"samples"`          // of both kinds
+	ROC     [][2]float64 `json:"roc,omitempty"`    // false and true positive rates
+	Method  string       `json:"method,omitempty"` // of the lower limit, if it is not from error rates or means
 	Records []RecordRisk `json:"records,omitempty"`
 }
 
@@ -45,43 +46,66 @@ const (
 	gaussian         // Gaussian themselves, of one variance with the record and without it
 )
 
-// measure compares scores with the record and without it. A higher score means that it is there.
+// sample is scores of runs with the record and of runs without it.
+type sample struct{ with, without []float64 }
+
+func (s *sample) add(with bool, x float64) {
+	if with {
+		s.with = append(s.with, x)
+	} else {
+		s.without = append(s.without, x)
+	}
+}
+
+// measure compares scores with the record and without it. A higher score means that it is there. one is
+// about one record, group about a number of records of the same size at once; group may be empty.
 //
-// Low is the larger one of two limits, each at half the false-alarm rate: the one of threat.Test,
-// for any scores, and the one that the shape allows. Gaussian noise makes the whole trade-off follow
-// from mu, the distance of the means in standard deviations [DRS22]: for a function of such a view
-// mu >= z(1 - fpr) - z(fnr) at any threshold, with Clopper-Pearson limits of both rates, and Gaussian
-// scores have a confidence interval for mu itself.
-func measure(with, without []float64, delta float64, s shape) (Measurement, error) {
-	m := Measurement{Samples: len(with) + len(without)}
-	f, err := threat.Test{Delta: delta, FalseAlarm: falseAlarm / 2}.Epsilon(with, without)
+// Low is the largest one of several limits, whose false-alarm rates add up to falseAlarm: the one of
+// threat.Test, for any scores about one record, and those that the shape allows. Gaussian noise makes the
+// whole trade-off follow from mu, the distance of the means in standard deviations [DRS22]: for a
+// function of such a view mu >= z(1 - fpr) - z(fnr) at any threshold, with Clopper-Pearson limits of both
+// rates, and Gaussian scores have a confidence interval for mu itself. For a group of k records it is at
+// most k times that of one [DRS22, Theorem 2.14], so that a limit for the group is one for a record
+// when it is divided by k.
+func measure(one, group sample, records int, delta float64, s shape) (Measurement, error) {
+	m := Measurement{Samples: len(one.with) + len(one.without)}
+	f, err := threat.Test{Delta: delta, FalseAlarm: falseAlarm / 2}.Epsilon(one.with, one.without)
 	if err != nil {
 		return m, err
 	}
-	m.ROC, m.AUC = roc(with, without)
+	m.ROC, m.AUC = roc(one)
 	m.Low = f.Epsilon
-	var low, high float64
-	switch s {
-	case anyShape:
+	if s == anyShape {
 		return m, nil
-	case ofGaussian:
-		low, high = rateMu(with, without)
-	case gaussian:
-		low, high = meanMu(with, without)
+	}
+	low, high := s.mu(one)
+	if len(group.with) > 1 && len(group.without) > 1 {
+		of, most := s.mu(group)
+		low, high = max(low, of/float64(records)), min(high, most/float64(records))
 	}
 	if low > 0 {
-		m.Low = max(m.Low, privacy.GaussianEpsilon(low, delta))
+		m.Low = max(m.Low, privacy.GaussianEpsilon(min(low, mostMu), delta))
 	}
-	m.High = max(m.Low, privacy.GaussianEpsilon(max(high, 1e-9), delta))
+	m.High = max(m.Low, privacy.GaussianEpsilon(min(max(high, 1e-9), mostMu), delta))
 	return m, nil
 }
 
 // mostMu is the largest distance of means that a measurement tells: without noise it is infinite.
 const mostMu = 40
 
-// rateMu returns confidence limits for mu from the error rates at 0, each at a quarter of the
-// false-alarm rate.
-func rateMu(with, without []float64) (low, high float64) {
+// muAlarm is the false-alarm rate of each of the two limits from which one of mu follows.
+const muAlarm = falseAlarm / 16
+
+// mu returns confidence limits for mu, for a sample with scores of both kinds.
+func (s shape) mu(x sample) (low, high float64) {
+	if s == gaussian {
+		return meanMu(x)
+	}
+	return rateMu(x)
+}
+
+// rateMu returns confidence limits for mu from the error rates at 0.
+func rateMu(x sample) (low, high float64) {
 	positive := func(x []float64) (n int) {
 		for _, v := range x {
 			if v > 0 {
@@ -90,31 +114,28 @@ func rateMu(with, without []float64) (low, high float64) {
 		}
 		return n
 	}
-	const alpha = falseAlarm / 8
-	hits, alarms := positive(with), positive(without)
+	hits, alarms, n, m := positive(x.with), positive(x.without), len(x.with), len(x.without)
 	z := distuv.UnitNormal.Quantile
-	low = z(threat.LowerRate(hits, len(with), alpha)) - z(threat.UpperRate(alarms, len(without), alpha))
-	high = z(threat.UpperRate(hits, len(with), alpha)) - z(threat.LowerRate(alarms, len(without), alpha))
-	return low, math.Min(high, mostMu)
+	low = z(threat.LowerRate(hits, n, muAlarm)) - z(threat.UpperRate(alarms, m, muAlarm))
+	high = z(threat.UpperRate(hits, n, muAlarm)) - z(threat.LowerRate(alarms, m, muAlarm))
+	return low, high
 }
 
 // meanMu returns confidence limits for mu from the means and the pooled variance: the difference of
-// the means is off by more than z of its deviations, or the variance beyond its chi-square limit, with
-// an eighth of the false-alarm rate each.
-func meanMu(with, without []float64) (low, high float64) {
-	const alpha = falseAlarm / 8
-	m1, v1 := stat.MeanVariance(with, nil)
-	m0, v0 := stat.MeanVariance(without, nil)
-	n1, n0 := float64(len(with)), float64(len(without))
+// the means is off by more than z of its deviations, or the variance beyond its chi-square limit.
+func meanMu(x sample) (low, high float64) {
+	m1, v1 := stat.MeanVariance(x.with, nil)
+	m0, v0 := stat.MeanVariance(x.without, nil)
+	n1, n0 := float64(len(x.with)), float64(len(x.without))
 	free := n1 + n0 - 2
 	chi := distuv.ChiSquared{K: free}
 	sum := v1*(n1-1) + v0*(n0-1)
 	if sum == 0 {
-		return mostMu * math.Copysign(1, m1-m0), mostMu
+		return math.Inf(int(math.Copysign(1, m1-m0))), math.Inf(1)
 	}
-	most, least := math.Sqrt(sum/chi.Quantile(alpha)), math.Sqrt(sum/chi.Quantile(1-alpha))
-	off := distuv.UnitNormal.Quantile(1-alpha) * math.Sqrt(1/n1+1/n0)
-	return math.Min((m1-m0)/most-off, mostMu), math.Min((m1-m0)/least+off, mostMu)
+	most, least := math.Sqrt(sum/chi.Quantile(muAlarm)), math.Sqrt(sum/chi.Quantile(1-muAlarm))
+	off := distuv.UnitNormal.Quantile(1-muAlarm) * math.Sqrt(1/n1+1/n0)
+	return (m1-m0)/most - off, (m1-m0)/least + off
 }
 
 // rateAt is the true positive rate of a curve at a false positive rate, between its points.
@@ -152,16 +173,16 @@ func leastAUC(auc float64, with, without int) float64 {
 const rocPoints = 60
 
 // roc returns the curve of the threshold tests on a score and the area under it; ties count half.
-func roc(with, without []float64) (curve [][2]float64, auc float64) {
+func roc(s sample) (curve [][2]float64, auc float64) {
 	type scored struct {
 		x    float64
 		with bool
 	}
 	var all []scored
-	for _, x := range with {
+	for _, x := range s.with {
 		all = append(all, scored{x, true})
 	}
-	for _, x := range without {
+	for _, x := range s.without {
 		all = append(all, scored{x, false})
 	}
 	slices.SortFunc(all, func(a, b scored) int {
@@ -174,7 +195,7 @@ func roc(with, without []float64) (curve [][2]float64, auc float64) {
 		return 0
 	})
 	tp, fp := 0.0, 0.0
-	n, m := float64(len(with)), float64(len(without))
+	n, m := float64(len(s.with)), float64(len(s.without))
 	curve = append(curve, [2]float64{})
 	for i := 0; i < len(all); {
 		t, f := tp, fp

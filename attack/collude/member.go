@@ -182,7 +182,7 @@ func (x trials) total(v *View) ([]float64, bool) {
 
 // scores are the log-likelihood ratios of a target record's presence, up to a constant and a factor:
 // the total, less the other records if they are known, along the record.
-func (x trials) scores(target int, total []float64, knows bool) (with, without []float64) {
+func (x trials) scores(target int, total []float64, knows bool) (s sample) {
 	for i, in := range x.bits {
 		if x.target(i) != target {
 			continue
@@ -195,13 +195,9 @@ func (x trials) scores(target int, total []float64, knows bool) (with, without [
 			}
 			score += a * rest
 		}
-		if in {
-			with = append(with, score)
-		} else {
-			without = append(without, score)
-		}
+		s.add(in, score)
 	}
-	return with, without
+	return s
 }
 
 // judge measures every target record by itself; the verdict is that of the most exposed one.
@@ -252,8 +248,7 @@ func (x trials) risk(r *Run, c Coalition, target int, total []float64) (RecordRi
 	if x.t.Sampling != privacy.SamplingNone {
 		s = anyShape
 	}
-	with, without := x.scores(target, total, true)
-	m, err := measure(with, without, x.t.Delta, s)
+	m, err := measure(x.scores(target, total, true), sample{}, 0, x.t.Delta, s)
 	if err != nil {
 		return RecordRisk{}, m, err
 	}

@@ -19,6 +19,8 @@ func TestPastFindings(t *testing.T) {
 		{"fresh noise of a restored node", plants{freshNoise: true}, "restored", protocol.NoiseCompute,
 			Coalition{Aggregator: true, Broker: true}},
 		{"digests in clear", plants{clearDigests: true}, "guesses", protocol.NoiseParty, Coalition{Broker: true}},
+		{"a bound for each coordinate", plants{perCoordinate: true}, "poison", protocol.NoiseParty,
+			Coalition{Parties: 1}},
 		{"noisy factors", plants{noisyFactors: true}, "noisy-factors", protocol.NoiseParty,
 			Coalition{Aggregator: true}},
 	} {

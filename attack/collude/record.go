@@ -50,6 +50,9 @@ type staging struct {
 	keep  bool // remember the order in which stores changed
 }
 
+// beyondAll is a bound on a party's vector that no attack on sums reaches.
+const beyondAll = 1 << 50
+
 // inputs are a session's vectors: what a party contributes in a round, before noise.
 type inputs func(party, round int) []int64
 
@@ -80,7 +83,7 @@ func (t Target) sessionPlan(roster *run.Roster, dim int, s staging) (*protocol.P
 		deadline = 2 * time.Second
 	}
 	if s.perParty == 0 {
-		s.perParty = 1 << 50
+		s.perParty = beyondAll
 	}
 	base := terms.Terms{Name: "attacked", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
 		Suite: channel.SuiteX25519, Dropouts: t.Parties - t.MinParties, Colluders: t.Colluders,

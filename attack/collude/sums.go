@@ -23,11 +23,21 @@ func others(party, dim int) []int64 {
 
 // sums are the inputs of a session whose coordinates are independent runs: a secret coin decides which
 // of two neighbouring inputs a run has. Unsampled, the victim's term is half the sensitivity up or
-// down, in every round and local step; sampled, it is there by the plan's rate.
+// down, in every round and local step; sampled, it is there by the plan's rate. In every fourth run the
+// coin decides about a group of records, which add one term of the group's size.
 type sums struct {
-	t    Target
-	bits []bool
-	seed [32]byte
+	t     Target
+	bits  []bool
+	seed  [32]byte
+	group int // 0: no run has one
+}
+
+// records is how many records the coin of a run decides about.
+func (s sums) records(run int) int {
+	if s.group > 1 && run%4 == 3 {
+		return s.group
+	}
+	return 1
 }
 
 func (r *Run) newSums(t Target, name string) sums {
@@ -48,10 +58,11 @@ func (s sums) inputs(party, round int) []int64 {
 	x, draws := make([]int64, len(s.bits)), s.draws(round)
 	up, down := s.t.terms()
 	for j, in := range s.bits {
-		x[j] = int64(s.t.entries(draws)) * down
+		term := down
 		if in {
-			x[j] = int64(s.t.entries(draws)) * up
+			term = up
 		}
+		x[j] = int64(s.t.entries(draws)) * term * int64(s.records(j))
 	}
 	return s.t.withLocal(x)
 }
@@ -150,16 +161,26 @@ func (t Target) logRatio(x, variance float64) float64 {
 	return x - steps*rate*float64(up+down)/2
 }
 
-// split separates scores by the secret coins.
-func (s sums) split(scores []float64) (with, without []float64) {
+// split separates scores by the secret coins and by whether they are about one record.
+func (s sums) split(scores []float64) (one, group sample) {
 	for j, x := range scores {
-		if s.bits[j] {
-			with = append(with, x)
+		if s.records(j) == 1 {
+			one.add(s.bits[j], x)
 		} else {
-			without = append(without, x)
+			group.add(s.bits[j], x)
 		}
 	}
-	return with, without
+	return one, group
+}
+
+// ones are the first scores and coins of runs about one record, at most a number of them.
+func (s sums) ones(scores []float64, most int) (some []float64, bits []bool) {
+	for j, x := range scores {
+		if s.records(j) == 1 && len(some) < most {
+			some, bits = append(some, x), append(bits, s.bits[j])
+		}
+	}
+	return some, bits
 }
 
 const promiseRecords = "Under a plan that claims (epsilon, delta), what the revealed totals and the public " +
@@ -206,6 +227,7 @@ func (r *Run) prepare(ctx context.Context, c Coalition, absent int, control bool
 	}
 	out = Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
 	p.sums = r.newSums(t, name)
+	p.group = t.group(r.Runs)
 	rec, err := r.record(ctx, fmt.Sprintf("%s %d", name, absent), t, r.Runs, staging{absent: absent}, p.inputs)
 	if err != nil {
 		return p, out, err
@@ -213,6 +235,7 @@ func (r *Run) prepare(ctx context.Context, c Coalition, absent int, control bool
 	if p.view, err = rec.view(c, p.known); err != nil {
 		return p, out, err
 	}
+	p.view.records = p.records
 	if p.claim, err = r.Target.claim(c, t.Parties-absent); control {
 		p.claim = r.Target.Epsilon
 	}
@@ -238,10 +261,15 @@ func (p prepared) judge(out Outcome, r *Run, scores []float64, s shape, control 
 	if p.t.Sampling != privacy.SamplingNone {
 		s = anyShape
 	}
-	with, without := p.split(scores)
-	m, err := measure(with, without, p.t.Delta, s)
+	one, group := p.split(scores)
+	m, err := measure(one, group, p.group, p.t.Delta, s)
 	if err != nil {
 		return out, err
+	}
+	if p.t.Sampling != privacy.SamplingNone && !control {
+		if err := p.sampled(&m); err != nil {
+			return out, err
+		}
 	}
 	out.Detail, out.Measured = &m, wide(m.Low)
 	out.Verdict = atMost(m.Low, p.claim, control || r.Target.tolerated(p.view.Coalition))

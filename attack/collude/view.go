@@ -25,8 +25,9 @@ type View struct {
 	group     secretOf
 	results   map[uint32]*protocol.Result // of rounds that have a sum
 	chunks    map[protocol.Context][]*protocol.Chunk
-	pinned    uint32 // the attempt to look at; 0: the one that has a result
-	honest    inputs // what honest parties but the victim contribute before noise
+	pinned    uint32            // the attempt to look at; 0: the one that has a result
+	records   func(run int) int // how many records the coin of a coordinate decides about; nil: one
+	honest    inputs            // what honest parties but the victim contribute before noise
 }
 
 // Rounds is how many rounds the session had.

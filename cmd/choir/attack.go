@@ -136,7 +136,7 @@ func (f *attackFlags) targetFlags(cmd *cobra.Command) {
 	s.StringVar(&f.noise, "noise", "party", "who adds noise: party, compute or local (without PLAN)")
 	s.StringVar(&f.transport, "transport", "memory",
 		"what members connect over: memory or nats (embedded server)")
-	s.IntVar(&f.runs, "runs", 0, "repetitions of a sum; 0: as many as the claim needs")
+	s.IntVar(&f.runs, "runs", 0, "repetitions of a sum; 0: 65536, or what memory allows")
 	s.DurationVar(&f.time, "time", time.Minute, "time after which attacks are left undecided; 0: none")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the attacks' own choices")
 	cli.Values(cmd, "noise", "party", "compute", "local")

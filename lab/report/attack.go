@@ -165,10 +165,17 @@ func (p *Page) curves(r *collude.Result) error {
 
 // storyOf is the ID of a verdict's story; empty without one.
 func storyOf(i int, v collude.Outcome) string {
-	if len(v.Story) == 0 && v.Reason == "" {
+	if len(v.Story) == 0 && v.Reason == "" && methodOf(v) == "" {
 		return ""
 	}
 	return fmt.Sprintf("story-%d", i)
+}
+
+func methodOf(v collude.Outcome) string {
+	if v.Detail == nil {
+		return ""
+	}
+	return v.Detail.Method
 }
 
 // stories tell what broke step by step, and what was seen where nothing did.
@@ -182,6 +189,9 @@ func (p *Page) stories(r *collude.Result) {
 			Commands: v.Repeat}
 		if v.Reason != "" {
 			s.Text = []string{v.Reason}
+		}
+		if method := methodOf(v); method != "" {
+			s.Text = append(s.Text, "The limit is "+method+".")
 		}
 		if v.Control {
 			s.Heading = fmt.Sprintf("%s, control: %s", v.Scenario, v.Verdict)
