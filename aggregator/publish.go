@@ -47,20 +47,10 @@ func (a *Aggregator) publish(r *protocol.Result, sum []int64, packed []byte) err
 	return nil
 }
 
-// resultContext is that of what a result seals for the parties.
-func (a *Aggregator) resultContext(r *protocol.Result) protocol.Context {
-	return protocol.Context{
-		From:    a.self,
-		To:      protocol.Everyone,
-		Round:   r.Round,
-		Attempt: r.Attempt,
-		Purpose: protocol.PurposeResult,
-	}
-}
-
 // seal makes the aggregate's chunks for the members, the same ones each time, and their digests.
 func (a *Aggregator) seal(r *protocol.Result, sum []int64) ([]protocol.Outgoing, []protocol.Digest, error) {
-	sealer, err := a.s.Sealer(a.groupOf(r.Round), a.resultContext(r))
+	group := a.groupOf(r.Round)
+	sealer, err := a.s.Sealer(group, a.s.ResultContext(group, r))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -263,8 +263,9 @@ func (a *Aggregator) settle() error {
 	for k := range openings {
 		openings[k] = *a.at.partials[a.node(k)].opening
 	}
+	group := a.groupOf(r.Round)
 	var err error
-	if r.Trace, err = a.s.SealTrace(a.groupOf(r.Round), a.resultContext(r), openings); err != nil {
+	if r.Trace, err = a.s.SealTrace(group, a.s.ResultContext(group, r), openings); err != nil {
 		return err
 	}
 	next, model, why := a.decide(r, ints)
@@ -342,7 +343,8 @@ func (a *Aggregator) audit(r *protocol.Result, sum []int64) error {
 	if err != nil {
 		return protocol.Fail(protocol.ClassIntegrity, "audit: %w", err)
 	}
-	r.Blinding, err = a.s.SealBlinding(a.groupOf(r.Round), a.resultContext(r), blinding)
+	group := a.groupOf(r.Round)
+	r.Blinding, err = a.s.SealBlinding(group, a.s.ResultContext(group, r), blinding)
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 // party of the plan, so a complete one keeps no more in memory than this struct.
 type contribution struct {
 	bundle  protocol.Digest // of the head; zero before it arrives
+	salt    protocol.Salt   // of the chunks and the head, once one has arrived
 	parts   *parts          // nil when nothing has arrived and when it is complete
 	blind   *commit.Scalar  // this node's share of the blinding; nil without audit
 	whole   bool            // complete, checked, and in the sum or pending
@@ -108,13 +109,14 @@ func (in *intake) addChunk(c *protocol.Chunk, data []byte, persist bool) error {
 	if err != nil {
 		return err
 	}
-	if *have != (protocol.Digest{}) {
+	if *have != (protocol.Digest{}) || p.parts.count > 0 && c.Salt != p.salt {
 		return in.chunkEquivocation(c)
 	}
 	if err := xof.Chunk(in.sum, uint64(c.Index)).AddEncoded(plain); err != nil {
 		return fmt.Errorf("%w: chunk %d of %s: %w", protocol.ErrMalformed, c.Index, in.s.Name(c.From), err)
 	}
 	*have = d
+	p.salt = c.Salt
 	p.parts.count++
 	if persist {
 		in.eff.Put(in.shareKey(c.From, c.Index), data)
@@ -187,6 +189,9 @@ func (in *intake) contribution(from uint32, m *protocol.Contribution, data []byt
 	}
 	p.parts.head = m
 	p.bundle = bundle
+	if p.parts.count == 0 {
+		p.salt = m.Salt
+	}
 	in.eff.Put(in.commitKey(from), data)
 	return in.finishContribution(from, p, secret)
 }
@@ -217,7 +222,7 @@ func (in *intake) checkHead(
 	case len(m.Confirm) != in.nodes:
 		return fmt.Errorf("%w: %d confirmations for %d nodes", protocol.ErrMismatch, len(m.Confirm), in.nodes)
 	}
-	if in.s.Confirm(secret, in.context(from), manifest) != m.Confirm[in.k] {
+	if in.s.Confirm(secret, m.Context(from, in.self), manifest) != m.Confirm[in.k] {
 		return fmt.Errorf("%w: %s derives other keys than this node", protocol.ErrSealed, in.s.Name(from))
 	}
 	return nil
@@ -230,18 +235,13 @@ func (in *intake) blinding(
 	if err := in.s.CheckAudit(m); err != nil || !in.s.Plan.Audit {
 		return nil, err
 	}
-	return in.s.OpenBlinding(secret, in.context(from), m.Blinding[in.k])
+	return in.s.OpenBlinding(secret, m.Context(from, in.self), m.Blinding[in.k])
 }
 
-// context is that of a party's share to this node in the current attempt.
-func (in *intake) context(party uint32) protocol.Context {
-	return protocol.Context{
-		From:    party,
-		To:      in.self,
-		Round:   in.round,
-		Attempt: in.attempt,
-		Purpose: protocol.PurposeShare,
-	}
+// mask returns the keystream of a party's share, which is derived from a seed.
+func (in *intake) mask(from uint32, p *contribution, secret *channel.Secret) (*xof.Stream, error) {
+	m := &protocol.Contribution{Round: in.round, Attempt: in.attempt, Salt: p.salt}
+	return in.s.Mask(secret, m.Context(from, in.self))
 }
 
 // finishContribution completes a contribution when its head and, at the explicit node, all
@@ -254,14 +254,14 @@ func (in *intake) finishContribution(from uint32, p *contribution, secret *chann
 		if p.parts.count < in.s.Chunks() {
 			return nil
 		}
-		if protocol.ChunkList(p.parts.chunks) != p.parts.head.Vector {
+		if protocol.ChunkList(p.parts.chunks) != p.parts.head.Vector || p.salt != p.parts.head.Salt {
 			if err := in.refuse(from, p); err != nil {
 				return err
 			}
 			return fmt.Errorf("%w: %s signed another explicit share than it sent",
 				protocol.ErrMismatch, in.s.Name(from))
 		}
-	} else if err := in.addSeed(from, secret); err != nil {
+	} else if err := in.addSeed(from, p, secret); err != nil {
 		return err
 	}
 	in.setComplete(from, p)

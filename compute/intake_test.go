@@ -88,7 +88,7 @@ func TestPendingSeedsAreInTheSum(t *testing.T) {
 				want.Add(x.explicitOf(i))
 				continue
 			}
-			mask, err := x.Session.Mask(x.secret(i), x.node.context(i))
+			mask, err := x.node.maskOf(i)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,5 +149,5 @@ func BenchmarkIntake(b *testing.B) {
 
 // maskOf is a party's mask in the current attempt.
 func (n *Node) maskOf(party uint32) (*xof.Stream, error) {
-	return n.s.Mask(n.secret(party), n.context(party))
+	return n.mask(party, &n.contributions[party], n.secret(party))
 }

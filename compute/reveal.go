@@ -105,13 +105,8 @@ func (n *Node) beginSealing() (err error) {
 	if n.at.out.sealer != nil {
 		return nil
 	}
-	n.at.out.sealer, err = n.s.Sealer(n.aggregatorSecret(), protocol.Context{
-		From:    n.self,
-		To:      n.s.Plan.Aggregator(),
-		Round:   n.round,
-		Attempt: n.attempt,
-		Purpose: protocol.PurposePartial,
-	})
+	context := n.s.PartialContext(n.self, n.round, n.attempt, n.at.agrees[n.self].Partial)
+	n.at.out.sealer, err = n.s.Sealer(n.aggregatorSecret(), context)
 	return err
 }
 

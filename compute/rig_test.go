@@ -93,7 +93,8 @@ func (x *rig) explicitOf(party uint32) field.Vector {
 // sealChunk seals a chunk of a party's explicit share, which fill writes.
 func (x *rig) sealChunk(party uint32, i int, fill func(plain []byte)) (chunk, ciphertext []byte) {
 	x.TB.Helper()
-	sealer, err := x.Session.Sealer(x.secret(party), x.node.context(party))
+	sealer, err := x.Session.Sealer(x.secret(party),
+		(&protocol.Contribution{Round: 1, Attempt: 1}).Context(party, x.node.self))
 	if err != nil {
 		x.TB.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func (x *rig) head(party uint32, m *protocol.Contribution) []byte {
 	if err != nil {
 		x.TB.Fatal(err)
 	}
-	m.Confirm[0] = x.Session.Confirm(x.secret(party), x.node.context(party), manifest)
+	m.Confirm[0] = x.Session.Confirm(x.secret(party), m.Context(party, x.node.self), manifest)
 	return x.Sign(party, m)
 }
 

@@ -19,8 +19,8 @@ const (
 )
 
 // addSeed adds a share that is derived from a seed: a vector of keystream.
-func (in *intake) addSeed(from uint32, secret *channel.Secret) error {
-	mask, err := in.s.Mask(secret, in.context(from))
+func (in *intake) addSeed(from uint32, p *contribution, secret *channel.Secret) error {
+	mask, err := in.mask(from, p, secret)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (in *intake) subtract(from uint32, p *contribution) error {
 		if !p.whole {
 			return nil
 		}
-		mask, err := in.s.Mask(secret, in.context(from))
+		mask, err := in.mask(from, p, secret)
 		if err == nil {
 			share.SubSeeds(in.sum, mask)
 		}

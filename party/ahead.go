@@ -13,9 +13,10 @@ const defaultAhead = 1 << 20
 // on one or two cores, so that messages do not wait long.
 const aheadChunks = 4
 
-// drawn is the noise of one contribution: a seed that was never used before, and the first
-// samples of its expansion. The rest is drawn chunk by chunk when it is needed. It is kept in
-// memory only: a crash or the end of the plan discards it, and another seed takes its place.
+// drawn is the randomness of one contribution: a seed that was never used before, and the first
+// samples of its expansion, if the parties add the noise. The rest is drawn chunk by chunk when it
+// is needed. The contribution's salt follows from the seed. It is kept in memory only: a crash or
+// the end of the plan discards it, and another seed takes its place.
 type drawn struct {
 	seed  noise.Seed
 	whole []int64 // memory for all samples; nil if none is drawn ahead
@@ -82,12 +83,11 @@ func (p *Party) last() bool {
 	return p.latest.round == p.bound.Plan.Rounds && p.bound.Plan.SpareAttempts == 0
 }
 
-// takeNoise returns noise for one contribution: the noise drawn ahead, or a fresh seed. It
-// returns nil under a plan in which the parties add none.
+// takeNoise returns noise for one contribution: the noise drawn ahead, or a fresh seed.
 func (p *Party) takeNoise() (*drawn, error) {
 	d := p.nextNoise
 	p.nextNoise = nil
-	if d != nil || !p.noisy() {
+	if d != nil {
 		return d, nil
 	}
 	return p.draw()
@@ -104,7 +104,7 @@ func (p *Party) draw() (*drawn, error) {
 
 // makeSampler builds the sampler's tables when they are first needed.
 func (p *Party) makeSampler() (err error) {
-	if p.noise == nil {
+	if p.noise == nil && p.noisy() {
 		p.noise, err = noise.NewGaussian(p.bound.Plan.Variance)
 	}
 	return err

@@ -180,8 +180,8 @@ func TestNotAhead(t *testing.T) {
 		"never":    {change: func(_ *protocol.Plan, c *Config) { c.Ahead = -1 }, reads: 32},
 		"too long": {change: func(_ *protocol.Plan, c *Config) { c.Ahead = 49 }, reads: 32},
 		"no noise": {change: func(p *protocol.Plan, _ *Config) { p.Noise, p.Variance = protocol.NoiseNone, 0 },
-			reads: 0},
-		"nodes' noise": {change: func(p *protocol.Plan, _ *Config) { p.Noise = protocol.NoiseCompute }, reads: 0},
+			reads: 32},
+		"nodes' noise": {change: func(p *protocol.Plan, _ *Config) { p.Noise = protocol.NoiseCompute }, reads: 32},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, reads := counted(t, c.change)

@@ -59,7 +59,7 @@ func BenchmarkChunk(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			sealer, err := r.p.bound.Sealer(r.p.secret(0), r.p.context(0, pair{1, 1}))
+			sealer, err := r.p.bound.Sealer(r.p.secret(0), r.p.context(0))
 			if err != nil {
 				b.Fatal(err)
 			}

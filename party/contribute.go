@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"choir/crypto/noise"
 	"choir/protocol"
 )
 
@@ -143,11 +142,7 @@ func (p *Party) contribute(e protocol.Proposal, outbox []byte) error {
 
 // persist stores what the contribution is derived from.
 func (p *Party) persist(own *contribution, outbox []byte, d *drawn) {
-	var seed noise.Seed
-	if d != nil {
-		seed = d.seed
-	}
-	completeOutbox(outbox, seed)
+	completeOutbox(outbox, d.seed)
 	attempt := binary.BigEndian.AppendUint32(nil, own.round)
 	p.eff.Put("attempt", binary.BigEndian.AppendUint32(attempt, own.attempt))
 	p.eff.Put("outbox", outbox)

@@ -21,7 +21,7 @@ const defaultWindow = 8 << 20
 // sending is a contribution that is being sent, from the first chunk to the manifest.
 type sending struct {
 	update  protocol.PackedInts
-	noise   *drawn // nil under a plan in which the parties add none
+	noise   *drawn
 	masks   []*xof.Stream
 	sealer  *protocol.Sealer
 	next    int               // index of the next chunk to send
@@ -45,20 +45,21 @@ const windowElements = 512
 // startSending prepares the own contribution for sending, from its first chunk.
 func (p *Party) startSending(update protocol.PackedInts, d *drawn) error {
 	at := p.own.pair
+	p.own.salt = protocol.ContributionSalt(d.seed)
 	explicit := p.explicit(at.round)
 	out := &sending{update: update, noise: d}
 	for k := range p.computes {
 		if k == explicit {
 			continue
 		}
-		mask, err := p.bound.Mask(p.secret(k), p.context(k, at))
+		mask, err := p.bound.Mask(p.secret(k), p.context(k))
 		if err != nil {
 			return err
 		}
 		out.masks = append(out.masks, mask)
 	}
 	var err error
-	if out.sealer, err = p.bound.Sealer(p.secret(explicit), p.context(explicit, at)); err != nil {
+	if out.sealer, err = p.bound.Sealer(p.secret(explicit), p.context(explicit)); err != nil {
 		return err
 	}
 	p.own.out = out
@@ -70,9 +71,6 @@ func (p *Party) restartSending() error {
 	seed, update, err := unmarshalOutbox(p.store().Get("outbox"), int(p.bound.Plan.Dim))
 	if err != nil {
 		return err
-	}
-	if !p.noisy() {
-		return p.startSending(update, nil)
 	}
 	if err := p.makeSampler(); err != nil {
 		return err
@@ -107,7 +105,7 @@ func (p *Party) sendWindow() error {
 		return err
 	}
 	for i, m := range messages {
-		context := p.context(p.explicit(p.own.round), p.own.pair)
+		context := p.context(p.explicit(p.own.round))
 		c := &protocol.Chunk{Context: context, Index: uint32(out.next + i)}
 		p.eff.Emit(p.bound.SubjectShare(c), m)
 	}
@@ -150,7 +148,7 @@ func (p *Party) makeChunk(out *sending, i int, buf *scratch) (message, ciphertex
 func (p *Party) samples(out *sending, i int, buf *scratch) ([]int64, error) {
 	from, n := p.bound.ChunkCoordinates(i)
 	switch {
-	case out.noise == nil:
+	case !p.noisy():
 		return nil, nil
 	case from+n <= out.noise.ready:
 		return out.noise.whole[from : from+n], nil
@@ -190,7 +188,7 @@ func (p *Party) sendManifest() error {
 		p.eff.Put("head", own.manifest)
 	}
 	p.eff.Emit(p.bound.SubjectContribution(p.self, own.round, own.attempt), own.manifest)
-	if d := own.out.noise; d != nil && d.whole != nil {
+	if d := own.out.noise; d.whole != nil {
 		p.spare = d.whole // the chunks have the noise now
 	}
 	own.out = nil
@@ -203,13 +201,15 @@ func (p *Party) secret(k int) *channel.Secret { return p.keys.Secret(p.compute(k
 // compute is the member index of the k-th compute node.
 func (p *Party) compute(k int) uint32 { return p.firstNode + uint32(k) }
 
-func (p *Party) context(k int, at pair) protocol.Context {
+// context is that of the share of the contribution to the k-th compute node.
+func (p *Party) context(k int) protocol.Context {
 	return protocol.Context{
 		From:    p.self,
 		To:      p.compute(k),
-		Round:   at.round,
-		Attempt: at.attempt,
+		Round:   p.own.round,
+		Attempt: p.own.attempt,
 		Purpose: protocol.PurposeShare,
+		Salt:    p.own.salt,
 	}
 }
 

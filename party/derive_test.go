@@ -2,6 +2,7 @@ package party
 
 import (
 	"bytes"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -76,6 +77,78 @@ func TestContributionIsReproducible(t *testing.T) {
 			if silent != (name == "no noise") {
 				t.Errorf("noise is there: %t", !silent)
 			}
+		})
+	}
+}
+
+// variants are plans with and without what makes a contribution random besides its seed.
+var variants = map[string]func(*protocol.Plan, *Config){
+	"noise": narrow,
+	"no noise": func(p *protocol.Plan, c *Config) {
+		p.Noise = protocol.NoiseNone
+		p.Variance = 0
+	},
+	"audit": func(p *protocol.Plan, c *Config) { p.Audit = true },
+}
+
+// contributed opens the round, contributes and returns the messages.
+func (r *rig) contributed(update []int64) [][]byte {
+	from := len(r.sent)
+	r.propose(1, update)
+	r.run()
+	return r.contribution(from)
+}
+
+// TestForgottenContribution: a party whose store is rolled back to before its contribution makes
+// another one, of the same update, and nothing in it has a key and nonce of the first.
+func TestForgottenContribution(t *testing.T) {
+	for name, change := range variants {
+		t.Run(name, func(t *testing.T) {
+			update := someUpdate(50)
+			r := newRig(t, 50, change)
+			r.open(1)
+			before := maps.Clone(r.Store)
+			first := r.contributed(update)
+			clear(r.Store)
+			maps.Copy(r.Store, before)
+			r.boot()
+			second := r.contributed(update)
+			if len(first) != 2 || len(second) != 2 {
+				t.Fatalf("%d and %d messages, not a chunk and a manifest each", len(first), len(second))
+			}
+			keys := map[protocol.Context]bool{}
+			for _, messages := range [][][]byte{first, second} {
+				r.noise(messages, update) // it is a whole contribution
+				_, m, err := r.Session.Receive(messages[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				context := m.(*protocol.Contribution).Context(0, r.Node(0))
+				if c, err := protocol.UnmarshalChunk(messages[0]); err != nil || c.Salt != context.Salt {
+					t.Errorf("the chunk has another salt than the manifest (%v)", err)
+				}
+				keys[context] = true
+			}
+			if len(keys) != 2 {
+				t.Error("both contributions have the same keys")
+			}
+		})
+	}
+}
+
+// TestForgottenManifest: a manifest that is made again, because the store was rolled back to before
+// it, is the same.
+func TestForgottenManifest(t *testing.T) {
+	for name, change := range variants {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 50, change)
+			r.open(1)
+			first := r.contributed(someUpdate(50))
+			delete(r.Store, "head")
+			at := len(r.sent)
+			r.boot()
+			r.run()
+			sameMessages(t, "another life", r.contribution(at), first)
 		})
 	}
 }

@@ -60,7 +60,8 @@ func (r *rig) published(sum []int64) [][]byte {
 func TestForgedChunkCostsNoMemory(t *testing.T) {
 	r := newRig(t, 50, func(p *protocol.Plan, _ *Config) { p.SpareAttempts = 3 })
 	for attempt := range uint32(4) {
-		c := &protocol.Chunk{Plan: r.cfg.Session.ID, Last: true, Ciphertext: make([]byte, 50*8+channel.Overhead),
+		c := &protocol.Chunk{Plan: r.cfg.Session.ID.Prefix(), Last: true,
+			Ciphertext: make([]byte, 50*8+channel.Overhead),
 			Context: protocol.Context{From: r.agg(), To: protocol.Everyone, Round: 1, Attempt: attempt + 1,
 				Purpose: protocol.PurposeResult}}
 		b, err := c.Marshal()

@@ -14,6 +14,7 @@ func (p *Party) makeManifest() error {
 		Attempt:  own.attempt,
 		Model:    p.modelDigest,
 		Last:     p.lastResult,
+		Salt:     own.salt,
 		Explicit: uint32(p.explicit(own.round)),
 		Vector:   protocol.ChunkList(own.out.digests),
 		Confirm:  make([][16]byte, p.computes),
@@ -28,7 +29,7 @@ func (p *Party) makeManifest() error {
 		return err
 	}
 	for k := range m.Confirm {
-		m.Confirm[k] = p.bound.Confirm(p.secret(k), p.context(k, own.pair), digest)
+		m.Confirm[k] = p.bound.Confirm(p.secret(k), p.context(k), digest)
 	}
 	if own.bundle, err = m.BundleOf(p.bound, p.self, digest); err != nil {
 		return err
@@ -51,20 +52,21 @@ func (p *Party) addCommitment(m *protocol.Contribution, out *sending) error {
 		from, n := p.bound.ChunkCoordinates(i)
 		out.addNoise(noised[from:from+n], samples, from, 0)
 	}
-	blinding, err := commit.RandomScalar(p.cfg.Rand)
+	source := protocol.BlindingSource(out.noise.seed)
+	blinding, err := commit.RandomScalar(source)
 	if err != nil {
 		return err
 	}
 	if m.Commitment, err = p.bound.Plan.Commit(p.cfg.Bases, noised, blinding); err != nil {
 		return err
 	}
-	shares, err := blinding.Split(p.computes, p.cfg.Rand)
+	shares, err := blinding.Split(p.computes, source)
 	if err != nil {
 		return err
 	}
 	m.Blinding = make([]protocol.SealedScalar, p.computes)
 	for k := range shares {
-		m.Blinding[k], err = p.bound.SealBlinding(p.secret(k), p.context(k, p.own.pair), shares[k])
+		m.Blinding[k], err = p.bound.SealBlinding(p.secret(k), p.context(k), shares[k])
 		if err != nil {
 			return err
 		}

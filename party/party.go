@@ -14,7 +14,7 @@
 //	state                            the application's private state after them
 //	attempt                          u32 round, u32 attempt: the last one contributed to
 //	want                             an open attempt that this party has not contributed to
-//	outbox                           noise seed and update, until every node has given a receipt:
+//	outbox                           seed and update, until every node has given a receipt:
 //	                                 the contribution is derived from them each time it is sent
 //	head, memo                       its manifest (signed Contribution), and Settle's input
 //	receipt/<r>/<a>/<node>           receipts, kept for good
@@ -42,7 +42,7 @@ type Config struct {
 	Key     protocol.Signer // *identity.PrivateKey
 	App     protocol.Application
 	Ledger  Ledger        // charges every contribution
-	Rand    io.Reader     // source of noise seeds; crypto/rand.Reader in production
+	Rand    io.Reader     // source of seeds; crypto/rand.Reader in production
 	View    protocol.View // the party's store
 	// ResendMS is the retransmit interval, in milliseconds: the last messages are sent
 	// again if nothing arrives for this long. 0: 15 seconds.
@@ -127,6 +127,7 @@ func (p pair) after(q pair) bool {
 // contribution is this party's contribution to an attempt.
 type contribution struct {
 	pair
+	salt         protocol.Salt
 	bundle       protocol.Digest // of the manifest
 	manifest     []byte          // nil until the last chunk is made
 	memo         []byte

@@ -204,8 +204,7 @@ func (r *rig) noise(messages [][]byte, update []int64) []int64 {
 		r.TB.Fatal("the head is of other chunks")
 	}
 	for k := range rigNodes {
-		ctx := protocol.Context{From: 0, To: r.Node(k), Round: head.Round, Attempt: head.Attempt,
-			Purpose: protocol.PurposeShare}
+		ctx := head.Context(0, r.Node(k))
 		account, err := head.ManifestDigest(s, ctx.From)
 		if tag := s.Confirm(r.secret(r.Node(k)), ctx, account); err != nil || tag != head.Confirm[k] {
 			r.TB.Fatalf("node %d's confirmation is wrong (%v)", k, err)

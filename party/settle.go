@@ -129,7 +129,9 @@ func (p *Party) applyResult(at pair, r *result) {
 	}
 	next, err := p.check(at, r, aggregate)
 	if err == nil {
-		c.want, err = p.bound.Expected(p.groupOf(at.round), p.resultContext(at), r.head.Trace, r.digest, r.sum)
+		group := p.groupOf(at.round)
+		context := p.bound.ResultContext(group, r.head)
+		c.want, err = p.bound.Expected(group, context, r.head.Trace, r.digest, r.sum)
 	}
 	entry, in := protocol.Find(r.head.Set, p.self)
 	c.counted = in && p.own != nil && p.own.pair == at && entry.Bundle == p.own.bundle
@@ -223,22 +225,12 @@ func (p *Party) audit(at pair, r *result) error {
 	if !p.bound.Plan.Audit {
 		return nil
 	}
-	blinding, err := p.bound.OpenBlinding(p.groupOf(at.round), p.resultContext(at), r.head.Blinding)
+	group := p.groupOf(at.round)
+	blinding, err := p.bound.OpenBlinding(group, p.bound.ResultContext(group, r.head), r.head.Blinding)
 	if err != nil {
 		return err
 	}
 	return protocol.CheckTotal(p.cfg.Bases, r.head.Commitments, blinding, r.sum)
-}
-
-// resultContext is that of what a result seals for the parties.
-func (p *Party) resultContext(at pair) protocol.Context {
-	return protocol.Context{
-		From:    p.bound.Plan.Aggregator(),
-		To:      protocol.Everyone,
-		Round:   at.round,
-		Attempt: at.attempt,
-		Purpose: protocol.PurposeResult,
-	}
 }
 
 // groupOf returns the group key in a round, nil if there is none or the round is over.

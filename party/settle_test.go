@@ -111,7 +111,7 @@ func (r *rig) concluded(update, next []int64) (head *protocol.Result, confirms, 
 	for k := range openings {
 		openings[k].Salt[0] = byte(k)
 	}
-	if head.Trace, err = s.SealTrace(group, r.p.resultContext(pair{1, 1}), openings); err != nil {
+	if head.Trace, err = s.SealTrace(group, s.ResultContext(group, head), openings); err != nil {
 		r.TB.Fatal(err)
 	}
 	chunks = r.published(sum)

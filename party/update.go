@@ -11,7 +11,7 @@ import (
 
 // The stored form of an outbox is
 //
-//	u32 CRC-32C of the rest | 32 bytes of seed, zeros without noise | the update, packed
+//	u32 CRC-32C of the rest | 32 bytes of seed | the update, packed
 //
 // The checksum detects a damaged store: with other bytes than before, another plaintext
 // would be sealed under the same key and nonce.

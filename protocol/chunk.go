@@ -29,15 +29,22 @@ type Context struct {
 	Round   uint32
 	Attempt uint32
 	Purpose Purpose
+	Salt    Salt
 }
+
+// Salt distinguishes vectors that are sealed or shared in one attempt, so that no two plaintexts
+// ever have one key and nonce, whatever their sender has forgotten. It is public. That of a
+// contribution is drawn with the contribution; those of a partial sum and of an aggregate follow
+// from digests of what is sealed.
+type Salt [16]byte
 
 // Chunk is one sealed piece of a vector: 65536 elements, fewer in the last. The key of its
 // channel authenticates it, so it has no signature.
 //
-// Layout: u8 kind (32) | 32 plan id | u32 from | u32 to | u32 round |
-// u32 attempt | u8 purpose | u32 index | u8 last | bytes ciphertext.
+// Layout: u8 kind (32) | 16 plan | u32 from | u32 to | u32 round |
+// u32 attempt | u8 purpose | 16 salt | u32 index | u8 last | bytes ciphertext.
 type Chunk struct {
-	Plan PlanID
+	Plan [16]byte // PlanID.Prefix
 	Context
 	Index      uint32
 	Last       bool
@@ -55,6 +62,7 @@ func (c *Context) fields(w *wire) {
 	if w.err == nil && (c.Purpose < PurposeShare || c.Purpose > PurposeResult) {
 		w.fail("no such purpose %d", c.Purpose)
 	}
+	w.fixed("salt", c.Salt[:])
 }
 
 func (c *Chunk) fields(w *wire) {
@@ -63,7 +71,7 @@ func (c *Chunk) fields(w *wire) {
 	if kind != KindChunk {
 		w.fail("kind %d is not a chunk", kind)
 	}
-	w.fixed("plan id", c.Plan[:])
+	w.fixed("plan", c.Plan[:])
 	c.Context.fields(w)
 	w.u32("index", &c.Index)
 	w.flag("last", &c.Last)
@@ -97,15 +105,60 @@ func ViewChunk(b []byte) (*Chunk, error) {
 func IsChunk(b []byte) bool { return len(b) > 0 && Kind(b[0]) == KindChunk }
 
 // contextSize is the size of a context's canonical form, in bytes.
-const contextSize = 32 + 4*4 + 1
+const contextSize = 32 + 4*4 + 1 + len(Salt{})
 
 // bytes returns the context's canonical form under a plan.
 func (c Context) bytes(id PlanID) []byte {
 	b := append(make([]byte, 0, contextSize+len(Digest{})), id[:]...) // callers append a digest
+	return c.appendTo(b)
+}
+
+// appendTo appends the context's canonical form after the plan.
+func (c Context) appendTo(b []byte) []byte {
 	for _, v := range []uint32{c.From, c.To, c.Round, c.Attempt} {
 		b = binary.BigEndian.AppendUint32(b, v)
 	}
-	return append(b, byte(c.Purpose))
+	return append(append(b, byte(c.Purpose)), c.Salt[:]...)
+}
+
+// Context returns the context of a contribution's share to a compute node.
+func (m *Contribution) Context(from, node uint32) Context {
+	return Context{
+		From: from, To: node, Round: m.Round, Attempt: m.Attempt, Purpose: PurposeShare, Salt: m.Salt,
+	}
+}
+
+// PartialContext returns the context of a node's partial sum with a vector digest, which nobody
+// can choose: it follows from the elements and from a secret of the node.
+func (s BoundPlan) PartialContext(node, round, attempt uint32, vector Digest) Context {
+	return Context{
+		From:    node,
+		To:      s.Plan.Aggregator(),
+		Round:   round,
+		Attempt: attempt,
+		Purpose: PurposePartial,
+		Salt:    Salt(vector[:]),
+	}
+}
+
+// ResultContext returns the context of what a result seals under the group key of its round. Its
+// salt follows from the partial sums' digests, and so do the plaintexts.
+func (s BoundPlan) ResultContext(group *channel.Secret, m *Result) Context {
+	parts := make([][]byte, 1, 1+len(m.Partials))
+	parts[0] = s.ID[:]
+	for k := range m.Partials {
+		parts = append(parts, m.Partials[k][:])
+	}
+	d := digest(partialsContext, parts...)
+	key := group.Derive(resultSaltKey, d[:])
+	return Context{
+		From:    s.Plan.Aggregator(),
+		To:      Everyone,
+		Round:   m.Round,
+		Attempt: m.Attempt,
+		Purpose: PurposeResult,
+		Salt:    Salt(key[:]),
+	}
 }
 
 // box returns the AEAD under the key of one vector in one context.

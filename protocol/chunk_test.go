@@ -11,7 +11,7 @@ import (
 	"choir/crypto/xof"
 )
 
-var shareContext = Context{From: 0, To: 3, Round: 1, Attempt: 2, Purpose: PurposeShare}
+var shareContext = Context{From: 0, To: 3, Round: 1, Attempt: 2, Purpose: PurposeShare, Salt: Salt{9, 8}}
 
 func encodedVector(s BoundPlan) []byte {
 	v := make(field.Vector, s.Plan.Dim)
@@ -88,6 +88,7 @@ func TestChunkIsBoundToItsContext(t *testing.T) {
 		"round":      func(c *Chunk) { c.Round++ },
 		"attempt":    func(c *Chunk) { c.Attempt++ },
 		"purpose":    func(c *Chunk) { c.Purpose = PurposePartial },
+		"salt":       func(c *Chunk) { c.Salt[0] ^= 1 },
 		"index":      func(c *Chunk) { c.Index, c.Last = 1, true },
 		"last":       func(c *Chunk) { c.Last = true },
 		"beyond":     func(c *Chunk) { c.Index = 2 },

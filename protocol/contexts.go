@@ -7,19 +7,20 @@ package protocol
 // The contexts of keys that are derived from a channel's secret, or from another key of the
 // plan.
 const (
-	sealKey     = "choir v1 key seal"     // seals a vector
-	maskKey     = "choir v1 key mask"     // expands to a seed node's share
-	confirmKey  = "choir v1 key confirm"  // 16 bytes of it confirm a manifest
-	groupKey    = "choir v1 key group"    // seals the plan's group key for a member
-	blindingKey = "choir v1 key blinding" // seals a share of a commitment's blinding scalar
-	noiseKey    = "choir v1 key noise"    // seeds a compute node's noise
-	saltKey     = "choir v1 key salt"     // salts the digest of a compute node's partial sum
-	openingKey  = "choir v1 key opening"  // seals the salt for the aggregator
-	digestKey   = "choir v1 key digest"   // keys the digests of models and aggregates
-	roundKey    = "choir v1 key round"    // keys those of one round
-	nextKey     = "choir v1 key next"     // a secret's successor in the next round
-	traceKey    = "choir v1 key trace"    // seals the sum of the compute nodes' traces
-	workerKey   = "choir v1 key worker"   // seals the messages between a node and a worker
+	sealKey       = "choir v1 key seal"        // seals a vector
+	maskKey       = "choir v1 key mask"        // expands to a seed node's share
+	confirmKey    = "choir v1 key confirm"     // 16 bytes of it confirm a manifest
+	groupKey      = "choir v1 key group"       // seals the plan's group key for a member
+	blindingKey   = "choir v1 key blinding"    // seals a share of a commitment's blinding scalar
+	noiseKey      = "choir v1 key noise"       // seeds a compute node's noise
+	saltKey       = "choir v1 key salt"        // salts the digest of a compute node's partial sum
+	resultSaltKey = "choir v1 key result salt" // salts what a result seals
+	openingKey    = "choir v1 key opening"     // seals the salt for the aggregator
+	digestKey     = "choir v1 key digest"      // keys the digests of models and aggregates
+	roundKey      = "choir v1 key round"       // keys those of one round
+	nextKey       = "choir v1 key next"        // a secret's successor in the next round
+	traceKey      = "choir v1 key trace"       // seals the sum of the compute nodes' traces
+	workerKey     = "choir v1 key worker"      // seals the messages between a node and a worker
 	// a worker's key, from the node's
 	oneWorkerKey = "choir v1 key one worker"
 )
@@ -37,6 +38,9 @@ const (
 	resultContext   = "choir v1 result"
 	pointContext    = "choir v1 point" // of fingerprints
 	traceContext    = "choir v1 trace"
+	partialsContext = "choir v1 partials" // of a result, for the salt
+	saltContext     = "choir v1 salt"
+	blindContext    = "choir v1 blinding seed"
 )
 
 // The contexts of digests whose input grows with the dimension or the roster.

@@ -81,7 +81,7 @@ type Round struct {
 // commitment's blinding scalar, one sealed to each node. Otherwise the commitment is zero and
 // there are no shares.
 //
-// Layout: u32 round | u32 attempt | 32 model | 32 last | u32 explicit | 32 vector |
+// Layout: u32 round | u32 attempt | 32 model | 32 last | 16 salt | u32 explicit | 32 vector |
 // 32 commitment | n* 48 blinding (none, or one per compute node in roster order) |
 // n* 16 confirmation (one per compute node, in roster order). The fields before the
 // confirmations are what these confirm.
@@ -90,6 +90,7 @@ type Contribution struct {
 	Attempt  uint32
 	Model    Digest
 	Last     Digest // ResultDigest of the last round's result; zero in round 1
+	Salt     Salt   // of the shares
 	Explicit uint32 // which compute node (0..M-1) received the explicit share
 	Vector   Digest // ChunkList digest of the explicit share's ciphertext
 
@@ -283,6 +284,7 @@ func (m *Contribution) manifest(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.fixed("model", m.Model[:])
 	w.fixed("last result", m.Last[:])
+	w.fixed("salt", m.Salt[:])
 	w.u32("explicit node", &m.Explicit)
 	w.fixed("vector digest", m.Vector[:])
 	w.fixed("commitment", m.Commitment[:])

@@ -89,6 +89,9 @@ func (id PlanID) String() string { return hex.EncodeToString(id[:]) }
 // a label and are not used for any security check.
 func (id PlanID) Short() string { return hex.EncodeToString(id[:8]) }
 
+// Prefix returns the first 16 bytes, which chunks have.
+func (id PlanID) Prefix() [16]byte { return [16]byte(id[:]) }
+
 // Plan is the document that every member signs before the session. All members therefore have
 // the same N, T, clip, noise and model, which prevents the attack in which an aggregator lies
 // about the number of parties ([Thesis], section 3.2.2).

@@ -101,6 +101,7 @@ func messageOf(t *rapid.T, k Kind) Message {
 func contributionOf(t *rapid.T, round, attempt uint32) *Contribution {
 	c := &Contribution{Round: round, Attempt: attempt, Model: digests().Draw(t, "model"),
 		Last:       digests().Draw(t, "last"),
+		Salt:       PlanID(digests().Draw(t, "salt")).Prefix(),
 		Vector:     digests().Draw(t, "vector"),
 		Commitment: [32]byte(digests().Draw(t, "commitment"))}
 	c.Confirm = make([][16]byte, rapid.IntRange(1, 5).Draw(t, "nodes"))
@@ -373,8 +374,10 @@ func TestEnvelopeAndChunkRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := &Envelope{Kind: Kind(rapid.ByteRange(1, 31).Draw(t, "kind")), Plan: PlanID(digests().Draw(t, "plan")),
 			From: rapid.Uint32().Draw(t, "from"), Body: blobs(40).Draw(t, "body")}
-		c := &Chunk{Plan: e.Plan, Context: Context{e.From, rapid.Uint32().Draw(t, "to"), fromOne().Draw(t, "round"),
-			fromOne().Draw(t, "attempt"), Purpose(rapid.ByteRange(1, 3).Draw(t, "purpose"))},
+		c := &Chunk{Plan: e.Plan.Prefix(), Context: Context{
+			e.From, rapid.Uint32().Draw(t, "to"), fromOne().Draw(t, "round"),
+			fromOne().Draw(t, "attempt"), Purpose(rapid.ByteRange(1, 3).Draw(t, "purpose")),
+			PlanID(digests().Draw(t, "salt")).Prefix()},
 			Index: rapid.Uint32().Draw(t, "index"), Last: rapid.Bool().Draw(t, "last"), Ciphertext: blobs(40).Draw(t,
 				"ciphertext")}
 		for _, m := range []fielder{e, c} {

@@ -1,9 +1,13 @@
 package protocol
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"encoding/binary"
 	"fmt"
+	"io"
 
+	"choir/crypto/blake"
 	"choir/crypto/channel"
 	"choir/crypto/field"
 )
@@ -28,7 +32,7 @@ func (s BoundPlan) Sealer(secret *channel.Secret, c Context) (*Sealer, error) {
 }
 
 // chunkHeader is the size of a chunk's encoding before its ciphertext, in bytes.
-const chunkHeader = 1 + 32 + 4*4 + 1 + 4 + 1 + 4
+const chunkHeader = 1 + contextSize - 16 + 4 + 1 + 4
 
 // Seal returns the encoding of chunk i, and its ciphertext, which is a part of the encoding.
 // put writes the plaintext, 8 bytes an element, to the memory in which it is then encrypted,
@@ -47,7 +51,7 @@ func (x *Sealer) Seal(i int, put func(plain []byte)) (message, ciphertext []byte
 // header appends Chunk's layout up to the ciphertext.
 func (x *Sealer) header(b []byte, index uint32, last bool, size uint32) []byte {
 	b = append(b, byte(KindChunk))
-	b = append(b, x.context.bytes(x.bound.ID)...)
+	b = x.context.appendTo(append(b, x.bound.ID[:16]...))
 	b = binary.BigEndian.AppendUint32(b, index)
 	if last {
 		b = append(b, 1)
@@ -72,6 +76,31 @@ func (s BoundPlan) Salt(secret *channel.Secret, round, attempt uint32, set Diges
 func (s BoundPlan) setContext(round, attempt uint32, set Digest) []byte {
 	ctx := binary.BigEndian.AppendUint32(append([]byte(nil), s.ID[:]...), round)
 	return append(binary.BigEndian.AppendUint32(ctx, attempt), set[:]...)
+}
+
+// ContributionSalt derives a contribution's salt from the secret seed that was drawn for it.
+func ContributionSalt(seed [32]byte) Salt {
+	d := blake.Derive(saltContext, seed[:])
+	return Salt(d[:])
+}
+
+// BlindingSource returns the randomness of a contribution's blinding scalar and of its shares, which
+// follows from the same seed, so that a manifest that is made again is the same.
+func BlindingSource(seed [32]byte) io.Reader {
+	key := blake.Derive(blindContext, seed[:])
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // the key has 32 bytes
+	}
+	return cipher.StreamReader{S: cipher.NewCTR(block, make([]byte, aes.BlockSize)), R: zeros{}}
+}
+
+// zeros reads zeros without end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
 }
 
 // SealOpening seals a node's opening for the aggregator into its Partial.
@@ -113,8 +142,8 @@ func (s BoundPlan) OpenChunk(secret *channel.Secret, c *Chunk) ([]byte, error) {
 // OpenChunkTo is OpenChunk that appends the plaintext, at most 512 KiB, to dst, which must not
 // overlap the ciphertext.
 func (s BoundPlan) OpenChunkTo(dst []byte, secret *channel.Secret, c *Chunk) ([]byte, error) {
-	if c.Plan != s.ID {
-		return nil, fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, c.Plan.Short(), s.ID.Short())
+	if c.Plan != s.ID.Prefix() {
+		return nil, fmt.Errorf("%w: plan %x, not %s", ErrWrongPlan, c.Plan, s.ID)
 	}
 	n := s.Chunks()
 	if uint64(c.Index) >= uint64(n) || c.Last != (int(c.Index) == n-1) {

@@ -27,7 +27,7 @@ func heard(filter, subject string) bool {
 // another plan.
 func TestSubjects(t *testing.T) {
 	s := testSession(t)
-	share := &Chunk{Plan: s.ID, Context: shareContext, Index: 2} // alice to node-1
+	share := &Chunk{Plan: s.ID.Prefix(), Context: shareContext, Index: 2} // alice to node-1
 	others := s
 	others.ID[0]++
 	token := regexp.MustCompile(`^[A-Za-z0-9_-]+$`)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +63,7 @@ type chunkVector struct {
 	Round      uint32   `json:"round"`
 	Attempt    uint32   `json:"attempt"`
 	Purpose    uint8    `json:"purpose"`
+	Salt       hexBytes `json:"salt"`
 	Plaintext  hexBytes `json:"plaintext"`
 	Ciphertext hexBytes `json:"ciphertext"`
 	Message    hexBytes `json:"message"`
@@ -121,15 +123,16 @@ func messageVectorOf(t *testing.T, s BoundPlan, sm sample) messageVector {
 func (f *vectorFile) sealed(t *testing.T, s BoundPlan) {
 	t.Helper()
 	secret := testSecret(t, 0x42)
-	contexts := []Context{shareContext, {From: 3, To: 5, Round: 1, Attempt: 1, Purpose: PurposePartial},
-		{From: 5, To: Everyone, Round: 2, Attempt: 1, Purpose: PurposeResult}}
+	result := samples()[slices.IndexFunc(samples(), func(m sample) bool { return m.name == "result" })]
+	contexts := []Context{shareContext, s.PartialContext(3, 1, 1, testDigest(5)),
+		s.ResultContext(secret, result.m.(*Result))}
 	for _, c := range contexts {
 		chunks := sealedVectorChunks(t, s, secret, c)
 		b, err := chunks[0].Marshal()
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Chunks = append(f.Chunks, chunkVector{c.From, c.To, c.Round, c.Attempt, uint8(c.Purpose),
+		f.Chunks = append(f.Chunks, chunkVector{c.From, c.To, c.Round, c.Attempt, uint8(c.Purpose), c.Salt[:],
 			encodedVector(s), chunks[0].Ciphertext, b})
 	}
 	manifest, err := samples()[5].m.(*Contribution).ManifestDigest(s, 1)

@@ -23,11 +23,12 @@ type View struct {
 	stored    map[uint32]map[string][]byte
 	links     map[[2]uint32]secretOf // by party or node, and node or aggregator
 	group     secretOf
-	results   map[uint32]*protocol.Result // of rounds that have a sum
-	chunks    map[protocol.Context][]*protocol.Chunk
-	pinned    uint32            // the attempt to look at; 0: the one that has a result
-	records   func(run int) int // how many records the coin of a coordinate decides about; nil: one
-	honest    inputs            // what honest parties but the victim contribute before noise
+	results   map[uint32]*protocol.Result            // of rounds that have a sum
+	chunks    map[protocol.Context][]*protocol.Chunk // by context without salt
+	salts     map[[3]uint32]protocol.Salt            // of contributions, by party, round and attempt
+	pinned    uint32                                 // the attempt to look at; 0: the one that has a result
+	records   func(run int) int                      // of how many records a coordinate's coin decides; nil: one
+	honest    inputs                                 // of honest parties but the victim, before noise
 }
 
 // Rounds is how many rounds the session had.
@@ -41,7 +42,8 @@ func (v *View) Coordinates() int { return int(v.session.Plan.Dim) }
 func (r *record) view(c Coalition, honest inputs) (*View, error) {
 	v := &View{Coalition: c, session: r.session, honest: honest, in: c.members(r.session.Plan),
 		stored: map[uint32]map[string][]byte{}, links: map[[2]uint32]secretOf{},
-		results: map[uint32]*protocol.Result{}, chunks: map[protocol.Context][]*protocol.Chunk{}}
+		results: map[uint32]*protocol.Result{}, chunks: map[protocol.Context][]*protocol.Chunk{},
+		salts: map[[3]uint32]protocol.Salt{}}
 	var filters []transport.Filters
 	for i := range v.in {
 		f, err := transport.NewFilters(r.session.Filters(i))
@@ -72,9 +74,14 @@ func (v *View) derive() error {
 	for _, m := range v.messages {
 		if c, err := protocol.ViewChunk(m.Data); err == nil {
 			v.add(c)
-		} else if _, msg, err := v.session.Receive(m.Data); err == nil {
-			if r, ok := msg.(*protocol.Result); ok && r.Outcome != protocol.OutcomeVoid {
-				v.results[r.Round] = r
+		} else if e, msg, err := v.session.Receive(m.Data); err == nil {
+			switch msg := msg.(type) {
+			case *protocol.Contribution:
+				v.salts[[3]uint32{e.From, msg.Round, msg.Attempt}] = msg.Salt
+			case *protocol.Result:
+				if msg.Outcome != protocol.OutcomeVoid {
+					v.results[msg.Round] = msg
+				}
 			}
 		}
 	}
@@ -83,12 +90,14 @@ func (v *View) derive() error {
 
 // add keeps a chunk, unless it was retransmitted.
 func (v *View) add(c *protocol.Chunk) {
-	for _, known := range v.chunks[c.Context] {
+	slot := c.Context
+	slot.Salt = protocol.Salt{}
+	for _, known := range v.chunks[slot] {
 		if known.Index == c.Index && bytes.Equal(known.Ciphertext, c.Ciphertext) {
 			return
 		}
 	}
-	v.chunks[c.Context] = append(v.chunks[c.Context], c)
+	v.chunks[slot] = append(v.chunks[slot], c)
 }
 
 // set is the parties of a round's sum, nil without one in the view.
@@ -122,6 +131,11 @@ func (v *View) share(party, node uint32, round int) (field.Vector, bool) {
 	if len(v.chunks[c]) > 0 {
 		return v.open(secret, c)
 	}
+	salt, ok := v.salts[[3]uint32{party, c.Round, c.Attempt}]
+	if !ok {
+		return nil, false
+	}
+	c.Salt = salt
 	mask, err := v.session.Mask(secret, c)
 	if err != nil {
 		return nil, false

@@ -78,8 +78,9 @@ func (c *cheat) partialSum(m *agreement) (field.Vector, protocol.Opening) {
 	set, plan := c.intersection(m.Round, m.Attempt), c.s.Plan
 	sum, blind := make(field.Vector, plan.Elements()), []*commit.Scalar{}
 	for _, e := range set {
-		ctx := protocol.Context{From: e.Party, To: c.self, Round: m.Round, Attempt: m.Attempt,
-			Purpose: protocol.PurposeShare}
+		_, head, err := c.s.Receive(c.store(protocol.RecordKey("commit", m.Round, m.Attempt, e.Party)))
+		given := must(head, err).(*contribution)
+		ctx := given.Context(e.Party, c.self)
 		k, v := int(c.self)-plan.Parties(), make(field.Vector, plan.Elements())
 		if share.ExplicitIndex(int(e.Party), int(m.Round), plan.Computes()) == k {
 			ch := must(protocol.ViewChunk(c.store(protocol.RecordKey("share", m.Round, m.Attempt, e.Party, 0))))
@@ -91,9 +92,7 @@ func (c *cheat) partialSum(m *agreement) (field.Vector, protocol.Opening) {
 		}
 		sum.Add(v)
 		if plan.Audit {
-			_, head, err := c.s.Receive(c.store(protocol.RecordKey("commit", m.Round, m.Attempt, e.Party)))
-			sealed := must(head, err).(*contribution).Blinding[k]
-			blind = append(blind, must(c.s.OpenBlinding(c.link(e.Party, m.Round), ctx, sealed)))
+			blind = append(blind, must(c.s.OpenBlinding(c.link(e.Party, m.Round), ctx, given.Blinding[k])))
 		}
 	}
 	o := protocol.Opening{Salt: c.s.Salt(c.link(protocol.Own, m.Round), m.Round, m.Attempt, m.Set)}
@@ -198,7 +197,7 @@ func (c *cheat) box(ctx protocol.Context) *channel.Box {
 	for _, v := range []uint32{ctx.From, ctx.To, ctx.Round, ctx.Attempt} {
 		b = append(b, byte(v>>24), byte(v>>16), byte(v>>8), byte(v))
 	}
-	b = append(b, byte(ctx.Purpose))
+	b = append(append(b, byte(ctx.Purpose)), ctx.Salt[:]...)
 	dim := c.s.Plan.Dim
 	ad := append(append([]byte("choir v1 chunk\x00"), b...), byte(dim>>24), byte(dim>>16), byte(dim>>8),
 		byte(dim))
@@ -224,8 +223,7 @@ func (c *cheat) vector(change func(v field.Vector) []byte) {
 		sealed[ch.Context] = protocol.ChunkList([]protocol.Digest{protocol.NewChunkHash().Digest(ch.Ciphertext)})
 	})(c)
 	lie(func(c *cheat, m *protocol.Contribution) {
-		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(int(m.Explicit)), Round: m.Round,
-			Attempt: m.Attempt, Purpose: protocol.PurposeShare}
+		ctx := m.Context(c.self, c.s.Plan.Compute(int(m.Explicit)))
 		if d, ok := sealed[ctx]; ok {
 			m.Vector = d
 			c.confirm(m)
@@ -237,8 +235,7 @@ func (c *cheat) vector(change func(v field.Vector) []byte) {
 func (c *cheat) confirm(m *protocol.Contribution) {
 	tags := make([][16]byte, len(m.Confirm))
 	for k := range tags {
-		ctx := protocol.Context{From: c.self, To: c.s.Plan.Compute(k), Round: m.Round, Attempt: m.Attempt,
-			Purpose: protocol.PurposeShare}
+		ctx := m.Context(c.self, c.s.Plan.Compute(k))
 		tags[k] = c.s.Confirm(c.link(ctx.To, ctx.Round), ctx, must(m.ManifestDigest(c.s, c.self)))
 	}
 	m.Confirm = tags

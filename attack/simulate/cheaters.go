@@ -229,7 +229,7 @@ var cheatingContributions = []cheater{
 			if n, ok := c.noticed(protocol.NoteContributed); ok && c.once("forged") {
 				ctx := protocol.Context{From: c.s.Plan.Aggregator(), To: protocol.Everyone, Round: n.Round,
 					Attempt: n.Attempt, Purpose: protocol.PurposeResult}
-				ch := &protocol.Chunk{Plan: c.s.ID, Context: ctx, Last: true,
+				ch := &protocol.Chunk{Plan: c.s.ID.Prefix(), Context: ctx, Last: true,
 					Ciphertext: c.box(ctx).Seal(nil, 0, true, protocol.AppendInts(nil, make([]int64, c.s.Plan.Dim)))}
 				c.eff.Send = append([]protocol.Outgoing{{Subject: c.s.SubjectResult(n.Round, n.Attempt, "0"),
 					Data: must(ch.Marshal())}}, c.eff.Send...)

@@ -15,6 +15,7 @@
 //   - a node reveals once per round, over a set that all nodes' lists give and
 //     that has at least N_min parties, and exactly that set's shares;
 //   - from all that was revealed in a round at most one total can be computed;
+//   - nobody seals two plaintexts under one key and nonce, rewound or not;
 //   - no party sends two contents for one attempt, no noise is used twice, and
 //     every contribution's charge is durable before its first byte is sent;
 //   - the published aggregate is the sum of exactly the set's contributions;

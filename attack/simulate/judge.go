@@ -75,8 +75,7 @@ func (o *oracle) open(k key, c *protocol.Contribution) (g *given, err error) {
 		return nil, err
 	}
 	for n := range s.Plan.Computes() {
-		ctx := protocol.Context{From: k.party, To: s.Plan.Compute(n), Round: k.at.round, Attempt: k.at.attempt,
-			Purpose: protocol.PurposeShare}
+		ctx := c.Context(k.party, s.Plan.Compute(n))
 		link := o.link(k.party, ctx.To, k.at.round)
 		if link == nil {
 			return nil, fmt.Errorf("no channel to node %d", n)
@@ -117,8 +116,8 @@ func (o *oracle) openVector(link *channel.Secret, ctx protocol.Context) (field.V
 		return nil, fmt.Errorf("%d chunks left, not %d", len(list), s.Chunks())
 	}
 	for i, sealed := range list {
-		plain, err := s.OpenChunk(link,
-			&protocol.Chunk{Plan: s.ID, Context: ctx, Index: uint32(i), Last: i == len(list)-1, Ciphertext: sealed})
+		plain, err := s.OpenChunk(link, &protocol.Chunk{Plan: s.ID.Prefix(), Context: ctx, Index: uint32(i),
+			Last: i == len(list)-1, Ciphertext: sealed})
 		if err != nil {
 			return nil, err
 		}
@@ -264,8 +263,7 @@ func (o *oracle) opened(node, round uint32) {
 	if r == nil || !o.allNodes() {
 		return
 	}
-	ctx := protocol.Context{From: node, To: s.Plan.Aggregator(), Round: round, Attempt: r.at.attempt,
-		Purpose: protocol.PurposePartial}
+	ctx := o.sealed[unsalted(s.PartialContext(node, round, r.at.attempt, r.head.Vector))]
 	if len(o.chunks[ctx]) < s.Chunks() {
 		return
 	}

@@ -32,8 +32,9 @@ type oracle struct {
 	signed  map[string]uint64 // hashes of the signed contents, by purpose
 	links   map[[2]uint32]*channel.Secret
 	digests protocol.DigestSecret
-	chunks  map[protocol.Context][][]byte // ciphertexts, by index
-	charged map[int]map[attempt]bool      // durable charges, by party
+	chunks  map[protocol.Context][][]byte         // ciphertexts, by index
+	sealed  map[protocol.Context]protocol.Context // the last context of chunks, by the one without a salt
+	charged map[int]map[attempt]bool              // durable charges, by party
 
 	updates  map[key]protocol.Proposal
 	given    map[key]*given
@@ -71,6 +72,7 @@ func newOracle(w *world) *oracle {
 		signed:   map[string]uint64{},
 		links:    map[[2]uint32]*channel.Secret{},
 		chunks:   map[protocol.Context][][]byte{},
+		sealed:   map[protocol.Context]protocol.Context{},
 		charged:  map[int]map[attempt]bool{},
 		updates:  map[key]protocol.Proposal{},
 		given:    map[key]*given{},
@@ -195,12 +197,11 @@ func (o *oracle) messageLeft(m *member, e *protocol.Envelope, body protocol.Mess
 	}
 }
 
-// forgot reports whether a party sends another chunk than before because its store went back and its manifest
-// of the attempt never left: the bus has nothing that could tell it. The threat model admits this.
-func (o *oracle) forgot(m *member, purpose string, c *protocol.Chunk) bool {
-	before, sent := o.signed[purpose]
+// forgot reports whether a party may contribute again because its store went back and its manifest of the
+// attempt never left: the bus has nothing that could tell it. It does so under another salt.
+func (o *oracle) forgot(m *member, c *protocol.Chunk) bool {
 	_, manifest := o.signed[fmt.Sprintf("%s contribution %d.%d", m.name, c.Round, c.Attempt)]
-	return m.rewound && !manifest && sent && before != mixIn(0, c.Ciphertext)
+	return m.rewound && !manifest
 }
 
 func (o *oracle) chunkLeft(m *member, data []byte) {
@@ -216,14 +217,15 @@ func (o *oracle) chunkLeft(m *member, data []byte) {
 	case protocol.PurposeResult:
 		rule = "contradiction"
 	}
-	purpose := fmt.Sprintf("%s chunk %d of %s", m.name, c.Index, what)
-	if rule == "noised twice" && o.forgot(m, purpose, c) {
-		o.w.chaos.counts["rewind-noised-twice"]++
-		delete(o.signed, purpose)
+	key := fmt.Sprintf("%s key of chunk %d of %s, salt %x", m.name, c.Index, what, c.Salt)
+	first := o.once(m, "two plaintexts for one key", key, c.Ciphertext)
+	if rule != "noised twice" || !o.forgot(m, c) {
+		o.once(m, rule, fmt.Sprintf("%s chunk %d of %s", m.name, c.Index, what), c.Ciphertext)
 	}
-	if !o.once(m, rule, purpose, c.Ciphertext) {
+	if !first {
 		return
 	}
+	o.sealed[unsalted(c.Context)] = c.Context
 	if c.Purpose == protocol.PurposeShare {
 		o.paid(m, attempt{c.Round, c.Attempt})
 	}
@@ -236,6 +238,12 @@ func (o *oracle) chunkLeft(m *member, data []byte) {
 	if c.Purpose == protocol.PurposePartial {
 		o.opened(c.From, c.Round)
 	}
+}
+
+// unsalted is a context without its salt.
+func unsalted(c protocol.Context) protocol.Context {
+	c.Salt = protocol.Salt{}
+	return c
 }
 
 // durable checks a batch that is about to become durable.

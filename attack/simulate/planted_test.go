@@ -170,8 +170,8 @@ func plantedBugs() []planted {
 		{"agree on the union", "chaos", []string{"wrong set"}, agreeOnUnion()},
 		{"count a party twice", "calm", []string{"wrong sum"}, countTwice()},
 		{"void what may be revealed", "chaos", []string{"void reveal", "contradiction"}, voidEarly()},
-		{"noise again when sending again", "lossy", []string{"noised twice", "not charged", "noise reused"},
-			noiseAgain()},
+		{"noise again when sending again", "lossy",
+			[]string{"noised twice", "two plaintexts for one key", "not charged", "noise reused"}, noiseAgain()},
 		{"receipts on a wrong path", "chaos", []string{"malformed"}, after(protocol.RoleCompute, wrongPath)},
 		{"open on a stale model", "calm", []string{"bad end"},
 			resignChanged(protocol.RoleAggregator, func(m *member, r *protocol.Round) bool {

@@ -91,7 +91,7 @@ func sharesOf(t *testing.T, n, m int, x []int64) []field.Vector {
 	if _, err := l.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	explicit := opened(t, hub, l.Session, keeper)
+	explicit, salt := opened(t, hub, l.Session, keeper)
 	shares := make([]field.Vector, m)
 	for k := range shares {
 		to := p.Compute(k)
@@ -99,7 +99,7 @@ func sharesOf(t *testing.T, n, m int, x []int64) []field.Vector {
 			continue
 		}
 		mask, err := l.Session.Mask(keeper.links[to], protocol.Context{From: 0, To: to, Round: 1,
-			Attempt: 1, Purpose: protocol.PurposeShare})
+			Attempt: 1, Purpose: protocol.PurposeShare, Salt: salt})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,8 +157,10 @@ func (s *keptStore) Apply(records []protocol.Record) error {
 	return s.Store.Apply(records)
 }
 
-// opened is the explicit share of party 0, by the node that it was sent to.
-func opened(t *testing.T, hub *memory.Hub, s protocol.BoundPlan, k *keeper) map[uint32]field.Vector {
+// opened is the explicit share of party 0, by the node that it was sent to, and its salt.
+func opened(
+	t *testing.T, hub *memory.Hub, s protocol.BoundPlan, k *keeper,
+) (out map[uint32]field.Vector, salt protocol.Salt) {
 	t.Helper()
 	bus := hub.Connect("observer")
 	defer bus.Close()
@@ -166,7 +168,7 @@ func opened(t *testing.T, hub *memory.Hub, s protocol.BoundPlan, k *keeper) map[
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[uint32]field.Vector{}
+	out = map[uint32]field.Vector{}
 	for range s.Chunks() {
 		m, err := sub.Next(t.Context())
 		if err != nil {
@@ -180,6 +182,7 @@ func opened(t *testing.T, hub *memory.Hub, s protocol.BoundPlan, k *keeper) map[
 		if err != nil {
 			t.Fatal(err)
 		}
+		salt = c.Salt
 		if out[c.To] == nil {
 			out[c.To] = make(field.Vector, s.Plan.Dim)
 		}
@@ -188,5 +191,5 @@ func opened(t *testing.T, hub *memory.Hub, s protocol.BoundPlan, k *keeper) map[
 			t.Fatal(err)
 		}
 	}
-	return out
+	return out, salt
 }

@@ -164,8 +164,7 @@ func (th *thief) signed(from uint32, body protocol.Message) {
 			th.t.Fatal(err)
 		}
 		for k, tag := range m.Confirm { // confirms the secret of a share, explicit or not
-			c := protocol.Context{From: from, To: th.s.Plan.Compute(k), Round: m.Round, Attempt: m.Attempt,
-				Purpose: protocol.PurposeShare}
+			c := m.Context(from, th.s.Plan.Compute(k))
 			th.add(m.Round, func(s *channel.Secret) bool { return th.s.Confirm(s, c, digest) == tag })
 		}
 	case *protocol.Partial:
