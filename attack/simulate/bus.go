@@ -36,7 +36,7 @@ func (w *world) publish(from *member, o protocol.Outgoing) {
 	if args, ok := w.ask("forge", p.Forge, m.id, m.key,
 		func(d *dice) []int64 { return []int64{int64(d.next() % 8)} }); ok {
 		w.store(o.Subject, &message{subject: subject, count: m.count, mark: "!", id: m.id ^ 2, from: from.i,
-			data: w.forge(m.data, args[0])})
+			data: w.forge(w.outsider, m.data, args[0])})
 	}
 	w.store(o.Subject, m)
 	if _, ok := w.ask("twice", p.Twice, m.id, m.key, nil); ok {
@@ -53,6 +53,11 @@ func (w *world) store(subject string, m *message) {
 		id := m.id ^ uint64(i+1)<<56
 		if _, ok := w.ask("hole", w.profile.Hole, id, key, nil); ok {
 			continue
+		}
+		m := m
+		if args, ok := w.ask("split", w.profile.Split, id, key,
+			func(d *dice) []int64 { return []int64{int64(d.next() % 8)} }); ok {
+			m = w.split(m, args[0])
 		}
 		to.log = append(to.log, m)
 		at := w.now + 1

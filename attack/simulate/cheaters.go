@@ -115,7 +115,7 @@ var cheatingParties = []cheater{
 	{what: "a node's message from a party", who: "p0", comes: whole("c", protocol.ErrUnknown),
 		does: func(c *cheat) {
 			if n, ok := c.noticed(protocol.NoteContributed); ok {
-				c.say(c.s.SubjectHold(4, n.Round, n.Attempt), &hold{Round: n.Round, Attempt: n.Attempt})
+				c.say(c.s.SubjectHold(c.s.Plan.Compute(0), n.Round, n.Attempt), &hold{Round: n.Round, Attempt: n.Attempt})
 			}
 		}},
 	{what: "a second channel", who: "p0", comes: whole("c", protocol.ErrEquivocate),
@@ -128,7 +128,7 @@ var cheatingParties = []cheater{
 		})},
 	{what: "a channel that opens to another secret", who: "p0", comes: without("c", protocol.ErrSealed),
 		does: lie(func(c *cheat, m *protocol.Open) {
-			if m.To == 4 {
+			if m.To == c.s.Plan.Compute(0) {
 				m.Enc[0] ^= 1
 			}
 		})},
@@ -314,7 +314,9 @@ var cheatingResults = []cheater{
 		deaf: isConfirm, comes: stalled("c", protocol.ErrMismatch),
 		does: lieOfResult(func(_ *cheat, m *resulting) { m.Set = m.Set[1:] })},
 	{what: "a result that names a node", who: "agg", comes: whole("p", protocol.ErrUnknown),
-		does: twoFaced(func(_ *cheat, m *resulting) { m.Set = append(m.Set, protocol.Entry{Party: 5}) })},
+		does: twoFaced(func(c *cheat, m *resulting) {
+			m.Set = append(m.Set, protocol.Entry{Party: c.s.Plan.Compute(1)})
+		})},
 	{what: "rejected, though it isn't", who: "agg",
 		comes: comes{ends: protocol.ClassIntegrity, of: "p", because: "outcome is rejected", sets: []int{4}},
 		does:  lie(func(_ *cheat, m *resulting) { m.Outcome = protocol.OutcomeRejected })},

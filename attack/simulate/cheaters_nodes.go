@@ -23,7 +23,9 @@ var cheatingNodes = []cheater{
 		comes: comes{ends: protocol.ClassQuorum, because: "c0 and c1 signed different sets"},
 		does:  lie(func(_ *cheat, m *hold) { m.Entries = m.Entries[1:] })},
 	{what: "list that names a node", who: "c0", comes: stalled("c", protocol.ErrUnknown),
-		does: lie(func(_ *cheat, m *hold) { m.Entries = append(m.Entries, protocol.Entry{Party: 5}) })},
+		does: lie(func(c *cheat, m *hold) {
+			m.Entries = append(m.Entries, protocol.Entry{Party: c.s.Plan.Compute(1)})
+		})},
 	{what: "list under a wrong signature", who: "c0", comes: stalled("c", protocol.ErrSignature),
 		does: func(c *cheat) {
 			each(c, func(m *hold, o protocol.Outgoing) []protocol.Outgoing {

@@ -14,7 +14,10 @@
 //
 //   - a node reveals once per round, over a set that all nodes' lists give and
 //     that has at least N_min parties, and exactly that set's shares;
-//   - from all that was revealed in a round at most one total can be computed;
+//   - from all that was revealed in a round at most one total can be computed: of the
+//     honest parties' vectors, all members but one honest node and the honest parties,
+//     with the broker, can compute the sums of the rounds and nothing else, by linear
+//     algebra over every share and sum that was sealed for one of them;
 //   - nobody seals two plaintexts under one key and nonce, rewound or not;
 //   - no party sends two contents for one attempt, no noise is used twice, and
 //     every contribution's charge is durable before its first byte is sent;
@@ -24,6 +27,12 @@
 //   - no member signs two different messages for one purpose, and a receipt is
 //     for a contribution that its node lists;
 //   - no honest member is accused, and once the faults end, the session ends.
+//
+// Members may lie: a profile draws a coalition of all nodes but one at most, the
+// aggregator and parties, and the rows of the table of cheats that each follows, and the
+// broker may show a listener another message than the others get. The oracle records
+// all versions of what liars sign, and checks everything that honest members do with
+// it; a session with liars need not end.
 //
 // The bus is a durable log that may lose a publish attempt, the model of
 // package transport: a stored message is delivered to every listener, in any

@@ -10,7 +10,9 @@ import (
 func Planted() map[string]string {
 	all := map[string]string{wordOfVoid: "lies"}
 	for _, b := range plantedBugs() {
-		all[b.name] = "faults"
+		if b.seams.only == "" && b.profile != "liars" && b.profile != "rewinds" { // rarer than the lab looks
+			all[b.name] = "faults"
+		}
 	}
 	return all
 }

@@ -17,6 +17,8 @@ import (
 //	delay MSG member ms      the delivery to a member is that much later
 //	again MSG member ms      it is delivered a second time, that much later
 //	hole MSG member          it is never delivered to a member
+//	split MSG member n       that member gets an altered copy of it instead, altered in way n
+//	lie member WHAT          it follows that row of the table of cheats, with - for blanks
 //	batch member@n k         the member's n-th batch takes up to k messages
 //	think member r.a ms      the update for round r attempt a needs that long
 //	crash member@n HOW ms    it crashes at its n-th batch and restarts after that
@@ -39,8 +41,9 @@ type Fault struct {
 }
 
 // kinds are the kinds of faults with their numbers of arguments.
-var kinds = map[string]int{"lose": 0, "twice": 0, "forge": 1, "delay": 1, "again": 1, "hole": 0, "batch": 1,
-	"think": 1, "crash": 2, "replay": 0, "rewind": 1, "slow": 1, "skew": 1, "late": 1, "leave": 2, "cut": 2}
+var kinds = map[string]int{"lose": 0, "twice": 0, "forge": 1, "delay": 1, "again": 1, "hole": 0, "split": 1,
+	"lie": 0, "batch": 1, "think": 1, "crash": 2, "replay": 0, "rewind": 1, "slow": 1, "skew": 1, "late": 1,
+	"leave": 2, "cut": 2}
 
 // String is the fault's line.
 func (f Fault) String() string {

@@ -6,9 +6,9 @@ import (
 	"choir/protocol"
 )
 
-// forge makes another message of one that the broker can't sign: with another
-// content, altered in one of a few ways, from the same claimed sender.
-func (w *world) forge(data []byte, way int64) []byte {
+// forge makes another message of one: with another content, altered in one of a few
+// ways, from the same claimed sender, signed with a key.
+func (w *world) forge(key *signer, data []byte, way int64) []byte {
 	if protocol.IsChunk(data) {
 		return w.forgeChunk(data, way)
 	}
@@ -25,7 +25,7 @@ func (w *world) forge(data []byte, way int64) []byte {
 		b[len(b)-1-int(way-6)*80] ^= 4
 		return b
 	}
-	b, err := w.session.Sign(w.outsider, e.From, altered(m, way))
+	b, err := w.session.Sign(key, e.From, altered(m, way))
 	if err != nil {
 		return data
 	}
@@ -84,6 +84,21 @@ func altered(m protocol.Message, way int64) protocol.Message {
 			return &protocol.Result{Round: m.Round, Attempt: m.Attempt, Outcome: protocol.OutcomeVoid}
 		}
 		m.Next[0] ^= 1
+	case *protocol.Confirm:
+		if way%2 == 0 {
+			m.Result[0] ^= 1
+		} else {
+			m.Value[0] ^= 1
+		}
+	default:
+		alterKeys(m)
+	}
+	return m
+}
+
+// alterKeys changes a message of the exchange of keys.
+func alterKeys(m protocol.Message) {
+	switch m := m.(type) {
 	case *protocol.Key:
 		if len(m.Public) > 0 {
 			m.Public[0] ^= 1
@@ -97,5 +112,4 @@ func altered(m protocol.Message, way int64) protocol.Message {
 			m.Sealed[0] ^= 1
 		}
 	}
-	return m
 }

@@ -131,6 +131,9 @@ func (d *drive) step(ev protocol.Event) {
 	if !d.m.up || d.m.done {
 		return
 	}
+	if e, ok := ev.(protocol.Delivery); ok {
+		d.w.oracle.overheard(e.Data)
+	}
 	before := len(d.m.out)
 	d.m.step(ev, nil)
 	if d.held != nil && len(d.m.out) > before {
@@ -202,7 +205,7 @@ func (d *drive) insider() []byte {
 	data, how := d.message(), int64(d.byte()%8)
 	e, err := protocol.UnmarshalEnvelope(data)
 	if err != nil || int(e.From) == d.m.i {
-		return d.w.forge(data, how)
+		return d.w.forge(d.w.outsider, data, how)
 	}
 	m, err := protocol.Decode(e)
 	if err != nil {

@@ -2,7 +2,9 @@ package simulate
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
@@ -18,14 +20,6 @@ type given struct {
 	shares []field.Vector // by node
 	x      field.Vector   // their sum: update and noise
 	noise  []int64
-}
-
-// reveal is what a node revealed in a round.
-type reveal struct {
-	at    attempt
-	head  *protocol.Partial
-	set   []protocol.Entry
-	noise []int64 // of the node, nil until its vector was sent
 }
 
 // settledRound is the state after a round's result.
@@ -158,7 +152,7 @@ func (o *oracle) receipted(m *member, r *protocol.Receipt) {
 	at := nodeAt{uint32(m.i), attempt{r.Round, r.Attempt}}
 	e := protocol.Entry{Party: r.Party, Bundle: r.Bundle}
 	o.receipts[at] = append(o.receipts[at], e)
-	if h := o.holds[at]; h != nil {
+	for _, h := range o.holds[at] {
 		o.lists(m, h, e)
 	}
 }
@@ -170,146 +164,12 @@ func (o *oracle) lists(m *member, h *protocol.Hold, e protocol.Entry) {
 	}
 }
 
-func (o *oracle) held(m *member, h *protocol.Hold) {
-	at := nodeAt{uint32(m.i), attempt{h.Round, h.Attempt}}
-	o.holds[at] = h
-	for _, e := range o.receipts[at] {
-		o.lists(m, h, e)
-	}
-	for _, e := range h.Entries {
-		g := o.given[key{e.Party, at.at}]
-		if o.answers(int(e.Party)) && (g == nil || g.bundle != e.Bundle) {
-			o.violate("invented", "%s lists a contribution of party %d to %s that it didn't make", m.name, e.Party,
-				at.at)
-		}
-	}
-}
-
-// common is the intersection of all nodes' lists, nil before all were sent.
-func (o *oracle) common(at attempt) []protocol.Entry {
-	var all []*protocol.Hold
-	for n := range o.w.setup.Computes {
-		h := o.holds[nodeAt{o.w.session.Plan.Compute(n), at}]
-		if h == nil {
-			return nil
-		}
-		all = append(all, h)
-	}
-	return protocol.Intersect(all)
-}
-
-// agreed checks that a node signs the intersection of all lists.
-func (o *oracle) agreed(m *member, a *protocol.Agree) {
-	at := attempt{a.Round, a.Attempt}
-	o.agrees[nodeAt{uint32(m.i), at}] = a
-	if !o.allNodes() {
-		return
-	}
-	set := o.common(at)
-	if a.Set != protocol.SetDigest(o.w.session, a.Round, a.Attempt, set) || int(a.Count) != len(set) {
-		o.violate("wrong set", "%s agrees in %s to another set than the %d that all nodes list", m.name, at,
-			len(set))
-	}
-}
-
-// allNodes reports whether the oracle checks every compute node.
-func (o *oracle) allNodes() bool {
-	for n := range o.w.setup.Computes {
-		if !o.answers(o.w.setup.Parties + n) {
-			return false
-		}
-	}
-	return true
-}
-
-// revealed checks the main rule: one reveal a round, over the agreed set.
-func (o *oracle) revealed(m *member, p *protocol.Partial) {
-	at := attempt{p.Round, p.Attempt}
-	r := &reveal{at: at, head: p, set: o.common(at)}
-	o.reveals[nodeRound{uint32(m.i), p.Round}] = r
-	if m.disk.durable[fmt.Sprintf("reveal/%d", p.Round)] == nil {
-		o.violate("unrecorded reveal", "%s reveals in %s before the reveal is durable", m.name, at)
-	}
-	if own := o.agrees[nodeAt{uint32(m.i), at}]; own == nil || own.Set != p.Set ||
-		int(own.Count) < o.w.setup.MinParties {
-		o.violate("small set", "%s reveals in %s without having agreed to a set of %d", m.name, at,
-			o.w.setup.MinParties)
-	}
-	if o.voided[at] {
-		o.violate("void reveal", "%s reveals in %s, which is void", m.name, at)
-	}
-	if !o.allNodes() {
-		return
-	}
-	for n := range o.w.setup.Computes {
-		node := o.w.session.Plan.Compute(n)
-		if a := o.agrees[nodeAt{node, at}]; a == nil || a.Set != p.Set {
-			o.violate("no agreement", "%s reveals in %s what node %d hasn't agreed to", m.name, at, n)
-		}
-		if other := o.reveals[nodeRound{node, p.Round}]; other != nil &&
-			(other.at != at || other.head.Set != p.Set) {
-			o.violate("two totals", "%s reveals in %s, node %d in %s", m.name, at, n, other.at)
-		}
-	}
-	if len(r.set) < o.w.setup.MinParties {
-		o.violate("small set", "%s reveals a sum of %d in %s", m.name, len(r.set), at)
-	}
-}
-
-// opened checks a node's revealed vector, once all of it was sent: the shares of
-// the set, and the node's noise if the plan places it there.
-func (o *oracle) opened(node, round uint32) {
-	r, s := o.reveals[nodeRound{node, round}], o.w.session
-	if r == nil || !o.allNodes() {
-		return
-	}
-	ctx := o.sealed[unsalted(s.PartialContext(node, round, r.at.attempt, r.head.Vector))]
-	if len(o.chunks[ctx]) < s.Chunks() {
-		return
-	}
-	link := o.link(node, ctx.To, round)
-	v, err := o.openVector(link, ctx)
-	opening, badOpening := s.OpenOpening(link, node, r.head)
-	if err != nil || badOpening != nil || protocol.VectorDigest(v, opening) != r.head.Vector {
-		o.violate("wrong sum", "node %d reveals in %s another vector than it signed: %v", node, r.at, err)
-		return
-	}
-	if !o.allHonest() {
-		return
-	}
-	for _, e := range r.set {
-		if g := o.given[key{e.Party, r.at}]; g != nil {
-			v.Sub(g.shares[int(node)-o.w.setup.Parties])
-		}
-	}
-	if r.noise, err = o.coordinates(v); err != nil {
-		o.violate("wrong sum", "node %d reveals in %s what isn't coordinates: %v", node, r.at, err)
-		return
-	}
-	silent := true
-	for _, x := range r.noise {
-		silent = silent && x == 0
-		if x > 1<<40 || x < -1<<40 {
-			o.violate("wrong sum", "node %d reveals in %s another sum than the set's", node, r.at)
-			return
-		}
-	}
-	if silent != (o.w.setup.Noise != protocol.NoiseCompute) {
-		o.violate("wrong sum", "node %d in %s: silent is %t", node, r.at, silent)
-	}
-}
-
 // resulted checks that the published aggregate is the sum of exactly the set's
 // contributions, and that the model follows from it.
 func (o *oracle) resulted(r *protocol.Result) {
 	at := attempt{r.Round, r.Attempt}
 	if r.Outcome == protocol.OutcomeVoid {
-		o.voided[at] = true
-		for n := range o.w.setup.Computes {
-			if v := o.reveals[nodeRound{o.w.session.Plan.Compute(n), r.Round}]; v != nil && v.at == at {
-				o.violate("void reveal", "%s is called void after node %d revealed", at, n)
-			}
-		}
+		o.calledVoid(at)
 		return
 	}
 	if !o.allHonest() {
@@ -319,7 +179,8 @@ func (o *oracle) resulted(r *protocol.Result) {
 		o.violate("wrong result", "round %d is settled after %d rounds", r.Round, len(o.rounds)-1)
 		return
 	}
-	before, set := o.rounds[len(o.rounds)-1], o.common(at)
+	before := o.rounds[len(o.rounds)-1]
+	set := o.common(at, protocol.SetDigest(o.w.session, r.Round, r.Attempt, r.Set))
 	now := &settledRound{set: set, noise: make([]int64, o.w.setup.Dim)}
 	total := make([]int64, o.w.setup.Dim)
 	for _, e := range set {
@@ -340,15 +201,25 @@ func (o *oracle) resulted(r *protocol.Result) {
 	if now.accepted, now.model = err == nil, next; err != nil {
 		now.model = before.model
 	}
-	same := protocol.SetDigest(o.w.session, r.Round, r.Attempt, r.Set) == protocol.SetDigest(o.w.session,
-		r.Round, r.Attempt, set)
-	if !same || r.Aggregate != o.digest(r.Round, total) ||
+	if set == nil || r.Aggregate != o.digest(r.Round, total) ||
 		r.Next != protocol.IntDigest(o.digests.Key(r.Round), now.model) ||
 		now.accepted != (r.Outcome == protocol.OutcomeAccepted) {
 		o.violate("wrong result", "%s: the result isn't the sum over the set, or the model not what it leads to",
 			at)
 	}
 	o.rounds = append(o.rounds, now)
+}
+
+// calledVoid checks that an honest aggregator calls no attempt void in which a node has revealed. A node that
+// lies may have told it and another node different things.
+func (o *oracle) calledVoid(at attempt) {
+	o.voided[at] = true
+	for n := range o.w.setup.Computes {
+		v := o.reveals[nodeRound{o.w.session.Plan.Compute(n), at.round}]
+		if o.allNodes() && v != nil && v.at == at {
+			o.violate("void reveal", "%s is called void after node %d revealed", at, n)
+		}
+	}
 }
 
 // digest is the digest of a round's sum as it is published.
@@ -363,7 +234,11 @@ func (o *oracle) digest(round uint32, sum []int64) (d protocol.Digest) {
 // settled checks that a party's model follows from the results, and that its
 // private state is the sum of its counted updates, without noise.
 func (o *oracle) settled(m *member) {
-	if m.party == nil || !o.allHonest() {
+	if m.party == nil || !o.answers(m.i) {
+		return
+	}
+	if !o.allHonest() {
+		o.settledAmongLiars(m)
 		return
 	}
 	at := [2]int{m.incarnation, int(m.party.Settled())}
@@ -382,6 +257,90 @@ func (o *oracle) settled(m *member) {
 		o.violate("out of step", "%s's private state after round %d isn't the sum of its counted updates", m.name,
 			at[1])
 	}
+}
+
+// settledAmongLiars checks what a party may rely on whoever lies, if a node is honest: it has settled what
+// the node has revealed, with the model that all honest parties have, and its private state has of each round
+// what it contributed to the revealed set, or nothing. If all nodes are honest, the model follows from what
+// they revealed.
+func (o *oracle) settledAmongLiars(m *member) {
+	stored := m.disk.durable["settled"] // what it works with may still lack a Confirm
+	if len(stored) != 4 {
+		return
+	}
+	round := int(binary.BigEndian.Uint32(stored))
+	if at := [2]int{m.incarnation, round}; o.checked[m.i] != at {
+		o.checked[m.i] = at
+	} else {
+		return
+	}
+	before := o.models[round-1]
+	model, _ := protocol.UnpackInts(m.disk.durable["model"])
+	if have, ok := o.models[round]; ok && !slices.Equal(have, model) {
+		o.violate("out of step", "%s's model after round %d isn't the one of other parties", m.name, round)
+	}
+	o.models[round] = model
+	var all []*reveal
+	for n := range o.w.setup.Computes {
+		node := o.w.session.Plan.Compute(n)
+		r := o.reveals[nodeRound{node, uint32(round)}]
+		switch {
+		case !o.answers(int(node)) || round == 0:
+		case r == nil || r.sum == nil:
+			o.violate("wrong result", "%s has settled round %d, and node %d has not revealed in it", m.name, round,
+				n)
+		default:
+			all = append(all, r)
+		}
+	}
+	if len(all) == o.w.setup.Computes && before != nil {
+		o.leadsTo(m, all, before, model)
+	}
+	if len(all) > 0 && !o.mayHave(m, m.disk.durable["state"], round) {
+		o.violate("out of step", "%s's private state after round %d isn't of its counted updates", m.name, round)
+	}
+}
+
+// leadsTo checks that a model follows from what all nodes have revealed.
+func (o *oracle) leadsTo(m *member, all []*reveal, before, model []int64) {
+	sum := make(field.Vector, o.w.session.Plan.Elements())
+	for _, r := range all {
+		sum.Add(r.sum)
+	}
+	want := before
+	if total, err := o.coordinates(sum); err == nil {
+		if next, err := o.w.app.Fold(all[0].at.round, before, total); err == nil {
+			want = next
+		}
+	}
+	if !slices.Equal(model, want) && !slices.Equal(model, before) {
+		o.violate("wrong result", "%s's model after round %d isn't what the nodes' sums lead to", m.name,
+			all[0].at.round)
+	}
+}
+
+// mayHave reports whether a party's private state can be what it is after some rounds.
+func (o *oracle) mayHave(m *member, state []byte, rounds int) bool {
+	if rounds == 0 {
+		return bytes.Equal(state, o.w.app.InitialState())
+	}
+	if o.mayHave(m, state, rounds-1) {
+		return true // the round was rejected, or it isn't counted
+	}
+	for n := range o.w.setup.Computes {
+		r := o.reveals[nodeRound{o.w.session.Plan.Compute(n), uint32(rounds)}]
+		if r == nil {
+			continue
+		}
+		k := key{uint32(m.i), r.at}
+		e, in := protocol.Find(r.set, k.party)
+		have, _ := protocol.Ints(state)
+		if g := o.given[k]; in && g != nil && g.bundle == e.Bundle &&
+			o.mayHave(m, protocol.AppendInts(nil, minus(have, o.updates[k].Update)), rounds-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // factor is the correct private state of a party.
@@ -424,6 +383,6 @@ func (o *oracle) balance() {
 
 // allHonest reports whether all members are honest: then the oracle knows every
 // number.
-func (o *oracle) allHonest() bool { return o.w.seams.honest == nil }
+func (o *oracle) allHonest() bool { return o.w.seams.honest == nil && o.w.chaos.counts["lie"] == 0 }
 
 var _ party.Ledger = (*account)(nil)

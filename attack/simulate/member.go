@@ -32,6 +32,7 @@ type member struct {
 	inbox     []*message
 	history   []*message
 	log       []*message // stored on the bus for it, delivered or not
+	lies      []cheater  // that it tells; none: it is honest
 	rewound   bool       // its store went back
 	reread    bool       // the next start reads the whole log
 	proposals []protocol.Proposal
@@ -73,10 +74,13 @@ func (m *member) build() (err error) {
 	default:
 		m.machine, err = aggregator.New(aggregator.Config{Session: session, Key: m.key, Model: w.seams.appOf(m),
 			Rand: rand, View: view,
-			ResendMS: resendMS, GiveUpMS: w.seams.giveUp, Bases: w.bases, Accept: w.exchange.accept})
+			ResendMS: resendMS, GiveUpMS: w.giveUp(), Bases: w.bases, Accept: w.exchange.accept})
 	}
 	if err == nil && w.seams.machine != nil {
 		m.machine = w.seams.machine(m, m.machine)
+	}
+	if err == nil && len(m.lies) > 0 {
+		m.machine = w.liar(m)
 	}
 	return err
 }
@@ -86,7 +90,10 @@ func (m *member) boot() {
 	if m.up || m.gone {
 		return
 	}
-	if err := m.build(); err != nil {
+	if err := m.build(); err != nil && len(m.lies) > 0 {
+		m.gone = true // its lies have broken its own store
+		return
+	} else if err != nil {
 		m.w.oracle.violate("broken store", "%s can't start: %v", m.name, err)
 		return
 	}

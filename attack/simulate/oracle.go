@@ -32,21 +32,26 @@ type oracle struct {
 	signed  map[string]uint64 // hashes of the signed contents, by purpose
 	links   map[[2]uint32]*channel.Secret
 	digests protocol.DigestSecret
-	chunks  map[protocol.Context][][]byte         // ciphertexts, by index
-	sealed  map[protocol.Context]protocol.Context // the last context of chunks, by the one without a salt
-	charged map[int]map[attempt]bool              // durable charges, by party
+	chunks  map[protocol.Context][][]byte // ciphertexts, by index
+	charged map[int]map[attempt]bool      // durable charges, by party
 
 	updates  map[key]protocol.Proposal
 	given    map[key]*given
 	noises   map[protocol.Digest]key
 	receipts map[nodeAt][]protocol.Entry
-	holds    map[nodeAt]*protocol.Hold
-	agrees   map[nodeAt]*protocol.Agree
+	holds    map[nodeAt][]*protocol.Hold            // several of a member that lies or was rolled back
+	agrees   map[nodeAt][]*protocol.Agree           // the same
+	opens    map[[2]uint32][]string                 // encapsulations that members that lie sent
+	lies     map[protocol.Context][]*protocol.Chunk // chunks that members that lie sent, by context without salt
+	salts    map[key][]protocol.Salt                // of their contributions
+	leaked   []leak
 	reveals  map[nodeRound]*reveal
-	voided   map[attempt]bool
-	rounds   []*settledRound // by round, from 1; index 0 is the prior
-	checked  map[int][2]int  // by party: incarnation and settled rounds last checked
-	kept     int             // announced values that were persisted unchanged
+	voided   map[attempt]bool // as an honest aggregator has said
+	leftVoid map[nodeAt]bool  // an honest node has confirmed it
+	rounds   []*settledRound  // by round, from 1; index 0 is the prior
+	models   map[int][]int64  // by round, as the first party settled them
+	checked  map[int][2]int   // by party: incarnation and settled rounds last checked
+	kept     int              // announced values that were persisted unchanged
 }
 
 type key struct {
@@ -72,27 +77,37 @@ func newOracle(w *world) *oracle {
 		signed:   map[string]uint64{},
 		links:    map[[2]uint32]*channel.Secret{},
 		chunks:   map[protocol.Context][][]byte{},
-		sealed:   map[protocol.Context]protocol.Context{},
 		charged:  map[int]map[attempt]bool{},
 		updates:  map[key]protocol.Proposal{},
 		given:    map[key]*given{},
 		noises:   map[protocol.Digest]key{},
 		receipts: map[nodeAt][]protocol.Entry{},
-		holds:    map[nodeAt]*protocol.Hold{},
-		agrees:   map[nodeAt]*protocol.Agree{},
+		holds:    map[nodeAt][]*protocol.Hold{},
+		agrees:   map[nodeAt][]*protocol.Agree{},
+		opens:    map[[2]uint32][]string{},
+		lies:     map[protocol.Context][]*protocol.Chunk{},
+		salts:    map[key][]protocol.Salt{},
 		reveals:  map[nodeRound]*reveal{},
 		voided:   map[attempt]bool{},
+		leftVoid: map[nodeAt]bool{},
+		models:   map[int][]int64{0: w.app.Initial()},
 		checked:  map[int][2]int{},
 		rounds:   []*settledRound{{model: w.app.Initial()}},
 	}
 }
 
 func (o *oracle) violate(rule, format string, args ...any) {
+	if only := o.w.seams.only; only != "" && only != rule {
+		return
+	}
 	o.violations = append(o.violations, Violation{rule, o.w.now, fmt.Sprintf(format, args...)})
 }
 
 // answers reports whether the oracle checks a member.
-func (o *oracle) answers(i int) bool { return o.w.seams.honest == nil || o.w.seams.honest(i) }
+func (o *oracle) answers(i int) bool {
+	return i < len(o.w.members) && len(o.w.members[i].lies) == 0 &&
+		(o.w.seams.honest == nil || o.w.seams.honest(i))
+}
 
 // rewound reports whether a member has started from an older store. Until it notices, it may contradict what
 // it signed, as a dishonest member may. It must not noise, charge or reveal anything twice.
@@ -119,6 +134,7 @@ func (o *oracle) once(m *member, rule, purpose string, content []byte) bool {
 // left checks a message that a member sends, whether the bus loses it or not.
 func (o *oracle) left(m *member, out protocol.Outgoing) {
 	if !o.answers(m.i) {
+		o.overheard(out.Data)
 		return
 	}
 	h := mixIn(uint64(m.i), out.Data)
@@ -190,6 +206,10 @@ func (o *oracle) messageLeft(m *member, e *protocol.Envelope, body protocol.Mess
 		if o.once(m, "two reveals", purpose("partial %d", b.Round), e.Body) {
 			o.revealed(m, b)
 		}
+	case *protocol.Confirm:
+		if o.once(m, "contradiction", purpose("confirm %d.%d", b.Round, b.Attempt), e.Body) {
+			o.confirmed(m, b)
+		}
 	case *protocol.Result:
 		if o.once(m, "contradiction", purpose("result %d.%d", b.Round, b.Attempt), e.Body) {
 			o.resulted(b)
@@ -225,7 +245,6 @@ func (o *oracle) chunkLeft(m *member, data []byte) {
 	if !first {
 		return
 	}
-	o.sealed[unsalted(c.Context)] = c.Context
 	if c.Purpose == protocol.PurposeShare {
 		o.paid(m, attempt{c.Round, c.Attempt})
 	}
@@ -235,8 +254,11 @@ func (o *oracle) chunkLeft(m *member, data []byte) {
 	}
 	list[c.Index] = c.Ciphertext
 	o.chunks[c.Context] = list
-	if c.Purpose == protocol.PurposePartial {
-		o.opened(c.From, c.Round)
+	switch c.Purpose {
+	case protocol.PurposePartial:
+		o.opened(c.Context)
+	case protocol.PurposeShare:
+		o.shared(c.Context)
 	}
 }
 
@@ -249,7 +271,7 @@ func unsalted(c protocol.Context) protocol.Context {
 // durable checks a batch that is about to become durable.
 func (o *oracle) durable(m *member) {
 	for _, r := range m.disk.pending {
-		if !strings.HasPrefix(r.Key, "ledger/") {
+		if !o.answers(m.i) || !strings.HasPrefix(r.Key, "ledger/") {
 			continue
 		}
 		if have, ok := m.disk.durable[r.Key]; ok && !bytes.Equal(have, r.Value) {
@@ -280,10 +302,10 @@ func (o *oracle) proposed(m *member, p protocol.Proposal) {
 	o.updates[key{uint32(m.i), attempt{p.Round, p.Attempt}}] = p
 }
 
-// accusations are refusals that imply a dishonest sender.
+// accusations are refusals that imply a dishonest sender, the last unless others told sender and receiver
+// different things.
 var accusations = []error{protocol.ErrEquivocate, protocol.ErrWrongPlan, protocol.ErrSignature,
-	protocol.ErrUnknown, protocol.ErrMismatch,
-	protocol.ErrSealed, protocol.ErrMalformed, protocol.ErrSmallSet}
+	protocol.ErrUnknown, protocol.ErrSealed, protocol.ErrMalformed, protocol.ErrSmallSet, protocol.ErrMismatch}
 
 // noticed checks that no honest member's message is refused as dishonest.
 func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
@@ -291,8 +313,11 @@ func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
 		return
 	}
 	lies := accusations
-	if msg.mark == "!" {
+	switch {
+	case msg.mark == "!":
 		lies = accusations[:1] // a forged message equivocates for no member
+	case o.w.chaos.counts["lie"] > 0:
+		lies = accusations[:len(accusations)-1]
 	}
 	for _, n := range notices {
 		if n.Code != protocol.NoteRefused {
@@ -314,6 +339,7 @@ func (o *oracle) shortSet(n protocol.Notice) bool {
 // close checks a session that has ended, or should have.
 func (o *oracle) close() {
 	o.ends()
+	o.views()
 	if len(o.violations) == 0 && len(o.rounds) == o.w.setup.Rounds+1 {
 		o.balance()
 	}
@@ -326,7 +352,8 @@ func (o *oracle) ends() {
 	for _, m := range o.w.members {
 		switch {
 		case m.gone || !o.answers(m.i):
-		case !m.done && o.w.chaos.counts["hole"] > 0: // the bus broke its contract: only safety is required
+		case o.w.chaos.counts["lie"] > 0: // members that lie may stop a session, and make others end it
+		case o.w.chaos.counts["hole"]+o.w.chaos.counts["split"] > 0 && !m.done: // the bus broke its contract
 		case !m.done && o.anyRewound(): // who lost what it agreed with others may stop them
 		case m.done && m.end != nil && o.mayEnd(m.end):
 		case !m.done && !o.excused(m, agg):

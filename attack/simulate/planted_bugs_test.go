@@ -119,9 +119,9 @@ func settleUncounted() seams {
 func agreeOnUnion() seams {
 	return resignChanged(protocol.RoleCompute, func(m *member, a *protocol.Agree) bool {
 		union := map[uint32]protocol.Entry{}
-		for at, h := range m.w.oracle.holds {
+		for at, all := range m.w.oracle.holds {
 			if at.at == (attempt{a.Round, a.Attempt}) {
-				for _, e := range h.Entries {
+				for _, e := range all[0].Entries {
 					union[e.Party] = e
 				}
 			}
@@ -145,7 +145,7 @@ func countTwice() seams {
 			b := resign(m, o.Data, func(msg protocol.Message) bool {
 				p, ok := msg.(*protocol.Partial)
 				if ok {
-					wrong = doubled(m, p, eff.Send[i+1].Data)
+					wrong = doubled(m, p, eff.Send[i+1].Data, 1)
 					agg := m.w.session.Plan.Aggregator()
 					link := m.w.oracle.link(uint32(m.i), agg, p.Round)
 					o := must(m.w.session.OpenOpening(link, uint32(m.i), p))
@@ -175,14 +175,18 @@ func partialContext(m *member, data []byte) (*protocol.Chunk, func() []byte) {
 	}
 }
 
-func doubled(m *member, p *protocol.Partial, chunk []byte) field.Vector {
+// doubled is a partial sum with the share of the set's first party some times more.
+func doubled(m *member, p *protocol.Partial, chunk []byte, times field.Element) field.Vector {
 	_, open := partialContext(m, chunk)
-	v := make(field.Vector, m.w.setup.Dim)
+	v := make(field.Vector, m.w.session.Plan.Elements())
 	if err := field.DecodeVector(v[:min(len(v), xof.ChunkElements)], open()); err != nil {
 		panic(err)
 	}
-	for _, e := range m.w.oracle.common(attempt{p.Round, p.Attempt})[:1] {
-		v.Add(m.w.oracle.given[key{e.Party, attempt{p.Round, p.Attempt}}].shares[m.i-m.w.setup.Parties])
+	at := attempt{p.Round, p.Attempt}
+	for _, e := range m.w.oracle.common(at, p.Set)[:1] {
+		for i, x := range m.w.oracle.given[key{e.Party, at}].shares[m.i-m.w.setup.Parties] {
+			v[i] = field.Add(v[i], field.Mul(times, x))
+		}
 	}
 	return v
 }

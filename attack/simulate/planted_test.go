@@ -1,6 +1,9 @@
 package simulate
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +61,23 @@ func find(t *testing.T, b planted) {
 		return
 	}
 	t.Errorf("not found in %d seeds", within)
+}
+
+// TestPlantedBugsAreListed: the table of docs/simulation.md has every planted bug and its profile.
+func TestPlantedBugsAreListed(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "simulation.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(b), "| planted bug | profile |\n|---|---|\n")
+	text, _, _ = strings.Cut(text, "\n\n")
+	var want []string
+	for _, b := range plantedBugs() {
+		want = append(want, fmt.Sprintf("| %s | %s |", b.name, b.profile))
+	}
+	if strings.TrimSpace(text) != strings.Join(want, "\n") {
+		t.Errorf("the table should be\n%s", strings.Join(want, "\n"))
+	}
 }
 
 // wrapper changes the events and effects of a machine.
@@ -178,5 +198,10 @@ func plantedBugs() []planted {
 				r.Model = protocol.IntDigest(m.w.oracle.digests.Key(r.Round-1), m.w.app.Initial())
 				return r.Round > 1
 			})},
+		{"ignore its own messages", "rewinds", []string{"two reveals", "noised twice", "noise reused"},
+			deafToItself()},
+		{"two totals of one round", "calm", []string{"adversary's view"}, otherTotal()},
+		{"a share for two nodes", "calm", []string{"adversary's view"}, shareForAll()},
+		{"agree with whatever others sign", "liars", []string{"no agreement"}, agreeWithAll()},
 	}
 }

@@ -16,6 +16,8 @@ type Profile struct {
 	Crash  float64 // a process dies around a batch
 	Replay float64 // a restarted process reads all messages again
 	Rewind float64 // a crashed process restarts from an older copy of its store
+	Split  float64 // one listener gets another message than the others; the session may then not end
+	Lie    float64 // a member of a drawn coalition follows a row of the table of cheats
 
 	Cut   float64 // a member is cut off for a while
 	Slow  float64 // a member is slow with every batch
@@ -42,6 +44,9 @@ func Profiles() []Profile {
 			Crash: .02, Replay: .2, Cut: .2, Slow: .1, Skew: .2, Late: .1, Leave: .2, Tight: true},
 		{Name: "holes", FaultMS: 3000, Hole: .05, Delay: .3, Again: .05, Batch: .1, Crash: .01, Replay: .3,
 			Forge: .02},
+		{Name: "splits", FaultMS: 3000, Split: .02, Delay: .3, Again: .05, Batch: .1, Crash: .01, Replay: .3},
+		{Name: "liars", FaultMS: 3000, Lie: .04, Split: .01, Delay: .3, Again: .05, Batch: .1, Crash: .01,
+			Replay: .2, Lose: .02, Leave: .1},
 		{Name: "rewinds", FaultMS: 3000, Delay: .2, Again: .02, Batch: .2, Crash: .01, Rewind: .5, Think: .1},
 		{Name: "wide", FaultMS: 3000, Lose: .05, Delay: .3, Again: .05, Batch: .2, Crash: .02, Wide: true},
 	}
@@ -62,6 +67,6 @@ func (p Profile) odds() map[string]float64 {
 	return map[string]float64{"lose": p.Lose, "twice": p.Twice, "forge": p.Forge, "delay": p.Delay,
 		"again": p.Again, "hole": p.Hole,
 		"batch": p.Batch, "think": p.Think, "crash": p.Crash, "replay": p.Replay,
-		"rewind": p.Rewind, "cut": p.Cut, "slow": p.Slow,
+		"rewind": p.Rewind, "split": p.Split, "lie": p.Lie, "cut": p.Cut, "slow": p.Slow,
 		"skew": p.Skew, "late": p.Late, "leave": p.Leave}
 }

@@ -200,3 +200,11 @@ func (s Setup) session() (protocol.BoundPlan, []*signer, error) {
 	session.Verifier = known
 	return session, keys, nil
 }
+
+// giveUp is the time without progress after which the aggregator ends the session, 0: it never does.
+func (w *world) giveUp() int64 {
+	if w.chaos.counts["lie"] > 0 {
+		return 3000
+	}
+	return w.seams.giveUp
+}

@@ -49,6 +49,7 @@ type seams struct {
 	giveUp  int64                                                     // the aggregator's, virtual ms
 	// nil: all are; the oracle only checks those
 	honest func(member int) bool
+	only   string // the one rule that the oracle applies, "": all
 }
 
 // plantedBug changes the seams of every session. Tests build bugs in with it; it is nil otherwise.
@@ -108,6 +109,7 @@ func newWorld(setup Setup, profile Profile, c *chaos, s seams) (*world, error) {
 			&member{w: w, i: i, name: session.Name(uint32(i)), role: session.Plan.Members[i].Role, key: keys[i],
 				disk: newDisk()})
 	}
+	w.drawLies()
 	w.drawFaults()
 	return w, nil
 }
@@ -222,7 +224,7 @@ func (w *world) happen(e *event) {
 // over reports whether every member that is present is done.
 func (w *world) over() bool {
 	for _, m := range w.members {
-		if !m.gone && !m.done {
+		if !m.gone && !m.done && len(m.lies) == 0 {
 			return false
 		}
 	}
