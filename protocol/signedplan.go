@@ -214,7 +214,8 @@ func (sp *SignedPlan) Member(key identity.PublicKey, r Role) (uint32, error) {
 	}
 	if !sp.Plan.Is(i, r) {
 		m := sp.Plan.Members[i]
-		return 0, Fail(ClassIntegrity, "plan: %w: %s is enrolled as %s, not as %s", ErrUnknown, m.Name, m.Role, r)
+		return 0, Fail(ClassIntegrity, "plan: %w: %s is enrolled as %s, not as %s: start it as %s, or configure "+
+			"the key of a %s", ErrUnknown, m.Name, m.Role, r, m.Role, r)
 	}
 	return i, nil
 }

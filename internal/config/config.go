@@ -114,22 +114,34 @@ func ReadTOML(path string, into any) error {
 }
 
 // mismatch is the decoder's text about a value of the wrong type.
-var mismatch = regexp.MustCompile(`^toml: cannot decode TOML (\w+) into .* of type (\w+)$`)
+var mismatch = regexp.MustCompile(`^toml: cannot decode TOML (\w+) into (?:.*\.(\w+))? ?of type (\S+)$`)
 
 // explain is a decoder's error without the names of Go's types.
 func explain(err *toml.DecodeError) string {
 	m := mismatch.FindStringSubmatch(err.Error())
-	if m == nil || len(err.Key()) == 0 {
+	if m == nil {
 		return err.Error()
 	}
-	want := m[2]
+	key, want := strings.Join(err.Key(), "."), m[3]
+	if key == "" {
+		key = strings.ToLower(m[2])
+	}
+	if key == "" {
+		return err.Error()
+	}
 	switch {
+	case strings.HasPrefix(want, "[]"):
+		want = "list"
 	case strings.HasPrefix(want, "float"):
 		want = "number"
 	case strings.HasPrefix(want, "int"), strings.HasPrefix(want, "uint"):
 		want = "whole number"
 	}
-	return fmt.Sprintf("%s is a %s, want a %s", strings.Join(err.Key(), "."), m[1], want)
+	article := "a"
+	if m[1] == "integer" || m[1] == "array" {
+		article = "an"
+	}
+	return fmt.Sprintf("%s is %s %s, want a %s", key, article, m[1], want)
 }
 
 func InDir(dir, path string) string {

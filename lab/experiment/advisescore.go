@@ -134,10 +134,8 @@ func (ad *Advisor) describe(a *Advice, best Advised) error {
 	if a.best, err = best.config.Fill(p); err != nil {
 		return err
 	}
-	outlook, err := terms.Outlook(p)
-	if outlook != "" {
-		a.Warnings = append(a.Warnings, outlook)
-	}
+	warnings, err := terms.Warnings(p)
+	a.Warnings = append(a.Warnings, warnings...)
 	for i, s := range best.Scores {
 		if s.LogLik < a.Majority[i].LogLik {
 			a.Warnings = append(a.Warnings,

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"choir/host"
 	"choir/internal/atomicfile"
@@ -105,14 +106,11 @@ func (r *demoRun) uploadPerRound(rep *run.Report) float64 {
 
 // warnings are what is known of the data, of the plan before it began and of how it ended.
 func (r *demoRun) warnings(rep *run.Report) ([]string, error) {
-	all := append([]string{}, r.data.Warnings...)
-	before, err := terms.Outlook(r.plan)
+	before, err := terms.Warnings(r.plan)
 	if err != nil {
 		return nil, err
 	}
-	if before != "" {
-		all = append(all, before)
-	}
+	all := append(slices.Clone(r.data.Warnings), before...)
 	states := r.states
 	if r.models != nil {
 		states = r.models.states

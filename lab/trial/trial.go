@@ -82,10 +82,8 @@ func Write(o Options) (*Made, error) {
 	for _, r := range c.rows {
 		m.Records = append(m.Records, len(r.Cells))
 	}
-	outlook, err := terms.Outlook(sp.Plan)
-	if outlook != "" {
-		m.Warnings = append(m.Warnings, outlook)
-	}
+	warnings, err := terms.Warnings(sp.Plan)
+	m.Warnings = append(m.Warnings, warnings...)
 	return m, err
 }
 

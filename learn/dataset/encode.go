@@ -3,6 +3,8 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 )
 
 // Encode turns records into a table. Columns are found by name; columns that the schema
@@ -37,6 +39,22 @@ type boundColumn struct {
 	category map[string]int // category -> offset within the block
 }
 
+// absent is the error about a column that the file lacks, with the name in the header that differs
+// from it by case or surrounding marks only, if there is one.
+func (rec *Records) absent(column string) error {
+	plain := func(s string) string {
+		return strings.ToLower(strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}), ""))
+	}
+	for _, h := range rec.Header {
+		if plain(h) == plain(column) {
+			return fmt.Errorf("the schema's column is not in the file, which has %q: rename it in the file", h)
+		}
+	}
+	return errors.New("the schema's column is not in the file: the first line must name it")
+}
+
 // cellError is the cause of a rejection, with its column.
 type cellError struct {
 	column string
@@ -62,7 +80,7 @@ func (e *encoder) bindColumns(target bool) error {
 	for _, c := range columns {
 		b := boundColumn{Column: c, from: e.rec.index(c.Name), to: to}
 		if b.from < 0 {
-			return &LineError{e.rec.Name, 1, c.Name, errors.New("the schema's column is not in the file")}
+			return &LineError{e.rec.Name, 1, c.Name, e.rec.absent(c.Name)}
 		}
 		used[c.Name] = true
 		b.category = make(map[string]int, len(c.Categories))
@@ -162,7 +180,7 @@ func (e *encoder) feature(dst []float64, c *boundColumn, cell string) error {
 	}
 	if c.Numeric == nil {
 		if e.schema.Unseen == Refuse {
-			return &cellError{c.Name, ErrUnseen}
+			return unseen(c)
 		}
 		e.table.Notes.Unseen[c.Name]++
 		return nil
@@ -174,11 +192,22 @@ func (e *encoder) feature(dst []float64, c *boundColumn, cell string) error {
 	return err
 }
 
+// unseen is the error about a category, with those of the public schema.
+func unseen(c *boundColumn) error {
+	const shown = 6
+	list := strings.Join(c.Categories[:min(shown, len(c.Categories))], ", ")
+	if len(c.Categories) > shown {
+		list += fmt.Sprintf(" and %d more", len(c.Categories)-shown)
+	}
+	return &cellError{c.Name, fmt.Errorf("%w, which has %s", ErrUnseen, list)}
+}
+
 // missing leaves the column's zeros, rejects the value, or drops the row.
 func (e *encoder) missing(c *boundColumn) error {
 	switch e.schema.Missing {
 	case Refuse:
-		return &cellError{c.Name, ErrMissing}
+		return &cellError{c.Name, fmt.Errorf("%w; complete or leave out the record, or agree on "+
+			"missing = \"zero\"", ErrMissing)}
 	case Drop:
 		return errDrop
 	default:
@@ -212,10 +241,11 @@ func (e *encoder) label(cell string) (float64, error) {
 		if e.schema.Missing == Drop {
 			return 0, errDrop
 		}
-		return 0, &cellError{c.Name, ErrMissing}
+		return 0, &cellError{c.Name, fmt.Errorf("%w; leave out records without a target, or agree on "+
+			"missing = \"drop\"", ErrMissing)}
 	}
 	if c.Numeric == nil {
-		return 0, &cellError{c.Name, ErrUnseen}
+		return 0, unseen(c)
 	}
 	return e.number(c, cell)
 }

@@ -50,6 +50,10 @@ func ExampleLineError() {
 		panic(err)
 	}
 	_, err = records.Encode(schema)
-	fmt.Println(err)
-	// Output: ward.csv, line 3, column "age": not a finite decimal number
+	cause, remedy, _ := strings.Cut(err.Error(), "; ")
+	fmt.Println(cause)
+	fmt.Println(remedy)
+	// Output:
+	// ward.csv, line 3, column "age": not a finite decimal number
+	// leave the cell empty if the value is missing
 }

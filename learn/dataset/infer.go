@@ -79,8 +79,7 @@ func (rec *Records) almostNumbers(i int) error {
 	if numbers == 0 || line == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w, in line %d of a column of numbers; leave a missing value empty", errNotNumber,
-		line)
+	return fmt.Errorf("%w; this is line %d of a column of numbers", errNotNumber, line)
 }
 
 func (rec *Records) inferTarget(i int) (Column, error) {

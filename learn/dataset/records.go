@@ -68,7 +68,7 @@ func ReadRecords(r io.Reader, opt CSVOptions) (*Records, error) {
 		return nil, err
 	}
 	if len(rec.Cells) == 0 && !opt.HeaderOnly {
-		return nil, &LineError{File: opt.Name, Err: errors.New("no rows")}
+		return nil, &LineError{File: opt.Name, Err: errNoRows}
 	}
 	return rec, nil
 }
@@ -77,7 +77,7 @@ func (rec *Records) readHeader(cr *csv.Reader) error {
 	if rec.Header == nil {
 		names, err := cr.Read()
 		if errors.Is(err, io.EOF) {
-			return &LineError{File: rec.Name, Err: errors.New("empty file")}
+			return &LineError{File: rec.Name, Err: errEmpty}
 		}
 		if err != nil {
 			return rec.parseError(err, names)
@@ -92,7 +92,7 @@ func (rec *Records) readHeader(cr *csv.Reader) error {
 			return &LineError{rec.Name, line, fmt.Sprintf("#%d", i+1), fmt.Errorf("header: %w", err)}
 		}
 		if seen[name] {
-			return &LineError{rec.Name, line, name, errors.New("header: name appears twice")}
+			return &LineError{rec.Name, line, name, errTwice}
 		}
 		seen[name] = true
 		if _, err := parseNumber(name); err == nil {
@@ -258,11 +258,15 @@ func missing(cell string) bool { return cell == "" || cell == "?" }
 var (
 	errNotUTF8 = errors.New("the text is not UTF-8, perhaps Latin-1 or Windows-1252; " +
 		"save the file as \"CSV UTF-8\"")
-	errNotNumber    = errors.New("not a finite decimal number")
-	errDecimalComma = fmt.Errorf("%w: a comma in a number; write a decimal point, "+
-		"or separate the fields by semicolons", errNotNumber)
-	errThousands = fmt.Errorf("%w: the comma may separate thousands or decimals, and the column's "+
-		"range doesn't tell which; write 1500 or 1.5", errNotNumber)
+	errEmpty  = errors.New("empty file: a header line and at least one record are needed")
+	errNoRows = errors.New("no rows: after the header, at least one record is needed")
+	errTwice  = errors.New("header: name appears twice; rename or remove one of the columns")
+
+	errNotNumber    = errors.New("not a finite decimal number; leave the cell empty if the value is missing")
+	errDecimalComma = errors.New("not a finite decimal number: a comma in a number; write a decimal point, " +
+		"or separate the fields by semicolons")
+	errThousands = errors.New("not a finite decimal number: the comma may separate thousands or decimals, " +
+		"and the column's range doesn't tell which; write 1500 or 1.5")
 )
 
 // A number with a comma, and one whose comma may also separate thousands.

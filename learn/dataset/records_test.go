@@ -111,7 +111,8 @@ func TestBadLinesAreNamed(t *testing.T) {
 
 func TestErrorMessage(t *testing.T) {
 	_, err := loadCSV(strings.NewReader("age,ward,dose,sick\nx,B,1,>yes\n"), "ward7.csv", small())
-	const want = `ward7.csv, line 2, column "age": not a finite decimal number`
+	const want = `ward7.csv, line 2, column "age": not a finite decimal number; ` +
+		`leave the cell empty if the value is missing`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -176,7 +176,8 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Check{Rows: 4, Ignored: []string{"note"}, Columns: []ColumnCheck{
-		{Column: "died", Target: true, Refused: 1, Line: 4, Cause: ErrUnseen.Error()},
+		{Column: "died", Target: true, Refused: 1, Line: 4,
+			Cause: ErrUnseen.Error() + ", which has no, yes"},
 		{Column: "ward", Unseen: 1}, {Column: "age", Clipped: 2, Missing: 1},
 		{Column: "blood pressure", Clipped: 1, Missing: 1},
 		{Column: "z", Refused: 2, Line: 4, Cause: errNotNumber.Error()}}}

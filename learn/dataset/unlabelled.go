@@ -48,7 +48,7 @@ func (rec *Records) EncodeUnlabelled(s *Schema) (*Unlabelled, error) {
 	}
 	n := len(rec.Cells)
 	if n == 0 {
-		return nil, &LineError{File: rec.Name, Err: errors.New("no rows")}
+		return nil, &LineError{File: rec.Name, Err: errNoRows}
 	}
 	if n*e.dim > maxCells {
 		return nil, badDataf("%d rows of %d encoded columns are more than %d values", n, e.dim, maxCells)

@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 
 	"choir/crypto/fixedpoint"
@@ -72,6 +73,9 @@ func CheckData(p *protocol.Plan, c *Config) error {
 	return nil
 }
 
+// fewRows is a number of records below which a file is more likely a wrong one.
+const fewRows = 10
+
 func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {
 	records, err := dataset.LoadRecords(m.Config.DataFile)
 	if err != nil {
@@ -84,6 +88,9 @@ func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {
 	m.altered = alterations(t)
 	for _, a := range m.altered {
 		m.Log.Log(context.Background(), a.level(), a.String(), "event", "data", "column", a.Column)
+	}
+	if n := len(t.Y); n < fewRows {
+		m.Log.Warn(fmt.Sprintf("%d records are few: look whether the file is whole", n), "event", "data")
 	}
 	if err := tooMany(m.altered, float64(m.Config.MaxAltered)); err != nil {
 		return pvi.Data{}, err

@@ -39,7 +39,8 @@ func (m *Member) outside(a app.Spec, data pvi.Data, schema *dataset.Schema) (pvi
 		limit = external.DefaultTimeout
 	}
 	deadline := time.Duration(m.Session.Plan.DeadlineMS) * time.Millisecond
-	return &shards{data: data, program: program, limit: min(limit, deadline*3/4), log: m.Log, pause: pause}, nil
+	return &shards{data: data, program: program, limit: min(limit, deadline*3/4), log: m.Log, pause: pause,
+		output: m.Config.StoreFile + execSuffix}, nil
 }
 
 // noExec is the error about a program that the application has no use for.
@@ -62,6 +63,7 @@ type shards struct {
 	limit   time.Duration // of all shards of a round
 	log     *slog.Logger
 	pause   func(ctx context.Context, tries int)
+	output  string        // file with what the program printed on stderr
 	each    []pvi.Outside // nil before the first round
 }
 
@@ -110,7 +112,7 @@ func (p *shards) update(ctx context.Context, one pvi.Outside, w pvi.OutsideWork,
 		}
 		over := limited.Err() != nil
 		p.log.Warn("program", "event", "program", "round", w.Round, "tries", tries, "error", err.Error(),
-			"zero", over)
+			"zero", over, "output", p.output)
 		if over {
 			return make([]float64, len(w.Global)), nil
 		}

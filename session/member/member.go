@@ -106,8 +106,8 @@ func (m *Member) checkCard(now time.Time) error {
 		return err
 	}
 	if card.Key != m.Key.Public() {
-		return protocol.Fail(protocol.ClassIntegrity, "card %s: it shows another key than the key file",
-			m.Config.CardFile)
+		return protocol.Fail(protocol.ClassIntegrity, "card %s: it shows another key than the key file; configure "+
+			"the key, passphrase and card of one member", m.Config.CardFile)
 	}
 	return nil
 }

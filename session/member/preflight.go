@@ -128,7 +128,11 @@ func (p *preflight) checkKey() {
 	p.Member, p.Role = p.session.Name(index), p.role.String()
 	p.member = &Member{Config: p.config, Signed: p.signed, Session: p.session, Index: index, Key: key,
 		Log: slog.New(slog.DiscardHandler)}
-	p.verdict("card", p.member.checkCard(p.now), fmt.Sprintf("%s is enrolled as %s", p.Member, p.Role),
+	enrolled := fmt.Sprintf("%s is enrolled as %s", p.Member, p.Role)
+	if p.config.CardFile == "" {
+		enrolled += "; no card_file says whether this is the member meant"
+	}
+	p.verdict("card", p.member.checkCard(p.now), enrolled,
 		"make a new key and card, for a new plan, or configure the card that belongs to the key")
 }
 

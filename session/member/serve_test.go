@@ -149,10 +149,12 @@ func TestServe(t *testing.T) {
 // checkProposal compares what a service says of the only plan that waits: its page, and its file.
 func checkProposal(t *testing.T, c *member.Config, log *lockedText, charge string) {
 	t.Helper()
-	f, err := member.ReadProposals(c)
-	if err != nil || len(f.Proposals) != 1 {
-		t.Fatal(f, err)
-	}
+	var f *member.ProposalFile
+	until(t, "the file lists the only plan", func() bool { // it is written after the log
+		var err error
+		f, err = member.ReadProposals(c)
+		return err == nil && len(f.Proposals) == 1
+	})
 	p := f.Proposals[0]
 	if len(p.Layers) < 3 || p.Layers[0].Sample == nil || !strings.HasPrefix(p.Charge.String(), charge) {
 		t.Errorf("%d adversaries, and the ledger: %s", len(p.Layers), p.Charge)

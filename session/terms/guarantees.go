@@ -29,6 +29,7 @@ type Guarantees struct {
 	Reach         Reach    `json:"reach"`
 	Noise         NoiseUse `json:"noise"`
 	Assumptions   []string `json:"assumptions"`
+	Warnings      []string `json:"warnings"` // see Warnings
 }
 
 // Layer is one adversary's row; see privacy.Layer. A nil epsilon has no bound,
@@ -105,8 +106,13 @@ func CheckGrid(p *protocol.Plan) error {
 
 // GuaranteesOf computes a plan's report. A plan without a claim has no layers.
 func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
+	warnings, err := Warnings(p)
+	if err != nil {
+		return nil, err
+	}
 	g := &Guarantees{SchemaVersion: 1, Plan: p.ID().String(), Delta: p.Delta, Budget: p.Epsilon,
-		Layers: []Layer{}, Cost: costOf(p), Reach: reachOf(p), Assumptions: assumptions(p)}
+		Layers: []Layer{}, Cost: costOf(p), Reach: reachOf(p), Assumptions: assumptions(p),
+		Warnings: warnings}
 	if _, ok := p.Release(); !ok {
 		return g, nil
 	}

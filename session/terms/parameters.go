@@ -32,9 +32,9 @@ func planned(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 	return f, nil
 }
 
-// Outlook warns of what a plan's noise will do to its learning, before anybody has signed: what
+// outlook warns of what a plan's noise will do to its learning, before anybody has signed: what
 // it would take is in the warning. Empty is nothing to warn of.
-func Outlook(p *protocol.Plan) (string, error) {
+func outlook(p *protocol.Plan) (string, error) {
 	if p.Application != app.NamePVI {
 		return "", nil
 	}

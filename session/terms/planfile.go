@@ -186,11 +186,7 @@ func (s *Summary) describe(p *protocol.Plan) (err error) {
 	if s.Settings, err = Parameters(p); err != nil {
 		return err
 	}
-	s.Warnings = []string{}
-	warning, err := Outlook(p)
-	if warning != "" {
-		s.Warnings = append(s.Warnings, warning)
-	}
+	s.Warnings, err = Warnings(p)
 	return err
 }
 

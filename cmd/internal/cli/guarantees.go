@@ -39,6 +39,9 @@ func printGuarantees(w io.Writer, g *terms.Guarantees, all, wide bool) {
 	for _, s := range g.Assumptions {
 		Wrap(w, "assumes: ", s)
 	}
+	for _, s := range g.Warnings {
+		Wrap(w, "warning: ", s)
+	}
 }
 
 func noiseText(u *terms.NoiseUse) string {

@@ -12,6 +12,9 @@ import (
 // helpHint is the hint for a command line that is wrong.
 func helpHint(program string) string { return program + " help shows what there is" }
 
+// flagHint is the hint for a flag that is wrong.
+func flagHint(cmd *cobra.Command) string { return cmd.CommandPath() + " --help shows its flags" }
+
 // Group makes a command that only has subcommands.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
@@ -34,8 +37,8 @@ func subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return suggesting(cmd.Root().Name(), fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()),
-		args[0], names)
+	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	return suggesting(helpHint(cmd.Root().Name()), err, args[0], names)
 }
 
 // badFlag adds a suggestion to the error about an unknown flag.
@@ -54,11 +57,11 @@ func badFlag(cmd *cobra.Command, err error) error {
 	for i, n := range names {
 		dashed[i] = "--" + n
 	}
-	return suggesting(cmd.Root().Name(), err, "--"+unknown.GetSpecifiedName(), dashed)
+	return suggesting(flagHint(cmd), err, "--"+unknown.GetSpecifiedName(), dashed)
 }
 
 // suggesting adds a hint with the names that are similar to the one given.
-func suggesting(program string, err error, given string, names []string) error {
+func suggesting(help string, err error, given string, names []string) error {
 	var similar []string
 	for _, n := range names {
 		begins := strings.HasPrefix(n, given) && len(strings.TrimLeft(given, "-")) > 1
@@ -67,9 +70,9 @@ func suggesting(program string, err error, given string, names []string) error {
 		}
 	}
 	if len(similar) == 0 {
-		return WithHint(err, helpHint(program))
+		return WithHint(err, help)
 	}
-	return WithHint(err, "did you mean "+strings.Join(similar, " or ")+"? "+helpHint(program))
+	return WithHint(err, "did you mean "+strings.Join(similar, " or ")+"? "+help)
 }
 
 // distance is the number of letters to insert, delete, replace or exchange with
