@@ -195,5 +195,5 @@ func ExampleCard() {
 		fmt.Println(err)
 	}
 	fmt.Println(card.Name, card.Key.Fingerprint(), card.Verify(1770000000))
-	// Output: north-hospital fbx7-yvek-wmdn-rsws <nil>
+	// Output: north-hospital fbx7-yvek-wmdn-rsws-anpe-fzyc-da <nil>
 }

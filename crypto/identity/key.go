@@ -60,14 +60,18 @@ func parsePublicKey(s string) (PublicKey, error) {
 // String returns 64 lower-case hexadecimal digits.
 func (k PublicKey) String() string { return hex.EncodeToString(k[:]) }
 
-// Fingerprint returns a short form for people to compare: 80 bits of a hash as four groups of four
-// letters and digits. Programs compare keys.
+// Fingerprint returns a short form for people to compare: 128 bits of a hash in groups of four
+// letters and digits, the last one of two. Programs compare keys.
 func (k PublicKey) Fingerprint() string {
 	h := sha256.New()
 	io.WriteString(h, "choir identity fingerprint v1")
 	h.Write(k[:])
-	s := strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:10]))
-	return s[0:4] + "-" + s[4:8] + "-" + s[8:12] + "-" + s[12:16]
+	s := strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:16]))
+	var groups []string
+	for ; len(s) > 4; s = s[4:] {
+		groups = append(groups, s[:4])
+	}
+	return strings.Join(append(groups, s), "-")
 }
 
 // MarshalText returns the same as String.

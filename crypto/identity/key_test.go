@@ -105,7 +105,7 @@ func TestFingerprint(t *testing.T) {
 	seen := map[string]bool{}
 	for n := range 50 {
 		f := testKey(byte(n)).Public().Fingerprint()
-		if len(f) != 19 || strings.Trim(f, "abcdefghijklmnopqrstuvwxyz234567-") != "" {
+		if len(f) != 32 || strings.Trim(f, "abcdefghijklmnopqrstuvwxyz234567-") != "" {
 			t.Errorf("fingerprint %q", f)
 		}
 		seen[f] = true
