@@ -130,6 +130,15 @@ func TestSenderRoles(t *testing.T) {
 		KindResult:       "a",
 		KindAbort:        "a",
 		KindConfirm:      "c",
+		KindMixRound:     "a",
+		KindMixKeys:      "c",
+		KindOnion:        "p",
+		KindMixBatch:     "c",
+		KindMixPiece:     "c",
+		KindMixGo:        "p",
+		KindMixAgree:     "c",
+		KindMixComplaint: "c",
+		KindMixResult:    "a",
 	}
 	for k := Kind(0); k <= 33; k++ {
 		got := ""

@@ -8,26 +8,6 @@ import (
 	"choir/crypto/identity"
 )
 
-// Kind is the type of a message. It is part of what is signed.
-type Kind uint8
-
-const (
-	KindAccept       Kind = 1  // a member's signature on the plan, in the plan file
-	KindKey          Kind = 2  // compute node, aggregator -> all: the sender's key for this plan
-	KindOpen         Kind = 3  // party, compute node -> key owner: sets up a channel
-	KindGroup        Kind = 4  // aggregator -> member: the group key, sealed
-	KindRound        Kind = 5  // aggregator -> all: opens an attempt
-	KindContribution Kind = 6  // party -> compute nodes: the manifest of a contribution
-	KindReceipt      Kind = 7  // compute node -> party: the contribution is durable
-	KindHold         Kind = 8  // compute node -> all: the held list
-	KindAgree        Kind = 9  // compute node -> all: the set that the node is ready to reveal
-	KindPartial      Kind = 10 // compute node -> aggregator: the partial sum
-	KindResult       Kind = 11 // aggregator -> all: the outcome of the attempt
-	KindAbort        Kind = 12 // aggregator -> all: ends the session
-	KindConfirm      Kind = 13 // compute node -> all: the result is what the node has signed for
-	KindChunk        Kind = 32 // a sealed piece of a vector; authenticated by its channel, unsigned
-)
-
 // maxMessage bounds an encoded message, in bytes. A Result with MaxMembers parties has
 // 4.5 MiB. A bus may split messages into fragments.
 const maxMessage = 8 << 20
@@ -232,50 +212,6 @@ func (s BoundPlan) precheck(e *Envelope) error {
 		return fmt.Errorf("%w: %s is not for a %s (%s) to send", ErrUnknown, e.Kind, m.Role, m.Name)
 	}
 	return nil
-}
-
-// from reports whether a role may send the kind.
-func (k Kind) from(r Role) bool {
-	switch k {
-	case KindAccept:
-		return true
-	case KindKey:
-		return r == RoleCompute || r == RoleAggregator
-	case KindOpen:
-		return r == RoleParty || r == RoleCompute
-	case KindContribution:
-		return r == RoleParty
-	case KindReceipt, KindHold, KindAgree, KindPartial, KindConfirm:
-		return r == RoleCompute
-	case KindGroup, KindRound, KindResult, KindAbort:
-		return r == RoleAggregator
-	}
-	return false
-}
-
-var kindNames = [...]string{
-	KindAccept:       "accept",
-	KindKey:          "key",
-	KindOpen:         "open",
-	KindGroup:        "group key",
-	KindRound:        "round",
-	KindContribution: "contribution",
-	KindReceipt:      "receipt",
-	KindHold:         "hold",
-	KindAgree:        "agree",
-	KindPartial:      "partial sum",
-	KindResult:       "result",
-	KindAbort:        "abort",
-	KindConfirm:      "confirm",
-	KindChunk:        "chunk",
-}
-
-// String returns the kind's name in logs and errors.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) && kindNames[k] != "" {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
 // Receive decodes a signed message, checks it and decodes its body. If the form is right it

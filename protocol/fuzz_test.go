@@ -36,6 +36,15 @@ func FuzzPartial(f *testing.F)      { fuzzBody(f, KindPartial) }
 func FuzzResult(f *testing.F)       { fuzzBody(f, KindResult) }
 func FuzzAbort(f *testing.F)        { fuzzBody(f, KindAbort) }
 func FuzzConfirm(f *testing.F)      { fuzzBody(f, KindConfirm) }
+func FuzzMixRound(f *testing.F)     { fuzzBody(f, KindMixRound) }
+func FuzzMixKeys(f *testing.F)      { fuzzBody(f, KindMixKeys) }
+func FuzzOnion(f *testing.F)        { fuzzBody(f, KindOnion) }
+func FuzzMixBatch(f *testing.F)     { fuzzBody(f, KindMixBatch) }
+func FuzzMixPiece(f *testing.F)     { fuzzBody(f, KindMixPiece) }
+func FuzzMixGo(f *testing.F)        { fuzzBody(f, KindMixGo) }
+func FuzzMixAgree(f *testing.F)     { fuzzBody(f, KindMixAgree) }
+func FuzzMixComplaint(f *testing.F) { fuzzBody(f, KindMixComplaint) }
+func FuzzMixResult(f *testing.F)    { fuzzBody(f, KindMixResult) }
 
 // FuzzReceive: no unsigned message is accepted, and no input makes Receive panic.
 func FuzzReceive(f *testing.F) {

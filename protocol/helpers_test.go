@@ -133,6 +133,22 @@ func samples() []sample {
 		{"result/void", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeVoid}},
 		{"confirm", 4, &Confirm{Round: 1, Attempt: 2, Result: testDigest(17), Value: Value{18}}},
 		{"abort", 5, &Abort{Class: 5, Reason: "too few members are there"}},
+		{"mix round", 5, &MixRound{Round: 1, Attempt: 2, Public: bytes.Repeat([]byte{9}, 32)}},
+		{"mix keys", 3, &MixKeys{Round: 1, Attempt: 2, Outer: bytes.Repeat([]byte{8}, 32),
+			Inner: bytes.Repeat([]byte{7}, 32)}},
+		{"onion", 1, &Onion{Round: 1, Attempt: 2, Keys: testDigest(18), Sealed: []byte("onion")}},
+		{"mix batch/first", 3, &MixBatch{Round: 1, Attempt: 2, Parties: []uint32{0, 2},
+			Digests: []MixDigest{{1}, {2}}, Content: testDigest(19)}},
+		{"mix batch", 4, &MixBatch{Round: 1, Attempt: 2, Stage: 2, Failed: []uint32{0}, Repeated: []uint32{1, 5},
+			Digests: []MixDigest{{3}}, Content: testDigest(20)}},
+		{"mix piece", 4, &MixPiece{Round: 1, Attempt: 2, Stage: 2, Index: 1, Entries: []byte("entries")}},
+		{"mix go", 1, &MixGo{Round: 1, Attempt: 2, List: testDigest(21)}},
+		{"mix agree", 4, &MixAgree{Round: 1, Attempt: 2, List: testDigest(21), Parties: []uint32{0, 2}}},
+		{"mix complaint", 4, &MixComplaint{Round: 1, Attempt: 2, About: 3, Reason: "entries are missing"}},
+		{"mix result", 5, &MixResult{Round: 1, Attempt: 2, Outcome: OutcomeAccepted, List: testDigest(21),
+			Opened: testDigest(22), Count: 2, Suspect: Everyone}},
+		{"mix result/void", 5, &MixResult{Round: 1, Attempt: 2, Outcome: OutcomeVoid, Suspect: 3,
+			Reason: "it has sent no keys"}},
 	}
 }
 

@@ -202,13 +202,7 @@ type Abort struct {
 
 // NewAbort returns the message for an error.
 func NewAbort(cause error) *Abort {
-	reason := []byte(cause.Error())
-	for i, c := range reason {
-		if c < ' ' || c > '~' {
-			reason[i] = '?'
-		}
-	}
-	return &Abort{Class: uint8(ClassOf(cause)), Reason: string(reason[:min(len(reason), 512)])}
+	return &Abort{Class: uint8(ClassOf(cause)), Reason: Printable(cause.Error())}
 }
 
 // Cause returns the error with which a receiver ends.
@@ -397,39 +391,6 @@ func (w *wire) entries(name string, set *[]Entry) {
 			w.b = append(binary.BigEndian.AppendUint32(w.b, e.Party), e.Bundle[:]...)
 		}
 	}
-}
-
-// newMessage returns an empty body of a kind, nil for a kind without one.
-func newMessage(k Kind) Message {
-	switch k {
-	case KindAccept:
-		return new(Accept)
-	case KindKey:
-		return new(Key)
-	case KindOpen:
-		return new(Open)
-	case KindGroup:
-		return new(Group)
-	case KindRound:
-		return new(Round)
-	case KindContribution:
-		return new(Contribution)
-	case KindReceipt:
-		return new(Receipt)
-	case KindHold:
-		return new(Hold)
-	case KindAgree:
-		return new(Agree)
-	case KindPartial:
-		return new(Partial)
-	case KindResult:
-		return new(Result)
-	case KindAbort:
-		return new(Abort)
-	case KindConfirm:
-		return new(Confirm)
-	}
-	return nil
 }
 
 // Decode decodes the body of an envelope that Check accepted.

@@ -94,8 +94,61 @@ func messageOf(t *rapid.T, k Kind) Message {
 		value := hashToExt(d())
 		return &Confirm{round, attempt, d(), newValue(value)}
 	}
+	return mixMessageOf(t, k, round, attempt)
+}
+
+// mixMessageOf is messageOf for the messages of the mix-net.
+func mixMessageOf(t *rapid.T, k Kind, round, attempt uint32) Message {
+	d := func() Digest { return digests().Draw(t, "digest") }
+	increasing := func(name string) (list []uint32) {
+		for i := range rapid.Uint32Range(0, 3).Draw(t, name) {
+			list = append(list, 3*i)
+		}
+		return list
+	}
+	switch k {
+	case KindMixRound:
+		return &MixRound{round, attempt, blobs(64).Draw(t, "public")}
+	case KindMixKeys:
+		return &MixKeys{round, attempt, blobs(64).Draw(t, "outer"), blobs(64).Draw(t, "inner")}
+	case KindOnion:
+		return &Onion{round, attempt, d(), blobs(64).Draw(t, "sealed")}
+	case KindMixBatch:
+		b := &MixBatch{Round: round, Attempt: attempt, Stage: rapid.Uint32().Draw(t, "stage"),
+			Parties: increasing("parties"), Failed: increasing("failed"), Repeated: increasing("repeated"),
+			Content: d()}
+		for range rapid.IntRange(0, 3).Draw(t, "digests") {
+			whole := d()
+			b.Digests = append(b.Digests, MixDigest(whole[:16]))
+		}
+		return b
+	case KindMixPiece:
+		return &MixPiece{round, attempt, rapid.Uint32().Draw(t, "stage"), rapid.Uint32().Draw(t, "index"),
+			blobs(64).Draw(t, "entries")}
+	case KindMixGo:
+		return &MixGo{round, attempt, d()}
+	case KindMixAgree:
+		return &MixAgree{round, attempt, d(), increasing("parties")}
+	case KindMixComplaint:
+		return &MixComplaint{round, attempt, rapid.Uint32().Draw(t, "about"), texts(512).Draw(t, "reason")}
+	case KindMixResult:
+		return mixResultOf(t, round, attempt)
+	}
 	t.Fatalf("no generator for %s", k)
 	return nil
+}
+
+func mixResultOf(t *rapid.T, round, attempt uint32) *MixResult {
+	m := &MixResult{Round: round, Attempt: attempt, Outcome: Outcome(rapid.Uint8Range(1, 3).Draw(t, "outcome")),
+		List: digests().Draw(t, "list"), Suspect: Everyone}
+	if m.Outcome == OutcomeAccepted {
+		m.Opened = digests().Draw(t, "opened")
+		m.Count = rapid.Uint32().Draw(t, "count")
+		return m
+	}
+	m.Suspect = rapid.Uint32().Draw(t, "suspect")
+	m.Reason = texts(512).Draw(t, "reason")
+	return m
 }
 
 func contributionOf(t *rapid.T, round, attempt uint32) *Contribution {
@@ -141,7 +194,7 @@ func resultOf(t *rapid.T, round, attempt uint32) *Result {
 
 func signedKinds() []Kind {
 	var kinds []Kind
-	for k := KindAccept; k <= KindConfirm; k++ {
+	for k := KindAccept; k <= KindMixResult; k++ {
 		kinds = append(kinds, k)
 	}
 	return kinds

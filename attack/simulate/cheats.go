@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"choir/attack/simulate/mixnet"
 	"choir/protocol"
 )
 
@@ -17,6 +18,7 @@ type Cheat struct {
 	Unseen bool
 
 	row cheater
+	mix *mixnet.Row // a session of the mix-net; nil: one of the secure sum
 }
 
 // Cheats is the table of cheats: sessions of four parties, of which three suffice, three compute
@@ -25,12 +27,18 @@ func Cheats() (all []Cheat) {
 	for _, row := range cheaters() {
 		all = append(all, Cheat{What: row.what, Who: row.who, Unseen: row.comes.wrong, row: row})
 	}
+	for _, row := range mixnet.Rows() {
+		all = append(all, Cheat{What: "mix-net: " + row.What, Who: row.Who, mix: &row})
+	}
 	return all
 }
 
 // Run runs the session of a cheat, and returns what does not come out as the table says, and what
 // the oracle finds wrong with honest members.
 func (c Cheat) Run() (problems []string, err error) {
+	if c.mix != nil {
+		return c.mix.Run(1)
+	}
 	o, violations, err := simulateCheats(c.row)
 	if err != nil {
 		return nil, err
@@ -50,6 +58,9 @@ func (c Cheat) Suspect() (problems []string, err error) {
 // Blame runs the session of a cheat as if its member were honest, and returns what the oracle then
 // finds: an invariant that honest members keep is violated.
 func (c Cheat) Blame() ([]Violation, error) {
+	if c.mix != nil {
+		return nil, nil // its oracle knows the honest nodes only
+	}
 	_, violations, err := simulateRows(nil, c.row)
 	return violations, err
 }
@@ -64,7 +75,8 @@ func Together(cheats ...Cheat) ([]Violation, error) {
 	var rows []cheater
 	var who []string
 	for _, c := range cheats {
-		if slices.Contains(who, c.Who) || c.row.audit != cheats[0].row.audit || c.row.pairs != cheats[0].row.pairs {
+		if c.mix != nil || slices.Contains(who, c.Who) ||
+			c.row.audit != cheats[0].row.audit || c.row.pairs != cheats[0].row.pairs {
 			return nil, fmt.Errorf("%w: %s", ErrUnfit, strings.Join(append(who, c.Who), ", "))
 		}
 		rows, who = append(rows, c.row), append(who, c.Who)
@@ -75,7 +87,8 @@ func Together(cheats ...Cheat) ([]Violation, error) {
 
 // Fits reports whether two cheats are of different members under plans of the same form.
 func (c Cheat) Fits(d Cheat) bool {
-	return c.Who != d.Who && c.row.audit == d.row.audit && c.row.pairs == d.row.pairs
+	return c.mix == nil && d.mix == nil &&
+		c.Who != d.Who && c.row.audit == d.row.audit && c.row.pairs == d.row.pairs
 }
 
 // Altered returns another content for a message, of the same kind or one that its sender may send in its

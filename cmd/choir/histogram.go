@@ -20,6 +20,7 @@ import (
 
 type histogramFlags struct {
 	input, transport, format       string
+	backend                        string
 	computes, categories, colluder int
 	gamma, eps0, delta             float64
 	interval                       []float64
@@ -33,15 +34,20 @@ that they are shuffled: no report can be told from another.
 Values are 0 to K-1. With --range LO,HI they are numbers, which are rounded to K
 levels at random; the mean and quartiles are then estimated too. The table shows
 what protects a value: all reports while a compute node is honest, and its own
-randomness against everybody together.`
+randomness against everybody together.
+
+With --backend mix the reports go through a mix-net of the compute nodes: each
+removes a layer of encryption and shuffles. A report is then 8 bytes for any
+number of values, up to 65536.`
 
 func (a *tools) histogram() *cobra.Command {
-	f := &histogramFlags{delta: 1e-6, format: "text"}
+	f := &histogramFlags{delta: 1e-6, format: "text", backend: "sum"}
 	cmd := &cobra.Command{
 		Use:   "histogram --input FILE --categories K",
 		Short: "Count randomised reports of values, one party per row", Long: histogramLong, Args: cobra.NoArgs,
 		Example: "  choir histogram --input values.csv --categories 4 --gamma 0.25\n" +
-			"  choir histogram --input incomes.csv --categories 16 --eps0 2 --range 0,100000",
+			"  choir histogram --input incomes.csv --categories 16 --eps0 2 --range 0,100000\n" +
+			"  choir histogram --input codes.csv --categories 20000 --eps0 6 --backend mix",
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runHistogram(cmd, f) },
 	}
 	s := cmd.Flags()
@@ -55,8 +61,10 @@ func (a *tools) histogram() *cobra.Command {
 	s.IntVar(&f.computes, "computes", 3, "compute nodes")
 	s.StringVar(&f.transport, "transport", "auto",
 		"nats (embedded server), memory, or auto: nats for up to 300 rows")
+	s.StringVar(&f.backend, "backend", f.backend, "how reports are shuffled: sum or mix")
 	cli.FormatFlag(cmd, &f.format)
 	cli.Values(cmd, "transport", "auto", "nats", "memory")
+	cli.Values(cmd, "backend", "sum", "mix")
 	cli.FilesOf(cmd, "csv", "input")
 	return cmd
 }
@@ -104,11 +112,9 @@ func (a *tools) runHistogram(cmd *cobra.Command, f *histogramFlags) error {
 	if err != nil {
 		return bad(err)
 	}
-	sum, err := f.count(cmd.Context(), x, reports)
-	if err != nil {
+	if out.Reports, out.Seconds, err = f.count(cmd.Context(), x, reports); err != nil {
 		return err
 	}
-	out.Reports, out.Seconds = sum.Units, sum.Seconds
 	if err := out.estimate(x, f.interval); err != nil {
 		return bad(err)
 	}
@@ -124,6 +130,9 @@ func (f *histogramFlags) load(cmd *cobra.Command) (x response.Response, values [
 	if err := cli.OneOf("transport", f.transport, "auto", "nats", "memory"); err != nil {
 		return x, nil, err
 	}
+	if err := cli.OneOf("backend", f.backend, "sum", "mix"); err != nil {
+		return x, nil, err
+	}
 	set := cmd.Flags().Changed
 	switch {
 	case f.input == "":
@@ -134,8 +143,9 @@ func (f *histogramFlags) load(cmd *cobra.Command) (x response.Response, values [
 		return x, nil, fmt.Errorf("--eps0: %v isn't in (0, 20]", f.eps0)
 	case set("range") && (len(f.interval) != 2 || !(f.interval[0] < f.interval[1])):
 		return x, nil, fmt.Errorf("--range: %v isn't a lowest and a higher highest value", f.interval)
-	case f.categories > 4096:
-		return x, nil, fmt.Errorf("--categories: %d: up to 4096 are counted", f.categories)
+	case f.categories > mostCategories[f.backend]:
+		return x, nil, fmt.Errorf("--categories: %d: up to %d are counted with --backend %s", f.categories,
+			mostCategories[f.backend], f.backend)
 	case set("eps0"):
 		f.gamma = shuffle.GammaOf(f.eps0, f.categories)
 	}
@@ -183,10 +193,23 @@ func (f *histogramFlags) report(x response.Response, values []float64, random io
 	return reports, nil
 }
 
-// count adds the reports up, by a secure sum of vectors with a single 1.
-func (f *histogramFlags) count(ctx context.Context, x response.Response, reports []int) (*run.Summed, error) {
+// mostCategories is the number of values that a back end counts.
+var mostCategories = map[string]int{"sum": 4096, "mix": 1 << 16}
+
+// count counts the reports: by a secure sum of vectors with a single 1, or as a mix-net delivers them.
+func (f *histogramFlags) count(
+	ctx context.Context, x response.Response, reports []int,
+) (counts []int64, seconds float64, err error) {
 	r := &run.RowSum{Rows: len(reports), Cols: f.categories, Computes: f.computes, FracBits: 0}
+	if f.backend == "mix" {
+		r.Cols = 1
+		r.Mix = true
+	}
 	for _, y := range reports {
+		if r.Mix {
+			r.Data = append(r.Data, float64(y))
+			continue
+		}
 		for _, c := range x.Vector(y) {
 			r.Data = append(r.Data, float64(c))
 		}
@@ -194,7 +217,21 @@ func (f *histogramFlags) count(ctx context.Context, x response.Response, reports
 	if f.transport == "nats" || f.transport == "auto" && r.Rows <= manyRows {
 		r.Network = embeddedBroker
 	}
-	return r.Run(ctx)
+	out, err := r.Run(ctx)
+	if err != nil || !r.Mix {
+		if err == nil {
+			counts, seconds = out.Units, out.Seconds
+		}
+		return counts, seconds, err
+	}
+	counts = make([]int64, f.categories)
+	for _, y := range out.Reports {
+		if y[0] < 0 || y[0] >= int64(f.categories) {
+			return nil, 0, protocol.Fail(protocol.ClassIntegrity, "a report of the value %d, which is none", y[0])
+		}
+		counts[y[0]]++
+	}
+	return counts, out.Seconds, nil
 }
 
 // guarantees bounds what each adversary learns about one party's value.
@@ -252,6 +289,9 @@ func (r *histogramResult) estimate(x response.Response, interval []float64) erro
 func (r *histogramResult) print(w io.Writer) {
 	fmt.Fprintf(w, "%8s %10s %12s %10s\n", "value", "reports", "estimate", "sd")
 	for v, e := range r.Estimates {
+		if len(r.Estimates) > mostCategories["sum"] && r.Reports[v] == 0 {
+			continue // too many to read; --format json has them
+		}
 		fmt.Fprintf(w, "%8d %10d %12.1f %10.1f\n", v, r.Reports[v], e.Value, e.SD)
 	}
 	if r.Mean != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"choir/party"
 	"choir/privacy/ledger"
 	"choir/protocol"
+	"choir/protocol/mix"
 )
 
 // Local runs every member of a plan in this process, each with its own key,
@@ -41,6 +43,8 @@ type Local struct {
 	// Altered is the plan that a dishonest member goes by, under the same id; nil: Session. It is for
 	// attacks.
 	Altered func(member uint32) protocol.BoundPlan
+	// Mix is Role.Mix. The application is the party's Proposer alone.
+	Mix bool
 }
 
 // Report is the outcome of a local session.
@@ -49,6 +53,9 @@ type Report struct {
 	Transcript  [][]byte // in order
 	UploadBytes []int64  // by party: all that it published
 	Seconds     float64
+	// Reports are those that the mix-net delivered, by round, in the order of the list; nil without Mix,
+	// and for a round that was lost.
+	Reports [][][]int64
 }
 
 // errLeft ends a party that drops out.
@@ -149,10 +156,12 @@ func (r *localRun) member(ctx context.Context, i uint32) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	role := &Role{Session: r.Altered(i), Key: r.Keys[i], Store: r.stores[i], Bus: r.buses[i], Rand: r.Rand(i),
-		Resend: r.Resend, GiveUp: r.GiveUp, Model: r.Model, Sampler: r.sampler}
+		Resend: r.Resend, GiveUp: r.GiveUp, Model: r.Model, Sampler: r.sampler, Mix: r.Mix}
 	last := uint32(0)
 	if r.Session.Plan.Is(i, protocol.RoleParty) {
-		role.App = r.App(i)
+		if !r.Mix {
+			role.App = r.App(i)
+		}
 		role.Proposer = r.Proposer(i)
 		role.Ledger = r.Ledger(i)
 		last = r.Leave(i)
@@ -172,14 +181,37 @@ func (r *localRun) member(ctx context.Context, i uint32) error {
 func (r *localRun) report(took time.Duration) (*Report, error) {
 	out := &Report{Seconds: took.Seconds()}
 	store := r.stores[r.Session.Plan.Aggregator()]
+	for _, b := range r.buses[:r.Session.Plan.Parties()] {
+		out.UploadBytes = append(out.UploadBytes, b.Sent())
+	}
+	if r.Mix {
+		for round := range r.Session.Plan.Rounds {
+			reports, err := mixReports(r.Session.Plan, store, round+1)
+			if err != nil {
+				return nil, err
+			}
+			out.Reports = append(out.Reports, reports)
+		}
+		return out, nil
+	}
 	model, ok := protocol.UnpackInts(store.Get("model"))
 	if !ok {
 		return nil, fmt.Errorf("the aggregator's store has no model")
 	}
 	out.Model = model
 	out.Transcript = Transcript(store)
-	for _, b := range r.buses[:r.Session.Plan.Parties()] {
-		out.UploadBytes = append(out.UploadBytes, b.Sent())
-	}
 	return out, nil
+}
+
+// mixReports returns the reports of a round from the aggregator's store, nil if the round was lost.
+func mixReports(plan *protocol.Plan, view protocol.View, round uint32) ([][]int64, error) {
+	b := view.Get(mix.ReportsKey(round))
+	if b == nil {
+		return nil, nil
+	}
+	all, ok := protocol.Ints(b)
+	if !ok || len(all)%int(plan.Dim) != 0 {
+		return nil, fmt.Errorf("the aggregator's store has %d bytes of reports of round %d", len(b), round)
+	}
+	return slices.Collect(slices.Chunk(all, int(plan.Dim))), nil
 }

@@ -14,6 +14,7 @@ import (
 	"choir/party"
 	"choir/privacy/ledger"
 	"choir/protocol"
+	"choir/protocol/mix"
 	"choir/transport"
 )
 
@@ -36,6 +37,9 @@ type Role struct {
 	Ledger   party.Ledger         // party
 	Sampler  *noise.Gaussian      // party: shared sampler of the plan's noise; nil: a new one
 	Group    compute.Group        // compute: its workers; see Worker
+	// Mix sends each party's update as a report through the mix-net in place of the secure sum. Model, App,
+	// Sampler and Group have no use then.
+	Mix bool
 }
 
 // Run runs the member to the end of the session. Called again after a crash, with the
@@ -57,12 +61,19 @@ func (r *Role) Run(ctx context.Context) error {
 	if r.Group.Workers > 0 {
 		filters = r.Session.GroupFilters(index)
 	}
+	if r.Mix {
+		filters = r.Session.MixFilters(index)
+	}
 	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: r.Bus, Filters: filters,
 		Prepare: batch.Prepare, Proposer: r.Proposer, Notify: r.Notify,
 		Gather: host.Gather(r.Session.Plan.Members[index].Role), IdleTimeout: r.IdleTimeout})
 }
 
 func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine, error) {
+	if r.Mix {
+		return mix.New(mix.Config{Session: r.Session, Key: r.Key, Ledger: r.Ledger, Rand: r.Rand, View: view,
+			ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
+	}
 	switch role {
 	case protocol.RoleParty:
 		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger,

@@ -21,6 +21,7 @@ type RowSum struct {
 	Computes   int
 	FracBits   int     // resolution 2^-FracBits; -1: chosen
 	Sigma      float64 // noise on the sum in the inputs' unit; 0: none
+	Mix        bool    // send the rows through the mix-net in place of adding them
 	// Network starts what the members connect over, and returns how to end it.
 	// nil: the memory of this process.
 	Network func(ctx context.Context, s protocol.BoundPlan) (c Connect, shut func(), err error)
@@ -32,6 +33,7 @@ type Summed struct {
 	Units    []int64 // the sum in units of 2^-FracBits
 	FracBits uint8
 	Seconds  float64
+	Reports  [][]int64 // with Mix, in place of Units: the rows, in an order that no member knows
 }
 
 // maxRowBits is the finest grid that is chosen: a rounding error of 4.5e-13 a row.
@@ -62,7 +64,11 @@ func (r *RowSum) Run(ctx context.Context) (*Summed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Summed{Plan: p.ID(), Units: rep.Model, FracBits: bits, Seconds: rep.Seconds}, nil
+	out := &Summed{Plan: p.ID(), Units: rep.Model, FracBits: bits, Seconds: rep.Seconds}
+	if r.Mix {
+		out.Reports = rep.Reports[0]
+	}
+	return out, nil
 }
 
 func (r *RowSum) check() error {
@@ -170,7 +176,7 @@ func (r *RowSum) session(ctx context.Context, p *protocol.Plan, roster *Roster, 
 	}
 	s := protocol.Bind(p)
 	sum := app.Sum{Dim: r.Cols}
-	l := &Local{Session: s, Keys: keys, Model: sum,
+	l := &Local{Session: s, Keys: keys, Model: sum, Mix: r.Mix,
 		App:      func(uint32) protocol.Application { return sum },
 		Proposer: func(i uint32) protocol.Proposer { return app.Fixed(rows[i]) }}
 	if r.Network != nil {

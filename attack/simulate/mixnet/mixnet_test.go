@@ -1,0 +1,177 @@
+package mixnet
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"choir/protocol"
+)
+
+// TestHonestSession: every report arrives once, whatever the order, with messages delivered twice.
+func TestHonestSession(t *testing.T) {
+	for seed := range uint64(4) {
+		w, err := newWorld(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.repeat = seed%2 == 1
+		if err := w.run(); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range w.members {
+			if !m.over || m.end != nil {
+				t.Errorf("%s: over %t, %v", m.name, m.over, m.end)
+			}
+			for _, n := range m.notices {
+				if n.Code == protocol.NoteRefused && !errors.Is(n.Err, protocol.ErrStale) {
+					t.Errorf("%s refused %s of %s: %v", m.name, n.Detail, n.Peer, n.Err)
+				}
+			}
+		}
+		for round := uint32(1); round <= 2; round++ {
+			if got := w.received(round); !slices.Equal(got, []int{0, 1, 2, 3}) {
+				t.Errorf("round %d: reports of %v", round, got)
+			}
+		}
+	}
+}
+
+// TestRows runs the table.
+func TestRows(t *testing.T) {
+	for _, row := range Rows() {
+		t.Run(row.Who+": "+row.What, func(t *testing.T) {
+			problems, err := row.Run(7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range problems {
+				t.Error(p)
+			}
+		})
+	}
+	if n := len(Rows()); n < 45 {
+		t.Errorf("only %d rows", n)
+	}
+}
+
+// TestCrashes: a session in which members crash at every kind of moment ends as one without crashes, and
+// nobody signs two different messages for one purpose.
+func TestCrashes(t *testing.T) {
+	for seed := range uint64(6) {
+		w, err := newWorld(100 + seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.repeat = seed%2 == 0
+		crashes := 0
+		chaos := rand.New(rand.NewPCG(seed, 9))
+		w.crash = func(*member, *protocol.Effects) crash {
+			if crashes < 60 && chaos.IntN(8) == 0 {
+				crashes++
+				return crash(1 + chaos.IntN(2))
+			}
+			return noCrash
+		}
+		if err := w.run(); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range w.members {
+			if !m.over || m.end != nil {
+				t.Errorf("seed %d: %s: over %t, %v", seed, m.name, m.over, m.end)
+			}
+			for _, n := range m.notices {
+				if n.Code == protocol.NoteRefused && !errors.Is(n.Err, protocol.ErrStale) {
+					t.Errorf("seed %d: %s refused %s of %s: %v", seed, m.name, n.Detail, n.Peer, n.Err)
+				}
+			}
+		}
+		if crashes < 20 {
+			t.Errorf("seed %d: only %d crashes", seed, crashes)
+		}
+		for _, v := range w.violations() {
+			t.Error(v)
+		}
+		for round := uint32(1); round <= 2; round++ {
+			if got := w.received(round); !slices.Equal(got, all) {
+				t.Errorf("seed %d: round %d: reports of %v", seed, round, got)
+			}
+		}
+	}
+}
+
+// TestCrashBetweenGoAndOpen: each node crashes with the list signed and nothing opened, and opens the
+// same list; the second row crashes with its opened batch stored and not sent, and sends that one.
+func TestCrashBetweenGoAndOpen(t *testing.T) {
+	for _, when := range []crash{beforeStore, afterStore} {
+		for k, name := range []string{"c0", "c1", "c2"} {
+			w, err := newWorld(uint64(200 + k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			crashed := false
+			var made []byte // what the node had stored
+			w.crash = func(m *member, eff *protocol.Effects) crash {
+				for _, o := range eff.Send {
+					b, ok := decode[*protocol.MixBatch](o.Data)
+					if ok && m.name == name && b.Round == 1 && b.Stage > 3 && !crashed {
+						crashed = true
+						made = o.Data
+						return when
+					}
+				}
+				return noCrash
+			}
+			if err := w.run(); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.received(1); !crashed || !slices.Equal(got, all) {
+				t.Errorf("%s: crashed %t, reports of %v", name, crashed, got)
+			}
+			sent := slices.ContainsFunc(w.log, func(o protocol.Outgoing) bool { return bytes.Equal(o.Data, made) })
+			if when == afterStore && !sent {
+				t.Errorf("%s sends another batch than it stored", name)
+			}
+			for _, v := range w.violations() {
+				t.Error(v)
+			}
+		}
+	}
+}
+
+// TestRollback: a node whose store is an older copy reads its own later message, and stops.
+func TestRollback(t *testing.T) {
+	w, err := newWorld(300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := map[string][]byte{}
+	w.crash = func(m *member, eff *protocol.Effects) crash {
+		for _, o := range eff.Send {
+			if b, ok := decode[*protocol.MixBatch](o.Data); ok && m.name == "c1" && b.Stage == 2 && len(old) == 0 {
+				old = maps.Clone(m.store) // before this batch
+			}
+		}
+		return noCrash
+	}
+	if err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	c1 := w.members[5]
+	c1.store, c1.over, c1.next = old, false, 0
+	if err := w.start(5); err != nil {
+		t.Fatal(err)
+	}
+	for !c1.over && c1.next < len(w.log) {
+		if moved, err := w.deliver(); err != nil || !moved {
+			t.Fatal(moved, err)
+		}
+	}
+	if protocol.ClassOf(c1.end) != protocol.ClassIntegrity || !strings.Contains(c1.end.Error(), "older copy") {
+		t.Errorf("c1 ended with %v", c1.end)
+	}
+}

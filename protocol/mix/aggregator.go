@@ -1,0 +1,193 @@
+package mix
+
+import (
+	"fmt"
+
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// aggregator opens attempts, receives the reports and publishes outcomes. It does not shuffle, and
+// without the nodes it opens nothing.
+type aggregator struct {
+	*machine
+}
+
+// patience is how long the aggregator waits for a message beyond two of the plan's deadlines, ms.
+const patience = 10_000
+
+func (g *aggregator) proposal(_ protocol.Proposal) {}
+
+func (g *aggregator) restore() error {
+	b := g.cfg.View.Get("mix/result")
+	if b == nil {
+		return nil
+	}
+	subject, data, err := cut(b)
+	if err != nil {
+		return fmt.Errorf("mix/result: %w", err)
+	}
+	g.last = append([]protocol.Outgoing{{Subject: string(subject), Data: data}}, g.last...)
+	return nil
+}
+
+func (g *aggregator) due() int64 {
+	switch {
+	case g.at == nil:
+		return 0
+	case !g.at.agreed():
+		return g.progress + 2*int64(g.s.Plan.DeadlineMS) + patience
+	case g.cfg.GiveUpMS > 0:
+		return g.progress + g.cfg.GiveUpMS
+	}
+	return 0
+}
+
+func (g *aggregator) advance() {
+	for !g.over && g.at == nil {
+		g.next()
+	}
+	a := g.at
+	if g.over {
+		return
+	}
+	if a.fault != nil {
+		g.fail(*a.fault)
+		return
+	}
+	if a.batches[2*a.nodes] != nil {
+		g.collect()
+	}
+	if due := g.due(); g.at == a && due > 0 && g.now >= due {
+		g.fail(a.awaited())
+	}
+}
+
+// next opens the next attempt, or ends the session.
+func (g *aggregator) next() {
+	st := g.state
+	if int64(st.used) >= int64(g.s.Plan.Releases()) {
+		g.abort(protocol.Fail(protocol.ClassQuorum, "round %d: no attempt is left of the plan's %d",
+			st.round, g.s.Plan.Releases()))
+		return
+	}
+	r := &protocol.MixRound{Round: st.closed + 1, Attempt: 1}
+	if r.Round == st.round {
+		r.Attempt = st.attempt + 1
+	}
+	key, err := channel.GenerateKey(g.s.Plan.Suite, g.cfg.Rand)
+	if err != nil {
+		g.finish(err)
+		return
+	}
+	private, err := key.Bytes()
+	if err != nil {
+		g.finish(err)
+		return
+	}
+	r.Public = key.Public()
+	g.say(g.s.SubjectControl(), r)
+	g.setSecrets([][]byte{private})
+}
+
+func (g *aggregator) abort(cause error) {
+	if data, err := g.s.Sign(g.cfg.Key, g.self, protocol.NewAbort(cause)); err == nil {
+		g.eff.Emit(g.s.SubjectControl(), data)
+	}
+	g.finish(cause)
+}
+
+// collect opens the reports, once all of them are there.
+func (g *aggregator) collect() {
+	a := g.at
+	if list, err := a.entries(a.nodes); list == nil || err != nil {
+		if err != nil {
+			g.fail(fault{a.owner(a.nodes), err.Error()})
+		}
+		return
+	}
+	key, err := channel.NewPrivateKey(g.s.Plan.Suite, g.secrets[0])
+	if err != nil {
+		g.finish(err)
+		return
+	}
+	reports, err := a.openReports(key)
+	if err != nil {
+		g.fail(fault{a.owner(2 * a.nodes), err.Error()})
+		return
+	}
+	if reports == nil {
+		return
+	}
+	all := []byte{}
+	for _, r := range reports {
+		all = append(all, r...)
+	}
+	g.eff.Put(ReportsKey(a.round), all)
+	g.conclude(&protocol.MixResult{Round: a.round, Attempt: a.attempt, Outcome: protocol.OutcomeAccepted,
+		List: a.list, Opened: a.batches[2*a.nodes].Content, Count: uint32(len(reports)),
+		Suspect: protocol.Everyone})
+}
+
+// fail ends an attempt without reports. If the nodes have agreed, some of the list may be open, and the
+// round is lost.
+func (g *aggregator) fail(f fault) {
+	r := &protocol.MixResult{Round: g.at.round, Attempt: g.at.attempt, Outcome: protocol.OutcomeVoid,
+		Suspect: f.suspect, Reason: protocol.Printable(f.reason)}
+	if g.at.agreed() {
+		r.Outcome = protocol.OutcomeRejected
+		r.List = g.at.list
+	}
+	g.conclude(r)
+}
+
+// conclude publishes the outcome.
+func (g *aggregator) conclude(r *protocol.MixResult) {
+	data, err := g.s.Sign(g.cfg.Key, g.self, r)
+	if err != nil {
+		g.finish(err)
+		return
+	}
+	out := protocol.Outgoing{Subject: g.s.SubjectControl(), Data: data}
+	g.eff.Put("mix/result", stored(out.Subject, out.Data))
+	g.eff.Emit(out.Subject, out.Data)
+	g.settle(r, nil)
+	g.last = []protocol.Outgoing{out}
+	if !g.over {
+		g.advance()
+	}
+}
+
+// awaited returns whose message the attempt waits for.
+func (a *attempt) awaited() fault {
+	for k := range a.nodes {
+		if a.outer[k] == nil {
+			return fault{a.s.Plan.Compute(k), fmt.Sprintf("%s has sent no keys", a.s.Name(a.s.Plan.Compute(k)))}
+		}
+	}
+	for stage := 0; stage <= a.nodes; stage++ {
+		if a.batches[stage] == nil {
+			return a.silent(stage)
+		}
+	}
+	if n := len(a.gos); n < int(a.s.Plan.MinParties) {
+		return fault{protocol.Everyone, fmt.Sprintf("%d parties found their entries in the list, fewer than "+
+			"N_min = %d: a node replaced entries, or parties are gone", n, a.s.Plan.MinParties)}
+	}
+	for k := range a.nodes {
+		if member := a.s.Plan.Compute(k); a.agrees[member] == nil {
+			return fault{member, fmt.Sprintf("%s has not signed the list", a.s.Name(member))}
+		}
+	}
+	for stage := a.nodes + 1; stage < 2*a.nodes; stage++ {
+		if a.batches[stage] == nil {
+			return a.silent(stage)
+		}
+	}
+	return a.silent(2 * a.nodes)
+}
+
+func (a *attempt) silent(stage int) fault {
+	owner := a.owner(stage)
+	return fault{owner, fmt.Sprintf("%s has not passed on batch %d", a.s.Name(owner), stage)}
+}

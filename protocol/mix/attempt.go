@@ -1,0 +1,365 @@
+package mix
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"choir/crypto/blake"
+	"choir/crypto/channel"
+	"choir/protocol"
+)
+
+// attempt is what a member knows of an attempt. It is a function of the accepted messages, its own
+// among them, so that a store needs nothing else of it.
+type attempt struct {
+	shuffleKeys
+	s       protocol.BoundPlan
+	since   int64                    // when it began or resumed, ms
+	seen    map[slot]protocol.Digest // of the accepted messages
+	missing int                      // nodes whose keys are not known
+	onions  map[uint32]*protocol.Onion
+	batches []*protocol.MixBatch // 0..2M; nil: not known
+	pieces  []map[uint32][]byte  // by batch
+	checked map[int][][]byte     // the entries of batches that were found right
+	list    protocol.Digest      // names batch M
+	knownAt []int64              // when each batch became known, or the member resumed
+	alive   []int                // positions of the list that have opened up to now
+	gos     map[uint32]bool
+	agrees  map[uint32]*protocol.MixAgree
+	result  *protocol.MixResult
+	fault   *fault
+}
+
+// slot is what a member may send once in an attempt.
+type slot struct {
+	kind         protocol.Kind
+	from         uint32
+	stage, index uint32
+}
+
+// fault is why an attempt cannot go on.
+type fault struct {
+	suspect uint32 // Everyone if no member is suspected
+	reason  string
+}
+
+func newAttempt(s protocol.BoundPlan, m *protocol.MixRound, now int64) *attempt {
+	nodes := s.Plan.Computes()
+	a := &attempt{s: s, since: now, seen: map[slot]protocol.Digest{}, missing: nodes,
+		onions:  map[uint32]*protocol.Onion{},
+		batches: make([]*protocol.MixBatch, 2*nodes+1), pieces: make([]map[uint32][]byte, 2*nodes+1),
+		checked: map[int][][]byte{}, gos: map[uint32]bool{}, agrees: map[uint32]*protocol.MixAgree{}}
+	a.knownAt = make([]int64, 2*nodes+1)
+	a.shuffleKeys = shuffleKeys{geometry: geometryOf(s.Plan), plan: s.ID, round: m.Round, attempt: m.Attempt,
+		outer: make([][]byte, nodes), inner: make([][]byte, nodes), reports: m.Public}
+	for i := range a.pieces {
+		a.pieces[i] = map[uint32][]byte{}
+	}
+	return a
+}
+
+// place returns where a message belongs: its attempt and its slot.
+func place(from uint32, m protocol.Message) (round, number uint32, sl slot, ok bool) {
+	switch m := m.(type) {
+	case *protocol.MixRound:
+		return m.Round, m.Attempt, slot{kind: protocol.KindMixRound, from: from}, true
+	case *protocol.MixKeys:
+		return m.Round, m.Attempt, slot{kind: protocol.KindMixKeys, from: from}, true
+	case *protocol.Onion:
+		return m.Round, m.Attempt, slot{kind: protocol.KindOnion, from: from}, true
+	case *protocol.MixBatch:
+		return m.Round, m.Attempt, slot{kind: protocol.KindMixBatch, from: from, stage: m.Stage}, true
+	case *protocol.MixPiece:
+		return m.Round, m.Attempt,
+			slot{kind: protocol.KindMixPiece, from: from, stage: m.Stage, index: m.Index}, true
+	case *protocol.MixGo:
+		return m.Round, m.Attempt, slot{kind: protocol.KindMixGo, from: from}, true
+	case *protocol.MixAgree:
+		return m.Round, m.Attempt, slot{kind: protocol.KindMixAgree, from: from}, true
+	case *protocol.MixComplaint:
+		return m.Round, m.Attempt, slot{kind: protocol.KindMixComplaint, from: from}, true
+	case *protocol.MixResult:
+		return m.Round, m.Attempt, slot{kind: protocol.KindMixResult, from: from}, true
+	}
+	return 0, 0, slot{}, false
+}
+
+// accept adds a message of this attempt whose signature is valid. A message that proves a fault is
+// recorded as such, and its error is returned.
+func (a *attempt) accept(from uint32, m protocol.Message, data []byte, now int64) error {
+	_, _, sl, ok := place(from, m)
+	if !ok {
+		return fmt.Errorf("%w: it is not a message of the mix-net", protocol.ErrMismatch)
+	}
+	d := blake.Derive(entryContext, data)
+	if known, ok := a.seen[sl]; ok {
+		if known == d {
+			return protocol.ErrDuplicate
+		}
+		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrEquivocate, a.round, a.attempt)
+	}
+	if err := a.add(from, m, now); err != nil {
+		return err
+	}
+	a.seen[sl] = d
+	return nil
+}
+
+func (a *attempt) add(from uint32, m protocol.Message, now int64) error {
+	switch m := m.(type) {
+	case *protocol.MixKeys:
+		return a.addKeys(from, m)
+	case *protocol.Onion:
+		return a.addOnion(from, m)
+	case *protocol.MixBatch:
+		return a.addBatch(from, m, now)
+	case *protocol.MixPiece:
+		return a.addPiece(from, m)
+	case *protocol.MixGo:
+		return a.addGo(from, m)
+	case *protocol.MixAgree:
+		return a.addAgree(from, m)
+	case *protocol.MixComplaint:
+		if a.fault == nil {
+			a.fault = &fault{m.About, fmt.Sprintf("%s accuses %s: %s", a.s.Name(from), a.name(m.About), m.Reason)}
+		}
+	case *protocol.MixResult:
+		return a.addResult(m)
+	}
+	return nil
+}
+
+// name is a member's name for people.
+func (a *attempt) name(member uint32) string {
+	if member == protocol.Everyone {
+		return "no member"
+	}
+	return a.s.Name(member)
+}
+
+// number is a compute node's number, 1..M.
+func (a *attempt) number(node uint32) int { return int(node-a.s.Plan.Compute(0)) + 1 }
+
+// owner is the member index of the node that makes a batch.
+func (a *attempt) owner(stage int) uint32 {
+	switch {
+	case stage == 0:
+		return a.s.Plan.Compute(0)
+	case stage > a.nodes:
+		stage -= a.nodes
+	}
+	return a.s.Plan.Compute(stage - 1)
+}
+
+func (a *attempt) keysKnown() bool { return a.missing == 0 }
+
+// addKeys checks the keys by making a channel to each.
+func (a *attempt) addKeys(from uint32, m *protocol.MixKeys) error {
+	for _, key := range [][]byte{m.Outer, m.Inner} {
+		if _, _, err := channel.Initiate(a.suite, key, nil); err != nil {
+			return fmt.Errorf("%w: %w", protocol.ErrMalformed, err)
+		}
+	}
+	k := a.number(from)
+	a.outer[k-1] = m.Outer
+	a.inner[k-1] = m.Inner
+	if a.missing--; a.missing == 0 {
+		a.bind()
+	}
+	return nil
+}
+
+func (a *attempt) addOnion(from uint32, m *protocol.Onion) error {
+	switch {
+	case a.batches[0] != nil:
+		return fmt.Errorf("%w: the batch is closed", protocol.ErrStale)
+	case !a.keysKnown():
+		return fmt.Errorf("%w: an onion before all keys are known", protocol.ErrEarly)
+	case m.Keys != a.digest:
+		return fmt.Errorf("%w: an onion for other keys than the nodes signed", protocol.ErrMismatch)
+	case len(m.Sealed) != a.size(0):
+		return fmt.Errorf("%w: an onion of %d bytes, not %d", protocol.ErrMalformed, len(m.Sealed), a.size(0))
+	}
+	a.onions[from] = m
+	return nil
+}
+
+// count is the number of entries of a batch that is known.
+func (a *attempt) count(stage int) int {
+	if stage <= a.nodes {
+		return len(a.batches[stage].Digests)
+	}
+	failed := 0
+	for s := a.nodes + 1; s <= stage; s++ {
+		failed += len(a.batches[s].Failed)
+	}
+	return a.count(a.nodes) - failed
+}
+
+func (a *attempt) addBatch(from uint32, m *protocol.MixBatch, now int64) error {
+	stage := int(m.Stage)
+	switch {
+	case m.Stage > uint32(2*a.nodes) || a.owner(stage) != from:
+		return fmt.Errorf("%w: batch %d is not %s's to make", protocol.ErrMismatch, m.Stage, a.s.Name(from))
+	case !a.keysKnown() || stage > 0 && a.batches[stage-1] == nil:
+		return fmt.Errorf("%w: batch %d before the one that it is made of", protocol.ErrEarly, stage)
+	case stage > a.nodes && !a.agreed():
+		return fmt.Errorf("%w: %s opens the list before all nodes agree", protocol.ErrEarly, a.s.Name(from))
+	}
+	if reason := a.wrongBatch(stage, m); reason != "" {
+		a.blame(from, reason)
+		return fmt.Errorf("%w: batch %d: %s", protocol.ErrMismatch, stage, reason)
+	}
+	a.batches[stage] = m
+	a.knownAt[stage] = now
+	if stage == a.nodes {
+		a.list = a.listDigest()
+		for i := range m.Digests {
+			a.alive = append(a.alive, i)
+		}
+	}
+	if stage > a.nodes {
+		a.alive = slices.DeleteFunc(a.alive, func(i int) bool {
+			_, failed := slices.BinarySearch(m.Failed, uint32(i))
+			return failed
+		})
+	}
+	if n := a.count(stage); stage <= a.nodes && n < int(a.s.Plan.MinParties) {
+		a.blame(protocol.Everyone,
+			fmt.Sprintf("batch %d has %d entries, fewer than N_min = %d", stage, n, a.s.Plan.MinParties))
+	}
+	return nil
+}
+
+func (a *attempt) blame(suspect uint32, reason string) {
+	if a.fault == nil {
+		a.fault = &fault{suspect, reason}
+	}
+}
+
+// wrongBatch returns why a description of a batch cannot be an honest node's, "" if it can.
+func (a *attempt) wrongBatch(stage int, m *protocol.MixBatch) string {
+	switch {
+	case stage == 0:
+		for _, p := range m.Parties {
+			if !a.s.Plan.Is(p, protocol.RoleParty) {
+				return fmt.Sprintf("member %d is no party", p)
+			}
+		}
+		if len(m.Parties) != len(m.Digests) || len(m.Failed)+len(m.Repeated) > 0 {
+			return fmt.Sprintf("%d onions of %d parties", len(m.Digests), len(m.Parties))
+		}
+		return ""
+	case len(m.Parties) > 0:
+		return "senders of a shuffled batch"
+	case stage > a.nodes:
+		if len(m.Digests)+len(m.Repeated) > 0 {
+			return "digests of an opened batch"
+		}
+		for _, i := range m.Failed {
+			if _, in := slices.BinarySearch(a.alive, int(i)); !in {
+				return fmt.Sprintf("entry %d failed, which is not in the batch before", i)
+			}
+		}
+		return ""
+	}
+	return wrongShuffle(m, a.count(stage-1))
+}
+
+// wrongShuffle is wrongBatch of a batch that a node shuffled, given the number of entries that it got.
+func wrongShuffle(m *protocol.MixBatch, before int) string {
+	gone := map[uint32]bool{}
+	for _, i := range slices.Concat(m.Failed, m.Repeated) {
+		if gone[i] || int64(i) >= int64(before) {
+			return fmt.Sprintf("entry %d is dropped twice or is none of %d", i, before)
+		}
+		gone[i] = true
+	}
+	if n := len(m.Digests) + len(gone); n != before {
+		return fmt.Sprintf("it passes on or reports %d entries of %d", n, before)
+	}
+	seen := make(map[protocol.MixDigest]bool, len(m.Digests))
+	for _, d := range m.Digests {
+		if seen[d] {
+			return "an entry is in it twice"
+		}
+		seen[d] = true
+	}
+	return ""
+}
+
+// listDigest names the list, by its content and what the parties see of it.
+func (a *attempt) listDigest() protocol.Digest {
+	m := a.batches[a.nodes]
+	h := blake.NewHash(listContext)
+	h.Write(a.plan[:])
+	b := binary.BigEndian.AppendUint32(nil, a.round)
+	h.Write(binary.BigEndian.AppendUint32(b, a.attempt))
+	h.Write(m.Content[:])
+	for _, d := range m.Digests {
+		h.Write(d[:])
+	}
+	return h.Sum()
+}
+
+func (a *attempt) addPiece(from uint32, m *protocol.MixPiece) error {
+	stage := int(m.Stage)
+	switch {
+	case m.Stage < 1 || m.Stage > uint32(2*a.nodes) || a.owner(stage) != from:
+		return fmt.Errorf("%w: batch %d is not %s's to make", protocol.ErrMismatch, m.Stage, a.s.Name(from))
+	case a.batches[stage] == nil:
+		return fmt.Errorf("%w: a piece of batch %d before its description", protocol.ErrEarly, stage)
+	case int64(m.Index) >= int64(a.geometry.pieces(stage, a.count(stage))):
+		return fmt.Errorf("%w: piece %d of batch %d", protocol.ErrMalformed, m.Index, stage)
+	}
+	a.pieces[stage][m.Index] = m.Entries
+	return nil
+}
+
+func (a *attempt) addGo(from uint32, m *protocol.MixGo) error {
+	if a.batches[a.nodes] == nil {
+		return fmt.Errorf("%w: no list is known", protocol.ErrEarly)
+	}
+	if m.List != a.list {
+		return fmt.Errorf("%w: %s knows another list", protocol.ErrMismatch, a.s.Name(from))
+	}
+	if _, in := slices.BinarySearch(a.batches[0].Parties, from); !in {
+		return fmt.Errorf("%w: %s sent no onion", protocol.ErrMismatch, a.s.Name(from))
+	}
+	a.gos[from] = true
+	return nil
+}
+
+func (a *attempt) addAgree(from uint32, m *protocol.MixAgree) error {
+	switch {
+	case a.batches[a.nodes] == nil:
+		return fmt.Errorf("%w: no list is known", protocol.ErrEarly)
+	case m.List != a.list:
+		return fmt.Errorf("%w: %s agrees to another list", protocol.ErrMismatch, a.s.Name(from))
+	case len(m.Parties) < int(a.s.Plan.MinParties):
+		return fmt.Errorf("%w: %s agrees with %d", protocol.ErrSmallSet, a.s.Name(from), len(m.Parties))
+	}
+	a.agrees[from] = m
+	return nil
+}
+
+// agreed reports whether all nodes have signed the list.
+func (a *attempt) agreed() bool { return len(a.agrees) == a.nodes }
+
+// addResult checks a result against what the nodes signed.
+func (a *attempt) addResult(m *protocol.MixResult) error {
+	if m.Outcome != protocol.OutcomeAccepted {
+		a.result = m
+		return nil
+	}
+	last := a.batches[2*a.nodes]
+	switch {
+	case last == nil:
+		return fmt.Errorf("%w: a result before the list is opened", protocol.ErrEarly)
+	case m.List != a.list || m.Opened != last.Content || int64(m.Count) != int64(len(a.alive)):
+		return fmt.Errorf("%w: the result is not what the nodes opened", protocol.ErrMismatch)
+	}
+	a.result = m
+	return nil
+}

@@ -1,0 +1,278 @@
+package protocol
+
+import "slices"
+
+// The messages of the mix-net, the back end of a shuffled plan for reports that are too long or have
+// too many values for a sum of counts. Package mix has the roles, docs/protocol.md the protocol.
+//
+// With M compute nodes an attempt has 2M+1 batches. Batch 0 is the onions that the first node
+// accepted; batch j, 1 <= j <= M, is the j-th node's after it removed an outer layer and shuffled,
+// so that batch M is the list; batch M+j is the list after the j-th node opened an inner layer.
+
+// MixRound opens an attempt of a round, with the key for the reports.
+//
+// Layout: u32 round | u32 attempt | bytes public.
+type MixRound struct {
+	Round   uint32 // from 1
+	Attempt uint32 // from 1
+	Public  []byte // HPKE public key of the aggregator
+}
+
+// MixKeys is a compute node's HPKE public keys for one attempt.
+//
+// Layout: u32 round | u32 attempt | bytes outer | bytes inner.
+type MixKeys struct {
+	Round   uint32
+	Attempt uint32
+	Outer   []byte // for the layer that the node removes before it shuffles
+	Inner   []byte // for the layer that it opens once all nodes agree
+}
+
+// Onion is a party's report, sealed in two layers for each compute node.
+//
+// Layout: u32 round | u32 attempt | 32 keys | bytes sealed.
+type Onion struct {
+	Round   uint32
+	Attempt uint32
+	Keys    Digest // of all keys of the attempt
+	Sealed  []byte
+}
+
+// MixDigest is the digest of an entry of a batch.
+type MixDigest [16]byte
+
+// MixBatch is a compute node's signed description of a batch that it made. The entries themselves
+// follow in MixPieces, except for batch 0.
+//
+// Layout: u32 round | u32 attempt | u32 stage | n* u32 party | n* u32 failed | n* u32 repeated |
+// n* 16 digest | 32 content.
+type MixBatch struct {
+	Round    uint32
+	Attempt  uint32
+	Stage    uint32      // number of the batch
+	Parties  []uint32    // batch 0: the senders of the onions, in increasing order
+	Failed   []uint32    // positions in the batch before (of batch M+1: in the list) that did not open
+	Repeated []uint32    // positions in the batch before that opened to the content of an earlier one
+	Digests  []MixDigest // of the entries, in order; none after batch M
+	Content  Digest      // of all entries
+}
+
+// MixPiece is some of a batch's entries. Those of the last batch are sealed for the aggregator.
+//
+// Layout: u32 round | u32 attempt | u32 stage | u32 index | bytes entries.
+type MixPiece struct {
+	Round   uint32
+	Attempt uint32
+	Stage   uint32
+	Index   uint32 // from 0
+	Entries []byte
+}
+
+// MixGo is a party's statement that its entry is in the list, without which one.
+//
+// Layout: u32 round | u32 attempt | 32 list.
+type MixGo struct {
+	Round   uint32
+	Attempt uint32
+	List    Digest
+}
+
+// MixAgree is a node's signature on the list that it is ready to open.
+//
+// Layout: u32 round | u32 attempt | 32 list | n* u32 party.
+type MixAgree struct {
+	Round   uint32
+	Attempt uint32
+	List    Digest
+	Parties []uint32 // whose MixGo the node has, in increasing order
+}
+
+// MixComplaint is a node's statement that another node's batch is not what was promised.
+//
+// Layout: u32 round | u32 attempt | u32 about | text reason.
+type MixComplaint struct {
+	Round   uint32
+	Attempt uint32
+	About   uint32 // member index
+	Reason  string
+}
+
+// MixResult is the outcome of an attempt. A void attempt opened nothing. In a rejected one the
+// nodes had agreed, and the list was not opened to its end: the round is lost.
+//
+// Layout: u32 round | u32 attempt | u8 outcome | 32 list | 32 opened | u32 count | u32 suspect |
+// text reason.
+type MixResult struct {
+	Round   uint32
+	Attempt uint32
+	Outcome Outcome
+	List    Digest
+	Opened  Digest // content of the last batch
+	Count   uint32 // reports
+	Suspect uint32 // member index, Everyone if no member is suspected
+	Reason  string // at most 512 printable characters
+}
+
+func (*MixRound) kind() Kind     { return KindMixRound }
+func (*MixKeys) kind() Kind      { return KindMixKeys }
+func (*Onion) kind() Kind        { return KindOnion }
+func (*MixBatch) kind() Kind     { return KindMixBatch }
+func (*MixPiece) kind() Kind     { return KindMixPiece }
+func (*MixGo) kind() Kind        { return KindMixGo }
+func (*MixAgree) kind() Kind     { return KindMixAgree }
+func (*MixComplaint) kind() Kind { return KindMixComplaint }
+func (*MixResult) kind() Kind    { return KindMixResult }
+
+// maxPublic bounds an HPKE public key, in bytes.
+const maxPublic = 4096
+
+func (m *MixRound) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.blob("public key", &m.Public, maxPublic)
+}
+
+func (m *MixKeys) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.blob("outer key", &m.Outer, maxPublic)
+	w.blob("inner key", &m.Inner, maxPublic)
+}
+
+func (m *Onion) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("keys", m.Keys[:])
+	w.blob("onion", &m.Sealed, maxBody)
+}
+
+func (m *MixBatch) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.u32("stage", &m.Stage)
+	w.increasing("party", &m.Parties)
+	w.increasing("failed", &m.Failed)
+	w.increasing("repeated", &m.Repeated)
+	n := w.count("digests", len(m.Digests), len(MixDigest{}))
+	if w.reading() {
+		m.Digests = make([]MixDigest, n)
+	}
+	for i := range m.Digests {
+		w.fixed("digest", m.Digests[i][:])
+	}
+	w.fixed("content", m.Content[:])
+}
+
+func (m *MixPiece) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.u32("stage", &m.Stage)
+	w.u32("index", &m.Index)
+	w.blob("entries", &m.Entries, maxBody)
+}
+
+func (m *MixGo) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("list", m.List[:])
+}
+
+func (m *MixAgree) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.fixed("list", m.List[:])
+	w.increasing("party", &m.Parties)
+}
+
+func (m *MixComplaint) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.u32("about", &m.About)
+	w.text("reason", &m.Reason, 512)
+}
+
+func (m *MixResult) fields(w *wire) {
+	w.attempt(&m.Round, &m.Attempt)
+	w.u8("outcome", (*uint8)(&m.Outcome))
+	w.fixed("list", m.List[:])
+	w.fixed("opened", m.Opened[:])
+	w.u32("count", &m.Count)
+	w.u32("suspect", &m.Suspect)
+	w.text("reason", &m.Reason, 512)
+	opened := m.Outcome == OutcomeAccepted
+	switch {
+	case w.err != nil:
+	case m.Outcome < OutcomeAccepted || m.Outcome > OutcomeRejected:
+		w.fail("no such outcome %d", m.Outcome)
+	case !opened && (m.Opened != Digest{} || m.Count != 0):
+		w.fail("a result that is not accepted has reports")
+	case opened && (m.Suspect != Everyone || m.Reason != ""):
+		w.fail("an accepted result has a suspect or a reason")
+	}
+}
+
+// increasing is a list of numbers in strictly increasing order.
+func (w *wire) increasing(name string, list *[]uint32) {
+	if n := w.count(name, len(*list), 4); w.reading() {
+		*list = make([]uint32, n)
+	}
+	for i := range *list {
+		w.u32(name, &(*list)[i])
+		if w.err == nil && i > 0 && (*list)[i] <= (*list)[i-1] {
+			w.fail("%s is not in increasing order at entry %d", name, i)
+		}
+	}
+}
+
+// Printable returns at most 512 characters of a text, with a question mark in place of each that is
+// not printable ASCII.
+func Printable(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if c < ' ' || c > '~' {
+			b[i] = '?'
+		}
+	}
+	return string(b[:min(len(b), 512)])
+}
+
+// SubjectMixKeys is the subject of a MixKeys.
+func (s BoundPlan) SubjectMixKeys(node uint32) string { return s.subject("mix.key.%s", s.name(node)) }
+
+// SubjectOnion is the subject of an Onion.
+func (s BoundPlan) SubjectOnion(party uint32) string { return s.subject("mix.onion.%s", s.name(party)) }
+
+// SubjectMixBatch is the subject of a MixBatch and a MixComplaint.
+func (s BoundPlan) SubjectMixBatch(node uint32) string {
+	return s.subject("mix.batch.%s", s.name(node))
+}
+
+// SubjectMixPiece is the subject of a MixPiece.
+func (s BoundPlan) SubjectMixPiece(node, stage uint32) string {
+	return s.subject("mix.piece.%s.%d", s.name(node), stage)
+}
+
+// SubjectMixGo is the subject of a MixGo.
+func (s BoundPlan) SubjectMixGo(party uint32) string { return s.subject("mix.go.%s", s.name(party)) }
+
+// SubjectMixAgree is the subject of a MixAgree.
+func (s BoundPlan) SubjectMixAgree(node uint32) string {
+	return s.subject("mix.agree.%s", s.name(node))
+}
+
+// MixFilters returns the subjects to which a member of a plan with a mix-net subscribes.
+func (s BoundPlan) MixFilters(member uint32) []string {
+	f := []string{s.SubjectControl(), s.subject("mix.key.*"), s.subject("mix.batch.*"), s.subject("mix.agree.*")}
+	me, nodes := s.name(member), uint32(s.Plan.Computes())
+	switch s.Plan.Members[member].Role {
+	case RoleParty: // its own messages show a store that was rolled back
+		return append(f, s.subject("mix.onion.%s", me), s.subject("mix.go.%s", me))
+	case RoleCompute:
+		f = append(f, s.subject("mix.go.*"))
+		k := member - s.Plan.Compute(0) + 1
+		if k == 1 {
+			f = append(f, s.subject("mix.onion.*"))
+		}
+		stages := []uint32{k - 1, k, nodes, nodes + k - 1, nodes + k}
+		slices.Sort(stages)
+		for _, stage := range slices.Compact(stages) {
+			f = append(f, s.subject("mix.piece.*.%d", stage))
+		}
+		return f
+	default:
+		return append(f, s.subject("mix.go.*"), s.subject("mix.piece.*.%d", nodes),
+			s.subject("mix.piece.*.%d", 2*nodes))
+	}
+}
