@@ -26,9 +26,9 @@ func (lies) Info() Info {
 
 // cheats are those that the coalition's members can do.
 func (c Coalition) cheats() (some []simulate.Cheat) {
-	can := map[string]bool{"p0": c.Parties > 0, "c0": c.Nodes > 0, "agg": c.Aggregator}
+	can := map[byte]bool{'p': c.Parties > 0, 'c': c.Nodes > 0, 'a': c.Aggregator}
 	for _, x := range simulate.Cheats() {
-		if can[x.Who] {
+		if can[x.Who[0]] {
 			some = append(some, x)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // Cheat is a row of the table of cheats: what one member of the table's session does.
 type Cheat struct {
 	What string // for people
-	Who  string // p0, c0 or agg
+	Who  string // p0, agg, or a compute node: c0, in the mix-net also c1 and c2
 	// Unseen reports that the cheat changes the sum and no member notices.
 	Unseen bool
 
