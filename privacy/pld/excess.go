@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -12,11 +13,13 @@ type Cell struct{ Mass, Mean, Lo, Hi float64 }
 // whose mean is at most 0. The masses of the cells add up to 1 and have a relative error below 10^-11. For
 // the upper bound the mass of each cell moves to its ends, and then to the points of a grid, so that means
 // are kept: the expectation of a convex function increases. For the lower bound cells are merged at their
-// means. The transform has at most 2^bits points.
+// means and then at the points of a grid, to which the least and the largest value belong. The transform has
+// at most 2^bits points.
 func Excess(cells []Cell, n, bits int, upper bool) float64 {
 	f := newSumProfile(cells, n)
 	p := f.sumPlan(n, bits, 0.7*f.saddle(0)) // rare large values would dominate under the whole tilt
-	p.limit(cells)
+	lo, hi := spanOf(cells)
+	p.step = math.Max(p.step, (hi-lo)/maxCells)
 	if upper {
 		s := compose([]*pmf{spreadCells(cells, p.step)}, []int{n}, p)
 		v, errs := s.excess()
@@ -26,7 +29,7 @@ func Excess(cells []Cell, n, bits int, upper bool) float64 {
 		}
 		return hi
 	}
-	s := compose([]*pmf{mergeCells(cells, p.step)}, []int{n}, p)
+	s := compose([]*pmf{p.mergeCells(cells)}, []int{n}, p)
 	v, errs := s.excess()
 	if lo := (v - errs) * math.Exp(-s.drift) * (1 - 1e-12); lo > 0 {
 		return lo
@@ -40,35 +43,43 @@ func Excess(cells []Cell, n, bits int, upper bool) float64 {
 func Law(cells []Cell, n, bits int) (at, mass []float64, far float64) {
 	f := newSumProfile(cells, n)
 	p := f.sumPlan(n, bits, 0)
-	p.limit(cells)
-	s := compose([]*pmf{mergeCells(cells, p.step)}, []int{n}, p)
+	s := compose([]*pmf{p.mergeCells(cells)}, []int{n}, p)
 	for k, m := range s.once {
 		if k+1 < len(s.once) {
 			m -= s.once[k+1]
 		}
 		if m > 0 {
-			at = append(at, float64(s.first+k)*s.step)
+			at = append(at, float64(s.first+k)*s.step+s.shift)
 			mass = append(mass, m)
 		}
 	}
 	return at, mass, s.roundoff + 2*s.outside + math.Expm1(s.drift) + 4*unit*float64(len(s.once))
 }
 
-// limit coarsens the grid so that the cells span at most maxCells points.
-func (p *plan) limit(cells []Cell) {
-	lo, hi := cells[0].Lo, cells[0].Hi
+// spanOf returns the range of the values of all cells.
+func spanOf(cells []Cell) (lo, hi float64) {
+	lo, hi = cells[0].Lo, cells[0].Hi
 	for _, c := range cells {
 		lo, hi = math.Min(lo, c.Lo), math.Max(hi, c.Hi)
 	}
-	p.step = math.Max(p.step, (hi-lo)/maxCells)
+	return lo, hi
 }
 
+// newSumProfile merges cells to a few hundred.
 func newSumProfile(cells []Cell, n int) profile {
+	const groups = 300
+	sorted := slices.Clone(cells)
+	slices.SortFunc(sorted, func(a, b Cell) int { return cmp.Compare(a.Mean, b.Mean) })
 	f := profile{counts: []float64{float64(n)}, loss: [][]float64{{}}, lnMass: [][]float64{{}}}
-	for _, c := range cells {
-		if c.Mass > 0 {
-			f.loss[0] = append(f.loss[0], c.Mean)
-			f.lnMass[0] = append(f.lnMass[0], math.Log(c.Mass))
+	for group := range slices.Chunk(sorted, 1+len(sorted)/groups) {
+		mass, sum := 0.0, 0.0
+		for _, c := range group {
+			mass += c.Mass
+			sum += c.Mass * c.Mean
+		}
+		if mass > 0 {
+			f.loss[0] = append(f.loss[0], sum/mass)
+			f.lnMass[0] = append(f.lnMass[0], math.Log(mass))
 		}
 	}
 	return f
@@ -95,10 +106,7 @@ func (f profile) sumPlan(n, bits int, theta float64) plan {
 }
 
 func spreadCells(cells []Cell, step float64) *pmf {
-	lo, hi := cells[0].Lo, cells[0].Hi
-	for _, c := range cells {
-		lo, hi = math.Min(lo, c.Lo), math.Max(hi, c.Hi)
-	}
+	lo, hi := spanOf(cells)
 	d := newPMF(lo, hi, step)
 	d.err = 1e-11
 	put := func(x, mass float64) {
@@ -118,41 +126,86 @@ func spreadCells(cells []Cell, step float64) *pmf {
 	return d
 }
 
-func mergeCells(cells []Cell, step float64) *pmf {
+// mergeCells merges cells at the points of a grid, whose step it coarsens so that the least and the largest
+// mean are points: large masses are often there. It begins at the end with more mass, since at the other one
+// some of the mass is rounded down.
+func (p *plan) mergeCells(cells []Cell) *pmf {
 	sorted := slices.Clone(cells)
-	slices.SortFunc(sorted, func(a, b Cell) int {
-		switch {
-		case a.Mean < b.Mean:
-			return -1
-		case a.Mean > b.Mean:
-			return 1
+	slices.SortFunc(sorted, func(a, b Cell) int { return cmp.Compare(a.Mean, b.Mean) })
+	lo, hi := sorted[0].Mean, sorted[len(sorted)-1].Mean
+	mean := 0.0
+	for _, c := range sorted {
+		mean += c.Mass * c.Mean
+	}
+	down := hi-mean < mean-lo
+	// The largest mean is just above a point, to which rounding would take it. The least is just below one if
+	// the first bin begins there, and otherwise just above one.
+	const beside = 1e-7
+	points := math.Floor(math.Min(math.Max(1, (hi-lo)/p.step), maxCells))
+	shift := lo - beside*p.step
+	if hi > lo {
+		p.step = (hi - lo) / points
+		shift = lo - beside*p.step
+		if !down {
+			p.step = (hi - lo) / (points + 2*beside)
+			shift = lo + beside*p.step
 		}
-		return 0
-	})
-	at := make([]float64, len(sorted))
-	for i, c := range sorted {
+	}
+	shift -= math.Floor(shift/p.step) * p.step
+	for i := range sorted {
+		sorted[i].Mean -= shift
+	}
+	if down {
+		slices.Reverse(sorted)
+		for i := range sorted {
+			sorted[i].Mean *= -1
+		}
+	}
+	d := mergeSorted(sorted, p.step, down)
+	if down {
+		slices.Reverse(d.mass)
+		d.first = -(d.first + len(d.mass) - 1)
+	}
+	d.shift, d.err = shift, 1e-11
+	return d
+}
+
+// mergeSorted merges cells at the multiples of step; what is left at the end is rounded, up if up is set.
+func mergeSorted(cells []Cell, step float64, up bool) *pmf {
+	at := make([]float64, len(cells))
+	for i, c := range cells {
 		at[i] = c.Mean
 	}
 	d := newPMF(at[0], at[len(at)-1], step)
-	d.err = 1e-11
-	b := bins{at: at, mass: func(i int) float64 { return sorted[i].Mass },
-		excess: func(i int, point float64) float64 { return sorted[i].Mass * (at[i] - point) }}
+	b := bins{at: at, up: up, cells: math.Inf(1), mass: func(i int) float64 { return cells[i].Mass },
+		excess: func(i int, point float64) float64 { return cells[i].Mass * (at[i] - point) }}
 	b.fill(d)
 	return d
 }
 
 // excess returns E max(0, sum) within the window and a bound on its error.
 func (s *sum) excess() (value, errs float64) {
-	// E max(0, S) is the sum of step P(S >= k step) over k >= 1.
-	for k := len(s.once) - 1; k >= 0 && s.first+k >= 1; k-- {
-		value += s.once[k] * math.Exp(s.lnM-s.theta*float64(s.first+k)*s.step)
+	// With l the least position above 0, E max(0, S) is l P(S >= l) plus the sum of step P(S >= l + k step)
+	// over k >= 1.
+	least := int(math.Floor(-s.shift/s.step)) + 1
+	beyond := func(k int) float64 { // P(S >= position k)
+		k = max(k, s.first)
+		if k-s.first >= len(s.once) {
+			return 0
+		}
+		return s.once[k-s.first] * math.Exp(s.lnM-s.theta*float64(k)*s.step)
 	}
-	if s.first > 1 {
-		value += float64(s.first-1) * s.once[0] * math.Exp(s.lnM-s.theta*float64(s.first)*s.step)
+	value = (float64(least)*s.step + s.shift) * beyond(least)
+	if s.first > least+1 {
+		value += float64(s.first-least-1) * s.step * beyond(s.first)
 	}
-	// A tilted mass t at l > 0 counts t g(l) e^lnM with g(l) = l e^(-theta l). The errors of the transform
-	// have a 2-norm of roundoff over the root of the number of points, and Cauchy's inequality applies.
-	most := math.Max(0, s.most) + s.step
+	for k := max(least+1, s.first); k < s.first+len(s.once); k++ {
+		value += s.step * beyond(k)
+	}
+	// A tilted mass t at l > 0 counts t g(l) e^(lnM + theta shift) with g(l) = l e^(-theta l). The errors of
+	// the transform have a 2-norm of roundoff over the root of the number of points, and Cauchy's inequality
+	// applies.
+	most := math.Max(0, s.most+s.shift) + s.step
 	roundoff := s.roundoff * most
 	if s.theta > 0 {
 		peak := 1 / (math.E * s.theta)
@@ -160,7 +213,6 @@ func (s *sum) excess() (value, errs float64) {
 		squares := 1/(4*math.Pow(s.theta, 3)*s.step) + peak*peak
 		roundoff = s.roundoff * math.Min(most, math.Sqrt(squares/float64(len(s.once))))
 	}
-	errs = (roundoff + s.outside*most) * math.Exp(s.lnM)
-	value *= s.step
+	errs = (roundoff + s.outside*most) * math.Exp(s.lnM+s.theta*s.shift)
 	return value, errs + 8*unit*float64(len(s.once))*value
 }

@@ -171,7 +171,7 @@ func (l *Lattice) merged(step float64) *pmf {
 	lo, hi := l.span()
 	d := newPMF(lo, hi, step)
 	d.infinite, d.err = l.Infinite, latticeError
-	b := bins{at: l.loss, mass: func(i int) float64 { return l.Atoms[i].P },
+	b := bins{at: l.loss, cells: 2, mass: func(i int) float64 { return l.Atoms[i].P },
 		excess: func(i int, point float64) float64 { return -l.Atoms[i].P * math.Expm1(point-l.loss[i]) }}
 	b.fill(d)
 	return d.useful()
@@ -182,6 +182,8 @@ type bins struct {
 	at     []float64
 	mass   func(i int) float64
 	excess func(i int, point float64) float64 // what a point weighs against a grid point, by its sign
+	cells  float64                            // how far above a point of the grid those that balance it may be
+	up     bool                               // round up what does not balance
 }
 
 func (b bins) fill(d *pmf) {
@@ -191,13 +193,14 @@ func (b bins) fill(d *pmf) {
 	}
 }
 
-// one fills one bin from point i on, of which the share rest is left. If the points that could balance
-// it are more than two cells above, the position of the bin is rounded down.
+// one fills one bin from point i on, of which the share rest is left. If the points that may balance it do
+// not, the positions of all are rounded.
 func (b bins) one(d *pmf, i int, rest float64) (next int, left float64) {
 	grid := int(math.Floor(b.at[i]/d.step)) + 1
 	point := float64(grid) * d.step
 	var mass, lack float64
-	for ; i < len(b.at) && b.at[i] < point+2*d.step; i++ {
+	first, whole := i, rest
+	for ; i < len(b.at) && b.at[i] < point+b.cells*d.step; i++ {
 		m, excess := rest*b.mass(i), rest*b.excess(i, point)
 		if excess > 0 && excess >= lack {
 			share := lack / excess * (1 + 1e-13)
@@ -212,7 +215,14 @@ func (b bins) one(d *pmf, i int, rest float64) (next int, left float64) {
 		lack -= excess
 		rest = 1
 	}
-	d.put(grid-1, mass)
+	round := math.Floor
+	if b.up {
+		round = math.Ceil
+	}
+	for k := first; k < i; k++ {
+		d.put(int(round(b.at[k]/d.step)), whole*b.mass(k))
+		whole = 1
+	}
 	return i, 1
 }
 

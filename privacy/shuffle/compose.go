@@ -80,10 +80,10 @@ func (r Round) upperOnce(delta, tail float64) (float64, error) {
 	return hi, nil
 }
 
-// lowerOnce returns the lower bound on a single round.
-func (r Round) lowerOnce(delta, tail float64) (best float64, err error) {
+// lowerOnce returns the lower bound on a single round, of which upper is an upper bound.
+func (r Round) lowerOnce(delta, tail, upper float64) (best float64, err error) {
 	if r.continuous() {
-		return r.attainedOnce(delta, tail, r.rate()), nil
+		return r.attainedOnce(delta, tail, r.rate(), upper), nil
 	}
 	if !(r.Kind == RandomisedResponse && r.Categories == 2) {
 		m := r.neighbours(r.rate(), tail)
@@ -92,7 +92,7 @@ func (r Round) lowerOnce(delta, tail float64) (best float64, err error) {
 			return lo, nil
 		}
 	}
-	pairs, _, err := r.attained(tail)
+	pairs, _, err := r.attained(tail, 0, false)
 	for _, l := range pairs {
 		if len(l.Atoms) > 0 {
 			e, err := pld.Lower([]pld.Term{{Kind: pld.Discrete, Count: 1, Lattice: l}}, delta, pld.Precision{})
@@ -160,45 +160,62 @@ func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, e
 	if err != nil {
 		return 0, err
 	}
-	if slices.ContainsFunc(rounds, Round.exposed) {
-		return 0, nil
-	}
-	first := rounds[0]
-	if len(rounds) == 1 && first.once() {
-		return first.lowerOnce(delta, tail)
+	if len(rounds) == 1 && rounds[0].once() {
+		return rounds[0].lowerOnce(delta, tail, upper)
 	}
 	best := 0.0
-	for way := range 2 {
-		var terms []pld.Term
-		far := 0.0
-		for _, r := range rounds {
-			pairs, x, err := r.attained(tail)
+	for _, counted := range []bool{false, true} {
+		switch continuous := slices.ContainsFunc(rounds, Round.continuous); {
+		case counted && !continuous, !counted && slices.ContainsFunc(rounds, Round.exposed):
+			continue
+		}
+		for way := range 2 {
+			e, err := lowerWay(rounds, way, counted, delta, tail, upper, prec)
 			if err != nil {
 				return 0, err
 			}
-			far += x * float64(r.Count)
-			l := pairs[min(way, len(pairs)-1)]
-			if len(l.Atoms) > 0 {
-				terms = append(terms, pld.Term{Kind: pld.Discrete, Count: r.Count, Lattice: l})
+			if best = math.Max(best, e); allSymmetric(rounds) {
+				break
 			}
-		}
-		// A mass of far under P and Q changes delta by at most (1 + e^epsilon) far.
-		at := delta + far*(1+math.Exp(upper))
-		if len(terms) > 0 && at < 1 {
-			e, err := pld.Lower(terms, at, fill(prec, rounds))
-			if err != nil {
-				return 0, fmt.Errorf("%w: %w", ErrRound, err)
-			}
-			best = math.Max(best, e)
-		}
-		if allSymmetric(rounds) {
-			break
 		}
 	}
-	if best == 0 && first.continuous() && first.Colluders == 0 {
-		best = first.attainedOnce(delta, tail, first.rate())
+	for _, r := range rounds { // how losses of narrow noise add up is seen roughly only
+		if r.continuous() && r.Colluders == 0 {
+			best = math.Max(best, r.attainedOnce(delta, tail, r.rate(), upper))
+		}
 	}
 	return best, nil
+}
+
+// lowerWay is Lower for one direction and one kind of pairs.
+func lowerWay(rounds []Round, way int, counted bool, delta, tail, upper float64, prec pld.Precision) (
+	float64, error) {
+	var terms []pld.Term
+	far := 0.0
+	for _, r := range rounds {
+		pairs, x, err := r.attained(tail, upper, counted)
+		if err != nil {
+			return 0, err
+		}
+		far += x * float64(r.Count)
+		l := pairs[min(way, len(pairs)-1)]
+		if len(l.Atoms) > 0 {
+			terms = append(terms, pld.Term{Kind: pld.Discrete, Count: r.Count, Lattice: l})
+		}
+	}
+	// A mass of far under P and Q changes delta by at most (1 + e^epsilon) far.
+	at := delta
+	if far > 0 {
+		at += far * (1 + math.Exp(upper))
+	}
+	if len(terms) == 0 || !(at < 1) {
+		return 0, nil
+	}
+	e, err := pld.Lower(terms, at, fill(prec, rounds))
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrRound, err)
+	}
+	return e, nil
 }
 
 func allSymmetric(rounds []Round) bool {

@@ -6,13 +6,13 @@ import (
 	"choir/privacy/pld"
 )
 
-// ratio is the law of the density ratio of two reports, of the victim's two values, under a base law:
-// above(v) is the base mass of ratios beyond v, and weighted(v) the mean of the ratio over them. Ratios
-// are at least floor and at most top.
+// ratio is the law of the density ratio of two reports, of the victim's two values, under a base law, by its
+// logarithm: above(u) is the base mass of ratios beyond e^u, and weighted(u) the mean of the ratio over them,
+// which is their mass under the other law. Ratios are at least e^floor and, but for a mass that is
+// negligible, at most e^top.
 type ratio struct {
-	above, weighted func(v float64) float64
+	above, weighted func(u float64) float64
 	floor, top      float64
-	cut             float64 // mass of the victim's report beyond top, if ratios are unbounded
 }
 
 // ratioOf returns the law of the ratio of the reports of 1 and 0 under that of 0, for values in [0, 1].
@@ -22,22 +22,35 @@ func (r Round) ratioOf(tail float64) ratio {
 	if r.Kind == Laplace {
 		half := math.Exp(-r.Eps0/2) / 2
 		return ratio{
-			above:    func(v float64) float64 { return half / math.Sqrt(v) },
-			weighted: func(v float64) float64 { return 1 - half*math.Sqrt(v) },
-			floor:    math.Exp(-r.Eps0), top: math.Exp(r.Eps0),
+			above:    func(u float64) float64 { return half * math.Exp(-u/2) },
+			weighted: func(u float64) float64 { return 1 - half*math.Exp(u/2) },
+			floor:    -r.Eps0, top: r.Eps0,
 		}
 	}
 	s := r.Sigma
 	phi := func(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 	far := math.Sqrt(-2*math.Log(tail)) + 1/(2*s) // the mass of N(0, 1) beyond is below tail
 	reach := math.Min((far+1/(2*s))/s, 600)
-	out := ratio{
-		above:    func(v float64) float64 { return phi(-1/(2*s) - s*math.Log(v)) },
-		weighted: func(v float64) float64 { return phi(1/(2*s) - s*math.Log(v)) },
-		floor:    math.Exp(-reach), top: math.Exp(reach),
+	return ratio{
+		above:    func(u float64) float64 { return phi(-1/(2*s) - s*u) },
+		weighted: func(u float64) float64 { return phi(1/(2*s) - s*u) },
+		floor:    -reach, top: reach,
 	}
-	out.cut = out.weighted(out.top)
-	return out
+}
+
+// beyond bounds the mean by which ratios exceed e^u.
+func (r ratio) beyond(u float64) float64 {
+	w := r.weighted(u)
+	return math.Max(0, w-math.Exp(u)*r.above(u)) + 1e-14*w
+}
+
+// scales is the number of places at which ratios may be cut off, the last of which is the top.
+const scales = 12
+
+// end is the logarithm of the ratio from which on all reports count as one, for the curve at epsilon. Far
+// ratios would need a wide and therefore coarse grid; what they change is bounded.
+func (r ratio) end(epsilon float64, scale int) float64 {
+	return math.Min(r.top, epsilon+(r.top-epsilon)*float64(scale)/scales)
 }
 
 // Numbers of cells into which the logarithms of the ratios are divided.
@@ -49,15 +62,15 @@ const (
 
 // cellsFor returns the number of cells that belongs to a size of transforms.
 func cellsFor(bits, fine int) int {
-	if bits <= curveBits {
+	if bits <= lowerBits {
 		return roughCells
 	}
 	return fine
 }
 
-// cells divides ratios from floor on into cells. The last one has those at the top and beyond, and the
-// first those below floor if all is set.
-func (r ratio) cells(floor float64, all bool, n int) []pld.Cell {
+// cells divides ratios between e^from and e^end into n cells. The last one has those beyond, at e^end, or if
+// all is set at their mean; then the first one has those below e^from.
+func (r ratio) cells(from, end float64, all bool, n int) []pld.Cell {
 	var out []pld.Cell
 	add := func(mass, sum, lo, hi float64) {
 		if mass > 0 {
@@ -65,19 +78,21 @@ func (r ratio) cells(floor float64, all bool, n int) []pld.Cell {
 		}
 	}
 	if all {
-		add(1-r.above(floor), 1-r.weighted(floor), 0, floor)
+		add(1-r.above(from), 1-r.weighted(from), 0, math.Exp(from))
 	}
-	step := math.Log(r.top/floor) / float64(n)
+	step := (end - from) / float64(n)
+	a, w := r.above(from), r.weighted(from)
 	for k := range n {
-		lo, hi := floor*math.Exp(float64(k)*step), floor*math.Exp(float64(k+1)*step)
-		add(r.above(lo)-r.above(hi), r.weighted(lo)-r.weighted(hi), lo, hi)
+		u := from + float64(k+1)*step
+		nextA, nextW := r.above(u), r.weighted(u)
+		add(a-nextA, w-nextW, math.Exp(u-step), math.Exp(u))
+		a, w = nextA, nextW
 	}
-	// An upper bound may take ratios beyond the top as the top, see cut; a lower one takes their mean.
-	beyond, mean := r.above(r.top), r.top
-	if all && beyond > 0 {
-		mean = math.Max(r.top, r.weighted(r.top)/beyond)
+	mean := math.Exp(end)
+	if all && a > 0 {
+		mean = math.Max(mean, w/a)
 	}
-	add(beyond, beyond*mean, mean, mean)
+	add(a, a*mean, mean, mean)
 	return out
 }
 
@@ -110,20 +125,25 @@ func shifted(cells []pld.Cell, by float64) []pld.Cell {
 
 // upperDelta bounds the curve of the blanket at x = e^epsilon >= 1, by identity (*) of Theorem S1: it is
 // (1/n) E max(0, G_1 + ... + G_n) with G = (R0 - x R1)/b under the blanket b = min(R0, R1), and G = 0
-// with the mass that the blanket does not have.
-func (r Round) upperDelta(law ratio, x float64, bits int) float64 {
-	half := law.cells(1, false, cellsFor(bits, fineUpper))
-	g := affine(shifted(half, slackened), -x, 1)
-	g = append(g, affine(shifted(half, -slackened), 1, -x)...)
-	g = append(g, pld.Cell{Mass: 1 - 2*law.above(1)})
+// with the mass that the blanket does not have. Ratios that are cut off raise the sum's positive part by at
+// most what they exceed the cut by, and less negative G only raise it.
+func (r Round) upperDelta(law ratio, epsilon float64, scale, bits int) float64 {
+	x := math.Exp(epsilon)
+	n := cellsFor(bits, fineUpper)
+	end := law.end(epsilon, scale)
+	back := math.Max(0, math.Min(end, math.Log(4*(1+math.Exp(end))/x)))
+	g := affine(shifted(law.cells(0, end, false, n), slackened), -x, 1)
+	g = append(g, affine(shifted(law.cells(0, back, false, n), -slackened), 1, -x)...)
+	g = append(g, pld.Cell{Mass: 1 - 2*law.above(0)})
 	hi := pld.Excess(g, r.Users, bits, true)
-	return math.Min(1, hi/float64(r.Users)*(1+1e-12)+law.cut)
+	return math.Min(1, hi/float64(r.Users)*(1+1e-12)+law.beyond(end))
 }
 
-// lowerDelta returns the curve if the values of all other users are that of the victim: its first one,
-// or its second one if reversed.
-func (r Round) lowerDelta(law ratio, x float64, bits int, reversed bool) float64 {
-	all := law.cells(law.floor, true, cellsFor(bits, fineLower))
+// lowerDelta bounds the curve if the values of all other users are that of the victim: its first one,
+// or its second one if reversed. Merging reports is post-processing.
+func (r Round) lowerDelta(law ratio, epsilon float64, scale, bits int, reversed bool) float64 {
+	x := math.Exp(epsilon)
+	all := law.cells(law.floor, law.end(epsilon, scale), true, cellsFor(bits, fineLower))
 	g := affine(shifted(all, slackened), 1, -x)
 	if reversed {
 		g = affine(shifted(all, -slackened), -x, 1)
@@ -132,9 +152,54 @@ func (r Round) lowerDelta(law ratio, x float64, bits int, reversed bool) float64
 	return math.Max(0, lo/float64(r.Users)*(1-1e-12))
 }
 
+// climber evaluates a bound at the best scale near the last one.
+type climber struct {
+	at    func(epsilon float64, scale, bits int) float64
+	side  float64 // 1 for upper bounds, -1 for lower ones
+	scale int     // 0: all are tried
+}
+
+// best returns the bound at an epsilon, and keeps its scale.
+func (c *climber) best(epsilon float64, bits int) float64 {
+	if c.scale == 0 {
+		return c.pick(epsilon, bits, 1, scales)
+	}
+	return c.pick(epsilon, bits, max(1, c.scale-1), min(scales, c.scale+1))
+}
+
+func (c *climber) pick(epsilon float64, bits, from, to int) float64 {
+	best := math.Inf(1)
+	for s := from; s <= to; s++ {
+		if v := c.side * c.at(epsilon, s, bits); v < best {
+			best, c.scale = v, s
+		}
+	}
+	return c.side * best
+}
+
+// at is the curve of a size of transforms, with the scale that is kept for a sharp one.
+func (c *climber) curve(bits int, sharp bool) func(epsilon float64) float64 {
+	return func(e float64) float64 {
+		if sharp {
+			return c.at(e, c.scale, bits)
+		}
+		return c.best(e, bits)
+	}
+}
+
+// bounds is the climber of the upper bounds, at a rate of sampling.
+func (r Round) bounds(law ratio, rate float64) *climber {
+	return &climber{side: 1, at: func(e float64, scale, bits int) float64 {
+		return amplified(rate, e, func(e float64) float64 { return r.upperDelta(law, e, scale, bits) })
+	}}
+}
+
 // amplified returns the curve of (rate P + (1-rate) Q, Q) from that of (P, Q).
-func amplified(rate, x float64, curve func(x float64) float64) float64 {
-	return rate * curve(1+(x-1)/rate)
+func amplified(rate, epsilon float64, curve func(epsilon float64) float64) float64 {
+	if rate == 1 {
+		return curve(epsilon)
+	}
+	return rate * curve(math.Log1p(math.Expm1(epsilon)/rate))
 }
 
 // reportPoints is the number of points of the curve of a continuous round in a composition.
@@ -145,6 +210,7 @@ const reportPoints = 160
 const (
 	roughBits = 13
 	curveBits = 14
+	lowerBits = 16
 	fineBits  = 19
 )
 
@@ -152,93 +218,54 @@ const (
 // reports, for a composition.
 func (r Round) dominatingReports(tail, rate float64) *pld.Lattice {
 	law := r.ratioOf(tail)
-	curve := func(l float64) float64 {
-		return amplified(rate, math.Exp(l), func(x float64) float64 { return r.upperDelta(law, x, curveBits) })
-	}
+	c := r.bounds(law, rate)
+	curve := c.curve(curveBits, false)
 	// The grid ends where the curve is about the tail.
-	high := math.Log(law.top)
 	hi := 0x1p-20
-	for curve(hi) > tail+2*law.cut && hi < high {
+	for hi < law.top && curve(hi) > 2*tail {
 		hi *= 2
 	}
 	lo := hi / 2
 	for range 4 {
-		if mid := (lo + hi) / 2; curve(mid) > tail+2*law.cut {
+		if mid := (lo + hi) / 2; curve(mid) > 2*tail {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	hi = math.Min(hi, high)
+	hi = math.Min(hi, law.top)
 	points := make([]point, reportPoints+1)
 	for i := range points {
 		l := hi * float64(i) / reportPoints
 		points[i] = point{excess: math.Expm1(l), delta: curve(l)}
 	}
+	lowered(points)
 	return chords(points)
 }
 
-// realisedReports returns the pair of real neighbours whose other values are all the victim's first one,
-// in one direction, and a bound on the mass by which it is wrong under both laws together. The density
-// ratio of the neighbours is the mean of the ratios of the reports.
-func (r Round) realisedReports(tail, rate float64, reversed bool) (*pld.Lattice, float64) {
-	law := r.ratioOf(tail)
-	at, mass, far := pld.Law(law.cells(law.floor, true, roughCells), r.Users, curveBits)
-	var atoms []pld.Atom
-	top := 1.0
-	for i, x := range at {
-		w := rate*x/float64(r.Users) + 1 - rate
-		if w <= 0 {
-			continue
-		}
-		top = math.Max(top, w)
-		a := pld.Atom{P: mass[i], Q: mass[i] * w}
-		if reversed {
-			a = pld.Atom{P: a.Q, Q: a.P}
-		}
-		atoms = append(atoms, a)
+// lowered lowers upper bounds on a symmetric curve. At x the outputs with P > x Q have the masses q and
+// H_x + x q under Q and P, and with those where they are exchanged at most 1, so that q, which is minus the
+// slope, is at most (1 - H_x)/(1 + x).
+func lowered(points []point) {
+	for i := len(points) - 2; i >= 0; i-- {
+		a, b := &points[i], points[i+1]
+		c := (b.excess - a.excess) / (2 + a.excess)
+		a.delta = math.Min(a.delta, (b.delta+c)/(1+c))
 	}
-	l := pld.NewLattice(atoms, 0)
-	l.Cut(tail, false)
-	return l, far * top
 }
 
 // reportsOnce returns the bound on a single round, from its curve.
 func (r Round) reportsOnce(delta, tail, rate float64) float64 {
-	law := r.ratioOf(tail)
-	upper := func(bits int) func(float64) float64 {
-		return func(e float64) float64 {
-			return amplified(rate, math.Exp(e), func(x float64) float64 { return r.upperDelta(law, x, bits) })
-		}
-	}
-	return refine(delta, upper(roughBits), upper(fineBits), 1)
-}
-
-// attainedOnce returns the lower bound on a single round.
-func (r Round) attainedOnce(delta, tail, rate float64) (best float64) {
-	law := r.ratioOf(tail)
-	for _, reversed := range []bool{false, true} {
-		lower := func(bits int) func(float64) float64 {
-			return func(e float64) float64 {
-				return amplified(rate, math.Exp(e), func(x float64) float64 {
-					return r.lowerDelta(law, x, bits, reversed)
-				})
-			}
-		}
-		e := refine(delta, lower(curveBits), lower(fineBits-2), -1)
-		if e == 0 { // the rough curve shows nothing
-			e, _ = bracket(delta, lower(fineBits-2), 1e-2)
-		}
-		best = math.Max(best, e)
-	}
-	return best
+	c := r.bounds(r.ratioOf(tail), rate)
+	lo, hi := bracket(delta, c.curve(roughBits, false), 0x1p-16, 1e-3)
+	return refine(delta, lo, hi, c.curve(roughBits, false), c.curve(fineBits, true), 1)
 }
 
 // refine returns an epsilon, close to the least, at which the sharp curve is at most delta, or for side -1
 // close to the largest at which it is above delta. It looks for it where the rough curve, which is farther
-// on the same side, reaches delta. If it finds nothing better it returns what the rough curve proves.
-func refine(delta float64, rough, sharp func(float64) float64, side float64) float64 {
-	lo, hi := bracket(delta, rough, 1e-3)
+// on the same side, reaches delta: between lo and hi. If it finds nothing better it returns what the rough
+// curve proves.
+func refine(delta, lo, hi float64, rough, sharp func(float64) float64, side float64) float64 {
 	if hi == 0 || math.IsInf(hi, 1) {
 		return hi
 	}
@@ -273,12 +300,13 @@ func refine(delta float64, rough, sharp func(float64) float64, side float64) flo
 }
 
 // bracket returns epsilons lo < hi, close to each other, between which a non-increasing curve falls to
-// delta: hi is 0 if it is never above, and infinite if it is above up to epsilon 700.
-func bracket(delta float64, curve func(float64) float64, width float64) (lo, hi float64) {
+// delta: hi is 0 if it is never above, and infinite if it is above up to epsilon 700. It looks near a first
+// guess.
+func bracket(delta float64, curve func(float64) float64, guess, width float64) (lo, hi float64) {
 	if curve(0) <= delta {
 		return 0, 0
 	}
-	for hi = 0x1p-16; curve(hi) > delta; hi *= 2 {
+	for hi = guess; curve(hi) > delta; hi *= 2 {
 		if lo = hi; hi > 350 {
 			return lo, math.Inf(1)
 		}

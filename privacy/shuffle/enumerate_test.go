@@ -96,10 +96,29 @@ func TestBoundsCoverEnumeratedRounds(t *testing.T) {
 		second := shuffled(append(reports, response(k, 1, r.Gamma, q)))
 		covers(t, r, first, second, others)
 		if q == 1 && r.Dummies == 0 {
+			strong := r
+			strong.Kind = StrongResponse
+			covers(t, strong, coined(reports, r, 0), coined(reports, r, 1), others)
 			r.Kind, r.Eps0 = LDP, r.LocalEpsilon()
+			covers(t, r, first, second, others)
+			r.Kind = LDP2021
 			covers(t, r, first, second, others)
 		}
 	}
+}
+
+// coined is the law of the histogram with the victim's coin: whether its report is its value or random.
+func coined(reports [][]float64, r Round, victim int) counts {
+	truth := shuffled(append(reports, response(r.Categories, victim, 0, 1)))
+	random := shuffled(append(reports, response(r.Categories, victim, 1, 1)))
+	law := counts{}
+	for h, p := range truth {
+		law[h] += (1 - r.Gamma) * p
+	}
+	for h, p := range random {
+		law[h|1<<63] += r.Gamma * p
+	}
+	return law
 }
 
 // TestClonesCoverDrawnRandomisers: Theorem S1 on randomisers with three inputs and outputs whose ratios are
@@ -227,7 +246,7 @@ func TestPublishedClaimsFall(t *testing.T) {
 	// Laplace reports of two users on [0, 1]: all other values 0, epsilon 0.8.
 	r := Round{Kind: Laplace, Users: 2, Eps0: 1, Count: 1}
 	law := r.ratioOf(0)
-	if d := r.lowerDelta(law, math.Exp(0.8), curveBits, false); !(d > 0.0535 && d > 0.04531) {
+	if d := r.lowerDelta(law, 0.8, scales, lowerBits, false); !(d > 0.0535 && d > 0.04531) {
 		t.Errorf("two Laplace reports attain %v", d)
 	}
 }

@@ -162,26 +162,27 @@ func (r Round) dominating(tail float64, points int) (*pld.Lattice, error) {
 
 // attained returns pairs that real neighbours attain in one round, without tails of mass about tail: no
 // smaller epsilon holds than that of any of them, composed with itself. They are wrong by at most the
-// mass far under both laws together.
-func (r Round) attained(tail float64) (pairs []*pld.Lattice, far float64, err error) {
-	for _, reversed := range []bool{false, true} {
-		l, err := r.lattice(below, func(r Round, rate float64) (*pld.Lattice, error) {
-			if r.continuous() {
-				l, x := r.realisedReports(tail, rate, reversed)
-				far = math.Max(far, x)
-				return l, nil
-			}
-			return r.realised(tail, rate, reversed)
-		}, tail)
-		if err != nil {
-			return nil, 0, err
+// mass far under both laws together. For Laplace and Gaussian reports it is the pair of counted reports if
+// counted is set. upper is an upper bound on their epsilon.
+func (r Round) attained(tail, upper float64, counted bool) (pairs []*pld.Lattice, far float64, err error) {
+	l, err := r.lattice(below, func(r Round, rate float64) (*pld.Lattice, error) {
+		switch {
+		case r.continuous() && counted:
+			return r.sharpest(tail, rate), nil
+		case r.continuous():
+			l, x := r.realisedReports(tail, rate, upper)
+			far = math.Max(far, x)
+			return l, nil
 		}
-		pairs = append(pairs, l)
-		if r.symmetric() {
-			break
-		}
+		return r.realised(tail, rate)
+	}, tail)
+	if err != nil {
+		return nil, 0, err
 	}
-	return pairs, far, nil
+	if r.symmetric() {
+		return []*pld.Lattice{l}, far, nil
+	}
+	return []*pld.Lattice{l, mirrored(l)}, far, nil
 }
 
 func (r Round) continuous() bool { return r.Kind == Laplace || r.Kind == Gaussian }
@@ -221,15 +222,11 @@ func (r Round) tosses(v side, tail float64) ([]coins, float64) {
 }
 
 // realised returns the pair of attained for one size of the sample.
-func (r Round) realised(tail, rate float64, reversed bool) (*pld.Lattice, error) {
+func (r Round) realised(tail, rate float64) (*pld.Lattice, error) {
 	if r.Kind == RandomisedResponse && r.Categories == 2 {
 		t, f := r.law()
 		w := r.dummy()
-		p, q := alike(r.Users, t, f, rate, binomial{r.Dummies, w, 1 - w}, tail)
-		if reversed {
-			p, q = q, p
-		}
-		return listed(p, q), nil
+		return listed(alike(r.Users, t, f, rate, binomial{r.Dummies, w, 1 - w}, tail)), nil
 	}
 	return r.neighbours(rate, tail).lattice()
 }

@@ -2,6 +2,7 @@ package shuffle
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -25,9 +26,9 @@ func TestContinuousReports(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			law := c.round.ratioOf(1e-16)
-			x := math.Exp(c.e)
-			upper := c.round.upperDelta(law, x, 17)
-			lower := math.Max(c.round.lowerDelta(law, x, 17, false), c.round.lowerDelta(law, x, 17, true))
+			upper := c.round.upperDelta(law, c.e, scales, 17)
+			lower := math.Max(c.round.lowerDelta(law, c.e, scales, 17, false),
+				c.round.lowerDelta(law, c.e, scales, 17, true))
 			if !(upper >= c.lo && upper <= c.hi*1.002) {
 				t.Errorf("delta at most %.9g, want %.9g to %.9g", upper, c.lo, c.hi)
 			}
@@ -38,39 +39,74 @@ func TestContinuousReports(t *testing.T) {
 	}
 }
 
-// TestFarReportsAreNotHidden: if the values' noise is small against their distance, nobody hides anybody, and
-// a bound must be near that of the report alone.
-func TestFarReportsAreNotHidden(t *testing.T) {
-	for _, sigma := range []float64{0.02, 0.2, 0.35} {
-		r := Round{Kind: Gaussian, Users: 20, Sigma: sigma, Count: 1}
-		got, err := Upper([]Round{r}, nil, 1e-5, pld.Precision{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Both reports differ by 1/sigma deviations: at most half of that is hidden by 19 others.
-		if !(got > 0.25/(sigma*sigma)) {
-			t.Errorf("sigma %v: epsilon %v", sigma, got)
-		}
+// TestNarrowNoiseIsEnclosed: if noise is small against the distance of the values, few reports hide the
+// victim's, and bounds on one round are close. Bounds on several lie on their sides.
+func TestNarrowNoiseIsEnclosed(t *testing.T) {
+	for _, c := range []struct {
+		round Round
+		share float64 // of the lower bound in the upper one, at least
+	}{
+		{Round{Kind: Gaussian, Users: 1000, Sigma: 0.5}, 0.97},
+		{Round{Kind: Laplace, Users: 10, Eps0: 8}, 0.97},
+		{Round{Kind: Gaussian, Users: 500, Sigma: 0.05}, 0.9},
+		{Round{Kind: Laplace, Users: 50, Eps0: 25}, 0.8},
+	} {
+		r := c.round
+		r.Count = 1
+		t.Run(fmt.Sprintf("%d %v", r.Users, r.Sigma+r.Eps0), func(t *testing.T) {
+			if testing.Short() && !r.exposed() {
+				return // transforms of 2^19 points
+			}
+			local := r.LocalEpsilon()
+			if r.Kind == Gaussian {
+				local = 0.5/r.Sigma/r.Sigma + 4.76/r.Sigma // more than the curve of N(0, 1) and N(1/sigma, 1) has
+			}
+			upper, err := Upper([]Round{r}, nil, 1e-6, pld.Precision{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			upper = math.Min(upper, local)
+			lower, err := Lower([]Round{r}, 1e-6, upper, pld.Precision{})
+			if err != nil || !(lower <= upper && lower >= c.share*upper) {
+				t.Errorf("epsilon is %v to %v, %v", lower, upper, err)
+			}
+			if r.Count = 3; !r.exposed() {
+				return
+			}
+			three, err := Lower([]Round{r}, 1e-6, 3*upper, pld.Precision{})
+			if err != nil || !(three >= lower*(1-1e-2) && three <= 3*local) {
+				t.Errorf("epsilon of three rounds is at least %v, of one %v, %v", three, lower, err)
+			}
+		})
 	}
 }
 
-// TestComposedReports: several Laplace rounds cost more than one, less than as many local guarantees, and
+// TestComposedReports: several rounds cost more than one, less than as many local guarantees, and
 // no more than the same rounds of any randomiser.
 func TestComposedReports(t *testing.T) {
 	if testing.Short() {
 		return // two hundred transforms
 	}
-	one := Round{Kind: Laplace, Users: 10, Eps0: 1, Count: 4}
-	got, err := epsilon([]Round{one}, nil, 1e-4, pld.Precision{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	any, err := Upper([]Round{{Kind: LDP, Users: 10, Eps0: 1, Count: 4}}, nil, 1e-4, pld.Precision{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !(0.3 < got.Lower && got.Lower < got.Upper && got.Upper < any) {
-		t.Errorf("%+v, any randomiser %v", got, any)
+	for _, c := range []struct {
+		one, any Round
+		least    float64 // of the lower bound in the upper one
+	}{
+		{Round{Kind: Laplace, Users: 10, Eps0: 1, Count: 4}, Round{Kind: LDP, Users: 10, Eps0: 1, Count: 4}, 0.7},
+		{Round{Kind: Gaussian, Users: 300, Sigma: 0.5, Count: 3}, Round{}, 0.5},
+	} {
+		got, err := epsilon([]Round{c.one}, nil, 1e-4, pld.Precision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		any := math.Inf(1)
+		if c.any.Users > 0 {
+			if any, err = Upper([]Round{c.any}, nil, 1e-4, pld.Precision{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !(c.least*got.Upper < got.Lower && got.Lower < got.Upper && got.Upper < any) {
+			t.Errorf("%+v: %+v, any randomiser %v", c.one, got, any)
+		}
 	}
 }
 
