@@ -61,9 +61,9 @@ type Info struct {
 
 // Catalogue is every attack of this package.
 func Catalogue() []Attack {
-	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{}, differences{}, retries{},
-		restored{}, noisyFactors{}, reconstruction{}, guesses{}, traffic{}, timing{}, lies{}, unseen{},
-		faults{}, poison{}, stop{}, burn{}}
+	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{withheld}, isolation{unlisted},
+		isolation{late}, differences{}, retries{}, restored{}, noisyFactors{}, reconstruction{}, guesses{},
+		traffic{}, timing{}, lies{}, unseen{}, faults{}, poison{}, stop{}, burn{}}
 }
 
 // Options are those of a Run.
@@ -194,7 +194,7 @@ func (o Options) Execute(ctx context.Context) (*Result, error) {
 }
 
 func (r *Run) writeView(ctx context.Context) error {
-	p, _, err := r.prepare(ctx, r.Coalition, 0, false)
+	p, _, err := r.prepare(ctx, r.Coalition, thinned{}, false)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (canaries) Info() Info {
 
 // Run implements Attack.
 func (canaries) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
-	p, out, err := r.prepare(ctx, c, 0, control)
+	p, out, err := r.prepare(ctx, c, thinned{}, control)
 	if err != nil {
 		return out, err
 	}

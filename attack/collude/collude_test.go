@@ -10,6 +10,7 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"choir/learn/dataset"
@@ -184,7 +185,7 @@ func TestEveryAdversary(t *testing.T) {
 func checkRow(t *testing.T, run *Run, l privacy.Layer, share float64) {
 	t.Helper()
 	coalition := Coalition{Parties: int(l.Parties + l.Silent), Nodes: int(l.Computes), Aggregator: true}
-	out, err := measureSums(t.Context(), run, coalition, 0, false)
+	out, err := measureSums(t.Context(), run, coalition, thinned{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestSampledClaim(t *testing.T) {
 				Delta: 1e-5, Steps: 1, Dim: 1, Relation: c.relation, Sensitivity: sensitivity, Sampling: c.sampling,
 				Rate: c.rate, Variance: 1 << 40}
 			run := &Run{Options: Options{Target: x, Runs: 1 << 14, Seed: 5}, sessions: map[string]*record{}}
-			out, err := measureSums(t.Context(), run, Coalition{Aggregator: true}, 0, false)
+			out, err := measureSums(t.Context(), run, Coalition{Aggregator: true}, thinned{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,20 +237,35 @@ func TestSampledClaim(t *testing.T) {
 	}
 }
 
-// TestAbsent: with parties that never contribute the set is the smallest one, and so is the noise.
-func TestAbsent(t *testing.T) {
+// TestThinned: with parties that the broker or a node keeps out the set is the smallest one, and so is the
+// noise. A smaller one is not revealed.
+func TestThinned(t *testing.T) {
 	t.Parallel()
 	x := target(t, Target{Parties: 5, Nodes: 2, MinParties: 3, Colluders: 0, Rounds: 1,
 		Noise:   protocol.NoiseParty,
 		Epsilon: 3, Delta: 1e-5})
-	run := &Run{Options: Options{Target: x, Runs: 1 << 14, Seed: 5, Lab: fixed(4)},
-		sessions: map[string]*record{}}
-	out, err := measureSums(t.Context(), run, Coalition{Parties: 1, Nodes: 1, Aggregator: true}, 2, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if math.Abs(*out.Claimed-3) > .01 || out.Verdict != Held || *out.Measured < 1 {
-		t.Errorf("%+v, measured %v", out, *out.Measured)
+	c := Coalition{Parties: 1, Nodes: 1, Aggregator: true}
+	for _, by := range []way{withheld, unlisted, late} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			run := &Run{Options: Options{Target: x, Runs: 1 << 12, Seed: 5, Lab: fixed(4)},
+				sessions: map[string]*record{}}
+			out, err := isolation{by}.Run(t.Context(), run, c, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(*out.Claimed-3) > .01 || out.Verdict != Held || *out.Measured < 1 {
+				t.Errorf("%+v, measured %v", out, *out.Measured)
+			}
+			p, _, err := run.prepare(t.Context(), c, thinned{by, 2}, false)
+			if err != nil || len(p.view.set(1)) != 3 || !slices.Contains(p.view.set(1), 0) {
+				t.Errorf("the set is %v, %v", p.view.set(1), err)
+			}
+			out, err = isolation{by}.Run(t.Context(), run, c, true)
+			if err != nil || out.Verdict != Broke {
+				t.Errorf("the control: %+v, %v", out, err)
+			}
+		})
 	}
 }
 

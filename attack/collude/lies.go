@@ -24,10 +24,21 @@ func (lies) Info() Info {
 		Control: "a cheat that changes the sum unseen, judged as if members had to notice it"}
 }
 
+// fewest and most are the numbers of parties in a session of the table: a larger one tells no more.
+const fewest, most = 4, 12
+
+// table is the cheats in sessions of as many members as the target has.
+func (t Target) table() (all []simulate.Cheat, note string) {
+	h := simulate.Shape{Parties: min(max(t.Parties, fewest), most), Computes: t.Nodes}
+	return simulate.Cheats(h), fmt.Sprintf("the table's sessions have %d parties and %d compute nodes; what "+
+		"must come of a cheat is known for exact sums, so in them nobody adds noise, and one party may be missing",
+		h.Parties, h.Computes)
+}
+
 // cheats are those that the coalition's members can do.
-func (c Coalition) cheats() (some []simulate.Cheat) {
+func (c Coalition) cheats(table []simulate.Cheat) (some []simulate.Cheat) {
 	can := map[byte]bool{'p': c.Parties > 0, 'c': c.Nodes > 0, 'a': c.Aggregator}
-	for _, x := range simulate.Cheats() {
+	for _, x := range table {
 		if can[x.Who[0]] {
 			some = append(some, x)
 		}
@@ -36,8 +47,8 @@ func (c Coalition) cheats() (some []simulate.Cheat) {
 }
 
 // suspected is the control of attacks on sums that are not checked.
-func suspected(out Outcome) (Outcome, error) {
-	for _, x := range simulate.Cheats() {
+func suspected(table []simulate.Cheat, out Outcome) (Outcome, error) {
+	for _, x := range table {
 		if !x.Unseen {
 			continue
 		}
@@ -57,10 +68,11 @@ func suspected(out Outcome) (Outcome, error) {
 func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
 	none := 0.0
 	out := Outcome{Coalition: c.String(), Unit: "sessions that went wrong", Claimed: &none, Verdict: Undecided}
+	table, note := r.Target.table()
 	if control {
-		return suspected(out)
+		return suspected(table, out)
 	}
-	wrong, all := 0.0, c.cheats()
+	wrong, all := 0.0, c.cheats(table)
 	out.Measured = &wrong
 	for _, x := range all {
 		if ctx.Err() != nil {
@@ -89,6 +101,7 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 		out.Story = []string{fmt.Sprintf("%d cheats of the table, %d pairs of them, and %d sessions on these "+
 			"terms in which all members of the coalition lied, %d times", len(all), ran, liarSessions, n)}
 	}
+	out.Story = append(out.Story, note)
 	return out, nil
 }
 
@@ -132,18 +145,20 @@ func (unseen) Info() Info {
 }
 
 // Run implements Attack.
-func (unseen) Run(_ context.Context, _ *Run, c Coalition, control bool) (Outcome, error) {
+func (unseen) Run(_ context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
 	none, n := 0.0, 0.0
 	out := Outcome{Coalition: c.String(), Unit: "cheats", Claimed: &none, Measured: &n, Verdict: Held}
+	table, note := r.Target.table()
 	if control {
-		return suspected(out)
+		return suspected(table, out)
 	}
-	for _, x := range c.cheats() {
+	for _, x := range c.cheats(table) {
 		if x.Unseen {
 			n++
 			out.Verdict = NotPromised
 			out.Story = append(out.Story, x.Who+": "+x.What)
 		}
 	}
+	out.Story = append(out.Story, note)
 	return out, nil
 }

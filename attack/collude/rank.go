@@ -29,7 +29,7 @@ func (a rank) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outco
 		c.Nodes, c.Aggregator = r.Target.Nodes, true
 	}
 	out := Outcome{Coalition: c.String(), Unit: "combinations a round", Verdict: Undecided}
-	p, _, err := r.prepare(ctx, c, 0, false)
+	p, _, err := r.prepare(ctx, c, thinned{}, false)
 	if err != nil {
 		return out, err
 	}

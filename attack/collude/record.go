@@ -32,10 +32,12 @@ type Lab struct {
 
 // staging is what members of a session do that they should not, and the terms that it takes.
 type staging struct {
-	absent   int    // the parties 1 to absent contribute nothing
-	leaveOut uint32 // the round in which the victim contributes nothing; 0: none
-	spares   int    // spare attempts of the plan
-	perParty uint64 // bound on a party's vector; 0: beyond all that attacks on sums send
+	absent   int           // the parties 1 to absent contribute nothing
+	late     int           // what the parties 1 to late contribute arrives when the nodes have sent their lists
+	deadline time.Duration // of a round; 0: none that a session reaches
+	leaveOut uint32        // the round in which the victim contributes nothing; 0: none
+	spares   int           // spare attempts of the plan
+	perParty uint64        // bound on a party's vector; 0: beyond all that attacks on sums send
 	// giveUp is the time after which the aggregator ends a session that stands still. The session may
 	// end in any way then.
 	giveUp time.Duration
@@ -79,8 +81,8 @@ type record struct {
 // application does not know records, the target does.
 func (t Target) sessionPlan(roster *run.Roster, dim int, s staging) (*protocol.Plan, error) {
 	deadline := time.Hour
-	if s.absent > 0 || s.leaveOut > 0 {
-		deadline = 2 * time.Second
+	if s.deadline > 0 {
+		deadline = s.deadline
 	}
 	if s.perParty == 0 {
 		s.perParty = beyondAll
@@ -123,11 +125,15 @@ func (l Lab) run(ctx context.Context, t Target, dim int, s staging, in inputs) (
 		defer shut()
 	}
 	local := l.local(r, dim, s, in)
+	over, end := context.WithCancel(ctx)
+	var held sync.WaitGroup
 	local.Connect = func(i uint32) (transport.Bus, error) {
 		bus, err := connect(i)
-		return &tap{Bus: bus, r: r, member: i, staging: s}, err
+		return &tap{Bus: bus, r: r, member: i, staging: s, over: over, held: &held}, err
 	}
 	_, err = local.Run(ctx)
+	end()
+	held.Wait()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -230,84 +236,4 @@ func (k *keeper) Apply(records []protocol.Record) error {
 	}
 	k.r.mu.Unlock()
 	return k.Store.Apply(records)
-}
-
-// tap records what a member publishes, and changes it and what the member hears as staged.
-type tap struct {
-	transport.Bus
-	staging
-	r      *record
-	member uint32
-}
-
-// Publish implements transport.Bus.
-func (b *tap) Publish(ctx context.Context, msgs ...transport.Message) error {
-	var kept []transport.Message
-	for _, m := range msgs {
-		if b.lost(m.Data) {
-			continue
-		}
-		all := []message{{b.member, m.Subject, bytes.Clone(m.Data)}}
-		if b.says != nil {
-			all = b.says(b.r, all[0])
-		}
-		for _, said := range all {
-			kept = append(kept, transport.Message{Subject: said.Subject, Data: said.Data})
-		}
-		b.r.mu.Lock()
-		b.r.messages = append(b.r.messages, all...)
-		b.r.mu.Unlock()
-	}
-	if len(kept) == 0 {
-		return nil
-	}
-	return b.Bus.Publish(ctx, kept...)
-}
-
-// lost reports whether a message is of a contribution that the staging loses.
-func (b *tap) lost(data []byte) bool {
-	silent, victim := b.member >= 1 && int(b.member) <= b.absent, b.member == 0 && b.leaveOut > 0
-	if !silent && !victim {
-		return false
-	}
-	round := b.contributes(data)
-	return round > 0 && (silent || round == b.leaveOut)
-}
-
-// Subscribe implements transport.Bus.
-func (b *tap) Subscribe(ctx context.Context, filters []string, from uint64) (transport.Subscription, error) {
-	s, err := b.Bus.Subscribe(ctx, filters, from)
-	if err != nil || b.hears == nil {
-		return s, err
-	}
-	return &hearing{s, b}, nil
-}
-
-// hearing leaves out what a member does not hear.
-type hearing struct {
-	transport.Subscription
-	tap *tap
-}
-
-// Next implements transport.Subscription.
-func (h *hearing) Next(ctx context.Context) (transport.Message, error) {
-	for {
-		m, err := h.Subscription.Next(ctx)
-		if err != nil || h.tap.hears(h.tap.r, h.tap.member, m.Data) {
-			return m, err
-		}
-	}
-}
-
-// contributes returns the round of a message that is part of a contribution, 0 for others.
-func (b *tap) contributes(data []byte) uint32 {
-	if c, err := protocol.ViewChunk(data); err == nil && c.Purpose == protocol.PurposeShare {
-		return c.Round
-	}
-	if _, m, err := b.r.session.Receive(data); err == nil {
-		if c, ok := m.(*protocol.Contribution); ok {
-			return c.Round
-		}
-	}
-	return 0
 }

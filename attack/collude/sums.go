@@ -200,7 +200,7 @@ func (epsilon) Info() Info {
 
 // Run implements Attack.
 func (epsilon) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
-	return measureSums(ctx, r, c, 0, control)
+	return measureSums(ctx, r, c, thinned{}, control)
 }
 
 // bare is the target without noise, where attacks must succeed.
@@ -218,17 +218,21 @@ type prepared struct {
 }
 
 // prepare runs the session of sums, or the one without noise in which a control must succeed.
-func (r *Run) prepare(ctx context.Context, c Coalition, absent int, control bool) (p prepared, out Outcome,
+func (r *Run) prepare(ctx context.Context, c Coalition, by thinned, control bool) (p prepared, out Outcome,
 	err error) {
 	t, name := r.Target, "sums"
 	if control {
 		t = t.bare()
 		name, c.Aggregator = "sums without noise", true
+		t.MinParties -= by.parties
 	}
 	out = Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
 	p.sums = r.newSums(t, name)
 	p.group = t.group(r.Runs)
-	rec, err := r.record(ctx, fmt.Sprintf("%s %d", name, absent), t, r.Runs, staging{absent: absent}, p.inputs)
+	if by.parties > 0 {
+		name += fmt.Sprint(by)
+	}
+	rec, err := r.record(ctx, name, t, r.Runs, by.staging(), p.inputs)
 	if err != nil {
 		return p, out, err
 	}
@@ -236,16 +240,16 @@ func (r *Run) prepare(ctx context.Context, c Coalition, absent int, control bool
 		return p, out, err
 	}
 	p.view.records = p.records
-	if p.claim, err = r.Target.claim(c, t.Parties-absent); control {
+	if p.claim, err = r.Target.claim(c, t.Parties-by.parties); control {
 		p.claim = r.Target.Epsilon
 	}
 	out.Claimed = wide(p.claim)
 	return p, out, err
 }
 
-// measureSums measures one coalition in a session with absent parties.
-func measureSums(ctx context.Context, r *Run, c Coalition, absent int, control bool) (Outcome, error) {
-	p, out, err := r.prepare(ctx, c, absent, control)
+// measureSums measures one coalition in a session whose sets are thinned.
+func measureSums(ctx context.Context, r *Run, c Coalition, by thinned, control bool) (Outcome, error) {
+	p, out, err := r.prepare(ctx, c, by, control)
 	if err != nil {
 		return out, err
 	}

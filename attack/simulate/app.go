@@ -15,10 +15,11 @@ type toy struct {
 	dim    int
 	reject bool
 	digit  int // bits of a party's digit
+	digits int // coordinates that have digits, at least 1
 }
 
 // app is the application of a session.
-func (s Setup) app() toy { return toy{s.Dim, s.Reject, s.scale().digit} }
+func (s Setup) app() toy { return toy{s.Dim, s.Reject, s.scale().digit, s.digits()} }
 
 // errRefused is toy's refusal of a sum.
 var errRefused = errors.New("the toy application refuses this sum")
@@ -56,15 +57,15 @@ func (a toy) Settle(_ uint32, state, memo []byte) ([]byte, error) {
 	return protocol.AppendInts(nil, plus(s, u)), nil
 }
 
-// update is a party's update: in the first coordinate a digit at the party's own
+// update is a party's update: in the first coordinates a digit at the party's own
 // place, derived from round, attempt and model; a unit vector in the others.
 func (a toy) update(party uint32, w protocol.Work) []int64 {
 	u := make([]int64, a.dim)
 	d := protocol.IntDigest(protocol.DigestKey{}, w.Model)
 	digit := 1 + (uint32(d[0])+5*w.Round+w.Attempt)%(1<<a.digit-1)
-	u[0] = int64(digit) << (a.digit * int(party))
-	if a.dim > 1 {
-		u[1+int(party)%(a.dim-1)] += 1
+	u[int(party)/places] = int64(digit) << (a.digit * (int(party) % places))
+	if a.dim > a.digits {
+		u[a.digits+int(party)%(a.dim-a.digits)] += 1
 	}
 	if a.dim > 1<<16 {
 		u[a.dim-1] += int64(party) + 1 // something in the last chunk

@@ -48,6 +48,7 @@ type Batch struct {
 	From     uint64       // first seed
 	Seeds    int          // number of sessions, at least 1
 	Profile  string       // a profile's name or AllProfiles, which spreads the seeds over the profiles
+	Shape    Shape        // of every session; the zero value: each draws its own
 	Workers  int          // sessions simulated at a time, at least 1
 	Progress func(Report) // called now and then with the report so far; may be nil
 }
@@ -125,7 +126,9 @@ func (r *run) profile(i int) Profile {
 	for r.Seeds*(k+1)/n <= i {
 		k++
 	}
-	return r.profiles[k]
+	p := r.profiles[k]
+	p.Shape = r.Shape
+	return p
 }
 
 func (r *run) end(result Result, profile string) {

@@ -16,6 +16,7 @@ type cheater struct {
 	deaf  func(data []byte) bool // what it pretends not to have received
 	audit bool                   // under a plan with audit
 	pairs bool                   // under a plan with two coordinates in an element
+	shape Shape                  // the plan's; 0: the table's
 	comes comes
 }
 
@@ -27,7 +28,7 @@ type comes struct {
 	ends      protocol.Class // 0: the session completes
 	of        string         // who ends so: a prefix of names, "": all honest members
 	because   string         // part of how it ends; it names the culprit where one can be named
-	sets      []int          // sizes of the sums that were revealed, by round
+	sets      []int          // sizes of the sums that were revealed, by round, with four parties
 	uncounted string         // who is left out of round 1
 	wrong     bool           // the aggregate isn't the sum of the counted updates, without detection
 	rejected  bool           // the sum is out of range: the round is lost, the model stays
@@ -95,7 +96,7 @@ var cheatingParties = []cheater{
 				if err != nil {
 					continue
 				}
-				for i := range uint32(3) { // for any party with an explicit share at the node
+				for i := range uint32(c.s.Plan.Parties() - 1) { // for any party with an explicit share at the node
 					ch.From = i + 1
 					c.eff.Send = append([]protocol.Outgoing{{Subject: o.Subject, Data: must(ch.Marshal())}}, c.eff.Send...)
 				}
@@ -180,7 +181,7 @@ var cheatingContributions = []cheater{
 			c.confirm(m)
 		})},
 	{what: "too few confirmations", who: "p0", comes: without("c", protocol.ErrMismatch),
-		does: lie(func(_ *cheat, m *contribution) { m.Explicit, m.Confirm = 0, m.Confirm[:2] })},
+		does: lie(func(_ *cheat, m *contribution) { m.Explicit, m.Confirm = 0, m.Confirm[:len(m.Confirm)-1] })},
 	{what: "wrong confirmation for one node", who: "p0", comes: without("c1", protocol.ErrSealed),
 		does: lie(func(_ *cheat, m *contribution) { m.Confirm[1][0] ^= 1 })},
 	{what: "altered share", who: "p0",

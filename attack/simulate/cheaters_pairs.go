@@ -17,9 +17,9 @@ func cheatingPairs() []cheater {
 			does: added(0, 1<<31)},
 		{what: "pairs: a neighbour beyond all bounds", who: "p0", pairs: true, comes: lost, does: added(0, 1<<62)},
 		{what: "pairs: something behind the last coordinate", who: "p0", pairs: true, comes: lost,
-			does: added(1, 1<<32)},
+			does: added(-1, 1<<32)},
 		{what: "pairs: something negative behind the last coordinate", who: "p0", pairs: true, comes: lost,
-			does: added(1, field.Sub(0, 1<<32))},
+			does: added(-1, field.Sub(0, 1<<32))},
 		{what: "pairs: a neighbour that isn't committed to", who: "p0", pairs: true, audit: true,
 			comes: comes{ends: protocol.ClassIntegrity, because: "do not open to the aggregate"}, does: added(0,
 				1000<<32)},
@@ -29,11 +29,12 @@ func cheatingPairs() []cheater {
 	}
 }
 
-// added shares an update with something more in one element.
+// added shares an update with something more in one element, the first one or, for -1, the last one.
 func added(element int, more field.Element) func(*cheat) {
 	return func(c *cheat) {
 		c.vector(func(v field.Vector) []byte {
-			v[element] = field.Add(v[element], more)
+			at := (element + len(v)) % len(v)
+			v[at] = field.Add(v[at], more)
 			return field.AppendVector(nil, v)
 		})
 	}

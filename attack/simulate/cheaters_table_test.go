@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -34,10 +35,29 @@ func TestCheaters(t *testing.T) {
 	}
 }
 
+// TestShapedCheats: the table comes out alike for other numbers of members.
+func TestShapedCheats(t *testing.T) {
+	shapes := []Shape{{Parties: 5, Computes: 2}, {Parties: 14, Computes: 4}}
+	if testing.Short() {
+		shapes = shapes[:1]
+	}
+	for _, h := range shapes {
+		t.Run(fmt.Sprintf("%d parties, %d nodes", h.Parties, h.Computes), func(t *testing.T) {
+			t.Parallel()
+			for _, c := range Cheats(h) {
+				problems, err := c.Run()
+				if err != nil || len(problems) > 0 {
+					t.Errorf("%s: %s: %q, %v", c.Who, c.What, problems, err)
+				}
+			}
+		})
+	}
+}
+
 // TestCheatsTogether runs pairs of cheats by different members: whatever they do, the oracle finds
 // nothing wrong with the honest ones. Every pair in full; in short a sample.
 func TestCheatsTogether(t *testing.T) {
-	all, ran := Cheats(), 0
+	all, ran := Cheats(Shape{}), 0
 	step := 7
 	if testing.Short() {
 		step = 97

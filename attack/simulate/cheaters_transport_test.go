@@ -211,7 +211,7 @@ func (row cheater) linger(o *outcome) {
 func (row cheater) member(ctx context.Context, s protocol.BoundPlan, i uint32, key *identity.PrivateKey,
 	store host.Store, bus transport.Bus, o *outcome, c clocks) error {
 	journal, name := host.NewJournal(store), s.Name(i)
-	app := liveApp{Setup{Dim: int(s.Plan.Dim), Paired: s.Plan.Paired}.app(), i}
+	app := liveApp{Setup{Parties: s.Plan.Parties(), Dim: int(s.Plan.Dim), Paired: s.Plan.Paired}.app(), i}
 	m, err := liveMachine(s, i, key, journal, app, c)
 	if err != nil {
 		return err

@@ -1,5 +1,7 @@
 package simulate
 
+import "choir/protocol"
+
 // Profile is the probabilities of the faults, each per opportunity.
 type Profile struct {
 	Name    string
@@ -25,8 +27,9 @@ type Profile struct {
 	Late  float64 // a member starts late
 	Leave float64 // a party leaves, for good or for a while
 
-	Tight bool // often N_min = N
-	Wide  bool // vectors of several chunks
+	Tight bool  // often N_min = N
+	Wide  bool  // vectors of several chunks
+	Shape Shape // of the sessions; the zero value: each draws its own
 }
 
 // Profiles are the profiles by name, in order of unpleasantness.
@@ -70,3 +73,45 @@ func (p Profile) odds() map[string]float64 {
 		"rewind": p.Rewind, "split": p.Split, "lie": p.Lie, "cut": p.Cut, "slow": p.Slow,
 		"skew": p.Skew, "late": p.Late, "leave": p.Leave}
 }
+
+// Shape is the members of a session, how many parties its sets have at least, and who adds noise.
+type Shape struct {
+	Parties    int // at least 2; 0: no shape
+	Computes   int
+	MinParties int
+	Noise      protocol.Placement // NoiseLocal is part of the updates, and so none here
+}
+
+// apply gives a drawn setup the shape.
+func (h Shape) apply(s *Setup) {
+	if h.Parties == 0 {
+		return
+	}
+	s.Parties, s.Computes, s.MinParties, s.Noise = h.Parties, h.Computes, max(2, h.MinParties), h.Noise
+	if h.Noise == protocol.NoiseLocal {
+		s.Noise = protocol.NoiseNone
+	}
+	s.Audit = s.Audit && s.Noise != protocol.NoiseCompute
+	s.Paired = s.Paired && s.Parties <= pairedParties
+	s.Dim = max(s.Dim, s.digits())
+}
+
+// pairedParties is how many parties' updates fit two coordinates in an element.
+const pairedParties = 12
+
+// Check names a number that is out of range.
+func (h Shape) Check() error {
+	switch {
+	case h.Parties < 2 || h.Parties > mostParties:
+		return protocol.Fail(protocol.ClassInput, "parties: %d isn't in 2..%d", h.Parties, mostParties)
+	case h.Computes < 2 || h.Computes > mostParties:
+		return protocol.Fail(protocol.ClassInput, "nodes: %d isn't in 2..%d", h.Computes, mostParties)
+	case h.MinParties < 1 || h.MinParties > h.Parties:
+		return protocol.Fail(protocol.ClassInput, "dropouts: %d parties can't be missing of %d",
+			h.Parties-h.MinParties, h.Parties)
+	}
+	return nil
+}
+
+// mostParties is the largest number of parties or compute nodes that sessions are simulated with.
+const mostParties = 200

@@ -79,8 +79,15 @@ func draw(seed uint64, p Profile) Setup {
 			s.Dim += 1 << 16 // two chunks again
 		}
 	}
+	p.Shape.apply(&s)
 	return s
 }
+
+// places is how many parties have a digit in one coordinate.
+const places = 6
+
+// digits is how many coordinates the parties' digits take.
+func (s Setup) digits() int { return (s.Parties + places - 1) / places }
 
 // String is the setup as a script states it.
 func (s Setup) String() string {
@@ -143,15 +150,21 @@ func (s *Setup) set(name, value string) (err error) {
 	return err
 }
 
-// memberName is a member's name: p0.., c0.., agg.
+// memberName is a member's name: p0 to p9 and on with pa10, c0.., agg.
 func (s Setup) memberName(i int) string {
 	switch {
 	case i < s.Parties:
-		return fmt.Sprintf("p%d", i)
+		return "p" + inOrder(i)
 	case i < s.Parties+s.Computes:
-		return fmt.Sprintf("c%d", i-s.Parties)
+		return "c" + inOrder(i-s.Parties)
 	}
 	return "agg"
+}
+
+// inOrder is a number as text that sorts as the number does: 9, a10, a99, aa100.
+func inOrder(n int) string {
+	digits := strconv.Itoa(n)
+	return strings.Repeat("a", len(digits)-1) + digits
 }
 
 // session is the plan and its members' keys.

@@ -75,8 +75,8 @@ type attackFlags struct {
 }
 
 // placements are the places of noise that an attack can look at.
-var placements = map[string]protocol.Placement{"party": protocol.NoiseParty, "compute": protocol.NoiseCompute,
-	"local": protocol.NoiseLocal}
+var placements = map[string]protocol.Placement{"none": protocol.NoiseNone, "party": protocol.NoiseParty,
+	"compute": protocol.NoiseCompute, "local": protocol.NoiseLocal}
 
 const attackRunLong = `Run attacks with a coalition: its members' joint view is collected from real
 sessions on the terms of PLAN, or of the flags, and every attack works on it.
@@ -163,7 +163,7 @@ func (f *attackFlags) options(cmd *cobra.Command, args []string) (o collude.Opti
 		}
 	} else {
 		placement, ok := placements[f.noise]
-		if !ok {
+		if !ok || placement == protocol.NoiseNone {
 			return o, cli.OneOf("noise", f.noise, "party", "compute", "local")
 		}
 		t := f.target
@@ -361,22 +361,41 @@ member, what it got, and below that its notices (!), messages (>) and requests
 those that are needed, and the verb exits with 7.`
 
 func (a *tools) attackStory() *cobra.Command {
-	seed, faults := uint64(1), "chaos"
+	seed, faults, noise, dropouts := uint64(1), "chaos", "party", 0
+	var h simulate.Shape
 	cmd := &cobra.Command{
 		Use: "story --seed N --faults PROFILE", Short: "Tell a simulated session step by step",
 		Long: attackStoryLong, Args: cobra.NoArgs,
-		Example: "  choir attack story --seed 4711 --faults chaos",
+		Example: "  choir attack story --seed 4711 --faults chaos\n" +
+			"  choir attack story --seed 3 --faults lossy --parties 8 --nodes 3 --noise compute",
 		RunE: func(*cobra.Command, []string) error {
 			p, ok := simulate.ProfileByName(faults)
 			if !ok {
 				return cli.OneOf("faults", faults, profileNames()...)
 			}
+			placement, ok := placements[noise]
+			if !ok {
+				return cli.OneOf("noise", noise, "none", "party", "compute", "local")
+			}
+			h.MinParties, h.Noise = h.Parties-dropouts, placement
+			if h.Parties != 0 {
+				if err := h.Check(); err != nil {
+					return err
+				}
+				p.Shape = h
+			}
 			return a.tellStory(seed, p)
 		},
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", seed, "the session's seed")
-	cmd.Flags().StringVar(&faults, "faults", faults, "profile of faults: "+strings.Join(profileNames(), ", "))
+	s := cmd.Flags()
+	s.Uint64Var(&seed, "seed", seed, "the session's seed")
+	s.StringVar(&faults, "faults", faults, "profile of faults: "+strings.Join(profileNames(), ", "))
+	s.IntVar(&h.Parties, "parties", 0, "parties; 0: the seed draws members and noise")
+	s.IntVar(&h.Computes, "nodes", 3, "compute nodes (with --parties)")
+	s.IntVar(&dropouts, "dropouts", 0, "parties that may be missing (with --parties)")
+	s.StringVar(&noise, "noise", noise, "who adds noise: none, party, compute or local\n(with --parties)")
 	cli.Values(cmd, "faults", profileNames()...)
+	cli.Values(cmd, "noise", "none", "party", "compute", "local")
 	return cmd
 }
 
