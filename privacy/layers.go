@@ -16,6 +16,9 @@ type LayerTerms struct {
 	ComputeNoise bool   // every compute node adds all of the noise; otherwise every party adds a part
 	LocalNoise   bool   // the noise of every party suffices alone; excludes ComputeNoise
 	PartVariance uint64 // sigma^2 of the noise of one party, or of one compute node
+	// Shuffled, if not zero, describes the reports of one party, which are summed in the place of noise;
+	// excludes the two above. Its Reports is the least number that a party has.
+	Shuffled Shuffled
 
 	SampleSensitivity uint64 // of a sum if one record (the term of one shard) changes
 	PartySensitivity  uint64 // of a sum if all data of a party changes; 0 if that is not defined
@@ -45,7 +48,8 @@ type Layer struct {
 	Parties    uint32 // parties of the set in the coalition, the adversary included if it is a party
 	Silent     uint32 // other parties of the set that secretly added no noise
 	Computes   uint32 // compute nodes in the coalition
-	// HiddenParts is the number of independent noise terms that the adversary cannot subtract.
+	// HiddenParts is the number of independent noise terms that the adversary cannot subtract, or of
+	// reports that it does not know.
 	HiddenParts uint32
 	// Sample and Party are upper bounds on epsilon at the delta of the terms over all
 	// releases: for one record and for all data of a party. They are +Inf if no noise is hidden;
@@ -72,6 +76,9 @@ func (t LayerTerms) validate() error {
 	}
 	if t.ComputeNoise && t.LocalNoise {
 		return reject("noise is placed with the compute nodes and locally")
+	}
+	if t.shuffled() && (t.ComputeNoise || t.LocalNoise) {
+		return reject("shuffled reports have no noise")
 	}
 	return t.release(t.SampleSensitivity, 1).validate()
 }
@@ -107,14 +114,28 @@ const (
 	seesModels      = "the model after every round"
 	seesSums        = "every round's noisy sum"
 	seesNothingElse = "; shares of fewer than all compute nodes are uniformly random"
+
+	seesTotal  = "the counts of all rounds' reports: no smaller epsilon is proven for it"
+	seesCounts = "every round's counts of reports"
 )
+
+func (t LayerTerms) shuffled() bool { return t.Shuffled != (Shuffled{}) }
+
+// sees returns what adversaries see of the sums, of every round's model and of the final one.
+func (t LayerTerms) sees() (sums, models, final string) {
+	if t.shuffled() {
+		return seesCounts, seesCounts, seesTotal
+	}
+	return seesSums, seesModels, seesFinal
+}
 
 // outside returns the adversaries without a party or a compute node.
 func (t LayerTerms) outside(u uint32) []Layer {
+	sums, models, final := t.sees()
 	return []Layer{
-		t.layer("outsider with the final model", seesFinal, u, 0, 0, 0),
-		t.layer("outsider with every round's model", seesModels, u, 0, 0, 0),
-		t.layer("aggregator", seesSums, u, 0, 0, 0),
+		t.layer("outsider with the final model", final, u, 0, 0, 0),
+		t.layer("outsider with every round's model", models, u, 0, 0, 0),
+		t.layer("aggregator", sums, u, 0, 0, 0),
 	}
 }
 
@@ -124,10 +145,14 @@ func (t LayerTerms) coalitions(u uint32) []Layer {
 	if u < 2 {
 		return nil
 	}
-	out := []Layer{t.layer("one curious party", seesSums+", and its own noise", u, 1, 0, 0)}
-	for _, c := range counts(u-1, t.Colluders, t.Colluders+1) {
+	own, theirs := seesSums+", and its own noise", seesSums+", and the colluders' noise"
+	if t.shuffled() {
+		own, theirs = seesCounts+", and its own reports", seesCounts+", and the colluders' reports"
+	}
+	out := []Layer{t.layer("one curious party", own, u, 1, 0, 0)}
+	for _, c := range t.counts(u-1, t.Colluders, t.Colluders+1) {
 		who := fmt.Sprintf("aggregator and %d colluding parties", c)
-		out = append(out, t.layer(who, seesSums+", and the colluders' noise", u, c, 0, 0))
+		out = append(out, t.layer(who, theirs, u, c, 0, 0))
 	}
 	return out
 }
@@ -137,11 +162,15 @@ func (t LayerTerms) silent(u uint32) []Layer {
 	if t.ComputeNoise || t.LocalNoise || u < 2 {
 		return nil
 	}
+	less := seesSums + ", with less noise than planned"
+	if t.shuffled() {
+		less = seesCounts + ", of which the silent parties' are not random"
+	}
 	var out []Layer
-	for _, s := range counts(u-1, t.Colluders) {
+	for _, s := range t.counts(u-1, t.Colluders) {
 		if s > 0 {
 			who := fmt.Sprintf("one curious party, %d others silent", s)
-			out = append(out, t.layer(who, seesSums+", with less noise than planned", u, 1, s, 0))
+			out = append(out, t.layer(who, less, u, 1, s, 0))
 		}
 	}
 	return out
@@ -150,12 +179,15 @@ func (t LayerTerms) silent(u uint32) []Layer {
 // nodes returns the aggregator with k compute nodes.
 func (t LayerTerms) nodes(u uint32) []Layer {
 	var out []Layer
-	for _, k := range counts(t.Computes, t.Computes-1) {
+	sums, _, _ := t.sees()
+	for _, k := range t.counts(t.Computes, t.Computes-1) {
 		if k == 0 {
 			continue
 		}
-		seen := seesSums + seesNothingElse
+		seen := sums + seesNothingElse
 		switch {
+		case k == t.Computes && t.shuffled():
+			seen = "every party's own counts of its reports"
 		case k == t.Computes && t.ComputeNoise:
 			seen = "every party's own update, bare"
 		case k == t.Computes:
@@ -169,11 +201,16 @@ func (t LayerTerms) nodes(u uint32) []Layer {
 	return out
 }
 
-// counts returns 0 to 16, half of most, most, and the named numbers, all at most most.
-func counts(most uint32, named ...uint32) []uint32 {
+// counts returns 0 to 16, half of most, most, and the named numbers, all at most most. Bounds for reports
+// take longer, so that there are fewer for them.
+func (t LayerTerms) counts(most uint32, named ...uint32) []uint32 {
+	last := uint32(16)
+	if t.shuffled() {
+		last = 1
+	}
 	var out []uint32
 	for c := uint32(0); c <= most; c++ {
-		keep := c <= 16 || c == most || c == most/2
+		keep := c <= last || c == most || !t.shuffled() && c == most/2
 		for _, n := range named {
 			keep = keep || c == n
 		}
@@ -184,7 +221,7 @@ func counts(most uint32, named ...uint32) []uint32 {
 	return out
 }
 
-// hidden returns the number of independent noise terms that stay hidden.
+// hidden returns the number of independent noise terms that stay hidden, or of parties whose reports do.
 func (t LayerTerms) hidden(u, parties, silent, computes uint32) uint32 {
 	if t.LocalNoise {
 		return 1 // that of the victim
@@ -193,7 +230,7 @@ func (t LayerTerms) hidden(u, parties, silent, computes uint32) uint32 {
 		return t.Computes - computes
 	}
 	if computes == t.Computes {
-		return 1 // the nodes know every update, which only the noise of its party hides
+		return 1 // the nodes know every update, which only its party's own noise or reports hide
 	}
 	return u - min(u, parties+silent)
 }
@@ -215,6 +252,9 @@ func (t LayerTerms) layer(who, seen string, u, parties, silent, computes uint32)
 		}))
 	}
 	l.Tolerated = t.LocalNoise || computes < t.Computes && parties+silent <= t.Colluders+1
+	if t.shuffled() {
+		l.HiddenParts = uint32(min(uint64(l.HiddenParts)*t.Shuffled.Reports, math.MaxUint32))
+	}
 	return l
 }
 
@@ -237,13 +277,18 @@ func (t LayerTerms) all(l Layer, of func(LayerTerms, uint32) SampledRelease) []S
 
 // release describes all releases with the given number of hidden parts.
 func (t LayerTerms) release(sensitivity uint64, parts uint32) SampledRelease {
+	if t.shuffled() {
+		s := t.Shuffled
+		s.Reports *= uint64(parts)
+		return SampledRelease{Shuffled: s, Count: int(t.Releases)}
+	}
 	r := Release{Sensitivity: sensitivity, PartVariance: t.PartVariance, Parts: parts, Dim: t.Dim}
 	return SampledRelease{Release: r, Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases)}
 }
 
 func (t LayerTerms) epsilon(all []SampledRelease) float64 {
 	for _, r := range all {
-		if r.Parts == 0 {
+		if r.Parts == 0 && r.Shuffled.Reports == 0 {
 			return math.Inf(1)
 		}
 	}

@@ -112,16 +112,23 @@ func realised(steps []SampledStep, relation Relation, way pld.Kind) ([]pld.Term,
 	return terms, err
 }
 
-// SampledRelease is Count integer sums over sampled records.
+// SampledRelease is Count integer sums over sampled records, or Count sums of shuffled reports.
 type SampledRelease struct {
 	Release  // Sensitivity is that of the unsampled sum: C or 2C, where C bounds the term of a record
 	Sampling Sampling
 	Rate     float64 // sampling rate, in (0, 1]; 0 or 1 with SamplingNone
 	Count    int
+	Shuffled Shuffled // if not zero, the release and its sampling must be
 }
 
 // validate returns an error with the name of an invalid field.
 func (x SampledRelease) validate() error {
+	if x.Shuffled != (Shuffled{}) {
+		if x.Release != (Release{}) || x.Sampling != SamplingNone || x.Rate != 0 {
+			return reject("shuffled reports have no noise and no sampling")
+		}
+		return x.Shuffled.Validate()
+	}
 	switch {
 	case x.Sampling > SamplingFixed:
 		return reject("unknown %v", x.Sampling)
@@ -158,7 +165,8 @@ const MethodPLD = "near-gaussian-pld"
 
 // Spent returns the better of two upper bounds on the epsilon at delta of all releases: without
 // using sampling ([Epsilon]), and, if a release is sampled, with privacy loss distributions
-// ([sampledIntegerEpsilon]). Equal releases may be given in one element or in several. No release
+// ([sampledIntegerEpsilon]). With shuffled reports it is the better of their local guarantees and Theorem S2.
+// Equal releases may be given in one element or in several. No release
 // costs 0.
 func Spent(releases []SampledRelease, relation Relation, delta float64, prec pld.Precision) (Bound, error) {
 	if err := validateDelta(delta); err != nil {
@@ -170,6 +178,9 @@ func Spent(releases []SampledRelease, relation Relation, delta float64, prec pld
 		return Bound{}, err
 	}
 	for _, x := range merged {
+		if x.Shuffled != (Shuffled{}) {
+			return spentShuffled(merged, relation, delta, prec)
+		}
 		whole = append(whole, x.sums(float64(x.Count)))
 	}
 	best := whole.epsilon(delta)
@@ -213,10 +224,13 @@ type sampledSums struct {
 	rate     float64
 }
 
+// smoothings are variances of rounding noise that are tried.
+var smoothings = []float64{1, 1.75, 3}
+
 func sampledNearGaussian(all []sampledSums, relation Relation, delta float64, prec pld.Precision) (float64,
 	error) {
 	best := math.Inf(1)
-	for _, r := range []float64{1, 1.75, 3} {
+	for _, r := range smoothings {
 		steps, d := smoothed(all, r)
 		if d.low+d.high > 1 {
 			continue

@@ -206,8 +206,8 @@ func TestSampledRejections(t *testing.T) {
 		})
 	}
 	for name, r := range map[string]SampledRelease{
-		"integer count":   {Release{1, 100, 1, 1}, SamplingPoisson, 0.5, 0},
-		"integer release": {Release{0, 100, 1, 1}, SamplingPoisson, 0.5, 1},
+		"integer count":   {Release: Release{1, 100, 1, 1}, Sampling: SamplingPoisson, Rate: 0.5, Count: 0},
+		"integer release": {Release: Release{0, 100, 1, 1}, Sampling: SamplingPoisson, Rate: 0.5, Count: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := sampledIntegerEpsilon([]SampledRelease{r}, AddRemove, 1e-5, pld.Precision{})

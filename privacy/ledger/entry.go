@@ -44,6 +44,7 @@ type Charge struct {
 	Sampling privacy.Sampling // how records are sampled for the round
 	Rate     float64          // sampling rate in (0, 1]; 0 with SamplingNone
 	Count    uint32           // releases of the attempt; 0 means 1, and is stored as that
+	Shuffled privacy.Shuffled // reports of the attempt that are shuffled; Release is then zero
 }
 
 // filled returns c with the defaults filled in.
@@ -76,7 +77,23 @@ func (c Charge) validate() error {
 	case c.Release.Sensitivity > math.MaxUint64/2:
 		return fmt.Errorf("%w: sensitivity %d: twice that overflows", ErrEntry, c.Release.Sensitivity)
 	}
+	if c.Shuffled != (privacy.Shuffled{}) {
+		return c.validateShuffled()
+	}
 	if err := c.Release.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", ErrEntry, err)
+	}
+	return nil
+}
+
+func (c Charge) validateShuffled() error {
+	switch {
+	case c.Release != (privacy.Release{}) || c.Sampling != privacy.SamplingNone:
+		return fmt.Errorf("%w: shuffled reports with noise or sampling", ErrEntry)
+	case c.Relation != privacy.ReplaceOne:
+		return fmt.Errorf("%w: shuffled reports are proven for replace-one neighbours only", ErrEntry)
+	}
+	if err := c.Shuffled.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", ErrEntry, err)
 	}
 	return nil
@@ -84,15 +101,16 @@ func (c Charge) validate() error {
 
 // Entry is one link of the chain.
 //
-// Its encoding, big endian, has 122 bytes and the note:
+// Its encoding, big endian, has 142 bytes and the note:
 //
 //	u8 version = 2 | u8 kind | u64 seq | 32 prev
 //	32 plan | u32 round | u32 attempt | u8 frac_bits
 //	u64 sensitivity | u64 part_variance | u32 parts | u32 dim
 //	u8 relation | u8 sampling | u64 rate (IEEE 754) | u32 count
+//	u64 reports | u32 categories | u64 gamma
 //	u8 length | note
 //
-// In a reset the fields from plan to count are zero; in a charge the note is empty.
+// In a reset the fields from plan to gamma are zero; in a charge the note is empty.
 type Entry struct {
 	Seq    uint64 // 0, 1, 2, ...
 	Prev   Hash   // hash of the previous entry; Genesis() for the first
@@ -103,7 +121,7 @@ type Entry struct {
 
 const (
 	entryVersion = 2
-	entryFixed   = 122
+	entryFixed   = 142
 	maxNote      = 200
 	hashLabel    = "choir privacy ledger v1\x00"
 )
@@ -163,6 +181,9 @@ func (e Entry) Marshal() []byte {
 	b = append(b, byte(c.Relation), byte(c.Sampling))
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(c.Rate))
 	b = binary.BigEndian.AppendUint32(b, c.Count)
+	b = binary.BigEndian.AppendUint64(b, c.Shuffled.Reports)
+	b = binary.BigEndian.AppendUint32(b, c.Shuffled.Categories)
+	b = binary.BigEndian.AppendUint64(b, c.Shuffled.Gamma)
 	b = append(b, byte(len(e.Note)))
 	return append(b, e.Note...)
 }
@@ -188,6 +209,8 @@ func (e *Entry) Unmarshal(b []byte) error {
 		},
 		Relation: privacy.Relation(b[107]), Sampling: privacy.Sampling(b[108]),
 		Rate: math.Float64frombits(be.Uint64(b[109:])), Count: be.Uint32(b[117:]),
+		Shuffled: privacy.Shuffled{Reports: be.Uint64(b[121:]), Categories: be.Uint32(b[129:]),
+			Gamma: be.Uint64(b[133:])},
 	}
 	if err := n.Validate(); err != nil {
 		return err

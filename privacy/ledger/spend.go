@@ -62,7 +62,7 @@ func compose(charges []Charge, delta float64) (privacy.Bound, error) {
 			c.Release.Sensitivity *= 2
 		}
 		all = append(all, privacy.SampledRelease{
-			Release: c.Release, Sampling: c.Sampling, Rate: c.Rate, Count: int(c.Count),
+			Release: c.Release, Sampling: c.Sampling, Rate: c.Rate, Count: int(c.Count), Shuffled: c.Shuffled,
 		})
 	}
 	return privacy.Spent(all, relation, delta, privacy.PlanPrecision())

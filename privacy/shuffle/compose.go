@@ -36,7 +36,7 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 	terms := append([]pld.Term(nil), others...)
 	infinite := 0.0
 	prec = fill(prec, rounds)
-	points := min(finePoints, int(7*prec.Cells))
+	points := pointsOf(prec)
 	for _, r := range rounds {
 		l, err := r.dominating(tail, points)
 		if err != nil {
@@ -125,6 +125,16 @@ const (
 	fineCells  = 600
 	finePoints = 7 * fineCells
 )
+
+// coarsePoints are those below 100 cells, with which bounds lie up to 3 10^-4 above.
+const coarsePoints = 140
+
+func pointsOf(prec pld.Precision) int {
+	if prec.Cells < 100 {
+		return coarsePoints
+	}
+	return min(finePoints, int(7*prec.Cells))
+}
 
 // fill replaces the default of pld.Precision, with which bounds lie up to 10^-5 above. Losses of samples have
 // heavier tails and need a finer grid.
