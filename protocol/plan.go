@@ -53,6 +53,10 @@ const (
 	// the application's steps; the sum adds none. It protects a party from all others
 	// together. Relative to the sum, the noise does not shrink with the number of parties.
 	NoiseLocal Placement = 3
+	// NoiseShuffle adds no noise: each party randomises the reports of its records before sharing
+	// the sum of their one-hot vectors (Reports). The sum shuffles the reports of all honest parties;
+	// a single one protects its record from all others together.
+	NoiseShuffle Placement = 4
 )
 
 // String returns the placement's name in plan files.
@@ -66,6 +70,8 @@ func (p Placement) String() string {
 		return "compute"
 	case NoiseLocal:
 		return "local"
+	case NoiseShuffle:
+		return "shuffle"
 	}
 	return fmt.Sprintf("placement(%d)", uint8(p))
 }
@@ -105,6 +111,7 @@ func (id PlanID) Prefix() [16]byte { return [16]byte(id[:]) }
 //	u32 min_parties | u32 colluders | u32 deadline_ms | u32 grace_ms
 //	u64 clip | u64 per_party
 //	u8 placement | u64 variance | u8 unsafe differences
+//	under placement 4: u32 records | u32 columns | u32 categories | u64 gamma
 //	u8 sampling | u64 sample rate bits | u32 local steps
 //	u8 relation | u64 sensitivity | u64 epsilon bits | u64 delta bits | text accountant
 //	u8 audit | text application | bytes parameters
@@ -139,6 +146,7 @@ type Plan struct {
 	// difference of two exact sums is the contribution of a party that only one of them counts.
 	// With noise it has no effect.
 	UnsafeDifferences bool
+	Reports           Reports // under NoiseShuffle; otherwise zero
 
 	Sampling   uint8   // how records enter a release: a privacy.Sampling
 	SampleRate float64 // in (0, 1]; 0 without sampling
@@ -155,6 +163,22 @@ type Plan struct {
 	Parameters  []byte // the application's parameters in canonical form
 
 	After *Predecessor // the plan that this one goes on from; nil: none
+}
+
+// Reports describes the randomised reports of a plan under NoiseShuffle. In an attempt every record of a
+// party reports each of some columns by k-ary randomised response.
+type Reports struct {
+	Records    uint32 // least number of records of every party
+	Columns    uint32 // reports of a record in an attempt
+	Categories uint32 // k of the column with the most
+	Gamma      uint64 // probability of a uniform report, in units of 2^-32
+}
+
+func (r *Reports) fields(w *wire) {
+	w.u32("records", &r.Records)
+	w.u32("columns", &r.Columns)
+	w.u32("categories", &r.Categories)
+	w.u64("gamma", &r.Gamma)
 }
 
 func (m *Member) fields(w *wire) {
@@ -207,6 +231,9 @@ func (p *Plan) privacyFields(w *wire) {
 	w.u8("placement", (*uint8)(&p.Noise))
 	w.u64("variance", &p.Variance)
 	w.flag("unsafe differences", &p.UnsafeDifferences)
+	if p.Noise == NoiseShuffle {
+		p.Reports.fields(w)
+	}
 	w.u8("sampling", &p.Sampling)
 	w.float("sample rate", &p.SampleRate)
 	w.u32("local steps", &p.LocalSteps)
@@ -314,10 +341,11 @@ func (p *Plan) Is(i uint32, r Role) bool {
 // adversary does not know. Without noise it is 0. With NoiseParty it is N_min - T - 1 ([DCA],
 // Theorem 1): the smallest allowed set has N_min terms, T colluding parties know theirs, and
 // so does one honest but curious party that looks at the sum. With NoiseCompute it is 1, of
-// the one honest compute node, and with NoiseLocal 1, the party's own.
+// the one honest compute node, and with NoiseLocal 1, the party's own. With NoiseShuffle it is the number of
+// parties whose reports that adversary does not know, N_min - T - 1.
 func (p *Plan) HiddenParts() uint64 {
 	switch p.Noise {
-	case NoiseParty:
+	case NoiseParty, NoiseShuffle:
 		if p.MinParties > p.Colluders+1 {
 			return uint64(p.MinParties - p.Colluders - 1)
 		}

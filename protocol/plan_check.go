@@ -19,6 +19,8 @@ const (
 	MaxMembers    = 1 << 17
 	MaxRounds     = 1 << 20
 	maxLocalSteps = 1 << 16
+	maxRecords    = 1 << 30 // of a party that all others count on
+	maxColumns    = 1 << 10 // reports of a record
 )
 
 // Validate rejects a plan that no honest member would sign, naming the field. It checks all that
@@ -100,9 +102,14 @@ func (p *Plan) checkCounts() error {
 }
 
 func (p *Plan) checkNoise() error {
+	if p.Noise != NoiseShuffle && p.Reports != (Reports{}) {
+		return fmt.Errorf("noise: randomised reports, but it is placed with %v", p.Noise)
+	}
 	switch p.Noise {
 	case NoiseNone:
 		return p.checkNoNoise()
+	case NoiseShuffle:
+		return p.checkReports()
 	case NoiseParty:
 		if p.HiddenParts() < 1 {
 			return fmt.Errorf("noise: N_min - T - 1 = %d leaves no honest noise (N_min = %d, T = %d)",
@@ -156,6 +163,33 @@ func (p *Plan) checkNoNoise() error {
 			p.MinParties, p.Parties())
 	}
 	return nil
+}
+
+// checkReports checks a plan of randomised reports: it claims an epsilon, for reports alone.
+func (p *Plan) checkReports() error {
+	r := p.Reports
+	switch {
+	case p.HiddenParts() < 1:
+		return fmt.Errorf("min_parties: N_min - T - 1 = %d leaves no honest reports (N_min = %d, T = %d)",
+			int64(p.MinParties)-int64(p.Colluders)-1, p.MinParties, p.Colluders)
+	case p.Variance != 0 || p.Sensitivity != 0 || p.Sampling != 0 || p.SampleRate != 0 || p.LocalSteps != 0:
+		return fmt.Errorf("noise: shuffled reports have no noise, so variance, sensitivity, sampling and " +
+			"local steps must be 0")
+	case r.Records < 1 || r.Records > maxRecords:
+		return fmt.Errorf("records: %d is not in 1..%d", r.Records, maxRecords)
+	case r.Columns < 1 || r.Columns > maxColumns:
+		return fmt.Errorf("columns: %d is not in 1..%d", r.Columns, maxColumns)
+	case uint64(p.Releases())*uint64(r.Columns) > 1<<31:
+		return fmt.Errorf("columns: %d in each of %d attempts are more reports than the accountant supports",
+			r.Columns, p.Releases())
+	case r.Categories > p.Dim:
+		return fmt.Errorf("categories: %d are more than the plan's dim, %d", r.Categories, p.Dim)
+	case !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 0):
+		return fmt.Errorf("epsilon: %v is not positive", p.Epsilon)
+	case !(p.Delta >= privacy.MinDelta && p.Delta < 1):
+		return fmt.Errorf("delta: %v is not in [%g, 1)", p.Delta, privacy.MinDelta)
+	}
+	return p.shuffled().Validate()
 }
 
 // checkSampling checks that a rate is given exactly with a sampling, and both only with a claim.

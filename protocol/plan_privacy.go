@@ -14,12 +14,27 @@ const (
 	// AccountantSampled also uses the privacy losses of sampled records, see
 	// privacy.SampledIntegerEpsilon. Plans with sampling name it.
 	AccountantSampled = "gaussian-integer-pld"
+	// AccountantShuffled composes randomised reports that a sum shuffles, see privacy.Shuffled.
+	AccountantShuffled = "shuffled-response"
 )
+
+// Claims reports whether the plan claims an epsilon.
+func (p *Plan) Claims() bool {
+	_, noisy := p.Release()
+	return noisy || p.Noise == NoiseShuffle
+}
+
+// shuffled is what an attempt reveals of one column to the worst adversary that the plan tolerates: the
+// counts of the reports of at least N_min - T - 1 parties, the victim's included, besides what it knows.
+func (p *Plan) shuffled() privacy.Shuffled {
+	return privacy.Shuffled{Reports: p.HiddenParts() * uint64(p.Reports.Records),
+		Categories: p.Reports.Categories, Gamma: p.Reports.Gamma}
+}
 
 // Release returns one of the plan's noisy sums as the worst adversary that the plan tolerates
 // sees it: T colluding parties, one more curious party, and all compute nodes but one ([DCA],
 // Theorem 1; see HiddenParts). With NoiseLocal it is one local step, seen by all other members
-// together. ok is false for a plan that claims no epsilon.
+// together. ok is false for a plan that claims no epsilon for its noise.
 func (p *Plan) Release() (r privacy.Release, ok bool) {
 	if p.Noise == NoiseNone || p.Sensitivity == 0 {
 		return privacy.Release{}, false
@@ -29,8 +44,14 @@ func (p *Plan) Release() (r privacy.Release, ok bool) {
 }
 
 // Charge returns what a number of attempts release: one sum each, or LocalSteps steps each,
-// with the plan's sampling. ok is false for a plan that claims no epsilon.
+// with the plan's sampling, or the reports of each column. ok is false for a plan that claims no epsilon.
+//
+// Columns with fewer categories than Reports has count like the others: with the same gamma, reports over
+// fewer are those over more after each uniform one is sent to the two values with some probability.
 func (p *Plan) Charge(attempts int) (c privacy.SampledRelease, ok bool) {
+	if p.Noise == NoiseShuffle {
+		return privacy.SampledRelease{Shuffled: p.shuffled(), Count: attempts * int(p.Reports.Columns)}, true
+	}
 	r, ok := p.Release()
 	return privacy.SampledRelease{Release: r, Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate,
 		Count: attempts * int(max(1, p.LocalSteps))}, ok
@@ -78,14 +99,17 @@ func (p *Plan) CheckPrivacy() error {
 
 // checkTerms checks that a claim names the neighbouring relation and the right accountant.
 func (p *Plan) checkTerms() error {
-	if _, ok := p.Release(); !ok {
+	if !p.Claims() {
 		return nil
 	}
 	if r := privacy.Relation(p.Relation); r != privacy.ReplaceOne && r != privacy.AddRemove {
 		return fmt.Errorf("relation: unknown %v", r)
 	}
 	want := AccountantInteger
-	if p.Sampling != 0 {
+	switch {
+	case p.Noise == NoiseShuffle:
+		want = AccountantShuffled
+	case p.Sampling != 0:
 		want = AccountantSampled
 	}
 	if p.Accountant != want {

@@ -112,8 +112,7 @@ func (p *Plan) checkPredecessor() error {
 	case uint64(p.RoundsBefore())+uint64(p.Rounds) > MaxRounds:
 		return fmt.Errorf("rounds: %d after %d are more than %d", p.Rounds, p.RoundsBefore(), MaxRounds)
 	}
-	_, claims := p.Release()
-	if _, before := q.Release(); claims != before || claims && p.Relation != q.Relation {
+	if claims := p.Claims(); claims != q.Claims() || claims && p.Relation != q.Relation {
 		return fmt.Errorf("predecessor: it claims another kind of privacy")
 	}
 	return nil
@@ -127,7 +126,7 @@ func (p *Plan) spentBefore() (all []privacy.SampledRelease, ok bool) {
 		q := *a.Plan
 		q.Colluders = p.Colluders
 		c, _ := q.Charge(int(a.Attempts))
-		if c.Parts == 0 {
+		if q.HiddenParts() == 0 {
 			return nil, false
 		}
 		all = append(all, c)

@@ -24,8 +24,10 @@ func TestOutputSchemas(t *testing.T) {
 	dir := t.TempDir()
 	hospitals(t, dir)
 	for name, text := range map[string]string{"rows.csv": "1,2\n3,4\n", "levels.csv": "0\n1\n2\n1\n2\n0\n2\n",
-		"schema.toml": guideSchema,
-		"table.toml":  "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[table]\nby = \"died\"\n"} {
+		"schema.toml":  guideSchema,
+		"table.toml":   "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[table]\nby = \"died\"\n",
+		"reports.toml": "[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[shuffle]\ncolumns = [\"sex\"]\nrecords = 400\n",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -101,6 +103,12 @@ var outputs = []struct{ name, line string }{
 			"--data hospital-b.csv"},
 	{"", "tables/run.sh"},
 	{"stats", "stats tables/result"},
+	{"", "init shuffled --config reports.toml --parties 2 --nodes 2"},
+	{"", "shuffled/run.sh"},
+	{"plan-show", "plan show shuffled/plan.choir"},
+	{"plan-check", "plan check shuffled/plan.choir"},
+	{"budget-show", "budget show shuffled/sites/party-01/store.db"},
+	{"stats", "stats shuffled/result"},
 	{"error", "verify nowhere"},
 }
 

@@ -76,9 +76,9 @@ func (h *Rehearsal) Run(ctx context.Context) (*Result, error) {
 // describe fills in the demonstration's settings from the plan.
 func (h *Rehearsal) describe(r *demoRun) (err error) {
 	p := r.plan
-	if p.Application == app.NameSum || p.Application == app.NameTable {
-		return protocol.Fail(protocol.ClassInput, "config: a plan with [sum] or [table] learns nothing that a "+
-			"rehearsal could score; choir init --config runs it")
+	if p.Application == app.NameSum || p.Application == app.NameTable || p.Application == app.NameShuffle {
+		return protocol.Fail(protocol.ClassInput, "config: a plan with [sum], [table] or [shuffle] learns "+
+			"nothing that a rehearsal could score; choir init --config runs it")
 	}
 	if r.app, err = app.Of(p); err != nil {
 		return err

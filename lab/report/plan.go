@@ -80,7 +80,12 @@ func (p *Page) adversaries(plan *protocol.Plan) error {
 		"withstand, and against the first that it does not. Lower is more private.", number(g.Delta, 3))}
 	s.Table = &Table{Numeric: []bool{false, false, true, true, true, false},
 		Head: []string{"adversary", "sees", "colluding parties", "nodes", "epsilon, one record", ""}}
+	broken := false
 	for _, l := range g.Layers {
+		local := g.Reports != nil && int(l.Computes) == plan.Computes()
+		if broken && !local {
+			continue
+		}
 		row := Row{Muted: !l.Tolerated, Cells: []string{l.Adversary, l.Seen,
 			fmt.Sprint(l.Parties), fmt.Sprint(l.Computes), epsilon(l.Sample), "promised"}}
 		if l.Tolerated {
@@ -89,7 +94,7 @@ func (p *Page) adversaries(plan *protocol.Plan) error {
 		}
 		row.Cells[5] = "not promised"
 		s.Table.Rows = append(s.Table.Rows, row)
-		break
+		broken = true
 	}
 	p.add(s)
 	return nil

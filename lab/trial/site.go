@@ -148,7 +148,7 @@ func (c *consortium) Members() []site { return c.members }
 // Show is the verb that prints the result, for the templates; empty if none does.
 func (c *consortium) Show() string {
 	switch {
-	case c.own.Table != nil:
+	case c.own.Table != nil || c.own.Shuffle != nil:
 		return "stats"
 	case c.own.Sum != nil, c.own.Learning != nil && opaque(c.own.Learning.Model),
 		c.own.Global != nil && opaque(c.own.Global.Model):

@@ -152,6 +152,9 @@ func (c *consortium) common() error {
 	if c.own.Table != nil && c.test != nil {
 		c.schema.Missing = dataset.Drop // tables don't take the centre for a missing number
 	}
+	if c.own.Shuffle != nil && c.test != nil {
+		c.schema.Missing, c.schema.Unseen = dataset.Refuse, dataset.Refuse // every record reports
+	}
 	if err := atomicfile.WriteFile(c.path("schema.toml"), c.schema.TOML()); err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (r *Report) Follow(before *Report) error {
 
 // spend recomputes the cost of the attempts.
 func (r *Report) spend(p *protocol.Plan) error {
-	if _, ok := p.Release(); !ok {
+	if !p.Claims() {
 		return nil
 	}
 	r.Claimed, r.Delta = true, p.Delta

@@ -92,6 +92,8 @@ func Parse(name string, parameters []byte) (Spec, error) {
 		return parsed[MCMC](parameters)
 	case NameTable:
 		return parsed[Table](parameters)
+	case NameShuffle:
+		return parsed[Shuffle](parameters)
 	}
 	return nil, fmt.Errorf("no such application %q", name)
 }

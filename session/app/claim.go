@@ -33,11 +33,11 @@ func CheckClaim(p *protocol.Plan, a Spec) error {
 		}
 		return err
 	}
-	return checkMechanism(p, m)
+	return checkMechanism(p, a, m)
 }
 
 // checkMechanism checks that the plan's claim is computed for the mechanism.
-func checkMechanism(p *protocol.Plan, m pvi.Mechanism) error {
+func checkMechanism(p *protocol.Plan, a Spec, m pvi.Mechanism) error {
 	if m.PerParty > p.PerParty || m.Clip > p.Clip {
 		return fmt.Errorf("one term reaches %d grid units and one party's sum %d; "+
 			"the plan's clip and per_party, %d and %d, don't cover that", m.Clip, m.PerParty, p.Clip, p.PerParty)
@@ -45,12 +45,17 @@ func checkMechanism(p *protocol.Plan, m pvi.Mechanism) error {
 	if p.Noise == protocol.NoiseNone {
 		return nil
 	}
+	if _, ok := a.(*Shuffle); ok {
+		return nil // Check has compared the reports
+	}
 	steps := uint32(0)
 	if m.Local {
 		steps = uint32(m.Steps)
 	}
 	sampling, rate := samplingOf(m)
 	switch {
+	case p.Noise == protocol.NoiseShuffle:
+		return fmt.Errorf("only the application %q randomises reports, not %q", NameShuffle, a.Name())
 	case m.Local != (p.Noise == protocol.NoiseLocal):
 		return fmt.Errorf("the method's noise is %s, the plan's is placed with %v", placement(m), p.Noise)
 	case m.Sensitivity > p.Sensitivity:
@@ -101,6 +106,16 @@ func Cover(p *protocol.Plan, a Spec) error {
 	p.Clip, p.PerParty = m.Clip, max(m.Clip, m.PerParty)
 	if p.Noise == protocol.NoiseNone {
 		return nil
+	}
+	if s, ok := a.(*Shuffle); ok {
+		if p.Noise != protocol.NoiseShuffle {
+			return fmt.Errorf("reports are randomised by themselves, their noise can't be placed with %v", p.Noise)
+		}
+		p.Reports, err = s.Reports()
+		return err
+	}
+	if p.Noise == protocol.NoiseShuffle {
+		return fmt.Errorf("only the application %q randomises reports, not %q", NameShuffle, a.Name())
 	}
 	if m.Local != (p.Noise == protocol.NoiseLocal) {
 		return fmt.Errorf("the method's noise is %s, it can't be placed with %v", placement(m), p.Noise)

@@ -44,14 +44,14 @@ func CheckSum(p *protocol.Plan) error {
 	if p.After != nil {
 		return protocol.Fail(protocol.ClassInput, "plan: a sum has no successor plans: make a new plan")
 	}
-	if _, claims := p.Release(); !claims {
+	if !p.Claims() {
 		return nil
 	}
 	whole, err := privacy.Relation(p.Relation).Sensitivity(p.PerParty)
 	switch {
 	case err != nil:
 		return protocol.Fail(protocol.ClassInput, "plan: per_party: %w", err)
-	case p.Noise == protocol.NoiseLocal || p.Sampling != 0:
+	case p.Noise == protocol.NoiseLocal || p.Noise == protocol.NoiseShuffle || p.Sampling != 0:
 		return protocol.Fail(protocol.ClassInput,
 			"plan: the application %q neither noises nor samples, the claim says that it does", NameSum)
 	case p.Sensitivity < whole:

@@ -48,7 +48,12 @@ type Charge struct {
 	Sensitivity uint64  `json:"sensitivity,omitempty"`
 	NoiseStd    float64 `json:"hidden_noise_std,omitempty"`
 	FracBits    uint8   `json:"frac_bits,omitempty"`
-	Note        string  `json:"note,omitempty"`
+	// Reports is the number of reports that hide those of a record, Categories the number of values of each,
+	// and Gamma the probability that it is random.
+	Reports    uint64  `json:"shuffled_reports,omitempty"`
+	Categories uint32  `json:"categories,omitempty"`
+	Gamma      float64 `json:"gamma,omitempty"`
+	Note       string  `json:"note,omitempty"`
 }
 
 // ReadSpending verifies the ledger in a member's store and composes it at
@@ -88,7 +93,9 @@ func chargeOf(e ledger.Entry) Charge {
 	variance, _ := c.Release.HiddenVariance().Float64()
 	return Charge{Seq: e.Seq, Kind: "charge", Plan: protocol.PlanID(c.Plan).String(), Round: c.Round,
 		Attempt:     c.Attempt,
-		Sensitivity: c.Release.Sensitivity, NoiseStd: math.Sqrt(variance), FracBits: c.FracBits}
+		Sensitivity: c.Release.Sensitivity, NoiseStd: math.Sqrt(variance), FracBits: c.FracBits,
+		Reports: c.Shuffled.Reports, Categories: c.Shuffled.Categories,
+		Gamma: float64(c.Shuffled.Gamma) / privacy.GammaUnit}
 }
 
 // ResetSpending appends a reset to the chain: earlier charges no longer concern the

@@ -67,7 +67,11 @@ func CheckData(p *protocol.Plan, c *Config) error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.readData(schema); err != nil {
+	data, err := m.readData(schema)
+	if s, ok := a.(*app.Shuffle); ok && err == nil {
+		err = s.Fits(data)
+	}
+	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
 	return nil

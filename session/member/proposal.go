@@ -99,7 +99,7 @@ func (s *Service) waits(folder terms.Consortium, p *protocol.Plan, why error) er
 	}
 	text := fmt.Sprintf("%d parties, %d compute nodes, %d rounds of %s", p.Parties(), p.Computes(), p.Rounds,
 		p.Application)
-	if _, claimed := p.Release(); claimed {
+	if p.Claims() {
 		text += fmt.Sprintf(", epsilon %g at delta %g", p.Epsilon, p.Delta)
 	} else {
 		text += ", exact sums without an epsilon"
@@ -123,7 +123,7 @@ func (s *Service) waits(folder terms.Consortium, p *protocol.Plan, why error) er
 // forecast is what a plan charges this site's ledger; nil if it charges nothing.
 func (s *Service) forecast(p *protocol.Plan) *Forecast {
 	i, ok := p.Index(s.key.Public())
-	if _, claimed := p.Charge(1); !ok || !claimed || !p.Is(i, protocol.RoleParty) {
+	if !ok || !p.Claims() || !p.Is(i, protocol.RoleParty) {
 		return nil
 	}
 	own, err := s.Config.Budget.budget()

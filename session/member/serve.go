@@ -33,7 +33,7 @@ func (p *Policy) allows(plan *protocol.Plan) error {
 	if !slices.Contains(p.Applications, plan.Application) {
 		return fmt.Errorf("the policy allows %q, not %q", p.Applications, plan.Application)
 	}
-	if _, claimed := plan.Release(); claimed && !(plan.Epsilon <= p.Epsilon) {
+	if plan.Claims() && !(plan.Epsilon <= p.Epsilon) {
 		return fmt.Errorf("its epsilon is %g, and the policy allows %g", plan.Epsilon, p.Epsilon)
 	}
 	for _, m := range plan.Members {

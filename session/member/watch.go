@@ -153,7 +153,7 @@ func (w *watcher) count() {
 
 func (w *watcher) showSpent() {
 	p := w.m.Session.Plan
-	if _, claimed := p.Charge(1); !claimed || !p.Is(w.m.Index, protocol.RoleParty) {
+	if !p.Claims() || !p.Is(w.m.Index, protocol.RoleParty) {
 		return
 	}
 	b := status.Budget{Limit: p.Epsilon, Delta: p.Delta}

@@ -89,7 +89,7 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	p := s.Plan
 	f := &ModelFile{SchemaVersion: 1, Plan: s.ID.String(), Application: p.Application, Rounds: p.Rounds,
 		FracBits: p.FracBits, State: state}
-	if p.Application == app.NameSum || p.Application == app.NameTable {
+	if p.Application == app.NameSum || p.Application == app.NameTable || p.Application == app.NameShuffle {
 		f.Mean = make([]float64, len(state))
 		(fixedpoint.Grid{FracBits: p.FracBits}).Float(f.Mean, state)
 		return f, nil

@@ -8,16 +8,18 @@ import (
 	"choir/session/app"
 )
 
-// Tables are the figures of a plan with [table].
+// Tables are the figures of a plan with [table] or [shuffle].
 type Tables struct {
-	SchemaVersion int         `json:"schema_version"`
-	Plan          string      `json:"plan"`
-	Level         float64     `json:"level"`    // probability of the intervals
-	Epsilon       float64     `json:"epsilon"`  // for one record; 0: none is claimed
-	Delta         float64     `json:"delta"`    // the claim's
-	NoiseSD       float64     `json:"noise_sd"` // of every count
-	By            string      `json:"by,omitempty"`
-	Rows          []table.Row `json:"rows"`
+	SchemaVersion int     `json:"schema_version"`
+	Plan          string  `json:"plan"`
+	Level         float64 `json:"level"`    // probability of the intervals
+	Epsilon       float64 `json:"epsilon"`  // for one record; 0: none is claimed
+	Delta         float64 `json:"delta"`    // the claim's
+	NoiseSD       float64 `json:"noise_sd"` // of every count; 0 for reports, whose noise differs
+	// LocalEpsilon is what a report of a plan with [shuffle] keeps against everybody together.
+	LocalEpsilon float64     `json:"local_epsilon,omitempty"`
+	By           string      `json:"by,omitempty"`
+	Rows         []table.Row `json:"rows"`
 }
 
 // FolderTables returns the tables of a session's folder, with central intervals of the
@@ -45,8 +47,13 @@ func FolderTables(dir string, level float64) (*Tables, error) {
 			f.Plan)
 	}
 	a, err := app.Parse(p.Application, p.Parameters)
-	if t, ok := a.(*app.Table); err == nil && ok {
-		return tablesOf(p, t, f.State, level)
+	if err == nil {
+		switch a := a.(type) {
+		case *app.Table:
+			return tablesOf(p, a, f.State, level)
+		case *app.Shuffle:
+			return reportsOf(p, a, f.State, level)
+		}
 	}
 	return nil, protocol.Fail(protocol.ClassInput, "%s: the result of application %s isn't tables", dir,
 		p.Application)
@@ -65,6 +72,21 @@ func tablesOf(p *protocol.Plan, a *app.Table, state []int64, level float64) (*Ta
 	return &Tables{SchemaVersion: 1, Plan: p.ID().String(), Level: level, Epsilon: p.Epsilon, Delta: p.Delta,
 		NoiseSD: math.Ldexp(math.Sqrt(variance), -int(p.FracBits)), By: a.Table.By,
 		Rows: l.Estimate(state, variance, level)}, nil
+}
+
+// reportsOf are the estimates from the counts of a plan's reports.
+func reportsOf(p *protocol.Plan, a *app.Shuffle, state []int64, level float64) (*Tables, error) {
+	s, err := a.Layout()
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "plan: %w", err)
+	}
+	rows, err := s.Figures(state, int(p.Rounds), level)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassIntegrity, "the result: %w", err)
+	}
+	charge, _ := p.Charge(1)
+	return &Tables{SchemaVersion: 1, Plan: p.ID().String(), Level: level, Epsilon: p.Epsilon, Delta: p.Delta,
+		LocalEpsilon: charge.Shuffled.Local(), Rows: rows}, nil
 }
 
 // CSV has a line for each figure.

@@ -45,7 +45,8 @@ func samplerOf(p *protocol.Plan) (*app.MCMC, bool) {
 }
 
 func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
-	if p.Application == app.NameSum || p.Application == app.NameTable || len(states) == 0 ||
+	if p.Application == app.NameSum || p.Application == app.NameTable ||
+		p.Application == app.NameShuffle || len(states) == 0 ||
 		p.Noise == protocol.NoiseNone {
 		return defaults.Fine, nil
 	}

@@ -42,7 +42,7 @@ func (a *Ledger) Charge(round, attempt uint32) (entry []byte, seq uint64, err er
 	c := ledger.Charge{Plan: a.id, Round: round, Attempt: attempt, FracBits: a.plan.FracBits,
 		Release:  one.Release,
 		Relation: privacy.Relation(a.plan.Relation), Sampling: one.Sampling, Rate: one.Rate,
-		Count: uint32(one.Count)}
+		Count: uint32(one.Count), Shuffled: one.Shuffled}
 	if a.chain.Charged(c) {
 		return nil, 0, protocol.Fail(protocol.ClassBudget, "round %d attempt %d: %w", round, attempt,
 			ledger.ErrCharged)
@@ -91,7 +91,7 @@ func (a *Ledger) rest() []ledger.Charge {
 	}
 	return []ledger.Charge{{Plan: a.id, FracBits: a.plan.FracBits, Release: all.Release,
 		Relation: privacy.Relation(a.plan.Relation), Sampling: all.Sampling, Rate: all.Rate,
-		Count: uint32(all.Count)}}
+		Count: uint32(all.Count), Shuffled: all.Shuffled}}
 }
 
 // afford checks that the plan's charges are within the plan's budget and all charges

@@ -86,6 +86,11 @@ func (c PlanConfig) WithSchema(file string) PlanConfig {
 		t.SchemaFile, t.Schema = file, nil
 		c.Table = &t
 	}
+	if c.Shuffle != nil {
+		s := *c.Shuffle
+		s.SchemaFile, s.Schema = file, nil
+		c.Shuffle = &s
+	}
 	return c
 }
 
@@ -127,6 +132,9 @@ var meanings = map[string]string{
 	"threshold": "cuts scaled columns",
 	"by":        "tables in each of its groups", "counts": "of categories", "means": "with standard deviations",
 	"histograms": "bins by column", "quantiles": "from histograms", "crosstabs": "pairs of columns",
+	"estimate": "of the reports", "columns": "that every record reports", "levels": "of a number",
+	"eps0": "of a report against everybody", "gamma": "probability of a random report",
+	"backend":          "what shuffles",
 	"target_threshold": "cuts the scaled target", "centre_rounds": "first rounds, for the centres of columns",
 	"every":    "rounds of learning between evaluations",
 	"held_out": "share of the records that are only evaluated",

@@ -28,8 +28,10 @@ type Guarantees struct {
 	Cost          PlanCost `json:"cost"`
 	Reach         Reach    `json:"reach"`
 	Noise         NoiseUse `json:"noise"`
-	Assumptions   []string `json:"assumptions"`
-	Warnings      []string `json:"warnings"` // see Warnings
+	// Reports has what a plan of shuffled reports says of them, which have no noise.
+	Reports     *ReportUse `json:"reports,omitempty"`
+	Assumptions []string   `json:"assumptions"`
+	Warnings    []string   `json:"warnings"` // see Warnings
 }
 
 // Layer is one adversary's row; see privacy.Layer. A nil epsilon has no bound,
@@ -113,7 +115,7 @@ func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
 	g := &Guarantees{SchemaVersion: 1, Plan: p.ID().String(), Delta: p.Delta, Budget: p.Epsilon,
 		Layers: []Layer{}, Cost: costOf(p), Reach: reachOf(p), Assumptions: assumptions(p),
 		Warnings: warnings}
-	if _, ok := p.Release(); !ok {
+	if !p.Claims() {
 		return g, nil
 	}
 	t := layerTerms(p)
@@ -130,7 +132,9 @@ func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
 		g.Layers = append(g.Layers, Layer{l.Adversary, l.Seen, l.Attendance, l.Parties, l.Silent, l.Computes,
 			l.HiddenParts, finite(l.Sample), finite(l.Party), l.Tolerated})
 	}
-	g.Noise = noiseUse(p)
+	if g.Reports = reportUse(p); g.Reports == nil {
+		g.Noise = noiseUse(p)
+	}
 	return g, nil
 }
 
@@ -165,6 +169,10 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 		PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
 		Dim: p.Dim, Releases: uint32(p.Releases()) * max(1, p.LocalSteps), Delta: p.Delta,
 		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)}
+	if r := p.Reports; p.Noise == protocol.NoiseShuffle {
+		t.Shuffled = privacy.Shuffled{Reports: uint64(r.Records), Categories: r.Categories, Gamma: r.Gamma}
+		t.Releases = uint32(p.Releases()) * r.Columns
+	}
 	if l, err := app.PVIOf(p); err == nil {
 		if s, err := l.PVI.Sensitivity(pvi.ReplaceParty); err == nil {
 			t.PartySensitivity = s
@@ -243,10 +251,12 @@ func assumptions(p *protocol.Plan) []string {
 		a = append(a, "the honest compute node adds its noise")
 	case protocol.NoiseLocal:
 		a = []string{"each party noises its own steps; it needs to trust nobody else for its own claim"}
+	case protocol.NoiseShuffle:
+		a = append(a, reportAssumptions(p)...)
 	case protocol.NoiseNone:
 		return append(a, "no privacy is claimed for the sum itself")
 	}
-	if _, ok := p.Release(); !ok {
+	if !p.Claims() {
 		return append(a, "the noise claims no epsilon: what one row may change isn't stated")
 	}
 	switch privacy.Sampling(p.Sampling) {
@@ -265,6 +275,20 @@ func assumptions(p *protocol.Plan) []string {
 	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are "+
 		"public",
 		"the choice of the plan's own parameters was not made on the private data")
+}
+
+// reportAssumptions are those of a plan of shuffled reports.
+func reportAssumptions(p *protocol.Plan) []string {
+	u := reportUse(p)
+	return []string{
+		fmt.Sprintf("of every revealed set (at least %d parties) at most %d besides one curious party pool what "+
+			"they know or don't randomise their reports: at least %d reports of others and of its own site hide one",
+			p.MinParties, p.Colluders, u.Honest),
+		fmt.Sprintf("every party has at least %d records, all of which it reports, with new randomness in every "+
+			"attempt; a site sees its own records", u.Records),
+		fmt.Sprintf("against all others and all compute nodes together a report has its own randomness: epsilon "+
+			"%.4g at delta 0, and %.4g for all reports of a record", u.Local, u.LocalAll),
+	}
 }
 
 // chainLength is the number of a plan's predecessors.

@@ -35,6 +35,9 @@ func planned(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 // outlook warns of what a plan's noise will do to its learning, before anybody has signed: what
 // it would take is in the warning. Empty is nothing to warn of.
 func outlook(p *protocol.Plan) (string, error) {
+	if p.Application == app.NameShuffle {
+		return reportOutlook(p), nil
+	}
 	if p.Application != app.NamePVI {
 		return "", nil
 	}

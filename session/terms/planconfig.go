@@ -41,6 +41,7 @@ type PlanConfig struct {
 	Statistics *StatisticsConfig `toml:"statistics"`
 	MCMC       *MCMCConfig       `toml:"mcmc"`
 	Table      *TableConfig      `toml:"table"`
+	Shuffle    *ShuffleConfig    `toml:"shuffle"`
 	Sum        *SumConfig        `toml:"sum"`
 
 	// Evaluation adds rounds that evaluate the model.
@@ -49,8 +50,8 @@ type PlanConfig struct {
 
 // PrivacyConfig is the budget over all rounds and spare attempts.
 type PrivacyConfig struct {
-	// Noise is party, compute, local or none. The default is local for methods with
-	// no other placement, else party.
+	// Noise is party, compute, local, shuffle or none. The default is local, or shuffle, for
+	// methods with no other placement, else party.
 	Noise   string  `toml:"noise"`
 	Epsilon float64 `toml:"epsilon"`
 	Delta   float64 `toml:"delta"`
@@ -113,6 +114,9 @@ func (c *PlanConfig) plan(schema func(string, section) (*dataset.Schema, error),
 	switch {
 	case c.Privacy.NoisePerClip == 0:
 		return build(c.Rounds)
+	case c.Shuffle != nil:
+		return nil, protocol.Fail(protocol.ClassInput,
+			"config: privacy.noise_per_clip: shuffled reports have no noise; leave it out")
 	case c.Rounds != 0:
 		return nil, protocol.Fail(protocol.ClassInput,
 			"config: rounds, privacy.noise_per_clip: one follows from the other; leave one out")
@@ -178,12 +182,16 @@ func (c *PlanConfig) maker(read func(string, section) (*dataset.Schema, error)) 
 	if c.Table != nil {
 		name, found = "table", append(found, c.Table)
 	}
+	if c.Shuffle != nil {
+		name, found = "shuffle", append(found, c.Shuffle)
+	}
 	switch {
 	case c.Sum != nil && len(found) == 0:
 		return c.Sum.plan, errors.Join(c.Evaluation.onlyLearning(), c.onlySum())
 	case c.Sum != nil || len(found) != 1:
 		return nil, protocol.Fail(protocol.ClassInput,
-			"config: exactly one of [learning], [global], [statistics], [mcmc], [table] and [sum] must be there")
+			"config: exactly one of [learning], [global], [statistics], [mcmc], [table], [shuffle] and [sum] must be "+
+				"there")
 	}
 	schema, err := read(name, found[0])
 	if err != nil {
@@ -197,6 +205,9 @@ func (c *PlanConfig) maker(read func(string, section) (*dataset.Schema, error)) 
 		t.Rounds = rounds
 		if m, err := a.Mechanism(); err == nil && m.Local && c.Privacy.Noise == "" {
 			t.Noise = protocol.NoiseLocal
+		}
+		if c.Shuffle != nil && c.Privacy.Noise == "" {
+			t.Noise = protocol.NoiseShuffle
 		}
 		return t.Plan(a)
 	}, nil
@@ -227,10 +238,10 @@ func (c *PlanConfig) terms(now time.Time) (t Terms, err error) {
 		return t, protocol.Fail(protocol.ClassInput, "config: suite: %q isn't hybrid or x25519", c.Suite)
 	}
 	if t.Noise, ok = map[string]protocol.Placement{"": protocol.NoiseParty, "party": protocol.NoiseParty,
-		"compute": protocol.NoiseCompute, "local": protocol.NoiseLocal,
+		"compute": protocol.NoiseCompute, "local": protocol.NoiseLocal, "shuffle": protocol.NoiseShuffle,
 		"none": protocol.NoiseNone}[c.Privacy.Noise]; !ok {
 		return t, protocol.Fail(protocol.ClassInput,
-			"config: privacy.noise: %q isn't party, compute, local or none", c.Privacy.Noise)
+			"config: privacy.noise: %q isn't party, compute, local, shuffle or none", c.Privacy.Noise)
 	}
 	if t.Noise == protocol.NoiseNone && (t.Epsilon != 0 || t.Delta != 0) {
 		return t, protocol.Fail(protocol.ClassInput,

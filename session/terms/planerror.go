@@ -21,7 +21,7 @@ var (
 	// inside are the prefixes of the packages that check a plan.
 	inside = regexp.MustCompile(`^(config|plan|parameters|bad (?:[a-z ]+ )?configuration(?: of [a-z ]+)?): `)
 	// keyList are what an error is about: "steps is 0", "privacy.epsilon, privacy.delta: ...".
-	keyList = regexp.MustCompile(`^[a-z_]+(?:\.[a-z_]+)?(?:, [a-z_]+(?:\.[a-z_]+)?)*`)
+	keyList = regexp.MustCompile(`^[a-z0-9_]+(?:\.[a-z0-9_]+)?(?:, [a-z0-9_]+(?:\.[a-z0-9_]+)?)*`)
 )
 
 // Error is like "plan.toml: [learning] steps is 0".

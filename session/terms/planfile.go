@@ -84,7 +84,8 @@ type Summary struct {
 	Complete      bool            `json:"complete"` // every member has signed
 	Cost          PlanCost        `json:"cost"`
 	Reach         Reach           `json:"reach"`
-	NoiseUse      *NoiseUse       `json:"noise_use"` // null for a plan without a claim
+	NoiseUse      *NoiseUse       `json:"noise_use"` // null for a plan without a claim, or of reports
+	Reports       *ReportUse      `json:"reports,omitempty"`
 	After         *SummaryAfter   `json:"after,omitempty"`
 }
 
@@ -165,10 +166,12 @@ func Summarise(sp *protocol.SignedPlan) (*Summary, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "plan: epsilon: %w", err)
 	}
 	if ok {
-		s.Releases = uint32(p.Releases()) * max(1, p.LocalSteps)
+		s.Releases = uint32(p.Releases()) * max(1, p.LocalSteps, p.Reports.Columns)
 		s.Spends, s.Relation = b.Epsilon, privacy.Relation(p.Relation).String()
-		u := noiseUse(p)
-		s.NoiseUse = &u
+		if s.Reports = reportUse(p); s.Reports == nil {
+			u := noiseUse(p)
+			s.NoiseUse = &u
+		}
 	}
 	signed := map[uint32]bool{}
 	for _, e := range sp.Accepts {

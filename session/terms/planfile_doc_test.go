@@ -18,7 +18,7 @@ func TestPlanFileDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|")
+	row := regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\|")
 	documented := map[string][]string{}
 	for _, part := range strings.Split(string(b), "\n## ")[1:] {
 		name := ""

@@ -77,7 +77,8 @@ func (c *PlanConfig) inheritFrom(after *protocol.Predecessor) error {
 		}
 	}
 	switch {
-	case c.Global != nil || c.Statistics != nil || c.MCMC != nil || c.Table != nil || c.Sum != nil ||
+	case c.Global != nil || c.Statistics != nil || c.MCMC != nil || c.Table != nil || c.Shuffle != nil ||
+		c.Sum != nil ||
 		c.Evaluation != nil:
 		return protocol.Fail(protocol.ClassInput,
 			"config: a successor goes on with its predecessor's application: leave its section out")

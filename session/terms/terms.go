@@ -75,10 +75,13 @@ func (t Terms) base() (*protocol.Plan, error) {
 }
 
 // calibrate computes the noise for the budget, divided over the contributors that are
-// hidden in the worst tolerated case ([DCA], Theorem 1).
+// hidden in the worst tolerated case ([DCA], Theorem 1), or enters what reports claim.
 func (t Terms) calibrate(p *protocol.Plan) error {
 	if t.Noise == protocol.NoiseNone {
 		return nil
+	}
+	if t.Noise == protocol.NoiseShuffle {
+		return t.account(p)
 	}
 	p.Epsilon = t.Epsilon
 	p.Delta = t.Delta

@@ -75,6 +75,11 @@ func (a *App) printCharges(list []member.Charge) {
 	if len(list) > 1 {
 		rounds = fmt.Sprintf("rounds %d-%d", first.Round, last.Round)
 	}
+	if first.Reports > 0 {
+		fmt.Fprintf(a.Out, "%s attempt %d of plan %.8s: one of %d shuffled reports, random with probability %.4g\n",
+			rounds, first.Attempt, first.Plan, first.Reports, first.Gamma)
+		return
+	}
 	unit := math.Ldexp(1, -int(first.FracBits))
 	fmt.Fprintf(a.Out, "%s attempt %d of plan %.8s: sensitivity %.4g, hidden noise %.4g\n",
 		rounds, first.Attempt, first.Plan, float64(first.Sensitivity)*unit, first.NoiseStd*unit)

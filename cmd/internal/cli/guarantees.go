@@ -29,7 +29,11 @@ func printGuarantees(w io.Writer, g *terms.Guarantees, all, wide bool) {
 			narrowLayers(w, layers)
 		}
 		fmt.Fprintln(w)
-		Wrap(w, "noise on a sum: ", noiseText(&g.Noise))
+		if g.Reports != nil {
+			Wrap(w, "reports: ", reportsText(g.Reports))
+		} else {
+			Wrap(w, "noise on a sum: ", noiseText(&g.Noise))
+		}
 	}
 	Wrap(w, "a round: ", fmt.Sprintf("a party sends about %d bytes and reads %d, a compute node reads %d; "+
 		"the vectors take a party about %.2g s and a node %.2g s; %s",
@@ -48,6 +52,13 @@ func noiseText(u *terms.NoiseUse) string {
 	return fmt.Sprintf("standard deviation %.6g, %.3g clips, %.3g times a trusted aggregator's, %.3g times "+
 		"local noise's",
 		u.Std, u.PerClip, u.Trusted, u.Local)
+}
+
+// reportsText says what shuffled reports are.
+func reportsText(r *terms.ReportUse) string {
+	return fmt.Sprintf("each of %s of a record is random with probability %.4g, and has up to %d values; "+
+		"alone it keeps epsilon %.4g at delta 0; the share of a rare value gets a standard deviation of %.2g",
+		plural(int(r.Columns), "column", "columns"), r.Gamma, r.Categories, r.Local, r.ShareSD)
 }
 
 // reachText says how far one party can move a sum.

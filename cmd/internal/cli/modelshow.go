@@ -70,7 +70,8 @@ func modelHint(err error) error {
 	case errors.Is(err, result.ErrIsProgram):
 		return WithHint(err, "only the program that computes the model can predict; model.csv has its weights")
 	case errors.Is(err, result.ErrIsSum):
-		return WithHint(err, "model.csv has the sum; choir stats DIR shows the tables of a plan with [table]")
+		return WithHint(err, "model.csv has the sum; choir stats DIR shows the tables of a plan with [table] "+
+			"or [shuffle]")
 	case errors.Is(err, result.ErrNoCoefficients):
 		return WithHint(err, "choir predict --model DIR/model.json --data NEW.csv predicts with it")
 	}

@@ -99,14 +99,19 @@ func printSettings(w io.Writer, s *terms.Summary) {
 }
 
 func printPrivacy(row func(name, format string, args ...any), s *terms.Summary) {
-	if s.Noise == "none" {
+	switch {
+	case s.Noise == "none":
 		row("privacy", "no noise: the sums are exact, and claim no epsilon")
-	} else {
+	case s.Reports != nil:
+		row("reports", "%s", reportsText(s.Reports))
+	default:
 		row("noise", "standard deviation %.6g by each %s", s.NoiseStd, s.Noise)
 	}
 	if s.Epsilon > 0 {
 		row("privacy", "(%g, %g) over all, %s; %s %.6g", s.Epsilon, s.Delta, s.Relation,
 			plural(int(s.Releases), "release spends", "releases spend"), s.Spends)
+	}
+	if s.Epsilon > 0 && s.Reports == nil {
 		row("clip", "%.6g; one record moves a sum by at most %.6g", s.Clip, s.Sensitivity)
 	}
 	if s.NoiseUse != nil {

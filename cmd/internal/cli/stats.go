@@ -14,7 +14,8 @@ import (
 
 const statsLong = `Print the tables of a session whose plan has a section [table]: counts, shares,
 means, standard deviations, histograms with quantiles, and contingency tables.
-DIR is the aggregator's folder with the results.
+For a section [shuffle]: how many reports each value has, and what follows from
+them. DIR is the aggregator's folder with the results.
 
 Every interval includes the privacy noise. Those of counts are about the records
 themselves; those of shares, means, deviations and quantiles also include that
@@ -72,6 +73,10 @@ func tablesAs(format string, t *result.Tables) ([]byte, error) {
 	}
 	about := fmt.Sprintf("%g%% intervals, privacy noise included; a count has noise of standard deviation %.3g.",
 		100*t.Level, t.NoiseSD)
+	if t.LocalEpsilon > 0 {
+		about = fmt.Sprintf("%g%% intervals, the randomness of reports included. Epsilon %.4g for one report by "+
+			"its own randomness, against everybody together.", 100*t.Level, t.LocalEpsilon)
+	}
 	if t.Epsilon > 0 {
 		about += fmt.Sprintf(" Epsilon %g at delta %g for one record, over all tables together.", t.Epsilon,
 			t.Delta)

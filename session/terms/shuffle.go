@@ -1,0 +1,239 @@
+package terms
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"choir/learn/dataset"
+	"choir/learn/response"
+	"choir/privacy"
+	"choir/privacy/shuffle"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// ShuffleConfig describes a plan of shuffled reports: every record reports columns by randomised response.
+type ShuffleConfig struct {
+	SchemaFile string         `toml:"schema_file"`
+	Schema     map[string]any `toml:"schema"`
+	Backend    string         `toml:"backend"`     // default sum: the secure sum shuffles
+	Estimate   string         `toml:"estimate"`    // histogram (default), mean or quantile
+	Columns    []string       `toml:"columns"`     // what every record reports
+	Levels     int            `toml:"levels"`      // bins or levels of a column of numbers
+	Eps0       float64        `toml:"eps0"`        // of a report against everybody; or
+	Gamma      float64        `toml:"gamma"`       // the probability that it is random; or by privacy.epsilon
+	Records    uint32         `toml:"records"`     // least number of every party's records; default 1
+	MaxRecords int64          `toml:"max_records"` // default 2^20
+}
+
+// backendSum has the reports shuffled by the secure sum of their one-hot vectors.
+const backendSum = "sum"
+
+func (c *ShuffleConfig) schema() (string, map[string]any) { return c.SchemaFile, c.Schema }
+
+func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, 0, err
+	}
+	rounds := orElse(t.Rounds, 1)
+	records := orElse(c.Records, 1)
+	honest := int64(t.parties() - t.Dropouts - t.Colluders - 1)
+	switch {
+	case c.Backend != "" && c.Backend != backendSum:
+		return nil, 0, fmt.Errorf("backend: %q isn't %s", c.Backend, backendSum)
+	case len(c.Columns) == 0:
+		return nil, 0, fmt.Errorf("columns is missing: it names the columns that every record reports")
+	case honest < 1:
+		return nil, 0, fmt.Errorf("colluders, dropouts: N_min - T - 1 = %d leaves no honest reports (N = %d, "+
+			"dropouts = %d, T = %d)", honest, t.parties(), t.Dropouts, t.Colluders)
+	case c.Eps0 != 0 && c.Gamma != 0:
+		return nil, 0, fmt.Errorf("eps0, gamma: one follows from the other; leave one out")
+	case c.Eps0 == 0 && c.Gamma == 0 && t.Epsilon == 0:
+		return nil, 0, fmt.Errorf("gamma is missing: give it, or eps0, or privacy.epsilon, from which it follows")
+	case c.Eps0 < 0 || c.Eps0 > 20 || math.IsNaN(c.Eps0):
+		return nil, 0, fmt.Errorf("eps0: %v isn't in (0, 20]", c.Eps0)
+	case c.Gamma < 0 || c.Gamma >= 1 || math.IsNaN(c.Gamma):
+		return nil, 0, fmt.Errorf("gamma: %v isn't in (0, 1)", c.Gamma)
+	}
+	s := privacy.Shuffled{Reports: uint64(honest) * uint64(records), Categories: 2}
+	cfg := response.Config{Estimate: orElse(response.Estimand(c.Estimate), response.Histogram), Records: records,
+		MaxRecords: orElse(c.MaxRecords, max(1<<20, int64(records)))}
+	for _, name := range c.Columns {
+		k := c.categories(schema, name, cfg.Estimate, s.Reports)
+		cfg.Columns = append(cfg.Columns, response.Column{Name: name, Categories: k})
+		s.Categories = max(s.Categories, uint32(k))
+	}
+	if cfg.Gamma, err = c.gamma(t, s, uint64(rounds+t.SpareAttempts)*uint64(len(c.Columns))); err != nil {
+		return nil, 0, err
+	}
+	if _, err := response.NewSurvey(cfg, schema); err != nil {
+		return nil, 0, err
+	}
+	return &app.Shuffle{Version: 1, Survey: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
+}
+
+// categories returns the number of values of a column's reports. Numbers have about the cube root of the
+// honest reports, up to 32, with which the error of a mean is about least ([BBGN19]).
+func (c *ShuffleConfig) categories(schema *dataset.Schema, name string, e response.Estimand,
+	reports uint64) int {
+	for _, column := range append([]dataset.Column{schema.Target}, schema.Columns...) {
+		switch {
+		case column.Name != name:
+		case column.Numeric == nil:
+			return len(column.Categories)
+		case c.Levels != 0:
+			return c.Levels
+		case e == response.Histogram && column.Numeric.Lo == 0 && column.Numeric.Hi == 1:
+			return 2
+		}
+	}
+	return orElse(c.Levels, min(32, max(2, int(math.Round(math.Cbrt(float64(reports)))))))
+}
+
+// gamma returns the probability of a random report in units of 2^-32: as it is given, or the least for the
+// plan's budget.
+func (c *ShuffleConfig) gamma(t Terms, s privacy.Shuffled, count uint64) (uint64, error) {
+	units := func(gamma float64) uint64 {
+		return min(privacy.GammaUnit-1, max(1, uint64(math.Ceil(gamma*privacy.GammaUnit))))
+	}
+	switch {
+	case c.Gamma != 0:
+		return units(c.Gamma), nil
+	case c.Eps0 != 0:
+		return units(shuffle.GammaOf(c.Eps0, int(s.Categories))), nil
+	case !(t.Epsilon > 0) || math.IsInf(t.Epsilon, 0):
+		return 0, fmt.Errorf("privacy.epsilon: %v isn't positive", t.Epsilon)
+	case count > 1<<31:
+		return 0, fmt.Errorf("rounds, columns: %d reports of a record are more than an accountant computes", count)
+	}
+	spends := func(gamma float64) (float64, error) {
+		s.Gamma = units(gamma)
+		b, err := privacy.Spent([]privacy.SampledRelease{{Shuffled: s, Count: int(count)}}, privacy.ReplaceOne,
+			orElse(t.Delta, defaultDelta(s.Reports)), privacy.PlanPrecision())
+		return b.Epsilon, err
+	}
+	gamma, err := leastGamma(t.Epsilon, shuffle.GammaOf(t.Epsilon/float64(count), int(s.Categories)), spends)
+	return units(gamma), err
+}
+
+// leastGamma returns the least gamma, to one part in a thousand, with which what is spent is within epsilon.
+// It falls with gamma, roughly by a power, and is within it at good.
+func leastGamma(epsilon, good float64, spends func(gamma float64) (float64, error)) (float64, error) {
+	good = math.Min(1, good*(1+1e-9))
+	above := func(gamma float64) (float64, error) { // ln of what is spent over epsilon
+		e, err := spends(gamma)
+		return math.Log(e / epsilon), err
+	}
+	a, err := above(good)
+	if err != nil || a > 0 {
+		return good, err
+	}
+	bad, b := good, a
+	for b <= 0 {
+		if bad < 1e-8 {
+			return bad, nil
+		}
+		good, a = bad, b
+		bad /= 8
+		if b, err = above(bad); err != nil {
+			return 0, err
+		}
+	}
+	for range 60 {
+		if good <= bad*(1+1e-3) {
+			break
+		}
+		step := math.Min(0.95, math.Max(0.05, b/(b-a)))
+		if math.IsInf(a, 0) || math.IsInf(b, 0) {
+			step = 0.5
+		}
+		mid := bad * math.Pow(good/bad, step)
+		m, err := above(mid)
+		if err != nil {
+			return 0, err
+		}
+		if m <= 0 { // the end that stays counts half, so that both move
+			good, a, b = mid, m, b/2
+		} else {
+			bad, b, a = mid, m, a/2
+		}
+	}
+	return good, nil
+}
+
+// defaultDelta is 10^-6, or a tenth of the reports' reciprocal as a power of ten if that is less.
+func defaultDelta(reports uint64) float64 {
+	return math.Min(1e-6, math.Pow(10, -math.Floor(math.Log10(float64(reports)))-1))
+}
+
+// account enters the claim of a plan of reports: the terms' epsilon, or what the attempts spend, rounded up
+// to three digits.
+func (t Terms) account(p *protocol.Plan) error {
+	p.Relation = uint8(privacy.ReplaceOne)
+	p.Accountant = protocol.AccountantShuffled
+	p.Delta = orElse(t.Delta, defaultDelta(max(1, p.HiddenParts()*uint64(p.Reports.Records))))
+	p.Epsilon = t.Epsilon
+	if p.Epsilon != 0 {
+		return nil
+	}
+	b, _, err := p.Spends(p.Releases())
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "privacy.delta: %w", err)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(b.Epsilon))-2)
+	p.Epsilon = math.Ceil(b.Epsilon*(1+1e-9)/unit) * unit
+	return nil
+}
+
+// ReportUse is what a plan's reports protect by themselves, and what they say.
+type ReportUse struct {
+	Estimate   string  `json:"estimate"`
+	Records    uint32  `json:"records_per_party"` // at least
+	Honest     uint64  `json:"honest_reports"`    // that hide one from the worst adversary that is tolerated
+	Columns    uint32  `json:"columns"`
+	Categories uint32  `json:"categories"` // of the column with the most
+	Gamma      float64 `json:"gamma"`
+	// Local is the epsilon, with delta 0, of a report against everybody together; LocalAll that of all reports
+	// of a record.
+	Local    float64 `json:"local_epsilon"`
+	LocalAll float64 `json:"local_epsilon_all"`
+	// ShareSD is the deviation of the share of a rare value if all parties have just their least records, from
+	// all rounds.
+	ShareSD float64 `json:"share_sd"`
+}
+
+// reportUse returns nil for a plan without reports.
+func reportUse(p *protocol.Plan) *ReportUse {
+	if p.Noise != protocol.NoiseShuffle {
+		return nil
+	}
+	c, _ := p.Charge(p.Releases())
+	r := p.Reports
+	u := &ReportUse{Records: r.Records, Honest: c.Shuffled.Reports, Columns: r.Columns, Categories: r.Categories,
+		Gamma: float64(r.Gamma) / privacy.GammaUnit, Local: c.Shuffled.Local()}
+	if a, err := app.Of(p); err == nil {
+		if s, ok := a.(*app.Shuffle); ok {
+			u.Estimate = string(s.Survey.Estimate)
+		}
+	}
+	u.LocalAll = u.Local * float64(c.Count) * (1 + 1e-12)
+	f := u.Gamma / float64(r.Categories)
+	reports := float64(p.Parties()) * float64(r.Records) * float64(p.Rounds)
+	u.ShareSD = math.Sqrt(f*(1-f)/reports) / (1 - u.Gamma)
+	return u
+}
+
+// uselessShare is the deviation of a share from which on reports say next to nothing.
+const uselessShare = 0.2
+
+// reportOutlook warns of reports that say next to nothing.
+func reportOutlook(p *protocol.Plan) string {
+	u := reportUse(p)
+	if u.ShareSD < uselessShare {
+		return ""
+	}
+	return fmt.Sprintf("the share of a rare value will have a standard deviation of %.2g: more records of "+
+		"every party (records), more parties, fewer categories or a larger epsilon help", u.ShareSD)
+}
