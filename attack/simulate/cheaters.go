@@ -14,6 +14,7 @@ type cheater struct {
 	who   string                 // the cheat: p0, c0 or agg
 	does  func(*cheat)           // on the effects of every step
 	deaf  func(data []byte) bool // what it pretends not to have received
+	with  []cheater              // what others do at the same time
 	audit bool                   // under a plan with audit
 	pairs bool                   // under a plan with two coordinates in an element
 	shape Shape                  // the plan's; 0: the table's
@@ -51,6 +52,14 @@ func stalled(by string, why error) comes {
 func cheaters() []cheater {
 	return slices.Concat(cheatingParties, cheatingContributions, cheatingNodes, cheatingSums,
 		cheatingAggregators, cheatingResults, audited(), cheatingPairs())
+}
+
+// liars are the row and those with it.
+func (row cheater) liars() []cheater { return append([]cheater{row}, row.with...) }
+
+// lies reports whether a member lies in the row.
+func (row cheater) lies(name string) bool {
+	return slices.ContainsFunc(row.liars(), func(r cheater) bool { return r.who == name })
 }
 
 type (

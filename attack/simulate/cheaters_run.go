@@ -33,7 +33,9 @@ var indulgent = []string{"stuck", "bad end"}
 func simulateCheats(rows ...cheater) (o *outcome, found []Violation, err error) {
 	setup, liars := rows[0].table(), map[string]bool{}
 	for _, row := range rows {
-		liars[row.who] = true
+		for _, liar := range row.liars() {
+			liars[liar.who] = true
+		}
 	}
 	return simulateRows(func(i int) bool { return !liars[setup.memberName(i)] }, rows...)
 }
@@ -52,7 +54,9 @@ func simulateRows(honest func(member int) bool, rows ...cheater) (o *outcome, fo
 	setup := rows[0].table()
 	cheats := map[string]cheater{}
 	for _, row := range rows {
-		cheats[row.who] = row
+		for _, liar := range row.liars() {
+			cheats[liar.who] = liar
+		}
 	}
 	s := seams{giveUp: 3000, honest: honest}
 	s.machine = func(m *member, honest protocol.Machine) protocol.Machine {
@@ -102,7 +106,7 @@ func (row cheater) judge(setup Setup, o *outcome) []string {
 		j.problem("nobody among %q refused it as %q, naming %q", c.by, c.refused, culprit)
 	}
 	for i := range setup.Parties + setup.Computes + 1 {
-		if name := setup.memberName(i); name != row.who && strings.HasPrefix(name, c.of) {
+		if name := setup.memberName(i); !row.lies(name) && strings.HasPrefix(name, c.of) {
 			j.end(name)
 		}
 	}

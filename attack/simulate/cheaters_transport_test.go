@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,7 @@ func TestCheatersOverTransports(t *testing.T) {
 	if testing.Short() { // a sample: sessions that a cheat stops end by the clock
 		rows = sample(rows, 12)
 	}
+	rows = slices.Concat(rows, coalitions, moreRows)
 	for _, backend := range []string{"memory", "nats"} {
 		t.Run(backend, func(t *testing.T) {
 			ran := overTransport(t, backend, rows)
@@ -165,7 +167,7 @@ func (row cheater) live(connect connect, c clocks) (*outcome, error) {
 		}
 		defer b.Close()
 		name := s.Name(uint32(i))
-		waited := name != row.who && (row.comes.of == "none" || strings.HasPrefix(name, row.comes.of))
+		waited := !row.lies(name) && (row.comes.of == "none" || strings.HasPrefix(name, row.comes.of))
 		stores[i] = host.NewRam()
 		if waited && row.comes.of != "none" {
 			judged.Add(1)
@@ -216,9 +218,11 @@ func (row cheater) member(ctx context.Context, s protocol.BoundPlan, i uint32, k
 	if err != nil {
 		return err
 	}
-	if name == row.who {
-		m = &cheat{Machine: m, s: s, key: key, self: i, view: journal, stored: map[string][]byte{},
-			change: row.does, deaf: row.deaf}
+	for _, liar := range row.liars() {
+		if name == liar.who {
+			m = &cheat{Machine: m, s: s, key: key, self: i, view: journal, stored: map[string][]byte{},
+				change: liar.does, deaf: liar.deaf}
+		}
 	}
 	return host.Run(ctx, host.Config{Machine: m, Journal: journal, Bus: bus, Filters: s.Filters(i),
 		Proposer: app,
