@@ -59,7 +59,12 @@ func NewTarget(t Target) (Target, error) {
 // TargetOf returns the terms of a plan. A plan without a claim is refused: there is nothing to
 // measure against.
 func TargetOf(p *protocol.Plan) (Target, error) {
-	if _, claims := p.Release(); !claims {
+	if p.Noise == protocol.NoiseShuffle {
+		return Target{}, protocol.Fail(protocol.ClassInput, "plan: attacks work on noisy sums, and this plan's reports "+
+			"are random by themselves; what they give away is measured by choir histogram's tests and by those of plans "+
+			"with [shuffle]: docs/attacks.md")
+	}
+	if !p.Claims() {
 		return Target{}, protocol.Fail(protocol.ClassInput,
 			"plan: it claims no epsilon that an attack could refute")
 	}
