@@ -35,7 +35,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		}
 		if c.curvatureRound(o.Round) {
 			k.add(o)
-			t.CurvatureSpread = spread
+			t.CurvaturePoint, t.CurvatureSpread = mean, spread
 			continue
 		}
 		t.Spread = append(t.Spread, spread)
@@ -60,11 +60,11 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		}
 		return out
 	}
-	m, err := t.Posterior()
+	m, marginal, err := t.Posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m)
+	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m, marginal)
 }
 
 // score is the estimate of all records' score in a round, and the variance of the noise on it. A

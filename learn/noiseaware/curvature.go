@@ -91,15 +91,16 @@ func slope(noisy, values []float64) float64 {
 	return min(max(xy/xx, 0), 1)
 }
 
-// error adds to the scores' variance that of the curvature's error times the distance moved.
-func (e estimate) error(variance, moved []float64) []float64 {
+// error adds to the scores' variance that of the curvature's error times the way to the weights,
+// given the mean squares of its coordinates.
+func (e estimate) error(variance, away []float64) []float64 {
 	length := 0.0
-	for _, x := range moved {
-		length += x * x
+	for _, x := range away {
+		length += x
 	}
 	out := make([]float64, len(variance))
 	for i, v := range variance {
-		out[i] = v + e.noise*(length+moved[i]*moved[i])
+		out[i] = v + e.noise*(length+away[i])
 	}
 	return out
 }

@@ -83,7 +83,7 @@ func problem(r *rand.Rand, h *mat.SymDense, rounds int, sd, curvatureSD float64)
 func TestWithoutNoise(t *testing.T) {
 	h := autoregression(4, 0.5, 50)
 	tr, _ := problem(rand.New(rand.NewPCG(1, 2)), h, 3, 0, 0)
-	m, err := tr.Posterior()
+	m, _, err := tr.Posterior()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,12 +129,12 @@ func TestCoverage(t *testing.T) {
 			in, all := 0.0, 0.0
 			for range 60 {
 				tr, truth := problem(r, h, 5, tc.sd, tc.curvatureSD)
-				m, err := tr.Posterior()
+				m, marginal, err := tr.Posterior()
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i, w := range truth {
-					if math.Abs(m.Mean[i]-w) <= 1.6449*math.Sqrt(m.Variance[i]) {
+					if math.Abs(m.Mean[i]-w) <= 1.6449*math.Sqrt(marginal[i]) {
 						in++
 					}
 					all++

@@ -2,7 +2,6 @@ package noiseaware
 
 import (
 	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -24,79 +23,107 @@ type Trace struct {
 	// coordinate, for weights that add up to 1.
 	Variance func(weights []float64) []float64
 	// Spread, for a logistic model, is the R x d variances of the public Gaussians around the
-	// points, over which scores are expectations, and CurvatureSpread that of the curvature;
-	// the last weight is the bias, whose column is 1. nil for a linear model.
-	Spread          [][]float64
-	CurvatureSpread []float64
+	// points, over which scores are expectations, and CurvatureSpread and CurvaturePoint are
+	// those of the curvature; the last weight is the bias, whose column is 1. nil for a linear
+	// model.
+	Spread                          [][]float64
+	CurvatureSpread, CurvaturePoint []float64
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
 }
 
+// counted is the share of the posterior's variance in the distance that multiplies the curvature's
+// error, for single weights. With all of it intervals are too wide, since the error's own law makes
+// long distances less likely.
+const counted = 0.5
+
 // passes of the iteration over the error of the curvature; it converges after a few.
 const passes = 8
 
-// Posterior returns the posterior of the weights, with its full covariance.
-func (t Trace) Posterior() (*gauss.Moments, error) {
+// Posterior returns the posterior of the weights, with its full covariance, and the variances of
+// single weights about its mean. The moments, which predict, count the curvature's error times the
+// distance from the points to their mean, and the variances also times what is unknown of it.
+func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	if len(t.Points) == 0 {
-		return nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
+		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
 	}
 	h, err := t.Curvature.repaired()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	t = t.sharp(h.matrix)
 	weights, err := t.weights(h.matrix)
+	if err != nil {
+		return nil, nil, err
+	}
+	bends := []bend{line(h.matrix)}
+	if d := h.matrix.SymmetricDim(); t.Spread != nil && h.matrix.At(d-1, d-1) > 0 {
+		bends = []bend{chord(h.matrix, t.CurvatureSpread), arc(h.matrix, t.CurvaturePoint, t.CurvatureSpread)}
+	}
+	if m, err = t.mixed(bends, h, weights, 0); err != nil {
+		return nil, nil, err
+	}
+	wide, err := t.mixed(bends, h, weights, counted)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, v := range wide.Variance {
+		x := wide.Mean[i] - m.Mean[i]
+		marginal = append(marginal, v+x*x)
+	}
+	return m, marginal, nil
+}
+
+// mixed is the posterior if all bends are as likely. There are one or two.
+func (t Trace) mixed(bends []bend, h estimate, weights []float64, whole float64) (*gauss.Moments, error) {
+	m, err := t.along(bends[0], h, weights, whole)
+	if err != nil || len(bends) == 1 {
+		return m, err
+	}
+	other, err := t.along(bends[1], h, weights, whole)
 	if err != nil {
 		return nil, err
 	}
-	d := len(t.Points[0])
-	point := mean(t.Points, weights)
-	score := mean(t.Scores, weights)
-	variance := t.Variance(weights)
-	sampling := 0.0
-	for s, v := range t.Sampling {
-		sampling += weights[s] * weights[s] * v
-	}
-	b := mat.NewVecDense(d, nil)
-	b.MulVec(h.matrix, mat.NewVecDense(d, point))
-	b.AddVec(b, mat.NewVecDense(d, score))
-	var m *gauss.Moments
-	moved := make([]float64, d)
-	for range passes {
-		if m, err = solve(h.matrix, b, h.error(variance, moved), t.Prior, 1+sampling); err != nil {
-			return nil, err
-		}
-		floats.SubTo(moved, m.Mean, point)
-	}
-	return m, nil
+	return between(m, other), nil
 }
 
-// sharp converts expectations over Gaussians to values at points. A logistic function's
-// expectation over an activation of variance v is about its value at the activation times
-// 1/sqrt(1 + pi v/8) ([MacKay92]): the score is that at the point times this, and the curvature has
-// it as a factor. A record's activation has about the variance sum_i v_i h_ii/h_bb, with the
-// mean squares of the columns from the curvature. It scales h in place.
-func (t Trace) sharp(h *mat.SymDense) Trace {
-	d := h.SymmetricDim()
-	bias := h.At(d-1, d-1)
-	if t.Spread == nil || !(bias > 0) {
-		return t
-	}
-	flatter := func(variance []float64) float64 {
-		v := 0.0
-		for i, x := range variance {
-			v += x * h.At(i, i) / bias
-		}
-		return 1 / math.Sqrt(1+math.Pi*v/8)
-	}
-	points := make([][]float64, len(t.Points))
+// along is the posterior for a bend. whole is the share of the posterior's own variance in the
+// distance to the weights that multiplies the curvature's error.
+func (t Trace) along(curve bend, h estimate, weights []float64, whole float64) (*gauss.Moments, error) {
+	d := len(t.Points[0])
+	point := make([]float64, d)
 	for s, p := range t.Points {
-		points[s] = make([]float64, d)
-		floats.AddScaled(points[s], flatter(t.Spread[s]), p)
+		var spread []float64
+		if t.Spread != nil {
+			spread = t.Spread[s]
+		}
+		floats.AddScaled(point, weights[s]*curve.factor(p, spread), p)
 	}
-	t.Points = points
-	h.ScaleSym(1/flatter(t.CurvatureSpread), h)
-	return t
+	own := 1.0
+	for s, v := range t.Sampling {
+		own += weights[s] * weights[s] * v
+	}
+	b := mat.NewVecDense(d, nil)
+	b.MulVec(curve.pull, mat.NewVecDense(d, point))
+	b.AddVec(b, mat.NewVecDense(d, mean(t.Scores, weights)))
+	variance := t.Variance(weights)
+	away := make([]float64, d) // mean squares of the distances to the point
+	pull, scatter := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
+	f := 1.0
+	var m *gauss.Moments
+	for range passes {
+		pull.ScaleSym(f, curve.pull)
+		scatter.ScaleSym(f*own, h.matrix)
+		var err error
+		if m, err = solve(pull, scatter, b, h.error(variance, away), t.Prior); err != nil {
+			return nil, err
+		}
+		f = curve.truth(m.Mean, m.Variance)
+		for i, x := range m.Mean {
+			x = f*x - point[i]
+			away[i] = x*x + whole*f*f*m.Variance[i]
+		}
+	}
+	return m, nil
 }
 
 // weights returns the rounds' weights of least variance. A score far from the last point is
@@ -139,11 +166,11 @@ func (t Trace) weights(h *mat.SymDense) ([]float64, error) {
 	return out, nil
 }
 
-// solve returns the posterior of w for b ~ N(H w, own H + V) and w ~ N(0, I/prior).
-func solve(h *mat.SymDense, b *mat.VecDense, variance []float64, prior, own float64) (*gauss.Moments, error) {
+// solve returns the posterior of w for b ~ N(H w, own + V) and w ~ N(0, I/prior).
+func solve(h, own *mat.SymDense, b *mat.VecDense, variance []float64, prior float64) (*gauss.Moments, error) {
 	d := len(variance)
 	scatter := mat.NewSymDense(d, nil)
-	scatter.ScaleSym(own, h)
+	scatter.CopySym(own)
 	for i, v := range variance {
 		scatter.SetSym(i, i, scatter.At(i, i)+v)
 	}

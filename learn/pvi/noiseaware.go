@@ -96,8 +96,15 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 }
 
 // With returns the posterior with the moments under the likelihood, in the full family if they
-// have a covariance. Errors: gauss.ErrImproper.
-func (l Likelihood) With(m *gauss.Moments) (*Posterior, error) { return l.config().at(m) }
+// have a covariance, and with these variances of single weights. Errors: gauss.ErrImproper.
+func (l Likelihood) With(m *gauss.Moments, marginal []float64) (*Posterior, error) {
+	q, err := l.config().at(m)
+	if err != nil {
+		return nil, err
+	}
+	q.marginal = marginal
+	return q, nil
+}
 
 // at returns the posterior with the moments, in the full family if they have a covariance.
 func (c Config) at(m *gauss.Moments) (*Posterior, error) {
@@ -127,7 +134,8 @@ type reading struct {
 	moved     []float64 // standard deviations of the noise that every round, in order, left in the state
 	reach     float64   // sum of the dampings of all rounds
 
-	spread   []float64 // variances of the public posterior of the curvature
+	at       []float64 // mean of the public posterior of the curvature
+	spread   []float64 // its variances
 	entries  []float64 // sums of the curvature's entries, in the order of its slices
 	counts   []float64 // rounds that revealed an entry
 	entryVar []float64 // variances of the sums
@@ -182,6 +190,7 @@ func (r *reading) addCurvature(o Observation) error {
 		return err
 	}
 	r.spread = m.Variance
+	r.at = m.Mean
 	d := c.Weights()
 	n := d * (d + 1) / 2
 	if r.entries == nil {
@@ -220,10 +229,10 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 	if r.c.Model == Logistic {
 		t.Spread = r.spreads
 		t.CurvatureSpread = r.spread
+		t.CurvaturePoint = r.at
 	}
 	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
-	m, err = t.Posterior()
-	return m, nil, err
+	return t.Posterior()
 }
 
 // hidden reports whether the clips of a party's whole updates hide the likelihood: what the sums

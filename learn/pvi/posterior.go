@@ -104,14 +104,16 @@ func (p *Posterior) SD() []float64 {
 	return sd
 }
 
-// Covariance returns the posterior covariance, diagonal in the mean-field family.
+// Covariance returns the posterior covariance, diagonal in the mean-field family, with the
+// variances of SD.
 func (p *Posterior) Covariance() *mat.SymDense {
-	if p.moments.Covariance != nil {
-		return p.moments.Covariance
-	}
 	c := mat.NewSymDense(len(p.moments.Variance), nil)
 	for i, v := range p.variances() {
 		c.SetSym(i, i, v)
+		for j := 0; p.moments.Covariance != nil && j < i; j++ {
+			wider := math.Sqrt(v / p.moments.Variance[i] * p.variances()[j] / p.moments.Variance[j])
+			c.SetSym(i, j, wider*p.moments.Covariance.At(i, j))
+		}
 	}
 	return c
 }

@@ -69,6 +69,7 @@ func ways() []way {
 		{"optimisation", pvi.NameOptimisation, experiment.MethodPVI, pvi.Logistic},
 		{"statistics", "", experiment.MethodStatistics, pvi.Linear},
 		{"global", "", experiment.MethodGlobal, pvi.Logistic},
+		{"trace", "", experiment.MethodMCMC, pvi.Logistic},
 	}
 }
 

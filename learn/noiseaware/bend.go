@@ -1,0 +1,121 @@
+package noiseaware
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+)
+
+// bend is how a model's scores depend on the weights: over the public Gaussian of mean m the expected
+// score is truth(w) pull w - factor(m) pull m.
+type bend struct {
+	pull *mat.SymDense
+	// factor and truth are relative to the point of the known curvature. variance is that of the
+	// public Gaussian, and of what is known of the weights.
+	factor, truth func(mean, variance []float64) float64
+}
+
+// probit is the variance of the normal distribution function that is about the logistic one
+// ([MacKay92]).
+const probit = 8 / math.Pi
+
+// steepest is the largest share of its limit that an estimate of a logit's variance may have.
+const steepest = 0.8
+
+// line is the bend of a linear model: the curvature is the same everywhere.
+func line(h *mat.SymDense) bend {
+	return bend{h, one, one}
+}
+
+func one([]float64, []float64) float64 { return 1 }
+
+// chord takes a logistic model's scores for linear in the weights. Over a Gaussian a logistic
+// function of an activation of variance v is about that at the mean times 1/sqrt(1 + pi v/8), so
+// that a score is the one at the point times this, and the curvature has it as a factor.
+func chord(h *mat.SymDense, spread []float64) bend {
+	v := newLogits(h)
+	factor := func(_, variance []float64) float64 { return 1 / math.Sqrt(1+v.around(variance)/probit) }
+	pull := mat.NewSymDense(h.SymmetricDim(), nil)
+	pull.ScaleSym(1/factor(nil, spread), h)
+	return bend{pull, factor, one}
+}
+
+// arc is the bend of a logistic model whose columns are normal with mean 0 and covariance S. By
+// Stein's identity a record's expected score is g(w) S w - g(m) S m, with g the mean slope of the
+// logistic function: it is linear but for a factor. With a normal distribution function in the
+// place of the logistic one, g depends on the mean and the variance of the logit only, and the
+// curvature is g (S - S m m'S / (8/pi + v + m'S m)) over a Gaussian of activations of variance v.
+// The last weight is the bias.
+func arc(h *mat.SymDense, point, spread []float64) bend {
+	d := h.SymmetricDim()
+	l := newLogits(h)
+	limit := probit + l.around(spread)
+	slopes := slopesOf(point)
+	hm := mat.NewVecDense(d, nil)
+	hm.MulVec(h, slopes)
+	hm.SetVec(d-1, 0)
+	q := min(max(mat.Dot(hm, slopes)/l.records, 0), steepest*limit)
+	s := q / (1 - q/limit)
+	pull := mat.NewSymDense(d, nil)
+	pull.SymRankOne(h, (limit+s)/(limit*limit)/l.records, hm)
+	g := func(mean, variance []float64) float64 {
+		w := slopesOf(mean)
+		v := probit + mat.Inner(w, pull, w)/l.records + l.around(variance)
+		return math.Exp(-mean[d-1]*mean[d-1]/(2*v)) / math.Sqrt(v)
+	}
+	at := g(point, spread)
+	relative := func(mean, variance []float64) float64 { return g(mean, variance) / at }
+	return bend{pull, relative, relative}
+}
+
+// slopesOf are the weights but for the bias.
+func slopesOf(w []float64) *mat.VecDense {
+	out := mat.NewVecDense(len(w), append([]float64(nil), w...))
+	out.SetVec(len(w)-1, 0)
+	return out
+}
+
+// logits are what a curvature says of the records' activations.
+type logits struct {
+	records float64   // times the mean slope of the logistic function
+	squares []float64 // mean squares of the columns
+}
+
+func newLogits(h *mat.SymDense) logits {
+	d := h.SymmetricDim()
+	l := logits{h.At(d-1, d-1), diagonal(h)}
+	for i := range l.squares {
+		l.squares[i] /= l.records
+	}
+	return l
+}
+
+// around is the mean variance of a record's activation over a Gaussian of the weights.
+func (l logits) around(variance []float64) float64 {
+	v := 0.0
+	for i, x := range variance {
+		v += x * l.squares[i]
+	}
+	return v
+}
+
+// between is the mixture of two posteriors in equal parts.
+func between(a, b *gauss.Moments) *gauss.Moments {
+	d := len(a.Mean)
+	m := &gauss.Moments{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil)}
+	half := make([]float64, d)
+	for i := range d {
+		m.Mean[i] = (a.Mean[i] + b.Mean[i]) / 2
+		half[i] = (a.Mean[i] - b.Mean[i]) / 2
+	}
+	for i := range d {
+		for j := i; j < d; j++ {
+			c := (a.Covariance.At(i, j)+b.Covariance.At(i, j))/2 + half[i]*half[j]
+			m.Covariance.SetSym(i, j, c)
+		}
+	}
+	m.Variance = diagonal(m.Covariance)
+	return m
+}
