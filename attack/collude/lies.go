@@ -30,9 +30,9 @@ const fewest, most = 4, 12
 // table is the cheats in sessions of as many members as the target has.
 func (t Target) table() (all []simulate.Cheat, note string) {
 	h := simulate.Shape{Parties: min(max(t.Parties, fewest), most), Computes: t.Nodes}
-	return simulate.Cheats(h), fmt.Sprintf("the table's sessions have %d parties and %d compute nodes; what "+
-		"must come of a cheat is known for exact sums, so in them nobody adds noise, and one party may be missing; "+
-		"those of the mix-net have three nodes", h.Parties, h.Computes)
+	return simulate.Cheats(h), fmt.Sprintf("the table's sessions have %d parties and %d compute nodes (the "+
+		"mix-net's 3); what must come of a cheat is known for exact sums, so in them nobody adds noise, and one "+
+		"party may be missing", h.Parties, h.Computes)
 }
 
 // cheats are those that the coalition's members can do.

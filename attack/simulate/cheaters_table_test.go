@@ -45,6 +45,9 @@ func TestShapedCheats(t *testing.T) {
 		t.Run(fmt.Sprintf("%d parties, %d nodes", h.Parties, h.Computes), func(t *testing.T) {
 			t.Parallel()
 			for _, c := range Cheats(h) {
+				if c.mix != nil {
+					continue // it has its own session
+				}
 				problems, err := c.Run()
 				if err != nil || len(problems) > 0 {
 					t.Errorf("%s: %s: %q, %v", c.Who, c.What, problems, err)
