@@ -211,7 +211,7 @@ func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat
 
 const (
 	curvatureDraws = 200  // of the curvature: the moments' relative error is about a tenth
-	leastCurvature = 1e-3 // eigenvalues below it count as that; the metric's is 1
+	leastCurvature = 0.02 // eigenvalues below it count as that; the metric's is 1
 )
 
 // likely draws a curvature from what the noisy one leaves possible. Before it was measured it
