@@ -374,8 +374,11 @@ func (m *mixtureRuns) untempered(rng *twister.Twister, mu float64) {
 	for j, name := range []string{"theta 1", "theta 2"} {
 		sd := math.Sqrt(variance[j])
 		m.note(of, "penalty, error of the mean in sd, "+name, study.Distance, 0.6, math.Abs(got[j]-mean[j])/sd)
-		// Within a chain and of its mean: together the pooled variance over the truth.
-		m.note(of, "penalty, pooled variance over the truth, "+name, study.Distance, 1.44,
-			(spread[j]+(got[j]-mean[j])*(got[j]-mean[j]))/variance[j])
+		// Within a chain and of its mean: together the pooled variance over the truth. The bars of its mean
+		// are those of the pooled standard deviation, 0.85 to 1.2.
+		pooled := (spread[j] + (got[j]-mean[j])*(got[j]-mean[j])) / variance[j]
+		m.note(of, "penalty, pooled variance over the truth, "+name, study.Distance, 1.2*1.2, pooled)
+		m.note(of, "penalty, what the pooled variance lacks of the truth, "+name, study.Distance, 1-0.85*0.85,
+			1-pooled)
 	}
 }
