@@ -25,6 +25,7 @@ type cheat struct {
 	eff    *protocol.Effects
 	heard  [][]byte
 	stored map[string][]byte // what a cheat wants to remember
+	sides  *sides            // of a session with the broker's help
 	change func(c *cheat)
 	deaf   func(data []byte) bool // what it pretends not to have received
 }

@@ -18,6 +18,7 @@ type cheater struct {
 	audit bool                   // under a plan with audit
 	pairs bool                   // under a plan with two coordinates in an element
 	shape Shape                  // the plan's; 0: the table's
+	shows string                 // names of the members to which the broker shows the second version
 	comes comes
 }
 
@@ -51,7 +52,8 @@ func stalled(by string, why error) comes {
 
 func cheaters() []cheater {
 	return slices.Concat(cheatingParties, cheatingContributions, cheatingNodes, cheatingSums,
-		cheatingAggregators, cheatingResults, audited(), cheatingPairs())
+		cheatingAggregators, cheatingResults,
+		cheatingWithTheBroker, audited(), cheatingPairs())
 }
 
 // liars are the row and those with it.

@@ -58,11 +58,16 @@ func simulateRows(honest func(member int) bool, rows ...cheater) (o *outcome, fo
 			cheats[liar.who] = liar
 		}
 	}
-	s := seams{giveUp: 3000, honest: honest}
+	s, versions := seams{giveUp: 3000, honest: honest}, newSides()
 	s.machine = func(m *member, honest protocol.Machine) protocol.Machine {
 		if row, cheats := cheats[m.name]; cheats {
 			honest = &cheat{Machine: honest, s: m.w.session, key: m.key, self: uint32(m.i), view: m.disk,
-				stored: map[string][]byte{}, change: row.does, deaf: row.deaf}
+				stored: map[string][]byte{}, change: row.does, deaf: row.deaf,
+				sides: versions}
+		} else {
+			for _, row := range rows {
+				honest = row.behind(honest, m.name, versions)
+			}
 		}
 		return listener{honest, m.name, o}
 	}

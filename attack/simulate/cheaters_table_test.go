@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -88,5 +89,41 @@ func TestCheatsTogether(t *testing.T) {
 	}
 	if _, err := Together(all[0], all[0]); err == nil {
 		t.Error("two cheats of one member ran together")
+	}
+}
+
+// TestLargestCoalition runs every row of the table while all others of the largest coalition lie at the same time:
+// both other nodes, the aggregator and a party, each by another row. The oracle checks the honest members.
+func TestLargestCoalition(t *testing.T) {
+	setup := cheater{}.table()
+	setup.Until = 3000
+	lies := map[byte][]string{}
+	for _, row := range cheaters() {
+		if !row.audit && !row.pairs && row.shows == "" {
+			lies[row.who[0]] = append(lies[row.who[0]], strings.ReplaceAll(row.what, " ", "-"))
+		}
+	}
+	most := max(len(lies['p']), len(lies['c']), len(lies['a']))
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
+	ran := 0
+	for i := 0; i < most; i += step {
+		var script []Fault
+		for k, who := range []string{"p0", "c0", "c2", "agg"} {
+			list := lies[who[0]]
+			script = append(script, Fault{Kind: "lie", Key: who + " " + list[(i+k*i/7+k)%len(list)]})
+		}
+		r := replay(setup, script)
+		for _, v := range r.Violations {
+			t.Errorf("%s: %s", formatScript(setup, script), v)
+		}
+		if r.Faults["lie"] == len(script) {
+			ran++
+		}
+	}
+	if ran != (most+step-1)/step {
+		t.Errorf("%d of %d coalitions lied", ran, (most+step-1)/step)
 	}
 }

@@ -158,7 +158,7 @@ func (row cheater) live(connect connect, c clocks) (*outcome, error) {
 	bus, o := connect(s), newOutcome()
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
-	stores := make([]*host.Ram, len(keys))
+	stores, versions := make([]*host.Ram, len(keys)), newSides()
 	var all, judged sync.WaitGroup
 	for i := range keys {
 		b, err := bus(uint32(i))
@@ -173,7 +173,7 @@ func (row cheater) live(connect connect, c clocks) (*outcome, error) {
 			judged.Add(1)
 		}
 		all.Go(func() {
-			err := row.member(ctx, s, uint32(i), keys[i], stores[i], b, o, c)
+			err := row.member(ctx, s, uint32(i), keys[i], stores[i], b, o, c, versions)
 			if !errors.Is(err, context.Canceled) {
 				o.mu.Lock()
 				o.ends[name] = err
@@ -211,17 +211,20 @@ func (row cheater) linger(o *outcome) {
 }
 
 func (row cheater) member(ctx context.Context, s protocol.BoundPlan, i uint32, key *identity.PrivateKey,
-	store host.Store, bus transport.Bus, o *outcome, c clocks) error {
+	store host.Store, bus transport.Bus, o *outcome, c clocks, versions *sides) error {
 	journal, name := host.NewJournal(store), s.Name(i)
 	app := liveApp{Setup{Parties: s.Plan.Parties(), Dim: int(s.Plan.Dim), Paired: s.Plan.Paired}.app(), i}
 	m, err := liveMachine(s, i, key, journal, app, c)
 	if err != nil {
 		return err
 	}
+	if !row.lies(name) {
+		m = row.behind(m, name, versions)
+	}
 	for _, liar := range row.liars() {
 		if name == liar.who {
 			m = &cheat{Machine: m, s: s, key: key, self: i, view: journal, stored: map[string][]byte{},
-				change: liar.does, deaf: liar.deaf}
+				change: liar.does, deaf: liar.deaf, sides: versions}
 		}
 	}
 	return host.Run(ctx, host.Config{Machine: m, Journal: journal, Bus: bus, Filters: s.Filters(i),

@@ -202,6 +202,10 @@ func plantedBugs() []planted {
 			deafToItself()},
 		{"two totals of one round", "calm", []string{"adversary's view"}, otherTotal()},
 		{"a share for two nodes", "calm", []string{"adversary's view"}, shareForAll()},
+		{"believe what the broker shows", "splits",
+			[]string{"honest member accused", "wrong set", "void reveal", "wrong result", "out of step",
+				"contradiction", "no agreement", "small set", "two totals"},
+			misplanned(everybody, func(s *protocol.BoundPlan) { s.Verifier = trusting{} })},
 		{"agree with whatever others sign", "liars", []string{"no agreement"}, agreeWithAll()},
 	}
 }

@@ -169,7 +169,7 @@ func (row restored) live(connect connect, c clocks) ([]string, error) {
 		defer b.Close()
 		all.Go(func() {
 			run := func(ctx context.Context, store host.Store, b transport.Bus) error {
-				return honest.member(ctx, s, uint32(i), keys[i], store, b, o, c)
+				return honest.member(ctx, s, uint32(i), keys[i], store, b, o, c, newSides())
 			}
 			name := s.Name(uint32(i))
 			if name != row.who {
