@@ -53,7 +53,7 @@ func stalled(by string, why error) comes {
 func cheaters() []cheater {
 	return slices.Concat(cheatingParties, cheatingContributions, cheatingNodes, cheatingSums,
 		cheatingAggregators, cheatingResults,
-		cheatingWithTheBroker, audited(), cheatingPairs())
+		cheatingWithTheBroker, helped, audited(), cheatingPairs())
 }
 
 // liars are the row and those with it.

@@ -189,17 +189,23 @@ func otherSum(more field.Element) func(*cheat) {
 			ch.Ciphertext = c.box(ch.Context).Seal(nil, ch.Index, ch.Last, field.AppendVector(nil, v))
 		})(c)
 		lie(func(c *cheat, m *partialSum) { m.Vector = protocol.VectorDigest(sum, c.opening(m)) })(c)
-		lie(func(c *cheat, m *protocol.Confirm) {
-			if m.Value != (protocol.Value{}) { // it is not of a void attempt
-				f := c.s.Fingerprint(m.Result)
-				f.Write(field.Vector{more})
-				e := f.Sum()
-				var v protocol.Value
-				field.PutVector(v[:], e[:])
-				m.Value = protocol.AddValues([]protocol.Value{m.Value, v})
-			}
-		})(c)
+		lie(confirmMore(more))(c)
 		c.remember()
+	}
+}
+
+// confirmMore adds a number to the sum that a node confirms.
+func confirmMore(more field.Element) func(c *cheat, m *protocol.Confirm) {
+	return func(c *cheat, m *protocol.Confirm) {
+		if m.Value == (protocol.Value{}) {
+			return // it is of a void attempt
+		}
+		f := c.s.Fingerprint(m.Result)
+		f.Write(field.Vector{more})
+		e := f.Sum()
+		var v protocol.Value
+		field.PutVector(v[:], e[:])
+		m.Value = protocol.AddValues([]protocol.Value{m.Value, v})
 	}
 }
 

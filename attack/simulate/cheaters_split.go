@@ -66,6 +66,54 @@ func splitFaced[M protocol.Message](change func(c *cheat, m M)) func(*cheat) {
 	}
 }
 
+// lastAggregate publishes 7 more than the sum of the partial sums in the last round, and the model that
+// follows from it.
+func lastAggregate(c *cheat) {
+	each(c, func(m *resulting, o protocol.Outgoing) []protocol.Outgoing {
+		if m.Round != c.s.Plan.Rounds || m.Outcome == protocol.OutcomeVoid {
+			return []protocol.Outgoing{o}
+		}
+		sum, _ := protocol.UnpackInts(c.store("last/sum"))
+		next, _ := protocol.UnpackInts(c.store("model"))
+		sum[0], next[0] = sum[0]+7, next[0]+7
+		ctx := c.s.ResultContext(c.link(protocol.Everyone, m.Round), m)
+		sealed := c.box(ctx).Seal(nil, 0, true, protocol.AppendInts(nil, sum))
+		m.Aggregate, m.Next = c.digest(m.Round, sum), c.digest(m.Round, next)
+		m.Chunks[0] = protocol.NewChunkHash().Digest(sealed)
+		ch := &protocol.Chunk{Plan: c.s.ID.Prefix(), Context: ctx, Last: true, Ciphertext: sealed}
+		c.stored["sealed"] = sealed
+		return []protocol.Outgoing{{Subject: o.Subject, Data: c.sign(c.key, c.self, m)},
+			{Subject: c.s.SubjectResult(m.Round, m.Attempt, "0"), Data: must(ch.Marshal())}}
+	})
+	eachChunk(func(c *cheat, ch *protocol.Chunk) {
+		if ch.Round == c.s.Plan.Rounds && c.stored["sealed"] != nil {
+			ch.Ciphertext = c.stored["sealed"]
+		}
+	})(c)
+}
+
+// isLastConfirm reports whether a message is a node's Confirm of the last round of the table's session.
+func isLastConfirm(data []byte) bool {
+	e, err := protocol.UnmarshalEnvelope(data)
+	if err != nil {
+		return false
+	}
+	m, err := protocol.Decode(e)
+	c, ok := m.(*protocol.Confirm)
+	return err == nil && ok && int(c.Round) == cheater{}.table().Rounds
+}
+
+// helped are cheats of the aggregator that a node helps with.
+var helped = []cheater{
+	{what: "another aggregate, and a node confirms it", who: "agg", deaf: isLastConfirm, does: lastAggregate,
+		with: []cheater{{who: "c0", does: lie(func(c *cheat, m *protocol.Confirm) {
+			if m.Round == c.s.Plan.Rounds {
+				confirmMore(7)(c, m)
+			}
+		})}},
+		comes: comes{sets: []int{4, 4}, wrong: true}},
+}
+
 // cheatingWithTheBroker: two versions of a message, each shown to some members only.
 var cheatingWithTheBroker = []cheater{
 	{what: "with the broker: two results", who: "agg", shows: "p1 p3",
@@ -89,6 +137,7 @@ var cheatingWithTheBroker = []cheater{
 			because: "nothing has moved"},
 		does: splitFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
 	{what: "with the broker: two confirms", who: "c0", shows: "p1 p3",
-		comes: comes{ends: protocol.ClassIntegrity, of: "p1", because: "c0 confirmed another result", sets: []int{4}},
-		does:  splitFaced(func(_ *cheat, m *protocol.Confirm) { m.Result[0] ^= 1 })},
+		comes: comes{ends: protocol.ClassIntegrity, of: "p1", because: "c0 confirmed another result",
+			sets: []int{4}},
+		does: splitFaced(func(_ *cheat, m *protocol.Confirm) { m.Result[0] ^= 1 })},
 }

@@ -22,10 +22,13 @@ type Cheat struct {
 }
 
 // Cheats is the table of cheats: sessions of four parties, of which three suffice, three compute
-// nodes and an aggregator, in which one member lies. A shape of at least four parties replaces their
-// numbers; one party may be missing and nobody adds noise in any case.
+// nodes and an aggregator, in which one member lies and nobody helps it. A shape of at least four
+// parties replaces their numbers; one party may be missing and nobody adds noise in any case.
 func Cheats(h Shape) (all []Cheat) {
 	for _, row := range cheaters() {
+		if row.shows != "" || row.with != nil {
+			continue // it takes the broker or a second member
+		}
 		row.shape = h
 		all = append(all, Cheat{What: row.what, Who: row.who, Unseen: row.comes.wrong, row: row})
 	}

@@ -58,7 +58,7 @@ func (w *world) coalition() []bool {
 func (row cheater) fits(m *member, s Setup) bool {
 	roles := map[byte]protocol.Role{'p': protocol.RoleParty, 'c': protocol.RoleCompute,
 		'a': protocol.RoleAggregator}
-	return roles[row.who[0]] == m.role && (!row.audit || s.Audit) && row.pairs == s.Paired &&
+	return roles[row.who[0]] == m.role && row.with == nil && (!row.audit || s.Audit) && row.pairs == s.Paired &&
 		m.w.session.Chunks() == 1
 }
 
