@@ -12,8 +12,9 @@ import (
 var threatModel = filepath.Join("..", "..", "docs", "threat-model.md")
 
 // people are the roles by the prefix of their members' names.
-var people = map[string]string{"": "all honest members", "p": "parties", "c": "nodes", "agg": "the aggregator",
-	"p0": "the party that it concerns", "p1": "the parties that are shown it",
+var people = map[string]string{"": "all honest members", "p": "parties", "c": "nodes",
+	"agg": "the aggregator",
+	"p0":  "the party that it concerns", "p1": "the parties that are shown it",
 	"c1": "the node that it concerns"}
 
 // liar is who lies in a row.
@@ -28,8 +29,8 @@ func (row cheater) liar() string {
 	return s
 }
 
-// noticed says who notices a row's lie, and when; ends how the session goes on; named whether what they report
-// names the liar.
+// noticed says who notices a row's lie, and when; ends how the session goes on; named whether what they
+// report names the liar.
 func (row cheater) noticed() (noticed, ends, named string) {
 	c := row.comes
 	noticed, named = "nobody", "no"
@@ -66,7 +67,8 @@ func (row cheater) noticed() (noticed, ends, named string) {
 // lieTable is the table of all rows.
 func lieTable() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "| liar | lie | who notices, and when | the session ends | the report names it |\n|---|---|---|---|---|")
+	fmt.Fprintln(&b, "| liar | lie | who notices, and when | the session ends | the report names it |")
+	fmt.Fprintln(&b, "|---|---|---|---|---|")
 	for _, row := range slices.Concat(cheaters(), coalitions, moreRows) {
 		noticed, ends, named := row.noticed()
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.liar(), row.what, noticed, ends, named)
