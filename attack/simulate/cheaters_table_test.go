@@ -92,7 +92,7 @@ func TestCheatsTogether(t *testing.T) {
 	}
 }
 
-// TestLargestCoalition runs every row of the table while all others of the largest coalition lie at the same time:
+// TestLargestCoalition runs every row of the table while all others of the largest coalition lie, too:
 // both other nodes, the aggregator and a party, each by another row. The oracle checks the honest members.
 func TestLargestCoalition(t *testing.T) {
 	setup := cheater{}.table()

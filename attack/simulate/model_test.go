@@ -22,7 +22,8 @@ func read(t *testing.T, path ...string) string {
 // TestModelNamesTheCode: the functions and files that docs/model/README.md gives for the models' steps exist.
 func TestModelNamesTheCode(t *testing.T) {
 	var text string
-	for _, table := range strings.Split(read(t, "docs", "model", "README.md"), "\n| process | step | code |\n")[1:] {
+	readme := read(t, "docs", "model", "README.md")
+	for _, table := range strings.Split(readme, "\n| process | step | code |\n")[1:] {
 		rows, _, _ := strings.Cut(table, "\n\n")
 		text += rows
 	}
