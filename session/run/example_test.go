@@ -24,3 +24,22 @@ func ExampleRowSum() {
 	// 4.75
 	// 5
 }
+
+// Three parties send numbers of a continuous scale through the mix-net of two compute nodes. The
+// aggregator learns the numbers, and nobody whose they are. Parties whose numbers need protection
+// randomise them first.
+func ExampleRowSum_mix() {
+	shuffled := run.RowSum{Rows: 3, Cols: 1, Data: []float64{0.75, 0.125, 0.5}, Computes: 2, FracBits: 20,
+		Mix: true}
+	r, err := shuffled.Run(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, report := range r.Reports {
+		fmt.Println(math.Ldexp(float64(report[0]), -int(r.FracBits)))
+	}
+	// Unordered output:
+	// 0.125
+	// 0.5
+	// 0.75
+}
