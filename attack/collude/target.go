@@ -60,9 +60,8 @@ func NewTarget(t Target) (Target, error) {
 // measure against.
 func TargetOf(p *protocol.Plan) (Target, error) {
 	if p.Noise == protocol.NoiseShuffle {
-		return Target{}, protocol.Fail(protocol.ClassInput, "plan: attacks work on noisy sums, and this plan's reports "+
-			"are random by themselves; what they give away is measured by choir histogram's tests and by those of plans "+
-			"with [shuffle]: docs/attacks.md")
+		return Target{}, protocol.Fail(protocol.ClassInput, "plan: it reveals counts of randomised reports, and "+
+			"these attacks are on noisy sums; docs/attacks.md says how reports are measured")
 	}
 	if !p.Claims() {
 		return Target{}, protocol.Fail(protocol.ClassInput,

@@ -16,9 +16,11 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/learn/response"
+	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
+	"choir/session/run"
 	"choir/session/terms"
 )
 
@@ -244,5 +246,43 @@ func TestReportsThatThePlanDoesNotCover(t *testing.T) {
 		if _, err := a.Join(c); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want %q", err, name)
 		}
+	}
+}
+
+// TestEveryAttemptOfReportsIsCharged: a void attempt may have been revealed, so that the one after it is
+// charged too, within the plan's budget and the site's own.
+func TestEveryAttemptOfReportsIsCharged(t *testing.T) {
+	list, _ := rig.Members(t, 4, 2)
+	ts := rig.Terms(list)
+	ts.Noise, ts.SpareAttempts, ts.Delta = protocol.NoiseShuffle, 1, 1e-5
+	p, err := ts.Plan(reports(t, 0.5, 20)) // its epsilon is what two attempts spend
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := new(ledger.Ledger)
+	l := run.NewLedger(protocol.Bind(p), chain, nil)
+	for attempt := uint32(1); attempt <= 2; attempt++ {
+		entry, _, err := l.Charge(1, attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Append(entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	two, err := chain.Spent(p.Delta)
+	if err != nil || two.Epsilon > p.Epsilon || two.Epsilon < 0.9*p.Epsilon {
+		t.Errorf("two attempts spend %v of %v: %v", two, p.Epsilon, err)
+	}
+	if _, _, err := l.Charge(1, 3); protocol.ClassOf(err) != protocol.ClassBudget {
+		t.Errorf("a third attempt: %v", err)
+	}
+	own := run.NewLedger(protocol.Bind(p), new(ledger.Ledger), &ledger.Budget{Epsilon: 0.9 * two.Epsilon,
+		Delta: p.Delta})
+	if err := own.AffordRest(); protocol.ClassOf(err) != protocol.ClassBudget {
+		t.Errorf("a site with a smaller budget: %v", err)
+	}
+	if _, _, err := own.Charge(1, 1); err != nil {
+		t.Errorf("its first attempt: %v", err)
 	}
 }
