@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 	"choir/learn/pvi"
 )
@@ -49,9 +50,9 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 	if t.Curvature, ok = k.curvature(); !ok || len(noise) == 0 {
 		return nil, fmt.Errorf("%w: the curvature rounds are not complete", pvi.ErrUncorrected)
 	}
-	t.Noise = mat.NewSymDense(len(noise), nil)
-	for s, v := range noise {
-		t.Noise.SetSym(s, s, floats.Sum(v)/float64(len(v)))
+	t.Noise = diagonalOf(noise)
+	if c.drowned(noise) {
+		return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(c.nothing(), nil)
 	}
 	t.Variance = func(weights []float64) []float64 {
 		out := make([]float64, c.weights())
@@ -65,6 +66,34 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
 	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m, marginal)
+}
+
+// diagonalOf has the rounds' mean variances.
+func diagonalOf(noise [][]float64) *mat.SymDense {
+	m := mat.NewSymDense(len(noise), nil)
+	for s, v := range noise {
+		m.SetSym(s, s, floats.Sum(v)/float64(len(v)))
+	}
+	return m
+}
+
+// drowned reports whether the noise on the mean of the rounds' scores is longer than the number of
+// records: along a column of mean square 1 all records' gradients add up to less, whatever the data.
+func (c Config) drowned(noise [][]float64) bool {
+	total := 0.0
+	for _, v := range noise {
+		total += floats.Sum(v)
+	}
+	rounds := float64(len(noise))
+	return total/(rounds*rounds) > float64(c.Records)*float64(c.Records)
+}
+
+// nothing is the prior.
+func (c Config) nothing() *gauss.Moments {
+	d := c.weights()
+	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
+	floats.AddConst(1/c.PriorPrecision, m.Variance)
+	return m
 }
 
 // score is the estimate of all records' score in a round, and the variance of the noise on it. A

@@ -170,3 +170,33 @@ func TestNoiseAwareNeedsTheCurvature(t *testing.T) {
 		t.Errorf("a network with curvature rounds: %v, want ErrConfig", err)
 	}
 }
+
+// TestDrowned: the posterior is the prior if the noise on the mean score is longer than the number
+// of records, and not if it is shorter.
+func TestDrowned(t *testing.T) {
+	const rounds = 16
+	data := classes(5, 300, 4)
+	for _, tc := range []struct {
+		name  string
+		times float64 // the records
+		prior bool
+	}{{"longer", 1.1, true}, {"shorter", 0.1, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := curved(rounds, Adam, 0.05)
+			c.Records = 300
+			whole := rounds + c.CurvatureSlices()
+			sd := tc.times * 300 * math.Sqrt(rounds) / math.Sqrt(float64(c.weights()))
+			q, err := c.NoiseAware(revealed(t, c, data, whole, sd))
+			if err != nil {
+				t.Fatal(err)
+			}
+			prior := true
+			for i, m := range q.Mean() {
+				prior = prior && m == 0 && q.SD()[i] == 1
+			}
+			if prior != tc.prior {
+				t.Errorf("mean %v, sd %v", q.Mean(), q.SD())
+			}
+		})
+	}
+}
