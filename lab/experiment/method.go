@@ -7,11 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 
 	"choir/crypto/noise"
 	"choir/learn/defaults"
-	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/protocol"
@@ -66,8 +64,8 @@ func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
 	schema := json.RawMessage(canonical)
 	switch d.method() {
 	case MethodGlobal:
-		t.Rounds = cmp.Or(t.Rounds, defaults.GlobalRounds)
-		return &app.GlobalVI{Version: 1, Global: d.global(data, t.Rounds), Schema: schema}, t.Rounds, nil
+		g := terms.GlobalConfig{Model: string(d.Model), Records: int64(data.Train.Rows()), Clip: d.Clip}
+		return input(g.Spec(t, data.Schema))
 	case MethodStatistics:
 		t.Rounds = cmp.Or(t.Rounds, defaults.StatisticsRounds)
 		return &app.Statistics{Version: 1, Statistics: d.statistics(data, t.Rounds), Schema: schema}, t.Rounds, nil
@@ -77,7 +75,11 @@ func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
 		c.Clip = cmp.Or(d.Clip, c.Clip)
 		return &app.MCMC{Version: 1, MCMC: c, Schema: schema}, c.Rounds, nil
 	}
-	spec, rounds, err := d.learning(data).Spec(t, data.Schema)
+	return input(d.learning(data).Spec(t, data.Schema))
+}
+
+// input says that an error is about the settings.
+func input(spec app.Spec, rounds int, err error) (app.Spec, int, error) {
 	if err != nil {
 		return nil, 0, protocol.Fail(protocol.ClassInput, "%w", err)
 	}
@@ -96,24 +98,13 @@ func (d *Demo) learning(data *Data) terms.LearningConfig {
 	}
 }
 
+// defaultStrategy: one process computes all parties of a demonstration, for which a network's
+// virtual clients take minutes.
 func (d *Demo) defaultStrategy() pvi.StrategyName {
 	if d.Model == pvi.BNN {
 		return pvi.NameOptimisation
 	}
 	return pvi.NameVirtual
-}
-
-// global: few rounds have longer steps.
-func (d *Demo) global(data *Data, rounds int) global.Config {
-	c := terms.DefaultGlobal(data.Schema.Dim(), int64(data.Train.Rows()))
-	c.Clip = terms.GlobalClip(data.Schema)
-	c.FracBits = terms.GlobalGrid(c.Clip)
-	c.LearningRate = min(0.05, 0.015*math.Sqrt(1000/float64(rounds)))
-	if d.Clip != 0 {
-		c.Clip = d.Clip
-		c.FracBits = terms.GlobalGrid(d.Clip)
-	}
-	return terms.GlobalCurvature(c, data.Schema, rounds, 0)
 }
 
 // statistics: one round in ten, or the first of two or more, finds the columns' scales.

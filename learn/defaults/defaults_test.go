@@ -103,6 +103,10 @@ func TestJudge(t *testing.T) {
 		}
 		return out
 	}
+	away := fill(0.5)
+	for j := range away {
+		away[j] += 0.3
+	}
 	for _, tc := range []struct {
 		name string
 		o    Outcome
@@ -116,6 +120,8 @@ func TestJudge(t *testing.T) {
 			Step: fill(0.01), Prior: 1}, Diverged},
 		{"on its way", Outcome{Mean: fill(1), Before: fill(0.6), Earlier: fill(0.2), Noise: fill(0.05),
 			Step: fill(0.01), Prior: 1}, Fine},
+		{"start of a network", Outcome{Mean: fill(0.5), Noise: fill(0.05), Start: fill(2), Prior: 1}, Swamped},
+		{"away from the start", Outcome{Mean: away, Noise: fill(0.05), Start: fill(2), Prior: 1}, Fine},
 		{"noise unknown", Outcome{Mean: fill(0.05), Prior: 1}, Fine},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -11,6 +11,8 @@ type Outcome struct {
 	Noise []float64 // standard deviation of the noise of the run on each mean
 	Prior float64   // precision of a weight
 
+	// Start is the means that the run began with, where they aren't all 0: of a network.
+	Start []float64
 	// Before and Earlier are the means one round and two rounds before; nil: not known.
 	Before, Earlier []float64
 	// Step is the standard deviation of the noise that one round adds to each mean.
@@ -49,8 +51,10 @@ const (
 // numbers x_1, ..., x_k, without the bias, which learns only the share of the classes. Then
 // sum x^2 has mean k and variance 2k, and sum x has mean 0 and variance k. The second test
 // detects the joint effect of correlated columns where the first does not detect single
-// ones. A run that passes neither is swamped. That is a statement about what can be shown:
-// such a model may still be better than none.
+// ones. A network's weights may still have a part of what they began with: x without its
+// component along the start is tested, by the first test alone. A run that passes neither
+// is swamped. That is a statement about what can be shown: such a model may still be better
+// than none.
 func Judge(o Outcome) Finding {
 	k := len(o.Mean) - 1
 	if k < 1 {
@@ -68,6 +72,11 @@ func Judge(o Outcome) Finding {
 		sum += x
 	}
 	n := float64(k)
+	if known && o.Start != nil {
+		energy -= o.alongStart()
+		n--
+		sum = 0
+	}
 	switch {
 	case !(square*o.Prior <= beyondPrior*n):
 		return Diverged
@@ -77,6 +86,20 @@ func Judge(o Outcome) Finding {
 		return Swamped
 	}
 	return Fine
+}
+
+// alongStart is the part of the energy along the start.
+func (o Outcome) alongStart() float64 {
+	dot, square := 0.0, 0.0
+	for j, s := range o.Start[:len(o.Mean)-1] {
+		e := max(o.Noise[j], math.SmallestNonzeroFloat32)
+		dot += o.Mean[j] / e * s
+		square += s * s
+	}
+	if square == 0 {
+		return 0
+	}
+	return dot * dot / square
 }
 
 // swings reports whether the last two steps are long for the noise and opposed.
@@ -144,6 +167,23 @@ func (f Facts) NewtonOutlook(curve float64) string {
 		"all together; it takes about %.0f parties of this size, or %g times the epsilon, or strategy "+
 		"virtual, which counts records in the place of parties",
 		f.Parties, math.Ceil(least), ceil2(f.moreEpsilon(least/float64(f.Parties))))
+}
+
+// StepsOutlook is Outlook for noisy steps on samples of rate rate; see Optimisation. It warns where
+// the floor that the noise asks for exceeds all that the records are expected to tell.
+func (f Facts) StepsOutlook(like Slope, rate float64, once bool) string {
+	if f.Noise == 0 {
+		return ""
+	}
+	floor := f.floor(like, rate, once)
+	expected := f.expected(like)
+	if floor <= expected {
+		return ""
+	}
+	return fmt.Sprintf("noise may drown %d records: every party adds all of it, and a step's sum has %.3g "+
+		"clips of it in every coordinate; it takes about %.0f records, or %g times the epsilon, or "+
+		"strategy virtual, whose noise all parties add together", f.AssumedRecords(), f.Noise,
+		math.Ceil(floor/expected*float64(f.AssumedRecords())), ceil2(floor/expected))
 }
 
 // moreEpsilon is the factor on epsilon that divides the noise by x: a release whose sensitivity is

@@ -5,6 +5,7 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -32,7 +33,9 @@ func BenchmarkGlobalRounds(b *testing.B) {
 			d.Y = append(d.Y, math.Round(rng.Float64()))
 		}
 	}
-	c.App = &app.GlobalVI{Version: 1, Global: terms.DefaultGlobal(features, parties*records),
+	c.App = &app.GlobalVI{Version: 1, Global: global.Config{Model: pvi.Logistic, Features: features,
+		PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: 22, SampleRate: 0.02, Records: parties * records,
+		MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3},
 		Schema: rig.SchemaOf(b, features, true)}
 	done := 0
 	b.ReportAllocs()

@@ -14,8 +14,8 @@ import (
 
 // Warnings names what a finished session's public states show to be wrong, with its cause
 // and what to change. states are the last ones, the final one last; with three of them the
-// last rounds' movement is judged too. Sums, programs and the full family aren't judged, and
-// of a network only whether it diverged: its noise has no such bound.
+// last rounds' movement is judged too. Sums and programs aren't judged, and of steps along plain
+// gradients only whether they diverged: their noise has no such bound.
 func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 	if m, ok := samplerOf(p); ok && len(states) > 0 && m.MCMC.Method != mcmc.Trace {
 		d, err := drawsOf(m, p, states[len(states)-1])
@@ -58,7 +58,7 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 	var noise func(q *pvi.Posterior) (all, step []float64)
 	switch a := a.(type) {
 	case *app.PVI:
-		if a.PVI.Family != gauss.MeanField || a.PVI.Model == pvi.External {
+		if a.PVI.Model == pvi.External {
 			return defaults.Fine, nil
 		}
 		o.Prior = a.PVI.PriorPrecision
@@ -83,11 +83,33 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 		}
 	}
 	o.Mean = means[len(means)-1]
+	if o.Start, err = networkStart(p, a); err != nil {
+		return defaults.Fine, err
+	}
 	if n := len(means); n >= 3 {
 		o.Before = means[n-2]
 		o.Earlier = means[n-3]
 	}
 	return defaults.Judge(o), nil
+}
+
+// networkStart is the public means that a network's units begin with; nil for other models.
+func networkStart(p *protocol.Plan, a app.Spec) ([]float64, error) {
+	network := false
+	switch a := a.(type) {
+	case *app.PVI:
+		network = a.PVI.Model == pvi.BNN
+	case *app.GlobalVI:
+		network = a.Global.Model == pvi.BNN
+	}
+	if !network {
+		return nil, nil
+	}
+	q, err := a.Posterior(p, a.Model(p).Initial())
+	if err != nil {
+		return nil, err
+	}
+	return q.Mean(), nil
 }
 
 // judgeStatistics judges the posterior of noisy statistics, whose standard deviations include
@@ -112,20 +134,25 @@ func judgeStatistics(p *protocol.Plan, a *app.Statistics, state []int64) (defaul
 }
 
 // learningNoise is the standard deviation of a run's noise on every weight's mean, and that of
-// its last round. The linear part h and the precision P, which has twice the noise of
-// its natural parameter, -P/2, give the mean h/P the variance (s^2 + 4 s^2 mean^2) / P^2.
+// its last round; nil where it isn't known. The linear part h and the precision P, which has twice
+// the noise of its natural parameter, -P/2, give the mean h/P the variance (s^2 + 4 s^2 mean^2) /
+// P^2.
 func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []float64) {
 	c := a.PVI
-	if c.Model == pvi.BNN {
-		return nil, nil
-	}
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits))
 	if p.Noise == protocol.NoiseLocal {
 		sum = math.Ldexp(math.Sqrt(float64(p.Variance)*float64(p.Parties())), -int(p.FracBits))
 	}
+	rounds := a.LearningRounds(p) - a.CentreRounds
+	switch name := c.Strategy.Name(); {
+	case name == pvi.NameAnalytic: // the mean of all rounds
+		sum /= math.Sqrt(float64(rounds))
+		return scaled(sum, spreads(c, q)), nil
+	case name.Local() && name != pvi.NamePerturbation:
+		return optimisationNoise(p, c, q, sum)
+	}
 	total := 0.0
 	last := 0.0
-	rounds := a.LearningRounds(p) - a.CentreRounds
 	newton := c.Strategy.Params().Optimiser == pvi.Newton
 	if c.CurvatureFrom > 0 {
 		rounds = min(rounds, c.CurvatureFrom-1)
@@ -138,53 +165,89 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 		}
 		total += last * last
 	}
-	total = sum * math.Sqrt(total)
-	last *= sum
-	if c.Strategy.Name().Local() {
-		return optimisationNoise(p, c, q, sum)
+	spread := spreads(c, q)
+	return scaled(sum*math.Sqrt(total), spread), scaled(sum*last, spread)
+}
+
+// spreads is the standard deviation of every weight's mean for noise of standard deviation 1 on
+// the natural parameters. In the full family the covariance S turns noise e on h and E on the
+// precisions into S (e - E mean).
+func spreads(c pvi.Config, q *pvi.Posterior) []float64 {
+	out := make([]float64, len(q.Mean()))
+	square := 0.0
+	for _, m := range q.Mean() {
+		square += m * m
 	}
 	sd := q.SD()
 	for j, m := range q.Mean() {
-		spread := math.Sqrt(1+4*m*m) * sd[j] * sd[j]
-		if newton { // precisions have no noise
-			spread = sd[j] * sd[j]
+		switch {
+		case c.Family == gauss.Full:
+			row := 0.0
+			for i := range out {
+				v := q.Covariance().At(i, j)
+				row += v * v
+			}
+			out[j] = math.Sqrt(row * (1 + square))
+		case c.Strategy.Params().Optimiser == pvi.Newton: // precisions have no noise
+			out[j] = sd[j] * sd[j]
+		default:
+			out[j] = math.Sqrt(1+4*m*m) * sd[j] * sd[j]
 		}
-		all = append(all, total*spread)
-		step = append(step, last*spread)
 	}
-	return all, step
+	return out
 }
 
-// optimisationNoise approximates the noise of DP optimisation by natural-gradient steps. A
-// step's sum is in units of the posterior's standard deviations and estimates a sample's;
-// a party's factor is an average over about 2/rate of its last steps.
-func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum float64) (all, step []float64) {
-	strategy := c.Strategy.Params()
-	if strategy.Optimiser != pvi.Natural || strategy.SampleRate == 0 {
-		return nil, nil
+func scaled(by float64, v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = by * x
 	}
-	last := c.Damping / (1 + c.DampingDecay*float64(p.Rounds-1))
-	pace := strategy.LearningRate * last
+	return out
+}
+
+// optimisationNoise approximates the noise of DP optimisation. By natural-gradient steps a step's
+// sum is in units of the posterior's standard deviations and estimates a sample's; a party's
+// factor is an average over about 2/rate of its last steps. Plain steps add their noise up.
+func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum float64) (all, step []float64) {
+	s := c.Strategy.Params()
+	if s.SampleRate > 0 {
+		sum /= s.SampleRate
+	}
+	damping := func(round uint32) float64 { return c.Damping / (1 + c.DampingDecay*float64(round-1)) }
+	last := damping(p.Rounds)
+	pace := s.LearningRate * last
 	for _, sd := range q.SD() {
-		e := 2.6 * sum / strategy.SampleRate * sd
-		all = append(all, e*math.Sqrt(pace/(2-pace)))
-		step = append(step, e*last*math.Sqrt(strategy.LearningRate))
+		switch s.Optimiser {
+		case pvi.Natural:
+			e := 2.6 * sum * sd
+			all = append(all, e*math.Sqrt(pace/(2-pace)))
+			step = append(step, e*last*math.Sqrt(s.LearningRate))
+		case pvi.SGD:
+			e := sum * s.LearningRate * math.Sqrt(float64(s.Steps))
+			square := 0.0
+			for r := range p.Rounds {
+				square += damping(r+1) * damping(r+1)
+			}
+			all = append(all, e*math.Sqrt(square))
+			step = append(step, e*last)
+		}
 	}
 	return all, step
 }
 
 // globalNoise approximates the noise of global inference. The sum's noise on a gradient,
 // averaged over the rounds that count, meets a curvature of about a fifth of the
-// records; an adaptive step bounds how far noise can carry a weight.
+// records, or with a network the learnt precision; an adaptive step bounds how far noise can carry a weight.
 func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step []float64) {
 	g := a.Global
-	if g.Model == pvi.BNN {
-		return nil, nil
-	}
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits)) / g.SampleRate
 	rounds := float64(p.Rounds)
 	for _, sd := range q.SD() {
-		e := 2 * sum / math.Sqrt(rounds) / (0.2 * float64(g.Records))
+		curvature := 0.2 * float64(g.Records)
+		if g.Model == pvi.BNN { // a unit's weights have fewer records
+			curvature = 1 / (sd * sd)
+		}
+		e := 2 * sum / math.Sqrt(rounds) / curvature
 		e = min(e, g.LearningRate*math.Sqrt(rounds))
 		if g.Optimiser == "natural" {
 			rate := g.LearningRate / (1 + g.RateDecay*(rounds-1))

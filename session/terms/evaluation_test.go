@@ -83,7 +83,7 @@ func TestEvaluationSections(t *testing.T) {
 		})
 	}
 	for want, text := range map[string]string{
-		"sample_rate 1":         head + "[global]\n" + classes + "[evaluation]\n",
+		"sample_rate 1":         head + "[global]\nsample_rate = 0.02\n" + classes + "[evaluation]\n",
 		"leave [evaluation]":    head + "[sum]\ncolumns = 2\nbound = 1\n[evaluation]\n",
 		"no model":              head + "[mcmc]\nmethod = \"penalty\"\n" + classes + "[evaluation]\n",
 		"held_out is 1.5":       head + "[learning]\n" + classes + "[evaluation]\nheld_out = 1.5\n",

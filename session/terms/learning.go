@@ -103,7 +103,9 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 			t.Rounds += l.centring(d, t, schema, centre.Rounds(t.Rounds))
 		}
 		d = l.draft(t, schema)
-		if f, err = t.facts(d, l, schema); err != nil {
+		if byRecords(d.name) { // the noise is known, and costly to compute
+			f.Rounds = t.Rounds
+		} else if f, err = t.facts(d, l, schema); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -170,9 +172,7 @@ func suits(m pvi.Model, schema *dataset.Schema) error {
 
 func defaultStrategy(model string) string {
 	switch pvi.Model(model) {
-	case pvi.BNN:
-		return string(pvi.NameOptimisation)
-	case pvi.Logistic, pvi.Linear:
+	case pvi.Logistic, pvi.Linear, pvi.BNN:
 		return string(pvi.NameVirtual)
 	}
 	return ""
@@ -188,7 +188,7 @@ func (l LearningConfig) statistics() *StatisticsConfig {
 func (l LearningConfig) draft(t Terms, schema *dataset.Schema) draft {
 	name := pvi.StrategyName(l.Strategy)
 	cfg := pvi.Config{
-		Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), gauss.MeanField), Features: schema.Dim(),
+		Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), familyOf(name)), Features: schema.Dim(),
 		PriorPrecision: orElse(l.PriorPrecision, 1), PrecisionFloor: l.PrecisionFloor, NoiseSD: l.NoiseSD,
 		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread,
 		Clip: l.Clip, DampingBits: 16, Damping: l.Damping, DampingDecay: l.DampingDecay,
@@ -205,6 +205,14 @@ func (l LearningConfig) draft(t Terms, schema *dataset.Schema) draft {
 		p.Parties = t.parties()
 	}
 	return draft{cfg, p, name}
+}
+
+// familyOf is a strategy's family where none is named.
+func familyOf(name pvi.StrategyName) gauss.Family {
+	if name == pvi.NameAnalytic {
+		return gauss.Full
+	}
+	return gauss.MeanField
 }
 
 // parties is how many parties the terms have.
@@ -229,7 +237,7 @@ func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (default
 	f.Parties = t.parties()
 	f.Records = l.Records
 	f.Prior = d.cfg.PriorPrecision
-	if t.Noise == protocol.NoiseNone || d.name != pvi.NameVirtual && !byParty(d.name) {
+	if t.Noise == protocol.NoiseNone || d.cfg.Model == pvi.External {
 		return f, nil
 	}
 	if d.name.Local() {
@@ -243,21 +251,11 @@ func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (default
 	if err != nil {
 		return f, err
 	}
-	trial := &app.PVI{PVI: cfg}
-	p, err := t.base()
+	p, err := t.trial(&app.PVI{PVI: cfg})
 	if err != nil {
 		return f, err
 	}
-	dim, bits := trial.Size()
-	p.Dim = uint32(dim)
-	p.FracBits = bits
-	if err := app.Cover(p, trial); err != nil {
-		return f, err
-	}
-	if err := t.calibrate(p); err != nil {
-		return f, err
-	}
-	f.Noise = onSum(p) / math.Sqrt(float64(t.Rounds))
+	f.Noise = perRelease(p, d.name, t.Rounds)
 	return f, nil
 }
 
@@ -273,6 +271,30 @@ func factsOf(schema *dataset.Schema, rounds, measuring int) defaults.Facts {
 		f.Centre = measuring
 	}
 	return f
+}
+
+// trial is a plan with the noise of the terms for an application of the same shape.
+func (t Terms) trial(a app.Spec) (*protocol.Plan, error) {
+	p, err := t.base()
+	if err != nil {
+		return nil, err
+	}
+	dim, bits := a.Size()
+	p.Dim = uint32(dim)
+	p.FracBits = bits
+	if err := app.Cover(p, a); err != nil {
+		return nil, err
+	}
+	return p, t.calibrate(p)
+}
+
+// perRelease is the noise by which the rules go: that of a plan with a single release, or of one
+// step for strategies that clip records.
+func perRelease(p *protocol.Plan, name pvi.StrategyName, rounds int) float64 {
+	if byRecords(name) {
+		return onSum(p)
+	}
+	return onSum(p) / math.Sqrt(float64(rounds))
 }
 
 // onSum is the standard deviation of all noise on a sum, in clips.

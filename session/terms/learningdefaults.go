@@ -10,9 +10,34 @@ import (
 
 // fill enters defaults for what isn't named and returns the number of rounds.
 func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
-	known := d.cfg.Model != pvi.External && d.cfg.Model != pvi.BNN
+	c := &d.cfg
+	if c.Model == pvi.External {
+		c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
+		return orElse(f.Rounds, defaults.RoundsOf(d.name))
+	}
+	if c.Model == pvi.Linear {
+		c.NoiseSD = orElse(c.NoiseSD, defaults.NoiseSD)
+	}
+	if c.Model == pvi.BNN {
+		c.Hidden = orElse(c.Hidden, f.Network().Hidden)
+		c.Samples = orElse(c.Samples, f.Network().Samples)
+	}
+	rounds := l.strategy(d, f)
+	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
+	if c.Model == pvi.BNN && c.PriorSpread == 0 && c.StartSpread == 0 {
+		if c.StartPrecision > 0 {
+			c.StartSpread = f.Network().Spread
+		} else {
+			c.PriorSpread = f.Network().Spread
+		}
+	}
+	return rounds
+}
+
+// strategy fills in what the strategy has.
+func (l LearningConfig) strategy(d *draft, f defaults.Facts) int {
 	switch {
-	case d.name == pvi.NameVirtual && known:
+	case d.name == pvi.NameVirtual:
 		if l.Shards == 0 && l.ShardPower == 0 && l.ShardRows == 0 {
 			d.p.ShardRows = 1
 			d.p.Shards = pvi.MaxShards
@@ -23,13 +48,12 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 		return l.shards(d, f, defaults.Facts.Virtual)
 	case l.newton(d, f):
 		return l.steps(d, f)
-	case byParty(d.name) && known:
+	case byParty(d.name):
 		return l.shards(d, f, defaults.Facts.Dataset)
-	case bySteps(d.name) && d.cfg.Model != pvi.External && d.cfg.Model != pvi.Linear:
-		return l.optimisation(d, f)
+	case d.name == pvi.NameAnalytic:
+		return l.analytic(d, f)
 	}
-	d.cfg.PrecisionFloor = orElse(d.cfg.PrecisionFloor, d.cfg.PriorPrecision)
-	return orElse(f.Rounds, defaults.RoundsOf(d.name))
+	return l.records(d, f)
 }
 
 // byParty reports whether one term of a sum is what all of a party's records lead to.
@@ -37,10 +61,8 @@ func byParty(name pvi.StrategyName) bool {
 	return name == pvi.NameDataset || name == pvi.NameAveraging || name == pvi.NamePerturbation
 }
 
-// bySteps reports whether a strategy takes noisy steps.
-func bySteps(name pvi.StrategyName) bool {
-	return name == pvi.NameOptimisation || name == pvi.NameBCMSame || name == pvi.NameBCMSplit
-}
+// byRecords reports whether one term of a sum is a single record's.
+func byRecords(name pvi.StrategyName) bool { return name.Local() && name != pvi.NamePerturbation }
 
 // named reports whether the configuration names an optimiser or a part of one.
 func (l LearningConfig) named() bool { return l.Steps != 0 || l.LearningRate != 0 || l.Optimiser != "" }
@@ -59,14 +81,11 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 		c.Clip = orElse(c.Clip, rule.Clip)
 	}
 	if c.Model == pvi.Linear {
-		c.NoiseSD = orElse(c.NoiseSD, defaults.NoiseSD)
 		if l.Clip == 0 && f.Noise > 0 {
 			c.Clip = defaults.LinearClip(rule.Clip, c.NoiseSD)
 		}
-	} else if !l.named() {
-		d.p.Optimiser = pvi.Natural
-		d.p.Steps = 1
-		d.p.LearningRate = 1
+	} else {
+		l.step(d)
 	}
 	if d.p.Optimiser == pvi.Natural || c.Model == pvi.Linear {
 		s := f.Noise * math.Sqrt(float64(total+f.Centre)) * c.Clip * travelled(*c, rule.Rounds)
@@ -74,7 +93,6 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 		c.StartPrecision = orElse(c.StartPrecision, p.Start)
 		c.PrecisionFloor = orElse(c.PrecisionFloor, p.Floor)
 	}
-	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
 	c.CurvatureFrom = 0
 	c.CurvatureBound = 0
 	if curvature > 0 {
@@ -82,6 +100,25 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 		c.CurvatureBound = l.curvatureBound(d, f)
 	}
 	return total
+}
+
+// Steps of an optimiser that is named, on a shard's free energy.
+const (
+	adamSteps = 50
+	adamRate  = 0.05
+)
+
+// step fills in how a shard's update is computed.
+func (l LearningConfig) step(d *draft) {
+	if !l.named() {
+		d.p.Optimiser = pvi.Natural
+	}
+	steps, rate := adamSteps, adamRate
+	if d.p.Optimiser == pvi.Natural {
+		steps, rate = 1, 1
+	}
+	d.p.Steps = orElse(d.p.Steps, steps)
+	d.p.LearningRate = orElse(d.p.LearningRate, rate)
 }
 
 // newton reports whether parties send Newton steps: the default at the dataset level under joint
@@ -99,9 +136,7 @@ func (l LearningConfig) newton(d *draft, f defaults.Facts) bool {
 func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 	c := &d.cfg
 	d.p.Optimiser = pvi.Newton
-	if c.Model == pvi.Linear {
-		c.NoiseSD = orElse(c.NoiseSD, defaults.NoiseSD)
-	} else {
+	if c.Model != pvi.Linear {
 		d.p.Steps = 1
 		d.p.LearningRate = 1
 	}
@@ -114,7 +149,6 @@ func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 	c.Damping = orElse(c.Damping, rule.Damping)
 	c.DampingDecay = orElse(c.DampingDecay, rule.Decay)
 	c.StartPrecision = orElse(c.StartPrecision, rule.Precision)
-	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
 	return rule.Rounds
 }
 
@@ -125,7 +159,7 @@ func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {
 	}
 	whole := d.cfg.CurvatureSlices()
 	fits := 2*whole <= wanted && (f.Rounds == 0 || 3*whole <= f.Rounds)
-	natural := d.cfg.Model == pvi.Linear || !l.named()
+	natural := d.cfg.Model == pvi.Linear || d.cfg.Model == pvi.Logistic && !l.named()
 	if !fits || !natural || f.Noise == 0 || !f.ShowsCurvature() || d.name != pvi.NameVirtual || d.p.Local ||
 		d.cfg.Family != gauss.MeanField {
 		return 0
@@ -166,31 +200,71 @@ func travelled(c pvi.Config, rounds int) float64 {
 	return math.Sqrt(sum)
 }
 
-// optimisation fills in DP optimisation.
-func (l LearningConfig) optimisation(d *draft, f defaults.Facts) int {
-	rule := f.Optimisation(d.cfg.Model == pvi.BNN)
-	if defaults.RoundsOf(d.name) == 1 {
-		rule = rule.Once()
+// like is how a record's likelihood depends on what the model predicts.
+func (d *draft) like() defaults.Slope {
+	if d.cfg.Model == pvi.Linear {
+		return defaults.Gaussian(d.cfg.NoiseSD)
 	}
+	return defaults.Logit()
+}
+
+// records fills in the strategies that take noisy steps from samples of records.
+func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 	c := &d.cfg
-	if !l.named() {
-		d.p.Optimiser = rule.Optimiser
-		d.p.Steps = rule.Steps
-		d.p.LearningRate = rule.LearningRate
-		d.p.SDUnit = orElse(d.p.SDUnit, rule.SDUnit)
-		c.StartPrecision = orElse(c.StartPrecision, rule.StartPrecision)
-		c.StartSpread = orElse(c.StartSpread, rule.StartSpread)
-		c.PrecisionFloor = orElse(c.PrecisionFloor, rule.PrecisionFloor)
-		c.DampingDecay = orElse(c.DampingDecay, rule.DampingDecay)
-		c.Hidden = orElse(c.Hidden, rule.Hidden)
-		c.Samples = orElse(c.Samples, rule.Samples)
-		if l.Sampling == "" && l.SampleRate == 0 {
-			d.p.Sampling = pvi.SamplingPoisson
-			d.p.SampleRate = rule.SampleRate
+	if l.Sampling == "" && l.SampleRate == 0 && !l.named() {
+		d.p.Sampling = pvi.SamplingPoisson
+		d.p.SampleRate = defaults.StepsSample
+	}
+	once := defaults.RoundsOf(d.name) == 1
+	if !l.named() && c.Family == gauss.MeanField {
+		d.p.Optimiser = pvi.Natural
+		if c.Model == pvi.BNN {
+			d.p.Optimiser = pvi.SGD
 		}
 	}
+	var rule defaults.Steps
+	switch {
+	case c.Model == pvi.BNN && d.p.Optimiser == pvi.SGD:
+		rule = f.NetworkSteps(once)
+	case d.p.Optimiser == pvi.Natural:
+		rule = f.Optimisation(d.like(), orElse(d.p.SampleRate, 1), once)
+	default:
+		rule = f.Gradients(d.like(), once)
+		if d.p.Optimiser == pvi.SGD || d.p.Optimiser == pvi.Proximal {
+			rule.Rate = f.PlainRate(d.like())
+		}
+	}
+	if d.name == pvi.NameHybrid && c.Model == pvi.Linear {
+		d.p.StatisticClip = orElse(d.p.StatisticClip, f.StatisticClip(c.NoiseSD))
+		rule.Floor = max(rule.Floor, f.MatrixFloor(f.Noise*d.p.StatisticClip))
+		if c.Family == gauss.Full { // it begins near the end
+			rule.Rate /= 10
+		}
+	}
+	d.p.SDUnit = orElse(d.p.SDUnit, rule.SDUnit)
+	c.StartPrecision = orElse(c.StartPrecision, rule.Start)
+	if rule.Floor > 0 {
+		c.PrecisionFloor = orElse(c.PrecisionFloor, rule.Floor)
+	}
+	d.p.Steps = orElse(d.p.Steps, rule.Steps)
+	d.p.LearningRate = orElse(d.p.LearningRate, rule.Rate)
 	c.Clip = orElse(c.Clip, rule.Clip)
 	c.Damping = orElse(c.Damping, rule.Damping)
-	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
+	c.DampingDecay = orElse(c.DampingDecay, rule.Decay)
 	return orElse(f.Rounds, defaults.RoundsOf(d.name))
+}
+
+// analytic fills in sums of records' natural parameters.
+func (l LearningConfig) analytic(d *draft, f defaults.Facts) int {
+	c := &d.cfg
+	rounds := orElse(f.Rounds, defaults.RoundsOf(d.name))
+	if c.Model != pvi.Linear { // an error says so
+		return rounds
+	}
+	c.Clip = orElse(c.Clip, f.StatisticClip(c.NoiseSD))
+	c.Damping = orElse(c.Damping, 1)
+	c.DampingDecay = orElse(c.DampingDecay, 1) // the mean of all rounds
+	noise := f.Noise * c.Clip / math.Sqrt(float64(rounds))
+	c.PrecisionFloor = orElse(c.PrecisionFloor, f.MatrixFloor(noise))
+	return rounds
 }

@@ -25,9 +25,8 @@ func planned(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 	f.Parties = p.Parties()
 	f.Records = a.Records
 	f.Prior = a.PVI.PriorPrecision
-	if name := a.PVI.Strategy.Name(); p.Noise != protocol.NoiseNone && (name == pvi.NameVirtual ||
-		byParty(name)) {
-		f.Noise = onSum(p) / math.Sqrt(float64(learning))
+	if p.Noise != protocol.NoiseNone && a.PVI.Model != pvi.External {
+		f.Noise = perRelease(p, a.PVI.Strategy.Name(), learning)
 	}
 	return f, nil
 }
@@ -35,8 +34,11 @@ func planned(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 // outlook warns of what a plan's noise will do to its learning, before anybody has signed: what
 // it would take is in the warning. Empty is nothing to warn of.
 func outlook(p *protocol.Plan) (string, error) {
-	if p.Application == app.NameShuffle {
+	switch p.Application {
+	case app.NameShuffle:
 		return reportOutlook(p), nil
+	case app.NameGlobal:
+		return globalOutlook(p)
 	}
 	if p.Application != app.NamePVI {
 		return "", nil
@@ -46,12 +48,16 @@ func outlook(p *protocol.Plan) (string, error) {
 		return "", err
 	}
 	name := a.PVI.Strategy.Name()
-	if a.PVI.Model == pvi.External || name != pvi.NameVirtual && !byParty(name) {
+	if a.PVI.Model == pvi.External {
 		return "", nil
 	}
 	f, err := planned(p, a)
 	if err != nil {
 		return "", err
+	}
+	if byRecords(name) {
+		d := draft{cfg: a.PVI, p: a.PVI.Strategy.Params(), name: name}
+		return f.StepsOutlook(d.like(), orElse(d.p.SampleRate, 1), defaults.RoundsOf(name) == 1), nil
 	}
 	if a.PVI.Strategy.Params().Optimiser == pvi.Newton {
 		return f.NewtonOutlook(curvatureOf(a.PVI)), nil
@@ -67,6 +73,26 @@ func outlook(p *protocol.Plan) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// globalOutlook is Outlook for global inference, whose rounds sum samples of records.
+func globalOutlook(p *protocol.Plan) (string, error) {
+	a, err := app.Of(p)
+	if err != nil {
+		return "", err
+	}
+	schema, err := a.Encoding()
+	if err != nil {
+		return "", err
+	}
+	g := a.(*app.GlobalVI).Global
+	f := factsOf(schema, int(p.Rounds), 0)
+	f.Parties = p.Parties()
+	f.Records = g.Records
+	if p.Noise != protocol.NoiseNone {
+		f.Noise = onSum(p) / (g.SampleRate * math.Sqrt(float64(p.Rounds)))
+	}
+	return f.Outlook(false), nil
 }
 
 // curvatureOf is the curvature of a record of mean square 1; 0 for a logistic model, for which
@@ -111,6 +137,19 @@ var rules = map[pvi.StrategyName]map[string]string{
 		"start_precision": "default: what the noise and the records leave",
 		"optimiser":       "default: one Newton step a round",
 	},
+	pvi.NameOptimisation: {
+		"clip":            "default: 1.25 times a record's usual length in the posterior's units",
+		"sd_unit":         "default: precisions' part of a record as long as the means'",
+		"start_precision": "default: twice the floor, or a third of what the records are expected to tell",
+		"precision_floor": "default: so that a logit's noise stays below 0.8",
+		"optimiser":       "default: five natural-gradient steps a round",
+		"steps":           "default: five natural-gradient steps a round",
+		"learning_rate":   "default: a tenth of the way a step",
+		"damping":         "default: late rounds average",
+		"damping_decay":   "default: late rounds average",
+		"sampling":        "default: a tenth of the records a step",
+		"sample_rate":     "default: a tenth of the records a step",
+	},
 	pvi.NamePerturbation: {
 		"rounds":          "default: as many as keep steps stable for these columns, 5 to 120",
 		"shards":          "default: one factor a party",
@@ -122,6 +161,15 @@ var rules = map[pvi.StrategyName]map[string]string{
 		"steps":           oneStep,
 		"learning_rate":   oneStep,
 	},
+}
+
+// models are the rules that go with the model.
+var models = map[string]string{
+	"noise_sd":     "default: half a unit of the encoded target",
+	"hidden":       "default: the root of records over noise and a record's norm, 5 to 20",
+	"samples":      "default: one antithetic pair",
+	"start_spread": "default: so that units differ",
+	"prior_spread": "default: so that units differ",
 }
 
 const oneStep = "default: one natural-gradient step a round"
@@ -151,6 +199,9 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	name := a.PVI.Strategy.Name()
 	if byParty(name) && a.PVI.Strategy.Params().Optimiser != pvi.Newton {
 		name = pvi.NamePerturbation
+	}
+	if byRecords(name) {
+		name = pvi.NameOptimisation
 	}
 	from := origin(rules[name])
 	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)),
@@ -185,19 +236,7 @@ func unnamed(p *protocol.Plan, a *app.PVI, f defaults.Facts) (map[string]any, in
 		Records: a.Records, PriorPrecision: a.PVI.PriorPrecision}
 	d := l.draft(t, schema)
 	l.fill(&d, f)
-	have := a.PVI.Strategy.Params()
-	if have.Optimiser != d.p.Optimiser || have.Steps != d.p.Steps || have.LearningRate != d.p.LearningRate {
-		l.Optimiser = string(have.Optimiser)
-		l.Steps = have.Steps
-		l.LearningRate = have.LearningRate
-	}
-	if !near(a.PVI.Clip, d.cfg.Clip) {
-		l.Clip = a.PVI.Clip
-	}
-	if !near(a.PVI.Damping, d.cfg.Damping) {
-		l.Damping = a.PVI.Damping
-	}
-	l.DampingDecay = a.PVI.DampingDecay
+	l.takeNamed(a.PVI, d)
 	d = l.draft(t, schema)
 	l.fill(&d, f)
 	free := f
@@ -206,23 +245,61 @@ func unnamed(p *protocol.Plan, a *app.PVI, f defaults.Facts) (map[string]any, in
 	if a.CentreRounds > 0 {
 		rounds += centre.Rounds(rounds)
 	}
-	if l.Clip != 0 {
-		d.cfg.Clip = 0
-	}
-	if l.Damping != 0 {
-		d.cfg.Damping = 0
-	}
 	cfg := d.cfg
 	if cfg.Strategy, err = d.p.Strategy(d.name); err != nil {
 		return nil, 0, err
 	}
 	_, would, err := fields(cfg)
+	l.dropNamed(would)
+	return would, rounds, err
+}
+
+// takeNamed takes from a plan's configuration what differs from the defaults in d and on which
+// others depend.
+func (l *LearningConfig) takeNamed(c pvi.Config, d draft) {
+	have := c.Strategy.Params()
+	if byRecords(d.name) && !near(have.SampleRate, d.p.SampleRate) {
+		l.Sampling = string(have.Sampling)
+		l.SampleRate = have.SampleRate
+	}
+	if !near(c.NoiseSD, d.cfg.NoiseSD) {
+		l.NoiseSD = c.NoiseSD
+	}
+	if have.Optimiser != d.p.Optimiser || have.Steps != d.p.Steps || have.LearningRate != d.p.LearningRate {
+		l.Optimiser = string(have.Optimiser)
+		l.Steps = have.Steps
+		l.LearningRate = have.LearningRate
+	}
+	if !near(c.Clip, d.cfg.Clip) {
+		l.Clip = c.Clip
+	}
+	if !near(c.Damping, d.cfg.Damping) {
+		l.Damping = c.Damping
+	}
+	if !near(c.DampingDecay, d.cfg.DampingDecay) {
+		l.DampingDecay = c.DampingDecay
+	}
+}
+
+// dropNamed deletes what was named from the settings that a file without it leads to.
+func (l LearningConfig) dropNamed(would map[string]any) {
+	for _, named := range []struct {
+		key string
+		is  bool
+	}{{"clip", l.Clip != 0}, {"damping", l.Damping != 0}, {"noise_sd", l.NoiseSD != 0}} {
+		if named.is {
+			delete(would, named.key)
+		}
+	}
 	if l.named() {
 		delete(would, "optimiser")
 		delete(would, "steps")
 		delete(would, "learning_rate")
 	}
-	return would, rounds, err
+	if l.SampleRate != 0 {
+		delete(would, "sampling")
+		delete(would, "sample_rate")
+	}
 }
 
 // fields are a configuration's numbers and names by their keys in a plan, in order.
@@ -256,6 +333,9 @@ func (o origin) source(key string, have, would any) string {
 		return "named"
 	}
 	if rule := o[key]; rule != "" {
+		return rule
+	}
+	if rule := models[key]; rule != "" {
 		return rule
 	}
 	return "default"

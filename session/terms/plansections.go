@@ -10,11 +10,12 @@ import (
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/learn/stats"
+	"choir/protocol"
 	"choir/session/app"
 )
 
 // GlobalConfig describes a plan of global inference; see global.Config for the fields'
-// meaning. The defaults were found on UCI Adult and on generated data.
+// meaning. What is zero isn't named and gets a default that follows from the plan.
 type GlobalConfig struct {
 	SchemaFile     string         `toml:"schema_file"`
 	Schema         map[string]any `toml:"schema"`
@@ -24,23 +25,29 @@ type GlobalConfig struct {
 	InitialSpread  float64        `toml:"initial_spread"`
 	Hidden         int            `toml:"hidden"`
 	Samples        int            `toml:"samples"`
-	Clip           float64        `toml:"clip"`          // default GlobalClip
-	SampleRate     float64        `toml:"sample_rate"`   // default 0.02
+	Clip           float64        `toml:"clip"`          // default globalClip
+	SampleRate     float64        `toml:"sample_rate"`   // default all, or 20,000 records
 	Records        int64          `toml:"records"`       // default 200 a party
 	MaxRecords     int64          `toml:"max_records"`   // default 2^20
-	Optimiser      string         `toml:"optimiser"`     // default adam; see NaturalGlobal
-	LearningRate   float64        `toml:"learning_rate"` // default 0.015
+	Optimiser      string         `toml:"optimiser"`     // default adam
+	LearningRate   float64        `toml:"learning_rate"` // default by the rounds
 	RateDecay      float64        `toml:"rate_decay"`
 	SDUnit         float64        `toml:"sd_unit"`
 	PrecisionFloor float64        `toml:"precision_floor"`
 	Averaging      float64        `toml:"averaging"`
-	// CurvatureRounds is how many of the last rounds reveal the curvature; see GlobalCurvature.
+	// CurvatureRounds is how many of the last rounds reveal the curvature; see globalCurvature.
 	CurvatureRounds int `toml:"curvature_rounds"`
 }
 
 func (g *GlobalConfig) schema() (string, map[string]any) { return g.SchemaFile, g.Schema }
 
 func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	return g.Spec(t, schema)
+}
+
+// Spec is the application that the configuration describes under the terms, and its number of
+// rounds.
+func (g *GlobalConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
 	if err := suits(orElse(pvi.Model(g.Model), pvi.Logistic), schema); err != nil {
 		return nil, 0, err
 	}
@@ -48,43 +55,94 @@ func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 	if err != nil {
 		return nil, 0, err
 	}
-	rounds := defaults.GlobalRounds
-	records := g.Records
-	if records == 0 { // it is a unit of the steps: no claim depends on it
-		records = defaults.Facts{Parties: t.parties()}.AssumedRecords()
-	}
-	cfg := DefaultGlobal(schema.Dim(), records)
-	cfg.Clip = GlobalClip(schema)
+	rounds := orElse(t.Rounds, defaults.GlobalRounds)
 	if global.Optimiser(g.Optimiser) == global.Natural {
-		cfg = NaturalGlobal(schema.Dim(), records)
-		rounds = defaults.NaturalGlobalRounds
+		rounds = orElse(t.Rounds, defaults.NaturalGlobalRounds)
 	}
-	rounds = orElse(t.Rounds, rounds)
-	cfg.Model, cfg.PriorPrecision, cfg.InitialSD = orElse(pvi.Model(g.Model),
-		cfg.Model), orElse(g.PriorPrecision, cfg.PriorPrecision), orElse(g.InitialSD, cfg.InitialSD)
-	cfg.InitialSpread, cfg.Hidden, cfg.Samples = g.InitialSpread, g.Hidden, g.Samples
-	cfg.Clip, cfg.SampleRate, cfg.MaxRecords = orElse(g.Clip, cfg.Clip), orElse(g.SampleRate,
-		cfg.SampleRate), orElse(g.MaxRecords, cfg.MaxRecords)
-	cfg.Optimiser, cfg.LearningRate = orElse(global.Optimiser(g.Optimiser),
-		cfg.Optimiser), orElse(g.LearningRate, cfg.LearningRate)
-	cfg.RateDecay, cfg.Averaging = orElse(g.RateDecay, cfg.RateDecay), orElse(g.Averaging, cfg.Averaging)
-	cfg.SDUnit, cfg.PrecisionFloor = orElse(g.SDUnit, cfg.SDUnit), orElse(g.PrecisionFloor, cfg.PrecisionFloor)
-	cfg.FracBits = GlobalGrid(cfg.Clip)
-	cfg = GlobalCurvature(cfg, schema, rounds, g.CurvatureRounds)
+	cfg, err := g.config(t, schema, rounds)
+	if err != nil {
+		return nil, 0, err
+	}
+	cfg = globalCurvature(cfg, schema, rounds, g.CurvatureRounds)
 	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
 }
 
-// GlobalClip is the clip of gradients at which few of the schema's records are clipped: one is as
+// config is the configuration with defaults for what isn't named.
+func (g *GlobalConfig) config(t Terms, schema *dataset.Schema, rounds int) (global.Config, error) {
+	f := factsOf(schema, rounds, 0)
+	f.Parties = t.parties()
+	f.Records = g.Records // it is a unit of the steps: no claim depends on it
+	f.Prior = g.PriorPrecision
+	model := orElse(pvi.Model(g.Model), pvi.Logistic)
+	cfg := global.Config{Model: model, Features: schema.Dim(), PriorPrecision: orElse(g.PriorPrecision, 1),
+		InitialSD: g.InitialSD, InitialSpread: g.InitialSpread, Hidden: g.Hidden, Samples: g.Samples, Clip: g.Clip,
+		SampleRate: orElse(g.SampleRate, f.GlobalSample()), Records: orElse(g.Records, f.AssumedRecords()),
+		MaxRecords: orElse(g.MaxRecords, 1<<20), Optimiser: orElse(global.Optimiser(g.Optimiser), global.Adam),
+		LearningRate: g.LearningRate, RateDecay: g.RateDecay, SDUnit: g.SDUnit, PrecisionFloor: g.PrecisionFloor,
+		Averaging: g.Averaging}
+	if model == pvi.BNN {
+		cfg.Hidden = orElse(cfg.Hidden, f.Network().Hidden)
+		cfg.Samples = orElse(cfg.Samples, f.Network().Samples)
+		cfg.InitialSpread = orElse(cfg.InitialSpread, f.Network().Spread)
+	}
+	if cfg.Optimiser == global.Natural {
+		noise, err := globalNoise(t, cfg, rounds)
+		if err != nil {
+			return cfg, err
+		}
+		f.Noise = noise
+		rule, sd := f.Climb(cfg.SampleRate)
+		cfg.InitialSD = orElse(cfg.InitialSD, sd)
+		cfg.Clip = orElse(cfg.Clip, rule.Clip)
+		cfg.LearningRate = orElse(cfg.LearningRate, rule.Rate)
+		cfg.RateDecay = orElse(cfg.RateDecay, rule.Decay)
+		cfg.SDUnit = orElse(cfg.SDUnit, rule.SDUnit)
+		cfg.PrecisionFloor = orElse(cfg.PrecisionFloor, rule.Floor)
+	} else {
+		cfg.InitialSD = orElse(cfg.InitialSD, initialSD)
+		cfg.Clip = orElse(cfg.Clip, globalClip(schema))
+		cfg.LearningRate = orElse(cfg.LearningRate, defaults.GlobalRate(rounds))
+		cfg.Averaging = orElse(cfg.Averaging, averaged)
+	}
+	cfg.FracBits = globalGrid(cfg.Clip)
+	return cfg, nil
+}
+
+// Adaptive steps find a standard deviation from anywhere; about the last quarter of the rounds
+// counts.
+const (
+	initialSD = 0.1
+	averaged  = 3
+)
+
+// globalNoise is the noise on a sum, in clips, of a trial plan of the same shape.
+func globalNoise(t Terms, cfg global.Config, rounds int) (float64, error) {
+	if t.Noise == protocol.NoiseNone {
+		return 0, nil
+	}
+	t.Rounds = rounds
+	cfg.Clip = 1
+	cfg.FracBits = globalGrid(1)
+	cfg.InitialSD = 1
+	cfg.LearningRate = 1
+	p, err := t.trial(&app.GlobalVI{Global: cfg})
+	if err != nil {
+		return 0, err
+	}
+	return onSum(p), nil
+}
+
+// globalClip is the clip of gradients at which few of the schema's records are clipped: one is as
 // long as the record times its residual, below 1. Clipping those that surprise most would bias
 // the weights away from 0.
-func GlobalClip(schema *dataset.Schema) float64 {
+func globalClip(schema *dataset.Schema) float64 {
 	return max(3, math.Round(11*defaults.Of(schema).Norm)/10)
 }
 
-// GlobalCurvature returns the configuration with so many of the rounds for the curvature; 0: as
+// globalCurvature returns the configuration with so many of the rounds for the curvature; 0: as
 // many as three times the whole of it takes, if they are an eighth of the rounds or less,
 // or once, if that is a quarter or less; less than 0: none.
-func GlobalCurvature(c global.Config, schema *dataset.Schema, rounds, curvature int) global.Config {
+func globalCurvature(c global.Config, schema *dataset.Schema, rounds, curvature int) global.Config {
 	if curvature == 0 && c.Model == pvi.Logistic {
 		whole := c.CurvatureSlices()
 		switch {
@@ -102,25 +160,9 @@ func GlobalCurvature(c global.Config, schema *dataset.Schema, rounds, curvature 
 	return c
 }
 
-// DefaultGlobal is global inference for logistic regression, with settings for a
-// thousand rounds on about ten thousand records whose columns are of size 1.
-func DefaultGlobal(features int, records int64) global.Config {
-	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
-		FracBits: GlobalGrid(3), SampleRate: 0.02,
-		Records: records, MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3}
-}
-
-// NaturalGlobal is the same by natural-gradient steps, with settings for fifty rounds.
-func NaturalGlobal(features int, records int64) global.Config {
-	return global.Config{Model: pvi.Logistic, Features: features, PriorPrecision: 1, InitialSD: 0.06, Clip: 0.15,
-		FracBits: GlobalGrid(0.15), SampleRate: 0.1,
-		Records: records, MaxRecords: 1 << 20, Optimiser: global.Natural, LearningRate: 0.2, RateDecay: 0.1,
-		SDUnit: 20, PrecisionFloor: 50}
-}
-
-// GlobalGrid is the resolution for clipped gradients: eight times that of GridFor,
+// globalGrid is the resolution for clipped gradients: eight times that of GridFor,
 // because each party may round up to MaxRecords of them.
-func GlobalGrid(clip float64) uint8 { return GridFor(clip) + 3 }
+func globalGrid(clip float64) uint8 { return GridFor(clip) + 3 }
 
 // StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
 // fields' meaning.

@@ -38,7 +38,7 @@ func TestPlanSections(t *testing.T) {
 	optimisation := "[learning]\nschema_file = \"classes.json\"\nmodel = \"logistic\"\nstrategy = " +
 		"\"optimisation\"\nclip = 2.0\ndamping = 0.2\nsteps = 3\nlearning_rate = 0.05\nsampling = " +
 		"\"poisson\"\nsample_rate = 0.1\n"
-	global := "[global]\nschema_file = \"classes.json\"\nrecords = 1000\n"
+	global := "[global]\nschema_file = \"classes.json\"\nrecords = 1000\nsample_rate = 0.02\n"
 	statistics := "[statistics]\nschema_file = \"lines.json\"\nrecords = 1000\nradius = 2.0\nmoment_rounds = 1\n"
 	mcmc := "[mcmc]\nschema_file = \"classes.json\"\nrecords = 1000\nmethod = \"penalty\"\n"
 	for name, c := range map[string]struct {

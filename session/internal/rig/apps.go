@@ -9,6 +9,7 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/gauss"
+	"choir/learn/global"
 	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/learn/stats"
@@ -71,8 +72,9 @@ func AppCases(t *testing.T) map[string]AppCase {
 	scored.(*app.PVI).CentreRounds = 1
 	scored.(*app.PVI).Evaluation = &evaluate.Config{Every: 2, HeldOut: 0.3, Bins: 3, Low: -3, Records: 100,
 		Seed: 7}
-	g := terms.DefaultGlobal(4, 150)
-	g.SampleRate, g.LearningRate, g.MaxRecords = 0.3, 0.05, 1000
+	g := global.Config{Model: pvi.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
+		FracBits: 22, SampleRate: 0.3, Records: 150, MaxRecords: 1000, Optimiser: global.Adam,
+		LearningRate: 0.05, Averaging: 3}
 	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3,
 		FracBits: 8, Records: 150, MaxRecords: 1000}
 	schema, err := dataset.ParseSchema(SchemaOf(t, 4, true))
