@@ -42,8 +42,8 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	honest := int64(t.parties() - t.Dropouts - t.Colluders - 1)
 	switch {
 	case c.Backend != "" && c.Backend != backendSum:
-		return nil, 0, fmt.Errorf("backend: %q isn't %s; for a mix-net see choir histogram --backend mix", c.Backend,
-			backendSum)
+		return nil, 0, fmt.Errorf("backend: %q isn't %s; for a mix-net see choir histogram --backend mix",
+			c.Backend, backendSum)
 	case len(c.Columns) == 0:
 		return nil, 0, fmt.Errorf("columns is missing: it names the columns that every record reports")
 	case honest < 1:
