@@ -60,8 +60,8 @@ func NewTarget(t Target) (Target, error) {
 // measure against.
 func TargetOf(p *protocol.Plan) (Target, error) {
 	if p.Noise == protocol.NoiseShuffle {
-		return Target{}, protocol.Fail(protocol.ClassInput, "plan: it reveals counts of randomised reports, and "+
-			"these attacks are on noisy sums; docs/attacks.md says how reports are measured")
+		return Target{}, protocol.Fail(protocol.ClassInput, "plan: it reveals counts of randomised reports, "+
+			"and these attacks are on noisy sums; docs/attacks.md says how reports are measured")
 	}
 	if !p.Claims() {
 		return Target{}, protocol.Fail(protocol.ClassInput,
