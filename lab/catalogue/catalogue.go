@@ -20,7 +20,7 @@ func All() []study.Study {
 	var all []study.Study
 	for _, room := range [][]study.Study{paper1.Studies(), paper2.Studies(), paper3.Studies(), paper4.Studies(),
 		{paper4.Network(), paper4.Others()}, workshop.Studies(), thesis.Studies(), own.Studies(),
-		{settings.Study(), threat.Study(), calibration.Study()}} {
+		{settings.Study(), threat.Study()}, calibration.Studies()} {
 		all = append(all, room...)
 	}
 	return all

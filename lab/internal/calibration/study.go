@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 
 	"choir/lab/bed"
@@ -15,11 +17,16 @@ import (
 	"choir/session/result"
 )
 
-// Study is the table of intervals and their coverage.
-func Study() study.Study {
-	return study.Study{Name: "calibration", Run: sweep,
-		About: "coverage and width of intervals of the true weights, with and without the privacy noise, by " +
-			"every method, in four worlds of 16,000 rows and eight others"}
+// Studies are the tables of intervals and their coverage.
+func Studies() []study.Study {
+	return []study.Study{
+		{Name: "calibration", Run: sweep("calibration", worlds, func(int) int { return 0 }),
+			About: "coverage and width of intervals of the true weights, with and without the privacy noise, by " +
+				"every method, in four worlds of 16,000 rows and eight others"},
+		{Name: "calibration-drawn",
+			Run:   sweep("calibration-drawn", drawn, func(at int) int { return 9000 + 100*at }),
+			About: "the same in twenty worlds drawn at random, on seeds of their own"},
+	}
 }
 
 // worlds are those of the study.
@@ -43,6 +50,25 @@ func worlds(quick bool) []world {
 	}
 }
 
+// drawn are worlds that nothing was developed on: each number is drawn between its limits, on a
+// logarithmic scale but for correlations.
+func drawn(quick bool) []world {
+	r := rand.New(rand.NewPCG(3, 77))
+	between := func(a, b float64) float64 { return a * math.Pow(b/a, r.Float64()) }
+	cents := func(v float64) float64 { return math.Round(v*100) / 100 }
+	var all []world
+	for i := range 20 {
+		all = append(all, world{Name: fmt.Sprintf("drawn %d", i), Linear: i%3 == 2,
+			Rows: int(between(500, 50000)) / 4 * 4, Columns: int(between(5, 60.9)),
+			Correlation: cents(0.8 * r.Float64()), Parties: int(between(3, 100.9)),
+			Epsilon: cents(between(0.3, 8))})
+	}
+	if quick {
+		return all[:1]
+	}
+	return all
+}
+
 // Names of the posteriors of a method.
 const (
 	plain = "plain"
@@ -64,25 +90,33 @@ func (t *tally) add(name string, s score) {
 	t.all[name] = append(t.all[name], s)
 }
 
-func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
-	r := &study.Result{SchemaVersion: 1, Name: "calibration", Title: "Intervals of the true weights",
+// sweep is a study of worlds. A world's seeds begin after the number that after returns for its place.
+func sweep(name string, worlds func(quick bool) []world, after func(at int) int) func(context.Context,
+	study.Options) (*study.Result, error) {
+	return func(ctx context.Context, o study.Options) (*study.Result, error) {
+		return each(ctx, o, name, worlds(o.Quick), after)
+	}
+}
+
+func each(ctx context.Context, o study.Options, name string, all []world,
+	after func(at int) int) (*study.Result, error) {
+	r := &study.Result{SchemaVersion: 1, Name: name, Title: "Intervals of the true weights",
 		Seeds: o.Seeds, Transport: bed.Clear, Source: "none: generated data with known weights",
 		About: []string{"Every setting is the plan's default, delta is 1e-5. *plain* takes the revealed sums for " +
 			"exact, *noise-aware* counts their noise (methods.md, section 14). Width is the mean standard " +
 			"deviation over that of the posterior of all rows without privacy."}}
-	all := worlds(o.Quick)
 	var names []string
 	for _, w := range all {
 		names = append(names, w.Name)
 	}
 	o = o.Begin(o.Count(names...) * len(o.Each()))
-	for _, w := range all {
+	for at, w := range all {
 		if !o.Picks(w.Name, names...) {
 			continue
 		}
 		t := &tally{world: w, all: map[string][]score{}}
 		for _, seed := range o.Each() {
-			if err := t.seed(ctx, o, uint64(seed)); err != nil {
+			if err := t.seed(ctx, o, uint64(after(at)+seed)); err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", w.Name, seed, err)
 			}
 			o.Tell(fmt.Sprintf("%s, seed %d", w.Name, seed))

@@ -9,7 +9,7 @@ import (
 // TestStudy: the reduced study makes a result that tables and figures can be made of, with every
 // method in its world.
 func TestStudy(t *testing.T) {
-	r, err := Study().Run(t.Context(), study.Options{Seeds: 1, Quick: true})
+	r, err := Studies()[0].Run(t.Context(), study.Options{Seeds: 1, Quick: true})
 	if err != nil {
 		t.Fatal(err)
 	}
