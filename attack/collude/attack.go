@@ -27,6 +27,7 @@ const (
 type Outcome struct {
 	Scenario  string       `json:"scenario"`
 	Coalition string       `json:"coalition"`
+	Given     string       `json:"given"` // without members that the attack or its control adds
 	Promise   string       `json:"promise"`
 	Unit      string       `json:"unit"`     // of claimed and measured
 	Claimed   *float64     `json:"claimed"`  // the most that the promise allows; null: no bound
@@ -218,6 +219,7 @@ func (r *Run) one(ctx context.Context, a Attack, control bool) (Outcome, error) 
 		return out, fmt.Errorf("%s: %w", a.Info().ID, err)
 	}
 	out.Scenario, out.Control, out.Seconds = a.Info().ID, control, time.Since(began).Seconds()
+	out.Given = r.Coalition.String()
 	if out.Promise == "" {
 		out.Promise = a.Info().Promise
 	}

@@ -18,6 +18,7 @@ type Coalition struct {
 
 // ParseCoalition reads a list such as "parties=2,nodes=2,aggregator,broker".
 func ParseCoalition(s string) (c Coalition, err error) {
+	seen := map[string]bool{}
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
 		name, number, counted := strings.Cut(word, "=")
 		n := 0
@@ -26,6 +27,10 @@ func ParseCoalition(s string) (c Coalition, err error) {
 				return c, badCoalition("%q isn't a number of members", word)
 			}
 		}
+		if seen[name] {
+			return c, badCoalition("%s is there twice", name)
+		}
+		seen[name] = true
 		switch {
 		case name == "parties" && counted:
 			c.Parties = n

@@ -59,7 +59,8 @@ func TestParseCoalition(t *testing.T) {
 			t.Errorf("%q: written as %q", c.text, got)
 		}
 	}
-	for _, text := range []string{"parties", "parties=-1", "nodes=x", "aggregator=1", "kings"} {
+	for _, text := range []string{"parties", "parties=-1", "nodes=x", "aggregator=1", "kings",
+		"nodes=1,nodes=2"} {
 		if _, err := ParseCoalition(text); protocol.ClassOf(err) != protocol.ClassInput {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -27,6 +27,7 @@ func (rank) Info() Info {
 func (a rank) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
 	if control {
 		c.Nodes, c.Aggregator = r.Target.Nodes, true
+		c.Parties = min(c.Parties, r.Target.Parties-2) // whose updates are more than one
 	}
 	out := Outcome{Coalition: c.String(), Unit: "combinations a round", Verdict: Undecided}
 	p, _, err := r.prepare(ctx, c, thinned{}, false)

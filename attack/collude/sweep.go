@@ -11,14 +11,21 @@ type Cell struct {
 	Measured  float64  `json:"measured"`
 }
 
-// Sweep measures epsilon for the aggregator with every number of parties and compute nodes that
-// the plan tolerates, and with one more of each, on one session. Its verdicts are those of the
-// cells, and of a session without noise, the control.
+// Sweep runs attacks for the aggregator with every number of parties and compute nodes that the plan
+// tolerates, and with one more of each: those of Scenarios, or without any the measurement of epsilon.
+// Coalitions share sessions. The controls run once, against the largest coalition that is tolerated.
 func (o Options) Sweep(ctx context.Context) (*Result, error) {
 	if o.Time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Time)
 		defer cancel()
+	}
+	attacks := []Attack{epsilon{}}
+	if len(o.Scenarios) > 0 {
+		var err error
+		if attacks, err = o.selected(); err != nil {
+			return nil, err
+		}
 	}
 	o.Runs = o.runs()
 	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: "every one with the aggregator", Runs: o.Runs,
@@ -27,23 +34,30 @@ func (o Options) Sweep(ctx context.Context) (*Result, error) {
 	most := min(o.Target.Colluders+2, o.Target.Parties-1)
 	for nodes := 0; nodes <= o.Target.Nodes; nodes++ {
 		for parties := 0; parties <= most; parties++ {
-			if o.Progress != nil {
-				o.Progress(len(out.Cells), (most+1)*(o.Target.Nodes+1), "epsilon")
+			run.Coalition = Coalition{Parties: parties, Nodes: nodes, Aggregator: true}
+			for i, a := range attacks {
+				if o.Progress != nil {
+					o.Progress((nodes*(most+1)+parties)*len(attacks)+i, (most+1)*(o.Target.Nodes+1)*len(attacks),
+						a.Info().ID)
+				}
+				v, err := run.one(ctx, a, false)
+				if err != nil {
+					return nil, err
+				}
+				out.add(run.Coalition, v, o.Target)
 			}
-			c := Coalition{Parties: parties, Nodes: nodes, Aggregator: true}
-			run.Coalition = c
-			v, err := run.one(ctx, epsilon{}, false)
-			if err != nil {
-				return nil, err
-			}
-			out.add(c, v, o.Target)
 		}
 	}
-	v, err := run.one(ctx, epsilon{}, true)
-	if err != nil {
-		return nil, err
+	run.Coalition = Coalition{Parties: min(o.Target.Colluders+1, most), Nodes: o.Target.Nodes - 1,
+		Aggregator: true}
+	for _, a := range attacks {
+		v, err := run.one(ctx, a, true)
+		if err != nil {
+			return nil, err
+		}
+		out.Verdicts = append(out.Verdicts, v)
 	}
-	out.Verdicts = append(out.Verdicts, v)
+	var err error
 	if o.Out != "" {
 		err = out.write(o.Out)
 	}
@@ -55,7 +69,7 @@ func (r *Result) add(c Coalition, v Outcome, t Target) {
 		v.Detail.ROC = nil // one curve is enough
 	}
 	r.Verdicts = append(r.Verdicts, v)
-	if v.Measured != nil {
+	if v.Measured != nil && v.Scenario == (epsilon{}).Info().ID {
 		r.Cells = append(r.Cells, Cell{Parties: c.Parties, Nodes: c.Nodes, Tolerated: t.tolerated(c),
 			Claimed: v.Claimed, Measured: *v.Measured})
 	}

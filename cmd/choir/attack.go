@@ -292,20 +292,26 @@ const attackSweepLong = `Measure epsilon for the aggregator together with every 
 compute nodes that the plan tolerates, and with one more of each. All coalitions
 look at one session; a session without noise is the control.
 
+--scenario runs other attacks, each against all of these coalitions. The report
+then has a matrix of coalitions and attacks.
+
 Exits with 7 when a claim broke, with 1 when something is undecided.`
 
 func (a *tools) attackSweep() *cobra.Command {
 	f := &attackFlags{format: "text"}
 	cmd := &cobra.Command{
 		Use: "sweep [PLAN]", Short: "Measure epsilon for every coalition of a plan", Long: attackSweepLong,
-		Args:    cobra.MaximumNArgs(1),
-		Example: "  choir attack sweep plan.choir\n  choir attack sweep --parties 6 --colluders 1 --out swept",
+		Args: cobra.MaximumNArgs(1),
+		Example: "  choir attack sweep plan.choir\n  choir attack sweep --parties 6 --colluders 1 --out swept\n" +
+			"  choir attack sweep --scenario rank,epsilon,retries --out swept",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.executeAttack(cmd, args, f, collude.Options.Sweep, a.printSweep)
 		},
 	}
 	f.targetFlags(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "folder for the figures and the report")
+	cmd.Flags().StringSliceVar(&f.scenarios, "scenario", nil, "attacks or kinds of attack; default: epsilon")
+	cli.Values(cmd, "scenario", scenarioNames()...)
 	cli.Folders(cmd, "out")
 	cli.FormatFlag(cmd, &f.format)
 	return cmd
@@ -313,6 +319,12 @@ func (a *tools) attackSweep() *cobra.Command {
 
 // printSweep is a table with a row for each number of parties and a column for each of nodes.
 func (a *tools) printSweep(r *collude.Result) {
+	if len(r.Cells) < len(r.Verdicts)-1 { // other attacks than epsilon
+		a.printMatrix(r)
+	}
+	if len(r.Cells) == 0 {
+		return
+	}
 	fmt.Fprintln(a.Out, "measured/claimed epsilon of the aggregator and so many parties and compute nodes;\n"+
 		"* the plan tolerates the coalition")
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
@@ -334,6 +346,22 @@ func (a *tools) printSweep(r *collude.Result) {
 		fmt.Fprintf(t, "%d%s\n", p, rows[p])
 	}
 	_ = t.Flush() // a.Out reports its errors elsewhere
+}
+
+// printMatrix is a table with a row for each coalition and a column for each attack.
+func (a *tools) printMatrix(r *collude.Result) {
+	m := report.MatrixOf(r)
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "coalition\t"+strings.Join(m.Attacks, "\t"))
+	for i, c := range m.Coalitions {
+		row := c
+		for _, v := range m.Verdicts[i] {
+			row += "\t" + string(v)
+		}
+		fmt.Fprintln(t, row)
+	}
+	_ = t.Flush() // a.Out reports its errors elsewhere
+	fmt.Fprintln(a.Out)
 }
 
 func (a *tools) attackReport() *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"path/filepath"
+	"slices"
 
 	"choir/attack/collude"
 	"choir/lab/figure"
@@ -27,6 +28,7 @@ func OfAttack(dir string) (*Page, error) {
 	}
 	p := &Page{Title: "What a coalition gets", Kind: "Attack"}
 	p.attackVerdict(&r)
+	p.matrix(&r)
 	p.sweep(&r)
 	p.records(&r)
 	p.add(verdicts("Verdicts", &r, false))
@@ -85,6 +87,53 @@ func verdicts(heading string, r *collude.Result, control bool) Section {
 			"for this adversary. Neither is above the truth with more than the probability 1e-9 (canaries: 1e-3)."}
 	}
 	return s
+}
+
+// Matrix is the verdicts of a result by coalition and attack, without its controls.
+type Matrix struct {
+	Coalitions, Attacks []string
+	Verdicts            [][]collude.Verdict // by coalition and attack; empty: none
+}
+
+// MatrixOf arranges a result.
+func MatrixOf(r *collude.Result) (m Matrix) {
+	for _, v := range r.Verdicts {
+		if v.Control {
+			continue
+		}
+		i, j := slices.Index(m.Coalitions, v.Given), slices.Index(m.Attacks, v.Scenario)
+		if j < 0 {
+			j = len(m.Attacks)
+			m.Attacks = append(m.Attacks, v.Scenario)
+		}
+		if i < 0 {
+			i = len(m.Coalitions)
+			m.Coalitions, m.Verdicts = append(m.Coalitions, v.Given), append(m.Verdicts, nil)
+		}
+		for len(m.Verdicts[i]) <= j {
+			m.Verdicts[i] = append(m.Verdicts[i], "")
+		}
+		m.Verdicts[i][j] = v.Verdict
+	}
+	return m
+}
+
+// matrix is the verdicts of a sweep over several attacks.
+func (p *Page) matrix(r *collude.Result) {
+	m := MatrixOf(r)
+	if len(m.Coalitions) < 2 {
+		return
+	}
+	t := &Table{Head: append([]string{"Coalition"}, m.Attacks...), Numeric: make([]bool, 1+len(m.Attacks))}
+	for i, c := range m.Coalitions {
+		row := Row{Cells: []string{c}, Strong: slices.Contains(m.Verdicts[i], collude.Broke)}
+		for _, v := range m.Verdicts[i] {
+			row.Cells = append(row.Cells, string(v))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	p.add(Section{Heading: "Coalitions and attacks", Table: t,
+		Notes: []string{"Not promised: the plan does not tolerate the coalition, or promises nothing there."}})
 }
 
 // sweep is the map of measured against claimed epsilon.
