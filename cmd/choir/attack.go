@@ -395,7 +395,7 @@ func (a *tools) attackStory() *cobra.Command {
 		Use: "story --seed N --faults PROFILE", Short: "Tell a simulated session step by step",
 		Long: attackStoryLong, Args: cobra.NoArgs,
 		Example: "  choir attack story --seed 4711 --faults chaos\n" +
-			"  choir attack story --seed 3 --faults lossy --parties 8 --nodes 3 --noise compute",
+			"  choir attack story --seed 3 --faults lossy --parties 8 --nodes 3",
 		RunE: func(*cobra.Command, []string) error {
 			p, ok := simulate.ProfileByName(faults)
 			if !ok {
