@@ -46,6 +46,9 @@ func TestMethodsLearn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if r.Warnings == nil {
+				t.Error("no list of warnings: programs that read the result expect one")
+			}
 			if r.Result.Accuracy < c.accuracy || r.Result.LogLikelihood < c.loss {
 				t.Errorf("scores %+v, want %v and %v at least", r.Result, c.accuracy, c.loss)
 			}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"choir/host"
 	"choir/internal/atomicfile"
@@ -110,7 +109,8 @@ func (r *demoRun) warnings(rep *run.Report) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := append(slices.Clone(r.data.Warnings), before...)
+	all := append([]string{}, r.data.Warnings...) // a list in JSON, never null
+	all = append(all, before...)
 	states := r.states
 	if r.models != nil {
 		states = r.models.states
