@@ -52,12 +52,13 @@ func printPlan(w io.Writer, s *terms.Summary) {
 	printSettings(w, s)
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "member\trole\tfingerprint\tuntil\t")
 	for _, m := range s.Members {
-		signed := "not signed"
+		signed := "unsigned"
 		if m.Signed {
 			signed = "signed"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\tuntil %s\t%s\n", m.Name, m.Role, m.Fingerprint,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", m.Name, m.Role, m.Fingerprint,
 			m.NotAfter.Format(time.DateOnly), signed)
 	}
 	_ = t.Flush() // w reports its errors elsewhere
