@@ -8,12 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/spf13/cobra"
+
+	"choir/cmd/internal/cli"
 )
 
 // Times of the watchdog. A verb must not be silent for longer than two seconds;
@@ -43,12 +47,80 @@ func TestNoVerbIsSilent(t *testing.T) {
 	path := binary(t)
 	w := newWorkerSession(t)
 	w.writeParty()
+	w.writeMember(workerParties+2, "aggregator", "out_dir = \"out\"\n")
 	w.server.Shutdown()
-	rows := w.path("rows.csv")
+	party, err := os.ReadFile(w.path("party.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("serve.toml", strings.Replace(string(party), "plan_file = \"plan.choir\"\n", "", 1))
 	w.write("rows.csv", "1,2\n3,4\n")
+	w.write("schema.toml", "source = \"public: a test\"\nmissing = \"zero\"\nunseen = \"zero\"\n"+
+		"[target]\nsick = [\"no\", \"yes\"]\n[columns]\nage = { lo = 0, hi = 100 }\n")
+	w.write("plan.toml", "rounds = 5000\n[privacy]\nepsilon = 1\ndelta = 1e-5\n[learning]\n"+
+		"schema_file = \"schema.toml\"\nrecords = 3000\n")
+	for _, v := range watchedVerbs(w) {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			var wrong string
+			for range tries {
+				if wrong = v.watch(t, path); wrong == "" {
+					return
+				}
+				t.Log(wrong)
+				for _, out := range []string{"demo", "stopped", "experiment", "mcmc", "attack", "sweep", "rehearsal"} {
+					os.RemoveAll(w.path(out))
+				}
+			}
+			t.Errorf("%d times: %s", tries, wrong)
+		})
+	}
+}
+
+// watchedVerbs are the verbs that compute or wait for long.
+func watchedVerbs(w *workerSession) []onTerminal {
+	return slices.Concat(waitingVerbs(w), learningVerbs(w), studyVerbs(w))
+}
+
+func waitingVerbs(w *workerSession) []onTerminal {
+	return []onTerminal{
+		{name: "party without a broker", args: []string{"party", "--config", w.path("party.toml")},
+			signal: syscall.SIGINT,
+			code:   1,
+			shows:  `waiting for the broker at nats://\S+ since \d\d:(?s:.*)stopped before the end of the session`},
+		{name: "broker", args: []string{"broker", "--listen", "127.0.0.1:0", "--store", w.path("streams"),
+			"--token-file",
+			w.path("token")}, signal: syscall.SIGTERM, code: 0, shows: "choir broker"},
+		{name: "sum", args: []string{"sum", "--input", w.path("rows.csv")}, code: 0, shows: `(?m)^4\r?\n6`},
+		{name: "node without a broker", args: []string{"compute", "--config", w.path("node.toml")},
+			signal: syscall.SIGTERM, code: 1, shows: "stopped before the end of the session"},
+		{name: "aggregator without a broker", args: []string{"aggregator", "--config", w.path("aggregator.toml")},
+			signal: syscall.SIGINT, code: 1, shows: "stopped before the end of the session"},
+		{name: "serve", args: []string{"serve", w.dir, "--config", w.path("serve.toml")},
+			signal: syscall.SIGINT, code: 0, shows: "waiting for the broker"},
+	}
+}
+
+func learningVerbs(w *workerSession) []onTerminal {
+	return []onTerminal{
+		{name: "demo", args: []string{"demo", "--rounds", "2", "--parties", "3", "--out", w.path("demo")}, code: 0,
+			shows: `2/2(?s:.*)computing the references(?s:.*)secure sum`},
+		{name: "demo stopped", args: []string{"demo", "--rounds", "500", "--parties", "3", "--out",
+			w.path("stopped")},
+			signal: syscall.SIGINT, code: 1, shows: "interrupted"},
+		{name: "demo mcmc", args: []string{"demo", "--method", "mcmc", "--out", w.path("mcmc")},
+			signal: syscall.SIGTERM, code: 1, shows: "interrupted"},
+		{name: "rehearse", args: []string{"rehearse", w.path("plan.toml"), "--out", w.path("rehearsal")},
+			signal: syscall.SIGINT, code: 1, shows: "a rehearsal: not private"},
+		{name: "plan advise", args: []string{"plan", "advise", "--schema", w.path("schema.toml"), "--records",
+			"20000,20000,20000", "--worlds", "50"}, signal: syscall.SIGINT, code: 1, shows: "interrupted"},
+	}
+}
+
+func studyVerbs(w *workerSession) []onTerminal {
 	sampled := strings.Fields("account --solve sigma --epsilon 1 --clip 1 --relation replace " +
 		"--steps 100000 --sample-rate 0.01 --sampling without-replacement")
-	for _, v := range []onTerminal{
+	return []onTerminal{
 		{name: "simulate", args: []string{"simulate", "--seeds", "10000000"}, signal: syscall.SIGINT, code: 1,
 			shows: `seeds/s.*left(?s:.*)sessions from seed 1(?s:.*)interrupted after \d+ of`},
 		{name: "account", args: sampled, signal: syscall.SIGTERM, code: 1,
@@ -58,35 +130,34 @@ func TestNoVerbIsSilent(t *testing.T) {
 			signal: syscall.SIGINT, code: 1, shows: `\d+ of \d+ steps`},
 		{name: "bench audit", args: []string{"bench", "audit", "--repeats", "50"}, signal: syscall.SIGTERM, code: 1,
 			shows: "choir bench audit"},
-		{name: "party without a broker", args: []string{"party", "--config", w.path("party.toml")},
-			signal: syscall.SIGINT,
-			code:   1,
-			shows:  `waiting for the broker at nats://\S+ since \d\d:(?s:.*)stopped before the end of the session`},
-		{name: "broker", args: []string{"broker", "--listen", "127.0.0.1:0", "--store", w.path("streams"),
-			"--token-file",
-			w.path("token")}, signal: syscall.SIGTERM, code: 0, shows: "choir broker"},
-		{name: "demo", args: []string{"demo", "--rounds", "2", "--parties", "3", "--out", w.path("demo")}, code: 0,
-			shows: `2/2(?s:.*)computing the references(?s:.*)secure sum`},
-		{name: "demo stopped", args: []string{"demo", "--rounds", "500", "--parties", "3", "--out",
-			w.path("stopped")},
-			signal: syscall.SIGINT, code: 1, shows: "interrupted"},
-		{name: "sum", args: []string{"sum", "--input", rows}, code: 0, shows: `(?m)^4\r?\n6`},
-	} {
-		t.Run(v.name, func(t *testing.T) {
-			t.Parallel()
-			var wrong string
-			for range tries {
-				if wrong = v.watch(t, path); wrong == "" {
-					return
-				}
-				t.Log(wrong)
-				os.RemoveAll(w.path("demo"))
-				os.RemoveAll(w.path("stopped"))
-				os.RemoveAll(w.path("experiment"))
-			}
-			t.Errorf("%d times: %s", tries, wrong)
-		})
+		{name: "attack run", args: []string{"attack", "run", "--parties", "4", "--time", "0", "--out",
+			w.path("attack")}, signal: syscall.SIGTERM, code: 1, shows: "interrupted"},
+		{name: "attack sweep", args: []string{"attack", "sweep", "--parties", "8", "--time", "0", "--out",
+			w.path("sweep")}, signal: syscall.SIGINT, code: 1, shows: "interrupted"},
+		{name: "bench dca", args: []string{"bench", "dca", "--parties", "100", "--dim", "10000", "--rounds", "200"},
+			signal: syscall.SIGINT, code: 1, shows: "choir bench dca"},
 	}
+}
+
+// TestVerbsThatEndThemselves: a verb that is not abandoned on a signal, because it closes stores or has a
+// partial report, is watched above. All others end by the same code, and all have the status line.
+func TestVerbsThatEndThemselves(t *testing.T) {
+	watched := map[string]bool{
+		"choir compute-worker": true, // TestWorkersKilled
+	}
+	for _, v := range watchedVerbs(&workerSession{}) {
+		watched["choir "+v.args[0]] = true
+	}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Annotations[cli.EndsItself] != "" && !watched[c.CommandPath()] {
+			t.Errorf("%s ends by itself, and no row of TestNoVerbIsSilent runs it", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root(&cli.App{}))
 }
 
 // TestWatchdogNoticesSilence: the test above would notice.
