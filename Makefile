@@ -30,7 +30,7 @@ lint:
 
 # Packages that start no goroutine run without the race detector, which would cost a factor
 # of four. A test in internal/house reads this line and checks that they start none.
-SERIAL := crypto/identity crypto/internal/msm learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld privacy/shuffle learn/global learn/model lab/figure lab/uci
+SERIAL := internal/house crypto/identity crypto/internal/msm learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld privacy/shuffle learn/global learn/model lab/figure lab/uci
 
 # Packages with long tables, which run under the race detector by a sample of their rows, and
 # in full without it.
