@@ -18,21 +18,25 @@ func TestCheaters(t *testing.T) {
 		t.Fatalf("%d rows, want at least %d", len(rows), wantCheaters)
 	}
 	for _, row := range rows {
-		t.Run(row.who+": "+row.what, func(t *testing.T) {
-			o, violations, err := simulateCheats(row)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range violations {
-				t.Errorf("violation: %s", v)
-			}
-			for _, problem := range row.judge(row.table(), o) {
-				t.Error(problem)
-			}
-			if t.Failed() {
-				t.Log(o)
-			}
-		})
+		t.Run(row.who+": "+row.what, func(t *testing.T) { checkRow(t, row) })
+	}
+}
+
+// checkRow runs a row in the simulator and compares what comes of it with the table.
+func checkRow(t *testing.T, row cheater) {
+	t.Helper()
+	o, violations, err := simulateCheats(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range violations {
+		t.Errorf("violation: %s", v)
+	}
+	for _, problem := range row.judge(row.table(), o) {
+		t.Error(problem)
+	}
+	if t.Failed() {
+		t.Log(o)
 	}
 }
 
