@@ -105,7 +105,12 @@ func TestMembersHaveAccounts(t *testing.T) {
 	for name, to := range map[string]*natsbus.Bus{"hub": hub, "party": party} {
 		t.Run(name, func(t *testing.T) {
 			heard, ctx := make(chan string, 8), newContext(t)
-			if err := to.Listen(func(data []byte) { heard <- string(data) }); err != nil {
+			if err := to.Listen(func(data []byte) {
+				select {
+				case heard <- string(data):
+				case <-ctx.Done(): // the test is over: the subscription lives as long as the bus
+				}
+			}); err != nil {
 				t.Fatal(err)
 			}
 			all := map[string]bool{}
