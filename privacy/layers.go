@@ -13,8 +13,11 @@ type LayerTerms struct {
 	Computes   uint32 // M
 	Colluders  uint32 // T, the colluders that the plan tolerates in addition to one curious party
 
-	ComputeNoise bool   // every compute node adds all of the noise; otherwise every party adds a part
-	LocalNoise   bool   // the noise of every party suffices alone; excludes ComputeNoise
+	ComputeNoise bool // every compute node adds all of the noise; otherwise every party adds a part
+	LocalNoise   bool // the noise of every party suffices alone; excludes ComputeNoise
+	// Summed reports, with LocalNoise, that a contribution is one noised release, made of public values
+	// and the party's data, so that a sum hides the noise of all honest parties in it.
+	Summed       bool
 	PartVariance uint64 // sigma^2 of the noise of one party, or of one compute node
 	// Shuffled, if not zero, describes the reports of one party, which are summed in the place of noise;
 	// excludes the two above. Its Reports is the least number that a party has.
@@ -79,6 +82,9 @@ func (t LayerTerms) validate() error {
 	}
 	if t.shuffled() && (t.ComputeNoise || t.LocalNoise) {
 		return reject("shuffled reports have no noise")
+	}
+	if t.Summed && !t.LocalNoise {
+		return reject("summed: only local noise has releases of single parties")
 	}
 	return t.release(t.SampleSensitivity, 1).validate()
 }
@@ -159,7 +165,7 @@ func (t LayerTerms) coalitions(u uint32) []Layer {
 
 // silent returns one curious party that sees sets in which some parties secretly added no noise.
 func (t LayerTerms) silent(u uint32) []Layer {
-	if t.ComputeNoise || t.LocalNoise || u < 2 {
+	if t.ComputeNoise || t.LocalNoise && !t.Summed || u < 2 {
 		return nil
 	}
 	less := seesSums + ", with less noise than planned"
@@ -223,7 +229,7 @@ func (t LayerTerms) counts(most uint32, named ...uint32) []uint32 {
 
 // hidden returns the number of independent noise terms that stay hidden, or of parties whose reports do.
 func (t LayerTerms) hidden(u, parties, silent, computes uint32) uint32 {
-	if t.LocalNoise {
+	if t.LocalNoise && (!t.Summed || computes == t.Computes) {
 		return 1 // that of the victim
 	}
 	if t.ComputeNoise {
@@ -232,7 +238,11 @@ func (t LayerTerms) hidden(u, parties, silent, computes uint32) uint32 {
 	if computes == t.Computes {
 		return 1 // the nodes know every update, which only its party's own noise or reports hide
 	}
-	return u - min(u, parties+silent)
+	rest := u - min(u, parties+silent)
+	if t.LocalNoise {
+		return max(1, rest)
+	}
+	return rest
 }
 
 func (t LayerTerms) layer(who, seen string, u, parties, silent, computes uint32) Layer {
@@ -286,6 +296,10 @@ func (t LayerTerms) release(sensitivity uint64, parts uint32) SampledRelease {
 	return SampledRelease{Release: r, Sampling: t.Sampling, Rate: t.Rate, Count: int(t.Releases)}
 }
 
+// summedSlack is the part of delta, 2^-summedSlack, that Summed leaves for the bound on what a party sends,
+// which cuts the noise with a probability far below (docs/methods.md, Theorem M2s).
+const summedSlack = 30
+
 func (t LayerTerms) epsilon(all []SampledRelease) float64 {
 	for _, r := range all {
 		if r.Parts == 0 && r.Shuffled.Reports == 0 {
@@ -300,7 +314,11 @@ func (t LayerTerms) epsilon(all []SampledRelease) float64 {
 	if relation == 0 {
 		relation = ReplaceOne
 	}
-	b, err := Spent(all, relation, t.Delta, PlanPrecision())
+	delta := t.Delta
+	if t.Summed {
+		delta -= math.Ldexp(delta, -summedSlack)
+	}
+	b, err := Spent(all, relation, delta, PlanPrecision())
 	if err != nil { // no bound is proven; Validate has checked the terms
 		b.Epsilon = math.Inf(1)
 	}

@@ -97,6 +97,28 @@ func checkEpsilon(t *testing.T, who string, got, sensitivity float64, parts int,
 	}
 }
 
+// TestLayersOfSummedReleases: under local noise whose sums alone speak, a row counts the noise of all honest
+// parties, and the victim's own where all nodes or all others collude.
+func TestLayersOfSummedReleases(t *testing.T) {
+	terms := planTerms()
+	terms.LocalNoise, terms.Summed = true, true
+	layers, err := Layers(terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range layers {
+		w := world{int(l.Attendance), 3, int(l.Parties), int(l.Silent), int(l.Computes)}
+		if parts := max(1, w.unknownNoises(false)); int(l.HiddenParts) != parts || !l.Tolerated {
+			t.Errorf("%s at %d: %d parts hidden, world says %d", l.Adversary, l.Attendance, l.HiddenParts, parts)
+		}
+		checkEpsilon(t, l.Adversary, l.Sample, float64(terms.SampleSensitivity), int(l.HiddenParts), terms)
+	}
+	terms.LocalNoise = false
+	if _, err := Layers(terms); err == nil {
+		t.Error("summed releases without local noise")
+	}
+}
+
 // The strongest adversary that the plan tolerates spends the budget, all of it.
 func TestToleratedAdversaryMeetsTheBudget(t *testing.T) {
 	layers, err := Layers(planTerms())

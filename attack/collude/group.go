@@ -16,15 +16,17 @@ const (
 	sampledApart = 20 // in one round of a sampled session, where the draws must be told apart
 )
 
-// group is the number of records of a group's run: it makes up for the noise of all members, so that few
-// runs suffice. It is 1 where a single record is as clear.
-func (t Target) group(runs int) int {
-	parts := t.Parties
-	switch t.Noise {
-	case protocol.NoiseNone:
+// largest is the number of records of a group's run: it makes up for the noise of all members, so that few
+// of the runs suffice. It is 1 where a single record is as clear.
+func (s sums) largest(runs int) int {
+	t, parts := s.t, s.t.Parties
+	switch {
+	case t.Noise == protocol.NoiseNone:
 		return 1
-	case protocol.NoiseCompute:
+	case t.Noise == protocol.NoiseCompute:
 		parts = t.Nodes
+	case s.quiet:
+		parts = 1
 	}
 	steps := float64(t.Steps)
 	deviation := math.Sqrt(float64(t.Variance) * float64(parts) * steps)
@@ -32,7 +34,7 @@ func (t Target) group(runs int) int {
 	if t.Sampling != privacy.SamplingNone {
 		k = sampledApart * deviation / t.apart()
 	}
-	return max(1, int(math.Ceil(min(k, t.longest(runs)))))
+	return max(1, int(math.Ceil(min(k, t.longest(runs)/float64(max(1, s.gain))))))
 }
 
 // longest is the largest group whose terms are within the bound of a party's vector.
@@ -57,9 +59,9 @@ type draws struct {
 // often they were drawn in a round. So it has the rate and the deviation of the noise, each with a
 // confidence limit, and from these the distribution of the rounds' sums for a single record, whose draws
 // nobody sees: of their total, and for one step a round of all of them.
-func (p prepared) sampled(m *Measurement) error {
-	term := p.t.apart() * float64(p.group)
-	d, ok := p.drawn(term)
+func (s sums) sampled(m *Measurement, rest func(round int) ([]float64, bool)) error {
+	term := s.t.apart() * float64(s.group)
+	d, ok := s.drawn(term, rest)
 	if !ok || d.rounds == 0 {
 		return nil
 	}
@@ -70,12 +72,12 @@ func (p prepared) sampled(m *Measurement) error {
 	if rate <= 0 || deviation == 0 || deviation*sampledApart*0.8 > term {
 		return nil // the noise blurs the draws
 	}
-	rate = min(p.t.Rate, -math.Expm1(math.Log1p(-min(rate, 1))/float64(p.t.Steps))) // of one step
-	up, down := p.t.terms()
-	e := drawnEpsilon(float64(up)/deviation, float64(down)/deviation, rate, p.t.Rounds, p.t.Steps, p.t.Delta)
-	if p.t.Steps == 1 {
-		exact, err := privacy.SampledEpsilon([]privacy.SampledStep{{Mu: float64(p.t.Sensitivity) / deviation,
-			Sampling: p.t.Sampling, Rate: rate, Count: p.t.Rounds}}, p.t.Relation, p.t.Delta, privacy.PlanPrecision())
+	rate = min(s.t.Rate, -math.Expm1(math.Log1p(-min(rate, 1))/float64(s.t.Steps))) // of one step
+	up, down := s.t.terms()
+	e := drawnEpsilon(float64(up)/deviation, float64(down)/deviation, rate, s.t.Rounds, s.t.Steps, s.t.Delta)
+	if s.t.Steps == 1 {
+		exact, err := privacy.SampledEpsilon([]privacy.SampledStep{{Mu: float64(s.t.Sensitivity) / deviation,
+			Sampling: s.t.Sampling, Rate: rate, Count: s.t.Rounds}}, s.t.Relation, s.t.Delta, privacy.PlanPrecision())
 		if err != nil {
 			return err
 		}
@@ -120,20 +122,20 @@ func drawnEpsilon(with, without, rate float64, rounds, steps int, delta float64)
 }
 
 // drawn counts the draws of the groups' runs in all rounds.
-func (p prepared) drawn(term float64) (d draws, ok bool) {
-	for round := 1; round <= p.t.Rounds; round++ {
-		x, ok := p.view.Residual(round)
+func (s sums) drawn(term float64, rest func(round int) ([]float64, bool)) (d draws, ok bool) {
+	for round := 1; round <= s.t.Rounds; round++ {
+		x, ok := rest(round)
 		if !ok {
 			return d, false
 		}
 		for j := range x {
-			if p.records(j) == 1 {
+			if s.records(j) == 1 {
 				continue
 			}
-			drawn := math.Round(float64(x[j]) / term)
-			d.squares += square(float64(x[j]) - drawn*term)
+			drawn := math.Round(x[j] / term)
+			d.squares += square(x[j] - drawn*term)
 			d.rounds++
-			d.count(drawn, p.bits[j], p.t.Relation)
+			d.count(drawn, s.bits[j], s.t.Relation)
 		}
 	}
 	return d, true

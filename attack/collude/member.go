@@ -80,6 +80,8 @@ type trials struct {
 	sums
 	*population
 	victim, last []float64
+	view         *View
+	top          []int // the trials of the record at the clip; those that sums.records names are of groups of it
 }
 
 // target is the target record of a trial.
@@ -90,12 +92,18 @@ func (x trials) target(trial int) int {
 	return trial / 2 % memberTargets
 }
 
-func (r *Run) newTrials(t Target, p *population) trials {
+func (r *Run) newTrials(t Target, c Coalition, p *population) trials {
 	rng := r.rng("membership")
 	n := max(16*memberTargets, r.Runs/memberDim)
-	x := trials{sums: sums{t: t, bits: make([]bool, n)}, population: p, victim: make([]float64, n*memberDim),
-		last: make([]float64, n*memberDim)}
+	x := trials{sums: sums{t: t, bits: make([]bool, n)}.shown(c, n*memberDim), population: p,
+		victim: make([]float64, n*memberDim), last: make([]float64, n*memberDim)}
+	x.group = x.largest(n * memberDim)
 	for i := range n {
+		copies := 1.0
+		if x.target(i) == memberTargets-1 {
+			copies = float64(x.records(len(x.top)))
+			x.top = append(x.top, i)
+		}
 		x.bits[i] = rng.IntN(2) == 1
 		at := x.victim[i*memberDim:][:memberDim]
 		for range memberOthers {
@@ -104,9 +112,9 @@ func (r *Run) newTrials(t Target, p *population) trials {
 		for j, a := range p.targets[x.target(i)] {
 			switch {
 			case x.bits[i]:
-				x.last[i*memberDim+j] = a
+				x.last[i*memberDim+j] = copies * a
 			case t.Relation != privacy.AddRemove:
-				x.last[i*memberDim+j] = -a
+				x.last[i*memberDim+j] = -copies * a
 			}
 		}
 	}
@@ -121,7 +129,7 @@ func add(to, x []float64) {
 
 func (x trials) inputs(party, round int) []int64 {
 	if party > 0 {
-		return x.t.withLocal(others(party, len(x.victim)))
+		return x.noised(party, others(party, len(x.victim)))
 	}
 	out, draws, entries := make([]int64, len(x.victim)), x.draws(round), 0
 	for j := range out {
@@ -130,7 +138,7 @@ func (x trials) inputs(party, round int) []int64 {
 		}
 		out[j] = int64(math.Round(float64(x.t.Steps)*x.victim[j] + float64(entries)*x.last[j]))
 	}
-	return x.t.withLocal(out)
+	return x.noised(party, out)
 }
 
 func (x trials) known(party, _ int) []int64 { return others(party, len(x.victim)) }
@@ -144,8 +152,8 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 	}
 	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
 	p := newPopulation(t.Sensitivity, r.rng("population"))
-	x := r.newTrials(t, p)
-	rec, err := r.record(ctx, name, t, len(x.victim), staging{}, x.inputs)
+	x := r.newTrials(t, c, p)
+	rec, err := r.record(ctx, x.session(name), t, len(x.victim), staging{}, x.inputs)
 	if err != nil {
 		return out, err
 	}
@@ -158,6 +166,7 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 		return out, err
 	}
 	out.Claimed = wide(claim)
+	x.view = v
 	total, ok := x.total(v)
 	if !ok {
 		return nothingSeen(out), nil
@@ -169,12 +178,12 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 func (x trials) total(v *View) ([]float64, bool) {
 	total := make([]float64, len(x.victim))
 	for round := 1; round <= x.t.Rounds; round++ {
-		rest, ok := v.Residual(round)
+		rest, ok := x.rest(v, round)
 		if !ok {
 			return nil, false
 		}
 		for j := range total {
-			total[j] += float64(rest[j]) / float64(x.t.Rounds*x.t.Steps)
+			total[j] += rest[j] / float64(x.t.Rounds*x.t.Steps)
 		}
 	}
 	return total, true
@@ -182,7 +191,11 @@ func (x trials) total(v *View) ([]float64, bool) {
 
 // scores are the log-likelihood ratios of a target record's presence, up to a constant and a factor:
 // the total, less the other records if they are known, along the record.
-func (x trials) scores(target int, total []float64, knows bool) (s sample) {
+func (x trials) scores(target int, total []float64, knows bool) (one, group sample) {
+	grouped := map[int]bool{}
+	for k, i := range x.top {
+		grouped[i] = x.records(k) > 1
+	}
 	for i, in := range x.bits {
 		if x.target(i) != target {
 			continue
@@ -195,9 +208,39 @@ func (x trials) scores(target int, total []float64, knows bool) (s sample) {
 			}
 			score += a * rest
 		}
-		s.add(in, score)
+		if grouped[i] {
+			group.add(in, score)
+		} else {
+			one.add(in, score)
+		}
 	}
-	return s
+	return one, group
+}
+
+// along is a round's residual along the record at the clip in its trials, less the other records.
+func (x trials) along(round int) ([]float64, bool) {
+	rest, ok := x.rest(x.view, round)
+	if !ok {
+		return nil, false
+	}
+	record := x.targets[memberTargets-1]
+	some := make([]float64, len(x.top))
+	for k, i := range x.top {
+		for j, a := range record {
+			some[k] += a / length(record) * (rest[i*memberDim+j] - float64(x.t.Steps)*x.victim[i*memberDim+j])
+		}
+	}
+	return some, true
+}
+
+// raised raises the limit for the record at the clip of a sampled session.
+func (x trials) raised(m *Measurement) error {
+	top := x.sums
+	top.bits = make([]bool, len(x.top))
+	for k, i := range x.top {
+		top.bits[k] = x.bits[i]
+	}
+	return top.sampled(m, x.along)
 }
 
 // judge measures every target record by itself; the verdict is that of the most exposed one.
@@ -248,11 +291,16 @@ func (x trials) risk(r *Run, c Coalition, target int, total []float64) (RecordRi
 	if x.t.Sampling != privacy.SamplingNone {
 		s = anyShape
 	}
-	m, err := measure(x.scores(target, total, true), sample{}, 0, x.t.Delta, s)
+	one, group := x.scores(target, total, true)
+	m, err := measure(one, group, x.group, x.t.Delta, s)
+	if err == nil && target == memberTargets-1 && s == anyShape {
+		err = x.raised(&m)
+	}
 	if err != nil {
 		return RecordRisk{}, m, err
 	}
-	_, unknown := roc(x.scores(target, total, false))
+	one, _ = x.scores(target, total, false)
+	_, unknown := roc(one)
 	return RecordRisk{Length: share, Claimed: wide(claim), Measured: m.Low, AUC: m.AUC,
 		AtOne: rateAt(m.ROC, 0.01), Unknown: unknown, MostAUC: mostAUC(claim, x.t.Delta),
 		Samples: m.Samples}, m, nil

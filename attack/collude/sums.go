@@ -2,12 +2,10 @@ package collude
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"math"
 	mathrand "math/rand/v2"
 
-	"choir/crypto/noise"
 	"choir/privacy"
 	"choir/protocol"
 )
@@ -30,6 +28,8 @@ type sums struct {
 	bits  []bool
 	seed  [32]byte
 	group int // 0: no run has one
+	gain  int64
+	quiet bool // the last step has no record and repeats the others by the gain
 }
 
 // records is how many records the coin of a run decides about.
@@ -53,7 +53,7 @@ func (r *Run) newSums(t Target, name string) sums {
 
 func (s sums) inputs(party, round int) []int64 {
 	if party > 0 {
-		return s.t.withLocal(others(party, len(s.bits)))
+		return s.noised(party, others(party, len(s.bits)))
 	}
 	x, draws := make([]int64, len(s.bits)), s.draws(round)
 	up, down := s.t.terms()
@@ -64,7 +64,7 @@ func (s sums) inputs(party, round int) []int64 {
 		}
 		x[j] = int64(s.t.entries(draws)) * term * int64(s.records(j))
 	}
-	return s.t.withLocal(x)
+	return s.noised(party, x)
 }
 
 // draws are the victim's secret draws of a round.
@@ -97,31 +97,6 @@ func (t Target) entries(draws *mathrand.Rand) (n int) {
 	return n
 }
 
-// withLocal adds the noise that a party adds itself under NoiseLocal.
-func (t Target) withLocal(x []int64) []int64 {
-	if t.Noise != protocol.NoiseLocal {
-		return x
-	}
-	z, g := make([]int64, len(x)), t.stepNoise()
-	if g == nil || g.Fill(z, rand.Reader) != nil {
-		return nil // refused as an update of a wrong length
-	}
-	for j := range x {
-		x[j] += z[j]
-	}
-	return x
-}
-
-// stepNoise is the noise of all steps of a contribution at once, which is closer to a Gaussian than
-// a measurement can tell. It is nil beyond the sampler's range.
-func (t Target) stepNoise() *noise.Gaussian {
-	g, err := noise.NewGaussian(t.Variance * uint64(t.Steps))
-	if err != nil || t.Variance > math.MaxUint64/uint64(t.Steps) {
-		return nil
-	}
-	return g
-}
-
 // known is what the adversary knows of honest parties.
 func (s sums) known(party, _ int) []int64 { return others(party, len(s.bits)) }
 
@@ -129,13 +104,13 @@ func (s sums) known(party, _ int) []int64 { return others(party, len(s.bits)) }
 func (s sums) scores(v *View) ([]float64, bool) {
 	total := make([]float64, len(s.bits))
 	for round := 1; round <= s.t.Rounds; round++ {
-		x, ok := v.Residual(round)
+		x, ok := s.rest(v, round)
 		if !ok {
 			return nil, false
 		}
 		variance := float64(s.t.Variance) * float64(s.t.hidden(v.Coalition, len(v.set(round))))
 		for j := range total {
-			total[j] += s.t.logRatio(float64(x[j]), variance)
+			total[j] += s.t.logRatio(x[j], variance)
 		}
 	}
 	return total, true
@@ -215,6 +190,7 @@ type prepared struct {
 	sums
 	view  *View
 	claim float64
+	seen  func(round int) ([]float64, bool) // what a sampled session shows in a round; nil: its residual
 }
 
 // prepare runs the session of sums, or the one without noise in which a control must succeed.
@@ -227,8 +203,9 @@ func (r *Run) prepare(ctx context.Context, c Coalition, by thinned, control bool
 		t.MinParties -= by.parties
 	}
 	out = Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
-	p.sums = r.newSums(t, name)
-	p.group = t.group(r.Runs)
+	p.sums = r.newSums(t, name).shown(c, r.Runs)
+	p.group = p.largest(r.Runs)
+	name = p.session(name)
 	if by.parties > 0 {
 		name += fmt.Sprint(by)
 	}
@@ -271,7 +248,10 @@ func (p prepared) judge(out Outcome, r *Run, scores []float64, s shape, control 
 		return out, err
 	}
 	if p.t.Sampling != privacy.SamplingNone && !control {
-		if err := p.sampled(&m); err != nil {
+		if p.seen == nil {
+			p.seen = func(round int) ([]float64, bool) { return p.rest(p.view, round) }
+		}
+		if err := p.sampled(&m, p.seen); err != nil {
 			return out, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"choir/privacy"
 	"choir/protocol"
+	"choir/session/app"
 )
 
 // Target is the terms of a session under attack.
@@ -28,6 +29,9 @@ type Target struct {
 	Steps       int              `json:"steps"`          // noised steps of a contribution, else 1
 	Sampling    privacy.Sampling `json:"sampling"`
 	Rate        float64          `json:"sample_rate"`
+	// Summed reports, for local noise, that a sum hides the noise of all honest parties in it
+	// (privacy.LayerTerms).
+	Summed bool `json:"summed"`
 }
 
 // sensitivity is that of a Target that no plan gives: two clips of 2^20 grid units.
@@ -36,6 +40,7 @@ const sensitivity = 2 << 20
 // NewTarget returns t with the noise that its budget needs, for sums of one coordinate.
 func NewTarget(t Target) (Target, error) {
 	t.Dim, t.Steps, t.Relation, t.Sensitivity = 1, 1, privacy.ReplaceOne, sensitivity
+	t.Summed = t.Noise == protocol.NoiseLocal
 	if err := t.check(); err != nil {
 		return t, err
 	}
@@ -71,7 +76,7 @@ func TargetOf(p *protocol.Plan) (Target, error) {
 		Colluders: int(p.Colluders), Rounds: int(p.Rounds), Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
 		Relation: privacy.Relation(p.Relation), Sensitivity: p.Sensitivity, Variance: p.Variance, Dim: p.Dim,
 		Spares: int(p.SpareAttempts), Steps: int(max(1, p.LocalSteps)),
-		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate}
+		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Summed: app.Summed(p)}
 	return t, t.check()
 }
 
@@ -121,6 +126,8 @@ func (t Target) hidden(c Coalition, set int) int {
 	switch {
 	case t.Noise == protocol.NoiseNone:
 		return 0
+	case t.Noise == protocol.NoiseLocal && t.Summed && c.Nodes < t.Nodes:
+		return max(1, set-c.Parties)
 	case t.Noise == protocol.NoiseLocal:
 		return 1
 	case t.Noise == protocol.NoiseCompute:
@@ -148,14 +155,15 @@ func (t Target) claim(c Coalition, set int) (float64, error) {
 	return b.Epsilon, err
 }
 
-// reason explains a claim that is not about the coalition: one of local noise counts the victim's noise
-// alone, because the parties' steps need not be linear in theirs, and so holds against all compute
-// nodes together. It is empty for other claims.
+// reason explains a claim of local noise that is not about the coalition: if a party's later updates depend
+// on its own noise, no smaller one is proven for the sums than for the party's releases, which all compute
+// nodes together see. It is empty for other claims, and where the victim's later steps show the earlier ones.
 func (t Target) reason(c Coalition, set int) string {
-	if t.Noise != protocol.NoiseLocal || c.Nodes == t.Nodes || set-c.Parties < 2 {
+	if t.Noise != protocol.NoiseLocal || t.Summed || t.shows(c) || c.Nodes == t.Nodes || set-c.Parties < 2 {
 		return ""
 	}
 	return fmt.Sprintf("the claim of local noise is for all %d compute nodes together, who see the "+
-		"victim's own noised update; this coalition sees a sum that hides the noise of %d parties: add the "+
-		"other nodes to it for a measurement of the claim", t.Nodes, set-c.Parties)
+		"victim's own noised update; this coalition sees a sum that hides the noise of %d parties, and no smaller "+
+		"claim is proven for it, because updates depend on the party's earlier noise: add the other nodes to it "+
+		"for a measurement of the claim", t.Nodes, set-c.Parties)
 }

@@ -241,16 +241,24 @@ func (v *View) Residual(round int) (x []int64, ok bool) {
 	if x, ok := v.contribution(0, round); ok {
 		return x, true
 	}
+	rest, ok := v.less(round)
+	for _, p := range v.set(round) {
+		if _, known := v.contribution(p, round); ok && !known && p != 0 {
+			subtract(rest, v.honest(int(p), round))
+		}
+	}
+	return rest, ok
+}
+
+// less is the total of a round less all that the coalition knows of it.
+func (v *View) less(round int) ([]int64, bool) {
 	rest, ok := v.sum(round)
 	if !ok {
 		return nil, false
 	}
 	for _, p := range v.set(round) {
-		switch x, known := v.contribution(p, round); {
-		case known:
+		if x, known := v.contribution(p, round); known && p != 0 {
 			subtract(rest, x)
-		case p != 0:
-			subtract(rest, v.honest(int(p), round))
 		}
 	}
 	if v.session.Plan.Noise == protocol.NoiseCompute {

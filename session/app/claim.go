@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/pvi"
@@ -70,6 +71,31 @@ func checkMechanism(p *protocol.Plan, a Spec, m pvi.Mechanism) error {
 			sampling, rate, privacy.Sampling(p.Sampling), p.SampleRate)
 	}
 	return nil
+}
+
+// cutTail is how many deviations of the noise are below the bound on what a party sends, besides those of
+// its norm's mean, so that it is cut with a probability below exp(-800) in an attempt.
+const cutTail = 40
+
+// Summed reports whether a plan with local noise lets its sums alone speak: every contribution is one noised
+// release, which the bound on it practically never cuts, and depends on nothing else but public values and
+// the party's data. A coalition without all compute nodes then faces the noise of all honest parties in the
+// set. In a chain of plans all of them must be so.
+func Summed(p *protocol.Plan) bool {
+	if p.Noise != protocol.NoiseLocal || p.After != nil && !Summed(p.After.Plan) {
+		return false
+	}
+	l, err := PVIOf(p)
+	if err != nil {
+		return false
+	}
+	m, err := l.PVI.Mechanism()
+	if err != nil || !m.Summed {
+		return false
+	}
+	whole, err := l.PVI.Sensitivity(pvi.ReplaceParty) // twice the norm before the noise
+	tail := math.Sqrt(float64(p.Variance)) * (math.Sqrt(float64(p.Dim)) + cutTail)
+	return err == nil && float64(m.PerParty) >= float64(whole)/2+tail
 }
 
 // placement describes where the method adds its noise.

@@ -122,6 +122,7 @@ func GuaranteesOf(p *protocol.Plan) (*Guarantees, error) {
 	for a := p.After; a != nil; a = a.Plan.After {
 		before := layerTerms(a.Plan)
 		before.Releases = a.Attempts * max(1, a.Plan.LocalSteps)
+		before.Summed = before.Summed && t.Summed
 		t.Before = append(t.Before, before)
 	}
 	layers, err := privacy.Layers(t)
@@ -166,7 +167,7 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 	t := privacy.LayerTerms{Parties: uint32(p.Parties()), MinParties: p.MinParties,
 		Computes: uint32(p.Computes()), Colluders: p.Colluders,
 		ComputeNoise: p.Noise == protocol.NoiseCompute, LocalNoise: p.Noise == protocol.NoiseLocal,
-		PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
+		Summed: app.Summed(p), PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
 		Dim: p.Dim, Releases: uint32(p.Releases()) * max(1, p.LocalSteps), Delta: p.Delta,
 		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)}
 	if r := p.Reports; p.Noise == protocol.NoiseShuffle {
@@ -251,6 +252,10 @@ func assumptions(p *protocol.Plan) []string {
 		a = append(a, "the honest compute node adds its noise")
 	case protocol.NoiseLocal:
 		a = []string{"each party noises its own steps; it needs to trust nobody else for its own claim"}
+		if app.Summed(p) {
+			a = append(a, fmt.Sprintf("rows with fewer than all compute nodes count the noise of all honest parties "+
+				"of the set (at least %d), which a sum has and a single contribution hasn't", p.MinParties))
+		}
 	case protocol.NoiseShuffle:
 		a = append(a, reportAssumptions(p)...)
 	case protocol.NoiseNone:

@@ -47,8 +47,12 @@ func TestPlanSections(t *testing.T) {
 		steps     uint32
 		rate      float64
 	}{
-		"virtual":      {virtual, app.NamePVI, protocol.NoiseParty, 0, 0},
-		"local":        {"noise = \"local\"\n" + virtual, app.NamePVI, protocol.NoiseLocal, 1, 0},
+		"virtual": {virtual, app.NamePVI, protocol.NoiseParty, 0, 0},
+		"local":   {"noise = \"local\"\n" + virtual, app.NamePVI, protocol.NoiseLocal, 1, 0},
+		"perturbation": {strings.NewReplacer("virtual", "perturbation", "shards = 5\n", "").Replace(virtual),
+			app.NamePVI, protocol.NoiseLocal, 1, 0},
+		"cut": {"noise = \"local\"\n" + virtual + "update_clip = 10.0\n",
+			app.NamePVI, protocol.NoiseLocal, 1, 0},
 		"optimisation": {optimisation, app.NamePVI, protocol.NoiseLocal, 3, 0.1},
 		"global":       {global, app.NameGlobal, protocol.NoiseParty, 0, 0.02},
 		"compute":      {"noise = \"compute\"\n" + global, app.NameGlobal, protocol.NoiseCompute, 0, 0.02},
@@ -69,6 +73,9 @@ func TestPlanSections(t *testing.T) {
 		if p.Application != c.app || p.Noise != c.noise || p.LocalSteps != c.steps || p.SampleRate != c.rate ||
 			p.Sensitivity == 0 {
 			t.Errorf("%s: %s, placed %v, %d steps, rate %v", name, p.Application, p.Noise, p.LocalSteps, p.SampleRate)
+		}
+		if app.Summed(p) != (name == "local") {
+			t.Errorf("%s: sums hide the noise of all honest parties: %t", name, app.Summed(p))
 		}
 	}
 	for name, c := range map[string]struct{ text, want string }{
