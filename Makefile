@@ -3,11 +3,11 @@
 GO ?= go
 FUZZTIME ?= 10s
 
-.PHONY: test check build demo fmt vet unit lint race full purego peers model vuln fuzz fuzz-long nightly cross release
+.PHONY: test check build demo fmt vet unit lint race full processes purego peers model vuln fuzz fuzz-long nightly cross release
 
 test: fmt vet unit
 
-check: lint race full purego cross peers model vuln
+check: test lint race full processes purego cross peers model vuln
 
 build:
 	$(GO) build -o choir ./cmd/choir
@@ -21,9 +21,12 @@ fmt:
 vet:
 	$(GO) vet ./...
 
+# Tests of the whole program that take longest.
+PROCESSES := ^(TestLongScripts|TestCluster|TestKilledAnywhere)$$
+
 # Every package's tests, the long tables by a sample of their rows.
 unit:
-	$(GO) test -short -timeout 10m ./...
+	$(GO) test -short -timeout 10m -skip '$(PROCESSES)' ./...
 
 lint:
 	$(GO) tool staticcheck ./...
@@ -36,15 +39,22 @@ SERIAL := internal/house crypto/identity crypto/internal/msm learn/dataset lab/c
 # in full without it.
 LONG := attack/simulate attack/collude lab/experiment lab/internal/calibration lab/internal/paper3 lab/internal/settings lab/internal/threat
 
+# Tests of the whole program start the real binary, which the race detector does not see.
+REAL := cmd/choir
+
 # Everything else under the race detector.
 race:
-	$(GO) test -race -timeout 18m $(filter-out $(addprefix choir/,$(LONG) $(SERIAL)),$(shell $(GO) list ./...))
+	$(GO) test -race -timeout 18m $(filter-out $(addprefix choir/,$(LONG) $(SERIAL) $(REAL)),$(shell $(GO) list ./...))
 	$(GO) test -race -short -timeout 10m $(addprefix ./,$(LONG))
 
 # In full, without the race detector: every row, every byte, every seed, and the tests that
 # are tagged !race.
 full:
 	$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) $(addprefix ./,$(LONG)) ./attack/simulate/steptest ./protocol/verify ./attack/threat ./learn/pvi
+
+# What `make test` leaves out of the tests of the whole program.
+processes:
+	$(GO) test -timeout 15m -run '$(PROCESSES)' $(addprefix ./,$(REAL))
 
 # The portable form of everything in crypto that has assembly.
 purego:

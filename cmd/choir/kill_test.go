@@ -42,8 +42,6 @@ func (c *tally) hit(name string) {
 // fifth run the supervising process as well, which another then carries on.
 // Whatever happens, the session completes, and afterwards the stores and
 // the broker's history show that no member acted twice.
-//
-// It takes about a minute: real processes are needed, and 20 runs are asked for.
 func TestKilledAnywhere(t *testing.T) {
 	names := []string{"broker", "party-01", "party-02", "party-03", "compute-01", "compute-02", "aggregator"}
 	c := &tally{hits: map[string]int{}}

@@ -14,7 +14,7 @@ func TestOwnModelPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := os.ReadFile("testdata/script/ownmodel.txt")
+	script, err := os.ReadFile("testdata/long/ownmodel.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,18 @@ import (
 
 // TestScripts pins the voice and the exit codes of the command line, with the
 // real binary: opening key files takes too long under the race detector.
-func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/script/*.txt")
-	if err != nil || len(files) < 4 {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script", 4) }
+
+// TestLongScripts runs the scripts that take longest, which make test leaves out.
+func TestLongScripts(t *testing.T) { runScripts(t, "testdata/long", 3) }
+
+// runScripts runs all scripts of a folder, which has at least some.
+func runScripts(t *testing.T, dir string, least int) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil || len(files) < least {
 		t.Fatalf("%d scripts: %v", len(files), err)
 	}
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true,
+	testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", filepath.Dir(binary(t))+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			return nil

@@ -93,3 +93,18 @@ func TestSerialPackagesExist(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftOutTestsRun: each test that make test leaves out exists, and make check runs it.
+func TestLeftOutTestsRun(t *testing.T) {
+	names := strings.Split(strings.Trim(recipe(t, "PROCESSES :=")[0], "^()$"), "|")
+	for _, name := range names {
+		if !slices.ContainsFunc(files(t), func(f file) bool {
+			return f.pkg == "cmd/choir" && f.syntax.Scope.Lookup(name) != nil
+		}) {
+			t.Errorf("cmd/choir has no %s", name)
+		}
+	}
+	if !slices.Contains(recipe(t, "check:"), "processes") {
+		t.Error("make check doesn't run what make test leaves out")
+	}
+}
