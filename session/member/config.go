@@ -171,8 +171,13 @@ func (c *Config) Validate(role protocol.Role) error {
 
 // bus describes the connection of a member under a plan.
 func (c *Config) bus(s protocol.BoundPlan, member uint32) natsbus.Config {
+	return c.busOf(s.ID.Short(), s.Name(member))
+}
+
+// busOf describes a connection to the stream with an identifier.
+func (c *Config) busOf(id, name string) natsbus.Config {
 	b := c.Bus
-	return natsbus.Config{URL: b.URL, Plan: s.ID.Short(), Name: s.Name(member),
+	return natsbus.Config{URL: b.URL, Plan: id, Name: name,
 		CredentialsFile: b.CredentialsFile, TokenFile: b.TokenFile, User: b.User, PasswordFile: b.PasswordFile,
 		TLSCA: b.TLSCA, TLSCert: b.TLSCert, TLSKey: b.TLSKey, InboxPrefix: b.InboxPrefix, APIPrefix: b.APIPrefix,
 		IgnoreAnnounced: bool(b.IgnoreAnnounced), Replicas: int(b.Replicas)}

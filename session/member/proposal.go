@@ -30,6 +30,7 @@ type Proposal struct {
 	Plan        string        `json:"plan"`
 	Name        string        `json:"name"`
 	Folder      string        `json:"folder"`
+	Room        string        `json:"room"` // at the broker; "" if the folder is shared
 	Fingerprint string        `json:"fingerprint"`
 	Terms       string        `json:"terms"` // in one line
 	Why         string        `json:"why"`   // the policy does not approve it
@@ -87,6 +88,14 @@ func ReadProposals(c *Config) (*ProposalFile, error) {
 // served is the folder of a Service beside the member's store.
 func (c *Config) served() string { return c.StoreFile + ".served" }
 
+// With is the flag of "choir join" that names this site's key, which is in keyFile.
+func (p *Proposal) With(keyFile string) string {
+	if p.Room != "" {
+		return "--config FILE"
+	}
+	return "--key " + keyFile
+}
+
 // waits keeps a plan that waits for a person, and shows it if it is new.
 func (s *Service) waits(folder terms.Consortium, p *protocol.Plan, why error) error {
 	if have := s.waiting[p.ID()]; have != nil && have.Why == why.Error() {
@@ -104,7 +113,11 @@ func (s *Service) waits(folder terms.Consortium, p *protocol.Plan, why error) er
 	} else {
 		text += ", exact sums without an epsilon"
 	}
-	proposal := &Proposal{Plan: p.ID().String(), Name: p.Name, Folder: string(folder),
+	room, err := folder.Room()
+	if err != nil {
+		return err
+	}
+	proposal := &Proposal{Plan: p.ID().String(), Name: p.Name, Folder: string(folder), Room: room,
 		Fingerprint: terms.Fingerprint(p.ID()), Terms: text, Why: why.Error(), Delta: p.Delta, Layers: g.Promised(),
 		Charge: s.forecast(p), created: p.Created}
 	s.waiting[p.ID()], s.present[p.ID()] = proposal, proposal

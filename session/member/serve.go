@@ -60,6 +60,7 @@ type Service struct {
 	waiting map[protocol.PlanID]*Proposal
 	present map[protocol.PlanID]*Proposal // those that waited at the last look
 	page    atomic.Pointer[proposalPage]
+	rooms   rooms
 }
 
 // overFile is the file over.json.
@@ -79,6 +80,9 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.open(); err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer s.rooms.all.Wait()
+	defer stop()
 	plan, folder := s.next()
 	if err := s.publish(); err != nil {
 		return err
@@ -90,6 +94,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer func() { shut() }()
 	for ; ; plan, folder = s.next() {
 		pause := servePoll
+		s.rooms.keep(ctx, s.folders("room"))
 		if err := s.publish(); err != nil {
 			return err
 		}
@@ -130,6 +135,7 @@ func (s *Service) open() (err error) {
 	}
 	s.said, s.over, s.store = map[string]bool{}, map[string]string{}, s.Config.served()
 	s.waiting = map[protocol.PlanID]*Proposal{}
+	s.rooms = rooms{config: s.Config, own: s.key.Public(), log: s.Log, known: map[string]bool{}}
 	return s.read()
 }
 
@@ -160,14 +166,24 @@ func (s *Service) once(level slog.Level, message, event string, attrs ...any) bo
 	return true
 }
 
+// folders returns those of the consortium's folders that have a file.
+func (s *Service) folders(file string) (dirs []string) {
+	paths, _ := filepath.Glob(filepath.Join(s.Folder, "*", file)) // its only error is a bad pattern
+	own := filepath.Join(s.Folder, file)
+	if _, err := os.Stat(own); err == nil {
+		paths = append(paths, own)
+	}
+	for _, path := range paths {
+		dirs = append(dirs, filepath.Dir(path))
+	}
+	return dirs
+}
+
 // next returns the oldest plan that is signed by all and not over. On the way it shows proposals
 // and approves those that the policy allows.
 func (s *Service) next() (first *protocol.SignedPlan, folder string) {
 	s.present = map[protocol.PlanID]*Proposal{}
-	dirs, _ := filepath.Glob(filepath.Join(s.Folder, "*", "plan.choir")) // its only error is a bad pattern
-	dirs = append(dirs, filepath.Join(s.Folder, "plan.choir"))
-	for _, path := range dirs {
-		dir := filepath.Dir(path)
+	for _, dir := range s.folders("plan.choir") {
 		plan, err := s.look(terms.Consortium(dir))
 		if err != nil {
 			s.once(slog.LevelWarn, fmt.Sprintf("%s: %v", dir, err), "refused")
@@ -225,7 +241,7 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 		why = CheckData(p, s.Config)
 	}
 	if why == nil {
-		err := folder.Approve(fingerprint, s.Config.KeyFile, s.Config.PassphraseFile, time.Now())
+		err := folder.Approve(fingerprint, s.key, time.Now())
 		if err == nil {
 			s.once(slog.LevelInfo, fmt.Sprintf("plan %s (%s) is approved by the policy", p.ID().Short(), p.Name),
 				"approved")

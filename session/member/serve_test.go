@@ -65,7 +65,7 @@ func TestServe(t *testing.T) {
 		rig.WriteFile(t, folder, "plan.toml", "name = \""+name+"\"\nlifetime = \"24h\"\n"+cards+
 			serveTable)
 		c := terms.Consortium(folder)
-		if _, missing, err := c.Propose(time.Now()); err != nil || len(missing) > 0 {
+		if _, missing, err := c.Propose(time.Now(), nil); err != nil || len(missing) > 0 {
 			t.Fatal(missing, err)
 		}
 		return c
@@ -77,8 +77,11 @@ func TestServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			key, pass := filepath.Join(dir, name+".key"), filepath.Join(dir, "pass")
-			if err := c.Approve(terms.Fingerprint(plan.Plan.ID()), key, pass, time.Now()); err != nil {
+			key, err := terms.ReadKey(filepath.Join(dir, name+".key"), filepath.Join(dir, "pass"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Approve(terms.Fingerprint(plan.Plan.ID()), key, time.Now()); err != nil {
 				t.Fatal(name, err)
 			}
 		}

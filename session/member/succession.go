@@ -375,20 +375,16 @@ var errStoreNeeded = errors.New("this member was in the plan that this one goes 
 // plan with the member's store and enters there that the member goes on with this plan. An empty path
 // is for a member that was in no predecessor; lost is for a compute node or an aggregator whose store
 // is lost.
-func CheckSuccessor(planFile, keyFile, passphraseFile, store string, lost, replace bool) error {
+func CheckSuccessor(planFile string, own identity.PublicKey, store string, lost, replace bool) error {
 	sp, err := terms.ReadPlan(planFile)
 	if err != nil || sp.Plan.After == nil {
 		return err
 	}
-	key, err := terms.ReadKey(keyFile, passphraseFile)
-	if err != nil {
-		return err
-	}
-	i, ok := sp.Plan.Index(key.Public())
+	i, ok := sp.Plan.Index(own)
 	if !ok {
 		return nil // signing says so
 	}
-	h := &heir{plan: sp.Plan, key: key.Public(), role: sp.Plan.Members[i].Role}
+	h := &heir{plan: sp.Plan, key: own, role: sp.Plan.Members[i].Role}
 	switch {
 	case store == "" && h.link() != nil && lost:
 		return protocol.Fail(protocol.ClassInput,

@@ -136,7 +136,7 @@ func TestNoForkNoWayBack(t *testing.T) {
 	}
 	one, other := make("one"), make("other")
 	sign := func(plan, name string, replace bool) error {
-		return member.CheckSuccessor(plan, c.path(name+".key"), c.pass, c.path(name+".db"), false, replace)
+		return member.CheckSuccessor(plan, c.key(name).Public(), c.path(name+".db"), false, replace)
 	}
 	for _, name := range members {
 		if err := sign(one, name, false); err != nil {
@@ -148,13 +148,13 @@ func TestNoForkNoWayBack(t *testing.T) {
 			t.Error(name, err)
 		}
 	}
-	c.refused(member.CheckSuccessor(one, c.path("node-a.key"), c.pass, "", false, false), protocol.ClassInput,
+	c.refused(member.CheckSuccessor(one, c.key("node-a").Public(), "", false, false), protocol.ClassInput,
 		"--lost-store")
-	c.refused(member.CheckSuccessor(one, c.path("party-a.key"), c.pass, "", true, false), protocol.ClassInput,
+	c.refused(member.CheckSuccessor(one, c.key("party-a").Public(), "", true, false), protocol.ClassInput,
 		"factor and its ledger")
 	signed := func(p string) string {
 		for _, name := range members {
-			sp, err := terms.SignPlan(p, c.path(name+".key"), c.pass, c.now)
+			sp, err := terms.SignPlan(p, c.key(name), c.now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +202,7 @@ func TestStaleSuccessors(t *testing.T) {
 		path := c.path("bad.choir")
 		c.write(path, &protocol.SignedPlan{Plan: p})
 		for _, name := range row.whom {
-			c.refused(member.CheckSuccessor(path, c.path(name+".key"), c.pass, c.path(name+".db"), false, false),
+			c.refused(member.CheckSuccessor(path, c.key(name).Public(), c.path(name+".db"), false, false),
 				protocol.ClassIntegrity, row.want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"choir/crypto/identity"
 	"choir/host"
 	"choir/internal/atomicfile"
 	"choir/protocol"
@@ -51,6 +52,16 @@ func newChain(t *testing.T) *chain {
 
 func (c *chain) path(name string) string { return filepath.Join(c.dir, name) }
 
+// key is a member's.
+func (c *chain) key(name string) *identity.PrivateKey {
+	c.t.Helper()
+	key, err := terms.ReadKey(c.path(name+".key"), c.pass)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return key
+}
+
 func roleOf(name string) protocol.Role {
 	switch {
 	case strings.HasPrefix(name, "party"):
@@ -86,11 +97,11 @@ func (c *chain) signed(p *protocol.Plan, store map[string]string) string {
 	path := c.path(p.Name + ".choir")
 	c.write(path, &protocol.SignedPlan{Plan: p})
 	for _, m := range p.Members {
-		key := c.path(m.Name + ".key")
-		if err := member.CheckSuccessor(path, key, c.pass, store[m.Name], store[m.Name] == "", false); err != nil {
+		key := c.key(m.Name)
+		if err := member.CheckSuccessor(path, key.Public(), store[m.Name], store[m.Name] == "", false); err != nil {
 			c.t.Fatal(m.Name, err)
 		}
-		sp, err := terms.SignPlan(path, key, c.pass, c.now)
+		sp, err := terms.SignPlan(path, key, c.now)
 		if err != nil {
 			c.t.Fatal(m.Name, err)
 		}

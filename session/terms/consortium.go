@@ -26,6 +26,11 @@ type Consortium string
 func (c Consortium) terms() string    { return filepath.Join(string(c), "plan.toml") }
 func (c Consortium) proposed() string { return filepath.Join(string(c), "plan.choir") }
 
+// signature is the file of a member's signature.
+func (c Consortium) signature(name string) string {
+	return filepath.Join(string(c), "signatures", name+".choir")
+}
+
 // Fingerprint returns what people read to each other to compare a whole plan: 128 bits of its id.
 func Fingerprint(id protocol.PlanID) string {
 	text, groups := id.String(), []string{}
@@ -65,8 +70,9 @@ func (c Consortium) AddCard(path string, now time.Time) (identity.Card, error) {
 }
 
 // Propose makes the plan from the terms and the cards, unless it is there, and returns it. As long
-// as cards are missing it returns their names.
-func (c Consortium) Propose(now time.Time) (plan *protocol.SignedPlan, missing []string, err error) {
+// as cards are missing it returns their names. after is for a successor plan; nil for any other.
+func (c Consortium) Propose(now time.Time, after *protocol.Predecessor) (plan *protocol.SignedPlan,
+	missing []string, err error) {
 	if _, err := os.Stat(c.proposed()); err == nil {
 		plan, err = ReadPlan(c.proposed())
 		return plan, nil, err
@@ -83,7 +89,12 @@ func (c Consortium) Propose(now time.Time) (plan *protocol.SignedPlan, missing [
 	if len(missing) > 0 {
 		return nil, missing, nil
 	}
-	p, err := NewPlan(c.terms(), now)
+	var p *protocol.Plan
+	if after == nil {
+		p, err = NewPlan(c.terms(), now)
+	} else {
+		p, err = NewSuccessor(c.terms(), now, after)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,38 +114,56 @@ func (c Consortium) Proposed() (*protocol.SignedPlan, error) {
 	return ReadPlan(c.proposed())
 }
 
-// Approve signs the proposed plan for a member and publishes the signature, if the plan has the
-// fingerprint that the site's people have compared.
-func (c Consortium) Approve(fingerprint, keyFile, passphraseFile string, now time.Time) error {
-	plan, err := ReadPlan(c.proposed())
+// Check reports an error unless the proposed plan has the fingerprint.
+func (c Consortium) Check(fingerprint string) error {
+	plan, err := c.Proposed()
 	if err != nil {
 		return err
+	}
+	if plan == nil {
+		return protocol.Fail(protocol.ClassInput, "approve: no plan is proposed: nothing was signed")
 	}
 	if shown := Fingerprint(plan.Plan.ID()); !sameFingerprint(fingerprint, shown) {
 		return protocol.Fail(protocol.ClassIntegrity, "approve: the proposed plan's fingerprint is %s, not %s: "+
 			"nothing was signed", shown, fingerprint)
 	}
-	id := plan.Plan.ID()
-	if plan, err = SignPlan(c.proposed(), keyFile, passphraseFile, now); err != nil {
+	return nil
+}
+
+// Approve signs the proposed plan with a member's key and publishes the signature, if the plan has the
+// fingerprint that the site's people have compared.
+func (c Consortium) Approve(fingerprint string, key *identity.PrivateKey, now time.Time) error {
+	if err := c.Check(fingerprint); err != nil {
 		return err
 	}
-	if plan.Plan.ID() != id { // the file was replaced meanwhile
-		return protocol.Fail(protocol.ClassIntegrity, "approve: %w: nothing was signed", protocol.ErrWrongPlan)
-	}
-	key, err := ReadKey(keyFile, passphraseFile)
+	plan, err := SignPlan(c.proposed(), key, now)
 	if err != nil {
 		return err
 	}
-	i, ok := plan.Plan.Index(key.Public())
-	if !ok {
-		return protocol.Fail(protocol.ClassIntegrity, "approve: %w: this key", protocol.ErrUnknown)
+	if !sameFingerprint(fingerprint, Fingerprint(plan.Plan.ID())) { // the file was replaced meanwhile
+		return protocol.Fail(protocol.ClassIntegrity, "approve: %w: nothing was signed", protocol.ErrWrongPlan)
 	}
+	i, _ := plan.Plan.Index(key.Public())
 	text, err := plan.MarshalText()
 	if err != nil {
 		return err
 	}
-	name := plan.Plan.Members[i].Name + ".choir"
-	return atomicfile.WriteFile(filepath.Join(string(c), "signatures", name), text)
+	return atomicfile.WriteFile(c.signature(plan.Plan.Members[i].Name), text)
+}
+
+// Signed reports whether the signature of the member with a key on the proposed plan is in the folder.
+func (c Consortium) Signed(own identity.PublicKey) bool {
+	plan, err := c.Proposed()
+	return err == nil && plan != nil && c.signedBy(plan.Plan, own)
+}
+
+func (c Consortium) signedBy(p *protocol.Plan, own identity.PublicKey) bool {
+	i, ok := p.Index(own)
+	if !ok {
+		return false
+	}
+	copied, err := ReadPlan(c.signature(p.Members[i].Name))
+	return err == nil && copied.Plan.ID() == p.ID() && !slices.Contains(copied.Missing(), p.Members[i].Name)
 }
 
 // Collect returns the proposed plan with all signatures in the folder. Files that are no copy of the

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"choir/crypto/channel"
+	"choir/crypto/identity"
 	"choir/privacy"
 	"choir/protocol"
 )
 
 // SignPlan checks a plan file and adds the member's signature. A plan whose claim is
 // wrong, or that has expired, is not signed.
-func SignPlan(planFile, keyFile, passphraseFile string, now time.Time) (*protocol.SignedPlan, error) {
+func SignPlan(planFile string, key *identity.PrivateKey, now time.Time) (*protocol.SignedPlan, error) {
 	sp, err := ReadPlan(planFile)
 	if err != nil {
 		return nil, err
@@ -22,10 +23,6 @@ func SignPlan(planFile, keyFile, passphraseFile string, now time.Time) (*protoco
 	}
 	if now.Unix() > sp.Plan.NotAfter {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired)
-	}
-	key, err := ReadKey(keyFile, passphraseFile)
-	if err != nil {
-		return nil, err
 	}
 	return sp, sp.Sign(key)
 }

@@ -111,13 +111,17 @@ func (a *App) planSign() *cobra.Command {
 		Example: "  choir plan sign plan.choir --key keys/hospital-a.key --passphrase-file pass",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := member.CheckSuccessor(args[0], key, passphrase, store, lost, replace); err != nil {
+			private, err := terms.ReadKey(key, passphrase)
+			if err != nil {
+				return err
+			}
+			if err := member.CheckSuccessor(args[0], private.Public(), store, lost, replace); err != nil {
 				return err
 			}
 			if err := checkData(args[0], data); err != nil {
 				return err
 			}
-			sp, err := terms.SignPlan(args[0], key, passphrase, time.Now())
+			sp, err := terms.SignPlan(args[0], private, time.Now())
 			if err != nil {
 				return err
 			}
@@ -136,12 +140,17 @@ func (a *App) planSign() *cobra.Command {
 	cmd.Flags().StringVar(&passphrase, "passphrase-file", "", "file with the key's passphrase")
 	cmd.Flags().StringVar(&out, "out", "", "plan file to write; default: PLAN")
 	dataFlag(cmd, &data)
-	cmd.Flags().StringVar(&store, "store", "", "successor plan: this member's store, which is bound to it")
-	cmd.Flags().BoolVar(&lost, "lost-store", false, "successor plan: a node's or aggregator's store is lost")
-	cmd.Flags().BoolVar(&replace, "replace", false,
-		"successor plan: in the place of another that was only signed")
+	storeFlags(cmd, &store, &lost, &replace)
 	FilesOf(cmd, "key", "key")
 	return cmd
+}
+
+// storeFlags are what a member says about its store when it signs a successor plan.
+func storeFlags(cmd *cobra.Command, store *string, lost, replace *bool) {
+	s := cmd.Flags()
+	s.StringVar(store, "store", "", "successor plan: this member's store, which is bound to it")
+	s.BoolVar(lost, "lost-store", false, "successor plan: a node's or aggregator's store is lost")
+	s.BoolVar(replace, "replace", false, "successor plan: in the place of another that was only signed")
 }
 
 // dataFlag is the file that a party compares with a plan before it signs.

@@ -14,7 +14,8 @@ import (
 )
 
 const serveLong = `Run a site's member for as long as the consortium exists. DIR is the folder
-that the sites share, or a folder of such folders, one a study. Serve prints
+that the sites share, or a folder of such folders, one a study. A folder that
+was joined through the broker is kept in step with the others'. Serve prints
 every proposed plan that waits for a person, with its fingerprint, the epsilon
 for each adversary and what this site's ledger would have spent after it; so
 do the page at station.listen and "choir session status" with the same
@@ -103,6 +104,6 @@ func (a *App) printProposed(p *member.Proposal, c *member.Config) {
 	}
 	fmt.Fprintf(a.Out, "fingerprint: %s\nread it with: %s plan check %s\n", p.Fingerprint, a.name,
 		filepath.Join(p.Folder, "plan.choir"))
-	fmt.Fprintf(a.Out, "approve it with: %s join %s --key %s --approve '%s'\n", a.name, p.Folder, c.KeyFile,
-		p.Fingerprint)
+	fmt.Fprintf(a.Out, "approve it with: %s join %s %s --approve '%s'\n", a.name, p.Folder,
+		p.With(c.KeyFile), p.Fingerprint)
 }

@@ -48,7 +48,11 @@ func DeployPlan(t *testing.T, dir string, now time.Time, body, data string) func
 	sp := &protocol.SignedPlan{Plan: p}
 	for _, name := range []string{"", "party-a", "party-b", "node-a", "node-b", "agg"} {
 		if name != "" {
-			if sp, err = terms.SignPlan(plan, filepath.Join(dir, name+".key"), pass, now); err != nil {
+			key, err := terms.ReadKey(filepath.Join(dir, name+".key"), pass)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sp, err = terms.SignPlan(plan, key, now); err != nil {
 				t.Fatal(err)
 			}
 		}
