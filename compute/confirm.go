@@ -231,6 +231,12 @@ func (n *Node) settle(m *protocol.Result, digest protocol.Digest, value protocol
 	n.eff.Put("settled", digest[:])
 	n.resends = nil
 	confirm := &protocol.Confirm{Round: m.Round, Attempt: m.Attempt, Result: digest, Value: value}
+	var err error
+	if m.Round < n.s.Plan.Rounds {
+		if confirm.Key, confirm.For, err = n.replaceKey(); err != nil {
+			return err
+		}
+	}
 	if err := n.sendConfirm(confirm); err != nil {
 		return err
 	}

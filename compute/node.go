@@ -86,7 +86,6 @@ type agreement struct {
 	openedAt int64
 	expected int   // complete contributions of parties of the previous round's set
 	allAt    int64 // when all of those were complete, 0 before
-	listedAt int64 // when the first list came, or this node started again
 	holds    map[uint32]*protocol.Hold
 	covered  map[uint32]int // by hold, how many of its entries, from the front, this node has
 	agrees   map[uint32]*protocol.Agree

@@ -9,7 +9,8 @@ import (
 
 // The plan key opens every channel that was set up to it, from the recorded Open alone. So it is
 // erased when all parties have one. If a round is over before that, it is replaced: the next key is
-// for the parties that have no channel yet.
+// for the parties that have no channel yet. The round's Confirm names them. So a party knows in
+// the next round whether its channel is there, and it stays as it is while the round lasts.
 
 // makeKey makes the next plan key; missing are the parties that it is for, nil for the first one.
 func (n *Node) makeKey(missing []uint32) error {
@@ -34,22 +35,22 @@ func (n *Node) makeKey(missing []uint32) error {
 	return nil
 }
 
-// replaceKey replaces the plan key if a channel was set up to it, and announces the next one.
-func (n *Node) replaceKey() error {
+// replaceKey replaces the plan key if a channel was set up to it, announces the next one, and returns
+// its number and the parties that it is for.
+func (n *Node) replaceKey() (number uint32, missing []uint32, err error) {
 	if n.planKey == nil || !n.keyUsed {
-		return nil
+		return 0, nil, nil
 	}
-	var missing []uint32
 	for party := range uint32(n.parties) {
 		if !n.keys.Has(party) {
 			missing = append(missing, party)
 		}
 	}
 	if err := n.makeKey(missing); err != nil {
-		return err
+		return 0, nil, err
 	}
 	n.eff.Emit(n.s.SubjectKey(n.self), n.keyMsg)
-	return nil
+	return n.keyNumber, missing, nil
 }
 
 // dropKey erases the plan key when no party needs it any more.

@@ -66,8 +66,29 @@ func (r *keyRig) round(n uint32) {
 	r.note(r.Send(5, &protocol.Round{Round: n, Attempt: 1}))
 }
 
+// settle ends a round, as if the node had revealed in it, and returns its Confirm.
+func (r *keyRig) settle(n uint32) (c *protocol.Confirm) {
+	r.TB.Helper()
+	r.node.eff = &r.node.effects // of the next step
+	r.node.setPhase(revealed)
+	m := &protocol.Result{Round: n, Attempt: 1}
+	if err := r.node.settle(m, protocol.Digest{}, protocol.Value{}); err != nil {
+		r.TB.Fatal(err)
+	}
+	eff := r.Step(protocol.Tick{})
+	r.note(eff)
+	for _, o := range eff.Send {
+		if _, m, err := r.Session.Receive(o.Data); err == nil {
+			if m, ok := m.(*protocol.Confirm); ok {
+				c = m
+			}
+		}
+	}
+	return c
+}
+
 // TestPlanKeyIsErased checks that a node keeps its plan key only until all parties have a channel, also
-// over restarts, and that it replaces the key when a round has begun without one of them.
+// over restarts, and that it replaces the key, and says so, when a round ends without one of them.
 func TestPlanKeyIsErased(t *testing.T) {
 	r := newKeyRig(t)
 	first := r.keys[0]
@@ -80,18 +101,23 @@ func TestPlanKeyIsErased(t *testing.T) {
 	if r.start(); r.keys[len(r.keys)-1].Number != 1 {
 		t.Fatal("another key after a restart")
 	}
-	r.round(2)
+	confirm := r.settle(1)
 	second := r.keys[len(r.keys)-1]
 	if second.Number != 2 || !slices.Equal(second.For, []uint32{2}) || string(r.Store["plan-key"]) == stored {
-		t.Fatalf("in round 2 the key has number %d, for %v", second.Number, second.For)
+		t.Fatalf("after round 1 the key has number %d, for %v", second.Number, second.For)
 	}
+	if confirm.Key != 2 || !slices.Equal(confirm.For, second.For) {
+		t.Errorf("round 1 is confirmed with key %d for %v", confirm.Key, confirm.For)
+	}
+	r.round(2)
 	before := len(r.keys)
 	if n := r.open(2, first); len(n) > 0 || len(r.keys) != before+1 || r.node.keys.Has(2) {
 		t.Errorf("a late open to the first key: notices %v, %d keys sent", n, len(r.keys)-before)
 	}
-	if r.round(3); r.keys[len(r.keys)-1].Number != 2 {
+	if c := r.settle(2); c.Key != 0 || len(c.For) > 0 || r.keys[len(r.keys)-1].Number != 2 {
 		t.Error("a key that nobody used was replaced")
 	}
+	r.round(3)
 	if r.start(); r.Store["plan-key"] == nil {
 		t.Error("the second key was lost")
 	}
@@ -99,6 +125,7 @@ func TestPlanKeyIsErased(t *testing.T) {
 		t.Error("the key is there after all parties have a channel")
 	}
 	r.start()
+	r.settle(3)
 	if r.round(4); r.Store["plan-key"] != nil || r.node.joined != 3 {
 		t.Errorf("after a restart it has a key, or %d channels", r.node.joined)
 	}

@@ -14,9 +14,6 @@ func (n *Node) wake() int64 {
 		if d := a.openedAt + int64(n.s.Plan.DeadlineMS); d > n.now {
 			at = min(at, d)
 		}
-		if d := a.listedAt + int64(n.s.Plan.DeadlineMS); len(a.holds) > 0 && d > n.now {
-			at = min(at, d)
-		}
 		if a.allAt > 0 {
 			at = min(at, max(a.allAt+int64(n.s.Plan.GraceMS), n.now+1))
 		}
@@ -128,9 +125,6 @@ func (n *Node) restorePeer(from uint32, m protocol.Message, data []byte) {
 	a := &n.at
 	switch m := m.(type) {
 	case *protocol.Hold:
-		if len(a.holds) == 0 {
-			a.listedAt = n.now
-		}
 		a.holds[from] = m
 		if from == n.self {
 			n.setPhase(max(a.phase, held))

@@ -39,11 +39,6 @@ func (n *Node) openRound(m *protocol.Round, data []byte) error {
 	if err := n.enter(collecting); err != nil {
 		return err
 	}
-	if n.round > 0 && m.Round > n.round {
-		if n.check(n.replaceKey()); n.ended {
-			return nil
-		}
-	}
 	n.begin(m)
 	n.beginAgreement(n.now)
 	n.persistRound(data)
@@ -85,30 +80,20 @@ func (n *Node) advance() {
 
 // closes reports whether the node stops accepting contributions: all parties have
 // contributed; or those of the previous round have and the grace is over; or the deadline has
-// passed; or another node has closed and no more could count. Except for the first case,
-// it needs N_min contributions, or that another node's list has waited for a deadline.
+// passed; or another node has closed and no more could count. It needs N_min contributions.
 func (n *Node) closes() bool {
 	if n.count == n.parties {
 		return true
 	}
 	a := &n.at
 	if n.count < int(n.s.Plan.MinParties) {
-		return n.overdue()
+		return false
 	}
 	if a.allAt == 0 && n.allExpected() {
 		a.allAt = n.now
 	}
 	return (a.allAt > 0 && n.now >= a.allAt+int64(n.s.Plan.GraceMS)) ||
 		n.now >= a.openedAt+int64(n.s.Plan.DeadlineMS) || n.peerClosed()
-}
-
-// overdue reports whether another node's list has waited for longer than a deadline, and the plan has spare
-// attempts. A contribution that is on it and that this node lacks may never come: a party that set
-// up another channel cannot send it again. A list below N_min voids the attempt, and all
-// contribute to the next one.
-func (n *Node) overdue() bool {
-	a := &n.at
-	return n.s.Plan.SpareAttempts > 0 && len(a.holds) > 0 && n.now >= a.listedAt+int64(n.s.Plan.DeadlineMS)
 }
 
 func (n *Node) allExpected() bool {
@@ -168,9 +153,6 @@ func (n *Node) peerHold(from uint32, m *protocol.Hold, data []byte) error {
 	}
 	if n.at.holds[from] != nil {
 		return n.checkPeerRepeat("hold", from, data)
-	}
-	if len(n.at.holds) == 0 {
-		n.at.listedAt = n.now
 	}
 	n.at.holds[from] = m
 	n.eff.Put(n.peerKey("hold", from), data)

@@ -38,8 +38,7 @@ func (n *Node) Phase() string {
 // Transitions returns all moves that a node makes. It stops rather than make another.
 func Transitions() []protocol.Transition {
 	t := []protocol.Transition{
-		{From: "collecting", To: "held", On: "it accepts no more contributions, with at least N_min or " +
-			"a deadline after another node"},
+		{From: "collecting", To: "held", On: "it accepts no more contributions, with at least N_min"},
 		{From: "held", To: "agreed", On: "all M lists are here"},
 		{From: "agreed", To: "void", On: "M agrees differ, or name fewer than N_min, or a void Result"},
 		{From: "collecting", To: "void", On: "a void Result"},

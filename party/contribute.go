@@ -19,7 +19,7 @@ func (p *Party) openRound(m *protocol.Round, data []byte) error {
 			plan.SpareAttempts+1)
 	case m.Round <= p.settled:
 		return protocol.ErrDuplicate
-	case !at.after(p.latest):
+	case !at.after(p.latest) || p.results[at] != nil && p.results[at].void:
 		return protocol.ErrDuplicate
 	case p.open != nil && !at.after(pair{p.open.Round, p.open.Attempt}):
 		return protocol.ErrDuplicate
@@ -86,10 +86,11 @@ func (p *Party) proposal(e protocol.Proposal) {
 }
 
 // maySend reports whether a contribution may be sent: all nodes have confirmed the last result, and
-// that the round's attempt before is void. So no update leaves that was computed on a model that is
-// not the nodes', and what a contribution is derived from is there until nothing can count it.
+// that the round's attempt before is void, and the channels are those that they have in this round. So
+// no update leaves that was computed on a model that is not the nodes', what a contribution is derived
+// from is there until nothing can count it, and each node can open its share of it.
 func (p *Party) maySend() bool {
-	return p.checking == nil && (p.own == nil || p.own.round != p.open.Round)
+	return p.checking == nil && (p.own == nil || p.own.round != p.open.Round) && p.linked()
 }
 
 // packUpdate packs an update and enforces the plan's bound on it: an update beyond the bound

@@ -70,6 +70,27 @@ func (p *Party) key(owner uint32, m *protocol.Key) error {
 	return nil
 }
 
+// linked reports whether this party has a channel to each node to which it has set up one, as far as
+// the nodes' Confirms of the last result tell.
+func (p *Party) linked() bool {
+	for node, number := range p.needs {
+		if l := p.links[node]; l != nil && l.number < number {
+			return false
+		}
+	}
+	return true
+}
+
+// noteKeys notes which nodes have no channel of this party after a round, by their Confirms.
+func (p *Party) noteKeys(confirms map[uint32]*protocol.Confirm) {
+	for k := range p.computes {
+		if node := p.compute(k); confirms[node].Excludes(p.self) {
+			p.needs[node] = confirms[node].Key
+			p.eff.Put(fmt.Sprintf("needs/%d", node), binary.BigEndian.AppendUint32(nil, p.needs[node]))
+		}
+	}
+}
+
 // checkSameKey rejects a second key with the same number. A member that signs two keys for one plan,
 // or that lost its store, cannot be served on the channel of the first.
 func (p *Party) checkSameKey(owner uint32, l *link, digest protocol.Digest) error {

@@ -6,6 +6,7 @@
 // Party is a pure state machine; see protocol.Machine for the driver's duties. Its store has
 //
 //	link/<responder>                 the Open that set up the channel, and the number of its key
+//	needs/<node>                     u32: number of the first key to which the channel can be
 //	secrets/<n>                      the secrets of the round to be settled: see protocol.Keyring
 //	group                            the message with the plan's group key, as it was sealed
 //	settled                          u32: rounds settled so far
@@ -91,6 +92,8 @@ type Party struct {
 	behind    bool // messages from before the start are still to come
 
 	links map[uint32]*link // to the compute nodes and the aggregator
+	// needs are the numbers of the keys for this party that a Confirm has announced, by node.
+	needs map[uint32]uint32
 	keys  *protocol.Keyring
 	group []byte // the sealed group key, which is in keys; nil before
 
@@ -157,6 +160,7 @@ func New(cfg Config) (*Party, error) {
 		view:      cfg.View,
 		backoff:   protocol.Backoff{Base: cfg.ResendMS},
 		links:     map[uint32]*link{},
+		needs:     map[uint32]uint32{},
 		keys:      protocol.NewKeyring(),
 		model:     cfg.App.Initial(),
 		state:     cfg.App.InitialState(),
@@ -290,6 +294,9 @@ func (p *Party) end(err error) {
 		if p.links[i] != nil {
 			p.eff.Delete(fmt.Sprintf("link/%d", i))
 		}
+		if p.needs[i] > 0 {
+			p.eff.Delete(fmt.Sprintf("needs/%d", i))
+		}
 	}
 }
 
@@ -384,7 +391,7 @@ const shortVector = 1 << 13
 // If no receipt follows, or after a restart, the whole contribution is sent.
 func (p *Party) retransmit(restarted bool) {
 	waiting := p.waiting()
-	if waiting || p.group == nil {
+	if waiting || p.group == nil || !p.linked() {
 		p.sendOpens()
 	}
 	switch {

@@ -33,6 +33,15 @@ func (p *Party) restoreLinks() error {
 			return err
 		}
 	}
+	for _, key := range p.view.Keys("needs/") {
+		i, err := protocol.KeyNumber(key)
+		if err != nil {
+			return err
+		}
+		if b := p.view.Get(key); len(b) == 4 {
+			p.needs[i] = binary.BigEndian.Uint32(b)
+		}
+	}
 	p.group = p.view.Get("group")
 	var err error
 	p.keys, err = protocol.RestoreKeyring(p.view)

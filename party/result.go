@@ -56,14 +56,15 @@ func (p *Party) confirm(node uint32, m *protocol.Confirm, data []byte) error {
 	if p.confirms[at] == nil {
 		p.confirms[at] = map[uint32]*protocol.Confirm{}
 	}
-	if before := p.confirms[at][node]; before != nil {
-		if *before != *m {
+	key := fmt.Sprintf("confirm/%d/%d/%d", m.Round, m.Attempt, node)
+	if p.confirms[at][node] != nil {
+		if !bytes.Equal(p.store().Get(key), data) {
 			return fmt.Errorf("%w: %s confirmed two results", protocol.ErrEquivocate, p.bound.Name(node))
 		}
 		return protocol.ErrDuplicate
 	}
 	p.confirms[at][node] = m
-	p.eff.Put(fmt.Sprintf("confirm/%d/%d/%d", m.Round, m.Attempt, node), data)
+	p.eff.Put(key, data)
 	return nil
 }
 

@@ -52,6 +52,9 @@ func (p *Party) settleVoid(at pair, r *result) {
 		return
 	}
 	r.void = true
+	if p.open != nil && at == (pair{p.open.Round, p.open.Attempt}) {
+		p.closeAttempt()
+	}
 	if p.own != nil && p.own.pair == at {
 		p.own = nil
 		p.deleteContribution()
@@ -98,6 +101,7 @@ func (p *Party) settleChecked() bool {
 		return false
 	}
 	p.checking = nil
+	p.noteKeys(p.confirms[c.pair])
 	delete(p.confirms, c.pair)
 	p.noteResult(c.pair, c.result, c.counted)
 	p.storeRound(c)
@@ -175,10 +179,15 @@ func (p *Party) adopt(c *checking, model []int64) {
 		}
 	}
 	if p.open != nil && p.open.Round <= p.settled {
-		p.open = nil
-		p.proposing = false
-		p.computed = nil
+		p.closeAttempt()
 	}
+}
+
+// closeAttempt ends what this party does for the open attempt.
+func (p *Party) closeAttempt() {
+	p.open = nil
+	p.proposing = false
+	p.computed = nil
 }
 
 func (p *Party) noteResult(at pair, r *protocol.Result, counted bool) {

@@ -228,6 +228,7 @@ func TestUnconfirmedResult(t *testing.T) {
 		"confirmed":      func(*protocol.Confirm) {},
 		"another sum":    func(m *protocol.Confirm) { m.Value[0] ^= 1 },
 		"another result": func(m *protocol.Confirm) { m.Result[0] ^= 1 },
+		"no channel":     func(m *protocol.Confirm) { m.Key, m.For = 2, []uint32{0} },
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := newRig(t, dim, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
@@ -255,6 +256,10 @@ func TestUnconfirmedResult(t *testing.T) {
 			}
 			last(m.(*protocol.Confirm))
 			eff = r.ends(protocol.Delivery{Data: r.Sign(r.Node(0), m)})
+			if what == "no channel" {
+				r.linkAgain(update, eff)
+				return
+			}
 			if what == "confirmed" {
 				if r.p.Settled() != 1 || r.Store["settled"] == nil || len(eff.Send) == 0 {
 					t.Errorf("%d rounds are settled, %d messages leave", r.p.Settled(), len(eff.Send))
@@ -266,6 +271,62 @@ func TestUnconfirmedResult(t *testing.T) {
 				t.Errorf("%v; %d rounds are settled", eff.Err, r.p.Settled())
 			}
 		})
+	}
+}
+
+// linkAgain checks that a party contributes to round 2, after a node has confirmed round 1 and that it
+// has no channel of the party, when the party has opened one to the node's next key.
+func (r *rig) linkAgain(update []int64, eff protocol.Effects) {
+	r.TB.Helper()
+	if r.p.Settled() != 1 || len(eff.Send) > 0 {
+		r.TB.Errorf("%d rounds are settled, %d messages leave", r.p.Settled(), len(eff.Send))
+	}
+	for range 2 {
+		r.propose2(update)
+		if len(r.contribution(0)) > 0 {
+			r.TB.Fatal("it contributes over a channel that the node does not have")
+		}
+		r.boot()
+	}
+	r.Now += 1 << 20
+	at := len(r.sent)
+	if r.step(protocol.Tick{}); len(r.sent) == at {
+		r.TB.Error("it does not ask for the key")
+	}
+	r.propose2(update)
+	r.deliver(r.Sign(r.Node(0), &protocol.Key{Number: 2, Public: []byte{byte(r.Node(0)), 2}, NotAfter: 1 << 40,
+		For: []uint32{0, 1}}))
+	if r.run(); len(r.contribution(0)) == 0 {
+		r.TB.Error("it does not contribute over the next channel")
+	}
+	r.boot()
+	if !r.p.linked() {
+		r.TB.Error("after a restart it waits for another key")
+	}
+}
+
+// propose2 is propose for round 2.
+func (r *rig) propose2(update []int64) {
+	r.step(protocol.Proposal{Round: 2, Attempt: 1, Update: update, Memo: []byte("memo")})
+}
+
+// TestLateForAVoidAttempt: an update that is done when its attempt is void is neither charged nor sent.
+func TestLateForAVoidAttempt(t *testing.T) {
+	r := newRig(t, 50, func(*protocol.Plan, *Config) {})
+	r.open(1)
+	head := &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}
+	for _, b := range append(r.confirmed(head, nil, nil), r.Sign(r.agg(), head)) {
+		r.deliver(b)
+	}
+	for range 2 {
+		r.propose(1, someUpdate(50))
+		if eff := r.open(1); eff.Propose != nil || len(r.contribution(0)) > 0 || r.Store["outbox"] != nil {
+			t.Fatal("it contributes to a void attempt")
+		}
+		r.boot()
+	}
+	if eff := r.open(2); eff.Propose == nil {
+		t.Error("it does not compute for the next attempt")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"choir/crypto/blake"
 	"choir/crypto/channel"
@@ -29,12 +30,23 @@ type Value [extSize]byte
 // one for an attempt. For a void result it says that the node has revealed nothing in the attempt
 // and will not, and its value is zero.
 //
-// Layout: u32 round | u32 attempt | 32 result | 16 value.
+// A node replaces its key, if it does, when it signs the Confirm of a sum. A party that the next key
+// is for has no channel to the node. It contributes when it has set up one to that key.
+//
+// Layout: u32 round | u32 attempt | 32 result | 16 value | u32 key | n* u32 party.
 type Confirm struct {
 	Round   uint32
 	Attempt uint32
-	Result  Digest // of the Result's body, as in ResultProof
-	Value   Value  // fingerprint of the partial sum, plus the trace
+	Result  Digest   // of the Result's body, as in ResultProof
+	Value   Value    // fingerprint of the partial sum, plus the trace
+	Key     uint32   // number of the node's next key; 0: it has not replaced its key
+	For     []uint32 // the parties that the next key is for, in increasing order
+}
+
+// Excludes reports whether a party has no channel to the node.
+func (m *Confirm) Excludes(party uint32) bool {
+	_, found := slices.BinarySearch(m.For, party)
+	return found
 }
 
 func (*Confirm) kind() Kind { return KindConfirm }
@@ -43,7 +55,13 @@ func (m *Confirm) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.fixed("result", m.Result[:])
 	w.fixed("value", m.Value[:])
-	if w.err != nil {
+	w.u32("key number", &m.Key)
+	w.increasing("party", &m.For)
+	switch {
+	case w.err != nil:
+		return
+	case m.Key == 1 || (m.Key == 0) != (len(m.For) == 0):
+		w.fail("a confirm names key %d for %d parties", m.Key, len(m.For))
 		return
 	}
 	if _, ok := m.Value.ext(); !ok {

@@ -132,6 +132,8 @@ func samples() []sample {
 			Chunks: []Digest{testDigest(15), testDigest(16)}}},
 		{"result/void", 5, &Result{Round: 1, Attempt: 2, Outcome: OutcomeVoid}},
 		{"confirm", 4, &Confirm{Round: 1, Attempt: 2, Result: testDigest(17), Value: Value{18}}},
+		{"confirm/another key", 4, &Confirm{Round: 1, Attempt: 2, Result: testDigest(17), Value: Value{18}, Key: 2,
+			For: []uint32{0, 2}}},
 		{"abort", 5, &Abort{Class: 5, Reason: "too few members are there"}},
 		{"mix round", 5, &MixRound{Round: 1, Attempt: 2, Public: bytes.Repeat([]byte{9}, 32)}},
 		{"mix keys", 3, &MixKeys{Round: 1, Attempt: 2, Outer: bytes.Repeat([]byte{8}, 32),

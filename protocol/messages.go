@@ -22,7 +22,7 @@ type Digest [32]byte
 type Accept struct{}
 
 // Key is a responder's HPKE public key for this plan. A compute node deletes the private key when
-// all parties have a channel to it. When a round begins before that, it replaces the key by one for the
+// all parties have a channel to it. When a round ends before that, it replaces the key by one for the
 // parties that have none, since whoever got hold of the first could open the channels of the others.
 // The aggregator keeps its one key until the plan ends.
 //
@@ -229,15 +229,7 @@ func (m *Key) fields(w *wire) {
 	w.u32("key number", &m.Number)
 	w.blob("public key", &m.Public, 4096)
 	w.i64("key expiry", &m.NotAfter)
-	if n := w.count("parties", len(m.For), 4); w.reading() {
-		m.For = make([]uint32, n)
-	}
-	for i := range m.For {
-		w.u32("party", &m.For[i])
-		if i > 0 && m.For[i] <= m.For[i-1] {
-			w.fail("the parties of a key are not in order")
-		}
-	}
+	w.increasing("party", &m.For)
 	if w.err == nil && (m.Number < 1 || (m.Number == 1) != (len(m.For) == 0)) {
 		w.fail("key %d is for %d parties", m.Number, len(m.For))
 	}

@@ -92,7 +92,12 @@ func messageOf(t *rapid.T, k Kind) Message {
 		return &Abort{rapid.Uint8Range(1, 7).Draw(t, "class"), texts(512).Draw(t, "reason")}
 	case KindConfirm:
 		value := hashToExt(d())
-		return &Confirm{round, attempt, d(), newValue(value)}
+		c := &Confirm{round, attempt, d(), newValue(value), 0, nil}
+		for i := range rapid.Uint32Range(0, 3).Draw(t, "parties") {
+			c.Key = 2
+			c.For = append(c.For, 2*i)
+		}
+		return c
 	}
 	return mixMessageOf(t, k, round, attempt)
 }
@@ -300,6 +305,10 @@ func TestMarshalRejectsWhatDoesNotDecode(t *testing.T) {
 		"void with a model":     &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Next: Digest{1}},
 		"void with partials":    &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Partials: make([]Digest, 1)},
 		"value not canonical":   &Confirm{Round: 1, Attempt: 1, Value: Value{8: 1, 12: 255, 255, 255, 255}},
+		"key for nobody":        &Confirm{Round: 1, Attempt: 1, Key: 2},
+		"no key for a party":    &Confirm{Round: 1, Attempt: 1, For: []uint32{0}},
+		"another first key":     &Confirm{Round: 1, Attempt: 1, Key: 1, For: []uint32{0}},
+		"parties out of order":  &Confirm{Round: 1, Attempt: 1, Key: 2, For: []uint32{1, 0}},
 		"void with a chunk":     &Result{Round: 1, Attempt: 1, Outcome: OutcomeVoid, Chunks: make([]Digest, 1)},
 		"class 0":               &Abort{Class: 0},
 		"class 8":               &Abort{Class: 8},

@@ -134,7 +134,7 @@ var cheatingWithTheBroker = []cheater{
 		does:  splitFaced(func(_ *cheat, m *agreement) { m.Set[0] ^= 1 })},
 	{what: "with the broker: two keys", who: "c0", shows: "p1 p3",
 		comes: comes{refused: protocol.ErrMismatch, by: "c", nameless: true, ends: protocol.ClassQuorum,
-			because: "no spare attempt is left"},
+			because: "nothing has moved"},
 		does: splitFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
 	{what: "with the broker: two confirms", who: "c0", shows: "p1 p3",
 		comes: comes{ends: protocol.ClassIntegrity, of: "p1", because: "c0 confirmed another result",

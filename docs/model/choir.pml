@@ -276,12 +276,8 @@ proctype Node(byte k) {
   :: atomic { READY && n.slot && n.phase == COLLECTING ->
      ANY(x);
      if
-     :: !PARTY || !(x & 1) || contribution[n.slot - 1] ->
-        if
-        :: SIZE(x) < NMIN -> n.list = 0
-        :: else -> n.list = x
-        fi;
-        n.phase = HELD;
+     :: SIZE(x) >= NMIN && (!PARTY || !(x & 1) || contribution[n.slot - 1]) ->
+        n.list = x; n.phase = HELD;
 #ifndef BUG_FORGET_HOLD
         COPY(disk, n)
 #endif
