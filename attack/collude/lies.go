@@ -17,22 +17,26 @@ const pairs = 60
 // Info implements Attack.
 func (lies) Info() Info {
 	return Info{ID: "lies", Kind: "lie",
-		What: "every false message of the table of cheats by members of the coalition, and pairs of them at the " +
-			"same time, in simulated sessions: what honest members reveal, sign and refuse; and sessions on these " +
-			"terms in which all members of the coalition alter, drop and double what they sign",
+		What: "every false message of the table of cheats by members of the coalition in simulated sessions: what " +
+			"honest members reveal, sign and refuse; each of them and pairs on the plan's N_min and noise before an " +
+			"oracle that knows every secret; and real sessions on these terms in which all members of the coalition alter, drop and double what they sign",
 		Needs: "a party, a compute node or the aggregator", Promise: promiseUpdates, Expected: Held,
 		Control: "a cheat that changes the sum unseen, judged as if members had to notice it"}
 }
 
-// fewest and most are the numbers of parties in a session of the table: a larger one tells no more.
+// fewest and most are the numbers of parties in a session of the table: a larger one tells no more. It has
+// more parties than nodes, so that two of them have explicit shares at one node.
 const fewest, most = 4, 12
 
 // table is the cheats in sessions of as many members as the target has.
 func (t Target) table() (all []simulate.Cheat, note string) {
-	h := simulate.Shape{Parties: min(max(t.Parties, fewest), most), Computes: t.Nodes}
+	h := simulate.Shape{Parties: max(min(max(t.Parties, fewest), most), t.Nodes+1), Computes: t.Nodes,
+		Noise: t.Noise}
+	h.MinParties = max(2, (h.Parties*t.MinParties+t.Parties-1)/t.Parties) // as large a share as the plan's
 	return simulate.Cheats(h), fmt.Sprintf("the table's sessions have %d parties and %d compute nodes (the "+
 		"mix-net's 3); what must come of a cheat is known for exact sums, so in them nobody adds noise, and one "+
-		"party may be missing", h.Parties, h.Computes)
+		"party may be missing; on the plan's terms, with N_min = %d and %s noise, every cheat and the pairs run "+
+		"before the oracle alone", h.Parties, h.Computes, h.MinParties, t.Noise)
 }
 
 // cheats are those that the coalition's members can do.
@@ -87,6 +91,10 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 			out.Story = append(out.Story, append([]string{x.Who + ": " + x.What}, problems...)...)
 		}
 	}
+	alone, err := onTerms(ctx, all, &out, &wrong)
+	if err != nil {
+		return out, err
+	}
 	ran, err := together(ctx, r, all, &out, &wrong)
 	if err != nil {
 		return out, err
@@ -98,11 +106,34 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 	wrong += float64(len(problems))
 	out.Verdict, out.Story = atMost(wrong, 0, true), append(out.Story, problems...)
 	if wrong == 0 {
-		out.Story = []string{fmt.Sprintf("%d cheats of the table, %d pairs of them, and %d sessions on these "+
-			"terms in which all members of the coalition lied, %d times", len(all), ran, liarSessions, n)}
+		out.Story = []string{fmt.Sprintf("%d cheats of the table, %d of them and %d pairs on the plan's terms, "+
+			"and %d sessions on these in which all members of the coalition lied, %d times", len(all), alone, ran,
+			liarSessions, n)}
 	}
 	out.Story = append(out.Story, note)
 	return out, nil
+}
+
+// onTerms runs every cheat on the plan's terms.
+func onTerms(ctx context.Context, all []simulate.Cheat, out *Outcome, wrong *float64) (ran int, err error) {
+	for _, x := range all {
+		if ctx.Err() != nil {
+			return ran, ctx.Err()
+		}
+		violations, err := simulate.Together(x.OnTerms())
+		if errors.Is(err, simulate.ErrUnfit) {
+			continue
+		}
+		if err != nil {
+			return ran, err
+		}
+		ran++
+		for _, v := range violations {
+			*wrong++
+			out.Story = append(out.Story, fmt.Sprintf("%s: %s, on the plan's terms: %s", x.Who, x.What, v))
+		}
+	}
+	return ran, nil
 }
 
 // together runs pairs of cheats by different members.
@@ -117,7 +148,7 @@ func together(ctx context.Context, r *Run, all []simulate.Cheat, out *Outcome, w
 		if ctx.Err() != nil {
 			return ran, ctx.Err()
 		}
-		violations, err := simulate.Together(a, b)
+		violations, err := simulate.Together(a.OnTerms(), b.OnTerms())
 		if errors.Is(err, simulate.ErrUnfit) {
 			continue
 		}

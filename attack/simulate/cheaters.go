@@ -18,6 +18,7 @@ type cheater struct {
 	audit bool                   // under a plan with audit
 	pairs bool                   // under a plan with two coordinates in an element
 	shape Shape                  // the plan's; 0: the table's
+	terms bool                   // with the shape's N_min and noise
 	shows string                 // names of the members to which the broker shows the second version
 	comes comes
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // table is the session that cheats meet: four parties and three compute nodes, or as many as a shape has,
-// where one party may be missing, two rounds, no noise, so that sums are exact.
+// where one party may be missing, two rounds, no noise, so that sums are exact; or on the shape's terms.
 func (row cheater) table() Setup {
 	s := Setup{Seed: 1, Parties: 4, Computes: 3, Dim: 3, Rounds: 2, Spares: 1,
 		Noise: protocol.NoiseNone, Audit: row.audit, Paired: row.pairs}
@@ -18,6 +18,9 @@ func (row cheater) table() Setup {
 	}
 	s.MinParties = s.Parties - 1
 	s.Dim = max(s.Dim, s.digits())
+	if row.terms {
+		row.shape.apply(&s)
+	}
 	if row.pairs {
 		s.Dim |= 1 // room for a coordinate that isn't there
 	}

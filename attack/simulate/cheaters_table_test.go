@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"choir/protocol"
 )
 
 // wantCheaters is how many rows the table has at least.
@@ -40,9 +42,11 @@ func checkRow(t *testing.T, row cheater) {
 	}
 }
 
-// TestShapedCheats: the table comes out alike for other numbers of members.
+// TestShapedCheats: the table comes out alike for other numbers of members, and on a shape's N_min and noise
+// the oracle finds nothing wrong with the honest ones.
 func TestShapedCheats(t *testing.T) {
-	shapes := []Shape{{Parties: 5, Computes: 2}, {Parties: 14, Computes: 4}}
+	shapes := []Shape{{Parties: 5, Computes: 2, MinParties: 3, Noise: protocol.NoiseCompute},
+		{Parties: 14, Computes: 4, MinParties: 14, Noise: protocol.NoiseParty}}
 	if testing.Short() {
 		shapes = shapes[:1]
 	}
@@ -56,6 +60,10 @@ func TestShapedCheats(t *testing.T) {
 				problems, err := c.Run()
 				if err != nil || len(problems) > 0 {
 					t.Errorf("%s: %s: %q, %v", c.Who, c.What, problems, err)
+				}
+				violations, err := Together(c.OnTerms())
+				if err != nil && !errors.Is(err, ErrUnfit) || len(violations) > 0 {
+					t.Errorf("on terms: %s: %s: %v, %v", c.Who, c.What, violations, err)
 				}
 			}
 		})

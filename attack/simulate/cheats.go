@@ -58,6 +58,13 @@ func (c Cheat) Run() (problems []string, err error) {
 	return append(problems, c.row.judge(c.row.table(), o)...), nil
 }
 
+// OnTerms is the cheat on its shape's terms, with N_min and noise, for Together: what comes of it is not in the
+// table, which is about exact sums and one missing party.
+func (c Cheat) OnTerms() Cheat {
+	c.row.terms = true
+	return c
+}
+
 // Suspect is Run for a cheat that is expected to change no sum: an Unseen one has problems then.
 func (c Cheat) Suspect() (problems []string, err error) {
 	c.row.comes.wrong = false
@@ -77,7 +84,7 @@ func (c Cheat) Blame() ([]Violation, error) {
 // ErrUnfit means that cheats can't be done in one session.
 var ErrUnfit = errors.New("cheats that don't fit together")
 
-// Together runs a session with cheats of different members at the same time, and returns what the
+// Together runs a session with a cheat, or with those of different members at the same time, and returns what the
 // oracle finds wrong with honest members: reveals, sets, noise, what they sign. There is no table
 // of how such a session ends. The error is ErrUnfit if they can't be done at the same time.
 func Together(cheats ...Cheat) ([]Violation, error) {
@@ -89,6 +96,9 @@ func Together(cheats ...Cheat) ([]Violation, error) {
 			return nil, fmt.Errorf("%w: %s", ErrUnfit, strings.Join(append(who, c.Who), ", "))
 		}
 		rows, who = append(rows, c.row), append(who, c.Who)
+	}
+	if setup := rows[0].table(); rows[0].audit && !setup.Audit {
+		return nil, fmt.Errorf("%w: no audit with %s noise", ErrUnfit, setup.Noise)
 	}
 	_, violations, err := simulateCheats(rows...)
 	return violations, err
