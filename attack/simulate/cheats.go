@@ -58,8 +58,8 @@ func (c Cheat) Run() (problems []string, err error) {
 	return append(problems, c.row.judge(c.row.table(), o)...), nil
 }
 
-// OnTerms is the cheat on its shape's terms, with N_min and noise, for Together: what comes of it is not in the
-// table, which is about exact sums and one missing party.
+// OnTerms is the cheat on its shape's terms, with N_min and noise, for Together: what comes of it is not in
+// the table, which is about exact sums and one missing party.
 func (c Cheat) OnTerms() Cheat {
 	c.row.terms = true
 	return c
@@ -84,8 +84,8 @@ func (c Cheat) Blame() ([]Violation, error) {
 // ErrUnfit means that cheats can't be done in one session.
 var ErrUnfit = errors.New("cheats that don't fit together")
 
-// Together runs a session with a cheat, or with those of different members at the same time, and returns what the
-// oracle finds wrong with honest members: reveals, sets, noise, what they sign. There is no table
+// Together runs a session with a cheat, or with those of different members at the same time, and returns
+// what the oracle finds wrong with honest members: reveals, sets, noise, what they sign. There is no table
 // of how such a session ends. The error is ErrUnfit if they can't be done at the same time.
 func Together(cheats ...Cheat) ([]Violation, error) {
 	var rows []cheater
