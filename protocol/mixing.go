@@ -28,14 +28,16 @@ type MixKeys struct {
 	Inner   []byte // for the layer that it opens once all nodes agree
 }
 
-// Onion is a party's report, sealed in two layers for each compute node.
+// Onion is some of a party's reports, each sealed in two layers for each compute node.
 //
-// Layout: u32 round | u32 attempt | 32 keys | bytes sealed.
+// Layout: u32 round | u32 attempt | u32 entries | u32 index | 32 keys | bytes sealed.
 type Onion struct {
 	Round   uint32
 	Attempt uint32
+	Entries uint32 // number of the party's onions, in all its messages
+	Index   uint32 // of the message, from 0
 	Keys    Digest // of all keys of the attempt
-	Sealed  []byte
+	Sealed  []byte // the onions of this message, end to end
 }
 
 // MixDigest is the digest of an entry of a batch.
@@ -44,13 +46,14 @@ type MixDigest [16]byte
 // MixBatch is a compute node's signed description of a batch that it made. The entries themselves
 // follow in MixPieces, except for batch 0.
 //
-// Layout: u32 round | u32 attempt | u32 stage | n* u32 party | n* u32 failed | n* u32 repeated |
-// n* 16 digest | 32 content.
+// Layout: u32 round | u32 attempt | u32 stage | n* u32 party | n* u32 entries | n* u32 failed |
+// n* u32 repeated | n* 16 digest | 32 content.
 type MixBatch struct {
 	Round    uint32
 	Attempt  uint32
 	Stage    uint32      // number of the batch
 	Parties  []uint32    // batch 0: the senders of the onions, in increasing order
+	Entries  []uint32    // batch 0: how many onions are of each
 	Failed   []uint32    // positions in the batch before (of batch M+1: in the list) that did not open
 	Repeated []uint32    // positions in the batch before that opened to the content of an earlier one
 	Digests  []MixDigest // of the entries, in order; none after batch M
@@ -139,6 +142,8 @@ func (m *MixKeys) fields(w *wire) {
 
 func (m *Onion) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
+	w.u32("entries", &m.Entries)
+	w.u32("index", &m.Index)
 	w.fixed("keys", m.Keys[:])
 	w.blob("onion", &m.Sealed, maxBody)
 }
@@ -147,6 +152,7 @@ func (m *MixBatch) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.u32("stage", &m.Stage)
 	w.increasing("party", &m.Parties)
+	w.numbers("entries", &m.Entries)
 	w.increasing("failed", &m.Failed)
 	w.increasing("repeated", &m.Repeated)
 	n := w.count("digests", len(m.Digests), len(MixDigest{}))
@@ -203,17 +209,58 @@ func (m *MixResult) fields(w *wire) {
 	}
 }
 
-// increasing is a list of numbers in strictly increasing order.
-func (w *wire) increasing(name string, list *[]uint32) {
+// numbers is a list of numbers.
+func (w *wire) numbers(name string, list *[]uint32) {
 	if n := w.count(name, len(*list), 4); w.reading() {
 		*list = make([]uint32, n)
 	}
 	for i := range *list {
 		w.u32(name, &(*list)[i])
+	}
+}
+
+// increasing is a list of numbers in strictly increasing order.
+func (w *wire) increasing(name string, list *[]uint32) {
+	w.numbers(name, list)
+	for i := range *list {
 		if w.err == nil && i > 0 && (*list)[i] <= (*list)[i-1] {
 			w.fail("%s is not in increasing order at entry %d", name, i)
 		}
 	}
+}
+
+// Bounds on a plan with a mix-net.
+const (
+	MaxMixEntries = 1 << 14 // in a round
+	maxMixReport  = 1 << 10 // bytes of a report, 8 for each number
+)
+
+// MixEntries returns the least and the largest number of reports that a party sends through a mix-net in a
+// round: one of each column of each record, and one under a plan without Reports.
+func (p *Plan) MixEntries() (least, most int) {
+	if !p.Mixes() {
+		return 1, 1
+	}
+	return int(p.Reports.Records) * int(p.Reports.Columns), int(p.Reports.MixRecords) * int(p.Reports.Columns)
+}
+
+// CheckMix returns why a plan's reports cannot go through a mix-net. The error is of ClassInput.
+func (p *Plan) CheckMix() error {
+	_, most := p.MixEntries()
+	switch all := uint64(p.Parties()) * uint64(most); {
+	case all > MaxMixEntries:
+		return Fail(ClassInput, "mix-net: %d parties with up to %d reports each are more than %d reports; "+
+			"allow fewer records (max_records), or use the back end sum", p.Parties(), most, MaxMixEntries)
+	case 8*uint64(p.Dim) > maxMixReport:
+		return Fail(ClassInput, "mix-net: a report of %d numbers is longer than %d bytes; "+
+			"a mix-net carries at most %d numbers in a report", p.Dim, maxMixReport, maxMixReport/8)
+	case p.MinParties < p.Colluders+2:
+		return Fail(ClassInput, "mix-net: N_min = %d with T = %d hides a report among fewer "+
+			"than two; N_min must be at least T + 2", p.MinParties, p.Colluders)
+	case p.After != nil || p.Audit:
+		return Fail(ClassInput, "mix-net: a plan with audit or a predecessor needs sums; use the back end sum")
+	}
+	return nil
 }
 
 // Printable returns at most 512 characters of a text, with a question mark in place of each that is

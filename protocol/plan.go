@@ -53,9 +53,9 @@ const (
 	// the application's steps; the sum adds none. It protects a party from all others
 	// together. Relative to the sum, the noise does not shrink with the number of parties.
 	NoiseLocal Placement = 3
-	// NoiseShuffle adds no noise: each party randomises the reports of its records before sharing
-	// the sum of their one-hot vectors (Reports). The sum shuffles the reports of all honest parties;
-	// a single one protects its record from all others together.
+	// NoiseShuffle adds no noise: each party randomises the reports of its records (Reports) before
+	// it shares the sum of their one-hot vectors, or seals each for a mix-net. Either shuffles the
+	// reports of all honest parties; a single one protects its record from all others together.
 	NoiseShuffle Placement = 4
 )
 
@@ -111,7 +111,7 @@ func (id PlanID) Prefix() [16]byte { return [16]byte(id[:]) }
 //	u32 min_parties | u32 colluders | u32 deadline_ms | u32 grace_ms
 //	u64 clip | u64 per_party
 //	u8 placement | u64 variance | u8 unsafe differences
-//	under placement 4: u32 records | u32 columns | u32 categories | u64 gamma
+//	under placement 4: u32 records | u32 columns | u32 categories | u64 gamma | u32 mix records
 //	u8 sampling | u64 sample rate bits | u32 local steps
 //	u8 relation | u64 sensitivity | u64 epsilon bits | u64 delta bits | text accountant
 //	u8 audit | text application | bytes parameters
@@ -172,6 +172,9 @@ type Reports struct {
 	Columns    uint32 // reports of a record in an attempt
 	Categories uint32 // k of the column with the most
 	Gamma      uint64 // probability of a uniform report, in units of 2^-32
+	// MixRecords is the largest number of records of a party if a mix-net carries each report by itself;
+	// 0 if the secure sum adds them.
+	MixRecords uint32
 }
 
 func (r *Reports) fields(w *wire) {
@@ -179,6 +182,7 @@ func (r *Reports) fields(w *wire) {
 	w.u32("columns", &r.Columns)
 	w.u32("categories", &r.Categories)
 	w.u64("gamma", &r.Gamma)
+	w.u32("mix records", &r.MixRecords)
 }
 
 func (m *Member) fields(w *wire) {
@@ -355,5 +359,17 @@ func (p *Plan) HiddenParts() uint64 {
 	return 0
 }
 
-// Releases returns the number of attempts that the budget must allow.
-func (p *Plan) Releases() int { return int(p.Rounds) + int(p.SpareAttempts) }
+// Attempts returns the largest number of attempts of all rounds together.
+func (p *Plan) Attempts() int { return int(p.Rounds) + int(p.SpareAttempts) }
+
+// Releases returns the number of attempts that the budget must allow. With a mix-net it is that of the
+// rounds: all attempts of a round carry the same reports, and an honest node opens those of one.
+func (p *Plan) Releases() int {
+	if p.Mixes() {
+		return int(p.Rounds)
+	}
+	return p.Attempts()
+}
+
+// Mixes reports whether a mix-net carries the plan's reports.
+func (p *Plan) Mixes() bool { return p.Reports.MixRecords > 0 }

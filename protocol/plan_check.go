@@ -182,14 +182,21 @@ func (p *Plan) checkReports() error {
 	case uint64(p.Releases())*uint64(r.Columns) > 1<<31:
 		return fmt.Errorf("columns: %d in each of %d attempts are more reports than the accountant supports",
 			r.Columns, p.Releases())
-	case r.Categories > p.Dim:
+	case p.Mixes() && p.Dim != 1:
+		return fmt.Errorf("dim: %d, but a mix-net carries reports of 1 number", p.Dim)
+	case p.Mixes() && r.MixRecords < r.Records:
+		return fmt.Errorf("mix_records: %d are fewer than the %d of every party", r.MixRecords, r.Records)
+	case !p.Mixes() && r.Categories > p.Dim:
 		return fmt.Errorf("categories: %d are more than the plan's dim, %d", r.Categories, p.Dim)
 	case !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 0):
 		return fmt.Errorf("epsilon: %v is not positive", p.Epsilon)
 	case !(p.Delta >= privacy.MinDelta && p.Delta < 1):
 		return fmt.Errorf("delta: %v is not in [%g, 1)", p.Delta, privacy.MinDelta)
 	}
-	return p.shuffled().Validate()
+	if err := p.shuffled().Validate(); err != nil || !p.Mixes() {
+		return err
+	}
+	return p.CheckMix()
 }
 
 // checkSampling checks that a rate is given exactly with a sampling, and both only with a claim.

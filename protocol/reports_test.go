@@ -81,6 +81,10 @@ func TestReportingPlanRejections(t *testing.T) {
 		"add-remove":         {"epsilon", func(p *Plan) { p.Relation = uint8(privacy.AddRemove) }},
 		"relation":           {"relation", func(p *Plan) { p.Relation = 0 }},
 		"accountant":         {"accountant", func(p *Plan) { p.Accountant = AccountantInteger }},
+		"mix-net, numbers":   {"dim", func(p *Plan) { p.Reports.MixRecords = 40 }},
+		"mix-net, records":   {"mix_records", func(p *Plan) { p.Dim, p.Reports.MixRecords = 1, 39 }},
+		"mix-net, reports":   {"max_records", func(p *Plan) { p.Dim, p.Reports.MixRecords = 1, 1<<14 }},
+		"mix-net, audit":     {"audit", func(p *Plan) { p.Dim, p.Reports.MixRecords, p.Audit = 1, 40, true }},
 		"reports with noise": {"placed with none", func(p *Plan) { p.Noise = NoiseNone }},
 	} {
 		t.Run(name, func(t *testing.T) {

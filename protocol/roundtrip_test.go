@@ -117,11 +117,12 @@ func mixMessageOf(t *rapid.T, k Kind, round, attempt uint32) Message {
 	case KindMixKeys:
 		return &MixKeys{round, attempt, blobs(64).Draw(t, "outer"), blobs(64).Draw(t, "inner")}
 	case KindOnion:
-		return &Onion{round, attempt, d(), blobs(64).Draw(t, "sealed")}
+		return &Onion{round, attempt, rapid.Uint32().Draw(t, "entries"), rapid.Uint32().Draw(t, "index"), d(),
+			blobs(64).Draw(t, "sealed")}
 	case KindMixBatch:
 		b := &MixBatch{Round: round, Attempt: attempt, Stage: rapid.Uint32().Draw(t, "stage"),
-			Parties: increasing("parties"), Failed: increasing("failed"), Repeated: increasing("repeated"),
-			Content: d()}
+			Parties: increasing("parties"), Entries: increasing("entries"), Failed: increasing("failed"),
+			Repeated: increasing("repeated"), Content: d()}
 		for range rapid.IntRange(0, 3).Draw(t, "digests") {
 			whole := d()
 			b.Digests = append(b.Digests, MixDigest(whole[:16]))

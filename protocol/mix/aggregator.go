@@ -2,6 +2,7 @@ package mix
 
 import (
 	"fmt"
+	"slices"
 
 	"choir/crypto/channel"
 	"choir/protocol"
@@ -11,6 +12,8 @@ import (
 // without the nodes it opens nothing.
 type aggregator struct {
 	*machine
+	model    []int64 // what the rounds' reports were folded into; nil without Config.Model
+	recorded int     // entries of the transcript
 }
 
 // patience is how long the aggregator waits for a message beyond two of the plan's deadlines, ms.
@@ -19,6 +22,16 @@ const patience = 10_000
 func (g *aggregator) proposal(_ protocol.Proposal) {}
 
 func (g *aggregator) restore() error {
+	g.recorded = len(g.cfg.View.Keys("transcript/"))
+	if g.cfg.Model != nil {
+		g.model = g.cfg.Model.Initial()
+	}
+	if b := g.cfg.View.Get("model"); b != nil {
+		var ok bool
+		if g.model, ok = protocol.UnpackInts(b); !ok {
+			return fmt.Errorf("model: %d bytes are no numbers", len(b))
+		}
+	}
 	b := g.cfg.View.Get("mix/result")
 	if b == nil {
 		return nil
@@ -44,6 +57,10 @@ func (g *aggregator) due() int64 {
 }
 
 func (g *aggregator) advance() {
+	if g.cfg.End != nil {
+		g.abort(g.cfg.End)
+		return
+	}
 	for !g.over && g.at == nil {
 		g.next()
 	}
@@ -66,9 +83,9 @@ func (g *aggregator) advance() {
 // next opens the next attempt, or ends the session.
 func (g *aggregator) next() {
 	st := g.state
-	if int64(st.used) >= int64(g.s.Plan.Releases()) {
+	if int64(st.used) >= int64(g.s.Plan.Attempts()) {
 		g.abort(protocol.Fail(protocol.ClassQuorum, "round %d: no attempt is left of the plan's %d",
-			st.round, g.s.Plan.Releases()))
+			st.round, g.s.Plan.Attempts()))
 		return
 	}
 	r := &protocol.MixRound{Round: st.closed + 1, Attempt: 1}
@@ -90,11 +107,45 @@ func (g *aggregator) next() {
 	g.setSecrets([][]byte{private})
 }
 
+// abort ends the session for all members and for good.
 func (g *aggregator) abort(cause error) {
-	if data, err := g.s.Sign(g.cfg.Key, g.self, protocol.NewAbort(cause)); err == nil {
-		g.eff.Emit(g.s.SubjectControl(), data)
+	data, err := g.s.Sign(g.cfg.Key, g.self, protocol.NewAbort(cause))
+	if err != nil {
+		g.finish(err)
+		return
 	}
-	g.finish(cause)
+	g.record(data)
+	g.clear()
+	g.publish(data)
+	g.machine.conclude(cause)
+}
+
+// publish sends a message to all, now and after every restart until the next.
+func (g *aggregator) publish(data []byte) {
+	subject := g.s.SubjectControl()
+	g.eff.Put("mix/result", stored(subject, data))
+	g.eff.Emit(subject, data)
+}
+
+// record adds an entry to the transcript.
+func (g *aggregator) record(entry []byte) {
+	g.eff.Put(fmt.Sprintf("transcript/%08d", g.recorded), entry)
+	g.recorded++
+}
+
+// recordAttempt puts what the members signed in an attempt on record, without the pieces of batches except
+// those of a list that was opened to its end.
+func (g *aggregator) recordAttempt(opened bool) {
+	for _, data := range g.signed {
+		if protocol.Kind(data[0]) == protocol.KindMixPiece {
+			_, m, err := g.s.Receive(data)
+			piece, ok := m.(*protocol.MixPiece)
+			if err != nil || !ok || !opened || int(piece.Stage) != g.at.nodes {
+				continue
+			}
+		}
+		g.record(data)
+	}
 }
 
 // collect opens the reports, once all of them are there.
@@ -121,9 +172,15 @@ func (g *aggregator) collect() {
 	}
 	all := []byte{}
 	for _, r := range reports {
-		all = append(all, r...)
+		all = append(all, r[nonceSize:]...)
 	}
 	g.eff.Put(ReportsKey(a.round), all)
+	if err := g.fold(all); err != nil {
+		g.finish(err)
+		return
+	}
+	g.recordAttempt(true)
+	g.record(append([]byte{openedEntry}, slices.Concat(reports...)...))
 	g.conclude(&protocol.MixResult{Round: a.round, Attempt: a.attempt, Outcome: protocol.OutcomeAccepted,
 		List: a.list, Opened: a.batches[2*a.nodes].Content, Count: uint32(len(reports)),
 		Suspect: protocol.Everyone})
@@ -138,7 +195,22 @@ func (g *aggregator) fail(f fault) {
 		r.Outcome = protocol.OutcomeRejected
 		r.List = g.at.list
 	}
+	g.recordAttempt(false)
 	g.conclude(r)
+}
+
+// fold folds the reports of a round into the model.
+func (g *aggregator) fold(reports []byte) error {
+	if g.cfg.Model == nil {
+		return nil
+	}
+	numbers, _ := protocol.Ints(reports)
+	next, err := g.cfg.Model.Fold(g.at.round, g.model, numbers)
+	if err != nil {
+		return fmt.Errorf("mix-net: round %d: %w", g.at.round, err)
+	}
+	g.model = next
+	return nil
 }
 
 // conclude publishes the outcome.
@@ -148,11 +220,13 @@ func (g *aggregator) conclude(r *protocol.MixResult) {
 		g.finish(err)
 		return
 	}
-	out := protocol.Outgoing{Subject: g.s.SubjectControl(), Data: data}
-	g.eff.Put("mix/result", stored(out.Subject, out.Data))
-	g.eff.Emit(out.Subject, out.Data)
+	g.record(data)
+	g.publish(data)
+	if g.model != nil && r.Outcome != protocol.OutcomeVoid {
+		g.eff.Put("model", protocol.PackInts(g.model))
+	}
 	g.settle(r, nil)
-	g.last = []protocol.Outgoing{out}
+	g.last = []protocol.Outgoing{{Subject: g.s.SubjectControl(), Data: data}}
 	if !g.over {
 		g.advance()
 	}

@@ -18,7 +18,8 @@ type attempt struct {
 	since   int64                    // when it began or resumed, ms
 	seen    map[slot]protocol.Digest // of the accepted messages
 	missing int                      // nodes whose keys are not known
-	onions  map[uint32]*protocol.Onion
+	onions  map[uint32]*bundle
+	arrived int                  // parties whose onions are all there
 	batches []*protocol.MixBatch // 0..2M; nil: not known
 	pieces  []map[uint32][]byte  // by batch
 	checked map[int][][]byte     // the entries of batches that were found right
@@ -47,7 +48,7 @@ type fault struct {
 func newAttempt(s protocol.BoundPlan, m *protocol.MixRound, now int64) *attempt {
 	nodes := s.Plan.Computes()
 	a := &attempt{s: s, since: now, seen: map[slot]protocol.Digest{}, missing: nodes,
-		onions:  map[uint32]*protocol.Onion{},
+		onions:  map[uint32]*bundle{},
 		batches: make([]*protocol.MixBatch, 2*nodes+1), pieces: make([]map[uint32][]byte, 2*nodes+1),
 		checked: map[int][][]byte{}, gos: map[uint32]bool{}, agrees: map[uint32]*protocol.MixAgree{}}
 	a.knownAt = make([]int64, 2*nodes+1)
@@ -67,7 +68,7 @@ func place(from uint32, m protocol.Message) (round, number uint32, sl slot, ok b
 	case *protocol.MixKeys:
 		return m.Round, m.Attempt, slot{kind: protocol.KindMixKeys, from: from}, true
 	case *protocol.Onion:
-		return m.Round, m.Attempt, slot{kind: protocol.KindOnion, from: from}, true
+		return m.Round, m.Attempt, slot{kind: protocol.KindOnion, from: from, index: m.Index}, true
 	case *protocol.MixBatch:
 		return m.Round, m.Attempt, slot{kind: protocol.KindMixBatch, from: from, stage: m.Stage}, true
 	case *protocol.MixPiece:
@@ -178,12 +179,67 @@ func (a *attempt) addOnion(from uint32, m *protocol.Onion) error {
 		return fmt.Errorf("%w: an onion before all keys are known", protocol.ErrEarly)
 	case m.Keys != a.digest:
 		return fmt.Errorf("%w: an onion for other keys than the nodes signed", protocol.ErrMismatch)
-	case len(m.Sealed) != a.size(0):
-		return fmt.Errorf("%w: an onion of %d bytes, not %d", protocol.ErrMalformed, len(m.Sealed), a.size(0))
+	case int64(m.Entries) < int64(a.least) || int64(m.Entries) > int64(a.most):
+		return fmt.Errorf("%w: %d onions are not in %d..%d", protocol.ErrMismatch, m.Entries, a.least, a.most)
 	}
-	a.onions[from] = m
+	b := a.onions[from]
+	if b == nil {
+		b = &bundle{entries: int(m.Entries), pieces: map[uint32][]byte{}}
+	}
+	n := int(m.Entries) - int(m.Index)*a.perPiece(0) // from this message on
+	want := a.size(0) * min(n, a.perPiece(0))
+	switch {
+	case int(m.Entries) != b.entries:
+		return fmt.Errorf("%w: %d onions, and %d before", protocol.ErrMismatch, m.Entries, b.entries)
+	case int64(m.Index) >= int64(a.geometry.pieces(0, b.entries)) || len(m.Sealed) != want:
+		return fmt.Errorf("%w: onions of %d bytes, not %d", protocol.ErrMalformed, len(m.Sealed), want)
+	}
+	b.pieces[m.Index] = m.Sealed
+	a.onions[from] = b
+	if len(b.pieces) == a.geometry.pieces(0, b.entries) {
+		a.arrived++
+	}
 	return nil
 }
+
+// bundle is the onions of a party.
+type bundle struct {
+	entries int
+	pieces  map[uint32][]byte // by message
+}
+
+// senders returns the parties whose onions are all there, in increasing order.
+func (a *attempt) senders() (parties []uint32) {
+	for p, b := range a.onions {
+		if len(b.pieces) == a.geometry.pieces(0, b.entries) {
+			parties = append(parties, p)
+		}
+	}
+	slices.Sort(parties)
+	return parties
+}
+
+// received returns the onions of the parties in order.
+func (a *attempt) received(parties []uint32) (onions [][]byte) {
+	for _, p := range parties {
+		b := a.onions[p]
+		for i := range uint32(len(b.pieces)) {
+			onions = append(onions, slices.Collect(slices.Chunk(b.pieces[i], a.size(0)))...)
+		}
+	}
+	return onions
+}
+
+// origins returns the party that sent each entry of batch 0.
+func (a *attempt) origins() (senders []uint32) {
+	for i, p := range a.batches[0].Parties {
+		senders = append(senders, slices.Repeat([]uint32{p}, int(a.batches[0].Entries[i]))...)
+	}
+	return senders
+}
+
+// fewest is the smallest number of entries of a batch before the list is opened.
+func (a *attempt) fewest() int { return int(a.s.Plan.MinParties) * a.least }
 
 // count is the number of entries of a batch that is known.
 func (a *attempt) count(stage int) int {
@@ -225,9 +281,9 @@ func (a *attempt) addBatch(from uint32, m *protocol.MixBatch, now int64) error {
 			return failed
 		})
 	}
-	if n := a.count(stage); stage <= a.nodes && n < int(a.s.Plan.MinParties) {
-		a.blame(protocol.Everyone,
-			fmt.Sprintf("batch %d has %d entries, fewer than N_min = %d", stage, n, a.s.Plan.MinParties))
+	if n := a.count(stage); stage <= a.nodes && n < a.fewest() {
+		a.blame(protocol.Everyone, fmt.Sprintf("batch %d has %d entries, fewer than the %d of N_min = %d parties",
+			stage, n, a.fewest(), a.s.Plan.MinParties))
 	}
 	return nil
 }
@@ -242,16 +298,8 @@ func (a *attempt) blame(suspect uint32, reason string) {
 func (a *attempt) wrongBatch(stage int, m *protocol.MixBatch) string {
 	switch {
 	case stage == 0:
-		for _, p := range m.Parties {
-			if !a.s.Plan.Is(p, protocol.RoleParty) {
-				return fmt.Sprintf("member %d is no party", p)
-			}
-		}
-		if len(m.Parties) != len(m.Digests) || len(m.Failed)+len(m.Repeated) > 0 {
-			return fmt.Sprintf("%d onions of %d parties", len(m.Digests), len(m.Parties))
-		}
-		return ""
-	case len(m.Parties) > 0:
+		return a.wrongOnions(m)
+	case len(m.Parties)+len(m.Entries) > 0:
 		return "senders of a shuffled batch"
 	case stage > a.nodes:
 		if len(m.Digests)+len(m.Repeated) > 0 {
@@ -265,6 +313,25 @@ func (a *attempt) wrongBatch(stage int, m *protocol.MixBatch) string {
 		return ""
 	}
 	return wrongShuffle(m, a.count(stage-1))
+}
+
+// wrongOnions is wrongBatch of batch 0.
+func (a *attempt) wrongOnions(m *protocol.MixBatch) string {
+	if len(m.Parties) != len(m.Entries) {
+		return fmt.Sprintf("numbers of entries of %d parties, for %d parties", len(m.Entries), len(m.Parties))
+	}
+	all := int64(0)
+	for i, p := range m.Parties {
+		n := int64(m.Entries[i])
+		if !a.s.Plan.Is(p, protocol.RoleParty) || n < int64(a.least) || n > int64(a.most) {
+			return fmt.Sprintf("%d onions of member %d", n, p)
+		}
+		all += n
+	}
+	if all != int64(len(m.Digests)) || len(m.Failed)+len(m.Repeated) > 0 {
+		return fmt.Sprintf("%d onions of %d", len(m.Digests), all)
+	}
+	return ""
 }
 
 // wrongShuffle is wrongBatch of a batch that a node shuffled, given the number of entries that it got.
@@ -339,6 +406,12 @@ func (a *attempt) addAgree(from uint32, m *protocol.MixAgree) error {
 		return fmt.Errorf("%w: %s agrees to another list", protocol.ErrMismatch, a.s.Name(from))
 	case len(m.Parties) < int(a.s.Plan.MinParties):
 		return fmt.Errorf("%w: %s agrees with %d", protocol.ErrSmallSet, a.s.Name(from), len(m.Parties))
+	}
+	for _, p := range m.Parties {
+		if _, in := slices.BinarySearch(a.batches[0].Parties, p); !in {
+			return fmt.Errorf("%w: %s agrees with %s, which sent no onion", protocol.ErrMismatch, a.s.Name(from),
+				a.name(p))
+		}
 	}
 	a.agrees[from] = m
 	return nil

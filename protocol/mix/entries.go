@@ -114,7 +114,8 @@ func (g geometry) divide(stage int, entries [][]byte) [][]byte {
 	return pieces
 }
 
-// openReports opens the last batch with the aggregator's key. They are nil if pieces are missing.
+// openReports opens the last batch with the aggregator's key: nonces with reports. They are nil if pieces
+// are missing.
 func (a *attempt) openReports(key *channel.PrivateKey) ([][]byte, error) {
 	last := 2 * a.nodes
 	sealed := a.whole(last)
@@ -131,9 +132,6 @@ func (a *attempt) openReports(key *channel.PrivateKey) ([][]byte, error) {
 	entries, err := a.split(last, pieces)
 	if err != nil {
 		return nil, err
-	}
-	for i := range entries {
-		entries[i] = entries[i][nonceSize:]
 	}
 	return entries, nil
 }

@@ -1,6 +1,7 @@
 package mix
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,8 @@ type Config struct {
 	Ledger  Ledger        // party: charges every report; nil: none is charged
 	Rand    io.Reader     // crypto/rand.Reader in production
 	View    protocol.View // the member's store
+	// Model is what the aggregator folds each round's reports into, in the order of the list; nil: nothing.
+	Model protocol.Model
 	// Tamper alters what a dishonest party seals: for the nodes M..1 in layers 0..M-1, which are the
 	// inner ones, and in layers M..2M-1. Nil: nothing is altered. It is for attacks.
 	Tamper func(layer int, content []byte) []byte
@@ -25,6 +28,8 @@ type Config struct {
 	// GiveUpMS ends the opening of a list after this time without progress, in milliseconds; the
 	// round is then lost. 0: never.
 	GiveUpMS int64
+	// End, at the aggregator, ends the session for all members and for good with this reason; nil: it goes on.
+	End error
 }
 
 // Ledger is a party's privacy ledger. It is asked once in each round, and the entry is stored in the
@@ -32,30 +37,6 @@ type Config struct {
 type Ledger interface {
 	Charge(round, attempt uint32) (entry []byte, seq uint64, err error)
 	Append(entry []byte) error
-}
-
-// Bounds on a plan with a mix-net.
-const (
-	maxParties = 1 << 14
-	maxReport  = 1 << 10 // bytes, 8 for each coordinate
-)
-
-// check returns why a plan's reports cannot go through a mix-net.
-func check(p *protocol.Plan) error {
-	switch {
-	case p.Parties() > maxParties:
-		return protocol.Fail(protocol.ClassInput, "mix-net: %d parties are more than %d", p.Parties(), maxParties)
-	case 8*uint64(p.Dim) > maxReport:
-		return protocol.Fail(protocol.ClassInput, "mix-net: a report of %d numbers is longer than %d bytes; "+
-			"a mix-net carries at most %d numbers for each party", p.Dim, maxReport, maxReport/8)
-	case p.MinParties < p.Colluders+2:
-		return protocol.Fail(protocol.ClassInput, "mix-net: N_min = %d with T = %d hides a report among fewer "+
-			"than two; N_min must be at least T + 2", p.MinParties, p.Colluders)
-	case p.After != nil || p.Audit:
-		return protocol.Fail(protocol.ClassInput, "mix-net: a plan with audit or a predecessor needs sums; "+
-			"use the back end sum")
-	}
-	return nil
 }
 
 // role is what a member does besides keeping the attempt's messages.
@@ -87,6 +68,7 @@ type machine struct {
 	backoff   protocol.Backoff
 	proposing bool
 	early     early
+	signed    [][]byte // the messages of the attempt that the store's log has
 }
 
 // state is what a member keeps beyond an attempt.
@@ -103,7 +85,7 @@ func New(cfg Config) (protocol.Machine, error) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "mix-net: %w: this key is not on the roster",
 			protocol.ErrUnknown)
 	}
-	if err := check(cfg.Session.Plan); err != nil {
+	if err := cfg.Session.Plan.CheckMix(); err != nil {
 		return nil, err
 	}
 	if cfg.ResendMS == 0 {
@@ -154,9 +136,9 @@ func (m *machine) Step(now int64, ev protocol.Event) protocol.Effects {
 
 // resume sends the messages of the attempt again, since the process may have ended before.
 func (m *machine) resume() {
-	if m.at == nil && m.state.closed >= m.s.Plan.Rounds {
+	if end := m.cfg.View.Get("done"); end != nil {
 		m.eff.Send = append(m.eff.Send, m.last...)
-		m.finish(nil)
+		m.finish(protocol.UnmarshalEnd(end))
 		return
 	}
 	if m.at != nil {
@@ -199,6 +181,12 @@ func (m *machine) finish(err error) {
 	m.eff.Finish(err)
 }
 
+// conclude ends the session for good: the member does not go on if it is started again.
+func (m *machine) conclude(err error) {
+	m.eff.Put("done", protocol.MarshalEnd(err))
+	m.finish(err)
+}
+
 // deliver handles a message from the bus.
 func (m *machine) deliver(data []byte) {
 	e, msg, err := m.s.Receive(data)
@@ -208,7 +196,8 @@ func (m *machine) deliver(data []byte) {
 	}
 	if a, ok := msg.(*protocol.Abort); ok {
 		if m.self != e.From {
-			m.finish(a.Cause())
+			m.clear()
+			m.conclude(a.Cause())
 		}
 		return
 	}
@@ -248,10 +237,11 @@ func (m *machine) settle(r *protocol.MixResult, err error) {
 	if r.Outcome != protocol.OutcomeVoid {
 		m.state.closed = r.Round
 		m.putState()
+		m.eff.Put("settled", binary.BigEndian.AppendUint32(nil, r.Round))
 	}
 	if m.state.closed >= m.s.Plan.Rounds {
 		m.eff.Note(protocol.Notice{Code: protocol.NoteCompleted})
-		m.finish(nil)
+		m.conclude(nil)
 	}
 }
 
@@ -326,7 +316,7 @@ func (m *machine) enter(r *protocol.MixRound, data []byte) error {
 	case r.Round < newest.round || r.Round == newest.round && r.Attempt < newest.attempt:
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, r.Round, r.Attempt)
 	case r.Round > newest.round+1 || r.Round > m.s.Plan.Rounds ||
-		int64(newest.used) >= int64(m.s.Plan.Releases()):
+		int64(newest.used) >= int64(m.s.Plan.Attempts()):
 		return fmt.Errorf("%w: the plan has no such round, or no more attempts", protocol.ErrMismatch)
 	}
 	if _, _, err := channel.Initiate(m.s.Plan.Suite, r.Public, nil); err != nil {
@@ -368,6 +358,7 @@ func (m *machine) clear() {
 		m.eff.Delete(logKey(i))
 	}
 	m.logged = 0
+	m.signed = nil
 	m.at = nil
 	m.last = nil
 	m.proposing = false
@@ -424,4 +415,5 @@ func (m *machine) echo(msg protocol.Message, data []byte) {
 func (m *machine) log(subject string, data []byte) {
 	m.eff.Put(logKey(m.logged), stored(subject, data))
 	m.logged++
+	m.signed = append(m.signed, data)
 }

@@ -64,10 +64,11 @@ func TestOnion(t *testing.T) {
 		r := rand.NewChaCha8([32]byte{1})
 		a, outer, inner := keyed(t, s, r)
 		report := bytes.Repeat([]byte{7}, 16)
-		layer, trail, err := a.makeOnion(report, 2, r, honest)
+		onions, trails, err := a.makeOnions(report, 2, r, honest)
 		if err != nil {
 			t.Fatal(err)
 		}
+		layer, trail := onions[0], trails[0]
 		check := func(stage int) {
 			if len(layer) != a.size(stage) {
 				t.Errorf("%v: batch %d: %d bytes, want %d", suite, stage, len(layer), a.size(stage))
@@ -105,7 +106,7 @@ func TestLayersAreBound(t *testing.T) {
 	s, _ := boundPlan(t, channel.SuiteX25519)
 	r := rand.NewChaCha8([32]byte{2})
 	a, outer, _ := keyed(t, s, r)
-	onion, _, err := a.makeOnion(make([]byte, 16), 2, r, honest)
+	onions, _, err := a.makeOnions(make([]byte, 16), 2, r, honest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +120,11 @@ func TestLayersAreBound(t *testing.T) {
 		"another plan":    func(k shuffleKeys) []byte { k.plan[0] ^= 1; return k.outerInfo(1, 2) },
 		"other keys":      func(k shuffleKeys) []byte { k.digest[0] ^= 1; return k.outerInfo(1, 2) },
 	} {
-		if _, err := open(s.Plan.Suite, outer[0], info(a.shuffleKeys), onion); !errors.Is(err, errLayer) {
+		if _, err := open(s.Plan.Suite, outer[0], info(a.shuffleKeys), onions[0]); !errors.Is(err, errLayer) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := open(s.Plan.Suite, outer[0], a.outerInfo(1, 2), onion); err != nil {
+	if _, err := open(s.Plan.Suite, outer[0], a.outerInfo(1, 2), onions[0]); err != nil {
 		t.Error(err)
 	}
 }
@@ -220,7 +221,7 @@ func TestCheck(t *testing.T) {
 	s, _ := boundPlan(t, channel.SuiteX25519)
 	for name, change := range map[string]func(p *protocol.Plan){
 		"a long report": func(p *protocol.Plan) { p.Dim = 129 },
-		"many parties":  func(p *protocol.Plan) { p.Members = make([]protocol.Member, maxParties+5) },
+		"many parties":  func(p *protocol.Plan) { p.Members = make([]protocol.Member, 1<<14+5) },
 		"a set too small": func(p *protocol.Plan) {
 			p.MinParties, p.Colluders = 3, 2
 		},
@@ -234,12 +235,12 @@ func TestCheck(t *testing.T) {
 					p.Members[i].Role = protocol.RoleParty
 				}
 			}
-			if err := check(&p); protocol.ClassOf(err) != protocol.ClassInput {
+			if err := p.CheckMix(); protocol.ClassOf(err) != protocol.ClassInput {
 				t.Errorf("%v", err)
 			}
 		})
 	}
-	if err := check(s.Plan); err != nil {
+	if err := s.Plan.CheckMix(); err != nil {
 		t.Error(err)
 	}
 }

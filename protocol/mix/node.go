@@ -39,7 +39,7 @@ func (n *node) due() int64 {
 	}
 	least := int(n.s.Plan.MinParties)
 	switch {
-	case n.k == 1 && a.batches[0] == nil && len(a.onions) >= least:
+	case n.k == 1 && a.batches[0] == nil && a.arrived >= least:
 		return a.since + deadline
 	case a.batches[a.nodes] != nil && !n.has(protocol.KindMixAgree) && len(a.gos) >= least:
 		return a.knownAt[a.nodes] + deadline
@@ -130,7 +130,7 @@ func (n *node) sayKeys() {
 
 // closes reports whether the first node stops accepting onions.
 func (n *node) closes() bool {
-	have := len(n.at.onions)
+	have := n.at.arrived
 	return have == n.s.Plan.Parties() ||
 		have >= int(n.s.Plan.MinParties) && n.now >= n.at.since+int64(n.s.Plan.DeadlineMS)
 }
@@ -138,13 +138,12 @@ func (n *node) closes() bool {
 // close signs the list of onions, before this node has opened any.
 func (n *node) close() {
 	a := n.at
-	senders := slices.Sorted(maps.Keys(a.onions))
-	onions := make([][]byte, len(senders))
-	for i, p := range senders {
-		onions[i] = a.onions[p].Sealed
-	}
-	m := a.describe(0, onions)
+	senders := a.senders()
+	m := a.describe(0, a.received(senders))
 	m.Parties = senders
+	for _, p := range senders {
+		m.Entries = append(m.Entries, uint32(a.onions[p].entries))
+	}
 	n.last = nil
 	n.say(n.s.SubjectMixBatch(n.self), m)
 }
@@ -154,11 +153,7 @@ func (n *node) close() {
 func (n *node) incoming(stage int) [][]byte {
 	a := n.at
 	if stage == 0 {
-		onions := make([][]byte, len(a.batches[0].Parties))
-		for i, p := range a.batches[0].Parties {
-			onions[i] = a.onions[p].Sealed
-		}
-		return onions
+		return a.received(a.batches[0].Parties)
 	}
 	entries, err := a.entries(stage)
 	if entries == nil && err == nil && n.now >= a.knownAt[stage]+int64(n.s.Plan.DeadlineMS) {
@@ -201,9 +196,13 @@ func (n *node) openLayers(which int, entries [][]byte, info func(i int) []byte) 
 // mix removes this node's outer layer, drops what does not open or repeats, and shuffles.
 func (n *node) mix(entries [][]byte) {
 	a := n.at
+	var senders []uint32
+	if n.k == 1 {
+		senders = a.origins()
+	}
 	contents, err := n.openLayers(0, entries, func(i int) []byte {
 		if n.k == 1 {
-			return a.outerInfo(1, a.batches[0].Parties[i])
+			return a.outerInfo(1, senders[i])
 		}
 		return a.outerInfo(n.k, protocol.Everyone)
 	})
@@ -253,7 +252,7 @@ func (n *node) drop(i int, why error) {
 	note := protocol.Notice{Code: protocol.NoteRefused, Round: n.at.round, Attempt: n.at.attempt,
 		Err: fmt.Errorf("%w: entry %d of batch %d", why, i, n.k-1)}
 	if n.k == 1 {
-		note.Peer = n.s.Name(n.at.batches[0].Parties[i])
+		note.Peer = n.s.Name(n.at.origins()[i])
 	}
 	n.eff.Note(note)
 }

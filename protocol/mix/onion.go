@@ -8,6 +8,7 @@ import (
 
 	"choir/crypto/blake"
 	"choir/crypto/channel"
+	"choir/internal/parallel"
 	"choir/protocol"
 )
 
@@ -33,10 +34,30 @@ type geometry struct {
 	suite  channel.Suite
 	nodes  int // M
 	report int // bytes
+	least  int // reports of a party
+	most   int
 }
 
 func geometryOf(p *protocol.Plan) geometry {
-	return geometry{p.Suite, p.Computes(), 8 * int(p.Dim)}
+	least, most := p.MixEntries()
+	return geometry{p.Suite, p.Computes(), 8 * int(p.Dim), least, most}
+}
+
+// Traffic returns the payload bytes of a round in which every party sends its least number of reports: those
+// that a party sends, that it reads, and that the compute node reads which reads most.
+func Traffic(p *protocol.Plan) (sends, reads, node int) {
+	g := geometryOf(p)
+	n := p.Parties() * g.least
+	sends = g.least * g.size(0)
+	described := 16 * n * (g.nodes + 1) // the batches' digests
+	for k := range g.nodes {
+		before := g.size(0)
+		if k > 0 {
+			before = g.size(k) + g.size(g.nodes+k)
+		}
+		node = max(node, n*(before+g.size(g.nodes))+described)
+	}
+	return sends, described + 2*g.nodes*g.suite.EncSize(), node
 }
 
 // overhead is what a layer adds to its content, in bytes.
@@ -161,18 +182,36 @@ func ContentDigest(entries [][]byte) protocol.Digest {
 	return h.Sum()
 }
 
-// makeOnion seals a report. The trail is the digest of the party's entry in each batch 0..M.
+// makeOnions seals reports. The trail of each has the digest of its entry in each batch 0..M.
+func (k *shuffleKeys) makeOnions(
+	reports []byte, sender uint32, r io.Reader, tamper func(layer int, content []byte) []byte,
+) (onions [][]byte, trails []trail, err error) {
+	n := len(reports) / k.report
+	if len(reports) != n*k.report || n < k.least || n > k.most {
+		return nil, nil, fmt.Errorf("reports of %d bytes, not %d to %d of %d", len(reports), k.least, k.most,
+			k.report)
+	}
+	inside := make([][]byte, n)
+	for i := range inside {
+		inside[i] = make([]byte, nonceSize, nonceSize+k.report)
+		if _, err := io.ReadFull(r, inside[i]); err != nil {
+			return nil, nil, fmt.Errorf("nonce of a report: %w", err)
+		}
+		inside[i] = append(inside[i], reports[i*k.report:(i+1)*k.report]...)
+	}
+	onions, trails = make([][]byte, n), make([]trail, n)
+	errs := make([]error, n)
+	parallel.Do(n, func(i int) { onions[i], trails[i], errs[i] = k.makeOnion(inside[i], sender, tamper) })
+	return onions, trails, errors.Join(errs...)
+}
+
+// trail is the digests of one entry in the batches 0..M.
+type trail []protocol.MixDigest
+
+// makeOnion seals a nonce with a report.
 func (k *shuffleKeys) makeOnion(
-	report []byte, sender uint32, r io.Reader, tamper func(layer int, content []byte) []byte,
-) (onion []byte, trail []protocol.MixDigest, err error) {
-	if len(report) != k.report {
-		return nil, nil, fmt.Errorf("a report of %d bytes, not %d", len(report), k.report)
-	}
-	layer := make([]byte, nonceSize, nonceSize+len(report))
-	if _, err := io.ReadFull(r, layer); err != nil {
-		return nil, nil, fmt.Errorf("nonce of a report: %w", err)
-	}
-	layer = append(layer, report...)
+	layer []byte, sender uint32, tamper func(layer int, content []byte) []byte,
+) (onion []byte, t trail, err error) {
 	commitments := make([]protocol.Digest, k.nodes)
 	for node := k.nodes; node >= 1; node-- {
 		layer = tamper(k.nodes-node, layer)
@@ -184,16 +223,16 @@ func (k *shuffleKeys) makeOnion(
 	for _, c := range commitments {
 		layer = append(layer, c[:]...)
 	}
-	trail = make([]protocol.MixDigest, k.nodes+1)
+	t = make(trail, k.nodes+1)
 	for node := k.nodes; node >= 1; node-- {
 		layer = tamper(2*k.nodes-node, layer)
-		trail[node] = EntryDigest(layer)
+		t[node] = EntryDigest(layer)
 		if layer, err = seal(k.suite, k.outer[node-1], k.outerInfo(node, sender), layer); err != nil {
 			return nil, nil, err
 		}
 	}
-	trail[0] = EntryDigest(layer)
-	return layer, trail, nil
+	t[0] = EntryDigest(layer)
+	return layer, t, nil
 }
 
 // listed is an entry of the list.

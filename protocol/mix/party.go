@@ -8,11 +8,11 @@ import (
 	"choir/protocol"
 )
 
-// party draws one report in each round, also if the round has several attempts, of which one at most
-// is opened.
+// party draws its reports once in each round, also if the round has several attempts, of which one at
+// most is opened.
 type party struct {
 	*machine
-	report []byte   // of the round
+	report []byte   // those of the round, in the order of the onions
 	of     uint32   // the round
 	looked *attempt // whose batches this party has searched
 	until  int      // the number of batches that it has searched
@@ -51,7 +51,7 @@ func (p *party) advance() {
 	}
 }
 
-// propose asks for the round's report.
+// propose asks for the round's reports.
 func (p *party) propose() {
 	if p.proposing {
 		return
@@ -73,20 +73,36 @@ func (p *party) proposal(e protocol.Proposal) {
 		return
 	}
 	p.proposing = false
-	if e.Err == nil && len(e.Update) != int(p.s.Plan.Dim) {
-		e.Err = fmt.Errorf("a report of %d numbers, not %d", len(e.Update), p.s.Plan.Dim)
+	report, err := p.shuffled(e)
+	if err == nil {
+		err = p.charge()
 	}
-	if e.Err != nil {
-		p.finish(e.Err)
-		return
-	}
-	if err := p.charge(); err != nil {
+	if err != nil {
 		p.finish(err)
 		return
 	}
 	p.of = p.at.round
-	p.report = protocol.AppendInts(nil, e.Update)
+	p.report = report
 	p.eff.Replace("mix/report", append(binary.BigEndian.AppendUint32(nil, p.of), p.report...))
+}
+
+// shuffled returns the reports of a proposal in a random order, so that nothing tells which of the party's
+// records each is of, even if all nodes collude.
+func (p *party) shuffled(e protocol.Proposal) ([]byte, error) {
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	dim, least, most := int(p.s.Plan.Dim), p.at.least, p.at.most
+	n := len(e.Update) / dim
+	if len(e.Update) != n*dim || n < least || n > most {
+		return nil, fmt.Errorf("%d numbers are not %d to %d reports of %d", len(e.Update), least, most, dim)
+	}
+	order, err := permutation(n, p.cfg.Rand)
+	var report []byte
+	for _, i := range order {
+		report = protocol.AppendInts(report, e.Update[i*dim:(i+1)*dim])
+	}
+	return report, err
 }
 
 func (p *party) charge() error {
@@ -104,31 +120,35 @@ func (p *party) charge() error {
 	return nil
 }
 
-// send seals the report for this attempt.
+// send seals the reports for this attempt.
 func (p *party) send() {
 	a := p.at
 	tamper := p.cfg.Tamper
 	if tamper == nil {
 		tamper = func(_ int, content []byte) []byte { return content }
 	}
-	onion, trail, err := a.makeOnion(p.report, p.self, p.cfg.Rand, tamper)
+	onions, trails, err := a.makeOnions(p.report, p.self, p.cfg.Rand, tamper)
 	if err != nil {
 		p.finish(err)
 		return
 	}
 	var b []byte
-	for _, d := range trail {
-		b = append(b, d[:]...)
+	for _, t := range trails {
+		for _, d := range t {
+			b = append(b, d[:]...)
+		}
 	}
 	p.setSecrets([][]byte{b})
 	p.last = nil
-	p.say(p.s.SubjectOnion(p.self),
-		&protocol.Onion{Round: a.round, Attempt: a.attempt, Keys: a.digest, Sealed: onion})
+	for i, piece := range a.divide(0, onions) {
+		p.say(p.s.SubjectOnion(p.self), &protocol.Onion{Round: a.round, Attempt: a.attempt,
+			Entries: uint32(len(onions)), Index: uint32(i), Keys: a.digest, Sealed: piece})
+	}
 	p.eff.Note(protocol.Notice{Code: protocol.NoteContributed, Round: a.round, Attempt: a.attempt})
 }
 
-// look looks for the party's entry in the batches that have become known, and signs "go" if it is in the
-// list. If it is lost, only the party's operator is told where: a message about it would tell others
+// look looks for the party's entries in the batches that have become known, and signs "go" if all are in
+// the list. If one is lost, only the party's operator is told where: a message about it would tell others
 // which party sent the entry that is missing.
 func (p *party) look() {
 	a := p.at
@@ -143,7 +163,7 @@ func (p *party) look() {
 		}
 		if why := p.missing(p.until); why != "" {
 			p.gone = true
-			p.lost(a.owner(p.until), fmt.Sprintf("batch %d lacks this party's entry: %s", p.until, why))
+			p.lost(a.owner(p.until), fmt.Sprintf("batch %d lacks an entry of this party: %s", p.until, why))
 		} else if p.until == a.nodes && a.fault == nil && !p.own[slot{kind: protocol.KindMixGo, from: p.self}] {
 			p.last = nil
 			p.say(p.s.SubjectMixGo(p.self), &protocol.MixGo{Round: a.round, Attempt: a.attempt, List: a.list})
@@ -151,22 +171,27 @@ func (p *party) look() {
 	}
 }
 
-// missing returns why the party's entry is not in a batch, "" if it is.
+// missing returns why an entry of the party is not in a batch, "" if all are.
 func (p *party) missing(stage int) string {
 	a := p.at
-	if len(p.secrets) != 1 || len(p.secrets[0]) != 16*(a.nodes+1) {
+	size := 16 * (a.nodes + 1) // of a trail
+	if len(p.secrets) != 1 || len(p.secrets[0]) == 0 || len(p.secrets[0])%size != 0 {
 		return "it sent none in time"
 	}
-	own := protocol.MixDigest(p.secrets[0][16*min(stage, a.nodes):])
-	position := slices.Index(a.batches[min(stage, a.nodes)].Digests, own)
-	if position < 0 {
-		return "the node left it out or replaced it"
+	positions := map[protocol.MixDigest]int{}
+	for i, d := range a.batches[min(stage, a.nodes)].Digests {
+		positions[d] = i
 	}
-	if stage <= a.nodes {
-		return ""
-	}
-	if _, failed := slices.BinarySearch(a.batches[stage].Failed, uint32(position)); failed {
-		return "the node claims that it does not open"
+	for t := p.secrets[0]; len(t) > 0; t = t[size:] {
+		position, in := positions[protocol.MixDigest(t[16*min(stage, a.nodes):])]
+		if !in {
+			return "the node left it out or replaced it"
+		}
+		if stage > a.nodes {
+			if _, failed := slices.BinarySearch(a.batches[stage].Failed, uint32(position)); failed {
+				return "the node claims that it does not open"
+			}
+		}
 	}
 	return ""
 }

@@ -13,9 +13,16 @@ import (
 //	mix/log/<number>   u32 length | subject (of an own message; else empty) | message
 //	mix/state          u32 round | u32 attempt | u32 used | u32 closed
 //	mix/secrets        n* (u32 length | secret): a node's private keys, the aggregator's, a party's trail
-//	mix/report         a party: u32 round | its report
+//	mix/report         a party: u32 round | its reports, of one length, in the order of its onions
 //	mix/result         the aggregator: like mix/log, the newest result
 //	mix/reports/<round>  the aggregator: the opened reports, each of the same length
+//
+// and as in a plan of sums:
+//
+//	settled            u32 round: the last whose result is known
+//	done               how the session ended: protocol.MarshalEnd
+//	model              the aggregator: the numbers that all rounds' reports were folded into
+//	transcript/<number>  the aggregator: see Verify
 
 func logKey(i uint32) string { return fmt.Sprintf("mix/log/%08d", i) }
 
@@ -79,6 +86,8 @@ func (m *machine) restore() error {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		m.logged++
+		_, data, _ := cut(m.cfg.View.Get(key))
+		m.signed = append(m.signed, data)
 	}
 	return m.role.restore()
 }

@@ -9,7 +9,7 @@ import (
 // Report is what a transcript proves.
 type Report struct {
 	Plan     protocol.PlanID
-	Attempts []Attempt // in order; each was charged to the parties that took part in it
+	Attempts []Attempt // in order; each, or with a mix-net each round, was charged to the parties that took part
 	Models   [][]int64 // Models[r] is the public model after r rounds, grid units
 	Releases int       // sums that were revealed, accepted or rejected
 	Audited  bool      // every revealed sum was opened against the parties' commitments
@@ -39,9 +39,9 @@ type Attempt struct {
 	Round     uint32
 	Attempt   uint32
 	Outcome   protocol.Outcome // 0: the session ended while the attempt was open
-	Set       []string         // the parties that the sum counts, in roster order
+	Set       []string         // the parties that the sum counts, or that sent onions, in roster order
 	Uncounted []string         // parties with a contribution on record that is not in the set
-	Aggregate []int64          // coordinates of the revealed sum, grid units; nil if there are none
+	Aggregate []int64          // coordinates of the revealed sum, grid units, or the reports; nil: none
 
 	result *protocol.ResultProof // nil without a result
 	set    []protocol.Entry
@@ -55,6 +55,9 @@ func (a *Attempt) Counts(party string) bool {
 
 // Completed reports whether all of the plan's rounds were settled.
 func (r *Report) Completed() bool { return r.Aborted == "" && !r.Stopped }
+
+// Mixed reports whether a mix-net carried the reports.
+func (r *Report) Mixed() bool { return r.session.Plan.Mixes() }
 
 // Rounds returns the number of settled rounds.
 func (r *Report) Rounds() int { return len(r.Models) - 1 }
@@ -93,19 +96,19 @@ func (r *Report) Follow(before *Report) error {
 	return nil
 }
 
-// spend recomputes the cost of the attempts.
-func (r *Report) spend(p *protocol.Plan) error {
+// spend recomputes the cost of the attempts that are charged.
+func (r *Report) spend(p *protocol.Plan, attempts int) error {
 	if !p.Claims() {
 		return nil
 	}
 	r.Claimed, r.Delta = true, p.Delta
-	b, _, err := p.Spends(len(r.Attempts))
+	b, _, err := p.Spends(attempts)
 	if err != nil {
 		return protocol.Fail(protocol.ClassIntegrity, "transcript: budget: %w", err)
 	}
 	if b.Epsilon > p.Epsilon {
 		return protocol.Fail(protocol.ClassIntegrity, "transcript: budget: %d attempts spend epsilon %.6g of %.6g",
-			len(r.Attempts), b.Epsilon, p.Epsilon)
+			attempts, b.Epsilon, p.Epsilon)
 	}
 	r.Epsilon = b.Epsilon
 	return nil

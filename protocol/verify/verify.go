@@ -16,6 +16,9 @@ func Transcript(signed *protocol.SignedPlan, entries [][]byte, model protocol.Mo
 	if err := checkPlan(signed); err != nil {
 		return nil, err
 	}
+	if signed.Plan.Mixes() {
+		return mixed(signed.Plan, entries, model)
+	}
 	r, err := newReader(signed.Plan, entries, model)
 	if err != nil {
 		return nil, err
@@ -23,7 +26,7 @@ func Transcript(signed *protocol.SignedPlan, entries [][]byte, model protocol.Mo
 	if err := r.session(); err != nil {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "transcript: entry %d: %w", r.blame(), err)
 	}
-	return r.report, r.report.spend(signed.Plan)
+	return r.report, r.report.spend(signed.Plan, len(r.report.Attempts))
 }
 
 // checkPlan repeats the checks of reading a plan file, since a SignedPlan can have another

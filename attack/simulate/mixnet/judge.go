@@ -60,6 +60,9 @@ func (j *judgement) judge() {
 		j.reports(uint32(i+1), want)
 	}
 	j.ends()
+	if err := j.w.onRecord(); err != nil && j.row.Who != "agg" {
+		j.problem("the transcript: %v", err)
+	}
 }
 
 // notices lists the refusals, for errors.

@@ -33,6 +33,9 @@ func TestHonestSession(t *testing.T) {
 				}
 			}
 		}
+		if err := w.onRecord(); err != nil {
+			t.Error(err)
+		}
 		for round := uint32(1); round <= 2; round++ {
 			if got := w.received(round); !slices.Equal(got, []int{0, 1, 2, 3}) {
 				t.Errorf("round %d: reports of %v", round, got)
@@ -102,6 +105,9 @@ func TestCrashes(t *testing.T) {
 		}
 		for _, v := range w.violations() {
 			t.Error(v)
+		}
+		if err := w.onRecord(); err != nil {
+			t.Error(err)
 		}
 		for round := uint32(1); round <= 2; round++ {
 			if got := w.received(round); !slices.Equal(got, all) {
@@ -180,5 +186,46 @@ func TestRollback(t *testing.T) {
 	}
 	if protocol.ClassOf(c1.end) != protocol.ClassIntegrity || !strings.Contains(c1.end.Error(), "older copy") {
 		t.Errorf("c1 ended with %v", c1.end)
+	}
+}
+
+// TestTranscript: a transcript in which a bit of any entry is flipped, an entry of the list or a report is
+// replaced by another of the same session, or a result is missing, is not accepted.
+func TestTranscript(t *testing.T) {
+	w, err := newWorld(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	store := w.members[7].store
+	whole := maps.Clone(store)
+	refuses := func(what string, change func()) {
+		t.Helper()
+		change()
+		if w.onRecord() == nil {
+			t.Errorf("accepted with %s", what)
+		}
+		maps.Copy(store, whole)
+	}
+	keys := w.members[7].Keys("transcript/")
+	for i, key := range keys {
+		refuses(key+" altered", func() {
+			b := bytes.Clone(whole[key])
+			b[(37*i+11)%len(b)] ^= 1 << (i % 8)
+			store[key] = b
+		})
+		if b := whole[key]; b[0] == 67 { // the opened reports: one length for all
+			size := (len(b) - 1) / 4
+			refuses("reports in another order", func() {
+				store[key] = slices.Concat(b[:1], b[1+size:1+2*size], b[1:1+size], b[1+2*size:])
+			})
+			refuses("no reports", func() { delete(store, key) })
+		}
+	}
+	refuses("no last result", func() { delete(store, keys[len(keys)-1]) })
+	if err := w.onRecord(); err != nil {
+		t.Error(err)
 	}
 }

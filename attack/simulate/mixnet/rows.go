@@ -62,6 +62,10 @@ var parties = []Row{
 		does: copied(func(b []byte) { b[len(b)-1] ^= 1 })},
 	{Who: "p0", What: "an onion of another length", comes: without("c0", protocol.ErrMalformed),
 		does: lie(func(_ *cheat, m *protocol.Onion) { m.Sealed = append(m.Sealed, 0) })},
+	{Who: "p0", What: "more onions than it may send", comes: without("c0", protocol.ErrMismatch),
+		does: lie(func(_ *cheat, m *protocol.Onion) { m.Entries++ })},
+	{Who: "p0", What: "a message of onions beyond the last", comes: without("c0", protocol.ErrMalformed),
+		does: lie(func(_ *cheat, m *protocol.Onion) { m.Index += 1 << 31 })},
 	{Who: "p0", What: "an onion for other keys", comes: without("c0", protocol.ErrMismatch),
 		does: lie(func(_ *cheat, m *protocol.Onion) { m.Keys[0] ^= 1 })},
 	{Who: "p0", What: "an onion of an earlier round",
@@ -138,6 +142,12 @@ func damaged(layer int) func(int, []byte) []byte {
 var nodes = []Row{
 	{Who: "c0", What: "an onion dropped without a word", comes: voided("", protocol.ErrMismatch, "c0"),
 		does: absurd(1, func(_ *cheat, b *batch) { b.drop(0) })},
+	{Who: "c0", What: "more onions of a party than it has", comes: voided("", protocol.ErrMismatch, "c0"),
+		does: altered(func(m *protocol.MixBatch) {
+			if len(m.Entries) > 0 {
+				m.Entries[0]++
+			}
+		})},
 	{Who: "c1", What: "an onion dropped without a word", comes: voided("", protocol.ErrMismatch, "c1"),
 		does: absurd(2, func(_ *cheat, b *batch) { b.drop(0) })},
 	{Who: "c2", What: "an entry of the list dropped without a word",

@@ -287,6 +287,26 @@ func matches(filter, subject string) bool {
 	return true
 }
 
+// onRecord checks the aggregator's transcript, and that it has the reports that the aggregator received.
+func (w *world) onRecord() error {
+	m := w.members[7]
+	var entries [][]byte
+	for _, key := range m.Keys("transcript/") {
+		entries = append(entries, m.Get(key))
+	}
+	all, _, at, err := mix.Verify(w.s, entries)
+	if err != nil {
+		return fmt.Errorf("entry %d: %w", at, err)
+	}
+	for _, a := range all {
+		got, _ := protocol.Ints(m.store[mix.ReportsKey(a.Round)])
+		if a.Outcome == protocol.OutcomeAccepted && !slices.Equal(got, a.Reports) {
+			return fmt.Errorf("round %d: reports %v, received %v", a.Round, a.Reports, got)
+		}
+	}
+	return nil
+}
+
 // received returns the senders of the reports that the aggregator has of a round, in increasing order;
 // -1 for a report that no party sent.
 func (w *world) received(round uint32) (parties []int) {
