@@ -22,6 +22,7 @@ type LayerTerms struct {
 	// Shuffled, if not zero, describes the reports of one party, which are summed in the place of noise;
 	// excludes the two above. Its Reports is the least number that a party has.
 	Shuffled Shuffled
+	Mixed    bool // a mix-net carries the reports, not a sum
 
 	SampleSensitivity uint64 // of a sum if one record (the term of one shard) changes
 	PartySensitivity  uint64 // of a sum if all data of a party changes; 0 if that is not defined
@@ -121,15 +122,19 @@ const (
 	seesSums        = "every round's noisy sum"
 	seesNothingElse = "; shares of fewer than all compute nodes are uniformly random"
 
-	seesTotal  = "the counts of all rounds' reports: no smaller epsilon is proven for it"
-	seesCounts = "every round's counts of reports"
+	seesTotal   = "the counts of all rounds' reports: no smaller epsilon is proven for it"
+	seesCounts  = "every round's counts of reports"
+	seesReports = "every round's reports, in a random order"
 )
 
 func (t LayerTerms) shuffled() bool { return t.Shuffled != (Shuffled{}) }
 
 // sees returns what adversaries see of the sums, of every round's model and of the final one.
 func (t LayerTerms) sees() (sums, models, final string) {
-	if t.shuffled() {
+	switch {
+	case t.Mixed:
+		return seesReports, seesCounts, seesTotal
+	case t.shuffled():
 		return seesCounts, seesCounts, seesTotal
 	}
 	return seesSums, seesModels, seesFinal
@@ -151,9 +156,10 @@ func (t LayerTerms) coalitions(u uint32) []Layer {
 	if u < 2 {
 		return nil
 	}
-	own, theirs := seesSums+", and its own noise", seesSums+", and the colluders' noise"
+	sums, models, _ := t.sees()
+	own, theirs := sums+", and its own noise", sums+", and the colluders' noise"
 	if t.shuffled() {
-		own, theirs = seesCounts+", and its own reports", seesCounts+", and the colluders' reports"
+		own, theirs = models+", and its own reports", sums+", and the colluders' reports"
 	}
 	out := []Layer{t.layer("one curious party", own, u, 1, 0, 0)}
 	for _, c := range t.counts(u-1, t.Colluders, t.Colluders+1) {
@@ -192,6 +198,8 @@ func (t LayerTerms) nodes(u uint32) []Layer {
 		}
 		seen := sums + seesNothingElse
 		switch {
+		case t.Mixed && k < t.Computes:
+			seen = sums + "; layers of fewer than all compute nodes are ciphertexts"
 		case k == t.Computes && t.shuffled():
 			seen = "every party's own counts of its reports"
 		case k == t.Computes && t.ComputeNoise:

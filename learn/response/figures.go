@@ -27,15 +27,15 @@ func (s *Survey) Figures(counts []int64, rounds int, level float64) ([]table.Row
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("column %q: %w", q.name, err)
-		case i > 0 && n != f.reports:
+		case i > 0 && n != f.reports && !s.cfg.Single:
 			return nil, fmt.Errorf("column %q: %.0f reports, and %.0f of %q: a record reports each once, so somebody "+
 				"added what no report is", q.name, n, f.reports, s.questions[0].name)
 		case i == 0:
-			f.reports = n
 			records := n / f.rounds
 			f.rows = append(f.rows, table.Row{Table: "records", Statistic: "count", Value: records, Lower: records,
 				Upper: records})
 		}
+		f.reports = n
 		if err := f.add(s.cfg.Estimate, q, block); err != nil {
 			return nil, err
 		}

@@ -27,9 +27,10 @@ const (
 type Config struct {
 	Estimate   Estimand `json:"estimate"`
 	Columns    []Column `json:"columns"`
-	Gamma      uint64   `json:"gamma"`       // probability of a uniform report, in units of 2^-32
-	Records    uint32   `json:"records"`     // least number of every party's records
-	MaxRecords int64    `json:"max_records"` // most of one party's
+	Gamma      uint64   `json:"gamma"`            // probability of a uniform report, in units of 2^-32
+	Single     bool     `json:"single,omitempty"` // each report is sent by itself, and some may be missing
+	Records    uint32   `json:"records"`          // least number of every party's records
+	MaxRecords int64    `json:"max_records"`      // most of one party's
 }
 
 // Column is a column of the schema and the number of values that its reports have.
@@ -189,11 +190,33 @@ func (s *Survey) Fits(x, y []float64) error {
 
 // Count draws a new report of every column of every record, and returns their counts.
 func (s *Survey) Count(x, y []float64, random io.Reader) ([]int64, error) {
+	reports, err := s.Reports(x, y, random)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]int64, s.dim)
+	s.Tally(counts, reports)
+	return counts, nil
+}
+
+// Tally adds reports to counts. A number that is no report of this survey is left out: nobody knows who
+// sent it.
+func (s *Survey) Tally(counts, reports []int64) {
+	for _, r := range reports {
+		if r >= 0 && r < int64(len(counts)) {
+			counts[r]++
+		}
+	}
+}
+
+// Reports draws a new report of every column of every record. A report is the number of the count that it
+// adds 1 to.
+func (s *Survey) Reports(x, y []float64, random io.Reader) ([]int64, error) {
 	if err := s.Fits(x, y); err != nil {
 		return nil, err
 	}
 	random = bufio.NewReaderSize(random, min(1<<12, 16*len(y)*len(s.questions)))
-	counts := make([]int64, s.dim)
+	reports := make([]int64, 0, len(y)*len(s.questions))
 	for i := range y {
 		for _, q := range s.questions {
 			value, err := q.value(s.cfg.Estimate, x[i*s.width:(i+1)*s.width], y[i], random)
@@ -204,10 +227,10 @@ func (s *Survey) Count(x, y []float64, random io.Reader) ([]int64, error) {
 			if err != nil {
 				return nil, fmt.Errorf("column %q: %w", q.name, err)
 			}
-			counts[q.at+report]++
+			reports = append(reports, int64(q.at+report))
 		}
 	}
-	return counts, nil
+	return reports, nil
 }
 
 // value is the value that a record would report without randomness.

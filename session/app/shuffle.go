@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"choir/learn/dataset"
 	"choir/learn/pvi"
@@ -17,7 +18,7 @@ import (
 const NameShuffle = "shuffle"
 
 // Shuffle has the parameters of the application "shuffle": every record reports some columns by randomised
-// response, and the sum of the one-hot vectors shuffles the reports of all parties.
+// response, and the sum of the one-hot vectors, or a mix-net, shuffles the reports of all parties.
 type Shuffle struct {
 	Version int             `json:"version"` // 1
 	Survey  response.Config `json:"survey"`
@@ -58,8 +59,11 @@ func (s *Shuffle) Encoding() (*dataset.Schema, error) { return dataset.ParseSche
 // Size implements Spec; 0 coordinates if the parameters are invalid.
 func (s *Shuffle) Size() (dim int, fracBits uint8) {
 	l, err := s.Layout()
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, 0
+	case s.Survey.Single:
+		return 1, 0
 	}
 	return l.Dim(), 0
 }
@@ -81,8 +85,12 @@ func (s *Shuffle) Reports() (protocol.Reports, error) {
 		return protocol.Reports{}, err
 	}
 	_, _, categories := l.Bounds()
-	return protocol.Reports{Records: s.Survey.Records, Columns: uint32(len(s.Survey.Columns)),
-		Categories: categories, Gamma: s.Survey.Gamma}, nil
+	r := protocol.Reports{Records: s.Survey.Records, Columns: uint32(len(s.Survey.Columns)),
+		Categories: categories, Gamma: s.Survey.Gamma}
+	if s.Survey.Single {
+		r.MixRecords = uint32(s.Survey.MaxRecords)
+	}
+	return r, nil
 }
 
 // Check implements Spec.
@@ -101,8 +109,27 @@ func (s *Shuffle) Check(p *protocol.Plan) error {
 
 // Model implements Spec: the counts of all rounds.
 func (s *Shuffle) Model(*protocol.Plan) protocol.Model {
-	dim, _ := s.Size()
-	return totals{Sum{Dim: dim}}
+	l, err := s.Layout()
+	switch {
+	case err != nil:
+		return totals{}
+	case s.Survey.Single:
+		return tally{totals{Sum{Dim: l.Dim()}}, l}
+	}
+	return totals{Sum{Dim: l.Dim()}}
+}
+
+// tally is a model that counts single reports.
+type tally struct {
+	totals
+	survey *response.Survey
+}
+
+// Fold implements protocol.Model. Reports that are none are left out.
+func (t tally) Fold(_ uint32, state, reports []int64) ([]int64, error) {
+	total := slices.Clone(state)
+	t.survey.Tally(total, reports)
+	return total, nil
 }
 
 // totals is a model that adds the rounds' sums.
@@ -149,13 +176,14 @@ func (s *Shuffle) Join(c PartyConfig) (Party, error) {
 	if err := l.Fits(c.Data.X, c.Data.Y); err != nil {
 		return nil, err
 	}
-	return reporter{totals{Sum{Dim: l.Dim()}}, l, c.Data, c.Rand}, nil
+	return reporter{totals{Sum{Dim: l.Dim()}}, l, s.Survey.Single, c.Data, c.Rand}, nil
 }
 
 // reporter is a party's side.
 type reporter struct {
 	totals
 	survey *response.Survey
+	single bool
 	data   pvi.Data
 	random io.Reader
 }
@@ -165,6 +193,10 @@ type reporter struct {
 func (r reporter) Propose(ctx context.Context, _ protocol.Work) ([]int64, []byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
+	}
+	if r.single {
+		reports, err := r.survey.Reports(r.data.X, r.data.Y, r.random)
+		return reports, []byte{}, err
 	}
 	counts, err := r.survey.Count(r.data.X, r.data.Y, r.random)
 	return counts, []byte{}, err

@@ -53,13 +53,27 @@ func inWards(wards ...int) (d pvi.Data) {
 // TestShuffledSession: the state at the end of a session over NATS is the histogram of all reports, bit for
 // bit, which are new in every round.
 func TestShuffledSession(t *testing.T) {
-	c := rig.AppCase{App: reports(t, 0.7, 2), Noise: protocol.NoiseShuffle, Rounds: 2,
+	for _, single := range []bool{false, true} { // a sum, a mix-net
+		t.Run(fmt.Sprintf("mix-net %t", single), func(t *testing.T) {
+			a := reports(t, 0.7, 2)
+			a.Survey.Single = single
+			shuffledSession(t, a)
+		})
+	}
+}
+
+func shuffledSession(t *testing.T, a *app.Shuffle) {
+	t.Helper()
+	c := rig.AppCase{App: a, Noise: protocol.NoiseShuffle, Rounds: 2,
 		Parts: []pvi.Data{inWards(0, 1, 1), inWards(2, 2), inWards(0, 1, 2, 0), inWards(1, 1, 0)}}
 	l := c.Plan(t, protocol.NoiseShuffle, func(ts *terms.Terms) { ts.Epsilon, ts.Delta = 3, 1e-5 })
 	rig.OverNATS(t, l)
 	r, err := l.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if a.Survey.Single && (len(r.Reports) != 2 || len(r.Reports[1]) != 12) {
+		t.Errorf("the mix-net carried %v", r.Reports)
 	}
 	want := c.Plainly(t, l.Session.Plan)
 	if !slices.Equal(r.Model, want) || r.Model[0]+r.Model[1]+r.Model[2] != 24 {
@@ -218,6 +232,7 @@ func TestReportsThatThePlanDoesNotCover(t *testing.T) {
 		"fewer columns":    func(p *protocol.Plan) { p.Reports.Columns = 0 },
 		"more categories":  func(p *protocol.Plan) { p.Reports.Categories = 2 },
 		"noise of parties": func(p *protocol.Plan) { p.Noise, p.Variance, p.Sensitivity = 1, 1<<40, 2 },
+		"a mix-net":        func(p *protocol.Plan) { p.Reports.MixRecords, p.Dim = 2, 1 },
 		"no noise":         func(p *protocol.Plan) { p.Noise = protocol.NoiseNone },
 		"a plain sum":      func(p *protocol.Plan) { p.Application = app.NameSum },
 	} {

@@ -171,6 +171,14 @@ func (o *Observer) learn(data []byte) {
 			f.Settled = max(f.Settled, m.Round)
 			f.Completed = f.Settled == f.Rounds
 		}
+	case *protocol.MixRound:
+		f.Round, f.Attempt = m.Round, m.Attempt
+	case *protocol.MixResult:
+		f.Outcome = m.Outcome.String()
+		if m.Outcome != protocol.OutcomeVoid {
+			f.Settled = max(f.Settled, m.Round)
+			f.Completed = f.Settled == f.Rounds
+		}
 	case *protocol.Abort:
 		f.Ended = m.Cause().Error()
 	}

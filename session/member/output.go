@@ -33,7 +33,7 @@ type Outcome struct {
 // writeOutputs writes what the member has of the session when it ends, early or not: end is the
 // error that ended it. Without an out_dir or before the first result there is nothing to write.
 func (m *Member) writeOutputs(store host.Store, end error) error {
-	if m.Config.OutDir == "" || (end != nil && store.Get("model") == nil) {
+	if m.Config.OutDir == "" || (end != nil && store.Get("model") == nil && store.Get("settled") == nil) {
 		return nil
 	}
 	e := exporter{m.Signed, m.Session, m.Index, store, m.Config.OutDir}
@@ -72,20 +72,10 @@ type exporter struct {
 // write writes the model, then the record of the session: at the aggregator its transcript, at a
 // party the ledger.
 func (e exporter) write(end error) (*Outcome, error) {
-	state, ok := protocol.UnpackInts(e.store.Get("model"))
-	if !ok || len(state) == 0 {
-		return nil, errors.New("the store has no model")
-	}
-	trace, err := e.trace()
-	if err != nil {
-		return nil, err
-	}
-	final, err := result.NewModelFile(e.session, state, trace)
-	if err != nil {
-		return nil, err
-	}
-	if err := final.Write(e.dir); err != nil {
-		return nil, err
+	if e.learns() {
+		if err := e.model(); err != nil {
+			return nil, err
+		}
 	}
 	text, err := e.signed.MarshalText()
 	if err != nil {
@@ -101,6 +91,29 @@ func (e exporter) write(end error) (*Outcome, error) {
 		return nil, err
 	}
 	return o, atomicfile.WriteJSON(filepath.Join(e.dir, "session.json"), o)
+}
+
+// learns reports whether the member knows the results. With a mix-net only the aggregator receives the
+// reports.
+func (e exporter) learns() bool {
+	return !e.session.Plan.Mixes() || e.session.Plan.Is(e.member, protocol.RoleAggregator)
+}
+
+// model writes the files of the model.
+func (e exporter) model() error {
+	state, ok := protocol.UnpackInts(e.store.Get("model"))
+	if !ok || len(state) == 0 {
+		return errors.New("the store has no model")
+	}
+	trace, err := e.trace()
+	if err != nil {
+		return err
+	}
+	final, err := result.NewModelFile(e.session, state, trace)
+	if err != nil {
+		return err
+	}
+	return final.Write(e.dir)
 }
 
 // trace is what the rounds revealed, which only the aggregator keeps.
@@ -188,7 +201,7 @@ func Export(path, plan, dir string) (*Outcome, error) {
 			return nil, protocol.Fail(protocol.ClassInput, "%s is the store of %s, a compute node, which never sees "+
 				"a model: export it at a party or at the aggregator", path, owner)
 		}
-		if view.Get("model") == nil {
+		if view.Get("model") == nil && view.Get("settled") == nil {
 			return nil, protocol.Fail(protocol.ClassInput, "%s: no round of plan %s is settled yet", path,
 				s.ID.Short())
 		}

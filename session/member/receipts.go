@@ -9,10 +9,21 @@ import (
 	"choir/session/terms"
 )
 
+// readSums reads a plan under which nodes and the aggregator sign something for a party alone.
+func readSums(plan string) (*protocol.SignedPlan, error) {
+	signed, err := terms.ReadPlan(plan)
+	if err == nil && signed.Plan.Mixes() {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"plan: with a mix-net a party's store has no receipts and no "+
+				"results of its own: what is signed goes to all, and choir verify checks the transcript")
+	}
+	return signed, err
+}
+
 // Receipts reads a party's receipts of a round from its store, in the form of a
 // transcript's entries. attempt 0 is the last of the round that has receipts.
 func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
-	signed, err := terms.ReadPlan(plan)
+	signed, err := readSums(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +48,7 @@ func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
 
 // ResultProofs reads what the aggregator signed for a party from the party's store.
 func ResultProofs(store, plan string) (proofs [][]byte, err error) {
-	signed, err := terms.ReadPlan(plan)
+	signed, err := readSums(plan)
 	if err != nil {
 		return nil, err
 	}

@@ -131,6 +131,7 @@ func (m *Member) endForAll(ctx context.Context, store host.Store, bus *run.Count
 		return err
 	}
 	r.GiveUp = time.Millisecond
+	r.End = why
 	r.Notify = func(n protocol.Notice) { logNotice(m.Log, n, bus) }
 	if err := r.Run(ctx); protocol.ClassOf(err) != protocol.ClassQuorum {
 		return err

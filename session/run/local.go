@@ -159,7 +159,7 @@ func (r *localRun) member(ctx context.Context, i uint32) error {
 		Resend: r.Resend, GiveUp: r.GiveUp, Model: r.Model, Sampler: r.sampler, Mix: r.Mix}
 	last := uint32(0)
 	if r.Session.Plan.Is(i, protocol.RoleParty) {
-		if !r.Mix {
+		if !mixes(r.Mix, r.Session) {
 			role.App = r.App(i)
 		}
 		role.Proposer = r.Proposer(i)
@@ -184,7 +184,7 @@ func (r *localRun) report(took time.Duration) (*Report, error) {
 	for _, b := range r.buses[:r.Session.Plan.Parties()] {
 		out.UploadBytes = append(out.UploadBytes, b.Sent())
 	}
-	if r.Mix {
+	if mixes(r.Mix, r.Session) {
 		for round := range r.Session.Plan.Rounds {
 			reports, err := mixReports(r.Session.Plan, store, round+1)
 			if err != nil {
@@ -192,7 +192,9 @@ func (r *localRun) report(took time.Duration) (*Report, error) {
 			}
 			out.Reports = append(out.Reports, reports)
 		}
-		return out, nil
+		if !r.Session.Plan.Mixes() {
+			return out, nil
+		}
 	}
 	model, ok := protocol.UnpackInts(store.Get("model"))
 	if !ok {

@@ -37,10 +37,14 @@ type Role struct {
 	Ledger   party.Ledger         // party
 	Sampler  *noise.Gaussian      // party: shared sampler of the plan's noise; nil: a new one
 	Group    compute.Group        // compute: its workers; see Worker
-	// Mix sends each party's update as a report through the mix-net in place of the secure sum. Model, App,
-	// Sampler and Group have no use then.
+	// Mix sends each party's update as a report through the mix-net in place of the secure sum, as a plan
+	// that mixes always does. App, Sampler and Group have no use then.
 	Mix bool
+	End error // aggregator with a mix-net: end the session for all with this reason; nil: it goes on
 }
+
+// mixes reports whether the mix-net carries what a plan's parties send.
+func mixes(flag bool, s protocol.BoundPlan) bool { return flag || s.Plan.Mixes() }
 
 // Run runs the member to the end of the session. Called again after a crash, with the
 // same store, it resumes.
@@ -61,7 +65,7 @@ func (r *Role) Run(ctx context.Context) error {
 	if r.Group.Workers > 0 {
 		filters = r.Session.GroupFilters(index)
 	}
-	if r.Mix {
+	if mixes(r.Mix, r.Session) {
 		filters = r.Session.MixFilters(index)
 	}
 	return host.Run(ctx, host.Config{Machine: machine, Journal: journal, Bus: r.Bus, Filters: filters,
@@ -70,9 +74,13 @@ func (r *Role) Run(ctx context.Context) error {
 }
 
 func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine, error) {
-	if r.Mix {
+	if mixes(r.Mix, r.Session) {
+		model := r.Model
+		if !r.Session.Plan.Mixes() {
+			model = nil // the reports are what the caller wants
+		}
 		return mix.New(mix.Config{Session: r.Session, Key: r.Key, Ledger: r.Ledger, Rand: r.Rand, View: view,
-			ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
+			Model: model, End: r.End, ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
 	}
 	switch role {
 	case protocol.RoleParty:

@@ -14,6 +14,7 @@ import (
 	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
+	"choir/protocol/mix"
 	"choir/session/app"
 )
 
@@ -70,6 +71,9 @@ type Reach struct {
 }
 
 func reachOf(p *protocol.Plan) Reach {
+	if p.Mixes() { // it sends as many reports as an honest one may, of its choice
+		return Reach{1, 1}
+	}
 	unchecked, checked, _ := p.Reach() // a valid plan has one
 	return Reach{unchecked, checked}
 }
@@ -171,6 +175,7 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 		Dim: p.Dim, Releases: uint32(p.Releases()) * max(1, p.LocalSteps), Delta: p.Delta,
 		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)}
 	if r := p.Reports; p.Noise == protocol.NoiseShuffle {
+		t.Mixed = p.Mixes()
 		t.Shuffled = privacy.Shuffled{Reports: uint64(r.Records), Categories: r.Categories, Gamma: r.Gamma}
 		t.Releases = uint32(p.Releases()) * r.Columns
 	}
@@ -184,6 +189,9 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 
 // costOf counts payload bytes on the bus: vectors, tags, headers.
 func costOf(p *protocol.Plan) PlanCost {
+	if p.Mixes() {
+		return mixCost(p)
+	}
 	n, m, d := p.Parties(), p.Computes(), p.Elements()
 	chunks := xof.Chunks(d)
 	vector := 8*d + chunks*(channel.Overhead+64)
@@ -194,6 +202,32 @@ func costOf(p *protocol.Plan) PlanCost {
 	perElement, perNoise := measure(p.Variance)
 	c.SecondsPerParty = float64(d)*float64(m)*perElement + float64(p.Dim)*perNoise
 	c.SecondsPerCompute = float64(n) * float64(d) * perElement
+	return c
+}
+
+// mixCost is costOf with a mix-net, where all is in the layers: a party seals two for each node and report,
+// and a node opens two of each report.
+func mixCost(p *protocol.Plan) (c PlanCost) {
+	c.Rounds = int(p.Rounds)
+	c.UploadPerParty, c.DownloadPerParty, c.DownloadPerCompute = mix.Traffic(p)
+	key, err := channel.GenerateKey(p.Suite, rand.Reader)
+	if err != nil {
+		return c
+	}
+	began := time.Now()
+	enc, _, err := channel.Initiate(p.Suite, key.Public(), nil)
+	seal := time.Since(began).Seconds()
+	if err != nil {
+		return c
+	}
+	began = time.Now()
+	if _, err := channel.Accept(key, enc, nil); err != nil {
+		return c
+	}
+	open := time.Since(began).Seconds()
+	least, _ := p.MixEntries()
+	c.SecondsPerParty = seal * float64(2*p.Computes()*least)
+	c.SecondsPerCompute = open * float64(2*p.Parties()*least)
 	return c
 }
 
@@ -285,12 +319,16 @@ func assumptions(p *protocol.Plan) []string {
 // reportAssumptions are those of a plan of shuffled reports.
 func reportAssumptions(p *protocol.Plan) []string {
 	u := reportUse(p)
+	fresh := "attempt"
+	if p.Mixes() {
+		fresh = "round"
+	}
 	return []string{
 		fmt.Sprintf("of every revealed set (at least %d parties) at most %d besides one curious party pool what "+
 			"they know or don't randomise their reports: at least %d reports of others and of its own site hide one",
 			p.MinParties, p.Colluders, u.Honest),
 		fmt.Sprintf("every party has at least %d records, all of which it reports, with new randomness in every "+
-			"attempt; a site sees its own records", u.Records),
+			"%s; a site sees its own records", u.Records, fresh),
 		fmt.Sprintf("against all others and all compute nodes together a report has its own randomness: epsilon "+
 			"%.4g at delta 0, and %.4g for all reports of a record", u.Local, u.LocalAll),
 	}

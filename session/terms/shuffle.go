@@ -17,18 +17,21 @@ import (
 type ShuffleConfig struct {
 	SchemaFile string         `toml:"schema_file"`
 	Schema     map[string]any `toml:"schema"`
-	Backend    string         `toml:"backend"`     // default sum: the secure sum shuffles
+	Backend    string         `toml:"backend"`     // what shuffles: sum (default) or mix
 	Estimate   string         `toml:"estimate"`    // histogram (default), mean or quantile
 	Columns    []string       `toml:"columns"`     // what every record reports
 	Levels     int            `toml:"levels"`      // bins or levels of a column of numbers
 	Eps0       float64        `toml:"eps0"`        // of a report against everybody; or
 	Gamma      float64        `toml:"gamma"`       // the probability that it is random; or by privacy.epsilon
 	Records    uint32         `toml:"records"`     // least number of every party's records; default 1
-	MaxRecords int64          `toml:"max_records"` // default 2^20
+	MaxRecords int64          `toml:"max_records"` // default 2^20, or what a mix-net carries
 }
 
-// backendSum has the reports shuffled by the secure sum of their one-hot vectors.
-const backendSum = "sum"
+// BackendMix has a mix-net shuffle reports, backendSum the secure sum of their one-hot vectors.
+const (
+	BackendMix = "mix"
+	backendSum = "sum"
+)
 
 func (c *ShuffleConfig) schema() (string, map[string]any) { return c.SchemaFile, c.Schema }
 
@@ -41,9 +44,8 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	records := orElse(c.Records, 1)
 	honest := int64(t.parties() - t.Dropouts - t.Colluders - 1)
 	switch {
-	case c.Backend != "" && c.Backend != backendSum:
-		return nil, 0, fmt.Errorf("backend: %q isn't %s; for a mix-net see choir histogram --backend mix",
-			c.Backend, backendSum)
+	case c.Backend != "" && c.Backend != backendSum && c.Backend != BackendMix:
+		return nil, 0, fmt.Errorf("backend: %q isn't %s or %s", c.Backend, backendSum, BackendMix)
 	case len(c.Columns) == 0:
 		return nil, 0, fmt.Errorf("columns is missing: it names the columns that every record reports")
 	case honest < 1:
@@ -61,12 +63,18 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	s := privacy.Shuffled{Reports: uint64(honest) * uint64(records), Categories: 2}
 	cfg := response.Config{Estimate: orElse(response.Estimand(c.Estimate), response.Histogram), Records: records,
 		MaxRecords: orElse(c.MaxRecords, max(1<<20, int64(records)))}
+	releases := uint64(rounds + t.SpareAttempts)
+	if cfg.Single = c.Backend == BackendMix; cfg.Single {
+		carried := protocol.MaxMixEntries / int64(t.parties()*len(c.Columns))
+		cfg.MaxRecords = orElse(c.MaxRecords, max(carried, int64(records)))
+		releases = uint64(rounds) // a round's attempts carry the same reports
+	}
 	for _, name := range c.Columns {
 		k := c.categories(schema, name, cfg.Estimate, s.Reports)
 		cfg.Columns = append(cfg.Columns, response.Column{Name: name, Categories: k})
 		s.Categories = max(s.Categories, uint32(k))
 	}
-	if cfg.Gamma, err = c.gamma(t, s, uint64(rounds+t.SpareAttempts)*uint64(len(c.Columns))); err != nil {
+	if cfg.Gamma, err = c.gamma(t, s, releases*uint64(len(c.Columns))); err != nil {
 		return nil, 0, err
 	}
 	if _, err := response.NewSurvey(cfg, schema); err != nil {
@@ -191,6 +199,7 @@ func (t Terms) account(p *protocol.Plan) error {
 // ReportUse is what a plan's reports protect by themselves, and what they say.
 type ReportUse struct {
 	Estimate   string  `json:"estimate"`
+	Backend    string  `json:"backend"`           // sum or mix
 	Records    uint32  `json:"records_per_party"` // at least
 	Honest     uint64  `json:"honest_reports"`    // that hide one from the worst adversary that is tolerated
 	Columns    uint32  `json:"columns"`
@@ -212,8 +221,11 @@ func reportUse(p *protocol.Plan) *ReportUse {
 	}
 	c, _ := p.Charge(p.Releases())
 	r := p.Reports
-	u := &ReportUse{Records: r.Records, Honest: c.Shuffled.Reports, Columns: r.Columns, Categories: r.Categories,
-		Gamma: float64(r.Gamma) / privacy.GammaUnit, Local: c.Shuffled.Local()}
+	u := &ReportUse{Backend: backendSum, Records: r.Records, Honest: c.Shuffled.Reports, Columns: r.Columns,
+		Categories: r.Categories, Gamma: float64(r.Gamma) / privacy.GammaUnit, Local: c.Shuffled.Local()}
+	if p.Mixes() {
+		u.Backend = BackendMix
+	}
 	if a, err := app.Of(p); err == nil {
 		if s, ok := a.(*app.Shuffle); ok {
 			u.Estimate = string(s.Survey.Estimate)

@@ -64,6 +64,10 @@ func TestShufflePlans(t *testing.T) {
 			}},
 		"mean": {strings.Replace(budget+wardsOf60, `["ward"]`, `["age"]`+"\nestimate = \"mean\"", 1), 1,
 			func(p *protocol.Plan, gamma, spent float64) bool { return p.Dim == 4 }},
+		"mix-net": {"rounds = 2\nspare_attempts = 3\n" + budget + wardsOf60 + "backend = \"mix\"\n", 1,
+			func(p *protocol.Plan, gamma, spent float64) bool { // spare attempts cost nothing
+				return spent <= 0.7 && spent > 0.69 && p.Releases() == 2 && p.Dim == 1 && p.Reports.MixRecords == 8192
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := shuffled(t, dir, c.text, now)
@@ -89,10 +93,19 @@ func TestShufflePlans(t *testing.T) {
 func TestShuffledGuarantees(t *testing.T) {
 	now := time.Unix(1_900_000_000, 0)
 	dir, _ := site.Deploy(t, now)
-	p, err := shuffled(t, dir, wardsOf60+"gamma = 0.25\n", now)
-	if err != nil {
-		t.Fatal(err)
+	for _, backend := range []string{"sum", "mix"} {
+		t.Run(backend, func(t *testing.T) {
+			p, err := shuffled(t, dir, wardsOf60+"gamma = 0.25\nbackend = \""+backend+"\"\n", now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkShuffled(t, p)
+		})
 	}
+}
+
+func checkShuffled(t *testing.T, p *protocol.Plan) {
+	t.Helper()
 	g, err := terms.GuaranteesOf(p)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +146,9 @@ func TestShufflePlanErrors(t *testing.T) {
 		"[shuffle] eps0, gamma: one":          wardsOf60 + "eps0 = 1.0\ngamma = 0.5\n",
 		"[shuffle] eps0: 21":                  wardsOf60 + "eps0 = 21.0\n",
 		"[shuffle] gamma: 1 ":                 wardsOf60 + "gamma = 1.0\n",
-		"[shuffle] backend: \"mix\"":          wardsOf60 + "gamma = 0.5\nbackend = \"mix\"\n",
+		"[shuffle] backend: \"box\"":          wardsOf60 + "gamma = 0.5\nbackend = \"box\"\n",
+		"more than 16384 reports":             wardsOf60 + "gamma = 0.5\nbackend = \"mix\"\nmax_records = 9000\n",
+		"a plan with audit":                   "audit = true\n" + wardsOf60 + "gamma = 0.5\nbackend = \"mix\"\n",
 		"[shuffle] columns is missing":        budget + "[shuffle]\nschema_file = \"shuffled-schema.toml\"\n",
 		"column \"bed\" is not in the schema": strings.Replace(budget+wardsOf60, "ward", "bed", 1),
 		"[privacy] noise_per_clip":            "[privacy]\nepsilon = 0.7\nnoise_per_clip = 1.0\n" + wardsOf60,

@@ -39,7 +39,7 @@ func printGuarantees(w io.Writer, g *terms.Guarantees, all, wide bool) {
 		"the vectors take a party about %.2g s and a node %.2g s; %s",
 		g.Cost.UploadPerParty, g.Cost.DownloadPerParty, g.Cost.DownloadPerCompute,
 		g.Cost.SecondsPerParty, g.Cost.SecondsPerCompute, plural(g.Cost.Rounds, "round", "rounds")))
-	Wrap(w, "one party: ", reachText(g.Reach))
+	Wrap(w, "one party: ", reachText(g.Reach, g.Reports))
 	for _, s := range g.Assumptions {
 		Wrap(w, "assumes: ", s)
 	}
@@ -56,13 +56,20 @@ func noiseText(u *terms.NoiseUse) string {
 
 // reportsText says what shuffled reports are.
 func reportsText(r *terms.ReportUse) string {
+	by := ""
+	if r.Backend == terms.BackendMix {
+		by = "; a mix-net carries each"
+	}
 	return fmt.Sprintf("each of %s of a record is random with probability %.4g, and has up to %d values; "+
-		"alone it keeps epsilon %.4g at delta 0; the share of a rare value gets a standard deviation of %.2g",
-		plural(int(r.Columns), "column", "columns"), r.Gamma, r.Categories, r.Local, r.ShareSD)
+		"alone it keeps epsilon %.4g at delta 0; the share of a rare value gets a standard deviation of %.2g%s",
+		plural(int(r.Columns), "column", "columns"), r.Gamma, r.Categories, r.Local, r.ShareSD, by)
 }
 
-// reachText says how far one party can move a sum.
-func reachText(r terms.Reach) string {
+// reachText says how far one party can move a result.
+func reachText(r terms.Reach, reports *terms.ReportUse) string {
+	if reports != nil && reports.Backend == terms.BackendMix {
+		return "a dishonest one can send reports of its choice, as many as an honest one may"
+	}
 	return fmt.Sprintf("a dishonest one can move a sum by at most %.3g times the largest honest update, %.3g "+
 		"times if the sum's norm were not checked; a false update within the bound is not noticed",
 		r.Checked, r.Unchecked)

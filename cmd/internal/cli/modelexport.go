@@ -27,7 +27,7 @@ func (a *App) modelExport() *cobra.Command {
 				return err
 			}
 			return a.Print(format, o, func() {
-				fmt.Fprintf(a.Out, "%s: the model after round %d of %d, in %s\n", o.Member, o.Settled, o.Rounds, out)
+				fmt.Fprintf(a.Out, "%s: all up to round %d of %d, in %s\n", o.Member, o.Settled, o.Rounds, out)
 				if o.Ended != "" {
 					fmt.Fprintf(a.Out, "the session ended early: %s\n", o.Ended)
 				}

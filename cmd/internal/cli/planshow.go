@@ -47,7 +47,7 @@ func printPlan(w io.Writer, s *terms.Summary) {
 		"%.2g s of vectors",
 		s.Cost.UploadPerParty, s.Cost.DownloadPerParty, s.Cost.DownloadPerCompute, s.Cost.SecondsPerParty,
 		s.Cost.SecondsPerCompute)
-	row("one party", "%s", reachText(s.Reach))
+	row("one party", "%s", reachText(s.Reach, s.Reports))
 	printParameters(w, s.Parameters)
 	printSettings(w, s)
 	fmt.Fprintln(w)

@@ -85,6 +85,10 @@ func (a *App) openMember(role protocol.Role, config string, given map[string]str
 	if err != nil {
 		return nil, err
 	}
+	if n > 0 && m.Session.Plan.Mixes() {
+		return nil, protocol.Fail(protocol.ClassInput, "--workers: a compute node of a mix-net has none, and uses "+
+			"all cores of its machine; leave it out")
+	}
 	m.Workers = n
 	return m, nil
 }

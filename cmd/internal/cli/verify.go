@@ -29,6 +29,8 @@ type verdict struct {
 	Attempts      []attemptVerdict `json:"attempts"`
 	After         string           `json:"after,omitempty"`  // id of the predecessor
 	Before        *verdict         `json:"before,omitempty"` // the predecessor's, if its record is here
+
+	mixed bool // a mix-net carried reports
 }
 
 type attemptVerdict struct {
@@ -88,6 +90,7 @@ func verdictOf(r *verify.Report) verdict {
 		Releases:      r.Releases,
 		Audited:       r.Audited,
 		Attempts:      []attemptVerdict{},
+		mixed:         r.Mixed(),
 	}
 	if id, ok := r.After(); ok {
 		v.After = id.String()
@@ -123,7 +126,11 @@ func (a *App) verified(v verdict, verbose bool) {
 	} else if v.After != "" {
 		fmt.Fprintf(a.Out, "goes on from plan %s, whose transcript is not here\n", v.After[:16])
 	}
-	fmt.Fprintf(a.Out, "plan %s:\nevery signature, set, sum, result and model holds\n", v.Plan)
+	what := "set, sum, result and model"
+	if v.mixed {
+		what = "list, report and result"
+	}
+	fmt.Fprintf(a.Out, "plan %s:\nevery signature, %s holds\n", v.Plan, what)
 	if verbose {
 		a.listAttempts(v.Attempts)
 	} else {

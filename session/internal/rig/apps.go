@@ -146,11 +146,18 @@ func (c AppCase) Plainly(t *testing.T, p *protocol.Plan) []int64 {
 	model := c.App.Model(p).Initial()
 	for round := uint32(1); round <= p.Rounds; round++ {
 		sum := make([]int64, p.Dim)
+		if p.Mixes() {
+			sum = nil
+		}
 		for i, l := range ls {
 			update, memo, err := l.Propose(t.Context(), protocol.Work{Round: round, Attempt: 1, Model: model,
 				State: states[i]})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if p.Mixes() {
+				sum = append(sum, update...)
+				update = nil
 			}
 			for j, v := range update {
 				sum[j] += v
