@@ -18,8 +18,9 @@ const pairs = 60
 func (lies) Info() Info {
 	return Info{ID: "lies", Kind: "lie",
 		What: "every false message of the table of cheats by members of the coalition in simulated sessions: " +
-			"what honest members reveal, sign and refuse; each of them and pairs on the plan's N_min and noise before " +
-			"an oracle that knows every secret; and real sessions on these terms in which all members of the coalition alter, drop and double what they sign",
+			"what honest members reveal, sign and refuse; each of them and pairs on the plan's N_min and noise " +
+			"before an oracle that knows every secret; and real sessions on these terms in which all members of " +
+			"the coalition alter, drop and double what they sign",
 		Needs: "a party, a compute node or the aggregator", Promise: promiseUpdates, Expected: Held,
 		Control: "a cheat that changes the sum unseen, judged as if members had to notice it"}
 }
