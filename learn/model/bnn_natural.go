@@ -1,8 +1,6 @@
 package model
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 )
@@ -53,17 +51,7 @@ func (n *neural) newton(ws *Workspace, gMean, gVar, mean, variance []float64, se
 // unit u_h, whose square has the expectation mean^2 + variance.
 func (p *pass) newton(a, s, gMean, gVar []float64, y float64, seed uint64) {
 	h := p.hidden
-	for i, v := range s {
-		p.sd[i] = math.Sqrt(v)
-	}
-	clear(p.da)
-	clear(p.ds)
-	from, scale := normals{state: seed}, 1/float64(p.samples)
-	for k := range p.samples {
-		from.antithetic(p.eps, k)
-		mu, v := p.forward(a)
-		mean, slope := sigmoidMoments(mu, v)
-		r, c := scale*(y-mean), -scale*slope
+	for r, c := range p.outputs(a, s, y, seed) {
 		for i, z := range p.z {
 			if z <= 0 {
 				continue

@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"iter"
+	"math"
+)
 
 // pass is one sweep over records with fixed variational parameters.
 type pass struct {
@@ -30,17 +33,7 @@ func (n *neural) newPass(ws *Workspace, mean, variance []float64) *pass {
 // sigma' by v.
 func (p *pass) row(a, s, gMean, gLogSD []float64, y float64, seed uint64) {
 	h := p.hidden
-	for i, v := range s {
-		p.sd[i] = math.Sqrt(v)
-	}
-	clear(p.da)
-	clear(p.ds)
-	from, scale := normals{state: seed}, 1/float64(p.samples)
-	for k := range p.samples {
-		from.antithetic(p.eps, k)
-		mu, v := p.forward(a)
-		mean, slope := sigmoidMoments(mu, v)
-		r, c := scale*(y-mean), -scale*slope
+	for r, c := range p.outputs(a, s, y, seed) {
 		for i, z := range p.z {
 			if z <= 0 {
 				continue
@@ -60,6 +53,28 @@ func (p *pass) row(a, s, gMean, gLogSD []float64, y float64, seed uint64) {
 		s[i] = 0
 		if sd > 0 {
 			s[i] = p.ds[i] / sd
+		}
+	}
+}
+
+// outputs draws the samples of a record's units, whose inputs have the means a and the
+// variances s. For each it leaves eps and z and yields its share of the derivative by the
+// output's mean and twice that of the derivative by its variance.
+func (p *pass) outputs(a, s []float64, y float64, seed uint64) iter.Seq2[float64, float64] {
+	return func(yield func(byMean, byVariance float64) bool) {
+		for i, v := range s {
+			p.sd[i] = math.Sqrt(v)
+		}
+		clear(p.da)
+		clear(p.ds)
+		from, scale := normals{state: seed}, 1/float64(p.samples)
+		for k := range p.samples {
+			from.antithetic(p.eps, k)
+			mu, v := p.forward(a)
+			mean, slope := sigmoidMoments(mu, v)
+			if !yield(scale*(y-mean), -scale*slope) {
+				return
+			}
 		}
 	}
 }

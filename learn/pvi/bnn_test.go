@@ -114,6 +114,24 @@ func exclusiveOr(seed uint64, rows int) (d Data) {
 	return d
 }
 
+// checkExclusiveOr checks that the last state predicts what no linear model could.
+func checkExclusiveOr(t *testing.T, c Config, h History) {
+	t.Helper()
+	p, err := c.Posterior(h.Final())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Evaluate(exclusiveOr(9, 500))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("accuracy %.3f, log-likelihood %.3f", s.Accuracy, s.LogLikelihood)
+	if s.Accuracy < 0.9 || s.LogLikelihood < -0.35 {
+		t.Errorf("scores %+v, want accuracy .9 and log-likelihood -.35 or better; guessing has .5 and -.69",
+			s)
+	}
+}
+
 // TestNetworkLearnsFromParties: three parties' data together are learnt by PVI on the
 // integers, which no linear model could, and the invariant holds.
 func TestNetworkLearnsFromParties(t *testing.T) {
@@ -130,19 +148,7 @@ func TestNetworkLearnsFromParties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := c.Posterior(h.Final())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.Evaluate(exclusiveOr(9, 500))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("accuracy %.3f, log-likelihood %.3f", s.Accuracy, s.LogLikelihood)
-	if s.Accuracy < 0.9 || s.LogLikelihood < -0.35 {
-		t.Errorf("scores %+v, want accuracy .9 and log-likelihood -.35 or better; guessing has .5 and -.69",
-			s)
-	}
+	checkExclusiveOr(t, c, h)
 	sum := c.Initial()
 	for i, l := range ls {
 		rows, err := l.factors(h.States[i])
@@ -195,17 +201,5 @@ func TestNetworkLearnsPrivately(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := c.Posterior(h.Final())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.Evaluate(exclusiveOr(9, 500))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("accuracy %.3f, log-likelihood %.3f", s.Accuracy, s.LogLikelihood)
-	if s.Accuracy < 0.9 || s.LogLikelihood < -0.35 {
-		t.Errorf("scores %+v, want accuracy .9 and log-likelihood -.35 or better; guessing has .5 and -.69",
-			s)
-	}
+	checkExclusiveOr(t, c, h)
 }

@@ -23,19 +23,12 @@ func readSums(plan string) (*protocol.SignedPlan, error) {
 // Receipts reads a party's receipts of a round from its store, in the form of a
 // transcript's entries. attempt 0 is the last of the round that has receipts.
 func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
-	signed, err := readSums(plan)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(store); err != nil { // OpenStore would create it
-		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
-	}
-	s, err := OpenStore(store, protocol.Bind(signed.Plan))
+	s, bound, err := openStored(store, plan)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close() // it was only read
-	for a := signed.Plan.SpareAttempts + 1; a >= 1; a-- {
+	for a := bound.Plan.SpareAttempts + 1; a >= 1; a-- {
 		if attempt != 0 && a != attempt {
 			continue
 		}
@@ -48,14 +41,7 @@ func Receipts(store, plan string, round, attempt uint32) ([][]byte, error) {
 
 // ResultProofs reads what the aggregator signed for a party from the party's store.
 func ResultProofs(store, plan string) (proofs [][]byte, err error) {
-	signed, err := readSums(plan)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(store); err != nil { // OpenStore would create it
-		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
-	}
-	s, err := OpenStore(store, protocol.Bind(signed.Plan))
+	s, _, err := openStored(store, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +53,20 @@ func ResultProofs(store, plan string) (proofs [][]byte, err error) {
 		return nil, protocol.Fail(protocol.ClassInput, "%s holds no result: is it a party's store?", store)
 	}
 	return proofs, nil
+}
+
+// openStored opens a store that exists already, with the plan in a file.
+func openStored(store, plan string) (*host.Scoped, protocol.BoundPlan, error) {
+	signed, err := readSums(plan)
+	if err != nil {
+		return nil, protocol.BoundPlan{}, err
+	}
+	bound := protocol.Bind(signed.Plan)
+	if _, err := os.Stat(store); err != nil { // OpenStore would create it
+		return nil, bound, protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	s, err := OpenStore(store, bound)
+	return s, bound, err
 }
 
 func receipts(s host.Store, round, attempt uint32) (out [][]byte) {

@@ -15,6 +15,7 @@ import (
 
 	"choir/transport/natsbus"
 	"choir/transport/natsbus/embedded"
+	"choir/transport/transporttest"
 )
 
 // authority is a certificate authority with its certificate in a file.
@@ -137,16 +138,16 @@ func TestTLSFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.URL, c.Plan = "nats://127.0.0.1:1", plan
 			_, err := natsbus.Open(newContext(t), c)
-			check(t, err, name)
+			transporttest.CheckMention(t, err, name)
 		})
 	}
 	token := write(t, "token", "s3cret")
 	_, err := embedded.Start(embedded.Config{
 		Listen: "127.0.0.1:0", TokenFile: token, TLSCert: junk, TLSKey: key,
 	})
-	check(t, err, "TLSCert")
+	transporttest.CheckMention(t, err, "TLSCert")
 	_, err = embedded.Start(embedded.Config{
 		Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key, TLSClientCA: junk,
 	})
-	check(t, err, "TLSClientCA")
+	transporttest.CheckMention(t, err, "TLSClientCA")
 }
