@@ -31,6 +31,7 @@ type crowd struct {
 	refused []error                                // by node 0 and its workers
 	held    map[string]int
 	reveals int
+	secrets map[string]*channel.Secret // of the links and channels, by encapsulation
 }
 
 type seat struct {
@@ -93,6 +94,7 @@ func newCrowdOf(t testing.TB, parties uint32, dim, workers int, audit bool) *cro
 		s:       r.Session,
 		group:   compute.Group{Workers: workers, Secret: secret},
 		held:    map[string]int{},
+		secrets: map[string]*channel.Secret{},
 	}
 	c.sitMembers(r.Signers)
 	for w := range workers {
@@ -123,7 +125,7 @@ func (c *crowd) sitMembers(signers []protocol.Signer) {
 				})
 			})
 		case protocol.RoleCompute:
-			cfg := compute.Config{Session: c.s, Key: key, Rand: rand.Reader}
+			cfg := compute.Config{Session: c.s, Key: key, Rand: rand.Reader, Initiate: c.initiate}
 			if i == int(c.parties) {
 				filters = c.s.GroupFilters(c.parties)
 				cfg.Group = c.group
@@ -151,12 +153,26 @@ func (c *crowd) openWorker(data []byte) (path protocol.WorkerPath, m protocol.Wo
 	if err != nil {
 		return path, nil, err
 	}
-	return c.s.OpenWorker(c.group.Worker(int(worker)).Secret, data)
+	accept := func(_ protocol.WorkerPath, enc []byte) (*channel.Secret, error) {
+		if s := c.secrets[string(enc)]; s != nil {
+			return s, nil
+		}
+		return nil, protocol.ErrUnknown
+	}
+	return c.s.OpenWorker(c.group.Worker(int(worker)).Secret, data, accept)
+}
+
+// initiate is channel.Initiate; the test keeps the secret.
+func (c *crowd) initiate(suite channel.Suite, public, info []byte) ([]byte, *channel.Secret, error) {
+	enc, s, err := channel.Initiate(suite, public, info)
+	c.secrets[string(enc)] = s
+	return enc, s, err
 }
 
 func (c *crowd) workerConfig(w int, v protocol.View) compute.WorkerConfig {
 	return compute.WorkerConfig{
 		Session: c.s, Node: c.parties, Worker: w, Group: c.group.Worker(w), Rand: rand.Reader, View: v,
+		Initiate: c.initiate,
 	}
 }
 

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -43,14 +44,16 @@ func (g Group) Validate() error {
 type group struct {
 	trusted protocol.BoundPlan // accepts the signatures that a worker has verified
 	asks    []protocol.Outgoing
-	parts   [][]protocol.Entry // by worker: its part of the agreed set
-	sums    []workerSum        // by worker
+	parts   [][]protocol.Entry  // by worker: its part of the agreed set
+	sums    []workerSum         // by worker
+	key     *channel.PrivateKey // for the sums; nil before they are asked for
 }
 
 type workerSum struct {
 	set   protocol.Digest
 	have  map[uint32]bool // chunks that are in the node's sum
 	blind [32]byte
+	link  receiver
 }
 
 // acceptAll is a Verifier for messages that a worker has verified and sealed.
@@ -84,9 +87,9 @@ func (n *Node) workerSecret(worker uint32) *channel.Secret {
 	return n.workerKeys[worker]
 }
 
-func (n *Node) sendWorker(worker uint32, m protocol.WorkerMessage) error {
+func (n *Node) sendWorker(worker uint32, m protocol.WorkerMessage, link *protocol.WorkerLink) error {
 	p := n.path(worker)
-	b, err := n.s.SealWorker(n.workerSecret(worker), p, m, n.cfg.Rand)
+	b, err := n.s.SealWorker(n.workerSecret(worker), p, m, link, n.cfg.Rand)
 	if err == nil {
 		n.eff.Emit(n.s.SubjectWorker(p), b)
 	}
@@ -110,15 +113,39 @@ func (n *Node) pinWorkers() error {
 	return nil
 }
 
-// sendLink forwards a party's channel to the party's worker.
+// sendLink forwards a party's channel to the party's worker. One that has not said hello gets it then.
 func (n *Node) sendLink(party uint32) error {
-	return n.sendWorker(protocol.WorkerOf(party, n.workers()), &protocol.WorkerLinks{
+	worker := protocol.WorkerOf(party, n.workers())
+	return n.sendChannels(worker, &protocol.WorkerLinks{
 		Round:   n.keys.Round(),
 		Again:   n.again,
 		Parties: []uint32{party},
 		Secrets: []*channel.Secret{n.keys.Secret(party, n.keys.Round())},
 	})
 }
+
+// sendChannels sends channels to a worker that has said hello.
+func (n *Node) sendChannels(worker uint32, m *protocol.WorkerLinks) error {
+	e := n.toWorkers[worker]
+	if e == nil {
+		public := n.get(workerPublicKey(worker))
+		if public == nil {
+			return nil
+		}
+		e = &sender{public: public}
+		n.toWorkers[worker] = e
+	}
+	link, err := n.linkSetup().to(e, n.path(worker))
+	if err != nil {
+		return err
+	}
+	return n.sendWorker(worker, m, link)
+}
+
+// workerPublicKey is the record of the key in a worker's last hello.
+func workerPublicKey(worker uint32) string { return protocol.RecordKey("worker-public", worker) }
+
+func (n *Node) linkSetup() linkSetup { return linkSetup{n.s, n.cfg.Initiate, n.cfg.Accept} }
 
 // workerMessage handles a message of a worker.
 func (n *Node) workerMessage(data []byte) error {
@@ -135,7 +162,10 @@ func (n *Node) workerMessage(data []byte) error {
 	if worker >= n.workers() {
 		return fmt.Errorf("%w: worker %d of %d", protocol.ErrUnknown, worker, n.workers())
 	}
-	p, m, err := n.s.OpenWorker(n.workerSecret(worker), data)
+	p, m, err := n.s.OpenWorker(n.workerSecret(worker), data, n.sumSecret)
+	if errors.Is(err, protocol.ErrStale) {
+		return protocol.ErrDuplicate
+	}
 	if err != nil {
 		return err
 	}
@@ -146,13 +176,36 @@ func (n *Node) workerMessage(data []byte) error {
 	}
 	switch m := m.(type) {
 	case *protocol.WorkerHello:
-		return n.sendLinks(p.Worker)
+		return n.hello(p.Worker, m)
 	case *protocol.WorkerHeld:
 		return n.workerHeld(p.Worker, m)
 	case *protocol.WorkerSum:
 		return n.workerSum(p.Worker, m)
 	}
 	return fmt.Errorf("%w: %T is not for a node", protocol.ErrUnknown, m)
+}
+
+// sumSecret returns the secret of an encapsulation to the key for the sums.
+func (n *Node) sumSecret(p protocol.WorkerPath, enc []byte) (*channel.Secret, error) {
+	if p.Down || p.Worker >= uint32(len(n.group.sums)) {
+		return nil, protocol.ErrDuplicate
+	}
+	e := &n.group.sums[p.Worker].link
+	e.key = n.group.key
+	return n.linkSetup().from(e, p, enc)
+}
+
+// hello answers a worker that has started. A key that its process has drawn replaces the one before.
+func (n *Node) hello(worker uint32, m *protocol.WorkerHello) error {
+	if !bytes.Equal(n.get(workerPublicKey(worker)), m.Public) {
+		e := &sender{public: bytes.Clone(m.Public)}
+		if _, err := n.linkSetup().to(e, n.path(worker)); err != nil {
+			return err
+		}
+		n.toWorkers[worker] = e
+		n.eff.Put(workerPublicKey(worker), e.public)
+	}
+	return n.sendLinks(worker)
 }
 
 // sendLinks sends a worker that has started the channels of its parties, and the node's
@@ -172,7 +225,7 @@ func (n *Node) sendLinks(worker uint32) error {
 		some := &protocol.WorkerLinks{
 			Round: all.Round, Again: all.Again, Parties: all.Parties[lo:hi], Secrets: all.Secrets[lo:hi],
 		}
-		if err := n.sendWorker(worker, some); err != nil {
+		if err := n.sendChannels(worker, some); err != nil {
 			return err
 		}
 	}
@@ -270,6 +323,11 @@ func (n *Node) ask() error {
 		w := protocol.WorkerOf(e.Party, n.workers())
 		g.parts[w] = append(g.parts[w], e)
 	}
+	key, err := channel.GenerateKey(n.s.Plan.Suite, n.cfg.Rand)
+	if err != nil {
+		return fmt.Errorf("key for the workers' sums: %w", err)
+	}
+	g.key = key
 	clear(n.sum)
 	from := len(n.eff.Send)
 	for w := range n.workers() {
@@ -277,8 +335,8 @@ func (n *Node) ask() error {
 			set:  protocol.SetDigest(n.s, n.round, n.attempt, g.parts[w]),
 			have: map[uint32]bool{},
 		}
-		ask := &protocol.WorkerAsk{Round: n.round, Attempt: n.attempt, Set: g.parts[w]}
-		if err := n.sendWorker(w, ask); err != nil {
+		ask := &protocol.WorkerAsk{Round: n.round, Attempt: n.attempt, Set: g.parts[w], Public: key.Public()}
+		if err := n.sendWorker(w, ask, nil); err != nil {
 			return err
 		}
 	}
@@ -347,7 +405,8 @@ func (g *group) blindings() (sum [32]byte) {
 // endWorkers ends the workers' session.
 func (n *Node) endWorkers() {
 	for w := range n.workers() {
-		if err := n.sendWorker(w, &protocol.WorkerEnd{}); err != nil {
+		n.eff.Delete(workerPublicKey(w))
+		if err := n.sendWorker(w, &protocol.WorkerEnd{}, nil); err != nil {
 			n.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Err: err})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"choir/compute"
+	"choir/crypto/channel"
 	"choir/host"
 	"choir/protocol"
 )
@@ -79,7 +80,8 @@ func lies(path protocol.WorkerPath, m protocol.WorkerMessage) []falseMessage {
 			{path, &short}, {path, &beyond}, {path, &set}, {path, &junk}, {path, &blind}, {other, m}, {alien, m},
 		}
 	case *protocol.WorkerHello:
-		return []falseMessage{{path, &protocol.WorkerAsk{Round: 1, Attempt: 1}}, {path, &protocol.WorkerEnd{}}}
+		return []falseMessage{{path, &protocol.WorkerAsk{Round: 1, Attempt: 1}}, {path, &protocol.WorkerEnd{}},
+			{path, &protocol.WorkerHello{Public: []byte("no key")}}}
 	}
 	return nil
 }
@@ -89,13 +91,25 @@ func lies(path protocol.WorkerPath, m protocol.WorkerMessage) []falseMessage {
 func TestGroupRefusesLies(t *testing.T) {
 	c := newCrowd(t, 2, false)
 	sent := 0
+	var ask []byte // the key for the sums
 	c.tap = func(_ *seat, data []byte) (out [][]byte) {
 		path, m, err := c.openWorker(data)
+		if a, ok := m.(*protocol.WorkerAsk); ok {
+			ask = a.Public
+		}
 		if err != nil || path.Down {
 			return [][]byte{data}
 		}
 		for _, lie := range lies(path, m) {
-			b, err := c.s.SealWorker(c.group.Worker(int(path.Worker)).Secret, lie.path, lie.body, rand.Reader)
+			var link *protocol.WorkerLink
+			if _, ok := lie.body.(*protocol.WorkerSum); ok {
+				enc, secret, err := c.initiate(c.s.Plan.Suite, ask, c.s.WorkerInfo(lie.path))
+				if err != nil {
+					t.Fatal(err)
+				}
+				link = &protocol.WorkerLink{Enc: enc, Secret: secret}
+			}
+			b, err := c.s.SealWorker(c.group.Worker(int(path.Worker)).Secret, lie.path, lie.body, link, rand.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,6 +168,63 @@ func TestGroupRestarts(t *testing.T) {
 	}
 	if moments < 5 {
 		t.Errorf("only %d moments", moments)
+	}
+}
+
+// TestStolenWorkerKeys steals the keys of a node and its workers, and what their stores ever had, and
+// reads the recorded traffic: no channel and no sum opens, by a key, or by any 32 bytes of a store.
+func TestStolenWorkerKeys(t *testing.T) {
+	c := newCrowd(t, 2, false)
+	recorded, stolen, public := [][]byte{}, map[[32]byte]bool{}, map[string]bool{}
+	c.tap = func(_ *seat, data []byte) [][]byte {
+		recorded = append(recorded, data)
+		for _, name := range []string{"c0", "worker-0", "worker-1"} {
+			store := c.seat(name).store
+			for _, key := range store.Keys("") {
+				value := store.Get(key)
+				for i := range max(0, len(value)-31) {
+					stolen[[32]byte(value[i:])] = true
+				}
+			}
+		}
+		return [][]byte{data}
+	}
+	c.run()
+	c.check()
+	var secret [][]byte
+	for _, data := range recorded {
+		switch _, m, err := c.openWorker(data); m := m.(type) {
+		case *protocol.WorkerHello:
+			public[string(m.Public)] = true
+		case *protocol.WorkerAsk:
+			public[string(m.Public)] = true
+		case *protocol.WorkerLinks, *protocol.WorkerSum:
+			secret = append(secret, data)
+		case nil:
+			t.Fatal(err)
+		}
+	}
+	if len(secret) < 10 || len(public) < 4 || len(stolen) < 1000 {
+		t.Fatalf("%d messages with secrets, %d keys, %d stolen", len(secret), len(public), len(stolen))
+	}
+	for b := range stolen {
+		if key, err := channel.NewPrivateKey(c.s.Plan.Suite, b[:]); err == nil && public[string(key.Public())] {
+			t.Error("a store has the private key of a link")
+		}
+		link, err := channel.NewSecret(b[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, data := range secret {
+			worker, err := protocol.WorkerOfMessage(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			accept := func(protocol.WorkerPath, []byte) (*channel.Secret, error) { return link, nil }
+			if _, m, err := c.s.OpenWorker(c.group.Worker(int(worker)).Secret, data, accept); err == nil {
+				t.Fatalf("what a store has opens a %T", m)
+			}
+		}
 	}
 }
 

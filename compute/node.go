@@ -69,6 +69,7 @@ type Node struct {
 	group     *group // of a node with workers
 	// workerKeys are those of the workers, as far as they were needed.
 	workerKeys map[uint32]*channel.Secret
+	toWorkers  map[uint32]*sender // by worker: for the channels
 
 	at       agreement
 	last     []uint32            // parties in the previous round's set, in order
@@ -120,6 +121,7 @@ func New(cfg Config) (*Node, error) {
 	}
 	if cfg.Group.Workers > 0 {
 		n.workerKeys = map[uint32]*channel.Secret{}
+		n.toWorkers = map[uint32]*sender{}
 		n.group = newGroup(n.s)
 	}
 	return n, n.restore()

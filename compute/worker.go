@@ -1,11 +1,13 @@
 package compute
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
+	"choir/crypto/channel"
 	"choir/crypto/field"
 	"choir/crypto/xof"
 	"choir/protocol"
@@ -21,6 +23,9 @@ type WorkerConfig struct {
 	Rand     io.Reader     // salts of what it seals
 	View     protocol.View // what was persisted before a restart, by this worker
 	ResendMS int64         // retransmit interval of its hello
+	// Initiate and Accept set up the links with the node; channel.Initiate and Accept when nil.
+	Initiate func(suite channel.Suite, peerPublic, info []byte) ([]byte, *channel.Secret, error)
+	Accept   func(key *channel.PrivateKey, enc, info []byte) (*channel.Secret, error)
 }
 
 // validate returns an error for a field that is missing or out of range.
@@ -58,6 +63,8 @@ type Worker struct {
 	held     []uint32            // parties whose contributions are to be reported to the node
 	asked    *protocol.WorkerAsk // what the node asks for
 	answered *protocol.WorkerSum // the answer, without its chunks; nil before
+	fromNode receiver            // for the channels; its key is drawn at the start
+	toNode   sender              // for the sum
 }
 
 // NewWorker builds the machine from its view.
@@ -67,6 +74,12 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	}
 	if cfg.ResendMS <= 0 {
 		cfg.ResendMS = 15_000
+	}
+	if cfg.Initiate == nil {
+		cfg.Initiate = channel.Initiate
+	}
+	if cfg.Accept == nil {
+		cfg.Accept = channel.Accept
 	}
 	w := &Worker{
 		intake:  newIntake(cfg.Session, cfg.Node, cfg.View),
@@ -122,7 +135,7 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 	case protocol.Tick:
 		if now >= w.backoff.Due(w.seen) && !w.ended {
 			w.backoff.Retransmitted(now)
-			w.check(w.send(&protocol.WorkerHello{})) // a link may have been lost
+			w.check(w.hello()) // a link may have been lost
 		}
 	}
 	d, ok := ev.(protocol.Delivery)
@@ -152,13 +165,25 @@ func (w *Worker) start() {
 	case w.view.Get(pinKey) == nil:
 		w.eff.Put(pinKey, []byte(w.pin()))
 	}
-	w.check(w.send(&protocol.WorkerHello{}))
+	key, err := channel.GenerateKey(w.s.Plan.Suite, w.cfg.Rand)
+	if err != nil {
+		w.check(fmt.Errorf("key: %w", err))
+		return
+	}
+	w.fromNode = receiver{key: key}
+	w.check(w.hello())
 	w.holdAll() // parties that have a receipt do not retransmit
 }
 
+func (w *Worker) hello() error {
+	return w.send(&protocol.WorkerHello{Public: w.fromNode.key.Public()}, nil)
+}
+
+func (w *Worker) linkSetup() linkSetup { return linkSetup{w.s, w.cfg.Initiate, w.cfg.Accept} }
+
 // send seals a message for the node and emits it.
-func (w *Worker) send(m protocol.WorkerMessage) error {
-	b, err := w.s.SealWorker(w.cfg.Group.Secret, w.path, m, w.cfg.Rand)
+func (w *Worker) send(m protocol.WorkerMessage, link *protocol.WorkerLink) error {
+	b, err := w.s.SealWorker(w.cfg.Group.Secret, w.path, m, link, w.cfg.Rand)
 	if err == nil {
 		w.eff.Emit(w.s.SubjectWorker(w.path), b)
 	}
@@ -195,7 +220,7 @@ func (w *Worker) sendHeld() error {
 		for _, party := range some {
 			m.Contributions = append(m.Contributions, w.get(w.commitKey(party)))
 		}
-		if err := w.send(m); err != nil {
+		if err := w.send(m, nil); err != nil {
 			return err
 		}
 	}
@@ -280,12 +305,21 @@ func (w *Worker) openRound(m *protocol.Round, data []byte) error {
 
 // nodeMessage handles a message of the node.
 func (w *Worker) nodeMessage(data []byte) error {
-	p, m, err := w.s.OpenWorker(w.cfg.Group.Secret, data)
+	want := w.path
+	want.Down = true
+	accept := func(p protocol.WorkerPath, enc []byte) (*channel.Secret, error) {
+		if p != want {
+			return nil, protocol.ErrDuplicate
+		}
+		return w.linkSetup().from(&w.fromNode, p, enc)
+	}
+	p, m, err := w.s.OpenWorker(w.cfg.Group.Secret, data, accept)
+	if errors.Is(err, protocol.ErrStale) {
+		return protocol.ErrDuplicate
+	}
 	if err != nil {
 		return err
 	}
-	want := w.path
-	want.Down = true
 	if p != want {
 		return fmt.Errorf("%w: a message for worker %d of %d of member %d",
 			protocol.ErrUnknown, p.Worker, p.Of, p.Node)
@@ -338,10 +372,17 @@ func (w *Worker) ask(m *protocol.WorkerAsk) error {
 	case w.answered != nil && w.answered.Set != digest:
 		return fmt.Errorf("%w: asked for the sums of two sets in round %d attempt %d",
 			protocol.ErrEquivocate, m.Round, m.Attempt)
-	case w.answered != nil:
-		return w.sendSum()
+	case !bytes.Equal(w.toNode.public, m.Public): // the node has drawn another since it was started again
+		e := sender{public: bytes.Clone(m.Public)}
+		if _, err := w.linkSetup().to(&e, w.path); err != nil {
+			return err
+		}
+		w.toNode = e
 	}
 	w.asked = m
+	if w.answered != nil {
+		return w.sendSum()
+	}
 	return nil
 }
 
@@ -367,10 +408,14 @@ func (w *Worker) answer() error {
 
 func (w *Worker) sendSum() error {
 	m := *w.answered
+	link, err := w.linkSetup().to(&w.toNode, w.path)
+	if err != nil {
+		return err
+	}
 	for i := range w.s.Chunks() {
 		m.Index = uint32(i)
 		m.Elements = field.AppendVector(nil, xof.Chunk(w.sum, uint64(i)))
-		if err := w.send(&m); err != nil {
+		if err := w.send(&m, link); err != nil {
 			return err
 		}
 	}

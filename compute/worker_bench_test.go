@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"choir/compute"
+	"choir/crypto/channel"
 	"choir/host"
 	"choir/protocol"
 )
@@ -101,6 +102,9 @@ func (r *recorded) replay(b *testing.B, w int) {
 	s.Verifier = batch
 	cfg := r.c.workerConfig(w, store)
 	cfg.Session = s
+	cfg.Accept = func(_ *channel.PrivateKey, enc, _ []byte) (*channel.Secret, error) {
+		return r.c.secrets[string(enc)], nil
+	}
 	worker, err := compute.NewWorker(cfg)
 	if err != nil {
 		b.Error(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"choir/crypto/channel"
 	"choir/crypto/field"
@@ -11,7 +12,9 @@ import (
 )
 
 // KindWorker is a message between a compute node and one of its workers. It is sealed under a
-// key that the two share and has no signature.
+// key that the two share and has no signature. A message with secrets, a WorkerLinks or a
+// WorkerSum, is sealed to a key of the running receiver, too: with the shared key alone nobody opens
+// it later.
 const KindWorker Kind = 33
 
 // WorkerPath is the direction of a worker message. It enters the key and the associated data.
@@ -28,8 +31,12 @@ type WorkerMessage interface {
 	workerType() uint8
 }
 
-// WorkerHello, worker to node: the worker has started and has nothing yet. Layout: empty.
-type WorkerHello struct{}
+// WorkerHello, worker to node: the worker has started and has nothing yet.
+//
+// Layout: bytes public.
+type WorkerHello struct {
+	Public []byte // HPKE key for the links, drawn by this process
+}
 
 // WorkerLinks, node to worker: the channel secrets of some of the worker's parties, as they are in a
 // round.
@@ -49,11 +56,12 @@ type WorkerHeld struct{ Contributions [][]byte }
 
 // WorkerAsk, node to worker: asks for the sum of the shares of this part of the agreed set.
 //
-// Layout: u32 round | u32 attempt | n* (u32 party | 32 bundle).
+// Layout: u32 round | u32 attempt | n* (u32 party | 32 bundle) | bytes public.
 type WorkerAsk struct {
 	Round   uint32
 	Attempt uint32
 	Set     []Entry
+	Public  []byte // HPKE key for the sum, drawn by this process
 }
 
 // WorkerSum, worker to node: a chunk of the sum that was asked for.
@@ -91,8 +99,18 @@ func newWorkerMessage(t uint8) WorkerMessage {
 	return nil
 }
 
-func (*WorkerHello) fields(*wire) {}
-func (*WorkerEnd) fields(*wire)   {}
+// secret reports whether a message is sealed to a key of the running receiver.
+func secret(m WorkerMessage) bool {
+	switch m.(type) {
+	case *WorkerLinks, *WorkerSum:
+		return true
+	}
+	return false
+}
+
+func (*WorkerEnd) fields(*wire) {}
+
+func (m *WorkerHello) fields(w *wire) { w.blob("public key", &m.Public, 4096) }
 
 func (m *WorkerLinks) fields(w *wire) {
 	if w.u32("round", &m.Round); w.err == nil && m.Round < 1 {
@@ -127,6 +145,7 @@ func (m *WorkerHeld) fields(w *wire) {
 func (m *WorkerAsk) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.entries("asked", &m.Set)
+	w.blob("public key", &m.Public, 4096)
 }
 
 func (m *WorkerSum) fields(w *wire) {
@@ -140,12 +159,13 @@ func (m *WorkerSum) fields(w *wire) {
 // sealedWorker is a worker message on the bus.
 //
 // Layout: u8 kind (33) | 32 plan id | u32 node | u32 worker | u32 of | u8 down |
-// 32 salt | bytes ciphertext. The ciphertext is that of u8 type and the message,
+// 32 salt | bytes encapsulation | bytes ciphertext. The ciphertext is that of u8 type and the message,
 // one chunk under the key for everything before it.
 type sealedWorker struct {
 	plan       PlanID
 	path       WorkerPath
 	salt       [32]byte
+	enc        []byte // of the receiver's key, or empty
 	ciphertext []byte
 }
 
@@ -164,20 +184,41 @@ func (m *sealedWorker) fields(w *wire) {
 	w.u32("workers", &m.path.Of)
 	w.flag("down", &m.path.Down)
 	w.fixed("salt", m.salt[:])
+	w.blob("encapsulation", &m.enc, 4096)
 	w.blob("ciphertext", &m.ciphertext, maxWorker)
 }
 
-func (m *sealedWorker) box(secret *channel.Secret) (*channel.Box, error) {
-	down := byte(0)
-	if m.path.Down {
-		down = 1
+// box returns the AEAD of the message. link is the secret of the encapsulation, nil if there is none.
+func (m *sealedWorker) box(secret, link *channel.Secret) (*channel.Box, error) {
+	ctx := append(pathContext(m.plan, m.path), m.salt[:]...)
+	key := secret.Derive(workerKey, append(ctx, m.enc...))
+	if link != nil {
+		key = link.Derive(workerKey, key[:])
 	}
-	ctx := append([]byte(nil), m.plan[:]...)
-	for _, v := range []uint32{m.path.Node, m.path.Worker, m.path.Of} {
+	return channel.NewBox(key, slices.Concat([]byte("choir v1 worker\x00"), ctx, m.enc))
+}
+
+func pathContext(plan PlanID, p WorkerPath) []byte {
+	ctx := slices.Clone(plan[:])
+	for _, v := range []uint32{p.Node, p.Worker, p.Of} {
 		ctx = binary.BigEndian.AppendUint32(ctx, v)
 	}
-	ctx = append(append(ctx, down), m.salt[:]...)
-	return channel.NewBox(secret.Derive(workerKey, ctx), append([]byte("choir v1 worker\x00"), ctx...))
+	if p.Down {
+		return append(ctx, 1)
+	}
+	return append(ctx, 0)
+}
+
+// WorkerLink is an encapsulation to a key of the receiver's process, and its secret. Many messages may
+// be sealed to one.
+type WorkerLink struct {
+	Enc    []byte
+	Secret *channel.Secret
+}
+
+// WorkerInfo is the HPKE info string of a link for messages on a path.
+func (s BoundPlan) WorkerInfo(p WorkerPath) []byte {
+	return append([]byte("choir v1 worker link\x00"), pathContext(s.ID, p)...)
 }
 
 // WorkerSecret derives the key that a node shares with one of its workers from the node's own.
@@ -197,20 +238,28 @@ func WorkerOfMessage(data []byte) (uint32, error) {
 	return binary.BigEndian.Uint32(data[at:]), nil
 }
 
-// SealWorker seals a worker message under the secret that the node and its worker share. The
-// salt, drawn from r, gives each message a key for itself.
+// SealWorker seals a worker message under the secret that the node and its worker share, and one with
+// secrets to the link, which is nil for the others. The salt, drawn from r, gives each message a key for
+// itself.
 func (s BoundPlan) SealWorker(
-	secret *channel.Secret, path WorkerPath, m WorkerMessage, r io.Reader,
+	key *channel.Secret, path WorkerPath, m WorkerMessage, link *WorkerLink, r io.Reader,
 ) ([]byte, error) {
 	body, err := marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("seal %T: %w", m, err)
 	}
+	if secret(m) != (link != nil) {
+		return nil, fmt.Errorf("seal %T: %w: with or without a link", m, ErrMalformed)
+	}
 	out := &sealedWorker{plan: s.ID, path: path}
+	var shared *channel.Secret
+	if link != nil {
+		out.enc, shared = link.Enc, link.Secret
+	}
 	if _, err := io.ReadFull(r, out.salt[:]); err != nil {
 		return nil, fmt.Errorf("seal %T: salt: %w", m, err)
 	}
-	box, err := out.box(secret)
+	box, err := out.box(key, shared)
 	if err != nil {
 		return nil, fmt.Errorf("seal %T: %w", m, err)
 	}
@@ -218,9 +267,11 @@ func (s BoundPlan) SealWorker(
 	return marshal(out)
 }
 
-// OpenWorker is the inverse of SealWorker. The path is authentic; the receiver must check that
-// it is one of the paths to itself.
-func (s BoundPlan) OpenWorker(secret *channel.Secret, data []byte) (WorkerPath, WorkerMessage, error) {
+// OpenWorker is the inverse of SealWorker; accept returns the secret of an encapsulation. The path is
+// authentic; the receiver must check that it is one of the paths to itself.
+func (s BoundPlan) OpenWorker(
+	key *channel.Secret, data []byte, accept func(p WorkerPath, enc []byte) (*channel.Secret, error),
+) (WorkerPath, WorkerMessage, error) {
 	in := new(sealedWorker)
 	if err := unmarshal("worker message", data, in); err != nil {
 		return WorkerPath{}, nil, err
@@ -228,16 +279,26 @@ func (s BoundPlan) OpenWorker(secret *channel.Secret, data []byte) (WorkerPath, 
 	if in.plan != s.ID {
 		return WorkerPath{}, nil, fmt.Errorf("%w: plan %s, not %s", ErrWrongPlan, in.plan.Short(), s.ID.Short())
 	}
-	box, err := in.box(secret)
+	var link *channel.Secret
+	if len(in.enc) > 0 {
+		var err error
+		if link, err = accept(in.path, in.enc); err != nil {
+			return WorkerPath{}, nil, err
+		}
+	}
+	box, err := in.box(key, link)
 	if err != nil {
 		return WorkerPath{}, nil, err
 	}
 	plain, err := box.Open(nil, 0, true, in.ciphertext)
+	if err != nil && link != nil {
+		return WorkerPath{}, nil, fmt.Errorf("%w: worker message to another process, or false", ErrStale)
+	}
 	if err != nil || len(plain) == 0 {
 		return WorkerPath{}, nil, fmt.Errorf("%w: worker message", ErrSealed)
 	}
 	m := newWorkerMessage(plain[0])
-	if m == nil {
+	if m == nil || secret(m) != (link != nil) {
 		return WorkerPath{}, nil, fmt.Errorf("%w: worker message of type %d", ErrMalformed, plain[0])
 	}
 	return in.path, m, unmarshal("worker message", plain[1:], m)

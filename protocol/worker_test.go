@@ -21,27 +21,41 @@ func workerSecret(t testing.TB, b byte) *channel.Secret {
 }
 
 func workerMessages(t testing.TB) []WorkerMessage {
-	return []WorkerMessage{&WorkerHello{}, &WorkerEnd{},
+	return []WorkerMessage{&WorkerHello{Public: []byte("public")}, &WorkerEnd{},
 		&WorkerLinks{Round: 3, Again: true, Parties: []uint32{0, 2},
 			Secrets: []*channel.Secret{workerSecret(t, 8), workerSecret(t, 9)}},
 		&WorkerHeld{Contributions: [][]byte{bytes.Repeat([]byte{6}, 200), bytes.Repeat([]byte{7}, 300)}},
-		&WorkerAsk{Round: 1, Attempt: 2, Set: []Entry{{Party: 1, Bundle: Digest{1}}, {Party: 2}}},
+		&WorkerAsk{Round: 1, Attempt: 2, Set: []Entry{{Party: 1, Bundle: Digest{1}}, {Party: 2}},
+			Public: []byte("public")},
 		&WorkerSum{Round: 1, Attempt: 2, Set: Digest{3}, Index: 4, Blinding: [32]byte{5},
 			Elements: make([]byte, 24)},
 	}
 }
 
-// TestWorkerMessages: a sealed message opens on its path, under its plan and secret, and not after
+// linkOf returns the link to which a message is sealed, nil for none.
+func linkOf(t testing.TB, m WorkerMessage) *WorkerLink {
+	if !secret(m) {
+		return nil
+	}
+	return &WorkerLink{Enc: []byte("encapsulation"), Secret: workerSecret(t, 3)}
+}
+
+// acceptOf accepts every encapsulation, with the same secret.
+func acceptOf(t testing.TB, b byte) func(WorkerPath, []byte) (*channel.Secret, error) {
+	return func(WorkerPath, []byte) (*channel.Secret, error) { return workerSecret(t, b), nil }
+}
+
+// TestWorkerMessages: a sealed message opens on its path, under its plan, key and link, and not after
 // any change.
 func TestWorkerMessages(t *testing.T) {
-	s, secret := testSession(t), workerSecret(t, 1)
+	s, key, accept := testSession(t), workerSecret(t, 1), acceptOf(t, 3)
 	path := WorkerPath{Node: 3, Worker: 1, Of: 4, Down: true}
 	for _, m := range workerMessages(t) {
-		data, err := s.SealWorker(secret, path, m, new(seeded))
+		data, err := s.SealWorker(key, path, m, linkOf(t, m), new(seeded))
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, got, err := s.OpenWorker(secret, data)
+		at, got, err := s.OpenWorker(key, data, accept)
 		if err != nil || at != path || !IsWorker(data) || IsChunk(data) {
 			t.Fatalf("%T: %v, %v", m, at, err)
 		}
@@ -54,37 +68,53 @@ func TestWorkerMessages(t *testing.T) {
 		} else if !reflect.DeepEqual(got, m) {
 			t.Errorf("%+v became %+v", m, got)
 		}
-		if _, _, err := s.OpenWorker(workerSecret(t, 2), data); !errors.Is(err, ErrSealed) {
-			t.Errorf("%T under another secret: %v", m, err)
+		closed := ErrSealed
+		if secret(m) {
+			closed = ErrStale
+			if _, _, err := s.OpenWorker(key, data, acceptOf(t, 4)); !errors.Is(err, ErrStale) {
+				t.Errorf("%T to another process: %v", m, err)
+			}
+		}
+		if _, _, err := s.OpenWorker(workerSecret(t, 2), data, accept); !errors.Is(err, closed) {
+			t.Errorf("%T under another key: %v", m, err)
 		}
 		other := s
 		other.ID[0]++
-		if _, _, err := other.OpenWorker(secret, data); !errors.Is(err, ErrWrongPlan) {
+		if _, _, err := other.OpenWorker(key, data, accept); !errors.Is(err, ErrWrongPlan) {
 			t.Errorf("%T under another plan: %v", m, err)
 		}
 		for i := range data {
 			bad := slices.Clone(data)
 			bad[i] ^= 1
-			if _, _, err := s.OpenWorker(secret, bad); err == nil {
+			if _, _, err := s.OpenWorker(key, bad, accept); err == nil {
 				t.Fatalf("%T with byte %d changed is accepted", m, i)
 			}
-			if _, _, err := s.OpenWorker(secret, data[:i]); err == nil {
+			if _, _, err := s.OpenWorker(key, data[:i], accept); err == nil {
 				t.Fatalf("%T of %d bytes is accepted", m, i)
 			}
 		}
 	}
-	if _, err := s.SealWorker(secret, path, &WorkerAsk{Round: 0, Attempt: 1}, new(seeded)); err == nil {
+	if _, err := s.SealWorker(key, path, &WorkerAsk{Round: 0, Attempt: 1}, nil, new(seeded)); err == nil {
 		t.Error("round 0 was sealed")
 	}
-	if _, err := s.SealWorker(secret, path, &WorkerHello{}, strings.NewReader("short")); err == nil {
+	if _, err := s.SealWorker(key, path, &WorkerHello{}, nil, strings.NewReader("short")); err == nil {
 		t.Error("sealed without a salt")
+	}
+	for _, m := range workerMessages(t) { // a sender cannot forget the link
+		link := &WorkerLink{Secret: key}
+		if secret(m) {
+			link = nil
+		}
+		if _, err := s.SealWorker(key, path, m, link, new(seeded)); err == nil {
+			t.Errorf("%T was sealed with or without a link", m)
+		}
 	}
 }
 
 func FuzzOpenWorker(f *testing.F) {
-	s, secret := testSession(f), workerSecret(f, 1)
+	s, key := testSession(f), workerSecret(f, 1)
 	for _, m := range workerMessages(f) {
-		data, err := s.SealWorker(secret, WorkerPath{Node: 3, Of: 1}, m, new(seeded))
+		data, err := s.SealWorker(key, WorkerPath{Node: 3, Of: 1}, m, linkOf(f, m), new(seeded))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -97,7 +127,7 @@ func FuzzOpenWorker(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, sealed bool) {
 		if sealed {
-			_, _, _ = s.OpenWorker(secret, data)
+			_, _, _ = s.OpenWorker(key, data, acceptOf(t, 3))
 			return
 		}
 		if len(data) == 0 {

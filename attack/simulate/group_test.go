@@ -151,7 +151,9 @@ func (g *grouped) keepUp(now int64, i int) {
 	}
 	w, err := compute.NewWorker(compute.WorkerConfig{Session: g.m.w.session, Node: uint32(g.m.i), Worker: i,
 		Group: g.group().Worker(i),
-		Rand:  rand.NewChaCha8(sum("worker", g.chance.Uint64())), View: shelf{g, g.prefix(i)}, ResendMS: resendMS})
+		Rand:  rand.NewChaCha8(sum("worker", g.chance.Uint64())), View: shelf{g, g.prefix(i)}, ResendMS: resendMS,
+		Initiate: g.m.w.exchange.initiate(rand.NewChaCha8(sum("link", g.chance.Uint64()))),
+		Accept:   g.m.w.exchange.accept})
 	if err != nil {
 		g.m.w.oracle.violate("broken store", "%s's worker %d can't start: %v", g.m.name, i, err)
 		return
@@ -254,7 +256,10 @@ func (g *grouped) carry(now int64) {
 				}
 				worker := must(protocol.WorkerOfMessage(l.data))
 				secret := g.group().Worker(int(worker)).Secret
-				if _, m, err := g.m.w.session.OpenWorker(secret, l.data); err == nil {
+				accept := func(_ protocol.WorkerPath, enc []byte) (*channel.Secret, error) {
+					return g.m.w.exchange.secrets[string(enc)], nil
+				}
+				if _, m, err := g.m.w.session.OpenWorker(secret, l.data, accept); err == nil {
 					if _, ok := m.(*protocol.WorkerSum); ok {
 						g.tally.sums++
 					}
