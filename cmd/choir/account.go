@@ -32,15 +32,16 @@ type accountFlags struct {
 }
 
 const accountLong = `Compute the epsilon of a mechanism that is run --steps times, adaptively: an
-upper bound and a lower bound. With --solve sigma --epsilon E, compute the least
-noise that stays within E. Sigma is the standard deviation of the noise per
-coordinate, in the unit of --sensitivity or --clip (the grid's for integer
-mechanisms). A query without a proven answer is refused with the reason.
+upper bound and a lower bound. With --solve sigma --epsilon E, compute the
+least noise that stays within E; with --solve delta, the least delta. Sigma is
+the standard deviation of the noise per coordinate, in the unit of
+--sensitivity or --clip (the grid's for integer mechanisms). A query without a
+proven answer is refused with the reason.
 
 With --shuffle N every run shuffles the reports of N users: of any eps0-LDP
 randomiser (ldp), of randomised response over --categories values (k-rr), or of
-values with Laplace or Gaussian noise. --solve then finds gamma, eps0 or the
-number of users. --steps-file has runs of several kinds.`
+values with Laplace or Gaussian noise. --solve then finds gamma, eps0, the
+number of users or delta. --steps-file has runs of several kinds.`
 
 func (a *tools) account() *cobra.Command {
 	f := accountFlags{mechanism: "gaussian", format: "text"}
@@ -73,14 +74,14 @@ func (a *tools) account() *cobra.Command {
 	fs.IntVar(&f.Dim, "dim", 1, "coordinates")
 	fs.StringVar(&f.Accountant, "accountant", "",
 		strings.Join(accountants, ", ")+"; default: the tightest that is proven")
-	fs.StringVar(&f.solve, "solve", "", "sigma, gamma, eps0 or shuffle: find its value for --epsilon")
+	fs.StringVar(&f.solve, "solve", "", "sigma, gamma, eps0, shuffle or delta: find its value for --epsilon")
 	fs.Float64Var(&f.epsilon, "epsilon", 0, "with --solve: the budget")
 	cli.FormatFlag(cmd, &f.format)
 	cli.Values(cmd, "mechanism", append(mechanisms, shuffledMechanisms...)...)
 	cli.Values(cmd, "relation", "add-remove", "replace")
 	cli.Values(cmd, "sampling", "poisson", "without-replacement", "self")
 	cli.Values(cmd, "accountant", accountants...)
-	cli.Values(cmd, "solve", "sigma", "gamma", "eps0", "shuffle")
+	cli.Values(cmd, "solve", "sigma", "gamma", "eps0", "shuffle", "delta")
 	f.shuffled.add(cmd)
 	return cmd
 }
@@ -100,10 +101,14 @@ func (a *tools) runAccount(cmd *cobra.Command, f *accountFlags) error {
 	}
 	var got privacy.Answer
 	var err error
-	if f.solve == "" {
+	switch f.solve {
+	case "":
 		a.Console.Set("composing the steps")
 		got, err = privacy.Account(f.Query)
-	} else {
+	case "delta":
+		a.Console.Set("searching for delta")
+		f.Delta, got, err = privacy.SolveDelta(f.Query, f.epsilon)
+	default:
 		a.Console.Set("searching for the noise")
 		f.Sigma, got, err = privacy.SolveSigma(f.Query, f.epsilon)
 	}
@@ -123,7 +128,7 @@ func (a *tools) runAccount(cmd *cobra.Command, f *accountFlags) error {
 		out.Assumptions = []string{}
 	}
 	return a.Print(f.format, out, func() {
-		fmt.Fprintf(a.Out, "epsilon      %.6g at delta %g (at least %.6g)\n", out.Epsilon, out.Delta,
+		fmt.Fprintf(a.Out, "epsilon      %.6g at delta %.9g (at least %.6g)\n", out.Epsilon, out.Delta,
 			out.LowerBound)
 		fmt.Fprintf(a.Out, "sigma        %.9g\naccountant   %s\n", out.Sigma, out.Accountant)
 		for _, s := range out.Assumptions {
@@ -142,14 +147,14 @@ func (f *accountFlags) parse(cmd *cobra.Command) error {
 	switch {
 	case set("sensitivity") == set("clip"):
 		return refuse("--sensitivity, --clip: give exactly one of the two")
-	case f.solve != "" && f.solve != "sigma":
-		return refuse("--solve: %q isn't %q", f.solve, "sigma")
-	case f.solve == "sigma" && set("sigma"):
-		return refuse("--sigma: contradicts --solve sigma")
-	case f.solve == "" && !set("sigma"):
+	case f.solve != "" && f.solve != "sigma" && f.solve != "delta":
+		return refuse("--solve: %q isn't %q or %q", f.solve, "sigma", "delta")
+	case f.solve != "" && set(f.solve):
+		return refuse("--%s: contradicts --solve %s", f.solve, f.solve)
+	case f.solve != "sigma" && !set("sigma"):
 		return refuse("--sigma: is needed")
 	case (f.solve == "") == set("epsilon"):
-		return refuse("--epsilon: goes with --solve sigma, and --solve with it")
+		return refuse("--epsilon: goes with --solve sigma or delta, and --solve with it")
 	case set("sample-rate") != set("sampling"):
 		return refuse("--sample-rate, --sampling: one needs the other")
 	}

@@ -84,10 +84,14 @@ func (a *tools) runShuffled(cmd *cobra.Command, f *accountFlags) error {
 		return protocol.Fail(protocol.ClassInput, "%w", err)
 	}
 	var got privacy.Answer
-	if f.solve == "" {
+	switch f.solve {
+	case "":
 		a.Console.Set("composing the steps")
 		got, err = q.Answer()
-	} else {
+	case "delta":
+		a.Console.Set("searching for delta")
+		q, got, err = q.SolveDelta(f.epsilon)
+	default:
 		a.Console.Set("searching for " + f.solve)
 		q, got, err = q.Solve(privacy.Parameter(f.solve), f.epsilon)
 	}
@@ -95,7 +99,7 @@ func (a *tools) runShuffled(cmd *cobra.Command, f *accountFlags) error {
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "%w", err)
 	}
-	out := shuffledAnswer{SchemaVersion: 1, Epsilon: got.Epsilon, LowerBound: got.LowerBound, Delta: f.Delta,
+	out := shuffledAnswer{SchemaVersion: 1, Epsilon: got.Epsilon, LowerBound: got.LowerBound, Delta: q.Delta,
 		Mechanism: name, Accountant: got.Accountant, Assumptions: got.Assumptions}
 	if len(q.Rounds) == 1 {
 		r := q.Rounds[0]
@@ -105,7 +109,7 @@ func (a *tools) runShuffled(cmd *cobra.Command, f *accountFlags) error {
 		}
 	}
 	return a.Print(f.format, out, func() {
-		fmt.Fprintf(a.Out, "epsilon      %.6g at delta %g (at least %.6g)\n", out.Epsilon, out.Delta,
+		fmt.Fprintf(a.Out, "epsilon      %.6g at delta %.9g (at least %.6g)\n", out.Epsilon, out.Delta,
 			out.LowerBound)
 		if out.Shuffle > 0 {
 			fmt.Fprintf(a.Out, "users        %d\n", out.Shuffle)
@@ -148,7 +152,7 @@ func (f *accountFlags) shuffleQuery(cmd *cobra.Command) (privacy.ShuffleQuery, s
 		return q, f.mechanism, err
 	}
 	for _, name := range []string{"mechanism", "shuffle", "steps", "sigma", "gamma", "eps0", "solve"} {
-		if set(name) {
+		if set(name) && (name != "solve" || f.solve != "delta") {
 			return q, "", fmt.Errorf("--%s: contradicts --steps-file, which describes all runs", name)
 		}
 	}
