@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"choir/privacy/pld"
 )
 
 // counts is a law of histograms over a few outputs, each with up to 15 reports.
@@ -248,5 +250,74 @@ func TestPublishedClaimsFall(t *testing.T) {
 	law := r.ratioOf(0)
 	if d := r.lowerDelta(law, 0.8, scales, lowerBits, false); !(d > 0.0535 && d > 0.04531) {
 		t.Errorf("two Laplace reports attain %v", d)
+	}
+}
+
+// binned is the law of a Laplace or Gaussian report of a value in sixteen intervals: post-processing.
+func (r Round) binned(value float64) []float64 {
+	cdf, wide := func(x float64) float64 { // also far from 1
+		if x < 0 {
+			return math.Exp(x*r.Eps0) / 2
+		}
+		return 1 - math.Exp(-x*r.Eps0)/2
+	}, 0.0
+	if r.Kind == Gaussian {
+		cdf, wide = func(x float64) float64 { return math.Erfc(-x/r.Sigma/math.Sqrt2) / 2 }, 1.5*r.Sigma
+	}
+	row, last := make([]float64, 16), 0.0
+	for i := range 15 {
+		next := cdf(-wide + (1+2*wide)*float64(i)/14 - value)
+		row[i], last = next-last, next
+	}
+	row[15] = 1 - last
+	return row
+}
+
+// TestBlanketsCoverDrawnReports compares the curve of Laplace and Gaussian rounds with all outcomes of
+// reports in intervals, for up to four users. Half of the victims' values are drawn too: that the ends of
+// the interval are the worst is not proven. For a few the bound on a single round is computed as for a
+// query.
+func TestBlanketsCoverDrawnReports(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 4))
+	cases := 60
+	if testing.Short() {
+		cases = 8
+	}
+	for i := range cases {
+		r := Round{Kind: Laplace, Users: 1 + rng.IntN(4), Eps0: 0.2 + 4*rng.Float64(), Count: 1}
+		if i%2 == 0 {
+			r.Kind, r.Eps0, r.Sigma = Gaussian, 0, 0.3+2*rng.Float64()
+		}
+		var reports [][]float64
+		var others []float64
+		for range r.Users - 1 {
+			v := rng.Float64()
+			if rng.IntN(2) == 0 {
+				v = math.Round(v)
+			}
+			others = append(others, v)
+			reports = append(reports, r.binned(v))
+		}
+		values := [2]float64{0, 1}
+		if i%4 > 1 {
+			values = [2]float64{rng.Float64(), rng.Float64()}
+		}
+		p := shuffled(append(reports, r.binned(values[0])))
+		q := shuffled(append(reports, r.binned(values[1])))
+		c := r.bounds(r.ratioOf(1e-16), 1)
+		for _, e := range []float64{0.02, 0.3, 0.9} {
+			truth := math.Max(hockey(p, q, math.Exp(e)), hockey(q, p, math.Exp(e)))
+			if hi := c.best(e, roughBits); hi < truth*(1-1e-10)-1e-15 {
+				t.Errorf("%+v, values %v of %v: delta %.12g at epsilon %v, but neighbours attain %.12g", r, values,
+					others, hi, e, truth)
+			}
+			if i%10 > 1 || e != 0.3 || testing.Short() || truth < 1e-9 {
+				continue
+			}
+			if got, err := Upper([]Round{r}, nil, truth, pld.Precision{}); err != nil || got < e*(1-1e-9) {
+				t.Errorf("%+v, values %v of %v: epsilon %v at delta %.12g, but neighbours attain %v, %v", r, values,
+					others, got, truth, e, err)
+			}
+		}
 	}
 }
