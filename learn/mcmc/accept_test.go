@@ -87,6 +87,21 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
+// TestSoftplus also beyond the table, and at no number.
+func TestSoftplus(t *testing.T) {
+	for x := 0.0; x < 40; x += 0.00037 {
+		if got, want := softplus(x), math.Log1p(math.Exp(-x)); math.Abs(got-want) > 1e-13 {
+			t.Fatalf("at %v it is %v, want %v", x, got, want)
+		}
+	}
+	if got := logLikelihood(math.Inf(1), 0); !math.IsInf(got, -1) {
+		t.Errorf("the log-likelihood of what is impossible is %v", got)
+	}
+	if got := logLikelihood(math.NaN(), 1); !math.IsNaN(got) {
+		t.Errorf("the log-likelihood of no number is %v", got)
+	}
+}
+
 // TestDiagnostics: an autoregression of coefficient 1/2 is worth a third of its draws, and
 // chains at different places don't agree.
 func TestDiagnostics(t *testing.T) {

@@ -28,6 +28,7 @@ func (c Charge) key() key { return key{c.Plan, c.Round, c.Attempt} }
 type Ledger struct {
 	entries []Entry
 	charged map[key]bool
+	since   int // entries up to the last reset
 }
 
 // Open decodes stored entries, oldest first, and verifies the chain: each entry is valid, has the
@@ -69,6 +70,9 @@ func (l *Ledger) Append(e Entry) error {
 		l.charged[e.Charge.key()] = true
 	}
 	l.entries = append(l.entries, e)
+	if e.Kind == KindReset {
+		l.since = len(l.entries)
+	}
 	return nil
 }
 

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"choir/privacy"
 )
@@ -9,31 +11,26 @@ import (
 // Budget bounds what all charges may spend together.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Charges returns the charges since the last reset.
-func (l *Ledger) Charges() []Charge {
-	var out []Charge
-	for _, e := range l.entries {
-		if e.Kind == KindReset {
-			out = out[:0]
-			continue
+// Charges returns the charges since the last reset, oldest first.
+func (l *Ledger) Charges() iter.Seq[Charge] {
+	return func(yield func(Charge) bool) {
+		for i := l.since; i < len(l.entries) && yield(l.entries[i].Charge); i++ {
 		}
-		out = append(out, e.Charge)
 	}
-	return out
 }
 
 // Spent returns an upper bound on the epsilon at delta of all charges since the last reset, over all
 // plans. If any charge is for replace-one neighbours, the bound is for these, and add-remove charges
 // count with twice their sensitivity, since a replacement is a removal and an addition.
 func (l *Ledger) Spent(delta float64) (privacy.Bound, error) {
-	return compose(l.Charges(), delta)
+	return compose(slices.Collect(l.Charges()), delta)
 }
 
 // CanAfford returns [ErrOverspend] if the next charges, together with those made since the last reset,
 // would exceed the budget. The bound is what they would spend in either case. Next charges that were
 // made before are not counted again. With sampled rounds it takes some tenths of a second.
 func (l *Ledger) CanAfford(b Budget, next ...Charge) (privacy.Bound, error) {
-	all := l.Charges()
+	all := slices.Collect(l.Charges())
 	for _, c := range next {
 		if !l.Charged(c) {
 			all = append(all, c.filled())

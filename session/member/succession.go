@@ -174,7 +174,7 @@ func (h *heir) checkCharges() error {
 		return err
 	}
 	count := map[protocol.PlanID]uint32{}
-	for _, c := range l.Charges() {
+	for c := range l.Charges() {
 		count[c.Plan]++
 	}
 	for a := h.plan.After; a != nil; a = a.Plan.After {

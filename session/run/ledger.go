@@ -119,7 +119,7 @@ func (a *Ledger) afford(next ledger.Charge) error {
 
 // counts returns the numbers of charges since the last reset: this plan's and others'.
 func (a *Ledger) counts() (mine, others int) {
-	for _, c := range a.chain.Charges() {
+	for c := range a.chain.Charges() {
 		if c.Plan == a.id {
 			mine++
 		} else {
