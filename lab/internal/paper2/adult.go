@@ -30,18 +30,27 @@ const (
 // interval is a nominal coverage and how many standard deviations it goes either way.
 var intervals = []struct{ level, z float64 }{{0.5, 0.674490}, {0.9, 1.644854}, {0.95, 1.959964}}
 
-// seven are Adult's training rows in seven columns, the bias last, in public units and cut to
-// a norm.
-func seven(dir string) (d pvi.Data, err error) {
+// seven are Adult's training and test rows in seven columns, the bias last, in public units and cut to a
+// norm, and how many of the training rows are cut.
+func seven(dir string) (train, test pvi.Data, cut int, err error) {
 	rec, err := uci.Adult(dir)
 	if err != nil {
-		return d, err
+		return train, test, 0, err
 	}
 	at := map[string]int{}
 	for i, name := range rec.Header {
 		at[name] = i
 	}
-	for _, row := range rec.Cells[:adultRows] {
+	if train, cut, err = sevenOf(rec.Cells[:adultRows], at); err != nil {
+		return train, test, cut, err
+	}
+	test, _, err = sevenOf(rec.Cells[adultRows:], at)
+	return train, test, cut, err
+}
+
+// sevenOf are rows of which at gives the columns.
+func sevenOf(rows [][]string, at map[string]int) (d pvi.Data, cut int, err error) {
+	for _, row := range rows {
 		number := func(name string) float64 {
 			v, e := strconv.ParseFloat(row[at[name]], 64)
 			if e != nil {
@@ -66,13 +75,16 @@ func seven(dir string) (d pvi.Data, err error) {
 		for _, v := range x {
 			square += v * v
 		}
+		if square > rowNorm*rowNorm {
+			cut++
+		}
 		for i := range x {
 			x[i] *= min(1, rowNorm/math.Sqrt(square))
 		}
 		d.X = append(d.X, x...)
 		d.Y = append(d.Y, (sign(row[at["income"]] == ">50K")+1)/2)
 	}
-	return d, err
+	return d, cut, err
 }
 
 // sevenSchema has seven columns in [-4, 4].
@@ -187,15 +199,32 @@ func (c *covered) add(mean, sd, truth, mode []float64, cov *mat.SymDense) {
 	}
 }
 
-// adultMethods are the samplers with how many draws each seed has of each.
-var adultMethods = []struct {
-	method mcmc.Method
-	draws  int
-	rounds int
-}{{mcmc.Trace, 30, adultRounds}, {mcmc.Penalty, 2, 500}, {mcmc.Langevin, 2, 500}}
+// adultMethod is a sampler at an epsilon, with how many draws each seed has.
+type adultMethod struct {
+	method  mcmc.Method
+	epsilon float64
+	draws   int
+	rounds  int
+}
+
+var adultMethods = []adultMethod{{mcmc.Trace, 1, 30, adultRounds}, {mcmc.Penalty, 1, 2, 500},
+	{mcmc.Langevin, 1, 2, 500}, {mcmc.Trace, 2, 8, adultRounds}, {mcmc.Trace, 4, 8, adultRounds},
+	{mcmc.Trace, 6, 8, adultRounds}}
+
+// name is the method's in the results.
+func (m adultMethod) name() string {
+	if m.epsilon == 1 {
+		return string(m.method)
+	}
+	return fmt.Sprintf("%s, epsilon %g", m.method, m.epsilon)
+}
+
+// unnoised are the intervals of the Gaussian approximation without privacy, of the draws of the first
+// method.
+const unnoised = "without privacy"
 
 func adult(ctx context.Context, o study.Options) (*study.Result, error) {
-	d, err := seven(o.DataDir)
+	d, _, _, err := seven(o.DataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -207,14 +236,14 @@ func adult(ctx context.Context, o study.Options) (*study.Result, error) {
 		return nil, err
 	}
 	r := adultResult(o)
-	total, names := map[mcmc.Method]*covered{}, []string{}
+	total, names := map[string]*covered{unnoised: {}}, []string{}
 	for _, m := range adultMethods {
-		names = append(names, string(m.method))
+		names = append(names, m.name())
 	}
 	steps := 0
 	for _, m := range adultMethods {
-		if o.Picks(string(m.method), names...) {
-			total[m.method] = &covered{}
+		if o.Picks(m.name(), names...) {
+			total[m.name()] = &covered{}
 			steps += m.draws * o.Seeds
 		}
 	}
@@ -223,18 +252,18 @@ func adult(ctx context.Context, o study.Options) (*study.Result, error) {
 		rng := twister.New(uint32(seed))
 		for _, m := range adultMethods {
 			for draw := range m.draws {
-				if total[m.method] == nil || o.Quick && draw > 0 {
+				if total[m.name()] == nil || o.Quick && draw > 0 {
 					break
 				}
-				spent, err := adultDraw(ctx, o, d, mode, cov, rng, m.method, m.rounds, uint64(1000*seed+draw),
-					total[m.method])
+				a := adultWorld{data: d, mode: mode, cov: cov, rng: rng, to: total[m.name()], own: total[unnoised]}
+				spent, err := a.draw(ctx, o, m, uint64(1000*seed+draw))
 				if err != nil {
 					return nil, err
 				}
 				if seed == o.Each()[0] && draw == 0 {
 					r.Spent = append(r.Spent, spent)
 				}
-				o.Tell(fmt.Sprintf("%s, seed %d, draw %d", m.method, seed, draw+1))
+				o.Tell(fmt.Sprintf("%s, seed %d, draw %d", m.name(), seed, draw+1))
 			}
 		}
 	}
@@ -251,10 +280,19 @@ func adultResult(o study.Options) *study.Result {
 		Settings: []study.Setting{{Name: "trace", Value: "100 rounds with the defaults of [mcmc]; the chains 500"}}}
 }
 
-// adultDraw adds one draw of data and noise.
-func adultDraw(ctx context.Context, o study.Options, d pvi.Data, mode []float64, cov *mat.SymDense,
-	rng *twister.Twister, method mcmc.Method, rounds int, seed uint64, to *covered) (study.Spent, error) {
-	truth, data, err := labelled(d, mode, cov, rng)
+// adultWorld is what labels are drawn from and where intervals are counted.
+type adultWorld struct {
+	data    pvi.Data
+	mode    []float64
+	cov     *mat.SymDense
+	rng     *twister.Twister
+	to, own *covered
+}
+
+// draw adds one draw of data and noise.
+func (a adultWorld) draw(ctx context.Context, o study.Options, m adultMethod,
+	seed uint64) (study.Spent, error) {
+	truth, data, err := labelled(a.data, a.mode, a.cov, a.rng)
 	if err != nil {
 		return study.Spent{}, err
 	}
@@ -270,19 +308,25 @@ func adultDraw(ctx context.Context, o study.Options, d pvi.Data, mode []float64,
 	if err != nil {
 		return study.Spent{}, err
 	}
+	rounds := m.rounds
 	if o.Quick {
 		rounds = min(rounds, 60)
 	}
-	cfg := terms.DefaultMCMC(method, schema, int64(len(data.Y)), rounds, 1)
+	cfg := terms.DefaultMCMC(m.method, schema, int64(len(data.Y)), rounds, 1)
 	cfg.Radius = rowNorm
-	run := bed.Run{Name: "mcmc-adult " + string(method), Seed: seed, Rounds: rounds, Epsilon: 1, Delta: 1e-5,
+	run := bed.Run{Name: "mcmc-adult " + m.name(), Seed: seed, Rounds: rounds, Epsilon: m.epsilon, Delta: 1e-5,
 		App:   &app.MCMC{Version: 1, MCMC: cfg, Schema: json.RawMessage(canonical)},
 		Parts: shared(data, adultParties), Transport: o.Transport, Dir: o.Dir}
 	out, err := run.Do(ctx)
 	if err != nil {
 		return study.Spent{}, err
 	}
-	to.add(out.Last.Mean(), out.Last.SD(), truth, own, ownCov)
+	a.to.add(out.Last.Mean(), out.Last.SD(), truth, own, ownCov)
+	sd := make([]float64, len(own))
+	for j := range sd {
+		sd[j] = math.Sqrt(ownCov.At(j, j))
+	}
+	a.own.add(own, sd, truth, own, ownCov)
 	return out.Spent, nil
 }
 
@@ -296,18 +340,19 @@ func shared(d pvi.Data, parties int) []pvi.Data {
 	return all
 }
 
-// coverageRows are the bars: coverage within .05 of nominal, a width of at most 1.4.
-func coverageRows(total map[mcmc.Method]*covered) (rows []study.Row) {
-	for _, m := range adultMethods {
-		c := total[m.method]
+// coverageRows are the bars: at epsilon 1 coverage within .05 of nominal, a width of at most 1.4.
+func coverageRows(total map[string]*covered) (rows []study.Row) {
+	for _, m := range append(adultMethods, adultMethod{method: unnoised, epsilon: 1}) {
+		name, barred := m.name(), m.method == mcmc.Trace && m.epsilon == 1
+		c := total[name]
 		if c == nil {
 			continue
 		}
 		add := func(of string, measure study.Measure, bar, value float64) {
-			if m.method != mcmc.Trace {
+			if !barred {
 				bar = 0
 			}
-			rows = append(rows, study.Row{Case: of, Method: string(m.method), Measure: measure, Bar: bar,
+			rows = append(rows, study.Row{Case: of, Method: name, Measure: measure, Bar: bar,
 				Values: []float64{value}}.Mean())
 		}
 		for k, i := range intervals {

@@ -117,10 +117,11 @@ func banana(ctx context.Context, o study.Options) (*study.Result, error) {
 	r := &study.Result{SchemaVersion: 1, Name: "mcmc-banana", Seeds: o.Seeds, Transport: o.Transport,
 		Title: "A curved posterior, 10^5 records", Source: "[RKH21], its parameters",
 		Settings: []study.Setting{{Name: "chains", Value: "four from overdispersed starts, second halves pooled; " +
-			"no record is clipped, so both samplers are exact"}}}
+			"no record is clipped, so both samplers are exact"}, {Name: "from the posterior",
+			Value: "2,000 chains a seed that start in it, after 150 rounds of the penalty test and 40 of HMC"}}}
 	epsilons := []float64{4, 6, 10}
 	const delta = 1e-6
-	o = o.Begin(len(epsilons) * o.Seeds)
+	o = o.Begin((len(epsilons) + 1) * o.Seeds)
 	for _, epsilon := range epsilons {
 		mu, err := privacy.GaussianMu(epsilon, delta)
 		if err != nil {
@@ -150,7 +151,54 @@ func banana(ctx context.Context, o study.Options) (*study.Result, error) {
 					Values: values[method+", acceptance"]}.Mean())
 		}
 	}
-	return r, nil
+	return r, stays(ctx, o, r)
+}
+
+// stays adds how far 2,000 chains of each method that start in the posterior leave it: their variances over
+// the truth's in (t1, t2 + 20 t1^2), where the posterior is normal.
+func stays(ctx context.Context, o study.Options, r *study.Result) error {
+	const chains = 2000
+	c := newCurved()
+	precision := point{c.n*tau1 + prior, c.n*tau2 + prior}
+	mean := point{c.n * tau1 * c.m1 / precision[0], c.n * tau2 * c.m2 / precision[1]}
+	values := map[string][]float64{}
+	for _, seed := range o.Each() {
+		rng := twister.New(uint32(seed))
+		for _, method := range []string{"penalty", "hmc"} {
+			var last []point
+			for range chains {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				a := mean[0] + rng.Normal()/math.Sqrt(precision[0])
+				b := mean[1] + rng.Normal()/math.Sqrt(precision[1])
+				path, rounds := c.walkOf, 150
+				if method == "hmc" {
+					path, rounds = c.hmcOf, 40
+				}
+				if o.Quick {
+					rounds = 2
+				}
+				all, _ := path(point{a, b - bend*a*a}, rounds, rng)
+				end := all[rounds-1]
+				last = append(last, point{end[0], end[1] + bend*end[0]*end[0]})
+			}
+			_, variance := moments(last, false)
+			for j, name := range []string{"t1", "t2 + 20 t1^2"} {
+				key := method + ", variance over the truth of " + name
+				values[key] = append(values[key], variance[j]*precision[j])
+			}
+		}
+		o.Tell(fmt.Sprintf("chains that start in the posterior, seed %d", seed))
+	}
+	for _, method := range []string{"penalty", "hmc"} {
+		for _, name := range []string{"t1", "t2 + 20 t1^2"} {
+			key := method + ", variance over the truth of " + name
+			r.Rows = append(r.Rows, study.Row{Case: "from the posterior", Method: key, Measure: study.Distance,
+				Values: values[key]}.Mean())
+		}
+	}
+	return nil
 }
 
 // pooled is the distance of four chains' mean to the posterior's, and the acceptance.

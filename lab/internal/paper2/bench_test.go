@@ -11,7 +11,7 @@ import (
 // BenchmarkThousandRounds is a penalty walk of 1,000 rounds on Adult's 32,561 rows at ten parties, over three
 // compute nodes in memory.
 func BenchmarkThousandRounds(b *testing.B) {
-	d, err := seven("")
+	d, _, _, err := seven("")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -21,8 +21,8 @@ func BenchmarkThousandRounds(b *testing.B) {
 	}
 	for range b.N {
 		o := study.Options{Transport: study.Memory, Dir: b.TempDir()}
-		if _, err := adultDraw(b.Context(), o, d, mode, cov, twister.New(1), mcmc.Penalty, 1000, 1,
-			&covered{}); err != nil {
+		a := adultWorld{data: d, mode: mode, cov: cov, rng: twister.New(1), to: &covered{}, own: &covered{}}
+		if _, err := a.draw(b.Context(), o, adultMethod{mcmc.Penalty, 1, 1, 1000}, 1); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -61,9 +61,9 @@ func bins(x []float64, count int) (at, n []float64) {
 	return at, n
 }
 
-// truth are the mean and the variances of the posterior tempered to so many records, by
+// truth are the mean and the variances of the posterior tempered to so many records, and its covariance, by
 // quadrature on a grid between two corners.
-func truth(at, n []float64, records float64, lo, hi point, grid int) (mean, variance point) {
+func truth(at, n []float64, records float64, lo, hi point, grid int) (mean, variance point, both float64) {
 	total := 0.0
 	for _, c := range n {
 		total += c
@@ -93,12 +93,13 @@ func truth(at, n []float64, records float64, lo, hi point, grid int) (mean, vari
 			mean[j] += w * p[j]
 			square[j] += w * p[j] * p[j]
 		}
+		both += w * p[0] * p[1]
 	}
 	for j := range mean {
 		mean[j] /= sum
 		variance[j] = square[j]/sum - mean[j]*mean[j]
 	}
-	return mean, variance
+	return mean, variance, both/sum - mean[0]*mean[1]
 }
 
 // chain is a random walk on the mixture's posterior tempered to records. ratio gives the noisy
@@ -108,6 +109,7 @@ type chain struct {
 	rounds   int
 	swap     float64 // share of rounds with the free move to the other mode
 	barker   bool
+	exact    bool // Barker's test by logistic noise, for a ratio without noise
 	ratio    func(from, to point, length float64) (noisy, variance float64)
 	start    point
 	accepted float64 // share of the walk's proposals
@@ -134,10 +136,14 @@ func (c *chain) run(rng *twister.Twister) []point {
 		noisy += logPrior(to) - logPrior(at)
 		c.noise += variance
 		ok := false
-		if c.barker {
+		switch {
+		case c.exact:
+			u := rng.Float()
+			ok = noisy+math.Log(u/(1-u)) > 0
+		case c.barker:
 			ok = mcmc.AcceptBarker(noisy+math.Sqrt(max(0, 2-variance))*rng.Normal(),
 				correction.Draw(rng.Float()))
-		} else {
+		default:
 			ok = mcmc.AcceptPenalty(noisy, variance, rng.Float())
 		}
 		if ok {
@@ -267,12 +273,12 @@ func mixture(ctx context.Context, o study.Options) (*study.Result, error) {
 	}
 	m := &mixtureRuns{quick: o.Quick, x: mixtureData(size)}
 	m.at, m.n = bins(m.x, 250)
-	mean, variance := truth(m.at, m.n, 100, point{-2.2, -3.2}, point{3.2, 3.2}, m.grid())
+	mean, variance, both := truth(m.at, m.n, 100, point{-2.2, -3.2}, point{3.2, 3.2}, m.grid())
 	mu, err := privacy.GaussianMu(1, 2e-6)
 	if err != nil {
 		return nil, err
 	}
-	o = o.Begin(3 * o.Seeds)
+	o = o.Begin(4 * o.Seeds)
 	for _, seed := range o.Each() {
 		rng := twister.New(uint32(seed))
 		if err := ctx.Err(); err != nil {
@@ -280,6 +286,9 @@ func mixture(ctx context.Context, o study.Options) (*study.Result, error) {
 		}
 		m.tempered(rng, mean, variance)
 		o.Tell(fmt.Sprintf("tempered to 100 records, seed %d", seed))
+		m.clipped(rng)
+		m.langevin(rng, mean, variance)
+		o.Tell(fmt.Sprintf("clipped ratios and Langevin chains, seed %d", seed))
 		m.sharper(rng, mu)
 		o.Tell(fmt.Sprintf("tempered to 10,000 records, seed %d", seed))
 		m.untempered(rng, mu)
@@ -289,8 +298,8 @@ func mixture(ctx context.Context, o study.Options) (*study.Result, error) {
 		Title: "A mixture of two Gaussians, 10^6 records", Source: "[DP-MCMC], section 5",
 		Settings: []study.Setting{{Name: "chains", Value: "20,000 rounds, burn-in 1000; as published: N0 = 100, " +
 			"batches of 1000, proposals of variance 0.01, from (0.5, 0)"},
-			{Name: "truth", Value: fmt.Sprintf("by quadrature at N0 = 100: mean %.4f, %.4f, variance %.4f, %.4f",
-				mean[0], mean[1], variance[0], variance[1])}},
+			{Name: "truth", Value: fmt.Sprintf("by quadrature at N0 = 100: mean %.4f, %.4f, variance %.4f, %.4f, "+
+				"covariance %.4f", mean[0], mean[1], variance[0], variance[1], both)}},
 		Spent: []study.Spent{
 			{Method: "as published", Epsilon: corollary(repaired, 1000, 1000000, 20000, 1e-6, true), Delta: 1e-6,
 				Accountant: "Theorem 2 repaired", Relation: "replace-one", Noise: "2 less the batch's variance"},
@@ -314,10 +323,10 @@ func (m *mixtureRuns) tempered(rng *twister.Twister, mean, variance point) {
 		batch  bool
 		mu     float64
 	}{{"barker, batches", true, true, 0}, {"penalty, batches", false, true, 0},
-		{"barker, all records", true, false, 0},
+		{"barker, all records", true, false, 0}, {"barker without privacy", true, false, math.Inf(1)},
 		{"penalty, all records, mu 0.0064", false, false, 0.0064 / math.Sqrt(20000)}} {
 		var seen batchSeen
-		run := chain{step: 0.1, rounds: rounds, barker: c.barker, start: point{0.5, 0},
+		run := chain{step: 0.1, rounds: rounds, barker: c.barker, exact: math.IsInf(c.mu, 1), start: point{0.5, 0},
 			ratio: onAll(m.at, m.n, 100, 3, c.mu, rng)}
 		if c.batch {
 			run.ratio = onBatch(m.x, 100, 1000, rng, &seen)
@@ -336,20 +345,27 @@ func (m *mixtureRuns) tempered(rng *twister.Twister, mean, variance point) {
 	}
 }
 
-// sharper is the penalty test at (1, 2e-6) with N0 = 10,000 and free moves between the modes.
+// sharper is the penalty test at (1, 2e-6) with larger N0 and free moves between the modes.
 func (m *mixtureRuns) sharper(rng *twister.Twister, mu float64) {
-	rounds := m.rounds(20000)
-	run := chain{step: 0.02, rounds: rounds, swap: 0.1, start: point{0.5, 0.3},
-		ratio: onAll(m.at, m.n, 10000, 3, mu/math.Sqrt(float64(rounds)), rng)}
-	path := run.run(rng)
-	mean, variance := truth(m.at, m.n, 10000, point{-1, -1.8}, point{2, 1.8}, m.grid())
-	got, spread := moments(path[rounds/5:], false)
-	const of = "N0 = 10,000 at (1, 2e-6)"
-	m.note(of, "penalty, acceptance", study.Coverage, 0, run.accepted)
-	m.note(of, "penalty, variance of the noise", study.Distance, 0, run.noise)
-	for j, name := range []string{"theta 1", "theta 2"} {
-		m.note(of, "penalty, error of the mean of "+name, study.Distance, 0, math.Abs(got[j]-mean[j]))
-		m.note(of, "penalty, variance over the truth of "+name, study.Distance, 0, spread[j]/variance[j])
+	for _, c := range []struct {
+		of                  string
+		records, step, wide float64
+		rounds              int
+	}{{"N0 = 10,000 at (1, 2e-6)", 10000, 0.02, 0, 20000}, {"N0 = 1,000 at (1, 2e-6)", 1000, 0.06, 0.4, 20000},
+		{"N0 = 10,000 at (1, 2e-6) in 5000 rounds", 10000, 0.02, 0, 5000}} {
+		rounds := m.rounds(c.rounds)
+		run := chain{step: c.step, rounds: rounds, swap: 0.1, start: point{0.5, 0.3},
+			ratio: onAll(m.at, m.n, c.records, 3, mu/math.Sqrt(float64(rounds)), rng)}
+		path := run.run(rng)
+		mean, variance, _ := truth(m.at, m.n, c.records, point{-1 - c.wide, -1.8 - c.wide},
+			point{2 + c.wide, 1.8 + c.wide}, m.grid())
+		got, spread := moments(path[rounds/5:], false)
+		m.note(c.of, "penalty, acceptance", study.Coverage, 0, run.accepted)
+		m.note(c.of, "penalty, variance of the noise", study.Distance, 0, run.noise)
+		for j, name := range []string{"theta 1", "theta 2"} {
+			m.note(c.of, "penalty, error of the mean of "+name, study.Distance, 0, math.Abs(got[j]-mean[j]))
+			m.note(c.of, "penalty, variance over the truth of "+name, study.Distance, 0, spread[j]/variance[j])
+		}
 	}
 }
 
@@ -367,7 +383,7 @@ func (m *mixtureRuns) untempered(rng *twister.Twister, mu float64) {
 		path = last.run(rng)
 		start = path[len(path)-1]
 	}
-	mean, variance := truth(m.at, m.n, 1e6, point{-0.028, 0.952}, point{0.022, 1.053}, m.grid())
+	mean, variance, _ := truth(m.at, m.n, 1e6, point{-0.028, 0.952}, point{0.022, 1.053}, m.grid())
 	got, spread := moments(path[300:], true)
 	const of = "all records at (1, 2e-6), 2100 rounds"
 	m.note(of, "penalty, acceptance of the last stage", study.Coverage, 0, last.accepted)
