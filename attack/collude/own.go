@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"choir/protocol"
 )
@@ -43,8 +45,8 @@ func (s scored) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 		return out, err
 	}
 	if len(scores) != len(p.bits) {
-		return out, protocol.Fail(protocol.ClassInput, "%s: %d scores, want one for each of %d coordinates",
-			s.a.Name(), len(scores), len(p.bits))
+		return out, protocol.Fail(protocol.ClassInput, "%d scores, want one for each of %d coordinates",
+			len(scores), len(p.bits))
 	}
 	return p.judge(out, r, scores, ofGaussian, control)
 }
@@ -58,6 +60,9 @@ func (Command) Name() string { return "exec" }
 
 // Score implements Adversary.
 func (c Command) Score(ctx context.Context, v *View) ([]float64, error) {
+	if len(c) == 0 {
+		return nil, protocol.Fail(protocol.ClassInput, "no program is named")
+	}
 	dir, err := os.MkdirTemp("", "choir-view-")
 	if err != nil {
 		return nil, err
@@ -66,19 +71,55 @@ func (c Command) Score(ctx context.Context, v *View) ([]float64, error) {
 	if err := v.Write(dir); err != nil {
 		return nil, err
 	}
-	var stdout, stderr bytes.Buffer
+	answer, complaint := printed{most: mostPrinted}, printed{most: mostPrinted}
 	cmd := exec.CommandContext(ctx, c[0], append(c[1:], dir)...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "exec: %s: %w: %s", c[0], err, lastLine(stderr.String()))
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &answer, &complaint, time.Second
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case answer.beyond || complaint.beyond:
+		return nil, protocol.Fail(protocol.ClassInput, "%s printed more than %d MiB", c[0], mostPrinted>>20)
+	case err != nil:
+		return nil, protocol.Fail(protocol.ClassInput, "%s: %w: %s", c[0], err, lastLine(complaint.text.String()))
 	}
+	return readScores(c[0], answer.text.Bytes())
+}
+
+func readScores(program string, text []byte) ([]float64, error) {
 	var answer struct {
-		Scores []float64 `json:"scores"`
+		Scores []*float64 `json:"scores"`
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "exec: %s must print {\"scores\": [...]}: %w", c[0], err)
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"%s must print {\"scores\": [...]}, finite numbers, and nothing else: %w", program, err)
 	}
-	return answer.Scores, nil
+	scores := make([]float64, len(answer.Scores))
+	for j, x := range answer.Scores {
+		if x == nil {
+			return nil, protocol.Fail(protocol.ClassInput, "%s: score %d is null", program, j+1)
+		}
+		scores[j] = *x
+	}
+	return scores, nil
+}
+
+// mostPrinted is the most bytes that a program may print: scores for all coordinates are far fewer.
+const mostPrinted = 64 << 20
+
+// printed is what a program prints.
+type printed struct {
+	text   bytes.Buffer
+	most   int
+	beyond bool
+}
+
+// Write implements io.Writer.
+func (p *printed) Write(b []byte) (int, error) {
+	if p.beyond = p.beyond || p.text.Len()+len(b) > p.most; p.beyond {
+		return 0, io.ErrShortWrite
+	}
+	return p.text.Write(b)
 }
 
 func lastLine(s string) string {

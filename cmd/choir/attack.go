@@ -264,6 +264,10 @@ func (a *tools) printAttack(r *collude.Result) {
 		if broke || v.Reason != "" {
 			fmt.Fprintf(a.Out, "\n%s against %s:\n", v.Scenario, v.Coalition)
 		}
+		if v.Control && v.Verdict == collude.Held {
+			fmt.Fprintf(a.Out, "\n%s:\n", v.Scenario)
+			cli.Wrap(a.Out, "  ", "its control must break and did not: the attack proves nothing either way")
+		}
 		if v.Reason != "" {
 			cli.Wrap(a.Out, "  ", v.Reason)
 		}
