@@ -75,7 +75,7 @@ type Node struct {
 	last     []uint32            // parties in the previous round's set, in order
 	settled  protocol.Digest     // of the previous round's result
 	confirms []protocol.Outgoing // the Confirms of this round, and of the end of the last one
-	result   []byte              // a Result that came while the node was behind, nil: none
+	result   []byte              // a Result that came before the node could check it, nil: none
 	next     []byte              // a Round that waits for the result before it, nil: none
 	newest   uint32              // highest round in which this node has revealed
 	resends  []protocol.Outgoing // messages to retransmit until there is progress

@@ -164,7 +164,7 @@ func (n *Node) restoreReveal() error {
 	case n.round > 0 && n.newest >= n.round:
 		n.setPhase(reached)
 		n.dropSum()
-	case n.view.Get(confirmKey(n.round, n.attempt)) != nil: // this node has said that it will not reveal
+	case n.view.Get(confirmKey(n.round, n.attempt)) != nil: // this node has signed that it will not reveal
 		n.setPhase(void)
 	}
 	return nil

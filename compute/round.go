@@ -65,7 +65,7 @@ func (n *Node) beginAgreement(openedAt int64) {
 // advance does everything that the attempt is ready for.
 func (n *Node) advance() {
 	if n.behind {
-		return // this node may have said more than its store has
+		return // this node may have sent more than its store has
 	}
 	if n.at.phase == collecting && n.closes() {
 		n.check(n.hold())

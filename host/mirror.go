@@ -21,7 +21,7 @@ import (
 // markKey is the key of a store's mark.
 const markKey = "mirror"
 
-// mark says what a store is to another one.
+// mark identifies a store to another one.
 //
 // Layout: u8 role | 16 id | u64 epoch | u64 transactions | path of the other.
 type mark struct {
@@ -256,7 +256,7 @@ func pair(first *File, m *mark, from, to string) error {
 // notTakenOver refuses a store whose mirror can be reached and was taken over.
 func notTakenOver(m *mark) error {
 	if _, err := os.Stat(m.other); err != nil {
-		return nil // lost: whoever gives the store another mirror vouches for it
+		return nil // lost: the one who gives the store another mirror vouches for it
 	}
 	former, err := OpenFile(m.other)
 	if err != nil {

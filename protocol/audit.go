@@ -82,7 +82,7 @@ func (p *Plan) Generators() (*commit.Generators, error) {
 	return commit.NewGenerators(commit.Config{Dimension: p.Elements()})
 }
 
-// Commit commits to the integers of the elements of an update's coordinates, whatever these are.
+// Commit commits to the integers of the elements of an update's coordinates, of any value.
 // Like ToField it must not fail for a noise that is large: with two coordinates a pair that does
 // not fit into an integer is committed to in two parts, b times 2^32 and a.
 func (p *Plan) Commit(

@@ -33,7 +33,7 @@ type Context struct {
 }
 
 // Salt distinguishes vectors that are sealed or shared in one attempt, so that no two plaintexts
-// ever have one key and nonce, whatever their sender has forgotten. It is public. That of a
+// ever have one key and nonce, even if their sender has forgotten some. It is public. That of a
 // contribution is drawn with the contribution; those of a partial sum and of an aggregate follow
 // from digests of what is sealed.
 type Salt [16]byte

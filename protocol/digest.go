@@ -70,7 +70,7 @@ func ChunkList(chunks []Digest) Digest {
 }
 
 // DigestSecret keys the digests of models and aggregates, which the parties, the aggregator and
-// readers of a transcript have. Without it a digest says nothing about what was hashed, however
+// readers of a transcript have. Without it a digest reveals nothing about what was hashed, however
 // few the possible values are.
 type DigestSecret [32]byte
 

@@ -38,7 +38,7 @@ func (p *Plan) Integers(dst, coordinates []int64) ([]int64, error) {
 	return dst, fixedpoint.Pair(dst, coordinates)
 }
 
-// ToField sets dst to the elements of such coordinates, whatever these are. A coordinate beyond
+// ToField sets dst to the elements of such coordinates, of any value. A coordinate beyond
 // the plan's headroom, which noise makes less often than once in 2^40 plans, is reduced modulo p.
 // So the published sum is always a function of the sum of the coordinates: a contribution that
 // were held back for its size would change the distribution that the privacy claim is about.

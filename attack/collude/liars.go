@@ -61,7 +61,7 @@ func (l *liars) says(r *record, m message) []message {
 	return []message{lie}
 }
 
-// hears leaves out what liars said themselves: their machines would stop at it.
+// hears leaves out what liars sent themselves: their machines would stop at it.
 func (l *liars) hears(r *record, member uint32, data []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

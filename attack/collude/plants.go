@@ -12,7 +12,7 @@ import (
 // plants are bugs of the past that tests build into sessions again. Only tests of this package can set
 // them: Lab's field is not exported, and nothing else assigns it.
 type plants struct {
-	freshNoise    bool // a node draws its noise and salts anew each time it starts
+	freshNoise    bool // a node draws new noise and salts each time it starts
 	clearDigests  bool // the aggregator publishes an unkeyed digest of the sum
 	noisyFactors  bool // private factors keep the noise
 	perCoordinate bool // the norm of a sum is not checked, each coordinate is

@@ -15,7 +15,7 @@ import (
 )
 
 // restored starts an honest compute node again from an earlier copy of its store, over a broker that
-// hides what the node said.
+// hides what the node sent.
 type restored struct{}
 
 // restoredDim is the length of the sum.

@@ -242,7 +242,7 @@ func otherBlinding(blinding [32]byte) func(*cheat) {
 	}
 }
 
-// remember has the node's store say what it revealed.
+// remember has the node's store hold what it revealed.
 func (c *cheat) remember() {
 	for i, r := range c.eff.Persist {
 		if !strings.HasPrefix(r.Key, "reveal/") || len(r.Value) == 0 {

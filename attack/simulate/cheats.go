@@ -42,7 +42,7 @@ func Cheats(h Shape) (all []Cheat) {
 // depend on the order of messages.
 const mixSeed = 7
 
-// Run runs the session of a cheat, and returns what does not come out as the table says, and what
+// Run runs the session of a cheat, and returns what differs from the table, and what
 // the oracle finds wrong with honest members.
 func (c Cheat) Run() (problems []string, err error) {
 	if c.mix != nil {

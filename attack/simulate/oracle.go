@@ -46,7 +46,7 @@ type oracle struct {
 	salts    map[key][]protocol.Salt                // of their contributions
 	leaked   []leak
 	reveals  map[nodeRound]*reveal
-	voided   map[attempt]bool // as an honest aggregator has said
+	voided   map[attempt]bool // as an honest aggregator has signed
 	leftVoid map[nodeAt]bool  // an honest node has confirmed it
 	rounds   []*settledRound  // by round, from 1; index 0 is the prior
 	models   map[int][]int64  // by round, as the first party settled them

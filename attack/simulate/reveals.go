@@ -280,7 +280,7 @@ func (o *oracle) openEach(link *channel.Secret, chunks []*protocol.Chunk) (all [
 	return all
 }
 
-// overheard records what a member says that the oracle doesn't check: in all versions.
+// overheard records what a member sends that the oracle doesn't check: in all versions.
 func (o *oracle) overheard(data []byte) {
 	h := mixIn(1<<32, data)
 	if o.seen[h] {

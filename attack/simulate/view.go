@@ -87,7 +87,7 @@ func (o *oracle) view(honest uint32) {
 	}
 }
 
-// contribution says that the shares of a contribution add up to it.
+// contribution requires that the shares of a contribution add up to it.
 func (l leak) contribution() combination {
 	c := combination{content(input, l.input): 1}
 	for _, s := range l.shares {

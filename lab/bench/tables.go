@@ -200,7 +200,7 @@ func (p *Part) noiseFigure() *figure.Figure {
 		Panels: []figure.Panel{panel}}
 }
 
-// setupTimes says how the set-up compares with its channels' KEM operations; nothing if that was not
+// setupTimes prints how the set-up compares with its channels' KEM operations; nothing if that was not
 // measured.
 func (r *Result) setupTimes() string {
 	if r.SetupRatio == 0 {

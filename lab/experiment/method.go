@@ -78,7 +78,7 @@ func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
 	return input(d.learning(data).Spec(t, data.Schema))
 }
 
-// input says that an error is about the settings.
+// input reports whether an error is about the settings.
 func input(spec app.Spec, rounds int, err error) (app.Spec, int, error) {
 	if err != nil {
 		return nil, 0, protocol.Fail(protocol.ClassInput, "%w", err)

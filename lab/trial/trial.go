@@ -54,7 +54,7 @@ type consortium struct {
 	rows     []*dataset.Records // of each party
 	test     *dataset.Records   // example data only
 	warnings []string
-	own      terms.PlanConfig // what Config says
+	own      terms.PlanConfig // by Config
 }
 
 // Write makes the folder. It must be empty or not exist.

@@ -11,14 +11,14 @@ type Newton struct {
 	Precision       float64
 	// Noise is the standard deviation of the noise of all rounds together on a weight's mean.
 	Noise float64
-	Least float64 // parties from which the sum says more than one of them alone
+	Least float64 // parties from which the sum tells more than one of them alone
 }
 
 // Constants of Newton.
 const (
 	newtonRounds = 16
 	logitCurve   = 0.15 // p(1-p) of a record, about
-	stepShare    = 0.84 // of a term's norm: what is left beside the slopes
+	stepShare    = 0.84 // of a term's norm: what the slopes leave
 	stepSlack    = 1.2  // of the bound over an expected step
 	stepDecay    = 0.5  // of the damping: late rounds average
 	weightsNorm  = 2    // of all weights, in the prior's standard deviations

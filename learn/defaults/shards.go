@@ -67,7 +67,7 @@ type Precisions struct{ Start, Floor float64 }
 
 // Precisions of a run whose states end with noise of standard deviation s on the linear part
 // of every weight. A weight's mean has the noise s / precision, and a record's logit
-// Norm times that: the floor bounds the logit's noise whatever the budget is. It acts as
+// Norm times that: the floor bounds the logit's noise at any budget. It acts as
 // a ridge that is as strong as the noise. The start is above the floor, and has a part of
 // the curvature that the records are expected to have, so that the first steps are damped.
 func (f Facts) Precisions(s float64, dataset bool) Precisions {

@@ -77,7 +77,7 @@ func slopesOf(w []float64) *mat.VecDense {
 	return out
 }
 
-// logits are what a curvature says of the records' activations.
+// logits are what a curvature tells of the records' activations.
 type logits struct {
 	records float64   // times the mean slope of the logistic function
 	squares []float64 // mean squares of the columns

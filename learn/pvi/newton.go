@@ -19,7 +19,7 @@ import (
 //
 // The first half of a term is the step, clipped to StepBound and in units in which that
 // is stepPart of Clip. The second half is the slopes, the diagonal of the derivative of
-// the clipped step by -m, each in [0, 1]: they say how far parties' data determine each
+// the clipped step by -m, each in [0, 1]: how far parties' data determine each
 // weight. A term has no private factor: it is a function of m and the party's records, and
 // its norm is at most Clip.
 //
@@ -46,7 +46,7 @@ func (c Config) newtonWarmUp(rounds int) int {
 	return max(c.StepDoublings, rounds/3)
 }
 
-// StepScale is the factor on a round's sums beside the damping: 1 but in the first rounds of
+// StepScale is the factor on a round's sums besides the damping: 1 but in the first rounds of
 // Newton steps.
 func (c Config) StepScale(round int) float64 { return math.Ldexp(1, c.doublings(round)) }
 

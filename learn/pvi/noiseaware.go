@@ -237,7 +237,7 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 
 // hidden reports whether the clips of a party's whole updates hide the likelihood: what the sums
 // show, without its noise, is more than half of what the parties' factors can have moved. The
-// factors are then where the clips left them, and say little of the data.
+// factors are then where the clips left them, and hold little of the data.
 func (r *reading) hidden() bool {
 	c := r.c
 	if c.Family != gauss.MeanField || c.params().Shards != 1 || c.Clip == 0 || r.parties == 0 {

@@ -59,7 +59,7 @@ func (l *Layout) add1(sum []int64, x []float64, y float64) {
 	}
 }
 
-// unitInt rounds u to the grid, within [-one, one] whatever u is.
+// unitInt rounds u to the grid, within [-one, one] for any u.
 func unitInt(u float64, one int64) int64 {
 	if math.IsNaN(u) {
 		return 0

@@ -201,7 +201,7 @@ func chords(points []point) *pld.Lattice {
 	}
 	infinite := hull[last].delta
 	var atoms []pld.Atom
-	next := 0.0 // slope behind the point
+	next := 0.0 // slope after the point
 	for i := last; i > 0; i-- {
 		before := slope(hull[i-1], hull[i])
 		if q := next - before; q > 0 { // the mass under Q

@@ -62,7 +62,7 @@ func (x blanket) lambda(s, m int) (lambda, rest float64) {
 }
 
 // field collects the pair of a blanket: for blocks of s, a mixture over values of m, which are nodes. Other
-// values of m are spread over the nodes beside them for an upper bound. For a lower bound they are averaged.
+// values of m are spread over the nodes next to them for an upper bound. For a lower bound they are averaged.
 type field struct {
 	side   side
 	x      blanket

@@ -82,7 +82,7 @@ func (r *reader) someConfirms() error {
 	return nil
 }
 
-// endOfConfirms reads the Confirms of the last result and the abort behind them.
+// endOfConfirms reads the Confirms of the last result and the abort after them.
 func (r *reader) endOfConfirms() error {
 	if err := r.someConfirms(); err != nil {
 		return err

@@ -228,7 +228,7 @@ func EvaluationOf(a Spec) *evaluate.Config {
 }
 
 // Evaluations are the scores that the rounds of a trace revealed, in the order of the rounds;
-// RMSE is in the target's own unit, and so is the density behind the log-likelihood.
+// RMSE is in the target's own unit, and so is the density of the log-likelihood.
 func Evaluations(p *protocol.Plan, a Spec, trace []Revealed) ([]evaluate.Point, error) {
 	e := EvaluationOf(a)
 	if e == nil {

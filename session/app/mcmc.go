@@ -90,7 +90,7 @@ func (refused) Initial() []int64 { return nil }
 // Fold implements protocol.Model.
 func (r refused) Fold(uint32, []int64, []int64) ([]int64, error) { return nil, r.err }
 
-// Draws are the sampler's draws and what it says of the posterior.
+// Draws are the sampler's draws and its estimates of the posterior.
 func (m *MCMC) Draws(p *protocol.Plan, state []int64) (*mcmc.Posterior, error) {
 	s, err := m.sampler(p)
 	if err != nil {

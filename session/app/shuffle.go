@@ -78,7 +78,7 @@ func (s *Shuffle) Mechanism() (pvi.Mechanism, error) {
 	return pvi.Mechanism{Clip: record, PerParty: party, Dim: l.Dim(), Steps: 1}, nil
 }
 
-// Reports is what a plan must say of the reports.
+// Reports is what a plan must state of the reports.
 func (s *Shuffle) Reports() (protocol.Reports, error) {
 	l, err := s.Layout()
 	if err != nil {

@@ -62,7 +62,7 @@ func (f *Forecast) String() string {
 	return text
 }
 
-// ProposalFile is the file proposed.json beside a site's store.
+// ProposalFile is the file proposed.json next to a site's store.
 type ProposalFile struct {
 	SchemaVersion int         `json:"schema_version"`
 	Proposals     []*Proposal `json:"proposals"` // the oldest first
@@ -85,7 +85,7 @@ func ReadProposals(c *Config) (*ProposalFile, error) {
 	return f, nil
 }
 
-// served is the folder of a Service beside the member's store.
+// served is the folder of a Service next to the member's store.
 func (c *Config) served() string { return c.StoreFile + ".served" }
 
 // With is the flag of "choir join" that names this site's key, which is in keyFile.

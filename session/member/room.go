@@ -76,7 +76,7 @@ func OpenRoom(ctx context.Context, c *Config, folder terms.Consortium, own ident
 	}()
 	select {
 	case <-r.sub.CaughtUp():
-	case <-r.ended: // Sync says why
+	case <-r.ended: // Sync returns the reason
 	case <-ctx.Done():
 		return nil, errors.Join(context.Cause(ctx), r.Close())
 	}
@@ -131,7 +131,7 @@ func (r *Room) read(ctx context.Context) {
 	}
 }
 
-// add notes a message if its content is what its subject says.
+// add notes a message if its content is what its subject names.
 func (r *Room) add(m transport.Message) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

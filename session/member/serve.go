@@ -56,7 +56,7 @@ type Service struct {
 	key     *identity.PrivateKey
 	over    map[string]string // what came of the plans that are over, by id
 	said    map[string]bool   // what was logged once
-	store   string            // the folder, beside the member's store, of plans and of over.json
+	store   string            // the folder, next to the member's store, of plans and of over.json
 	waiting map[protocol.PlanID]*Proposal
 	present map[protocol.PlanID]*Proposal // those that waited at the last look
 	page    atomic.Pointer[proposalPage]

@@ -187,7 +187,7 @@ func (h *heir) checkCharges() error {
 }
 
 // succeed begins a successor plan: what the member goes on with becomes durable together with the marks
-// that keep it from any other. Under a plan that it has left behind the member does not run.
+// that keep it from any other. Under a plan that it has left the member does not run.
 func (m *Member) succeed(store *host.Scoped) error {
 	if next := store.Get(successorKey); next != nil {
 		return protocol.Fail(protocol.ClassIntegrity,
@@ -382,7 +382,7 @@ func CheckSuccessor(planFile string, own identity.PublicKey, store string, lost,
 	}
 	i, ok := sp.Plan.Index(own)
 	if !ok {
-		return nil // signing says so
+		return nil // signing reports it
 	}
 	h := &heir{plan: sp.Plan, key: own, role: sp.Plan.Members[i].Role}
 	switch {

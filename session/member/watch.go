@@ -170,7 +170,7 @@ func (w *watcher) showSpent() {
 	}
 }
 
-// leaveSuffix is that of the file, beside the store, whose text is why the member leaves its
+// leaveSuffix is that of the file, next to the store, whose text is why the member leaves its
 // session for good.
 const leaveSuffix = ".left"
 

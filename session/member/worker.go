@@ -43,7 +43,7 @@ func (c *Config) oneWorkerKeyPath(worker int) string {
 	return fmt.Sprintf("%s-%d", c.workerKeyPath(), worker)
 }
 
-// EnsureWorkerKeys writes a new secret to the file unless it exists, and the workers' keys beside it.
+// EnsureWorkerKeys writes a new secret to the file unless it exists, and the workers' keys next to it.
 func (c *Config) EnsureWorkerKeys(workers int) error {
 	path := c.workerKeyPath()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)

@@ -210,7 +210,7 @@ func (x *Exchange) unless(have, next *protocol.SignedPlan) *protocol.SignedPlan 
 	return next
 }
 
-// settleAccepts puts the signatures on a plan into the folder, beside those that are there.
+// settleAccepts puts the signatures on a plan into the folder, next to those that are there.
 func (x *Exchange) settleAccepts(p *protocol.Plan) error {
 	s := protocol.Bind(p)
 	for _, e := range x.accepts {

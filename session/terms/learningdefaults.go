@@ -258,7 +258,7 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 func (l LearningConfig) analytic(d *draft, f defaults.Facts) int {
 	c := &d.cfg
 	rounds := orElse(f.Rounds, defaults.RoundsOf(d.name))
-	if c.Model != pvi.Linear { // an error says so
+	if c.Model != pvi.Linear { // an error names it
 		return rounds
 	}
 	c.Clip = orElse(c.Clip, f.StatisticClip(c.NoiseSD))

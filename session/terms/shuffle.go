@@ -196,7 +196,7 @@ func (t Terms) account(p *protocol.Plan) error {
 	return nil
 }
 
-// ReportUse is what a plan's reports protect by themselves, and what they say.
+// ReportUse is what a plan's reports protect by themselves, and what they reveal of a column.
 type ReportUse struct {
 	Estimate   string  `json:"estimate"`
 	Backend    string  `json:"backend"`           // sum or mix
@@ -238,10 +238,10 @@ func reportUse(p *protocol.Plan) *ReportUse {
 	return u
 }
 
-// uselessShare is the deviation of a share from which on reports say next to nothing.
+// uselessShare is the deviation of a share from which on reports are nearly useless.
 const uselessShare = 0.2
 
-// reportOutlook warns of reports that say next to nothing.
+// reportOutlook warns of reports that are nearly useless.
 func reportOutlook(p *protocol.Plan) string {
 	u := reportUse(p)
 	if u.ShareSD < uselessShare {

@@ -18,7 +18,7 @@ type StreamState struct {
 	Storage    string // file or memory
 	Replicas   int
 	MaxAge     time.Duration // 0: never
-	BrokerTime time.Time     // zero if the broker does not say
+	BrokerTime time.Time     // zero if the broker does not send it
 }
 
 // Inspect returns the state of the plan's stream, or the error for one whose settings do not give

@@ -9,7 +9,7 @@ import (
 	"choir/protocol"
 )
 
-// Run runs the row's session, and returns what does not come out as the row says.
+// Run runs the row's session, and returns what differs from the row.
 func (r *Row) Run(seed uint64) (problems []string, err error) {
 	w, err := newWorld(seed)
 	if err != nil {

@@ -54,7 +54,7 @@ func noiseText(u *terms.NoiseUse) string {
 		u.Std, u.PerClip, u.Trusted, u.Local)
 }
 
-// reportsText says what shuffled reports are.
+// reportsText describes what shuffled reports are.
 func reportsText(r *terms.ReportUse) string {
 	by := ""
 	if r.Backend == terms.BackendMix {
@@ -65,7 +65,7 @@ func reportsText(r *terms.ReportUse) string {
 		plural(int(r.Columns), "column", "columns"), r.Gamma, r.Categories, r.Local, r.ShareSD, by)
 }
 
-// reachText says how far one party can move a result.
+// reachText tells how far one party can move a result.
 func reachText(r terms.Reach, reports *terms.ReportUse) string {
 	if reports != nil && reports.Backend == terms.BackendMix {
 		return "a dishonest one can send reports of its choice, as many as an honest one may"

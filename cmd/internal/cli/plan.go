@@ -145,7 +145,7 @@ func (a *App) planSign() *cobra.Command {
 	return cmd
 }
 
-// storeFlags are what a member says about its store when it signs a successor plan.
+// storeFlags are what a member states about its store when it signs a successor plan.
 func storeFlags(cmd *cobra.Command, store *string, lost, replace *bool) {
 	s := cmd.Flags()
 	s.StringVar(store, "store", "", "successor plan: this member's store, which is bound to it")

@@ -217,7 +217,7 @@ func (t *tally) rows() []study.Row {
 	return rows
 }
 
-// judge says whether a coverage is nominal.
+// judge reports whether a coverage is nominal.
 func (t *tally) judge(name string, k int, level float64) string {
 	got := 0.0
 	for _, s := range t.all[name] {
