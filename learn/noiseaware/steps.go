@@ -32,8 +32,10 @@ const doubt = 0.25
 // Posterior returns the posterior of the weights, each by itself. Where all parties' steps add up
 // to 0 is an estimate of the weights: given the columns, a party's step has the mean 0 at the
 // true weights. From a point nearby the sum is the slope times the distance. Its error is the
-// noise and the spread of the parties' own steps, of which the bound on a step is known. If the
-// estimates cannot be distinguished from their noise the posterior is the prior.
+// noise and the spread of the parties' own steps, of which the bound on a step is known. The less
+// the estimates exceed their noise the nearer the posterior is to the prior: it is the prior if
+// their squares over their variances add up to d, and keeps none of it from 3 standard deviations
+// of such a sum on.
 func (t Steps) Posterior() (*gauss.Moments, error) {
 	n := float64(len(t.Points))
 	if n == 0 {
@@ -56,11 +58,11 @@ func (t Steps) Posterior() (*gauss.Moments, error) {
 		m.Variance[i] = 1 / (t.Prior + 1/v)
 		m.Mean[i] = m.Variance[i] * w / v
 	}
-	if energy < float64(d)+3*math.Sqrt(2*float64(d)) {
-		for i := range d {
-			m.Mean[i] = 0
-			m.Variance[i] = 1 / t.Prior
-		}
+	trust := (energy - float64(d)) / (3 * math.Sqrt(2*float64(d)))
+	trust = min(max(trust, 0), 1)
+	for i := range d {
+		m.Mean[i] *= trust
+		m.Variance[i] = trust*m.Variance[i] + (1-trust)/t.Prior
 	}
 	return m, nil
 }

@@ -60,7 +60,7 @@ func TestStepsCover(t *testing.T) {
 	}
 }
 
-// TestStepsOfNoise: sums that cannot be distinguished from noise leave the prior.
+// TestStepsOfNoise: sums that cannot be distinguished from noise leave about the prior.
 func TestStepsOfNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 50 {
@@ -73,7 +73,7 @@ func TestStepsOfNoise(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, v := range m.Variance {
-			if m.Mean[i] != 0 || v != 1 {
+			if math.Abs(m.Mean[i]) > 0.05 || v < 0.98 || v > 1 {
 				t.Fatalf("weight %d: %v, variance %v", i, m.Mean[i], v)
 			}
 		}
