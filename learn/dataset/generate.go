@@ -18,14 +18,15 @@ import (
 // With the encoded row e(x) and weights w from the seed, scaled so that w'e(x) has
 // variance Signal^2:
 //
-//	logistic: P(y = 1) = 1 / (1 + exp(-(w'e(x) + b))),  b = -1
-//	linear:   y = w'e(x) + b + Noise * Gaussian,        b = 0.5
+//	logistic: P(y = 1) = 1 / (1 + exp(-(w'e(x) + b)))
+//	linear:   y = w'e(x) + b + Noise * Gaussian
 //
 // Everything is a function of the fields; see DefaultGenerator.
 type Generator struct {
 	Rows        int
 	Features    int
 	Linear      bool    // a real target instead of a label
+	Intercept   float64 // b
 	Signal      float64 // standard deviation of w'e(x)
 	Noise       float64 // standard deviation of the residual, linear only
 	Correlation float64 // of neighbouring features, in (-1, 1)
@@ -40,10 +41,14 @@ const (
 )
 
 // DefaultGenerator is the demonstration's data: 20,000 x 20, logistic unless linear,
-// signal 2, noise 0.5, neighbouring features correlated by 0.4.
+// signal 2, noise 0.5, neighbouring features correlated by 0.4, intercept -1, or 0.5 if linear.
 func DefaultGenerator(linear bool, seed uint64) Generator {
-	return Generator{Rows: 20_000, Features: 20, Linear: linear, Signal: 2, Noise: 0.5, Correlation: 0.4,
-		Seed: seed}
+	g := Generator{Rows: 20_000, Features: 20, Linear: linear, Signal: 2, Noise: 0.5, Correlation: 0.4,
+		Intercept: -1, Seed: seed}
+	if linear {
+		g.Intercept = 0.5
+	}
+	return g
 }
 
 // Generated is what a Generator makes.
@@ -139,10 +144,7 @@ func (g Generator) weights() []float64 {
 	for j := range g.Features {
 		w[j] *= g.Signal / math.Sqrt(variance)
 	}
-	w[g.Features] = -1
-	if g.Linear {
-		w[g.Features] = 0.5
-	}
+	w[g.Features] = g.Intercept
 	return w
 }
 

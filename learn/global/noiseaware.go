@@ -21,7 +21,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 	if c.Model != pvi.Logistic || c.CurvatureFrom == 0 {
 		return nil, fmt.Errorf("%w: global inference without curvature rounds", pvi.ErrUncorrected)
 	}
-	t := noiseaware.Trace{Prior: c.PriorPrecision}
+	t := noiseaware.Trace{Prior: c.PriorPrecision, Records: float64(c.Records)}
 	var noise [][]float64 // of a round's score, by coordinate
 	k := newEntries(c)
 	for _, o := range trace {

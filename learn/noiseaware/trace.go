@@ -28,6 +28,7 @@ type Trace struct {
 	// model.
 	Spread                          [][]float64
 	CurvatureSpread, CurvaturePoint []float64
+	Records                         float64 // of the scores and the curvature; 0: not known
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
 }
@@ -36,6 +37,9 @@ type Trace struct {
 // error, for single weights. With all of it intervals are too wide, since the error's own law makes
 // long distances less likely.
 const counted = 0.5
+
+// lifts of the intercept, each with a posterior whose curvature counts the one before.
+const lifts = 4
 
 // passes of the iteration over the error of the curvature; it converges after a few.
 const passes = 8
@@ -59,13 +63,20 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	if d := h.matrix.SymmetricDim(); t.Spread != nil && h.matrix.At(d-1, d-1) > 0 {
 		bends = []bend{chord(h.matrix, t.CurvatureSpread), arc(h.matrix, t.CurvaturePoint, t.CurvatureSpread)}
 	}
-	if m, err = t.mixed(bends, h, weights, 0); err != nil {
+	at := revealed{curvature: h, weights: weights}
+	if len(bends) > 1 {
+		at.columns = normal(h.matrix, t.Curvature.SD, t.CurvaturePoint, t.CurvatureSpread, t.Records)
+		at.rate, at.doubt = t.rate(at.columns, weights)
+	}
+	if m, err = t.lifted(bends, &at); err != nil {
 		return nil, nil, err
 	}
-	wide, err := t.mixed(bends, h, weights, counted)
+	at.whole = counted
+	wide, err := t.mixed(bends, at)
 	if err != nil {
 		return nil, nil, err
 	}
+	wide.Mean[len(wide.Mean)-1] += at.lift
 	for i, v := range wide.Variance {
 		x := wide.Mean[i] - m.Mean[i]
 		marginal = append(marginal, v+x*x)
@@ -73,23 +84,54 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	return m, marginal, nil
 }
 
+// revealed is what the rounds say of a posterior, however scores depend on the weights.
+type revealed struct {
+	curvature estimate
+	weights   []float64 // of the rounds
+	// whole is the share of the posterior's own variance in the distance to the weights that
+	// multiplies the curvature's error.
+	whole float64
+	// columns, of a logistic model, with the rate of class one and the standard deviation of its
+	// error; lift is what an intercept lacks for the rate.
+	columns     *columns
+	rate, doubt float64
+	lift        float64
+}
+
+// lifted is the posterior whose mean prediction is near the rate of class one. It sets the lift.
+func (t Trace) lifted(bends []bend, at *revealed) (*gauss.Moments, error) {
+	for left := lifts; ; left-- {
+		m, err := t.mixed(bends, *at)
+		if err != nil || at.columns == nil {
+			return m, err
+		}
+		before := at.lift
+		at.lift = at.columns.shift(m, at.rate, at.doubt)
+		if at.lift == before || left == 1 {
+			m.Mean[len(m.Mean)-1] += at.lift
+			return m, nil
+		}
+	}
+}
+
 // mixed is the posterior if all bends are as likely. There are one or two.
-func (t Trace) mixed(bends []bend, h estimate, weights []float64, whole float64) (*gauss.Moments, error) {
-	m, err := t.along(bends[0], h, weights, whole)
+func (t Trace) mixed(bends []bend, at revealed) (*gauss.Moments, error) {
+	m, err := t.along(bends[0], at)
 	if err != nil || len(bends) == 1 {
 		return m, err
 	}
-	other, err := t.along(bends[1], h, weights, whole)
+	other, err := t.along(bends[1], at)
 	if err != nil {
 		return nil, err
 	}
 	return between(m, other), nil
 }
 
-// along is the posterior for a bend. whole is the share of the posterior's own variance in the
-// distance to the weights that multiplies the curvature's error.
-func (t Trace) along(curve bend, h estimate, weights []float64, whole float64) (*gauss.Moments, error) {
+// along is the posterior for a bend.
+func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
 	d := len(t.Points[0])
+	h := by.curvature
+	weights := by.weights
 	point := make([]float64, d)
 	for s, p := range t.Points {
 		var spread []float64
@@ -117,10 +159,12 @@ func (t Trace) along(curve bend, h estimate, weights []float64, whole float64) (
 		if m, err = solve(pull, scatter, b, h.error(variance, away), t.Prior); err != nil {
 			return nil, err
 		}
-		f = curve.truth(m.Mean, m.Variance)
+		lifted := append([]float64(nil), m.Mean...)
+		lifted[d-1] += by.lift
+		f = curve.truth(lifted, m.Variance)
 		for i, x := range m.Mean {
 			x = f*x - point[i]
-			away[i] = x*x + whole*f*f*m.Variance[i]
+			away[i] = x*x + by.whole*f*f*m.Variance[i]
 		}
 	}
 	return m, nil

@@ -23,7 +23,8 @@ type Observation struct {
 	// Variance of the noise on a coordinate of Sum, in its unit squared: that of all parties
 	// that the sum counts.
 	Variance float64
-	Parties  int // that Sum counts; 0: not known
+	Parties  int     // that Sum counts; 0: not known
+	Records  float64 // of these parties; 0: not known
 	// Others reports that the round was with other parties than those whose posterior is wanted:
 	// its sum is of other factors, but its noise is in the state.
 	Others bool
@@ -129,6 +130,7 @@ type reading struct {
 	naturals  [][]float64 // of the likelihood at the points, with noise
 	dampings  []float64
 	parties   int       // of the last round
+	records   float64   // of the curvature
 	variances []float64 // of a round's own noise on a linear part
 	rounds    []int     // positions in moved
 	moved     []float64 // standard deviations of the noise that every round, in order, left in the state
@@ -191,6 +193,7 @@ func (r *reading) addCurvature(o Observation) error {
 	}
 	r.spread = m.Variance
 	r.at = m.Mean
+	r.records = o.Records
 	d := c.Weights()
 	n := d * (d + 1) / 2
 	if r.entries == nil {
@@ -230,6 +233,7 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 		t.Spread = r.spreads
 		t.CurvatureSpread = r.spread
 		t.CurvaturePoint = r.at
+		t.Records = r.records
 	}
 	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
 	return t.Posterior()

@@ -58,7 +58,8 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 			return nil, err
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
-			Variance: r.noise(p), Parties: r.Counted, Others: r.others(p)})
+			Variance: r.noise(p), Parties: r.Counted, Others: r.others(p),
+			Records: float64(l.Records) * float64(r.Counted) / float64(r.plan(p).Parties())})
 	}
 	if !slices.ContainsFunc(all, func(o pvi.Observation) bool { return !o.Others }) {
 		return nil, fmt.Errorf("%w: no round of learning with these parties was accepted", pvi.ErrUncorrected)

@@ -21,63 +21,12 @@ func Studies() []study.Study {
 		{Name: "calibration", Run: sweep("calibration", worlds, func(int) int { return 0 }),
 			About: "coverage and width of intervals of the true weights, with and without the privacy noise, by " +
 				"every method, in four worlds of 16,000 rows and eight others"},
+		{Name: "calibration-rare", Run: sweep("calibration-rare", rare, func(int) int { return 30 }),
+			About: "the same in ten worlds in which few records have one of the classes"},
 		{Name: "calibration-drawn",
 			Run:   sweep("calibration-drawn", drawn, func(at int) int { return 9000 + 100*at }),
 			About: "the same in twenty worlds drawn at random, on seeds of their own"},
 	}
-}
-
-// worlds are those of the study.
-func worlds(quick bool) []world {
-	if quick {
-		return []world{{"tiny", false, 400, 3, 0.3, 4, 8}, {"tiny linear", true, 400, 3, 0.3, 4, 8}}
-	}
-	return []world{
-		{"logistic", false, 16000, 20, 0.4, 10, 1},
-		{"linear", true, 16000, 20, 0.4, 10, 1},
-		{"many parties", false, 16000, 20, 0.4, 300, 1},
-		{"many parties linear", true, 16000, 20, 0.4, 300, 1},
-		{"small", false, 500, 5, 0.8, 3, 8},
-		{"small linear", true, 500, 5, 0.2, 3, 2},
-		{"narrow", false, 50000, 8, 0, 20, 0.3},
-		{"wide", false, 20000, 60, 0.3, 10, 4},
-		{"correlated", false, 12000, 15, 0.8, 5, 2},
-		{"wide linear", true, 30000, 40, 0.6, 40, 1},
-		{"strict", false, 8000, 10, 0.5, 100, 0.5},
-		{"generous linear", true, 3000, 12, 0.7, 8, 8},
-	}
-}
-
-// drawn are worlds that nothing was developed on. Each number was drawn once between 500 and 50,000 rows,
-// 5 and 60 columns, correlations of 0 and .8, 3 and 100 parties and epsilon .3 and 8, on a
-// logarithmic scale but for correlations.
-func drawn(quick bool) []world {
-	all := []world{
-		{"drawn 0", false, 1228, 27, 0.53, 39, 1.74},
-		{"drawn 1", false, 18000, 5, 0.18, 5, 3.27},
-		{"drawn 2", true, 676, 12, 0.26, 83, 0.33},
-		{"drawn 3", false, 500, 28, 0.53, 42, 0.46},
-		{"drawn 4", false, 868, 11, 0.28, 3, 1.91},
-		{"drawn 5", true, 2040, 24, 0.07, 18, 0.61},
-		{"drawn 6", false, 1604, 47, 0.51, 11, 0.76},
-		{"drawn 7", false, 692, 54, 0.47, 12, 0.44},
-		{"drawn 8", true, 1164, 40, 0.79, 3, 0.8},
-		{"drawn 9", false, 11676, 21, 0.12, 4, 0.54},
-		{"drawn 10", false, 5220, 7, 0.22, 15, 1.02},
-		{"drawn 11", true, 864, 18, 0.64, 62, 5},
-		{"drawn 12", false, 2284, 33, 0.35, 25, 2.79},
-		{"drawn 13", false, 1732, 5, 0.68, 8, 0.41},
-		{"drawn 14", true, 3316, 16, 0.01, 59, 6.43},
-		{"drawn 15", false, 1280, 7, 0.02, 5, 2.69},
-		{"drawn 16", false, 1264, 55, 0.17, 6, 1.17},
-		{"drawn 17", true, 16496, 7, 0.53, 85, 0.64},
-		{"drawn 18", false, 34032, 31, 0.14, 4, 0.31},
-		{"drawn 19", false, 14496, 57, 0.04, 34, 2.23},
-	}
-	if quick {
-		return all[:1]
-	}
-	return all
 }
 
 // Names of the posteriors of a method.
@@ -92,6 +41,9 @@ type tally struct {
 	names []string
 	all   map[string][]score
 	width []float64 // the reference's mean standard deviation, by seed
+	// prior and constant are the log-likelihoods of the prior's predictive and of the same
+	// prediction for all rows, that of the training rows' targets, by seed.
+	prior, constant []float64
 }
 
 func (t *tally) add(name string, s score) {
@@ -115,7 +67,8 @@ func each(ctx context.Context, o study.Options, name string, all []world,
 		Seeds: o.Seeds, Transport: bed.Clear, Source: "none: generated data with known weights",
 		About: []string{"Every setting is the plan's default, delta is 1e-5. *plain* takes the revealed sums for " +
 			"exact, *noise-aware* counts their noise (methods.md, section 14). Width is the mean standard " +
-			"deviation over that of the posterior of all rows without privacy."}}
+			"deviation over that of the posterior of all rows without privacy. *prior* is the prior's predictive, " +
+			"*constant* the prediction that has only the mean of the training targets, and their variance."}}
 	var names []string
 	for _, w := range all {
 		names = append(names, w.Name)
@@ -147,11 +100,14 @@ func (t *tally) seed(ctx context.Context, o study.Options, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	width, err := nonPrivate(d.Train, d.Schema.Dim(), w.Linear, 0.5)
+	width, err := nonPrivate(d.Train, d.Schema.Dim(), w.Linear, noiseSD)
 	if err != nil {
 		return err
 	}
 	t.width = append(t.width, width)
+	if err := t.reference(d); err != nil {
+		return err
+	}
 	var names []string
 	for _, m := range ways() {
 		names = append(names, m.name)
@@ -202,6 +158,13 @@ func (t *tally) rows() []study.Row {
 		for i, s := range t.all[name] {
 			row.Values = append(row.Values, of(i, s))
 		}
+		rows = append(rows, row.Mean())
+	}
+	for _, r := range []struct {
+		name   string
+		values []float64
+	}{{"prior", t.prior}, {"constant", t.constant}} {
+		row := study.Row{Case: t.world.Name, Method: r.name, Measure: study.LogLikelihood, Values: r.values}
 		rows = append(rows, row.Mean())
 	}
 	for _, name := range t.names {

@@ -34,7 +34,7 @@ func TestStudy(t *testing.T) {
 // TestNoiseAwareCoversTheTruth is the logistic world of the study, with fewer rows: the plain
 // intervals cover less than half, the noise-aware ones cover, and they predict as well.
 func TestNoiseAwareCoversTheTruth(t *testing.T) {
-	tl := &tally{world: world{"reduced", false, 6000, 12, 0.4, 10, 2}, all: map[string][]score{}}
+	tl := &tally{world: world{"reduced", false, 6000, 12, 0.4, 10, 2, 0}, all: map[string][]score{}}
 	for seed := range uint64(3) {
 		if err := tl.seed(t.Context(), study.Options{Only: []string{"virtual"}}, seed); err != nil {
 			t.Fatal(err)
@@ -50,5 +50,22 @@ func TestNoiseAwareCoversTheTruth(t *testing.T) {
 	}
 	if cover[0] > 0.6 || cover[1] < 0.75 || gain < 0 {
 		t.Errorf("90 %% intervals cover %.3f, noise-aware %.3f; gain %.4f", cover[0], cover[1], gain)
+	}
+}
+
+// TestRareClass is a world of the study of rare classes: the noise-aware posterior predicts about as well as
+// the rate of the class or better.
+func TestRareClass(t *testing.T) {
+	tl := &tally{world: rare(true)[0], all: map[string][]score{}}
+	loss := 0.0
+	const seeds = 4
+	for seed := range uint64(seeds) {
+		if err := tl.seed(t.Context(), study.Options{Only: []string{"virtual"}}, seed); err != nil {
+			t.Fatal(err)
+		}
+		loss += (tl.constant[seed] - tl.all["virtual, noise-aware"][seed].LogLik) / seeds
+	}
+	if loss > 0.01 {
+		t.Errorf("log-likelihood %.4f below that of the rate of the class", loss)
 	}
 }

@@ -23,6 +23,7 @@ type world struct {
 	Correlation float64 // of neighbouring columns
 	Parties     int
 	Epsilon     float64
+	Intercept   float64 // 0: the generator's default
 }
 
 func (w world) model() pvi.Model {
@@ -34,8 +35,12 @@ func (w world) model() pvi.Model {
 
 // describe is the world in words.
 func (w world) describe() string {
-	return fmt.Sprintf("%s: %s model, %d rows of %d columns, correlation %g, %d parties, epsilon %g", w.Name,
+	s := fmt.Sprintf("%s: %s model, %d rows of %d columns, correlation %g, %d parties, epsilon %g", w.Name,
 		w.model(), w.Rows, w.Columns, w.Correlation, w.Parties, w.Epsilon)
+	if w.Intercept != 0 {
+		s += fmt.Sprintf(", intercept %g", w.Intercept)
+	}
+	return s
 }
 
 // load draws the world's data.
@@ -44,6 +49,9 @@ func (w world) load(seed uint64) (*experiment.Data, []float64, error) {
 	g.Rows = w.Rows * 5 / 4
 	g.Features = w.Columns
 	g.Correlation = w.Correlation
+	if w.Intercept != 0 {
+		g.Intercept = w.Intercept
+	}
 	made, err := g.Generate()
 	if err != nil {
 		return nil, nil, err

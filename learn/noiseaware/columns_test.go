@@ -1,0 +1,70 @@
+package noiseaware
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+)
+
+// TestColumns: the curvature at one point tells the mean prediction at another one, with the number
+// of records known or not, and a posterior gets the intercept that agrees with a rate.
+func TestColumns(t *testing.T) {
+	const n = 100_000
+	r := rand.New(rand.NewPCG(1, 2))
+	point, truth := []float64{0.3, -0.2, -2}, []float64{1.1, -0.9, -3}
+	h := mat.NewSymDense(3, nil)
+	here, there := 0.0, 0.0
+	for range n {
+		x := []float64{0.8 + r.NormFloat64(), 0, 1}
+		x[1] = 0.6*x[0] + 0.8*r.NormFloat64()
+		at, to := 0.0, 0.0
+		for i, v := range x {
+			at += point[i] * v
+			to += truth[i] * v
+		}
+		p := 1 / (1 + math.Exp(-at))
+		h.SymRankOne(h, p*(1-p), mat.NewVecDense(3, x))
+		here += p / n
+		there += 1 / (1 + math.Exp(-to)) / n
+	}
+	zero := make([]float64, 3)
+	for _, records := range []float64{0, n} {
+		c := normal(h, 0, point, zero, records)
+		if math.Abs(c.records/n-1) > 0.1 {
+			t.Errorf("%.0f records", c.records)
+		}
+		if p, sd := c.rate(point, zero); math.Abs(p-here) > 0.015 || sd != 0 {
+			t.Errorf("mean prediction %.4f, sd %.4f, want %.4f", p, sd, here)
+		}
+		if p, _ := c.rate(truth, zero); math.Abs(p-there) > 0.02 {
+			t.Errorf("mean prediction %.4f far away, want %.4f", p, there)
+		}
+	}
+	c := normal(h, 0, point, zero, n)
+	m := &gauss.Moments{Mean: point, Variance: []float64{1, 1, 1}}
+	if got := c.shift(m, 0.5, 10); got != 0 {
+		t.Errorf("shift %.3f for a rate that says nothing", got)
+	}
+	m.Mean[2] += c.shift(m, 0.02, 0.001)
+	if p, _ := c.rate(m.Mean, m.Variance); math.Abs(p-0.0215) > 1e-9 {
+		t.Errorf("mean prediction %.4f after the shift, want 0.0215", p)
+	}
+}
+
+// TestShare compares with known moments of normal laws that are cut at 0 and 1.
+func TestShare(t *testing.T) {
+	for _, tc := range []struct{ x, sd, mean, left float64 }{
+		{0.3, 0.01, 0.3, 0.01}, {-2, 0, 0, 0},
+		{0, 0.01, 0.01 * math.Sqrt(2/math.Pi), 0.01 * math.Sqrt(1-2/math.Pi)},
+		{0.2, 1e4, 0.5, math.Sqrt(1.0 / 12)}, {-1, 0.01, 1e-4, 1e-4}, {2, 0.01, 1 - 1e-4, 1e-4},
+	} {
+		mean, left := share(tc.x, tc.sd)
+		if math.Abs(mean-tc.mean) > 1e-4 || math.Abs(left-tc.left) > 1e-4 {
+			t.Errorf("%v, sd %v: %.5f, %.5f, want %.5f, %.5f", tc.x, tc.sd, mean, left, tc.mean, tc.left)
+		}
+	}
+}
