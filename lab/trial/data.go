@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"choir/internal/config"
 	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/session/terms"
@@ -128,6 +129,33 @@ func (c *consortium) fits() error {
 			strings.Join(bad, "; "))
 	}
 	return nil
+}
+
+// counts reads the plan file with the terms, and refuses files with other numbers of records than its
+// [shuffle] allows a party, all of them at once.
+func (c *consortium) counts() error {
+	if c.Config == "" {
+		return nil
+	}
+	if err := config.ReadTOML(c.Config, &c.own); err != nil || c.own.Shuffle == nil {
+		return err
+	}
+	least, most := c.own.Shuffle.Bounds(c.Parties)
+	var bad []string
+	for i, rec := range c.rows {
+		if n := len(rec.Cells); int64(n) < int64(least) || int64(n) > most {
+			file := fmt.Sprintf("party %d of the example", i+1)
+			if len(c.Data) > 0 {
+				file = c.Data[i]
+			}
+			bad = append(bad, fmt.Sprintf("%s has %d", file, n))
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return protocol.Fail(protocol.ClassInput, "records: %s counts on %d to %d of every party, and %s; change "+
+		"shuffle.records or max_records", c.Config, least, most, strings.Join(bad, ", "))
 }
 
 // Total is the number of all parties' records.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"choir/internal/atomicfile"
-	"choir/internal/config"
 	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/session/terms"
@@ -63,13 +62,7 @@ func Write(o Options) (*Made, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	if err := c.read(); err != nil {
-		return nil, err
-	}
-	if err := c.folders(); err != nil {
-		return nil, err
-	}
-	for _, step := range []func() error{c.common, c.keys, c.plan, c.configure, c.scripts} {
+	for _, step := range []func() error{c.read, c.counts, c.folders, c.common, c.keys, c.plan, c.configure, c.scripts} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -174,9 +167,6 @@ func (c *consortium) terms() ([]byte, error) {
 		return c.expand("plan.toml")
 	}
 	own := &c.own
-	if err := config.ReadTOML(c.Config, own); err != nil {
-		return nil, err
-	}
 	own.Parties, own.Computes = nil, nil
 	for _, m := range c.members {
 		card := "cards/" + m.Name + ".card"

@@ -41,7 +41,7 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 		return nil, 0, err
 	}
 	rounds := orElse(t.Rounds, 1)
-	records := orElse(c.Records, 1)
+	records, most := c.Bounds(t.parties())
 	honest := int64(t.parties() - t.Dropouts - t.Colluders - 1)
 	switch {
 	case c.Backend != "" && c.Backend != backendSum && c.Backend != BackendMix:
@@ -62,11 +62,9 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	}
 	s := privacy.Shuffled{Reports: uint64(honest) * uint64(records), Categories: 2}
 	cfg := response.Config{Estimate: orElse(response.Estimand(c.Estimate), response.Histogram), Records: records,
-		MaxRecords: orElse(c.MaxRecords, max(1<<20, int64(records)))}
+		MaxRecords: most, Single: c.Backend == BackendMix}
 	releases := uint64(rounds + t.SpareAttempts)
-	if cfg.Single = c.Backend == BackendMix; cfg.Single {
-		carried := protocol.MaxMixEntries / int64(t.parties()*len(c.Columns))
-		cfg.MaxRecords = orElse(c.MaxRecords, max(carried, int64(records)))
+	if cfg.Single {
 		releases = uint64(rounds) // a round's attempts carry the same reports
 	}
 	for _, name := range c.Columns {
@@ -81,6 +79,15 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 		return nil, 0, err
 	}
 	return &app.Shuffle{Version: 1, Survey: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
+}
+
+// Bounds returns the least and the largest number of records of each of so many parties.
+func (c *ShuffleConfig) Bounds(parties int) (least uint32, most int64) {
+	least, most = orElse(c.Records, 1), 1<<20
+	if c.Backend == BackendMix {
+		most = protocol.MaxMixEntries / int64(max(1, parties*len(c.Columns)))
+	}
+	return least, orElse(c.MaxRecords, max(most, int64(least)))
 }
 
 // categories returns the number of values of a column's reports. Numbers have about the cube root of the
