@@ -90,14 +90,16 @@ type MixAgree struct {
 	Parties []uint32 // whose MixGo the node has, in increasing order
 }
 
-// MixComplaint is a node's statement that another node's batch is not what was promised.
+// MixComplaint is a node's statement that another node's batch is not what was promised. Without a piece
+// that shows it, one of the two does not follow the protocol, and nobody can tell which.
 //
-// Layout: u32 round | u32 attempt | u32 about | text reason.
+// Layout: u32 round | u32 attempt | u32 about | text reason | bytes piece.
 type MixComplaint struct {
 	Round   uint32
 	Attempt uint32
 	About   uint32 // member index
 	Reason  string
+	Piece   []byte // the signed MixPiece that contradicts its batch's description or the list; may be empty
 }
 
 // MixResult is the outcome of an attempt. A void attempt opened nothing. In a rejected one the
@@ -187,6 +189,7 @@ func (m *MixComplaint) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.u32("about", &m.About)
 	w.text("reason", &m.Reason, 512)
+	w.blob("piece", &m.Piece, maxBody)
 }
 
 func (m *MixResult) fields(w *wire) {

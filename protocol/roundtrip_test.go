@@ -136,7 +136,8 @@ func mixMessageOf(t *rapid.T, k Kind, round, attempt uint32) Message {
 	case KindMixAgree:
 		return &MixAgree{round, attempt, d(), increasing("parties")}
 	case KindMixComplaint:
-		return &MixComplaint{round, attempt, rapid.Uint32().Draw(t, "about"), texts(512).Draw(t, "reason")}
+		return &MixComplaint{round, attempt, rapid.Uint32().Draw(t, "about"), texts(512).Draw(t, "reason"),
+			blobs(64).Draw(t, "piece")}
 	case KindMixResult:
 		return mixResultOf(t, round, attempt)
 	}

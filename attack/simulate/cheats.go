@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -38,15 +39,11 @@ func Cheats(h Shape) (all []Cheat) {
 	return all
 }
 
-// mixSeed is the seed of the mix-net's sessions, the one that its table is about: what comes of a cheat can
-// depend on the order of messages.
-const mixSeed = 7
-
-// Run runs the session of a cheat, and returns what differs from the table, and what
-// the oracle finds wrong with honest members.
+// Run runs the session of a cheat, with the mix-net in a new order of messages each time, and returns what
+// differs from the table, and what the oracle finds wrong with honest members.
 func (c Cheat) Run() (problems []string, err error) {
 	if c.mix != nil {
-		return c.mix.Run(mixSeed)
+		return c.mix.Run(rand.Uint64())
 	}
 	o, violations, err := simulateCheats(c.row)
 	if err != nil {

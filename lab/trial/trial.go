@@ -62,7 +62,8 @@ func Write(o Options) (*Made, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{c.read, c.counts, c.folders, c.common, c.keys, c.plan, c.configure, c.scripts} {
+	for _, step := range []func() error{c.read, c.counts, c.folders, c.common, c.keys, c.plan, c.configure,
+		c.scripts} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -122,9 +122,7 @@ func (a *attempt) add(from uint32, m protocol.Message, now int64) error {
 	case *protocol.MixAgree:
 		return a.addAgree(from, m)
 	case *protocol.MixComplaint:
-		if a.fault == nil {
-			a.fault = &fault{m.About, fmt.Sprintf("%s accuses %s: %s", a.s.Name(from), a.name(m.About), m.Reason)}
-		}
+		return a.addComplaint(from, m)
 	case *protocol.MixResult:
 		return a.addResult(m)
 	}

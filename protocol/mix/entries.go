@@ -1,6 +1,7 @@
 package mix
 
 import (
+	"errors"
 	"fmt"
 
 	"choir/crypto/channel"
@@ -61,12 +62,32 @@ func (a *attempt) split(stage int, pieces [][]byte) ([][]byte, error) {
 	if stage > a.nodes {
 		return entries, a.checkOpened(stage, entries)
 	}
-	for i, d := range a.batches[stage].Digests {
-		if EntryDigest(entries[i]) != d {
-			return nil, fmt.Errorf("entry %d is not the one that was described", i)
-		}
+	if why := a.wrongEntries(stage, 0, entries); why != "" {
+		return nil, errors.New(why)
 	}
 	return entries, nil
+}
+
+// wrongEntries compares entries of a batch, from one on, with the digests of its description.
+func (a *attempt) wrongEntries(stage, first int, entries [][]byte) string {
+	for i, e := range entries {
+		if EntryDigest(e) != a.batches[stage].Digests[first+i] {
+			return fmt.Sprintf("entry %d of batch %d is not the one that was described", first+i, stage)
+		}
+	}
+	return ""
+}
+
+// wrongOpened compares what a node opened, from one entry on, with the digests in the list.
+func (a *attempt) wrongOpened(stage int, list [][]byte, first int, entries [][]byte) string {
+	positions := a.aliveAt(stage)
+	for i, e := range entries {
+		position := positions[first+i]
+		if layerDigest(e) != a.splitEntry(list[position]).commitments[stage-a.nodes-1] {
+			return fmt.Sprintf("entry %d of the list is not what its sender sealed", position)
+		}
+	}
+	return ""
 }
 
 // checkOpened compares what a node opened with the digests in the list.
@@ -75,10 +96,8 @@ func (a *attempt) checkOpened(stage int, entries [][]byte) error {
 	if err != nil || list == nil {
 		return err
 	}
-	for k, position := range a.aliveAt(stage) {
-		if layerDigest(entries[k]) != a.splitEntry(list[position]).commitments[stage-a.nodes-1] {
-			return fmt.Errorf("entry %d of the list is not what its sender sealed", position)
-		}
+	if why := a.wrongOpened(stage, list, 0, entries); why != "" {
+		return errors.New(why)
 	}
 	return nil
 }

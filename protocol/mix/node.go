@@ -160,18 +160,10 @@ func (n *node) incoming(stage int) [][]byte {
 		err = errors.New("entries are missing")
 	}
 	if err != nil {
-		n.complain(a.owner(stage), fmt.Sprintf("batch %d: %v", stage, err))
+		n.complain(stage, fmt.Sprintf("batch %d: %v", stage, err))
 		return nil
 	}
 	return entries
-}
-
-func (n *node) complain(about uint32, reason string) {
-	n.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: n.at.round, Attempt: n.at.attempt,
-		Peer: n.s.Name(about), Err: fmt.Errorf("%w: %s", protocol.ErrMismatch, reason)})
-	n.last = nil
-	n.say(n.s.SubjectMixBatch(n.self), &protocol.MixComplaint{Round: n.at.round, Attempt: n.at.attempt,
-		About: about, Reason: protocol.Printable(reason)})
 }
 
 // openLayers opens one layer of all entries with the outer key, 0, or the inner one, 1. What does not

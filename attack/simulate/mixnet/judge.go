@@ -24,7 +24,11 @@ func (r *Row) Run(seed uint64) (problems []string, err error) {
 	}
 	j := &judgement{w: w, row: r}
 	j.judge()
-	return append(j.problems, w.violations()...), nil
+	problems = append(j.problems, w.violations()...)
+	for i := range problems {
+		problems[i] = fmt.Sprintf("seed %d: %s", seed, problems[i])
+	}
+	return problems, nil
 }
 
 type judgement struct {
@@ -160,6 +164,11 @@ func (w *world) violations() (problems []string) {
 	agreed := map[attempt]map[uint32]bool{}
 	opened := map[uint32]map[uint32]uint32{} // by node and round: the attempt
 	for _, o := range w.log {
+		r, ok := decode[*protocol.MixResult](o.Data)
+		if ok && r.Suspect != protocol.Everyone && !w.lies(w.members[7]) && !w.lies(w.members[r.Suspect]) {
+			problems = append(problems, fmt.Sprintf("%s, which is honest, is suspected: %s", w.s.Name(r.Suspect),
+				r.Reason))
+		}
 		if m, ok := decode[*protocol.MixAgree](o.Data); ok {
 			e, _ := protocol.UnmarshalEnvelope(o.Data)
 			at := attempt{m.Round, m.Attempt}

@@ -178,7 +178,7 @@ var nodes = []Row{
 		does: absurd(2, func(_ *cheat, b *batch) { b.entries = append(b.entries, b.entries[0]) })},
 	{Who: "c1", What: "other entries than it describes", comes: voided("c2", protocol.ErrMismatch, "c1"),
 		does: firstAttempt(func(m *protocol.MixPiece) bool { m.Entries[0] ^= 1; return true })},
-	{Who: "c1", What: "a description and no entries", comes: voided("c2", protocol.ErrMismatch, "c1"),
+	{Who: "c1", What: "a description and no entries", comes: voided("c2", protocol.ErrMismatch, ""),
 		does: firstAttempt(func(*protocol.MixPiece) bool { return false })},
 	{Who: "c1", What: "no keys", comes: voided("", nil, "c1"),
 		does: firstAttempt(func(*protocol.MixKeys) bool { return false })},
@@ -194,16 +194,35 @@ var nodes = []Row{
 		does: altered(func(m *protocol.MixKeys) { m.Outer = m.Outer[1:] })},
 	{Who: "c1", What: "another node's batch", comes: whole("", protocol.ErrMismatch),
 		does: twoFaced(func(_ *cheat, m *protocol.MixBatch) { m.Stage = 3 })},
-	{Who: "c0", What: "a false complaint", comes: voided("", nil, "c1"),
-		does: func(c *cheat) {
-			each(c, func(m *protocol.MixAgree, o protocol.Outgoing) []protocol.Outgoing {
-				if m.Round > 1 || m.Attempt > 1 {
-					return []protocol.Outgoing{o}
-				}
-				return []protocol.Outgoing{{Subject: c.w.s.SubjectMixBatch(c.self), Data: c.sign(
-					&protocol.MixComplaint{Round: m.Round, Attempt: m.Attempt, About: 5, Reason: "it lies"})}}
-			})
-		}},
+	{Who: "c0", What: "a false complaint", comes: voided("", nil, ""),
+		does: complains(0), deaf: hearsNoGo},
+	{Who: "c0", What: "a false complaint with a piece that is right", comes: voided("", nil, ""),
+		does: complains(2), deaf: hearsNoGo},
+	{Who: "c0", What: "a complaint with another node's piece", comes: voided("", protocol.ErrMismatch, "c0"),
+		does: complains(3), deaf: hearsNoGo},
+}
+
+// complains accuses c1 of its batch in the first attempt, with the piece of a batch unless that is 0.
+func complains(stage uint32) func(*cheat) {
+	return func(c *cheat) {
+		for _, sent := range c.w.log {
+			p, ok := decode[*protocol.MixPiece](sent.Data)
+			if !ok || p.Round > 1 || p.Attempt > 1 || p.Stage != max(stage, 2) || !c.once("complaint") {
+				continue
+			}
+			m := &protocol.MixComplaint{Round: 1, Attempt: 1, About: 5, Reason: "it lies"}
+			if stage > 0 {
+				m.Piece = sent.Data
+			}
+			c.eff.Emit(c.w.s.SubjectMixBatch(c.self), c.sign(m))
+		}
+	}
+}
+
+// hearsNoGo keeps the cheat's machine from agreeing in the first attempt.
+func hearsNoGo(data []byte) bool {
+	m, ok := decode[*protocol.MixGo](data)
+	return ok && m.Round == 1 && m.Attempt == 1
 }
 
 // voidedBy is how a session ends when too few parties find their entries: nobody is suspected in public,
