@@ -85,9 +85,9 @@ type Options struct {
 // of the truth.
 const minRuns, defaultRuns, maxRuns = 64, 1 << 16, 1 << 20
 
-// mostElements bounds the numbers that the parties of a session send in all, and so its memory.
+// mostElements bounds the numbers that the parties of a session send in all, and so its memory and time.
 // Execute lowers Runs to it.
-const mostElements = 1 << 25
+const mostElements = 1 << 23
 
 // Check names an option that is out of range.
 func (o *Options) Check() error {
@@ -214,7 +214,7 @@ func (r *Run) one(ctx context.Context, a Attack, control bool) (Outcome, error) 
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		out = Outcome{Coalition: r.Coalition.String(), Verdict: Undecided,
-			Story: []string{"the time was up"}}
+			Story: []string{"the time was up; with --time 0 there is no limit"}}
 	case err != nil:
 		return out, fmt.Errorf("%s: %w", a.Info().ID, err)
 	}

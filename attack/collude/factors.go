@@ -139,7 +139,7 @@ func (noisyFactors) Run(ctx context.Context, r *Run, c Coalition, control bool) 
 		return out, err
 	}
 	r = &Run{Options: r.Options, sessions: r.sessions}
-	r.Runs = min(factorRuns, mostElements/(t.Parties*factorRounds))
+	r.Runs = min(factorRuns, 4*mostElements/(t.Parties*factorRounds))
 	f := &factors{sums: r.newSums(t, "factors"), noisy: control || r.Lab.plants.noisyFactors,
 		factor: make([][]float64, t.Parties)}
 	for i := range f.factor {
