@@ -39,6 +39,7 @@ type cluster struct {
 	dir    string
 	server string    // the program
 	hosts  [3]string // addresses of the servers
+	far    [3]string // at which others reach them: the same, or those of links
 	leaf   string    // address of the leaf node
 	spaces [3]string // network namespace of each site; "" is this process's
 	procs  map[string]*process
@@ -81,14 +82,16 @@ var natsServer = sync.OnceValues(func() (string, error) {
 })
 
 // newCluster writes certificates and configurations for addresses, and a trial consortium.
-func newCluster(t *testing.T, hosts [3]string, leaf string, rounds int) *cluster {
+// far are the addresses of links to the servers, if there are links.
+func newCluster(t *testing.T, hosts [3]string, leaf string, rounds int, far ...string) *cluster {
 	t.Helper()
 	server, err := natsServer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &cluster{t: t, dir: t.TempDir(), server: server, hosts: hosts, leaf: leaf, procs: map[string]*process{},
-		rounds: rounds}
+		rounds: rounds, far: hosts}
+	copy(c.far[:], far)
 	t.Cleanup(c.stop)
 	c.certificates()
 	c.configurations()
@@ -137,7 +140,7 @@ func (c *cluster) certificates() {
 		name := fmt.Sprintf("nats-%d", i+1)
 		c.issue(name+".crt", &x509.Certificate{SerialNumber: big.NewInt(int64(i) + 2),
 			Subject: pkix.Name{CommonName: name}, NotBefore: c.ca.NotBefore, NotAfter: c.ca.NotAfter,
-			IPAddresses: []net.IP{net.ParseIP(host)},
+			IPAddresses: []net.IP{net.ParseIP(host), net.ParseIP(c.far[i])},
 			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}, &key.PublicKey)
 		der, err := x509.MarshalPKCS8PrivateKey(key)
 		if err != nil {
@@ -161,10 +164,15 @@ func (c *cluster) issue(name string, cert *x509.Certificate, public *ecdsa.Publi
 func (c *cluster) configurations() {
 	c.t.Helper()
 	replace := []string{"127.0.0.1:4222", c.leaf + ":4222", "/etc/nats", c.dir, "/var/lib/nats",
-		c.path("streams"),
-		"PASSWORD@", password("hospital-c") + "@"}
+		c.path("streams")}
 	for i, host := range c.hosts {
-		replace = append(replace, fmt.Sprintf("nats-%d.example.org", i+1), host)
+		name := fmt.Sprintf("nats-%d.example.org", i+1)
+		replace = append(replace, "tls://"+name, "tls://"+c.far[i], "PASSWORD@"+name,
+			password("hospital-c")+"@"+c.far[i], name, host)
+	}
+	if c.far != c.hosts { // nobody is told the addresses behind the links
+		replace = append(replace, "cluster {", "cluster {\n  no_advertise: true", "leafnodes {\n  listen",
+			"leafnodes {\n  no_advertise: true\n  listen")
 	}
 	placeholder := regexp.MustCompile(`REPLACE-[a-z-]+`)
 	for _, name := range []string{"accounts", "server-1", "server-2", "server-3", "leaf"} {
@@ -173,6 +181,11 @@ func (c *cluster) configurations() {
 			c.t.Fatal(err)
 		}
 		text := strings.NewReplacer(replace...).Replace(string(b))
+		for i := range c.hosts { // over links two servers have one connection, so that none is a duplicate
+			if c.far != c.hosts && name == fmt.Sprintf("server-%d", (i+1)%len(c.hosts)+1) {
+				text = strings.ReplaceAll(text, fmt.Sprintf("%q\n", "tls://"+c.far[i]+":6222"), "\n")
+			}
+		}
 		text = placeholder.ReplaceAllStringFunc(text, func(s string) string {
 			secret := []byte(password(strings.TrimPrefix(s, "REPLACE-")))
 			hash, err := bcrypt.GenerateFromPassword(secret, bcrypt.MinCost)
@@ -214,7 +227,7 @@ func (c *cluster) consortium() {
 			c.t.Fatal(err)
 		}
 		urls := []string{}
-		for _, host := range c.hosts {
+		for _, host := range c.far {
 			urls = append(urls, "tls://"+host+":4222")
 		}
 		section := fmt.Sprintf("[bus]\nurl = %q\nuser = %q\npassword_file = %q\ntls_ca = %q\n",

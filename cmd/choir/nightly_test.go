@@ -221,12 +221,9 @@ func TestNightlySites(t *testing.T) {
 	})
 	fault("disk of party-01 full", func() {
 		free := fill(t, store)
-		c.until("the end of party-01 on a full disk", func() bool { return !c.procs["party-01"].running() })
-		if code := c.procs["party-01"].cmd.ProcessState.ExitCode(); code != 1 {
-			t.Errorf("party-01 on a full disk ended with code %d, want 1", code)
-		}
+		c.until("party-01's word that its disk is full", func() bool { return c.logged("party-01", "disk-full") })
 		free()
-		c.startMember("party-01")
+		c.until("party-01's word that there is room", func() bool { return c.logged("party-01", "disk-room") })
 	})
 	c.untilRound(rounds)
 	c.ended()
@@ -243,6 +240,55 @@ func roomy(t *testing.T, dir string) {
 	tmpfs(t, dir, "48m")
 	if out, err := exec.Command("cp", "-a", aside+"/.", dir).CombinedOutput(); err != nil {
 		t.Fatalf("cp: %v: %s", err, out)
+	}
+}
+
+// logged reports whether a process has logged an event.
+func (c *cluster) logged(name, event string) bool {
+	b, err := os.ReadFile(c.procs[name].log)
+	return err == nil && strings.Contains(string(b), fmt.Sprintf("\"event\":%q", event))
+}
+
+// TestNightlyFullBroker: when the disk of the embedded broker is full, it and the members say so, and when
+// there is room they go on by themselves.
+func TestNightlyFullBroker(t *testing.T) {
+	trial := filepath.Join(t.TempDir(), "trial")
+	if out, err := exec.Command(binary(t), "init", trial, "--parties", "2", "--nodes", "2", "--rounds",
+		"200").CombinedOutput(); err != nil {
+		t.Fatalf("init: %v: %s", err, out)
+	}
+	tmpfs(t, filepath.Join(trial, "broker", "streams"), "1500k")
+	run := exec.Command(filepath.Join(trial, "run.sh"))
+	run.Env = append(os.Environ(), "CHOIR="+binary(t))
+	var out strings.Builder
+	run.Stdout, run.Stderr = &out, &out
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await := func(file, event string) {
+		t.Helper()
+		for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			b, err := os.ReadFile(filepath.Join(trial, file))
+			if err == nil && strings.Contains(string(b), fmt.Sprintf("\"event\":%q", event)) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s never logged %s: %v\n%s", file, event, err, b)
+			}
+		}
+	}
+	await("broker/log", "full")
+	await("sites/aggregator/log", "broker-full")
+	streams := filepath.Join(trial, "broker", "streams")
+	if err := unix.Mount("choir", streams, "tmpfs", unix.MS_REMOUNT, "size=400m"); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	await("broker/log", "room")
+	await("sites/aggregator/log", "broker-room")
+	fmt.Printf("full broker: it stores again %.0f s after there is room\n", time.Since(begun).Seconds())
+	if err := run.Wait(); err != nil {
+		t.Fatalf("run.sh: %v: %s", err, out.String())
 	}
 }
 

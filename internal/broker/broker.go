@@ -4,14 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"choir/internal/config"
+	"choir/internal/disk"
 	"choir/protocol"
 	"choir/transport/natsbus"
 	"choir/transport/natsbus/embedded"
@@ -110,8 +113,65 @@ func Run(ctx context.Context, c *Config, log *slog.Logger, ready func(url string
 	}
 	log.Info("serving", "event", "serving", "url", server.ClientURL())
 	ready(server.ClientURL())
-	<-ctx.Done()
-	return nil
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-server.Full():
+		}
+		if !awaitRoom(ctx, c.StoreDir, log) {
+			return nil
+		}
+		if err := server.Restart(); err != nil {
+			return fmt.Errorf("broker: %w", err)
+		}
+		log.Info("there is room again, and the broker stores", "event", "room", "url", server.ClientURL())
+	}
+}
+
+// Times of a broker whose disk is full.
+const (
+	roomPoll   = 2 * time.Second
+	roomReport = time.Minute
+)
+
+// more is by how much the free space on a disk must grow before the broker tries again, in bytes. It
+// uses three quarters of what is free.
+const more = 1 << 20
+
+// awaitRoom waits until there is more room on the disk than now. It returns false if the context ends
+// first.
+func awaitRoom(ctx context.Context, dir string, log *slog.Logger) bool {
+	before, err := disk.Free(dir)
+	var reported time.Time
+	for {
+		if time.Since(reported) >= roomReport {
+			reported = time.Now()
+			log.Error("no room for the streams: members wait, and nothing is lost; free or add space on the disk "+
+				"of the store, and the broker goes on by itself", "event", "full", "store", dir, "free_bytes", before)
+		}
+		if !sleep(ctx, roomPoll) {
+			return false
+		}
+		now, again := disk.Free(dir)
+		if err != nil || again != nil { // it can't be told: try now and then
+			return sleep(ctx, roomReport)
+		}
+		if now >= before+more {
+			return true
+		}
+		before = min(before, now)
+	}
+}
+
+// sleep returns false if the context ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 // loopback reports whether only this machine reaches a host.

@@ -26,6 +26,7 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 	defer m.reportWait()()
 	config := m.bus()
 	config.Connected = m.connectionChanged
+	config.Full = m.brokerFull
 	bus, err := natsbus.Open(limited, config)
 	opened := err == nil
 	if opened {

@@ -13,6 +13,7 @@ import (
 
 	"choir/crypto/identity"
 	"choir/host"
+	"choir/internal/disk"
 	"choir/protocol"
 	"choir/session/terms"
 	"choir/transport"
@@ -216,7 +217,7 @@ func (p *preflight) checkDisk() {
 		}
 		dir = filepath.Dir(dir)
 	}
-	free, err := freeSpace(dir)
+	free, err := disk.Free(dir)
 	switch text := fmt.Sprintf("%d MiB are free for the store, in %s", free>>20, dir); {
 	case err != nil:
 		p.add("disk", Warning, "the free space is not known: "+err.Error(), "look at it yourself")

@@ -14,9 +14,8 @@ import (
 	"choir/transport"
 )
 
-// Run connects and runs the role to the end of the session. Called again after a
-// crash, with the same store, it resumes.
-func (m *Member) Run(ctx context.Context) error {
+// runOnce is Run up to the first error.
+func (m *Member) runOnce(ctx context.Context) error {
 	store, err := m.openStore()
 	if err != nil {
 		return err

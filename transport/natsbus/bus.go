@@ -55,6 +55,7 @@ type Bus struct {
 	mu       sync.Mutex
 	last     error           // of the latest attempt to connect
 	accepted bool            // the broker has accepted the client once
+	full     bool            // the broker refuses to store for want of room
 	created  time.Time       // of the stream that EnsureStream found or made; zero before
 	acked    time.Time       // when an acknowledgement last arrived
 	epoch    context.Context // ends at every reconnect, and another begins

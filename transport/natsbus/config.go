@@ -110,6 +110,10 @@ type Config struct {
 	// and when it is back; nil: not called. It must not block.
 	Connected func(up bool, why error)
 
+	// Full is called when the broker refuses to store a message for want of room, with its answer, and
+	// when it stores again; nil: not called. Publish goes on trying. It must not block.
+	Full func(full bool, why error)
+
 	// Rand is the source of message identifiers for the broker's deduplication; nil means
 	// crypto/rand.Reader. They must be unpredictable: a client that guesses one can make the
 	// broker drop the message as a duplicate.

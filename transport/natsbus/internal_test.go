@@ -308,3 +308,26 @@ func announcer(t *testing.T) (url string) {
 	}()
 	return "nats://" + listener.Addr().String()
 }
+
+// TestAnswers: which of the broker's refusals are retried, and which tell that it is out of room.
+func TestAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		code           int
+		number         jetstream.ErrorCode
+		permanent, out bool
+	}{
+		"too few servers are up yet": {400, 10005, false, false},
+		"a bad request":              {400, 10003, true, false},
+		"insufficient resources":     {503, 10023, false, true},
+		"JetStream has stopped":      {503, 10076, false, true},
+		"the stream is full":         {400, 10047, true, false},
+		"not there yet":              {404, 10059, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := fmt.Errorf("publish: %w", &jetstream.APIError{Code: c.code, ErrorCode: c.number})
+			if (permanent(err) != nil) != c.permanent || lacksRoom(err) != c.out {
+				t.Errorf("permanent %v, out of room %v", permanent(err), lacksRoom(err))
+			}
+		})
+	}
+}

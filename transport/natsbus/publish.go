@@ -45,7 +45,9 @@ func (b *Bus) Publish(parent context.Context, msgs ...transport.Message) error {
 		if err := p.send(todo); err != nil {
 			return b.wrap("publish", err)
 		}
-		if todo, last = p.again, p.last; len(todo) == 0 {
+		todo, last = p.again, p.last
+		b.noteRoom(len(todo) > 0, last)
+		if len(todo) == 0 {
 			return nil
 		}
 		b.heal(ctx, last, tries)
@@ -236,6 +238,21 @@ func (p *pass) acknowledged(f pending) (bool, error) {
 				return false, errNoAck
 			}
 		}
+	}
+}
+
+// noteRoom calls Config.Full when the broker begins or ceases to refuse for want of room.
+func (b *Bus) noteRoom(refused bool, why error) {
+	full := refused && lacksRoom(why)
+	if refused && !full {
+		return // another reason says nothing about room
+	}
+	b.mu.Lock()
+	changed := b.full != full
+	b.full = full
+	b.mu.Unlock()
+	if changed && b.config.Full != nil {
+		b.config.Full(full, why)
 	}
 }
 

@@ -87,7 +87,9 @@ func (b *Bus) Created() time.Time {
 func (b *Bus) heal(ctx context.Context, err error, tries int) {
 	lost := errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse)
 	if lost && !b.Created().IsZero() {
-		_ = b.ensureOnce(ctx, tries) // the caller's next try shows whether it helped
+		if err := b.ensureOnce(ctx, tries); lacksRoom(err) {
+			b.noteRoom(true, err)
+		} // the caller's next try shows whether it helped
 	}
 }
 
@@ -155,17 +157,35 @@ func permanent(err error) error {
 	if errors.Is(err, errForeign) {
 		return err
 	}
+	const tooFewPeers = 10005 // a cluster that is starting does not know all its servers yet
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
 		return nil
 	}
 	switch {
+	case api.ErrorCode == tooFewPeers:
+		return nil
 	case isFull(api):
 		return fmt.Errorf("%w: %w", transport.ErrFull, err)
 	case api.Code == 400 || api.Code == 403 || api.Code == 500:
 		return err
 	}
 	return nil // 404, 408, 429, 503: not there yet, or too busy
+}
+
+// lacksRoom recognizes a broker that is out of room as a whole, which goes on when there is room again:
+// it is at its limit, or has stopped JetStream because its disk is full.
+func lacksRoom(err error) bool {
+	const insufficientResources, notEnabled, notEnabledForAccount = 10023, 10076, 10039
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case insufficientResources, notEnabled, notEnabledForAccount:
+		return true
+	}
+	return false
 }
 
 // isFull recognizes the broker's answers at a limit of the stream or of its account. The stream's

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -92,7 +94,12 @@ func (c Config) tls() (*tls.Config, error) {
 type serverLog struct {
 	log   *slog.Logger
 	fatal chan error
+	full  chan struct{} // it refuses to store
 }
+
+// refusals are parts of what the server logs, and reports in no other way, when it refuses to store for
+// want of room: at its limit, and when a write has failed.
+var refusals = []string{"resource limits exceeded", "will be DISABLED"}
 
 var _ server.Logger = (*serverLog)(nil)
 
@@ -107,6 +114,12 @@ func (l *serverLog) Warnf(format string, v ...any) {
 }
 
 func (l *serverLog) Errorf(format string, v ...any) {
+	if slices.ContainsFunc(refusals, func(part string) bool { return strings.Contains(format, part) }) {
+		select {
+		case l.full <- struct{}{}:
+		default:
+		}
+	}
 	if l.log != nil {
 		l.log.Error("nats server", "message", fmt.Sprintf(format, v...))
 	}

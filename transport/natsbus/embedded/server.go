@@ -109,6 +109,8 @@ type Server struct {
 	token     credential.Secret
 	temporary string // folder to remove, or ""
 	held      *bolt.DB
+	set       *server.Options
+	log       *serverLog
 }
 
 // Start starts a server and returns when it is ready for clients. It installs
@@ -149,15 +151,42 @@ func (e *Server) start(config Config) error {
 	if err != nil {
 		return err
 	}
-	s, err := server.NewServer(options)
+	e.set = options
+	e.log = &serverLog{log: config.Log, fatal: make(chan error, 1), full: make(chan struct{}, 1)}
+	return e.serve()
+}
+
+func (e *Server) serve() error {
+	s, err := server.NewServer(e.set.Clone())
 	if err != nil {
 		return err
 	}
-	log := &serverLog{log: config.Log, fatal: make(chan error, 1)}
-	s.SetLoggerV2(log, false, false, false)
+	s.SetLoggerV2(e.log, false, false, false)
 	e.server = s
 	go s.Start()
-	return awaitReady(s, log.fatal)
+	return awaitReady(s, e.log.fatal)
+}
+
+// Full receives a value when the server refuses to store for want of room. It goes on doing so until
+// Restart.
+func (e *Server) Full() <-chan struct{} { return e.log.full }
+
+// Restart stops the server and starts it at the same address with the same streams, with the limit that
+// the room on the disk allows now. Other methods must not run at the same time.
+func (e *Server) Restart() error {
+	if address, ok := e.server.Addr().(*net.TCPAddr); ok {
+		e.set.Port = address.Port
+	}
+	e.server.Shutdown()
+	e.server.WaitForShutdown()
+	select {
+	case <-e.log.full:
+	default:
+	}
+	if err := e.serve(); err != nil {
+		return fmt.Errorf("nats server: %w", err)
+	}
+	return nil
 }
 
 // awaitReady polls until the server is ready. The server only logs its fatal errors.

@@ -1,0 +1,66 @@
+package member
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"choir/internal/disk"
+)
+
+// Times of a member whose disk is full.
+const (
+	roomPoll   = 2 * time.Second
+	roomReport = time.Minute
+)
+
+// Run connects and runs the role to the end of the session. Called again after a crash, with the same
+// store, it resumes. While there is no room on the disk of the store or of the results it waits, and then
+// goes on.
+func (m *Member) Run(ctx context.Context) error {
+	for {
+		err := m.runOnce(ctx)
+		if ctx.Err() != nil || !disk.IsFull(err) || !m.awaitRoom(ctx, err) {
+			return err
+		}
+	}
+}
+
+// awaitRoom waits until files can be written again. It returns false if the context ends first.
+func (m *Member) awaitRoom(ctx context.Context, why error) bool {
+	var reported time.Time
+	for {
+		if time.Since(reported) >= roomReport {
+			reported = time.Now()
+			m.Log.Error("no room on the disk: "+why.Error()+"; make room, and this member goes on by itself",
+				"event", "disk-full")
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(roomPoll):
+		}
+		if m.hasRoom() {
+			m.Log.Info("there is room on the disk again", "event", "disk-room")
+			return true
+		}
+	}
+}
+
+// hasRoom reports whether files can be written where the member writes.
+func (m *Member) hasRoom() bool {
+	if out := m.Config.OutDir; out != "" && !disk.HasRoom(out) {
+		return false
+	}
+	return disk.HasRoom(filepath.Dir(m.Config.StoreFile))
+}
+
+// brokerFull logs that the broker refuses to store for want of room, or stores again.
+func (m *Member) brokerFull(full bool, why error) {
+	if !full {
+		m.Log.Info("the broker stores again", "event", "broker-room")
+		return
+	}
+	m.Log.Error("the broker has no room, and the session waits: make room on its disk, or raise its limit",
+		"event", "broker-full", "error", why.Error())
+}
