@@ -25,6 +25,8 @@ var moreRows = []cheater{
 		comes: comes{refused: protocol.ErrMismatch, by: "c", ends: protocol.ClassQuorum, of: "c",
 			because: "nothing has moved"},
 		does: lieOfResult(func(_ *cheat, m *resulting) { m.Commitments[0] ^= 1 })},
+	{what: "confirm that denies a party's channel", who: "c0", comes: comes{sets: []int{4, 3}},
+		does: lie(func(_ *cheat, m *protocol.Confirm) { m.Key, m.For = 2, []uint32{0} })},
 }
 
 // coverAggregate confirms round 1 with a value that makes otherAggregate's sum pass.

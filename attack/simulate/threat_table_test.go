@@ -58,6 +58,8 @@ func (row cheater) noticed() (noticed, ends, named string) {
 		ends = "without the party"
 	case c.uncounted != "":
 		ends = "without a party"
+	case len(c.sets) > 0 && slices.Min(c.sets) < 4:
+		ends = "without a party in the next round"
 	case len(c.sets) > 0:
 		ends = "as if it were not there"
 	}
@@ -125,7 +127,8 @@ var summary = map[string][]string{
 	"two results of one attempt": {"two results", "with the broker: two results"},
 	"a Confirm of another result or another partial sum": {"confirm of another result",
 		"confirm of another sum", "with the broker: two confirms"},
-	"a chunk of a result of its own": {"a chunk of a result under the group key"},
+	"a Confirm that denies a party's channel": {"confirm that denies a party's channel"},
+	"a chunk of a result of its own":          {"a chunk of a result under the group key"},
 	"a round, list or contribution that follows another result": {"round after another result",
 		"list after another result", "contribution after another result"},
 	"two models for one attempt": {"one attempt on two models",
