@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var updateSchemas = flag.Bool("update-schemas", false, "write docs/schemas from the program's output")
@@ -59,6 +62,7 @@ func TestOutputSchemas(t *testing.T) {
 			check(c.name, stdout.Bytes())
 		}
 	}
+	checkStatuses(t, dir, check)
 	entries, err := os.ReadDir("../../docs/schemas")
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +72,64 @@ func TestOutputSchemas(t *testing.T) {
 			t.Errorf("docs/schemas/%s is of no output", e.Name())
 		}
 	}
+}
+
+// checkStatuses checks what session status prints: of a session, and of plans that wait where choir serve
+// runs.
+func checkStatuses(t *testing.T, dir string, check func(name string, printed []byte)) {
+	t.Helper()
+	start := func(args ...string) (*exec.Cmd, io.Reader) {
+		t.Helper()
+		cmd := exec.Command(binary(t), args...)
+		cmd.Dir = dir
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // it was killed
+		})
+		return cmd, out
+	}
+	run := func(line string) []byte {
+		t.Helper()
+		cmd := exec.Command(binary(t), strings.Fields(line)...)
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return out
+	}
+	_, out := start("broker", "--listen", "127.0.0.1:0", "--store", "trial/broker/streams", "--token-file",
+		"trial/broker/token")
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("session-status",
+		run("session status --config trial/sites/party-01/site.toml --format json --bus-url "+url))
+	site := "key_file = \"trial/sites/party-01/key\"\npassphrase_file = \"trial/sites/party-01/passphrase\"\n" +
+		"data_file = \"trial/sites/party-01/data.csv\"\nstore_file = \"serve.db\"\n"
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "serve.toml"), []byte(site), 0o600),
+		os.Mkdir(filepath.Join(dir, "study"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	run("plan new --config trial/plan.toml --out study/plan.choir")
+	start("serve", "study", "--config", "serve.toml")
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "serve.db.served", "proposed.json")); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("choir serve shows no plan")
+		}
+	}
+	check("session-proposals", run("session status --config serve.toml --format json"))
 }
 
 const guideSchema = `missing = "drop"

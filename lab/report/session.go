@@ -16,6 +16,7 @@ import (
 	"choir/lab/figure"
 	"choir/protocol"
 	"choir/protocol/verify"
+	"choir/session/app"
 	"choir/session/result"
 	"choir/session/terms"
 )
@@ -252,6 +253,10 @@ func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
 		return err
 	}
 	if f.Predictive == nil {
+		if signed != nil && (signed.Plan.Application == app.NameTable ||
+			signed.Plan.Application == app.NameShuffle) {
+			return p.tables(dir)
+		}
 		p.sum(f.Mean)
 		return nil
 	}

@@ -99,7 +99,8 @@ func (rec *Records) inferLabels(i int) (Column, error) {
 		return Column{}, err
 	}
 	if len(cats) != 2 {
-		return Column{}, fmt.Errorf("a classification target has two values, this one has %d", len(cats))
+		return Column{}, fmt.Errorf("a classification target has two values, this one has %d: merge categories "+
+			"in the files, or choose another target", len(cats))
 	}
 	return Binary(rec.Header[i], cats[0], cats[1]), nil
 }

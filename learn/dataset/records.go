@@ -146,6 +146,10 @@ func (rec *Records) parseError(err error, partial []string) error {
 	if len(partial) < len(rec.Header) {
 		column = rec.Header[len(partial)]
 	}
+	if errors.Is(pe.Err, csv.ErrQuote) || errors.Is(pe.Err, csv.ErrBareQuote) {
+		return &LineError{rec.Name, pe.Line, column,
+			fmt.Errorf("%w; close every quoted field, and write a quote inside one twice", pe.Err)}
+	}
 	return &LineError{rec.Name, pe.Line, column, pe.Err}
 }
 
@@ -153,10 +157,12 @@ func (rec *Records) countError(line, got int) error {
 	want := len(rec.Header)
 	if got < want {
 		return &LineError{rec.Name, line, rec.Header[got],
-			fmt.Errorf("the line ends before this column: %d fields, want %d", got, want)}
+			fmt.Errorf("the line ends before this column: %d fields, want %d; leave a missing value empty "+
+				"between two separators", got, want)}
 	}
 	return &LineError{rec.Name, line, rec.Header[want-1],
-		fmt.Errorf("the line continues after the last column: %d fields, want %d", got, want)}
+		fmt.Errorf("the line continues after the last column: %d fields, want %d; quote a field that has the "+
+			"separator in it", got, want)}
 }
 
 // WriteCSV writes the given rows with a header, separated by commas, or by semicolons if
