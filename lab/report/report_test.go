@@ -84,10 +84,10 @@ func write(t *testing.T, dir, name string, v any) {
 }
 
 // demonstration runs a small one and returns its folder.
-func demonstration(t *testing.T) string {
+func demonstration(t *testing.T, m pvi.Model) string {
 	t.Helper()
 	dir := t.TempDir()
-	d := experiment.Demo{Parties: 3, Computes: 2, Rounds: 2, Epsilon: 1, Delta: 1e-5, Model: pvi.Logistic,
+	d := experiment.Demo{Parties: 3, Computes: 2, Rounds: 2, Epsilon: 1, Delta: 1e-5, Model: m,
 		Strategy: pvi.NameVirtual, Shards: 5, Data: experiment.Source{Rows: 300, Train: 0.8, Seed: 1},
 		Out: dir, InMemory: true}
 	if _, err := d.Run(t.Context()); err != nil {
@@ -97,7 +97,7 @@ func demonstration(t *testing.T) string {
 }
 
 func TestDemonstration(t *testing.T) {
-	dir := demonstration(t)
+	dir := demonstration(t, pvi.Logistic)
 	html := of(t, dir)
 	has(t, html, "Demonstration", "secure sum (this session)", "Learning curve", "<svg viewBox=",
 		"Coefficients", "intercept",
@@ -109,6 +109,9 @@ func TestDemonstration(t *testing.T) {
 	if again := of(t, dir); again != html {
 		t.Error("the same folder gives another report")
 	}
+	t.Run("network", func(t *testing.T) {
+		has(t, of(t, demonstration(t, pvi.BNN)), "Posterior", "privacy noise not included", "not linear")
+	})
 	t.Run("plan", func(t *testing.T) {
 		has(t, of(t, filepath.Join(dir, "transcript", "plan.choir")), "Every member has signed",
 			"Who can learn what", "party-01", "Parameters")
@@ -166,12 +169,12 @@ func TestHostileNames(t *testing.T) {
 
 // TestMissingParts: every part of a session's folder may be absent.
 func TestMissingParts(t *testing.T) {
-	dir := demonstration(t)
+	dir := demonstration(t, pvi.Logistic)
 	for _, name := range []string{"rounds.csv", "model.json", "transcript/transcript.bin",
 		"transcript/plan.choir", "result.json"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "result.json" {
-				dir = demonstration(t)
+				dir = demonstration(t, pvi.Logistic)
 			}
 			if err := os.Remove(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)

@@ -260,6 +260,12 @@ func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
 		p.sum(f.Mean)
 		return nil
 	}
+	if f.Noise != "" {
+		p.fact("Posterior", "%s", f.Noise)
+	}
+	if len(f.Warnings) > 0 && p.Kind == "Session" { // a demonstration's result has them
+		p.add(Section{Heading: "Warnings", Text: f.Warnings, Warning: true})
+	}
 	if err := p.evaluations(f.Evaluation); err != nil {
 		return err
 	}
