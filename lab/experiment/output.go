@@ -80,18 +80,30 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 
 // final scores the posterior that the session exports.
 func (r *demoRun) final(rep *run.Report) (Scores, error) {
-	trace, err := result.Trace(r.s, rep.Transcript)
+	q, err := r.aware(rep)
 	if err != nil {
 		return Scores{}, err
 	}
-	q, err := result.NoiseAware(r.plan, r.app, trace)
-	if errors.Is(err, pvi.ErrUncorrected) || r.plan.Noise == protocol.NoiseNone {
+	if q == nil {
 		return r.scored(rep.Model)
 	}
-	if err != nil {
-		return Scores{}, err
-	}
 	return r.data.evaluate(q, r.Model == pvi.Linear)
+}
+
+// aware returns the noise-aware posterior, nil where there is none.
+func (r *demoRun) aware(rep *run.Report) (*pvi.Posterior, error) {
+	if r.plan.Noise == protocol.NoiseNone {
+		return nil, nil
+	}
+	trace, err := result.Trace(r.s, rep.Transcript)
+	if err != nil {
+		return nil, err
+	}
+	q, err := result.NoiseAware(r.plan, r.app, trace)
+	if errors.Is(err, pvi.ErrUncorrected) {
+		return nil, nil
+	}
+	return q, err
 }
 
 // uploadPerRound is the mean over the parties of the bytes that one sends in a round.
@@ -119,7 +131,17 @@ func (r *demoRun) warnings(rep *run.Report) ([]string, error) {
 		states = [][]int64{rep.Model}
 	}
 	after, err := result.Warnings(r.plan, states...)
-	return append(all, after...), err
+	if err != nil {
+		return nil, err
+	}
+	q, err := r.aware(rep)
+	if err != nil {
+		return nil, err
+	}
+	if q != nil {
+		after = append(after, result.AwareWarnings(r.plan, q, after)...)
+	}
+	return append(all, after...), nil
 }
 
 // write leaves the results in the folder: result.json, rounds.csv, the learning

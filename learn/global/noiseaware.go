@@ -52,7 +52,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 	}
 	t.Noise = diagonalOf(noise)
 	if c.drowned(noise) {
-		return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(c.nothing(), nil)
+		return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(c.nothing(), nil, false)
 	}
 	t.Variance = func(weights []float64) []float64 {
 		out := make([]float64, c.weights())
@@ -61,11 +61,19 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		}
 		return out
 	}
+	return c.posterior(t)
+}
+
+func (c Config) posterior(t noiseaware.Trace) (*pvi.Posterior, error) {
 	m, marginal, err := t.Posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m, marginal)
+	rare, err := t.Rare()
+	if err != nil {
+		return nil, fmt.Errorf("noise-aware posterior: %w", err)
+	}
+	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m, marginal, rare)
 }
 
 // diagonalOf has the rounds' mean variances.

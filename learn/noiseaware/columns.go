@@ -145,3 +145,35 @@ func (t Trace) rate(c *columns, weights []float64) (rate, sd float64) {
 	}
 	return rate, math.Hypot(sd, math.Sqrt(t.Variance(weights)[last])/c.records)
 }
+
+// A class is called rare if its rate is at most rareRate and within rareDoubt standard deviations of
+// its error from 0.
+const (
+	rareRate  = 0.15
+	rareDoubt = 2
+)
+
+// Rare reports whether one of a logistic model's classes is rare, and the noise hides how rare.
+func (t Trace) Rare() (bool, error) {
+	if len(t.Points) == 0 || t.Spread == nil {
+		return false, nil
+	}
+	h, err := t.Curvature.repaired()
+	if err != nil {
+		return false, err
+	}
+	if d := h.matrix.SymmetricDim(); !(h.matrix.At(d-1, d-1) > 0) {
+		return false, nil
+	}
+	weights, err := t.weights(h.matrix)
+	if err != nil {
+		return false, err
+	}
+	rate, sd := share(t.rate(t.columns(h), weights))
+	return min(rate, 1-rate) < min(rareRate, rareDoubt*sd), nil
+}
+
+// columns are those of a logistic model.
+func (t Trace) columns(h estimate) *columns {
+	return normal(h.matrix, t.Curvature.SD, t.CurvaturePoint, t.CurvatureSpread, t.Records)
+}

@@ -55,6 +55,32 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// TestRare: a rate of 7 % is called rare if its noise is as large, and no other rate is.
+func TestRare(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		intercept float64
+		noise     float64
+		want      bool
+	}{{"known", -2.4, 0.01, false}, {"noisy", -2.4, 0.08, true}, {"of the other class", 2.4, 0.08, true},
+		{"equal classes", 0, 0.08, false}, {"lost", -2.4, 1, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			const n = 1000
+			point, zero := []float64{0, tc.intercept}, []float64{0, 0}
+			p := 1 / (1 + math.Exp(-tc.intercept))
+			h := mat.NewSymDense(2, []float64{n * p * (1 - p), 0, 0, n * p * (1 - p)})
+			noise := tc.noise * tc.noise * n * n
+			tr := Trace{Prior: 1, Points: [][]float64{point}, Scores: [][]float64{zero}, Records: n,
+				Noise: mat.NewSymDense(1, nil), Spread: [][]float64{zero}, CurvaturePoint: point,
+				CurvatureSpread: zero, Curvature: Curvature{Matrix: h},
+				Variance: func([]float64) []float64 { return []float64{0, noise} }}
+			if got, err := tr.Rare(); got != tc.want || err != nil {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+}
+
 // TestShare compares with known moments of normal laws that are cut at 0 and 1.
 func TestShare(t *testing.T) {
 	for _, tc := range []struct{ x, sd, mean, left float64 }{

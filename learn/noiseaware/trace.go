@@ -65,7 +65,7 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	}
 	at := revealed{curvature: h, weights: weights}
 	if len(bends) > 1 {
-		at.columns = normal(h.matrix, t.Curvature.SD, t.CurvaturePoint, t.CurvatureSpread, t.Records)
+		at.columns = t.columns(h)
 		at.rate, at.doubt = t.rate(at.columns, weights)
 	}
 	if m, err = t.lifted(bends, &at); err != nil {

@@ -93,17 +93,20 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 		return nil, err
 	}
 	q.marginal = marginal
+	q.rare = r.rare
 	return q, nil
 }
 
 // With returns the posterior with the moments under the likelihood, in the full family if they
-// have a covariance, and with these variances of single weights. Errors: gauss.ErrImproper.
-func (l Likelihood) With(m *gauss.Moments, marginal []float64) (*Posterior, error) {
+// have a covariance, with these variances of single weights, and for Rare. Errors:
+// gauss.ErrImproper.
+func (l Likelihood) With(m *gauss.Moments, marginal []float64, rare bool) (*Posterior, error) {
 	q, err := l.config().at(m)
 	if err != nil {
 		return nil, err
 	}
 	q.marginal = marginal
+	q.rare = rare
 	return q, nil
 }
 
@@ -129,8 +132,9 @@ type reading struct {
 	spreads   [][]float64 // variances of the public posterior at the points
 	naturals  [][]float64 // of the likelihood at the points, with noise
 	dampings  []float64
-	parties   int       // of the last round
-	records   float64   // of the curvature
+	parties   int     // of the last round
+	records   float64 // of the curvature
+	rare      bool
 	variances []float64 // of a round's own noise on a linear part
 	rounds    []int     // positions in moved
 	moved     []float64 // standard deviations of the noise that every round, in order, left in the state
@@ -236,6 +240,9 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 		t.Records = r.records
 	}
 	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
+	if r.rare, err = t.Rare(); err != nil {
+		return nil, nil, err
+	}
 	return t.Posterior()
 }
 

@@ -22,7 +22,12 @@ type Posterior struct {
 	// marginal has the variances of single weights where they are not those of moments, which
 	// predict; see NoiseAware.
 	marginal []float64
+	rare     bool
 }
+
+// Rare reports whether the noise leaves open that next to no record has one of the classes, as far
+// as NoiseAware knows.
+func (p *Posterior) Rare() bool { return p.rare }
 
 // WithSD returns the posterior with these standard deviations of single weights, by which
 // SD and Covariance answer. Predictions don't change.

@@ -28,6 +28,8 @@ type Outcome struct {
 	Settled       uint32 `json:"settled"` // rounds whose result the member has checked
 	Completed     bool   `json:"completed"`
 	Ended         string `json:"ended,omitempty"` // why it ended early; empty: it has completed, or may go on
+
+	warnings []string // of the model
 }
 
 // writeOutputs writes what the member has of the session when it ends, early or not: end is the
@@ -42,22 +44,12 @@ func (m *Member) writeOutputs(store host.Store, end error) error {
 		return err
 	}
 	if m.Session.Plan.Is(m.Index, protocol.RoleAggregator) && end == nil {
-		if err := m.warn(store); err != nil {
-			return err
+		for _, w := range out.warnings {
+			m.Log.Warn(w, "event", "warning")
 		}
 	}
 	m.Log.Info("written", "event", "written", "folder", m.Config.OutDir, "settled", out.Settled)
 	return nil
-}
-
-// warn logs what the final model tells about its session.
-func (m *Member) warn(store host.Store) error {
-	state, _ := protocol.UnpackInts(store.Get("model"))
-	warnings, err := result.Warnings(m.Session.Plan, state)
-	for _, w := range warnings {
-		m.Log.Warn(w, "event", "warning")
-	}
-	return err
 }
 
 // exporter writes what a store has of a session.
@@ -72,16 +64,20 @@ type exporter struct {
 // write writes the model, then the record of the session: at the aggregator its transcript, at a
 // party the ledger.
 func (e exporter) write(end error) (*Outcome, error) {
+	var warnings []string
 	if e.learns() {
-		if err := e.model(); err != nil {
+		final, err := e.model()
+		if err != nil {
 			return nil, err
 		}
+		warnings = final.Warnings
 	}
 	text, err := e.signed.MarshalText()
 	if err != nil {
 		return nil, err
 	}
 	o := e.outcome(end)
+	o.warnings = warnings
 	if e.session.Plan.Is(e.member, protocol.RoleAggregator) {
 		err = e.transcript(text)
 	} else {
@@ -100,20 +96,20 @@ func (e exporter) learns() bool {
 }
 
 // model writes the files of the model.
-func (e exporter) model() error {
+func (e exporter) model() (*result.ModelFile, error) {
 	state, ok := protocol.UnpackInts(e.store.Get("model"))
 	if !ok || len(state) == 0 {
-		return errors.New("the store has no model")
+		return nil, errors.New("the store has no model")
 	}
 	trace, err := e.trace()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	final, err := result.NewModelFile(e.session, state, trace)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return final.Write(e.dir)
+	return final, final.Write(e.dir)
 }
 
 // trace is what the rounds revealed, which only the aggregator keeps.

@@ -129,6 +129,9 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	f.Columns = f.Predictive.WeightNames(schema.EncodedColumns())
 	f.Mean = posterior.Mean()
 	f.SD = posterior.SD()
+	if f.NoiseIncluded {
+		f.Warnings = append(f.Warnings, AwareWarnings(p, posterior, f.Warnings)...)
+	}
 	return f, nil
 }
 

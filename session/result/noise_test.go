@@ -55,6 +55,9 @@ func TestNoiseOfEveryStrategy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if all := strings.Join(f.Warnings, "\n"); tc.missing == "" && strings.Count(all, "swamped") != 1 {
+				t.Errorf("warnings of a posterior that is about the prior: %q", all)
+			}
 			notes := []string{f.Noise, p.Noise}
 			included := []bool{f.NoiseIncluded, p.NoiseIncluded}
 			if tc.model != pvi.BNN {

@@ -31,6 +31,47 @@ func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 	return []string{explain(p, finding)}, nil
 }
 
+// AwareWarnings are those that only a noise-aware posterior can tell, beside others: that it is
+// about the prior, and that noise hides how rare a class is.
+func AwareWarnings(p *protocol.Plan, q *pvi.Posterior, others []string) (all []string) {
+	if len(others) == 0 && onlyPrior(p, q) {
+		all = append(all, explain(p, defaults.Swamped))
+	}
+	if q.Rare() {
+		all = append(all, fmt.Sprintf("rare: the noise of %d rounds at epsilon %g hides how few records have the "+
+			"rarer class; the same prediction for all, its share, may be better than these; more records or a "+
+			"larger epsilon help", p.Rounds, p.Epsilon))
+	}
+	return all
+}
+
+// onlyPrior reports whether all weights but the intercept have about the prior's standard
+// deviation. Noisy statistics, whose prior is in units of their columns, are judged elsewhere.
+func onlyPrior(p *protocol.Plan, q *pvi.Posterior) bool {
+	a, err := app.Of(p)
+	if err != nil {
+		return false
+	}
+	var precision float64
+	switch a := a.(type) {
+	case *app.PVI:
+		precision = a.PVI.PriorPrecision
+	case *app.GlobalVI:
+		precision = a.Global.PriorPrecision
+	case *app.MCMC:
+		precision = a.MCMC.PriorPrecision
+	default:
+		return false
+	}
+	sd := q.SD()
+	for _, s := range sd[:len(sd)-1] {
+		if s*math.Sqrt(precision) < narrow {
+			return false
+		}
+	}
+	return len(sd) > 1
+}
+
 // samplerOf returns the application of a plan of Markov chain Monte Carlo.
 func samplerOf(p *protocol.Plan) (*app.MCMC, bool) {
 	if p.Application != app.NameMCMC {
