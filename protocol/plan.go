@@ -168,13 +168,13 @@ type Plan struct {
 // Reports describes the randomised reports of a plan under NoiseShuffle. In an attempt every record of a
 // party reports each of some columns by k-ary randomised response.
 type Reports struct {
-	Records    uint32 // least number of records of every party
-	Columns    uint32 // reports of a record in an attempt
-	Categories uint32 // k of the column with the most
-	Gamma      uint64 // probability of a uniform report, in units of 2^-32
+	Records    uint32 `json:"records"`    // least number of records of every party
+	Columns    uint32 `json:"columns"`    // reports of a record in an attempt
+	Categories uint32 `json:"categories"` // k of the column with the most
+	Gamma      uint64 `json:"gamma"`      // probability of a uniform report, in units of 2^-32
 	// MixRecords is the largest number of records of a party if a mix-net carries each report by itself;
 	// 0 if the secure sum adds them.
-	MixRecords uint32
+	MixRecords uint32 `json:"mix_records"`
 }
 
 func (r *Reports) fields(w *wire) {

@@ -64,7 +64,7 @@ type Info struct {
 func Catalogue() []Attack {
 	return []Attack{rank{}, epsilon{}, canaries{}, membership{}, isolation{withheld}, isolation{unlisted},
 		isolation{late}, differences{}, retries{}, restored{}, noisyFactors{}, reconstruction{}, guesses{},
-		traffic{}, timing{}, lies{}, unseen{}, faults{}, poison{}, stop{}, burn{}}
+		traffic{}, timing{}, lies{}, unseen{}, faults{}, poison{}, stop{}, burn{}, reports{}}
 }
 
 // Options are those of a Run.
@@ -94,6 +94,10 @@ func (o *Options) Check() error {
 	if err := o.Target.Check(o.Coalition); err != nil {
 		return err
 	}
+	if o.Target.Reports != nil && len(o.Own) > 0 {
+		return protocol.Fail(protocol.ClassInput, "exec: an adversary of your own is for sums, and the plan reveals "+
+			"counts of reports")
+	}
 	if o.Runs != 0 && (o.Runs < minRuns || o.Runs > maxRuns) {
 		return protocol.Fail(protocol.ClassInput, "runs: %d isn't 0 or in %d..%d", o.Runs, minRuns, maxRuns)
 	}
@@ -113,7 +117,12 @@ func (o *Options) runs() int {
 func square(x float64) float64 { return x * x }
 
 func (o *Options) selected() (some []Attack, err error) {
-	all := append(Catalogue(), o.Own...)
+	var all []Attack
+	for _, a := range append(Catalogue(), o.Own...) {
+		if _, ok := a.(reports); ok == (o.Target.Reports != nil) {
+			all = append(all, a)
+		}
+	}
 	if len(o.Scenarios) == 0 {
 		return all, nil
 	}
@@ -171,7 +180,7 @@ func (o Options) Execute(ctx context.Context) (*Result, error) {
 		Seed:     o.Seed,
 		Verdicts: []Outcome{}, NotCovered: notCovered()}
 	run := &Run{Options: o, sessions: map[string]*record{}}
-	if o.Out != "" {
+	if o.Out != "" && o.Target.Reports == nil {
 		if err := run.writeView(ctx); err != nil {
 			return nil, err
 		}
@@ -206,6 +215,7 @@ func (r *Run) writeView(ctx context.Context) error {
 type Run struct {
 	Options
 	sessions map[string]*record
+	draws    map[drawn]Measurement // of reports
 }
 
 func (r *Run) one(ctx context.Context, a Attack, control bool) (Outcome, error) {

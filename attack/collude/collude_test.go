@@ -104,7 +104,7 @@ func catalogue() (ids []string) {
 	for _, a := range Catalogue() {
 		id := a.Info().ID
 		long := id == "faults" || id == "reconstruction" || id == "lies" && testing.Short()
-		if id != "noisy-factors" && (!long || full && !testing.Short()) {
+		if id != "noisy-factors" && id != "reports" && (!long || full && !testing.Short()) {
 			ids = append(ids, id)
 		}
 	}

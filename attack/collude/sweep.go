@@ -20,12 +20,9 @@ func (o Options) Sweep(ctx context.Context) (*Result, error) {
 		ctx, cancel = context.WithTimeout(ctx, o.Time)
 		defer cancel()
 	}
-	attacks := []Attack{epsilon{}}
-	if len(o.Scenarios) > 0 {
-		var err error
-		if attacks, err = o.selected(); err != nil {
-			return nil, err
-		}
+	attacks, err := o.swept()
+	if err != nil {
+		return nil, err
 	}
 	o.Runs = o.runs()
 	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: "every one with the aggregator", Runs: o.Runs,
@@ -57,11 +54,21 @@ func (o Options) Sweep(ctx context.Context) (*Result, error) {
 		}
 		out.Verdicts = append(out.Verdicts, v)
 	}
-	var err error
 	if o.Out != "" {
 		err = out.write(o.Out)
 	}
 	return out, err
+}
+
+// swept are the attacks of a sweep.
+func (o *Options) swept() ([]Attack, error) {
+	switch {
+	case len(o.Scenarios) > 0:
+		return o.selected()
+	case o.Target.Reports != nil:
+		return []Attack{reports{}}, nil
+	}
+	return []Attack{epsilon{}}, nil
 }
 
 func (r *Result) add(c Coalition, v Outcome, t Target) {
@@ -69,7 +76,8 @@ func (r *Result) add(c Coalition, v Outcome, t Target) {
 		v.Detail.ROC = nil // one curve is enough
 	}
 	r.Verdicts = append(r.Verdicts, v)
-	if v.Measured != nil && v.Scenario == (epsilon{}).Info().ID {
+	of := v.Scenario == (epsilon{}).Info().ID || v.Scenario == (reports{}).Info().ID
+	if v.Measured != nil && of {
 		r.Cells = append(r.Cells, Cell{Parties: c.Parties, Nodes: c.Nodes, Tolerated: t.tolerated(c),
 			Claimed: v.Claimed, Measured: *v.Measured})
 	}

@@ -32,6 +32,8 @@ type Target struct {
 	// Summed reports, for local noise, that a sum hides the noise of all honest parties in it
 	// (privacy.LayerTerms).
 	Summed bool `json:"summed"`
+	// Reports are the shuffled reports that a plan reveals in place of noisy sums; else nil.
+	Reports *protocol.Reports `json:"reports,omitempty"`
 }
 
 // sensitivity is that of a Target that no plan gives: two clips of 2^20 grid units.
@@ -64,10 +66,6 @@ func NewTarget(t Target) (Target, error) {
 // TargetOf returns the terms of a plan. A plan without a claim is refused: there is nothing to
 // measure against.
 func TargetOf(p *protocol.Plan) (Target, error) {
-	if p.Noise == protocol.NoiseShuffle {
-		return Target{}, protocol.Fail(protocol.ClassInput, "plan: it reveals counts of randomised reports, "+
-			"and these attacks are on noisy sums; docs/attacks.md says how reports are measured")
-	}
 	if !p.Claims() {
 		return Target{}, protocol.Fail(protocol.ClassInput,
 			"plan: it claims no epsilon that an attack could refute")
@@ -77,6 +75,9 @@ func TargetOf(p *protocol.Plan) (Target, error) {
 		Relation: privacy.Relation(p.Relation), Sensitivity: p.Sensitivity, Variance: p.Variance, Dim: p.Dim,
 		Spares: int(p.SpareAttempts), Steps: int(max(1, p.LocalSteps)),
 		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Summed: app.Summed(p)}
+	if p.Noise == protocol.NoiseShuffle {
+		t.Reports = &p.Reports
+	}
 	return t, t.check()
 }
 

@@ -1,0 +1,317 @@
+package collude
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	crand "crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"choir/internal/parallel"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/learn/response"
+	"choir/privacy"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/run"
+	"choir/session/terms"
+)
+
+// reports is the measurement of epsilon for plans of shuffled randomised reports. The victim's record has
+// the first value or the second, all other honest ones have a third, or the first if there are two values,
+// and the adversary computes the likelihood ratio of what it sees.
+type reports struct{}
+
+// Info implements Attack.
+func (reports) Info() Info {
+	return Info{ID: "reports", Kind: "leak",
+		What:    "the epsilon of all rounds' shuffled reports, by the likelihood of their counts",
+		Needs:   "a plan of [shuffle]; the aggregator, all compute nodes, or with the back end sum a party",
+		Promise: promiseRecords, Expected: Held,
+		Control: "the victim's reports by themselves, as without shuffling; where the plan claims no less than these " +
+			"keep, reports that are not random"}
+}
+
+// Run implements Attack.
+func (reports) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
+	t := r.Target
+	out := Outcome{Coalition: c.String(), Unit: "epsilon"}
+	honest, sees := t.reportsOf(c)
+	claim, err := t.reportClaim(c)
+	if err != nil {
+		return out, err
+	}
+	out.Claimed = wide(claim)
+	if !sees && !control {
+		none := 0.0
+		out.Measured, out.Verdict = &none, Held
+		out.Story = []string{"nobody in the coalition receives reports or counts of them"}
+		return out, nil
+	}
+	tries := []drawn{{honest, t.Reports.Gamma}}
+	if control {
+		tries = []drawn{{1, t.Reports.Gamma}, {1, 1}}
+	} else if len(r.draws) == 0 {
+		if err := t.rehearse(ctx, r); err != nil {
+			return out, err
+		}
+	}
+	for _, d := range tries {
+		m, err := t.measureReports(ctx, r, d)
+		if err != nil {
+			return out, err
+		}
+		out.Measured, out.Detail = &m.Low, &m
+		out.Story = []string{fmt.Sprintf("%d reports of honest records in each of %d columns and rounds, each random "+
+			"with probability %.4g; %d draws", d.reports, t.Rounds*int(t.Reports.Columns),
+			float64(d.gamma)/privacy.GammaUnit, m.Samples)}
+		if out.Verdict = atMost(m.Low, claim, control || t.tolerated(c)); out.Verdict == Broke {
+			break
+		}
+	}
+	return out, nil
+}
+
+// reportsOf returns how many honest reports of a column a coalition cannot tell apart in the smallest set,
+// the victim's among them, and whether it sees any.
+func (t Target) reportsOf(c Coalition) (honest int, sees bool) {
+	r := int(t.Reports.Records)
+	if c.Nodes == t.Nodes {
+		return r, true // of the victim's site, which sends them in one sum or in a random order
+	}
+	return max(1, t.MinParties-c.Parties) * r, c.Aggregator || c.Parties > 0 && t.Reports.MixRecords == 0
+}
+
+// reportClaim is the epsilon that the accountant gives for one record against a coalition.
+func (t Target) reportClaim(c Coalition) (float64, error) {
+	honest, sees := t.reportsOf(c)
+	if !sees {
+		return 0, nil
+	}
+	releases := t.Rounds
+	if t.Reports.MixRecords == 0 {
+		releases += t.Spares
+	}
+	b, err := privacy.Spent([]privacy.SampledRelease{{Count: releases * int(t.Reports.Columns),
+		Shuffled: privacy.Shuffled{Reports: uint64(honest), Categories: t.Reports.Categories,
+			Gamma: t.Reports.Gamma}}}, privacy.ReplaceOne, t.Delta, privacy.PlanPrecision())
+	return b.Epsilon, err
+}
+
+// drawn is a number of reports that are random with a probability in units of 2^-32.
+type drawn struct {
+	reports int
+	gamma   uint64
+}
+
+// mostDraws bounds the reports that a measurement draws.
+const mostDraws = 1 << 26
+
+// measureReports draws what a coalition sees, once for all coalitions that see as much, by the code that
+// parties draw reports with.
+func (t Target) measureReports(ctx context.Context, r *Run, d drawn) (Measurement, error) {
+	if m, known := r.draws[d]; known {
+		return m, nil
+	}
+	scores, err := t.scores(ctx, r, d)
+	if err != nil {
+		return Measurement{}, err
+	}
+	m, err := measure(scores, sample{}, 1, t.Delta, anyShape)
+	if r.draws == nil {
+		r.draws = map[drawn]Measurement{}
+	}
+	r.draws[d] = m
+	return m, err
+}
+
+// scores are the likelihood ratios of draws.
+func (t Target) scores(ctx context.Context, r *Run, d drawn) (sample, error) {
+	k, tallies := int(t.Reports.Categories), t.Rounds*int(t.Reports.Columns)
+	x, err := response.New(k, float64(d.gamma)/privacy.GammaUnit)
+	if err != nil {
+		return sample{}, err
+	}
+	runs := min(r.Runs, max(minRuns, mostDraws/(2*d.reports*tallies)))
+	scores := [2][]float64{make([]float64, runs), make([]float64, runs)}
+	all := [2][]float64{make([]float64, runs*tallies), make([]float64, runs*tallies)}
+	const chunks = 64
+	errs := make([]error, chunks)
+	parallel.Do(chunks, func(i int) {
+		random, err := freshRandom()
+		for j := i; j < runs*tallies && err == nil; j += chunks {
+			for victim := range 2 {
+				s := 0.0
+				if s, err = likelihood(x, k, victim, d.reports, random); err != nil {
+					break
+				}
+				all[victim][j] = s
+			}
+			err = cmp.Or(err, ctx.Err())
+		}
+		errs[i] = err
+	})
+	for victim := range 2 {
+		for j, s := range all[victim] {
+			scores[victim][j/tallies] += s
+		}
+	}
+	return sample{scores[0], scores[1]}, errors.Join(errs...)
+}
+
+func freshRandom() (io.Reader, error) {
+	var seed [32]byte
+	_, err := crand.Read(seed[:])
+	return bufio.NewReaderSize(rand.NewChaCha8(seed), 1<<12), err
+}
+
+// likelihood draws the reports of a victim and of the others, and returns the logarithm of the likelihood
+// ratio of their counts, of the victim's first value over its second.
+func likelihood(x response.Response, k, victim, reports int, random io.Reader) (float64, error) {
+	others := min(2, k-1)
+	if k == 2 {
+		others = 0
+	}
+	f := x.Gamma() / float64(k)
+	ratio := (1 - x.Gamma() + f) / f
+	num, den := 0.0, 0.0
+	for i := range reports {
+		value := others
+		if i == 0 {
+			value = victim
+		}
+		y, err := x.Report(value, random)
+		if err != nil {
+			return 0, err
+		}
+		as := func(value int) float64 { // R_value(y) over R_others(y)
+			switch {
+			case value == others:
+				return 1
+			case y == value:
+				return ratio
+			case y == others:
+				return 1 / ratio
+			}
+			return 1
+		}
+		num += as(0)
+		den += as(1)
+	}
+	return math.Log(num / den), nil
+}
+
+// sessionRecords bounds a party's records in the session that rehearse runs.
+const sessionRecords = 20
+
+// rehearse runs a session of the plan's members and back end on records of its own, and returns an error if
+// the aggregator receives anything but the counts of the parties' reports.
+func (t Target) rehearse(ctx context.Context, r *Run) error {
+	a, err := t.survey()
+	if err != nil {
+		return err
+	}
+	roster, err := run.NewRoster(nil, t.Parties, t.Nodes)
+	if err != nil {
+		return err
+	}
+	p, err := terms.Terms{Name: "reports", Members: roster.Members, Created: time.Now(), Rounds: 1,
+		Lifetime: 24 * time.Hour, Deadline: time.Hour, Noise: protocol.NoiseShuffle, Delta: t.Delta}.Plan(a)
+	if err != nil {
+		return err
+	}
+	keys, err := roster.KeysIn(p)
+	if err != nil {
+		return err
+	}
+	sides := make([]*witness, t.Parties)
+	for i := range sides {
+		if sides[i], err = newWitness(a, p, uint32(i)); err != nil {
+			return err
+		}
+	}
+	l := &run.Local{Session: protocol.Bind(p), Keys: keys, Model: a.Model(p),
+		App:      func(i uint32) protocol.Application { return sides[i] },
+		Proposer: func(i uint32) protocol.Proposer { return sides[i] }}
+	if r.Lab.Network != nil {
+		connect, shut, err := r.Lab.Network(ctx, l.Session)
+		if err != nil {
+			return err
+		}
+		defer shut()
+		l.Connect = connect
+	}
+	rep, err := l.Run(ctx)
+	if err != nil {
+		return err
+	}
+	want := a.Model(p).Initial()
+	for _, s := range sides {
+		if want, err = a.Model(p).Fold(1, want, s.sent); err != nil {
+			return err
+		}
+	}
+	if !slices.Equal(rep.Model, want) {
+		return protocol.Fail(protocol.ClassIntegrity, "the aggregator received other counts than the parties' "+
+			"reports")
+	}
+	return nil
+}
+
+// survey is an application with the plan's reports, of columns of its own.
+func (t Target) survey() (*app.Shuffle, error) {
+	r := t.Reports
+	values := make([]string, r.Categories)
+	for i := range values {
+		values[i] = fmt.Sprint("v", i)
+	}
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: values of an attack",
+		Target: dataset.Binary("none", "no", "yes"), Missing: dataset.Refuse, Unseen: dataset.Refuse}
+	records := min(r.Records, sessionRecords)
+	cfg := response.Config{Estimate: response.Histogram, Gamma: r.Gamma, Records: records,
+		MaxRecords: int64(records), Single: r.MixRecords > 0}
+	for i := range r.Columns {
+		name := fmt.Sprint("c", i)
+		schema.Columns = append(schema.Columns, dataset.Categorical(name, values...))
+		cfg.Columns = append(cfg.Columns, response.Column{Name: name, Categories: int(r.Categories)})
+	}
+	raw, err := schema.Canonical()
+	return &app.Shuffle{Version: 1, Survey: cfg, Schema: json.RawMessage(raw)}, err
+}
+
+// witness is a party's side that remembers what it sent.
+type witness struct {
+	app.Party
+	sent []int64
+}
+
+func newWitness(a *app.Shuffle, p *protocol.Plan, party uint32) (*witness, error) {
+	k, columns := a.Survey.Columns[0].Categories, len(a.Survey.Columns)
+	var d pvi.Data
+	for i := range int(a.Survey.Records) {
+		for range columns {
+			x := make([]float64, k)
+			x[(i+int(party))%k] = 1
+			d.X = append(d.X, x...)
+		}
+		d.X = append(d.X, 1) // the intercept
+		d.Y = append(d.Y, 0)
+	}
+	side, err := a.Join(app.PartyConfig{Plan: p, Party: party, Data: d, Rand: crand.Reader})
+	return &witness{Party: side}, err
+}
+
+// Propose implements protocol.Proposer.
+func (w *witness) Propose(ctx context.Context, work protocol.Work) ([]int64, []byte, error) {
+	update, memo, err := w.Party.Propose(ctx, work)
+	w.sent = slices.Clone(update)
+	return update, memo, err
+}

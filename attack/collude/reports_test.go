@@ -1,0 +1,49 @@
+package collude
+
+import (
+	"slices"
+	"testing"
+
+	"choir/privacy"
+	"choir/protocol"
+)
+
+// TestReports measures epsilon of five sites of three records over both back ends: what a coalition that is
+// tolerated shows lies between two fifths and all of the claim, without the shuffle a report shows more, and
+// a party of a mix-net shows nothing.
+func TestReports(t *testing.T) {
+	for name, records := range map[string]uint32{"sum": 0, "mix-net": 3} {
+		t.Run(name, func(t *testing.T) {
+			target := Target{Name: name, Parties: 5, Nodes: 2, MinParties: 5, Rounds: 1, Noise: protocol.NoiseShuffle,
+				Delta: 0.01, Relation: privacy.ReplaceOne, Dim: 1, Steps: 1, Reports: &protocol.Reports{Records: 3,
+					Columns: 1, Categories: 3, Gamma: privacy.GammaUnit / 2, MixRecords: records}}
+			o := Options{Target: target, Coalition: Coalition{Parties: 1, Aggregator: true}, Runs: 20_000}
+			if err := o.Check(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := o.Execute(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Verdicts) != 2 {
+				t.Fatalf("verdicts %+v", r.Verdicts)
+			}
+			held, control := r.Verdicts[slices.IndexFunc(r.Verdicts, func(o Outcome) bool { return !o.Control })],
+				r.Verdicts[slices.IndexFunc(r.Verdicts, func(o Outcome) bool { return o.Control })]
+			if held.Verdict != Held || *held.Measured < 0.4**held.Claimed || *held.Claimed > 0.97 {
+				t.Errorf("%s: measured %v of %v", held.Verdict, *held.Measured, *held.Claimed)
+			}
+			if control.Verdict != Broke {
+				t.Errorf("the control: %s, measured %v", control.Verdict, *control.Measured)
+			}
+			o.Coalition = Coalition{Parties: 1}
+			r, err = o.Execute(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if blind := *r.Verdicts[0].Claimed == 0 || *r.Verdicts[1].Claimed == 0; blind != (records > 0) {
+				t.Errorf("a party alone: %+v", r.Verdicts)
+			}
+		})
+	}
+}
