@@ -1,0 +1,161 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"choir/lab/bed"
+	"choir/lab/experiment"
+	"choir/lab/internal/randhie"
+	"choir/lab/study"
+	"choir/lab/uci"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/session/result"
+)
+
+// set is a real data set.
+type set struct {
+	name   string
+	linear bool
+	open   func(dir string) (*dataset.Records, *dataset.Schema, error)
+}
+
+func sets() []set {
+	wine := func(colour string) func(string) (*dataset.Records, *dataset.Schema, error) {
+		return func(dir string) (*dataset.Records, *dataset.Schema, error) {
+			r, err := uci.Wine(dir, colour)
+			return r, uci.WineSchema(), err
+		}
+	}
+	return []set{
+		{"adult", false, func(dir string) (*dataset.Records, *dataset.Schema, error) {
+			s, err := experiment.Adult(dir)
+			return s.Records, s.Schema, err
+		}},
+		{"randhie", false, func(string) (*dataset.Records, *dataset.Schema, error) {
+			r, err := randhie.Records()
+			return r, randhie.Schema(), err
+		}},
+		{"abalone", true, func(dir string) (*dataset.Records, *dataset.Schema, error) {
+			r, err := uci.Abalone(dir)
+			return r, uci.AbaloneSchema(), err
+		}},
+		{"white wine", true, wine("white")},
+		{"red wine", true, wine("red")},
+	}
+}
+
+// quickRows are the rows of a set in a test.
+const quickRows = 1000
+
+// genuine is the study of real data sets.
+func genuine(ctx context.Context, o study.Options) (*study.Result, error) {
+	r := &study.Result{SchemaVersion: 1, Name: "calibration-real", Title: "Predictions with and without the noise",
+		Seeds: o.Seeds, Transport: bed.Clear, Source: "none: data sets of others, with settings of our own",
+		About: []string{"Ten parties, (1, 1e-5), every setting the plan's default. *plain* takes the revealed " +
+			"sums for exact, *noise-aware* counts their noise (methods.md, section 14)."}}
+	var names []string
+	for _, s := range sets() {
+		names = append(names, s.name)
+	}
+	o = o.Begin(o.Count(names...) * len(o.Each()))
+	for _, s := range sets() {
+		if !o.Picks(s.name, names...) {
+			continue
+		}
+		t := &tally{world: world{Name: s.name, Linear: s.linear, Parties: 10, Epsilon: 1}, all: map[string][]score{}}
+		for _, seed := range o.Each() {
+			if err := t.real(ctx, o, s, uint64(seed)); err != nil {
+				return nil, fmt.Errorf("%s, seed %d: %w", s.name, seed, err)
+			}
+			o.Tell(fmt.Sprintf("%s, seed %d", s.name, seed))
+		}
+		r.Rows = append(r.Rows, t.predictions()...)
+		o.Keep(r)
+	}
+	return r, nil
+}
+
+// real adds one repetition of a set.
+func (t *tally) real(ctx context.Context, o study.Options, s set, seed uint64) error {
+	records, schema, err := s.open(o.DataDir)
+	if err != nil {
+		return err
+	}
+	if o.Quick {
+		records.Cells = records.Cells[:quickRows]
+		records.Lines = records.Lines[:quickRows]
+	}
+	d, err := experiment.Source{Records: records, Schema: schema, Linear: s.linear, Seed: seed, Parties: 10,
+		Train: 0.8}.Load()
+	if err != nil {
+		return err
+	}
+	if err := t.reference(d); err != nil {
+		return err
+	}
+	for _, m := range ways() {
+		if m.model != "" && m.model != t.world.model() || m.name == "trace" || m.name == "optimisation" ||
+			!o.Picks(m.name, "virtual", "dataset", "statistics", "global") {
+			continue
+		}
+		if err := t.predict(ctx, d, m, seed); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// predict adds the log-likelihoods of a method with and without the noise.
+func (t *tally) predict(ctx context.Context, d *experiment.Data, m way, seed uint64) error {
+	out, r, err := t.world.learn(ctx, d, m, seed)
+	if err != nil {
+		return err
+	}
+	own, err := result.NoiseAware(out.Plan, r.App, out.Trace)
+	if errors.Is(err, pvi.ErrUncorrected) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, q := range []struct {
+		name string
+		q    *pvi.Posterior
+	}{{plain, out.Last}, {aware, own}} {
+		s, err := q.q.Evaluate(d.Test)
+		if err != nil {
+			return err
+		}
+		t.add(m.name+", "+q.name, score{LogLik: s.LogLikelihood})
+	}
+	return nil
+}
+
+// tie is the difference of two mean log-likelihoods that is called none.
+const tie = 0.001
+
+// predictions are the rows of a real set.
+func (t *tally) predictions() []study.Row {
+	rows := t.references()
+	for i, name := range t.names {
+		row := study.Row{Case: t.world.Name, Method: name, Measure: study.LogLikelihood}
+		gain := 0.0
+		for seed, s := range t.all[name] {
+			row.Values = append(row.Values, s.LogLik)
+			if i%2 == 1 {
+				gain += (s.LogLik - t.all[t.names[i-1]][seed].LogLik) / float64(len(t.all[name]))
+			}
+		}
+		if i%2 == 1 {
+			row.Why = "at least the plain one's"
+			if gain < -tie {
+				row.Why = "below the plain one's"
+			}
+		}
+		rows = append(rows, row.Mean())
+	}
+	return rows
+}
