@@ -95,8 +95,8 @@ func (o *Options) Check() error {
 		return err
 	}
 	if o.Target.Reports != nil && len(o.Own) > 0 {
-		return protocol.Fail(protocol.ClassInput, "exec: an adversary of your own is for sums, and the plan reveals "+
-			"counts of reports")
+		return protocol.Fail(protocol.ClassInput, "exec: an adversary of your own is for sums, and the plan "+
+			"reveals counts of reports")
 	}
 	if o.Runs != 0 && (o.Runs < minRuns || o.Runs > maxRuns) {
 		return protocol.Fail(protocol.ClassInput, "runs: %d isn't 0 or in %d..%d", o.Runs, minRuns, maxRuns)

@@ -36,8 +36,8 @@ func (reports) Info() Info {
 		What:    "the epsilon of all rounds' shuffled reports, by the likelihood of their counts",
 		Needs:   "a plan of [shuffle]; the aggregator, all compute nodes, or with the back end sum a party",
 		Promise: promiseRecords, Expected: Held,
-		Control: "the victim's reports by themselves, as without shuffling; where the plan claims no less than these " +
-			"keep, reports that are not random"}
+		Control: "the victim's reports by themselves, as without shuffling; where the plan claims no less than " +
+			"these keep, reports that are not random"}
 }
 
 // Run implements Attack.
@@ -70,8 +70,8 @@ func (reports) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outc
 			return out, err
 		}
 		out.Measured, out.Detail = &m.Low, &m
-		out.Story = []string{fmt.Sprintf("%d reports of honest records in each of %d columns and rounds, each random "+
-			"with probability %.4g; %d draws", d.reports, t.Rounds*int(t.Reports.Columns),
+		out.Story = []string{fmt.Sprintf("%d reports of honest records in each of %d columns and rounds, each "+
+			"random with probability %.4g; %d draws", d.reports, t.Rounds*int(t.Reports.Columns),
 			float64(d.gamma)/privacy.GammaUnit, m.Samples)}
 		if out.Verdict = atMost(m.Low, claim, control || t.tolerated(c)); out.Verdict == Broke {
 			break
@@ -253,17 +253,23 @@ func (t Target) rehearse(ctx context.Context, r *Run) error {
 	if err != nil {
 		return err
 	}
-	want := a.Model(p).Initial()
-	for _, s := range sides {
-		if want, err = a.Model(p).Fold(1, want, s.sent); err != nil {
-			return err
-		}
-	}
-	if !slices.Equal(rep.Model, want) {
+	want, err := counted(a.Model(p), sides)
+	if err == nil && !slices.Equal(rep.Model, want) {
 		return protocol.Fail(protocol.ClassIntegrity, "the aggregator received other counts than the parties' "+
 			"reports")
 	}
-	return nil
+	return err
+}
+
+// counted is the counts of what all parties sent.
+func counted(m protocol.Model, sides []*witness) (total []int64, err error) {
+	total = m.Initial()
+	for _, s := range sides {
+		if total, err = m.Fold(1, total, s.sent); err != nil {
+			return nil, err
+		}
+	}
+	return total, nil
 }
 
 // survey is an application with the plan's reports, of columns of its own.
