@@ -186,6 +186,45 @@ func (f Facts) StepsOutlook(like Slope, rate float64, once bool) string {
 		math.Ceil(floor/expected*float64(f.AssumedRecords())), ceil2(floor/expected))
 }
 
+// leastClips is the least number of records over the noise on a sum, in clips, with which linear
+// regression from noisy sums at every party learnt something (1,000 generated rows, 10 parties).
+const leastClips = 100
+
+// LinearOutlook is Outlook for linear regression by strategies whose noise every party adds in full. plain
+// reports steps along plain gradients in the full family.
+func (f Facts) LinearOutlook(plain bool) string {
+	if f.Noise == 0 {
+		return ""
+	}
+	const instead = "leave strategy out: sufficient statistics have noise that all parties add together"
+	n := float64(f.AssumedRecords())
+	switch {
+	case n < leastClips*f.Noise:
+		return fmt.Sprintf("noise may drown %d records: every party adds all of it, and a sum has %.3g clips of "+
+			"it in every coordinate; it takes about %.0f records, or %s", f.AssumedRecords(), f.Noise,
+			math.Ceil(leastClips*f.Noise), instead)
+	case plain:
+		return "steps along plain gradients in the full family go astray under the noise of every party: take " +
+			"strategy analytic, or " + instead
+	}
+	return ""
+}
+
+// leastStatistics is the least signal of the sums of statistics over 10 rounds that predicted better than the
+// mean of the targets (800 and 8,000 generated rows of 5 columns).
+const leastStatistics = 50
+
+// StatisticsOutlook is Outlook for sufficient statistics; Noise is that of one of Rounds sums.
+func (f Facts) StatisticsOutlook() string {
+	u := f.signal() * math.Sqrt(float64(f.Rounds)/StatisticsRounds)
+	if f.Noise == 0 || u >= leastStatistics {
+		return ""
+	}
+	return fmt.Sprintf("noise may drown the statistics of %d records: a sum has %.3g clips of it in every "+
+		"coordinate; it takes about %.0f records, or %g times the epsilon", f.AssumedRecords(), f.Noise,
+		math.Ceil(leastStatistics/u*float64(f.AssumedRecords())), ceil2(leastStatistics/u))
+}
+
 // moreEpsilon is the factor on epsilon that divides the noise by x: a release whose sensitivity is
 // mu standard deviations of the noise costs about mu^2/2 + z mu, with z = 3.6 at a delta of 1e-5.
 func (f Facts) moreEpsilon(x float64) float64 {

@@ -99,11 +99,15 @@ func (f Facts) expected(like Slope) float64 {
 }
 
 // Gradients is the setting for steps by another optimiser, whose records' vectors are plain
-// gradients. It has no precisions.
+// gradients. It has no precisions. The moves of all parties add up over the rounds, so that each
+// goes its part of the way.
 func (f Facts) Gradients(like Slope, once bool) Steps {
 	s := f.Optimisation(like, 1, once)
 	s.Clip = round3(clipShare * like.Gradient * f.Norm)
 	s.Rate = adaptiveRate
+	if !once {
+		s.Rate = round3(adaptiveRate / float64(max(1, f.Parties)))
+	}
 	s.SDUnit = 0
 	s.Start = 0
 	s.Floor = 0

@@ -15,7 +15,7 @@ import (
 // Warnings names what a finished session's public states show to be wrong, with its cause
 // and what to change. states are the last ones, the final one last; with three of them the
 // last rounds' movement is judged too. Sums and programs aren't judged, and of steps along plain
-// gradients only whether they diverged: their noise has no such bound.
+// gradients only whether they diverged: their noise has no such bound, and a warning says so.
 func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 	if m, ok := samplerOf(p); ok && len(states) > 0 && m.MCMC.Method != mcmc.Trace {
 		d, err := drawsOf(m, p, states[len(states)-1])
@@ -25,6 +25,10 @@ func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 		return []string{d.mixed()}, nil
 	}
 	finding, err := judge(p, states)
+	if err == nil && finding == defaults.Fine && unjudged(p) {
+		return []string{"not judged: how much noise steps along plain gradients leave in the weights isn't " +
+			"known; test the model on rows that no party learnt from before you use it"}, nil
+	}
 	if err != nil || finding == defaults.Fine {
 		return nil, err
 	}
@@ -70,6 +74,22 @@ func onlyPrior(p *protocol.Plan, q *pvi.Posterior) bool {
 		}
 	}
 	return len(sd) > 1
+}
+
+// unjudged reports whether the noise that a session leaves in the weights has no estimate: of adaptive steps
+// and of steps in the full family under every party's own noise.
+func unjudged(p *protocol.Plan) bool {
+	a, err := app.PVIOf(p)
+	if err != nil || a.PVI.Model == pvi.External || p.Noise == protocol.NoiseNone {
+		return false
+	}
+	s := a.PVI.Strategy
+	switch s.Name() {
+	case pvi.NameOptimisation, pvi.NameHybrid, pvi.NameBCMSame, pvi.NameBCMSplit:
+		o := s.Params().Optimiser
+		return o != pvi.Natural && o != pvi.SGD
+	}
+	return false
 }
 
 // samplerOf returns the application of a plan of Markov chain Monte Carlo.

@@ -97,10 +97,17 @@ func TestPlanWarns(t *testing.T) {
 		{"few records", "records = 60\n", "noise may drown 60 records"},
 		{"three factors", "strategy = \"dataset\"\n", "with 3 parties a party alone learns more"},
 		{"few rounds", "records = 30000\n", ""},
+		{"statistics", "[statistics]\nschema_file = \"lines.json\"\nrecords = 60\n",
+			"drown the statistics of 60 records"},
+		{"committee", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\nstrategy = \"bcm-same\"\n",
+			"leave strategy out"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, err := terms.NewPlan(rig.WriteFile(t, dir, "warn.toml",
-				head+"[learning]\nschema_file = \"classes.json\"\n"+tc.lines), time.Now())
+			section := "[learning]\nschema_file = \"classes.json\"\n" + tc.lines
+			if strings.HasPrefix(tc.lines, "[") {
+				section = tc.lines
+			}
+			p, err := terms.NewPlan(rig.WriteFile(t, dir, "warn.toml", head+section), time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"choir/learn/centre"
 	"choir/learn/defaults"
+	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -39,6 +40,8 @@ func outlook(p *protocol.Plan) (string, error) {
 		return reportOutlook(p), nil
 	case app.NameGlobal:
 		return globalOutlook(p)
+	case app.NameStatistics:
+		return statisticsOutlook(p)
 	}
 	if p.Application != app.NamePVI {
 		return "", nil
@@ -57,6 +60,12 @@ func outlook(p *protocol.Plan) (string, error) {
 	}
 	if byRecords(name) {
 		d := draft{cfg: a.PVI, p: a.PVI.Strategy.Params(), name: name}
+		if a.PVI.Model == pvi.Linear {
+			plain := a.PVI.Family == gauss.Full && name != pvi.NameAnalytic && defaults.RoundsOf(name) > 1
+			if w := f.LinearOutlook(plain); w != "" {
+				return w, nil
+			}
+		}
 		return f.StepsOutlook(d.like(), orElse(d.p.SampleRate, 1), defaults.RoundsOf(name) == 1), nil
 	}
 	if a.PVI.Strategy.Params().Optimiser == pvi.Newton {
@@ -93,6 +102,23 @@ func globalOutlook(p *protocol.Plan) (string, error) {
 		f.Noise = onSum(p) / (g.SampleRate * math.Sqrt(float64(p.Rounds)))
 	}
 	return f.Outlook(false), nil
+}
+
+// statisticsOutlook is Outlook for sufficient statistics.
+func statisticsOutlook(p *protocol.Plan) (string, error) {
+	a, err := app.Of(p)
+	if err != nil {
+		return "", err
+	}
+	schema, err := a.Encoding()
+	if err != nil || p.Noise == protocol.NoiseNone {
+		return "", err
+	}
+	f := factsOf(schema, int(p.Rounds), 0)
+	f.Parties = p.Parties()
+	f.Records = a.(*app.Statistics).Statistics.Records
+	f.Noise = onSum(p)
+	return f.StatisticsOutlook(), nil
 }
 
 // curvatureOf is the curvature of a record of mean square 1; 0 for a logistic model, for which
