@@ -65,7 +65,8 @@ func genuine(ctx context.Context, o study.Options) (*study.Result, error) {
 		if !o.Picks(s.name, names...) {
 			continue
 		}
-		t := &tally{world: world{Name: s.name, Linear: s.linear, Parties: 10, Epsilon: 1}, all: map[string][]score{}}
+		t := &tally{all: map[string][]score{},
+			world: world{Name: s.name, Linear: s.linear, Parties: 10, Epsilon: 1}}
 		for _, seed := range o.Each() {
 			if err := t.real(ctx, o, s, uint64(seed)); err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", s.name, seed, err)
