@@ -453,7 +453,8 @@ func (c *cluster) ended() {
 }
 
 // TestCluster: members in accounts of their own, one of them over a leaf node, go on over a
-// cluster of three servers whose stream has three copies when the server that leads it is killed.
+// cluster of three servers whose stream has three copies when the server that leads it is killed. They
+// exchange their cards through the same accounts.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	hosts, leaf := loopback(t)
@@ -467,5 +468,22 @@ func TestCluster(t *testing.T) {
 		t.Error("the killed server still leads the stream")
 	}
 	c.startServer(killed)
+	c.rooms()
 	c.ended()
+}
+
+// rooms lets members exchange their cards in a room at the broker. The hub makes its stream.
+func (c *cluster) rooms() {
+	c.t.Helper()
+	for _, name := range []string{"aggregator", "party-01", "party-03", "aggregator", "party-01"} {
+		c.choir("join", c.path("room", name), "--room", "study", "--config",
+			c.path("trial", "sites", name, "site.toml"))
+	}
+	for _, name := range []string{"aggregator", "party-01"} {
+		for _, other := range []string{"aggregator", "party-01", "party-03"} {
+			if _, err := os.Stat(c.path("room", name, "cards", other+".card")); err != nil {
+				c.t.Errorf("the room of %s: %v", name, err)
+			}
+		}
+	}
 }
