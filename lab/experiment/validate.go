@@ -111,6 +111,9 @@ func (d *Demo) checkLearning() error {
 	case m == MethodMCMC && d.Dropouts > 0:
 		return fmt.Errorf("dropouts: method %q needs every party in every round: its noise is part of the "+
 			"acceptance test, and its records of the posterior", m)
+	case m == MethodMCMC && d.Model == pvi.Linear:
+		return fmt.Errorf("model: method %q has %q alone; the posterior of linear regression is by method %q", m,
+			pvi.Logistic, MethodStatistics)
 	case (m == MethodGlobal || m == MethodMCMC) && d.Model != pvi.Logistic:
 		return fmt.Errorf("model: method %q has %q alone", m, pvi.Logistic)
 	case m == MethodStatistics && d.Model != pvi.Linear:

@@ -59,8 +59,9 @@ type Config struct {
 	// ScaleRounds it means the root mean square norm of a record.
 	Radius float64 `json:"radius"`
 	// Clip bounds a record's gradient, in units of the root mean square norm of a record in
-	// the coordinates phi; a ratio's bound is that times the step's length.
-	Clip float64 `json:"clip"`
+	// the coordinates phi; a ratio's bound is that times the step's length. 0 is what the noise
+	// of the plan allows.
+	Clip float64 `json:"clip,omitempty"`
 
 	// Chains is K, the number of chains of a walk, at most Features: their orthogonal steps
 	// share one clip. Otherwise 1.
@@ -109,7 +110,7 @@ func (c Config) Validate() error {
 		fmt.Sprintf("1 to %d", maxFeatures))
 	check(sane(c.PriorPrecision), "prior_precision", c.PriorPrecision, range20)
 	check(sane(c.Radius), "radius", c.Radius, range20)
-	check(c.Clip >= 0x1p-6 && c.Clip <= 0x1p10, "clip", c.Clip, "2^-6 to 2^10")
+	check(c.Clip == 0 || c.Clip >= 0x1p-6 && c.Clip <= 0x1p10, "clip", c.Clip, "0 or 2^-6 to 2^10")
 	check(c.Temper >= 0x1p-20 && c.Temper <= 1, "temper", c.Temper, "2^-20 to 1")
 	check(c.Step == 0 || sane(c.Step), "step", c.Step, "0 or "+range20)
 	check(c.Keep >= 2 && c.Keep*max(1, c.Chains) <= maxKeep, "keep", c.Keep,
@@ -273,8 +274,20 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 	return m, nil
 }
 
-// bound is the clip of a record's gradient in the coordinates phi. Their metric is at least
-// Temper X'X/4, so that the root mean square norm of a record is at most 2 sqrt(d/(N Temper)).
-func (c Config) bound() float64 {
-	return float64(c.Clip * 2 * math.Sqrt(float64(c.Features)/float64(c.Temper*float64(c.Records))))
+// bound is the clip of a record's gradient in the coordinates phi.
+func (c Config) bound() float64 { return float64(c.Clip * c.norm()) }
+
+// fitting is the clip for a variance of the noise. A tight clip moves the posterior by a multiple of the
+// root of the number of records, which no posterior counts, and a wide one adds noise, which the
+// posterior counts: where noise is small against the posterior's width, the clip is wider.
+func (c Config) fitting(variance float64) float64 {
+	noise := float64(c.Temper*math.Ldexp(c.norm(), -FracBits)) *
+		math.Sqrt(variance/float64(c.Rounds-c.prepared())) / c.SampleRate
+	return min(3, max(1.15, 0.685/math.Sqrt(noise+0x1p-20)))
+}
+
+// norm bounds the root mean square norm of a record in the coordinates phi, whose metric is at least
+// Temper X'X/4.
+func (c Config) norm() float64 {
+	return 2 * math.Sqrt(float64(c.Features)/float64(c.Temper*float64(c.Records)))
 }

@@ -319,7 +319,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"features":          {Trace, func(c *Config) { c.Features = maxFeatures + 1 }},
 		"prior_precision":   {Trace, func(c *Config) { c.PriorPrecision = 0 }},
 		"radius":            {Trace, func(c *Config) { c.Radius = math.NaN() }},
-		"clip":              {Trace, func(c *Config) { c.Clip = 0 }},
+		"clip":              {Trace, func(c *Config) { c.Clip = -1 }},
 		"temper":            {Trace, func(c *Config) { c.Temper = 0.5 }},
 		"step":              {Penalty, func(c *Config) { c.Step = -1 }},
 		"keep":              {Penalty, func(c *Config) { c.Keep = maxKeep }},
@@ -348,6 +348,35 @@ func TestValidateNamesTheField(t *testing.T) {
 	cfg.Step = 100
 	if _, err := New(cfg, Public{Variance: 0x1p50}); !errors.Is(err, ErrConfig) {
 		t.Errorf("noise of more than 2 under Barker's test: %v", err)
+	}
+}
+
+// TestOutlook: warnings about plans at epsilon 1 and delta 1e-5. In such worlds predictions were worse
+// than the class frequencies, or intervals of chains covered next to nothing.
+func TestOutlook(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		method Method
+		n, d   int
+		rounds int
+		noise  float64 // of a round, over a record's bound
+		want   string
+	}{
+		{"few records", Trace, 1000, 21, 100, 79, "noise may drown 1000 records of 21 columns"},
+		{"enough records", Trace, 20000, 21, 100, 79, ""},
+		{"a slow walk", Penalty, 20000, 4, 500, 176, `take method "trace"`},
+		{"a slow Langevin chain", Langevin, 20000, 21, 500, 176, `take method "trace"`},
+		{"a slow Hamiltonian chain", HMC, 20000, 4, 500, 176, `take method "trace"`},
+		{"a good chain", Langevin, 1000000, 4, 500, 176, ""},
+		{"no noise", Penalty, 100, 4, 500, 0, ""},
+	} {
+		cfg := config(c.method, c.n, c.d)
+		cfg.Clip, cfg.Rounds = 0, c.rounds
+		sd := math.Ldexp(c.noise, FracBits)
+		got := Outlook(cfg, Public{Variance: sd * sd})
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }
 

@@ -50,6 +50,9 @@ func New(cfg Config, public Public) (Sampler, error) {
 	if !(public.Variance >= 0) || math.IsInf(public.Variance, 0) {
 		return nil, fmt.Errorf("%w: the noise's variance is %v", ErrConfig, public.Variance)
 	}
+	if cfg.Clip == 0 {
+		cfg.Clip = cfg.fitting(public.Variance)
+	}
 	b := &base{cfg: cfg, public: public}
 	switch cfg.Method {
 	case Trace:
@@ -61,7 +64,7 @@ func New(cfg Config, public Public) (Sampler, error) {
 	default:
 		b.move = walk{b}
 	}
-	g := geometry{bound: cfg.bound()}
+	g := geometry{bound: cfg.bound(), norm: cfg.norm()}
 	if w, ok := b.move.(walk); ok && cfg.Method == Barker && w.variance(&g, w.step(&g)) > barkerVariance {
 		return nil, fmt.Errorf("%w: step is %v: its noise has a variance of %.3g, want at most 2 with method "+
 			`"barker"`, ErrConfig, cfg.Step, w.variance(&g, cfg.Step))
@@ -80,6 +83,7 @@ type base struct {
 type geometry struct {
 	factor triangle // F F' = Temper X'X/4 + prior, about
 	bound  float64
+	norm   float64 // a record's root mean square norm in the coordinates phi, at most
 }
 
 // unit converts a sum of gradients to the coordinates phi.
@@ -109,7 +113,7 @@ func (b *base) geometry(s *state) *geometry {
 		a = unpack(s.gram, d, unit)
 		noise = float64(unit*math.Sqrt(float64(rounds)*b.public.Variance)) / onDiagonal
 	}
-	return &geometry{factor: firm(a, d, c.PriorPrecision, noise), bound: c.bound()}
+	return &geometry{factor: firm(a, d, c.PriorPrecision, noise), bound: c.bound(), norm: c.norm()}
 }
 
 // Initial implements Sampler.
@@ -140,8 +144,8 @@ func (b *base) ask(s *state) (Query, error) {
 	return b.move.query(g, s)
 }
 
-// curvatureBound is the norm to which sqrt(p(1-p)) z is cut.
-func (g *geometry) curvatureBound() float64 { return 0.9 * g.bound }
+// curvatureBound is the norm to which sqrt(p(1-p)) z is cut. The root is at most 1/2.
+func (g *geometry) curvatureBound() float64 { return 0.7 * g.norm }
 
 // Fold implements Sampler.
 func (b *base) Fold(round int, raw, sum []int64) ([]int64, error) {

@@ -64,6 +64,9 @@ func (m *MCMC) Check(p *protocol.Plan) error {
 	return checkSchema(m.Schema, m.MCMC.Features)
 }
 
+// Outlook warns of what the plan's noise will do to the posterior; empty is nothing to warn of.
+func (m *MCMC) Outlook(p *protocol.Plan) string { return mcmc.Outlook(m.MCMC, m.public(p)) }
+
 // public is what the plan fixes besides the configuration: the identity, from which public
 // draws are expanded, and the noise, which is part of the test.
 func (m *MCMC) public(p *protocol.Plan) mcmc.Public {

@@ -101,11 +101,19 @@ func TestPlanWarns(t *testing.T) {
 			"drown the statistics of 60 records"},
 		{"committee", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\nstrategy = \"bcm-same\"\n",
 			"leave strategy out"},
+		{"trace of few records", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 60\n",
+			"noise may drown 60 records"},
+		{"slow chain", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 3000\nmethod = \"penalty\"\n",
+			"take method \"trace\""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			section := "[learning]\nschema_file = \"classes.json\"\n" + tc.lines
 			if strings.HasPrefix(tc.lines, "[") {
 				section = tc.lines
+			}
+			head := head
+			if strings.HasPrefix(tc.lines, "[mcmc]") { // has stages
+				head = strings.Replace(head, "rounds = 4", "rounds = 100", 1)
 			}
 			p, err := terms.NewPlan(rig.WriteFile(t, dir, "warn.toml", head+section), time.Now())
 			if err != nil {

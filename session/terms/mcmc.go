@@ -2,6 +2,7 @@ package terms
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"choir/learn/dataset"
 	"choir/learn/defaults"
@@ -20,7 +21,7 @@ type MCMCConfig struct {
 	MaxRecords       int64          `toml:"max_records"`     // default 2^20
 	PriorPrecision   float64        `toml:"prior_precision"` // default 1
 	Radius           float64        `toml:"radius"`          // default 1.5 times the expected norm
-	Clip             float64        `toml:"clip"`            // default 1.15
+	Clip             float64        `toml:"clip"`            // default by the noise
 	ScaleRounds      *int           `toml:"scale_rounds"`
 	LocateRounds     *int           `toml:"locate_rounds"`
 	CurvatureRounds  int            `toml:"curvature_rounds"`
@@ -38,7 +39,7 @@ func (m *MCMCConfig) schema() (string, map[string]any) { return m.SchemaFile, m.
 
 func (m *MCMCConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
 	if err := suits(pvi.Logistic, schema); err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("%w; [statistics] has the posterior of linear regression, without a chain", err)
 	}
 	canonical, err := schema.Canonical()
 	if err != nil {
@@ -76,7 +77,7 @@ func (m *MCMCConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error
 func DefaultMCMC(method mcmc.Method, schema *dataset.Schema, records int64, rounds int,
 	rate float64) mcmc.Config {
 	c := mcmc.Config{Method: orElse(method, mcmc.Trace), Features: schema.Dim(), PriorPrecision: 1,
-		Radius: 1.5 * defaults.Of(schema).Norm, Clip: 1.15, Chains: 1, Keep: 256, Temper: 1, SampleRate: rate,
+		Radius: 1.5 * defaults.Of(schema).Norm, Chains: 1, Keep: 256, Temper: 1, SampleRate: rate,
 		Records: records, MaxRecords: 1 << 20}
 	c.Rounds = orElse(rounds, map[mcmc.Method]int{mcmc.Trace: 100, mcmc.Langevin: 500}[c.Method])
 	c.Rounds = orElse(c.Rounds, 1000)

@@ -42,6 +42,12 @@ func outlook(p *protocol.Plan) (string, error) {
 		return globalOutlook(p)
 	case app.NameStatistics:
 		return statisticsOutlook(p)
+	case app.NameMCMC:
+		a, err := app.Of(p)
+		if err != nil {
+			return "", err
+		}
+		return a.(*app.MCMC).Outlook(p), nil
 	}
 	if p.Application != app.NamePVI {
 		return "", nil

@@ -79,16 +79,17 @@ func TestPlanSections(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"mcmc, stages": {strings.Replace(mcmc, "penalty", "trace", 1), "rounds is"},
-		"two tables":   {virtual + global, "exactly one of"},
-		"no table":     {"", "exactly one of"},
-		"placement":    {"noise = \"party\"\n" + optimisation, "can't be placed"},
-		"joint only":   {"noise = \"local\"\n" + global, "can't be placed"},
-		"no schema":    {strings.Replace(global, "classes", "missing", 1), "schema"},
-		"records":      {strings.Replace(global, "records = 1000\n", "records = -1\n", 1), "records"},
-		"typo":         {global + "learning_rte = 1.0\n", "learning_rte"},
-		"noise":        {"noise = \"loud\"\n" + global, "loud"},
-		"all rounds":   {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1), "moment_rounds"},
+		"mcmc, stages":  {strings.Replace(mcmc, "penalty", "trace", 1), "rounds is"},
+		"mcmc, numbers": {strings.Replace(mcmc, "classes", "lines", 1), "[statistics]"},
+		"two tables":    {virtual + global, "exactly one of"},
+		"no table":      {"", "exactly one of"},
+		"placement":     {"noise = \"party\"\n" + optimisation, "can't be placed"},
+		"joint only":    {"noise = \"local\"\n" + global, "can't be placed"},
+		"no schema":     {strings.Replace(global, "classes", "missing", 1), "schema"},
+		"records":       {strings.Replace(global, "records = 1000\n", "records = -1\n", 1), "records"},
+		"typo":          {global + "learning_rte = 1.0\n", "learning_rte"},
+		"noise":         {"noise = \"loud\"\n" + global, "loud"},
+		"all rounds":    {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1), "moment_rounds"},
 	} {
 		_, err := terms.NewPlan(rig.WriteFile(t, dir, filepath.Base(name)+".toml", head+c.text), time.Now())
 		if err == nil || !strings.Contains(err.Error(), c.want) || protocol.ClassOf(err) != protocol.ClassInput {

@@ -1,0 +1,63 @@
+package mcmc
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	enoughRelaxations = 20  // of a chain, for intervals that are worth the name
+	drowned           = 0.7 // standard deviation of what the noise adds to a record's log-odds
+	widthInPhi        = 1.5 // of a posterior in the coordinates phi, about
+)
+
+// Outlook warns of what the noise of a plan will do to its posterior, before anybody has signed.
+// Empty is nothing to warn of. It assumes the plan's number of records, and the same width in all
+// directions.
+func Outlook(cfg Config, public Public) string {
+	s, err := New(cfg, public)
+	if err != nil || public.Variance == 0 {
+		return ""
+	}
+	b := s.(*base)
+	g := &geometry{bound: b.cfg.bound(), norm: b.cfg.norm()}
+	rounds := float64(cfg.Rounds - cfg.prepared())
+	if cfg.Method == Trace {
+		// The gradient's noise over the curvature, times a record's norm.
+		odds := b.noise(g) / math.Sqrt(rounds) * widthInPhi * widthInPhi * g.norm
+		if odds < drowned {
+			return ""
+		}
+		return fmt.Sprintf("noise may drown %d records of %d columns: it moves a record's log-odds by %.2g; %.2g "+
+			"times the epsilon, or the records, would leave half of %.2g", cfg.Records, cfg.Features, odds,
+			2*odds/drowned, drowned)
+	}
+	n := b.relaxations(g, rounds)
+	if n >= enoughRelaxations {
+		return ""
+	}
+	return fmt.Sprintf("under this noise the chain forgets where it was %.2g times in its rounds, and should "+
+		"%d times or more: intervals will be far too narrow, and predictions may be worse than the majority "+
+		`class; take method "trace", which counts the noise, or %.2g times the epsilon`, n, enoughRelaxations,
+		max(2, math.Sqrt(enoughRelaxations/n)))
+}
+
+// relaxations is the number of times that a chain forgets where it was, by the law of docs/methods.md:
+// squared jumps of a coordinate over twice the posterior's variance.
+func (b *base) relaxations(g *geometry, rounds float64) float64 {
+	const variance = widthInPhi * widthInPhi
+	accepts := func(jump, noise float64) float64 { return math.Erfc(math.Sqrt((jump/variance + noise) / 8)) }
+	d := float64(b.cfg.Features)
+	switch m := b.move.(type) {
+	case langevin:
+		return m.step(g) * rounds / (2 * variance)
+	case hmc:
+		jump := d * math.Pow(m.step()*float64(b.cfg.Leapfrogs), 2)
+		noise := b.noise(g) * b.noise(g) * jump
+		return rounds / float64(b.cfg.period()) * jump / d * accepts(0, noise) / (2 * variance)
+	case walk:
+		step := m.step(g)
+		return rounds * step * step / d * accepts(step*step, m.variance(g, step)) / (2 * variance)
+	}
+	return math.Inf(1)
+}
