@@ -33,6 +33,25 @@ type Rehearsal struct {
 
 // Run runs the session in memory and the references, and leaves what Demo.Run leaves.
 func (h *Rehearsal) Run(ctx context.Context) (*Result, error) {
+	r, made, err := h.begin()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.describe(r); err != nil {
+		return nil, err
+	}
+	if r.data, err = h.data(made, r.app); err != nil {
+		return nil, err
+	}
+	rep, err := r.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.conclude(ctx, rep)
+}
+
+// begin makes the plan among new members, who sign it.
+func (h *Rehearsal) begin() (*demoRun, *terms.Rehearsal, error) {
 	r := &demoRun{began: time.Now()}
 	roster := &run.Roster{}
 	enrol := func(name string, role protocol.Role) (protocol.Member, error) {
@@ -50,34 +69,22 @@ func (h *Rehearsal) Run(ctx context.Context) (*Result, error) {
 	}
 	made, err := terms.NewRehearsal(h.Config, r.began, max(2, len(h.Data)), enrol)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.plan = made.Plan
 	r.s = protocol.Bind(r.plan)
 	if r.keys, err = roster.KeysIn(r.plan); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if r.signed, err = roster.Sign(r.plan); err != nil {
-		return nil, err
-	}
-	if err := h.describe(r); err != nil {
-		return nil, err
-	}
-	if r.data, err = h.data(made, r.app); err != nil {
-		return nil, err
-	}
-	rep, err := r.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.conclude(ctx, rep)
+	r.signed, err = roster.Sign(r.plan)
+	return r, made, err
 }
 
 // describe fills in the demonstration's settings from the plan.
 func (h *Rehearsal) describe(r *demoRun) (err error) {
 	p := r.plan
-	if p.Application == app.NameSum || p.Application == app.NameTable || p.Application == app.NameShuffle {
-		return protocol.Fail(protocol.ClassInput, "config: a plan with [sum], [table] or [shuffle] learns "+
+	if p.Application == app.NameSum || p.Application == app.NameTable {
+		return protocol.Fail(protocol.ClassInput, "config: a plan with [sum] or [table] learns "+
 			"nothing that a rehearsal could score; choir init --config runs it")
 	}
 	if r.app, err = app.Of(p); err != nil {
