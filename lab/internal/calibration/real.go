@@ -52,8 +52,9 @@ const quickRows = 1000
 
 // genuine is the study of real data sets.
 func genuine(ctx context.Context, o study.Options) (*study.Result, error) {
-	r := &study.Result{SchemaVersion: 1, Name: "calibration-real", Title: "Predictions with and without the noise",
-		Seeds: o.Seeds, Transport: bed.Clear, Source: "none: data sets of others, with settings of our own",
+	r := &study.Result{SchemaVersion: 1, Name: "calibration-real", Seeds: o.Seeds,
+		Title:     "Predictions with and without the noise",
+		Transport: bed.Clear, Source: "none: data sets of others, with settings of our own",
 		About: []string{"Ten parties, (1, 1e-5), every setting the plan's default. *plain* takes the revealed " +
 			"sums for exact, *noise-aware* counts their noise (methods.md, section 14)."}}
 	var names []string
