@@ -52,7 +52,11 @@ func FolderTables(dir string, level float64) (*Tables, error) {
 		case *app.Table:
 			return tablesOf(p, a, f.State, level)
 		case *app.Shuffle:
-			return reportsOf(p, a, f.State, level)
+			rounds, err := counted(dir, p)
+			if err != nil {
+				return nil, err
+			}
+			return reportsOf(p, a, f.State, rounds, level)
 		}
 	}
 	return nil, protocol.Fail(protocol.ClassInput, "%s: the result of application %s isn't tables", dir,
@@ -74,13 +78,51 @@ func tablesOf(p *protocol.Plan, a *app.Table, state []int64, level float64) (*Ta
 		Rows: l.Estimate(state, variance, level)}, nil
 }
 
-// reportsOf are the estimates from the counts of a plan's reports.
-func reportsOf(p *protocol.Plan, a *app.Shuffle, state []int64, level float64) (*Tables, error) {
+// counted is the number of rounds whose reports are in the result: a lost round has none. Without a
+// transcript it is that of the plan.
+func counted(dir string, p *protocol.Plan) (rounds int, err error) {
+	all, err := ReadRecords(dir)
+	if err != nil {
+		return int(p.Rounds), nil
+	}
+	entries, err := protocol.UnmarshalTranscript(all[0].Transcript)
+	if err != nil {
+		return 0, protocol.Fail(protocol.ClassIntegrity, "%w", err)
+	}
+	s := protocol.Bind(p)
+	for _, entry := range entries {
+		if len(entry) == 0 || protocol.Kind(entry[0]) != protocol.KindResult &&
+			protocol.Kind(entry[0]) != protocol.KindMixResult {
+			continue
+		}
+		_, m, err := s.Receive(entry)
+		if err != nil {
+			return 0, protocol.Fail(protocol.ClassIntegrity, "transcript: %w", err)
+		}
+		outcome := protocol.OutcomeVoid
+		switch m := m.(type) {
+		case *protocol.Result:
+			outcome = m.Outcome
+		case *protocol.MixResult:
+			outcome = m.Outcome
+		}
+		if outcome == protocol.OutcomeAccepted {
+			rounds++
+		}
+	}
+	if rounds == 0 {
+		return 0, protocol.Fail(protocol.ClassInput, "%s: no round has reports", dir)
+	}
+	return rounds, nil
+}
+
+// reportsOf are the estimates from the counts of the reports of some rounds.
+func reportsOf(p *protocol.Plan, a *app.Shuffle, state []int64, rounds int, level float64) (*Tables, error) {
 	s, err := a.Layout()
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "plan: %w", err)
 	}
-	rows, err := s.Figures(state, int(p.Rounds), level)
+	rows, err := s.Figures(state, rounds, level)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "the result: %w", err)
 	}
