@@ -48,10 +48,14 @@ func outlook(p *protocol.Plan) (string, error) {
 			return "", err
 		}
 		return a.(*app.MCMC).Outlook(p), nil
+	case app.NamePVI:
+		return pviOutlook(p)
 	}
-	if p.Application != app.NamePVI {
-		return "", nil
-	}
+	return "", nil
+}
+
+// pviOutlook is outlook for partitioned variational inference.
+func pviOutlook(p *protocol.Plan) (string, error) {
 	a, err := app.PVIOf(p)
 	if err != nil {
 		return "", err
