@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -42,8 +41,8 @@ func (h *Rehearsal) Counts() (bool, error) {
 // estimates.
 func (h *Rehearsal) Count(ctx context.Context) (*Counted, error) {
 	if h.Test != "" {
-		return nil, protocol.Fail(protocol.ClassInput, "test: a plan of reports learns nothing that could be tested; "+
-			"leave --test out")
+		return nil, protocol.Fail(protocol.ClassInput, "test: a plan of reports learns nothing that could be "+
+			"tested; leave --test out")
 	}
 	r, made, err := h.begin()
 	if err != nil {
@@ -85,7 +84,7 @@ func (h *Rehearsal) parts(made *terms.Rehearsal, a *app.Shuffle, out *Counted) (
 		return nil, err
 	}
 	if len(twins) > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("rows that are drawn stand for %s", strings.Join(twins, ", ")))
+		out.Warnings = append(out.Warnings, "rows that are drawn stand for "+strings.Join(twins, ", "))
 	}
 	d := &Data{Schema: schema, Columns: schema.EncodedColumns(), Parts: make([]pvi.Data, len(made.Parties))}
 	members := made.Plan.Members[:len(made.Parties)]

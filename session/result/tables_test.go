@@ -36,7 +36,8 @@ func TestLostRound(t *testing.T) {
 		"a forgery": {append([][]byte{append([]byte{}, entries[0][:len(entries[0])-1]...)}, entries...), 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := WriteRecords(dir, []Record{{[]byte("plan"), protocol.MarshalTranscript(c.entries)}}); err != nil {
+			one := Record{[]byte("plan"), protocol.MarshalTranscript(c.entries)}
+			if err := WriteRecords(dir, []Record{one}); err != nil {
 				t.Fatal(err)
 			}
 			if rounds, err := counted(dir, p); rounds != c.rounds || (err != nil) != c.fails {

@@ -89,7 +89,8 @@ func TestPlanSections(t *testing.T) {
 		"records":       {strings.Replace(global, "records = 1000\n", "records = -1\n", 1), "records"},
 		"typo":          {global + "learning_rte = 1.0\n", "learning_rte"},
 		"noise":         {"noise = \"loud\"\n" + global, "loud"},
-		"all rounds":    {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1), "moment_rounds"},
+		"all rounds": {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1),
+			"moment_rounds"},
 	} {
 		_, err := terms.NewPlan(rig.WriteFile(t, dir, filepath.Base(name)+".toml", head+c.text), time.Now())
 		if err == nil || !strings.Contains(err.Error(), c.want) || protocol.ClassOf(err) != protocol.ClassInput {
