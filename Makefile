@@ -7,7 +7,10 @@ FUZZTIME ?= 10s
 
 test: fmt vet unit
 
-check: test lint race full processes purego cross peers model vuln
+# The tests of the whole program mostly wait while the long tables compute.
+check: test lint race
+	@$(MAKE) --no-print-directory -j2 full processes
+	@$(MAKE) --no-print-directory purego cross peers model vuln
 
 build:
 	$(GO) build -o choir ./cmd/choir
@@ -37,7 +40,7 @@ SERIAL := internal/house crypto/identity crypto/internal/msm learn/dataset lab/c
 
 # Packages with long tables, which run under the race detector by a sample of their rows, and
 # in full without it.
-LONG := attack/simulate attack/collude lab/experiment lab/internal/calibration lab/internal/paper3 lab/internal/settings lab/internal/threat
+LONG := attack/simulate attack/simulate/mixnet attack/collude session/run session/terms lab/experiment lab/internal/calibration lab/internal/paper2 lab/internal/paper3 lab/internal/settings lab/internal/threat
 
 # Tests of the whole program start the real binary, which the race detector does not see.
 REAL := cmd/choir

@@ -27,6 +27,9 @@ import (
 func TestStolenStoreOpensOneRound(t *testing.T) {
 	const rounds = 3
 	for _, workers := range []int{0, 2} {
+		if testing.Short() && workers == 0 {
+			continue
+		}
 		list, keys := rig.Members(t, 3, 2)
 		p, err := rig.Terms(list).Sum(terms.SumTerms{Dim: 4, PerParty: 1000})
 		if err != nil {
