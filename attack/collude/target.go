@@ -68,7 +68,8 @@ func NewTarget(t Target) (Target, error) {
 func TargetOf(p *protocol.Plan) (Target, error) {
 	if !p.Claims() {
 		return Target{}, protocol.Fail(protocol.ClassInput,
-			"plan: it claims no epsilon that an attack could refute")
+			"plan: it claims no epsilon that an attack could refute; name members and a budget by flags "+
+				"(--parties, --nodes, --epsilon) to attack sessions of the same protocol")
 	}
 	t := Target{Name: p.ID().String(), Parties: p.Parties(), Nodes: p.Computes(), MinParties: int(p.MinParties),
 		Colluders: int(p.Colluders), Rounds: int(p.Rounds), Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
