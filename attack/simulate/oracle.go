@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"choir/crypto/channel"
@@ -320,7 +321,7 @@ func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
 		lies = accusations[:len(accusations)-1]
 	}
 	for _, n := range notices {
-		if n.Code != protocol.NoteRefused {
+		if n.Code != protocol.NoteRefused || o.lied(n.Peer) {
 			continue
 		}
 		for _, lie := range lies {
@@ -329,6 +330,12 @@ func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
 			}
 		}
 	}
+}
+
+// lied reports whether a name is that of a member that may lie: what an honest member passes on can show
+// that its first sender signed two versions.
+func (o *oracle) lied(name string) bool {
+	return slices.ContainsFunc(o.w.members, func(m *member) bool { return m.name == name && !o.answers(m.i) })
 }
 
 // shortSet reports whether a node refuses to reveal, which accuses no member.

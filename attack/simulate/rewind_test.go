@@ -106,10 +106,20 @@ func TestRewindFindsDeafMember(t *testing.T) {
 // TestLateParty: sessions do not stand still although a party opens its channel to a node that has
 // replaced its key since, or computes an update for an attempt that is void when it is done.
 func TestLateParty(t *testing.T) {
-	p, _ := ProfileByName("dropouts")
-	for _, seed := range []uint64{
-		9_053_020, 9_057_025, 9_057_277, 9_057_979, 40_002_288, 40_009_767, 40_012_130,
-	} {
+	runClean(t, "dropouts", 9_053_020, 9_057_025, 9_057_277, 9_057_979, 40_002_288, 40_009_767, 40_012_130)
+}
+
+// TestPassedOn: an honest node that passes on one of two versions of a message, both signed by a party that
+// lies, is accused of nothing.
+func TestPassedOn(t *testing.T) { runClean(t, "liars", 70_188_550) }
+
+func runClean(t *testing.T, profile string, seeds ...uint64) {
+	t.Helper()
+	p, ok := ProfileByName(profile)
+	if !ok {
+		t.Fatal("no profile", profile)
+	}
+	for _, seed := range seeds {
 		for _, v := range Run(seed, p).Violations {
 			t.Errorf("seed %d: %s", seed, v)
 		}
