@@ -10,7 +10,7 @@ import (
 // seeds is how many sessions the suite simulates per profile.
 func seeds(t *testing.T) int {
 	if testing.Short() {
-		return 40
+		return 20
 	}
 	return 150
 }
@@ -22,7 +22,7 @@ func TestProfiles(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			n := seeds(t)
 			if p.Wide {
-				n = 4
+				n = max(1, n/40)
 			}
 			r := many(t, Batch{From: 1, Seeds: n, Profile: p.Name, Workers: 2})
 			for _, f := range r.Failed {
