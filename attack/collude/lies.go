@@ -118,20 +118,9 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 // onTerms runs every cheat on the plan's terms.
 func onTerms(ctx context.Context, all []simulate.Cheat, out *Outcome, wrong *float64) (ran int, err error) {
 	for _, x := range all {
-		if ctx.Err() != nil {
-			return ran, ctx.Err()
-		}
-		violations, err := simulate.Together(x.OnTerms())
-		if errors.Is(err, simulate.ErrUnfit) {
-			continue
-		}
-		if err != nil {
+		n, err := oracled(ctx, out, wrong, fmt.Sprintf("%s: %s, on the plan's terms", x.Who, x.What), x.OnTerms())
+		if ran += n; err != nil {
 			return ran, err
-		}
-		ran++
-		for _, v := range violations {
-			*wrong++
-			out.Story = append(out.Story, fmt.Sprintf("%s: %s, on the plan's terms: %s", x.Who, x.What, v))
 		}
 	}
 	return ran, nil
@@ -146,23 +135,34 @@ func together(ctx context.Context, r *Run, all []simulate.Cheat, out *Outcome, w
 		if !a.Fits(b) {
 			continue
 		}
-		if ctx.Err() != nil {
-			return ran, ctx.Err()
-		}
-		violations, err := simulate.Together(a.OnTerms(), b.OnTerms())
-		if errors.Is(err, simulate.ErrUnfit) {
-			continue
-		}
-		if err != nil {
+		what := fmt.Sprintf("%s: %s; %s: %s", a.Who, a.What, b.Who, b.What)
+		n, err := oracled(ctx, out, wrong, what, a.OnTerms(), b.OnTerms())
+		if ran += n; err != nil {
 			return ran, err
-		}
-		ran++
-		for _, v := range violations {
-			*wrong++
-			out.Story = append(out.Story, fmt.Sprintf("%s: %s; %s: %s: %s", a.Who, a.What, b.Who, b.What, v))
 		}
 	}
 	return ran, nil
+}
+
+// oracled runs cheats in one session, and notes what an oracle finds wrong with the honest members.
+// ran is 1, or 0 if the cheats do not fit the plan.
+func oracled(ctx context.Context, out *Outcome, wrong *float64, what string,
+	cheats ...simulate.Cheat) (ran int, err error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	violations, err := simulate.Together(cheats...)
+	if errors.Is(err, simulate.ErrUnfit) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range violations {
+		*wrong++
+		out.Story = append(out.Story, fmt.Sprintf("%s: %s", what, v))
+	}
+	return 1, nil
 }
 
 // unseen counts the cheats that change a sum without anybody noticing.

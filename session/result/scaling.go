@@ -99,27 +99,33 @@ func (f *ModelFile) prior(p *protocol.Plan) (*gauss.Moments, error) {
 	if err != nil {
 		return nil, err
 	}
-	precision := 0.0
-	switch a := spec.(type) {
-	case *app.PVI:
-		precision = a.PVI.PriorPrecision
-	case *app.GlobalVI:
-		precision = a.Global.PriorPrecision
-	case *app.MCMC:
-		precision = a.MCMC.PriorPrecision
-	case *app.Statistics:
+	if a, ok := spec.(*app.Statistics); ok {
 		m, err := a.Statistics.Prior(f.State, app.SumVariance(p))
 		if err != nil {
 			return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
 		}
 		return m, nil
 	}
+	precision, _ := priorPrecision(spec)
 	n := len(f.Mean)
 	m := &gauss.Moments{Mean: make([]float64, n), Variance: make([]float64, n)}
 	for i := range m.Variance {
 		m.Variance[i] = 1 / precision
 	}
 	return m, nil
+}
+
+// priorPrecision returns the prior's precision of every weight, if the application has one.
+func priorPrecision(spec app.Spec) (precision float64, ok bool) {
+	switch a := spec.(type) {
+	case *app.PVI:
+		return a.PVI.PriorPrecision, true
+	case *app.GlobalVI:
+		return a.Global.PriorPrecision, true
+	case *app.MCMC:
+		return a.MCMC.PriorPrecision, true
+	}
+	return 0, false
 }
 
 // A coefficient is still only the prior if its standard deviation is at least narrow times

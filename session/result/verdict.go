@@ -56,15 +56,8 @@ func onlyPrior(p *protocol.Plan, q *pvi.Posterior) bool {
 	if err != nil {
 		return false
 	}
-	var precision float64
-	switch a := a.(type) {
-	case *app.PVI:
-		precision = a.PVI.PriorPrecision
-	case *app.GlobalVI:
-		precision = a.Global.PriorPrecision
-	case *app.MCMC:
-		precision = a.MCMC.PriorPrecision
-	default:
+	precision, ok := priorPrecision(a)
+	if !ok {
 		return false
 	}
 	sd := q.SD()
