@@ -182,18 +182,9 @@ func TestNightlyLinks(t *testing.T) {
 	n := 0
 	fault := func(what string, do func()) {
 		n++
-		before, begun := c.settled(), time.Now()
-		do()
-		c.untilRound(min(rounds, before+3))
-		fmt.Printf("%-42s round %4d, three rounds later after %5.1f s\n", what, before,
-			time.Since(begun).Seconds())
+		c.fault(rounds, what, do)
 	}
-	leader := c.leader()
-	fault(fmt.Sprintf("kill -9 of the stream's leader, nats-%d", leader+1), func() {
-		c.kill(fmt.Sprintf("nats-%d", leader+1))
-		c.untilRound(c.settled() + 2)
-		c.startServer(leader)
-	})
+	c.killLeader(fault)
 	for _, u := range users {
 		fault("kill -9 of "+u.member, func() {
 			c.kill(u.member)

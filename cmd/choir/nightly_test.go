@@ -181,18 +181,10 @@ func TestNightlySites(t *testing.T) {
 	n := 0
 	fault := func(what string, do func()) {
 		n++
-		before, at := c.settled(), time.Now()
-		do()
-		c.untilRound(min(rounds, before+3))
-		fmt.Printf("%-42s round %4d, three rounds later after %5.1f s\n", what, before, time.Since(at).Seconds())
+		c.fault(rounds, what, do)
 	}
 	for range 2 {
-		leader := c.leader()
-		fault(fmt.Sprintf("kill -9 of the stream's leader, nats-%d", leader+1), func() {
-			c.kill(fmt.Sprintf("nats-%d", leader+1))
-			c.untilRound(c.settled() + 2)
-			c.startServer(leader)
-		})
+		c.killLeader(fault)
 	}
 	for _, u := range users {
 		fault("kill -9 of "+u.member, func() {
@@ -349,4 +341,22 @@ func TestNightlyHostileProgram(t *testing.T) {
 		t.Errorf("processes of the program are left: %s", out)
 	}
 	fmt.Printf("hostile program: 10 rounds in %.0f s\n", time.Since(started).Seconds())
+}
+
+// fault does something to the cluster and prints how long three more rounds take.
+func (c *cluster) fault(rounds int, what string, do func()) {
+	before, began := c.settled(), time.Now()
+	do()
+	c.untilRound(min(rounds, before+3))
+	fmt.Printf("%-42s round %4d, three rounds later after %5.1f s\n", what, before, time.Since(began).Seconds())
+}
+
+// killLeader kills the server that leads the stream, as a fault, and starts it again two rounds later.
+func (c *cluster) killLeader(fault func(what string, do func())) {
+	leader := c.leader()
+	fault(fmt.Sprintf("kill -9 of the stream's leader, nats-%d", leader+1), func() {
+		c.kill(fmt.Sprintf("nats-%d", leader+1))
+		c.untilRound(c.settled() + 2)
+		c.startServer(leader)
+	})
 }
