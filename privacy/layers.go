@@ -17,7 +17,10 @@ type LayerTerms struct {
 	LocalNoise   bool // the noise of every party suffices alone; excludes ComputeNoise
 	// Summed reports, with LocalNoise, that a contribution is one noised release, made of public values
 	// and the party's data, so that a sum hides the noise of all honest parties in it.
-	Summed       bool
+	Summed bool
+	// Exposed reports, with LocalNoise, that for some data of the other parties a sum has the victim's noise
+	// alone, so that no smaller epsilon than that of its own noise holds (docs/methods.md, section 5).
+	Exposed      bool
 	PartVariance uint64 // sigma^2 of the noise of one party, or of one compute node
 	// Shuffled, if not zero, describes the reports of one party, which are summed in the place of noise;
 	// excludes the two above. Its Reports is the least number that a party has.
@@ -120,6 +123,7 @@ const (
 	seesFinal       = "the final model, which is computed from all sums: no smaller epsilon is proven for it"
 	seesModels      = "the model after every round"
 	seesSums        = "every round's noisy sum"
+	notTight        = "; its epsilon, of the victim's own noise alone, is not known to be tight"
 	seesNothingElse = "; shares of fewer than all compute nodes are uniformly random"
 
 	seesTotal   = "the counts of all rounds' reports: no smaller epsilon is proven for it"
@@ -259,6 +263,9 @@ func (t LayerTerms) layer(who, seen string, u, parties, silent, computes uint32)
 		Attendance: u, Parties: parties, Silent: silent, Computes: computes,
 	}
 	l.HiddenParts = t.hidden(u, parties, silent, computes)
+	if t.LocalNoise && !t.Summed && !t.Exposed && computes < t.Computes && u > parties+silent+1 {
+		l.Seen += notTight
+	}
 	of := func(t LayerTerms, parts uint32) SampledRelease { return t.release(t.SampleSensitivity, parts) }
 	l.Sample = t.epsilon(t.all(l, of))
 	l.Party = math.NaN()

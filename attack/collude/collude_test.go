@@ -139,7 +139,7 @@ func checkFiles(t *testing.T, dir string, o Options) {
 // TestEveryAdversary measures every row of a plan's table of adversaries: the lower bound is below
 // the claim, and above 0.7 of it for one sum and for ten. Under local noise a sum hides the noise of all
 // honest parties, unless a party's later steps or rounds may show its earlier noise: then the claim counts
-// the party's own alone, and the lab's last step shows it, or the row says why it measures less. Where noise
+// the party's own alone, and the lab's victim shows it, or the row says why it measures less. Where noise
 // is drawn anew the bounds are 8 deviations above this share.
 func TestEveryAdversary(t *testing.T) {
 	t.Parallel()
@@ -150,25 +150,27 @@ func TestEveryAdversary(t *testing.T) {
 		epsilon, share          float64
 		rows                    int // at least
 		steps                   int
-		summed                  bool
+		summed, exposed         bool
 	}
 	plans := []plan{
-		{protocol.NoiseParty, 6, 3, 0, 1, 1 << 14, 2, 0.7, 12, 1, false},
-		{protocol.NoiseLocal, 7, 3, 2, 3, 1 << 14, 1, 0.7, 12, 1, true},
-		{protocol.NoiseParty, 9, 2, 2, 10, 1 << 14, 0.3, 0.7, 12, 1, false},
-		{protocol.NoiseCompute, 4, 2, 0, 1, 1 << 14, 1, 0.7, 8, 1, false},
-		{protocol.NoiseLocal, 9, 3, 2, 1, 1 << 14, 1, 0.7, 8, 1, false},
-		{protocol.NoiseLocal, 9, 3, 2, 2, 1 << 14, 1, 0.7, 8, 4, false},
+		{protocol.NoiseParty, 6, 3, 0, 1, 1 << 14, 2, 0.7, 12, 1, false, false},
+		{protocol.NoiseLocal, 7, 3, 2, 3, 1 << 14, 1, 0.7, 12, 1, true, false},
+		{protocol.NoiseParty, 9, 2, 2, 10, 1 << 14, 0.3, 0.7, 12, 1, false, false},
+		{protocol.NoiseCompute, 4, 2, 0, 1, 1 << 14, 1, 0.7, 8, 1, false, false},
+		{protocol.NoiseLocal, 9, 3, 2, 2, 1 << 14, 1, 0.7, 8, 1, false, false},
+		{protocol.NoiseLocal, 9, 3, 2, 2, 1 << 14, 1, 0.7, 8, 4, false, true},
 	}
 	if testing.Short() || !full {
 		plans = plans[:2]
 	}
 	for _, c := range plans {
-		name := fmt.Sprintf("%s, rounds=%d, steps=%d, summed=%t", c.noise, c.rounds, c.steps, c.summed)
+		name := fmt.Sprintf("%s, rounds=%d, steps=%d, summed=%t, exposed=%t", c.noise, c.rounds, c.steps,
+			c.summed, c.exposed)
 		t.Run(name, func(t *testing.T) {
 			x := target(t, Target{Parties: c.parties, Nodes: c.nodes, MinParties: c.parties - c.missing, Colluders: 1,
 				Rounds: c.rounds, Noise: c.noise, Epsilon: c.epsilon, Delta: 1e-5})
-			x.Summed, x.Steps, x.Variance = c.summed, c.steps, x.Variance*uint64(c.steps)
+			x.Summed, x.Exposed = c.summed, c.exposed
+			x.Steps, x.Variance = c.steps, x.Variance*uint64(c.steps)
 			run := &Run{Options: Options{Target: x, Runs: c.runs, Seed: 5}, sessions: map[string]*record{}}
 			if c.rounds == 1 {
 				run.Lab = fixed(9)
@@ -205,7 +207,7 @@ func checkRow(t *testing.T, run *Run, l privacy.Layer, share float64) {
 		t.Errorf("%s: measured %v of %v", l.Adversary, *out.Measured, l.Sample)
 	}
 	others := run.Target.Noise == protocol.NoiseLocal && coalition.Nodes < run.Target.Nodes &&
-		!run.Target.Summed && run.Target.Steps == 1 &&
+		!run.Target.Summed && !run.Target.Exposed &&
 		coalition.Parties < run.Target.Parties-1 // whose noise the claim doesn't count
 	if (out.Reason != "") != others {
 		t.Errorf("%s: the reason is %q", l.Adversary, out.Reason)

@@ -31,12 +31,12 @@ func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (
 	promised := r.Target
 	promised.Rounds, promised.Spares = 1, 0 // the victim takes part in one
 	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
-	p := prepared{sums: r.newSums(t, name).shown(c, r.Runs)}
+	p := prepared{sums: r.newSums(t, name)}
 	p.group = p.largest(r.Runs)
 	if p.group > 1 {
 		p.group *= 2 // two rounds' noise
 	}
-	rec, err := r.record(ctx, p.session(name), t, r.Runs, staging{leaveOut: 2, deadline: thinDeadline}, p.inputs)
+	rec, err := r.record(ctx, name, t, r.Runs, staging{leaveOut: 2, deadline: thinDeadline}, p.inputs)
 	if err != nil {
 		return out, err
 	}
@@ -54,7 +54,7 @@ func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (
 	}
 	scores, between := make([]float64, len(with)), make([]float64, len(with))
 	for j := range scores {
-		between[j] = float64(with[j]-without[j]) / float64(p.gain)
+		between[j] = float64(with[j] - without[j])
 		scores[j] = p.t.logRatio(between[j], 2*float64(p.t.Variance)*float64(p.t.hidden(c, t.Parties)))
 	}
 	p.t.Rounds, p.seen = 1, func(int) ([]float64, bool) { return between, true }

@@ -25,7 +25,7 @@ func (s sums) largest(runs int) int {
 		return 1
 	case t.Noise == protocol.NoiseCompute:
 		parts = t.Nodes
-	case s.quiet:
+	case t.Exposed:
 		parts = 1
 	}
 	steps := float64(t.Steps)
@@ -34,7 +34,7 @@ func (s sums) largest(runs int) int {
 	if t.Sampling != privacy.SamplingNone {
 		k = sampledApart * deviation / t.apart()
 	}
-	return max(1, int(math.Ceil(min(k, t.longest(runs)/float64(max(1, s.gain))))))
+	return max(1, int(math.Ceil(min(k, t.longest(runs)))))
 }
 
 // longest is the largest group whose terms are within the bound of a party's vector.

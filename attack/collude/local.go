@@ -33,59 +33,12 @@ func (t Target) stepNoise() *noise.Gaussian {
 	return g
 }
 
-// shows reports whether the victim's last step of a round shows the earlier ones to a coalition that sees
-// sums alone. Under local noise a step's gradient may depend in any way on the noised steps before it, within
-// the clip of each of the victim's records, whose number nothing bounds. So the claim counts the victim's own
-// noise, and its worst case is a last step that repeats the steps before, louder than other parties' noise.
-func (t Target) shows(c Coalition) bool {
-	return t.Noise == protocol.NoiseLocal && t.Steps > 1 && c.Nodes < t.Nodes
-}
-
-// shown returns the sums of the session for a coalition: where the last step shows the others, the record is
-// in those, and the gain is the factor by which the last step repeats them.
-func (s sums) shown(c Coalition, coordinates int) sums {
-	s.gain = 1
-	if !s.t.shows(c) {
-		return s
+// other is what an honest party but the victim sends in an attack on sums. Where parties' data are exposed,
+// the number of a party's records, and so the norm of its update, has no bound: the others have so many that
+// the bound on what a party sends (update_clip) leaves nothing of their noise.
+func (t Target) other(party, dim int) []int64 {
+	if t.Exposed {
+		return others(party, dim)
 	}
-	s.t.Steps--
-	loudest := 8 * math.Sqrt(float64(s.t.Variance)*float64(s.t.Steps)*float64(coordinates))
-	most := math.Floor(beyondAll / 8 / (loudest + 1))
-	s.gain = int64(max(1, min(16*math.Ceil(math.Sqrt(float64(s.t.Parties))), most)))
-	s.quiet = true
-	return s
-}
-
-// session names the session of such sums.
-func (s sums) session(name string) string {
-	if s.quiet {
-		return name + ", shown by the last step"
-	}
-	return name
-}
-
-// noised adds the noise that a party adds itself under NoiseLocal, step by step.
-func (s sums) noised(party int, x []int64) []int64 {
-	x = s.t.withLocal(x)
-	if !s.quiet {
-		return x
-	}
-	last := s.t
-	last.Steps = 1
-	for j := range x {
-		if party == 0 {
-			x[j] *= s.gain
-		}
-	}
-	return last.withLocal(x)
-}
-
-// rest is the residual of a round in the unit of the steps that have the record.
-func (s sums) rest(v *View, round int) ([]float64, bool) {
-	x, ok := v.Residual(round)
-	rest := make([]float64, len(x))
-	for j := range x {
-		rest[j] = float64(x[j]) / float64(max(1, s.gain))
-	}
-	return rest, ok
+	return t.withLocal(others(party, dim))
 }

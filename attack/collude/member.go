@@ -95,7 +95,7 @@ func (x trials) target(trial int) int {
 func (r *Run) newTrials(t Target, c Coalition, p *population) trials {
 	rng := r.rng("membership")
 	n := max(16*memberTargets, r.Runs/memberDim)
-	x := trials{sums: sums{t: t, bits: make([]bool, n)}.shown(c, n*memberDim), population: p,
+	x := trials{sums: sums{t: t, bits: make([]bool, n)}, population: p,
 		victim: make([]float64, n*memberDim), last: make([]float64, n*memberDim)}
 	x.group = x.largest(n * memberDim)
 	for i := range n {
@@ -129,7 +129,7 @@ func add(to, x []float64) {
 
 func (x trials) inputs(party, round int) []int64 {
 	if party > 0 {
-		return x.noised(party, others(party, len(x.victim)))
+		return x.t.other(party, len(x.victim))
 	}
 	out, draws, entries := make([]int64, len(x.victim)), x.draws(round), 0
 	for j := range out {
@@ -138,7 +138,7 @@ func (x trials) inputs(party, round int) []int64 {
 		}
 		out[j] = int64(math.Round(float64(x.t.Steps)*x.victim[j] + float64(entries)*x.last[j]))
 	}
-	return x.noised(party, out)
+	return x.t.withLocal(out)
 }
 
 func (x trials) known(party, _ int) []int64 { return others(party, len(x.victim)) }
@@ -153,7 +153,7 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
 	p := newPopulation(t.Sensitivity, r.rng("population"))
 	x := r.newTrials(t, c, p)
-	rec, err := r.record(ctx, x.session(name), t, len(x.victim), staging{}, x.inputs)
+	rec, err := r.record(ctx, name, t, len(x.victim), staging{}, x.inputs)
 	if err != nil {
 		return out, err
 	}
@@ -178,7 +178,7 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 func (x trials) total(v *View) ([]float64, bool) {
 	total := make([]float64, len(x.victim))
 	for round := 1; round <= x.t.Rounds; round++ {
-		rest, ok := x.rest(v, round)
+		rest, ok := rest(v, round)
 		if !ok {
 			return nil, false
 		}
@@ -219,7 +219,7 @@ func (x trials) scores(target int, total []float64, knows bool) (one, group samp
 
 // along is a round's residual along the record at the clip in its trials, less the other records.
 func (x trials) along(round int) ([]float64, bool) {
-	rest, ok := x.rest(x.view, round)
+	rest, ok := rest(x.view, round)
 	if !ok {
 		return nil, false
 	}

@@ -67,7 +67,7 @@ func (p *puzzle) term(in bool) float64 {
 func (p *puzzle) inputs(party, round int) []int64 {
 	dim := p.runs * recQueries
 	if party > 0 {
-		return p.t.withLocal(others(party, dim))
+		return p.t.other(party, dim)
 	}
 	x, draws := make([]int64, dim), p.draws(round)
 	for k := range p.runs {

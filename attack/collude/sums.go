@@ -28,8 +28,6 @@ type sums struct {
 	bits  []bool
 	seed  [32]byte
 	group int // 0: no run has one
-	gain  int64
-	quiet bool // the last step has no record and repeats the others by the gain
 }
 
 // records is how many records the coin of a run decides about.
@@ -53,7 +51,7 @@ func (r *Run) newSums(t Target, name string) sums {
 
 func (s sums) inputs(party, round int) []int64 {
 	if party > 0 {
-		return s.noised(party, others(party, len(s.bits)))
+		return s.t.other(party, len(s.bits))
 	}
 	x, draws := make([]int64, len(s.bits)), s.draws(round)
 	up, down := s.t.terms()
@@ -64,7 +62,7 @@ func (s sums) inputs(party, round int) []int64 {
 		}
 		x[j] = int64(s.t.entries(draws)) * term * int64(s.records(j))
 	}
-	return s.noised(party, x)
+	return s.t.withLocal(x)
 }
 
 // draws are the victim's secret draws of a round.
@@ -104,16 +102,26 @@ func (s sums) known(party, _ int) []int64 { return others(party, len(s.bits)) }
 func (s sums) scores(v *View) ([]float64, bool) {
 	total := make([]float64, len(s.bits))
 	for round := 1; round <= s.t.Rounds; round++ {
-		x, ok := s.rest(v, round)
+		x, ok := v.Residual(round)
 		if !ok {
 			return nil, false
 		}
 		variance := float64(s.t.Variance) * float64(s.t.hidden(v.Coalition, len(v.set(round))))
 		for j := range total {
-			total[j] += s.t.logRatio(x[j], variance)
+			total[j] += s.t.logRatio(float64(x[j]), variance)
 		}
 	}
 	return total, true
+}
+
+// rest is the residual of a round.
+func rest(v *View, round int) ([]float64, bool) {
+	x, ok := v.Residual(round)
+	rest := make([]float64, len(x))
+	for j := range x {
+		rest[j] = float64(x[j])
+	}
+	return rest, ok
 }
 
 // logRatio compares the densities of a residual with and without the record, up to a positive
@@ -203,9 +211,8 @@ func (r *Run) prepare(ctx context.Context, c Coalition, by thinned, control bool
 		t.MinParties -= by.parties
 	}
 	out = Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
-	p.sums = r.newSums(t, name).shown(c, r.Runs)
+	p.sums = r.newSums(t, name)
 	p.group = p.largest(r.Runs)
-	name = p.session(name)
 	if by.parties > 0 {
 		name += fmt.Sprint(by)
 	}
@@ -249,7 +256,7 @@ func (p prepared) judge(out Outcome, r *Run, scores []float64, s shape, control 
 	}
 	if p.t.Sampling != privacy.SamplingNone && !control {
 		if p.seen == nil {
-			p.seen = func(round int) ([]float64, bool) { return p.rest(p.view, round) }
+			p.seen = func(round int) ([]float64, bool) { return rest(p.view, round) }
 		}
 		if err := p.sampled(&m, p.seen); err != nil {
 			return out, err

@@ -32,6 +32,9 @@ type Target struct {
 	// Summed reports, for local noise, that a sum hides the noise of all honest parties in it
 	// (privacy.LayerTerms).
 	Summed bool `json:"summed"`
+	// Exposed reports, for local noise, that other parties' data can leave the victim's noise alone in a sum
+	// (privacy.LayerTerms).
+	Exposed bool `json:"exposed"`
 	// Reports are the shuffled reports that a plan reveals in place of noisy sums; else nil.
 	Reports *protocol.Reports `json:"reports,omitempty"`
 }
@@ -75,7 +78,8 @@ func TargetOf(p *protocol.Plan) (Target, error) {
 		Colluders: int(p.Colluders), Rounds: int(p.Rounds), Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
 		Relation: privacy.Relation(p.Relation), Sensitivity: p.Sensitivity, Variance: p.Variance, Dim: p.Dim,
 		Spares: int(p.SpareAttempts), Steps: int(max(1, p.LocalSteps)),
-		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Summed: app.Summed(p)}
+		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Summed: app.Summed(p),
+		Exposed: app.Exposed(p)}
 	if p.Noise == protocol.NoiseShuffle {
 		t.Reports = &p.Reports
 	}
@@ -159,13 +163,13 @@ func (t Target) claim(c Coalition, set int) (float64, error) {
 
 // reason explains a claim of local noise that is not about the coalition: if a party's later updates depend
 // on its own noise, no smaller one is proven for the sums than for the party's releases, which all compute
-// nodes together see. It is empty for other claims, and where the victim's later steps show the earlier ones.
+// nodes together see. It is empty for other claims.
 func (t Target) reason(c Coalition, set int) string {
-	if t.Noise != protocol.NoiseLocal || t.Summed || t.shows(c) || c.Nodes == t.Nodes || set-c.Parties < 2 {
+	if t.Noise != protocol.NoiseLocal || t.Summed || t.Exposed || c.Nodes == t.Nodes || set-c.Parties < 2 {
 		return ""
 	}
 	return fmt.Sprintf("the claim of local noise is for all %d compute nodes together, who see the "+
 		"victim's own noised update; this coalition sees a sum that hides the noise of %d parties, and no smaller "+
-		"claim is proven for it, because updates depend on the party's earlier noise: add the other nodes to it "+
-		"for a measurement of the claim", t.Nodes, set-c.Parties)
+		"claim is proven for it, because updates depend on the party's earlier noise: the claim is not known to be "+
+		"tight. Add the other nodes to the coalition for a measurement of it", t.Nodes, set-c.Parties)
 }

@@ -18,10 +18,12 @@ type Mechanism struct {
 	// parties' costs do not add up: the hidden noise is that party's only. Otherwise the
 	// release is the sum over all parties, with joint noise.
 	Local bool
-	// Summed, with Local: a party sends its one release of a round itself, cut to PerParty, and no release
-	// depends on earlier noise but through sums. So the sum over parties, seen alone, hides the noise of
-	// all of them (docs/methods.md, section 4).
+	// Summed, with Local: a party sends its one release of a round itself, cut to PerParty. Unless releases
+	// depend on the party's earlier ones, the sum over parties, seen alone, hides the noise of all of them
+	// (docs/methods.md, section 4).
 	Summed bool
+	// Released: a release depends on the party's own earlier ones.
+	Released bool
 	// Clip is the L2 bound of one term before it is summed.
 	Clip uint64
 	// Sensitivity is the L2 distance of the unsampled releases of two neighbours, given
@@ -49,7 +51,7 @@ func (c Config) Mechanism() (Mechanism, error) {
 	if c.Factors == FactorsNoisy && !p.Local {
 		return Mechanism{}, fmt.Errorf("factors \"noisy\" under joint noise: %w", ErrUnproven)
 	}
-	m := Mechanism{Local: p.Local, Summed: p.Local && !c.released() && !c.traits().records,
+	m := Mechanism{Local: p.Local, Summed: p.Local && !c.traits().records, Released: c.released(),
 		Dim: c.Dim(), Steps: 1, Sampling: p.Sampling, SampleRate: p.SampleRate}
 	var err error
 	if m.Clip, err = c.bound(1); err != nil {

@@ -66,6 +66,7 @@ func TestMechanisms(t *testing.T) {
 			want.PerParty = defaultUpdateClip << 20
 			want.Steps = 3
 		}
+		want.Summed, want.Released = s == NamePerturbation, want.Local
 		if m != want {
 			t.Errorf("%s: %+v, want %+v", s, m, want)
 		}

@@ -337,3 +337,35 @@ func TestDivergenceIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// With records enough the bound on what a party sends leaves nothing of its noise: a sum can have another
+// party's noise alone (docs/methods.md, section 5).
+func TestManyRecordsLoseTheirNoise(t *testing.T) {
+	for _, s := range []StrategyName{NameAnalytic, NameOptimisation} {
+		c := methodConfigs()[s]
+		c.UpdateClip = 1
+		c = as(c, s, func(p *Params) {
+			if s == NameOptimisation {
+				p.Optimiser, p.LearningRate, p.Steps = Natural, 1, 1
+			}
+		})
+		spread := func(records int) (widest int64) {
+			var first []int64
+			for seed := range byte(8) {
+				l := noised(t, learner(t, c, dense(c, 2, records), 1), 1<<12, seed)
+				p := propose(t, l, 1, c.Initial(), l.InitialState())
+				if seed == 0 {
+					first = p.Update
+				}
+				for i, x := range p.Update {
+					widest = max(widest, x-first[i], first[i]-x)
+				}
+			}
+			return widest
+		}
+		few, many := spread(1), spread(20_000)
+		if few < 32 || many > few/8 {
+			t.Errorf("%s: updates differ by %d with one record, by %d with many", s, few, many)
+		}
+	}
+}

@@ -80,7 +80,7 @@ const cutTail = 40
 // Summed reports whether a plan with local noise lets its sums alone speak: every contribution is one noised
 // release, which the bound on it practically never cuts, and depends on nothing else but public values and
 // the party's data. A coalition without all compute nodes then faces the noise of all honest parties in the
-// set. In a chain of plans all of them must be so.
+// set. In a plan of one round no update depends on earlier noise. In a chain of plans all of them must be so.
 func Summed(p *protocol.Plan) bool {
 	if p.Noise != protocol.NoiseLocal || p.After != nil && !Summed(p.After.Plan) {
 		return false
@@ -90,12 +90,24 @@ func Summed(p *protocol.Plan) bool {
 		return false
 	}
 	m, err := l.PVI.Mechanism()
-	if err != nil || !m.Summed {
+	if err != nil || !m.Summed || m.Released && (p.Rounds > 1 || p.After != nil) {
 		return false
 	}
 	whole, err := l.PVI.Sensitivity(pvi.ReplaceParty) // twice the norm before the noise
 	tail := math.Sqrt(float64(p.Variance)) * (math.Sqrt(float64(p.Dim)) + cutTail)
 	return err == nil && float64(m.PerParty) >= float64(whole)/2+tail
+}
+
+// Exposed reports whether, under a plan with local noise, no smaller epsilon than that of a party's own noise
+// holds for who sees sums alone, because terms are single records': other parties may have so many that the
+// bound on what a party sends leaves nothing of their noise.
+func Exposed(p *protocol.Plan) bool {
+	l, err := PVIOf(p)
+	if err != nil || p.Noise != protocol.NoiseLocal {
+		return false
+	}
+	m, err := l.PVI.Mechanism()
+	return err == nil && !m.Summed
 }
 
 // placement describes where the method adds its noise.

@@ -171,7 +171,7 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 	t := privacy.LayerTerms{Parties: uint32(p.Parties()), MinParties: p.MinParties,
 		Computes: uint32(p.Computes()), Colluders: p.Colluders,
 		ComputeNoise: p.Noise == protocol.NoiseCompute, LocalNoise: p.Noise == protocol.NoiseLocal,
-		Summed: app.Summed(p), PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
+		Summed: app.Summed(p), Exposed: app.Exposed(p), PartVariance: p.Variance, SampleSensitivity: p.Sensitivity,
 		Dim: p.Dim, Releases: uint32(p.Releases()) * max(1, p.LocalSteps), Delta: p.Delta,
 		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)}
 	if r := p.Reports; p.Noise == protocol.NoiseShuffle {
