@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -28,6 +27,7 @@ type Data struct {
 	records *dataset.Records // as they were read
 	kept    []int            // which of them became rows; nil: all
 	rows    [][]int          // by party: which rows it has
+	tests   []int            // which of the records test
 }
 
 // Source is where data comes from and how it is divided.
@@ -79,6 +79,7 @@ func (s Source) Load() (*Data, error) {
 			"data: the targets of the %d test rows are all the same, so there is no variance to explain",
 			d.Test.Rows())
 	}
+	d.tests = d.recordsOf(cut[1])
 	return d, s.share(d, train, cut[0])
 }
 
@@ -239,28 +240,28 @@ func (s Source) share(d *Data, train *dataset.Table, at []int) error {
 			return err
 		}
 		d.Parts = append(d.Parts, rows(t))
-		d.rows = append(d.rows, d.recordsOf(at, part))
+		own := make([]int, len(part))
+		for i, k := range part {
+			own[i] = at[k]
+		}
+		d.rows = append(d.rows, d.recordsOf(own))
 		d.Train.X = append(d.Train.X, t.X...)
 		d.Train.Y = append(d.Train.Y, t.Y...)
 	}
 	return nil
 }
 
-// recordsOf are the records of rows of the training part.
-func (d *Data) recordsOf(at, part []int) []int {
-	out := make([]int, len(part))
-	for i, k := range part {
-		out[i] = at[k]
-		if d.kept != nil {
-			out[i] = d.kept[at[k]]
-		}
+// recordsOf are the records of rows of the table.
+func (d *Data) recordsOf(rows []int) []int {
+	if d.kept == nil {
+		return rows
+	}
+	out := make([]int, len(rows))
+	for i, k := range rows {
+		out[i] = d.kept[k]
 	}
 	return out
 }
-
-// writePart writes a party's own records as a CSV file: read by the same
-// schema, they are its part again, in the same order.
-func (d *Data) writePart(w io.Writer, party int) error { return d.records.WriteCSV(w, d.rows[party]) }
 
 // Weights is each party's share of all training rows. The demonstration treats
 // the numbers of rows as public (they are, under replace-one neighbours).
@@ -287,10 +288,15 @@ func (d *Data) evaluate(p *pvi.Posterior, linear bool) (Scores, error) {
 	if err != nil {
 		return Scores{}, err
 	}
+	return d.scores(s, linear), nil
+}
+
+// scores are the scores of predictions of the test rows.
+func (d *Data) scores(s pvi.Scores, linear bool) Scores {
 	if !linear {
-		return Scores{s.Accuracy, s.LogLikelihood}, nil
+		return Scores{s.Accuracy, s.LogLikelihood}
 	}
-	return Scores{1 - s.RMSE*s.RMSE/variance(d.Test.Y), s.LogLikelihood}, nil
+	return Scores{1 - s.RMSE*s.RMSE/variance(d.Test.Y), s.LogLikelihood}
 }
 
 func variance(y []float64) float64 {

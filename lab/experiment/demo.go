@@ -52,7 +52,7 @@ type Progress struct {
 	Rounds  int    `json:"rounds,omitempty"`
 	Counted int    `json:"counted,omitempty"` // parties in the round's set
 	Parties int    `json:"parties,omitempty"`
-	// Scores is nil while they are unknown: with every role in its own process.
+	// Scores is nil where the aggregator's process was killed before it logged them.
 	Scores  *Scores `json:"scores,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"` // spent so far
 	Seconds float64 `json:"seconds"`

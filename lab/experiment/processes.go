@@ -151,14 +151,20 @@ func (r *demoRun) writeKey(i uint32) error {
 }
 
 func (r *demoRun) writeData(i uint32) error {
-	if !r.plan.Is(i, protocol.RoleParty) {
+	name, rows := "data.csv", r.data.tests
+	switch r.plan.Members[i].Role {
+	case protocol.RoleParty:
+		rows = r.data.rows[i]
+	case protocol.RoleAggregator:
+		name = "test.csv"
+	default:
 		return nil
 	}
-	f, err := os.OpenFile(r.member(i, "data.csv"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(r.member(i, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := r.data.writePart(f, int(i)); err != nil {
+	if err := r.data.records.WriteCSV(f, rows); err != nil { // read by the same schema, the same rows again
 		f.Close()
 		return err
 	}
@@ -183,6 +189,7 @@ func (r *demoRun) configure(i uint32, address string) error {
 	case protocol.RoleParty:
 		c.DataFile = "data.csv"
 	case protocol.RoleAggregator:
+		c.TestFile = "test.csv"
 		c.OutDir, c.Timing.GiveUp = r.Out, config.Duration{Duration: 5 * time.Minute}
 	}
 	b, err := toml.Marshal(c)

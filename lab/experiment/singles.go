@@ -212,6 +212,10 @@ func verdict(s Scores, refs References, epsilon float64, linear bool) string {
 		return fmt.Sprintf("The result is worse than predicting the majority for every row (log-likelihood %.3f, "+
 			"majority %.3f): at epsilon %g these parties have too little data for this method.",
 			ll, refs.Majority.LogLikelihood, epsilon)
+	case ll > best.LogLikelihood && s.Accuracy < best.Accuracy:
+		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach log-likelihood %.3f; the "+
+			"best of them alone, without any privacy, reaches %.3f. In %s, %.3f, it is no better than that "+
+			"party, %.3f.", epsilon, ll, best.LogLikelihood, measure, s.Accuracy, best.Accuracy)
 	case ll > best.LogLikelihood:
 		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach %s %.3f and "+
 			"log-likelihood %.3f; the best of them alone, without any privacy, reaches %.3f and %.3f.",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"choir/internal/supervise"
+	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/run"
 )
@@ -24,6 +25,7 @@ func (r *demoRun) supervised(ctx context.Context, executable, address string) (*
 		run:     r,
 		agg:     r.s.Name(r.plan.Aggregator()),
 		seconds: map[uint32]float64{},
+		scores:  map[uint32]*Scores{},
 		errors:  map[string]string{},
 	}
 	err := supervise.Run(ctx, supervise.Config{
@@ -80,6 +82,11 @@ type event struct {
 	Count  int    `json:"count"`
 	Detail string `json:"detail"`
 	Sent   int64  `json:"sent_bytes"`
+
+	// of the aggregator's event "scores"
+	Accuracy      float64 `json:"accuracy"`
+	RMSE          float64 `json:"rmse"`
+	LogLikelihood float64 `json:"log_likelihood"`
 }
 
 // watch follows what the children log.
@@ -88,6 +95,7 @@ type watch struct {
 	agg     string
 	mu      sync.Mutex
 	seconds map[uint32]float64 // by round: when this process heard of its end
+	scores  map[uint32]*Scores // by round
 	errors  map[string]string  // by process: the last error that it told
 }
 
@@ -104,13 +112,22 @@ func (w *watch) line(name string, line []byte) {
 		return
 	}
 	var e event
-	if json.Unmarshal(line, &e) != nil || e.Event != string(protocol.NoteResult) {
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	if e.Event == "scores" && e.LogLikelihood != 0 {
+		s := pvi.Scores{Accuracy: e.Accuracy, RMSE: e.RMSE, LogLikelihood: e.LogLikelihood}
+		of := w.run.data.scores(s, w.run.Model == pvi.Linear)
+		w.scores[e.Round] = &of
+	}
+	if e.Event != string(protocol.NoteResult) {
 		return
 	}
 	if e.Detail == protocol.OutcomeVoid.String() || w.seconds[e.Round] > 0 {
 		return
 	}
 	p := w.run.progress(e.Round, e.Count)
+	p.Scores = w.scores[e.Round]
 	w.seconds[e.Round] = p.Seconds
 	w.run.tell(p)
 }

@@ -23,6 +23,7 @@ type Config struct {
 	// leave out; 0: any.
 	MaxAltered    config.Share `toml:"max_altered"`
 	Origin        string       `toml:"origin"`          // successor plan: what it begins with; optional
+	TestFile      string       `toml:"test_file"`       // aggregator: rows to score every model on
 	OutDir        string       `toml:"out_dir"`         // model; aggregator: transcript; party: ledger
 	Exec          string       `toml:"exec"`            // party: program for its updates; optional
 	WorkerKeyFile string       `toml:"worker_key_file"` // compute: default StoreFile.worker-key
@@ -149,6 +150,9 @@ func (c *Config) Validate(role protocol.Role) error {
 	}
 	if c.MaxAltered != 0 && role != protocol.RoleParty {
 		return protocol.Fail(protocol.ClassInput, "config: max_altered means nothing to a role of %s", role)
+	}
+	if c.TestFile != "" && role != protocol.RoleAggregator {
+		return protocol.Fail(protocol.ClassInput, "config: test_file means nothing to a role of %s", role)
 	}
 	if c.WorkerKeyFile != "" && role != protocol.RoleCompute {
 		return protocol.Fail(protocol.ClassInput, "config: worker_key_file means nothing to a role of %s", role)

@@ -1,6 +1,7 @@
 package member_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -59,7 +60,9 @@ func TestEarlyEndLeavesTheModel(t *testing.T) {
 	configOf := site.DeployPlan(t, dir, time.Now(), learning, rig.WriteFile(t, dir, "a.csv", records()))
 	bus := brokerOf(t, dir)
 	errs := map[string]chan error{}
+	var scored bytes.Buffer
 	for name, role := range roles {
+		var log io.Writer = io.Discard
 		c := configOf(name)
 		c.Bus = bus
 		if role != protocol.RoleCompute {
@@ -67,8 +70,10 @@ func TestEarlyEndLeavesTheModel(t *testing.T) {
 		}
 		if name == "agg" {
 			c.Timing.GiveUp = config.Duration{Duration: time.Second}
+			c.TestFile = rig.WriteFile(t, dir, "test.csv", records())
+			log = &scored
 		}
-		m, err := member.Open(c, role, slog.New(slog.NewTextHandler(io.Discard, nil)), time.Now())
+		m, err := member.Open(c, role, slog.New(slog.NewTextHandler(log, nil)), time.Now())
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -86,6 +91,9 @@ func TestEarlyEndLeavesTheModel(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+	if !strings.Contains(scored.String(), "event=scores round=2 rows=40 accuracy=") {
+		t.Errorf("no scores of round 2 in the aggregator's log:\n%s", scored.String())
 	}
 	for _, name := range []string{"agg", "party-a"} {
 		checkOutcome(t, filepath.Join(dir, name+"-out"), name)

@@ -45,6 +45,7 @@ type work struct {
 	app      protocol.Application // party
 	proposer protocol.Proposer    // party
 	side     app.Party            // party: app and proposer, except under a plan of sums
+	scorer   *scorer              // aggregator with a test_file
 	origin   []byte               // aggregator, under a successor plan: the model that it begins with
 }
 
@@ -131,6 +132,9 @@ func (m *Member) prepare(role protocol.Role) (err error) {
 	case protocol.RoleAggregator:
 		if err := writable(m.Config.OutDir); err != nil {
 			return protocol.Fail(protocol.ClassInput, "config: out_dir: %w", err)
+		}
+		if m.work.scorer, err = m.newScorer(); err != nil {
+			return err
 		}
 		m.work.model, err = app.NewModel(m.Session.Plan)
 	}

@@ -76,6 +76,12 @@ func TestMemberRefusesWhatCannotEnd(t *testing.T) {
 			func(c *member.Config) { c.OutDir = filepath.Join(file, "x") }, "out_dir"},
 		"results": {"agg", protocol.RoleAggregator,
 			func(c *member.Config) { c.OutDir = filepath.Join(dir, "out") }, ""},
+		"rows to score a sum by": {"agg", protocol.RoleAggregator, func(c *member.Config) {
+			c.OutDir = filepath.Join(dir, "out")
+			c.TestFile = file
+		}, "test_file"},
+		"a party that scores": {"party-a", protocol.RoleParty, func(c *member.Config) { c.TestFile = file },
+			"test_file"},
 		"a program for a sum": {"party-a", protocol.RoleParty, func(c *member.Config) { c.Exec = "true" }, "exec"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -91,6 +91,7 @@ func (m *Member) drive(parent context.Context, store host.Store, bus *run.Counti
 	}
 	endWatch := m.startWatch(parent, leave)
 	r.Notify = func(n protocol.Notice) {
+		m.work.scorer.notify(n)
 		logNotice(m.Log, n, bus)
 		m.watcher.notify(n)
 		if m.LeaveAfter > 0 && n.Code == protocol.NoteResult && n.Round >= m.LeaveAfter {
@@ -147,7 +148,7 @@ func (m *Member) role(store host.Store, bus *run.CountingBus) (*run.Role, error)
 	t := m.Config.Timing
 	r := &run.Role{Session: m.Session, Key: m.Key, Store: store, Bus: bus, Rand: rand.Reader,
 		Resend: t.Resend.Duration, GiveUp: t.GiveUp.Duration, IdleTimeout: t.Idle.Duration,
-		Model: m.watcher.curve.model(m.work.model), Origin: m.work.origin,
+		Model: m.work.scorer.model(m.watcher.curve.model(m.work.model)), Origin: m.work.origin,
 		App: m.watcher.curve.application(m.work.app), Proposer: m.work.proposer,
 		Ledger: run.NewLedger(m.Session, new(ledger.Ledger), own)}
 	if m.Workers == 0 {

@@ -66,6 +66,7 @@ func (c *Config) settings() []Setting {
 		file("data_file", &c.DataFile, "party: the data"),
 		parsed("max_altered", &c.MaxAltered, "party: largest share of a column's values that the encoding may "+
 			"change, such as 0.05 (default any)"),
+		file("test_file", &c.TestFile, "aggregator: rows on which the model of every round is scored, in the log"),
 		file("origin", &c.Origin, "party, aggregator: what a successor plan begins with, if the store "+
 			"lacks it: the file of \"plan new --after\", or the folder of the predecessor's results"),
 		file("out_dir", &c.OutDir, "party, aggregator: folder for the model and the record of the session"),
@@ -80,8 +81,7 @@ func (c *Config) settings() []Setting {
 		file("bus.tls_cert", &c.Bus.TLSCert, "PEM file with this client's certificate"),
 		file("bus.tls_key", &c.Bus.TLSKey, "PEM file with the certificate's key"),
 		text("bus.inbox_prefix", &c.Bus.InboxPrefix, "prefix of the subjects of the broker's replies"),
-		text("bus.api_prefix", &c.Bus.APIPrefix,
-			"prefix of JetStream's API, for an account other than the stream's (default $JS.API)"),
+		text("bus.api_prefix", &c.Bus.APIPrefix, "prefix of JetStream's API in another account (default $JS.API)"),
 		parsed("bus.ignore_announced", &c.Bus.IgnoreAnnounced,
 			"true: never use servers that the broker announces, only those of bus.url (default false)"),
 		parsed("bus.replicas", &c.Bus.Replicas,

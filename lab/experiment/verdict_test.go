@@ -1,0 +1,58 @@
+package experiment
+
+import (
+	"strings"
+	"testing"
+
+	"choir/learn/pvi"
+)
+
+// TestVerdict: the sentence agrees with the scores that it is about.
+func TestVerdict(t *testing.T) {
+	refs := References{Majority: Scores{0.64, -0.65}, BestSingleParty: Scores{0.80, -0.44},
+		MedianSingleParty: Scores{0.78, -0.46}, BestSinglePartyPrivate: Scores{0.70, -0.58}}
+	for _, tc := range []struct {
+		name   string
+		scores Scores
+		want   string
+	}{
+		{"worse than the majority", Scores{0.6, -0.70}, "worse than predicting the majority"},
+		{"better in both", Scores{0.81, -0.43}, "Joining pays: together"},
+		{"better in log-likelihood alone", Scores{0.79, -0.43}, "In accuracy, 0.790, it is no better"},
+		{"better than most", Scores{0.79, -0.45}, "Joining pays for most"},
+		{"better under privacy", Scores{0.75, -0.50}, "Joining pays for parties that need privacy"},
+		{"no gain", Scores{0.70, -0.60}, "joining does not pay here"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := verdict(tc.scores, refs, 1, false); !strings.Contains(got, tc.want) {
+				t.Errorf("%q lacks %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestScoresFromTheAggregatorsLog: a line of the aggregator's process becomes the scores of a round.
+func TestScoresFromTheAggregatorsLog(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		model pvi.Model
+		want  Scores
+	}{
+		{"classes", pvi.Logistic, Scores{0.75, -0.5}},
+		{"numbers", pvi.Linear, Scores{0.75, -0.5}}, // 1 - 0.5^2 over a variance of 1
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := &demoRun{Demo: &Demo{Model: tc.model}, data: &Data{Test: pvi.Data{Y: []float64{-1, 1}}}}
+			w := &watch{run: r, agg: "agg", scores: map[uint32]*Scores{}}
+			line := `{"event":"scores","round":3,"accuracy":0.75,"rmse":0.5,"log_likelihood":-0.5}`
+			w.line("party", []byte(line))
+			if len(w.scores) != 0 {
+				t.Error("taken from a party")
+			}
+			w.line("agg", []byte(line))
+			if s := w.scores[3]; s == nil || *s != tc.want {
+				t.Errorf("%+v, want %+v", s, tc.want)
+			}
+		})
+	}
+}
