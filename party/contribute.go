@@ -57,7 +57,8 @@ func (p *Party) propose() {
 		return
 	}
 	p.proposing = true
-	p.eff.Propose = &protocol.Work{Round: m.Round, Attempt: m.Attempt, Model: p.model, State: p.state}
+	p.eff.Propose = &protocol.Work{Round: m.Round, Attempt: m.Attempt, Model: p.model, State: p.state,
+		Opened: p.opened}
 }
 
 // proposal turns the computed update into a contribution. It ignores an update that was not

@@ -22,6 +22,7 @@
 //	confirm/<r>/<a>/<node>, result/.. how a round ended, until it is settled
 //	proof/<r>/<a>/<digest>           what the aggregator signed for an attempt, kept for good
 //	ledger/<n>                       the privacy ledger: charges, written with the contribution
+//	sum/<round>                      the sum of an accepted round, under Config.KeepSums
 //	model-key                        the key of the model's digest, at the end
 //	done                             how the session ended
 package party
@@ -58,6 +59,8 @@ type Config struct {
 	// Bases are the generators of the commitments under a plan with audit; derived from the
 	// plan if nil. Parties in one process may share them.
 	Bases *commit.Generators
+	// KeepSums stores the sums of all rounds for the application's Work.
+	KeepSums bool
 	// Sampler draws noise of the plan's variance; made when first needed if nil. Building
 	// its tables can cost more than sampling, so parties in one process may share it.
 	Sampler *noise.Gaussian
@@ -102,6 +105,7 @@ type Party struct {
 	modelDigest protocol.Digest // once there is a group key
 	lastResult  protocol.Digest // of the settled rounds
 	state       []byte
+	opened      []protocol.Opened // under KeepSums
 	maxSum      protocol.SumLimit
 	noise       *noise.Gaussian // made before the first contribution
 	nextNoise   *drawn          // for the next contribution

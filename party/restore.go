@@ -57,7 +57,7 @@ func (p *Party) restoreLedger() error {
 	return nil
 }
 
-func (p *Party) restoreSettled() error {
+func (p *Party) restoreSettled() (err error) {
 	defer p.setModelDigest()
 	b := p.view.Get("settled")
 	if b == nil {
@@ -74,7 +74,10 @@ func (p *Party) restoreSettled() error {
 	p.model = model
 	p.state = append([]byte(nil), p.view.Get("state")...)
 	copy(p.lastResult[:], p.view.Get("last"))
-	return nil
+	if p.cfg.KeepSums {
+		p.opened, err = protocol.OpenedSums(p.view, p.cfg.App)
+	}
+	return err
 }
 
 // restoreContribution restores the latest attempt, its contribution if that is not settled,

@@ -3,6 +3,7 @@ package party
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"choir/crypto/channel"
 	"choir/protocol"
@@ -69,7 +70,8 @@ type checking struct {
 	digest  protocol.Digest
 	want    protocol.Value // what the Confirms' values must add up to
 	counted bool
-	packed  []byte // the model
+	packed  []byte            // the model
+	opened  []protocol.Opened // of this round, or none
 
 	settled uint32 // what is to be restored if the result is false
 	model   []int64
@@ -112,6 +114,7 @@ func (p *Party) settleChecked() bool {
 func (p *Party) disown(err error) {
 	c := p.checking
 	p.settled, p.model, p.state = c.settled, c.model, c.state
+	p.opened = p.opened[:len(p.opened)-len(c.opened)]
 	p.checking = nil
 	p.finish(protocol.Fail(protocol.ClassIntegrity, "result of round %d: %w", c.round, err))
 }
@@ -132,6 +135,9 @@ func (p *Party) applyResult(at pair, r *result) {
 		pair: at, result: r.head, digest: r.digest, settled: p.settled, model: p.model, state: p.state,
 	}
 	next, err := p.check(at, r, aggregate)
+	if err == nil && p.cfg.KeepSums && r.head.Outcome == protocol.OutcomeAccepted {
+		c.opened, err = p.keep(at, r)
+	}
 	if err == nil {
 		group := p.groupOf(at.round)
 		context := p.bound.ResultContext(group, r.head)
@@ -164,6 +170,7 @@ func (p *Party) adopt(c *checking, model []int64) {
 	p.checking = c
 	p.settled = c.round
 	p.model = model
+	p.opened = append(p.opened, c.opened...)
 	p.modelDigest = c.result.Next
 	p.lastResult = c.digest
 	p.own = nil
@@ -272,6 +279,13 @@ func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
+// keep returns the accepted sum of a round, in memory of its own.
+func (p *Party) keep(at pair, r *result) ([]protocol.Opened, error) {
+	sum, err := p.bound.Plan.OpenSum(r.sum, p.maxSum)
+	return []protocol.Opened{{Round: at.round, Counted: len(r.head.Set), Before: p.model,
+		Sum: slices.Clone(sum)}}, err
+}
+
 // storeRound makes the round settled in one transaction.
 func (p *Party) storeRound(c *checking) {
 	p.progress = p.now
@@ -280,6 +294,9 @@ func (p *Party) storeRound(c *checking) {
 	p.eff.Put("last", c.digest[:])
 	p.eff.Put("model", c.packed)
 	p.eff.Put("state", p.state)
+	for _, o := range c.opened {
+		p.eff.Persist = append(p.eff.Persist, o.Record())
+	}
 	p.deleteContribution()
 	store := p.store() // it includes what this step stored
 	for _, prefix := range []string{"confirm", "result"} {

@@ -88,6 +88,8 @@ type Work struct {
 	Attempt uint32
 	Model   []int64 // the public model before the round, grid units
 	State   []byte  // the application's private state
+	// Opened are the sums of all accepted rounds before, if the party keeps them.
+	Opened []Opened
 }
 
 // Effects is what a step asks of the driver.

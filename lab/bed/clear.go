@@ -44,7 +44,7 @@ func (s *signed) round(ctx context.Context, round uint32, state []int64, sides [
 	sum, memos := make([]int64, s.plan.Dim), make([][]byte, len(sides))
 	for i, p := range sides {
 		update, memo, err := p.learner.Propose(ctx,
-			protocol.Work{Round: round, Attempt: 1, Model: state, State: p.state})
+			protocol.Work{Round: round, Attempt: 1, Model: state, State: p.state, Opened: s.opened})
 		if err != nil {
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}

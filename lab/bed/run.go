@@ -102,6 +102,8 @@ type signed struct {
 	model protocol.Model
 	seat  func(party int) (app.Party, error)
 	trace []app.Revealed
+	// opened are the sums of the trace, as parties know them.
+	opened []protocol.Opened
 }
 
 // reveal keeps what a round revealed, by as many parties as add noise.
@@ -111,6 +113,7 @@ func (s *signed) reveal(round uint32, state, sum []int64) {
 		counted = min(counted, int(s.plan.HiddenParts()))
 	}
 	s.trace = append(s.trace, app.Revealed{Round: round, Counted: counted, Before: state, Sum: sum})
+	s.opened = append(s.opened, protocol.Opened{Round: round, Counted: counted, Before: state, Sum: sum})
 }
 
 // sign has every member sign the plan to learn.

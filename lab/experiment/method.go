@@ -150,10 +150,18 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 	}
 	model := a.Model(p).Initial()
 	draw := make([]int64, p.Dim)
+	var opened []protocol.Opened
+	hidden := 0 // parties that add noise
+	for i := range parts {
+		if adds(i) {
+			hidden++
+		}
+	}
 	for round := uint32(1); round <= p.Rounds; round++ {
 		sum, memos := make([]int64, p.Dim), make([][]byte, len(parts))
 		for i, l := range ls {
-			work := protocol.Work{Round: round, Attempt: 1, Model: model, State: states[i]}
+			work := protocol.Work{Round: round, Attempt: 1, Model: model, State: states[i],
+				Opened: opened}
 			update, memo, err := l.Propose(ctx, work)
 			if err != nil {
 				return nil, fmt.Errorf("round %d, party %d: %w", round, i, err)
@@ -172,6 +180,7 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 				return nil, fmt.Errorf("round %d, party %d: %w", round, i, err)
 			}
 		}
+		opened = append(opened, protocol.Opened{Round: round, Counted: hidden, Before: model, Sum: sum})
 		model = next
 	}
 	return model, nil

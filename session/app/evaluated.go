@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
@@ -154,6 +155,7 @@ type scoredParty struct {
 	evaluated
 	app    Spec
 	plan   *protocol.Plan
+	before []Revealed // in the predecessors of a successor plan
 	held   pvi.Data
 	target evaluate.Target
 	dim    int
@@ -185,11 +187,36 @@ func (p scoredParty) Propose(ctx context.Context, w protocol.Work) ([]int64, []b
 		return append(update, make([]int64, int(p.plan.Dim)-len(update))...), memo, err
 	}
 	sum := make([]int64, p.plan.Dim)
-	q, err := p.app.Posterior(p.plan, w.Model)
+	q, err := p.exported(w)
 	if err != nil {
 		return nil, nil, err
 	}
 	return sum, []byte{}, p.Sum(sum, q, p.held, p.target, p.u)
+}
+
+// exported is the posterior that the session would export if it ended now: the noise-aware one, where
+// there is one.
+func (p scoredParty) exported(w protocol.Work) (*pvi.Posterior, error) {
+	trace := slices.Clone(p.before)
+	for _, o := range w.Opened {
+		trace = append(trace, Revealed{Round: o.Round, Counted: o.Counted, Before: o.Before, Sum: o.Sum})
+	}
+	if KeepsSums(p.plan) && len(trace) > 0 {
+		if q, err := p.app.NoiseAware(p.plan, trace); err == nil {
+			return q, nil
+		}
+	}
+	return p.app.Posterior(p.plan, w.Model)
+}
+
+// KeepsSums reports whether parties keep the sums of all rounds: what the noise on them tells of the
+// posterior is in the exported one, which evaluations score.
+func KeepsSums(p *protocol.Plan) bool {
+	if p.Noise == protocol.NoiseNone || p.Application == NameSum {
+		return false
+	}
+	a, err := Of(p)
+	return err == nil && EvaluationOf(a) != nil
 }
 
 func targetOf(s *dataset.Schema) evaluate.Target {

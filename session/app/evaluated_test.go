@@ -29,11 +29,12 @@ func folded(t *testing.T, c rig.AppCase, p *protocol.Plan) (trace []app.Revealed
 		parties = append(parties, side)
 		own = append(own, side.InitialState())
 	}
+	var opened []protocol.Opened
 	for round := uint32(1); round <= p.Rounds; round++ {
 		sum := make([]int64, p.Dim)
 		for i, side := range parties {
 			v, memo, err := side.Propose(t.Context(), protocol.Work{Round: round, Attempt: 1, Model: state,
-				State: own[i]})
+				State: own[i], Opened: opened})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,6 +46,7 @@ func folded(t *testing.T, c rig.AppCase, p *protocol.Plan) (trace []app.Revealed
 			}
 		}
 		trace = append(trace, app.Revealed{Round: round, Counted: len(parties), Before: state, Sum: sum})
+		opened = append(opened, protocol.Opened{Round: round, Counted: len(parties), Before: state, Sum: sum})
 		var err error
 		if state, err = m.Fold(round, state, sum); err != nil {
 			t.Fatal(err)
@@ -104,6 +106,47 @@ func TestEvaluation(t *testing.T) {
 	}
 	if slices.Equal(other[4].Sum, trace[4].Sum) {
 		t.Error("held-out records don't change the evaluation")
+	}
+}
+
+// TestEvaluationOfTheExported: under noise the last round scores the posterior that the session exports,
+// not the one that learning goes by.
+func TestEvaluationOfTheExported(t *testing.T) {
+	c := rig.AppCases(t)["evaluated"]
+	c.App.(*app.PVI).PVI.Strategy = pvi.Virtual{Shards: 5, Fit: pvi.Fit{Optimiser: pvi.Natural, Steps: 5,
+		LearningRate: 1}}
+	p := c.Plan(t, protocol.NoiseParty, func(*terms.Terms) {}).Session.Plan
+	trace, state := folded(t, c, p)
+	points, err := app.Evaluations(p, c.App, trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := c.App.NoiseAware(p, trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := c.App.Posterior(p, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held pvi.Data
+	for _, d := range c.Parts {
+		_, h := app.EvaluationOf(c.App).Split(d)
+		held.X = append(held.X, h.X...)
+		held.Y = append(held.Y, h.Y...)
+	}
+	want, err := q.Evaluate(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := plain.Evaluate(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := points[len(points)-1].LogLikelihood.Value
+	if math.Abs(got-want.LogLikelihood) > 1e-4 || math.Abs(other.LogLikelihood-want.LogLikelihood) < 1e-3 {
+		t.Errorf("log-likelihood %v, the exported posterior's is %v, the other's %v", got, want.LogLikelihood,
+			other.LogLikelihood)
 	}
 }
 

@@ -131,8 +131,13 @@ func (g goingOn) Fold(round uint32, state, sum []int64) ([]int64, error) {
 }
 
 // Resume returns a party's side of a successor plan, from the predecessor's model and the state that
-// the party had there; nil is the state of a party that joins.
-func Resume(p *protocol.Plan, side Party, origin []int64, state []byte) (Party, error) {
+// the party had there; nil is the state of a party that joins. before is what the rounds of all
+// predecessors revealed, which only an evaluation uses.
+func Resume(p *protocol.Plan, side Party, origin []int64, state []byte, before []Revealed) (Party, error) {
+	if scored, ok := side.(scoredParty); ok {
+		scored.before = before
+		side = scored
+	}
 	m, err := From(p, side, origin)
 	if err != nil {
 		return nil, err
@@ -167,5 +172,9 @@ func (r *resumed) Settle(round uint32, state, memo []byte) ([]byte, error) {
 // Propose implements protocol.Proposer.
 func (r *resumed) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte, error) {
 	w.Round += r.before
+	w.Opened = slices.Clone(w.Opened)
+	for i := range w.Opened {
+		w.Opened[i].Round += r.before
+	}
 	return r.side.Propose(ctx, w)
 }

@@ -11,8 +11,8 @@ import (
 	"choir/session/app"
 )
 
-// curve follows the evaluations among a session's rounds for the station. A party's are those since
-// its start: it keeps no sums.
+// curve follows the evaluations among a session's rounds for the station. Those
+// of a former life are in the store.
 type curve struct {
 	plan *protocol.Plan
 	app  app.Spec
@@ -80,8 +80,8 @@ func evaluation(p evaluate.Point) status.Evaluation {
 	return e
 }
 
-// past shows the evaluations of an aggregator's former life.
-func (c *curve) past(m *Member, store host.Store) {
+// past shows the evaluations of the member's former life.
+func (c *curve) past(m *Member, store *host.Scoped) {
 	if c == nil {
 		return
 	}

@@ -34,7 +34,7 @@ type Outcome struct {
 
 // writeOutputs writes what the member has of the session when it ends, early or not: end is the
 // error that ended it. Without an out_dir or before the first result there is nothing to write.
-func (m *Member) writeOutputs(store host.Store, end error) error {
+func (m *Member) writeOutputs(store *host.Scoped, end error) error {
 	if m.Config.OutDir == "" || (end != nil && store.Get("model") == nil && store.Get("settled") == nil) {
 		return nil
 	}
@@ -57,7 +57,7 @@ type exporter struct {
 	signed  *protocol.SignedPlan
 	session protocol.BoundPlan
 	member  uint32
-	store   protocol.View
+	store   *host.Scoped
 	dir     string
 }
 
@@ -112,10 +112,10 @@ func (e exporter) model() (*result.ModelFile, error) {
 	return final, final.Write(e.dir)
 }
 
-// trace is what the rounds revealed, which only the aggregator keeps.
+// trace is what the rounds revealed: by the aggregator's transcript, or by a party's sums.
 func (e exporter) trace() ([]app.Revealed, error) {
 	if !e.session.Plan.Is(e.member, protocol.RoleAggregator) {
-		return nil, nil
+		return partyTrace(e.store, e.session.Plan)
 	}
 	return result.ChainTrace(e.session, run.Transcript(e.store), storedBefore(e.store))
 }

@@ -250,6 +250,9 @@ func (m *Member) inherit(h *heir) ([]protocol.Record, error) {
 	if h.role == protocol.RoleAggregator {
 		return append(records, beforeRecords(view, g)...), nil
 	}
+	if app.KeepsSums(h.plan) { // a party that joins, or has missed a round, has them from the folder
+		records = append(records, beforeRecords(view, g)...)
+	}
 	state, err := m.factor(h, g)
 	if err == nil && state != nil {
 		records = append(records, protocol.Record{Key: factorKey, Value: state})
@@ -343,7 +346,7 @@ func (m *Member) catchUp(view protocol.View, have *held, a *protocol.Predecessor
 }
 
 // resume lets the application go on from what the store has of the predecessor.
-func (m *Member) resume(store protocol.View) error {
+func (m *Member) resume(store *host.Scoped) error {
 	p := m.Session.Plan
 	if p.Is(m.Index, protocol.RoleCompute) {
 		return nil
@@ -358,7 +361,11 @@ func (m *Member) resume(store protocol.View) error {
 		m.work.model, err = app.From(p, m.work.model, o.Model)
 		return err
 	}
-	side, err := app.Resume(p, m.work.side, o.Model, store.Get(factorKey))
+	before, err := m.evaluatedBefore(store)
+	if err != nil {
+		return err
+	}
+	side, err := app.Resume(p, m.work.side, o.Model, store.Get(factorKey), before)
 	if err != nil {
 		return err
 	}

@@ -84,5 +84,5 @@ func ChainTrace(s protocol.BoundPlan, entries [][]byte, before []Record) ([]app.
 	if err != nil || earlier == nil {
 		return nil, err
 	}
-	return append(under(q, earlier), own...), nil
+	return append(Under(q, earlier), own...), nil
 }

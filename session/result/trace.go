@@ -102,7 +102,7 @@ func verifiedTrace(p *protocol.Plan, r *verify.Report) []app.Revealed {
 		if r.Before == nil {
 			return nil
 		}
-		trace = under(a.Plan, verifiedTrace(a.Plan, r.Before))
+		trace = Under(a.Plan, verifiedTrace(a.Plan, r.Before))
 		if trace == nil {
 			return nil
 		}
@@ -120,8 +120,8 @@ func verifiedTrace(p *protocol.Plan, r *verify.Report) []app.Revealed {
 	return trace
 }
 
-// under enters a plan in those rounds of a trace that name none.
-func under(p *protocol.Plan, trace []app.Revealed) []app.Revealed {
+// Under enters a plan in those rounds of a trace that name none.
+func Under(p *protocol.Plan, trace []app.Revealed) []app.Revealed {
 	trace = slices.Clone(trace)
 	for i := range trace {
 		if trace[i].Plan == nil {

@@ -15,6 +15,7 @@ import (
 	"choir/privacy/ledger"
 	"choir/protocol"
 	"choir/protocol/mix"
+	"choir/session/app"
 	"choir/transport"
 )
 
@@ -85,7 +86,8 @@ func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine
 	switch role {
 	case protocol.RoleParty:
 		return party.New(party.Config{Session: r.Session, Key: r.Key, App: r.App, Ledger: r.Ledger,
-			Sampler: r.Sampler, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Window: host.Window})
+			Sampler: r.Sampler, Rand: r.Rand, View: view, ResendMS: r.Resend.Milliseconds(), Window: host.Window,
+			KeepSums: app.KeepsSums(r.Session.Plan)})
 	case protocol.RoleCompute:
 		return compute.New(compute.Config{Session: r.Session, Key: r.Key, Rand: r.Rand, View: view,
 			ResendMS: r.Resend.Milliseconds(), Group: r.Group})
