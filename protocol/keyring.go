@@ -141,18 +141,28 @@ func (k *Keyring) Store(eff *Effects) {
 
 // record returns the stored form of a block, nil if it has no secret.
 func (k *Keyring) record(block uint32) (b []byte) {
+	if len(k.secrets) < secretsBlock {
+		for _, member := range k.Members() {
+			if member/secretsBlock == block {
+				b = k.appendSecret(b, member)
+			}
+		}
+		return b
+	}
 	for i := range uint32(secretsBlock) {
-		member := block*secretsBlock + i
-		secret := k.secrets[member]
-		if secret == nil {
-			continue
+		if member := block*secretsBlock + i; k.Has(member) {
+			b = k.appendSecret(b, member)
 		}
-		if b == nil {
-			b = binary.BigEndian.AppendUint32(nil, k.round)
-		}
-		b = append(binary.BigEndian.AppendUint32(b, member), secret.Bytes()...)
 	}
 	return b
+}
+
+// appendSecret appends a member's secret to the stored form of its block.
+func (k *Keyring) appendSecret(b []byte, member uint32) []byte {
+	if b == nil {
+		b = binary.BigEndian.AppendUint32(nil, k.round)
+	}
+	return append(binary.BigEndian.AppendUint32(b, member), k.secrets[member].Bytes()...)
 }
 
 // Erase drops all secrets and erases them in the store.

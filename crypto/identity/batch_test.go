@@ -58,6 +58,13 @@ func nonCanonicalSample(n byte) []byte {
 func TestBatchEqualsSingle(t *testing.T) {
 	points, r := torsion(t), testRand(1)
 	good, bad := 0, 0
+	tabled := new(Keys) // with tables of as many keys as have one
+	for n := range byte(maxTables) {
+		it := signedItem(n, "table")
+		for range manyAlone + 1 {
+			tabled.Verify(it.Key, it.Msg, it.Sig)
+		}
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.IntRange(-8, 2), 0, 12).Draw(rt, "kinds")
 		honest := rapid.IntRange(0, 8).Draw(rt, "honest")
@@ -76,6 +83,9 @@ func TestBatchEqualsSingle(t *testing.T) {
 		}
 		if got := VerifyBatch(items, r); !slices.Equal(got, want) {
 			rt.Fatalf("batch rejects %v, one by one %v", got, want)
+		}
+		if got := tabled.VerifyBatch(items, r); !slices.Equal(got, want) {
+			rt.Fatalf("with tables the batch rejects %v, one by one %v", got, want)
 		}
 	})
 	enough := 100
