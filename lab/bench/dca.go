@@ -58,6 +58,10 @@ func profileFinely(cfg Config) {
 func (r *Result) stream(ctx context.Context, m *meter) error {
 	one := r.Config
 	one.Rounds = 1
+	alone, err := newKEMMeter(one.Suite)
+	if err != nil {
+		return err
+	}
 	for range r.Rounds {
 		w, err := newWorld(one)
 		if err != nil {
@@ -67,15 +71,12 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 		if err != nil {
 			return err
 		}
-		s.interrupted = ctx.Err
+		s.interrupted, s.kem = ctx.Err, alone
 		if err := s.run(); err != nil {
 			return err
 		}
 		if r.AddPath.Contributions == 0 {
 			if r.AddPath, r.Limits, err = measureAddPath(one, w.session); err != nil {
-				return err
-			}
-			if r.Limits.KEM, err = kemSeconds(one); err != nil {
 				return err
 			}
 		}
@@ -94,7 +95,7 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 	r.NodePeakBytes = 2 * r.NodeLiveBytes
 	m.scale(r.Rounds)
 	r.streamLimits(m)
-	r.setUp(m)
+	r.setUp(m, alone)
 	r.SecondsRound, r.CPURound = m.seconds(func(p *Phase) bool { return p.InRound })
 	r.SecondsNoise, _ = m.seconds(func(p *Phase) bool { return p.Phase == "noise" })
 	return nil

@@ -28,6 +28,7 @@ type stream struct {
 	cfg         Config
 	w           *world
 	meter       *meter
+	kem         *kemMeter
 	interrupted func() error // before each phase: whether to go on
 	now         int64
 	byName      map[string]uint32 // parties

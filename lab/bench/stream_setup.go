@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"crypto/rand"
 	"math"
 	"runtime"
 
@@ -62,12 +63,14 @@ func (s *stream) channelsOf(lo, hi int) error {
 	parties := make([]*actor, hi-lo)
 	_, err := s.phase("party", "channels", false, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
-			if parties[i], err = s.party(lo+i, nil, -1, nil); err != nil {
+			batch := protocol.NewBatch(s.w.session, rand.Reader)
+			if parties[i], err = s.party(lo+i, nil, -1, batch); err != nil {
 				return err
 			}
 			if err := parties[i].step(protocol.Start{}); err != nil {
 				return err
 			}
+			batch.Prepare(s.keys) // they wait for it together
 			for _, k := range s.keys {
 				if err := parties[i].step(protocol.Delivery{Data: k}); err != nil {
 					return err
@@ -83,7 +86,10 @@ func (s *stream) channelsOf(lo, hi int) error {
 	if err := s.acceptMessages("channels", false); err != nil {
 		return err
 	}
-	return s.groups(parties)
+	if err := s.groups(parties); err != nil {
+		return err
+	}
+	return s.kem.measure(s.cfg, hi-lo)
 }
 
 // routePhase routes the parties' messages, as a phase. There is no bus, so no message is copied.
