@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -26,8 +25,9 @@ import (
 )
 
 // reports is the measurement of epsilon for plans of shuffled randomised reports. The victim's record has
-// the first value or the second, all other honest ones have a third, or the first if there are two values,
-// and the adversary computes the likelihood ratio of what it sees.
+// the first value or the second, all other honest ones have a third, or the first if there are two values;
+// with noise the first level or the last, and the others the last. The adversary computes the likelihood
+// ratio of what it sees.
 type reports struct{}
 
 // Info implements Attack.
@@ -71,8 +71,7 @@ func (reports) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outc
 		}
 		out.Measured, out.Detail = &m.Low, &m
 		out.Story = []string{fmt.Sprintf("%d reports of honest records in each of %d columns and rounds, each "+
-			"random with probability %.4g; %d draws", d.reports, t.Rounds*int(t.Reports.Columns),
-			float64(d.gamma)/privacy.GammaUnit, m.Samples)}
+			"%s; %d draws", d.reports, t.Rounds*int(t.Reports.Columns), t.randomness(d), m.Samples)}
 		if out.Verdict = atMost(m.Low, claim, control || t.tolerated(c)); out.Verdict == Broke {
 			break
 		}
@@ -135,8 +134,8 @@ func (t Target) measureReports(ctx context.Context, r *Run, d drawn) (Measuremen
 
 // scores are the likelihood ratios of draws.
 func (t Target) scores(ctx context.Context, r *Run, d drawn) (sample, error) {
-	k, tallies := int(t.Reports.Categories), t.Rounds*int(t.Reports.Columns)
-	x, err := response.New(k, float64(d.gamma)/privacy.GammaUnit)
+	tallies := t.Rounds * int(t.Reports.Columns)
+	x, err := t.randomiser(d)
 	if err != nil {
 		return sample{}, err
 	}
@@ -150,7 +149,7 @@ func (t Target) scores(ctx context.Context, r *Run, d drawn) (sample, error) {
 		for j := i; j < runs*tallies && err == nil; j += chunks {
 			for victim := range 2 {
 				s := 0.0
-				if s, err = likelihood(x, k, victim, d.reports, random); err != nil {
+				if s, err = x.likelihood(victim, d.reports, random); err != nil {
 					break
 				}
 				all[victim][j] = s
@@ -171,42 +170,6 @@ func freshRandom() (io.Reader, error) {
 	var seed [32]byte
 	_, err := crand.Read(seed[:])
 	return bufio.NewReaderSize(rand.NewChaCha8(seed), 1<<12), err
-}
-
-// likelihood draws the reports of a victim and of the others, and returns the logarithm of the likelihood
-// ratio of their counts, of the victim's first value over its second.
-func likelihood(x response.Response, k, victim, reports int, random io.Reader) (float64, error) {
-	others := min(2, k-1)
-	if k == 2 {
-		others = 0
-	}
-	f := x.Gamma() / float64(k)
-	ratio := (1 - x.Gamma() + f) / f
-	num, den := 0.0, 0.0
-	for i := range reports {
-		value := others
-		if i == 0 {
-			value = victim
-		}
-		y, err := x.Report(value, random)
-		if err != nil {
-			return 0, err
-		}
-		as := func(value int) float64 { // R_value(y) over R_others(y)
-			switch {
-			case value == others:
-				return 1
-			case y == value:
-				return ratio
-			case y == others:
-				return 1 / ratio
-			}
-			return 1
-		}
-		num += as(0)
-		den += as(1)
-	}
-	return math.Log(num / den), nil
 }
 
 // sessionRecords bounds a party's records in the session that rehearse runs.
@@ -279,15 +242,26 @@ func (t Target) survey() (*app.Shuffle, error) {
 	for i := range values {
 		values[i] = fmt.Sprint("v", i)
 	}
+	k := int(r.Categories)
+	if t.Noisy != nil {
+		k = t.Noisy.Levels
+	}
 	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: values of an attack",
 		Target: dataset.Binary("none", "no", "yes"), Missing: dataset.Refuse, Unseen: dataset.Refuse}
 	records := min(r.Records, sessionRecords)
 	cfg := response.Config{Estimate: response.Histogram, Gamma: r.Gamma, Records: records,
 		MaxRecords: int64(records), Single: r.MixRecords > 0}
+	if t.Noisy != nil {
+		cfg.Estimate, cfg.Gamma, cfg.Noise = response.Mean, 0, &t.Noisy.Noise
+	}
 	for i := range r.Columns {
 		name := fmt.Sprint("c", i)
-		schema.Columns = append(schema.Columns, dataset.Categorical(name, values...))
-		cfg.Columns = append(cfg.Columns, response.Column{Name: name, Categories: int(r.Categories)})
+		column := dataset.Categorical(name, values...)
+		if cfg.Noise != nil {
+			column = dataset.Numeric(name, 0, 1)
+		}
+		schema.Columns = append(schema.Columns, column)
+		cfg.Columns = append(cfg.Columns, response.Column{Name: name, Categories: k})
 	}
 	raw, err := schema.Canonical()
 	return &app.Shuffle{Version: 1, Survey: cfg, Schema: json.RawMessage(raw)}, err
@@ -303,9 +277,13 @@ func newWitness(a *app.Shuffle, p *protocol.Plan, party uint32) (*witness, error
 	k, columns := a.Survey.Columns[0].Categories, len(a.Survey.Columns)
 	var d pvi.Data
 	for i := range int(a.Survey.Records) {
+		value := (i + int(party)) % k
 		for range columns {
 			x := make([]float64, k)
-			x[(i+int(party))%k] = 1
+			x[value] = 1
+			if a.Survey.Noise != nil {
+				x = []float64{2*float64(value)/float64(k-1) - 1}
+			}
 			d.X = append(d.X, x...)
 		}
 		d.X = append(d.X, 1) // the intercept

@@ -37,6 +37,8 @@ type Target struct {
 	Exposed bool `json:"exposed"`
 	// Reports are the shuffled reports that a plan reveals in place of noisy sums; else nil.
 	Reports *protocol.Reports `json:"reports,omitempty"`
+	// Noisy is set if reports have noise in the place of randomised response.
+	Noisy *NoisyReports `json:"noisy_reports,omitempty"`
 }
 
 // sensitivity is that of a Target that no plan gives: two clips of 2^20 grid units.
@@ -81,7 +83,7 @@ func TargetOf(p *protocol.Plan) (Target, error) {
 		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Summed: app.Summed(p),
 		Exposed: app.Exposed(p)}
 	if p.Noise == protocol.NoiseShuffle {
-		t.Reports = &p.Reports
+		t.Reports, t.Noisy = &p.Reports, noisyReports(p)
 	}
 	return t, t.check()
 }

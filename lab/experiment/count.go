@@ -162,14 +162,19 @@ func (h *Rehearsal) count(ctx context.Context, r *demoRun, a *app.Shuffle, parts
 	return err
 }
 
-// exact computes the figures from reports of the same rows that are random with probability 2^-32.
+// exact computes the figures from reports of the same rows that are random, or have noise, with probability
+// 2^-32.
 func (c *Counted) exact(a *app.Shuffle, parts []pvi.Data) error {
 	schema, err := a.Encoding()
 	if err != nil {
 		return err
 	}
 	cfg := a.Survey
-	cfg.Gamma = 1
+	if cfg.Noise != nil {
+		cfg.Noise = &response.Noise{Keep: 1, Margin: cfg.Noise.Margin}
+	} else {
+		cfg.Gamma = 1
+	}
 	s, err := response.NewSurvey(cfg, schema)
 	if err != nil {
 		return err

@@ -11,20 +11,25 @@ type Estimate struct{ Value, SD float64 }
 
 // check returns the number of reports.
 func (r Response) check(counts []int64) (n float64, err error) {
-	if len(counts) != int(r.categories) {
+	switch {
+	case len(counts) != int(r.categories):
 		return 0, fmt.Errorf("response: %d counts of %d categories", len(counts), r.categories)
+	case r.gamma == unit:
+		return 0, fmt.Errorf("response: with gamma 1 reports say nothing about values")
 	}
+	return reportsIn(counts)
+}
+
+// reportsIn returns the number of reports that are counted.
+func reportsIn(counts []int64) (n float64, err error) {
 	for _, c := range counts {
 		if c < 0 {
 			return 0, fmt.Errorf("response: a count of %d: somebody added what no report is", c)
 		}
 		n += float64(c)
 	}
-	switch {
-	case n == 0:
+	if n == 0 {
 		return 0, fmt.Errorf("response: no reports")
-	case r.gamma == unit:
-		return 0, fmt.Errorf("response: with gamma 1 reports say nothing about values")
 	}
 	return n, nil
 }

@@ -3,6 +3,7 @@ package response
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"choir/learn/table"
 )
@@ -22,8 +23,8 @@ func (s *Survey) Figures(counts []int64, rounds int, level float64) ([]table.Row
 	}
 	f := &figures{z: math.Sqrt2 * math.Erfinv(level), rounds: float64(rounds)}
 	for i, q := range s.questions {
-		block := counts[q.at : q.at+int(q.categories)]
-		n, err := q.check(block)
+		block := counts[q.at : q.at+q.cells()]
+		n, err := q.sum(block)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("column %q: %w", q.name, err)
@@ -59,6 +60,10 @@ func (f *figures) put(q question, level, statistic string, value, noise, sample,
 }
 
 func (f *figures) add(e Estimand, q question, counts []int64) error {
+	if q.noise != nil {
+		f.noisy(e, q, counts)
+		return nil
+	}
 	for v, c := range counts {
 		f.put(q, q.levels[v], "reports", float64(c), 0, 0, 0, math.Inf(1))
 	}
@@ -104,16 +109,27 @@ func (f *figures) mean(q question, counts []int64) error {
 	return nil
 }
 
-// quantiles inverts the estimated distribution, made monotone, at p, and at p plus and minus the deviation
-// of the distribution there.
+// quantiles inverts the estimated distribution.
 func (f *figures) quantiles(q question, counts []int64) error {
 	all, err := q.Histogram(counts)
 	if err != nil {
 		return err
 	}
 	below := monotone(all, f.reports)
+	g := q.Gamma()
+	f.inverted(q, below, func(p float64, v float64) float64 {
+		other := g * (v - q.number.Lo) / (q.number.Hi - q.number.Lo) // a random report is below
+		own := 1 - g + other
+		return math.Sqrt((p*own*(1-own)+(1-p)*other*(1-other))/f.reports) / (1 - g)
+	})
+	return nil
+}
+
+// inverted adds the quantiles of a distribution function at the bins' bounds: at p, and at p plus and minus
+// its deviation there, of which noise, at p and a value, is the part of the reports' randomness.
+func (f *figures) inverted(q question, below []float64, noise func(p, value float64) float64) {
 	at := func(p float64) float64 {
-		for b := range all {
+		for b := range below[1:] {
 			if below[b+1] >= p && below[b+1] > below[b] {
 				share := math.Max(0, (p-below[b])/(below[b+1]-below[b]))
 				return q.bound(b) + share*(q.bound(b+1)-q.bound(b))
@@ -121,13 +137,10 @@ func (f *figures) quantiles(q question, counts []int64) error {
 		}
 		return q.number.Hi
 	}
-	g := q.Gamma()
 	for _, w := range shownQuantiles {
 		v := at(w.p)
-		other := g * (v - q.number.Lo) / (q.number.Hi - q.number.Lo) // a random report is below
-		own := 1 - g + other
-		noise := math.Sqrt((w.p*own*(1-own)+(1-w.p)*other*(1-other))/f.reports) / (1 - g)
-		sd := math.Hypot(noise, math.Sqrt(w.p*(1-w.p)*f.rounds/f.reports))
+		own := noise(w.p, v)
+		sd := math.Hypot(own, math.Sqrt(w.p*(1-w.p)*f.rounds/f.reports))
 		lo, hi := q.number.Lo, q.number.Hi
 		if p := w.p - f.z*sd; p > 0 {
 			lo = at(p)
@@ -136,22 +149,28 @@ func (f *figures) quantiles(q question, counts []int64) error {
 			hi = at(p)
 		}
 		f.rows = append(f.rows, table.Row{Table: q.name, Level: w.name, Statistic: "quantile", Value: v,
-			NoiseSD: (hi - lo) / (2 * f.z) * noise / sd, Lower: math.Min(lo, v), Upper: math.Max(hi, v)})
+			NoiseSD: (hi - lo) / (2 * f.z) * own / sd, Lower: math.Min(lo, v), Upper: math.Max(hi, v)})
 	}
-	return nil
 }
 
-// monotone is the cumulative distribution of estimated counts at the bins' bounds, made monotone: halfway
-// between the largest value so far and the least to come, within [0, 1].
+// monotone is the cumulative distribution of estimated counts at the bins' bounds, made monotone.
 func monotone(all []Estimate, reports float64) []float64 {
-	out := make([]float64, len(all)+1)
 	raw := make([]float64, len(all)+1)
 	for b, e := range all {
 		raw[b+1] = raw[b] + e.Value/reports
+	}
+	return smooth(raw)
+}
+
+// smooth makes an estimated distribution monotone: halfway between the largest value so far and the least to
+// come, within [0, 1].
+func smooth(raw []float64) []float64 {
+	out := slices.Clone(raw)
+	for b := range raw[1:] {
 		out[b+1] = math.Max(out[b], raw[b+1])
 	}
 	least := 1.0
-	for b := len(all); b >= 0; b-- {
+	for b := len(raw) - 1; b >= 0; b-- {
 		least = math.Min(least, raw[b])
 		out[b] = math.Min(1, math.Max(0, (out[b]+least)/2))
 	}

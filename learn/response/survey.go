@@ -23,11 +23,13 @@ const (
 	Quantile  Estimand = "quantile"  // of a number, from its bins
 )
 
-// Config is a survey: in every round each record reports each of some columns, by randomised response.
+// Config is a survey: in every round each record reports each of some columns, by randomised response or, for
+// a mean or quantiles, with noise.
 type Config struct {
 	Estimate   Estimand `json:"estimate"`
 	Columns    []Column `json:"columns"`
 	Gamma      uint64   `json:"gamma"`            // probability of a uniform report, in units of 2^-32
+	Noise      *Noise   `json:"noise,omitempty"`  // in the place of Gamma, which is then 0
 	Single     bool     `json:"single,omitempty"` // each report is sent by itself, and some may be missing
 	Records    uint32   `json:"records"`          // least number of every party's records
 	MaxRecords int64    `json:"max_records"`      // most of one party's
@@ -60,6 +62,7 @@ type question struct {
 	name   string
 	levels []string
 	number *dataset.Range // nil: categories
+	noise  *Noise         // nil: randomised response
 	at     int            // first count
 	from   int            // first encoded column; -1: the target
 }
@@ -72,7 +75,10 @@ func NewSurvey(cfg Config, schema *dataset.Schema) (*Survey, error) {
 		return nil, fmt.Errorf("%w: estimate is %q, want histogram, mean or quantile", ErrConfig, cfg.Estimate)
 	case len(cfg.Columns) < 1 || len(cfg.Columns) > maxQuestions:
 		return nil, fmt.Errorf("%w: %d columns, want 1 to %d", ErrConfig, len(cfg.Columns), maxQuestions)
-	case cfg.Gamma < 1 || cfg.Gamma >= unit:
+	case cfg.Noise != nil && (cfg.Gamma != 0 || cfg.Estimate == Histogram):
+		return nil, fmt.Errorf("%w: reports with noise have no gamma and estimate a mean or quantiles, not gamma "+
+			"%d and a %s", ErrConfig, cfg.Gamma, cfg.Estimate)
+	case cfg.Noise == nil && (cfg.Gamma < 1 || cfg.Gamma >= unit):
 		return nil, fmt.Errorf("%w: gamma is %v, want it above 0 and below 1, where reports say nothing", ErrConfig,
 			float64(cfg.Gamma)/unit)
 	case cfg.Records < 1 || int64(cfg.Records) > cfg.MaxRecords:
@@ -93,7 +99,7 @@ func NewSurvey(cfg Config, schema *dataset.Schema) (*Survey, error) {
 			return nil, err
 		}
 		q.at = s.dim
-		s.dim += c.Categories
+		s.dim += q.cells()
 		s.questions = append(s.questions, q)
 	}
 	if s.dim > maxCells {
@@ -107,7 +113,13 @@ func (s *Survey) question(c Column, schema *dataset.Schema) (q question, err err
 	if err != nil {
 		return q, err
 	}
-	if q.Response, err = New(c.Categories, float64(s.cfg.Gamma)/unit); err != nil {
+	q.noise, q.categories = s.cfg.Noise, uint32(c.Categories)
+	if q.noise != nil {
+		err = q.noise.check(c.Categories)
+	} else {
+		q.Response, err = New(c.Categories, float64(s.cfg.Gamma)/unit)
+	}
+	if err != nil {
 		return q, fmt.Errorf("%w: column %q: %w", ErrConfig, c.Name, err)
 	}
 	q.name, q.from, q.number, q.levels = c.Name, from, source.Numeric, source.Categories
@@ -153,6 +165,30 @@ func (q question) names(e Estimand) (names []string) {
 		}
 	}
 	return names
+}
+
+// cells is the number of different reports.
+func (q question) cells() int {
+	if q.noise != nil {
+		return q.noise.cells(int(q.categories))
+	}
+	return int(q.categories)
+}
+
+// report draws a report of a value.
+func (q question) report(value int, random io.Reader) (int, error) {
+	if q.noise != nil {
+		return q.noise.Report(value, int(q.categories), random)
+	}
+	return q.Report(value, random)
+}
+
+// sum returns the number of reports that are counted.
+func (q question) sum(counts []int64) (float64, error) {
+	if q.noise != nil {
+		return reportsIn(counts)
+	}
+	return q.check(counts)
 }
 
 // place returns the number at u in [0, 1] of the range.
@@ -223,7 +259,7 @@ func (s *Survey) Reports(x, y []float64, random io.Reader) ([]int64, error) {
 			if err != nil {
 				return nil, fmt.Errorf("column %q: %w", q.name, err)
 			}
-			report, err := q.Report(value, random)
+			report, err := q.report(value, random)
 			if err != nil {
 				return nil, fmt.Errorf("column %q: %w", q.name, err)
 			}

@@ -27,6 +27,20 @@ func survey(t testing.TB, e Estimand, gamma float64, columns ...Column) *Survey 
 	return s
 }
 
+func noisySurvey(t testing.TB, e Estimand, eps0 float64, levels int) *Survey {
+	t.Helper()
+	n, err := NewNoise(levels, eps0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSurvey(Config{Estimate: e, Columns: []Column{{"age", levels}}, Noise: &n, Records: 1,
+		MaxRecords: 1 << 20}, wards())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // people are encoded records: ward, age, smoker and the bias; whether they died.
 func people(n int, r *rand.Rand) (x, y []float64) {
 	for range n {
@@ -93,6 +107,10 @@ func TestIntervals(t *testing.T) {
 			map[string]float64{"age  mean": 20 + 100.0/3}},
 		{"quantiles", survey(t, Quantile, 0.2, Column{"age", 16}), 1, map[string]float64{
 			"age 25% quantile": 20 + 100.0/16, "age 50% quantile": 45, "age 75% quantile": 20 + 100*9.0/16}},
+		{"noisy mean", noisySurvey(t, Mean, 2, 32), 1, map[string]float64{"age  mean": 20 + 100.0/3}},
+		{"noisy mean of rounds", noisySurvey(t, Mean, 1, 12), 3, map[string]float64{"age  mean": 20 + 100.0/3}},
+		{"noisy quantiles", noisySurvey(t, Quantile, 3, 8), 1, map[string]float64{"age 50% quantile": 45,
+			"age 75% quantile": 20 + 100*9.0/16}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			hits := covered(t, c.s, 600, c.rounds, runs, c.truth)
@@ -131,6 +149,11 @@ func TestSurveyRefusals(t *testing.T) {
 	columns := func(all ...Column) func(*Config, *dataset.Schema) {
 		return func(c *Config, _ *dataset.Schema) { c.Columns = all }
 	}
+	noisy := func(n Noise, levels int) func(*Config, *dataset.Schema) {
+		return func(c *Config, _ *dataset.Schema) {
+			c.Estimate, c.Gamma, c.Noise, c.Columns = Mean, 0, &n, []Column{{"age", levels}}
+		}
+	}
 	for name, change := range map[string]func(*Config, *dataset.Schema){
 		"estimate":            func(c *Config, _ *dataset.Schema) { c.Estimate = "mode" },
 		"0 columns":           columns(),
@@ -142,6 +165,10 @@ func TestSurveyRefusals(t *testing.T) {
 		"gamma is 0":          func(c *Config, _ *dataset.Schema) { c.Gamma = 0 },
 		"gamma is 1":          func(c *Config, _ *dataset.Schema) { c.Gamma = unit },
 		"records is 10":       func(c *Config, _ *dataset.Schema) { c.Records = 10 },
+		"have no gamma":       func(c *Config, _ *dataset.Schema) { c.Noise = &Noise{1 << 31, 9} },
+		"keep is 0":           noisy(Noise{0, 9}, 4),
+		"margin is 65537":     noisy(Noise{1 << 31, 65537}, 4),
+		"1 levels aren't":     noisy(Noise{1 << 31, 9}, 1),
 		"must be refuse":      func(_ *Config, s *dataset.Schema) { s.Missing = dataset.Drop },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,6 +62,55 @@ func TestShuffledSession(t *testing.T) {
 	}
 }
 
+// TestNoisySession: the same for reports with discrete Laplace noise through a mix-net, whose figures include
+// the mean of what the sites have.
+func TestNoisySession(t *testing.T) {
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",
+		Target: dataset.Binary("died", "no", "yes"), Missing: dataset.Refuse, Unseen: dataset.Refuse,
+		Columns: []dataset.Column{dataset.Numeric("age", 0, 100)}}
+	raw, err := schema.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise, err := response.NewNoise(11, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app.Shuffle{Version: 1, Schema: json.RawMessage(raw), Survey: response.Config{Estimate: response.Mean,
+		Columns: []response.Column{{Name: "age", Categories: 11}}, Noise: &noise, Single: true, Records: 2,
+		MaxRecords: 1000}}
+	c := rig.AppCase{App: a, Noise: protocol.NoiseShuffle, Rounds: 1}
+	for _, ages := range [][]float64{{20, 30}, {40, 40, 50}, {60, 70}, {80, 80, 90}} {
+		var d pvi.Data
+		for _, age := range ages {
+			d.X, d.Y = append(d.X, (age-50)/50, 1), append(d.Y, 0)
+		}
+		c.Parts = append(c.Parts, d)
+	}
+	l := c.Plan(t, protocol.NoiseShuffle, func(ts *terms.Terms) { ts.Epsilon, ts.Delta = 3, 1e-5 })
+	rig.OverNATS(t, l)
+	r, err := l.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := c.Plainly(t, l.Session.Plan); !slices.Equal(r.Model, want) || len(r.Reports[0]) != 10 {
+		t.Errorf("the result is %v, the counts of the reports %v", r.Model, want)
+	}
+	layout, err := a.Layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := layout.Figures(r.Model, 1, 1-1e-9) // of ten reports
+	if err != nil || len(rows) != 2 || !(rows[1].Lower <= 56 && rows[1].Upper >= 56) || rows[1].NoiseSD < 10 {
+		t.Errorf("%+v, %v: the mean is 56", rows, err)
+	}
+	p := *l.Session.Plan
+	p.Reports.Gamma += 2
+	if terms.CheckPlan(&p) == nil {
+		t.Error("a plan that claims more randomness than its reports have was accepted")
+	}
+}
+
 func shuffledSession(t *testing.T, a *app.Shuffle) {
 	t.Helper()
 	c := rig.AppCase{App: a, Noise: protocol.NoiseShuffle, Rounds: 2,

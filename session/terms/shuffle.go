@@ -13,11 +13,13 @@ import (
 	"choir/session/app"
 )
 
-// ShuffleConfig describes a plan of shuffled reports: every record reports columns by randomised response.
+// ShuffleConfig describes a plan of shuffled reports: every record reports columns by randomised response or
+// with noise.
 type ShuffleConfig struct {
 	SchemaFile string         `toml:"schema_file"`
 	Schema     map[string]any `toml:"schema"`
 	Backend    string         `toml:"backend"`     // what shuffles: sum (default) or mix
+	Randomiser string         `toml:"randomiser"`  // of a report: response (default) or laplace
 	Estimate   string         `toml:"estimate"`    // histogram (default), mean or quantile
 	Columns    []string       `toml:"columns"`     // what every record reports
 	Levels     int            `toml:"levels"`      // bins or levels of a column of numbers
@@ -33,6 +35,12 @@ const (
 	backendSum = "sum"
 )
 
+// RandomiserLaplace adds noise to numbers, randomiserResponse reports a random value instead.
+const (
+	RandomiserLaplace  = "laplace"
+	randomiserResponse = "response"
+)
+
 func (c *ShuffleConfig) schema() (string, map[string]any) { return c.SchemaFile, c.Schema }
 
 func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
@@ -43,22 +51,8 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	rounds := orElse(t.Rounds, 1)
 	records, most := c.Bounds(t.parties())
 	honest := int64(t.parties() - t.Dropouts - t.Colluders - 1)
-	switch {
-	case c.Backend != "" && c.Backend != backendSum && c.Backend != BackendMix:
-		return nil, 0, fmt.Errorf("backend: %q isn't %s or %s", c.Backend, backendSum, BackendMix)
-	case len(c.Columns) == 0:
-		return nil, 0, fmt.Errorf("columns is missing: it names the columns that every record reports")
-	case honest < 1:
-		return nil, 0, fmt.Errorf("colluders, dropouts: N_min - T - 1 = %d leaves no honest reports (N = %d, "+
-			"dropouts = %d, T = %d)", honest, t.parties(), t.Dropouts, t.Colluders)
-	case c.Eps0 != 0 && c.Gamma != 0:
-		return nil, 0, fmt.Errorf("eps0, gamma: one follows from the other; leave one out")
-	case c.Eps0 == 0 && c.Gamma == 0 && t.Epsilon == 0:
-		return nil, 0, fmt.Errorf("gamma is missing: give it, or eps0, or privacy.epsilon, from which it follows")
-	case c.Eps0 < 0 || c.Eps0 > 20 || math.IsNaN(c.Eps0):
-		return nil, 0, fmt.Errorf("eps0: %v isn't in (0, 20]", c.Eps0)
-	case c.Gamma < 0 || c.Gamma >= 1 || math.IsNaN(c.Gamma):
-		return nil, 0, fmt.Errorf("gamma: %v isn't in (0, 1)", c.Gamma)
+	if err := c.check(t, honest); err != nil {
+		return nil, 0, err
 	}
 	s := privacy.Shuffled{Reports: uint64(honest) * uint64(records), Categories: 2}
 	cfg := response.Config{Estimate: orElse(response.Estimand(c.Estimate), response.Histogram), Records: records,
@@ -67,18 +61,61 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	if cfg.Single {
 		releases = uint64(rounds) // a round's attempts carry the same reports
 	}
+	levels := 2
 	for _, name := range c.Columns {
 		k := c.categories(schema, name, cfg.Estimate, s.Reports)
 		cfg.Columns = append(cfg.Columns, response.Column{Name: name, Categories: k})
-		s.Categories = max(s.Categories, uint32(k))
+		levels = max(levels, k)
 	}
-	if cfg.Gamma, err = c.gamma(t, s, releases*uint64(len(c.Columns))); err != nil {
+	if !c.noisy() {
+		s.Categories = uint32(levels)
+	}
+	gamma, err := c.gamma(t, s, releases*uint64(len(c.Columns)))
+	if err == nil && c.noisy() {
+		cfg.Noise, err = noiseOf(gamma, levels)
+	} else {
+		cfg.Gamma = gamma
+	}
+	if err != nil {
 		return nil, 0, err
 	}
 	if _, err := response.NewSurvey(cfg, schema); err != nil {
 		return nil, 0, err
 	}
 	return &app.Shuffle{Version: 1, Survey: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
+}
+
+func (c *ShuffleConfig) noisy() bool { return c.Randomiser == RandomiserLaplace }
+
+// check names a key that is missing or contradicts another; honest is the number of honest parties.
+func (c *ShuffleConfig) check(t Terms, honest int64) error {
+	switch {
+	case c.Randomiser != "" && c.Randomiser != randomiserResponse && !c.noisy():
+		return fmt.Errorf("randomiser: %q isn't %s or %s", c.Randomiser, randomiserResponse,
+			RandomiserLaplace)
+	case c.noisy() && c.Gamma != 0:
+		return fmt.Errorf("gamma: it is the probability of a random report, and randomiser = %q adds noise "+
+			"to every one; give eps0", RandomiserLaplace)
+	case c.noisy() && c.Estimate != string(response.Mean) && c.Estimate != string(response.Quantile):
+		return fmt.Errorf("estimate: reports with noise estimate the mean or quantiles of numbers; name one, "+
+			"or take randomiser = %q", randomiserResponse)
+	case c.Backend != "" && c.Backend != backendSum && c.Backend != BackendMix:
+		return fmt.Errorf("backend: %q isn't %s or %s", c.Backend, backendSum, BackendMix)
+	case len(c.Columns) == 0:
+		return fmt.Errorf("columns is missing: it names the columns that every record reports")
+	case honest < 1:
+		return fmt.Errorf("colluders, dropouts: N_min - T - 1 = %d leaves no honest reports (N = %d, "+
+			"dropouts = %d, T = %d)", honest, t.parties(), t.Dropouts, t.Colluders)
+	case c.Eps0 != 0 && c.Gamma != 0:
+		return fmt.Errorf("eps0, gamma: one follows from the other; leave one out")
+	case c.Eps0 == 0 && c.Gamma == 0 && t.Epsilon == 0:
+		return fmt.Errorf("gamma is missing: give it, or eps0, or privacy.epsilon, from which it follows")
+	case c.Eps0 < 0 || c.Eps0 > 20 || math.IsNaN(c.Eps0):
+		return fmt.Errorf("eps0: %v isn't in (0, 20]", c.Eps0)
+	case c.Gamma < 0 || c.Gamma >= 1 || math.IsNaN(c.Gamma):
+		return fmt.Errorf("gamma: %v isn't in (0, 1)", c.Gamma)
+	}
+	return nil
 }
 
 // Bounds returns the least and the largest number of records of each of so many parties.
@@ -101,11 +138,21 @@ func (c *ShuffleConfig) categories(schema *dataset.Schema, name string, e respon
 			return len(column.Categories)
 		case c.Levels != 0:
 			return c.Levels
+		case c.noisy() && e == response.Mean:
+			return 64 // rounding to them is little beside the noise
 		case e == response.Histogram && column.Numeric.Lo == 0 && column.Numeric.Hi == 1:
 			return 2
 		}
 	}
 	return orElse(c.Levels, min(32, max(2, int(math.Round(math.Cbrt(float64(reports)))))))
+}
+
+// noiseOf returns the least noise on so many levels with the local guarantee of randomised response of two
+// values, which dominates all reports with that guarantee (docs/privacy.md, Theorem S1).
+func noiseOf(gamma uint64, levels int) (*response.Noise, error) {
+	s := privacy.Shuffled{Reports: 1, Categories: 2, Gamma: gamma + gamma>>20 + 1}
+	n, err := response.NewNoise(levels, s.Local())
+	return &n, err
 }
 
 // gamma returns the probability of a random report in units of 2^-32: as it is given, or the least for the
@@ -205,19 +252,22 @@ func (t Terms) account(p *protocol.Plan) error {
 
 // ReportUse is what a plan's reports protect by themselves, and what they reveal of a column.
 type ReportUse struct {
-	Estimate   string  `json:"estimate"`
-	Backend    string  `json:"backend"`           // sum or mix
-	Records    uint32  `json:"records_per_party"` // at least
-	Honest     uint64  `json:"honest_reports"`    // that hide one from the worst adversary that is tolerated
-	Columns    uint32  `json:"columns"`
-	Categories uint32  `json:"categories"` // of the column with the most
-	Gamma      float64 `json:"gamma"`
+	Estimate   string `json:"estimate"`
+	Randomiser string `json:"randomiser"`        // response or laplace
+	Backend    string `json:"backend"`           // sum or mix
+	Records    uint32 `json:"records_per_party"` // at least
+	Honest     uint64 `json:"honest_reports"`    // that hide one from the worst adversary that is tolerated
+	Columns    uint32 `json:"columns"`
+	Categories uint32 `json:"categories"` // of the column with the most
+	// Gamma is the probability of a random report; of reports with noise that of the randomised response of two
+	// values that has the same guarantees.
+	Gamma float64 `json:"gamma"`
 	// Local is the epsilon, with delta 0, of a report against everybody together; LocalAll that of all reports
 	// of a record.
 	Local    float64 `json:"local_epsilon"`
 	LocalAll float64 `json:"local_epsilon_all"`
 	// ShareSD is the deviation of the share of a rare value if all parties have just their least records, from
-	// all rounds.
+	// all rounds; of reports with noise that of a mean in units of the values' range.
 	ShareSD float64 `json:"share_sd"`
 }
 
@@ -228,20 +278,26 @@ func reportUse(p *protocol.Plan) *ReportUse {
 	}
 	c, _ := p.Charge(p.Releases())
 	r := p.Reports
-	u := &ReportUse{Backend: backendSum, Records: r.Records, Honest: c.Shuffled.Reports, Columns: r.Columns,
-		Categories: r.Categories, Gamma: float64(r.Gamma) / privacy.GammaUnit, Local: c.Shuffled.Local()}
+	u := &ReportUse{Backend: backendSum, Randomiser: randomiserResponse, Records: r.Records,
+		Honest: c.Shuffled.Reports, Columns: r.Columns, Categories: r.Categories,
+		Gamma: float64(r.Gamma) / privacy.GammaUnit, Local: c.Shuffled.Local()}
 	if p.Mixes() {
 		u.Backend = BackendMix
-	}
-	if a, err := app.Of(p); err == nil {
-		if s, ok := a.(*app.Shuffle); ok {
-			u.Estimate = string(s.Survey.Estimate)
-		}
 	}
 	u.LocalAll = u.Local * float64(c.Count) * (1 + 1e-12)
 	f := u.Gamma / float64(r.Categories)
 	reports := float64(p.Parties()) * float64(r.Records) * float64(p.Rounds)
 	u.ShareSD = math.Sqrt(f*(1-f)/reports) / (1 - u.Gamma)
+	if a, err := app.Of(p); err == nil {
+		if s, ok := a.(*app.Shuffle); ok {
+			u.Estimate = string(s.Survey.Estimate)
+			if n := s.Survey.Noise; n != nil {
+				k := s.Survey.Columns[0].Categories
+				u.Randomiser, u.Categories = RandomiserLaplace, uint32(k)
+				u.ShareSD = n.SD() / float64(k-1) / math.Sqrt(reports)
+			}
+		}
+	}
 	return u
 }
 
@@ -253,6 +309,10 @@ func reportOutlook(p *protocol.Plan) string {
 	u := reportUse(p)
 	if u.ShareSD < uselessShare {
 		return ""
+	}
+	if u.Randomiser == RandomiserLaplace {
+		return fmt.Sprintf("the mean of a column will have a standard deviation of %.2g of its range: more "+
+			"records of every party (records), more parties or a larger epsilon help", u.ShareSD)
 	}
 	return fmt.Sprintf("the share of a rare value will have a standard deviation of %.2g: more records of "+
 		"every party (records), more parties, fewer categories or a larger epsilon help", u.ShareSD)

@@ -68,6 +68,16 @@ func TestShufflePlans(t *testing.T) {
 			func(p *protocol.Plan, gamma, spent float64) bool { // spare attempts cost nothing
 				return spent <= 0.7 && spent > 0.69 && p.Releases() == 2 && p.Dim == 1 && p.Reports.MixRecords == 8192
 			}},
+		"laplace": {strings.Replace(budget+wardsOf60, `["ward"]`,
+			`["age"]`+"\nestimate = \"mean\"\nrandomiser = \"laplace\"\nbackend = \"mix\"", 1), 1,
+			func(p *protocol.Plan, gamma, spent float64) bool {
+				return spent <= 0.7 && spent > 0.69 && p.Reports.Categories == 2
+			}},
+		"laplace of eps0": {strings.Replace(wardsOf60, `["ward"]`,
+			`["age"]`+"\nestimate = \"quantile\"\nrandomiser = \"laplace\"\neps0 = 1.0", 1), 1,
+			func(p *protocol.Plan, gamma, spent float64) bool { // of two values with the guarantee 1
+				return gamma > 2/(math.E+1) && gamma < 2/(math.E+1)*(1+1e-5) && spent < 1
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := shuffled(t, dir, c.text, now)
@@ -142,10 +152,15 @@ func TestShufflePlanErrors(t *testing.T) {
 	dir, _ := site.Deploy(t, now)
 	budget := "[privacy]\nepsilon = 0.7\ndelta = 1e-6\n"
 	for want, text := range map[string]string{
-		"[shuffle] gamma is missing":          wardsOf60,
-		"[shuffle] eps0, gamma: one":          wardsOf60 + "eps0 = 1.0\ngamma = 0.5\n",
-		"[shuffle] eps0: 21":                  wardsOf60 + "eps0 = 21.0\n",
-		"[shuffle] gamma: 1 ":                 wardsOf60 + "gamma = 1.0\n",
+		"[shuffle] gamma is missing":     wardsOf60,
+		"[shuffle] eps0, gamma: one":     wardsOf60 + "eps0 = 1.0\ngamma = 0.5\n",
+		"[shuffle] eps0: 21":             wardsOf60 + "eps0 = 21.0\n",
+		"[shuffle] gamma: 1 ":            wardsOf60 + "gamma = 1.0\n",
+		"[shuffle] randomiser: \"dice\"": wardsOf60 + "gamma = 0.5\nrandomiser = \"dice\"\n",
+		"[shuffle] gamma: it is the":     wardsOf60 + "gamma = 0.5\nrandomiser = \"laplace\"\n",
+		"[shuffle] estimate: reports":    wardsOf60 + "eps0 = 0.5\nrandomiser = \"laplace\"\n",
+		"goes beyond 65536 levels": strings.Replace(wardsOf60, `["ward"]`,
+			`["age"]`+"\nestimate = \"mean\"\nrandomiser = \"laplace\"\neps0 = 0.001", 1),
 		"[shuffle] backend: \"box\"":          wardsOf60 + "gamma = 0.5\nbackend = \"box\"\n",
 		"more than 16384 reports":             wardsOf60 + "gamma = 0.5\nbackend = \"mix\"\nmax_records = 9000\n",
 		"a plan with audit":                   "audit = true\n" + wardsOf60 + "gamma = 0.5\nbackend = \"mix\"\n",

@@ -60,6 +60,11 @@ func reportsText(r *terms.ReportUse) string {
 	if r.Backend == terms.BackendMix {
 		by = "; a mix-net carries each"
 	}
+	if r.Randomiser == terms.RandomiserLaplace {
+		return fmt.Sprintf("each of %s of a record gets discrete Laplace noise on %d levels; alone it keeps "+
+			"epsilon %.4g at delta 0; a mean gets a standard deviation of %.2g of its range%s",
+			plural(int(r.Columns), "column", "columns"), r.Categories, r.Local, r.ShareSD, by)
+	}
 	return fmt.Sprintf("each of %s of a record is random with probability %.4g, and has up to %d values; "+
 		"alone it keeps epsilon %.4g at delta 0; the share of a rare value gets a standard deviation of %.2g%s",
 		plural(int(r.Columns), "column", "columns"), r.Gamma, r.Categories, r.Local, r.ShareSD, by)
