@@ -179,7 +179,7 @@ func (o Options) Execute(ctx context.Context) (*Result, error) {
 	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: o.Coalition.String(), Runs: o.Runs,
 		Seed:     o.Seed,
 		Verdicts: []Outcome{}, NotCovered: notCovered()}
-	run := &Run{Options: o, sessions: map[string]*record{}}
+	run := &Run{Options: o, sessions: map[string]*record{}, began: time.Now()}
 	if o.Out != "" && o.Target.Reports == nil {
 		if err := run.writeView(ctx); err != nil {
 			return nil, err
@@ -190,6 +190,7 @@ func (o Options) Execute(ctx context.Context) (*Result, error) {
 			if o.Progress != nil {
 				o.Progress(2*i+j, 2*len(attacks), a.Info().ID)
 			}
+			run.done = float64(i) / float64(len(attacks))
 			v, err := run.one(ctx, a, control)
 			if err != nil {
 				return nil, err
@@ -216,6 +217,13 @@ type Run struct {
 	Options
 	sessions map[string]*record
 	draws    map[drawn]Measurement // of reports
+	began    time.Time
+	done     float64 // share of the attacks that ended
+}
+
+// late reports whether the attacks that are left have to be short, or the time will not suffice for them.
+func (r *Run) late() bool {
+	return r.Time > 0 && time.Since(r.began).Seconds() > (0.2+0.5*r.done)*r.Time.Seconds()
 }
 
 func (r *Run) one(ctx context.Context, a Attack, control bool) (Outcome, error) {

@@ -16,6 +16,7 @@ import (
 	"choir/learn/dataset"
 	"choir/privacy"
 	"choir/protocol"
+	"choir/session/run"
 )
 
 // again is a member's randomness: every read starts with the same bytes. Noise is expanded from a
@@ -275,6 +276,49 @@ func TestThinned(t *testing.T) {
 			out, err = isolation{by}.Run(t.Context(), run, c, true)
 			if err != nil || out.Verdict != Broke {
 				t.Errorf("the control: %+v, %v", out, err)
+			}
+		})
+	}
+}
+
+// TestUnclaimed: of plans that claim no epsilon a sum promises nothing about records, and hides what it hides
+// of members.
+func TestUnclaimed(t *testing.T) {
+	t.Parallel()
+	for _, noise := range []protocol.Placement{protocol.NoiseNone, protocol.NoiseParty} {
+		t.Run(noise.String(), func(t *testing.T) {
+			roster, err := run.NewRoster(nil, 4, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Target{Parties: 4, Nodes: 2, MinParties: 4, Colluders: 1, Rounds: 1, Noise: noise,
+				Variance: 1 << 40}.sessionPlan(roster, 2, staging{perParty: 1 << 21})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := TargetOf(p)
+			if err != nil || !x.Unclaimed {
+				t.Fatalf("%+v, %v", x, err)
+			}
+			o := Options{Target: x, Runs: 1 << 12, Seed: 3, Lab: fixed(5),
+				Coalition: Coalition{Nodes: 1, Aggregator: true}}
+			wants := map[string]Verdict{"rank": Held, "restored": Held, "retries": Held, "epsilon": NotPromised,
+				"canaries": NotPromised, "membership": NotPromised}
+			for id := range wants {
+				o.Scenarios = append(o.Scenarios, id)
+			}
+			r, err := o.Execute(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range r.Verdicts {
+				want := wants[v.Scenario]
+				if v.Control {
+					want = Broke
+				}
+				if v.Verdict != want || want == NotPromised && (v.Claimed != nil || *v.Measured < 1) {
+					t.Errorf("%s, control %t: %+v", v.Scenario, v.Control, v)
+				}
 			}
 		})
 	}

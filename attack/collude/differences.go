@@ -44,7 +44,7 @@ func (differences) Run(ctx context.Context, r *Run, c Coalition, control bool) (
 		return out, err
 	}
 	if p.claim, err = promised.claim(c, t.Parties); control {
-		p.claim = r.Target.Epsilon
+		p.claim = r.Target.budget()
 	}
 	out.Claimed = wide(p.claim)
 	with, ok := p.view.less(1)

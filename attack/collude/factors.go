@@ -133,7 +133,7 @@ func (noisyFactors) Run(ctx context.Context, r *Run, c Coalition, control bool) 
 	// What the coalition could subtract is not what this attack is about: it has no parties' noise.
 	c.Parties, c.Nodes = 0, min(c.Nodes, t.Nodes-1)
 	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
-	n, err := privacy.Calibrate(privacy.Target{Epsilon: r.Target.Epsilon, Delta: t.Delta,
+	n, err := privacy.Calibrate(privacy.Target{Epsilon: r.Target.budget(), Delta: t.Delta,
 		Sensitivity: t.Sensitivity, Dim: 1, Releases: factorRounds, Parts: uint32(t.Parties), Relation: t.Relation})
 	if err != nil {
 		return out, err
@@ -152,7 +152,7 @@ func (noisyFactors) Run(ctx context.Context, r *Run, c Coalition, control bool) 
 	if err != nil {
 		return out, err
 	}
-	p := prepared{sums: f.sums, claim: r.Target.Epsilon}
+	p := prepared{sums: f.sums, claim: r.Target.budget()}
 	if p.view, err = rec.view(c, nil); err != nil {
 		return out, err
 	}

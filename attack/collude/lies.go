@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"choir/attack/simulate"
+	"choir/internal/parallel"
 )
 
 // lies runs the table of cheats, one by one and two at a time.
@@ -77,92 +78,96 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 	if control {
 		return suspected(table, out)
 	}
-	wrong, all := 0.0, c.cheats(table)
-	out.Measured = &wrong
-	for _, x := range all {
-		if ctx.Err() != nil {
-			return out, ctx.Err()
-		}
-		problems, err := x.Run()
-		if err != nil {
-			return out, err
-		}
-		if len(problems) > 0 {
-			wrong++
-			out.Story = append(out.Story, append([]string{x.Who + ": " + x.What}, problems...)...)
-		}
-	}
-	alone, err := onTerms(ctx, all, &out, &wrong)
-	if err != nil {
-		return out, err
-	}
-	ran, err := together(ctx, r, all, &out, &wrong)
-	if err != nil {
+	trials := trialsOf(c.cheats(table), r)
+	if err := runTrials(ctx, r, trials); err != nil {
 		return out, err
 	}
 	problems, n, err := r.lying(ctx, c)
 	if err != nil {
 		return out, err
 	}
-	wrong += float64(len(problems))
-	out.Verdict, out.Story = atMost(wrong, 0, true), append(out.Story, problems...)
+	wrong, ran := float64(len(problems)), map[string]int{}
+	for _, x := range trials {
+		if x.ran {
+			ran[x.kind]++
+		}
+		if len(x.problems) > 0 {
+			wrong++
+			out.Story = append(out.Story, append([]string{x.what}, x.problems...)...)
+		}
+	}
+	out.Measured, out.Verdict, out.Story = &wrong, atMost(wrong, 0, true), append(out.Story, problems...)
 	if wrong == 0 {
 		out.Story = []string{fmt.Sprintf("%d cheats of the table, %d of them and %d pairs on the plan's terms, "+
-			"and %d sessions on these in which all members of the coalition lied, %d times", len(all), alone, ran,
-			liarSessions, n)}
+			"and %d sessions on these in which all members of the coalition lied, %d times", ran[inTable],
+			ran[onTerms], ran[inPairs], liarSessions, n)}
 	}
 	out.Story = append(out.Story, note)
 	return out, nil
 }
 
-// onTerms runs every cheat on the plan's terms.
-func onTerms(ctx context.Context, all []simulate.Cheat, out *Outcome, wrong *float64) (ran int, err error) {
+// The kinds of trials.
+const (
+	inTable = "table" // what comes of it is in the table
+	onTerms = "terms" // on the plan's terms, before the oracle alone
+	inPairs = "pair"  // the same for two cheats at the same time
+)
+
+// trial is a simulated session with one cheat or two.
+type trial struct {
+	kind, what string
+	cheats     []simulate.Cheat
+	ran        bool
+	problems   []string
+}
+
+// trialsOf is every cheat of the table, and on the plan's terms, and pairs of them.
+func trialsOf(all []simulate.Cheat, r *Run) (trials []*trial) {
 	for _, x := range all {
-		n, err := oracled(ctx, out, wrong, fmt.Sprintf("%s: %s, on the plan's terms", x.Who, x.What), x.OnTerms())
-		if ran += n; err != nil {
-			return ran, err
-		}
+		trials = append(trials, &trial{kind: inTable, what: x.Who + ": " + x.What, cheats: []simulate.Cheat{x}})
 	}
-	return ran, nil
-}
-
-// together runs pairs of cheats by different members.
-func together(ctx context.Context, r *Run, all []simulate.Cheat, out *Outcome, wrong *float64) (ran int,
-	err error) {
-	rng := r.rng("lies")
-	for tries := 0; tries < 10*pairs && ran < pairs && len(all) > 0; tries++ {
+	for _, x := range all {
+		trials = append(trials, &trial{kind: onTerms,
+			what:   fmt.Sprintf("%s: %s, on the plan's terms", x.Who, x.What),
+			cheats: []simulate.Cheat{x.OnTerms()}})
+	}
+	rng, found := r.rng("lies"), 0
+	for tries := 0; tries < 10*pairs && found < pairs && len(all) > 0; tries++ {
 		a, b := all[rng.IntN(len(all))], all[rng.IntN(len(all))]
-		if !a.Fits(b) {
-			continue
-		}
-		what := fmt.Sprintf("%s: %s; %s: %s", a.Who, a.What, b.Who, b.What)
-		n, err := oracled(ctx, out, wrong, what, a.OnTerms(), b.OnTerms())
-		if ran += n; err != nil {
-			return ran, err
+		if a.Fits(b) {
+			found++
+			trials = append(trials, &trial{kind: inPairs, what: fmt.Sprintf("%s: %s; %s: %s", a.Who, a.What, b.Who,
+				b.What), cheats: []simulate.Cheat{a.OnTerms(), b.OnTerms()}})
 		}
 	}
-	return ran, nil
+	return trials
 }
 
-// oracled runs cheats in one session, and notes what an oracle finds wrong with the honest members.
-// ran is 1, or 0 if the cheats do not fit the plan.
-func oracled(ctx context.Context, out *Outcome, wrong *float64, what string,
-	cheats ...simulate.Cheat) (ran int, err error) {
-	if ctx.Err() != nil {
-		return 0, ctx.Err()
-	}
-	violations, err := simulate.Together(cheats...)
-	if errors.Is(err, simulate.ErrUnfit) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	for _, v := range violations {
-		*wrong++
-		out.Story = append(out.Story, fmt.Sprintf("%s: %s", what, v))
-	}
-	return 1, nil
+// runTrials runs trials on all cores. When the run is late it leaves out pairs.
+func runTrials(ctx context.Context, r *Run, trials []*trial) error {
+	return parallel.Try(len(trials), func(i int) (err error) {
+		x := trials[i]
+		if x.kind == inPairs && r.late() {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if x.kind == inTable {
+			x.problems, err = x.cheats[0].Run()
+		} else {
+			var violations []simulate.Violation
+			violations, err = simulate.Together(x.cheats...)
+			for _, v := range violations {
+				x.problems = append(x.problems, v.String())
+			}
+		}
+		if errors.Is(err, simulate.ErrUnfit) {
+			return nil
+		}
+		x.ran = err == nil
+		return err
+	})
 }
 
 // unseen counts the cheats that change a sum without anybody noticing.

@@ -95,6 +95,9 @@ func (x trials) target(trial int) int {
 func (r *Run) newTrials(t Target, c Coalition, p *population) trials {
 	rng := r.rng("membership")
 	n := max(16*memberTargets, r.Runs/memberDim)
+	if r.late() {
+		n = max(16*memberTargets, n/4)
+	}
 	x := trials{sums: sums{t: t, bits: make([]bool, n)}, population: p,
 		victim: make([]float64, n*memberDim), last: make([]float64, n*memberDim)}
 	x.group = x.largest(n * memberDim)
@@ -153,7 +156,7 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
 	p := newPopulation(t.Sensitivity, r.rng("population"))
 	x := r.newTrials(t, c, p)
-	rec, err := r.record(ctx, name, t, len(x.victim), staging{}, x.inputs)
+	rec, err := r.record(ctx, fmt.Sprintf("%s %d", name, len(x.bits)), t, len(x.victim), staging{}, x.inputs)
 	if err != nil {
 		return out, err
 	}

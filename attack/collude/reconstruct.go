@@ -20,6 +20,8 @@ const (
 	recBits    = 32
 	recQueries = 64
 	recSets    = 64 // data sets at least
+
+	recElements = 1 << 20 // numbers that the parties of a session send in all, about
 )
 
 // Info implements Attack.
@@ -42,7 +44,7 @@ type puzzle struct {
 func (r *Run) newPuzzle(t Target, name string) *puzzle {
 	rng := r.rng(name)
 	p := &puzzle{sums: sums{t: t}, signs: mat.NewDense(recQueries, recBits, nil),
-		runs: max(recSets, r.Runs/recQueries)}
+		runs: max(recSets, min(r.Runs/recQueries, recElements/(t.Parties*t.Rounds*recQueries)))}
 	for i := range recQueries {
 		for j := range recBits {
 			p.signs.Set(i, j, float64(2*rng.IntN(2)-1))
@@ -156,7 +158,7 @@ func (reconstruction) Run(ctx context.Context, r *Run, c Coalition, control bool
 			return out, err
 		}
 		// Who guesses a coin right more often refutes (epsilon, delta).
-		limit = 1/(1+math.Exp(-claim)) + t.Delta
+		limit = min(1, 1/(1+math.Exp(-claim))+t.Delta)
 	}
 	out.Coalition, out.Claimed = c.String(), &limit
 	p := r.newPuzzle(t, name)

@@ -63,7 +63,8 @@ func (restored) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 		maps.Copy(sums, again)
 	}
 	more = float64(len(sums) - first)
-	out.Verdict = atMost(more, 0, control || r.Target.tolerated(c))
+	out.Verdict = atMost(more, 0, control || r.Target.tolerated(c) ||
+		r.Target.Unclaimed && c.Nodes < r.Target.Nodes)
 	out.Story = []string{
 		fmt.Sprintf("%s was started again from %d earlier copies of its store", rec.session.Name(node),
 			len(rec.applied[node])),

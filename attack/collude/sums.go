@@ -225,7 +225,7 @@ func (r *Run) prepare(ctx context.Context, c Coalition, by thinned, control bool
 	}
 	p.view.records = p.records
 	if p.claim, err = r.Target.claim(c, t.Parties-by.parties); control {
-		p.claim = r.Target.Epsilon
+		p.claim = r.Target.budget()
 	}
 	out.Claimed = wide(p.claim)
 	return p, out, err
@@ -269,7 +269,7 @@ func (p prepared) judge(out Outcome, r *Run, scores []float64, s shape, control 
 	}
 	if m.Low > p.claim {
 		out.Story = []string{
-			fmt.Sprintf("%d repetitions of %d rounds in the coordinates of one session; in each a coin decided "+
+			fmt.Sprintf("%d repetitions in the coordinates of one session, rounds: %d; in each a coin decided "+
 				"whether the record was there", r.Runs, p.t.Rounds),
 			"the coalition subtracted its own terms and noise from each sum, and what the other honest parties sent",
 			fmt.Sprintf("guessing by the sign of the rest has an area under the curve of %.4f", m.AUC),

@@ -34,7 +34,8 @@ type Target struct {
 	Summed bool `json:"summed"`
 	// Exposed reports, for local noise, that other parties' data can leave the victim's noise alone in a sum
 	// (privacy.LayerTerms).
-	Exposed bool `json:"exposed"`
+	Exposed   bool `json:"exposed"`
+	Unclaimed bool `json:"unclaimed"` // the plan claims no epsilon
 	// Reports are the shuffled reports that a plan reveals in place of noisy sums; else nil.
 	Reports *protocol.Reports `json:"reports,omitempty"`
 	// Noisy is set if reports have noise in the place of randomised response.
@@ -68,14 +69,9 @@ func NewTarget(t Target) (Target, error) {
 	return t, nil
 }
 
-// TargetOf returns the terms of a plan. A plan without a claim is refused: there is nothing to
-// measure against.
+// TargetOf returns the terms of a plan. Where it claims no epsilon, what one record may change is not stated
+// either: the record is then all that a party sends, as far as its bound allows.
 func TargetOf(p *protocol.Plan) (Target, error) {
-	if !p.Claims() {
-		return Target{}, protocol.Fail(protocol.ClassInput,
-			"plan: it claims no epsilon that an attack could refute; name members and a budget by flags "+
-				"(--parties, --nodes, --epsilon) to attack sessions of the same protocol")
-	}
 	t := Target{Name: p.ID().String(), Parties: p.Parties(), Nodes: p.Computes(), MinParties: int(p.MinParties),
 		Colluders: int(p.Colluders), Rounds: int(p.Rounds), Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
 		Relation: privacy.Relation(p.Relation), Sensitivity: p.Sensitivity, Variance: p.Variance, Dim: p.Dim,
@@ -85,7 +81,29 @@ func TargetOf(p *protocol.Plan) (Target, error) {
 	if p.Noise == protocol.NoiseShuffle {
 		t.Reports, t.Noisy = &p.Reports, noisyReports(p)
 	}
+	if !p.Claims() {
+		t.Unclaimed, t.Delta, t.Relation, t.Dim = true, unclaimedDelta, privacy.ReplaceOne, 1
+		t.Sensitivity = 2 * min(p.PerParty, mostPerParty)
+		if t.Sensitivity == 0 || t.Noise == protocol.NoiseNone {
+			t.Sensitivity = sensitivity
+		}
+	}
 	return t, t.check()
+}
+
+// The terms of a plan that claims no epsilon: the delta at which one is measured, and the largest bound on a
+// party's vector that attacks on sums reach.
+const (
+	unclaimedDelta = 1e-5
+	mostPerParty   = 1 << 40
+)
+
+// budget is the plan's epsilon, or 1 without one. Controls must show more.
+func (t Target) budget() float64 {
+	if t.Unclaimed {
+		return 1
+	}
+	return t.Epsilon
 }
 
 func (t Target) check() error {
@@ -125,7 +143,8 @@ func (t Target) Check(c Coalition) error {
 // tolerated reports whether the plan keeps its promises against a coalition: at most T parties
 // and one more, and not all compute nodes.
 func (t Target) tolerated(c Coalition) bool {
-	return t.Noise == protocol.NoiseLocal || c.Nodes < t.Nodes && c.Parties <= t.Colluders+1
+	return !t.Unclaimed && (t.Noise == protocol.NoiseLocal ||
+		c.Nodes < t.Nodes && c.Parties <= t.Colluders+1)
 }
 
 // hidden is the number of noise terms in a sum of a number of parties that a coalition can't
@@ -153,7 +172,7 @@ func (t Target) claim(c Coalition, set int) (float64, error) {
 		return 0, nil
 	}
 	parts := t.hidden(c, set)
-	if parts == 0 {
+	if parts == 0 || t.Unclaimed {
 		return math.Inf(1), nil
 	}
 	r := privacy.SampledRelease{Release: privacy.Release{Sensitivity: t.Sensitivity, PartVariance: t.Variance,
@@ -172,6 +191,6 @@ func (t Target) reason(c Coalition, set int) string {
 	}
 	return fmt.Sprintf("the claim of local noise is for all %d compute nodes together, who see the "+
 		"victim's own noised update; this coalition sees a sum that hides the noise of %d parties, and no smaller "+
-		"claim is proven for it, because updates depend on the party's earlier noise: the claim is not known to be "+
-		"tight. Add the other nodes to the coalition for a measurement of it", t.Nodes, set-c.Parties)
+		"claim is proven for it, because updates depend on the party's earlier noise: the claim is not known to "+
+		"be tight. Add the other nodes to the coalition for a measurement of it", t.Nodes, set-c.Parties)
 }

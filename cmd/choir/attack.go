@@ -240,9 +240,9 @@ func (a *tools) executeAttack(cmd *cobra.Command, args []string, f *attackFlags,
 func verdictError(broke, undecided int) error {
 	switch {
 	case broke > 0:
-		return protocol.Fail(protocol.ClassIntegrity, "%d promises broke", broke)
+		return protocol.Fail(protocol.ClassIntegrity, "broken promises: %d", broke)
 	case undecided > 0:
-		return protocol.Fail(protocol.ClassFailed, "%d attacks are undecided", undecided)
+		return protocol.Fail(protocol.ClassFailed, "undecided attacks: %d", undecided)
 	}
 	return nil
 }
@@ -262,7 +262,11 @@ func (a *tools) printAttack(r *collude.Result) {
 	for _, v := range r.Verdicts {
 		broke := v.Verdict == collude.Broke && !v.Control || v.Verdict == collude.Undecided
 		if broke || v.Reason != "" {
-			fmt.Fprintf(a.Out, "\n%s against %s:\n", v.Scenario, v.Coalition)
+			control := ""
+			if v.Control {
+				control = ", control,"
+			}
+			fmt.Fprintf(a.Out, "\n%s%s against %s:\n", v.Scenario, control, v.Coalition)
 		}
 		if v.Control && v.Verdict == collude.Held {
 			fmt.Fprintf(a.Out, "\n%s:\n", v.Scenario)

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 var builtDir string
 
 // built is the real binary, built once, without the race detector. The examples of a
-// party's own program and of an adversary are in the same folder.
+// party's own program and of an adversary are in the same folder, and an adversary that breaks a promise.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "choir-built-")
 	if err != nil {
@@ -35,7 +35,8 @@ var built = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(dir, "choir")
 	for to, source := range map[string]string{path: ".",
 		filepath.Join(dir, "logistic"):  "../../examples/external/go",
-		filepath.Join(dir, "adversary"): "../../examples/adversary"} {
+		filepath.Join(dir, "adversary"): "../../examples/adversary",
+		filepath.Join(dir, "informed"):  "./testdata/informed"} {
 		if out, err := exec.Command("go", "build", "-o", to, source).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("go build: %w\n%s", err, out)
 		}

@@ -50,9 +50,9 @@ func (p *Page) attackVerdict(r *collude.Result) {
 	broke, undecided := r.Failed()
 	switch {
 	case broke > 0:
-		p.Verdict, p.Bad = fmt.Sprintf("%d promises broke.", broke), true
+		p.Verdict, p.Bad = fmt.Sprintf("Broken promises: %d.", broke), true
 	case undecided > 0:
-		p.Verdict, p.Bad = fmt.Sprintf("%d attacks could not decide.", undecided), true
+		p.Verdict, p.Bad = fmt.Sprintf("Undecided attacks: %d.", undecided), true
 	default:
 		p.Verdict = "Every promise that was tested held, and every positive control broke."
 	}
