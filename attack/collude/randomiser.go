@@ -51,27 +51,31 @@ func (t Target) noise(d drawn) response.Noise {
 type randomiser struct {
 	values [3]int
 	report func(value int, random io.Reader) (int, error)
-	ratio  func(y, value int) float64 // the law of a value's reports over that of the others', at y
+	ratio  [2][]float64 // by report: the law of the victim's values' reports over that of the others'
 }
 
-func (t Target) randomiser(d drawn) (randomiser, error) {
+func (t Target) randomiser(d drawn) (x randomiser, err error) {
 	if t.Noisy != nil {
 		n, k := t.noise(d), t.Noisy.Levels
+		x.values = [3]int{0, k - 1, k - 1}
+		x.report = func(level int, random io.Reader) (int, error) { return n.Report(level, k, random) }
 		step := math.Log(float64(n.Keep) / privacy.GammaUnit)
 		away := func(y, level int) float64 { return math.Abs(float64(y - int(n.Margin) - level)) }
-		return randomiser{[3]int{0, k - 1, k - 1},
-			func(level int, random io.Reader) (int, error) { return n.Report(level, k, random) },
-			func(y, level int) float64 { return math.Exp(step * (away(y, level) - away(y, k-1))) }}, nil
+		x.tabulate(k+2*int(n.Margin), func(y, level int) float64 {
+			return math.Exp(step * (away(y, level) - away(y, k-1)))
+		})
+		return x, nil
 	}
 	k := int(t.Reports.Categories)
-	x, err := response.New(k, float64(d.gamma)/privacy.GammaUnit)
+	by, err := response.New(k, float64(d.gamma)/privacy.GammaUnit)
 	others := min(2, k-1)
 	if k == 2 {
 		others = 0
 	}
-	f := x.Gamma() / float64(k)
-	own := (1 - x.Gamma() + f) / f
-	return randomiser{[3]int{0, 1, others}, x.Report, func(y, value int) float64 {
+	x.values, x.report = [3]int{0, 1, others}, by.Report
+	f := by.Gamma() / float64(k)
+	own := (1 - by.Gamma() + f) / f
+	x.tabulate(k, func(y, value int) float64 {
 		switch {
 		case value == others:
 			return 1
@@ -81,24 +85,48 @@ func (t Target) randomiser(d drawn) (randomiser, error) {
 			return 1 / own
 		}
 		return 1
-	}}, err
+	})
+	return x, err
 }
 
-// likelihood draws the reports of a victim and of the others, and returns the logarithm of the likelihood
-// ratio of their counts, of the victim's first value over its second.
-func (r randomiser) likelihood(victim, reports int, random io.Reader) (float64, error) {
-	num, den := 0.0, 0.0
-	for i := range reports {
-		value := r.values[2]
-		if i == 0 {
-			value = r.values[victim]
+func (x *randomiser) tabulate(k int, ratio func(y, value int) float64) {
+	for victim := range 2 {
+		x.ratio[victim] = make([]float64, k)
+		for y := range k {
+			x.ratio[victim][y] = ratio(y, x.values[victim])
 		}
-		y, err := r.report(value, random)
+	}
+}
+
+// cells is the number of different reports.
+func (x randomiser) cells() int { return len(x.ratio[0]) }
+
+// draw draws the reports of a victim and of the others, and returns how many differ from their values.
+func (x randomiser) draw(reports []int, victim int, random io.Reader) (changed int, err error) {
+	for i := range reports {
+		value := x.values[2]
+		if i == 0 {
+			value = x.values[victim]
+		}
+		y, err := x.report(value, random)
 		if err != nil {
 			return 0, err
 		}
-		num += r.ratio(y, r.values[0])
-		den += r.ratio(y, r.values[1])
+		reports[i] = y
+		if y != value {
+			changed++
+		}
 	}
-	return math.Log(num / den), nil
+	return changed, nil
+}
+
+// score is the logarithm of the likelihood ratio of the reports' counts, of the victim's first value over
+// its second.
+func (x randomiser) score(reports []int) float64 {
+	num, den := 0.0, 0.0
+	for _, y := range reports {
+		num += x.ratio[0][y]
+		den += x.ratio[1][y]
+	}
+	return math.Log(num / den)
 }

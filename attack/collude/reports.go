@@ -13,11 +13,13 @@ import (
 	"slices"
 	"time"
 
+	"choir/attack/threat"
 	"choir/internal/parallel"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/learn/response"
 	"choir/privacy"
+	"choir/privacy/shuffle"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/run"
@@ -120,11 +122,14 @@ func (t Target) measureReports(ctx context.Context, r *Run, d drawn) (Measuremen
 	if m, known := r.draws[d]; known {
 		return m, nil
 	}
-	scores, err := t.scores(ctx, r, d)
+	scores, changed, err := t.scores(ctx, r, d)
 	if err != nil {
 		return Measurement{}, err
 	}
 	m, err := measure(scores, sample{}, 1, t.Delta, anyShape)
+	if err == nil && t.Noisy == nil {
+		err = t.byRate(&m, d, changed)
+	}
 	if r.draws == nil {
 		r.draws = map[drawn]Measurement{}
 	}
@@ -132,27 +137,53 @@ func (t Target) measureReports(ctx context.Context, r *Run, d drawn) (Measuremen
 	return m, err
 }
 
+// rate is how many of a number of reports differ from their records' values.
+type rate struct{ changed, of int }
+
+// byRate raises the limit. The rate of changed reports has an upper confidence limit, and with it the
+// probability of a random report. From that the distribution of the counts follows, and the epsilon that the
+// counts of the victim's two values refute, which events of a probability near delta decide: too few draws
+// show these.
+func (t Target) byRate(m *Measurement, d drawn, of rate) error {
+	k := float64(t.Reports.Categories)
+	gamma := min(1, threat.UpperRate(of.changed, of.of, falseAlarm/4)*k/(k-1))
+	a, err := privacy.ShuffleQuery{Rounds: []shuffle.Round{{Kind: shuffle.RandomisedResponse, Users: d.reports,
+		Categories: int(k), Gamma: gamma, Count: t.Rounds * int(t.Reports.Columns)}}, Delta: t.Delta,
+		Precision: privacy.PlanPrecision()}.Answer()
+	if err != nil {
+		return err
+	}
+	if a.LowerBound > m.Low {
+		m.Low = a.LowerBound
+		m.Method = "by the distribution of the counts under the limit of the probability of a random report that " +
+			"the rate of changed reports shows"
+	}
+	return nil
+}
+
 // scores are the likelihood ratios of draws.
-func (t Target) scores(ctx context.Context, r *Run, d drawn) (sample, error) {
+func (t Target) scores(ctx context.Context, r *Run, d drawn) (sample, rate, error) {
 	tallies := t.Rounds * int(t.Reports.Columns)
 	x, err := t.randomiser(d)
 	if err != nil {
-		return sample{}, err
+		return sample{}, rate{}, err
 	}
 	runs := min(r.Runs, max(minRuns, mostDraws/(2*d.reports*tallies)))
 	scores := [2][]float64{make([]float64, runs), make([]float64, runs)}
 	all := [2][]float64{make([]float64, runs*tallies), make([]float64, runs*tallies)}
 	const chunks = 64
-	errs := make([]error, chunks)
+	errs, changed := make([]error, chunks), [chunks]int{}
 	parallel.Do(chunks, func(i int) {
 		random, err := freshRandom()
+		reports := make([]int, d.reports)
 		for j := i; j < runs*tallies && err == nil; j += chunks {
 			for victim := range 2 {
-				s := 0.0
-				if s, err = x.likelihood(victim, d.reports, random); err != nil {
+				n := 0
+				if n, err = x.draw(reports, victim, random); err != nil {
 					break
 				}
-				all[victim][j] = s
+				all[victim][j] = x.score(reports)
+				changed[i] += n
 			}
 			err = cmp.Or(err, ctx.Err())
 		}
@@ -163,7 +194,11 @@ func (t Target) scores(ctx context.Context, r *Run, d drawn) (sample, error) {
 			scores[victim][j/tallies] += s
 		}
 	}
-	return sample{scores[0], scores[1]}, errors.Join(errs...)
+	of := rate{of: 2 * runs * tallies * d.reports}
+	for _, n := range changed {
+		of.changed += n
+	}
+	return sample{scores[0], scores[1]}, of, errors.Join(errs...)
 }
 
 func freshRandom() (io.Reader, error) {

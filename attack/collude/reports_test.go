@@ -10,7 +10,7 @@ import (
 )
 
 // TestReports measures epsilon of five sites of three records over both back ends: what a coalition that is
-// tolerated shows lies between two fifths (with noise, whose claim is that of any report with its local
+// tolerated shows lies between four fifths (with noise, whose claim is that of any report with its local
 // guarantee, a quarter) and all of the claim, without the shuffle a report shows more, and
 // a party of a mix-net shows nothing.
 func TestReports(t *testing.T) {
@@ -20,7 +20,7 @@ func TestReports(t *testing.T) {
 	}
 	for name, records := range map[string]uint32{"sum": 0, "mix-net": 3, "noise": 3} {
 		t.Run(name, func(t *testing.T) {
-			share, limit := 0.4, 0.97
+			share, limit := 0.8, 0.97
 			target := Target{Name: name, Parties: 5, Nodes: 2, MinParties: 5, Rounds: 1, Noise: protocol.NoiseShuffle,
 				Delta: 0.01, Relation: privacy.ReplaceOne, Dim: 1, Steps: 1, Reports: &protocol.Reports{Records: 3,
 					Columns: 1, Categories: 3, Gamma: privacy.GammaUnit / 2, MixRecords: records}}
