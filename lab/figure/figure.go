@@ -24,7 +24,7 @@ type Panel struct {
 	Levels                []Level
 	// YMin and YMax fix the window if YMin < YMax. Otherwise it shows the first curve, and
 	// of the others what is within twice its height; over categories four times. A
-	// logarithmic axis shows everything.
+	// logarithmic axis shows everything. Dots outside are drawn at the edge, with a note.
 	YMin, YMax float64
 	// Integers restricts ticks to whole numbers of X.
 	Integers bool

@@ -216,15 +216,43 @@ func TestFigureShapes(t *testing.T) {
 	}
 }
 
-// On a logarithmic axis every point is inside the window.
-func TestLogarithmicWindowShowsAllPoints(t *testing.T) {
-	p := Panel{LogY: true, Curves: []Curve{
-		{Name: "a", X: []float64{1, 2}, Y: []float64{1, 2}},
-		{Name: "b", X: []float64{1, 2}, Y: []float64{1e-5, 1e7}},
-	}}
-	lo, hi := p.yWindow()
-	if lo > 1e-5 || hi < 1e7 || len(p.outside(lo, hi)) > 0 {
-		t.Errorf("the window is %g to %g", lo, hi)
+// Every point is inside the window, or it is drawn at the edge and named.
+func TestAllPointsAreVisible(t *testing.T) {
+	far := []float64{-1e3, 1, 1e6, 1e7}
+	for _, test := range []struct {
+		name  string
+		panel Panel
+		y     []float64
+		want  []string
+	}{
+		{"logarithmic", Panel{LogY: true}, []float64{1e-5, 1, 1e6, 1e7}, nil},
+		{"dots", Panel{}, far, []string{"↓ b: −1000.000", "↑ b (2 dots): 10000000.000"}},
+		{"categories", Panel{Categories: []string{"0", "1", "2", "3", "4"}}, far,
+			[]string{"↓ b: −1000.000", "↑ b (2 dots): 10000000.000"}},
+		{"fixed window", Panel{YMin: 0.5, YMax: 3}, []float64{2, 2, 2, 4}, []string{"↑ b: 4.000"}},
+		{"at its edge", Panel{YMin: 0, YMax: 1}, []float64{0, 1, 1 + 1e-15, 1}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p, x := test.panel, []float64{1, 2, 3, 4}
+			p.Curves = []Curve{{Name: "a", X: x[:2], Y: []float64{0.8, 0.9}}, {Name: "b", X: x, Y: test.y,
+				Dots: !p.LogY}}
+			if notes := p.outside(p.yWindow()); !slices.Equal(notes, test.want) {
+				t.Errorf("%q, want %q", notes, test.want)
+			}
+			svg, err := (&Figure{Panels: []Panel{p}}).SVG()
+			if err != nil {
+				t.Fatal(err)
+			}
+			only, err := (&Figure{Panels: []Panel{{Curves: p.Curves[:1], YMin: p.YMin, YMax: p.YMax, LogY: p.LogY,
+				Categories: p.Categories}}}).SVG()
+			if err != nil {
+				t.Fatal(err)
+			}
+			marks := func(b []byte) int { return bytes.Count(b, []byte("<path")) }
+			if n := marks(svg) - marks(only); n < len(test.y) {
+				t.Errorf("%d paths more for %d points", n, len(test.y))
+			}
+		})
 	}
 }
 

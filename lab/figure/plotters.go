@@ -86,17 +86,19 @@ func (a *adder) scatter(points plotter.XYs, s style) {
 	a.add(marks, err)
 }
 
-// dots draws the points of a curve with their error bars.
+// dots draws the points of a curve with their error bars; those outside the window at its edge.
 func (a *adder) dots(c Curve, s style) {
+	inside := func(y float64) float64 { return min(max(y, a.plot.Y.Min), a.plot.Y.Max) }
 	var points plotter.XYs
 	var bounds plotter.YErrors
 	for i, x := range c.X {
 		if math.IsNaN(c.Y[i]) {
 			continue
 		}
-		points = append(points, plotter.XY{X: x, Y: c.Y[i]})
+		y := inside(c.Y[i])
+		points = append(points, plotter.XY{X: x, Y: y})
 		if len(c.Lo) > 0 {
-			bounds = append(bounds, struct{ Low, High float64 }{c.Y[i] - c.Lo[i], c.Hi[i] - c.Y[i]})
+			bounds = append(bounds, struct{ Low, High float64 }{y - inside(c.Lo[i]), inside(c.Hi[i]) - y})
 		}
 	}
 	if len(bounds) > 0 {

@@ -71,19 +71,39 @@ func extend(lo, hi float64, values []float64, from, to float64) (float64, float6
 	return lo, hi
 }
 
-// outside names the levels and curves that end outside the window, with their last value.
+// extremes are a curve's least and greatest value.
+func (c *Curve) extremes() [2]float64 {
+	lo, hi := extend(math.Inf(1), math.Inf(-1), c.Y, math.Inf(-1), math.Inf(1))
+	return [2]float64{lo, hi}
+}
+
+// outside names the levels, ends of lines and extreme dots that are outside the window, with their
+// values, and how many dots of a curve are drawn at the edge where they are more than one.
 func (p *Panel) outside(lo, hi float64) (notes []string) {
+	slack := 1e-9 * (hi - lo)
 	note := func(name string, y float64) {
 		switch {
-		case y < lo:
+		case y < lo-slack:
 			notes = append(notes, fmt.Sprintf("↓ %s: %s", name, number(y, 3)))
-		case y > hi:
+		case y > hi+slack:
 			notes = append(notes, fmt.Sprintf("↑ %s: %s", name, number(y, 3)))
 		}
 	}
 	for _, c := range p.Curves {
 		if c.dots(p) {
-			note(c.Name, slices.Min(c.Y))
+			for _, y := range c.extremes() {
+				beyond := 0
+				for _, v := range c.Y {
+					if y < lo-slack && v < lo-slack || y > hi+slack && v > hi+slack {
+						beyond++
+					}
+				}
+				if beyond > 1 {
+					note(fmt.Sprintf("%s (%d dots)", c.Name, beyond), y)
+				} else {
+					note(c.Name, y)
+				}
+			}
 			continue
 		}
 		last := math.NaN()
