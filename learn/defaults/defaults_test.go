@@ -166,6 +166,32 @@ func TestNewton(t *testing.T) {
 	}
 }
 
+// TestNetworkSteps: steps add up over the parties, so that their rate follows all records, and noise
+// shortens clip and rate.
+func TestNetworkSteps(t *testing.T) {
+	f := world(10, 4_000, 10, 1)
+	few := f.NetworkSteps(0.1, false)
+	f.Parties = 50
+	if many := f.NetworkSteps(0.1, false); many.Rate != few.Rate || many.Clip != few.Clip {
+		t.Errorf("with 50 parties %+v, with 10 %+v", many, few)
+	}
+	if many, few := f.NetworkSteps(0.1, true), world(10, 4_000, 10, 1).NetworkSteps(0.1, true); many.Rate <= few.Rate {
+		t.Errorf("a committee's member of 80 records has the rate %g, one of 400 %g", many.Rate, few.Rate)
+	}
+	last := Steps{}
+	for i, noise := range []float64{1e-9, 30, 1e3} {
+		f.Noise = noise
+		s := f.NetworkSteps(0.1, false)
+		if !(s.Rate > 0 && s.Clip > 0 && s.Start >= softestStart && s.Start <= firmestStart) {
+			t.Errorf("noise %g: %+v", noise, s)
+		}
+		if i > 0 && !(s.Clip <= last.Clip && s.Rate < last.Rate) {
+			t.Errorf("noise %g: %+v, with less of it %+v", noise, s, last)
+		}
+		last = s
+	}
+}
+
 func TestNewtonOutlook(t *testing.T) {
 	if got := world(300, 16_000, 20, 1).NewtonOutlook(0); got != "" {
 		t.Error(got)

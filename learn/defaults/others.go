@@ -1,6 +1,7 @@
 package defaults
 
 import (
+	"cmp"
 	"math"
 
 	"choir/learn/pvi"
@@ -120,19 +121,52 @@ func (f Facts) PlainRate(like Slope) float64 {
 	return round3(0.5 / (f.Aligned * curvature))
 }
 
+// Constants of NetworkSteps.
+const (
+	networkTravel = 40  // of all steps together, in mean gradients of a record
+	networkNoise  = 0.5 // most noise on a logit
+	widestClip    = 2.5 // over the usual length of a record's gradient at the start
+	startOfRecord = 0.005
+	softestStart  = 40
+	firmestStart  = 200
+)
+
 // NetworkSteps is the setting for a network's steps along the gradients of records, for which no
-// metric is known: short ones, around firm means.
-func (f Facts) NetworkSteps(once bool) Steps {
-	s := f.Optimisation(Logit(), 1, once)
-	s.Clip = round3(0.9 * f.Norm)
-	s.Rate = round3(min(1e-3, 0.1*float64(max(1, f.Parties))/float64(f.AssumedRecords())))
-	s.SDUnit = 0.1
-	s.Start = 200
-	s.Floor = f.prior()
-	if !once {
-		s.Damping = 0.3
-		s.Decay = 0.05
+// metric is known, on samples of rate sample; once is for a committee.
+//
+// The steps of all parties add up, so that their rate follows all records: together they go
+// networkTravel mean gradients, as long as the noise leaves a logit's standard deviation below
+// networkNoise. A logit moves by reach Norm times the weights' move, with reach that of the weights
+// which a network starts with, and a record's gradient is about Gradient reach Norm long. Longer
+// ones are of use where the noise allows a wider clip. A committee's members each go all of the
+// way with their own records, and are averaged.
+func (f Facts) NetworkSteps(sample float64, once bool) Steps {
+	s := Steps{Steps: 5, SampleRate: sample, Damping: 0.3, Decay: 0.05, SDUnit: 0.1, Floor: f.prior()}
+	records := float64(f.AssumedRecords())
+	noise := f.Noise / sample
+	f.Rounds = cmp.Or(f.Rounds, leastRounds)
+	if once {
+		s.Steps = 20
+		s.Damping = 1
+		s.Decay = 0
+		records /= float64(max(1, f.Parties))
+		noise /= float64(max(1, f.Parties))
+		f.Rounds = 1
 	}
+	steps, squares := 0.0, 0.0
+	for r := range f.Rounds {
+		d := s.Damping / (1 + s.Decay*float64(r))
+		steps += d * float64(s.Steps)
+		squares += d * d * float64(s.Steps)
+	}
+	start := f.Network()
+	reach := f.Norm * math.Sqrt(float64(start.Hidden)/3) * start.Spread
+	length := clipShare * Logit().Gradient * reach
+	rate := networkTravel / (steps * records)
+	most := networkNoise / max(reach*noise*math.Sqrt(squares), math.SmallestNonzeroFloat32) // rate times clip
+	s.Clip = round3(clamp(most/rate, length, widestClip*length))
+	s.Rate = round3(min(rate, most/s.Clip))
+	s.Start = round3(clamp(startOfRecord*records, softestStart, firmestStart))
 	return s
 }
 

@@ -225,7 +225,7 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 	var rule defaults.Steps
 	switch {
 	case c.Model == pvi.BNN && d.p.Optimiser == pvi.SGD:
-		rule = f.NetworkSteps(once)
+		rule = f.NetworkSteps(orElse(d.p.SampleRate, 1), once)
 	case d.p.Optimiser == pvi.Natural:
 		rule = f.Optimisation(d.like(), orElse(d.p.SampleRate, 1), once)
 	default:

@@ -186,6 +186,18 @@ var rules = map[pvi.StrategyName]map[string]string{
 		"sampling":        "default: a tenth of the records a step",
 		"sample_rate":     "default: a tenth of the records a step",
 	},
+	networkSteps: {
+		"clip":            "default: a record's usual length at the start, up to 2.5 times where noise allows",
+		"sd_unit":         "default: steps move widths less than means",
+		"start_precision": "default: a two-hundredth of the records, 40 to 200",
+		"optimiser":       "default: five gradient steps a round",
+		"steps":           "default: five gradient steps a round",
+		"learning_rate":   "default: 40 mean gradients in all, while a logit's noise stays below 0.5",
+		"damping":         "default: late rounds average",
+		"damping_decay":   "default: late rounds average",
+		"sampling":        "default: a tenth of the records a step",
+		"sample_rate":     "default: a tenth of the records a step",
+	},
 	pvi.NamePerturbation: {
 		"rounds":          "default: as many as keep steps stable for these columns, 5 to 120",
 		"shards":          "default: one factor a party",
@@ -207,6 +219,9 @@ var models = map[string]string{
 	"start_spread": "default: so that units differ",
 	"prior_spread": "default: so that units differ",
 }
+
+// networkSteps has the rules of a network's noisy steps.
+const networkSteps pvi.StrategyName = "network"
 
 const oneStep = "default: one natural-gradient step a round"
 
@@ -238,6 +253,9 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	}
 	if byRecords(name) {
 		name = pvi.NameOptimisation
+		if a.PVI.Model == pvi.BNN && a.PVI.Strategy.Params().Optimiser == pvi.SGD {
+			name = networkSteps
+		}
 	}
 	from := origin(rules[name])
 	out := []Parameter{{"rounds", json.RawMessage(fmt.Sprint(p.Rounds)),
