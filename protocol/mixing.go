@@ -46,12 +46,13 @@ type MixDigest [16]byte
 // MixBatch is a compute node's signed description of a batch that it made. The entries themselves
 // follow in MixPieces, except for batch 0.
 //
-// Layout: u32 round | u32 attempt | u32 stage | n* u32 party | n* u32 entries | n* u32 failed |
-// n* u32 repeated | n* 16 digest | 32 content.
+// Layout: u32 round | u32 attempt | u32 stage | 32 before | n* u32 party | n* u32 entries |
+// n* u32 failed | n* u32 repeated | n* 16 digest | 32 content.
 type MixBatch struct {
 	Round    uint32
 	Attempt  uint32
 	Stage    uint32      // number of the batch
+	Before   Digest      // of the signed description of the batch before; zero in that of batch 0
 	Parties  []uint32    // batch 0: the senders of the onions, in increasing order
 	Entries  []uint32    // batch 0: how many onions are of each
 	Failed   []uint32    // positions in the batch before (of batch M+1: in the list) that did not open
@@ -153,6 +154,7 @@ func (m *Onion) fields(w *wire) {
 func (m *MixBatch) fields(w *wire) {
 	w.attempt(&m.Round, &m.Attempt)
 	w.u32("stage", &m.Stage)
+	w.fixed("before", m.Before[:])
 	w.increasing("party", &m.Parties)
 	w.numbers("entries", &m.Entries)
 	w.increasing("failed", &m.Failed)

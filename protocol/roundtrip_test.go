@@ -121,7 +121,7 @@ func mixMessageOf(t *rapid.T, k Kind, round, attempt uint32) Message {
 			blobs(64).Draw(t, "sealed")}
 	case KindMixBatch:
 		b := &MixBatch{Round: round, Attempt: attempt, Stage: rapid.Uint32().Draw(t, "stage"),
-			Parties: increasing("parties"), Entries: increasing("entries"), Failed: increasing("failed"),
+			Before: d(), Parties: increasing("parties"), Entries: increasing("entries"), Failed: increasing("failed"),
 			Repeated: increasing("repeated"), Content: d()}
 		for range rapid.IntRange(0, 3).Draw(t, "digests") {
 			whole := d()

@@ -249,7 +249,12 @@ func (a *attempt) awaited() fault {
 			"N_min = %d: a node replaced entries, or parties are gone", n, a.s.Plan.MinParties)}
 	}
 	for k := range a.nodes {
-		if member := a.s.Plan.Compute(k); a.agrees[member] == nil {
+		member := a.s.Plan.Compute(k)
+		if a.others[member] {
+			return fault{protocol.Everyone, fmt.Sprintf("%s agrees to another list than %s described: one of "+
+				"the two lies", a.s.Name(member), a.s.Name(a.owner(a.nodes)))}
+		}
+		if a.agrees[member] == nil {
 			return fault{member, fmt.Sprintf("%s has not signed the list", a.s.Name(member))}
 		}
 	}

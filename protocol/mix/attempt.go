@@ -28,6 +28,7 @@ type attempt struct {
 	alive   []int                // positions of the list that have opened up to now
 	gos     map[uint32]bool
 	agrees  map[uint32]*protocol.MixAgree
+	others  map[uint32]bool // nodes that agree to another list
 	result  *protocol.MixResult
 	fault   *fault
 }
@@ -50,7 +51,8 @@ func newAttempt(s protocol.BoundPlan, m *protocol.MixRound, now int64) *attempt 
 	a := &attempt{s: s, since: now, seen: map[slot]protocol.Digest{}, missing: nodes,
 		onions:  map[uint32]*bundle{},
 		batches: make([]*protocol.MixBatch, 2*nodes+1), pieces: make([]map[uint32][]byte, 2*nodes+1),
-		checked: map[int][][]byte{}, gos: map[uint32]bool{}, agrees: map[uint32]*protocol.MixAgree{}}
+		checked: map[int][][]byte{}, gos: map[uint32]bool{}, agrees: map[uint32]*protocol.MixAgree{},
+		others: map[uint32]bool{}}
 	a.knownAt = make([]int64, 2*nodes+1)
 	a.shuffleKeys = shuffleKeys{geometry: geometryOf(s.Plan), plan: s.ID, round: m.Round, attempt: m.Attempt,
 		outer: make([][]byte, nodes), inner: make([][]byte, nodes), reports: m.Public}
@@ -261,6 +263,9 @@ func (a *attempt) addBatch(from uint32, m *protocol.MixBatch, now int64) error {
 	case stage > a.nodes && !a.agreed():
 		return fmt.Errorf("%w: %s opens the list before all nodes agree", protocol.ErrEarly, a.s.Name(from))
 	}
+	if m.Before != a.before(stage) {
+		return a.blameMakers(stage)
+	}
 	if reason := a.wrongBatch(stage, m); reason != "" {
 		a.blame(from, reason)
 		return fmt.Errorf("%w: batch %d: %s", protocol.ErrMismatch, stage, reason)
@@ -290,6 +295,28 @@ func (a *attempt) blame(suspect uint32, reason string) {
 	if a.fault == nil {
 		a.fault = &fault{suspect, reason}
 	}
+}
+
+// before returns the digest of the description from which a batch is made, zero for batch 0. By it a batch is
+// judged by the description that its maker had, also if that was signed in two versions.
+func (a *attempt) before(stage int) protocol.Digest {
+	if stage == 0 {
+		return protocol.Digest{}
+	}
+	return a.seen[slot{kind: protocol.KindMixBatch, from: a.owner(stage - 1), stage: uint32(stage - 1)}]
+}
+
+// blameMakers ends the attempt because a batch is made from another description than the one known here.
+func (a *attempt) blameMakers(stage int) error {
+	maker, before := a.owner(stage), a.owner(max(stage-1, 0))
+	f := fault{maker, fmt.Sprintf("batch %d is not made from batch %d as %s described it", stage, stage-1,
+		a.s.Name(before))}
+	if maker != before {
+		f.suspect = protocol.Everyone
+		f.reason += fmt.Sprintf(": %s lies, or %s described it twice", a.s.Name(maker), a.s.Name(before))
+	}
+	a.blame(f.suspect, f.reason)
+	return fmt.Errorf("%w: %s", protocol.ErrMismatch, f.reason)
 }
 
 // wrongBatch returns why a description of a batch cannot be an honest node's, "" if it can.
@@ -401,6 +428,10 @@ func (a *attempt) addAgree(from uint32, m *protocol.MixAgree) error {
 	case a.batches[a.nodes] == nil:
 		return fmt.Errorf("%w: no list is known", protocol.ErrEarly)
 	case m.List != a.list:
+		if from == a.owner(a.nodes) {
+			a.blame(from, a.s.Name(from)+" agrees to another list than it described")
+		}
+		a.others[from] = true
 		return fmt.Errorf("%w: %s agrees to another list", protocol.ErrMismatch, a.s.Name(from))
 	case len(m.Parties) < int(a.s.Plan.MinParties):
 		return fmt.Errorf("%w: %s agrees with %d", protocol.ErrSmallSet, a.s.Name(from), len(m.Parties))

@@ -167,7 +167,7 @@ func (a *attempt) sealReports(pieces [][]byte) (err error) {
 
 // describe makes the description of a batch.
 func (a *attempt) describe(stage int, entries [][]byte) *protocol.MixBatch {
-	m := &protocol.MixBatch{Round: a.round, Attempt: a.attempt, Stage: uint32(stage),
+	m := &protocol.MixBatch{Round: a.round, Attempt: a.attempt, Stage: uint32(stage), Before: a.before(stage),
 		Content: ContentDigest(entries)}
 	if stage <= a.nodes {
 		for _, e := range entries {

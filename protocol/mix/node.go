@@ -299,7 +299,7 @@ func (n *node) open(entries [][]byte) {
 		n.finish(err)
 		return
 	}
-	m := &protocol.MixBatch{Round: a.round, Attempt: a.attempt, Stage: uint32(stage)}
+	m := &protocol.MixBatch{Round: a.round, Attempt: a.attempt, Stage: uint32(stage), Before: a.before(stage)}
 	var kept [][]byte
 	for i, c := range contents {
 		if c == nil || layerDigest(c) != a.splitEntry(list[positions[i]]).commitments[n.k-1] ||

@@ -14,7 +14,9 @@ type Row struct {
 	does   func(*cheat)                           // on the effects of every step
 	deaf   func(data []byte) bool                 // what it pretends not to have received
 	tamper func(layer int, content []byte) []byte // what a party seals
-	comes  comes
+	// shown reports whether the broker, which is with the cheat, delivers a message to a member; nil: all.
+	shown func(to string, data []byte) bool
+	comes comes
 }
 
 // comes is what must come of a cheat, as the honest members see it.
@@ -51,7 +53,7 @@ func voided(by string, why error, suspect string) comes {
 }
 
 // Rows is the table.
-func Rows() []Row { return slices.Concat(parties, nodes, openings, aggregators) }
+func Rows() []Row { return slices.Concat(parties, nodes, splits, openings, aggregators) }
 
 var parties = []Row{
 	{Who: "p0", What: "two onions", comes: whole("c0", protocol.ErrEquivocate),
@@ -219,6 +221,43 @@ func complains(stage uint32) func(*cheat) {
 	}
 }
 
+var splits = []Row{
+	{Who: "c0", What: "with the broker: two descriptions of a batch", comes: voided("", nil, ""),
+		does: describedTwice(1), shown: split(1, "c1")},
+	{Who: "c1", What: "with the broker: two descriptions of a batch", comes: voided("", nil, ""),
+		does: describedTwice(2), shown: split(2, "c2")},
+	{Who: "c2", What: "with the broker: two lists", comes: voided("", nil, "c2"),
+		does: describedTwice(3), shown: split(3, "c0")},
+	{Who: "c0", What: "with the broker: two descriptions of what it opened", comes: comes{
+		outcomes: []string{"rejected", "accepted"}, reports: [][]int{nil, all}},
+		does: describedTwice(4), shown: split(4, "c1")},
+}
+
+// describedTwice adds a description of a batch of the first attempt that reports an entry as one that does
+// not open.
+func describedTwice(stage uint32) func(*cheat) {
+	return func(c *cheat) {
+		each(c, func(m *protocol.MixBatch, o protocol.Outgoing) []protocol.Outgoing {
+			if !first(m) || m.Stage != stage {
+				return []protocol.Outgoing{o}
+			}
+			m.Failed = []uint32{0}
+			if len(m.Digests) > 0 {
+				m.Digests = m.Digests[1:]
+			}
+			return []protocol.Outgoing{o, {Subject: o.Subject, Data: c.sign(m)}}
+		})
+	}
+}
+
+// split shows a member the first description of a batch of the first attempt, and all others the second.
+func split(stage uint32, to string) func(string, []byte) bool {
+	return func(member string, data []byte) bool {
+		m, ok := decode[*protocol.MixBatch](data)
+		return !ok || !first(m) || m.Stage != stage || (member == to) == (len(m.Failed) == 0)
+	}
+}
+
 // hearsNoGo keeps the cheat's machine from agreeing in the first attempt.
 func hearsNoGo(data []byte) bool {
 	m, ok := decode[*protocol.MixGo](data)
@@ -247,7 +286,7 @@ var openings = []Row{
 				return []protocol.Outgoing{{Subject: c.w.s.SubjectMixBatch(c.self), Data: c.sign(early)}, o}
 			})
 		}},
-	{Who: "c1", What: "agreement to another list", comes: voided("", protocol.ErrMismatch, "c1"),
+	{Who: "c1", What: "agreement to another list", comes: voided("", protocol.ErrMismatch, ""),
 		does: altered(func(m *protocol.MixAgree) { m.List[0] ^= 1 })},
 	{Who: "c1", What: "agreement without the parties", comes: voided("", protocol.ErrSmallSet, "c1"),
 		does: altered(func(m *protocol.MixAgree) { m.Parties = nil })},

@@ -227,6 +227,9 @@ func (w *world) deliver() (bool, error) {
 			if e, err := protocol.UnmarshalEnvelope(o.Data); err == nil && w.lies(m) && int(e.From) == i {
 				continue // its machine does not know what it signed
 			}
+			if c := w.cheat; c != nil && c.row.shown != nil && !c.row.shown(m.name, o.Data) {
+				continue
+			}
 			m.at = m.next
 			m.next++
 			for range 1 + w.copies() {
