@@ -94,10 +94,6 @@ func (o *Options) Check() error {
 	if err := o.Target.Check(o.Coalition); err != nil {
 		return err
 	}
-	if o.Target.Reports != nil && len(o.Own) > 0 {
-		return protocol.Fail(protocol.ClassInput, "exec: an adversary of your own is for sums, and the plan "+
-			"reveals counts of reports")
-	}
 	if o.Runs != 0 && (o.Runs < minRuns || o.Runs > maxRuns) {
 		return protocol.Fail(protocol.ClassInput, "runs: %d isn't 0 or in %d..%d", o.Runs, minRuns, maxRuns)
 	}
@@ -118,11 +114,12 @@ func square(x float64) float64 { return x * x }
 
 func (o *Options) selected() (some []Attack, err error) {
 	var all []Attack
-	for _, a := range append(Catalogue(), o.Own...) {
-		if _, ok := a.(reports); ok == (o.Target.Reports != nil) {
+	for _, a := range Catalogue() {
+		if o.Target.fits(a) {
 			all = append(all, a)
 		}
 	}
+	all = append(all, o.Own...)
 	if len(o.Scenarios) == 0 {
 		return all, nil
 	}
@@ -179,8 +176,8 @@ func (o Options) Execute(ctx context.Context) (*Result, error) {
 	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: o.Coalition.String(), Runs: o.Runs,
 		Seed:     o.Seed,
 		Verdicts: []Outcome{}, NotCovered: notCovered()}
-	run := &Run{Options: o, sessions: map[string]*record{}, began: time.Now()}
-	if o.Out != "" && o.Target.Reports == nil {
+	run := newRun(o)
+	if o.Out != "" {
 		if err := run.writeView(ctx); err != nil {
 			return nil, err
 		}
@@ -205,6 +202,21 @@ func (o Options) Execute(ctx context.Context) (*Result, error) {
 }
 
 func (r *Run) writeView(ctx context.Context) error {
+	if t := r.Target; t.Reports != nil {
+		var rows [][]int64
+		honest, sees := t.reportsOf(r.Coalition)
+		if sees {
+			var err error
+			if rows, _, err = t.countsOf(ctx, r, drawn{honest, t.Reports.Gamma}); err != nil {
+				return err
+			}
+		}
+		v, err := r.reportsView(ctx, r.Coalition, rows)
+		if err != nil {
+			return err
+		}
+		return v.Write(r.Out)
+	}
 	p, _, err := r.prepare(ctx, r.Coalition, thinned{}, false)
 	if err != nil {
 		return err
@@ -216,9 +228,13 @@ func (r *Run) writeView(ctx context.Context) error {
 type Run struct {
 	Options
 	sessions map[string]*record
-	draws    map[drawn]Measurement // of reports
+	draws    map[drawn]Measurement // of reports; not nil
 	began    time.Time
 	done     float64 // share of the attacks that ended
+}
+
+func newRun(o Options) *Run {
+	return &Run{Options: o, sessions: map[string]*record{}, draws: map[drawn]Measurement{}, began: time.Now()}
 }
 
 // late reports whether the attacks that are left have to be short, or the time will not suffice for them.
@@ -228,7 +244,11 @@ func (r *Run) late() bool {
 
 func (r *Run) one(ctx context.Context, a Attack, control bool) (Outcome, error) {
 	began := time.Now()
-	out, err := a.Run(ctx, r, r.Coalition, control)
+	at := *r
+	if slices.Contains(protocolAlone, a.Info().ID) {
+		at.Target = r.Target.bySums()
+	}
+	out, err := a.Run(ctx, &at, r.Coalition, control)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		out = Outcome{Coalition: r.Coalition.String(), Verdict: Undecided,

@@ -67,7 +67,7 @@ func (v *View) Write(dir string) error {
 func (v *View) document() viewJSON {
 	d := viewJSON{SchemaVersion: 1, Coalition: v.Coalition.String(), Rounds: []viewRound{},
 		Messages: []viewMessage{}, Stored: map[string][]viewRecord{}}
-	for round := 1; round <= v.Rounds(); round++ {
+	for round := 1; round <= v.Rounds() && !v.session.Plan.Mixes(); round++ {
 		d.Rounds = append(d.Rounds, viewRound{round, v.set(round), v.rank(round)})
 	}
 	for _, m := range v.messages {
@@ -94,6 +94,9 @@ func small(b []byte) []byte {
 // the victim's shares at the coalition's nodes in the first round, a row a node, by their upper
 // and lower 32 bits.
 func (v *View) arrays() dataset.Arrays {
+	if v.counts != nil {
+		return v.countsArrays()
+	}
 	sums, rests := &dataset.Array{}, &dataset.Array{}
 	for round := 1; round <= v.Rounds(); round++ {
 		if x, ok := v.sum(round); ok {
@@ -129,6 +132,18 @@ func (v *View) arrays() dataset.Arrays {
 		a.Shape = []int{len(a.Data) / v.Coordinates(), v.Coordinates()}
 	}
 	return all
+}
+
+// countsArrays are the counts, a row for each repetition, and how many of them a column has in a round.
+func (v *View) countsArrays() dataset.Arrays {
+	a, width := &dataset.Array{}, 0
+	for _, row := range v.counts {
+		width = len(row)
+		appendRow(a, row)
+	}
+	a.Shape = []int{len(v.counts), width}
+	return dataset.Arrays{"counts": a,
+		"categories": {Shape: []int{1, 1}, Data: []float64{float64(width / v.tallies)}}}
 }
 
 func appendRow(a *dataset.Array, x []int64) {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"choir/attack/simulate"
 	"choir/internal/parallel"
+	"choir/protocol"
 )
 
 // lies runs the table of cheats, one by one and two at a time.
@@ -34,6 +36,9 @@ const fewest, most = 4, 12
 func (t Target) table() (all []simulate.Cheat, note string) {
 	h := simulate.Shape{Parties: max(min(max(t.Parties, fewest), most), t.Nodes+1), Computes: t.Nodes,
 		Noise: t.Noise}
+	if t.Noise == protocol.NoiseShuffle {
+		h.Noise = protocol.NoiseNone
+	}
 	h.MinParties = max(2, (h.Parties*t.MinParties+t.Parties-1)/t.Parties) // as large a share as the plan's
 	return simulate.Cheats(h), fmt.Sprintf("the table's sessions have %d parties and %d compute nodes (the "+
 		"mix-net's 3); what must come of a cheat is known for exact sums, so in them nobody adds noise, and one "+
@@ -78,13 +83,22 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 	if control {
 		return suspected(table, out)
 	}
-	trials := trialsOf(c.cheats(table), r)
+	mixes, all := r.Target.Reports != nil, c.cheats(table)
+	if mixes {
+		all = slices.DeleteFunc(all, func(x simulate.Cheat) bool { return !x.Mix })
+	}
+	trials := trialsOf(all, r)
 	if err := runTrials(ctx, r, trials); err != nil {
 		return out, err
 	}
-	problems, n, err := r.lying(ctx, c)
-	if err != nil {
-		return out, err
+	var problems []string
+	n, sessions := 0, 0
+	if !mixes {
+		var err error
+		sessions = liarSessions
+		if problems, n, err = r.lying(ctx, c); err != nil {
+			return out, err
+		}
 	}
 	wrong, ran := float64(len(problems)), map[string]int{}
 	for _, x := range trials {
@@ -100,7 +114,7 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 	if wrong == 0 {
 		out.Story = []string{fmt.Sprintf("%d cheats of the table, %d of them and %d pairs on the plan's terms, "+
 			"and %d sessions on these in which all members of the coalition lied, %d times", ran[inTable],
-			ran[onTerms], ran[inPairs], liarSessions, n)}
+			ran[onTerms], ran[inPairs], sessions, n)}
 	}
 	out.Story = append(out.Story, note)
 	return out, nil

@@ -15,7 +15,9 @@ import (
 )
 
 // Adversary is one of your own, against the sums of a session: it answers a view with a score for
-// each coordinate, the higher the likelier that the record is in the victim's data there.
+// each coordinate, the higher the likelier that the record is in the victim's data there. Against a plan of
+// shuffled reports it scores each repetition of their counts, the higher the likelier that the victim has the
+// first of its two values there.
 type Adversary interface {
 	Name() string // of lower-case letters, digits and hyphens
 	Score(ctx context.Context, v *View) ([]float64, error)
@@ -36,17 +38,18 @@ func (s scored) Info() Info {
 
 // Run implements Attack.
 func (s scored) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
+	if r.Target.Reports != nil {
+		return judgeReports(r, c, control, func(d drawn) (Measurement, error) {
+			return r.measureScored(ctx, s.a, c, d)
+		})
+	}
 	p, out, err := r.prepare(ctx, c, thinned{}, control)
 	if err != nil {
 		return out, err
 	}
-	scores, err := s.a.Score(ctx, p.view)
+	scores, err := scoresOf(ctx, s.a, p.view, len(p.bits))
 	if err != nil {
 		return out, err
-	}
-	if len(scores) != len(p.bits) {
-		return out, protocol.Fail(protocol.ClassInput, "%d scores, want one for each of %d coordinates",
-			len(scores), len(p.bits))
 	}
 	return p.judge(out, r, scores, ofGaussian, control)
 }

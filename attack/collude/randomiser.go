@@ -98,9 +98,6 @@ func (x *randomiser) tabulate(k int, ratio func(y, value int) float64) {
 	}
 }
 
-// cells is the number of different reports.
-func (x randomiser) cells() int { return len(x.ratio[0]) }
-
 // draw draws the reports of a victim and of the others, and returns how many differ from their values.
 func (x randomiser) draw(reports []int, victim int, random io.Reader) (changed int, err error) {
 	for i := range reports {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"choir/attack/threat"
+	"choir/host"
 	"choir/internal/parallel"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
@@ -24,6 +25,7 @@ import (
 	"choir/session/app"
 	"choir/session/run"
 	"choir/session/terms"
+	"choir/transport"
 )
 
 // reports is the measurement of epsilon for plans of shuffled randomised reports. The victim's record has
@@ -44,6 +46,17 @@ func (reports) Info() Info {
 
 // Run implements Attack.
 func (reports) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
+	if _, err := r.rehearsed(ctx); err != nil {
+		return Outcome{}, err
+	}
+	return judgeReports(r, c, control, func(d drawn) (Measurement, error) {
+		return r.Target.measureReports(ctx, r, d)
+	})
+}
+
+// judgeReports judges what a measurement of the coalition's reports shows.
+func judgeReports(r *Run, c Coalition, control bool, measured func(drawn) (Measurement, error)) (Outcome,
+	error) {
 	t := r.Target
 	out := Outcome{Coalition: c.String(), Unit: "epsilon"}
 	honest, sees := t.reportsOf(c)
@@ -61,13 +74,9 @@ func (reports) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outc
 	tries := []drawn{{honest, t.Reports.Gamma}}
 	if control {
 		tries = []drawn{{1, t.Reports.Gamma}, {1, 1}}
-	} else if len(r.draws) == 0 {
-		if err := t.rehearse(ctx, r); err != nil {
-			return out, err
-		}
 	}
 	for _, d := range tries {
-		m, err := t.measureReports(ctx, r, d)
+		m, err := measured(d)
 		if err != nil {
 			return out, err
 		}
@@ -129,9 +138,6 @@ func (t Target) measureReports(ctx context.Context, r *Run, d drawn) (Measuremen
 	m, err := measure(scores, sample{}, 1, t.Delta, anyShape)
 	if err == nil && t.Noisy == nil {
 		err = t.byRate(&m, d, changed)
-	}
-	if r.draws == nil {
-		r.draws = map[drawn]Measurement{}
 	}
 	r.draws[d] = m
 	return m, err
@@ -210,42 +216,67 @@ func freshRandom() (io.Reader, error) {
 // sessionRecords bounds a party's records in the session that rehearse runs.
 const sessionRecords = 20
 
-// rehearse runs a session of the plan's members and back end on records of its own, and returns an error if
-// the aggregator receives anything but the counts of the parties' reports.
-func (t Target) rehearse(ctx context.Context, r *Run) error {
-	a, err := t.survey()
-	if err != nil {
-		return err
+// rehearsed runs a session of the plan's members and back end on records of its own, once, and returns an
+// error if the aggregator receives anything but the counts of the parties' reports.
+func (r *Run) rehearsed(ctx context.Context) (*record, error) {
+	const name = "reports"
+	if known := r.sessions[name]; known != nil {
+		return known, nil
 	}
+	a, err := r.Target.survey()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := r.Target.rehearsal(a)
+	if err == nil {
+		err = rec.rehearse(ctx, r.Lab, a)
+	}
+	if err == nil {
+		r.sessions[name] = rec
+	}
+	return rec, err
+}
+
+// rehearsal is the record of a session that did not begin.
+func (t Target) rehearsal(a *app.Shuffle) (*record, error) {
 	roster, err := run.NewRoster(nil, t.Parties, t.Nodes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p, err := terms.Terms{Name: "reports", Members: roster.Members, Created: time.Now(), Rounds: 1,
 		Lifetime: 24 * time.Hour, Deadline: time.Hour, Noise: protocol.NoiseShuffle, Delta: t.Delta}.Plan(a)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	keys, err := roster.KeysIn(p)
-	if err != nil {
-		return err
-	}
-	sides := make([]*witness, t.Parties)
+	r := &record{session: protocol.Bind(p), notices: map[uint32][]protocol.Notice{}}
+	r.keys, err = roster.KeysIn(p)
+	return r, err
+}
+
+// rehearse runs the session.
+func (r *record) rehearse(ctx context.Context, lab Lab, a *app.Shuffle) (err error) {
+	p := r.session.Plan
+	sides := make([]*witness, p.Parties())
 	for i := range sides {
 		if sides[i], err = newWitness(a, p, uint32(i)); err != nil {
 			return err
 		}
 	}
-	l := &run.Local{Session: protocol.Bind(p), Keys: keys, Model: a.Model(p),
+	l := &run.Local{Session: r.session, Keys: r.keys, Model: a.Model(p), Notify: r.notice,
 		App:      func(i uint32) protocol.Application { return sides[i] },
-		Proposer: func(i uint32) protocol.Proposer { return sides[i] }}
-	if r.Lab.Network != nil {
-		connect, shut, err := r.Lab.Network(ctx, l.Session)
-		if err != nil {
+		Proposer: func(i uint32) protocol.Proposer { return sides[i] },
+		Store:    func(i uint32) (host.Store, error) { return r.store(i, false), nil }}
+	connect := run.InMemory(r.session)
+	if lab.Network != nil {
+		var shut func()
+		if connect, shut, err = lab.Network(ctx, l.Session); err != nil {
 			return err
 		}
 		defer shut()
-		l.Connect = connect
+	}
+	l.Connect = func(i uint32) (transport.Bus, error) {
+		bus, err := connect(i)
+		return &tap{Bus: bus, r: r, member: i, over: ctx}, err
 	}
 	rep, err := l.Run(ctx)
 	if err != nil {

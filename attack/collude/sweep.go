@@ -27,7 +27,7 @@ func (o Options) Sweep(ctx context.Context) (*Result, error) {
 	o.Runs = o.runs()
 	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: "every one with the aggregator", Runs: o.Runs,
 		Seed: o.Seed, Verdicts: []Outcome{}, NotCovered: notCovered()}
-	run := &Run{Options: o, sessions: map[string]*record{}}
+	run := newRun(o)
 	most := min(o.Target.Colluders+2, o.Target.Parties-1)
 	for nodes := 0; nodes <= o.Target.Nodes; nodes++ {
 		for parties := 0; parties <= most; parties++ {

@@ -28,14 +28,21 @@ type View struct {
 	salts     map[[3]uint32]protocol.Salt            // of contributions, by party, round and attempt
 	pinned    uint32                                 // the attempt to look at; 0: the one that has a result
 	records   func(run int) int                      // of how many records a coordinate's coin decides; nil: one
+	counts    [][]int64                              // of reports, by repetition; nil in a session of noisy sums
+	tallies   int                                    // of a repetition: columns by rounds
 	honest    inputs                                 // of honest parties but the victim, before noise
 }
 
 // Rounds is how many rounds the session had.
 func (v *View) Rounds() int { return int(v.session.Plan.Rounds) }
 
-// Coordinates is the length of a sum.
-func (v *View) Coordinates() int { return int(v.session.Plan.Dim) }
+// Coordinates is the number of scores: the length of a sum, or of reports the number of repetitions.
+func (v *View) Coordinates() int {
+	if v.counts != nil {
+		return len(v.counts)
+	}
+	return int(v.session.Plan.Dim)
+}
 
 // view is the coalition's part of a record: messages that its members sent, or that the bus
 // delivers to them (all, to the broker), and their stores.
@@ -45,8 +52,12 @@ func (r *record) view(c Coalition, honest inputs) (*View, error) {
 		results: map[uint32]*protocol.Result{}, chunks: map[protocol.Context][]*protocol.Chunk{},
 		salts: map[[3]uint32]protocol.Salt{}}
 	var filters []transport.Filters
+	heard := r.session.Filters
+	if r.session.Plan.Mixes() {
+		heard = r.session.MixFilters
+	}
 	for i := range v.in {
-		f, err := transport.NewFilters(r.session.Filters(i))
+		f, err := transport.NewFilters(heard(i))
 		if err != nil {
 			return nil, err
 		}
@@ -58,6 +69,9 @@ func (r *record) view(c Coalition, honest inputs) (*View, error) {
 			slices.ContainsFunc(filters, func(f transport.Filters) bool { return f.Match(m.Subject) }) {
 			v.messages = append(v.messages, m)
 		}
+	}
+	if r.session.Plan.Mixes() {
+		return v, nil // nothing follows from its layers without all nodes
 	}
 	return v, v.derive()
 }

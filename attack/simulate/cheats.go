@@ -17,6 +17,7 @@ type Cheat struct {
 	Who  string // p0, agg, or a compute node: c0, in the mix-net also c1 and c2
 	// Unseen reports that the cheat changes the sum and no member notices.
 	Unseen bool
+	Mix    bool // in a session of the mix-net, not of the secure sum
 
 	row cheater
 	mix *mixnet.Row // a session of the mix-net; nil: one of the secure sum
@@ -34,7 +35,7 @@ func Cheats(h Shape) (all []Cheat) {
 		all = append(all, Cheat{What: row.what, Who: row.who, Unseen: row.comes.wrong, row: row})
 	}
 	for _, row := range mixnet.Rows() {
-		all = append(all, Cheat{What: "mix-net: " + row.What, Who: row.Who, mix: &row})
+		all = append(all, Cheat{What: "mix-net: " + row.What, Who: row.Who, Mix: true, mix: &row})
 	}
 	return all
 }

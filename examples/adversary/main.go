@@ -1,7 +1,7 @@
 // Command adversary is an adversary of one's own for choir attack run --exec: it reads the joint
 // view of a coalition and prints a score for each coordinate, the higher the likelier that the
 // record is in the victim's data there. This one adds up what the coalition can't explain of each
-// round's sum.
+// round's sum. Of shuffled reports it compares the counts of the victim's two values.
 package main
 
 import (
@@ -38,6 +38,9 @@ func score(dir string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	if counts := arrays["counts"]; counts != nil && arrays["categories"] != nil {
+		return compare(counts, int(arrays["categories"].Data[0])), nil
+	}
 	rest := arrays["residual"]
 	if rest == nil || len(rest.Shape) != 2 {
 		return nil, fmt.Errorf("view.npz has no array %q of rounds and coordinates", "residual")
@@ -47,4 +50,15 @@ func score(dir string) ([]float64, error) {
 		scores[i%len(scores)] += x
 	}
 	return scores, nil
+}
+
+// compare scores the repetitions of counts, of so many categories in every column and round.
+func compare(counts *dataset.Array, categories int) []float64 {
+	scores, row := make([]float64, counts.Shape[0]), counts.Shape[1]
+	for i := range scores {
+		for j := 0; j < row; j += categories {
+			scores[i] += counts.Data[i*row+j] - counts.Data[i*row+j+1]
+		}
+	}
+	return scores
 }
