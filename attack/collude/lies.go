@@ -86,6 +86,7 @@ func (lies) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome
 	mixes, all := r.Target.Reports != nil, c.cheats(table)
 	if mixes {
 		all = slices.DeleteFunc(all, func(x simulate.Cheat) bool { return !x.Mix })
+		note = "sessions of the mix-net have four parties and three compute nodes"
 	}
 	trials := trialsOf(all, r)
 	if err := runTrials(ctx, r, trials); err != nil {

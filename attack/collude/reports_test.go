@@ -28,7 +28,8 @@ func TestReports(t *testing.T) {
 				target.Reports.Categories, target.Noisy, share = 2, &NoisyReports{16, noise}, 0.25
 				target.Reports.Gamma, limit = privacy.GammaUnit*19/200, 3
 			}
-			o := Options{Target: target, Coalition: Coalition{Parties: 1, Aggregator: true}, Runs: 20_000}
+			o := Options{Target: target, Runs: 20_000,
+				Scenarios: []string{"reports"}, Coalition: Coalition{Parties: 1, Aggregator: true}}
 			if err := o.Check(); err != nil {
 				t.Fatal(err)
 			}
