@@ -191,14 +191,17 @@ func (f Facts) StepsOutlook(like Slope, rate float64, once bool) string {
 const leastClips = 100
 
 // LinearOutlook is Outlook for linear regression by strategies whose noise every party adds in full. plain
-// reports steps along plain gradients in the full family.
-func (f Facts) LinearOutlook(plain bool) string {
+// reports steps along plain gradients in the full family, once a committee in the mean-field family.
+func (f Facts) LinearOutlook(plain, once bool) string {
 	if f.Noise == 0 {
 		return ""
 	}
 	const instead = "leave strategy out: sufficient statistics have noise that all parties add together"
 	n := float64(f.AssumedRecords())
 	switch {
+	case once:
+		return "a committee has one round of clipped steps, which ends short of the regression's weights, and is " +
+			"too sure of them; " + instead
 	case n < leastClips*f.Noise:
 		return fmt.Sprintf("noise may drown %d records: every party adds all of it, and a sum has %.3g clips of "+
 			"it in every coordinate; it takes about %.0f records, or %s", f.AssumedRecords(), f.Noise,
@@ -223,6 +226,21 @@ func (f Facts) StatisticsOutlook() string {
 	return fmt.Sprintf("noise may drown the statistics of %d records: a sum has %.3g clips of it in every "+
 		"coordinate; it takes about %.0f records, or %g times the epsilon", f.AssumedRecords(), f.Noise,
 		math.Ceil(leastStatistics/u*float64(f.AssumedRecords())), ceil2(leastStatistics/u))
+}
+
+// weakSignal is the signal below which public centres and scales were seen to pay.
+const weakSignal = 2 * leastSignal
+
+// RangesOutlook is for plans some of whose rounds measure the centres of columns: it names what
+// would be better where records are few.
+func (f Facts) RangesOutlook(columns int) string {
+	if f.Centre == 0 || f.Noise == 0 || f.signal() >= weakSignal {
+		return ""
+	}
+	return fmt.Sprintf("the schema has %d numbers with a range alone, so %d of %d rounds measure where they lie; "+
+		"with so few records, centres and scales that are publicly known, of two digits, predict better: at three "+
+		"hospitals of 142 rows, 30 columns and epsilon 1 the accuracy was 0.949 with them, 0.926 without; name "+
+		"them in the schema (center, scale)", columns, f.Centre, f.Centre+f.Rounds)
 }
 
 // moreEpsilon is the factor on epsilon that divides the noise by x: a release whose sensitivity is

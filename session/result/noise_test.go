@@ -92,8 +92,9 @@ func hybrid(t *testing.T) pvi.Strategy {
 	return s
 }
 
-// noiseFile is the model file after a round that revealed zeros.
-func noiseFile(t *testing.T, s pvi.Strategy, m pvi.Model) *result.ModelFile {
+// noisePlan is a plan of one round.
+func noisePlan(t *testing.T, s pvi.Strategy, m pvi.Model,
+	change func(*terms.Terms)) (app.Spec, protocol.BoundPlan) {
 	t.Helper()
 	c := rig.AppCases(t)["virtual"]
 	learn := c.App.(*app.PVI)
@@ -120,7 +121,9 @@ func noiseFile(t *testing.T, s pvi.Strategy, m pvi.Model) *result.ModelFile {
 	switch m {
 	case pvi.Linear:
 		l.NoiseSD = 1
-		l.Family = gauss.Full
+		if s.Params().Optimiser != pvi.Natural {
+			l.Family = gauss.Full
+		}
 	case pvi.BNN:
 		l.Hidden = 2
 		l.Samples = 2
@@ -130,8 +133,14 @@ func noiseFile(t *testing.T, s pvi.Strategy, m pvi.Model) *result.ModelFile {
 	if s.Name().Local() {
 		noise = protocol.NoiseLocal
 	}
-	bound := c.Plan(t, noise, func(*terms.Terms) {}).Session
-	model := c.App.Model(bound.Plan)
+	return c.App, c.Plan(t, noise, change).Session
+}
+
+// noiseFile is the model file after a round that revealed zeros.
+func noiseFile(t *testing.T, s pvi.Strategy, m pvi.Model) *result.ModelFile {
+	t.Helper()
+	a, bound := noisePlan(t, s, m, func(*terms.Terms) {})
+	model := a.Model(bound.Plan)
 	r := app.Revealed{Round: 1, Counted: bound.Plan.Parties(), Before: model.Initial(),
 		Sum: make([]int64, bound.Plan.Dim)}
 	state, err := model.Fold(r.Round, r.Before, r.Sum)

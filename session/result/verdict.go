@@ -25,9 +25,11 @@ func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 		return []string{d.mixed()}, nil
 	}
 	finding, err := judge(p, states)
-	if err == nil && finding == defaults.Fine && unjudged(p) {
-		return []string{"not judged: how much noise steps along plain gradients leave in the weights isn't " +
-			"known; test the model on rows that no party learnt from before you use it"}, nil
+	if err == nil && finding == defaults.Fine {
+		if why := unjudged(p); why != "" {
+			return []string{"not judged: " + why + "; test the model on rows that no party learnt from before you " +
+				"use it"}, nil
+		}
 	}
 	if err != nil || finding == defaults.Fine {
 		return nil, err
@@ -69,20 +71,26 @@ func onlyPrior(p *protocol.Plan, q *pvi.Posterior) bool {
 	return len(sd) > 1
 }
 
-// unjudged reports whether the noise that a session leaves in the weights has no estimate: of adaptive steps
-// and of steps in the full family under every party's own noise.
-func unjudged(p *protocol.Plan) bool {
+// unjudged tells why the error that a session leaves in the weights has no estimate: of adaptive steps and of
+// steps in the full family under every party's own noise, and of committees of linear regression, whose
+// clipped steps end short. Empty is an estimate.
+func unjudged(p *protocol.Plan) string {
 	a, err := app.PVIOf(p)
 	if err != nil || a.PVI.Model == pvi.External || p.Noise == protocol.NoiseNone {
-		return false
+		return ""
 	}
 	s := a.PVI.Strategy
-	switch s.Name() {
-	case pvi.NameOptimisation, pvi.NameHybrid, pvi.NameBCMSame, pvi.NameBCMSplit:
-		o := s.Params().Optimiser
-		return o != pvi.Natural && o != pvi.SGD
+	committee := s.Name() == pvi.NameBCMSame || s.Name() == pvi.NameBCMSplit
+	if !committee && s.Name() != pvi.NameOptimisation && s.Name() != pvi.NameHybrid {
+		return ""
 	}
-	return false
+	if o := s.Params().Optimiser; o != pvi.Natural && o != pvi.SGD {
+		return "how much noise steps along plain gradients leave in the weights isn't known"
+	}
+	if committee && a.PVI.Model == pvi.Linear {
+		return "how far a committee's one round of clipped steps ends from the regression's weights isn't known"
+	}
+	return ""
 }
 
 // samplerOf returns the application of a plan of Markov chain Monte Carlo.

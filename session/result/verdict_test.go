@@ -4,12 +4,50 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
 	"choir/session/result"
 	"choir/session/terms"
 )
+
+// TestUnjudged: a result whose error has no estimate says so.
+func TestUnjudged(t *testing.T) {
+	natural := pvi.Optimisation{Optimiser: pvi.Natural, Steps: 5, LearningRate: 0.1,
+		Sampling: pvi.SamplingPoisson, SampleRate: 0.5}
+	adam := natural
+	adam.Optimiser = pvi.Adam
+	for _, tc := range []struct {
+		name     string
+		strategy pvi.Strategy
+		model    pvi.Model
+		want     string
+	}{
+		{"natural gradients", natural, pvi.Logistic, ""},
+		{"adaptive steps", adam, pvi.Logistic, "how much noise steps along plain gradients leave"},
+		{"committee", pvi.BCMSame{Optimisation: natural}, pvi.Logistic, ""},
+		{"committee of lines", pvi.BCMSame{Optimisation: natural}, pvi.Linear, "a committee's one round"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, s := noisePlan(t, tc.strategy, tc.model, func(ts *terms.Terms) { ts.Epsilon = 1000 })
+			sum := make([]int64, s.Plan.Dim)
+			for j := range len(sum) / 2 {
+				sum[j] = int64(1-2*(j%2)) << 20
+			}
+			m := a.Model(s.Plan)
+			state, err := m.Fold(1, m.Initial(), sum)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := result.Warnings(s.Plan, state)
+			if all := strings.Join(got, "\n"); err != nil || (all == "") != (tc.want == "") ||
+				!strings.Contains(all, tc.want) {
+				t.Errorf("warnings %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
 
 // TestStatisticsAreJudged: noisy statistics of nothing are swamped and the model file says so;
 // those of lines under little noise are not.

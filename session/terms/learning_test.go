@@ -101,6 +101,11 @@ func TestPlanWarns(t *testing.T) {
 			"drown the statistics of 60 records"},
 		{"committee", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\nstrategy = \"bcm-same\"\n",
 			"leave strategy out"},
+		{"committee of many records", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\n" +
+			"strategy = \"bcm-split\"\nrecords = 30000\n", "ends short of the regression's weights"},
+		{"ranges alone", "records = 150\nstrategy = \"virtual\"\ncentre_rounds = 1\n",
+			"so 1 of 4 rounds measure where they lie"},
+		{"ranges of many records", "records = 30000\n", ""},
 		{"trace of few records", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 60\n",
 			"noise may drown 60 records"},
 		{"slow chain", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 3000\nmethod = \"penalty\"\n",

@@ -72,7 +72,8 @@ func pviOutlook(p *protocol.Plan) (string, error) {
 		d := draft{cfg: a.PVI, p: a.PVI.Strategy.Params(), name: name}
 		if a.PVI.Model == pvi.Linear {
 			plain := a.PVI.Family == gauss.Full && name != pvi.NameAnalytic && defaults.RoundsOf(name) > 1
-			if w := f.LinearOutlook(plain); w != "" {
+			once := a.PVI.Family == gauss.MeanField && committee(name)
+			if w := f.LinearOutlook(plain, once); w != "" {
 				return w, nil
 			}
 		}

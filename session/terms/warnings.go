@@ -3,7 +3,9 @@ package terms
 import (
 	"fmt"
 
+	"choir/learn/centre"
 	"choir/protocol"
+	"choir/session/app"
 )
 
 // A budget beyond these is allowed and warned about: e^10 is a factor of 22,000 between the
@@ -19,10 +21,37 @@ const (
 func Warnings(p *protocol.Plan) ([]string, error) {
 	out := weak(p)
 	drowned, err := outlook(p)
+	if err != nil {
+		return out, err
+	}
 	if drowned != "" {
 		out = append(out, drowned)
 	}
+	ranges, err := rangesOutlook(p)
+	if ranges != "" {
+		out = append(out, ranges)
+	}
 	return out, err
+}
+
+// rangesOutlook warns of columns whose centres are measured from few records.
+func rangesOutlook(p *protocol.Plan) (string, error) {
+	if p.Application != app.NamePVI {
+		return "", nil
+	}
+	a, err := app.PVIOf(p)
+	if err != nil || a.CentreRounds == 0 {
+		return "", err
+	}
+	schema, err := a.Encoding()
+	if err != nil {
+		return "", err
+	}
+	f, err := planned(p, a)
+	if err != nil {
+		return "", err
+	}
+	return f.RangesOutlook(centre.Of(schema).Len()), nil
 }
 
 // weak warns of a budget that hardly protects anybody.
