@@ -89,7 +89,7 @@ func newSumProfile(cells []Cell, n int) profile {
 func (f profile) sumPlan(n, bits int, theta float64) plan {
 	p := plan{theta: theta, steps: float64(n)}
 	_, _, variance := f.cumulants(0)
-	p.step = math.Max(math.Sqrt(variance/float64(n))/400, f.resolution())
+	p.step = math.Max(math.Sqrt(variance/float64(n))/1000, f.resolution())
 	for range 2 {
 		var lo, hi float64
 		lo, p.edges[0] = f.reach(p.theta, -1, 4/p.step)

@@ -56,7 +56,7 @@ func (r ratio) end(epsilon float64, scale int) float64 {
 // Numbers of cells into which the logarithms of the ratios are divided.
 const (
 	roughCells = 2_000
-	fineUpper  = 4_000
+	fineUpper  = 12_000
 	fineLower  = 16_000
 )
 
@@ -177,11 +177,12 @@ func (c *climber) pick(epsilon float64, bits, from, to int) float64 {
 	return c.side * best
 }
 
-// at is the curve of a size of transforms, with the scale that is kept for a sharp one.
+// curve is the bound for a size of transforms. A sharp one takes the scale after the one that is kept: its finer
+// grid has room for farther ratios.
 func (c *climber) curve(bits int, sharp bool) func(epsilon float64) float64 {
 	return func(e float64) float64 {
 		if sharp {
-			return c.at(e, c.scale, bits)
+			return c.at(e, min(scales, c.scale+1), bits)
 		}
 		return c.best(e, bits)
 	}
@@ -211,7 +212,7 @@ const (
 	roughBits = 13
 	curveBits = 14
 	lowerBits = 16
-	fineBits  = 19
+	fineBits  = 20
 )
 
 // dominatingReports returns a lattice whose curve lies above that of a round with Laplace or Gaussian

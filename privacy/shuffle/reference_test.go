@@ -78,7 +78,7 @@ func (f figure) slow() bool {
 }
 
 // TestFigures runs the whole table: bounds are bounds, and not farther than 10^-6 (compositions of samples
-// than 2 10^-6, Laplace and Gaussian reports than 10^-4) from what the table has.
+// than 2 10^-6) from what the table has.
 func TestFigures(t *testing.T) {
 	for _, f := range figures(t) {
 		if testing.Short() && f.slow() {
@@ -105,9 +105,6 @@ func TestFigures(t *testing.T) {
 const digits = 1e-9
 
 func (f figure) tolerance() float64 {
-	if f.round.continuous() {
-		return 1e-4
-	}
 	if f.round.Population > 0 && f.round.Count > 1 {
 		return 2e-6
 	}
@@ -163,12 +160,13 @@ func (f figure) upper(t *testing.T) {
 	}
 }
 
-// reports compares the curve of a blanket at the table's epsilon and a little farther.
+// reports compares the curve of a blanket at the table's epsilon and a little farther. The table's transforms
+// have an error of 10^-5 of the least delta, 9.2 10^-10.
 func (f figure) reports(t *testing.T) {
 	c := f.round.bounds(f.round.ratioOf(1e-16), 1)
 	c.best(f.epsilon, roughBits)
 	curve := c.curve(fineBits, true)
-	if got := curve(f.epsilon); !(got >= f.lo) {
+	if got := curve(f.epsilon); !(got >= f.lo-1e-14) {
 		t.Errorf("delta %.10g is below %.10g", got, f.lo)
 	}
 	if got := curve(f.epsilon * (1 + f.tolerance())); !(got <= f.hi) {
