@@ -8,6 +8,7 @@ import (
 const (
 	enoughRelaxations = 20  // of a chain, for intervals that are worth the name
 	drowned           = 0.7 // standard deviation of what the noise adds to a record's log-odds
+	rare              = 0.1 // share of a class from which on less is said of the noise
 	widthInPhi        = 1.5 // of a posterior in the coordinates phi, about
 )
 
@@ -26,11 +27,12 @@ func Outlook(cfg Config, public Public) string {
 		// The gradient's noise over the curvature, times a record's norm.
 		odds := b.noise(g) / math.Sqrt(rounds) * widthInPhi * widthInPhi * g.norm
 		if odds < drowned {
-			return ""
+			return rareOutlook(cfg, odds)
 		}
-		return fmt.Sprintf("noise may drown %d records of %d columns: it moves a record's log-odds by %.2g; %.2g "+
-			"times the epsilon, or the records, would leave half of %.2g", cfg.Records, cfg.Features, odds,
-			2*odds/drowned, drowned)
+		return fmt.Sprintf("noise may drown %d records of %d columns: it moves a record's log-odds by %.2g, "+
+			"and more if the classes are unequal; scores may be worse than the classes' frequencies, which a plan of "+
+			"[table] counts at the same epsilon; %.2g times the epsilon, or the records, would leave half of %.2g",
+			cfg.Records, cfg.Features, odds, 2*odds/drowned, drowned)
 	}
 	n := b.relaxations(g, rounds)
 	if n >= enoughRelaxations {
@@ -40,6 +42,19 @@ func Outlook(cfg Config, public Public) string {
 		"%d times or more: intervals will be far too narrow, and predictions may be worse than the majority "+
 		`class; take method "trace", which counts the noise, or %.2g times the epsilon`, n, enoughRelaxations,
 		max(2, math.Sqrt(enoughRelaxations/n)))
+}
+
+// rareOutlook warns of what noise does to unequal classes: with a share p of one, a log-odds has 4 p (1 - p) of
+// the curvature that it has with equal ones.
+func rareOutlook(cfg Config, odds float64) string {
+	share := (1 - math.Sqrt(1-odds/drowned)) / 2
+	if share < rare {
+		return ""
+	}
+	return fmt.Sprintf("noise may drown %d records of %d columns if one class has less than %.2g of them: scores may "+
+		"then be worse than the classes' frequencies, which a plan of [table] counts at the same epsilon; %.2g times "+
+		"the epsilon, or the records, would do down to %.2g", cfg.Records, cfg.Features, share,
+		odds/drowned/(4*rare*(1-rare)), rare)
 }
 
 // relaxations is the number of times that a chain forgets where it was, by the law of docs/methods.md:

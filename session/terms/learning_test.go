@@ -108,6 +108,9 @@ func TestPlanWarns(t *testing.T) {
 		{"ranges of many records", "records = 30000\n", ""},
 		{"trace of few records", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 60\n",
 			"noise may drown 60 records"},
+		{"trace of a rare class", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 600\n",
+			"noise may drown 600 records of 3 columns if one class"},
+		{"trace of many records", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 200000\n", ""},
 		{"slow chain", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 3000\nmethod = \"penalty\"\n",
 			"take method \"trace\""},
 	} {
