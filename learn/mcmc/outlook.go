@@ -30,8 +30,8 @@ func Outlook(cfg Config, public Public) string {
 			return rareOutlook(cfg, odds)
 		}
 		return fmt.Sprintf("noise may drown %d records of %d columns: it moves a record's log-odds by %.2g, "+
-			"and more if the classes are unequal; scores may be worse than the classes' frequencies, which a plan of "+
-			"[table] counts at the same epsilon; %.2g times the epsilon, or the records, would leave half of %.2g",
+			"and more if the classes are unequal; scores may be worse than the classes' frequencies, which a plan "+
+			"of [table] counts at the same epsilon; %.2g times the epsilon, or the records, would leave half of %.2g",
 			cfg.Records, cfg.Features, odds, 2*odds/drowned, drowned)
 	}
 	n := b.relaxations(g, rounds)
@@ -44,16 +44,16 @@ func Outlook(cfg Config, public Public) string {
 		max(2, math.Sqrt(enoughRelaxations/n)))
 }
 
-// rareOutlook warns of what noise does to unequal classes: with a share p of one, a log-odds has 4 p (1 - p) of
-// the curvature that it has with equal ones.
+// rareOutlook warns of what noise does to unequal classes: with a share p of one, a log-odds has 4 p (1 - p)
+// of the curvature that it has with equal ones.
 func rareOutlook(cfg Config, odds float64) string {
 	share := (1 - math.Sqrt(1-odds/drowned)) / 2
 	if share < rare {
 		return ""
 	}
-	return fmt.Sprintf("noise may drown %d records of %d columns if one class has less than %.2g of them: scores may "+
-		"then be worse than the classes' frequencies, which a plan of [table] counts at the same epsilon; %.2g times "+
-		"the epsilon, or the records, would do down to %.2g", cfg.Records, cfg.Features, share,
+	return fmt.Sprintf("noise may drown %d records of %d columns if one class has less than %.2g of them: "+
+		"scores may then be worse than the classes' frequencies, which a plan of [table] counts at the same epsilon; "+
+		"%.2g times the epsilon, or the records, would do down to %.2g", cfg.Records, cfg.Features, share,
 		odds/drowned/(4*rare*(1-rare)), rare)
 }
 

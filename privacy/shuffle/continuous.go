@@ -177,8 +177,8 @@ func (c *climber) pick(epsilon float64, bits, from, to int) float64 {
 	return c.side * best
 }
 
-// curve is the bound for a size of transforms. A sharp one takes the scale after the one that is kept: its finer
-// grid has room for farther ratios.
+// curve is the bound for a size of transforms. A sharp one takes the scale after the one that is kept: its
+// finer grid has room for farther ratios.
 func (c *climber) curve(bits int, sharp bool) func(epsilon float64) float64 {
 	return func(e float64) float64 {
 		if sharp {

@@ -16,9 +16,9 @@ import (
 )
 
 // TestAdultSessionIsTheChain: draws of study mcmc-adult in sessions over shares, nodes and a transport. Every
-// sum is that of the parties' answers in the clear plus noise of the plan's variance, by chi-squared, and every
-// state is bit for bit what the chain in the clear makes of the sums before. A false alarm has a probability
-// below 10^-9.
+// sum is that of the parties' answers in the clear plus noise of the plan's variance, by chi-squared, and
+// every state is bit for bit what the chain in the clear makes of the sums before. A false alarm has a
+// probability below 10^-9.
 func TestAdultSessionIsTheChain(t *testing.T) {
 	d, _, _, err := seven("")
 	if err != nil {
@@ -72,7 +72,8 @@ func TestAdultSessionIsTheChain(t *testing.T) {
 			}
 			noise := slices.Clone(seen.Sum)
 			for _, side := range sides {
-				answer, _, err := side.Propose(t.Context(), protocol.Work{Round: seen.Round, Attempt: 1, Model: state})
+				work := protocol.Work{Round: seen.Round, Attempt: 1, Model: state}
+				answer, _, err := side.Propose(t.Context(), work)
 				if err != nil {
 					t.Fatal(err)
 				}
