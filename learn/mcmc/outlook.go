@@ -52,8 +52,8 @@ func rareOutlook(cfg Config, odds float64) string {
 		return ""
 	}
 	return fmt.Sprintf("noise may drown %d records of %d columns if one class has less than %.2g of them: "+
-		"scores may then be worse than the classes' frequencies, which a plan of [table] counts at the same epsilon; "+
-		"%.2g times the epsilon, or the records, would do down to %.2g", cfg.Records, cfg.Features, share,
+		"scores may then be worse than the classes' frequencies, which a plan of [table] counts at the same "+
+		"epsilon; %.2g times the epsilon, or the records, would do down to %.2g", cfg.Records, cfg.Features, share,
 		odds/drowned/(4*rare*(1-rare)), rare)
 }
 
