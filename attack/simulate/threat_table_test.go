@@ -136,7 +136,7 @@ var summary = map[string][]string{
 	"a store that was rolled back": {"TestRolledBackStore", "TestRestoredStores"},
 	"the same, to before a contribution of which chunks left and the manifest did not, or that the broker " +
 		"hides": {"TestRestoredStores"},
-	"the same": {"TestRewindsOfEveryRole"},
+	"the same": {"TestRewindsOfEveryRole", "TestRestoredStores"},
 	"a message that was altered, moved or invented": {"TestAlteringBroker", "TestProfiles"},
 }
 
@@ -159,6 +159,7 @@ func TestThreatModelSummary(t *testing.T) {
 		if len(shown) == 0 {
 			t.Errorf("no test for %q", cells[1])
 		}
+		live := false // over both transports
 		for _, name := range shown {
 			row := slices.IndexFunc(rows, func(row cheater) bool { return row.what == name })
 			if row < 0 && !strings.Contains(tests, "\nfunc "+name+"(t *testing.T)") {
@@ -167,6 +168,10 @@ func TestThreatModelSummary(t *testing.T) {
 			if row >= 0 {
 				sameName(t, cells, rows[row])
 			}
+			live = live || row >= 0 || name == "TestRestoredStores" || name == "TestAlteringBroker"
+		}
+		if !live {
+			t.Errorf("%q is not tested over both transports", cells[1])
 		}
 	}
 	if lines != len(summary) || lines < 15 {

@@ -170,17 +170,16 @@ func summary(dir string) (string, error) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| parties N | coordinates d | nodes M | transport | a round, s | a party uploads | " +
-		"limit reached | [DCA], s |\n" +
-		"|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| parties N | coordinates d | nodes M | transport | a round, s | in all, s | " +
+		"a party uploads | limit reached | [DCA], s | of the round | of all |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range cells {
-		theirs := "-"
+		theirs := "- | - | -"
 		if s := paper[r]; s > 0 {
-			theirs = fmt.Sprintf("%.0f (%s)", s, times(s/r.SecondsRound))
+			theirs = fmt.Sprintf("%.0f | %s | %s", s, times(s/r.SecondsRound), times(s/r.SecondsTotal))
 		}
-		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.3g | %s | %.0f %% | %s |\n", r.Parties, r.Dim, r.Computes,
-			r.Transport,
-			r.SecondsRound, bytesText(r.UploadBytesPerParty), 100*r.LimitRatio, theirs)
+		fmt.Fprintf(&b, "| %d | %d | %d | %s | %.3g | %.3g | %s | %.0f %% | %s |\n", r.Parties, r.Dim, r.Computes,
+			r.Transport, r.SecondsRound, r.SecondsTotal, bytesText(r.UploadBytesPerParty), 100*r.LimitRatio, theirs)
 	}
 	return b.String(), nil
 }

@@ -116,7 +116,8 @@ func (p *Page) cost(s *terms.Summary) {
 				{Cells: []string{"a compute node receives", fmt.Sprint(s.Cost.DownloadPerCompute)}},
 			}}}
 	c.Notes = []string{fmt.Sprintf("One dishonest party can move a sum by at most %s times the largest honest "+
-		"update; %s times if only coordinates were checked. A false update within that bound is not noticed.",
+		"update; %s times if only coordinates were checked. A false update within that bound is not noticed. "+
+		"Beyond it the round is lost, with its share of the budget, and nobody can tell whose update it was.",
 		number(s.Reach.Checked, 3), number(s.Reach.Unchecked, 3))}
 	if u := s.NoiseUse; u != nil {
 		c.Notes = append(c.Notes, fmt.Sprintf("The noise on a sum has standard deviation %s: %s clips, %s times "+

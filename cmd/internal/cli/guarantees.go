@@ -76,7 +76,8 @@ func reachText(r terms.Reach, reports *terms.ReportUse) string {
 		return "a dishonest one can send reports of its choice, as many as an honest one may"
 	}
 	return fmt.Sprintf("a dishonest one can move a sum by at most %.3g times the largest honest update, %.3g "+
-		"times if the sum's norm were not checked; a false update within the bound is not noticed",
+		"times if the sum's norm were not checked; a false update within the bound is not noticed; beyond it the "+
+		"round is lost, with its share of the budget, and nobody can tell whose update it was",
 		r.Checked, r.Unchecked)
 }
 
