@@ -228,6 +228,58 @@ func TestStolenWorkerKeys(t *testing.T) {
 	}
 }
 
+// TestStolenWorkerStore: a worker's store of round 2 does not open a share of round 1, and that of round 1
+// does, by any 32 bytes of it or a secret that follows from them.
+func TestStolenWorkerStore(t *testing.T) {
+	c := newCrowd(t, 2, false)
+	shares := map[uint32]*protocol.Chunk{} // by worker: one of round 1
+	stolen := map[uint32]map[uint32]map[[32]byte]bool{1: {0: {}, 1: {}}, 2: {0: {}, 1: {}}}
+	c.between = func(data []byte) {
+		if m, err := protocol.UnmarshalChunk(data); err == nil && m.Round == 1 && m.To == c.parties &&
+			m.Purpose == protocol.PurposeShare {
+			shares[protocol.WorkerOf(m.From, 2)] = m
+		}
+		for w := range uint32(2) {
+			store := c.seat(fmt.Sprintf("worker-%d", w)).store
+			keys, err := protocol.RestoreKeyring(store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range store.Keys("") {
+				if value := store.Get(key); len(keys.Members()) > 0 {
+					for i := range max(0, len(value)-31) {
+						stolen[keys.Round()][w][[32]byte(value[i:])] = true
+					}
+				}
+			}
+		}
+	}
+	c.run()
+	c.check()
+	if len(shares) != 2 {
+		t.Fatalf("shares of %d workers", len(shares))
+	}
+	for w, share := range shares {
+		for round := uint32(1); round <= 2; round++ {
+			opened := false
+			for b := range stolen[round][w] {
+				secret, err := channel.NewSecret(b[:])
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					_, err := c.s.OpenChunk(secret, share)
+					opened = opened || err == nil
+					secret = protocol.Next(secret)
+				}
+			}
+			if opened != (round == 1) {
+				t.Errorf("worker %d: the store of round %d opens a share of round 1: %t", w, round, opened)
+			}
+		}
+	}
+}
+
 // TestWorkerConfig checks that a worker refuses a wrong configuration and another worker's store.
 func TestWorkerConfig(t *testing.T) {
 	c := newCrowd(t, 2, false)
