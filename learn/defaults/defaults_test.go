@@ -175,8 +175,9 @@ func TestNetworkSteps(t *testing.T) {
 	if many := f.NetworkSteps(0.1, false); many.Rate != few.Rate || many.Clip != few.Clip {
 		t.Errorf("with 50 parties %+v, with 10 %+v", many, few)
 	}
-	if many, few := f.NetworkSteps(0.1, true), world(10, 4_000, 10, 1).NetworkSteps(0.1, true); many.Rate <= few.Rate {
-		t.Errorf("a committee's member of 80 records has the rate %g, one of 400 %g", many.Rate, few.Rate)
+	small, large := f.NetworkSteps(0.1, true), world(10, 4_000, 10, 1).NetworkSteps(0.1, true)
+	if small.Rate <= large.Rate {
+		t.Errorf("a committee's member of 80 records has the rate %g, one of 400 %g", small.Rate, large.Rate)
 	}
 	last := Steps{}
 	for i, noise := range []float64{1e-9, 30, 1e3} {
