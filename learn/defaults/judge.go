@@ -238,9 +238,9 @@ func (f Facts) RangesOutlook(columns int) string {
 		return ""
 	}
 	return fmt.Sprintf("the schema has %d numbers with a range alone, so %d of %d rounds measure where they "+
-		"lie; with so few records, centres and scales that are publicly known, of two digits, predict better: "+
-		"at three hospitals of 142 rows, 30 columns and epsilon 1 the accuracy was 0.949 with them, 0.926 without; "+
-		"name them in the schema (center, scale)", columns, f.Centre, f.Centre+f.Rounds)
+		"lie; with so few records, centres and scales that are publicly known, of two digits, predict "+
+		"better: at three hospitals of 142 rows, 30 columns and epsilon 1 the accuracy was 0.949 with "+
+		"them, 0.926 without; name them in the schema (center, scale)", columns, f.Centre, f.Centre+f.Rounds)
 }
 
 // moreEpsilon is the factor on epsilon that divides the noise by x: a release whose sensitivity is
