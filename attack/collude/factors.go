@@ -19,7 +19,7 @@ type noisyFactors struct{}
 const (
 	factorRounds  = 15
 	factorDamping = 0.4
-	factorRuns    = 1 << 15
+	factorRuns    = 1 << 14
 	factorParties = 10 // at least: with fewer the victim's own share of the noise hides more
 )
 

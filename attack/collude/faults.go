@@ -37,7 +37,7 @@ func (faults) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outco
 	}
 	t, sessions, steps, wrong := r.Target, 0, int64(0), 0.0
 	out.Measured = &wrong
-	for k := 0; k < faultyBatches && wrong == 0 && (k < 2 || !r.late()); k++ {
+	for k := 0; k < faultyBatches && wrong == 0 && (k == 0 || !r.late()); k++ {
 		var h simulate.Shape
 		if k%2 == 0 {
 			h = simulate.Shape{Parties: t.Parties, Computes: t.Nodes, MinParties: t.MinParties, Noise: t.Noise}

@@ -158,11 +158,11 @@ func trialsOf(all []simulate.Cheat, r *Run) (trials []*trial) {
 	return trials
 }
 
-// runTrials runs trials on all cores. When the run is late it leaves out pairs.
+// runTrials runs trials on all cores. When the run is late it runs those of the table alone.
 func runTrials(ctx context.Context, r *Run, trials []*trial) error {
 	return parallel.Try(len(trials), func(i int) (err error) {
 		x := trials[i]
-		if x.kind == inPairs && r.late() {
+		if x.kind != inTable && r.late() {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {

@@ -159,6 +159,9 @@ func (l Lab) local(r *record, dim int, s staging, in inputs) *run.Local {
 			})
 		},
 		Store: func(i uint32) (host.Store, error) { return r.store(i, s.keep), nil }}
+	if s.deadline > 0 {
+		local.Resend = s.deadline
+	}
 	if s.giveUp > 0 {
 		local.GiveUp, local.Resend = s.giveUp, s.giveUp/4
 	}
