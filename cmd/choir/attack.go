@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -332,42 +333,68 @@ func (a *tools) printSweep(r *collude.Result) {
 	if len(r.Cells) == 0 {
 		return
 	}
-	fmt.Fprintln(a.Out, "measured/claimed epsilon of the aggregator and so many parties and compute nodes;\n"+
+	fmt.Fprintln(a.Out, "measured/claimed epsilon of the aggregator with parties and compute nodes;\n"+
 		"* the plan tolerates the coalition")
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	rows := map[int]string{}
-	head, most := "parties", 0
+	parties, nodes := 0, 0
 	for _, c := range r.Cells {
-		if c.Parties == 0 {
-			head += fmt.Sprintf("\t%d nodes", c.Nodes)
-		}
+		parties, nodes = max(parties, c.Parties), max(nodes, c.Nodes)
+	}
+	head, rows := []string{"parties"}, make([][]string, parties+1)
+	for k := range nodes + 1 {
+		head = append(head, fmt.Sprintf("%d nodes", k))
+	}
+	for i := range rows {
+		rows[i] = append([]string{fmt.Sprint(i)}, slices.Repeat([]string{"-"}, nodes+1)...)
+	}
+	for _, c := range r.Cells {
 		mark := ""
 		if c.Tolerated {
 			mark = "*"
 		}
-		rows[c.Parties] += fmt.Sprintf("\t%.3g/%s%s", c.Measured, numberText(c.Claimed), mark)
-		most = max(most, c.Parties)
+		rows[c.Parties][1+c.Nodes] = fmt.Sprintf("%.3g/%s%s", c.Measured, numberText(c.Claimed), mark)
 	}
-	fmt.Fprintln(t, head)
-	for p := range most + 1 {
-		fmt.Fprintf(t, "%d%s\n", p, rows[p])
+	a.printColumns(head, rows)
+}
+
+// printColumns is a table whose columns are in as many blocks as lines of 80 characters take, each with the
+// first column. All rows are as long as the head.
+func (a *tools) printColumns(head []string, rows [][]string) {
+	width := func(col int) int {
+		most := len(head[col])
+		for _, row := range rows {
+			most = max(most, len(row[col]))
+		}
+		return most + 2
 	}
-	_ = t.Flush() // a.Out reports its errors elsewhere
+	for from := 1; from < len(head); {
+		to, wide := from, width(0)
+		for to < len(head) && (to == from || wide+width(to) <= 82) {
+			wide += width(to)
+			to++
+		}
+		t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+		for _, row := range append([][]string{head}, rows...) {
+			fmt.Fprintln(t, row[0]+"\t"+strings.Join(row[from:to], "\t"))
+		}
+		_ = t.Flush() // a.Out reports its errors elsewhere
+		if from = to; from < len(head) {
+			fmt.Fprintln(a.Out)
+		}
+	}
 }
 
 // printMatrix is a table with a row for each coalition and a column for each attack.
 func (a *tools) printMatrix(r *collude.Result) {
 	m := report.MatrixOf(r)
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "coalition\t"+strings.Join(m.Attacks, "\t"))
+	var rows [][]string
 	for i, c := range m.Coalitions {
-		row := c
+		row := []string{c}
 		for _, v := range m.Verdicts[i] {
-			row += "\t" + string(v)
+			row = append(row, string(v))
 		}
-		fmt.Fprintln(t, row)
+		rows = append(rows, append(row, make([]string, 1+len(m.Attacks)-len(row))...))
 	}
-	_ = t.Flush() // a.Out reports its errors elsewhere
+	a.printColumns(append([]string{"coalition"}, m.Attacks...), rows)
 	fmt.Fprintln(a.Out)
 }
 
