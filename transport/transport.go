@@ -24,6 +24,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // MaxPayload is the largest Data, in bytes, that a Bus carries in one message. Every backend
@@ -66,6 +67,9 @@ type Message struct {
 	// A subscription from there may deliver messages that were delivered before. Resume is set
 	// on delivery, ignored by Publish, and never decreases within a subscription.
 	Resume uint64
+	// Stored is when the broker stored it, by the broker's clock; zero if the bus keeps no times. It is
+	// set on delivery and ignored by Publish.
+	Stored time.Time
 }
 
 // Bus is one member's connection. All methods may be called concurrently.

@@ -34,3 +34,19 @@ func TestAnotherStreamIsReadFromItsStart(t *testing.T) {
 		}
 	}
 }
+
+// Age makes the documents at the broker older, for the external tests.
+func (r *Room) Age(by time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, stored := range r.have {
+		r.have[name] = stored.Add(-by)
+	}
+}
+
+// Count is how many messages have been read.
+func (r *Room) Count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
+}

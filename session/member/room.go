@@ -25,6 +25,10 @@ const (
 	maxRoomBytes     = 256 << 20
 )
 
+// roomAge is how long the broker keeps a document. A site publishes those of its folder again when half
+// of it is over, so that a room lasts for as long as a site follows it and is empty afterwards.
+const roomAge = 90 * 24 * time.Hour
+
 // Room is the connection of one site's copy of a consortium's folder to the others' copies. The
 // documents are the messages of a stream of their own at the broker, which decides nothing: see
 // terms.Exchange.
@@ -37,9 +41,9 @@ type Room struct {
 	ended    chan struct{} // closed at the end of the reading
 
 	mu    sync.Mutex
-	came  []terms.Document // not taken yet
-	have  map[string]bool  // names of those at the broker
-	count int              // messages read
+	came  []terms.Document     // not taken yet
+	have  map[string]time.Time // when those at the broker were stored, by name
+	count int                  // messages read
 	bytes int
 	err   error // ends the reading
 }
@@ -64,7 +68,7 @@ func OpenRoom(ctx context.Context, c *Config, folder terms.Consortium, own ident
 	}
 	id := roomID(name)
 	r := &Room{exchange: terms.Exchange{Folder: folder, Own: own}, prefix: "choir." + id + ".",
-		have: map[string]bool{}, ended: make(chan struct{})}
+		have: map[string]time.Time{}, ended: make(chan struct{})}
 	if err := r.connect(ctx, c, id, log); err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func OpenRoom(ctx context.Context, c *Config, folder terms.Consortium, own ident
 func (r *Room) connect(ctx context.Context, c *Config, id string, log *slog.Logger) (err error) {
 	name := memberName(c)
 	config := c.busOf(id, name+"-room")
-	config.MaxBytes = maxRoomBytes
+	config.MaxBytes, config.MaxAge = maxRoomBytes, roomAge
 	if config.InboxPrefix == "" {
 		config.InboxPrefix = "_INBOX_" + name
 	}
@@ -144,10 +148,14 @@ func (r *Room) add(m transport.Message) error {
 	}
 	kind, _, _ := strings.Cut(strings.TrimPrefix(m.Subject, r.prefix), ".")
 	d := terms.Document{Kind: terms.DocumentKind(kind), Data: m.Data}
-	if name := d.Name(); r.prefix+name == m.Subject && !r.have[name] {
-		r.have[name] = true
+	name := d.Name()
+	if r.prefix+name != m.Subject {
+		return nil
+	}
+	if r.have[name].IsZero() {
 		r.came = append(r.came, d)
 	}
+	r.have[name] = m.Stored
 	return nil
 }
 
@@ -176,20 +184,20 @@ func (r *Room) Sync(ctx context.Context, fingerprint string) error {
 	return roomError(r.publish(ctx, all))
 }
 
-// publish sends the documents that are not at the broker.
+// publish sends the documents that are not at the broker, or not for much longer.
 func (r *Room) publish(ctx context.Context, all []terms.Document) error {
 	for _, d := range all {
 		r.mu.Lock()
-		have := r.have[d.Name()]
+		stored := r.have[d.Name()]
 		r.mu.Unlock()
-		if have {
+		if time.Since(stored) < roomAge/2 {
 			continue
 		}
 		if err := r.bus.Publish(ctx, transport.Message{Subject: r.prefix + d.Name(), Data: d.Data}); err != nil {
 			return err
 		}
 		r.mu.Lock()
-		r.have[d.Name()] = true
+		r.have[d.Name()] = time.Now()
 		r.mu.Unlock()
 	}
 	return nil

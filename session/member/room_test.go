@@ -229,3 +229,35 @@ func TestRoomRefusals(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRoomExpires: the broker drops documents after 90 days, and a site that is there publishes its own
+// again in the second half of that, once.
+func TestRoomExpires(t *testing.T) {
+	dir := t.TempDir()
+	site.DeployPlan(t, dir, time.Now(), "[sum]\ncolumns = 1\nbound = 10.0\n", rig.WriteFile(t, dir, "a.csv", "1\n"))
+	l := &lungs{t: t, dir: dir, bus: brokerOf(t, dir), rooms: map[string]*member.Room{}}
+	key := signerOf(t, filepath.Join(dir, "party-a.key"), dir)
+	r := l.open("party-a", key.Public())
+	if _, err := l.folder("party-a").AddCard(filepath.Join(dir, "party-a.card"), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for i, by := range []time.Duration{0, 44 * 24 * time.Hour, 2 * 24 * time.Hour, 0} {
+		r.Age(by)
+		l.sync("party-a", "")
+		want := []int{1, 1, 2, 2}[i]
+		until(t, "the card is published", func() bool { return r.Count() >= want })
+		if got := r.Count(); got != want {
+			t.Errorf("step %d: %d messages, want %d", i, got, want)
+		}
+	}
+	h := sha256.Sum256([]byte("choir v1 room\x00lungs"))
+	bus, err := natsbus.Open(t.Context(), natsbus.Config{URL: l.bus.URL, TokenFile: l.bus.TokenFile,
+		Plan: hex.EncodeToString(h[:16])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	if s, err := bus.Inspect(t.Context()); err != nil || s.MaxAge != 90*24*time.Hour {
+		t.Errorf("the stream keeps its messages for %v: %v", s, err)
+	}
+}

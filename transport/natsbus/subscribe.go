@@ -186,6 +186,7 @@ func (s *subscription) assemble(m jetstream.Msg, at position) (transport.Message
 		Data:    data,
 		Seq:     at.seq,
 		Resume:  s.pieces.Resume(at.seq),
+		Stored:  at.stored,
 	}, true
 }
 
