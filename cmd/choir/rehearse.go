@@ -22,10 +22,12 @@ that the plan's file names need not exist.
 A fifth of each party's rows is held out for testing, unless --test names a
 file. The result has the references and the report of choir demo, and is marked
 as not private: this process sees all rows. Of a plan of shuffled reports it has
-the estimates of choir stats, beside what reports without randomness would give.`
+the estimates of choir stats, beside what reports without randomness would give,
+of a plan of tables those beside the exact figures, and of a sum its coordinates
+beside the exact ones.`
 
-// rehearseReports runs a plan of shuffled reports, and prints its estimates.
-func (a *tools) rehearseReports(ctx context.Context, format string, h *experiment.Rehearsal) error {
+// rehearseCounts runs a plan that learns nothing, and prints its estimates.
+func (a *tools) rehearseCounts(ctx context.Context, format string, h *experiment.Rehearsal) error {
 	a.Console.Set("computing the plan")
 	h.Progress = func(p experiment.Progress) {
 		a.Console.Set(fmt.Sprintf("round %d of %d is done", p.Round, p.Rounds))
@@ -82,7 +84,7 @@ func (a *tools) rehearse() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.rehearseReports(cmd.Context(), format, h)
+				return a.rehearseCounts(cmd.Context(), format, h)
 			}
 			return a.present(cmd.Context(), h.Out, &h.Progress, format, h.Run)
 		},

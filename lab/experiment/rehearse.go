@@ -83,10 +83,6 @@ func (h *Rehearsal) begin() (*demoRun, *terms.Rehearsal, error) {
 // describe fills in the demonstration's settings from the plan.
 func (h *Rehearsal) describe(r *demoRun) (err error) {
 	p := r.plan
-	if p.Application == app.NameSum || p.Application == app.NameTable {
-		return protocol.Fail(protocol.ClassInput, "config: a plan with [sum] or [table] learns "+
-			"nothing that a rehearsal could score; choir init --config runs it")
-	}
 	if r.app, err = app.Of(p); err != nil {
 		return err
 	}
@@ -199,14 +195,9 @@ func (h *Rehearsal) records(made *terms.Rehearsal, schema *dataset.Schema, all i
 	records = map[string]*dataset.Records{}
 	read := 0
 	for i, path := range h.Data {
-		name, file, named := strings.Cut(path, "=")
-		switch {
-		case named && slices.Contains(made.Parties, name):
-		case i < len(made.Parties):
-			name, file = made.Parties[i], path
-		default:
-			return nil, nil, 0, protocol.Fail(protocol.ClassInput, "data: %d files for %d parties", len(h.Data),
-				len(made.Parties))
+		name, file, err := made.Party(i, path, len(h.Data))
+		if err != nil {
+			return nil, nil, 0, err
 		}
 		if records[name] != nil {
 			return nil, nil, 0, protocol.Fail(protocol.ClassInput, "data: two files for %s", name)

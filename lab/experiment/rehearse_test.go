@@ -131,7 +131,6 @@ func TestRehearseRefuses(t *testing.T) {
 		data    func(files []string) []string
 		want    string
 	}{
-		"sum": {"[privacy]\nnoise = \"none\"\n[sum]\ncolumns = 1\nbound = 5.0\n", nil, "learns nothing"},
 		"external": {learning + "model = \"external\"\nparameters = 3\nclip = 1.0\ndamping = 0.5\n", nil,
 			"external"},
 		"too many": {learning, func(f []string) []string { return append(append(f, f...), f...) }, "6 files for 3"},

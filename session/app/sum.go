@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"choir/crypto/fixedpoint"
+	"choir/learn/dataset"
 	"choir/privacy"
 	"choir/protocol"
 )
@@ -35,6 +37,23 @@ type Fixed []int64
 // Propose implements protocol.Proposer.
 func (f Fixed) Propose(context.Context, protocol.Work) ([]int64, []byte, error) {
 	return append([]int64(nil), f...), []byte{}, nil
+}
+
+// Row is a party's row of a plan of sums, from the file at a path.
+func Row(p *protocol.Plan, path string, x *dataset.Matrix) (Fixed, error) {
+	if x.Rows != 1 || x.Cols != int(p.Dim) {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"data: %s has %d rows of %d columns, the plan wants 1 of %d", path, x.Rows, x.Cols, p.Dim)
+	}
+	v := make(Fixed, p.Dim)
+	if err := (fixedpoint.Grid{FracBits: p.FracBits}).Round(v, x.Row(0)); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+	}
+	if !fixedpoint.NormSquaredAtMost(v, p.PerParty) {
+		return nil, protocol.Fail(protocol.ClassInput,
+			"data: the row is larger than the plan allows one party: %d units of 2^-%d", p.PerParty, p.FracBits)
+	}
+	return v, nil
 }
 
 // CheckSum refuses claims that a plain sum cannot keep. A party's vector is bounded

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"choir/crypto/fixedpoint"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -109,17 +108,5 @@ func (m *Member) vector() (app.Fixed, error) {
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	if x.Rows != 1 || x.Cols != int(p.Dim) {
-		return nil, protocol.Fail(protocol.ClassInput,
-			"data: %s has %d rows of %d columns, the plan wants 1 of %d", m.Config.DataFile, x.Rows, x.Cols, p.Dim)
-	}
-	v := make(app.Fixed, p.Dim)
-	if err := (fixedpoint.Grid{FracBits: p.FracBits}).Round(v, x.Row(0)); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
-	}
-	if !fixedpoint.NormSquaredAtMost(v, p.PerParty) {
-		return nil, protocol.Fail(protocol.ClassInput,
-			"data: the row is larger than the plan allows one party: %d units of 2^-%d", p.PerParty, p.FracBits)
-	}
-	return v, nil
+	return app.Row(p, m.Config.DataFile, x)
 }

@@ -3,6 +3,7 @@ package terms
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,18 @@ func NewRehearsal(path string, now time.Time, parties int,
 		return nil, &fileError{path, c, err}
 	}
 	return r, nil
+}
+
+// Party is the party that data number i of some belongs to, as NAME=FILE or by its place, and its file.
+func (r *Rehearsal) Party(i int, path string, of int) (name, file string, err error) {
+	name, file, named := strings.Cut(path, "=")
+	switch {
+	case named && slices.Contains(r.Parties, name):
+		return name, file, nil
+	case i < len(r.Parties):
+		return r.Parties[i], path, nil
+	}
+	return "", "", protocol.Fail(protocol.ClassInput, "data: %d files for %d parties", of, len(r.Parties))
 }
 
 // enrol names the members that the file doesn't name.
