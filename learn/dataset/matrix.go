@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,6 +48,28 @@ func LoadRecords(path string) (*Records, error) { return loadRecords(path, false
 // LoadHeader is LoadRecords for a file that may have no rows below its header.
 func LoadHeader(path string) (*Records, error) { return loadRecords(path, true) }
 
+// open opens a data file; its errors say what to do.
+func open(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = f.Stat(); err == nil && !info.IsDir() {
+			return f, nil
+		}
+		f.Close()
+		if err == nil {
+			return nil, badDataf("%s is a folder: name the file in it", path)
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("dataset: %w: look at the path, and at the folder that it counts from", err)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("dataset: %w: give the user who runs this the right to read it", err)
+	}
+	return nil, fmt.Errorf("dataset: %w", err)
+}
+
 func loadRecords(path string, headerOnly bool) (*Records, error) {
 	if strings.EqualFold(filepath.Ext(path), ".npy") {
 		m, err := LoadMatrix(path)
@@ -55,9 +78,9 @@ func loadRecords(path string, headerOnly bool) (*Records, error) {
 		}
 		return m.records(filepath.Base(path)), nil
 	}
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
-		return nil, fmt.Errorf("dataset: %w", err)
+		return nil, err
 	}
 	defer f.Close() // only read from
 	return ReadRecords(f, CSVOptions{Name: filepath.Base(path), HeaderOnly: headerOnly})
@@ -66,9 +89,9 @@ func loadRecords(path string, headerOnly bool) (*Records, error) {
 // LoadMatrix reads a matrix from a .npy file, or from a delimited text file under any
 // other name.
 func LoadMatrix(path string) (*Matrix, error) {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
-		return nil, fmt.Errorf("dataset: %w", err)
+		return nil, err
 	}
 	defer f.Close() // only read from
 	name := filepath.Base(path)

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -217,8 +218,28 @@ func skipMark(br *bufio.Reader) error {
 		return badDataf("the text is UTF-16; save it as UTF-8")
 	}
 	if string(b) == "\ufeff" {
-		_, err := br.Discard(3)
+		if _, err := br.Discard(3); err != nil {
+			return err
+		}
+	}
+	return checkText(br)
+}
+
+// checkText returns an error if what a file begins with is no text.
+func checkText(br *bufio.Reader) error {
+	b, err := br.Peek(br.Size())
+	if err != nil && err != io.EOF {
 		return err
+	}
+	if bytes.HasPrefix(b, []byte("PK\x03\x04")) {
+		return badDataf("the file is a spreadsheet or another archive (zip), not text; export the table as CSV in " +
+			"UTF-8")
+	}
+	for i, c := range b {
+		if c < ' ' && !bytes.ContainsRune([]byte("\t\n\v\f\r\x1a"), rune(c)) {
+			return badDataf("the file is not text: byte %d is %#02x; name the CSV file, or export the table as CSV in "+
+				"UTF-8", i+1, c)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -213,6 +215,38 @@ func TestWrongEncoding(t *testing.T) {
 				t.Errorf("%q: %v", text, err)
 			}
 		}
+	}
+}
+
+// TestNoText: what is no text is named as such, and a path that can't be opened has a remedy.
+func TestNoText(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"garbage.csv": {"\x07\x91\xff,\x00\n\x02", "not text: byte 1 is 0x07; name the CSV file"},
+		"late.csv":    {"a,b\n1,2\n3,\x00\n", "not text: byte 11 is 0x00"},
+		"table.csv":   {"PK\x03\x04\x14\x00", "spreadsheet or another archive"},
+		"folder.csv":  {"", "is a folder: name the file in it"},
+		"nowhere.csv": {"", "look at the path"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name)
+			var err error
+			if c.text != "" {
+				err = os.WriteFile(path, []byte(c.text), 0o600)
+			} else if name == "folder.csv" {
+				err = os.Mkdir(path, 0o700)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = LoadRecords(path)
+			_, err2 := LoadMatrix(path)
+			for _, err := range []error{err, err2} {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v, want %q", err, c.want)
+				}
+			}
+		})
 	}
 }
 
