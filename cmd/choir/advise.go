@@ -159,14 +159,14 @@ func (a *tools) printScores(v *experiment.Advice) {
 	if len(v.Signals) == 1 {
 		signals = []string{fmt.Sprintf("signal %.2g", v.Signals[0])}
 	}
-	fmt.Fprintf(a.Out, "expected %s with its spread, by strength of the signal\n\n", measure)
+	fmt.Fprintf(a.Out, "expected %s of a session, at 90 %%, by strength of the signal\n\n", measure)
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "setting\t%s\tlog-lik.\n", strings.Join(signals, "\t"))
 	row := func(name string, scores []experiment.Expected) {
 		fmt.Fprint(t, name)
 		mean := 0.0
 		for _, s := range scores {
-			fmt.Fprintf(t, "\t%s±%s", scoreText(s.Accuracy), scoreText(s.AccuracySD))
+			fmt.Fprintf(t, "\t%s±%s", scoreText(s.Accuracy), scoreText(s.AccuracyMargin))
 			mean += s.LogLik / float64(len(scores))
 		}
 		fmt.Fprintf(t, "\t%s\n", scoreText(mean))

@@ -68,12 +68,13 @@ type Advised struct {
 	config terms.PlanConfig
 }
 
-// Expected is a score over several populations, as mean and standard deviation.
+// Expected is a score: its mean over several populations, and half of an interval at 90 % for one
+// session with other data of that signal.
 type Expected struct {
-	Accuracy   float64 `json:"accuracy"`
-	AccuracySD float64 `json:"accuracy_sd"`
-	LogLik     float64 `json:"log_likelihood"`
-	LogLikSD   float64 `json:"log_likelihood_sd"`
+	Accuracy       float64 `json:"accuracy"`
+	AccuracyMargin float64 `json:"accuracy_margin"`
+	LogLik         float64 `json:"log_likelihood"`
+	LogLikMargin   float64 `json:"log_likelihood_margin"`
 }
 
 // Bounds on the advisor's work, and what a round takes between sites.

@@ -44,8 +44,9 @@ func (f foreign) rows(s *dataset.Schema, n int, seed uint64) (d pvi.Data, best f
 }
 
 // TestAdvicePredicts: told the accuracy that is known from the literature, the advisor predicts what its
-// best plan reaches on data unlike its twins, within three of the printed spreads. A spread is that of few
-// populations, so it counts as at least 0.01, or 0.02 of the log-likelihood.
+// best plan reaches on data unlike its twins. One session in ten is outside the printed interval at 90 %, so
+// that the bound here is wider: 0.03, or 0.06 of the log-likelihood, or the interval up to twice that.
+// TestAdviceCovers counts.
 func TestAdvicePredicts(t *testing.T) {
 	text := "[target]\ny = [\"no\", \"yes\"]\n[columns]\n"
 	for j := range 6 {
@@ -95,11 +96,11 @@ func TestAdvicePredicts(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Logf("%s: accuracy %.3f, predicted %.3f±%.3f; log-likelihood %.3f, predicted %.3f±%.3f",
-					a.Settings[0].Name, got.Accuracy, want.Accuracy, want.AccuracySD, got.LogLikelihood, want.LogLik,
-					want.LogLikSD)
-				if math.Abs(got.Accuracy-want.Accuracy) > 3*max(0.01, want.AccuracySD) ||
-					math.Abs(got.LogLikelihood-want.LogLik) > 3*max(0.02, want.LogLikSD) {
-					t.Error("the score is not within the spread")
+					a.Settings[0].Name, got.Accuracy, want.Accuracy, want.AccuracyMargin, got.LogLikelihood,
+					want.LogLik, want.LogLikMargin)
+				if math.Abs(got.Accuracy-want.Accuracy) > max(0.03, min(0.06, want.AccuracyMargin)) ||
+					math.Abs(got.LogLikelihood-want.LogLik) > max(0.06, min(0.12, want.LogLikMargin)) {
+					t.Error("the score is not as predicted")
 				}
 			}
 		})

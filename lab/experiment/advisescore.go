@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"choir/learn/pvi"
 	"choir/session/terms"
 )
@@ -46,20 +48,29 @@ func (ad *Advisor) judge(ctx context.Context, a *Advice, s *Advised) error {
 	return nil
 }
 
-// expected is the mean and the standard deviation of scores. Of one score the deviation is
-// not known: 0.
+// Standard deviations of what data unlike the twins add to a score at the same signal: the root mean
+// squares on worlds that TestAdviceCovers has not, and double that for the log-likelihood, where classes
+// of other shares miss most.
+const (
+	accuracyMisfit = 0.005
+	logLikMisfit   = 0.03
+)
+
+// expected is the mean of scores, with intervals for one more. Of one score nothing is known of the spread.
 func expected(scores []Scores) (e Expected) {
 	n := float64(len(scores))
 	for _, s := range scores {
 		e.Accuracy += s.Accuracy / n
 		e.LogLik += s.LogLikelihood / n
 	}
+	accuracy, logLik := 0.0, 0.0 // variances
 	for _, s := range scores {
-		e.AccuracySD += (s.Accuracy - e.Accuracy) * (s.Accuracy - e.Accuracy) / max(1, n-1)
-		e.LogLikSD += (s.LogLikelihood - e.LogLik) * (s.LogLikelihood - e.LogLik) / max(1, n-1)
+		accuracy += (s.Accuracy - e.Accuracy) * (s.Accuracy - e.Accuracy) / max(1, n-1)
+		logLik += (s.LogLikelihood - e.LogLik) * (s.LogLikelihood - e.LogLik) / max(1, n-1)
 	}
-	e.AccuracySD = math.Sqrt(e.AccuracySD)
-	e.LogLikSD = math.Sqrt(e.LogLikSD)
+	t := distuv.StudentsT{Sigma: 1, Nu: max(1, n-1)}.Quantile(0.95)
+	e.AccuracyMargin = t * math.Sqrt(accuracy*(1+1/n)+accuracyMisfit*accuracyMisfit)
+	e.LogLikMargin = t * math.Sqrt(logLik*(1+1/n)+logLikMisfit*logLikMisfit)
 	return e
 }
 

@@ -109,7 +109,8 @@ func (h *Rehearsal) sums(p *protocol.Plan) (*result.Tables, error) {
 		return nil, err
 	}
 	sd := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits))
-	t := &result.Tables{SchemaVersion: 1, Plan: m.Plan, Level: 0.95, Epsilon: p.Epsilon, Delta: p.Delta, NoiseSD: sd}
+	t := &result.Tables{SchemaVersion: 1, Plan: m.Plan, Level: 0.95, Epsilon: p.Epsilon, Delta: p.Delta,
+		NoiseSD: sd}
 	for i, v := range m.Mean {
 		t.Rows = append(t.Rows, table.Row{Table: "coordinate", Level: fmt.Sprint(i), Statistic: "sum", Value: v,
 			NoiseSD: sd, Lower: v - z95*sd, Upper: v + z95*sd})

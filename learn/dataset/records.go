@@ -232,13 +232,13 @@ func checkText(br *bufio.Reader) error {
 		return err
 	}
 	if bytes.HasPrefix(b, []byte("PK\x03\x04")) {
-		return badDataf("the file is a spreadsheet or another archive (zip), not text; export the table as CSV in " +
-			"UTF-8")
+		return badDataf("the file is a spreadsheet or another archive (zip), not text; export the table as CSV " +
+			"in UTF-8")
 	}
 	for i, c := range b {
 		if c < ' ' && !bytes.ContainsRune([]byte("\t\n\v\f\r\x1a"), rune(c)) {
-			return badDataf("the file is not text: byte %d is %#02x; name the CSV file, or export the table as CSV in "+
-				"UTF-8", i+1, c)
+			return badDataf("the file is not text: byte %d is %#02x; name the CSV file, or export the table as "+
+				"CSV in UTF-8", i+1, c)
 		}
 	}
 	return nil

@@ -234,7 +234,8 @@ func TestRoomRefusals(t *testing.T) {
 // again in the second half of that, once.
 func TestRoomExpires(t *testing.T) {
 	dir := t.TempDir()
-	site.DeployPlan(t, dir, time.Now(), "[sum]\ncolumns = 1\nbound = 10.0\n", rig.WriteFile(t, dir, "a.csv", "1\n"))
+	data := rig.WriteFile(t, dir, "a.csv", "1\n")
+	site.DeployPlan(t, dir, time.Now(), "[sum]\ncolumns = 1\nbound = 10.0\n", data)
 	l := &lungs{t: t, dir: dir, bus: brokerOf(t, dir), rooms: map[string]*member.Room{}}
 	key := signerOf(t, filepath.Join(dir, "party-a.key"), dir)
 	r := l.open("party-a", key.Public())
