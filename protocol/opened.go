@@ -34,7 +34,7 @@ func OpenedSums(view View, m Model) (all []Opened, err error) {
 		}
 		b := view.Get(key)
 		sum, ok := UnpackInts(b[min(4, len(b)):])
-		if !ok {
+		if len(b) < 4 || !ok {
 			return nil, fmt.Errorf("%w: %s has %d bytes", ErrMalformed, key, len(b))
 		}
 		o.Counted, o.Sum = int(binary.BigEndian.Uint32(b)), sum
