@@ -47,11 +47,7 @@ func normal(h *mat.SymDense, sd float64, point, spread []float64, records float6
 	v := limit / (1 - q/limit)
 	c.scatter.SymRankOne(c.scatter, v/(limit*limit), pull)
 	c.mean.AddScaledVec(weighted, point[d-1]/limit, pull)
-	c.mean.SetVec(d-1, 0)
-	if length := mat.Dot(c.mean, c.mean); length > 0 { // [JS61]
-		c.mean.ScaleVec(max(0, 1-float64(d-1)*sd*sd/(at*at*length)), c.mean)
-	}
-	c.mean.SetVec(d-1, 1)
+	c.draw(sd / at)
 	c.doubt = sd / at * (v / limit) * (v / limit)
 	if records == 0 {
 		u := mat.Dot(c.mean, w) / math.Sqrt(v)
@@ -169,11 +165,56 @@ func (t Trace) Rare() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	rate, sd := share(t.rate(t.columns(h), weights))
-	return min(rate, 1-rate) < min(rareRate, rareDoubt*sd), nil
+	return unknown(share(t.rate(t.columns(h), weights))), nil
 }
 
 // columns are those of a logistic model.
 func (t Trace) columns(h estimate) *columns {
 	return normal(h.matrix, t.Curvature.SD, t.CurvaturePoint, t.CurvatureSpread, t.Records)
 }
+
+// Class is what the score of an intercept at a point tells of the rate of class one, given what is
+// known of the columns, the last of which is 1.
+type Class struct {
+	Records float64
+	// Products has the mean products of the columns, and Doubt the standard deviation of the error of
+	// an entry.
+	Products *mat.SymDense
+	Doubt    float64
+	Point    []float64
+	// Score is the derivative of the log-likelihood by the intercept at the point, and ScoreSD the
+	// standard deviation of its noise.
+	Score, ScoreSD float64
+}
+
+// Correct returns what the intercept of a posterior lacks for predictions that agree with the rate,
+// and reports whether a class is rare and the noise hides how rare.
+func (c Class) Correct(m *gauss.Moments) (shift float64, rare bool) {
+	d := len(c.Point)
+	k := &columns{records: c.Records, mean: mat.NewVecDense(d, nil), scatter: mat.NewSymDense(d, nil),
+		doubt: c.Doubt}
+	for i := range d - 1 {
+		k.mean.SetVec(i, c.Products.At(i, d-1))
+	}
+	k.draw(c.Doubt)
+	k.scatter.SymRankOne(c.Products, -1, k.mean)
+	for i := range d {
+		k.scatter.SetSym(i, d-1, 0)
+	}
+	at, doubt := k.rate(c.Point, make([]float64, d))
+	rate, sd := at+c.Score/c.Records, math.Hypot(doubt, c.ScoreSD/c.Records)
+	return k.shift(m, rate, sd), unknown(share(rate, sd))
+}
+
+// draw takes means within their noise, of standard deviation sd, for 0, but for the last, which is 1.
+func (c *columns) draw(sd float64) {
+	d := c.mean.Len()
+	c.mean.SetVec(d-1, 0)
+	if length := mat.Dot(c.mean, c.mean); length > 0 { // [JS61]
+		c.mean.ScaleVec(max(0, 1-float64(d-1)*sd*sd/length), c.mean)
+	}
+	c.mean.SetVec(d-1, 1)
+}
+
+// unknown reports whether a rate may be next to 0 or to 1, given its error.
+func unknown(rate, sd float64) bool { return min(rate, 1-rate) < min(rareRate, rareDoubt*sd) }
