@@ -102,7 +102,7 @@ func covering(t *testing.T, n, d, draws int, noise float64) (square, width float
 	all := float64(draws * d)
 	for draw := range uint64(draws) {
 		p := traced(t, n, d, draw, noise)
-		for j, sd := range p.sd() {
+		for j, sd := range p.SD() {
 			z := (p.Mean[j] - (0.5 - float64(j%2))) / sd
 			square += z * z / all
 			width += sd / all
@@ -120,7 +120,7 @@ func TestTraceCovers(t *testing.T) {
 	if square < 0.6 || square > 1.5 {
 		t.Errorf("mean squared distance %.3f, want 1", square)
 	}
-	if own := traced(t, 1000, 3, 0, 0).sd()[0]; width < 1.05*own || width > 2*own {
+	if own := traced(t, 1000, 3, 0, 0).SD()[0]; width < 1.05*own || width > 2*own {
 		t.Errorf("standard deviation %.3f, without noise %.3f", width, own)
 	}
 }
@@ -142,17 +142,66 @@ func TestTraceCoversUnderNoise(t *testing.T) {
 // the mean by 2/12.
 func TestTracePosterior(t *testing.T) {
 	one := func(v float64) *mat.SymDense { return mat.NewSymDense(1, []float64{v}) }
-	mean, cov, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
+	mean, cov, _, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
 		Noise: one(10), Prior: one(1)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "variance", cov.At(0, 0), 11./12, 1e-12)
 	near(t, "mean", mean[0], 2./12, 1e-12)
-	_, wider, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
+	_, wider, _, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
 		Noise: one(10), Prior: one(1), CurvatureNoise: 0.5}, rand.New(rand.NewPCG(3, 4)).NormFloat64)
 	if err != nil || !(wider.At(0, 0) > cov.At(0, 0)) {
 		t.Errorf("the curvature's error changes the variance from %v to %v, %v", cov.At(0, 0), wider.At(0, 0), err)
+	}
+}
+
+// TestTraceOfNoise: of a gradient that is noise nothing of the mean is left, of one far beyond it
+// nearly all, and far from the weights, where large logits saturate, the posterior finds the way back.
+func TestTraceOfNoise(t *testing.T) {
+	const d = 20
+	r := rand.New(rand.NewPCG(7, 8))
+	e := evidence{At: make([]float64, d), Gradient: make([]float64, d), Curvature: mat.NewSymDense(d, nil),
+		Noise: mat.NewSymDense(d, nil), Prior: mat.NewSymDense(d, nil), Logits: 0.05}
+	for i := range d {
+		e.Gradient[i] = 4 * r.NormFloat64()
+		e.Curvature.SetSym(i, i, 0.4)
+		e.Noise.SetSym(i, i, 16)
+		e.Prior.SetSym(i, i, 0.001)
+	}
+	kept := func() float64 {
+		_, _, keep, err := tracePosterior(e, r.NormFloat64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keep
+	}
+	if k := kept(); k > 0.3 {
+		t.Errorf("%.2f of the mean of noise is kept", k)
+	}
+	scale(e.Gradient, 10)
+	if k := kept(); k < 0.9 {
+		t.Errorf("%.2f of a mean far beyond the noise is kept", k)
+	}
+	// Records are normal, and in direction 0 the state is three times as far as the weights.
+	slope := func(w float64) float64 { return 1 / math.Sqrt(8/math.Pi+e.Logits*e.Logits*w*w) }
+	clear(e.Gradient)
+	e.At[0] = 120
+	e.Gradient[0] = 0.64 * (40*slope(40) - 120*slope(120))
+	for i := range d {
+		e.Noise.SetSym(i, i, 1)
+		e.Curvature.SetSym(i, i, 0.64*slope(120))
+	}
+	along := e.Curvature.At(0, 0) * (8 / math.Pi) * slope(120) * slope(120)
+	c := curved{h: e.Curvature, lost: e.Curvature.At(0, 0) - along}
+	e.Curvature.SetSym(0, 0, along)
+	f, err := e.turn(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := e.given(e.arc(c, f))
+	if err != nil || math.Abs(m[0]-40) > 4 {
+		t.Errorf("the arc finds %.1f, %v, want 40", m[0], err)
 	}
 }
 
@@ -252,7 +301,7 @@ func TestPartiesDontMatter(t *testing.T) {
 					t.Errorf("fold is not pure, %v", err)
 				}
 				p, err := s.Posterior(next)
-				if err != nil || len(p.Mean) != d || !(p.sd()[0] > 0) {
+				if err != nil || len(p.Mean) != d || !(p.SD()[0] > 0) {
 					t.Fatalf("posterior: %v", err)
 				}
 				return next, err
@@ -301,9 +350,9 @@ func TestChainsReachThePosterior(t *testing.T) {
 	want := posterior(Trace)
 	for _, method := range []Method{Penalty, Barker, Langevin, HMC} {
 		got := posterior(method)
-		for j, sd := range want.sd() {
-			if math.Abs(got.Mean[j]-want.Mean[j]) > 0.6*sd || got.sd()[j] > 1.6*sd || sd > 1.6*got.sd()[j] {
-				t.Errorf("%s, weight %d: %.3f +- %.3f, want %.3f +- %.3f", method, j, got.Mean[j], got.sd()[j],
+		for j, sd := range want.SD() {
+			if math.Abs(got.Mean[j]-want.Mean[j]) > 0.6*sd || got.SD()[j] > 1.6*sd || sd > 1.6*got.SD()[j] {
+				t.Errorf("%s, weight %d: %.3f +- %.3f, want %.3f +- %.3f", method, j, got.Mean[j], got.SD()[j],
 					want.Mean[j], sd)
 			}
 		}

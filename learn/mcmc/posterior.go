@@ -5,6 +5,9 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+	"choir/learn/noiseaware"
 )
 
 // Posterior implements Sampler.
@@ -67,7 +70,8 @@ func (t trace) posterior(p *Posterior, s *state) error {
 	if err != nil {
 		return err
 	}
-	mean, cov, err := tracePosterior(t.evidence(g, s), curvatures.normal)
+	e := t.evidence(g, s)
+	mean, cov, keep, err := tracePosterior(e, curvatures.normal)
 	if err != nil {
 		return err
 	}
@@ -76,15 +80,44 @@ func (t trace) posterior(p *Posterior, s *state) error {
 	if !chol.Factorize(cov) {
 		return fmt.Errorf("posterior: %w", ErrSingular)
 	}
-	var root mat.TriDense
-	chol.LTo(&root)
+	p.Chains = 1
+	p.Mean = append([]float64(nil), mean...)
+	g.factor.solveT(p.Mean)
+	p.Covariance = outward(g.factor, cov)
+	p.Variance = make([]float64, d)
+	for i, m := range p.Mean {
+		v := p.Covariance.At(i, i)
+		p.Variance[i] = min(v+(1-keep)*(1-keep)*m*m, max(v, 1/t.cfg.PriorPrecision))
+	}
+	scale(p.Mean, keep)
+	p.Swamped = keep < swamped
+	if c, ok := t.class(g, e); ok {
+		var shift float64
+		shift, p.Rare = c.Correct(&gauss.Moments{Mean: p.Mean, Covariance: p.Covariance,
+			Variance: diagonal(p.Covariance)})
+		p.Mean[d-1] += shift
+	}
+	p.Draws, err = t.drawn(g, p.Mean, &chol)
+	return err
+}
+
+// swamped is the share of the mean below which a posterior is said to be of noise.
+const swamped = 0.5
+
+// drawn are draws around the mean with public coins, given the factor of the covariance in phi. The
+// second half are the first half's reflections, so that all have the mean.
+func (t trace) drawn(g *geometry, mean []float64, chol *mat.Cholesky) ([][]float64, error) {
 	coins, err := t.public.coinsOf(1, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.Chains = 1
-	for range t.cfg.Keep {
-		v := append([]float64(nil), mean...)
+	var root mat.TriDense
+	chol.LTo(&root)
+	d := t.cfg.Features
+	all := make([][]float64, t.cfg.Keep)
+	half := (len(all) + 1) / 2
+	for k := range half {
+		v := make([]float64, d)
 		e := make([]float64, d)
 		for i := range e {
 			e[i] = coins.normal()
@@ -93,29 +126,70 @@ func (t trace) posterior(p *Posterior, s *state) error {
 			}
 		}
 		g.factor.solveT(v)
-		p.Draws = append(p.Draws, v)
+		all[k] = append([]float64(nil), mean...)
+		add(all[k], 1, v)
+		if half+k < len(all) {
+			all[half+k] = append([]float64(nil), mean...)
+			add(all[half+k], -1, v)
+		}
 	}
-	p.Mean = append([]float64(nil), mean...)
-	g.factor.solveT(p.Mean)
-	back := mat.NewDense(d, d, nil) // the columns of F'^-1
-	for j := range d {
-		e := make([]float64, d)
-		e[j] = 1
-		g.factor.solveT(e)
-		back.SetCol(j, e)
-	}
-	var half, full mat.Dense
-	half.Mul(back, cov)
-	full.Mul(&half, back.T())
-	p.Covariance = symmetric(&full)
-	return nil
+	return all, nil
 }
 
-// sd are the marginal standard deviations.
-func (p *Posterior) sd() []float64 {
+// class is what the rounds tell of the rate of class one, and false without products of the columns.
+func (t trace) class(g *geometry, e evidence) (noiseaware.Class, bool) {
+	d, n := t.cfg.Features, t.cfg.Temper*float64(t.cfg.Records)
+	if g.products == nil {
+		return noiseaware.Class{}, false
+	}
+	c := noiseaware.Class{Records: n, Products: mat.NewSymDense(d, nil), Doubt: 4 * g.doubt / n / math.Sqrt2,
+		Point: append([]float64(nil), e.At...)}
+	g.factor.solveT(c.Point)
+	for i := range d {
+		for j := i; j < d; j++ {
+			v := dot(g.factor.row(i), g.factor.row(j)[:i+1])
+			if j == d-1 && i < j { // without what makes it definite
+				v = g.products[i*d+j]
+			}
+			c.Products.SetSym(i, j, 4*v/n)
+		}
+	}
+	row := g.factor.row(d - 1)
+	c.Score = dot(row, e.Gradient)
+	c.ScoreSD = math.Sqrt(e.Noise.At(0, 0) * dot(row, row))
+	return c, true
+}
+
+// outward is a covariance in phi in the coordinates of the weights.
+func outward(f triangle, cov *mat.SymDense) *mat.SymDense {
+	back := mat.NewDense(f.d, f.d, nil) // the columns of F'^-1
+	for j := range f.d {
+		e := make([]float64, f.d)
+		e[j] = 1
+		f.solveT(e)
+		back.SetCol(j, e)
+	}
+	var full mat.Dense
+	full.Product(back, cov, back.T())
+	return symmetric(&full)
+}
+
+func diagonal(m *mat.SymDense) []float64 {
+	out := make([]float64, m.SymmetricDim())
+	for i := range out {
+		out[i] = m.At(i, i)
+	}
+	return out
+}
+
+// SD are the marginal standard deviations.
+func (p *Posterior) SD() []float64 {
 	sd := make([]float64, len(p.Mean))
 	for i := range sd {
 		sd[i] = math.Sqrt(p.Covariance.At(i, i))
+		if p.Variance != nil {
+			sd[i] = math.Sqrt(p.Variance[i])
+		}
 	}
 	return sd
 }

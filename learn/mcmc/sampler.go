@@ -28,6 +28,12 @@ type Sampler interface {
 type Posterior struct {
 	Mean       []float64
 	Covariance *mat.SymDense
+	// Variance, with Trace, has the variances of single weights: they count by how much the mean is
+	// shorter than the Gaussian posterior's, and predictions do not.
+	Variance []float64
+	// Swamped and Rare, with Trace, report that the mean was drawn to less than half of its length
+	// because of its errors, and that the noise hides how rare one of the classes is.
+	Swamped, Rare bool
 	// Draws are the kept draws, or with Trace draws from the Gaussian: by draw, then chain.
 	// There are none before the method's first rounds; Mean and Covariance are then the
 	// place of the search and the prior's.
@@ -84,6 +90,10 @@ type geometry struct {
 	factor triangle // F F' = Temper X'X/4 + prior, about
 	bound  float64
 	norm   float64 // a record's root mean square norm in the coordinates phi, at most
+	// products is Temper X'X/4 with noise, whose standard deviation on a diagonal entry is doubt; nil
+	// without rounds of it.
+	products []float64
+	doubt    float64
 }
 
 // unit converts a sum of gradients to the coordinates phi.
@@ -99,7 +109,7 @@ func (b *base) geometry(s *state) *geometry {
 	c := b.cfg
 	rounds := min(int(*s.folded), c.ScaleRounds)
 	d := c.Features
-	var a []float64
+	var a, products []float64
 	noise := 0.0
 	if rounds == 0 {
 		a = make([]float64, d*d)
@@ -111,9 +121,11 @@ func (b *base) geometry(s *state) *geometry {
 		r := float64(intRadius())
 		unit := float64(c.Temper*float64(c.Radius*c.Radius)) / float64(4*float64(r*r)) / float64(rounds)
 		a = unpack(s.gram, d, unit)
+		products = a
 		noise = float64(unit*math.Sqrt(float64(rounds)*b.public.Variance)) / onDiagonal
 	}
-	return &geometry{factor: firm(a, d, c.PriorPrecision, noise), bound: c.bound(), norm: c.norm()}
+	return &geometry{factor: firm(a, d, c.PriorPrecision, noise), bound: c.bound(), norm: c.norm(),
+		products: products, doubt: noise}
 }
 
 // Initial implements Sampler.

@@ -17,7 +17,10 @@ import (
 // last rounds' movement is judged too. Sums and programs aren't judged, and of steps along plain
 // gradients only whether they diverged: their noise has no such bound, and a warning says so.
 func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
-	if m, ok := samplerOf(p); ok && len(states) > 0 && m.MCMC.Method != mcmc.Trace {
+	if m, ok := samplerOf(p); ok && len(states) > 0 {
+		if m.MCMC.Method == mcmc.Trace {
+			return traceWarnings(p, m, states[len(states)-1])
+		}
 		d, err := drawsOf(m, p, states[len(states)-1])
 		if err != nil || d.mixed() == "" {
 			return nil, err
@@ -44,11 +47,30 @@ func AwareWarnings(p *protocol.Plan, q *pvi.Posterior, others []string) (all []s
 		all = append(all, explain(p, defaults.Swamped))
 	}
 	if q.Rare() {
-		all = append(all, fmt.Sprintf("rare: the noise of %d rounds at epsilon %g hides how few records have the "+
-			"rarer class; the same prediction for all, its share, may be better than these; more records or a "+
-			"larger epsilon help", p.Rounds, p.Epsilon))
+		all = append(all, rareClass(p))
 	}
 	return all
+}
+
+func rareClass(p *protocol.Plan) string {
+	return fmt.Sprintf("rare: the noise of %d rounds at epsilon %g hides how few records have the "+
+		"rarer class; the same prediction for all, its share, may be better than these; more records or a "+
+		"larger epsilon help", p.Rounds, p.Epsilon)
+}
+
+// traceWarnings are those of the trace posterior.
+func traceWarnings(p *protocol.Plan, m *app.MCMC, state []int64) (all []string, err error) {
+	q, err := m.Draws(p, state)
+	if err != nil || p.Noise == protocol.NoiseNone {
+		return nil, err
+	}
+	if q.Swamped {
+		all = append(all, explain(p, defaults.Swamped))
+	}
+	if q.Rare {
+		all = append(all, rareClass(p))
+	}
+	return all, nil
 }
 
 // onlyPrior reports whether all weights but the intercept have about the prior's standard

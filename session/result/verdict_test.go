@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -46,6 +47,35 @@ func TestUnjudged(t *testing.T) {
 				t.Errorf("warnings %q, %v, want %q", got, err, tc.want)
 			}
 		})
+	}
+}
+
+// TestTraceIsJudged: a trace posterior of sums that reveal nothing is swamped, in the warnings and in
+// the model file.
+func TestTraceIsJudged(t *testing.T) {
+	c := rig.AppCases(t)["mcmc"]
+	m := c.App.(*app.MCMC)
+	m.MCMC.Method = mcmc.Trace
+	m.MCMC.Chains = 1
+	m.MCMC.CurvatureRounds, m.MCMC.WarmRounds = 1, 2
+	m.MCMC.Rounds += 6
+	c.Rounds = m.MCMC.Rounds
+	s := c.Plan(t, c.Noise, func(*terms.Terms) {}).Session
+	model := m.Model(s.Plan)
+	state := model.Initial()
+	for round := range s.Plan.Rounds {
+		var err error
+		if state, err = model.Fold(round+1, state, make([]int64, s.Plan.Dim)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := result.Warnings(s.Plan, state)
+	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "swamped") {
+		t.Fatalf("warnings %q, %v", got, err)
+	}
+	f, err := result.NewModelFile(s, state, nil)
+	if err != nil || len(f.Warnings) != 1 {
+		t.Errorf("the model file warns %q, %v", f.Warnings, err)
 	}
 }
 
