@@ -87,8 +87,8 @@ func (canaries) Run(ctx context.Context, r *Run, c Coalition, control bool) (Out
 	out.Story = []string{fmt.Sprintf("%d canaries; the coalition guessed the %d clearest, %d of them right",
 		m, guessed, right)}
 	if !control && shown > 0 {
-		out.Story = append(out.Story, fmt.Sprintf("an audit in one session shows about %.3g where the claim, %.3g, "+
-			"is exact; epsilon, which repeats the session, has no such limit", shown, p.claim))
+		out.Story = append(out.Story, fmt.Sprintf("an audit in one session shows about %.3g where the claim, "+
+			"%.3g, is exact; epsilon, which repeats the session, has no such limit", shown, p.claim))
 		out.Reason = out.Story[1]
 	}
 	return out, nil
