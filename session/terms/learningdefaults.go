@@ -24,6 +24,9 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 	}
 	rounds := l.strategy(d, f)
 	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
+	if l.StartPrecision == 0 {
+		c.StartPrecision = min(c.StartPrecision, finestStart(*c))
+	}
 	if c.Model == pvi.BNN && c.PriorSpread == 0 && c.StartSpread == 0 {
 		if c.StartPrecision > 0 {
 			c.StartSpread = f.Network().Spread
@@ -32,6 +35,12 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 		}
 	}
 	return rounds
+}
+
+// finestStart is a start precision that fits on the grid of the factors with some room: a start that follows
+// from the records grows with them, and the grid does not.
+func finestStart(c pvi.Config) float64 {
+	return math.Ldexp(1, 58-int(GridFor(c.Clip))-int(c.DampingBits))
 }
 
 // strategy fills in what the strategy has.
