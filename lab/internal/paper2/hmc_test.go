@@ -11,10 +11,11 @@ import (
 	"choir/privacy"
 )
 
-// TestTunedHMCValues: the acceptance of DP-HMC on Adult at (6, 1e-5) and (20, 1e-5) with tuned steps, against
-// chains that were run independently: here on the Gaussian approximation of the posterior, in coordinates in
-// which .45 X'X/4 + I is the identity, with the same gradient noise, whose deviation is exact. 5 % of the budget
-// is the coordinates', 30 % of the rest the start's, and half of what is left each the gradients' and the tests'.
+// TestTunedHMCValues: the acceptance of DP-HMC on Adult at (6, 1e-5) and (20, 1e-5) with tuned steps,
+// against chains that were run independently: here on the Gaussian approximation of the posterior, in
+// coordinates in which .45 X'X/4 + I is the identity, with the same gradient noise, whose deviation is
+// exact. 5 % of the budget is the coordinates', 30 % of the rest the start's, and half of what is left
+// each the gradients' and the tests'.
 func TestTunedHMCValues(t *testing.T) {
 	d, _, _, err := seven("")
 	if err != nil {
