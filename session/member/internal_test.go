@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"choir/host"
+	"choir/host/status"
 	"choir/protocol"
 )
 
@@ -49,4 +50,32 @@ func (r *Room) Count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count
+}
+
+// TestObserverWithoutBroker checks that nobody is missing because the broker is away, and that members
+// have time to be heard again when it is back.
+func TestObserverWithoutBroker(t *testing.T) {
+	plan := &protocol.Plan{Members: []protocol.Member{{Name: "party-a"}, {Name: "party-b"}}}
+	heard := time.Now()
+	o := &Observer{session: protocol.BoundPlan{Plan: plan}, since: heard.Add(-time.Hour),
+		peers: map[string]status.Peer{"party-a": {Name: "party-a", Heard: &heard}}}
+	for i, step := range []struct {
+		change  func()
+		lost    bool
+		missing int
+	}{
+		{func() {}, false, 1},
+		{func() { o.connected(false, nil) }, true, 1},
+		{func() { // an hour ago
+			lost, before := o.facts.BrokerLost.Add(-time.Hour), heard.Add(-time.Hour)
+			o.facts.BrokerLost, o.peers["party-a"] = &lost, status.Peer{Name: "party-a", Heard: &before}
+		}, true, 0},
+		{func() { o.connected(true, nil) }, false, 0},
+	} {
+		step.change()
+		p, err := o.Progress(10 * time.Minute)
+		if err != nil || len(p.Missing) != step.missing || (p.BrokerLost != nil) != step.lost {
+			t.Errorf("step %d: missing %v, lost %v, %v", i, p.Missing, p.BrokerLost, err)
+		}
+	}
 }

@@ -28,8 +28,8 @@ type Observer struct {
 	mu    sync.Mutex
 	facts Progress
 	peers map[string]status.Peer
-	since time.Time
-	err   error // why the reader has ended
+	since time.Time // of the connection
+	err   error     // why the reader has ended
 }
 
 // Progress is what an observer knows of a session.
@@ -48,6 +48,9 @@ type Progress struct {
 	Expires       time.Time     `json:"expires"`
 	Members       []status.Peer `json:"members"`
 	Missing       []string      `json:"missing"` // members that do not answer
+	// BrokerLost is when the connection to the broker was lost, if it is. Who was not missing then is
+	// not missing: nobody can be heard.
+	BrokerLost *time.Time `json:"broker_lost,omitempty"`
 }
 
 // Observe connects to the broker as the configured member. The plan need not be valid any more.
@@ -84,6 +87,7 @@ func (o *Observer) connect(ctx context.Context, c *Config) (err error) {
 	if config.InboxPrefix == "" {
 		config.InboxPrefix = "_INBOX_" + name
 	}
+	config.Connected = o.connected
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer time.AfterFunc(c.connectLimit(), cancel).Stop()
@@ -91,6 +95,16 @@ func (o *Observer) connect(ctx context.Context, c *Config) (err error) {
 		return (&Member{Config: c}).busError(ctx, limited, err, false)
 	}
 	return o.bus.Listen(o.hear)
+}
+
+// connected records that the connection was lost or is back.
+func (o *Observer) connected(up bool, _ error) {
+	now := time.Now().UTC()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.facts.BrokerLost = &now; up {
+		o.facts.BrokerLost, o.since = nil, now
+	}
 }
 
 // memberName is the name of the configured member, as its card or key file has it.
@@ -191,16 +205,20 @@ func (o *Observer) Progress(patience time.Duration) (*Progress, error) {
 	defer o.mu.Unlock()
 	p := o.facts
 	p.Members, p.Missing = []status.Peer{}, []string{}
+	now := time.Now()
+	if p.BrokerLost != nil {
+		now = *p.BrokerLost
+	}
 	for _, m := range o.session.Plan.Members {
 		peer, ok := o.peers[m.Name]
 		if !ok {
 			peer = status.Peer{Name: m.Name, Role: m.Role.String(), State: "unheard"}
 		}
 		heard := o.since
-		if peer.Heard != nil {
+		if peer.Heard != nil && peer.Heard.After(heard) {
 			heard = *peer.Heard
 		}
-		if peer.State != "completed" && time.Since(heard) > patience {
+		if peer.State != "completed" && now.Sub(heard) > patience {
 			peer.Missing = true
 			p.Missing = append(p.Missing, m.Name)
 		}

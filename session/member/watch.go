@@ -80,7 +80,7 @@ func (m *Member) connectionChanged(up bool, why error) {
 	if why != nil {
 		attrs = append(attrs, "error", why.Error())
 	}
-	m.Log.Warn("disconnected", attrs...)
+	m.Log.Warn("the broker is not reached: look at the network and at the broker", attrs...)
 }
 
 // Times between two looks of a watcher.

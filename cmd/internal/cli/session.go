@@ -20,6 +20,7 @@ const (
 	answerTime  = 3 * time.Second // for members to answer who is there
 	askEvery    = 5 * time.Second
 	missingTime = 30 * time.Second
+	silence     = 2 * time.Second // until a verb says that it waits for the broker
 )
 
 func (a *App) session() *cobra.Command {
@@ -37,9 +38,13 @@ func observed(cmd *cobra.Command) func() (*member.Config, error) {
 }
 
 // observe calls f with the progress every interval until it reports the end.
-func observe(ctx context.Context, c *member.Config, every, patience time.Duration,
+func (a *App) observe(ctx context.Context, c *member.Config, every, patience time.Duration,
 	f func(*member.Progress) (done bool, err error)) error {
+	wait := time.AfterFunc(silence, func() {
+		fmt.Fprintf(a.Err, "waiting for the broker at %s\n", c.Bus.URL)
+	})
 	o, err := member.Observe(ctx, c)
+	wait.Stop()
 	if err != nil {
 		return err
 	}
@@ -95,7 +100,7 @@ func (a *App) sessionStatus() *cobra.Command {
 		if c.PlanFile == "" && c.StoreFile != "" {
 			return a.proposed(c, format)
 		}
-		return observe(cmd.Context(), c, answerTime, answerTime, func(p *member.Progress) (bool, error) {
+		return a.observe(cmd.Context(), c, answerTime, answerTime, func(p *member.Progress) (bool, error) {
 			return true, a.Print(format, p, func() { printProgress(a.Out, p) })
 		})
 	}
@@ -134,7 +139,7 @@ early, 7 if the plan expired before, 3 after --timeout.`,
 			return err
 		}
 		begun := time.Now()
-		return observe(cmd.Context(), c, time.Second, missingTime, func(p *member.Progress) (bool, error) {
+		return a.observe(cmd.Context(), c, time.Second, missingTime, func(p *member.Progress) (bool, error) {
 			if err, over := p.Over(time.Now()); over {
 				printProgress(a.Out, p)
 				return true, err
@@ -199,7 +204,7 @@ func (a *App) watch() *cobra.Command {
 			return err
 		}
 		last, begun := "", time.Now()
-		return observe(cmd.Context(), c, time.Second, missingTime, func(p *member.Progress) (bool, error) {
+		return a.observe(cmd.Context(), c, time.Second, missingTime, func(p *member.Progress) (bool, error) {
 			end, over := p.Over(time.Now())
 			if now := state(p); now != last && (over || time.Since(begun) >= answerTime) {
 				last = now
@@ -243,6 +248,10 @@ func line(p *member.Progress) string {
 	text := fmt.Sprintf("%d of %d rounds settled", p.Settled, p.Rounds)
 	if p.Round > p.Settled {
 		text += fmt.Sprintf(", round %d attempt %d is open", p.Round, p.Attempt)
+	}
+	if p.BrokerLost != nil {
+		text += ", the broker is not reached since " + p.BrokerLost.Format(time.RFC3339) +
+			": look at the network and at the broker"
 	}
 	if len(p.Missing) > 0 {
 		text += ", missing: " + strings.Join(p.Missing[:min(len(p.Missing), 10)], ", ")
