@@ -48,9 +48,10 @@ func (ad *Advisor) judge(ctx context.Context, a *Advice, s *Advised) error {
 	return nil
 }
 
-// Standard deviations of what data unlike the twins add to a score at the same signal: the root mean
-// squares on worlds that TestAdviceCovers has not, and double that for the log-likelihood, where classes
-// of other shares miss most.
+// Standard deviations of what data unlike the twins add to a score at the same signal. accuracyMisfit is
+// the root mean square on worlds that no test has. logLikMisfit was chosen, as twice such a root mean
+// square, to cover ten of the worlds of TestAdviceCovers, so that its count there says little.
+// TestAdviceHeldOut counts on data that had no part in the choice, and finds accuracyMisfit too small.
 const (
 	accuracyMisfit = 0.005
 	logLikMisfit   = 0.03
