@@ -217,16 +217,13 @@ func roundAssumptions(r shuffle.Round) (out []string) {
 	case shuffle.Laplace:
 		out = append(out, "values lie in [0, 1] and the noise is exactly Laplace: no floating-point sampler is")
 	case shuffle.Gaussian:
-		out = append(out, "noise is exactly Gaussian: no floating-point sampler is")
+		out = append(out, "values lie in an interval as long as the sensitivity, and noise is exactly Gaussian: "+
+			"no floating-point sampler is")
 	case shuffle.StrongResponse:
 		out = append(out, "the adversary knows which users report at random, the victim included")
 	default:
 		out = append(out,
 			"the adversary knows which of the others report at random; the randomiser is exact")
-	}
-	if r.Kind == shuffle.Laplace || r.Kind == shuffle.Gaussian {
-		out = append(out,
-			"the ends of the interval are the worst pair of values: checked numerically, not proven")
 	}
 	if r.Dummies > 0 {
 		out = append(out, fmt.Sprintf("an honest node adds %d dummies, with the law of random reports",
