@@ -89,7 +89,7 @@ func (ad *Advisor) compare(ctx context.Context, a *Advice) error {
 				return err
 			}
 			alone = append(alone, s)
-			majority = append(majority, d.majority(a.Linear))
+			majority = append(majority, d.Majority(a.Linear))
 			ad.tell("a party alone")
 		}
 		a.Alone = append(a.Alone, expected(alone))

@@ -54,7 +54,7 @@ func (r reference) all(ctx context.Context, done func(name string)) (refs Refere
 	singles := func() error {
 		return r.singles(ctx, &refs.BestSingleParty, &refs.MedianSingleParty, r.fit)
 	}
-	refs.Majority = r.data.majority(r.linear)
+	refs.Majority = r.data.Majority(r.linear)
 	one := func(to *Scores, run func() (Scores, error)) func() error {
 		return func() (err error) {
 			*to, err = run()

@@ -164,9 +164,9 @@ func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
 	return spec, p, err
 }
 
-// majority predicts the training rows' share of ones for every row, or for the linear model
+// Majority predicts the training rows' share of ones for every row, or for the linear model
 // their mean and variance.
-func (d *Data) majority(linear bool) Scores {
+func (d *Data) Majority(linear bool) Scores {
 	mean := 0.0
 	for _, y := range d.Train.Y {
 		mean += y / float64(d.Train.Rows())
@@ -232,6 +232,3 @@ func verdict(s Scores, refs References, epsilon float64, linear bool) string {
 	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for the "+
 		"best party alone.", epsilon, ll, best.LogLikelihood)
 }
-
-// Majority predicts the training rows' share of ones for every row.
-func (d *Data) Majority() Scores { return d.majority(false) }

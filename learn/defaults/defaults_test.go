@@ -107,11 +107,20 @@ func TestJudge(t *testing.T) {
 	for j := range away {
 		away[j] += 0.3
 	}
+	regression := func(doubt float64) *Regression {
+		return &Regression{NoiseSD: 0.5, Spread: 0.5, SD: make([]float64, k+1), Doubt: doubt}
+	}
 	for _, tc := range []struct {
 		name string
 		o    Outcome
 		want Finding
 	}{
+		{"a regression", Outcome{Mean: fill(0.5), Noise: fill(0.1), Prior: 1, Regression: regression(1)}, Fine},
+		{"a regression of long noise", Outcome{Mean: fill(0.5), Noise: fill(0.3), Prior: 1,
+			Regression: regression(1)}, Outweighed},
+		{"a regression of doubtful noise", Outcome{Mean: fill(0.5), Noise: fill(0.1), Prior: 1,
+			Regression: regression(5)}, Outweighed},
+		{"two classes", Outcome{Mean: fill(0.5), Noise: fill(0.3), Prior: 1}, Fine},
 		{"well found", Outcome{Mean: fill(0.5), Noise: fill(0.05), Prior: 1}, Fine},
 		{"noise", Outcome{Mean: fill(0.05), Noise: fill(0.05), Prior: 1}, Swamped},
 		{"far beyond the prior", Outcome{Mean: fill(3), Noise: fill(0.05), Prior: 1}, Diverged},

@@ -17,6 +17,17 @@ type Outcome struct {
 	Before, Earlier []float64
 	// Step is the standard deviation of the noise that one round adds to each mean.
 	Step []float64
+
+	Regression *Regression // nil: two classes
+}
+
+// Regression is what the predictions of linear regression depend on besides the weights.
+type Regression struct {
+	NoiseSD float64   // standard deviation of an observation
+	Spread  float64   // mean square of an encoded column
+	SD      []float64 // posterior standard deviation of every weight
+	// Doubt is the factor by which the noise on the means may be longer than its estimate.
+	Doubt float64
 }
 
 // Finding names what went wrong with a run.
@@ -28,6 +39,8 @@ const (
 	Fine Finding = ""
 	// Swamped: the weights cannot be distinguished from the noise.
 	Swamped Finding = "swamped"
+	// Outweighed: the noise in a regression's predictions may cost more than the weights gain.
+	Outweighed Finding = "outweighed"
 	// Diverged: the weights are far beyond the prior, or still oscillate between rounds.
 	Diverged Finding = "diverged"
 )
@@ -54,7 +67,8 @@ const (
 // ones. A network's weights may still have a part of what they began with: x without its
 // component along the start is tested, by the first test alone. A run that passes neither
 // is swamped. That is a statement about what can be shown: such a model may still be better
-// than none.
+// than none. A regression's predictions have no such bounds as a probability: one that passes
+// may still predict worse than the mean of the targets.
 func Judge(o Outcome) Finding {
 	k := len(o.Mean) - 1
 	if k < 1 {
@@ -84,8 +98,33 @@ func Judge(o Outcome) Finding {
 		return Diverged
 	case known && (energy-n)/math.Sqrt(2*n) < energyLimit && math.Abs(sum)/math.Sqrt(n) < directedLimit:
 		return Swamped
+	case known && o.Regression != nil && o.gain() < 0:
+		return Outweighed
 	}
 	return Fine
+}
+
+// gain is the expected log-likelihood of a record under a regression less that under the mean of the targets,
+// in nats. The signal of the weights is their mean square less the noise's. The mean of the targets
+// leaves the signal in the residuals and knows their variance; the regression leaves the noise in
+// them and knows its posterior's variance.
+func (o Outcome) gain() float64 {
+	r := o.Regression
+	signal, noise, known := 0.0, 0.0, 0.0
+	for j, m := range o.Mean {
+		spread := r.Spread
+		if j == len(o.Mean)-1 {
+			spread = 1
+		} else {
+			signal += spread * (m*m - o.Noise[j]*o.Noise[j])
+		}
+		noise += spread * o.Noise[j] * o.Noise[j] * r.Doubt * r.Doubt
+		known += spread * r.SD[j] * r.SD[j]
+	}
+	v := r.NoiseSD * r.NoiseSD
+	predicted := v + known
+	mean := v + max(0, signal)
+	return (math.Log(mean) + 1 - math.Log(predicted) - (v+noise)/predicted) / 2
 }
 
 // alongStart is the part of the energy along the start.

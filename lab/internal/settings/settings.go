@@ -29,14 +29,15 @@ type way struct {
 	name     string
 	strategy pvi.StrategyName
 	method   experiment.Method
+	linear   bool
 }
 
 func ways() []way {
 	return []way{
-		{"virtual", pvi.NameVirtual, experiment.MethodPVI},
-		{"dataset", pvi.NameDataset, experiment.MethodPVI},
-		{"optimisation", pvi.NameOptimisation, experiment.MethodPVI},
-		{"global", "", experiment.MethodGlobal},
+		{name: "virtual", strategy: pvi.NameVirtual, method: experiment.MethodPVI},
+		{name: "dataset", strategy: pvi.NameDataset, method: experiment.MethodPVI},
+		{name: "optimisation", strategy: pvi.NameOptimisation, method: experiment.MethodPVI},
+		{name: "global", method: experiment.MethodGlobal},
 	}
 }
 
@@ -93,6 +94,9 @@ func (o outcome) holds() bool {
 func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o outcome, err error) {
 	demo := experiment.Demo{Parties: c.parties, Computes: 3, Epsilon: c.epsilon, Delta: 1e-5,
 		Model: pvi.Logistic, Method: w.method, Strategy: w.strategy}
+	if w.linear {
+		demo.Model = pvi.Linear
+	}
 	roster, err := run.NewRoster(nil, c.parties, 3)
 	if err != nil {
 		return o, err
@@ -121,14 +125,15 @@ func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o
 		return o, err
 	}
 	o.Scores = experiment.Scores{Accuracy: s.Accuracy, LogLikelihood: s.LogLikelihood}
-	o.Majority = d.Majority()
+	o.Majority = d.Majority(w.linear)
 	warnings, err := result.Warnings(out.Plan, states...)
 	o.Named = len(warnings) > 0
 	return o, err
 }
 
-func load(c cell, seed uint64) (*experiment.Data, error) {
-	s := experiment.Source{Rows: rowsEach * c.parties, Seed: seed, Parties: c.parties, Rho: 0.5, Train: 0.8}
+func load(c cell, linear bool, seed uint64) (*experiment.Data, error) {
+	s := experiment.Source{Rows: rowsEach * c.parties, Seed: seed, Parties: c.parties, Rho: 0.5, Train: 0.8,
+		Linear: linear}
 	return s.Load()
 }
 
@@ -158,12 +163,12 @@ func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 			rows[w.name] = &study.Row{Case: c.String(), Method: w.name, Measure: study.LogLikelihood}
 		}
 		for _, seed := range o.Each() {
-			d, err := load(c, uint64(seed))
+			d, err := load(c, false, uint64(seed))
 			if err != nil {
 				return nil, err
 			}
 			majority := rows["majority"]
-			majority.Values = append(majority.Values, d.Majority().LogLikelihood)
+			majority.Values = append(majority.Values, d.Majority(false).LogLikelihood)
 			for _, w := range tried {
 				one, err := try(ctx, d, c, w, uint64(seed))
 				if err != nil {

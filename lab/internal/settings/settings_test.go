@@ -2,6 +2,9 @@ package settings
 
 import (
 	"testing"
+
+	"choir/lab/experiment"
+	"choir/learn/pvi"
 )
 
 // TestDefaultsHold: off the point that they were found at, the defaults are as good as the
@@ -27,7 +30,7 @@ func TestDefaultsHold(t *testing.T) {
 		}
 		w := ways()[tc.way]
 		t.Run(tc.cell.String()+", "+w.name, func(t *testing.T) {
-			d, err := load(tc.cell, 71)
+			d, err := load(tc.cell, false, 71)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,5 +47,43 @@ func TestDefaultsHold(t *testing.T) {
 				t.Errorf("a gain of %.3f over the majority, want %.2f; named: %v", gain, tc.gain, o.Named)
 			}
 		})
+	}
+}
+
+// TestRegressionsHold: linear regression by other means than statistics predicts as well as the mean of
+// the targets, or the run is named.
+func TestRegressionsHold(t *testing.T) {
+	var worse, unnamed int
+	for _, c := range []cell{{3, 8}, {10, 8}, {3, 1}, {30, 8}} {
+		d, err := load(c, true, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []pvi.StrategyName{pvi.NameDataset, pvi.NameAnalytic, pvi.NameVirtual} {
+			if name == pvi.NameVirtual && c.parties > 3 {
+				continue
+			}
+			t.Run(c.String()+", "+string(name), func(t *testing.T) {
+				w := way{name: string(name), strategy: name, method: experiment.MethodPVI, linear: true}
+				o, err := try(t.Context(), d, c, w, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				gain := o.Scores.LogLikelihood - o.Majority.LogLikelihood
+				t.Logf("gain %.3f, named %v", gain, o.Named)
+				if !o.holds() {
+					t.Errorf("worse than the mean by %.3f nats a row, and not named", -gain)
+				}
+				if gain < -0.01 {
+					worse++
+				}
+				if !o.Named {
+					unnamed++
+				}
+			})
+		}
+	}
+	if worse == 0 || unnamed == 0 {
+		t.Errorf("%d runs worse than the mean, %d not named: nothing is told apart", worse, unnamed)
 	}
 }
