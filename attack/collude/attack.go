@@ -239,7 +239,22 @@ func newRun(o Options) *Run {
 
 // late reports whether the attacks that are left have to be short, or the time will not suffice for them.
 func (r *Run) late() bool {
-	return r.Time > 0 && time.Since(r.began).Seconds() > (0.2+0.5*r.done)*r.Time.Seconds()
+	return r.Time > 0 && time.Since(r.began).Seconds() > (0.15+0.5*r.done)*r.Time.Seconds()
+}
+
+// lateRounds is how many rounds a session of many has when the run is late.
+const lateRounds = 20
+
+// shortened returns the target, with the first rounds alone if the run is late, and a note about that. What
+// they reveal is part of what all reveal, so that the claim for all holds for them.
+func (r *Run) shortened(t Target) (Target, []string) {
+	if t.Rounds <= lateRounds || !r.late() {
+		return t, nil
+	}
+	note := fmt.Sprintf("the time is short: the attack saw the first %d rounds of %d; the claim is for all",
+		lateRounds, t.Rounds)
+	t.Rounds = lateRounds
+	return t, []string{note}
 }
 
 func (r *Run) one(ctx context.Context, a Attack, control bool) (Outcome, error) {

@@ -148,15 +148,16 @@ func (x trials) known(party, _ int) []int64 { return others(party, len(x.victim)
 
 // Run implements Attack.
 func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
-	t, name := r.Target, "membership"
+	t, note := r.shortened(r.Target)
+	name := "membership"
 	if control {
-		t, name = t.bare(), "membership without noise"
+		t, note, name = r.Target.bare(), nil, "membership without noise"
 		c.Aggregator = true
 	}
-	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided}
+	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided, Story: note}
 	p := newPopulation(t.Sensitivity, r.rng("population"))
 	x := r.newTrials(t, c, p)
-	rec, err := r.record(ctx, fmt.Sprintf("%s %d", name, len(x.bits)), t, len(x.victim), staging{}, x.inputs)
+	rec, err := r.record(ctx, fmt.Sprint(name, t.Rounds, len(x.bits)), t, len(x.victim), staging{}, x.inputs)
 	if err != nil {
 		return out, err
 	}

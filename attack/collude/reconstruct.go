@@ -148,10 +148,12 @@ func (p *puzzle) least(s solution) float64 {
 
 // Run implements Attack.
 func (reconstruction) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
-	t, name, limit := r.Target, "reconstruction", 0.7
+	t, note := r.shortened(r.Target)
+	name, limit := fmt.Sprint("reconstruction ", t.Rounds), 0.7
 	out := Outcome{Unit: "share of bits right", Verdict: Undecided}
 	if control {
-		t, name, c.Aggregator = t.bare(), name+" without noise", true
+		t, note, name = r.Target.bare(), nil, "reconstruction without noise"
+		c.Aggregator = true
 	} else {
 		claim, err := r.Target.claim(c, t.Parties)
 		if err != nil {
@@ -172,10 +174,9 @@ func (reconstruction) Run(ctx context.Context, r *Run, c Coalition, control bool
 	share, least := p.share(found), p.least(found)
 	out.Measured = &share
 	out.Verdict = atMost(least, limit, control || r.Target.tolerated(c))
-	out.Story = []string{fmt.Sprintf("%.1f%% of the bits of %d data sets of %d records are right, at least "+
-		"%.1f%%",
-		100*share, p.runs, recBits, 100*least)}
-	if control && r.Target.Noise != protocol.NoiseNone {
+	out.Story = append(note, fmt.Sprintf("%.1f%% of the bits of %d data sets of %d records are right, at least "+
+		"%.1f%%", 100*share, p.runs, recBits, 100*least))
+	if control && r.Target.Noise != protocol.NoiseNone && !r.late() {
 		return r.underNoised(ctx, c, out)
 	}
 	return out, nil

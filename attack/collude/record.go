@@ -71,9 +71,11 @@ type record struct {
 	mu       sync.Mutex
 	keys     []*identity.PrivateKey
 	messages []message
+	contents []content             // of the messages, once it is read
 	stored   []map[string][]byte   // by member: all that it ever stored
 	applied  [][][]protocol.Record // by member, in order, if the staging keeps it
 	notices  map[uint32][]protocol.Notice
+	lists    *lists
 	end      error // of a session that may fail
 }
 
@@ -112,7 +114,8 @@ func (l Lab) run(ctx context.Context, t Target, dim int, s staging, in inputs) (
 	if err != nil {
 		return nil, err
 	}
-	r := &record{session: protocol.Bind(p), notices: map[uint32][]protocol.Notice{}}
+	r := &record{session: protocol.Bind(p), notices: map[uint32][]protocol.Notice{},
+		lists: newLists()}
 	if r.keys, err = roster.KeysIn(p); err != nil {
 		return nil, err
 	}

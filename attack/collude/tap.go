@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"sync"
-	"time"
 
 	"choir/protocol"
 	"choir/transport"
@@ -37,6 +36,11 @@ func (b *tap) Publish(ctx context.Context, msgs ...transport.Message) error {
 		b.r.mu.Lock()
 		b.r.messages = append(b.r.messages, all...)
 		b.r.mu.Unlock()
+		if b.late > 0 && int(b.member) >= b.r.session.Plan.Parties() {
+			for _, said := range all {
+				b.r.lists.note(b.r.session, said)
+			}
+		}
 	}
 	if len(kept) == 0 {
 		return nil
@@ -65,12 +69,10 @@ func (b *tap) delayed(m transport.Message) bool {
 	}
 	m.Data = bytes.Clone(m.Data)
 	b.held.Go(func() {
-		for !b.r.listed(round) {
-			select {
-			case <-b.over.Done():
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
+		select {
+		case <-b.over.Done():
+			return
+		case <-b.r.lists.sent(round):
 		}
 		b.r.mu.Lock()
 		b.r.messages = append(b.r.messages, message{b.member, m.Subject, m.Data})
@@ -80,19 +82,47 @@ func (b *tap) delayed(m transport.Message) bool {
 	return true
 }
 
-// listed reports whether all nodes have sent their lists of a round.
-func (r *record) listed(round uint32) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	from := map[uint32]bool{}
-	for _, m := range r.messages {
-		if _, msg, err := r.session.Receive(m.Data); err == nil {
-			if h, ok := msg.(*protocol.Hold); ok && h.Round == round {
-				from[m.From] = true
-			}
+// lists tells when all compute nodes have sent their lists of a round.
+type lists struct {
+	mu   sync.Mutex
+	from map[[2]uint32]bool       // by round and node
+	n    map[uint32]int           // of nodes, by round
+	all  map[uint32]chan struct{} // by round; closed when all have
+}
+
+func newLists() *lists {
+	return &lists{from: map[[2]uint32]bool{}, n: map[uint32]int{}, all: map[uint32]chan struct{}{}}
+}
+
+// sent returns a channel that is closed when all nodes have sent their lists of a round.
+func (l *lists) sent(round uint32) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.channel(round)
+}
+
+func (l *lists) channel(round uint32) chan struct{} {
+	if l.all[round] == nil {
+		l.all[round] = make(chan struct{})
+	}
+	return l.all[round]
+}
+
+// note reads what a compute node published.
+func (l *lists) note(s protocol.BoundPlan, m message) {
+	_, msg, err := s.Receive(m.Data)
+	h, ok := msg.(*protocol.Hold)
+	if err != nil || !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if key := [2]uint32{h.Round, m.From}; !l.from[key] {
+		l.from[key] = true
+		if l.n[h.Round]++; l.n[h.Round] == s.Plan.Computes() {
+			close(l.channel(h.Round))
 		}
 	}
-	return len(from) == r.session.Plan.Computes()
 }
 
 // Subscribe implements transport.Bus.

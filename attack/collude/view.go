@@ -9,6 +9,7 @@ import (
 	"choir/crypto/field"
 	"choir/crypto/fixedpoint"
 	"choir/crypto/xof"
+	"choir/internal/parallel"
 	"choir/protocol"
 	"choir/transport"
 )
@@ -20,6 +21,7 @@ type View struct {
 	session   protocol.BoundPlan
 	in        map[uint32]bool
 	messages  []message
+	contents  []content // of the messages
 	stored    map[uint32]map[string][]byte
 	links     map[[2]uint32]secretOf // by party or node, and node or aggregator
 	group     secretOf
@@ -64,16 +66,39 @@ func (r *record) view(c Coalition, honest inputs) (*View, error) {
 		filters = append(filters, f)
 		v.stored[i] = r.stored[i]
 	}
-	for _, m := range r.messages {
+	r.read()
+	for i, m := range r.messages {
 		if c.Broker || v.in[m.From] ||
 			slices.ContainsFunc(filters, func(f transport.Filters) bool { return f.Match(m.Subject) }) {
-			v.messages = append(v.messages, m)
+			v.messages, v.contents = append(v.messages, m), append(v.contents, r.contents[i])
 		}
 	}
 	if r.session.Plan.Mixes() {
 		return v, nil // nothing follows from its layers without all nodes
 	}
 	return v, v.derive()
+}
+
+// content is what a message says, if it is valid: a chunk or a signed message.
+type content struct {
+	chunk *protocol.Chunk
+	from  uint32
+	said  protocol.Message
+}
+
+// read reads the messages of a session that has ended, once for all views.
+func (r *record) read() {
+	if len(r.contents) == len(r.messages) {
+		return
+	}
+	r.contents = make([]content, len(r.messages))
+	parallel.Do(len(r.messages), func(i int) {
+		if c, err := protocol.ViewChunk(r.messages[i].Data); err == nil {
+			r.contents[i].chunk = c
+		} else if e, msg, err := r.session.Receive(r.messages[i].Data); err == nil {
+			r.contents[i].from, r.contents[i].said = e.From, msg
+		}
+	})
 }
 
 // derive reads keys, results and chunks.
@@ -85,17 +110,16 @@ func (v *View) derive() error {
 			}
 		}
 	}
-	for _, m := range v.messages {
-		if c, err := protocol.ViewChunk(m.Data); err == nil {
-			v.add(c)
-		} else if e, msg, err := v.session.Receive(m.Data); err == nil {
-			switch msg := msg.(type) {
-			case *protocol.Contribution:
-				v.salts[[3]uint32{e.From, msg.Round, msg.Attempt}] = msg.Salt
-			case *protocol.Result:
-				if msg.Outcome != protocol.OutcomeVoid {
-					v.results[msg.Round] = msg
-				}
+	for _, m := range v.contents {
+		if m.chunk != nil {
+			v.add(m.chunk)
+		}
+		switch msg := m.said.(type) {
+		case *protocol.Contribution:
+			v.salts[[3]uint32{m.from, msg.Round, msg.Attempt}] = msg.Salt
+		case *protocol.Result:
+			if msg.Outcome != protocol.OutcomeVoid {
+				v.results[msg.Round] = msg
 			}
 		}
 	}
