@@ -377,7 +377,8 @@ func explain(p *protocol.Plan, f defaults.Finding) string {
 	if f == defaults.Outweighed {
 		return fmt.Sprintf("outweighed: the noise of %d rounds at epsilon %g may add more error to the "+
 			"predictions than the weights explain, and the mean of the targets may predict better; more "+
-			"records, more parties or a larger epsilon help, or leave strategy out: sufficient statistics need less", p.Rounds, p.Epsilon)
+			"records, more parties or a larger epsilon help, or leave strategy out: statistics need less",
+			p.Rounds, p.Epsilon)
 	}
 	return fmt.Sprintf("swamped: the weights can't be told from the noise of %d rounds at epsilon %g; "+
 		"more records, more parties or a larger epsilon help, other settings don't", p.Rounds, p.Epsilon)
