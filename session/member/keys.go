@@ -46,7 +46,8 @@ func NewIdentity(dir, name, passphraseFile string, costs identity.Params, now ti
 	keyPath = filepath.Join(dir, name+".key")
 	cardPath = filepath.Join(dir, name+".card")
 	if _, err := os.Stat(cardPath); !errors.Is(err, fs.ErrNotExist) {
-		return fail(protocol.Fail(protocol.ClassInput, "out: %s exists already", cardPath))
+		return fail(protocol.Fail(protocol.ClassInput, "out: %s exists already; name another folder, or "+
+			"go on with this key", cardPath))
 	}
 	c := identity.KeyFileConfig{Params: costs, Rand: rand.Reader}
 	if err := identity.WriteKeyFile(keyPath, key, name, passphrase, c); err != nil {

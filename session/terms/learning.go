@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"choir/learn/centre"
 	"choir/learn/dataset"
@@ -159,12 +160,17 @@ func modelOf(schema *dataset.Schema) string {
 
 // suits returns an error if the model can't predict the schema's target.
 func suits(m pvi.Model, schema *dataset.Schema) error {
+	models := []pvi.Model{pvi.Logistic, pvi.Linear, pvi.BNN, pvi.External}
 	switch {
+	case !slices.Contains(models, m):
+		return fmt.Errorf("model is %q, want one of %v, or none for the one that fits the target", m, models)
 	case m == pvi.Linear && schema.Classification():
-		return fmt.Errorf("model: linear predicts a number, and the schema's target %q has two classes",
+		return fmt.Errorf("model: linear predicts a number, and the schema's target %q has two classes: "+
+			"leave model out",
 			schema.Target.Name)
 	case (m == pvi.Logistic || m == pvi.BNN) && !schema.Classification():
-		return fmt.Errorf("model: %s predicts one of two classes, and the schema's target %q is a number",
+		return fmt.Errorf("model: %s predicts one of two classes, and the schema's target %q is a number: "+
+			"leave model out",
 			m, schema.Target.Name)
 	}
 	return nil

@@ -167,7 +167,8 @@ func (c Config) checkURLs() error {
 		case u.Hostname() == "":
 			return errors.New("field URL: no host")
 		case c.sendsSecret() && !c.overTLS() && !isLoopback(u.Hostname()):
-			return fmt.Errorf("field URL: a token or password would travel to %s without TLS", u.Hostname())
+			return fmt.Errorf("field URL: a token or password would travel to %s without TLS: "+
+				"write tls:// or wss://, or name tls_ca", u.Hostname())
 		}
 	}
 	return nil

@@ -228,6 +228,12 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 			" model export writes what a store has of it"
 	case errors.Is(err, identity.ErrExpired):
 		return "make a new key with " + a.name + " keygen"
+	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "look at the path"):
+		return "look at the path: one in a file counts from that file's folder"
+	case class == protocol.ClassAuth && strings.Contains(err.Error(), "secure connection not available"):
+		return "the broker has no TLS: give it a certificate, or write nats:// if it is on this machine"
+	case class == protocol.ClassAuth && strings.Contains(err.Error(), "x509: "):
+		return "name the roots of the broker's certificate in bus.tls_ca, and the host that it is for in bus.url"
 	case class == protocol.ClassAuth:
 		return "check the broker's address and the credentials in the configuration"
 	}

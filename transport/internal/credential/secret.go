@@ -39,7 +39,7 @@ func Read(path string) (Secret, error) {
 	}
 	// On Windows the mode does not show who may read a file.
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("%s: %w: others may read it (mode %v, want 0600)",
+		return "", fmt.Errorf("%s: %w: others may read it; chmod 600 it (mode %v)",
 			path, fs.ErrPermission, info.Mode().Perm())
 	}
 	data, err := os.ReadFile(path)

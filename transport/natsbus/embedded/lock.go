@@ -11,7 +11,7 @@ import (
 )
 
 // ErrLocked means that another broker serves from a folder.
-var ErrLocked = errors.New("another broker serves from this folder")
+var ErrLocked = errors.New("another broker serves from this folder; end it, or name another folder")
 
 // lockWait is how long a broker waits for another to end.
 const lockWait = 2 * time.Second
